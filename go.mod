@@ -1,0 +1,3 @@
+module github.com/picoclaw/picoclaw
+
+go 1.26.5

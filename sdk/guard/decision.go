@@ -1,0 +1,64 @@
+package guard
+
+// Access is what a call would do with a path.
+type Access string
+
+// The kinds of access.
+const (
+	Read   Access = "read"
+	Write  Access = "write"
+	List   Access = "list"
+	Delete Access = "delete"
+)
+
+// Verdict is how a decision came out. Verdicts are ordered: where several parts of one call are decided, the
+// largest (strictest) is the call's.
+type Verdict int
+
+// The verdicts, from the mildest to the strictest.
+const (
+	Allow Verdict = iota
+	Ask           // a person must be asked; with nobody to ask it counts as Deny
+	Deny
+)
+
+// String returns "allow", "ask" or "deny".
+func (v Verdict) String() string {
+	switch v {
+	case Allow:
+		return "allow"
+	case Ask:
+		return "ask"
+	default:
+		return "deny"
+	}
+}
+
+// Decision is the guard's answer, with its reasons.
+type Decision struct {
+	Verdict Verdict
+
+	// Rule is the stable id of the rule that decided, such as "workspace.outside" or "exec.rm-recursive".
+	Rule string
+
+	// Reason says in one sentence why. Its first line is what the agent sees as the error.
+	Reason string
+
+	// Hint names the setting that would lift a refusal, or the safer way to do it. It is empty for [Allow].
+	Hint string
+
+	// Path is the resolved path that was decided on; empty for commands.
+	Path string
+
+	// Span is the part of the command that decided, as byte offsets into its text; nil for paths.
+	Span *Span
+
+	// Argv is the canonical form of the simple command that decided; nil for paths.
+	Argv []string
+}
+
+// Span is a part of a command's text: bytes Start to End, End not included, with the place of its start for people.
+type Span struct {
+	Start, End   int
+	Line, Column int // from 1
+}

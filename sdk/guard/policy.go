@@ -1,0 +1,54 @@
+package guard
+
+// Policy says what may be touched and what may be run. It is plain data: it travels from the host's
+// configuration to the guard, over the wire to a plugin, and from there to the workspace. [New] compiles it.
+type Policy struct {
+	// Workspace is the directory that the agent works in: absolute, symbolic links resolved.
+	// Relative paths are resolved against it.
+	Workspace string `json:"workspace"`
+
+	// Restrict confines paths to the workspace and the whitelists below. When it is false every path is allowed;
+	// the command rules stay.
+	Restrict bool `json:"restrict_to_workspace"`
+
+	// AllowReadOutside allows reading and listing anywhere although Restrict is set.
+	AllowReadOutside bool `json:"allow_read_outside_workspace"`
+
+	// AllowReadPaths and AllowWritePaths are regular expressions (RE2) that are matched against absolute paths
+	// with their symbolic links resolved. They are searched, not anchored: `^/a/b` also matches /a/bc.
+	// AllowWritePaths opens writing, not reading.
+	AllowReadPaths  []string `json:"allow_read_paths,omitempty"`
+	AllowWritePaths []string `json:"allow_write_paths,omitempty"`
+
+	// Paths, when not empty, narrows everything above to these directories and what is below them
+	// (the filesystem module's `paths` constraint; templates already filled in).
+	Paths []string `json:"paths,omitempty"`
+
+	// MaxFileSize is the largest file, in bytes, that may be read or written; 0 is no limit.
+	MaxFileSize int64 `json:"max_file_size,omitempty"`
+
+	// Exec holds the rules for commands.
+	Exec ExecPolicy `json:"exec"`
+}
+
+// ExecPolicy holds the rules for commands.
+type ExecPolicy struct {
+	// DenyPatterns switches the built-in rules on (`enable_deny_patterns`).
+	DenyPatterns bool `json:"enable_deny_patterns"`
+
+	// CustomDeny holds regular expressions that refuse a command whatever else allows it.
+	CustomDeny []string `json:"custom_deny_patterns,omitempty"`
+
+	// CustomAllow holds regular expressions that lift a soft built-in rule for the one simple command that they
+	// match from end to end.
+	CustomAllow []string `json:"custom_allow_patterns,omitempty"`
+
+	// Profile is the set of built-in rules: [ProfileDefault] or [ProfileSeedStrict].
+	Profile string `json:"profile,omitempty"`
+}
+
+// The profiles of built-in command rules.
+const (
+	ProfileDefault    = ""            // decide by what the command would do
+	ProfileSeedStrict = "seed_strict" // also refuse every $(…), ${…}, backtick and numeric chmod
+)
