@@ -96,7 +96,7 @@ func newEnvironment(req *pluginpb.ConfigureRequest, logger hclog.Logger) (*Envir
 	if grants.Workspace == NoWorkspace || grants.Workspace == "" {
 		return env, nil
 	}
-	env.Workspace, err = workspace.Open(g, workspace.Options{ReadOnly: grants.Workspace == ReadOnlyWorkspace})
+	env.Workspace, err = workspace.Open(policy, workspace.Options{ReadOnly: grants.Workspace == ReadOnlyWorkspace})
 	return env, err
 }
 
