@@ -38,6 +38,16 @@ type service struct {
 	calls       sync.WaitGroup // Add only under mu, while not draining
 }
 
+// NewServer returns the plugin as the gRPC service that [Main] serves, for programs that serve it by other means, such
+// as tests. Describe, Configure and then Call have to come in that order.
+func NewServer(p Plugin, logger hclog.Logger) (pluginpb.PluginServer, error) {
+	m, err := p.Manifest()
+	if err != nil {
+		return nil, err
+	}
+	return newService(p, m, logger)
+}
+
 func newService(p Plugin, m *pluginpb.Manifest, logger hclog.Logger) (*service, error) {
 	manifest, err := json.Marshal(m)
 	if err != nil {
