@@ -85,6 +85,7 @@ func (r *ArgumentReader) Check(values map[string]any) (*Arguments, error) {
 func decodeObject(raw []byte) (map[string]any, error) {
 	d := jsontext.NewDecoder(bytes.NewReader(raw))
 	value, err := d.ReadValue()
+	value = value.Clone() // the decoder reuses its buffer
 	if err == nil {
 		_, err = d.ReadToken()
 		if err == nil {
