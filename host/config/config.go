@@ -1,0 +1,175 @@
+package config
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/knadh/koanf/v2"
+)
+
+// Config is a checked configuration. It doesn't change, and may be used from several goroutines; what its methods
+// return belongs to the caller.
+type Config struct {
+	home      Home
+	file      string
+	agents    []agentEntry // never empty
+	plugins   map[string]Plugin
+	exposed   []ExposePath
+	isolation bool               // isolation.enabled
+	shared    *koanf.Koanf       // what is set for all agents, of the keys that an agent can set
+	settings  map[string]Setting // what was set, by the key as it was written
+
+	flagWorkspace Setting // what --workspace names; its zero value for none
+	flagAgent     int     // the agent that it is for
+}
+
+// agentEntry is an element of agents.agents.
+type agentEntry struct {
+	ID      string         `koanf:"id"`
+	Modules []Module       `koanf:"modules"`
+	Plugins AgentPlugins   `koanf:"plugins"`
+	Own     map[string]any `koanf:",remain"` // the other keys that the agent sets
+}
+
+// decode takes the merged layers apart.
+func (c *Config) decode(k *koanf.Koanf) *Error {
+	var all struct {
+		Agents struct {
+			Defaults map[string]any `koanf:"defaults"`
+			Agents   []agentEntry   `koanf:"agents"`
+		} `koanf:"agents"`
+		Tools     map[string]any `koanf:"tools"`
+		Isolation Isolation      `koanf:"isolation"`
+	}
+	if err := k.Unmarshal("", &all); err != nil {
+		return &Error{Problem: "decoding the configuration: " + err.Error(), err: err}
+	}
+	c.agents = all.Agents.Agents
+	if len(c.agents) == 0 {
+		c.agents = []agentEntry{{ID: "main"}}
+	}
+	c.isolation = all.Isolation.Enabled
+	c.exposed = lastForTarget(all.Isolation.ExposePaths)
+	c.shared = koanf.New(".")
+	err := c.shared.Load(layer{
+		"agents":    map[string]any{"defaults": all.Agents.Defaults},
+		"tools":     all.Tools,
+		"isolation": map[string]any{"network": all.Isolation.Network},
+	}, nil)
+	if err != nil {
+		return &Error{Problem: "merging the configuration: " + err.Error(), err: err}
+	}
+	c.plugins = map[string]Plugin{}
+	for _, id := range k.MapKeys("plugins") {
+		plugin := Plugin{Enabled: true}
+		if err := k.Unmarshal("plugins."+id, &plugin); err != nil {
+			return &Error{Key: "plugins." + id, Problem: err.Error(), err: err}
+		}
+		c.plugins[id] = plugin
+	}
+	return nil
+}
+
+// lastForTarget fills in what a rule leaves out and keeps the last rule for each target.
+func lastForTarget(rules []ExposePath) []ExposePath {
+	out := make([]ExposePath, 0, len(rules))
+	for _, rule := range rules {
+		if rule.Target == "" {
+			rule.Target = rule.Source
+		}
+		if rule.Mode == "" {
+			rule.Mode = "ro"
+		}
+		out = slices.DeleteFunc(out, func(earlier ExposePath) bool { return earlier.Target == rule.Target })
+		out = append(out, rule)
+	}
+	return out
+}
+
+// Home returns the instance root.
+func (c *Config) Home() Home { return c.home }
+
+// File returns the absolute path of the configuration file; empty when there is none.
+func (c *Config) File() string { return c.file }
+
+// IsolationEnabled reports isolation.enabled.
+func (c *Config) IsolationEnabled() bool { return c.isolation }
+
+// AgentIDs returns the ids of the agents, the default one first. It is never empty.
+func (c *Config) AgentIDs() []string {
+	ids := make([]string, 0, len(c.agents))
+	for _, agent := range c.agents {
+		ids = append(ids, agent.ID)
+	}
+	return ids
+}
+
+// PluginIDs returns the sorted ids of the plugins that the configuration speaks of, the bundled ones included.
+// Whether they are installed is for the caller to know.
+func (c *Config) PluginIDs() []string {
+	ids := make([]string, 0, len(c.plugins))
+	for id := range c.plugins {
+		ids = append(ids, id)
+	}
+	slices.Sort(ids)
+	return ids
+}
+
+// Plugin returns what the operator decided about a plugin. One that the configuration does not speak of is enabled
+// and is granted nothing.
+func (c *Config) Plugin(id string) Plugin {
+	plugin, ok := c.plugins[id]
+	if !ok {
+		return Plugin{Enabled: true}
+	}
+	plugin.Grants.Env = slices.Clone(plugin.Grants.Env)
+	plugin.Config = cloneFree(plugin.Config)
+	return plugin
+}
+
+// cloneFree copies a free object with everything in it.
+func cloneFree(m map[string]any) map[string]any {
+	if m == nil {
+		return nil
+	}
+	return cloneValue(m).(map[string]any)
+}
+
+func cloneValue(v any) any {
+	switch v := v.(type) {
+	case map[string]any:
+		out := make(map[string]any, len(v))
+		for key, value := range v {
+			out[key] = cloneValue(value)
+		}
+		return out
+	case []any:
+		out := make([]any, len(v))
+		for i, value := range v {
+			out[i] = cloneValue(value)
+		}
+		return out
+	case []string:
+		return slices.Clone(v)
+	default:
+		return v
+	}
+}
+
+// defaultWorkspace returns the path of a workspace in the instance root. Only a fallback home is relative, and the
+// working directory, if it can be found, makes it absolute.
+func (c *Config) defaultWorkspace(name string) string {
+	path := filepath.Join(c.home.Path, name)
+	if absolute, err := filepath.Abs(path); err == nil {
+		return absolute
+	}
+	return path
+}
+
+func (c *Config) unknownAgent(id string) *Error {
+	ids := c.AgentIDs()
+	return &Error{Problem: fmt.Sprintf("there is no agent %q; the nearest is %q", id, nearest(id, ids)),
+		Cure: "the configuration has " + strings.Join(ids, ", ")}
+}
