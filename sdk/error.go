@@ -10,15 +10,14 @@ import (
 
 // The codes of errors that programs tell apart. A tool may use others of its own.
 const (
-	InvalidArgument = "invalid_argument" // the call has to be made differently
-	NotFound        = "not_found"        // what was named does not exist
-	AccessDenied    = "access_denied"    // the policy or the operating system refused
-	Conflict        = "conflict"         // what was named is not in the state that the call expects
-	TooLarge        = "too_large"        // over a limit
-	Timeout         = "timeout"          // out of time
-	Cancelled       = "cancelled"        // the caller gave up
-	Failed          = "failed"           // anything else
-	Panicked        = "panic"            // the tool's code crashed; the plugin goes on
+	InvalidArgument = pluginpb.CodeInvalidArgument // the call has to be made differently
+	NotFound        = pluginpb.CodeNotFound        // what was named does not exist
+	AccessDenied    = pluginpb.CodeAccessDenied    // the policy or the operating system refused
+	Conflict        = pluginpb.CodeConflict        // what was named is not in the state that the call expects
+	TooLarge        = pluginpb.CodeTooLarge        // over a limit
+	Timeout         = pluginpb.CodeTimeout         // out of time
+	Cancelled       = pluginpb.CodeCancelled       // the caller gave up
+	Failed          = pluginpb.CodeFailed          // anything else
 )
 
 // Error is an error that an agent can act on.

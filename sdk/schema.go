@@ -86,7 +86,7 @@ func annotateFields(s *jsonschema.Schema, t reflect.Type) error {
 func applyTags(s *jsonschema.Schema, f reflect.StructField) error {
 	if text, ok := f.Tag.Lookup("claim"); ok {
 		if !pluginpb.Claim(text).Valid() {
-			return fmt.Errorf("claim %q is not one of read, write, list, delete, command", text)
+			return fmt.Errorf("claim %q is not one of read, write, list, delete, command, cwd, env", text)
 		}
 		// A list of paths carries its claim on the elements.
 		target := s

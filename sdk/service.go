@@ -162,7 +162,7 @@ func (s *service) run(ctx context.Context, t Tool, c *call) (result *pluginpb.Re
 	defer func() {
 		if v := recover(); v != nil {
 			s.logger.Error("tool panicked", "tool", t.spec.Name, "panic", fmt.Sprint(v), "stack", string(debug.Stack()))
-			result = &pluginpb.Result{Error: wire(Errorf(Panicked, "%s panicked: %v", t.spec.Name, v).
+			result = &pluginpb.Result{Error: wire(Errorf(pluginpb.CodePanic, "%s panicked: %v", t.spec.Name, v).
 				WithHint("this is a fault in the plugin %s %s; its log has the stack", s.plugin.ID, s.plugin.Version))}
 		}
 	}()

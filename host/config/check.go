@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/picoclaw/picoclaw/host/nearest"
 )
 
 // checker walks a document beside the tree of known keys. It checks and converts in one go, and notes every value
@@ -189,7 +191,7 @@ func (c *checker) string(n *node, key *Key, path string) (any, *Error) {
 		return nil, wrongKind(n, path, "a string")
 	}
 	if key.Values != nil && !slices.Contains(key.Values, n.scalar) {
-		return nil, fault(n.origin, path, fmt.Sprintf("%q is not known; the nearest is %q", n.scalar, nearest(n.scalar, key.Values)),
+		return nil, fault(n.origin, path, fmt.Sprintf("%q is not known; the nearest is %q", n.scalar, nearest.Name(n.scalar, key.Values)),
 			"known are "+strings.Join(key.Values, ", "))
 	}
 	s, err := key.Format.apply(n.scalar, c.userHome)

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"sync"
 
 	"google.golang.org/protobuf/proto"
 
@@ -24,10 +25,19 @@ type Spec struct {
 	// Profile is the sandbox, Env the whole environment (NAME=value) of the process.
 	Profile isolation.Profile
 	Env     []string
+
+	identity sync.Once
+	key      string
+	err      error
 }
 
-// Key is the same for specs that may share an instance.
+// Key is the same for specs that may share an instance. A spec must not change after its first use.
 func (s *Spec) Key() (string, error) {
+	s.identity.Do(func() { s.key, s.err = s.identify() })
+	return s.key, s.err
+}
+
+func (s *Spec) identify() (string, error) {
 	configure, err := proto.MarshalOptions{Deterministic: true}.Marshal(s.Configure)
 	if err != nil {
 		return "", fmt.Errorf("identify an instance of %s: %w", s.Manifest.ID, err)

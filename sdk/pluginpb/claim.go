@@ -21,6 +21,8 @@ const (
 	ClaimList    Claim = "list"    // a directory that is listed or searched
 	ClaimDelete  Claim = "delete"  // a path that is removed
 	ClaimCommand Claim = "command" // a command line for a shell
+	ClaimCwd     Claim = "cwd"     // the directory that the command beside it starts in
+	ClaimEnv     Claim = "env"     // an object of strings: what the command beside it finds in its environment
 )
 
 // Site is a place in a tool's arguments that carries a claim. Path holds property names; "*" stands for every element
@@ -33,7 +35,7 @@ type Site struct {
 // Valid reports whether c is one of the claims above.
 func (c Claim) Valid() bool {
 	switch c {
-	case ClaimRead, ClaimWrite, ClaimList, ClaimDelete, ClaimCommand:
+	case ClaimRead, ClaimWrite, ClaimList, ClaimDelete, ClaimCommand, ClaimCwd, ClaimEnv:
 		return true
 	}
 	return false
@@ -54,9 +56,12 @@ func collect(s *jsonschema.Schema, at []string, sites *[]Site) error {
 		text, _ := raw.(string)
 		claim := Claim(text)
 		if !claim.Valid() {
-			return fmt.Errorf("the claim %v on %v is not one of read, write, list, delete, command", raw, at)
+			return fmt.Errorf("the claim %v on %v is not one of read, write, list, delete, command, cwd, env", raw, at)
 		}
-		if !isString(s) {
+		switch {
+		case claim == ClaimEnv && s.Type != "object":
+			return fmt.Errorf("the claim %q is on %v, which is not an object", claim, at)
+		case claim != ClaimEnv && !isString(s):
 			return fmt.Errorf("the claim %q is on %v, which is not a string", claim, at)
 		}
 		*sites = append(*sites, Site{Path: slices.Clone(at), Claim: claim})
