@@ -87,11 +87,14 @@ func (h *Host) Ready() error {
 func (h *Host) prepare() (*machinery, error) {
 	home := h.config.Home().Path
 	m := &machinery{}
-	var err error
+	agent, err := h.config.Agent("")
+	if err != nil {
+		return nil, &StartError{err}
+	}
 	m.isolation, err = isolation.Configure(isolation.Config{
 		Enabled:     h.config.IsolationEnabled(),
 		Home:        home,
-		ExposePaths: exposed(h.config.ExposePaths()),
+		ExposePaths: exposed(agent.Isolation.ExposePaths), // the same for all agents
 	}, h.logger.Named("isolation"))
 	if err != nil {
 		return nil, &StartError{err}

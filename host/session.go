@@ -149,7 +149,7 @@ func (s *Session) unknown(name string) *Error {
 }
 
 // Spawn opens a session whose policy is at most this one's.
-func (s *Session) Spawn(origin Origin, narrower policy.Narrowing) (*Session, error) {
+func (s *Session) Spawn(origin Origin, narrower policy.Child) (*Session, error) {
 	p, err := s.policy.Narrow(narrower)
 	if err != nil {
 		return nil, errors.Join(errors.New("a spawned session can only be narrower"), err)

@@ -17,6 +17,6 @@ func newPlugin() sdk.Plugin {
 		Version: version,
 		Doc:     "Reads, writes, lists and edits files in the workspace.",
 		Grants:  sdk.Grants{Workspace: sdk.WorkspaceAccess},
-		Tools:   []sdk.Tool{readFile()},
+		Tools:   []sdk.Tool{readFile(), writeFile(), listDir(), editFile(), appendFile()},
 	}
 }
