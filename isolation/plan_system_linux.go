@@ -97,9 +97,6 @@ func (v *view) addKernel() {
 	}
 	if exec || v.dev || v.covers("/dev") {
 		v.set(mount{kind: devfs, target: "/dev"})
-		if os.Geteuid() == 0 {
-			v.guardDev()
-		}
 	}
 	if exec {
 		v.set(mount{kind: tmpfs, target: "/tmp"})
@@ -130,13 +127,5 @@ func (v *view) guardProc() {
 		}
 		path := filepath.Join("/proc", entry.Name())
 		v.set(mount{kind: bindRO, source: path, target: path})
-	}
-}
-
-// guardDev keeps a sandbox of root from changing the mode of the device nodes,
-// which are the host's. They can still be read and written.
-func (v *view) guardDev() {
-	for _, node := range []string{"null", "zero", "full", "random", "urandom", "tty"} {
-		v.last = append(v.last, mount{kind: remountRO, target: "/dev/" + node})
 	}
 }
