@@ -29,6 +29,11 @@ type Profile struct {
 	// Hide are directories that stay invisible also below a visible path. The
 	// instance root is always one of them.
 	Hide []string
+	// EndsItself says that the child ends everything it has started when it
+	// gets SIGTERM. It is then sent that when this process dies, where there
+	// is no pid namespace whose end is the end of all; killed at once, it
+	// could not clear up behind itself.
+	EndsItself bool
 	// UserEnv redirects HOME, TMPDIR and XDG_* into
 	// <home>/runtime-user-env, which is then read-write for the child.
 	UserEnv bool

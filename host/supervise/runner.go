@@ -79,6 +79,7 @@ func (r *pluginRunner) Start(context.Context) error {
 	cmd.Dir = filepath.Dir(r.spec.Binary)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = stdin, stdout, stderr
 	profile := r.spec.Profile
+	profile.EndsItself = true // the SDK does, and the lifeline tells it when
 	profile.ReadOnly = append(append([]string{}, profile.ReadOnly...), filepath.Dir(r.spec.Binary))
 	profile.ReadWrite = append(append([]string{}, profile.ReadWrite...), r.socketDir)
 	process, err := r.launcher.Start(cmd, profile)
