@@ -27,6 +27,7 @@ build: ## Build picoclaw and its plugins into bin/
 test: vet ## Run every test, with the race detector, as root (if you are) and unprivileged
 	.ci/install tests
 	CGO_ENABLED=1 $(GO) test -race ./...
+	@[ "$$(id -u)" -ne 0 ] || .ci/unprivileged
 
 vet:
 	@unformatted=$$(gofmt -l $$(git ls-files '*.go')); \

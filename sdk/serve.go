@@ -72,9 +72,14 @@ func lifeline(stdin io.Reader, s *service) {
 	case <-gone:
 	case <-terminate:
 	}
+	leave(s)
+}
+
+// leave ends what calls have left running, and the process.
+func leave(s *service) {
 	ctx, cancel := context.WithTimeout(context.Background(), stopGrace)
-	defer cancel()
 	s.stop(ctx)
+	cancel()
 	endDescendants(stopGrace)
 	os.Exit(0)
 }

@@ -21,21 +21,21 @@ import (
 
 // playHost is what this test binary does when it is started as a host: it starts a plugin that has a grandchild,
 // writes the process ids, and waits to be killed.
-func playHost(home string) int {
+func playHost(home string) {
 	s, _, err := newSupervisor(home, os.Getenv("SUPERVISE_TEST_ISOLATED") != "")
 	if err != nil {
 		fmt.Println(err)
-		return 1
+		os.Exit(1)
 	}
 	var m pluginpb.Manifest
 	if err := json.Unmarshal([]byte(os.Getenv("SUPERVISE_TEST_MANIFEST")), &m); err != nil {
 		fmt.Println(err)
-		return 1
+		os.Exit(1)
 	}
 	out, err := s.Call(context.Background(), spec(&m), &pluginpb.CallRequest{Tool: "grandchild", Arguments: []byte("{}")}, nil)
 	if err != nil {
 		fmt.Println(err)
-		return 1
+		os.Exit(1)
 	}
 	fmt.Println("started", s.Running()["tester"][0], out.Result.GetText())
 	select {}

@@ -20,7 +20,7 @@ import (
 
 func TestMain(m *testing.M) {
 	if home := os.Getenv("SUPERVISE_TEST_HOST"); home != "" {
-		os.Exit(playHost(home))
+		playHost(home)
 	}
 	os.Exit(hosttest.Main(m, map[string]string{"tester": "./testdata/plugin"}, nil))
 }

@@ -54,20 +54,19 @@ func (r *pluginRunner) Start(context.Context) error {
 			_ = f.Close()
 		}
 	}()
-	pipe := func() (read, write *os.File, err error) { return os.Pipe() }
-	stdin, lifeline, err := pipe()
+	stdin, lifeline, err := os.Pipe()
 	if err != nil {
 		return err
 	}
 	theirs = append(theirs, stdin)
 	r.lifeline = lifeline
-	stdoutRead, stdout, err := pipe()
+	stdoutRead, stdout, err := os.Pipe()
 	if err != nil {
 		return err
 	}
 	theirs = append(theirs, stdout)
 	r.stdout = stdoutRead
-	stderrRead, stderr, err := pipe()
+	stderrRead, stderr, err := os.Pipe()
 	if err != nil {
 		return err
 	}

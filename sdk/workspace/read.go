@@ -1,6 +1,7 @@
 package workspace
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -62,7 +63,7 @@ func (w *Workspace) readAll(f *os.File, path string) ([]byte, error) {
 	}
 	data := make([]byte, info.Size(), info.Size()+1)
 	n, err := io.ReadFull(f, data)
-	if err == io.ErrUnexpectedEOF || err == io.EOF {
+	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
 		return data[:n], nil // it has shrunk
 	}
 	if err != nil {

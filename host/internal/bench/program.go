@@ -11,6 +11,8 @@ import (
 	"strings"
 )
 
+var errNoAnswer = errors.New("that is no answer to initialize")
+
 const initialize = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18",` +
 	`"capabilities":{},"clientInfo":{"name":"bench","version":"1"}}}` + "\n"
 
@@ -85,7 +87,7 @@ func firstAnswer(env []string, name string, args ...string) (err error) {
 	}
 	line, err := bufio.NewReader(out).ReadString('\n')
 	if err != nil || !strings.Contains(line, `"serverInfo"`) {
-		return fmt.Errorf("%s answered %q (%v)", name, line, err)
+		return fmt.Errorf("%s answered %q: %w", name, line, errors.Join(errNoAnswer, err))
 	}
 	return nil
 }
