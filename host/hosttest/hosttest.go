@@ -104,6 +104,16 @@ func again(dir string) error {
 	if err := os.Chown(home, unprivileged, unprivileged); err != nil {
 		return err
 	}
+	// The package's own directory may be where only root can go.
+	work := filepath.Join(dir, "package")
+	if err := os.Mkdir(work, 0o755); err != nil {
+		return err
+	}
+	if _, err := os.Stat("testdata"); err == nil {
+		if err := os.CopyFS(filepath.Join(work, "testdata"), os.DirFS("testdata")); err != nil {
+			return err
+		}
+	}
 	var args []string
 	for _, name := range []string{"run", "skip", "v", "short", "count", "timeout", "failfast", "parallel"} {
 		if f := flag.Lookup("test." + name); f != nil && f.Value.String() != "" {
@@ -112,6 +122,7 @@ func again(dir string) error {
 	}
 	fmt.Println("=== again as uid", unprivileged)
 	cmd := exec.Command(self, args...)
+	cmd.Dir = work
 	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
 	cmd.Env = append(without(os.Environ(), "TMPDIR", "HOME"), "TMPDIR="+home, "HOME="+home)
 	cmd.SysProcAttr = &syscall.SysProcAttr{
