@@ -31,7 +31,7 @@ func TestArgumentsAreReadOnceAndWrittenAnew(t *testing.T) {
 	r := testReader(t)
 	for in, want := range map[string]string{
 		`{"path":"a"}`:                        `{"path":"a"}`,
-		` { "n" : 1e1 , "path" : "\u0061" } `: `{"n":10,"path":"a"}`,
+		`{ "n" : 1e1 , "path" : "\u0061" }`:   `{"n":10,"path":"a"}`,
 		`{"path":"a","n":1.0,"ratio":2.5}`:    `{"n":1,"path":"a","ratio":2.5}`,
 		`{"path":"a","n":9007199254740993}`:   `{"n":9007199254740993,"path":"a"}`,
 		`{"path":"a","deep":{"x":["1","2"]}}`: `{"deep":{"x":["1","2"]},"path":"a"}`,

@@ -79,8 +79,7 @@ func TestLinksThatStayInsideWork(t *testing.T) {
 }
 
 func TestWhitelistsAreExact(t *testing.T) {
-	var g *ground
-	g = newGround(t, func(p *guard.Policy) {
+	g := newGround(t, func(p *guard.Policy) {
 		outside := filepath.Join(filepath.Dir(p.Workspace), "work2")
 		p.AllowReadPaths = []string{"^" + outside + "/secret\\.txt$"}
 		p.AllowWritePaths = []string{"^" + outside + "/out-[0-9]+$"}
