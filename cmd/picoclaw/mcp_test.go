@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -62,6 +63,9 @@ func TestAnAgentWorksOverMCP(t *testing.T) {
 				if !slices.Contains(names, want) {
 					t.Errorf("the tools are %v; %s is missing", names, want)
 				}
+			}
+			if n := children(t); n != 1 { // the server itself
+				t.Errorf("listing tools has started something: %d processes run", n)
 			}
 			for _, step := range []struct {
 				tool, want string
@@ -145,6 +149,39 @@ func TestOutputStreamsAsProgress(t *testing.T) {
 	case <-time.After(20 * time.Second):
 		t.Error("no progress came while the command runs")
 	}
+}
+
+// children counts the processes below this one.
+func children(t *testing.T) int {
+	t.Helper()
+	n := 0
+	stats, err := filepath.Glob("/proc/[0-9]*/stat")
+	if err != nil {
+		t.Fatal(err)
+	}
+	parents := map[string]string{}
+	for _, stat := range stats {
+		data, err := os.ReadFile(stat)
+		if err != nil {
+			continue // it has ended
+		}
+		pid, rest, _ := strings.Cut(string(data), " ")
+		fields := strings.Fields(rest[strings.LastIndex(rest, ")")+1:])
+		if fields[0] != "Z" {
+			parents[pid] = fields[1]
+		}
+	}
+	own := strconv.Itoa(os.Getpid())
+	for pid := range parents {
+		at := parents[pid]
+		for at != own && at != "" {
+			at = parents[at]
+		}
+		if at == own {
+			n++
+		}
+	}
+	return n
 }
 
 func text(r *sdkmcp.CallToolResult) string {

@@ -8,7 +8,7 @@ import (
 )
 
 func TestAChildIsNeverWider(t *testing.T) {
-	parent := must(t, `{"tools": {"allow_read_paths": ["^/etc/hosts$"], "disabled": ["exec"]}, "isolation": {"network": false}}`, "")
+	parent := must(t, `{"tools": {"allow_read_paths": ["^/etc/hosts$"], "disabled": ["exec"]}, "isolation": {"network": false}}`)
 	yes, no := true, false
 	outside := filepath.Dir(filepath.Dir(parent.Workspace()))
 	for name, child := range map[string]Child{
@@ -35,7 +35,7 @@ func TestAChildIsNeverWider(t *testing.T) {
 }
 
 func TestAChildIsWhatItAsksFor(t *testing.T) {
-	parent := must(t, `{"tools": {"allow_read_paths": ["^/etc/hosts$", "^/etc/passwd$"]}}`, "")
+	parent := must(t, `{"tools": {"allow_read_paths": ["^/etc/hosts$", "^/etc/passwd$"]}}`)
 	if err := os.Mkdir(filepath.Join(parent.Workspace(), "sub"), 0o755); err != nil {
 		t.Fatal(err)
 	}

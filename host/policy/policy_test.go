@@ -34,9 +34,9 @@ func tempHome(t *testing.T) string {
 	return home
 }
 
-func must(t *testing.T, text, agent string) *Policy {
+func must(t *testing.T, text string) *Policy {
 	t.Helper()
-	p, err := resolveIn(t, tempHome(t), text, agent)
+	p, err := resolveIn(t, tempHome(t), text, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -158,7 +158,7 @@ func TestKernelPathsAreWhatThePolicyImplies(t *testing.T) {
 		`{"agents": {"defaults": {"restrict_to_workspace": false}}}`:       {write: []string{"/", "W"}},
 		`{"tools": {"allow_write_paths": ["x"]}}`:                          {write: []string{"/", "W"}},
 	} {
-		p := must(t, text, "")
+		p := must(t, text)
 		k := p.KernelPaths()
 		for i, path := range want.write {
 			if path == "W" {
@@ -178,7 +178,7 @@ func TestKernelPathsAreWhatThePolicyImplies(t *testing.T) {
 }
 
 func TestAPolicyCantBeChanged(t *testing.T) {
-	p := must(t, `{"tools": {"allow_read_paths": ["^/etc/hosts$"]}}`, "")
+	p := must(t, `{"tools": {"allow_read_paths": ["^/etc/hosts$"]}}`)
 	p.Guard().AllowReadPaths[0] = ".*"
 	p.KernelPaths().ReadOnly[0] = "/"
 	if got := p.Guard().AllowReadPaths[0]; got != "^/etc/hosts$" {

@@ -1,4 +1,4 @@
-package host_test
+package docs_test
 
 import (
 	"go/parser"
