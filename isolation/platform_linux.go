@@ -46,7 +46,11 @@ func (pl *platform) start(child *exec.Cmd, p Profile) (*Process, error) {
 	if p.EndsItself {
 		atDeath = syscall.SIGTERM
 	}
-	if err := pl.spawner.start(child, atDeath); err != nil {
+	start := pl.spawner.start
+	if p.Confine {
+		start = func(child *exec.Cmd, atDeath syscall.Signal) error { return pl.startConfined(child, p, atDeath) }
+	}
+	if err := start(child, atDeath); err != nil {
 		return nil, err
 	}
 	proc := &Process{pid: child.Process.Pid, tree: groupTree{leader: child.Process.Pid}, done: make(chan struct{})}

@@ -24,7 +24,10 @@ type Profile struct {
 	Exec bool
 	// Network gives the child the host's network; without it, it has none.
 	Network bool
-	// Confine adds the confinement that needs nothing installed.
+	// Confine holds the child to the profile by what needs nothing installed,
+	// Landlock, no_new_privs and fewer capabilities, where no sandbox does.
+	// A kernel without Landlock starts the child unconfined, and the log says
+	// so.
 	Confine bool
 	// Hide are directories that stay invisible also below a visible path. The
 	// instance root is always one of them.
