@@ -90,6 +90,17 @@ func TestParallelEditsAndAppendsAllSurvive(t *testing.T) {
 	}
 }
 
+func TestAnyFileCanBeRead(t *testing.T) {
+	p := sdktest.Start(t, newPlugin(), sdktest.Options{Files: map[string]string{
+		"le": "\xff\xfea\x00\xe9\x00", "be": "\xfe\xff\x00a\x00\xe9", "cp1252": "caf\xe9", "empty": "", "binary": "\x00\x01",
+	}})
+	for name, want := range map[string]string{"le": "aé", "be": "aé", "cp1252": "caf\uFFFD", "empty": "", "binary": "\x00\x01"} {
+		if r := p.Call("read_file", args{"path": name}); r.Err != nil || r.Text != want {
+			t.Errorf("%s: %q, %v; want %q", name, r.Text, r.Err, want)
+		}
+	}
+}
+
 func TestWhatIsNotAFile(t *testing.T) {
 	p := sdktest.Start(t, newPlugin(), sdktest.Options{Files: map[string]string{"dir/f": "x"}})
 	if r := p.Call("read_file", args{"path": "dir"}); r.Err == nil || r.Err.GetMessage() != "failed to read file: dir is a directory, not a regular file" {

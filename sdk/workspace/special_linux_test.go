@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -94,6 +95,43 @@ func TestModesAreKept(t *testing.T) {
 		if err != nil || info.Mode().Perm() != want {
 			t.Errorf("%s is %v (%v); want %v", path, info.Mode().Perm(), err, want)
 		}
+	}
+}
+
+func TestOwnerAndAttributesAreKept(t *testing.T) {
+	g := newGround(t)
+	path := filepath.Join(g.w, "f")
+	g.put(path, "old")
+	if err := unix.Setxattr(path, "user.note", []byte("mine"), 0); err != nil {
+		t.Fatal(err)
+	}
+	if os.Getuid() == 0 {
+		if err := os.Chown(path, 1234, 5678); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chmod(path, 0o664); err != nil {
+			t.Fatal(err)
+		}
+	}
+	before, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := g.WriteFile("f", []byte("new")); err != nil {
+		t.Fatal(err)
+	}
+	after, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	value := make([]byte, 16)
+	n, err := unix.Getxattr(path, "user.note", value)
+	if err != nil || string(value[:n]) != "mine" {
+		t.Errorf("the attribute is %q, %v", value[:max(n, 0)], err)
+	}
+	was, is := before.Sys().(*syscall.Stat_t), after.Sys().(*syscall.Stat_t)
+	if was.Uid != is.Uid || was.Gid != is.Gid || before.Mode() != after.Mode() {
+		t.Errorf("%d:%d %v became %d:%d %v", was.Uid, was.Gid, before.Mode(), is.Uid, is.Gid, after.Mode())
 	}
 }
 
