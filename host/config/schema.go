@@ -161,3 +161,13 @@ func joinName(full, part string) string {
 	}
 	return full + "." + part
 }
+
+// ModuleActions returns the actions of the filesystem module.
+func ModuleActions() []string {
+	for _, row := range keys {
+		if row.Name == "agents.agents[].modules[].actions" {
+			return slices.Clone(row.Values)
+		}
+	}
+	return nil
+}

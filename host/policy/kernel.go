@@ -1,0 +1,118 @@
+package policy
+
+import (
+	"slices"
+)
+
+// KernelPaths is what the kernel's wall opens. All paths are absolute and clean; each is opened with everything
+// below it, and need not exist.
+type KernelPaths struct {
+	// ReadWrite and ReadOnly are sorted, and no path is below another of the same list. A read-only path may lie
+	// below a read-write one, and the other way round: the deeper one holds.
+	ReadWrite []string
+	ReadOnly  []string
+
+	// Hidden are sorted paths that must not be seen although they lie below an open one: the instance root and the
+	// configuration, where a whitelist's literal prefix reaches further than the whitelist. A deeper open path, such
+	// as a workspace in the instance root, is seen still.
+	Hidden []string
+
+	// Open are the whitelist's patterns without a literal prefix, for which the whole file system is opened.
+	Open []string
+}
+
+// KernelPaths returns what the kernel's wall opens so that all that the guard allows can be done.
+func (p *Policy) KernelPaths() KernelPaths {
+	g := p.guard
+	var k KernelPaths
+	switch {
+	case !g.Restrict:
+		k.ReadWrite = []string{"/"}
+	default:
+		k.ReadWrite = append([]string{g.Workspace}, k.prefixes(g.AllowWritePaths)...)
+		k.ReadOnly = k.prefixes(g.AllowReadPaths)
+		if g.AllowReadOutside {
+			k.ReadOnly = []string{"/"}
+		}
+	}
+	k.ReadWrite = outermost(intersect(k.ReadWrite, g.Paths))
+	k.ReadOnly = outermost(intersect(k.ReadOnly, g.Paths))
+	k.ReadOnly = slices.DeleteFunc(k.ReadOnly, func(path string) bool { return withinAny(path, k.ReadWrite) })
+	k.Open = sorted(k.Open)
+	k.protect(p)
+	return k
+}
+
+// prefixes returns the literal prefixes of the patterns, and notes those that have none.
+func (k *KernelPaths) prefixes(patterns []string) []string {
+	var out []string
+	for _, pattern := range patterns {
+		path, _ := LiteralPrefix(pattern)
+		if path == "/" {
+			k.Open = append(k.Open, pattern)
+		}
+		out = append(out, path)
+	}
+	return out
+}
+
+// protect closes the instance root and the configuration file again where a restricted agent's whitelist opens them.
+// What such an agent may read anywhere, it may read there too; it never writes there.
+func (k *KernelPaths) protect(p *Policy) {
+	if !p.guard.Restrict || p.guard.Workspace == "/" {
+		return
+	}
+	for _, path := range []string{p.home, p.file} {
+		switch {
+		case path == "" || withinAny(path, k.Hidden):
+		case p.guard.AllowReadOutside && withinAny(path, k.ReadWrite):
+			k.ReadOnly = sorted(append(k.ReadOnly, path))
+		case !p.guard.AllowReadOutside && (withinAny(path, k.ReadWrite) || withinAny(path, k.ReadOnly)):
+			k.Hidden = sorted(append(k.Hidden, path))
+		}
+	}
+}
+
+// Limit returns what is left of k for a plugin with the given access.
+func (k KernelPaths) Limit(access Access) KernelPaths {
+	switch access {
+	case ReadWrite:
+		return k
+	case ReadOnly:
+		k.ReadOnly = outermost(slices.Concat(k.ReadOnly, k.ReadWrite))
+		k.ReadWrite = nil
+		return k
+	default:
+		return KernelPaths{}
+	}
+}
+
+// outermost sorts paths and leaves out those below another one.
+func outermost(paths []string) []string {
+	var out []string
+	for _, path := range sorted(paths) {
+		if !withinAny(path, out) {
+			out = append(out, path)
+		}
+	}
+	return out
+}
+
+// intersect returns what lies both below one of paths and below one of limits; no limits limit nothing.
+func intersect(paths, limits []string) []string {
+	if len(limits) == 0 {
+		return paths
+	}
+	var out []string
+	for _, path := range paths {
+		for _, limit := range limits {
+			switch {
+			case within(path, limit):
+				out = append(out, path)
+			case within(limit, path):
+				out = append(out, limit)
+			}
+		}
+	}
+	return out
+}
