@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/picoclaw/picoclaw/host/nearest"
 )
 
 // checker walks a document beside the tree of known keys. It checks and converts in one go, and notes every value
@@ -101,7 +103,7 @@ func (c *checker) objects(n *node, e *entry, path string) (any, *Error) {
 	}
 	for _, child := range element.children {
 		if child.key != nil && child.key.Unique {
-			if err := c.unique(n, out, child.name, path); err != nil {
+			if err := c.unique(out, child.name, path); err != nil {
 				return nil, err
 			}
 		}
@@ -111,7 +113,7 @@ func (c *checker) objects(n *node, e *entry, path string) (any, *Error) {
 }
 
 // unique checks that no two objects of the list hold the same value under name.
-func (c *checker) unique(n *node, values []any, name, path string) *Error {
+func (c *checker) unique(values []any, name, path string) *Error {
 	first := make(map[any]int, len(values))
 	for i, v := range values {
 		value := v.(map[string]any)[name]
@@ -189,7 +191,7 @@ func (c *checker) string(n *node, key *Key, path string) (any, *Error) {
 		return nil, wrongKind(n, path, "a string")
 	}
 	if key.Values != nil && !slices.Contains(key.Values, n.scalar) {
-		return nil, fault(n.origin, path, fmt.Sprintf("%q is not known; the nearest is %q", n.scalar, nearest(n.scalar, key.Values)),
+		return nil, fault(n.origin, path, fmt.Sprintf("%q is not known; the nearest is %q", n.scalar, nearest.Name(n.scalar, key.Values)),
 			"known are "+strings.Join(key.Values, ", "))
 	}
 	s, err := key.Format.apply(n.scalar, c.userHome)

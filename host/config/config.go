@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/knadh/koanf/v2"
+	"github.com/picoclaw/picoclaw/host/nearest"
 )
 
 // Config is a checked configuration. It doesn't change, and may be used from several goroutines; what its methods
@@ -170,6 +171,6 @@ func (c *Config) defaultWorkspace(name string) string {
 
 func (c *Config) unknownAgent(id string) *Error {
 	ids := c.AgentIDs()
-	return &Error{Problem: fmt.Sprintf("there is no agent %q; the nearest is %q", id, nearest(id, ids)),
+	return &Error{Problem: fmt.Sprintf("there is no agent %q; the nearest is %q", id, nearest.Name(id, ids)),
 		Cure: "the configuration has " + strings.Join(ids, ", ")}
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/knadh/koanf/providers/env/v2"
+	"github.com/picoclaw/picoclaw/host/nearest"
 )
 
 // variables reads the PICOCLAW_* variables as a layer. expose is the file's list of isolation.expose_paths, which a
@@ -130,5 +131,5 @@ func nearestVariable(name string) string {
 			names = append(names, variable)
 		}
 	}
-	return nearest(name, names)
+	return nearest.Name(name, names)
 }

@@ -1,14 +1,10 @@
 package config
 
 import (
-	"slices"
 	"strings"
-)
 
-// nearest returns the candidate with the smallest edit distance to s, the first of several; candidates is not empty.
-func nearest(s string, candidates []string) string {
-	return slices.MinFunc(candidates, func(a, b string) int { return distance(s, a) - distance(s, b) })
-}
+	"github.com/picoclaw/picoclaw/host/nearest"
+)
 
 // nearestKey returns the known key that an unknown one was most likely meant to be. parent is the full name, in the
 // table, of the object that holds the unknown key, and path the same as it was written; where the answer lies
@@ -29,7 +25,7 @@ func nearestKey(unknown, parent, path string) string {
 			}
 			parts := splitName(child.full)
 			shared := sharedPrefix(above, parts)
-			score := 16*distance(last, child.name) + (len(above) - shared) + (len(parts) - 1 - shared)
+			score := 16*nearest.Distance(last, child.name) + (len(above) - shared) + (len(parts) - 1 - shared)
 			if best == "" || score < bestScore {
 				best, bestScore = concrete(parts, written, shared), score
 			}
@@ -57,27 +53,4 @@ func sharedPrefix(a, b []string) int {
 		n++
 	}
 	return n
-}
-
-// distance is the Levenshtein distance in bytes. Very long strings are compared by their beginning.
-func distance(a, b string) int {
-	const enough = 128
-	a, b = a[:min(len(a), enough)], b[:min(len(b), enough)]
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			substitution := diagonal
-			if a[i] != b[j] {
-				substitution++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(substitution, row[j]+1, diagonal+1)
-		}
-	}
-	return row[len(b)]
 }

@@ -1,0 +1,77 @@
+package guard
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"regexp"
+)
+
+// Guard decides by one compiled [Policy]. It is immutable: any number of goroutines may ask it at once.
+type Guard struct {
+	policy     Policy
+	workspaces []string         // the workspace as it was named, and resolved; both name the same directory
+	allowed    []string         // Policy.Paths, each resolved once so that nobody can move one later
+	readPaths  []*regexp.Regexp // Policy.AllowReadPaths
+	writePaths []*regexp.Regexp // Policy.AllowWritePaths
+	deny       []*regexp.Regexp // Policy.Exec.CustomDeny
+	allow      []*regexp.Regexp // Policy.Exec.CustomAllow, anchored at both ends
+}
+
+// New compiles a policy. Its error names the setting that is wrong and, for a regular expression, the
+// expression and what is wrong with it.
+func New(p Policy) (*Guard, error) {
+	g := &Guard{policy: p}
+	if p.Workspace == "" || !filepath.IsAbs(p.Workspace) {
+		return nil, fmt.Errorf("agents.defaults.workspace: %q is not an absolute path", p.Workspace)
+	}
+	named := filepath.Clean(p.Workspace)
+	real, err := resolve(named)
+	if err != nil {
+		return nil, fmt.Errorf("agents.defaults.workspace: %w", err)
+	}
+	g.workspaces = []string{real}
+	if named != real {
+		g.workspaces = append(g.workspaces, named)
+	}
+	for _, dir := range p.Paths {
+		if !filepath.IsAbs(dir) {
+			return nil, fmt.Errorf("constraints.paths: %q is not an absolute path", dir)
+		}
+		real, err := resolve(filepath.Clean(dir))
+		if err != nil {
+			return nil, fmt.Errorf("constraints.paths: %w", err)
+		}
+		g.allowed = append(g.allowed, real)
+	}
+	switch p.Exec.Profile {
+	case ProfileDefault, ProfileSeedStrict:
+	default:
+		return nil, fmt.Errorf("tools.exec.profile: %q is not a profile; leave it empty or use %q",
+			p.Exec.Profile, ProfileSeedStrict)
+	}
+	return g, errors.Join(
+		compile("tools.allow_read_paths", p.AllowReadPaths, "%s", &g.readPaths),
+		compile("tools.allow_write_paths", p.AllowWritePaths, "%s", &g.writePaths),
+		compile("tools.exec.custom_deny_patterns", p.Exec.CustomDeny, "%s", &g.deny),
+		compile("tools.exec.custom_allow_patterns", p.Exec.CustomAllow, `\A(?:%s)\z`, &g.allow),
+	)
+}
+
+// compile turns the expressions of one setting into regular expressions. Form wraps each of them.
+func compile(key string, exprs []string, form string, into *[]*regexp.Regexp) error {
+	for _, expr := range exprs {
+		if expr == "" {
+			return fmt.Errorf("%s: an empty pattern matches everything; remove it", key)
+		}
+		if _, err := regexp.Compile(expr); err != nil {
+			return fmt.Errorf("%s: %q is not a valid regular expression: %w", key, expr, err)
+		}
+		re, err := regexp.Compile(fmt.Sprintf(form, expr))
+		if err != nil {
+			return fmt.Errorf("%s: %q is not a valid regular expression: %w", key, expr, err)
+		}
+		*into = append(*into, re)
+	}
+	return nil
+}

@@ -1,0 +1,148 @@
+package guard
+
+import (
+	"fmt"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// The rules for paths.
+const (
+	ruleMalformed   = "path.malformed"
+	ruleUnresolved  = "path.unresolved"
+	ruleOutside     = "workspace.outside"
+	ruleSymlink     = "workspace.symlink"
+	ruleRoot        = "workspace.root"
+	ruleConstraint  = "constraint.paths"
+	reasonOutside   = "access denied: path is outside the workspace"
+	reasonSymlink   = "access denied: symlink resolves outside workspace"
+	maxPath         = 4096 // bytes, as Linux has it (PATH_MAX)
+	hintInside      = "use a path inside the workspace"
+	hintConstraints = "constraints.paths of the agent's module"
+)
+
+// Path decides whether path may be accessed. A relative path starts at the workspace. A path is a plain file name:
+// "~", "%2e%2e" and "file://" mean nothing in it.
+//
+// Two readings of the path have to be allowed: as it is written, and with the symbolic links of its longest existing
+// prefix resolved. [Decision.Path] is the second, absolute. What it names can change before it is used, so the
+// user of the path must open it through package workspace, which can't be raced.
+func (g *Guard) Path(a Access, path string) Decision {
+	if reason := malformed(path); reason != "" {
+		return Decision{Verdict: Deny, Rule: ruleMalformed, Reason: "access denied: " + reason, Hint: hintInside}
+	}
+	abs := path
+	if !filepath.IsAbs(path) {
+		abs = g.workspaces[0] + string(filepath.Separator) + path
+	}
+	return g.decidePath(a, path, abs)
+}
+
+// decidePath decides on abs, which the caller wrote as path.
+func (g *Guard) decidePath(a Access, path, abs string) Decision {
+	clean := filepath.Clean(abs)
+	if len(g.allowed) > 0 && !withinAny(g.allowed, clean) && !withinAny(g.policy.Paths, clean) {
+		return g.constrained(path, clean)
+	}
+	real, err := resolve(clean)
+	if err != nil {
+		return Decision{Verdict: Deny, Rule: ruleUnresolved, Hint: hintInside,
+			Reason: "access denied: the path can't be resolved: " + printable(err.Error())}
+	}
+	// "link/.." is the link's directory to this function and the target's parent to the kernel; both must be allowed.
+	kernel, err := resolve(abs)
+	if err != nil {
+		kernel = real
+	}
+	for _, target := range []string{real, kernel} {
+		if d := g.decideTarget(a, path, clean, target); d.Verdict != Allow {
+			return d
+		}
+	}
+	if a == Delete {
+		// Deleting a link deletes the link, not what it points to.
+		if dir, err := resolve(filepath.Dir(clean)); err == nil {
+			real = filepath.Join(dir, filepath.Base(clean))
+		}
+		if within(real, g.workspaces[0]) {
+			return Decision{Verdict: Deny, Rule: ruleRoot, Path: real,
+				Reason: "access denied: the workspace itself can't be deleted", Hint: "delete what is inside it"}
+		}
+	}
+	return Decision{Verdict: Allow, Path: real}
+}
+
+// decideTarget decides on one resolved target of a path.
+func (g *Guard) decideTarget(a Access, path, clean, target string) Decision {
+	lexical := withinAny(g.workspaces, clean)
+	switch {
+	case !g.policy.Restrict:
+	case lexical && within(g.workspaces[0], target):
+	case g.opened(a, target):
+	case lexical:
+		return Decision{Verdict: Deny, Rule: ruleSymlink, Reason: reasonSymlink, Hint: opener(a, target), Path: target}
+	default:
+		return Decision{Verdict: Deny, Rule: ruleOutside, Reason: reasonOutside, Hint: opener(a, target), Path: target}
+	}
+	if len(g.allowed) > 0 && !withinAny(g.allowed, target) {
+		return g.constrained(path, target)
+	}
+	return Decision{Verdict: Allow, Path: target}
+}
+
+// constrained is the refusal of a path that the constraint leaves out.
+func (g *Guard) constrained(path, target string) Decision {
+	return Decision{Verdict: Deny, Rule: ruleConstraint, Path: target,
+		Reason: fmt.Sprintf("Path '%s' is outside allowed paths", printable(path)),
+		Hint:   fmt.Sprintf("add %s to %s", strconv.Quote(filepath.Dir(target)), hintConstraints)}
+}
+
+// opened says whether a whitelist opens a resolved path outside the workspace.
+func (g *Guard) opened(a Access, target string) bool {
+	patterns := g.writePaths
+	if a == Read || a == List {
+		if g.policy.AllowReadOutside {
+			return true
+		}
+		patterns = g.readPaths
+	}
+	for _, re := range patterns {
+		if re.MatchString(target) {
+			return true
+		}
+	}
+	return false
+}
+
+// opener is the hint that names the setting which would open target.
+func opener(a Access, target string) string {
+	key := "tools.allow_write_paths"
+	if a == Read || a == List {
+		key = "tools.allow_read_paths"
+	}
+	return fmt.Sprintf("add %s to %s", strconv.Quote("^"+regexp.QuoteMeta(target)+"$"), key)
+}
+
+// malformed says what is wrong with a path that can't name a file, or "".
+func malformed(path string) string {
+	switch {
+	case path == "":
+		return "path is empty"
+	case len(path) >= maxPath:
+		return fmt.Sprintf("path is %d bytes long; the limit is %d", len(path), maxPath-1)
+	case strings.ContainsRune(path, 0):
+		return "path contains a NUL byte"
+	}
+	return ""
+}
+
+// printable escapes what could forge a line or hide a character in an error or a log.
+func printable(s string) string {
+	quoted := strconv.Quote(s)
+	if plain := quoted[1 : len(quoted)-1]; strings.ContainsFunc(s, func(r rune) bool { return !strconv.IsPrint(r) }) {
+		return plain
+	}
+	return s
+}

@@ -1,0 +1,51 @@
+package guard
+
+import "regexp"
+
+// seedPatterns are the patterns of the seed's guard, as they stand there. They know nothing of quoting or of what a
+// command would do; [ProfileSeedStrict] refuses what they match.
+var seedPatterns = []*regexp.Regexp{
+	regexp.MustCompile(`(?i)\brm\s+-[rf]{1,2}\b`),
+	regexp.MustCompile(`(?i)\bdel\s+/[fq]\b`),
+	regexp.MustCompile(`(?i)\brmdir\s+/s\b`),
+	regexp.MustCompile(`(?i)\b(format|mkfs|diskpart)\b\s`),
+	regexp.MustCompile(`(?i)\bdd\s+if=`),
+	regexp.MustCompile(`(?i)>\s*/dev/(sd[a-z]|hd[a-z]|vd[a-z]|xvd[a-z]|nvme\d|mmcblk\d|loop\d|dm-\d|md\d|sr\d|nbd\d)`),
+	regexp.MustCompile(`(?i)\b(shutdown|reboot|poweroff)\b`),
+	regexp.MustCompile(`:\(\)\s*\{.*\};\s*:`),
+	regexp.MustCompile(`\$\([^)]+\)`),
+	regexp.MustCompile(`\$\{[^}]+\}`),
+	regexp.MustCompile("`[^`]+`"),
+	regexp.MustCompile(`(?i)\|\s*sh\b`),
+	regexp.MustCompile(`(?i)\|\s*bash\b`),
+	regexp.MustCompile(`(?i)\bsudo\b`),
+	regexp.MustCompile(`(?i)\bchmod\s+[0-7]{3,4}\b`),
+	regexp.MustCompile(`(?i)\bchown\b`),
+	regexp.MustCompile(`(?i)\bpkill\b`),
+	regexp.MustCompile(`(?i)\bkillall\b`),
+	regexp.MustCompile(`(?i)\bkill\s+-[9]\b`),
+	regexp.MustCompile(`(?i)\bcurl\b.*\|\s*(sh|bash)`),
+	regexp.MustCompile(`(?i)\bwget\b.*\|\s*(sh|bash)`),
+	regexp.MustCompile(`(?i)\bssh\b.*@`),
+	regexp.MustCompile(`(?i)\bapt\s+(install|remove|purge)\b`),
+	regexp.MustCompile(`(?i)\byum\s+(install|remove)\b`),
+	regexp.MustCompile(`(?i)\bdnf\s+(install|remove)\b`),
+	regexp.MustCompile(`(?i)\bnpm\s+install\s+-g\b`),
+	regexp.MustCompile(`(?i)\bpip\s+install\s+--user\b`),
+	regexp.MustCompile(`(?i)\bdocker\s+run\b`),
+	regexp.MustCompile(`(?i)\bdocker\s+exec\b`),
+	regexp.MustCompile(`(?i)\bgit\s+push\b`),
+	regexp.MustCompile(`(?i)\bgit\s+force\b`),
+}
+
+// seedPath finds what the seed's guard takes for an absolute path.
+var seedPath = regexp.MustCompile(`/[^\s"']+`)
+
+// seedTraversal finds a step to a parent directory.
+var seedTraversal = regexp.MustCompile(`(^|[\s"'/=:])\.\.(/|[\s"']|$)`)
+
+// safeDevices are always allowed, for reading and writing.
+var safeDevices = map[string]bool{
+	"/dev/null": true, "/dev/zero": true, "/dev/random": true, "/dev/urandom": true,
+	"/dev/stdin": true, "/dev/stdout": true, "/dev/stderr": true,
+}

@@ -1,0 +1,21 @@
+package workspace
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"time"
+)
+
+// createTemp makes a new file with a name of its own: .tmp-{pid}-{timestamp}.
+func createTemp(dir *os.Root, mode fs.FileMode) (name string, f *os.File, err error) {
+	for range 100 {
+		name = fmt.Sprintf(".tmp-%d-%d", os.Getpid(), time.Now().UnixNano())
+		f, err = dir.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode&0o700|0o600)
+		if !errors.Is(err, fs.ErrExist) {
+			return name, f, err
+		}
+	}
+	return "", nil, fmt.Errorf("make a temporary file: %w", err)
+}
