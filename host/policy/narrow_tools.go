@@ -38,35 +38,43 @@ func narrowTools(out, parent *Policy, child Child) error {
 	return nil
 }
 
-// refusesName reports whether the tools' names alone refuse a tool of that name, which is no glob.
+// refusesName returns the setting that refuses every tool of that name. A glob is refused by none: what it matches is
+// decided for each tool, by the conditions of both sessions.
 func (t Tools) refusesName(name string) (rule string, refused bool) {
-	if strings.ContainsAny(name, `*?[\`) {
-		return "", false // what a glob matches is decided for each tool, by both sessions' conditions
-	}
-	plugin, tool, qualified := strings.Cut(name, ".")
-	if !qualified {
-		// Patterns with a plugin's name say nothing about the short name of an unknown plugin's tool.
-		plugin, tool = "", name
+	if isGlob(name) {
+		return "", false
 	}
 	for _, f := range t.filters {
-		if matchesAny(f.Disabled, tool, plugin+"."+tool) {
-			return "tools.disabled", true
-		}
-		if len(f.Enabled) > 0 && qualified && !matchesAny(f.Enabled, tool, name) {
-			return "tools.enabled", true
-		}
-		if len(f.Enabled) > 0 && !qualified && !slices.ContainsFunc(f.Enabled, func(pattern string) bool {
-			return strings.Contains(pattern, ".") || matchesAny([]string{pattern}, tool)
-		}) {
-			return "tools.enabled", true
+		if rule, refused := f.refusesName(name); refused {
+			return rule, true
 		}
 	}
 	return "", false
 }
 
+func (f toolFilter) refusesName(name string) (rule string, refused bool) {
+	names := []string{name}
+	_, short, qualified := strings.Cut(name, ".")
+	if qualified {
+		names = append(names, short)
+	}
+	switch {
+	case matchesAny(f.Disabled, names...):
+		return "tools.disabled", true
+	case len(f.Enabled) == 0 || matchesAny(f.Enabled, names...):
+		return "", false
+	case !qualified && slices.ContainsFunc(f.Enabled, func(pattern string) bool { return strings.Contains(pattern, ".") }):
+		return "", false // a pattern with a plugin's name may match the tool of that plugin
+	default:
+		return "tools.enabled", true
+	}
+}
+
+func isGlob(name string) bool { return strings.ContainsAny(name, `*?[\`) }
+
 func narrowPlugins(out, parent *Policy, child Child) error {
 	for _, id := range child.EnabledPlugins {
-		if !strings.ContainsAny(id, `*?[\`) && !parent.Plugin(id).Enabled {
+		if !isGlob(id) && !parent.Plugin(id).Enabled {
 			return wider("plugin", id)
 		}
 	}
