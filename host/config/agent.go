@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/knadh/koanf/v2"
+	"github.com/knadh/koanf/maps"
 )
 
 // Agent is the configuration of one agent: what is set for all agents with what it sets for itself above it.
@@ -41,21 +41,8 @@ func (c *Config) Agent(id string) (*Agent, error) {
 
 func (c *Config) resolve(i int) (*Agent, error) {
 	entry := c.agents[i]
-	k := koanf.New(".")
-	own := map[string]any{"agents": map[string]any{"defaults": map[string]any{}}}
-	for key, value := range entry.Own {
-		switch key {
-		case "tools", "isolation":
-			own[key] = cloneValue(value)
-		default:
-			own["agents"].(map[string]any)["defaults"].(map[string]any)[key] = value
-		}
-	}
-	for _, values := range []map[string]any{c.shared.Raw(), own} {
-		if err := k.Load(layer(values), nil); err != nil {
-			return nil, err
-		}
-	}
+	values := cloneFree(c.shared)
+	maps.Merge(asShared(cloneFree(entry.Own)), values)
 	var merged struct {
 		Agents struct {
 			Defaults Defaults `koanf:"defaults"`
@@ -63,7 +50,7 @@ func (c *Config) resolve(i int) (*Agent, error) {
 		Tools     Tools     `koanf:"tools"`
 		Isolation Isolation `koanf:"isolation"`
 	}
-	if err := k.Unmarshal("", &merged); err != nil {
+	if err := decode(values, &merged); err != nil {
 		return nil, err
 	}
 	a := &Agent{
@@ -80,6 +67,21 @@ func (c *Config) resolve(i int) (*Agent, error) {
 	c.chooseWorkspace(a, i)
 	c.chooseSet(a)
 	return a, nil
+}
+
+// asShared gives what an agent sets for itself the names that it is set by for all.
+func asShared(own map[string]any) map[string]any {
+	out, defaults := map[string]any{}, map[string]any{}
+	for key, value := range own {
+		switch key {
+		case "tools", "isolation":
+			out[key] = value
+		default:
+			defaults[key] = value
+		}
+	}
+	out["agents"] = map[string]any{"defaults": defaults}
+	return out
 }
 
 // chooseWorkspace gives the agent the workspace that the nearest of these sets: the flag, the agent, and for the

@@ -120,8 +120,15 @@ func (c *Config) merge(document *node, environ environment) *Error {
 	if isolation := document.member("isolation"); isolation != nil {
 		vars.expose = isolation.member("expose_paths")
 	}
+	layers := []koanf.Provider{layer(c.defaults())}
+	if len(document.members) > 0 {
+		layers = append(layers, layer(fromFile.(map[string]any)))
+	}
+	if own := environ.own(); len(own) > 0 {
+		layers = append(layers, vars.provider(own))
+	}
 	k := koanf.New(".")
-	for _, provider := range []koanf.Provider{layer(c.defaults()), layer(fromFile.(map[string]any)), vars.provider(environ)} {
+	for _, provider := range layers {
 		// None of the providers fails by itself: they hold what was checked before, or note their error in vars.
 		if err := k.Load(provider, nil); err != nil {
 			return &Error{Problem: "merging the configuration: " + err.Error(), err: err}
@@ -131,7 +138,7 @@ func (c *Config) merge(document *node, environ environment) *Error {
 		}
 	}
 	c.settings = check.settings
-	return c.decode(k)
+	return c.take(k.Raw())
 }
 
 // layer is a layer of values that are in memory already, as koanf reads them.
