@@ -27,7 +27,7 @@ type Agent struct {
 func (c *Config) Agent(id string) (*Agent, error) {
 	i := 0
 	if id != "" {
-		i = slices.IndexFunc(c.agents, func(a agentEntry) bool { return a.ID == id })
+		i = c.indexOf(id)
 	}
 	if i < 0 {
 		return nil, c.unknownAgent(id)
@@ -40,9 +40,17 @@ func (c *Config) Agent(id string) (*Agent, error) {
 }
 
 func (c *Config) resolve(i int) (*Agent, error) {
-	entry := c.agents[i]
+	var entry struct {
+		ID      string         `koanf:"id"`
+		Modules []Module       `koanf:"modules"`
+		Plugins AgentPlugins   `koanf:"plugins"`
+		Own     map[string]any `koanf:",remain"` // what it sets of the keys that are set for all
+	}
+	if err := decode(cloneFree(c.agents[i]), &entry); err != nil {
+		return nil, err
+	}
 	values := cloneFree(c.shared)
-	maps.Merge(asShared(cloneFree(entry.Own)), values)
+	maps.Merge(asShared(entry.Own), values)
 	var merged struct {
 		Agents struct {
 			Defaults Defaults `koanf:"defaults"`
@@ -58,8 +66,8 @@ func (c *Config) resolve(i int) (*Agent, error) {
 		Defaults:  merged.Agents.Defaults,
 		Tools:     merged.Tools,
 		Isolation: merged.Isolation,
-		Modules:   cloneModules(entry.Modules),
-		Plugins:   AgentPlugins{Enabled: slices.Clone(entry.Plugins.Enabled), Disabled: slices.Clone(entry.Plugins.Disabled)},
+		Modules:   entry.Modules,
+		Plugins:   entry.Plugins,
 	}
 	a.Isolation.Enabled = c.isolation
 	a.Isolation.ExposePaths = slices.Clone(c.exposed)
@@ -88,7 +96,7 @@ func asShared(own map[string]any) map[string]any {
 // first agent what is set for all.
 func (c *Config) chooseWorkspace(a *Agent, i int) {
 	setting := &a.settings[slices.IndexFunc(a.settings, func(s Setting) bool { return s.Key == "workspace" })]
-	switch _, own := c.agents[i].Own["workspace"]; {
+	switch _, own := c.agents[i]["workspace"]; {
 	case c.flagWorkspace.Value != nil && c.flagAgent == i:
 		setting.Value, setting.Origin = c.flagWorkspace.Value, c.flagWorkspace.Origin
 	case i > 0 && !own:
@@ -104,13 +112,4 @@ func (c *Config) chooseSet(a *Agent) {
 	if len(a.Modules) > 0 && a.settings[i].Origin.Source == Default {
 		a.settings[i].Value, a.Tools.Set = "module", "module"
 	}
-}
-
-func cloneModules(modules []Module) []Module {
-	out := slices.Clone(modules)
-	for i := range out {
-		out[i].Actions = slices.Clone(out[i].Actions)
-		out[i].Constraints.Paths = slices.Clone(out[i].Constraints.Paths)
-	}
-	return out
 }

@@ -16,7 +16,7 @@ import (
 type Config struct {
 	home      Home
 	file      string
-	agents    []agentEntry // never empty
+	agents    []map[string]any // what each agent sets; never empty
 	plugins   map[string]Plugin
 	exposed   []ExposePath
 	isolation bool               // isolation.enabled
@@ -27,29 +27,14 @@ type Config struct {
 	flagAgent     int     // the agent that it is for
 }
 
-// agentEntry is an element of agents.agents.
-type agentEntry struct {
-	ID      string         `koanf:"id"`
-	Modules []Module       `koanf:"modules"`
-	Plugins AgentPlugins   `koanf:"plugins"`
-	Own     map[string]any `koanf:",remain"` // the other keys that the agent sets
-}
-
 // take takes the merged layers apart.
 func (c *Config) take(merged map[string]any) *Error {
 	var all struct {
-		Agents struct {
-			Agents []agentEntry `koanf:"agents"`
-		} `koanf:"agents"`
 		Isolation Isolation                 `koanf:"isolation"`
 		Plugins   map[string]map[string]any `koanf:"plugins"`
 	}
 	if err := decode(merged, &all); err != nil {
 		return &Error{Problem: err.Error(), err: err}
-	}
-	c.agents = all.Agents.Agents
-	if len(c.agents) == 0 {
-		c.agents = []agentEntry{{ID: "main"}}
 	}
 	c.isolation = all.Isolation.Enabled
 	c.exposed = lastForTarget(all.Isolation.ExposePaths)
@@ -63,7 +48,6 @@ func (c *Config) take(merged map[string]any) *Error {
 	}
 	c.shared = merged
 	delete(merged, "plugins")
-	delete(merged["agents"].(map[string]any), "agents")
 	delete(merged["isolation"].(map[string]any), "expose_paths")
 	return nil
 }
@@ -110,7 +94,7 @@ func (c *Config) IsolationEnabled() bool { return c.isolation }
 func (c *Config) AgentIDs() []string {
 	ids := make([]string, 0, len(c.agents))
 	for _, agent := range c.agents {
-		ids = append(ids, agent.ID)
+		ids = append(ids, agent["id"].(string))
 	}
 	return ids
 }
@@ -175,6 +159,11 @@ func (c *Config) defaultWorkspace(name string) string {
 		return absolute
 	}
 	return path
+}
+
+// indexOf returns the place of an agent in the list; -1 when there is no such agent.
+func (c *Config) indexOf(id string) int {
+	return slices.IndexFunc(c.agents, func(agent map[string]any) bool { return agent["id"] == id })
 }
 
 func (c *Config) unknownAgent(id string) *Error {

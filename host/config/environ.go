@@ -38,14 +38,15 @@ func (v *variables) provider(own []string) *env.Env {
 	})
 }
 
-// transform turns one variable into a key and its value; an empty key, which koanf passes over, after an error.
+// transform turns one variable into a key and its value; an empty key, which koanf passes over, for what is not
+// merged.
 func (v *variables) transform(name, value string) (string, any) {
 	if v.err != nil {
 		return "", nil
 	}
 	path, checked, err := v.setting(name, value)
-	if err != nil {
-		v.err = err
+	v.err = err
+	if err != nil || path == agentsKey {
 		return "", nil
 	}
 	return path, checked
@@ -132,7 +133,7 @@ func variableEntry(name string) (*entry, string) {
 }
 
 func nearestVariable(name string) string {
-	var names []string
+	names := slices.Clone(notKeys)
 	for _, row := range schema().rows {
 		if variable := row.Variable(); variable != "" {
 			names = append(names, variable)
