@@ -13,3 +13,6 @@ build: ## picoclaw and its plugins into bin/
 		$(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/plugins/$$p/$$p ./plugins/$$p && \
 		bin/plugins/$$p/$$p describe > bin/plugins/$$p/plugin.json || exit 1; \
 	done
+
+demo: ## a short agent session on a copy of this repository, then five attempts to get out
+	@bash .ci/demo
