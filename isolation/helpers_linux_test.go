@@ -106,17 +106,6 @@ func readAll(f *os.File) string {
 	return string(data)
 }
 
-// eventually polls until ok holds.
-func eventually(t testing.TB, what string, ok func() bool) {
-	t.Helper()
-	for until := time.Now().Add(patience); time.Now().Before(until); time.Sleep(2 * time.Millisecond) {
-		if ok() {
-			return
-		}
-	}
-	t.Fatalf("never happened: %s", what)
-}
-
 // put writes a file with its directories.
 func put(t testing.TB, path, content string) string {
 	t.Helper()

@@ -38,7 +38,7 @@ func run(m *testing.M) int {
 	build := exec.Command("go", "build", "-o", child, "./testdata/child")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
-		return fail(fmt.Errorf("build the child: %v\n%s", err, out))
+		return fail(fmt.Errorf("build the child: %w\n%s", err, out))
 	}
 	os.Setenv(childEnv, child)
 	if code := m.Run(); code != 0 || os.Getuid() != 0 || !plainRun() {

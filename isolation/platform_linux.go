@@ -2,6 +2,7 @@ package isolation
 
 import (
 	"os/exec"
+	"syscall"
 
 	"github.com/hashicorp/go-hclog"
 	"golang.org/x/sys/unix"
@@ -41,7 +42,15 @@ func (pl *platform) start(child *exec.Cmd, p Profile) (*Process, error) {
 	if pl.cfg.Enabled {
 		return pl.startSandbox(child, p)
 	}
-	if err := pl.spawner.start(child); err != nil {
+	atDeath := syscall.SIGKILL
+	if p.EndsItself {
+		atDeath = syscall.SIGTERM
+	}
+	start := pl.spawner.start
+	if p.Confine {
+		start = func(child *exec.Cmd, atDeath syscall.Signal) error { return pl.startConfined(child, p, atDeath) }
+	}
+	if err := start(child, atDeath); err != nil {
 		return nil, err
 	}
 	proc := &Process{pid: child.Process.Pid, tree: groupTree{leader: child.Process.Pid}, done: make(chan struct{})}
@@ -59,7 +68,7 @@ func (pl *platform) startSandbox(child *exec.Cmd, p Profile) (*Process, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := pl.spawner.start(s.cmd); err != nil {
+	if err := pl.spawner.start(s.cmd, syscall.SIGKILL); err != nil {
 		s.close()
 		return nil, err
 	}

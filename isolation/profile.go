@@ -24,11 +24,19 @@ type Profile struct {
 	Exec bool
 	// Network gives the child the host's network; without it, it has none.
 	Network bool
-	// Confine adds the confinement that needs nothing installed.
+	// Confine holds the child to the profile by what needs nothing installed,
+	// Landlock, no_new_privs and fewer capabilities, where no sandbox does.
+	// A kernel without Landlock starts the child unconfined, and the log says
+	// so.
 	Confine bool
 	// Hide are directories that stay invisible also below a visible path. The
 	// instance root is always one of them.
 	Hide []string
+	// EndsItself says that the child ends everything it has started when it
+	// gets SIGTERM. It is then sent that when this process dies, where there
+	// is no pid namespace whose end is the end of all; killed at once, it
+	// could not clear up behind itself.
+	EndsItself bool
 	// UserEnv redirects HOME, TMPDIR and XDG_* into
 	// <home>/runtime-user-env, which is then read-write for the child.
 	UserEnv bool

@@ -38,9 +38,10 @@ func (s *spawner) do(job func()) {
 	<-done
 }
 
-// start starts cmd on the thread.
-func (s *spawner) start(cmd *exec.Cmd) (err error) {
+// start starts cmd on the thread. The child is sent atDeath when this process dies.
+func (s *spawner) start(cmd *exec.Cmd, atDeath syscall.Signal) (err error) {
 	cmd.SysProcAttr = childAttributes(cmd.SysProcAttr)
+	cmd.SysProcAttr.Pdeathsig = atDeath
 	s.do(func() { err = cmd.Start() })
 	return err
 }
@@ -57,6 +58,5 @@ func childAttributes(given *syscall.SysProcAttr) *syscall.SysProcAttr {
 	}
 	attr.Setsid = true
 	attr.Setpgid = false
-	attr.Pdeathsig = syscall.SIGKILL
 	return &attr
 }

@@ -51,6 +51,12 @@ type refusal interface {
 
 // wire turns any error into what the host is told.
 func wire(err error) *pluginpb.Error {
+	e := classify(err)
+	e.Message, e.Rule, e.Hint = valid(e.Message), valid(e.Rule), valid(e.Hint)
+	return e
+}
+
+func classify(err error) *pluginpb.Error {
 	var own *Error
 	if errors.As(err, &own) {
 		// The text of what wraps it is kept: it is the sentence that the author meant.

@@ -33,6 +33,9 @@ func serve(p Plugin, manifest *pluginpb.Manifest) error {
 	if err := forbidTracing(); err != nil {
 		return fmt.Errorf("keep other processes out of this one's memory: %w", err)
 	}
+	if err := adoptOrphans(); err != nil {
+		return fmt.Errorf("become the parent of orphans: %w", err)
+	}
 	stdin := bufio.NewReader(os.Stdin)
 	credentials, err := pluginpb.ReadCredentials(stdin)
 	if err != nil {
@@ -52,6 +55,7 @@ func serve(p Plugin, manifest *pluginpb.Manifest) error {
 		Logger:           logger,
 	})
 	s.stop(context.Background())
+	endDescendants(stopGrace)
 	return nil
 }
 
@@ -68,9 +72,15 @@ func lifeline(stdin io.Reader, s *service) {
 	case <-gone:
 	case <-terminate:
 	}
+	leave(s)
+}
+
+// leave ends what calls have left running, and the process.
+func leave(s *service) {
 	ctx, cancel := context.WithTimeout(context.Background(), stopGrace)
-	defer cancel()
 	s.stop(ctx)
+	cancel()
+	endDescendants(stopGrace)
 	os.Exit(0)
 }
 

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"runtime/debug"
+	"strings"
 	"sync"
 	"time"
 
@@ -169,7 +170,7 @@ func (s *service) run(ctx context.Context, t Tool, c *call) (result *pluginpb.Re
 	ans, err := t.run(ctx, c)
 	result = &pluginpb.Result{}
 	if ans != nil {
-		result.Text, result.Structured = ans.text, ans.structured
+		result.Text, result.Structured = valid(ans.text), ans.structured
 	}
 	if err != nil {
 		result.Error = wire(err)
@@ -206,11 +207,14 @@ func (s *service) stop(ctx context.Context) {
 	})
 }
 
+// valid makes a text one that the wire, and JSON behind it, can carry: bytes that are not UTF-8 show as U+FFFD.
+func valid(text string) string { return strings.ToValidUTF8(text, "\uFFFD") }
+
 // wire puts an event on the wire.
 func (e event) wire() *pluginpb.CallEvent {
 	if e.output == nil {
 		return &pluginpb.CallEvent{Event: &pluginpb.CallEvent_Progress{
-			Progress: &pluginpb.Progress{Done: e.done, Total: e.total, Message: e.message},
+			Progress: &pluginpb.Progress{Done: e.done, Total: e.total, Message: valid(e.message)},
 		}}
 	}
 	stream := pluginpb.Output_STREAM_STDOUT

@@ -6,7 +6,6 @@ import (
 	"io"
 	"strings"
 
-	sdkmcp "github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/spf13/cobra"
 
 	"github.com/picoclaw/picoclaw/host"
@@ -29,7 +28,7 @@ func newMCP(a *app) *cobra.Command {
 				return cantStart(err)
 			}
 			server := mcp.NewServer(s, version, instructions(s))
-			err = server.Run(cmd.Context(), &sdkmcp.IOTransport{Reader: io.NopCloser(a.stdin), Writer: nopWriteCloser{a.stdout}})
+			err = server.Run(cmd.Context(), mcp.Lines{Reader: a.stdin, Writer: a.stdout})
 			if err != nil && cmd.Context().Err() == nil && !errors.Is(err, io.EOF) {
 				return &failure{code: exitFailed, err: fmt.Errorf("serve MCP: %w", err)}
 			}
@@ -51,8 +50,3 @@ func instructions(s *host.Session) string {
 	b.WriteString(" A refusal says which rule refused and what would change that; do not look for a way round it.")
 	return b.String()
 }
-
-// nopWriteCloser leaves a stream open that is not the server's to close.
-type nopWriteCloser struct{ io.Writer }
-
-func (nopWriteCloser) Close() error { return nil }

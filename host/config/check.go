@@ -103,7 +103,7 @@ func (c *checker) objects(n *node, e *entry, path string) (any, *Error) {
 	}
 	for _, child := range element.children {
 		if child.key != nil && child.key.Unique {
-			if err := c.unique(n, out, child.name, path); err != nil {
+			if err := c.unique(out, child.name, path); err != nil {
 				return nil, err
 			}
 		}
@@ -113,7 +113,7 @@ func (c *checker) objects(n *node, e *entry, path string) (any, *Error) {
 }
 
 // unique checks that no two objects of the list hold the same value under name.
-func (c *checker) unique(n *node, values []any, name, path string) *Error {
+func (c *checker) unique(values []any, name, path string) *Error {
 	first := make(map[any]int, len(values))
 	for i, v := range values {
 		value := v.(map[string]any)[name]

@@ -40,6 +40,7 @@ func (p *Policy) KernelPaths() KernelPaths {
 	k.ReadOnly = slices.DeleteFunc(k.ReadOnly, func(path string) bool { return withinAny(path, k.ReadWrite) })
 	k.Open = sorted(k.Open)
 	k.protect(p)
+	k.keepWorkspace(p)
 	return k
 }
 
@@ -73,13 +74,23 @@ func (k *KernelPaths) protect(p *Policy) {
 	}
 }
 
+// keepWorkspace names a workspace in the instance root by itself, where a wider path would only cover it: the instance
+// root is hidden, and what is hidden is seen again only where it is named.
+func (k *KernelPaths) keepWorkspace(p *Policy) {
+	workspace := p.guard.Workspace
+	inside := withinAny(workspace, []string{p.home})
+	if inside && !slices.Contains(k.ReadWrite, workspace) && withinAny(workspace, k.ReadWrite) {
+		k.ReadWrite = sorted(append(k.ReadWrite, workspace))
+	}
+}
+
 // Limit returns what is left of k for a plugin with the given access.
 func (k KernelPaths) Limit(access Access) KernelPaths {
 	switch access {
 	case ReadWrite:
 		return k
 	case ReadOnly:
-		k.ReadOnly = outermost(slices.Concat(k.ReadOnly, k.ReadWrite))
+		k.ReadOnly = sorted(slices.Concat(k.ReadOnly, k.ReadWrite))
 		k.ReadWrite = nil
 		return k
 	default:

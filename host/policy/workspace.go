@@ -15,7 +15,7 @@ import (
 // instanceNames are what the instance root holds besides workspaces. None of them may be a workspace or hold one.
 var instanceNames = []string{
 	"config.json", "config.yaml", "config.yml", "picoclaw.lock",
-	"plugins", "audit", "skills", "logs", "cache", "state", "runtime-user-env",
+	"plugins", "audit", "skills", "logs", "cache", "state", "run", "runtime-user-env",
 }
 
 // settleWorkspace finds the directory that the agent works in: it exists afterwards, its symbolic links are

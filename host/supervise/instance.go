@@ -3,6 +3,7 @@ package supervise
 import (
 	"bytes"
 	"context"
+	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -26,8 +27,10 @@ type instance struct {
 	runner *pluginRunner
 	client *plugin.Client
 	rpc    pluginpb.PluginClient
-	logger hclog.Logger
-	clean  sync.Once
+	// hostTLS holds the host's half of the instance's secret.
+	hostTLS *tls.Config
+	logger  hclog.Logger
+	clean   sync.Once
 }
 
 // start starts a plugin process and brings it to where it takes calls: connected, recognised and configured. It
@@ -37,14 +40,15 @@ func (s *Supervisor) start(spec *Spec) (*instance, error) {
 	if err != nil {
 		return nil, err
 	}
-	credentials, tls, err := pluginpb.NewCredentials()
+	credentials, hostTLS, err := pluginpb.NewCredentials()
 	if err != nil {
 		return nil, err
 	}
 	logger := s.options.Logger.Named(spec.Manifest.ID)
 	in := &instance{
-		spec:   spec,
-		logger: logger,
+		spec:    spec,
+		hostTLS: hostTLS,
+		logger:  logger,
 		runner: &pluginRunner{
 			launcher:    s.options.Isolation,
 			spec:        spec,
@@ -62,13 +66,13 @@ func (s *Supervisor) start(spec *Spec) (*instance, error) {
 			return in.runner, nil
 		},
 		SkipHostEnv:      true,
-		TLSConfig:        tls,
+		TLSConfig:        hostTLS,
 		UnixSocketConfig: &plugin.UnixSocketConfig{TempDir: dir},
 		StartTimeout:     s.options.StartTimeout,
 		Logger:           logger,
 		Stderr:           in.runner.stderrTail,
 		SyncStdout:       io.Discard,
-		SyncStderr:       io.Discard,
+		SyncStderr:       in.runner.stderrTail,
 		GRPCDialOptions: []grpc.DialOption{
 			grpc.WithInitialWindowSize(pluginpb.StreamWindowBytes),
 			grpc.WithInitialConnWindowSize(pluginpb.ConnectionWindowBytes),

@@ -54,20 +54,19 @@ func (r *pluginRunner) Start(context.Context) error {
 			_ = f.Close()
 		}
 	}()
-	pipe := func() (read, write *os.File, err error) { return os.Pipe() }
-	stdin, lifeline, err := pipe()
+	stdin, lifeline, err := os.Pipe()
 	if err != nil {
 		return err
 	}
 	theirs = append(theirs, stdin)
 	r.lifeline = lifeline
-	stdoutRead, stdout, err := pipe()
+	stdoutRead, stdout, err := os.Pipe()
 	if err != nil {
 		return err
 	}
 	theirs = append(theirs, stdout)
 	r.stdout = stdoutRead
-	stderrRead, stderr, err := pipe()
+	stderrRead, stderr, err := os.Pipe()
 	if err != nil {
 		return err
 	}
@@ -79,6 +78,7 @@ func (r *pluginRunner) Start(context.Context) error {
 	cmd.Dir = filepath.Dir(r.spec.Binary)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = stdin, stdout, stderr
 	profile := r.spec.Profile
+	profile.EndsItself = true // the SDK does, and the lifeline tells it when
 	profile.ReadOnly = append(append([]string{}, profile.ReadOnly...), filepath.Dir(r.spec.Binary))
 	profile.ReadWrite = append(append([]string{}, profile.ReadWrite...), r.socketDir)
 	process, err := r.launcher.Start(cmd, profile)

@@ -58,12 +58,21 @@ func (s *socketDir) path() (string, error) {
 	return dir, nil
 }
 
-// usableParent returns the run directory, or where its path is too long for sockets one in the system's temporary
-// directory that belongs to this user alone.
+// usableParent returns the run directory, or where its path is too long for sockets one in a temporary directory that
+// belongs to this user alone.
 func (s *socketDir) usableParent() (string, error) {
-	parent := s.parent
-	if len(parent)+len("/h0123456789") > maxSocketDir {
-		parent = filepath.Join(os.TempDir(), fmt.Sprintf("picoclaw-%d", os.Getuid()))
+	own := fmt.Sprintf("picoclaw-%d", os.Getuid())
+	parent := ""
+	for _, candidate := range []string{s.parent, filepath.Join(os.TempDir(), own), filepath.Join("/tmp", own)} {
+		if len(candidate)+len("/h0123456789") <= maxSocketDir {
+			parent = candidate
+			break
+		}
+	}
+	if parent == "" {
+		return "", fmt.Errorf("%s is too long a path for plugin sockets; give picoclaw a shorter home (PICOCLAW_HOME)", s.parent)
+	}
+	if parent != s.parent {
 		s.logger.Debug("the path of the run directory is too long for sockets", "instead", parent)
 	}
 	if err := os.MkdirAll(parent, 0o700); err != nil {

@@ -52,6 +52,25 @@ type slot struct {
 	err      error
 }
 
+// ended reports whether the slot's instance is over. Whoever was told that it has crashed must get another one, even
+// before the slot has been freed.
+func (sl *slot) ended() bool {
+	select {
+	case <-sl.ready:
+	default:
+		return false
+	}
+	if sl.instance == nil {
+		return true
+	}
+	select {
+	case <-sl.instance.done():
+		return true
+	default:
+		return false
+	}
+}
+
 // New makes a supervisor, and clears away what hosts that were killed have left in its run directory.
 func New(o Options) (*Supervisor, error) {
 	if o.StartTimeout == 0 {
@@ -105,7 +124,7 @@ func (s *Supervisor) instance(ctx context.Context, spec *Spec) (in *instance, st
 		return nil, false, errors.New("the host is stopping")
 	}
 	sl := s.instances[key]
-	if sl == nil {
+	if sl == nil || sl.ended() {
 		sl = &slot{ready: make(chan struct{})}
 		s.instances[key] = sl
 		started = true

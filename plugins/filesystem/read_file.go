@@ -17,7 +17,7 @@ func readFile() sdk.Tool {
 			if err != nil {
 				return "", failure("read file", err)
 			}
-			return string(data), nil
+			return decode(data), nil
 		},
 		sdk.ReadOnly(), sdk.Sets("picoclaw"), sdk.Permissions("fs.read"), sdk.Risk("low"))
 }

@@ -158,19 +158,20 @@ func parse(r io.Reader, q query) (found []match, more bool, err error) {
 	}
 }
 
-// readLine reads a line but keeps only its beginning if it is very long.
+// readLine reads a line without its line feed, but keeps only its beginning if it is very long.
 func readLine(r *bufio.Reader) (string, error) {
 	var line []byte
 	for {
-		part, prefix, err := r.ReadLine()
-		if err != nil {
-			return "", err
-		}
+		part, err := r.ReadSlice('\n')
 		if len(line) < 64<<10 {
 			line = append(line, part...)
 		}
-		if !prefix {
-			return string(line), nil
+		switch {
+		case errors.Is(err, bufio.ErrBufferFull):
+		case err != nil && (!errors.Is(err, io.EOF) || len(line) == 0):
+			return "", err
+		default:
+			return strings.TrimSuffix(string(line), "\n"), nil
 		}
 	}
 }

@@ -57,6 +57,10 @@ type place struct {
 	dir   *os.Root
 	name  string
 	exact bool // the name itself was decided on: a link in its stead is not followed
+
+	// path, in place of dir and name, is a single whitelisted path that is read: it is opened as a whole with no link
+	// followed. The directories above it need not be open to anybody.
+	path string
 }
 
 // use finds the place of a path for an access that the policy permits and gives it to op.
@@ -87,6 +91,9 @@ func (w *Workspace) use(access guard.Access, path string, op func(place) error) 
 		return reworded(op(place{dir: r.handle, name: r.name(real)}), path)
 	}
 	if w.whitelisted(access, real) {
+		if reading {
+			return op(place{path: real})
+		}
 		return w.useExact(real, op)
 	}
 	return w.refusal(path, abs)

@@ -1,11 +1,14 @@
 package workspace
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/picoclaw/picoclaw/sdk/guard"
 )
@@ -62,7 +65,7 @@ func (w *Workspace) readAll(f *os.File, path string) ([]byte, error) {
 	}
 	data := make([]byte, info.Size(), info.Size()+1)
 	n, err := io.ReadFull(f, data)
-	if err == io.ErrUnexpectedEOF || err == io.EOF {
+	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
 		return data[:n], nil // it has shrunk
 	}
 	if err != nil {
@@ -88,7 +91,7 @@ func (w *Workspace) readAll(f *os.File, path string) ([]byte, error) {
 func (w *Workspace) ReadDir(path string) ([]fs.DirEntry, error) {
 	var entries []fs.DirEntry
 	err := w.use(guard.List, path, func(at place) (err error) {
-		entries, err = fs.ReadDir(at.dir.FS(), filepath.ToSlash(at.name))
+		entries, err = at.readDir()
 		return err
 	})
 	return entries, err
@@ -98,7 +101,7 @@ func (w *Workspace) ReadDir(path string) ([]fs.DirEntry, error) {
 func (w *Workspace) Stat(path string) (fs.FileInfo, error) {
 	var info fs.FileInfo
 	err := w.use(guard.Read, path, func(at place) (err error) {
-		info, err = at.dir.Stat(at.name)
+		info, err = at.stat()
 		return err
 	})
 	return info, err
@@ -107,18 +110,19 @@ func (w *Workspace) Stat(path string) (fs.FileInfo, error) {
 // open opens the regular file at a place. It looks before, because opening some devices does something, and after,
 // because what it looked at may be gone; and it never waits for the other end of a FIFO.
 func (at place) open(path string) (*os.File, error) {
-	stat := at.dir.Stat
-	if at.exact {
-		stat = at.dir.Lstat
-	}
-	before, err := stat(at.name)
+	before, err := at.stat()
 	if err != nil {
 		return nil, err
 	}
 	if !before.Mode().IsRegular() {
 		return nil, &NotRegular{Path: path, Mode: before.Mode()}
 	}
-	f, err := at.dir.OpenFile(at.name, os.O_RDONLY|nonblock, 0)
+	var f *os.File
+	if at.path != "" {
+		f, err = openExactly(at.path, os.O_RDONLY|nonblock)
+	} else {
+		f, err = at.dir.OpenFile(at.name, os.O_RDONLY|nonblock, 0)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -135,6 +139,31 @@ func (at place) open(path string) (*os.File, error) {
 		return nil, err
 	}
 	return f, nil
+}
+
+// stat describes what is at a place, and what a link there leads to unless the place is exact.
+func (at place) stat() (fs.FileInfo, error) {
+	switch {
+	case at.path != "":
+		return statExactly(at.path)
+	case at.exact:
+		return at.dir.Lstat(at.name)
+	}
+	return at.dir.Stat(at.name)
+}
+
+func (at place) readDir() ([]fs.DirEntry, error) {
+	if at.path == "" {
+		return fs.ReadDir(at.dir.FS(), filepath.ToSlash(at.name))
+	}
+	d, err := openExactly(at.path, os.O_RDONLY|nonblock)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = d.Close() }()
+	entries, err := d.ReadDir(-1)
+	slices.SortFunc(entries, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
+	return entries, err
 }
 
 func kind(m fs.FileMode) string {

@@ -38,13 +38,12 @@ func (w *Workspace) Update(path string, change func(old []byte, exists bool) ([]
 		if limit := w.MaxFileSize(); limit > 0 && int64(len(data)) > limit {
 			return &TooLarge{Path: path, Size: int64(len(data)), Limit: limit}
 		}
-		mode := fs.FileMode(newFile)
-		if info != nil {
-			mode = info.Mode().Perm()
-		} else if err := at.makeParents(); err != nil {
-			return err
+		if info == nil {
+			if err := at.makeParents(); err != nil {
+				return err
+			}
 		}
-		return replace(at.dir, at.name, data, mode)
+		return replace(at.dir, at.name, data, info)
 	})
 }
 
@@ -75,14 +74,14 @@ func (at place) makeParents() error {
 }
 
 // replace makes data the contents of a file, all or nothing: written beside it, synced, renamed over it, and the
-// directory synced.
-func replace(dir *os.Root, name string, data []byte, mode fs.FileMode) (err error) {
+// directory synced. What the file was besides its contents, described by info if it is there already, it stays.
+func replace(dir *os.Root, name string, data []byte, info fs.FileInfo) (err error) {
 	parent, err := dir.OpenRoot(filepath.Dir(name))
 	if err != nil {
 		return err
 	}
 	defer func() { _ = parent.Close() }()
-	temp, f, err := createTemp(parent, mode)
+	temp, f, err := createTemp(parent)
 	if err != nil {
 		return err
 	}
@@ -95,8 +94,10 @@ func replace(dir *os.Root, name string, data []byte, mode fs.FileMode) (err erro
 	if _, err = f.Write(data); err != nil {
 		return err
 	}
-	if err = f.Chmod(mode); err != nil { // past the umask
-		return err
+	if info != nil {
+		if err = keepMetadata(parent, filepath.Base(name), info, f); err != nil {
+			return err
+		}
 	}
 	if err = f.Sync(); err != nil {
 		return err
