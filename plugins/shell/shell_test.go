@@ -79,7 +79,7 @@ func TestCancellingEndsTheCommand(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	go func() {
 		for {
-			if _, err := os.Stat(filepath.Join(p.Dir, "begun")); err == nil {
+			if data, err := os.ReadFile(filepath.Join(p.Dir, "begun")); err == nil && strings.HasSuffix(string(data), "\n") {
 				cancel()
 				return
 			}

@@ -75,7 +75,7 @@ func main() {
 
 // start starts a process that outlives everybody who does not end it, with this one's standard error.
 func start() (*exec.Cmd, error) {
-	cmd := exec.Command("/bin/sleep", "300")
+	cmd := exec.Command("/bin/sleep", "60")
 	cmd.Stderr = os.Stderr
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	return cmd, cmd.Start()
