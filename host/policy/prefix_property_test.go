@@ -17,7 +17,7 @@ func TestNoMatchLiesOutsideOfThePrefix(t *testing.T) {
 		"{2}", "{0,1}", "$", `\z`, `\A`, `\b`, "(?i)", "(?m)", "(?s)", "(?-i)", "é", "k", "ſ", `\x{FFFD}`, "/..", "/.", "//", "()", "\n",
 	}
 	patterns, matches, tight := 0, 0, 0
-	for range 200_000 {
+	for range 60_000 {
 		var b strings.Builder
 		for range 1 + rng.IntN(9) {
 			b.WriteString(pieces[rng.IntN(len(pieces))])
@@ -47,7 +47,7 @@ func TestNoMatchLiesOutsideOfThePrefix(t *testing.T) {
 			}
 		}
 	}
-	if patterns < 10_000 || matches < 10_000 || tight < 500 {
+	if patterns < 10_000 || matches < 5_000 || tight < 500 {
 		t.Errorf("the test has seen only %d patterns, %d matches and %d prefixes", patterns, matches, tight)
 	}
 }
