@@ -1,14 +1,12 @@
 package policy
 
-import (
-	"slices"
-)
+import "slices"
 
 // KernelPaths is what the kernel's wall opens. All paths are absolute and clean; each is opened with everything
 // below it, and need not exist.
 type KernelPaths struct {
-	// ReadWrite and ReadOnly are sorted, and no path is below another of the same list. A read-only path may lie
-	// below a read-write one, and the other way round: the deeper one holds.
+	// ReadWrite and ReadOnly are sorted. Where a path of one list lies below a path of the other, the deeper one holds.
+	// What lies in the instance root is named by itself also where a wider path is open.
 	ReadWrite []string
 	ReadOnly  []string
 
@@ -27,7 +25,7 @@ func (p *Policy) KernelPaths() KernelPaths {
 	var k KernelPaths
 	switch {
 	case !g.Restrict:
-		k.ReadWrite = []string{"/"}
+		k.ReadWrite = []string{"/", g.Workspace}
 	default:
 		k.ReadWrite = append([]string{g.Workspace}, k.prefixes(g.AllowWritePaths)...)
 		k.ReadOnly = k.prefixes(g.AllowReadPaths)
@@ -35,13 +33,21 @@ func (p *Policy) KernelPaths() KernelPaths {
 			k.ReadOnly = []string{"/"}
 		}
 	}
-	k.ReadWrite = outermost(intersect(k.ReadWrite, g.Paths))
-	k.ReadOnly = outermost(intersect(k.ReadOnly, g.Paths))
-	k.ReadOnly = slices.DeleteFunc(k.ReadOnly, func(path string) bool { return withinAny(path, k.ReadWrite) })
+	own := p.instancePaths()
+	k.ReadWrite = outermost(intersect(k.ReadWrite, g.Paths), own)
+	k.ReadOnly = outermost(intersect(k.ReadOnly, g.Paths), own)
+	k.ReadOnly = slices.DeleteFunc(k.ReadOnly, func(path string) bool { return covered(path, k.ReadWrite, own) })
 	k.Open = sorted(k.Open)
 	k.protect(p)
-	k.keepWorkspace(p)
 	return k
+}
+
+// instancePaths are the paths that bind the agents: the instance root and the configuration file.
+func (p *Policy) instancePaths() []string {
+	if p.file == "" || within(p.file, p.home) {
+		return []string{p.home}
+	}
+	return []string{p.home, p.file}
 }
 
 // prefixes returns the literal prefixes of the patterns, and notes those that have none.
@@ -63,24 +69,13 @@ func (k *KernelPaths) protect(p *Policy) {
 	if !p.guard.Restrict || p.guard.Workspace == "/" {
 		return
 	}
-	for _, path := range []string{p.home, p.file} {
+	for _, path := range p.instancePaths() {
 		switch {
-		case path == "" || withinAny(path, k.Hidden):
 		case p.guard.AllowReadOutside && withinAny(path, k.ReadWrite):
 			k.ReadOnly = sorted(append(k.ReadOnly, path))
 		case !p.guard.AllowReadOutside && (withinAny(path, k.ReadWrite) || withinAny(path, k.ReadOnly)):
 			k.Hidden = sorted(append(k.Hidden, path))
 		}
-	}
-}
-
-// keepWorkspace names a workspace in the instance root by itself, where a wider path would only cover it: the instance
-// root is hidden, and what is hidden is seen again only where it is named.
-func (k *KernelPaths) keepWorkspace(p *Policy) {
-	workspace := p.guard.Workspace
-	inside := withinAny(workspace, []string{p.home})
-	if inside && !slices.Contains(k.ReadWrite, workspace) && withinAny(workspace, k.ReadWrite) {
-		k.ReadWrite = sorted(append(k.ReadWrite, workspace))
 	}
 }
 
@@ -98,15 +93,25 @@ func (k KernelPaths) Limit(access Access) KernelPaths {
 	}
 }
 
-// outermost sorts paths and leaves out those below another one.
-func outermost(paths []string) []string {
+// outermost sorts paths and leaves out those that another one covers.
+func outermost(paths, boundaries []string) []string {
 	var out []string
 	for _, path := range sorted(paths) {
-		if !withinAny(path, out) {
+		if !covered(path, out, boundaries) {
 			out = append(out, path)
 		}
 	}
 	return out
+}
+
+// covered reports whether path lies below one of paths with no boundary in between. What is inside the instance root is
+// seen only where it is named, so the instance root is a boundary.
+func covered(path string, paths, boundaries []string) bool {
+	return slices.ContainsFunc(paths, func(above string) bool {
+		return within(path, above) && !slices.ContainsFunc(boundaries, func(boundary string) bool {
+			return within(path, boundary) && within(boundary, above) && boundary != above
+		})
+	})
 }
 
 // intersect returns what lies both below one of paths and below one of limits; no limits limit nothing.

@@ -138,7 +138,7 @@ func narrowWorkspace(out, parent *Policy, child Child) error {
 			return fmt.Errorf("workspace %s: %w", child.Workspace, err)
 		}
 		if info, err := os.Stat(resolved); err != nil || !info.IsDir() {
-			return errors.Join(fmt.Errorf("workspace %s is not a directory", child.Workspace), err)
+			return fmt.Errorf("workspace %s is not a directory; a child session works in one that exists", child.Workspace)
 		}
 		if err := parent.checkWorkspace(resolved, "the workspace "+child.Workspace); err != nil {
 			return err

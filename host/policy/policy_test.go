@@ -122,33 +122,6 @@ func TestTheDigestIsOfWhatIsAllowed(t *testing.T) {
 	}
 }
 
-func TestWorkspacesThatWouldOpenTheHostAreRefused(t *testing.T) {
-	home := tempHome(t)
-	file := filepath.Join(home, "file")
-	if err := os.WriteFile(file, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Symlink(filepath.Join(home, "nowhere"), filepath.Join(home, "dangling")); err != nil {
-		t.Fatal(err)
-	}
-	for workspace, want := range map[string]string{
-		home:                             "",
-		filepath.Dir(home):               "",
-		"/":                              "allow_root_workspace",
-		file:                             "not a directory",
-		filepath.Join(home, "dangling"):  "symbolic link to nothing",
-		filepath.Dir(home) + "/missing":  "does not exist",
-		filepath.Join(home, "plugins"):   "",
-		filepath.Join(home, "run"):       "",
-		filepath.Join(home, "logs", "x"): "",
-	} {
-		_, err := resolveIn(t, home, `{"agents": {"defaults": {"workspace": "`+workspace+`"}}}`, "")
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("workspace %s: %v; want an error that says %q", workspace, err, want)
-		}
-	}
-}
-
 func TestKernelPathsAreWhatThePolicyImplies(t *testing.T) {
 	for text, want := range map[string]struct{ write, read []string }{
 		`{}`: {write: []string{"W"}},

@@ -2,6 +2,7 @@ package policy
 
 import (
 	"regexp/syntax"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -54,76 +55,36 @@ func cleanPrefix(literal string, whole bool) (path string, exact bool) {
 
 // startsAtBegin reports whether every match of re starts at the beginning of the text. It may report false where
 // that is hard to see.
-func startsAtBegin(re *syntax.Regexp) bool {
+func startsAtBegin(re *syntax.Regexp) bool { return passes(re, syntax.OpBeginText) }
+
+// endsAtEnd reports whether every match of re ends at the end of the text, with the same reserve.
+func endsAtEnd(re *syntax.Regexp) bool { return passes(re, syntax.OpEndText) }
+
+// passes reports whether every match of re passes the condition. A match that passes the beginning of the text can
+// have nothing before it, wherever in the expression the condition stands, and so with the end.
+func passes(re *syntax.Regexp, condition syntax.Op) bool {
+	passing := func(sub *syntax.Regexp) bool { return passes(sub, condition) }
 	switch re.Op {
-	case syntax.OpBeginText:
+	case condition:
 		return true
-	case syntax.OpCapture:
-		return startsAtBegin(re.Sub[0])
+	case syntax.OpCapture, syntax.OpConcat:
+		return slices.ContainsFunc(re.Sub, passing)
 	case syntax.OpAlternate:
-		for _, sub := range re.Sub {
-			if !startsAtBegin(sub) {
-				return false
-			}
-		}
-		return true
-	case syntax.OpConcat:
-		for _, sub := range re.Sub {
-			if startsAtBegin(sub) {
-				return true
-			}
-			if !zeroWidth(sub) {
-				return false
-			}
-		}
+		return !slices.ContainsFunc(re.Sub, func(sub *syntax.Regexp) bool { return !passing(sub) })
+	default:
+		return false
 	}
-	return false
 }
 
-// endsAtEnd reports whether every match of re ends at the end of the text.
-func endsAtEnd(re *syntax.Regexp) bool {
-	switch re.Op {
-	case syntax.OpEndText:
-		return true
-	case syntax.OpCapture:
-		return endsAtEnd(re.Sub[0])
-	case syntax.OpAlternate:
-		for _, sub := range re.Sub {
-			if !endsAtEnd(sub) {
-				return false
-			}
-		}
-		return true
-	case syntax.OpConcat:
-		for i := len(re.Sub) - 1; i >= 0; i-- {
-			if endsAtEnd(re.Sub[i]) {
-				return true
-			}
-			if !zeroWidth(re.Sub[i]) {
-				return false
-			}
-		}
-	}
-	return false
-}
-
-// zeroWidth reports whether re matches nothing but the empty string, under whatever condition.
+// zeroWidth reports whether re is a condition, which matches nothing but the empty string.
 func zeroWidth(re *syntax.Regexp) bool {
 	switch re.Op {
 	case syntax.OpEmptyMatch, syntax.OpBeginText, syntax.OpEndText, syntax.OpBeginLine, syntax.OpEndLine,
 		syntax.OpWordBoundary, syntax.OpNoWordBoundary:
 		return true
-	case syntax.OpCapture:
-		return zeroWidth(re.Sub[0])
-	case syntax.OpConcat, syntax.OpAlternate:
-		for _, sub := range re.Sub {
-			if !zeroWidth(sub) {
-				return false
-			}
-		}
-		return true
+	default:
+		return false
 	}
-	return false
 }
 
 // literalPrefix returns the text that every match of re starts with; whole says that it is all of every match.
