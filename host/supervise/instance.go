@@ -70,7 +70,7 @@ func (s *Supervisor) start(spec *Spec) (*instance, error) {
 		TLSConfig:        hostTLS,
 		UnixSocketConfig: &plugin.UnixSocketConfig{TempDir: dir},
 		StartTimeout:     s.options.StartTimeout,
-		Logger:           logger,
+		Logger:           libraryLogger{logger},
 		Stderr:           in.runner.stderrTail,
 		SyncStdout:       io.Discard,
 		SyncStderr:       in.runner.stderrTail,
