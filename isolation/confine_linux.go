@@ -28,8 +28,7 @@ func (pl *platform) startConfined(child *exec.Cmd, p Profile, atDeath syscall.Si
 	child.SysProcAttr = childAttributes(child.SysProcAttr)
 	child.SysProcAttr.Pdeathsig = atDeath
 	started := make(chan error)
-	go func() {
-		runtime.LockOSThread() // and never unlocked: the thread ends with this function
+	onThrownAwayThread(func() {
 		err := rules.restrictThread()
 		_ = rules.close()
 		if err == nil {
@@ -42,8 +41,29 @@ func (pl *platform) startConfined(child *exec.Cmd, p Profile, atDeath syscall.Si
 		if err == nil {
 			awaitExit(child.Process.Pid)
 		}
-	}()
+	})
 	return <-started
+}
+
+// onThrownAwayThread runs f on a thread that nobody else uses and that ends with f. It is never the process's first
+// thread: that one can't end, and the kernel takes its domain for the whole process's, so that a child would be allowed
+// to look into this process and to signal it.
+func onThrownAwayThread(f func()) {
+	go func() {
+		runtime.LockOSThread()
+		if unix.Gettid() != unix.Getpid() {
+			f() // and never unlocked
+			return
+		}
+		taken := make(chan struct{})
+		go func() {
+			runtime.LockOSThread() // on another thread, since the first is taken
+			close(taken)
+			f()
+		}()
+		<-taken
+		runtime.UnlockOSThread()
+	}()
 }
 
 // fileCapabilities let root work on files of any owner. Landlock says which.

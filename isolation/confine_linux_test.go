@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -62,6 +63,25 @@ func TestConfinedChildrenReachOnlyTheirProfile(t *testing.T) {
 	if out, err := exec.Command("cat", filepath.Join(outside, "canary")).CombinedOutput(); err != nil {
 		t.Errorf("another child is confined as well: %s", out)
 	}
+}
+
+// The first thread of this process is never the one that is restricted, however busy the others are: a child could
+// else look into this process.
+func TestTheFirstThreadStaysFree(t *testing.T) {
+	i := configured(t, Config{})
+	p := Profile{Exec: true, Confine: true}
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			for range 25 {
+				if r := outcome(t, i, shell("cat /proc/"+strconv.Itoa(os.Getpid())+"/environ > /dev/null"), p); r.exit.Success() {
+					t.Error("a confined child can read this process's environment")
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
 }
 
 func TestAConfinedChildWithoutExecRunsNothingElse(t *testing.T) {

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/knadh/koanf/v2"
+	"github.com/knadh/koanf/maps"
 )
 
 // Agent is the configuration of one agent: what is set for all agents with what it sets for itself above it.
@@ -27,7 +27,7 @@ type Agent struct {
 func (c *Config) Agent(id string) (*Agent, error) {
 	i := 0
 	if id != "" {
-		i = slices.IndexFunc(c.agents, func(a agentEntry) bool { return a.ID == id })
+		i = c.indexOf(id)
 	}
 	if i < 0 {
 		return nil, c.unknownAgent(id)
@@ -40,22 +40,17 @@ func (c *Config) Agent(id string) (*Agent, error) {
 }
 
 func (c *Config) resolve(i int) (*Agent, error) {
-	entry := c.agents[i]
-	k := koanf.New(".")
-	own := map[string]any{"agents": map[string]any{"defaults": map[string]any{}}}
-	for key, value := range entry.Own {
-		switch key {
-		case "tools", "isolation":
-			own[key] = cloneValue(value)
-		default:
-			own["agents"].(map[string]any)["defaults"].(map[string]any)[key] = value
-		}
+	var entry struct {
+		ID      string         `koanf:"id"`
+		Modules []Module       `koanf:"modules"`
+		Plugins AgentPlugins   `koanf:"plugins"`
+		Own     map[string]any `koanf:",remain"` // what it sets of the keys that are set for all
 	}
-	for _, values := range []map[string]any{c.shared.Raw(), own} {
-		if err := k.Load(layer(values), nil); err != nil {
-			return nil, err
-		}
+	if err := decode(cloneFree(c.agents[i]), &entry); err != nil {
+		return nil, err
 	}
+	values := cloneFree(c.shared)
+	maps.Merge(asShared(entry.Own), values)
 	var merged struct {
 		Agents struct {
 			Defaults Defaults `koanf:"defaults"`
@@ -63,7 +58,7 @@ func (c *Config) resolve(i int) (*Agent, error) {
 		Tools     Tools     `koanf:"tools"`
 		Isolation Isolation `koanf:"isolation"`
 	}
-	if err := k.Unmarshal("", &merged); err != nil {
+	if err := decode(values, &merged); err != nil {
 		return nil, err
 	}
 	a := &Agent{
@@ -71,8 +66,8 @@ func (c *Config) resolve(i int) (*Agent, error) {
 		Defaults:  merged.Agents.Defaults,
 		Tools:     merged.Tools,
 		Isolation: merged.Isolation,
-		Modules:   cloneModules(entry.Modules),
-		Plugins:   AgentPlugins{Enabled: slices.Clone(entry.Plugins.Enabled), Disabled: slices.Clone(entry.Plugins.Disabled)},
+		Modules:   entry.Modules,
+		Plugins:   entry.Plugins,
 	}
 	a.Isolation.Enabled = c.isolation
 	a.Isolation.ExposePaths = slices.Clone(c.exposed)
@@ -82,11 +77,26 @@ func (c *Config) resolve(i int) (*Agent, error) {
 	return a, nil
 }
 
+// asShared gives what an agent sets for itself the names that it is set by for all.
+func asShared(own map[string]any) map[string]any {
+	out, defaults := map[string]any{}, map[string]any{}
+	for key, value := range own {
+		switch key {
+		case "tools", "isolation":
+			out[key] = value
+		default:
+			defaults[key] = value
+		}
+	}
+	out["agents"] = map[string]any{"defaults": defaults}
+	return out
+}
+
 // chooseWorkspace gives the agent the workspace that the nearest of these sets: the flag, the agent, and for the
 // first agent what is set for all.
 func (c *Config) chooseWorkspace(a *Agent, i int) {
 	setting := &a.settings[slices.IndexFunc(a.settings, func(s Setting) bool { return s.Key == "workspace" })]
-	switch _, own := c.agents[i].Own["workspace"]; {
+	switch _, own := c.agents[i]["workspace"]; {
 	case c.flagWorkspace.Value != nil && c.flagAgent == i:
 		setting.Value, setting.Origin = c.flagWorkspace.Value, c.flagWorkspace.Origin
 	case i > 0 && !own:
@@ -102,13 +112,4 @@ func (c *Config) chooseSet(a *Agent) {
 	if len(a.Modules) > 0 && a.settings[i].Origin.Source == Default {
 		a.settings[i].Value, a.Tools.Set = "module", "module"
 	}
-}
-
-func cloneModules(modules []Module) []Module {
-	out := slices.Clone(modules)
-	for i := range out {
-		out[i].Actions = slices.Clone(out[i].Actions)
-		out[i].Constraints.Paths = slices.Clone(out[i].Constraints.Paths)
-	}
-	return out
 }

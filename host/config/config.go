@@ -6,7 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/knadh/koanf/v2"
+	"github.com/go-viper/mapstructure/v2"
+
 	"github.com/picoclaw/picoclaw/host/nearest"
 )
 
@@ -15,60 +16,51 @@ import (
 type Config struct {
 	home      Home
 	file      string
-	agents    []agentEntry // never empty
+	agents    []map[string]any // what each agent sets; never empty
 	plugins   map[string]Plugin
 	exposed   []ExposePath
 	isolation bool               // isolation.enabled
-	shared    *koanf.Koanf       // what is set for all agents, of the keys that an agent can set
+	shared    map[string]any     // what is set for all agents, of the keys that an agent can set
 	settings  map[string]Setting // what was set, by the key as it was written
 
 	flagWorkspace Setting // what --workspace names; its zero value for none
 	flagAgent     int     // the agent that it is for
 }
 
-// agentEntry is an element of agents.agents.
-type agentEntry struct {
-	ID      string         `koanf:"id"`
-	Modules []Module       `koanf:"modules"`
-	Plugins AgentPlugins   `koanf:"plugins"`
-	Own     map[string]any `koanf:",remain"` // the other keys that the agent sets
-}
-
-// decode takes the merged layers apart.
-func (c *Config) decode(k *koanf.Koanf) *Error {
+// take takes the merged layers apart.
+func (c *Config) take(merged map[string]any) *Error {
 	var all struct {
-		Agents struct {
-			Defaults map[string]any `koanf:"defaults"`
-			Agents   []agentEntry   `koanf:"agents"`
-		} `koanf:"agents"`
-		Tools     map[string]any `koanf:"tools"`
-		Isolation Isolation      `koanf:"isolation"`
+		Isolation Isolation                 `koanf:"isolation"`
+		Plugins   map[string]map[string]any `koanf:"plugins"`
 	}
-	if err := k.Unmarshal("", &all); err != nil {
-		return &Error{Problem: "decoding the configuration: " + err.Error(), err: err}
-	}
-	c.agents = all.Agents.Agents
-	if len(c.agents) == 0 {
-		c.agents = []agentEntry{{ID: "main"}}
+	if err := decode(merged, &all); err != nil {
+		return &Error{Problem: err.Error(), err: err}
 	}
 	c.isolation = all.Isolation.Enabled
 	c.exposed = lastForTarget(all.Isolation.ExposePaths)
-	c.shared = koanf.New(".")
-	err := c.shared.Load(layer{
-		"agents":    map[string]any{"defaults": all.Agents.Defaults},
-		"tools":     all.Tools,
-		"isolation": map[string]any{"network": all.Isolation.Network},
-	}, nil)
-	if err != nil {
-		return &Error{Problem: "merging the configuration: " + err.Error(), err: err}
-	}
-	c.plugins = map[string]Plugin{}
-	for _, id := range k.MapKeys("plugins") {
+	c.plugins = make(map[string]Plugin, len(all.Plugins))
+	for id, values := range all.Plugins {
 		plugin := Plugin{Enabled: true}
-		if err := k.Unmarshal("plugins."+id, &plugin); err != nil {
+		if err := decode(values, &plugin); err != nil {
 			return &Error{Key: "plugins." + id, Problem: err.Error(), err: err}
 		}
 		c.plugins[id] = plugin
+	}
+	c.shared = merged
+	delete(merged, "plugins")
+	delete(merged["isolation"].(map[string]any), "expose_paths")
+	return nil
+}
+
+// decode fills a struct from values that were checked before, by its koanf tags. It is koanf's own way of doing that
+// without the deep copy which koanf makes first.
+func decode(values map[string]any, out any) error {
+	decoder, err := mapstructure.NewDecoder(&mapstructure.DecoderConfig{TagName: "koanf", Result: out})
+	if err == nil {
+		err = decoder.Decode(values)
+	}
+	if err != nil {
+		return fmt.Errorf("decoding the configuration: %w", err)
 	}
 	return nil
 }
@@ -102,7 +94,7 @@ func (c *Config) IsolationEnabled() bool { return c.isolation }
 func (c *Config) AgentIDs() []string {
 	ids := make([]string, 0, len(c.agents))
 	for _, agent := range c.agents {
-		ids = append(ids, agent.ID)
+		ids = append(ids, agent["id"].(string))
 	}
 	return ids
 }
@@ -167,6 +159,11 @@ func (c *Config) defaultWorkspace(name string) string {
 		return absolute
 	}
 	return path
+}
+
+// indexOf returns the place of an agent in the list; -1 when there is no such agent.
+func (c *Config) indexOf(id string) int {
+	return slices.IndexFunc(c.agents, func(agent map[string]any) bool { return agent["id"] == id })
 }
 
 func (c *Config) unknownAgent(id string) *Error {

@@ -16,10 +16,21 @@ type variables struct {
 	err     *Error // the first error, in the order of the names
 }
 
-// provider returns koanf's provider over the sorted variables. After it was loaded, v.err says how that went.
-func (v *variables) provider(environ environment) *env.Env {
-	own := slices.DeleteFunc(slices.Clone(environ), func(s string) bool { return !strings.HasPrefix(s, variablePrefix) })
+// own returns the sorted variables whose names say that they are picoclaw's, without those that are no keys.
+func (e environment) own() []string {
+	var own []string
+	for _, variable := range e {
+		name, _, _ := strings.Cut(variable, "=")
+		if strings.HasPrefix(name, variablePrefix) && !slices.Contains(notKeys, name) {
+			own = append(own, variable)
+		}
+	}
 	slices.Sort(own)
+	return own
+}
+
+// provider returns koanf's provider over these variables. After it was loaded, v.err says how that went.
+func (v *variables) provider(own []string) *env.Env {
 	return env.Provider(".", env.Opt{
 		Prefix:        variablePrefix,
 		EnvironFunc:   func() []string { return own },
@@ -27,18 +38,15 @@ func (v *variables) provider(environ environment) *env.Env {
 	})
 }
 
-// transform turns one variable into a key and its value; an empty key when the variable is none of the layer's.
+// transform turns one variable into a key and its value; an empty key, which koanf passes over, for what is not
+// merged.
 func (v *variables) transform(name, value string) (string, any) {
-	switch name {
-	case homeVariable, configVariable, logLevelVariable:
-		return "", nil
-	}
 	if v.err != nil {
 		return "", nil
 	}
 	path, checked, err := v.setting(name, value)
-	if err != nil {
-		v.err = err
+	v.err = err
+	if err != nil || path == agentsKey {
 		return "", nil
 	}
 	return path, checked
@@ -125,7 +133,7 @@ func variableEntry(name string) (*entry, string) {
 }
 
 func nearestVariable(name string) string {
-	var names []string
+	names := slices.Clone(notKeys)
 	for _, row := range schema().rows {
 		if variable := row.Variable(); variable != "" {
 			names = append(names, variable)

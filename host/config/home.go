@@ -17,6 +17,8 @@ const (
 	logLevelVariable = "PICOCLAW_LOG_LEVEL"
 )
 
+var notKeys = []string{homeVariable, configVariable, logLevelVariable}
+
 // Home is the instance root: the directory that the configuration, the plugin store and the default workspaces are in.
 type Home struct {
 	// Path is absolute, or "." when Fallback is true.

@@ -3,7 +3,9 @@ package config
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"regexp"
 	"strconv"
 	"strings"
@@ -19,7 +21,7 @@ func parseJSON(data []byte, origin Origin) (*node, *Error) {
 	// A comment in the last line needs a line end for hujson to see it as complete.
 	value, err := hujson.Parse(append(data[:len(data):len(data)], '\n'))
 	if err != nil {
-		return nil, jsonSyntaxError(err, origin)
+		return nil, jsonSyntaxError(err, data, origin)
 	}
 	c := jsonConverter{data: data, origin: origin.at(1)}
 	return c.node(value), nil
@@ -129,7 +131,15 @@ var (
 
 // jsonSyntaxError says in the words of this package what hujson says is wrong. A backslash that is not doubled
 // gets a cure of its own: it is what everybody who writes a regular expression into JSON gets wrong once.
-func jsonSyntaxError(err error, origin Origin) *Error {
+func jsonSyntaxError(err error, data []byte, origin Origin) *Error {
+	if errors.Is(err, io.ErrUnexpectedEOF) {
+		last := origin.at(1 + bytes.Count(bytes.TrimRight(data, "\n"), []byte("\n")))
+		if len(bytes.TrimSpace(data)) == 0 {
+			return &Error{Origin: last, Problem: "there is no JSON, not even {}", err: err}
+		}
+		return &Error{Origin: last, Problem: "this is not JSON: it ends before it is complete",
+			Cure: "a closing quote, bracket or brace is missing", err: err}
+	}
 	message, line := err.Error(), 0
 	if place := hujsonPlace.FindStringSubmatch(message); place != nil {
 		line, _ = strconv.Atoi(place[1]) // the expression matched digits

@@ -70,6 +70,9 @@ var keys = []Key{
 	{Name: "isolation.expose_paths[].mode", Type: String, Values: []string{"ro", "rw"},
 		Doc: "ro or rw; ro when not set."},
 
+	{Name: "$schema", Type: String,
+		Doc: "Where an editor finds the JSON Schema of this file. It changes nothing."},
+
 	{Name: "plugins", Type: Map,
 		Doc: "What the operator decides about each plugin, by its id."},
 	{Name: "plugins.<id>.enabled", Type: Bool, Default: true,

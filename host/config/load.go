@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -120,8 +119,19 @@ func (c *Config) merge(document *node, environ environment) *Error {
 	if isolation := document.member("isolation"); isolation != nil {
 		vars.expose = isolation.member("expose_paths")
 	}
+	// The list of agents is replaced whole, never merged, so koanf need not copy it about.
+	if agents, ok := fromFile.(map[string]any)["agents"].(map[string]any); ok {
+		delete(agents, "agents")
+	}
+	layers := []koanf.Provider{layer(c.defaults())}
+	if len(document.members) > 0 {
+		layers = append(layers, layer(fromFile.(map[string]any)))
+	}
+	if own := environ.own(); len(own) > 0 {
+		layers = append(layers, vars.provider(own))
+	}
 	k := koanf.New(".")
-	for _, provider := range []koanf.Provider{layer(c.defaults()), layer(fromFile.(map[string]any)), vars.provider(environ)} {
+	for _, provider := range layers {
 		// None of the providers fails by itself: they hold what was checked before, or note their error in vars.
 		if err := k.Load(provider, nil); err != nil {
 			return &Error{Problem: "merging the configuration: " + err.Error(), err: err}
@@ -130,8 +140,8 @@ func (c *Config) merge(document *node, environ environment) *Error {
 			return vars.err
 		}
 	}
-	c.settings = check.settings
-	return c.decode(k)
+	c.settings, c.agents = check.settings, check.agents()
+	return c.take(k.Raw())
 }
 
 // layer is a layer of values that are in memory already, as koanf reads them.
@@ -170,9 +180,9 @@ func (c *Config) defaults() map[string]any {
 func (c *Config) override(options Options, environ environment) *Error {
 	id := options.Agent
 	if id == "" {
-		id = c.agents[0].ID
+		id = c.AgentIDs()[0]
 	}
-	i := slices.IndexFunc(c.agents, func(a agentEntry) bool { return a.ID == id })
+	i := c.indexOf(id)
 	if i < 0 {
 		return c.unknownAgent(id)
 	}

@@ -10,8 +10,7 @@ import (
 // table, of the object that holds the unknown key, and path the same as it was written; where the answer lies
 // below the same list element or id, it is given as the document would have it.
 //
-// The last part counts most, since that is what is mistyped; where it is equally near, the key with more of the
-// same parents is nearer.
+// What counts most is how much of the last part is mistyped; then how far the parents are apart.
 func nearestKey(unknown, parent, path string) string {
 	last := unknown[strings.LastIndex(unknown, ".")+1:]
 	above, written := splitName(parent), splitName(path)
@@ -25,7 +24,8 @@ func nearestKey(unknown, parent, path string) string {
 			}
 			parts := splitName(child.full)
 			shared := sharedPrefix(above, parts)
-			score := 16*nearest.Distance(last, child.name) + (len(above) - shared) + (len(parts) - 1 - shared)
+			apart := (len(above) - shared) + (len(parts) - 1 - shared)
+			score := 1000*nearest.Distance(last, child.name)/max(len(last), len(child.name)) + 20*apart
 			if best == "" || score < bestScore {
 				best, bestScore = concrete(parts, written, shared), score
 			}

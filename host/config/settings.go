@@ -121,6 +121,21 @@ func (s Setting) clone() Setting {
 	return s
 }
 
+// agents returns what the agents set. With none configured there is one.
+func (c *checker) agents() []map[string]any {
+	var out []map[string]any
+	for _, key := range []string{agentsKey, agentsAlias} {
+		list, _ := c.settings[key].Value.([]any)
+		for _, agent := range list {
+			out = append(out, agent.(map[string]any))
+		}
+	}
+	if len(out) == 0 {
+		return []map[string]any{{"id": "main"}}
+	}
+	return out
+}
+
 // forget drops what was noted for the agents, as a later layer replaces the whole list.
 func (c *checker) forget() {
 	for key := range c.settings {

@@ -55,6 +55,7 @@ func (s *Supervisor) start(spec *Spec) (*instance, error) {
 			spec:        spec,
 			credentials: credentials,
 			stderrTail:  &tail{},
+			silent:      make(chan struct{}),
 			stopped:     make(chan struct{}),
 		},
 	}
@@ -192,7 +193,7 @@ func (in *instance) callError(ctx context.Context, err error) error {
 	select {
 	case <-in.done():
 		exit, _ := in.runner.process.Load().Wait(context.Background())
-		return &CrashError{Plugin: in.spec.Manifest.ID, Exit: exit.String(), Stderr: in.runner.stderrTail.String()}
+		return &CrashError{Plugin: in.spec.Manifest.ID, Exit: exit.String(), Stderr: in.runner.lastWords()}
 	case <-time.After(pipeGrace):
 	case <-ctx.Done():
 	}

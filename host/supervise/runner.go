@@ -39,6 +39,7 @@ type pluginRunner struct {
 	lifeline *os.File // the host's end of the process's standard input
 	stdout   *os.File
 	stderr   *os.File
+	silent   chan struct{} // closed when all that was written to the standard error has been read
 	stopping sync.Once
 	stopped  chan struct{} // closed when somebody has asked the process to end
 }
@@ -147,15 +148,40 @@ func (r *pluginRunner) expectEnd() { r.stopping.Do(func() { close(r.stopped) }) 
 
 // Diagnose tells what the process has last said on its standard error.
 func (r *pluginRunner) Diagnose(context.Context) string {
-	if text := r.stderrTail.String(); text != "" {
+	if text := r.lastWords(); text != "" {
 		return "its last words were:\n" + text
 	}
 	return "it said nothing on its standard error"
 }
 
+// lastWords is the end of what the process has written to its standard error. What a process that has just ended wrote
+// may still be on its way.
+func (r *pluginRunner) lastWords() string {
+	select {
+	case <-r.silent:
+	case <-time.After(pipeGrace):
+	}
+	return r.stderrTail.String()
+}
+
 func (r *pluginRunner) Stdout() io.ReadCloser { return r.stdout }
-func (r *pluginRunner) Stderr() io.ReadCloser { return r.stderr }
+func (r *pluginRunner) Stderr() io.ReadCloser { return &toTheEnd{File: r.stderr, end: r.silent} }
 func (r *pluginRunner) Name() string          { return r.spec.Manifest.ID }
+
+// toTheEnd is a file that tells when it has been read to its end.
+type toTheEnd struct {
+	*os.File
+	end  chan struct{}
+	once sync.Once
+}
+
+func (f *toTheEnd) Read(p []byte) (int, error) {
+	n, err := f.File.Read(p)
+	if err != nil {
+		f.once.Do(func() { close(f.end) })
+	}
+	return n, err
+}
 
 // ID is empty until the process runs: go-plugin takes that for never started.
 func (r *pluginRunner) ID() string {

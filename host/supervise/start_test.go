@@ -14,7 +14,6 @@ import (
 
 func TestAPluginThatDoesNotStartSaysWhy(t *testing.T) {
 	each(t, func(t *testing.T, f *fixture) {
-		f.options.StartTimeout = time.Second
 		stranger := filepath.Join(f.home, "stranger", "tester")
 		if err := os.Mkdir(filepath.Dir(stranger), 0o755); err != nil {
 			t.Fatal(err)
@@ -45,6 +44,10 @@ func TestAPluginThatDoesNotStartSaysWhy(t *testing.T) {
 			{"is missing", "nowhere", func(s *Spec) { s.Binary = filepath.Join(f.home, "nowhere", "tester") }},
 		} {
 			t.Run(test.name, func(t *testing.T) {
+				f.options.StartTimeout = DefaultStartTimeout
+				if test.name == "says nothing" {
+					f.options.StartTimeout = time.Second // this one is waited for
+				}
 				s := f.spec()
 				test.change(s)
 				_, err := f.Call(t.Context(), s, request(t, "pid", nil), nil)

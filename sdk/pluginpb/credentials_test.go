@@ -69,7 +69,7 @@ func handshake(client, server *tls.Config) error {
 	c := tls.Client(a, client)
 	if _, err := c.Write([]byte{1}); err != nil {
 		_ = a.Close()
-		<-done
+		_ = <-done // the other end has failed as well
 		return err
 	}
 	return <-done
