@@ -9,6 +9,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"crypto/x509/pkix"
+	"errors"
 	"io"
 	"math/big"
 	"net"
@@ -69,8 +70,7 @@ func handshake(client, server *tls.Config) error {
 	c := tls.Client(a, client)
 	if _, err := c.Write([]byte{1}); err != nil {
 		_ = a.Close()
-		_ = <-done // the other end has failed as well
-		return err
+		return errors.Join(err, <-done)
 	}
 	return <-done
 }
