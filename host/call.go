@@ -79,7 +79,7 @@ func (s *Session) call(ctx context.Context, name string, raw json.RawMessage, ev
 func (s *Session) read(name string, raw json.RawMessage) (*catalog.Tool, *pluginpb.Arguments, *Error) {
 	t, e := s.find(name)
 	if e != nil {
-		return nil, nil, e
+		return t, nil, e
 	}
 	reader, err := t.Reader()
 	if err != nil {

@@ -1,6 +1,7 @@
 package host
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 
@@ -43,8 +44,9 @@ func (s *Session) decideClaim(t *catalog.Tool, site pluginpb.Site, at found) gua
 	switch site.Claim {
 	case pluginpb.ClaimCommand:
 		return s.guard.Command(command(t, site, at, text))
-	case pluginpb.ClaimCwd:
-		return s.guard.Path(guard.List, text)
+	case pluginpb.ClaimCwd, pluginpb.ClaimList:
+		// To name no directory, by an empty string as by leaving it out, is to mean the workspace.
+		return s.guard.Path(guard.List, cmp.Or(text, "."))
 	}
 	return s.guard.Path(guard.Access(site.Claim), text)
 }

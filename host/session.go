@@ -108,7 +108,7 @@ func (s *Session) allows(t *catalog.Tool) bool {
 	return s.policy.Allows(t.Plugin.Manifest.ID, t.Spec.Name, t.Spec.Sets)
 }
 
-// find returns the enabled tool that a name means.
+// find returns the enabled tool that a name means. One that is there but not enabled is returned with the error.
 func (s *Session) find(name string) (*catalog.Tool, *Error) {
 	var enabled, disabled []*catalog.Tool
 	for _, t := range s.host.catalog.Find(name) {
@@ -131,7 +131,7 @@ func (s *Session) find(name string) (*catalog.Tool, *Error) {
 	case len(disabled) > 0:
 		t := disabled[0]
 		d := s.policy.DecideTool(t.Plugin.Manifest.ID, t.Spec.Name, t.Spec.Sets)
-		return nil, &Error{Code: pluginpb.CodeAccessDenied, Message: d.Reason, Rule: d.Rule, Hint: d.Hint}
+		return t, &Error{Code: pluginpb.CodeAccessDenied, Message: d.Reason, Rule: d.Rule, Hint: d.Hint}
 	}
 	return nil, s.unknown(name)
 }

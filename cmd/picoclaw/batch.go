@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -50,14 +49,6 @@ func noArguments(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-// batchLine is one call of a batch.
-type batchLine struct {
-	ID    json.RawMessage `json:"id"`
-	Tool  string          `json:"tool"`
-	Args  json.RawMessage `json:"args"`
-	Agent string          `json:"agent"`
-}
-
 // sessions holds one session for each agent that a batch names.
 type sessions struct {
 	host *host.Host
@@ -89,8 +80,8 @@ func (s *sessions) of(agent string) (*host.Session, error) {
 
 // read reads a line and finds the session that it is for.
 func (s *sessions) read(line []byte) (batchLine, *host.Session, *host.Error) {
-	var in batchLine
-	if err := json.Unmarshal(line, &in); err != nil {
+	in, err := readBatchLine(line)
+	if err != nil {
 		return in, nil, &host.Error{Code: pluginpb.CodeInvalidArgument, Message: fmt.Sprintf("the line is not a call: %v", err),
 			Hint: `a line looks like {"id":1,"tool":"read_file","args":{"path":"go.mod"}}`}
 	}

@@ -15,11 +15,11 @@ func newCall(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "call TOOL [key=value ...]",
 		Short: "Call a tool",
-		Example: strings.TrimSpace(`
+		Example: strings.Trim(`
   picoclaw call read_file path=go.mod
   picoclaw call exec command='go test ./...' timeout=120
   picoclaw call write_file --json '{"path":"a.txt","content":"hello\n"}'
-  cat args.json | picoclaw call edit_file --json - --output json`),
+  cat args.json | picoclaw call edit_file --json - --output json`, "\n"),
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return usage("call what? `picoclaw tools` lists the tools")

@@ -17,10 +17,10 @@ func newExplain(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "explain TOOL [key=value ...]",
 		Short: "Say whether a call would be allowed, by which rule, and what would change that",
-		Example: strings.TrimSpace(`
+		Example: strings.Trim(`
   picoclaw explain read_file path=/etc/hosts
   picoclaw explain exec --json '{"command":"rm -rf build"}' --output json
-  picoclaw explain --batch < calls.jsonl`),
+  picoclaw explain --batch < calls.jsonl`, "\n"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := format(output); err != nil {
 				return err

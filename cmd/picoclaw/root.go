@@ -71,11 +71,11 @@ func newRoot(a *app) *cobra.Command {
 		Long: "picoclaw offers an agent tools (files, search, shell, and what plugins add) and holds it to a policy:\n" +
 			"every call is decided before it leaves the host, done through file handles that can't be raced,\n" +
 			"inside a sandbox of the kernel's.",
-		Example: strings.TrimSpace(`
+		Example: strings.Trim(`
   picoclaw tools                                  what the agent may call
   picoclaw call read_file path=go.mod             call a tool
   picoclaw explain exec --json '{"command":"ls"}' decide without calling
-  picoclaw mcp                                    serve an agent over MCP on stdin and stdout`),
+  picoclaw mcp                                    serve an agent over MCP on stdin and stdout`, "\n"),
 		SilenceErrors:     true,
 		SilenceUsage:      true,
 		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},

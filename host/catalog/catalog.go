@@ -85,7 +85,7 @@ func loadPlugin(dir string) (*Plugin, error) {
 	}
 	m, err := pluginpb.ParseManifest(data)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("its %s: %w; have the plugin's binary print it again, with `describe`", pluginpb.ManifestFile, err)
 	}
 	if name := filepath.Base(dir); name != m.ID {
 		return nil, fmt.Errorf("its %s is that of plugin %s; the directory has to have that name", pluginpb.ManifestFile, m.ID)
@@ -124,7 +124,7 @@ func readManifest(path string) ([]byte, error) {
 func identify(path string) (string, error) {
 	info, err := os.Stat(path)
 	if err != nil {
-		return "", fmt.Errorf("its binary is missing: %w", err)
+		return "", fmt.Errorf("its binary is missing: %w; install the plugin again, or remove the directory", err)
 	}
 	switch mode := info.Mode(); {
 	case !mode.IsRegular():

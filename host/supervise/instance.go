@@ -10,6 +10,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"strings"
 	"sync"
 	"time"
 
@@ -70,7 +71,7 @@ func (s *Supervisor) start(spec *Spec) (*instance, error) {
 		TLSConfig:        hostTLS,
 		UnixSocketConfig: &plugin.UnixSocketConfig{TempDir: dir},
 		StartTimeout:     s.options.StartTimeout,
-		Logger:           logger,
+		Logger:           libraryLogger{logger},
 		Stderr:           in.runner.stderrTail,
 		SyncStdout:       io.Discard,
 		SyncStderr:       in.runner.stderrTail,
@@ -104,7 +105,7 @@ func (s *Supervisor) start(spec *Spec) (*instance, error) {
 func (in *instance) connect(ctx context.Context) error {
 	conn, err := in.client.Client() // starts the process, too
 	if err != nil {
-		return err
+		return in.unintroduced(err)
 	}
 	raw, err := conn.Dispense(pluginpb.ServiceName)
 	if err != nil {
@@ -126,6 +127,15 @@ func (in *instance) connect(ctx context.Context) error {
 		return fmt.Errorf("give it its policy: %w", reason(err))
 	}
 	return nil
+}
+
+// unintroduced puts a line of its own before the several in which go-plugin tells of a process that did not open with
+// the handshake.
+func (in *instance) unintroduced(err error) error {
+	if in.runner.process.Load() == nil || !strings.Contains(err.Error(), "\n") {
+		return err
+	}
+	return fmt.Errorf("%s does not introduce itself as a picoclaw plugin; install the plugin again\n%w", in.spec.Binary, err)
 }
 
 // recognise checks that the running plugin is what its manifest says.
