@@ -33,6 +33,7 @@ type Asked struct {
 	Workspace string   `json:"workspace"`     // "none", "ro" or "rw"
 	Exec      bool     `json:"exec"`          // start other programs
 	Network   bool     `json:"network"`       // reach the network
+	State     bool     `json:"state,omitempty"` // keep files of its own from one run to the next
 	Env       []string `json:"env,omitempty"` // names of environment variables
 }
 
@@ -59,6 +60,8 @@ type Spec struct {
 	Input *jsonschema.Schema `json:"input"`
 	// Output is the schema of the structured result; nil for a tool that answers with text only.
 	Output *jsonschema.Schema `json:"output,omitempty"`
+	// TextResult says that the text is the result and the structured form only tells about it.
+	TextResult bool `json:"text_result,omitempty"`
 }
 
 var (
