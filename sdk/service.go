@@ -109,7 +109,10 @@ func newEnvironment(req *pluginpb.ConfigureRequest, logger hclog.Logger) (*Envir
 	if grants.Workspace == NoWorkspace || grants.Workspace == "" {
 		return env, nil
 	}
-	env.Workspace, err = workspace.Open(policy, workspace.Options{ReadOnly: grants.Workspace == ReadOnlyWorkspace})
+	env.Workspace, err = workspace.Open(policy, workspace.Options{
+		ReadOnly: grants.Workspace == ReadOnlyWorkspace,
+		StateDir: env.StateDir,
+	})
 	return env, err
 }
 
@@ -206,6 +209,12 @@ func (s *service) stop(ctx context.Context) {
 		s.end()
 		if s.plugin.Stop != nil {
 			s.plugin.Stop(ctx)
+		}
+		s.mu.Lock()
+		env := s.environment
+		s.mu.Unlock()
+		if env != nil && env.Workspace != nil {
+			_ = env.Workspace.Close()
 		}
 	})
 }
