@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"reflect"
 
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
@@ -60,6 +61,9 @@ func NewTool[In, Out any](name, doc string, handler Handler[In, Out], options ..
 			return nil, Errorf(InvalidArgument, "the arguments of %s do not fit: %v", name, err)
 		}
 		out, err := handler(ctx, req)
+		if err != nil && reflect.ValueOf(&out).Elem().IsZero() {
+			return nil, err
+		}
 		ans, encodeErr := encode(out)
 		if err == nil && encodeErr != nil {
 			return nil, fmt.Errorf("the result of %s can't be sent: %w", name, encodeErr)

@@ -30,11 +30,11 @@ type Range struct {
 
 // Asked is what a plugin asks to be granted.
 type Asked struct {
-	Workspace string   `json:"workspace"`     // "none", "ro" or "rw"
-	Exec      bool     `json:"exec"`          // start other programs
-	Network   bool     `json:"network"`       // reach the network
+	Workspace string   `json:"workspace"`       // "none", "ro" or "rw"
+	Exec      bool     `json:"exec"`            // start other programs
+	Network   bool     `json:"network"`         // reach the network
 	State     bool     `json:"state,omitempty"` // keep files of its own from one run to the next
-	Env       []string `json:"env,omitempty"` // names of environment variables
+	Env       []string `json:"env,omitempty"`   // names of environment variables
 }
 
 // Spec describes one tool.
