@@ -43,7 +43,7 @@ func (r *replacing) make(c *existing) ([]byte, error) {
 	}
 	f, err := replace.Find(s, r.old, r.new, r.count)
 	if err != nil {
-		return nil, r.failure(err, c.shut)
+		return nil, r.failure(err, c)
 	}
 	if err := r.fits(s, enc, f); err != nil {
 		return nil, err
@@ -59,7 +59,7 @@ func (r *replacing) make(c *existing) ([]byte, error) {
 		grown += len(splice.New) - (splice.To - splice.From)
 	}
 	r.preview = ""
-	if !c.shut {
+	if !c.shut() {
 		r.preview = preview(s, first.From, max(first.From, min(last.To+grown, len(s))), len(f.Splices))
 	}
 	return data, nil
@@ -94,7 +94,7 @@ func (r *replacing) found(f *replace.Found, s string) string {
 }
 
 // failure says why nothing was replaced, in the words that agents know, and what the file has instead.
-func (r *replacing) failure(err error, shut bool) error {
+func (r *replacing) failure(err error, c *existing) error {
 	var ambiguous *replace.Ambiguous
 	var miss *replace.Miss
 	switch {
@@ -105,13 +105,13 @@ func (r *replacing) failure(err error, shut bool) error {
 		return sdk.Errorf(sdk.InvalidArgument, "%s and %s are the same; nothing to edit", r.names.old, r.names.new)
 	case errors.As(err, &ambiguous):
 		e := sdk.Errorf(sdk.Conflict, "%s appears %d times. Please provide more context to make it unique", r.names.old, ambiguous.Count)
-		if !shut {
+		if !c.shut() {
 			e.Message += "\n" + onLines(ambiguous)
 		}
 		return e
 	case errors.As(err, &miss):
 		e := sdk.Errorf(sdk.NotFound, "%s not found in file. Make sure it matches exactly", r.names.old)
-		if !shut && len(miss.Nearest) > 0 {
+		if len(miss.Nearest) > 0 && !c.shut() {
 			e.Message += "\n" + places(miss.Nearest)
 		}
 		return e
