@@ -110,7 +110,7 @@ func (r *restoring) check(op *journal.Op) error {
 			return sdk.Errorf(sdk.Conflict, "%s has changed since %s (%s); nothing was undone", shown(where), op.ID, op.Summary).
 				WithHint("force takes it back all the same, and keeps what is there now")
 		}
-		if step.Action != journal.Move {
+		if step.Action != journal.Move || slices.ContainsFunc(op.Steps[:i], func(s journal.Step) bool { return s.Path == step.Path }) {
 			continue
 		}
 		if now, err := r.at(step.Path); err != nil || now != absent {
