@@ -233,3 +233,21 @@ func TestAnEditTellsNothingOfAFileThatMayNotBeRead(t *testing.T) {
 		t.Errorf("%s, %v", r.Structured, r.Err)
 	}
 }
+
+// A file that may be written and read outside, alone, is edited and its edit taken back.
+func TestASingleWhitelistedFileIsEditedAndRestored(t *testing.T) {
+	outside := filepath.Join(t.TempDir(), "f")
+	if err := os.WriteFile(outside, []byte("old\n"), 0o640); err != nil {
+		t.Fatal(err)
+	}
+	p := sdktest.Start(t, newPlugin(), sdktest.Options{Policy: func(g *guard.Policy) {
+		g.AllowWritePaths, g.AllowReadPaths = []string{"^" + outside + "$"}, []string{"^" + outside + "$"}
+	}})
+	must(t, p, "edit_file", args{"path": outside, "old_text": "old", "new_text": "new"})
+	must(t, p, "undo", args{})
+	data, err := os.ReadFile(outside)
+	info, statErr := os.Stat(outside)
+	if err != nil || statErr != nil || string(data) != "old\n" || info.Mode().Perm() != 0o640 {
+		t.Errorf("%q, %v", data, info.Mode())
+	}
+}
