@@ -3,9 +3,11 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -233,5 +235,39 @@ func TestLimitsComeBeforeAnyReading(t *testing.T) {
 	}
 	if r := p.Call("read", args{"path": "out"}); r.Err.GetMessage() != "Path 'out' is outside allowed paths" {
 		t.Errorf("%v", r.Err)
+	}
+}
+
+// A file's length does not show in memory: that of a long one is that of a window.
+func TestLongFilesTakeLittleMemory(t *testing.T) {
+	p := start(t, map[string]string{"sparse": "text\n", "line": ""})
+	if err := errors.Join(os.Truncate(filepath.Join(p.Dir, "sparse"), 600<<20), os.Truncate(filepath.Join(p.Dir, "line"), 0)); err != nil {
+		t.Fatal(err)
+	}
+	line, err := os.OpenFile(filepath.Join(p.Dir, "line"), os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 50 {
+		if _, err := line.WriteString(strings.Repeat("x", 1<<20)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := line.Close(); err != nil {
+		t.Fatal(err)
+	}
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	for _, name := range []string{"sparse", "line"} {
+		for _, tool := range []string{"read_file", "read"} {
+			if r := p.Call(tool, args{"path": name}); r.Err != nil || len(r.Text) > 1<<20 {
+				t.Errorf("%s of %s: %d bytes, %v", tool, name, len(r.Text), r.Err)
+			}
+		}
+	}
+	runtime.ReadMemStats(&after)
+	if grown := after.Sys - before.Sys; grown > 32<<20 {
+		t.Errorf("reading took %d MiB", grown>>20)
 	}
 }
