@@ -99,9 +99,11 @@ func bundled() map[string]any {
 	grants := func(workspace string, exec, network, state bool) map[string]any {
 		return map[string]any{"grants": map[string]any{"workspace": workspace, "exec": exec, "network": network, "state": state}}
 	}
+	grep := grants("ro", true, false, false)                                  // it runs ripgrep
+	grep["grants"].(map[string]any)["env"] = []any{"HOME", "XDG_CONFIG_HOME"} // and finds git's own list of ignored files
 	return map[string]any{
 		"filesystem": grants("rw", false, false, true), // it keeps a journal
-		"grep":       grants("ro", true, false, false), // it runs ripgrep
+		"grep":       grep,
 		"shell":      grants("rw", true, true, false),
 	}
 }

@@ -1,7 +1,11 @@
-// Command grep is the plugin that searches the contents of files.
+// Command grep is the plugin that searches: the contents of files by grep, their names by find.
 //
-// It has ripgrep do the work where the machine has it, else grep, else it looks itself; the answer is the same. It
-// must not know of hosts, agents or sandboxes.
+// Searching contents goes in two steps. An engine says which files have matches, and how many: ripgrep where the machine
+// has it, else grep, else the plugin itself. Then the plugin reads the first of these files itself, through the workspace, for
+// lines, columns and context. So the answer is the same whatever the engine, no file's name or contents can pass for a
+// program's output, and memory depends on what is shown and not on what is found.
+//
+// It must not know of hosts, agents or sandboxes.
 package main
 
 import (
@@ -26,12 +30,16 @@ func main() {
 	sdk.Main(newPlugin(installed(launcher)))
 }
 
-func newPlugin(e engine) sdk.Plugin {
+func newPlugin(engines []engine) sdk.Plugin {
 	return sdk.Plugin{
 		ID:      "grep",
 		Version: version,
-		Doc:     "Searches the contents of files in the workspace.",
-		Grants:  sdk.Grants{Workspace: sdk.ReadOnlyWorkspace, Exec: true},
-		Tools:   []sdk.Tool{grepTool(e)},
+		Doc:     "Searches the contents and the names of files in the workspace.",
+		Grants: sdk.Grants{
+			Workspace: sdk.ReadOnlyWorkspace,
+			Exec:      true,                                // ripgrep or grep
+			Env:       []string{"HOME", "XDG_CONFIG_HOME"}, // where git's own list of ignored files is
+		},
+		Tools: []sdk.Tool{grepTool(engines), findTool()},
 	}
 }

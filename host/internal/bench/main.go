@@ -34,7 +34,7 @@ func run(bin string) error {
 		return err
 	}
 	fmt.Printf("%d CPUs, %s/%s, %s, uid %d\n\n", runtime.NumCPU(), runtime.GOOS, runtime.GOARCH, runtime.Version(), os.Getuid())
-	for _, measure := range []func(bin string) error{measureCall, measureStart, measureFiles, measureProgram} {
+	for _, measure := range []func(bin string) error{measureCall, measureStart, measureFiles, measureSearch, measureProgram} {
 		if err := measure(bin); err != nil {
 			return err
 		}

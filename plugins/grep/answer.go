@@ -1,0 +1,154 @@
+package main
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+type grepOutput struct {
+	Matches       []match     `json:"matches"`
+	Count         int         `json:"count" jsonschema:"How many matches, or files, are here."`
+	Files         []fileCount `json:"files,omitempty" jsonschema:"In place of matches, when only files are wanted."`
+	Total         int         `json:"total" jsonschema:"How many lines match in all."`
+	AtLeast       bool        `json:"at_least,omitempty" jsonschema:"There are more than total."`
+	FilesMatched  int         `json:"files_matched"`
+	FilesSearched int         `json:"files_searched"`
+	Next          string      `json:"next,omitempty" jsonschema:"There is more: ask again with this as cursor."`
+	Gitignore     bool        `json:"gitignore" jsonschema:"What .gitignore files name was left alone."`
+	LeftOut       []leftOut   `json:"left_out,omitempty" jsonschema:"Some files that were left out and have matches; looked for when nothing else has."`
+	LeftOutCount  int         `json:"left_out_count,omitempty" jsonschema:"How many such files there are."`
+	TooLarge      int         `json:"too_large,omitempty" jsonschema:"Files that were not searched for their size."`
+	Incomplete    string      `json:"incomplete,omitempty" jsonschema:"Why there may be more than was found."`
+	Failed        string      `json:"failed,omitempty" jsonschema:"Why some files could not be searched."`
+	Notes         []string    `json:"notes,omitempty"`
+	Engine        string      `json:"engine,omitempty"`
+
+	mode   string
+	single bool // one file was searched, by its name
+}
+
+type fileCount struct {
+	File  string `json:"file"`
+	Count int    `json:"count,omitempty" jsonschema:"Matching lines."`
+}
+
+// leftOut is a file that was left out though it has matches.
+type leftOut struct {
+	File string `json:"file"`
+	Why  string `json:"why" jsonschema:"ignored or binary."`
+}
+
+// Why a file is left out.
+const (
+	whyIgnored = "ignored"
+	whyBinary  = "binary"
+)
+
+// Text is one line a match, as grep prints them, and a last one that says what was searched.
+func (o grepOutput) Text() string {
+	var b strings.Builder
+	for i, m := range o.Matches {
+		context := len(m.Before)+len(m.After) > 0
+		if context && i > 0 {
+			b.WriteString("--\n")
+		}
+		name := shown(m.File)
+		for j, line := range m.Before {
+			fmt.Fprintf(&b, "%s-%d- %s\n", name, m.Line-len(m.Before)+j, printable(line))
+		}
+		lines := strings.Split(m.Text, "\n")
+		for j, line := range lines {
+			fmt.Fprintf(&b, "%s:%d: %s\n", name, m.Line+j, printable(line))
+		}
+		for j, line := range m.After {
+			fmt.Fprintf(&b, "%s-%d- %s\n", name, m.Line+len(lines)+j, printable(line))
+		}
+	}
+	for _, f := range o.Files {
+		b.WriteString(shown(f.File))
+		if o.mode == outputCount {
+			fmt.Fprintf(&b, ":%d", f.Count)
+		}
+		b.WriteByte('\n')
+	}
+	b.WriteString(o.summary())
+	return b.String()
+}
+
+// summary says what was found and what was looked at: never a bare none when something was left out.
+func (o grepOutput) summary() string {
+	var said []string
+	say := func(format string, args ...any) { said = append(said, fmt.Sprintf(format, args...)) }
+	atLeast := ""
+	if o.AtLeast {
+		atLeast = "at least "
+	}
+	what := "matches"
+	switch {
+	case o.FilesMatched == 0:
+		say("no matches")
+	case o.mode == outputContent && o.Count < o.Total:
+		say("%d of %s%d matches", o.Count, atLeast, o.Total)
+	case o.mode == outputContent:
+		say("%s%d %s", atLeast, o.Total, what)
+	default:
+		say("%d of %d files with matches", o.Count, o.FilesMatched)
+	}
+	if o.FilesMatched > 0 && o.mode == outputContent {
+		said[0] += fmt.Sprintf(" in %d files", o.FilesMatched)
+	}
+	if o.FilesSearched > 0 {
+		said[0] += fmt.Sprintf(", %d files searched", o.FilesSearched)
+	}
+	if o.Gitignore && !o.single {
+		say("files that .gitignore names and binary ones are not searched")
+	}
+	if o.LeftOutCount > 0 {
+		names := make([]string, len(o.LeftOut))
+		for i, l := range o.LeftOut {
+			names[i] = fmt.Sprintf("%s (%s)", shown(l.File), l.Why)
+		}
+		say("of those, %d match: %s", o.LeftOutCount, strings.Join(names, ", "))
+	}
+	if o.TooLarge > 0 {
+		say("%d files were too large", o.TooLarge)
+	}
+	for _, more := range append([]string{o.Incomplete, o.Failed}, o.Notes...) {
+		if more != "" {
+			say("%s", printable(more))
+		}
+	}
+	if o.Next != "" {
+		say("next: cursor=%s", shown(o.Next))
+	}
+	return "[" + strings.Join(said, "; ") + "]"
+}
+
+// shown is a file name that can't forge a line of output.
+func shown(name string) string {
+	if strings.ContainsFunc(name, func(r rune) bool { return r == utf8.RuneError || !unicode.IsPrint(r) }) {
+		return strconv.Quote(name)
+	}
+	return name
+}
+
+// printable is text of a file that can't command a terminal: control characters but tabs are shown as what they are.
+func printable(text string) string {
+	control := func(r rune) bool { return unicode.IsControl(r) && r != '\t' }
+	if !strings.ContainsFunc(text, control) {
+		return text
+	}
+	var b strings.Builder
+	for _, r := range text {
+		if !control(r) {
+			b.WriteRune(r)
+			continue
+		}
+		quoted := strconv.QuoteRune(r)
+		b.WriteString(quoted[1 : len(quoted)-1])
+	}
+	return b.String()
+}

@@ -1,0 +1,123 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"path/filepath"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/picoclaw/picoclaw/sdk/workspace"
+)
+
+// match is one line with a match, or a match across lines.
+type match struct {
+	File   string   `json:"file"`
+	Line   int      `json:"line"`
+	Column int      `json:"column" jsonschema:"Where in the line the match begins, in bytes, from 1."`
+	Text   string   `json:"text" jsonschema:"The line; of a long one, what is around the match."`
+	Before []string `json:"before,omitempty" jsonschema:"The lines before, as many as context asks for."`
+	After  []string `json:"after,omitempty"`
+}
+
+const (
+	maxText = 500 // how much of a line is returned, in bytes
+	lead    = 120 // how much of it before the match
+)
+
+var errLarge = errors.New("the file is too large")
+
+// details finds the matching lines of a file, from a line on, at most limit of them. more reports whether there are more.
+func (q *query) details(w *workspace.Workspace, path, shown string, after, limit, context int) (found []match, more bool, err error) {
+	data, err := readWhole(w, path)
+	if err != nil {
+		return nil, false, err
+	}
+	if bytes.IndexByte(data, 0) >= 0 {
+		return nil, false, nil // binary, and perhaps something else than a moment ago
+	}
+	lines := bytes.SplitAfter(data, []byte{'\n'})
+	if n := len(lines); n > 0 && len(lines[n-1]) == 0 {
+		lines = lines[:n-1]
+	}
+	add := func(line, column int, text []byte) bool {
+		if line <= after {
+			return true
+		}
+		if len(found) == limit {
+			more = true
+			return false
+		}
+		m := match{File: shown, Line: line, Column: column, Text: cut(text, column-1)}
+		for i := max(1, line-context); i < line; i++ {
+			m.Before = append(m.Before, cut(lines[i-1], 0))
+		}
+		last := line + bytes.Count(bytes.TrimSuffix(text, []byte{'\n'}), []byte{'\n'})
+		for i := last + 1; i <= min(len(lines), last+context); i++ {
+			m.After = append(m.After, cut(lines[i-1], 0))
+		}
+		found = append(found, m)
+		return true
+	}
+	if q.multiline {
+		q.across(data, add)
+		return found, more, nil
+	}
+	for i, line := range lines {
+		if at := q.re.FindIndex(bytes.TrimSuffix(line, []byte{'\n'})); at != nil && !add(i+1, at[0]+1, line) {
+			break
+		}
+	}
+	return found, more, nil
+}
+
+// across finds matches that may span lines; each comes with the lines that it is in.
+func (q *query) across(data []byte, add func(line, column int, text []byte) bool) {
+	line, counted := 1, 0
+	for _, at := range q.re.FindAllIndex(data, -1) {
+		line += bytes.Count(data[counted:at[0]], []byte{'\n'})
+		counted = at[0]
+		start := bytes.LastIndexByte(data[:at[0]], '\n') + 1
+		end := len(data)
+		if to := max(at[0], at[1]-1); to < len(data) {
+			if next := bytes.IndexByte(data[to:], '\n'); next >= 0 {
+				end = to + next
+			}
+		}
+		if !add(line, at[0]-start+1, data[start:end]) {
+			return
+		}
+	}
+}
+
+// cut makes a line fit: without its end, and of a long one what is around a place.
+func cut(line []byte, around int) string {
+	line = bytes.TrimRight(line, "\r\n")
+	from, to := 0, len(line)
+	if len(line) > maxText {
+		from = max(0, min(around-lead, len(line)-maxText))
+		to = min(len(line), from+maxText)
+		for from > 0 && !utf8.RuneStart(line[from]) {
+			from--
+		}
+		for to < len(line) && !utf8.RuneStart(line[to]) {
+			to++
+		}
+	}
+	text := strings.ToValidUTF8(string(line[from:to]), "\uFFFD")
+	if from > 0 {
+		text = "…" + text
+	}
+	if to < len(line) {
+		text += "…"
+	}
+	return text
+}
+
+// join puts a name below a path, "" being the path itself.
+func join(path, name string) string {
+	if name == "" {
+		return path
+	}
+	return filepath.Join(path, filepath.FromSlash(name))
+}

@@ -1,0 +1,200 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/bmatcuk/doublestar/v4"
+
+	"github.com/picoclaw/picoclaw/sdk"
+)
+
+type findInput struct {
+	Pattern    string `json:"pattern" jsonschema:"Glob pattern, such as *.py or src/**/*_test.{go,py}; without a slash it is matched against the last part of each name"`
+	Path       string `json:"path,omitempty" jsonschema:"Root directory" default:"." claim:"list"`
+	Type       string `json:"type,omitempty" jsonschema:"file or dir; both if not given" enum:"file,dir"`
+	MaxResults int    `json:"max_results,omitempty" jsonschema:"Maximum results" default:"100" minimum:"1" maximum:"10000"`
+	Sort       string `json:"sort,omitempty" jsonschema:"path, or time: what was changed last comes first" default:"path" enum:"path,time"`
+	Hidden     *bool  `json:"hidden,omitempty" jsonschema:"Find dotfiles too; .git is never looked into" default:"true"`
+	Gitignore  *bool  `json:"gitignore,omitempty" jsonschema:"Leave alone what .gitignore files name" default:"true"`
+	Cursor     string `json:"cursor,omitempty" jsonschema:"Where to go on, when sorted by path: what the last answer calls next"`
+}
+
+type findOutput struct {
+	Files      []found `json:"files"`
+	Count      int     `json:"count" jsonschema:"How many are here."`
+	Total      int     `json:"total" jsonschema:"How many there are in all."`
+	Next       string  `json:"next,omitempty" jsonschema:"There are more: ask again with this as cursor."`
+	Ignored    int     `json:"ignored,omitempty" jsonschema:"How many that match were left alone for .gitignore, directories with everything in them counting as one."`
+	Incomplete string  `json:"incomplete,omitempty"`
+}
+
+type found struct {
+	Path     string   `json:"path"`
+	Type     string   `json:"type" jsonschema:"file, dir or other."`
+	Modified *float64 `json:"modified,omitempty" jsonschema:"Seconds since 1970, when sorted by time."`
+
+	name string
+	when time.Time
+}
+
+// Text is one name a line, and a last line that says what there is besides.
+func (o findOutput) Text() string {
+	var b strings.Builder
+	for _, f := range o.Files {
+		b.WriteString(shown(f.Path))
+		if f.Type == "dir" {
+			b.WriteByte('/')
+		}
+		b.WriteByte('\n')
+	}
+	switch {
+	case o.Total == 0:
+		b.WriteString("[nothing found")
+	case o.Count < o.Total:
+		fmt.Fprintf(&b, "[%d of %d", o.Count, o.Total)
+	default:
+		fmt.Fprintf(&b, "[%d found", o.Total)
+	}
+	if o.Ignored > 0 {
+		fmt.Fprintf(&b, "; %d more are named by .gitignore, or in directories that are", o.Ignored)
+	}
+	if o.Incomplete != "" {
+		b.WriteString("; " + o.Incomplete)
+	}
+	if o.Next != "" {
+		b.WriteString("; next: cursor=" + shown(o.Next))
+	}
+	b.WriteByte(']')
+	return b.String()
+}
+
+func findTool() sdk.Tool {
+	return sdk.NewTool("find", "Find files by glob pattern.",
+		func(ctx context.Context, req *sdk.Request[findInput]) (findOutput, error) {
+			in := req.Args
+			if in.Path == "" {
+				in.Path = "."
+			}
+			if in.MaxResults == 0 {
+				in.MaxResults = 100
+			}
+			if in.Pattern == "" || !doublestar.ValidatePattern(in.Pattern) {
+				return findOutput{}, sdk.Errorf(sdk.InvalidArgument, "the pattern is not a glob: %q", in.Pattern)
+			}
+			f := finding{req: req, in: in}
+			return f.run(ctx)
+		},
+		sdk.ReadOnly(), sdk.Sets("picoclaw", "module"), sdk.Permissions("fs.read"), sdk.Risk("low"))
+}
+
+// finding is one call of find.
+type finding struct {
+	req *sdk.Request[findInput]
+	in  findInput
+
+	mu      sync.Mutex
+	all     []found
+	ignored int
+}
+
+func (f *finding) run(ctx context.Context) (findOutput, error) {
+	abs, err := f.req.Workspace.Abs(f.in.Path)
+	if err != nil {
+		return findOutput{}, err
+	}
+	var from cursor
+	if f.in.Cursor != "" {
+		if f.in.Sort == "time" {
+			return findOutput{}, sdk.Errorf(sdk.InvalidArgument, "a cursor goes with results that are sorted by path")
+		}
+		if from, err = parseCursor(f.in.Cursor); err != nil {
+			return findOutput{}, err
+		}
+	}
+	yes := func(b *bool) bool { return b == nil || *b }
+	walk := tree{
+		w: f.req.Workspace, path: f.in.Path, recursive: true, hidden: yes(f.in.Hidden), ignore: yes(f.in.Gitignore),
+		found: f.see, ignored: f.seeIgnored,
+	}
+	out := findOutput{Files: []found{}}
+	switch err := walk.walk(ctx); {
+	case ctx.Err() != nil:
+		out.Incomplete = "the search was cancelled; what is here was found until then"
+	case err != nil:
+		return findOutput{}, failure(f.in.Path, err)
+	}
+	out.Total, out.Ignored = len(f.all), f.ignored
+	f.sort(f.in.Path)
+	rest := f.all
+	if from.name != "" {
+		at, _ := slices.BinarySearchFunc(rest, from.name, func(a found, name string) int { return before(a.name, name) })
+		for at < len(rest) && before(rest[at].name, from.name) <= 0 {
+			at++
+		}
+		rest = rest[at:]
+	}
+	for i := range rest[:min(len(rest), f.in.MaxResults)] {
+		r := rest[i]
+		r.Path = join(abs, r.name)
+		if f.in.Sort == "time" {
+			seconds := float64(r.when.UnixMicro()) / 1e6
+			r.Modified = &seconds
+		}
+		out.Files = append(out.Files, r)
+	}
+	if out.Count = len(out.Files); out.Count < len(rest) && f.in.Sort != "time" {
+		out.Next = cursor{out.Files[out.Count-1].name, 0}.String()
+	}
+	return out, nil
+}
+
+func (f *finding) see(name string, e fs.DirEntry) {
+	kind := "other"
+	switch {
+	case e.IsDir():
+		kind = "dir"
+	case e.Type().IsRegular():
+		kind = "file"
+	}
+	if (f.in.Type != "" && f.in.Type != kind) || !matchesName(f.in.Pattern, name) {
+		return
+	}
+	f.mu.Lock()
+	f.all = append(f.all, found{Type: kind, name: name})
+	f.mu.Unlock()
+}
+
+func (f *finding) seeIgnored(name string, e fs.DirEntry) {
+	if e.IsDir() || matchesName(f.in.Pattern, name) {
+		f.mu.Lock()
+		f.ignored++
+		f.mu.Unlock()
+	}
+}
+
+// sort orders what was found. The time of each has to be asked for.
+func (f *finding) sort(path string) {
+	if f.in.Sort != "time" {
+		slices.SortFunc(f.all, func(a, b found) int { return before(a.name, b.name) })
+		return
+	}
+	for i := range f.all {
+		info, err := f.req.Workspace.Stat(join(path, f.all[i].name))
+		if err != nil {
+			continue // it is last
+		}
+		f.all[i].when = info.ModTime()
+	}
+	slices.SortFunc(f.all, func(a, b found) int {
+		if c := b.when.Compare(a.when); c != 0 {
+			return c
+		}
+		return before(a.name, b.name)
+	})
+}

@@ -1,0 +1,102 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"io/fs"
+	"os"
+	"runtime"
+	"sync"
+
+	"github.com/picoclaw/picoclaw/sdk/workspace"
+)
+
+// own is the engine that needs nothing: it looks for itself.
+type own struct{}
+
+func (own) name() string      { return "built-in" }
+func (own) takes(*query) bool { return true }
+
+// largestFile is the longest file that is searched without a program, in bytes.
+const largestFile = 64 << 20
+
+func (own) files(ctx context.Context, w *workspace.Workspace, path string, q *query, found func(string, int)) (tally, error) {
+	var t tally
+	var mu sync.Mutex
+	var workers sync.WaitGroup
+	names := make(chan string, 256)
+	for range runtime.GOMAXPROCS(0) {
+		workers.Go(func() {
+			for name := range names {
+				data, err := readWhole(w, join(path, name))
+				mu.Lock()
+				if err == nil {
+					t.searched++
+				} else if err == errLarge { //nolint:errorlint // returned as it is
+					t.tooLarge++
+				}
+				mu.Unlock()
+				if err != nil || (!q.text && bytes.IndexByte(data, 0) >= 0) || ctx.Err() != nil {
+					continue
+				}
+				switch n := q.count(data); {
+				case n > 0 && q.multiline:
+					found(name, 0) // as the others, who can't count these
+				case n > 0:
+					found(name, n)
+				}
+			}
+		})
+	}
+	walk := tree{w: w, path: path, recursive: q.recursive, hidden: q.hidden, ignore: q.ignore, found: func(name string, e fs.DirEntry) {
+		if e.Type().IsRegular() && q.wants(name) {
+			names <- name
+		}
+	}}
+	err := walk.walk(ctx)
+	close(names)
+	workers.Wait()
+	return t, err
+}
+
+// count counts the lines that match, or across lines the matches.
+func (q *query) count(data []byte) int {
+	if q.multiline {
+		return len(q.re.FindAllIndex(data, -1))
+	}
+	n := 0
+	for line := range bytes.Lines(data) {
+		if q.re.Match(bytes.TrimSuffix(line, []byte{'\n'})) {
+			n++
+		}
+	}
+	return n
+}
+
+// readWhole reads a file that is not too long.
+func readWhole(w *workspace.Workspace, path string) ([]byte, error) {
+	f, err := w.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }()
+	return readOpen(f)
+}
+
+func readOpen(f *os.File) ([]byte, error) {
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if info.Size() > largestFile {
+		return nil, errLarge
+	}
+	var b bytes.Buffer
+	b.Grow(int(info.Size()) + bytes.MinRead)
+	_, err = b.ReadFrom(io.LimitReader(f, largestFile+1))
+	if err == nil && b.Len() > largestFile {
+		err = errLarge
+	}
+	return b.Bytes(), err
+}

@@ -1,0 +1,73 @@
+package main
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/picoclaw/picoclaw/plugins/grep/internal/ignore"
+)
+
+// Whatever a program prints, reading it ends, and gives no record that was not there.
+func FuzzCounted(f *testing.F) {
+	f.Add("./a\x003\n./b\nc\x001\n\n4 matches\n2 files searched\n", false)
+	f.Add("./a\x00./b\x00", true)
+	f.Add("./a\x00x\n", false)
+	f.Fuzz(func(t *testing.T, out string, namesOnly bool) {
+		var names []string
+		rest, err := counted(strings.NewReader(out), namesOnly, func(name string, lines int) {
+			if strings.ContainsRune(name, 0) || lines < 0 {
+				t.Errorf("%q has %d lines", name, lines)
+			}
+			names = append(names, name)
+		})
+		if len(names) > strings.Count(out, "\x00") {
+			t.Errorf("%d names in %q", len(names), out)
+		}
+		if err == nil && !strings.HasSuffix(out, rest) {
+			t.Errorf("%q is not the rest of %q", rest, out)
+		}
+		_ = searched(rest)
+	})
+}
+
+// A cursor that was given comes back as it was; whatever else comes is refused or harmless.
+func FuzzCursor(f *testing.F) {
+	f.Add("3:a/b")
+	f.Add("0::")
+	f.Fuzz(func(t *testing.T, s string) {
+		c, err := parseCursor(s)
+		if err != nil {
+			return
+		}
+		if again, err := parseCursor(c.String()); err != nil || again != c {
+			t.Errorf("%+v became %+v, %v", c, again, err)
+		}
+	})
+}
+
+// The order is one: whichever two names are compared, and however.
+func FuzzOrder(f *testing.F) {
+	f.Add("a/b", "a.b", "a")
+	f.Fuzz(func(t *testing.T, a, b, c string) {
+		names := []string{a, b, c}
+		slices.SortFunc(names, before)
+		if before(names[0], names[1]) > 0 || before(names[1], names[2]) > 0 || before(names[0], names[2]) > 0 {
+			t.Errorf("%q is in no order", names)
+		}
+		if before(a, b) != -before(b, a) && (before(a, b) > 0) == (before(b, a) > 0) {
+			t.Errorf("%q and %q are each before the other", a, b)
+		}
+	})
+}
+
+func FuzzIgnore(f *testing.F) {
+	f.Add("*.log\n!a.log\n/b/\n", "/w/a.log")
+	f.Add("[\n{\n\\\n**", "/w/x/y")
+	f.Fuzz(func(_ *testing.T, rules, name string) {
+		var none *ignore.Chain
+		chain := none.Below("/w", ignore.Parse(rules))
+		chain.Decide("/w/d", name, false)
+		chain.Decide("/w", name, true)
+	})
+}

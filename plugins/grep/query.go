@@ -1,0 +1,172 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"regexp/syntax"
+	"strings"
+
+	"github.com/bmatcuk/doublestar/v4"
+
+	"github.com/picoclaw/picoclaw/sdk"
+)
+
+// query is what to look for, checked and compiled.
+type query struct {
+	pattern   string         // as it was given
+	re        *regexp.Regexp // the same, for this program
+	fixed     bool
+	fold      bool
+	multiline bool
+	include   string   // a glob; "" for all
+	globs     []string // of file types; nil for all
+	recursive bool
+	hidden    bool
+	ignore    bool // leave alone what .gitignore names
+	text      bool // take every file for text
+}
+
+// newQuery checks and compiles a pattern. Both for us and for ripgrep it is what Go's regexp package takes, RE2, with its
+// meaning: the two agree on nearly all of it, and plain says how to write the rest.
+func newQuery(in *grepInput) (*query, error) {
+	q := &query{
+		pattern:   in.Pattern,
+		fixed:     in.FixedStrings,
+		fold:      in.CaseSensitive != nil && !*in.CaseSensitive,
+		multiline: in.Multiline,
+		include:   in.Include,
+		recursive: in.Recursive == nil || *in.Recursive,
+		hidden:    in.Hidden == nil || *in.Hidden,
+		ignore:    in.Gitignore == nil || *in.Gitignore,
+	}
+	switch {
+	case q.pattern == "":
+		return nil, sdk.Errorf(sdk.InvalidArgument, "the pattern is empty")
+	case len(q.pattern) > maxPattern:
+		return nil, sdk.Errorf(sdk.InvalidArgument, "the pattern is %d bytes long; at most %d are taken", len(q.pattern), maxPattern)
+	case strings.ContainsRune(q.pattern, 0):
+		return nil, sdk.Errorf(sdk.InvalidArgument, "the pattern has a NUL byte, which no text has")
+	case strings.Contains(q.pattern, "\n") && !q.multiline:
+		return nil, sdk.Errorf(sdk.InvalidArgument, "the pattern has a line break; lines are searched one by one").
+			WithHint("multiline searches across lines")
+	}
+	if q.include != "" && (!doublestar.ValidatePattern(q.include) || strings.HasPrefix(q.include, "!")) {
+		return nil, sdk.Errorf(sdk.InvalidArgument, "include is not a glob: %q", q.include)
+	}
+	var err error
+	if q.globs, err = typeGlobs(in.Type); err != nil {
+		return nil, err
+	}
+	q.re, err = q.compile()
+	return q, err
+}
+
+// maxPattern is how long a pattern may be, in bytes.
+const maxPattern = 4096
+
+func (q *query) compile() (*regexp.Regexp, error) {
+	pattern := q.pattern
+	if q.fixed {
+		pattern = regexp.QuoteMeta(pattern)
+	}
+	flags := ""
+	if q.fold {
+		flags += "i"
+	}
+	if q.multiline {
+		flags += "m"
+	}
+	if flags != "" {
+		pattern = "(?" + flags + ":" + pattern + ")"
+	}
+	re, err := regexp.Compile(pattern)
+	if err == nil {
+		return re, nil
+	}
+	return nil, invalid(q.pattern, err)
+}
+
+// invalid says what is wrong with a pattern, and where.
+func invalid(pattern string, err error) error {
+	var wrong *syntax.Error
+	if !errors.As(err, &wrong) {
+		return sdk.Errorf(sdk.InvalidArgument, "the pattern is not a regular expression: %v", err)
+	}
+	e := sdk.Errorf(sdk.InvalidArgument, "the pattern is not a regular expression: %s", wrong.Code)
+	switch at := strings.LastIndex(pattern, wrong.Expr); {
+	case wrong.Expr == pattern:
+		e.Message += fmt.Sprintf(" at position %d, its end", len(pattern)+1)
+	case at >= 0 && wrong.Expr != "":
+		e.Message += fmt.Sprintf(" at position %d: %q", at+1, wrong.Expr)
+	}
+	e = e.WithHint("write a backslash before characters that are meant literally, or set fixed_strings")
+	if wrong.Code == syntax.ErrInvalidPerlOp || wrong.Code == syntax.ErrInvalidEscape {
+		e = e.WithHint("look-around and back-references, which some engines have, are not understood here (RE2 syntax)")
+	}
+	return e
+}
+
+// plain returns the pattern as ripgrep is to be given it: what the two read differently, such as \w (letters of all
+// scripts there, ASCII here), is written out.
+func (q *query) plain() string {
+	if q.fixed || !strings.ContainsAny(q.pattern, `\[{`) {
+		return q.pattern
+	}
+	flags := syntax.Perl
+	if q.multiline {
+		flags &^= syntax.OneLine
+	}
+	parsed, err := syntax.Parse(q.pattern, flags)
+	if err != nil {
+		return q.pattern
+	}
+	out := parsed.String()
+	var b strings.Builder
+	for i := 0; i < len(out); i++ {
+		if out[i] != '\\' || i+1 == len(out) {
+			b.WriteByte(out[i])
+			continue
+		}
+		i++
+		switch out[i] {
+		case 'b', 'B': // the edge of an ASCII word
+			b.WriteString(`(?-u:\` + string(out[i]) + ")")
+		case 'A':
+			b.WriteString("^") // a line is searched by itself
+		case 'z':
+			b.WriteString("$")
+		default:
+			b.WriteByte('\\')
+			b.WriteByte(out[i])
+		}
+	}
+	return b.String()
+}
+
+// wants reports whether a file's name, relative to the searched directory, is one to search.
+func (q *query) wants(name string) bool {
+	if q.include != "" && !matchesName(q.include, name) {
+		return false
+	}
+	if q.globs == nil {
+		return true
+	}
+	for _, glob := range q.globs {
+		if matchesName(glob, name) {
+			return true
+		}
+	}
+	return false
+}
+
+// matchesName reports whether a glob means a name: its last element, or all of it if the glob has a slash.
+func matchesName(glob, name string) bool {
+	if rest, ok := strings.CutPrefix(glob, "**/"); ok && !strings.Contains(rest, "/") {
+		glob = rest // at any depth, which is what it means without
+	}
+	if !strings.Contains(glob, "/") {
+		name = name[strings.LastIndexByte(name, '/')+1:]
+	}
+	return doublestar.MatchUnvalidated(strings.TrimPrefix(glob, "/"), name)
+}

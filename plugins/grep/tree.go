@@ -1,0 +1,203 @@
+package main
+
+import (
+	"context"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/picoclaw/picoclaw/plugins/grep/internal/ignore"
+	"github.com/picoclaw/picoclaw/sdk/workspace"
+)
+
+// tree looks through directories for files, leaving out what is to be left out. It is what ripgrep does by itself.
+type tree struct {
+	w         *workspace.Workspace
+	path      string // where to begin
+	recursive bool
+	hidden    bool
+	ignore    bool
+
+	found   func(name string, e fs.DirEntry) // called from several goroutines
+	ignored func(name string, e fs.DirEntry) // the same, for what .gitignore names; may be nil
+
+	abs    string // path, absolute
+	mu     sync.Mutex
+	chains map[string]rules // by directory, for those that are still to be visited
+}
+
+// rules are what is left alone in a directory. Those made for search programs go before version control's.
+type rules struct{ search, git *ignore.Chain }
+
+func (r rules) ignored(in, base string, dir bool) bool {
+	if ignored, decided := r.search.Decide(in, base, dir); decided {
+		return ignored
+	}
+	ignored, _ := r.git.Decide(in, base, dir)
+	return ignored
+}
+
+// The files with rules.
+const (
+	gitRules    = ".gitignore"
+	searchRules = ".rgignore"
+)
+
+// gitDir is version control's own directory, which is never searched.
+const gitDir = ".git"
+
+func (t *tree) walk(ctx context.Context) error {
+	t.chains = map[string]rules{}
+	var err error
+	if t.abs, err = t.w.Abs(t.path); err != nil {
+		return err
+	}
+	if t.ignore {
+		t.chains["."] = t.above()
+	}
+	return t.w.Scan(ctx, t.path, t.visit)
+}
+
+func (t *tree) visit(dir string, entries []fs.DirEntry) (into []string, err error) {
+	here, in := t.rules(dir, entries), filepath.Join(t.abs, dir)
+	for _, e := range entries {
+		name := e.Name()
+		if dir != "." {
+			name = dir + "/" + name
+		}
+		isDir := e.IsDir()
+		switch {
+		case isDir && e.Name() == gitDir:
+			continue
+		case !t.hidden && strings.HasPrefix(e.Name(), "."):
+			continue
+		case here.ignored(in, e.Name(), isDir):
+			if t.ignored != nil {
+				t.ignored(name, e)
+			}
+			continue
+		}
+		t.found(name, e)
+		if isDir && t.recursive {
+			into = append(into, e.Name())
+		}
+	}
+	if t.ignore && len(into) > 0 {
+		t.mu.Lock()
+		for _, name := range into {
+			t.chains[path.Join(dir, name)] = here
+		}
+		t.mu.Unlock()
+	}
+	return into, nil
+}
+
+// rules returns the rules that hold in a directory: those of the directory above and its own.
+func (t *tree) rules(dir string, entries []fs.DirEntry) rules {
+	if !t.ignore {
+		return rules{}
+	}
+	t.mu.Lock()
+	r := t.chains[dir]
+	delete(t.chains, dir)
+	t.mu.Unlock()
+	has := map[string]bool{}
+	for _, e := range entries {
+		if name := e.Name(); name[0] == '.' && (name == gitDir || name == gitRules || name == searchRules) {
+			has[name] = true
+		}
+	}
+	here := filepath.Join(t.abs, dir)
+	if has[gitDir] && dir != "." {
+		r.git = t.repository(here) // another repository: the rules above end here
+	}
+	if has[gitRules] {
+		r.git = r.git.Below(here, t.list(filepath.Join(here, gitRules)))
+	}
+	if has[searchRules] {
+		r.search = r.search.Below(here, t.list(filepath.Join(here, searchRules)))
+	}
+	return r
+}
+
+// above returns the rules of the directories above the one where the search begins, as far as they may be read; those of
+// version control up to the top of the repository.
+func (t *tree) above() rules {
+	var dirs []string // from the nearest
+	for at := t.abs; at != filepath.Dir(at); {
+		at = filepath.Dir(at)
+		dirs = append(dirs, at)
+	}
+	top := 0 // how many of them are in the repository
+	for at := t.abs; top < len(dirs); top++ {
+		if _, err := t.w.Stat(filepath.Join(at, gitDir)); err == nil {
+			break
+		}
+		at = dirs[top]
+	}
+	var r rules
+	for _, dir := range slices.Backward(dirs) {
+		r.search = r.search.Below(dir, t.list(filepath.Join(dir, searchRules)))
+	}
+	if top == 0 {
+		r.git = t.repository(t.abs)
+		return r
+	}
+	r.git = t.repository(dirs[top-1])
+	for _, dir := range slices.Backward(dirs[:top]) {
+		r.git = r.git.Below(dir, t.list(filepath.Join(dir, gitRules)))
+	}
+	return r
+}
+
+// repository returns the weakest rules: those of a repository's own list, and the user's.
+func (t *tree) repository(dir string) *ignore.Chain {
+	lists := []ignore.List{t.list(filepath.Join(dir, gitDir, "info", "exclude"))}
+	if global := t.global(); global != "" {
+		lists = append(lists, t.list(global))
+	}
+	var none *ignore.Chain
+	return none.Below(dir, lists...)
+}
+
+// list reads a list of rules; one that is not there, or may not be read, has none.
+func (t *tree) list(name string) ignore.List {
+	text, err := t.w.ReadFile(name)
+	if err != nil {
+		return ignore.List{}
+	}
+	return ignore.Parse(string(text))
+}
+
+// excludesFile finds the setting of a user's own list in git's configuration.
+var excludesFile = regexp.MustCompile(`(?im)^\s*excludesfile\s*=\s*"?\s*(\S+?)\s*"?\s*$`)
+
+// global is where the user's own list is, whether or not the policy opens it.
+func (t *tree) global() string {
+	home := os.Getenv("HOME")
+	config := os.Getenv("XDG_CONFIG_HOME")
+	if config == "" && home != "" {
+		config = filepath.Join(home, ".config")
+	}
+	for _, file := range []string{filepath.Join(home, ".gitconfig"), filepath.Join(config, "git", "config")} {
+		text, err := t.w.ReadFile(file)
+		if err != nil {
+			continue
+		}
+		if m := excludesFile.FindSubmatch(text); m != nil {
+			if rest, ok := strings.CutPrefix(string(m[1]), "~/"); ok {
+				return filepath.Join(home, rest)
+			}
+			return string(m[1])
+		}
+	}
+	if config == "" {
+		return ""
+	}
+	return filepath.Join(config, "git", "ignore")
+}
