@@ -103,7 +103,7 @@ func TestDefaults(t *testing.T) {
 	}
 	for id, want := range map[string]Grants{
 		"filesystem": {Workspace: "rw", State: true},
-		"grep":       {Workspace: "ro", Exec: true},
+		"grep":       {Workspace: "ro", Exec: true, Env: []string{"HOME", "XDG_CONFIG_HOME"}},
 		"shell":      {Workspace: "rw", Exec: true, Network: true},
 		"unheard-of": {},
 	} {
