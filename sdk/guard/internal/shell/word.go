@@ -1,0 +1,170 @@
+package shell
+
+import (
+	"io"
+	"strings"
+
+	"mvdan.cc/sh/v3/expand"
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// expansion expands the words of one command in one state.
+type expansion struct {
+	in    *Interpreter
+	state *state
+	place *Place
+	cfg   expand.Config
+	glob  bool     // the word has a part that may be a pattern
+	from  []string // what made the unknown parts
+}
+
+func (in *Interpreter) expansion(st *state, place *Place) *expansion {
+	x := &expansion{in: in, state: st, place: place}
+	x.cfg = expand.Config{Env: st, CmdSubst: x.cmdSubst, ProcSubst: x.procSubst}
+	return x
+}
+
+// fields expands words into arguments.
+func (x *expansion) fields(words []*syntax.Word) []Field {
+	var out []Field
+	for _, word := range words {
+		x.glob = false
+		known := x.rewrite(word)
+		for text, err := range expand.FieldsSeq(&x.cfg, known) {
+			if err != nil {
+				out = append(out, Field{Text: Unknown})
+				break
+			}
+			if len(out) >= maxFields {
+				x.in.problem(x.place, TooComplex, "a word expands to too many arguments")
+				return out
+			}
+			field := Field{Text: text, Glob: x.glob && strings.ContainsAny(text, "*?[")}
+			if field.Glob && strings.Contains(text, "/") || text == ".*" {
+				x.in.visitor.Open(x.place, ForListing, field)
+			}
+			out = append(out, field)
+		}
+	}
+	return out
+}
+
+// one expands a word where the shell neither splits nor matches patterns, as in an assignment.
+func (x *expansion) one(word *syntax.Word) string {
+	if word == nil {
+		return ""
+	}
+	text, err := expand.Literal(&x.cfg, x.rewrite(word))
+	if err != nil {
+		return Unknown
+	}
+	return text
+}
+
+// document expands the body of a here-document.
+func (x *expansion) document(word *syntax.Word) string {
+	if word == nil {
+		return ""
+	}
+	text, err := expand.Document(&x.cfg, x.rewrite(word))
+	if err != nil {
+		return Unknown
+	}
+	return text
+}
+
+// assigned expands the value of an assignment, where a tilde also counts after a colon.
+func (x *expansion) assigned(word *syntax.Word) string {
+	if word == nil {
+		return ""
+	}
+	value := x.one(word)
+	for _, part := range word.Parts {
+		if lit, ok := part.(*syntax.Lit); ok && strings.Contains(lit.Value, ":~/") {
+			value = strings.ReplaceAll(value, ":~/", ":"+x.state.Get("HOME").String()+"/")
+		}
+	}
+	return value
+}
+
+// rewrite replaces the parts of a word that aren't known by runes that say so, because package expand would take
+// them for text.
+func (x *expansion) rewrite(word *syntax.Word) *syntax.Word {
+	return &syntax.Word{Parts: x.parts(word.Parts, false)}
+}
+
+func (x *expansion) parts(parts []syntax.WordPart, quoted bool) []syntax.WordPart {
+	out := make([]syntax.WordPart, len(parts))
+	for i, part := range parts {
+		out[i] = x.part(part, quoted)
+	}
+	return out
+}
+
+func (x *expansion) part(part syntax.WordPart, quoted bool) syntax.WordPart {
+	switch p := part.(type) {
+	case *syntax.Lit:
+		x.glob = x.glob || !quoted && hasPattern(p.Value)
+	case *syntax.DblQuoted:
+		return &syntax.DblQuoted{Left: p.Left, Right: p.Right, Dollar: p.Dollar, Parts: x.parts(p.Parts, true)}
+	case *syntax.ParamExp:
+		x.glob = x.glob || !quoted
+		return x.param(p)
+	case *syntax.CmdSubst:
+		x.glob = x.glob || !quoted
+	case *syntax.ArithmExp:
+		if x.arithmUnknown(p.X) {
+			return &syntax.Lit{Value: Unknown}
+		}
+	case *syntax.ExtGlob:
+		x.glob = true
+		return &syntax.Lit{Value: "*"}
+	}
+	return part
+}
+
+// hasPattern says whether a literal has pattern characters that no backslash escapes.
+func hasPattern(s string) bool {
+	for i := 0; i < len(s); i++ {
+		switch s[i] {
+		case '\\':
+			i++
+		case '*', '?', '[':
+			return true
+		}
+	}
+	return false
+}
+
+// cmdSubst interprets a command substitution and prints what it would.
+func (x *expansion) cmdSubst(w io.Writer, cs *syntax.CmdSubst) error {
+	_, out := x.in.stmts(cs.Stmts, x.state.clone(), Stream{})
+	text := Unknown
+	if out.Known {
+		text = out.Text
+	} else {
+		x.from = append(x.from, out.From...)
+	}
+	_, err := io.WriteString(w, text)
+	return err
+}
+
+// procSubst interprets a process substitution; its value is the path of a pipe.
+func (x *expansion) procSubst(ps *syntax.ProcSubst) (string, error) {
+	stdin := Stream{}
+	if ps.Op == syntax.CmdOut {
+		stdin = Stream{Piped: true, From: []string{"a process substitution"}}
+	}
+	_, out := x.in.stmts(ps.Stmts, x.state.clone(), stdin)
+	path := "/dev/fd/" + Substituted
+	if ps.Op == syntax.CmdIn || ps.Op == syntax.CmdInTemp {
+		x.state.write(path, out)
+	}
+	return path, nil
+}
+
+// evaluate computes an arithmetic expression for its side effects.
+func (x *expansion) evaluate(expr syntax.ArithmExpr) error {
+	_, err := expand.Arithm(&x.cfg, expr)
+	return err
+}
