@@ -1,6 +1,7 @@
 package guard
 
 import (
+	"path"
 	"strings"
 
 	"github.com/picoclaw/picoclaw/sdk/guard/internal/lang"
@@ -162,6 +163,25 @@ func foreign(from []string) bool {
 	return false
 }
 
+// fetched remembers the files that curl -O and wget name after their URLs, for when the line runs them.
+func fetched(c *shell.Call, name string) {
+	for _, f := range c.Argv[1:] {
+		if base := path.Base(f.Text); programs.Remote(f.Text) && base != "." && base != "/" {
+			c.Write(base, shell.Stream{Piped: true, From: []string{name}})
+		}
+	}
+}
+
+// listed decides on the paths that a program reads from its standard input, where they are known.
+func (a *analysis) listed(c *shell.Call) {
+	if !c.Stdin.Known {
+		return
+	}
+	for _, line := range strings.Split(c.Stdin.Text, "\n") {
+		a.path(&c.Place, Read, line, false, shell.Texts(c.Argv))
+	}
+}
+
 // wrote remembers files that programs fetch or make, for when the line runs them.
 func (a *analysis) wrote(c *shell.Call, name, file string) {
 	switch name {
@@ -169,7 +189,7 @@ func (a *analysis) wrote(c *shell.Call, name, file string) {
 		c.Write(file, shell.Stream{Piped: true, From: []string{name}})
 	case "tee":
 		c.Write(file, c.Stdin)
-	case "cp", "mv", "install", "ln":
+	case "cp", "mv", "install", "ln", "gunzip", "unzip":
 		for _, f := range c.Argv[1:] {
 			if content, ok := c.Written(f.Text); ok && f.Text != file {
 				c.Write(file, content)

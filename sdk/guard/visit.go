@@ -66,6 +66,14 @@ func (a *analysis) Call(c *shell.Call) {
 	for _, use := range programs.Uses(name, c.Argv[1:]) {
 		a.use(c, name, use)
 	}
+	switch name {
+	case "curl", "wget", "aria2c", "axel":
+		fetched(c, name)
+	case "cpio", "pax", "afio", "zip", "tar", "rsync", "wc", "du", "cat", "sort":
+		if name == "cpio" || name == "pax" || name == "afio" || listsInput(argv) {
+			a.listed(c)
+		}
+	}
 	if windows.Names[name] && a.paths {
 		for _, word := range strings.Fields(c.Source()) {
 			if windows.Outside(word) {
@@ -76,6 +84,19 @@ func (a *analysis) Call(c *shell.Call) {
 	if !programs.Known(name) {
 		a.guess(c)
 	}
+}
+
+// listsInput says whether options make a program read names of files from its standard input.
+func listsInput(argv []string) bool {
+	for i, arg := range argv {
+		switch {
+		case arg == "-@", strings.HasSuffix(arg, "-from=-"), strings.HasSuffix(arg, "-from=/dev/stdin"), arg == "-T-":
+			return true
+		case i > 0 && (arg == "-" || arg == "/dev/stdin") && strings.HasSuffix(argv[i-1], "T"), i > 0 && arg == "-" && strings.HasSuffix(argv[i-1], "-from"):
+			return true
+		}
+	}
+	return false
 }
 
 // judge applies the rules to one simple command.

@@ -41,6 +41,8 @@ func Effects(language, code string) []Effect {
 		return SQL(code)
 	case "vim":
 		return Vim(code)
+	case "cron":
+		return Cron(code)
 	case "make":
 		return Make(code)
 	}

@@ -42,6 +42,8 @@ func handler(name string) special {
 		return docker
 	case "make", "gmake", "bmake":
 		return makeVars
+	case "crontab", "at", "batch":
+		return schedule
 	case "flock":
 		return flock
 	case "watch":
@@ -348,6 +350,25 @@ func watch(_ string, args []shell.Field) []Use {
 		return []Use{{Kind: Command, Argv: words}}
 	}
 	return []Use{{Kind: Code, Lang: "sh", Text: strings.Join(shell.Texts(words), " ")}}
+}
+
+// schedule is a program that runs code later: from its standard input or from a file.
+func schedule(name string, args []shell.Field) []Use {
+	lang := "sh"
+	if name == "crontab" {
+		lang = "cron"
+	}
+	parsed := scheduleSpec.Parse(shell.Texts(args))
+	if file, ok := parsed.Value("-f"); ok {
+		return []Use{{Kind: Script, Lang: lang, Text: file}}
+	}
+	if parsed.Has("-l", "-r", "-d", "-c", "-e") {
+		return nil
+	}
+	if name == "crontab" && len(parsed.Operands) > 0 && args[parsed.Operands[0]].Text != "-" {
+		return []Use{{Kind: Script, Lang: lang, Text: args[parsed.Operands[0]].Text}}
+	}
+	return []Use{{Kind: Input, Lang: lang}}
 }
 
 func source(_ string, args []shell.Field) []Use {

@@ -14,6 +14,7 @@ var (
 	envSpec      = stop(getopt.Parse("u=d C=g S=c P=d --unset=d --chdir=g --split-string=c"))
 	lnSpec       = getopt.Parse("t=w S=d --target-directory=w --suffix=d --backup=d")
 	flockSpec    = stop(getopt.Parse("w=d E=d --timeout=d --wait=d --conflict-exit-code=d"))
+	scheduleSpec = getopt.Parse("f=k q=d t=d u=d")
 	watchSpec    = stop(getopt.Parse("n=d q=d --interval=d --equexit=d"))
 	tarSpec      = bare(getopt.Parse("f=w C=g T=r X=r I=c F=c b=d g=w H=d K=d L=d N=d V=d --file=w --directory=g --files-from=r --exclude-from=r --exclude=d " +
 		"--use-compress-program=c --to-command=c --checkpoint-action=d --info-script=c --new-volume-script=c --rsh-command=c --rmt-command=c --transform=d --xform=d --strip-components=d --owner=d " +

@@ -23,11 +23,19 @@ var textPrograms = []program{
 	{names: "tr", args: "d*"},
 	{names: "head tail ghead gtail", args: "r*", opts: "n=d c=d s=d --lines=d --bytes=d --pid=d --sleep-interval=d --max-unchanged-stats=d"},
 	{names: "wc", args: "r*", opts: "--files0-from=r --total=d"},
-	{names: "cat tac nl rev fold fmt expand unexpand pr strings base32 md5sum sha1sum sha224sum sha256sum sha384sum " +
-		"sha512sum b2sum cksum sum od hexdump hd zcat bzcat xzcat zstdcat bat batcat more most file stat readlink iconv csvlook " +
-		"look tsort ul colrm dos2unix mlr glow", args: "r*",
-		opts: "w=d s=d t=d b=d A=d N=d j=d S=d e=d f=d c=d n=d l=d --width=d --wrap=d --format=d --printf=d --skip-bytes=d --read-bytes=d " +
-			"--style=d --theme=d --language=d --line-range=d --number-separator=d --tabs=d"},
+	{names: "cat tac rev md5sum sha1sum sha224sum sha256sum sha384sum sha512sum b2sum b3sum cksum sum crc32 zcat gzcat bzcat xzcat zstdcat lz4cat " +
+		"look more most tsort ul colrm dos2unix readlink pygmentize glow", args: "r*", opts: "a=d l= --algorithm=d --length=d --style=d --format=d"},
+	{names: "od", args: "r*", opts: "A=d j=d N=d S=d t=d w= --address-radix=d --skip-bytes=d --read-bytes=d --format=d"},
+	{names: "hexdump hd", args: "r*", opts: "e=d f=r n=d s=d --format=d --format-file=r --length=d --skip=d"},
+	{names: "nl", args: "r*", opts: "b=d d=d f=d h=d i=d l=d n=d s=d v=d w=d"},
+	{names: "pr", args: "r*", opts: "D=d h=d l=d N=d o=d w=d W=d"},
+	{names: "fold fmt expand unexpand", args: "r*", opts: "w=d t=d p=d g=d --width=d --tabs=d"},
+	{names: "strings", args: "r*", opts: "n=d t=d e=d s=d T=d --bytes=d --radix=d --encoding=d"},
+	{names: "file", args: "r*", opts: "m=r f=r F=d P=d e=d --magic-file=r --files-from=r --separator=d"},
+	{names: "stat", args: "r*", opts: "c=d t= --format=d --printf=d"},
+	{names: "iconv", args: "r*", opts: "f=d t=d o=w --from-code=d --to-code=d --output=w"},
+	{names: "bat batcat", args: "r*", opts: "l=d r=d H=d n= --language=d --line-range=d --style=d --theme=d --paging=d --pager=c --highlight-line=d --file-name=d --tabs=d --wrap=d"},
+	{names: "mlr csvlook csvcut csvgrep csvstat xsv qsv csvtool", args: "s*", opts: "c=d r=d d=d f=d o=w m=d"},
 	{names: "base64 basenc", args: "r*", opts: "w=d --wrap=d"},
 	{names: "uniq", args: "r w", opts: "f=d s=d w=d --skip-fields=d --skip-chars=d --check-chars=d"},
 	{names: "column", args: "r*", opts: "s=d o=d t= c=d N=d R=d E=d H=d O=d T=d W=d n=d J= --separator=d --output-separator=d --table-columns=d " +

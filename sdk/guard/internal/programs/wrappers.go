@@ -58,6 +58,4 @@ var wrappers = []program{
 	{names: "uvx pipx-run", args: "p", style: "stop", opts: "p=d --from=d --python=d --with=d"},
 	{names: "cross-env env-cmd", args: "p", style: "stop", opts: "f=r"},
 	{names: "sshpass", args: "p", style: "stop", opts: "p=d f=r d=d P=d"},
-	{names: "at batch", args: "d*", opts: "f=k q=d t=d"},
-	{names: "crontab", args: "k", opts: "u=d"},
 }
