@@ -1,0 +1,59 @@
+# The product is built with Go alone. What the sandbox and the tests need besides is installed by .ci/install.
+
+GO      ?= go
+PLUGINS := filesystem grep shell
+VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+LDFLAGS := -s -w
+
+# Tools for developers, pinned here and kept out of the product's go.mod.
+GOLANGCI_LINT      := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
+PROTOC_GEN_GO      := google.golang.org/protobuf/cmd/protoc-gen-go@v1.36.12
+PROTOC_GEN_GO_GRPC := google.golang.org/grpc/cmd/protoc-gen-go-grpc@v1.6.2
+
+.DEFAULT_GOAL := build
+.PHONY: build test vet lint bench demo guard-score proto clean help
+
+help: ## Show what there is to make
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+build: ## Build picoclaw and its plugins into bin/
+	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS) -X main.version=$(VERSION)' -o bin/picoclaw ./cmd/picoclaw
+	@set -e; for p in $(PLUGINS); do \
+		mkdir -p bin/plugins/$$p; \
+		CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/plugins/$$p/$$p ./plugins/$$p; \
+		bin/plugins/$$p/$$p describe > bin/plugins/$$p/plugin.json; \
+	done
+
+test: vet ## Run every test, with the race detector, as root (if you are) and unprivileged
+	.ci/install tests
+	CGO_ENABLED=1 $(GO) test -race ./...
+	@[ "$$(id -u)" -ne 0 ] || .ci/unprivileged
+
+vet:
+	@unformatted=$$(gofmt -l cmd docs host isolation plugins sdk); \
+		[ -z "$$unformatted" ] || { echo "not formatted by gofmt: $$unformatted"; exit 1; }
+	$(GO) vet ./...
+	GOOS=windows $(GO) vet ./isolation/ ./sdk/...
+	GOOS=darwin $(GO) vet ./isolation/ ./sdk/...
+
+lint: ## Run the pinned golangci-lint
+	CGO_ENABLED=0 $(GO) run $(GOLANGCI_LINT) run ./...
+
+bench: build ## Measure what the sandboxed way costs, as ratios within one run
+	.ci/install
+	CGO_ENABLED=0 $(GO) run ./host/internal/bench -bin bin
+
+demo: build ## Play a short agent session on a copy of this repository
+	.ci/install
+	.ci/demo
+
+proto: ## Generate the wire's code again (needs protoc)
+	@command -v protoc >/dev/null || { echo "install protoc first, such as with: apt-get install protobuf-compiler"; exit 1; }
+	@tools=$$(mktemp -d) && trap 'rm -rf "$$tools"' EXIT && \
+		GOBIN="$$tools" $(GO) install $(PROTOC_GEN_GO) && GOBIN="$$tools" $(GO) install $(PROTOC_GEN_GO_GRPC) && \
+		PATH="$$tools:$$PATH" protoc -I sdk/pluginpb \
+			--go_out=sdk/pluginpb --go_opt=paths=source_relative \
+			--go-grpc_out=sdk/pluginpb --go-grpc_opt=paths=source_relative plugin.proto
+
+clean: ## Remove what was built
+	rm -rf bin

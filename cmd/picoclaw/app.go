@@ -1,0 +1,100 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/picoclaw/picoclaw/host"
+	"github.com/picoclaw/picoclaw/host/config"
+)
+
+// app is what all verbs share: the streams and the global flags.
+type app struct {
+	stdin          io.Reader
+	stdout, stderr io.Writer
+
+	configFile, workspace, logLevel string
+}
+
+// closeTimeout is how long plugins may take to finish when the program ends.
+const closeTimeout = 5 * time.Second
+
+// open makes the host for an agent. Whatever is wrong with the configuration or the installation is said here.
+func (a *app) open(agent string) (*host.Host, error) {
+	logger, err := a.logger()
+	if err != nil {
+		return nil, err
+	}
+	cfg, err := config.Load(config.Options{File: a.configFile, Workspace: a.workspace, Agent: agent})
+	if err != nil {
+		return nil, cantStart(err)
+	}
+	h, err := host.Open(host.Options{Config: cfg, Logger: logger})
+	if err != nil {
+		return nil, cantStart(err)
+	}
+	return h, nil
+}
+
+// session opens the host and a session for an agent. Call done at the end.
+func (a *app) session(agent string, origin host.Origin) (s *host.Session, h *host.Host, done func(), err error) {
+	h, err = a.open(agent)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	s, err = h.Session(agent, origin)
+	if err != nil {
+		return nil, nil, nil, cantStart(err)
+	}
+	return s, h, func() { a.close(h) }, nil
+}
+
+func (a *app) close(h *host.Host) {
+	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
+	defer cancel()
+	if err := h.Close(ctx); err != nil {
+		fmt.Fprintln(a.stderr, "picoclaw: stopping:", err)
+	}
+}
+
+// logger writes to standard error: standard output is for results only.
+func (a *app) logger() (hclog.Logger, error) {
+	level := a.logLevel
+	if level == "" {
+		level = os.Getenv("PICOCLAW_LOG_LEVEL")
+	}
+	if level == "" {
+		level = "warn"
+	}
+	parsed := hclog.LevelFromString(level)
+	if parsed == hclog.NoLevel {
+		return nil, usage("log level %q: want trace, debug, info, warn, error or off", level)
+	}
+	// Plugins log as the host does; they read the variable.
+	if err := os.Setenv("PICOCLAW_LOG_LEVEL", strings.ToLower(parsed.String())); err != nil {
+		return nil, err
+	}
+	return hclog.New(&hclog.LoggerOptions{Name: "picoclaw", Level: parsed, Output: a.stderr}), nil
+}
+
+// printJSON writes a value as one line.
+func (a *app) printJSON(v any) error {
+	e := json.NewEncoder(a.stdout)
+	e.SetEscapeHTML(false)
+	return e.Encode(v)
+}
+
+// format checks the --output flag.
+func format(output string) error {
+	if output != "text" && output != "json" {
+		return usage("--output %q: want text or json", output)
+	}
+	return nil
+}

@@ -1,0 +1,170 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+
+	"github.com/spf13/cobra"
+
+	"github.com/picoclaw/picoclaw/host"
+	"github.com/picoclaw/picoclaw/sdk/pluginpb"
+)
+
+func newBatch(a *app) *cobra.Command {
+	var jobs int
+	cmd := &cobra.Command{
+		Use:   "batch",
+		Short: "Call tools from JSON lines on standard input",
+		Long: `Reads lines of the form {"id":1,"tool":"read_file","args":{"path":"go.mod"},"agent":"main"} and writes a line of
+JSON with the same id for each. With one job the answers come in the order of the calls, with more as they are ready.`,
+		Args: noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if jobs < 1 || jobs > 256 {
+				return usage("--jobs %d: want 1 to 256", jobs)
+			}
+			sessions, done, err := a.sessions()
+			if err != nil {
+				return err
+			}
+			defer done()
+			if err := sessions.host.Ready(); err != nil {
+				return cantStart(err)
+			}
+			return a.eachLine(jobs, func(line []byte) any { return sessions.call(cmd.Context(), line) })
+		},
+	}
+	cmd.Flags().IntVar(&jobs, "jobs", 1, "how many calls to make at the same time")
+	return cmd
+}
+
+func noArguments(cmd *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return usage("%s takes no argument %q", cmd.Name(), args[0])
+	}
+	return nil
+}
+
+// sessions holds one session for each agent that a batch names.
+type sessions struct {
+	host *host.Host
+
+	mu      sync.Mutex
+	byAgent map[string]*host.Session
+}
+
+func (a *app) sessions() (s *sessions, done func(), err error) {
+	h, err := a.open("")
+	if err != nil {
+		return nil, nil, err
+	}
+	return &sessions{host: h, byAgent: make(map[string]*host.Session)}, func() { a.close(h) }, nil
+}
+
+func (s *sessions) of(agent string) (*host.Session, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if session := s.byAgent[agent]; session != nil {
+		return session, nil
+	}
+	session, err := s.host.Session(agent, host.CLI)
+	if err == nil {
+		s.byAgent[agent] = session
+	}
+	return session, err
+}
+
+// read reads a line and finds the session that it is for.
+func (s *sessions) read(line []byte) (batchLine, *host.Session, *host.Error) {
+	in, err := readBatchLine(line)
+	if err != nil {
+		return in, nil, &host.Error{Code: pluginpb.CodeInvalidArgument, Message: fmt.Sprintf("the line is not a call: %v", err),
+			Hint: `a line looks like {"id":1,"tool":"read_file","args":{"path":"go.mod"}}`}
+	}
+	session, err := s.of(in.Agent)
+	if err != nil {
+		return in, nil, &host.Error{Code: pluginpb.CodeInvalidArgument, Message: err.Error()}
+	}
+	return in, session, nil
+}
+
+func (s *sessions) call(ctx context.Context, line []byte) any {
+	in, session, e := s.read(line)
+	if e != nil {
+		return callResult{ID: in.ID, Error: e}
+	}
+	out := newCallResult(session.Call(ctx, in.Tool, in.Args, nil))
+	out.ID = in.ID
+	return out
+}
+
+// maxLine is the longest line of a batch: the largest arguments and what is round them.
+const maxLine = pluginpb.MaxArgumentBytes + 4096
+
+// eachLine answers the lines on standard input, several at the same time.
+func (a *app) eachLine(jobs int, answer func(line []byte) any) error {
+	var writing sync.Mutex
+	var failed error
+	write := func(v any) {
+		writing.Lock()
+		defer writing.Unlock()
+		if err := a.printJSON(v); err != nil && failed == nil {
+			failed = err
+		}
+	}
+	var running sync.WaitGroup
+	places := make(chan struct{}, jobs)
+	lines := bufio.NewReaderSize(a.stdin, 64<<10)
+	for {
+		line, err := readLine(lines)
+		if len(line) > 0 {
+			places <- struct{}{}
+			running.Go(func() {
+				defer func() { <-places }()
+				write(answer(line))
+			})
+		}
+		if errors.Is(err, errTooLong) {
+			write(callResult{Error: &host.Error{Code: pluginpb.CodeTooLarge, Message: fmt.Sprintf("a line is longer than %d bytes", maxLine)}})
+			continue
+		}
+		if err != nil {
+			running.Wait()
+			if !errors.Is(err, io.EOF) {
+				return &failure{code: exitFailed, err: fmt.Errorf("read standard input: %w", err)}
+			}
+			if failed != nil {
+				return &failure{code: exitFailed, err: failed}
+			}
+			return nil
+		}
+	}
+}
+
+var errTooLong = errors.New("the line is too long")
+
+// readLine reads a line that is not blank; one that is too long is read to its end and left out.
+func readLine(r *bufio.Reader) ([]byte, error) {
+	var line []byte
+	long := false
+	for {
+		part, err := r.ReadSlice('\n')
+		if long = long || len(line)+len(part) > maxLine; !long {
+			line = append(line, part...)
+		}
+		if errors.Is(err, bufio.ErrBufferFull) {
+			continue
+		}
+		if long {
+			return nil, errTooLong
+		}
+		if line = bytes.TrimSpace(line); len(line) == 0 && err == nil {
+			continue
+		}
+		return line, err
+	}
+}

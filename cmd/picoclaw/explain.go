@@ -1,0 +1,107 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/picoclaw/picoclaw/host"
+	"github.com/picoclaw/picoclaw/sdk/guard"
+)
+
+func newExplain(a *app) *cobra.Command {
+	var agent, output, arguments string
+	var batch bool
+	cmd := &cobra.Command{
+		Use:   "explain TOOL [key=value ...]",
+		Short: "Say whether a call would be allowed, by which rule, and what would change that",
+		Example: strings.Trim(`
+  picoclaw explain read_file path=/etc/hosts
+  picoclaw explain exec --json '{"command":"rm -rf build"}' --output json
+  picoclaw explain --batch < calls.jsonl`, "\n"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := format(output); err != nil {
+				return err
+			}
+			if batch {
+				return a.explainBatch(args)
+			}
+			if len(args) == 0 {
+				return usage("explain what? `picoclaw tools` lists the tools")
+			}
+			s, _, done, err := a.session(agent, host.CLI)
+			if err != nil {
+				return err
+			}
+			defer done()
+			raw, err := a.arguments(s, args[0], args[1:], arguments, cmd.Flags().Changed("json"))
+			if err != nil {
+				return err
+			}
+			return a.showDecision(newExplanation(s.Explain(args[0], raw)), output)
+		},
+	}
+	cmd.Flags().StringVar(&agent, "agent", "", "the agent to decide for (default: the first one)")
+	cmd.Flags().StringVar(&output, "output", "text", "text or json")
+	cmd.Flags().StringVar(&arguments, "json", "", "the arguments as a JSON `object`, or - to read them from standard input")
+	cmd.Flags().BoolVar(&batch, "batch", false, "decide on JSON lines from standard input, as for `picoclaw batch`")
+	return cmd
+}
+
+// explanation is a decision as scripts read it.
+type explanation struct {
+	ID       json.RawMessage `json:"id,omitempty"`
+	Decision string          `json:"decision"`
+	Rule     string          `json:"rule"`
+	Reason   string          `json:"reason"`
+	Hint     string          `json:"hint"`
+}
+
+// newExplanation shows a decision; a call that can't even be read is one that is denied.
+func newExplanation(d guard.Decision, e *host.Error) explanation {
+	if e != nil {
+		rule := e.Rule
+		if rule == "" {
+			rule = e.Code
+		}
+		return explanation{Decision: guard.Deny.String(), Rule: rule, Reason: e.Message, Hint: e.Hint}
+	}
+	return explanation{Decision: d.Verdict.String(), Rule: d.Rule, Reason: d.Reason, Hint: d.Hint}
+}
+
+func (a *app) explainBatch(args []string) error {
+	if len(args) > 0 {
+		return usage("explain --batch takes no argument %q", args[0])
+	}
+	s, done, err := a.sessions()
+	if err != nil {
+		return err
+	}
+	defer done()
+	return a.eachLine(1, func(line []byte) any {
+		in, session, e := s.read(line)
+		out := explanation{}
+		if e != nil {
+			out = newExplanation(guard.Decision{}, e)
+		} else {
+			out = newExplanation(session.Explain(in.Tool, in.Args))
+		}
+		out.ID = in.ID
+		return out
+	})
+}
+
+func (a *app) showDecision(e explanation, output string) error {
+	if output == "json" {
+		return a.printJSON(e)
+	}
+	fmt.Fprintln(a.stdout, e.Decision)
+	for _, line := range []struct{ name, text string }{{"rule", e.Rule}, {"reason", e.Reason}, {"hint", e.Hint}} {
+		if line.text != "" {
+			fmt.Fprintf(a.stdout, "  %-7s %s\n", line.name+":", strings.ReplaceAll(line.text, "\n", "\n          "))
+		}
+	}
+	return nil
+}

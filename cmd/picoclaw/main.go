@@ -1,0 +1,12 @@
+// Command picoclaw lets an AI agent work on this machine without being trusted.
+//
+// Each verb has a file of its own, named after it, over package host. The command must not know how anything is
+// decided or done; it reads what a person or a script asks for and shows what the host answers.
+package main
+
+import "os"
+
+func main() {
+	code := run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
+	os.Exit(code)
+}

@@ -1,0 +1,98 @@
+//go:build linux
+
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/picoclaw/picoclaw/host/hosttest"
+)
+
+// TestMain builds picoclaw and its plugins as `make build` does. The tests run those, as root and unprivileged.
+func TestMain(m *testing.M) {
+	os.Exit(hosttest.Main(m, map[string]string{
+		"bin/picoclaw":                      ".",
+		"bin/plugins/filesystem/filesystem": "../../plugins/filesystem",
+		"bin/plugins/grep/grep":             "../../plugins/grep",
+		"bin/plugins/shell/shell":           "../../plugins/shell",
+	}, describe))
+}
+
+// describe has each plugin write its manifest.
+func describe(dir string) error {
+	for _, id := range []string{"filesystem", "grep", "shell"} {
+		at := filepath.Join(dir, "bin", "plugins", id)
+		out, err := exec.Command(filepath.Join(at, id), "describe").Output()
+		if err != nil {
+			return err
+		}
+		if err := os.WriteFile(filepath.Join(at, "plugin.json"), out, 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Each script has a home of its own, a workspace in it ($W), a secret outside ($O), and picoclaw on its PATH.
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir: filepath.Join("testdata", "script"),
+		Setup: func(env *testscript.Env) error {
+			home, err := filepath.EvalSymlinks(env.WorkDir)
+			if err != nil {
+				return err
+			}
+			env.Setenv("HOME", home)
+			env.Setenv("PICOCLAW_HOME", filepath.Join(home, ".picoclaw"))
+			env.Setenv("W", filepath.Join(home, ".picoclaw", "workspace"))
+			env.Setenv("O", filepath.Join(home, "secret.txt"))
+			env.Setenv("UID", strconv.Itoa(os.Getuid()))
+			env.Setenv("BIN", filepath.Join(hosttest.Dir(), "bin"))
+			env.Setenv("PATH", filepath.Join(hosttest.Dir(), "bin")+":/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin")
+			if err := os.MkdirAll(filepath.Join(home, ".picoclaw", "workspace"), 0o700); err != nil {
+				return err
+			}
+			return os.WriteFile(filepath.Join(home, "secret.txt"), []byte("a secret\n"), 0o600)
+		},
+		Condition: func(name string) (bool, error) {
+			if name == "root" {
+				return os.Getuid() == 0, nil
+			}
+			return false, fmt.Errorf("unknown condition %q", name)
+		},
+		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
+			"exits": exits,
+		},
+	})
+}
+
+// exits runs a command and checks its exit code, which `! exec` does not: exits 3 picoclaw call …
+func exits(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: exits CODE COMMAND [ARG ...]")
+	}
+	err := ts.Exec(args[1], args[2:]...)
+	code := "0"
+	if err != nil {
+		code = exitCode(err)
+	}
+	if code != args[0] {
+		ts.Fatalf("exit code %s, not %s", code, args[0])
+	}
+}
+
+func exitCode(err error) string {
+	var exit *exec.ExitError
+	if errors.As(err, &exit) {
+		return strconv.Itoa(exit.ExitCode())
+	}
+	return err.Error()
+}

@@ -1,0 +1,114 @@
+package docs_test
+
+import (
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/picoclaw/picoclaw/"
+
+// mayImport says which floors each floor stands on: every arrow points down, and host and plugins meet only on the
+// wire. docs/architecture.md draws it.
+var mayImport = map[string][]string{
+	"cmd":       {"cmd", "host", "isolation", "sdk"},
+	"host":      {"host", "isolation", "sdk"},
+	"plugins":   {"plugins", "isolation", "sdk"},
+	"isolation": {"isolation"},
+	"sdk":       {"sdk"},
+}
+
+func TestEveryArrowPointsDown(t *testing.T) {
+	eachFile(t, func(path string, imports []string) {
+		room, _, _ := strings.Cut(path, "/")
+		allowed, known := mayImport[room]
+		if !known {
+			t.Errorf("%s is in a room that the house does not have", path)
+		}
+		for _, imported := range imports {
+			inside, ours := strings.CutPrefix(imported, module)
+			if !ours {
+				continue
+			}
+			if floor, _, _ := strings.Cut(inside, "/"); !slices.Contains(allowed, floor) {
+				t.Errorf("%s imports %s: %s stands on %v only", path, inside, room, allowed)
+			}
+		}
+	})
+}
+
+// A concern of the host's knows those below it only: the root package ties them together.
+func TestTheHostsRoomsDoNotKnowTheirRoot(t *testing.T) {
+	eachFile(t, func(path string, imports []string) {
+		rest, inHost := strings.CutPrefix(path, "host/")
+		room, _, nested := strings.Cut(rest, "/")
+		if !inHost || !nested || room == "mcp" || room == "internal" { // these show a host, or measure one: they stand above it
+			return
+		}
+		if slices.Contains(imports, module+"host") {
+			t.Errorf("%s imports the host's root package", path)
+		}
+	})
+}
+
+// One plugin is no more privileged than another, and none knows a second.
+func TestPluginsDoNotKnowEachOther(t *testing.T) {
+	eachFile(t, func(path string, imports []string) {
+		rest, isPlugin := strings.CutPrefix(path, "plugins/")
+		if !isPlugin {
+			return
+		}
+		own, _, _ := strings.Cut(rest, "/")
+		for _, imported := range imports {
+			other, found := strings.CutPrefix(imported, module+"plugins/")
+			if name, _, _ := strings.Cut(other, "/"); found && name != own {
+				t.Errorf("%s imports %s", path, imported)
+			}
+		}
+	})
+}
+
+// eachFile gives f every Go file of the module, tests left out, with what it imports.
+func eachFile(t *testing.T, f func(path string, imports []string)) {
+	t.Helper()
+	root := ".."
+	seen := 0
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() && (d.Name() == "testdata" || strings.HasPrefix(d.Name(), ".") && path != root) {
+			return filepath.SkipDir
+		}
+		if filepath.Ext(path) != ".go" || strings.HasSuffix(path, "_test.go") {
+			return nil
+		}
+		parsed, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ImportsOnly)
+		if err != nil {
+			return err
+		}
+		var imports []string
+		for _, spec := range parsed.Imports {
+			imported, err := strconv.Unquote(spec.Path.Value)
+			if err != nil {
+				return err
+			}
+			imports = append(imports, imported)
+		}
+		rel, err := filepath.Rel(root, path)
+		seen++
+		f(filepath.ToSlash(rel), imports)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if seen < 20 {
+		t.Fatalf("only %d files were looked at", seen)
+	}
+}

@@ -1,0 +1,193 @@
+package host
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/picoclaw/picoclaw/host/audit"
+	"github.com/picoclaw/picoclaw/host/catalog"
+	"github.com/picoclaw/picoclaw/host/nearest"
+	"github.com/picoclaw/picoclaw/host/supervise"
+	"github.com/picoclaw/picoclaw/sdk/guard"
+	"github.com/picoclaw/picoclaw/sdk/pluginpb"
+)
+
+// callGrace is how much longer than its command a call may take: for starting the plugin, ending what does not want
+// to end, and carrying the result.
+const callGrace = 30 * time.Second
+
+// Call calls a tool with arguments that are a JSON object, and is the only way to one. events, if not nil, is given
+// what the tool has to tell before its result, in order. Whatever goes wrong is in the result.
+func (s *Session) Call(ctx context.Context, tool string, arguments json.RawMessage, events func(Event)) *Result {
+	began := time.Now()
+	record := audit.Record{
+		Time: began.UTC(), Agent: s.policy.Agent(), Session: s.id, Origin: string(s.origin), Tool: tool,
+		Decision: guard.Deny.String(),
+	}
+	result := s.call(ctx, tool, arguments, events, &record)
+	result.Duration = time.Since(began)
+
+	record.Millis = float64(result.Duration.Microseconds()) / 1000
+	record.Bytes = len(result.Text) + len(result.Structured)
+	if result.Err != nil {
+		record.Error = result.Err.Message
+		if record.Rule == "" {
+			record.Rule = result.Err.Rule
+		}
+	}
+	s.record(record)
+	return result
+}
+
+// call is the way of a call; it fills in the record as it goes.
+func (s *Session) call(ctx context.Context, name string, raw json.RawMessage, events func(Event), record *audit.Record) *Result {
+	machinery, err := s.host.ready()
+	if err != nil {
+		return failed(pluginpb.CodeUnavailable, err)
+	}
+	t, args, e := s.read(name, raw)
+	if t != nil {
+		record.Tool = t.FullName()
+	}
+	if e != nil {
+		return &Result{Err: e}
+	}
+	record.Args = args.Values
+	decision := s.decide(t, args.Values)
+	record.Decision, record.Rule = decision.Verdict.String(), decision.Rule
+	if decision.Verdict != guard.Allow {
+		return &Result{Err: refusal(decision)}
+	}
+	spec, err := s.spec(t.Plugin)
+	if err != nil {
+		return failed(pluginpb.CodeUnavailable, err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, s.timeout())
+	defer cancel()
+	outcome, err := machinery.supervisor.Call(ctx, spec,
+		&pluginpb.CallRequest{Tool: t.Spec.Name, Arguments: args.Canonical, CallId: s.id}, translate(events))
+	if err != nil {
+		return s.broken(ctx, t, err)
+	}
+	return s.bounded(t, outcome.Result)
+}
+
+// read finds the tool and reads its arguments, once for everybody behind.
+func (s *Session) read(name string, raw json.RawMessage) (*catalog.Tool, *pluginpb.Arguments, *Error) {
+	t, e := s.find(name)
+	if e != nil {
+		return t, nil, e
+	}
+	reader, err := t.Reader()
+	if err != nil {
+		return t, nil, &Error{Code: pluginpb.CodeFailed, Message: fmt.Sprintf("tool %s: %v", t.FullName(), err)}
+	}
+	args, err := reader.Read(raw)
+	if err != nil {
+		return t, nil, argumentError(t, err)
+	}
+	return t, args, nil
+}
+
+func argumentError(t *catalog.Tool, err error) *Error {
+	e := &Error{Code: pluginpb.CodeInvalidArgument, Message: err.Error()}
+	var wrong *pluginpb.ArgumentError
+	if errors.As(err, &wrong) && len(wrong.Known) > 0 {
+		if wrong.Unknown != "" {
+			e.Message += nearest.Suggest(wrong.Unknown, wrong.Known)
+		}
+		e.Hint = fmt.Sprintf("%s takes %s", t.Spec.Name, list(wrong.Known))
+	}
+	return e
+}
+
+// timeout bounds a call. Its command, if it runs one, has a bound of its own below that.
+func (s *Session) timeout() time.Duration {
+	limits := s.policy.Limits()
+	if s.origin == Cron && limits.CronTimeout > 0 {
+		return limits.CronTimeout + callGrace
+	}
+	return limits.ExecTimeout + callGrace
+}
+
+// refusal is the error of a call that the guard did not allow.
+func refusal(d guard.Decision) *Error {
+	e := &Error{Code: pluginpb.CodeAccessDenied, Message: d.Reason, Rule: d.Rule, Hint: d.Hint}
+	if d.Verdict == guard.Ask && e.Hint == "" {
+		e.Hint = "this needs a person's yes, and nobody is there to ask"
+	}
+	return e
+}
+
+// broken is the result of a call that has not come back from its plugin.
+func (s *Session) broken(ctx context.Context, t *catalog.Tool, err error) *Result {
+	switch {
+	case errors.Is(err, context.DeadlineExceeded):
+		return &Result{Err: &Error{
+			Code:    pluginpb.CodeTimeout,
+			Message: fmt.Sprintf("%s did not finish within %s", t.Spec.Name, s.timeout()),
+			Hint:    "tools.exec.timeout_seconds sets how long a call may take",
+		}}
+	case errors.Is(err, context.Canceled) || ctx.Err() != nil:
+		return &Result{Err: &Error{Code: pluginpb.CodeCancelled, Message: t.Spec.Name + " was cancelled"}}
+	}
+	var crash *supervise.CrashError
+	if errors.As(err, &crash) {
+		return &Result{Err: &Error{Code: pluginpb.CodeUnavailable, Message: err.Error(),
+			Hint: "the next call starts the plugin again"}}
+	}
+	return failed(pluginpb.CodeUnavailable, err)
+}
+
+// bounded turns a plugin's answer into a result, if it is not larger than the policy's limit.
+func (s *Session) bounded(t *catalog.Tool, r *pluginpb.Result) *Result {
+	out := &Result{Text: r.GetText(), Structured: r.GetStructured()}
+	if e := r.GetError(); e != nil {
+		out.Err = &Error{Code: e.GetCode(), Message: e.GetMessage(), Rule: e.GetRule(), Hint: e.GetHint()}
+	}
+	size := int64(len(out.Text)) + int64(len(out.Structured))
+	if limit := s.policy.Limits().ResultSize; limit > 0 && size > limit {
+		return &Result{Err: &Error{
+			Code:    pluginpb.CodeTooLarge,
+			Message: fmt.Sprintf("the result of %s is %d bytes long; at most %d are passed on", t.Spec.Name, size, limit),
+			Hint:    "ask for a part of it",
+		}}
+	}
+	if len(out.Structured) > 0 && !json.Valid(out.Structured) {
+		return &Result{Err: &Error{Code: pluginpb.CodeFailed,
+			Message: fmt.Sprintf("plugin %s answered with something that is not JSON", t.Plugin.Manifest.ID)}}
+	}
+	return out
+}
+
+func (s *Session) record(r audit.Record) {
+	machinery, err := s.host.ready()
+	if err != nil {
+		return // nothing was called, and the caller has been told why
+	}
+	if err := machinery.audit.Write(r); err != nil {
+		s.host.logger.Error("a call is missing in the audit log", "tool", r.Tool, "error", err)
+	}
+}
+
+func failed(code string, err error) *Result {
+	return &Result{Err: &Error{Code: code, Message: err.Error()}}
+}
+
+// translate turns the wire's events into the caller's.
+func translate(events func(Event)) func(*pluginpb.CallEvent) {
+	if events == nil {
+		return nil
+	}
+	return func(e *pluginpb.CallEvent) {
+		if o := e.GetOutput(); o != nil {
+			events(Event{Output: o.GetData(), Stderr: o.GetStream() == pluginpb.Output_STREAM_STDERR})
+		}
+		if p := e.GetProgress(); p != nil {
+			events(Event{Done: p.GetDone(), Total: p.GetTotal(), Message: p.GetMessage()})
+		}
+	}
+}

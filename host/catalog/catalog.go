@@ -1,0 +1,185 @@
+package catalog
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/picoclaw/picoclaw/sdk/pluginpb"
+)
+
+// maxManifestBytes bounds what is read of a plugin.json.
+const maxManifestBytes = 4 << 20
+
+// Catalog is the plugins and tools that are installed. It does not change and may be used concurrently.
+type Catalog struct {
+	dir     string
+	plugins []*Plugin
+	byFull  map[string]*Tool
+	byShort map[string][]*Tool
+}
+
+// Plugin is an installed plugin.
+type Plugin struct {
+	Manifest *pluginpb.Manifest
+	Binary   string // absolute path
+	Digest   string // identifies the binary that was found
+	Tools    []*Tool
+}
+
+// Tool is one tool of an installed plugin.
+type Tool struct {
+	Plugin *Plugin
+	Spec   *pluginpb.Spec
+	Claims []pluginpb.Site
+
+	prepare func() (*pluginpb.ArgumentReader, error)
+}
+
+// FullName is the plugin's id and the tool's name, such as "filesystem.read_file".
+func (t *Tool) FullName() string { return t.Plugin.Manifest.ID + "." + t.Spec.Name }
+
+// Reader returns the reader of the tool's arguments.
+func (t *Tool) Reader() (*pluginpb.ArgumentReader, error) { return t.prepare() }
+
+// Load reads the plugins in a directory: one subdirectory each, named by the plugin's id, holding its manifest
+// (plugin.json) and its binary, named by the id too. A directory without a manifest is not a plugin; a plugin that is
+// broken is an error, because an operator who put it there wants to know.
+func Load(dir string) (*Catalog, error) {
+	c := &Catalog{dir: dir, byFull: make(map[string]*Tool), byShort: make(map[string][]*Tool)}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil, fmt.Errorf("no plugins: the directory %s, beside picoclaw's binary, does not exist; run `make build`, "+
+				"or unpack picoclaw's archive as a whole", dir)
+		}
+		return nil, fmt.Errorf("read the plugin directory: %w", err)
+	}
+	for _, entry := range entries {
+		at := filepath.Join(dir, entry.Name())
+		if _, err := os.Lstat(filepath.Join(at, pluginpb.ManifestFile)); err != nil {
+			continue
+		}
+		p, err := loadPlugin(at)
+		if err != nil {
+			return nil, fmt.Errorf("plugin in %s: %w", at, err)
+		}
+		c.add(p)
+	}
+	if len(c.plugins) == 0 {
+		return nil, fmt.Errorf("no plugins in %s; run `make build`, or unpack picoclaw's archive as a whole", dir)
+	}
+	return c, nil
+}
+
+func loadPlugin(dir string) (*Plugin, error) {
+	data, err := readManifest(filepath.Join(dir, pluginpb.ManifestFile))
+	if err != nil {
+		return nil, err
+	}
+	m, err := pluginpb.ParseManifest(data)
+	if err != nil {
+		return nil, fmt.Errorf("its %s: %w; have the plugin's binary print it again, with `describe`", pluginpb.ManifestFile, err)
+	}
+	if name := filepath.Base(dir); name != m.ID {
+		return nil, fmt.Errorf("its %s is that of plugin %s; the directory has to have that name", pluginpb.ManifestFile, m.ID)
+	}
+	if v := pluginpb.ProtocolVersion; v < m.Protocol.Min || v > m.Protocol.Max {
+		return nil, fmt.Errorf("it speaks versions %d to %d of the plugin protocol, this picoclaw version %d; "+
+			"install a version of the plugin that fits", m.Protocol.Min, m.Protocol.Max, v)
+	}
+	p := &Plugin{Manifest: m, Binary: filepath.Join(dir, m.ID)}
+	if p.Digest, err = identify(p.Binary); err != nil {
+		return nil, err
+	}
+	for i := range m.Tools {
+		t, err := newTool(p, &m.Tools[i])
+		if err != nil {
+			return nil, err
+		}
+		p.Tools = append(p.Tools, t)
+	}
+	return p, nil
+}
+
+func readManifest(path string) ([]byte, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() || info.Size() > maxManifestBytes {
+		return nil, fmt.Errorf("%s is not a file of at most %d bytes", path, maxManifestBytes)
+	}
+	return os.ReadFile(path)
+}
+
+// identify checks that a binary can be run and that nobody but its owner could have changed it, and returns what
+// tells it from another.
+func identify(path string) (string, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return "", fmt.Errorf("its binary is missing: %w; install the plugin again, or remove the directory", err)
+	}
+	switch mode := info.Mode(); {
+	case !mode.IsRegular():
+		return "", fmt.Errorf("its binary %s is not a file", path)
+	case !runnable(info):
+		return "", fmt.Errorf("its binary %s is not executable; run `chmod +x` on it", path)
+	case mode.Perm()&0o002 != 0:
+		return "", fmt.Errorf("its binary %s can be changed by everybody on this machine; run `chmod o-w` on it", path)
+	}
+	return fmt.Sprintf("%s:%d:%d", fileID(info), info.Size(), info.ModTime().UnixNano()), nil
+}
+
+func newTool(p *Plugin, spec *pluginpb.Spec) (*Tool, error) {
+	claims, err := pluginpb.Claims(spec.Input)
+	if err != nil {
+		return nil, err
+	}
+	return &Tool{
+		Plugin: p,
+		Spec:   spec,
+		Claims: claims,
+		prepare: sync.OnceValues(func() (*pluginpb.ArgumentReader, error) {
+			return pluginpb.NewArgumentReader(spec.Input)
+		}),
+	}, nil
+}
+
+func (c *Catalog) add(p *Plugin) {
+	c.plugins = append(c.plugins, p)
+	for _, t := range p.Tools {
+		c.byFull[t.FullName()] = t
+		c.byShort[t.Spec.Name] = append(c.byShort[t.Spec.Name], t)
+	}
+}
+
+// Plugins lists the plugins, sorted by id.
+func (c *Catalog) Plugins() []*Plugin { return slices.Clone(c.plugins) }
+
+// Tools lists all tools, sorted by full name.
+func (c *Catalog) Tools() []*Tool {
+	var all []*Tool
+	for _, p := range c.plugins {
+		all = append(all, p.Tools...)
+	}
+	slices.SortFunc(all, func(a, b *Tool) int { return cmp.Compare(a.FullName(), b.FullName()) })
+	return all
+}
+
+// Find returns the tools that a name can mean: one for a full name, several for a short name that plugins share.
+func (c *Catalog) Find(name string) []*Tool {
+	if strings.Contains(name, ".") {
+		if t := c.byFull[name]; t != nil {
+			return []*Tool{t}
+		}
+		return nil
+	}
+	return slices.Clone(c.byShort[name])
+}

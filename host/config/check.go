@@ -1,0 +1,240 @@
+package config
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/picoclaw/picoclaw/host/nearest"
+)
+
+// checker walks a document beside the tree of known keys. It checks and converts in one go, and notes every value
+// with its origin.
+type checker struct {
+	userHome string
+	settings map[string]Setting
+}
+
+// value checks n, which stands at path, against e and returns what koanf is given for it.
+func (c *checker) value(n *node, e *entry, path string) (any, *Error) {
+	switch e.typ() {
+	case "", Map:
+		return c.object(n, e, path)
+	case Objects:
+		return c.objects(n, e, path)
+	}
+	v, err := c.leaf(n, e.key, path)
+	if err == nil {
+		c.settings[path] = Setting{Key: path, Value: v, Origin: n.origin}
+	}
+	return v, err
+}
+
+func (c *checker) object(n *node, e *entry, path string) (any, *Error) {
+	if n.kind != object {
+		return nil, wrongKind(n, path, "an object")
+	}
+	out := make(map[string]any, len(n.members))
+	seen := make(map[string]member, len(n.members))
+	for _, m := range n.members {
+		full := joinName(path, m.key)
+		child, err := known(m, e, path)
+		if err != nil {
+			return nil, err
+		}
+		name := child.name
+		if e.typ() == Map {
+			name = m.key
+		}
+		if first, twice := seen[name]; twice {
+			problem := fmt.Sprintf("the key is here twice, first at %s", first.origin)
+			if first.key != m.key {
+				problem = fmt.Sprintf("means the same as %s at %s", joinName(path, first.key), first.origin)
+			}
+			return nil, fault(m.origin, full, problem, "remove one of them")
+		}
+		seen[name] = m
+		v, err := c.value(m.value, child, full)
+		if err != nil {
+			return nil, err
+		}
+		out[name] = v
+	}
+	for _, child := range e.children {
+		if _, ok := seen[child.name]; !ok && child.key != nil && child.key.Required {
+			return nil, fault(n.origin, joinName(path, child.name), "is missing", "")
+		}
+	}
+	return out, nil
+}
+
+// known finds the entry of a member of the object e.
+func known(m member, e *entry, path string) (*entry, *Error) {
+	full := joinName(path, m.key)
+	if e.typ() == Map {
+		if _, err := ID.apply(m.key, ""); err != nil {
+			return nil, fault(m.origin, full, err.Error(), "")
+		}
+		return e.children[0], nil
+	}
+	if child := e.child(m.key); child != nil && child.name[0] != '[' {
+		return child, nil
+	}
+	if strings.Contains(m.key, ".") {
+		return nil, fault(m.origin, full, "unknown key: a name with dots is written as one object in the other",
+			"the nearest known key is "+nearestKey(full, e.full, path))
+	}
+	return nil, fault(m.origin, full, "unknown key", "the nearest known key is "+nearestKey(full, e.full, path))
+}
+
+func (c *checker) objects(n *node, e *entry, path string) (any, *Error) {
+	if n.kind != list {
+		return nil, wrongKind(n, path, "a list of objects")
+	}
+	out := make([]any, 0, len(n.items))
+	element := e.children[0]
+	for i, item := range n.items {
+		v, err := c.value(item, element, path+"["+strconv.Itoa(i)+"]")
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, v)
+	}
+	for _, child := range element.children {
+		if child.key != nil && child.key.Unique {
+			if err := c.unique(out, child.name, path); err != nil {
+				return nil, err
+			}
+		}
+	}
+	c.settings[path] = Setting{Key: path, Value: out, Origin: n.origin}
+	return out, nil
+}
+
+// unique checks that no two objects of the list hold the same value under name.
+func (c *checker) unique(values []any, name, path string) *Error {
+	first := make(map[any]int, len(values))
+	for i, v := range values {
+		value := v.(map[string]any)[name]
+		if j, twice := first[value]; twice {
+			key := joinName(path+"["+strconv.Itoa(i)+"]", name)
+			origin := c.settings[key].Origin
+			return fault(origin, key, fmt.Sprintf("%q is already the %s of %s[%d]", value, name, path, j), "")
+		}
+		first[value] = i
+	}
+	return nil
+}
+
+// leaf checks and converts a value without known keys below it.
+func (c *checker) leaf(n *node, key *Key, path string) (any, *Error) {
+	switch key.Type {
+	case Bool:
+		if n.kind != boolean {
+			return nil, wrongKind(n, path, "true or false")
+		}
+		return n.scalar == "true", nil
+	case Int:
+		return integer(n, key, path)
+	case Size:
+		if n.kind != text && n.kind != number {
+			return nil, wrongKind(n, path, `a size such as "50MB"`)
+		}
+		if _, err := ParseSize(n.scalar); err != nil {
+			return nil, fault(n.origin, path, err.Error(), "")
+		}
+		return n.scalar, nil
+	case Strings:
+		return c.strings(n, key, path)
+	case Free:
+		if n.kind != object {
+			return nil, wrongKind(n, path, "an object")
+		}
+		if err := freeDuplicates(n, path); err != nil {
+			return nil, err
+		}
+		return n.plain(), nil
+	default:
+		return c.string(n, key, path)
+	}
+}
+
+func integer(n *node, key *Key, path string) (any, *Error) {
+	i, err := strconv.ParseInt(n.scalar, 10, 64)
+	if n.kind != number || err != nil {
+		return nil, wrongKind(n, path, "a whole number")
+	}
+	if (key.Min != 0 || key.Max != 0) && (i < key.Min || i > key.Max) {
+		return nil, fault(n.origin, path, fmt.Sprintf("%d is not between %d and %d", i, key.Min, key.Max), "")
+	}
+	return i, nil
+}
+
+func (c *checker) strings(n *node, key *Key, path string) (any, *Error) {
+	if n.kind != list {
+		return nil, wrongKind(n, path, "a list of strings")
+	}
+	out := make([]string, 0, len(n.items))
+	for i, item := range n.items {
+		s, err := c.string(item, key, path+"["+strconv.Itoa(i)+"]")
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, s.(string))
+	}
+	return out, nil
+}
+
+func (c *checker) string(n *node, key *Key, path string) (any, *Error) {
+	if n.kind != text {
+		return nil, wrongKind(n, path, "a string")
+	}
+	if key.Values != nil && !slices.Contains(key.Values, n.scalar) {
+		return nil, fault(n.origin, path, fmt.Sprintf("%q is not known; the nearest is %q", n.scalar, nearest.Name(n.scalar, key.Values)),
+			"known are "+strings.Join(key.Values, ", "))
+	}
+	s, err := key.Format.apply(n.scalar, c.userHome)
+	if err != nil {
+		return nil, fault(n.origin, path, err.Error(), "")
+	}
+	return s, nil
+}
+
+// freeDuplicates refuses keys that are there twice in what is not checked otherwise.
+func freeDuplicates(n *node, path string) *Error {
+	seen := make(map[string]Origin, len(n.members))
+	for _, m := range n.members {
+		full := joinName(path, m.key)
+		if first, twice := seen[m.key]; twice {
+			return fault(m.origin, full, fmt.Sprintf("the key is here twice, first at %s", first), "remove one of them")
+		}
+		seen[m.key] = m.origin
+		if err := freeDuplicates(m.value, full); err != nil {
+			return err
+		}
+	}
+	for i, item := range n.items {
+		if err := freeDuplicates(item, path+"["+strconv.Itoa(i)+"]"); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func wrongKind(n *node, path, want string) *Error {
+	got, cure := n.kind.String(), ""
+	switch n.kind {
+	case text:
+		got = fmt.Sprintf("the string %q", n.scalar)
+	case number, boolean:
+		got += " (" + n.scalar + ")"
+	case null:
+		cure = "remove the key to have its default"
+	}
+	return fault(n.origin, path, fmt.Sprintf("must be %s, not %s", want, got), cure)
+}
+
+func fault(origin Origin, key, problem, cure string) *Error {
+	return &Error{Origin: origin, Key: key, Problem: problem, Cure: cure}
+}

@@ -1,0 +1,173 @@
+package config
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/go-viper/mapstructure/v2"
+
+	"github.com/picoclaw/picoclaw/host/nearest"
+)
+
+// Config is a checked configuration. It doesn't change, and may be used from several goroutines; what its methods
+// return belongs to the caller.
+type Config struct {
+	home      Home
+	file      string
+	agents    []map[string]any // what each agent sets; never empty
+	plugins   map[string]Plugin
+	exposed   []ExposePath
+	isolation bool               // isolation.enabled
+	shared    map[string]any     // what is set for all agents, of the keys that an agent can set
+	settings  map[string]Setting // what was set, by the key as it was written
+
+	flagWorkspace Setting // what --workspace names; its zero value for none
+	flagAgent     int     // the agent that it is for
+}
+
+// take takes the merged layers apart.
+func (c *Config) take(merged map[string]any) *Error {
+	var all struct {
+		Isolation Isolation                 `koanf:"isolation"`
+		Plugins   map[string]map[string]any `koanf:"plugins"`
+	}
+	if err := decode(merged, &all); err != nil {
+		return &Error{Problem: err.Error(), err: err}
+	}
+	c.isolation = all.Isolation.Enabled
+	c.exposed = lastForTarget(all.Isolation.ExposePaths)
+	c.plugins = make(map[string]Plugin, len(all.Plugins))
+	for id, values := range all.Plugins {
+		plugin := Plugin{Enabled: true}
+		if err := decode(values, &plugin); err != nil {
+			return &Error{Key: "plugins." + id, Problem: err.Error(), err: err}
+		}
+		c.plugins[id] = plugin
+	}
+	c.shared = merged
+	delete(merged, "plugins")
+	delete(merged["isolation"].(map[string]any), "expose_paths")
+	return nil
+}
+
+// decode fills a struct from values that were checked before, by its koanf tags. It is koanf's own way of doing that
+// without the deep copy which koanf makes first.
+func decode(values map[string]any, out any) error {
+	decoder, err := mapstructure.NewDecoder(&mapstructure.DecoderConfig{TagName: "koanf", Result: out})
+	if err == nil {
+		err = decoder.Decode(values)
+	}
+	if err != nil {
+		return fmt.Errorf("decoding the configuration: %w", err)
+	}
+	return nil
+}
+
+// lastForTarget fills in what a rule leaves out and keeps the last rule for each target.
+func lastForTarget(rules []ExposePath) []ExposePath {
+	out := make([]ExposePath, 0, len(rules))
+	for _, rule := range rules {
+		if rule.Target == "" {
+			rule.Target = rule.Source
+		}
+		if rule.Mode == "" {
+			rule.Mode = "ro"
+		}
+		out = slices.DeleteFunc(out, func(earlier ExposePath) bool { return earlier.Target == rule.Target })
+		out = append(out, rule)
+	}
+	return out
+}
+
+// Home returns the instance root.
+func (c *Config) Home() Home { return c.home }
+
+// File returns the absolute path of the configuration file; empty when there is none.
+func (c *Config) File() string { return c.file }
+
+// IsolationEnabled reports isolation.enabled.
+func (c *Config) IsolationEnabled() bool { return c.isolation }
+
+// AgentIDs returns the ids of the agents, the default one first. It is never empty.
+func (c *Config) AgentIDs() []string {
+	ids := make([]string, 0, len(c.agents))
+	for _, agent := range c.agents {
+		ids = append(ids, agent["id"].(string))
+	}
+	return ids
+}
+
+// PluginIDs returns the sorted ids of the plugins that the configuration speaks of, the bundled ones included.
+// Whether they are installed is for the caller to know.
+func (c *Config) PluginIDs() []string {
+	ids := make([]string, 0, len(c.plugins))
+	for id := range c.plugins {
+		ids = append(ids, id)
+	}
+	slices.Sort(ids)
+	return ids
+}
+
+// Plugin returns what the operator decided about a plugin. One that the configuration does not speak of is enabled
+// and is granted nothing.
+func (c *Config) Plugin(id string) Plugin {
+	plugin, ok := c.plugins[id]
+	if !ok {
+		return Plugin{Enabled: true}
+	}
+	plugin.Grants.Env = slices.Clone(plugin.Grants.Env)
+	plugin.Config = cloneFree(plugin.Config)
+	return plugin
+}
+
+// cloneFree copies a free object with everything in it.
+func cloneFree(m map[string]any) map[string]any {
+	if m == nil {
+		return nil
+	}
+	return cloneValue(m).(map[string]any)
+}
+
+func cloneValue(v any) any {
+	switch v := v.(type) {
+	case map[string]any:
+		out := make(map[string]any, len(v))
+		for key, value := range v {
+			out[key] = cloneValue(value)
+		}
+		return out
+	case []any:
+		out := make([]any, len(v))
+		for i, value := range v {
+			out[i] = cloneValue(value)
+		}
+		return out
+	case []string:
+		return slices.Clone(v)
+	default:
+		return v
+	}
+}
+
+// defaultWorkspace returns the path of a workspace in the instance root. Only a fallback home is relative, and the
+// working directory, if it can be found, makes it absolute.
+func (c *Config) defaultWorkspace(name string) string {
+	path := filepath.Join(c.home.Path, name)
+	if absolute, err := filepath.Abs(path); err == nil {
+		return absolute
+	}
+	return path
+}
+
+// indexOf returns the place of an agent in the list; -1 when there is no such agent.
+func (c *Config) indexOf(id string) int {
+	return slices.IndexFunc(c.agents, func(agent map[string]any) bool { return agent["id"] == id })
+}
+
+func (c *Config) unknownAgent(id string) *Error {
+	ids := c.AgentIDs()
+	return &Error{Problem: fmt.Sprintf("there is no agent %q; the nearest is %q", id, nearest.Name(id, ids)),
+		Cure: "the configuration has " + strings.Join(ids, ", ")}
+}

@@ -1,0 +1,143 @@
+package config
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/knadh/koanf/providers/env/v2"
+	"github.com/picoclaw/picoclaw/host/nearest"
+)
+
+// variables reads the PICOCLAW_* variables as a layer. expose is the file's list of isolation.expose_paths, which a
+// variable adds to; nil when there is none.
+type variables struct {
+	checker *checker
+	expose  *node
+	err     *Error // the first error, in the order of the names
+}
+
+// own returns the sorted variables whose names say that they are picoclaw's, without those that are no keys.
+func (e environment) own() []string {
+	var own []string
+	for _, variable := range e {
+		name, _, _ := strings.Cut(variable, "=")
+		if strings.HasPrefix(name, variablePrefix) && !slices.Contains(notKeys, name) {
+			own = append(own, variable)
+		}
+	}
+	slices.Sort(own)
+	return own
+}
+
+// provider returns koanf's provider over these variables. After it was loaded, v.err says how that went.
+func (v *variables) provider(own []string) *env.Env {
+	return env.Provider(".", env.Opt{
+		Prefix:        variablePrefix,
+		EnvironFunc:   func() []string { return own },
+		TransformFunc: v.transform,
+	})
+}
+
+// transform turns one variable into a key and its value; an empty key, which koanf passes over, for what is not
+// merged.
+func (v *variables) transform(name, value string) (string, any) {
+	if v.err != nil {
+		return "", nil
+	}
+	path, checked, err := v.setting(name, value)
+	v.err = err
+	if err != nil || path == agentsKey {
+		return "", nil
+	}
+	return path, checked
+}
+
+func (v *variables) setting(name, value string) (path string, checked any, err *Error) {
+	origin := Origin{Source: Variable, Name: name}
+	e, path := variableEntry(name)
+	if e == nil {
+		return "", nil, &Error{Origin: origin, Problem: "sets no known key",
+			Cure: "the nearest known variable is " + nearestVariable(name)}
+	}
+	n, err := variableNode(e.key.Type, value, origin)
+	if err != nil {
+		err.Key = path
+		return "", nil, err
+	}
+	if path == exposePathsKey && v.expose != nil && n.kind == list {
+		n.items = append(slices.Clone(v.expose.items), n.items...)
+	}
+	if path == agentsKey {
+		v.checker.forget()
+	}
+	checked, err = v.checker.value(n, e, path)
+	return path, checked, err
+}
+
+// variableNode reads a value by the type of its key: lists are JSON or separated by commas, objects are JSON.
+func variableNode(t Type, value string, origin Origin) (*node, *Error) {
+	n := &node{kind: text, origin: origin, scalar: value}
+	switch t {
+	case Bool:
+		if value == "true" || value == "false" {
+			n.kind = boolean
+		}
+	case Int:
+		if strings.Trim(value, "0123456789") == "" && value != "" {
+			n.kind = number
+		}
+	case Strings:
+		if strings.HasPrefix(strings.TrimSpace(value), "[") {
+			return parseJSON([]byte(value), origin)
+		}
+		n.kind = list
+		for part := range strings.SplitSeq(value, ",") {
+			if part = strings.TrimSpace(part); part != "" {
+				n.items = append(n.items, &node{kind: text, origin: origin, scalar: part})
+			}
+		}
+	case Objects, Free:
+		return parseJSON([]byte(value), origin)
+	}
+	return n, nil
+}
+
+// variableEntry returns the entry that a variable sets, and the full name of its key; nil when it sets none.
+func variableEntry(name string) (*entry, string) {
+	var found *Key
+	id := ""
+	for i := range schema().rows {
+		row := &schema().rows[i]
+		variable := row.Variable()
+		before, after, plugin := strings.Cut(variable, "<id>")
+		switch {
+		case variable == "":
+		case !plugin && variable == name:
+			found = row
+		case plugin && len(name) > len(before)+len(after) && strings.HasPrefix(name, before) && strings.HasSuffix(name, after):
+			// The key with the longest name behind the id is meant: _GRANTS_EXEC before _EXEC.
+			candidate := strings.ToLower(name[len(before) : len(name)-len(after)])
+			if idPattern.MatchString(candidate) && (found == nil || len(candidate) < len(id)) {
+				found, id = row, candidate
+			}
+		}
+	}
+	if found == nil {
+		return nil, ""
+	}
+	e := schema().root
+	for _, part := range splitName(found.Name) {
+		e = e.child(part)
+	}
+	return e, strings.ReplaceAll(found.Name, "<id>", id)
+}
+
+func nearestVariable(name string) string {
+	names := slices.Clone(notKeys)
+	for _, row := range schema().rows {
+		if variable := row.Variable(); variable != "" {
+			names = append(names, variable)
+		}
+	}
+	return nearest.Name(name, names)
+}

@@ -1,0 +1,196 @@
+package config
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/knadh/koanf/v2"
+)
+
+// Options say where the configuration is and what stands above it.
+type Options struct {
+	// File is the configuration file that --config names; empty to look for it.
+	File string
+
+	// Workspace is what --workspace names, absolute or relative to the working directory: the workspace of Agent.
+	Workspace string
+
+	// Agent is the id of the agent that Workspace is for; empty for the first.
+	Agent string
+
+	// Environ is the environment, as [os.Environ] returns it; nil for the process's own.
+	Environ []string
+}
+
+// Load finds, reads and checks the configuration. What is wrong with it is an [*Error].
+func Load(options Options) (*Config, error) {
+	c, err := load(options)
+	if err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+func load(options Options) (*Config, *Error) {
+	environ := environment(options.Environ)
+	if environ == nil {
+		environ = os.Environ()
+	}
+	home, err := findHome(environ)
+	if err != nil {
+		return nil, err
+	}
+	file, err := findFile(options.File, home, environ)
+	if err != nil {
+		return nil, err
+	}
+	document := &node{kind: object}
+	if file != "" {
+		if document, err = readFile(file); err != nil {
+			return nil, err
+		}
+	}
+	c := &Config{home: home, file: file}
+	if err := c.merge(document, environ); err != nil {
+		return nil, err
+	}
+	if options.Workspace != "" {
+		return c, c.override(options, environ)
+	}
+	return c, nil
+}
+
+// maxFile is more than any configuration needs; a file beyond it was named by mistake.
+const maxFile = 4 << 20
+
+// readFile reads and parses a configuration file, by its extension as YAML or as JSON with comments.
+func readFile(path string) (*node, *Error) {
+	origin := Origin{Source: File, Name: path}
+	data, err := readBounded(path)
+	if err != nil {
+		return nil, &Error{Origin: origin, Problem: "the configuration file can't be read: " + err.Error(), err: err}
+	}
+	data = bytes.TrimPrefix(data, []byte("\ufeff"))
+	if !utf8.Valid(data) {
+		return nil, &Error{Origin: origin, Problem: "the configuration file is not UTF-8"}
+	}
+	if ext := strings.ToLower(filepath.Ext(path)); ext == ".yaml" || ext == ".yml" {
+		return parseYAML(data, origin)
+	}
+	return parseJSON(data, origin)
+}
+
+func readBounded(path string) ([]byte, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, errors.New("it is not a regular file")
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, maxFile+1))
+	if err == nil && len(data) > maxFile {
+		err = fmt.Errorf("it is larger than %d bytes", maxFile)
+	}
+	return data, err
+}
+
+const exposePathsKey = "isolation.expose_paths"
+
+// merge checks the layers and has koanf merge them.
+func (c *Config) merge(document *node, environ environment) *Error {
+	check := &checker{userHome: environ.userHome(), settings: map[string]Setting{}}
+	fromFile, err := check.value(document, schema().root, "")
+	if err != nil {
+		return err
+	}
+	vars := &variables{checker: check}
+	if isolation := document.member("isolation"); isolation != nil {
+		vars.expose = isolation.member("expose_paths")
+	}
+	// The list of agents is replaced whole, never merged, so koanf need not copy it about.
+	if agents, ok := fromFile.(map[string]any)["agents"].(map[string]any); ok {
+		delete(agents, "agents")
+	}
+	layers := []koanf.Provider{layer(c.defaults())}
+	if len(document.members) > 0 {
+		layers = append(layers, layer(fromFile.(map[string]any)))
+	}
+	if own := environ.own(); len(own) > 0 {
+		layers = append(layers, vars.provider(own))
+	}
+	k := koanf.New(".")
+	for _, provider := range layers {
+		// None of the providers fails by itself: they hold what was checked before, or note their error in vars.
+		if err := k.Load(provider, nil); err != nil {
+			return &Error{Problem: "merging the configuration: " + err.Error(), err: err}
+		}
+		if vars.err != nil {
+			return vars.err
+		}
+	}
+	c.settings, c.agents = check.settings, check.agents()
+	return c.take(k.Raw())
+}
+
+// layer is a layer of values that are in memory already, as koanf reads them.
+type layer map[string]any
+
+// Read returns the values.
+func (l layer) Read() (map[string]any, error) { return l, nil }
+
+// ReadBytes is not used: the values are parsed already.
+func (l layer) ReadBytes() ([]byte, error) { return nil, errors.New("the values are parsed already") }
+
+// defaults returns the built-in values of all keys that are not inside a list or below an id.
+func (c *Config) defaults() map[string]any {
+	out := map[string]any{"plugins": bundled()}
+	for _, row := range keys {
+		if row.Default == nil || strings.ContainsAny(row.Name, "[<") {
+			continue
+		}
+		parts := splitName(row.Name)
+		m := out
+		for _, part := range parts[:len(parts)-1] {
+			next, ok := m[part].(map[string]any)
+			if !ok {
+				next = map[string]any{}
+				m[part] = next
+			}
+			m = next
+		}
+		m[parts[len(parts)-1]] = row.Default
+	}
+	out["agents"].(map[string]any)["defaults"].(map[string]any)["workspace"] = c.defaultWorkspace("workspace")
+	return out
+}
+
+// override puts what the flags say above everything else.
+func (c *Config) override(options Options, environ environment) *Error {
+	id := options.Agent
+	if id == "" {
+		id = c.AgentIDs()[0]
+	}
+	i := c.indexOf(id)
+	if i < 0 {
+		return c.unknownAgent(id)
+	}
+	origin := Origin{Source: Flag, Name: "--workspace"}
+	path, err := namedPath(options.Workspace, environ)
+	if err != nil {
+		return &Error{Origin: origin, Problem: err.Error(), err: err}
+	}
+	c.flagWorkspace, c.flagAgent = Setting{Value: path, Origin: origin}, i
+	return nil
+}

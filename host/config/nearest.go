@@ -1,0 +1,56 @@
+package config
+
+import (
+	"strings"
+
+	"github.com/picoclaw/picoclaw/host/nearest"
+)
+
+// nearestKey returns the known key that an unknown one was most likely meant to be. parent is the full name, in the
+// table, of the object that holds the unknown key, and path the same as it was written; where the answer lies
+// below the same list element or id, it is given as the document would have it.
+//
+// What counts most is how much of the last part is mistyped; then how far the parents are apart.
+func nearestKey(unknown, parent, path string) string {
+	last := unknown[strings.LastIndex(unknown, ".")+1:]
+	above, written := splitName(parent), splitName(path)
+	best, bestScore := "", 0
+	var walk func(e *entry)
+	walk = func(e *entry) {
+		for _, child := range e.children {
+			walk(child)
+			if child.name[0] == '[' || child.name[0] == '<' {
+				continue
+			}
+			parts := splitName(child.full)
+			shared := sharedPrefix(above, parts)
+			apart := (len(above) - shared) + (len(parts) - 1 - shared)
+			score := 1000*nearest.Distance(last, child.name)/max(len(last), len(child.name)) + 20*apart
+			if best == "" || score < bestScore {
+				best, bestScore = concrete(parts, written, shared), score
+			}
+		}
+	}
+	walk(schema().root)
+	return best
+}
+
+// concrete joins parts, with the first shared of them as they were written.
+func concrete(parts, written []string, shared int) string {
+	full := ""
+	for i, part := range parts {
+		if i < shared {
+			part = written[i]
+		}
+		full = joinName(full, part)
+	}
+	return full
+}
+
+func sharedPrefix(a, b []string) int {
+	n := 0
+	for n < len(a) && n < len(b) && a[n] == b[n] {
+		n++
+	}
+	return n
+}

@@ -1,0 +1,48 @@
+package config
+
+import "strconv"
+
+// Source is a layer that a value can come from.
+type Source int
+
+// The sources, each standing above the ones before it.
+const (
+	Default  Source = iota // built in
+	File                   // the configuration file
+	Variable               // an environment variable
+	Flag                   // a flag of the command line
+)
+
+// Origin is the place that a value came from.
+type Origin struct {
+	Source Source
+
+	// Name is the file's path, the variable's name or the flag; empty for [Default].
+	Name string
+
+	// Line is the line in the file, from 1; 0 when there is none to name.
+	Line int
+}
+
+// String returns "default", "/path/config.json:12", "PICOCLAW_TOOLS_SET" or "--workspace".
+func (o Origin) String() string {
+	switch {
+	case o.Source == Default:
+		return "default"
+	case o.Line > 0:
+		return o.Name + ":" + strconv.Itoa(o.Line)
+	default:
+		return o.Name
+	}
+}
+
+// Setting is the value of one key, and where it came from.
+type Setting struct {
+	// Key is the full name, such as "tools.exec.timeout_seconds" or "agents.agents[1].id".
+	Key string
+
+	// Value is a string, bool, int64, []string or, for the free part of a plugin's configuration, map[string]any.
+	Value any
+
+	Origin Origin
+}

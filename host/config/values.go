@@ -1,0 +1,84 @@
+package config
+
+// Defaults are the settings of agents.defaults.
+type Defaults struct {
+	Workspace                 string `koanf:"workspace"` // absolute
+	RestrictToWorkspace       bool   `koanf:"restrict_to_workspace"`
+	AllowReadOutsideWorkspace bool   `koanf:"allow_read_outside_workspace"`
+	AllowRootWorkspace        bool   `koanf:"allow_root_workspace"`
+}
+
+// Tools are the settings of tools.
+type Tools struct {
+	Set             string   `koanf:"set"` // "picoclaw", "module" or "all"
+	Enabled         []string `koanf:"enabled"`
+	Disabled        []string `koanf:"disabled"`
+	AllowReadPaths  []string `koanf:"allow_read_paths"`
+	AllowWritePaths []string `koanf:"allow_write_paths"`
+	Exec            Exec     `koanf:"exec"`
+	Cron            Cron     `koanf:"cron"`
+}
+
+// Exec are the settings of tools.exec.
+type Exec struct {
+	EnableDenyPatterns  bool     `koanf:"enable_deny_patterns"`
+	CustomDenyPatterns  []string `koanf:"custom_deny_patterns"`
+	CustomAllowPatterns []string `koanf:"custom_allow_patterns"`
+	Profile             string   `koanf:"profile"` // "default" or "seed_strict"
+	TimeoutSeconds      int64    `koanf:"timeout_seconds"`
+	Env                 []string `koanf:"env"`
+}
+
+// Cron are the settings of tools.cron.
+type Cron struct {
+	ExecTimeoutMinutes int64 `koanf:"exec_timeout_minutes"`
+}
+
+// Isolation are the settings of isolation.
+type Isolation struct {
+	Enabled     bool         `koanf:"enabled"`
+	Network     bool         `koanf:"network"`
+	ExposePaths []ExposePath `koanf:"expose_paths"` // one for each target
+}
+
+// ExposePath shows a host path to isolated processes.
+type ExposePath struct {
+	Source string `koanf:"source" json:"source"` // absolute
+	Target string `koanf:"target" json:"target"` // absolute
+	Mode   string `koanf:"mode" json:"mode"`     // "ro" or "rw"
+}
+
+// Module narrows an agent's built-in tools to actions of a module.
+type Module struct {
+	Module      string            `koanf:"module"`
+	Actions     []string          `koanf:"actions"` // nil for all of them
+	Constraints ModuleConstraints `koanf:"constraints"`
+}
+
+// ModuleConstraints are the limits on a module's actions.
+type ModuleConstraints struct {
+	Paths       []string `koanf:"paths"`         // absolute, or starting with [WorkspaceTemplate]
+	MaxFileSize string   `koanf:"max_file_size"` // for [ParseSize]
+}
+
+// AgentPlugins chooses among the plugins for one agent, by ids or globs.
+type AgentPlugins struct {
+	Enabled  []string `koanf:"enabled"`
+	Disabled []string `koanf:"disabled"`
+}
+
+// Plugin is what the operator decided about one plugin.
+type Plugin struct {
+	Enabled bool           `koanf:"enabled"`
+	Dev     string         `koanf:"dev"` // absolute build directory, or ""
+	Grants  Grants         `koanf:"grants"`
+	Config  map[string]any `koanf:"config"`
+}
+
+// Grants is what the operator gives to a plugin. The zero value gives nothing.
+type Grants struct {
+	Workspace string   `koanf:"workspace"` // "", "none", "ro" or "rw"
+	Exec      bool     `koanf:"exec"`
+	Network   bool     `koanf:"network"`
+	Env       []string `koanf:"env"`
+}

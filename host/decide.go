@@ -1,0 +1,122 @@
+package host
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+
+	"github.com/picoclaw/picoclaw/host/catalog"
+	"github.com/picoclaw/picoclaw/sdk/guard"
+	"github.com/picoclaw/picoclaw/sdk/pluginpb"
+)
+
+// Explain decides a call without making it. The error is about the call itself: no such tool, or arguments that are
+// not the tool's.
+func (s *Session) Explain(name string, raw json.RawMessage) (guard.Decision, *Error) {
+	t, args, e := s.read(name, raw)
+	if e != nil {
+		return guard.Decision{}, e
+	}
+	return s.decide(t, args.Values), nil
+}
+
+// decide asks the guard about every claim of a call; the strictest answer is the call's.
+func (s *Session) decide(t *catalog.Tool, args map[string]any) guard.Decision {
+	strictest := guard.Decision{Verdict: guard.Allow, Rule: "tools"}
+	for _, site := range t.Claims {
+		for _, at := range find(args, site.Path) {
+			if d := s.decideClaim(t, site, at); d.Verdict > strictest.Verdict {
+				strictest = d
+			}
+		}
+	}
+	return strictest
+}
+
+func (s *Session) decideClaim(t *catalog.Tool, site pluginpb.Site, at found) guard.Decision {
+	if site.Claim == pluginpb.ClaimEnv {
+		return guard.Decision{} // decided with the command beside it
+	}
+	text, ok := at.value.(string)
+	if !ok {
+		return guard.Decision{Verdict: guard.Deny, Rule: "claim.type", Reason: fmt.Sprintf("%v must be a string", site.Path)}
+	}
+	switch site.Claim {
+	case pluginpb.ClaimCommand:
+		return s.guard.Command(command(t, site, at, text))
+	case pluginpb.ClaimCwd, pluginpb.ClaimList:
+		// To name no directory, by an empty string as by leaving it out, is to mean the workspace.
+		return s.guard.Path(guard.List, cmp.Or(text, "."))
+	}
+	return s.guard.Path(guard.Access(site.Claim), text)
+}
+
+// command is the command at a site with what the fields beside it say: where it starts and what its environment has.
+func command(t *catalog.Tool, site pluginpb.Site, at found, text string) guard.Command {
+	c := guard.Command{Text: text}
+	for _, other := range t.Claims {
+		if !siblings(site.Path, other.Path) {
+			continue
+		}
+		value := at.object[other.Path[len(other.Path)-1]]
+		switch other.Claim {
+		case pluginpb.ClaimCwd:
+			c.Dir, _ = value.(string)
+		case pluginpb.ClaimEnv:
+			env, _ := value.(map[string]any)
+			c.Env = make(map[string]string, len(env))
+			for name, v := range env {
+				c.Env[name], _ = v.(string)
+			}
+		}
+	}
+	return c
+}
+
+// siblings reports whether two sites are properties of the same object.
+func siblings(a, b []string) bool {
+	if len(a) != len(b) || len(a) == 0 {
+		return false
+	}
+	for i := range len(a) - 1 {
+		if a[i] != b[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// found is a value in a call's arguments, and the object that it is a property of.
+type found struct {
+	value  any
+	object map[string]any
+}
+
+// find returns the values at a site. An optional argument that is absent is not there.
+func find(object map[string]any, path []string) []found {
+	value, ok := object[path[0]]
+	if !ok {
+		return nil
+	}
+	return descend(found{value: value, object: object}, path[1:])
+}
+
+func descend(at found, path []string) []found {
+	if len(path) == 0 {
+		return []found{at}
+	}
+	switch value := at.value.(type) {
+	case []any:
+		if path[0] != "*" {
+			return nil
+		}
+		var all []found
+		for _, item := range value {
+			all = append(all, descend(found{value: item, object: at.object}, path[1:])...)
+		}
+		return all
+	case map[string]any:
+		return find(value, path)
+	}
+	return nil
+}

@@ -1,0 +1,147 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/picoclaw/picoclaw/host/audit"
+	"github.com/picoclaw/picoclaw/host/catalog"
+	"github.com/picoclaw/picoclaw/host/config"
+	"github.com/picoclaw/picoclaw/host/supervise"
+	"github.com/picoclaw/picoclaw/isolation"
+)
+
+// Options say what a host works with.
+type Options struct {
+	Config *config.Config
+	// PluginDir is where the plugins are; empty for the directory "plugins" beside this program's binary.
+	PluginDir string
+	Logger    hclog.Logger
+}
+
+// Host owns configuration, plugins' lives and the audit log. It may be used concurrently. Making one starts nothing:
+// plugins and the isolation layer start at the first call.
+type Host struct {
+	config  *config.Config
+	catalog *catalog.Catalog
+	logger  hclog.Logger
+
+	ready func() (*machinery, error)
+	mu    sync.Mutex
+	ran   *machinery // set once ready has made it
+}
+
+// machinery is what a host needs to make calls.
+type machinery struct {
+	isolation  *isolation.Isolation
+	supervisor *supervise.Supervisor
+	audit      *audit.Log
+}
+
+// Open makes a host.
+func Open(o Options) (*Host, error) {
+	if o.Logger == nil {
+		o.Logger = hclog.NewNullLogger()
+	}
+	dir := o.PluginDir
+	if dir == "" {
+		var err error
+		if dir, err = bundledPlugins(); err != nil {
+			return nil, err
+		}
+	}
+	installed, err := catalog.Load(dir)
+	if err != nil {
+		return nil, err
+	}
+	h := &Host{config: o.Config, catalog: installed, logger: o.Logger}
+	h.ready = sync.OnceValues(h.prepare)
+	return h, nil
+}
+
+// bundledPlugins is the directory beside the binary that runs.
+func bundledPlugins() (string, error) {
+	exe, err := os.Executable()
+	if err != nil {
+		return "", fmt.Errorf("find picoclaw's own binary: %w", err)
+	}
+	if exe, err = filepath.EvalSymlinks(exe); err != nil {
+		return "", fmt.Errorf("find picoclaw's own binary: %w", err)
+	}
+	return filepath.Join(filepath.Dir(exe), "plugins"), nil
+}
+
+// Ready makes what calls need: the isolation layer, checked against this machine, and the audit log. Calls do it by
+// themselves; a server does it first, to fail before it serves.
+func (h *Host) Ready() error {
+	_, err := h.ready()
+	return err
+}
+
+func (h *Host) prepare() (*machinery, error) {
+	home := h.config.Home().Path
+	m := &machinery{}
+	agent, err := h.config.Agent("")
+	if err != nil {
+		return nil, &StartError{err}
+	}
+	m.isolation, err = isolation.Configure(isolation.Config{
+		Enabled:     h.config.IsolationEnabled(),
+		Home:        home,
+		ExposePaths: exposed(agent.Isolation.ExposePaths), // the same for all agents
+	}, h.logger.Named("isolation"))
+	if err != nil {
+		return nil, &StartError{err}
+	}
+	if m.audit, err = audit.Open(filepath.Join(home, "logs", "audit.jsonl")); err != nil {
+		return nil, errors.Join(&StartError{err}, m.isolation.Close())
+	}
+	m.supervisor, err = supervise.New(supervise.Options{
+		Isolation: m.isolation,
+		RunDir:    filepath.Join(home, "run"),
+		Logger:    h.logger,
+	})
+	if err != nil {
+		return nil, errors.Join(&StartError{err}, m.audit.Close(), m.isolation.Close())
+	}
+	h.mu.Lock()
+	h.ran = m
+	h.mu.Unlock()
+	return m, nil
+}
+
+// StartError is the error of a host that can't make calls on this machine or with this configuration.
+type StartError struct{ err error }
+
+func (e *StartError) Error() string { return e.err.Error() }
+
+// Unwrap returns the cause.
+func (e *StartError) Unwrap() error { return e.err }
+
+func exposed(rules []config.ExposePath) []isolation.ExposePath {
+	out := make([]isolation.ExposePath, 0, len(rules))
+	for _, r := range rules {
+		out = append(out, isolation.ExposePath{Source: r.Source, Target: r.Target, Mode: r.Mode})
+	}
+	return out
+}
+
+// Config returns the configuration.
+func (h *Host) Config() *config.Config { return h.config }
+
+// Close stops all plugins. Calls under way get a few seconds to finish.
+func (h *Host) Close(ctx context.Context) error {
+	h.mu.Lock()
+	m := h.ran
+	h.mu.Unlock()
+	if m == nil {
+		return nil
+	}
+	return errors.Join(m.supervisor.Close(ctx), m.isolation.Close(), m.audit.Close())
+}

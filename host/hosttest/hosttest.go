@@ -1,0 +1,210 @@
+//go:build linux
+
+// Package hosttest runs tests with real programs, as the user who starts them and, if that is root, once more as an
+// unprivileged one: what holds for one of them need not hold for the other.
+//
+// It is for the tests of this module and knows nothing of what they test.
+package hosttest
+
+import (
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// dirVariable names the directory of the programs that were built for the tests.
+const dirVariable = "PICOCLAW_TEST_PROGRAMS"
+
+// unprivileged is the user and group id of the second run.
+const unprivileged = 1000
+
+// Main is for TestMain: it builds the programs, named by their place below the directory that [Program] looks in, from
+// packages, runs the tests, and returns the exit code. prepare, which may be nil, is called with that directory after
+// the programs are built.
+func Main(m *testing.M, programs map[string]string, prepare func(dir string) error) int {
+	flag.Parse()
+	if os.Getenv(dirVariable) != "" {
+		return m.Run() // the second run, or a test that starts itself
+	}
+	dir, err := build(programs)
+	if dir != "" {
+		defer func() { _ = os.RemoveAll(dir) }()
+	}
+	if err == nil && prepare != nil {
+		err = prepare(dir)
+	}
+	if err == nil {
+		err = os.Setenv(dirVariable, dir)
+	}
+	if err != nil {
+		return complain(err)
+	}
+	if code := m.Run(); code != 0 || os.Getuid() != 0 || !plainRun() {
+		return code
+	}
+	if err := again(dir); err != nil {
+		return complain(fmt.Errorf("as uid %d: %w", unprivileged, err))
+	}
+	return 0
+}
+
+// Program returns the path of a program that [Main] has built.
+func Program(name string) string { return filepath.Join(Dir(), name) }
+
+// Dir returns the directory of the programs that [Main] has built.
+func Dir() string { return os.Getenv(dirVariable) }
+
+func build(programs map[string]string) (dir string, err error) {
+	if dir, err = os.MkdirTemp("", "picoclaw-test"); err != nil {
+		return "", err
+	}
+	if dir, err = filepath.EvalSymlinks(dir); err != nil {
+		return dir, err
+	}
+	if err := os.Chmod(dir, 0o755); err != nil {
+		return dir, err
+	}
+	for name, pkg := range programs {
+		cmd := exec.Command("go", "build", "-o", filepath.Join(dir, name), pkg)
+		cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+		if out, err := cmd.CombinedOutput(); err != nil {
+			return dir, fmt.Errorf("build %s: %w\n%s", pkg, err, out)
+		}
+	}
+	return dir, nil
+}
+
+// plainRun says whether this is a run of tests and nothing else.
+func plainRun() bool {
+	for _, name := range []string{"test.fuzz", "test.bench", "test.list"} {
+		if f := flag.Lookup(name); f != nil && f.Value.String() != "" {
+			return false
+		}
+	}
+	return true
+}
+
+// again runs this test binary as an unprivileged user, with a home of its own.
+func again(dir string) error {
+	self := filepath.Join(dir, "again.test")
+	if err := copyFile(self, "/proc/self/exe"); err != nil {
+		return err
+	}
+	home := filepath.Join(dir, "home")
+	if err := os.Mkdir(home, 0o700); err != nil {
+		return err
+	}
+	if err := os.Chown(home, unprivileged, unprivileged); err != nil {
+		return err
+	}
+	// The package's own directory may be where only root can go.
+	work := filepath.Join(dir, "package")
+	if err := os.Mkdir(work, 0o755); err != nil {
+		return err
+	}
+	if _, err := os.Stat("testdata"); err == nil {
+		if err := os.CopyFS(filepath.Join(work, "testdata"), os.DirFS("testdata")); err != nil {
+			return err
+		}
+	}
+	var args []string
+	for _, name := range []string{"run", "skip", "v", "short", "count", "timeout", "failfast", "parallel"} {
+		if f := flag.Lookup("test." + name); f != nil && f.Value.String() != "" {
+			args = append(args, "-test."+name+"="+f.Value.String())
+		}
+	}
+	fmt.Println("=== again as uid", unprivileged)
+	cmd := exec.Command(self, args...)
+	cmd.Dir = work
+	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
+	cmd.Env = append(without(os.Environ(), "TMPDIR", "HOME"), "TMPDIR="+home, "HOME="+home)
+	cmd.SysProcAttr = &syscall.SysProcAttr{
+		Credential: &syscall.Credential{Uid: unprivileged, Gid: unprivileged},
+		Pdeathsig:  syscall.SIGKILL,
+	}
+	return cmd.Run()
+}
+
+func without(env []string, names ...string) []string {
+	var kept []string
+	for _, entry := range env {
+		name, _, _ := strings.Cut(entry, "=")
+		drop := false
+		for _, n := range names {
+			drop = drop || n == name
+		}
+		if !drop {
+			kept = append(kept, entry)
+		}
+	}
+	return kept
+}
+
+func copyFile(to, from string) error {
+	in, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = in.Close() }()
+	out, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o755)
+	if err != nil {
+		return err
+	}
+	if _, err := io.Copy(out, in); err != nil {
+		_ = out.Close()
+		return err
+	}
+	return out.Close()
+}
+
+func complain(err error) int {
+	fmt.Fprintln(os.Stderr, err)
+	return 1
+}
+
+// TempDir is like [testing.TB.TempDir] with its links resolved and a short path, which sockets need.
+func TempDir(t testing.TB) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "p")
+	if err == nil {
+		dir, err = filepath.EvalSymlinks(dir)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := os.RemoveAll(dir); err != nil {
+			t.Error(err)
+		}
+	})
+	return dir
+}
+
+// Eventually waits until something is so, for at most ten seconds.
+func Eventually(t testing.TB, what string, so func() bool) {
+	t.Helper()
+	deadline := time.Now().Add(10 * time.Second)
+	for !so() {
+		if time.Now().After(deadline) {
+			t.Fatalf("not within ten seconds: %s", what)
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+}
+
+// Alive reports whether a process runs; one that has ended and was not waited for does not.
+func Alive(pid int) bool {
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return false
+	}
+	_, rest, _ := strings.Cut(string(stat), ") ")
+	return rest != "" && rest[0] != 'Z' && rest[0] != 'X'
+}

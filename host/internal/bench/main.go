@@ -1,0 +1,62 @@
+// Command bench measures what the sandboxed way costs, on the built binaries, as differences and ratios within one
+// run: the machine's speed drops out of them. It judges nothing; each line says what it is to be compared with.
+package main
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"time"
+)
+
+func main() {
+	bin := flag.String("bin", "bin", "the directory that `make build` fills")
+	flag.Parse()
+	if err := run(*bin); err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
+	}
+}
+
+func run(bin string) error {
+	bin, err := filepath.Abs(bin)
+	if err != nil {
+		return err
+	}
+	fmt.Printf("%d CPUs, %s/%s, %s, uid %d\n\n", runtime.NumCPU(), runtime.GOOS, runtime.GOARCH, runtime.Version(), os.Getuid())
+	for _, measure := range []func(bin string) error{measureCall, measureStart, measureProgram} {
+		if err := measure(bin); err != nil {
+			return err
+		}
+		fmt.Println()
+	}
+	return nil
+}
+
+// sample is what one thing took, once for each run.
+type sample []time.Duration
+
+// p50 is the median.
+func (s sample) p50() time.Duration { return s.at(0.5) }
+
+func (s sample) at(q float64) time.Duration {
+	sorted := slices.Sorted(slices.Values(s))
+	return sorted[int(float64(len(sorted)-1)*q)]
+}
+
+func (s sample) String() string {
+	return fmt.Sprintf("p50 %8.3f ms   p99 %8.3f ms   n=%d", ms(s.p50()), ms(s.at(0.99)), len(s))
+}
+
+func ms(d time.Duration) float64 { return float64(d.Nanoseconds()) / 1e6 }
+
+// timed runs f and adds what it took.
+func (s *sample) timed(f func() error) error {
+	began := time.Now()
+	err := f()
+	*s = append(*s, time.Since(began))
+	return err
+}

@@ -1,0 +1,165 @@
+package mcp
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/picoclaw/picoclaw/sdk/pluginpb"
+)
+
+// maxFrame is the longest message that a client may send, in bytes: the largest arguments and what is round them.
+const maxFrame = pluginpb.MaxArgumentBytes + 1<<20
+
+// Lines is a transport of newline-delimited JSON over two streams. Unlike the SDK's own, it answers a line that is no
+// message, or too long for one, with an error and goes on: one broken request must not end the session of an agent.
+type Lines struct {
+	Reader io.Reader
+	Writer io.Writer
+}
+
+var _ mcp.Transport = Lines{}
+
+// Connect begins to read.
+func (l Lines) Connect(context.Context) (mcp.Connection, error) {
+	c := &lines{writer: l.Writer, incoming: make(chan incoming), closed: make(chan struct{})}
+	go c.read(bufio.NewReaderSize(l.Reader, 64<<10))
+	return c, nil
+}
+
+// lines is a connection of two streams.
+type lines struct {
+	incoming chan incoming
+	closed   chan struct{}
+	once     sync.Once
+
+	mu     sync.Mutex // of writing
+	writer io.Writer
+}
+
+// incoming is what came in, or why nothing more will.
+type incoming struct {
+	message jsonrpc.Message
+	err     error
+}
+
+// read passes messages on until the stream ends or the connection is closed. It may then still wait for the stream,
+// which is not its to close.
+func (c *lines) read(r *bufio.Reader) {
+	for {
+		line, err := readFrame(r)
+		var next incoming
+		switch {
+		case errors.Is(err, errFrameTooLong):
+			c.refuse(jsonrpc.CodeInvalidRequest, fmt.Sprintf("the message is longer than %d bytes; send less at a time", maxFrame))
+			continue
+		case err != nil:
+			next.err = err
+		case len(line) == 0:
+			continue
+		default:
+			if next.message, err = jsonrpc.DecodeMessage(line); err != nil {
+				c.refuse(code(line), fmt.Sprintf("not a JSON-RPC 2.0 message: %.200s", err))
+				continue
+			}
+		}
+		select {
+		case c.incoming <- next:
+		case <-c.closed:
+			return
+		}
+		if next.err != nil {
+			return
+		}
+	}
+}
+
+// code tells what is not JSON from what is JSON but no message.
+func code(line []byte) int64 {
+	if json.Valid(line) {
+		return jsonrpc.CodeInvalidRequest
+	}
+	return jsonrpc.CodeParseError
+}
+
+// refuse answers a line whose id could not be read.
+func (c *lines) refuse(code int64, text string) {
+	answer, err := json.Marshal(map[string]any{
+		"jsonrpc": "2.0", "id": nil, "error": map[string]any{"code": code, "message": text},
+	})
+	if err == nil {
+		_ = c.write(answer) // the next message will meet the same stream
+	}
+}
+
+func (c *lines) write(data []byte) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	_, err := c.writer.Write(append(data, '\n'))
+	return err
+}
+
+// Read returns the next message.
+func (c *lines) Read(ctx context.Context) (jsonrpc.Message, error) {
+	select {
+	case next := <-c.incoming:
+		return next.message, next.err
+	case <-c.closed:
+		return nil, io.EOF
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// Write sends a message.
+func (c *lines) Write(_ context.Context, message jsonrpc.Message) error {
+	data, err := jsonrpc.EncodeMessage(message)
+	if err != nil {
+		return err
+	}
+	return c.write(data)
+}
+
+// Close ends the connection. The streams stay open; they are the caller's.
+func (c *lines) Close() error {
+	c.once.Do(func() { close(c.closed) })
+	return nil
+}
+
+// SessionID is empty: a pair of streams is one session.
+func (c *lines) SessionID() string { return "" }
+
+var errFrameTooLong = errors.New("the frame is too long")
+
+// readFrame reads a line; one that is too long is read to its end without being kept.
+func readFrame(r *bufio.Reader) ([]byte, error) {
+	var line []byte
+	long := false
+	for {
+		part, err := r.ReadSlice('\n')
+		if long = long || len(line)+len(part) > maxFrame; long {
+			line = nil
+		} else {
+			line = append(line, part...)
+		}
+		switch {
+		case errors.Is(err, bufio.ErrBufferFull):
+		case long && (err == nil || errors.Is(err, io.EOF)):
+			return nil, errFrameTooLong
+		case errors.Is(err, io.EOF) && len(bytes.TrimSpace(line)) > 0:
+			return bytes.TrimSpace(line), nil
+		case err != nil:
+			return nil, err
+		default:
+			return bytes.TrimSpace(line), nil
+		}
+	}
+}

@@ -1,0 +1,103 @@
+// Package mcp offers a session's tools over the Model Context Protocol.
+//
+// It translates between the protocol and the session, and decides nothing: every call goes through the session. It
+// must not know how a call is made, nor where the connection comes from.
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"sync"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/picoclaw/picoclaw/host"
+)
+
+// session is what the server needs of a host; *host.Session is one.
+type session interface {
+	Tools() []host.Tool
+	Call(ctx context.Context, tool string, arguments json.RawMessage, events func(host.Event)) *host.Result
+}
+
+// NewServer makes a server that offers a session's tools. instructions tell the model where it is.
+func NewServer(s session, version, instructions string) *mcp.Server {
+	server := mcp.NewServer(&mcp.Implementation{Name: "picoclaw", Title: "picoclaw", Version: version}, &mcp.ServerOptions{
+		Instructions: instructions,
+		Capabilities: &mcp.ServerCapabilities{},
+	})
+	for _, t := range s.Tools() {
+		server.AddTool(describe(t), handler(s, t.Name))
+	}
+	return server
+}
+
+// describe is what clients are told of a tool.
+func describe(t host.Tool) *mcp.Tool {
+	described := &mcp.Tool{
+		Name:        strings.ReplaceAll(t.Name, ".", "_"), // clients do not agree on dots in names
+		Description: t.Spec.Doc,
+		InputSchema: t.Spec.Input,
+		Annotations: &mcp.ToolAnnotations{
+			ReadOnlyHint:    t.Spec.ReadOnly,
+			DestructiveHint: &t.Spec.Destructive,
+			IdempotentHint:  t.Spec.Idempotent,
+			OpenWorldHint:   &t.Spec.OpenWorld,
+		},
+	}
+	if t.Spec.Output != nil {
+		described.OutputSchema = t.Spec.Output
+	}
+	return described
+}
+
+func handler(s session, name string) mcp.ToolHandler {
+	return func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		return answer(s.Call(ctx, name, req.Params.Arguments, progress(ctx, req))), nil
+	}
+}
+
+// answer puts a result into the protocol's form. An error is for the model: what went wrong, and what would help.
+func answer(r *host.Result) *mcp.CallToolResult {
+	out := &mcp.CallToolResult{}
+	if len(r.Structured) > 0 {
+		out.StructuredContent = r.Structured
+	}
+	if r.Text != "" || r.Err == nil {
+		out.Content = append(out.Content, &mcp.TextContent{Text: r.Text})
+	}
+	if r.Err != nil {
+		out.IsError = true
+		text := r.Err.Message
+		if r.Err.Rule != "" {
+			text += fmt.Sprintf("\n(rule %s)", r.Err.Rule)
+		}
+		if r.Err.Hint != "" {
+			text += "\nhint: " + r.Err.Hint
+		}
+		out.Content = append(out.Content, &mcp.TextContent{Text: text})
+	}
+	return out
+}
+
+// progress passes a call's events on to a client that has asked for them.
+func progress(ctx context.Context, req *mcp.CallToolRequest) func(host.Event) {
+	token := req.Params.GetProgressToken()
+	if token == nil {
+		return nil
+	}
+	var mu sync.Mutex
+	bytes := 0.0
+	return func(e host.Event) {
+		p := &mcp.ProgressNotificationParams{ProgressToken: token, Message: e.Message, Progress: e.Done, Total: e.Total}
+		if e.Output != nil {
+			mu.Lock()
+			bytes += float64(len(e.Output))
+			p.Progress, p.Message = bytes, strings.ToValidUTF8(string(e.Output), "\uFFFD")
+			mu.Unlock()
+		}
+		_ = req.Session.NotifyProgress(ctx, p) // it may be dropped
+	}
+}

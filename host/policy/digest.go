@@ -1,0 +1,51 @@
+package policy
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/picoclaw/picoclaw/host/config"
+	"github.com/picoclaw/picoclaw/sdk/guard"
+)
+
+// seal computes the digest. It is the last step of making a policy.
+//
+// The lists are sorted first, as the order of rules that are all alike doesn't matter, and what only explains a
+// policy (the agent's id, the origins) is left out.
+func (p *Policy) seal() (*Policy, error) {
+	g := cloneGuard(p.guard)
+	for _, l := range []*[]string{&g.AllowReadPaths, &g.AllowWritePaths, &g.Paths, &g.Exec.CustomDeny, &g.Exec.CustomAllow} {
+		*l = sorted(*l)
+	}
+	exposed := slices.Clone(p.isolation.ExposePaths)
+	slices.SortFunc(exposed, compareExposed)
+	encoded, err := json.Marshal(struct {
+		Version   int
+		Home      string
+		File      string
+		Guard     guard.Policy
+		Tools     []toolFilter
+		Plugins   pluginRules
+		Limits    Limits
+		ExecEnv   []string
+		Isolation bool
+		Network   bool
+		Exposed   []config.ExposePath
+	}{1, p.home, p.file, g, p.tools, p.plugins, p.limits, p.execEnv, p.isolation.Enabled, p.isolation.Network, exposed})
+	if err != nil {
+		return nil, fmt.Errorf("computing the digest of the policy of agent %q: %w", p.agent, err)
+	}
+	sum := sha256.Sum256(encoded)
+	p.digest = hex.EncodeToString(sum[:])
+	return p, nil
+}
+
+// sorted returns a sorted copy of l without repetitions, never nil.
+func sorted(l []string) []string {
+	out := append([]string{}, l...)
+	slices.Sort(out)
+	return slices.Compact(out)
+}

@@ -1,0 +1,134 @@
+package policy
+
+import "slices"
+
+// KernelPaths is what the kernel's wall opens. All paths are absolute and clean; each is opened with everything
+// below it, and need not exist.
+type KernelPaths struct {
+	// ReadWrite and ReadOnly are sorted. Where a path of one list lies below a path of the other, the deeper one holds.
+	// What lies in the instance root is named by itself also where a wider path is open.
+	ReadWrite []string
+	ReadOnly  []string
+
+	// Hidden are sorted paths that must not be seen although they lie below an open one: the instance root and the
+	// configuration, where a whitelist's literal prefix reaches further than the whitelist. A deeper open path, such
+	// as a workspace in the instance root, is seen still.
+	Hidden []string
+
+	// Open are the whitelist's patterns without a literal prefix, for which the whole file system is opened.
+	Open []string
+}
+
+// KernelPaths returns what the kernel's wall opens so that all that the guard allows can be done.
+func (p *Policy) KernelPaths() KernelPaths {
+	g := p.guard
+	var k KernelPaths
+	switch {
+	case !g.Restrict:
+		k.ReadWrite = []string{"/", g.Workspace}
+	default:
+		k.ReadWrite = append([]string{g.Workspace}, k.prefixes(g.AllowWritePaths)...)
+		k.ReadOnly = k.prefixes(g.AllowReadPaths)
+		if g.AllowReadOutside {
+			k.ReadOnly = []string{"/"}
+		}
+	}
+	own := p.instancePaths()
+	k.ReadWrite = outermost(intersect(k.ReadWrite, g.Paths), own)
+	k.ReadOnly = outermost(intersect(k.ReadOnly, g.Paths), own)
+	k.ReadOnly = slices.DeleteFunc(k.ReadOnly, func(path string) bool { return covered(path, k.ReadWrite, own) })
+	k.Open = sorted(k.Open)
+	k.protect(p)
+	return k
+}
+
+// instancePaths are the paths that bind the agents: the instance root and the configuration file.
+func (p *Policy) instancePaths() []string {
+	if p.file == "" || within(p.file, p.home) {
+		return []string{p.home}
+	}
+	return []string{p.home, p.file}
+}
+
+// prefixes returns the literal prefixes of the patterns, and notes those that have none.
+func (k *KernelPaths) prefixes(patterns []string) []string {
+	var out []string
+	for _, pattern := range patterns {
+		path, _ := LiteralPrefix(pattern)
+		if path == "/" {
+			k.Open = append(k.Open, pattern)
+		}
+		out = append(out, path)
+	}
+	return out
+}
+
+// protect closes the instance root and the configuration file again where a restricted agent's whitelist opens them.
+// What such an agent may read anywhere, it may read there too; it never writes there.
+func (k *KernelPaths) protect(p *Policy) {
+	if !p.guard.Restrict || p.guard.Workspace == "/" {
+		return
+	}
+	for _, path := range p.instancePaths() {
+		switch {
+		case p.guard.AllowReadOutside && withinAny(path, k.ReadWrite):
+			k.ReadOnly = sorted(append(k.ReadOnly, path))
+		case !p.guard.AllowReadOutside && (withinAny(path, k.ReadWrite) || withinAny(path, k.ReadOnly)):
+			k.Hidden = sorted(append(k.Hidden, path))
+		}
+	}
+}
+
+// Limit returns what is left of k for a plugin with the given access.
+func (k KernelPaths) Limit(access Access) KernelPaths {
+	switch access {
+	case ReadWrite:
+		return k
+	case ReadOnly:
+		k.ReadOnly = sorted(slices.Concat(k.ReadOnly, k.ReadWrite))
+		k.ReadWrite = nil
+		return k
+	default:
+		return KernelPaths{}
+	}
+}
+
+// outermost sorts paths and leaves out those that another one covers.
+func outermost(paths, boundaries []string) []string {
+	var out []string
+	for _, path := range sorted(paths) {
+		if !covered(path, out, boundaries) {
+			out = append(out, path)
+		}
+	}
+	return out
+}
+
+// covered reports whether path lies below one of paths with no boundary in between. What is inside the instance root is
+// seen only where it is named, so the instance root is a boundary.
+func covered(path string, paths, boundaries []string) bool {
+	return slices.ContainsFunc(paths, func(above string) bool {
+		return within(path, above) && !slices.ContainsFunc(boundaries, func(boundary string) bool {
+			return within(path, boundary) && within(boundary, above) && boundary != above
+		})
+	})
+}
+
+// intersect returns what lies both below one of paths and below one of limits; no limits limit nothing.
+func intersect(paths, limits []string) []string {
+	if len(limits) == 0 {
+		return paths
+	}
+	var out []string
+	for _, path := range paths {
+		for _, limit := range limits {
+			switch {
+			case within(path, limit):
+				out = append(out, path)
+			case within(limit, path):
+				out = append(out, limit)
+			}
+		}
+	}
+	return out
+}

@@ -1,0 +1,96 @@
+package policy
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/picoclaw/picoclaw/host/config"
+	"github.com/picoclaw/picoclaw/sdk/guard"
+)
+
+func narrowCommands(out, parent *Policy, child Child) (err error) {
+	exec := parent.guard.Exec
+	if out.guard.Exec.DenyPatterns, err = stricter("enable_deny_patterns", exec.DenyPatterns, child.EnableDenyPatterns, true); err != nil {
+		return err
+	}
+	if err := checkPatterns("custom_deny_patterns", child.CustomDenyPatterns); err != nil {
+		return err
+	}
+	out.guard.Exec.CustomDeny = slices.Concat(exec.CustomDeny, child.CustomDenyPatterns)
+	if child.CustomAllowPatterns != nil {
+		if err := subset("custom_allow_patterns", child.CustomAllowPatterns, exec.CustomAllow, !exec.DenyPatterns); err != nil {
+			return err
+		}
+		out.guard.Exec.CustomAllow = slices.Clone(child.CustomAllowPatterns)
+	}
+	switch child.ExecProfile {
+	case "":
+	case guard.ProfileSeedStrict:
+		out.guard.Exec.Profile = guard.ProfileSeedStrict
+	case "default":
+		if exec.Profile != guard.ProfileDefault {
+			return wider("exec profile", "default")
+		}
+	default:
+		return fmt.Errorf("exec profile %q is not known; known are default and seed_strict", child.ExecProfile)
+	}
+	if child.ExecEnv != nil {
+		for _, name := range child.ExecEnv {
+			if !slices.Contains(parent.execEnv, name) {
+				return wider("exec environment", name)
+			}
+		}
+		out.execEnv = sorted(child.ExecEnv)
+	}
+	return nil
+}
+
+func narrowLimits(out, parent *Policy, child Child) error {
+	asked, has := child.Limits, parent.limits
+	for _, limit := range []struct {
+		name  string
+		out   *time.Duration
+		asked time.Duration
+	}{
+		{"exec timeout", &out.limits.ExecTimeout, asked.ExecTimeout},
+		{"cron timeout", &out.limits.CronTimeout, asked.CronTimeout},
+	} {
+		if limit.asked < 0 || limit.asked > *limit.out {
+			return wider(limit.name, limit.asked)
+		}
+		if limit.asked > 0 {
+			*limit.out = limit.asked
+		}
+	}
+	if asked.ResultSize < 0 || asked.ResultSize > has.ResultSize {
+		return wider("result size", asked.ResultSize)
+	}
+	if asked.ResultSize > 0 {
+		out.limits.ResultSize = asked.ResultSize
+	}
+	return nil
+}
+
+func narrowIsolation(out, parent *Policy, child Child) (err error) {
+	if out.isolation.Enabled, err = stricter("isolation.enabled", parent.isolation.Enabled, child.IsolationEnabled, true); err != nil {
+		return err
+	}
+	if out.isolation.Network, err = stricter("isolation.network", parent.isolation.Network, child.Network, false); err != nil {
+		return err
+	}
+	out.plugins.Network = out.isolation.Network
+	if child.ExposePaths == nil {
+		return nil
+	}
+	for _, asked := range child.ExposePaths {
+		has := slices.ContainsFunc(parent.isolation.ExposePaths, func(rule config.ExposePath) bool {
+			return rule == asked || rule == config.ExposePath{Source: asked.Source, Target: asked.Target, Mode: "rw"} && asked.Mode == "ro"
+		})
+		if !has {
+			return wider("expose_paths", fmt.Sprintf("%s on %s (%s)", asked.Source, asked.Target, asked.Mode))
+		}
+	}
+	out.isolation.ExposePaths = slices.Clone(child.ExposePaths)
+	return nil
+}

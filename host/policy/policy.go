@@ -1,0 +1,90 @@
+package policy
+
+import (
+	"encoding/json"
+	"slices"
+	"time"
+
+	"github.com/picoclaw/picoclaw/host/config"
+	"github.com/picoclaw/picoclaw/sdk/guard"
+)
+
+// Policy is what one agent may do. It never changes, and may be used from several goroutines; what its methods
+// return belongs to the caller.
+type Policy struct {
+	agent     string
+	home      string // absolute; resolved as far as it exists
+	file      string // the configuration file, the same way; "" for none
+	rootOK    bool   // allow_root_workspace
+	guard     guard.Policy
+	tools     []toolFilter
+	plugins   pluginRules
+	limits    Limits
+	execEnv   []string
+	isolation Isolation
+	origins   map[string]config.Origin // where the agent's settings came from, for hints
+	digest    string
+}
+
+// Limits bound what one call may use.
+type Limits struct {
+	ExecTimeout time.Duration // how long a command may run
+	CronTimeout time.Duration // how long a command of a scheduled task may run
+	ResultSize  int64         // the largest result of a call, in bytes
+}
+
+// defaultResultSize is far more than a model can read and little enough to hold in memory for many calls.
+const defaultResultSize = 16 << 20
+
+// Isolation is how the agent's processes are isolated.
+type Isolation struct {
+	Enabled     bool // namespaces and a mount view of their own
+	Network     bool // whether a process that is granted the network has it
+	ExposePaths []config.ExposePath
+}
+
+// Agent returns the id of the agent.
+func (p *Policy) Agent() string { return p.agent }
+
+// Home returns the instance root, absolute. No agent may write to it but in a workspace below it.
+func (p *Policy) Home() string { return p.home }
+
+// Workspace returns the agent's workspace, absolute and with its symbolic links resolved.
+func (p *Policy) Workspace() string { return p.guard.Workspace }
+
+// Guard returns the part of the policy that decides on paths and commands.
+func (p *Policy) Guard() guard.Policy { return cloneGuard(p.guard) }
+
+// Limits returns the limits.
+func (p *Policy) Limits() Limits { return p.limits }
+
+// ExecEnv returns the sorted names of the variables of the host's environment that commands get.
+func (p *Policy) ExecEnv() []string { return slices.Clone(p.execEnv) }
+
+// Isolation returns how the agent's processes are isolated.
+func (p *Policy) Isolation() Isolation {
+	i := p.isolation
+	i.ExposePaths = slices.Clone(i.ExposePaths)
+	return i
+}
+
+// Digest returns a stable hash, in hexadecimal, of everything that the policy allows: policies that allow the same
+// have the same digest, whichever agent they are for.
+func (p *Policy) Digest() string { return p.digest }
+
+func cloneGuard(g guard.Policy) guard.Policy {
+	g.AllowReadPaths = slices.Clone(g.AllowReadPaths)
+	g.AllowWritePaths = slices.Clone(g.AllowWritePaths)
+	g.Paths = slices.Clone(g.Paths)
+	g.Exec.CustomDeny = slices.Clone(g.Exec.CustomDeny)
+	g.Exec.CustomAllow = slices.Clone(g.Exec.CustomAllow)
+	return g
+}
+
+// rawConfig encodes a plugin's free configuration; nil when there is none.
+func rawConfig(m map[string]any) (json.RawMessage, error) {
+	if m == nil {
+		return nil, nil
+	}
+	return json.Marshal(m)
+}

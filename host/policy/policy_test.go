@@ -1,0 +1,160 @@
+package policy
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/picoclaw/picoclaw/host/config"
+	"github.com/picoclaw/picoclaw/sdk/guard"
+)
+
+// resolveIn resolves a configuration in a home of its own.
+func resolveIn(t *testing.T, home, text, agent string) (*Policy, error) {
+	t.Helper()
+	file := filepath.Join(home, "config.json")
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cfg, err := config.Load(config.Options{Environ: []string{"HOME=" + home, "PICOCLAW_HOME=" + home}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return For(cfg, agent)
+}
+
+func tempHome(t *testing.T) string {
+	t.Helper()
+	home, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return home
+}
+
+func must(t *testing.T, text string) *Policy {
+	t.Helper()
+	p, err := resolveIn(t, tempHome(t), text, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func TestTheDefaultsAreTheSeeds(t *testing.T) {
+	home := tempHome(t)
+	p, err := resolveIn(t, home, `{}`, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := p.Guard()
+	if p.Agent() != "main" || g.Workspace != filepath.Join(home, "workspace") || !g.Restrict || g.AllowReadOutside || !g.Exec.DenyPatterns {
+		t.Errorf("the default policy is %s %+v", p.Agent(), g)
+	}
+	if got := p.Limits().ExecTimeout.Seconds(); got != 60 {
+		t.Errorf("a command may run %v seconds", got)
+	}
+	if i := p.Isolation(); i.Enabled || !i.Network {
+		t.Errorf("the default isolation is %+v", i)
+	}
+	info, err := os.Stat(g.Workspace)
+	if err != nil || info.Mode().Perm() != 0o700 {
+		t.Errorf("the default workspace is not made for its owner: %v, %v", info, err)
+	}
+}
+
+func TestAgentsDiffer(t *testing.T) {
+	home := tempHome(t)
+	text := `{"agents": {"agents": [{"id": "main"}, {"id": "coder", "tools": {"disabled": ["exec", "*_file"]},
+		"restrict_to_workspace": false}]}}`
+	p, err := resolveIn(t, home, text, "coder")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := filepath.Join(home, "workspace-coder"); p.Workspace() != want {
+		t.Errorf("the workspace is %s; want %s", p.Workspace(), want)
+	}
+	for tool, want := range map[string]bool{"exec": false, "read_file": false, "list_dir": true, "read": false} {
+		sets := []string{"picoclaw"}
+		if tool == "read" {
+			sets = []string{"module"}
+		}
+		plugin := "filesystem"
+		if tool == "exec" {
+			plugin = "shell"
+		}
+		if got := p.Allows(plugin, tool, sets); got != want {
+			t.Errorf("%s is allowed: %t; want %t", tool, got, want)
+		}
+	}
+	d := p.DecideTool("shell", "exec", nil)
+	if d.Verdict != guard.Deny || !strings.Contains(d.Reason, "coder") || !strings.Contains(d.Hint, "config.json:") {
+		t.Errorf("the refusal of a disabled tool is %+v", d)
+	}
+	main, err := resolveIn(t, home, text, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if main.Digest() == p.Digest() {
+		t.Error("agents that may do different things have the same digest")
+	}
+}
+
+func TestTheDigestIsOfWhatIsAllowed(t *testing.T) {
+	home := tempHome(t)
+	dir := filepath.Join(home, "shared")
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	text := `{"agents": {"agents": [{"id": "a", "workspace": "` + dir + `"}, {"id": "b", "workspace": "` + dir + `"}]}}`
+	a, err := resolveIn(t, home, text, "a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := resolveIn(t, home, text, "b")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if a.Digest() != b.Digest() {
+		t.Error("two agents that may do the same have different digests")
+	}
+}
+
+func TestKernelPathsAreWhatThePolicyImplies(t *testing.T) {
+	for text, want := range map[string]struct{ write, read []string }{
+		`{}`: {write: []string{"W"}},
+		`{"tools": {"allow_read_paths": ["^/etc/hosts$", "^/proc/.*"]}}`:   {write: []string{"W"}, read: []string{"/etc/hosts", "/proc"}},
+		`{"tools": {"allow_write_paths": ["^/tmp/picoclaw-.*"]}}`:          {write: []string{"/tmp", "W"}},
+		`{"agents": {"defaults": {"allow_read_outside_workspace": true}}}`: {write: []string{"W"}, read: []string{"/"}},
+		`{"agents": {"defaults": {"restrict_to_workspace": false}}}`:       {write: []string{"/", "W"}},
+		`{"tools": {"allow_write_paths": ["x"]}}`:                          {write: []string{"/", "W"}},
+	} {
+		p := must(t, text)
+		k := p.KernelPaths()
+		for i, path := range want.write {
+			if path == "W" {
+				want.write[i] = p.Workspace()
+			}
+		}
+		slices.Sort(want.write)
+		write := slices.DeleteFunc(slices.Clone(k.ReadWrite), func(path string) bool { return path == "" })
+		if strings.HasPrefix(p.Workspace(), "/tmp/") && slices.Contains(write, "/tmp") && !slices.Contains(write, p.Workspace()) {
+			write = append(write, p.Workspace()) // the test's own directory is below /tmp
+			slices.Sort(write)
+		}
+		if !slices.Equal(write, want.write) || !slices.Equal(k.ReadOnly, want.read) {
+			t.Errorf("%s: write %v, read %v; want %v and %v", text, k.ReadWrite, k.ReadOnly, want.write, want.read)
+		}
+	}
+}
+
+func TestAPolicyCantBeChanged(t *testing.T) {
+	p := must(t, `{"tools": {"allow_read_paths": ["^/etc/hosts$"]}}`)
+	p.Guard().AllowReadPaths[0] = ".*"
+	p.KernelPaths().ReadOnly[0] = "/"
+	if got := p.Guard().AllowReadPaths[0]; got != "^/etc/hosts$" {
+		t.Errorf("the whitelist became %s", got)
+	}
+}

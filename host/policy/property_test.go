@@ -1,0 +1,307 @@
+package policy
+
+import (
+	"encoding/json"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/picoclaw/picoclaw/host/config"
+	"github.com/picoclaw/picoclaw/sdk/guard"
+)
+
+// world is a file system for random policies, and the questions that are asked of them.
+type world struct {
+	home, outside string
+	paths         []string
+	patterns      []string // for whitelists
+	dirs          []string // for workspaces and constraints
+	rng           *rand.Rand
+}
+
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	root := tempHome(t)
+	w := &world{home: filepath.Join(root, "home"), outside: filepath.Join(root, "outside"), rng: rand.New(rand.NewPCG(3, 4))}
+	ws := filepath.Join(w.home, "workspace")
+	for _, dir := range []string{filepath.Join(ws, "sub"), filepath.Join(w.outside, "deep")} {
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, file := range []string{ws + "/a", ws + "/sub/b", w.outside + "/x", w.outside + "/deep/y", w.home + "/state"} {
+		if err := os.WriteFile(file, []byte("x"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Symlink(w.outside, ws+"/link"); err != nil {
+		t.Fatal(err)
+	}
+	w.paths = []string{
+		ws, ws + "/a", ws + "/sub", ws + "/sub/b", ws + "/sub/new", ws + "/link/x", ws + "/link/deep/new", w.outside, w.outside + "/x",
+		w.outside + "/deep/y", w.outside + "/xx", root, "/", "/etc/hosts", "/etc/passwd", w.home, w.home + "/config.json", w.home + "/state",
+	}
+	w.patterns = []string{
+		"^" + w.outside + "/x$", "^" + w.outside + "/x", "^" + w.outside + "/.*", "^" + w.outside, "deep", ".*", "^/etc/hosts$", "^/etc/.*",
+		"^/(?i)ETC/hosts$", "^" + root + "/.*",
+	}
+	w.dirs = []string{ws, ws + "/sub", w.outside, w.outside + "/deep", root, "/"}
+	return w
+}
+
+// some returns some elements of from; often none.
+func some[T any](w *world, from []T) []T {
+	out := []T{}
+	for _, v := range from {
+		if w.rng.IntN(4) == 0 {
+			out = append(out, v)
+		}
+	}
+	return out
+}
+
+func (w *world) flip() bool { return w.rng.IntN(2) == 0 }
+
+// policy resolves a random configuration.
+func (w *world) policy(t *testing.T) *Policy {
+	t.Helper()
+	set := []string{"picoclaw", "module", "all"}
+	agent := map[string]any{
+		"id":                           "main",
+		"restrict_to_workspace":        w.rng.IntN(4) > 0,
+		"allow_read_outside_workspace": w.rng.IntN(4) == 0,
+		"plugins":                      map[string]any{"disabled": some(w, []string{"grep", "s*"})},
+		"isolation":                    map[string]any{"network": w.flip()},
+		"tools": map[string]any{
+			"set": set[w.rng.IntN(3)], "enabled": some(w, []string{"read_file", "*_file", "shell.*", "r*"}), "disabled": some(w, []string{"exec", "write*"}),
+			"allow_read_paths": some(w, w.patterns), "allow_write_paths": some(w, w.patterns),
+			"exec": map[string]any{"enable_deny_patterns": w.flip(), "custom_allow_patterns": some(w, allowPatterns),
+				"custom_deny_patterns": some(w, []string{"git"}), "env": some(w, []string{"A", "B"})},
+		},
+	}
+	if w.rng.IntN(3) == 0 {
+		agent["modules"] = []any{map[string]any{"module": "filesystem", "actions": some(w, []string{"read", "write", "ls"}),
+			"constraints": map[string]any{"paths": some(w, w.dirs), "max_file_size": "1MB"}}}
+	}
+	text, err := json.Marshal(map[string]any{"agents": map[string]any{"agents": []any{agent}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := resolveIn(t, w.home, string(text), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+var allowPatterns = []string{"sudo ls", "rm -rf .*"}
+
+// child is a random wish, not always a modest one.
+func (w *world) child(parent *Policy) Child {
+	flag := func() *bool {
+		v := w.flip()
+		return []*bool{nil, nil, &v}[w.rng.IntN(3)]
+	}
+	// A list that is nil, some of what the parent has, or some of everything.
+	list := func(has, all []string) []string {
+		return [][]string{nil, some(w, has), some(w, all)}[w.rng.IntN(3)]
+	}
+	g := parent.Guard()
+	c := Child{
+		RestrictToWorkspace: flag(), AllowReadOutsideWorkspace: flag(), EnableDenyPatterns: flag(), Network: flag(), IsolationEnabled: flag(),
+		AllowReadPaths: list(g.AllowReadPaths, w.patterns), AllowWritePaths: list(g.AllowWritePaths, w.patterns),
+		CustomAllowPatterns: list(g.Exec.CustomAllow, allowPatterns), CustomDenyPatterns: some(w, []string{"ls"}),
+		EnabledTools: list([]string{"read_file"}, []string{"exec", "w*", "shell.exec"}), DisabledTools: some(w, []string{"list_dir"}),
+		EnabledPlugins: list([]string{"*"}, []string{"shell", "grep"}), DisabledPlugins: some(w, []string{"filesystem"}),
+		ExecEnv: list(parent.ExecEnv(), []string{"A", "C"}),
+	}
+	if w.rng.IntN(3) == 0 {
+		c.Workspace = w.dirs[w.rng.IntN(len(w.dirs))]
+	}
+	if w.rng.IntN(3) == 0 {
+		c.Paths = append(some(w, w.dirs), w.dirs[w.rng.IntN(len(w.dirs))])
+	}
+	c.ToolSet = []string{"", "", "", "picoclaw", "module", "all"}[w.rng.IntN(6)]
+	c.ExecProfile = []string{"", "", "default", "seed_strict"}[w.rng.IntN(4)]
+	c.MaxFileSize = []int64{0, 0, 1 << 10, 1 << 30}[w.rng.IntN(4)]
+	c.Limits.ExecTimeout = []time.Duration{0, 0, time.Second, time.Hour}[w.rng.IntN(4)]
+	if w.rng.IntN(4) == 0 {
+		c.Grants = map[string]Grants{"grep": {Workspace: []Access{"none", "ro", "rw"}[w.rng.IntN(3)], Exec: w.flip(), Network: w.flip()}}
+	}
+	return c
+}
+
+// kernelAccess is what k gives at path: the deepest of its paths decides, and hidden paths go before open ones.
+func kernelAccess(k KernelPaths, path string) Access {
+	access, depth := NoAccess, -1
+	for _, list := range []struct {
+		paths []string
+		gives Access
+	}{{k.Hidden, NoAccess}, {k.ReadOnly, ReadOnly}, {k.ReadWrite, ReadWrite}} {
+		for _, open := range list.paths {
+			if within(path, open) && len(open) > depth {
+				access, depth = list.gives, len(open)
+			}
+		}
+	}
+	return access
+}
+
+var accesses = map[guard.Access]Access{guard.Read: ReadOnly, guard.List: ReadOnly, guard.Write: ReadWrite, guard.Delete: ReadWrite}
+
+// The kernel's wall opens all that the guard allows, but for what binds the agent, and never lets it write that.
+func TestTheKernelOpensWhatTheGuardAllows(t *testing.T) {
+	w := newWorld(t)
+	allowed := 0
+	for range 150 {
+		p := w.policy(t)
+		g, err := guard.New(p.Guard())
+		if err != nil {
+			t.Fatal(err)
+		}
+		k := p.KernelPaths()
+		for access, needs := range accesses {
+			for _, path := range w.paths {
+				d := g.Path(access, path)
+				bound := within(d.Path, w.home) && !within(d.Path, p.Workspace())
+				if d.Verdict != guard.Allow || bound && p.Guard().Restrict {
+					continue
+				}
+				allowed++
+				if kernelAccess(k, d.Path).rank() < needs.rank() {
+					t.Fatalf("the guard allows to %s %s, and the kernel does not:\npolicy %+v\nkernel %+v", access, d.Path, p.Guard(), k)
+				}
+			}
+		}
+		// A module's paths confine the kernel's wall too.
+		for _, open := range slices.Concat(k.ReadWrite, k.ReadOnly) {
+			if paths := p.Guard().Paths; len(paths) > 0 && !withinAny(open, paths) {
+				t.Fatalf("the kernel opens %s, which is in none of %v", open, paths)
+			}
+		}
+		if p.Guard().Restrict && kernelAccess(k, w.home+"/config.json") == ReadWrite {
+			t.Fatalf("a restricted agent could write its configuration:\npolicy %+v\nkernel %+v", p.Guard(), k)
+		}
+	}
+	if allowed < 1000 {
+		t.Errorf("only %d accesses were allowed", allowed)
+	}
+}
+
+// Whatever a child asks for, it is refused or gets no more than its parent has.
+func TestNoChildIsWiderThanItsParent(t *testing.T) {
+	w := newWorld(t)
+	made, refused, narrower := 0, 0, 0
+	for range 50 {
+		parent := w.policy(t)
+		for range 25 {
+			ask := w.child(parent)
+			child, err := parent.Narrow(ask)
+			if err != nil {
+				refused++
+				continue
+			}
+			made++
+			if child.Digest() != parent.Digest() {
+				narrower++
+			}
+			if what := w.widerThan(t, child, parent); what != "" {
+				t.Fatalf("the child may %s:\nparent %+v\nasked %+v\nchild %+v", what, parent.Guard(), ask, child.Guard())
+			}
+			// And so on down the generations.
+			if grandchild, err := child.Narrow(w.child(child)); err == nil {
+				if what := w.widerThan(t, grandchild, parent); what != "" {
+					t.Fatalf("the grandchild may %s", what)
+				}
+			}
+		}
+	}
+	if made < 100 || refused < 100 || narrower < 100 {
+		t.Errorf("%d children were made, %d of them narrower, %d refused", made, narrower, refused)
+	}
+}
+
+// widerThan returns something that child may and parent may not; "" when there is nothing.
+func (w *world) widerThan(t *testing.T, child, parent *Policy) string {
+	t.Helper()
+	cg, err := guard.New(child.Guard())
+	if err != nil {
+		t.Fatal(err)
+	}
+	pg, err := guard.New(parent.Guard())
+	if err != nil {
+		t.Fatal(err)
+	}
+	ck, pk := child.KernelPaths(), parent.KernelPaths()
+	for _, path := range w.paths {
+		for access := range accesses {
+			if access == guard.Delete && within(parent.Workspace(), path) {
+				continue // a session can't delete the directory that it works in, which says nothing of other sessions
+			}
+			if cg.Path(access, path).Verdict == guard.Allow && pg.Path(access, path).Verdict != guard.Allow {
+				return string(access) + " " + path
+			}
+		}
+		if c, p := kernelAccess(ck, path), kernelAccess(pk, path); c.rank() > p.rank() {
+			return "have the kernel's " + string(c) + " at " + path
+		}
+	}
+	for _, command := range []string{"ls", "sudo ls", "rm -rf /", "git push", "curl x | sh"} {
+		if w.command(cg, child, command) && !w.command(pg, parent, command) {
+			return "run " + command
+		}
+	}
+	for _, tool := range []struct {
+		plugin, name string
+		sets         []string
+	}{
+		{"filesystem", "read_file", []string{"picoclaw"}}, {"filesystem", "write_file", []string{"picoclaw"}}, {"filesystem", "read", []string{"module"}},
+		{"filesystem", "list_dir", []string{"picoclaw"}}, {"grep", "grep", []string{"picoclaw", "module"}}, {"shell", "exec", []string{"picoclaw"}}, {"other", "tool", nil},
+	} {
+		if child.Allows(tool.plugin, tool.name, tool.sets) && !parent.Allows(tool.plugin, tool.name, tool.sets) {
+			return "use " + tool.name
+		}
+		c, p := child.Plugin(tool.plugin).Grants, parent.Plugin(tool.plugin).Grants
+		if both := c.Intersect(p); both.Workspace != c.Workspace || both.Exec != c.Exec || both.Network != c.Network || !slices.Equal(both.Env, c.Env) {
+			return "be granted more through " + tool.plugin
+		}
+	}
+	cl, pl := child.Limits(), parent.Limits()
+	switch {
+	case cl.ExecTimeout > pl.ExecTimeout || cl.CronTimeout > pl.CronTimeout || cl.ResultSize > pl.ResultSize:
+		return "take longer"
+	case child.Isolation().Network && !parent.Isolation().Network, !child.Isolation().Enabled && parent.Isolation().Enabled:
+		return "be isolated less"
+	case slices.ContainsFunc(child.ExecEnv(), func(name string) bool { return !slices.Contains(parent.ExecEnv(), name) }):
+		return "see more variables"
+	case parent.Guard().MaxFileSize > 0 && (child.Guard().MaxFileSize == 0 || child.Guard().MaxFileSize > parent.Guard().MaxFileSize):
+		return "read larger files"
+	}
+	return ""
+}
+
+func (w *world) command(g *guard.Guard, p *Policy, text string) bool {
+	return g.Command(guard.Command{Text: text, Dir: p.Workspace()}).Verdict == guard.Allow
+}
+
+func TestExposedPathsOfAChild(t *testing.T) {
+	parent := must(t, `{"isolation": {"expose_paths": [{"source": "/a", "mode": "rw"}, {"source": "/b", "target": "/c"}]}}`)
+	rule := func(source, target, mode string) []config.ExposePath {
+		return []config.ExposePath{{Source: source, Target: target, Mode: mode}}
+	}
+	for _, good := range [][]config.ExposePath{{}, rule("/a", "/a", "rw"), rule("/a", "/a", "ro"), rule("/b", "/c", "ro")} {
+		child, err := parent.Narrow(Child{ExposePaths: good})
+		if err != nil || !slices.Equal(child.Isolation().ExposePaths, good) {
+			t.Errorf("%+v: %v", good, err)
+		}
+	}
+	for _, bad := range [][]config.ExposePath{rule("/b", "/c", "rw"), rule("/b", "/b", "ro"), rule("/", "/a", "ro"), rule("/a", "/a", "rwx")} {
+		if _, err := parent.Narrow(Child{ExposePaths: bad}); err == nil || !strings.Contains(err.Error(), "wider") {
+			t.Errorf("%+v: %v", bad, err)
+		}
+	}
+}

@@ -1,0 +1,155 @@
+package policy
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/picoclaw/picoclaw/host/config"
+	"github.com/picoclaw/picoclaw/sdk/guard"
+)
+
+// For resolves the configuration for one agent; an empty id stands for the first. It creates the workspace when it
+// is missing and lies below the instance root.
+func For(cfg *config.Config, agentID string) (*Policy, error) {
+	agent, err := cfg.Agent(agentID)
+	if err != nil {
+		return nil, err
+	}
+	p := &Policy{
+		agent:  agent.ID,
+		rootOK: agent.AllowRootWorkspace,
+		tools:  []toolFilter{filterFrom(agent)},
+		limits: Limits{
+			ExecTimeout: time.Duration(agent.Tools.Exec.TimeoutSeconds) * time.Second,
+			CronTimeout: time.Duration(agent.Tools.Cron.ExecTimeoutMinutes) * time.Minute,
+			ResultSize:  defaultResultSize,
+		},
+		execEnv: sorted(agent.Tools.Exec.Env),
+		isolation: Isolation{
+			Enabled:     agent.Isolation.Enabled,
+			Network:     agent.Isolation.Network,
+			ExposePaths: agent.Isolation.ExposePaths,
+		},
+		origins: originsOf(cfg, agent),
+	}
+	if p.isolation.Enabled && cfg.Home().Fallback {
+		return nil, fmt.Errorf("isolation.enabled needs an instance root, and no home directory was found: set PICOCLAW_HOME or HOME")
+	}
+	if p.plugins, err = rulesFrom(cfg, agent); err != nil {
+		return nil, fmt.Errorf("agent %q: %w", agent.ID, err)
+	}
+	workspace, err := p.settleWorkspace(cfg, agent)
+	if err != nil {
+		return nil, fmt.Errorf("agent %q: %w", agent.ID, err)
+	}
+	p.guard = guardFrom(agent, workspace)
+	if err := p.constrain(agent); err != nil {
+		return nil, fmt.Errorf("agent %q: %w", agent.ID, err)
+	}
+	return p.seal()
+}
+
+// guardFrom takes what decides on paths and commands from the configuration.
+func guardFrom(agent *config.Agent, workspace string) guard.Policy {
+	exec := agent.Tools.Exec
+	g := guard.Policy{
+		Workspace:        workspace,
+		Restrict:         agent.RestrictToWorkspace,
+		AllowReadOutside: agent.AllowReadOutsideWorkspace,
+		AllowReadPaths:   agent.Tools.AllowReadPaths,
+		AllowWritePaths:  agent.Tools.AllowWritePaths,
+		Exec: guard.ExecPolicy{
+			DenyPatterns: exec.EnableDenyPatterns,
+			CustomDeny:   exec.CustomDenyPatterns,
+			CustomAllow:  exec.CustomAllowPatterns,
+			Profile:      exec.Profile,
+		},
+	}
+	if g.Exec.Profile == "default" {
+		g.Exec.Profile = guard.ProfileDefault
+	}
+	return g
+}
+
+// filterFrom takes the conditions on tools from the configuration.
+func filterFrom(agent *config.Agent) toolFilter {
+	f := toolFilter{
+		Set:      agent.Tools.Set,
+		Modules:  len(agent.Modules) > 0,
+		Enabled:  sorted(agent.Tools.Enabled),
+		Disabled: sorted(agent.Tools.Disabled),
+	}
+	for _, module := range agent.Modules {
+		f.Actions = append(f.Actions, module.Actions...)
+		if module.Actions == nil {
+			f.Actions = append(f.Actions, config.ModuleActions()...)
+		}
+	}
+	f.Actions = sorted(f.Actions)
+	return f
+}
+
+// defaultMaxFileSize is the filesystem module's own. It holds for agents with a modules entry: without one there is
+// no constraint at all.
+const defaultMaxFileSize = "100MB"
+
+// constrain fills the constraints of the agent's modules in.
+func (p *Policy) constrain(agent *config.Agent) error {
+	for _, module := range agent.Modules {
+		size := module.Constraints.MaxFileSize
+		if size == "" {
+			size = defaultMaxFileSize
+		}
+		limit, err := config.ParseSize(size)
+		if err != nil {
+			return fmt.Errorf("max_file_size of module %s: %w", module.Module, err)
+		}
+		p.guard.MaxFileSize = limit
+		for _, path := range module.Constraints.Paths {
+			if rest, ok := strings.CutPrefix(path, config.WorkspaceTemplate); ok {
+				path = filepath.Join(p.guard.Workspace, rest)
+			}
+			resolved, err := resolveExisting(path)
+			if err != nil {
+				return fmt.Errorf("constraint path %s of module %s: %w", path, module.Module, err)
+			}
+			p.guard.Paths = append(p.guard.Paths, resolved)
+		}
+	}
+	return nil
+}
+
+// originsOf returns where the settings that can refuse a tool came from.
+func originsOf(cfg *config.Config, agent *config.Agent) map[string]config.Origin {
+	out := map[string]config.Origin{}
+	for _, s := range agent.Settings() {
+		key, _, _ := strings.Cut(s.Key, "[") // all of modules[…] under one name
+		if _, ok := out[key]; !ok {
+			out[key] = s.Origin
+		}
+	}
+	for _, s := range cfg.Settings() {
+		if strings.HasPrefix(s.Key, "plugins.") {
+			out[s.Key] = s.Origin
+		}
+	}
+	return out
+}
+
+func compareExposed(a, b config.ExposePath) int { return strings.Compare(a.Target, b.Target) }
+
+// within reports whether path is dir or lies below it. Both are absolute and clean.
+func within(path, dir string) bool {
+	if path == dir || dir == string(filepath.Separator) {
+		return true
+	}
+	return strings.HasPrefix(path, dir+string(filepath.Separator))
+}
+
+// withinAny reports whether path is one of dirs or lies below one.
+func withinAny(path string, dirs []string) bool {
+	return slices.ContainsFunc(dirs, func(dir string) bool { return within(path, dir) })
+}

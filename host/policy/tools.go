@@ -1,0 +1,135 @@
+package policy
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/picoclaw/picoclaw/sdk/guard"
+)
+
+// setAll is the value of tools.set that offers every vocabulary.
+const setAll = "all"
+
+// toolFilter is one set of conditions on tools. A policy has one, and one more for each time it was narrowed; a
+// tool is allowed when all of them allow it.
+type toolFilter struct {
+	Set      string   // the vocabulary of built-in tools
+	Modules  bool     // whether Actions says which built-in tools there are
+	Actions  []string // sorted
+	Enabled  []string // sorted names and globs; empty for all
+	Disabled []string // sorted names and globs
+}
+
+// Tools says which tools are allowed.
+type Tools struct{ filters []toolFilter }
+
+// Tools returns which tools are allowed, by their own names alone; see [Policy.Allows] for the plugins too.
+func (p *Policy) Tools() Tools { return Tools{slices.Clone(p.tools)} }
+
+// Set returns the vocabulary of built-in tools: "picoclaw", "module" or "all".
+func (t Tools) Set() string { return t.filters[len(t.filters)-1].Set }
+
+// Patterns returns the sorted names and globs that enable or disable tools, for a caller that knows all tools and
+// wants to report a pattern that matches none of them.
+func (t Tools) Patterns() []string {
+	var out []string
+	for _, f := range t.filters {
+		out = append(append(out, f.Enabled...), f.Disabled...)
+	}
+	return sorted(out)
+}
+
+// Allows reports whether the tool is allowed. sets are the vocabularies that it is part of; a tool that is not one
+// of the built-in ones has none.
+func (t Tools) Allows(plugin, tool string, sets []string) bool {
+	_, ok := t.refusal(plugin, tool, sets)
+	return ok
+}
+
+// Allows reports whether the tool is allowed and its plugin enabled.
+func (p *Policy) Allows(plugin, tool string, sets []string) bool {
+	return p.DecideTool(plugin, tool, sets).Verdict == guard.Allow
+}
+
+// DecideTool is like [Policy.Allows], and says which setting refused the tool and what would lift that.
+func (p *Policy) DecideTool(plugin, tool string, sets []string) guard.Decision {
+	if rule, ok := p.plugins.refusal(plugin); !ok {
+		return p.deny(rule, fmt.Sprintf("plugin %s is not enabled for agent %s", plugin, p.agent), plugin)
+	}
+	if rule, ok := p.Tools().refusal(plugin, tool, sets); !ok {
+		return p.deny(rule, fmt.Sprintf("tool %s.%s is not enabled for agent %s", plugin, tool, p.agent), tool)
+	}
+	return guard.Decision{Verdict: guard.Allow, Rule: "tools"}
+}
+
+// deny words a refusal by the setting that refused, with the place where it was set.
+func (p *Policy) deny(rule, reason, name string) guard.Decision {
+	hint := fmt.Sprintf("%s (%s) would have to allow %s", rule, p.origins[rule], name)
+	if strings.HasPrefix(rule, "child ") {
+		hint = "the session that made this one narrowed its " + strings.TrimPrefix(rule, "child ")
+	}
+	return guard.Decision{Verdict: guard.Deny, Rule: rule, Reason: reason, Hint: hint}
+}
+
+// refusal returns the setting that refuses the tool, or true.
+func (t Tools) refusal(plugin, tool string, sets []string) (rule string, ok bool) {
+	for i, f := range t.filters {
+		rule, ok := f.refusal(plugin, tool, sets)
+		if !ok && i > 0 {
+			rule = "child " + rule
+		}
+		if !ok {
+			return rule, false
+		}
+	}
+	return "", true
+}
+
+func (f toolFilter) refusal(plugin, tool string, sets []string) (rule string, ok bool) {
+	builtIn := len(sets) > 0
+	full := plugin + "." + tool
+	switch {
+	case builtIn && f.Set != setAll && !slices.Contains(sets, f.Set):
+		return "tools.set", false
+	case builtIn && f.Modules && !slices.Contains(f.Actions, moduleAction(tool)):
+		return "modules", false
+	case matchesAny(f.Disabled, tool, full):
+		return "tools.disabled", false
+	case len(f.Enabled) > 0 && !matchesAny(f.Enabled, tool, full):
+		return "tools.enabled", false
+	}
+	return "", true
+}
+
+// moduleAction returns the filesystem module's action that does what a built-in tool does: without it, an agent
+// with the action alone could do the same by the tool's other name. Tools that no action stands for, such as
+// exec, give a name that is no action.
+func moduleAction(tool string) string {
+	switch tool {
+	case "read_file":
+		return "read"
+	case "write_file", "append_file":
+		return "write"
+	case "edit_file":
+		return "edit"
+	case "list_dir":
+		return "ls"
+	default:
+		return tool
+	}
+}
+
+// matchesAny reports whether one of the patterns matches one of the names. The patterns were checked when the
+// configuration was loaded, or the child made; one that is broken all the same matches nothing.
+func matchesAny(patterns []string, names ...string) bool {
+	for _, pattern := range patterns {
+		for _, name := range names {
+			if ok, err := path.Match(pattern, name); ok && err == nil {
+				return true
+			}
+		}
+	}
+	return false
+}

@@ -1,0 +1,169 @@
+package policy
+
+import (
+	"encoding/json"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/picoclaw/picoclaw/sdk/guard"
+)
+
+// tool is a question to a policy. The sets are those of the built-in tools; a third party's tools have none.
+type tool struct {
+	plugin, name string
+	sets         []string
+}
+
+var (
+	readFile   = tool{"filesystem", "read_file", []string{"picoclaw"}}
+	writeFile  = tool{"filesystem", "write_file", []string{"picoclaw"}}
+	appendFile = tool{"filesystem", "append_file", []string{"picoclaw"}}
+	listDir    = tool{"filesystem", "list_dir", []string{"picoclaw"}}
+	read       = tool{"filesystem", "read", []string{"module"}}
+	insert     = tool{"filesystem", "insert", []string{"picoclaw", "module"}}
+	grep       = tool{"grep", "grep", []string{"picoclaw", "module"}}
+	execute    = tool{"shell", "exec", []string{"picoclaw"}}
+	foreign    = tool{"weather", "forecast", nil}
+	everything = []tool{readFile, writeFile, appendFile, listDir, read, insert, grep, execute, foreign}
+)
+
+func TestWhichToolsAreAllowed(t *testing.T) {
+	for text, want := range map[string][]tool{
+		`{}`:                         {readFile, writeFile, appendFile, listDir, insert, grep, execute, foreign},
+		`"tools": {"set": "module"}`: {read, insert, grep, foreign},
+		`"tools": {"set": "all"}`:    everything,
+		`"tools": {"disabled": ["exec", "write_*"]}`:                                                                {readFile, appendFile, listDir, insert, grep, foreign},
+		`"tools": {"disabled": ["filesystem.*", "weather.forecast"]}`:                                               {grep, execute},
+		`"tools": {"enabled": ["read_file", "grep.*"]}`:                                                             {readFile, grep},
+		`"tools": {"enabled": ["*_file"], "disabled": ["write_file"]}`:                                              {readFile, appendFile},
+		`"plugins": {"enabled": ["file*", "weather"]}`:                                                              {readFile, writeFile, appendFile, listDir, insert, foreign},
+		`"plugins": {"disabled": ["*"]}`:                                                                            {},
+		`"modules": [{"module": "filesystem"}]`:                                                                     {read, insert, grep, foreign},
+		`"modules": [{"module": "filesystem", "actions": ["read"]}]`:                                                {read, foreign},
+		`"modules": [{"module": "filesystem", "actions": []}]`:                                                      {foreign},
+		`"modules": [{"module": "filesystem", "actions": ["read", "write", "ls"]}], "tools": {"set": "all"}`:        {readFile, writeFile, appendFile, listDir, read, foreign},
+		`"modules": [{"module": "filesystem", "actions": ["read", "ls"]}], "tools": {"set": "picoclaw"}`:            {readFile, listDir, foreign},
+		`"modules": [{"module": "filesystem", "actions": ["read", "ls"]}], "tools": {"disabled": ["filesystem.*"]}`: {foreign},
+	} {
+		agent := `{"id": "a", ` + text + `}`
+		if text == `{}` {
+			agent = `{"id": "a"}`
+		}
+		p := must(t, `{"agents": {"agents": [`+agent+`]}}`)
+		for _, q := range everything {
+			allowed := slices.ContainsFunc(want, func(w tool) bool { return w.plugin == q.plugin && w.name == q.name })
+			if got := p.Allows(q.plugin, q.name, q.sets); got != allowed {
+				t.Errorf("%s: %s.%s is allowed: %t; want %t", text, q.plugin, q.name, got, allowed)
+			}
+		}
+	}
+}
+
+func TestARefusedToolNamesTheSetting(t *testing.T) {
+	p := must(t, `{
+"agents": {"agents": [{"id": "a", "plugins": {"disabled": ["weather"]},
+  "modules": [{"module": "filesystem", "actions": ["read", "grep"]}]}]},
+"tools": {"set": "all",
+  "enabled": ["*e*"],
+  "disabled": ["grep"]},
+"plugins": {"shell": {"enabled": false}}
+}`)
+	file := filepath.Join(p.Home(), "config.json")
+	for _, test := range []struct {
+		tool       tool
+		rule, hint string
+	}{
+		{writeFile, "modules", "modules (" + file + ":3) would have to allow write_file"},
+		{grep, "tools.disabled", "tools.disabled (" + file + ":6) would have to allow grep"},
+		{tool{"bot", "x", nil}, "tools.enabled", "tools.enabled (" + file + ":5) would have to allow x"},
+		{foreign, "plugins.disabled", "plugins.disabled (" + file + ":2) would have to allow weather"},
+		{execute, "plugins.shell.enabled", "plugins.shell.enabled (" + file + ":7) would have to allow shell"},
+	} {
+		d := p.DecideTool(test.tool.plugin, test.tool.name, test.tool.sets)
+		if d.Verdict != guard.Deny || d.Rule != test.rule || d.Hint != test.hint || !strings.Contains(d.Reason, "agent a") {
+			t.Errorf("%s: %+v", test.tool.name, d)
+		}
+	}
+	d := must(t, `{}`).DecideTool("filesystem", "read", []string{"module"})
+	if d.Rule != "tools.set" || d.Hint != "tools.set (default) would have to allow read" {
+		t.Errorf("a tool of the other set: %+v", d)
+	}
+	child, err := p.Narrow(Child{DisabledTools: []string{"read"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := child.DecideTool("filesystem", "read", []string{"module"}); d.Rule != "child tools.disabled" ||
+		d.Hint != "the session that made this one narrowed its tools.disabled" {
+		t.Errorf("a tool that the parent took away: %+v", d)
+	}
+}
+
+func TestGrants(t *testing.T) {
+	const text = `{"agents": {"agents": [{"id": "a"}, {"id": "b", "isolation": {"network": false}}]},
+		"plugins": {"p": {"dev": "/build", "config": {"k": 1}, "grants": {"workspace": "ro", "network": true, "env": ["B", "A", "A"]}}}}`
+	home := tempHome(t)
+	a, err := resolveIn(t, home, text, "a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := resolveIn(t, home, text, "b")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := a.Plugin("p")
+	if !p.Enabled || p.Dev != "/build" || string(p.Config) != `{"k":1}` {
+		t.Errorf("the plugin is %+v", p)
+	}
+	if g := p.Grants; g.Workspace != ReadOnly || g.Exec || !g.Network || !slices.Equal(g.Env, []string{"A", "B"}) {
+		t.Errorf("the grants are %+v", g)
+	}
+	if b.Plugin("p").Grants.Network || b.Plugin("shell").Grants.Network {
+		t.Error("an agent without the network grants it")
+	}
+	if g := a.Plugin("unknown").Grants; g.Workspace != NoAccess || g.Exec || g.Network || g.Env != nil {
+		t.Errorf("an unknown plugin is granted %+v", g)
+	}
+	p.Grants.Env[0], p.Config[0] = "X", 'x'
+	if again := a.Plugin("p"); again.Grants.Env[0] != "A" || !json.Valid(again.Config) {
+		t.Error("what a caller does to an answer changes the policy")
+	}
+}
+
+func TestGrantsIntersect(t *testing.T) {
+	all := Grants{Workspace: ReadWrite, Exec: true, Network: true, Env: []string{"B", "A"}}
+	some := Grants{Workspace: ReadOnly, Network: true, Env: []string{"B", "C"}}
+	want := Grants{Workspace: ReadOnly, Network: true, Env: []string{"B"}}
+	for _, got := range []Grants{all.Intersect(some), some.Intersect(all)} {
+		if got.Workspace != want.Workspace || got.Exec || !got.Network || !slices.Equal(got.Env, want.Env) {
+			t.Errorf("the intersection is %+v", got)
+		}
+	}
+	for _, none := range []Grants{{}, {Workspace: "rwx"}} {
+		if got := none.Intersect(none); got.Workspace != NoAccess {
+			t.Errorf("%+v gives %+v", none, got)
+		}
+	}
+}
+
+func TestGrantsOfAChild(t *testing.T) {
+	parent := must(t, `{"plugins": {"p": {"grants": {"workspace": "ro", "exec": true, "env": ["A", "B"]}}}}`)
+	child, err := parent.Narrow(Child{Grants: map[string]Grants{"p": {Workspace: ReadOnly, Env: []string{"B"}}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if g := child.Plugin("p").Grants; g.Workspace != ReadOnly || g.Exec || !slices.Equal(g.Env, []string{"B"}) {
+		t.Errorf("the child's grants are %+v", g)
+	}
+	for name, wish := range map[string]Grants{
+		"workspace": {Workspace: ReadWrite}, "network": {Network: true}, "env": {Env: []string{"C"}},
+	} {
+		if _, err := parent.Narrow(Child{Grants: map[string]Grants{"p": wish}}); err == nil || !strings.Contains(err.Error(), "plugin p") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if _, err := child.Narrow(Child{Grants: map[string]Grants{"p": {Exec: true}}}); err == nil {
+		t.Error("a grandchild has back what the child gave away")
+	}
+}

@@ -1,0 +1,153 @@
+package policy
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/picoclaw/picoclaw/host/config"
+)
+
+// home builds an instance root beside a few other things, for the tests of workspaces.
+type root struct{ dir, home string }
+
+func newRoot(t *testing.T) root {
+	t.Helper()
+	dir := tempHome(t)
+	r := root{dir, filepath.Join(dir, "home")}
+	for _, path := range []string{r.home, filepath.Join(dir, "project")} {
+		if err := os.Mkdir(path, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(dir, "file"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, target := range map[string]string{"dangling": "nowhere", "link": "project", "to-home": "home", "to-root": "/", "loop": "loop"} {
+		if err := os.Symlink(target, filepath.Join(dir, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return r
+}
+
+// with resolves the first agent with a workspace, and with a configuration file of that name.
+func (r root) with(t *testing.T, file, workspace, more string) (*Policy, error) {
+	t.Helper()
+	text := fmt.Sprintf(`{"agents": {"defaults": {"workspace": %q%s}}}`, workspace, more)
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cfg, err := config.Load(config.Options{File: file, Environ: []string{"HOME=" + r.dir, "PICOCLAW_HOME=" + r.home}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return For(cfg, "")
+}
+
+func TestWorkspacesThatAreRefused(t *testing.T) {
+	r := newRoot(t)
+	file := filepath.Join(r.home, "config.json")
+	for workspace, want := range map[string]string{
+		r.home:                             "is the instance root",
+		r.dir:                              "contains the instance root " + r.home,
+		filepath.Join(r.dir, "to-home"):    "is " + r.home + ", is the instance root",
+		"/":                                "set agents.defaults.allow_root_workspace",
+		filepath.Join(r.dir, "to-root"):    "which is /, is the whole file system",
+		filepath.Join(r.dir, "file"):       "is not a directory",
+		filepath.Join(r.dir, "dangling"):   "is a symbolic link to nothing",
+		filepath.Join(r.dir, "loop"):       "too many levels of symbolic links",
+		filepath.Join(r.dir, "file", "x"):  "not a directory",
+		filepath.Join(r.dir, "missing"):    "does not exist; create it (mkdir -p), or choose another",
+		filepath.Join(r.home, "plugins"):   "the instance root's own plugins",
+		filepath.Join(r.home, "run", "x"):  "the instance root's own run",
+		filepath.Join(r.home, "logs", "x"): "the instance root's own logs",
+	} {
+		_, err := r.with(t, file, workspace, "")
+		if err == nil {
+			t.Errorf("workspace %s is accepted", workspace)
+			continue
+		}
+		for _, part := range []string{`agent "main": the workspace ` + workspace + " (" + file + ":1)", want} {
+			if !strings.Contains(err.Error(), part) {
+				t.Errorf("workspace %s: %v; want %q in it", workspace, err, part)
+			}
+		}
+	}
+}
+
+func TestWorkspacesThatAreMade(t *testing.T) {
+	r := newRoot(t)
+	file := filepath.Join(r.home, "config.json")
+	for workspace, want := range map[string]string{
+		filepath.Join(r.dir, "project"):                filepath.Join(r.dir, "project"),
+		filepath.Join(r.dir, "link"):                   filepath.Join(r.dir, "project"),
+		filepath.Join(r.dir, "project") + "/../link/.": filepath.Join(r.dir, "project"),
+		filepath.Join(r.home, "deep", "er"):            filepath.Join(r.home, "deep", "er"),
+	} {
+		p, err := r.with(t, file, workspace, "")
+		if err != nil {
+			t.Errorf("workspace %s: %v", workspace, err)
+			continue
+		}
+		if p.Workspace() != want {
+			t.Errorf("workspace %s is %s; want %s", workspace, p.Workspace(), want)
+		}
+	}
+	info, err := os.Stat(filepath.Join(r.home, "deep"))
+	if err != nil || info.Mode().Perm() != 0o700 {
+		t.Errorf("what was made below the instance root: %v, %v", info, err)
+	}
+}
+
+func TestAWorkspaceWithTheConfigurationInItIsRefused(t *testing.T) {
+	r := newRoot(t)
+	project := filepath.Join(r.dir, "project")
+	_, err := r.with(t, filepath.Join(project, "picoclaw.json"), project, "")
+	if err == nil || !strings.Contains(err.Error(), "contains the configuration file "+project+"/picoclaw.json") {
+		t.Errorf("the error is %v", err)
+	}
+	// Nor does a way round through a link help.
+	_, err = r.with(t, filepath.Join(r.dir, "link", "picoclaw.json"), project, "")
+	if err == nil || !strings.Contains(err.Error(), "contains the configuration file") {
+		t.Errorf("the error is %v", err)
+	}
+}
+
+func TestTheWholeFileSystemNeedsToBeAskedFor(t *testing.T) {
+	r := newRoot(t)
+	p, err := r.with(t, filepath.Join(r.home, "config.json"), "/", `, "allow_root_workspace": true`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	k := p.KernelPaths()
+	if p.Workspace() != "/" || kernelAccess(k, "/etc") != ReadWrite || len(k.Hidden) != 0 {
+		t.Errorf("workspace %s, kernel %+v", p.Workspace(), k)
+	}
+}
+
+func TestIsolationNeedsAnInstanceRoot(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for _, isolated := range []string{"true", "false"} {
+		cfg, err := config.Load(config.Options{Environ: []string{"PICOCLAW_ISOLATION_ENABLED=" + isolated}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := For(cfg, "")
+		if isolated == "true" && (err == nil || !strings.Contains(err.Error(), "set PICOCLAW_HOME or HOME")) {
+			t.Errorf("isolation without a home: %v", err)
+		}
+		if isolated == "false" && (err != nil || !filepath.IsAbs(p.Home()) || !filepath.IsAbs(p.Workspace())) {
+			t.Errorf("no isolation and no home: %v", err)
+		}
+	}
+}
+
+func TestAnUnknownAgent(t *testing.T) {
+	if _, err := resolveIn(t, tempHome(t), `{"agents": {"agents": [{"id": "coder"}]}}`, "codr"); err == nil ||
+		!strings.Contains(err.Error(), `there is no agent "codr"; the nearest is "coder"`) {
+		t.Errorf("the error is %v", err)
+	}
+}

@@ -1,0 +1,116 @@
+package host
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/picoclaw/picoclaw/host/catalog"
+	"github.com/picoclaw/picoclaw/host/policy"
+	"github.com/picoclaw/picoclaw/host/supervise"
+	"github.com/picoclaw/picoclaw/isolation"
+	"github.com/picoclaw/picoclaw/sdk/pluginpb"
+)
+
+// spec says which instance of a plugin this session's calls go to. It is made once: a session's policy is for life.
+func (s *Session) spec(p *catalog.Plugin) (*supervise.Spec, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if spec := s.specs[p.Manifest.ID]; spec != nil {
+		return spec, nil
+	}
+	given := s.policy.Plugin(p.Manifest.ID)
+	if !given.Enabled {
+		return nil, fmt.Errorf("plugin %s is not enabled for agent %s", p.Manifest.ID, s.policy.Agent())
+	}
+	grants := given.Grants.Intersect(asked(p.Manifest))
+	limits := s.policy.Limits()
+	wire := pluginpb.NewPolicy(s.policy.Guard())
+	wire.Exec.TimeoutSeconds = int64(limits.ExecTimeout.Seconds())
+	if s.origin == Cron && limits.CronTimeout > 0 {
+		wire.Exec.TimeoutSeconds = int64(limits.CronTimeout.Seconds())
+	}
+	if grants.Exec {
+		wire.Exec.Env = environment(s.policy.ExecEnv()...)
+	}
+	spec := &supervise.Spec{
+		Manifest: p.Manifest,
+		Binary:   p.Binary,
+		Digest:   p.Digest,
+		Configure: &pluginpb.ConfigureRequest{
+			Policy: wire,
+			Grants: &pluginpb.Grants{
+				Workspace: string(grants.Workspace),
+				Exec:      grants.Exec,
+				Network:   grants.Network,
+				Env:       grants.Env,
+			},
+			Config: given.Config,
+			Limits: &pluginpb.Limits{ResultBytes: limits.ResultSize},
+		},
+		Profile: s.profile(p.Manifest.ID, grants),
+		Env:     pluginEnvironment(grants),
+	}
+	s.specs[p.Manifest.ID] = spec
+	return spec, nil
+}
+
+func asked(m *pluginpb.Manifest) policy.Grants {
+	return policy.Grants{
+		Workspace: policy.Access(m.Grants.Workspace),
+		Exec:      m.Grants.Exec,
+		Network:   m.Grants.Network,
+		Env:       m.Grants.Env,
+	}
+}
+
+// profile is the kernel's wall for a plugin: what the policy opens, as far as the grants go. Nothing in it comes from
+// a call.
+func (s *Session) profile(id string, g policy.Grants) isolation.Profile {
+	open := s.policy.KernelPaths().Limit(g.Workspace)
+	return isolation.Profile{
+		Name:      id,
+		ReadOnly:  existing(open.ReadOnly),
+		ReadWrite: existing(open.ReadWrite),
+		Hide:      open.Hidden,
+		Exec:      g.Exec,
+		Network:   g.Network,
+		Confine:   s.policy.Guard().Restrict,
+		UserEnv:   g.Exec,
+		UserEnvID: s.policy.Digest()[:16],
+	}
+}
+
+// existing leaves out paths that are not there, since a whitelist may name what one machine has and another has not,
+// and those that are reached through a symbolic link: whitelists speak of resolved paths, so nothing matches there.
+func existing(paths []string) []string {
+	return slices.DeleteFunc(paths, func(path string) bool {
+		real, err := filepath.EvalSymlinks(path)
+		return err != nil || real != path
+	})
+}
+
+// pluginEnvironment is the whole environment of a plugin process: nothing of the host's but what its grants name and,
+// for those that run commands, what commands need to find their way.
+func pluginEnvironment(g policy.Grants) []string {
+	names := append([]string{"PICOCLAW_LOG_LEVEL"}, g.Env...)
+	if g.Exec {
+		names = append(names, "PATH", "LANG", "LC_ALL", "TERM", "TZ")
+	}
+	return environment(names...)
+}
+
+// environment returns the named variables of the host's environment that are set, as NAME=value, sorted.
+func environment(names ...string) []string {
+	var env []string
+	for _, name := range slices.Compact(slices.Sorted(slices.Values(names))) {
+		if value, ok := os.LookupEnv(name); ok {
+			env = append(env, name+"="+value)
+		}
+	}
+	return env
+}
+
+func list(names []string) string { return strings.Join(names, ", ") }

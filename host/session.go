@@ -1,0 +1,158 @@
+package host
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/picoclaw/picoclaw/host/catalog"
+	"github.com/picoclaw/picoclaw/host/nearest"
+	"github.com/picoclaw/picoclaw/host/policy"
+	"github.com/picoclaw/picoclaw/host/supervise"
+	"github.com/picoclaw/picoclaw/sdk/guard"
+	"github.com/picoclaw/picoclaw/sdk/pluginpb"
+)
+
+// Origin says on whose behalf a session calls. No origin has a wider policy than another.
+type Origin string
+
+// The origins.
+const (
+	Main      Origin = "main"
+	Subagent  Origin = "subagent"
+	Heartbeat Origin = "heartbeat"
+	Cron      Origin = "cron"
+	CLI       Origin = "cli"
+	MCP       Origin = "mcp"
+)
+
+// Session is one path on which an agent uses the host. It may be used concurrently.
+type Session struct {
+	id     string
+	host   *Host
+	origin Origin
+	policy *policy.Policy
+	guard  *guard.Guard
+
+	mu    sync.Mutex
+	specs map[string]*supervise.Spec // by plugin id, made at the first call
+}
+
+// Session opens a session for an agent; the empty id means the first one in the configuration.
+func (h *Host) Session(agent string, origin Origin) (*Session, error) {
+	ids := h.config.AgentIDs()
+	if agent == "" {
+		agent = ids[0]
+	}
+	if !slices.Contains(ids, agent) {
+		return nil, fmt.Errorf("there is no agent %q%s; the configuration has %s",
+			agent, nearest.Suggest(agent, ids), strings.Join(ids, ", "))
+	}
+	p, err := policy.For(h.config, agent)
+	if err != nil {
+		return nil, &StartError{err}
+	}
+	return h.session(p, origin)
+}
+
+func (h *Host) session(p *policy.Policy, origin Origin) (*Session, error) {
+	g, err := guard.New(p.Guard())
+	if err != nil {
+		return nil, &StartError{err}
+	}
+	return &Session{
+		id:     strings.ToLower(rand.Text()[:12]),
+		host:   h,
+		origin: origin,
+		policy: p,
+		guard:  g,
+		specs:  make(map[string]*supervise.Spec),
+	}, nil
+}
+
+// Policy returns what the session's agent may do.
+func (s *Session) Policy() *policy.Policy { return s.policy }
+
+// Tool is a tool that a session may call.
+type Tool struct {
+	Name   string // what to call it: the short name, or the full one where two plugins share the short
+	Plugin string
+	Spec   *pluginpb.Spec
+}
+
+// Tools lists what the session's agent may call, sorted by full name.
+func (s *Session) Tools() []Tool {
+	var enabled []*catalog.Tool
+	short := make(map[string]int)
+	for _, t := range s.host.catalog.Tools() {
+		if s.allows(t) {
+			enabled = append(enabled, t)
+			short[t.Spec.Name]++
+		}
+	}
+	tools := make([]Tool, 0, len(enabled))
+	for _, t := range enabled {
+		name := t.Spec.Name
+		if short[name] > 1 {
+			name = t.FullName()
+		}
+		tools = append(tools, Tool{Name: name, Plugin: t.Plugin.Manifest.ID, Spec: t.Spec})
+	}
+	return tools
+}
+
+func (s *Session) allows(t *catalog.Tool) bool {
+	return s.policy.Allows(t.Plugin.Manifest.ID, t.Spec.Name, t.Spec.Sets)
+}
+
+// find returns the enabled tool that a name means. One that is there but not enabled is returned with the error.
+func (s *Session) find(name string) (*catalog.Tool, *Error) {
+	var enabled, disabled []*catalog.Tool
+	for _, t := range s.host.catalog.Find(name) {
+		if s.allows(t) {
+			enabled = append(enabled, t)
+		} else {
+			disabled = append(disabled, t)
+		}
+	}
+	switch {
+	case len(enabled) == 1:
+		return enabled[0], nil
+	case len(enabled) > 1:
+		var names []string
+		for _, t := range enabled {
+			names = append(names, t.FullName())
+		}
+		return nil, &Error{Code: pluginpb.CodeUnknownTool,
+			Message: fmt.Sprintf("%s is the name of several tools: say %s", name, strings.Join(names, " or "))}
+	case len(disabled) > 0:
+		t := disabled[0]
+		d := s.policy.DecideTool(t.Plugin.Manifest.ID, t.Spec.Name, t.Spec.Sets)
+		return t, &Error{Code: pluginpb.CodeAccessDenied, Message: d.Reason, Rule: d.Rule, Hint: d.Hint}
+	}
+	return nil, s.unknown(name)
+}
+
+func (s *Session) unknown(name string) *Error {
+	var names []string
+	for _, t := range s.Tools() {
+		names = append(names, t.Name)
+	}
+	e := &Error{Code: pluginpb.CodeUnknownTool, Message: fmt.Sprintf("there is no tool %q%s", name, nearest.Suggest(name, names))}
+	if len(names) > 0 {
+		e.Hint = "the tools of agent " + s.policy.Agent() + ": " + strings.Join(names, ", ")
+	}
+	return e
+}
+
+// Spawn opens a session whose policy is at most this one's.
+func (s *Session) Spawn(origin Origin, narrower policy.Child) (*Session, error) {
+	p, err := s.policy.Narrow(narrower)
+	if err != nil {
+		return nil, errors.Join(errors.New("a spawned session can only be narrower"), err)
+	}
+	return s.host.session(p, origin)
+}

@@ -1,0 +1,130 @@
+//go:build linux
+
+package host_test
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/picoclaw/picoclaw/host"
+	"github.com/picoclaw/picoclaw/host/config"
+	"github.com/picoclaw/picoclaw/host/hosttest"
+	"github.com/picoclaw/picoclaw/host/policy"
+	"github.com/picoclaw/picoclaw/sdk/guard"
+)
+
+func TestMain(m *testing.M) {
+	os.Exit(hosttest.Main(m, map[string]string{
+		"plugins/filesystem/filesystem": "../plugins/filesystem",
+		"plugins/shell/shell":           "../plugins/shell",
+	}, func(dir string) error {
+		for _, id := range []string{"filesystem", "shell"} {
+			out, err := exec.Command(filepath.Join(dir, "plugins", id, id), "describe").Output()
+			if err != nil {
+				return err
+			}
+			if err := os.WriteFile(filepath.Join(dir, "plugins", id, "plugin.json"), out, 0o644); err != nil {
+				return err
+			}
+		}
+		return nil
+	}))
+}
+
+func open(t *testing.T, variables ...string) *host.Host {
+	t.Helper()
+	home := hosttest.TempDir(t)
+	cfg, err := config.Load(config.Options{Environ: append(variables, "HOME="+home, "PICOCLAW_HOME="+home)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h, err := host.Open(host.Options{Config: cfg, PluginDir: filepath.Join(hosttest.Dir(), "plugins")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := h.Close(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	return h
+}
+
+func call(t *testing.T, s *host.Session, tool string, args map[string]any) *host.Result {
+	t.Helper()
+	raw, err := json.Marshal(args)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s.Call(t.Context(), tool, raw, nil)
+}
+
+// A spawned session, of whatever origin, can do what its parent can or less: in every wall, not only in the guard.
+func TestASpawnedSessionIsNarrower(t *testing.T) {
+	h := open(t, "PICOCLAW_ISOLATION_ENABLED=true")
+	parent, err := h.Session("", host.Main)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"sub/inside", "beside"} {
+		if r := call(t, parent, "write_file", map[string]any{"path": name, "content": name}); r.Err != nil {
+			t.Fatal(r.Err)
+		}
+	}
+	for _, origin := range []host.Origin{host.Subagent, host.Heartbeat, host.Cron} {
+		child, err := parent.Spawn(origin, policy.Child{Workspace: "sub", DisabledTools: []string{"write_file"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r := call(t, child, "read_file", map[string]any{"path": "inside"}); r.Err != nil || r.Text != "sub/inside" {
+			t.Errorf("%s: %q, %v", origin, r.Text, r.Err)
+		}
+		for tool, args := range map[string]map[string]any{
+			"read_file":  {"path": "../beside"},
+			"write_file": {"path": "new", "content": "x"},
+		} {
+			if r := call(t, child, tool, args); r.Err == nil {
+				t.Errorf("%s: %s %v works", origin, tool, args)
+			}
+		}
+		// The guard can't see into this; the kernel's wall is the child's, too.
+		r := call(t, child, "exec", map[string]any{"command": `p=besid; sh -c "ls \$PWD/.$(printf .)/${p}e; cat ../beside"`})
+		if strings.Contains(r.Text, "beside\n") && !strings.Contains(r.Text, "No such file") {
+			t.Errorf("%s: the kernel let out %q", origin, r.Text)
+		}
+		if _, err := child.Spawn(origin, policy.Child{Workspace: parent.Policy().Workspace()}); err == nil {
+			t.Errorf("%s: a grandchild has the grandparent's workspace", origin)
+		}
+	}
+}
+
+func TestExplainDecidesAsCallDoes(t *testing.T) {
+	h := open(t)
+	s, err := h.Session("", host.CLI)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for args, want := range map[string]guard.Verdict{
+		`{"path":"a"}`:           guard.Allow,
+		`{"path":"/etc/passwd"}`: guard.Deny,
+		`{"path":"../x"}`:        guard.Deny,
+	} {
+		d, e := s.Explain("read_file", json.RawMessage(args))
+		if e != nil || d.Verdict != want || want == guard.Deny && (d.Rule == "" || d.Reason == "" || d.Hint == "") {
+			t.Errorf("%s: %+v, %v", args, d, e)
+		}
+		r := s.Call(t.Context(), "read_file", json.RawMessage(args), nil)
+		if denied := r.Err != nil && r.Err.Code == "access_denied"; denied != (want == guard.Deny) {
+			t.Errorf("%s: explained as %v, called: %v", args, d.Verdict, r.Err)
+		}
+	}
+	// Where the command starts and what it finds are part of the decision.
+	if d, e := s.Explain("exec", json.RawMessage(`{"command":"ls","cwd":".."}`)); e != nil || d.Verdict != guard.Deny {
+		t.Errorf("a directory outside: %+v, %v", d, e)
+	}
+}

@@ -1,0 +1,40 @@
+package supervise
+
+import (
+	"errors"
+	"fmt"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+)
+
+// CrashError is the error of a call whose plugin process ended under it. Whether the tool had done its work by then is
+// not known, so the call is not made again.
+type CrashError struct {
+	Plugin string
+	Exit   string // such as "exit status 2" or "signal: killed"
+	Stderr string // the last that it said
+}
+
+func (e *CrashError) Error() string {
+	text := fmt.Sprintf("plugin %s ended during the call (%s); the outcome is unknown", e.Plugin, e.Exit)
+	if e.Stderr != "" {
+		text += "\nits last words were:\n" + e.Stderr
+	}
+	return text
+}
+
+// reason strips gRPC's dressing off an error that says what is wrong in words of its own.
+func reason(err error) error {
+	s, ok := status.FromError(err)
+	if !ok {
+		return err
+	}
+	switch s.Code() {
+	case codes.ResourceExhausted:
+		return fmt.Errorf("the message is too large: %s", s.Message())
+	case codes.Unimplemented:
+		return errors.New("it does not know this part of picoclaw's protocol")
+	}
+	return errors.New(s.Message())
+}

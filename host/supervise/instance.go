@@ -1,0 +1,244 @@
+package supervise
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+	"github.com/hashicorp/go-plugin"
+	"github.com/hashicorp/go-plugin/runner"
+	"google.golang.org/grpc"
+
+	"github.com/picoclaw/picoclaw/sdk/pluginpb"
+)
+
+// instance is one running plugin process.
+type instance struct {
+	spec   *Spec
+	runner *pluginRunner
+	client *plugin.Client
+	rpc    pluginpb.PluginClient
+	// hostTLS holds the host's half of the instance's secret.
+	hostTLS *tls.Config
+	logger  hclog.Logger
+	clean   sync.Once
+}
+
+// start starts a plugin process and brings it to where it takes calls: connected, recognised and configured. It
+// returns within the start timeout, whatever the process does.
+func (s *Supervisor) start(spec *Spec) (*instance, error) {
+	dir, err := s.sockets.path()
+	if err != nil {
+		return nil, err
+	}
+	credentials, hostTLS, err := pluginpb.NewCredentials()
+	if err != nil {
+		return nil, err
+	}
+	logger := s.options.Logger.Named(spec.Manifest.ID)
+	in := &instance{
+		spec:    spec,
+		hostTLS: hostTLS,
+		logger:  logger,
+		runner: &pluginRunner{
+			launcher:    s.options.Isolation,
+			spec:        spec,
+			credentials: credentials,
+			stderrTail:  &tail{},
+			silent:      make(chan struct{}),
+			stopped:     make(chan struct{}),
+		},
+	}
+	in.client = plugin.NewClient(&plugin.ClientConfig{
+		HandshakeConfig:  pluginpb.Handshake(),
+		VersionedPlugins: pluginpb.Versions(nil),
+		AllowedProtocols: []plugin.Protocol{plugin.ProtocolGRPC},
+		RunnerFunc: func(_ hclog.Logger, cmd *exec.Cmd, socketDir string) (runner.Runner, error) {
+			in.runner.handshake, in.runner.socketDir = cmd.Env, socketDir
+			return in.runner, nil
+		},
+		SkipHostEnv:      true,
+		TLSConfig:        hostTLS,
+		UnixSocketConfig: &plugin.UnixSocketConfig{TempDir: dir},
+		StartTimeout:     s.options.StartTimeout,
+		Logger:           libraryLogger{logger},
+		Stderr:           in.runner.stderrTail,
+		SyncStdout:       io.Discard,
+		SyncStderr:       in.runner.stderrTail,
+		GRPCDialOptions: []grpc.DialOption{
+			grpc.WithInitialWindowSize(pluginpb.StreamWindowBytes),
+			grpc.WithInitialConnWindowSize(pluginpb.ConnectionWindowBytes),
+			grpc.WithDefaultCallOptions(
+				grpc.MaxCallRecvMsgSize(pluginpb.MaxMessageBytes),
+				grpc.MaxCallSendMsgSize(pluginpb.MaxMessageBytes),
+			),
+		},
+	})
+	ctx, cancel := context.WithTimeout(context.Background(), s.options.StartTimeout)
+	defer cancel()
+	connected := make(chan error, 1)
+	go func() { connected <- in.connect(ctx) }()
+	select {
+	case err = <-connected:
+	case <-ctx.Done():
+		err = fmt.Errorf("it did not answer within %s", s.options.StartTimeout)
+	}
+	if err != nil {
+		in.kill()
+		in.cleanUp()
+		return nil, fmt.Errorf("start plugin %s: %w", spec.Manifest.ID, err)
+	}
+	return in, nil
+}
+
+// connect starts the process and introduces host and plugin to each other.
+func (in *instance) connect(ctx context.Context) error {
+	conn, err := in.client.Client() // starts the process, too
+	if err != nil {
+		return in.unintroduced(err)
+	}
+	raw, err := conn.Dispense(pluginpb.ServiceName)
+	if err != nil {
+		return err
+	}
+	rpc, ok := raw.(pluginpb.PluginClient)
+	if !ok {
+		return errors.New("it serves something else than picoclaw's protocol")
+	}
+	in.rpc = rpc
+	described, err := rpc.Describe(ctx, &pluginpb.DescribeRequest{})
+	if err != nil {
+		return fmt.Errorf("ask what it is: %w", reason(err))
+	}
+	if err := in.recognise(described.GetManifest()); err != nil {
+		return err
+	}
+	if _, err := rpc.Configure(ctx, in.spec.Configure); err != nil {
+		return fmt.Errorf("give it its policy: %w", reason(err))
+	}
+	return nil
+}
+
+// unintroduced puts a line of its own before the several in which go-plugin tells of a process that did not open with
+// the handshake.
+func (in *instance) unintroduced(err error) error {
+	if in.runner.process.Load() == nil || !strings.Contains(err.Error(), "\n") {
+		return err
+	}
+	return fmt.Errorf("%s does not introduce itself as a picoclaw plugin; install the plugin again\n%w", in.spec.Binary, err)
+}
+
+// recognise checks that the running plugin is what its manifest says.
+func (in *instance) recognise(said []byte) error {
+	live, err := pluginpb.ParseManifest(said)
+	if err != nil {
+		return err
+	}
+	want, err := json.Marshal(in.spec.Manifest)
+	if err != nil {
+		return err
+	}
+	got, err := json.Marshal(live)
+	if err != nil {
+		return err
+	}
+	if !bytes.Equal(want, got) {
+		return fmt.Errorf("it says something else of itself than its %s; run `describe` on it again, or install it again",
+			pluginpb.ManifestFile)
+	}
+	return nil
+}
+
+// call runs one tool.
+func (in *instance) call(ctx context.Context, req *pluginpb.CallRequest, sink func(*pluginpb.CallEvent)) (*pluginpb.Result, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel() // ends the stream, whatever is left on it
+	stream, err := in.rpc.Call(ctx, req)
+	if err != nil {
+		return nil, in.callError(ctx, err)
+	}
+	for {
+		event, err := stream.Recv()
+		if err != nil {
+			return nil, in.callError(ctx, err)
+		}
+		if result := event.GetResult(); result != nil {
+			return result, nil
+		}
+		if sink != nil {
+			sink(event)
+		}
+	}
+}
+
+// callError says why a call has not come back: out of time, cancelled, or the plugin is gone, and then how it went.
+func (in *instance) callError(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if errors.Is(err, io.EOF) {
+		return fmt.Errorf("plugin %s ended the call without a result", in.spec.Manifest.ID)
+	}
+	// A broken connection is seen a moment before the end of the process.
+	select {
+	case <-in.done():
+		exit, _ := in.runner.process.Load().Wait(context.Background())
+		return &CrashError{Plugin: in.spec.Manifest.ID, Exit: exit.String(), Stderr: in.runner.lastWords()}
+	case <-time.After(pipeGrace):
+	case <-ctx.Done():
+	}
+	return fmt.Errorf("plugin %s: %w", in.spec.Manifest.ID, reason(err))
+}
+
+// done is closed when the process has ended.
+func (in *instance) done() <-chan struct{} { return in.runner.process.Load().Done() }
+
+// stop lets the calls under way finish until ctx is done, then ends the process.
+func (in *instance) stop(ctx context.Context) {
+	in.runner.expectEnd()
+	if _, err := in.rpc.Drain(ctx, &pluginpb.DrainRequest{}); err != nil {
+		in.logger.Debug("drain", "error", err)
+	}
+	in.kill()
+	in.cleanUp()
+}
+
+// kill ends the process and all that it started. It does not take longer than the grace between SIGTERM and SIGKILL.
+func (in *instance) kill() {
+	ctx, cancel := context.WithTimeout(context.Background(), stopGrace)
+	defer cancel()
+	if err := in.runner.Kill(ctx); err != nil {
+		in.logger.Warn("the plugin process could not be ended", "error", err)
+	}
+}
+
+// cleanUp releases what go-plugin holds for a process that has ended, and the socket directory.
+func (in *instance) cleanUp() {
+	in.clean.Do(func() {
+		freed := make(chan struct{})
+		go func() {
+			in.client.Kill() // has no deadline of its own; the process is gone, so it has nothing to wait for
+			close(freed)
+		}()
+		select {
+		case <-freed:
+		case <-time.After(stopGrace):
+			in.logger.Warn("the plugin's connection could not be closed in time")
+		}
+		if dir := in.runner.socketDir; dir != "" {
+			if err := os.RemoveAll(dir); err != nil {
+				in.logger.Warn("the plugin's socket directory stays behind", "error", err)
+			}
+		}
+	})
+}

@@ -1,0 +1,190 @@
+//go:build linux
+
+package supervise
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/picoclaw/picoclaw/host/hosttest"
+	"github.com/picoclaw/picoclaw/sdk/pluginpb"
+)
+
+func TestTheHostsStandardInputIsNotInherited(t *testing.T) {
+	each(t, func(t *testing.T, f *fixture) {
+		r, w, err := os.Pipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func(old *os.File) { os.Stdin = old }(os.Stdin)
+		os.Stdin = r
+		if _, err := io.WriteString(w, "for the host alone"); err != nil {
+			t.Fatal(err)
+		}
+		f.call(f.spec(), "pid", nil)
+		_ = w.Close()
+		left, err := io.ReadAll(r)
+		if err != nil || string(left) != "for the host alone" {
+			t.Errorf("of the host's standard input %q is left (%v)", left, err)
+		}
+	})
+}
+
+func TestTheHostsEnvironmentIsNotInherited(t *testing.T) {
+	t.Setenv("A_SECRET", "of the host's")
+	each(t, func(t *testing.T, f *fixture) {
+		env := f.call(f.spec("GIVEN=yes"), "environ", nil).GetText()
+		if strings.Contains(env, "A_SECRET") || !strings.Contains(env, "GIVEN=yes") {
+			t.Errorf("the plugin's environment is\n%s", env)
+		}
+	})
+}
+
+func TestLargeMessagesPassBothWays(t *testing.T) {
+	each(t, func(t *testing.T, f *fixture) {
+		const size = 9 << 20 // gRPC's own limit is 4 MiB
+		if got := f.call(f.spec(), "fill", map[string]any{"bytes": size}).GetText(); len(got) != size {
+			t.Errorf("%d bytes came back, not %d", len(got), size)
+		}
+		text := strings.Repeat("y", size)
+		if got := f.call(f.spec(), "echo", map[string]any{"text": text}).GetText(); got != text {
+			t.Errorf("%d bytes came back, not %d", len(got), size)
+		}
+	})
+}
+
+func TestOneInstanceServesAllWhoseSpecIsTheSame(t *testing.T) {
+	each(t, func(t *testing.T, f *fixture) {
+		var wg sync.WaitGroup
+		pids := make([]string, 8)
+		for i := range pids {
+			wg.Go(func() {
+				out, err := f.Call(t.Context(), f.spec(), request(t, "pid", nil), nil)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				pids[i] = out.Result.GetText()
+			})
+		}
+		wg.Wait()
+		for _, pid := range pids {
+			if pid != pids[0] {
+				t.Fatalf("the same spec is served by %v", pids)
+			}
+		}
+		if n := len(f.Running()["tester"]); n != 1 {
+			t.Errorf("%d instances run", n)
+		}
+		f.call(f.spec("OTHER=1"), "pid", nil)
+		if n := len(f.Running()["tester"]); n != 2 {
+			t.Errorf("another spec did not get an instance of its own: %d run", n)
+		}
+	})
+}
+
+func TestAPanicIsThatCallsErrorOnly(t *testing.T) {
+	each(t, func(t *testing.T, f *fixture) {
+		before := f.call(f.spec(), "pid", nil).GetText()
+		e := f.call(f.spec(), "panic", nil).GetError()
+		if e.GetCode() != pluginpb.CodePanic || !strings.Contains(e.GetMessage(), "on purpose") {
+			t.Errorf("the panic became %v", e)
+		}
+		if after := f.call(f.spec(), "pid", nil).GetText(); after != before {
+			t.Errorf("the plugin did not live on: %s, then %s", before, after)
+		}
+	})
+}
+
+func TestTheEndOfAPluginIsSeenThoughAGrandchildHoldsItsPipes(t *testing.T) {
+	each(t, func(t *testing.T, f *fixture) {
+		began := time.Now()
+		_, err := f.Call(t.Context(), f.spec(), request(t, "crash", nil), nil)
+		var crash *CrashError
+		if !errors.As(err, &crash) {
+			t.Fatalf("the error is %v", err)
+		}
+		if !strings.Contains(crash.Exit, "exit status 2") || !strings.Contains(crash.Stderr, "these are my last words") {
+			t.Errorf("the crash is told as %q", err)
+		}
+		if took := time.Since(began); took > 10*time.Second {
+			t.Errorf("it took %s to see", took)
+		}
+		f.call(f.spec(), "pid", nil) // and the next call starts another
+	})
+}
+
+func TestCancellingACallCancelsTheTool(t *testing.T) {
+	each(t, func(t *testing.T, f *fixture) {
+		ctx, cancel := context.WithCancel(t.Context())
+		var seen []*pluginpb.CallEvent
+		_, err := f.Call(ctx, f.spec(), request(t, "wait", nil), func(e *pluginpb.CallEvent) {
+			seen = append(seen, e)
+			cancel()
+		})
+		if !errors.Is(err, context.Canceled) {
+			t.Errorf("the error is %v", err)
+		}
+		if len(seen) != 1 || seen[0].GetProgress().GetMessage() != "waiting" {
+			t.Errorf("the events are %v", seen)
+		}
+		f.call(f.spec(), "pid", nil)
+	})
+}
+
+func TestAStoppedPluginHoldsUpNothingButItsCall(t *testing.T) {
+	each(t, func(t *testing.T, f *fixture) {
+		frozen := f.spec("FROZEN=1")
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		_, _ = f.Call(ctx, frozen, request(t, "stop", nil), nil) // the answer may get out just before
+		hosttest.Eventually(t, "a call of the stopped plugin runs out of time", func() bool {
+			ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+			defer cancel()
+			_, err := f.Call(ctx, frozen, request(t, "pid", nil), nil)
+			return errors.Is(err, context.DeadlineExceeded)
+		})
+		f.call(f.spec(), "pid", nil)
+		closed := make(chan error, 1)
+		go func() { closed <- f.Close(context.Background()) }()
+		select {
+		case err := <-closed:
+			if err != nil {
+				t.Error(err)
+			}
+		case <-time.After(15 * time.Second):
+			t.Fatal("a stopped plugin keeps the host from closing")
+		}
+	})
+}
+
+func TestCloseEndsEverything(t *testing.T) {
+	each(t, func(t *testing.T, f *fixture) {
+		f.call(f.spec("MISBEHAVE=stubborn"), "grandchild", nil)
+		var pids []int
+		for _, running := range f.Running() {
+			pids = append(pids, running...)
+		}
+		if err := f.Close(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		for _, pid := range pids {
+			if hosttest.Alive(pid) {
+				t.Errorf("process %d lives on", pid)
+			}
+		}
+		left, err := os.ReadDir(f.home + "/run")
+		if err != nil || len(left) != 1 { // the lock of the directory itself
+			t.Errorf("left in the run directory: %v, %v", left, err)
+		}
+		if _, err := f.Call(t.Context(), f.spec(), request(t, "pid", nil), nil); err == nil {
+			t.Error("a closed supervisor takes calls")
+		}
+	})
+}

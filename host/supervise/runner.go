@@ -1,0 +1,217 @@
+package supervise
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/hashicorp/go-plugin/runner"
+
+	"github.com/picoclaw/picoclaw/isolation"
+	"github.com/picoclaw/picoclaw/sdk/pluginpb"
+)
+
+// pipeGrace is how long the last output of a process that has ended may take to be read before its pipes are closed,
+// which a grandchild may hold open for ever.
+const pipeGrace = 200 * time.Millisecond
+
+// stopGrace is how long a process has between SIGTERM and SIGKILL.
+const stopGrace = 2 * time.Second
+
+// pluginRunner starts one plugin process through the isolation layer and is go-plugin's handle on it.
+type pluginRunner struct {
+	launcher    launcher
+	spec        *Spec
+	handshake   []string // go-plugin's variables: cookie, protocol versions, socket directory
+	socketDir   string
+	credentials *pluginpb.Credentials
+	stderrTail  *tail
+
+	process  atomic.Pointer[isolation.Process]
+	lifeline *os.File // the host's end of the process's standard input
+	stdout   *os.File
+	stderr   *os.File
+	silent   chan struct{} // closed when all that was written to the standard error has been read
+	stopping sync.Once
+	stopped  chan struct{} // closed when somebody has asked the process to end
+}
+
+var _ runner.Runner = (*pluginRunner)(nil)
+
+// Start starts the process, and hands it its credentials as the first line of its standard input. The pipe then stays
+// open for as long as this process lives: its end tells the plugin that the host is gone, however it went.
+func (r *pluginRunner) Start(context.Context) error {
+	var theirs []*os.File
+	defer func() {
+		for _, f := range theirs {
+			_ = f.Close()
+		}
+	}()
+	stdin, lifeline, err := os.Pipe()
+	if err != nil {
+		return err
+	}
+	theirs = append(theirs, stdin)
+	r.lifeline = lifeline
+	stdoutRead, stdout, err := os.Pipe()
+	if err != nil {
+		return err
+	}
+	theirs = append(theirs, stdout)
+	r.stdout = stdoutRead
+	stderrRead, stderr, err := os.Pipe()
+	if err != nil {
+		return err
+	}
+	theirs = append(theirs, stderr)
+	r.stderr = stderrRead
+
+	cmd := exec.Command(r.spec.Binary)
+	cmd.Env = append(append([]string{}, r.spec.Env...), r.handshake...)
+	cmd.Dir = filepath.Dir(r.spec.Binary)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = stdin, stdout, stderr
+	profile := r.spec.Profile
+	profile.EndsItself = true // the SDK does, and the lifeline tells it when
+	profile.ReadOnly = append(append([]string{}, profile.ReadOnly...), filepath.Dir(r.spec.Binary))
+	profile.ReadWrite = append(append([]string{}, profile.ReadWrite...), r.socketDir)
+	process, err := r.launcher.Start(cmd, profile)
+	if err != nil {
+		r.closePipes()
+		return err
+	}
+	r.process.Store(process)
+	if _, err := r.credentials.WriteTo(lifeline); err != nil {
+		process.Kill()
+		r.closePipes()
+		return fmt.Errorf("hand over the credentials: %w", err)
+	}
+	go r.watch()
+	return nil
+}
+
+// watch closes the pipes soon after the end of the process.
+func (r *pluginRunner) watch() {
+	<-r.process.Load().Done()
+	time.Sleep(pipeGrace)
+	r.closePipes()
+}
+
+func (r *pluginRunner) closePipes() {
+	for _, f := range []*os.File{r.lifeline, r.stdout, r.stderr} {
+		if f != nil {
+			_ = f.Close()
+		}
+	}
+}
+
+// Wait waits for the end of the process. An end that was asked for is not an error.
+func (r *pluginRunner) Wait(ctx context.Context) error {
+	exit, err := r.process.Load().Wait(ctx)
+	if err != nil {
+		return err
+	}
+	select {
+	case <-r.stopped:
+		return nil
+	default:
+	}
+	if !exit.Success() {
+		return errors.New(exit.String())
+	}
+	return nil
+}
+
+// Kill ends the process and everything it has started, politely first.
+func (r *pluginRunner) Kill(ctx context.Context) error {
+	process := r.process.Load()
+	if process == nil {
+		return nil
+	}
+	r.expectEnd()
+	_, err := process.Stop(ctx, stopGrace)
+	if errors.Is(err, isolation.ErrFinished) {
+		return nil
+	}
+	return err
+}
+
+// expectEnd notes that the process is about to end because it was asked to.
+func (r *pluginRunner) expectEnd() { r.stopping.Do(func() { close(r.stopped) }) }
+
+// Diagnose tells what the process has last said on its standard error.
+func (r *pluginRunner) Diagnose(context.Context) string {
+	if text := r.lastWords(); text != "" {
+		return "its last words were:\n" + text
+	}
+	return "it said nothing on its standard error"
+}
+
+// lastWords is the end of what the process has written to its standard error. What a process that has just ended wrote
+// may still be on its way.
+func (r *pluginRunner) lastWords() string {
+	select {
+	case <-r.silent:
+	case <-time.After(pipeGrace):
+	}
+	return r.stderrTail.String()
+}
+
+func (r *pluginRunner) Stdout() io.ReadCloser { return r.stdout }
+func (r *pluginRunner) Stderr() io.ReadCloser { return &toTheEnd{File: r.stderr, end: r.silent} }
+func (r *pluginRunner) Name() string          { return r.spec.Manifest.ID }
+
+// toTheEnd is a file that tells when it has been read to its end.
+type toTheEnd struct {
+	*os.File
+	end  chan struct{}
+	once sync.Once
+}
+
+func (f *toTheEnd) Read(p []byte) (int, error) {
+	n, err := f.File.Read(p)
+	if err != nil {
+		f.once.Do(func() { close(f.end) })
+	}
+	return n, err
+}
+
+// ID is empty until the process runs: go-plugin takes that for never started.
+func (r *pluginRunner) ID() string {
+	process := r.process.Load()
+	if process == nil {
+		return ""
+	}
+	return strconv.Itoa(process.Pid())
+}
+
+// PluginToHost accepts the address that a plugin printed only if it is a socket in the directory that was made for
+// it. Anything else would have the host dial whatever the plugin likes.
+func (r *pluginRunner) PluginToHost(network, address string) (string, string, error) {
+	if network != "unix" {
+		return "", "", fmt.Errorf("plugin %s offers a %s address; only unix sockets are taken", r.spec.Manifest.ID, network)
+	}
+	if filepath.Dir(filepath.Clean(address)) != filepath.Clean(r.socketDir) {
+		return "", "", fmt.Errorf("plugin %s offers the socket %q, which is not in the directory made for it", r.spec.Manifest.ID, address)
+	}
+	info, err := os.Lstat(address)
+	if err != nil {
+		return "", "", fmt.Errorf("plugin %s offers a socket that can't be found: %w", r.spec.Manifest.ID, err)
+	}
+	if info.Mode().Type() != os.ModeSocket {
+		return "", "", fmt.Errorf("plugin %s offers %q, which is not a socket", r.spec.Manifest.ID, address)
+	}
+	return network, address, nil
+}
+
+// HostToPlugin is for addresses that the host serves; it serves none.
+func (r *pluginRunner) HostToPlugin(network, address string) (string, string, error) {
+	return "", "", fmt.Errorf("the host offers no %s address", network)
+}

@@ -1,0 +1,53 @@
+package supervise
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"sync"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/picoclaw/picoclaw/isolation"
+	"github.com/picoclaw/picoclaw/sdk/pluginpb"
+)
+
+// Spec is all that determines an instance: which program, what it must be, and what it may do.
+type Spec struct {
+	// Manifest is what the plugin must say of itself.
+	Manifest *pluginpb.Manifest
+	// Binary is the program; Digest identifies its contents.
+	Binary string
+	Digest string
+	// Configure is the policy, grants and settings that the process is given for life.
+	Configure *pluginpb.ConfigureRequest
+	// Profile is the sandbox, Env the whole environment (NAME=value) of the process.
+	Profile isolation.Profile
+	Env     []string
+
+	identity sync.Once
+	key      string
+	err      error
+}
+
+// Key is the same for specs that may share an instance. A spec must not change after its first use.
+func (s *Spec) Key() (string, error) {
+	s.identity.Do(func() { s.key, s.err = s.identify() })
+	return s.key, s.err
+}
+
+func (s *Spec) identify() (string, error) {
+	configure, err := proto.MarshalOptions{Deterministic: true}.Marshal(s.Configure)
+	if err != nil {
+		return "", fmt.Errorf("identify an instance of %s: %w", s.Manifest.ID, err)
+	}
+	rest, err := json.Marshal([]any{s.Manifest.ID, s.Manifest.Version, s.Binary, s.Digest, s.Profile, s.Env})
+	if err != nil {
+		return "", fmt.Errorf("identify an instance of %s: %w", s.Manifest.ID, err)
+	}
+	h := sha256.New()
+	h.Write(configure)
+	h.Write(rest)
+	return hex.EncodeToString(h.Sum(nil)), nil
+}

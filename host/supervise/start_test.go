@@ -1,0 +1,96 @@
+//go:build linux
+
+package supervise
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/picoclaw/picoclaw/sdk/pluginpb"
+)
+
+func TestAPluginThatDoesNotStartSaysWhy(t *testing.T) {
+	each(t, func(t *testing.T, f *fixture) {
+		stranger := filepath.Join(f.home, "stranger", "tester")
+		if err := os.Mkdir(filepath.Dir(stranger), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		program, err := os.ReadFile("/bin/true")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(stranger, program, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		for _, test := range []struct {
+			name, want string
+			change     func(*Spec)
+		}{
+			{"exits at once", "I would rather not", func(s *Spec) { s.Env = []string{"MISBEHAVE=exit"} }},
+			{"says nothing", "did not answer", func(s *Spec) { s.Env = []string{"MISBEHAVE=silent"} }},
+			{"offers TCP", "only unix sockets", func(s *Spec) { s.Env = []string{"MISBEHAVE=tcp"} }},
+			{"offers another's socket", "not in the directory made for it", func(s *Spec) {
+				s.Env = []string{"MISBEHAVE=elsewhere", "ELSEWHERE=/run/docker.sock"}
+			}},
+			{"is another program", "Failed to read any lines", func(s *Spec) { s.Binary = stranger }},
+			{"is another plugin", "something else of itself", func(s *Spec) {
+				other := *s.Manifest
+				other.Version = "2.0.0"
+				s.Manifest = &other
+			}},
+			{"is missing", "nowhere", func(s *Spec) { s.Binary = filepath.Join(f.home, "nowhere", "tester") }},
+		} {
+			t.Run(test.name, func(t *testing.T) {
+				f.options.StartTimeout = DefaultStartTimeout
+				if test.name == "says nothing" {
+					f.options.StartTimeout = time.Second // this one is waited for
+				}
+				s := f.spec()
+				test.change(s)
+				_, err := f.Call(t.Context(), s, request(t, "pid", nil), nil)
+				if err == nil {
+					t.Fatal("it started")
+				}
+				if !strings.Contains(err.Error(), test.want) || !strings.Contains(err.Error(), "plugin tester") {
+					t.Errorf("the error is %q; want it to name the plugin and say %q", err, test.want)
+				}
+			})
+		}
+		// None of them left a process or a socket directory.
+		if running := f.Running(); len(running) != 0 {
+			t.Errorf("running: %v", running)
+		}
+		dir, err := f.sockets.path()
+		if err != nil {
+			t.Fatal(err)
+		}
+		left, err := os.ReadDir(dir)
+		if err != nil || len(left) != 1 || left[0].Name() != lockFile {
+			t.Errorf("left behind: %v, %v", left, err)
+		}
+	})
+}
+
+func TestOnlyASocketInItsOwnDirectoryIsDialled(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	link := filepath.Join(dir, "link")
+	if err := os.Symlink("/run/docker.sock", link); err != nil {
+		t.Fatal(err)
+	}
+	r := &pluginRunner{socketDir: dir, spec: &Spec{Manifest: &pluginpb.Manifest{ID: "tester"}}}
+	for _, address := range []struct{ network, address string }{
+		{"tcp", "127.0.0.1:80"}, {"unix", "/run/docker.sock"}, {"unix", dir + "/../x"}, {"unix", dir + "/sub/x"},
+		{"unix", file}, {"unix", link}, {"unix", filepath.Join(dir, "missing")}, {"unix", "\x00abstract"}, {"", ""},
+	} {
+		if _, _, err := r.PluginToHost(address.network, address.address); err == nil {
+			t.Errorf("%v is accepted", address)
+		}
+	}
+}

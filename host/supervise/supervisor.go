@@ -1,0 +1,206 @@
+package supervise
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+	"sync"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/picoclaw/picoclaw/isolation"
+	"github.com/picoclaw/picoclaw/sdk/pluginpb"
+)
+
+// The defaults of Options.
+const (
+	DefaultStartTimeout = 10 * time.Second
+	DefaultStopTimeout  = 5 * time.Second
+)
+
+// launcher starts processes in a sandbox; *isolation.Isolation is one.
+type launcher interface {
+	Start(cmd *exec.Cmd, p isolation.Profile) (*isolation.Process, error)
+}
+
+// Options configure a supervisor.
+type Options struct {
+	Isolation launcher
+	// RunDir is where socket directories are made, below the instance root.
+	RunDir       string
+	Logger       hclog.Logger
+	StartTimeout time.Duration // from starting a process to its first answer
+	StopTimeout  time.Duration // for an instance to finish its calls when it is stopped
+}
+
+// Supervisor owns the instances of one host. It may be used concurrently.
+type Supervisor struct {
+	options Options
+	sockets *socketDir
+
+	mu        sync.Mutex
+	closed    bool
+	instances map[string]*slot
+}
+
+// slot is the place of one instance. Whoever finds it waits for the same start.
+type slot struct {
+	ready    chan struct{}
+	instance *instance // set before ready is closed, unless err is
+	err      error
+}
+
+// ended reports whether the slot's instance is over. Whoever was told that it has crashed must get another one, even
+// before the slot has been freed.
+func (sl *slot) ended() bool {
+	select {
+	case <-sl.ready:
+	default:
+		return false
+	}
+	if sl.instance == nil {
+		return true
+	}
+	select {
+	case <-sl.instance.done():
+		return true
+	default:
+		return false
+	}
+}
+
+// New makes a supervisor, and clears away what hosts that were killed have left in its run directory.
+func New(o Options) (*Supervisor, error) {
+	if o.StartTimeout == 0 {
+		o.StartTimeout = DefaultStartTimeout
+	}
+	if o.StopTimeout == 0 {
+		o.StopTimeout = DefaultStopTimeout
+	}
+	if o.Logger == nil {
+		o.Logger = hclog.NewNullLogger()
+	}
+	return &Supervisor{
+		options:   o,
+		sockets:   &socketDir{parent: o.RunDir, logger: o.Logger},
+		instances: make(map[string]*slot),
+	}, nil
+}
+
+// Outcome is how a call ended.
+type Outcome struct {
+	Result *pluginpb.Result
+	// Started says that this call had to start the instance, and how long that took.
+	Started time.Duration
+}
+
+// Call runs a tool in the instance that spec describes, which it starts if need be. sink is given the events before
+// the result, in order; it may be nil. The error is about the way there, the result about the tool.
+func (s *Supervisor) Call(ctx context.Context, spec *Spec, req *pluginpb.CallRequest, sink func(*pluginpb.CallEvent)) (*Outcome, error) {
+	began := time.Now()
+	in, started, err := s.instance(ctx, spec)
+	if err != nil {
+		return nil, err
+	}
+	out := &Outcome{}
+	if started {
+		out.Started = time.Since(began)
+	}
+	out.Result, err = in.call(ctx, req, sink)
+	return out, err
+}
+
+// instance returns the running instance of a spec. One caller starts it, the others wait for that start.
+func (s *Supervisor) instance(ctx context.Context, spec *Spec) (in *instance, started bool, err error) {
+	key, err := spec.Key()
+	if err != nil {
+		return nil, false, err
+	}
+	s.mu.Lock()
+	if s.closed {
+		s.mu.Unlock()
+		return nil, false, errors.New("the host is stopping")
+	}
+	sl := s.instances[key]
+	if sl == nil || sl.ended() {
+		sl = &slot{ready: make(chan struct{})}
+		s.instances[key] = sl
+		started = true
+		go s.fill(key, sl, spec)
+	}
+	s.mu.Unlock()
+	select {
+	case <-sl.ready:
+		return sl.instance, started, sl.err
+	case <-ctx.Done():
+		return nil, started, fmt.Errorf("plugin %s is still starting: %w", spec.Manifest.ID, ctx.Err())
+	}
+}
+
+// fill starts an instance for a slot and frees the slot when the instance has ended, so that the next call starts
+// another.
+func (s *Supervisor) fill(key string, sl *slot, spec *Spec) {
+	sl.instance, sl.err = s.start(spec)
+	if sl.err != nil {
+		s.free(key, sl)
+		close(sl.ready)
+		return
+	}
+	close(sl.ready)
+	<-sl.instance.done()
+	s.free(key, sl)
+	sl.instance.cleanUp()
+}
+
+func (s *Supervisor) free(key string, sl *slot) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.instances[key] == sl {
+		delete(s.instances, key)
+	}
+}
+
+// Close stops every instance: those with calls under way get until ctx is done, or the stop timeout, to finish.
+func (s *Supervisor) Close(ctx context.Context) error {
+	s.mu.Lock()
+	s.closed = true
+	var slots []*slot
+	for _, sl := range s.instances {
+		slots = append(slots, sl)
+	}
+	s.mu.Unlock()
+
+	ctx, cancel := context.WithTimeout(ctx, s.options.StopTimeout)
+	defer cancel()
+	var wg sync.WaitGroup
+	for _, sl := range slots {
+		wg.Go(func() {
+			<-sl.ready // a start has a deadline of its own
+			if sl.instance != nil {
+				sl.instance.stop(ctx)
+			}
+		})
+	}
+	wg.Wait()
+	return s.sockets.close()
+}
+
+// Running lists the process ids of the running instances by plugin id.
+func (s *Supervisor) Running() map[string][]int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	running := make(map[string][]int)
+	for _, sl := range s.instances {
+		select {
+		case <-sl.ready:
+			if sl.instance != nil {
+				id := sl.instance.spec.Manifest.ID
+				running[id] = append(running[id], sl.instance.runner.process.Load().Pid())
+			}
+		default:
+		}
+	}
+	return running
+}

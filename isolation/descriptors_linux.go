@@ -1,0 +1,41 @@
+package isolation
+
+import (
+	"errors"
+	"math"
+	"os"
+	"strconv"
+
+	"golang.org/x/sys/unix"
+)
+
+// firstInherited is the first descriptor after standard error.
+const firstInherited = 3
+
+// closeInherited marks every descriptor from firstInherited on close-on-exec.
+// Descriptors that Go opened are so already; these are the ones that the
+// process was started with.
+func closeInherited() error {
+	err := unix.CloseRange(firstInherited, math.MaxInt32, unix.CLOSE_RANGE_CLOEXEC)
+	if err == nil {
+		return nil
+	}
+	if !errors.Is(err, unix.ENOSYS) && !errors.Is(err, unix.EINVAL) && !errors.Is(err, unix.EPERM) {
+		return os.NewSyscallError("close_range", err)
+	}
+	return closeInheritedOneByOne()
+}
+
+// closeInheritedOneByOne does the same on a kernel without close_range.
+func closeInheritedOneByOne() error {
+	open, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		return err
+	}
+	for _, entry := range open {
+		if fd, err := strconv.Atoi(entry.Name()); err == nil && fd >= firstInherited {
+			unix.CloseOnExec(fd)
+		}
+	}
+	return nil
+}

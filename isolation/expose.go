@@ -1,0 +1,58 @@
+package isolation
+
+import (
+	"fmt"
+	"path/filepath"
+)
+
+// The modes of an exposed path.
+const (
+	ModeReadOnly  = "ro"
+	ModeReadWrite = "rw"
+)
+
+// ExposePath makes a host path visible in every sandbox.
+type ExposePath struct {
+	Source string // absolute path on the host
+	Target string // absolute path inside; empty means the same as Source
+	Mode   string // ModeReadOnly or ModeReadWrite
+}
+
+// exposeRules checks rules and returns the final ones: cleaned, targets filled
+// in, and one rule a target, the last one loaded.
+func exposeRules(rules []ExposePath) ([]ExposePath, error) {
+	var final []ExposePath
+	place := map[string]int{}
+	for n, rule := range rules {
+		rule, err := checkRule(rule, fmt.Sprintf("isolation.expose_paths[%d]", n))
+		if err != nil {
+			return nil, err
+		}
+		if at, ok := place[rule.Target]; ok {
+			final[at] = rule
+			continue
+		}
+		place[rule.Target] = len(final)
+		final = append(final, rule)
+	}
+	return final, nil
+}
+
+func checkRule(rule ExposePath, key string) (ExposePath, error) {
+	if rule.Mode != ModeReadOnly && rule.Mode != ModeReadWrite {
+		return rule, &ConfigError{Key: key + ".mode", Problem: fmt.Sprintf("%q is not a mode", rule.Mode), Cure: `write "ro" or "rw"`}
+	}
+	if rule.Target == "" {
+		rule.Target = rule.Source
+	}
+	for _, path := range []struct {
+		key   string
+		value *string
+	}{{".source", &rule.Source}, {".target", &rule.Target}} {
+		if err := checkPath(*path.value); err != nil {
+			return rule, &ConfigError{Key: key + path.key, Problem: err.Error(), Cure: "write an absolute path"}
+		}
+		*path.value = filepath.Clean(*path.value)
+	}
+	return rule, nil
+}

@@ -1,0 +1,155 @@
+package isolation
+
+import (
+	"cmp"
+	"os/exec"
+	"path/filepath"
+	"slices"
+)
+
+// mountKind is what stands at a place of the mount view. The values are
+// bubblewrap's names.
+type mountKind string
+
+const (
+	bindRO    mountKind = "ro-bind"
+	bindRW    mountKind = "bind"
+	bindData  mountKind = "ro-bind-data" // a file with given content
+	tmpfs     mountKind = "tmpfs"
+	procfs    mountKind = "proc"
+	devfs     mountKind = "dev"
+	symlink   mountKind = "symlink"
+	remountRO mountKind = "remount-ro" // the mount that stands there, from now on
+)
+
+// mount is one entry of the mount view.
+type mount struct {
+	kind   mountKind
+	source string // path on the host, or where a symbolic link points
+	target string // path inside
+	data   []byte // the content for bindData
+	origin origin
+}
+
+// origin says who asked for a mount.
+type origin int
+
+const (
+	fromSystem origin = iota
+	fromProfile
+	fromConfig
+)
+
+// plan is the mount view of one child, in the order in which it is built:
+// parents come before what lies in them.
+type plan struct {
+	profile Profile
+	mounts  []mount
+}
+
+// newPlan turns a profile and the operator's rules into a mount view for cmd.
+func newPlan(cmd *exec.Cmd, p Profile, rules []ExposePath) (*plan, error) {
+	v := &view{profile: p}
+	if p.Exec && !slices.Contains(p.ReadOnly, "/") && !slices.Contains(p.ReadWrite, "/") {
+		v.addSystem()
+	}
+	if err := v.addProfile(); err != nil {
+		return nil, err
+	}
+	if err := v.addExposed(rules); err != nil {
+		return nil, err
+	}
+	v.addKernel()
+	if p.Network && !p.Exec {
+		v.addNetworkFiles()
+	}
+	if err := v.addProgram(cmd.Path); err != nil {
+		return nil, err
+	}
+	if err := v.protect(); err != nil {
+		return nil, err
+	}
+	if err := v.hide(); err != nil {
+		return nil, err
+	}
+	mounts := v.ordered()
+	if err := checkDir(cmd.Dir, mounts, p); err != nil {
+		return nil, err
+	}
+	return &plan{profile: p, mounts: mounts}, nil
+}
+
+// view collects the mounts of a plan.
+type view struct {
+	profile Profile
+	proc    bool // the profile names something in /proc
+	dev     bool // or in /dev
+	mounts  []mount
+	last    []mount // remounts, which come after everything else
+}
+
+// set puts m at its target, in place of what another rule put there before.
+func (v *view) set(m mount) {
+	for n := range v.mounts {
+		if v.mounts[n].target == m.target {
+			v.mounts[n] = m
+			return
+		}
+	}
+	v.mounts = append(v.mounts, m)
+}
+
+// ordered returns the mounts, parents first, and the remounts after them.
+func (v *view) ordered() []mount {
+	slices.SortStableFunc(v.mounts, func(a, b mount) int { return cmp.Compare(a.target, b.target) })
+	return append(v.mounts, v.last...)
+}
+
+// holder returns the innermost mount that holds path, apart from one that
+// stands exactly there.
+func (v *view) holder(path string) (mount, bool) {
+	var found mount
+	ok := false
+	for _, m := range v.mounts {
+		if below(path, m.target) && m.kind != symlink && (!ok || below(m.target, found.target)) {
+			found, ok = m, true
+		}
+	}
+	return found, ok
+}
+
+// has says whether a mount stands exactly at path.
+func (v *view) has(path string) bool {
+	return slices.ContainsFunc(v.mounts, func(m mount) bool { return m.target == path })
+}
+
+// covers says whether a mount at or above path exists.
+func (v *view) covers(path string) bool {
+	return slices.ContainsFunc(v.mounts, func(m mount) bool { return within(path, m.target) })
+}
+
+// shows says whether path inside is the host's file of that name.
+func (v *view) shows(path string) bool {
+	if v.has(path) {
+		return true
+	}
+	m, ok := v.holder(path)
+	return ok && m.bind() && m.source == m.target
+}
+
+// checkDir refuses a working directory that does not exist inside.
+func checkDir(dir string, mounts []mount, p Profile) error {
+	if dir == "" {
+		return nil
+	}
+	if err := checkPath(dir); err != nil {
+		return &ProfileError{Profile: p.Name, Problem: "cannot use the working directory: " + err.Error()}
+	}
+	dir = filepath.Clean(dir)
+	for _, m := range mounts {
+		if within(dir, m.target) || within(m.target, dir) {
+			return nil
+		}
+	}
+	return &ProfileError{Profile: p.Name, Path: dir, Problem: "is the working directory and not visible in the sandbox", Cure: "grant it, or choose one that is"}
+}

@@ -1,0 +1,172 @@
+package isolation
+
+import (
+	"debug/elf"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"golang.org/x/sys/unix"
+)
+
+// addProfile adds the profile's own paths.
+func (v *view) addProfile() error {
+	for _, path := range v.profile.ReadWrite {
+		if err := v.addOwn(bindRW, path); err != nil {
+			return err
+		}
+	}
+	for _, path := range v.profile.ReadOnly {
+		if err := v.addOwn(bindRO, path); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// addOwn adds one path of the profile. The kernel's file systems are the
+// sandbox's own and not the host's.
+func (v *view) addOwn(kind mountKind, path string) error {
+	switch {
+	case within(path, "/proc"):
+		v.proc = true
+		return nil
+	case within(path, "/dev"):
+		v.dev = true
+		return nil
+	}
+	if err := v.checkOwn(path); err != nil {
+		return err
+	}
+	v.set(mount{kind: kind, source: path, target: path, origin: fromProfile})
+	return nil
+}
+
+// checkOwn refuses a path of the profile that is missing, leads through a
+// symbolic link, or would open what has to stay hidden.
+func (v *view) checkOwn(path string) error {
+	for _, hidden := range v.profile.Hide {
+		if path == hidden {
+			return v.fail(path, "is to be visible and hidden at once", "grant a directory inside it or another one")
+		}
+	}
+	return v.checkPlain(path)
+}
+
+// checkPlain refuses a path that is missing or leads through a symbolic link.
+func (v *view) checkPlain(path string) error {
+	err := plainPath(path)
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, unix.ELOOP):
+		return v.fail(path, "leads through a symbolic link", "name the place that it leads to")
+	case errors.Is(err, unix.ENOENT):
+		return v.fail(path, "does not exist", "make it, or take it out of what is granted")
+	default:
+		return v.fail(path, "cannot be opened: "+err.Error(), "")
+	}
+}
+
+// plainPath resolves path and returns unix.ELOOP if any part of it is a
+// symbolic link.
+func plainPath(path string) error {
+	fd, err := unix.Openat2(unix.AT_FDCWD, path, &unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC, Resolve: unix.RESOLVE_NO_SYMLINKS})
+	if err == nil {
+		return unix.Close(fd)
+	}
+	if !errors.Is(err, unix.ENOSYS) && !errors.Is(err, unix.EPERM) {
+		return err
+	}
+	real, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return errors.Unwrap(err)
+	}
+	if real != filepath.Clean(path) {
+		return unix.ELOOP
+	}
+	return nil
+}
+
+func (v *view) fail(path, problem, cure string) error {
+	return &ProfileError{Profile: v.profile.Name, Path: path, Problem: problem, Cure: cure}
+}
+
+// addExposed adds the operator's rules.
+func (v *view) addExposed(rules []ExposePath) error {
+	for n, rule := range rules {
+		m, err := v.exposed(rule, fmt.Sprintf("isolation.expose_paths: %s to %s (%d)", rule.Source, rule.Target, n))
+		if err != nil {
+			return err
+		}
+		v.set(m)
+	}
+	return nil
+}
+
+func (v *view) exposed(rule ExposePath, key string) (mount, error) {
+	kind := bindRO
+	if rule.Mode == ModeReadWrite {
+		kind = bindRW
+	}
+	// Whoever can write the directory that holds the target can put a
+	// symbolic link there, and the mount point would be made where it leads.
+	for _, m := range v.mounts {
+		if m.kind == bindRW && m.origin == fromProfile && within(rule.Source, m.source) {
+			return mount{}, &ConfigError{
+				Key:     key,
+				Problem: fmt.Sprintf("the source lies in %s, which the sandbox %s can write", m.source, v.profile.Name),
+				Cure:    "expose a directory that no agent can change",
+			}
+		}
+		if m.kind == bindRW && within(rule.Target, m.target) {
+			return mount{}, &ConfigError{
+				Key:     key,
+				Problem: fmt.Sprintf("the target lies in %s, which the sandbox %s can write", m.target, v.profile.Name),
+				Cure:    "choose a target outside every writable directory, such as /exposed/" + filepath.Base(rule.Target),
+			}
+		}
+	}
+	return mount{kind: kind, source: rule.Source, target: rule.Target, origin: fromConfig}, nil
+}
+
+// addProgram adds the program itself, where no other mount shows it.
+func (v *view) addProgram(path string) error {
+	if err := checkPath(path); err != nil {
+		return v.fail("", "cannot start a program: "+err.Error(), "")
+	}
+	path = filepath.Clean(path)
+	real, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return v.fail(path, "is the program and cannot be found", "")
+	}
+	if !v.profile.Exec {
+		if err := v.checkStatic(real); err != nil {
+			return err
+		}
+	}
+	if !v.shows(real) {
+		v.set(mount{kind: bindRO, source: real, target: path, origin: fromProfile})
+	}
+	return nil
+}
+
+// checkStatic refuses a program that needs files which its sandbox lacks: it
+// would fail without a word about why.
+func (v *view) checkStatic(path string) error {
+	file, err := elf.Open(path)
+	if err != nil {
+		return v.fail(path, "is not a program that can run without a system: "+err.Error(), "grant exec, or use a statically linked program")
+	}
+	defer file.Close()
+	for _, segment := range file.Progs {
+		if segment.Type == elf.PT_INTERP {
+			return v.fail(path, "is dynamically linked, and its sandbox has no libraries", "build it with CGO_ENABLED=0, or grant exec")
+		}
+	}
+	return nil
+}
+
+// sameKind says whether a and b are both directories or both files.
+func sameKind(a, b os.FileInfo) bool { return a.IsDir() == b.IsDir() }

@@ -1,0 +1,131 @@
+package isolation
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+)
+
+// etcFiles are what programs need of /etc to find their libraries, names and
+// certificates. Nothing among them is secret. What does not exist is left out.
+var etcFiles = []string{
+	"alternatives", "bash.bashrc", "ca-certificates", "crypto-policies",
+	"fonts", "gai.conf", "host.conf", "hosts", "inputrc", "ld.so.cache",
+	"ld.so.conf", "ld.so.conf.d", "locale.alias", "locale.conf", "localtime",
+	"magic", "mime.types", "networks", "nsswitch.conf", "os-release",
+	"pki/ca-trust/extracted", "pki/tls/cert.pem", "pki/tls/certs",
+	"protocols", "resolv.conf", "services", "shells", "ssl/cert.pem",
+	"ssl/certs", "ssl/openssl.cnf", "terminfo", "timezone",
+}
+
+// networkFiles are what a program needs of /etc to use the network.
+var networkFiles = []string{
+	"ca-certificates", "gai.conf", "host.conf", "hosts", "nsswitch.conf",
+	"pki/ca-trust/extracted", "pki/tls/cert.pem", "pki/tls/certs",
+	"resolv.conf", "services", "ssl/cert.pem", "ssl/certs",
+}
+
+// systemDirs are the directories of a system's programs and libraries. On most
+// systems all but the first are links into it.
+var systemDirs = []string{"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/nix/store"}
+
+// addSystem adds what programs need in order to run.
+func (v *view) addSystem() {
+	for _, dir := range systemDirs {
+		info, err := os.Lstat(dir)
+		switch {
+		case err != nil:
+		case info.Mode()&fs.ModeSymlink != 0:
+			if to, err := os.Readlink(dir); err == nil {
+				v.set(mount{kind: symlink, source: to, target: dir})
+			}
+		default:
+			v.set(mount{kind: bindRO, source: dir, target: dir})
+		}
+	}
+	v.addEtc(etcFiles)
+	uid, gid := strconv.Itoa(os.Getuid()), strconv.Itoa(os.Getgid())
+	v.set(mount{kind: bindData, target: "/etc/passwd", data: passwd(uid, gid)})
+	v.set(mount{kind: bindData, target: "/etc/group", data: group(gid)})
+}
+
+func (v *view) addNetworkFiles() { v.addEtc(networkFiles) }
+
+func (v *view) addEtc(names []string) {
+	for _, name := range names {
+		path := filepath.Join("/etc", name)
+		if real, err := filepath.EvalSymlinks(path); err == nil {
+			v.set(mount{kind: bindRO, source: real, target: path})
+		}
+	}
+}
+
+// passwd names the users that exist inside: who else has an account on the
+// host is not the sandbox's business.
+func passwd(uid, gid string) []byte {
+	text := "nobody:x:65534:65534:nobody:/:/sbin/nologin\n"
+	if uid != "0" {
+		text += fmt.Sprintf("user:x:%s:%s::/:/bin/sh\n", uid, gid)
+	}
+	return []byte("root:x:0:0:root:/:/bin/sh\n" + text)
+}
+
+func group(gid string) []byte {
+	text := "nogroup:x:65534:\n"
+	if gid != "0" {
+		text += fmt.Sprintf("user:x:%s:\n", gid)
+	}
+	return []byte("root:x:0:\n" + text)
+}
+
+// scratchBytes bounds what a sandbox can put into its private /tmp, which is
+// memory.
+const scratchBytes = 512 << 20
+
+// addKernel adds the kernel's file systems and a private /tmp. The host's own
+// are never shown, not even below a path that holds them: they would show the
+// host's processes, and with them their environments.
+func (v *view) addKernel() {
+	exec := v.profile.Exec
+	if exec || v.proc || v.covers("/proc") {
+		v.set(mount{kind: procfs, target: "/proc"})
+		if os.Geteuid() == 0 {
+			v.guardProc()
+		}
+	}
+	if exec || v.dev || v.covers("/dev") {
+		v.set(mount{kind: devfs, target: "/dev"})
+	}
+	if exec {
+		v.set(mount{kind: tmpfs, target: "/tmp"})
+	}
+	if _, inside := v.holder("/run"); inside && !v.has("/run") {
+		// With the whole root visible, the sockets of the host's services
+		// would be as well.
+		v.set(mount{kind: tmpfs, target: "/run"})
+		v.last = append(v.last, mount{kind: remountRO, target: "/run"})
+	}
+}
+
+// guardProc keeps a sandbox of root from the kernel's settings. Root owns them
+// by uid, without any capability, and could otherwise set core_pattern. A
+// read-only mount of the host's own refuses that.
+func (v *view) guardProc() {
+	entries, err := os.ReadDir("/proc")
+	if err != nil {
+		return
+	}
+	for _, entry := range entries {
+		if _, err := strconv.Atoi(entry.Name()); err == nil || entry.Type()&fs.ModeSymlink != 0 {
+			continue
+		}
+		info, err := entry.Info()
+		if err != nil || !entry.IsDir() && info.Mode().Perm()&0o222 == 0 {
+			continue
+		}
+		path := filepath.Join("/proc", entry.Name())
+		v.set(mount{kind: bindRO, source: path, target: path})
+	}
+}

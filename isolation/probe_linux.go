@@ -1,0 +1,103 @@
+package isolation
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// noProgram is what the trial sandbox is told to run. Nothing of that name
+// exists in it, so bubblewrap's complaint about it means that everything
+// before it succeeded.
+const noProgram = "/no-program"
+
+// probeBwrap builds a sandbox with every wall and nothing in it, and names the
+// cause if that fails.
+func probeBwrap(bwrap string) error {
+	if err := unix.Access(bwrap, unix.X_OK); err != nil {
+		return &Unavailable{Cause: bwrap + " cannot be executed by this user", Cure: "run `chmod 755 " + bwrap + "` as root", Err: err}
+	}
+	args := append(append([]string{}, sandboxFlags...), "--unshare-net", "--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp", "--remount-ro", "/", "--", noProgram)
+	cmd := exec.Command(bwrap, args...)
+	cmd.Env, cmd.Dir = []string{}, "/"
+	var said bytes.Buffer
+	cmd.Stderr = &said
+	err := cmd.Run()
+	text := strings.TrimSpace(said.String())
+	if strings.Contains(text, "execvp "+noProgram) {
+		return nil
+	}
+	if err == nil {
+		err = errors.New("it ended without a word")
+	}
+	return diagnose(bwrap, text, err)
+}
+
+// diagnose finds the most likely reason for a sandbox that cannot be built.
+func diagnose(bwrap, said string, err error) *Unavailable {
+	if said != "" {
+		err = fmt.Errorf("%s", firstLine(said))
+	}
+	u := &Unavailable{Cause: "bubblewrap cannot build a sandbox here", Cure: "run `bwrap --unshare-all --ro-bind / / true` to see why, or set isolation.enabled to false", Err: err}
+	switch {
+	case strings.Contains(said, "nknown option"):
+		u.Cause = bwrap + " is too old"
+		u.Cure = "install bubblewrap 0.8.0 or later"
+	case setting("user/max_user_namespaces") == "0":
+		u.Cause = "user namespaces are switched off (user.max_user_namespaces is 0)"
+		u.Cure = "run `sysctl -w user.max_user_namespaces=15000` as root"
+	case os.Geteuid() != 0 && setting("kernel/unprivileged_userns_clone") == "0":
+		u.Cause = "unprivileged user namespaces are switched off (kernel.unprivileged_userns_clone is 0)"
+		u.Cure = "run `sysctl -w kernel.unprivileged_userns_clone=1` as root"
+	case os.Geteuid() != 0 && setting("kernel/apparmor_restrict_unprivileged_userns") == "1":
+		u.Cause = "AppArmor restricts user namespaces (kernel.apparmor_restrict_unprivileged_userns is 1)"
+		u.Cure = "install an AppArmor profile for bwrap that allows userns (Ubuntu: /usr/share/apparmor/extra-profiles/bwrap-userns-restrict), or run `sysctl -w kernel.apparmor_restrict_unprivileged_userns=0` as root"
+	case strings.Contains(said, "mount proc") || strings.Contains(said, "mounting proc"):
+		u.Cause = "a container hides parts of /proc, so that no new one can be mounted"
+		u.Cure = "run the container with an unmasked /proc (Docker: --security-opt systempaths=unconfined), or set isolation.enabled to false"
+	case strings.Contains(said, "namespace"):
+		u.Cause = "new namespaces are not permitted"
+		u.Cure = "allow them (Docker: --security-opt seccomp=unconfined, or a profile that allows unshare and mount), or set isolation.enabled to false"
+	}
+	return u
+}
+
+// setting reads a kernel setting below /proc/sys; empty if there is none.
+func setting(name string) string {
+	value, err := os.ReadFile("/proc/sys/" + name)
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(value))
+}
+
+func firstLine(text string) string {
+	line, _, _ := strings.Cut(text, "\n")
+	return line
+}
+
+// checkSources refuses rules whose source is missing or leads through a
+// symbolic link.
+func checkSources(rules []ExposePath) error {
+	for _, rule := range rules {
+		key := fmt.Sprintf("isolation.expose_paths: source %q", rule.Source)
+		switch err := plainPath(rule.Source); {
+		case err == nil:
+		case errors.Is(err, unix.ENOENT):
+			return &ConfigError{Key: key, Problem: "it does not exist", Cure: "make it, or take the rule out"}
+		case errors.Is(err, unix.ELOOP):
+			return &ConfigError{Key: key, Problem: "it leads through a symbolic link", Cure: "write the place that it leads to as the source, and this path as the target"}
+		default:
+			return &ConfigError{Key: key, Problem: err.Error(), Cure: "expose a path that this user can open"}
+		}
+		if rule.Target == "/" || within(rule.Target, "/proc") || within(rule.Target, "/dev") {
+			return &ConfigError{Key: fmt.Sprintf("isolation.expose_paths: target %q", rule.Target), Problem: "it is reserved for the sandbox itself", Cure: "choose another target"}
+		}
+	}
+	return nil
+}

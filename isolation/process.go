@@ -1,0 +1,118 @@
+package isolation
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// ErrFinished is returned when a process that has ended is to be signalled.
+var ErrFinished = errors.New("the process has ended")
+
+// Process is a running child and everything it started. Its methods can be
+// called from any goroutine, and again after the end.
+type Process struct {
+	pid  int
+	tree tree
+	done chan struct{}
+
+	// reaping is held for writing while the process is reaped. Whoever
+	// signals its pid holds it for reading, and so never meets another
+	// process that got the pid afterwards.
+	reaping sync.RWMutex
+	reaped  bool
+
+	// Set before done is closed, and not changed afterwards.
+	exit Exit
+	err  error
+}
+
+// tree is what a platform knows of a child's processes.
+type tree interface {
+	// signal sends sig to each of them.
+	signal(sig os.Signal) error
+	// kill ends all of them, whatever they do against it.
+	kill()
+}
+
+// Pid is the process id as this process sees it. In a sandbox it belongs to
+// the process that guards it.
+func (p *Process) Pid() int { return p.pid }
+
+// Done is closed when the process has exited and what it left behind has been
+// killed.
+func (p *Process) Done() <-chan struct{} { return p.done }
+
+// Wait waits for the end of the process. The error is ctx's, or a *SetupError
+// if the sandbox failed before the program started; a program that fails is
+// not an error.
+func (p *Process) Wait(ctx context.Context) (Exit, error) {
+	select {
+	case <-p.done:
+		return p.exit, p.err
+	default:
+	}
+	select {
+	case <-p.done:
+		return p.exit, p.err
+	case <-ctx.Done():
+		return Exit{Code: -1}, ctx.Err()
+	}
+}
+
+// Signal sends sig to the process and to all its descendants.
+func (p *Process) Signal(sig os.Signal) error {
+	err := ErrFinished
+	p.unlessReaped(func() { err = p.tree.signal(sig) })
+	return err
+}
+
+// unlessReaped calls f while the pid certainly belongs to the process, and not
+// at all when that is over.
+func (p *Process) unlessReaped(f func()) {
+	p.reaping.RLock()
+	defer p.reaping.RUnlock()
+	if !p.reaped {
+		f()
+	}
+}
+
+// Stop asks the whole tree to end with SIGTERM and, after grace or when ctx is
+// done, kills it. It returns when the tree is gone.
+func (p *Process) Stop(ctx context.Context, grace time.Duration) (Exit, error) {
+	if grace > 0 && p.Signal(syscall.SIGTERM) == nil {
+		timer := time.NewTimer(grace)
+		defer timer.Stop()
+		select {
+		case <-p.done:
+		case <-timer.C:
+		case <-ctx.Done():
+		}
+	}
+	p.Kill()
+	<-p.done
+	return p.exit, p.err
+}
+
+// Kill ends the whole tree at once. It does not wait for it: see Done.
+func (p *Process) Kill() { p.unlessReaped(p.tree.kill) }
+
+// finish reaps the process, which has ended, and tells everybody how.
+func (p *Process) finish(cmd *exec.Cmd, judge func(Exit) error) {
+	p.reaping.Lock()
+	err := cmd.Wait()
+	p.reaped = true
+	p.reaping.Unlock()
+	p.exit = exitOf(cmd.ProcessState)
+	switch {
+	case cmd.ProcessState == nil:
+		p.err = err
+	case judge != nil:
+		p.err = judge(p.exit)
+	}
+	close(p.done)
+}

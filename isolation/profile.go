@@ -1,0 +1,68 @@
+package isolation
+
+import (
+	"path/filepath"
+	"strings"
+)
+
+// Profile is what one child may see and do. It comes from policy and grants,
+// never from an agent's input.
+type Profile struct {
+	// Name appears in logs and messages.
+	Name string
+	// ReadOnly and ReadWrite are host paths that the child sees at the same
+	// place. Each must exist, be absolute, and not pass through a symbolic
+	// link: resolve it once when the policy is made, so that a link that is
+	// put there later is refused instead of followed. A read-only path below
+	// a read-write one stays protected, also against renaming its parents.
+	ReadOnly  []string
+	ReadWrite []string
+	// Exec lets the child start programs: it sees the system directories
+	// (/usr, /bin, /lib* and a few files of /etc) read-only, /proc, a minimal
+	// /dev, and a private /tmp. Without it, none of those exist, and the
+	// child must be statically linked.
+	Exec bool
+	// Network gives the child the host's network; without it, it has none.
+	Network bool
+	// Confine holds the child to the profile by what needs nothing installed,
+	// Landlock, no_new_privs and fewer capabilities, where no sandbox does.
+	// A kernel without Landlock starts the child unconfined, and the log says
+	// so.
+	Confine bool
+	// Hide are directories that stay invisible also below a visible path. The
+	// instance root is always one of them.
+	Hide []string
+	// EndsItself says that the child ends everything it has started when it
+	// gets SIGTERM. It is then sent that when this process dies, where there
+	// is no pid namespace whose end is the end of all; killed at once, it
+	// could not clear up behind itself.
+	EndsItself bool
+	// UserEnv redirects HOME, TMPDIR and XDG_* into
+	// <home>/runtime-user-env, which is then read-write for the child.
+	UserEnv bool
+	// UserEnvID names a directory of its own below runtime-user-env, so that
+	// children with different rights do not meet there. Empty means
+	// runtime-user-env itself.
+	UserEnvID string
+}
+
+// normal checks p and returns it with clean paths.
+func (p Profile) normal() (Profile, error) {
+	if p.Name == "" {
+		p.Name = "unnamed"
+	}
+	for _, list := range []*[]string{&p.ReadOnly, &p.ReadWrite, &p.Hide} {
+		clean := make([]string, len(*list))
+		for n, path := range *list {
+			if err := checkPath(path); err != nil {
+				return p, &ProfileError{Profile: p.Name, Problem: "has a path that cannot be used: " + err.Error()}
+			}
+			clean[n] = filepath.Clean(path)
+		}
+		*list = clean
+	}
+	if id := p.UserEnvID; id != "" && (id == "." || id == ".." || strings.ContainsAny(id, "/\\\x00")) {
+		return p, &ProfileError{Profile: p.Name, Path: id, Problem: "cannot name a user environment", Cure: "use a plain name without separators"}
+	}
+	return p, nil
+}

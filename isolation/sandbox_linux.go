@@ -1,0 +1,81 @@
+package isolation
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+)
+
+// sandbox is a command that runs in bubblewrap, before it is started.
+type sandbox struct {
+	cmd    *exec.Cmd
+	args   *arguments
+	status *os.File // what bubblewrap says about the sandbox is read here
+}
+
+// newSandbox turns child into the bubblewrap command that runs it in plan's
+// mount view.
+func newSandbox(bwrap string, child *exec.Cmd, plan *plan) (*sandbox, error) {
+	a := &arguments{first: firstInherited + len(child.ExtraFiles)}
+	s := &sandbox{args: a}
+	if err := s.describe(child, plan); err != nil {
+		s.close()
+		return nil, err
+	}
+	status, report, err := os.Pipe()
+	if err != nil {
+		s.close()
+		return nil, err
+	}
+	s.status = status
+	a.add("--json-status-fd", a.pass(report))
+	fd, err := a.data("arguments", []byte(strings.Join(a.words, "\x00")+"\x00"))
+	if err != nil {
+		s.close()
+		return nil, err
+	}
+	args := append([]string{"bwrap", "--args", fd, "--", child.Path}, child.Args[1:]...)
+	s.cmd = &exec.Cmd{
+		Path: bwrap, Args: args, Env: []string{}, Dir: "/",
+		Stdin: child.Stdin, Stdout: child.Stdout, Stderr: child.Stderr,
+		ExtraFiles:  append(append([]*os.File{}, child.ExtraFiles...), a.files...),
+		SysProcAttr: child.SysProcAttr,
+	}
+	return s, nil
+}
+
+// describe writes down the whole sandbox as arguments.
+func (s *sandbox) describe(child *exec.Cmd, plan *plan) error {
+	a := s.args
+	a.add(sandboxFlags...)
+	if !plan.profile.Network {
+		a.add("--unshare-net")
+	}
+	for _, m := range plan.mounts {
+		if err := a.mount(m); err != nil {
+			return fmt.Errorf("describe the sandbox: %w", err)
+		}
+	}
+	a.add("--remount-ro", "/")
+	if err := a.environment(child.Env); err != nil {
+		return err
+	}
+	dir := child.Dir
+	if dir == "" {
+		dir = "/"
+	}
+	a.add("--chdir", dir)
+	return nil
+}
+
+// started closes this process's copies of what the sandbox was handed.
+func (s *sandbox) started() { s.args.close() }
+
+// close gives everything up.
+func (s *sandbox) close() {
+	s.args.close()
+	if s.status != nil {
+		s.status.Close()
+	}
+}

@@ -1,0 +1,120 @@
+// The child is a static program that does one thing inside a sandbox and says
+// what happened.
+package main
+
+import (
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+func main() {
+	if len(os.Args) < 2 {
+		fmt.Fprintln(os.Stderr, "child: no verb")
+		os.Exit(2)
+	}
+	verb, args := os.Args[1], os.Args[2:]
+	do, ok := verbs[verb]
+	if !ok {
+		fmt.Fprintln(os.Stderr, "child: unknown verb", verb)
+		os.Exit(2)
+	}
+	if err := do(args); err != nil {
+		fmt.Fprintln(os.Stderr, "child:", err)
+		os.Exit(1)
+	}
+}
+
+var verbs = map[string]func([]string) error{
+	"env":   func([]string) error { fmt.Println(strings.Join(os.Environ(), "\n")); return nil },
+	"exit":  exit,
+	"read":  read,
+	"write": write,
+	"list":  list,
+	"fds":   fds,
+	"where": where,
+	"sleep": sleep,
+	"serve": serve,
+	"ids":   func([]string) error { fmt.Println(os.Getuid(), os.Getpid()); return nil },
+}
+
+func exit(args []string) error {
+	code, err := strconv.Atoi(args[0])
+	if err == nil {
+		os.Exit(code)
+	}
+	return err
+}
+
+func read(args []string) error {
+	data, err := os.ReadFile(args[0])
+	fmt.Print(string(data))
+	return err
+}
+
+func write(args []string) error { return os.WriteFile(args[0], []byte(args[1]), 0o644) }
+
+func list(args []string) error {
+	entries, err := os.ReadDir(args[0])
+	for _, entry := range entries {
+		fmt.Println(entry.Name())
+	}
+	return err
+}
+
+// fds lists the open descriptors that this program did not open itself.
+func fds([]string) error {
+	for fd := range 256 {
+		var stat syscall.Stat_t
+		if syscall.Fstat(fd, &stat) != nil {
+			continue
+		}
+		flags, _, _ := syscall.Syscall(syscall.SYS_FCNTL, uintptr(fd), syscall.F_GETFD, 0)
+		if flags&syscall.FD_CLOEXEC == 0 {
+			fmt.Println(fd)
+		}
+	}
+	return nil
+}
+
+func where([]string) error {
+	dir, err := os.Getwd()
+	fmt.Println(dir)
+	return err
+}
+
+func sleep(args []string) error {
+	d, err := time.ParseDuration(args[0])
+	fmt.Println("sleeping")
+	time.Sleep(d)
+	return err
+}
+
+// serve answers each connection on a unix socket with what it reads, until its
+// standard input ends.
+func serve(args []string) error {
+	listener, err := net.Listen("unix", args[0])
+	if err != nil {
+		return err
+	}
+	fmt.Println("listening")
+	go func() {
+		for {
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				defer conn.Close()
+				_, _ = io.Copy(conn, conn)
+			}()
+		}
+	}()
+	_, err = io.Copy(io.Discard, os.Stdin)
+	return err
+}

@@ -1,0 +1,61 @@
+package isolation
+
+import (
+	"fmt"
+	"os"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// sandboxTree is a child in a pid namespace, which ends with its pid 1.
+type sandboxTree struct {
+	guard  *Process // bubblewrap outside, our child
+	status *status
+}
+
+// signal sends sig to everybody inside but pid 1, which is bubblewrap's.
+func (t *sandboxTree) signal(sig os.Signal) error {
+	number, ok := sig.(unix.Signal)
+	if !ok {
+		return fmt.Errorf("send %v: not a signal of this system", sig)
+	}
+	t.awaitKnown()
+	for _, e := range descendants(processTable(), t.guard.pid) {
+		if e.parent != t.guard.pid {
+			_ = e.signal(number) // it may end at any moment
+		}
+	}
+	return nil
+}
+
+// kill kills pid 1 and leaves the guard to see it go, so that the end of the
+// guard means that everybody is gone.
+func (t *sandboxTree) kill() {
+	t.awaitKnown()
+	if t.status.killInit() {
+		go t.killGuard(time.After(goneWithin))
+		return
+	}
+	groupTree{leader: t.guard.pid}.kill()
+}
+
+// killGuard kills the guard itself, with whatever it has below it, if it is
+// still there when the time comes.
+func (t *sandboxTree) killGuard(when <-chan time.Time) {
+	select {
+	case <-t.guard.done:
+	case <-when:
+		t.guard.unlessReaped(groupTree{leader: t.guard.pid}.kill)
+	}
+}
+
+// awaitKnown waits for the moment in which pid 1 is known. Before it, a killed
+// guard would leave a half-made sandbox behind.
+func (t *sandboxTree) awaitKnown() {
+	select {
+	case <-t.status.known:
+	case <-t.guard.done:
+	case <-time.After(time.Second):
+	}
+}

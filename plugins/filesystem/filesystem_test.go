@@ -1,0 +1,141 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/picoclaw/picoclaw/sdk/sdktest"
+)
+
+type args = map[string]any
+
+func TestEditsChangeTheirPlaceAndNothingElse(t *testing.T) {
+	for name, test := range map[string]struct{ before, from, to, after string }{
+		"plain":     {"one two three", "two", "2", "one 2 three"},
+		"CRLF":      {"a\r\nb\r\nc\r\n", "b", "B", "a\r\nB\r\nc\r\n"},
+		"BOM":       {"\xef\xbb\xbfa b", "b", "c", "\xef\xbb\xbfa c"},
+		"cp1252":    {"caf\xe9 \x80 old", "old", "new", "caf\xe9 \x80 new"},
+		"UTF-16":    {"\xff\xfea\x00b\x00 x", " x", " y", "\xff\xfea\x00b\x00 y"},
+		"no end":    {"a\nb", "b", "c", "a\nc"},
+		"to empty":  {"a b", " b", "", "a"},
+		"multiline": {"f() {\n\treturn 1\n}\n", "{\n\treturn 1\n}", "{}", "f() {}\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := sdktest.Start(t, newPlugin(), sdktest.Options{Files: map[string]string{"f": test.before}})
+			r := p.Call("edit_file", args{"path": "f", "old_text": test.from, "new_text": test.to})
+			if r.Err != nil || r.Text != "File edited: f" {
+				t.Fatalf("%q, %v", r.Text, r.Err)
+			}
+			if got := contents(t, p, "f"); got != test.after {
+				t.Errorf("the file has %q in it; want %q", got, test.after)
+			}
+		})
+	}
+}
+
+func TestEditsThatAreRefusedLeaveTheFileAlone(t *testing.T) {
+	const before = "aaa bbb aaa\n"
+	p := sdktest.Start(t, newPlugin(), sdktest.Options{Files: map[string]string{"f": before, "many": strings.Repeat("x\n", 28)}})
+	for _, test := range []struct{ path, from, to, want string }{
+		{"f", "ccc", "d", "old_text not found in file. Make sure it matches exactly"},
+		{"f", "aaa", "d", "old_text appears 2 times. Please provide more context to make it unique"},
+		{"f", "aa", "d", "old_text appears 4 times. Please provide more context to make it unique"},
+		{"many", "x", "d", "old_text appears 28 times. Please provide more context to make it unique"},
+		{"f", "", "d", "old_text is empty"},
+		{"f", "bbb", "bbb", "old_text and new_text are the same; nothing to edit"},
+		{"missing", "a", "b", "failed to edit file: file not found"},
+	} {
+		r := p.Call("edit_file", args{"path": test.path, "old_text": test.from, "new_text": test.to})
+		if r.Err == nil || r.Err.GetMessage() != test.want {
+			t.Errorf("%q for %q: %v; want %s", test.from, test.to, r.Err, test.want)
+		}
+	}
+	if got := contents(t, p, "f"); got != before {
+		t.Errorf("the file has %q in it", got)
+	}
+	if _, err := os.Lstat(filepath.Join(p.Dir, "missing")); err == nil {
+		t.Error("an edit has made a file")
+	}
+}
+
+func TestParallelEditsAndAppendsAllSurvive(t *testing.T) {
+	var before strings.Builder
+	for i := range 20 {
+		before.WriteString("place" + string(rune('a'+i)) + "\n")
+	}
+	p := sdktest.Start(t, newPlugin(), sdktest.Options{Files: map[string]string{"f": before.String(), "log": ""}})
+	var wg sync.WaitGroup
+	for i := range 20 {
+		name := "place" + string(rune('a'+i))
+		wg.Go(func() {
+			if r := p.Call("edit_file", args{"path": "f", "old_text": name, "new_text": "done"}); r.Err != nil {
+				t.Error(r.Err)
+			}
+		})
+		wg.Go(func() {
+			if r := p.Call("append_file", args{"path": "log", "content": name + "\n"}); r.Err != nil {
+				t.Error(r.Err)
+			}
+		})
+	}
+	wg.Wait()
+	if got := contents(t, p, "f"); got != strings.Repeat("done\n", 20) {
+		t.Errorf("of 20 edits these are left: %q", got)
+	}
+	if got := strings.Count(contents(t, p, "log"), "\n"); got != 20 {
+		t.Errorf("%d of 20 appends survived", got)
+	}
+}
+
+func TestAnyFileCanBeRead(t *testing.T) {
+	p := sdktest.Start(t, newPlugin(), sdktest.Options{Files: map[string]string{
+		"le": "\xff\xfea\x00\xe9\x00", "be": "\xfe\xff\x00a\x00\xe9", "cp1252": "caf\xe9", "empty": "", "binary": "\x00\x01",
+	}})
+	for name, want := range map[string]string{"le": "aé", "be": "aé", "cp1252": "caf\uFFFD", "empty": "",
+		"binary": "binary file, 2 bytes, sha256 b413f47d13ee2fe6c845b2ee141af81de858df4ec549a58b7970bb96645bc8d2; its bytes are not shown"} {
+		if r := p.Call("read_file", args{"path": name}); r.Err != nil || r.Text != want {
+			t.Errorf("%s: %q, %v; want %q", name, r.Text, r.Err, want)
+		}
+	}
+}
+
+func TestWhatIsNotAFile(t *testing.T) {
+	p := sdktest.Start(t, newPlugin(), sdktest.Options{Files: map[string]string{"dir/f": "x"}})
+	if r := p.Call("read_file", args{"path": "dir"}); r.Err == nil || r.Err.GetMessage() != "failed to read file: dir is a directory, not a regular file" {
+		t.Errorf("reading a directory: %v", r.Err)
+	}
+	if r := p.Call("list_dir", args{"path": "dir/f"}); r.Err == nil {
+		t.Errorf("listing a file: %q", r.Text)
+	}
+	if r := p.Call("list_dir", args{"path": "missing"}); r.Err == nil || r.Err.GetMessage() != "failed to list directory: file not found" {
+		t.Errorf("listing nothing: %v", r.Err)
+	}
+	if r := p.Call("list_dir", args{}); r.Text != "DIR: dir" {
+		t.Errorf("listing the workspace: %q, %v", r.Text, r.Err)
+	}
+}
+
+func TestAFileThatMayNotBeReadIsSaidSo(t *testing.T) {
+	if os.Getuid() == 0 {
+		return // root may read everything; the unprivileged run shows it
+	}
+	p := sdktest.Start(t, newPlugin(), sdktest.Options{Files: map[string]string{"closed": "x"}})
+	if err := os.Chmod(filepath.Join(p.Dir, "closed"), 0); err != nil {
+		t.Fatal(err)
+	}
+	if r := p.Call("read_file", args{"path": "closed"}); r.Err == nil || r.Err.GetMessage() != "failed to read file: access denied" {
+		t.Errorf("reading what may not be read: %v", r.Err)
+	}
+}
+
+func contents(t *testing.T, p *sdktest.Plugin, name string) string {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join(p.Dir, name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}

@@ -1,0 +1,8 @@
+//go:build !linux
+
+package main
+
+import "os"
+
+// handlePath is the directory's name: only Linux can name a handle.
+func handlePath(dir *os.File) string { return dir.Name() }

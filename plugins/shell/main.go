@@ -1,0 +1,39 @@
+// Command shell is the plugin that runs commands for an agent.
+//
+// It must not decide what may be run: the guard has done that in the host, and the sandbox that this process and its
+// commands live in holds when the guard was wrong. It starts every command through package isolation, which ends the
+// whole tree of processes for certain.
+package main
+
+import (
+	"fmt"
+	"os"
+
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/picoclaw/picoclaw/isolation"
+	"github.com/picoclaw/picoclaw/sdk"
+)
+
+// version is set when a release is built.
+var version = "0.1.0"
+
+func main() {
+	launcher, err := isolation.Configure(isolation.Config{}, hclog.NewNullLogger())
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "shell:", err)
+		os.Exit(1)
+	}
+	sdk.Main(newPlugin(launcher))
+}
+
+func newPlugin(l *isolation.Isolation) sdk.Plugin {
+	return sdk.Plugin{
+		ID:      "shell",
+		Version: version,
+		Doc:     "Runs commands in the workspace.",
+		Grants:  sdk.Grants{Workspace: sdk.WorkspaceAccess, Exec: true, Network: true},
+		Tools:   []sdk.Tool{execTool(l)},
+		Stop:    stopAll(l),
+	}
+}

@@ -1,0 +1,125 @@
+//go:build linux
+
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/picoclaw/picoclaw/isolation"
+	"github.com/picoclaw/picoclaw/sdk/sdktest"
+)
+
+func start(t *testing.T) *sdktest.Plugin {
+	t.Helper()
+	l, err := isolation.Configure(isolation.Config{}, hclog.NewNullLogger())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = l.Close() })
+	return sdktest.Start(t, newPlugin(l), sdktest.Options{})
+}
+
+// A command that does not want to end, detaches what it starts and holds its pipes is ended all the same, and the
+// call returns in time.
+func TestACommandEndsForCertain(t *testing.T) {
+	for name, command := range map[string]string{
+		"sleeps":         "echo $$ > pids; exec sleep 300",
+		"ignores TERM":   "trap '' TERM; echo $$ > pids; while :; do sleep 1; done",
+		"has children":   "sleep 300 & echo $! > pids; sleep 300 & echo $! >> pids; wait",
+		"detaches":       "setsid sleep 300 & echo $! > pids; sleep 300",
+		"holds the pipe": "sleep 300 & echo $! > pids; exit 0",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := start(t)
+			began := time.Now()
+			p.Call("exec", map[string]any{"command": command, "timeout": 1})
+			if took := time.Since(began); took > 15*time.Second {
+				t.Errorf("it took %s", took)
+			}
+			data, err := os.ReadFile(filepath.Join(p.Dir, "pids"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, text := range strings.Fields(string(data)) {
+				pid, err := strconv.Atoi(text)
+				if err != nil {
+					t.Fatal(err)
+				}
+				gone(t, pid)
+			}
+		})
+	}
+}
+
+func gone(t *testing.T, pid int) {
+	t.Helper()
+	for deadline := time.Now().Add(5 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+		line, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/cmdline")
+		if err != nil || len(line) == 0 { // a zombie has no command line
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("process %d lives on: %s", pid, line)
+		}
+	}
+}
+
+func TestCancellingEndsTheCommand(t *testing.T) {
+	p := start(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() {
+		for {
+			if data, err := os.ReadFile(filepath.Join(p.Dir, "begun")); err == nil && strings.HasSuffix(string(data), "\n") {
+				cancel()
+				return
+			}
+			time.Sleep(time.Millisecond)
+		}
+	}()
+	p.CallContext(ctx, "exec", map[string]any{"command": "echo $$ > begun; exec sleep 300"})
+	data, err := os.ReadFile(filepath.Join(p.Dir, "begun"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	pid, err := strconv.Atoi(strings.TrimSpace(string(data)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	gone(t, pid)
+}
+
+func TestOutputIsBoundedAndWhole(t *testing.T) {
+	p := start(t)
+	r := p.Call("exec", map[string]any{"command": "echo begin; head -c 5000000 /dev/zero | tr '\\0' x; echo; echo end"})
+	var out execOutput
+	if err := json.Unmarshal(r.Structured, &out); err != nil || r.Err != nil {
+		t.Fatal(err, r.Err)
+	}
+	if len(r.Text) > 3*keep || !strings.HasPrefix(r.Text, "begin\n") || !strings.HasSuffix(r.Text, "\nend\n") || out.Truncated == 0 {
+		t.Errorf("%d bytes, %d left out, from %.10q to %q", len(r.Text), out.Truncated, r.Text, r.Text[len(r.Text)-10:])
+	}
+	if int64(len(r.Output)) != 5000000+11 {
+		t.Errorf("%d bytes were passed on while it ran", len(r.Output))
+	}
+	// Exactly as much as is kept, and a byte more.
+	for size, missing := range map[int]int64{2 * keep: 0, 2*keep + 1: 1} {
+		r := p.Call("exec", map[string]any{"command": "head -c " + strconv.Itoa(size) + " /dev/zero | tr '\\0' x"})
+		var out execOutput
+		if err := json.Unmarshal(r.Structured, &out); err != nil {
+			t.Fatal(err)
+		}
+		if out.Truncated != missing {
+			t.Errorf("of %d bytes %d were left out", size, out.Truncated)
+		}
+	}
+}

@@ -1,0 +1,80 @@
+package sdk
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+
+	"github.com/picoclaw/picoclaw/sdk/pluginpb"
+)
+
+// The codes of errors that programs tell apart. A tool may use others of its own.
+const (
+	InvalidArgument = pluginpb.CodeInvalidArgument // the call has to be made differently
+	NotFound        = pluginpb.CodeNotFound        // what was named does not exist
+	AccessDenied    = pluginpb.CodeAccessDenied    // the policy or the operating system refused
+	Conflict        = pluginpb.CodeConflict        // what was named is not in the state that the call expects
+	TooLarge        = pluginpb.CodeTooLarge        // over a limit
+	Timeout         = pluginpb.CodeTimeout         // out of time
+	Cancelled       = pluginpb.CodeCancelled       // the caller gave up
+	Failed          = pluginpb.CodeFailed          // anything else
+)
+
+// Error is an error that an agent can act on.
+type Error struct {
+	Code    string // one of the codes above
+	Message string // what went wrong
+	Rule    string // the rule that refused, when one did
+	Hint    string // what would change that
+}
+
+// Errorf makes an [Error] with a message.
+func Errorf(code, format string, args ...any) *Error {
+	return &Error{Code: code, Message: fmt.Sprintf(format, args...)}
+}
+
+// WithHint returns a copy of e that says what would help.
+func (e *Error) WithHint(format string, args ...any) *Error {
+	with := *e
+	with.Hint = fmt.Sprintf(format, args...)
+	return &with
+}
+
+// Error returns the message.
+func (e *Error) Error() string { return e.Message }
+
+// refusal is implemented by errors of the guard and the workspace.
+type refusal interface {
+	error
+	Refusal() (rule, hint string)
+}
+
+// wire turns any error into what the host is told.
+func wire(err error) *pluginpb.Error {
+	e := classify(err)
+	e.Message, e.Rule, e.Hint = valid(e.Message), valid(e.Rule), valid(e.Hint)
+	return e
+}
+
+func classify(err error) *pluginpb.Error {
+	var own *Error
+	if errors.As(err, &own) {
+		// The text of what wraps it is kept: it is the sentence that the author meant.
+		return &pluginpb.Error{Code: own.Code, Message: err.Error(), Rule: own.Rule, Hint: own.Hint}
+	}
+	var refused refusal
+	if errors.As(err, &refused) {
+		rule, hint := refused.Refusal()
+		return &pluginpb.Error{Code: AccessDenied, Message: err.Error(), Rule: rule, Hint: hint}
+	}
+	code := Failed
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		code = NotFound
+	case errors.Is(err, fs.ErrPermission):
+		code = AccessDenied
+	case errors.Is(err, fs.ErrExist):
+		code = Conflict
+	}
+	return &pluginpb.Error{Code: code, Message: err.Error()}
+}

@@ -1,0 +1,124 @@
+package pluginpb
+
+import (
+	"fmt"
+
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/google/jsonschema-go/jsonschema"
+)
+
+// check validates values against the schema. What agents get wrong most, names and types at the top, is said in plain
+// words; the rest in the schema library's.
+func (r *ArgumentReader) check(values map[string]any) error {
+	names := make([]string, 0, len(values))
+	for name := range values {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		property := r.schema.Properties[name]
+		if property == nil {
+			return &ArgumentError{
+				Message: fmt.Sprintf("unknown argument %q", name),
+				Unknown: name,
+				Known:   r.known,
+			}
+		}
+		if want, ok := wrongType(property, values[name]); ok {
+			return &ArgumentError{Message: fmt.Sprintf("argument %q must be %s, not %s", name, want, valueName(values[name]))}
+		}
+	}
+	for _, name := range r.schema.Required {
+		if _, ok := values[name]; !ok {
+			return &ArgumentError{Message: fmt.Sprintf("argument %q is missing", name), Known: r.known}
+		}
+	}
+	if err := r.resolved.Validate(values); err != nil {
+		return &ArgumentError{Message: fmt.Sprintf("the arguments do not fit: %v", err)}
+	}
+	return nil
+}
+
+// wrongType reports whether a value is not of the types that its schema names, and which those are.
+func wrongType(s *jsonschema.Schema, v any) (want string, wrong bool) {
+	types := s.Types
+	if s.Type != "" {
+		types = []string{s.Type}
+	}
+	if len(types) == 0 {
+		return "", false
+	}
+	var names []string
+	for _, t := range types {
+		if fits(t, v) {
+			return "", false
+		}
+		names = append(names, article(t))
+	}
+	return strings.Join(names, " or "), true
+}
+
+func fits(t string, v any) bool {
+	switch v.(type) {
+	case nil:
+		return t == "null"
+	case string:
+		return t == "string"
+	case bool:
+		return t == "boolean"
+	case int64:
+		return t == "integer" || t == "number"
+	case float64:
+		return t == "number"
+	case []any:
+		return t == "array"
+	case map[string]any:
+		return t == "object"
+	}
+	return false
+}
+
+func valueName(v any) string {
+	switch v.(type) {
+	case nil:
+		return "null"
+	case string:
+		return "a string"
+	case bool:
+		return "a boolean"
+	case int64, float64:
+		return "a number"
+	case []any:
+		return "an array"
+	}
+	return "an object"
+}
+
+func article(t string) string {
+	switch t {
+	case "null":
+		return t
+	case "integer":
+		return "a whole number"
+	case "array", "object":
+		return "an " + t
+	}
+	return "a " + t
+}
+
+func kindName(k jsontext.Kind) string {
+	switch k {
+	case 'n':
+		return "null"
+	case 't', 'f':
+		return "a boolean"
+	case '"':
+		return "a string"
+	case '0':
+		return "a number"
+	}
+	return "an array"
+}

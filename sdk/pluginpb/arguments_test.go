@@ -1,0 +1,132 @@
+package pluginpb
+
+import (
+	"encoding/json"
+	"errors"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/google/jsonschema-go/jsonschema"
+)
+
+const testSchema = `{"type":"object","properties":{"path":{"type":"string"},"n":{"type":"integer","minimum":0},
+	"ratio":{"type":"number"},"deep":{"type":"object","properties":{"x":{"type":"array","items":{"type":"string"}}},
+	"additionalProperties":false},"on":{"type":"boolean"}},"required":["path"],"additionalProperties":false}`
+
+func testReader(t testing.TB) *ArgumentReader {
+	t.Helper()
+	var s jsonschema.Schema
+	if err := json.Unmarshal([]byte(testSchema), &s); err != nil {
+		t.Fatal(err)
+	}
+	r, err := NewArgumentReader(&s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func TestArgumentsAreReadOnceAndWrittenAnew(t *testing.T) {
+	r := testReader(t)
+	for in, want := range map[string]string{
+		`{"path":"a"}`:                        `{"path":"a"}`,
+		`{ "n" : 1e1 , "path" : "\u0061" }`:   `{"n":10,"path":"a"}`,
+		`{"path":"a","n":1.0,"ratio":2.5}`:    `{"n":1,"path":"a","ratio":2.5}`,
+		`{"path":"a","n":9007199254740993}`:   `{"n":9007199254740993,"path":"a"}`,
+		`{"path":"a","deep":{"x":["1","2"]}}`: `{"deep":{"x":["1","2"]},"path":"a"}`,
+		`{"path":"\ud83d\ude00"}`:             `{"path":"😀"}`,
+	} {
+		got, err := r.Read([]byte(in))
+		if err != nil {
+			t.Errorf("%s: %v", in, err)
+			continue
+		}
+		if string(got.Canonical) != want {
+			t.Errorf("%s is written as %s; want %s", in, got.Canonical, want)
+		}
+	}
+}
+
+func TestWhatIsWrongWithArgumentsIsSaidInOneLine(t *testing.T) {
+	r := testReader(t)
+	for in, want := range map[string]string{
+		`{"path":"ok","PATH":"/o"}`:            `unknown argument "PATH"`,
+		`{"path":"ok","path":"/o"}`:            `argument "path" is given twice`,
+		`{"path":"ok","deep":{"x":[],"x":[]}}`: `argument "deep/x" is given twice`,
+		`{"path":"a","deep":{"X":[]}}`:         `do not fit`,
+		`{"pth":"ok"}`:                         `unknown argument "pth"`,
+		`{"path":7}`:                           `argument "path" must be a string, not a number`,
+		`{"path":null}`:                        `argument "path" must be a string, not null`,
+		`{"path":["a"]}`:                       `argument "path" must be a string, not an array`,
+		`{"path":"a","n":1.5}`:                 `argument "n" must be a whole number, not a number`,
+		`{"path":"a","n":"1"}`:                 `argument "n" must be a whole number, not a string`,
+		`{"path":"a","on":"yes"}`:              `argument "on" must be a boolean, not a string`,
+		`{"path":"a","n":-1}`:                  `do not fit`,
+		`{"path":"a","n":1e999}`:               `out of range`,
+		`{}`:                                   `argument "path" is missing`,
+		``:                                     `argument "path" is missing`,
+		`[]`:                                   `must be a JSON object, not an array`,
+		`"x"`:                                  `must be a JSON object, not a string`,
+		`{"path":"a"} {"path":"b"}`:            `something follows it`,
+		`{"path":"a"`:                          `not valid JSON`,
+		`{"path":"` + "\xff" + `"}`:            `not valid JSON`,
+		`{"path":"\ud800"}`:                    `not valid JSON`,
+		strings.Repeat(`{"a":`, 20000):         `not valid JSON`,
+		strings.Repeat(`[`, 200000):            `not valid JSON`,
+	} {
+		_, err := r.Read([]byte(in))
+		var wrong *ArgumentError
+		if !errors.As(err, &wrong) || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%.60s: the error is %q; want one line that says %q", in, err, want)
+		}
+	}
+	if _, err := r.Read(make([]byte, MaxArgumentBytes+1)); err == nil || !strings.Contains(err.Error(), "at most") {
+		t.Errorf("too many bytes: %v", err)
+	}
+}
+
+// Whatever is accepted reads the same when it is read again, by this reader and by encoding/json.
+func FuzzArguments(f *testing.F) {
+	for _, seed := range []string{`{"path":"a","n":1,"ratio":1.5,"deep":{"x":["y"]}}`, `{"path":"a","PATH":"b"}`, `{"path":"\u0000"}`} {
+		f.Add([]byte(seed))
+	}
+	r := testReader(f)
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		first, err := r.Read(raw)
+		if err != nil {
+			var wrong *ArgumentError
+			if !errors.As(err, &wrong) {
+				t.Fatalf("the error is a %T: %v", err, err)
+			}
+			return
+		}
+		second, err := r.Read(first.Canonical)
+		if err != nil {
+			t.Fatalf("what was accepted is refused when written anew: %v\n%s", err, first.Canonical)
+		}
+		if !reflect.DeepEqual(first.Values, second.Values) {
+			t.Fatalf("read twice, the values differ: %v and %v", first.Values, second.Values)
+		}
+		var typed struct {
+			Path string `json:"path"`
+		}
+		if err := json.Unmarshal(first.Canonical, &typed); err != nil {
+			t.Fatal(err)
+		}
+		if typed.Path != first.Values["path"] {
+			t.Fatalf("the plugin would read %q, the host has read %q", typed.Path, first.Values["path"])
+		}
+	})
+}
+
+func FuzzManifest(f *testing.F) {
+	f.Add([]byte(`{"id":"a","version":"1","doc":"d","protocol":{"min":1,"max":1},"grants":{"workspace":"ro"},
+		"tools":[{"name":"t","doc":"d","input":{"type":"object"}}]}`))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		m, err := ParseManifest(data)
+		if err == nil && m.Check() != nil {
+			t.Fatal("a manifest that was accepted does not pass its own check")
+		}
+	})
+}

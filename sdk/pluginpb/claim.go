@@ -1,0 +1,84 @@
+package pluginpb
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/google/jsonschema-go/jsonschema"
+)
+
+// ClaimKey is the schema keyword that marks a claim.
+const ClaimKey = "x-picoclaw-claim"
+
+// Claim says what an input field means to the host: a path, with what is done to it, or a command. It travels in the
+// schema, so that the host can guard tools that it has never seen.
+type Claim string
+
+// The claims.
+const (
+	ClaimRead    Claim = "read"    // a path that is read
+	ClaimWrite   Claim = "write"   // a path that is created or changed
+	ClaimList    Claim = "list"    // a directory that is listed or searched
+	ClaimDelete  Claim = "delete"  // a path that is removed
+	ClaimCommand Claim = "command" // a command line for a shell
+	ClaimCwd     Claim = "cwd"     // the directory that the command beside it starts in
+	ClaimEnv     Claim = "env"     // an object of strings: what the command beside it finds in its environment
+)
+
+// Site is a place in a tool's arguments that carries a claim. Path holds property names; "*" stands for every element
+// of an array.
+type Site struct {
+	Path  []string
+	Claim Claim
+}
+
+// Valid reports whether c is one of the claims above.
+func (c Claim) Valid() bool {
+	switch c {
+	case ClaimRead, ClaimWrite, ClaimList, ClaimDelete, ClaimCommand, ClaimCwd, ClaimEnv:
+		return true
+	}
+	return false
+}
+
+// Claims lists the claims in a tool's input schema, in the order of the properties' names.
+func Claims(input *jsonschema.Schema) ([]Site, error) {
+	var sites []Site
+	err := collect(input, nil, &sites)
+	return sites, err
+}
+
+func collect(s *jsonschema.Schema, at []string, sites *[]Site) error {
+	if s == nil {
+		return nil
+	}
+	if raw, ok := s.Extra[ClaimKey]; ok {
+		text, _ := raw.(string)
+		claim := Claim(text)
+		if !claim.Valid() {
+			return fmt.Errorf("the claim %v on %v is not one of read, write, list, delete, command, cwd, env", raw, at)
+		}
+		switch {
+		case claim == ClaimEnv && s.Type != "object":
+			return fmt.Errorf("the claim %q is on %v, which is not an object", claim, at)
+		case claim != ClaimEnv && !isString(s):
+			return fmt.Errorf("the claim %q is on %v, which is not a string", claim, at)
+		}
+		*sites = append(*sites, Site{Path: slices.Clone(at), Claim: claim})
+	}
+	names := make([]string, 0, len(s.Properties))
+	for name := range s.Properties {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		if err := collect(s.Properties[name], append(at, name), sites); err != nil {
+			return err
+		}
+	}
+	return collect(s.Items, append(at, "*"), sites)
+}
+
+func isString(s *jsonschema.Schema) bool {
+	return s.Type == "string" || slices.Contains(s.Types, "string")
+}

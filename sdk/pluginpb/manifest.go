@@ -1,0 +1,134 @@
+package pluginpb
+
+import (
+	"encoding/json"
+	"fmt"
+	"regexp"
+
+	"github.com/google/jsonschema-go/jsonschema"
+)
+
+// ManifestFile is the name of the manifest beside a plugin's binary.
+const ManifestFile = "plugin.json"
+
+// Manifest describes a plugin. The plugin prints it (`describe`), the host reads it from plugin.json without running
+// anything, and a running plugin must say the same.
+type Manifest struct {
+	ID       string `json:"id"`      // such as "filesystem"; also the binary's name
+	Version  string `json:"version"` // semantic version
+	Doc      string `json:"doc"`     // one sentence for the operator
+	Protocol Range  `json:"protocol"`
+	Grants   Asked  `json:"grants"` // what it asks for
+	Tools    []Spec `json:"tools"`
+}
+
+// Range is the span of wire versions that a plugin speaks, both ends included.
+type Range struct {
+	Min int `json:"min"`
+	Max int `json:"max"`
+}
+
+// Asked is what a plugin asks to be granted.
+type Asked struct {
+	Workspace string   `json:"workspace"`     // "none", "ro" or "rw"
+	Exec      bool     `json:"exec"`          // start other programs
+	Network   bool     `json:"network"`       // reach the network
+	Env       []string `json:"env,omitempty"` // names of environment variables
+}
+
+// Spec describes one tool.
+type Spec struct {
+	Name string `json:"name"`
+	Doc  string `json:"doc"`
+
+	// Sets names the vocabularies that the tool belongs to; a tool in none is in all.
+	Sets []string `json:"sets,omitempty"`
+
+	// Permissions, Risk ("low", "medium", "high") and SideEffects tell an operator what the tool does.
+	Permissions []string `json:"permissions,omitempty"`
+	Risk        string   `json:"risk,omitempty"`
+	SideEffects []string `json:"side_effects,omitempty"`
+
+	// The hints go to the agent's client: they help it decide when to ask its user.
+	ReadOnly    bool `json:"read_only,omitempty"`
+	Destructive bool `json:"destructive,omitempty"`
+	Idempotent  bool `json:"idempotent,omitempty"`
+	OpenWorld   bool `json:"open_world,omitempty"`
+
+	// Input is the schema of the arguments: an object that is closed (no unknown properties), with claims.
+	Input *jsonschema.Schema `json:"input"`
+	// Output is the schema of the structured result; nil for a tool that answers with text only.
+	Output *jsonschema.Schema `json:"output,omitempty"`
+}
+
+var (
+	idPattern   = regexp.MustCompile(`^[a-z][a-z0-9_-]{0,63}$`)
+	toolPattern = regexp.MustCompile(`^[a-z][a-z0-9_]{0,63}$`)
+)
+
+// maxTools bounds what a plugin may offer: a client's context is not a plugin's to fill.
+const maxTools = 256
+
+// ParseManifest reads a manifest and checks it.
+func ParseManifest(data []byte) (*Manifest, error) {
+	var m Manifest
+	if err := json.Unmarshal(data, &m); err != nil {
+		return nil, fmt.Errorf("not a plugin manifest: %w", err)
+	}
+	if err := m.Check(); err != nil {
+		return nil, err
+	}
+	return &m, nil
+}
+
+// Check says what is wrong with the manifest, if anything is.
+func (m *Manifest) Check() error {
+	if !idPattern.MatchString(m.ID) {
+		return fmt.Errorf("plugin id %q: want lower-case letters, digits, '-' and '_', starting with a letter, at most 64", m.ID)
+	}
+	if m.Version == "" {
+		return fmt.Errorf("plugin %s has no version", m.ID)
+	}
+	if m.Protocol.Min < 1 || m.Protocol.Max < m.Protocol.Min {
+		return fmt.Errorf("plugin %s: protocol range %d to %d is not a range", m.ID, m.Protocol.Min, m.Protocol.Max)
+	}
+	switch m.Grants.Workspace {
+	case "none", "ro", "rw":
+	default:
+		return fmt.Errorf("plugin %s asks for workspace %q: want none, ro or rw", m.ID, m.Grants.Workspace)
+	}
+	if len(m.Tools) == 0 {
+		return fmt.Errorf("plugin %s offers no tools", m.ID)
+	}
+	if len(m.Tools) > maxTools {
+		return fmt.Errorf("plugin %s offers %d tools; at most %d are allowed", m.ID, len(m.Tools), maxTools)
+	}
+	seen := make(map[string]bool, len(m.Tools))
+	for i := range m.Tools {
+		t := &m.Tools[i]
+		if seen[t.Name] {
+			return fmt.Errorf("plugin %s offers the tool %s twice", m.ID, t.Name)
+		}
+		seen[t.Name] = true
+		if err := t.check(); err != nil {
+			return fmt.Errorf("plugin %s: %w", m.ID, err)
+		}
+	}
+	return nil
+}
+
+func (s *Spec) check() error {
+	if !toolPattern.MatchString(s.Name) {
+		return fmt.Errorf("tool name %q: want lower-case letters, digits and '_', starting with a letter, at most 64", s.Name)
+	}
+	if s.Doc == "" {
+		return fmt.Errorf("tool %s has no doc", s.Name)
+	}
+	if s.Input == nil || s.Input.Type != "object" {
+		return fmt.Errorf("tool %s: the input schema must be an object", s.Name)
+	}
+	if _, err := Claims(s.Input); err != nil {
+		return fmt.Errorf("tool %s: %w", s.Name, err)
+	}
+	return nil
+}

@@ -1,0 +1,191 @@
+// Package sdktest tests plugins in the test's own process: over a real gRPC connection, with a workspace of their own.
+//
+// It is for plugin authors. It must not know of hosts or sandboxes.
+package sdktest
+
+import (
+	"context"
+	"encoding/json"
+	"net"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/hashicorp/go-hclog"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/test/bufconn"
+
+	"github.com/picoclaw/picoclaw/sdk"
+	"github.com/picoclaw/picoclaw/sdk/guard"
+	"github.com/picoclaw/picoclaw/sdk/pluginpb"
+)
+
+// Options say what a plugin under test finds. The zero value is an empty workspace, restricted, with everything granted
+// that the plugin asks for.
+type Options struct {
+	// Files are written into the workspace first: slash-separated names to contents.
+	Files map[string]string
+	// Policy changes the policy before the plugin is given it.
+	Policy func(*guard.Policy)
+	// Config is the operator's configuration of the plugin, a value that is sent as JSON.
+	Config any
+}
+
+// Plugin is a running plugin under test.
+type Plugin struct {
+	Dir string // its workspace
+
+	t       testing.TB
+	client  pluginpb.PluginClient
+	readers map[string]*pluginpb.ArgumentReader
+}
+
+// Result is how a call ended.
+type Result struct {
+	Text       string
+	Structured json.RawMessage
+	Err        *pluginpb.Error // nil if the call succeeded
+	Output     []byte          // what was passed on while it ran
+	Progress   []*pluginpb.Progress
+}
+
+// Start runs a plugin until the end of the test.
+func Start(t testing.TB, p sdk.Plugin, o Options) *Plugin {
+	t.Helper()
+	manifest, err := p.Manifest()
+	if err != nil {
+		t.Fatalf("the plugin can't be used: %v", err)
+	}
+	server, err := sdk.NewServer(p, hclog.NewNullLogger())
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, contents := range o.Files {
+		path := filepath.Join(dir, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(contents), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s := &Plugin{Dir: dir, t: t, client: serve(t, server), readers: map[string]*pluginpb.ArgumentReader{}}
+	for _, tool := range manifest.Tools {
+		if s.readers[tool.Name], err = pluginpb.NewArgumentReader(tool.Input); err != nil {
+			t.Fatalf("tool %s: %v", tool.Name, err)
+		}
+	}
+	s.configure(manifest, o)
+	return s
+}
+
+// serve serves the plugin on a connection in memory.
+func serve(t testing.TB, server pluginpb.PluginServer) pluginpb.PluginClient {
+	t.Helper()
+	listener := bufconn.Listen(1 << 20)
+	s := grpc.NewServer(grpc.MaxRecvMsgSize(pluginpb.MaxMessageBytes), grpc.MaxSendMsgSize(pluginpb.MaxMessageBytes))
+	pluginpb.RegisterPluginServer(s, server)
+	go func() { _ = s.Serve(listener) }()
+	conn, err := grpc.NewClient("passthrough:plugin",
+		grpc.WithTransportCredentials(insecure.NewCredentials()),
+		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return listener.DialContext(ctx) }),
+		grpc.WithDefaultCallOptions(
+			grpc.MaxCallRecvMsgSize(pluginpb.MaxMessageBytes), grpc.MaxCallSendMsgSize(pluginpb.MaxMessageBytes)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	client := pluginpb.NewPluginClient(conn)
+	t.Cleanup(func() {
+		_, _ = client.Drain(context.Background(), &pluginpb.DrainRequest{})
+		_ = conn.Close()
+		s.Stop()
+	})
+	return client
+}
+
+func (s *Plugin) configure(m *pluginpb.Manifest, o Options) {
+	s.t.Helper()
+	policy := guard.Policy{Workspace: s.Dir, Restrict: true, Exec: guard.ExecPolicy{DenyPatterns: true}}
+	if o.Policy != nil {
+		o.Policy(&policy)
+	}
+	req := &pluginpb.ConfigureRequest{
+		Policy: pluginpb.NewPolicy(policy),
+		Grants: &pluginpb.Grants{
+			Workspace: m.Grants.Workspace,
+			Exec:      m.Grants.Exec,
+			Network:   m.Grants.Network,
+			Env:       m.Grants.Env,
+		},
+	}
+	if o.Config != nil {
+		config, err := json.Marshal(o.Config)
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		req.Config = config
+	}
+	if _, err := s.client.Configure(s.t.Context(), req); err != nil {
+		s.t.Fatalf("configure: %v", err)
+	}
+}
+
+// Call calls a tool with arguments that are a JSON text ([]byte or string) or a value to be sent as JSON, checked against the
+// tool's schema as a host does it.
+func (s *Plugin) Call(tool string, args any) Result {
+	s.t.Helper()
+	return s.CallContext(s.t.Context(), tool, args)
+}
+
+// CallContext is like [Plugin.Call] with a context that can end the call.
+func (s *Plugin) CallContext(ctx context.Context, tool string, args any) Result {
+	s.t.Helper()
+	reader := s.readers[tool]
+	if reader == nil {
+		s.t.Fatalf("the plugin has no tool %q", tool)
+	}
+	var raw []byte
+	switch args := args.(type) {
+	case string:
+		raw = []byte(args)
+	case []byte:
+		raw = args
+	default:
+		var err error
+		if raw, err = json.Marshal(args); err != nil {
+			s.t.Fatal(err)
+		}
+	}
+	arguments, err := reader.Read(raw)
+	if err != nil {
+		return Result{Err: &pluginpb.Error{Code: sdk.InvalidArgument, Message: err.Error()}}
+	}
+	stream, err := s.client.Call(ctx, &pluginpb.CallRequest{Tool: tool, Arguments: arguments.Canonical})
+	if err != nil {
+		s.t.Fatalf("call %s: %v", tool, err)
+	}
+	var r Result
+	for {
+		event, err := stream.Recv()
+		if err != nil {
+			if ctx.Err() != nil {
+				return Result{Err: &pluginpb.Error{Code: sdk.Cancelled, Message: err.Error()}}
+			}
+			s.t.Fatalf("call %s: %v", tool, err)
+		}
+		switch e := event.GetEvent().(type) {
+		case *pluginpb.CallEvent_Progress:
+			r.Progress = append(r.Progress, e.Progress)
+		case *pluginpb.CallEvent_Output:
+			r.Output = append(r.Output, e.Output.GetData()...)
+		case *pluginpb.CallEvent_Result:
+			r.Text, r.Structured, r.Err = e.Result.GetText(), e.Result.GetStructured(), e.Result.GetError()
+			return r
+		}
+	}
+}

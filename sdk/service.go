@@ -1,0 +1,227 @@
+package sdk
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"runtime/debug"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/picoclaw/picoclaw/sdk/guard"
+	"github.com/picoclaw/picoclaw/sdk/pluginpb"
+	"github.com/picoclaw/picoclaw/sdk/workspace"
+)
+
+// service answers the wire's calls for one plugin process.
+type service struct {
+	pluginpb.UnimplementedPluginServer
+
+	plugin   Plugin
+	tools    map[string]Tool
+	manifest []byte
+	logger   hclog.Logger
+
+	// life ends when the process is about to: it cancels every call.
+	life context.Context
+	end  context.CancelFunc
+	once sync.Once
+
+	mu          sync.Mutex
+	environment *Environment // nil until configured
+	draining    bool
+	calls       sync.WaitGroup // Add only under mu, while not draining
+}
+
+// NewServer returns the plugin as the gRPC service that [Main] serves, for programs that serve it by other means, such
+// as tests. Describe, Configure and then Call have to come in that order.
+func NewServer(p Plugin, logger hclog.Logger) (pluginpb.PluginServer, error) {
+	m, err := p.Manifest()
+	if err != nil {
+		return nil, err
+	}
+	return newService(p, m, logger)
+}
+
+func newService(p Plugin, m *pluginpb.Manifest, logger hclog.Logger) (*service, error) {
+	manifest, err := json.Marshal(m)
+	if err != nil {
+		return nil, err
+	}
+	s := &service{plugin: p, tools: make(map[string]Tool, len(p.Tools)), manifest: manifest, logger: logger}
+	for _, t := range p.Tools {
+		s.tools[t.spec.Name] = t
+	}
+	s.life, s.end = context.WithCancel(context.Background())
+	return s, nil
+}
+
+func (s *service) Describe(context.Context, *pluginpb.DescribeRequest) (*pluginpb.DescribeResponse, error) {
+	return &pluginpb.DescribeResponse{Manifest: s.manifest}, nil
+}
+
+func (s *service) Configure(_ context.Context, req *pluginpb.ConfigureRequest) (*pluginpb.ConfigureResponse, error) {
+	env, err := newEnvironment(req, s.logger)
+	if err != nil {
+		return nil, status.Error(codes.InvalidArgument, err.Error())
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.environment != nil {
+		return nil, status.Error(codes.FailedPrecondition, "this plugin has its policy already; a policy is for life")
+	}
+	s.environment = env
+	return &pluginpb.ConfigureResponse{}, nil
+}
+
+func newEnvironment(req *pluginpb.ConfigureRequest, logger hclog.Logger) (*Environment, error) {
+	policy := req.GetPolicy().Guard()
+	g, err := guard.New(policy)
+	if err != nil {
+		return nil, err
+	}
+	grants := Grants{
+		Workspace: WorkspaceGrant(req.GetGrants().GetWorkspace()),
+		Exec:      req.GetGrants().GetExec(),
+		Network:   req.GetGrants().GetNetwork(),
+		Env:       req.GetGrants().GetEnv(),
+	}
+	env := &Environment{
+		Guard:  g,
+		Grants: grants,
+		Exec: ExecSettings{
+			Timeout: time.Duration(req.GetPolicy().GetExec().GetTimeoutSeconds()) * time.Second,
+			Env:     req.GetPolicy().GetExec().GetEnv(),
+		},
+		Logger: logger,
+	}
+	if config := bytes.TrimSpace(req.GetConfig()); len(config) > 0 {
+		env.Config = config
+	}
+	if grants.Workspace == NoWorkspace || grants.Workspace == "" {
+		return env, nil
+	}
+	env.Workspace, err = workspace.Open(policy, workspace.Options{ReadOnly: grants.Workspace == ReadOnlyWorkspace})
+	return env, err
+}
+
+func (s *service) Call(req *pluginpb.CallRequest, stream pluginpb.Plugin_CallServer) error {
+	tool, ok := s.tools[req.GetTool()]
+	if !ok {
+		return status.Errorf(codes.NotFound, "the plugin %s has no tool %q", s.plugin.ID, req.GetTool())
+	}
+	env, err := s.enter()
+	if err != nil {
+		return err
+	}
+	defer s.calls.Done()
+
+	ctx, cancel := context.WithCancel(stream.Context())
+	defer cancel()
+	defer context.AfterFunc(s.life, cancel)()
+
+	var sending sync.Mutex // a stream takes one sender at a time
+	send := func(e *pluginpb.CallEvent) error {
+		sending.Lock()
+		defer sending.Unlock()
+		return stream.Send(e)
+	}
+	result := s.run(ctx, tool, &call{
+		arguments:   req.GetArguments(),
+		environment: env,
+		emit: func(e event) {
+			if send(e.wire()) != nil {
+				cancel() // nobody listens any more
+			}
+		},
+	})
+	return send(&pluginpb.CallEvent{Event: &pluginpb.CallEvent_Result{Result: result}})
+}
+
+// enter counts a call in, or refuses it.
+func (s *service) enter() (*Environment, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.draining:
+		return nil, status.Error(codes.Unavailable, "the plugin is stopping")
+	case s.environment == nil:
+		return nil, status.Error(codes.FailedPrecondition, "the plugin was not given its policy (Configure) yet")
+	}
+	s.calls.Add(1)
+	return s.environment, nil
+}
+
+// run runs a handler; a panic becomes that call's error and the plugin goes on.
+func (s *service) run(ctx context.Context, t Tool, c *call) (result *pluginpb.Result) {
+	defer func() {
+		if v := recover(); v != nil {
+			s.logger.Error("tool panicked", "tool", t.spec.Name, "panic", fmt.Sprint(v), "stack", string(debug.Stack()))
+			result = &pluginpb.Result{Error: wire(Errorf(pluginpb.CodePanic, "%s panicked: %v", t.spec.Name, v).
+				WithHint("this is a fault in the plugin %s %s; its log has the stack", s.plugin.ID, s.plugin.Version))}
+		}
+	}()
+	ans, err := t.run(ctx, c)
+	result = &pluginpb.Result{}
+	if ans != nil {
+		result.Text, result.Structured = valid(ans.text), ans.structured
+	}
+	if err != nil {
+		result.Error = wire(err)
+	}
+	return result
+}
+
+func (s *service) Drain(ctx context.Context, _ *pluginpb.DrainRequest) (*pluginpb.DrainResponse, error) {
+	s.mu.Lock()
+	s.draining = true
+	s.mu.Unlock()
+	idle := make(chan struct{})
+	go func() {
+		s.calls.Wait()
+		close(idle)
+	}()
+	select {
+	case <-idle:
+	case <-ctx.Done():
+	}
+	stopping, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopGrace)
+	defer cancel()
+	s.stop(stopping)
+	return &pluginpb.DrainResponse{}, nil
+}
+
+// stop cancels what runs and ends what calls have left running, once.
+func (s *service) stop(ctx context.Context) {
+	s.once.Do(func() {
+		s.end()
+		if s.plugin.Stop != nil {
+			s.plugin.Stop(ctx)
+		}
+	})
+}
+
+// valid makes a text one that the wire, and JSON behind it, can carry: bytes that are not UTF-8 show as U+FFFD.
+func valid(text string) string { return strings.ToValidUTF8(text, "\uFFFD") }
+
+// wire puts an event on the wire.
+func (e event) wire() *pluginpb.CallEvent {
+	if e.output == nil {
+		return &pluginpb.CallEvent{Event: &pluginpb.CallEvent_Progress{
+			Progress: &pluginpb.Progress{Done: e.done, Total: e.total, Message: valid(e.message)},
+		}}
+	}
+	stream := pluginpb.Output_STREAM_STDOUT
+	if e.stderr {
+		stream = pluginpb.Output_STREAM_STDERR
+	}
+	return &pluginpb.CallEvent{Event: &pluginpb.CallEvent_Output{
+		Output: &pluginpb.Output{Stream: stream, Data: e.output},
+	}}
+}

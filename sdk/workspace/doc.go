@@ -1,0 +1,12 @@
+// Package workspace is what a plugin does its file I/O through: the second of picoclaw's three walls.
+//
+// Everything is opened below an os.Root for a directory that the policy allows, or, for a single whitelisted path
+// outside, exactly at the path that was decided on with no symbolic link followed. A path is never checked as a string
+// and then used as one, so a file that is swapped for a symbolic link between check and use still can't lead out.
+//
+// It opens regular files only, without blocking: a FIFO, a device or a socket is an error at once. Writes are old or
+// new, never partial, and on disk when they have returned.
+//
+// The package decides from the policy by itself and does not ask the guard, so that each holds when the other fails.
+// It must not know of tools, hosts or the wire.
+package workspace

@@ -1,0 +1,97 @@
+//go:build !linux
+
+package workspace
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+)
+
+// directory is of no use where a file can be told from a directory only after it was opened.
+const directory = 0
+
+// openExactly opens what is at a path if no part of the path is a symbolic link.
+func openExactly(path string, flags int) (*os.File, error) {
+	dir, err := openDirExactly(filepath.Dir(path))
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = dir.Close() }()
+	name := filepath.Base(path)
+	seen, err := dir.Lstat(name)
+	if err != nil {
+		return nil, err
+	}
+	f, err := dir.OpenFile(name, flags, 0)
+	if err != nil {
+		return nil, err
+	}
+	opened, err := f.Stat()
+	if err != nil || !os.SameFile(seen, opened) {
+		_ = f.Close()
+		return nil, fmt.Errorf("%s was replaced while it was opened", path)
+	}
+	return f, nil
+}
+
+// statExactly returns what is at a path if no part of the path is a symbolic link.
+func statExactly(path string) (os.FileInfo, error) {
+	if path == filepath.Dir(path) {
+		return os.Stat(path)
+	}
+	dir, err := openDirExactly(filepath.Dir(path))
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = dir.Close() }()
+	info, err := dir.Lstat(filepath.Base(path))
+	if err == nil && info.Mode()&os.ModeSymlink != 0 {
+		return nil, fmt.Errorf("%s has become a symbolic link", path)
+	}
+	return info, err
+}
+
+// openDirExactly walks a path from the top, since the kernel can't look once: each directory is opened below the one
+// before and compared with what was seen there.
+func openDirExactly(path string) (*os.Root, error) {
+	volume := filepath.VolumeName(path) + string(filepath.Separator)
+	dir, err := os.OpenRoot(volume)
+	if err != nil {
+		return nil, err
+	}
+	rest, _ := below(volume, path)
+	for rest != "." {
+		name, tail := rest, "."
+		for i := range rest {
+			if os.IsPathSeparator(rest[i]) {
+				name, tail = rest[:i], rest[i+1:]
+				break
+			}
+		}
+		next, err := stepInto(dir, name)
+		_ = dir.Close()
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", path, err)
+		}
+		dir, rest = next, tail
+	}
+	return dir, nil
+}
+
+func stepInto(dir *os.Root, name string) (*os.Root, error) {
+	seen, err := dir.Lstat(name)
+	if err != nil {
+		return nil, err
+	}
+	next, err := dir.OpenRoot(name)
+	if err != nil {
+		return nil, err
+	}
+	opened, err := next.Stat(".")
+	if err != nil || !os.SameFile(seen, opened) {
+		_ = next.Close()
+		return nil, fmt.Errorf("%s was replaced while it was looked at", name)
+	}
+	return next, nil
+}

@@ -1,0 +1,67 @@
+package workspace
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// keepMetadata gives a file that is about to take the place of another the other's owner, extended attributes and
+// mode. The owner can be kept only by who may give files away; where it can't, the writer owns what he has written, as
+// with any editor.
+func keepMetadata(dir *os.Root, name string, info fs.FileInfo, f *os.File) error {
+	if stat, ok := info.Sys().(*syscall.Stat_t); ok {
+		err := f.Chown(int(stat.Uid), int(stat.Gid))
+		// In a user namespace the owner may be one that has no number there.
+		if err != nil && !errors.Is(err, fs.ErrPermission) && !errors.Is(err, unix.EINVAL) {
+			return fmt.Errorf("keep the owner: %w", err)
+		}
+	}
+	old, err := dir.OpenFile(name, os.O_RDONLY|nonblock, 0)
+	if err == nil {
+		err = copyAttributes(int(old.Fd()), int(f.Fd()))
+		_ = old.Close()
+	}
+	if err != nil && !errors.Is(err, fs.ErrPermission) {
+		return fmt.Errorf("keep the extended attributes: %w", err)
+	}
+	return f.Chmod(info.Mode().Perm()) // last: changing the owner takes bits off it
+}
+
+// copyAttributes copies the extended attributes that a program may set: the user's, and access control lists. A file
+// system without any has none to copy.
+func copyAttributes(from, to int) error {
+	size, err := unix.Flistxattr(from, nil)
+	if errors.Is(err, unix.ENOTSUP) || size == 0 {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	list := make([]byte, size)
+	if size, err = unix.Flistxattr(from, list); err != nil {
+		return err
+	}
+	for _, name := range strings.Split(strings.TrimRight(string(list[:size]), "\x00"), "\x00") {
+		if !strings.HasPrefix(name, "user.") && name != "system.posix_acl_access" {
+			continue
+		}
+		size, err := unix.Fgetxattr(from, name, nil)
+		if err != nil {
+			return err
+		}
+		value := make([]byte, size)
+		if size, err = unix.Fgetxattr(from, name, value); err != nil {
+			return err
+		}
+		if err := unix.Fsetxattr(to, name, value[:size], 0); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,132 @@
+package workspace
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// tries is how often each way is tried while files change under it.
+const tries = 50_000
+
+// attacker swaps a directory and a file of the workspace for links to the outside and back, as fast as it can, until
+// the test ends. renameat2 exchanges them in one step, so there is no moment at which one is missing.
+func attacker(t *testing.T, g *ground) {
+	t.Helper()
+	outside := filepath.Dir(g.o)
+	for _, d := range []string{"d", "spare"} {
+		if err := os.Mkdir(filepath.Join(g.w, d), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	g.put(filepath.Join(g.w, "d", "secret.txt"), "harmless")
+	g.put(filepath.Join(g.w, "f"), "harmless")
+	g.link(outside, "dlink")
+	g.link(g.o, "flink")
+	stop := make(chan struct{})
+	var swapping sync.WaitGroup
+	for _, pair := range [][2]string{{"d", "dlink"}, {"f", "flink"}} {
+		swapping.Go(func() {
+			a, b := filepath.Join(g.w, pair[0]), filepath.Join(g.w, pair[1])
+			for {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+				_ = unix.Renameat2(unix.AT_FDCWD, a, unix.AT_FDCWD, b, unix.RENAME_EXCHANGE)
+			}
+		})
+	}
+	t.Cleanup(func() { close(stop); swapping.Wait() })
+}
+
+func race(f func()) {
+	var wg sync.WaitGroup
+	for range 4 {
+		wg.Go(func() {
+			for range tries / 4 {
+				f()
+			}
+		})
+	}
+	wg.Wait()
+}
+
+func TestNoReadLeaksWhileFilesAreSwapped(t *testing.T) {
+	g := newGround(t)
+	attacker(t, g)
+	var leaks, harmless atomic.Int64
+	see := func(data []byte, err error) {
+		switch {
+		case err == nil && strings.Contains(string(data), secret):
+			leaks.Add(1)
+		case err == nil:
+			harmless.Add(1)
+		}
+	}
+	race(func() {
+		see(g.ReadFile("d/secret.txt"))
+		see(g.ReadFile("f"))
+	})
+	if leaks.Load() > 0 || harmless.Load() == 0 {
+		t.Errorf("%d leaks and %d harmless reads in %d", leaks.Load(), harmless.Load(), 2*tries)
+	}
+	t.Logf("%d reads, %d of them of the harmless file", 2*tries, harmless.Load())
+}
+
+func TestNoWriteLandsOutsideWhileFilesAreSwapped(t *testing.T) {
+	g := newGround(t)
+	attacker(t, g)
+	var wrote atomic.Int64
+	race(func() {
+		if g.Update("d/secret.txt", func(old []byte, _ bool) ([]byte, error) {
+			if strings.Contains(string(old), secret) {
+				t.Error("an update was given the secret")
+			}
+			return nil, os.ErrInvalid // what is written is not the point; where it would be is
+		}) == nil {
+			t.Error("the error of a change is lost")
+		}
+		entries, err := g.ReadDir("d")
+		if err == nil && len(entries) == 1 && entries[0].Name() != "secret.txt" {
+			t.Errorf("listed %v", entries)
+		}
+	})
+	for i := range tries / 25 { // each is synced to disk
+		path := "d/secret.txt"
+		if i%2 == 1 {
+			path = "f"
+		}
+		if g.WriteFile(path, []byte("mine")) == nil {
+			wrote.Add(1)
+		}
+	}
+	if wrote.Load() == 0 {
+		t.Error("no write succeeded, so nothing was shown")
+	}
+	g.untouched("writing while files are swapped")
+}
+
+// The same attack against what this package replaces, checking a path and then using it: it leaks, so the tests above
+// can fail.
+func TestCheckingAndThenUsingDoesLeak(t *testing.T) {
+	g := newGround(t)
+	attacker(t, g)
+	path := filepath.Join(g.w, "d", "secret.txt")
+	for range 20 * tries {
+		real, err := filepath.EvalSymlinks(path)
+		if err != nil || !strings.HasPrefix(real, g.w+"/") {
+			continue
+		}
+		if data, err := os.ReadFile(path); err == nil && string(data) == secret {
+			return
+		}
+	}
+	t.Error("the attack does not work against a check before use")
+}

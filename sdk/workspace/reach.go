@@ -1,0 +1,228 @@
+package workspace
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"github.com/picoclaw/picoclaw/sdk/guard"
+)
+
+// The refusals, in the words that agents know.
+const (
+	outside        = "access denied: path is outside the workspace"
+	outsideSymlink = "access denied: symlink resolves outside workspace"
+)
+
+// maxPath is the longest path that is looked at, in bytes.
+const maxPath = 4096
+
+// Refused is the error for a path that the policy does not open.
+type Refused struct {
+	Path    string
+	Message string
+	Rule    string
+}
+
+func (e *Refused) Error() string { return e.Message }
+
+// Unwrap makes a refusal an [fs.ErrPermission].
+func (e *Refused) Unwrap() error { return fs.ErrPermission }
+
+// Refusal names the rule that refused, and the hint, which the guard knows better.
+func (e *Refused) Refusal() (rule, hint string) { return e.Rule, "" }
+
+// Abs returns the absolute form of a path as callers write it: relative ones start at the workspace. It resolves no
+// links and decides nothing.
+func (w *Workspace) Abs(path string) (string, error) {
+	switch {
+	case path == "":
+		return "", &Refused{Path: path, Message: "the path is empty", Rule: "workspace.path"}
+	case strings.ContainsRune(path, 0):
+		return "", &Refused{Path: path, Message: "the path contains a NUL byte", Rule: "workspace.path"}
+	case len(path) > maxPath:
+		return "", &Refused{Path: path[:64] + "…", Message: "the path is too long", Rule: "workspace.path"}
+	case !filepath.IsAbs(path):
+		path = filepath.Join(w.policy.Workspace, path)
+	}
+	return filepath.Clean(path), nil
+}
+
+// place is where an access takes place: a name below a directory that is open. Whatever is done through the handle
+// can't lead out of its directory.
+type place struct {
+	dir   *os.Root
+	name  string
+	exact bool // the name itself was decided on: a link in its stead is not followed
+
+	// path, in place of dir and name, is a single whitelisted path that is read: it is opened as a whole with no link
+	// followed. The directories above it need not be open to anybody.
+	path string
+}
+
+// use finds the place of a path for an access that the policy permits and gives it to op.
+//
+// Reading tries the path as it is written first: os.Root follows links that stay inside and refuses the rest. Where it
+// refuses, and for every change, the links are resolved once and the result says where the path really leads. A link
+// that is swapped in between meets os.Root again.
+func (w *Workspace) use(access guard.Access, path string, op func(place) error) error {
+	abs, err := w.Abs(path)
+	if err != nil {
+		return err
+	}
+	reading := access == guard.Read || access == guard.List
+	if !reading && w.readOnly {
+		return &Refused{Path: path, Message: "access denied: the workspace is read-only for this plugin", Rule: "grant.workspace"}
+	}
+	if first := w.find(access, abs); first != nil && reading {
+		err = op(place{dir: first.handle, name: first.name(abs)})
+		if err == nil || !escapes(err) {
+			return err
+		}
+	}
+	real, err := resolveFor(access, abs)
+	if err != nil {
+		return err
+	}
+	if r := w.find(access, real); r != nil {
+		return reworded(op(place{dir: r.handle, name: r.name(real)}), path)
+	}
+	if w.whitelisted(access, real) {
+		if reading {
+			return op(place{path: real})
+		}
+		return w.useExact(real, op)
+	}
+	return w.refusal(path, abs)
+}
+
+// resolveFor resolves what an access follows: everything, but a link that is deleted is not followed itself.
+func resolveFor(access guard.Access, abs string) (string, error) {
+	if access != guard.Delete {
+		return resolve(abs)
+	}
+	dir, err := resolve(filepath.Dir(abs))
+	return filepath.Join(dir, filepath.Base(abs)), err
+}
+
+// find returns the open directory that contains a path, for an access that it permits.
+func (w *Workspace) find(access guard.Access, abs string) *root {
+	reading := access == guard.Read || access == guard.List
+	for _, r := range w.roots {
+		if _, ok := below(r.dir, abs); ok && (reading || r.writable) {
+			return r
+		}
+	}
+	return nil
+}
+
+func (r *root) name(abs string) string {
+	name, _ := below(r.dir, abs)
+	return name
+}
+
+// whitelisted reports whether a resolved path outside the open directories is opened by a pattern.
+func (w *Workspace) whitelisted(access guard.Access, real string) bool {
+	patterns := w.writes
+	if access == guard.Read || access == guard.List {
+		patterns = w.reads
+	}
+	return matches(patterns, real) && w.constrained(real)
+}
+
+func matches(patterns []*regexp.Regexp, path string) bool {
+	for _, re := range patterns {
+		if re.MatchString(path) {
+			return true
+		}
+	}
+	return false
+}
+
+// constrained reports whether the paths constraint, if there is one, leaves a path open.
+func (w *Workspace) constrained(real string) bool {
+	if len(w.policy.Paths) == 0 {
+		return true
+	}
+	for _, dir := range w.policy.Paths {
+		if _, ok := below(dir, real); ok {
+			return true
+		}
+	}
+	return false
+}
+
+// refusal says why a path is not open.
+func (w *Workspace) refusal(path, abs string) error {
+	if len(w.policy.Paths) > 0 && !w.constrained(abs) {
+		return &Refused{Path: path, Message: "Path '" + path + "' is outside allowed paths", Rule: "constraint.paths"}
+	}
+	if _, inside := below(w.policy.Workspace, abs); inside {
+		return &Refused{Path: path, Message: outsideSymlink, Rule: "workspace.symlink"}
+	}
+	return &Refused{Path: path, Message: outside, Rule: "workspace.outside"}
+}
+
+// reworded replaces os.Root's words for a link that was swapped while it was in use.
+func reworded(err error, path string) error {
+	if err != nil && escapes(err) {
+		return &Refused{Path: path, Message: outsideSymlink, Rule: "workspace.symlink"}
+	}
+	return err
+}
+
+// escapes reports whether os.Root refused a path because it leads out. The os package does not export the error.
+func escapes(err error) bool {
+	var p *fs.PathError
+	if errors.As(err, &p) {
+		err = p.Err
+	}
+	return err.Error() == "path escapes from parent"
+}
+
+// below returns the name of path relative to dir if it is dir or below it. Both are clean and absolute.
+func below(dir, path string) (name string, ok bool) {
+	if path == dir {
+		return ".", true
+	}
+	prefix := dir
+	if !os.IsPathSeparator(dir[len(dir)-1]) {
+		prefix += string(filepath.Separator)
+	}
+	if len(path) > len(prefix) && path[:len(prefix)] == prefix {
+		return path[len(prefix):], true
+	}
+	return "", false
+}
+
+// resolve resolves the symbolic links in the longest part of a path that exists.
+func resolve(abs string) (string, error) {
+	rest := ""
+	for at := abs; ; {
+		real, err := filepath.EvalSymlinks(at)
+		if err == nil {
+			return filepath.Join(real, rest), nil
+		}
+		if !errors.Is(err, fs.ErrNotExist) {
+			return "", err
+		}
+		// A link whose target is missing leads to its target all the same.
+		if target, err := os.Readlink(at); err == nil {
+			if !filepath.IsAbs(target) {
+				target = filepath.Join(filepath.Dir(at), target)
+			}
+			if real, err := resolve(filepath.Dir(target)); err == nil {
+				return filepath.Join(real, filepath.Base(target), rest), nil
+			}
+		}
+		parent := filepath.Dir(at)
+		if parent == at {
+			return abs, nil
+		}
+		rest = filepath.Join(filepath.Base(at), rest)
+		at = parent
+	}
+}

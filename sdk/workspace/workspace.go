@@ -1,0 +1,122 @@
+package workspace
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+
+	"github.com/picoclaw/picoclaw/sdk/guard"
+)
+
+// Options narrow a workspace beyond its policy.
+type Options struct {
+	// ReadOnly refuses every change, whatever the policy allows.
+	ReadOnly bool
+}
+
+// Workspace is the files that a policy opens. It may be used concurrently.
+type Workspace struct {
+	policy   guard.Policy
+	readOnly bool
+	roots    []*root // the longest directory first
+	reads    []*regexp.Regexp
+	writes   []*regexp.Regexp
+	locks    locks
+}
+
+// root is a directory that is open as a whole.
+type root struct {
+	dir      string // absolute, resolved
+	writable bool
+	handle   *os.Root
+}
+
+// Open opens the workspace that a policy describes. Close it when done.
+func Open(p guard.Policy, o Options) (*Workspace, error) {
+	w := &Workspace{policy: p, readOnly: o.ReadOnly}
+	var err error
+	if w.reads, err = compile(p.AllowReadPaths); err != nil {
+		return nil, fmt.Errorf("allow_read_paths: %w", err)
+	}
+	if w.writes, err = compile(p.AllowWritePaths); err != nil {
+		return nil, fmt.Errorf("allow_write_paths: %w", err)
+	}
+	if !filepath.IsAbs(p.Workspace) {
+		return nil, fmt.Errorf("the workspace %q is not an absolute path", p.Workspace)
+	}
+	// A workspace that is given through a link is the link's target from here on.
+	if w.policy.Workspace, err = filepath.EvalSymlinks(p.Workspace); err != nil {
+		return nil, fmt.Errorf("open the workspace: %w", err)
+	}
+	for _, r := range w.plan() {
+		if r.handle, err = os.OpenRoot(r.dir); err != nil {
+			if errors.Is(err, os.ErrNotExist) && r.dir != w.policy.Workspace {
+				continue // a constraint may name what is not there; it opens nothing
+			}
+			return nil, errors.Join(fmt.Errorf("open the workspace: %w", err), w.Close())
+		}
+		w.roots = append(w.roots, r)
+	}
+	slices.SortStableFunc(w.roots, func(a, b *root) int { return len(b.dir) - len(a.dir) })
+	return w, nil
+}
+
+// plan lists the directories that are open as a whole: the workspace, the whole machine where the policy says so, and
+// of these only what a paths constraint leaves.
+func (w *Workspace) plan() []*root {
+	p := w.policy
+	whole := []*root{{dir: p.Workspace, writable: true}}
+	switch {
+	case !p.Restrict:
+		whole = append(whole, &root{dir: filepath.VolumeName(p.Workspace) + string(filepath.Separator), writable: true})
+	case p.AllowReadOutside:
+		whole = append(whole, &root{dir: filepath.VolumeName(p.Workspace) + string(filepath.Separator)})
+	}
+	if len(p.Paths) == 0 {
+		return whole
+	}
+	var narrowed []*root
+	for _, dir := range p.Paths {
+		real, err := filepath.EvalSymlinks(dir)
+		if err != nil {
+			continue
+		}
+		for _, r := range whole {
+			if _, ok := below(r.dir, real); ok {
+				narrowed = append(narrowed, &root{dir: real, writable: r.writable})
+				break
+			}
+		}
+	}
+	return narrowed
+}
+
+// Close closes the directories. Files that were opened through the workspace stay open.
+func (w *Workspace) Close() error {
+	var err error
+	for _, r := range w.roots {
+		err = errors.Join(err, r.handle.Close())
+	}
+	return err
+}
+
+// Dir is the workspace directory: absolute, symbolic links resolved.
+func (w *Workspace) Dir() string { return w.policy.Workspace }
+
+// MaxFileSize is the largest file, in bytes, that may be read or written; 0 is no limit.
+func (w *Workspace) MaxFileSize() int64 { return w.policy.MaxFileSize }
+
+func compile(patterns []string) ([]*regexp.Regexp, error) {
+	compiled := make([]*regexp.Regexp, 0, len(patterns))
+	for _, pattern := range patterns {
+		re, err := regexp.Compile(pattern)
+		if err != nil {
+			return nil, err
+		}
+		compiled = append(compiled, re)
+	}
+	return compiled, nil
+}
