@@ -4,6 +4,7 @@ import (
 	"path"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/picoclaw/picoclaw/sdk/guard/internal/programs"
@@ -15,6 +16,21 @@ import (
 // anything else is taken for one name.
 var knownPath = strings.NewReplacer(shell.Unset, "", shell.Unknown, "unknown")
 
+// likeliest is a path of which parts aren't known, with what stands for them. A name that isn't known is one name; but where steps
+// to the parent follow, it may be none at all, so that they lead further up.
+func likeliest(text string) string {
+	if !shell.HasUnknown(text) {
+		return text
+	}
+	parts := strings.Split(text, "/")
+	for i, part := range parts {
+		if part == shell.Unknown && slices.Contains(parts[i+1:], "..") {
+			parts[i] = "."
+		}
+	}
+	return knownPath.Replace(strings.Join(parts, "/"))
+}
+
 // device matches the names of disks.
 var device = regexp.MustCompile(`^/dev/(sd|hd|vd|xvd|nvme|mmcblk|loop|dm-|md|sr|nbd|disk|rdisk|mapper/|ram|zram|mtd|root|block/|mem$|kmem$|port$)`)
 
@@ -23,7 +39,7 @@ func (a *analysis) path(p *shell.Place, access Access, text string, glob bool, a
 	if len(text) > 5 && strings.EqualFold(text[:5], "file:") {
 		text = filePath(text)
 	}
-	text = knownPath.Replace(text)
+	text = likeliest(text)
 	if text == "" {
 		return
 	}
@@ -31,7 +47,8 @@ func (a *analysis) path(p *shell.Place, access Access, text string, glob bool, a
 	if access == Write && a.rules && device.MatchString(clean) {
 		a.add(finding{verdict: Deny, rule: "exec.device", line: reasonDangerous, why: "it writes to the device " + clean, hint: hintHard, span: p.Span, argv: argv})
 	}
-	if !a.paths || safeDevices[clean] && access != Delete || strings.HasPrefix(clean, "/dev/fd/"+shell.Substituted) {
+	if !a.paths || safeDevices[clean] && access != Delete || strings.HasPrefix(clean, "/dev/fd/"+shell.Substituted) ||
+		strings.HasPrefix(clean, "/"+shell.Temporary+"/") {
 		return
 	}
 	if glob {
@@ -126,6 +143,9 @@ func (a *analysis) shape(c *shell.Call, name, text string, glob bool) {
 		part := text[i+1:]
 		if end := strings.IndexAny(part, separators); end >= 0 {
 			part = part[:end]
+		}
+		if programs.Remote(text[i+1:]) {
+			return // --url=https://host/path
 		}
 		if leaves(part) && !strings.HasPrefix(part, "//") {
 			check(a.home(c, part))

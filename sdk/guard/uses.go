@@ -3,6 +3,7 @@ package guard
 import (
 	"path"
 	"strings"
+	"unicode"
 
 	"github.com/picoclaw/picoclaw/sdk/guard/internal/lang"
 	"github.com/picoclaw/picoclaw/sdk/guard/internal/programs"
@@ -85,6 +86,9 @@ func (a *analysis) code(c *shell.Call, language, text string, params []string) {
 	case language == "cmd" || language == "powershell":
 		a.windowsLine(c, language, text)
 		return
+	case language != "sed" && shell.HasUnknown(text) && strings.IndexFunc(text, unicode.IsLetter) < 0:
+		a.hard(c, "exec.dynamic", "the "+language+" code is only known when it runs")
+		return
 	}
 	for _, e := range lang.Effects(language, text) {
 		a.effect(c, language, e)
@@ -131,7 +135,7 @@ func (a *analysis) input(c *shell.Call, u programs.Use) {
 		a.code(c, u.Lang, c.Stdin.Text, u.Params)
 	case c.Stdin.File != "":
 		a.script(c, c.Stdin.File, u.Lang, u.Params)
-	case c.Stdin.Piped:
+	case c.Stdin.Piped && u.Lang != "vim":
 		a.soft(c, "exec.pipe-to-shell", "it runs what another command prints: "+strings.Join(c.Stdin.From, ", "))
 	}
 }

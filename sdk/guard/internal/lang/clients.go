@@ -39,6 +39,13 @@ var (
 
 // Vim says what a command of vi, vim or less does.
 func Vim(code string) []Effect {
+	if lines := strings.Split(code, "\n"); len(lines) > 1 {
+		var out []Effect
+		for _, line := range lines {
+			out = append(out, Vim(line)...)
+		}
+		return out
+	}
 	var out []Effect
 	for _, command := range strings.Split(code, "|") {
 		command = strings.TrimLeft(command, ": \t")

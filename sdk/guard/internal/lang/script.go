@@ -25,7 +25,7 @@ var (
 	// starts are calls that start a command.
 	starts = regexp.MustCompile(`\b(os\.(?:system|popen|exec\w*|spawn\w*|posix_spawn\w*|execute)|subprocess\.\w+|pty\.spawn|commands\.\w+|io\.popen|IO\.popen|Open3\.\w+|` +
 		`Kernel\.(?:system|exec|spawn)|system|popen|Popen|check_output|check_call|getoutput|getstatusoutput|exec|spawn|execSync|execFile|execFileSync|spawnSync|shell_exec|passthru|proc_open|` +
-		`pcntl_exec|qx|os\.startfile|Deno\.run|Deno\.Command|Bun\.spawn|Bun\.spawnSync|do shell script|run_command|shellout|getoutput|webbrowser\.open)\s*`)
+		`pcntl_exec|qx|os\.startfile|Deno\.run|Deno\.Command|Bun\.spawn|Bun\.spawnSync|do shell script|run_command|shellout|webbrowser\.open)\b\s*`)
 	evals     = regexp.MustCompile(`\b(eval|exec|compile|__import__|execfile|loadstring|dofile|runInThisContext|runInNewContext|assert|create_function|instance_eval|class_eval|Function)\s*\(`)
 	trees     = regexp.MustCompile(`\b(rmtree|rm_rf|rm_r|remove_entry|remove_entry_secure|remove_dir|remove_tree|rimraf|deltree|remove_dir_all|remove-tree|emptyDirSync|removeSync|removedirs)\b`)
 	nodeTree  = regexp.MustCompile(`\b(rm|rmSync|rmdir|rmdirSync|remove)\s*\(`)

@@ -54,7 +54,9 @@ func handler(name string) special {
 		return multiplexer
 	case "npm", "pnpm", "yarn", "bun":
 		return npm
-	case "vi", "vim", "nvim", "ex", "view", "gvim", "less", "more":
+	case "ed", "red", "ex":
+		return lineEditor
+	case "vi", "vim", "nvim", "view", "gvim", "less", "more":
 		return plusCommands
 	case "poetry", "pipenv", "pdm", "hatch", "rye", "uv", "bundle", "conda", "mamba", "dotenvx":
 		return runner
@@ -69,13 +71,17 @@ func handler(name string) special {
 
 // Canonical is the name that the tables and rules have for a program: python3.12 is python.
 func Canonical(name string) string {
+	trimmed := strings.TrimRight(name, "0123456789.-")
 	if table[name] != nil || handler(name) != nil {
 		if lang, ok := languages[name]; ok && lang.as != "" {
 			return lang.as
 		}
-		return name
+		if table[name] == nil || table[trimmed] != table[name] {
+			return name
+		}
+		return trimmed // such as pip3
 	}
-	if trimmed := strings.TrimRight(name, "0123456789.-"); trimmed != "" && trimmed != name {
+	if trimmed != "" && trimmed != name {
 		if table[trimmed] != nil || handler(trimmed) != nil {
 			return Canonical(trimmed)
 		}
@@ -413,4 +419,20 @@ func plusCommands(name string, args []shell.Field) []Use {
 		rest = append(rest, arg)
 	}
 	return append(uses, p.uses(rest)...)
+}
+
+// lineEditor is an editor that takes its commands from its standard input.
+func lineEditor(name string, args []shell.Field) []Use {
+	uses := []Use{{Kind: Input, Lang: "vim"}}
+	if table[name] != nil {
+		return append(uses, plusCommands(name, args)...)
+	}
+	for _, arg := range args {
+		if code, ok := strings.CutPrefix(arg.Text, "!"); ok {
+			uses = append(uses, Use{Kind: Code, Lang: "sh", Text: code})
+		} else if !strings.HasPrefix(arg.Text, "-") {
+			uses = append(uses, Use{Kind: Write, Text: arg.Text, Glob: arg.Glob})
+		}
+	}
+	return uses
 }

@@ -232,6 +232,9 @@ func docker(_ string, args []shell.Field) []Use {
 // makeVars finds the variables that hold code; the rest is as the table says.
 func makeVars(name string, args []shell.Field) []Use {
 	uses := table[name].uses(args)
+	if file, ok := Options(name, shell.Texts(args)).Value("-f", "--file", "--makefile"); ok && (file == "-" || file == "/dev/stdin") {
+		uses = append(uses, Use{Kind: Input, Lang: "make"})
+	}
 	for _, arg := range args {
 		variable, value, ok := strings.Cut(arg.Text, "=")
 		variable = strings.TrimRight(variable, ":+?!")
@@ -264,6 +267,9 @@ func npm(_ string, args []shell.Field) []Use {
 		text := args[i].Text
 		if n == 0 && (text == "exec" || text == "x" || text == "dlx") && len(parsed.Operands) > 1 {
 			return append(uses, Use{Kind: Command, Argv: args[parsed.Operands[1]:]})
+		}
+		if n > 0 && i > 0 && args[i-1].Text == "--" {
+			return append(uses, unknown(args[i:])...) // what a script of the package gets
 		}
 		if n > 0 && !Remote(text) {
 			uses = append(uses, Use{Kind: Shape, Text: text, Glob: args[i].Glob})

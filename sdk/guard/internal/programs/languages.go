@@ -33,7 +33,7 @@ func interpreters() map[string]*language {
 	add("python pypy pypy3 ipython jython micropython", "python", "python", "-c", "W=d X=d m=m Q=d --check-hash-based-pycs=d", false)
 	add("perl", "", "perl", "-e -E", "I=l M=d m=d F=d x= 0= i= l=", false)
 	add("ruby jruby irb", "ruby", "ruby", "-e", "I=l r=d C=g E=d x= i= F=d", false)
-	add("node nodejs", "node", "node", "-e -p --eval --print", "r=k C=d --require=k --import=k --loader=k --env-file=r --inspect= --test-name-pattern=d --test-reporter=d --test-reporter-destination=w --conditions=d --title=d", false)
+	add("node nodejs ts-node tsx", "node", "node", "-e -p --eval --print", "r=k C=d --require=k --import=k --loader=k --env-file=r --inspect= --test-name-pattern=d --test-reporter=d --test-reporter-destination=w --conditions=d --title=d", false)
 	add("lua luajit", "lua", "lua", "-e", "l=d", false)
 	add("php", "", "php", "-r -B -R -E", "f=k d=d c=r F=k S=d t=g z=k", false)
 	add("rscript r", "", "r", "-e", "", false)

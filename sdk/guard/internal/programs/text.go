@@ -49,9 +49,10 @@ var textPrograms = []program{
 	{names: "shuf", args: "r*", opts: "n=d i=d o=w e= --head-count=d --input-range=d --output=w --random-source=r"},
 	{names: "tee", args: "w*", opts: "--output-error=d"},
 	{names: "seq factor numfmt date cal uptime whoami id groups users who w hostname uname arch nproc tty locale " +
-		"sleep usleep kill jobs fg bg disown wait ulimit umask times type hash help history let ps pgrep pidof free vmstat " +
+		"sleep usleep kill jobs fg bg disown wait ulimit umask times type hash help let ps pgrep pidof free vmstat " +
 		"lscpu getconf tput clear reset stty logname yes figlet cowsay bc2 true false : read dirs let shopt bind pip-audit", args: "d*",
 		opts: "f=d s=d w=d d=d r=r --format=d --separator=d --date=d --file=r --reference=r"},
+	{names: "history fc", args: "s*", opts: "d=d"},
 	{names: "basename dirname", args: "d*", opts: "s=d --suffix=d"},
 	{names: "bc dc", args: "r*", opts: "e=d f=r --expression=d --file=r"},
 	{names: "logger notify-send wall write mesg say espeak", args: "d*", opts: "f=r t=d p=d --file=r"},

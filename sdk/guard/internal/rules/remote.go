@@ -38,7 +38,7 @@ var remoteRules = []Rule{
 		Reason: "changes a remote repository",
 		Seeds:  []string{`\bgit\s+push\b`, `\bgit\s+force\b`},
 		Hit:    []string{"git push", "git -c user.name=x push origin main", "git --work-tree . push", "git send-pack x", "git force push", "git lfs push origin", "git subtree push --prefix=a b c"},
-		Miss:   []string{"git status", "git commit -m push", "git log --grep push", "git stash push"},
+		Miss:   []string{"git status", "git push --help", "git commit -m push", "git log --grep push", "git stash push"},
 	},
 	{
 		ID: "exec.git-push", Names: "hub jj hg svn bzr fossil", Match: verb("push", "git push", "commit-remote", "dcommit"),
@@ -58,8 +58,8 @@ var remoteRules = []Rule{
 		},
 		Reason: "runs commands in a container, beside the policy",
 		Seeds:  []string{`\bdocker\s+run\b`, `\bdocker\s+exec\b`},
-		Hit:    []string{"docker run --rm alpine id", "docker exec -it web sh", "docker container exec web id", "docker -H tcp://x run alpine", "docker compose run web id", "docker-compose exec web sh", "docker compose -f x.yml exec web sh", "docker --log-level debug run x"},
-		Miss:   []string{"docker build -t app .", "docker ps", "docker pull run", "docker images", "docker compose up"},
+		Hit:    []string{"docker run --rm alpine id", "docker run -h web alpine id", "docker exec -it web sh", "docker container exec web id", "docker -H tcp://x run alpine", "docker compose run web id", "docker-compose exec web sh", "docker compose -f x.yml exec web sh", "docker --log-level debug run x"},
+		Miss:   []string{"docker build -t app .", "docker ps", "docker pull run", "docker images", "docker run --help", "docker compose up"},
 	},
 	{
 		ID: "exec.container", Names: "systemd-nspawn runc crun lxc-attach lxc-execute", Reason: "runs commands in a container, beside the policy",
@@ -76,6 +76,9 @@ func gitPush(c *Command) bool {
 	second := ""
 	if len(words) > 1 {
 		second = words[1]
+	}
+	if second == "--help" || second == "-h" {
+		return false
 	}
 	switch words[0] {
 	case "push", "send-pack", "force", "http-push", "send-email", "force-push", "pushf":
@@ -112,6 +115,9 @@ func (c *Command) subcommands() []string {
 	var words []string
 	for i := 0; i < len(c.Args) && len(words) < 2; i++ {
 		arg := c.Args[i]
+		if arg == "--help" {
+			return nil // it only prints how it is used
+		}
 		switch {
 		case takes[arg]:
 			i++

@@ -37,7 +37,12 @@ var systemRules = []Rule{
 		Miss:   []string{"busctl list"},
 	},
 	{
-		ID: "exec.kernel", Tier: Hard, Names: "insmod modprobe rmmod sysctl iptables ip6tables nft ufw firewall-cmd setenforce auditctl",
+		ID: "exec.kernel", Tier: Hard, Names: "iptables ip6tables ebtables arptables", Match: not(flag("-L", "-S", "-h", "-V", "-C", "--list", "--list-rules", "--check", "--help", "--version")),
+		Reason: "changes the running kernel's filters",
+		Hit:    []string{"iptables -F", "iptables -A INPUT -j DROP"}, Miss: []string{"iptables -L -n", "iptables -S"},
+	},
+	{
+		ID: "exec.kernel", Tier: Hard, Names: "insmod modprobe rmmod sysctl nft ufw firewall-cmd setenforce auditctl",
 		Match:  both(operand, not(anyOf(verb("list", "status"), flag("-L", "-S", "-a", "-n", "-e")))),
 		Reason: "changes the running kernel or its filters",
 		Hit:    []string{"modprobe x", "sysctl -w a=1"}, Miss: []string{"sysctl -n kernel.ostype", "ufw status"},
@@ -49,9 +54,9 @@ var systemRules = []Rule{
 		Hit:    []string{"enable -n kill", "hash -p ./x ls"}, Miss: []string{"hash -r", "enable"},
 	},
 	{
-		ID: "exec.schedule", Names: "crontab", Match: flag("-r", "-e"),
+		ID: "exec.schedule", Names: "crontab", Match: not(flag("-l", "-V", "--help")),
 		Reason: "changes what the machine runs later",
-		Hit:    []string{"crontab -r"}, Miss: []string{"crontab -l"},
+		Hit:    []string{"crontab -r", "crontab jobs.txt", "crontab -"}, Miss: []string{"crontab -l", "crontab -u me -l"},
 	},
 	{
 		ID: "exec.schedule", Names: "schtasks systemd-run launchctl", Match: anyOf(prefix("/create", "/change", "/delete", "/run", "--on-"), verb("load", "bootstrap", "submit")),

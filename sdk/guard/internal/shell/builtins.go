@@ -170,9 +170,6 @@ func (in *Interpreter) read(c *Call, st *state, args []string) {
 		}
 	}
 	separators := st.Get("IFS").String()
-	if !st.Get("IFS").IsSet() {
-		separators = " \t"
-	}
 	if value, ok := c.Env["IFS"]; ok {
 		separators = value
 	}

@@ -37,7 +37,7 @@ func (s *state) equal(o *state) bool {
 		maps.EqualFunc(s.vars, o.vars, func(a, b expand.Variable) bool {
 			return a.Set == b.Set && a.Kind == b.Kind && a.Str == b.Str && slices.Equal(a.List, b.List) && maps.Equal(a.Map, b.Map)
 		}) &&
-		maps.EqualFunc(s.files, o.files, func(a, b Stream) bool { return a.Known == b.Known && a.Text == b.Text })
+		maps.EqualFunc(s.files, o.files, Stream.same)
 }
 
 // join unites the ways that can have been taken. Ways that ended are forgotten if others go on.
@@ -81,6 +81,18 @@ func blur(states []*state) *state {
 		}
 		for name, value := range o.aliases {
 			s.aliases = put(s.aliases, name, value)
+		}
+	}
+	return s
+}
+
+// keepFiles takes over the files that a subshell wrote: nothing else of it remains.
+func (s *state) keepFiles(from []*state) *state {
+	for _, o := range from {
+		for path, content := range o.files {
+			if before, ok := s.files[path]; !ok || !before.same(content) {
+				s.files = put(s.files, path, content)
+			}
 		}
 	}
 	return s
@@ -146,6 +158,9 @@ func (s *state) Get(name string) expand.Variable {
 	}
 	if v, ok := s.base[name]; ok {
 		return known(v)
+	}
+	if name == "IFS" {
+		return known(" \t\n")
 	}
 	return expand.Variable{}
 }

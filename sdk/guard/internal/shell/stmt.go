@@ -36,8 +36,8 @@ func (in *Interpreter) stmt(s *syntax.Stmt, st *state, stdin Stream) ([]*state, 
 	if s.Background || s.Coprocess || s.Disown {
 		in.parallel++
 		defer func() { in.parallel-- }()
-		in.command(s, st.clone(), stdin, place)
-		return []*state{st}, Stream{Piped: true, From: []string{"a background job"}}
+		states, _ := in.command(s, st.clone(), stdin, place)
+		return []*state{st.keepFiles(states)}, Stream{Piped: true, From: []string{"a background job"}}
 	}
 	return in.command(s, st, stdin, place)
 }
@@ -61,7 +61,8 @@ func (in *Interpreter) compound(s *syntax.Stmt, st *state, stdin Stream, place *
 	case *syntax.Block:
 		return in.stmts(c.Stmts, st, stdin)
 	case *syntax.Subshell:
-		_, out := in.stmts(c.Stmts, st.clone(), stdin)
+		states, out := in.stmts(c.Stmts, st.clone(), stdin)
+		st.keepFiles(states)
 		return one, out
 	case *syntax.BinaryCmd:
 		return in.binary(c, st, stdin)
@@ -114,10 +115,11 @@ func (in *Interpreter) binary(c *syntax.BinaryCmd, st *state, stdin Stream) ([]*
 	case syntax.Pipe, syntax.PipeAll:
 		in.parallel++
 		defer func() { in.parallel-- }()
-		_, out := in.stmt(c.X, st.clone(), stdin)
+		left, out := in.stmt(c.X, st.clone(), stdin)
+		st.keepFiles(left)
 		out.Piped = true
-		_, out = in.stmt(c.Y, st.clone(), out)
-		return []*state{st}, out
+		right, out := in.stmt(c.Y, st.clone(), out)
+		return []*state{st.keepFiles(right)}, out
 	case syntax.AndStmt:
 		left, out := in.stmt(c.X, st, stdin)
 		var all []*state

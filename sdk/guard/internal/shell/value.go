@@ -7,6 +7,7 @@ const (
 	Unknown     = "\uFDD0" // any text, nobody can know which
 	Unset       = "\uFDD1" // a variable that nothing has set: empty, unless the environment has it
 	Substituted = "\uFDD2" // the number in the path of a process substitution
+	Temporary   = "\uFDD3" // the directory that mktemp makes new files in
 )
 
 // HasUnknown says whether part of s isn't known.
@@ -35,6 +36,9 @@ type Stream struct {
 	File  string   // the file that it is read from
 	From  []string // the names of the commands that made it, if it isn't known
 }
+
+// same says whether as much is known of two streams.
+func (s Stream) same(o Stream) bool { return s.Known == o.Known && s.Text == o.Text }
 
 // text is a stream whose content is known.
 func text(s string) Stream { return Stream{Known: true, Text: s, Piped: true} }

@@ -92,7 +92,10 @@ func (c *Call) Exec(via string, argv []Field, env map[string]string, dir string)
 func (c *Call) Pipe(via string, argv []Field, stdin Stream) Stream {
 	inner := c.nested(via, argv, nil)
 	inner.Stdin = stdin
-	return c.in.call(inner, c.state.clone())
+	after := c.state.clone()
+	out := c.in.call(inner, after)
+	c.state.keepFiles([]*state{after})
+	return out
 }
 
 func (c *Call) nested(via string, argv []Field, env map[string]string) *Call {
@@ -106,7 +109,8 @@ func (c *Call) Code(text string, params []string) Stream {
 	if len(params) > 0 {
 		state.params = params
 	}
-	_, out := c.in.code(&c.Place, text, state, c.Stdin)
+	states, out := c.in.code(&c.Place, text, state, c.Stdin)
+	c.state.keepFiles(states)
 	return out
 }
 

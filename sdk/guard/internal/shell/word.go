@@ -39,7 +39,7 @@ func (x *expansion) fields(words []*syntax.Word) []Field {
 				x.in.problem(x.place, TooComplex, "a word expands to too many arguments")
 				return out
 			}
-			field := Field{Text: text, Glob: x.glob && strings.ContainsAny(text, "*?[")}
+			field := Field{Text: text, Glob: x.glob && isPattern(text)}
 			if field.Glob && strings.Contains(text, "/") || text == ".*" {
 				x.in.visitor.Open(x.place, ForListing, field)
 			}
@@ -123,6 +123,12 @@ func (x *expansion) part(part syntax.WordPart, quoted bool) syntax.WordPart {
 	return part
 }
 
+// isPattern says whether a word is a pattern: it has a star, a question mark, or an opening bracket with a closing one.
+func isPattern(text string) bool {
+	open := strings.IndexByte(text, '[')
+	return strings.ContainsAny(text, "*?") || open >= 0 && strings.IndexByte(text[open:], ']') > 0
+}
+
 // hasPattern says whether a literal has pattern characters that no backslash escapes.
 func hasPattern(s string) bool {
 	for i := 0; i < len(s); i++ {
@@ -138,7 +144,8 @@ func hasPattern(s string) bool {
 
 // cmdSubst interprets a command substitution and prints what it would.
 func (x *expansion) cmdSubst(w io.Writer, cs *syntax.CmdSubst) error {
-	_, out := x.in.stmts(cs.Stmts, x.state.clone(), Stream{})
+	states, out := x.in.stmts(cs.Stmts, x.state.clone(), Stream{})
+	x.state.keepFiles(states)
 	text := Unknown
 	if out.Known {
 		text = out.Text

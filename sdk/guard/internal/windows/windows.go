@@ -162,7 +162,7 @@ func PowerShell(line string) [][]string {
 
 // Names are the commands of cmd.exe and the cmdlets that only Windows has. A line that begins with one is meant for
 // Windows, whatever shell gets it.
-var Names = names(`del erase rd copy xcopy robocopy move ren rename type format diskpart taskkill tasklist reg vssadmin bcdedit
+var Names = names(`del erase rd md dir copy xcopy robocopy move ren rename type format diskpart taskkill tasklist reg vssadmin bcdedit
 	cipher takeown icacls cacls attrib runas schtasks wmic wevtutil sc net netsh powershell pwsh cmd fsutil subst mklink assoc ftype cls
 	rundll32 regsvr32 mshta cscript wscript certutil bitsadmin msiexec dism sfc chkdsk label defrag diskshadow wbadmin
 	remove-item ri rni get-content gc get-childitem gci set-content sc add-content ac copy-item cpi move-item mi new-item ni
