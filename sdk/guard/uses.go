@@ -135,7 +135,7 @@ func (a *analysis) input(c *shell.Call, u programs.Use) {
 		a.code(c, u.Lang, c.Stdin.Text, u.Params)
 	case c.Stdin.File != "":
 		a.script(c, c.Stdin.File, u.Lang, u.Params)
-	case c.Stdin.Piped && u.Lang != "vim":
+	case c.Stdin.Piped && u.Lang != "vim" && u.Lang != "sql":
 		a.soft(c, "exec.pipe-to-shell", "it runs what another command prints: "+strings.Join(c.Stdin.From, ", "))
 	}
 }
@@ -195,6 +195,9 @@ func (a *analysis) wrote(c *shell.Call, name, file string) {
 		c.Write(file, c.Stdin)
 	case "cp", "mv", "install", "ln", "gunzip", "unzip":
 		for _, f := range c.Argv[1:] {
+			if f.Text == "/dev/stdin" {
+				c.Write(file, c.Stdin)
+			}
 			if content, ok := c.Written(f.Text); ok && f.Text != file {
 				c.Write(file, content)
 			}

@@ -81,7 +81,7 @@ func (a *analysis) Call(c *shell.Call) {
 			}
 		}
 	}
-	if !programs.Known(name) {
+	if !programs.Understood(name) {
 		a.guess(c)
 	}
 }
@@ -150,13 +150,13 @@ func (a *analysis) program(c *shell.Call, argv []string) {
 	a.script(c, word, "sh", nil)
 }
 
-// starters are the commands that are looked for behind a program that nobody knows: it may start them.
+// starters are the commands that are looked for behind a program that isn't understood: it may start them.
 var starters = map[string]bool{
 	"rm": true, "sudo": true, "su": true, "doas": true, "dd": true, "mkfs": true, "shutdown": true, "reboot": true, "poweroff": true, "pkill": true, "killall": true,
 	"chown": true, "chmod": true, "kill": true, "ssh": true, "docker": true, "bash": true, "sh": true, "zsh": true, "find": true, "git": true,
 }
 
-// guess looks for a command among the arguments of a program that nobody knows.
+// guess looks for a command among the arguments of a program whose arguments nobody knows the meaning of.
 func (a *analysis) guess(c *shell.Call) {
 	for i, f := range c.Argv[1:] {
 		if starters[shell.Name(f.Text)] && i+2 < len(c.Argv) || strings.HasPrefix(f.Text, "mkfs.") {

@@ -54,7 +54,7 @@ func (s Spec) Parse(args []string) Args {
 			for i++; i < len(args); i++ {
 				out.Operands = append(out.Operands, i)
 			}
-		case strings.HasPrefix(arg, "--"), s.Single && len(arg) > 1 && arg[0] == '-':
+		case strings.HasPrefix(arg, "--"), len(arg) > 2 && arg[0] == '-' && s.Values[arg] != "", s.Single && len(arg) > 1 && arg[0] == '-':
 			i = s.long(&out, args, i)
 		case len(arg) > 1 && arg[0] == '-':
 			i = s.cluster(&out, args, i, arg[1:], 1)

@@ -100,3 +100,30 @@ func Make(code string) []Effect {
 	}
 	return out
 }
+
+var (
+	gdbShell = regexp.MustCompile(`(?m)^\s*(?:shell|!|make|platform shell)\s*(.+)$`)
+	gdbCode  = regexp.MustCompile(`(?m)^\s*(?:python|py|script|pi)\s+(.+)$`)
+	tclStart = regexp.MustCompile(`(?m)(?:^|[;\[{"\s])(?:spawn|exec|system)\s+(?:-\w+\s+)*([^;\]}\n]+)`)
+)
+
+// Gdb says what commands of a debugger do.
+func Gdb(code string) []Effect {
+	var out []Effect
+	for _, m := range gdbShell.FindAllStringSubmatch(code, -1) {
+		out = append(out, Effect{Kind: Shell, Text: m[1]})
+	}
+	for _, m := range gdbCode.FindAllStringSubmatch(code, -1) {
+		out = append(out, Script("python", m[1])...)
+	}
+	return out
+}
+
+// Tcl says which commands a script of Tcl or expect starts, and which files its strings name.
+func Tcl(code string) []Effect {
+	var out []Effect
+	for _, m := range tclStart.FindAllStringSubmatch(code, -1) {
+		out = append(out, Effect{Kind: Shell, Text: strings.Trim(m[1], `"`)})
+	}
+	return append(out, Script("tcl", code)...)
+}

@@ -45,6 +45,10 @@ func Effects(language, code string) []Effect {
 		return Cron(code)
 	case "make":
 		return Make(code)
+	case "gdb":
+		return Gdb(code)
+	case "tcl":
+		return Tcl(code)
 	}
 	return Script(language, code)
 }

@@ -25,9 +25,13 @@ var (
 	// starts are calls that start a command.
 	starts = regexp.MustCompile(`\b(os\.(?:system|popen|exec\w*|spawn\w*|posix_spawn\w*|execute)|subprocess\.\w+|pty\.spawn|commands\.\w+|io\.popen|IO\.popen|Open3\.\w+|` +
 		`Kernel\.(?:system|exec|spawn)|system|popen|Popen|check_output|check_call|getoutput|getstatusoutput|exec|spawn|execSync|execFile|execFileSync|spawnSync|shell_exec|passthru|proc_open|` +
-		`pcntl_exec|qx|os\.startfile|Deno\.run|Deno\.Command|Bun\.spawn|Bun\.spawnSync|do shell script|run_command|shellout|webbrowser\.open)\b\s*`)
+		`pcntl_exec|qx|os\.startfile|Deno\.run|Deno\.Command|Bun\.spawn|Bun\.spawnSync|do shell script|run_command|shellout|webbrowser\.open|System\.cmd|System\.shell|os\.cmd|os:cmd)\b\s*`)
+	// lisps are calls that start a command in languages that put the bracket before the name.
+	lisps = regexp.MustCompile(`\(\s*(?:system\*?|shell-command\S*|async-shell-command|call-process\S*|start-process\S*|run-program|sb-ext:run-program|uiop:run-program|shell|sh)\s`)
+	// pipes are calls whose argument is a command where it begins or ends with a bar, as in Perl and Ruby.
+	pipes     = regexp.MustCompile(`\bopen\b\s*`)
 	evals     = regexp.MustCompile(`\b(eval|exec|compile|__import__|execfile|loadstring|dofile|runInThisContext|runInNewContext|assert|create_function|instance_eval|class_eval|Function)\s*\(`)
-	trees     = regexp.MustCompile(`\b(rmtree|rm_rf|rm_r|remove_entry|remove_entry_secure|remove_dir|remove_tree|rimraf|deltree|remove_dir_all|remove-tree|emptyDirSync|removeSync|removedirs)\b`)
+	trees     = regexp.MustCompile(`\b(rmtree|rm_rf|rm_r|remove_entry|remove_entry_secure|remove_dir|remove_tree|rimraf|deltree|remove_dir_all|remove-tree|emptyDirSync|removeSync|removedirs|delete-directory|rm_r!|rm_rf!)\b|\bunlink\b[^;\n]*\brecursive\b`)
 	nodeTree  = regexp.MustCompile(`\b(rm|rmSync|rmdir|rmdirSync|remove)\s*\(`)
 	kills     = regexp.MustCompile(`\b(kill|killpg)\b\s*\(?`)
 	modes     = regexp.MustCompile(`\b(chmod|fchmod|chmodSync|lchmod)\b\s*\(?`)
@@ -50,6 +54,14 @@ func Script(language, code string) []Effect {
 	}
 	s := strip(language, code)
 	var out []Effect
+	if language == "python" {
+		s.imports()
+		for _, line := range strings.Split(code, "\n") {
+			if command, ok := strings.CutPrefix(strings.TrimSpace(line), "!"); ok {
+				out = append(out, Effect{Kind: Shell, Text: command}) // IPython's
+			}
+		}
+	}
 	commands := s.commands(language, &out)
 	if m := evals.FindStringSubmatchIndex(s.code); m != nil && (language != "node" || s.code[m[2]:m[3]] != "exec") {
 		word := s.code[m[2]:m[3]]
@@ -100,6 +112,18 @@ func (s *skeleton) commands(language string, out *[]Effect) bool {
 		if l.tick && language != "node" && language != "python" && language != "lua" {
 			*out = append(*out, Effect{Kind: Shell, Text: l.text})
 			found = true
+		}
+	}
+	for _, m := range lisps.FindAllStringIndex(s.code, -1) {
+		*out = append(*out, s.command(s.region(m[0])))
+		found = true
+	}
+	for _, m := range pipes.FindAllStringSubmatchIndex(s.code, -1) {
+		for _, l := range s.referenced(s.region(m[1])) {
+			if command := strings.Trim(l.text, " \t"); strings.HasPrefix(command, "|") || strings.HasSuffix(command, "|") {
+				*out = append(*out, Effect{Kind: Shell, Text: strings.Trim(command, "| ")})
+				found = true
+			}
 		}
 	}
 	for _, m := range starts.FindAllStringSubmatchIndex(s.code, -1) {
@@ -190,4 +214,14 @@ func (s *skeleton) all() string {
 		b.WriteString(l.text)
 	}
 	return b.String()
+}
+
+// referenced are the literals in a part of the code.
+func (s *skeleton) referenced(code string) []literal {
+	var out []literal
+	for _, m := range reference.FindAllStringSubmatch(code, -1) {
+		n, _ := strconv.Atoi(m[1])
+		out = append(out, s.literals[n])
+	}
+	return out
 }

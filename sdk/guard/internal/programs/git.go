@@ -162,7 +162,7 @@ func gitOperands(verb string, parsed getopt.Args, rest []shell.Field) []Use {
 		use := Use{Kind: Shape, Text: text, Glob: rest[i].Glob}
 		switch {
 		case strings.HasPrefix(text, "ext::"):
-			use = Use{Kind: Code, Lang: "sh", Text: strings.TrimPrefix(text, "ext::")}
+			use = Use{Kind: Command, Argv: gitExt(strings.TrimPrefix(text, "ext::"))}
 		case Remote(text), strings.HasPrefix(text, ":"):
 			use.Kind = Data
 		case verb == "clone" && n == 1, verb == "init", verb == "worktree" && n == 1:
@@ -177,4 +177,25 @@ func gitOperands(verb string, parsed getopt.Args, rest []shell.Field) []Use {
 		uses = append(uses, use)
 	}
 	return uses
+}
+
+// gitExt splits the command in an address of git's transport ext: "% " is a space inside a word, "%%" a percent sign.
+func gitExt(command string) []shell.Field {
+	var argv []shell.Field
+	var word strings.Builder
+	for i := 0; i <= len(command); i++ {
+		switch {
+		case i == len(command) || command[i] == ' ':
+			if word.Len() > 0 {
+				argv = append(argv, shell.Field{Text: word.String()})
+			}
+			word.Reset()
+		case command[i] == '%' && i+1 < len(command):
+			i++
+			word.WriteByte(command[i])
+		default:
+			word.WriteByte(command[i])
+		}
+	}
+	return argv
 }

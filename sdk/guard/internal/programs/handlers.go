@@ -46,8 +46,14 @@ func handler(name string) special {
 		return schedule
 	case "flock":
 		return flock
-	case "watch":
+	case "watch", "watchexec":
 		return watch
+	case "start-stop-daemon":
+		return daemon
+	case "deno":
+		return deno
+	case "sqlite3", "sqlite", "duckdb", "psql", "mysql", "mariadb":
+		return databaseClient
 	case "source", ".":
 		return source
 	case "tmux", "screen":
@@ -435,4 +441,45 @@ func lineEditor(name string, args []shell.Field) []Use {
 		}
 	}
 	return uses
+}
+
+// daemon starts the program that an option names, with the operands.
+func daemon(_ string, args []shell.Field) []Use {
+	parsed := daemonSpec.Parse(shell.Texts(args))
+	program, ok := parsed.Value("-a", "--startas")
+	if !ok {
+		program, ok = parsed.Value("-x", "--exec")
+	}
+	if !ok {
+		return unknown(args)
+	}
+	argv := []shell.Field{{Text: program}}
+	for _, i := range parsed.Operands {
+		argv = append(argv, args[i])
+	}
+	return []Use{{Kind: Command, Argv: argv}}
+}
+
+// deno runs files, and code behind the verb eval.
+func deno(_ string, args []shell.Field) []Use {
+	for i, arg := range args {
+		if arg.Text == "eval" {
+			var uses []Use
+			for _, code := range args[i+1:] {
+				if !strings.HasPrefix(code.Text, "-") {
+					uses = append(uses, Use{Kind: Code, Lang: "node", Text: code.Text})
+				}
+			}
+			return uses
+		}
+		if !strings.HasPrefix(arg.Text, "-") {
+			break
+		}
+	}
+	return unknown(args)
+}
+
+// databaseClient also takes its commands from its standard input.
+func databaseClient(name string, args []shell.Field) []Use {
+	return append(table[name].uses(args), Use{Kind: Input, Lang: "sql"})
 }

@@ -15,7 +15,8 @@ var (
 	lnSpec       = getopt.Parse("t=w S=d --target-directory=w --suffix=d --backup=d")
 	flockSpec    = stop(getopt.Parse("w=d E=d --timeout=d --wait=d --conflict-exit-code=d"))
 	scheduleSpec = getopt.Parse("f=k q=d t=d u=d")
-	watchSpec    = stop(getopt.Parse("n=d q=d --interval=d --equexit=d"))
+	watchSpec    = stop(getopt.Parse("n=d q=d e=d w=l i=d d=d s=d E=d --interval=d --equexit=d --exts=d --watch=l --ignore=d --debounce=d --signal=d --env=d --shell=d"))
+	daemonSpec   = getopt.Parse("x=d a=d n=d p=w u=d g=d c=d r=g d=g s=d R=d N=d k=d --exec=d --startas=d --name=d --pidfile=w --user=d --group=d --chuid=d --chroot=g --chdir=g --signal=d --retry=d --nicelevel=d --umask=d")
 	tarSpec      = bare(getopt.Parse("f=w C=g T=r X=r I=c F=c b=d g=w H=d K=d L=d N=d V=d --file=w --directory=g --files-from=r --exclude-from=r --exclude=d " +
 		"--use-compress-program=c --to-command=c --checkpoint-action=d --info-script=c --new-volume-script=c --rsh-command=c --rmt-command=c --transform=d --xform=d --strip-components=d --owner=d " +
 		"--group=d --mode=d --mtime=d --format=d --label=d --newer=d --listed-incremental=w --index-file=w --warning=d --sort=d --exclude-vcs= --one-top-level="))
@@ -31,7 +32,7 @@ var (
 	dockerSpec = stop(getopt.Parse("H=d c=d l=d --host=d --context=d --config=g --log-level=d --tlscacert=r --tlscert=r --tlskey=r"))
 	dockerSub  = getopt.Parse("f=r t=d v=s p=d e=d w=d u=d o=w i=r n=d l=d a=d c=d m=d h=d --file=r --tag=d --volume=s --mount=s --publish=d --env=d --workdir=d --user=d --output=s --input=r --name=d " +
 		"--label=d --build-arg=d --platform=d --target=d --secret=s --ssh=s --env-file=r --filter=d --format=d --network=d --entrypoint=d --iidfile=w --cidfile=w --project-name=d --profile=d --project-directory=g --since=d --until=d --tail=d --cache-from=d --cache-to=d --scale=d --password=d --username=d")
-	npmSpec = getopt.Parse("C=g w=d c=c --prefix=w --cwd=g --dir=g --workspace=d --filter=d --location=d --registry=d --tag=d --otp=d --loglevel=d --userconfig=r --globalconfig=r --cache=w --script-shell=c --call=c --omit=d --include=d --package=d --access=d")
+	npmSpec = getopt.Parse("C=g w=d c=c --global= --prefix=w --cwd=g --dir=g --workspace=d --filter=d --location=d --registry=d --tag=d --otp=d --loglevel=d --userconfig=r --globalconfig=r --cache=w --script-shell=c --call=c --omit=d --include=d --package=d --access=d")
 )
 
 func stop(s getopt.Spec) getopt.Spec { s.Stop = true; return s }
@@ -248,7 +249,7 @@ func makeVars(name string, args []shell.Field) []Use {
 }
 
 // npm may start a command behind exec, x or dlx.
-func npm(_ string, args []shell.Field) []Use {
+func npm(name string, args []shell.Field) []Use {
 	parsed := npmSpec.Parse(shell.Texts(args))
 	var uses []Use
 	for _, opt := range parsed.Options {
@@ -259,6 +260,8 @@ func npm(_ string, args []shell.Field) []Use {
 				use.Lang = "sh"
 			}
 			uses = append(uses, use)
+		case name == "bun" && (opt.Name == "-e" || opt.Name == "--eval" || opt.Name == "-p" || opt.Name == "--print") && opt.Arg+1 < len(args):
+			uses = append(uses, Use{Kind: Code, Lang: "node", Text: args[opt.Arg+1].Text})
 		case opt.Has && !dataOptions[opt.Name]:
 			uses = append(uses, Use{Kind: Shape, Text: opt.Value})
 		}

@@ -226,5 +226,11 @@ func set(words string) map[string]bool {
 	return m
 }
 
-// Known says whether anything is known of a program.
-func Known(name string) bool { return table[name] != nil || handler(name) != nil }
+// Understood says whether it is known what all operands of a program are for.
+func Understood(name string) bool {
+	if handler(name) != nil {
+		return true
+	}
+	p := table[name]
+	return p != nil && !strings.Contains(p.args, "s*")
+}

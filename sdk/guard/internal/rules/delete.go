@@ -15,6 +15,12 @@ var deleteRules = []Rule{
 		Miss:   []string{"rm a.tmp", "rm -v a b", "rm -- -r"},
 	},
 	{
+		ID: "exec.rm-recursive", Names: "rimraf del-cli trash-empty", Match: operand,
+		Reason: "deletes directories with everything in them",
+		Safer:  "delete the files that you mean by their names",
+		Hit:    []string{"rimraf dist"}, Miss: []string{"rimraf --help"},
+	},
+	{
 		ID: "exec.rm-force", Names: "rm grm srm unlink", Match: both(flag("-f", "--force"), not(flag("-r", "-R", "--recursive"))),
 		Reason: "deletes without asking, write-protected files too",
 		Safer:  "use rm without -f",

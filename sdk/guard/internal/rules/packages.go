@@ -63,7 +63,7 @@ func anyWord(words ...string) Matcher {
 			}
 			for _, w := range words {
 				if operand == w {
-					return n == 0 || c.Operand(0) == "global" || c.Operand(0) == "pip" || c.Operand(0) == "tool" || c.Operand(0) == "profile"
+					return n == 0 || c.Operand(0) == "global" || c.Operand(0) == "pip" || c.Operand(0) == "tool" || c.Operand(0) == "profile" || c.Operand(0) == "group" || c.Operand(0) == "module"
 				}
 			}
 		}

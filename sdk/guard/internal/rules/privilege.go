@@ -22,7 +22,7 @@ var privilegeRules = []Rule{
 	},
 	{
 		ID: "exec.privilege", Tier: Hard, Names: "chroot nsenter setcap capsh setpriv unshare useradd adduser userdel deluser usermod groupadd groupdel gpasswd passwd chpasswd chsh visudo mount umount mknod pivot_root",
-		Match:  both(anyOf(operand, flag("-c", "-r", "--map-root-user")), not(flag("-l", "--help", "--version"))),
+		Match:  both(anyOf(operand, flag("-c", "-r", "-t", "-m", "--target", "--mount", "--map-root-user")), not(flag("-l", "--help", "--version"))),
 		Reason: "changes users, rights or what a process sees of the machine",
 		Hit:    []string{"chroot / sh", "useradd x", "mount --bind / x", "unshare -r sh"}, Miss: []string{"mount", "mount -l"},
 	},

@@ -12,6 +12,9 @@ func (x *expansion) param(p *syntax.ParamExp) syntax.WordPart {
 	if p.Param == nil || p.Names != 0 || p.Width || p.IsSet || p.Flags != nil || len(p.Modifiers) > 0 {
 		return unknown
 	}
+	if p.Index != nil && x.arithmUnknown(p.Index) {
+		return unknown
+	}
 	v := x.state.Get(p.Param.Value)
 	if p.Excl {
 		if HasUnknown(v.String()) || !v.IsSet() {
@@ -30,7 +33,7 @@ func (x *expansion) param(p *syntax.ParamExp) syntax.WordPart {
 		return unknown
 	case !v.IsSet():
 		return x.paramUnset(p, plain)
-	case HasUnknown(value) && !plain, p.Index != nil && x.arithmUnknown(p.Index):
+	case HasUnknown(value) && !plain:
 		x.substitutions(p)
 		return unknown
 	}

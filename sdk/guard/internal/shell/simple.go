@@ -104,12 +104,14 @@ func (in *Interpreter) array(a *syntax.Assign, st *state, x *expansion) {
 // declare follows export, declare, local, readonly and typeset.
 func (in *Interpreter) declare(c *syntax.DeclClause, st *state, stdin Stream, place *Place, raw string) {
 	x := in.expansion(st, place)
+	reference := c.Variant.Value == "nameref"
 	call := &Call{Place: *place, Argv: []Field{{Text: c.Variant.Value}}, Env: map[string]string{}, Stdin: stdin, in: in, state: st, raw: raw}
 	for _, a := range c.Args {
 		if a.Name == nil || a.Naked && a.Name == nil {
 			// An option, or a word such as "$name=value", which sets something that isn't known.
 			for _, f := range x.fields([]*syntax.Word{a.Value}) {
 				call.Argv = append(call.Argv, f)
+				reference = reference || strings.HasPrefix(f.Text, "-") && strings.Contains(f.Text, "n")
 				if name, value, ok := strings.Cut(f.Text, "="); ok && syntax.ValidName(name) {
 					st.set(name, value)
 					call.Env[name] = value
@@ -118,6 +120,9 @@ func (in *Interpreter) declare(c *syntax.DeclClause, st *state, stdin Stream, pl
 			continue
 		}
 		in.assignments([]*syntax.Assign{a}, st, x)
+		if reference {
+			st.set(a.Name.Value, Unknown) // another name of a variable that may change
+		}
 		if !a.Naked {
 			call.Env[a.Name.Value] = st.Get(a.Name.Value).String()
 		}
