@@ -144,11 +144,11 @@ func (s *Session) broken(ctx context.Context, t *catalog.Tool, err error) *Resul
 
 // bounded turns a plugin's answer into a result, if it is not larger than the policy's limit.
 func (s *Session) bounded(t *catalog.Tool, r *pluginpb.Result) *Result {
-	out := &Result{Text: r.GetText(), Structured: r.GetStructured()}
+	out := &Result{Text: r.GetText(), Structured: r.GetStructured(), Media: r.GetMedia(), MediaType: r.GetMediaType()}
 	if e := r.GetError(); e != nil {
 		out.Err = &Error{Code: e.GetCode(), Message: e.GetMessage(), Rule: e.GetRule(), Hint: e.GetHint()}
 	}
-	size := int64(len(out.Text)) + int64(len(out.Structured))
+	size := int64(len(out.Text)) + int64(len(out.Structured)) + int64(len(out.Media))
 	if limit := s.policy.Limits().ResultSize; limit > 0 && size > limit {
 		return &Result{Err: &Error{
 			Code:    pluginpb.CodeTooLarge,

@@ -9,6 +9,8 @@ import (
 type Result struct {
 	Text       string          // what an agent reads
 	Structured json.RawMessage // the typed result, a JSON object; nil for tools that have only text
+	Media      []byte          // something to look at or listen to, such as an image
+	MediaType  string          // what Media is, such as image/png
 	Err        *Error          // nil if the call succeeded
 	Duration   time.Duration   // from the call's arrival to its answer
 }

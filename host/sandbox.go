@@ -45,6 +45,7 @@ func (s *Session) spec(p *catalog.Plugin) (*supervise.Spec, error) {
 				Workspace: string(grants.Workspace),
 				Exec:      grants.Exec,
 				Network:   grants.Network,
+				State:     grants.State,
 				Env:       grants.Env,
 			},
 			Config: given.Config,
@@ -53,8 +54,28 @@ func (s *Session) spec(p *catalog.Plugin) (*supervise.Spec, error) {
 		Profile: s.profile(p.Manifest.ID, grants),
 		Env:     pluginEnvironment(grants),
 	}
+	if grants.State {
+		if err := s.giveState(spec); err != nil {
+			return nil, err
+		}
+	}
 	s.specs[p.Manifest.ID] = spec
 	return spec, nil
+}
+
+// giveState gives a plugin a directory of its own for this agent: the one place in the instance root that it may write to.
+func (s *Session) giveState(spec *supervise.Spec) error {
+	dir := filepath.Join(s.policy.Home(), "state", spec.Manifest.ID, s.policy.Agent())
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return fmt.Errorf("make the state directory of plugin %s: %w", spec.Manifest.ID, err)
+	}
+	dir, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return fmt.Errorf("find the state directory of plugin %s: %w", spec.Manifest.ID, err)
+	}
+	spec.Configure.StateDir = dir
+	spec.Profile.ReadWrite = append(spec.Profile.ReadWrite, dir)
+	return nil
 }
 
 func asked(m *pluginpb.Manifest) policy.Grants {
@@ -62,6 +83,7 @@ func asked(m *pluginpb.Manifest) policy.Grants {
 		Workspace: policy.Access(m.Grants.Workspace),
 		Exec:      m.Grants.Exec,
 		Network:   m.Grants.Network,
+		State:     m.Grants.State,
 		Env:       m.Grants.Env,
 	}
 }

@@ -30,6 +30,7 @@ type Grants struct {
 	Workspace WorkspaceGrant // the agent's workspace and the paths that its policy opens besides
 	Exec      bool           // start other programs
 	Network   bool           // reach the network
+	State     bool           // keep files of its own, for each agent, from one run to the next
 	Env       []string       // names of the host's environment variables
 }
 
@@ -59,6 +60,7 @@ func (p *Plugin) Manifest() (*pluginpb.Manifest, error) {
 			Workspace: string(workspace),
 			Exec:      p.Grants.Exec,
 			Network:   p.Grants.Network,
+			State:     p.Grants.State,
 			Env:       p.Grants.Env,
 		},
 	}

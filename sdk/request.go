@@ -31,6 +31,9 @@ type Environment struct {
 	Grants Grants
 	// Exec holds the operator's settings for commands; of use to plugins with the exec grant.
 	Exec ExecSettings
+	// StateDir is a directory of the plugin's own for the agent that it serves, for what is to be there in the next run
+	// too; empty unless the plugin is granted state.
+	StateDir string
 	// Config is the operator's configuration of this plugin, a JSON object; nil when there is none.
 	Config json.RawMessage
 	// Logger writes to the host's log.

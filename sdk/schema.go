@@ -65,13 +65,17 @@ func annotate(s *jsonschema.Schema, t reflect.Type) error {
 
 func annotateFields(s *jsonschema.Schema, t reflect.Type) error {
 	for _, f := range reflect.VisibleFields(t) {
-		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
 		if name == "" {
 			name = f.Name
 		}
 		prop := s.Properties[name]
 		if prop == nil {
 			continue // unexported, embedded or left out of the JSON
+		}
+		if f.Type.Kind() == reflect.Pointer && strings.Contains(options, "omit") && len(prop.Types) == 2 && prop.Types[0] == "null" {
+			// It is left out where there is nothing; to send null for it would be a third way.
+			prop.Type, prop.Types = prop.Types[1], nil
 		}
 		if err := annotate(prop, f.Type); err != nil {
 			return err

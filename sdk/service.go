@@ -90,6 +90,7 @@ func newEnvironment(req *pluginpb.ConfigureRequest, logger hclog.Logger) (*Envir
 		Workspace: WorkspaceGrant(req.GetGrants().GetWorkspace()),
 		Exec:      req.GetGrants().GetExec(),
 		Network:   req.GetGrants().GetNetwork(),
+		State:     req.GetGrants().GetState(),
 		Env:       req.GetGrants().GetEnv(),
 	}
 	env := &Environment{
@@ -99,7 +100,8 @@ func newEnvironment(req *pluginpb.ConfigureRequest, logger hclog.Logger) (*Envir
 			Timeout: time.Duration(req.GetPolicy().GetExec().GetTimeoutSeconds()) * time.Second,
 			Env:     req.GetPolicy().GetExec().GetEnv(),
 		},
-		Logger: logger,
+		StateDir: req.GetStateDir(),
+		Logger:   logger,
 	}
 	if config := bytes.TrimSpace(req.GetConfig()); len(config) > 0 {
 		env.Config = config
@@ -107,7 +109,10 @@ func newEnvironment(req *pluginpb.ConfigureRequest, logger hclog.Logger) (*Envir
 	if grants.Workspace == NoWorkspace || grants.Workspace == "" {
 		return env, nil
 	}
-	env.Workspace, err = workspace.Open(policy, workspace.Options{ReadOnly: grants.Workspace == ReadOnlyWorkspace})
+	env.Workspace, err = workspace.Open(policy, workspace.Options{
+		ReadOnly: grants.Workspace == ReadOnlyWorkspace,
+		StateDir: env.StateDir,
+	})
 	return env, err
 }
 
@@ -171,6 +176,7 @@ func (s *service) run(ctx context.Context, t Tool, c *call) (result *pluginpb.Re
 	result = &pluginpb.Result{}
 	if ans != nil {
 		result.Text, result.Structured = valid(ans.text), ans.structured
+		result.Media, result.MediaType = ans.media, ans.mediaType
 	}
 	if err != nil {
 		result.Error = wire(err)
@@ -203,6 +209,12 @@ func (s *service) stop(ctx context.Context) {
 		s.end()
 		if s.plugin.Stop != nil {
 			s.plugin.Stop(ctx)
+		}
+		s.mu.Lock()
+		env := s.environment
+		s.mu.Unlock()
+		if env != nil && env.Workspace != nil {
+			_ = env.Workspace.Close()
 		}
 	})
 }

@@ -53,6 +53,7 @@ func callHere(p Plugin, name, arguments string, stdout, stderr io.Writer) error 
 			Workspace: manifest.Grants.Workspace,
 			Exec:      manifest.Grants.Exec,
 			Network:   manifest.Grants.Network,
+			State:     manifest.Grants.State,
 			Env:       manifest.Grants.Env,
 		},
 	}, logger)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"reflect"
 
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
@@ -30,6 +31,8 @@ type call struct {
 type answer struct {
 	text       string
 	structured json.RawMessage
+	media      []byte
+	mediaType  string
 }
 
 // NewTool makes a tool of a handler. The schema of its arguments is inferred from In, a struct: every exported field
@@ -58,6 +61,9 @@ func NewTool[In, Out any](name, doc string, handler Handler[In, Out], options ..
 			return nil, Errorf(InvalidArgument, "the arguments of %s do not fit: %v", name, err)
 		}
 		out, err := handler(ctx, req)
+		if err != nil && reflect.ValueOf(&out).Elem().IsZero() {
+			return nil, err
+		}
 		ans, encodeErr := encode(out)
 		if err == nil && encodeErr != nil {
 			return nil, fmt.Errorf("the result of %s can't be sent: %w", name, encodeErr)
@@ -70,6 +76,11 @@ func NewTool[In, Out any](name, doc string, handler Handler[In, Out], options ..
 // texter is implemented by results that have a form for people.
 type texter interface{ Text() string }
 
+// viewable is implemented by results that have something to look at or listen to.
+type viewable interface {
+	Media() (mediaType string, data []byte)
+}
+
 func encode(out any) (*answer, error) {
 	if s, ok := out.(string); ok {
 		return &answer{text: s}, nil
@@ -78,10 +89,16 @@ func encode(out any) (*answer, error) {
 	if err != nil {
 		return nil, err
 	}
+	ans := &answer{structured: data}
 	if t, ok := out.(texter); ok {
-		return &answer{text: t.Text(), structured: data}, nil
+		ans.text = t.Text()
+	} else {
+		ans.text = string(data)
 	}
-	return &answer{text: string(data), structured: data}, nil
+	if m, ok := out.(viewable); ok {
+		ans.mediaType, ans.media = m.Media()
+	}
+	return ans, nil
 }
 
 // ToolOption says more about a tool.
@@ -104,6 +121,10 @@ func OpenWorld() ToolOption { return func(s *pluginpb.Spec) { s.OpenWorld = true
 // Sets names the vocabularies that the tool belongs to. An operator chooses one with tools.set; a tool in none is
 // offered in all.
 func Sets(names ...string) ToolOption { return func(s *pluginpb.Spec) { s.Sets = names } }
+
+// TextResult says that the text is the result and that the structured form tells about it, without what is in the text:
+// agents read the text, and the rest travels beside it.
+func TextResult() ToolOption { return func(s *pluginpb.Spec) { s.TextResult = true } }
 
 // Permissions names the permissions that the tool uses, such as "fs.read".
 func Permissions(names ...string) ToolOption {

@@ -58,7 +58,7 @@ var jsonFaults = []struct{ text, want string }{
 	{"{\"agents\": {\"agents\": [{\"id\": \"a\"}, {\"id\": \"b\"},\n{\"id\": \"a\"}]}}", `FILE:2: agents.agents[2].id: "a" is already the id of agents.agents[0]`},
 	{`{"agents": {"agents": [{"id": "a", "modules": [{"module": "network"}]}]}}`, `FILE:1: agents.agents[0].modules[0].module: "network" is not known; the nearest is "filesystem"; known are filesystem`},
 	{`{"agents": {"agents": [{"id": "a", "modules": [{"module": "filesystem", "actions": ["reed"]}]}]}}`,
-		`FILE:1: agents.agents[0].modules[0].actions[0]: "reed" is not known; the nearest is "read"; known are read, write, edit, insert, ls, grep, find, mv, cp, rm, mkdir, file_stat`},
+		`FILE:1: agents.agents[0].modules[0].actions[0]: "reed" is not known; the nearest is "read"; known are read, write, edit, insert, ls, grep, find, mv, cp, rm, mkdir, file_stat, undo, history`},
 	{`{"agents": {"agents": [{"id": "a", "modules": [{"module": "filesystem", "constraints": {"paths": ["{{home}}"]}}]}]}}`,
 		`FILE:1: agents.agents[0].modules[0].constraints.paths[0]: "{{home}}" holds an unknown template; the only one is {{workspace}}, in front`},
 	{`{"agents": {"agents": [{"id": "a", "modules": [{"module": "filesystem", "constraints": {"max_file_size": "50XB"}}]}]}}`,

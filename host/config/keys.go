@@ -25,7 +25,7 @@ var keys = []Key{
 	{Name: "agents.agents[].modules[].module", Type: String, Values: []string{"filesystem"}, Required: true, Unique: true,
 		Doc: "The module."},
 	{Name: "agents.agents[].modules[].actions", Type: Strings,
-		Values: []string{"read", "write", "edit", "insert", "ls", "grep", "find", "mv", "cp", "rm", "mkdir", "file_stat"},
+		Values: []string{"read", "write", "edit", "insert", "ls", "grep", "find", "mv", "cp", "rm", "mkdir", "file_stat", "undo", "history"},
 		Doc:    "The actions that the agent has; all of them when not set."},
 	{Name: "agents.agents[].modules[].constraints.paths", Type: Strings, Format: Template,
 		Doc: "Directories that every operation is confined to, besides all other rules. {{workspace}} stands for the agent's workspace."},
@@ -85,6 +85,8 @@ var keys = []Key{
 		Doc: "Whether the plugin may start processes."},
 	{Name: "plugins.<id>.grants.network", Type: Bool, Default: false,
 		Doc: "Whether the plugin may use the network."},
+	{Name: "plugins.<id>.grants.state", Type: Bool, Default: false,
+		Doc: "Whether the plugin may keep files of its own, in a directory for each agent below the home."},
 	{Name: "plugins.<id>.grants.env", Type: Strings, Format: VariableName, Default: []string{},
 		Doc: "Names of variables of the host's environment that the plugin gets."},
 	{Name: "plugins.<id>.config", Type: Free,
@@ -94,12 +96,12 @@ var keys = []Key{
 // bundled holds the grants of the plugins that come with picoclaw, as one more layer of defaults. They are given
 // here, as an operator gives them to any other plugin, so that they can be seen and taken away.
 func bundled() map[string]any {
-	grants := func(workspace string, exec, network bool) map[string]any {
-		return map[string]any{"grants": map[string]any{"workspace": workspace, "exec": exec, "network": network}}
+	grants := func(workspace string, exec, network, state bool) map[string]any {
+		return map[string]any{"grants": map[string]any{"workspace": workspace, "exec": exec, "network": network, "state": state}}
 	}
 	return map[string]any{
-		"filesystem": grants("rw", false, false),
-		"grep":       grants("ro", true, false), // it runs ripgrep
-		"shell":      grants("rw", true, true),
+		"filesystem": grants("rw", false, false, true), // it keeps a journal
+		"grep":       grants("ro", true, false, false), // it runs ripgrep
+		"shell":      grants("rw", true, true, false),
 	}
 }

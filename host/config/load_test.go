@@ -102,7 +102,7 @@ func TestDefaults(t *testing.T) {
 		t.Errorf("file %q, isolation %t", c.File(), c.IsolationEnabled())
 	}
 	for id, want := range map[string]Grants{
-		"filesystem": {Workspace: "rw"},
+		"filesystem": {Workspace: "rw", State: true},
 		"grep":       {Workspace: "ro", Exec: true},
 		"shell":      {Workspace: "rw", Exec: true, Network: true},
 		"unheard-of": {},

@@ -80,5 +80,6 @@ type Grants struct {
 	Workspace string   `koanf:"workspace"` // "", "none", "ro" or "rw"
 	Exec      bool     `koanf:"exec"`
 	Network   bool     `koanf:"network"`
+	State     bool     `koanf:"state"`
 	Env       []string `koanf:"env"`
 }

@@ -16,6 +16,9 @@ import (
 	"github.com/picoclaw/picoclaw/host"
 )
 
+// metaDetails is where what a tool tells about its text travels.
+const metaDetails = "io.github.picoclaw/details"
+
 // session is what the server needs of a host; *host.Session is one.
 type session interface {
 	Tools() []host.Tool
@@ -29,7 +32,7 @@ func NewServer(s session, version, instructions string) *mcp.Server {
 		Capabilities: &mcp.ServerCapabilities{},
 	})
 	for _, t := range s.Tools() {
-		server.AddTool(describe(t), handler(s, t.Name))
+		server.AddTool(describe(t), handler(s, t))
 	}
 	return server
 }
@@ -47,26 +50,40 @@ func describe(t host.Tool) *mcp.Tool {
 			OpenWorldHint:   &t.Spec.OpenWorld,
 		},
 	}
-	if t.Spec.Output != nil {
+	if t.Spec.Output != nil && !t.Spec.TextResult {
 		described.OutputSchema = t.Spec.Output
 	}
 	return described
 }
 
-func handler(s session, name string) mcp.ToolHandler {
+func handler(s session, t host.Tool) mcp.ToolHandler {
 	return func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-		return answer(s.Call(ctx, name, req.Params.Arguments, progress(ctx, req))), nil
+		return answer(s.Call(ctx, t.Name, req.Params.Arguments, progress(ctx, req)), t.Spec.TextResult), nil
 	}
 }
 
 // answer puts a result into the protocol's form. An error is for the model: what went wrong, and what would help.
-func answer(r *host.Result) *mcp.CallToolResult {
+//
+// Many clients show a model the structured content alone where there is any. So what only tells about a text that is the
+// result goes into the metadata.
+func answer(r *host.Result, textResult bool) *mcp.CallToolResult {
 	out := &mcp.CallToolResult{}
-	if len(r.Structured) > 0 {
+	switch {
+	case len(r.Structured) == 0:
+	case textResult:
+		out.Meta = mcp.Meta{metaDetails: r.Structured}
+	default:
 		out.StructuredContent = r.Structured
 	}
 	if r.Text != "" || r.Err == nil {
 		out.Content = append(out.Content, &mcp.TextContent{Text: r.Text})
+	}
+	switch {
+	case len(r.Media) == 0:
+	case strings.HasPrefix(r.MediaType, "image/"):
+		out.Content = append(out.Content, &mcp.ImageContent{Data: r.Media, MIMEType: r.MediaType})
+	case strings.HasPrefix(r.MediaType, "audio/"):
+		out.Content = append(out.Content, &mcp.AudioContent{Data: r.Media, MIMEType: r.MediaType})
 	}
 	if r.Err != nil {
 		out.IsError = true

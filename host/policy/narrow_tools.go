@@ -93,7 +93,7 @@ func narrowPlugins(out, parent *Policy, child Child) error {
 		asked.Env = sorted(asked.Env)
 		has := parent.Plugin(id).Grants
 		if got := has.Intersect(asked); got.Workspace.rank() != asked.Workspace.rank() || got.Exec != asked.Exec ||
-			got.Network != asked.Network || len(got.Env) != len(asked.Env) {
+			got.Network != asked.Network || got.State != asked.State || len(got.Env) != len(asked.Env) {
 			return wider("grants of plugin "+id, fmt.Sprintf("%+v", asked))
 		}
 		narrowed[id] = asked

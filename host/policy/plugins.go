@@ -25,12 +25,13 @@ type Grants struct {
 	Workspace Access   `json:"workspace"`     // the workspace and the whitelisted paths
 	Exec      bool     `json:"exec"`          // start processes
 	Network   bool     `json:"network"`       // use the network
+	State     bool     `json:"state"`         // keep files of its own
 	Env       []string `json:"env,omitempty"` // sorted names of variables of the host's environment
 }
 
 // Intersect returns what both g and other grant.
 func (g Grants) Intersect(other Grants) Grants {
-	out := Grants{Workspace: g.Workspace, Exec: g.Exec && other.Exec, Network: g.Network && other.Network}
+	out := Grants{Workspace: g.Workspace, Exec: g.Exec && other.Exec, Network: g.Network && other.Network, State: g.State && other.State}
 	if other.Workspace.rank() < g.Workspace.rank() {
 		out.Workspace = other.Workspace
 	}
@@ -124,6 +125,7 @@ func rulesFrom(cfg *config.Config, agent *config.Agent) (pluginRules, error) {
 			Workspace: Access(plugin.Grants.Workspace),
 			Exec:      plugin.Grants.Exec,
 			Network:   plugin.Grants.Network,
+			State:     plugin.Grants.State,
 			Env:       sorted(plugin.Grants.Env),
 		}
 		rules.Known[id] = Plugin{Enabled: plugin.Enabled, Dev: plugin.Dev, Grants: grants.Intersect(grants), Config: raw}

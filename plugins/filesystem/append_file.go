@@ -5,24 +5,51 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/picoclaw/picoclaw/plugins/filesystem/internal/text"
 	"github.com/picoclaw/picoclaw/sdk"
 )
 
 type appendFileInput struct {
 	Path    string `json:"path" jsonschema:"The file path to append to. Will be created if it doesn't exist." claim:"write"`
 	Content string `json:"content" jsonschema:"The content to append. No newline is added."`
+	IfMatch string `json:"if_match,omitempty" jsonschema:"Append only if the file still has this etag; absent: only if there is none."`
 }
 
-func appendFile() sdk.Tool {
+func appendFile(m *memory) sdk.Tool {
 	return sdk.NewTool("append_file", "Append content to the end of a file.",
-		func(_ context.Context, req *sdk.Request[appendFileInput]) (string, error) {
-			err := req.Workspace.Update(req.Args.Path, func(old []byte, _ bool) ([]byte, error) {
-				return slices.Concat(old, []byte(req.Args.Content)), nil
+		func(ctx context.Context, req *sdk.Request[appendFileInput]) (changedFile, error) {
+			in := req.Args
+			out, err := m.do(ctx, &req.Environment, change{
+				tool: "append_file", doing: "append to file",
+				edits: []fileEdit{{path: in.Path, ifMatch: in.IfMatch, parents: true, added: true, make: atEnd(in.Content)}},
 			})
 			if err != nil {
-				return "", failure("append to file", err)
+				return changedFile{}, err
 			}
-			return fmt.Sprintf("Appended to %s", shown(req.Args.Path)), nil
+			return newChangedFile(fmt.Sprintf("Appended to %s", shown(in.Path)), out), nil
 		},
-		sdk.Sets("picoclaw"), sdk.Permissions("fs.write"), sdk.Risk("medium"), sdk.SideEffects("filesystem_write"))
+		sdk.TextResult(), sdk.Sets(picoclawSet), sdk.Permissions("fs.write"), sdk.Risk("medium"), sdk.SideEffects("filesystem_write"))
+}
+
+// atEnd adds text to the end of a file, with its line endings and in its encoding.
+func atEnd(content string) func(*existing) ([]byte, error) {
+	return func(c *existing) ([]byte, error) {
+		data, err := c.bytes()
+		if err != nil {
+			return nil, err
+		}
+		enc, written := text.Detect(data), content
+		if !enc.Plain() || !text.Binary(data[:min(len(data), looked)]) {
+			s, err := enc.Decode(data)
+			if err != nil {
+				return nil, sdk.Errorf(sdk.InvalidArgument, "failed to append to file: %v", err)
+			}
+			written = text.WithEndings(content, text.EndingNear(s, len(s)))
+		}
+		added, err := enc.Encode(written)
+		if err != nil {
+			return nil, sdk.Errorf(sdk.InvalidArgument, "failed to append to file: %v", err)
+		}
+		return slices.Concat(data, added), nil
+	}
 }

@@ -1,69 +1,156 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"fmt"
-	"io/fs"
-	"slices"
+	"strings"
 
+	"github.com/picoclaw/picoclaw/plugins/filesystem/internal/replace"
 	"github.com/picoclaw/picoclaw/sdk"
 )
 
 type editFileInput struct {
-	Path    string `json:"path" jsonschema:"The file path to edit." claim:"write"`
-	OldText string `json:"old_text" jsonschema:"The exact text to find and replace. Must appear exactly once in the file."`
+	Path     string         `json:"path,omitempty" jsonschema:"The file path to edit." claim:"write"`
+	OldText  *string        `json:"old_text,omitempty" jsonschema:"The exact text to find and replace. Must appear exactly once in the file."`
+	NewText  *string        `json:"new_text,omitempty" jsonschema:"The text to replace with."`
+	Edits    []editFileItem `json:"edits,omitempty" jsonschema:"Several replacements, in one file or several, in place of old_text and new_text: all are made or none."`
+	IfMatch  string         `json:"if_match,omitempty" jsonschema:"Edit only if the file still has this etag."`
+	DryRun   bool           `json:"dry_run,omitempty" jsonschema:"Change nothing and return the unified diff."`
+	Encoding string         `json:"encoding,omitempty" jsonschema:"How the file is written if it is neither UTF-8 nor has a byte order mark, such as windows-1252."`
+}
+
+type editFileItem struct {
+	Path    string `json:"path,omitempty" jsonschema:"The file; the path beside edits if not given." claim:"write"`
+	OldText string `json:"old_text" jsonschema:"The exact text to find and replace. Must appear exactly once, after the edits before this one."`
 	NewText string `json:"new_text" jsonschema:"The text to replace with."`
+	IfMatch string `json:"if_match,omitempty" jsonschema:"Edit only if the file had this etag before this call."`
 }
 
-func editFile() sdk.Tool {
-	return sdk.NewTool("edit_file", "Edit a file by replacing old text with new text. The old text must match exactly.",
-		func(_ context.Context, req *sdk.Request[editFileInput]) (string, error) {
-			in := req.Args
-			err := req.Workspace.Update(in.Path, func(old []byte, exists bool) ([]byte, error) {
-				if !exists {
-					return nil, fs.ErrNotExist
-				}
-				return replaceOnce(old, []byte(in.OldText), []byte(in.NewText))
-			})
+func editFile(m *memory) sdk.Tool {
+	return sdk.NewTool("edit_file", "Edit a file by replacing old text with new text. The old text must match exactly. "+
+		"Takes path, old_text and new_text, or edits for several places.",
+		func(ctx context.Context, req *sdk.Request[editFileInput]) (changedFiles, error) {
+			wanted, err := req.Args.wanted()
 			if err != nil {
-				return "", failure("edit file", err)
+				return changedFiles{}, err
 			}
-			return fmt.Sprintf("File edited: %s", shown(in.Path)), nil
+			return m.edit(ctx, &req.Environment, "edit_file", wanted, req.Args.DryRun)
 		},
-		sdk.Destructive(), sdk.Sets("picoclaw"),
-		sdk.Permissions("fs.read", "fs.write"), sdk.Risk("medium"), sdk.SideEffects("filesystem_write"))
+		append(writes(picoclawSet), sdk.TextResult(), sdk.Permissions("fs.read", "fs.write"))...)
 }
 
-// replaceOnce replaces the only occurrence of a text. No byte outside it is touched, whatever the encoding.
-func replaceOnce(data, from, to []byte) ([]byte, error) {
-	switch {
-	case len(from) == 0:
-		return nil, sdk.Errorf(sdk.InvalidArgument, "old_text is empty").
-			WithHint("say which text to replace, or use append_file to add to the end")
-	case bytes.Equal(from, to):
-		return nil, sdk.Errorf(sdk.InvalidArgument, "old_text and new_text are the same; nothing to edit")
-	}
-	switch n := occurrences(data, from); n {
-	case 0:
-		return nil, sdk.Errorf(sdk.NotFound, "old_text not found in file. Make sure it matches exactly")
-	case 1:
-		at := bytes.Index(data, from)
-		return slices.Concat(data[:at], to, data[at+len(from):]), nil
-	default:
-		return nil, sdk.Errorf(sdk.Conflict, "old_text appears %d times. Please provide more context to make it unique", n)
-	}
+// wantedEdit is one replacement as it was asked for.
+type wantedEdit struct {
+	path, ifMatch string
+	replacing
 }
 
-// occurrences counts where a text begins, overlapping ones too: "aa" is in "aaa" twice, so it is not unique.
-func occurrences(data, text []byte) int {
-	n := 0
-	for at := 0; ; at++ {
-		next := bytes.Index(data[at:], text)
-		if next < 0 {
-			return n
+func (in *editFileInput) wanted() ([]wantedEdit, error) {
+	names := fieldNames{"old_text", "new_text"}
+	if len(in.Edits) == 0 {
+		if in.Path == "" || in.OldText == nil || in.NewText == nil {
+			return nil, sdk.Errorf(sdk.InvalidArgument, "edit_file needs path, old_text and new_text, or edits")
 		}
-		n++
-		at += next
+		return []wantedEdit{{in.Path, in.IfMatch, replacing{
+			old: *in.OldText, new: *in.NewText, count: replace.Unique, encoding: in.Encoding, names: names,
+		}}}, nil
 	}
+	if in.OldText != nil || in.NewText != nil {
+		return nil, sdk.Errorf(sdk.InvalidArgument, "give old_text and new_text or edits, not both")
+	}
+	all := make([]wantedEdit, len(in.Edits))
+	for i, item := range in.Edits {
+		path, match, err := placed(i, item.Path, in.Path, item.IfMatch, in.IfMatch)
+		if err != nil {
+			return nil, err
+		}
+		all[i] = wantedEdit{path, match, replacing{
+			old: item.OldText, new: item.NewText, count: replace.Unique, encoding: in.Encoding, names: names,
+		}}
+	}
+	return all, nil
+}
+
+// placed is the file of one of several edits: its own, or the one beside them all.
+func placed(i int, own, common, ownMatch, commonMatch string) (path, match string, err error) {
+	switch {
+	case own != "" && own != common:
+		return own, ownMatch, nil
+	case common == "":
+		return "", "", sdk.Errorf(sdk.InvalidArgument, "edits[%d] has no path, and there is none beside edits", i)
+	case ownMatch != "":
+		return common, ownMatch, nil
+	}
+	return common, commonMatch, nil
+}
+
+// changedFiles tells about one or several edited files.
+type changedFiles struct {
+	outcome
+	Files []outcome `json:"files,omitempty" jsonschema:"All the files, when there are several."`
+	Undo  string    `json:"undo,omitempty" jsonschema:"The operation, for undo."`
+	Diff  string    `json:"diff,omitempty" jsonschema:"What a dry run would change."`
+
+	text     string
+	replaced []wantedEdit
+}
+
+// Text is the message that agents know, one for each file, and what else is to be known.
+func (o changedFiles) Text() string { return o.text }
+
+// edit makes replacements, all or none.
+func (m *memory) edit(ctx context.Context, env *sdk.Environment, tool string, wanted []wantedEdit, dryRun bool) (changedFiles, error) {
+	c := change{tool: tool, doing: "edit file", dryRun: dryRun}
+	matched := map[string]bool{}
+	for i := range wanted {
+		w := &wanted[i]
+		e := fileEdit{path: w.path, must: true, ifMatch: w.ifMatch, make: w.make}
+		if matched[w.path] {
+			e.ifMatch = "" // it is about the file as it was before the first
+		}
+		matched[w.path] = true
+		if len(wanted) > 1 {
+			e.make = func(v *existing) ([]byte, error) {
+				data, err := w.make(v)
+				return data, inEdit(err, i, w.path)
+			}
+		}
+		c.edits = append(c.edits, e)
+	}
+	out, err := m.do(ctx, env, c)
+	if err != nil {
+		return changedFiles{}, err
+	}
+	result := changedFiles{outcome: out.Files[0], Undo: out.Undo, Diff: out.Diff, replaced: wanted}
+	if len(out.Files) > 1 {
+		result.Files = out.Files
+	}
+	notes := out.notes()
+	var messages []string
+	for _, w := range wanted {
+		message := fmt.Sprintf("File edited: %s", shown(w.path))
+		if len(messages) == 0 || messages[len(messages)-1] != message {
+			messages = append(messages, message)
+		}
+		if w.note != "" {
+			notes = append(notes, w.note)
+			result.Notes = append(result.Notes, w.note)
+		}
+	}
+	result.text = said(strings.Join(messages, "\n"), notes)
+	if dryRun {
+		result.text = said(strings.TrimSuffix(out.Diff, "\n"), notes)
+	}
+	return result, nil
+}
+
+// inEdit says which of several edits it was.
+func inEdit(err error, i int, path string) error {
+	own, ok := err.(*sdk.Error) //nolint:errorlint // made here, never wrapped
+	if !ok {
+		return err
+	}
+	with := *own
+	with.Message = fmt.Sprintf("edits[%d], %s: %s", i, shown(path), own.Message)
+	return &with
 }

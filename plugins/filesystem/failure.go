@@ -17,17 +17,40 @@ func failure(doing string, err error) error {
 	if errors.As(err, &refused) || errors.As(err, &own) {
 		return err
 	}
-	var tooLarge *workspace.TooLarge
-	var notRegular *workspace.NotRegular
+	say := func(code, what string) *sdk.Error { return sdk.Errorf(code, "failed to %s: %s", doing, what) }
+	var (
+		tooLarge    *workspace.TooLarge
+		notRegular  *workspace.NotRegular
+		readOnly    *workspace.ReadOnly
+		busy        *workspace.Busy
+		exists      *workspace.Exists
+		isDirectory *workspace.IsDirectory
+		same        *workspace.Same
+	)
 	switch {
+	case errors.As(err, &readOnly):
+		return say(sdk.AccessDenied, "access denied").WithHint("the file is read-only; change its mode first, with exec and chmod for example")
+	case errors.As(err, &exists):
+		return say(sdk.Conflict, err.Error()).WithHint("set overwrite to replace it")
 	case errors.Is(err, fs.ErrNotExist):
-		return sdk.Errorf(sdk.NotFound, "failed to %s: file not found", doing)
+		return say(sdk.NotFound, "file not found")
 	case errors.Is(err, fs.ErrPermission):
-		return sdk.Errorf(sdk.AccessDenied, "failed to %s: access denied", doing)
+		return say(sdk.AccessDenied, "access denied")
 	case errors.As(err, &tooLarge):
-		return sdk.Errorf(sdk.TooLarge, "failed to %s: %v", doing, err)
-	case errors.As(err, &notRegular):
-		return sdk.Errorf(sdk.InvalidArgument, "failed to %s: %v", doing, err)
+		return say(sdk.TooLarge, err.Error())
+	case errors.As(err, &busy):
+		return say(sdk.Conflict, err.Error())
+	case errors.As(err, &notRegular), errors.As(err, &isDirectory), errors.As(err, &same):
+		return say(sdk.InvalidArgument, err.Error())
 	}
 	return fmt.Errorf("failed to %s: %w", doing, err)
+}
+
+// missingDir says how to write into a directory that is not there.
+func missingDir(err error, create bool) error {
+	var own *sdk.Error
+	if !create && errors.As(err, &own) && own.Code == sdk.NotFound {
+		return own.WithHint("the directory may be missing; create_dirs makes it")
+	}
+	return err
 }

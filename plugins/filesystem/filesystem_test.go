@@ -18,7 +18,7 @@ func TestEditsChangeTheirPlaceAndNothingElse(t *testing.T) {
 		"CRLF":      {"a\r\nb\r\nc\r\n", "b", "B", "a\r\nB\r\nc\r\n"},
 		"BOM":       {"\xef\xbb\xbfa b", "b", "c", "\xef\xbb\xbfa c"},
 		"cp1252":    {"caf\xe9 \x80 old", "old", "new", "caf\xe9 \x80 new"},
-		"UTF-16":    {"\xff\xfea\x00b\x00 x", " x", " y", "\xff\xfea\x00b\x00 y"},
+		"UTF-16":    {"\xff\xfea\x00b\x00", "b", "é", "\xff\xfea\x00\xe9\x00"},
 		"no end":    {"a\nb", "b", "c", "a\nc"},
 		"to empty":  {"a b", " b", "", "a"},
 		"multiline": {"f() {\n\treturn 1\n}\n", "{\n\treturn 1\n}", "{}", "f() {}\n"},
@@ -49,7 +49,7 @@ func TestEditsThatAreRefusedLeaveTheFileAlone(t *testing.T) {
 		{"missing", "a", "b", "failed to edit file: file not found"},
 	} {
 		r := p.Call("edit_file", args{"path": test.path, "old_text": test.from, "new_text": test.to})
-		if r.Err == nil || r.Err.GetMessage() != test.want {
+		if first, _, _ := strings.Cut(r.Err.GetMessage(), "\n"); first != test.want {
 			t.Errorf("%q for %q: %v; want %s", test.from, test.to, r.Err, test.want)
 		}
 	}
@@ -94,8 +94,8 @@ func TestAnyFileCanBeRead(t *testing.T) {
 	p := sdktest.Start(t, newPlugin(), sdktest.Options{Files: map[string]string{
 		"le": "\xff\xfea\x00\xe9\x00", "be": "\xfe\xff\x00a\x00\xe9", "cp1252": "caf\xe9", "empty": "", "binary": "\x00\x01",
 	}})
-	for name, want := range map[string]string{"le": "aé", "be": "aé", "cp1252": "caf\uFFFD", "empty": "",
-		"binary": "binary file, 2 bytes, sha256 b413f47d13ee2fe6c845b2ee141af81de858df4ec549a58b7970bb96645bc8d2; its bytes are not shown"} {
+	for name, want := range map[string]string{"le": "aé", "be": "aé", "cp1252": "caf\uFFFD\n[the file is not valid UTF-8; bytes that are not show as U+FFFD. Name its encoding to read it as what it is, such as windows-1252]", "empty": "",
+		"binary": "binary file, 2 bytes, application/octet-stream, sha256 b413f47d13ee2fe6c845b2ee141af81de858df4ec549a58b7970bb96645bc8d2; its bytes are not shown"} {
 		if r := p.Call("read_file", args{"path": name}); r.Err != nil || r.Text != want {
 			t.Errorf("%s: %q, %v; want %q", name, r.Text, r.Err, want)
 		}

@@ -2,13 +2,18 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"strings"
 
 	"github.com/picoclaw/picoclaw/sdk"
 )
 
+// listPage is how many entries one call of list_dir or ls answers with.
+const listPage = 10_000
+
 type listDirInput struct {
-	Path string `json:"path,omitempty" jsonschema:"Path to the directory to list. Defaults to the workspace if empty." claim:"list"`
+	Path  string `json:"path,omitempty" jsonschema:"Path to the directory to list. Defaults to the workspace if empty." claim:"list"`
+	After string `json:"after,omitempty" jsonschema:"Name to go on after, when a listing was too long for one answer."`
 }
 
 func listDir() sdk.Tool {
@@ -18,12 +23,13 @@ func listDir() sdk.Tool {
 			if path == "" {
 				path = "."
 			}
-			entries, err := req.Workspace.ReadDir(path)
+			page, err := req.Workspace.ReadDirPage(path, req.Args.After, listPage)
 			if err != nil {
-				return "", failure("list directory", err)
+				return "", failure("list directory", notDirectory(req.Workspace, path, err))
 			}
 			var b strings.Builder
-			for i, entry := range entries {
+			b.Grow(32 * len(page.Entries))
+			for i, entry := range page.Entries {
 				if i > 0 {
 					b.WriteByte('\n')
 				}
@@ -34,7 +40,10 @@ func listDir() sdk.Tool {
 				}
 				b.WriteString(shown(entry.Name()))
 			}
+			if page.More {
+				fmt.Fprintf(&b, "\n[%d entries in all; next: after=%s]", page.Total, shown(page.Entries[len(page.Entries)-1].Name()))
+			}
 			return b.String(), nil
 		},
-		sdk.ReadOnly(), sdk.Sets("picoclaw"), sdk.Permissions("fs.list"), sdk.Risk("low"))
+		sdk.ReadOnly(), sdk.Sets(picoclawSet), sdk.Permissions("fs.list"), sdk.Risk("low"))
 }

@@ -1,7 +1,9 @@
 // Command filesystem is the plugin for files: reading, writing, listing and editing them inside an agent's workspace.
 //
 // It is a plugin like any third party's: all its I/O goes through the SDK's workspace, and it must not know of hosts,
-// agents or sandboxes. Each tool has a file of its own, named after it.
+// agents or sandboxes. Each tool has a file of its own, named after it. There are two vocabularies over one
+// implementation: read_file, write_file, list_dir, edit_file and append_file for people's words, and read, write, ls,
+// edit for the module's; the tools that both need are in both.
 package main
 
 import "github.com/picoclaw/picoclaw/sdk"
@@ -11,12 +13,25 @@ var version = "0.1.0"
 
 func main() { sdk.Main(newPlugin()) }
 
+// The vocabularies.
+const (
+	picoclawSet = "picoclaw"
+	moduleSet   = "module"
+)
+
 func newPlugin() sdk.Plugin {
+	m := &memory{}
 	return sdk.Plugin{
 		ID:      "filesystem",
 		Version: version,
 		Doc:     "Reads, writes, lists and edits files in the workspace.",
-		Grants:  sdk.Grants{Workspace: sdk.WorkspaceAccess},
-		Tools:   []sdk.Tool{readFile(), writeFile(), listDir(), editFile(), appendFile()},
+		Grants:  sdk.Grants{Workspace: sdk.WorkspaceAccess, State: true},
+		Tools: []sdk.Tool{
+			readFile(m), writeFile(m), listDir(), editFile(m), appendFile(m),
+			read(m), write(m), edit(m), insert(m), ls(),
+			mv(m), cp(m), rm(m), mkdir(m), fileStat(),
+			undo(m), history(m),
+		},
+		Stop: m.stop,
 	}
 }

@@ -2,22 +2,87 @@ package main
 
 import (
 	"context"
+	"fmt"
+	"strings"
 
 	"github.com/picoclaw/picoclaw/sdk"
 )
 
 type readFileInput struct {
-	Path string `json:"path" jsonschema:"Path to the file to read. Can be absolute or relative to the workspace." claim:"read"`
+	Path      string `json:"path" jsonschema:"Path to the file to read. Can be absolute or relative to the workspace." claim:"read"`
+	StartLine int    `json:"start_line,omitempty" jsonschema:"First line to read, from 1." minimum:"1"`
+	EndLine   int    `json:"end_line,omitempty" jsonschema:"Last line to read." minimum:"1"`
+	Offset    *int64 `json:"offset,omitempty" jsonschema:"First byte to read, from 0, in place of lines." minimum:"0"`
+	Length    int64  `json:"length,omitempty" jsonschema:"How many bytes to read." minimum:"1"`
+	Encoding  string `json:"encoding,omitempty" jsonschema:"How the file is written if it is neither UTF-8 nor has a byte order mark, such as windows-1252 or utf-16le."`
 }
 
-func readFile() sdk.Tool {
-	return sdk.NewTool("read_file", "Read the contents of a file from the filesystem.",
-		func(_ context.Context, req *sdk.Request[readFileInput]) (string, error) {
-			data, err := req.Workspace.ReadFile(req.Args.Path)
-			if err != nil {
-				return "", failure("read file", err)
+// readFileOutput tells about the contents, which are the text.
+type readFileOutput struct {
+	Path       string `json:"path"`
+	Etag       string `json:"etag" jsonschema:"Identifies these contents: if_match of a change wants it."`
+	SizeBytes  int64  `json:"size_bytes"`
+	TotalLines int    `json:"total_lines"`
+	StartLine  int    `json:"start_line,omitempty"`
+	EndLine    int    `json:"end_line,omitempty"`
+	Encoding   string `json:"encoding,omitempty"`
+	BOM        bool   `json:"bom,omitempty" jsonschema:"The file begins with a byte order mark, which is not in the text and stays in the file."`
+	EOL        string `json:"eol,omitempty" jsonschema:"Line endings: lf, crlf, mixed or none."`
+	Next       *next  `json:"next,omitempty" jsonschema:"What to ask for next: the text is not all of the file."`
+	Binary     bool   `json:"binary,omitempty" jsonschema:"The text describes the file and is not its contents."`
+	MediaType  string `json:"media_type,omitempty"`
+
+	window *window
+}
+
+// Text is the contents, exactly; and if they are not all, a line about the rest.
+func (o readFileOutput) Text() string {
+	if o.window == nil {
+		return ""
+	}
+	var said []string
+	if o.Next != nil && !o.window.asked {
+		said = append(said, fmt.Sprintf("the file goes on: %d bytes, %d lines in all; next: %s", o.SizeBytes, o.TotalLines, o.Next))
+	}
+	if o.window.Note != "" {
+		said = append(said, o.window.Note)
+	}
+	if len(said) == 0 {
+		return o.window.Text
+	}
+	text := o.window.Text
+	if text != "" && !strings.HasSuffix(text, "\n") {
+		text += "\n"
+	}
+	return text + "[" + strings.Join(said, "; ") + "]"
+}
+
+// Media is an image, if the file is one.
+func (o readFileOutput) Media() (mediaType string, data []byte) {
+	if o.window == nil || o.window.Media == nil {
+		return "", nil
+	}
+	return o.window.MediaType, o.window.Media
+}
+
+func readFile(m *memory) sdk.Tool {
+	return sdk.NewTool("read_file", "Read the contents of a file from the filesystem. Reads all of it, or some lines, or some bytes.",
+		func(ctx context.Context, req *sdk.Request[readFileInput]) (readFileOutput, error) {
+			in := req.Args
+			p := part{StartLine: in.StartLine, EndLine: in.EndLine, Length: in.Length, Encoding: in.Encoding}
+			p.Bytes = in.Offset != nil || in.Length > 0
+			if in.Offset != nil {
+				p.Offset = *in.Offset
 			}
-			return decode(data), nil
+			w, err := readPart(ctx, &req.Environment, m, in.Path, p)
+			if err != nil {
+				return readFileOutput{}, failure("read file", err)
+			}
+			return readFileOutput{
+				Path: w.Path, Etag: w.Etag, SizeBytes: w.Size, TotalLines: w.Lines, StartLine: w.Start, EndLine: w.End,
+				Encoding: w.Encoding, BOM: w.Mark, EOL: w.EOL, Next: w.Next, Binary: w.Binary, MediaType: w.MediaType,
+				window: w,
+			}, nil
 		},
-		sdk.ReadOnly(), sdk.Sets("picoclaw"), sdk.Permissions("fs.read"), sdk.Risk("low"))
+		sdk.ReadOnly(), sdk.TextResult(), sdk.Sets(picoclawSet), sdk.Permissions("fs.read"), sdk.Risk("low"))
 }

@@ -4,22 +4,53 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/picoclaw/picoclaw/plugins/filesystem/internal/text"
 	"github.com/picoclaw/picoclaw/sdk"
 )
 
 type writeFileInput struct {
 	Path    string `json:"path" jsonschema:"Path to the file to write. Will be created if it doesn't exist." claim:"write"`
 	Content string `json:"content" jsonschema:"Content to write to the file."`
+	IfMatch string `json:"if_match,omitempty" jsonschema:"Write only if the file still has this etag; absent: only if there is none."`
+	DryRun  bool   `json:"dry_run,omitempty" jsonschema:"Change nothing and return the unified diff."`
 }
 
-func writeFile() sdk.Tool {
+func writeFile(m *memory) sdk.Tool {
 	return sdk.NewTool("write_file", "Write content to a file, creating parent directories if needed.",
-		func(_ context.Context, req *sdk.Request[writeFileInput]) (string, error) {
-			if err := req.Workspace.WriteFile(req.Args.Path, []byte(req.Args.Content)); err != nil {
-				return "", failure("write file", err)
+		func(ctx context.Context, req *sdk.Request[writeFileInput]) (changedFile, error) {
+			in := req.Args
+			out, err := m.do(ctx, &req.Environment, change{
+				tool: "write_file", doing: "write file", dryRun: in.DryRun,
+				edits: []fileEdit{{path: in.Path, ifMatch: in.IfMatch, parents: true, make: whole(in.Content, nil)}},
+			})
+			if err != nil {
+				return changedFile{}, err
 			}
-			return fmt.Sprintf("File written: %s", shown(req.Args.Path)), nil
+			return newChangedFile(fmt.Sprintf("File written: %s", shown(in.Path)), out), nil
 		},
-		sdk.Destructive(), sdk.Idempotent(), sdk.Sets("picoclaw"),
-		sdk.Permissions("fs.write"), sdk.Risk("medium"), sdk.SideEffects("filesystem_write"))
+		append(writes(picoclawSet), sdk.TextResult(), sdk.Idempotent(), sdk.Permissions("fs.write"))...)
+}
+
+// whole makes text the whole contents of a file, in the encoding that is given, or else in that of the byte order mark that the
+// file has: it is not part of what is read, so it can't be meant to go. Line endings are written as they are given, since
+// they are part of what is read.
+func whole(content string, given *text.Encoding) func(*existing) ([]byte, error) {
+	return func(c *existing) ([]byte, error) {
+		if given != nil {
+			return encodeFile(*given, content)
+		}
+		enc, err := c.encoding()
+		if err != nil {
+			return nil, err
+		}
+		return encodeFile(enc, content)
+	}
+}
+
+func encodeFile(enc text.Encoding, content string) ([]byte, error) {
+	data, err := enc.EncodeFile(content)
+	if err != nil {
+		return nil, sdk.Errorf(sdk.InvalidArgument, "%v; nothing was changed", err)
+	}
+	return data, nil
 }

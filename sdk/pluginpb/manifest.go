@@ -30,10 +30,11 @@ type Range struct {
 
 // Asked is what a plugin asks to be granted.
 type Asked struct {
-	Workspace string   `json:"workspace"`     // "none", "ro" or "rw"
-	Exec      bool     `json:"exec"`          // start other programs
-	Network   bool     `json:"network"`       // reach the network
-	Env       []string `json:"env,omitempty"` // names of environment variables
+	Workspace string   `json:"workspace"`       // "none", "ro" or "rw"
+	Exec      bool     `json:"exec"`            // start other programs
+	Network   bool     `json:"network"`         // reach the network
+	State     bool     `json:"state,omitempty"` // keep files of its own from one run to the next
+	Env       []string `json:"env,omitempty"`   // names of environment variables
 }
 
 // Spec describes one tool.
@@ -59,6 +60,8 @@ type Spec struct {
 	Input *jsonschema.Schema `json:"input"`
 	// Output is the schema of the structured result; nil for a tool that answers with text only.
 	Output *jsonschema.Schema `json:"output,omitempty"`
+	// TextResult says that the text is the result and the structured form only tells about it.
+	TextResult bool `json:"text_result,omitempty"`
 }
 
 var (

@@ -162,8 +162,10 @@ type ConfigureRequest struct {
 	Policy *Policy                `protobuf:"bytes,1,opt,name=policy,proto3" json:"policy,omitempty"`
 	Grants *Grants                `protobuf:"bytes,2,opt,name=grants,proto3" json:"grants,omitempty"`
 	// The operator's configuration of this plugin as a JSON object; empty when there is none.
-	Config        []byte  `protobuf:"bytes,3,opt,name=config,proto3" json:"config,omitempty"`
-	Limits        *Limits `protobuf:"bytes,4,opt,name=limits,proto3" json:"limits,omitempty"`
+	Config []byte  `protobuf:"bytes,3,opt,name=config,proto3" json:"config,omitempty"`
+	Limits *Limits `protobuf:"bytes,4,opt,name=limits,proto3" json:"limits,omitempty"`
+	// A directory of the plugin's own for this agent, absolute; empty unless the plugin is granted state.
+	StateDir      string `protobuf:"bytes,5,opt,name=state_dir,json=stateDir,proto3" json:"state_dir,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -224,6 +226,13 @@ func (x *ConfigureRequest) GetLimits() *Limits {
 		return x.Limits
 	}
 	return nil
+}
+
+func (x *ConfigureRequest) GetStateDir() string {
+	if x != nil {
+		return x.StateDir
+	}
+	return ""
 }
 
 type ConfigureResponse struct {
@@ -462,6 +471,7 @@ type Grants struct {
 	Exec          bool     `protobuf:"varint,2,opt,name=exec,proto3" json:"exec,omitempty"`
 	Network       bool     `protobuf:"varint,3,opt,name=network,proto3" json:"network,omitempty"`
 	Env           []string `protobuf:"bytes,4,rep,name=env,proto3" json:"env,omitempty"`
+	State         bool     `protobuf:"varint,5,opt,name=state,proto3" json:"state,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -522,6 +532,13 @@ func (x *Grants) GetEnv() []string {
 		return x.Env
 	}
 	return nil
+}
+
+func (x *Grants) GetState() bool {
+	if x != nil {
+		return x.State
+	}
+	return false
 }
 
 type Limits struct {
@@ -852,7 +869,10 @@ type Result struct {
 	// The typed result as a JSON object; empty when the tool has only text.
 	Structured []byte `protobuf:"bytes,2,opt,name=structured,proto3" json:"structured,omitempty"`
 	// Set when the call failed; text and structured may still say what was found until then.
-	Error         *Error `protobuf:"bytes,3,opt,name=error,proto3" json:"error,omitempty"`
+	Error *Error `protobuf:"bytes,3,opt,name=error,proto3" json:"error,omitempty"`
+	// Something to look at or listen to, such as an image, in the form that media_type says.
+	Media         []byte `protobuf:"bytes,4,opt,name=media,proto3" json:"media,omitempty"`
+	MediaType     string `protobuf:"bytes,5,opt,name=media_type,json=mediaType,proto3" json:"media_type,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -906,6 +926,20 @@ func (x *Result) GetError() *Error {
 		return x.Error
 	}
 	return nil
+}
+
+func (x *Result) GetMedia() []byte {
+	if x != nil {
+		return x.Media
+	}
+	return nil
+}
+
+func (x *Result) GetMediaType() string {
+	if x != nil {
+		return x.MediaType
+	}
+	return ""
 }
 
 type Error struct {
@@ -1059,12 +1093,13 @@ const file_plugin_proto_rawDesc = "" +
 	"\fplugin.proto\x12\x12picoclaw.plugin.v1\"\x11\n" +
 	"\x0fDescribeRequest\".\n" +
 	"\x10DescribeResponse\x12\x1a\n" +
-	"\bmanifest\x18\x01 \x01(\fR\bmanifest\"\xc6\x01\n" +
+	"\bmanifest\x18\x01 \x01(\fR\bmanifest\"\xe3\x01\n" +
 	"\x10ConfigureRequest\x122\n" +
 	"\x06policy\x18\x01 \x01(\v2\x1a.picoclaw.plugin.v1.PolicyR\x06policy\x122\n" +
 	"\x06grants\x18\x02 \x01(\v2\x1a.picoclaw.plugin.v1.GrantsR\x06grants\x12\x16\n" +
 	"\x06config\x18\x03 \x01(\fR\x06config\x122\n" +
-	"\x06limits\x18\x04 \x01(\v2\x1a.picoclaw.plugin.v1.LimitsR\x06limits\"\x13\n" +
+	"\x06limits\x18\x04 \x01(\v2\x1a.picoclaw.plugin.v1.LimitsR\x06limits\x12\x1b\n" +
+	"\tstate_dir\x18\x05 \x01(\tR\bstateDir\"\x13\n" +
 	"\x11ConfigureResponse\"\xdf\x02\n" +
 	"\x06Policy\x12\x1c\n" +
 	"\tworkspace\x18\x01 \x01(\tR\tworkspace\x122\n" +
@@ -1082,12 +1117,13 @@ const file_plugin_proto_rawDesc = "" +
 	"\x15custom_allow_patterns\x18\x03 \x03(\tR\x13customAllowPatterns\x12\x18\n" +
 	"\aprofile\x18\x04 \x01(\tR\aprofile\x12'\n" +
 	"\x0ftimeout_seconds\x18\x05 \x01(\x03R\x0etimeoutSeconds\x12\x10\n" +
-	"\x03env\x18\x06 \x03(\tR\x03env\"f\n" +
+	"\x03env\x18\x06 \x03(\tR\x03env\"|\n" +
 	"\x06Grants\x12\x1c\n" +
 	"\tworkspace\x18\x01 \x01(\tR\tworkspace\x12\x12\n" +
 	"\x04exec\x18\x02 \x01(\bR\x04exec\x12\x18\n" +
 	"\anetwork\x18\x03 \x01(\bR\anetwork\x12\x10\n" +
-	"\x03env\x18\x04 \x03(\tR\x03env\"+\n" +
+	"\x03env\x18\x04 \x03(\tR\x03env\x12\x14\n" +
+	"\x05state\x18\x05 \x01(\bR\x05state\"+\n" +
 	"\x06Limits\x12!\n" +
 	"\fresult_bytes\x18\x01 \x01(\x03R\vresultBytes\"X\n" +
 	"\vCallRequest\x12\x12\n" +
@@ -1109,13 +1145,16 @@ const file_plugin_proto_rawDesc = "" +
 	"\x06Stream\x12\x16\n" +
 	"\x12STREAM_UNSPECIFIED\x10\x00\x12\x11\n" +
 	"\rSTREAM_STDOUT\x10\x01\x12\x11\n" +
-	"\rSTREAM_STDERR\x10\x02\"m\n" +
+	"\rSTREAM_STDERR\x10\x02\"\xa2\x01\n" +
 	"\x06Result\x12\x12\n" +
 	"\x04text\x18\x01 \x01(\tR\x04text\x12\x1e\n" +
 	"\n" +
 	"structured\x18\x02 \x01(\fR\n" +
 	"structured\x12/\n" +
-	"\x05error\x18\x03 \x01(\v2\x19.picoclaw.plugin.v1.ErrorR\x05error\"]\n" +
+	"\x05error\x18\x03 \x01(\v2\x19.picoclaw.plugin.v1.ErrorR\x05error\x12\x14\n" +
+	"\x05media\x18\x04 \x01(\fR\x05media\x12\x1d\n" +
+	"\n" +
+	"media_type\x18\x05 \x01(\tR\tmediaType\"]\n" +
 	"\x05Error\x12\x12\n" +
 	"\x04code\x18\x01 \x01(\tR\x04code\x12\x18\n" +
 	"\amessage\x18\x02 \x01(\tR\amessage\x12\x12\n" +

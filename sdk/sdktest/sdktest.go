@@ -30,6 +30,8 @@ type Options struct {
 	Policy func(*guard.Policy)
 	// Config is the operator's configuration of the plugin, a value that is sent as JSON.
 	Config any
+	// StateDir is the plugin's own directory, if it asks for one; a new one if empty.
+	StateDir string
 }
 
 // Plugin is a running plugin under test.
@@ -120,8 +122,14 @@ func (s *Plugin) configure(m *pluginpb.Manifest, o Options) {
 			Workspace: m.Grants.Workspace,
 			Exec:      m.Grants.Exec,
 			Network:   m.Grants.Network,
+			State:     m.Grants.State,
 			Env:       m.Grants.Env,
 		},
+	}
+	if m.Grants.State {
+		if req.StateDir = o.StateDir; req.StateDir == "" {
+			req.StateDir = s.t.TempDir()
+		}
 	}
 	if o.Config != nil {
 		config, err := json.Marshal(o.Config)

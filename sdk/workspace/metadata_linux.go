@@ -14,7 +14,7 @@ import (
 // keepMetadata gives a file that is about to take the place of another the other's owner, extended attributes and
 // mode. The owner can be kept only by who may give files away; where it can't, the writer owns what he has written, as
 // with any editor.
-func keepMetadata(dir *os.Root, name string, info fs.FileInfo, f *os.File) error {
+func keepMetadata(old *os.File, info fs.FileInfo, f *os.File) error {
 	if stat, ok := info.Sys().(*syscall.Stat_t); ok {
 		err := f.Chown(int(stat.Uid), int(stat.Gid))
 		// In a user namespace the owner may be one that has no number there.
@@ -22,15 +22,18 @@ func keepMetadata(dir *os.Root, name string, info fs.FileInfo, f *os.File) error
 			return fmt.Errorf("keep the owner: %w", err)
 		}
 	}
-	old, err := dir.OpenFile(name, os.O_RDONLY|nonblock, 0)
-	if err == nil {
-		err = copyAttributes(int(old.Fd()), int(f.Fd()))
-		_ = old.Close()
-	}
-	if err != nil && !errors.Is(err, fs.ErrPermission) {
+	if err := copyAttributes(int(old.Fd()), int(f.Fd())); err != nil && !errors.Is(err, fs.ErrPermission) {
 		return fmt.Errorf("keep the extended attributes: %w", err)
 	}
 	return f.Chmod(info.Mode().Perm()) // last: changing the owner takes bits off it
+}
+
+// copyMetadata gives a copy the mode and extended attributes of what it is a copy of. It belongs to who made it.
+func copyMetadata(from *os.File, info fs.FileInfo, to *os.File) error {
+	if err := copyAttributes(int(from.Fd()), int(to.Fd())); err != nil && !errors.Is(err, fs.ErrPermission) {
+		return fmt.Errorf("copy the extended attributes: %w", err)
+	}
+	return to.Chmod(info.Mode().Perm())
 }
 
 // copyAttributes copies the extended attributes that a program may set: the user's, and access control lists. A file

@@ -69,6 +69,11 @@ type place struct {
 // refuses, and for every change, the links are resolved once and the result says where the path really leads. A link
 // that is swapped in between meets os.Root again.
 func (w *Workspace) use(access guard.Access, path string, op func(place) error) error {
+	return w.useAs(access, access != guard.Delete, path, op)
+}
+
+// useAs is use with the choice whether a link at the end of the path stands for itself or for where it leads.
+func (w *Workspace) useAs(access guard.Access, follow bool, path string, op func(place) error) error {
 	abs, err := w.Abs(path)
 	if err != nil {
 		return err
@@ -77,13 +82,13 @@ func (w *Workspace) use(access guard.Access, path string, op func(place) error) 
 	if !reading && w.readOnly {
 		return &Refused{Path: path, Message: "access denied: the workspace is read-only for this plugin", Rule: "grant.workspace"}
 	}
-	if first := w.find(access, abs); first != nil && reading {
+	if first := w.find(access, abs); first != nil && reading && follow {
 		err = op(place{dir: first.handle, name: first.name(abs)})
 		if err == nil || !escapes(err) {
 			return err
 		}
 	}
-	real, err := resolveFor(access, abs)
+	real, err := resolveAs(follow, abs)
 	if err != nil {
 		return err
 	}
@@ -91,7 +96,7 @@ func (w *Workspace) use(access guard.Access, path string, op func(place) error) 
 		return reworded(op(place{dir: r.handle, name: r.name(real)}), path)
 	}
 	if w.whitelisted(access, real) {
-		if reading {
+		if reading && follow {
 			return op(place{path: real})
 		}
 		return w.useExact(real, op)
@@ -99,9 +104,9 @@ func (w *Workspace) use(access guard.Access, path string, op func(place) error) 
 	return w.refusal(path, abs)
 }
 
-// resolveFor resolves what an access follows: everything, but a link that is deleted is not followed itself.
-func resolveFor(access guard.Access, abs string) (string, error) {
-	if access != guard.Delete {
+// resolveAs resolves all links of a path, or all but one at its end.
+func resolveAs(follow bool, abs string) (string, error) {
+	if follow {
 		return resolve(abs)
 	}
 	dir, err := resolve(filepath.Dir(abs))

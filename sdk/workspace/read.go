@@ -6,9 +6,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
-	"slices"
-	"strings"
 
 	"github.com/picoclaw/picoclaw/sdk/guard"
 )
@@ -87,16 +84,6 @@ func (w *Workspace) readAll(f *os.File, path string) ([]byte, error) {
 	return data, nil
 }
 
-// ReadDir lists a directory, sorted by name.
-func (w *Workspace) ReadDir(path string) ([]fs.DirEntry, error) {
-	var entries []fs.DirEntry
-	err := w.use(guard.List, path, func(at place) (err error) {
-		entries, err = at.readDir()
-		return err
-	})
-	return entries, err
-}
-
 // Stat describes what a path leads to.
 func (w *Workspace) Stat(path string) (fs.FileInfo, error) {
 	var info fs.FileInfo
@@ -150,20 +137,6 @@ func (at place) stat() (fs.FileInfo, error) {
 		return at.dir.Lstat(at.name)
 	}
 	return at.dir.Stat(at.name)
-}
-
-func (at place) readDir() ([]fs.DirEntry, error) {
-	if at.path == "" {
-		return fs.ReadDir(at.dir.FS(), filepath.ToSlash(at.name))
-	}
-	d, err := openExactly(at.path, os.O_RDONLY|nonblock)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = d.Close() }()
-	entries, err := d.ReadDir(-1)
-	slices.SortFunc(entries, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
-	return entries, err
 }
 
 func kind(m fs.FileMode) string {

@@ -15,6 +15,10 @@ import (
 type Options struct {
 	// ReadOnly refuses every change, whatever the policy allows.
 	ReadOnly bool
+
+	// StateDir is a directory outside the workspace where the temporary files that exist are recorded, so that those of
+	// a process that was killed are removed by the next. Without it they stay.
+	StateDir string
 }
 
 // Workspace is the files that a policy opens. It may be used concurrently.
@@ -25,6 +29,7 @@ type Workspace struct {
 	reads    []*regexp.Regexp
 	writes   []*regexp.Regexp
 	locks    locks
+	pending  pending
 }
 
 // root is a directory that is open as a whole.
@@ -61,6 +66,8 @@ func Open(p guard.Policy, o Options) (*Workspace, error) {
 		w.roots = append(w.roots, r)
 	}
 	slices.SortStableFunc(w.roots, func(a, b *root) int { return len(b.dir) - len(a.dir) })
+	w.pending.dir = o.StateDir
+	w.sweep()
 	return w, nil
 }
 
@@ -96,7 +103,7 @@ func (w *Workspace) plan() []*root {
 
 // Close closes the directories. Files that were opened through the workspace stay open.
 func (w *Workspace) Close() error {
-	var err error
+	err := w.pending.close()
 	for _, r := range w.roots {
 		err = errors.Join(err, r.handle.Close())
 	}

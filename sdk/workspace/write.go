@@ -1,12 +1,9 @@
 package workspace
 
 import (
-	"errors"
+	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
-
-	"github.com/picoclaw/picoclaw/sdk/guard"
 )
 
 // The modes of what is made new: for the owner only.
@@ -15,108 +12,91 @@ const (
 	newDir  = 0o700
 )
 
-// WriteFile makes data the whole contents of a file. A file that is there keeps its mode; a new one is for its owner
-// only. Missing parent directories are made. When WriteFile has returned without an error the file is on disk; when
-// the machine stops before, the old file is there.
+// Edit is a change to the contents of one file.
+type Edit struct {
+	Path string
+
+	// Change returns the new contents. It may be called more than once, each time with what the file is then, and
+	// changes nothing itself.
+	Change func(old *Old) ([]byte, error)
+
+	// Mode is the mode of a file that is made new, less the process's umask; 0600 if zero.
+	Mode fs.FileMode
+
+	// Parents says that missing directories are made.
+	Parents bool
+}
+
+// Changed is one file of a change that is made up and not done yet.
+type Changed struct {
+	Old  *Old
+	Data []byte // the new contents
+}
+
+// Old is what a file is before it is changed.
+type Old struct {
+	Path string      // absolute, symbolic links resolved
+	Info fs.FileInfo // nil if there is no file yet
+
+	w     *Workspace
+	file  *os.File
+	asked string
+	data  []byte
+	read  bool
+}
+
+// Exists reports whether there is a file.
+func (o *Old) Exists() bool { return o.Info != nil }
+
+// Links returns how many names the file has.
+func (o *Old) Links() uint64 {
+	if o.Info == nil {
+		return 0
+	}
+	return links(o.Info)
+}
+
+// Bytes returns the contents, nil if there is no file. They may not be changed.
+func (o *Old) Bytes() ([]byte, error) {
+	if o.read || o.file == nil {
+		return o.data, nil
+	}
+	if _, err := o.file.Seek(0, io.SeekStart); err != nil {
+		return nil, err
+	}
+	data, err := o.w.readAll(o.file, o.asked)
+	if err != nil {
+		return nil, err
+	}
+	o.data, o.read = data, true
+	return data, nil
+}
+
+// Reader returns the contents from their beginning, for those who need not have them in memory; nil if there is no
+// file. It may be used until the callback that was given o has returned.
+func (o *Old) Reader() io.Reader {
+	if o.file == nil {
+		return nil
+	}
+	return io.NewSectionReader(o.file, 0, 1<<62)
+}
+
+// WriteFile makes data the whole contents of a file. A file that is there keeps its mode, owner and extended attributes;
+// a new one is for its owner only. Missing parent directories are made. When WriteFile has returned without an error the
+// file is on disk; when the machine stops before, the old file is there.
 func (w *Workspace) WriteFile(path string, data []byte) error {
-	return w.Update(path, func([]byte, bool) ([]byte, error) { return data, nil })
+	return w.Apply(nil, Edit{Path: path, Parents: true, Change: func(*Old) ([]byte, error) { return data, nil }})
 }
 
 // Update replaces the contents of a file by what change makes of them. old is nil and exists false if there is no
-// file yet. An error of change leaves everything as it was. Updates of one file through one workspace take turns.
+// file yet. An error of change leaves everything as it was. Updates of one file take turns, also those of other
+// workspaces and processes.
 func (w *Workspace) Update(path string, change func(old []byte, exists bool) ([]byte, error)) error {
-	return w.use(guard.Write, path, func(at place) error {
-		defer w.locks.lock(filepath.Join(at.dir.Name(), at.name))()
-		old, info, err := w.previous(at, path)
+	return w.Apply(nil, Edit{Path: path, Parents: true, Change: func(old *Old) ([]byte, error) {
+		data, err := old.Bytes()
 		if err != nil {
-			return err
+			return nil, err
 		}
-		data, err := change(old, info != nil)
-		if err != nil {
-			return err
-		}
-		if limit := w.MaxFileSize(); limit > 0 && int64(len(data)) > limit {
-			return &TooLarge{Path: path, Size: int64(len(data)), Limit: limit}
-		}
-		if info == nil {
-			if err := at.makeParents(); err != nil {
-				return err
-			}
-		}
-		return replace(at.dir, at.name, data, info)
-	})
-}
-
-// previous reads what is at a place now; without an error and with no info there is nothing.
-func (w *Workspace) previous(at place, path string) ([]byte, fs.FileInfo, error) {
-	f, err := at.open(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil, nil
-	}
-	if err != nil {
-		return nil, nil, err
-	}
-	defer func() { _ = f.Close() }()
-	info, err := f.Stat()
-	if err != nil {
-		return nil, nil, err
-	}
-	data, err := w.readAll(f, path)
-	return data, info, err
-}
-
-func (at place) makeParents() error {
-	parent := filepath.Dir(at.name)
-	if parent == "." {
-		return nil
-	}
-	return at.dir.MkdirAll(parent, newDir)
-}
-
-// replace makes data the contents of a file, all or nothing: written beside it, synced, renamed over it, and the
-// directory synced. What the file was besides its contents, described by info if it is there already, it stays.
-func replace(dir *os.Root, name string, data []byte, info fs.FileInfo) (err error) {
-	parent, err := dir.OpenRoot(filepath.Dir(name))
-	if err != nil {
-		return err
-	}
-	defer func() { _ = parent.Close() }()
-	temp, f, err := createTemp(parent)
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			_ = f.Close()
-			_ = parent.Remove(temp)
-		}
-	}()
-	if _, err = f.Write(data); err != nil {
-		return err
-	}
-	if info != nil {
-		if err = keepMetadata(parent, filepath.Base(name), info, f); err != nil {
-			return err
-		}
-	}
-	if err = f.Sync(); err != nil {
-		return err
-	}
-	if err = f.Close(); err != nil {
-		return err
-	}
-	if err = parent.Rename(temp, filepath.Base(name)); err != nil {
-		return err
-	}
-	return syncDir(parent)
-}
-
-// syncDir puts a directory's entries on disk.
-func syncDir(dir *os.Root) error {
-	d, err := dir.Open(".")
-	if err != nil {
-		return err
-	}
-	defer func() { _ = d.Close() }()
-	return d.Sync()
+		return change(data, old.Exists())
+	}})
 }

@@ -1,0 +1,220 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"strings"
+
+	"github.com/picoclaw/picoclaw/plugins/filesystem/internal/text"
+	"github.com/picoclaw/picoclaw/plugins/filesystem/internal/versions"
+	"github.com/picoclaw/picoclaw/sdk"
+	"github.com/picoclaw/picoclaw/sdk/guard"
+	"github.com/picoclaw/picoclaw/sdk/workspace"
+)
+
+// change is what one call does to one or several files, all or none.
+type change struct {
+	tool   string // for the journal
+	doing  string // for errors: "edit file"
+	dryRun bool
+	edits  []fileEdit
+}
+
+// fileEdit is what is done to one file.
+type fileEdit struct {
+	path    string
+	ifMatch string // the etag that the file must have; absent for none
+	must    bool   // there must be a file
+	parents bool   // missing directories are made
+	mode    fs.FileMode
+	added   bool // the new contents are the old ones with something after them
+
+	// make returns the new contents. It may tell more about itself in its own variables: the last call counts.
+	make func(v *existing) ([]byte, error)
+}
+
+// absent, as an etag, says that there is no file.
+const absent = "absent"
+
+// outcome is what has become of one file.
+type outcome struct {
+	Path      string   `json:"path"`
+	Etag      string   `json:"etag" jsonschema:"Identifies the new contents: if_match of a change wants it."`
+	SizeBytes int64    `json:"size_bytes"`
+	Created   bool     `json:"created,omitempty" jsonschema:"There was no file before."`
+	Notes     []string `json:"notes,omitempty" jsonschema:"What else is to be known."`
+}
+
+// outcomes are those of all the files of a call.
+type outcomes struct {
+	Files []outcome
+	Undo  string // the operation that undo takes back; empty if it can't be
+	Notes []string
+	Diff  string // of a dry run
+}
+
+// existing is a file as a change finds it.
+type existing struct {
+	old  *workspace.Old
+	shut bool // the policy does not open it for reading
+}
+
+// bytes returns the old contents.
+func (c *existing) bytes() ([]byte, error) { return c.old.Bytes() }
+
+// encoding returns what the file is written in, as its byte order mark says.
+func (c *existing) encoding() (text.Encoding, error) {
+	r := c.old.Reader()
+	if r == nil {
+		return text.Detect(nil), nil
+	}
+	head := make([]byte, 3)
+	n, err := io.ReadFull(r, head)
+	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+		return text.Encoding{}, err
+	}
+	return text.Detect(head[:n]), nil
+}
+
+var errDryRun = errors.New("a dry run")
+
+// do makes the change.
+func (m *memory) do(ctx context.Context, env *sdk.Environment, c change) (*outcomes, error) {
+	if err := m.open(env); err != nil {
+		return nil, err
+	}
+	out := &outcomes{}
+	edits := make([]workspace.Edit, len(c.edits))
+	for i, e := range c.edits {
+		edits[i] = workspace.Edit{Path: e.path, Mode: e.mode, Parents: e.parents, Change: func(old *workspace.Old) ([]byte, error) {
+			if err := ctx.Err(); err != nil {
+				return nil, sdk.Errorf(sdk.Cancelled, "failed to %s: cancelled", c.doing)
+			}
+			return m.make(&existing{old: old, shut: !readable(env, e.path)}, e, c.doing)
+		}}
+	}
+	err := env.Workspace.Apply(func(changed []workspace.Changed) error {
+		out.describe(changed)
+		if c.dryRun {
+			out.Diff = diffs(env, changed)
+			return errDryRun
+		}
+		return m.keep(out, c, changed)
+	}, edits...)
+	switch {
+	case errors.Is(err, errDryRun):
+		return out, nil
+	case err != nil:
+		m.drop(out.Undo)
+		return nil, c.failure(err)
+	}
+	return out, nil
+}
+
+// failure says what went wrong, and of several files with which.
+func (c *change) failure(err error) error {
+	if len(c.edits) > 1 {
+		err = failure(c.doing, err)
+		var own *sdk.Error
+		if errors.As(err, &own) {
+			with := *own
+			with.Message += "\nnothing was changed in any file"
+			return &with
+		}
+		return fmt.Errorf("%w\nnothing was changed in any file", err)
+	}
+	return failure(c.doing, err)
+}
+
+// make returns the new contents of one file, once it has been found to be the one that the caller means.
+func (m *memory) make(v *existing, e fileEdit, doing string) ([]byte, error) {
+	if !v.old.Exists() {
+		if e.must {
+			return nil, sdk.Errorf(sdk.NotFound, "failed to %s: file not found", doing)
+		}
+		if e.ifMatch != "" && e.ifMatch != absent {
+			return nil, sdk.Errorf(sdk.Conflict, "failed to %s: there is no such file any more; nothing was changed", doing)
+		}
+	}
+	if e.ifMatch != "" && v.old.Exists() {
+		if err := m.match(v, e, doing); err != nil {
+			return nil, err
+		}
+	}
+	return e.make(v)
+}
+
+// match compares the file with the version that the caller has seen.
+func (m *memory) match(v *existing, e fileEdit, doing string) error {
+	etag, err := versions.EtagOf(v.old.Reader())
+	if err != nil {
+		return err
+	}
+	if etag == e.ifMatch {
+		return nil
+	}
+	if e.ifMatch == absent {
+		return sdk.Errorf(sdk.Conflict, "failed to %s: the file exists already; nothing was changed", doing)
+	}
+	message := fmt.Sprintf("failed to %s: the file has changed since the version %s; it is %s now and nothing was changed", doing, e.ifMatch, etag)
+	conflict := sdk.Errorf(sdk.Conflict, "%s", message).WithHint("look at what has changed, then ask again with if_match=%s", etag)
+	if v.shut {
+		return conflict
+	}
+	seen, ok := m.version(e.ifMatch)
+	if !ok {
+		conflict.Message += "\n(that version is not kept, so there is no diff)"
+		return conflict
+	}
+	now, err := v.bytes()
+	if err != nil {
+		return err
+	}
+	m.seen.Add(etag, now)
+	conflict.Message += "\nwhat has changed since:\n" + diff(e.path, e.path, seen, now)
+	return conflict
+}
+
+// describe says what has become of the files.
+func (out *outcomes) describe(changed []workspace.Changed) {
+	for _, c := range changed {
+		o := outcome{
+			Path: c.Old.Path, Etag: versions.Etag(c.Data), SizeBytes: int64(len(c.Data)), Created: !c.Old.Exists(),
+		}
+		if n := c.Old.Links(); n > 1 {
+			o.Notes = append(o.Notes, fmt.Sprintf("the file had %d names (hard links); the others keep the old contents", n))
+		}
+		out.Files = append(out.Files, o)
+	}
+}
+
+// notes are everything that is to be said beside the result.
+func (out *outcomes) notes() []string {
+	var all []string
+	for _, f := range out.Files {
+		for _, note := range f.Notes {
+			if len(out.Files) > 1 {
+				note = shown(f.Path) + ": " + note
+			}
+			all = append(all, note)
+		}
+	}
+	return append(all, out.Notes...)
+}
+
+// said is a message with its notes on lines of their own.
+func said(message string, notes []string) string {
+	for _, note := range notes {
+		message += "\nnote: " + strings.TrimSuffix(note, "\n")
+	}
+	return message
+}
+
+// readable reports whether the policy opens a path for reading: what a change says about contents goes only to those who may
+// read them.
+func readable(env *sdk.Environment, path string) bool {
+	return env.Guard.Path(guard.Read, path).Verdict == guard.Allow
+}

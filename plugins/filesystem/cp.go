@@ -1,0 +1,33 @@
+package main
+
+import (
+	"context"
+
+	"github.com/picoclaw/picoclaw/sdk"
+	"github.com/picoclaw/picoclaw/sdk/workspace"
+)
+
+type cpInput struct {
+	Source      string `json:"source" jsonschema:"Source path" claim:"read"`
+	Destination string `json:"destination" jsonschema:"Destination path" claim:"write"`
+	Overwrite   bool   `json:"overwrite,omitempty" jsonschema:"Overwrite if exists; a directory is replaced as a whole" default:"false"`
+	IfMatch     string `json:"if_match,omitempty" jsonschema:"Copy only if the source file still has this etag"`
+}
+
+func cp(m *memory) sdk.Tool {
+	return sdk.NewTool("cp", "Copy a file or directory.",
+		func(_ context.Context, req *sdk.Request[cpInput]) (transferOutput, error) {
+			if err := m.open(&req.Environment); err != nil {
+				return transferOutput{}, err
+			}
+			t := transferring{tool: "cp", doing: "copy", ifMatch: req.Args.IfMatch}
+			err := req.Workspace.Copy(req.Args.Source, req.Args.Destination,
+				workspace.TransferOptions{Overwrite: req.Args.Overwrite, Last: t.last(m)})
+			if err != nil {
+				m.drop(t.out.Undo)
+				return transferOutput{}, failure("copy", err)
+			}
+			return t.out, nil
+		},
+		append(writes(picoclawSet, moduleSet), sdk.Permissions("fs.read", "fs.write"))...)
+}

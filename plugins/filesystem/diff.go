@@ -1,0 +1,62 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/aymanbagabas/go-udiff"
+
+	"github.com/picoclaw/picoclaw/plugins/filesystem/internal/text"
+	"github.com/picoclaw/picoclaw/sdk"
+	"github.com/picoclaw/picoclaw/sdk/workspace"
+)
+
+const (
+	longestDiff  = 32 << 10 // bytes of a diff that are shown
+	mostDiffable = 2 << 20  // bytes of a file that is compared
+)
+
+// diffs returns the unified diffs of all the files that the caller may read.
+func diffs(env *sdk.Environment, changed []workspace.Changed) string {
+	var b strings.Builder
+	for _, c := range changed {
+		name := c.Old.Path
+		if !readable(env, name) {
+			fmt.Fprintf(&b, "%s may not be read, so the change is not shown\n", shown(name))
+			continue
+		}
+		from := name
+		if !c.Old.Exists() {
+			from = "/dev/null"
+		}
+		old, err := c.Old.Bytes()
+		if err != nil {
+			fmt.Fprintf(&b, "%s: %v\n", shown(name), err)
+			continue
+		}
+		b.WriteString(diff(from, name, old, c.Data))
+	}
+	return b.String()
+}
+
+// diff returns the unified diff of two versions of a file.
+func diff(from, to string, old, new []byte) string {
+	if max(len(old), len(new)) > mostDiffable {
+		return fmt.Sprintf("%s: %d bytes before, %d now; too long to be compared\n", shown(to), len(old), len(new))
+	}
+	a, errA := text.Detect(old).Decode(old)
+	b, errB := text.Detect(new).Decode(new)
+	if errA != nil || errB != nil || text.Binary([]byte(a)) || text.Binary([]byte(b)) {
+		return fmt.Sprintf("%s: %d bytes before, %d now; not text\n", shown(to), len(old), len(new))
+	}
+	out := udiff.Unified(shown(from), shown(to), a, b)
+	if len(out) <= longestDiff {
+		return out
+	}
+	cut := out[:longestDiff]
+	for !utf8.ValidString(cut[max(0, len(cut)-utf8.UTFMax):]) && len(cut) > longestDiff-utf8.UTFMax {
+		cut = cut[:len(cut)-1]
+	}
+	return fmt.Sprintf("%s\n[%d more bytes of diff]\n", cut, len(out)-len(cut))
+}

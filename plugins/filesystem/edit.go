@@ -1,0 +1,102 @@
+package main
+
+import (
+	"context"
+
+	"github.com/picoclaw/picoclaw/plugins/filesystem/internal/replace"
+	"github.com/picoclaw/picoclaw/sdk"
+)
+
+type editInput struct {
+	Path      string     `json:"path,omitempty" jsonschema:"Path to the file" claim:"write"`
+	OldString *string    `json:"old_string,omitempty" jsonschema:"Exact text to find"`
+	NewString *string    `json:"new_string,omitempty" jsonschema:"Replacement text"`
+	Count     *int       `json:"count,omitempty" jsonschema:"Occurrences to replace, from the first (0 = all). Not given, there must be exactly 1." default:"1" minimum:"0"`
+	Edits     []editItem `json:"edits,omitempty" jsonschema:"Several replacements, in one file or several, in place of old_string and new_string: all are made or none"`
+	IfMatch   string     `json:"if_match,omitempty" jsonschema:"Edit only if the file still has this etag"`
+	DryRun    bool       `json:"dry_run,omitempty" jsonschema:"Change nothing and return the unified diff"`
+	Encoding  string     `json:"encoding,omitempty" jsonschema:"How the file is written if it is neither UTF-8 nor has a byte order mark, such as windows-1252"`
+}
+
+type editItem struct {
+	Path      string `json:"path,omitempty" jsonschema:"The file; the path beside edits if not given" claim:"write"`
+	OldString string `json:"old_string" jsonschema:"Exact text to find, after the edits before this one"`
+	NewString string `json:"new_string" jsonschema:"Replacement text"`
+	Count     *int   `json:"count,omitempty" jsonschema:"Occurrences to replace, from the first (0 = all). Not given, there must be exactly 1." default:"1" minimum:"0"`
+	IfMatch   string `json:"if_match,omitempty" jsonschema:"Edit only if the file had this etag before this call"`
+}
+
+type editOutput struct {
+	Path         string    `json:"path"`
+	Replacements int       `json:"replacements"`
+	Preview      string    `json:"preview" jsonschema:"The changed place with line numbers"`
+	SizeBytes    int64     `json:"size_bytes"`
+	Etag         string    `json:"etag" jsonschema:"Identifies the new contents: if_match of a change wants it"`
+	Files        []outcome `json:"files,omitempty" jsonschema:"All the files, when there are several"`
+	Undo         string    `json:"undo,omitempty" jsonschema:"The operation, for undo"`
+	Notes        []string  `json:"notes,omitempty" jsonschema:"What else is to be known"`
+	Diff         string    `json:"diff,omitempty" jsonschema:"What a dry run would change"`
+}
+
+func edit(m *memory) sdk.Tool {
+	return sdk.NewTool("edit", "Replace a specific text block (old_string -> new_string). Returns a preview with line numbers. "+
+		"Takes path, old_string and new_string, or edits for several places.",
+		func(ctx context.Context, req *sdk.Request[editInput]) (editOutput, error) {
+			wanted, err := req.Args.wanted()
+			if err != nil {
+				return editOutput{}, err
+			}
+			done, err := m.edit(ctx, &req.Environment, "edit", wanted, req.Args.DryRun)
+			if err != nil {
+				return editOutput{}, err
+			}
+			out := editOutput{
+				Path: done.Path, SizeBytes: done.SizeBytes, Etag: done.Etag, Files: done.Files, Undo: done.Undo,
+				Notes: done.Notes, Diff: done.Diff,
+			}
+			for i, w := range done.replaced {
+				out.Replacements += w.times
+				if i > 0 {
+					out.Preview += "\n"
+				}
+				out.Preview += w.preview
+			}
+			return out, nil
+		},
+		append(writes(moduleSet), sdk.Permissions("fs.read", "fs.write"))...)
+}
+
+func (in *editInput) wanted() ([]wantedEdit, error) {
+	names := fieldNames{"old_string", "new_string"}
+	if len(in.Edits) == 0 {
+		if in.Path == "" || in.OldString == nil || in.NewString == nil {
+			return nil, sdk.Errorf(sdk.InvalidArgument, "edit needs path, old_string and new_string, or edits")
+		}
+		return []wantedEdit{{in.Path, in.IfMatch, replacing{
+			old: *in.OldString, new: *in.NewString, count: times(in.Count), encoding: in.Encoding, names: names,
+		}}}, nil
+	}
+	if in.OldString != nil || in.NewString != nil || in.Count != nil {
+		return nil, sdk.Errorf(sdk.InvalidArgument, "give old_string, new_string and count or edits, not both")
+	}
+	all := make([]wantedEdit, len(in.Edits))
+	for i, item := range in.Edits {
+		path, match, err := placed(i, item.Path, in.Path, item.IfMatch, in.IfMatch)
+		if err != nil {
+			return nil, err
+		}
+		all[i] = wantedEdit{path, match, replacing{
+			old: item.OldString, new: item.NewString, count: times(item.Count), encoding: in.Encoding, names: names,
+		}}
+	}
+	return all, nil
+}
+
+// times is how many occurrences are replaced. To mean one without saying so is to mean the only one: of several, the
+// first is as likely the wrong one.
+func times(count *int) int {
+	if count == nil {
+		return replace.Unique
+	}
+	return *count
+}

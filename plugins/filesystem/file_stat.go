@@ -1,0 +1,80 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"github.com/picoclaw/picoclaw/plugins/filesystem/internal/versions"
+	"github.com/picoclaw/picoclaw/sdk"
+)
+
+type fileStatInput struct {
+	Path string `json:"path" jsonschema:"Path to inspect" claim:"read"`
+}
+
+type fileStatOutput struct {
+	Path        string   `json:"path"`
+	Name        string   `json:"name"`
+	Type        string   `json:"type" jsonschema:"file, dir or other; of what a symbolic link leads to"`
+	SizeBytes   int64    `json:"size_bytes"`
+	Modified    float64  `json:"modified" jsonschema:"Seconds since 1970"`
+	Created     *float64 `json:"created" jsonschema:"Seconds since 1970; null where the file system does not know"`
+	Permissions string   `json:"permissions" jsonschema:"Such as 0o644"`
+	IsSymlink   bool     `json:"is_symlink"`
+	LinkTarget  string   `json:"link_target,omitempty"`
+	Links       uint64   `json:"links,omitempty" jsonschema:"How many names the file has, if more than one"`
+	Etag        string   `json:"etag,omitempty" jsonschema:"Identifies the contents of a file that is not longer than 8 MiB: if_match of a change wants it"`
+}
+
+func fileStat() sdk.Tool {
+	return sdk.NewTool("file_stat", "Get file or directory metadata.",
+		func(_ context.Context, req *sdk.Request[fileStatInput]) (fileStatOutput, error) {
+			s, err := req.Workspace.Status(req.Args.Path)
+			if err != nil {
+				return fileStatOutput{}, failure("inspect file", err)
+			}
+			out := fileStatOutput{
+				Path:        s.Path,
+				Name:        filepath.Base(s.Path),
+				Type:        kind(s.Info),
+				SizeBytes:   s.Info.Size(),
+				Modified:    seconds(s.Info.ModTime()),
+				Permissions: fmt.Sprintf("0o%o", s.Info.Mode().Perm()),
+				IsSymlink:   s.Link != "",
+				LinkTarget:  s.Link,
+			}
+			if !s.Created.IsZero() {
+				created := seconds(s.Created)
+				out.Created = &created
+			}
+			if s.Info.Mode().IsRegular() {
+				if s.Links > 1 {
+					out.Links = s.Links
+				}
+				out.Etag = etagOf(req.Environment, req.Args.Path, s.Info.Size())
+			}
+			return out, nil
+		},
+		sdk.ReadOnly(), sdk.Sets(picoclawSet, moduleSet), sdk.Permissions("fs.read"), sdk.Risk("low"))
+}
+
+// etagOf returns the etag of a file that is not long, and none if it can't be read.
+func etagOf(env sdk.Environment, path string, size int64) string {
+	if size > inMemory {
+		return ""
+	}
+	f, err := env.Workspace.Open(path)
+	if err != nil {
+		return ""
+	}
+	defer func() { _ = f.Close() }()
+	etag, err := versions.EtagOf(f)
+	if err != nil {
+		return ""
+	}
+	return etag
+}
+
+func seconds(t time.Time) float64 { return float64(t.UnixMicro()) / 1e6 }

@@ -1,0 +1,110 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/picoclaw/picoclaw/plugins/filesystem/internal/journal"
+	"github.com/picoclaw/picoclaw/sdk"
+)
+
+type historyInput struct {
+	Limit int `json:"limit,omitempty" jsonschema:"How many operations, from the last" default:"20" minimum:"1" maximum:"1000"`
+}
+
+type historyOutput struct {
+	Operations []operation `json:"operations"`
+	More       bool        `json:"more,omitempty" jsonschema:"There are older ones"`
+}
+
+// operation is one thing that was done, as the agent reads it.
+type operation struct {
+	ID      string `json:"id"`
+	Time    string `json:"time"`
+	Tool    string `json:"tool"`
+	Summary string `json:"summary"`
+	Undone  bool   `json:"undone,omitempty"`
+	Undoes  string `json:"undoes,omitempty"`
+	Missing string `json:"cannot_undo,omitempty" jsonschema:"Why it can't be undone"`
+}
+
+// Text is a line for each, the last first.
+func (o historyOutput) Text() string {
+	if len(o.Operations) == 0 {
+		return "nothing was changed yet that could be undone"
+	}
+	var b strings.Builder
+	for _, op := range o.Operations {
+		fmt.Fprintf(&b, "%s  %s  %s", op.ID, op.Time, shown(op.Summary))
+		switch {
+		case op.Undone:
+			b.WriteString("  (undone)")
+		case op.Missing != "":
+			fmt.Fprintf(&b, "  (can't be undone: %s)", shown(op.Missing))
+		}
+		b.WriteByte('\n')
+	}
+	if o.More {
+		b.WriteString("[there are older ones; ask for a higher limit]\n")
+	}
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
+func history(m *memory) sdk.Tool {
+	return sdk.NewTool("history", "List what was changed in files, the last change first. Each can be taken back with undo.",
+		func(_ context.Context, req *sdk.Request[historyInput]) (historyOutput, error) {
+			if err := m.ready(&req.Environment); err != nil {
+				return historyOutput{}, err
+			}
+			limit := req.Args.Limit
+			if limit == 0 {
+				limit = 20
+			}
+			out := historyOutput{Operations: []operation{}}
+			undone := map[string]bool{}
+			err := m.journal.Each(func(op *journal.Op) bool {
+				if op.Undoes != "" && !undone[op.ID] {
+					undone[op.Undoes] = true
+				}
+				if !permitted(&req.Environment, op) {
+					return true
+				}
+				if len(out.Operations) == limit {
+					out.More = true
+					return false
+				}
+				out.Operations = append(out.Operations, operation{
+					ID: op.ID, Time: op.Time.Local().Format(time.DateTime), Tool: op.Tool, Summary: op.Summary,
+					Undone: undone[op.ID], Undoes: op.Undoes, Missing: op.Missing,
+				})
+				return true
+			})
+			return out, err
+		},
+		sdk.ReadOnly(), sdk.Sets(picoclawSet, moduleSet), sdk.Permissions("fs.list"), sdk.Risk("low"))
+}
+
+// ready opens the memory for a tool that is about the journal.
+func (m *memory) ready(env *sdk.Environment) error {
+	if err := m.open(env); err != nil {
+		return err
+	}
+	if m.journal == nil {
+		return sdk.Errorf(sdk.Conflict, "there is no journal, so nothing can be undone").
+			WithHint("plugins.filesystem.config.journal.enabled and plugins.filesystem.grants.state switch it on")
+	}
+	return nil
+}
+
+// permitted reports whether the policy opens what an operation was about: an agent whose policy was narrowed since, or
+// a child of it, has no business with the rest.
+func permitted(env *sdk.Environment, op *journal.Op) bool {
+	for _, step := range op.Steps {
+		if !readable(env, step.Path) || (step.From != "" && !readable(env, step.From)) {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,98 @@
+package main
+
+import (
+	"context"
+	"strings"
+
+	"github.com/picoclaw/picoclaw/plugins/filesystem/internal/text"
+	"github.com/picoclaw/picoclaw/sdk"
+)
+
+type insertInput struct {
+	Path     string `json:"path" jsonschema:"Path to the file" claim:"write"`
+	Line     int    `json:"line" jsonschema:"Line number to insert before (1-indexed); one more than the file has lines adds to its end" minimum:"1"`
+	Content  string `json:"content" jsonschema:"Text to insert: whole lines; the last gets a newline if it has none"`
+	IfMatch  string `json:"if_match,omitempty" jsonschema:"Insert only if the file still has this etag"`
+	DryRun   bool   `json:"dry_run,omitempty" jsonschema:"Change nothing and return the unified diff"`
+	Encoding string `json:"encoding,omitempty" jsonschema:"How the file is written if it is neither UTF-8 nor has a byte order mark, such as windows-1252"`
+}
+
+type insertOutput struct {
+	moduleChange
+	Line       int    `json:"line" jsonschema:"Where the inserted text begins"`
+	Lines      int    `json:"lines" jsonschema:"How many lines were inserted"`
+	TotalLines int    `json:"total_lines"`
+	Preview    string `json:"preview" jsonschema:"The changed place with line numbers"`
+}
+
+func insert(m *memory) sdk.Tool {
+	return sdk.NewTool("insert", "Insert text at a specific line number.",
+		func(ctx context.Context, req *sdk.Request[insertInput]) (insertOutput, error) {
+			in := req.Args
+			i := inserting{line: in.Line, content: in.Content, encoding: in.Encoding}
+			out, err := m.do(ctx, &req.Environment, change{
+				tool: "insert", doing: "insert into file", dryRun: in.DryRun,
+				edits: []fileEdit{{path: in.Path, ifMatch: in.IfMatch, must: true, make: i.make}},
+			})
+			if err != nil {
+				return insertOutput{}, err
+			}
+			return insertOutput{
+				moduleChange: newModuleChange(out), Line: in.Line, Lines: i.lines, TotalLines: i.total, Preview: i.preview,
+			}, nil
+		},
+		append(writes(picoclawSet, moduleSet), sdk.Permissions("fs.read", "fs.write"))...)
+}
+
+// inserting is text on its way into a file.
+type inserting struct {
+	line     int
+	content  string
+	encoding string
+
+	lines, total int
+	preview      string
+}
+
+func (i *inserting) make(c *existing) ([]byte, error) {
+	data, err := c.bytes()
+	if err != nil {
+		return nil, err
+	}
+	enc, err := encodingOf(data, i.encoding)
+	if err != nil {
+		return nil, err
+	}
+	s, err := enc.Decode(data)
+	if err != nil {
+		return nil, sdk.Errorf(sdk.InvalidArgument, "failed to insert into file: %v", err)
+	}
+	have := text.Count(s)
+	if i.line > have+1 {
+		return nil, sdk.Errorf(sdk.InvalidArgument, "failed to insert into file: there is no line %d; the file has %d lines", i.line, have).
+			WithHint("line=%d adds to its end", have+1)
+	}
+	at, ok := text.LineStart(s, i.line)
+	if !ok {
+		at = len(s)
+	}
+	ending := text.EndingNear(s, max(at-1, 0))
+	added := text.WithEndings(i.content, ending)
+	switch unfinished := s != "" && at == len(s) && !strings.HasSuffix(s, "\n"); {
+	case unfinished:
+		// Behind a last line without an end: that line gets one, and the file still ends without.
+		added = ending + strings.TrimSuffix(strings.TrimSuffix(added, "\n"), "\r")
+	case added != "" && !strings.HasSuffix(added, "\n"):
+		added += ending
+	}
+	if data, err = enc.Splice(data, s, at, at, added); err != nil {
+		return nil, sdk.Errorf(sdk.InvalidArgument, "failed to insert into file: %v", err)
+	}
+	after := s[:at] + added + s[at:]
+	i.total = text.Count(after)
+	i.lines = i.total - have
+	if !c.shut {
+		i.preview = preview(after, at, at+len(added), 1)
+	}
+	return data, nil
+}

@@ -1,0 +1,36 @@
+package journal
+
+import "time"
+
+// Op is one operation.
+type Op struct {
+	ID      string    `json:"id"`
+	Time    time.Time `json:"time"`
+	Tool    string    `json:"tool"`
+	Summary string    `json:"summary"`           // one line: what was done
+	Steps   []Step    `json:"steps"`             // how to undo it, in this order
+	Undoes  string    `json:"undoes,omitempty"`  // the operation that this one took back
+	Missing string    `json:"missing,omitempty"` // why it can't be undone
+}
+
+// Action is how one thing is put back.
+type Action string
+
+// The actions.
+const (
+	Restore Action = "restore" // put back what was kept
+	Remove  Action = "remove"  // delete what was made
+	Move    Action = "move"    // move back what was moved
+	Shrink  Action = "shrink"  // cut off what was added to the end
+)
+
+// Step undoes one part of an operation.
+type Step struct {
+	Action Action `json:"action"`
+	Path   string `json:"path"`             // what is put back
+	From   string `json:"from,omitempty"`   // where it is moved back from
+	Blob   string `json:"blob,omitempty"`   // the members of the archive that are put back
+	Size   int64  `json:"size,omitempty"`   // what it is cut to, in bytes
+	Before string `json:"before,omitempty"` // the state before the operation: an etag, or empty where there was nothing
+	After  string `json:"after,omitempty"`  // the state that the operation left, in the caller's terms
+}

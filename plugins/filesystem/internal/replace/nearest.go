@@ -1,0 +1,119 @@
+package replace
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+)
+
+const (
+	mostPlaces   = 3       // how many places a miss tells
+	mostLines    = 12      // of each, how many lines
+	mostSearched = 1 << 20 // bytes of text in which near places are looked for
+	leastAlike   = 0.5     // how alike a place has to be, from 0 to 1
+)
+
+// nearest returns the places that are most like a text.
+func nearest(s, old string) []Place {
+	wanted := split(old)
+	if len(s) > mostSearched || len(wanted) == 0 {
+		return nil
+	}
+	lines := split(s)
+	type scored struct {
+		at    int
+		score float64
+	}
+	grams := make([]map[string]int, len(wanted))
+	for i, w := range wanted {
+		grams[i] = bigrams(w.body)
+	}
+	lead := longest(wanted)
+	var all []scored
+	for at := range lines {
+		// The longest line is the one that tells most; where it is not alike, nothing is.
+		if at+lead >= len(lines) {
+			break
+		}
+		score := alike(wanted[lead], grams[lead], lines[at+lead])
+		if score < leastAlike {
+			continue
+		}
+		total := 0.0
+		for i, w := range wanted {
+			if at+i < len(lines) {
+				total += alike(w, grams[i], lines[at+i])
+			}
+		}
+		if total /= float64(len(wanted)); total >= leastAlike {
+			all = append(all, scored{at, total})
+		}
+	}
+	slices.SortStableFunc(all, func(a, b scored) int { return cmp.Compare(b.score, a.score) })
+	var places []Place
+	for _, c := range all {
+		if len(places) == mostPlaces {
+			break
+		}
+		last := min(c.at+len(wanted), len(lines))
+		overlaps := func(p Place) bool { return c.at+1 <= p.Last && last >= p.First }
+		if slices.ContainsFunc(places, overlaps) {
+			continue
+		}
+		p := Place{First: c.at + 1, Last: last}
+		for _, l := range lines[c.at:min(last, c.at+mostLines)] {
+			p.Lines = append(p.Lines, s[l.from:l.end])
+		}
+		places = append(places, p)
+	}
+	return places
+}
+
+func longest(lines []line) int {
+	best := 0
+	for i, l := range lines {
+		if len(l.body) > len(lines[best].body) {
+			best = i
+		}
+	}
+	return best
+}
+
+// alike says how alike two lines are, from 0 to 1, leaving aside their indentation for the most part.
+func alike(w line, grams map[string]int, l line) float64 {
+	a, b := strings.TrimRight(w.body, " \t"), strings.TrimRight(l.body, " \t")
+	switch {
+	case w.body == l.body && w.indent == l.indent:
+		return 1
+	case a == b:
+		return 0.95
+	case len(a) > 3*len(b)+8 || len(b) > 3*len(a)+8:
+		return 0
+	}
+	other := bigrams(b)
+	shared, total := 0, 0
+	for g, n := range grams {
+		shared += min(n, other[g])
+		total += n
+	}
+	for _, n := range other {
+		total += n
+	}
+	if total == 0 {
+		return 0
+	}
+	return 0.9 * 2 * float64(shared) / float64(total)
+}
+
+// maxCompared bounds how much of a long line is compared, in bytes.
+const maxCompared = 400
+
+// bigrams counts the pairs of neighbouring bytes.
+func bigrams(s string) map[string]int {
+	s = s[:min(len(s), maxCompared)]
+	out := make(map[string]int, len(s))
+	for i := 0; i+2 <= len(s); i++ {
+		out[s[i:i+2]]++
+	}
+	return out
+}

@@ -1,0 +1,161 @@
+package text
+
+import (
+	"strconv"
+	"strings"
+)
+
+// The line endings.
+const (
+	LF    = "lf"
+	CRLF  = "crlf"
+	Mixed = "mixed"
+	None  = "none" // a single line without an end
+)
+
+// Endings says which line endings a text has.
+func Endings(s string) string {
+	all, crlf := strings.Count(s, "\n"), strings.Count(s, "\r\n")
+	switch {
+	case all == 0:
+		return None
+	case crlf == 0:
+		return LF
+	case crlf == all:
+		return CRLF
+	}
+	return Mixed
+}
+
+// EndingNear returns the line ending of the line that a place in a text is in, or of one before if that has none:
+// "\n" or "\r\n".
+func EndingNear(s string, at int) string {
+	end := strings.IndexByte(s[at:], '\n')
+	if end >= 0 {
+		end += at
+	} else {
+		end = strings.LastIndexByte(s, '\n')
+	}
+	if end > 0 && s[end-1] == '\r' {
+		return "\r\n"
+	}
+	return "\n"
+}
+
+// WithEndings gives a text that has bare newlines only the given line ending. One that has carriage returns of its own
+// stays what it is: somebody chose them.
+func WithEndings(s, ending string) string {
+	if ending == "\n" || strings.Contains(s, "\r") {
+		return s
+	}
+	return strings.ReplaceAll(s, "\n", ending)
+}
+
+// Count returns how many lines a text has; one that does not end in a newline counts too.
+func Count(s string) int {
+	n := strings.Count(s, "\n")
+	if s != "" && !strings.HasSuffix(s, "\n") {
+		n++
+	}
+	return n
+}
+
+// LineAt returns the number, from 1, of the line that a place is in.
+func LineAt(s string, at int) int { return strings.Count(s[:at], "\n") + 1 }
+
+// LineStart returns where the line of a number, from 1, begins; false if there is no such line. The line after the last
+// newline counts as one.
+func LineStart(s string, line int) (int, bool) {
+	at := 0
+	for n := 1; n < line; n++ {
+		next := strings.IndexByte(s[at:], '\n')
+		if next < 0 {
+			return len(s), false
+		}
+		at += next + 1
+	}
+	return at, true
+}
+
+// Number puts numbers before lines, right-aligned to the width of the largest there is: " 1│import os".
+func Number(s string, first, largest int) string {
+	if s == "" {
+		return ""
+	}
+	width := len(strconv.Itoa(max(largest, 1)))
+	var b strings.Builder
+	b.Grow(len(s) + (strings.Count(s, "\n")+1)*(width+3))
+	for n := first; s != ""; n++ {
+		line := s
+		if end := strings.IndexByte(s, '\n'); end >= 0 {
+			line = s[:end+1]
+		}
+		s = s[len(line):]
+		number := strconv.Itoa(n)
+		for range width - len(number) {
+			b.WriteByte(' ')
+		}
+		b.WriteString(number)
+		b.WriteString("│")
+		if ended := strings.HasSuffix(line, "\n"); ended {
+			b.WriteString(strings.TrimSuffix(line[:len(line)-1], "\r"))
+			b.WriteByte('\n')
+		} else {
+			b.WriteString(line)
+		}
+	}
+	return b.String()
+}
+
+// Around returns the lines from some before the one that from is in to some after the one that to is in, and the number
+// of the first.
+func Around(s string, from, to, context int) (lines string, first int) {
+	start := strings.LastIndexByte(s[:from], '\n') + 1
+	first = LineAt(s, start)
+	for range context {
+		if start == 0 {
+			break
+		}
+		start = strings.LastIndexByte(s[:start-1], '\n') + 1
+		first--
+	}
+	end := to
+	if to > from && s[to-1] == '\n' {
+		end-- // what ends with its line does not reach into the next
+	}
+	for n := 0; n <= context && end < len(s); n++ {
+		next := strings.IndexByte(s[end:], '\n')
+		if next < 0 {
+			end = len(s)
+			break
+		}
+		end += next + 1
+	}
+	return s[start:end], first
+}
+
+// Visible shows the whitespace of a line that would be taken for something else: tabs as →, spaces at an end as ·, a
+// carriage return as ␍, and other control characters escaped.
+func Visible(line string) string {
+	line = strings.TrimSuffix(line, "\n")
+	body := strings.TrimLeft(line, " \t")
+	lead := line[:len(line)-len(body)]
+	middle := strings.TrimRight(body, " \t\r")
+	tail := body[len(middle):]
+	show := strings.NewReplacer(" ", "·", "\t", "→", "\r", "␍")
+	var b strings.Builder
+	b.WriteString(show.Replace(lead))
+	for _, r := range middle {
+		switch {
+		case r == '\t':
+			b.WriteRune('→')
+		case strconv.IsPrint(r):
+			b.WriteRune(r)
+		default:
+			quoted := strconv.QuoteRune(r)
+			b.WriteString(quoted[1 : len(quoted)-1])
+		}
+	}
+	b.WriteString(show.Replace(tail))
+	return b.String()
+}

@@ -1,0 +1,178 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path/filepath"
+
+	"github.com/picoclaw/picoclaw/plugins/filesystem/internal/journal"
+	"github.com/picoclaw/picoclaw/plugins/filesystem/internal/versions"
+	"github.com/picoclaw/picoclaw/sdk/workspace"
+)
+
+// The states that a step of the journal names, beside an etag.
+const (
+	stateDir     = "dir"
+	stateLink    = "link"
+	stateSpecial = "special"
+)
+
+// keep writes what a change is about to destroy into the journal. What is too large for it is changed all the same: the
+// outcome says so.
+func (m *memory) keep(out *outcomes, c change, changed []workspace.Changed) error {
+	if m.journal == nil {
+		return nil
+	}
+	op := journal.Op{Tool: c.tool}
+	for i, f := range changed {
+		after := out.Files[i].Etag
+		step := journal.Step{Path: f.Old.Path, After: after}
+		switch {
+		case !f.Old.Exists():
+			step.Action = journal.Remove
+		case len(changed) == 1 && c.edits[0].added:
+			step.Action, step.Size = journal.Shrink, f.Old.Info.Size()
+		default:
+			step.Action, step.Blob = journal.Restore, fmt.Sprint(i)
+		}
+		if f.Old.Exists() {
+			etag, err := versions.EtagOf(f.Old.Reader())
+			if err != nil {
+				return err
+			}
+			step.Before = etag
+		}
+		op.Steps = append(op.Steps, step)
+	}
+	op.Summary = summarize(c.tool, changed)
+	return m.write(op, &out.Undo, &out.Notes, func(w *journal.Writer) error {
+		for i, f := range changed {
+			if op.Steps[i].Action != journal.Restore {
+				continue
+			}
+			if err := w.Keep(op.Steps[i].Blob, ".", f.Old.Info, "", f.Old.Reader()); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+func summarize(tool string, changed []workspace.Changed) string {
+	first := changed[0]
+	verb := "changed"
+	if !first.Old.Exists() {
+		verb = "made"
+	}
+	if len(changed) > 1 {
+		return fmt.Sprintf("%s: changed %d files, %s and others", tool, len(changed), first.Old.Path)
+	}
+	return fmt.Sprintf("%s: %s %s", tool, verb, first.Old.Path)
+}
+
+// write writes an operation with what it keeps. An operation that is too large for the journal, and one that can't be
+// written because there is no room, is not kept: id is empty then, and a note says why.
+func (m *memory) write(op journal.Op, id *string, notes *[]string, keep func(*journal.Writer) error) error {
+	w, err := m.journal.Begin(op)
+	if err == nil {
+		if err = keep(w); err == nil {
+			err = w.Commit()
+		} else {
+			err = errors.Join(err, w.Abort())
+		}
+	}
+	if err == nil {
+		*id = w.ID()
+		return nil
+	}
+	var changing *fs.PathError
+	if errors.As(err, &changing) && errors.Is(err, fs.ErrNotExist) {
+		return err // what was to be kept is gone
+	}
+	*notes = append(*notes, fmt.Sprintf("this can't be undone: %v", err))
+	op.Missing = err.Error()
+	op.Steps = nil
+	if w, err := m.journal.Begin(op); err == nil {
+		_ = w.Commit() // history says at least that it was done
+	}
+	return nil
+}
+
+// drop forgets an operation that did not take place.
+func (m *memory) drop(id string) {
+	if id != "" && m.journal != nil {
+		_ = m.journal.Drop(id)
+	}
+}
+
+// keepTree writes a tree into an operation.
+func keepTree(w *journal.Writer, blob string, tree *workspace.Tree) error {
+	return tree.Walk(func(e *workspace.Entry) error {
+		switch mode := e.Info.Mode(); {
+		case mode.IsDir():
+			return w.Keep(blob, e.Name, e.Info, "", nil)
+		case mode&fs.ModeSymlink != 0:
+			link, err := e.Readlink()
+			if err != nil {
+				return err
+			}
+			return w.Keep(blob, e.Name, e.Info, link, nil)
+		case mode.IsRegular():
+			f, err := e.Open()
+			if err != nil {
+				return err
+			}
+			defer func() { _ = f.Close() }()
+			return w.Keep(blob, e.Name, e.Info, "", f)
+		}
+		return fmt.Errorf("%s is no file, directory or link, so it can't be kept", filepath.Join(tree.Path, e.Name))
+	})
+}
+
+// state says in one word what a tree is, so that undo can see whether it still is that.
+func state(tree *workspace.Tree) (string, error) {
+	if tree == nil {
+		return absent, nil
+	}
+	switch mode := tree.Info.Mode(); {
+	case mode.IsDir():
+		return stateDir, nil
+	case mode&fs.ModeSymlink != 0:
+		return stateLink, nil
+	case !mode.IsRegular():
+		return stateSpecial, nil
+	}
+	etag := ""
+	err := tree.Walk(func(e *workspace.Entry) error {
+		f, err := e.Open()
+		if err != nil {
+			return err
+		}
+		defer func() { _ = f.Close() }()
+		etag, err = versions.EtagOf(f)
+		return err
+	})
+	return etag, err
+}
+
+// kept finds contents in the journal by their etag.
+func kept(j *journal.Journal, etag string) (data []byte, ok bool) {
+	_ = j.Each(func(op *journal.Op) bool {
+		for _, step := range op.Steps {
+			if step.Before != etag || step.Blob == "" {
+				continue
+			}
+			_ = j.Blob(op.ID, step.Blob, func(k journal.Kept) error {
+				if k.Name == "." && k.Header.Size <= mostDiffable {
+					data, _ = io.ReadAll(k.Contents)
+					ok = versions.Etag(data) == etag
+				}
+				return nil
+			})
+		}
+		return !ok
+	})
+	return data, ok
+}

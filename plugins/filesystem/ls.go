@@ -1,0 +1,144 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"path"
+	"strings"
+	"syscall"
+
+	"github.com/bmatcuk/doublestar/v4"
+
+	"github.com/picoclaw/picoclaw/sdk"
+	"github.com/picoclaw/picoclaw/sdk/guard"
+	"github.com/picoclaw/picoclaw/sdk/workspace"
+)
+
+type lsInput struct {
+	Path          string `json:"path,omitempty" jsonschema:"Directory to list" default:"." claim:"list"`
+	Recursive     bool   `json:"recursive,omitempty" jsonschema:"Recurse into subdirectories" default:"false"`
+	Pattern       string `json:"pattern,omitempty" jsonschema:"Glob filter, such as *.py; with a slash in it, it is matched against the whole name below the directory, and ** stands for any directories"`
+	IncludeHidden bool   `json:"include_hidden,omitempty" jsonschema:"Include dotfiles" default:"false"`
+	After         string `json:"after,omitempty" jsonschema:"Name to go on after, when a listing was too long for one answer"`
+}
+
+type lsEntry struct {
+	Name      string `json:"name" jsonschema:"Below the directory that is listed, with slashes"`
+	Type      string `json:"type" jsonschema:"file, dir, symlink or other"`
+	SizeBytes int64  `json:"size_bytes"`
+}
+
+type lsOutput struct {
+	Path    string    `json:"path"`
+	Entries []lsEntry `json:"entries"`
+	Count   int       `json:"count"`
+	Next    string    `json:"next,omitempty" jsonschema:"There are more: ask again with this as after"`
+}
+
+func ls() sdk.Tool {
+	return sdk.NewTool("ls", "List directory contents with type and size.",
+		func(ctx context.Context, req *sdk.Request[lsInput]) (lsOutput, error) {
+			in := req.Args
+			if in.Path == "" {
+				in.Path = "."
+			}
+			if in.Pattern != "" && !doublestar.ValidatePattern(in.Pattern) {
+				return lsOutput{}, sdk.Errorf(sdk.InvalidArgument, "the pattern %q is not a valid glob", in.Pattern)
+			}
+			out := lsOutput{Entries: []lsEntry{}}
+			var err error
+			if out.Path, err = req.Workspace.Abs(in.Path); err != nil {
+				return lsOutput{}, err
+			}
+			err = req.Workspace.Walk(guard.List, in.Path, func(e *workspace.Entry) error {
+				if err := ctx.Err(); err != nil {
+					return sdk.Errorf(sdk.Cancelled, "listing was cancelled")
+				}
+				return out.visit(&in, e)
+			})
+			if err != nil {
+				return lsOutput{}, failure("list directory", notDirectory(req.Workspace, in.Path, err))
+			}
+			out.Count = len(out.Entries)
+			return out, nil
+		},
+		sdk.ReadOnly(), sdk.Sets(moduleSet), sdk.Permissions("fs.list"), sdk.Risk("low"))
+}
+
+// visit lists one entry of the walk.
+func (out *lsOutput) visit(in *lsInput, e *workspace.Entry) error {
+	if e.Name == "." {
+		if !e.Info.IsDir() {
+			return &fs.PathError{Op: "list", Path: in.Path, Err: syscall.ENOTDIR}
+		}
+		return nil
+	}
+	hidden := !in.IncludeHidden && strings.HasPrefix(path.Base(e.Name), ".")
+	var stay error
+	if e.Info.IsDir() && (!in.Recursive || hidden) {
+		stay = fs.SkipDir
+	}
+	if hidden {
+		return stay
+	}
+	if !matchesName(in.Pattern, e.Name) || (in.After != "" && !comesAfter(e.Name, in.After)) {
+		return stay
+	}
+	if len(out.Entries) == listPage {
+		out.Next = out.Entries[listPage-1].Name
+		return fs.SkipAll
+	}
+	out.Entries = append(out.Entries, lsEntry{Name: e.Name, Type: kind(e.Info), SizeBytes: e.Info.Size()})
+	return stay
+}
+
+// matchesName reports whether a pattern means a name: its last element, or all of it if the pattern has a slash.
+func matchesName(pattern, name string) bool {
+	if pattern == "" {
+		return true
+	}
+	if !strings.Contains(pattern, "/") {
+		name = path.Base(name)
+	}
+	return doublestar.MatchUnvalidated(pattern, name)
+}
+
+// comesAfter compares names in the order of a walk: element by element.
+func comesAfter(name, after string) bool {
+	for {
+		a, restA, moreA := strings.Cut(name, "/")
+		b, restB, moreB := strings.Cut(after, "/")
+		if a != b {
+			return a > b
+		}
+		if !moreA || !moreB {
+			return moreA && !moreB
+		}
+		name, after = restA, restB
+	}
+}
+
+// kind says what something is in one word.
+func kind(info fs.FileInfo) string {
+	switch mode := info.Mode(); {
+	case mode.IsDir():
+		return "dir"
+	case mode&fs.ModeSymlink != 0:
+		return "symlink"
+	case mode.IsRegular():
+		return "file"
+	}
+	return "other"
+}
+
+// notDirectory says plainly that what was to be listed is no directory.
+func notDirectory(w *workspace.Workspace, name string, err error) error {
+	if !errors.Is(err, syscall.ENOTDIR) {
+		return err
+	}
+	if info, statErr := w.Stat(name); statErr == nil && !info.IsDir() {
+		return sdk.Errorf(sdk.InvalidArgument, "failed to list directory: %s is not a directory", shown(name))
+	}
+	return err
+}

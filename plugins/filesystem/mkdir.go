@@ -1,0 +1,54 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+
+	"github.com/picoclaw/picoclaw/plugins/filesystem/internal/journal"
+	"github.com/picoclaw/picoclaw/sdk"
+)
+
+type mkdirInput struct {
+	Path string `json:"path" jsonschema:"Directory path" claim:"write"`
+}
+
+type mkdirOutput struct {
+	Path    string `json:"path"`
+	Created bool   `json:"created" jsonschema:"False if there was one already"`
+	Undo    string `json:"undo,omitempty" jsonschema:"The operation, for undo"`
+}
+
+// moduleDirMode is the mode of directories that are made, less the umask.
+const moduleDirMode = 0o777
+
+func mkdir(m *memory) sdk.Tool {
+	return sdk.NewTool("mkdir", "Create a directory and parent directories.",
+		func(_ context.Context, req *sdk.Request[mkdirInput]) (mkdirOutput, error) {
+			if err := m.open(&req.Environment); err != nil {
+				return mkdirOutput{}, err
+			}
+			made, err := req.Workspace.Mkdir(req.Args.Path, moduleDirMode)
+			if err != nil {
+				return mkdirOutput{}, failure("create directory", err)
+			}
+			path, err := req.Workspace.Abs(req.Args.Path)
+			if err != nil {
+				return mkdirOutput{}, err
+			}
+			if real, err := filepath.EvalSymlinks(path); err == nil {
+				path = real // to be told, no more
+			}
+			out := mkdirOutput{Path: path, Created: made}
+			if !made || m.journal == nil {
+				return out, nil
+			}
+			var notes []string
+			return out, m.write(journal.Op{
+				Tool:    "mkdir",
+				Summary: fmt.Sprintf("mkdir: made %s", path),
+				Steps:   []journal.Step{{Action: journal.Remove, Path: path, After: stateDir}},
+			}, &out.Undo, &notes, func(*journal.Writer) error { return nil })
+		},
+		sdk.Idempotent(), sdk.Sets(picoclawSet, moduleSet), sdk.Permissions("fs.write"), sdk.Risk("low"), sdk.SideEffects("filesystem_write"))
+}

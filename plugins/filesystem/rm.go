@@ -1,0 +1,69 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/picoclaw/picoclaw/plugins/filesystem/internal/journal"
+	"github.com/picoclaw/picoclaw/sdk"
+	"github.com/picoclaw/picoclaw/sdk/workspace"
+)
+
+type rmInput struct {
+	Path      string `json:"path" jsonschema:"Path to delete; a symbolic link is deleted itself" claim:"delete"`
+	Recursive bool   `json:"recursive,omitempty" jsonschema:"Required for directories" default:"false"`
+	IfMatch   string `json:"if_match,omitempty" jsonschema:"Delete only if the file still has this etag"`
+}
+
+type rmOutput struct {
+	Path  string   `json:"path"`
+	Type  string   `json:"type" jsonschema:"What was deleted: file, dir, symlink or other"`
+	Undo  string   `json:"undo,omitempty" jsonschema:"The operation, for undo"`
+	Notes []string `json:"notes,omitempty" jsonschema:"What else is to be known"`
+}
+
+func rm(m *memory) sdk.Tool {
+	return sdk.NewTool("rm", "Delete a file or directory. What is deleted is kept for a while: undo brings it back.",
+		func(_ context.Context, req *sdk.Request[rmInput]) (rmOutput, error) {
+			if err := m.open(&req.Environment); err != nil {
+				return rmOutput{}, err
+			}
+			var out rmOutput
+			err := req.Workspace.Remove(req.Args.Path, req.Args.Recursive, func(doomed *workspace.Tree) error {
+				out.Path, out.Type = doomed.Path, kind(doomed.Info)
+				if err := matches(doomed, req.Args.IfMatch, "delete"); err != nil {
+					return err
+				}
+				return m.keepDoomed(doomed, &out)
+			})
+			var isDirectory *workspace.IsDirectory
+			switch {
+			case errors.As(err, &isDirectory):
+				return rmOutput{}, sdk.Errorf(sdk.InvalidArgument, "failed to delete: %s is a directory", shown(req.Args.Path)).
+					WithHint("set recursive to delete it with everything in it")
+			case err != nil:
+				m.drop(out.Undo)
+				return rmOutput{}, failure("delete", err)
+			}
+			return out, nil
+		},
+		sdk.Destructive(), sdk.Sets(picoclawSet, moduleSet), sdk.Permissions("fs.delete"), sdk.Risk("high"), sdk.SideEffects("filesystem_delete"))
+}
+
+// keepDoomed writes what is about to be deleted into the journal.
+func (m *memory) keepDoomed(doomed *workspace.Tree, out *rmOutput) error {
+	if m.journal == nil {
+		return nil
+	}
+	before, err := state(doomed)
+	if err != nil {
+		return err
+	}
+	op := journal.Op{
+		Tool:    "rm",
+		Summary: fmt.Sprintf("rm: deleted %s %s", kind(doomed.Info), doomed.Path),
+		Steps:   []journal.Step{{Action: journal.Restore, Path: doomed.Path, Blob: "0", Before: before, After: absent}},
+	}
+	return m.write(op, &out.Undo, &out.Notes, func(w *journal.Writer) error { return keepTree(w, "0", doomed) })
+}

@@ -1,0 +1,76 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/picoclaw/picoclaw/plugins/filesystem/internal/journal"
+	"github.com/picoclaw/picoclaw/sdk"
+	"github.com/picoclaw/picoclaw/sdk/workspace"
+)
+
+// transferOutput is what mv and cp return.
+type transferOutput struct {
+	Source      string   `json:"source"`
+	Destination string   `json:"destination"`
+	Overwritten bool     `json:"overwritten,omitempty" jsonschema:"There was something at the destination"`
+	Undo        string   `json:"undo,omitempty" jsonschema:"The operation, for undo"`
+	Notes       []string `json:"notes,omitempty" jsonschema:"What else is to be known"`
+}
+
+// transferring is a move or copy on its way.
+type transferring struct {
+	tool, doing string
+	ifMatch     string
+	out         transferOutput
+}
+
+// last looks whether the source is what the caller means, and keeps what is about to be replaced.
+func (t *transferring) last(m *memory) func(*workspace.Transfer) error {
+	return func(w *workspace.Transfer) error {
+		t.out.Source, t.out.Destination, t.out.Overwritten = w.Source.Path, w.Destination, w.Replaced != nil
+		if err := matches(w.Source, t.ifMatch, t.doing); err != nil {
+			return err
+		}
+		if m.journal == nil {
+			return nil
+		}
+		after, err := state(w.Source)
+		if err != nil {
+			return err
+		}
+		back := journal.Step{Action: journal.Remove, Path: w.Destination, After: after}
+		if t.tool == "mv" {
+			back = journal.Step{Action: journal.Move, Path: w.Source.Path, From: w.Destination, After: after}
+		}
+		op := journal.Op{
+			Tool: t.tool, Summary: fmt.Sprintf("%s: %s to %s", t.tool, w.Source.Path, w.Destination), Steps: []journal.Step{back},
+		}
+		if w.Replaced == nil {
+			return m.write(op, &t.out.Undo, &t.out.Notes, func(*journal.Writer) error { return nil })
+		}
+		before, err := state(w.Replaced)
+		if err != nil {
+			return err
+		}
+		op.Steps = append(op.Steps, journal.Step{Action: journal.Restore, Path: w.Destination, Blob: "0", Before: before, After: absent})
+		if t.tool == "cp" {
+			op.Steps = []journal.Step{{Action: journal.Restore, Path: w.Destination, Blob: "0", Before: before, After: after}}
+		}
+		return m.write(op, &t.out.Undo, &t.out.Notes, func(jw *journal.Writer) error { return keepTree(jw, "0", w.Replaced) })
+	}
+}
+
+// matches compares a file with the version that the caller has seen.
+func matches(tree *workspace.Tree, etag, doing string) error {
+	if etag == "" {
+		return nil
+	}
+	now, err := state(tree)
+	if err != nil {
+		return err
+	}
+	if now != etag {
+		return sdk.Errorf(sdk.Conflict, "failed to %s: the file has changed since the version %s; it is %s now and nothing was done", doing, etag, now)
+	}
+	return nil
+}

@@ -1,0 +1,89 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/picoclaw/picoclaw/plugins/filesystem/internal/journal"
+	"github.com/picoclaw/picoclaw/sdk"
+)
+
+type undoInput struct {
+	ID    string `json:"id,omitempty" jsonschema:"The operation to take back, as history lists it; the last one if not given"`
+	Force bool   `json:"force,omitempty" jsonschema:"Take it back although the files have changed since; what they are now is kept too" default:"false"`
+}
+
+type undoOutput struct {
+	Undone  string   `json:"undone" jsonschema:"The operation that was taken back"`
+	Summary string   `json:"summary"`
+	Paths   []string `json:"paths" jsonschema:"What was put back"`
+	Undo    string   `json:"undo,omitempty" jsonschema:"The operation that this was: to undo it is to do the other again"`
+	Notes   []string `json:"notes,omitempty"`
+}
+
+// Text says what was taken back.
+func (o undoOutput) Text() string {
+	if len(o.Paths) == 0 {
+		return ""
+	}
+	shownPaths := make([]string, len(o.Paths))
+	for i, path := range o.Paths {
+		shownPaths[i] = shown(path)
+	}
+	return said(fmt.Sprintf("Undone: %s\n%s", shown(o.Summary), strings.Join(shownPaths, "\n")), o.Notes)
+}
+
+func undo(m *memory) sdk.Tool {
+	return sdk.NewTool("undo", "Take back a change to files: the last one, or the one that is named. Brings back contents, mode and place.",
+		func(ctx context.Context, req *sdk.Request[undoInput]) (undoOutput, error) {
+			if err := m.ready(&req.Environment); err != nil {
+				return undoOutput{}, err
+			}
+			r := restoring{env: &req.Environment, m: m, force: req.Args.Force}
+			op, err := r.choose(req.Args.ID)
+			if err != nil {
+				return undoOutput{}, err
+			}
+			return r.undo(ctx, op)
+		},
+		append(writes(picoclawSet, moduleSet), sdk.Permissions("fs.read", "fs.write", "fs.delete"))...)
+}
+
+// choose finds the operation that is meant: the last that was not taken back and did take place.
+func (r *restoring) choose(id string) (*journal.Op, error) {
+	if id != "" {
+		op, err := r.m.journal.Op(id)
+		if err != nil {
+			return nil, sdk.Errorf(sdk.NotFound, "%v", err)
+		}
+		return op, undoable(op)
+	}
+	var last *journal.Op
+	undone := map[string]bool{}
+	err := r.m.journal.Each(func(op *journal.Op) bool {
+		if op.Undoes != "" && !undone[op.ID] {
+			undone[op.Undoes] = true
+		}
+		if op.Undoes != "" || undone[op.ID] || !permitted(r.env, op) || r.neverHappened(op) {
+			return true
+		}
+		last = op
+		return false
+	})
+	if err != nil {
+		return nil, err
+	}
+	if last == nil {
+		return nil, sdk.Errorf(sdk.NotFound, "there is nothing to undo")
+	}
+	return last, undoable(last)
+}
+
+func undoable(op *journal.Op) error {
+	if op.Missing == "" {
+		return nil
+	}
+	return sdk.Errorf(sdk.Conflict, "%s (%s) can't be undone: %s", op.ID, op.Summary, op.Missing).
+		WithHint("undo can name an older operation; history lists them")
+}

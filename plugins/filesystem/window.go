@@ -1,0 +1,286 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/picoclaw/picoclaw/plugins/filesystem/internal/text"
+	"github.com/picoclaw/picoclaw/plugins/filesystem/internal/versions"
+	"github.com/picoclaw/picoclaw/sdk"
+	"github.com/picoclaw/picoclaw/sdk/workspace"
+)
+
+const (
+	// largestWindow is the most text of a file that one call answers with, in bytes.
+	largestWindow = 2 << 20
+	// inMemory is the longest file that is read as a whole.
+	inMemory = 8 << 20
+	// largestImage is the longest image that is shown as one.
+	largestImage = 4 << 20
+	// looked is how much of a file's beginning says what it is.
+	looked = 8 << 10
+)
+
+// part is which part of a file is wanted: all of it, lines, or bytes.
+type part struct {
+	StartLine int   // from 1; 0 for the first
+	EndLine   int   // 0 for the last
+	Offset    int64 // in bytes
+	Length    int64 // in bytes; 0 for the rest
+	Bytes     bool  // Offset and Length say what is wanted
+	Encoding  string
+}
+
+// check refuses parts that make no sense.
+func (p part) check() error {
+	switch {
+	case p.Bytes && (p.StartLine > 0 || p.EndLine > 0):
+		return sdk.Errorf(sdk.InvalidArgument, "name lines or bytes, not both: start_line and end_line, or offset and length")
+	case p.EndLine > 0 && p.EndLine < max(p.StartLine, 1):
+		return sdk.Errorf(sdk.InvalidArgument, "end_line %d is before start_line %d", p.EndLine, max(p.StartLine, 1))
+	}
+	return nil
+}
+
+// window is a part of a file as it was read.
+type window struct {
+	Path     string
+	Text     string // what is shown, without numbers
+	Start    int    // number of the first line
+	End      int    // number of the last line
+	Lines    int    // how many lines the file has
+	Size     int64  // of the file, in bytes
+	Etag     string
+	Encoding string
+	Mark     bool // a byte order mark
+	EOL      string
+	Next     *next  // how to go on; nil at the end of what was wanted
+	Note     string // what is to be known about the text
+
+	Media     []byte // an image
+	MediaType string
+	Binary    bool // Text describes the file and is not of it
+
+	asked bool // the caller has asked for this end
+}
+
+// next is how to ask for what comes after a window.
+type next struct {
+	StartLine int    `json:"start_line,omitempty"`
+	Offset    *int64 `json:"offset,omitempty"`
+}
+
+func (n *next) String() string {
+	if n.Offset != nil {
+		return fmt.Sprintf("offset=%d", *n.Offset)
+	}
+	return fmt.Sprintf("start_line=%d", n.StartLine)
+}
+
+// readPart reads a part of a file, in memory that does not depend on the file's size.
+func readPart(ctx context.Context, env *sdk.Environment, m *memory, path string, p part) (*window, error) {
+	if err := m.open(env); err != nil {
+		return nil, err
+	}
+	if err := p.check(); err != nil {
+		return nil, err
+	}
+	f, err := env.Workspace.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if limit := env.Workspace.MaxFileSize(); limit > 0 && info.Size() > limit {
+		return nil, &workspace.TooLarge{Path: path, Size: info.Size(), Limit: limit}
+	}
+	w := &window{Path: f.Name(), Size: info.Size()}
+	if info.Size() > inMemory {
+		return w, w.stream(ctx, f, p)
+	}
+	data, err := readAtMost(f, info.Size())
+	if err != nil {
+		return nil, err
+	}
+	w.Size = int64(len(data))
+	w.Etag = versions.Etag(data)
+	m.seen.Add(w.Etag, data)
+	return w, w.take(data, p)
+}
+
+// readAtMost reads a file that has been found to be of some size. Files of the kernel's have none and more in them.
+func readAtMost(f *os.File, size int64) ([]byte, error) {
+	var b bytes.Buffer
+	b.Grow(int(size) + bytes.MinRead)
+	_, err := b.ReadFrom(io.LimitReader(f, inMemory+1))
+	if err == nil && b.Len() > inMemory {
+		return nil, sdk.Errorf(sdk.Conflict, "the file has grown while it was read; try again")
+	}
+	return b.Bytes(), err
+}
+
+// take makes the window of a file that is in memory.
+func (w *window) take(data []byte, p part) error {
+	enc, err := encodingOf(data, p.Encoding)
+	if err != nil {
+		return err
+	}
+	w.Encoding, w.Mark = enc.Name, len(enc.Mark) > 0
+	if p.Encoding == "" && len(enc.Mark) == 0 && text.Binary(data[:min(len(data), looked)]) {
+		w.describe(data)
+		return nil
+	}
+	s, err := enc.Decode(data)
+	if err != nil {
+		return sdk.Errorf(sdk.InvalidArgument, "%v", err)
+	}
+	w.EOL, w.Lines = text.Endings(s), text.Count(s)
+	if p.Bytes {
+		return w.takeBytes(data, enc, p)
+	}
+	w.takeLines(s, p)
+	w.sayInvalid()
+	return nil
+}
+
+// takeLines cuts the wanted lines out, as many as one answer has room for.
+func (w *window) takeLines(s string, p part) {
+	w.Start = max(p.StartLine, 1)
+	from, ok := 0, true
+	if w.Start > 1 {
+		from, ok = text.LineStart(s, w.Start)
+	}
+	if !ok || (from == len(s) && w.Start > 1) {
+		w.noLine()
+		return
+	}
+	to := len(s)
+	if p.EndLine > 0 && p.EndLine < w.Lines {
+		end, _ := text.LineStart(s[from:], p.EndLine-w.Start+2)
+		to = from + end
+	}
+	w.Text = s[from:to]
+	if len(w.Text) > largestWindow {
+		w.cut(largestWindow, int64(from))
+	}
+	w.End = w.Start + max(text.Count(w.Text), 1) - 1
+}
+
+// noLine says that the window is behind the end of the file.
+func (w *window) noLine() {
+	w.End = w.Start - 1
+	w.Note = fmt.Sprintf("the file has %d lines; there is no line %d", w.Lines, w.Start)
+}
+
+// cut shortens the text to whole lines, or within a line that is too long by itself; base is where the text begins.
+func (w *window) cut(limit int, base int64) {
+	short := w.Text[:limit]
+	if end := strings.LastIndexByte(short, '\n'); end >= 0 {
+		w.Text = short[:end+1]
+		w.Next = &next{StartLine: w.Start + strings.Count(w.Text, "\n")}
+		return
+	}
+	for len(short) > 0 && !utf8.RuneStart(w.Text[len(short)]) {
+		short = short[:len(short)-1]
+	}
+	w.Text = short
+	at := base + int64(len(short))
+	if w.Mark && w.Encoding == "utf-8" {
+		at += 3
+	}
+	w.Next = &next{Offset: &at}
+}
+
+// takeBytes cuts wanted bytes out, from one character's beginning to another's.
+func (w *window) takeBytes(data []byte, enc text.Encoding, p part) error {
+	from := min(p.Offset, int64(len(data)))
+	to := int64(len(data))
+	if p.Length > 0 {
+		to = min(to, from+p.Length)
+	}
+	to = min(to, from+largestWindow)
+	return w.showBytes(data[from:to], from, enc)
+}
+
+// showBytes shows bytes that begin at an offset of the file.
+func (w *window) showBytes(data []byte, from int64, enc text.Encoding) error {
+	if enc.Plain() {
+		data = fullRunes(data)
+	} else if len(data)%2 == 1 {
+		data = data[:len(data)-1]
+	}
+	s, err := enc.Decode(data)
+	if err != nil {
+		return sdk.Errorf(sdk.InvalidArgument, "%v", err)
+	}
+	w.Text = s
+	end := from + int64(len(data))
+	if end < w.Size {
+		w.Next = &next{Offset: &end}
+	}
+	w.asked = true
+	w.sayInvalid()
+	return nil
+}
+
+// fullRunes leaves out a character at the end of which not all bytes are there.
+func fullRunes(data []byte) []byte {
+	for back := 1; back < utf8.UTFMax && back <= len(data); back++ {
+		if at := len(data) - back; utf8.RuneStart(data[at]) {
+			if !utf8.FullRune(data[at:]) {
+				return data[:at]
+			}
+			break
+		}
+	}
+	return data
+}
+
+// encodingOf is what a file is written in: what its byte order mark says, or else what the caller does.
+func encodingOf(data []byte, name string) (text.Encoding, error) {
+	enc := text.Detect(data)
+	if len(enc.Mark) > 0 || name == "" {
+		return enc, nil
+	}
+	enc, err := text.Named(name)
+	if err != nil {
+		return enc, sdk.Errorf(sdk.InvalidArgument, "%v", err)
+	}
+	enc.Mark = nil
+	return enc, nil
+}
+
+// sayInvalid says when the text is not what the file is.
+func (w *window) sayInvalid() {
+	if w.Encoding == "utf-8" && !utf8.ValidString(w.Text) {
+		w.Note = "the file is not valid UTF-8; bytes that are not show as U+FFFD. Name its encoding to read it as what it is, such as windows-1252"
+	}
+}
+
+// describe tells what a binary file is, which an agent can do more with than with damaged text.
+func (w *window) describe(data []byte) {
+	w.Binary = true
+	w.MediaType = http.DetectContentType(data)
+	w.Text = binary(w.Size, w.MediaType, sha256.Sum256(data))
+	switch w.MediaType {
+	case "image/png", "image/jpeg", "image/gif", "image/webp":
+		if len(data) <= largestImage {
+			w.Media = data
+			w.Text = fmt.Sprintf("image file, %d bytes, %s", w.Size, w.MediaType)
+		}
+	}
+}
+
+func binary(size int64, kind string, sum [sha256.Size]byte) string {
+	return fmt.Sprintf("binary file, %d bytes, %s, sha256 %x; its bytes are not shown", size, kind, sum)
+}

@@ -1,0 +1,47 @@
+package main
+
+import (
+	"context"
+
+	"github.com/picoclaw/picoclaw/plugins/filesystem/internal/text"
+	"github.com/picoclaw/picoclaw/sdk"
+)
+
+type writeInput struct {
+	Path       string `json:"path" jsonschema:"Path to write to" claim:"write"`
+	Content    string `json:"content" jsonschema:"Text content"`
+	CreateDirs bool   `json:"create_dirs,omitempty" jsonschema:"Create parent directories" default:"false"`
+	Encoding   string `json:"encoding,omitempty" jsonschema:"Text encoding; that of the byte order mark of a file that has one, if not given" default:"utf-8"`
+	IfMatch    string `json:"if_match,omitempty" jsonschema:"Write only if the file still has this etag; absent: only if there is none"`
+	DryRun     bool   `json:"dry_run,omitempty" jsonschema:"Change nothing and return the unified diff"`
+}
+
+// moduleMode is the mode of files that the module's tools make, less the umask.
+const moduleMode = 0o666
+
+func write(m *memory) sdk.Tool {
+	return sdk.NewTool("write", "Create or overwrite a file.",
+		func(ctx context.Context, req *sdk.Request[writeInput]) (moduleChange, error) {
+			in := req.Args
+			var given *text.Encoding
+			if in.Encoding != "" {
+				enc, err := text.Named(in.Encoding)
+				if err != nil {
+					return moduleChange{}, sdk.Errorf(sdk.InvalidArgument, "%v", err)
+				}
+				given = &enc
+			}
+			if given != nil && given.Plain() && len(given.Mark) == 0 {
+				given = nil // the default, which keeps what the file says of itself
+			}
+			out, err := m.do(ctx, &req.Environment, change{
+				tool: "write", doing: "write file", dryRun: in.DryRun,
+				edits: []fileEdit{{path: in.Path, ifMatch: in.IfMatch, parents: in.CreateDirs, mode: moduleMode, make: whole(in.Content, given)}},
+			})
+			if err != nil {
+				return moduleChange{}, missingDir(err, in.CreateDirs)
+			}
+			return newModuleChange(out), nil
+		},
+		append(writes(moduleSet), sdk.Idempotent(), sdk.Permissions("fs.write"))...)
+}

@@ -1,0 +1,48 @@
+package main
+
+import "github.com/picoclaw/picoclaw/sdk"
+
+// changedFile tells about a changed file beside the message that is the result.
+type changedFile struct {
+	outcome
+	Undo string `json:"undo,omitempty" jsonschema:"The operation, for undo."`
+	Diff string `json:"diff,omitempty" jsonschema:"What a dry run would change."`
+
+	message string
+	all     []string
+}
+
+// Text is the message that agents know, and what else is to be known on lines of its own.
+func (o changedFile) Text() string {
+	if o.Diff != "" {
+		return o.Diff
+	}
+	return said(o.message, o.all)
+}
+
+func newChangedFile(message string, out *outcomes) changedFile {
+	return changedFile{outcome: out.Files[0], Undo: out.Undo, Diff: out.Diff, message: message, all: out.notes()}
+}
+
+// moduleChange is what the module's tools for writing return.
+type moduleChange struct {
+	Path      string   `json:"path"`
+	SizeBytes int64    `json:"size_bytes"`
+	Etag      string   `json:"etag" jsonschema:"Identifies the new contents: if_match of a change wants it"`
+	Created   bool     `json:"created,omitempty" jsonschema:"There was no file before"`
+	Undo      string   `json:"undo,omitempty" jsonschema:"The operation, for undo"`
+	Notes     []string `json:"notes,omitempty" jsonschema:"What else is to be known"`
+	Diff      string   `json:"diff,omitempty" jsonschema:"What a dry run would change"`
+}
+
+func newModuleChange(out *outcomes) moduleChange {
+	f := out.Files[0]
+	return moduleChange{
+		Path: f.Path, SizeBytes: f.SizeBytes, Etag: f.Etag, Created: f.Created, Undo: out.Undo, Notes: out.notes(), Diff: out.Diff,
+	}
+}
+
+// writes are the options that all tools share which change contents.
+func writes(sets ...string) []sdk.ToolOption {
+	return []sdk.ToolOption{sdk.Destructive(), sdk.Sets(sets...), sdk.Risk("medium"), sdk.SideEffects("filesystem_write")}
+}

@@ -1,0 +1,227 @@
+package workspace
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/picoclaw/picoclaw/sdk/guard"
+)
+
+// Apply makes all the changes or none. Each file is old or new at any instant, never partial, also when the process is
+// killed; a process that is killed between two files has changed the first. Changes that take part in one directory
+// take turns, also with other processes. Several edits of one file are made in their order.
+//
+// last, if not nil, is called when all changes are made up, nothing is done yet and nobody else can change these files;
+// its error stops everything.
+func (w *Workspace) Apply(last func([]Changed) error, edits ...Edit) (err error) {
+	tx := transaction{w: w}
+	defer func() { tx.end(err == nil) }()
+	for _, e := range edits {
+		if err := tx.add(e); err != nil {
+			return err
+		}
+	}
+	if err := tx.lock(); err != nil {
+		return err
+	}
+	if err := tx.compute(); err != nil {
+		return err
+	}
+	if last != nil {
+		if err := last(tx.changed()); err != nil {
+			return err
+		}
+	}
+	for _, f := range tx.files {
+		if err := f.stage(w); err != nil {
+			return err
+		}
+	}
+	return tx.commit()
+}
+
+// transaction is one Apply.
+type transaction struct {
+	w      *Workspace
+	files  []*changing
+	made   []madeDir
+	unlock func()
+}
+
+// changing is one file of a transaction.
+type changing struct {
+	*target
+	edits  []Edit
+	old    Old
+	data   []byte
+	temp   *temporary // the new contents, until they are in place
+	backup *temporary // another name of the old file, while other files are still to be changed
+	done   bool
+}
+
+// add opens where an edit takes place.
+func (tx *transaction) add(e Edit) error {
+	t, err := tx.w.target(guard.Write, e.Path)
+	var none *missing
+	if errors.As(err, &none) && e.Parents {
+		// Directories are made only for a change that can be made.
+		if _, err := e.Change(&Old{Path: filepath.Join(none.at.dir.Name(), none.at.name), asked: e.Path}); err != nil {
+			return err
+		}
+		if t, err = tx.makeParents(none.at, e.Path); err != nil {
+			return err
+		}
+	}
+	if err != nil {
+		return err
+	}
+	for _, f := range tx.files {
+		if f.is(t) {
+			t.close()
+			f.edits = append(f.edits, e)
+			return nil
+		}
+	}
+	tx.files = append(tx.files, &changing{target: t, edits: []Edit{e}})
+	return nil
+}
+
+func (tx *transaction) lock() error {
+	dirs := make([]*os.File, 0, len(tx.files))
+	for _, f := range tx.files {
+		dirs = append(dirs, f.handle)
+	}
+	unlock, err := tx.w.locks.lock(dirs)
+	tx.unlock = unlock
+	return err
+}
+
+// compute reads what is there and asks for what is to be.
+func (tx *transaction) compute() error {
+	for _, f := range tx.files {
+		f.old = Old{Path: f.path, w: tx.w, asked: f.asked}
+		file, err := f.place().open(f.asked)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+		case err != nil:
+			return err
+		default:
+			f.old.file = file
+			if f.old.Info, err = file.Stat(); err != nil {
+				return err
+			}
+			if f.old.Info.Mode().Perm()&0o222 == 0 {
+				return &ReadOnly{Path: f.asked}
+			}
+		}
+		current := f.old
+		for _, e := range f.edits {
+			if f.data, err = e.Change(&current); err != nil {
+				return err
+			}
+			if limit := tx.w.MaxFileSize(); limit > 0 && int64(len(f.data)) > limit {
+				return &TooLarge{Path: f.asked, Size: int64(len(f.data)), Limit: limit}
+			}
+			if !f.old.read && current.read {
+				f.old.data, f.old.read = current.data, true
+			}
+			current.data, current.read = f.data, true
+		}
+	}
+	return nil
+}
+
+func (tx *transaction) changed() []Changed {
+	all := make([]Changed, len(tx.files))
+	for i, f := range tx.files {
+		all[i] = Changed{Old: &f.old, Data: f.data}
+	}
+	return all
+}
+
+// ReadOnly is the error for a file that its mode protects from writing. To replace it would be possible wherever its
+// directory can be written to, but is not what the mode says.
+type ReadOnly struct{ Path string }
+
+func (e *ReadOnly) Error() string {
+	return fmt.Sprintf("%s is read-only; its mode has to be changed first", e.Path)
+}
+
+// Unwrap makes it an [fs.ErrPermission].
+func (e *ReadOnly) Unwrap() error { return fs.ErrPermission }
+
+// commit puts the staged contents in place. If one can't be, those before it are put back.
+func (tx *transaction) commit() error {
+	for i, f := range tx.files {
+		if err := f.commit(len(tx.files) > 1); err != nil {
+			for _, before := range slices.Backward(tx.files[:i]) {
+				err = errors.Join(err, before.rollBack())
+			}
+			return err
+		}
+	}
+	var err error
+	for _, f := range tx.files {
+		err = errors.Join(err, f.sync())
+	}
+	return err
+}
+
+func (f *changing) commit(keep bool) error {
+	if keep && f.old.Exists() {
+		// Another name keeps the old file for as long as the change may have to be taken back.
+		backup, err := f.temporary(f.temp.w)
+		if err != nil {
+			return err
+		}
+		if err := f.dir.Link(f.name, backup.name); err != nil {
+			backup.forget()
+			return fmt.Errorf("keep the old %s until all is done: %w", f.asked, err)
+		}
+		f.backup = backup
+	}
+	if err := f.dir.Rename(f.temp.name, f.name); err != nil {
+		return err
+	}
+	f.temp.forget()
+	f.temp, f.done = nil, true
+	return nil
+}
+
+func (f *changing) rollBack() error {
+	if f.backup == nil {
+		return f.dir.Remove(f.name)
+	}
+	err := f.dir.Rename(f.backup.name, f.name)
+	if err == nil {
+		f.backup.forget()
+		f.backup = nil
+	}
+	return err
+}
+
+// end cleans up, whatever has happened.
+func (tx *transaction) end(ok bool) {
+	for _, f := range tx.files {
+		if f.old.file != nil {
+			_ = f.old.file.Close()
+		}
+		f.temp.remove()
+		f.backup.remove()
+	}
+	if tx.unlock != nil {
+		tx.unlock()
+	}
+	for _, f := range tx.files {
+		f.close()
+	}
+	if !ok {
+		for _, d := range slices.Backward(tx.made) {
+			d.remove()
+		}
+	}
+}

@@ -1,0 +1,105 @@
+package workspace
+
+import (
+	"container/heap"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/picoclaw/picoclaw/sdk/guard"
+)
+
+// directoryBatch is how many entries of a directory are read at a time.
+const directoryBatch = 1024
+
+// Page is a part of a directory's entries, sorted by name.
+type Page struct {
+	Entries []fs.DirEntry
+	Total   int  // how many entries there are in all
+	More    bool // there are entries after these
+}
+
+// ReadDir lists a directory, sorted by name.
+func (w *Workspace) ReadDir(path string) ([]fs.DirEntry, error) {
+	page, err := w.ReadDirPage(path, "", 0)
+	return page.Entries, err
+}
+
+// ReadDirPage lists the first entries of a directory, at most limit of them, whose names come after a given one. Memory
+// is for limit entries, however many there are; a limit of 0 is none.
+func (w *Workspace) ReadDirPage(path, after string, limit int) (Page, error) {
+	var page Page
+	err := w.use(guard.List, path, func(at place) error {
+		d, err := at.openDir()
+		if err != nil {
+			return err
+		}
+		defer func() { _ = d.Close() }()
+		page, err = readPage(d, after, limit)
+		return err
+	})
+	return page, err
+}
+
+// openDir opens the directory at a place for reading its entries.
+func (at place) openDir() (*os.File, error) {
+	if at.path != "" {
+		return openExactly(at.path, os.O_RDONLY|nonblock|directory)
+	}
+	return at.dir.OpenFile(at.name, os.O_RDONLY|nonblock|directory, 0)
+}
+
+// readPage reads a directory to its end and keeps the limit smallest names after a given one.
+func readPage(d *os.File, after string, limit int) (Page, error) {
+	var page Page
+	var kept largestFirst
+	for {
+		batch, err := d.ReadDir(directoryBatch)
+		for _, e := range batch {
+			page.Total++
+			switch {
+			case e.Name() <= after:
+			case limit <= 0 || len(kept) < limit:
+				kept = append(kept, e)
+				if len(kept) == limit {
+					heap.Init(&kept)
+				}
+			default:
+				page.More = true
+				if e.Name() < kept[0].Name() {
+					kept[0] = e
+					heap.Fix(&kept, 0)
+				}
+			}
+		}
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return Page{}, err
+		}
+	}
+	page.Entries = kept
+	slices.SortFunc(page.Entries, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
+	return page, nil
+}
+
+// largestFirst is a heap of entries with the largest name on top.
+type largestFirst []fs.DirEntry
+
+func (h largestFirst) Len() int           { return len(h) }
+func (h largestFirst) Less(i, j int) bool { return h[i].Name() > h[j].Name() }
+func (h largestFirst) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
+
+// Push and Pop are for heap's use only; readPage needs neither.
+func (h *largestFirst) Push(x any) { *h = append(*h, x.(fs.DirEntry)) }
+
+// Pop removes the last entry.
+func (h *largestFirst) Pop() any {
+	last := (*h)[len(*h)-1]
+	*h = (*h)[:len(*h)-1]
+	return last
+}

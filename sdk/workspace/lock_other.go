@@ -1,0 +1,16 @@
+//go:build !unix
+
+package workspace
+
+import "os"
+
+// identity tells directories apart.
+func identity(dir *os.File) (string, error) { return dir.Name(), nil }
+
+// tryLock does nothing where directories can't be locked: changes take turns within a process only.
+func tryLock(*os.File) error { return nil }
+
+func releaseLock(*os.File) {}
+
+// links returns how many names a file has, as far as is known.
+func links(os.FileInfo) uint64 { return 1 }

@@ -1,0 +1,50 @@
+//go:build unix
+
+package workspace
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// identity tells directories apart, whatever names they are reached by.
+func identity(dir *os.File) (string, error) {
+	info, err := dir.Stat()
+	if err != nil {
+		return "", err
+	}
+	if s, ok := info.Sys().(*syscall.Stat_t); ok {
+		return fmt.Sprintf("%016x:%016x", uint64(s.Dev), uint64(s.Ino)), nil //nolint:unconvert // signed on some systems
+	}
+	return dir.Name(), nil
+}
+
+// tryLock locks a file or directory for this handle, or fails with errLocked. On file systems that have no locks nobody
+// else could have one either.
+func tryLock(f *os.File) error {
+	err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+	switch {
+	case errors.Is(err, unix.EWOULDBLOCK):
+		return errLocked
+	case errors.Is(err, unix.ENOLCK), errors.Is(err, unix.ENOTSUP), errors.Is(err, unix.EBADF), errors.Is(err, unix.ENOSYS):
+		return nil
+	case errors.Is(err, unix.EINTR):
+		return tryLock(f)
+	}
+	return err
+}
+
+// releaseLock ends what tryLock began.
+func releaseLock(f *os.File) { _ = unix.Flock(int(f.Fd()), unix.LOCK_UN) }
+
+// links returns how many names a file has.
+func links(info os.FileInfo) uint64 {
+	if s, ok := info.Sys().(*syscall.Stat_t); ok {
+		return uint64(s.Nlink) //nolint:unconvert // narrower on some systems
+	}
+	return 1
+}

@@ -1,0 +1,53 @@
+package workspace
+
+import (
+	"io/fs"
+	"os"
+
+	"github.com/picoclaw/picoclaw/sdk/guard"
+)
+
+// Look gives fn what is at a path as a tree. A link at the end of the path is not followed.
+func (w *Workspace) Look(access guard.Access, path string, fn func(*Tree) error) error {
+	t, err := w.targetAs(access, false, path)
+	if err != nil {
+		return notItself(err, path)
+	}
+	defer t.close()
+	tree, err := t.tree()
+	if err != nil {
+		return err
+	}
+	if tree == nil {
+		return &fs.PathError{Op: "look at", Path: path, Err: fs.ErrNotExist}
+	}
+	return fn(tree)
+}
+
+// Symlink makes a symbolic link. Where it points to is not looked at: a link opens nothing that the policy does not.
+func (w *Workspace) Symlink(target, path string) error {
+	t, err := w.targetAs(guard.Write, false, path)
+	if err != nil {
+		return notItself(err, path)
+	}
+	defer t.close()
+	if err := t.dir.Symlink(target, t.name); err != nil {
+		return err
+	}
+	return t.sync()
+}
+
+// Chmod sets the permission bits of a file or directory; a link at the end of the path is refused.
+func (w *Workspace) Chmod(path string, mode fs.FileMode) error {
+	t, err := w.targetAs(guard.Write, false, path)
+	if err != nil {
+		return notItself(err, path)
+	}
+	defer t.close()
+	f, err := t.dir.OpenFile(t.name, os.O_RDONLY|nonblock, 0)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = f.Close() }()
+	return f.Chmod(mode.Perm())
+}

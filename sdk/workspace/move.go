@@ -1,0 +1,150 @@
+package workspace
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+
+	"github.com/picoclaw/picoclaw/sdk/guard"
+)
+
+// Transfer is a move or a copy that is about to take place.
+type Transfer struct {
+	Source      *Tree
+	Destination string // absolute, symbolic links resolved
+	Replaced    *Tree  // what is at the destination now; nil if nothing
+}
+
+// TransferOptions say how to move or copy.
+type TransferOptions struct {
+	// Overwrite replaces what is at the destination; a directory is replaced as a whole.
+	Overwrite bool
+	// Last, if not nil, is called when nothing is done yet; its error stops everything.
+	Last func(*Transfer) error
+}
+
+// Same is the error for a source that is its own destination, or contains it.
+type Same struct{ Source, Destination string }
+
+func (e *Same) Error() string {
+	return fmt.Sprintf("%s and %s are the same, or one is inside the other", e.Source, e.Destination)
+}
+
+// Move gives a file, link or directory another place. Within a file system it is a rename, at once; between two the
+// copy is complete before the source is deleted.
+func (w *Workspace) Move(source, destination string, o TransferOptions) error {
+	from, err := w.target(guard.Delete, source)
+	if err != nil {
+		return notItself(err, source)
+	}
+	defer from.close()
+	to, err := w.targetAs(guard.Write, false, destination)
+	if err != nil {
+		return notItself(err, destination)
+	}
+	defer to.close()
+	unlock, err := w.locks.lock([]*os.File{from.handle, to.handle})
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	moved, err := from.tree()
+	if err != nil {
+		return err
+	}
+	if moved == nil {
+		return &fs.PathError{Op: "open", Path: source, Err: fs.ErrNotExist}
+	}
+	t, err := transfer(source, moved, to, o)
+	if err != nil {
+		return err
+	}
+	if limit := w.MaxFileSize(); limit > 0 && t.Source.Info.Mode().IsRegular() && t.Source.Info.Size() > limit {
+		return &TooLarge{Path: source, Size: t.Source.Info.Size(), Limit: limit}
+	}
+	if o.Last != nil {
+		if err := o.Last(t); err != nil {
+			return err
+		}
+	}
+	if err := w.move(from, to, t); err != nil {
+		return err
+	}
+	return errors.Join(to.sync(), from.sync())
+}
+
+// transfer looks at both ends.
+func transfer(asked string, source *Tree, to *target, o TransferOptions) (*Transfer, error) {
+	replaced, err := to.tree()
+	if err != nil {
+		return nil, err
+	}
+	_, inside := below(source.Path, to.path)
+	_, around := below(to.path, source.Path)
+	switch {
+	case inside || around:
+		return nil, &Same{asked, to.asked}
+	case replaced != nil && !o.Overwrite:
+		return nil, &Exists{to.asked}
+	case replaced != nil && replaced.Info.IsDir() && !source.Info.IsDir():
+		return nil, &IsDirectory{to.asked}
+	}
+	return &Transfer{Source: source, Destination: to.path, Replaced: replaced}, nil
+}
+
+func (w *Workspace) move(from, to *target, t *Transfer) error {
+	if t.Replaced == nil {
+		return w.rename(from, to, false)
+	}
+	if os.SameFile(t.Source.Info, t.Replaced.Info) {
+		return from.dir.Remove(from.name) // two names of one file: to rename would do nothing
+	}
+	if !t.Replaced.Info.IsDir() && !t.Source.Info.IsDir() {
+		return w.rename(from, to, true)
+	}
+	return w.aside(to, func() error { return w.rename(from, to, false) })
+}
+
+// aside does something while what is at a target has another name, and deletes it after, or puts it back.
+func (w *Workspace) aside(to *target, do func() error) error {
+	temp, err := to.temporary(w)
+	if err != nil {
+		return err
+	}
+	if err := to.dir.Rename(to.name, temp.name); err != nil {
+		temp.forget()
+		return err
+	}
+	if err := do(); err != nil {
+		if back := to.dir.Rename(temp.name, to.name); back != nil {
+			return errors.Join(err, fmt.Errorf("%s is now called %s: %w", to.asked, temp.name, back))
+		}
+		temp.forget()
+		return err
+	}
+	temp.remove()
+	return nil
+}
+
+// rename renames, or between file systems copies and deletes.
+func (w *Workspace) rename(from, to *target, replace bool) error {
+	err := renameAt(from, to, replace)
+	if !errors.Is(err, errOtherFileSystem) {
+		return err
+	}
+	source, err := from.tree()
+	if err != nil {
+		return err
+	}
+	if source == nil {
+		return &fs.PathError{Op: "open", Path: from.asked, Err: fs.ErrNotExist}
+	}
+	if err := w.copyTree(source, to, replace, 0); err != nil {
+		return err
+	}
+	return from.dir.RemoveAll(from.name)
+}
+
+// errOtherFileSystem is the error of a rename that would have to copy.
+var errOtherFileSystem = errors.New("the destination is on another file system")

@@ -1,0 +1,114 @@
+package workspace
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+
+	"github.com/picoclaw/picoclaw/sdk/guard"
+)
+
+// IsDirectory is the error for a directory where none is wanted.
+type IsDirectory struct{ Path string }
+
+func (e *IsDirectory) Error() string { return e.Path + " is a directory" }
+
+// Remove deletes a file, a link, or with recursive a directory and everything in it. A link is deleted itself. last is
+// called with what is about to be deleted; its error stops it.
+func (w *Workspace) Remove(path string, recursive bool, last func(*Tree) error) error {
+	t, err := w.target(guard.Delete, path)
+	if err != nil {
+		return notItself(err, path)
+	}
+	defer t.close()
+	unlock, err := w.locks.lock([]*os.File{t.handle})
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	doomed, err := t.tree()
+	switch {
+	case err != nil:
+		return err
+	case doomed == nil:
+		return &fs.PathError{Op: "remove", Path: path, Err: fs.ErrNotExist}
+	case doomed.Info.IsDir() && !recursive:
+		return &IsDirectory{path}
+	}
+	if last != nil {
+		if err := last(doomed); err != nil {
+			return err
+		}
+	}
+	if doomed.Info.IsDir() {
+		err = w.removeDir(t)
+	} else {
+		err = t.dir.Remove(t.name)
+	}
+	if err != nil {
+		return err
+	}
+	return t.sync()
+}
+
+// removeDir deletes a directory. It gets another name first: others see all of it or nothing, and the next process
+// goes on where a killed one has stopped.
+func (w *Workspace) removeDir(t *target) error {
+	temp, err := t.temporary(w)
+	if err != nil {
+		return err
+	}
+	if err := t.dir.Rename(t.name, temp.name); err != nil {
+		temp.forget()
+		return err
+	}
+	err = t.dir.RemoveAll(temp.name)
+	if err == nil {
+		temp.forget()
+	}
+	return err
+}
+
+// notItself says what is wrong with moving or deleting an allowed directory itself.
+func notItself(err error, path string) error {
+	if special, ok := err.(*NotRegular); ok && special.Mode.IsDir() { //nolint:errorlint // made by target, never wrapped
+		return &Refused{Path: path, Rule: "workspace.root",
+			Message: fmt.Sprintf("access denied: %s is the workspace itself", path)}
+	}
+	return err
+}
+
+// Mkdir makes a directory and those above it that are missing. That there is one already is no error; made says whether
+// it is new.
+func (w *Workspace) Mkdir(path string, mode fs.FileMode) (made bool, err error) {
+	err = w.use(guard.Write, path, func(at place) error {
+		info, err := at.stat()
+		switch {
+		case err == nil && info.IsDir():
+			return nil
+		case err == nil:
+			return &Exists{Path: path}
+		case gone(err) != nil:
+			return err
+		}
+		made = true
+		if err := at.dir.MkdirAll(at.name, mode); err != nil {
+			return err
+		}
+		t, err := at.target(path)
+		if err != nil {
+			return err
+		}
+		defer t.close()
+		return t.sync()
+	})
+	return made && err == nil, err
+}
+
+// Exists is the error for something that is there already.
+type Exists struct{ Path string }
+
+func (e *Exists) Error() string { return e.Path + " exists already" }
+
+// Unwrap makes it an [fs.ErrExist].
+func (e *Exists) Unwrap() error { return fs.ErrExist }
