@@ -46,6 +46,8 @@ func For(cfg *config.Config, agentID string) (*Policy, error) {
 		return nil, fmt.Errorf("agent %q: %w", agent.ID, err)
 	}
 	p.guard = guardFrom(agent, workspace)
+	p.guard.Protected = p.instancePaths()
+	p.guard.Unprotected = []string{workspace, filepath.Join(p.home, userEnv)}
 	if err := p.constrain(agent); err != nil {
 		return nil, fmt.Errorf("agent %q: %w", agent.ID, err)
 	}

@@ -15,8 +15,11 @@ import (
 // instanceNames are what the instance root holds besides workspaces. None of them may be a workspace or hold one.
 var instanceNames = []string{
 	"config.json", "config.yaml", "config.yml", "picoclaw.lock",
-	"plugins", "audit", "skills", "logs", "cache", "state", "run", "runtime-user-env",
+	"plugins", "audit", "skills", "logs", "cache", "state", "run", userEnv,
 }
+
+// userEnv is the directory of the instance root that commands have for their home. It binds nobody.
+const userEnv = "runtime-user-env"
 
 // settleWorkspace finds the directory that the agent works in: it exists afterwards, its symbolic links are
 // resolved once and for all, and working in it gives no access to the instance root. p gets the root as well.

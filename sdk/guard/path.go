@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -15,6 +16,7 @@ const (
 	ruleOutside     = "workspace.outside"
 	ruleSymlink     = "workspace.symlink"
 	ruleRoot        = "workspace.root"
+	ruleProtected   = "workspace.protected"
 	ruleConstraint  = "constraint.paths"
 	reasonOutside   = "access denied: path is outside the workspace"
 	reasonSymlink   = "access denied: symlink resolves outside workspace"
@@ -80,6 +82,9 @@ func (g *Guard) decideTarget(a Access, path, clean, target string) Decision {
 	switch {
 	case !g.policy.Restrict:
 	case lexical && within(g.workspaces[0], target):
+	case g.guarded(a, target):
+		return Decision{Verdict: Deny, Rule: ruleProtected, Reason: reasonOutside, Path: target,
+			Hint: "no setting opens it: it binds the agent; " + hintInside}
 	case g.opened(a, target):
 	case lexical:
 		return Decision{Verdict: Deny, Rule: ruleSymlink, Reason: reasonSymlink, Hint: opener(a, target), Path: target}
@@ -97,6 +102,15 @@ func (g *Guard) constrained(path, target string) Decision {
 	return Decision{Verdict: Deny, Rule: ruleConstraint, Path: target,
 		Reason: fmt.Sprintf("Path '%s' is outside allowed paths", printable(path)),
 		Hint:   fmt.Sprintf("add %s to %s", strconv.Quote(filepath.Dir(target)), hintConstraints)}
+}
+
+// guarded says whether a resolved path outside the workspace is protected. To delete a directory is to delete what is
+// protected in it.
+func (g *Guard) guarded(a Access, target string) bool {
+	if withinAny(g.open, target) {
+		return false
+	}
+	return withinAny(g.protected, target) || a == Delete && slices.ContainsFunc(g.protected, func(path string) bool { return within(target, path) })
 }
 
 // opened says whether a whitelist opens a resolved path outside the workspace.
