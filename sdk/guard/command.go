@@ -8,17 +8,6 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/guard/internal/windows"
 )
 
-// Dialect is the language of a command's text.
-type Dialect string
-
-// The dialects.
-const (
-	Bash       Dialect = ""           // bash --noprofile --norc -c
-	POSIX      Dialect = "posix"      // sh -c
-	Cmd        Dialect = "cmd"        // cmd /c
-	PowerShell Dialect = "powershell" // powershell -Command
-)
-
 // Command is a command line that is to be run.
 type Command struct {
 	Text    string
@@ -41,7 +30,7 @@ func (g *Guard) Command(c Command) (d Decision) {
 	a := &analysis{guard: g, text: c.Text, rules: g.policy.Exec.DenyPatterns, paths: g.policy.Restrict}
 	defer func() {
 		if p := recover(); p != nil {
-			d = Decision{Verdict: Deny, Rule: "exec.internal", Hint: "write the command in a simpler way",
+			d = Decision{Verdict: Deny, Rule: "exec.internal", Hint: "write the command in a simpler way", Safer: "write the command in a simpler way",
 				Reason: reasonDangerous + "\n" + printable(fmt.Sprintf("the command could not be analysed: %v", p))}
 		}
 	}()
@@ -49,13 +38,16 @@ func (g *Guard) Command(c Command) (d Decision) {
 		a.Problem(&shell.Place{Span: problem.Span}, *problem)
 		return a.decision()
 	}
-	a.raw()
+	a.custom(shell.Span{End: len(a.text), Line: 1, Column: 1}, nil, a.text)
+	if g.policy.Exec.Profile == ProfileSeedStrict {
+		a.strict()
+	}
 	dir := c.Dir
 	if dir == "" {
 		dir = g.workspaces[0]
 	}
 	if d := g.Path(List, dir); d.Verdict != Allow {
-		a.add(finding{verdict: Deny, rule: d.Rule, line: reasonWorkdir, why: "the directory that it would start in: " + d.Reason, hint: d.Hint})
+		a.add(finding{verdict: Deny, rule: d.Rule, line: reasonWorkdir, why: "the directory that it would start in: " + d.Reason, safer: d.Safer, setting: d.Setting})
 		return a.decision()
 	}
 	switch {
@@ -67,7 +59,11 @@ func (g *Guard) Command(c Command) (d Decision) {
 		if env == nil {
 			env = map[string]string{}
 		}
-		shell.Interpret(c.Text, shell.Options{POSIX: c.Dialect == POSIX, Dir: dir, Env: env}, a)
+		shell.Interpret(c.Text, shell.Options{Dir: dir, Env: env, POSIX: c.Dialect == POSIX}, a)
+		if c.Dialect == POSIX {
+			// It may also be a bash under another name, which finds more in the same text.
+			shell.Interpret(c.Text, shell.Options{Dir: dir, Env: env}, a)
+		}
 		if first, _, _ := strings.Cut(strings.TrimLeft(c.Text, " \t"), " "); windows.Names[strings.ToLower(first)] && strings.Contains(c.Text, `\`) {
 			a.windowsText("cmd", c.Text)
 		}

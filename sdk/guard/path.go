@@ -21,7 +21,7 @@ const (
 	reasonOutside   = "access denied: path is outside the workspace"
 	reasonSymlink   = "access denied: symlink resolves outside workspace"
 	maxPath         = 4096 // bytes, as Linux has it (PATH_MAX)
-	hintInside      = "use a path inside the workspace"
+	saferInside     = "use a path inside the workspace"
 	hintConstraints = "constraints.paths of the agent's module"
 )
 
@@ -33,7 +33,7 @@ const (
 // user of the path must open it through package workspace, which can't be raced.
 func (g *Guard) Path(a Access, path string) Decision {
 	if reason := malformed(path); reason != "" {
-		return Decision{Verdict: Deny, Rule: ruleMalformed, Reason: "access denied: " + reason, Hint: hintInside}
+		return Decision{Verdict: Deny, Rule: ruleMalformed, Reason: "access denied: " + reason}.with(saferInside, "")
 	}
 	abs := path
 	if !filepath.IsAbs(path) {
@@ -50,8 +50,8 @@ func (g *Guard) decidePath(a Access, path, abs string) Decision {
 	}
 	real, err := resolve(clean)
 	if err != nil {
-		return Decision{Verdict: Deny, Rule: ruleUnresolved, Hint: hintInside,
-			Reason: "access denied: the path can't be resolved: " + printable(err.Error())}
+		return Decision{Verdict: Deny, Rule: ruleUnresolved,
+			Reason: "access denied: the path can't be resolved: " + printable(err.Error())}.with(saferInside, "")
 	}
 	// "link/.." is the link's directory to this function and the target's parent to the kernel; both must be allowed.
 	kernel, err := resolve(abs)
@@ -70,7 +70,7 @@ func (g *Guard) decidePath(a Access, path, abs string) Decision {
 		}
 		if within(real, g.workspaces[0]) {
 			return Decision{Verdict: Deny, Rule: ruleRoot, Path: real,
-				Reason: "access denied: the workspace itself can't be deleted", Hint: "delete what is inside it"}
+				Reason: "access denied: the workspace itself can't be deleted"}.with("delete what is inside it", "")
 		}
 	}
 	return Decision{Verdict: Allow, Path: real}
@@ -83,13 +83,13 @@ func (g *Guard) decideTarget(a Access, path, clean, target string) Decision {
 	case !g.policy.Restrict:
 	case lexical && within(g.workspaces[0], target):
 	case g.guarded(a, target):
-		return Decision{Verdict: Deny, Rule: ruleProtected, Reason: reasonOutside, Path: target,
-			Hint: "no setting opens it: it binds the agent; " + hintInside}
+		return Decision{Verdict: Deny, Rule: ruleProtected, Reason: reasonOutside, Path: target}.
+			with(saferInside, "no setting opens this, as it is what binds the agent")
 	case g.opened(a, target):
 	case lexical:
-		return Decision{Verdict: Deny, Rule: ruleSymlink, Reason: reasonSymlink, Hint: opener(a, target), Path: target}
+		return Decision{Verdict: Deny, Rule: ruleSymlink, Reason: reasonSymlink, Path: target}.with("", opener(a, target))
 	default:
-		return Decision{Verdict: Deny, Rule: ruleOutside, Reason: reasonOutside, Hint: opener(a, target), Path: target}
+		return Decision{Verdict: Deny, Rule: ruleOutside, Reason: reasonOutside, Path: target}.with("", opener(a, target))
 	}
 	if len(g.allowed) > 0 && !withinAny(g.allowed, target) {
 		return g.constrained(path, target)
@@ -100,8 +100,8 @@ func (g *Guard) decideTarget(a Access, path, clean, target string) Decision {
 // constrained is the refusal of a path that the constraint leaves out.
 func (g *Guard) constrained(path, target string) Decision {
 	return Decision{Verdict: Deny, Rule: ruleConstraint, Path: target,
-		Reason: fmt.Sprintf("Path '%s' is outside allowed paths", printable(path)),
-		Hint:   fmt.Sprintf("add %s to %s", strconv.Quote(filepath.Dir(target)), hintConstraints)}
+		Reason: fmt.Sprintf("Path '%s' is outside allowed paths", printable(path))}.
+		with("", fmt.Sprintf("add %s to %s", strconv.Quote(filepath.Dir(target)), hintConstraints))
 }
 
 // guarded says whether a resolved path outside the workspace is protected. To delete a directory is to delete what is
@@ -130,7 +130,7 @@ func (g *Guard) opened(a Access, target string) bool {
 	return false
 }
 
-// opener is the hint that names the setting which would open target.
+// opener names the setting which would open target.
 func opener(a Access, target string) string {
 	key := "tools.allow_write_paths"
 	if a == Read || a == List {

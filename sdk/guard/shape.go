@@ -34,6 +34,12 @@ func likeliest(text string) string {
 // device matches the names of disks.
 var device = regexp.MustCompile(`^/dev/(sd|hd|vd|xvd|nvme|mmcblk|loop|dm-|md|sr|nbd|disk|rdisk|mapper/|ram|zram|mtd|root|block/|mem$|kmem$|port$)`)
 
+// safeDevices are always allowed, for reading and writing.
+var safeDevices = map[string]bool{
+	"/dev/null": true, "/dev/zero": true, "/dev/random": true, "/dev/urandom": true,
+	"/dev/stdin": true, "/dev/stdout": true, "/dev/stderr": true,
+}
+
 // path decides on a path in a command.
 func (a *analysis) path(p *shell.Place, access Access, text string, glob bool, argv []string) {
 	if len(text) > 5 && strings.EqualFold(text[:5], "file:") {
@@ -45,7 +51,7 @@ func (a *analysis) path(p *shell.Place, access Access, text string, glob bool, a
 	}
 	clean := filepath.Clean(text)
 	if access == Write && a.rules && device.MatchString(clean) {
-		a.add(finding{verdict: Deny, rule: "exec.device", line: reasonDangerous, why: "it writes to the device " + clean, hint: hintHard, span: p.Span, argv: argv})
+		a.add(finding{verdict: Deny, rule: "exec.device", line: reasonDangerous, tier: tierHard, why: "it writes to the device " + clean, setting: settingHard, span: p.Span, argv: argv})
 	}
 	if !a.paths || safeDevices[clean] && access != Delete || strings.HasPrefix(clean, "/dev/fd/"+shell.Substituted) ||
 		strings.HasPrefix(clean, "/"+shell.Temporary+"/") {
@@ -60,18 +66,18 @@ func (a *analysis) path(p *shell.Place, access Access, text string, glob bool, a
 		if dir == "" {
 			// The directory is somewhere inside, nobody knows where: steps up may leave it.
 			if !filepath.IsLocal(text) {
-				a.refuse(p, finding{rule: ruleOutside, why: "the working directory isn't known here, so " + text + " may lie outside the workspace", hint: hintInside, argv: argv})
+				a.refuse(p, finding{rule: ruleOutside, why: "the working directory isn't known here, so " + text + " may lie outside the workspace", safer: saferInside, argv: argv})
 			}
 			return
 		}
 		abs = dir + string(filepath.Separator) + text
 	}
 	if reason := malformed(abs); reason != "" {
-		a.refuse(p, finding{rule: ruleMalformed, why: reason, hint: hintInside, argv: argv})
+		a.refuse(p, finding{rule: ruleMalformed, why: reason, safer: saferInside, argv: argv})
 		return
 	}
 	if d := a.guard.decidePath(access, text, abs); d.Verdict != Allow {
-		a.refuse(p, finding{rule: d.Rule, why: text + ": " + d.Reason, hint: d.Hint, argv: argv})
+		a.refuse(p, finding{rule: d.Rule, why: text + ": " + d.Reason, safer: d.Safer, setting: d.Setting, argv: argv})
 	}
 }
 
@@ -81,7 +87,7 @@ func (a *analysis) refuse(p *shell.Place, f finding) {
 }
 
 func (a *analysis) outside(c *shell.Call, word string) {
-	a.refuse(&c.Place, finding{rule: ruleOutside, why: word + " leaves the workspace", hint: hintInside, argv: shell.Texts(c.Argv)})
+	a.refuse(&c.Place, finding{rule: ruleOutside, why: word + " leaves the workspace", safer: saferInside, argv: shell.Texts(c.Argv)})
 }
 
 // parents replaces the parts of a pattern that may match ".." by "..".

@@ -108,19 +108,17 @@ func (a *analysis) effect(c *shell.Call, language string, e lang.Effect) {
 		}
 		c.Pipe(language, fields, shell.Stream{})
 	case lang.Dynamic:
-		if a.rules {
-			a.add(finding{verdict: Ask, rule: "exec.dynamic", line: reasonDangerous, why: e.Text, hint: hintPlain, span: c.Span, argv: argv})
-		}
+		a.soft(c, Ask, "exec.dynamic", e.Text, saferPlain)
 	case lang.Read:
 		a.path(&c.Place, Read, e.Text, false, argv)
 	case lang.Write, lang.Path:
 		a.path(&c.Place, Write, e.Text, false, argv)
 	case lang.Delete:
-		a.soft(c, "exec.rm-recursive", e.Text+" deletes directories with everything in them")
+		a.soft(c, Deny, "exec.rm-recursive", e.Text+" deletes directories with everything in them", "")
 	case lang.Kill:
-		a.soft(c, "exec.kill-9", "the code kills processes without letting them finish")
+		a.soft(c, Deny, "exec.kill-9", "the code kills processes without letting them finish", "")
 	case lang.Mode:
-		a.soft(c, "exec.chown", e.Text+" changes whose files or rights they are")
+		a.soft(c, Deny, "exec.chown", e.Text+" changes whose files or rights they are", "")
 	case lang.ForkBomb:
 		a.hard(c, "exec.fork-bomb", "the code multiplies without end: "+e.Text)
 	case lang.Remote:
@@ -136,7 +134,7 @@ func (a *analysis) input(c *shell.Call, u programs.Use) {
 	case c.Stdin.File != "":
 		a.script(c, c.Stdin.File, u.Lang, u.Params)
 	case c.Stdin.Piped && u.Lang != "vim" && u.Lang != "sql":
-		a.soft(c, "exec.pipe-to-shell", "it runs what another command prints: "+strings.Join(c.Stdin.From, ", "))
+		a.soft(c, Deny, "exec.pipe-to-shell", "it runs what another command prints: "+strings.Join(c.Stdin.From, ", "), saferSaved)
 	}
 }
 
@@ -152,7 +150,7 @@ func (a *analysis) script(c *shell.Call, file, language string, params []string)
 	case content.Known:
 		a.code(c, language, content.Text, params)
 	case strings.HasPrefix(file, "/dev/fd/") || foreign(content.From):
-		a.soft(c, "exec.download-run", "it runs what another command has just made: "+strings.Join(content.From, ", "))
+		a.soft(c, Deny, "exec.download-run", "it runs what another command has just made: "+strings.Join(content.From, ", "), saferSaved)
 	}
 }
 

@@ -52,17 +52,14 @@ func (a *analysis) windowsCommand(c *shell.Call, language string, argv []string,
 	}
 	if a.rules {
 		for _, rule := range rules.Find(rules.New(name, argv[1:], nil)) {
-			if rule.Tier == rules.Soft && a.allowed(argv) {
-				continue
-			}
-			a.add(finding{verdict: Deny, rule: rule.ID, line: reasonDangerous, span: c.Span, argv: argv, why: name + " " + rule.Reason, hint: hintHard})
+			a.apply(c, rule, name, argv)
 		}
 	}
 	fields := make([]shell.Field, len(argv)-1)
 	for i, word := range argv[1:] {
 		fields[i] = shell.Field{Text: word}
 		if a.paths && windows.Outside(word) {
-			a.refuse(&c.Place, finding{rule: ruleOutside, why: word + " leaves the workspace", hint: hintInside, argv: argv})
+			a.refuse(&c.Place, finding{rule: ruleOutside, why: word + " leaves the workspace", safer: saferInside, argv: argv})
 		}
 	}
 	for _, use := range programs.Uses(name, fields) {
