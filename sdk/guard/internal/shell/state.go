@@ -159,8 +159,11 @@ func (s *state) Get(name string) expand.Variable {
 	if v, ok := s.base[name]; ok {
 		return known(v)
 	}
-	if name == "IFS" {
+	switch name {
+	case "IFS":
 		return known(" \t\n")
+	case "HOME", "OLDPWD":
+		return known("/" + Unknown) // every shell has one, and it is absolute
 	}
 	return expand.Variable{}
 }
@@ -181,6 +184,8 @@ func (s *state) homeOf(name string) string {
 		return dir
 	}
 	switch home := s.Get("HOME").String(); {
+	case name == "":
+		return home
 	case name == "+":
 		return orUnknown(s.dir)
 	case name == "-":
