@@ -90,7 +90,10 @@ func forks(body []*syntax.Stmt) bool {
 		syntax.Walk(stmt, func(n syntax.Node) bool {
 			switch n := n.(type) {
 			case *syntax.Stmt:
-				background = background || n.Background
+				if n.Background {
+					background = true
+					return false // what waits in there doesn't hold up the loop
+				}
 			case *syntax.CallExpr:
 				if len(n.Args) > 0 {
 					switch n.Args[0].Lit() {

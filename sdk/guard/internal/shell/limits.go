@@ -14,6 +14,8 @@ const (
 	maxFields  = 2048     // words that one word may expand to
 	maxStates  = 8        // ways the command can have gone, followed at once
 	maxRounds  = 64       // values of a loop that are followed one by one
+	maxValue   = 4 << 10  // bytes of a variable; one that is longer isn't known
+	maxWords   = 1 << 20  // bytes of all arguments of all commands
 )
 
 // Check says why a text must not even be parsed, or nil: it is too long, nested too deeply, or holds characters that

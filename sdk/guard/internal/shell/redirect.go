@@ -45,7 +45,7 @@ func (in *Interpreter) redirects(list []*syntax.Redirect, st *state, stdin Strea
 
 // known is the stream of a text that may have unknown parts.
 func known(s string) Stream {
-	if HasUnknown(s) {
+	if HasUnknown(s) || len(s) > MaxText {
 		return Stream{Piped: true, From: []string{"an expansion"}}
 	}
 	return text(s)

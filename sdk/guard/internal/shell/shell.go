@@ -23,6 +23,7 @@ type Interpreter struct {
 	source   string // the text that is being followed: the one that was given, or code within it
 	span     Span   // of the command whose code is being followed
 	steps    int
+	words    int // bytes of arguments so far
 	depth    int // code within code
 	calls    []frame
 	parallel int // pipes and background jobs entered

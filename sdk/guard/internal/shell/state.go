@@ -107,10 +107,20 @@ func put[V any](m map[string]V, key string, v V) map[string]V {
 }
 
 func (s *state) set(name, value string) {
+	if len(value) > maxValue {
+		value = Unknown
+	}
 	s.vars = put(s.vars, name, expand.Variable{Set: true, Kind: expand.String, Str: value})
 }
 
 func (s *state) setList(name string, list []string) {
+	size := 0
+	for _, item := range list {
+		size += len(item) + 1
+	}
+	if size > maxValue {
+		list = []string{Unknown}
+	}
 	s.vars = put(s.vars, name, expand.Variable{Set: true, Kind: expand.Indexed, List: list})
 }
 
@@ -200,6 +210,9 @@ func (s *state) homeOf(name string) string {
 
 // Set implements [expand.WriteEnviron] for expansions that assign, as ${x:=y} does.
 func (s *state) Set(name string, v expand.Variable) error {
+	if len(v.Str) > maxValue {
+		v.Str = Unknown
+	}
 	s.vars = put(s.vars, name, v)
 	return nil
 }

@@ -45,7 +45,7 @@ func text(s string) Stream { return Stream{Known: true, Text: s, Piped: true} }
 
 // then is the stream of two commands after each other.
 func (s Stream) then(next Stream) Stream {
-	if s.Known && next.Known {
+	if s.Known && next.Known && len(s.Text)+len(next.Text) <= MaxText {
 		return text(s.Text + next.Text)
 	}
 	return Stream{Piped: true, From: append(s.From[:len(s.From):len(s.From)], next.From...)}

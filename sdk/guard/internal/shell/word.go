@@ -35,8 +35,9 @@ func (x *expansion) fields(words []*syntax.Word) []Field {
 				out = append(out, Field{Text: Unknown})
 				break
 			}
-			if len(out) >= maxFields {
-				x.in.problem(x.place, TooComplex, "a word expands to too many arguments")
+			if x.in.words += len(text); len(out) >= maxFields || x.in.words > maxWords {
+				x.in.stopped = true
+				x.in.problem(x.place, TooComplex, "a word expands to too much")
 				return out
 			}
 			field := Field{Text: text, Glob: x.glob && isPattern(text)}
