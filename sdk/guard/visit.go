@@ -48,6 +48,7 @@ func (a *analysis) Call(c *shell.Call) {
 	}
 	if head, _, ok := strings.Cut(strings.ToLower(argv[0]), "/"); ok && windows.Names[head] {
 		a.windowsLine(c, "cmd", c.Source())
+		a.windowsLine(c, "cmd", strings.Join(argv, " "))
 	}
 	name := programs.Canonical(shell.Name(argv[0]))
 	argv = append([]string{name}, argv[1:]...)

@@ -144,21 +144,42 @@ func (in *Interpreter) set(st *state, args []string) {
 	}
 }
 
+// readNames returns the variables that read or mapfile fills, and whether the first is an array.
+func readNames(args []string, mapfile bool) (names []string, list bool) {
+	list = mapfile
+	valued := "adinNptu"
+	if mapfile {
+		valued = "dnOsuCc"
+	}
+	for i := 0; i < len(args); i++ {
+		letters, option := strings.CutPrefix(args[i], "-")
+		if !option || letters == "" {
+			names = append(names, args[i])
+			continue
+		}
+		for at, letter := range letters {
+			if !strings.ContainsRune(valued, letter) {
+				continue
+			}
+			value := letters[at+len(string(letter)):]
+			if value == "" && i+1 < len(args) {
+				i++
+				value = args[i]
+			}
+			if letter == 'a' {
+				names, list = append(names, value), true
+			}
+			break
+		}
+	}
+	return names, list
+}
+
 // read sets the variables that read and mapfile fill. A one-line input that is known is assigned; else the variables
 // aren't known.
 func (in *Interpreter) read(c *Call, st *state, args []string) {
-	var names []string
-	list := c.Argv[0].Text != "read"
-	for i := 0; i < len(args); i++ {
-		switch arg := args[i]; {
-		case arg == "-a":
-			list = true
-		case strings.HasPrefix(arg, "-") && len(arg) == 2 && strings.Contains("dintNpuOCcs", arg[1:]) && arg != "-s":
-			i++
-		case !strings.HasPrefix(arg, "-"):
-			names = append(names, arg)
-		}
-	}
+	mapfile := c.Argv[0].Text != "read"
+	names, list := readNames(args, mapfile)
 	lines := []string{Unknown}
 	if c.Stdin.Known {
 		lines = strings.Split(strings.TrimSuffix(c.Stdin.Text, "\n"), "\n")
@@ -174,7 +195,7 @@ func (in *Interpreter) read(c *Call, st *state, args []string) {
 		separators = value
 	}
 	words := strings.FieldsFunc(lines[0], func(r rune) bool { return strings.ContainsRune(separators, r) })
-	if list && c.Argv[0].Text != "read" {
+	if mapfile {
 		words = lines
 	}
 	if list {

@@ -41,7 +41,7 @@ func (in *Interpreter) caseClause(c *syntax.CaseClause, st *state, stdin Stream,
 	return join(all...), Stream{Piped: true, From: []string{"a conditional"}}
 }
 
-// while follows the body twice: what the second round finds changed by the first isn't known in any round.
+// while follows the body for the first two rounds, and once for all further ones: there, what a round changes isn't known.
 func (in *Interpreter) while(c *syntax.WhileClause, st *state, stdin Stream, place *Place) ([]*state, Stream) {
 	if endless(c) && forks(c.Do) {
 		in.problem(place, ForkBomb, "an endless loop starts background jobs without waiting for them")
@@ -49,20 +49,36 @@ func (in *Interpreter) while(c *syntax.WhileClause, st *state, stdin Stream, pla
 	states, _ := in.stmts(c.Cond, st, stdin)
 	all := states
 	for _, s := range states {
-		first, _ := in.stmts(c.Do, s.clone(), stdin)
-		all = append(all[:len(all):len(all)], first...)
-		for _, f := range first {
-			if f.dead || f.equal(s) {
-				continue
+		before := []*state{s}
+		for round := range 3 {
+			after := in.round(c, before, stdin)
+			if len(after) == 0 {
+				break
 			}
-			again, _ := in.stmts(c.Cond, f.clone(), stdin)
-			for _, a := range again {
-				second, _ := in.stmts(c.Do, a, stdin)
-				all = append(all, blur(append(second, s)))
+			all = append(all[:len(all):len(all)], after...)
+			if before = after; round == 1 {
+				before = []*state{blur(append([]*state{s}, after...))}
 			}
 		}
 	}
 	return join(all...), Stream{Piped: true, From: []string{"a loop"}}
+}
+
+// round follows a loop's body and then its condition. It returns the states that differ from those before: a round that
+// changes nothing is as the next one.
+func (in *Interpreter) round(c *syntax.WhileClause, before []*state, stdin Stream) []*state {
+	var changed []*state
+	for _, s := range before {
+		after, _ := in.stmts(c.Do, s.clone(), stdin)
+		for _, a := range after {
+			if a.dead || a.equal(s) {
+				continue
+			}
+			next, _ := in.stmts(c.Cond, a.clone(), stdin)
+			changed = append(changed, next...)
+		}
+	}
+	return join(changed...)
 }
 
 // endless says whether a loop's condition never ends it.

@@ -28,7 +28,7 @@ func (in *Interpreter) redirects(list []*syntax.Redirect, st *state, stdin Strea
 		}
 		switch redir.Op {
 		case syntax.Hdoc, syntax.DashHdoc:
-			if body := x.document(redir.Hdoc); fd == "" || fd == "0" {
+			if body := x.document(redir.Hdoc, redir.Op == syntax.DashHdoc); fd == "" || fd == "0" {
 				r.stdin = known(body)
 			}
 			continue

@@ -29,8 +29,6 @@ func (in *Interpreter) simple(s *syntax.Stmt, c *syntax.CallExpr, st *state, std
 		switch {
 		case len(c.Args) > 0:
 			in.problem(place, Dynamic, "the command word expands to nothing")
-		case len(s.Redirs) > 0 && len(c.Assigns) == 0:
-			out = r.stdin // $(<file)
 		case len(c.Assigns) > 0 && in.raw(s) != "":
 			in.visitor.Call(&Call{Place: *place, Env: assigned(c.Assigns, st), in: in, state: st, raw: in.raw(s)})
 		}
@@ -119,6 +117,9 @@ func (in *Interpreter) declare(c *syntax.DeclClause, st *state, stdin Stream, pl
 			}
 			continue
 		}
+		if len(in.calls) > 0 && c.Variant.Value != "export" && c.Variant.Value != "readonly" {
+			st.locals = append(st.locals[:len(st.locals):len(st.locals)], a.Name.Value)
+		}
 		in.assignments([]*syntax.Assign{a}, st, x)
 		if reference {
 			st.set(a.Name.Value, Unknown) // another name of a variable that may change
@@ -187,11 +188,18 @@ func (in *Interpreter) alias(c *Call, value string, st *state) Stream {
 
 // functionCall runs a function's body and takes over what it changed.
 func (in *Interpreter) functionCall(name string, body *syntax.Stmt, inner, st *state, c *Call) Stream {
+	inner.locals = nil
 	states, out := in.function(name, body, inner, c.Stdin)
-	after := blur(states)
-	params := st.params
+	after, outer := blur(states), st.clone()
 	*st = *after
-	st.params, st.dead = params, false
+	for _, name := range after.locals {
+		if v, ok := outer.vars[name]; ok {
+			st.vars[name] = v
+		} else {
+			delete(st.vars, name)
+		}
+	}
+	st.params, st.locals, st.dead = outer.params, outer.locals, false
 	return out
 }
 

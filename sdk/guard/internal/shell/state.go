@@ -19,6 +19,7 @@ type state struct {
 	aliases map[string]string
 	files   map[string]Stream // written since, by absolute path
 	params  []string          // $0, $1, …
+	locals  []string          // variables of the function that is being followed
 	dir     string            // "" if it isn't known
 	oldDir  string
 	stack   []string // of pushd
@@ -42,7 +43,7 @@ func (s *state) equal(o *state) bool {
 
 // join unites the ways that can have been taken. Ways that ended are forgotten if others go on.
 func join(states ...*state) []*state {
-	if len(states) == 1 {
+	if len(states) <= 1 {
 		return states
 	}
 	alive := slices.ContainsFunc(states, func(s *state) bool { return !s.dead })
@@ -63,6 +64,7 @@ func join(states ...*state) []*state {
 func blur(states []*state) *state {
 	s := states[0].clone()
 	for _, o := range states[1:] {
+		s.locals = append(s.locals, o.locals...)
 		if o.dir != s.dir {
 			s.dir = ""
 		}

@@ -1,6 +1,8 @@
 package shell
 
 import (
+	"slices"
+
 	"mvdan.cc/sh/v3/syntax"
 )
 
@@ -57,6 +59,9 @@ func (in *Interpreter) compound(s *syntax.Stmt, st *state, stdin Stream, place *
 	one := []*state{st}
 	switch c := s.Cmd.(type) {
 	case nil:
+		if slices.ContainsFunc(s.Redirs, func(r *syntax.Redirect) bool { return r.Op == syntax.RdrIn }) {
+			return one, Stream{Piped: true, File: stdin.File, Known: stdin.Known, Text: stdin.Text, From: []string{"a file"}} // $(<file)
+		}
 		return one, text("")
 	case *syntax.Block:
 		return in.stmts(c.Stmts, st, stdin)

@@ -62,16 +62,42 @@ func (x *expansion) one(word *syntax.Word) string {
 	return text
 }
 
-// document expands the body of a here-document.
-func (x *expansion) document(word *syntax.Word) string {
+// document expands the body of a here-document. With indented, tabs at the beginning of its lines don't count.
+func (x *expansion) document(word *syntax.Word, indented bool) string {
 	if word == nil {
 		return ""
 	}
-	text, err := expand.Document(&x.cfg, x.rewrite(word))
+	if indented {
+		word = outdented(word)
+	}
+	text, err := expand.Document(&x.cfg, &syntax.Word{Parts: x.parts(word.Parts, true)})
 	if err != nil {
 		return Unknown
 	}
 	return text
+}
+
+// outdented is the body of a here-document without the tabs at the beginning of its lines.
+func outdented(word *syntax.Word) *syntax.Word {
+	out := &syntax.Word{}
+	begin := true
+	for _, part := range word.Parts {
+		if lit, ok := part.(*syntax.Lit); ok {
+			lines := strings.SplitAfter(lit.Value, "\n")
+			for i, line := range lines {
+				if begin || i > 0 {
+					lines[i] = strings.TrimLeft(line, "\t")
+				}
+			}
+			value := strings.Join(lines, "")
+			begin = strings.HasSuffix(value, "\n")
+			out.Parts = append(out.Parts, &syntax.Lit{Value: value})
+			continue
+		}
+		begin = false
+		out.Parts = append(out.Parts, part)
+	}
+	return out
 }
 
 // assigned expands the value of an assignment, where a tilde also counts after a colon.
@@ -95,33 +121,34 @@ func (x *expansion) rewrite(word *syntax.Word) *syntax.Word {
 }
 
 func (x *expansion) parts(parts []syntax.WordPart, quoted bool) []syntax.WordPart {
-	out := make([]syntax.WordPart, len(parts))
-	for i, part := range parts {
-		out[i] = x.part(part, quoted)
+	out := make([]syntax.WordPart, 0, len(parts))
+	for _, part := range parts {
+		out = append(out, x.part(part, quoted)...)
 	}
 	return out
 }
 
-func (x *expansion) part(part syntax.WordPart, quoted bool) syntax.WordPart {
+// part returns what stands for a part of a word; quoted says whether it stands between double quotes.
+func (x *expansion) part(part syntax.WordPart, quoted bool) []syntax.WordPart {
 	switch p := part.(type) {
 	case *syntax.Lit:
 		x.glob = x.glob || !quoted && hasPattern(p.Value)
 	case *syntax.DblQuoted:
-		return &syntax.DblQuoted{Left: p.Left, Right: p.Right, Dollar: p.Dollar, Parts: x.parts(p.Parts, true)}
+		part = &syntax.DblQuoted{Left: p.Left, Right: p.Right, Dollar: p.Dollar, Parts: x.parts(p.Parts, true)}
 	case *syntax.ParamExp:
 		x.glob = x.glob || !quoted
-		return x.param(p)
+		return x.param(p, quoted)
 	case *syntax.CmdSubst:
 		x.glob = x.glob || !quoted
 	case *syntax.ArithmExp:
 		if x.arithmUnknown(p.X) {
-			return &syntax.Lit{Value: Unknown}
+			part = &syntax.Lit{Value: Unknown}
 		}
 	case *syntax.ExtGlob:
 		x.glob = true
-		return &syntax.Lit{Value: "*"}
+		part = &syntax.Lit{Value: "*"}
 	}
-	return part
+	return []syntax.WordPart{part}
 }
 
 // isPattern says whether a word is a pattern: it has a star, a question mark, or an opening bracket with a closing one.
