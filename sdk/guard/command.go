@@ -16,6 +16,9 @@ type Command struct {
 	Dialect Dialect           // the shell that will run it
 }
 
+// MaxCommand is the longest command, in bytes, that is decided on. A longer one is refused.
+const MaxCommand = shell.MaxText
+
 // The first lines of a refusal's reason.
 const (
 	reasonDangerous = "Command blocked by safety guard (dangerous pattern detected)"
