@@ -36,6 +36,7 @@ type Option struct {
 	Roles string // what its values are for; "" if the spec doesn't know the option
 	Arg   int    // the index of the argument that holds the option
 	At    int    // the index of the argument that holds the first value
+	First bool   // it is the first in its argument
 }
 
 // Args are arguments taken apart.
@@ -78,7 +79,7 @@ func (s Spec) long(out *Args, args []string, i int) int {
 	if s.Single && strings.HasPrefix(name, "--") {
 		name = name[1:]
 	}
-	opt := Option{Name: name, Value: value, Has: has, Arg: i, At: i, Roles: s.roles(name)}
+	opt := Option{Name: name, Value: value, Has: has, Arg: i, At: i, Roles: s.roles(name), First: true}
 	if !has && opt.Roles != "" && i+1 < len(args) {
 		opt.Value, opt.Has, opt.At = args[i+1], true, i+1
 		i = min(i+len(opt.Roles), len(args)-1)
@@ -109,7 +110,7 @@ func (s Spec) cluster(out *Args, args []string, i int, letters string, dash int)
 	last := i
 	for at, r := range letters {
 		name := "-" + string(r)
-		opt := Option{Name: name, Arg: i, At: i, Roles: s.Values[name]}
+		opt := Option{Name: name, Arg: i, At: i, Roles: s.Values[name], First: at == 0}
 		if opt.Roles == "" {
 			out.Options = append(out.Options, opt)
 			continue

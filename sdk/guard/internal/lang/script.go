@@ -34,6 +34,8 @@ var (
 	trees     = regexp.MustCompile(`\b(rmtree|rm_rf|rm_r|remove_entry|remove_entry_secure|remove_dir|remove_tree|rimraf|deltree|remove_dir_all|remove-tree|emptyDirSync|removeSync|removedirs|delete-directory|rm_r!|rm_rf!)\b|\bunlink\b[^;\n]*\brecursive\b`)
 	nodeTree  = regexp.MustCompile(`\b(rm|rmSync|rmdir|rmdirSync|remove)\s*\(`)
 	kills     = regexp.MustCompile(`\b(kill|killpg)\b\s*\(?`)
+	nine      = regexp.MustCompile(`\b9\b|KILL`)
+	octal     = regexp.MustCompile(`0?o?([0-7]{3,4})\b`)
 	modes     = regexp.MustCompile(`\b(chmod|fchmod|chmodSync|lchmod)\b\s*\(?`)
 	owners    = regexp.MustCompile(`\b(chown|fchown|lchown|chownSync|setuid|seteuid|setreuid|setresuid)\b\s*\(?`)
 	forks     = regexp.MustCompile(`\bfork\b`)
@@ -91,12 +93,12 @@ func Script(language, code string) []Effect {
 // signals finds calls that kill, and that change permissions or owners.
 func (s *skeleton) signals(out *[]Effect) {
 	for _, m := range kills.FindAllStringIndex(s.code, -1) {
-		if args := s.expand(s.region(m[1])); regexp.MustCompile(`\b9\b|KILL`).MatchString(args) {
+		if args := s.expand(s.region(m[1])); nine.MatchString(args) {
 			*out = append(*out, Effect{Kind: Kill, Text: "kill"})
 		}
 	}
 	for _, m := range modes.FindAllStringIndex(s.code, -1) {
-		if mode := regexp.MustCompile(`0?o?([0-7]{3,4})\b`).FindStringSubmatch(s.region(m[1])); mode != nil {
+		if mode := octal.FindStringSubmatch(s.region(m[1])); mode != nil {
 			*out = append(*out, Effect{Kind: Argv, Argv: []string{"chmod", mode[1], "file"}})
 		}
 	}

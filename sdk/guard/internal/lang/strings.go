@@ -85,10 +85,15 @@ var tops = map[string]bool{
 	"Users": true, "private": true, "Library": true, "System": true, "Volumes": true, "Applications": true, "nix": true, "snap": true, "data": true, "workspace": true, "lost+found": true,
 }
 
+// longestOpener is how far before a string the name of the function that opens it is looked for, in bytes.
+const longestOpener = 40
+
 // paths finds the strings that name files outside the directory that the code starts in.
 func (s *skeleton) paths() []Effect {
 	var out []Effect
-	for i, l := range s.literals {
+	for _, at := range reference.FindAllStringSubmatchIndex(s.code, -1) {
+		i, _ := strconv.Atoi(s.code[at[2]:at[3]])
+		l := s.literals[i]
 		text := strings.TrimLeft(l.text, "<>+| ")
 		if lower := strings.ToLower(text); strings.HasPrefix(lower, "file:") {
 			text = "/" + strings.TrimLeft(text[5:], "/")
@@ -97,8 +102,7 @@ func (s *skeleton) paths() []Effect {
 			continue
 		}
 		top, _, _ := strings.Cut(strings.TrimLeft(text, "/"), "/")
-		before, _, _ := strings.Cut(s.code, `"`+strconv.Itoa(i)+`"`)
-		opened := opens.MatchString(before)
+		opened := opens.MatchString(s.code[max(0, at[0]-longestOpener):at[0]])
 		switch {
 		case strings.HasPrefix(text, "/") && (tops[top] || opened && !strings.ContainsAny(text, " *\\")),
 			strings.HasPrefix(text, "~/"), text == "~" && opened,

@@ -139,7 +139,7 @@ func (p *program) option(uses []Use, opt getopt.Option, args []shell.Field) []Us
 		return append(uses, Use{Kind: Shape, Text: opt.Value})
 	case opt.Roles == "" && len(opt.Name) == 2:
 		// A cluster of flags can be an unknown option with an attached path, as in -I/usr/include.
-		if text := args[opt.Arg].Text; strings.HasPrefix(text, opt.Name) && len(text) > 2 {
+		if text := args[opt.Arg].Text; opt.First && strings.HasPrefix(text, opt.Name) && len(text) > 2 {
 			uses = append(uses, Use{Kind: Shape, Text: text[2:]})
 		}
 		return uses
