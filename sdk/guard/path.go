@@ -39,33 +39,34 @@ func (g *Guard) Path(a Access, path string) Decision {
 	if !filepath.IsAbs(path) {
 		abs = g.workspaces[0] + string(filepath.Separator) + path
 	}
-	return g.decidePath(a, path, abs)
+	return g.decidePath(nil, a, path, abs)
 }
 
 // decidePath decides on abs, which the caller wrote as path.
-func (g *Guard) decidePath(a Access, path, abs string) Decision {
+func (g *Guard) decidePath(r *resolver, a Access, path, abs string) Decision {
 	clean := filepath.Clean(abs)
 	if len(g.allowed) > 0 && !withinAny(g.allowed, clean) && !withinAny(g.policy.Paths, clean) {
 		return g.constrained(path, clean)
 	}
-	real, err := resolve(clean)
+	real, err := r.resolve(clean)
 	if err != nil {
 		return Decision{Verdict: Deny, Rule: ruleUnresolved,
 			Reason: "access denied: the path can't be resolved: " + printable(err.Error())}.with(saferInside, "")
 	}
 	// "link/.." is the link's directory to this function and the target's parent to the kernel; both must be allowed.
-	kernel, err := resolve(abs)
-	if err != nil {
-		kernel = real
-	}
-	for _, target := range []string{real, kernel} {
-		if d := g.decideTarget(a, path, clean, target); d.Verdict != Allow {
-			return d
+	if strings.Contains(abs, "..") {
+		if kernel, err := r.resolve(abs); err == nil && kernel != real {
+			if d := g.decideTarget(a, path, clean, kernel); d.Verdict != Allow {
+				return d
+			}
 		}
+	}
+	if d := g.decideTarget(a, path, clean, real); d.Verdict != Allow {
+		return d
 	}
 	if a == Delete {
 		// Deleting a link deletes the link, not what it points to.
-		if dir, err := resolve(filepath.Dir(clean)); err == nil {
+		if dir, err := r.resolve(filepath.Dir(clean)); err == nil {
 			real = filepath.Join(dir, filepath.Base(clean))
 		}
 		if within(real, g.workspaces[0]) {

@@ -76,7 +76,7 @@ func (a *analysis) path(p *shell.Place, access Access, text string, glob bool, a
 		a.refuse(p, finding{rule: ruleMalformed, why: reason, safer: saferInside, argv: argv})
 		return
 	}
-	if d := a.guard.decidePath(access, text, abs); d.Verdict != Allow {
+	if d := a.guard.decidePath(&a.resolver, access, text, abs); d.Verdict != Allow {
 		a.refuse(p, finding{rule: d.Rule, why: text + ": " + d.Reason, safer: d.Safer, setting: d.Setting, argv: argv})
 	}
 }

@@ -35,6 +35,7 @@ func (in *Interpreter) builtin(c *Call, st *state) (Stream, bool) {
 	case "alias":
 		for _, arg := range args {
 			if name, value, ok := strings.Cut(arg, "="); ok {
+				st.own()
 				st.aliases = put(st.aliases, name, value)
 				in.code(&c.Place, value, st.clone(), Stream{})
 			}
@@ -54,6 +55,7 @@ func (in *Interpreter) builtin(c *Call, st *state) (Stream, bool) {
 		}
 		return none, true
 	case "unset":
+		st.own()
 		for _, name := range skipOptions(args) {
 			delete(st.vars, name)
 			delete(st.funcs, name)

@@ -181,6 +181,7 @@ func (in *Interpreter) alias(c *Call, value string, st *state) Stream {
 		line.WriteString(" " + quoted)
 	}
 	inner := st.clone()
+	inner.own()
 	delete(inner.aliases, c.Argv[0].Text)
 	_, out := in.code(&c.Place, line.String(), inner, c.Stdin)
 	return out
@@ -192,9 +193,10 @@ func (in *Interpreter) functionCall(name string, body *syntax.Stmt, inner, st *s
 	states, out := in.function(name, body, inner, c.Stdin)
 	after, outer := blur(states), st.clone()
 	*st = *after
+	st.own()
 	for _, name := range after.locals {
 		if v, ok := outer.vars[name]; ok {
-			st.vars[name] = v
+			st.vars = put(st.vars, name, v)
 		} else {
 			delete(st.vars, name)
 		}

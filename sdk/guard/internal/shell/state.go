@@ -18,6 +18,7 @@ type state struct {
 	funcs   map[string]*syntax.Stmt
 	aliases map[string]string
 	files   map[string]Stream // written since, by absolute path
+	shared  bool              // the maps above may be another state's, too
 	params  []string          // $0, $1, …
 	locals  []string          // variables of the function that is being followed
 	dir     string            // "" if it isn't known
@@ -26,10 +27,19 @@ type state struct {
 	dead    bool     // this way ends at an exit or return
 }
 
+// clone returns a copy. The maps are shared until one of the two changes them.
 func (s *state) clone() *state {
+	s.shared = true
 	c := *s
-	c.vars, c.funcs, c.aliases, c.files = maps.Clone(s.vars), maps.Clone(s.funcs), maps.Clone(s.aliases), maps.Clone(s.files)
 	return &c
+}
+
+// own makes the maps this state's alone. It must be called before they are changed.
+func (s *state) own() {
+	if s.shared {
+		s.vars, s.funcs, s.aliases, s.files = maps.Clone(s.vars), maps.Clone(s.funcs), maps.Clone(s.aliases), maps.Clone(s.files)
+		s.shared = false
+	}
 }
 
 func (s *state) equal(o *state) bool {
@@ -74,14 +84,17 @@ func blur(states []*state) *state {
 			}
 		}
 		for path := range o.files {
+			s.own()
 			s.files = put(s.files, path, Stream{Piped: true, From: []string{"several ways"}})
 		}
 		for name, body := range o.funcs {
 			if s.funcs[name] == nil {
+				s.own()
 				s.funcs = put(s.funcs, name, body)
 			}
 		}
 		for name, value := range o.aliases {
+			s.own()
 			s.aliases = put(s.aliases, name, value)
 		}
 	}
@@ -93,6 +106,7 @@ func (s *state) keepFiles(from []*state) *state {
 	for _, o := range from {
 		for path, content := range o.files {
 			if before, ok := s.files[path]; !ok || !before.same(content) {
+				s.own()
 				s.files = put(s.files, path, content)
 			}
 		}
@@ -112,6 +126,7 @@ func (s *state) set(name, value string) {
 	if len(value) > maxValue {
 		value = Unknown
 	}
+	s.own()
 	s.vars = put(s.vars, name, expand.Variable{Set: true, Kind: expand.String, Str: value})
 }
 
@@ -123,6 +138,7 @@ func (s *state) setList(name string, list []string) {
 	if size > maxValue {
 		list = []string{Unknown}
 	}
+	s.own()
 	s.vars = put(s.vars, name, expand.Variable{Set: true, Kind: expand.Indexed, List: list})
 }
 
@@ -135,6 +151,7 @@ func (s *state) abs(path string) string {
 }
 
 func (s *state) write(path string, content Stream) {
+	s.own()
 	s.files = put(s.files, s.abs(path), content)
 }
 
@@ -215,6 +232,7 @@ func (s *state) Set(name string, v expand.Variable) error {
 	if len(v.Str) > maxValue {
 		v.Str = Unknown
 	}
+	s.own()
 	s.vars = put(s.vars, name, v)
 	return nil
 }

@@ -18,7 +18,7 @@ func (in *Interpreter) stmts(list []*syntax.Stmt, st *state, stdin Stream) ([]*s
 			if i == 0 {
 				printed = o
 			} else if o.Known != printed.Known || o.Text != printed.Text {
-				printed = Stream{Piped: true, From: append(printed.From, o.From...)}
+				printed = Stream{Piped: true, From: from(printed.From, o.From)}
 			}
 		}
 		states, out = join(next...), out.then(printed)
@@ -81,6 +81,7 @@ func (in *Interpreter) compound(s *syntax.Stmt, st *state, stdin Stream, place *
 		return in.caseClause(c, st, stdin, place)
 	case *syntax.FuncDecl:
 		if c.Name != nil {
+			st.own()
 			st.funcs = put(st.funcs, c.Name.Value, c.Body)
 		}
 		return one, text("")
@@ -149,7 +150,7 @@ func (in *Interpreter) binary(c *syntax.BinaryCmd, st *state, stdin Stream) ([]*
 			right, o := in.stmt(c.Y, s.clone(), stdin)
 			all = append(all[:len(all):len(all)], right...)
 			if !o.Known || o.Text != "" {
-				out = Stream{Piped: true, From: append(out.From, o.From...)}
+				out = Stream{Piped: true, From: from(out.From, o.From)}
 			}
 		}
 		return join(all...), out

@@ -1,6 +1,9 @@
 package shell
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // Runes that stand for something that isn't known. They are noncharacters, which [Check] refuses in a command.
 const (
@@ -48,5 +51,16 @@ func (s Stream) then(next Stream) Stream {
 	if s.Known && next.Known && len(s.Text)+len(next.Text) <= MaxText {
 		return text(s.Text + next.Text)
 	}
-	return Stream{Piped: true, From: append(s.From[:len(s.From):len(s.From)], next.From...)}
+	return Stream{Piped: true, From: from(s.From, next.From)}
+}
+
+// from unites the names of commands. There is an end to them.
+func from(a, b []string) []string {
+	const enough = 256
+	for _, name := range b {
+		if len(a) < enough && !slices.Contains(a, name) {
+			a = append(a[:len(a):len(a)], name)
+		}
+	}
+	return a
 }

@@ -28,6 +28,10 @@ func (in *Interpreter) expansion(st *state, place *Place) *expansion {
 func (x *expansion) fields(words []*syntax.Word) []Field {
 	var out []Field
 	for _, word := range words {
+		if text, ok := plain(word); ok {
+			out = append(out, Field{Text: text})
+			continue
+		}
 		x.glob = false
 		known := x.rewrite(word)
 		for text, err := range expand.FieldsSeq(&x.cfg, known) {
@@ -48,6 +52,20 @@ func (x *expansion) fields(words []*syntax.Word) []Field {
 		}
 	}
 	return out
+}
+
+// plain returns the text of a word that means itself.
+func plain(word *syntax.Word) (string, bool) {
+	if len(word.Parts) != 1 {
+		return "", false
+	}
+	switch p := word.Parts[0].(type) {
+	case *syntax.Lit:
+		return p.Value, p.Value != "" && p.Value != ".*" && !strings.ContainsAny(p.Value, "\\~*?[]{}") && len(p.Value) < maxValue
+	case *syntax.SglQuoted:
+		return p.Value, !p.Dollar && len(p.Value) < maxValue
+	}
+	return "", false
 }
 
 // one expands a word where the shell neither splits nor matches patterns, as in an assignment.
