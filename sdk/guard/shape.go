@@ -14,7 +14,7 @@ import (
 
 // known replaces the marks of what isn't known by what makes a path of them: a variable that nothing has set is empty, and
 // anything else is taken for one name.
-var knownPath = strings.NewReplacer(shell.Unset, "", shell.Unknown, "unknown")
+var knownPath = strings.NewReplacer(shell.Unset, "", shell.Unknown, "unknown", shell.Item, "unknown")
 
 // likeliest is a path of which parts aren't known, with what stands for them. A name that isn't known is one name; but where steps
 // to the parent follow, it may be none at all, so that they lead further up.
@@ -24,7 +24,7 @@ func likeliest(text string) string {
 	}
 	parts := strings.Split(text, "/")
 	for i, part := range parts {
-		if part == shell.Unknown && slices.Contains(parts[i+1:], "..") {
+		if (part == shell.Unknown || part == shell.Item) && slices.Contains(parts[i+1:], "..") {
 			parts[i] = "."
 		}
 	}
@@ -40,6 +40,9 @@ var safeDevices = map[string]bool{
 	"/dev/stdin": true, "/dev/stdout": true, "/dev/stderr": true,
 }
 
+// descriptor matches the files that a command has open already: what opened them was decided on.
+var descriptor = regexp.MustCompile(`^/dev/fd/[0-9]+$`)
+
 // path decides on a path in a command.
 func (a *analysis) path(p *shell.Place, access Access, text string, glob bool, argv []string) {
 	if len(text) > 5 && strings.EqualFold(text[:5], "file:") {
@@ -53,7 +56,7 @@ func (a *analysis) path(p *shell.Place, access Access, text string, glob bool, a
 	if access == Write && a.rules && device.MatchString(clean) {
 		a.add(finding{verdict: Deny, rule: "exec.device", line: reasonDangerous, tier: tierHard, why: "it writes to the device " + clean, setting: settingHard, span: p.Span, argv: argv})
 	}
-	if !a.paths || safeDevices[clean] && access != Delete || strings.HasPrefix(clean, "/dev/fd/"+shell.Substituted) ||
+	if !a.paths || descriptor.MatchString(clean) || safeDevices[clean] && access != Delete || strings.HasPrefix(clean, "/dev/fd/"+shell.Substituted) ||
 		strings.HasPrefix(clean, "/"+shell.Temporary+"/") {
 		return
 	}

@@ -51,6 +51,9 @@ func (a *analysis) start(c *shell.Call, name string, u programs.Use) {
 		return
 	}
 	items := []string{shell.Unknown}
+	if !foreign(c.Stdin.From) {
+		items[0] = shell.Item
+	}
 	if c.Stdin.Known {
 		items = strings.Fields(strings.ReplaceAll(c.Stdin.Text, "\x00", "\n"))
 	}
@@ -100,6 +103,10 @@ func (a *analysis) effect(c *shell.Call, language string, e lang.Effect) {
 	argv := shell.Texts(c.Argv)
 	switch e.Kind {
 	case lang.Shell:
+		if e.Fed {
+			c.Feed(e.Text, shell.Stream{Piped: true, From: []string{language}})
+			return
+		}
 		c.Code(e.Text, nil)
 	case lang.Argv:
 		fields := make([]shell.Field, len(e.Argv))
@@ -112,7 +119,7 @@ func (a *analysis) effect(c *shell.Call, language string, e lang.Effect) {
 	case lang.Read:
 		a.path(&c.Place, Read, e.Text, false, argv)
 	case lang.Write, lang.Path:
-		a.path(&c.Place, Write, e.Text, false, argv)
+		a.path(&c.Place, Write, a.home(c, e.Text), false, argv)
 	case lang.Delete:
 		a.soft(c, Deny, "exec.rm-recursive", e.Text+" deletes directories with everything in them", "")
 	case lang.Kill:
@@ -168,7 +175,7 @@ func foreign(from []string) bool {
 // fetched remembers the files that curl -O and wget name after their URLs, for when the line runs them.
 func fetched(c *shell.Call, name string) {
 	for _, f := range c.Argv[1:] {
-		if base := path.Base(f.Text); programs.Remote(f.Text) && base != "." && base != "/" {
+		if base := path.Base(f.Text); (programs.Remote(f.Text) || name == "wget" && strings.Contains(f.Text, "/")) && !strings.HasPrefix(f.Text, "-") && base != "." && base != "/" {
 			c.Write(base, shell.Stream{Piped: true, From: []string{name}})
 		}
 	}

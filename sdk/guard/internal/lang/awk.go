@@ -14,7 +14,7 @@ type token struct {
 
 // Awk says what an awk program does: it can run commands through system and pipes, and read and write files.
 func Awk(code string) []Effect {
-	tokens := awkTokens(code)
+	tokens := awkConstants(awkTokens(code))
 	var out []Effect
 	printing := false
 	for i, t := range tokens {
@@ -32,7 +32,7 @@ func Awk(code string) []Effect {
 		case (t.text == "|" || t.text == "|&") && next.text == "getline":
 			out = append(out, Effect{Kind: Shell, Text: awkBefore(tokens[:i])})
 		case t.text == "|" || t.text == "|&":
-			out = append(out, Effect{Kind: Shell, Text: awkString(tokens[i+1:])})
+			out = append(out, Effect{Kind: Shell, Text: awkString(tokens[i+1:]), Fed: true})
 		case (t.text == ">" || t.text == ">>") && printing && next.kind == '"':
 			out = append(out, Effect{Kind: Write, Text: awkString(tokens[i+1:])})
 		case t.text == "<" && i > 0 && awkGetline(tokens[:i]) && next.kind == '"':
@@ -41,6 +41,34 @@ func Awk(code string) []Effect {
 			out = append(out, Effect{Kind: Dynamic, Text: "awk's @ loads code or calls a function by its name"})
 		case t.kind == '"' && strings.HasPrefix(t.text, "/inet"):
 			out = append(out, Effect{Kind: Remote, Text: t.text})
+		}
+	}
+	return out
+}
+
+// awkConstants replaces the variables that are only ever assigned one string by that string.
+func awkConstants(tokens []token) []token {
+	values := map[string]string{}
+	variable := map[string]bool{}
+	for i, t := range tokens {
+		if t.kind != 'a' || i+1 >= len(tokens) {
+			continue
+		}
+		switch next := tokens[i+1]; {
+		case next.text == "=" && i+3 < len(tokens) && tokens[i+2].kind == '"' && (tokens[i+3].text == ";" || tokens[i+3].text == "}" || tokens[i+3].text == "\n"):
+			if value, ok := values[t.text]; ok && value != tokens[i+2].text {
+				variable[t.text] = true
+			}
+			values[t.text] = tokens[i+2].text
+		case next.kind == '.' && strings.Contains("= += -= ++ -- [ ,", next.text) || i > 0 && tokens[i-1].text == "getline":
+			variable[t.text] = true
+		}
+	}
+	out := make([]token, len(tokens))
+	for i, t := range tokens {
+		value, ok := values[t.text]
+		if out[i] = t; ok && t.kind == 'a' && !variable[t.text] && (i+1 >= len(tokens) || tokens[i+1].text != "=") {
+			out[i] = token{'"', value}
 		}
 	}
 	return out

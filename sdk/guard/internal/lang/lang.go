@@ -28,6 +28,7 @@ type Effect struct {
 	Kind Kind
 	Text string
 	Argv []string
+	Fed  bool // what Text runs reads what the code prints
 }
 
 // Effects says what code of a language does. An unknown language is read like the scripting languages.

@@ -40,7 +40,7 @@ func interpreters() map[string]*language {
 	add("osascript", "", "applescript", "-e", "l=d s=d", false)
 	add("julia octave groovy ghci scala elixir racket sbcl clisp raku swipl erl", "", "other", "-e -E --eval -eval", "", false)
 	add("guile", "", "other", "-c -e", "l=k s=k L=l", false)
-	add("tclsh wish", "", "tcl", "", "", false)
+	add("tclsh wish expect", "", "tcl", "-c", "f=k b=k", false)
 	add("awk gawk mawk nawk original-awk", "awk", "awk", "", "F=d v=d f=k i=k e=c E=k l=d --field-separator=d --assign=d --file=k --source=c --include=k --exec=k --load=d", false)
 	add("cmd", "", "cmd", "", "", false)
 	add("powershell pwsh", "powershell", "powershell", "", "", false)

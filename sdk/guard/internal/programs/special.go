@@ -116,7 +116,7 @@ func next(uses []Use, kind Kind, args []shell.Field, i int) ([]Use, int) {
 func placeholders(argv []shell.Field, mark string) []shell.Field {
 	out := make([]shell.Field, len(argv))
 	for i, f := range argv {
-		out[i] = shell.Field{Text: strings.ReplaceAll(f.Text, mark, shell.Unknown), Glob: f.Glob}
+		out[i] = shell.Field{Text: strings.ReplaceAll(f.Text, mark, shell.Item), Glob: f.Glob}
 	}
 	return out
 }

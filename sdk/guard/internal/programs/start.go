@@ -32,12 +32,14 @@ func env(_ string, args []shell.Field) []Use {
 		}
 		vars[name], at = value, at[1:]
 	}
-	if split, ok := parsed.Value("-S", "--split-string"); ok {
-		code := split
-		for _, i := range parsed.Operands {
-			code += " " + args[i].Text
+	for _, opt := range parsed.Options {
+		if opt.Has && (opt.Name == "-S" || opt.Is("--split-string")) {
+			code := opt.Value
+			for _, arg := range args[opt.At+1:] {
+				code += " " + quote(arg.Text)
+			}
+			return append(uses, Use{Kind: Code, Lang: "sh", Text: code})
 		}
-		return append(uses, Use{Kind: Code, Lang: "sh", Text: code})
 	}
 	if len(at) == 0 {
 		return uses
@@ -167,3 +169,6 @@ func runner(name string, args []shell.Field) []Use {
 	}
 	return unknown(args)
 }
+
+// quote writes a word so that a shell reads it as it is.
+func quote(word string) string { return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'" }

@@ -45,7 +45,9 @@ var textPrograms = []program{
 		opts: "U=d C=d W=d x=d X=r I=d F=d L=d o=w n=d i=d D=d --label=d --unified=d --context=d --exclude=d --exclude-from=r --ignore-matching-lines=d " +
 			"--show-function-line=d --from-file=r --to-file=r --output=w --color=d --width=d --bytes=d --ignore-initial=d --ifdef=d"},
 	{names: "xxd", args: "r w", opts: "c=d g=d l=d s=d o=d n=d R=d --cols=d --len=d --seek=d"},
-	{names: "split csplit", args: "r w*", opts: "b=d l=d n=d C=d a=d t=d f=w --bytes=d --lines=d --number=d --additional-suffix=d --filter=c --prefix=w"},
+	{names: "csplit", args: "r d*", opts: "f=w n=d b=d --prefix=w --digits=d --suffix-format=d"},
+	{names: "xmllint xmlstarlet", args: "s*", opts: "--xpath=d --output=w --schema=r --dtdvalid=r --encode=d --pattern=d"},
+	{names: "split", args: "r w*", opts: "b=d l=d n=d C=d a=d t=d f=w --bytes=d --lines=d --number=d --additional-suffix=d --filter=c --prefix=w"},
 	{names: "shuf", args: "r*", opts: "n=d i=d o=w e= --head-count=d --input-range=d --output=w --random-source=r"},
 	{names: "tee", args: "w*", opts: "--output-error=d"},
 	{names: "seq factor numfmt date cal uptime whoami id groups users who w hostname uname arch nproc tty locale " +

@@ -54,7 +54,6 @@ var wrappers = []program{
 		"--shell=d --export-json=w --export-markdown=w --export-csv=w --parameter-list=dd --parameter-scan=ddd"},
 	{names: "script", args: "w p", opts: "c=c t=w T=w I=w O=w B=w o=d E=d m=d --command=c --log-out=w --log-in=w --log-io=w --log-timing=w"},
 	{names: "su", args: "d s*", opts: "c=c s=s g=d G=d w=d --command=c --session-command=c --shell=s --group=d"},
-	{names: "expect", args: "k s*", opts: "c=c f=k", lang: "tcl"},
 	{names: "emacs emacsclient", args: "w*", lang: "other", opts: "f=d l=k e=c --eval=c --load=k --script=k --funcall=d --directory=l L=l"},
 	{names: "tmux screen zellij byobu", args: "s*", opts: ""},
 	{names: "concurrently npm-run-all run-p run-s", args: "c*", opts: "n=d c=d k= p=d s=d --names=d --prefix-colors=d --kill-others= --prefix=d --success=d"},

@@ -28,19 +28,24 @@ func (in *Interpreter) redirects(list []*syntax.Redirect, st *state, stdin Strea
 		}
 		switch redir.Op {
 		case syntax.Hdoc, syntax.DashHdoc:
-			if body := x.document(redir.Hdoc, redir.Op == syntax.DashHdoc); fd == "" || fd == "0" {
-				r.stdin = known(body)
-			}
+			r.feed(fd, known(x.document(redir.Hdoc, redir.Op == syntax.DashHdoc)), st)
 			continue
 		case syntax.WordHdoc:
-			if word := x.one(redir.Word); fd == "" || fd == "0" {
-				r.stdin = known(word + "\n")
-			}
+			r.feed(fd, known(x.one(redir.Word)+"\n"), st)
 			continue
 		}
 		in.redirect(&r, redir, fd, x)
 	}
 	return r
+}
+
+// feed opens a descriptor for reading a text.
+func (r *redirections) feed(fd string, content Stream, st *state) {
+	if fd == "" || fd == "0" {
+		r.stdin = content
+		return
+	}
+	st.write("/dev/fd/"+fd, content)
 }
 
 // known is the stream of a text that may have unknown parts.

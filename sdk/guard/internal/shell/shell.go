@@ -26,7 +26,8 @@ type Interpreter struct {
 	words    int // bytes of arguments so far
 	depth    int // code within code
 	calls    []frame
-	parallel int // pipes and background jobs entered
+	called   map[*syntax.Stmt]bool // the bodies of functions that were followed
+	parallel int                   // pipes and background jobs entered
 	stopped  bool
 }
 
@@ -53,13 +54,13 @@ func (in *Interpreter) code(place *Place, source string, st *state, stdin Stream
 		in.problem(place, TooComplex, "code within code within code, too deep to follow")
 		return []*state{st}, Stream{}
 	}
-	if HasUnknown(source) {
+	if strings.Contains(source, Unknown) || strings.Contains(source, Unset) {
 		in.problem(place, Dynamic, "the code is only known when it runs")
 		return []*state{st}, Stream{}
 	}
 	nested := in.depth > 0
 	if nested {
-		if p := Check(source); p != nil {
+		if p := Check(strings.ReplaceAll(source, Item, "")); p != nil {
 			in.problem(place, p.Kind, "in the code that it runs: "+p.Reason)
 			return []*state{st}, Stream{}
 		}
@@ -107,6 +108,9 @@ func (in *Interpreter) syntax(place *Place, source string, nested bool, err erro
 func (in *Interpreter) uncalled(states []*state) {
 	for _, st := range states {
 		for name, body := range st.funcs {
+			if in.called[body] {
+				continue
+			}
 			c := st.clone()
 			c.params = []string{"bash", Unknown}
 			in.function(name, body, c, Stream{})

@@ -143,10 +143,11 @@ func (in *Interpreter) call(c *Call, st *state) Stream {
 		in.problem(&c.Place, Dynamic, "which program runs is only known when it runs")
 		return Stream{}
 	}
-	if value, ok := st.aliases[word.Text]; ok && len(c.Via) < MaxNesting {
+	program := len(c.Via) > 0 // what a command starts is no alias and no function
+	if value, ok := st.aliases[word.Text]; ok && !program {
 		return in.alias(c, value, st)
 	}
-	if body, ok := st.funcs[word.Text]; ok {
+	if body, ok := st.funcs[word.Text]; ok && !program {
 		inner := st.clone()
 		inner.params = append([]string{"bash"}, Texts(c.Argv[1:])...)
 		for name, value := range c.Env {
@@ -216,6 +217,7 @@ func (in *Interpreter) function(name string, body *syntax.Stmt, st *state, stdin
 			return []*state{st}, Stream{Piped: true, From: []string{name}}
 		}
 	}
+	in.called = put(in.called, body, true)
 	in.calls = append(in.calls, frame{name: name, parallel: in.parallel})
 	defer func() { in.calls = in.calls[:len(in.calls)-1] }()
 	return in.stmt(body, st, stdin)

@@ -114,9 +114,9 @@ func (s *state) keepFiles(from []*state) *state {
 	return s
 }
 
-func put[V any](m map[string]V, key string, v V) map[string]V {
+func put[K comparable, V any](m map[K]V, key K, v V) map[K]V {
 	if m == nil {
-		m = map[string]V{}
+		m = map[K]V{}
 	}
 	m[key] = v
 	return m

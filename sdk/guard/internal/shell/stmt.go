@@ -187,6 +187,13 @@ func (in *Interpreter) test(x *expansion, expr syntax.TestExpr) {
 		}
 		in.test(x, e.X)
 	case *syntax.BinaryTest:
+		if left, ok := e.X.(*syntax.Word); ok && (e.Op == syntax.TsNewer || e.Op == syntax.TsOlder || e.Op == syntax.TsDevIno) {
+			in.visitor.Open(x.place, ForReading, Field{Text: x.one(left)})
+			if right, ok := e.Y.(*syntax.Word); ok {
+				in.visitor.Open(x.place, ForReading, Field{Text: x.one(right)})
+			}
+			return
+		}
 		in.test(x, e.X)
 		in.test(x, e.Y)
 	case *syntax.ParenTest:

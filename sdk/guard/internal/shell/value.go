@@ -10,11 +10,14 @@ const (
 	Unknown     = "\uFDD0" // any text, nobody can know which
 	Unset       = "\uFDD1" // a variable that nothing has set: empty, unless the environment has it
 	Substituted = "\uFDD2" // the number in the path of a process substitution
+	Item        = "\uFDD4" // a name that another command finds
 	Temporary   = "\uFDD3" // the directory that mktemp makes new files in
 )
 
 // HasUnknown says whether part of s isn't known.
-func HasUnknown(s string) bool { return strings.Contains(s, Unknown) || strings.Contains(s, Unset) }
+func HasUnknown(s string) bool {
+	return strings.Contains(s, Unknown) || strings.Contains(s, Unset) || strings.Contains(s, Item)
+}
 
 // Field is one argument, after all expansions.
 type Field struct {

@@ -114,6 +114,12 @@ func (c *Call) Code(text string, params []string) Stream {
 	return out
 }
 
+// Feed is like Code, for a program that gets other input than the command.
+func (c *Call) Feed(text string, stdin Stream) {
+	states, _ := c.in.code(&c.Place, text, c.state.clone(), stdin)
+	c.state.keepFiles(states)
+}
+
 // Written returns what earlier commands of the same text wrote into a file, if any did.
 func (c *Call) Written(path string) (Stream, bool) {
 	s, ok := c.state.files[c.state.abs(path)]
