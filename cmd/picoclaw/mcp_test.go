@@ -79,7 +79,7 @@ func TestAnAgentWorksOverMCP(t *testing.T) {
 				{tool: "read_file", args: map[string]any{"path": "/etc/passwd"}, failed: true,
 					want: "access denied: path is outside the workspace\n(rule workspace.outside)\nhint: add \"^/etc/passwd$\" to tools.allow_read_paths"},
 				{tool: "read_file", args: map[string]any{"pth": "a"}, failed: true,
-					want: "unknown argument \"pth\"; did you mean \"path\"?\nhint: read_file takes path"},
+					want: "unknown argument \"pth\"; did you mean \"path\"?\nhint: read_file takes encoding, end_line, length, offset, path, start_line"},
 			} {
 				result, err := client.CallTool(t.Context(), &sdkmcp.CallToolParams{Name: step.tool, Arguments: step.args})
 				if err != nil {

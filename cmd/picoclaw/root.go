@@ -75,6 +75,7 @@ func newRoot(a *app) *cobra.Command {
   picoclaw tools                                  what the agent may call
   picoclaw call read_file path=go.mod             call a tool
   picoclaw explain exec --json '{"command":"ls"}' decide without calling
+  picoclaw undo                                   take back its last change to files
   picoclaw mcp                                    serve an agent over MCP on stdin and stdout`, "\n"),
 		SilenceErrors:     true,
 		SilenceUsage:      true,
@@ -84,6 +85,6 @@ func newRoot(a *app) *cobra.Command {
 	flags.StringVar(&a.configFile, "config", "", "configuration `file` (also PICOCLAW_CONFIG)")
 	flags.StringVar(&a.workspace, "workspace", "", "the agent's workspace `directory`, in place of the configured one")
 	flags.StringVar(&a.logLevel, "log-level", "", "trace, debug, info, warn, error or off (also PICOCLAW_LOG_LEVEL)")
-	root.AddCommand(newCall(a), newBatch(a), newExplain(a), newTools(a), newMCP(a), newVersion(a))
+	root.AddCommand(newCall(a), newBatch(a), newExplain(a), newTools(a), newHistory(a), newUndo(a), newMCP(a), newVersion(a))
 	return root
 }

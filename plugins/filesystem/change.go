@@ -59,24 +59,40 @@ type outcomes struct {
 // existing is a file as a change finds it.
 type existing struct {
 	old  *workspace.Old
-	shut bool // the policy does not open it for reading
+	env  *sdk.Environment
+	path string
 }
+
+// shut reports whether the policy does not open the file for reading.
+func (c *existing) shut() bool { return !readable(c.env, c.path) }
 
 // bytes returns the old contents.
 func (c *existing) bytes() ([]byte, error) { return c.old.Bytes() }
 
 // encoding returns what the file is written in, as its byte order mark says.
 func (c *existing) encoding() (text.Encoding, error) {
-	r := c.old.Reader()
-	if r == nil {
+	if !c.old.Exists() {
 		return text.Detect(nil), nil
 	}
-	head := make([]byte, 3)
-	n, err := io.ReadFull(r, head)
-	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
-		return text.Encoding{}, err
+	if c.old.Info.Size() <= smallFile {
+		data, err := c.bytes()
+		return text.Detect(data), err
 	}
-	return text.Detect(head[:n]), nil
+	head := make([]byte, 3)
+	_, err := io.ReadFull(c.old.Reader(), head)
+	return text.Detect(head), err
+}
+
+// smallFile is up to how many bytes a file is read once and for all.
+const smallFile = 1 << 20
+
+// etagOfOld returns the etag of a file as it is before a change.
+func etagOfOld(old *workspace.Old) (string, error) {
+	if old.Info.Size() > smallFile {
+		return versions.EtagOf(old.Reader())
+	}
+	data, err := old.Bytes()
+	return versions.Etag(data), err
 }
 
 var errDryRun = errors.New("a dry run")
@@ -93,7 +109,7 @@ func (m *memory) do(ctx context.Context, env *sdk.Environment, c change) (*outco
 			if err := ctx.Err(); err != nil {
 				return nil, sdk.Errorf(sdk.Cancelled, "failed to %s: cancelled", c.doing)
 			}
-			return m.make(&existing{old: old, shut: !readable(env, e.path)}, e, c.doing)
+			return m.make(&existing{old: old, env: env, path: e.path}, e, c.doing)
 		}}
 	}
 	err := env.Workspace.Apply(func(changed []workspace.Changed) error {
@@ -149,7 +165,7 @@ func (m *memory) make(v *existing, e fileEdit, doing string) ([]byte, error) {
 
 // match compares the file with the version that the caller has seen.
 func (m *memory) match(v *existing, e fileEdit, doing string) error {
-	etag, err := versions.EtagOf(v.old.Reader())
+	etag, err := etagOfOld(v.old)
 	if err != nil {
 		return err
 	}
@@ -161,7 +177,7 @@ func (m *memory) match(v *existing, e fileEdit, doing string) error {
 	}
 	message := fmt.Sprintf("failed to %s: the file has changed since the version %s; it is %s now and nothing was changed", doing, e.ifMatch, etag)
 	conflict := sdk.Errorf(sdk.Conflict, "%s", message).WithHint("look at what has changed, then ask again with if_match=%s", etag)
-	if v.shut {
+	if v.shut() {
 		return conflict
 	}
 	seen, ok := m.version(e.ifMatch)
@@ -173,7 +189,7 @@ func (m *memory) match(v *existing, e fileEdit, doing string) error {
 	if err != nil {
 		return err
 	}
-	m.seen.Add(etag, now)
+	m.seen.Add(etag, string(now))
 	conflict.Message += "\nwhat has changed since:\n" + diff(e.path, e.path, seen, now)
 	return conflict
 }

@@ -73,7 +73,7 @@ func (in *editInput) wanted() ([]wantedEdit, error) {
 			return nil, sdk.Errorf(sdk.InvalidArgument, "edit needs path, old_string and new_string, or edits")
 		}
 		return []wantedEdit{{in.Path, in.IfMatch, replacing{
-			old: *in.OldString, new: *in.NewString, count: times(in.Count), encoding: in.Encoding, names: names,
+			old: *in.OldString, new: *in.NewString, count: times(in.Count), encoding: in.Encoding, names: names, show: true,
 		}}}, nil
 	}
 	if in.OldString != nil || in.NewString != nil || in.Count != nil {
@@ -86,7 +86,7 @@ func (in *editInput) wanted() ([]wantedEdit, error) {
 			return nil, err
 		}
 		all[i] = wantedEdit{path, match, replacing{
-			old: item.OldString, new: item.NewString, count: times(item.Count), encoding: in.Encoding, names: names,
+			old: item.OldString, new: item.NewString, count: times(item.Count), encoding: in.Encoding, names: names, show: true,
 		}}
 	}
 	return all, nil

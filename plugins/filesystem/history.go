@@ -8,6 +8,7 @@ import (
 
 	"github.com/picoclaw/picoclaw/plugins/filesystem/internal/journal"
 	"github.com/picoclaw/picoclaw/sdk"
+	"github.com/picoclaw/picoclaw/sdk/guard"
 )
 
 type historyInput struct {
@@ -102,8 +103,10 @@ func (m *memory) ready(env *sdk.Environment) error {
 // a child of it, has no business with the rest.
 func permitted(env *sdk.Environment, op *journal.Op) bool {
 	for _, step := range op.Steps {
-		if !readable(env, step.Path) || (step.From != "" && !readable(env, step.From)) {
-			return false
+		for _, path := range []string{step.Path, step.From} {
+			if path != "" && !readable(env, path) && env.Guard.Path(guard.Write, path).Verdict != guard.Allow {
+				return false
+			}
 		}
 	}
 	return true

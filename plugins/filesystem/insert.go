@@ -91,7 +91,7 @@ func (i *inserting) make(c *existing) ([]byte, error) {
 	after := s[:at] + added + s[at:]
 	i.total = text.Count(after)
 	i.lines = i.total - have
-	if !c.shut {
+	if !c.shut() {
 		i.preview = preview(after, at, at+len(added), 1)
 	}
 	return data, nil

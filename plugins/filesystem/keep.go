@@ -38,7 +38,7 @@ func (m *memory) keep(out *outcomes, c change, changed []workspace.Changed) erro
 			step.Action, step.Blob = journal.Restore, fmt.Sprint(i)
 		}
 		if f.Old.Exists() {
-			etag, err := versions.EtagOf(f.Old.Reader())
+			etag, err := etagOfOld(f.Old)
 			if err != nil {
 				return err
 			}

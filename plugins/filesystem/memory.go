@@ -70,7 +70,7 @@ func (m *memory) stop(context.Context) {
 // version returns contents that the agent has seen, or that were there before a change of its own.
 func (m *memory) version(etag string) ([]byte, bool) {
 	if data, ok := m.seen.Get(etag); ok {
-		return data, true
+		return []byte(data), true
 	}
 	if m.journal == nil {
 		return nil, false

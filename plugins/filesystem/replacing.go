@@ -18,6 +18,7 @@ type replacing struct {
 	count    int // as replace.Find takes it
 	encoding string
 	names    fieldNames
+	show     bool // make a preview
 
 	times   int
 	note    string
@@ -43,7 +44,7 @@ func (r *replacing) make(c *existing) ([]byte, error) {
 	}
 	f, err := replace.Find(s, r.old, r.new, r.count)
 	if err != nil {
-		return nil, r.failure(err, c.shut)
+		return nil, r.failure(err, c)
 	}
 	if err := r.fits(s, enc, f); err != nil {
 		return nil, err
@@ -59,7 +60,7 @@ func (r *replacing) make(c *existing) ([]byte, error) {
 		grown += len(splice.New) - (splice.To - splice.From)
 	}
 	r.preview = ""
-	if !c.shut {
+	if r.show && !c.shut() {
 		r.preview = preview(s, first.From, max(first.From, min(last.To+grown, len(s))), len(f.Splices))
 	}
 	return data, nil
@@ -82,19 +83,18 @@ func (r *replacing) fits(s string, enc text.Encoding, f *replace.Found) error {
 
 // found says when a place was not exactly what was looked for.
 func (r *replacing) found(f *replace.Found, s string) string {
-	line := text.LineAt(s, f.Splices[0].From)
-	switch f.How {
-	case replace.LineEndings:
-		return fmt.Sprintf("%s was found at line %d with other line endings; those of the file were kept", r.names.old, line)
-	case replace.Indentation:
-		return fmt.Sprintf("%s was found at line %d with another unit of indentation; that of the file was used", r.names.old, line)
-	case replace.Exactly:
+	if f.How == replace.Exactly {
+		return ""
 	}
-	return ""
+	how := "other line endings; those of the file were kept"
+	if f.How == replace.Indentation {
+		how = "another unit of indentation; that of the file was used"
+	}
+	return fmt.Sprintf("%s was found at line %d with %s", r.names.old, text.LineAt(s, f.Splices[0].From), how)
 }
 
 // failure says why nothing was replaced, in the words that agents know, and what the file has instead.
-func (r *replacing) failure(err error, shut bool) error {
+func (r *replacing) failure(err error, c *existing) error {
 	var ambiguous *replace.Ambiguous
 	var miss *replace.Miss
 	switch {
@@ -105,13 +105,13 @@ func (r *replacing) failure(err error, shut bool) error {
 		return sdk.Errorf(sdk.InvalidArgument, "%s and %s are the same; nothing to edit", r.names.old, r.names.new)
 	case errors.As(err, &ambiguous):
 		e := sdk.Errorf(sdk.Conflict, "%s appears %d times. Please provide more context to make it unique", r.names.old, ambiguous.Count)
-		if !shut {
+		if !c.shut() {
 			e.Message += "\n" + onLines(ambiguous)
 		}
 		return e
 	case errors.As(err, &miss):
 		e := sdk.Errorf(sdk.NotFound, "%s not found in file. Make sure it matches exactly", r.names.old)
-		if !shut && len(miss.Nearest) > 0 {
+		if len(miss.Nearest) > 0 && !c.shut() {
 			e.Message += "\n" + places(miss.Nearest)
 		}
 		return e

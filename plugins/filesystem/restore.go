@@ -26,7 +26,7 @@ type restoring struct {
 // at returns what is at a path, links not followed, and what state that is.
 func (r *restoring) at(name string) (string, error) {
 	now := absent
-	err := r.env.Workspace.Look(guard.Read, name, func(tree *workspace.Tree) (err error) {
+	err := r.env.Workspace.Look(guard.Write, name, func(tree *workspace.Tree) (err error) {
 		now, err = state(tree)
 		return err
 	})
@@ -110,7 +110,7 @@ func (r *restoring) check(op *journal.Op) error {
 			return sdk.Errorf(sdk.Conflict, "%s has changed since %s (%s); nothing was undone", shown(where), op.ID, op.Summary).
 				WithHint("force takes it back all the same, and keeps what is there now")
 		}
-		if step.Action != journal.Move {
+		if step.Action != journal.Move || slices.ContainsFunc(op.Steps[:i], func(s journal.Step) bool { return s.Path == step.Path }) {
 			continue
 		}
 		if now, err := r.at(step.Path); err != nil || now != absent {
@@ -151,7 +151,7 @@ func (r *restoring) opposite(op *journal.Op) (journal.Op, func(*journal.Writer) 
 	slices.Reverse(again.Steps)
 	return again, func(w *journal.Writer) error {
 		for _, k := range keeps {
-			err := r.env.Workspace.Look(guard.Read, k.path, func(tree *workspace.Tree) error { return keepTree(w, k.blob, tree) })
+			err := r.env.Workspace.Look(guard.Write, k.path, func(tree *workspace.Tree) error { return keepTree(w, k.blob, tree) })
 			if err != nil {
 				return err
 			}
@@ -222,12 +222,25 @@ func (r *restoring) restore(op *journal.Op, step journal.Step) error {
 		if err != nil {
 			return err
 		}
-		return r.env.Workspace.Chmod(at, info.Mode().Perm())
+		return r.setMode(at, info.Mode().Perm())
 	})
 	for _, dir := range slices.Backward(dirs) {
 		err = errors.Join(err, r.env.Workspace.Chmod(dir, modes[dir]))
 	}
 	return err
+}
+
+// setMode gives a file its mode back, if it has another.
+func (r *restoring) setMode(name string, mode fs.FileMode) error {
+	same := false
+	err := r.env.Workspace.Look(guard.Write, name, func(tree *workspace.Tree) error {
+		same = tree.Info.Mode().Perm() == mode
+		return nil
+	})
+	if err != nil || same {
+		return err
+	}
+	return r.env.Workspace.Chmod(name, mode)
 }
 
 // clear removes what is in the way of what is put back. A file stays: it gets its contents back, and keeps what it is besides.

@@ -49,12 +49,8 @@ func (w *window) stream(ctx context.Context, f *os.File, p part) error {
 	}
 	w.Etag, w.Lines, w.EOL = hash.Etag(), lines.count(), lines.ending()
 	if p.Bytes {
-		length := int64(largestWindow)
-		if p.Length > 0 {
-			length = min(length, p.Length)
-		}
 		from := min(p.Offset, w.Size)
-		part := make([]byte, min(length, w.Size-from))
+		part := make([]byte, min(p.length(), w.Size-from))
 		if _, err := io.ReadFull(io.NewSectionReader(f, from, w.Size), part); err != nil {
 			return err
 		}

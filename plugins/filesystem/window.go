@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"fmt"
@@ -18,8 +17,10 @@ import (
 )
 
 const (
-	// largestWindow is the most text of a file that one call answers with, in bytes.
-	largestWindow = 2 << 20
+	// largestWhole is the longest text that one call answers with, in bytes.
+	largestWhole = 2 << 20
+	// largestWindow is how much of a longer file one call answers with that does not ask for a part.
+	largestWindow = 256 << 10
 	// inMemory is the longest file that is read as a whole.
 	inMemory = 8 << 20
 	// largestImage is the longest image that is shown as one.
@@ -47,6 +48,14 @@ func (p part) check() error {
 		return sdk.Errorf(sdk.InvalidArgument, "end_line %d is before start_line %d", p.EndLine, max(p.StartLine, 1))
 	}
 	return nil
+}
+
+// length is how many bytes are wanted, as far as one answer has room for them.
+func (p part) length() int64 {
+	if p.Length == 0 {
+		return largestWindow
+	}
+	return min(p.Length, largestWhole)
 }
 
 // window is a part of a file as it was read.
@@ -113,34 +122,44 @@ func readPart(ctx context.Context, env *sdk.Environment, m *memory, path string,
 		return nil, err
 	}
 	w.Size = int64(len(data))
-	w.Etag = versions.Etag(data)
+	w.Etag = versions.EtagString(data)
 	m.seen.Add(w.Etag, data)
 	return w, w.take(data, p)
 }
 
+// readBlock is how much is read at a time: little enough to stay in the processor's cache on its way.
+const readBlock = 128 << 10
+
 // readAtMost reads a file that has been found to be of some size. Files of the kernel's have none and more in them.
-func readAtMost(f *os.File, size int64) ([]byte, error) {
-	var b bytes.Buffer
-	b.Grow(int(size) + bytes.MinRead)
-	_, err := b.ReadFrom(io.LimitReader(f, inMemory+1))
-	if err == nil && b.Len() > inMemory {
-		return nil, sdk.Errorf(sdk.Conflict, "the file has grown while it was read; try again")
+func readAtMost(f *os.File, size int64) (string, error) {
+	var b strings.Builder
+	b.Grow(int(size))
+	buffer := make([]byte, min(size+1, readBlock))
+	if _, err := io.CopyBuffer(onlyWriter{&b}, onlyReader{io.LimitReader(f, inMemory+1)}, buffer); err != nil {
+		return "", err
 	}
-	return b.Bytes(), err
+	if b.Len() > inMemory {
+		return "", sdk.Errorf(sdk.Conflict, "the file has grown while it was read; try again")
+	}
+	return b.String(), nil
 }
 
+// onlyWriter hides everything of a writer but Write, so that copies go through the caller's buffer.
+type onlyWriter struct{ io.Writer }
+
 // take makes the window of a file that is in memory.
-func (w *window) take(data []byte, p part) error {
-	enc, err := encodingOf(data, p.Encoding)
+func (w *window) take(data string, p part) error {
+	head := []byte(data[:min(len(data), looked)])
+	enc, err := encodingOf(head, p.Encoding)
 	if err != nil {
 		return err
 	}
 	w.Encoding, w.Mark = enc.Name, len(enc.Mark) > 0
-	if p.Encoding == "" && len(enc.Mark) == 0 && text.Binary(data[:min(len(data), looked)]) {
-		w.describe(data)
+	if p.Encoding == "" && len(enc.Mark) == 0 && text.Binary(head) {
+		w.describe([]byte(data))
 		return nil
 	}
-	s, err := enc.Decode(data)
+	s, err := enc.DecodeString(data)
 	if err != nil {
 		return sdk.Errorf(sdk.InvalidArgument, "%v", err)
 	}
@@ -170,7 +189,7 @@ func (w *window) takeLines(s string, p part) {
 		to = from + end
 	}
 	w.Text = s[from:to]
-	if len(w.Text) > largestWindow {
+	if len(w.Text) > largestWhole {
 		w.cut(largestWindow, int64(from))
 	}
 	w.End = w.Start + max(text.Count(w.Text), 1) - 1
@@ -202,14 +221,9 @@ func (w *window) cut(limit int, base int64) {
 }
 
 // takeBytes cuts wanted bytes out, from one character's beginning to another's.
-func (w *window) takeBytes(data []byte, enc text.Encoding, p part) error {
+func (w *window) takeBytes(data string, enc text.Encoding, p part) error {
 	from := min(p.Offset, int64(len(data)))
-	to := int64(len(data))
-	if p.Length > 0 {
-		to = min(to, from+p.Length)
-	}
-	to = min(to, from+largestWindow)
-	return w.showBytes(data[from:to], from, enc)
+	return w.showBytes([]byte(data[from:min(int64(len(data)), from+p.length())]), from, enc)
 }
 
 // showBytes shows bytes that begin at an offset of the file.

@@ -47,6 +47,8 @@ type Plugin struct {
 type Result struct {
 	Text       string
 	Structured json.RawMessage
+	Media      []byte // something to look at or listen to, and what it is
+	MediaType  string
 	Err        *pluginpb.Error // nil if the call succeeded
 	Output     []byte          // what was passed on while it ran
 	Progress   []*pluginpb.Progress
@@ -192,6 +194,7 @@ func (s *Plugin) CallContext(ctx context.Context, tool string, args any) Result 
 		case *pluginpb.CallEvent_Output:
 			r.Output = append(r.Output, e.Output.GetData()...)
 		case *pluginpb.CallEvent_Result:
+			r.Media, r.MediaType = e.Result.GetMedia(), e.Result.GetMediaType()
 			r.Text, r.Structured, r.Err = e.Result.GetText(), e.Result.GetStructured(), e.Result.GetError()
 			return r
 		}

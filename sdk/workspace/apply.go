@@ -76,6 +76,9 @@ func (tx *transaction) add(e Edit) error {
 			return err
 		}
 	}
+	if closed(err) {
+		t, err = tx.w.openInPlace(e.Path)
+	}
 	if err != nil {
 		return err
 	}
@@ -104,7 +107,7 @@ func (tx *transaction) lock() error {
 func (tx *transaction) compute() error {
 	for _, f := range tx.files {
 		f.old = Old{Path: f.path, w: tx.w, asked: f.asked}
-		file, err := f.place().open(f.asked)
+		file, err := f.open()
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 		case err != nil:
@@ -154,6 +157,14 @@ func (e *ReadOnly) Error() string {
 // Unwrap makes it an [fs.ErrPermission].
 func (e *ReadOnly) Unwrap() error { return fs.ErrPermission }
 
+// open opens the file as it is before the change.
+func (f *changing) open() (*os.File, error) {
+	if f.inPlace != nil {
+		return f.inPlace.file, nil
+	}
+	return f.place().open(f.asked)
+}
+
 // commit puts the staged contents in place. If one can't be, those before it are put back.
 func (tx *transaction) commit() error {
 	for i, f := range tx.files {
@@ -172,6 +183,9 @@ func (tx *transaction) commit() error {
 }
 
 func (f *changing) commit(keep bool) error {
+	if f.inPlace != nil {
+		return f.inPlace.commit(f.data)
+	}
 	if keep && f.old.Exists() {
 		// Another name keeps the old file for as long as the change may have to be taken back.
 		backup, err := f.temporary(f.temp.w)
@@ -193,6 +207,10 @@ func (f *changing) commit(keep bool) error {
 }
 
 func (f *changing) rollBack() error {
+	if f.inPlace != nil {
+		old, err := f.old.Bytes()
+		return errors.Join(err, f.inPlace.commit(old))
+	}
 	if f.backup == nil {
 		return f.dir.Remove(f.name)
 	}
@@ -207,9 +225,12 @@ func (f *changing) rollBack() error {
 // end cleans up, whatever has happened.
 func (tx *transaction) end(ok bool) {
 	for _, f := range tx.files {
-		if f.old.file != nil {
-			_ = f.old.file.Close()
+		for _, file := range []*os.File{f.old.file, f.inPlace.opened()} {
+			if file != nil && file != f.handle {
+				_ = file.Close()
+			}
 		}
+		f.inPlace.done()
 		f.temp.remove()
 		f.backup.remove()
 	}

@@ -6,6 +6,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -14,6 +15,19 @@ import (
 
 // directoryBatch is how many entries of a directory are read at a time.
 const directoryBatch = 1024
+
+// dirEntry is an entry of a directory. To look at it is an access like every other.
+type dirEntry struct {
+	name string
+	kind fs.FileMode
+	info func(name string) (fs.FileInfo, error)
+}
+
+func (e dirEntry) Name() string               { return e.name }
+func (e dirEntry) Type() fs.FileMode          { return e.kind }
+func (e dirEntry) IsDir() bool                { return e.kind.IsDir() }
+func (e dirEntry) Info() (fs.FileInfo, error) { return e.info(e.name) }
+func (e dirEntry) String() string             { return fs.FormatDirEntry(e) }
 
 // Page is a part of a directory's entries, sorted by name.
 type Page struct {
@@ -38,7 +52,10 @@ func (w *Workspace) ReadDirPage(path, after string, limit int) (Page, error) {
 			return err
 		}
 		defer func() { _ = d.Close() }()
-		page, err = readPage(d, after, limit)
+		page, err = readPage(d, after, limit, func(name string) (info fs.FileInfo, err error) {
+			err = w.Look(guard.List, filepath.Join(path, name), func(t *Tree) error { info = t.Info; return nil })
+			return info, err
+		})
 		return err
 	})
 	return page, err
@@ -53,24 +70,30 @@ func (at place) openDir() (*os.File, error) {
 }
 
 // readPage reads a directory to its end and keeps the limit smallest names after a given one.
-func readPage(d *os.File, after string, limit int) (Page, error) {
+func readPage(d *os.File, after string, limit int, info func(string) (fs.FileInfo, error)) (Page, error) {
+	d, err := entries(d)
+	if err != nil {
+		return Page{}, err
+	}
+	defer func() { _ = d.Close() }()
 	var page Page
 	var kept largestFirst
 	for {
 		batch, err := d.ReadDir(directoryBatch)
+		kept = slices.Grow(kept, len(batch))
 		for _, e := range batch {
 			page.Total++
 			switch {
 			case e.Name() <= after:
 			case limit <= 0 || len(kept) < limit:
-				kept = append(kept, e)
+				kept = append(kept, dirEntry{e.Name(), e.Type(), info})
 				if len(kept) == limit {
 					heap.Init(&kept)
 				}
 			default:
 				page.More = true
 				if e.Name() < kept[0].Name() {
-					kept[0] = e
+					kept[0] = dirEntry{e.Name(), e.Type(), info}
 					heap.Fix(&kept, 0)
 				}
 			}

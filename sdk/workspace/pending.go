@@ -102,6 +102,7 @@ func (w *Workspace) sweep() {
 	if w.pending.dir == "" {
 		return
 	}
+	w.finish()
 	names, _ := filepath.Glob(filepath.Join(w.pending.dir, pendingPrefix+"*"))
 	for _, name := range names {
 		f, err := os.OpenFile(name, os.O_RDWR, 0)

@@ -1,6 +1,7 @@
 package workspace
 
 import (
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
@@ -9,14 +10,16 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/picoclaw/picoclaw/sdk/guard"
 )
 
 // tries is how often each way is tried while files change under it.
 const tries = 50_000
 
 // attacker swaps a directory and a file of the workspace for links to the outside and back, as fast as it can, until
-// the test ends. renameat2 exchanges them in one step, so there is no moment at which one is missing.
-func attacker(t *testing.T, g *ground) {
+// the test ends or calls stop. renameat2 exchanges them in one step, so there is no moment at which one is missing.
+func attacker(t *testing.T, g *ground) (stop func()) {
 	t.Helper()
 	outside := filepath.Dir(g.o)
 	for _, d := range []string{"d", "spare"} {
@@ -28,14 +31,14 @@ func attacker(t *testing.T, g *ground) {
 	g.put(filepath.Join(g.w, "f"), "harmless")
 	g.link(outside, "dlink")
 	g.link(g.o, "flink")
-	stop := make(chan struct{})
+	stopped := make(chan struct{})
 	var swapping sync.WaitGroup
 	for _, pair := range [][2]string{{"d", "dlink"}, {"f", "flink"}} {
 		swapping.Go(func() {
 			a, b := filepath.Join(g.w, pair[0]), filepath.Join(g.w, pair[1])
 			for {
 				select {
-				case <-stop:
+				case <-stopped:
 					return
 				default:
 				}
@@ -43,7 +46,9 @@ func attacker(t *testing.T, g *ground) {
 			}
 		})
 	}
-	t.Cleanup(func() { close(stop); swapping.Wait() })
+	stop = sync.OnceFunc(func() { close(stopped); swapping.Wait() })
+	t.Cleanup(stop)
+	return stop
 }
 
 func race(f func()) {
@@ -111,6 +116,46 @@ func TestNoWriteLandsOutsideWhileFilesAreSwapped(t *testing.T) {
 		t.Error("no write succeeded, so nothing was shown")
 	}
 	g.untouched("writing while files are swapped")
+}
+
+// Moving, copying and deleting while files are swapped touch nothing outside and bring nothing in.
+func TestNothingIsMovedOutOrInWhileFilesAreSwapped(t *testing.T) {
+	g := newGround(t)
+	stop := attacker(t, g)
+	var did atomic.Int64
+	race(func() {
+		for _, do := range []func() error{
+			func() error { return g.Copy("d/secret.txt", "copy", TransferOptions{Overwrite: true}) },
+			func() error { return g.Copy("f", "d/copy", TransferOptions{Overwrite: true}) },
+		}[:1+rand.IntN(2)] {
+			if rand.IntN(20) == 0 && do() == nil { // each is synced to disk
+				did.Add(1)
+			}
+		}
+		_ = g.Walk(guard.List, "d", func(e *Entry) error {
+			if e.Name == "secret.txt" && e.Info.Size() == int64(len(secret)) {
+				t.Error("a walk has come to the outside")
+			}
+			return nil
+		})
+		_ = g.Remove("d/copy", false, nil)
+		_ = g.Move("copy", "d/moved", TransferOptions{Overwrite: true})
+		_ = g.Remove("d/moved", false, nil)
+	})
+	if did.Load() == 0 {
+		t.Error("no copy succeeded, so nothing was shown")
+	}
+	stop()
+	g.untouched("moving and copying while files are swapped")
+	err := filepath.WalkDir(g.w, func(path string, e os.DirEntry, err error) error {
+		if err == nil && e.Type().IsRegular() && g.contents(path) == secret {
+			t.Errorf("%s has the secret in it", path)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
 }
 
 // The same attack against what this package replaces, checking a path and then using it: it leaks, so the tests above

@@ -18,6 +18,8 @@ type target struct {
 	path   string   // absolute and resolved, to be told and not to be opened
 	asked  string   // as the caller wrote it
 	exact  bool
+
+	inPlace *inPlace // in place of dir: a single file whose directory is closed; handle is the file then
 }
 
 // missing is the error for a target whose directory is not there yet.
@@ -72,7 +74,9 @@ func (at place) target(asked string) (*target, error) {
 
 func (t *target) close() {
 	_ = t.handle.Close()
-	_ = t.dir.Close()
+	if t.dir != nil {
+		_ = t.dir.Close()
+	}
 }
 
 // place is the target as something to be read.

@@ -67,6 +67,9 @@ func (temp *temporary) remove() {
 
 // stage writes the new contents beside the file, with all that the file is besides its contents, and onto the disk.
 func (f *changing) stage(w *Workspace) error {
+	if f.inPlace != nil {
+		return f.stageInPlace(w)
+	}
 	var err error
 	if f.temp, err = f.temporary(w); err != nil {
 		return err
@@ -76,6 +79,15 @@ func (f *changing) stage(w *Workspace) error {
 		mode = wanted
 	}
 	file, err := f.dir.OpenFile(f.temp.name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+	if f.exact && f.old.Exists() && closed(err) {
+		t, inPlaceErr := w.openInPlace(f.asked)
+		if inPlaceErr != nil {
+			return err
+		}
+		f.temp.forget()
+		f.temp, f.inPlace = nil, t.inPlace
+		return f.stageInPlace(w)
+	}
 	if err != nil {
 		return err
 	}
@@ -96,4 +108,12 @@ func fill(file *os.File, f *changing) error {
 		}
 	}
 	return file.Sync()
+}
+
+// stageInPlace readies a change of a file that can't be replaced. What it was is read now if it may have to be put back.
+func (f *changing) stageInPlace(w *Workspace) error {
+	if _, err := f.old.Bytes(); err != nil {
+		return err
+	}
+	return f.inPlace.stage(w, f.path, f.data)
 }

@@ -145,7 +145,7 @@ func listPage(dir *os.Root, after string) (Page, error) {
 		return Page{}, err
 	}
 	defer func() { _ = d.Close() }()
-	return readPage(d, after, walkPage)
+	return readPage(d, after, walkPage, dir.Lstat)
 }
 
 // gone drops the error of something that is not there any more.

@@ -9,10 +9,17 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strings"
 	"time"
+
+	"github.com/picoclaw/picoclaw/sdk"
 )
 
 func main() {
+	if strings.HasPrefix(filepath.Base(os.Args[0]), echoID) {
+		sdk.Main(echoPlugin())
+		return
+	}
 	bin := flag.String("bin", "bin", "the directory that `make build` fills")
 	flag.Parse()
 	if err := run(*bin); err != nil {
@@ -27,7 +34,7 @@ func run(bin string) error {
 		return err
 	}
 	fmt.Printf("%d CPUs, %s/%s, %s, uid %d\n\n", runtime.NumCPU(), runtime.GOOS, runtime.GOARCH, runtime.Version(), os.Getuid())
-	for _, measure := range []func(bin string) error{measureCall, measureStart, measureProgram} {
+	for _, measure := range []func(bin string) error{measureCall, measureStart, measureFiles, measureProgram} {
 		if err := measure(bin); err != nil {
 			return err
 		}

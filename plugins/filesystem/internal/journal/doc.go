@@ -1,8 +1,9 @@
 // Package journal keeps what changes to files destroy, so that they can be taken back.
 //
-// Every operation is one file: a tar archive whose first member, op.json, says what was done and how to undo it, and
-// whose other members are what was there before. Its name sorts by time. Nothing in it needs this program to be read:
-// `tar xf` gives the bytes back. Several processes may use one journal.
+// A journal is a directory of tar archives. Each operation has a folder of its own in one of them, named by its id: its
+// first member, op.json, says what was done and how to undo it, and the others are what was there before. Nothing in it
+// needs this program to be read: `tar xf` gives the bytes back. A process adds small operations to one archive, with a
+// single write each, and gives a large one an archive of its own. Several processes may use one journal.
 //
 // The journal is bounded in size and age. It is written before the change that it is about, and not forced onto the
 // disk: it survives a killed process, and a machine that loses power may lose its last entries, but no change.

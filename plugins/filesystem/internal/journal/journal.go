@@ -3,7 +3,6 @@ package journal
 import (
 	"cmp"
 	"crypto/rand"
-	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -20,14 +19,13 @@ const (
 	DefaultMaxAge   = 30 * 24 * time.Hour
 )
 
-// largestShare is the part of the whole that one operation may take.
-const largestShare = 4
-
-// suffix ends the names of complete operations.
-const suffix = ".tar"
-
-// pruneEvery is after how many operations the bounds are looked at again.
-const pruneEvery = 32
+const (
+	largestShare = 4       // the part of the whole that one operation may take is one in this many
+	smallest     = 1 << 20 // bytes: an operation up to this shares its archive with others
+	fullArchive  = 8 << 20 // bytes: an archive of this size gets no more operations
+	pruneEvery   = 256     // operations: after that many the bounds are looked at again
+	suffix       = ".tar"
+)
 
 // Options bound a journal.
 type Options struct {
@@ -39,11 +37,13 @@ type Options struct {
 type Journal struct {
 	dir     string
 	options Options
+	pruning sync.WaitGroup
 
 	mu      sync.Mutex
+	last    int64    // the time in the latest id
+	current *os.File // the archive for small operations; nil before the first
+	size    int64
 	written int
-	pruning sync.WaitGroup
-	last    int64
 }
 
 // Open opens the journal in a directory, which is made if it is missing.
@@ -56,38 +56,57 @@ func Open(dir string, o Options) (*Journal, error) {
 	return &Journal{dir: dir, options: o}, nil
 }
 
-// Close waits for what the journal does beside the calls.
-func (j *Journal) Close() { j.pruning.Wait() }
+// Close ends the journal's use by this process.
+func (j *Journal) Close() {
+	j.pruning.Wait()
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.current != nil {
+		_ = j.current.Close()
+		j.current = nil
+	}
+}
 
 // MaxOperation is how many bytes one operation may keep.
 func (j *Journal) MaxOperation() int64 { return j.options.MaxBytes / largestShare }
 
 // newID makes the id of an operation: the time, so that ids sort, and something random, so that processes differ.
-func (j *Journal) newID(now time.Time) string {
+func (j *Journal) newID() string {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	nano := max(now.UnixNano(), j.last+1)
-	j.last = nano
-	at := time.Unix(0, nano).UTC()
+	j.last = max(time.Now().UnixNano(), j.last+1)
+	at := time.Unix(0, j.last).UTC()
 	return fmt.Sprintf("%s%09d-%s", at.Format("20060102T150405"), at.Nanosecond(), strings.ToLower(rand.Text()[:4]))
 }
 
-// ids returns the ids of all operations, the newest first.
-func (j *Journal) ids() ([]string, error) {
-	entries, err := os.ReadDir(j.dir)
-	if err != nil {
-		return nil, err
-	}
-	var ids []string
-	for _, e := range slices.Backward(entries) {
-		if id, ok := strings.CutSuffix(e.Name(), suffix); ok {
-			ids = append(ids, id)
-		}
-	}
-	return ids, nil
+// create makes an archive that begins with an operation.
+func (j *Journal) create(id string) (*os.File, error) {
+	return os.OpenFile(filepath.Join(j.dir, id+suffix), os.O_WRONLY|os.O_CREATE|os.O_EXCL|os.O_APPEND, 0o600)
 }
 
-func (j *Journal) path(id string) string { return filepath.Join(j.dir, id+suffix) }
+// add adds the members of a small operation to the current archive.
+func (j *Journal) add(id string, members []byte) (err error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.current != nil && j.size > fullArchive {
+		_ = j.current.Close()
+		j.current = nil
+	}
+	if j.current == nil {
+		if j.current, err = j.create(id); err != nil {
+			return err
+		}
+		j.size = 0
+	}
+	n, err := j.current.Write(members)
+	j.size += int64(n)
+	if err != nil && n > 0 {
+		// What comes after a torn member could not be read.
+		_ = j.current.Close()
+		j.current = nil
+	}
+	return err
+}
 
 // wrote counts an operation, and looks at the bounds now and then, beside the calls.
 func (j *Journal) wrote() {
@@ -98,21 +117,42 @@ func (j *Journal) wrote() {
 	}
 }
 
-// prune deletes the oldest operations until the journal is within its bounds.
-func (j *Journal) prune() {
+// archive is a file of the journal.
+type archive struct {
+	path string
+	info fs.FileInfo
+}
+
+// archives returns the files of the journal, the one that was written last first.
+func (j *Journal) archives() ([]archive, error) {
 	entries, err := os.ReadDir(j.dir)
+	if err != nil {
+		return nil, fmt.Errorf("read the journal: %w", err)
+	}
+	var all []archive
+	for _, e := range entries {
+		info, err := e.Info()
+		if err == nil && info.Mode().IsRegular() && strings.HasSuffix(e.Name(), suffix) {
+			all = append(all, archive{filepath.Join(j.dir, e.Name()), info})
+		}
+	}
+	slices.SortFunc(all, func(a, b archive) int {
+		return cmp.Or(b.info.ModTime().Compare(a.info.ModTime()), strings.Compare(b.path, a.path))
+	})
+	return all, nil
+}
+
+// prune deletes the oldest archives until the journal is within its bounds.
+func (j *Journal) prune() {
+	all, err := j.archives()
 	if err != nil {
 		return
 	}
 	oldest := time.Now().Add(-j.options.MaxAge)
 	total := int64(0)
-	for _, e := range slices.Backward(entries) {
-		info, err := e.Info()
-		if errors.Is(err, fs.ErrNotExist) || !info.Mode().IsRegular() {
-			continue
-		}
-		if total += info.Size(); total > j.options.MaxBytes || info.ModTime().Before(oldest) {
-			_ = os.Remove(filepath.Join(j.dir, e.Name()))
+	for i, a := range all {
+		if total += a.info.Size(); (i > 0 && total > j.options.MaxBytes) || a.info.ModTime().Before(oldest) {
+			_ = os.Remove(a.path)
 		}
 	}
 }

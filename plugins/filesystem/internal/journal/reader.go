@@ -9,15 +9,21 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
+	"time"
 )
 
-// idPattern is what an id may look like: it becomes the name of a file.
+// idPattern is what an id looks like.
 var idPattern = regexp.MustCompile(`^[0-9]{8}T[0-9]{15}-[a-z0-9]{4}$`)
 
 // maxOpSize bounds the description of one operation, in bytes.
 const maxOpSize = 8 << 20
+
+// clockStep is how much later than its last operation the time of an archive may be.
+const clockStep = 2 * time.Second
 
 // Unknown is the error for an operation that is not in the journal.
 type Unknown struct{ ID string }
@@ -26,71 +32,129 @@ func (e *Unknown) Error() string {
 	return fmt.Sprintf("the journal has no operation %q; history lists those it has", e.ID)
 }
 
-// Each calls fn with the operations, the newest first, until it returns false.
+// Each calls fn with the operations that took place, the newest first, until it returns false.
 func (j *Journal) Each(fn func(*Op) bool) error {
-	ids, err := j.ids()
+	all, err := j.archives()
 	if err != nil {
-		return fmt.Errorf("read the journal: %w", err)
+		return err
 	}
-	for _, id := range ids {
-		op, err := j.Op(id)
-		var unknown *Unknown
-		if errors.As(err, &unknown) {
-			continue // pruned meanwhile, or damaged
+	var waiting []*Op // read, and perhaps older than what the next archive has
+	dropped := map[string]bool{}
+	emit := func(newerThan time.Time) bool {
+		slices.SortFunc(waiting, func(a, b *Op) int { return strings.Compare(b.ID, a.ID) })
+		for len(waiting) > 0 && waiting[0].Time.After(newerThan) {
+			op := waiting[0]
+			waiting = waiting[1:]
+			if !dropped[op.ID] && !fn(op) {
+				return false
+			}
 		}
-		if err != nil {
+		return true
+	}
+	for i, a := range all {
+		if err := scan(a.path, func(h *tar.Header, contents io.Reader) error {
+			switch id, rest, _ := strings.Cut(path.Clean(h.Name), "/"); rest {
+			case opMember:
+				if op := decode(id, h, contents); op != nil {
+					waiting = append(waiting, op)
+				}
+			case droppedMember:
+				dropped[id] = true
+			}
+			return nil
+		}); err != nil {
 			return err
 		}
-		if !fn(op) {
+		if i+1 < len(all) && !emit(all[i+1].info.ModTime().Add(clockStep)) {
 			return nil
 		}
 	}
+	emit(time.Time{})
 	return nil
 }
 
-// Op returns an operation.
-func (j *Journal) Op(id string) (*Op, error) {
-	f, op, _, err := j.open(id)
-	if err != nil {
-		return nil, err
-	}
-	return op, f.Close()
-}
-
-func (j *Journal) open(id string) (*os.File, *Op, *tar.Reader, error) {
-	if !idPattern.MatchString(id) {
-		return nil, nil, nil, &Unknown{id}
-	}
-	f, err := os.Open(j.path(id))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil, nil, &Unknown{id}
-	}
-	if err != nil {
-		return nil, nil, nil, fmt.Errorf("read the journal: %w", err)
-	}
-	op, archive, err := readOp(f)
-	if err != nil {
-		_ = f.Close()
-		return nil, nil, nil, &Unknown{id}
+func decode(id string, h *tar.Header, contents io.Reader) *Op {
+	var op Op
+	if !idPattern.MatchString(id) || h.Size > maxOpSize || json.NewDecoder(contents).Decode(&op) != nil {
+		return nil
 	}
 	op.ID = id
-	return f, op, archive, nil
+	return &op
 }
 
-func readOp(r io.Reader) (*Op, *tar.Reader, error) {
-	archive := tar.NewReader(r)
-	h, err := archive.Next()
+// scan calls fn with the members of an archive, as far as they are whole: its process may have been killed in the middle of
+// one. An archive that was deleted meanwhile is empty.
+func scan(name string, fn func(*tar.Header, io.Reader) error) error {
+	f, err := os.Open(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
 	if err != nil {
-		return nil, nil, err
+		return fmt.Errorf("read the journal: %w", err)
 	}
-	if h.Name != opMember || h.Size > maxOpSize {
-		return nil, nil, errors.New("not an operation")
+	defer func() { _ = f.Close() }()
+	members := tar.NewReader(f) // it seeks over what nobody reads
+	for {
+		h, err := members.Next()
+		if err != nil {
+			return nil //nolint:nilerr // the end, or where a killed process stopped
+		}
+		if err := fn(h, members); err != nil {
+			return err
+		}
 	}
-	var op Op
-	if err := json.NewDecoder(archive).Decode(&op); err != nil {
-		return nil, nil, err
+}
+
+var errFound = errors.New("found")
+
+// Op returns an operation.
+func (j *Journal) Op(id string) (op *Op, err error) {
+	err = j.members(id, func(rest string, h *tar.Header, contents io.Reader) error {
+		if rest == opMember {
+			op = decode(id, h, contents)
+			return errFound
+		}
+		return nil
+	})
+	if err == nil && op == nil {
+		err = &Unknown{id}
 	}
-	return &op, archive, nil
+	return op, err
+}
+
+// members calls fn with the members of one operation, named below its folder.
+func (j *Journal) members(id string, fn func(rest string, h *tar.Header, contents io.Reader) error) error {
+	if !idPattern.MatchString(id) {
+		return &Unknown{id}
+	}
+	all, err := j.archives()
+	if err != nil {
+		return err
+	}
+	for _, a := range all {
+		if strings.TrimSuffix(filepath.Base(a.path), suffix) > id {
+			continue // it was begun later
+		}
+		found := false
+		err := scan(a.path, func(h *tar.Header, contents io.Reader) error {
+			rest, ok := strings.CutPrefix(path.Clean(h.Name), id+"/")
+			if !ok {
+				if found {
+					return errFound // the next operation
+				}
+				return nil
+			}
+			found = true
+			return fn(rest, h, contents)
+		})
+		if err != nil && !errors.Is(err, errFound) {
+			return err
+		}
+		if found {
+			return nil
+		}
+	}
+	return &Unknown{id}
 }
 
 // Kept is something that an operation kept.
@@ -102,26 +166,11 @@ type Kept struct {
 
 // Blob calls fn with everything that was kept under a name, directories before their contents.
 func (j *Journal) Blob(id, blob string, fn func(Kept) error) error {
-	f, _, archive, err := j.open(id)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = f.Close() }()
-	for {
-		h, err := archive.Next()
-		if errors.Is(err, io.EOF) {
+	return j.members(id, func(rest string, h *tar.Header, contents io.Reader) error {
+		name, ok := strings.CutPrefix(rest+"/", blob+"/")
+		if !ok {
 			return nil
 		}
-		if err != nil {
-			return fmt.Errorf("read the journal: operation %s is damaged: %w", id, err)
-		}
-		name := path.Clean(h.Name)
-		rest, ok := strings.CutPrefix(name+"/", blob+"/")
-		if !ok {
-			continue
-		}
-		if err := fn(Kept{Name: path.Join(".", rest), Header: h, Contents: archive}); err != nil {
-			return err
-		}
-	}
+		return fn(Kept{Name: path.Join(".", name), Header: h, Contents: contents})
+	})
 }

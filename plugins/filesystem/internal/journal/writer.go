@@ -2,7 +2,6 @@ package journal
 
 import (
 	"archive/tar"
-	"bufio"
 	"bytes"
 	"encoding/json"
 	"errors"
@@ -14,15 +13,16 @@ import (
 	"time"
 )
 
-// opMember is the name of the archive's first member.
-const opMember = "op.json"
+const (
+	opMember      = "op.json" // the first member of an operation
+	droppedMember = "dropped" // the mark of one that did not take place
+)
 
 // Writer writes one operation.
 type Writer struct {
 	op   Op
 	j    *Journal
-	file *os.File
-	out  *bufio.Writer
+	out  spill
 	tar  *tar.Writer
 	left int64
 }
@@ -37,22 +37,16 @@ func (e *TooLarge) Error() string {
 // Begin begins an operation. ID and Time are filled in. End it with Commit or Abort.
 func (j *Journal) Begin(op Op) (*Writer, error) {
 	op.Time = time.Now().UTC().Truncate(time.Millisecond)
-	op.ID = j.newID(time.Now())
-	// It has its name from the beginning: the change comes after it, so one that is not complete has not taken place.
-	f, err := os.OpenFile(j.path(op.ID), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return nil, fmt.Errorf("write the journal: %w", err)
-	}
-	out := bufio.NewWriterSize(f, 64<<10)
-	w := &Writer{op: op, j: j, file: f, out: out, tar: tar.NewWriter(out), left: j.MaxOperation()}
+	op.ID = j.newID()
+	w := &Writer{op: op, j: j, left: j.MaxOperation()}
+	w.out.create = func() (*os.File, error) { return j.create(op.ID) }
+	w.tar = tar.NewWriter(&w.out)
 	data, err := json.Marshal(op)
-	if err == nil {
-		err = w.member(&tar.Header{Name: opMember, Typeflag: tar.TypeReg, Mode: 0o600, Size: int64(len(data)), ModTime: op.Time}, bytes.NewReader(data))
-	}
 	if err != nil {
-		return nil, errors.Join(err, w.Abort())
+		return nil, err
 	}
-	return w, nil
+	h := &tar.Header{Name: path.Join(op.ID, opMember), Typeflag: tar.TypeReg, Mode: 0o600, Size: int64(len(data)), ModTime: op.Time}
+	return w, w.member(h, bytes.NewReader(data))
 }
 
 // ID is the id of the operation.
@@ -61,16 +55,20 @@ func (w *Writer) ID() string { return w.op.ID }
 // Keep adds something that was there before: a file, whose contents it reads, a directory, or a link. name is relative to
 // the blob, "." for the blob itself.
 func (w *Writer) Keep(blob, name string, info fs.FileInfo, link string, contents io.Reader) error {
-	h, err := tar.FileInfoHeader(info, link)
-	if err != nil {
-		return fmt.Errorf("write the journal: %w", err)
+	h := &tar.Header{
+		Name: path.Join(w.op.ID, blob, name), Mode: int64(info.Mode().Perm()), ModTime: info.ModTime().Truncate(time.Second),
 	}
-	h.Name = path.Join(blob, name)
-	h.Uname, h.Gname = "", ""
-	if info.Mode().IsRegular() {
-		if w.left -= info.Size(); w.left < 0 {
-			return &TooLarge{w.j.MaxOperation()}
-		}
+	switch mode := info.Mode(); {
+	case mode.IsDir():
+		h.Typeflag = tar.TypeDir
+		h.Name += "/"
+	case mode&fs.ModeSymlink != 0:
+		h.Typeflag, h.Linkname = tar.TypeSymlink, link
+	default:
+		h.Typeflag, h.Size = tar.TypeReg, info.Size()
+	}
+	if w.left -= h.Size; w.left < 0 {
+		return &TooLarge{w.j.MaxOperation()}
 	}
 	return w.member(h, contents)
 }
@@ -82,7 +80,7 @@ func (w *Writer) member(h *tar.Header, contents io.Reader) error {
 	if contents == nil || h.Size == 0 {
 		return nil
 	}
-	// A file that shrinks while it is copied is refused by Close; one that grows is kept as long as it was.
+	// A file that shrinks while it is copied is refused by Flush; one that grows is kept as long as it was.
 	if _, err := io.Copy(w.tar, io.LimitReader(contents, h.Size)); err != nil {
 		return fmt.Errorf("write the journal: %w", err)
 	}
@@ -91,30 +89,78 @@ func (w *Writer) member(h *tar.Header, contents io.Reader) error {
 
 // Commit completes the operation.
 func (w *Writer) Commit() error {
-	err := w.tar.Close()
-	if err == nil {
-		err = w.out.Flush()
-	}
-	if closeErr := w.file.Close(); err == nil {
-		err = closeErr
+	err := w.tar.Flush() // not Close: other operations may follow
+	switch {
+	case err != nil:
+	case w.out.file == nil:
+		err = w.j.add(w.op.ID, w.out.buffer.Bytes())
+	default:
+		err = w.out.finish()
 	}
 	if err != nil {
-		return errors.Join(fmt.Errorf("write the journal: %w", err), gone(os.Remove(w.file.Name())))
+		return errors.Join(fmt.Errorf("write the journal: %w", err), w.Abort())
 	}
 	w.j.wrote()
 	return nil
 }
 
 // Abort drops the operation.
-func (w *Writer) Abort() error {
-	return errors.Join(gone(w.file.Close()), gone(os.Remove(w.file.Name())))
+func (w *Writer) Abort() error { return w.out.discard() }
+
+// Drop says that a complete operation did not take place after all.
+func (j *Journal) Drop(id string) error {
+	var out bytes.Buffer
+	archive := tar.NewWriter(&out)
+	h := &tar.Header{Name: path.Join(id, droppedMember), Typeflag: tar.TypeReg, Mode: 0o600}
+	if err := errors.Join(archive.WriteHeader(h), archive.Flush()); err != nil {
+		return err
+	}
+	return j.add(j.newID(), out.Bytes())
 }
 
-// Drop deletes a complete operation, which did not take place after all.
-func (j *Journal) Drop(id string) error { return gone(os.Remove(j.path(id))) }
+// spill is memory for what is small, and a file from where it becomes large.
+type spill struct {
+	create func() (*os.File, error)
+	buffer bytes.Buffer
+	file   *os.File
+}
 
-func gone(err error) error {
-	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, os.ErrClosed) {
+func (s *spill) Write(p []byte) (int, error) {
+	if s.file == nil && s.buffer.Len()+len(p) <= smallest {
+		return s.buffer.Write(p)
+	}
+	if s.file == nil {
+		f, err := s.create()
+		if err != nil {
+			return 0, err
+		}
+		s.file = f
+	}
+	if s.buffer.Len() > 0 {
+		if _, err := s.file.Write(s.buffer.Bytes()); err != nil {
+			return 0, err
+		}
+		s.buffer.Reset()
+	}
+	return s.file.Write(p)
+}
+
+func (s *spill) finish() error {
+	if s.buffer.Len() > 0 {
+		if _, err := s.file.Write(s.buffer.Bytes()); err != nil {
+			return err
+		}
+	}
+	return s.file.Close()
+}
+
+func (s *spill) discard() error {
+	if s.file == nil {
+		return nil
+	}
+	_ = s.file.Close()
+	err := os.Remove(s.file.Name())
+	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	return err

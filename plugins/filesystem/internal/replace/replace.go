@@ -165,7 +165,8 @@ func acrossEndings(s, old, new string) []Splice {
 			break
 		}
 		at += next
-		if end, ok := matchEndings(s, old, at); ok {
+		inEnding := at > 0 && at < len(s) && s[at-1] == '\r' && s[at] == '\n' // no place to begin at
+		if end, ok := matchEndings(s, old, at); ok && !inEnding {
 			ending := "\n"
 			if strings.Contains(s[at:end], "\r\n") {
 				ending = "\r\n"

@@ -92,6 +92,14 @@ func (e Encoding) Decode(data []byte) (string, error) {
 	return string(out), nil
 }
 
+// DecodeString is Decode for data that is a string already.
+func (e Encoding) DecodeString(data string) (string, error) {
+	if e.codec == nil {
+		return strings.TrimPrefix(data, string(e.Mark)), nil
+	}
+	return e.Decode([]byte(data))
+}
+
 // Reader decodes what a reader gives, from behind the byte order mark.
 func (e Encoding) Reader(r io.Reader) io.Reader {
 	if e.codec == nil {

@@ -28,6 +28,9 @@ const (
 // withstand somebody who makes contents for that.
 func Etag(data []byte) string { return format(xxh3.Hash(data)) }
 
+// EtagString is Etag for contents that are a string.
+func EtagString(data string) string { return format(xxh3.HashString(data)) }
+
 // Hash makes the etag of contents that are written to it.
 type Hash struct{ h *xxh3.Hasher }
 
@@ -56,14 +59,14 @@ type Seen struct {
 	mu    sync.Mutex
 	bytes int
 	order []string // the oldest first
-	data  map[string][]byte
+	data  map[string]string
 }
 
 // Open remembers in a directory, which may be missing; an empty name is for memory only.
-func Open(dir string) *Seen { return &Seen{dir: dir, data: map[string][]byte{}} }
+func Open(dir string) *Seen { return &Seen{dir: dir, data: map[string]string{}} }
 
-// Add remembers contents. They may not be changed after.
-func (s *Seen) Add(etag string, data []byte) {
+// Add remembers contents.
+func (s *Seen) Add(etag, data string) {
 	if len(data) > largest {
 		return
 	}
@@ -87,18 +90,18 @@ func (s *Seen) Add(etag string, data []byte) {
 var etagPattern = regexp.MustCompile(`^[0-9a-f]{16}$`)
 
 // Get returns contents that were seen.
-func (s *Seen) Get(etag string) ([]byte, bool) {
+func (s *Seen) Get(etag string) (data string, ok bool) {
 	if !etagPattern.MatchString(etag) {
-		return nil, false
+		return "", false
 	}
 	s.mu.Lock()
-	data, ok := s.data[etag]
+	data, ok = s.data[etag]
 	s.mu.Unlock()
 	if ok || s.dir == "" {
 		return data, ok
 	}
-	data, err := os.ReadFile(filepath.Join(s.dir, etag))
-	return data, err == nil && Etag(data) == etag
+	saved, err := os.ReadFile(filepath.Join(s.dir, etag))
+	return string(saved), err == nil && Etag(saved) == etag
 }
 
 // Save writes what was seen for the next process, and deletes what many others have been seen since.
@@ -113,7 +116,7 @@ func (s *Seen) Save() error {
 	}
 	var failed error
 	for _, etag := range s.order[max(0, len(s.order)-onDisk):] {
-		failed = errors.Join(failed, os.WriteFile(filepath.Join(s.dir, etag), s.data[etag], 0o600))
+		failed = errors.Join(failed, os.WriteFile(filepath.Join(s.dir, etag), []byte(s.data[etag]), 0o600))
 	}
 	entries, err := os.ReadDir(s.dir)
 	if err != nil || len(entries) <= onDisk {

@@ -1,0 +1,87 @@
+package main
+
+import (
+	"encoding/json"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/picoclaw/picoclaw/host"
+)
+
+// newUndo and newHistory are calls of the tools of the same names, for people: what an agent has done to files can be
+// looked at and taken back by whoever runs it.
+
+func newUndo(a *app) *cobra.Command {
+	var force bool
+	v := toolVerb{app: a, tool: "undo"}
+	cmd := &cobra.Command{
+		Use:   "undo [ID]",
+		Short: "Take back an agent's last change to files, or the one that is named",
+		Example: strings.Trim(`
+  picoclaw undo
+  picoclaw undo 20261121T051354282482850-fzaj
+  picoclaw undo --agent reviewer --force`, "\n"),
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) > 1 {
+				return usage("undo takes one operation at a time; `picoclaw history` lists them")
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			wanted := map[string]any{"force": force}
+			if len(args) == 1 {
+				wanted["id"] = args[0]
+			}
+			return v.run(cmd, wanted)
+		},
+	}
+	cmd.Flags().BoolVar(&force, "force", false, "also if the files have changed since; what they are now is kept too")
+	v.flags(cmd)
+	return cmd
+}
+
+func newHistory(a *app) *cobra.Command {
+	var limit int
+	v := toolVerb{app: a, tool: "history"}
+	cmd := &cobra.Command{
+		Use:   "history",
+		Short: "List an agent's changes to files, the last one first",
+		Args:  noArguments,
+		RunE:  func(cmd *cobra.Command, _ []string) error { return v.run(cmd, map[string]any{"limit": limit}) },
+	}
+	cmd.Flags().IntVar(&limit, "limit", 20, "how many")
+	v.flags(cmd)
+	return cmd
+}
+
+// toolVerb is a verb that calls one tool.
+type toolVerb struct {
+	app           *app
+	tool          string
+	agent, output string
+}
+
+func (v *toolVerb) flags(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&v.agent, "agent", "", "the agent whose changes (default: the first one)")
+	cmd.Flags().StringVar(&v.output, "output", "text", "text or json")
+}
+
+func (v *toolVerb) run(cmd *cobra.Command, arguments map[string]any) error {
+	if err := format(v.output); err != nil {
+		return err
+	}
+	s, h, done, err := v.app.session(v.agent, host.CLI)
+	if err != nil {
+		return err
+	}
+	defer done()
+	raw, err := json.Marshal(arguments)
+	if err != nil {
+		return err
+	}
+	if err := h.Ready(); err != nil {
+		return cantStart(err)
+	}
+	return v.app.showResult(v.tool, s.Call(cmd.Context(), v.tool, raw, nil), v.output)
+}

@@ -1,0 +1,170 @@
+package main
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/picoclaw/picoclaw/sdk/sdktest"
+)
+
+// snapshot is everything in a workspace: names, modes, contents, links.
+func snapshot(t *testing.T, p *sdktest.Plugin) []string {
+	t.Helper()
+	var all []string
+	err := filepath.WalkDir(p.Dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		info, err := d.Info()
+		if err != nil {
+			return err
+		}
+		line := strings.TrimPrefix(path, p.Dir) + " " + info.Mode().String()
+		switch {
+		case d.Type()&fs.ModeSymlink != 0:
+			target, _ := os.Readlink(path)
+			line += " " + target
+		case d.Type().IsRegular():
+			data, _ := os.ReadFile(path)
+			line += " " + string(data)
+		}
+		all = append(all, line)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+func TestUndoBringsEverythingBack(t *testing.T) {
+	for name, call := range map[string]struct {
+		tool string
+		args args
+	}{
+		"an overwrite":           {"write_file", args{"path": "f", "content": "new"}},
+		"a new file":             {"write_file", args{"path": "n", "content": "new"}},
+		"an edit":                {"edit_file", args{"path": "f", "old_text": "o", "new_text": "0"}},
+		"an append":              {"append_file", args{"path": "f", "content": "more"}},
+		"an append to nothing":   {"append_file", args{"path": "n", "content": "more"}},
+		"a deleted file":         {"rm", args{"path": "script"}},
+		"a deleted directory":    {"rm", args{"path": "d", "recursive": true}},
+		"a deleted link":         {"rm", args{"path": "link"}},
+		"a move":                 {"mv", args{"source": "f", "destination": "d/moved"}},
+		"a move of a directory":  {"mv", args{"source": "d", "destination": "e"}},
+		"a move onto a file":     {"mv", args{"source": "f", "destination": "script", "overwrite": true}},
+		"a move onto a tree":     {"mv", args{"source": "other", "destination": "d", "overwrite": true}},
+		"a copy":                 {"cp", args{"source": "d", "destination": "e"}},
+		"a copy onto a file":     {"cp", args{"source": "f", "destination": "script", "overwrite": true}},
+		"a copy onto a tree":     {"cp", args{"source": "other", "destination": "d", "overwrite": true}},
+		"a directory":            {"mkdir", args{"path": "made"}},
+		"an insertion":           {"insert", args{"path": "f", "line": 1, "content": "top"}},
+		"a change through links": {"write_file", args{"path": "link", "content": "new"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := start(t, map[string]string{"f": "old\n", "script": "#!/bin/sh\n", "d/x": "x", "d/e/y": strings.Repeat("y", 2<<20), "other/z": "z"})
+			for path, mode := range map[string]os.FileMode{"script": 0o755, "d/x": 0o600, "d/e": 0o700} {
+				if err := os.Chmod(filepath.Join(p.Dir, path), mode); err != nil {
+					t.Fatal(err)
+				}
+			}
+			for _, link := range []string{"link", "d/link"} {
+				if err := os.Symlink("f", filepath.Join(p.Dir, link)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			before := snapshot(t, p)
+			must(t, p, call.tool, call.args)
+			after := snapshot(t, p)
+			if slices.Equal(before, after) {
+				t.Fatal("nothing has changed")
+			}
+			redo := must(t, p, "undo", args{})["undo"]
+			if got := snapshot(t, p); !slices.Equal(got, before) {
+				t.Fatalf("undone, there is\n%.2000q; before there was\n%.2000q", got, before)
+			}
+			must(t, p, "undo", args{"id": redo})
+			if got := snapshot(t, p); !slices.Equal(got, after) {
+				t.Errorf("done again, there is\n%.2000q; want\n%.2000q", got, after)
+			}
+		})
+	}
+}
+
+func TestUndoGoesBackStepByStep(t *testing.T) {
+	p := start(t, map[string]string{"f": "0"})
+	for _, content := range []string{"1", "2", "3"} {
+		must(t, p, "write_file", args{"path": "f", "content": content})
+	}
+	for _, want := range []string{"2", "1", "0"} {
+		must(t, p, "undo", args{})
+		wantContents(t, p, "f", want)
+	}
+	if r := p.Call("undo", args{}); r.Err.GetMessage() != "there is nothing to undo" {
+		t.Errorf("%q, %v", r.Text, r.Err)
+	}
+	if r := p.Call("history", args{}); strings.Count(r.Text, "(undone)") != 3 || strings.Count(r.Text, "\n") != 5 {
+		t.Errorf("history says\n%s", r.Text)
+	}
+}
+
+func TestUndoDestroysNothingThatCameAfter(t *testing.T) {
+	p := start(t, map[string]string{"f": "old"})
+	must(t, p, "write_file", args{"path": "f", "content": "mine"})
+	if err := os.WriteFile(filepath.Join(p.Dir, "f"), []byte("theirs"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if r := p.Call("undo", args{}); r.Err.GetCode() != "conflict" {
+		t.Fatalf("%q, %v", r.Text, r.Err)
+	}
+	wantContents(t, p, "f", "theirs")
+	redo := must(t, p, "undo", args{"force": true})["undo"]
+	wantContents(t, p, "f", "old")
+	must(t, p, "undo", args{"id": redo})
+	wantContents(t, p, "f", "theirs")
+}
+
+func TestUndoOfWhatIsUnknown(t *testing.T) {
+	p := start(t, map[string]string{"f": "old"})
+	for _, id := range []string{"nothing", "../../f", "20260101T000000000000000-aaaa"} {
+		if r := p.Call("undo", args{"id": id}); r.Err.GetCode() != "not_found" {
+			t.Errorf("%s: %q, %v", id, r.Text, r.Err)
+		}
+	}
+}
+
+func TestTheJournalCanBeSwitchedOff(t *testing.T) {
+	state := t.TempDir()
+	p := sdktest.Start(t, newPlugin(), sdktest.Options{
+		Files: map[string]string{"f": "old"}, StateDir: state, Config: map[string]any{"journal": map[string]any{"enabled": false}},
+	})
+	must(t, p, "write_file", args{"path": "f", "content": "new"})
+	if r := p.Call("undo", args{}); r.Err.GetCode() != "conflict" {
+		t.Errorf("%q, %v", r.Text, r.Err)
+	}
+	if _, err := os.Stat(filepath.Join(state, "journal")); err == nil {
+		t.Error("there is a journal")
+	}
+}
+
+func TestWhatIsTooLargeForTheJournalIsDoneAndSaid(t *testing.T) {
+	p := sdktest.Start(t, newPlugin(), sdktest.Options{
+		Files:  map[string]string{"large": strings.Repeat("x", 4000), "small": "s"},
+		Config: map[string]any{"journal": map[string]any{"max_bytes": 8000}},
+	})
+	must(t, p, "rm", args{"path": "small"})
+	out := must(t, p, "rm", args{"path": "large"})
+	if notes, _ := out["notes"].([]any); len(notes) != 1 || out["undo"] != nil {
+		t.Errorf("%v", out)
+	}
+	if r := p.Call("undo", args{}); r.Err.GetCode() != "conflict" || !strings.Contains(r.Err.GetMessage(), "can't be undone") {
+		t.Errorf("%q, %v", r.Text, r.Err)
+	}
+	if r := p.Call("history", args{}); !strings.Contains(r.Text, "can't be undone") {
+		t.Errorf("history says %s", r.Text)
+	}
+}

@@ -1,0 +1,131 @@
+package workspace
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/picoclaw/picoclaw/sdk/guard"
+)
+
+// becoming is an edit that makes data the contents of a file.
+func becoming(path, data string) Edit {
+	return Edit{Path: path, Parents: true, Change: func(*Old) ([]byte, error) { return []byte(data), nil }}
+}
+
+func TestSeveralEditsAreAllMadeOrNone(t *testing.T) {
+	broken := errors.New("broken")
+	failing := Edit{Path: "b", Change: func(*Old) ([]byte, error) { return nil, broken }}
+	for name, test := range map[string]struct {
+		last  func([]Changed) error
+		edits []Edit
+		want  error
+	}{
+		"a change fails":        {nil, []Edit{becoming("a", "new"), failing}, broken},
+		"the last word is no":   {func([]Changed) error { return broken }, []Edit{becoming("a", "new"), becoming("b", "new")}, broken},
+		"one is a directory":    {nil, []Edit{becoming("a", "new"), becoming("dir", "new")}, &NotRegular{}},
+		"one may not be":        {nil, []Edit{becoming("a", "new"), becoming("../work2/secret.txt", "new")}, &Refused{}},
+		"one is read-only":      {nil, []Edit{becoming("a", "new"), becoming("closed", "new")}, &ReadOnly{}},
+		"one is too large":      {nil, []Edit{becoming("a", "new"), becoming("b", "more than ten")}, &TooLarge{}},
+		"one has no directory":  {nil, []Edit{becoming("a", "new"), {Path: "no/b", Change: failing.Change}}, os.ErrNotExist},
+		"dirs were made before": {nil, []Edit{becoming("made/here/a", "new"), failing}, broken},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := newGround(t, func(p *guard.Policy) { p.MaxFileSize = 10 })
+			for _, f := range []string{"a", "b", "closed"} {
+				g.put(filepath.Join(g.w, f), "old")
+			}
+			if err := errors.Join(os.Mkdir(filepath.Join(g.w, "dir"), 0o755), os.Chmod(filepath.Join(g.w, "closed"), 0o444)); err != nil {
+				t.Fatal(err)
+			}
+			err := g.Apply(test.last, test.edits...)
+			if !like(err, test.want) {
+				t.Errorf("the error is %v; want one like %T %v", err, test.want, test.want)
+			}
+			for _, f := range []string{"a", "b", "closed"} {
+				if got := g.contents(filepath.Join(g.w, f)); got != "old" {
+					t.Errorf("%s is %q", f, got)
+				}
+			}
+			if entries, _ := os.ReadDir(g.w); len(entries) != 4 {
+				t.Errorf("there are %v", entries)
+			}
+			g.untouched(name)
+		})
+	}
+}
+
+// like reports whether an error is, or has the type of, another.
+func like(err, want error) bool {
+	switch want.(type) {
+	case *NotRegular:
+		return errors.As(err, new(*NotRegular))
+	case *Refused:
+		return errors.As(err, new(*Refused))
+	case *ReadOnly:
+		return errors.As(err, new(*ReadOnly))
+	case *TooLarge:
+		return errors.As(err, new(*TooLarge))
+	case *Exists:
+		return errors.As(err, new(*Exists))
+	case *Same:
+		return errors.As(err, new(*Same))
+	case *IsDirectory:
+		return errors.As(err, new(*IsDirectory))
+	}
+	return errors.Is(err, want)
+}
+
+// A file that can't be put in place takes those before it back.
+func TestACommitThatFailsHalfwayIsTakenBack(t *testing.T) {
+	g := newGround(t)
+	g.put(filepath.Join(g.w, "a"), "old a")
+	g.put(filepath.Join(g.w, "b"), "old b")
+	inode := func(name string) os.FileInfo {
+		info, err := os.Stat(filepath.Join(g.w, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return info
+	}
+	before := inode("a")
+	err := g.Apply(func([]Changed) error {
+		// Between the look at b and its replacement somebody makes it a directory, which no file can replace.
+		b := filepath.Join(g.w, "b")
+		return errors.Join(os.Remove(b), os.Mkdir(b, 0o755))
+	}, becoming("a", "new a"), becoming("new", "new"), becoming("b", "new b"))
+	if err == nil {
+		t.Fatal("a directory was replaced by a file")
+	}
+	if got := g.contents(filepath.Join(g.w, "a")); got != "old a" || !os.SameFile(before, inode("a")) {
+		t.Errorf("a is %q, and another file", got)
+	}
+	if _, err := os.Stat(filepath.Join(g.w, "new")); err == nil {
+		t.Error("the new file is still there")
+	}
+	if entries, _ := os.ReadDir(g.w); len(entries) != 2 {
+		t.Errorf("there are %v", entries)
+	}
+}
+
+func TestEditsOfOneFileFollowOneAnother(t *testing.T) {
+	g := newGround(t)
+	g.put(filepath.Join(g.w, "f"), "1")
+	g.link("f", "link")
+	add := func(path, what string) Edit {
+		return Edit{Path: path, Change: func(old *Old) ([]byte, error) {
+			data, err := old.Bytes()
+			return append(append([]byte{}, data...), what...), err
+		}}
+	}
+	if err := g.Apply(nil, add("f", "2"), add("link", "3"), add("./f", "4")); err != nil {
+		t.Fatal(err)
+	}
+	if got := g.contents(filepath.Join(g.w, "f")); got != "1234" {
+		t.Errorf("the file is %q", got)
+	}
+	if info, err := os.Lstat(filepath.Join(g.w, "link")); err != nil || info.Mode()&os.ModeSymlink == 0 {
+		t.Error("the link was replaced")
+	}
+}
