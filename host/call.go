@@ -24,7 +24,7 @@ const callGrace = 30 * time.Second
 // what the tool has to tell before its result, in order. Whatever goes wrong is in the result.
 func (s *Session) Call(ctx context.Context, tool string, arguments json.RawMessage, events func(Event)) *Result {
 	if s.preview {
-		return failed(pluginpb.CodeUnavailable, errors.New("this session only decides on calls"))
+		return unavailable(errors.New("this session only decides on calls"))
 	}
 	began := time.Now()
 	record := audit.Record{
@@ -50,7 +50,7 @@ func (s *Session) Call(ctx context.Context, tool string, arguments json.RawMessa
 func (s *Session) call(ctx context.Context, name string, raw json.RawMessage, events func(Event), record *audit.Record) *Result {
 	machinery, err := s.host.ready()
 	if err != nil {
-		return failed(pluginpb.CodeUnavailable, err)
+		return unavailable(err)
 	}
 	t, args, e := s.read(name, raw)
 	if t != nil {
@@ -67,7 +67,7 @@ func (s *Session) call(ctx context.Context, name string, raw json.RawMessage, ev
 	}
 	spec, err := s.spec(t.Plugin)
 	if err != nil {
-		return failed(pluginpb.CodeUnavailable, err)
+		return unavailable(err)
 	}
 	ctx, cancel := context.WithTimeout(ctx, s.timeout())
 	defer cancel()
@@ -143,7 +143,7 @@ func (s *Session) broken(ctx context.Context, t *catalog.Tool, err error) *Resul
 		return &Result{Err: &Error{Code: pluginpb.CodeUnavailable, Message: err.Error(),
 			Hint: "the next call starts the plugin again"}}
 	}
-	return failed(pluginpb.CodeUnavailable, err)
+	return unavailable(err)
 }
 
 // bounded turns a plugin's answer into a result, if it is not larger than the policy's limit.
@@ -177,8 +177,8 @@ func (s *Session) record(r audit.Record) {
 	}
 }
 
-func failed(code string, err error) *Result {
-	return &Result{Err: &Error{Code: code, Message: err.Error()}}
+func unavailable(err error) *Result {
+	return &Result{Err: &Error{Code: pluginpb.CodeUnavailable, Message: err.Error()}}
 }
 
 // translate turns the wire's events into the caller's.

@@ -53,10 +53,11 @@ func (a *analysis) path(p *shell.Place, access Access, text string, glob bool, a
 		return
 	}
 	clean := filepath.Clean(text)
-	if access == Write && a.rules && device.MatchString(clean) {
+	dev := strings.HasPrefix(clean, "/dev/")
+	if dev && access == Write && a.rules && device.MatchString(clean) {
 		a.add(finding{verdict: Deny, rule: "exec.device", line: reasonDangerous, tier: tierHard, why: "it writes to the device " + clean, setting: settingHard, span: p.Span, argv: argv})
 	}
-	if !a.paths || descriptor.MatchString(clean) || safeDevices[clean] && access != Delete || strings.HasPrefix(clean, "/dev/fd/"+shell.Substituted) ||
+	if !a.paths || dev && (descriptor.MatchString(clean) || safeDevices[clean] && access != Delete || strings.HasPrefix(clean, "/dev/fd/"+shell.Substituted)) ||
 		strings.HasPrefix(clean, "/"+shell.Temporary+"/") {
 		return
 	}
@@ -156,11 +157,12 @@ func (a *analysis) shape(c *shell.Call, name, text string, glob bool) {
 		if programs.Remote(text[i+1:]) {
 			return // --url=https://host/path
 		}
-		if leaves(part) && !strings.HasPrefix(part, "//") {
+		switch {
+		case leaves(part) && !strings.HasPrefix(part, "//"):
 			check(a.home(c, part))
-		} else if len(text) > i+6 && strings.EqualFold(text[i+1:i+6], "file:") {
+		case len(text) > i+6 && strings.EqualFold(text[i+1:i+6], "file:"):
 			check(text[i+1:])
-		} else if part != "" && text[0] == '-' {
+		case part != "" && text[0] == '-':
 			check(part)
 		}
 	}

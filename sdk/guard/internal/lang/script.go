@@ -43,7 +43,6 @@ var (
 	sockets   = regexp.MustCompile(`(?i)\b(socket|TCPSocket|fsockopen|IO::Socket\w*|net\.connect|createConnection|UNIXSocket)\b`)
 	duplexes  = regexp.MustCompile(`\b(dup2|fdopen|/bin/sh|pty|spawn|exec)\b|>&`)
 	getattrs  = regexp.MustCompile(`\b(getattr\s*\(\s*(os|subprocess|shutil|__builtins__|builtins)|__builtins__|__subclasses__|globals\s*\(\s*\)\s*\[|importlib\.import_module|process\.binding|\.constructor\.constructor|Object\.const_get|public_send|__send__)`)
-	opens     = regexp.MustCompile(`(listdir|scandir|walk|readdirSync|readdir|opendir|glob|rglob|iglob|chdir|Path|Dir\.\w+|open|entries|children|cd|list_dir|lfs\.dir|readdirSync|cpSync|copytree|glob\.sync)\s*\(?\s*$`)
 	inStart   = regexp.MustCompile(`^[\s\[\](),]*$`)
 	reference = regexp.MustCompile(`"(\d+)"`)
 	keyword   = regexp.MustCompile(`\b(shell|check|text|capture_output|stdout|stderr|stdin|universal_newlines|cwd|timeout|encoding|stdio|exception|out|err|input)\s*[=:]>?\s*([\w.]+|"\d+")`)

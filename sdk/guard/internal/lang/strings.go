@@ -1,6 +1,7 @@
 package lang
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -85,8 +86,17 @@ var tops = map[string]bool{
 	"Users": true, "private": true, "Library": true, "System": true, "Volumes": true, "Applications": true, "nix": true, "snap": true, "data": true, "workspace": true, "lost+found": true,
 }
 
-// longestOpener is how far before a string the name of the function that opens it is looked for, in bytes.
-const longestOpener = 40
+// openers are the endings of names of functions that open or list the file that their argument names.
+var openers = strings.Fields("listdir scandir walk readdir readdirSync opendir glob chdir Path open entries children cd list_dir lfs.dir cpSync copytree glob.sync")
+
+// opens says whether a function that opens what stands next ends the code.
+func opens(before string) bool {
+	before = strings.TrimRight(strings.TrimSuffix(strings.TrimRight(before, " \t\n"), "("), " \t\n")
+	if name := before[strings.LastIndexFunc(before, func(r rune) bool { return r != '.' && (r > 'z' || !wordByte(byte(r))) })+1:]; strings.HasPrefix(name, "Dir.") {
+		return true
+	}
+	return slices.ContainsFunc(openers, func(opener string) bool { return strings.HasSuffix(before, opener) })
+}
 
 // paths finds the strings that name files outside the directory that the code starts in.
 func (s *skeleton) paths() []Effect {
@@ -102,7 +112,7 @@ func (s *skeleton) paths() []Effect {
 			continue
 		}
 		top, _, _ := strings.Cut(strings.TrimLeft(text, "/"), "/")
-		opened := opens.MatchString(s.code[max(0, at[0]-longestOpener):at[0]])
+		opened := opens(s.code[:at[0]])
 		switch {
 		case strings.HasPrefix(text, "/") && (tops[top] || opened && !strings.ContainsAny(text, " *\\")),
 			strings.HasPrefix(text, "~/"), text == "~" && opened,

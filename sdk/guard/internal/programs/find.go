@@ -28,7 +28,7 @@ func find(_ string, args []shell.Field) []Use {
 		switch test := args[i].Text; test {
 		case "-exec", "-execdir", "-ok", "-okdir":
 			end := i + 1
-			for end < len(args) && args[end].Text != ";" && !(args[end].Text == "+" && args[end-1].Text == "{}") {
+			for end < len(args) && args[end].Text != ";" && (args[end].Text != "+" || args[end-1].Text != "{}") {
 				end++
 			}
 			uses = append(uses, Use{Kind: Command, Argv: placeholders(args[i+1:min(end, len(args))], "{}")})

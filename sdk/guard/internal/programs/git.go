@@ -56,11 +56,11 @@ func git(_ string, args []shell.Field) []Use {
 // gitConfig is what setting a key does: many values are commands.
 func gitConfig(key, value string) []Use {
 	key = strings.ToLower(key)
-	section, last := key, key
+	last := key
 	if i := strings.LastIndexByte(key, '.'); i > 0 {
 		last = key[i+1:]
 	}
-	section, _, _ = strings.Cut(key, ".")
+	section, _, _ := strings.Cut(key, ".")
 	code := false
 	switch last {
 	case "pager", "editor", "sshcommand", "fsmonitor", "askpass", "external", "textconv", "command", "driver", "clean", "smudge", "process",

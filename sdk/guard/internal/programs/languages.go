@@ -19,9 +19,8 @@ var languages = interpreters()
 
 func interpreters() map[string]*language {
 	m := map[string]*language{}
-	add := func(names, as, lang, code, opts string, single bool) {
+	add := func(names, as, lang, code, opts string) {
 		spec := stop(getopt.Parse(opts))
-		spec.Single = single
 		for _, option := range strings.Fields(code) {
 			spec.Values[option] = "c"
 		}
@@ -29,21 +28,21 @@ func interpreters() map[string]*language {
 			m[name] = &language{as: as, lang: lang, spec: spec}
 		}
 	}
-	add("sh bash dash zsh ksh mksh ash rbash fish yash csh tcsh pwsh-sh", "", "sh", "", "", false)
-	add("python pypy pypy3 ipython jython micropython", "python", "python", "-c", "W=d X=d m=m Q=d --check-hash-based-pycs=d", false)
-	add("perl", "", "perl", "-e -E", "I=l M=d m=d F=d x= 0= i= l=", false)
-	add("ruby jruby irb", "ruby", "ruby", "-e", "I=l r=d C=g E=d x= i= F=d", false)
-	add("node nodejs ts-node tsx", "node", "node", "-e -p --eval --print", "r=k C=d --require=k --import=k --loader=k --env-file=r --inspect= --test-name-pattern=d --test-reporter=d --test-reporter-destination=w --conditions=d --title=d", false)
-	add("lua luajit", "lua", "lua", "-e", "l=d", false)
-	add("php", "", "php", "-r -B -R -E", "f=k d=d c=r F=k S=d t=g z=k", false)
-	add("rscript r", "", "r", "-e", "", false)
-	add("osascript", "", "applescript", "-e", "l=d s=d", false)
-	add("julia octave groovy ghci scala elixir racket sbcl clisp raku swipl erl", "", "other", "-e -E --eval -eval", "", false)
-	add("guile", "", "other", "-c -e", "l=k s=k L=l", false)
-	add("tclsh wish expect", "", "tcl", "-c", "f=k b=k", false)
-	add("awk gawk mawk nawk original-awk", "awk", "awk", "", "F=d v=d f=k i=k e=c E=k l=d --field-separator=d --assign=d --file=k --source=c --include=k --exec=k --load=d", false)
-	add("cmd", "", "cmd", "", "", false)
-	add("powershell pwsh", "powershell", "powershell", "", "", false)
+	add("sh bash dash zsh ksh mksh ash rbash fish yash csh tcsh pwsh-sh", "", "sh", "", "")
+	add("python pypy pypy3 ipython jython micropython", "python", "python", "-c", "W=d X=d m=m Q=d --check-hash-based-pycs=d")
+	add("perl", "", "perl", "-e -E", "I=l M=d m=d F=d x= 0= i= l=")
+	add("ruby jruby irb", "ruby", "ruby", "-e", "I=l r=d C=g E=d x= i= F=d")
+	add("node nodejs ts-node tsx", "node", "node", "-e -p --eval --print", "r=k C=d --require=k --import=k --loader=k --env-file=r --inspect= --test-name-pattern=d --test-reporter=d --test-reporter-destination=w --conditions=d --title=d")
+	add("lua luajit", "lua", "lua", "-e", "l=d")
+	add("php", "", "php", "-r -B -R -E", "f=k d=d c=r F=k S=d t=g z=k")
+	add("rscript r", "", "r", "-e", "")
+	add("osascript", "", "applescript", "-e", "l=d s=d")
+	add("julia octave groovy ghci scala elixir racket sbcl clisp raku swipl erl", "", "other", "-e -E --eval -eval", "")
+	add("guile", "", "other", "-c -e", "l=k s=k L=l")
+	add("tclsh wish expect", "", "tcl", "-c", "f=k b=k")
+	add("awk gawk mawk nawk original-awk", "awk", "awk", "", "F=d v=d f=k i=k e=c E=k l=d --field-separator=d --assign=d --file=k --source=c --include=k --exec=k --load=d")
+	add("cmd", "", "cmd", "", "")
+	add("powershell pwsh", "powershell", "powershell", "", "")
 	return m
 }
 
@@ -164,11 +163,11 @@ func windowsShell(lang string, args []shell.Field) []Use {
 		case lang == "powershell" && len(lower) > 1 && lower[0] == '-':
 			option := lower[1:]
 			switch {
-			case strings.HasPrefix("encodedcommand", option) || option == "ec":
+			case abbreviates(option, "encodedcommand") || option == "ec":
 				return []Use{{Kind: Code, Lang: lang, Text: shell.Unknown}}
-			case strings.HasPrefix("command", option):
+			case abbreviates(option, "command"):
 				return []Use{{Kind: Code, Lang: lang, Text: strings.Join(texts[i+1:], " ")}}
-			case strings.HasPrefix("file", option) && i+1 < len(args):
+			case abbreviates(option, "file") && i+1 < len(args):
 				return []Use{{Kind: Script, Lang: lang, Text: texts[i+1]}}
 			}
 		case lang == "powershell" && !strings.HasPrefix(lower, "-") && (i == 0 || !powershellValue(texts[i-1])):
@@ -182,9 +181,12 @@ func windowsShell(lang string, args []shell.Field) []Use {
 func powershellValue(option string) bool {
 	option = strings.ToLower(strings.TrimPrefix(option, "-"))
 	for _, name := range []string{"executionpolicy", "windowstyle", "version", "inputformat", "outputformat", "configurationname", "workingdirectory", "ep"} {
-		if option != "" && strings.HasPrefix(name, option) {
+		if option != "" && abbreviates(option, name) {
 			return true
 		}
 	}
 	return false
 }
+
+// abbreviates says whether an option is the beginning of a name, as PowerShell has it.
+func abbreviates(option, name string) bool { return strings.HasPrefix(name, option) }

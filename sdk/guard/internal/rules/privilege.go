@@ -77,10 +77,10 @@ func wideMode(mode string) bool {
 	}
 	if digits := strings.TrimLeft(mode, "+=-"); digits != "" && strings.Trim(digits, "01234567") == "" {
 		digits = strings.TrimLeft(digits, "0")
-		if len(digits) > 3 && strings.Contains("234567", digits[len(digits)-4:len(digits)-3]) {
+		if len(digits) > 3 && digits[len(digits)-4] >= '2' {
 			return true
 		}
-		return digits != "" && strings.Contains("2367", digits[len(digits)-1:])
+		return digits != "" && (digits[len(digits)-1]-'0')&2 != 0
 	}
 	for _, clause := range strings.Split(mode, ",") {
 		who, what, _ := strings.Cut(strings.NewReplacer("=", "+").Replace(clause), "+")

@@ -1,6 +1,9 @@
 package rules
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 var systemRules = []Rule{
 	{
@@ -12,7 +15,7 @@ var systemRules = []Rule{
 		Miss:   []string{"echo reboot"},
 	},
 	{
-		ID: "exec.power", Tier: Hard, Names: "init", Match: func(c *Command) bool { return len(c.Operand(0)) == 1 && strings.Contains("0126Ss", c.Operand(0)) },
+		ID: "exec.power", Tier: Hard, Names: "init", Match: func(c *Command) bool { return slices.Contains([]string{"0", "1", "2", "6", "S", "s"}, c.Operand(0)) },
 		Reason: "stops or restarts the machine", Hit: []string{"init 0", "init 6"}, Miss: []string{"init project"},
 	},
 	{

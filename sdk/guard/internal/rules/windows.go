@@ -53,7 +53,7 @@ var windowsRules = []Rule{
 		ID: "exec.windows-encoded", Tier: Hard, Names: "powershell", Match: func(c *Command) bool {
 			for _, arg := range c.Args {
 				lower := strings.ToLower(strings.TrimLeft(arg, "-/"))
-				if arg != lower && lower != "" && (strings.HasPrefix("encodedcommand", lower) && lower != "e" || lower == "e" || lower == "ec" || lower == "enc") || strings.Contains(arg, shell.Unknown) {
+				if arg != lower && lower != "" && (lower == "ec" || strings.TrimPrefix("encodedcommand", lower) != "encodedcommand") || strings.Contains(arg, shell.Unknown) {
 					return true
 				}
 			}
