@@ -18,6 +18,9 @@ const (
 
 // judge applies the rules to one simple command.
 func (a *analysis) judge(c *shell.Call, name string, argv []string) {
+	if !rules.Concern(name) {
+		return
+	}
 	for _, rule := range rules.Find(rules.New(name, argv[1:], c.Via)) {
 		a.apply(c, rule, name, argv)
 	}

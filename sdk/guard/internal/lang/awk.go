@@ -1,6 +1,7 @@
 package lang
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/picoclaw/picoclaw/sdk/guard/internal/shell"
@@ -46,6 +47,9 @@ func Awk(code string) []Effect {
 	return out
 }
 
+// changing are the signs behind a variable that changes in a way that isn't followed.
+var changing = []string{"=", "+", "-", "[", ","}
+
 // awkConstants replaces the variables that are only ever assigned one string by that string.
 func awkConstants(tokens []token) []token {
 	values := map[string]string{}
@@ -60,7 +64,7 @@ func awkConstants(tokens []token) []token {
 				variable[t.text] = true
 			}
 			values[t.text] = tokens[i+2].text
-		case next.kind == '.' && strings.Contains("= += -= ++ -- [ ,", next.text) || i > 0 && tokens[i-1].text == "getline":
+		case next.kind == '.' && slices.Contains(changing, next.text) || i > 0 && tokens[i-1].text == "getline":
 			variable[t.text] = true
 		}
 	}

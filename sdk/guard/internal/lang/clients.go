@@ -52,8 +52,8 @@ func Vim(code string) []Effect {
 		switch {
 		case vimShell.MatchString(command):
 			// What stands behind a bar belongs to the shell command.
-			rest := code[strings.Index(code, command):]
-			out = append(out, Effect{Kind: Shell, Text: strings.Trim(vimShell.FindStringSubmatch(command)[1]+strings.TrimPrefix(rest, command), `"'`)})
+			_, rest, _ := strings.Cut(code, command)
+			out = append(out, Effect{Kind: Shell, Text: strings.Trim(vimShell.FindStringSubmatch(command)[1]+rest, `"'`)})
 			return out
 		case vimTerm.MatchString(command):
 			out = append(out, Effect{Kind: Shell, Text: vimTerm.FindStringSubmatch(command)[1]})

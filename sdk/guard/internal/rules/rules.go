@@ -65,6 +65,10 @@ func (c *Command) Operands() []string {
 	return out
 }
 
+// Concern says whether there is a rule that may concern a program. Most programs have none; the only rule without
+// names is about the family mkfs.
+func Concern(name string) bool { return byName[name] != nil || strings.HasPrefix(name, "mkfs.") }
+
 // Matcher says whether a rule concerns a command.
 type Matcher func(*Command) bool
 

@@ -6,6 +6,9 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/guard/internal/shell"
 )
 
+// encoded is the option of PowerShell for code that nobody can read. Every beginning of it stands for it.
+const encoded = "encodedcommand"
+
 var windowsRules = []Rule{
 	{
 		ID: "exec.windows-delete", Names: "del erase", Match: prefix("/f", "/q", "/s", "/a", "-r", "-fo"),
@@ -53,7 +56,7 @@ var windowsRules = []Rule{
 		ID: "exec.windows-encoded", Tier: Hard, Names: "powershell", Match: func(c *Command) bool {
 			for _, arg := range c.Args {
 				lower := strings.ToLower(strings.TrimLeft(arg, "-/"))
-				if arg != lower && lower != "" && (lower == "ec" || strings.TrimPrefix("encodedcommand", lower) != "encodedcommand") || strings.Contains(arg, shell.Unknown) {
+				if arg != lower && lower != "" && (lower == "ec" || len(lower) <= len(encoded) && encoded[:len(lower)] == lower) || strings.Contains(arg, shell.Unknown) {
 					return true
 				}
 			}

@@ -13,15 +13,20 @@ type expansion struct {
 	in    *Interpreter
 	state *state
 	place *Place
-	cfg   expand.Config
-	glob  bool     // the word has a part that may be a pattern
-	from  []string // what made the unknown parts
+	cfg   *expand.Config // made when it is first needed
+	glob  bool           // the word has a part that may be a pattern
+	from  []string       // what made the unknown parts
 }
 
 func (in *Interpreter) expansion(st *state, place *Place) *expansion {
-	x := &expansion{in: in, state: st, place: place}
-	x.cfg = expand.Config{Env: st, CmdSubst: x.cmdSubst, ProcSubst: x.procSubst}
-	return x
+	return &expansion{in: in, state: st, place: place}
+}
+
+func (x *expansion) config() *expand.Config {
+	if x.cfg == nil {
+		x.cfg = &expand.Config{Env: x.state, CmdSubst: x.cmdSubst, ProcSubst: x.procSubst}
+	}
+	return x.cfg
 }
 
 // fields expands words into arguments.
@@ -34,7 +39,7 @@ func (x *expansion) fields(words []*syntax.Word) []Field {
 		}
 		x.glob = false
 		known := x.rewrite(word)
-		for text, err := range expand.FieldsSeq(&x.cfg, known) {
+		for text, err := range expand.FieldsSeq(x.config(), known) {
 			if err != nil {
 				out = append(out, Field{Text: Unknown})
 				break
@@ -73,7 +78,7 @@ func (x *expansion) one(word *syntax.Word) string {
 	if word == nil {
 		return ""
 	}
-	text, err := expand.Literal(&x.cfg, x.rewrite(word))
+	text, err := expand.Literal(x.config(), x.rewrite(word))
 	if err != nil {
 		return Unknown
 	}
@@ -88,7 +93,7 @@ func (x *expansion) document(word *syntax.Word, indented bool) string {
 	if indented {
 		word = outdented(word)
 	}
-	text, err := expand.Document(&x.cfg, &syntax.Word{Parts: x.parts(word.Parts, true)})
+	text, err := expand.Document(x.config(), &syntax.Word{Parts: x.parts(word.Parts, true)})
 	if err != nil {
 		return Unknown
 	}
@@ -218,6 +223,6 @@ func (x *expansion) procSubst(ps *syntax.ProcSubst) (string, error) {
 
 // evaluate computes an arithmetic expression for its side effects.
 func (x *expansion) evaluate(expr syntax.ArithmExpr) error {
-	_, err := expand.Arithm(&x.cfg, expr)
+	_, err := expand.Arithm(x.config(), expr)
 	return err
 }
