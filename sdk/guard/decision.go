@@ -1,5 +1,7 @@
 package guard
 
+import "strings"
+
 // Access is what a call would do with a path.
 type Access string
 
@@ -83,8 +85,10 @@ func (d Decision) with(safer, setting string) Decision {
 		d.Hint = setting
 	case setting == "":
 		d.Hint = safer
-	default:
+	case strings.HasPrefix(setting, "add "):
 		d.Hint = safer + "; or " + setting
+	default:
+		d.Hint = safer + "; " + setting
 	}
 	return d
 }

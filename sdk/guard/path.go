@@ -21,6 +21,7 @@ const (
 	reasonOutside   = "access denied: path is outside the workspace"
 	reasonSymlink   = "access denied: symlink resolves outside workspace"
 	maxPath         = 4096 // bytes, as Linux has it (PATH_MAX)
+	settingGuarded  = "no setting opens this, as it is what binds the agent"
 	saferInside     = "use a path inside the workspace"
 	hintConstraints = "constraints.paths of the agent's module"
 )
@@ -83,14 +84,17 @@ func (g *Guard) decideTarget(a Access, path, clean, target string) Decision {
 	switch {
 	case !g.policy.Restrict:
 	case lexical && within(g.workspaces[0], target):
+	case !g.opened(a, target):
+		d := Decision{Verdict: Deny, Rule: ruleOutside, Reason: reasonOutside, Path: target}
+		if lexical {
+			d.Rule, d.Reason = ruleSymlink, reasonSymlink
+		}
+		if g.guarded(a, target) {
+			return d.with(saferInside, settingGuarded)
+		}
+		return d.with("", opener(a, target))
 	case g.guarded(a, target):
-		return Decision{Verdict: Deny, Rule: ruleProtected, Reason: reasonOutside, Path: target}.
-			with(saferInside, "no setting opens this, as it is what binds the agent")
-	case g.opened(a, target):
-	case lexical:
-		return Decision{Verdict: Deny, Rule: ruleSymlink, Reason: reasonSymlink, Path: target}.with("", opener(a, target))
-	default:
-		return Decision{Verdict: Deny, Rule: ruleOutside, Reason: reasonOutside, Path: target}.with("", opener(a, target))
+		return Decision{Verdict: Deny, Rule: ruleProtected, Reason: reasonOutside, Path: target}.with(saferInside, settingGuarded)
 	}
 	if len(g.allowed) > 0 && !withinAny(g.allowed, target) {
 		return g.constrained(path, target)
