@@ -47,6 +47,9 @@ demo: build ## Play a short agent session on a copy of this repository
 	.ci/install
 	.ci/demo
 
+guard-score: ## Measure the guard on labelled commands: FILES='a.jsonl b.jsonl' for others than the repository's
+	CGO_ENABLED=0 $(GO) run ./sdk/guard/internal/score -v $(FILES)
+
 proto: ## Generate the wire's code again (needs protoc)
 	@command -v protoc >/dev/null || { echo "install protoc first, such as with: apt-get install protobuf-compiler"; exit 1; }
 	@tools=$$(mktemp -d) && trap 'rm -rf "$$tools"' EXIT && \

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/picoclaw/picoclaw/host/audit"
@@ -22,6 +23,9 @@ const callGrace = 30 * time.Second
 // Call calls a tool with arguments that are a JSON object, and is the only way to one. events, if not nil, is given
 // what the tool has to tell before its result, in order. Whatever goes wrong is in the result.
 func (s *Session) Call(ctx context.Context, tool string, arguments json.RawMessage, events func(Event)) *Result {
+	if s.preview {
+		return unavailable(errors.New("this session only decides on calls"))
+	}
 	began := time.Now()
 	record := audit.Record{
 		Time: began.UTC(), Agent: s.policy.Agent(), Session: s.id, Origin: string(s.origin), Tool: tool,
@@ -46,7 +50,7 @@ func (s *Session) Call(ctx context.Context, tool string, arguments json.RawMessa
 func (s *Session) call(ctx context.Context, name string, raw json.RawMessage, events func(Event), record *audit.Record) *Result {
 	machinery, err := s.host.ready()
 	if err != nil {
-		return failed(pluginpb.CodeUnavailable, err)
+		return unavailable(err)
 	}
 	t, args, e := s.read(name, raw)
 	if t != nil {
@@ -58,12 +62,12 @@ func (s *Session) call(ctx context.Context, name string, raw json.RawMessage, ev
 	record.Args = args.Values
 	decision := s.decide(t, args.Values)
 	record.Decision, record.Rule = decision.Verdict.String(), decision.Rule
-	if decision.Verdict != guard.Allow {
+	if !permitted(ctx, Question{Tool: t.FullName(), Args: args.Values, Decision: decision}) {
 		return &Result{Err: refusal(decision)}
 	}
 	spec, err := s.spec(t.Plugin)
 	if err != nil {
-		return failed(pluginpb.CodeUnavailable, err)
+		return unavailable(err)
 	}
 	ctx, cancel := context.WithTimeout(ctx, s.timeout())
 	defer cancel()
@@ -116,8 +120,8 @@ func (s *Session) timeout() time.Duration {
 // refusal is the error of a call that the guard did not allow.
 func refusal(d guard.Decision) *Error {
 	e := &Error{Code: pluginpb.CodeAccessDenied, Message: d.Reason, Rule: d.Rule, Hint: d.Hint}
-	if d.Verdict == guard.Ask && e.Hint == "" {
-		e.Hint = "this needs a person's yes, and nobody is there to ask"
+	if d.Verdict == guard.Ask {
+		e.Hint = strings.TrimPrefix(e.Hint+"; or use a client that can ask a person (MCP elicitation)", "; or ")
 	}
 	return e
 }
@@ -139,7 +143,7 @@ func (s *Session) broken(ctx context.Context, t *catalog.Tool, err error) *Resul
 		return &Result{Err: &Error{Code: pluginpb.CodeUnavailable, Message: err.Error(),
 			Hint: "the next call starts the plugin again"}}
 	}
-	return failed(pluginpb.CodeUnavailable, err)
+	return unavailable(err)
 }
 
 // bounded turns a plugin's answer into a result, if it is not larger than the policy's limit.
@@ -173,8 +177,8 @@ func (s *Session) record(r audit.Record) {
 	}
 }
 
-func failed(code string, err error) *Result {
-	return &Result{Err: &Error{Code: code, Message: err.Error()}}
+func unavailable(err error) *Result {
+	return &Result{Err: &Error{Code: pluginpb.CodeUnavailable, Message: err.Error()}}
 }
 
 // translate turns the wire's events into the caller's.

@@ -54,6 +54,9 @@ func (s *Session) decideClaim(t *catalog.Tool, site pluginpb.Site, at found) gua
 // command is the command at a site with what the fields beside it say: where it starts and what its environment has.
 func command(t *catalog.Tool, site pluginpb.Site, at found, text string) guard.Command {
 	c := guard.Command{Text: text}
+	if shell, err := guard.MachineShell(); err == nil {
+		c.Dialect = shell.Dialect
+	}
 	for _, other := range t.Claims {
 		if !siblings(site.Path, other.Path) {
 			continue

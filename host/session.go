@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/picoclaw/picoclaw/host/catalog"
+	"github.com/picoclaw/picoclaw/host/config"
 	"github.com/picoclaw/picoclaw/host/nearest"
 	"github.com/picoclaw/picoclaw/host/policy"
 	"github.com/picoclaw/picoclaw/host/supervise"
@@ -31,11 +32,12 @@ const (
 
 // Session is one path on which an agent uses the host. It may be used concurrently.
 type Session struct {
-	id     string
-	host   *Host
-	origin Origin
-	policy *policy.Policy
-	guard  *guard.Guard
+	id      string
+	host    *Host
+	preview bool // it decides on calls and makes none
+	origin  Origin
+	policy  *policy.Policy
+	guard   *guard.Guard
 
 	mu    sync.Mutex
 	specs map[string]*supervise.Spec // by plugin id, made at the first call
@@ -43,6 +45,29 @@ type Session struct {
 
 // Session opens a session for an agent; the empty id means the first one in the configuration.
 func (h *Host) Session(agent string, origin Origin) (*Session, error) {
+	p, err := h.policyOf(agent, policy.For)
+	if err != nil {
+		return nil, err
+	}
+	return h.session(p, origin)
+}
+
+// Preview opens a session that decides on calls and makes none. It leaves everything as it is: a workspace that is
+// missing is not made.
+func (h *Host) Preview(agent string, origin Origin) (*Session, error) {
+	p, err := h.policyOf(agent, policy.Preview)
+	if err != nil {
+		return nil, err
+	}
+	s, err := h.session(p, origin)
+	if err != nil {
+		return nil, err
+	}
+	s.preview = true
+	return s, nil
+}
+
+func (h *Host) policyOf(agent string, resolve func(*config.Config, string) (*policy.Policy, error)) (*policy.Policy, error) {
 	ids := h.config.AgentIDs()
 	if agent == "" {
 		agent = ids[0]
@@ -51,11 +76,11 @@ func (h *Host) Session(agent string, origin Origin) (*Session, error) {
 		return nil, fmt.Errorf("there is no agent %q%s; the configuration has %s",
 			agent, nearest.Suggest(agent, ids), strings.Join(ids, ", "))
 	}
-	p, err := policy.For(h.config, agent)
+	p, err := resolve(h.config, agent)
 	if err != nil {
 		return nil, &StartError{err}
 	}
-	return h.session(p, origin)
+	return p, nil
 }
 
 func (h *Host) session(p *policy.Policy, origin Origin) (*Session, error) {
@@ -154,5 +179,9 @@ func (s *Session) Spawn(origin Origin, narrower policy.Child) (*Session, error) 
 	if err != nil {
 		return nil, errors.Join(errors.New("a spawned session can only be narrower"), err)
 	}
-	return s.host.session(p, origin)
+	child, err := s.host.session(p, origin)
+	if err == nil {
+		child.preview = s.preview
+	}
+	return child, err
 }

@@ -43,13 +43,20 @@ func (a *app) open(agent string) (*host.Host, error) {
 	return h, nil
 }
 
+// opener opens a session: (*host.Host).Session for calls, (*host.Host).Preview for decisions alone.
+type opener func(h *host.Host, agent string, origin host.Origin) (*host.Session, error)
+
 // session opens the host and a session for an agent. Call done at the end.
 func (a *app) session(agent string, origin host.Origin) (s *host.Session, h *host.Host, done func(), err error) {
+	return a.sessionBy((*host.Host).Session, agent, origin)
+}
+
+func (a *app) sessionBy(open opener, agent string, origin host.Origin) (s *host.Session, h *host.Host, done func(), err error) {
 	h, err = a.open(agent)
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	s, err = h.Session(agent, origin)
+	s, err = open(h, agent, origin)
 	if err != nil {
 		return nil, nil, nil, cantStart(err)
 	}

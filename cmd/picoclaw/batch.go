@@ -27,7 +27,7 @@ JSON with the same id for each. With one job the answers come in the order of th
 			if jobs < 1 || jobs > 256 {
 				return usage("--jobs %d: want 1 to 256", jobs)
 			}
-			sessions, done, err := a.sessions()
+			sessions, done, err := a.sessions((*host.Host).Session)
 			if err != nil {
 				return err
 			}
@@ -52,17 +52,18 @@ func noArguments(cmd *cobra.Command, args []string) error {
 // sessions holds one session for each agent that a batch names.
 type sessions struct {
 	host *host.Host
+	open opener
 
 	mu      sync.Mutex
 	byAgent map[string]*host.Session
 }
 
-func (a *app) sessions() (s *sessions, done func(), err error) {
+func (a *app) sessions(open opener) (s *sessions, done func(), err error) {
 	h, err := a.open("")
 	if err != nil {
 		return nil, nil, err
 	}
-	return &sessions{host: h, byAgent: make(map[string]*host.Session)}, func() { a.close(h) }, nil
+	return &sessions{host: h, open: open, byAgent: make(map[string]*host.Session)}, func() { a.close(h) }, nil
 }
 
 func (s *sessions) of(agent string) (*host.Session, error) {
@@ -71,7 +72,7 @@ func (s *sessions) of(agent string) (*host.Session, error) {
 	if session := s.byAgent[agent]; session != nil {
 		return session, nil
 	}
-	session, err := s.host.Session(agent, host.CLI)
+	session, err := s.open(s.host, agent, host.CLI)
 	if err == nil {
 		s.byAgent[agent] = session
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -31,7 +32,7 @@ func newExplain(a *app) *cobra.Command {
 			if len(args) == 0 {
 				return usage("explain what? `picoclaw tools` lists the tools")
 			}
-			s, _, done, err := a.session(agent, host.CLI)
+			s, _, done, err := a.sessionBy((*host.Host).Preview, agent, host.CLI)
 			if err != nil {
 				return err
 			}
@@ -57,6 +58,23 @@ type explanation struct {
 	Rule     string          `json:"rule"`
 	Reason   string          `json:"reason"`
 	Hint     string          `json:"hint"`
+
+	// What more there is to say of a refused command.
+	Tier    string           `json:"tier,omitempty"`    // whether a custom allow pattern lifts the rule: soft or hard
+	Command string           `json:"command,omitempty"` // the simple command that decided, as custom patterns see it
+	Argv    []string         `json:"argv,omitempty"`
+	Span    *explanationSpan `json:"span,omitempty"`
+	Safer   string           `json:"safer,omitempty"`
+	Setting string           `json:"setting,omitempty"`
+}
+
+// explanationSpan is where in the command's text the reason stands: bytes start to end, and the place of its start.
+type explanationSpan struct {
+	Start  int    `json:"start"`
+	End    int    `json:"end"`
+	Line   int    `json:"line"`
+	Column int    `json:"column"`
+	Text   string `json:"text"`
 }
 
 // newExplanation shows a decision; a call that can't even be read is one that is denied.
@@ -68,14 +86,19 @@ func newExplanation(d guard.Decision, e *host.Error) explanation {
 		}
 		return explanation{Decision: guard.Deny.String(), Rule: rule, Reason: e.Message, Hint: e.Hint}
 	}
-	return explanation{Decision: d.Verdict.String(), Rule: d.Rule, Reason: d.Reason, Hint: d.Hint}
+	out := explanation{Decision: d.Verdict.String(), Rule: d.Rule, Reason: d.Reason, Hint: d.Hint,
+		Tier: d.Tier, Command: d.Canonical(), Argv: d.Argv, Safer: d.Safer, Setting: d.Setting}
+	if s := d.Span; s != nil {
+		out.Span = &explanationSpan{Start: s.Start, End: s.End, Line: s.Line, Column: s.Column, Text: s.Text}
+	}
+	return out
 }
 
 func (a *app) explainBatch(args []string) error {
 	if len(args) > 0 {
 		return usage("explain --batch takes no argument %q", args[0])
 	}
-	s, done, err := a.sessions()
+	s, done, err := a.sessions((*host.Host).Preview)
 	if err != nil {
 		return err
 	}
@@ -98,10 +121,36 @@ func (a *app) showDecision(e explanation, output string) error {
 		return a.printJSON(e)
 	}
 	fmt.Fprintln(a.stdout, e.Decision)
-	for _, line := range []struct{ name, text string }{{"rule", e.Rule}, {"reason", e.Reason}, {"hint", e.Hint}} {
+	rule, where, instead, setting := e.Rule, "", e.Safer, e.Setting
+	if e.Tier != "" {
+		rule += " (" + e.Tier + ")"
+	}
+	if e.Span != nil {
+		where = fmt.Sprintf("line %d, column %d: %s", e.Span.Line, e.Span.Column, shown(e.Span.Text))
+	}
+	hint := e.Hint
+	if instead != "" || setting != "" {
+		hint = "" // it is made of the two
+	}
+	for _, line := range []struct{ name, text string }{
+		{"rule", rule}, {"reason", e.Reason}, {"at", where}, {"command", e.Command}, {"instead", instead}, {"setting", setting}, {"hint", hint},
+	} {
 		if line.text != "" {
-			fmt.Fprintf(a.stdout, "  %-7s %s\n", line.name+":", strings.ReplaceAll(line.text, "\n", "\n          "))
+			fmt.Fprintf(a.stdout, "  %-8s %s\n", line.name+":", strings.ReplaceAll(line.text, "\n", "\n           "))
 		}
 	}
 	return nil
+}
+
+// shown is a part of a command on one line of a terminal.
+func shown(text string) string {
+	const most = 200
+	if len(text) > most {
+		text = strings.ToValidUTF8(text[:most], "") + "…"
+	}
+	quoted := strconv.Quote(text)
+	if inner := quoted[1 : len(quoted)-1]; inner != strings.ReplaceAll(text, `"`, `\"`) {
+		return quoted
+	}
+	return text
 }

@@ -31,8 +31,9 @@ func NewServer(s session, version, instructions string) *mcp.Server {
 		Instructions: instructions,
 		Capabilities: &mcp.ServerCapabilities{},
 	})
+	asked := newQuestions()
 	for _, t := range s.Tools() {
-		server.AddTool(describe(t), handler(s, t))
+		server.AddTool(describe(t), handler(s, asked, t))
 	}
 	return server
 }
@@ -56,9 +57,9 @@ func describe(t host.Tool) *mcp.Tool {
 	return described
 }
 
-func handler(s session, t host.Tool) mcp.ToolHandler {
+func handler(s session, asked *questions, t host.Tool) mcp.ToolHandler {
 	return func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-		return answer(s.Call(ctx, t.Name, req.Params.Arguments, progress(ctx, req)), t.Spec.TextResult), nil
+		return asked.call(ctx, s, t, req), nil
 	}
 }
 

@@ -17,7 +17,7 @@ import (
 // policy (the agent's id, the origins) is left out.
 func (p *Policy) seal() (*Policy, error) {
 	g := cloneGuard(p.guard)
-	for _, l := range []*[]string{&g.AllowReadPaths, &g.AllowWritePaths, &g.Paths, &g.Exec.CustomDeny, &g.Exec.CustomAllow} {
+	for _, l := range []*[]string{&g.AllowReadPaths, &g.AllowWritePaths, &g.Paths, &g.Protected, &g.Unprotected, &g.Exec.CustomDeny, &g.Exec.CustomAllow} {
 		*l = sorted(*l)
 	}
 	exposed := slices.Clone(p.isolation.ExposePaths)

@@ -76,6 +76,8 @@ func cloneGuard(g guard.Policy) guard.Policy {
 	g.AllowReadPaths = slices.Clone(g.AllowReadPaths)
 	g.AllowWritePaths = slices.Clone(g.AllowWritePaths)
 	g.Paths = slices.Clone(g.Paths)
+	g.Protected = slices.Clone(g.Protected)
+	g.Unprotected = slices.Clone(g.Unprotected)
 	g.Exec.CustomDeny = slices.Clone(g.Exec.CustomDeny)
 	g.Exec.CustomAllow = slices.Clone(g.Exec.CustomAllow)
 	return g

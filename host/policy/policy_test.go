@@ -14,6 +14,12 @@ import (
 // resolveIn resolves a configuration in a home of its own.
 func resolveIn(t *testing.T, home, text, agent string) (*Policy, error) {
 	t.Helper()
+	return For(load(t, home, text), agent)
+}
+
+// load reads a configuration in a home of its own.
+func load(t *testing.T, home, text string) *config.Config {
+	t.Helper()
 	file := filepath.Join(home, "config.json")
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
@@ -22,7 +28,7 @@ func resolveIn(t *testing.T, home, text, agent string) (*Policy, error) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return For(cfg, agent)
+	return cfg
 }
 
 func tempHome(t *testing.T) string {

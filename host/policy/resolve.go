@@ -1,7 +1,10 @@
 package policy
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -14,6 +17,21 @@ import (
 // For resolves the configuration for one agent; an empty id stands for the first. It creates the workspace when it
 // is missing and lies below the instance root.
 func For(cfg *config.Config, agentID string) (*Policy, error) {
+	return resolve(cfg, agentID, makeWorkspace)
+}
+
+// Preview is like For, for a policy that is only looked at: it creates nothing, and the workspace need not exist.
+func Preview(cfg *config.Config, agentID string) (*Policy, error) {
+	return resolve(cfg, agentID, func(path, named string, _ bool) error {
+		if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		return makeWorkspace(path, named, false)
+	})
+}
+
+// resolve makes the policy of an agent; provide makes sure of its workspace.
+func resolve(cfg *config.Config, agentID string, provide provider) (*Policy, error) {
 	agent, err := cfg.Agent(agentID)
 	if err != nil {
 		return nil, err
@@ -41,11 +59,13 @@ func For(cfg *config.Config, agentID string) (*Policy, error) {
 	if p.plugins, err = rulesFrom(cfg, agent); err != nil {
 		return nil, fmt.Errorf("agent %q: %w", agent.ID, err)
 	}
-	workspace, err := p.settleWorkspace(cfg, agent)
+	workspace, err := p.settleWorkspace(cfg, agent, provide)
 	if err != nil {
 		return nil, fmt.Errorf("agent %q: %w", agent.ID, err)
 	}
 	p.guard = guardFrom(agent, workspace)
+	p.guard.Protected = p.instancePaths()
+	p.guard.Unprotected = []string{workspace, filepath.Join(p.home, userEnv)}
 	if err := p.constrain(agent); err != nil {
 		return nil, fmt.Errorf("agent %q: %w", agent.ID, err)
 	}

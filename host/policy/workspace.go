@@ -15,12 +15,18 @@ import (
 // instanceNames are what the instance root holds besides workspaces. None of them may be a workspace or hold one.
 var instanceNames = []string{
 	"config.json", "config.yaml", "config.yml", "picoclaw.lock",
-	"plugins", "audit", "skills", "logs", "cache", "state", "run", "runtime-user-env",
+	"plugins", "audit", "skills", "logs", "cache", "state", "run", userEnv,
 }
+
+// userEnv is the directory of the instance root that commands have for their home. It binds nobody.
+const userEnv = "runtime-user-env"
+
+// provider makes sure of a workspace's directory. The error calls it what named says.
+type provider func(path, named string, mayCreate bool) error
 
 // settleWorkspace finds the directory that the agent works in: it exists afterwards, its symbolic links are
 // resolved once and for all, and working in it gives no access to the instance root. p gets the root as well.
-func (p *Policy) settleWorkspace(cfg *config.Config, agent *config.Agent) (string, error) {
+func (p *Policy) settleWorkspace(cfg *config.Config, agent *config.Agent, provide provider) (string, error) {
 	home, err := filepath.Abs(cfg.Home().Path)
 	if err == nil {
 		p.home, err = resolveExisting(home)
@@ -36,10 +42,10 @@ func (p *Policy) settleWorkspace(cfg *config.Config, agent *config.Agent) (strin
 	if !filepath.IsAbs(path) {
 		return "", fmt.Errorf("%s is not an absolute path; give it in full", named)
 	}
-	if err := makeWorkspace(path, named, !agent.OwnWorkspace || within(path, home)); err != nil {
+	if err := provide(path, named, !agent.OwnWorkspace || within(path, home)); err != nil {
 		return "", err
 	}
-	resolved, err := filepath.EvalSymlinks(path)
+	resolved, err := resolveExisting(path)
 	if err != nil {
 		return "", fmt.Errorf("%s can't be resolved: %w", named, err)
 	}

@@ -1,17 +1,11 @@
 package guard
 
 import (
-	"path/filepath"
+	"fmt"
 	"strings"
-)
 
-// Dialect is the language of a command's text.
-type Dialect string
-
-// The dialects.
-const (
-	Bash  Dialect = ""      // bash --noprofile --norc -c
-	POSIX Dialect = "posix" // sh -c
+	"github.com/picoclaw/picoclaw/sdk/guard/internal/shell"
+	"github.com/picoclaw/picoclaw/sdk/guard/internal/windows"
 )
 
 // Command is a command line that is to be run.
@@ -22,33 +16,62 @@ type Command struct {
 	Dialect Dialect           // the shell that will run it
 }
 
+// MaxCommand is the longest command, in bytes, that is decided on. A longer one is refused.
+const MaxCommand = shell.MaxText
+
+// The first lines of a refusal's reason.
 const (
 	reasonDangerous = "Command blocked by safety guard (dangerous pattern detected)"
 	reasonWorkdir   = "Command blocked by safety guard (path outside working dir)"
 )
 
-// Command decides whether a command may be run.
-func (g *Guard) Command(c Command) Decision {
-	if g.policy.Exec.DenyPatterns {
-		for _, re := range seedPatterns {
-			if re.MatchString(c.Text) {
-				return Decision{Verdict: Deny, Rule: "exec.seed", Reason: reasonDangerous}
-			}
+// Command decides whether a command may be run. It follows the text as its shell would, without running anything,
+// and decides on every simple command, redirection and path that it finds, in code within code too. The strictest of
+// these decisions is the answer. What only shows when the command runs, it can't know: what scripts and
+// compiled programs do, and what is in files.
+func (g *Guard) Command(c Command) (d Decision) {
+	a := &analysis{guard: g, text: c.Text, rules: g.policy.Exec.DenyPatterns, paths: g.policy.Restrict}
+	defer func() {
+		if p := recover(); p != nil {
+			d = Decision{Verdict: Deny, Rule: "exec.internal", Hint: "write the command in a simpler way", Safer: "write the command in a simpler way",
+				Reason: reasonDangerous + "\n" + printable(fmt.Sprintf("the command could not be analysed: %v", p))}
+		}
+	}()
+	if problem := shell.Check(c.Text); problem != nil {
+		a.Problem(&shell.Place{Span: problem.Span}, *problem)
+		return a.decision()
+	}
+	a.custom(shell.Span{End: len(a.text), Line: 1, Column: 1}, nil, a.text)
+	if g.policy.Exec.Profile == ProfileSeedStrict {
+		a.strict()
+	}
+	dir := c.Dir
+	if dir == "" {
+		dir = g.workspaces[0]
+	}
+	if d := g.Path(List, dir); d.Verdict == Allow {
+		dir = d.Path // absolute, and what the system will call it
+	} else {
+		a.add(finding{verdict: Deny, rule: d.Rule, line: reasonWorkdir, why: "the directory that it would start in: " + d.Reason, safer: d.Safer, setting: d.Setting})
+		return a.decision()
+	}
+	switch {
+	case !a.rules && !a.paths && len(g.deny) == 0:
+	case c.Dialect == Cmd || c.Dialect == PowerShell:
+		a.windowsText(string(c.Dialect), c.Text)
+	default:
+		env := c.Env
+		if env == nil {
+			env = map[string]string{}
+		}
+		shell.Interpret(c.Text, shell.Options{Dir: dir, Env: env, POSIX: c.Dialect == POSIX}, a)
+		if c.Dialect == POSIX {
+			// It may also be a bash under another name, which finds more in the same text.
+			shell.Interpret(c.Text, shell.Options{Dir: dir, Env: env}, a)
+		}
+		if first, _, _ := strings.Cut(strings.TrimLeft(c.Text, " \t"), " "); windows.Names[strings.ToLower(first)] && strings.Contains(c.Text, `\`) {
+			a.windowsText("cmd", c.Text)
 		}
 	}
-	if !g.policy.Restrict {
-		return Decision{Verdict: Allow}
-	}
-	if seedTraversal.MatchString(c.Text) {
-		return Decision{Verdict: Deny, Rule: ruleOutside, Reason: reasonWorkdir}
-	}
-	for _, at := range seedPath.FindAllStringIndex(c.Text, -1) {
-		path := filepath.Clean(c.Text[at[0]:at[1]])
-		inWord := at[0] > 0 && !strings.ContainsRune(" \t\n\"'=<>|&;(", rune(c.Text[at[0]-1]))
-		if inWord || safeDevices[path] || withinAny(g.workspaces, path) || g.opened(Read, path) {
-			continue
-		}
-		return Decision{Verdict: Deny, Rule: ruleOutside, Reason: reasonWorkdir, Hint: opener(Read, path)}
-	}
-	return Decision{Verdict: Allow}
+	return a.decision()
 }

@@ -1,5 +1,7 @@
 package guard
 
+import "strings"
+
 // Access is what a call would do with a path.
 type Access string
 
@@ -44,8 +46,14 @@ type Decision struct {
 	// Reason says in one sentence why. Its first line is what the agent sees as the error.
 	Reason string
 
-	// Hint names the setting that would lift a refusal, or the safer way to do it. It is empty for [Allow].
+	// Hint says what to do about it, in one line: Safer and Setting, as far as there are such. It is empty for [Allow].
 	Hint string
+
+	// Safer is another way to reach the same, and Setting is the setting that would lift the refusal.
+	Safer, Setting string
+
+	// Tier says of a rule for commands whether a custom allow pattern lifts it ("soft") or not ("hard"); empty for others.
+	Tier string
 
 	// Path is the resolved path that was decided on; empty for commands.
 	Path string
@@ -57,8 +65,30 @@ type Decision struct {
 	Argv []string
 }
 
-// Span is a part of a command's text: bytes Start to End, End not included, with the place of its start for people.
+// Canonical is the simple command that decided, as custom patterns are matched against it: its words, quoted where they
+// need it, with one space between them. It is empty for paths.
+func (d Decision) Canonical() string { return canonical(d.Argv) }
+
+// Span is a part of a command's text: bytes Start to End, End not included, with the place of its start and the part
+// itself for people.
 type Span struct {
 	Start, End   int
 	Line, Column int // from 1
+	Text         string
+}
+
+// with returns the decision with what to do about it.
+func (d Decision) with(safer, setting string) Decision {
+	d.Safer, d.Setting = safer, setting
+	switch {
+	case safer == "":
+		d.Hint = setting
+	case setting == "":
+		d.Hint = safer
+	case strings.HasPrefix(setting, "add "):
+		d.Hint = safer + "; or " + setting
+	default:
+		d.Hint = safer + "; " + setting
+	}
+	return d
 }

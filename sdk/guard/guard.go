@@ -12,6 +12,8 @@ type Guard struct {
 	policy     Policy
 	workspaces []string         // the workspace as it was named, and resolved; both name the same directory
 	allowed    []string         // Policy.Paths, each resolved once so that nobody can move one later
+	protected  []string         // Policy.Protected, resolved
+	open       []string         // Policy.Unprotected, resolved
 	readPaths  []*regexp.Regexp // Policy.AllowReadPaths
 	writePaths []*regexp.Regexp // Policy.AllowWritePaths
 	deny       []*regexp.Regexp // Policy.Exec.CustomDeny
@@ -34,15 +36,12 @@ func New(p Policy) (*Guard, error) {
 	if named != real {
 		g.workspaces = append(g.workspaces, named)
 	}
-	for _, dir := range p.Paths {
-		if !filepath.IsAbs(dir) {
-			return nil, fmt.Errorf("constraints.paths: %q is not an absolute path", dir)
-		}
-		real, err := resolve(filepath.Clean(dir))
-		if err != nil {
-			return nil, fmt.Errorf("constraints.paths: %w", err)
-		}
-		g.allowed = append(g.allowed, real)
+	if err := errors.Join(
+		resolveAll("constraints.paths", p.Paths, &g.allowed),
+		resolveAll("protected", p.Protected, &g.protected),
+		resolveAll("unprotected", p.Unprotected, &g.open),
+	); err != nil {
+		return nil, err
 	}
 	switch p.Exec.Profile {
 	case ProfileDefault, ProfileSeedStrict:
@@ -56,6 +55,21 @@ func New(p Policy) (*Guard, error) {
 		compile("tools.exec.custom_deny_patterns", p.Exec.CustomDeny, "%s", &g.deny),
 		compile("tools.exec.custom_allow_patterns", p.Exec.CustomAllow, `\A(?:%s)\z`, &g.allow),
 	)
+}
+
+// resolveAll resolves the paths of one setting.
+func resolveAll(key string, paths []string, into *[]string) error {
+	for _, path := range paths {
+		if !filepath.IsAbs(path) {
+			return fmt.Errorf("%s: %q is not an absolute path", key, path)
+		}
+		real, err := resolve(filepath.Clean(path))
+		if err != nil {
+			return fmt.Errorf("%s: %w", key, err)
+		}
+		*into = append(*into, real)
+	}
+	return nil
 }
 
 // compile turns the expressions of one setting into regular expressions. Form wraps each of them.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -15,11 +16,13 @@ const (
 	ruleOutside     = "workspace.outside"
 	ruleSymlink     = "workspace.symlink"
 	ruleRoot        = "workspace.root"
+	ruleProtected   = "workspace.protected"
 	ruleConstraint  = "constraint.paths"
 	reasonOutside   = "access denied: path is outside the workspace"
 	reasonSymlink   = "access denied: symlink resolves outside workspace"
 	maxPath         = 4096 // bytes, as Linux has it (PATH_MAX)
-	hintInside      = "use a path inside the workspace"
+	settingGuarded  = "no setting opens this, as it is what binds the agent"
+	saferInside     = "use a path inside the workspace"
 	hintConstraints = "constraints.paths of the agent's module"
 )
 
@@ -31,44 +34,45 @@ const (
 // user of the path must open it through package workspace, which can't be raced.
 func (g *Guard) Path(a Access, path string) Decision {
 	if reason := malformed(path); reason != "" {
-		return Decision{Verdict: Deny, Rule: ruleMalformed, Reason: "access denied: " + reason, Hint: hintInside}
+		return Decision{Verdict: Deny, Rule: ruleMalformed, Reason: "access denied: " + reason}.with(saferInside, "")
 	}
 	abs := path
 	if !filepath.IsAbs(path) {
 		abs = g.workspaces[0] + string(filepath.Separator) + path
 	}
-	return g.decidePath(a, path, abs)
+	return g.decidePath(nil, a, path, abs)
 }
 
 // decidePath decides on abs, which the caller wrote as path.
-func (g *Guard) decidePath(a Access, path, abs string) Decision {
+func (g *Guard) decidePath(r *resolver, a Access, path, abs string) Decision {
 	clean := filepath.Clean(abs)
 	if len(g.allowed) > 0 && !withinAny(g.allowed, clean) && !withinAny(g.policy.Paths, clean) {
 		return g.constrained(path, clean)
 	}
-	real, err := resolve(clean)
+	real, err := r.resolve(clean)
 	if err != nil {
-		return Decision{Verdict: Deny, Rule: ruleUnresolved, Hint: hintInside,
-			Reason: "access denied: the path can't be resolved: " + printable(err.Error())}
+		return Decision{Verdict: Deny, Rule: ruleUnresolved,
+			Reason: "access denied: the path can't be resolved: " + printable(err.Error())}.with(saferInside, "")
 	}
 	// "link/.." is the link's directory to this function and the target's parent to the kernel; both must be allowed.
-	kernel, err := resolve(abs)
-	if err != nil {
-		kernel = real
-	}
-	for _, target := range []string{real, kernel} {
-		if d := g.decideTarget(a, path, clean, target); d.Verdict != Allow {
-			return d
+	if strings.Contains(abs, "..") {
+		if kernel, err := r.resolve(abs); err == nil && kernel != real {
+			if d := g.decideTarget(a, path, clean, kernel); d.Verdict != Allow {
+				return d
+			}
 		}
+	}
+	if d := g.decideTarget(a, path, clean, real); d.Verdict != Allow {
+		return d
 	}
 	if a == Delete {
 		// Deleting a link deletes the link, not what it points to.
-		if dir, err := resolve(filepath.Dir(clean)); err == nil {
+		if dir, err := r.resolve(filepath.Dir(clean)); err == nil {
 			real = filepath.Join(dir, filepath.Base(clean))
 		}
 		if within(real, g.workspaces[0]) {
 			return Decision{Verdict: Deny, Rule: ruleRoot, Path: real,
-				Reason: "access denied: the workspace itself can't be deleted", Hint: "delete what is inside it"}
+				Reason: "access denied: the workspace itself can't be deleted"}.with("delete what is inside it", "")
 		}
 	}
 	return Decision{Verdict: Allow, Path: real}
@@ -80,11 +84,17 @@ func (g *Guard) decideTarget(a Access, path, clean, target string) Decision {
 	switch {
 	case !g.policy.Restrict:
 	case lexical && within(g.workspaces[0], target):
-	case g.opened(a, target):
-	case lexical:
-		return Decision{Verdict: Deny, Rule: ruleSymlink, Reason: reasonSymlink, Hint: opener(a, target), Path: target}
-	default:
-		return Decision{Verdict: Deny, Rule: ruleOutside, Reason: reasonOutside, Hint: opener(a, target), Path: target}
+	case !g.opened(a, target):
+		d := Decision{Verdict: Deny, Rule: ruleOutside, Reason: reasonOutside, Path: target}
+		if lexical {
+			d.Rule, d.Reason = ruleSymlink, reasonSymlink
+		}
+		if g.guarded(a, target) {
+			return d.with(saferInside, settingGuarded)
+		}
+		return d.with("", opener(a, target))
+	case g.guarded(a, target):
+		return Decision{Verdict: Deny, Rule: ruleProtected, Reason: reasonOutside, Path: target}.with(saferInside, settingGuarded)
 	}
 	if len(g.allowed) > 0 && !withinAny(g.allowed, target) {
 		return g.constrained(path, target)
@@ -95,8 +105,17 @@ func (g *Guard) decideTarget(a Access, path, clean, target string) Decision {
 // constrained is the refusal of a path that the constraint leaves out.
 func (g *Guard) constrained(path, target string) Decision {
 	return Decision{Verdict: Deny, Rule: ruleConstraint, Path: target,
-		Reason: fmt.Sprintf("Path '%s' is outside allowed paths", printable(path)),
-		Hint:   fmt.Sprintf("add %s to %s", strconv.Quote(filepath.Dir(target)), hintConstraints)}
+		Reason: fmt.Sprintf("Path '%s' is outside allowed paths", printable(path))}.
+		with("", fmt.Sprintf("add %s to %s", strconv.Quote(filepath.Dir(target)), hintConstraints))
+}
+
+// guarded says whether a resolved path outside the workspace is protected. To delete a directory is to delete what is
+// protected in it.
+func (g *Guard) guarded(a Access, target string) bool {
+	if withinAny(g.open, target) {
+		return false
+	}
+	return withinAny(g.protected, target) || a == Delete && slices.ContainsFunc(g.protected, func(path string) bool { return within(target, path) })
 }
 
 // opened says whether a whitelist opens a resolved path outside the workspace.
@@ -116,7 +135,7 @@ func (g *Guard) opened(a Access, target string) bool {
 	return false
 }
 
-// opener is the hint that names the setting which would open target.
+// opener names the setting which would open target.
 func opener(a Access, target string) string {
 	key := "tools.allow_write_paths"
 	if a == Read || a == List {

@@ -24,6 +24,12 @@ type Policy struct {
 	// (the filesystem module's `paths` constraint; templates already filled in).
 	Paths []string `json:"paths,omitempty"`
 
+	// Protected are absolute paths that nothing above opens, with everything below them: where the policy itself is kept,
+	// and what else an agent must not touch. What lies in the workspace or below one of Unprotected is not protected.
+	// They count while Restrict is set.
+	Protected   []string `json:"protected,omitempty"`
+	Unprotected []string `json:"unprotected,omitempty"`
+
 	// MaxFileSize is the largest file, in bytes, that may be read or written; 0 is no limit.
 	MaxFileSize int64 `json:"max_file_size,omitempty"`
 

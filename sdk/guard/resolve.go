@@ -16,7 +16,47 @@ const maxLinks = 40
 // resolve follows the symbolic links of the longest existing prefix of an absolute path, the way the kernel would,
 // and keeps the rest as it is. Unlike [filepath.EvalSymlinks] it also follows a link whose target doesn't exist,
 // because creating the path would create the target.
-func resolve(path string) (string, error) {
+func resolve(path string) (string, error) { return (*resolver)(nil).resolve(path) }
+
+// resolver remembers what it has looked up, for the many paths of one command. A nil one remembers nothing.
+type resolver struct{ seen map[string]entry }
+
+// entry is what a name in the file system stands for.
+type entry struct {
+	missing bool
+	target  string // of a symbolic link
+	err     error
+}
+
+// look looks a name up.
+func (r *resolver) look(path string) entry {
+	if r == nil {
+		return look(path)
+	}
+	e, ok := r.seen[path]
+	if !ok {
+		if e = look(path); r.seen == nil {
+			r.seen = make(map[string]entry)
+		}
+		r.seen[path] = e
+	}
+	return e
+}
+
+func look(path string) (e entry) {
+	info, err := os.Lstat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
+		e.missing = true
+	case err != nil:
+		e.err = err
+	case info.Mode()&fs.ModeSymlink != 0:
+		e.target, e.err = os.Readlink(path)
+	}
+	return e
+}
+
+func (r *resolver) resolve(path string) (string, error) {
 	volume := filepath.VolumeName(path)
 	root := volume + string(filepath.Separator)
 	rest := strings.Split(path[len(volume):], string(filepath.Separator))
@@ -36,24 +76,21 @@ func resolve(path string) (string, error) {
 			at = next
 			continue
 		}
-		info, err := os.Lstat(next)
+		e := r.look(next)
 		switch {
-		case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
+		case e.err != nil:
+			return "", e.err
+		case e.missing:
 			at, missing = next, true
 			continue
-		case err != nil:
-			return "", err
-		case info.Mode()&fs.ModeSymlink == 0:
+		case e.target == "":
 			at = next
 			continue
 		}
 		if links++; links > maxLinks {
 			return "", fmt.Errorf("too many levels of symbolic links at %s", next)
 		}
-		target, err := os.Readlink(next)
-		if err != nil {
-			return "", err
-		}
+		target := e.target
 		if filepath.IsAbs(target) {
 			at = root
 		}

@@ -1,6 +1,12 @@
 package guard
 
-import "regexp"
+import (
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/picoclaw/picoclaw/sdk/guard/internal/shell"
+)
 
 // seedPatterns are the patterns of the seed's guard, as they stand there. They know nothing of quoting or of what a
 // command would do; [ProfileSeedStrict] refuses what they match.
@@ -44,8 +50,39 @@ var seedPath = regexp.MustCompile(`/[^\s"']+`)
 // seedTraversal finds a step to a parent directory.
 var seedTraversal = regexp.MustCompile(`(^|[\s"'/=:])\.\.(/|[\s"']|$)`)
 
-// safeDevices are always allowed, for reading and writing.
-var safeDevices = map[string]bool{
-	"/dev/null": true, "/dev/zero": true, "/dev/random": true, "/dev/urandom": true,
-	"/dev/stdin": true, "/dev/stdout": true, "/dev/stderr": true,
+// strict refuses what the seed's guard refuses, by the text as it stands.
+func (a *analysis) strict() {
+	const setting = "set tools.exec.profile to \"default\" to have commands judged by what they do"
+	if a.rules {
+		for _, re := range seedPatterns {
+			if at := re.FindStringIndex(a.text); at != nil {
+				a.add(finding{verdict: Deny, rule: "exec.seed-pattern", tier: tierHard, line: reasonDangerous, setting: setting, span: a.span(at),
+					why: fmt.Sprintf("profile seed_strict refuses whatever the pattern %q matches", re.String())})
+			}
+		}
+	}
+	if !a.paths {
+		return
+	}
+	if at := seedTraversal.FindStringIndex(a.text); at != nil {
+		a.add(finding{verdict: Deny, rule: ruleOutside, line: reasonWorkdir, setting: setting, span: a.span(at),
+			why: "profile seed_strict refuses every step to a parent directory"})
+	}
+	for _, at := range seedPath.FindAllStringIndex(a.text, -1) {
+		if path := a.text[at[0]:at[1]]; !a.seedInside(path) {
+			a.add(finding{verdict: Deny, rule: ruleOutside, line: reasonWorkdir, setting: setting, span: a.span(at),
+				why: "profile seed_strict takes " + path + " for a path outside the workspace"})
+		}
+	}
+}
+
+// seedInside says whether the seed's guard lets what it takes for a path pass.
+func (a *analysis) seedInside(path string) bool {
+	return safeDevices[path] || withinAny(a.guard.workspaces, path) || a.guard.opened(Read, path)
+}
+
+// span is a part of the text as the decision tells it.
+func (a *analysis) span(at []int) shell.Span {
+	before := a.text[:at[0]]
+	return shell.Span{Start: at[0], End: at[1], Line: 1 + strings.Count(before, "\n"), Column: at[0] - strings.LastIndexByte(before, '\n')}
 }

@@ -286,8 +286,11 @@ type Policy struct {
 	// When not empty: the only directories that may be touched at all.
 	Paths []string `protobuf:"bytes,6,rep,name=paths,proto3" json:"paths,omitempty"`
 	// Bytes; 0 is no limit.
-	MaxFileSize   int64       `protobuf:"varint,7,opt,name=max_file_size,json=maxFileSize,proto3" json:"max_file_size,omitempty"`
-	Exec          *ExecPolicy `protobuf:"bytes,8,opt,name=exec,proto3" json:"exec,omitempty"`
+	MaxFileSize int64       `protobuf:"varint,7,opt,name=max_file_size,json=maxFileSize,proto3" json:"max_file_size,omitempty"`
+	Exec        *ExecPolicy `protobuf:"bytes,8,opt,name=exec,proto3" json:"exec,omitempty"`
+	// Absolute paths that nothing above opens, with what is below them, but for the workspace and what is unprotected.
+	Protected     []string `protobuf:"bytes,9,rep,name=protected,proto3" json:"protected,omitempty"`
+	Unprotected   []string `protobuf:"bytes,10,rep,name=unprotected,proto3" json:"unprotected,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -374,6 +377,20 @@ func (x *Policy) GetMaxFileSize() int64 {
 func (x *Policy) GetExec() *ExecPolicy {
 	if x != nil {
 		return x.Exec
+	}
+	return nil
+}
+
+func (x *Policy) GetProtected() []string {
+	if x != nil {
+		return x.Protected
+	}
+	return nil
+}
+
+func (x *Policy) GetUnprotected() []string {
+	if x != nil {
+		return x.Unprotected
 	}
 	return nil
 }
@@ -1100,7 +1117,7 @@ const file_plugin_proto_rawDesc = "" +
 	"\x06config\x18\x03 \x01(\fR\x06config\x122\n" +
 	"\x06limits\x18\x04 \x01(\v2\x1a.picoclaw.plugin.v1.LimitsR\x06limits\x12\x1b\n" +
 	"\tstate_dir\x18\x05 \x01(\tR\bstateDir\"\x13\n" +
-	"\x11ConfigureResponse\"\xdf\x02\n" +
+	"\x11ConfigureResponse\"\x9f\x03\n" +
 	"\x06Policy\x12\x1c\n" +
 	"\tworkspace\x18\x01 \x01(\tR\tworkspace\x122\n" +
 	"\x15restrict_to_workspace\x18\x02 \x01(\bR\x13restrictToWorkspace\x12?\n" +
@@ -1109,7 +1126,10 @@ const file_plugin_proto_rawDesc = "" +
 	"\x11allow_write_paths\x18\x05 \x03(\tR\x0fallowWritePaths\x12\x14\n" +
 	"\x05paths\x18\x06 \x03(\tR\x05paths\x12\"\n" +
 	"\rmax_file_size\x18\a \x01(\x03R\vmaxFileSize\x122\n" +
-	"\x04exec\x18\b \x01(\v2\x1e.picoclaw.plugin.v1.ExecPolicyR\x04exec\"\xf9\x01\n" +
+	"\x04exec\x18\b \x01(\v2\x1e.picoclaw.plugin.v1.ExecPolicyR\x04exec\x12\x1c\n" +
+	"\tprotected\x18\t \x03(\tR\tprotected\x12 \n" +
+	"\vunprotected\x18\n" +
+	" \x03(\tR\vunprotected\"\xf9\x01\n" +
 	"\n" +
 	"ExecPolicy\x120\n" +
 	"\x14enable_deny_patterns\x18\x01 \x01(\bR\x12enableDenyPatterns\x120\n" +

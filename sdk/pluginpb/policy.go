@@ -12,6 +12,8 @@ func NewPolicy(p guard.Policy) *Policy {
 		AllowWritePaths:           p.AllowWritePaths,
 		Paths:                     p.Paths,
 		MaxFileSize:               p.MaxFileSize,
+		Protected:                 p.Protected,
+		Unprotected:               p.Unprotected,
 		Exec: &ExecPolicy{
 			EnableDenyPatterns:  p.Exec.DenyPatterns,
 			CustomDenyPatterns:  p.Exec.CustomDeny,
@@ -31,6 +33,8 @@ func (p *Policy) Guard() guard.Policy {
 		AllowWritePaths:  p.GetAllowWritePaths(),
 		Paths:            p.GetPaths(),
 		MaxFileSize:      p.GetMaxFileSize(),
+		Protected:        p.GetProtected(),
+		Unprotected:      p.GetUnprotected(),
 		Exec: guard.ExecPolicy{
 			DenyPatterns: p.GetExec().GetEnableDenyPatterns(),
 			CustomDeny:   p.GetExec().GetCustomDenyPatterns(),

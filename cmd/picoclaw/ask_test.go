@@ -1,0 +1,107 @@
+//go:build linux
+
+package main
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	sdkmcp "github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// needsYes is a command that nobody can judge without running it.
+const needsYes = `python3 -c 'exec("open(\"made\", \"w\")")'`
+
+// asking connects a client whose person answers with answer. The messages that the person has seen are in asked.
+func asking(t *testing.T, answer *sdkmcp.ElicitResult) (client *sdkmcp.ClientSession, workspace string, asked *[]string) {
+	t.Helper()
+	asked = new([]string)
+	client, workspace = connect(t, "false", &sdkmcp.ClientOptions{
+		ElicitationHandler: func(_ context.Context, req *sdkmcp.ElicitRequest) (*sdkmcp.ElicitResult, error) {
+			*asked = append(*asked, req.Params.Message)
+			return answer, nil
+		},
+	})
+	return client, workspace, asked
+}
+
+var yes = &sdkmcp.ElicitResult{Action: "accept", Content: map[string]any{"allow": true}}
+
+// execCommand calls exec with a command.
+func execCommand(t *testing.T, client *sdkmcp.ClientSession, command string) *sdkmcp.CallToolResult {
+	t.Helper()
+	result, err := client.CallTool(t.Context(), &sdkmcp.CallToolParams{Name: "exec", Arguments: map[string]any{"command": command}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return result
+}
+
+func made(workspace string) bool {
+	_, err := os.Stat(filepath.Join(workspace, "made"))
+	return err == nil
+}
+
+func TestAPersonIsAsked(t *testing.T) {
+	for name, c := range map[string]struct {
+		answer *sdkmcp.ElicitResult
+		runs   bool
+	}{
+		"yes":       {yes, true},
+		"no":        {&sdkmcp.ElicitResult{Action: "accept", Content: map[string]any{"allow": false}}, false},
+		"declined":  {&sdkmcp.ElicitResult{Action: "decline"}, false},
+		"cancelled": {&sdkmcp.ElicitResult{Action: "cancel"}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			client, workspace, asked := asking(t, c.answer)
+			result := execCommand(t, client, needsYes)
+			if len(*asked) != 1 || !strings.Contains((*asked)[0], "shell.exec") || !strings.Contains((*asked)[0], "exec.dynamic") ||
+				!strings.Contains((*asked)[0], `python3 -c 'exec(`) {
+				t.Errorf("the questions were %q", *asked)
+			}
+			if result.IsError == c.runs || made(workspace) != c.runs {
+				t.Errorf("error %t, ran %t: %s", result.IsError, made(workspace), text(result))
+			}
+			if !c.runs && !strings.HasPrefix(text(result), "Command blocked by safety guard (dangerous pattern detected)\n") {
+				t.Errorf("the refusal is %q", text(result))
+			}
+		})
+	}
+}
+
+func TestNobodyIsAskedAboutWhatIsDenied(t *testing.T) {
+	client, _, asked := asking(t, yes)
+	for _, command := range []string{"rm -rf x", needsYes + "; rm -rf x"} {
+		if result := execCommand(t, client, command); !result.IsError || len(*asked) != 0 {
+			t.Errorf("%s: asked %q, answered %q", command, *asked, text(result))
+		}
+	}
+}
+
+func TestAClientThatCantAskIsRefused(t *testing.T) {
+	client, workspace := connect(t, "false", nil)
+	result := execCommand(t, client, needsYes)
+	if got := text(result); !result.IsError || made(workspace) ||
+		!strings.Contains(got, "tools.exec.custom_allow_patterns") || !strings.Contains(got, "MCP elicitation") {
+		t.Errorf("ran %t: %s", made(workspace), got)
+	}
+}
+
+// An answer is for the one call that was shown: one that nobody asked for is not taken, nor does it let the call pass again.
+func TestAnAnswerCountsOnce(t *testing.T) {
+	client, workspace, asked := asking(t, yes)
+	forged := &sdkmcp.CallToolParams{Name: "exec", Arguments: map[string]any{"command": needsYes}, RequestState: "made up",
+		InputResponses: sdkmcp.InputResponseMap{"allow": yes}}
+	if _, err := client.CallTool(t.Context(), forged); err != nil {
+		t.Fatal(err)
+	}
+	if len(*asked) != 1 || !made(workspace) {
+		t.Errorf("asked %d times, ran %t; want once and then run", len(*asked), made(workspace))
+	}
+	if execCommand(t, client, needsYes); len(*asked) != 2 {
+		t.Errorf("the second call was not asked about: asked %d times", len(*asked))
+	}
+}

@@ -1,0 +1,57 @@
+package policy
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/picoclaw/picoclaw/sdk/guard"
+)
+
+// No whitelist opens the instance root or the configuration file to the agent that they bind.
+func TestTheInstanceRootIsProtected(t *testing.T) {
+	home := tempHome(t)
+	p, err := resolveIn(t, home, `{"tools": {"allow_read_paths": ["/"], "allow_write_paths": ["/"]}}`, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	g, err := guard.New(p.Guard())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{"config.json", "plugins/x/plugin.json", "logs/audit.jsonl", "workspace-other/a", "new"} {
+		for _, access := range []guard.Access{guard.Read, guard.Write, guard.List, guard.Delete} {
+			if d := g.Path(access, filepath.Join(home, path)); d.Verdict != guard.Deny || d.Rule != "workspace.protected" {
+				t.Errorf("%s %s: %+v", access, path, d)
+			}
+		}
+		if d := g.Command(guard.Command{Text: "cp a " + filepath.Join(home, path)}); d.Verdict != guard.Deny {
+			t.Errorf("a command may write %s: %+v", path, d)
+		}
+	}
+	for _, path := range []string{filepath.Join(home, "workspace", "a"), filepath.Join(home, "runtime-user-env", "a"), "/elsewhere"} {
+		if d := g.Path(guard.Write, path); d.Verdict != guard.Allow {
+			t.Errorf("%s: %+v", path, d)
+		}
+	}
+}
+
+// A preview resolves as For does, and makes nothing.
+func TestPreviewMakesNothing(t *testing.T) {
+	home := tempHome(t)
+	cfg := load(t, home, `{}`)
+	p, err := Preview(cfg, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(p.Workspace()); !os.IsNotExist(err) {
+		t.Errorf("the workspace %s: %v", p.Workspace(), err)
+	}
+	made, err := For(cfg, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p.Digest() != made.Digest() {
+		t.Errorf("the preview is another policy: %+v, not %+v", p.Guard(), made.Guard())
+	}
+}

@@ -1,0 +1,77 @@
+package guard
+
+import (
+	"strings"
+
+	"github.com/picoclaw/picoclaw/sdk/guard/internal/shell"
+)
+
+// The tiers of rules for commands.
+const (
+	tierSoft = "soft"
+	tierHard = "hard"
+)
+
+// finding is one reason to refuse a command.
+type finding struct {
+	verdict Verdict
+	rule    string
+	line    string // the first line of the refusal
+	why     string
+	safer   string // what to do instead
+	setting string // what lifts it
+	tier    string
+	span    shell.Span
+	argv    []string
+}
+
+// analysis collects what is found in one command.
+type analysis struct {
+	guard    *Guard
+	text     string
+	rules    bool // the built-in rules apply
+	paths    bool // paths are confined
+	guessing bool // what is being followed may not be a command at all
+	worst    *finding
+	resolver resolver
+}
+
+// add keeps the strictest finding, and of equally strict ones the first.
+func (a *analysis) add(f finding) {
+	if a.guessing && f.verdict == Deny {
+		f.verdict = Ask
+	}
+	if a.worst == nil || f.verdict > a.worst.verdict {
+		a.worst = &f
+	}
+}
+
+// decision is what the findings come to.
+func (a *analysis) decision() Decision {
+	f := a.worst
+	if f == nil {
+		return Decision{Verdict: Allow}
+	}
+	d := Decision{Verdict: f.verdict, Rule: f.rule, Tier: f.tier, Reason: f.line, Argv: visible(f.argv)}.with(f.safer, f.setting)
+	if f.why != "" {
+		d.Reason += "\n" + printable(marks.Replace(f.why))
+	}
+	if f.span.Line > 0 && f.span.Start <= f.span.End && f.span.End <= len(a.text) {
+		d.Span = &Span{Start: f.span.Start, End: f.span.End, Line: f.span.Line, Column: f.span.Column, Text: a.text[f.span.Start:f.span.End]}
+	}
+	return d
+}
+
+// marks shows people the marks of what isn't known.
+var marks = strings.NewReplacer(shell.Unknown, "…", shell.Item, "{}", shell.Unset, "", shell.Substituted, "N", shell.Temporary, "tmp")
+
+func visible(argv []string) []string {
+	if argv == nil {
+		return nil
+	}
+	out := make([]string, len(argv))
+	for i, arg := range argv {
+		out[i] = marks.Replace(arg)
+	}
+	return out
+}

@@ -1,0 +1,22 @@
+package lang
+
+import "testing"
+
+// Whatever the code, its effects are told, and a command or a path among them comes from somewhere.
+func FuzzEffects(f *testing.F) {
+	for _, language := range []string{"python", "perl", "ruby", "node", "php", "lua", "other", "sed", "awk", "sql", "vim", "cron", "make", "gdb", "tcl"} {
+		for _, code := range []string{
+			`import os as o; o.system("rm -rf x" + y)`, `open(P, "|cmd"); q{a} =~ m/x/`, "`a #{b}`", `s/a/b/w f`, `BEGIN { "date" | getline x; print > "f" }`,
+			`.shell ls`, `:w !sh`, "a:\n\techo $(shell b)", "* * * * * x", "'''unclosed", `"\`, "s", "s/", "y/a", "a\\", "{", "$(shell ((", "@", "/x", "print |",
+		} {
+			f.Add(language, code)
+		}
+	}
+	f.Fuzz(func(t *testing.T, language, code string) {
+		for _, e := range Effects(language, code) {
+			if e.Kind == "" || e.Kind == Argv && len(e.Argv) == 0 {
+				t.Errorf("%s %q: %+v", language, code, e)
+			}
+		}
+	})
+}

@@ -1,0 +1,219 @@
+package shell
+
+import (
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// builtin follows a command that changes the shell itself. The second result says whether it was one.
+// A few also go to the visitor, because rules may concern them.
+func (in *Interpreter) builtin(c *Call, st *state) (Stream, bool) {
+	args := Texts(c.Argv[1:])
+	none := text("")
+	switch c.Argv[0].Text {
+	case "cd", "chdir":
+		in.cd(c, st, args)
+		return none, true
+	case "pushd":
+		in.pushd(c, st, args)
+		return none, true
+	case "popd":
+		if n := len(st.stack); n > 0 {
+			st.oldDir, st.dir, st.stack = st.dir, st.stack[n-1], st.stack[:n-1:n-1]
+		}
+		return none, true
+	case "eval":
+		states, out := in.code(&c.Place, strings.Join(args, " "), st.clone(), c.Stdin)
+		*st = *blur(states)
+		return out, true
+	case "trap":
+		if operands := skipOptions(args); len(operands) > 1 && operands[0] != "-" && operands[0] != "" {
+			in.code(&c.Place, operands[0], st.clone(), Stream{})
+		}
+		return none, true
+	case "alias":
+		for _, arg := range args {
+			if name, value, ok := strings.Cut(arg, "="); ok {
+				st.own()
+				st.aliases = put(st.aliases, name, value)
+				in.code(&c.Place, value, st.clone(), Stream{})
+			}
+		}
+		return none, true
+	case "unalias":
+		return none, true
+	case "read", "mapfile", "readarray":
+		in.read(c, st, args)
+		return none, true
+	case "set":
+		in.set(st, args)
+		return none, true
+	case "shift":
+		if len(st.params) > 1 {
+			st.params = append(st.params[:1:1], st.params[2:]...)
+		}
+		return none, true
+	case "unset":
+		st.own()
+		for _, name := range skipOptions(args) {
+			delete(st.vars, name)
+			delete(st.funcs, name)
+		}
+		return none, true
+	case "exit", "return", "break", "continue":
+		st.dead = true
+		return none, true
+	case "getopts":
+		if len(args) > 1 {
+			st.set(args[1], Unknown)
+		}
+		return none, true
+	case "printf":
+		if len(args) > 2 && args[0] == "-v" {
+			st.set(args[1], printf(args[2:]))
+			return none, true
+		}
+	case ".", "source":
+		return in.source1(c, st, args), true
+	case "export", "declare", "typeset", "local", "readonly":
+		// Reached through a wrapper such as `command export x=y`.
+		for _, arg := range args {
+			if name, value, ok := strings.Cut(arg, "="); ok && syntax.ValidName(name) {
+				st.set(name, value)
+				c.Env = put(c.Env, name, value)
+			}
+		}
+	}
+	return Stream{}, false
+}
+
+// skipOptions returns the arguments after the options.
+func skipOptions(args []string) []string {
+	for i, arg := range args {
+		if arg == "--" {
+			return args[i+1:]
+		}
+		if !strings.HasPrefix(arg, "-") || arg == "-" {
+			return args[i:]
+		}
+	}
+	return nil
+}
+
+// source1 follows `source file`: in the same shell, but only what is known of the file.
+func (in *Interpreter) source1(c *Call, st *state, args []string) Stream {
+	operands := skipOptions(args)
+	if len(operands) == 0 {
+		return Stream{}
+	}
+	file := operands[0]
+	content, written := st.files[st.abs(file)]
+	if file == "/dev/stdin" || file == "/dev/fd/0" {
+		content, written = c.Stdin, true
+	}
+	switch {
+	case written && content.Known:
+		inner := st.clone()
+		if len(operands) > 1 {
+			inner.params = append([]string{"bash"}, operands[1:]...)
+		}
+		states, out := in.code(&c.Place, content.Text, inner, c.Stdin)
+		params := st.params
+		*st = *blur(states)
+		st.params = params
+		return out
+	default:
+		in.visitor.Call(c)
+	}
+	return Stream{Piped: true, From: []string{"a script"}}
+}
+
+// set changes the positional parameters.
+func (in *Interpreter) set(st *state, args []string) {
+	for i, arg := range args {
+		if arg == "--" {
+			st.params = append([]string{"bash"}, args[i+1:]...)
+			return
+		}
+		if !strings.HasPrefix(arg, "-") && !strings.HasPrefix(arg, "+") {
+			if i > 0 && (args[i-1] == "-o" || args[i-1] == "+o") || i > 0 && strings.HasSuffix(args[i-1], "o") {
+				continue
+			}
+			st.params = append([]string{"bash"}, args[i:]...)
+			return
+		}
+	}
+}
+
+// readNames returns the variables that read or mapfile fills, and whether the first is an array.
+func readNames(args []string, mapfile bool) (names []string, list bool) {
+	list = mapfile
+	valued := "adinNptu"
+	if mapfile {
+		valued = "dnOsuCc"
+	}
+	for i := 0; i < len(args); i++ {
+		letters, option := strings.CutPrefix(args[i], "-")
+		if !option || letters == "" {
+			names = append(names, args[i])
+			continue
+		}
+		for at, letter := range letters {
+			if !strings.ContainsRune(valued, letter) {
+				continue
+			}
+			value := letters[at+len(string(letter)):]
+			if value == "" && i+1 < len(args) {
+				i++
+				value = args[i]
+			}
+			if letter == 'a' {
+				names, list = append(names, value), true
+			}
+			break
+		}
+	}
+	return names, list
+}
+
+// read sets the variables that read and mapfile fill. A one-line input that is known is assigned; else the variables
+// aren't known.
+func (in *Interpreter) read(c *Call, st *state, args []string) {
+	mapfile := c.Argv[0].Text != "read"
+	names, list := readNames(args, mapfile)
+	lines := []string{Unknown}
+	if c.Stdin.Known {
+		lines = strings.Split(strings.TrimSuffix(c.Stdin.Text, "\n"), "\n")
+	}
+	if len(names) == 0 {
+		names = []string{"REPLY"}
+		if list {
+			names = []string{"MAPFILE"}
+		}
+	}
+	separators := st.Get("IFS").String()
+	if value, ok := c.Env["IFS"]; ok {
+		separators = value
+	}
+	words := strings.FieldsFunc(lines[0], func(r rune) bool { return strings.ContainsRune(separators, r) })
+	if mapfile {
+		words = lines
+	}
+	if list {
+		st.setList(names[0], words)
+		return
+	}
+	for i, name := range names {
+		value := ""
+		switch {
+		case len(lines) > 1:
+			value = Unknown
+		case i == len(names)-1 && i < len(words):
+			value = strings.Join(words[i:], " ")
+		case i < len(words):
+			value = words[i]
+		}
+		st.set(name, value)
+	}
+}

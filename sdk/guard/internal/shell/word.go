@@ -1,0 +1,228 @@
+package shell
+
+import (
+	"io"
+	"strings"
+
+	"mvdan.cc/sh/v3/expand"
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// expansion expands the words of one command in one state.
+type expansion struct {
+	in    *Interpreter
+	state *state
+	place *Place
+	cfg   *expand.Config // made when it is first needed
+	glob  bool           // the word has a part that may be a pattern
+	from  []string       // what made the unknown parts
+}
+
+func (in *Interpreter) expansion(st *state, place *Place) *expansion {
+	return &expansion{in: in, state: st, place: place}
+}
+
+func (x *expansion) config() *expand.Config {
+	if x.cfg == nil {
+		x.cfg = &expand.Config{Env: x.state, CmdSubst: x.cmdSubst, ProcSubst: x.procSubst}
+	}
+	return x.cfg
+}
+
+// fields expands words into arguments.
+func (x *expansion) fields(words []*syntax.Word) []Field {
+	var out []Field
+	for _, word := range words {
+		if text, ok := plain(word); ok {
+			out = append(out, Field{Text: text})
+			continue
+		}
+		x.glob = false
+		known := x.rewrite(word)
+		for text, err := range expand.FieldsSeq(x.config(), known) {
+			if err != nil {
+				out = append(out, Field{Text: Unknown})
+				break
+			}
+			if x.in.words += len(text); len(out) >= maxFields || x.in.words > maxWords {
+				x.in.stopped = true
+				x.in.problem(x.place, TooComplex, "a word expands to too much")
+				return out
+			}
+			field := Field{Text: text, Glob: x.glob && isPattern(text)}
+			if field.Glob && strings.Contains(text, "/") || text == ".*" {
+				x.in.visitor.Open(x.place, ForListing, field)
+			}
+			out = append(out, field)
+		}
+	}
+	return out
+}
+
+// plain returns the text of a word that means itself.
+func plain(word *syntax.Word) (string, bool) {
+	if len(word.Parts) != 1 {
+		return "", false
+	}
+	switch p := word.Parts[0].(type) {
+	case *syntax.Lit:
+		return p.Value, p.Value != "" && p.Value != ".*" && !strings.ContainsAny(p.Value, "\\~*?[]{}") && len(p.Value) < maxValue
+	case *syntax.SglQuoted:
+		return p.Value, !p.Dollar && len(p.Value) < maxValue
+	}
+	return "", false
+}
+
+// one expands a word where the shell neither splits nor matches patterns, as in an assignment.
+func (x *expansion) one(word *syntax.Word) string {
+	if word == nil {
+		return ""
+	}
+	text, err := expand.Literal(x.config(), x.rewrite(word))
+	if err != nil {
+		return Unknown
+	}
+	return text
+}
+
+// document expands the body of a here-document. With indented, tabs at the beginning of its lines don't count.
+func (x *expansion) document(word *syntax.Word, indented bool) string {
+	if word == nil {
+		return ""
+	}
+	if indented {
+		word = outdented(word)
+	}
+	text, err := expand.Document(x.config(), &syntax.Word{Parts: x.parts(word.Parts, true)})
+	if err != nil {
+		return Unknown
+	}
+	return text
+}
+
+// outdented is the body of a here-document without the tabs at the beginning of its lines.
+func outdented(word *syntax.Word) *syntax.Word {
+	out := &syntax.Word{}
+	begin := true
+	for _, part := range word.Parts {
+		if lit, ok := part.(*syntax.Lit); ok {
+			lines := strings.SplitAfter(lit.Value, "\n")
+			for i, line := range lines {
+				if begin || i > 0 {
+					lines[i] = strings.TrimLeft(line, "\t")
+				}
+			}
+			value := strings.Join(lines, "")
+			begin = strings.HasSuffix(value, "\n")
+			out.Parts = append(out.Parts, &syntax.Lit{Value: value})
+			continue
+		}
+		begin = false
+		out.Parts = append(out.Parts, part)
+	}
+	return out
+}
+
+// assigned expands the value of an assignment, where a tilde also counts after a colon.
+func (x *expansion) assigned(word *syntax.Word) string {
+	if word == nil {
+		return ""
+	}
+	value := x.one(word)
+	for _, part := range word.Parts {
+		if lit, ok := part.(*syntax.Lit); ok && strings.Contains(lit.Value, ":~/") {
+			value = strings.ReplaceAll(value, ":~/", ":"+x.state.Get("HOME").String()+"/")
+		}
+	}
+	return value
+}
+
+// rewrite replaces the parts of a word that aren't known by runes that say so, because package expand would take
+// them for text.
+func (x *expansion) rewrite(word *syntax.Word) *syntax.Word {
+	return &syntax.Word{Parts: x.parts(word.Parts, false)}
+}
+
+func (x *expansion) parts(parts []syntax.WordPart, quoted bool) []syntax.WordPart {
+	out := make([]syntax.WordPart, 0, len(parts))
+	for _, part := range parts {
+		out = append(out, x.part(part, quoted)...)
+	}
+	return out
+}
+
+// part returns what stands for a part of a word; quoted says whether it stands between double quotes.
+func (x *expansion) part(part syntax.WordPart, quoted bool) []syntax.WordPart {
+	switch p := part.(type) {
+	case *syntax.Lit:
+		x.glob = x.glob || !quoted && hasPattern(p.Value)
+	case *syntax.DblQuoted:
+		part = &syntax.DblQuoted{Left: p.Left, Right: p.Right, Dollar: p.Dollar, Parts: x.parts(p.Parts, true)}
+	case *syntax.ParamExp:
+		x.glob = x.glob || !quoted
+		return x.param(p, quoted)
+	case *syntax.CmdSubst:
+		x.glob = x.glob || !quoted
+	case *syntax.ArithmExp:
+		if x.arithmUnknown(p.X) {
+			part = &syntax.Lit{Value: Unknown}
+		}
+	case *syntax.ExtGlob:
+		x.glob = true
+		part = &syntax.Lit{Value: "*"}
+	}
+	return []syntax.WordPart{part}
+}
+
+// isPattern says whether a word is a pattern: it has a star, a question mark, or an opening bracket with a closing one.
+func isPattern(text string) bool {
+	open := strings.IndexByte(text, '[')
+	return strings.ContainsAny(text, "*?") || open >= 0 && strings.IndexByte(text[open:], ']') > 0
+}
+
+// hasPattern says whether a literal has pattern characters that no backslash escapes.
+func hasPattern(s string) bool {
+	for i := 0; i < len(s); i++ {
+		switch s[i] {
+		case '\\':
+			i++
+		case '*', '?', '[':
+			return true
+		}
+	}
+	return false
+}
+
+// cmdSubst interprets a command substitution and prints what it would.
+func (x *expansion) cmdSubst(w io.Writer, cs *syntax.CmdSubst) error {
+	states, out := x.in.stmts(cs.Stmts, x.state.clone(), Stream{})
+	x.state.keepFiles(states)
+	text := Unknown
+	if out.Known {
+		text = out.Text
+	} else {
+		x.from = append(x.from, out.From...)
+	}
+	_, err := io.WriteString(w, text)
+	return err
+}
+
+// procSubst interprets a process substitution; its value is the path of a pipe.
+func (x *expansion) procSubst(ps *syntax.ProcSubst) (string, error) {
+	stdin := Stream{}
+	if ps.Op == syntax.CmdOut {
+		stdin = Stream{Piped: true, From: []string{"a process substitution"}}
+	}
+	_, out := x.in.stmts(ps.Stmts, x.state.clone(), stdin)
+	path := "/dev/fd/" + Substituted
+	if ps.Op == syntax.CmdIn || ps.Op == syntax.CmdInTemp {
+		x.state.write(path, out)
+	}
+	return path, nil
+}
+
+// evaluate computes an arithmetic expression for its side effects.
+func (x *expansion) evaluate(expr syntax.ArithmExpr) error {
+	_, err := expand.Arithm(x.config(), expr)
+	return err
+}
