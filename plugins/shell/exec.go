@@ -3,12 +3,13 @@ package main
 import (
 	"context"
 	"fmt"
-	"os"
 	"os/exec"
+	"slices"
 	"time"
 
 	"github.com/picoclaw/picoclaw/isolation"
 	"github.com/picoclaw/picoclaw/sdk"
+	"github.com/picoclaw/picoclaw/sdk/guard"
 )
 
 type execInput struct {
@@ -116,18 +117,13 @@ func timeout(configured time.Duration, asked int) time.Duration {
 	return configured
 }
 
-// shell is the pinned shell: bash without its start-up files where there is one, else sh. It is never looked for on
-// a PATH that somebody else may have a say in.
+// shell runs a command by the one shell that the guard has judged it for.
 func shell(command string) (*exec.Cmd, error) {
-	for _, bash := range []string{"/bin/bash", "/usr/bin/bash", "/usr/local/bin/bash"} {
-		if _, err := os.Stat(bash); err == nil {
-			return exec.Command(bash, "--noprofile", "--norc", "-c", command), nil
-		}
+	pinned, err := guard.MachineShell()
+	if err != nil {
+		return nil, sdk.Errorf(sdk.NotFound, "%v", err)
 	}
-	if _, err := os.Stat("/bin/sh"); err == nil {
-		return exec.Command("/bin/sh", "-c", command), nil
-	}
-	return nil, sdk.Errorf(sdk.NotFound, "this machine has neither bash nor /bin/sh; install one")
+	return exec.Command(pinned.Path, append(slices.Clone(pinned.Args), command)...), nil
 }
 
 // stopAll ends the commands that are left when the plugin ends.

@@ -82,7 +82,7 @@ func (w *Workspace) useAs(access guard.Access, follow bool, path string, op func
 	if !reading && w.readOnly {
 		return &Refused{Path: path, Message: "access denied: the workspace is read-only for this plugin", Rule: "grant.workspace"}
 	}
-	if first := w.find(access, abs); first != nil && reading && follow {
+	if first := w.find(access, abs); first != nil && reading && follow && !w.guarded(first) {
 		err = op(place{dir: first.handle, name: first.name(abs)})
 		if err == nil || !escapes(err) {
 			return err
@@ -92,11 +92,14 @@ func (w *Workspace) useAs(access guard.Access, follow bool, path string, op func
 	if err != nil {
 		return err
 	}
-	if r := w.find(access, real); r != nil {
+	if w.protected(access, real) {
+		return &Refused{Path: path, Message: outside, Rule: "workspace.protected"}
+	}
+	if r := w.find(access, real); r != nil && !(reading && follow && w.guarded(r)) {
 		return reworded(op(place{dir: r.handle, name: r.name(real)}), path)
 	}
-	if w.whitelisted(access, real) {
-		if reading && follow {
+	if w.whitelisted(access, real) || w.find(access, real) != nil {
+		if reading && follow { // exactly there: a link that is swapped in could lead to what is protected
 			return op(place{path: real})
 		}
 		return w.useExact(real, op)

@@ -28,6 +28,8 @@ type Workspace struct {
 	roots    []*root // the longest directory first
 	reads    []*regexp.Regexp
 	writes   []*regexp.Regexp
+	closed   []string // Policy.Protected, resolved
+	opened   []string // Policy.Unprotected, resolved
 	locks    locks
 	pending  pending
 }
@@ -54,6 +56,12 @@ func Open(p guard.Policy, o Options) (*Workspace, error) {
 	}
 	// A workspace that is given through a link is the link's target from here on.
 	if w.policy.Workspace, err = filepath.EvalSymlinks(p.Workspace); err != nil {
+		return nil, fmt.Errorf("open the workspace: %w", err)
+	}
+	if w.closed, err = w.resolved(p.Protected); err != nil {
+		return nil, fmt.Errorf("open the workspace: %w", err)
+	}
+	if w.opened, err = w.resolved(p.Unprotected); err != nil {
 		return nil, fmt.Errorf("open the workspace: %w", err)
 	}
 	for _, r := range w.plan() {
