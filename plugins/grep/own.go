@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
 	"io"
 	"io/fs"
 	"os"
@@ -31,9 +32,10 @@ func (own) files(ctx context.Context, w *workspace.Workspace, path string, q *qu
 			for name := range names {
 				data, err := readWhole(w, join(path, name))
 				mu.Lock()
-				if err == nil {
+				switch {
+				case err == nil:
 					t.searched++
-				} else if err == errLarge { //nolint:errorlint // returned as it is
+				case errors.Is(err, errLarge):
 					t.tooLarge++
 				}
 				mu.Unlock()

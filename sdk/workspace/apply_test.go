@@ -58,7 +58,7 @@ func TestSeveralEditsAreAllMadeOrNone(t *testing.T) {
 
 // like reports whether an error is, or has the type of, another.
 func like(err, want error) bool {
-	switch want.(type) {
+	switch want.(type) { //nolint:errorlint // these are the tests' own
 	case *NotRegular:
 		return errors.As(err, new(*NotRegular))
 	case *Refused:

@@ -95,11 +95,12 @@ func (w *Workspace) useAs(access guard.Access, follow bool, path string, op func
 	if w.protected(access, real) {
 		return &Refused{Path: path, Message: outside, Rule: "workspace.protected"}
 	}
-	if r := w.find(access, real); r != nil && !(reading && follow && w.guarded(r)) {
+	exactly := reading && follow // if there is something protected near
+	if r := w.find(access, real); r != nil && (!exactly || !w.guarded(r)) {
 		return reworded(op(place{dir: r.handle, name: r.name(real)}), path)
 	}
 	if w.whitelisted(access, real) || w.find(access, real) != nil {
-		if reading && follow { // exactly there: a link that is swapped in could lead to what is protected
+		if exactly { // a link that is swapped in could lead to what is protected
 			return op(place{path: real})
 		}
 		return w.useExact(real, op)

@@ -64,10 +64,10 @@ type Place struct {
 
 // Find finds what to replace. count is how many occurrences, from the first: 0 for all, or Unique.
 func Find(s, old, new string, count int) (*Found, error) {
-	switch {
-	case old == "":
+	if old == "" {
 		return nil, Empty{}
-	case old == new:
+	}
+	if old == new {
 		return nil, Same{}
 	}
 	if f, err := exact(s, old, new, count); f != nil || err != nil {
