@@ -12,21 +12,23 @@ import (
 
 // startConfined starts a child that Landlock holds to its profile, without a helper process: the restriction is the
 // thread's that starts the child. The thread is the child's own. It lives as long as the child, since the child is
-// killed when it ends, and is thrown away, so that nothing of ours is ever restricted.
+// killed when it ends, and is thrown away, so that nothing of ours is ever restricted. Until then it is the domain's
+// thread inside.
 //
-// Where the kernel has no Landlock the child is started without; the log says so.
-func (pl *platform) startConfined(child *exec.Cmd, p Profile, atDeath syscall.Signal) error {
+// Where the kernel has no Landlock the child is started without, and there is no domain; the log says so.
+func (pl *platform) startConfined(child *exec.Cmd, p Profile, atDeath syscall.Signal) (*domain, error) {
 	abi := landlockABI()
 	if abi == 0 {
 		pl.log.Warn("the kernel has no Landlock: only the guard and the workspace confine this process", "profile", p.Name)
-		return pl.spawner.start(child, atDeath)
+		return nil, pl.spawner.start(child, atDeath)
 	}
 	rules, err := pl.rules(abi, child, p)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	child.SysProcAttr = childAttributes(child.SysProcAttr)
 	child.SysProcAttr.Pdeathsig = atDeath
+	domain := newDomain(abi)
 	started := make(chan error)
 	onThrownAwayThread(func() {
 		err := rules.restrictThread()
@@ -39,10 +41,10 @@ func (pl *platform) startConfined(child *exec.Cmd, p Profile, atDeath syscall.Si
 		}
 		started <- err
 		if err == nil {
-			awaitExit(child.Process.Pid)
+			domain.work()
 		}
 	})
-	return <-started
+	return domain, <-started
 }
 
 // onThrownAwayThread runs f on a thread that nobody else uses and that ends with f. It is never the process's first

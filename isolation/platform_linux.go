@@ -14,6 +14,7 @@ type platform struct {
 	log     hclog.Logger
 	bwrap   string // empty unless isolation is enabled
 	spawner *spawner
+	brander brander
 }
 
 func newPlatform(cfg Config, l layout, log hclog.Logger, m machine) (*platform, error) {
@@ -46,21 +47,55 @@ func (pl *platform) start(child *exec.Cmd, p Profile) (*Process, error) {
 	if p.EndsItself {
 		atDeath = syscall.SIGTERM
 	}
-	start := pl.spawner.start
-	if p.Confine {
-		start = func(child *exec.Cmd, atDeath syscall.Signal) error { return pl.startConfined(child, p, atDeath) }
+	var inside *domain
+	fork := func() (pid int, err error) {
+		if p.Confine {
+			inside, err = pl.startConfined(child, p, atDeath)
+		} else {
+			err = pl.spawner.start(child, atDeath)
+		}
+		if err != nil {
+			return 0, err
+		}
+		return child.Process.Pid, nil
 	}
-	if err := start(child, atDeath); err != nil {
+	mark := noBrand
+	var err error
+	if p.Confine && landlockABI() >= scopedSignals {
+		_, err = fork()
+	} else {
+		mark, err = pl.brander.start(fork)
+	}
+	if err != nil {
 		return nil, err
 	}
-	proc := &Process{pid: child.Process.Pid, tree: groupTree{leader: child.Process.Pid}, done: make(chan struct{})}
+	return pl.follow(child, inside, mark), nil
+}
+
+// follow makes a Process of a child that was started without a sandbox, and clears up behind it when it ends.
+func (pl *platform) follow(child *exec.Cmd, inside *domain, mark brand) *Process {
+	pid := child.Process.Pid
+	proc := &Process{pid: pid, done: make(chan struct{})}
+	var among func(pids []int) []int
+	if inside != nil && inside.scoped {
+		own := domainTree{leader: pid, domain: inside}
+		proc.tree, among = own, own.among
+	} else {
+		own := groupTree{leader: pid, brand: mark}
+		proc.tree, among = own, own.among
+	}
 	go func() {
-		awaitExit(proc.pid)
-		// Not reaped yet, its id is still its own.
-		groupTree{leader: proc.pid}.kill()
+		awaitExit(pid)
+		if !leftNothing(pid) {
+			proc.tree.kill() // not reaped yet, its id is still its own
+			clear(pid, among)
+		}
+		if inside != nil {
+			inside.end()
+		}
 		proc.finish(child, nil)
 	}()
-	return proc, nil
+	return proc
 }
 
 func (pl *platform) startSandbox(child *exec.Cmd, p Profile) (*Process, error) {

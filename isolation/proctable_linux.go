@@ -40,6 +40,15 @@ func readProc(pid int) (procEntry, bool) {
 // alive says whether the process can still run.
 func (e procEntry) alive() bool { return e.state != 'Z' && e.state != 'X' }
 
+// olderThan says whether the process was started before other. The start is a
+// number of ticks: one with fewer digits, or lower ones, is earlier.
+func (e procEntry) olderThan(other procEntry) bool {
+	if len(e.started) != len(other.started) {
+		return len(e.started) < len(other.started)
+	}
+	return e.started < other.started
+}
+
 // signal sends sig to the process, and to no other that got its pid later.
 func (e procEntry) signal(sig unix.Signal) error {
 	fd, err := unix.PidfdOpen(e.pid, 0)

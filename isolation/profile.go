@@ -37,6 +37,8 @@ type Profile struct {
 	// is no pid namespace whose end is the end of all; killed at once, it
 	// could not clear up behind itself.
 	EndsItself bool
+	// Limits bound what the child and its descendants may use.
+	Limits Limits
 	// UserEnv redirects HOME, TMPDIR and XDG_* into
 	// <home>/runtime-user-env, which is then read-write for the child.
 	UserEnv bool

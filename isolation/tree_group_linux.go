@@ -7,10 +7,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// groupTree is a child without a pid namespace: what belongs to it is what
-// descends from it, and what is in its process group or session.
+// groupTree is a child with neither a pid namespace nor a domain of its own:
+// what belongs to it is what descends from it, what is in its process group or
+// session, and what bears its brand.
 type groupTree struct {
 	leader int // also its group and session; not reaped while it is used
+	brand  brand
 }
 
 func (t groupTree) members() []procEntry {
@@ -20,13 +22,19 @@ func (t groupTree) members() []procEntry {
 	for _, e := range found {
 		known[e.pid] = true
 	}
+	leader, _ := readProc(t.leader)
 	for _, e := range table {
-		if !known[e.pid] && (e.pid == t.leader || e.group == t.leader || e.session == t.leader) {
+		if known[e.pid] {
+			continue
+		}
+		if e.pid == t.leader || e.group == t.leader || e.session == t.leader || t.brand.on(e.pid) && !e.olderThan(leader) {
 			found = append(found, e)
 		}
 	}
 	return found
 }
+
+func (t groupTree) among(pids []int) []int { return t.brand.among(pids) }
 
 func (t groupTree) signal(sig os.Signal) error {
 	number, ok := sig.(unix.Signal)

@@ -1,0 +1,68 @@
+package isolation
+
+import "golang.org/x/sys/unix"
+
+// domain is the Landlock domain of one child, seen through a thread that is inside it.
+//
+// Every process is born into the domain of its parent and can't leave it, whatever it detaches itself from: not by a
+// session or group of its own, not by forking twice, not by another name or environment. And a thread inside can signal
+// nobody outside. So the thread's kill(-1) reaches all descendants of the child and nobody else, in one step: the kernel
+// walks the list of processes with forking held off.
+type domain struct {
+	jobs chan func()
+	quit chan struct{} // closed to end the thread
+	gone chan struct{} // closed when the thread works no more
+	// scoped says that the kernel keeps signals inside; older ones do not.
+	scoped bool
+}
+
+func newDomain(abi int) *domain {
+	return &domain{jobs: make(chan func()), quit: make(chan struct{}), gone: make(chan struct{}), scoped: abi >= scopedSignals}
+}
+
+// scopedSignals is the first version of Landlock that keeps signals inside a domain.
+const scopedSignals = 6
+
+// work does the jobs on the thread that calls it, which has to be inside the domain.
+func (d *domain) work() {
+	defer close(d.gone)
+	for {
+		select {
+		case job := <-d.jobs:
+			job()
+		case <-d.quit:
+			return
+		}
+	}
+}
+
+// end ends the thread, and so whoever has it for a parent.
+func (d *domain) end() { close(d.quit) }
+
+// do runs job inside the domain and waits for it. It does nothing after the end.
+func (d *domain) do(job func()) {
+	done := make(chan struct{})
+	select {
+	case d.jobs <- func() { defer close(done); job() }:
+		<-done
+	case <-d.gone:
+	}
+}
+
+// signal sends sig to everybody inside.
+func (d *domain) signal(sig unix.Signal) {
+	d.do(func() { _ = unix.Kill(-1, sig) }) // its error says nothing: it may be about somebody outside
+}
+
+// inside returns those of pids that are inside.
+func (d *domain) inside(pids []int) []int {
+	var found []int
+	d.do(func() {
+		for _, pid := range pids {
+			if unix.Kill(pid, 0) == nil {
+				found = append(found, pid)
+			}
+		}
+	})
+	return found
+}

@@ -1,0 +1,153 @@
+package isolation
+
+import (
+	"os"
+	"path/filepath"
+	"strconv"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// detaching are scripts that leave processes behind, each with its id in the file that $1 names.
+var detaching = map[string]string{
+	"in the background": "sleep 300 & echo $! > $1",
+	"its own session":   "setsid sleep 300 & echo $! > $1",
+	"forks twice":       "(setsid sh -c 'echo $$ > '$1'; exec sleep 300' &) & wait; while ! [ -s $1 ]; do :; done",
+	"ignores signals":   "setsid sh -c 'trap \"\" TERM INT HUP; echo $$ > '$1'; while :; do sleep 1; done' & while ! [ -s $1 ]; do :; done",
+	"is stopped":        "setsid sleep 300 & echo $! > $1; kill -STOP $!",
+	"no environment":    "env -i setsid sleep 300 & echo $! > $1; sleep 0.1",
+}
+
+// What a child leaves behind is gone when the child is done, and what is not the child's lives on.
+func TestNothingIsLeftBehind(t *testing.T) {
+	for mode, p := range map[string]Profile{
+		"by its domain": {Exec: true, Confine: true},
+		"by its brand":  {Exec: true},
+	} {
+		for name, script := range detaching {
+			t.Run(mode+"/"+name, func(t *testing.T) {
+				i := configured(t, Config{})
+				dir := realTemp(t)
+				p := p
+				p.ReadWrite = []string{dir}
+				other := start(t, i, "exec sleep 300", p)
+				r := outcome(t, i, script1(script, filepath.Join(dir, "pid")), p)
+				if !r.exit.Success() {
+					t.Fatalf("the script failed: %s", r.stderr)
+				}
+				if pid := pidIn(t, filepath.Join(dir, "pid")); !eventually(func() bool { return !running(pid) }) {
+					_ = unix.Kill(pid, unix.SIGKILL)
+					t.Errorf("process %d lives on", pid)
+				}
+				if !running(other.Pid()) {
+					t.Error("another child was ended with it")
+				}
+			})
+		}
+	}
+}
+
+// Without domain and brand what has detached itself is not found, so what is above was shown.
+func TestWithoutAMarkWhatDetachesLivesOn(t *testing.T) {
+	i := configured(t, Config{})
+	dir := realTemp(t)
+	file := filepath.Join(dir, "pid")
+	cmd := script1(detaching["forks twice"], file)
+	cmd.SysProcAttr = childAttributes(nil)
+	if err := i.platform.spawner.start(cmd, unix.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	proc := i.platform.follow(cmd, nil, noBrand)
+	if _, err := wait(t, proc); err != nil {
+		t.Fatal(err)
+	}
+	pid := pidIn(t, file)
+	if !running(pid) {
+		t.Error("it is ended all the same")
+	}
+	_ = unix.Kill(pid, unix.SIGKILL)
+}
+
+// Stopping reaches everybody, also who has detached itself and does not listen.
+func TestStopReachesTheWholeTree(t *testing.T) {
+	for mode, p := range map[string]Profile{
+		"by its domain": {Exec: true, Confine: true},
+		"by its brand":  {Exec: true},
+	} {
+		t.Run(mode, func(t *testing.T) {
+			i := configured(t, Config{})
+			dir := realTemp(t)
+			p.ReadWrite = []string{dir}
+			pids := filepath.Join(dir, "pid")
+			proc := start(t, i, "(setsid sh -c 'trap \"\" TERM; echo $$ > "+pids+
+				"; while :; do sleep 0.01; done' &) & exec sleep 300", p)
+			pid := pidIn(t, pids)
+			if _, err := proc.Stop(t.Context(), 50*time.Millisecond); err != nil {
+				t.Fatal(err)
+			}
+			if !eventually(func() bool { return !running(pid) }) {
+				t.Error("the detached process lives on")
+			}
+		})
+	}
+}
+
+// A process that is another one every moment, each in a session of its own, can't be found in the process table. It
+// never grows: it is one process at a time, and stops by itself when its directory is gone.
+func TestAHoppingProcessIsEnded(t *testing.T) {
+	i := configured(t, Config{})
+	dir := realTemp(t)
+	put(t, filepath.Join(dir, "hop"), "echo x >> "+dir+"/count || exit\nsetsid sh "+dir+"/hop &\n")
+	proc := start(t, i, "sh "+dir+"/hop; exec sleep 300", Profile{Exec: true, Confine: true, ReadWrite: []string{dir}})
+	if !eventually(func() bool { return size(filepath.Join(dir, "count")) > 20 }) {
+		t.Fatal("it did not start")
+	}
+	proc.Kill()
+	if _, err := wait(t, proc); err != nil {
+		t.Fatal(err)
+	}
+	before := size(filepath.Join(dir, "count"))
+	time.Sleep(50 * time.Millisecond) // in which it would go on
+	if after := size(filepath.Join(dir, "count")); after != before {
+		t.Errorf("it goes on: %d, then %d", before, after)
+	}
+}
+
+// What this process adopts it also reaps.
+func TestOrphansAreReaped(t *testing.T) {
+	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0) })
+	for mode, p := range map[string]Profile{
+		"by its domain": {Exec: true, Confine: true},
+		"by its brand":  {Exec: true},
+	} {
+		t.Run(mode, func(t *testing.T) {
+			i := configured(t, Config{})
+			dir := realTemp(t)
+			p.ReadWrite = []string{dir}
+			if r := outcome(t, i, script1(detaching["forks twice"], filepath.Join(dir, "pid")), p); !r.exit.Success() {
+				t.Fatal(r.stderr)
+			}
+			pid := pidIn(t, filepath.Join(dir, "pid"))
+			if _, err := os.Stat("/proc/" + strconv.Itoa(pid)); err == nil {
+				t.Errorf("process %d is still in the table when its command is done", pid)
+			}
+		})
+	}
+}
+
+// A brand can't be exchanged for that of an older child.
+func TestABrandCannotBeRaised(t *testing.T) {
+	i := configured(t, Config{})
+	p := Profile{Exec: true, Confine: os.Getuid() == 0} // which takes root's capabilities
+	if err := lowerBrand(); err != nil {
+		t.Fatal(err)
+	}
+	if r := outcome(t, i, shell("exec prlimit --locks=unlimited:unlimited true"), p); r.exit.Success() {
+		t.Error("it was raised")
+	}
+}
