@@ -13,6 +13,9 @@ type Exit struct {
 	// Signal is the signal that ended the process, as far as it is known: a
 	// sandbox reports only the code.
 	Signal os.Signal
+	// Exceeded says which of its limits the process was ended for; empty for
+	// none.
+	Exceeded string
 }
 
 // Success says whether the process ended by itself with status 0.

@@ -69,21 +69,36 @@ func (pl *platform) start(child *exec.Cmd, p Profile) (*Process, error) {
 	if err != nil {
 		return nil, err
 	}
-	return pl.follow(child, inside, mark), nil
+	proc := pl.follow(child, inside, mark, p.Limits)
+	if err := p.Limits.apply(proc.pid); err != nil {
+		proc.Kill()
+		return nil, err
+	}
+	return proc, nil
 }
 
 // follow makes a Process of a child that was started without a sandbox, and clears up behind it when it ends.
-func (pl *platform) follow(child *exec.Cmd, inside *domain, mark brand) *Process {
+func (pl *platform) follow(child *exec.Cmd, inside *domain, mark brand, limits Limits) *Process {
 	pid := child.Process.Pid
 	proc := &Process{pid: pid, done: make(chan struct{})}
 	var among func(pids []int) []int
+	var members func() []int
 	if inside != nil && inside.scoped {
 		own := domainTree{leader: pid, domain: inside}
 		proc.tree, among = own, own.among
+		members = func() []int { return own.among(processIDs()) }
 	} else {
 		own := groupTree{leader: pid, brand: mark}
 		proc.tree, among = own, own.among
+		members = func() []int {
+			var pids []int
+			for _, e := range own.members() {
+				pids = append(pids, e.pid)
+			}
+			return pids
+		}
 	}
+	go proc.watch(limits, members)
 	go func() {
 		awaitExit(pid)
 		if !leftNothing(pid) {

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 )
@@ -25,6 +26,9 @@ type Process struct {
 	// process that got the pid afterwards.
 	reaping sync.RWMutex
 	reaped  bool
+
+	// exceeded is the limit that the tree was ended for, in words.
+	exceeded atomic.Pointer[string]
 
 	// Set before done is closed, and not changed afterwards.
 	exit Exit
@@ -108,6 +112,9 @@ func (p *Process) finish(cmd *exec.Cmd, judge func(Exit) error) {
 	p.reaped = true
 	p.reaping.Unlock()
 	p.exit = exitOf(cmd.ProcessState)
+	if limit := p.exceeded.Load(); limit != nil {
+		p.exit.Exceeded = *limit
+	}
 	switch {
 	case cmd.ProcessState == nil:
 		p.err = err

@@ -62,8 +62,8 @@ func (e procEntry) signal(sig unix.Signal) error {
 	return unix.PidfdSendSignal(fd, sig, nil, 0)
 }
 
-// processTable reads every process that can be seen.
-func processTable() []procEntry {
+// processIDs lists every process that can be seen.
+func processIDs() []int {
 	dir, err := os.Open("/proc")
 	if err != nil {
 		return nil
@@ -73,12 +73,19 @@ func processTable() []procEntry {
 	if err != nil {
 		return nil
 	}
-	var table []procEntry
+	var pids []int
 	for _, name := range names {
-		pid, err := strconv.Atoi(name)
-		if err != nil {
-			continue
+		if pid, err := strconv.Atoi(name); err == nil {
+			pids = append(pids, pid)
 		}
+	}
+	return pids
+}
+
+// processTable reads every process that can be seen.
+func processTable() []procEntry {
+	var table []procEntry
+	for _, pid := range processIDs() {
 		if e, ok := readProc(pid); ok {
 			table = append(table, e)
 		}

@@ -1,0 +1,164 @@
+package isolation
+
+import (
+	"fmt"
+	"math"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// LimitSelf lowers this process's own limits on the size of a file, on open descriptors and on core dumps, for good.
+// Children inherit them from their first moment on, and can't raise them.
+func LimitSelf(l Limits) error {
+	for _, limit := range []struct {
+		name     string
+		resource int
+		max      uint64
+	}{
+		{"the size of a file", unix.RLIMIT_FSIZE, orUnlimited(l.FileSize)},
+		{"open files", unix.RLIMIT_NOFILE, orUnlimited(int64(l.OpenFiles))},
+		{"core dumps", unix.RLIMIT_CORE, 0},
+	} {
+		if err := lower(0, limit.resource, limit.max); err != nil {
+			return fmt.Errorf("limit %s: %w", limit.name, err)
+		}
+	}
+	return nil
+}
+
+func orUnlimited(n int64) uint64 {
+	if n <= 0 {
+		return math.MaxUint64
+	}
+	return uint64(n)
+}
+
+// lower lowers both bounds of a limit of a process, and raises neither.
+func lower(pid, resource int, limit uint64) error {
+	var now unix.Rlimit
+	if err := unix.Prlimit(pid, resource, nil, &now); err != nil {
+		return err
+	}
+	want := unix.Rlimit{Cur: min(now.Cur, limit), Max: min(now.Max, limit)}
+	if want == now {
+		return nil
+	}
+	return unix.Prlimit(pid, resource, &want, nil)
+}
+
+// apply sets what a child keeps to itself. It runs already; what it forked before has what this process has.
+func (l Limits) apply(pid int) error {
+	for resource, limit := range map[int]int64{unix.RLIMIT_FSIZE: l.FileSize, unix.RLIMIT_NOFILE: int64(l.OpenFiles)} {
+		if err := lower(pid, resource, orUnlimited(limit)); err != nil && err != unix.ESRCH {
+			return fmt.Errorf("limit process %d: %w", pid, err)
+		}
+	}
+	return nil
+}
+
+// lookEvery is how often a tree is looked at.
+const lookEvery = 25 * time.Millisecond
+
+// watch looks at a tree until it ends, and ends it when it uses too much. members finds the tree's processes.
+func (p *Process) watch(l Limits, members func() []int) {
+	if l.Processes <= 0 && l.Memory <= 0 && l.CPU <= 0 {
+		return
+	}
+	ticker := time.NewTicker(lookEvery)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-p.done:
+			return
+		case <-ticker.C:
+		}
+		if exceeded := l.exceeded(members()); exceeded != "" {
+			p.exceeded.CompareAndSwap(nil, &exceeded)
+			p.Kill()
+			return
+		}
+	}
+}
+
+// exceeded says in words which of the limits of a tree the processes exceed; empty for none.
+func (l Limits) exceeded(pids []int) string {
+	var sum usage
+	for _, pid := range pids {
+		sum.add(pid)
+		if l.Processes > 0 && sum.threads > l.Processes {
+			return fmt.Sprintf("more than %d processes and threads", l.Processes)
+		}
+	}
+	switch {
+	case l.CPU > 0 && sum.cpu > l.CPU:
+		return fmt.Sprintf("more than %s of processor time", l.CPU)
+	case l.Memory > 0 && sum.resident > l.Memory && proportional(pids, l.Memory) > l.Memory:
+		return fmt.Sprintf("more than %d MB of memory", l.Memory>>20)
+	}
+	return ""
+}
+
+// usage is what processes use.
+type usage struct {
+	threads  int
+	resident int64 // bytes; what several share counts several times
+	cpu      time.Duration
+}
+
+// ticksPerSecond is the unit of processor times in /proc; Linux has had no other for decades.
+const ticksPerSecond = 100
+
+// add adds what one process uses, with what its children have used that it has waited for.
+func (u *usage) add(pid int) {
+	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	if err != nil {
+		return
+	}
+	fields := strings.Fields(string(stat[strings.LastIndexByte(string(stat), ')')+1:]))
+	if len(fields) < 22 || fields[0] == "Z" {
+		return
+	}
+	number := func(n int) int64 { v, _ := strconv.ParseInt(fields[n], 10, 64); return v }
+	u.threads += int(number(17))
+	u.resident += number(21) * int64(os.Getpagesize())
+	ticks := number(11) + number(12) + number(13) + number(14)
+	u.cpu += time.Duration(ticks) * time.Second / ticksPerSecond
+}
+
+// proportional is the memory of the processes with what several share counted once. It takes long to find out, so it is
+// only asked for when the cheaper sum is too large, and stops at enough.
+func proportional(pids []int, enough int64) int64 {
+	var sum int64
+	for _, pid := range pids {
+		rollup, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/smaps_rollup")
+		if err != nil {
+			var own usage
+			own.add(pid)
+			sum += own.resident
+			continue
+		}
+		for line := range strings.Lines(string(rollup)) {
+			if rest, ok := strings.CutPrefix(line, "Pss:"); ok {
+				kb, _ := strconv.ParseInt(strings.TrimSuffix(strings.TrimSpace(rest), " kB"), 10, 64)
+				sum += kb << 10
+			}
+		}
+		if sum > enough {
+			return sum
+		}
+	}
+	return sum
+}
+
+// MachineMemory is how much memory this machine has, in bytes; 0 if that is not known.
+func MachineMemory() int64 {
+	var info unix.Sysinfo_t
+	if unix.Sysinfo(&info) != nil {
+		return 0
+	}
+	return int64(info.Totalram) * int64(info.Unit)
+}

@@ -1,0 +1,38 @@
+package isolation
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+// Each limit ends or refuses what exceeds it, and without it the same script goes through.
+func TestLimits(t *testing.T) {
+	for name, c := range map[string]struct {
+		limits Limits
+		script string
+		says   string
+	}{
+		"processes":  {Limits{Processes: 20}, "for i in $(seq 40); do setsid sleep 1 & done; wait", "more than 20 processes"},
+		"memory":     {Limits{Memory: 64 << 20}, "head -c 200000000 /dev/zero | tail -c 150000000 | (sleep 1; cat >/dev/null)", "more than 64 MB"},
+		"cpu":        {Limits{CPU: 100 * time.Millisecond}, "i=0; while [ $i -lt 400000 ]; do i=$((i+1)); done", "more than 100ms"},
+		"file size":  {Limits{FileSize: 1 << 20}, "sleep 0.2; head -c 2000000 /dev/zero > big || exit 1", ""},
+		"open files": {Limits{OpenFiles: 40}, "sleep 0.2; for i in $(seq 3 9); do eval \"exec $i</dev/null\"; done; ulimit -n 1000 && exit 0; exit 1", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			i := configured(t, Config{})
+			dir := realTemp(t)
+			run := func(l Limits) result {
+				cmd := shell(c.script)
+				cmd.Dir = dir
+				return outcome(t, i, cmd, Profile{Exec: true, Confine: true, ReadWrite: []string{dir}, Limits: l})
+			}
+			if free := run(Limits{}); !free.exit.Success() {
+				t.Fatalf("without a limit it fails too: %s", free.stderr)
+			}
+			if r := run(c.limits); r.exit.Success() || !strings.Contains(r.exit.Exceeded, c.says) {
+				t.Errorf("%v, %q, %s", r.exit, r.exit.Exceeded, r.stderr)
+			}
+		})
+	}
+}
