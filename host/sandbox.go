@@ -34,6 +34,7 @@ func (s *Session) spec(p *catalog.Plugin) (*supervise.Spec, error) {
 	}
 	if grants.Exec {
 		wire.Exec.Env = environment(s.policy.ExecEnv()...)
+		s.confineCommands(wire.Exec)
 	}
 	spec := &supervise.Spec{
 		Manifest: p.Manifest,
@@ -101,7 +102,7 @@ func (s *Session) profile(id string, g policy.Grants) isolation.Profile {
 		Network:   g.Network,
 		Confine:   s.policy.Guard().Restrict,
 		UserEnv:   g.Exec,
-		UserEnvID: s.policy.Digest()[:16],
+		UserEnvID: s.userEnvID(),
 	}
 }
 

@@ -84,18 +84,19 @@ func (h *Host) policyOf(agent string, resolve func(*config.Config, string) (*pol
 }
 
 func (h *Host) session(p *policy.Policy, origin Origin) (*Session, error) {
-	g, err := guard.New(p.Guard())
-	if err != nil {
-		return nil, &StartError{err}
-	}
-	return &Session{
+	s := &Session{
 		id:     strings.ToLower(rand.Text()[:12]),
 		host:   h,
 		origin: origin,
 		policy: p,
-		guard:  g,
 		specs:  make(map[string]*supervise.Spec),
-	}, nil
+	}
+	g, err := guard.New(s.guardPolicy())
+	if err != nil {
+		return nil, &StartError{err}
+	}
+	s.guard = g
+	return s, nil
 }
 
 // Policy returns what the session's agent may do.

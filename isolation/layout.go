@@ -116,3 +116,7 @@ func makePrivate(root *os.Root, name string) error {
 	}
 	return err
 }
+
+// UserEnv is the directory below the instance root home that a profile with
+// the given UserEnvID has for its home.
+func UserEnv(home, id string) string { return layout{home: home}.userEnv(id) }

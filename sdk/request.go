@@ -14,6 +14,8 @@ import (
 type Request[In any] struct {
 	// Args are the call's arguments. The host has validated them against the tool's schema.
 	Args In
+	// Agent is the id of the agent that calls. Agents with the same policy share a process.
+	Agent string
 
 	// Environment is what the plugin may do; the same for all calls of this process.
 	Environment
@@ -44,6 +46,22 @@ type Environment struct {
 type ExecSettings struct {
 	Timeout time.Duration // how long a command may run unless the call asks for less
 	Env     []string      // NAME=value pairs for every command
+	// Confine says that commands are held by the kernel to ReadOnly and ReadWrite, absolute paths, and to what the
+	// system needs in order to run programs.
+	Confine             bool
+	ReadOnly, ReadWrite []string
+	// Unwalled says that nothing but the guard stands between a command and this machine.
+	Unwalled bool
+	Limits   ExecLimits
+}
+
+// ExecLimits bound one command with all that it starts; a zero is no limit.
+type ExecLimits struct {
+	Processes int           // processes and threads
+	Memory    int64         // bytes
+	CPU       time.Duration // processor time
+	FileSize  int64         // bytes of one file
+	OpenFiles int           // descriptors of one process
 }
 
 // emit passes on what a call has to tell before its result; nil when nobody listens.

@@ -94,12 +94,9 @@ func newEnvironment(req *pluginpb.ConfigureRequest, logger hclog.Logger) (*Envir
 		Env:       req.GetGrants().GetEnv(),
 	}
 	env := &Environment{
-		Guard:  g,
-		Grants: grants,
-		Exec: ExecSettings{
-			Timeout: time.Duration(req.GetPolicy().GetExec().GetTimeoutSeconds()) * time.Second,
-			Env:     req.GetPolicy().GetExec().GetEnv(),
-		},
+		Guard:    g,
+		Grants:   grants,
+		Exec:     execSettings(req.GetPolicy().GetExec()),
 		StateDir: req.GetStateDir(),
 		Logger:   logger,
 	}
@@ -114,6 +111,25 @@ func newEnvironment(req *pluginpb.ConfigureRequest, logger hclog.Logger) (*Envir
 		StateDir: env.StateDir,
 	})
 	return env, err
+}
+
+func execSettings(p *pluginpb.ExecPolicy) ExecSettings {
+	limits := p.GetLimits()
+	return ExecSettings{
+		Timeout:   time.Duration(p.GetTimeoutSeconds()) * time.Second,
+		Env:       p.GetEnv(),
+		Confine:   p.GetConfine(),
+		ReadOnly:  p.GetReadOnly(),
+		ReadWrite: p.GetReadWrite(),
+		Unwalled:  p.GetUnwalled(),
+		Limits: ExecLimits{
+			Processes: int(limits.GetProcesses()),
+			Memory:    limits.GetMemoryBytes(),
+			CPU:       time.Duration(limits.GetCpuSeconds()) * time.Second,
+			FileSize:  limits.GetFileBytes(),
+			OpenFiles: int(limits.GetOpenFiles()),
+		},
+	}
 }
 
 func (s *service) Call(req *pluginpb.CallRequest, stream pluginpb.Plugin_CallServer) error {
@@ -139,6 +155,7 @@ func (s *service) Call(req *pluginpb.CallRequest, stream pluginpb.Plugin_CallSer
 	}
 	result := s.run(ctx, tool, &call{
 		arguments:   req.GetArguments(),
+		agent:       req.GetAgent(),
 		environment: env,
 		emit: func(e event) {
 			if send(e.wire()) != nil {

@@ -21,12 +21,22 @@ type Tools struct {
 
 // Exec are the settings of tools.exec.
 type Exec struct {
-	EnableDenyPatterns  bool     `koanf:"enable_deny_patterns"`
-	CustomDenyPatterns  []string `koanf:"custom_deny_patterns"`
-	CustomAllowPatterns []string `koanf:"custom_allow_patterns"`
-	Profile             string   `koanf:"profile"` // "default" or "seed_strict"
-	TimeoutSeconds      int64    `koanf:"timeout_seconds"`
-	Env                 []string `koanf:"env"`
+	EnableDenyPatterns  bool       `koanf:"enable_deny_patterns"`
+	CustomDenyPatterns  []string   `koanf:"custom_deny_patterns"`
+	CustomAllowPatterns []string   `koanf:"custom_allow_patterns"`
+	Profile             string     `koanf:"profile"` // "default" or "seed_strict"
+	TimeoutSeconds      int64      `koanf:"timeout_seconds"`
+	Env                 []string   `koanf:"env"`
+	Limits              ExecLimits `koanf:"limits"`
+}
+
+// ExecLimits are the settings of tools.exec.limits.
+type ExecLimits struct {
+	Processes  int64  `koanf:"processes"`
+	Memory     string `koanf:"memory"` // for [ParseSize]
+	CPUSeconds int64  `koanf:"cpu_seconds"`
+	FileSize   string `koanf:"file_size"` // for [ParseSize]
+	OpenFiles  int64  `koanf:"open_files"`
 }
 
 // Cron are the settings of tools.cron.

@@ -63,11 +63,37 @@ func narrowLimits(out, parent *Policy, child Child) error {
 			*limit.out = limit.asked
 		}
 	}
+	if err := narrowExecLimits(&out.limits.Exec, has.Exec, asked.Exec); err != nil {
+		return err
+	}
 	if asked.ResultSize < 0 || asked.ResultSize > has.ResultSize {
 		return wider("result size", asked.ResultSize)
 	}
 	if asked.ResultSize > 0 {
 		out.limits.ResultSize = asked.ResultSize
+	}
+	return nil
+}
+
+// narrowExecLimits lowers what a command may use to what the child asks for; where the parent has no limit any is lower.
+func narrowExecLimits(out *ExecLimits, has, asked ExecLimits) error {
+	for _, limit := range []struct {
+		name       string
+		out        *int64
+		has, asked int64
+	}{
+		{"limit of processes", &out.Processes, has.Processes, asked.Processes},
+		{"limit of memory", &out.Memory, has.Memory, asked.Memory},
+		{"limit of processor time", (*int64)(&out.CPU), int64(has.CPU), int64(asked.CPU)},
+		{"limit of file size", &out.FileSize, has.FileSize, asked.FileSize},
+		{"limit of open files", &out.OpenFiles, has.OpenFiles, asked.OpenFiles},
+	} {
+		if limit.asked < 0 || limit.has > 0 && limit.asked > limit.has {
+			return wider(limit.name, limit.asked)
+		}
+		if limit.asked > 0 {
+			*limit.out = limit.asked
+		}
 	}
 	return nil
 }

@@ -63,6 +63,9 @@ func resolve(cfg *config.Config, agentID string, provide provider) (*Policy, err
 	if err != nil {
 		return nil, fmt.Errorf("agent %q: %w", agent.ID, err)
 	}
+	if p.limits.Exec, err = execLimits(agent.Tools.Exec.Limits); err != nil {
+		return nil, fmt.Errorf("agent %q: %w", agent.ID, err)
+	}
 	p.guard = guardFrom(agent, workspace)
 	p.guard.Protected = p.instancePaths()
 	p.guard.Unprotected = []string{workspace, filepath.Join(p.home, userEnv)}
@@ -70,6 +73,25 @@ func resolve(cfg *config.Config, agentID string, provide provider) (*Policy, err
 		return nil, fmt.Errorf("agent %q: %w", agent.ID, err)
 	}
 	return p.seal()
+}
+
+// execLimits takes what bounds a command from the configuration.
+func execLimits(l config.ExecLimits) (ExecLimits, error) {
+	memory, err := config.ParseSize(l.Memory)
+	if err != nil {
+		return ExecLimits{}, fmt.Errorf("tools.exec.limits.memory: %w", err)
+	}
+	file, err := config.ParseSize(l.FileSize)
+	if err != nil {
+		return ExecLimits{}, fmt.Errorf("tools.exec.limits.file_size: %w", err)
+	}
+	return ExecLimits{
+		Processes: l.Processes,
+		Memory:    memory,
+		CPU:       time.Duration(l.CPUSeconds) * time.Second,
+		FileSize:  file,
+		OpenFiles: l.OpenFiles,
+	}, nil
 }
 
 // guardFrom takes what decides on paths and commands from the configuration.

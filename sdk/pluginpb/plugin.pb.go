@@ -73,7 +73,7 @@ func (x Output_Stream) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Output_Stream.Descriptor instead.
 func (Output_Stream) EnumDescriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{11, 0}
+	return file_plugin_proto_rawDescGZIP(), []int{12, 0}
 }
 
 type DescribeRequest struct {
@@ -404,7 +404,14 @@ type ExecPolicy struct {
 	// The longest a command may run, in seconds, and what it gets when it does not say.
 	TimeoutSeconds int64 `protobuf:"varint,5,opt,name=timeout_seconds,json=timeoutSeconds,proto3" json:"timeout_seconds,omitempty"`
 	// NAME=value pairs of the operator's for every command.
-	Env           []string `protobuf:"bytes,6,rep,name=env,proto3" json:"env,omitempty"`
+	Env []string `protobuf:"bytes,6,rep,name=env,proto3" json:"env,omitempty"`
+	// Hold each command to the paths below, and to what the system needs in order to run programs.
+	Confine   bool     `protobuf:"varint,7,opt,name=confine,proto3" json:"confine,omitempty"`
+	ReadOnly  []string `protobuf:"bytes,8,rep,name=read_only,json=readOnly,proto3" json:"read_only,omitempty"`
+	ReadWrite []string `protobuf:"bytes,9,rep,name=read_write,json=readWrite,proto3" json:"read_write,omitempty"`
+	// Neither a sandbox nor the kernel confines commands on this machine.
+	Unwalled      bool        `protobuf:"varint,10,opt,name=unwalled,proto3" json:"unwalled,omitempty"`
+	Limits        *ExecLimits `protobuf:"bytes,11,opt,name=limits,proto3" json:"limits,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -481,6 +488,120 @@ func (x *ExecPolicy) GetEnv() []string {
 	return nil
 }
 
+func (x *ExecPolicy) GetConfine() bool {
+	if x != nil {
+		return x.Confine
+	}
+	return false
+}
+
+func (x *ExecPolicy) GetReadOnly() []string {
+	if x != nil {
+		return x.ReadOnly
+	}
+	return nil
+}
+
+func (x *ExecPolicy) GetReadWrite() []string {
+	if x != nil {
+		return x.ReadWrite
+	}
+	return nil
+}
+
+func (x *ExecPolicy) GetUnwalled() bool {
+	if x != nil {
+		return x.Unwalled
+	}
+	return false
+}
+
+func (x *ExecPolicy) GetLimits() *ExecLimits {
+	if x != nil {
+		return x.Limits
+	}
+	return nil
+}
+
+// ExecLimits bound one command with all that it starts; 0 is no limit.
+type ExecLimits struct {
+	state       protoimpl.MessageState `protogen:"open.v1"`
+	Processes   int64                  `protobuf:"varint,1,opt,name=processes,proto3" json:"processes,omitempty"`
+	MemoryBytes int64                  `protobuf:"varint,2,opt,name=memory_bytes,json=memoryBytes,proto3" json:"memory_bytes,omitempty"`
+	CpuSeconds  int64                  `protobuf:"varint,3,opt,name=cpu_seconds,json=cpuSeconds,proto3" json:"cpu_seconds,omitempty"`
+	// Of one file.
+	FileBytes int64 `protobuf:"varint,4,opt,name=file_bytes,json=fileBytes,proto3" json:"file_bytes,omitempty"`
+	// Of one process.
+	OpenFiles     int64 `protobuf:"varint,5,opt,name=open_files,json=openFiles,proto3" json:"open_files,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ExecLimits) Reset() {
+	*x = ExecLimits{}
+	mi := &file_plugin_proto_msgTypes[6]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ExecLimits) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ExecLimits) ProtoMessage() {}
+
+func (x *ExecLimits) ProtoReflect() protoreflect.Message {
+	mi := &file_plugin_proto_msgTypes[6]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ExecLimits.ProtoReflect.Descriptor instead.
+func (*ExecLimits) Descriptor() ([]byte, []int) {
+	return file_plugin_proto_rawDescGZIP(), []int{6}
+}
+
+func (x *ExecLimits) GetProcesses() int64 {
+	if x != nil {
+		return x.Processes
+	}
+	return 0
+}
+
+func (x *ExecLimits) GetMemoryBytes() int64 {
+	if x != nil {
+		return x.MemoryBytes
+	}
+	return 0
+}
+
+func (x *ExecLimits) GetCpuSeconds() int64 {
+	if x != nil {
+		return x.CpuSeconds
+	}
+	return 0
+}
+
+func (x *ExecLimits) GetFileBytes() int64 {
+	if x != nil {
+		return x.FileBytes
+	}
+	return 0
+}
+
+func (x *ExecLimits) GetOpenFiles() int64 {
+	if x != nil {
+		return x.OpenFiles
+	}
+	return 0
+}
+
 type Grants struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// "none", "ro" or "rw".
@@ -495,7 +616,7 @@ type Grants struct {
 
 func (x *Grants) Reset() {
 	*x = Grants{}
-	mi := &file_plugin_proto_msgTypes[6]
+	mi := &file_plugin_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -507,7 +628,7 @@ func (x *Grants) String() string {
 func (*Grants) ProtoMessage() {}
 
 func (x *Grants) ProtoReflect() protoreflect.Message {
-	mi := &file_plugin_proto_msgTypes[6]
+	mi := &file_plugin_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -520,7 +641,7 @@ func (x *Grants) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Grants.ProtoReflect.Descriptor instead.
 func (*Grants) Descriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{6}
+	return file_plugin_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *Grants) GetWorkspace() string {
@@ -568,7 +689,7 @@ type Limits struct {
 
 func (x *Limits) Reset() {
 	*x = Limits{}
-	mi := &file_plugin_proto_msgTypes[7]
+	mi := &file_plugin_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -580,7 +701,7 @@ func (x *Limits) String() string {
 func (*Limits) ProtoMessage() {}
 
 func (x *Limits) ProtoReflect() protoreflect.Message {
-	mi := &file_plugin_proto_msgTypes[7]
+	mi := &file_plugin_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -593,7 +714,7 @@ func (x *Limits) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Limits.ProtoReflect.Descriptor instead.
 func (*Limits) Descriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{7}
+	return file_plugin_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *Limits) GetResultBytes() int64 {
@@ -610,14 +731,16 @@ type CallRequest struct {
 	// The arguments as one canonical JSON object: validated against the tool's schema, no duplicate keys.
 	Arguments []byte `protobuf:"bytes,2,opt,name=arguments,proto3" json:"arguments,omitempty"`
 	// An opaque id for logs.
-	CallId        string `protobuf:"bytes,3,opt,name=call_id,json=callId,proto3" json:"call_id,omitempty"`
+	CallId string `protobuf:"bytes,3,opt,name=call_id,json=callId,proto3" json:"call_id,omitempty"`
+	// The agent that calls. Agents that may do the same share an instance; what a call leaves behind is its agent's.
+	Agent         string `protobuf:"bytes,4,opt,name=agent,proto3" json:"agent,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *CallRequest) Reset() {
 	*x = CallRequest{}
-	mi := &file_plugin_proto_msgTypes[8]
+	mi := &file_plugin_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -629,7 +752,7 @@ func (x *CallRequest) String() string {
 func (*CallRequest) ProtoMessage() {}
 
 func (x *CallRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_plugin_proto_msgTypes[8]
+	mi := &file_plugin_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -642,7 +765,7 @@ func (x *CallRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CallRequest.ProtoReflect.Descriptor instead.
 func (*CallRequest) Descriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{8}
+	return file_plugin_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *CallRequest) GetTool() string {
@@ -666,6 +789,13 @@ func (x *CallRequest) GetCallId() string {
 	return ""
 }
 
+func (x *CallRequest) GetAgent() string {
+	if x != nil {
+		return x.Agent
+	}
+	return ""
+}
+
 type CallEvent struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Types that are valid to be assigned to Event:
@@ -680,7 +810,7 @@ type CallEvent struct {
 
 func (x *CallEvent) Reset() {
 	*x = CallEvent{}
-	mi := &file_plugin_proto_msgTypes[9]
+	mi := &file_plugin_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -692,7 +822,7 @@ func (x *CallEvent) String() string {
 func (*CallEvent) ProtoMessage() {}
 
 func (x *CallEvent) ProtoReflect() protoreflect.Message {
-	mi := &file_plugin_proto_msgTypes[9]
+	mi := &file_plugin_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -705,7 +835,7 @@ func (x *CallEvent) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CallEvent.ProtoReflect.Descriptor instead.
 func (*CallEvent) Descriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{9}
+	return file_plugin_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *CallEvent) GetEvent() isCallEvent_Event {
@@ -777,7 +907,7 @@ type Progress struct {
 
 func (x *Progress) Reset() {
 	*x = Progress{}
-	mi := &file_plugin_proto_msgTypes[10]
+	mi := &file_plugin_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -789,7 +919,7 @@ func (x *Progress) String() string {
 func (*Progress) ProtoMessage() {}
 
 func (x *Progress) ProtoReflect() protoreflect.Message {
-	mi := &file_plugin_proto_msgTypes[10]
+	mi := &file_plugin_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -802,7 +932,7 @@ func (x *Progress) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Progress.ProtoReflect.Descriptor instead.
 func (*Progress) Descriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{10}
+	return file_plugin_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *Progress) GetDone() float64 {
@@ -837,7 +967,7 @@ type Output struct {
 
 func (x *Output) Reset() {
 	*x = Output{}
-	mi := &file_plugin_proto_msgTypes[11]
+	mi := &file_plugin_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -849,7 +979,7 @@ func (x *Output) String() string {
 func (*Output) ProtoMessage() {}
 
 func (x *Output) ProtoReflect() protoreflect.Message {
-	mi := &file_plugin_proto_msgTypes[11]
+	mi := &file_plugin_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -862,7 +992,7 @@ func (x *Output) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Output.ProtoReflect.Descriptor instead.
 func (*Output) Descriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{11}
+	return file_plugin_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *Output) GetStream() Output_Stream {
@@ -896,7 +1026,7 @@ type Result struct {
 
 func (x *Result) Reset() {
 	*x = Result{}
-	mi := &file_plugin_proto_msgTypes[12]
+	mi := &file_plugin_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -908,7 +1038,7 @@ func (x *Result) String() string {
 func (*Result) ProtoMessage() {}
 
 func (x *Result) ProtoReflect() protoreflect.Message {
-	mi := &file_plugin_proto_msgTypes[12]
+	mi := &file_plugin_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -921,7 +1051,7 @@ func (x *Result) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Result.ProtoReflect.Descriptor instead.
 func (*Result) Descriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{12}
+	return file_plugin_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *Result) GetText() string {
@@ -975,7 +1105,7 @@ type Error struct {
 
 func (x *Error) Reset() {
 	*x = Error{}
-	mi := &file_plugin_proto_msgTypes[13]
+	mi := &file_plugin_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -987,7 +1117,7 @@ func (x *Error) String() string {
 func (*Error) ProtoMessage() {}
 
 func (x *Error) ProtoReflect() protoreflect.Message {
-	mi := &file_plugin_proto_msgTypes[13]
+	mi := &file_plugin_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1000,7 +1130,7 @@ func (x *Error) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Error.ProtoReflect.Descriptor instead.
 func (*Error) Descriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{13}
+	return file_plugin_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *Error) GetCode() string {
@@ -1039,7 +1169,7 @@ type DrainRequest struct {
 
 func (x *DrainRequest) Reset() {
 	*x = DrainRequest{}
-	mi := &file_plugin_proto_msgTypes[14]
+	mi := &file_plugin_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1051,7 +1181,7 @@ func (x *DrainRequest) String() string {
 func (*DrainRequest) ProtoMessage() {}
 
 func (x *DrainRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_plugin_proto_msgTypes[14]
+	mi := &file_plugin_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1064,7 +1194,7 @@ func (x *DrainRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DrainRequest.ProtoReflect.Descriptor instead.
 func (*DrainRequest) Descriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{14}
+	return file_plugin_proto_rawDescGZIP(), []int{15}
 }
 
 type DrainResponse struct {
@@ -1075,7 +1205,7 @@ type DrainResponse struct {
 
 func (x *DrainResponse) Reset() {
 	*x = DrainResponse{}
-	mi := &file_plugin_proto_msgTypes[15]
+	mi := &file_plugin_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1087,7 +1217,7 @@ func (x *DrainResponse) String() string {
 func (*DrainResponse) ProtoMessage() {}
 
 func (x *DrainResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_plugin_proto_msgTypes[15]
+	mi := &file_plugin_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1100,7 +1230,7 @@ func (x *DrainResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DrainResponse.ProtoReflect.Descriptor instead.
 func (*DrainResponse) Descriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{15}
+	return file_plugin_proto_rawDescGZIP(), []int{16}
 }
 
 var File_plugin_proto protoreflect.FileDescriptor
@@ -1129,7 +1259,7 @@ const file_plugin_proto_rawDesc = "" +
 	"\x04exec\x18\b \x01(\v2\x1e.picoclaw.plugin.v1.ExecPolicyR\x04exec\x12\x1c\n" +
 	"\tprotected\x18\t \x03(\tR\tprotected\x12 \n" +
 	"\vunprotected\x18\n" +
-	" \x03(\tR\vunprotected\"\xf9\x01\n" +
+	" \x03(\tR\vunprotected\"\xa3\x03\n" +
 	"\n" +
 	"ExecPolicy\x120\n" +
 	"\x14enable_deny_patterns\x18\x01 \x01(\bR\x12enableDenyPatterns\x120\n" +
@@ -1137,7 +1267,24 @@ const file_plugin_proto_rawDesc = "" +
 	"\x15custom_allow_patterns\x18\x03 \x03(\tR\x13customAllowPatterns\x12\x18\n" +
 	"\aprofile\x18\x04 \x01(\tR\aprofile\x12'\n" +
 	"\x0ftimeout_seconds\x18\x05 \x01(\x03R\x0etimeoutSeconds\x12\x10\n" +
-	"\x03env\x18\x06 \x03(\tR\x03env\"|\n" +
+	"\x03env\x18\x06 \x03(\tR\x03env\x12\x18\n" +
+	"\aconfine\x18\a \x01(\bR\aconfine\x12\x1b\n" +
+	"\tread_only\x18\b \x03(\tR\breadOnly\x12\x1d\n" +
+	"\n" +
+	"read_write\x18\t \x03(\tR\treadWrite\x12\x1a\n" +
+	"\bunwalled\x18\n" +
+	" \x01(\bR\bunwalled\x126\n" +
+	"\x06limits\x18\v \x01(\v2\x1e.picoclaw.plugin.v1.ExecLimitsR\x06limits\"\xac\x01\n" +
+	"\n" +
+	"ExecLimits\x12\x1c\n" +
+	"\tprocesses\x18\x01 \x01(\x03R\tprocesses\x12!\n" +
+	"\fmemory_bytes\x18\x02 \x01(\x03R\vmemoryBytes\x12\x1f\n" +
+	"\vcpu_seconds\x18\x03 \x01(\x03R\n" +
+	"cpuSeconds\x12\x1d\n" +
+	"\n" +
+	"file_bytes\x18\x04 \x01(\x03R\tfileBytes\x12\x1d\n" +
+	"\n" +
+	"open_files\x18\x05 \x01(\x03R\topenFiles\"|\n" +
 	"\x06Grants\x12\x1c\n" +
 	"\tworkspace\x18\x01 \x01(\tR\tworkspace\x12\x12\n" +
 	"\x04exec\x18\x02 \x01(\bR\x04exec\x12\x18\n" +
@@ -1145,11 +1292,12 @@ const file_plugin_proto_rawDesc = "" +
 	"\x03env\x18\x04 \x03(\tR\x03env\x12\x14\n" +
 	"\x05state\x18\x05 \x01(\bR\x05state\"+\n" +
 	"\x06Limits\x12!\n" +
-	"\fresult_bytes\x18\x01 \x01(\x03R\vresultBytes\"X\n" +
+	"\fresult_bytes\x18\x01 \x01(\x03R\vresultBytes\"n\n" +
 	"\vCallRequest\x12\x12\n" +
 	"\x04tool\x18\x01 \x01(\tR\x04tool\x12\x1c\n" +
 	"\targuments\x18\x02 \x01(\fR\targuments\x12\x17\n" +
-	"\acall_id\x18\x03 \x01(\tR\x06callId\"\xbc\x01\n" +
+	"\acall_id\x18\x03 \x01(\tR\x06callId\x12\x14\n" +
+	"\x05agent\x18\x04 \x01(\tR\x05agent\"\xbc\x01\n" +
 	"\tCallEvent\x12:\n" +
 	"\bprogress\x18\x01 \x01(\v2\x1c.picoclaw.plugin.v1.ProgressH\x00R\bprogress\x124\n" +
 	"\x06output\x18\x02 \x01(\v2\x1a.picoclaw.plugin.v1.OutputH\x00R\x06output\x124\n" +
@@ -1201,7 +1349,7 @@ func file_plugin_proto_rawDescGZIP() []byte {
 }
 
 var file_plugin_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_plugin_proto_msgTypes = make([]protoimpl.MessageInfo, 16)
+var file_plugin_proto_msgTypes = make([]protoimpl.MessageInfo, 17)
 var file_plugin_proto_goTypes = []any{
 	(Output_Stream)(0),        // 0: picoclaw.plugin.v1.Output.Stream
 	(*DescribeRequest)(nil),   // 1: picoclaw.plugin.v1.DescribeRequest
@@ -1210,40 +1358,42 @@ var file_plugin_proto_goTypes = []any{
 	(*ConfigureResponse)(nil), // 4: picoclaw.plugin.v1.ConfigureResponse
 	(*Policy)(nil),            // 5: picoclaw.plugin.v1.Policy
 	(*ExecPolicy)(nil),        // 6: picoclaw.plugin.v1.ExecPolicy
-	(*Grants)(nil),            // 7: picoclaw.plugin.v1.Grants
-	(*Limits)(nil),            // 8: picoclaw.plugin.v1.Limits
-	(*CallRequest)(nil),       // 9: picoclaw.plugin.v1.CallRequest
-	(*CallEvent)(nil),         // 10: picoclaw.plugin.v1.CallEvent
-	(*Progress)(nil),          // 11: picoclaw.plugin.v1.Progress
-	(*Output)(nil),            // 12: picoclaw.plugin.v1.Output
-	(*Result)(nil),            // 13: picoclaw.plugin.v1.Result
-	(*Error)(nil),             // 14: picoclaw.plugin.v1.Error
-	(*DrainRequest)(nil),      // 15: picoclaw.plugin.v1.DrainRequest
-	(*DrainResponse)(nil),     // 16: picoclaw.plugin.v1.DrainResponse
+	(*ExecLimits)(nil),        // 7: picoclaw.plugin.v1.ExecLimits
+	(*Grants)(nil),            // 8: picoclaw.plugin.v1.Grants
+	(*Limits)(nil),            // 9: picoclaw.plugin.v1.Limits
+	(*CallRequest)(nil),       // 10: picoclaw.plugin.v1.CallRequest
+	(*CallEvent)(nil),         // 11: picoclaw.plugin.v1.CallEvent
+	(*Progress)(nil),          // 12: picoclaw.plugin.v1.Progress
+	(*Output)(nil),            // 13: picoclaw.plugin.v1.Output
+	(*Result)(nil),            // 14: picoclaw.plugin.v1.Result
+	(*Error)(nil),             // 15: picoclaw.plugin.v1.Error
+	(*DrainRequest)(nil),      // 16: picoclaw.plugin.v1.DrainRequest
+	(*DrainResponse)(nil),     // 17: picoclaw.plugin.v1.DrainResponse
 }
 var file_plugin_proto_depIdxs = []int32{
 	5,  // 0: picoclaw.plugin.v1.ConfigureRequest.policy:type_name -> picoclaw.plugin.v1.Policy
-	7,  // 1: picoclaw.plugin.v1.ConfigureRequest.grants:type_name -> picoclaw.plugin.v1.Grants
-	8,  // 2: picoclaw.plugin.v1.ConfigureRequest.limits:type_name -> picoclaw.plugin.v1.Limits
+	8,  // 1: picoclaw.plugin.v1.ConfigureRequest.grants:type_name -> picoclaw.plugin.v1.Grants
+	9,  // 2: picoclaw.plugin.v1.ConfigureRequest.limits:type_name -> picoclaw.plugin.v1.Limits
 	6,  // 3: picoclaw.plugin.v1.Policy.exec:type_name -> picoclaw.plugin.v1.ExecPolicy
-	11, // 4: picoclaw.plugin.v1.CallEvent.progress:type_name -> picoclaw.plugin.v1.Progress
-	12, // 5: picoclaw.plugin.v1.CallEvent.output:type_name -> picoclaw.plugin.v1.Output
-	13, // 6: picoclaw.plugin.v1.CallEvent.result:type_name -> picoclaw.plugin.v1.Result
-	0,  // 7: picoclaw.plugin.v1.Output.stream:type_name -> picoclaw.plugin.v1.Output.Stream
-	14, // 8: picoclaw.plugin.v1.Result.error:type_name -> picoclaw.plugin.v1.Error
-	1,  // 9: picoclaw.plugin.v1.Plugin.Describe:input_type -> picoclaw.plugin.v1.DescribeRequest
-	3,  // 10: picoclaw.plugin.v1.Plugin.Configure:input_type -> picoclaw.plugin.v1.ConfigureRequest
-	9,  // 11: picoclaw.plugin.v1.Plugin.Call:input_type -> picoclaw.plugin.v1.CallRequest
-	15, // 12: picoclaw.plugin.v1.Plugin.Drain:input_type -> picoclaw.plugin.v1.DrainRequest
-	2,  // 13: picoclaw.plugin.v1.Plugin.Describe:output_type -> picoclaw.plugin.v1.DescribeResponse
-	4,  // 14: picoclaw.plugin.v1.Plugin.Configure:output_type -> picoclaw.plugin.v1.ConfigureResponse
-	10, // 15: picoclaw.plugin.v1.Plugin.Call:output_type -> picoclaw.plugin.v1.CallEvent
-	16, // 16: picoclaw.plugin.v1.Plugin.Drain:output_type -> picoclaw.plugin.v1.DrainResponse
-	13, // [13:17] is the sub-list for method output_type
-	9,  // [9:13] is the sub-list for method input_type
-	9,  // [9:9] is the sub-list for extension type_name
-	9,  // [9:9] is the sub-list for extension extendee
-	0,  // [0:9] is the sub-list for field type_name
+	7,  // 4: picoclaw.plugin.v1.ExecPolicy.limits:type_name -> picoclaw.plugin.v1.ExecLimits
+	12, // 5: picoclaw.plugin.v1.CallEvent.progress:type_name -> picoclaw.plugin.v1.Progress
+	13, // 6: picoclaw.plugin.v1.CallEvent.output:type_name -> picoclaw.plugin.v1.Output
+	14, // 7: picoclaw.plugin.v1.CallEvent.result:type_name -> picoclaw.plugin.v1.Result
+	0,  // 8: picoclaw.plugin.v1.Output.stream:type_name -> picoclaw.plugin.v1.Output.Stream
+	15, // 9: picoclaw.plugin.v1.Result.error:type_name -> picoclaw.plugin.v1.Error
+	1,  // 10: picoclaw.plugin.v1.Plugin.Describe:input_type -> picoclaw.plugin.v1.DescribeRequest
+	3,  // 11: picoclaw.plugin.v1.Plugin.Configure:input_type -> picoclaw.plugin.v1.ConfigureRequest
+	10, // 12: picoclaw.plugin.v1.Plugin.Call:input_type -> picoclaw.plugin.v1.CallRequest
+	16, // 13: picoclaw.plugin.v1.Plugin.Drain:input_type -> picoclaw.plugin.v1.DrainRequest
+	2,  // 14: picoclaw.plugin.v1.Plugin.Describe:output_type -> picoclaw.plugin.v1.DescribeResponse
+	4,  // 15: picoclaw.plugin.v1.Plugin.Configure:output_type -> picoclaw.plugin.v1.ConfigureResponse
+	11, // 16: picoclaw.plugin.v1.Plugin.Call:output_type -> picoclaw.plugin.v1.CallEvent
+	17, // 17: picoclaw.plugin.v1.Plugin.Drain:output_type -> picoclaw.plugin.v1.DrainResponse
+	14, // [14:18] is the sub-list for method output_type
+	10, // [10:14] is the sub-list for method input_type
+	10, // [10:10] is the sub-list for extension type_name
+	10, // [10:10] is the sub-list for extension extendee
+	0,  // [0:10] is the sub-list for field type_name
 }
 
 func init() { file_plugin_proto_init() }
@@ -1251,7 +1401,7 @@ func file_plugin_proto_init() {
 	if File_plugin_proto != nil {
 		return
 	}
-	file_plugin_proto_msgTypes[9].OneofWrappers = []any{
+	file_plugin_proto_msgTypes[10].OneofWrappers = []any{
 		(*CallEvent_Progress)(nil),
 		(*CallEvent_Output)(nil),
 		(*CallEvent_Result)(nil),
@@ -1262,7 +1412,7 @@ func file_plugin_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_plugin_proto_rawDesc), len(file_plugin_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   16,
+			NumMessages:   17,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -1,0 +1,59 @@
+package host
+
+import (
+	"github.com/picoclaw/picoclaw/isolation"
+	"github.com/picoclaw/picoclaw/sdk/guard"
+	"github.com/picoclaw/picoclaw/sdk/pluginpb"
+)
+
+// confineCommands tells a plugin what each single command may touch and use: the plugin's own view without what only the
+// plugin needs. Nothing in it comes from a call.
+func (s *Session) confineCommands(exec *pluginpb.ExecPolicy) {
+	open := s.policy.KernelPaths()
+	exec.Confine = s.policy.Guard().Restrict
+	exec.Unwalled = s.unwalled()
+	exec.ReadOnly, exec.ReadWrite = existing(open.ReadOnly), existing(open.ReadWrite)
+	exec.ReadWrite = append(exec.ReadWrite, isolation.UserEnv(s.policy.Home(), s.userEnvID()))
+	in := s.policy.Isolation()
+	if in.Enabled {
+		exec.ReadWrite = append(exec.ReadWrite, "/tmp", "/dev/shm") // the sandbox's own
+	}
+	for _, rule := range in.ExposePaths {
+		switch {
+		case !in.Enabled && rule.Target != rule.Source: // there is no view that could show it elsewhere
+		case rule.Mode == isolation.ModeReadWrite:
+			exec.ReadWrite = append(exec.ReadWrite, rule.Target)
+		default:
+			exec.ReadOnly = append(exec.ReadOnly, rule.Target)
+		}
+	}
+	limits := s.policy.Limits().Exec
+	exec.Limits = &pluginpb.ExecLimits{
+		Processes:   limits.Processes,
+		MemoryBytes: limits.Memory,
+		CpuSeconds:  int64(limits.CPU.Seconds()),
+		FileBytes:   limits.FileSize,
+		OpenFiles:   limits.OpenFiles,
+	}
+	if most := isolation.MachineMemory() / 4 * 3; most > 0 && (limits.Memory <= 0 || limits.Memory > most) {
+		exec.Limits.MemoryBytes = most
+	}
+}
+
+// userEnvID names the directory that the commands of this policy have for their home.
+func (s *Session) userEnvID() string { return s.policy.Digest()[:16] }
+
+// unwalled says that only the guard would stand between a command and this machine, although the policy confines it:
+// there is neither a sandbox nor a kernel that could.
+func (s *Session) unwalled() bool {
+	return s.policy.Guard().Restrict && !s.policy.Isolation().Enabled && !isolation.KernelConfines()
+}
+
+// guardPolicy is the policy that calls are decided by: where no wall stands behind the guard, its strict profile.
+func (s *Session) guardPolicy() guard.Policy {
+	p := s.policy.Guard()
+	if s.unwalled() {
+		p.Exec.Profile = guard.ProfileSeedStrict
+	}
+	return p
+}

@@ -1,0 +1,6 @@
+//go:build !linux
+
+package isolation
+
+// KernelConfines says whether the kernel can hold a process to its profile with nothing installed.
+func KernelConfines() bool { return false }
