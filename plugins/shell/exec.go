@@ -1,109 +1,194 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
-	"os/exec"
-	"slices"
+	"os"
+	"strings"
 	"time"
 
 	"github.com/picoclaw/picoclaw/isolation"
+	"github.com/picoclaw/picoclaw/plugins/shell/internal/command"
+	"github.com/picoclaw/picoclaw/plugins/shell/internal/output"
+	"github.com/picoclaw/picoclaw/plugins/shell/internal/pty"
+	"github.com/picoclaw/picoclaw/plugins/shell/internal/sessions"
 	"github.com/picoclaw/picoclaw/sdk"
-	"github.com/picoclaw/picoclaw/sdk/guard"
 )
 
 type execInput struct {
-	Command string            `json:"command" jsonschema:"The shell command to run." claim:"command"`
-	Cwd     string            `json:"cwd,omitempty" jsonschema:"The directory to run it in, inside the workspace. Defaults to the workspace." claim:"cwd"`
-	Timeout int               `json:"timeout,omitempty" jsonschema:"Seconds after which the command is ended. Defaults to the configured maximum." minimum:"1"`
-	Env     map[string]string `json:"env,omitempty" jsonschema:"Environment variables to add." claim:"env"`
+	Command    string            `json:"command" jsonschema:"The shell command to run." claim:"command"`
+	Cwd        string            `json:"cwd,omitempty" jsonschema:"The directory to run it in, inside the workspace. Defaults to the workspace." claim:"cwd"`
+	Timeout    int               `json:"timeout,omitempty" jsonschema:"Seconds after which the command is ended. Defaults to the configured maximum. In the background there is none." minimum:"1"`
+	Env        map[string]string `json:"env,omitempty" jsonschema:"Environment variables to add." claim:"env"`
+	Stdin      string            `json:"stdin,omitempty" jsonschema:"Text for the command's standard input, which then ends."`
+	Background bool              `json:"background,omitempty" jsonschema:"Start it and return at once; the process tool reads its output, writes to it and ends it."`
+	PTY        bool              `json:"pty,omitempty" jsonschema:"Run it on a terminal, for programs that want one. Both streams are then one."`
+	Rows       int               `json:"rows,omitempty" jsonschema:"Height of the terminal." minimum:"1" maximum:"1000"`
+	Cols       int               `json:"cols,omitempty" jsonschema:"Width of the terminal." minimum:"1" maximum:"1000"`
+}
+
+// size is the terminal that is asked for; nil for none.
+func (in execInput) size() *pty.Size {
+	if !in.PTY {
+		return nil
+	}
+	return &pty.Size{Rows: uint16(cmp.Or(in.Rows, 24)), Cols: uint16(cmp.Or(in.Cols, 80))}
 }
 
 type execOutput struct {
-	ExitCode  int    `json:"exit_code"`
-	Signal    string `json:"signal,omitempty"`
-	Stdout    string `json:"stdout"`
-	Stderr    string `json:"stderr"`
-	Truncated int64  `json:"truncated_bytes,omitempty"` // what is missing in the middle of the output
-	Millis    int64  `json:"duration_ms"`
-
-	combined string
+	ExitCode   int    `json:"exit_code"`
+	Signal     string `json:"signal,omitempty"`
+	Stdout     string `json:"stdout"`
+	Stderr     string `json:"stderr"`
+	Output     string `json:"output"` // both as they came
+	Millis     int64  `json:"duration_ms"`
+	Truncated  int64  `json:"truncated_bytes,omitempty"` // what is missing in the middle of the output
+	OutputFile string `json:"output_file,omitempty"`     // where the whole output is, for read_file
+	ID         string `json:"id,omitempty"`              // of the process in the background
+	Note       string `json:"note,omitempty"`
 }
 
-// Text is what a terminal would have shown.
-func (o execOutput) Text() string { return o.combined }
+// Text is what a terminal would have shown, and what there is to know besides.
+func (o execOutput) Text() string {
+	if o.Note == "" {
+		return o.Output
+	}
+	text := o.Output
+	if text != "" && !strings.HasSuffix(text, "\n") {
+		text += "\n"
+	}
+	return text + "[" + o.Note + "]"
+}
 
-func execTool(l *isolation.Isolation) sdk.Tool {
-	return sdk.NewTool("exec", "Run a shell command in the workspace and return its output.",
-		func(ctx context.Context, req *sdk.Request[execInput]) (execOutput, error) {
-			return run(ctx, l, req)
-		},
+func (s *shell) execTool() sdk.Tool {
+	return sdk.NewTool("exec", "Run a shell command in the workspace and return its output.", s.exec,
 		sdk.Destructive(), sdk.OpenWorld(), sdk.Sets("picoclaw"),
 		sdk.Permissions("exec"), sdk.Risk("high"), sdk.SideEffects("process"))
 }
 
-// endGrace is how long the processes of a command have between SIGTERM and SIGKILL.
-const endGrace = 2 * time.Second
-
-func run(ctx context.Context, l *isolation.Isolation, req *sdk.Request[execInput]) (execOutput, error) {
-	began := time.Now()
-	in := req.Args
-	if in.Cwd == "" {
-		in.Cwd = "."
+func (s *shell) exec(ctx context.Context, req *sdk.Request[execInput]) (execOutput, error) {
+	if req.Args.Background {
+		return s.background(req)
 	}
-	dir, err := req.Workspace.OpenDir(in.Cwd)
+	record := output.NewRecord(func() (output.File, error) { return output.NewFile(req.Workspace.Dir()) })
+	live := output.NewLive(req.Stdout, req.Stderr)
+	running, err := s.start(req.Environment, req.Args, func(stream int, p []byte) {
+		record.Add(stream, p)
+		live.Add(stream, p)
+	})
 	if err != nil {
-		return execOutput{}, fmt.Errorf("cwd: %w", err)
-	}
-	defer func() { _ = dir.Close() }()
-
-	capture, err := newCapture(req.Stdout, req.Stderr)
-	if err != nil {
+		live.Close()
 		return execOutput{}, err
 	}
-	defer capture.close()
-	cmd, err := shell(in.Command)
-	if err != nil {
-		return execOutput{}, err
+	if req.Args.Stdin != "" {
+		running.Feed(req.Args.Stdin)
 	}
-	cmd.Dir = handlePath(dir)
-	cmd.Env = environment(req.Exec.Env, in.Env)
-	cmd.Stdout, cmd.Stderr = capture.stdout, capture.stderr
-	process, err := l.Start(cmd, isolation.Profile{Name: "exec", Exec: true, Network: true})
-	if err != nil {
-		return execOutput{}, fmt.Errorf("start the command: %w", err)
-	}
-	capture.started()
-
-	limit := timeout(req.Exec.Timeout, in.Timeout)
-	timer := time.NewTimer(limit)
-	defer timer.Stop()
-	var ended error
-	select {
-	case <-process.Done():
-	case <-timer.C:
-		ended = sdk.Errorf(sdk.Timeout, "command timed out after %s", limit).
-			WithHint("ask for a longer timeout, up to tools.exec.timeout_seconds, or run it in parts")
-	case <-ctx.Done():
-		ended = sdk.Errorf(sdk.Cancelled, "the command was cancelled")
-	}
-	if ended != nil {
-		_, _ = process.Stop(context.WithoutCancel(ctx), endGrace)
-	}
-	exit, err := process.Wait(context.WithoutCancel(ctx))
+	ended := await(ctx, running, timeout(req.Exec.Timeout, req.Args.Timeout))
+	<-running.Over()
+	live.Close()
+	exit, err := running.Exit()
 	if err != nil && ended == nil {
 		return execOutput{}, fmt.Errorf("wait for the command: %w", err)
 	}
-	out := capture.output()
-	out.Millis = time.Since(began).Milliseconds()
-	out.ExitCode = exit.Code
+	out := result(record, exit)
+	out.Millis = time.Since(running.Began).Milliseconds()
+	out.addNote(s.warning(req.Environment))
+	if ended != nil {
+		return out, ended
+	}
+	return out, failure(exit)
+}
+
+// await waits for the end of a command and ends it when it takes too long or nobody wants it any more; it says why.
+func await(ctx context.Context, running *command.Running, limit time.Duration) *sdk.Error {
+	timer := time.NewTimer(limit)
+	defer timer.Stop()
+	var why *sdk.Error
+	select {
+	case <-running.Over():
+		return nil
+	case <-timer.C:
+		why = sdk.Errorf(sdk.Timeout, "command timed out after %s", limit).
+			WithHint("ask for a longer timeout, up to tools.exec.timeout_seconds, run it in parts, or in the background")
+	case <-ctx.Done():
+		why = sdk.Errorf(sdk.Cancelled, "the command was cancelled")
+	}
+	running.End()
+	return why
+}
+
+// result is what there is to say about a command that is over.
+func result(record *output.Record, exit isolation.Exit) execOutput {
+	out := execOutput{ExitCode: exit.Code}
 	if exit.Signal != nil {
 		out.Signal = exit.Signal.String()
 	}
-	if ended == nil && !exit.Success() {
-		ended = &sdk.Error{Code: "exit_status", Message: exit.String()}
+	out.Output, out.Stdout, out.Stderr = record.Text()
+	rest := record.Rest()
+	out.Truncated, out.OutputFile = rest.Missing, rest.File
+	switch {
+	case rest.Missing == 0:
+		out.OutputFile = ""
+	case rest.File == "":
+		out.addNote(fmt.Sprintf("%d bytes of the output are left out, and could not be kept: %v", rest.Missing, rest.Err))
+	case rest.Written < rest.Total:
+		out.addNote(fmt.Sprintf("%d bytes are left out; the first %d bytes of the output are in %s, for read_file or grep", rest.Missing, rest.Written, rest.File))
+	default:
+		out.addNote(fmt.Sprintf("%d bytes are left out; the whole output is in %s, for read_file or grep", rest.Missing, rest.File))
 	}
-	return out, ended
+	return out
+}
+
+func (o *execOutput) addNote(text string) {
+	if o.Note != "" && text != "" {
+		o.Note += "\n"
+	}
+	o.Note += text
+}
+
+// fileTooLarge is the exit status of a shell whose program got SIGXFSZ, and of a command that got it itself.
+const fileTooLarge = 128 + 25
+
+// failure is the error of a command that did not succeed; nil for one that did.
+func failure(exit isolation.Exit) error {
+	switch {
+	case exit.Exceeded != "":
+		return sdk.Errorf("limit_exceeded", "the command was ended: it used %s", exit.Exceeded).
+			WithHint("tools.exec.limits sets what a command may use")
+	case exit.Code == fileTooLarge:
+		return (&sdk.Error{Code: "exit_status", Message: exit.String()}).
+			WithHint("a file became larger than tools.exec.limits.file_size")
+	case !exit.Success():
+		return &sdk.Error{Code: "exit_status", Message: exit.String()}
+	}
+	return nil
+}
+
+// background starts a command and returns at once.
+func (s *shell) background(req *sdk.Request[execInput]) (execOutput, error) {
+	session, err := s.sessions.Start(req.Agent, func() (*sessions.Session, error) {
+		ring, err := output.NewRing(os.TempDir())
+		if err != nil {
+			return nil, fmt.Errorf("make room for the command's output: %w", err)
+		}
+		running, err := s.start(req.Environment, req.Args, func(_ int, p []byte) { ring.Add(p) })
+		if err != nil {
+			_ = ring.Close()
+			return nil, err
+		}
+		return &sessions.Session{Command: req.Args.Command, PTY: req.Args.PTY, Running: running, Ring: ring, Began: running.Began}, nil
+	})
+	if err != nil {
+		return execOutput{}, err
+	}
+	if req.Args.Stdin != "" {
+		session.Running.Feed(req.Args.Stdin)
+	}
+	out := execOutput{ID: session.ID}
+	out.addNote("started in the background as " + session.ID + "; process (action poll, id " + session.ID + ") reads its output")
+	out.addNote(s.warning(req.Environment))
+	return out, nil
 }
 
 // timeout is what the call asks for, up to what the operator allows.
@@ -117,16 +202,7 @@ func timeout(configured time.Duration, asked int) time.Duration {
 	return configured
 }
 
-// shell runs a command by the one shell that the guard has judged it for.
-func shell(command string) (*exec.Cmd, error) {
-	pinned, err := guard.MachineShell()
-	if err != nil {
-		return nil, sdk.Errorf(sdk.NotFound, "%v", err)
-	}
-	return exec.Command(pinned.Path, append(slices.Clone(pinned.Args), command)...), nil
-}
+func orDot(dir string) string { return cmp.Or(dir, ".") }
 
-// stopAll ends the commands that are left when the plugin ends.
-func stopAll(l *isolation.Isolation) func(context.Context) {
-	return func(context.Context) { _ = l.Close() }
-}
+// errorf says which argument an error is about.
+func errorf(argument string, err error) error { return fmt.Errorf("%s: %w", argument, err) }

@@ -1,8 +1,8 @@
 // Command shell is the plugin that runs commands for an agent.
 //
 // It must not decide what may be run: the guard has done that in the host, and the sandbox that this process and its
-// commands live in holds when the guard was wrong. It starts every command through package isolation, which ends the
-// whole tree of processes for certain.
+// commands live in holds when the guard was wrong. It starts every command through package isolation, which confines it
+// by itself and ends the whole tree of its processes for certain.
 package main
 
 import (
@@ -24,16 +24,16 @@ func main() {
 		fmt.Fprintln(os.Stderr, "shell:", err)
 		os.Exit(1)
 	}
-	sdk.Main(newPlugin(launcher))
+	sdk.Main(newPlugin(&shell{launcher: launcher, limitSelf: isolation.LimitSelf}))
 }
 
-func newPlugin(l *isolation.Isolation) sdk.Plugin {
+func newPlugin(s *shell) sdk.Plugin {
 	return sdk.Plugin{
 		ID:      "shell",
 		Version: version,
 		Doc:     "Runs commands in the workspace.",
 		Grants:  sdk.Grants{Workspace: sdk.WorkspaceAccess, Exec: true, Network: true},
-		Tools:   []sdk.Tool{execTool(l)},
-		Stop:    stopAll(l),
+		Tools:   []sdk.Tool{s.execTool(), s.processTool()},
+		Stop:    s.stop,
 	}
 }

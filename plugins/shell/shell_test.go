@@ -15,6 +15,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/picoclaw/picoclaw/isolation"
+	"github.com/picoclaw/picoclaw/plugins/shell/internal/output"
 	"github.com/picoclaw/picoclaw/sdk/sdktest"
 )
 
@@ -25,7 +26,7 @@ func start(t *testing.T) *sdktest.Plugin {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = l.Close() })
-	return sdktest.Start(t, newPlugin(l), sdktest.Options{})
+	return sdktest.Start(t, newPlugin(&shell{launcher: l}), sdktest.Options{})
 }
 
 // A command that does not want to end, detaches what it starts and holds its pipes is ended all the same, and the
@@ -105,14 +106,17 @@ func TestOutputIsBoundedAndWhole(t *testing.T) {
 	if err := json.Unmarshal(r.Structured, &out); err != nil || r.Err != nil {
 		t.Fatal(err, r.Err)
 	}
-	if len(r.Text) > 3*keep || !strings.HasPrefix(r.Text, "begin\n") || !strings.HasSuffix(r.Text, "\nend\n") || out.Truncated == 0 {
+	if len(r.Text) > 3*output.Keep || !strings.HasPrefix(r.Text, "begin\n") || !strings.HasSuffix(out.Output, "\nend\n") || out.Truncated == 0 {
 		t.Errorf("%d bytes, %d left out, from %.10q to %q", len(r.Text), out.Truncated, r.Text, r.Text[len(r.Text)-10:])
 	}
-	if int64(len(r.Output)) != 5000000+11 {
+	if whole, err := os.ReadFile(filepath.Join(p.Dir, out.OutputFile)); err != nil || len(whole) != 5000000+11 || !strings.HasPrefix(string(whole), "begin\nxx") {
+		t.Errorf("the whole output is %d bytes in %q: %v", len(whole), out.OutputFile, err)
+	}
+	if len(r.Output) == 0 || len(r.Output) > 5000000+100 {
 		t.Errorf("%d bytes were passed on while it ran", len(r.Output))
 	}
 	// Exactly as much as is kept, and a byte more.
-	for size, missing := range map[int]int64{2 * keep: 0, 2*keep + 1: 1} {
+	for size, missing := range map[int]int64{2 * output.Keep: 0, 2*output.Keep + 1: 1} {
 		r := p.Call("exec", map[string]any{"command": "head -c " + strconv.Itoa(size) + " /dev/zero | tr '\\0' x"})
 		var out execOutput
 		if err := json.Unmarshal(r.Structured, &out); err != nil {

@@ -1,0 +1,63 @@
+package command
+
+import (
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// passed are the variables of this process that commands get besides PATH. The host gives it no others but those of the
+// operator's and what the wire needs, which is no command's business.
+var passed = []string{
+	"LANG", "LC_ALL", "TERM", "TZ",
+	"HOME", "TMPDIR", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_STATE_HOME",
+}
+
+// searched are the directories that commands are always looked for in.
+var searched = []string{"/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"}
+
+// Environment is the whole environment of a command: a sane PATH, the list above, what the operator names, what the call
+// adds; the later wins. visible are the directories that commands see besides the system's.
+func Environment(operator []string, call map[string]string, visible []string) []string {
+	env := []string{"PATH=" + searchPath(os.Getenv("PATH"), visible)}
+	for _, name := range passed {
+		if value, ok := os.LookupEnv(name); ok {
+			env = append(env, name+"="+value)
+		}
+	}
+	env = append(env, operator...)
+	for _, name := range slices.Sorted(maps.Keys(call)) {
+		env = append(env, name+"="+call[name])
+	}
+	return env
+}
+
+// searchPath is what of the host's PATH lies in the system's directories or in those that commands see, and then the
+// usual places: nothing that is somebody's own or that depends on where a command starts.
+func searchPath(host string, visible []string) string {
+	var path []string
+	add := func(dir string) {
+		if !slices.Contains(path, dir) {
+			path = append(path, dir)
+		}
+	}
+	for _, dir := range filepath.SplitList(host) {
+		clean := filepath.Clean(dir)
+		if filepath.IsAbs(dir) && (below(clean, "/usr", "/bin", "/sbin", "/nix/store") || below(clean, visible...)) {
+			add(clean)
+		}
+	}
+	for _, dir := range searched {
+		add(dir)
+	}
+	return strings.Join(path, string(filepath.ListSeparator))
+}
+
+// below says whether path is one of dirs or lies in one.
+func below(path string, dirs ...string) bool {
+	return slices.ContainsFunc(dirs, func(dir string) bool {
+		return path == dir || strings.HasPrefix(path, strings.TrimSuffix(dir, "/")+"/")
+	})
+}

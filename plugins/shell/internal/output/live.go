@@ -1,0 +1,95 @@
+package output
+
+import (
+	"fmt"
+	"sync"
+	"time"
+)
+
+const (
+	livePending = 64 << 10              // what may wait to be passed on, in bytes
+	liveEvery   = 50 * time.Millisecond // how often it is
+)
+
+// Live passes output on while it comes, without ever holding up the command: a piece every so often, and what is more
+// than a listener could follow is left out, with a word about it.
+type Live struct {
+	pass [2]func([]byte)
+	wake chan struct{}
+	quit chan struct{} // closed by Close
+	done chan struct{}
+
+	mu      sync.Mutex
+	pending []chunk
+	size    int
+	dropped int64
+}
+
+type chunk struct {
+	stream int
+	data   []byte
+}
+
+// NewLive passes stdout and stderr on until Close.
+func NewLive(stdout, stderr func([]byte)) *Live {
+	l := &Live{pass: [2]func([]byte){stdout, stderr}, wake: make(chan struct{}, 1), quit: make(chan struct{}), done: make(chan struct{})}
+	go l.run()
+	return l
+}
+
+// Add takes what came on a stream; it does not keep p.
+func (l *Live) Add(stream int, p []byte) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	room := livePending - l.size
+	if n := min(len(p), room); n > 0 && l.dropped == 0 {
+		if last := len(l.pending) - 1; last >= 0 && l.pending[last].stream == stream {
+			l.pending[last].data = append(l.pending[last].data, p[:n]...)
+		} else {
+			l.pending = append(l.pending, chunk{stream, append([]byte(nil), p[:n]...)})
+		}
+		l.size += n
+		p = p[n:]
+	}
+	l.dropped += int64(len(p))
+	select {
+	case l.wake <- struct{}{}:
+	default:
+	}
+}
+
+func (l *Live) run() {
+	defer close(l.done)
+	for {
+		select {
+		case <-l.wake:
+			l.flush()
+		case <-l.quit:
+			l.flush()
+			return
+		}
+		select {
+		case <-time.After(liveEvery):
+		case <-l.quit:
+		}
+	}
+}
+
+func (l *Live) flush() {
+	l.mu.Lock()
+	pending, dropped := l.pending, l.dropped
+	l.pending, l.size, l.dropped = nil, 0, 0
+	l.mu.Unlock()
+	for _, c := range pending {
+		l.pass[c.stream](c.data)
+	}
+	if dropped > 0 {
+		l.pass[Stderr](fmt.Appendf(nil, "\n… (%d bytes not shown while it runs) …\n", dropped))
+	}
+}
+
+// Close passes on what is left, and returns when that is done.
+func (l *Live) Close() {
+	close(l.quit)
+	<-l.done
+}

@@ -1,0 +1,96 @@
+package output
+
+import (
+	"io"
+	"sync"
+)
+
+// The streams of a command.
+const (
+	Stdout = iota
+	Stderr
+)
+
+// Record keeps the output of one command: both streams as they came, and each apart. The whole goes to a file as soon as
+// it is more than can be kept. It may be used concurrently.
+type Record struct {
+	create func() (File, error)
+
+	mu      sync.Mutex
+	all     Excerpt
+	streams [2]Excerpt
+	file    File
+	written int64
+	failed  error
+}
+
+// File is where the whole output goes.
+type File interface {
+	io.WriteCloser
+	Name() string // as an agent would name it
+}
+
+// NewRecord makes a record. create makes the file when it is needed.
+func NewRecord(create func() (File, error)) *Record { return &Record{create: create} }
+
+// Add adds what came on a stream.
+func (r *Record) Add(stream int, p []byte) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.file == nil && r.failed == nil && r.all.Total()+int64(len(p)) > 2*Keep {
+		r.spill()
+	}
+	r.write(p)
+	r.all.Add(p)
+	r.streams[stream].Add(p)
+}
+
+// spill begins the file with what came until now.
+func (r *Record) spill() {
+	if r.file, r.failed = r.create(); r.failed != nil {
+		return
+	}
+	for _, part := range r.all.whole() {
+		r.write(part)
+	}
+}
+
+// write writes to the file, up to its bound.
+func (r *Record) write(p []byte) {
+	if r.file == nil || r.failed != nil {
+		return
+	}
+	p = p[:min(int64(len(p)), FileBytes-r.written)]
+	n, err := r.file.Write(p)
+	r.written += int64(n)
+	r.failed = err
+}
+
+// Text is what is kept of both streams as they came, and of each.
+func (r *Record) Text() (all, stdout, stderr string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.all.String(), r.streams[Stdout].String(), r.streams[Stderr].String()
+}
+
+// Rest says what Text has left out and where it is.
+type Rest struct {
+	Missing int64  // bytes that are not in Text
+	File    string // where the output is; empty if it could not be kept
+	Written int64  // how much of it is there
+	Total   int64
+	Err     error // why it could not be kept
+}
+
+// Rest closes the file. Nothing can be added afterwards.
+func (r *Record) Rest() Rest {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	rest := Rest{Missing: r.all.Missing(), Written: r.written, Total: r.all.Total(), Err: r.failed}
+	if r.file != nil {
+		rest.File = r.file.Name()
+		_ = r.file.Close()
+		r.file, r.failed = nil, io.ErrClosedPipe
+	}
+	return rest
+}

@@ -1,0 +1,81 @@
+package main
+
+import (
+	"context"
+	"slices"
+	"sync"
+
+	"github.com/picoclaw/picoclaw/isolation"
+	"github.com/picoclaw/picoclaw/plugins/shell/internal/command"
+	"github.com/picoclaw/picoclaw/plugins/shell/internal/sessions"
+	"github.com/picoclaw/picoclaw/sdk"
+	"github.com/picoclaw/picoclaw/sdk/guard"
+)
+
+// shell is what the family's tools share.
+type shell struct {
+	launcher *isolation.Isolation
+	// limitSelf lowers this process's own limits, which commands inherit; nil where it is not this process's business.
+	limitSelf func(isolation.Limits) error
+	sessions  sessions.Registry
+
+	limited sync.Once
+	failed  error // of limitSelf
+	warned  sync.Once
+}
+
+// stop ends the commands that are left when the plugin ends.
+func (s *shell) stop(context.Context) {
+	s.sessions.Close()
+	_ = s.launcher.Close()
+}
+
+// start starts a command for a call.
+func (s *shell) start(env sdk.Environment, in execInput, out func(int, []byte)) (*command.Running, error) {
+	limits := isolation.Limits(env.Exec.Limits)
+	if s.limited.Do(func() {
+		if s.limitSelf != nil {
+			s.failed = s.limitSelf(limits)
+		}
+	}); s.failed != nil {
+		return nil, s.failed
+	}
+	pinned, err := guard.MachineShell()
+	if err != nil {
+		return nil, sdk.Errorf(sdk.NotFound, "%v", err)
+	}
+	dir, err := env.Workspace.OpenDir(orDot(in.Cwd))
+	if err != nil {
+		return nil, errorf("cwd", err)
+	}
+	defer func() { _ = dir.Close() }()
+	visible := slices.Concat(env.Exec.ReadOnly, env.Exec.ReadWrite)
+	return command.Start(s.launcher, isolation.Profile{
+		Name:      "exec",
+		Exec:      true,
+		Network:   env.Grants.Network,
+		Confine:   env.Exec.Confine,
+		ReadOnly:  env.Exec.ReadOnly,
+		ReadWrite: env.Exec.ReadWrite,
+		Limits:    limits,
+	}, command.Spec{
+		Shell:  slices.Concat([]string{pinned.Path}, pinned.Args, []string{in.Command}),
+		Dir:    dir,
+		Env:    command.Environment(env.Exec.Env, in.Env, visible),
+		Stdin:  in.Stdin != "" || in.Background,
+		PTY:    in.size(),
+		Output: out,
+	})
+}
+
+// unwalled is what the first result says where nothing but the guard confines commands.
+const unwalled = "note: this machine has neither a sandbox nor Landlock, so only the guard stands between commands and it; " +
+	"the guard is in its strict profile, and nothing can be written to commands in the background"
+
+// warning is that note, once.
+func (s *shell) warning(env sdk.Environment) (text string) {
+	if env.Exec.Unwalled {
+		s.warned.Do(func() { text = unwalled })
+	}
+	return text
+}
