@@ -22,7 +22,7 @@ func (pl *platform) startConfined(child *exec.Cmd, p Profile, atDeath syscall.Si
 		pl.log.Warn("the kernel has no Landlock: only the guard and the workspace confine this process", "profile", p.Name)
 		return nil, pl.spawner.start(child, atDeath)
 	}
-	rules, err := pl.rules(abi, child, p)
+	rules, err := pl.rulesets.get(ruleKey(child.Path, p), func() (*ruleset, error) { return pl.rules(abi, child, p) })
 	if err != nil {
 		return nil, err
 	}
@@ -32,7 +32,7 @@ func (pl *platform) startConfined(child *exec.Cmd, p Profile, atDeath syscall.Si
 	started := make(chan error)
 	onThrownAwayThread(func() {
 		err := rules.restrictThread()
-		_ = rules.close()
+		rules.release()
 		if err == nil {
 			err = dropCapabilities()
 		}

@@ -60,46 +60,58 @@ func (l Limits) apply(pid int) error {
 	return nil
 }
 
-// lookEvery is how often a tree is looked at.
-const lookEvery = 25 * time.Millisecond
+// How often a tree is looked at: more often while it grows fast. A look is not free, and many trees are looked at.
+const (
+	lookEvery  = 100 * time.Millisecond
+	lookClose  = 10 * time.Millisecond
+	growsFast  = 32       // processes and threads from one look to the next
+	growsLarge = 64 << 20 // bytes in memory
+)
 
 // watch looks at a tree until it ends, and ends it when it uses too much. members finds the tree's processes.
 func (p *Process) watch(l Limits, members func() []int) {
 	if l.Processes <= 0 && l.Memory <= 0 && l.CPU <= 0 {
 		return
 	}
-	ticker := time.NewTicker(lookEvery)
-	defer ticker.Stop()
+	timer := time.NewTimer(lookClose)
+	defer timer.Stop()
+	var before usage
 	for {
 		select {
 		case <-p.done:
 			return
-		case <-ticker.C:
+		case <-timer.C:
 		}
-		if exceeded := l.exceeded(members()); exceeded != "" {
+		now, exceeded := l.exceeded(members())
+		if exceeded != "" {
 			p.exceeded.CompareAndSwap(nil, &exceeded)
 			p.Kill()
 			return
 		}
+		if now.threads > before.threads+growsFast || now.resident > before.resident+growsLarge {
+			timer.Reset(lookClose)
+		} else {
+			timer.Reset(lookEvery)
+		}
+		before = now
 	}
 }
 
-// exceeded says in words which of the limits of a tree the processes exceed; empty for none.
-func (l Limits) exceeded(pids []int) string {
-	var sum usage
+// exceeded says what the processes of a tree use, and in words which of its limits that exceeds; empty for none.
+func (l Limits) exceeded(pids []int) (sum usage, what string) {
 	for _, pid := range pids {
 		sum.add(pid)
 		if l.Processes > 0 && sum.threads > l.Processes {
-			return fmt.Sprintf("more than %d processes and threads", l.Processes)
+			return sum, fmt.Sprintf("more than %d processes and threads", l.Processes)
 		}
 	}
 	switch {
 	case l.CPU > 0 && sum.cpu > l.CPU:
-		return fmt.Sprintf("more than %s of processor time", l.CPU)
+		return sum, fmt.Sprintf("more than %s of processor time", l.CPU)
 	case l.Memory > 0 && sum.resident > l.Memory && proportional(pids, l.Memory) > l.Memory:
-		return fmt.Sprintf("more than %d MB of memory", l.Memory>>20)
+		return sum, fmt.Sprintf("more than %d MB of memory", l.Memory>>20)
 	}
-	return ""
+	return sum, ""
 }
 
 // usage is what processes use.

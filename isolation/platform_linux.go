@@ -10,11 +10,12 @@ import (
 
 // platform starts processes on Linux.
 type platform struct {
-	cfg     Config
-	log     hclog.Logger
-	bwrap   string // empty unless isolation is enabled
-	spawner *spawner
-	brander brander
+	cfg      Config
+	log      hclog.Logger
+	bwrap    string // empty unless isolation is enabled
+	spawner  *spawner
+	brander  brander
+	rulesets rulesets
 }
 
 func newPlatform(cfg Config, l layout, log hclog.Logger, m machine) (*platform, error) {
@@ -36,7 +37,10 @@ func newPlatform(cfg Config, l layout, log hclog.Logger, m machine) (*platform, 
 	return pl, nil
 }
 
-func (pl *platform) close() { pl.spawner.end() }
+func (pl *platform) close() {
+	pl.spawner.end()
+	pl.rulesets.close()
+}
 
 // start starts child with p's rights.
 func (pl *platform) start(child *exec.Cmd, p Profile) (*Process, error) {

@@ -34,7 +34,7 @@ func run(bin string) error {
 		return err
 	}
 	fmt.Printf("%d CPUs, %s/%s, %s, uid %d\n\n", runtime.NumCPU(), runtime.GOOS, runtime.GOARCH, runtime.Version(), os.Getuid())
-	for _, measure := range []func(bin string) error{measureCall, measureStart, measureFiles, measureSearch, measureProgram} {
+	for _, measure := range []func(bin string) error{measureCall, measureStart, measureFiles, measureSearch, measureProgram, measureCommands} {
 		if err := measure(bin); err != nil {
 			return err
 		}

@@ -109,7 +109,7 @@ func (r *Running) ours() []*os.File { return append([]*os.File{r.stdin}, r.reade
 
 // drain passes on what comes, until its end.
 func drain(f *os.File, stream int, pass func(int, []byte)) {
-	buf := make([]byte, 256<<10)
+	buf := make([]byte, 64<<10)
 	for {
 		n, err := f.Read(buf)
 		if n > 0 {

@@ -7,7 +7,8 @@ const Keep = 128 << 10
 
 // Excerpt keeps the beginning and the end of a stream.
 type Excerpt struct {
-	head, tail []byte
+	head, tail []byte // the tail is a ring once it is Keep bytes long
+	next       int    // where in the ring the next byte goes
 	total      int64
 }
 
@@ -19,12 +20,18 @@ func (e *Excerpt) Add(p []byte) {
 		e.head = append(e.head, p[:n]...)
 		p = p[n:]
 	}
+	if room := Keep - len(e.tail); room > 0 {
+		n := min(room, len(p))
+		e.tail = append(e.tail, p[:n]...)
+		p = p[n:]
+	}
 	if len(p) > Keep { // only its end can stay
 		p = p[len(p)-Keep:]
 	}
-	e.tail = append(e.tail, p...)
-	if len(e.tail) > 2*Keep { // cut seldom, so that every byte is moved once on average
-		e.tail = append(e.tail[:0], e.tail[len(e.tail)-Keep:]...)
+	for len(p) > 0 {
+		n := copy(e.tail[e.next:], p)
+		e.next = (e.next + n) % Keep
+		p = p[n:]
 	}
 }
 
@@ -33,20 +40,23 @@ func (e *Excerpt) Total() int64 { return e.total }
 
 // Missing is how many bytes in the middle are not kept.
 func (e *Excerpt) Missing() int64 {
-	return e.total - int64(len(e.head)) - int64(min(len(e.tail), Keep))
+	return e.total - int64(len(e.head)) - int64(len(e.tail))
 }
 
 // String is what is kept; it says in the middle what is left out.
 func (e *Excerpt) String() string {
-	tail := e.tail
-	if len(tail) > Keep {
-		tail = tail[len(tail)-Keep:]
-	}
 	if missing := e.Missing(); missing > 0 {
-		return fmt.Sprintf("%s\n… (%d bytes left out) …\n%s", e.head, missing, tail)
+		return fmt.Sprintf("%s\n… (%d bytes left out) …\n%s%s", e.head, missing, e.tail[e.next:], e.tail[:e.next])
 	}
-	return string(e.head) + string(tail)
+	return string(e.head) + string(e.tail)
 }
 
 // whole is everything that came, while nothing is missing.
 func (e *Excerpt) whole() [][]byte { return [][]byte{e.head, e.tail} }
+
+// clone returns a copy that shares nothing.
+func (e *Excerpt) clone() Excerpt {
+	c := *e
+	c.head, c.tail = append([]byte(nil), e.head...), append([]byte(nil), e.tail...)
+	return c
+}

@@ -18,7 +18,9 @@ type Record struct {
 
 	mu      sync.Mutex
 	all     Excerpt
-	streams [2]Excerpt
+	streams [2]Excerpt // kept apart from the moment on at which both have said something
+	first   int        // the stream that spoke first
+	both    bool
 	file    File
 	written int64
 	failed  error
@@ -41,8 +43,17 @@ func (r *Record) Add(stream int, p []byte) {
 		r.spill()
 	}
 	r.write(p)
+	switch {
+	case r.both:
+		r.streams[stream].Add(p)
+	case r.all.Total() == 0:
+		r.first = stream
+	case stream != r.first:
+		r.both = true
+		r.streams[r.first] = r.all.clone()
+		r.streams[stream].Add(p)
+	}
 	r.all.Add(p)
-	r.streams[stream].Add(p)
 }
 
 // spill begins the file with what came until now.
@@ -70,7 +81,15 @@ func (r *Record) write(p []byte) {
 func (r *Record) Text() (all, stdout, stderr string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.all.String(), r.streams[Stdout].String(), r.streams[Stderr].String()
+	all = r.all.String()
+	switch {
+	case r.both:
+		return all, r.streams[Stdout].String(), r.streams[Stderr].String()
+	case r.first == Stderr:
+		return all, "", all
+	default:
+		return all, all, ""
+	}
 }
 
 // Rest says what Text has left out and where it is.

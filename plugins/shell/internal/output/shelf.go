@@ -13,8 +13,8 @@ import (
 
 // The bounds of the shelf.
 const (
-	FileBytes  = 64 << 20 // the largest file
-	shelfBytes = 256 << 20
+	FileBytes  = 16 << 20 // the largest file
+	shelfBytes = 128 << 20
 	shelfFiles = 32
 	shelfAge   = 24 * time.Hour
 )
