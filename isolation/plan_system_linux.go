@@ -12,7 +12,7 @@ import (
 // certificates. Nothing among them is secret. What does not exist is left out.
 var etcFiles = []string{
 	"alternatives", "bash.bashrc", "ca-certificates", "crypto-policies",
-	"fonts", "gai.conf", "host.conf", "hosts", "inputrc", "ld.so.cache",
+	"fonts", "gai.conf", "gitattributes", "gitconfig", "host.conf", "hosts", "inputrc", "ld.so.cache",
 	"ld.so.conf", "ld.so.conf.d", "locale.alias", "locale.conf", "localtime",
 	"magic", "mime.types", "networks", "nsswitch.conf", "os-release",
 	"pki/ca-trust/extracted", "pki/tls/cert.pem", "pki/tls/certs",
