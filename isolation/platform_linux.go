@@ -1,6 +1,7 @@
 package isolation
 
 import (
+	"crypto/rand"
 	"os/exec"
 	"syscall"
 
@@ -14,6 +15,7 @@ type platform struct {
 	log     hclog.Logger
 	bwrap   string // empty unless isolation is enabled
 	spawner *spawner
+	orphans orphans
 }
 
 func newPlatform(cfg Config, l layout, log hclog.Logger, m machine) (*platform, error) {
@@ -50,14 +52,30 @@ func (pl *platform) start(child *exec.Cmd, p Profile) (*Process, error) {
 	if p.Confine {
 		start = func(child *exec.Cmd, atDeath syscall.Signal) error { return pl.startConfined(child, p, atDeath) }
 	}
+	mark := ""
+	if adopting() {
+		mark = rand.Text()
+		child.Env = append(child.Env, markVariable+"="+mark)
+		pl.orphans.expect(mark)
+	}
 	if err := start(child, atDeath); err != nil {
+		pl.orphans.forget(mark)
 		return nil, err
 	}
-	proc := &Process{pid: child.Process.Pid, tree: groupTree{leader: child.Process.Pid}, done: make(chan struct{})}
+	tree := groupTree{leader: child.Process.Pid}
+	if mark != "" {
+		pl.orphans.started(mark, tree.leader)
+		tree.left = func(table []procEntry) []procEntry { return pl.orphans.of(mark, table) }
+	}
+	proc := &Process{pid: tree.leader, tree: tree, done: make(chan struct{})}
 	go func() {
 		awaitExit(proc.pid)
 		// Not reaped yet, its id is still its own.
-		groupTree{leader: proc.pid}.kill()
+		tree.kill()
+		if mark != "" {
+			pl.orphans.end(mark)
+			pl.orphans.forget(mark)
+		}
 		proc.finish(child, nil)
 	}()
 	return proc, nil

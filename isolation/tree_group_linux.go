@@ -11,11 +11,18 @@ import (
 // descends from it, and what is in its process group or session.
 type groupTree struct {
 	leader int // also its group and session; not reaped while it is used
+
+	// left returns what it has detached, as far as that can be told; may be
+	// nil.
+	left func(table []procEntry) []procEntry
 }
 
 func (t groupTree) members() []procEntry {
 	table := processTable()
 	found := descendants(table, t.leader)
+	if t.left != nil {
+		found = append(found, t.left(table)...)
+	}
 	known := map[int]bool{}
 	for _, e := range found {
 		known[e.pid] = true
