@@ -15,7 +15,7 @@ import (
 
 // markVariable marks the processes of one command, for as long as they do not
 // take it off.
-const markVariable = "PICOCLAW_COMMAND"
+const markVariable = "ISOLATION_MARK"
 
 // orphans ends what children without a pid namespace leave behind when they
 // detach it: a process with a session of its own whose parent has ended. If

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"sync"
 	"time"
@@ -11,85 +12,75 @@ import (
 const (
 	// keep is how much of the output's beginning and of its end is returned, in bytes each.
 	keep = 128 << 10
-	// drainGrace is how long the output of a command that has ended may take to arrive; something that is still alive
-	// may hold its pipes.
-	drainGrace = 500 * time.Millisecond
+	// drainGrace is how long the output of a command that has ended may take to arrive. All its processes are gone by then,
+	// so what is missing is on its way.
+	drainGrace = 10 * time.Second
 )
 
-// capture takes a command's two output streams, keeps the head and the tail of what comes, in the order in which it
-// comes, and passes it on.
+// capture takes a command's two output streams, or its terminal's one, keeps the head and the tail of what comes and spools
+// the whole, in the order in which it comes, and passes it on.
 type capture struct {
-	stdout, stderr *os.File // the command's ends
-	readers        [2]*os.File
-	pass           [2]func([]byte)
-	done           sync.WaitGroup
+	pass  [2]func([]byte) // may be nil
+	spool *spool
+	done  sync.WaitGroup
+
+	readers []*os.File
 
 	mu     sync.Mutex
 	all    excerpt
 	stream [2]excerpt
 }
 
-func newCapture(stdout, stderr func([]byte)) (*capture, error) {
-	c := &capture{pass: [2]func([]byte){stdout, stderr}}
-	for i, theirs := range []**os.File{&c.stdout, &c.stderr} {
-		r, w, err := os.Pipe()
-		if err != nil {
-			c.close()
-			return nil, fmt.Errorf("make a pipe for the command's output: %w", err)
+// follow reads a stream until it ends.
+func (c *capture) follow(r *os.File, stream int) {
+	c.readers = append(c.readers, r)
+	c.done.Go(func() {
+		buf := make([]byte, 64<<10)
+		for {
+			n, err := r.Read(buf)
+			if n > 0 {
+				c.add(buf[:n], stream)
+			}
+			if err != nil { // a terminal ends with an error
+				return
+			}
 		}
-		c.readers[i], *theirs = r, w
-	}
-	return c, nil
+	})
 }
 
-// started lets go of the command's ends and begins to read.
-func (c *capture) started() {
-	_ = c.stdout.Close()
-	_ = c.stderr.Close()
-	for i := range c.readers {
-		c.done.Go(func() { c.read(i) })
-	}
-}
-
-func (c *capture) read(i int) {
-	buf := make([]byte, 64<<10)
-	for {
-		n, err := c.readers[i].Read(buf)
-		if n > 0 {
-			c.mu.Lock()
-			c.all.add(buf[:n])
-			c.stream[i].add(buf[:n])
-			c.mu.Unlock()
-			c.pass[i](buf[:n])
-		}
-		if err != nil {
-			return
-		}
+func (c *capture) add(p []byte, stream int) {
+	c.mu.Lock()
+	c.all.add(p)
+	c.stream[stream].add(p)
+	c.mu.Unlock()
+	c.spool.add(p)
+	if pass := c.pass[stream]; pass != nil {
+		pass(p)
 	}
 }
 
-// output waits for the rest of the output, but not for ever, and returns it.
-func (c *capture) output() execOutput {
+// wait waits for the rest of the output, but not for ever.
+func (c *capture) wait() {
 	for _, r := range c.readers {
 		if err := r.SetReadDeadline(time.Now().Add(drainGrace)); err != nil && !errors.Is(err, os.ErrClosed) {
 			_ = r.Close() // without a deadline, closing ends the reading
 		}
 	}
 	c.done.Wait()
-	return execOutput{
-		Stdout:    c.stream[0].String(),
-		Stderr:    c.stream[1].String(),
-		Truncated: c.all.missing(),
-		combined:  c.all.String(),
-	}
+	c.spool.end()
 }
 
 func (c *capture) close() {
-	for _, f := range []*os.File{c.stdout, c.stderr, c.readers[0], c.readers[1]} {
-		if f != nil {
-			_ = f.Close()
-		}
+	for _, r := range c.readers {
+		_ = r.Close()
 	}
+	c.spool.close()
+}
+
+// whole returns all of the output that was kept.
+func (c *capture) whole() ([]byte, error) {
+	size, _ := c.spool.state()
+	return io.ReadAll(io.NewSectionReader(c.spool.file, 0, size))
 }
 
 // excerpt keeps the beginning and the end of a stream.

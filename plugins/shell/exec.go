@@ -3,20 +3,20 @@ package main
 import (
 	"context"
 	"fmt"
-	"os/exec"
-	"slices"
 	"time"
 
 	"github.com/picoclaw/picoclaw/isolation"
 	"github.com/picoclaw/picoclaw/sdk"
-	"github.com/picoclaw/picoclaw/sdk/guard"
 )
 
 type execInput struct {
-	Command string            `json:"command" jsonschema:"The shell command to run." claim:"command"`
-	Cwd     string            `json:"cwd,omitempty" jsonschema:"The directory to run it in, inside the workspace. Defaults to the workspace." claim:"cwd"`
-	Timeout int               `json:"timeout,omitempty" jsonschema:"Seconds after which the command is ended. Defaults to the configured maximum." minimum:"1"`
-	Env     map[string]string `json:"env,omitempty" jsonschema:"Environment variables to add." claim:"env"`
+	Command    string            `json:"command" jsonschema:"The shell command to run." claim:"command"`
+	Cwd        string            `json:"cwd,omitempty" jsonschema:"The directory to run it in, inside the workspace. Defaults to the workspace." claim:"cwd"`
+	Timeout    int               `json:"timeout,omitempty" jsonschema:"Seconds after which the command is ended. Defaults to the configured maximum; without, a background command has no limit." minimum:"1"`
+	Env        map[string]string `json:"env,omitempty" jsonschema:"Environment variables to add." claim:"env"`
+	Stdin      string            `json:"stdin,omitempty" jsonschema:"Text that the command reads."`
+	Background bool              `json:"background,omitempty" jsonschema:"Return at once and let it run; process reads from it, writes to it and ends it." default:"false"`
+	PTY        bool              `json:"pty,omitempty" jsonschema:"Give it a terminal, for programs that want one." default:"false"`
 }
 
 type execOutput struct {
@@ -24,8 +24,10 @@ type execOutput struct {
 	Signal    string `json:"signal,omitempty"`
 	Stdout    string `json:"stdout"`
 	Stderr    string `json:"stderr"`
-	Truncated int64  `json:"truncated_bytes,omitempty"` // what is missing in the middle of the output
+	Truncated int64  `json:"truncated_bytes,omitempty" jsonschema:"What is missing in the middle of the output."`
+	Whole     string `json:"whole_output,omitempty" jsonschema:"File with all of the output, when some is missing here."`
 	Millis    int64  `json:"duration_ms"`
+	Session   string `json:"session,omitempty" jsonschema:"The name of a background command, for process."`
 
 	combined string
 }
@@ -33,9 +35,12 @@ type execOutput struct {
 // Text is what a terminal would have shown.
 func (o execOutput) Text() string { return o.combined }
 
-func execTool(l *isolation.Isolation) sdk.Tool {
+func execTool(l *isolation.Isolation, s *sessions) sdk.Tool {
 	return sdk.NewTool("exec", "Run a shell command in the workspace and return its output.",
 		func(ctx context.Context, req *sdk.Request[execInput]) (execOutput, error) {
+			if req.Args.Background {
+				return background(l, s, req)
+			}
 			return run(ctx, l, req)
 		},
 		sdk.Destructive(), sdk.OpenWorld(), sdk.Sets("picoclaw"),
@@ -45,60 +50,44 @@ func execTool(l *isolation.Isolation) sdk.Tool {
 // endGrace is how long the processes of a command have between SIGTERM and SIGKILL.
 const endGrace = 2 * time.Second
 
+// run runs a command to its end.
 func run(ctx context.Context, l *isolation.Isolation, req *sdk.Request[execInput]) (execOutput, error) {
-	began := time.Now()
-	in := req.Args
-	if in.Cwd == "" {
-		in.Cwd = "."
-	}
-	dir, err := req.Workspace.OpenDir(in.Cwd)
-	if err != nil {
-		return execOutput{}, fmt.Errorf("cwd: %w", err)
-	}
-	defer func() { _ = dir.Close() }()
-
-	capture, err := newCapture(req.Stdout, req.Stderr)
+	r, err := start(l, &req.Environment, wanted{
+		execInput: req.Args, stdout: req.Stdout, stderr: req.Stderr,
+	})
 	if err != nil {
 		return execOutput{}, err
 	}
-	defer capture.close()
-	cmd, err := shell(in.Command)
-	if err != nil {
-		return execOutput{}, err
-	}
-	cmd.Dir = handlePath(dir)
-	cmd.Env = environment(req.Exec.Env, in.Env)
-	cmd.Stdout, cmd.Stderr = capture.stdout, capture.stderr
-	process, err := l.Start(cmd, isolation.Profile{Name: "exec", Exec: true, Network: true})
-	if err != nil {
-		return execOutput{}, fmt.Errorf("start the command: %w", err)
-	}
-	capture.started()
-
-	limit := timeout(req.Exec.Timeout, in.Timeout)
+	defer r.close()
+	limit := timeout(req.Exec.Timeout, req.Args.Timeout)
 	timer := time.NewTimer(limit)
 	defer timer.Stop()
 	var ended error
 	select {
-	case <-process.Done():
+	case <-r.process.Done():
 	case <-timer.C:
 		ended = sdk.Errorf(sdk.Timeout, "command timed out after %s", limit).
-			WithHint("ask for a longer timeout, up to tools.exec.timeout_seconds, or run it in parts")
+			WithHint("ask for a longer timeout, up to tools.exec.timeout_seconds, run it in parts, or in the background")
 	case <-ctx.Done():
 		ended = sdk.Errorf(sdk.Cancelled, "the command was cancelled")
 	}
 	if ended != nil {
-		_, _ = process.Stop(context.WithoutCancel(ctx), endGrace)
+		_, _ = r.process.Stop(context.WithoutCancel(ctx), endGrace)
 	}
-	exit, err := process.Wait(context.WithoutCancel(ctx))
+	exit, err := r.process.Wait(context.WithoutCancel(ctx))
 	if err != nil && ended == nil {
 		return execOutput{}, fmt.Errorf("wait for the command: %w", err)
 	}
-	out := capture.output()
-	out.Millis = time.Since(began).Milliseconds()
-	out.ExitCode = exit.Code
+	r.finished()
+	out := execOutput{
+		Stdout: r.stream[0].String(), Stderr: r.stream[1].String(), Truncated: r.all.missing(), combined: r.all.String(),
+		Millis: time.Since(r.began).Milliseconds(), ExitCode: exit.Code,
+	}
 	if exit.Signal != nil {
 		out.Signal = exit.Signal.String()
+	}
+	if out.Truncated > 0 {
+		out.keepWhole(req, r)
 	}
 	if ended == nil && !exit.Success() {
 		ended = &sdk.Error{Code: "exit_status", Message: exit.String()}
@@ -115,18 +104,4 @@ func timeout(configured time.Duration, asked int) time.Duration {
 		return limit
 	}
 	return configured
-}
-
-// shell runs a command by the one shell that the guard has judged it for.
-func shell(command string) (*exec.Cmd, error) {
-	pinned, err := guard.MachineShell()
-	if err != nil {
-		return nil, sdk.Errorf(sdk.NotFound, "%v", err)
-	}
-	return exec.Command(pinned.Path, append(slices.Clone(pinned.Args), command)...), nil
-}
-
-// stopAll ends the commands that are left when the plugin ends.
-func stopAll(l *isolation.Isolation) func(context.Context) {
-	return func(context.Context) { _ = l.Close() }
 }

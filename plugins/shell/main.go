@@ -28,12 +28,13 @@ func main() {
 }
 
 func newPlugin(l *isolation.Isolation) sdk.Plugin {
+	var sessions sessions
 	return sdk.Plugin{
 		ID:      "shell",
 		Version: version,
 		Doc:     "Runs commands in the workspace.",
 		Grants:  sdk.Grants{Workspace: sdk.WorkspaceAccess, Exec: true, Network: true},
-		Tools:   []sdk.Tool{execTool(l)},
+		Tools:   []sdk.Tool{execTool(l, &sessions), processTool(&sessions)},
 		Stop:    stopAll(l),
 	}
 }

@@ -165,7 +165,9 @@ type ConfigureRequest struct {
 	Config []byte  `protobuf:"bytes,3,opt,name=config,proto3" json:"config,omitempty"`
 	Limits *Limits `protobuf:"bytes,4,opt,name=limits,proto3" json:"limits,omitempty"`
 	// A directory of the plugin's own for this agent, absolute; empty unless the plugin is granted state.
-	StateDir      string `protobuf:"bytes,5,opt,name=state_dir,json=stateDir,proto3" json:"state_dir,omitempty"`
+	StateDir string `protobuf:"bytes,5,opt,name=state_dir,json=stateDir,proto3" json:"state_dir,omitempty"`
+	// The agent, for plugins that start processes: what these leave running belongs to it, so no other shares the plugin.
+	Agent         string `protobuf:"bytes,6,opt,name=agent,proto3" json:"agent,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -231,6 +233,13 @@ func (x *ConfigureRequest) GetLimits() *Limits {
 func (x *ConfigureRequest) GetStateDir() string {
 	if x != nil {
 		return x.StateDir
+	}
+	return ""
+}
+
+func (x *ConfigureRequest) GetAgent() string {
+	if x != nil {
+		return x.Agent
 	}
 	return ""
 }
@@ -1110,13 +1119,14 @@ const file_plugin_proto_rawDesc = "" +
 	"\fplugin.proto\x12\x12picoclaw.plugin.v1\"\x11\n" +
 	"\x0fDescribeRequest\".\n" +
 	"\x10DescribeResponse\x12\x1a\n" +
-	"\bmanifest\x18\x01 \x01(\fR\bmanifest\"\xe3\x01\n" +
+	"\bmanifest\x18\x01 \x01(\fR\bmanifest\"\xf9\x01\n" +
 	"\x10ConfigureRequest\x122\n" +
 	"\x06policy\x18\x01 \x01(\v2\x1a.picoclaw.plugin.v1.PolicyR\x06policy\x122\n" +
 	"\x06grants\x18\x02 \x01(\v2\x1a.picoclaw.plugin.v1.GrantsR\x06grants\x12\x16\n" +
 	"\x06config\x18\x03 \x01(\fR\x06config\x122\n" +
 	"\x06limits\x18\x04 \x01(\v2\x1a.picoclaw.plugin.v1.LimitsR\x06limits\x12\x1b\n" +
-	"\tstate_dir\x18\x05 \x01(\tR\bstateDir\"\x13\n" +
+	"\tstate_dir\x18\x05 \x01(\tR\bstateDir\x12\x14\n" +
+	"\x05agent\x18\x06 \x01(\tR\x05agent\"\x13\n" +
 	"\x11ConfigureResponse\"\x9f\x03\n" +
 	"\x06Policy\x12\x1c\n" +
 	"\tworkspace\x18\x01 \x01(\tR\tworkspace\x122\n" +
