@@ -72,7 +72,7 @@ func (s *Session) call(ctx context.Context, name string, raw json.RawMessage, ev
 	ctx, cancel := context.WithTimeout(ctx, s.timeout())
 	defer cancel()
 	outcome, err := machinery.supervisor.Call(ctx, spec,
-		&pluginpb.CallRequest{Tool: t.Spec.Name, Arguments: args.Canonical, CallId: s.id, Agent: s.policy.Agent()}, translate(events))
+		&pluginpb.CallRequest{Tool: t.Spec.Name, Arguments: args.Canonical, CallId: s.id}, translate(events))
 	if err != nil {
 		return s.broken(ctx, t, err)
 	}

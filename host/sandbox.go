@@ -55,6 +55,9 @@ func (s *Session) spec(p *catalog.Plugin) (*supervise.Spec, error) {
 		Profile: s.profile(p.Manifest.ID, grants),
 		Env:     pluginEnvironment(grants),
 	}
+	if grants.Exec {
+		spec.Configure.Agent = s.policy.Agent()
+	}
 	if grants.State {
 		if err := s.giveState(spec); err != nil {
 			return nil, err

@@ -14,8 +14,6 @@ import (
 type Request[In any] struct {
 	// Args are the call's arguments. The host has validated them against the tool's schema.
 	Args In
-	// Agent is the id of the agent that calls. Agents with the same policy share a process.
-	Agent string
 
 	// Environment is what the plugin may do; the same for all calls of this process.
 	Environment

@@ -155,7 +155,6 @@ func (s *service) Call(req *pluginpb.CallRequest, stream pluginpb.Plugin_CallSer
 	}
 	result := s.run(ctx, tool, &call{
 		arguments:   req.GetArguments(),
-		agent:       req.GetAgent(),
 		environment: env,
 		emit: func(e event) {
 			if send(e.wire()) != nil {

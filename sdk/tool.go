@@ -23,7 +23,6 @@ type Tool struct {
 // call is one call on its way to a handler.
 type call struct {
 	arguments   []byte // canonical JSON, validated
-	agent       string
 	environment *Environment
 	emit        emit
 }
@@ -57,7 +56,7 @@ func NewTool[In, Out any](name, doc string, handler Handler[In, Out], options ..
 		option(&t.spec)
 	}
 	t.run = func(ctx context.Context, call *call) (*answer, error) {
-		req := &Request[In]{Agent: call.agent, Environment: *call.environment, emit: call.emit}
+		req := &Request[In]{Environment: *call.environment, emit: call.emit}
 		if err := json.Unmarshal(call.arguments, &req.Args); err != nil {
 			return nil, Errorf(InvalidArgument, "the arguments of %s do not fit: %v", name, err)
 		}

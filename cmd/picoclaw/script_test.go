@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"testing"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/picoclaw/picoclaw/host/hosttest"
@@ -18,6 +20,14 @@ import (
 
 // TestMain builds picoclaw and its plugins as `make build` does. The tests run those, as root and unprivileged.
 func TestMain(m *testing.M) {
+	switch os.Getenv(oldKernel) {
+	case "old":
+		fmt.Fprintln(os.Stderr, withoutLandlock(os.Args[1:]))
+		os.Exit(1)
+	case "new":
+		fmt.Fprintln(os.Stderr, unix.Exec(os.Args[1], os.Args[1:], os.Environ()))
+		os.Exit(1)
+	}
 	os.Exit(hosttest.Main(m, map[string]string{
 		"bin/picoclaw":                      ".",
 		"bin/plugins/filesystem/filesystem": "../../plugins/filesystem",

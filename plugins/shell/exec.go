@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -19,7 +20,7 @@ import (
 type execInput struct {
 	Command    string            `json:"command" jsonschema:"The shell command to run." claim:"command"`
 	Cwd        string            `json:"cwd,omitempty" jsonschema:"The directory to run it in, inside the workspace. Defaults to the workspace." claim:"cwd"`
-	Timeout    int               `json:"timeout,omitempty" jsonschema:"Seconds after which the command is ended. Defaults to the configured maximum. In the background there is none." minimum:"1"`
+	Timeout    int               `json:"timeout,omitempty" jsonschema:"Seconds after which the command is ended. Defaults to the configured maximum; without, a command in the background has no limit." minimum:"1"`
 	Env        map[string]string `json:"env,omitempty" jsonschema:"Environment variables to add." claim:"env"`
 	Stdin      string            `json:"stdin,omitempty" jsonschema:"Text for the command's standard input, which then ends."`
 	Background bool              `json:"background,omitempty" jsonschema:"Start it and return at once; the process tool reads its output, writes to it and ends it."`
@@ -44,8 +45,8 @@ type execOutput struct {
 	Output     string `json:"output"` // both as they came
 	Millis     int64  `json:"duration_ms"`
 	Truncated  int64  `json:"truncated_bytes,omitempty"` // what is missing in the middle of the output
-	OutputFile string `json:"output_file,omitempty"`     // where the whole output is, for read_file
-	ID         string `json:"id,omitempty"`              // of the process in the background
+	OutputFile string `json:"whole_output,omitempty"`    // the file with all of it, for read_file
+	Session    string `json:"session,omitempty"`         // the name of a command in the background, for process
 	Note       string `json:"note,omitempty"`
 }
 
@@ -167,7 +168,7 @@ func failure(exit isolation.Exit) error {
 
 // background starts a command and returns at once.
 func (s *shell) background(req *sdk.Request[execInput]) (execOutput, error) {
-	session, err := s.sessions.Start(req.Agent, func() (*sessions.Session, error) {
+	session, err := s.sessions.Start(func() (*sessions.Session, error) {
 		ring, err := output.NewRing(os.TempDir())
 		if err != nil {
 			return nil, fmt.Errorf("make room for the command's output: %w", err)
@@ -179,14 +180,27 @@ func (s *shell) background(req *sdk.Request[execInput]) (execOutput, error) {
 		}
 		return &sessions.Session{Command: req.Args.Command, PTY: req.Args.PTY, Running: running, Ring: ring, Began: running.Began}, nil
 	})
+	if errors.Is(err, sessions.ErrFull) {
+		return execOutput{}, sdk.Errorf(sdk.Conflict, "%v", err).WithHint("end one with process (action kill)")
+	}
 	if err != nil {
 		return execOutput{}, err
 	}
 	if req.Args.Stdin != "" {
 		session.Running.Feed(req.Args.Stdin)
 	}
-	out := execOutput{ID: session.ID}
-	out.addNote("started in the background as " + session.ID + "; process (action poll, id " + session.ID + ") reads its output")
+	if req.Args.Timeout > 0 {
+		limit := time.Duration(req.Args.Timeout) * time.Second
+		go func() {
+			select {
+			case <-session.Running.Over():
+			case <-time.After(limit):
+				session.End("timed out after " + limit.String())
+			}
+		}()
+	}
+	out := execOutput{Session: session.ID}
+	out.addNote("started in the background as " + session.ID + "; process (action poll, session " + session.ID + ") reads its output")
 	out.addNote(s.warning(req.Environment))
 	return out, nil
 }

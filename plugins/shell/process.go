@@ -5,7 +5,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -15,82 +17,82 @@ import (
 )
 
 type processInput struct {
-	Action string `json:"action" jsonschema:"What to do with the commands that run in the background." enum:"list,poll,write,signal,resize,kill"`
-	ID     string `json:"id,omitempty" jsonschema:"The process, as exec has named it; for all actions but list."`
-	Cursor *int64 `json:"cursor,omitempty" jsonschema:"poll: where to read from; the next of the poll before. Defaults to what nobody has read yet."`
-	Wait   int    `json:"wait,omitempty" jsonschema:"poll: seconds to wait for output or the end." minimum:"0" maximum:"50"`
-	Data   string `json:"data,omitempty" jsonschema:"write: text for its standard input."`
-	EOF    bool   `json:"eof,omitempty" jsonschema:"write: end its standard input after data."`
-	Signal string `json:"signal,omitempty" jsonschema:"signal: which one, to the process and all that it started." enum:"TERM,INT,HUP,QUIT,USR1,USR2,STOP,CONT,KILL"`
-	Rows   int    `json:"rows,omitempty" jsonschema:"resize: height of the terminal." minimum:"1" maximum:"1000"`
-	Cols   int    `json:"cols,omitempty" jsonschema:"resize: width of the terminal." minimum:"1" maximum:"1000"`
+	Action  string `json:"action" jsonschema:"What to do with the commands that run in the background." enum:"list,poll,write,signal,resize,kill"`
+	Session string `json:"session,omitempty" jsonschema:"The command, as exec has named it; for all actions but list."`
+	Cursor  *int64 `json:"cursor,omitempty" jsonschema:"poll: where to read from; the next of the poll before. Defaults to what nobody has read yet."`
+	Wait    int    `json:"wait,omitempty" jsonschema:"poll: seconds to wait for output or the end." minimum:"0" maximum:"50"`
+	Data    string `json:"data,omitempty" jsonschema:"write: text for its standard input."`
+	EOF     bool   `json:"eof,omitempty" jsonschema:"write: end its standard input after data."`
+	Signal  string `json:"signal,omitempty" jsonschema:"signal: its name, such as INT or TERM; to the command and all that it has started."`
+	Rows    int    `json:"rows,omitempty" jsonschema:"resize: height of the terminal." minimum:"1" maximum:"1000"`
+	Cols    int    `json:"cols,omitempty" jsonschema:"resize: width of the terminal." minimum:"1" maximum:"1000"`
 }
 
 type processOutput struct {
-	Processes []processState `json:"processes,omitempty"`
-	Output    string         `json:"output,omitempty"`
-	Next      int64          `json:"next,omitempty"`       // the cursor of what comes after output
-	Lost      int64          `json:"lost_bytes,omitempty"` // bytes that were read once and are no longer kept
-	More      bool           `json:"more,omitempty"`       // there is more to read already
-	Process   *processState  `json:"process,omitempty"`
+	*State
+	Output string  `json:"output,omitempty"`
+	Cursor int64   `json:"cursor,omitempty"`     // where to go on
+	Lost   int64   `json:"lost_bytes,omitempty"` // bytes before output that were read once and are no longer kept
+	More   bool    `json:"more,omitempty"`       // there is more output now
+	List   []State `json:"sessions,omitempty"`
 }
 
-type processState struct {
-	ID       string `json:"id"`
+// State is how a command in the background is.
+type State struct {
+	Session  string `json:"session"`
 	Command  string `json:"command"`
 	Running  bool   `json:"running"`
-	ExitCode int    `json:"exit_code"`
+	ExitCode *int   `json:"exit_code,omitempty"`
 	Signal   string `json:"signal,omitempty"`
-	Ended    string `json:"ended,omitempty"` // the limit that it was ended for
-	PTY      bool   `json:"pty,omitempty"`
-	Unread   int64  `json:"unread_bytes"`
-	Seconds  int64  `json:"running_seconds"`
+	Why      string `json:"why,omitempty"` // it was ended
+	Unread   int64  `json:"unread_bytes,omitempty"`
+	Seconds  int64  `json:"seconds"` // since it was started
 }
 
-// Text is what was read, and a line for each process.
+// Text is what was read, and a line for each command.
 func (o processOutput) Text() string {
 	var b strings.Builder
+	if o.Lost > 0 {
+		fmt.Fprintf(&b, "[%d bytes before this were read already and are no longer kept]\n", o.Lost)
+	}
 	b.WriteString(o.Output)
 	if o.Output != "" && !strings.HasSuffix(o.Output, "\n") {
 		b.WriteByte('\n')
 	}
-	if o.Lost > 0 {
-		fmt.Fprintf(&b, "[%d bytes before this were read already and are no longer kept]\n", o.Lost)
-	}
-	if o.Process != nil {
-		b.WriteString("[" + o.Process.line())
-		if o.Process.Running || o.More {
-			fmt.Fprintf(&b, "; next cursor %d", o.Next)
+	if o.State != nil {
+		b.WriteString("[" + o.Session + " is " + o.describe())
+		if o.Cursor > 0 {
+			fmt.Fprintf(&b, "; next: cursor=%d", o.Cursor)
 		}
 		b.WriteString("]")
+		return b.String()
 	}
-	for n, p := range o.Processes {
-		if n > 0 {
-			b.WriteByte('\n')
-		}
-		b.WriteString(p.line() + ": " + strings.Join(strings.Fields(p.Command), " "))
+	for _, p := range o.List {
+		fmt.Fprintf(&b, "%s  %s  %d s  %q\n", p.Session, p.describe(), p.Seconds, p.Command)
 	}
 	if b.Len() == 0 {
-		return "no processes in the background"
+		return "there are no background commands"
 	}
-	return b.String()
+	return strings.TrimSuffix(b.String(), "\n")
 }
 
-func (p processState) line() string {
-	state := "running for " + (time.Duration(p.Seconds) * time.Second).String()
+// describe says in a few words how the command is.
+func (p State) describe() string {
+	state := "ended"
 	switch {
 	case p.Running:
-	case p.Ended != "":
-		state = "ended: it used " + p.Ended
+		state = "running"
+	case p.Why != "":
+		state = p.Why
 	case p.Signal != "":
-		state = "ended: signal: " + p.Signal
-	default:
-		state = fmt.Sprintf("ended: exit status %d", p.ExitCode)
+		state = "ended with signal: " + p.Signal
+	case p.ExitCode != nil && *p.ExitCode != 0:
+		state = fmt.Sprintf("ended with exit status %d", *p.ExitCode)
 	}
 	if p.Unread > 0 {
 		state += fmt.Sprintf(", %d bytes unread", p.Unread)
 	}
-	return p.ID + " " + state
+	return state
 }
 
 func (s *shell) processTool() sdk.Tool {
@@ -106,14 +108,14 @@ func (s *shell) process(ctx context.Context, req *sdk.Request[processInput]) (pr
 	in := req.Args
 	if in.Action == "list" {
 		out := processOutput{}
-		for _, session := range s.sessions.List(req.Agent) {
-			out.Processes = append(out.Processes, stateOf(session))
+		for _, session := range s.sessions.List() {
+			out.List = append(out.List, stateOf(session))
 		}
 		return out, nil
 	}
-	session, ok := s.sessions.Find(req.Agent, in.ID)
+	session, ok := s.sessions.Find(in.Session)
 	if !ok {
-		return processOutput{}, sdk.Errorf(sdk.NotFound, "there is no process %q", in.ID).
+		return processOutput{}, sdk.Errorf(sdk.NotFound, "there is no background command %q", in.Session).
 			WithHint("process (action list) lists them; they end with the host that started them")
 	}
 	switch in.Action {
@@ -121,20 +123,21 @@ func (s *shell) process(ctx context.Context, req *sdk.Request[processInput]) (pr
 		return poll(ctx, session, in)
 	case "write":
 		if req.Exec.Unwalled {
-			return processOutput{}, sdk.Errorf(sdk.AccessDenied, "writing to a process is refused: nothing but the guard would see what a shell is told").
+			return processOutput{}, sdk.Errorf(sdk.AccessDenied, "writing to a background command is refused: nothing but the guard would see what a shell is told").
 				WithHint("set isolation.enabled, or use a kernel with Landlock (Linux 5.13)")
 		}
 		return write(session, in)
 	case "signal":
 		return signal(session, in)
 	case "resize":
-		if err := session.Running.Resize(pty.Size{Rows: uint16(cmp.Or(in.Rows, 24)), Cols: uint16(cmp.Or(in.Cols, 80))}); err != nil {
+		if in.Rows == 0 || in.Cols == 0 {
+			return processOutput{}, sdk.Errorf(sdk.InvalidArgument, "resize needs rows and cols")
+		}
+		if err := session.Running.Resize(pty.Size{Rows: uint16(in.Rows), Cols: uint16(in.Cols)}); err != nil {
 			return processOutput{}, err
 		}
 	case "kill":
-		session.Running.End()
-		session.Ring.Stop() // nobody has to read what is killed
-		<-session.Running.Over()
+		session.End("killed")
 	}
 	return about(session), nil
 }
@@ -149,16 +152,22 @@ func poll(ctx context.Context, session *sessions.Session, in processInput) (proc
 		session.Ring.Await(waiting, cursor, session.Running.Over())
 		cancel()
 	}
+	if _, end := session.Ring.Fetched(); cursor > end {
+		return processOutput{}, sdk.Errorf(sdk.InvalidArgument, "cursor %d is behind the end of the output, which is at %d", cursor, end)
+	}
 	piece, err := session.Ring.Read(cursor, pollBytes)
 	if err != nil {
 		return processOutput{}, fmt.Errorf("read the output of %s: %w", session.ID, err)
 	}
 	out := about(session)
-	out.Output, out.Next, out.Lost, out.More = string(piece.Data), piece.Next, piece.Lost, piece.More
+	out.Output, out.Cursor, out.Lost, out.More = string(piece.Data), piece.Next, piece.Lost, piece.More
 	return out, nil
 }
 
 func write(session *sessions.Session, in processInput) (processOutput, error) {
+	if session.IsOver() {
+		return processOutput{}, sdk.Errorf(sdk.Conflict, "%s is over; nothing can be written to it", session.ID)
+	}
 	if in.Data != "" {
 		n, err := session.Running.Write([]byte(in.Data))
 		if errors.Is(err, os.ErrDeadlineExceeded) {
@@ -166,7 +175,7 @@ func write(session *sessions.Session, in processInput) (processOutput, error) {
 				WithHint("poll its output, and write the rest later")
 		}
 		if err != nil {
-			return processOutput{}, fmt.Errorf("write to %s: %w", session.ID, err)
+			return processOutput{}, sdk.Errorf(sdk.Conflict, "write to %s: %v", session.ID, err)
 		}
 	}
 	if in.EOF {
@@ -178,9 +187,10 @@ func write(session *sessions.Session, in processInput) (processOutput, error) {
 }
 
 func signal(session *sessions.Session, in processInput) (processOutput, error) {
-	sig, ok := signals[cmp.Or(in.Signal, "TERM")]
+	sig, ok := signals[strings.TrimPrefix(strings.ToUpper(cmp.Or(in.Signal, "TERM")), "SIG")]
 	if !ok {
-		return processOutput{}, sdk.Errorf(sdk.InvalidArgument, "this system has no signal %s", in.Signal)
+		return processOutput{}, sdk.Errorf(sdk.InvalidArgument, "there is no signal %q", in.Signal).
+			WithHint("there are %s", strings.Join(slices.Sorted(maps.Keys(signals)), ", "))
 	}
 	if err := session.Running.Signal(sig); err != nil {
 		return processOutput{}, fmt.Errorf("signal %s: %w", session.ID, err)
@@ -190,21 +200,25 @@ func signal(session *sessions.Session, in processInput) (processOutput, error) {
 
 func about(session *sessions.Session) processOutput {
 	state := stateOf(session)
-	return processOutput{Process: &state}
+	return processOutput{State: &state}
 }
 
-func stateOf(session *sessions.Session) processState {
+func stateOf(session *sessions.Session) State {
 	fetched, end := session.Ring.Fetched()
-	state := processState{
-		ID: session.ID, Command: session.Command, PTY: session.PTY, Running: !session.IsOver(),
+	state := State{
+		Session: session.ID, Command: session.Command, Running: !session.IsOver(),
 		Unread: end - fetched, Seconds: int64(time.Since(session.Began).Seconds()),
 	}
-	if !state.Running {
-		exit, _ := session.Running.Exit()
-		state.ExitCode, state.Ended = exit.Code, exit.Exceeded
-		if exit.Signal != nil {
-			state.Signal = exit.Signal.String()
-		}
+	if state.Running {
+		return state
+	}
+	exit, _ := session.Running.Exit()
+	state.ExitCode, state.Why = &exit.Code, session.Why()
+	if exit.Exceeded != "" {
+		state.Why = "ended: it used " + exit.Exceeded
+	}
+	if exit.Signal != nil {
+		state.Signal = exit.Signal.String()
 	}
 	return state
 }

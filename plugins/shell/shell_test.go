@@ -19,7 +19,7 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/sdktest"
 )
 
-func start(t *testing.T) *sdktest.Plugin {
+func startPlugin(t *testing.T) *sdktest.Plugin {
 	t.Helper()
 	l, err := isolation.Configure(isolation.Config{}, hclog.NewNullLogger())
 	if err != nil {
@@ -41,7 +41,7 @@ func TestACommandEndsForCertain(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			p := start(t)
+			p := startPlugin(t)
 			began := time.Now()
 			p.Call("exec", map[string]any{"command": command, "timeout": 1})
 			if took := time.Since(began); took > 15*time.Second {
@@ -76,7 +76,7 @@ func gone(t *testing.T, pid int) {
 }
 
 func TestCancellingEndsTheCommand(t *testing.T) {
-	p := start(t)
+	p := startPlugin(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	go func() {
 		for {
@@ -100,7 +100,7 @@ func TestCancellingEndsTheCommand(t *testing.T) {
 }
 
 func TestOutputIsBoundedAndWhole(t *testing.T) {
-	p := start(t)
+	p := startPlugin(t)
 	r := p.Call("exec", map[string]any{"command": "echo begin; head -c 5000000 /dev/zero | tr '\\0' x; echo; echo end"})
 	var out execOutput
 	if err := json.Unmarshal(r.Structured, &out); err != nil || r.Err != nil {

@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/picoclaw/picoclaw/sdk/guard/internal/pattern"
 	"github.com/picoclaw/picoclaw/sdk/guard/internal/shell"
 )
 
@@ -45,10 +46,10 @@ var seedPatterns = []*regexp.Regexp{
 }
 
 // seedPath finds what the seed's guard takes for an absolute path.
-var seedPath = regexp.MustCompile(`/[^\s"']+`)
+var seedPath = pattern.New(`/[^\s"']+`)
 
 // seedTraversal finds a step to a parent directory.
-var seedTraversal = regexp.MustCompile(`(^|[\s"'/=:])\.\.(/|[\s"']|$)`)
+var seedTraversal = pattern.New(`(^|[\s"'/=:])\.\.(/|[\s"']|$)`)
 
 // strict refuses what the seed's guard refuses, by the text as it stands.
 func (a *analysis) strict() {
@@ -64,11 +65,11 @@ func (a *analysis) strict() {
 	if !a.paths {
 		return
 	}
-	if at := seedTraversal.FindStringIndex(a.text); at != nil {
+	if at := seedTraversal.Regexp().FindStringIndex(a.text); at != nil {
 		a.add(finding{verdict: Deny, rule: ruleOutside, line: reasonWorkdir, setting: setting, span: a.span(at),
 			why: "profile seed_strict refuses every step to a parent directory"})
 	}
-	for _, at := range seedPath.FindAllStringIndex(a.text, -1) {
+	for _, at := range seedPath.Regexp().FindAllStringIndex(a.text, -1) {
 		if path := a.text[at[0]:at[1]]; !a.seedInside(path) {
 			a.add(finding{verdict: Deny, rule: ruleOutside, line: reasonWorkdir, setting: setting, span: a.span(at),
 				why: "profile seed_strict takes " + path + " for a path outside the workspace"})

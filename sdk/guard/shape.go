@@ -3,10 +3,10 @@ package guard
 import (
 	"path"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/picoclaw/picoclaw/sdk/guard/internal/pattern"
 	"github.com/picoclaw/picoclaw/sdk/guard/internal/programs"
 	"github.com/picoclaw/picoclaw/sdk/guard/internal/shell"
 	"github.com/picoclaw/picoclaw/sdk/guard/internal/windows"
@@ -32,7 +32,7 @@ func likeliest(text string) string {
 }
 
 // device matches the names of disks.
-var device = regexp.MustCompile(`^/dev/(sd|hd|vd|xvd|nvme|mmcblk|loop|dm-|md|sr|nbd|disk|rdisk|mapper/|ram|zram|mtd|root|block/|mem$|kmem$|port$)`)
+var device = pattern.New(`^/dev/(sd|hd|vd|xvd|nvme|mmcblk|loop|dm-|md|sr|nbd|disk|rdisk|mapper/|ram|zram|mtd|root|block/|mem$|kmem$|port$)`)
 
 // safeDevices are always allowed, for reading and writing.
 var safeDevices = map[string]bool{
@@ -41,7 +41,7 @@ var safeDevices = map[string]bool{
 }
 
 // descriptor matches the files that a command has open already: what opened them was decided on.
-var descriptor = regexp.MustCompile(`^/dev/fd/[0-9]+$`)
+var descriptor = pattern.New(`^/dev/fd/[0-9]+$`)
 
 // path decides on a path in a command.
 func (a *analysis) path(p *shell.Place, access Access, text string, glob bool, argv []string) {
@@ -54,10 +54,10 @@ func (a *analysis) path(p *shell.Place, access Access, text string, glob bool, a
 	}
 	clean := filepath.Clean(text)
 	dev := strings.HasPrefix(clean, "/dev/")
-	if dev && access == Write && a.rules && device.MatchString(clean) {
+	if dev && access == Write && a.rules && device.Regexp().MatchString(clean) {
 		a.add(finding{verdict: Deny, rule: "exec.device", line: reasonDangerous, tier: tierHard, why: "it writes to the device " + clean, setting: settingHard, span: p.Span, argv: argv})
 	}
-	if !a.paths || dev && (descriptor.MatchString(clean) || safeDevices[clean] && access != Delete || strings.HasPrefix(clean, "/dev/fd/"+shell.Substituted)) ||
+	if !a.paths || dev && (descriptor.Regexp().MatchString(clean) || safeDevices[clean] && access != Delete || strings.HasPrefix(clean, "/dev/fd/"+shell.Substituted)) ||
 		strings.HasPrefix(clean, "/"+shell.Temporary+"/") {
 		return
 	}

@@ -165,7 +165,9 @@ type ConfigureRequest struct {
 	Config []byte  `protobuf:"bytes,3,opt,name=config,proto3" json:"config,omitempty"`
 	Limits *Limits `protobuf:"bytes,4,opt,name=limits,proto3" json:"limits,omitempty"`
 	// A directory of the plugin's own for this agent, absolute; empty unless the plugin is granted state.
-	StateDir      string `protobuf:"bytes,5,opt,name=state_dir,json=stateDir,proto3" json:"state_dir,omitempty"`
+	StateDir string `protobuf:"bytes,5,opt,name=state_dir,json=stateDir,proto3" json:"state_dir,omitempty"`
+	// The agent, for plugins that start processes: what these leave running belongs to it, so no other shares the plugin.
+	Agent         string `protobuf:"bytes,6,opt,name=agent,proto3" json:"agent,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -231,6 +233,13 @@ func (x *ConfigureRequest) GetLimits() *Limits {
 func (x *ConfigureRequest) GetStateDir() string {
 	if x != nil {
 		return x.StateDir
+	}
+	return ""
+}
+
+func (x *ConfigureRequest) GetAgent() string {
+	if x != nil {
+		return x.Agent
 	}
 	return ""
 }
@@ -731,9 +740,7 @@ type CallRequest struct {
 	// The arguments as one canonical JSON object: validated against the tool's schema, no duplicate keys.
 	Arguments []byte `protobuf:"bytes,2,opt,name=arguments,proto3" json:"arguments,omitempty"`
 	// An opaque id for logs.
-	CallId string `protobuf:"bytes,3,opt,name=call_id,json=callId,proto3" json:"call_id,omitempty"`
-	// The agent that calls. Agents that may do the same share an instance; what a call leaves behind is its agent's.
-	Agent         string `protobuf:"bytes,4,opt,name=agent,proto3" json:"agent,omitempty"`
+	CallId        string `protobuf:"bytes,3,opt,name=call_id,json=callId,proto3" json:"call_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -785,13 +792,6 @@ func (x *CallRequest) GetArguments() []byte {
 func (x *CallRequest) GetCallId() string {
 	if x != nil {
 		return x.CallId
-	}
-	return ""
-}
-
-func (x *CallRequest) GetAgent() string {
-	if x != nil {
-		return x.Agent
 	}
 	return ""
 }
@@ -1240,13 +1240,14 @@ const file_plugin_proto_rawDesc = "" +
 	"\fplugin.proto\x12\x12picoclaw.plugin.v1\"\x11\n" +
 	"\x0fDescribeRequest\".\n" +
 	"\x10DescribeResponse\x12\x1a\n" +
-	"\bmanifest\x18\x01 \x01(\fR\bmanifest\"\xe3\x01\n" +
+	"\bmanifest\x18\x01 \x01(\fR\bmanifest\"\xf9\x01\n" +
 	"\x10ConfigureRequest\x122\n" +
 	"\x06policy\x18\x01 \x01(\v2\x1a.picoclaw.plugin.v1.PolicyR\x06policy\x122\n" +
 	"\x06grants\x18\x02 \x01(\v2\x1a.picoclaw.plugin.v1.GrantsR\x06grants\x12\x16\n" +
 	"\x06config\x18\x03 \x01(\fR\x06config\x122\n" +
 	"\x06limits\x18\x04 \x01(\v2\x1a.picoclaw.plugin.v1.LimitsR\x06limits\x12\x1b\n" +
-	"\tstate_dir\x18\x05 \x01(\tR\bstateDir\"\x13\n" +
+	"\tstate_dir\x18\x05 \x01(\tR\bstateDir\x12\x14\n" +
+	"\x05agent\x18\x06 \x01(\tR\x05agent\"\x13\n" +
 	"\x11ConfigureResponse\"\x9f\x03\n" +
 	"\x06Policy\x12\x1c\n" +
 	"\tworkspace\x18\x01 \x01(\tR\tworkspace\x122\n" +
@@ -1292,12 +1293,11 @@ const file_plugin_proto_rawDesc = "" +
 	"\x03env\x18\x04 \x03(\tR\x03env\x12\x14\n" +
 	"\x05state\x18\x05 \x01(\bR\x05state\"+\n" +
 	"\x06Limits\x12!\n" +
-	"\fresult_bytes\x18\x01 \x01(\x03R\vresultBytes\"n\n" +
+	"\fresult_bytes\x18\x01 \x01(\x03R\vresultBytes\"X\n" +
 	"\vCallRequest\x12\x12\n" +
 	"\x04tool\x18\x01 \x01(\tR\x04tool\x12\x1c\n" +
 	"\targuments\x18\x02 \x01(\fR\targuments\x12\x17\n" +
-	"\acall_id\x18\x03 \x01(\tR\x06callId\x12\x14\n" +
-	"\x05agent\x18\x04 \x01(\tR\x05agent\"\xbc\x01\n" +
+	"\acall_id\x18\x03 \x01(\tR\x06callId\"\xbc\x01\n" +
 	"\tCallEvent\x12:\n" +
 	"\bprogress\x18\x01 \x01(\v2\x1c.picoclaw.plugin.v1.ProgressH\x00R\bprogress\x124\n" +
 	"\x06output\x18\x02 \x01(\v2\x1a.picoclaw.plugin.v1.OutputH\x00R\x06output\x124\n" +

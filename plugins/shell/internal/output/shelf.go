@@ -15,7 +15,7 @@ import (
 const (
 	FileBytes  = 16 << 20 // the largest file
 	shelfBytes = 128 << 20
-	shelfFiles = 32
+	ShelfFiles = 20 // how many there are
 	shelfAge   = 24 * time.Hour
 )
 
@@ -92,7 +92,7 @@ func sweep(shelf *os.Root, now time.Time) {
 	slices.SortFunc(files, func(a, b fs.FileInfo) int { return cmp.Compare(a.ModTime().UnixNano(), b.ModTime().UnixNano()) })
 	for n, info := range files {
 		left := len(files) - n
-		if left < shelfFiles && total+FileBytes <= shelfBytes && now.Sub(info.ModTime()) < shelfAge {
+		if left < ShelfFiles && total+FileBytes <= shelfBytes && now.Sub(info.ModTime()) < shelfAge {
 			return
 		}
 		if shelf.Remove(info.Name()) == nil {

@@ -1,8 +1,8 @@
-// Package sessions keeps the commands that run in the background, each for the agent that started it. It must not know
-// tools or calls.
+// Package sessions keeps the commands that run in the background. It must not know tools or calls.
 package sessions
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -13,11 +13,8 @@ import (
 	"github.com/picoclaw/picoclaw/plugins/shell/internal/output"
 )
 
-// The bounds of one agent's sessions.
-const (
-	MaxRunning = 16
-	maxOver    = 16 // that have ended and are kept for their output
-)
+// Max is how many sessions are kept at most. What has ended makes room for what is new, the oldest first.
+const Max = 16
 
 // Session is one command in the background.
 type Session struct {
@@ -28,7 +25,28 @@ type Session struct {
 	Ring    *output.Ring
 	Began   time.Time
 
-	agent string
+	mu  sync.Mutex
+	why string
+}
+
+// End ends the command and says why. It returns when nothing is left of it; output that nobody has fetched and that there
+// is no room for is given up.
+func (s *Session) End(why string) {
+	s.mu.Lock()
+	if s.why == "" && !s.IsOver() {
+		s.why = why
+	}
+	s.mu.Unlock()
+	s.Running.End()
+	s.Ring.Stop()
+	<-s.Running.Over()
+}
+
+// Why is why the command was ended; empty if it was not.
+func (s *Session) Why() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.why
 }
 
 // IsOver says whether the command has ended.
@@ -41,90 +59,72 @@ func (s *Session) IsOver() bool {
 	}
 }
 
-// Registry holds the sessions of all agents. It may be used concurrently.
+// ErrFull is returned when as many commands run as may.
+var ErrFull = fmt.Errorf("%d commands run in the background already", Max)
+
+// Registry holds the sessions. It may be used concurrently.
 type Registry struct {
 	mu       sync.Mutex
 	next     int
-	sessions []*Session     // in the order in which they began
-	starting map[string]int // by agent
+	starting int
+	sessions []*Session // in the order in which they began
 	closed   bool
 }
 
-// Start counts one session in, starts it, and registers it.
-func (r *Registry) Start(agent string, start func() (*Session, error)) (*Session, error) {
-	r.mu.Lock()
-	running := r.starting[agent]
-	for _, s := range r.sessions {
-		if s.agent == agent && !s.IsOver() {
-			running++
-		}
+// Start starts a session and registers it, if there is room.
+func (r *Registry) Start(start func() (*Session, error)) (*Session, error) {
+	if err := r.reserve(); err != nil {
+		return nil, err
 	}
-	if r.closed || running >= MaxRunning {
-		r.mu.Unlock()
-		return nil, fmt.Errorf("%d commands run in the background already; end one with process (action kill)", running)
-	}
-	if r.starting == nil {
-		r.starting = map[string]int{}
-	}
-	r.starting[agent]++
-	r.mu.Unlock()
-
 	s, err := start()
-
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.starting[agent]--
+	r.starting--
 	if err != nil {
 		return nil, err
 	}
 	r.next++
-	s.ID, s.agent = "p"+strconv.Itoa(r.next), agent
+	s.ID = "p" + strconv.Itoa(r.next)
 	r.sessions = append(r.sessions, s)
-	r.forget(agent)
 	return s, nil
 }
 
-// forget drops the oldest of an agent's sessions that are over, beyond those that are kept.
-func (r *Registry) forget(agent string) {
-	over := 0
-	for _, s := range r.sessions {
-		if s.agent == agent && s.IsOver() {
-			over++
-		}
+// reserve makes room for one more.
+func (r *Registry) reserve() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.closed {
+		return errors.New("the plugin is stopping")
 	}
-	r.sessions = slices.DeleteFunc(r.sessions, func(s *Session) bool {
-		if over <= maxOver || s.agent != agent || !s.IsOver() {
-			return false
+	if len(r.sessions)+r.starting >= Max {
+		oldest := slices.IndexFunc(r.sessions, (*Session).IsOver)
+		if oldest < 0 {
+			return ErrFull
 		}
-		over--
-		_ = s.Ring.Close()
-		return true
-	})
+		_ = r.sessions[oldest].Ring.Close()
+		r.sessions = slices.Delete(r.sessions, oldest, oldest+1)
+	}
+	r.starting++
+	return nil
 }
 
-// Find returns a session of an agent's.
-func (r *Registry) Find(agent, id string) (*Session, bool) {
+// Find returns a session.
+func (r *Registry) Find(id string) (*Session, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, s := range r.sessions {
-		if s.agent == agent && s.ID == id {
+		if s.ID == id {
 			return s, true
 		}
 	}
 	return nil, false
 }
 
-// List returns an agent's sessions, the oldest first.
-func (r *Registry) List(agent string) []*Session {
+// List returns the sessions, the oldest first.
+func (r *Registry) List() []*Session {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	var list []*Session
-	for _, s := range r.sessions {
-		if s.agent == agent {
-			list = append(list, s)
-		}
-	}
-	return list
+	return slices.Clone(r.sessions)
 }
 
 // Close lets nobody wait for room in a ring any more. The processes end with their launcher.

@@ -3,19 +3,21 @@ package lang
 import (
 	"regexp"
 	"strings"
+
+	"github.com/picoclaw/picoclaw/sdk/guard/internal/pattern"
 )
 
 var (
-	importAs   = regexp.MustCompile(`\bimport\s+(os|subprocess|shutil|pty|commands|pathlib)\s+as\s+(\w+)`)
-	importFrom = regexp.MustCompile(`\bfrom\s+(os|subprocess|shutil|pty|commands)\s+import\s+([\w ,]+|\([\w ,\n]+\))`)
+	importAs   = pattern.New(`\bimport\s+(os|subprocess|shutil|pty|commands|pathlib)\s+as\s+(\w+)`)
+	importFrom = pattern.New(`\bfrom\s+(os|subprocess|shutil|pty|commands)\s+import\s+([\w ,]+|\([\w ,\n]+\))`)
 )
 
 // imports gives the functions that Python code has imported by another name their full names again.
 func (s *skeleton) imports() {
-	for _, m := range importAs.FindAllStringSubmatch(s.code, -1) {
+	for _, m := range importAs.Regexp().FindAllStringSubmatch(s.code, -1) {
 		s.rename(m[2]+`\.`, m[1]+".")
 	}
-	for _, m := range importFrom.FindAllStringSubmatch(s.code, -1) {
+	for _, m := range importFrom.Regexp().FindAllStringSubmatch(s.code, -1) {
 		for _, item := range strings.Split(strings.Trim(m[2], "()"), ",") {
 			words := strings.Fields(item)
 			switch {
