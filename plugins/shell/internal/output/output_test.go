@@ -1,0 +1,121 @@
+package output
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// What is kept is the beginning and the end, whatever the pieces are that it comes in.
+func FuzzExcerpt(f *testing.F) {
+	f.Add(3, 5)
+	f.Add(2*Keep, 1)
+	f.Add(Keep/3, 17)
+	f.Fuzz(func(t *testing.T, size, pieces int) {
+		if size < 1 || size > 3*Keep || pieces < 1 || pieces > 20 {
+			return
+		}
+		var e Excerpt
+		var all []byte
+		for n := range pieces {
+			piece := bytes.Repeat([]byte{byte('a' + n)}, size)
+			e.Add(piece)
+			all = append(all, piece...)
+		}
+		head, tail := all[:min(Keep, len(all))], all[max(0, len(all)-Keep):]
+		text := e.String()
+		if !strings.HasPrefix(text, string(head)) || !strings.HasSuffix(text, string(tail)) {
+			t.Error("head or tail are not the output's")
+		}
+		if want := int64(max(0, len(all)-2*Keep)); e.Missing() != want {
+			t.Errorf("%d bytes are missing, not %d", e.Missing(), want)
+		}
+	})
+}
+
+// A full ring waits for its reader, and then goes on; nothing is lost.
+func TestAFullRingWaits(t *testing.T) {
+	r, err := NewRing(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = r.Close() }()
+	piece := bytes.Repeat([]byte("0123456789abcdef"), 4096)
+	const pieces = 3 * RingBytes / (16 * 4096)
+	added := make(chan struct{})
+	go func() {
+		defer close(added)
+		for range pieces {
+			r.Add(piece)
+		}
+	}()
+	for _, end := r.Fetched(); end < RingBytes; _, end = r.Fetched() {
+		time.Sleep(time.Millisecond)
+	}
+	select {
+	case <-added:
+		t.Fatal("more was added than there is room for")
+	default:
+	}
+	var cursor int64
+	for cursor < pieces*int64(len(piece)) {
+		r.Await(t.Context(), cursor, nil)
+		got, err := r.Read(cursor, 100_000)
+		if err != nil || got.Lost != 0 {
+			t.Fatal(got.Lost, err)
+		}
+		for n, b := range got.Data {
+			if want := piece[(cursor+int64(n))%int64(len(piece))]; b != want {
+				t.Fatalf("byte %d is %q, not %q", cursor+int64(n), b, want)
+			}
+		}
+		cursor = got.Next
+	}
+	<-added
+	if got, err := r.Read(0, 10); err != nil || got.Lost != cursor-RingBytes {
+		t.Errorf("what is gone is not told: %d, %v", got.Lost, err)
+	}
+}
+
+// Nobody who is slow to listen holds up who prints.
+func TestLiveNeverWaits(t *testing.T) {
+	hold := make(chan struct{})
+	var heard bytes.Buffer
+	take := func(p []byte) { <-hold; heard.Write(p) }
+	l := NewLive(take, take)
+	for range 1000 {
+		l.Add(Stdout, make([]byte, 10_000))
+	}
+	close(hold)
+	l.Close()
+	if heard.Len() > 3*livePending || !strings.Contains(heard.String(), "bytes not shown while it runs") {
+		t.Errorf("%d bytes were passed on", heard.Len())
+	}
+}
+
+// Nothing that a command has put in its way leads the file out of the workspace.
+func TestTheShelfStaysInTheWorkspace(t *testing.T) {
+	for _, link := range []string{".picoclaw", ".picoclaw/output", ".picoclaw/.gitignore"} {
+		dir, outside := t.TempDir(), t.TempDir()
+		at := filepath.Join(dir, link)
+		if err := os.MkdirAll(filepath.Dir(at), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		to := outside
+		if filepath.Base(link) == ".gitignore" {
+			to = filepath.Join(outside, "new")
+		}
+		if err := os.Symlink(to, at); err != nil {
+			t.Fatal(err)
+		}
+		if f, err := NewFile(dir); err == nil {
+			_ = f.Close()
+		}
+		if entries, err := os.ReadDir(outside); err != nil || len(entries) > 0 {
+			t.Errorf("%s as a link: %v %v", link, entries, err)
+		}
+	}
+}
