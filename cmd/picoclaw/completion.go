@@ -40,6 +40,17 @@ func (a *app) agentNames(*cobra.Command, []string, string) ([]cobra.Completion, 
 	return cfg.AgentIDs(), cobra.ShellCompDirectiveNoFileComp
 }
 
+// toolNames proposes the tools of the first agent.
+func (a *app) toolNames(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	s, _, done, err := a.sessionBy((*host.Host).Preview, "", host.CLI)
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	defer done()
+	words, _ := completeWord(s, nil, "")
+	return words, cobra.ShellCompDirectiveNoFileComp
+}
+
 // completeKeys proposes keys of the configuration.
 func completeKeys(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	var keys []cobra.Completion

@@ -30,10 +30,14 @@ func format(output string) error {
 
 // noArguments is for a command that takes flags only.
 func noArguments(cmd *cobra.Command, args []string) error {
-	if len(args) > 0 {
-		return usage("%s takes no argument %q", cmd.CommandPath(), args[0])
+	if len(args) == 0 {
+		return nil
 	}
-	return nil
+	var names []string
+	for _, sub := range cmd.Commands() {
+		names = append(names, sub.Name())
+	}
+	return usage("%s takes no argument %q%s", cmd.CommandPath(), args[0], nearest.Suggest(args[0], names))
 }
 
 // group makes a command of others, which does nothing by itself.

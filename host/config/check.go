@@ -201,13 +201,13 @@ func (c *checker) string(n *node, key *Key, path string) (any, *Error) {
 	if n.kind != text {
 		return nil, wrongKind(n, path, "a string")
 	}
-	if key.Values != nil && !slices.Contains(key.Values, n.scalar) {
-		return nil, fault(n.origin, path, fmt.Sprintf("%q is not known; the nearest is %q", n.scalar, nearest.Name(n.scalar, key.Values)),
-			"known are "+strings.Join(key.Values, ", "))
-	}
 	s, err := key.Format.apply(n.scalar, c.userHome)
 	if err != nil {
 		return nil, fault(n.origin, path, err.Error(), "")
+	}
+	if key.Values != nil && !slices.Contains(key.Values, s) {
+		return nil, fault(n.origin, path, fmt.Sprintf("%q is not known; the nearest is %q", n.scalar, nearest.Name(s, key.Values)),
+			"known are "+strings.Join(key.Values, ", "))
 	}
 	return s, nil
 }
