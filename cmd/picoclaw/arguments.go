@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"io"
 	"strconv"
 	"strings"
@@ -31,7 +32,10 @@ func (a *app) arguments(s *host.Session, tool string, pairs []string, text strin
 	var schema *jsonschema.Schema
 	for _, t := range s.Tools() {
 		if tool == t.Name || tool == t.Plugin+"."+t.Spec.Name {
-			schema = t.Spec.Input
+			var err error
+			if schema, err = t.Spec.Input.Parse(); err != nil {
+				return nil, cantStart(fmt.Errorf("tool %s: %w", tool, err))
+			}
 		}
 	}
 	values := make(map[string]any, len(pairs))

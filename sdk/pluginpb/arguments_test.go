@@ -128,5 +128,15 @@ func FuzzManifest(f *testing.F) {
 		if err == nil && m.Check() != nil {
 			t.Fatal("a manifest that was accepted does not pass its own check")
 		}
+		for i := range manifestTools(m, err) {
+			_ = m.Tools[i].CheckSchemas() // whatever it says, it comes back
+		}
 	})
+}
+
+func manifestTools(m *Manifest, err error) []Spec {
+	if err != nil {
+		return nil
+	}
+	return m.Tools
 }
