@@ -62,7 +62,7 @@ func (s *Session) call(ctx context.Context, name string, raw json.RawMessage, ev
 		return &Result{Err: e}
 	}
 	record.Args = args.Values
-	decision := s.decide(t, args.Values)
+	decision := s.decide(args)
 	record.Decision, record.Rule = decision.Verdict.String(), decision.Rule
 	allowed := permitted(ctx, Question{Tool: t.FullName(), Args: args.Values, Decision: decision})
 	if decision.Verdict == guard.Ask {
@@ -85,21 +85,27 @@ func (s *Session) call(ctx context.Context, name string, raw json.RawMessage, ev
 	return s.bounded(t, outcome.Result)
 }
 
+// arguments are a call's arguments, and which of them say what the call reaches.
+type arguments struct {
+	*pluginpb.Arguments
+	claims []pluginpb.Site
+}
+
 // read finds the tool and reads its arguments, once for everybody behind.
-func (s *Session) read(name string, raw json.RawMessage) (*catalog.Tool, *pluginpb.Arguments, *Error) {
+func (s *Session) read(name string, raw json.RawMessage) (*catalog.Tool, *arguments, *Error) {
 	t, e := s.find(name)
 	if e != nil {
 		return t, nil, e
 	}
-	reader, err := t.Reader()
+	known, err := t.Arguments()
 	if err != nil {
-		return t, nil, &Error{Code: pluginpb.CodeFailed, Message: fmt.Sprintf("tool %s: %v", t.FullName(), err)}
+		return t, nil, &Error{Code: pluginpb.CodeFailed, Message: fmt.Sprintf("plugin %s: %v", t.Plugin.Manifest.ID, err)}
 	}
-	args, err := reader.Read(raw)
+	args, err := known.Reader.Read(raw)
 	if err != nil {
 		return t, nil, argumentError(t, err)
 	}
-	return t, args, nil
+	return t, &arguments{args, known.Claims}, nil
 }
 
 func argumentError(t *catalog.Tool, err error) *Error {

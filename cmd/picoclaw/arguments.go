@@ -30,7 +30,10 @@ func (c *callArguments) read(s *host.Session, tool string) (json.RawMessage, err
 	if c.isJSON {
 		return c.readJSON()
 	}
-	schema := inputOf(s, tool)
+	schema, err := inputOf(s, tool)
+	if err != nil {
+		return nil, cantStart(err)
+	}
 	values := make(map[string]any, len(c.pairs))
 	for _, pair := range c.pairs {
 		name, text, ok := strings.Cut(pair, "=")
@@ -113,13 +116,17 @@ func readAll(r io.Reader, what string) ([]byte, error) {
 }
 
 // inputOf returns the schema of a tool's arguments; nil if the session has no such tool.
-func inputOf(s *host.Session, tool string) *jsonschema.Schema {
+func inputOf(s *host.Session, tool string) (*jsonschema.Schema, error) {
 	for _, t := range s.Tools() {
 		if tool == t.Name || tool == t.Plugin+"."+t.Spec.Name {
-			return t.Spec.Input
+			schema, err := t.Spec.Input.Parse()
+			if err != nil {
+				return nil, fmt.Errorf("tool %s: %w", tool, err)
+			}
+			return schema, nil
 		}
 	}
-	return nil
+	return nil, nil
 }
 
 // propertyNames returns the names of a tool's arguments, those that it needs first.

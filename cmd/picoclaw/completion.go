@@ -93,8 +93,8 @@ func completeWord(s *host.Session, before []string, word string) (words []cobra.
 		}
 		return words, true
 	}
-	schema := inputOf(s, before[0])
-	if schema == nil {
+	schema, err := inputOf(s, before[0])
+	if err != nil || schema == nil {
 		return nil, true
 	}
 	if name, value, found := strings.Cut(word, "="); found {
