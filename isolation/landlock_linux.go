@@ -108,11 +108,9 @@ func (r *ruleset) allow(path string, rights uint64) error {
 	return nil
 }
 
-// restrictThread confines the calling thread, and what it starts from now on, for good.
+// restrictThread confines the calling thread, and what it starts from now on, for good. The thread must have given up
+// gaining privileges.
 func (r *ruleset) restrictThread() error {
-	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
-		return fmt.Errorf("set no_new_privs: %w", err)
-	}
 	if _, _, errno := unix.Syscall(unix.SYS_LANDLOCK_RESTRICT_SELF, uintptr(r.fd), 0, 0); errno != 0 {
 		return fmt.Errorf("confine by Landlock: %w", errno)
 	}

@@ -16,10 +16,10 @@ type sandbox struct {
 
 // newSandbox turns child into the bubblewrap command that runs it in plan's
 // mount view.
-func newSandbox(bwrap string, child *exec.Cmd, plan *plan) (*sandbox, error) {
+func (pl *platform) newSandbox(child *exec.Cmd, plan *plan) (*sandbox, error) {
 	a := &arguments{first: firstInherited + len(child.ExtraFiles)}
 	s := &sandbox{args: a}
-	if err := s.describe(child, plan); err != nil {
+	if err := s.describe(pl, child, plan); err != nil {
 		s.close()
 		return nil, err
 	}
@@ -37,7 +37,7 @@ func newSandbox(bwrap string, child *exec.Cmd, plan *plan) (*sandbox, error) {
 	}
 	args := append([]string{"bwrap", "--args", fd, "--", child.Path}, child.Args[1:]...)
 	s.cmd = &exec.Cmd{
-		Path: bwrap, Args: args, Env: []string{}, Dir: "/",
+		Path: pl.bwrap, Args: args, Env: []string{}, Dir: "/",
 		Stdin: child.Stdin, Stdout: child.Stdout, Stderr: child.Stderr,
 		ExtraFiles:  append(append([]*os.File{}, child.ExtraFiles...), a.files...),
 		SysProcAttr: child.SysProcAttr,
@@ -46,9 +46,9 @@ func newSandbox(bwrap string, child *exec.Cmd, plan *plan) (*sandbox, error) {
 }
 
 // describe writes down the whole sandbox as arguments.
-func (s *sandbox) describe(child *exec.Cmd, plan *plan) error {
+func (s *sandbox) describe(pl *platform, child *exec.Cmd, plan *plan) error {
 	a := s.args
-	a.add(sandboxFlags...)
+	a.add(pl.flags...)
 	if !plan.profile.Network {
 		a.add("--unshare-net")
 	}
@@ -58,6 +58,13 @@ func (s *sandbox) describe(child *exec.Cmd, plan *plan) error {
 		}
 	}
 	a.add("--remount-ro", "/")
+	if calls := pl.filter(filterNeeds{programs: plan.profile.Exec, processes: plan.profile.Exec, internet: true}); calls != nil {
+		fd, err := a.data("filter", calls.bytes())
+		if err != nil {
+			return fmt.Errorf("describe the sandbox: %w", err)
+		}
+		a.add("--seccomp", fd)
+	}
 	if err := a.environment(child.Env); err != nil {
 		return err
 	}

@@ -31,22 +31,35 @@ func main() {
 }
 
 var verbs = map[string]func([]string) error{
-	"env":   func([]string) error { fmt.Println(strings.Join(os.Environ(), "\n")); return nil },
-	"exit":  exit,
-	"read":  read,
-	"write": write,
-	"list":  list,
-	"fds":   fds,
-	"where": where,
-	"sleep": sleep,
-	"serve": serve,
-	"ids":   func([]string) error { fmt.Println(os.Getuid(), os.Getpid()); return nil },
+	"env":     func([]string) error { fmt.Println(strings.Join(os.Environ(), "\n")); return nil },
+	"again":   again,
+	"exit":    exit,
+	"read":    read,
+	"write":   write,
+	"list":    list,
+	"fds":     fds,
+	"where":   where,
+	"sleep":   sleep,
+	"serve":   serve,
+	"calls":   calls,
+	"foreign": foreign,
+	"ids":     func([]string) error { fmt.Println(os.Getuid(), os.Getpid()); return nil },
 }
 
 func exit(args []string) error {
 	code, err := strconv.Atoi(args[0])
 	if err == nil {
 		os.Exit(code)
+	}
+	return err
+}
+
+// again starts this program once more.
+func again([]string) error {
+	streams := []*os.File{os.Stdin, os.Stdout, os.Stderr}
+	process, err := os.StartProcess(os.Args[0], []string{"child", "exit", "0"}, &os.ProcAttr{Files: streams})
+	if err == nil {
+		_, err = process.Wait()
 	}
 	return err
 }
