@@ -121,7 +121,7 @@ func (pl *platform) rules(child *exec.Cmd, p Profile) (*ruleset, error) {
 			return nil, err
 		}
 	}
-	rules, err := newRuleset(pl.landlock, p.Network)
+	rules, err := newRuleset(newAttributes(pl.landlock, p.Network))
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,10 @@
 package isolation
 
-import "golang.org/x/sys/unix"
+import (
+	"debug/elf"
+
+	"golang.org/x/sys/unix"
+)
 
 const (
 	auditArch = unix.AUDIT_ARCH_X86_64
@@ -12,3 +16,6 @@ var archRefusedCalls = []uint32{unix.SYS_IOPL, unix.SYS_IOPERM, unix.SYS_MODIFY_
 
 // forkCalls are the ways besides clone to start a process.
 var forkCalls = []uint32{unix.SYS_FORK, unix.SYS_VFORK}
+
+// stageMachine is this architecture in a program's header.
+const stageMachine = elf.EM_X86_64

@@ -1,6 +1,10 @@
 package isolation
 
-import "golang.org/x/sys/unix"
+import (
+	"debug/elf"
+
+	"golang.org/x/sys/unix"
+)
 
 const (
 	auditArch  = unix.AUDIT_ARCH_AARCH64
@@ -11,3 +15,6 @@ var archRefusedCalls []uint32
 
 // forkCalls are the ways besides clone to start a process: there are none.
 var forkCalls []uint32
+
+// stageMachine is this architecture in a program's header.
+const stageMachine = elf.EM_AARCH64

@@ -65,9 +65,9 @@ type ruleset struct {
 	users   atomic.Int32 // who has it; the last one closes it
 }
 
-// newRuleset refuses everything that this version of Landlock can refuse: files, signals and abstract sockets beyond
-// the domain, and TCP unless network is given.
-func newRuleset(abi int, network bool) (*ruleset, error) {
+// newAttributes are those of a ruleset that refuses everything that this version of Landlock can refuse: files, signals
+// and abstract sockets beyond the domain, and TCP unless network is given.
+func newAttributes(abi int, network bool) rulesetAttr {
 	attr := rulesetAttr{files: handledFiles(abi)}
 	if abi >= 4 && !network {
 		attr.net = unix.LANDLOCK_ACCESS_NET_BIND_TCP | unix.LANDLOCK_ACCESS_NET_CONNECT_TCP
@@ -75,6 +75,11 @@ func newRuleset(abi int, network bool) (*ruleset, error) {
 	if abi >= 6 {
 		attr.scoped = unix.LANDLOCK_SCOPE_ABSTRACT_UNIX_SOCKET | unix.LANDLOCK_SCOPE_SIGNAL
 	}
+	return attr
+}
+
+// newRuleset makes one.
+func newRuleset(attr rulesetAttr) (*ruleset, error) {
 	fd, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, uintptr(unsafe.Pointer(&attr)), unsafe.Sizeof(attr), 0)
 	if errno != 0 {
 		return nil, fmt.Errorf("make a Landlock ruleset: %w", errno)

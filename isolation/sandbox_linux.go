@@ -9,9 +9,11 @@ import (
 
 // sandbox is a command that runs in bubblewrap, before it is started.
 type sandbox struct {
-	cmd    *exec.Cmd
-	args   *arguments
-	status *os.File // what bubblewrap says about the sandbox is read here
+	cmd  *exec.Cmd
+	args *arguments
+	// program is what bubblewrap starts: the command's, or what becomes it.
+	program string
+	status  *os.File // what bubblewrap says about the sandbox is read here
 }
 
 // newSandbox turns child into the bubblewrap command that runs it in plan's
@@ -35,7 +37,7 @@ func (pl *platform) newSandbox(child *exec.Cmd, plan *plan) (*sandbox, error) {
 		s.close()
 		return nil, err
 	}
-	args := append([]string{"bwrap", "--args", fd, "--", child.Path}, child.Args[1:]...)
+	args := append([]string{"bwrap", "--args", fd, "--", s.program}, child.Args[1:]...)
 	s.cmd = &exec.Cmd{
 		Path: pl.bwrap, Args: args, Env: []string{}, Dir: "/",
 		Stdin: child.Stdin, Stdout: child.Stdout, Stderr: child.Stderr,
@@ -56,6 +58,15 @@ func (s *sandbox) describe(pl *platform, child *exec.Cmd, plan *plan) error {
 		if err := a.mount(m); err != nil {
 			return fmt.Errorf("describe the sandbox: %w", err)
 		}
+	}
+	s.program = child.Path
+	if image, at := pl.stage(child.Path, plan); image != nil {
+		fd, err := a.data("stage", image)
+		if err != nil {
+			return fmt.Errorf("describe the sandbox: %w", err)
+		}
+		a.add("--perms", "0555", "--ro-bind-data", fd, at)
+		s.program = at
 	}
 	a.add("--remount-ro", "/")
 	if calls := pl.filter(filterNeeds{programs: plan.profile.Exec, processes: plan.profile.Exec, internet: true}); calls != nil {

@@ -32,6 +32,7 @@ func main() {
 
 var verbs = map[string]func([]string) error{
 	"env":     func([]string) error { fmt.Println(strings.Join(os.Environ(), "\n")); return nil },
+	"at":      at,
 	"again":   again,
 	"exit":    exit,
 	"read":    read,
@@ -66,6 +67,21 @@ func again([]string) error {
 
 func read(args []string) error {
 	data, err := os.ReadFile(args[0])
+	fmt.Print(string(data))
+	return err
+}
+
+// at reads a file below an open directory.
+func at(args []string) error {
+	dir, err := strconv.Atoi(args[0])
+	if err != nil {
+		return err
+	}
+	fd, err := syscall.Openat(dir, args[1], syscall.O_RDONLY, 0)
+	if err != nil {
+		return err
+	}
+	data, err := io.ReadAll(os.NewFile(uintptr(fd), args[1]))
 	fmt.Print(string(data))
 	return err
 }
