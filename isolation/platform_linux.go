@@ -79,7 +79,11 @@ func (pl *platform) start(child *exec.Cmd, p Profile) (*Process, error) {
 		return nil, err
 	}
 	proc := pl.follow(child, inside, mark, p.Limits)
-	if err := p.Limits.apply(proc.pid); err != nil {
+	err = p.Limits.apply(proc.pid)
+	if err == nil && p.EndsItself {
+		err = wakeAtHangup(child)
+	}
+	if err != nil {
 		proc.Kill()
 		return nil, err
 	}
