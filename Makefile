@@ -39,9 +39,9 @@ vet:
 lint: ## Run the pinned golangci-lint
 	CGO_ENABLED=0 $(GO) run $(GOLANGCI_LINT) run ./...
 
-bench: build ## Measure what the sandboxed way costs, as ratios within one run
+bench: build ## Measure what the sandboxed way costs, as ratios within one run: ONLY=files for a part
 	.ci/install
-	CGO_ENABLED=0 $(GO) run ./host/internal/bench -bin bin
+	CGO_ENABLED=0 $(GO) run ./host/internal/bench -bin bin -only '$(ONLY)'
 
 demo: build ## Play a short agent session on a copy of this repository
 	.ci/install

@@ -15,7 +15,14 @@ import (
 // mode. The owner can be kept only by who may give files away; where it can't, the writer owns what he has written, as
 // with any editor.
 func keepMetadata(old *os.File, info fs.FileInfo, f *os.File) error {
-	if stat, ok := info.Sys().(*syscall.Stat_t); ok {
+	is, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	stat, ok := info.Sys().(*syscall.Stat_t)
+	owner, okNow := is.Sys().(*syscall.Stat_t)
+	same := ok && okNow && stat.Uid == owner.Uid && stat.Gid == owner.Gid // the usual case, which needs no change
+	if ok && !same {
 		err := f.Chown(int(stat.Uid), int(stat.Gid))
 		// In a user namespace the owner may be one that has no number there.
 		if err != nil && !errors.Is(err, fs.ErrPermission) && !errors.Is(err, unix.EINVAL) {
@@ -24,6 +31,9 @@ func keepMetadata(old *os.File, info fs.FileInfo, f *os.File) error {
 	}
 	if err := copyAttributes(int(old.Fd()), int(f.Fd())); err != nil && !errors.Is(err, fs.ErrPermission) {
 		return fmt.Errorf("keep the extended attributes: %w", err)
+	}
+	if same && is.Mode() == info.Mode().Perm() {
+		return nil
 	}
 	return f.Chmod(info.Mode().Perm()) // last: changing the owner takes bits off it
 }

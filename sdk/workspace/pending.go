@@ -52,14 +52,14 @@ func (p *pending) add(path string) (slot int, err error) {
 	return slot, err
 }
 
-// done takes a record back.
+// done frees a record for the next. It stays as it is until then: it names what is no longer there, and names do not
+// come again, so a sweep finds nothing to do.
 func (p *pending) done(slot int) {
 	if p.dir == "" {
 		return
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	_, _ = p.file.WriteAt([]byte{0}, int64(slot)*pendingSlot)
 	p.free = append(p.free, slot)
 }
 

@@ -57,7 +57,7 @@ func (at place) target(asked string) (*target, error) {
 		}
 		return nil, err
 	}
-	handle, err := dir.Open(".")
+	handle, err := dir.OpenFile(".", os.O_RDONLY|nonblock, 0)
 	if err != nil {
 		_ = dir.Close()
 		return nil, err

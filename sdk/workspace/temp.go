@@ -78,7 +78,7 @@ func (f *changing) stage(w *Workspace) error {
 	if wanted := f.edits[0].Mode; wanted != 0 && !f.old.Exists() {
 		mode = wanted
 	}
-	file, err := f.dir.OpenFile(f.temp.name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+	file, err := f.dir.OpenFile(f.temp.name, os.O_WRONLY|os.O_CREATE|os.O_EXCL|nonblock, mode)
 	if f.exact && f.old.Exists() && closed(err) {
 		t, inPlaceErr := w.openInPlace(f.asked)
 		if inPlaceErr != nil {

@@ -1,6 +1,7 @@
 package workspace
 
 import (
+	"bytes"
 	"io"
 	"io/fs"
 	"os"
@@ -77,6 +78,9 @@ func (o *Old) Bytes() ([]byte, error) {
 func (o *Old) Reader() io.Reader {
 	if o.file == nil {
 		return nil
+	}
+	if o.read {
+		return bytes.NewReader(o.data)
 	}
 	return io.NewSectionReader(o.file, 0, 1<<62)
 }

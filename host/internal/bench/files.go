@@ -8,8 +8,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
-	"time"
 
 	"github.com/picoclaw/picoclaw/host"
 )
@@ -20,19 +18,23 @@ type files struct {
 	dir     string
 }
 
-// comparison is one tool beside its floor and the way there and back.
+// comparison is one tool beside its plain loop, here and behind the same way there and back as the tool.
 type comparison struct {
-	name      string
-	tool      func() error
-	floor     func() error
-	transport func() error
-	limit     float64
-	rounds    int
+	name    string
+	tool    func() error
+	op      string
+	path    string // of what the loop works on
+	content string
+	limit   float64
+	rounds  int
 }
 
 func measureFiles(bin string) error {
 	return withPlugins(bin, func(bin string) error {
 		return withHome(func(home string) error {
+			if err := os.WriteFile(filepath.Join(home, "config.json"), []byte(plainGrants), 0o600); err != nil {
+				return err
+			}
 			h, s, err := newHost(bin, home, true)
 			if err != nil {
 				return err
@@ -43,10 +45,10 @@ func measureFiles(bin string) error {
 			if err != nil {
 				return err
 			}
-			fmt.Println("file tools through host and isolated plugin, beside plain loops that do the same system calls")
-			fmt.Println("                              tool      floor  transport   (tool - transport) / floor")
+			fmt.Println("file tools through host and isolated plugin, beside plain loops that do the same system calls, here and in a plugin")
+			fmt.Println("                              tool      floor  in a plugin   (tool - (in a plugin - floor)) / floor")
 			for _, c := range comparisons {
-				if err := c.measure(); err != nil {
+				if err := f.measure(&c); err != nil {
 					return fmt.Errorf("%s: %w", c.name, err)
 				}
 			}
@@ -55,19 +57,28 @@ func measureFiles(bin string) error {
 	})
 }
 
-func (c *comparison) measure() error {
-	var tool, floor, transport sample
+func (f *files) measure(c *comparison) error {
+	args, err := json.Marshal(plainInput{c.path, c.op, c.content})
+	if err != nil {
+		return err
+	}
+	var tool, floor, plain sample
 	for i := range c.rounds + c.rounds/10 {
 		if i == c.rounds/10 {
-			tool, floor, transport = nil, nil, nil
+			tool, floor, plain = nil, nil, nil
 		}
-		if err := errors.Join(tool.timed(c.tool), floor.timed(c.floor), transport.timed(c.transport)); err != nil {
+		if err := errors.Join(
+			tool.timed(c.tool),
+			floor.timed(func() error { _, err := inPlainLoop(c.op, c.path, c.content); return err }),
+			plain.timed(func() error { return call(f.session, "plain", string(args)) }),
+		); err != nil {
 			return err
 		}
 	}
-	ratio := float64(tool.p50()-transport.p50()) / float64(floor.p50())
-	fmt.Printf("  %-24s %7.3f ms %7.3f ms %7.3f ms   %5.2f (at most %.1f)\n",
-		c.name, ms(tool.p50()), ms(floor.p50()), ms(transport.p50()), ratio, c.limit)
+	way := plain.p50() - floor.p50()
+	ratio := float64(tool.p50()-way) / float64(floor.p50())
+	fmt.Printf("  %-24s %7.3f ms %7.3f ms   %7.3f ms   %5.2f (at most %.1f)\n",
+		c.name, ms(tool.p50()), ms(floor.p50()), ms(plain.p50()), ratio, c.limit)
 	return nil
 }
 
@@ -101,51 +112,13 @@ func (f *files) comparisons() ([]comparison, error) {
 		}
 		return call(f.session, "edit_file", fmt.Sprintf(`{"path":"edited","old_text":%q,"new_text":%q}`, from, to))
 	}
-	floorEdit := func() error {
-		data, err := os.ReadFile(filepath.Join(f.dir, "floor"))
-		if err != nil {
-			return err
-		}
-		return durableWrite(filepath.Join(f.dir, "floor"), bytes.Replace(data, []byte("old"), []byte("new"), 1))
-	}
-	list := func() error {
-		entries, err := os.ReadDir(filepath.Join(f.dir, "many"))
-		if err != nil {
-			return err
-		}
-		var b strings.Builder
-		for _, e := range entries {
-			b.WriteString("FILE: " + e.Name() + "\n")
-		}
-		return nil
-	}
 	return []comparison{
 		{"durable write of 1 KB", func() error { return call(f.session, "write_file", string(write)) },
-			func() error { return durableWrite(filepath.Join(f.dir, "floor1k"), small) }, f.echo(1024, 0), 1.3, 1000},
-		{"edit of 10 KB", edit, floorEdit, f.echo(0, 0), 1.5, 1000},
-		{"list of 1,000 entries", func() error { return call(f.session, "list_dir", `{"path":"many"}`) }, list, f.echo(0, 20_000), 1.5, 500},
+			"write", filepath.Join(f.dir, "floor1k"), string(small), 1.3, 1000},
+		{"edit of 10 KB", edit, "edit", filepath.Join(f.dir, "floor"), "", 1.5, 1000},
+		{"list of 1,000 entries", func() error { return call(f.session, "list_dir", `{"path":"many"}`) },
+			"list", filepath.Join(f.dir, "many"), "", 1.5, 500},
 		{"read of 1 MB", func() error { return call(f.session, "read_file", `{"path":"large"}`) },
-			func() error { _, err := os.ReadFile(filepath.Join(f.dir, "large")); return err }, f.echo(0, 1<<20), 3, 200},
+			"read", filepath.Join(f.dir, "large"), "", 3, 500},
 	}, nil
-}
-
-// durableWrite replaces a file as every careful program does: new contents beside it, synced, renamed over it, and the
-// directory synced.
-func durableWrite(path string, data []byte) error {
-	temp := fmt.Sprintf("%s.%d", path, time.Now().UnixNano())
-	f, err := os.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return err
-	}
-	if _, err := f.Write(data); err != nil {
-		return errors.Join(err, f.Close())
-	}
-	if err := errors.Join(f.Sync(), f.Close(), os.Rename(temp, path)); err != nil {
-		return err
-	}
-	dir, err := os.Open(filepath.Dir(path))
-	if err != nil {
-		return err
-	}
-	return errors.Join(dir.Sync(), dir.Close())
 }

@@ -16,26 +16,36 @@ import (
 )
 
 func main() {
-	if strings.HasPrefix(filepath.Base(os.Args[0]), echoID) {
-		sdk.Main(echoPlugin())
+	if strings.HasPrefix(filepath.Base(os.Args[0]), plainID) {
+		sdk.Main(plainPlugin())
 		return
 	}
 	bin := flag.String("bin", "bin", "the directory that `make build` fills")
+	only := flag.String("only", "", "what to measure, of call, start, files, search, program and commands; everything if empty")
 	flag.Parse()
-	if err := run(*bin); err != nil {
+	if err := run(*bin, *only); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
 	}
 }
 
-func run(bin string) error {
+func run(bin, only string) error {
 	bin, err := filepath.Abs(bin)
 	if err != nil {
 		return err
 	}
 	fmt.Printf("%d CPUs, %s/%s, %s, uid %d\n\n", runtime.NumCPU(), runtime.GOOS, runtime.GOARCH, runtime.Version(), os.Getuid())
-	for _, measure := range []func(bin string) error{measureCall, measureStart, measureFiles, measureSearch, measureProgram, measureCommands} {
-		if err := measure(bin); err != nil {
+	for _, m := range []struct {
+		name    string
+		measure func(bin string) error
+	}{
+		{"call", measureCall}, {"start", measureStart}, {"files", measureFiles},
+		{"search", measureSearch}, {"program", measureProgram}, {"commands", measureCommands},
+	} {
+		if only != "" && only != m.name {
+			continue
+		}
+		if err := m.measure(bin); err != nil {
 			return err
 		}
 		fmt.Println()

@@ -16,6 +16,8 @@ import (
 const (
 	opMember      = "op.json" // the first member of an operation
 	droppedMember = "dropped" // the mark of one that did not take place
+
+	usualSize = 8 << 10 // bytes: the room that most operations need, with what they keep
 )
 
 // Writer writes one operation.
@@ -45,6 +47,7 @@ func (j *Journal) Begin(op Op) (*Writer, error) {
 	if err != nil {
 		return nil, err
 	}
+	w.out.buffer.Grow(usualSize)
 	h := &tar.Header{Name: path.Join(op.ID, opMember), Typeflag: tar.TypeReg, Mode: 0o600, Size: int64(len(data)), ModTime: op.Time}
 	return w, w.member(h, bytes.NewReader(data))
 }
@@ -78,6 +81,12 @@ func (w *Writer) member(h *tar.Header, contents io.Reader) error {
 		return fmt.Errorf("write the journal: %w", err)
 	}
 	if contents == nil || h.Size == 0 {
+		return nil
+	}
+	if all, ok := contents.(*bytes.Reader); ok { // in memory, and so as long as was said
+		if _, err := all.WriteTo(w.tar); err != nil {
+			return fmt.Errorf("write the journal: %w", err)
+		}
 		return nil
 	}
 	// A file that shrinks while it is copied is refused by Flush; one that grows is kept as long as it was.
