@@ -23,12 +23,9 @@ const handed = 3
 // Attack tries to get out of the sandbox that this process is in, and writes a Result for each wall, one JSON value a
 // line. It changes nothing but what it was given to attack. The arguments are those that Check has added to the command.
 func Attack(args []string, out io.Writer) error {
-	if len(args) != 1 {
-		return errors.New("this is how picoclaw tests its own sandbox; it is of no use by itself")
-	}
 	var at targets
-	if err := json.Unmarshal([]byte(args[0]), &at); err != nil {
-		return fmt.Errorf("read what to attack: %w", err)
+	if len(args) != 1 || json.Unmarshal([]byte(args[0]), &at) != nil || !filepath.IsAbs(at.Outside) {
+		return errors.New("this is how picoclaw tests its own sandbox; it is of no use by itself")
 	}
 	tries := map[string]func(targets) string{
 		"files":            files,

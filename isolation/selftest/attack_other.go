@@ -6,8 +6,6 @@ import (
 	"context"
 	"errors"
 	"io"
-
-	"github.com/picoclaw/picoclaw/isolation"
 )
 
 // errElsewhere is the error of a self-test on another system than Linux.
@@ -16,6 +14,6 @@ var errElsewhere = errors.New("there is a self-test on Linux only")
 // Attack has nothing to try here.
 func Attack([]string, io.Writer) error { return errElsewhere }
 
-func attack(context.Context, *isolation.Isolation, []string, string) ([]Result, error) {
+func attack(context.Context, Options) ([]Result, error) {
 	return nil, errElsewhere
 }

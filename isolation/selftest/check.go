@@ -16,18 +16,30 @@ import (
 // patience is how long the whole of a self-test may take. It takes milliseconds.
 const patience = 20 * time.Second
 
-// Check attacks a sandbox of iso's and returns how it went. command is a program, by its absolute path, with arguments
-// that have it call Attack. What is known already of the same kernel, tools and program is read from dir, a directory
-// that no sandbox sees, and what is found out is kept there; without it, nothing is.
-func Check(ctx context.Context, iso *isolation.Isolation, command []string, dir string) (*Report, error) {
-	identity := fmt.Sprintf("sandbox=%t %s | %s", iso.Enabled(), iso.Identity(), isolation.FileIdentity(command[0]))
-	file := filepath.Join(dir, name(iso.Enabled()))
+// Options say what is attacked, and by what.
+type Options struct {
+	Isolation *isolation.Isolation
+	Network   bool // processes with the host's network are attacked from
+	// Command is a program, by its absolute path, with arguments that have it call Attack.
+	Command []string
+	// Dir is a directory that no sandbox sees. What is known is kept there.
+	Dir string
+}
+
+// Mode is how the processes are held that are attacked from.
+func (o Options) Mode() Mode { return Mode{Sandboxed: o.Isolation.Enabled(), Network: o.Network} }
+
+// Check attacks a sandbox and returns how it went. What is known already of the same kernel, tools and program is not
+// found out again.
+func Check(ctx context.Context, o Options) (*Report, error) {
+	identity := fmt.Sprintf("%+v %s | %s", o.Mode(), o.Isolation.Identity(), isolation.FileIdentity(o.Command[0]))
+	file := filepath.Join(o.Dir, o.Mode().file())
 	if known := read(file); known != nil && known.Identity == identity && known.complete() {
 		return known, nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	results, err := attack(ctx, iso, command, dir)
+	results, err := attack(ctx, o)
 	if err != nil {
 		return nil, fmt.Errorf("test the sandbox: %w", err)
 	}
@@ -38,12 +50,16 @@ func Check(ctx context.Context, iso *isolation.Isolation, command []string, dir 
 	return r, r.write(file)
 }
 
-// name is that of the file with what is known.
-func name(sandboxed bool) string {
-	if sandboxed {
-		return "selftest-sandbox.json"
+// file is the name of what is known about a mode.
+func (m Mode) file() string {
+	name := "selftest-confined"
+	if m.Sandboxed {
+		name = "selftest-sandbox"
 	}
-	return "selftest-confined.json"
+	if m.Network {
+		name += "-network"
+	}
+	return name + ".json"
 }
 
 // read returns what a file knows; nil if there is none, or none that can be read.

@@ -14,9 +14,9 @@ import (
 	"github.com/picoclaw/picoclaw/isolation"
 )
 
-// attack runs the command in a sandbox that has the usual rights of one that runs commands, and no network.
-func attack(ctx context.Context, iso *isolation.Isolation, command []string, dir string) (results []Result, err error) {
-	err = stage(dir, func(stage string) error {
+// attack runs the command in a sandbox that has the usual rights of one that runs commands.
+func attack(ctx context.Context, o Options) (results []Result, err error) {
+	err = stage(o.Dir, func(stage string) error {
 		at, done, err := newTargets(stage)
 		if err != nil {
 			return err
@@ -35,12 +35,12 @@ func attack(ctx context.Context, iso *isolation.Isolation, command []string, dir
 		if err != nil {
 			return err
 		}
-		cmd := exec.Command(command[0], append(append([]string{}, command[1:]...), string(aim))...)
+		cmd := exec.Command(o.Command[0], append(append([]string{}, o.Command[1:]...), string(aim))...)
 		cmd.Env = []string{"PATH=/usr/bin:/bin"}
 		cmd.Dir = work
 		cmd.ExtraFiles = []*os.File{outside} // becomes the descriptor handed
-		said, err := output(ctx, iso, cmd, isolation.Profile{
-			Name: "selftest", Exec: true, Confine: true, ReadWrite: []string{work}, ReadOnly: []string{command[0]},
+		said, err := output(ctx, o.Isolation, cmd, isolation.Profile{
+			Name: "selftest", Exec: true, Confine: true, ReadWrite: []string{work}, ReadOnly: []string{o.Command[0]}, Network: o.Network,
 		})
 		if err != nil {
 			return err

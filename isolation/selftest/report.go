@@ -18,10 +18,10 @@ type Result struct {
 func (r Result) Held() bool { return r.Got == "" }
 
 // Broken returns the walls that this machine could have, and that did not hold.
-func (r *Report) Broken(sandboxed bool, machine isolation.Offers) []Result {
+func (r *Report) Broken(m Mode, machine isolation.Offers) []Result {
 	var broken []Result
 	for n, wall := range Walls {
-		if result := r.Results[n]; !result.Held() && wall.needs(sandboxed).met(machine) {
+		if result := r.Results[n]; !result.Held() && wall.needs(m).met(machine) {
 			broken = append(broken, result)
 		}
 	}

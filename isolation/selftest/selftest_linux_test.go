@@ -97,15 +97,20 @@ func configure(t *testing.T, enabled bool) *isolation.Isolation {
 }
 
 func TestSandboxesHold(t *testing.T) {
-	for name, enabled := range map[string]bool{"sandbox": true, "confined": false} {
-		t.Run(name, func(t *testing.T) {
+	for _, m := range []Mode{{}, {Sandboxed: true}, {Network: true}, {Sandboxed: true, Network: true}} {
+		t.Run(m.file(), func(t *testing.T) {
 			dir := tempDir(t)
-			report, err := Check(t.Context(), configure(t, enabled), attacker(t), dir)
+			report, err := Check(t.Context(), Options{Isolation: configure(t, m.Sandboxed), Network: m.Network, Command: attacker(t), Dir: dir})
 			if err != nil {
 				t.Fatal(err)
 			}
-			for _, r := range report.Broken(enabled, isolation.MachineOffers()) {
+			for _, r := range report.Broken(m, isolation.MachineOffers()) {
 				t.Errorf("%s: %s", r.Wall, r.Got)
+			}
+			for _, r := range report.Results {
+				if open := r.Wall == "network" && m.Network; open == r.Held() {
+					t.Errorf("%s: %q", r.Wall, r.Got)
+				}
 			}
 			left, err := os.ReadDir(dir)
 			if err != nil || len(left) != 1 {
@@ -154,12 +159,13 @@ func TestWithoutASandboxTheAttacksSucceed(t *testing.T) {
 }
 
 func TestWhatIsKnownIsNotFoundOutAgain(t *testing.T) {
-	iso, command, dir := configure(t, true), attacker(t), tempDir(t)
-	first, err := Check(t.Context(), iso, command, dir)
+	command, dir := attacker(t), tempDir(t)
+	o := Options{Isolation: configure(t, true), Command: command, Dir: dir}
+	first, err := Check(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	file := filepath.Join(dir, name(true))
+	file := filepath.Join(dir, o.Mode().file())
 	data, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
@@ -168,23 +174,23 @@ func TestWhatIsKnownIsNotFoundOutAgain(t *testing.T) {
 	if err := os.WriteFile(file, []byte(marked), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	again, err := Check(t.Context(), iso, command, dir)
+	again, err := Check(t.Context(), o)
 	if err != nil || again.Results[0].Got != "a mark" {
 		t.Errorf("it was found out again: %+v %v", again, err)
 	}
-	if broken := again.Broken(true, isolation.MachineOffers()); len(broken) != 1 {
+	if broken := again.Broken(o.Mode(), isolation.MachineOffers()); len(broken) != 1 {
 		t.Errorf("broken: %v", broken)
 	}
 	if err := os.Chtimes(command[0], time.Time{}, time.Now().Add(time.Hour)); err != nil {
 		t.Fatal(err)
 	}
-	if r, err := Check(t.Context(), iso, command, dir); err != nil || r.Results[0].Got != "" || r.Identity == first.Identity {
+	if r, err := Check(t.Context(), o); err != nil || r.Results[0].Got != "" || r.Identity == first.Identity {
 		t.Errorf("another program is taken for the same: %+v %v", r, err)
 	}
 	if err := os.WriteFile(file, []byte("{"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if r, err := Check(t.Context(), iso, command, dir); err != nil || !r.complete() {
+	if r, err := Check(t.Context(), o); err != nil || !r.complete() {
 		t.Errorf("a broken file: %+v %v", r, err)
 	}
 }
