@@ -125,22 +125,8 @@ func (pl *platform) rules(child *exec.Cmd, p Profile) (*ruleset, error) {
 	if err != nil {
 		return nil, err
 	}
-	read, write := uint64(readTree), uint64(writeTree)
-	if p.Exec {
-		read, write = runTree, writeTree|unix.LANDLOCK_ACCESS_FS_EXECUTE
-	}
-	grants := map[string]uint64{}
-	grant := func(path string, rights uint64) { grants[path] |= rights }
-	grant(child.Path, readFile|unix.LANDLOCK_ACCESS_FS_EXECUTE)
-	for _, path := range p.ReadOnly {
-		grant(path, read)
-	}
-	for _, path := range p.ReadWrite {
-		grant(path, write)
-	}
-	if p.Exec {
-		pl.grantSystem(grant)
-	}
+	grants := pl.cfg.grants(p)
+	grants[child.Path] |= readFile | unix.LANDLOCK_ACCESS_FS_EXECUTE
 	for path, rights := range grants {
 		if err := rules.allow(path, rights); err != nil {
 			_ = rules.close()
@@ -150,8 +136,33 @@ func (pl *platform) rules(child *exec.Cmd, p Profile) (*ruleset, error) {
 	return rules, nil
 }
 
+// grants are the rights that a profile gives, by path.
+func (cfg Config) grants(p Profile) map[string]uint64 {
+	read, write := treeRights(p)
+	grants := map[string]uint64{}
+	grant := func(path string, rights uint64) { grants[path] |= rights }
+	for _, path := range p.ReadOnly {
+		grant(path, read)
+	}
+	for _, path := range p.ReadWrite {
+		grant(path, write)
+	}
+	if p.Exec {
+		cfg.grantSystem(grant)
+	}
+	return grants
+}
+
+// treeRights are the rights to what a profile shows for reading, and for writing.
+func treeRights(p Profile) (read, write uint64) {
+	if p.Exec {
+		return runTree, writeTree | unix.LANDLOCK_ACCESS_FS_EXECUTE
+	}
+	return readTree, writeTree
+}
+
 // grantSystem gives what programs need in order to run: the same as in a sandbox, as far as Landlock can tell it apart.
-func (pl *platform) grantSystem(grant func(path string, rights uint64)) {
+func (cfg Config) grantSystem(grant func(path string, rights uint64)) {
 	for _, dir := range systemDirs {
 		grant(dir, runTree)
 	}
@@ -163,7 +174,7 @@ func (pl *platform) grantSystem(grant func(path string, rights uint64)) {
 		grant(filepath.Join("/dev", node), writeFile|readTree)
 	}
 	grant("/dev/fd", readTree)
-	for _, rule := range pl.cfg.ExposePaths {
+	for _, rule := range cfg.ExposePaths {
 		if rule.Target != rule.Source {
 			continue // there is no mount view that could show it elsewhere
 		}

@@ -27,10 +27,7 @@ func (pl *platform) stage(program string, plan *plan) (image []byte, at string) 
 // stageRules say in Landlock's terms what the mount view shows. Rights to a directory reach all that is below; where an
 // inner mount has fewer, the mount is what holds.
 func (p *plan) stageRules(handled uint64, program string) []stageRule {
-	read, write := uint64(readTree), uint64(writeTree)
-	if p.profile.Exec {
-		read, write = runTree, writeTree|unix.LANDLOCK_ACCESS_FS_EXECUTE
-	}
+	read, write := treeRights(p.profile)
 	rules := []stageRule{{"/", unix.LANDLOCK_ACCESS_FS_READ_DIR}}
 	for _, m := range p.mounts {
 		switch {
