@@ -18,7 +18,9 @@ type Manifest struct {
 	Doc      string `json:"doc"`     // one sentence for the operator
 	Protocol Range  `json:"protocol"`
 	Grants   Asked  `json:"grants"` // what it asks for
-	Tools    []Spec `json:"tools"`
+	// Config is the schema of what the operator can configure (plugins.<id>.config); nil when the plugin does not say.
+	Config *Schema `json:"config,omitempty"`
+	Tools  []Spec  `json:"tools"`
 }
 
 // Range is the span of wire versions that a plugin speaks, both ends included.
@@ -98,10 +100,18 @@ func (m *Manifest) Equal(other *Manifest) (bool, error) {
 	return reflect.DeepEqual(said[0], said[1]), nil
 }
 
+// CheckID says what is wrong with a plugin's id, if anything is.
+func CheckID(id string) error {
+	if !idPattern.MatchString(id) {
+		return fmt.Errorf("plugin id %q: want lower-case letters, digits, '-' and '_', starting with a letter, at most 64", id)
+	}
+	return nil
+}
+
 // Check says what is wrong with the manifest, if anything is, but for its schemas.
 func (m *Manifest) Check() error {
-	if !idPattern.MatchString(m.ID) {
-		return fmt.Errorf("plugin id %q: want lower-case letters, digits, '-' and '_', starting with a letter, at most 64", m.ID)
+	if err := CheckID(m.ID); err != nil {
+		return err
 	}
 	if m.Version == "" {
 		return fmt.Errorf("plugin %s has no version", m.ID)
