@@ -18,9 +18,10 @@ type Manifest struct {
 	Doc      string `json:"doc"`     // one sentence for the operator
 	Protocol Range  `json:"protocol"`
 	Grants   Asked  `json:"grants"` // what it asks for
-	// Config is the schema of what the operator can configure (plugins.<id>.config); nil when the plugin does not say.
+	Tools    []Spec `json:"tools"`
+
+	// Config is the schema of the operator's settings for the plugin (plugins.<id>.config); nil for one that has none.
 	Config *Schema `json:"config,omitempty"`
-	Tools  []Spec  `json:"tools"`
 }
 
 // Range is the span of wire versions that a plugin speaks, both ends included.
