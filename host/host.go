@@ -22,14 +22,18 @@ type Options struct {
 	// PluginDir is where the plugins are; empty for the directory "plugins" beside this program's binary.
 	PluginDir string
 	Logger    hclog.Logger
+	// SelfTest is the command that attacks a sandbox from inside (see isolation/selftest). It is run once on each
+	// machine, and calls are refused if the sandbox does not hold; without it the sandbox is taken at its word.
+	SelfTest []string
 }
 
 // Host owns configuration, plugins' lives and the audit log. It may be used concurrently. Making one starts nothing:
 // plugins and the isolation layer start at the first call.
 type Host struct {
-	config  *config.Config
-	catalog *catalog.Catalog
-	logger  hclog.Logger
+	config   *config.Config
+	catalog  *catalog.Catalog
+	logger   hclog.Logger
+	selfTest []string
 
 	ready func() (*machinery, error)
 	mu    sync.Mutex
@@ -59,7 +63,7 @@ func Open(o Options) (*Host, error) {
 	if err != nil {
 		return nil, err
 	}
-	h := &Host{config: o.Config, catalog: installed, logger: o.Logger}
+	h := &Host{config: o.Config, catalog: installed, logger: o.Logger, selfTest: o.SelfTest}
 	h.ready = sync.OnceValues(h.prepare)
 	return h, nil
 }
@@ -97,6 +101,9 @@ func (h *Host) prepare() (*machinery, error) {
 	}, h.logger.Named("isolation"))
 	if err != nil {
 		return nil, &StartError{err}
+	}
+	if err := h.tested(m.isolation, agent.Isolation.Network); err != nil {
+		return nil, errors.Join(&StartError{err}, m.isolation.Close())
 	}
 	if m.audit, err = openAudit(h.config); err != nil {
 		return nil, errors.Join(&StartError{err}, m.isolation.Close())
