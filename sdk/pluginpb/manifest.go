@@ -118,10 +118,18 @@ func (m *Manifest) Equal(other *Manifest) (bool, error) {
 	return reflect.DeepEqual(said[0], said[1]), nil
 }
 
+// CheckID says what is wrong with a plugin's id, if anything is.
+func CheckID(id string) error {
+	if !idPattern.MatchString(id) {
+		return fmt.Errorf("plugin id %q: want lower-case letters, digits, '-' and '_', starting with a letter, at most 64", id)
+	}
+	return nil
+}
+
 // Check says what is wrong with the manifest, if anything is, but for its schemas.
 func (m *Manifest) Check() error {
-	if !idPattern.MatchString(m.ID) {
-		return fmt.Errorf("plugin id %q: want lower-case letters, digits, '-' and '_', starting with a letter, at most 64", m.ID)
+	if err := CheckID(m.ID); err != nil {
+		return err
 	}
 	if m.Version == "" {
 		return fmt.Errorf("plugin %s has no version", m.ID)

@@ -1,0 +1,10 @@
+package main
+
+import "github.com/spf13/cobra"
+
+func newPlugin(a *app) *cobra.Command {
+	return group(&cobra.Command{
+		Use:   "plugin",
+		Short: "Write plugins",
+	}, newPluginNew(a))
+}
