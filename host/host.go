@@ -7,11 +7,12 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 
 	"github.com/hashicorp/go-hclog"
 
-	"github.com/picoclaw/picoclaw/host/catalog"
 	"github.com/picoclaw/picoclaw/host/config"
+	"github.com/picoclaw/picoclaw/host/store"
 	"github.com/picoclaw/picoclaw/host/supervise"
 	"github.com/picoclaw/picoclaw/isolation"
 )
@@ -22,14 +23,22 @@ type Options struct {
 	// PluginDir is where the plugins are; empty for the directory "plugins" beside this program's binary.
 	PluginDir string
 	Logger    hclog.Logger
+	// SelfTest is the command that attacks a sandbox from inside (see isolation/selftest). It is run once on each
+	// machine, and calls are refused if the sandbox does not hold; without it the sandbox is taken at its word.
+	SelfTest []string
 }
 
 // Host owns configuration, plugins' lives and the audit log. It may be used concurrently. Making one starts nothing:
 // plugins and the isolation layer start at the first call.
 type Host struct {
-	config  *config.Config
-	catalog *catalog.Catalog
-	logger  hclog.Logger
+	config    *config.Config
+	logger    hclog.Logger
+	selfTest  []string
+	pluginDir string
+	store     *store.Store // nil without a home
+
+	seen    atomic.Pointer[view] // the plugins
+	reading sync.Mutex           // held while they are read again
 
 	ready func() (*machinery, error)
 	mu    sync.Mutex
@@ -55,11 +64,15 @@ func Open(o Options) (*Host, error) {
 			return nil, err
 		}
 	}
-	installed, err := catalog.Load(dir)
+	h := &Host{config: o.Config, pluginDir: dir, logger: o.Logger, selfTest: o.SelfTest}
+	if !o.Config.Home().Fallback {
+		h.store = store.Open(o.Config.Home().Path)
+	}
+	first, err := h.load()
 	if err != nil {
 		return nil, err
 	}
-	h := &Host{config: o.Config, catalog: installed, logger: o.Logger}
+	h.seen.Store(first)
 	h.ready = sync.OnceValues(h.prepare)
 	return h, nil
 }
@@ -98,12 +111,16 @@ func (h *Host) prepare() (*machinery, error) {
 	if err != nil {
 		return nil, &StartError{err}
 	}
+	if err := h.tested(m.isolation, agent.Isolation.Network); err != nil {
+		return nil, errors.Join(&StartError{err}, m.isolation.Close())
+	}
 	if m.audit, err = openAudit(h.config); err != nil {
 		return nil, errors.Join(&StartError{err}, m.isolation.Close())
 	}
 	m.supervisor, err = supervise.New(supervise.Options{
 		Isolation: m.isolation,
 		RunDir:    filepath.Join(home, "run"),
+		CrashDir:  CrashDir(home),
 		Logger:    h.logger,
 	})
 	if err != nil {

@@ -10,32 +10,23 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// startConfined starts a child that Landlock holds to its profile, without a helper process: the restriction is the
-// thread's that starts the child. The thread is the child's own. It lives as long as the child, since the child is
-// killed when it ends, and is thrown away, so that nothing of ours is ever restricted. Until then it is the domain's
-// thread inside.
+// startConfined starts a child that Landlock holds to its profile and a filter to its system calls, without a helper
+// process: the restriction is the thread's that starts the child. The thread is the child's own. It lives as long as the
+// child, since the child is killed when it ends, and is thrown away, so that nothing of ours is ever restricted. Until
+// then it is the domain's thread inside.
 //
-// Where the kernel has no Landlock the child is started without, and there is no domain; the log says so.
+// Where the kernel has no Landlock the child is started with the rest; the log says so.
 func (pl *platform) startConfined(child *exec.Cmd, p Profile, atDeath syscall.Signal) (*domain, error) {
-	abi := landlockABI()
-	if abi == 0 {
-		pl.log.Warn("the kernel has no Landlock: only the guard and the workspace confine this process", "profile", p.Name)
-		return nil, pl.spawner.start(child, atDeath)
-	}
-	rules, err := pl.rulesets.get(ruleKey(child.Path, p), func() (*ruleset, error) { return pl.rules(abi, child, p) })
+	restrict, err := pl.restriction(child, p)
 	if err != nil {
 		return nil, err
 	}
 	child.SysProcAttr = childAttributes(child.SysProcAttr)
 	child.SysProcAttr.Pdeathsig = atDeath
-	domain := newDomain(abi)
+	domain := newDomain(pl.landlock)
 	started := make(chan error)
 	onThrownAwayThread(func() {
-		err := rules.restrictThread()
-		rules.release()
-		if err == nil {
-			err = dropCapabilities()
-		}
+		err := restrict()
 		if err == nil {
 			err = child.Start()
 		}
@@ -45,6 +36,39 @@ func (pl *platform) startConfined(child *exec.Cmd, p Profile, atDeath syscall.Si
 		}
 	})
 	return domain, <-started
+}
+
+// restriction returns what confines the thread that calls it. It has to be called once.
+func (pl *platform) restriction(child *exec.Cmd, p Profile) (restrict func() error, err error) {
+	steps := []func() error{dropCapabilities, giveUpPrivileges}
+	if pl.landlock == 0 {
+		pl.log.Warn("the kernel has no Landlock: only the guard and the workspace confine this process", "profile", p.Name)
+	} else {
+		rules, err := pl.rulesets.get(ruleKey(child.Path, p), func() (*ruleset, error) { return pl.rules(child, p) })
+		if err != nil {
+			return nil, err
+		}
+		steps = append(steps, func() error { defer rules.release(); return rules.restrictThread() })
+	}
+	// The thread itself has to start a process after this, so processes can't be refused.
+	calls := pl.filter(filterNeeds{programs: p.Exec, processes: true, internet: p.Network})
+	steps = append(steps, calls.restrictThread)
+	return func() error {
+		for _, step := range steps {
+			if err := step(); err != nil {
+				return err
+			}
+		}
+		return nil
+	}, nil
+}
+
+// giveUpPrivileges keeps the calling thread, and what it starts, from ever gaining privileges by running a program.
+func giveUpPrivileges() error {
+	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
+		return fmt.Errorf("set no_new_privs: %w", err)
+	}
+	return nil
 }
 
 // onThrownAwayThread runs f on a thread that nobody else uses and that ends with f. It is never the process's first
@@ -91,32 +115,18 @@ func dropCapabilities() error {
 }
 
 // rules are what a profile says, in Landlock's terms.
-func (pl *platform) rules(abi int, child *exec.Cmd, p Profile) (*ruleset, error) {
+func (pl *platform) rules(child *exec.Cmd, p Profile) (*ruleset, error) {
 	if !p.Exec {
 		if err := (&view{profile: p}).checkStatic(child.Path); err != nil {
 			return nil, err
 		}
 	}
-	rules, err := newRuleset(abi, p.Network)
+	rules, err := newRuleset(newAttributes(pl.landlock, p.Network))
 	if err != nil {
 		return nil, err
 	}
-	read, write := uint64(readTree), uint64(writeTree)
-	if p.Exec {
-		read, write = runTree, writeTree|unix.LANDLOCK_ACCESS_FS_EXECUTE
-	}
-	grants := map[string]uint64{}
-	grant := func(path string, rights uint64) { grants[path] |= rights }
-	grant(child.Path, readFile|unix.LANDLOCK_ACCESS_FS_EXECUTE)
-	for _, path := range p.ReadOnly {
-		grant(path, read)
-	}
-	for _, path := range p.ReadWrite {
-		grant(path, write)
-	}
-	if p.Exec {
-		pl.grantSystem(grant)
-	}
+	grants := pl.cfg.grants(p)
+	grants[child.Path] |= readFile | unix.LANDLOCK_ACCESS_FS_EXECUTE
 	for path, rights := range grants {
 		if err := rules.allow(path, rights); err != nil {
 			_ = rules.close()
@@ -126,8 +136,33 @@ func (pl *platform) rules(abi int, child *exec.Cmd, p Profile) (*ruleset, error)
 	return rules, nil
 }
 
+// grants are the rights that a profile gives, by path.
+func (cfg Config) grants(p Profile) map[string]uint64 {
+	read, write := treeRights(p)
+	grants := map[string]uint64{}
+	grant := func(path string, rights uint64) { grants[path] |= rights }
+	for _, path := range p.ReadOnly {
+		grant(path, read)
+	}
+	for _, path := range p.ReadWrite {
+		grant(path, write)
+	}
+	if p.Exec {
+		cfg.grantSystem(grant)
+	}
+	return grants
+}
+
+// treeRights are the rights to what a profile shows for reading, and for writing.
+func treeRights(p Profile) (read, write uint64) {
+	if p.Exec {
+		return runTree, writeTree | unix.LANDLOCK_ACCESS_FS_EXECUTE
+	}
+	return readTree, writeTree
+}
+
 // grantSystem gives what programs need in order to run: the same as in a sandbox, as far as Landlock can tell it apart.
-func (pl *platform) grantSystem(grant func(path string, rights uint64)) {
+func (cfg Config) grantSystem(grant func(path string, rights uint64)) {
 	for _, dir := range systemDirs {
 		grant(dir, runTree)
 	}
@@ -139,7 +174,7 @@ func (pl *platform) grantSystem(grant func(path string, rights uint64)) {
 		grant(filepath.Join("/dev", node), writeFile|readTree)
 	}
 	grant("/dev/fd", readTree)
-	for _, rule := range pl.cfg.ExposePaths {
+	for _, rule := range cfg.ExposePaths {
 		if rule.Target != rule.Source {
 			continue // there is no mount view that could show it elsewhere
 		}

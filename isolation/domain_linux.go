@@ -21,7 +21,7 @@ func newDomain(abi int) *domain {
 }
 
 // scopedSignals is the first version of Landlock that keeps signals inside a domain.
-const scopedSignals = 6
+const scopedSignals = LandlockScope
 
 // work does the jobs on the thread that calls it, which has to be inside the domain.
 func (d *domain) work() {

@@ -65,9 +65,9 @@ type ruleset struct {
 	users   atomic.Int32 // who has it; the last one closes it
 }
 
-// newRuleset refuses everything that this version of Landlock can refuse: files, signals and abstract sockets beyond
-// the domain, and TCP unless network is given.
-func newRuleset(abi int, network bool) (*ruleset, error) {
+// newAttributes are those of a ruleset that refuses everything that this version of Landlock can refuse: files, signals
+// and abstract sockets beyond the domain, and TCP unless network is given.
+func newAttributes(abi int, network bool) rulesetAttr {
 	attr := rulesetAttr{files: handledFiles(abi)}
 	if abi >= 4 && !network {
 		attr.net = unix.LANDLOCK_ACCESS_NET_BIND_TCP | unix.LANDLOCK_ACCESS_NET_CONNECT_TCP
@@ -75,6 +75,11 @@ func newRuleset(abi int, network bool) (*ruleset, error) {
 	if abi >= 6 {
 		attr.scoped = unix.LANDLOCK_SCOPE_ABSTRACT_UNIX_SOCKET | unix.LANDLOCK_SCOPE_SIGNAL
 	}
+	return attr
+}
+
+// newRuleset makes one.
+func newRuleset(attr rulesetAttr) (*ruleset, error) {
 	fd, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, uintptr(unsafe.Pointer(&attr)), unsafe.Sizeof(attr), 0)
 	if errno != 0 {
 		return nil, fmt.Errorf("make a Landlock ruleset: %w", errno)
@@ -108,11 +113,9 @@ func (r *ruleset) allow(path string, rights uint64) error {
 	return nil
 }
 
-// restrictThread confines the calling thread, and what it starts from now on, for good.
+// restrictThread confines the calling thread, and what it starts from now on, for good. The thread must have given up
+// gaining privileges.
 func (r *ruleset) restrictThread() error {
-	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
-		return fmt.Errorf("set no_new_privs: %w", err)
-	}
 	if _, _, errno := unix.Syscall(unix.SYS_LANDLOCK_RESTRICT_SELF, uintptr(r.fd), 0, 0); errno != 0 {
 		return fmt.Errorf("confine by Landlock: %w", errno)
 	}

@@ -23,6 +23,9 @@ func TestMain(m *testing.M) {
 }
 
 func run(m *testing.M) int {
+	if dir := os.Getenv(hostEnv); dir != "" {
+		return playHost(dir)
+	}
 	if os.Getenv(childEnv) != "" {
 		return m.Run()
 	}

@@ -49,6 +49,25 @@ type plan struct {
 
 // newPlan turns a profile and the operator's rules into a mount view for cmd.
 func newPlan(cmd *exec.Cmd, p Profile, rules []ExposePath) (*plan, error) {
+	v, err := newView(p, rules)
+	if err != nil {
+		return nil, err
+	}
+	if err := v.addProgram(cmd.Path); err != nil {
+		return nil, err
+	}
+	if err := v.close(); err != nil {
+		return nil, err
+	}
+	mounts := v.ordered()
+	if err := checkDir(cmd.Dir, mounts, p); err != nil {
+		return nil, err
+	}
+	return &plan{profile: p, mounts: mounts}, nil
+}
+
+// newView collects what a profile and the operator's rules show.
+func newView(p Profile, rules []ExposePath) (*view, error) {
 	v := &view{profile: p}
 	if p.Exec && !slices.Contains(p.ReadOnly, "/") && !slices.Contains(p.ReadWrite, "/") {
 		v.addSystem()
@@ -63,20 +82,15 @@ func newPlan(cmd *exec.Cmd, p Profile, rules []ExposePath) (*plan, error) {
 	if p.Network && !p.Exec {
 		v.addNetworkFiles()
 	}
-	if err := v.addProgram(cmd.Path); err != nil {
-		return nil, err
-	}
+	return v, nil
+}
+
+// close protects and hides what has to be. Nothing is added to the view afterwards.
+func (v *view) close() error {
 	if err := v.protect(); err != nil {
-		return nil, err
+		return err
 	}
-	if err := v.hide(); err != nil {
-		return nil, err
-	}
-	mounts := v.ordered()
-	if err := checkDir(cmd.Dir, mounts, p); err != nil {
-		return nil, err
-	}
-	return &plan{profile: p, mounts: mounts}, nil
+	return v.hide()
 }
 
 // view collects the mounts of a plan.

@@ -16,10 +16,15 @@ type platform struct {
 	spawner  *spawner
 	brander  brander
 	rulesets rulesets
+
+	// What the walls are made of. Tests take one away to see that it was what held.
+	flags    []string                 // of bubblewrap
+	landlock int                      // the version of Landlock; 0 for none
+	filter   func(filterNeeds) filter // of system calls
 }
 
 func newPlatform(cfg Config, l layout, log hclog.Logger, m machine) (*platform, error) {
-	pl := &platform{cfg: cfg, log: log}
+	pl := &platform{cfg: cfg, log: log, flags: sandboxFlags, landlock: landlockABI(), filter: newFilter}
 	if cfg.Enabled {
 		bwrap, err := findBwrap(m.bwrap)
 		if err != nil {
@@ -65,7 +70,7 @@ func (pl *platform) start(child *exec.Cmd, p Profile) (*Process, error) {
 	}
 	mark := noBrand
 	var err error
-	if p.Confine && landlockABI() >= scopedSignals {
+	if p.Confine && pl.landlock >= scopedSignals {
 		_, err = fork()
 	} else {
 		mark, err = pl.brander.start(fork)
@@ -74,7 +79,11 @@ func (pl *platform) start(child *exec.Cmd, p Profile) (*Process, error) {
 		return nil, err
 	}
 	proc := pl.follow(child, inside, mark, p.Limits)
-	if err := p.Limits.apply(proc.pid); err != nil {
+	err = p.Limits.apply(proc.pid)
+	if err == nil && p.EndsItself {
+		err = wakeAtHangup(child)
+	}
+	if err != nil {
 		proc.Kill()
 		return nil, err
 	}
@@ -150,7 +159,7 @@ func (pl *platform) sandbox(child *exec.Cmd, p Profile) (*sandbox, error) {
 		return nil, err
 	}
 	plan.log(pl.log)
-	return newSandbox(pl.bwrap, child, plan)
+	return pl.newSandbox(child, plan)
 }
 
 // prepare rewrites cmd into the command that runs child with p's rights.

@@ -35,7 +35,9 @@ type Profile struct {
 	// EndsItself says that the child ends everything it has started when it
 	// gets SIGTERM. It is then sent that when this process dies, where there
 	// is no pid namespace whose end is the end of all; killed at once, it
-	// could not clear up behind itself.
+	// could not clear up behind itself. If its standard input is a pipe whose
+	// other end this process alone holds, it is continued besides, should it
+	// be stopped.
 	EndsItself bool
 	// Limits bound what the child and its descendants may use.
 	Limits Limits

@@ -9,17 +9,19 @@ import (
 
 // sandbox is a command that runs in bubblewrap, before it is started.
 type sandbox struct {
-	cmd    *exec.Cmd
-	args   *arguments
-	status *os.File // what bubblewrap says about the sandbox is read here
+	cmd  *exec.Cmd
+	args *arguments
+	// program is what bubblewrap starts: the command's, or what becomes it.
+	program string
+	status  *os.File // what bubblewrap says about the sandbox is read here
 }
 
 // newSandbox turns child into the bubblewrap command that runs it in plan's
 // mount view.
-func newSandbox(bwrap string, child *exec.Cmd, plan *plan) (*sandbox, error) {
+func (pl *platform) newSandbox(child *exec.Cmd, plan *plan) (*sandbox, error) {
 	a := &arguments{first: firstInherited + len(child.ExtraFiles)}
 	s := &sandbox{args: a}
-	if err := s.describe(child, plan); err != nil {
+	if err := s.describe(pl, child, plan); err != nil {
 		s.close()
 		return nil, err
 	}
@@ -35,9 +37,9 @@ func newSandbox(bwrap string, child *exec.Cmd, plan *plan) (*sandbox, error) {
 		s.close()
 		return nil, err
 	}
-	args := append([]string{"bwrap", "--args", fd, "--", child.Path}, child.Args[1:]...)
+	args := append([]string{"bwrap", "--args", fd, "--", s.program}, child.Args[1:]...)
 	s.cmd = &exec.Cmd{
-		Path: bwrap, Args: args, Env: []string{}, Dir: "/",
+		Path: pl.bwrap, Args: args, Env: []string{}, Dir: "/",
 		Stdin: child.Stdin, Stdout: child.Stdout, Stderr: child.Stderr,
 		ExtraFiles:  append(append([]*os.File{}, child.ExtraFiles...), a.files...),
 		SysProcAttr: child.SysProcAttr,
@@ -46,9 +48,9 @@ func newSandbox(bwrap string, child *exec.Cmd, plan *plan) (*sandbox, error) {
 }
 
 // describe writes down the whole sandbox as arguments.
-func (s *sandbox) describe(child *exec.Cmd, plan *plan) error {
+func (s *sandbox) describe(pl *platform, child *exec.Cmd, plan *plan) error {
 	a := s.args
-	a.add(sandboxFlags...)
+	a.add(pl.flags...)
 	if !plan.profile.Network {
 		a.add("--unshare-net")
 	}
@@ -57,7 +59,23 @@ func (s *sandbox) describe(child *exec.Cmd, plan *plan) error {
 			return fmt.Errorf("describe the sandbox: %w", err)
 		}
 	}
+	s.program = child.Path
+	if image, at := pl.stage(child.Path, plan); image != nil {
+		fd, err := a.data("stage", image)
+		if err != nil {
+			return fmt.Errorf("describe the sandbox: %w", err)
+		}
+		a.add("--perms", "0555", "--ro-bind-data", fd, at)
+		s.program = at
+	}
 	a.add("--remount-ro", "/")
+	if calls := pl.filter(filterNeeds{programs: plan.profile.Exec, processes: plan.profile.Exec, internet: true}); calls != nil {
+		fd, err := a.data("filter", calls.bytes())
+		if err != nil {
+			return fmt.Errorf("describe the sandbox: %w", err)
+		}
+		a.add("--seccomp", fd)
+	}
 	if err := a.environment(child.Env); err != nil {
 		return err
 	}

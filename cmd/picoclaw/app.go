@@ -38,7 +38,11 @@ func (a *app) open(agent string) (*host.Host, error) {
 	if err != nil {
 		return nil, err
 	}
-	h, err := host.Open(host.Options{Config: cfg, Logger: logger})
+	attack, err := selfTest()
+	if err != nil {
+		return nil, cantStart(err)
+	}
+	h, err := host.Open(host.Options{Config: cfg, Logger: logger, SelfTest: attack})
 	if err != nil {
 		return nil, cantStart(err)
 	}

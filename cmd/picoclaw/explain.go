@@ -16,12 +16,13 @@ func newExplain(a *app) *cobra.Command {
 	var agent, output, arguments string
 	var batch bool
 	cmd := &cobra.Command{
-		Use:   "explain TOOL [key=value ...]",
-		Short: "Say whether a call would be allowed, by which rule, and what would change that",
+		Use:   "explain TOOL [key=value ...] | explain PATH",
+		Short: "Say whether a call would be allowed, by which rule, and what would change that; or which walls a path gets through",
 		Example: strings.Trim(`
   picoclaw explain read_file path=/etc/hosts
   picoclaw explain exec --json '{"command":"rm -rf build"}' --output json
-  picoclaw explain --batch < calls.jsonl`, "\n"),
+  picoclaw explain --batch < calls.jsonl
+  picoclaw explain /etc/hosts`, "\n"),
 		ValidArgsFunction: a.completeCall,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := format(output); err != nil {
@@ -31,13 +32,16 @@ func newExplain(a *app) *cobra.Command {
 				return a.explainBatch(args)
 			}
 			if len(args) == 0 {
-				return usage("explain what? `picoclaw tools` lists the tools")
+				return usage("explain what? `picoclaw tools` lists the tools; a path has a / in it")
 			}
 			s, _, done, err := a.sessionBy((*host.Host).Preview, agent, host.CLI)
 			if err != nil {
 				return err
 			}
 			defer done()
+			if isPath(args[0]) {
+				return a.explainPath(s, args, output)
+			}
 			raw, err := (&callArguments{pairs: args[1:], json: arguments, isJSON: cmd.Flags().Changed("json"), stdin: a.stdin}).read(s, args[0])
 			if err != nil {
 				return err

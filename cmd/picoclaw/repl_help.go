@@ -10,7 +10,7 @@ import (
 
 	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/prompt"
 	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/terminal"
-	"github.com/picoclaw/picoclaw/host/nearest"
+	"github.com/picoclaw/picoclaw/sdk/nearest"
 )
 
 // verbs are what a line can begin with that is no tool.

@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/picoclaw/picoclaw/host/nearest"
+	"github.com/picoclaw/picoclaw/sdk/nearest"
 )
 
 // The exit codes that scripts rely on.
@@ -108,8 +108,8 @@ func newRoot(a *app) *cobra.Command {
 	}
 	add("agent", "What an agent does:", newMCP(a), newCall(a), newBatch(a), newTools(a), newREPL(a))
 	add("operator", "What it may do, and has done:", newExplain(a), newAudit(a), newHistory(a), newUndo(a))
-	add("setup", "Setting up:", newInit(a), newConfig(a), newCompletion(a), newMan(a), newVersion(a))
-	root.AddCommand(newDocs(a))
+	add("setup", "Setting up:", newInit(a), newDoctor(a), newConfig(a), newPlugin(a), newCompletion(a), newMan(a), newVersion(a))
+	root.AddCommand(newDocs(a), newSelfTest(a))
 	return root
 }
 

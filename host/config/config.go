@@ -8,7 +8,7 @@ import (
 
 	"github.com/go-viper/mapstructure/v2"
 
-	"github.com/picoclaw/picoclaw/host/nearest"
+	"github.com/picoclaw/picoclaw/sdk/nearest"
 )
 
 // Config is a checked configuration. It doesn't change, and may be used from several goroutines; what its methods
@@ -48,6 +48,7 @@ func (c *Config) take(merged map[string]any) *Error {
 		if err := decode(values, &plugin); err != nil {
 			return &Error{Key: "plugins." + id, Problem: err.Error(), err: err}
 		}
+		_, plugin.Granted = values["grants"]
 		c.plugins[id] = plugin
 	}
 	c.shared = merged

@@ -31,16 +31,21 @@ func main() {
 }
 
 var verbs = map[string]func([]string) error{
-	"env":   func([]string) error { fmt.Println(strings.Join(os.Environ(), "\n")); return nil },
-	"exit":  exit,
-	"read":  read,
-	"write": write,
-	"list":  list,
-	"fds":   fds,
-	"where": where,
-	"sleep": sleep,
-	"serve": serve,
-	"ids":   func([]string) error { fmt.Println(os.Getuid(), os.Getpid()); return nil },
+	"env":     func([]string) error { fmt.Println(strings.Join(os.Environ(), "\n")); return nil },
+	"at":      at,
+	"append":  func(args []string) error { return appendTo(args[0]) },
+	"again":   again,
+	"exit":    exit,
+	"read":    read,
+	"write":   write,
+	"list":    list,
+	"fds":     fds,
+	"where":   where,
+	"sleep":   sleep,
+	"serve":   serve,
+	"calls":   calls,
+	"foreign": foreign,
+	"ids":     func([]string) error { fmt.Println(os.Getuid(), os.Getpid()); return nil },
 }
 
 func exit(args []string) error {
@@ -51,8 +56,42 @@ func exit(args []string) error {
 	return err
 }
 
+// again starts this program once more.
+func again([]string) error {
+	streams := []*os.File{os.Stdin, os.Stdout, os.Stderr}
+	process, err := os.StartProcess(os.Args[0], []string{"child", "exit", "0"}, &os.ProcAttr{Files: streams})
+	if err == nil {
+		_, err = process.Wait()
+	}
+	return err
+}
+
 func read(args []string) error {
 	data, err := os.ReadFile(args[0])
+	fmt.Print(string(data))
+	return err
+}
+
+// appendTo opens a file for writing and changes nothing.
+func appendTo(path string) error {
+	file, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0)
+	if err == nil {
+		err = file.Close()
+	}
+	return err
+}
+
+// at reads a file below an open directory.
+func at(args []string) error {
+	dir, err := strconv.Atoi(args[0])
+	if err != nil {
+		return err
+	}
+	fd, err := syscall.Openat(dir, args[1], syscall.O_RDONLY, 0)
+	if err != nil {
+		return err
+	}
+	data, err := io.ReadAll(os.NewFile(uintptr(fd), args[1]))
 	fmt.Print(string(data))
 	return err
 }

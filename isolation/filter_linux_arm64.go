@@ -1,0 +1,20 @@
+package isolation
+
+import (
+	"debug/elf"
+
+	"golang.org/x/sys/unix"
+)
+
+const (
+	auditArch  = unix.AUDIT_ARCH_AARCH64
+	foreignBit = 0 // 32-bit programs have an architecture of their own
+)
+
+var archRefusedCalls []uint32
+
+// forkCalls are the ways besides clone to start a process: there are none.
+var forkCalls []uint32
+
+// stageMachine is this architecture in a program's header.
+const stageMachine = elf.EM_AARCH64

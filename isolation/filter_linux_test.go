@@ -1,0 +1,95 @@
+package isolation
+
+import (
+	"runtime"
+	"strings"
+	"testing"
+)
+
+// withoutFilter is what builds a wall that is not there.
+func withoutFilter(filterNeeds) filter { return nil }
+
+// callsIn runs every attempt in a child and returns how each ended.
+func callsIn(t *testing.T, i *Isolation, p Profile) map[string]string {
+	t.Helper()
+	r := outcome(t, i, child("calls"), p)
+	if !r.exit.Success() {
+		t.Fatalf("%v: %s", r.exit, r.stderr)
+	}
+	ends := map[string]string{}
+	for line := range strings.Lines(r.stdout) {
+		name, end, _ := strings.Cut(strings.TrimSpace(line), ": ")
+		ends[name] = end
+	}
+	if len(ends) < 25 {
+		t.Fatalf("only %d attempts were made: %s", len(ends), r.stdout)
+	}
+	return ends
+}
+
+// Doors into the kernel are shut, in a sandbox and without one, also for arguments that only look different. Without
+// the filter each of the calls gets through to the kernel, which does it or finds another fault with it.
+func TestTheFilterShutsDoorsIntoTheKernel(t *testing.T) {
+	if auditArch == 0 {
+		t.Skip("this architecture has no filter")
+	}
+	for name, enabled := range modes {
+		t.Run(name, func(t *testing.T) {
+			i := configured(t, Config{Enabled: enabled})
+			p := Profile{Name: "calls", Exec: true, Network: true, Confine: true}
+			held := callsIn(t, i, p)
+			i.platform.filter = withoutFilter
+			free := callsIn(t, i, p)
+			for attempt, end := range held {
+				want := "EPERM"
+				switch {
+				case strings.HasPrefix(attempt, "socket"):
+					want = "EAFNOSUPPORT"
+				case attempt == "clone3":
+					want = "ENOSYS"
+				}
+				if end != want {
+					t.Errorf("%s: %s, want %s", attempt, end, want)
+				}
+				if free[attempt] == want {
+					t.Errorf("%s: without the filter it is %s as well, so nothing is shown", attempt, want)
+				}
+			}
+		})
+	}
+}
+
+// A child that may not start programs can't even start a second process.
+func TestWithoutExecThereAreOnlyThreads(t *testing.T) {
+	i := configured(t, Config{Enabled: true})
+	if r := outcome(t, i, child("again"), Profile{}); r.exit.Success() || !strings.Contains(r.stderr, "operation not permitted") {
+		t.Errorf("%v: %s", r.exit, r.stderr)
+	}
+	i.platform.filter = withoutFilter
+	if r := outcome(t, i, child("again"), Profile{}); !r.exit.Success() {
+		t.Errorf("it fails without the filter, too: %s", r.stderr)
+	}
+}
+
+// A program cannot get around the filter by the numbers of another architecture.
+func TestTheFilterKnowsOneArchitecture(t *testing.T) {
+	if runtime.GOARCH != "amd64" {
+		t.Skip("this architecture has no second set of calls")
+	}
+	for name, enabled := range modes {
+		t.Run(name, func(t *testing.T) {
+			i := configured(t, Config{Enabled: enabled})
+			p := Profile{Name: "foreign", Exec: true, Confine: true}
+			if r := outcome(t, i, child("foreign", "x32"), p); r.stdout != "ENOSYS\n" {
+				t.Errorf("x32: %s%s", r.stdout, r.stderr)
+			}
+			if r := outcome(t, i, child("foreign", "i386"), p); r.exit.Success() || strings.Contains(r.stdout, "process") {
+				t.Errorf("int 0x80: %v %s", r.exit, r.stdout)
+			}
+			i.platform.filter = withoutFilter
+			if r := outcome(t, i, child("foreign", "i386"), p); !strings.Contains(r.stdout, "process") {
+				t.Errorf("int 0x80 fails without the filter, too: %v %s", r.exit, r.stderr)
+			}
+		})
+	}
+}

@@ -1,0 +1,20 @@
+//go:build linux && (amd64 || arm64)
+
+package isolation
+
+import "unsafe"
+
+// stage is never called: it is what stageCode copies.
+func stage()
+
+// stageAddress is where the code of stage is. Go's own idea of a function is the way to call it.
+func stageAddress() uintptr
+
+// stageMost is more than the stage needs on any architecture.
+const stageMost = 1024
+
+// stageCode returns the machine code of the stage.
+func stageCode() []byte {
+	at := stageAddress()
+	return upToEnd(unsafe.Slice(*(**byte)(unsafe.Pointer(&at)), stageMost))
+}

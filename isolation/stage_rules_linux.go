@@ -1,0 +1,71 @@
+package isolation
+
+import (
+	"os"
+	"path/filepath"
+
+	"golang.org/x/sys/unix"
+)
+
+// stageName is where the stage stands in a sandbox: in a directory that is the sandbox's own, the root or /dev.
+const stageName = ".confine"
+
+// stage returns the stage for a plan and where it stands inside; nil where this kernel has no Landlock, where this
+// architecture has no stage, or where nobody asked for it.
+func (pl *platform) stage(program string, plan *plan) (image []byte, at string) {
+	if pl.landlock == 0 || !plan.profile.Confine {
+		return nil, ""
+	}
+	attr := newAttributes(pl.landlock, true) // a namespace holds the network
+	at = filepath.Join("/", stageName)
+	if plan.shows("/dev") {
+		at = filepath.Join("/dev", stageName)
+	}
+	return stageProgram(attr, plan.stageRules(attr.files, program), program), at
+}
+
+// stageRules say in Landlock's terms what the mount view shows. Rights to a directory reach all that is below; where an
+// inner mount has fewer, the mount is what holds.
+func (p *plan) stageRules(handled uint64, program string) []stageRule {
+	read, write := treeRights(p.profile)
+	rules := []stageRule{{"/", unix.LANDLOCK_ACCESS_FS_READ_DIR}}
+	for _, m := range p.mounts {
+		switch {
+		case m.kind == bindRW:
+			rules = append(rules, stageRule{m.target, m.atMost(write)})
+		case m.kind == bindRO:
+			rules = append(rules, stageRule{m.target, m.atMost(read)})
+		case m.kind == bindData:
+			rules = append(rules, stageRule{m.target, readFile})
+		case m.kind == tmpfs && m.target == "/tmp":
+			rules = append(rules, stageRule{m.target, write})
+		case m.kind == procfs:
+			rules = append(rules, stageRule{m.target, readTree | writeFile})
+		case m.kind == devfs:
+			rules = append(rules, stageRule{m.target, readTree | writeFile}, stageRule{filepath.Join(m.target, "shm"), write})
+		}
+	}
+	rules = append(rules, stageRule{program, readFile | unix.LANDLOCK_ACCESS_FS_EXECUTE})
+	for n := range rules {
+		rules[n].rights &= handled
+	}
+	return rules
+}
+
+// atMost leaves of rights what can be given to what a bind mount shows: to anything but a directory, those of files.
+func (m mount) atMost(rights uint64) uint64 {
+	if info, err := os.Stat(m.source); err == nil && !info.IsDir() {
+		return rights & fileRights
+	}
+	return rights
+}
+
+// shows says whether a mount stands exactly at path.
+func (p *plan) shows(path string) bool {
+	for _, m := range p.mounts {
+		if m.target == path {
+			return true
+		}
+	}
+	return false
+}

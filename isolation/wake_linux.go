@@ -1,0 +1,45 @@
+package isolation
+
+import (
+	"os"
+	"os/exec"
+
+	"golang.org/x/sys/unix"
+)
+
+// wakeAtHangup has the kernel continue a child when the other end of its standard input, a pipe, is closed. This process
+// holds that end: a child that is stopped when this process dies is then awake to get the signal that ends it.
+func wakeAtHangup(child *exec.Cmd) error {
+	stdin, ok := child.Stdin.(*os.File)
+	if !ok {
+		return nil
+	}
+	raw, err := stdin.SyscallConn()
+	if err != nil {
+		return err
+	}
+	var failed error
+	err = raw.Control(func(fd uintptr) { failed = signalAtHangup(int(fd), child.Process.Pid, unix.SIGCONT) })
+	if err != nil {
+		return err
+	}
+	return failed
+}
+
+// signalAtHangup has the kernel send sig to pid whenever a pipe can be read, which it also can when it has ended.
+func signalAtHangup(fd, pid int, sig unix.Signal) error {
+	var stat unix.Stat_t
+	if err := unix.Fstat(fd, &stat); err != nil || stat.Mode&unix.S_IFMT != unix.S_IFIFO {
+		return err
+	}
+	for _, set := range []struct{ command, value int }{{unix.F_SETOWN, pid}, {unix.F_SETSIG, int(sig)}} {
+		if _, err := unix.FcntlInt(uintptr(fd), set.command, set.value); err != nil {
+			return os.NewSyscallError("fcntl", err)
+		}
+	}
+	flags, err := unix.FcntlInt(uintptr(fd), unix.F_GETFL, 0)
+	if err == nil {
+		_, err = unix.FcntlInt(uintptr(fd), unix.F_SETFL, flags|unix.O_ASYNC)
+	}
+	return os.NewSyscallError("fcntl", err)
+}
