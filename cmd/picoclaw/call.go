@@ -85,11 +85,13 @@ func (a *app) call(ctx context.Context, s *host.Session, tool string, raw json.R
 	if !out.IsTerminal() {
 		return s.Call(ctx, tool, raw, nil)
 	}
-	progress := terminal.NewProgress(out)
+	progress := terminal.NewProgress(out, tool)
 	defer progress.Done()
 	return s.Call(ctx, tool, raw, func(e host.Event) {
 		if e.Output == nil {
 			progress.Show(e.Done, e.Total, e.Message)
+		} else if line := strings.TrimSpace(string(e.Output)); line != "" {
+			progress.Show(0, 0, line[strings.LastIndexByte(line, '\n')+1:])
 		}
 	})
 }

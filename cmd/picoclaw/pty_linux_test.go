@@ -180,6 +180,18 @@ func commandLines(t *testing.T) string {
 	return all.String()
 }
 
+// Who waits sees what goes on, in a line that is gone afterwards.
+func TestProgressIsShown(t *testing.T) {
+	home := hosttest.TempDir(t)
+	c := onTerminal(t, home, nil, "call", "exec", "command=echo under way; until [ -e seen ]; do sleep 0.05; done; echo over")
+	c.sees(`under way\x1b\[K`)
+	if err := os.WriteFile(filepath.Join(home, "workspace", "seen"), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	c.sees("\r\x1b\\[K(.|\n)*under way\r\nover")
+	c.exits(0)
+}
+
 func TestColoursAreForTerminals(t *testing.T) {
 	for name, c := range map[string]struct {
 		env  []string

@@ -75,7 +75,6 @@ func (r *repl) complete(line string) prompt.Proposals {
 		return prompt.Proposals{}
 	}
 	var found []string
-	whole := true
 	if len(words) > 0 && (words[0] == "explain" || words[0] == "help") {
 		words = words[1:]
 	} else if len(words) == 0 {
@@ -83,8 +82,7 @@ func (r *repl) complete(line string) prompt.Proposals {
 			found = append(found, v.name)
 		}
 	}
-	completions, space := completeWord(r.session, words, last)
-	whole = space
+	completions, whole := completeWord(r.session, words, last)
 	for _, c := range completions {
 		name, _, _ := strings.Cut(c, "\t") // a description is behind it
 		found = append(found, name)
