@@ -31,19 +31,21 @@ func (s *Session) Call(ctx context.Context, tool string, arguments json.RawMessa
 		Time: began.UTC(), Agent: s.policy.Agent(), Session: s.id, Origin: string(s.origin), Tool: tool,
 		Decision: guard.Deny.String(),
 	}
+	if err := s.recordable(); err != nil {
+		return err
+	}
 	result := s.call(ctx, tool, arguments, events, &record)
 	result.Duration = time.Since(began)
 
 	record.Millis = float64(result.Duration.Microseconds()) / 1000
-	record.Bytes = len(result.Text) + len(result.Structured)
+	record.Bytes = len(result.Text) + len(result.Structured) + len(result.Media)
 	if result.Err != nil {
 		record.Error = result.Err.Message
 		if record.Rule == "" {
 			record.Rule = result.Err.Rule
 		}
 	}
-	s.record(record)
-	return result
+	return s.record(record, result)
 }
 
 // call is the way of a call; it fills in the record as it goes.
@@ -60,9 +62,13 @@ func (s *Session) call(ctx context.Context, name string, raw json.RawMessage, ev
 		return &Result{Err: e}
 	}
 	record.Args = args.Values
-	decision := s.decide(t, args.Values)
+	decision := s.decide(args)
 	record.Decision, record.Rule = decision.Verdict.String(), decision.Rule
-	if !permitted(ctx, Question{Tool: t.FullName(), Args: args.Values, Decision: decision}) {
+	allowed := permitted(ctx, Question{Tool: t.FullName(), Args: args.Values, Decision: decision})
+	if decision.Verdict == guard.Ask {
+		record.Answer = answer(allowed)
+	}
+	if !allowed {
 		return &Result{Err: refusal(decision)}
 	}
 	spec, err := s.spec(t.Plugin)
@@ -79,21 +85,27 @@ func (s *Session) call(ctx context.Context, name string, raw json.RawMessage, ev
 	return s.bounded(t, outcome.Result)
 }
 
+// arguments are a call's arguments, and which of them say what the call reaches.
+type arguments struct {
+	*pluginpb.Arguments
+	claims []pluginpb.Site
+}
+
 // read finds the tool and reads its arguments, once for everybody behind.
-func (s *Session) read(name string, raw json.RawMessage) (*catalog.Tool, *pluginpb.Arguments, *Error) {
+func (s *Session) read(name string, raw json.RawMessage) (*catalog.Tool, *arguments, *Error) {
 	t, e := s.find(name)
 	if e != nil {
 		return t, nil, e
 	}
-	reader, err := t.Reader()
+	known, err := t.Arguments()
 	if err != nil {
-		return t, nil, &Error{Code: pluginpb.CodeFailed, Message: fmt.Sprintf("tool %s: %v", t.FullName(), err)}
+		return t, nil, &Error{Code: pluginpb.CodeFailed, Message: fmt.Sprintf("plugin %s: %v", t.Plugin.Manifest.ID, err)}
 	}
-	args, err := reader.Read(raw)
+	args, err := known.Reader.Read(raw)
 	if err != nil {
 		return t, nil, argumentError(t, err)
 	}
-	return t, args, nil
+	return t, &arguments{args, known.Claims}, nil
 }
 
 func argumentError(t *catalog.Tool, err error) *Error {
@@ -165,16 +177,6 @@ func (s *Session) bounded(t *catalog.Tool, r *pluginpb.Result) *Result {
 			Message: fmt.Sprintf("plugin %s answered with something that is not JSON", t.Plugin.Manifest.ID)}}
 	}
 	return out
-}
-
-func (s *Session) record(r audit.Record) {
-	machinery, err := s.host.ready()
-	if err != nil {
-		return // nothing was called, and the caller has been told why
-	}
-	if err := machinery.audit.Write(r); err != nil {
-		s.host.logger.Error("a call is missing in the audit log", "tool", r.Tool, "error", err)
-	}
 }
 
 func unavailable(err error) *Result {

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"github.com/picoclaw/picoclaw/host/catalog"
 	"github.com/picoclaw/picoclaw/sdk/guard"
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
@@ -13,19 +12,19 @@ import (
 // Explain decides a call without making it. The error is about the call itself: no such tool, or arguments that are
 // not the tool's.
 func (s *Session) Explain(name string, raw json.RawMessage) (guard.Decision, *Error) {
-	t, args, e := s.read(name, raw)
+	_, args, e := s.read(name, raw)
 	if e != nil {
 		return guard.Decision{}, e
 	}
-	return s.decide(t, args.Values), nil
+	return s.decide(args), nil
 }
 
 // decide asks the guard about every claim of a call; the strictest answer is the call's.
-func (s *Session) decide(t *catalog.Tool, args map[string]any) guard.Decision {
+func (s *Session) decide(args *arguments) guard.Decision {
 	strictest := guard.Decision{Verdict: guard.Allow, Rule: "tools"}
-	for _, site := range t.Claims {
-		for _, at := range find(args, site.Path) {
-			if d := s.decideClaim(t, site, at); d.Verdict > strictest.Verdict {
+	for _, site := range args.claims {
+		for _, at := range find(args.Values, site.Path) {
+			if d := s.decideClaim(args.claims, site, at); d.Verdict > strictest.Verdict {
 				strictest = d
 			}
 		}
@@ -33,7 +32,7 @@ func (s *Session) decide(t *catalog.Tool, args map[string]any) guard.Decision {
 	return strictest
 }
 
-func (s *Session) decideClaim(t *catalog.Tool, site pluginpb.Site, at found) guard.Decision {
+func (s *Session) decideClaim(claims []pluginpb.Site, site pluginpb.Site, at found) guard.Decision {
 	if site.Claim == pluginpb.ClaimEnv {
 		return guard.Decision{} // decided with the command beside it
 	}
@@ -43,7 +42,7 @@ func (s *Session) decideClaim(t *catalog.Tool, site pluginpb.Site, at found) gua
 	}
 	switch site.Claim {
 	case pluginpb.ClaimCommand:
-		return s.guard.Command(command(t, site, at, text))
+		return s.guard.Command(command(claims, site, at, text))
 	case pluginpb.ClaimCwd, pluginpb.ClaimList:
 		// To name no directory, by an empty string as by leaving it out, is to mean the workspace.
 		return s.guard.Path(guard.List, cmp.Or(text, "."))
@@ -52,12 +51,12 @@ func (s *Session) decideClaim(t *catalog.Tool, site pluginpb.Site, at found) gua
 }
 
 // command is the command at a site with what the fields beside it say: where it starts and what its environment has.
-func command(t *catalog.Tool, site pluginpb.Site, at found, text string) guard.Command {
+func command(claims []pluginpb.Site, site pluginpb.Site, at found, text string) guard.Command {
 	c := guard.Command{Text: text}
 	if shell, err := guard.MachineShell(); err == nil {
 		c.Dialect = shell.Dialect
 	}
-	for _, other := range t.Claims {
+	for _, other := range claims {
 		if !siblings(site.Path, other.Path) {
 			continue
 		}

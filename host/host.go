@@ -10,7 +10,6 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
-	"github.com/picoclaw/picoclaw/host/audit"
 	"github.com/picoclaw/picoclaw/host/catalog"
 	"github.com/picoclaw/picoclaw/host/config"
 	"github.com/picoclaw/picoclaw/host/supervise"
@@ -45,7 +44,7 @@ type Host struct {
 type machinery struct {
 	isolation  *isolation.Isolation
 	supervisor *supervise.Supervisor
-	audit      *audit.Log
+	audit      *auditor
 }
 
 // Open makes a host.
@@ -106,7 +105,7 @@ func (h *Host) prepare() (*machinery, error) {
 	if err := h.tested(m.isolation, agent.Isolation.Network); err != nil {
 		return nil, errors.Join(&StartError{err}, m.isolation.Close())
 	}
-	if m.audit, err = audit.Open(filepath.Join(home, "logs", "audit.jsonl")); err != nil {
+	if m.audit, err = openAudit(h.config); err != nil {
 		return nil, errors.Join(&StartError{err}, m.isolation.Close())
 	}
 	m.supervisor, err = supervise.New(supervise.Options{

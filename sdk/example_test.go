@@ -54,7 +54,12 @@ func ExampleNewTool() {
 	}
 	tool := manifest.Tools[0]
 	fmt.Println(manifest.ID, "offers", tool.Name)
-	fmt.Println(tool.Input.Properties["path"].Description)
+	input, err := tool.Input.Parse()
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(input.Properties["path"].Description)
 	// Output:
 	// wordcount offers count_lines
 	// file to count, relative to the workspace

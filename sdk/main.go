@@ -26,16 +26,12 @@ func Main(p Plugin) {
 
 // run is Main with its surroundings as arguments; it returns the exit code.
 func run(p Plugin, args []string, stdout, stderr io.Writer) int {
-	manifest, err := p.Manifest()
-	if err != nil {
-		fmt.Fprintf(stderr, "this plugin can't be used: %v\n", err)
-		return 1
-	}
+	var err error
 	switch {
 	case len(args) == 0 && os.Getenv(pluginpb.Handshake().MagicCookieKey) != "":
-		err = serve(p, manifest)
+		err = serve(p)
 	case len(args) == 1 && args[0] == "describe":
-		err = describe(stdout, manifest)
+		err = describe(stdout, p)
 	case (len(args) == 2 || len(args) == 3) && args[0] == "call":
 		arguments := "{}"
 		if len(args) == 3 {
@@ -55,7 +51,11 @@ func run(p Plugin, args []string, stdout, stderr io.Writer) int {
 	return 0
 }
 
-func describe(w io.Writer, m *pluginpb.Manifest) error {
+func describe(w io.Writer, p Plugin) error {
+	m, err := p.Manifest()
+	if err != nil {
+		return fmt.Errorf("this plugin can't be used: %w", err)
+	}
 	e := json.NewEncoder(w)
 	e.SetIndent("", "  ")
 	e.SetEscapeHTML(false)

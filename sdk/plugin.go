@@ -65,10 +65,19 @@ func (p *Plugin) Manifest() (*pluginpb.Manifest, error) {
 		},
 	}
 	for _, t := range p.Tools {
-		if t.err != nil {
-			return nil, fmt.Errorf("tool %s: %w", t.spec.Name, t.err)
+		spec := t.spec
+		if err := t.schemas(&spec); err != nil {
+			return nil, fmt.Errorf("tool %s: %w", spec.Name, err)
 		}
-		m.Tools = append(m.Tools, t.spec)
+		m.Tools = append(m.Tools, spec)
 	}
-	return m, m.Check()
+	if err := m.Check(); err != nil {
+		return nil, err
+	}
+	for i := range m.Tools {
+		if err := m.Tools[i].CheckSchemas(); err != nil {
+			return nil, fmt.Errorf("plugin %s: %w", m.ID, err)
+		}
+	}
+	return m, nil
 }

@@ -15,7 +15,7 @@ import (
 )
 
 // inputSchema infers the schema of a tool's arguments.
-func inputSchema[In any]() (*jsonschema.Schema, error) {
+func inputSchema[In any]() (*pluginpb.Schema, error) {
 	t := reflect.TypeFor[In]()
 	if t.Kind() != reflect.Struct {
 		return nil, fmt.Errorf("the input type is %s; it must be a struct", t)
@@ -24,11 +24,14 @@ func inputSchema[In any]() (*jsonschema.Schema, error) {
 	if err != nil {
 		return nil, fmt.Errorf("infer the input schema: %w", err)
 	}
-	return s, annotate(s, t)
+	if err := annotate(s, t); err != nil {
+		return nil, err
+	}
+	return pluginpb.NewSchema(s)
 }
 
 // outputSchema infers the schema of a tool's structured result; nil for a plain string.
-func outputSchema[Out any]() (*jsonschema.Schema, error) {
+func outputSchema[Out any]() (*pluginpb.Schema, error) {
 	t := reflect.TypeFor[Out]()
 	if t.Kind() == reflect.String {
 		return nil, nil
@@ -40,7 +43,10 @@ func outputSchema[Out any]() (*jsonschema.Schema, error) {
 	if err != nil {
 		return nil, fmt.Errorf("infer the output schema: %w", err)
 	}
-	return s, annotate(s, t)
+	if err := annotate(s, t); err != nil {
+		return nil, err
+	}
+	return pluginpb.NewSchema(s)
 }
 
 // annotate adds to an inferred schema what the struct's tags say, and takes "null" off arrays: a nil slice is sent as

@@ -47,7 +47,11 @@ func TestTheSchemaSaysWhatTheTagsSay(t *testing.T) {
 	if strings.Contains(string(got), "hidden") {
 		t.Error("an unexported field is in the schema")
 	}
-	sites, err := pluginpb.Claims(s)
+	input, err := s.Parse()
+	if err != nil {
+		t.Fatal(err)
+	}
+	sites, err := pluginpb.Claims(input)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -23,7 +23,7 @@ const stopGrace = 2 * time.Second
 
 // serve answers a host until it is done with this process. Standard input carries the instance's credentials and then
 // stays open for as long as the host lives: its end is the host's end, by whatever signal it died.
-func serve(p Plugin, manifest *pluginpb.Manifest) error {
+func serve(p Plugin) error {
 	logger := hclog.New(&hclog.LoggerOptions{
 		Name:       p.ID,
 		Level:      hclog.LevelFromString(os.Getenv("PICOCLAW_LOG_LEVEL")),
@@ -41,10 +41,8 @@ func serve(p Plugin, manifest *pluginpb.Manifest) error {
 	if err != nil {
 		return err
 	}
-	s, err := newService(p, manifest, logger)
-	if err != nil {
-		return err
-	}
+	s := newService(p, logger)
+	go func() { _, _ = s.manifest() }() // the host asks for it once it is connected
 	go lifeline(stdin, s)
 
 	plugin.Serve(&plugin.ServeConfig{

@@ -25,7 +25,7 @@ type service struct {
 
 	plugin   Plugin
 	tools    map[string]Tool
-	manifest []byte
+	manifest func() ([]byte, error) // as JSON
 	logger   hclog.Logger
 
 	// life ends when the process is about to: it cancels every call.
@@ -42,28 +42,33 @@ type service struct {
 // NewServer returns the plugin as the gRPC service that [Main] serves, for programs that serve it by other means, such
 // as tests. Describe, Configure and then Call have to come in that order.
 func NewServer(p Plugin, logger hclog.Logger) (pluginpb.PluginServer, error) {
-	m, err := p.Manifest()
-	if err != nil {
-		return nil, err
-	}
-	return newService(p, m, logger)
+	s := newService(p, logger)
+	_, err := s.manifest()
+	return s, err
 }
 
-func newService(p Plugin, m *pluginpb.Manifest, logger hclog.Logger) (*service, error) {
-	manifest, err := json.Marshal(m)
-	if err != nil {
-		return nil, err
-	}
-	s := &service{plugin: p, tools: make(map[string]Tool, len(p.Tools)), manifest: manifest, logger: logger}
+func newService(p Plugin, logger hclog.Logger) *service {
+	s := &service{plugin: p, tools: make(map[string]Tool, len(p.Tools)), logger: logger}
+	s.manifest = sync.OnceValues(func() ([]byte, error) {
+		m, err := p.Manifest()
+		if err != nil {
+			return nil, err
+		}
+		return json.Marshal(m)
+	})
 	for _, t := range p.Tools {
 		s.tools[t.spec.Name] = t
 	}
 	s.life, s.end = context.WithCancel(context.Background())
-	return s, nil
+	return s
 }
 
 func (s *service) Describe(context.Context, *pluginpb.DescribeRequest) (*pluginpb.DescribeResponse, error) {
-	return &pluginpb.DescribeResponse{Manifest: s.manifest}, nil
+	manifest, err := s.manifest()
+	if err != nil {
+		return nil, status.Errorf(codes.FailedPrecondition, "this plugin can't be used: %v", err)
+	}
+	return &pluginpb.DescribeResponse{Manifest: manifest}, nil
 }
 
 func (s *service) Configure(_ context.Context, req *pluginpb.ConfigureRequest) (*pluginpb.ConfigureResponse, error) {

@@ -21,10 +21,7 @@ func callHere(p Plugin, name, arguments string, stdout, stderr io.Writer) error 
 	if err != nil {
 		return err
 	}
-	s, err := newService(p, manifest, logger)
-	if err != nil {
-		return err
-	}
+	s := newService(p, logger)
 	tool, ok := s.tools[name]
 	if !ok {
 		return fmt.Errorf("no tool %q; `describe` lists them", name)
@@ -35,7 +32,11 @@ func callHere(p Plugin, name, arguments string, stdout, stderr io.Writer) error 
 	}
 	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer cancel()
-	reader, err := pluginpb.NewArgumentReader(tool.spec.Input)
+	spec := tool.spec
+	if err := tool.schemas(&spec); err != nil {
+		return err
+	}
+	reader, _, err := spec.Arguments()
 	if err != nil {
 		return err
 	}

@@ -15,9 +15,12 @@ type Handler[In, Out any] func(ctx context.Context, req *Request[In]) (Out, erro
 
 // Tool is a named operation of a plugin. Make it with [NewTool].
 type Tool struct {
-	spec pluginpb.Spec
-	run  func(ctx context.Context, call *call) (*answer, error)
-	err  error // what was wrong with its types; reported by Plugin.Manifest
+	spec pluginpb.Spec // but for the schemas
+
+	// schemas infers the schemas, which takes longer than a plugin's start should.
+	schemas func(*pluginpb.Spec) error
+
+	run func(ctx context.Context, call *call) (*answer, error)
 }
 
 // call is one call on its way to a handler.
@@ -48,9 +51,11 @@ type answer struct {
 // that text and programs as JSON; or any other struct, which both read as JSON. Its schema is published too.
 func NewTool[In, Out any](name, doc string, handler Handler[In, Out], options ...ToolOption) Tool {
 	t := Tool{spec: pluginpb.Spec{Name: name, Doc: doc}}
-	t.spec.Input, t.err = inputSchema[In]()
-	if t.err == nil {
-		t.spec.Output, t.err = outputSchema[Out]()
+	t.schemas = func(s *pluginpb.Spec) (err error) {
+		if s.Input, err = inputSchema[In](); err == nil {
+			s.Output, err = outputSchema[Out]()
+		}
+		return err
 	}
 	for _, option := range options {
 		option(&t.spec)

@@ -32,9 +32,9 @@ func (a *app) open(agent string) (*host.Host, error) {
 	if err != nil {
 		return nil, err
 	}
-	cfg, err := config.Load(config.Options{File: a.configFile, Workspace: a.workspace, Agent: agent})
+	cfg, err := a.config(agent)
 	if err != nil {
-		return nil, cantStart(err)
+		return nil, err
 	}
 	attack, err := selfTest()
 	if err != nil {
@@ -45,6 +45,18 @@ func (a *app) open(agent string) (*host.Host, error) {
 		return nil, cantStart(err)
 	}
 	return h, nil
+}
+
+// config loads the configuration, with the workspace that a flag names for an agent.
+func (a *app) config(agent string) (*config.Config, error) {
+	cfg, faults := config.Check(config.Options{File: a.configFile, Workspace: a.workspace, Agent: agent})
+	switch len(faults) {
+	case 0:
+		return cfg, nil
+	case 1:
+		return nil, cantStart(faults[0])
+	}
+	return nil, cantStart(fmt.Errorf("%w\n  and %d more: `picoclaw config check` says all", faults[0], len(faults)-1))
 }
 
 // opener opens a session: (*host.Host).Session for calls, (*host.Host).Preview for decisions alone.
@@ -100,12 +112,4 @@ func (a *app) printJSON(v any) error {
 	e := json.NewEncoder(a.stdout)
 	e.SetEscapeHTML(false)
 	return e.Encode(v)
-}
-
-// format checks the --output flag.
-func format(output string) error {
-	if output != "text" && output != "json" {
-		return usage("--output %q: want text or json", output)
-	}
-	return nil
 }

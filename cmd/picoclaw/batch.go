@@ -42,13 +42,6 @@ JSON with the same id for each. With one job the answers come in the order of th
 	return cmd
 }
 
-func noArguments(cmd *cobra.Command, args []string) error {
-	if len(args) > 0 {
-		return usage("%s takes no argument %q", cmd.Name(), args[0])
-	}
-	return nil
-}
-
 // sessions holds one session for each agent that a batch names.
 type sessions struct {
 	host *host.Host

@@ -35,7 +35,7 @@ func newCall(a *app) *cobra.Command {
 				return err
 			}
 			defer done()
-			raw, err := a.arguments(s, args[0], args[1:], arguments, cmd.Flags().Changed("json"))
+			raw, err := (&callArguments{pairs: args[1:], json: arguments, isJSON: cmd.Flags().Changed("json"), stdin: a.stdin}).read(s, args[0])
 			if err != nil {
 				return err
 			}

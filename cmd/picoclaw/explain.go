@@ -41,7 +41,7 @@ func newExplain(a *app) *cobra.Command {
 			if isPath(args[0]) {
 				return a.explainPath(s, args, output)
 			}
-			raw, err := a.arguments(s, args[0], args[1:], arguments, cmd.Flags().Changed("json"))
+			raw, err := (&callArguments{pairs: args[1:], json: arguments, isJSON: cmd.Flags().Changed("json"), stdin: a.stdin}).read(s, args[0])
 			if err != nil {
 				return err
 			}

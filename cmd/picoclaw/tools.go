@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"text/tabwriter"
 
-	"github.com/google/jsonschema-go/jsonschema"
+	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 	"github.com/spf13/cobra"
 
 	"github.com/picoclaw/picoclaw/host"
@@ -43,14 +43,14 @@ func newTools(a *app) *cobra.Command {
 
 // listedTool is a tool as scripts read it.
 type listedTool struct {
-	Name        string             `json:"name"`
-	Plugin      string             `json:"plugin"`
-	Doc         string             `json:"doc"`
-	Permissions []string           `json:"permissions,omitempty"`
-	Risk        string             `json:"risk,omitempty"`
-	ReadOnly    bool               `json:"read_only"`
-	Input       *jsonschema.Schema `json:"input"`
-	Output      *jsonschema.Schema `json:"output,omitempty"`
+	Name        string           `json:"name"`
+	Plugin      string           `json:"plugin"`
+	Doc         string           `json:"doc"`
+	Permissions []string         `json:"permissions,omitempty"`
+	Risk        string           `json:"risk,omitempty"`
+	ReadOnly    bool             `json:"read_only"`
+	Input       *pluginpb.Schema `json:"input"`
+	Output      *pluginpb.Schema `json:"output,omitempty"`
 }
 
 func toolList(tools []host.Tool) []listedTool {

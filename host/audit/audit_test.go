@@ -6,40 +6,57 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
+	"time"
 	"unicode/utf8"
+
+	"github.com/picoclaw/picoclaw/host/redact"
 )
 
-func TestEveryRecordIsALineOfItsOwn(t *testing.T) {
+func open(t *testing.T, path string, options Options) *Log {
+	t.Helper()
+	log, err := Open(path, options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := log.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return log
+}
+
+func record(tool string) Record {
+	return Record{Time: time.Now().UTC(), Tool: tool, Decision: "allow", Args: map[string]any{"text": "line\nbreak"}}
+}
+
+func read(t *testing.T, path string) []Record {
+	t.Helper()
+	var all []Record
+	broken, err := Read(path, func(r Record) error {
+		all = append(all, r)
+		return nil
+	})
+	if err != nil || broken != 0 {
+		t.Fatalf("%d lines are broken (%v)", broken, err)
+	}
+	return all
+}
+
+func TestTheFileIsItsOwnersAndItsLinesAreJSON(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "logs", "audit.jsonl")
-	var wg sync.WaitGroup
-	for range 2 { // two hosts share a file
-		log, err := Open(path)
-		if err != nil {
+	log := open(t, path, Options{SyncEach: true})
+	for range 10 {
+		if err := log.Write(record("a.b")); err != nil {
 			t.Fatal(err)
 		}
-		t.Cleanup(func() {
-			if err := log.Close(); err != nil {
-				t.Error(err)
-			}
-		})
-		for range 4 {
-			wg.Go(func() {
-				for range 100 {
-					if err := log.Write(Record{Tool: "t", Args: map[string]any{"text": "line\nbreak"}}); err != nil {
-						t.Error(err)
-					}
-				}
-			})
-		}
 	}
-	wg.Wait()
 	f, err := os.Open(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = f.Close() }()
+	defer f.Close()
 	lines := 0
 	for scan := bufio.NewScanner(f); scan.Scan(); lines++ {
 		var r Record
@@ -47,11 +64,14 @@ func TestEveryRecordIsALineOfItsOwn(t *testing.T) {
 			t.Fatalf("line %d: %v, %s", lines, err, scan.Text())
 		}
 	}
-	if lines != 800 {
-		t.Errorf("%d of 800 records are there", lines)
+	if lines != 10 {
+		t.Errorf("%d of 10 records are there", lines)
 	}
 	if info, err := f.Stat(); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("the log is %v (%v)", info.Mode(), err)
+	}
+	if info, err := os.Stat(filepath.Dir(path)); err != nil || info.Mode().Perm() != 0o700 {
+		t.Errorf("its directory is %v (%v)", info.Mode(), err)
 	}
 }
 
@@ -60,12 +80,12 @@ func TestLongArgumentsAreCut(t *testing.T) {
 		"long": strings.Repeat("é", 1000), "short": "x", "n": int64(7),
 		"list": make([]any, 100), "deep": map[string]any{"long": strings.Repeat("x", 1000)},
 	}
-	got := cut(args)
+	got := Record{Args: args}.kept().Args
 	long, _ := got["long"].(string)
 	if len(long) > maxValue+32 || !utf8.ValidString(long) || !strings.Contains(long, "2000 bytes") {
 		t.Errorf("a long argument became %q", long)
 	}
-	if list, _ := got["list"].([]any); len(list) > 17 {
+	if list, _ := got["list"].([]any); len(list) > maxItems+1 {
 		t.Errorf("a long list has %d items left", len(list))
 	}
 	deep, _ := got["deep"].(map[string]any)
@@ -77,5 +97,27 @@ func TestLongArgumentsAreCut(t *testing.T) {
 	}
 	if len(args["long"].(string)) != 2000 {
 		t.Error("the caller's arguments were changed")
+	}
+	var nested any = "x"
+	for range 1000 {
+		nested = map[string]any{"x": nested}
+	}
+	line, err := json.Marshal(Record{Args: map[string]any{"x": nested}}.kept())
+	if err != nil || len(line) > 1000 {
+		t.Errorf("a deep argument is %d bytes (%v)", len(line), err)
+	}
+}
+
+func TestSecretsAreCut(t *testing.T) {
+	const secret = "hunter2hunter2"
+	line, err := json.Marshal(Record{Error: "password=" + secret, Args: map[string]any{
+		"env":     map[string]any{"API_TOKEN": secret},
+		"command": "GITHUB_TOKEN=" + secret + " curl -H 'Authorization: Bearer " + secret + "' https://me:" + secret + "@x",
+		// The secret lies across the place where the text is cut.
+		"content": strings.Repeat("x", maxValue-20) + " password=" + secret + strings.Repeat(" y", 1000),
+		"list":    []any{"ls", "password: " + secret},
+	}}.kept())
+	if err != nil || strings.Contains(string(line), "hunter2") || strings.Count(string(line), redact.Mark) < 6 {
+		t.Errorf("%v: %s", err, line)
 	}
 }

@@ -37,16 +37,21 @@ type Plugin struct {
 type Tool struct {
 	Plugin *Plugin
 	Spec   *pluginpb.Spec
-	Claims []pluginpb.Site
 
-	prepare func() (*pluginpb.ArgumentReader, error)
+	prepare func() (*Arguments, error)
 }
 
 // FullName is the plugin's id and the tool's name, such as "filesystem.read_file".
 func (t *Tool) FullName() string { return t.Plugin.Manifest.ID + "." + t.Spec.Name }
 
-// Reader returns the reader of the tool's arguments.
-func (t *Tool) Reader() (*pluginpb.ArgumentReader, error) { return t.prepare() }
+// Arguments is what a tool's schema says of its arguments.
+type Arguments struct {
+	Reader *pluginpb.ArgumentReader
+	Claims []pluginpb.Site
+}
+
+// Arguments returns what the tool's schema says of its arguments. The schema is read at the first use.
+func (t *Tool) Arguments() (*Arguments, error) { return t.prepare() }
 
 // Load reads the plugins in a directory: one subdirectory each, named by the plugin's id, holding its manifest
 // (plugin.json) and its binary, named by the id too. A directory without a manifest is not a plugin; a plugin that is
@@ -99,11 +104,7 @@ func loadPlugin(dir string) (*Plugin, error) {
 		return nil, err
 	}
 	for i := range m.Tools {
-		t, err := newTool(p, &m.Tools[i])
-		if err != nil {
-			return nil, err
-		}
-		p.Tools = append(p.Tools, t)
+		p.Tools = append(p.Tools, newTool(p, &m.Tools[i]))
 	}
 	return p, nil
 }
@@ -137,19 +138,15 @@ func identify(path string) (string, error) {
 	return fmt.Sprintf("%s:%d:%d", fileID(info), info.Size(), info.ModTime().UnixNano()), nil
 }
 
-func newTool(p *Plugin, spec *pluginpb.Spec) (*Tool, error) {
-	claims, err := pluginpb.Claims(spec.Input)
-	if err != nil {
-		return nil, err
-	}
+func newTool(p *Plugin, spec *pluginpb.Spec) *Tool {
 	return &Tool{
 		Plugin: p,
 		Spec:   spec,
-		Claims: claims,
-		prepare: sync.OnceValues(func() (*pluginpb.ArgumentReader, error) {
-			return pluginpb.NewArgumentReader(spec.Input)
+		prepare: sync.OnceValues(func() (*Arguments, error) {
+			reader, claims, err := spec.Arguments()
+			return &Arguments{reader, claims}, err
 		}),
-	}, nil
+	}
 }
 
 func (c *Catalog) add(p *Plugin) {

@@ -10,14 +10,18 @@ import (
 )
 
 // checker walks a document beside the tree of known keys. It checks and converts in one go, and notes every value
-// with its origin.
+// with its origin. It goes on after a fault, without the value that is at fault, so that one look finds all of them.
 type checker struct {
 	userHome string
 	settings map[string]Setting
+	faults   []*Error // in the order that they were met
 }
 
-// value checks n, which stands at path, against e and returns what koanf is given for it.
-func (c *checker) value(n *node, e *entry, path string) (any, *Error) {
+// fault notes what is wrong.
+func (c *checker) fault(err *Error) { c.faults = append(c.faults, err) }
+
+// value checks n, which stands at path, against e and returns what koanf is given for it; false when it is at fault.
+func (c *checker) value(n *node, e *entry, path string) (any, bool) {
 	switch e.typ() {
 	case "", Map:
 		return c.object(n, e, path)
@@ -25,15 +29,18 @@ func (c *checker) value(n *node, e *entry, path string) (any, *Error) {
 		return c.objects(n, e, path)
 	}
 	v, err := c.leaf(n, e.key, path)
-	if err == nil {
-		c.settings[path] = Setting{Key: path, Value: v, Origin: n.origin}
+	if err != nil {
+		c.fault(err)
+		return nil, false
 	}
-	return v, err
+	c.settings[path] = Setting{Key: path, Value: v, Origin: n.origin}
+	return v, true
 }
 
-func (c *checker) object(n *node, e *entry, path string) (any, *Error) {
+func (c *checker) object(n *node, e *entry, path string) (any, bool) {
 	if n.kind != object {
-		return nil, wrongKind(n, path, "an object")
+		c.fault(wrongKind(n, path, "an object"))
+		return nil, false
 	}
 	out := make(map[string]any, len(n.members))
 	seen := make(map[string]member, len(n.members))
@@ -41,7 +48,8 @@ func (c *checker) object(n *node, e *entry, path string) (any, *Error) {
 		full := joinName(path, m.key)
 		child, err := known(m, e, path)
 		if err != nil {
-			return nil, err
+			c.fault(err)
+			continue
 		}
 		name := child.name
 		if e.typ() == Map {
@@ -52,21 +60,20 @@ func (c *checker) object(n *node, e *entry, path string) (any, *Error) {
 			if first.key != m.key {
 				problem = fmt.Sprintf("means the same as %s at %s", joinName(path, first.key), first.origin)
 			}
-			return nil, fault(m.origin, full, problem, "remove one of them")
+			c.fault(fault(m.origin, full, problem, "remove one of them"))
+			continue
 		}
 		seen[name] = m
-		v, err := c.value(m.value, child, full)
-		if err != nil {
-			return nil, err
+		if v, ok := c.value(m.value, child, full); ok {
+			out[name] = v
 		}
-		out[name] = v
 	}
 	for _, child := range e.children {
 		if _, ok := seen[child.name]; !ok && child.key != nil && child.key.Required {
-			return nil, fault(n.origin, joinName(path, child.name), "is missing", "")
+			c.fault(fault(n.origin, joinName(path, child.name), "is missing", ""))
 		}
 	}
-	return out, nil
+	return out, true
 }
 
 // known finds the entry of a member of the object e.
@@ -88,43 +95,46 @@ func known(m member, e *entry, path string) (*entry, *Error) {
 	return nil, fault(m.origin, full, "unknown key", "the nearest known key is "+nearestKey(full, e.full, path))
 }
 
-func (c *checker) objects(n *node, e *entry, path string) (any, *Error) {
+func (c *checker) objects(n *node, e *entry, path string) (any, bool) {
 	if n.kind != list {
-		return nil, wrongKind(n, path, "a list of objects")
+		c.fault(wrongKind(n, path, "a list of objects"))
+		return nil, false
 	}
 	out := make([]any, 0, len(n.items))
 	element := e.children[0]
+	whole := true
 	for i, item := range n.items {
-		v, err := c.value(item, element, path+"["+strconv.Itoa(i)+"]")
-		if err != nil {
-			return nil, err
-		}
+		v, ok := c.value(item, element, path+"["+strconv.Itoa(i)+"]")
+		whole = whole && ok
 		out = append(out, v)
 	}
 	for _, child := range element.children {
 		if child.key != nil && child.key.Unique {
-			if err := c.unique(out, child.name, path); err != nil {
-				return nil, err
-			}
+			c.unique(out, child.name, path)
 		}
 	}
-	c.settings[path] = Setting{Key: path, Value: out, Origin: n.origin}
-	return out, nil
+	if whole {
+		c.settings[path] = Setting{Key: path, Value: out, Origin: n.origin}
+	}
+	return out, whole
 }
 
-// unique checks that no two objects of the list hold the same value under name.
-func (c *checker) unique(values []any, name, path string) *Error {
+// unique checks that no two objects of the list hold the same value under name. One that is at fault already has none.
+func (c *checker) unique(values []any, name, path string) {
 	first := make(map[any]int, len(values))
 	for i, v := range values {
-		value := v.(map[string]any)[name]
+		element, ok := v.(map[string]any)
+		if !ok || element[name] == nil {
+			continue
+		}
+		value := element[name]
 		if j, twice := first[value]; twice {
 			key := joinName(path+"["+strconv.Itoa(i)+"]", name)
-			origin := c.settings[key].Origin
-			return fault(origin, key, fmt.Sprintf("%q is already the %s of %s[%d]", value, name, path, j), "")
+			c.fault(fault(c.settings[key].Origin, key, fmt.Sprintf("%q is already the %s of %s[%d]", value, name, path, j), ""))
+			continue
 		}
 		first[value] = i
 	}
-	return nil
 }
 
 // leaf checks and converts a value without known keys below it.
@@ -179,7 +189,8 @@ func (c *checker) strings(n *node, key *Key, path string) (any, *Error) {
 	for i, item := range n.items {
 		s, err := c.string(item, key, path+"["+strconv.Itoa(i)+"]")
 		if err != nil {
-			return nil, err
+			c.fault(err)
+			continue
 		}
 		out = append(out, s.(string))
 	}
@@ -190,13 +201,13 @@ func (c *checker) string(n *node, key *Key, path string) (any, *Error) {
 	if n.kind != text {
 		return nil, wrongKind(n, path, "a string")
 	}
-	if key.Values != nil && !slices.Contains(key.Values, n.scalar) {
-		return nil, fault(n.origin, path, fmt.Sprintf("%q is not known; the nearest is %q", n.scalar, nearest.Name(n.scalar, key.Values)),
-			"known are "+strings.Join(key.Values, ", "))
-	}
 	s, err := key.Format.apply(n.scalar, c.userHome)
 	if err != nil {
 		return nil, fault(n.origin, path, err.Error(), "")
+	}
+	if key.Values != nil && !slices.Contains(key.Values, s) {
+		return nil, fault(n.origin, path, fmt.Sprintf("%q is not known; the nearest is %q", n.scalar, nearest.Name(s, key.Values)),
+			"known are "+strings.Join(key.Values, ", "))
 	}
 	return s, nil
 }

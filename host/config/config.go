@@ -19,7 +19,9 @@ type Config struct {
 	agents    []map[string]any // what each agent sets; never empty
 	plugins   map[string]Plugin
 	exposed   []ExposePath
-	isolation bool               // isolation.enabled
+	isolation bool // isolation.enabled
+	audit     Audit
+	log       Log
 	shared    map[string]any     // what is set for all agents, of the keys that an agent can set
 	settings  map[string]Setting // what was set, by the key as it was written
 
@@ -32,11 +34,13 @@ func (c *Config) take(merged map[string]any) *Error {
 	var all struct {
 		Isolation Isolation                 `koanf:"isolation"`
 		Plugins   map[string]map[string]any `koanf:"plugins"`
+		Audit     Audit                     `koanf:"audit"`
+		Log       Log                       `koanf:"log"`
 	}
 	if err := decode(merged, &all); err != nil {
 		return &Error{Problem: err.Error(), err: err}
 	}
-	c.isolation = all.Isolation.Enabled
+	c.isolation, c.audit, c.log = all.Isolation.Enabled, all.Audit, all.Log
 	c.exposed = lastForTarget(all.Isolation.ExposePaths)
 	c.plugins = make(map[string]Plugin, len(all.Plugins))
 	for id, values := range all.Plugins {
@@ -47,7 +51,9 @@ func (c *Config) take(merged map[string]any) *Error {
 		c.plugins[id] = plugin
 	}
 	c.shared = merged
-	delete(merged, "plugins")
+	for _, name := range []string{"plugins", "audit", "log"} {
+		delete(merged, name)
+	}
 	delete(merged["isolation"].(map[string]any), "expose_paths")
 	return nil
 }
@@ -89,6 +95,12 @@ func (c *Config) File() string { return c.file }
 
 // IsolationEnabled reports isolation.enabled.
 func (c *Config) IsolationEnabled() bool { return c.isolation }
+
+// Audit returns how calls are recorded.
+func (c *Config) Audit() Audit { return c.audit }
+
+// Log returns what is logged, and how.
+func (c *Config) Log() Log { return c.log }
 
 // AgentIDs returns the ids of the agents, the default one first. It is never empty.
 func (c *Config) AgentIDs() []string {

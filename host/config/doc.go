@@ -7,8 +7,8 @@
 //
 // [Schema] is the table of all keys. The check, the names of the variables, the JSON Schema ([JSONSchema]) and the
 // documentation are made from it, so a key that is not in the table does not exist. Whatever is wrong (an unknown
-// key, a wrong type, a regular expression that does not compile) is one [Error] that names the place, the full key
-// and the cure, and nothing starts.
+// key, a wrong type, a regular expression that does not compile) is an [Error] that names the place, the full key
+// and the cure, and nothing starts; [Check] finds all of them in one go.
 //
 // The package reads the configuration file and the environment and nothing else. It must not know what a policy
 // is, look at workspaces, or know which plugins are installed.

@@ -13,7 +13,6 @@ import (
 type variables struct {
 	checker *checker
 	expose  *node
-	err     *Error // the first error, in the order of the names
 }
 
 // own returns the sorted variables whose names say that they are picoclaw's, without those that are no keys.
@@ -29,7 +28,8 @@ func (e environment) own() []string {
 	return own
 }
 
-// provider returns koanf's provider over these variables. After it was loaded, v.err says how that went.
+// provider returns koanf's provider over these variables. What is wrong with one is noted by the checker, in the order of
+// the names.
 func (v *variables) provider(own []string) *env.Env {
 	return env.Provider(".", env.Opt{
 		Prefix:        variablePrefix,
@@ -41,28 +41,26 @@ func (v *variables) provider(own []string) *env.Env {
 // transform turns one variable into a key and its value; an empty key, which koanf passes over, for what is not
 // merged.
 func (v *variables) transform(name, value string) (string, any) {
-	if v.err != nil {
-		return "", nil
-	}
-	path, checked, err := v.setting(name, value)
-	v.err = err
-	if err != nil || path == agentsKey {
+	path, checked, ok := v.setting(name, value)
+	if !ok || path == agentsKey {
 		return "", nil
 	}
 	return path, checked
 }
 
-func (v *variables) setting(name, value string) (path string, checked any, err *Error) {
+func (v *variables) setting(name, value string) (path string, checked any, ok bool) {
 	origin := Origin{Source: Variable, Name: name}
 	e, path := variableEntry(name)
 	if e == nil {
-		return "", nil, &Error{Origin: origin, Problem: "sets no known key",
-			Cure: "the nearest known variable is " + nearestVariable(name)}
+		v.checker.fault(&Error{Origin: origin, Problem: "sets no known key",
+			Cure: "the nearest known variable is " + nearestVariable(name)})
+		return "", nil, false
 	}
 	n, err := variableNode(e.key.Type, value, origin)
 	if err != nil {
 		err.Key = path
-		return "", nil, err
+		v.checker.fault(err)
+		return "", nil, false
 	}
 	if path == exposePathsKey && v.expose != nil && n.kind == list {
 		n.items = append(slices.Clone(v.expose.items), n.items...)
@@ -70,8 +68,8 @@ func (v *variables) setting(name, value string) (path string, checked any, err *
 	if path == agentsKey {
 		v.checker.forget()
 	}
-	checked, err = v.checker.value(n, e, path)
-	return path, checked, err
+	checked, ok = v.checker.value(n, e, path)
+	return path, checked, ok
 }
 
 // variableNode reads a value by the type of its key: lists are JSON or separated by commas, objects are JSON.

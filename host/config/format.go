@@ -24,6 +24,7 @@ const (
 	Glob         Format = "glob"     // compiles for path.Match
 	ID           Format = "id"       // [a-z0-9][a-z0-9_-]*, at most 64 bytes
 	VariableName Format = "variable" // [A-Za-z_][A-Za-z0-9_]*
+	Lower        Format = "lower"    // all in capitals means the same as in small letters
 )
 
 var (
@@ -64,6 +65,10 @@ func (f Format) apply(s, userHome string) (string, error) {
 	case ID:
 		if !idPattern.MatchString(s) {
 			return "", fmt.Errorf("%q is not an id: small letters, digits, _ and -, a letter or digit first, at most 64", s)
+		}
+	case Lower:
+		if s == strings.ToUpper(s) {
+			return strings.ToLower(s), nil
 		}
 	case VariableName:
 		if !variablePattern.MatchString(s) {

@@ -25,8 +25,8 @@ func FuzzYAML(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) { checkText(t, "config.yaml", text, parseYAML) })
 }
 
-// checkText checks what must be true of every text: it is loaded, and then all of it can be used, or it is one error
-// of one line's place in the file.
+// checkText checks what must be true of every text: it is loaded, and then all of it can be used, or it has faults that each
+// have a place in the file.
 func checkText(t *testing.T, name, text string, parse func([]byte, Origin) (*node, *Error)) {
 	if !utf8.ValidString(text) {
 		return
@@ -41,11 +41,20 @@ func checkText(t *testing.T, name, text string, parse func([]byte, Origin) (*nod
 	document, err := parse([]byte(text), file)
 	if err == nil {
 		c := &Config{home: Home{Path: "/home/user/.picoclaw"}, file: name}
-		if err = c.merge(document, environment{"HOME=/home/user"}); err == nil {
+		faults := c.merge(document, environment{"HOME=/home/user"})
+		if len(faults) == 0 {
 			useAll(t, c, lines)
 			return
 		}
+		for _, fault := range faults {
+			checkPlace(t, fault, text, name, lines)
+		}
+		return
 	}
+	checkPlace(t, err, text, name, lines)
+}
+
+func checkPlace(t *testing.T, err *Error, text, name string, lines int) {
 	if err.Origin.Name != name || err.Origin.Line > lines || err.Problem == "" {
 		t.Errorf("%q: the error is %+v", text, err)
 	}
@@ -91,9 +100,11 @@ func FuzzVariables(f *testing.F) {
 		}
 		name = variablePrefix + name
 		c := &Config{home: Home{Path: "/home/user/.picoclaw"}}
-		if err := c.merge(&node{kind: object}, environment{"HOME=/home/user", name + "=" + value}); err != nil {
-			if err.Origin.Name != name {
-				t.Errorf("%s=%s: %+v", name, value, err)
+		if faults := c.merge(&node{kind: object}, environment{"HOME=/home/user", name + "=" + value}); len(faults) > 0 {
+			for _, err := range faults {
+				if err.Origin.Name != name {
+					t.Errorf("%s=%s: %+v", name, value, err)
+				}
 			}
 			return
 		}

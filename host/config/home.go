@@ -11,13 +11,12 @@ import (
 
 // The variables that are not keys of the configuration.
 const (
-	variablePrefix   = "PICOCLAW_"
-	homeVariable     = "PICOCLAW_HOME"
-	configVariable   = "PICOCLAW_CONFIG"
-	logLevelVariable = "PICOCLAW_LOG_LEVEL"
+	variablePrefix = "PICOCLAW_"
+	homeVariable   = "PICOCLAW_HOME"
+	configVariable = "PICOCLAW_CONFIG"
 )
 
-var notKeys = []string{homeVariable, configVariable, logLevelVariable}
+var notKeys = []string{homeVariable, configVariable}
 
 // Home is the instance root: the directory that the configuration, the plugin store and the default workspaces are in.
 type Home struct {

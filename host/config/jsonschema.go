@@ -2,6 +2,7 @@ package config
 
 import (
 	"encoding/json"
+	"strings"
 
 	"github.com/google/jsonschema-go/jsonschema"
 )
@@ -83,13 +84,16 @@ func stringSchema(key *Key) *jsonschema.Schema {
 	s := &jsonschema.Schema{Type: "string"}
 	for _, value := range key.Values {
 		s.Enum = append(s.Enum, value)
+		if key.Format == Lower {
+			s.Enum = append(s.Enum, strings.ToUpper(value))
+		}
 	}
 	switch key.Format {
 	case ID:
 		s.Pattern = idPattern.String()
 	case VariableName:
 		s.Pattern = variablePattern.String()
-	case "":
+	case "", Lower:
 	default:
 		s.MinLength = jsonschema.Ptr(1)
 	}

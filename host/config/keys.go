@@ -80,6 +80,20 @@ var keys = []Key{
 	{Name: "isolation.expose_paths[].mode", Type: String, Values: []string{"ro", "rw"},
 		Doc: "ro or rw; ro when not set."},
 
+	{Name: "audit.max_size", Type: Size, Default: "10MB",
+		Doc: "How large logs/audit.jsonl may become before it is put aside under a name with the time in it, and a new one is begun."},
+	{Name: "audit.max_files", Type: Int, Min: 0, Max: 100_000, Default: int64(10),
+		Doc: "How many audit files that were put aside are kept, besides the current one; 0 keeps all."},
+	{Name: "audit.sync", Type: String, Values: []string{"always", "interval"}, Default: "interval",
+		Doc: "When a record is on disk for certain: always before the call is answered, or within an interval of a second."},
+	{Name: "audit.on_error", Type: String, Values: []string{"refuse", "continue"}, Default: "refuse",
+		Doc: "What happens when a call can't be recorded: refuse makes no further call and withholds the result of one that was made, continue goes on and logs an error for each."},
+
+	{Name: "log.level", Type: String, Format: Lower, Values: []string{"trace", "debug", "info", "warn", "error", "off"}, Default: "warn",
+		Doc: "What is logged on standard error: this level and what is graver."},
+	{Name: "log.format", Type: String, Format: Lower, Values: []string{"text", "json"}, Default: "text",
+		Doc: "How a log line looks: text for people, or json, an object with @timestamp, @level, @module and @message."},
+
 	{Name: "$schema", Type: String,
 		Doc: "Where an editor finds the JSON Schema of this file. It changes nothing."},
 

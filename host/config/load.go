@@ -2,11 +2,13 @@ package config
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -28,20 +30,33 @@ type Options struct {
 	Environ []string
 }
 
-// Load finds, reads and checks the configuration. What is wrong with it is an [*Error].
+// Load finds, reads and checks the configuration. What is wrong with it is an [*Error], the first if there is more
+// than one thing; [Check] returns all.
 func Load(options Options) (*Config, error) {
-	c, err := load(options)
-	if err != nil {
-		return nil, err
+	c, faults := Check(options)
+	if len(faults) > 0 {
+		return nil, faults[0]
 	}
 	return c, nil
 }
 
-func load(options Options) (*Config, *Error) {
-	environ := environment(options.Environ)
-	if environ == nil {
-		environ = os.Environ()
+// Check is like [Load] and returns everything that is wrong, in the order of the places: the file's lines, then the
+// variables by name. The configuration is nil if anything is. What one fault hides, such as the rest of a file
+// that is not JSON, is not looked at.
+func Check(options Options) (*Config, []*Error) {
+	c, err := locate(options)
+	if err != nil {
+		return nil, []*Error{err}
 	}
+	if faults := c.read(options); len(faults) > 0 {
+		return nil, faults
+	}
+	return c, nil
+}
+
+// locate finds the instance root and the file.
+func locate(options Options) (*Config, *Error) {
+	environ := options.environ()
 	home, err := findHome(environ)
 	if err != nil {
 		return nil, err
@@ -50,20 +65,34 @@ func load(options Options) (*Config, *Error) {
 	if err != nil {
 		return nil, err
 	}
+	return &Config{home: home, file: file}, nil
+}
+
+func (o Options) environ() environment {
+	if o.Environ != nil {
+		return o.Environ
+	}
+	return os.Environ()
+}
+
+func (c *Config) read(options Options) []*Error {
 	document := &node{kind: object}
-	if file != "" {
-		if document, err = readFile(file); err != nil {
-			return nil, err
+	if c.file != "" {
+		var err *Error
+		if document, err = readFile(c.file); err != nil {
+			return []*Error{err}
 		}
 	}
-	c := &Config{home: home, file: file}
-	if err := c.merge(document, environ); err != nil {
-		return nil, err
+	environ := options.environ()
+	if faults := c.merge(document, environ); len(faults) > 0 {
+		return faults
 	}
 	if options.Workspace != "" {
-		return c, c.override(options, environ)
+		if err := c.override(options, environ); err != nil {
+			return []*Error{err}
+		}
 	}
-	return c, nil
+	return nil
 }
 
 // maxFile is more than any configuration needs; a file beyond it was named by mistake.
@@ -109,39 +138,46 @@ func readBounded(path string) ([]byte, error) {
 const exposePathsKey = "isolation.expose_paths"
 
 // merge checks the layers and has koanf merge them.
-func (c *Config) merge(document *node, environ environment) *Error {
+func (c *Config) merge(document *node, environ environment) []*Error {
 	check := &checker{userHome: environ.userHome(), settings: map[string]Setting{}}
-	fromFile, err := check.value(document, schema().root, "")
-	if err != nil {
-		return err
-	}
+	checked, _ := check.value(document, schema().root, "")
+	fromFile, _ := checked.(map[string]any) // nil for what is no object, which is noted as a fault
 	vars := &variables{checker: check}
 	if isolation := document.member("isolation"); isolation != nil {
 		vars.expose = isolation.member("expose_paths")
 	}
 	// The list of agents is replaced whole, never merged, so koanf need not copy it about.
-	if agents, ok := fromFile.(map[string]any)["agents"].(map[string]any); ok {
+	if agents, ok := fromFile["agents"].(map[string]any); ok {
 		delete(agents, "agents")
 	}
 	layers := []koanf.Provider{layer(c.defaults())}
 	if len(document.members) > 0 {
-		layers = append(layers, layer(fromFile.(map[string]any)))
+		layers = append(layers, layer(fromFile))
 	}
+	sortFaults(check.faults)
 	if own := environ.own(); len(own) > 0 {
 		layers = append(layers, vars.provider(own))
 	}
 	k := koanf.New(".")
 	for _, provider := range layers {
-		// None of the providers fails by itself: they hold what was checked before, or note their error in vars.
+		// None of the providers fails by itself: they hold what was checked before, or have the checker note what is wrong.
 		if err := k.Load(provider, nil); err != nil {
-			return &Error{Problem: "merging the configuration: " + err.Error(), err: err}
-		}
-		if vars.err != nil {
-			return vars.err
+			return []*Error{{Problem: "merging the configuration: " + err.Error(), err: err}}
 		}
 	}
+	if len(check.faults) > 0 {
+		return check.faults
+	}
 	c.settings, c.agents = check.settings, check.agents()
-	return c.take(k.Raw())
+	if err := c.take(k.Raw()); err != nil {
+		return []*Error{err}
+	}
+	return nil
+}
+
+// sortFaults sorts the faults of one file by their lines: what is missing in an object is known only at its end.
+func sortFaults(faults []*Error) {
+	slices.SortStableFunc(faults, func(a, b *Error) int { return cmp.Compare(a.Origin.Line, b.Origin.Line) })
 }
 
 // layer is a layer of values that are in memory already, as koanf reads them.

@@ -13,6 +13,9 @@ const (
 	Flag                   // a flag of the command line
 )
 
+// String returns "default", "file", "variable" or "flag".
+func (s Source) String() string { return [...]string{"default", "file", "variable", "flag"}[s] }
+
 // Origin is the place that a value came from.
 type Origin struct {
 	Source Source

@@ -25,6 +25,8 @@ func TestTheStructsHaveTheKeysOfTheTable(t *testing.T) {
 		Tools     Tools             `koanf:"tools"`
 		Isolation Isolation         `koanf:"isolation"`
 		Plugins   map[string]Plugin `koanf:"plugins"`
+		Audit     Audit             `koanf:"audit"`
+		Log       Log               `koanf:"log"`
 	}
 	have := map[string]bool{}
 	fieldNames(reflect.TypeOf(file), "", have)
@@ -107,6 +109,7 @@ func TestJSONSchema(t *testing.T) {
 		`{"agents": {"agents": [{"id": "a", "modules": [{"module": "filesystem", "actions": ["read"],
 			"constraints": {"paths": ["{{workspace}}"], "max_file_size": 1000}}]}]}}`,
 		`{"agents": {"agents": [{"id": "a", "modules": [{"module": "filesystem", "constraints": {"max_file_size": "1 KiB"}}]}]}}`,
+		`{"log": {"level": "DEBUG", "format": "json"}, "audit": {"max_size": 4096, "sync": "always"}}`,
 		`{"plugins": {"shell": {"enabled": false, "grants": {"env": ["LANG"]}, "config": {"any": [1]}}}}`,
 	} {
 		if err := accepts(text); err != nil {
@@ -115,7 +118,7 @@ func TestJSONSchema(t *testing.T) {
 		mustLoad(t, text)
 	}
 	for _, text := range []string{
-		`{"tool": {}}`, `{"tools": {"set": "x"}}`, `{"tools": {"exec": {"timeout_seconds": 0}}}`, `{"tools": {"enabled": [""]}}`,
+		`{"log": {"level": "Debug"}}`, `{"audit": {"on_error": "ignore"}}`, `{"tool": {}}`, `{"tools": {"set": "x"}}`, `{"tools": {"exec": {"timeout_seconds": 0}}}`, `{"tools": {"enabled": [""]}}`,
 		`{"agents": {"agents": [{}]}}`, `{"agents": {"agents": [], "list": []}}`, `{"agents": {"list": [{"id": "A"}]}}`,
 		`{"plugins": {"A": {}}}`, `{"plugins": {"a": {"x": 1}}}`, `{"isolation": {"expose_paths": [{"source": "/a", "mode": "x"}]}}`,
 		`{"agents": {"agents": [{"id": "a", "modules": [{"module": "filesystem", "constraints": {"max_file_size": "x"}}]}]}}`,

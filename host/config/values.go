@@ -58,6 +58,20 @@ type ExposePath struct {
 	Mode   string `koanf:"mode" json:"mode"`     // "ro" or "rw"
 }
 
+// Audit are the settings of audit.
+type Audit struct {
+	MaxSize  string `koanf:"max_size"` // for [ParseSize]
+	MaxFiles int64  `koanf:"max_files"`
+	Sync     string `koanf:"sync"`     // "always" or "interval"
+	OnError  string `koanf:"on_error"` // "refuse" or "continue"
+}
+
+// Log are the settings of log.
+type Log struct {
+	Level  string `koanf:"level"`  // "trace", "debug", "info", "warn", "error" or "off"
+	Format string `koanf:"format"` // "text" or "json"
+}
+
 // Module narrows an agent's built-in tools to actions of a module.
 type Module struct {
 	Module      string            `koanf:"module"`

@@ -32,29 +32,12 @@ func NewServer(s session, version, instructions string) *mcp.Server {
 		Capabilities: &mcp.ServerCapabilities{},
 	})
 	asked := newQuestions()
-	for _, t := range s.Tools() {
+	tools := s.Tools()
+	for _, t := range tools {
 		server.AddTool(describe(t), handler(s, asked, t))
 	}
+	server.AddReceivingMiddleware(schemas(tools))
 	return server
-}
-
-// describe is what clients are told of a tool.
-func describe(t host.Tool) *mcp.Tool {
-	described := &mcp.Tool{
-		Name:        strings.ReplaceAll(t.Name, ".", "_"), // clients do not agree on dots in names
-		Description: t.Spec.Doc,
-		InputSchema: t.Spec.Input,
-		Annotations: &mcp.ToolAnnotations{
-			ReadOnlyHint:    t.Spec.ReadOnly,
-			DestructiveHint: &t.Spec.Destructive,
-			IdempotentHint:  t.Spec.Idempotent,
-			OpenWorldHint:   &t.Spec.OpenWorld,
-		},
-	}
-	if t.Spec.Output != nil && !t.Spec.TextResult {
-		described.OutputSchema = t.Spec.Output
-	}
-	return described
 }
 
 func handler(s session, asked *questions, t host.Tool) mcp.ToolHandler {

@@ -3,9 +3,8 @@ package pluginpb
 import (
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"regexp"
-
-	"github.com/google/jsonschema-go/jsonschema"
 )
 
 // ManifestFile is the name of the manifest beside a plugin's binary.
@@ -57,9 +56,9 @@ type Spec struct {
 	OpenWorld   bool `json:"open_world,omitempty"`
 
 	// Input is the schema of the arguments: an object that is closed (no unknown properties), with claims.
-	Input *jsonschema.Schema `json:"input"`
+	Input *Schema `json:"input"`
 	// Output is the schema of the structured result; nil for a tool that answers with text only.
-	Output *jsonschema.Schema `json:"output,omitempty"`
+	Output *Schema `json:"output,omitempty"`
 	// TextResult says that the text is the result and the structured form only tells about it.
 	TextResult bool `json:"text_result,omitempty"`
 }
@@ -72,7 +71,7 @@ var (
 // maxTools bounds what a plugin may offer: a client's context is not a plugin's to fill.
 const maxTools = 256
 
-// ParseManifest reads a manifest and checks it.
+// ParseManifest reads a manifest and checks it, but for the schemas in it: see [Spec.CheckSchemas].
 func ParseManifest(data []byte) (*Manifest, error) {
 	var m Manifest
 	if err := json.Unmarshal(data, &m); err != nil {
@@ -84,7 +83,22 @@ func ParseManifest(data []byte) (*Manifest, error) {
 	return &m, nil
 }
 
-// Check says what is wrong with the manifest, if anything is.
+// Equal reports whether two manifests say the same, in whatever order.
+func (m *Manifest) Equal(other *Manifest) (bool, error) {
+	var said [2]any
+	for i, one := range []*Manifest{m, other} {
+		text, err := json.Marshal(one)
+		if err != nil {
+			return false, err
+		}
+		if err := json.Unmarshal(text, &said[i]); err != nil {
+			return false, err
+		}
+	}
+	return reflect.DeepEqual(said[0], said[1]), nil
+}
+
+// Check says what is wrong with the manifest, if anything is, but for its schemas.
 func (m *Manifest) Check() error {
 	if !idPattern.MatchString(m.ID) {
 		return fmt.Errorf("plugin id %q: want lower-case letters, digits, '-' and '_', starting with a letter, at most 64", m.ID)
@@ -127,11 +141,37 @@ func (s *Spec) check() error {
 	if s.Doc == "" {
 		return fmt.Errorf("tool %s has no doc", s.Name)
 	}
-	if s.Input == nil || s.Input.Type != "object" {
+	if s.Input == nil {
 		return fmt.Errorf("tool %s: the input schema must be an object", s.Name)
 	}
-	if _, err := Claims(s.Input); err != nil {
-		return fmt.Errorf("tool %s: %w", s.Name, err)
-	}
 	return nil
+}
+
+// CheckSchemas says what is wrong with the tool's schemas, if anything is.
+func (s *Spec) CheckSchemas() error {
+	_, _, err := s.Arguments()
+	if err == nil && s.Output != nil {
+		_, err = s.Output.Parse()
+	}
+	return err
+}
+
+// Arguments returns the reader of the tool's arguments and the claims in them.
+func (s *Spec) Arguments() (*ArgumentReader, []Site, error) {
+	input, err := s.Input.Parse()
+	if err != nil {
+		return nil, nil, fmt.Errorf("tool %s: read the input schema: %w", s.Name, err)
+	}
+	if input.Type != "object" {
+		return nil, nil, fmt.Errorf("tool %s: the input schema must be an object", s.Name)
+	}
+	claims, err := Claims(input)
+	if err != nil {
+		return nil, nil, fmt.Errorf("tool %s: %w", s.Name, err)
+	}
+	reader, err := NewArgumentReader(input)
+	if err != nil {
+		return nil, nil, fmt.Errorf("tool %s: %w", s.Name, err)
+	}
+	return reader, claims, nil
 }

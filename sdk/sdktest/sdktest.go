@@ -80,8 +80,8 @@ func Start(t testing.TB, p sdk.Plugin, o Options) *Plugin {
 	}
 	s := &Plugin{Dir: dir, t: t, client: serve(t, server), readers: map[string]*pluginpb.ArgumentReader{}}
 	for _, tool := range manifest.Tools {
-		if s.readers[tool.Name], err = pluginpb.NewArgumentReader(tool.Input); err != nil {
-			t.Fatalf("tool %s: %v", tool.Name, err)
+		if s.readers[tool.Name], _, err = tool.Arguments(); err != nil {
+			t.Fatal(err)
 		}
 	}
 	s.configure(manifest, o)

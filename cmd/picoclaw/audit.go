@@ -1,0 +1,189 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/terminal"
+	"github.com/picoclaw/picoclaw/host"
+	"github.com/picoclaw/picoclaw/host/audit"
+)
+
+// auditVerb is `picoclaw audit`.
+type auditVerb struct {
+	app    *app
+	chosen auditFilter
+	output string
+	limit  int
+	follow bool
+}
+
+func newAudit(a *app) *cobra.Command {
+	o := &auditVerb{app: a}
+	cmd := &cobra.Command{
+		Use:   "audit",
+		Short: "Show the record of calls",
+		Long: `Shows what agents have called, the latest call last: when, who, which tool, what was decided by which rule, how long it took,
+and the arguments. The record is $PICOCLAW_HOME/logs/audit.jsonl, and files beside it that were put aside when it was full
+(audit.max_size, audit.max_files). Secrets are not in it, and long values are cut.`,
+		Example: strings.Trim(`
+  picoclaw audit --denied --since 24h
+  picoclaw audit --agent main --tool exec --follow
+  picoclaw audit --limit 0 --output json | jq .args.path
+  picoclaw audit stats --since 7d`, "\n"),
+		Args: noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context()) },
+	}
+	o.chosen.flags(a, cmd)
+	a.outputFlag(cmd, &o.output)
+	cmd.Flags().IntVar(&o.limit, "limit", 50, "how many of the latest calls; 0 for all")
+	cmd.Flags().BoolVarP(&o.follow, "follow", "f", false, "go on with the calls that come, until interrupted")
+	cmd.AddCommand(newAuditStats(a))
+	return cmd
+}
+
+func (o *auditVerb) run(ctx context.Context) error {
+	if err := format(o.output); err != nil {
+		return err
+	}
+	if o.limit < 0 {
+		return usage("--limit %d: want 0 or more", o.limit)
+	}
+	filter, err := o.chosen.filter(time.Now())
+	if err != nil {
+		return err
+	}
+	cfg, err := o.app.config("")
+	if err != nil {
+		return err
+	}
+	path := host.AuditFile(cfg.Home().Path)
+	latest := &latestRecords{most: o.limit}
+	show := latest.add
+	collect := func(r audit.Record) error {
+		if filter.Matches(r) {
+			return show(r)
+		}
+		return nil
+	}
+	if o.follow {
+		var failed error
+		err = audit.Follow(ctx, path, collect, func() {
+			failed = o.show(latest.records)
+			show = o.showOne
+		})
+		if failed != nil {
+			return failed
+		}
+		return asFailed(err)
+	}
+	broken, err := audit.Read(path, collect)
+	if err != nil {
+		return asFailed(err)
+	}
+	o.app.complainOfLines(broken)
+	return o.show(latest.records)
+}
+
+// asFailed is the error of what was asked for and failed; nil for none.
+func asFailed(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &failure{code: exitFailed, err: err}
+}
+
+func (a *app) complainOfLines(broken int) {
+	if broken > 0 {
+		fmt.Fprintf(a.stderr, "picoclaw: %d lines of the audit log are no records and are left out\n", broken)
+	}
+}
+
+// latestRecords keeps the latest ones.
+type latestRecords struct {
+	most    int
+	records []audit.Record
+}
+
+func (l *latestRecords) add(r audit.Record) error {
+	if l.records = append(l.records, r); l.most > 0 && len(l.records) > 2*l.most {
+		l.records = append([]audit.Record(nil), l.records[len(l.records)-l.most:]...)
+	}
+	return nil
+}
+
+// show prints the records that were there. With --follow the columns have fixed widths, since nobody knows what comes.
+func (o *auditVerb) show(records []audit.Record) error {
+	if o.limit > 0 && len(records) > o.limit {
+		records = records[len(records)-o.limit:]
+	}
+	if o.output == "text" && !o.follow {
+		table := terminal.NewTable("TIME", "AGENT", "ORIGIN", "TOOL", "DECISION", "MS", "BYTES", "CALL").Right(5, 6)
+		for _, r := range records {
+			table.Row(auditCells(r)...)
+			table.Style(4, decisionStyle(r))
+		}
+		return table.Write(terminal.New(o.app.stdout))
+	}
+	for _, r := range records {
+		if err := o.showOne(r); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (o *auditVerb) showOne(r audit.Record) error {
+	if o.output == "json" {
+		return o.app.printJSON(r)
+	}
+	out := terminal.New(o.app.stdout)
+	cells := auditCells(r)
+	line := fmt.Sprintf("%s  %-10s %-6s %-24s ", cells[0], cells[1], cells[2], cells[3]) +
+		out.Paint(decisionStyle(r), fmt.Sprintf("%-8s", cells[4])) +
+		fmt.Sprintf(" %8s %8s  %s", cells[5], cells[6], cells[7])
+	_, err := fmt.Fprintln(out, terminal.Line(line))
+	return err
+}
+
+func auditCells(r audit.Record) []string {
+	decision := r.Decision
+	if r.Answer != "" {
+		decision += ":" + r.Answer
+	}
+	return []string{r.Time.Local().Format("2006-01-02 15:04:05"), r.Agent, r.Origin, r.Tool, decision,
+		strconv.FormatFloat(r.Millis, 'f', 1, 64), strconv.Itoa(r.Bytes), callText(r)}
+}
+
+// callText is what was called, and what went wrong.
+func callText(r audit.Record) string {
+	text := ""
+	if len(r.Args) > 0 {
+		if args, err := json.Marshal(r.Args); err == nil {
+			text = string(args)
+		}
+	}
+	if r.Denied() && r.Rule != "" {
+		text += " ← " + r.Rule
+	}
+	if r.Error != "" {
+		text += " ← " + r.Error
+	}
+	return strings.TrimSpace(text)
+}
+
+func decisionStyle(r audit.Record) terminal.Style {
+	switch {
+	case r.Denied():
+		return terminal.Bad
+	case r.Error != "":
+		return terminal.Doubt
+	}
+	return terminal.Good
+}

@@ -1,0 +1,45 @@
+package main
+
+import (
+	"encoding/json"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/picoclaw/picoclaw/host/config"
+)
+
+func newConfig(a *app) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "config",
+		Short: "Show and check the configuration",
+		Long: `The configuration is $PICOCLAW_HOME/config.json (JSON with comments) or config.yaml, over built-in defaults, under
+PICOCLAW_* variables. PICOCLAW_HOME is ~/.picoclaw unless it is set; --config and PICOCLAW_CONFIG name another file.`,
+		Example: strings.Trim(`
+  picoclaw config show                  every setting and where it comes from
+  picoclaw config check                 everything that is wrong, with its line
+  picoclaw config schema > schema.json  for an editor's completion`, "\n"),
+	}
+	return group(cmd, newConfigShow(a), newConfigCheck(a), newConfigSchema(a))
+}
+
+func newConfigSchema(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   "schema",
+		Short: "Print the JSON Schema of the configuration file, for editors",
+		Long: `Prints the JSON Schema of the configuration file. An editor that is told of it by a "$schema" key at the top of the file
+completes keys, shows what they do, and marks mistakes.`,
+		Example: strings.Trim(`
+  picoclaw config schema > ~/.picoclaw/config.schema.json
+  # then in config.json:  "$schema": "./config.schema.json"`, "\n"),
+		Args: noArguments,
+		RunE: func(*cobra.Command, []string) error {
+			text, err := json.MarshalIndent(config.JSONSchema(), "", "  ")
+			if err != nil {
+				return err
+			}
+			_, err = a.stdout.Write(append(text, '\n'))
+			return err
+		},
+	}
+}

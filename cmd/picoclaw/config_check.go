@@ -1,0 +1,169 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/terminal"
+	"github.com/picoclaw/picoclaw/host"
+	"github.com/picoclaw/picoclaw/host/config"
+	"github.com/picoclaw/picoclaw/host/nearest"
+)
+
+// configCheck is `picoclaw config check`.
+type configCheck struct {
+	app    *app
+	output string
+}
+
+func newConfigCheck(a *app) *cobra.Command {
+	o := &configCheck{app: a}
+	cmd := &cobra.Command{
+		Use:   "check",
+		Short: "Say everything that is wrong with the configuration",
+		Long: `Checks the file and the variables, resolves the policy of every agent, and says everything that is wrong: the line, the
+key, and the cure. The exit code is 0 if nothing is, and 3 otherwise, as a host with this configuration would not
+start. A warning is about what is allowed and likely not meant, such as a tool's name that no tool has.`,
+		Example: strings.Trim(`
+  picoclaw config check
+  picoclaw config check --config new.json --output json`, "\n"),
+		Args: noArguments,
+		RunE: func(*cobra.Command, []string) error { return o.run() },
+	}
+	a.outputFlag(cmd, &o.output)
+	return cmd
+}
+
+// checkedConfig is what a check has found, as scripts read it.
+type checkedConfig struct {
+	OK       bool          `json:"ok"`
+	File     string        `json:"file"`
+	Agents   []string      `json:"agents,omitempty"`
+	Faults   []configFault `json:"faults"`
+	Warnings []configFault `json:"warnings"`
+}
+
+type configFault struct {
+	Source  string `json:"source,omitempty"` // file, variable or flag
+	Name    string `json:"name,omitempty"`   // of the file, the variable or the flag
+	Line    int    `json:"line,omitempty"`
+	Key     string `json:"key,omitempty"`
+	Problem string `json:"problem"`
+	Cure    string `json:"cure,omitempty"`
+
+	text string
+}
+
+func newConfigFault(err error) configFault {
+	var e *config.Error
+	if !errors.As(err, &e) {
+		return configFault{Problem: err.Error(), text: err.Error()}
+	}
+	f := configFault{Name: e.Origin.Name, Line: e.Origin.Line, Key: e.Key, Problem: e.Problem, Cure: e.Cure, text: e.Error()}
+	if e.Origin.Source != config.Default {
+		f.Source = e.Origin.Source.String()
+	}
+	return f
+}
+
+func (o *configCheck) run() error {
+	if err := format(o.output); err != nil {
+		return err
+	}
+	found := o.check()
+	found.OK = len(found.Faults) == 0
+	if err := o.show(found); err != nil {
+		return err
+	}
+	if !found.OK {
+		return cantStart(errSaid)
+	}
+	return nil
+}
+
+func (o *configCheck) check() checkedConfig {
+	found := checkedConfig{Faults: []configFault{}, Warnings: []configFault{}}
+	cfg, faults := config.Check(config.Options{File: o.app.configFile, Workspace: o.app.workspace})
+	for _, fault := range faults {
+		found.Faults = append(found.Faults, newConfigFault(fault))
+	}
+	if cfg == nil {
+		return found
+	}
+	found.File, found.Agents = cfg.File(), cfg.AgentIDs()
+	h, err := host.Open(host.Options{Config: cfg})
+	if err != nil {
+		found.Faults = append(found.Faults, newConfigFault(err))
+		return found
+	}
+	defer o.app.close(h)
+	for _, id := range cfg.AgentIDs() {
+		session, err := h.Preview(id, host.CLI)
+		if err != nil {
+			found.Faults = append(found.Faults, newConfigFault(err))
+			continue
+		}
+		found.Warnings = append(found.Warnings, idleNames(cfg, id, session, h.Installed())...)
+	}
+	return found
+}
+
+// idleNames finds the names and globs in tools.enabled and tools.disabled that no installed tool has: a tool that was
+// to be disabled, and is misspelled, is enabled.
+func idleNames(cfg *config.Config, id string, session *host.Session, tools []host.Tool) []configFault {
+	var names []string
+	for _, t := range tools {
+		names = append(names, t.Spec.Name, t.Plugin+"."+t.Spec.Name)
+	}
+	agent, err := cfg.Agent(id)
+	if err != nil {
+		return nil // it has been said
+	}
+	var idle []configFault
+	for _, pattern := range session.Policy().Tools().Patterns() {
+		if slices.ContainsFunc(names, func(name string) bool { ok, err := path.Match(pattern, name); return ok && err == nil }) {
+			continue
+		}
+		at := namedBy(agent, pattern)
+		idle = append(idle, newConfigFault(&config.Error{Origin: at.Origin, Key: at.Key,
+			Problem: fmt.Sprintf("no installed tool is named %q, for agent %s", pattern, id),
+			Cure:    "the nearest is " + nearest.Name(pattern, names)}))
+	}
+	return idle
+}
+
+// namedBy finds the setting of an agent's that a name or glob of tools stands in.
+func namedBy(agent *config.Agent, pattern string) config.Setting {
+	for _, s := range agent.Settings() {
+		if names, ok := s.Value.([]string); ok && strings.HasPrefix(s.Key, "tools.") && slices.Contains(names, pattern) {
+			return s
+		}
+	}
+	return config.Setting{}
+}
+
+func (o *configCheck) show(found checkedConfig) error {
+	if o.output == "json" {
+		return o.app.printJSON(found)
+	}
+	out := terminal.New(o.app.stdout)
+	for _, f := range found.Faults {
+		fmt.Fprintln(out, out.Paint(terminal.Bad, "error:"), f.text)
+	}
+	for _, f := range found.Warnings {
+		fmt.Fprintln(out, out.Paint(terminal.Doubt, "warning:"), f.text)
+	}
+	if found.OK {
+		what := found.File
+		if what == "" {
+			what = "the built-in configuration"
+		}
+		fmt.Fprintf(out, "%s %s, agents: %s\n", out.Paint(terminal.Good, "ok:"), what, strings.Join(found.Agents, ", "))
+	}
+	return nil
+}

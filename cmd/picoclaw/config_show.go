@@ -1,0 +1,147 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/terminal"
+	"github.com/picoclaw/picoclaw/host/config"
+	"github.com/picoclaw/picoclaw/host/nearest"
+	"github.com/picoclaw/picoclaw/host/redact"
+)
+
+// configShow is `picoclaw config show`.
+type configShow struct {
+	app           *app
+	agent, output string
+	changed       bool
+	keys          []string
+}
+
+func newConfigShow(a *app) *cobra.Command {
+	o := &configShow{app: a}
+	cmd := &cobra.Command{
+		Use:   "show [KEY ...]",
+		Short: "Show the effective settings and where each comes from",
+		Long: `Shows what every key is set to and where that was said: built in (default), a line of the file, a variable or a flag.
+A KEY stands for all keys that it begins. What looks like a secret is not shown.`,
+		Example: strings.Trim(`
+  picoclaw config show
+  picoclaw config show tools.exec isolation
+  picoclaw config show --changed --agent reader --output json`, "\n"),
+		ValidArgsFunction: completeKeys,
+		RunE: func(_ *cobra.Command, args []string) error {
+			o.keys = args
+			return o.run()
+		},
+	}
+	a.agentFlag(cmd, &o.agent, "show what holds for this agent, by the names that it sets itself")
+	a.outputFlag(cmd, &o.output)
+	cmd.Flags().BoolVar(&o.changed, "changed", false, "leave out what nobody has set")
+	return cmd
+}
+
+func (o *configShow) run() error {
+	if err := format(o.output); err != nil {
+		return err
+	}
+	cfg, err := o.app.config(o.agent)
+	if err != nil {
+		return err
+	}
+	settings := cfg.Settings()
+	if o.agent != "" {
+		agent, err := cfg.Agent(o.agent)
+		if err != nil {
+			return cantStart(err)
+		}
+		settings = agent.Settings()
+	}
+	if settings, err = o.chosen(settings); err != nil {
+		return err
+	}
+	for i, s := range settings {
+		settings[i].Value = redact.Value(s.Key, s.Value)
+	}
+	if o.output == "json" {
+		return o.app.printJSON(newShownConfig(cfg, settings))
+	}
+	return o.table(cfg, settings)
+}
+
+// chosen picks the settings that are asked for.
+func (o *configShow) chosen(settings []config.Setting) ([]config.Setting, error) {
+	names := make([]string, 0, len(settings))
+	for _, s := range settings {
+		names = append(names, s.Key)
+	}
+	for _, key := range o.keys {
+		if !slices.ContainsFunc(names, func(name string) bool { return below(name, key) }) {
+			return nil, usage("nothing is set by the name of %s; the nearest key is %s", key, nearest.Name(key, names))
+		}
+	}
+	return slices.DeleteFunc(settings, func(s config.Setting) bool {
+		asked := len(o.keys) == 0 || slices.ContainsFunc(o.keys, func(key string) bool { return below(s.Key, key) })
+		return !asked || o.changed && s.Origin.Source == config.Default
+	}), nil
+}
+
+// below says whether a key is the named one or inside it.
+func below(key, named string) bool {
+	rest, ok := strings.CutPrefix(key, named)
+	return ok && (rest == "" || strings.HasSuffix(named, ".") || rest[0] == '.' || rest[0] == '[')
+}
+
+func (o *configShow) table(cfg *config.Config, settings []config.Setting) error {
+	out := terminal.New(o.app.stdout)
+	fmt.Fprintf(out, "home: %s (%s)\nfile: %s\n\n", cfg.Home().Path, cfg.Home().Origin, orNone(cfg.File()))
+	table := terminal.NewTable("KEY", "VALUE", "ORIGIN")
+	for _, s := range settings {
+		text, err := json.Marshal(s.Value)
+		if err != nil {
+			return err
+		}
+		table.Row(s.Key, string(text), s.Origin.String())
+		if s.Origin.Source == config.Default {
+			table.Style(2, terminal.Faint)
+		} else {
+			table.Style(1, terminal.Name)
+		}
+	}
+	return table.Write(out)
+}
+
+func orNone(path string) string {
+	if path == "" {
+		return "none; `picoclaw init` makes one"
+	}
+	return path
+}
+
+// shownConfig is the configuration as scripts read it.
+type shownConfig struct {
+	Home     string         `json:"home"`
+	File     string         `json:"file"`
+	Settings []shownSetting `json:"settings"`
+}
+
+type shownSetting struct {
+	Key    string `json:"key"`
+	Value  any    `json:"value"`
+	Source string `json:"source"`         // default, file, variable or flag
+	Name   string `json:"name,omitempty"` // of the file, the variable or the flag
+	Line   int    `json:"line,omitempty"`
+}
+
+func newShownConfig(cfg *config.Config, settings []config.Setting) shownConfig {
+	out := shownConfig{Home: cfg.Home().Path, File: cfg.File(), Settings: make([]shownSetting, 0, len(settings))}
+	for _, s := range settings {
+		out.Settings = append(out.Settings, shownSetting{Key: s.Key, Value: s.Value,
+			Source: s.Origin.Source.String(), Name: s.Origin.Name, Line: s.Origin.Line})
+	}
+	return out
+}

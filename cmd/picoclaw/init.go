@@ -1,0 +1,162 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/clients"
+	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/terminal"
+	"github.com/picoclaw/picoclaw/host/config"
+	"github.com/picoclaw/picoclaw/host/nearest"
+	"github.com/picoclaw/picoclaw/host/policy"
+)
+
+// initVerb is `picoclaw init`.
+type initVerb struct {
+	app           *app
+	agent, output string
+	client, file  string
+	yes           bool
+}
+
+func newInit(a *app) *cobra.Command {
+	o := &initVerb{app: a}
+	cmd := &cobra.Command{
+		Use:   "init",
+		Short: "Set picoclaw up, and tell MCP clients of it",
+		Long: `Makes what is missing: the home (PICOCLAW_HOME, or ~/.picoclaw) with a commented config.json, and the agent's workspace.
+Isolation is switched on in it if it works on this machine. What is there already stays as it is. Then prints what to paste
+into the settings of MCP clients.
+
+With --client, writes that into the client's own settings: shows the change, asks, keeps the file as it was beside it, and
+leaves everything else in it alone, comments too. The clients are ` + strings.Join(clientIDs(), ", ") + `.`,
+		Example: strings.Trim(`
+  picoclaw init
+  picoclaw init --workspace ~/projects/site
+  picoclaw init --client claude-code
+  picoclaw init --client vscode --file .vscode/mcp.json --agent reader --yes`, "\n"),
+		Args: noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd) },
+	}
+	a.agentFlag(cmd, &o.agent, "the agent that the client works as (default: the first one)")
+	a.outputFlag(cmd, &o.output)
+	cmd.Flags().StringVar(&o.client, "client", "", "the MCP client to write the entry for, by `name`")
+	a.complete(cmd, "client", fixed(clientIDs()...))
+	cmd.Flags().StringVar(&o.file, "file", "", "with --client: the `file` to write to, in place of the client's own")
+	cmd.Flags().BoolVar(&o.yes, "yes", false, "with --client: write without asking")
+	return cmd
+}
+
+func clientIDs() []string {
+	var ids []string
+	for _, c := range clients.All() {
+		ids = append(ids, c.ID)
+	}
+	return ids
+}
+
+func (o *initVerb) run(cmd *cobra.Command) error {
+	if err := format(o.output); err != nil {
+		return err
+	}
+	if o.client == "" && (o.yes || o.file != "") {
+		return usage("--yes and --file go with --client")
+	}
+	client, err := o.chosenClient()
+	if err != nil {
+		return err
+	}
+	made, err := o.make(cmd.Context())
+	if err != nil {
+		return err
+	}
+	server, err := o.server(made.cfg)
+	if err != nil {
+		return cantStart(err)
+	}
+	switch {
+	case client != nil:
+		return o.writeClient(*client, server, made)
+	case o.output == "json":
+		return o.printJSON(made, server)
+	}
+	out := terminal.New(o.app.stdout)
+	made.print(out)
+	if err := o.examine(cmd); err != nil {
+		return err
+	}
+	return o.printEntries(out, server)
+}
+
+func (o *initVerb) chosenClient() (*clients.Client, error) {
+	if o.client == "" {
+		return nil, nil
+	}
+	for _, c := range clients.All() {
+		if c.ID == o.client {
+			return &c, nil
+		}
+	}
+	return nil, usage("--client %q is not known%s; known are %s", o.client, nearest.Suggest(o.client, clientIDs()), strings.Join(clientIDs(), ", "))
+}
+
+// examine runs `picoclaw doctor` where there is one, so that a person sees at once what does not work here. What it finds
+// is not a failure of setting up.
+func (o *initVerb) examine(cmd *cobra.Command) error {
+	doctor, _, err := cmd.Root().Find([]string{"doctor"})
+	if err != nil || doctor.RunE == nil || doctor == cmd.Root() {
+		return nil
+	}
+	fmt.Fprintln(o.app.stdout)
+	doctor.SetContext(cmd.Context())
+	if err := doctor.RunE(doctor, nil); err != nil && err.Error() != "" {
+		fmt.Fprintln(o.app.stderr, "picoclaw:", err)
+	}
+	return nil
+}
+
+// server is how a client starts this picoclaw, with this configuration.
+func (o *initVerb) server(cfg *config.Config) (clients.Server, error) {
+	command, err := ownPath()
+	if err != nil {
+		return clients.Server{}, err
+	}
+	s := clients.Server{Name: "picoclaw", Command: command, Args: []string{"mcp"}}
+	if o.agent != "" {
+		if _, err := policy.Preview(cfg, o.agent); err != nil {
+			return s, err
+		}
+		s.Name += "-" + o.agent
+		s.Args = append(s.Args, "--agent", o.agent)
+	}
+	if home := cfg.Home(); home.Origin.Source == config.Variable {
+		s.Env = map[string]string{home.Origin.Name: home.Path}
+	}
+	if filepath.Dir(cfg.File()) != cfg.Home().Path && cfg.File() != "" {
+		s.Args = append(s.Args, "--config", cfg.File())
+	}
+	return s, nil
+}
+
+// ownPath is where this program is: by the name that PATH has for it, if any, since that one outlives an upgrade.
+func ownPath() (string, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return "", fmt.Errorf("find picoclaw's own binary: %w", err)
+	}
+	named, err := exec.LookPath("picoclaw")
+	if err != nil || !filepath.IsAbs(named) {
+		return self, nil
+	}
+	a, errA := os.Stat(self)
+	b, errB := os.Stat(named)
+	if errA != nil || errB != nil || !os.SameFile(a, b) {
+		return self, nil
+	}
+	return named, nil
+}

@@ -1,0 +1,185 @@
+package main
+
+import (
+	"context"
+	_ "embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"text/template"
+	"time"
+
+	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/terminal"
+	"github.com/picoclaw/picoclaw/host/config"
+	"github.com/picoclaw/picoclaw/host/policy"
+	"github.com/picoclaw/picoclaw/isolation"
+)
+
+// newConfigFile is what a new configuration looks like.
+//
+//go:embed init_config.jsonc.tmpl
+var newConfigFile string
+
+// prepared is what setting up has found and made.
+type prepared struct {
+	cfg       *config.Config
+	workspace string
+	files     []string // what was made, in that order
+	isolated  error    // why isolation does not work here; nil if it does
+}
+
+// make makes what is missing.
+func (o *initVerb) make(ctx context.Context) (*prepared, error) {
+	cfg, err := o.app.config("")
+	if err != nil {
+		return nil, err
+	}
+	home := cfg.Home()
+	if home.Fallback {
+		return nil, cantStart(errors.New("there is no home directory to set up in: set PICOCLAW_HOME to an absolute directory, or HOME"))
+	}
+	m := &prepared{}
+	if err := m.directory(home.Path); err != nil {
+		return nil, cantStart(err)
+	}
+	m.isolated = runIsolated(ctx, home.Path)
+	if cfg.File() == "" {
+		if err := o.writeConfig(m, home.Path); err != nil {
+			return nil, cantStart(err)
+		}
+	}
+	if m.cfg, err = o.app.config(o.agent); err != nil {
+		return nil, err
+	}
+	before, err := policy.Preview(m.cfg, o.agent)
+	if err != nil {
+		return nil, cantStart(err)
+	}
+	m.workspace = before.Workspace()
+	if err := m.directory(m.workspace); err != nil {
+		return nil, cantStart(err)
+	}
+	return m, nil
+}
+
+// directory makes a directory that only its owner may enter, unless there is one.
+func (m *prepared) directory(path string) error {
+	if info, err := os.Stat(path); err == nil {
+		if !info.IsDir() {
+			return fmt.Errorf("%s is not a directory", path)
+		}
+		return nil
+	}
+	m.files = append(m.files, path)
+	return os.MkdirAll(path, 0o700)
+}
+
+func (o *initVerb) writeConfig(m *prepared, home string) error {
+	workspace := ""
+	if o.app.workspace != "" {
+		absolute, err := filepath.Abs(o.app.workspace)
+		if err != nil {
+			return err
+		}
+		workspace = absolute
+	}
+	layout, err := template.New("config").Funcs(template.FuncMap{"json": quoted}).Parse(newConfigFile)
+	if err != nil {
+		return err
+	}
+	var text strings.Builder
+	if err := layout.Execute(&text, map[string]any{
+		"Home": home, "Workspace": workspace, "Isolated": m.isolated == nil, "Why": oneLine(m.isolated),
+	}); err != nil {
+		return err
+	}
+	schema, err := json.MarshalIndent(config.JSONSchema(), "", "  ")
+	if err != nil {
+		return err
+	}
+	for _, file := range []struct{ name, text string }{
+		{"config.schema.json", string(schema) + "\n"}, {"config.json", text.String()},
+	} {
+		path := filepath.Join(home, file.name)
+		f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+		if errors.Is(err, fs.ErrExist) && file.name != "config.json" {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		_, err = f.WriteString(file.text)
+		if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
+			return err
+		}
+		m.files = append(m.files, path)
+	}
+	return nil
+}
+
+func quoted(text string) (string, error) {
+	out, err := json.Marshal(text)
+	return string(out), err
+}
+
+func oneLine(err error) string {
+	if err == nil {
+		return ""
+	}
+	return terminal.Line(err.Error())
+}
+
+// selfTestTime is how long the self-test of isolation may take.
+const selfTestTime = 20 * time.Second
+
+// runIsolated runs a program in a sandbox, and says why that does not work here.
+func runIsolated(ctx context.Context, home string) error {
+	ctx, cancel := context.WithTimeout(ctx, selfTestTime)
+	defer cancel()
+	box, err := isolation.Configure(isolation.Config{Enabled: true, Home: home}, nil)
+	if err != nil {
+		return err
+	}
+	program, err := exec.LookPath("true")
+	if err == nil {
+		err = box.Run(ctx, exec.Command(program), isolation.Profile{Name: "self-test", Exec: true})
+	}
+	return errors.Join(err, box.Close())
+}
+
+func (m *prepared) print(out *terminal.Out) {
+	row := func(name, value, note string) {
+		if note != "" {
+			note = out.Paint(terminal.Faint, "  ("+note+")")
+		}
+		fmt.Fprintf(out, "%-11s %s%s\n", out.Paint(terminal.Bold, name+":"), value, note)
+	}
+	state := func(path string) string {
+		for _, file := range m.files {
+			if file == path {
+				return "made"
+			}
+		}
+		return "was there"
+	}
+	row("home", m.cfg.Home().Path, state(m.cfg.Home().Path))
+	row("config", m.cfg.File(), state(m.cfg.File()))
+	row("workspace", m.workspace, state(m.workspace))
+	switch {
+	case m.cfg.IsolationEnabled() && m.isolated == nil:
+		row("isolation", out.Paint(terminal.Good, "on"), "its self-test has passed")
+	case m.cfg.IsolationEnabled():
+		row("isolation", out.Paint(terminal.Bad, "on, and it does not work here"), "")
+		fmt.Fprintln(out, "  "+oneLine(m.isolated))
+	case m.isolated == nil:
+		row("isolation", out.Paint(terminal.Doubt, "off"), `it works here: set "isolation": {"enabled": true}`)
+	default:
+		row("isolation", out.Paint(terminal.Doubt, "off"), "")
+		fmt.Fprintln(out, "  "+oneLine(m.isolated))
+	}
+}

@@ -1,0 +1,175 @@
+package clients
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"runtime"
+)
+
+// Server is how a client starts an MCP server on standard input and output.
+type Server struct {
+	Name    string // what the client calls it
+	Command string // absolute path
+	Args    []string
+	Env     map[string]string // besides what the client passes on anyway
+}
+
+// Client is an MCP client.
+type Client struct {
+	ID    string // for the command line
+	Title string
+	Note  string // what its user has to know, if anything; a sentence
+
+	kind  format
+	keys  []string                // where in the file the servers are, by name
+	entry func(Server) []setting  // what the client wants of a server, in this order
+	file  func(p Places) []string // where its file is, the first one that exists counting
+}
+
+// format is the format of a client's file.
+type format int
+
+const (
+	jsonFormat format = iota
+	tomlFormat
+)
+
+// setting is one key of an entry.
+type setting struct {
+	key   string
+	value any // string, bool, []string or map[string]string
+}
+
+// Places is where a person's files are.
+type Places struct {
+	OS     string // as runtime.GOOS
+	Home   string
+	Getenv func(string) string
+}
+
+// Here is the places of whoever runs this process.
+func Here(home string, getenv func(string) string) Places {
+	return Places{OS: runtime.GOOS, Home: home, Getenv: getenv}
+}
+
+func (p Places) home(parts ...string) string {
+	return filepath.Join(append([]string{p.Home}, parts...)...)
+}
+
+// config is where programs keep their settings.
+func (p Places) config(parts ...string) string {
+	base := p.Getenv("XDG_CONFIG_HOME")
+	switch {
+	case p.OS == "darwin":
+		base = p.home("Library", "Application Support")
+	case p.OS == "windows":
+		base = p.Getenv("APPDATA")
+	case !filepath.IsAbs(base):
+		base = p.home(".config")
+	}
+	return filepath.Join(append([]string{base}, parts...)...)
+}
+
+// dotConfig is where programs keep their settings that do so in the same place everywhere.
+func (p Places) dotConfig(parts ...string) string {
+	if base := p.Getenv("XDG_CONFIG_HOME"); filepath.IsAbs(base) {
+		return filepath.Join(append([]string{base}, parts...)...)
+	}
+	return p.home(append([]string{".config"}, parts...)...)
+}
+
+// from is a directory that a variable names, or else another.
+func (p Places) from(variable, other string, parts ...string) string {
+	base := p.Getenv(variable)
+	if !filepath.IsAbs(base) {
+		base = other
+	}
+	return filepath.Join(append([]string{base}, parts...)...)
+}
+
+// All returns the clients.
+func All() []Client {
+	plain := []string{"mcpServers"}
+	return []Client{
+		{ID: "claude-code", Title: "Claude Code", keys: plain, entry: typedEntry,
+			Note: "Claude Code writes to this file itself: have none running.",
+			file: func(p Places) []string {
+				if p.Getenv("CLAUDE_CONFIG_DIR") != "" {
+					return []string{p.from("CLAUDE_CONFIG_DIR", p.Home, ".claude.json")}
+				}
+				return []string{p.home(".claude.json")}
+			}},
+		{ID: "claude-desktop", Title: "Claude Desktop", keys: plain, entry: plainEntry,
+			Note: "Start Claude Desktop again afterwards.",
+			file: func(p Places) []string { return []string{p.config("Claude", "claude_desktop_config.json")} }},
+		{ID: "cursor", Title: "Cursor", keys: plain, entry: plainEntry,
+			file: func(p Places) []string { return []string{p.home(".cursor", "mcp.json")} }},
+		{ID: "vscode", Title: "VS Code", keys: []string{"servers"}, entry: typedEntry,
+			file: func(p Places) []string { return []string{p.config("Code", "User", "mcp.json")} }},
+		{ID: "codex", Title: "Codex", kind: tomlFormat, keys: []string{"mcp_servers"}, entry: plainEntry,
+			file: func(p Places) []string { return []string{p.from("CODEX_HOME", p.home(".codex"), "config.toml")} }},
+		{ID: "gemini", Title: "Gemini CLI", keys: plain, entry: plainEntry,
+			file: func(p Places) []string { return []string{p.home(".gemini", "settings.json")} }},
+		{ID: "opencode", Title: "OpenCode", keys: []string{"mcp"}, entry: openCodeEntry,
+			file: func(p Places) []string {
+				return []string{p.dotConfig("opencode", "opencode.jsonc"), p.dotConfig("opencode", "opencode.json")}
+			}},
+		{ID: "zed", Title: "Zed", keys: []string{"context_servers"}, entry: zedEntry,
+			file: func(p Places) []string {
+				if p.OS == "windows" {
+					return []string{p.config("Zed", "settings.json")}
+				}
+				return []string{p.dotConfig("zed", "settings.json")}
+			}},
+	}
+}
+
+func plainEntry(s Server) []setting {
+	return withEnv([]setting{{"command", s.Command}, {"args", s.Args}}, "env", s.Env)
+}
+
+func typedEntry(s Server) []setting {
+	return append([]setting{{"type", "stdio"}}, plainEntry(s)...)
+}
+
+func zedEntry(s Server) []setting {
+	return append([]setting{{"source", "custom"}}, plainEntry(s)...)
+}
+
+func openCodeEntry(s Server) []setting {
+	command := append([]string{s.Command}, s.Args...)
+	return withEnv([]setting{{"type", "local"}, {"command", command}, {"enabled", true}}, "environment", s.Env)
+}
+
+func withEnv(entry []setting, key string, env map[string]string) []setting {
+	if len(env) == 0 {
+		return entry
+	}
+	return append(entry, setting{key, env})
+}
+
+// Snippet returns the entry as it is pasted into a file that has nothing else.
+func (c Client) Snippet(s Server) (string, error) {
+	text, err := c.Edit(nil, s)
+	return string(text), err
+}
+
+// Edit returns a file's text with the entry of a server in it. One that is there already keeps what it has besides what
+// is set here. A text that needs no change is returned as it is. An error says what is in the way.
+func (c Client) Edit(text []byte, s Server) ([]byte, error) {
+	if len(text) > maxFile {
+		return nil, fmt.Errorf("the file is larger than %d bytes", maxFile)
+	}
+	where := append(append([]string{}, c.keys...), s.Name)
+	if c.kind == tomlFormat {
+		return editTOML(text, where, c.entry(s))
+	}
+	return editJSON(text, where, c.entry(s))
+}
+
+// maxFile is more than any client's settings need.
+const maxFile = 32 << 20
+
+// errNotEditable is the cause of errors about a file that is written in a way that can't be edited safely.
+var errNotEditable = errors.New("it is not changed; paste the entry by hand")

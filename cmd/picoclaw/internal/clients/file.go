@@ -1,0 +1,127 @@
+package clients
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/aymanbagabas/go-udiff"
+)
+
+// Change is a change of a client's file that is not made yet.
+type Change struct {
+	Path string // of the file, with its symbolic links resolved
+
+	before, after []byte
+	mode          fs.FileMode
+	isNew         bool
+}
+
+// Plan works out what writing a server's entry changes. path names the file; empty for the client's own.
+func (c Client) Plan(p Places, path string, s Server) (*Change, error) {
+	if path == "" {
+		path = c.File(p)
+	}
+	change := &Change{Path: path, mode: 0o600}
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		change.Path = real // a link stays a link
+	}
+	info, err := os.Stat(change.Path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		change.isNew = true
+	case err != nil:
+		return nil, err
+	case !info.Mode().IsRegular():
+		return nil, fmt.Errorf("%s is not a file", path)
+	default:
+		change.mode = info.Mode().Perm()
+		if change.before, err = os.ReadFile(change.Path); err != nil {
+			return nil, err
+		}
+	}
+	if change.after, err = c.Edit(change.before, s); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return change, nil
+}
+
+// File returns where the client has its file.
+func (c Client) File(p Places) string {
+	files := c.file(p)
+	for _, path := range files {
+		if _, err := os.Lstat(path); err == nil {
+			return path
+		}
+	}
+	return files[len(files)-1]
+}
+
+// Needed says whether anything would change.
+func (c *Change) Needed() bool { return c.isNew || !bytes.Equal(c.before, c.after) }
+
+// Diff returns the change as a unified diff.
+func (c *Change) Diff() string {
+	from := c.Path
+	if c.isNew {
+		from = os.DevNull
+	}
+	return udiff.Unified(from, c.Path, string(c.before), string(c.after))
+}
+
+// Apply makes the change, and returns where the file as it was is kept; empty if there was none. The file is the old
+// or the new one at any moment.
+func (c *Change) Apply(now time.Time) (backup string, err error) {
+	current, err := os.ReadFile(c.Path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && c.isNew:
+		if err := os.MkdirAll(filepath.Dir(c.Path), 0o700); err != nil {
+			return "", err
+		}
+	case err != nil:
+		return "", err
+	case c.isNew || !bytes.Equal(current, c.before):
+		return "", fmt.Errorf("%s has been changed meanwhile; nothing was written, so try again", c.Path)
+	default:
+		backup = c.Path + ".before-picoclaw-" + now.UTC().Format("20060102T150405Z")
+		if err := writeNew(backup, c.before, c.mode); err != nil {
+			return "", fmt.Errorf("keep the file as it is: %w", err)
+		}
+	}
+	return backup, replace(c.Path, c.after, c.mode)
+}
+
+func writeNew(path string, data []byte, mode fs.FileMode) error {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	return errors.Join(err, f.Chmod(mode), f.Sync(), f.Close())
+}
+
+// replace puts a new file in the place of one.
+func replace(path string, data []byte, mode fs.FileMode) error {
+	temporary, err := os.CreateTemp(filepath.Dir(path), ".picoclaw-*")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(temporary.Name()) // it is not there any more, if all went well
+	_, err = temporary.Write(data)
+	if err := errors.Join(err, temporary.Chmod(mode), temporary.Sync(), temporary.Close()); err != nil {
+		return err
+	}
+	if err := os.Rename(temporary.Name(), path); err != nil {
+		return err
+	}
+	dir, err := os.Open(filepath.Dir(path))
+	if err != nil {
+		return err
+	}
+	_ = dir.Sync() // not every system can
+	return dir.Close()
+}

@@ -1,0 +1,63 @@
+package terminal
+
+import (
+	"io"
+	"os"
+
+	"golang.org/x/term"
+)
+
+// Out is a stream that somebody reads.
+type Out struct {
+	io.Writer
+	fd       int // -1 for what is no terminal
+	coloured bool
+}
+
+// New looks at what a stream leads to. On a terminal there is colour, unless the variable NO_COLOR is set to anything or
+// TERM is dumb.
+func New(w io.Writer) *Out {
+	o := &Out{Writer: w, fd: -1}
+	if f, ok := w.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+		o.fd = int(f.Fd())
+		o.coloured = os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
+	}
+	return o
+}
+
+// IsTerminal says whether a person sees this as it is written.
+func (o *Out) IsTerminal() bool { return o.fd >= 0 }
+
+// Width is how many columns there are; 0 for no limit.
+func (o *Out) Width() int {
+	if o.fd < 0 {
+		return 0
+	}
+	width, _, err := term.GetSize(o.fd)
+	if err != nil {
+		return 0
+	}
+	return width
+}
+
+// Style is how a text looks.
+type Style string
+
+// The styles.
+const (
+	Plain Style = ""
+	Bold  Style = "1"
+	Faint Style = "2"
+	Good  Style = "32"
+	Bad   Style = "31"
+	Doubt Style = "33"
+	Name  Style = "36"
+)
+
+// Paint returns text in a style, where there is colour.
+func (o *Out) Paint(s Style, text string) string {
+	if !o.coloured || s == Plain || text == "" {
+		return text
+	}
+	return "\x1b[" + string(s) + "m" + text + "\x1b[0m"
+}

@@ -1,0 +1,91 @@
+package audit
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// What can't be written is kept, and written in its order when that is possible again. /dev/full is a disk that is full.
+func TestRecordsWaitForRoom(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "audit.jsonl")
+	if err := os.Symlink("/dev/full", path); err != nil {
+		t.Fatal(err)
+	}
+	log := open(t, path, Options{})
+	for _, tool := range []string{"one", "two"} {
+		if err := log.Write(record(tool)); !errors.Is(err, unix.ENOSPC) {
+			t.Fatalf("the error is %v", err)
+		}
+	}
+	if err := log.Ready(); !errors.Is(err, unix.ENOSPC) {
+		t.Fatalf("it is ready: %v", err)
+	}
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	if err := log.Ready(); err != nil {
+		t.Fatal(err)
+	}
+	if err := log.Write(record("three")); err != nil {
+		t.Fatal(err)
+	}
+	all := read(t, path)
+	if len(all) != 3 || all[0].Tool != "one" || all[1].Tool != "two" || all[2].Tool != "three" {
+		t.Errorf("%v", all)
+	}
+}
+
+func TestLostRecordsAreTold(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "audit.jsonl")
+	if err := os.Symlink("/dev/full", path); err != nil {
+		t.Fatal(err)
+	}
+	log := open(t, path, Options{})
+	for range maxPending + 2 {
+		if err := log.Write(record("x")); err == nil {
+			t.Fatal("a full disk takes records")
+		}
+	}
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	if err := log.Ready(); err == nil || err.Error() != "write the audit log: 2 records were lost while it could not be written" {
+		t.Errorf("the error is %v", err)
+	}
+	if err := log.Ready(); err != nil {
+		t.Error(err)
+	}
+	if got := len(read(t, path)); got != maxPending {
+		t.Errorf("%d records are there", got)
+	}
+}
+
+// Another process that holds the lock for good is an error, not a host that hangs. It takes as long as the patience does.
+func TestAnotherProcessHoldsTheLock(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "audit.jsonl")
+	log := open(t, path, Options{})
+	dir, err := os.Open(filepath.Dir(path))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := unix.Flock(int(dir.Fd()), unix.LOCK_EX); err != nil {
+		t.Fatal(err)
+	}
+	if err := log.Write(record("x")); err == nil {
+		t.Error("it was written without the lock")
+	}
+	if err := dir.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := log.Ready(); err != nil {
+		t.Error(err)
+	}
+	if got := len(read(t, path)); got != 1 {
+		t.Errorf("%d records", got)
+	}
+}

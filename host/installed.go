@@ -1,0 +1,10 @@
+package host
+
+// Installed lists all tools of all plugins, by full name, whoever may call them.
+func (h *Host) Installed() []Tool {
+	var tools []Tool
+	for _, t := range h.catalog.Tools() {
+		tools = append(tools, Tool{Name: t.FullName(), Plugin: t.Plugin.Manifest.ID, Spec: t.Spec})
+	}
+	return tools
+}

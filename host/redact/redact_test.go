@@ -1,0 +1,100 @@
+package redact
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestTexts(t *testing.T) {
+	for text, want := range map[string]string{
+		"curl -H 'Authorization: Bearer abc.def' https://x":               "curl -H 'Authorization: Bearer " + Mark + "' https://x",
+		"curl -H \"authorization: hunter2hunter2\"":                       "curl -H \"authorization: " + Mark + "\"",
+		"use bearer 0123456789abcdef now":                                 "use bearer " + Mark + " now",
+		"git clone https://me:hunter2@example.org/x":                      "git clone https://me:" + Mark + "@example.org/x",
+		"postgres://app:p%40ss@db:5432/x?sslmode=off":                     "postgres://app:" + Mark + "@db:5432/x?sslmode=off",
+		"GITHUB_TOKEN=abc123 make":                                        "GITHUB_TOKEN=" + Mark + " make",
+		"mysql --password hunter2 -u me":                                  "mysql --password " + Mark + " -u me",
+		"mysql --password=hunter2 -u me":                                  "mysql --password=" + Mark + " -u me",
+		`{"api_key": "abcdef", "n": 1}`:                                   `{"api_key": "` + Mark + `", "n": 1}`,
+		"db_passwd: 'hunter2'":                                            "db_passwd: '" + Mark + "'",
+		"export AWS_SECRET_ACCESS_KEY=abcd; ls":                           "export AWS_SECRET_ACCESS_KEY=" + Mark + "; ls",
+		"AKIAIOSFODNN7EXAMPLE is in here":                                 Mark + " is in here",
+		"ghp_" + strings.Repeat("a1", 18):                                 Mark,
+		"key sk-" + strings.Repeat("x", 40) + ".":                         "key " + Mark + ".",
+		"-----BEGIN RSA PRIVATE KEY-----\nMII\nMII":                       Mark,
+		"a\n-----BEGIN PRIVATE KEY-----\nM\n-----END PRIVATE KEY-----\nb": "a\n" + Mark + "\nb",
+		// What is none.
+		"go test ./...":                       "go test ./...",
+		"func Token(kind string) bool {":      "func Token(kind string) bool {",
+		"the basic functionality of the key":  "the basic functionality of the key",
+		"https://example.org/a:b@c":           "https://example.org/a:b@c",
+		"grep -r --token-type x":              "grep -r --token-type x",
+		"read secrets/README.md and password": "read secrets/README.md and password",
+	} {
+		if got := Text(text); got != want {
+			t.Errorf("%s\n got %s\nwant %s", text, got, want)
+		}
+	}
+}
+
+func TestNames(t *testing.T) {
+	for name, want := range map[string]bool{
+		"password": true, "DB_PASSWORD": true, "apiKey": true, "api-key": true, "GITHUB_TOKEN": true, "accessToken": true,
+		"client_secret": true, "credentials": true, "Cookie": true, "AWS_SECRET_ACCESS_KEY": true,
+		"max_tokens": false, "path": false, "content": false, "key": false, "tokenizer": false, "keyboard": false, "": false,
+	} {
+		if Name(name) != want {
+			t.Errorf("%q is a secret's name: %t", name, !want)
+		}
+	}
+}
+
+func TestValues(t *testing.T) {
+	given := map[string]any{
+		"env":      map[string]any{"API_TOKEN": "abc", "LANG": "C"},
+		"pin":      map[string]any{"password": int64(1234)},
+		"commands": []any{"ls", "TOKEN=abcdef ls"},
+		"names":    []string{"a", "password=hunter2"},
+		"token":    "",
+		"n":        int64(3),
+	}
+	want := map[string]any{
+		"env":      map[string]any{"API_TOKEN": Mark, "LANG": "C"},
+		"pin":      map[string]any{"password": Mark},
+		"commands": []any{"ls", "TOKEN=" + Mark + " ls"},
+		"names":    []string{"a", "password=" + Mark},
+		"token":    "",
+		"n":        int64(3),
+	}
+	if diff := cmp.Diff(want, Value("", given)); diff != "" {
+		t.Error(diff)
+	}
+	if given["env"].(map[string]any)["API_TOKEN"] != "abc" {
+		t.Error("the caller's value was changed")
+	}
+}
+
+func BenchmarkText(b *testing.B) {
+	for name, text := range map[string]string{
+		"plain":  "go test ./... && git status --short # " + strings.Repeat("what it says ", 10),
+		"secret": "GITHUB_TOKEN=abcdef make release # " + strings.Repeat("what it says ", 10),
+	} {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				_ = Text(text)
+			}
+		})
+	}
+}
+
+func FuzzText(f *testing.F) {
+	f.Add("password=x")
+	f.Add("https://a:b@c -----BEGIN PRIVATE KEY-----")
+	f.Fuzz(func(t *testing.T, text string) {
+		if cut := Text(text); len(cut) > len(text)*(len(Mark)+1)+len(Mark) {
+			t.Errorf("%q became %d bytes", text, len(cut))
+		}
+	})
+}
