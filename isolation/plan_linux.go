@@ -15,6 +15,7 @@ const (
 	bindRO    mountKind = "ro-bind"
 	bindRW    mountKind = "bind"
 	bindData  mountKind = "ro-bind-data" // a file with given content
+	copied    mountKind = "file"         // a file with the content that the source has now
 	tmpfs     mountKind = "tmpfs"
 	procfs    mountKind = "proc"
 	devfs     mountKind = "dev"
@@ -87,6 +88,7 @@ func newView(p Profile, rules []ExposePath) (*view, error) {
 
 // close protects and hides what has to be. Nothing is added to the view afterwards.
 func (v *view) close() error {
+	v.neverWriteThrough()
 	if err := v.protect(); err != nil {
 		return err
 	}
