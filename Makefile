@@ -3,6 +3,8 @@
 GO      ?= go
 PLUGINS := filesystem grep shell
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+# A picoclaw that is no release writes plugins that build with the sources here; a release says nothing of this machine.
+SOURCE  := $(if $(filter-out $(shell git tag --points-at HEAD 2>/dev/null),$(VERSION)),$(CURDIR))
 LDFLAGS := -s -w
 
 # Tools for developers, pinned here and kept out of the product's go.mod.
@@ -17,7 +19,7 @@ help: ## Show what there is to make
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 build: ## Build picoclaw and its plugins into bin/
-	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS) -X main.version=$(VERSION)' -o bin/picoclaw ./cmd/picoclaw
+	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS) -X main.version=$(VERSION) -X "main.source=$(SOURCE)"' -o bin/picoclaw ./cmd/picoclaw
 	@set -e; for p in $(PLUGINS); do \
 		mkdir -p bin/plugins/$$p; \
 		CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/plugins/$$p/$$p ./plugins/$$p; \

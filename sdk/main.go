@@ -2,53 +2,81 @@ package sdk
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"runtime/debug"
 
+	"github.com/picoclaw/picoclaw/sdk/nearest"
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
 // Main is the whole main function of a plugin. Started by a host it serves the tools until the host is done or gone.
 // Started by a person it understands two commands:
 //
-//	describe              print the manifest (plugin.json)
-//	call TOOL [JSON]      run one tool here, without a host, in the current directory
+//	describe                             print the manifest (plugin.json)
+//	call TOOL [JSON] [--config JSON]     run one tool here, without a host, in the current directory
 //
 // It does not return.
 func Main(p Plugin) {
 	// Most of what a plugin allocates is a result on its way: garbage a moment later. At Go's default the collector runs in
 	// nearly every call with a large one.
 	debug.SetGCPercent(400)
-	os.Exit(run(p, os.Args[1:], os.Stdout, os.Stderr))
+	os.Exit(run(p, os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }
 
-// run is Main with its surroundings as arguments; it returns the exit code.
-func run(p Plugin, args []string, stdout, stderr io.Writer) int {
-	var err error
-	switch {
-	case len(args) == 0 && os.Getenv(pluginpb.Handshake().MagicCookieKey) != "":
-		err = serve(p)
-	case len(args) == 1 && args[0] == "describe":
-		err = describe(stdout, p)
-	case (len(args) == 2 || len(args) == 3) && args[0] == "call":
-		arguments := "{}"
-		if len(args) == 3 {
-			arguments = args[2]
-		}
-		err = callHere(p, args[1], arguments, stdout, stderr)
-	default:
-		fmt.Fprintf(stderr, "%s %s is a picoclaw plugin: %s\n\nIt is started by picoclaw. By itself it understands:\n"+
-			"  describe            print the manifest\n  call TOOL [JSON]    run one tool in the current directory\n",
-			p.ID, p.Version, p.Doc)
+// usageError is the error of a wrong command line.
+type usageError struct{ error }
+
+// run is Main with its surroundings as arguments; it returns the exit code: 0, 1 if what was asked for failed, 2 if the
+// command line is wrong.
+func run(p Plugin, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	err := dispatch(p, args, stdin, stdout, stderr)
+	if err == nil {
+		return 0
+	}
+	fmt.Fprintf(stderr, "%s: %v\n", p.ID, err)
+	if wrong := (usageError{}); errors.As(err, &wrong) {
 		return 2
 	}
-	if err != nil {
-		fmt.Fprintf(stderr, "%s: %v\n", p.ID, err)
-		return 1
+	return 1
+}
+
+func dispatch(p Plugin, args []string, stdin io.Reader, stdout, stderr io.Writer) error {
+	if len(args) == 0 {
+		if os.Getenv(pluginpb.Handshake().MagicCookieKey) != "" {
+			return serve(p)
+		}
+		help(stderr, p)
+		return usageError{errors.New("say what to do: describe, or call TOOL")}
 	}
-	return 0
+	switch command := args[0]; command {
+	case "describe":
+		if len(args) > 1 {
+			return usageError{fmt.Errorf("describe takes no argument %q", args[1])}
+		}
+		return describe(stdout, p)
+	case "call":
+		return callHere(p, args[1:], stdin, stdout, stderr)
+	case "help", "-h", "-help", "--help":
+		help(stdout, p)
+		return nil
+	default:
+		return usageError{fmt.Errorf("unknown command %q%s; `%s --help` lists what there is",
+			command, nearest.Suggest(command, []string{"describe", "call", "help"}), p.ID)}
+	}
+}
+
+// help says what a plugin's binary is good for by itself.
+func help(w io.Writer, p Plugin) {
+	fmt.Fprintf(w, "%s %s is a picoclaw plugin: %s\n\nIt is started by picoclaw. By itself it understands:\n"+
+		"  describe                           print the manifest that goes beside it as %s\n"+
+		"  call TOOL [JSON] [--config JSON]   run one tool in the current directory; \"-\" reads JSON from standard input\n"+
+		"  call TOOL --help                   say what a tool takes\n\nIts tools:\n", p.ID, p.Version, p.Doc, pluginpb.ManifestFile)
+	for _, t := range p.Tools {
+		fmt.Fprintf(w, "  %-18s %s\n", t.spec.Name, firstLine(t.spec.Doc))
+	}
 }
 
 func describe(w io.Writer, p Plugin) error {

@@ -18,6 +18,8 @@ type Plugin struct {
 	// Grants is what the plugin asks for. It gets at most this, and less where the operator or the agent's policy
 	// says so; see [Request.Grants].
 	Grants Grants
+	// Config is what the operator can configure; see [NewConfig].
+	Config Config
 	// Tools are the tools, in the order in which they are listed.
 	Tools []Tool
 	// Stop, when set, is called once before the process ends, after the last call has returned or was cancelled. It
@@ -63,6 +65,10 @@ func (p *Plugin) Manifest() (*pluginpb.Manifest, error) {
 			State:     p.Grants.State,
 			Env:       p.Grants.Env,
 		},
+	}
+	var err error
+	if m.Config, err = p.Config.manifest(); err != nil {
+		return nil, err
 	}
 	for _, t := range p.Tools {
 		spec := t.spec

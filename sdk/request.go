@@ -34,10 +34,12 @@ type Environment struct {
 	// StateDir is a directory of the plugin's own for the agent that it serves, for what is to be there in the next run
 	// too; empty unless the plugin is granted state.
 	StateDir string
-	// Config is the operator's configuration of this plugin, a JSON object; nil when there is none.
+	// Config is the operator's configuration of this plugin, a JSON object; nil when there is none. [ConfigOf] has it typed.
 	Config json.RawMessage
 	// Logger writes to the host's log.
 	Logger hclog.Logger
+
+	settings any // what [ConfigOf] returns
 }
 
 // ExecSettings are the operator's settings for commands that a plugin runs for an agent.

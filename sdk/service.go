@@ -72,7 +72,7 @@ func (s *service) Describe(context.Context, *pluginpb.DescribeRequest) (*pluginp
 }
 
 func (s *service) Configure(_ context.Context, req *pluginpb.ConfigureRequest) (*pluginpb.ConfigureResponse, error) {
-	env, err := newEnvironment(req, s.logger)
+	env, err := s.newEnvironment(req)
 	if err != nil {
 		return nil, status.Error(codes.InvalidArgument, err.Error())
 	}
@@ -85,7 +85,7 @@ func (s *service) Configure(_ context.Context, req *pluginpb.ConfigureRequest) (
 	return &pluginpb.ConfigureResponse{}, nil
 }
 
-func newEnvironment(req *pluginpb.ConfigureRequest, logger hclog.Logger) (*Environment, error) {
+func (s *service) newEnvironment(req *pluginpb.ConfigureRequest) (*Environment, error) {
 	policy := req.GetPolicy().Guard()
 	g, err := guard.New(policy)
 	if err != nil {
@@ -103,10 +103,15 @@ func newEnvironment(req *pluginpb.ConfigureRequest, logger hclog.Logger) (*Envir
 		Grants:   grants,
 		Exec:     execSettings(req.GetPolicy().GetExec()),
 		StateDir: req.GetStateDir(),
-		Logger:   logger,
+		Logger:   s.logger,
 	}
 	if config := bytes.TrimSpace(req.GetConfig()); len(config) > 0 {
 		env.Config = config
+	}
+	if s.plugin.Config.read != nil {
+		if env.settings, err = s.plugin.Config.read(env.Config); err != nil {
+			return nil, fmt.Errorf("plugins.%s.config does not fit: %w", s.plugin.ID, err)
+		}
 	}
 	if grants.Workspace == NoWorkspace || grants.Workspace == "" {
 		return env, nil

@@ -9,7 +9,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/picoclaw/picoclaw/host/nearest"
+	"github.com/picoclaw/picoclaw/sdk/nearest"
 )
 
 // batchLine is one call of a batch.

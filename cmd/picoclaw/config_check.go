@@ -12,7 +12,7 @@ import (
 	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/terminal"
 	"github.com/picoclaw/picoclaw/host"
 	"github.com/picoclaw/picoclaw/host/config"
-	"github.com/picoclaw/picoclaw/host/nearest"
+	"github.com/picoclaw/picoclaw/sdk/nearest"
 )
 
 // configCheck is `picoclaw config check`.

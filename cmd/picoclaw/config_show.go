@@ -10,8 +10,8 @@ import (
 
 	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/terminal"
 	"github.com/picoclaw/picoclaw/host/config"
-	"github.com/picoclaw/picoclaw/host/nearest"
 	"github.com/picoclaw/picoclaw/host/redact"
+	"github.com/picoclaw/picoclaw/sdk/nearest"
 )
 
 // configShow is `picoclaw config show`.

@@ -12,8 +12,8 @@ import (
 	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/clients"
 	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/terminal"
 	"github.com/picoclaw/picoclaw/host/config"
-	"github.com/picoclaw/picoclaw/host/nearest"
 	"github.com/picoclaw/picoclaw/host/policy"
+	"github.com/picoclaw/picoclaw/sdk/nearest"
 )
 
 // initVerb is `picoclaw init`.

@@ -85,6 +85,6 @@ func newRoot(a *app) *cobra.Command {
 	flags.StringVar(&a.configFile, "config", "", "configuration `file` (also PICOCLAW_CONFIG)")
 	flags.StringVar(&a.workspace, "workspace", "", "the agent's workspace `directory`, in place of the configured one")
 	flags.StringVar(&a.logLevel, "log-level", "", "trace, debug, info, warn, error or off (also PICOCLAW_LOG_LEVEL)")
-	root.AddCommand(newInit(a), newCall(a), newBatch(a), newExplain(a), newTools(a), newHistory(a), newUndo(a), newMCP(a), newAudit(a), newConfig(a), newDoctor(a), newSelfTest(a), newVersion(a))
+	root.AddCommand(newInit(a), newCall(a), newBatch(a), newExplain(a), newTools(a), newHistory(a), newUndo(a), newMCP(a), newAudit(a), newConfig(a), newPlugin(a), newDoctor(a), newSelfTest(a), newVersion(a))
 	return root
 }

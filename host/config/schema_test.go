@@ -27,6 +27,7 @@ func TestTheStructsHaveTheKeysOfTheTable(t *testing.T) {
 		Plugins   map[string]Plugin `koanf:"plugins"`
 		Audit     Audit             `koanf:"audit"`
 		Log       Log               `koanf:"log"`
+		Signed    Signatures        `koanf:"signatures"`
 	}
 	have := map[string]bool{}
 	fieldNames(reflect.TypeOf(file), "", have)
@@ -46,7 +47,7 @@ func fieldNames(typ reflect.Type, name string, have map[string]bool) {
 	switch {
 	case typ.Kind() == reflect.Struct:
 		for field := range typ.Fields() {
-			if tag := field.Tag.Get("koanf"); tag != ",remain" {
+			if tag := field.Tag.Get("koanf"); tag != ",remain" && tag != "-" {
 				fieldNames(field.Type, joinName(name, tag), have)
 			}
 		}

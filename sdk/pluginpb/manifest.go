@@ -19,6 +19,19 @@ type Manifest struct {
 	Protocol Range  `json:"protocol"`
 	Grants   Asked  `json:"grants"` // what it asks for
 	Tools    []Spec `json:"tools"`
+
+	// Config is the schema of the operator's settings for the plugin (plugins.<id>.config); nil for one that has none.
+	Config *Schema `json:"config,omitempty"`
+
+	// Platforms names the program for each platform, such as "linux/amd64". It belongs to the package: a plugin does not
+	// know it of itself. Without it the program is the file with the plugin's id.
+	Platforms map[string]Binary `json:"platforms,omitempty"`
+}
+
+// Binary is a program in a package.
+type Binary struct {
+	Path   string `json:"path"`   // below the package's directory, with slashes
+	SHA256 string `json:"sha256"` // of its contents, in hexadecimal
 }
 
 // Range is the span of wire versions that a plugin speaks, both ends included.
@@ -83,11 +96,18 @@ func ParseManifest(data []byte) (*Manifest, error) {
 	return &m, nil
 }
 
-// Equal reports whether two manifests say the same, in whatever order.
+// Text returns what the manifest says of the plugin, without the package, as JSON.
+func (m *Manifest) Text() ([]byte, error) {
+	of := *m
+	of.Platforms = nil
+	return json.Marshal(&of)
+}
+
+// Equal reports whether two manifests say the same of a plugin, in whatever order.
 func (m *Manifest) Equal(other *Manifest) (bool, error) {
 	var said [2]any
 	for i, one := range []*Manifest{m, other} {
-		text, err := json.Marshal(one)
+		text, err := one.Text()
 		if err != nil {
 			return false, err
 		}
@@ -98,10 +118,18 @@ func (m *Manifest) Equal(other *Manifest) (bool, error) {
 	return reflect.DeepEqual(said[0], said[1]), nil
 }
 
+// CheckID says what is wrong with a plugin's id, if anything is.
+func CheckID(id string) error {
+	if !idPattern.MatchString(id) {
+		return fmt.Errorf("plugin id %q: want lower-case letters, digits, '-' and '_', starting with a letter, at most 64", id)
+	}
+	return nil
+}
+
 // Check says what is wrong with the manifest, if anything is, but for its schemas.
 func (m *Manifest) Check() error {
-	if !idPattern.MatchString(m.ID) {
-		return fmt.Errorf("plugin id %q: want lower-case letters, digits, '-' and '_', starting with a letter, at most 64", m.ID)
+	if err := CheckID(m.ID); err != nil {
+		return err
 	}
 	if m.Version == "" {
 		return fmt.Errorf("plugin %s has no version", m.ID)

@@ -1,13 +1,9 @@
-// Package sdktest tests plugins in the test's own process: over a real gRPC connection, with a workspace of their own.
-//
-// It is for plugin authors. It must not know of hosts or sandboxes.
 package sdktest
 
 import (
 	"context"
 	"encoding/json"
 	"net"
-	"os"
 	"path/filepath"
 	"testing"
 
@@ -69,15 +65,7 @@ func Start(t testing.TB, p sdk.Plugin, o Options) *Plugin {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, contents := range o.Files {
-		path := filepath.Join(dir, filepath.FromSlash(name))
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(contents), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
+	writeFiles(t, dir, o.Files)
 	s := &Plugin{Dir: dir, t: t, client: serve(t, server), readers: map[string]*pluginpb.ArgumentReader{}}
 	for _, tool := range manifest.Tools {
 		if s.readers[tool.Name], _, err = tool.Arguments(); err != nil {
@@ -159,17 +147,9 @@ func (s *Plugin) CallContext(ctx context.Context, tool string, args any) Result 
 	if reader == nil {
 		s.t.Fatalf("the plugin has no tool %q", tool)
 	}
-	var raw []byte
-	switch args := args.(type) {
-	case string:
-		raw = []byte(args)
-	case []byte:
-		raw = args
-	default:
-		var err error
-		if raw, err = json.Marshal(args); err != nil {
-			s.t.Fatal(err)
-		}
+	raw, err := text(args)
+	if err != nil {
+		s.t.Fatal(err)
 	}
 	arguments, err := reader.Read(raw)
 	if err != nil {

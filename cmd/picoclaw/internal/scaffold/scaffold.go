@@ -1,0 +1,113 @@
+package scaffold
+
+import (
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"text/template"
+
+	"golang.org/x/mod/module"
+
+	"github.com/picoclaw/picoclaw/sdk/pluginpb"
+)
+
+// Plugin is what to write.
+type Plugin struct {
+	ID       string // the plugin's id, which is its program's name, too
+	Dir      string // where to; made if it is not there, and must be empty if it is
+	Module   string // the Go module's path; example.com/<id> if empty
+	SDK      SDK    // what it is built with
+	Picoclaw string // the program that its tests run, unless the author says otherwise
+}
+
+// files lists what a plugin consists of besides go.mod and go.sum, in the order in which a reader wants them.
+func (p *Plugin) files() []file {
+	return []file{
+		{"main.go", "main.go.tmpl"},
+		{"main_test.go", "main_test.go.tmpl"},
+		{"README.md", "README.md.tmpl"},
+		{"Makefile", "Makefile.tmpl"},
+		{".gitignore", "gitignore.tmpl"},
+	}
+}
+
+type file struct{ name, template string }
+
+//go:embed templates
+var templates embed.FS
+
+// Write writes the plugin, whole or not at all, and returns the names of its files.
+func (p Plugin) Write() (names []string, err error) {
+	if err := p.Check(); err != nil {
+		return nil, err
+	}
+	if p.Module == "" {
+		p.Module = "example.com/" + p.ID
+	}
+	parent := filepath.Dir(p.Dir)
+	if err := os.MkdirAll(parent, 0o755); err != nil {
+		return nil, err
+	}
+	// It is made beside its place and moved there when it is complete.
+	temp, err := os.MkdirTemp(parent, "."+p.ID+"-")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(temp)) }()
+	made := filepath.Join(temp, p.ID)
+	if err := os.Mkdir(made, 0o755); err != nil {
+		return nil, err
+	}
+	if names, err = p.fill(made); err != nil {
+		return nil, err
+	}
+	return names, os.Rename(made, p.Dir)
+}
+
+// Check says what is wrong with what is asked for, if anything is, without writing.
+func (p *Plugin) Check() error {
+	if err := pluginpb.CheckID(p.ID); err != nil {
+		return err
+	}
+	if p.Module != "" {
+		if err := module.CheckImportPath(p.Module); err != nil {
+			return fmt.Errorf("--module: %w", err)
+		}
+	}
+	entries, err := os.ReadDir(p.Dir)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return fmt.Errorf("%s is in the way: %w; name another directory with --dir", p.Dir, err)
+	case len(entries) > 0:
+		return fmt.Errorf("%s is there already and not empty; name another directory with --dir, or remove it", p.Dir)
+	}
+	return nil
+}
+
+// fill writes the files into a directory.
+func (p *Plugin) fill(dir string) ([]string, error) {
+	parsed, err := template.ParseFS(templates, "templates/*.tmpl")
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for _, f := range p.files() {
+		var text strings.Builder
+		if err := parsed.ExecuteTemplate(&text, f.template, p); err != nil {
+			return nil, err
+		}
+		if err := os.WriteFile(filepath.Join(dir, f.name), []byte(text.String()), 0o644); err != nil {
+			return nil, err
+		}
+		names = append(names, f.name)
+	}
+	more, err := p.SDK.write(dir, p.Module)
+	return slices.Concat(names, more), err
+}

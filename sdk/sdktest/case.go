@@ -1,0 +1,137 @@
+package sdktest
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/picoclaw/picoclaw/sdk"
+)
+
+// Case is one call of a tool, with what is there before and what has to be there after. What is left empty is not
+// looked at, except that a case without WantErr has to succeed.
+type Case struct {
+	Name   string
+	Tool   string
+	Args   any               // JSON text (string or []byte), or a value that is sent as JSON; nil for none
+	Files  map[string]string // in the workspace before: slash-separated names to contents
+	Config any               // the operator's configuration of the plugin, sent as JSON
+
+	Want         string            // the text, exactly
+	WantContains []string          // parts of the text, or of the error's message
+	WantJSON     any               // the structured result: JSON text, or a value that is compared as JSON
+	WantErr      string            // the error's code, such as sdk.NotFound
+	WantFiles    map[string]string // in the workspace after
+
+	// Check looks at whatever else matters; dir is the workspace.
+	Check func(t testing.TB, dir string, r Result)
+}
+
+// Run makes each case's call in the test's own process, each in a workspace of its own.
+func Run(t *testing.T, p sdk.Plugin, cases ...Case) {
+	t.Helper()
+	for _, c := range cases {
+		t.Run(c.name(), func(t *testing.T) {
+			started := Start(t, p, Options{Files: c.Files, Config: c.Config})
+			if started.readers[c.Tool] == nil {
+				t.Fatalf("the plugin has no tool %q", c.Tool)
+			}
+			c.check(t, started.Dir, started.Call(c.Tool, c.arguments()))
+		})
+	}
+}
+
+func (c *Case) name() string {
+	if c.Name == "" {
+		return c.Tool
+	}
+	return c.Name
+}
+
+func (c *Case) arguments() any {
+	if c.Args == nil {
+		return "{}"
+	}
+	return c.Args
+}
+
+// check compares how a call went with how it should have.
+func (c *Case) check(t testing.TB, dir string, r Result) {
+	t.Helper()
+	c.checkEnd(t, r)
+	if c.Want != "" && r.Text != c.Want {
+		t.Errorf("the text differs (-want +got):\n%s", cmp.Diff(c.Want, r.Text))
+	}
+	all := r.Text + "\n" + r.Err.GetMessage()
+	for _, part := range c.WantContains {
+		if !strings.Contains(all, part) {
+			t.Errorf("%q is missing in:\n%s", part, strings.TrimSpace(all))
+		}
+	}
+	if c.WantJSON != nil {
+		want, err := generic(c.WantJSON)
+		if err != nil {
+			t.Fatalf("WantJSON: %v", err)
+		}
+		got, err := generic(r.Structured)
+		if err != nil {
+			t.Errorf("the structured result %q: %v", r.Structured, err)
+		} else if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("the structured result differs (-want +got):\n%s", diff)
+		}
+	}
+	for name, want := range c.WantFiles {
+		got, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(name)))
+		if err != nil {
+			t.Errorf("after the call: %v", err)
+		} else if diff := cmp.Diff(want, string(got)); diff != "" {
+			t.Errorf("after the call %s differs (-want +got):\n%s", name, diff)
+		}
+	}
+	if c.Check != nil {
+		c.Check(t, dir, r)
+	}
+}
+
+func (c *Case) checkEnd(t testing.TB, r Result) {
+	t.Helper()
+	switch {
+	case c.WantErr == "" && r.Err != nil:
+		t.Errorf("%s failed: %s [%s]\n%s", c.Tool, r.Err.GetMessage(), r.Err.GetCode(), r.Err.GetHint())
+	case c.WantErr != "" && r.Err == nil:
+		t.Errorf("%s succeeded with %q; it should have failed with the code %s", c.Tool, r.Text, c.WantErr)
+	case c.WantErr != r.Err.GetCode():
+		t.Errorf("%s failed with the code %s, not %s: %s", c.Tool, r.Err.GetCode(), c.WantErr, r.Err.GetMessage())
+	}
+}
+
+// text is a JSON text as it is, and any other value as JSON.
+func text(v any) ([]byte, error) {
+	switch v := v.(type) {
+	case string:
+		return []byte(v), nil
+	case []byte:
+		return v, nil
+	case json.RawMessage:
+		return v, nil
+	}
+	return json.Marshal(v)
+}
+
+// generic is a value as JSON has it, for comparing.
+func generic(v any) (any, error) {
+	raw, err := text(v)
+	if err != nil {
+		return nil, err
+	}
+	var out any
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.UseNumber()
+	err = d.Decode(&out)
+	return out, err
+}

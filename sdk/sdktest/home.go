@@ -1,0 +1,116 @@
+package sdktest
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/picoclaw/picoclaw/sdk/pluginpb"
+)
+
+// home is a home of picoclaw's for one call.
+type home struct {
+	dir       string
+	workspace string
+}
+
+// newHome makes a home whose configuration has the plugin run from its build directory.
+func newHome(t testing.TB, b Binary, m *pluginpb.Manifest, c *Case) *home {
+	t.Helper()
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	plugin, err := filepath.Abs(b.Dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := &home{dir: filepath.Join(dir, "home"), workspace: filepath.Join(dir, "work")}
+	writeFiles(t, h.workspace, c.Files)
+	if err := os.Mkdir(h.dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	settings := map[string]any{"dev": plugin, "grants": m.Grants}
+	if c.Config != nil {
+		raw, err := text(c.Config)
+		if err != nil {
+			t.Fatal(err)
+		}
+		settings["config"] = json.RawMessage(raw)
+	}
+	config, err := json.MarshalIndent(map[string]any{
+		"agents":    map[string]any{"agents": []any{map[string]any{"id": "main", "workspace": h.workspace}}},
+		"isolation": map[string]any{"enabled": b.Isolation},
+		"plugins":   map[string]any{m.ID: settings},
+		"tools":     map[string]any{"set": "all"},
+	}, "", "  ")
+	if err == nil {
+		err = os.WriteFile(filepath.Join(h.dir, "config.json"), config, 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return h
+}
+
+// writeFiles writes what a case or a test wants to find in the workspace, which it makes.
+func writeFiles(t testing.TB, dir string, files map[string]string) {
+	t.Helper()
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for name, contents := range files {
+		path := filepath.Join(dir, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(contents), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// call has picoclaw make one call.
+func (h *home) call(t testing.TB, picoclaw, tool string, arguments any) Result {
+	t.Helper()
+	raw, err := text(arguments)
+	if err != nil {
+		t.Fatal(err)
+	}
+	line, err := json.Marshal(map[string]any{"tool": tool, "args": json.RawMessage(raw)})
+	if err != nil {
+		t.Fatalf("the arguments %s: %v", raw, err)
+	}
+	var stderr bytes.Buffer
+	cmd := exec.CommandContext(t.Context(), picoclaw, "batch")
+	cmd.Dir = h.workspace
+	cmd.Env = append(withoutSettings(os.Environ()), "PICOCLAW_HOME="+h.dir)
+	cmd.Stdin, cmd.Stderr = bytes.NewReader(line), &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("picoclaw: %v\n%s", err, stderr.String())
+	}
+	var a answer
+	if err := json.Unmarshal(out, &a); err != nil {
+		t.Fatalf("picoclaw answered %q: %v\n%s", out, err, stderr.String())
+	}
+	if stderr.Len() > 0 {
+		t.Logf("picoclaw said:\n%s", stderr.String())
+	}
+	return a.result()
+}
+
+// withoutSettings takes the caller's own settings of picoclaw out of an environment: they must not change a test.
+func withoutSettings(environ []string) []string {
+	var kept []string
+	for _, pair := range environ {
+		if !strings.HasPrefix(pair, "PICOCLAW") {
+			kept = append(kept, pair)
+		}
+	}
+	return kept
+}

@@ -1,0 +1,72 @@
+package sdktest
+
+import (
+	"testing"
+
+	"github.com/picoclaw/picoclaw/sdk"
+	"github.com/picoclaw/picoclaw/sdk/contract"
+	"github.com/picoclaw/picoclaw/sdk/pluginpb"
+)
+
+// Spec checks what a plugin says of itself: names, docs, schemas and claims, the hints on its tools, and that it asks
+// for what they need. If cases are given, every tool has to have one that succeeds, and their arguments have to fit: they are the
+// examples that readers go by.
+func Spec(t testing.TB, p sdk.Plugin, cases ...Case) {
+	t.Helper()
+	m, err := p.Manifest()
+	if err != nil {
+		t.Fatalf("the plugin can't be used: %v", err)
+	}
+	checkManifest(t, m)
+	if len(cases) > 0 {
+		checkExamples(t, m, cases)
+	}
+}
+
+func checkManifest(t testing.TB, m *pluginpb.Manifest) {
+	t.Helper()
+	findings, err := contract.Check(m)
+	if err != nil {
+		t.Fatalf("the plugin can't be used: %v", err)
+	}
+	for _, f := range findings {
+		t.Error(f)
+	}
+}
+
+func checkExamples(t testing.TB, m *pluginpb.Manifest, cases []Case) {
+	t.Helper()
+	shown := make(map[string]bool, len(m.Tools))
+	readers := make(map[string]*pluginpb.ArgumentReader, len(m.Tools))
+	for i := range m.Tools {
+		reader, _, err := m.Tools[i].Arguments()
+		if err != nil {
+			t.Fatal(err)
+		}
+		readers[m.Tools[i].Name] = reader
+	}
+	for i := range cases {
+		c := &cases[i]
+		reader := readers[c.Tool]
+		if reader == nil {
+			t.Errorf("case %s: the plugin has no tool %q", c.name(), c.Tool)
+			continue
+		}
+		if c.WantErr != "" {
+			continue
+		}
+		shown[c.Tool] = true
+		raw, err := text(c.arguments())
+		if err == nil {
+			_, err = reader.Read(raw)
+		}
+		if err != nil {
+			t.Errorf("case %s: %v", c.name(), err)
+		}
+	}
+	for i := range m.Tools {
+		if name := m.Tools[i].Name; !shown[name] {
+			t.Errorf("tool %s: no case shows how it is called; add one", name)
+		}
+	}
+}
