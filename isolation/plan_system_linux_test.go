@@ -14,7 +14,7 @@ func TestNothingIsMadeInTheHostsDirectories(t *testing.T) {
 		{{Source: "/usr/share", Target: "/etc", Mode: ModeReadOnly}},
 		{{Source: "/etc/ssl", Target: "/etc/ssl", Mode: ModeReadWrite}},
 	} {
-		v, err := newView(Profile{Exec: true}, rules)
+		v, err := newView(Profile{Exec: true}, rules, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -32,7 +32,7 @@ func TestNothingIsMadeInTheHostsDirectories(t *testing.T) {
 			t.Errorf("%v: nothing is made at all", rules)
 		}
 	}
-	v, err := newPlan(exec.Command("/bin/true"), Profile{Exec: true}, nil)
+	v, err := newPlan(exec.Command("/bin/true"), Profile{Exec: true}, nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

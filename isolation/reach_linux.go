@@ -13,7 +13,7 @@ func reach(cfg Config, p Profile, path string) (Reach, error) {
 	switch {
 	case cfg.Enabled:
 		p.ReadWrite = slices.DeleteFunc(p.ReadWrite, missing) // what is yet to be made shows nothing
-		v, err := newView(p, cfg.ExposePaths)
+		v, err := newView(p, cfg.ExposePaths, func() bool { return true })
 		if err == nil {
 			err = v.close()
 		}
