@@ -7,11 +7,12 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 
 	"github.com/hashicorp/go-hclog"
 
-	"github.com/picoclaw/picoclaw/host/catalog"
 	"github.com/picoclaw/picoclaw/host/config"
+	"github.com/picoclaw/picoclaw/host/store"
 	"github.com/picoclaw/picoclaw/host/supervise"
 	"github.com/picoclaw/picoclaw/isolation"
 )
@@ -30,10 +31,14 @@ type Options struct {
 // Host owns configuration, plugins' lives and the audit log. It may be used concurrently. Making one starts nothing:
 // plugins and the isolation layer start at the first call.
 type Host struct {
-	config   *config.Config
-	catalog  *catalog.Catalog
-	logger   hclog.Logger
-	selfTest []string
+	config    *config.Config
+	logger    hclog.Logger
+	selfTest  []string
+	pluginDir string
+	store     *store.Store // nil without a home
+
+	seen    atomic.Pointer[view] // the plugins
+	reading sync.Mutex           // held while they are read again
 
 	ready func() (*machinery, error)
 	mu    sync.Mutex
@@ -59,11 +64,15 @@ func Open(o Options) (*Host, error) {
 			return nil, err
 		}
 	}
-	installed, err := catalog.Load(dir)
+	h := &Host{config: o.Config, pluginDir: dir, logger: o.Logger, selfTest: o.SelfTest}
+	if !o.Config.Home().Fallback {
+		h.store = store.Open(o.Config.Home().Path)
+	}
+	first, err := h.load()
 	if err != nil {
 		return nil, err
 	}
-	h := &Host{config: o.Config, catalog: installed, logger: o.Logger, selfTest: o.SelfTest}
+	h.seen.Store(first)
 	h.ready = sync.OnceValues(h.prepare)
 	return h, nil
 }
@@ -111,6 +120,7 @@ func (h *Host) prepare() (*machinery, error) {
 	m.supervisor, err = supervise.New(supervise.Options{
 		Isolation: m.isolation,
 		RunDir:    filepath.Join(home, "run"),
+		CrashDir:  CrashDir(home),
 		Logger:    h.logger,
 	})
 	if err != nil {

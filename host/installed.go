@@ -3,7 +3,7 @@ package host
 // Installed lists all tools of all plugins, by full name, whoever may call them.
 func (h *Host) Installed() []Tool {
 	var tools []Tool
-	for _, t := range h.catalog.Tools() {
+	for _, t := range h.plugins().Tools() {
 		tools = append(tools, Tool{Name: t.FullName(), Plugin: t.Plugin.Manifest.ID, Spec: t.Spec})
 	}
 	return tools

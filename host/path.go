@@ -28,12 +28,12 @@ func (s *Session) ExplainPath(path string) ([]PathWall, error) {
 		return nil, err
 	}
 	walls = append(walls, inWorkspace)
-	for _, p := range s.host.catalog.Plugins() {
-		given := s.policy.Plugin(p.Manifest.ID)
+	for _, p := range s.host.plugins().Plugins() {
+		given := s.given(p)
 		if !given.Enabled {
 			continue
 		}
-		grants := given.Grants.Intersect(asked(p.Manifest))
+		grants := given.Grants.Intersect(grantsOf(p.Manifest.Grants))
 		profile := s.profile(p.Manifest.ID, grants)
 		wall, err := s.kernelWall("kernel, plugin "+p.Manifest.ID, profile, real)
 		if err != nil {

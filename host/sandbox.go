@@ -2,6 +2,7 @@ package host
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/picoclaw/picoclaw/host/catalog"
 	"github.com/picoclaw/picoclaw/host/policy"
+	"github.com/picoclaw/picoclaw/host/store"
 	"github.com/picoclaw/picoclaw/host/supervise"
 	"github.com/picoclaw/picoclaw/isolation"
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
@@ -18,14 +20,14 @@ import (
 func (s *Session) spec(p *catalog.Plugin) (*supervise.Spec, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if spec := s.specs[p.Manifest.ID]; spec != nil {
+	if spec := s.specs[p]; spec != nil {
 		return spec, nil
 	}
-	given := s.policy.Plugin(p.Manifest.ID)
+	given := s.given(p)
 	if !given.Enabled {
 		return nil, fmt.Errorf("plugin %s is not enabled for agent %s", p.Manifest.ID, s.policy.Agent())
 	}
-	grants := given.Grants.Intersect(asked(p.Manifest))
+	grants := given.Grants.Intersect(grantsOf(p.Manifest.Grants))
 	limits := s.policy.Limits()
 	wire := pluginpb.NewPolicy(s.policy.Guard())
 	wire.Exec.TimeoutSeconds = int64(limits.ExecTimeout.Seconds())
@@ -63,8 +65,24 @@ func (s *Session) spec(p *catalog.Plugin) (*supervise.Spec, error) {
 			return nil, err
 		}
 	}
-	s.specs[p.Manifest.ID] = spec
+	if p.Pin != nil {
+		spec.Program = p.Pin.Binary
+		spec.Copy = func(to string) error { return store.CopyVerified(p.Manifest.ID, p.Dir, to, p.Pin.Files) }
+	}
+	if p.Kind == catalog.Dev {
+		s.host.logger.Warn("a plugin runs from a build directory, whatever is in it", "plugin", p.Manifest.ID, "dir", p.Dir)
+	}
+	maps.DeleteFunc(s.specs, func(old *catalog.Plugin, _ *supervise.Spec) bool { return old.Manifest.ID == p.Manifest.ID })
+	s.specs[p] = spec
 	return spec, nil
+}
+
+// given is what the policy says about a plugin, with what was granted when it was installed.
+func (s *Session) given(p *catalog.Plugin) policy.Plugin {
+	if p.Pin == nil {
+		return s.policy.Plugin(p.Manifest.ID)
+	}
+	return s.policy.Installed(p.Manifest.ID, grantsOf(p.Pin.Grants))
 }
 
 // giveState gives a plugin a directory of its own for this agent: the one place in the instance root that it may write to.
@@ -82,14 +100,8 @@ func (s *Session) giveState(spec *supervise.Spec) error {
 	return nil
 }
 
-func asked(m *pluginpb.Manifest) policy.Grants {
-	return policy.Grants{
-		Workspace: policy.Access(m.Grants.Workspace),
-		Exec:      m.Grants.Exec,
-		Network:   m.Grants.Network,
-		State:     m.Grants.State,
-		Env:       m.Grants.Env,
-	}
+func grantsOf(a pluginpb.Asked) policy.Grants {
+	return policy.Grants{Workspace: policy.Access(a.Workspace), Exec: a.Exec, Network: a.Network, State: a.State, Env: a.Env}
 }
 
 // profile is the kernel's wall for a plugin: what the policy opens, as far as the grants go. Nothing in it comes from

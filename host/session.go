@@ -40,7 +40,7 @@ type Session struct {
 	guard   *guard.Guard
 
 	mu    sync.Mutex
-	specs map[string]*supervise.Spec // by plugin id, made at the first call
+	specs map[*catalog.Plugin]*supervise.Spec // made at the first call
 }
 
 // Session opens a session for an agent; the empty id means the first one in the configuration.
@@ -89,7 +89,7 @@ func (h *Host) session(p *policy.Policy, origin Origin) (*Session, error) {
 		host:   h,
 		origin: origin,
 		policy: p,
-		specs:  make(map[string]*supervise.Spec),
+		specs:  make(map[*catalog.Plugin]*supervise.Spec),
 	}
 	g, err := guard.New(s.guardPolicy())
 	if err != nil {
@@ -111,10 +111,11 @@ type Tool struct {
 
 // Tools lists what the session's agent may call, sorted by full name.
 func (s *Session) Tools() []Tool {
+	c := s.host.plugins()
 	var enabled []*catalog.Tool
 	short := make(map[string]int)
-	for _, t := range s.host.catalog.Tools() {
-		if s.allows(t) {
+	for _, t := range c.Tools() {
+		if s.allows(c, t) {
 			enabled = append(enabled, t)
 			short[t.Spec.Name]++
 		}
@@ -130,15 +131,16 @@ func (s *Session) Tools() []Tool {
 	return tools
 }
 
-func (s *Session) allows(t *catalog.Tool) bool {
-	return s.policy.Allows(t.Plugin.Manifest.ID, t.Spec.Name, t.Spec.Sets)
+func (s *Session) allows(c *catalog.Catalog, t *catalog.Tool) bool {
+	return s.policy.Allows(t.Plugin.Manifest.ID, t.Spec.Name, t.Spec.Sets) && c.Off(t, s.policy.Agent()) == nil
 }
 
 // find returns the enabled tool that a name means. One that is there but not enabled is returned with the error.
 func (s *Session) find(name string) (*catalog.Tool, *Error) {
+	c := s.host.plugins()
 	var enabled, disabled []*catalog.Tool
-	for _, t := range s.host.catalog.Find(name) {
-		if s.allows(t) {
+	for _, t := range c.Find(name) {
+		if s.allows(c, t) {
 			enabled = append(enabled, t)
 		} else {
 			disabled = append(disabled, t)
@@ -156,8 +158,17 @@ func (s *Session) find(name string) (*catalog.Tool, *Error) {
 			Message: fmt.Sprintf("%s is the name of several tools: say %s", name, strings.Join(names, " or "))}
 	case len(disabled) > 0:
 		t := disabled[0]
+		if off := c.Off(t, s.policy.Agent()); off != nil && s.policy.Allows(t.Plugin.Manifest.ID, t.Spec.Name, t.Spec.Sets) {
+			return t, &Error{Code: pluginpb.CodeAccessDenied, Message: fmt.Sprintf("the operator has switched off %s", off),
+				Rule: "plugin disable", Hint: "`picoclaw plugin enable` switches it on again"}
+		}
 		d := s.policy.DecideTool(t.Plugin.Manifest.ID, t.Spec.Name, t.Spec.Sets)
 		return t, &Error{Code: pluginpb.CodeAccessDenied, Message: d.Reason, Rule: d.Rule, Hint: d.Hint}
+	}
+	if id, _, full := strings.Cut(name, "."); full {
+		if err := pluginProblem(c, id); err != nil {
+			return nil, &Error{Code: pluginpb.CodeUnavailable, Message: err.Error()}
+		}
 	}
 	return nil, s.unknown(name)
 }
@@ -170,6 +181,9 @@ func (s *Session) unknown(name string) *Error {
 	e := &Error{Code: pluginpb.CodeUnknownTool, Message: fmt.Sprintf("there is no tool %q%s", name, nearest.Suggest(name, names))}
 	if len(names) > 0 {
 		e.Hint = "the tools of agent " + s.policy.Agent() + ": " + strings.Join(names, ", ")
+	}
+	if text := problems(s.host.plugins()); text != "" {
+		e.Hint += "\n" + text
 	}
 	return e
 }

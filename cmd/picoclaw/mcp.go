@@ -28,6 +28,7 @@ func newMCP(a *app) *cobra.Command {
 				return cantStart(err)
 			}
 			server := mcp.NewServer(s, version, instructions(s))
+			go server.Follow(cmd.Context(), h.Changes(cmd.Context().Done()))
 			err = server.Run(cmd.Context(), mcp.Lines{Reader: a.stdin, Writer: a.stdout})
 			if err != nil && cmd.Context().Err() == nil && !errors.Is(err, io.EOF) {
 				return &failure{code: exitFailed, err: fmt.Errorf("serve MCP: %w", err)}

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/picoclaw/picoclaw/host/store"
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
@@ -19,17 +20,21 @@ const maxManifestBytes = 4 << 20
 
 // Catalog is the plugins and tools that are installed. It does not change and may be used concurrently.
 type Catalog struct {
-	dir     string
-	plugins []*Plugin
-	byFull  map[string]*Tool
-	byShort map[string][]*Tool
+	plugins  []*Plugin
+	byFull   map[string]*Tool
+	byShort  map[string][]*Tool
+	problems []Problem
+	lock     *store.Lock
 }
 
 // Plugin is an installed plugin.
 type Plugin struct {
 	Manifest *pluginpb.Manifest
-	Binary   string // absolute path
-	Digest   string // identifies the binary that was found
+	Kind     Kind
+	Dir      string     // absolute path of its directory
+	Binary   string     // absolute path
+	Digest   string     // identifies what was found: of an installed plugin, all its files
+	Pin      *store.Pin // what the lock says of an installed plugin; nil for others
 	Tools    []*Tool
 }
 
@@ -53,11 +58,11 @@ type Arguments struct {
 // Arguments returns what the tool's schema says of its arguments. The schema is read at the first use.
 func (t *Tool) Arguments() (*Arguments, error) { return t.prepare() }
 
-// Load reads the plugins in a directory: one subdirectory each, named by the plugin's id, holding its manifest
+// loadBundled reads the plugins in a directory: one subdirectory each, named by the plugin's id, holding its manifest
 // (plugin.json) and its binary, named by the id too. A directory without a manifest is not a plugin; a plugin that is
 // broken is an error, because an operator who put it there wants to know.
-func Load(dir string) (*Catalog, error) {
-	c := &Catalog{dir: dir, byFull: make(map[string]*Tool), byShort: make(map[string][]*Tool)}
+func loadBundled(dir string) (*Catalog, error) {
+	c := &Catalog{byFull: make(map[string]*Tool), byShort: make(map[string][]*Tool)}
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
@@ -71,11 +76,17 @@ func Load(dir string) (*Catalog, error) {
 		if _, err := os.Lstat(filepath.Join(at, pluginpb.ManifestFile)); err != nil {
 			continue
 		}
-		p, err := loadPlugin(at)
+		p, err := readPlugin(at)
+		if err == nil && p.Manifest.ID != entry.Name() {
+			err = fmt.Errorf("its %s is that of plugin %s; the directory has to have that name", pluginpb.ManifestFile, p.Manifest.ID)
+		}
+		if err == nil {
+			p.Kind = Bundled
+			err = c.add(p)
+		}
 		if err != nil {
 			return nil, fmt.Errorf("plugin in %s: %w", at, err)
 		}
-		c.add(p)
 	}
 	if len(c.plugins) == 0 {
 		return nil, fmt.Errorf("no plugins in %s; run `make build`, or unpack picoclaw's archive as a whole", dir)
@@ -83,7 +94,8 @@ func Load(dir string) (*Catalog, error) {
 	return c, nil
 }
 
-func loadPlugin(dir string) (*Plugin, error) {
+// readPlugin reads a plugin that nothing but its place vouches for.
+func readPlugin(dir string) (*Plugin, error) {
 	data, err := readManifest(filepath.Join(dir, pluginpb.ManifestFile))
 	if err != nil {
 		return nil, err
@@ -92,21 +104,21 @@ func loadPlugin(dir string) (*Plugin, error) {
 	if err != nil {
 		return nil, fmt.Errorf("its %s: %w; have the plugin's binary print it again, with `describe`", pluginpb.ManifestFile, err)
 	}
-	if name := filepath.Base(dir); name != m.ID {
-		return nil, fmt.Errorf("its %s is that of plugin %s; the directory has to have that name", pluginpb.ManifestFile, m.ID)
-	}
 	if v := pluginpb.ProtocolVersion; v < m.Protocol.Min || v > m.Protocol.Max {
 		return nil, fmt.Errorf("it speaks versions %d to %d of the plugin protocol, this picoclaw version %d; "+
 			"install a version of the plugin that fits", m.Protocol.Min, m.Protocol.Max, v)
 	}
-	p := &Plugin{Manifest: m, Binary: filepath.Join(dir, m.ID)}
-	if p.Digest, err = identify(p.Binary); err != nil {
-		return nil, err
-	}
+	p := newPlugin(m, dir)
+	p.Digest, err = identify(p.Binary)
+	return p, err
+}
+
+func newPlugin(m *pluginpb.Manifest, dir string) *Plugin {
+	p := &Plugin{Manifest: m, Dir: dir, Binary: filepath.Join(dir, m.ID)}
 	for i := range m.Tools {
 		p.Tools = append(p.Tools, newTool(p, &m.Tools[i]))
 	}
-	return p, nil
+	return p
 }
 
 func readManifest(path string) ([]byte, error) {
@@ -149,12 +161,20 @@ func newTool(p *Plugin, spec *pluginpb.Spec) *Tool {
 	}
 }
 
-func (c *Catalog) add(p *Plugin) {
+// add adds a plugin, unless its tools pass themselves off as picoclaw's own.
+func (c *Catalog) add(p *Plugin) error {
+	if p.Kind != Bundled {
+		if err := c.Shadowed(p.Manifest); err != nil {
+			return err
+		}
+	}
 	c.plugins = append(c.plugins, p)
+	slices.SortFunc(c.plugins, func(a, b *Plugin) int { return cmp.Compare(a.Manifest.ID, b.Manifest.ID) })
 	for _, t := range p.Tools {
 		c.byFull[t.FullName()] = t
 		c.byShort[t.Spec.Name] = append(c.byShort[t.Spec.Name], t)
 	}
+	return nil
 }
 
 // Plugins lists the plugins, sorted by id.

@@ -48,6 +48,7 @@ func (c *Config) take(merged map[string]any) *Error {
 		if err := decode(values, &plugin); err != nil {
 			return &Error{Key: "plugins." + id, Problem: err.Error(), err: err}
 		}
+		_, plugin.Granted = values["grants"]
 		c.plugins[id] = plugin
 	}
 	c.shared = merged

@@ -46,7 +46,7 @@ func fieldNames(typ reflect.Type, name string, have map[string]bool) {
 	switch {
 	case typ.Kind() == reflect.Struct:
 		for field := range typ.Fields() {
-			if tag := field.Tag.Get("koanf"); tag != ",remain" {
+			if tag := field.Tag.Get("koanf"); tag != ",remain" && tag != "-" {
 				fieldNames(field.Type, joinName(name, tag), have)
 			}
 		}

@@ -97,6 +97,9 @@ type Plugin struct {
 	Dev     string         `koanf:"dev"` // absolute build directory, or ""
 	Grants  Grants         `koanf:"grants"`
 	Config  map[string]any `koanf:"config"`
+
+	// Granted says that the configuration speaks of the plugin's grants, be it to give nothing.
+	Granted bool `koanf:"-"`
 }
 
 // Grants is what the operator gives to a plugin. The zero value gives nothing.

@@ -25,19 +25,38 @@ type session interface {
 	Call(ctx context.Context, tool string, arguments json.RawMessage, events func(host.Event)) *host.Result
 }
 
+// Server offers a session's tools.
+type Server struct {
+	*mcp.Server
+	tools *toolset
+}
+
 // NewServer makes a server that offers a session's tools. instructions tell the model where it is.
-func NewServer(s session, version, instructions string) *mcp.Server {
+func NewServer(s session, version, instructions string) *Server {
 	server := mcp.NewServer(&mcp.Implementation{Name: "picoclaw", Title: "picoclaw", Version: version}, &mcp.ServerOptions{
 		Instructions: instructions,
-		Capabilities: &mcp.ServerCapabilities{},
+		Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{ListChanged: true}},
 	})
-	asked := newQuestions()
-	tools := s.Tools()
-	for _, t := range tools {
-		server.AddTool(describe(t), handler(s, asked, t))
+	ts := &toolset{session: s, server: server, asked: newQuestions(), listed: map[string]*listedTool{}}
+	ts.refresh()
+	server.AddReceivingMiddleware(ts.middleware)
+	return &Server{server, ts}
+}
+
+// Follow offers what the session has whenever changes says that this may be something else, until it is closed or ctx
+// is done.
+func (s *Server) Follow(ctx context.Context, changes <-chan struct{}) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case _, more := <-changes:
+			if !more {
+				return
+			}
+			s.tools.refresh()
+		}
 	}
-	server.AddReceivingMiddleware(schemas(tools))
-	return server
 }
 
 func handler(s session, asked *questions, t host.Tool) mcp.ToolHandler {

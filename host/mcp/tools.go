@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"sync"
 
@@ -19,7 +21,7 @@ func describe(t host.Tool) *mcp.Tool {
 	return &mcp.Tool{
 		Name:        clientName(t),
 		Description: t.Spec.Doc,
-		InputSchema: &jsonschema.Schema{Type: "object"}, // until somebody asks: see schemas
+		InputSchema: &jsonschema.Schema{Type: "object"}, // until somebody asks for the list
 		Annotations: &mcp.ToolAnnotations{
 			ReadOnlyHint:    t.Spec.ReadOnly,
 			DestructiveHint: &t.Spec.Destructive,
@@ -32,37 +34,79 @@ func describe(t host.Tool) *mcp.Tool {
 // clientName is a tool's name as clients take it: they do not agree on dots in names.
 func clientName(t host.Tool) string { return strings.ReplaceAll(t.Name, ".", "_") }
 
-// schemas puts the tools' schemas into the list of tools. A client that only connects does not wait for them.
-func schemas(tools []host.Tool) mcp.Middleware {
-	byName := make(map[string]func() (*published, error), len(tools))
-	for _, t := range tools {
-		byName[clientName(t)] = sync.OnceValues(func() (*published, error) { return publish(t) })
-	}
-	return func(next mcp.MethodHandler) mcp.MethodHandler {
-		return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
-			result, err := next(ctx, method, req)
-			list, ok := result.(*mcp.ListToolsResult)
-			if err != nil || !ok {
-				return result, err
-			}
-			for i, listed := range list.Tools {
-				known := byName[listed.Name]
-				if known == nil {
-					continue
-				}
-				p, err := known()
-				if err != nil {
-					return nil, fmt.Errorf("tool %s: %w", listed.Name, err)
-				}
-				with := *listed
-				with.InputSchema = p.input
-				if p.output != nil {
-					with.OutputSchema = p.output
-				}
-				list.Tools[i] = &with
-			}
-			return list, nil
+// toolset is the tools that a server offers. They change when the operator installs, removes or switches something.
+type toolset struct {
+	session session
+	server  *mcp.Server
+	asked   *questions
+
+	mu     sync.Mutex
+	listed map[string]*listedTool // by the clients' name
+}
+
+type listedTool struct {
+	spec    string // all that it says of itself
+	schemas func() (*published, error)
+}
+
+// refresh makes the server offer what the session has now. Clients are told if that is something else than before.
+func (ts *toolset) refresh() {
+	ts.mu.Lock()
+	defer ts.mu.Unlock()
+	gone := maps.Clone(ts.listed)
+	for _, t := range ts.session.Tools() {
+		name := clientName(t)
+		delete(gone, name)
+		text, err := json.Marshal(t.Spec)
+		if err != nil {
+			continue // it came out of JSON
 		}
+		if known := ts.listed[name]; known != nil && known.spec == string(text) {
+			continue
+		}
+		ts.listed[name] = &listedTool{string(text), sync.OnceValues(func() (*published, error) { return publish(t) })}
+		ts.server.AddTool(describe(t), handler(ts.session, ts.asked, t))
+	}
+	if len(gone) == 0 {
+		return
+	}
+	for name := range gone {
+		delete(ts.listed, name)
+	}
+	ts.server.RemoveTools(slices.Collect(maps.Keys(gone))...)
+}
+
+func (ts *toolset) find(name string) *listedTool {
+	ts.mu.Lock()
+	defer ts.mu.Unlock()
+	return ts.listed[name]
+}
+
+// middleware puts the tools' schemas into the list of tools. A client that only connects does not wait for them.
+func (ts *toolset) middleware(next mcp.MethodHandler) mcp.MethodHandler {
+	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
+		result, err := next(ctx, method, req)
+		list, ok := result.(*mcp.ListToolsResult)
+		if err != nil || !ok {
+			return result, err
+		}
+		for i, tool := range list.Tools {
+			known := ts.find(tool.Name)
+			if known == nil {
+				continue // removed at this moment
+			}
+			p, err := known.schemas()
+			if err != nil {
+				return nil, fmt.Errorf("tool %s: %w", tool.Name, err)
+			}
+			with := *tool
+			with.InputSchema = p.input
+			if p.output != nil {
+				with.OutputSchema = p.output
+			}
+			list.Tools[i] = &with
+		}
+		return list, nil
 	}
 }
 

@@ -52,6 +52,9 @@ type Plugin struct {
 	Dev     string          // absolute build directory to run it from instead of the store; "" for none
 	Grants  Grants          // given by the operator and allowed to the agent; the manifest narrows it further
 	Config  json.RawMessage // the plugin's own configuration, an object; nil for none
+
+	// Granted says that the configuration speaks of its grants; what was granted when it was installed does not count then.
+	Granted bool
 }
 
 // pluginRules says which plugins there are for an agent.
@@ -68,11 +71,18 @@ type pluginFilter struct {
 	Disabled []string // sorted
 }
 
-// Plugin returns what the policy says about a plugin.
-func (p *Policy) Plugin(id string) Plugin {
+// Plugin returns what the policy says about a plugin that was granted nothing when it was installed.
+func (p *Policy) Plugin(id string) Plugin { return p.Installed(id, Grants{}) }
+
+// Installed returns what the policy says about a plugin that was granted something when it was installed, which holds
+// unless the configuration says otherwise.
+func (p *Policy) Installed(id string, granted Grants) Plugin {
 	plugin, ok := p.plugins.Known[id]
 	if !ok {
-		plugin = Plugin{Enabled: true, Grants: Grants{Workspace: NoAccess}}
+		plugin = Plugin{Enabled: true}
+	}
+	if !plugin.Granted {
+		plugin.Grants = granted.Intersect(granted)
 	}
 	_, plugin.Enabled = p.plugins.refusal(id)
 	plugin.Grants.Env = slices.Clone(plugin.Grants.Env)
@@ -128,7 +138,7 @@ func rulesFrom(cfg *config.Config, agent *config.Agent) (pluginRules, error) {
 			State:     plugin.Grants.State,
 			Env:       sorted(plugin.Grants.Env),
 		}
-		rules.Known[id] = Plugin{Enabled: plugin.Enabled, Dev: plugin.Dev, Grants: grants.Intersect(grants), Config: raw}
+		rules.Known[id] = Plugin{Enabled: plugin.Enabled, Dev: plugin.Dev, Grants: grants.Intersect(grants), Config: raw, Granted: plugin.Granted}
 	}
 	return rules, nil
 }

@@ -24,6 +24,16 @@ func (e *CrashError) Error() string {
 	return text
 }
 
+// startError is the error of a plugin that did not come to where it takes calls.
+type startError struct {
+	plugin string
+	ran    bool // its process was there
+	err    error
+}
+
+func (e *startError) Error() string { return fmt.Sprintf("start plugin %s: %v", e.plugin, e.err) }
+func (e *startError) Unwrap() error { return e.err }
+
 // reason strips gRPC's dressing off an error that says what is wrong in words of its own.
 func reason(err error) error {
 	s, ok := status.FromError(err)

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"crypto/tls"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -32,6 +31,11 @@ type instance struct {
 	hostTLS *tls.Config
 	logger  hclog.Logger
 	clean   sync.Once
+
+	// Guarded by the supervisor's mutex.
+	active   int       // calls under way
+	lastUsed time.Time // when the last one ended
+	retired  bool      // it takes no more calls
 }
 
 // start starts a plugin process and brings it to where it takes calls: connected, recognised and configured. It
@@ -40,6 +44,12 @@ func (s *Supervisor) start(spec *Spec) (*instance, error) {
 	dir, err := s.sockets.path()
 	if err != nil {
 		return nil, err
+	}
+	binary := spec.Binary
+	if spec.Copy != nil {
+		if binary, err = s.copies.of(spec, dir); err != nil {
+			return nil, err
+		}
 	}
 	credentials, hostTLS, err := pluginpb.NewCredentials()
 	if err != nil {
@@ -53,6 +63,7 @@ func (s *Supervisor) start(spec *Spec) (*instance, error) {
 		runner: &pluginRunner{
 			launcher:    s.options.Isolation,
 			spec:        spec,
+			binary:      binary,
 			credentials: credentials,
 			stderrTail:  &tail{},
 			silent:      make(chan struct{}),
@@ -94,9 +105,10 @@ func (s *Supervisor) start(spec *Spec) (*instance, error) {
 		err = fmt.Errorf("it did not answer within %s", s.options.StartTimeout)
 	}
 	if err != nil {
+		ran := in.runner.process.Load() != nil
 		in.kill()
 		in.cleanUp()
-		return nil, fmt.Errorf("start plugin %s: %w", spec.Manifest.ID, err)
+		return nil, &startError{plugin: spec.Manifest.ID, ran: ran, err: err}
 	}
 	return in, nil
 }
@@ -140,7 +152,7 @@ func (in *instance) unintroduced(err error) error {
 
 // recognise checks that the running plugin is what its manifest says.
 func (in *instance) recognise(said []byte) error {
-	want, err := json.Marshal(in.spec.Manifest)
+	want, err := in.spec.Manifest.Text()
 	if err != nil {
 		return err
 	}
@@ -170,6 +182,8 @@ func (in *instance) call(ctx context.Context, req *pluginpb.CallRequest, sink fu
 	if err != nil {
 		return nil, in.callError(ctx, err)
 	}
+	health := in.watchHealth()
+	defer health.stop()
 	for {
 		event, err := stream.Recv()
 		if err != nil {

@@ -30,6 +30,7 @@ const stopGrace = 2 * time.Second
 type pluginRunner struct {
 	launcher    launcher
 	spec        *Spec
+	binary      string
 	handshake   []string // go-plugin's variables: cookie, protocol versions, socket directory
 	socketDir   string
 	credentials *pluginpb.Credentials
@@ -74,13 +75,13 @@ func (r *pluginRunner) Start(context.Context) error {
 	theirs = append(theirs, stderr)
 	r.stderr = stderrRead
 
-	cmd := exec.Command(r.spec.Binary)
+	cmd := exec.Command(r.binary)
 	cmd.Env = append(append([]string{}, r.spec.Env...), r.handshake...)
-	cmd.Dir = filepath.Dir(r.spec.Binary)
+	cmd.Dir = filepath.Dir(r.binary)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = stdin, stdout, stderr
 	profile := r.spec.Profile
 	profile.EndsItself = true // the SDK does, and the lifeline tells it when
-	profile.ReadOnly = append(append([]string{}, profile.ReadOnly...), filepath.Dir(r.spec.Binary))
+	profile.ReadOnly = append(append([]string{}, profile.ReadOnly...), filepath.Dir(r.binary))
 	profile.ReadWrite = append(append([]string{}, profile.ReadWrite...), r.socketDir)
 	process, err := r.launcher.Start(cmd, profile)
 	if err != nil {

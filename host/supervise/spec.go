@@ -20,6 +20,10 @@ type Spec struct {
 	// Binary is the program; Digest identifies its contents.
 	Binary string
 	Digest string
+	// Copy, if not nil, copies the plugin's files to another directory, and fails if any of them is not what was
+	// installed. The copy is what runs: Program, a path below it.
+	Copy    func(to string) error
+	Program string
 	// Configure is the policy, grants and settings that the process is given for life.
 	Configure *pluginpb.ConfigureRequest
 	// Profile is the sandbox, Env the whole environment (NAME=value) of the process.

@@ -18,6 +18,7 @@ import (
 const (
 	DefaultStartTimeout = 10 * time.Second
 	DefaultStopTimeout  = 5 * time.Second
+	DefaultIdleTimeout  = 10 * time.Minute
 )
 
 // launcher starts processes in a sandbox; *isolation.Isolation is one.
@@ -29,20 +30,27 @@ type launcher interface {
 type Options struct {
 	Isolation launcher
 	// RunDir is where socket directories are made, below the instance root.
-	RunDir       string
+	RunDir string
+	// CrashDir is where crashes are noted; empty to note none.
+	CrashDir     string
 	Logger       hclog.Logger
 	StartTimeout time.Duration // from starting a process to its first answer
 	StopTimeout  time.Duration // for an instance to finish its calls when it is stopped
+	IdleTimeout  time.Duration // after its last call an instance that runs nothing in the background is stopped
 }
 
 // Supervisor owns the instances of one host. It may be used concurrently.
 type Supervisor struct {
 	options Options
 	sockets *socketDir
+	copies  copies
+	crashes *crashes
 
 	mu        sync.Mutex
 	closed    bool
 	instances map[string]*slot
+
+	retired sync.WaitGroup // instances that are being stopped while the host goes on
 }
 
 // slot is the place of one instance. Whoever finds it waits for the same start.
@@ -79,12 +87,16 @@ func New(o Options) (*Supervisor, error) {
 	if o.StopTimeout == 0 {
 		o.StopTimeout = DefaultStopTimeout
 	}
+	if o.IdleTimeout == 0 {
+		o.IdleTimeout = DefaultIdleTimeout
+	}
 	if o.Logger == nil {
 		o.Logger = hclog.NewNullLogger()
 	}
 	return &Supervisor{
 		options:   o,
 		sockets:   &socketDir{parent: o.RunDir, logger: o.Logger},
+		crashes:   &crashes{dir: o.CrashDir, now: time.Now},
 		instances: make(map[string]*slot),
 	}, nil
 }
@@ -108,50 +120,90 @@ func (s *Supervisor) Call(ctx context.Context, spec *Spec, req *pluginpb.CallReq
 	if started {
 		out.Started = time.Since(began)
 	}
+	defer s.leave(in)
 	out.Result, err = in.call(ctx, req, sink)
 	return out, err
 }
 
-// instance returns the running instance of a spec. One caller starts it, the others wait for that start.
+// instance returns the running instance of a spec, with one call more under way: leave takes that back. One caller
+// starts it, the others wait for that start.
 func (s *Supervisor) instance(ctx context.Context, spec *Spec) (in *instance, started bool, err error) {
 	key, err := spec.Key()
 	if err != nil {
 		return nil, false, err
 	}
-	s.mu.Lock()
-	if s.closed {
+	for {
+		s.mu.Lock()
+		if s.closed {
+			s.mu.Unlock()
+			return nil, false, errors.New("the host is stopping")
+		}
+		sl := s.instances[key]
+		if sl == nil || sl.ended() {
+			sl = &slot{ready: make(chan struct{})}
+			s.instances[key] = sl
+			started = true
+			go s.fill(key, sl, spec)
+		}
 		s.mu.Unlock()
-		return nil, false, errors.New("the host is stopping")
-	}
-	sl := s.instances[key]
-	if sl == nil || sl.ended() {
-		sl = &slot{ready: make(chan struct{})}
-		s.instances[key] = sl
-		started = true
-		go s.fill(key, sl, spec)
-	}
-	s.mu.Unlock()
-	select {
-	case <-sl.ready:
-		return sl.instance, started, sl.err
-	case <-ctx.Done():
-		return nil, started, fmt.Errorf("plugin %s is still starting: %w", spec.Manifest.ID, ctx.Err())
+		select {
+		case <-sl.ready:
+		case <-ctx.Done():
+			return nil, started, fmt.Errorf("plugin %s is still starting: %w", spec.Manifest.ID, ctx.Err())
+		}
+		if sl.err != nil {
+			return nil, started, sl.err
+		}
+		if s.enter(sl.instance) {
+			return sl.instance, started, nil
+		}
 	}
 }
 
 // fill starts an instance for a slot and frees the slot when the instance has ended, so that the next call starts
 // another.
 func (s *Supervisor) fill(key string, sl *slot, spec *Spec) {
-	sl.instance, sl.err = s.start(spec)
+	sl.instance, sl.err = s.startInTurn(spec)
 	if sl.err != nil {
 		s.free(key, sl)
 		close(sl.ready)
 		return
 	}
 	close(sl.ready)
-	<-sl.instance.done()
+	s.watch(key, sl)
 	s.free(key, sl)
 	sl.instance.cleanUp()
+	if crash := sl.instance.crash(); crash != nil {
+		s.note(spec, crash)
+	}
+}
+
+// startInTurn starts an instance, after a while if its plugin has crashed more than once lately.
+func (s *Supervisor) startInTurn(spec *Spec) (*instance, error) {
+	wait, err := s.crashes.delay(spec.Manifest.ID)
+	if err != nil {
+		return nil, err
+	}
+	if wait > 0 {
+		s.options.Logger.Warn("a plugin that has crashed is not started at once", "plugin", spec.Manifest.ID, "wait", wait)
+		time.Sleep(wait)
+	}
+	in, err := s.start(spec)
+	var broken *startError
+	if errors.As(err, &broken) && broken.ran {
+		s.note(spec, err)
+	}
+	return in, err
+}
+
+// note notes a crash.
+func (s *Supervisor) note(spec *Spec, how error) {
+	if s.options.CrashDir == "" {
+		return
+	}
+	if err := s.crashes.note(spec.Manifest.ID, how.Error()); err != nil {
+		s.options.Logger.Warn("a plugin's crash could not be noted", "plugin", spec.Manifest.ID, "error", err)
+	}
 }
 
 func (s *Supervisor) free(key string, sl *slot) {
@@ -184,6 +236,7 @@ func (s *Supervisor) Close(ctx context.Context) error {
 		})
 	}
 	wg.Wait()
+	s.retired.Wait()
 	return s.sockets.close()
 }
 

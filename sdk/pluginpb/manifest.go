@@ -22,6 +22,16 @@ type Manifest struct {
 
 	// Config is the schema of the operator's settings for the plugin (plugins.<id>.config); nil for one that has none.
 	Config *Schema `json:"config,omitempty"`
+
+	// Platforms names the program for each platform, such as "linux/amd64". It belongs to the package: a plugin does not
+	// know it of itself. Without it the program is the file with the plugin's id.
+	Platforms map[string]Binary `json:"platforms,omitempty"`
+}
+
+// Binary is a program in a package.
+type Binary struct {
+	Path   string `json:"path"`   // below the package's directory, with slashes
+	SHA256 string `json:"sha256"` // of its contents, in hexadecimal
 }
 
 // Range is the span of wire versions that a plugin speaks, both ends included.
@@ -86,11 +96,18 @@ func ParseManifest(data []byte) (*Manifest, error) {
 	return &m, nil
 }
 
-// Equal reports whether two manifests say the same, in whatever order.
+// Text returns what the manifest says of the plugin, without the package, as JSON.
+func (m *Manifest) Text() ([]byte, error) {
+	of := *m
+	of.Platforms = nil
+	return json.Marshal(&of)
+}
+
+// Equal reports whether two manifests say the same of a plugin, in whatever order.
 func (m *Manifest) Equal(other *Manifest) (bool, error) {
 	var said [2]any
 	for i, one := range []*Manifest{m, other} {
-		text, err := json.Marshal(one)
+		text, err := one.Text()
 		if err != nil {
 			return false, err
 		}

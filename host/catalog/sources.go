@@ -1,0 +1,159 @@
+package catalog
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+
+	"github.com/picoclaw/picoclaw/host/store"
+	"github.com/picoclaw/picoclaw/sdk/pluginpb"
+)
+
+// Kind says where a plugin comes from.
+type Kind string
+
+// The kinds.
+const (
+	Bundled   Kind = "bundled"   // beside picoclaw's own binary
+	Installed Kind = "installed" // in the store
+	Dev       Kind = "dev"       // a build directory that the configuration names
+)
+
+// Sources is where plugins come from. A build directory comes before the store, for the same id.
+type Sources struct {
+	Bundled string            // the directory beside picoclaw's binary
+	Store   *store.Store      // nil for none
+	Dev     map[string]string // build directories by id
+}
+
+// Problem is a plugin that is there and can't be offered. The others are offered all the same.
+type Problem struct {
+	Plugin string // its id
+	Err    error
+}
+
+// Load reads the plugins from all sources, and what is switched off. Its error is about picoclaw's own plugins: without
+// them the installation is broken.
+func Load(from Sources) (*Catalog, error) {
+	c, err := loadBundled(from.Bundled)
+	if err != nil {
+		return nil, err
+	}
+	c.lock = &store.Lock{}
+	for _, id := range slices.Sorted(maps.Keys(from.Dev)) {
+		p, err := loadDir(from.Dev[id], id)
+		if err != nil {
+			c.problem(id, fmt.Errorf("plugins.%s.dev: %w", id, err))
+			continue
+		}
+		p.Kind = Dev
+		c.replace(p)
+	}
+	if from.Store == nil {
+		return c, nil
+	}
+	lock, err := from.Store.Read()
+	if err == nil {
+		c.lock = lock
+		if len(lock.Plugins) > 0 {
+			err = from.Store.Guarded()
+		}
+	}
+	if err != nil {
+		c.problem("", err)
+		return c, nil
+	}
+	for _, id := range slices.Sorted(maps.Keys(lock.Plugins)) {
+		if known := c.plugin(id); known != nil && known.Kind == Dev {
+			continue
+		}
+		if err := c.addInstalled(from.Store, id, lock.Plugins[id]); err != nil {
+			c.problem(id, err)
+		}
+	}
+	return c, nil
+}
+
+func (c *Catalog) problem(id string, err error) {
+	c.problems = append(c.problems, Problem{id, err})
+}
+
+func (c *Catalog) addInstalled(s *store.Store, id string, pin *store.Pin) error {
+	if known := c.plugin(id); known != nil {
+		return fmt.Errorf("plugin %s comes with picoclaw; an installed one can't take its place", id)
+	}
+	m, err := s.Manifest(id, pin)
+	if err != nil {
+		return err
+	}
+	files, err := json.Marshal(pin.Files)
+	if err != nil {
+		return err
+	}
+	sum := sha256.Sum256(files)
+	dir := s.Dir(id, pin.Version)
+	p := newPlugin(m, dir)
+	p.Kind, p.Pin = Installed, pin
+	p.Binary = filepath.Join(dir, filepath.FromSlash(pin.Binary))
+	p.Digest = hex.EncodeToString(sum[:])
+	return c.add(p)
+}
+
+// loadDir reads a plugin that is being made from its build directory, whatever the directory's name is.
+func loadDir(dir, id string) (*Plugin, error) {
+	p, err := readPlugin(dir)
+	if err != nil {
+		return nil, err
+	}
+	if p.Manifest.ID != id {
+		return nil, fmt.Errorf("%s has the plugin %s", dir, p.Manifest.ID)
+	}
+	return p, nil
+}
+
+func (c *Catalog) plugin(id string) *Plugin {
+	for _, p := range c.plugins {
+		if p.Manifest.ID == id {
+			return p
+		}
+	}
+	return nil
+}
+
+// replace adds a plugin in the place of the bundled one with its id, if there is one.
+func (c *Catalog) replace(p *Plugin) {
+	id := p.Manifest.ID
+	c.plugins = slices.DeleteFunc(c.plugins, func(other *Plugin) bool { return other.Manifest.ID == id })
+	maps.DeleteFunc(c.byFull, func(_ string, t *Tool) bool { return t.Plugin.Manifest.ID == id })
+	for short, tools := range c.byShort {
+		c.byShort[short] = slices.DeleteFunc(tools, func(t *Tool) bool { return t.Plugin.Manifest.ID == id })
+	}
+	if err := c.add(p); err != nil {
+		c.problem(id, err)
+	}
+}
+
+// Problems lists the plugins that can't be offered. One without an id is about all that are installed.
+func (c *Catalog) Problems() []Problem { return slices.Clone(c.problems) }
+
+// Off returns what switches a tool off for an agent; nil if nothing does.
+func (c *Catalog) Off(t *Tool, agent string) *store.Off {
+	return c.lock.Disabled(t.Plugin.Manifest.ID, t.Spec.Name, agent)
+}
+
+// Shadowed returns an error if one of a plugin's tools has the name of a tool that comes with picoclaw. Two others may
+// share a name: agents have to say the full one then.
+func (c *Catalog) Shadowed(m *pluginpb.Manifest) error {
+	for _, t := range m.Tools {
+		for _, known := range c.byShort[t.Name] {
+			if other := known.Plugin.Manifest.ID; other != m.ID && known.Plugin.Kind == Bundled {
+				return fmt.Errorf("its tool %s has the name of one of plugin %s's; agents could not tell them apart", t.Name, other)
+			}
+		}
+	}
+	return nil
+}

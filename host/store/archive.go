@@ -1,0 +1,142 @@
+package store
+
+import (
+	"archive/tar"
+	"archive/zip"
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path"
+	"strings"
+)
+
+// unpack unpacks an archive. A directory at the top that holds everything is left out, as release archives have one.
+func (p *Package) unpack(source string, keys Keys) error {
+	own := p.dir + ".archive"
+	f, err := copyArchive(source, own)
+	defer func() { _ = os.Remove(own) }()
+	if err != nil {
+		return err
+	}
+	defer func() { _ = f.Close() }()
+	if p.Signer, err = keys.verify(source, f); err != nil {
+		return err
+	}
+	if _, err := f.Seek(0, io.SeekStart); err != nil {
+		return err
+	}
+	switch name := strings.ToLower(source); {
+	case strings.HasSuffix(name, ".tar.gz"), strings.HasSuffix(name, ".tgz"):
+		return p.untar(f)
+	case strings.HasSuffix(name, ".zip"):
+		return p.unzip(f)
+	}
+	return errors.New("it is neither a directory nor an archive (.tar.gz, .tgz or .zip)")
+}
+
+func (p *Package) untar(f *os.File) error {
+	top, err := tarTop(f)
+	if err != nil {
+		return err
+	}
+	if _, err := f.Seek(0, io.SeekStart); err != nil {
+		return err
+	}
+	w := writer{dir: p.dir}
+	return eachTar(f, func(h *tar.Header, r io.Reader) error {
+		return w.add(strings.TrimPrefix(path.Clean(h.Name), top), h.FileInfo().Mode(), r)
+	})
+}
+
+// eachTar goes through the files of a compressed tar archive.
+func eachTar(f io.Reader, do func(*tar.Header, io.Reader) error) error {
+	z, err := gzip.NewReader(f)
+	if err != nil {
+		return fmt.Errorf("unpack: %w", err)
+	}
+	archive := tar.NewReader(io.LimitReader(z, 2*maxPackageBytes))
+	for {
+		h, err := archive.Next()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("unpack: %w", err)
+		}
+		switch h.Typeflag {
+		case tar.TypeDir, tar.TypeXGlobalHeader:
+		case tar.TypeReg:
+			if err := do(h, archive); err != nil {
+				return err
+			}
+		default:
+			return fmt.Errorf("%s is no file; a package has files and directories only", h.Name)
+		}
+	}
+}
+
+func tarTop(f io.Reader) (string, error) {
+	var names []string
+	err := eachTar(f, func(h *tar.Header, _ io.Reader) error {
+		if names = append(names, path.Clean(h.Name)); len(names) > maxFiles {
+			return fmt.Errorf("it has more than %d files", maxFiles)
+		}
+		return nil
+	})
+	return commonTop(names), err
+}
+
+func (p *Package) unzip(f *os.File) error {
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	archive, err := zip.NewReader(f, info.Size())
+	if err != nil {
+		return fmt.Errorf("unpack: %w", err)
+	}
+	var names []string
+	for _, file := range archive.File {
+		if !file.Mode().IsDir() {
+			names = append(names, path.Clean(file.Name))
+		}
+	}
+	top := commonTop(names)
+	w := writer{dir: p.dir}
+	for _, file := range archive.File {
+		switch {
+		case file.Mode().IsDir():
+			continue
+		case !file.Mode().IsRegular():
+			return fmt.Errorf("%s is no file; a package has files and directories only", file.Name)
+		}
+		r, err := file.Open()
+		if err != nil {
+			return err
+		}
+		err = w.add(strings.TrimPrefix(path.Clean(file.Name), top), file.Mode(), r)
+		if err := errors.Join(err, r.Close()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// commonTop is the directory, with a slash, that all names are in; empty if there is none.
+func commonTop(names []string) string {
+	if len(names) == 0 {
+		return ""
+	}
+	top, _, ok := strings.Cut(names[0], "/")
+	if !ok {
+		return ""
+	}
+	for _, name := range names {
+		if !strings.HasPrefix(name, top+"/") {
+			return ""
+		}
+	}
+	return top + "/"
+}

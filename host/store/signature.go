@@ -1,0 +1,89 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+
+	"aead.dev/minisign"
+)
+
+// signatureSuffix follows the name of an archive in the name of its signature, as minisign has it.
+const signatureSuffix = ".minisig"
+
+// Keys are the keys whose signatures count.
+type Keys struct {
+	Public   []string // minisign's, as the second line of a .pub file has them
+	Required bool     // a package that none of them has signed is not installed
+}
+
+// parse reads the keys.
+func (k Keys) parse() ([]minisign.PublicKey, error) {
+	keys := make([]minisign.PublicKey, len(k.Public))
+	for i, text := range k.Public {
+		if err := keys[i].UnmarshalText([]byte(text)); err != nil {
+			return nil, fmt.Errorf("signatures.keys: %q is not a minisign public key", text)
+		}
+	}
+	if k.Required && len(keys) == 0 {
+		return nil, errors.New("signatures.required is set, and signatures.keys names no key")
+	}
+	return keys, nil
+}
+
+// verify checks the signature beside an archive. contents is the archive as it is going to be unpacked. It returns the
+// id of the key, empty where there is no signature and none is required.
+func (k Keys) verify(source string, contents io.Reader) (signer string, err error) {
+	keys, err := k.parse()
+	if err != nil {
+		return "", err
+	}
+	signature, err := readBounded(source+signatureSuffix, 16<<10)
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && k.Required:
+		return "", fmt.Errorf("it is not signed: there is no %s%s, and signatures.required is set", source, signatureSuffix)
+	case errors.Is(err, fs.ErrNotExist):
+		return "", nil
+	case err != nil:
+		return "", err
+	}
+	if len(keys) == 0 {
+		return "", nil // there is nobody to trust
+	}
+	r := minisign.NewReader(contents)
+	if _, err := io.Copy(io.Discard, r); err != nil {
+		return "", err
+	}
+	for _, key := range keys {
+		if r.Verify(key, signature) {
+			return fmt.Sprintf("%016X", key.ID()), nil
+		}
+	}
+	return "", fmt.Errorf("its signature %s%s is not one of the keys in signatures.keys; do not install it", source, signatureSuffix)
+}
+
+// copyArchive copies an archive into a directory of this process's own, so that what is verified is what is unpacked.
+func copyArchive(source, to string) (*os.File, error) {
+	in, err := os.Open(source)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = in.Close() }()
+	out, err := os.OpenFile(to, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	n, err := io.Copy(out, io.LimitReader(in, maxPackageBytes+1))
+	if err == nil && n > maxPackageBytes {
+		err = fmt.Errorf("it is larger than %d bytes", maxPackageBytes)
+	}
+	if err == nil {
+		_, err = out.Seek(0, io.SeekStart)
+	}
+	if err != nil {
+		return nil, errors.Join(err, out.Close())
+	}
+	return out, nil
+}

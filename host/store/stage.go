@@ -1,0 +1,247 @@
+package store
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"runtime"
+	"strings"
+
+	"github.com/picoclaw/picoclaw/sdk/pluginpb"
+)
+
+// The bounds of a package.
+const (
+	maxFiles         = 4096
+	maxPackageBytes  = 1 << 30
+	maxManifestBytes = 4 << 20
+)
+
+// Package is a plugin that is to be installed, copied into the store's staging directory: what was looked at there is
+// what is installed. Remove it with Discard when it is not.
+type Package struct {
+	Manifest *pluginpb.Manifest
+	Binary   string            // the program for this machine, below the directory
+	Files    map[string]string // the SHA-256 of every file
+	Source   string
+	Signer   string // the id of the key that signed it; empty if none has
+
+	dir string
+}
+
+// Stage copies a package, a directory or an archive (.tar.gz, .tgz or .zip), and checks it and its signature. Nothing of
+// it is run.
+func (s *Store) Stage(source string, keys Keys) (p *Package, err error) {
+	if source, err = filepath.Abs(source); err != nil {
+		return nil, err
+	}
+	info, err := os.Stat(source)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.makeDir(s.dir()); err != nil {
+		return nil, err
+	}
+	if err := s.Guarded(); err != nil {
+		return nil, err
+	}
+	dir, err := os.MkdirTemp(s.dir(), ".staging-")
+	if err != nil {
+		return nil, err
+	}
+	p = &Package{Source: source, dir: dir}
+	defer func() {
+		if err != nil {
+			p.Discard()
+		}
+	}()
+	switch {
+	case !info.IsDir():
+		err = p.unpack(source, keys)
+	case keys.Required:
+		err = errors.New("a directory has no signature, and signatures.required is set; install the signed archive")
+	default:
+		err = p.copyDir(source)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", source, err)
+	}
+	if err := p.check(); err != nil {
+		return nil, fmt.Errorf("%s: %w", source, err)
+	}
+	return p, nil
+}
+
+// Discard removes the copy.
+func (p *Package) Discard() { _ = os.RemoveAll(p.dir) }
+
+// check reads the manifest and finds the program for this machine.
+func (p *Package) check() error {
+	data, err := readBounded(filepath.Join(p.dir, pluginpb.ManifestFile), maxManifestBytes)
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("there is no %s in it; a plugin's `make build` puts one beside its binary, and `describe` prints it", pluginpb.ManifestFile)
+	}
+	if err != nil {
+		return err
+	}
+	if p.Manifest, err = pluginpb.ParseManifest(data); err != nil {
+		return fmt.Errorf("its %s: %w", pluginpb.ManifestFile, err)
+	}
+	for i := range p.Manifest.Tools {
+		if err := p.Manifest.Tools[i].CheckSchemas(); err != nil {
+			return fmt.Errorf("its %s: %w", pluginpb.ManifestFile, err)
+		}
+	}
+	if v := pluginpb.ProtocolVersion; v < p.Manifest.Protocol.Min || v > p.Manifest.Protocol.Max {
+		return fmt.Errorf("it speaks versions %d to %d of the plugin protocol, this picoclaw version %d",
+			p.Manifest.Protocol.Min, p.Manifest.Protocol.Max, v)
+	}
+	if !safeElement(p.Manifest.Version) {
+		return fmt.Errorf("its version %q is no version, such as 1.2.0", p.Manifest.Version)
+	}
+	if p.Files, err = hashAll(p.dir); err != nil {
+		return err
+	}
+	return p.findBinary()
+}
+
+// findBinary finds the program for this machine: what the manifest names for it, or the file with the plugin's id.
+func (p *Package) findBinary() error {
+	here := runtime.GOOS + "/" + runtime.GOARCH
+	p.Binary = p.Manifest.ID
+	if len(p.Manifest.Platforms) > 0 {
+		named, ok := p.Manifest.Platforms[here]
+		if !ok {
+			return fmt.Errorf("it has no program for %s", here)
+		}
+		p.Binary = path.Clean(named.Path)
+		if got := p.Files[p.Binary]; got != "" && got != strings.ToLower(named.SHA256) {
+			return fmt.Errorf("its program %s is not the one that its %s speaks of (SHA-256 %s, not %s)", p.Binary, pluginpb.ManifestFile, got, named.SHA256)
+		}
+	}
+	if p.Files[p.Binary] == "" {
+		return fmt.Errorf("its program %s is missing", p.Binary)
+	}
+	info, err := os.Stat(filepath.Join(p.dir, filepath.FromSlash(p.Binary)))
+	if err != nil {
+		return err
+	}
+	if runtime.GOOS != "windows" && info.Mode().Perm()&0o100 == 0 {
+		return fmt.Errorf("its program %s is not executable; run `chmod +x` on it", p.Binary)
+	}
+	return nil
+}
+
+// copyDir copies a directory's files.
+func (p *Package) copyDir(source string) error {
+	root, err := os.OpenRoot(source)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = root.Close() }()
+	w := writer{dir: p.dir}
+	return fs.WalkDir(root.FS(), ".", func(name string, e fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case e.IsDir():
+			return nil
+		case !e.Type().IsRegular():
+			return fmt.Errorf("%s is no file; a package has files and directories only", name)
+		}
+		f, err := root.Open(name)
+		if err != nil {
+			return err
+		}
+		defer func() { _ = f.Close() }()
+		info, err := f.Stat()
+		if err != nil {
+			return err
+		}
+		return w.add(name, info.Mode(), f)
+	})
+}
+
+// writer writes a package's files, within the bounds.
+type writer struct {
+	dir   string
+	files int
+	bytes int64
+}
+
+func (w *writer) add(name string, mode fs.FileMode, contents io.Reader) error {
+	if !filepath.IsLocal(filepath.FromSlash(name)) || strings.ContainsAny(name, "\\\x00\n") {
+		return fmt.Errorf("%q is no name for a file of a package", name)
+	}
+	if w.files++; w.files > maxFiles {
+		return fmt.Errorf("it has more than %d files", maxFiles)
+	}
+	to := filepath.Join(w.dir, filepath.FromSlash(name))
+	if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {
+		return err
+	}
+	perm := fs.FileMode(0o400)
+	if mode.Perm()&0o100 != 0 {
+		perm = 0o500
+	}
+	f, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, perm)
+	if err != nil {
+		return err
+	}
+	n, err := io.Copy(f, io.LimitReader(contents, maxPackageBytes-w.bytes+1))
+	if w.bytes += n; err == nil && w.bytes > maxPackageBytes {
+		err = fmt.Errorf("it is larger than %d bytes", maxPackageBytes)
+	}
+	return errors.Join(err, f.Sync(), f.Close())
+}
+
+// hashAll returns the SHA-256 of every file below a directory, by its path with slashes.
+func hashAll(dir string) (map[string]string, error) {
+	hashes := map[string]string{}
+	err := filepath.WalkDir(dir, func(at string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() {
+			return err
+		}
+		name, err := filepath.Rel(dir, at)
+		if err != nil {
+			return err
+		}
+		if !e.Type().IsRegular() {
+			return fmt.Errorf("%s is no file", name)
+		}
+		hashes[filepath.ToSlash(name)], err = hashFile(at)
+		return err
+	})
+	return hashes, err
+}
+
+func hashFile(path string) (string, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = f.Close() }()
+	h := sha256.New()
+	if _, err := io.Copy(h, f); err != nil {
+		return "", err
+	}
+	return hex.EncodeToString(h.Sum(nil)), nil
+}
+
+// readBounded reads a regular file that is not too large.
+func readBounded(path string, limit int64) ([]byte, error) {
+	info, err := os.Lstat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() || info.Size() > limit {
+		return nil, fmt.Errorf("%s is not a file of at most %d bytes", filepath.Base(path), limit)
+	}
+	return os.ReadFile(path)
+}

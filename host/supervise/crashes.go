@@ -1,0 +1,137 @@
+package supervise
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+)
+
+// A plugin that crashes this often within this time is not started any more until somebody has looked at it.
+const (
+	maxCrashes  = 3
+	crashWindow = 5 * time.Minute
+)
+
+// firstDelay is how long the start after the second crash waits, and what is doubled for each further one.
+const firstDelay = 500 * time.Millisecond
+
+// crashes notes crashes in files, one for each plugin, since the next host must know of them as well.
+type crashes struct {
+	dir string
+	now func() time.Time
+
+	mu sync.Mutex
+}
+
+// Failed is the error for a plugin that has crashed too often.
+type Failed struct {
+	Plugin string
+	Last   string // what its last crash was
+}
+
+func (e *Failed) Error() string {
+	return fmt.Sprintf("plugin %s has crashed %d times within %s and is not started any more; its last crash: %s",
+		e.Plugin, maxCrashes, crashWindow, e.Last)
+}
+
+// noted is the contents of a file.
+type noted struct {
+	Times []time.Time `json:"times"`
+	Last  string      `json:"last"`
+}
+
+func (c *crashes) file(plugin string) string { return filepath.Join(c.dir, plugin+".json") }
+
+func (c *crashes) read(plugin string) noted {
+	var n noted
+	data, err := os.ReadFile(c.file(plugin))
+	if err == nil && json.Unmarshal(data, &n) != nil {
+		n = noted{} // a torn note is no reason not to start anything
+	}
+	return n
+}
+
+// note notes a crash.
+func (c *crashes) note(plugin, how string) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	n := c.read(plugin)
+	now := c.now()
+	if !n.failed() {
+		n.Times = slices.DeleteFunc(n.Times, func(t time.Time) bool { return now.Sub(t) > crashWindow })
+	}
+	n.Times, n.Last = append(n.Times, now), how
+	data, err := json.Marshal(n)
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(c.dir, 0o700); err != nil {
+		return err
+	}
+	return os.WriteFile(c.file(plugin), data, 0o600)
+}
+
+// failed reports whether there were too many crashes within the window. It stays so, whatever time passes.
+func (n noted) failed() bool {
+	for i := range n.Times {
+		if j := i + maxCrashes - 1; j < len(n.Times) && n.Times[j].Sub(n.Times[i]) <= crashWindow {
+			return true
+		}
+	}
+	return false
+}
+
+// delay says how long the next start of a plugin has to wait: not at all after its first crash, then longer each time.
+func (c *crashes) delay(plugin string) (time.Duration, error) {
+	if c.dir == "" {
+		return 0, nil
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	n := c.read(plugin)
+	if n.failed() {
+		return 0, &Failed{plugin, n.Last}
+	}
+	now := c.now()
+	recent := 0
+	var last time.Time
+	for _, t := range n.Times {
+		if now.Sub(t) <= crashWindow {
+			recent++
+			last = t
+		}
+	}
+	if recent < 2 {
+		return 0, nil
+	}
+	wait := firstDelay << (recent - 2)
+	wait += rand.N(wait / 2) // so that several do not start at the same moment
+	return max(0, wait-now.Sub(last)), nil
+}
+
+// Reset forgets the crashes of a plugin that are noted in a directory. It reports whether there were any.
+func Reset(crashDir, plugin string) (bool, error) {
+	err := os.Remove((&crashes{dir: crashDir}).file(plugin))
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// Crashed returns how often a plugin has crashed lately, and whether it is not started any more for that.
+func Crashed(crashDir, plugin string) (times int, failed bool) {
+	n := (&crashes{dir: crashDir}).read(plugin)
+	for _, t := range n.Times {
+		if time.Since(t) <= crashWindow {
+			times++
+		}
+	}
+	return times, n.failed()
+}
