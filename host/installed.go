@@ -1,5 +1,7 @@
 package host
 
+import "github.com/picoclaw/picoclaw/host/catalog"
+
 // Installed lists all tools of all plugins, by full name, whoever may call them.
 func (h *Host) Installed() []Tool {
 	var tools []Tool
@@ -8,3 +10,6 @@ func (h *Host) Installed() []Tool {
 	}
 	return tools
 }
+
+// Plugins returns the plugins as they are now.
+func (h *Host) Plugins() *catalog.Catalog { return h.plugins() }

@@ -1,10 +1,100 @@
 package main
 
-import "github.com/spf13/cobra"
+import (
+	"fmt"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/picoclaw/picoclaw/host"
+	"github.com/picoclaw/picoclaw/host/catalog"
+	"github.com/picoclaw/picoclaw/host/config"
+	"github.com/picoclaw/picoclaw/host/store"
+	"github.com/picoclaw/picoclaw/sdk/nearest"
+)
 
 func newPlugin(a *app) *cobra.Command {
 	return group(&cobra.Command{
 		Use:   "plugin",
-		Short: "Write plugins",
-	}, newPluginNew(a))
+		Short: "Install, look at and switch plugins, and write them",
+	}, newPluginList(a), newPluginInfo(a), newPluginInstall(a), newPluginUpdate(a), newPluginSwitch(a, true), newPluginSwitch(a, false),
+		newPluginRemove(a), newPluginVerify(a), newPluginReset(a), newPluginNew(a), newPluginCheck(a))
 }
+
+// shelf is the plugins of an instance root, as the verbs of plugin see them.
+type shelf struct {
+	cfg     *config.Config
+	store   *store.Store
+	catalog *catalog.Catalog
+	lock    *store.Lock
+}
+
+// shelf reads the plugins. It starts nothing.
+func (a *app) shelf() (*shelf, error) {
+	cfg, err := a.config("")
+	if err != nil {
+		return nil, err
+	}
+	home := cfg.Home()
+	if home.Fallback {
+		return nil, cantStart(fmt.Errorf("there is no home directory to keep plugins in: set PICOCLAW_HOME to an absolute directory, or HOME"))
+	}
+	s := &shelf{cfg: cfg, store: store.Open(home.Path)}
+	h, err := host.Open(host.Options{Config: cfg})
+	if err != nil {
+		return nil, cantStart(err)
+	}
+	s.catalog = h.Plugins()
+	if s.lock, err = s.store.Read(); err != nil {
+		return nil, cantStart(err)
+	}
+	return s, nil
+}
+
+// installed returns the pin of an installed plugin.
+func (s *shelf) installed(id string) (*store.Pin, error) {
+	if pin := s.lock.Plugins[id]; pin != nil {
+		return pin, nil
+	}
+	for _, p := range s.catalog.Plugins() {
+		if p.Manifest.ID == id {
+			return nil, usage("plugin %s is %s; it is not in the store", id, p.Kind)
+		}
+	}
+	return nil, usage("plugin %q is not installed%s", id, nearest.Suggest(id, s.ids()))
+}
+
+// ids are the ids of all plugins that there are.
+func (s *shelf) ids() []string {
+	var ids []string
+	for _, p := range s.catalog.Plugins() {
+		ids = append(ids, p.Manifest.ID)
+	}
+	for id := range s.lock.Plugins {
+		if !slices.Contains(ids, id) {
+			ids = append(ids, id)
+		}
+	}
+	slices.Sort(ids)
+	return ids
+}
+
+// onePlugin is for a command that takes the id of a plugin.
+func onePlugin(cmd *cobra.Command, args []string) error {
+	if len(args) != 1 {
+		return usage("%s takes the id of one plugin, as `picoclaw plugin list` shows it", cmd.CommandPath())
+	}
+	return nil
+}
+
+// pluginNames proposes plugins.
+func (a *app) pluginNames(_ *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	s, err := a.shelf()
+	if err != nil || len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	return s.ids(), cobra.ShellCompDirectiveNoFileComp
+}
+
+// failed is the error of something that was asked for and did not work.
+func failed(err error) error { return &failure{code: exitFailed, err: err} }

@@ -22,6 +22,7 @@ type Config struct {
 	isolation bool // isolation.enabled
 	audit     Audit
 	log       Log
+	signed    Signatures
 	shared    map[string]any     // what is set for all agents, of the keys that an agent can set
 	settings  map[string]Setting // what was set, by the key as it was written
 
@@ -36,11 +37,12 @@ func (c *Config) take(merged map[string]any) *Error {
 		Plugins   map[string]map[string]any `koanf:"plugins"`
 		Audit     Audit                     `koanf:"audit"`
 		Log       Log                       `koanf:"log"`
+		Signed    Signatures                `koanf:"signatures"`
 	}
 	if err := decode(merged, &all); err != nil {
 		return &Error{Problem: err.Error(), err: err}
 	}
-	c.isolation, c.audit, c.log = all.Isolation.Enabled, all.Audit, all.Log
+	c.isolation, c.audit, c.log, c.signed = all.Isolation.Enabled, all.Audit, all.Log, all.Signed
 	c.exposed = lastForTarget(all.Isolation.ExposePaths)
 	c.plugins = make(map[string]Plugin, len(all.Plugins))
 	for id, values := range all.Plugins {
@@ -52,7 +54,7 @@ func (c *Config) take(merged map[string]any) *Error {
 		c.plugins[id] = plugin
 	}
 	c.shared = merged
-	for _, name := range []string{"plugins", "audit", "log"} {
+	for _, name := range []string{"plugins", "audit", "log", "signatures"} {
 		delete(merged, name)
 	}
 	delete(merged["isolation"].(map[string]any), "expose_paths")
@@ -102,6 +104,9 @@ func (c *Config) Audit() Audit { return c.audit }
 
 // Log returns what is logged, and how.
 func (c *Config) Log() Log { return c.log }
+
+// Signatures returns whose signatures on plugins count, and whether one is required.
+func (c *Config) Signatures() Signatures { return c.signed }
 
 // AgentIDs returns the ids of the agents, the default one first. It is never empty.
 func (c *Config) AgentIDs() []string {

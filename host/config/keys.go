@@ -97,6 +97,11 @@ var keys = []Key{
 	{Name: "$schema", Type: String,
 		Doc: "Where an editor finds the JSON Schema of this file. It changes nothing."},
 
+	{Name: "signatures.required", Type: Bool, Default: false,
+		Doc: "Installs only plugins whose archive is signed by one of the keys."},
+	{Name: "signatures.keys", Type: Strings, Default: []string{},
+		Doc: "Public keys of minisign, each as the second line of its .pub file, whose signatures on plugins count."},
+
 	{Name: "plugins", Type: Map,
 		Doc: "What the operator decides about each plugin, by its id."},
 	{Name: "plugins.<id>.enabled", Type: Bool, Default: true,

@@ -27,6 +27,7 @@ func TestTheStructsHaveTheKeysOfTheTable(t *testing.T) {
 		Plugins   map[string]Plugin `koanf:"plugins"`
 		Audit     Audit             `koanf:"audit"`
 		Log       Log               `koanf:"log"`
+		Signed    Signatures        `koanf:"signatures"`
 	}
 	have := map[string]bool{}
 	fieldNames(reflect.TypeOf(file), "", have)

@@ -102,6 +102,12 @@ type Plugin struct {
 	Granted bool `koanf:"-"`
 }
 
+// Signatures says whose signatures on plugins count.
+type Signatures struct {
+	Required bool     `koanf:"required"`
+	Keys     []string `koanf:"keys"` // minisign's public keys
+}
+
 // Grants is what the operator gives to a plugin. The zero value gives nothing.
 type Grants struct {
 	Workspace string   `koanf:"workspace"` // "", "none", "ro" or "rw"

@@ -77,3 +77,6 @@ func (s *Store) Enable(o Off) (still *Off, err error) {
 	})
 	return still, err
 }
+
+// Concerns reports whether a plugin, or a tool of it, is switched off by this for anybody.
+func (o Off) Concerns(plugin string) bool { return matches(o.Plugin, plugin) }

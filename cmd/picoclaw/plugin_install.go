@@ -1,0 +1,195 @@
+package main
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/terminal"
+	"github.com/picoclaw/picoclaw/host/policy"
+	"github.com/picoclaw/picoclaw/host/store"
+	"github.com/picoclaw/picoclaw/sdk/pluginpb"
+)
+
+// pluginInstall is `picoclaw plugin install` and `update`.
+type pluginInstall struct {
+	app    *app
+	yes    bool
+	output string
+}
+
+// installedPlugin is what was done, as scripts read it.
+type installedPlugin struct {
+	ID       string `json:"id"`
+	Version  string `json:"version"`
+	Previous string `json:"previous,omitempty"` // the version that ran before
+	Waiting  bool   `json:"waiting,omitempty"`  // it waits for a yes, and the previous one runs on
+	Diff     string `json:"diff,omitempty"`     // what is different in what it offers and asks for
+}
+
+func newPluginInstall(a *app) *cobra.Command {
+	o := &pluginInstall{app: a}
+	cmd := &cobra.Command{
+		Use:   "install DIR|ARCHIVE",
+		Short: "Install a plugin from a directory or an archive",
+		Long: `Shows what a plugin offers and asks for, asks, and puts it into the store below the home. Nothing of it is run. The lock
+file, picoclaw.lock, says from then on what every file of it must be, and what it was granted.`,
+		Example: "  picoclaw plugin install ./wordcount/wordcount\n  picoclaw plugin install wordcount-1.0.0.tar.gz --yes",
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return usage("name one directory or archive (.tar.gz, .tgz or .zip) of a plugin")
+			}
+			return nil
+		},
+		RunE: func(_ *cobra.Command, args []string) error { return o.install(args[0]) },
+	}
+	o.flags(cmd)
+	return cmd
+}
+
+func (o *pluginInstall) flags(cmd *cobra.Command) {
+	cmd.Flags().BoolVar(&o.yes, "yes", false, "do it without asking")
+	o.app.outputFlag(cmd, &o.output)
+}
+
+func (o *pluginInstall) install(source string) error {
+	if err := format(o.output); err != nil {
+		return err
+	}
+	s, err := o.app.shelf()
+	if err != nil {
+		return err
+	}
+	p, err := o.stage(s, source)
+	if err != nil {
+		return err
+	}
+	defer p.Discard()
+	id := p.Manifest.ID
+	if pin := s.lock.Plugins[id]; pin != nil {
+		return o.update(s, p, pin)
+	}
+	o.show(p)
+	yes, err := o.confirm("Install plugin " + id + " and grant it what it asks for?")
+	if err != nil {
+		return failed(fmt.Errorf("plugin %s was not installed: %w", id, err))
+	}
+	if !yes {
+		return failed(fmt.Errorf("plugin %s was not installed", id))
+	}
+	if err := s.store.Install(p); err != nil {
+		return failed(err)
+	}
+	return o.done(installedPlugin{ID: id, Version: p.Manifest.Version})
+}
+
+// stage copies a package into the store's staging directory, and looks whether it has a place among the others.
+func (o *pluginInstall) stage(s *shelf, source string) (*store.Package, error) {
+	if err := o.outOfReach(s); err != nil {
+		return nil, failed(err)
+	}
+	signed := s.cfg.Signatures()
+	p, err := s.store.Stage(source, store.Keys{Public: signed.Keys, Required: signed.Required})
+	if err != nil {
+		return nil, failed(fmt.Errorf("%w; nothing was installed", err))
+	}
+	for _, known := range s.catalog.Plugins() {
+		if known.Manifest.ID == p.Manifest.ID && known.Kind == "bundled" {
+			p.Discard()
+			return nil, failed(fmt.Errorf("plugin %s comes with picoclaw; an installed one can't take its place", p.Manifest.ID))
+		}
+	}
+	if err := s.catalog.Shadowed(p.Manifest); err != nil {
+		p.Discard()
+		return nil, failed(fmt.Errorf("plugin %s can't be installed: %w", p.Manifest.ID, err))
+	}
+	return p, nil
+}
+
+// outOfReach refuses a store that an agent could write to.
+func (o *pluginInstall) outOfReach(s *shelf) error {
+	for _, id := range s.cfg.AgentIDs() {
+		p, err := policy.Preview(s.cfg, id)
+		if err != nil {
+			return err
+		}
+		rel, err := filepath.Rel(p.Workspace(), s.store.Path())
+		if err == nil && filepath.IsLocal(rel) {
+			return fmt.Errorf("the plugin store %s is inside the workspace of agent %s, %s; give the agent another workspace, or picoclaw another home",
+				s.store.Path(), id, p.Workspace())
+		}
+	}
+	return nil
+}
+
+// show tells what a plugin offers and asks for.
+func (o *pluginInstall) show(p *store.Package) {
+	out := terminal.New(o.app.stderr)
+	m := p.Manifest
+	fmt.Fprintf(out, "%s %s  %s\n", out.Paint(terminal.Bold, m.ID), terminal.Line(m.Version), terminal.Line(m.Doc))
+	signed := "nobody that signatures.keys names"
+	if p.Signer != "" {
+		signed = "key " + p.Signer
+	}
+	fmt.Fprintf(out, "  from      %s\n  signed by %s\n", terminal.Line(p.Source), signed)
+	fmt.Fprintf(out, "  asks for  %s\n", terminal.Line(grantText(&m.Grants)))
+	for _, text := range meaning(m.Grants) {
+		fmt.Fprintf(out, "            %s\n", terminal.Line(text))
+	}
+	for _, t := range m.Tools {
+		risk := ""
+		if t.Risk != "" {
+			risk = " (risk: " + t.Risk + ")"
+		}
+		fmt.Fprintf(out, "  tool      %s  %s\n", terminal.Line(t.Name+risk), terminal.Line(t.Doc))
+	}
+}
+
+// meaning says in a sentence each what grants let a plugin do.
+func meaning(g pluginpb.Asked) []string {
+	var all []string
+	switch g.Workspace {
+	case "ro":
+		all = append(all, "read the agent's workspace and the paths that its policy opens besides")
+	case "rw":
+		all = append(all, "read and change the agent's workspace and the paths that its policy opens besides")
+	}
+	if g.Exec {
+		all = append(all, "start other programs")
+	}
+	if g.Network {
+		all = append(all, "reach the network: what it reads it can send anywhere")
+	}
+	if g.State {
+		all = append(all, "keep files of its own from one run to the next")
+	}
+	if len(g.Env) > 0 {
+		all = append(all, "see these variables of picoclaw's environment: "+strings.Join(g.Env, ", "))
+	}
+	return all
+}
+
+// confirm asks, unless --yes has answered already.
+func (o *pluginInstall) confirm(question string) (bool, error) {
+	if o.yes {
+		return true, nil
+	}
+	return o.app.ask(question)
+}
+
+func (o *pluginInstall) done(r installedPlugin) error {
+	if o.output == "json" {
+		return o.app.printJSON(r)
+	}
+	switch {
+	case r.Waiting:
+		fmt.Fprintf(o.app.stdout, "plugin %s %s waits; %s runs on until `picoclaw plugin update %s` has your yes\n", r.ID, r.Version, r.Previous, r.ID)
+	case r.Previous != "":
+		fmt.Fprintf(o.app.stdout, "plugin %s is now %s (it was %s)\n", r.ID, r.Version, r.Previous)
+	default:
+		fmt.Fprintf(o.app.stdout, "plugin %s %s is installed\n", r.ID, r.Version)
+	}
+	return nil
+}

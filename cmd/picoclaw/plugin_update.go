@@ -1,0 +1,131 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/terminal"
+	"github.com/picoclaw/picoclaw/host/store"
+	"github.com/picoclaw/picoclaw/sdk/pluginpb"
+)
+
+func newPluginUpdate(a *app) *cobra.Command {
+	o := &pluginInstall{app: a}
+	cmd := &cobra.Command{
+		Use:   "update DIR|ARCHIVE|ID",
+		Short: "Update an installed plugin from a directory or an archive, or accept a version that waits",
+		Long: `A version that offers and asks for the same takes the place of the one that runs. What is different in what it offers or
+asks for is shown, and it takes the place when you say yes; until then it waits in the store, and the old version runs.`,
+		Example: "  picoclaw plugin update wordcount-1.1.0.tar.gz\n  picoclaw plugin update wordcount",
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return usage("name one directory or archive of an installed plugin, or one whose new version waits")
+			}
+			return nil
+		},
+		ValidArgsFunction: a.pluginNames,
+		RunE: func(_ *cobra.Command, args []string) error {
+			if err := format(o.output); err != nil {
+				return err
+			}
+			s, err := a.shelf()
+			if err != nil {
+				return err
+			}
+			if pin := s.lock.Plugins[args[0]]; pin != nil {
+				return o.accept(s, args[0], pin)
+			}
+			p, err := o.stage(s, args[0])
+			if err != nil {
+				return err
+			}
+			defer p.Discard()
+			pin, err := s.installed(p.Manifest.ID)
+			if err != nil {
+				return err
+			}
+			return o.update(s, p, pin)
+		},
+	}
+	o.flags(cmd)
+	return cmd
+}
+
+// update puts another version of an installed plugin in the place of the one that runs, or beside it until there is a yes.
+func (o *pluginInstall) update(s *shelf, p *store.Package, pin *store.Pin) error {
+	id := p.Manifest.ID
+	r := installedPlugin{ID: id, Version: p.Manifest.Version, Previous: pin.Version}
+	old, err := s.store.Manifest(id, pin)
+	if err != nil {
+		return failed(err)
+	}
+	yes, err := o.agree(old, p.Manifest, &r)
+	if err != nil || !yes {
+		// Nobody there to ask is no reason to lose the package: whoever is there later can say yes.
+		if err := s.store.Hold(p); err != nil {
+			return failed(err)
+		}
+		r.Waiting = true
+		return o.waiting(r)
+	}
+	if err := s.store.Install(p); err != nil {
+		return failed(err)
+	}
+	if err := s.store.Sweep(); err != nil {
+		return failed(err)
+	}
+	return o.done(r)
+}
+
+// agree asks about a version that offers or asks for something else than the one that runs.
+func (o *pluginInstall) agree(old, next *pluginpb.Manifest, r *installedPlugin) (bool, error) {
+	diff, err := store.Diff(old, next)
+	if err != nil || diff == "" {
+		return err == nil, err
+	}
+	r.Diff = diff
+	if o.output != "json" {
+		for line := range strings.Lines(diff) {
+			fmt.Fprintln(o.app.stderr, terminal.Line(strings.TrimSuffix(line, "\n")))
+		}
+	}
+	return o.confirm(fmt.Sprintf("Let plugin %s %s take the place of %s?", r.ID, r.Version, r.Previous))
+}
+
+// waiting tells that a version waits. It is a failure for scripts: what they asked for is not so.
+func (o *pluginInstall) waiting(r installedPlugin) error {
+	if err := o.done(r); err != nil {
+		return err
+	}
+	return &failure{code: exitFailed, err: errSaid}
+}
+
+// accept makes the version that waits the one that runs.
+func (o *pluginInstall) accept(s *shelf, id string, pin *store.Pin) error {
+	if pin.Waiting == nil {
+		return failed(fmt.Errorf("no new version of plugin %s waits; name the directory or archive that has it", id))
+	}
+	old, err := s.store.Manifest(id, pin)
+	if err != nil {
+		return failed(err)
+	}
+	next, err := s.store.WaitingManifest(id, pin)
+	if err != nil {
+		return failed(err)
+	}
+	r := installedPlugin{ID: id, Version: pin.Waiting.Version, Previous: pin.Version}
+	yes, err := o.agree(old, next, &r)
+	if err != nil || !yes {
+		r.Waiting = true
+		return o.waiting(r)
+	}
+	if _, err := s.store.Accept(id); err != nil {
+		return failed(err)
+	}
+	if err := s.store.Sweep(); err != nil {
+		return failed(err)
+	}
+	return o.done(r)
+}

@@ -1,0 +1,231 @@
+package trial
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+	"unicode/utf8"
+
+	"github.com/google/jsonschema-go/jsonschema"
+
+	"github.com/picoclaw/picoclaw/host"
+	"github.com/picoclaw/picoclaw/sdk/pluginpb"
+)
+
+// caller calls a plugin's tools.
+type caller struct {
+	*trial
+	session *host.Session
+	samples map[string]json.RawMessage // of the tools that were called, what they were called with
+}
+
+func (c *caller) call(ctx context.Context, tool string, args json.RawMessage) *host.Result {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	return c.session.Call(ctx, c.pkg.Manifest.ID+"."+tool, args, nil)
+}
+
+// start has the program started, by the first tool's call.
+func (c *caller) start(ctx context.Context) bool {
+	c.samples = map[string]json.RawMessage{}
+	first := &c.pkg.Manifest.Tools[0]
+	args, err := sample(first)
+	if err != nil {
+		c.add("start", Bad, "tool %s: %v", first.Name, err)
+		return false
+	}
+	if r := c.call(ctx, first.Name, args); gone(r) {
+		c.add("start", Bad, "%s", r.Err.Message)
+		return false
+	}
+	c.add("start", Good, "it introduces itself, and says of itself what its plugin.json says")
+	return true
+}
+
+// gone reports whether a call has not come back from the plugin.
+func gone(r *host.Result) bool {
+	return r.Err != nil && (r.Err.Code == pluginpb.CodeUnavailable || r.Err.Code == pluginpb.CodeTimeout || r.Err.Code == pluginpb.CodePanic)
+}
+
+// everyTool calls every tool with arguments that fit its schema.
+func (c *caller) everyTool(ctx context.Context) {
+	for i := range c.pkg.Manifest.Tools {
+		t := &c.pkg.Manifest.Tools[i]
+		check := "tool " + t.Name
+		args, err := sample(t)
+		if err != nil {
+			c.add(check, Bad, "%v", err)
+			continue
+		}
+		r := c.call(ctx, t.Name, args)
+		if problem := c.judge(t, r); problem != nil {
+			c.add(check, Bad, "called with %s: %v", args, problem)
+			continue
+		}
+		c.samples[t.Name] = args
+		what := "answered"
+		if r.Err != nil {
+			what = "answered with an error (" + r.Err.Code + "): " + r.Err.Message
+		}
+		c.add(check, Good, "%s", what)
+	}
+}
+
+// judge says what is wrong with a result, if anything is.
+func (c *caller) judge(t *pluginpb.Spec, r *host.Result) error {
+	switch {
+	case gone(r):
+		return errors.New(r.Err.Message)
+	case r.Err != nil && strings.TrimSpace(r.Err.Message) == "":
+		return errors.New("its error has no message; say what went wrong, and what would help")
+	case !utf8.ValidString(r.Text):
+		return errors.New("its text is not UTF-8")
+	case r.Err != nil || len(r.Structured) == 0:
+		return nil
+	case t.Output == nil:
+		return errors.New("it answers with a structured result, and its manifest has no schema for that")
+	}
+	schema, err := t.Output.Parse()
+	if err != nil {
+		return err
+	}
+	resolved, err := schema.Resolve(nil)
+	if err != nil {
+		return fmt.Errorf("its output schema is not usable: %w", err)
+	}
+	var value any
+	if err := json.Unmarshal(r.Structured, &value); err != nil {
+		return fmt.Errorf("its structured result is not JSON: %w", err)
+	}
+	if err := resolved.Validate(value); err != nil {
+		return fmt.Errorf("its structured result does not fit its schema: %w", err)
+	}
+	return nil
+}
+
+// cancelled cancels a call and makes another one: the plugin has to be there still.
+func (c *caller) cancelled(ctx context.Context) {
+	for _, name := range c.called() {
+		short, cancel := context.WithTimeout(ctx, time.Millisecond)
+		c.session.Call(short, c.pkg.Manifest.ID+"."+name, c.samples[name], nil)
+		cancel()
+		if r := c.call(ctx, name, c.samples[name]); gone(r) {
+			c.add("cancelling", Bad, "after a cancelled call of %s it does not answer any more: %s", name, r.Err.Message)
+			return
+		}
+	}
+	c.add("cancelling", Good, "it goes on after calls that were cancelled")
+}
+
+// together makes several calls at once, as agents do.
+func (c *caller) together(ctx context.Context) {
+	var mu sync.Mutex
+	var problems []string
+	var calls sync.WaitGroup
+	for _, name := range c.called() {
+		for range 8 {
+			calls.Go(func() {
+				if r := c.call(ctx, name, c.samples[name]); gone(r) {
+					mu.Lock()
+					defer mu.Unlock()
+					problems = append(problems, r.Err.Message)
+				}
+			})
+		}
+	}
+	calls.Wait()
+	if len(problems) > 0 {
+		c.add("calls at once", Bad, "%d of them have not come back, such as: %s", len(problems), problems[0])
+		return
+	}
+	c.add("calls at once", Good, "8 of each tool, all answered")
+}
+
+func (c *caller) called() []string {
+	var names []string
+	for name := range c.samples {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// sample makes arguments that a tool's schema takes: what is required, in its simplest form.
+func sample(t *pluginpb.Spec) (json.RawMessage, error) {
+	reader, _, err := t.Arguments()
+	if err != nil {
+		return nil, err
+	}
+	input, err := t.Input.Parse()
+	if err != nil {
+		return nil, err
+	}
+	text, err := json.Marshal(value(input))
+	if err != nil {
+		return nil, err
+	}
+	if _, err := reader.Read(text); err != nil {
+		return nil, fmt.Errorf("arguments made from its schema, %s, are refused by it: %w", text, err)
+	}
+	return text, nil
+}
+
+// value makes a value that a schema takes.
+func value(s *jsonschema.Schema) any {
+	switch {
+	case s == nil:
+		return "text"
+	case len(s.Default) > 0:
+		return s.Default
+	case len(s.Enum) > 0:
+		return s.Enum[0]
+	case s.Const != nil:
+		return *s.Const
+	}
+	kind := s.Type
+	for _, k := range s.Types {
+		if kind == "" && k != "null" {
+			kind = k
+		}
+	}
+	switch kind {
+	case "object":
+		out := map[string]any{}
+		for _, name := range s.Required {
+			out[name] = value(s.Properties[name])
+		}
+		return out
+	case "array":
+		return []any{value(s.Items)}
+	case "integer", "number":
+		if s.Minimum != nil {
+			return *s.Minimum
+		}
+		return 1
+	case "boolean":
+		return false
+	case "null":
+		return nil
+	}
+	return text(s)
+}
+
+// text makes a string that means what the schema's claim says.
+func text(s *jsonschema.Schema) string {
+	switch claim, _ := s.Extra[pluginpb.ClaimKey].(string); pluginpb.Claim(claim) {
+	case pluginpb.ClaimList, pluginpb.ClaimCwd:
+		return "dir"
+	case pluginpb.ClaimRead, pluginpb.ClaimWrite:
+		return "file.txt"
+	case pluginpb.ClaimDelete:
+		return "nothing-there"
+	case pluginpb.ClaimCommand:
+		return "true"
+	}
+	return "text"
+}

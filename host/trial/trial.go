@@ -1,0 +1,177 @@
+package trial
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/picoclaw/picoclaw/host"
+	"github.com/picoclaw/picoclaw/host/config"
+	"github.com/picoclaw/picoclaw/host/store"
+	"github.com/picoclaw/picoclaw/sdk/contract"
+)
+
+// Grade says what a finding means.
+type Grade string
+
+// The grades.
+const (
+	Good Grade = "ok"
+	Poor Grade = "warning" // it works, and its users would be better off otherwise
+	Bad  Grade = "failed"  // it does not keep the contract
+)
+
+// Finding is one thing that was looked at.
+type Finding struct {
+	Check string `json:"check"`
+	Grade Grade  `json:"grade"`
+	What  string `json:"what,omitempty"` // what is wrong, and what would help
+}
+
+// Options say what is tried.
+type Options struct {
+	Source    string // a directory or an archive
+	PluginDir string // where picoclaw's own plugins are; empty for beside its binary
+	Logger    hclog.Logger
+}
+
+// trial is one plugin being tried.
+type trial struct {
+	o        Options
+	dir      string // thrown away in the end
+	pkg      *store.Package
+	found    []Finding
+	isolated bool
+}
+
+// Run tries a plugin. The error is about the trial itself; what is wrong with the plugin is in the findings.
+func Run(ctx context.Context, o Options) (found []Finding, err error) {
+	if o.Logger == nil {
+		o.Logger = hclog.NewNullLogger()
+	}
+	dir, err := os.MkdirTemp("", "picoclaw-trial-")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	if dir, err = filepath.EvalSymlinks(dir); err != nil {
+		return nil, err
+	}
+	t := &trial{o: o, dir: dir}
+	if !t.manifest() {
+		return t.found, nil
+	}
+	return t.found, t.program(ctx)
+}
+
+func (t *trial) add(check string, grade Grade, format string, args ...any) {
+	t.found = append(t.found, Finding{check, grade, fmt.Sprintf(format, args...)})
+}
+
+// manifest looks at the package without running anything, and installs it in the trial's own home.
+func (t *trial) manifest() bool {
+	s := store.Open(t.dir)
+	pkg, err := s.Stage(t.o.Source, store.Keys{})
+	if err != nil {
+		t.add("package", Bad, "%v", err)
+		return false
+	}
+	t.pkg = pkg
+	t.add("package", Good, "%s %s, %d tools, %d files", pkg.Manifest.ID, pkg.Manifest.Version, len(pkg.Manifest.Tools), len(pkg.Files))
+	findings, err := contract.Check(pkg.Manifest)
+	if err != nil {
+		t.add("manifest", Bad, "%v", err)
+		return false
+	}
+	for _, f := range findings {
+		t.add("manifest", Poor, "%s", f)
+	}
+	if len(findings) == 0 {
+		t.add("manifest", Good, "names, docs, schemas and claims say what agents and operators need")
+	}
+	if err := s.Install(pkg); err != nil {
+		t.add("package", Bad, "%v", err)
+		return false
+	}
+	return true
+}
+
+// open makes a host of the trial's own, isolated where this machine can.
+func (t *trial) open() (*host.Host, error) {
+	workspace := filepath.Join(t.dir, "workspace")
+	if err := os.MkdirAll(filepath.Join(workspace, "dir"), 0o700); err != nil {
+		return nil, err
+	}
+	if err := os.WriteFile(filepath.Join(workspace, "file.txt"), []byte("some text\n"), 0o600); err != nil {
+		return nil, err
+	}
+	var err error
+	for _, isolated := range []bool{true, false} {
+		var h *host.Host
+		if h, err = t.openWith(workspace, isolated); err == nil {
+			t.isolated = isolated
+			return h, nil
+		}
+	}
+	return nil, err
+}
+
+func (t *trial) openWith(workspace string, isolated bool) (*host.Host, error) {
+	cfg, err := config.Load(config.Options{Environ: append(os.Environ(),
+		"PICOCLAW_CONFIG=", "PICOCLAW_HOME="+t.dir, "PICOCLAW_AGENTS_DEFAULTS_WORKSPACE="+workspace, "PICOCLAW_TOOLS_SET=all",
+		fmt.Sprintf("PICOCLAW_ISOLATION_ENABLED=%t", isolated))})
+	if err != nil {
+		return nil, err
+	}
+	h, err := host.Open(host.Options{Config: cfg, PluginDir: t.o.PluginDir, Logger: t.o.Logger})
+	if err != nil {
+		return nil, err
+	}
+	if err := h.Ready(); err != nil {
+		return nil, errors.Join(err, h.Close(context.Background()))
+	}
+	return h, nil
+}
+
+// callTimeout is how long a call of the trial's may take.
+const callTimeout = 20 * time.Second
+
+// program starts the plugin and calls its tools.
+func (t *trial) program(ctx context.Context) error {
+	h, err := t.open()
+	if err != nil {
+		return err
+	}
+	session, err := h.Session("", host.CLI)
+	if err != nil {
+		return errors.Join(err, h.Close(context.Background()))
+	}
+	if t.isolated {
+		t.add("sandbox", Good, "tried with isolation on")
+	} else {
+		t.add("sandbox", Poor, "isolation does not work on this machine, so it was tried without; `picoclaw doctor` says why")
+	}
+	c := &caller{trial: t, session: session}
+	if c.start(ctx) {
+		c.everyTool(ctx)
+		c.cancelled(ctx)
+		c.together(ctx)
+	}
+	began := time.Now()
+	if err := h.Close(context.Background()); err != nil {
+		t.add("end", Bad, "%v", err)
+	} else if took := time.Since(began); took > stopPatience {
+		t.add("end", Bad, "it took %s to end when it was asked to; end within %s when the Drain call comes, or standard input ends", took.Round(time.Millisecond), stopPatience)
+	} else {
+		t.add("end", Good, "ended when it was asked to")
+	}
+	return nil
+}
+
+// stopPatience is how long a plugin with no calls under way may take to end.
+const stopPatience = 2 * time.Second
