@@ -92,6 +92,7 @@ def count_words(call, path, top=None):
 
 
 def tick(call, times, every_ms=100):
+    call.log("info", "ticking", times=times)
     for n in range(1, times + 1):
         yield picoclaw.output(f"tick {n}\n")
         yield picoclaw.progress(n, times)
