@@ -19,6 +19,7 @@ COOKIE = ("PICOCLAW_PLUGIN", "a picoclaw host started this")
 PROTOCOL = 1
 MAX_MESSAGE = 64 << 20
 MAX_CREDENTIALS = 64 << 10
+MAX_CALLS = 64  # at the same time; a few threads more answer what else the host asks
 
 
 class ToolError(Exception):
@@ -92,11 +93,15 @@ class Service:
                 context.abort(grpc.StatusCode.UNAVAILABLE, "the plugin is stopping")
             if self.configured is None:
                 context.abort(grpc.StatusCode.FAILED_PRECONDITION, "the plugin was not given its policy (Configure) yet")
-            call = Call(self.configured)
-            self.running += 1
-        if not context.add_callback(call.cancelled.set):  # also called at the end of a call that went well
-            call.cancelled.set()
+            busy = self.running == MAX_CALLS
+            self.running += not busy
+        if busy:
+            yield failure(pb.Error(code="failed", message=f"{MAX_CALLS} calls are under way", hint="call again when one has ended"))
+            return
         try:
+            call = Call(self.configured)
+            if not context.add_callback(call.cancelled.set):  # also called at the end of a call that went well
+                call.cancelled.set()
             # The host has validated the arguments against the schema, and written them anew.
             yield from handler(call, **json.loads(request.arguments))
         except ToolError as error:
@@ -128,7 +133,7 @@ def serve(manifest, handlers):
 
     service = Service(manifest, handlers)
     server = grpc.server(
-        concurrent.futures.ThreadPoolExecutor(max_workers=64),
+        concurrent.futures.ThreadPoolExecutor(max_workers=MAX_CALLS + 8),
         options=[("grpc.max_receive_message_length", MAX_MESSAGE), ("grpc.max_send_message_length", MAX_MESSAGE)],
     )
     server.add_generic_rpc_handlers((plugin_service(service), health_service(), *library_services(server)))
