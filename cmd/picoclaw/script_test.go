@@ -34,7 +34,15 @@ func TestMain(m *testing.M) {
 		"bin/plugins/grep/grep":             "../../plugins/grep",
 		"bin/plugins/shell/shell":           "../../plugins/shell",
 		"hostile/hostile":                   "./testdata/hostile",
-	}, describe))
+	}, prepare))
+}
+
+// prepare makes of the programs what users have: manifests beside the plugins, and a plugin of an author's.
+func prepare(dir string) error {
+	if err := describe(dir); err != nil {
+		return err
+	}
+	return author(dir)
 }
 
 // describe has each plugin write its manifest.
