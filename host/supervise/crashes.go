@@ -43,8 +43,9 @@ func (e *Failed) Error() string {
 
 // noted is the contents of a file.
 type noted struct {
-	Times []time.Time `json:"times"`
-	Last  string      `json:"last"`
+	Digest string      `json:"digest"` // of the plugin that crashed: another one has a record of its own
+	Times  []time.Time `json:"times"`
+	Last   string      `json:"last"`
 }
 
 func (c *crashes) file(plugin string) string { return filepath.Join(c.dir, plugin+".json") }
@@ -58,11 +59,19 @@ func (c *crashes) read(plugin string) noted {
 	return n
 }
 
+// readOf is read for a plugin as it is now: the crashes of what was there before do not count.
+func (c *crashes) readOf(plugin, digest string) noted {
+	if n := c.read(plugin); n.Digest == digest {
+		return n
+	}
+	return noted{Digest: digest}
+}
+
 // note notes a crash.
-func (c *crashes) note(plugin, how string) error {
+func (c *crashes) note(plugin, digest, how string) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	n := c.read(plugin)
+	n := c.readOf(plugin, digest)
 	now := c.now()
 	if !n.failed() {
 		n.Times = slices.DeleteFunc(n.Times, func(t time.Time) bool { return now.Sub(t) > crashWindow })
@@ -89,13 +98,13 @@ func (n noted) failed() bool {
 }
 
 // delay says how long the next start of a plugin has to wait: not at all after its first crash, then longer each time.
-func (c *crashes) delay(plugin string) (time.Duration, error) {
+func (c *crashes) delay(plugin, digest string) (time.Duration, error) {
 	if c.dir == "" {
 		return 0, nil
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	n := c.read(plugin)
+	n := c.readOf(plugin, digest)
 	if n.failed() {
 		return 0, &Failed{plugin, n.Last}
 	}

@@ -13,11 +13,7 @@ import (
 
 // A process that is called is asked now and then whether it is still there: it may be stopped, or hang as a whole, and
 // the call's own deadline may be far off.
-const (
-	healthInterval = 10 * time.Second
-	healthTimeout  = 5 * time.Second
-	healthMisses   = 2 // as many in a row, and it is ended
-)
+const healthMisses = 2 // as many in a row, and it is ended
 
 // health watches over an instance while a call is under way.
 type health struct {
@@ -31,7 +27,9 @@ type health struct {
 
 func (in *instance) watchHealth() *health {
 	h := &health{in: in}
-	h.timer = time.AfterFunc(healthInterval, h.check)
+	h.mu.Lock() // the timer may go off at once
+	defer h.mu.Unlock()
+	h.timer = time.AfterFunc(in.health, h.check)
 	return h
 }
 
@@ -56,7 +54,7 @@ func (h *health) check() {
 		go h.in.abandon()
 		return
 	}
-	h.timer.Reset(healthInterval)
+	h.timer.Reset(h.in.health)
 }
 
 // answers reports whether the process answers at all.
@@ -69,7 +67,7 @@ func (in *instance) answers() bool {
 	if !ok {
 		return true
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), healthTimeout)
+	ctx, cancel := context.WithTimeout(context.Background(), in.health/2)
 	defer cancel()
 	_, err = grpc_health_v1.NewHealthClient(conn.Conn).Check(ctx, &grpc_health_v1.HealthCheckRequest{Service: plugin.GRPCServiceName})
 	switch status.Code(err) {

@@ -30,6 +30,7 @@ type instance struct {
 	// hostTLS holds the host's half of the instance's secret.
 	hostTLS *tls.Config
 	logger  hclog.Logger
+	health  time.Duration // how often it is asked whether it is there, during calls
 	clean   sync.Once
 
 	// Guarded by the supervisor's mutex.
@@ -60,6 +61,7 @@ func (s *Supervisor) start(spec *Spec) (*instance, error) {
 		spec:    spec,
 		hostTLS: hostTLS,
 		logger:  logger,
+		health:  s.options.HealthInterval,
 		runner: &pluginRunner{
 			launcher:    s.options.Isolation,
 			spec:        spec,

@@ -19,6 +19,8 @@ const (
 	DefaultStartTimeout = 10 * time.Second
 	DefaultStopTimeout  = 5 * time.Second
 	DefaultIdleTimeout  = 10 * time.Minute
+
+	DefaultHealthInterval = 10 * time.Second
 )
 
 // launcher starts processes in a sandbox; *isolation.Isolation is one.
@@ -37,6 +39,8 @@ type Options struct {
 	StartTimeout time.Duration // from starting a process to its first answer
 	StopTimeout  time.Duration // for an instance to finish its calls when it is stopped
 	IdleTimeout  time.Duration // after its last call an instance that runs nothing in the background is stopped
+
+	HealthInterval time.Duration // how often a process is asked during a call whether it is still there
 }
 
 // Supervisor owns the instances of one host. It may be used concurrently.
@@ -87,6 +91,9 @@ func New(o Options) (*Supervisor, error) {
 	}
 	if o.StopTimeout == 0 {
 		o.StopTimeout = DefaultStopTimeout
+	}
+	if o.HealthInterval == 0 {
+		o.HealthInterval = DefaultHealthInterval
 	}
 	if o.IdleTimeout == 0 {
 		o.IdleTimeout = DefaultIdleTimeout
@@ -181,7 +188,7 @@ func (s *Supervisor) fill(key string, sl *slot, spec *Spec) {
 
 // startInTurn starts an instance, after a while if its plugin has crashed more than once lately.
 func (s *Supervisor) startInTurn(spec *Spec) (*instance, error) {
-	wait, err := s.crashes.delay(spec.Manifest.ID)
+	wait, err := s.crashes.delay(spec.Manifest.ID, spec.Digest)
 	if err != nil {
 		return nil, err
 	}
@@ -202,7 +209,7 @@ func (s *Supervisor) note(spec *Spec, how error) {
 	if s.options.CrashDir == "" {
 		return
 	}
-	if err := s.crashes.note(spec.Manifest.ID, how.Error()); err != nil {
+	if err := s.crashes.note(spec.Manifest.ID, spec.Digest, how.Error()); err != nil {
 		s.options.Logger.Warn("a plugin's crash could not be noted", "plugin", spec.Manifest.ID, "error", err)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"os/signal"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/picoclaw/picoclaw/sdk"
 )
@@ -64,6 +65,15 @@ func main() {
 			sdk.NewTool("wait", "Waits until it is cancelled.", func(ctx context.Context, req *sdk.Request[none]) (string, error) {
 				req.Progress(1, 2, "waiting")
 				<-ctx.Done()
+				return "", ctx.Err()
+			}),
+			sdk.NewTool("finish", "Waits until a file is there.", func(ctx context.Context, req *sdk.Request[text]) (string, error) {
+				for ctx.Err() == nil {
+					if _, err := os.Stat(req.Args.Text); err == nil {
+						return "finished", nil
+					}
+					time.Sleep(time.Millisecond)
+				}
 				return "", ctx.Err()
 			}),
 			sdk.NewTool("stop", "Stops the process as Ctrl-Z does.", func(context.Context, *sdk.Request[none]) (string, error) {

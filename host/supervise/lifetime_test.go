@@ -1,0 +1,90 @@
+//go:build linux
+
+package supervise
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strconv"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/picoclaw/picoclaw/host/hosttest"
+)
+
+// pid returns the process of a spec's instance.
+func (f *fixture) pid(s *Spec) int {
+	f.t.Helper()
+	n, err := strconv.Atoi(f.call(s, "pid", nil).GetText())
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	return n
+}
+
+func alive(pid int) bool { return syscall.Kill(pid, 0) == nil }
+
+// An instance that is no longer wanted finishes its calls and ends; calls from then on have another one.
+func TestRetiredInstancesFinish(t *testing.T) {
+	f := newFixture(t, false)
+	s := f.spec()
+	before := f.pid(s)
+	file := filepath.Join(t.TempDir(), "go on")
+	slow := make(chan string, 1)
+	go func() { slow <- f.call(s, "finish", map[string]any{"text": file}).GetText() }()
+	hosttest.Eventually(t, "the call is under way", func() bool {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		for _, sl := range f.instances {
+			if sl.instance.active == 1 {
+				return true
+			}
+		}
+		return false
+	})
+	f.Retire(func(*Spec) bool { return false })
+	if after := f.pid(s); after == before {
+		t.Error("a call was made to an instance that was not wanted any more")
+	}
+	if err := os.WriteFile(file, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if text := <-slow; text != "finished" {
+		t.Errorf("the call under way ended with %q", text)
+	}
+	hosttest.Eventually(t, "the old process is gone", func() bool { return !alive(before) })
+}
+
+// An instance that nobody calls ends by itself, unless it may have something in the background.
+func TestIdleInstancesEnd(t *testing.T) {
+	f := newFixture(t, false)
+	f.options.IdleTimeout = 50 * time.Millisecond
+	idle := f.spec("WHICH=idle")
+	idle.Configure.Grants.Exec = false
+	first, busy := f.pid(idle), f.pid(f.spec("WHICH=busy"))
+	hosttest.Eventually(t, "the idle one is gone", func() bool { return !alive(first) })
+	if !alive(busy) {
+		t.Error("one that may run commands was ended, too")
+	}
+	if again := f.pid(idle); again == first {
+		t.Error("no other one was started")
+	}
+}
+
+// A process that does not answer any more is found out during a call, long before the call's own deadline, and the next
+// call has another one.
+func TestAHungPluginIsEnded(t *testing.T) {
+	each(t, func(t *testing.T, f *fixture) {
+		f.options.HealthInterval = 100 * time.Millisecond
+		s := f.spec()
+		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+		defer cancel()
+		_, _ = f.Call(ctx, s, request(t, "stop", nil), nil) // the answer may get out just before
+		if _, err := f.Call(ctx, s, request(t, "pid", nil), nil); ctx.Err() != nil {
+			t.Fatalf("the call has not ended: %v", err)
+		}
+		f.call(s, "pid", nil)
+	})
+}
