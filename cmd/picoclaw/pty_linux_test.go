@@ -155,6 +155,9 @@ func TestTyping(t *testing.T) {
 	if info, err := os.Stat(filepath.Join(home, "repl_history")); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("the history's mode is %v (%v)", info.Mode(), err)
 	}
+	if log, err := os.ReadFile(filepath.Join(home, "logs", "audit.jsonl")); err != nil || !strings.Contains(string(log), `"decision":"ask","answer":"yes"`) {
+		t.Errorf("the audit log is %s (%v)", log, err)
+	}
 	again := onTerminal(t, home, nil, "repl")
 	again.sees("main> ")
 	again.types("\x1b[A\x1b[A") // what was typed yesterday
