@@ -107,11 +107,16 @@ func (c *console) types(keys string) {
 	}
 }
 
-func (c *console) exits(want int) {
-	c.t.Helper()
+// ends waits for the program to end, and ends it if it does not.
+func (c *console) ends() error {
 	impatient := time.AfterFunc(20*time.Second, func() { _ = c.cmd.Process.Kill() })
 	defer impatient.Stop()
-	err := c.cmd.Wait()
+	return c.cmd.Wait()
+}
+
+func (c *console) exits(want int) {
+	c.t.Helper()
+	err := c.ends()
 	if got := c.cmd.ProcessState.ExitCode(); got != want {
 		c.t.Errorf("the exit code is %d, not %d (%v)", got, want, err)
 	}
@@ -193,6 +198,35 @@ func TestProgressIsShown(t *testing.T) {
 	}
 	c.sees("\r\x1b\\[K(.|\n)*under way\r\nover")
 	c.exits(0)
+}
+
+// What an agent has left in a file can't reach the person's terminal, and is untouched elsewhere.
+func TestResultsDoNotDriveTheTerminal(t *testing.T) {
+	home := hosttest.TempDir(t)
+	if err := os.Mkdir(filepath.Join(home, "workspace"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	const evil = "a\x1b]0;owned\x07b\u009b31m\tc\n"
+	if err := os.WriteFile(filepath.Join(home, "workspace", "evil"), []byte(evil), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for args, want := range map[string]string{
+		"read_file path=evil":              "a\ufffd]0;owned\ufffdb\ufffd31m *\t?c",
+		"read_file path=missing\x1b]0;own": "failed to read file: file not found",
+	} {
+		tool, path, _ := strings.Cut(args, " ")
+		c := onTerminal(t, home, []string{"NO_COLOR=1"}, "call", tool, path)
+		_ = c.ends() // one of them fails, as it should
+		hosttest.Eventually(t, "the answer is there", func() bool { return regexp.MustCompile(want).MatchString(c.text()) })
+		if strings.ContainsAny(c.text(), "\x07\u009b") || strings.Contains(c.text(), "\x1b]") {
+			t.Errorf("%s: the terminal got %q", args, c.text())
+		}
+	}
+	plain := exec.Command(hosttest.Program("bin/picoclaw"), "call", "read_file", "path=evil")
+	plain.Env = []string{"HOME=" + home, "PICOCLAW_HOME=" + home, "PATH=/usr/bin:/bin"}
+	if out, err := plain.Output(); err != nil || string(out) != evil {
+		t.Errorf("a pipe got %q (%v)", out, err)
+	}
 }
 
 func TestColoursAreForTerminals(t *testing.T) {
