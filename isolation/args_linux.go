@@ -59,6 +59,12 @@ func (a *arguments) mount(m mount) error {
 			return err
 		}
 		a.add("--perms", "0444", "--"+string(m.kind), fd, m.target)
+	case copied:
+		source, err := os.Open(m.source)
+		if err != nil {
+			return err
+		}
+		a.add("--perms", "0444", "--"+string(m.kind), a.pass(source), m.target)
 	case tmpfs:
 		a.add("--size", strconv.Itoa(scratchBytes), "--"+string(m.kind), m.target)
 	default:

@@ -93,3 +93,23 @@ func TestTheFilterKnowsOneArchitecture(t *testing.T) {
 		})
 	}
 }
+
+// Landlock knows nothing of UDP. Without a sandbox it is the filter that keeps a child without the network from it.
+func TestNoDatagramsWithoutTheNetwork(t *testing.T) {
+	i := configured(t, Config{})
+	send := func(network bool) result {
+		cmd := shell("echo x > /dev/udp/127.0.0.1/9")
+		cmd.Path, cmd.Args[0] = "/bin/bash", "bash"
+		return outcome(t, i, cmd, Profile{Exec: true, Confine: true, Network: network})
+	}
+	if r := send(false); r.exit.Success() {
+		t.Error("it is sent")
+	}
+	if r := send(true); !r.exit.Success() {
+		t.Errorf("with the network it is not sent: %s", r.stderr)
+	}
+	i.platform.filter = withoutFilter
+	if r := send(false); !r.exit.Success() {
+		t.Errorf("without the filter it is not sent, too: %s", r.stderr)
+	}
+}

@@ -1,6 +1,7 @@
 package isolation
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"os"
@@ -53,7 +54,7 @@ func lower(pid, resource int, limit uint64) error {
 // apply sets what a child keeps to itself. It runs already; what it forked before has what this process has.
 func (l Limits) apply(pid int) error {
 	for resource, limit := range map[int]int64{unix.RLIMIT_FSIZE: l.FileSize, unix.RLIMIT_NOFILE: int64(l.OpenFiles)} {
-		if err := lower(pid, resource, orUnlimited(limit)); err != nil && err != unix.ESRCH {
+		if err := lower(pid, resource, orUnlimited(limit)); err != nil && !errors.Is(err, unix.ESRCH) {
 			return fmt.Errorf("limit process %d: %w", pid, err)
 		}
 	}

@@ -15,6 +15,7 @@ const (
 	bindRO    mountKind = "ro-bind"
 	bindRW    mountKind = "bind"
 	bindData  mountKind = "ro-bind-data" // a file with given content
+	copied    mountKind = "file"         // a file with the content that the source has now
 	tmpfs     mountKind = "tmpfs"
 	procfs    mountKind = "proc"
 	devfs     mountKind = "dev"
@@ -48,8 +49,8 @@ type plan struct {
 }
 
 // newPlan turns a profile and the operator's rules into a mount view for cmd.
-func newPlan(cmd *exec.Cmd, p Profile, rules []ExposePath) (*plan, error) {
-	v, err := newView(p, rules)
+func newPlan(cmd *exec.Cmd, p Profile, rules []ExposePath, linkSafe func() bool) (*plan, error) {
+	v, err := newView(p, rules, linkSafe)
 	if err != nil {
 		return nil, err
 	}
@@ -66,9 +67,10 @@ func newPlan(cmd *exec.Cmd, p Profile, rules []ExposePath) (*plan, error) {
 	return &plan{profile: p, mounts: mounts}, nil
 }
 
-// newView collects what a profile and the operator's rules show.
-func newView(p Profile, rules []ExposePath) (*view, error) {
-	v := &view{profile: p}
+// newView collects what a profile and the operator's rules show. linkSafe says whether bubblewrap can be trusted to
+// mount where others can make links.
+func newView(p Profile, rules []ExposePath, linkSafe func() bool) (*view, error) {
+	v := &view{profile: p, linkSafe: linkSafe}
 	if p.Exec && !slices.Contains(p.ReadOnly, "/") && !slices.Contains(p.ReadWrite, "/") {
 		v.addSystem()
 	}
@@ -87,6 +89,7 @@ func newView(p Profile, rules []ExposePath) (*view, error) {
 
 // close protects and hides what has to be. Nothing is added to the view afterwards.
 func (v *view) close() error {
+	v.neverWriteThrough()
 	if err := v.protect(); err != nil {
 		return err
 	}
@@ -95,11 +98,12 @@ func (v *view) close() error {
 
 // view collects the mounts of a plan.
 type view struct {
-	profile Profile
-	proc    bool // the profile names something in /proc
-	dev     bool // or in /dev
-	mounts  []mount
-	last    []mount // remounts, which come after everything else
+	profile  Profile
+	linkSafe func() bool
+	proc     bool // the profile names something in /proc
+	dev      bool // or in /dev
+	mounts   []mount
+	last     []mount // remounts, which come after everything else
 }
 
 // set puts m at its target, in place of what another rule put there before.

@@ -120,11 +120,11 @@ func (v *view) exposed(rule ExposePath, key string) (mount, error) {
 				Cure:    "expose a directory that no agent can change",
 			}
 		}
-		if m.kind == bindRW && within(rule.Target, m.target) {
+		if m.kind == bindRW && (rule.Target == m.target || below(rule.Target, m.target) && !v.linkSafe()) {
 			return mount{}, &ConfigError{
 				Key:     key,
-				Problem: fmt.Sprintf("the target lies in %s, which the sandbox %s can write", m.target, v.profile.Name),
-				Cure:    "choose a target outside every writable directory, such as /exposed/" + filepath.Base(rule.Target),
+				Problem: fmt.Sprintf("the target lies in %s, which the sandbox %s can write, and bubblewrap would follow a link there", m.target, v.profile.Name),
+				Cure:    "choose a target outside every writable directory, such as /exposed/" + filepath.Base(rule.Target) + ", or install bubblewrap 0.12 or later",
 			}
 		}
 	}

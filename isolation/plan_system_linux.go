@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 )
 
@@ -26,6 +27,9 @@ var networkFiles = []string{
 	"pki/ca-trust/extracted", "pki/tls/cert.pem", "pki/tls/certs",
 	"resolv.conf", "services", "ssl/cert.pem", "ssl/certs",
 }
+
+// changingFiles are those of them that change with the network while a sandbox lives.
+var changingFiles = []string{"hosts", "resolv.conf"}
 
 // systemDirs are the directories of a system's programs and libraries. On most
 // systems all but the first are links into it.
@@ -56,8 +60,34 @@ func (v *view) addNetworkFiles() { v.addEtc(networkFiles) }
 func (v *view) addEtc(names []string) {
 	for _, name := range names {
 		path := filepath.Join("/etc", name)
-		if real, err := filepath.EvalSymlinks(path); err == nil {
+		real, err := filepath.EvalSymlinks(path)
+		if err != nil {
+			continue
+		}
+		info, err := os.Stat(real)
+		switch {
+		case err != nil:
+		case real != path && v.shows(real):
+			v.set(mount{kind: symlink, source: real, target: path})
+		case info.Mode().IsRegular() && info.Size() <= copyBytes && !slices.Contains(changingFiles, name):
+			v.set(mount{kind: copied, source: real, target: path})
+		default:
 			v.set(mount{kind: bindRO, source: real, target: path})
+		}
+	}
+}
+
+// copyBytes is how large a file may be that is copied into a sandbox: a mount costs more.
+const copyBytes = 256 << 10
+
+// neverWriteThrough has a mount stand wherever a file or link would otherwise be made in a directory of the host's.
+func (v *view) neverWriteThrough() {
+	for n, m := range v.mounts {
+		if m.kind != copied && m.kind != symlink {
+			continue
+		}
+		if outer, ok := v.holder(m.target); ok && outer.bind() && filepath.IsAbs(m.source) {
+			v.mounts[n].kind = bindRO
 		}
 	}
 }

@@ -2,6 +2,8 @@ package isolation
 
 import (
 	"os/exec"
+	"path/filepath"
+	"sync"
 	"syscall"
 
 	"github.com/hashicorp/go-hclog"
@@ -21,6 +23,7 @@ type platform struct {
 	flags    []string                 // of bubblewrap
 	landlock int                      // the version of Landlock; 0 for none
 	filter   func(filterNeeds) filter // of system calls
+	linkSafe func() bool              // bubblewrap mounts where others can make links, and does not follow them
 }
 
 func newPlatform(cfg Config, l layout, log hclog.Logger, m machine) (*platform, error) {
@@ -37,6 +40,7 @@ func newPlatform(cfg Config, l layout, log hclog.Logger, m machine) (*platform, 
 			return nil, err
 		}
 		pl.bwrap = bwrap
+		pl.linkSafe = sync.OnceValue(func() bool { return !makesMountPointsThroughLinks(bwrap, filepath.Join(l.home, "cache")) })
 	}
 	pl.spawner = newSpawner()
 	return pl, nil
@@ -154,7 +158,7 @@ func (pl *platform) startSandbox(child *exec.Cmd, p Profile) (*Process, error) {
 
 // sandbox plans the mount view of child and builds the command that makes it.
 func (pl *platform) sandbox(child *exec.Cmd, p Profile) (*sandbox, error) {
-	plan, err := newPlan(child, p, pl.cfg.ExposePaths)
+	plan, err := newPlan(child, p, pl.cfg.ExposePaths, pl.linkSafe)
 	if err != nil {
 		return nil, err
 	}

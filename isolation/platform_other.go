@@ -1,4 +1,4 @@
-//go:build !linux
+//go:build !linux && !windows
 
 package isolation
 
@@ -16,23 +16,23 @@ type machine struct{}
 func defaultMachine() machine { return machine{} }
 
 // platform starts processes without isolation.
-type platform struct{}
+type platform struct{ log hclog.Logger }
 
-func newPlatform(cfg Config, _ layout, _ hclog.Logger, _ machine) (*platform, error) {
+func newPlatform(cfg Config, _ layout, log hclog.Logger, _ machine) (*platform, error) {
 	if cfg.Enabled {
 		return nil, &Unavailable{
 			Cause: "there is no isolation for " + runtime.GOOS + " yet",
 			Cure:  "set isolation.enabled to false, or run on Linux",
 		}
 	}
-	return &platform{}, nil
+	return &platform{log: log}, nil
 }
 
 func (*platform) close() {}
 
-func (*platform) start(child *exec.Cmd, p Profile) (*Process, error) {
-	if err := refuseConfine(p); err != nil {
-		return nil, err
+func (pl *platform) start(child *exec.Cmd, p Profile) (*Process, error) {
+	if p.Confine {
+		pl.log.Warn("the kernel of "+runtime.GOOS+" confines nothing: only the guard and the workspace confine this process", "profile", p.Name)
 	}
 	child.SysProcAttr = childAttributes(child.SysProcAttr)
 	if err := child.Start(); err != nil {
@@ -48,19 +48,9 @@ func (*platform) start(child *exec.Cmd, p Profile) (*Process, error) {
 	return proc, nil
 }
 
-func (*platform) prepare(cmd, child *exec.Cmd, p Profile) error {
-	if err := refuseConfine(p); err != nil {
-		return err
-	}
+func (*platform) prepare(cmd, child *exec.Cmd, _ Profile) error {
 	cmd.Env = child.Env
 	return nil
-}
-
-func refuseConfine(p Profile) error {
-	if !p.Confine {
-		return nil
-	}
-	return &Unavailable{Cause: "the kernel of " + runtime.GOOS + " cannot confine " + p.Name, Cure: "set restrict_to_workspace to false, or run on Linux"}
 }
 
 var _ tree = plainTree{}

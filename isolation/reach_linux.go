@@ -13,7 +13,7 @@ func reach(cfg Config, p Profile, path string) (Reach, error) {
 	switch {
 	case cfg.Enabled:
 		p.ReadWrite = slices.DeleteFunc(p.ReadWrite, missing) // what is yet to be made shows nothing
-		v, err := newView(p, cfg.ExposePaths)
+		v, err := newView(p, cfg.ExposePaths, func() bool { return true })
 		if err == nil {
 			err = v.close()
 		}
@@ -47,6 +47,8 @@ func (v *view) reach(path string) Reach {
 		return Reach{Read: true, Write: true, Why: "the mount view shows " + m.target}
 	case m.kind == bindRO:
 		return Reach{Read: true, Why: "the mount view shows " + m.target + " read-only"}
+	case m.kind == copied:
+		return Reach{Read: true, Why: "the sandbox has a copy of " + m.source}
 	case slices.ContainsFunc(v.last, func(last mount) bool { return last.target == m.target }):
 		return Reach{Why: "the mount view hides " + m.target}
 	}

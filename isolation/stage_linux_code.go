@@ -7,6 +7,8 @@ import "unsafe"
 // stage is never called: it is what stageCode copies.
 func stage()
 
+var _ = stage
+
 // stageAddress is where the code of stage is. Go's own idea of a function is the way to call it.
 func stageAddress() uintptr
 

@@ -1,7 +1,9 @@
 package isolation
 
 import (
+	"errors"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -36,6 +38,44 @@ func TestLandlockStandsBehindTheMountView(t *testing.T) {
 		i.platform.landlock = 0
 		if r := through(); r.stdout != "canary" {
 			t.Errorf("with exec %t it is refused without Landlock, too: %s", exec, r.stderr)
+		}
+	}
+}
+
+// A stage that can't confine starts nothing.
+func TestAStageThatCannotConfineStartsNothing(t *testing.T) {
+	if stageCode() == nil {
+		t.Skip("this architecture has no stage")
+	}
+	dir := realTemp(t)
+	attr := newAttributes(landlockABI(), true)
+	for name, stage := range map[string][]byte{
+		"a path is missing": stageProgram(attr, []stageRule{{"/", readTree}, {filepath.Join(dir, "none"), readTree}}, child().Path),
+		"wrong attributes":  stageProgram(rulesetAttr{files: 1 << 63}, nil, child().Path),
+		"wrong rights":      stageProgram(attr, []stageRule{{"/", 1 << 63}}, child().Path),
+		"no program":        stageProgram(attr, []stageRule{{"/", runTree}}, filepath.Join(dir, "none")),
+	} {
+		path := filepath.Join(dir, "stage")
+		if err := os.WriteFile(path, stage, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		out, err := exec.Command("setpriv", "--no-new-privs", path, "env").CombinedOutput()
+		var exit *exec.ExitError
+		if !errors.As(err, &exit) || exit.ExitCode() != 126 || !strings.Contains(string(out), "could not be confined") {
+			t.Errorf("%s: %v %s", name, err, out)
+		}
+	}
+}
+
+// A stage passes on arguments and environment as they are, whatever they are.
+func TestAStagePassesOnWhatItIsGiven(t *testing.T) {
+	i := configured(t, Config{Enabled: true})
+	for _, args := range [][]string{{"echo"}, {"echo", ""}, {"echo", "a b", "", "\n", "ä"}, append([]string{"echo"}, make([]string, 500)...)} {
+		cmd := child(args...)
+		cmd.Env = []string{"A=1", "LONG=" + strings.Repeat("x", 5000), "EMPTY="}
+		r := outcome(t, i, cmd, Profile{Confine: true})
+		if want := strings.Join(append(args[1:], cmd.Env...), "\x00"); r.stdout != want {
+			t.Errorf("%q arrived as %q: %s", want, r.stdout, r.stderr)
 		}
 	}
 }

@@ -35,7 +35,7 @@ func (p *plan) stageRules(handled uint64, program string) []stageRule {
 			rules = append(rules, stageRule{m.target, m.atMost(write)})
 		case m.kind == bindRO:
 			rules = append(rules, stageRule{m.target, m.atMost(read)})
-		case m.kind == bindData:
+		case m.kind == bindData || m.kind == copied:
 			rules = append(rules, stageRule{m.target, readFile})
 		case m.kind == tmpfs && m.target == "/tmp":
 			rules = append(rules, stageRule{m.target, write})

@@ -31,6 +31,9 @@ func playHost(dir string) int {
 		return fail(err)
 	}
 	stdin.Close()
+	if err := os.WriteFile(filepath.Join(dir, "started"), nil, 0o600); err != nil {
+		return fail(err)
+	}
 	<-proc.Done()
 	lifeline.Close()
 	return 0
@@ -50,7 +53,8 @@ func TestAStoppedChildDoesNotOutliveUs(t *testing.T) {
 		text, _ := os.ReadFile(filepath.Join(dir, "pid"))
 		_, _ = fmt.Sscan(string(text), &pid)
 		e, ok := readProc(pid)
-		return ok && e.state == 'T'
+		_, err := os.Stat(filepath.Join(dir, "started"))
+		return ok && e.state == 'T' && err == nil
 	})
 	if !stopped {
 		t.Error("the child is not stopped")

@@ -6,7 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/terminal"
-	"github.com/picoclaw/picoclaw/host/trial"
+	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/trial"
 )
 
 // checkedPlugin is what was found, as scripts read it.

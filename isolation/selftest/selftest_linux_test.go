@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -192,5 +193,22 @@ func TestWhatIsKnownIsNotFoundOutAgain(t *testing.T) {
 	}
 	if r, err := Check(t.Context(), o); err != nil || !r.complete() {
 		t.Errorf("a broken file: %+v %v", r, err)
+	}
+}
+
+// Several hosts may find out at the same time.
+func TestManyAtOnce(t *testing.T) {
+	command, dir := attacker(t), tempDir(t)
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			if _, err := Check(t.Context(), Options{Isolation: configure(t, true), Command: command, Dir: dir}); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	if left, err := os.ReadDir(dir); err != nil || len(left) != 1 {
+		t.Errorf("litter: %v %v", left, err)
 	}
 }

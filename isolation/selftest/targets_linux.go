@@ -2,6 +2,7 @@ package selftest
 
 import (
 	"bytes"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"net"
@@ -31,7 +32,7 @@ func newTargets(dir string) (at targets, done func(), err error) {
 	if err := os.WriteFile(filepath.Join(at.Outside, canary), []byte("canary"), 0o600); err != nil {
 		return at, nil, err
 	}
-	abstract, err := net.Listen("unix", "@")
+	abstract, err := net.Listen("unix", "@picoclaw-selftest-"+rand.Text())
 	if err != nil {
 		return at, nil, fmt.Errorf("listen on an abstract socket: %w", err)
 	}

@@ -47,10 +47,10 @@ func (w Wall) needs(m Mode) need {
 	switch {
 	case m.Network && w.Name == "network":
 		return never
-	case m.Sandboxed && !(m.Network && w.Name == "abstract sockets"):
-		return w.sandbox
+	case !m.Sandboxed, m.Network && w.Name == "abstract sockets":
+		return w.confined
 	}
-	return w.confined
+	return w.sandbox
 }
 
 func (n need) met(machine isolation.Offers) bool {

@@ -124,7 +124,7 @@ func measureStart(bin string) error {
 	fmt.Println("cold start of a plugin to its first answer")
 	fmt.Println("  plain   ", *took[false])
 	fmt.Println("  isolated", *took[true])
-	fmt.Printf("  isolated is %.2f times plain (at most 3), %+.1f ms (at most +10)\n",
+	fmt.Printf("  isolated is %.2f times plain (at most 3), %+.1f ms (at most +6)\n",
 		float64(isolated)/float64(plain), ms(isolated-plain))
 	return nil
 }

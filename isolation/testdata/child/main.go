@@ -34,6 +34,7 @@ var verbs = map[string]func([]string) error{
 	"env":     func([]string) error { fmt.Println(strings.Join(os.Environ(), "\n")); return nil },
 	"at":      at,
 	"append":  func(args []string) error { return appendTo(args[0]) },
+	"echo":    echo,
 	"again":   again,
 	"exit":    exit,
 	"read":    read,
@@ -54,6 +55,17 @@ func exit(args []string) error {
 		os.Exit(code)
 	}
 	return err
+}
+
+// echo prints its arguments and its environment, but for what bubblewrap adds.
+func echo(args []string) error {
+	for _, entry := range os.Environ() {
+		if !strings.HasPrefix(entry, "PWD=") {
+			args = append(args, entry)
+		}
+	}
+	fmt.Print(strings.Join(args, "\x00"))
+	return nil
 }
 
 // again starts this program once more.

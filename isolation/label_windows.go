@@ -1,0 +1,40 @@
+package isolation
+
+import (
+	"fmt"
+	"os"
+
+	"golang.org/x/sys/windows"
+)
+
+// The labels of what is writable at low integrity: a directory with all that is made in it, and a file.
+const (
+	lowDirectory = "S:(ML;OICI;NW;;;LW)"
+	lowFile      = "S:(ML;;NW;;;LW)"
+)
+
+// labelLow lets processes at low integrity write to a file, or to a directory with all that is in it. Whose it is, and
+// who else may write, stays as it is.
+func labelLow(path string) error {
+	info, err := os.Stat(path)
+	if err != nil {
+		return err
+	}
+	label := lowFile
+	if info.IsDir() {
+		label = lowDirectory
+	}
+	descriptor, err := windows.SecurityDescriptorFromString(label)
+	if err != nil {
+		return fmt.Errorf("describe a low integrity label: %w", err)
+	}
+	list, _, err := descriptor.SACL()
+	if err != nil {
+		return fmt.Errorf("describe a low integrity label: %w", err)
+	}
+	err = windows.SetNamedSecurityInfo(path, windows.SE_FILE_OBJECT, windows.LABEL_SECURITY_INFORMATION, nil, nil, nil, list)
+	if err != nil {
+		return fmt.Errorf("label %s: %w", path, err)
+	}
+	return nil
+}

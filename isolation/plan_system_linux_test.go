@@ -1,0 +1,42 @@
+package isolation
+
+import (
+	"os/exec"
+	"slices"
+	"testing"
+)
+
+// Files and links are made in the sandbox's own directories and in none of the host's, whatever is exposed there.
+func TestNothingIsMadeInTheHostsDirectories(t *testing.T) {
+	for _, rules := range [][]ExposePath{
+		nil,
+		{{Source: "/etc", Target: "/etc", Mode: ModeReadWrite}},
+		{{Source: "/usr/share", Target: "/etc", Mode: ModeReadOnly}},
+		{{Source: "/etc/ssl", Target: "/etc/ssl", Mode: ModeReadWrite}},
+	} {
+		v, err := newView(Profile{Exec: true}, rules, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		v.neverWriteThrough()
+		own := 0
+		for _, m := range v.mounts {
+			outer, held := v.holder(m.target)
+			if made := m.kind == copied || m.kind == symlink; made && held && outer.bind() {
+				t.Errorf("%v: %s is made as a %s in %s", rules, m.target, m.kind, outer.source)
+			} else if made {
+				own++
+			}
+		}
+		if own == 0 {
+			t.Errorf("%v: nothing is made at all", rules)
+		}
+	}
+	v, err := newPlan(exec.Command("/bin/true"), Profile{Exec: true}, nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.ContainsFunc(v.mounts, func(m mount) bool { return m.kind == copied && m.target == "/etc/nsswitch.conf" }) {
+		t.Error("/etc/nsswitch.conf is not copied")
+	}
+}

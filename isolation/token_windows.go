@@ -1,0 +1,127 @@
+package isolation
+
+import (
+	"fmt"
+	"slices"
+	"unsafe"
+
+	"golang.org/x/sys/windows"
+)
+
+// disableMaxPrivilege takes all privileges from a token but the one to pass through directories.
+const disableMaxPrivilege = 0x1
+
+// everybodys are the groups whose rights a restricted process keeps, besides its user's own.
+var everybodys = []windows.WELL_KNOWN_SID_TYPE{
+	windows.WinWorldSid, windows.WinBuiltinUsersSid, windows.WinAuthenticatedUserSid, windows.WinRestrictedCodeSid,
+}
+
+// restrictedToken makes a token of this process's with fewer rights: no privileges, no administrators' group, of groups'
+// rights none but everybody's, and low integrity.
+func restrictedToken() (windows.Token, error) {
+	var own windows.Token
+	const access = windows.TOKEN_DUPLICATE | windows.TOKEN_QUERY | windows.TOKEN_ASSIGN_PRIMARY | windows.TOKEN_ADJUST_DEFAULT
+	if err := windows.OpenProcessToken(windows.CurrentProcess(), access, &own); err != nil {
+		return 0, fmt.Errorf("open this process's token: %w", err)
+	}
+	defer func() { _ = own.Close() }()
+	admins, err := windows.CreateWellKnownSid(windows.WinBuiltinAdministratorsSid)
+	if err != nil {
+		return 0, fmt.Errorf("name the administrators' group: %w", err)
+	}
+	restricting, err := restrictingIDs(own)
+	if err != nil {
+		return 0, err
+	}
+	disabled := []windows.SIDAndAttributes{{Sid: admins}}
+	var token windows.Token
+	ok, _, callErr := windows.NewLazySystemDLL("advapi32.dll").NewProc("CreateRestrictedToken").Call(
+		uintptr(own), disableMaxPrivilege,
+		uintptr(len(disabled)), uintptr(unsafe.Pointer(&disabled[0])),
+		0, 0,
+		uintptr(len(restricting)), uintptr(unsafe.Pointer(&restricting[0])),
+		uintptr(unsafe.Pointer(&token)))
+	if ok == 0 {
+		return 0, fmt.Errorf("make a restricted token: %w", callErr)
+	}
+	if err := lowerIntegrity(token); err != nil {
+		_ = token.Close()
+		return 0, err
+	}
+	return token, nil
+}
+
+// restrictingIDs are who a restricted process may be: a right counts only if one of them has it, too.
+func restrictingIDs(token windows.Token) ([]windows.SIDAndAttributes, error) {
+	user, err := token.GetTokenUser()
+	if err != nil {
+		return nil, fmt.Errorf("find this process's user: %w", err)
+	}
+	ids := []windows.SIDAndAttributes{{Sid: user.User.Sid}}
+	for _, kind := range everybodys {
+		id, err := windows.CreateWellKnownSid(kind)
+		if err != nil {
+			return nil, fmt.Errorf("name everybody's groups: %w", err)
+		}
+		ids = append(ids, windows.SIDAndAttributes{Sid: id})
+	}
+	groups, err := token.GetTokenGroups()
+	if err != nil {
+		return nil, fmt.Errorf("list this process's groups: %w", err)
+	}
+	for _, group := range groups.AllGroups() { // the logon session's own, for its windows and pipes
+		if group.Attributes&windows.SE_GROUP_LOGON_ID == windows.SE_GROUP_LOGON_ID {
+			ids = append(ids, windows.SIDAndAttributes{Sid: group.Sid})
+		}
+	}
+	return ids, nil
+}
+
+func lowerIntegrity(token windows.Token) error {
+	low, err := windows.CreateWellKnownSid(windows.WinLowLabelSid)
+	if err != nil {
+		return fmt.Errorf("name the low integrity level: %w", err)
+	}
+	label := windows.Tokenmandatorylabel{Label: windows.SIDAndAttributes{Sid: low, Attributes: windows.SE_GROUP_INTEGRITY}}
+	if err := windows.SetTokenInformation(token, windows.TokenIntegrityLevel, (*byte)(unsafe.Pointer(&label)), label.Size()); err != nil {
+		return fmt.Errorf("lower the integrity level: %w", err)
+	}
+	return nil
+}
+
+// examineToken reads back what of a restriction a token says.
+func examineToken(token windows.Token) (r restriction, err error) {
+	if r.restricted, err = token.IsRestricted(); err != nil {
+		return r, fmt.Errorf("find out whether a token is restricted: %w", err)
+	}
+	integrity, err := tokenInformation(token, windows.TokenIntegrityLevel)
+	if err != nil {
+		return r, err
+	}
+	level := (*windows.Tokenmandatorylabel)(unsafe.Pointer(&integrity[0])).Label.Sid
+	r.integrity = level.SubAuthority(uint32(level.SubAuthorityCount()) - 1)
+	privileges, err := tokenInformation(token, windows.TokenPrivileges)
+	if err != nil {
+		return r, err
+	}
+	r.privileges = int((*windows.Tokenprivileges)(unsafe.Pointer(&privileges[0])).PrivilegeCount)
+	groups, err := token.GetTokenGroups()
+	if err != nil {
+		return r, fmt.Errorf("list the groups of a token: %w", err)
+	}
+	r.admin = slices.ContainsFunc(groups.AllGroups(), func(g windows.SIDAndAttributes) bool {
+		return g.Sid.IsWellKnown(windows.WinBuiltinAdministratorsSid) && g.Attributes&windows.SE_GROUP_ENABLED != 0
+	})
+	return r, nil
+}
+
+// tokenInformation reads one of the things that a token says.
+func tokenInformation(token windows.Token, class uint32) ([]byte, error) {
+	var size uint32
+	_ = windows.GetTokenInformation(token, class, nil, 0, &size) // fails, and says how much there is
+	info := make([]byte, max(size, uint32(unsafe.Sizeof(windows.Tokenmandatorylabel{}))))
+	if err := windows.GetTokenInformation(token, class, &info[0], uint32(len(info)), &size); err != nil {
+		return nil, fmt.Errorf("read a token: %w", err)
+	}
+	return info, nil
+}
