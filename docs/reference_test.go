@@ -15,7 +15,9 @@ func TestReferencePagesAreFresh(t *testing.T) {
 	build := func(program, pkg string) string {
 		t.Helper()
 		at := filepath.Join(dir, "bin", program)
-		if out, err := exec.Command("go", "build", "-o", at, pkg).CombinedOutput(); err != nil {
+		cmd := exec.Command("go", "build", "-o", at, pkg)
+		cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+		if out, err := cmd.CombinedOutput(); err != nil {
 			t.Fatalf("build %s: %v\n%s", pkg, err, out)
 		}
 		return at

@@ -145,10 +145,11 @@ func (o *auditVerb) showOne(r audit.Record) error {
 	}
 	out := terminal.New(o.app.stdout)
 	cells := auditCells(r)
-	line := fmt.Sprintf("%s  %-10s %-6s %-24s ", cells[0], cells[1], cells[2], cells[3]) +
-		out.Paint(decisionStyle(r), fmt.Sprintf("%-8s", cells[4])) +
-		fmt.Sprintf(" %8s %8s  %s", cells[5], cells[6], cells[7])
-	_, err := fmt.Fprintln(out, terminal.Line(line))
+	for i, cell := range cells {
+		cells[i] = terminal.Line(cell)
+	}
+	decision := out.Paint(decisionStyle(r), fmt.Sprintf("%-8s", cells[4]))
+	_, err := fmt.Fprintf(out, "%s  %-10s %-6s %-24s %s %8s %8s  %s\n", cells[0], cells[1], cells[2], cells[3], decision, cells[5], cells[6], cells[7])
 	return err
 }
 

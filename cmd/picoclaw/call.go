@@ -123,7 +123,7 @@ func (a *app) showResult(tool string, r *host.Result, output string) error {
 			return err
 		}
 	} else if r.Text != "" {
-		fmt.Fprint(a.stdout, r.Text)
+		fmt.Fprint(a.stdout, terminal.New(a.stdout).Clean(r.Text))
 		if !strings.HasSuffix(r.Text, "\n") {
 			fmt.Fprintln(a.stdout)
 		}
@@ -139,15 +139,15 @@ func (a *app) showResult(tool string, r *host.Result, output string) error {
 
 func (a *app) showError(tool string, e *host.Error) {
 	out := terminal.New(a.stderr)
-	first, more, _ := strings.Cut(e.Message, "\n")
-	fmt.Fprintf(out, "%s tool: Tool execution failed {tool=%s, error=%s}\n", out.Paint(terminal.Bad, "[ERROR]"), tool, first)
+	first, more, _ := strings.Cut(out.Clean(e.Message), "\n")
+	fmt.Fprintf(out, "%s tool: Tool execution failed {tool=%s, error=%s}\n", out.Paint(terminal.Bad, "[ERROR]"), out.Clean(tool), first)
 	if more != "" {
 		fmt.Fprintln(out, more)
 	}
 	if e.Rule != "" {
-		fmt.Fprintln(out, out.Paint(terminal.Faint, "  rule:"), e.Rule)
+		fmt.Fprintln(out, out.Paint(terminal.Faint, "  rule:"), out.Clean(e.Rule))
 	}
 	if e.Hint != "" {
-		fmt.Fprintln(out, out.Paint(terminal.Faint, "  hint:"), e.Hint)
+		fmt.Fprintln(out, out.Paint(terminal.Faint, "  hint:"), out.Clean(e.Hint))
 	}
 }

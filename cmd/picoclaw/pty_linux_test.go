@@ -107,13 +107,18 @@ func (c *console) types(keys string) {
 	}
 }
 
-func (c *console) exits(want int) {
-	c.t.Helper()
+// ends waits for the program to end, and ends it if it does not.
+func (c *console) ends() error {
 	impatient := time.AfterFunc(20*time.Second, func() { _ = c.cmd.Process.Kill() })
 	defer impatient.Stop()
-	err := c.cmd.Wait()
-	if got := c.cmd.ProcessState.ExitCode(); got != want {
-		c.t.Errorf("the exit code is %d, not %d (%v)", got, want, err)
+	return c.cmd.Wait()
+}
+
+// succeeds waits for the program to end, and that well.
+func (c *console) succeeds() {
+	c.t.Helper()
+	if err := c.ends(); err != nil {
+		c.t.Errorf("it ended with %v", err)
 	}
 }
 
@@ -145,7 +150,7 @@ func TestTyping(t *testing.T) {
 	hosttest.Eventually(t, "what was allowed is done", func() bool { _, err := os.Stat(filepath.Join(home, "workspace", "made")); return err == nil })
 	c.sees("main> ") // until then Ctrl-D is not ours
 	c.types("\x04")
-	c.exits(0)
+	c.succeeds()
 
 	kept, err := os.ReadFile(filepath.Join(home, "repl_history"))
 	if err != nil || !strings.HasPrefix(string(kept), "write_file path=notes.md content=hi\nread_file path=notes.md\nexec ") ||
@@ -155,12 +160,15 @@ func TestTyping(t *testing.T) {
 	if info, err := os.Stat(filepath.Join(home, "repl_history")); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("the history's mode is %v (%v)", info.Mode(), err)
 	}
+	if log, err := os.ReadFile(filepath.Join(home, "logs", "audit.jsonl")); err != nil || !strings.Contains(string(log), `"decision":"ask","answer":"yes"`) {
+		t.Errorf("the audit log is %s (%v)", log, err)
+	}
 	again := onTerminal(t, home, nil, "repl")
 	again.sees("main> ")
 	again.types("\x1b[A\x1b[A") // what was typed yesterday
 	again.sees("help read_file")
 	again.types("\x03\x04")
-	again.exits(0)
+	again.succeeds()
 }
 
 // commandLines are those of all processes that this user can see.
@@ -189,7 +197,36 @@ func TestProgressIsShown(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.sees("\r\x1b\\[K(.|\n)*under way\r\nover")
-	c.exits(0)
+	c.succeeds()
+}
+
+// What an agent has left in a file can't reach the person's terminal, and is untouched elsewhere.
+func TestResultsDoNotDriveTheTerminal(t *testing.T) {
+	home := hosttest.TempDir(t)
+	if err := os.Mkdir(filepath.Join(home, "workspace"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	const evil = "a\x1b]0;owned\x07b\u009b31m\tc\n"
+	if err := os.WriteFile(filepath.Join(home, "workspace", "evil"), []byte(evil), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for args, want := range map[string]string{
+		"read_file path=evil":              "a\ufffd]0;owned\ufffdb\ufffd31m *\t?c",
+		"read_file path=missing\x1b]0;own": "failed to read file: file not found",
+	} {
+		tool, path, _ := strings.Cut(args, " ")
+		c := onTerminal(t, home, []string{"NO_COLOR=1"}, "call", tool, path)
+		_ = c.ends() // one of them fails, as it should
+		hosttest.Eventually(t, "the answer is there", func() bool { return regexp.MustCompile(want).MatchString(c.text()) })
+		if strings.ContainsAny(c.text(), "\x07\u009b") || strings.Contains(c.text(), "\x1b]") {
+			t.Errorf("%s: the terminal got %q", args, c.text())
+		}
+	}
+	plain := exec.Command(hosttest.Program("bin/picoclaw"), "call", "read_file", "path=evil")
+	plain.Env = []string{"HOME=" + home, "PICOCLAW_HOME=" + home, "PATH=/usr/bin:/bin"}
+	if out, err := plain.Output(); err != nil || string(out) != evil {
+		t.Errorf("a pipe got %q (%v)", out, err)
+	}
 }
 
 func TestColoursAreForTerminals(t *testing.T) {
@@ -203,7 +240,7 @@ func TestColoursAreForTerminals(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			console := onTerminal(t, hosttest.TempDir(t), c.env, "tools")
-			console.exits(0)
+			console.succeeds()
 			hosttest.Eventually(t, "the list of tools is there", func() bool { return strings.Contains(console.text(), "exec") })
 			if got := strings.Contains(console.text(), "\x1b[1mTOOL"); got != c.want {
 				t.Errorf("coloured: %t in %q", got, console.text())

@@ -3,7 +3,6 @@ package terminal
 import (
 	"io"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 )
 
@@ -88,20 +87,6 @@ func (t *Table) Write(o *Out) error {
 	}
 	_, err := io.WriteString(o, b.String())
 	return err
-}
-
-// Line returns text as it can stand in one line of a terminal: control characters, and those that turn the direction of
-// writing, are replaced.
-func Line(text string) string {
-	return strings.Map(func(r rune) rune {
-		switch {
-		case r == '\n' || r == '\t' || r == '\r':
-			return ' '
-		case unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r):
-			return '�'
-		}
-		return r
-	}, text)
 }
 
 // Shorten cuts text to a number of characters, the last of them an ellipsis.
