@@ -13,7 +13,7 @@ PROTOC_GEN_GO      := google.golang.org/protobuf/cmd/protoc-gen-go@v1.36.12
 PROTOC_GEN_GO_GRPC := google.golang.org/grpc/cmd/protoc-gen-go-grpc@v1.6.2
 
 .DEFAULT_GOAL := build
-.PHONY: build test vet lint bench demo guard-score proto clean help
+.PHONY: build test vet lint bench demo docs man guard-score proto clean help
 
 help: ## Show what there is to make
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -48,6 +48,12 @@ bench: build ## Measure what the sandboxed way costs, as ratios within one run: 
 demo: build ## Play a short agent session on a copy of this repository
 	.ci/install
 	.ci/demo
+
+docs: build ## Write the pages of docs/ that follow from the program: configuration, tools, commands
+	@home=$$(mktemp -d) && trap 'rm -rf "$$home"' EXIT && env -i HOME="$$home" bin/picoclaw docs docs
+
+man: build ## Write the manual pages into bin/man/
+	bin/picoclaw man bin/man
 
 guard-score: ## Measure the guard on labelled commands: FILES='a.jsonl b.jsonl' for others than the repository's
 	CGO_ENABLED=0 $(GO) run ./sdk/guard/internal/score -v $(FILES)

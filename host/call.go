@@ -150,6 +150,11 @@ func (s *Session) broken(ctx context.Context, t *catalog.Tool, err error) *Resul
 	case errors.Is(err, context.Canceled) || ctx.Err() != nil:
 		return &Result{Err: &Error{Code: pluginpb.CodeCancelled, Message: t.Spec.Name + " was cancelled"}}
 	}
+	var failed *supervise.Failed
+	if errors.As(err, &failed) {
+		return &Result{Err: &Error{Code: pluginpb.CodeUnavailable, Message: err.Error(),
+			Hint: fmt.Sprintf("`picoclaw plugin reset %s` lets it be started again", failed.Plugin)}}
+	}
 	var crash *supervise.CrashError
 	if errors.As(err, &crash) {
 		return &Result{Err: &Error{Code: pluginpb.CodeUnavailable, Message: err.Error(),

@@ -42,6 +42,7 @@ func serve(p Plugin) error {
 		return err
 	}
 	s := newService(p, logger)
+	s.stderr = os.Stderr
 	go func() { _, _ = s.manifest() }() // the host asks for it once it is connected
 	go lifeline(stdin, s)
 

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"os"
 	"runtime/debug"
 	"strings"
 	"sync"
@@ -27,6 +28,10 @@ type service struct {
 	tools    map[string]Tool
 	manifest func() ([]byte, error) // as JSON
 	logger   hclog.Logger
+
+	// stderr is this process's standard error, as long as it serves a host. go-plugin puts a pipe in its place which it
+	// sends on by itself: what is in there when the process ends is lost, and last words are what matters most.
+	stderr *os.File
 
 	// life ends when the process is about to: it cancels every call.
 	life context.Context
@@ -78,6 +83,9 @@ func (s *service) Configure(_ context.Context, req *pluginpb.ConfigureRequest) (
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.stderr != nil {
+		os.Stderr = s.stderr
+	}
 	if s.environment != nil {
 		return nil, status.Error(codes.FailedPrecondition, "this plugin has its policy already; a policy is for life")
 	}

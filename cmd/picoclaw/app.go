@@ -6,11 +6,13 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
 
+	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/logs"
 	"github.com/picoclaw/picoclaw/host"
 	"github.com/picoclaw/picoclaw/host/config"
 )
@@ -20,7 +22,7 @@ type app struct {
 	stdin          io.Reader
 	stdout, stderr io.Writer
 
-	configFile, workspace, logLevel string
+	configFile, workspace, logLevel, logFormat string
 }
 
 // closeTimeout is how long plugins may take to finish when the program ends.
@@ -28,11 +30,11 @@ const closeTimeout = 5 * time.Second
 
 // open makes the host for an agent. Whatever is wrong with the configuration or the installation is said here.
 func (a *app) open(agent string) (*host.Host, error) {
-	logger, err := a.logger()
+	cfg, err := a.config(agent)
 	if err != nil {
 		return nil, err
 	}
-	cfg, err := a.config(agent)
+	logger, err := a.logger(cfg)
 	if err != nil {
 		return nil, err
 	}
@@ -87,25 +89,38 @@ func (a *app) close(h *host.Host) {
 	}
 }
 
-// logger writes to standard error: standard output is for results only.
-func (a *app) logger() (hclog.Logger, error) {
-	level := a.logLevel
+// logger makes the logger that the flags, or else the configuration, ask for. It writes to standard error: standard output
+// is for results only.
+func (a *app) logger(cfg *config.Config) (hclog.Logger, error) {
+	level, format := a.logLevel, a.logFormat
 	if level == "" {
-		level = os.Getenv("PICOCLAW_LOG_LEVEL")
+		level = cfg.Log().Level
 	}
-	if level == "" {
-		level = "warn"
-	}
-	parsed := hclog.LevelFromString(level)
-	if parsed == hclog.NoLevel {
-		return nil, usage("log level %q: want trace, debug, info, warn, error or off", level)
+	if format == "" {
+		format = cfg.Log().Format
 	}
 	// Plugins log as the host does; they read the variable.
-	if err := os.Setenv("PICOCLAW_LOG_LEVEL", strings.ToLower(parsed.String())); err != nil {
+	if err := os.Setenv("PICOCLAW_LOG_LEVEL", level); err != nil {
 		return nil, err
 	}
-	return hclog.New(&hclog.LoggerOptions{Name: "picoclaw", Level: parsed, Output: a.stderr}), nil
+	return logs.New(a.stderr, hclog.LevelFromString(level), format), nil
 }
+
+// checkLogging checks the flags about logs.
+func (a *app) checkLogging() error {
+	if a.logLevel = strings.ToLower(a.logLevel); a.logLevel != "" && !slices.Contains(logLevels, a.logLevel) {
+		return usage("log level %q: want %s", a.logLevel, strings.Join(logLevels, ", "))
+	}
+	if a.logFormat != "" && !slices.Contains(logFormats, a.logFormat) {
+		return usage("log format %q: want %s", a.logFormat, strings.Join(logFormats, " or "))
+	}
+	return nil
+}
+
+var (
+	logLevels  = []string{"trace", "debug", "info", "warn", "error", "off"}
+	logFormats = []string{"text", "json"}
+)
 
 // printJSON writes a value as one line.
 func (a *app) printJSON(v any) error {

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"sync"
 
 	"github.com/spf13/cobra"
@@ -22,6 +23,9 @@ func newBatch(a *app) *cobra.Command {
 		Short: "Call tools from JSON lines on standard input",
 		Long: `Reads lines of the form {"id":1,"tool":"read_file","args":{"path":"go.mod"},"agent":"main"} and writes a line of
 JSON with the same id for each. With one job the answers come in the order of the calls, with more as they are ready.`,
+		Example: strings.Trim(`
+  picoclaw batch < calls.jsonl > answers.jsonl
+  find . -name '*.go' | jq -Rc '{tool: "file_stat", args: {path: .}}' | picoclaw batch --jobs 4`, "\n"),
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if jobs < 1 || jobs > 256 {

@@ -1,23 +1,40 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/terminal"
 	"github.com/picoclaw/picoclaw/host"
 )
 
+// callVerb is `picoclaw call`.
+type callVerb struct {
+	app           *app
+	agent, output string
+	arguments     callArguments
+}
+
 func newCall(a *app) *cobra.Command {
-	var agent, output, arguments string
+	o := &callVerb{app: a, arguments: callArguments{stdin: a.stdin}}
 	cmd := &cobra.Command{
 		Use:   "call TOOL [key=value ...]",
 		Short: "Call a tool",
+		Long: `Calls a tool as the agent would, and prints its result. Values are typed by the tool's schema. For an argument that is text,
+not a path or a command, @FILE stands for what a file of yours holds, - for standard input, and @@ for an @ in front. A
+list is given by repeating its key, or as JSON.
+
+The exit code is 0 if the tool succeeded, 1 if it failed or was refused, 2 if the command line is wrong, and 3 if picoclaw
+can't start.`,
 		Example: strings.Trim(`
   picoclaw call read_file path=go.mod
   picoclaw call exec command='go test ./...' timeout=120
+  picoclaw call write_file path=notes.md content=@draft.md
+  date | picoclaw call append_file path=log.txt content=-
   picoclaw call write_file --json '{"path":"a.txt","content":"hello\n"}'
   cat args.json | picoclaw call edit_file --json - --output json`, "\n"),
 		Args: func(_ *cobra.Command, args []string) error {
@@ -26,29 +43,57 @@ func newCall(a *app) *cobra.Command {
 			}
 			return nil
 		},
+		ValidArgsFunction: a.completeCall,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := format(output); err != nil {
-				return err
-			}
-			s, h, done, err := a.session(agent, host.CLI)
-			if err != nil {
-				return err
-			}
-			defer done()
-			raw, err := (&callArguments{pairs: args[1:], json: arguments, isJSON: cmd.Flags().Changed("json"), stdin: a.stdin}).read(s, args[0])
-			if err != nil {
-				return err
-			}
-			if err := h.Ready(); err != nil {
-				return cantStart(err)
-			}
-			return a.showResult(args[0], s.Call(cmd.Context(), args[0], raw, nil), output)
+			o.arguments.pairs, o.arguments.isJSON = args[1:], cmd.Flags().Changed("json")
+			return o.run(cmd.Context(), args[0])
 		},
 	}
-	cmd.Flags().StringVar(&agent, "agent", "", "the agent to call for (default: the first one)")
-	cmd.Flags().StringVar(&output, "output", "text", "text or json")
-	cmd.Flags().StringVar(&arguments, "json", "", "the arguments as a JSON `object`, or - to read them from standard input")
+	a.agentFlag(cmd, &o.agent, "the agent to call for (default: the first one)")
+	a.outputFlag(cmd, &o.output)
+	jsonFlag(cmd, &o.arguments.json)
 	return cmd
+}
+
+// jsonFlag adds --json.
+func jsonFlag(cmd *cobra.Command, text *string) {
+	cmd.Flags().StringVar(text, "json", "", "the arguments as a JSON `object`, as @FILE, or - to read them from standard input")
+}
+
+func (o *callVerb) run(ctx context.Context, tool string) error {
+	if err := format(o.output); err != nil {
+		return err
+	}
+	s, h, done, err := o.app.session(o.agent, host.CLI)
+	if err != nil {
+		return err
+	}
+	defer done()
+	raw, err := o.arguments.read(s, tool)
+	if err != nil {
+		return err
+	}
+	if err := h.Ready(); err != nil {
+		return cantStart(err)
+	}
+	return o.app.showResult(tool, o.app.call(ctx, s, tool, raw), o.output)
+}
+
+// call calls a tool, and shows how far it is to a person who waits.
+func (a *app) call(ctx context.Context, s *host.Session, tool string, raw json.RawMessage) *host.Result {
+	out := terminal.New(a.stderr)
+	if !out.IsTerminal() {
+		return s.Call(ctx, tool, raw, nil)
+	}
+	progress := terminal.NewProgress(out, tool)
+	defer progress.Done()
+	return s.Call(ctx, tool, raw, func(e host.Event) {
+		if e.Output == nil {
+			progress.Show(e.Done, e.Total, e.Message)
+		} else if line := strings.TrimSpace(string(e.Output)); line != "" {
+			progress.Show(0, 0, line[strings.LastIndexByte(line, '\n')+1:])
+		}
+	})
 }
 
 // callResult is a call's result as scripts read it.
@@ -87,17 +132,22 @@ func (a *app) showResult(tool string, r *host.Result, output string) error {
 		return nil
 	}
 	if output == "text" {
-		first, more, _ := strings.Cut(r.Err.Message, "\n")
-		fmt.Fprintf(a.stderr, "[ERROR] tool: Tool execution failed {tool=%s, error=%s}\n", tool, first)
-		if more != "" {
-			fmt.Fprintln(a.stderr, more)
-		}
-		if r.Err.Rule != "" {
-			fmt.Fprintln(a.stderr, "  rule: "+r.Err.Rule)
-		}
-		if r.Err.Hint != "" {
-			fmt.Fprintln(a.stderr, "  hint: "+r.Err.Hint)
-		}
+		a.showError(tool, r.Err)
 	}
 	return &failure{code: exitFailed, err: errSaid}
+}
+
+func (a *app) showError(tool string, e *host.Error) {
+	out := terminal.New(a.stderr)
+	first, more, _ := strings.Cut(e.Message, "\n")
+	fmt.Fprintf(out, "%s tool: Tool execution failed {tool=%s, error=%s}\n", out.Paint(terminal.Bad, "[ERROR]"), tool, first)
+	if more != "" {
+		fmt.Fprintln(out, more)
+	}
+	if e.Rule != "" {
+		fmt.Fprintln(out, out.Paint(terminal.Faint, "  rule:"), e.Rule)
+	}
+	if e.Hint != "" {
+		fmt.Fprintln(out, out.Paint(terminal.Faint, "  hint:"), e.Hint)
+	}
 }

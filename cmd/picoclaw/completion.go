@@ -31,6 +31,11 @@ func fixed(words ...string) completer {
 	}
 }
 
+// directories proposes the shell's directories.
+func directories(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	return nil, cobra.ShellCompDirectiveFilterDirs
+}
+
 // agentNames proposes the agents of the configuration.
 func (a *app) agentNames(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	cfg, err := a.config("")

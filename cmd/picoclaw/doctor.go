@@ -20,17 +20,18 @@ func newDoctor(a *app) *cobra.Command {
 		Long: "doctor builds the sandbox that the configuration asks for, attacks it from inside, and says of each wall whether\n" +
 			"it is on, off or impossible here, why, and what would change that. It exits 1 if something that the configuration\n" +
 			"asks for does not hold.",
-		Args: noArguments,
+		Example: "  picoclaw doctor\n  picoclaw doctor --agent reader --output json",
+		Args:    noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := format(output); err != nil {
 				return err
 			}
-			s, _, done, err := a.sessionBy((*host.Host).Preview, agent, host.CLI)
+			s, h, done, err := a.sessionBy((*host.Host).Preview, agent, host.CLI)
 			if err != nil {
 				return err
 			}
 			defer done()
-			logger, err := a.logger()
+			logger, err := a.logger(h.Config())
 			if err != nil {
 				return err
 			}
@@ -45,8 +46,8 @@ func newDoctor(a *app) *cobra.Command {
 			return a.showReport(report, output)
 		},
 	}
-	cmd.Flags().StringVar(&agent, "agent", "", "the agent whose walls to examine (default: the first one)")
-	cmd.Flags().StringVar(&output, "output", "text", "text or json")
+	a.agentFlag(cmd, &agent, "the agent whose walls to examine (default: the first one)")
+	a.outputFlag(cmd, &output)
 	return cmd
 }
 

@@ -23,6 +23,7 @@ func newExplain(a *app) *cobra.Command {
   picoclaw explain exec --json '{"command":"rm -rf build"}' --output json
   picoclaw explain --batch < calls.jsonl
   picoclaw explain /etc/hosts`, "\n"),
+		ValidArgsFunction: a.completeCall,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := format(output); err != nil {
 				return err
@@ -48,9 +49,9 @@ func newExplain(a *app) *cobra.Command {
 			return a.showDecision(newExplanation(s.Explain(args[0], raw)), output)
 		},
 	}
-	cmd.Flags().StringVar(&agent, "agent", "", "the agent to decide for (default: the first one)")
-	cmd.Flags().StringVar(&output, "output", "text", "text or json")
-	cmd.Flags().StringVar(&arguments, "json", "", "the arguments as a JSON `object`, or - to read them from standard input")
+	a.agentFlag(cmd, &agent, "the agent to decide for (default: the first one)")
+	a.outputFlag(cmd, &output)
+	jsonFlag(cmd, &arguments)
 	cmd.Flags().BoolVar(&batch, "batch", false, "decide on JSON lines from standard input, as for `picoclaw batch`")
 	return cmd
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"os/exec"
@@ -87,9 +88,7 @@ func (o *initVerb) run(cmd *cobra.Command) error {
 	}
 	out := terminal.New(o.app.stdout)
 	made.print(out)
-	if err := o.examine(cmd); err != nil {
-		return err
-	}
+	o.examine(cmd.Context())
 	return o.printEntries(out, server)
 }
 
@@ -105,19 +104,15 @@ func (o *initVerb) chosenClient() (*clients.Client, error) {
 	return nil, usage("--client %q is not known%s; known are %s", o.client, nearest.Suggest(o.client, clientIDs()), strings.Join(clientIDs(), ", "))
 }
 
-// examine runs `picoclaw doctor` where there is one, so that a person sees at once what does not work here. What it finds
-// is not a failure of setting up.
-func (o *initVerb) examine(cmd *cobra.Command) error {
-	doctor, _, err := cmd.Root().Find([]string{"doctor"})
-	if err != nil || doctor.RunE == nil || doctor == cmd.Root() {
-		return nil
-	}
+// examine runs `picoclaw doctor`, so that a person sees at once which walls hold here. What it finds is not a failure of
+// setting up.
+func (o *initVerb) examine(ctx context.Context) {
 	fmt.Fprintln(o.app.stdout)
-	doctor.SetContext(cmd.Context())
+	doctor := newDoctor(o.app)
+	doctor.SetContext(ctx)
 	if err := doctor.RunE(doctor, nil); err != nil && err.Error() != "" {
 		fmt.Fprintln(o.app.stderr, "picoclaw:", err)
 	}
-	return nil
 }
 
 // server is how a client starts this picoclaw, with this configuration.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/clients"
 	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/terminal"
+	"github.com/picoclaw/picoclaw/host/redact"
 )
 
 // writeClient writes an entry into a client's settings, after showing the change and asking.
@@ -103,6 +104,7 @@ func (a *app) ask(question string) (bool, error) {
 	return false, nil
 }
 
+// paintDiff shows a diff. What is beside the change may have secrets in it, and those are not shown.
 func paintDiff(out *terminal.Out, diff string) {
 	for line := range strings.Lines(diff) {
 		style := terminal.Plain
@@ -114,7 +116,7 @@ func paintDiff(out *terminal.Out, diff string) {
 		case '@':
 			style = terminal.Name
 		}
-		fmt.Fprintln(out, out.Paint(style, terminal.Line(strings.TrimSuffix(line, "\n"))))
+		fmt.Fprintln(out, out.Paint(style, terminal.Line(redact.Text(strings.TrimSuffix(line, "\n")))))
 	}
 }
 

@@ -8,16 +8,15 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"text/template"
-	"time"
 
 	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/terminal"
 	"github.com/picoclaw/picoclaw/host/config"
 	"github.com/picoclaw/picoclaw/host/policy"
 	"github.com/picoclaw/picoclaw/isolation"
+	"github.com/picoclaw/picoclaw/isolation/selftest"
 )
 
 // newConfigFile is what a new configuration looks like.
@@ -47,7 +46,7 @@ func (o *initVerb) make(ctx context.Context) (*prepared, error) {
 	if err := m.directory(home.Path); err != nil {
 		return nil, cantStart(err)
 	}
-	m.isolated = runIsolated(ctx, home.Path)
+	m.isolated = attackSandbox(ctx, home.Path)
 	if cfg.File() == "" {
 		if err := o.writeConfig(m, home.Path); err != nil {
 			return nil, cantStart(err)
@@ -134,22 +133,24 @@ func oneLine(err error) string {
 	return terminal.Line(err.Error())
 }
 
-// selfTestTime is how long the self-test of isolation may take.
-const selfTestTime = 20 * time.Second
-
-// runIsolated runs a program in a sandbox, and says why that does not work here.
-func runIsolated(ctx context.Context, home string) error {
-	ctx, cancel := context.WithTimeout(ctx, selfTestTime)
-	defer cancel()
-	box, err := isolation.Configure(isolation.Config{Enabled: true, Home: home}, nil)
+// attackSandbox builds a sandbox and attacks it from inside; the error says why there is none here that holds.
+func attackSandbox(ctx context.Context, home string) error {
+	command, err := selfTest()
 	if err != nil {
 		return err
 	}
-	program, err := exec.LookPath("true")
-	if err == nil {
-		err = box.Run(ctx, exec.Command(program), isolation.Profile{Name: "self-test", Exec: true})
+	sandbox, err := isolation.Configure(isolation.Config{Enabled: true, Home: home}, nil)
+	if err != nil {
+		return err
 	}
-	return errors.Join(err, box.Close())
+	o := selftest.Options{Isolation: sandbox, Command: command, Dir: filepath.Join(home, "cache")}
+	report, err := selftest.Check(ctx, o)
+	if err == nil {
+		for _, broken := range report.Broken(o.Mode(), isolation.MachineOffers()) {
+			err = errors.Join(err, fmt.Errorf("the self-test got through %s (%s)", broken.Wall, broken.Got))
+		}
+	}
+	return errors.Join(err, sandbox.Close())
 }
 
 func (m *prepared) print(out *terminal.Out) {

@@ -17,7 +17,13 @@ func newMCP(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "mcp",
 		Short: "Serve an agent's tools over the Model Context Protocol on standard input and output",
-		Args:  noArguments,
+		Long: `Serves an agent's tools to an MCP client that starts this command: requests come on standard input, answers go to
+standard output, logs to standard error. ` + "`picoclaw init`" + ` tells clients of it.`,
+		Example: strings.Trim(`
+  picoclaw mcp
+  picoclaw mcp --agent reader --workspace ~/projects/site
+  claude mcp add picoclaw -- picoclaw mcp`, "\n"),
+		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			s, h, done, err := a.session(agent, host.MCP)
 			if err != nil {
@@ -36,7 +42,7 @@ func newMCP(a *app) *cobra.Command {
 			return nil
 		},
 	}
-	cmd.Flags().StringVar(&agent, "agent", "", "the agent to serve (default: the first one)")
+	a.agentFlag(cmd, &agent, "the agent to serve (default: the first one)")
 	return cmd
 }
 

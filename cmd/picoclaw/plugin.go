@@ -15,8 +15,9 @@ import (
 
 func newPlugin(a *app) *cobra.Command {
 	return group(&cobra.Command{
-		Use:   "plugin",
-		Short: "Install, look at and switch plugins, and write them",
+		Use:     "plugin",
+		Short:   "Install, look at and switch plugins, and write them",
+		Example: "  picoclaw plugin list\n  picoclaw plugin new wordcount",
 	}, newPluginList(a), newPluginInfo(a), newPluginInstall(a), newPluginUpdate(a), newPluginSwitch(a, true), newPluginSwitch(a, false),
 		newPluginRemove(a), newPluginVerify(a), newPluginReset(a), newPluginNew(a), newPluginCheck(a))
 }

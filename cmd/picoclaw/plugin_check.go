@@ -6,7 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/terminal"
-	"github.com/picoclaw/picoclaw/host/trial"
+	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/trial"
 )
 
 // checkedPlugin is what was found, as scripts read it.
@@ -35,7 +35,11 @@ once, and that it ends when it is asked to. The plugin is run, with all that it 
 			if err := format(output); err != nil {
 				return err
 			}
-			logger, err := a.logger()
+			cfg, err := a.config("")
+			if err != nil {
+				return err
+			}
+			logger, err := a.logger(cfg)
 			if err != nil {
 				return err
 			}

@@ -11,6 +11,9 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/picoclaw/picoclaw/sdk/nearest"
 )
 
 // The exit codes that scripts rely on.
@@ -72,19 +75,68 @@ func newRoot(a *app) *cobra.Command {
 			"every call is decided before it leaves the host, done through file handles that can't be raced,\n" +
 			"inside a sandbox of the kernel's.",
 		Example: strings.Trim(`
+  picoclaw init                                   set it up, and tell MCP clients of it
   picoclaw tools                                  what the agent may call
   picoclaw call read_file path=go.mod             call a tool
-  picoclaw explain exec --json '{"command":"ls"}' decide without calling
+  picoclaw explain exec command='rm -rf build'    decide without calling
   picoclaw undo                                   take back its last change to files
+  picoclaw audit --denied                         what was refused
   picoclaw mcp                                    serve an agent over MCP on stdin and stdout`, "\n"),
+		Args:              cobra.ArbitraryArgs,
+		RunE:              unknownCommand,
+		PersistentPreRunE: func(*cobra.Command, []string) error { return a.checkLogging() },
 		SilenceErrors:     true,
 		SilenceUsage:      true,
-		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
+		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
 	}
 	flags := root.PersistentFlags()
 	flags.StringVar(&a.configFile, "config", "", "configuration `file` (also PICOCLAW_CONFIG)")
 	flags.StringVar(&a.workspace, "workspace", "", "the agent's workspace `directory`, in place of the configured one")
 	flags.StringVar(&a.logLevel, "log-level", "", "trace, debug, info, warn, error or off (also PICOCLAW_LOG_LEVEL)")
-	root.AddCommand(newInit(a), newCall(a), newBatch(a), newExplain(a), newTools(a), newHistory(a), newUndo(a), newMCP(a), newAudit(a), newConfig(a), newPlugin(a), newDoctor(a), newSelfTest(a), newVersion(a))
+	flags.StringVar(&a.logFormat, "log-format", "", "text or json (also PICOCLAW_LOG_FORMAT)")
+	a.complete(root, "log-level", fixed(logLevels...))
+	a.complete(root, "log-format", fixed(logFormats...))
+	a.complete(root, "workspace", directories)
+	root.SetFlagErrorFunc(flagError)
+
+	add := func(id, title string, commands ...*cobra.Command) {
+		root.AddGroup(&cobra.Group{ID: id, Title: title})
+		for _, cmd := range commands {
+			cmd.GroupID = id
+			root.AddCommand(cmd)
+		}
+	}
+	add("agent", "What an agent does:", newMCP(a), newCall(a), newBatch(a), newTools(a), newREPL(a))
+	add("operator", "What it may do, and has done:", newExplain(a), newAudit(a), newHistory(a), newUndo(a))
+	add("setup", "Setting up:", newInit(a), newDoctor(a), newConfig(a), newPlugin(a), newCompletion(a), newMan(), newVersion(a))
+	root.AddCommand(newDocs(a), newSelfTest(a))
 	return root
+}
+
+// unknownCommand is picoclaw without a command, or with one that there is not.
+func unknownCommand(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return cmd.Help()
+	}
+	var names []string
+	for _, sub := range cmd.Commands() {
+		names = append(names, sub.Name())
+	}
+	return usage("unknown command %q%s; `picoclaw --help` lists the commands", args[0], nearest.Suggest(args[0], names))
+}
+
+// flagError says which flag was meant.
+func flagError(cmd *cobra.Command, err error) error {
+	var unknown *pflag.NotExistError
+	if !errors.As(err, &unknown) {
+		return usage("%w; `%s --help` lists the flags", err, cmd.CommandPath())
+	}
+	var names []string
+	for _, flags := range []*pflag.FlagSet{cmd.Flags(), cmd.InheritedFlags()} {
+		flags.VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
+	}
+	if meant := nearest.Suggest(unknown.GetSpecifiedName(), names); meant != "" {
+		return usage("%w%s", err, strings.Replace(meant, `"`, `"--`, 1))
+	}
+	return usage("%w; `%s --help` lists the flags", err, cmd.CommandPath())
 }

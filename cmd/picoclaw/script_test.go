@@ -33,14 +33,23 @@ func TestMain(m *testing.M) {
 		"bin/plugins/filesystem/filesystem": "../../plugins/filesystem",
 		"bin/plugins/grep/grep":             "../../plugins/grep",
 		"bin/plugins/shell/shell":           "../../plugins/shell",
-	}, describe))
+		"hostile/hostile":                   "./testdata/hostile",
+	}, prepare))
+}
+
+// prepare makes of the programs what users have: manifests beside the plugins, and a plugin of an author's.
+func prepare(dir string) error {
+	if err := describe(dir); err != nil {
+		return err
+	}
+	return author(dir)
 }
 
 // describe has each plugin write its manifest.
 func describe(dir string) error {
-	for _, id := range []string{"filesystem", "grep", "shell"} {
-		at := filepath.Join(dir, "bin", "plugins", id)
-		out, err := exec.Command(filepath.Join(at, id), "describe").Output()
+	for _, plugin := range []string{"bin/plugins/filesystem", "bin/plugins/grep", "bin/plugins/shell", "hostile"} {
+		at := filepath.Join(dir, plugin)
+		out, err := exec.Command(filepath.Join(at, filepath.Base(at)), "describe").Output()
 		if err != nil {
 			return err
 		}

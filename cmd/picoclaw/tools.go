@@ -1,13 +1,13 @@
 package main
 
 import (
-	"fmt"
-	"text/tabwriter"
+	"strings"
 
-	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 	"github.com/spf13/cobra"
 
+	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/terminal"
 	"github.com/picoclaw/picoclaw/host"
+	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
 func newTools(a *app) *cobra.Command {
@@ -15,7 +15,12 @@ func newTools(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "tools",
 		Short: "List the tools that an agent may call",
-		Args:  noArguments,
+		Long:  `Lists the tools that an agent may call. --output json has their schemas and hints too, as MCP clients get them.`,
+		Example: strings.Trim(`
+  picoclaw tools
+  picoclaw tools --agent reader
+  picoclaw tools --output json | jq '.[] | select(.name == "exec").input'`, "\n"),
+		Args: noArguments,
 		RunE: func(*cobra.Command, []string) error {
 			if err := format(output); err != nil {
 				return err
@@ -28,17 +33,28 @@ func newTools(a *app) *cobra.Command {
 			if output == "json" {
 				return a.printJSON(toolList(s.Tools()))
 			}
-			table := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
-			fmt.Fprintln(table, "TOOL\tPLUGIN\tRISK\tWHAT IT DOES")
+			table := terminal.NewTable("TOOL", "PLUGIN", "RISK", "WHAT IT DOES")
 			for _, t := range s.Tools() {
-				fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", t.Name, t.Plugin, t.Spec.Risk, t.Spec.Doc)
+				table.Row(t.Name, t.Plugin, t.Spec.Risk, t.Spec.Doc)
+				table.Style(0, terminal.Name)
+				table.Style(2, riskStyle(t.Spec.Risk))
 			}
-			return table.Flush()
+			return table.Write(terminal.New(a.stdout))
 		},
 	}
-	cmd.Flags().StringVar(&agent, "agent", "", "the agent whose tools to list (default: the first one)")
-	cmd.Flags().StringVar(&output, "output", "text", "text or json")
+	a.agentFlag(cmd, &agent, "the agent whose tools to list (default: the first one)")
+	a.outputFlag(cmd, &output)
 	return cmd
+}
+
+func riskStyle(risk string) terminal.Style {
+	switch risk {
+	case "high":
+		return terminal.Bad
+	case "medium":
+		return terminal.Doubt
+	}
+	return terminal.Plain
 }
 
 // listedTool is a tool as scripts read it.

@@ -47,8 +47,11 @@ func newHistory(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "history",
 		Short: "List an agent's changes to files, the last one first",
-		Args:  noArguments,
-		RunE:  func(cmd *cobra.Command, _ []string) error { return v.run(cmd, map[string]any{"limit": limit}) },
+		Example: strings.Trim(`
+  picoclaw history
+  picoclaw history --agent reviewer --limit 5 --output json`, "\n"),
+		Args: noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error { return v.run(cmd, map[string]any{"limit": limit}) },
 	}
 	cmd.Flags().IntVar(&limit, "limit", 20, "how many")
 	v.flags(cmd)
@@ -63,8 +66,8 @@ type toolVerb struct {
 }
 
 func (v *toolVerb) flags(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&v.agent, "agent", "", "the agent whose changes (default: the first one)")
-	cmd.Flags().StringVar(&v.output, "output", "text", "text or json")
+	v.app.agentFlag(cmd, &v.agent, "the agent whose changes (default: the first one)")
+	v.app.outputFlag(cmd, &v.output)
 }
 
 func (v *toolVerb) run(cmd *cobra.Command, arguments map[string]any) error {

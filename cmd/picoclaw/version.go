@@ -13,14 +13,25 @@ import (
 var version = "0.1.0-dev"
 
 func newVersion(a *app) *cobra.Command {
-	return &cobra.Command{
-		Use:   "version",
-		Short: "Print the version",
-		Args:  noArguments,
+	var output string
+	cmd := &cobra.Command{
+		Use:     "version",
+		Short:   "Print the version",
+		Example: "  picoclaw version\n  picoclaw version --output json",
+		Args:    noArguments,
 		RunE: func(*cobra.Command, []string) error {
+			if err := format(output); err != nil {
+				return err
+			}
+			if output == "json" {
+				return a.printJSON(map[string]any{"version": version, "plugin_protocol": pluginpb.ProtocolVersion,
+					"go": runtime.Version(), "os": runtime.GOOS, "arch": runtime.GOARCH})
+			}
 			_, err := fmt.Fprintf(a.stdout, "picoclaw %s (plugin protocol %d, %s %s/%s)\n",
 				version, pluginpb.ProtocolVersion, runtime.Version(), runtime.GOOS, runtime.GOARCH)
 			return err
 		},
 	}
+	a.outputFlag(cmd, &output)
+	return cmd
 }

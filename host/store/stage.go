@@ -37,7 +37,7 @@ type Package struct {
 
 // Stage copies a package, a directory or an archive (.tar.gz, .tgz or .zip), and checks it and its signature. Nothing of
 // it is run.
-func (s *Store) Stage(source string, keys Keys) (p *Package, err error) {
+func (s *Store) Stage(source string, keys Keys) (staged *Package, err error) {
 	if source, err = filepath.Abs(source); err != nil {
 		return nil, err
 	}
@@ -55,7 +55,7 @@ func (s *Store) Stage(source string, keys Keys) (p *Package, err error) {
 	if err != nil {
 		return nil, err
 	}
-	p = &Package{Source: source, dir: dir}
+	p := &Package{Source: source, dir: dir}
 	defer func() {
 		if err != nil {
 			p.Discard()
@@ -78,6 +78,9 @@ func (s *Store) Stage(source string, keys Keys) (p *Package, err error) {
 	return p, nil
 }
 
+// errNoManifest is the error for a package that is none.
+var errNoManifest = fmt.Errorf("there is no %s in it; a plugin's `make build` puts one beside its binary, and `describe` prints it", pluginpb.ManifestFile)
+
 // Discard removes the copy.
 func (p *Package) Discard() { _ = os.RemoveAll(p.dir) }
 
@@ -85,7 +88,7 @@ func (p *Package) Discard() { _ = os.RemoveAll(p.dir) }
 func (p *Package) check() error {
 	data, err := readBounded(filepath.Join(p.dir, pluginpb.ManifestFile), maxManifestBytes)
 	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("there is no %s in it; a plugin's `make build` puts one beside its binary, and `describe` prints it", pluginpb.ManifestFile)
+		return errNoManifest
 	}
 	if err != nil {
 		return err
@@ -145,6 +148,9 @@ func (p *Package) copyDir(source string) error {
 		return err
 	}
 	defer func() { _ = root.Close() }()
+	if _, err := root.Lstat(pluginpb.ManifestFile); errors.Is(err, fs.ErrNotExist) {
+		return errNoManifest // before anything is copied: it may be any directory
+	}
 	w := writer{dir: p.dir}
 	return fs.WalkDir(root.FS(), ".", func(name string, e fs.DirEntry, err error) error {
 		switch {

@@ -144,8 +144,17 @@ func (r *pluginRunner) Kill(ctx context.Context) error {
 	return err
 }
 
-// expectEnd notes that the process is about to end because it was asked to.
-func (r *pluginRunner) expectEnd() { r.stopping.Do(func() { close(r.stopped) }) }
+// expectEnd notes that the process is about to end because it was asked to, unless it has ended by itself already.
+func (r *pluginRunner) expectEnd() {
+	if process := r.process.Load(); process != nil {
+		select {
+		case <-process.Done():
+			return
+		default:
+		}
+	}
+	r.stopping.Do(func() { close(r.stopped) })
+}
 
 // Diagnose tells what the process has last said on its standard error.
 func (r *pluginRunner) Diagnose(context.Context) string {

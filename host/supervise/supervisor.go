@@ -50,6 +50,7 @@ type Supervisor struct {
 	closed    bool
 	instances map[string]*slot
 
+	filling sync.WaitGroup // the lives of instances, to the note of how each ended
 	retired sync.WaitGroup // instances that are being stopped while the host goes on
 }
 
@@ -143,7 +144,7 @@ func (s *Supervisor) instance(ctx context.Context, spec *Spec) (in *instance, st
 			sl = &slot{ready: make(chan struct{})}
 			s.instances[key] = sl
 			started = true
-			go s.fill(key, sl, spec)
+			s.filling.Go(func() { s.fill(key, sl, spec) })
 		}
 		s.mu.Unlock()
 		select {
@@ -171,11 +172,11 @@ func (s *Supervisor) fill(key string, sl *slot, spec *Spec) {
 	}
 	close(sl.ready)
 	s.watch(key, sl)
-	s.free(key, sl)
-	sl.instance.cleanUp()
 	if crash := sl.instance.crash(); crash != nil {
 		s.note(spec, crash)
 	}
+	s.free(key, sl)
+	sl.instance.cleanUp()
 }
 
 // startInTurn starts an instance, after a while if its plugin has crashed more than once lately.
@@ -237,6 +238,7 @@ func (s *Supervisor) Close(ctx context.Context) error {
 	}
 	wg.Wait()
 	s.retired.Wait()
+	s.filling.Wait()
 	return s.sockets.close()
 }
 

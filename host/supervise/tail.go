@@ -1,8 +1,10 @@
 package supervise
 
 import (
+	"strconv"
 	"strings"
 	"sync"
+	"unicode"
 )
 
 // tailBytes is how much of a plugin's standard error is kept to explain its end.
@@ -24,7 +26,8 @@ func (t *tail) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// String returns what is kept, from the first whole line on.
+// String returns what is kept, from the first whole line on. What a terminal would take for a command is spelled out: it
+// ends up in front of people.
 func (t *tail) String() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -34,5 +37,19 @@ func (t *tail) String() string {
 			text = rest
 		}
 	}
-	return strings.TrimSpace(text)
+	return strings.TrimSpace(spelledOut(text, true))
+}
+
+// spelledOut writes what can't be seen as Go writes it in a string, but for line ends and tabs where there may be several
+// lines.
+func spelledOut(text string, lines bool) string {
+	var b strings.Builder
+	for _, r := range strings.ToValidUTF8(text, "\uFFFD") {
+		if !unicode.IsPrint(r) && (!lines || r != '\n' && r != '\t') {
+			b.WriteString(strings.Trim(strconv.QuoteRune(r), "'"))
+			continue
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
 }

@@ -55,8 +55,9 @@ func NewCredentials() (*Credentials, *tls.Config, error) {
 	roots.AppendCertsFromPEM(pluginCert)
 	return &Credentials{Certificate: string(pluginCert), Key: string(pluginKey), Host: string(hostCert)},
 		&tls.Config{
-			MinVersion:       tls.VersionTLS13,
-			CurvePreferences: []tls.CurveID{tls.X25519},
+			MinVersion: tls.VersionTLS13,
+			// Plugins made with the SDK take X25519, those on gRPC's C core P-256.
+			CurvePreferences: []tls.CurveID{tls.X25519, tls.CurveP256},
 			Certificates:     []tls.Certificate{pair},
 			RootCAs:          roots,
 			ServerName:       serverName,

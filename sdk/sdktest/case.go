@@ -22,6 +22,9 @@ type Case struct {
 	Files  map[string]string // in the workspace before: slash-separated names to contents
 	Config any               // the operator's configuration of the plugin, sent as JSON
 
+	// Prepare makes what Files can't, such as links; dir is the workspace.
+	Prepare func(t testing.TB, dir string)
+
 	Want         string            // the text, exactly
 	WantContains []string          // parts of the text, or of the error's message
 	WantJSON     any               // the structured result: JSON text, or a value that is compared as JSON
@@ -38,6 +41,7 @@ func Run(t *testing.T, p sdk.Plugin, cases ...Case) {
 	for _, c := range cases {
 		t.Run(c.name(), func(t *testing.T) {
 			started := Start(t, p, Options{Files: c.Files, Config: c.Config})
+			c.prepare(t, started.Dir)
 			if started.readers[c.Tool] == nil {
 				t.Fatalf("the plugin has no tool %q", c.Tool)
 			}
@@ -51,6 +55,12 @@ func (c *Case) name() string {
 		return c.Tool
 	}
 	return c.Name
+}
+
+func (c *Case) prepare(t testing.TB, dir string) {
+	if c.Prepare != nil {
+		c.Prepare(t, dir)
+	}
 }
 
 func (c *Case) arguments() any {

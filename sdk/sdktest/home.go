@@ -31,6 +31,7 @@ func newHome(t testing.TB, b Binary, m *pluginpb.Manifest, c *Case) *home {
 	}
 	h := &home{dir: filepath.Join(dir, "home"), workspace: filepath.Join(dir, "work")}
 	writeFiles(t, h.workspace, c.Files)
+	c.prepare(t, h.workspace)
 	if err := os.Mkdir(h.dir, 0o700); err != nil {
 		t.Fatal(err)
 	}

@@ -66,6 +66,9 @@ func (p Plugin) Write() (names []string, err error) {
 	if names, err = p.fill(made); err != nil {
 		return nil, err
 	}
+	if err := os.Remove(p.Dir); err != nil && !errors.Is(err, fs.ErrNotExist) { // it is empty, or not removed
+		return nil, err
+	}
 	return names, os.Rename(made, p.Dir)
 }
 

@@ -7,47 +7,75 @@ import (
 	"time"
 )
 
-// patience is how long work may take before its progress is shown: what is over sooner needs none.
-const patience = 400 * time.Millisecond
+const (
+	patience = 400 * time.Millisecond // how long work may take before its progress is shown: what is over sooner needs none
+	redraw   = 200 * time.Millisecond // how often the line is drawn again, so that the time goes on
+)
 
 // Progress is a line that tells how far work is. It may be used concurrently. It shows nothing on what is no terminal.
 type Progress struct {
 	out   *Out
 	began time.Time
-	now   func() time.Time
+	stop  chan struct{}
+	ended chan struct{}
 
-	mu    sync.Mutex
-	shown bool
-	over  bool
+	mu          sync.Mutex
+	done, total float64
+	message     string
+	shown       bool // for run alone
 }
 
-// NewProgress begins.
-func NewProgress(o *Out) *Progress { return &Progress{out: o, began: time.Now(), now: time.Now} }
+// NewProgress begins. The message is shown until there is a better one.
+func NewProgress(o *Out, message string) *Progress {
+	p := &Progress{out: o, began: time.Now(), message: message, stop: make(chan struct{}), ended: make(chan struct{})}
+	go p.run()
+	return p
+}
 
 // Show says how far the work is. A total of 0 is not known.
 func (p *Progress) Show(done, total float64, message string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.over || !p.out.IsTerminal() || p.now().Sub(p.began) < patience {
-		return
-	}
-	width := p.out.Width()
-	if width == 0 {
-		width = 80
-	}
-	line := bar(done, total, message, p.now().Sub(p.began))
-	fmt.Fprint(p.out, "\r"+Shorten(Line(line), width-1)+"\x1b[K")
-	p.shown = true
+	p.done, p.total, p.message = done, total, message
 }
 
 // Done takes the line away. Nothing is shown afterwards.
 func (p *Progress) Done() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.shown {
-		fmt.Fprint(p.out, "\r\x1b[K")
+	close(p.stop)
+	<-p.ended
+}
+
+func (p *Progress) run() {
+	defer close(p.ended)
+	if !p.out.IsTerminal() {
+		return
 	}
-	p.over, p.shown = true, false
+	wait := time.NewTimer(patience)
+	defer wait.Stop()
+	for {
+		select {
+		case <-wait.C:
+			p.draw()
+			wait.Reset(redraw)
+		case <-p.stop:
+			if p.shown {
+				fmt.Fprint(p.out, "\r\x1b[K")
+			}
+			return
+		}
+	}
+}
+
+func (p *Progress) draw() {
+	width := p.out.Width()
+	if width == 0 {
+		width = 80
+	}
+	p.mu.Lock()
+	line := bar(p.done, p.total, p.message, time.Since(p.began))
+	p.mu.Unlock()
+	fmt.Fprint(p.out, "\r"+Shorten(Line(line), width-1)+"\x1b[K")
+	p.shown = true
 }
 
 func bar(done, total float64, message string, since time.Duration) string {

@@ -1,0 +1,35 @@
+package main
+
+import (
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// Every command says what it does, shows how, and describes its flags.
+func TestEveryCommandHelps(t *testing.T) {
+	var look func(cmd *cobra.Command)
+	look = func(cmd *cobra.Command) {
+		if cmd.Hidden {
+			return
+		}
+		if cmd.Short == "" || cmd.Example == "" {
+			t.Errorf("%s has no short description, or no example", cmd.CommandPath())
+		}
+		if !strings.Contains(cmd.Example, "picoclaw") {
+			t.Errorf("the example of %s is %q", cmd.CommandPath(), cmd.Example)
+		}
+		cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
+			if f.Usage == "" {
+				t.Errorf("--%s of %s is not described", f.Name, cmd.CommandPath())
+			}
+		})
+		for _, sub := range cmd.Commands() {
+			look(sub)
+		}
+	}
+	look(newRoot(&app{stdin: strings.NewReader(""), stdout: io.Discard, stderr: io.Discard}))
+}

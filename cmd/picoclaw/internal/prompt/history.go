@@ -1,0 +1,71 @@
+package prompt
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/picoclaw/picoclaw/host/redact"
+)
+
+// mostKept is how many lines are kept.
+const mostKept = 1000
+
+// history is the lines that were typed before, in a file that only its owner can read. What goes wrong with the file is no
+// reason not to go on.
+type history struct {
+	path  string
+	lines []string // the oldest first
+	pause bool     // what is typed now is an answer, not a line
+}
+
+func openHistory(path string) *history {
+	h := &history{path: path}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return h
+	}
+	for line := range strings.Lines(string(text)) {
+		if line = strings.TrimSpace(line); line != "" {
+			h.lines = append(h.lines, line)
+		}
+	}
+	if len(h.lines) > 2*mostKept {
+		h.lines = h.lines[len(h.lines)-mostKept:]
+		h.rewrite()
+	}
+	return h
+}
+
+func (h *history) rewrite() {
+	temporary, err := os.CreateTemp(filepath.Dir(h.path), ".repl_history-*") // owner-only
+	if err != nil {
+		return
+	}
+	_, err = temporary.WriteString(strings.Join(h.lines, "\n") + "\n")
+	if closed := temporary.Close(); err == nil && closed == nil && os.Rename(temporary.Name(), h.path) == nil {
+		return
+	}
+	_ = os.Remove(temporary.Name())
+}
+
+// Add keeps a line, unless it is the same as the last, begins with a space, or seems to have a secret in it.
+func (h *history) Add(line string) {
+	kept := strings.TrimSpace(line)
+	if h.pause || kept == "" || strings.HasPrefix(line, " ") || redact.Text(line) != line || h.Len() > 0 && h.At(0) == kept {
+		return
+	}
+	h.lines = append(h.lines, kept)
+	f, err := os.OpenFile(h.path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+	if err != nil {
+		return
+	}
+	_, _ = f.WriteString(kept + "\n")
+	_ = f.Close()
+}
+
+// Len returns how many lines there are.
+func (h *history) Len() int { return len(h.lines) }
+
+// At returns a line, 0 being the last.
+func (h *history) At(i int) string { return h.lines[len(h.lines)-1-i] }

@@ -1,0 +1,129 @@
+package reference
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/google/jsonschema-go/jsonschema"
+
+	"github.com/picoclaw/picoclaw/host"
+	"github.com/picoclaw/picoclaw/sdk/pluginpb"
+)
+
+const toolsIntro = `# Tools
+
+These are the tools of the plugins that come with picoclaw. An agent has those of the set that ` + "`tools.set`" + ` names (picoclaw, module
+or all), as far as ` + "`tools.enabled`" + `, ` + "`tools.disabled`" + ` and its ` + "`modules`" + ` leave them; ` + "`picoclaw tools --agent ID`" + ` lists
+them. What the tools promise is in [filesystem.md](filesystem.md), [search.md](search.md) and [shell.md](shell.md).
+
+A claim says what an argument reaches: the guard decides on it before the call leaves the host.
+`
+
+// Tools returns the page about tools.
+func Tools(tools []host.Tool) (string, error) {
+	var b strings.Builder
+	b.WriteString(notice + toolsIntro)
+	plugin := ""
+	for _, t := range tools {
+		if t.Plugin != plugin {
+			plugin = t.Plugin
+			fmt.Fprintf(&b, "\n## %s\n", plugin)
+		}
+		if err := writeTool(&b, t.Spec); err != nil {
+			return "", fmt.Errorf("tool %s: %w", t.Name, err)
+		}
+	}
+	return b.String(), nil
+}
+
+func writeTool(b *strings.Builder, spec *pluginpb.Spec) error {
+	fmt.Fprintf(b, "\n### %s\n\n%s\n\n", spec.Name, spec.Doc)
+	var facts []string
+	add := func(name string, values ...string) {
+		if text := strings.Join(values, ", "); text != "" {
+			facts = append(facts, name+": "+text)
+		}
+	}
+	add("Sets", spec.Sets...)
+	add("Permissions", spec.Permissions...)
+	add("Risk", spec.Risk)
+	add("Side effects", spec.SideEffects...)
+	for _, hint := range []struct {
+		is   bool
+		name string
+	}{{spec.ReadOnly, "changes nothing"}, {spec.Destructive, "can remove or overwrite"}, {spec.Idempotent && !spec.ReadOnly, "twice is as once"}, {spec.OpenWorld, "reaches outside"}} {
+		if hint.is {
+			facts = append(facts, hint.name)
+		}
+	}
+	if len(facts) > 0 {
+		b.WriteString(strings.Join(facts, " · ") + "\n\n")
+	}
+	input, err := spec.Input.Parse()
+	if err != nil {
+		return err
+	}
+	if len(input.Properties) == 0 {
+		b.WriteString("It takes no arguments.\n")
+		return nil
+	}
+	b.WriteString("| argument | type | default | claim | |\n|---|---|---|---|---|\n")
+	writeArguments(b, input, "")
+	return nil
+}
+
+// writeArguments writes a row for each argument, those that are needed first, and for what is in objects.
+func writeArguments(b *strings.Builder, s *jsonschema.Schema, in string) {
+	names := slices.Sorted(maps.Keys(s.Properties))
+	slices.SortStableFunc(names, func(x, y string) int { return needed(s, y) - needed(s, x) })
+	for _, name := range names {
+		p := s.Properties[name]
+		doc := p.Description
+		if needed(s, name) > 0 {
+			doc = "Needed. " + doc
+		}
+		standard := ""
+		if p.Default != nil {
+			standard = code(string(p.Default))
+		}
+		claim, _ := p.Extra[pluginpb.ClaimKey].(string) // "" for an argument without
+		fmt.Fprintf(b, "| %s | %s | %s | %s | %s |\n", code(in+name), cell(argumentType(p)), standard, claim, cell(doc))
+		if p.Items != nil && len(p.Items.Properties) > 0 {
+			writeArguments(b, p.Items, in+name+"[].")
+		}
+	}
+}
+
+func needed(s *jsonschema.Schema, name string) int {
+	if slices.Contains(s.Required, name) {
+		return 1
+	}
+	return 0
+}
+
+func argumentType(s *jsonschema.Schema) string {
+	types := slices.DeleteFunc(append(slices.Clone(s.Types), s.Type), func(t string) bool { return t == "" || t == "null" })
+	text := strings.Join(types, " or ")
+	if s.Items != nil && s.Items.Type != "" {
+		text += " of " + s.Items.Type + "s"
+	}
+	if len(s.Enum) > 0 {
+		var values []string
+		for _, v := range s.Enum {
+			if one, err := json.Marshal(v); err == nil {
+				values = append(values, string(one))
+			}
+		}
+		text = "one of: " + strings.Join(values, ", ")
+	}
+	switch {
+	case s.Minimum != nil && s.Maximum != nil:
+		text += fmt.Sprintf(", %v to %v", *s.Minimum, *s.Maximum)
+	case s.Minimum != nil:
+		text += fmt.Sprintf(", at least %v", *s.Minimum)
+	}
+	return text
+}

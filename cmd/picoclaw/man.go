@@ -1,0 +1,30 @@
+package main
+
+import (
+	"os"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/cobra/doc"
+)
+
+func newMan() *cobra.Command {
+	return &cobra.Command{
+		Use:   "man DIR",
+		Short: "Write the manual pages into a directory",
+		Long:  "Writes a manual page for each command: picoclaw.1, picoclaw-call.1 and so on. The directory is made if need be.",
+		Example: `  picoclaw man ~/.local/share/man/man1
+  man picoclaw-call`,
+		ValidArgsFunction: directories,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return usage("man into which directory?")
+			}
+			if err := os.MkdirAll(args[0], 0o755); err != nil {
+				return asFailed(err)
+			}
+			cmd.Root().DisableAutoGenTag = true
+			header := &doc.GenManHeader{Title: "PICOCLAW", Section: "1", Source: "picoclaw " + version, Manual: "picoclaw"}
+			return asFailed(doc.GenManTree(cmd.Root(), header, args[0]))
+		},
+	}
+}

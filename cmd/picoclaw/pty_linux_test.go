@@ -1,0 +1,213 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/picoclaw/picoclaw/host/hosttest"
+)
+
+// console is a terminal with picoclaw on it.
+type console struct {
+	t    *testing.T
+	home string
+	end  *os.File // the person's end
+	cmd  *exec.Cmd
+
+	mu   sync.Mutex
+	seen bytes.Buffer
+}
+
+// onTerminal starts picoclaw on a terminal, in a home of its own.
+func onTerminal(t *testing.T, home string, env []string, args ...string) *console {
+	t.Helper()
+	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR|syscall.O_NOCTTY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := unix.IoctlSetPointerInt(int(master.Fd()), unix.TIOCSPTLCK, 0); err != nil {
+		t.Fatal(err)
+	}
+	number, err := unix.IoctlGetInt(int(master.Fd()), unix.TIOCGPTN)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := unix.IoctlSetWinsize(int(master.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Row: 40, Col: 120}); err != nil {
+		t.Fatal(err)
+	}
+	slave, err := os.OpenFile(fmt.Sprintf("/dev/pts/%d", number), os.O_RDWR|syscall.O_NOCTTY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &console{t: t, home: home, end: master, cmd: exec.Command(hosttest.Program("bin/picoclaw"), args...)}
+	c.cmd.Env = append([]string{"HOME=" + home, "PICOCLAW_HOME=" + home, "PATH=/usr/bin:/bin", "TERM=xterm"}, env...)
+	c.cmd.Stdin, c.cmd.Stdout, c.cmd.Stderr = slave, slave, slave
+	c.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
+	if err := c.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if err := slave.Close(); err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		buffer := make([]byte, 4096)
+		for {
+			n, err := master.Read(buffer)
+			c.mu.Lock()
+			c.seen.Write(buffer[:n])
+			c.mu.Unlock()
+			if err != nil {
+				return
+			}
+		}
+	}()
+	t.Cleanup(func() {
+		_ = c.cmd.Process.Kill()
+		_ = master.Close()
+	})
+	return c
+}
+
+func (c *console) text() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.seen.String()
+}
+
+// sees waits for something to be on the terminal, and forgets what was there until then.
+func (c *console) sees(pattern string) {
+	c.t.Helper()
+	expression := regexp.MustCompile(pattern)
+	hosttest.Eventually(c.t, fmt.Sprintf("%q is seen in %q", pattern, c.text()), func() bool {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		place := expression.FindIndex(c.seen.Bytes())
+		if place != nil {
+			c.seen.Next(place[1])
+		}
+		return place != nil
+	})
+}
+
+func (c *console) types(keys string) {
+	c.t.Helper()
+	if _, err := c.end.WriteString(keys); err != nil {
+		c.t.Fatal(err)
+	}
+}
+
+func (c *console) exits(want int) {
+	c.t.Helper()
+	impatient := time.AfterFunc(20*time.Second, func() { _ = c.cmd.Process.Kill() })
+	defer impatient.Stop()
+	err := c.cmd.Wait()
+	if got := c.cmd.ProcessState.ExitCode(); got != want {
+		c.t.Errorf("the exit code is %d, not %d (%v)", got, want, err)
+	}
+}
+
+func TestTyping(t *testing.T) {
+	home := hosttest.TempDir(t)
+	c := onTerminal(t, home, nil, "repl")
+	c.sees(`main> `)
+	c.types("wri\tpa\tnotes.md co\thi\r") // Tab completes the tool and its arguments
+	c.sees(`File written: notes.md`)
+	c.types("read_file path=no\t\r")
+	c.sees("path=notes.md(.|\n)*hi\r\n")
+	c.types("\x1b[A\r") // the line before
+	c.sees("hi\r\n")
+	c.types("garbage\x03exec command='echo a b'\r") // Ctrl-C clears what is typed
+	c.sees("\na b\r\n")
+	c.types("rd_file\r")
+	c.sees(`did you mean "rm|did you mean "read_file"`)
+	c.types("exec command='sleep 60'\r")
+	hosttest.Eventually(t, "the command runs", func() bool { return strings.Contains(commandLines(t), "sleep\x0060") })
+	c.types("\x03") // ends the call, not the program
+	c.sees("(cancelled|canceled)")
+	c.types(" exec command='echo private'\r")
+	c.sees("\nprivate\r\n")
+	c.types("exec command='TOKEN=hunter2 true'\rhelp read_file\r")
+	c.sees("ARGUMENT.*TYPE")
+	c.types(`python` + "\x15" + `exec command="python3 -c 'exec(\"open(\\\"made\\\", \\\"w\\\")\")'"` + "\r")
+	c.sees("make this call \\[y/N\\] ")
+	c.types("y\r")
+	hosttest.Eventually(t, "what was allowed is done", func() bool { _, err := os.Stat(filepath.Join(home, "workspace", "made")); return err == nil })
+	c.sees("main> ") // until then Ctrl-D is not ours
+	c.types("\x04")
+	c.exits(0)
+
+	kept, err := os.ReadFile(filepath.Join(home, "repl_history"))
+	if err != nil || !strings.HasPrefix(string(kept), "write_file path=notes.md content=hi\nread_file path=notes.md\nexec ") ||
+		regexp.MustCompile(`private|hunter2|garbage|(?m)^y$`).Match(kept) {
+		t.Errorf("the history is %q (%v)", kept, err)
+	}
+	if info, err := os.Stat(filepath.Join(home, "repl_history")); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("the history's mode is %v (%v)", info.Mode(), err)
+	}
+	again := onTerminal(t, home, nil, "repl")
+	again.sees("main> ")
+	again.types("\x1b[A\x1b[A") // what was typed yesterday
+	again.sees("help read_file")
+	again.types("\x03\x04")
+	again.exits(0)
+}
+
+// commandLines are those of all processes that this user can see.
+func commandLines(t *testing.T) string {
+	t.Helper()
+	files, err := filepath.Glob("/proc/[0-9]*/cmdline")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all strings.Builder
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err == nil { // it may have ended meanwhile
+			all.Write(text)
+		}
+	}
+	return all.String()
+}
+
+// Who waits sees what goes on, in a line that is gone afterwards.
+func TestProgressIsShown(t *testing.T) {
+	home := hosttest.TempDir(t)
+	c := onTerminal(t, home, nil, "call", "exec", "command=echo under way; until [ -e seen ]; do sleep 0.05; done; echo over")
+	c.sees(`under way\x1b\[K`)
+	if err := os.WriteFile(filepath.Join(home, "workspace", "seen"), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	c.sees("\r\x1b\\[K(.|\n)*under way\r\nover")
+	c.exits(0)
+}
+
+func TestColoursAreForTerminals(t *testing.T) {
+	for name, c := range map[string]struct {
+		env  []string
+		want bool
+	}{
+		"a terminal": {nil, true},
+		"NO_COLOR":   {[]string{"NO_COLOR=1"}, false},
+		"dumb":       {[]string{"TERM=dumb"}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			console := onTerminal(t, hosttest.TempDir(t), c.env, "tools")
+			console.exits(0)
+			hosttest.Eventually(t, "the list of tools is there", func() bool { return strings.Contains(console.text(), "exec") })
+			if got := strings.Contains(console.text(), "\x1b[1mTOOL"); got != c.want {
+				t.Errorf("coloured: %t in %q", got, console.text())
+			}
+		})
+	}
+}
