@@ -19,20 +19,22 @@ func TestLimits(t *testing.T) {
 		"file size":  {Limits{FileSize: 1 << 20}, "sleep 0.2; head -c 2000000 /dev/zero > big || exit 1", ""},
 		"open files": {Limits{OpenFiles: 40}, "sleep 0.2; for i in $(seq 3 9); do eval \"exec $i</dev/null\"; done; ulimit -n 1000 && exit 0; exit 1", ""},
 	} {
-		t.Run(name, func(t *testing.T) {
-			i := configured(t, Config{})
-			dir := realTemp(t)
-			run := func(l Limits) result {
-				cmd := shell(c.script)
-				cmd.Dir = dir
-				return outcome(t, i, cmd, Profile{Exec: true, Confine: true, ReadWrite: []string{dir}, Limits: l})
-			}
-			if free := run(Limits{}); !free.exit.Success() {
-				t.Fatalf("without a limit it fails too: %s", free.stderr)
-			}
-			if r := run(c.limits); r.exit.Success() || !strings.Contains(r.exit.Exceeded, c.says) {
-				t.Errorf("%v, %q, %s", r.exit, r.exit.Exceeded, r.stderr)
-			}
-		})
+		for mode, enabled := range modes {
+			t.Run(mode+"/"+name, func(t *testing.T) {
+				i := configured(t, Config{Enabled: enabled})
+				dir := realTemp(t)
+				run := func(l Limits) result {
+					cmd := shell(c.script)
+					cmd.Dir = dir
+					return outcome(t, i, cmd, Profile{Exec: true, Confine: true, ReadWrite: []string{dir}, Limits: l})
+				}
+				if free := run(Limits{}); !free.exit.Success() {
+					t.Fatalf("without a limit it fails too: %s", free.stderr)
+				}
+				if r := run(c.limits); r.exit.Success() || !strings.Contains(r.exit.Exceeded, c.says) {
+					t.Errorf("%v, %q, %s", r.exit, r.exit.Exceeded, r.stderr)
+				}
+			})
+		}
 	}
 }

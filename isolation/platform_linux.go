@@ -142,7 +142,8 @@ func (pl *platform) startSandbox(child *exec.Cmd, p Profile) (*Process, error) {
 	s.started()
 	st := followStatus(s.status)
 	proc := &Process{pid: s.cmd.Process.Pid, done: make(chan struct{})}
-	proc.tree = &sandboxTree{guard: proc, status: st}
+	tree := &sandboxTree{guard: proc, status: st}
+	proc.tree = tree
 	go func() {
 		awaitExit(proc.pid)
 		st.awaitInit()
@@ -153,6 +154,12 @@ func (pl *platform) startSandbox(child *exec.Cmd, p Profile) (*Process, error) {
 			return nil
 		})
 	}()
+	if err := tree.limit(p.Limits); err != nil {
+		proc.Kill()
+		<-proc.done
+		return nil, err
+	}
+	go proc.watch(p.Limits, tree.members)
 	return proc, nil
 }
 

@@ -29,6 +29,29 @@ func (t *sandboxTree) signal(sig os.Signal) error {
 	return nil
 }
 
+// members are all processes of the sandbox, bubblewrap's own among them.
+func (t *sandboxTree) members() []int {
+	pids := []int{t.guard.pid}
+	for _, e := range descendants(processTable(), t.guard.pid) {
+		pids = append(pids, e.pid)
+	}
+	return pids
+}
+
+// limit sets what each process keeps to itself. They inherit it from those that are there already.
+func (t *sandboxTree) limit(l Limits) error {
+	if l.FileSize <= 0 && l.OpenFiles <= 0 {
+		return nil
+	}
+	t.awaitKnown()
+	for _, pid := range t.members() {
+		if err := l.apply(pid); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // kill kills pid 1 and leaves the guard to see it go, so that the end of the
 // guard means that everybody is gone.
 func (t *sandboxTree) kill() {

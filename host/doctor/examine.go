@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 
 	"github.com/hashicorp/go-hclog"
@@ -57,7 +58,11 @@ func (e *examination) sandbox() {
 	switch {
 	case err == nil && in.Enabled:
 		e.iso = iso
-		e.report.add(wall, On, "each plugin has namespaces and a mount view of its own, made by bubblewrap", "")
+		made := "each plugin has namespaces and a mount view of its own, made by bubblewrap"
+		if runtime.GOOS == "windows" {
+			made = "each plugin has a restricted token, low integrity and a job of its own, which stops neither reading nor the network"
+		}
+		e.report.add(wall, On, made, "")
 		return
 	case err == nil:
 		_ = iso.Close()
@@ -134,6 +139,10 @@ func (e *examination) filter() {
 
 // attacks has the sandbox attacked, and says of each wall whether it held.
 func (e *examination) attacks(ctx context.Context) error {
+	if !selftest.Possible {
+		e.report.add("self-test", Impossible, "there are no attacks for this system, so that what is said here is what is configured", "use Linux")
+		return nil
+	}
 	options := selftest.Options{
 		Isolation: e.iso, Network: e.Policy.Isolation().Network, Command: e.SelfTest,
 		Dir: filepath.Join(e.Policy.Home(), "cache"),

@@ -20,6 +20,9 @@ import (
 // handed is the one descriptor besides the standard streams that the command is given: a directory outside its view.
 const handed = 3
 
+// Possible says whether there are attacks for this system.
+const Possible = true
+
 // Attack tries to get out of the sandbox that this process is in, and writes a Result for each wall, one JSON value a
 // line. It changes nothing but what it was given to attack. The arguments are those that Check has added to the command.
 func Attack(args []string, out io.Writer) error {
