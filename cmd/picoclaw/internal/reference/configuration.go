@@ -39,7 +39,18 @@ var sections = []struct{ title, prefix string }{
 	{"Audit", "audit."},
 	{"Logs", "log."},
 	{"Plugins", "plugins"},
-	{"Other", "$"},
+	{"Signatures on plugins", "signatures."},
+	{"Other", ""}, // whatever is left
+}
+
+// sectionOf returns the first section that a key belongs to.
+func sectionOf(key string) string {
+	for _, s := range sections {
+		if strings.HasPrefix(key, s.prefix) {
+			return s.title
+		}
+	}
+	return ""
 }
 
 // Configuration returns the page about the configuration's keys.
@@ -55,7 +66,7 @@ func Configuration(keys []config.Key) string {
 	for _, section := range sections {
 		fmt.Fprintf(&b, "\n## %s\n\n| key | type | default | variable | |\n|---|---|---|---|---|\n", section.title)
 		for _, key := range keys {
-			if strings.HasPrefix(key.Name, section.prefix) && !own[key.Name] {
+			if sectionOf(key.Name) == section.title && !own[key.Name] {
 				writeKey(&b, key)
 			}
 		}
