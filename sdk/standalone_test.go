@@ -121,6 +121,17 @@ func TestDescribePrintsTheManifest(t *testing.T) {
 	}
 }
 
+func TestAPluginThatCantBeUsedSaysWhy(t *testing.T) {
+	wrong := sample()
+	wrong.ID = "Sample"
+	for _, args := range [][]string{{"describe"}, {"call", "fall"}} {
+		var stdout, stderr bytes.Buffer
+		if code := run(wrong, args, nil, &stdout, &stderr); code != 1 || !strings.Contains(stderr.String(), `this plugin can't be used: plugin id "Sample"`) {
+			t.Errorf("%s: exit code %d: %s%s", args, code, stdout.String(), stderr.String())
+		}
+	}
+}
+
 func sameJSON(t *testing.T, a, b []byte) bool {
 	t.Helper()
 	var values [2]any

@@ -62,6 +62,7 @@ func describe(dir string) error {
 
 // Each script has a home of its own, a workspace in it ($W), a secret outside ($O), and picoclaw on its PATH.
 func TestScripts(t *testing.T) {
+	toolchain := findToolchain(t)
 	testscript.Run(t, testscript.Params{
 		Dir: filepath.Join("testdata", "script"),
 		Setup: func(env *testscript.Env) error {
@@ -76,14 +77,18 @@ func TestScripts(t *testing.T) {
 			env.Setenv("UID", strconv.Itoa(os.Getuid()))
 			env.Setenv("BIN", filepath.Join(hosttest.Dir(), "bin"))
 			env.Setenv("PATH", filepath.Join(hosttest.Dir(), "bin")+":/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin")
+			toolchain.give(env)
 			if err := os.MkdirAll(filepath.Join(home, ".picoclaw", "workspace"), 0o700); err != nil {
 				return err
 			}
 			return os.WriteFile(filepath.Join(home, "secret.txt"), []byte("a secret\n"), 0o600)
 		},
 		Condition: func(name string) (bool, error) {
-			if name == "root" {
+			switch name {
+			case "root":
 				return os.Getuid() == 0, nil
+			case "sources":
+				return toolchain != nil, nil
 			}
 			return false, fmt.Errorf("unknown condition %q", name)
 		},
