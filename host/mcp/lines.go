@@ -121,11 +121,28 @@ func (c *lines) Read(ctx context.Context) (jsonrpc.Message, error) {
 
 // Write sends a message.
 func (c *lines) Write(_ context.Context, message jsonrpc.Message) error {
-	data, err := jsonrpc.EncodeMessage(message)
+	data, err := encode(message)
 	if err != nil {
 		return err
 	}
 	return c.write(data)
+}
+
+// encode marshals a message. A result is marshalled already, so it is only put into its place: the SDK would read all of
+// it once more.
+func encode(message jsonrpc.Message) ([]byte, error) {
+	r, ok := message.(*jsonrpc.Response)
+	if !ok || r.Error != nil || len(r.Result) == 0 {
+		return jsonrpc.EncodeMessage(message)
+	}
+	id, err := json.Marshal(r.ID.Raw())
+	if err != nil {
+		return nil, err
+	}
+	const before, between, after = `{"jsonrpc":"2.0","id":`, `,"result":`, `}`
+	data := make([]byte, 0, len(before)+len(id)+len(between)+len(r.Result)+len(after)+1) // and a line feed
+	data = append(append(append(data, before...), id...), between...)
+	return append(append(data, r.Result...), after...), nil
 }
 
 // Close ends the connection. The streams stay open; they are the caller's.

@@ -7,7 +7,6 @@ package mcp
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"strings"
 	"sync"
 
@@ -15,9 +14,6 @@ import (
 
 	"github.com/picoclaw/picoclaw/host"
 )
-
-// metaDetails is where what a tool tells about its text travels.
-const metaDetails = "io.github.picoclaw/details"
 
 // session is what the server needs of a host; *host.Session is one.
 type session interface {
@@ -63,43 +59,6 @@ func handler(s session, asked *questions, t host.Tool) mcp.ToolHandler {
 	return func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		return asked.call(ctx, s, t, req), nil
 	}
-}
-
-// answer puts a result into the protocol's form. An error is for the model: what went wrong, and what would help.
-//
-// Many clients show a model the structured content alone where there is any. So what only tells about a text that is the
-// result goes into the metadata.
-func answer(r *host.Result, textResult bool) *mcp.CallToolResult {
-	out := &mcp.CallToolResult{}
-	switch {
-	case len(r.Structured) == 0:
-	case textResult:
-		out.Meta = mcp.Meta{metaDetails: r.Structured}
-	default:
-		out.StructuredContent = r.Structured
-	}
-	if r.Text != "" || r.Err == nil {
-		out.Content = append(out.Content, &mcp.TextContent{Text: r.Text})
-	}
-	switch {
-	case len(r.Media) == 0:
-	case strings.HasPrefix(r.MediaType, "image/"):
-		out.Content = append(out.Content, &mcp.ImageContent{Data: r.Media, MIMEType: r.MediaType})
-	case strings.HasPrefix(r.MediaType, "audio/"):
-		out.Content = append(out.Content, &mcp.AudioContent{Data: r.Media, MIMEType: r.MediaType})
-	}
-	if r.Err != nil {
-		out.IsError = true
-		text := r.Err.Message
-		if r.Err.Rule != "" {
-			text += fmt.Sprintf("\n(rule %s)", r.Err.Rule)
-		}
-		if r.Err.Hint != "" {
-			text += "\nhint: " + r.Err.Hint
-		}
-		out.Content = append(out.Content, &mcp.TextContent{Text: text})
-	}
-	return out
 }
 
 // progress passes a call's events on to a client that has asked for them.

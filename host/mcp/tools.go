@@ -82,13 +82,20 @@ func (ts *toolset) find(name string) *listedTool {
 	return ts.listed[name]
 }
 
-// middleware puts the tools' schemas into the list of tools. A client that only connects does not wait for them.
+// middleware puts the tools' schemas into the list of tools, so that a client that only connects does not wait for them,
+// and flattens results.
 func (ts *toolset) middleware(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
 		result, err := next(ctx, method, req)
+		if err != nil {
+			return nil, err
+		}
+		if called, ok := result.(*mcp.CallToolResult); ok {
+			return flatten(called, req.GetSession().(*mcp.ServerSession)), nil
+		}
 		list, ok := result.(*mcp.ListToolsResult)
-		if err != nil || !ok {
-			return result, err
+		if !ok {
+			return result, nil
 		}
 		for i, tool := range list.Tools {
 			known := ts.find(tool.Name)
