@@ -67,7 +67,7 @@ func (c *lines) read(r *bufio.Reader) {
 			continue
 		default:
 			if next.message, err = jsonrpc.DecodeMessage(line); err != nil {
-				c.refuse(code(line), fmt.Sprintf("not a JSON-RPC 2.0 message: %.200s", err))
+				c.refuse(codeOf(line), fmt.Sprintf("not a JSON-RPC 2.0 message: %.200s", err))
 				continue
 			}
 		}
@@ -82,8 +82,8 @@ func (c *lines) read(r *bufio.Reader) {
 	}
 }
 
-// code tells what is not JSON from what is JSON but no message.
-func code(line []byte) int64 {
+// codeOf tells what is not JSON from what is JSON but no message.
+func codeOf(line []byte) int64 {
 	if json.Valid(line) {
 		return jsonrpc.CodeInvalidRequest
 	}
@@ -92,12 +92,15 @@ func code(line []byte) int64 {
 
 // refuse answers a line whose id could not be read.
 func (c *lines) refuse(code int64, text string) {
-	answer, err := json.Marshal(map[string]any{
+	_ = c.write(refusal(code, text)) // the next message will meet the same stream
+}
+
+// refusal is the answer to what has no id that could be read.
+func refusal(code int64, text string) []byte {
+	data, _ := json.Marshal(map[string]any{ // it has nothing that could fail
 		"jsonrpc": "2.0", "id": nil, "error": map[string]any{"code": code, "message": text},
 	})
-	if err == nil {
-		_ = c.write(answer) // the next message will meet the same stream
-	}
+	return data
 }
 
 func (c *lines) write(data []byte) error {

@@ -13,30 +13,38 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/picoclaw/picoclaw/host"
+	"github.com/picoclaw/picoclaw/host/policy"
 )
 
 // session is what the server needs of a host; *host.Session is one.
 type session interface {
+	Policy() *policy.Policy
 	Tools() []host.Tool
 	Call(ctx context.Context, tool string, arguments json.RawMessage, events func(host.Event)) *host.Result
+	Spawn(origin host.Origin, narrower policy.Child) (*host.Session, error)
 }
 
 // Server offers a session's tools.
 type Server struct {
 	*mcp.Server
-	tools *toolset
+	tools   *toolset
+	clients *clients
 }
 
 // NewServer makes a server that offers a session's tools. instructions tell the model where it is.
 func NewServer(s session, version, instructions string) *Server {
+	all := newClients(s)
 	server := mcp.NewServer(&mcp.Implementation{Name: "picoclaw", Title: "picoclaw", Version: version}, &mcp.ServerOptions{
 		Instructions: instructions,
 		Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{ListChanged: true}},
+		RootsListChangedHandler: func(_ context.Context, req *mcp.RootsListChangedRequest) {
+			all.of(req.Session).roots.changed()
+		},
 	})
-	ts := &toolset{session: s, server: server, asked: newQuestions(), listed: map[string]*listedTool{}}
+	ts := &toolset{session: s, server: server, clients: all, asked: newQuestions(), listed: map[string]*listedTool{}}
 	ts.refresh()
 	server.AddReceivingMiddleware(ts.middleware)
-	return &Server{server, ts}
+	return &Server{server, ts, all}
 }
 
 // Follow offers what the session has whenever changes says that this may be something else, until it is closed or ctx
@@ -52,12 +60,6 @@ func (s *Server) Follow(ctx context.Context, changes <-chan struct{}) {
 			}
 			s.tools.refresh()
 		}
-	}
-}
-
-func handler(s session, asked *questions, t host.Tool) mcp.ToolHandler {
-	return func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-		return asked.call(ctx, s, t, req), nil
 	}
 }
 
@@ -78,5 +80,20 @@ func progress(ctx context.Context, req *mcp.CallToolRequest) func(host.Event) {
 			mu.Unlock()
 		}
 		_ = req.Session.NotifyProgress(ctx, p) // it may be dropped
+	}
+}
+
+// End cancels all calls and ends all sessions, those over HTTP too. It returns when they have ended, or ctx is done.
+func (s *Server) End(ctx context.Context) {
+	s.clients.cancelAll()
+	var ended sync.WaitGroup
+	for session := range s.Sessions() {
+		ended.Go(func() { _ = session.Close() }) // its connection may be gone already
+	}
+	done := make(chan struct{})
+	go func() { ended.Wait(); close(done) }()
+	select {
+	case <-done:
+	case <-ctx.Done():
 	}
 }
