@@ -24,6 +24,8 @@ func TestBounds(t *testing.T) {
 		"nested tests":           {"[[ " + strings.Repeat("! ", 4000) + "a ]]", "?"},
 		"a brace bomb":           {"echo " + strings.Repeat("{a,b}", 30), "?"},
 		"another":                {"echo {1..1000000000}", "?"},
+		"3,000 braces":           {"echo " + strings.Repeat("{a,b}", 3000), "exec.too-complex"},
+		"a word with few braces": {"echo {src,test}/{a,b}{.go,.py}{,.orig}", ""},
 		"letters and steps":      {"echo {a..z}{a..z}{a..z}{a..z}", "?"},
 		"many commands":          {strings.Repeat("ls;", 5000), "exec.too-complex"},
 		"loops in loops":         {strings.Repeat("for i in {1..50}; do ", 8) + "ls" + strings.Repeat("; done", 8), "?"},
