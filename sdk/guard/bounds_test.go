@@ -40,6 +40,7 @@ func TestBounds(t *testing.T) {
 		"a doubling eval":        {"x='eval \"$x;$x\"'; eval \"$x\"", "?"},
 		"a long printf":          {"printf '%1000000000d' 1", "?"},
 		"a long pad":             {"x=$(printf '%0999999999d' 1); echo $x", "?"},
+		"down and down":          {strings.Repeat("cd a;", 3200), "?"},
 		"ways and ways":          {strings.Repeat("if a; then x=$x1; cd a; else x=$x2; fi; ", 100), "?"},
 		"a big shift":            {"echo $((1<<99999999999))", "?"},
 		"division by zero":       {"echo $((1/0)) $((5%0))", "?"},
