@@ -67,7 +67,7 @@ func (c *lines) read(r *bufio.Reader) {
 			continue
 		default:
 			if next.message, err = jsonrpc.DecodeMessage(line); err != nil {
-				c.refuse(code(line), fmt.Sprintf("not a JSON-RPC 2.0 message: %.200s", err))
+				c.refuse(codeOf(line), fmt.Sprintf("not a JSON-RPC 2.0 message: %.200s", err))
 				continue
 			}
 		}
@@ -82,8 +82,8 @@ func (c *lines) read(r *bufio.Reader) {
 	}
 }
 
-// code tells what is not JSON from what is JSON but no message.
-func code(line []byte) int64 {
+// codeOf tells what is not JSON from what is JSON but no message.
+func codeOf(line []byte) int64 {
 	if json.Valid(line) {
 		return jsonrpc.CodeInvalidRequest
 	}
@@ -92,12 +92,15 @@ func code(line []byte) int64 {
 
 // refuse answers a line whose id could not be read.
 func (c *lines) refuse(code int64, text string) {
-	answer, err := json.Marshal(map[string]any{
+	_ = c.write(refusal(code, text)) // the next message will meet the same stream
+}
+
+// refusal is the answer to what has no id that could be read.
+func refusal(code int64, text string) []byte {
+	data, _ := json.Marshal(map[string]any{ // it has nothing that could fail
 		"jsonrpc": "2.0", "id": nil, "error": map[string]any{"code": code, "message": text},
 	})
-	if err == nil {
-		_ = c.write(answer) // the next message will meet the same stream
-	}
+	return data
 }
 
 func (c *lines) write(data []byte) error {
@@ -121,11 +124,28 @@ func (c *lines) Read(ctx context.Context) (jsonrpc.Message, error) {
 
 // Write sends a message.
 func (c *lines) Write(_ context.Context, message jsonrpc.Message) error {
-	data, err := jsonrpc.EncodeMessage(message)
+	data, err := encode(message)
 	if err != nil {
 		return err
 	}
 	return c.write(data)
+}
+
+// encode marshals a message. A result is marshalled already, so it is only put into its place: the SDK would read all of
+// it once more.
+func encode(message jsonrpc.Message) ([]byte, error) {
+	r, ok := message.(*jsonrpc.Response)
+	if !ok || r.Error != nil || len(r.Result) == 0 {
+		return jsonrpc.EncodeMessage(message)
+	}
+	id, err := json.Marshal(r.ID.Raw())
+	if err != nil {
+		return nil, err
+	}
+	const before, between, after = `{"jsonrpc":"2.0","id":`, `,"result":`, `}`
+	data := make([]byte, 0, len(before)+len(id)+len(between)+len(r.Result)+len(after)+1) // and a line feed
+	data = append(append(append(data, before...), id...), between...)
+	return append(append(data, r.Result...), after...), nil
 }
 
 // Close ends the connection. The streams stay open; they are the caller's.
