@@ -49,13 +49,3 @@ func stage(t *testing.T) console.Stage {
 	}
 	return console.Stage{Home: home, Programs: programs}
 }
-
-// pages are the README and all pages beside this file.
-func pages(t *testing.T) []string {
-	t.Helper()
-	found, err := filepath.Glob("*.md")
-	if err != nil || len(found) < 10 {
-		t.Fatalf("the pages are %q: %v", found, err)
-	}
-	return append(found, filepath.Join("..", "README.md"))
-}

@@ -58,3 +58,13 @@ func compile(program, pkg string) error {
 	}
 	return nil
 }
+
+// pages are the README and all pages beside this file.
+func pages(t *testing.T) []string {
+	t.Helper()
+	found, err := filepath.Glob("*.md")
+	if err != nil || len(found) < 10 {
+		t.Fatalf("the pages are %q: %v", found, err)
+	}
+	return append(found, filepath.Join("..", "README.md"))
+}
