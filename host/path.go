@@ -34,7 +34,7 @@ func (s *Session) ExplainPath(path string) ([]PathWall, error) {
 			continue
 		}
 		grants := given.Grants.Intersect(grantsOf(p.Manifest.Grants))
-		profile := s.profile(p.Manifest.ID, grants)
+		profile := s.profile(p.Manifest, grants)
 		wall, err := s.kernelWall("kernel, plugin "+p.Manifest.ID, profile, real)
 		if err != nil {
 			return nil, err

@@ -54,7 +54,7 @@ func (s *Session) spec(p *catalog.Plugin) (*supervise.Spec, error) {
 			Config: given.Config,
 			Limits: &pluginpb.Limits{ResultBytes: limits.ResultSize},
 		},
-		Profile: s.profile(p.Manifest.ID, grants),
+		Profile: s.profile(p.Manifest, grants),
 		Env:     pluginEnvironment(grants),
 	}
 	if grants.Exec {
@@ -106,14 +106,15 @@ func grantsOf(a pluginpb.Asked) policy.Grants {
 
 // profile is the kernel's wall for a plugin: what the policy opens, as far as the grants go. Nothing in it comes from
 // a call.
-func (s *Session) profile(id string, g policy.Grants) isolation.Profile {
+func (s *Session) profile(m *pluginpb.Manifest, g policy.Grants) isolation.Profile {
 	open := s.policy.KernelPaths().Limit(g.Workspace)
 	return isolation.Profile{
-		Name:      id,
+		Name:      m.ID,
 		ReadOnly:  existing(open.ReadOnly),
 		ReadWrite: existing(open.ReadWrite),
 		Hide:      open.Hidden,
 		Exec:      g.Exec,
+		Programs:  m.Grants.Programs,
 		Network:   g.Network,
 		Confine:   s.policy.Guard().Restrict,
 		UserEnv:   g.Exec,

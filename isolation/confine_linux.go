@@ -148,24 +148,24 @@ func (cfg Config) grants(p Profile) map[string]uint64 {
 		grant(path, write)
 	}
 	if p.Exec {
-		cfg.grantSystem(grant)
+		for dir, rights := range p.systemRights() {
+			grant(dir, rights)
+		}
+		cfg.grantSystem(grant, len(p.Programs) == 0)
 	}
 	return grants
 }
 
 // treeRights are the rights to what a profile shows for reading, and for writing.
 func treeRights(p Profile) (read, write uint64) {
-	if p.Exec {
+	if p.Exec && len(p.Programs) == 0 {
 		return runTree, writeTree | unix.LANDLOCK_ACCESS_FS_EXECUTE
 	}
 	return readTree, writeTree
 }
 
 // grantSystem gives what programs need in order to run: the same as in a sandbox, as far as Landlock can tell it apart.
-func (cfg Config) grantSystem(grant func(path string, rights uint64)) {
-	for _, dir := range systemDirs {
-		grant(dir, runTree)
-	}
+func (cfg Config) grantSystem(grant func(path string, rights uint64), run bool) {
 	for _, name := range append([]string{"passwd", "group"}, etcFiles...) {
 		grant(filepath.Join("/etc", name), readTree)
 	}
@@ -178,10 +178,13 @@ func (cfg Config) grantSystem(grant func(path string, rights uint64)) {
 		if rule.Target != rule.Source {
 			continue // there is no mount view that could show it elsewhere
 		}
+		rights := uint64(readTree)
 		if rule.Mode == "rw" {
-			grant(rule.Source, writeTree|unix.LANDLOCK_ACCESS_FS_EXECUTE)
-		} else {
-			grant(rule.Source, runTree)
+			rights = writeTree
 		}
+		if run {
+			rights |= unix.LANDLOCK_ACCESS_FS_EXECUTE
+		}
+		grant(rule.Source, rights)
 	}
 }

@@ -22,6 +22,11 @@ type Profile struct {
 	// /dev, and a private /tmp. Without it, none of those exist, and the
 	// child must be statically linked.
 	Exec bool
+	// Programs, if there are any, are the only programs of the system's that
+	// the child may start: names or absolute paths. Landlock holds it to them,
+	// so it takes Confine and a kernel that has it; what a machine lacks is
+	// left out.
+	Programs []string
 	// Network gives the child the host's network; without it, it has none.
 	Network bool
 	// Confine holds the child to the profile by what needs nothing installed,

@@ -3,6 +3,7 @@ package isolation
 import (
 	"os"
 	"path/filepath"
+	"slices"
 
 	"golang.org/x/sys/unix"
 )
@@ -29,8 +30,17 @@ func (pl *platform) stage(program string, plan *plan) (image []byte, at string) 
 func (p *plan) stageRules(handled uint64, program string) []stageRule {
 	read, write := treeRights(p.profile)
 	rules := []stageRule{{"/", unix.LANDLOCK_ACCESS_FS_READ_DIR}}
+	if p.profile.Exec {
+		for path, rights := range p.profile.systemRights() {
+			if _, err := os.Stat(path); err == nil && p.reaches(path) {
+				rules = append(rules, stageRule{path, mount{source: path}.atMost(rights)})
+			}
+		}
+	}
 	for _, m := range p.mounts {
 		switch {
+		case m.kind == bindRO && p.profile.Exec && slices.Contains(systemDirs, m.target):
+			// said above
 		case m.kind == bindRW:
 			rules = append(rules, stageRule{m.target, m.atMost(write)})
 		case m.kind == bindRO:
@@ -58,6 +68,16 @@ func (m mount) atMost(rights uint64) uint64 {
 		return rights & fileRights
 	}
 	return rights
+}
+
+// reaches says whether a mount shows what is at path on the host, at the same place.
+func (p *plan) reaches(path string) bool {
+	for _, m := range p.mounts {
+		if m.bind() && m.source == m.target && within(path, m.target) {
+			return true
+		}
+	}
+	return false
 }
 
 // shows says whether a mount stands exactly at path.

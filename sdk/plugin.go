@@ -31,6 +31,7 @@ type Plugin struct {
 type Grants struct {
 	Workspace WorkspaceGrant // the agent's workspace and the paths that its policy opens besides
 	Exec      bool           // start other programs
+	Programs  []string       // with Exec, the only ones that it starts, by name; all of the system's if there are none
 	Network   bool           // reach the network
 	State     bool           // keep files of its own, for each agent, from one run to the next
 	Env       []string       // names of the host's environment variables
@@ -61,6 +62,7 @@ func (p *Plugin) Manifest() (*pluginpb.Manifest, error) {
 		Grants: pluginpb.Asked{
 			Workspace: string(workspace),
 			Exec:      p.Grants.Exec,
+			Programs:  p.Grants.Programs,
 			Network:   p.Grants.Network,
 			State:     p.Grants.State,
 			Env:       p.Grants.Env,

@@ -156,7 +156,9 @@ func meaning(g pluginpb.Asked) []string {
 	case "rw":
 		all = append(all, "read and change the agent's workspace and the paths that its policy opens besides")
 	}
-	if g.Exec {
+	if g.Exec && len(g.Programs) > 0 {
+		all = append(all, "start these programs: "+strings.Join(g.Programs, ", "))
+	} else if g.Exec {
 		all = append(all, "start other programs")
 	}
 	if g.Network {

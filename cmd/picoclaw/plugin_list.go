@@ -143,7 +143,7 @@ func grantText(g *pluginpb.Asked) string {
 	for _, grant := range []struct {
 		name string
 		has  bool
-	}{{"exec", g.Exec}, {"network", g.Network}, {"state", g.State}} {
+	}{{execText(g), g.Exec}, {"network", g.Network}, {"state", g.State}} {
 		if grant.has {
 			words = append(words, grant.name)
 		}
@@ -155,6 +155,14 @@ func grantText(g *pluginpb.Asked) string {
 		return "none"
 	}
 	return strings.Join(words, ", ")
+}
+
+// execText names the exec grant, with the programs that it is for.
+func execText(g *pluginpb.Asked) string {
+	if len(g.Programs) == 0 {
+		return "exec"
+	}
+	return "exec " + strings.Join(g.Programs, " ")
 }
 
 func newPluginInfo(a *app) *cobra.Command {

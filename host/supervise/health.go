@@ -79,6 +79,7 @@ func (in *instance) answers() bool {
 
 // abandon ends a process that does not answer: there is nothing that it could be asked.
 func (in *instance) abandon() {
+	in.giveUp()
 	if process := in.runner.process.Load(); process != nil {
 		process.Kill()
 	}

@@ -32,6 +32,7 @@ type instance struct {
 	logger  hclog.Logger
 	health  time.Duration // how often it is asked whether it is there, during calls
 	clean   sync.Once
+	giveUp  func() // has later calls go to another instance
 
 	// Guarded by the supervisor's mutex.
 	active   int       // calls under way

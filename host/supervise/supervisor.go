@@ -177,6 +177,11 @@ func (s *Supervisor) fill(key string, sl *slot, spec *Spec) {
 		close(sl.ready)
 		return
 	}
+	sl.instance.giveUp = func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.retire(key, sl)
+	}
 	close(sl.ready)
 	s.watch(key, sl)
 	if crash := sl.instance.crash(); crash != nil {
@@ -244,9 +249,24 @@ func (s *Supervisor) Close(ctx context.Context) error {
 		})
 	}
 	wg.Wait()
-	s.retired.Wait()
-	s.filling.Wait()
+	s.settle()
 	return s.sockets.close()
+}
+
+// settle waits until it is noted how every instance has ended, but not for long: a process that can't be ended must not
+// keep its host from ending.
+func (s *Supervisor) settle() {
+	settled := make(chan struct{})
+	go func() {
+		s.retired.Wait()
+		s.filling.Wait()
+		close(settled)
+	}()
+	select {
+	case <-settled:
+	case <-time.After(stopGrace):
+		s.options.Logger.Warn("a plugin process is not gone yet")
+	}
 }
 
 // Running lists the process ids of the running instances by plugin id.

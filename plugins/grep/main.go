@@ -37,7 +37,8 @@ func newPlugin(engines []engine) sdk.Plugin {
 		Doc:     "Searches the contents and the names of files in the workspace.",
 		Grants: sdk.Grants{
 			Workspace: sdk.ReadOnlyWorkspace,
-			Exec:      true,                                // ripgrep or grep
+			Exec:      true,
+			Programs:  []string{"rg", "grep"},
 			Env:       []string{"HOME", "XDG_CONFIG_HOME"}, // where git's own list of ignored files is
 		},
 		Tools: []sdk.Tool{grepTool(engines), findTool()},

@@ -12,7 +12,7 @@ import (
 type Command struct {
 	Text    string
 	Dir     string            // where it starts; the workspace if empty
-	Env     map[string]string // its environment, as far as it is known
+	Env     map[string]string // what is known of its environment; it is decided on as if the text had set it
 	Dialect Dialect           // the shell that will run it
 }
 
@@ -39,6 +39,10 @@ func (g *Guard) Command(c Command) (d Decision) {
 	}()
 	if problem := shell.Check(c.Text); problem != nil {
 		a.Problem(&shell.Place{Span: problem.Span}, *problem)
+		return a.decision()
+	}
+	if why := malformedEnv(c.Env); why != "" {
+		a.add(finding{verdict: Deny, rule: "exec.malformed", line: reasonDangerous, tier: tierHard, why: why, safer: "name each variable by letters, digits and _"})
 		return a.decision()
 	}
 	a.custom(shell.Span{End: len(a.text), Line: 1, Column: 1}, nil, a.text)

@@ -1,7 +1,10 @@
 package guard
 
 import (
+	"fmt"
+	"maps"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/picoclaw/picoclaw/sdk/guard/internal/shell"
@@ -30,6 +33,20 @@ var hooks = map[string]hook{
 	"NODE_OPTIONS": names, "PATH": searches, "LD_LIBRARY_PATH": searches, "DYLD_LIBRARY_PATH": searches, "PYTHONPATH": searches, "PERL5LIB": searches, "RUBYLIB": searches, "NODE_PATH": searches,
 	"GIT_DIR": names, "GIT_WORK_TREE": names, "GIT_INDEX_FILE": names, "GIT_CONFIG": names, "GIT_CONFIG_GLOBAL": names, "GIT_CONFIG_SYSTEM": names, "GIT_CONFIG_PARAMETERS": loads, "GIT_TEMPLATE_DIR": names, "GIT_EXEC_PATH": names,
 	"KUBECONFIG": names, "HISTFILE": names, "PYTHONHOME": names, "GIT_TRACE": names, "GIT_TRACE2": names, "NPM_CONFIG_SCRIPT_SHELL": runs, "npm_config_script_shell": runs,
+}
+
+// malformedEnv says what in an environment would reach a program as something else than was decided on: a name with a "="
+// in it is a shorter name there.
+func malformedEnv(env map[string]string) string {
+	for _, name := range slices.Sorted(maps.Keys(env)) {
+		if name == "" || strings.ContainsAny(name, "=\x00") {
+			return fmt.Sprintf("%q can't be the name of a variable of the environment", name)
+		}
+		if strings.Contains(env[name], "\x00") {
+			return fmt.Sprintf("the value of the variable %s of the environment contains a NUL byte", printable(name))
+		}
+	}
+	return ""
 }
 
 // environment decides on the variables that are set for a command, or for all that follow.

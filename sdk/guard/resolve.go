@@ -60,7 +60,7 @@ func (r *resolver) resolve(path string) (string, error) {
 	volume := filepath.VolumeName(path)
 	root := volume + string(filepath.Separator)
 	rest := strings.Split(path[len(volume):], string(filepath.Separator))
-	at, links, missing := root, 0, false
+	at, links := root, 0
 	for len(rest) > 0 {
 		name := rest[0]
 		rest = rest[1:]
@@ -71,18 +71,14 @@ func (r *resolver) resolve(path string) (string, error) {
 			at = filepath.Dir(at)
 			continue
 		}
-		next := filepath.Join(at, name)
-		if missing {
-			at = next
-			continue
-		}
+		// Both parts are clean. To clean the whole again for each name would take a time that grows with its square.
+		next := strings.TrimSuffix(at, string(filepath.Separator)) + string(filepath.Separator) + name
 		e := r.look(next)
 		switch {
 		case e.err != nil:
 			return "", e.err
 		case e.missing:
-			at, missing = next, true
-			continue
+			return filepath.Join(append([]string{next}, rest...)...), nil
 		case e.target == "":
 			at = next
 			continue

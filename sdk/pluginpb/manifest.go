@@ -42,11 +42,12 @@ type Range struct {
 
 // Asked is what a plugin asks to be granted.
 type Asked struct {
-	Workspace string   `json:"workspace"`       // "none", "ro" or "rw"
-	Exec      bool     `json:"exec"`            // start other programs
-	Network   bool     `json:"network"`         // reach the network
-	State     bool     `json:"state,omitempty"` // keep files of its own from one run to the next
-	Env       []string `json:"env,omitempty"`   // names of environment variables
+	Workspace string   `json:"workspace"`          // "none", "ro" or "rw"
+	Exec      bool     `json:"exec"`               // start other programs
+	Programs  []string `json:"programs,omitempty"` // with exec, the only ones that it may start; all if there are none
+	Network   bool     `json:"network"`            // reach the network
+	State     bool     `json:"state,omitempty"`    // keep files of its own from one run to the next
+	Env       []string `json:"env,omitempty"`      // names of environment variables
 }
 
 // Spec describes one tool.

@@ -12,6 +12,7 @@ const (
 	MaxNesting = 64       // brackets open at once, and code within code
 	maxSteps   = 4096     // simple commands and loop rounds
 	maxFields  = 2048     // words that one word may expand to
+	maxBraces  = 16       // brace expressions behind each other in one word
 	maxStates  = 8        // ways the command can have gone, followed at once
 	maxRounds  = 64       // values of a loop that are followed one by one
 	maxValue   = 4 << 10  // bytes of a variable; one that is longer isn't known

@@ -12,7 +12,7 @@ import (
 type Options struct {
 	POSIX bool              // by sh, not bash
 	Dir   string            // the working directory, absolute
-	Env   map[string]string // as far as it is known
+	Env   map[string]string // as far as it is known; the visitor is told of it before anything else
 }
 
 // Interpreter follows one text. It is used once.
@@ -45,7 +45,12 @@ func Interpret(text string, opts Options, visitor Visitor) {
 	}
 	in.parser = syntax.NewParser(syntax.Variant(in.lang))
 	st := &state{base: opts.Env, dir: opts.Dir, params: []string{"bash"}}
-	in.code(&Place{Dir: opts.Dir, Span: Span{End: len(text), Line: 1, Column: 1}}, text, st, Stream{})
+	place := &Place{Dir: opts.Dir, Span: Span{End: len(text), Line: 1, Column: 1}}
+	if len(opts.Env) > 0 {
+		// The shell itself heeds some of it before it reads a word: BASH_ENV, exported functions, PATH.
+		visitor.Call(&Call{Place: *place, Env: opts.Env, in: in, state: st})
+	}
+	in.code(place, text, st, Stream{})
 }
 
 // code follows a text in a state.

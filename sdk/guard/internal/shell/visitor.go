@@ -2,8 +2,8 @@ package shell
 
 // Visitor is told what the interpreted text would do.
 type Visitor interface {
-	// Call is a simple command, neither a function nor an alias; or assignments alone, then Argv is empty. It may
-	// interpret what the command would run in turn through the methods of [Call].
+	// Call is a simple command, neither a function nor an alias; or assignments alone, or the environment that all of it
+	// starts with, then Argv is empty. It may interpret what the command would run in turn through the methods of [Call].
 	Call(*Call)
 
 	// Open is a path that the shell itself opens, lists or enters.

@@ -39,6 +39,11 @@ func (x *expansion) fields(words []*syntax.Word) []Field {
 		}
 		x.glob = false
 		known := x.rewrite(word)
+		if braces(known) > maxBraces {
+			x.in.stopped = true
+			x.in.problem(x.place, TooComplex, "a word expands to too much")
+			return out
+		}
 		for text, err := range expand.FieldsSeq(x.config(), known) {
 			if err != nil {
 				out = append(out, Field{Text: Unknown})
@@ -57,6 +62,30 @@ func (x *expansion) fields(words []*syntax.Word) []Field {
 		}
 	}
 	return out
+}
+
+// braces is how many brace expressions stand behind each other in the longest word that a word may expand to. Each of them
+// at least doubles the words, and to find even the first of these takes a time that grows with the square of the number.
+func braces(word *syntax.Word) int {
+	split := *word // SplitBraces replaces the parts
+	if !syntax.SplitBraces(&split) {
+		return 0
+	}
+	return inBraces(split.Parts)
+}
+
+func inBraces(parts []syntax.WordPart) int {
+	n := 0
+	for _, part := range parts {
+		if expr, ok := part.(*syntax.BraceExp); ok {
+			longest := 0
+			for _, elem := range expr.Elems {
+				longest = max(longest, inBraces(elem.Parts))
+			}
+			n += 1 + longest
+		}
+	}
+	return n
 }
 
 // plain returns the text of a word that means itself.

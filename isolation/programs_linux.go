@@ -1,0 +1,89 @@
+package isolation
+
+import (
+	"debug/elf"
+	"os"
+	"path/filepath"
+
+	"golang.org/x/sys/unix"
+)
+
+// libraryDirs are what of a system's directories a program needs besides itself: its libraries and data. A child that may
+// start only some programs does not get to read the others, because the dynamic linker would run what it can read.
+var libraryDirs = []string{
+	"/usr/lib", "/usr/lib32", "/usr/lib64", "/usr/libx32", "/usr/local/lib", "/usr/share", "/lib", "/lib32", "/lib64", "/libx32", "/nix/store",
+}
+
+// programDirs is where programs that are named without a path are looked for.
+var programDirs = []string{"/usr/local/bin", "/usr/bin", "/bin", "/usr/local/sbin", "/usr/sbin", "/sbin"}
+
+// systemRights are the rights to the system's directories, by path: to run all that is there, or with Programs, to run
+// these and to read what they need.
+func (p Profile) systemRights() map[string]uint64 {
+	rights := map[string]uint64{}
+	if len(p.Programs) == 0 {
+		for _, dir := range systemDirs {
+			rights[dir] = runTree
+		}
+		return rights
+	}
+	for _, dir := range libraryDirs {
+		rights[dir] = readTree
+	}
+	for _, program := range p.Programs {
+		path, ok := findProgram(program)
+		if !ok {
+			continue // a machine need not have them all
+		}
+		rights[path] = readFile | unix.LANDLOCK_ACCESS_FS_EXECUTE
+		if linker := interpreter(path); linker != "" {
+			rights[linker] = readFile | unix.LANDLOCK_ACCESS_FS_EXECUTE
+		}
+	}
+	return rights
+}
+
+// findProgram finds a program where the system keeps them, with its links resolved.
+func findProgram(name string) (string, bool) {
+	candidates := []string{name}
+	if !filepath.IsAbs(name) {
+		candidates = candidates[:0]
+		for _, dir := range programDirs {
+			candidates = append(candidates, filepath.Join(dir, name))
+		}
+	}
+	for _, path := range candidates {
+		real, err := filepath.EvalSymlinks(path)
+		if err != nil {
+			continue
+		}
+		if info, err := os.Stat(real); err == nil && info.Mode().IsRegular() && info.Mode().Perm()&0o111 != 0 {
+			return real, true
+		}
+	}
+	return "", false
+}
+
+// interpreter returns the dynamic linker that a program names, with its links resolved; empty for a static one.
+func interpreter(path string) string {
+	file, err := elf.Open(path)
+	if err != nil {
+		return ""
+	}
+	defer file.Close()
+	for _, segment := range file.Progs {
+		if segment.Type != elf.PT_INTERP || segment.Filesz < 2 || segment.Filesz > 4096 {
+			continue
+		}
+		name := make([]byte, segment.Filesz-1) // without the NUL
+		if _, err := segment.ReadAt(name, 0); err != nil {
+			return ""
+		}
+		real, err := filepath.EvalSymlinks(string(name))
+		if err != nil {
+			return ""
+		}
+		return real
+	}
+	return ""
+}
