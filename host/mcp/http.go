@@ -152,5 +152,5 @@ func broken(body []byte) (why string, code int64) {
 func refuse(w http.ResponseWriter, status int, code int64, text string) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_, _ = w.Write(refusal(code, text)) // whoever has gone does not need it
+	_, _ = w.Write(refusal(nil, code, text)) // whoever has gone does not need it
 }
