@@ -20,6 +20,9 @@ func run(m *testing.M) int {
 		programs, err = filepath.EvalSymlinks(dir)
 	}
 	if err == nil {
+		err = os.Chmod(programs, 0o755) // for another user, too
+	}
+	if err == nil {
 		err = build()
 	}
 	if err != nil {
@@ -39,7 +42,7 @@ func build() error {
 		if err != nil {
 			return err
 		}
-		if err := os.WriteFile(filepath.Join(programs, "plugins", id, "plugin.json"), manifest, 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(programs, "plugins", id, "plugin.json"), manifest, 0o644); err != nil {
 			return err
 		}
 	}
