@@ -85,7 +85,7 @@ func measureRestart(bin string) error {
 			s.Call(context.Background(), "plain", json.RawMessage(`{"path":"nothing","op":"crash"}`), nil)
 			err := again.timed(func() error {
 				if r := s.Call(context.Background(), "plain", args, nil); r.Err == nil || r.Err.Code == "unavailable" {
-					return fmt.Errorf("the plugin does not answer: %v", r.Err)
+					return fmt.Errorf("the plugin does not answer: %w", r.Err)
 				}
 				return nil
 			})
