@@ -47,7 +47,7 @@ func mkdir(m *memory) sdk.Tool {
 			return out, m.write(journal.Op{
 				Tool:    "mkdir",
 				Summary: fmt.Sprintf("mkdir: made %s", path),
-				Steps:   []journal.Step{{Action: journal.Remove, Path: path, After: stateDir}},
+				Steps:   []journal.Step{{Action: journal.Remove, Path: path, After: stateEmpty()}},
 			}, &out.Undo, &notes, func(*journal.Writer) error { return nil })
 		},
 		sdk.Idempotent(), sdk.Sets(picoclawSet, moduleSet), sdk.Permissions("fs.write"), sdk.Risk("low"), sdk.SideEffects("filesystem_write"))

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/picoclaw/picoclaw/plugins/filesystem/internal/journal"
 	"github.com/picoclaw/picoclaw/plugins/filesystem/internal/versions"
@@ -45,9 +46,6 @@ func (r *restoring) neverHappened(op *journal.Op) bool {
 		return false
 	}
 	for _, step := range op.Steps {
-		if step.Before == stateDir {
-			return false // part of what was in it may be gone, or back: that can't be told from here
-		}
 		before, where := step.Before, step.Path
 		switch step.Action {
 		case journal.Remove:
@@ -270,7 +268,7 @@ func (r *restoring) clear(name string, info fs.FileInfo) error {
 	if err != nil || now == absent {
 		return err
 	}
-	file := now != stateDir && now != stateLink && now != stateSpecial
+	file := !strings.HasPrefix(now, stateDir) && now != stateLink && now != stateSpecial
 	if file && info.Mode().IsRegular() {
 		return nil
 	}

@@ -164,6 +164,33 @@ func TestUndoOfADirectoryThatFailsLeavesNothing(t *testing.T) {
 	}
 }
 
+// What was put into a directory since it was made is as good a reason to refuse as a change of a file.
+func TestUndoSeesWhatCameIntoADirectory(t *testing.T) {
+	for name, made := range map[string]struct {
+		tool string
+		args args
+	}{
+		"made":  {"mkdir", args{"path": "new"}},
+		"copy":  {"cp", args{"source": "d", "destination": "new"}},
+		"moved": {"mv", args{"source": "d", "destination": "new"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := start(t, map[string]string{"d/a": "a"})
+			id := must(t, p, made.tool, made.args)["undo"]
+			must(t, p, "write_file", args{"path": "new/precious", "content": "x"})
+			if r := p.Call("undo", args{"id": id}); r.Err.GetCode() != "conflict" {
+				t.Errorf("%q, %v", r.Text, r.Err)
+			}
+			wantContents(t, p, "new/precious", "x")
+			must(t, p, "undo", args{}) // the file
+			must(t, p, "undo", args{}) // and then the directory
+			if _, err := os.Stat(filepath.Join(p.Dir, "new")); !os.IsNotExist(err) {
+				t.Errorf("what was made is still there: %v", err)
+			}
+		})
+	}
+}
+
 // Half of a directory is not taken for one that was never deleted, so that the change before is not taken back in its place.
 func TestUndoKnowsHalfADirectory(t *testing.T) {
 	p := start(t, map[string]string{"f": "0", "d/a": "a", "d/b": "b"})
