@@ -60,7 +60,7 @@ func (c *lines) read(r *bufio.Reader) {
 		case len(line) == 0:
 			continue
 		default:
-			if next.message, err = jsonrpc.DecodeMessage(line); err != nil {
+			if next.message, err = decode(line); err != nil {
 				c.refuse(idOf(line), codeOf(line), fmt.Sprintf("not a JSON-RPC 2.0 message: %.200s", err))
 				continue
 			}
@@ -115,23 +115,6 @@ func (c *lines) Write(_ context.Context, message jsonrpc.Message) error {
 		return err
 	}
 	return c.write(data)
-}
-
-// encode marshals a message. A result is marshalled already, so it is only put into its place: the SDK would read all of
-// it once more.
-func encode(message jsonrpc.Message) ([]byte, error) {
-	r, ok := message.(*jsonrpc.Response)
-	if !ok || r.Error != nil || len(r.Result) == 0 {
-		return jsonrpc.EncodeMessage(message)
-	}
-	id, err := json.Marshal(r.ID.Raw())
-	if err != nil {
-		return nil, err
-	}
-	const before, between, after = `{"jsonrpc":"2.0","id":`, `,"result":`, `}`
-	data := make([]byte, 0, len(before)+len(id)+len(between)+len(r.Result)+len(after)+1) // and a line feed
-	data = append(append(append(data, before...), id...), between...)
-	return append(append(data, r.Result...), after...), nil
 }
 
 // Close ends the connection. The streams stay open; they are the caller's.

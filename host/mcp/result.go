@@ -3,6 +3,7 @@ package mcp
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -22,7 +23,7 @@ func answer(r *host.Result, textResult bool) *mcp.CallToolResult {
 	switch {
 	case len(r.Structured) == 0:
 	case textResult:
-		out.Meta = mcp.Meta{metaDetails: r.Structured}
+		out.Meta = mcp.Meta{metaDetails: details(r)}
 	default:
 		out.StructuredContent = r.Structured
 	}
@@ -41,6 +42,20 @@ func answer(r *host.Result, textResult bool) *mcp.CallToolResult {
 		out.Content = append(out.Content, &mcp.TextContent{Text: errorText(r.Err)})
 	}
 	return out
+}
+
+// details are what a result tells about its text: its structured form without what the text says already, such as what a
+// command has printed.
+func details(r *host.Result) any {
+	var members map[string]json.RawMessage
+	if err := json.Unmarshal(r.Structured, &members); err != nil {
+		return r.Structured // it is no object
+	}
+	maps.DeleteFunc(members, func(_ string, value json.RawMessage) bool {
+		var text string
+		return value[0] == '"' && json.Unmarshal(value, &text) == nil && (text == "" || strings.Contains(r.Text, text))
+	})
+	return members
 }
 
 func errorText(e *host.Error) string {

@@ -83,6 +83,9 @@ const steps = {
     const result = await works("read_file", { path: "a" });
     assert.equal(text(result), content);
     assert.equal(result.structuredContent, undefined);
+    const printed = await works("exec", { command: "echo once; echo again >&2" });
+    assert.equal(JSON.stringify(printed).match(/once/g).length, 1, JSON.stringify(printed));
+    assert.equal(printed._meta["io.github.picoclaw/details"].exit_code, 0);
     const stat = await works("file_stat", { path: "a" });
     assert.equal(stat.structuredContent.size_bytes, Buffer.byteLength(content));
     await works("write_file", { path: "large", content: "0123456789abcde\n".repeat(65536) });
