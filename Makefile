@@ -9,11 +9,12 @@ LDFLAGS := -s -w
 
 # Tools for developers, pinned here and kept out of the product's go.mod.
 GOLANGCI_LINT      := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
+GORELEASER         := github.com/goreleaser/goreleaser/v2@v2.16.0
 PROTOC_GEN_GO      := google.golang.org/protobuf/cmd/protoc-gen-go@v1.36.12
 PROTOC_GEN_GO_GRPC := google.golang.org/grpc/cmd/protoc-gen-go-grpc@v1.6.2
 
 .DEFAULT_GOAL := build
-.PHONY: build test vet lint bench demo docs man guard-score proto clean help
+.PHONY: build test vet lint bench demo docs man release-check guard-score proto clean help
 
 help: ## Show what there is to make
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -49,11 +50,16 @@ demo: build ## Play a short agent session on a copy of this repository
 	.ci/install
 	.ci/demo
 
-docs: build ## Write the pages of docs/ that follow from the program: configuration, tools, commands
+docs: build ## Write what follows from the program in docs/: configuration, tools, commands, the recorded session
 	@home=$$(mktemp -d) && trap 'rm -rf "$$home"' EXIT && env -i HOME="$$home" bin/picoclaw docs docs
+	$(GO) run ./docs/internal/record -programs bin -o docs/session.svg
 
 man: build ## Write the manual pages into bin/man/
 	bin/picoclaw man bin/man
+
+release-check: ## Check the release's configuration, and make its archives and packages in dist/ without publishing anything
+	CGO_ENABLED=0 $(GO) run $(GORELEASER) check --config .ci/goreleaser.yaml
+	CGO_ENABLED=0 $(GO) run $(GORELEASER) release --config .ci/goreleaser.yaml --snapshot --clean --skip sbom
 
 guard-score: ## Measure the guard on labelled commands: FILES='a.jsonl b.jsonl' for others than the repository's
 	CGO_ENABLED=0 $(GO) run ./sdk/guard/internal/score -v $(FILES)

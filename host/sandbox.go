@@ -27,6 +27,9 @@ func (s *Session) spec(p *catalog.Plugin) (*supervise.Spec, error) {
 	if !given.Enabled {
 		return nil, fmt.Errorf("plugin %s is not enabled for agent %s", p.Manifest.ID, s.policy.Agent())
 	}
+	if err := checkConfig(p.Manifest, given.Config); err != nil {
+		return nil, err
+	}
 	grants := given.Grants.Intersect(grantsOf(p.Manifest.Grants))
 	limits := s.policy.Limits()
 	wire := pluginpb.NewPolicy(s.policy.Guard())

@@ -43,6 +43,11 @@ func (t *sandboxTree) limit(l Limits) error {
 	if l.FileSize <= 0 && l.OpenFiles <= 0 {
 		return nil
 	}
+	// Bubblewrap first, which has hardly begun: what it starts has the limits from its first moment on. The rest is for
+	// what it was quicker with than this process.
+	if err := l.apply(t.guard.pid); err != nil {
+		return err
+	}
 	t.awaitKnown()
 	for _, pid := range t.members() {
 		if err := l.apply(pid); err != nil {

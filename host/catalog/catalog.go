@@ -81,6 +81,9 @@ func loadBundled(dir string) (*Catalog, error) {
 			err = fmt.Errorf("its %s is that of plugin %s; the directory has to have that name", pluginpb.ManifestFile, p.Manifest.ID)
 		}
 		if err == nil {
+			err = p.identify()
+		}
+		if err == nil {
 			p.Kind = Bundled
 			err = c.add(p)
 		}
@@ -94,7 +97,7 @@ func loadBundled(dir string) (*Catalog, error) {
 	return c, nil
 }
 
-// readPlugin reads a plugin that nothing but its place vouches for.
+// readPlugin reads a plugin's manifest, for which nothing but its place vouches.
 func readPlugin(dir string) (*Plugin, error) {
 	data, err := readManifest(filepath.Join(dir, pluginpb.ManifestFile))
 	if err != nil {
@@ -108,9 +111,13 @@ func readPlugin(dir string) (*Plugin, error) {
 		return nil, fmt.Errorf("it speaks versions %d to %d of the plugin protocol, this picoclaw version %d; "+
 			"install a version of the plugin that fits", m.Protocol.Min, m.Protocol.Max, v)
 	}
-	p := newPlugin(m, dir)
+	return newPlugin(m, dir), nil
+}
+
+// identify looks at the binary.
+func (p *Plugin) identify() (err error) {
 	p.Digest, err = identify(p.Binary)
-	return p, err
+	return err
 }
 
 func newPlugin(m *pluginpb.Manifest, dir string) *Plugin {

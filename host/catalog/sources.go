@@ -112,7 +112,7 @@ func loadDir(dir, id string) (*Plugin, error) {
 	if p.Manifest.ID != id {
 		return nil, fmt.Errorf("%s has the plugin %s", dir, p.Manifest.ID)
 	}
-	return p, nil
+	return p, p.identify()
 }
 
 func (c *Catalog) plugin(id string) *Plugin {

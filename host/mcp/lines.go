@@ -2,7 +2,6 @@ package mcp
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -12,12 +11,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
-
-	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
-
-// maxFrame is the longest message that a client may send, in bytes: the largest arguments and what is round them.
-const maxFrame = pluginpb.MaxArgumentBytes + 1<<20
 
 // Lines is a transport of newline-delimited JSON over two streams. Unlike the SDK's own, it answers a line that is no
 // message, or too long for one, with an error and goes on: one broken request must not end the session of an agent.
@@ -55,19 +49,19 @@ type incoming struct {
 // which is not its to close.
 func (c *lines) read(r *bufio.Reader) {
 	for {
-		line, err := readFrame(r)
+		line, id, err := readFrame(r)
 		var next incoming
 		switch {
 		case errors.Is(err, errFrameTooLong):
-			c.refuse(jsonrpc.CodeInvalidRequest, fmt.Sprintf("the message is longer than %d bytes; send less at a time", maxFrame))
+			c.refuse(id, jsonrpc.CodeInvalidRequest, fmt.Sprintf("the message is longer than %d bytes; send less at a time", maxFrame))
 			continue
 		case err != nil:
 			next.err = err
 		case len(line) == 0:
 			continue
 		default:
-			if next.message, err = jsonrpc.DecodeMessage(line); err != nil {
-				c.refuse(code(line), fmt.Sprintf("not a JSON-RPC 2.0 message: %.200s", err))
+			if next.message, err = decode(line); err != nil {
+				c.refuse(idOf(line), codeOf(line), fmt.Sprintf("not a JSON-RPC 2.0 message: %.200s", err))
 				continue
 			}
 		}
@@ -82,22 +76,17 @@ func (c *lines) read(r *bufio.Reader) {
 	}
 }
 
-// code tells what is not JSON from what is JSON but no message.
-func code(line []byte) int64 {
+// codeOf tells what is not JSON from what is JSON but no message.
+func codeOf(line []byte) int64 {
 	if json.Valid(line) {
 		return jsonrpc.CodeInvalidRequest
 	}
 	return jsonrpc.CodeParseError
 }
 
-// refuse answers a line whose id could not be read.
-func (c *lines) refuse(code int64, text string) {
-	answer, err := json.Marshal(map[string]any{
-		"jsonrpc": "2.0", "id": nil, "error": map[string]any{"code": code, "message": text},
-	})
-	if err == nil {
-		_ = c.write(answer) // the next message will meet the same stream
-	}
+// refuse answers a line that is no message.
+func (c *lines) refuse(id json.RawMessage, code int64, text string) {
+	_ = c.write(refusal(id, code, text)) // the next message will meet the same stream
 }
 
 func (c *lines) write(data []byte) error {
@@ -121,7 +110,7 @@ func (c *lines) Read(ctx context.Context) (jsonrpc.Message, error) {
 
 // Write sends a message.
 func (c *lines) Write(_ context.Context, message jsonrpc.Message) error {
-	data, err := jsonrpc.EncodeMessage(message)
+	data, err := encode(message)
 	if err != nil {
 		return err
 	}
@@ -136,30 +125,3 @@ func (c *lines) Close() error {
 
 // SessionID is empty: a pair of streams is one session.
 func (c *lines) SessionID() string { return "" }
-
-var errFrameTooLong = errors.New("the frame is too long")
-
-// readFrame reads a line; one that is too long is read to its end without being kept.
-func readFrame(r *bufio.Reader) ([]byte, error) {
-	var line []byte
-	long := false
-	for {
-		part, err := r.ReadSlice('\n')
-		if long = long || len(line)+len(part) > maxFrame; long {
-			line = nil
-		} else {
-			line = append(line, part...)
-		}
-		switch {
-		case errors.Is(err, bufio.ErrBufferFull):
-		case long && (err == nil || errors.Is(err, io.EOF)):
-			return nil, errFrameTooLong
-		case errors.Is(err, io.EOF) && len(bytes.TrimSpace(line)) > 0:
-			return bytes.TrimSpace(line), nil
-		case err != nil:
-			return nil, err
-		default:
-			return bytes.TrimSpace(line), nil
-		}
-	}
-}

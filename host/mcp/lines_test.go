@@ -16,15 +16,18 @@ func TestABrokenLineIsAnsweredAndTheNextIsRead(t *testing.T) {
 	ping := `{"jsonrpc":"2.0","id":7,"method":"ping"}`
 	for name, test := range map[string]struct {
 		line string
+		id   any
 		code float64
 	}{
-		"garbage":      {"garbage", jsonrpc.CodeParseError},
-		"half":         {`{"jsonrpc":"2.0",`, jsonrpc.CodeParseError},
-		"no message":   {`{"a":1}`, jsonrpc.CodeInvalidRequest},
-		"a number":     {`7`, jsonrpc.CodeInvalidRequest},
-		"too long":     {`{"jsonrpc":"2.0","id":1,"method":"` + strings.Repeat("x", maxFrame) + `"}`, jsonrpc.CodeInvalidRequest},
-		"binary":       {"\x00\xff\xfe", jsonrpc.CodeParseError},
-		"deep nesting": {strings.Repeat("[", 100000), jsonrpc.CodeParseError},
+		"garbage":      {"garbage", nil, jsonrpc.CodeParseError},
+		"half":         {`{"jsonrpc":"2.0",`, nil, jsonrpc.CodeParseError},
+		"no message":   {`{"a":1}`, nil, jsonrpc.CodeInvalidRequest},
+		"a number":     {`7`, nil, jsonrpc.CodeInvalidRequest},
+		"too long":     {`{"jsonrpc":"2.0","id":1,"method":"` + strings.Repeat("x", maxFrame) + `"}`, 1.0, jsonrpc.CodeInvalidRequest},
+		"id behind":    {`{"params":{"id":1,"x":"` + strings.Repeat("\\\"id\\\":2,", maxFrame/9) + `"}, "id" : "a\"b" }`, `a"b`, jsonrpc.CodeInvalidRequest},
+		"no method":    {`{"jsonrpc":"2.0","id":5,"method":7}`, 5.0, jsonrpc.CodeInvalidRequest},
+		"binary":       {"\x00\xff\xfe", nil, jsonrpc.CodeParseError},
+		"deep nesting": {strings.Repeat("[", 100000), nil, jsonrpc.CodeParseError},
 	} {
 		t.Run(name, func(t *testing.T) {
 			answers, writer := io.Pipe()
@@ -41,8 +44,8 @@ func TestABrokenLineIsAnsweredAndTheNextIsRead(t *testing.T) {
 				ID    any
 				Error struct{ Code float64 }
 			}
-			if err := json.Unmarshal([]byte(answer), &got); err != nil || got.ID != nil || got.Error.Code != test.code {
-				t.Errorf("the answer is %s (%v); want code %v", answer, err, test.code)
+			if err := json.Unmarshal([]byte(answer), &got); err != nil || got.ID != test.id || got.Error.Code != test.code {
+				t.Errorf("the answer is %s (%v); want code %v for id %v", answer, err, test.code, test.id)
 			}
 			next, err := c.Read(t.Context())
 			if r, ok := next.(*jsonrpc.Request); err != nil || !ok || r.Method != "ping" {
@@ -88,6 +91,29 @@ func FuzzLines(f *testing.F) {
 				}
 				return
 			}
+		}
+	})
+}
+
+func FuzzIDFinder(f *testing.F) {
+	f.Add([]byte(`{"jsonrpc":"2.0","id":1,"method":"ping"}`), uint8(3))
+	f.Add([]byte(`{"params":{"id":2},"id" : "a\"b" }`), uint8(1))
+	f.Fuzz(func(t *testing.T, data []byte, step uint8) {
+		var find idFinder
+		for rest := data; len(rest) > 0; {
+			n := min(len(rest), int(step)+1)
+			find.read(rest[:n])
+			rest = rest[n:]
+		}
+		var message struct {
+			ID json.RawMessage `json:"id"`
+		}
+		id := find.id()
+		if id == nil || json.Unmarshal(data, &message) != nil {
+			return
+		}
+		if !json.Valid(id) || !strings.Contains(string(data), string(id)) {
+			t.Errorf("the id of %q is said to be %q", data, id)
 		}
 	})
 }

@@ -7,40 +7,44 @@ package mcp
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"strings"
 	"sync"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/picoclaw/picoclaw/host"
+	"github.com/picoclaw/picoclaw/host/policy"
 )
-
-// metaDetails is where what a tool tells about its text travels.
-const metaDetails = "io.github.picoclaw/details"
 
 // session is what the server needs of a host; *host.Session is one.
 type session interface {
+	Policy() *policy.Policy
 	Tools() []host.Tool
 	Call(ctx context.Context, tool string, arguments json.RawMessage, events func(host.Event)) *host.Result
+	Spawn(origin host.Origin, narrower policy.Child) (*host.Session, error)
 }
 
 // Server offers a session's tools.
 type Server struct {
 	*mcp.Server
-	tools *toolset
+	tools   *toolset
+	clients *clients
 }
 
 // NewServer makes a server that offers a session's tools. instructions tell the model where it is.
 func NewServer(s session, version, instructions string) *Server {
+	all := newClients(s)
 	server := mcp.NewServer(&mcp.Implementation{Name: "picoclaw", Title: "picoclaw", Version: version}, &mcp.ServerOptions{
 		Instructions: instructions,
 		Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{ListChanged: true}},
+		RootsListChangedHandler: func(_ context.Context, req *mcp.RootsListChangedRequest) {
+			all.of(req.Session).roots.changed()
+		},
 	})
-	ts := &toolset{session: s, server: server, asked: newQuestions(), listed: map[string]*listedTool{}}
+	ts := &toolset{session: s, server: server, clients: all, asked: newQuestions(), listed: map[string]*listedTool{}}
 	ts.refresh()
 	server.AddReceivingMiddleware(ts.middleware)
-	return &Server{server, ts}
+	return &Server{server, ts, all}
 }
 
 // Follow offers what the session has whenever changes says that this may be something else, until it is closed or ctx
@@ -57,49 +61,6 @@ func (s *Server) Follow(ctx context.Context, changes <-chan struct{}) {
 			s.tools.refresh()
 		}
 	}
-}
-
-func handler(s session, asked *questions, t host.Tool) mcp.ToolHandler {
-	return func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-		return asked.call(ctx, s, t, req), nil
-	}
-}
-
-// answer puts a result into the protocol's form. An error is for the model: what went wrong, and what would help.
-//
-// Many clients show a model the structured content alone where there is any. So what only tells about a text that is the
-// result goes into the metadata.
-func answer(r *host.Result, textResult bool) *mcp.CallToolResult {
-	out := &mcp.CallToolResult{}
-	switch {
-	case len(r.Structured) == 0:
-	case textResult:
-		out.Meta = mcp.Meta{metaDetails: r.Structured}
-	default:
-		out.StructuredContent = r.Structured
-	}
-	if r.Text != "" || r.Err == nil {
-		out.Content = append(out.Content, &mcp.TextContent{Text: r.Text})
-	}
-	switch {
-	case len(r.Media) == 0:
-	case strings.HasPrefix(r.MediaType, "image/"):
-		out.Content = append(out.Content, &mcp.ImageContent{Data: r.Media, MIMEType: r.MediaType})
-	case strings.HasPrefix(r.MediaType, "audio/"):
-		out.Content = append(out.Content, &mcp.AudioContent{Data: r.Media, MIMEType: r.MediaType})
-	}
-	if r.Err != nil {
-		out.IsError = true
-		text := r.Err.Message
-		if r.Err.Rule != "" {
-			text += fmt.Sprintf("\n(rule %s)", r.Err.Rule)
-		}
-		if r.Err.Hint != "" {
-			text += "\nhint: " + r.Err.Hint
-		}
-		out.Content = append(out.Content, &mcp.TextContent{Text: text})
-	}
-	return out
 }
 
 // progress passes a call's events on to a client that has asked for them.
@@ -119,5 +80,20 @@ func progress(ctx context.Context, req *mcp.CallToolRequest) func(host.Event) {
 			mu.Unlock()
 		}
 		_ = req.Session.NotifyProgress(ctx, p) // it may be dropped
+	}
+}
+
+// End cancels all calls and ends all sessions, those over HTTP too. It returns when they have ended, or ctx is done.
+func (s *Server) End(ctx context.Context) {
+	s.clients.cancelAll()
+	var ended sync.WaitGroup
+	for session := range s.Sessions() {
+		ended.Go(func() { _ = session.Close() }) // its connection may be gone already
+	}
+	done := make(chan struct{})
+	go func() { ended.Wait(); close(done) }()
+	select {
+	case <-done:
+	case <-ctx.Done():
 	}
 }

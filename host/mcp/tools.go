@@ -38,6 +38,7 @@ func clientName(t host.Tool) string { return strings.ReplaceAll(t.Name, ".", "_"
 type toolset struct {
 	session session
 	server  *mcp.Server
+	clients *clients
 	asked   *questions
 
 	mu     sync.Mutex
@@ -65,7 +66,7 @@ func (ts *toolset) refresh() {
 			continue
 		}
 		ts.listed[name] = &listedTool{string(text), sync.OnceValues(func() (*published, error) { return publish(t) })}
-		ts.server.AddTool(describe(t), handler(ts.session, ts.asked, t))
+		ts.server.AddTool(describe(t), ts.handler(t))
 	}
 	if len(gone) == 0 {
 		return
@@ -76,19 +77,41 @@ func (ts *toolset) refresh() {
 	ts.server.RemoveTools(slices.Collect(maps.Keys(gone))...)
 }
 
+// handler calls a tool for a client.
+func (ts *toolset) handler(t host.Tool) mcp.ToolHandler {
+	return func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		client := ts.clients.of(req.Session)
+		ctx, cancel := client.bound(ctx)
+		defer cancel()
+		s, err := client.roots.session(ctx, req.Session)
+		if err != nil {
+			return answer(&host.Result{Err: &host.Error{Code: pluginpb.CodeUnavailable, Message: err.Error(),
+				Hint: "the client has to name directories that exist, or none"}}, false), nil
+		}
+		return ts.asked.call(ctx, s, t, req), nil
+	}
+}
+
 func (ts *toolset) find(name string) *listedTool {
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
 	return ts.listed[name]
 }
 
-// middleware puts the tools' schemas into the list of tools. A client that only connects does not wait for them.
+// middleware puts the tools' schemas into the list of tools, so that a client that only connects does not wait for them,
+// and flattens results.
 func (ts *toolset) middleware(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
 		result, err := next(ctx, method, req)
+		if err != nil {
+			return nil, err
+		}
+		if called, ok := result.(*mcp.CallToolResult); ok {
+			return flatten(called, req.GetSession().(*mcp.ServerSession)), nil
+		}
 		list, ok := result.(*mcp.ListToolsResult)
-		if err != nil || !ok {
-			return result, err
+		if !ok {
+			return result, nil
 		}
 		for i, tool := range list.Tools {
 			known := ts.find(tool.Name)

@@ -33,7 +33,7 @@ func (k Keys) parse() ([]minisign.PublicKey, error) {
 	return keys, nil
 }
 
-// verify checks the signature beside an archive. contents is the archive as it is going to be unpacked. It returns the
+// verify checks the signature beside an archive, of the kind that minisign makes unless it is told otherwise. contents is the archive as it is going to be unpacked. It returns the
 // id of the key, empty where there is no signature and none is required.
 func (k Keys) verify(source string, contents io.Reader) (signer string, err error) {
 	keys, err := k.parse()

@@ -77,7 +77,7 @@ func TestIdleInstancesEnd(t *testing.T) {
 // call has another one.
 func TestAHungPluginIsEnded(t *testing.T) {
 	each(t, func(t *testing.T, f *fixture) {
-		f.options.HealthInterval = 100 * time.Millisecond
+		f.options.HealthInterval = 500 * time.Millisecond
 		s := f.spec()
 		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 		defer cancel()

@@ -67,7 +67,7 @@ func (l pluginLogger) log(level hclog.Level, message string, args ...any) {
 	l.Logger.Log(level, oneLine(message), clean...)
 }
 
-func (l pluginLogger) enabled(level hclog.Level) bool { return level >= l.Logger.GetLevel() }
+func (l pluginLogger) enabled(level hclog.Level) bool { return level >= l.GetLevel() }
 
 // Log implements [hclog.Logger].
 func (l pluginLogger) Log(level hclog.Level, message string, args ...any) {

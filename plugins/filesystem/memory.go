@@ -16,10 +16,10 @@ import (
 // settings is the operator's configuration of this plugin.
 type settings struct {
 	Journal struct {
-		Enabled    *bool `json:"enabled"`      // true unless set
-		MaxBytes   int64 `json:"max_bytes"`    // of everything that is kept
-		MaxAgeDays int   `json:"max_age_days"` // of an operation
-	} `json:"journal"`
+		Enabled    *bool `json:"enabled,omitempty" jsonschema:"keep what changes destroy, for undo; true unless set"`
+		MaxBytes   int64 `json:"max_bytes,omitempty" jsonschema:"how many bytes are kept at most" minimum:"0"`
+		MaxAgeDays int   `json:"max_age_days,omitempty" jsonschema:"for how many days they are kept" minimum:"0"`
+	} `json:"journal,omitzero" jsonschema:"the journal that undo takes changes back from"`
 }
 
 // memory is what the plugin remembers from one call to the next: the contents that its agent has seen, and what changes

@@ -64,7 +64,7 @@ func (o execOutput) Text() string {
 
 func (s *shell) execTool() sdk.Tool {
 	return sdk.NewTool("exec", "Run a shell command in the workspace and return its output.", s.exec,
-		sdk.Destructive(), sdk.OpenWorld(), sdk.Sets("picoclaw"),
+		sdk.Destructive(), sdk.OpenWorld(), sdk.TextResult(), sdk.Sets("picoclaw"),
 		sdk.Permissions("exec"), sdk.Risk("high"), sdk.SideEffects("process"))
 }
 

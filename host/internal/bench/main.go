@@ -21,7 +21,7 @@ func main() {
 		return
 	}
 	bin := flag.String("bin", "bin", "the directory that `make build` fills")
-	only := flag.String("only", "", "what to measure, of call, start, sandbox, files, search, program and commands; everything if empty")
+	only := flag.String("only", "", "what to measure, of call, start, sandbox, files, search, plugins, program, mcp and commands; everything if empty")
 	flag.Parse()
 	if err := run(*bin, *only); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
@@ -40,7 +40,7 @@ func run(bin, only string) error {
 		measure func(bin string) error
 	}{
 		{"call", measureCall}, {"start", measureStart}, {"sandbox", measureSandbox}, {"files", measureFiles},
-		{"search", measureSearch}, {"program", measureProgram}, {"commands", measureCommands},
+		{"search", measureSearch}, {"plugins", measurePlugins}, {"program", measureProgram}, {"mcp", measureMCP}, {"commands", measureCommands},
 	} {
 		if only != "" && only != m.name {
 			continue

@@ -43,6 +43,9 @@ func plainPlugin() sdk.Plugin {
 // inPlainLoop does what a program does that minds nothing but its task and the disk.
 func inPlainLoop(op, path, content string) (string, error) {
 	switch op {
+	case "crash":
+		os.Exit(1)
+		return "", nil
 	case "write":
 		return "", durableWrite(path, []byte(content))
 	case "edit":

@@ -1,0 +1,236 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/terminal"
+	"github.com/picoclaw/picoclaw/host"
+	"github.com/picoclaw/picoclaw/host/catalog"
+	"github.com/picoclaw/picoclaw/host/config"
+	"github.com/picoclaw/picoclaw/host/redact"
+	"github.com/picoclaw/picoclaw/sdk/pluginpb"
+)
+
+func newAgents(a *app) *cobra.Command {
+	var output string
+	cmd := &cobra.Command{
+		Use:     "agents",
+		Short:   "List the agents, and show what one may do",
+		Example: "  picoclaw agents\n  picoclaw agents show main",
+		Args:    noArguments,
+		RunE: func(*cobra.Command, []string) error {
+			if err := format(output); err != nil {
+				return err
+			}
+			return a.listAgents(output)
+		},
+	}
+	a.outputFlag(cmd, &output)
+	cmd.AddCommand(newAgentsShow(a))
+	return cmd
+}
+
+// listedAgent is an agent as scripts read it.
+type listedAgent struct {
+	ID         string `json:"id"`
+	Workspace  string `json:"workspace"`
+	Restricted bool   `json:"restricted"` // to its workspace and what is opened besides
+	Tools      int    `json:"tools"`
+}
+
+func (a *app) listAgents(output string) error {
+	cfg, err := a.config("")
+	if err != nil {
+		return err
+	}
+	h, err := host.Open(host.Options{Config: cfg})
+	if err != nil {
+		return cantStart(err)
+	}
+	all := []listedAgent{}
+	for _, id := range cfg.AgentIDs() {
+		s, err := h.Preview(id, host.CLI)
+		if err != nil {
+			return cantStart(err)
+		}
+		all = append(all, listedAgent{id, s.Policy().Workspace(), s.Policy().Guard().Restrict, len(s.Tools())})
+	}
+	if output == "json" {
+		return a.printJSON(all)
+	}
+	table := terminal.NewTable("AGENT", "WORKSPACE", "RESTRICTED", "TOOLS").Right(3)
+	for _, agent := range all {
+		restricted := "yes"
+		if !agent.Restricted {
+			restricted = "no"
+		}
+		table.Row(agent.ID, agent.Workspace, restricted, fmt.Sprint(agent.Tools))
+		if !agent.Restricted {
+			table.Style(2, terminal.Bad)
+		}
+	}
+	return table.Write(terminal.New(a.stdout))
+}
+
+// shownAgent is what an agent may do, as scripts read it.
+type shownAgent struct {
+	ID       string         `json:"id"`
+	Settings []shownSetting `json:"settings"`
+	Plugins  []heldPlugin   `json:"plugins"`
+}
+
+type heldPlugin struct {
+	ID      string         `json:"id"`
+	Version string         `json:"version"`
+	Kind    catalog.Kind   `json:"kind"`
+	Enabled bool           `json:"enabled"`
+	Grants  pluginpb.Asked `json:"grants"` // in effect
+	From    string         `json:"from"`   // who gave them
+	Tools   []heldTool     `json:"tools"`
+}
+
+type heldTool struct {
+	Name    string `json:"name"`
+	Enabled bool   `json:"enabled"`
+	Rule    string `json:"rule,omitempty"`
+	Reason  string `json:"reason,omitempty"`
+}
+
+func newAgentsShow(a *app) *cobra.Command {
+	var output string
+	cmd := &cobra.Command{
+		Use:   "show [ID]",
+		Short: "Show what an agent may do, each line with where that comes from",
+		Example: strings.Trim(`
+  picoclaw agents show
+  picoclaw agents show guest --output json`, "\n"),
+		ValidArgsFunction: a.agentNames,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := format(output); err != nil {
+				return err
+			}
+			id := ""
+			switch len(args) {
+			case 0:
+			case 1:
+				id = args[0]
+			default:
+				return usage("%s takes the id of one agent", cmd.CommandPath())
+			}
+			return a.showAgent(id, output)
+		},
+	}
+	a.outputFlag(cmd, &output)
+	return cmd
+}
+
+func (a *app) showAgent(id, output string) error {
+	cfg, err := a.config(id)
+	if err != nil {
+		return err
+	}
+	if id == "" {
+		id = cfg.AgentIDs()[0]
+	}
+	agent, err := cfg.Agent(id)
+	if err != nil {
+		return usage("%v", err)
+	}
+	h, err := host.Open(host.Options{Config: cfg})
+	if err != nil {
+		return cantStart(err)
+	}
+	s, err := h.Preview(id, host.CLI)
+	if err != nil {
+		return cantStart(err)
+	}
+	settings := agent.Settings()
+	for i, one := range settings {
+		settings[i].Value = redact.Value(one.Key, one.Value)
+	}
+	shown := shownAgent{ID: id, Settings: newShownConfig(cfg, settings).Settings}
+	for _, held := range s.Holdings() {
+		shown.Plugins = append(shown.Plugins, newHeldPlugin(cfg, held))
+	}
+	if output == "json" {
+		return a.printJSON(shown)
+	}
+	return a.printAgent(shown, settings)
+}
+
+func newHeldPlugin(cfg *config.Config, h host.Holding) heldPlugin {
+	p := heldPlugin{ID: h.Plugin, Version: h.Version, Kind: h.Kind, Enabled: h.Enabled, From: grantedBy(cfg, h)}
+	p.Grants = pluginpb.Asked{Workspace: string(h.Grants.Workspace), Exec: h.Grants.Exec, Network: h.Grants.Network,
+		State: h.Grants.State, Env: h.Grants.Env}
+	if p.Grants.Exec {
+		p.Grants.Programs = h.Programs
+	}
+	for _, t := range h.Tools {
+		p.Tools = append(p.Tools, heldTool(t))
+	}
+	return p
+}
+
+// grantedBy says who gave a plugin its grants: the configuration with its place, or the operator when it was installed.
+func grantedBy(cfg *config.Config, h host.Holding) string {
+	if cfg.Plugin(h.Plugin).Granted {
+		by := config.Origin{}
+		for _, s := range cfg.Settings() {
+			if strings.HasPrefix(s.Key, "plugins."+h.Plugin+".grants.") && s.Origin.Source > by.Source {
+				by = s.Origin
+			}
+		}
+		return by.String()
+	}
+	if h.Kind == catalog.Installed {
+		return "picoclaw.lock"
+	}
+	return "default"
+}
+
+func (a *app) printAgent(shown shownAgent, settings []config.Setting) error {
+	out := terminal.New(a.stdout)
+	fmt.Fprintf(out, "agent %s\n\n", out.Paint(terminal.Bold, shown.ID))
+	table := terminal.NewTable("SETTING", "VALUE", "ORIGIN")
+	for _, s := range settings {
+		text, err := json.Marshal(s.Value)
+		if err != nil {
+			return err
+		}
+		table.Row(s.Key, string(text), s.Origin.String())
+	}
+	if err := table.Write(out); err != nil {
+		return err
+	}
+	fmt.Fprintln(out)
+	table = terminal.NewTable("PLUGIN", "VERSION", "KIND", "GRANTS IN EFFECT", "ORIGIN")
+	for _, p := range shown.Plugins {
+		grants := grantText(&p.Grants)
+		if !p.Enabled {
+			grants = "disabled"
+		}
+		table.Row(p.ID, p.Version, string(p.Kind), grants, p.From)
+	}
+	if err := table.Write(out); err != nil {
+		return err
+	}
+	fmt.Fprintln(out)
+	table = terminal.NewTable("TOOL", "PLUGIN", "", "BECAUSE OF")
+	for _, p := range shown.Plugins {
+		for _, t := range p.Tools {
+			state := "may be called"
+			if !t.Enabled {
+				state = "disabled"
+			}
+			table.Row(t.Name, p.ID, state, t.Rule)
+			if !t.Enabled {
+				table.Style(2, terminal.Faint)
+			}
+		}
+	}
+	return table.Write(out)
+}

@@ -1,0 +1,140 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+	"github.com/spf13/cobra"
+
+	"github.com/picoclaw/picoclaw/host"
+	"github.com/picoclaw/picoclaw/host/mcp"
+	"github.com/picoclaw/picoclaw/host/pidfile"
+)
+
+// httpOptions are the flags about serving over HTTP.
+type httpOptions struct {
+	address   string // host:port; empty for standard input and output
+	remote    bool
+	tokenFile string
+	hosts     []string
+}
+
+func (o *httpOptions) flags(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringVar(&o.address, "http", "", "serve over HTTP at this `address`, such as 127.0.0.1:8765")
+	flags.BoolVar(&o.remote, "allow-remote", false, "with --http, an address that other machines can reach")
+	flags.StringVar(&o.tokenFile, "token-file", "", "with --http, the `file` that has the token (default: mcp-token below the instance root)")
+	flags.StringSliceVar(&o.hosts, "allow-host", nil, "with --http, a `name` by which clients may reach this machine besides localhost")
+}
+
+// check checks the flags, and fills in what an address leaves out.
+func (o *httpOptions) check(cmd *cobra.Command) error {
+	if !cmd.Flags().Changed("http") {
+		for _, name := range []string{"allow-remote", "token-file", "allow-host"} {
+			if cmd.Flags().Changed(name) {
+				return usage("--%s is about serving over HTTP; say --http ADDRESS, too", name)
+			}
+		}
+		return nil
+	}
+	name, port, err := net.SplitHostPort(o.address)
+	if err != nil {
+		return usage("--http %q: want an address with a port, such as 127.0.0.1:8765", o.address)
+	}
+	if name == "" || name == "localhost" {
+		name = "127.0.0.1"
+	}
+	if ip, err := netip.ParseAddr(name); (err != nil || !ip.IsLoopback()) && !o.remote {
+		return usage("--http %s: other machines may reach that, and what they send can be read on the way; "+
+			"serve on 127.0.0.1, behind a tunnel or a proxy with TLS, or say --allow-remote", o.address)
+	} else if err != nil {
+		o.hosts = append(o.hosts, name)
+	}
+	o.address = net.JoinHostPort(name, port)
+	return nil
+}
+
+// The bounds of what a client that is no client can keep busy.
+const (
+	headerTimeout  = 10 * time.Second
+	idleTimeout    = 2 * time.Minute
+	maxHeaderBytes = 32 << 10
+)
+
+// serveHTTP serves until ctx is done, as the one daemon of the instance root.
+func (a *app) serveHTTP(ctx context.Context, h *host.Host, server *mcp.Server, o httpOptions) (err error) {
+	home := h.Config().Home()
+	if home.Fallback {
+		return cantStart(errors.New("serving over HTTP needs an instance root, which has the token; set PICOCLAW_HOME to a directory"))
+	}
+	if err := os.MkdirAll(home.Path, 0o700); err != nil {
+		return cantStart(err)
+	}
+	listener, listenErr := net.Listen("tcp", o.address)
+	url := "http://" + o.address + mcp.Path
+	if listenErr == nil {
+		defer func() { _ = listener.Close() }()
+		url = "http://" + listener.Addr().String() + mcp.Path
+	}
+	// Whoever has the address is most likely the daemon that has the instance root: that says more.
+	pid, err := pidfile.WritePidFile(home.Path, pidfile.Data{Address: url, Version: version})
+	if err != nil {
+		return cantStart(err)
+	}
+	defer func() { err = errors.Join(err, pid.Close()) }()
+	if listenErr != nil {
+		return cantStart(fmt.Errorf("serve MCP over HTTP: %w", listenErr))
+	}
+	file, token := o.tokenFile, ""
+	if file == "" {
+		file = filepath.Join(home.Path, "mcp-token")
+		token, err = keptToken(file)
+	} else {
+		token, err = readToken(file)
+	}
+	if err != nil {
+		return cantStart(err)
+	}
+	handler, err := server.Handler(mcp.HTTPOptions{Token: token, Hosts: o.hosts})
+	if err != nil {
+		return cantStart(err)
+	}
+	logger, err := a.logger(h.Config())
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(a.stderr, "serving MCP at %s; clients send the token in %s as their bearer token\n", url, file)
+	return serveUntil(ctx, listener, server, handler, logger.Named("http"))
+}
+
+// serveUntil serves until ctx is done; then it ends the calls and the sessions.
+func serveUntil(ctx context.Context, listener net.Listener, server *mcp.Server, handler http.Handler, logger hclog.Logger) error {
+	web := &http.Server{
+		Handler: handler, ErrorLog: logger.StandardLogger(&hclog.StandardLoggerOptions{ForceLevel: hclog.Debug}),
+		ReadHeaderTimeout: headerTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeaderBytes,
+	}
+	failed := make(chan error, 1)
+	go func() { failed <- web.Serve(listener) }()
+	select {
+	case err := <-failed:
+		return &failure{code: exitFailed, err: fmt.Errorf("serve MCP over HTTP: %w", err)}
+	case <-ctx.Done():
+	}
+	soon, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)
+	defer cancel()
+	ended := make(chan error, 1)
+	go func() { ended <- web.Shutdown(soon) }() // takes nobody new, and waits for the answers under way
+	server.End(soon)
+	if err := <-ended; err != nil {
+		_ = web.Close() // they have had their time
+	}
+	return nil
+}

@@ -1,0 +1,90 @@
+//go:build unix
+
+package main
+
+import (
+	"fmt"
+	"html"
+	"strings"
+	"unicode/utf8"
+)
+
+// The terminal, in characters and pixels.
+const (
+	columns    = 116
+	charWidth  = 8
+	lineHeight = 19
+	margin     = 16
+	titleBar   = 32
+)
+
+// line is a line on the terminal, with the class of its colour.
+type line struct{ class, text string }
+
+// typed is a command behind its prompt.
+func typed(command string) []line { return wrap("typed", "$ "+command) }
+
+// printed is what a command has printed, and an empty line behind it.
+func printed(output string) []line {
+	var lines []line
+	for text := range strings.Lines(output) {
+		text = strings.TrimRight(text, "\n")
+		lines = append(lines, wrap(class(text), text)...)
+	}
+	return append(lines, line{})
+}
+
+// class says what a line is: a refusal, what would lift it, or plain output.
+func class(text string) string {
+	switch {
+	case strings.HasPrefix(text, "[ERROR]"):
+		return "error"
+	case strings.HasPrefix(text, "  rule:"), strings.HasPrefix(text, "  hint:"):
+		return "hint"
+	default:
+		return "plain"
+	}
+}
+
+// wrap breaks a line as a terminal does.
+func wrap(class, text string) []line {
+	var lines []line
+	for runes := []rune(text); ; runes = runes[columns:] {
+		if len(runes) <= columns {
+			return append(lines, line{class, string(runes)})
+		}
+		lines = append(lines, line{class, string(runes[:columns])})
+	}
+}
+
+const style = `text{font:13px ui-monospace,SFMono-Regular,Menlo,Consolas,"DejaVu Sans Mono",monospace;white-space:pre}
+.plain{fill:#c9d1d9}.typed{fill:#fff;font-weight:600}.prompt{fill:#3fb950}.error{fill:#ff7b72}.hint{fill:#d2a8ff}`
+
+// draw makes the picture. Every line says how long it is, so that it fits whatever font there is.
+func draw(lines []line) string {
+	for len(lines) > 0 && lines[len(lines)-1].text == "" {
+		lines = lines[:len(lines)-1]
+	}
+	width, height := columns*charWidth+2*margin, len(lines)*lineHeight+titleBar+margin
+	var b strings.Builder
+	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" width="%d" height="%d" role="img" aria-label="A session with picoclaw">`+"\n",
+		width, height, width, height)
+	fmt.Fprintf(&b, "<style>%s</style>\n", style)
+	fmt.Fprintf(&b, `<rect width="%d" height="%d" rx="8" fill="#0d1117"/>`+"\n", width, height)
+	for i, colour := range []string{"#ff5f57", "#febc2e", "#28c840"} {
+		fmt.Fprintf(&b, `<circle cx="%d" cy="16" r="5" fill="%s"/>`+"\n", margin+6+18*i, colour)
+	}
+	for i, l := range lines {
+		if l.text == "" {
+			continue
+		}
+		text := html.EscapeString(l.text)
+		if rest, prompt := strings.CutPrefix(text, "$ "); prompt && l.class == "typed" {
+			text = `<tspan class="prompt">$</tspan> ` + rest
+		}
+		fmt.Fprintf(&b, `<text class="%s" x="%d" y="%d" textLength="%d" xml:space="preserve">%s</text>`+"\n",
+			l.class, margin, titleBar+(i+1)*lineHeight-5, utf8.RuneCountInString(l.text)*charWidth, text)
+	}
+	b.WriteString("</svg>\n")
+	return b.String()
+}

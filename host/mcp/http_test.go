@@ -1,0 +1,173 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/picoclaw/picoclaw/host"
+	"github.com/picoclaw/picoclaw/host/policy"
+)
+
+// nothing is a session without tools: what is tested here is who comes as far as that.
+type nothing struct{}
+
+func (nothing) Policy() *policy.Policy { return nil }
+func (nothing) Tools() []host.Tool     { return nil }
+func (nothing) Spawn(host.Origin, policy.Child) (*host.Session, error) {
+	return nil, nil
+}
+func (nothing) Call(context.Context, string, json.RawMessage, func(host.Event)) *host.Result {
+	return &host.Result{}
+}
+
+// serve serves over HTTP and returns how to send a message in a session, which may be empty, to it.
+func serve(t *testing.T, o HTTPOptions) func(session, message string) (status int, answer, began string) {
+	t.Helper()
+	server := NewServer(nothing{}, "test", "")
+	o.Token = "the token"
+	handler, err := server.Handler(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	web := httptest.NewServer(handler)
+	t.Cleanup(web.Close)
+	t.Cleanup(func() { server.End(context.Background()) })
+	return func(session, message string) (int, string, string) {
+		r, err := http.NewRequest(http.MethodPost, web.URL+Path, strings.NewReader(message))
+		if err != nil {
+			t.Error(err)
+			return 0, "", ""
+		}
+		r.Header.Set("Authorization", "Bearer the token")
+		r.Header.Set("Content-Type", "application/json")
+		r.Header.Set("Accept", "application/json, text/event-stream")
+		if session != "" {
+			r.Header.Set(sessionHeader, session)
+		}
+		response, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Error(err)
+			return 0, "", ""
+		}
+		defer func() { _ = response.Body.Close() }()
+		text, err := io.ReadAll(response.Body)
+		if err != nil {
+			t.Error(err)
+		}
+		return response.StatusCode, string(text), response.Header.Get(sessionHeader)
+	}
+}
+
+const (
+	hello = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},` +
+		`"clientInfo":{"name":"test","version":"1"}}}`
+	ping = `{"jsonrpc":"2.0","id":2,"method":"ping"}`
+)
+
+func TestSessionsAreBoundedInNumber(t *testing.T) {
+	send := serve(t, HTTPOptions{Sessions: 3})
+	var began sync.Map
+	var opened, refused atomic.Int64
+	var all sync.WaitGroup
+	for range 20 {
+		all.Go(func() {
+			status, answer, session := send("", hello)
+			switch {
+			case status == http.StatusOK:
+				opened.Add(1)
+				began.Store(session, true)
+			case status == http.StatusServiceUnavailable && strings.Contains(answer, "all 3 sessions are in use"):
+				refused.Add(1)
+			default:
+				t.Errorf("%d %s", status, answer)
+			}
+		})
+	}
+	all.Wait()
+	// Those that begin at the same moment may stand in each other's way, but never are there more.
+	if opened.Load() < 1 || opened.Load() > 3 {
+		t.Errorf("%d sessions began and %d did not", opened.Load(), refused.Load())
+	}
+	for range 3 {
+		send("", hello)
+	}
+	if status, _, _ := send("", hello); status != http.StatusServiceUnavailable {
+		t.Errorf("with all sessions in use, one more is answered with %d", status)
+	}
+	began.Range(func(session, _ any) bool {
+		if status, answer, _ := send(session.(string), ping); status != http.StatusOK {
+			t.Errorf("a session that there is: %d %s", status, answer)
+		}
+		return true
+	})
+}
+
+// What does not initialize is no session: it uses none up.
+func TestOnlyInitializingMakesASession(t *testing.T) {
+	send := serve(t, HTTPOptions{Sessions: 1})
+	for range 5 {
+		send("", ping)
+		send("", `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`)
+		send("", `{"jsonrpc":"2.0","method":"notifications/initialized"}`)
+	}
+	if status, answer, _ := send("", hello); status != http.StatusOK {
+		t.Errorf("%d %s", status, answer)
+	}
+}
+
+func TestIdleSessionsEnd(t *testing.T) {
+	send := serve(t, HTTPOptions{Sessions: 1, SessionIdle: 50 * time.Millisecond})
+	_, _, session := send("", hello)
+	for deadline := time.Now().Add(20 * time.Second); ; {
+		if status, _, _ := send("", hello); status == http.StatusOK {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatal("an idle session is kept for 20 seconds")
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	if status, _, _ := send(session, ping); status != http.StatusNotFound {
+		t.Errorf("a session that has ended answers with %d", status)
+	}
+}
+
+func TestThereIsNoServingWithoutAToken(t *testing.T) {
+	if _, err := NewServer(nothing{}, "test", "").Handler(HTTPOptions{}); err == nil {
+		t.Error("a handler without a token was made")
+	}
+}
+
+func FuzzGate(f *testing.F) {
+	f.Add("localhost:80", "http://localhost:80", "Bearer the token")
+	f.Add("[::1]", "null", "bearer  the token")
+	f.Add("a.example", "://", "Bearer")
+	f.Fuzz(func(t *testing.T, host, origin, authorization string) {
+		passed := false
+		g := &gate{token: "the token", next: http.HandlerFunc(func(http.ResponseWriter, *http.Request) { passed = true })}
+		r := httptest.NewRequest(http.MethodPost, Path, nil)
+		r.Host = host
+		r.Header["Origin"], r.Header["Authorization"] = []string{origin}, []string{authorization}
+		g.ServeHTTP(httptest.NewRecorder(), r)
+		if !passed {
+			return
+		}
+		scheme, token, _ := strings.Cut(authorization, " ")
+		if !strings.EqualFold(scheme, "bearer") || strings.TrimSpace(token) != "the token" {
+			t.Errorf("%q was let in", authorization)
+		}
+		if !strings.HasSuffix(strings.ToLower(origin), strings.ToLower(host)) {
+			if _, after, _ := strings.Cut(origin, "://"); !strings.HasPrefix(strings.ToLower(after), strings.ToLower(host)) {
+				t.Errorf("a page of %q was let in to %q", origin, host)
+			}
+		}
+	})
+}

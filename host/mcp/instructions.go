@@ -1,0 +1,76 @@
+package mcp
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/picoclaw/picoclaw/host/policy"
+)
+
+// Instructions tell a model where it is, what holds there, and what to do when something is refused. They are read with
+// every conversation, so they are short: tools describe themselves, and a refusal says what would lift it.
+func Instructions(p *policy.Policy) string {
+	g := p.Guard()
+	var b strings.Builder
+	fmt.Fprintf(&b, "You work in %s; relative paths start there.", g.Workspace)
+	if len(g.Paths) > 0 {
+		fmt.Fprintf(&b, " Only these directories are open, and what is below them: %s.", strings.Join(g.Paths, ", "))
+	}
+	if g.Restrict {
+		b.WriteString(outside(g.AllowReadOutside, g.AllowReadPaths, g.AllowWritePaths))
+	}
+	b.WriteString(limits(p))
+	b.WriteString(" A refusal names its rule and what would lift it, which is for the operator to do: don't look for a way round," +
+		" take another way to the goal, or say what you need.")
+	return b.String()
+}
+
+// outside says what is open beyond the workspace of a restricted agent.
+func outside(readAll bool, read, write []string) string {
+	var open []string
+	switch {
+	case readAll:
+		open = append(open, "everything may be read")
+	case len(read) > 0:
+		open = append(open, "what matches "+strings.Join(read, " or ")+" may be read")
+	}
+	if len(write) > 0 {
+		open = append(open, "what matches "+strings.Join(write, " or ")+" may be written")
+	}
+	if len(open) == 0 {
+		return " Paths outside it are refused."
+	}
+	return " Outside it " + strings.Join(open, ", and ") + "; other paths are refused."
+}
+
+// limits are those that a model plans with.
+func limits(p *policy.Policy) string {
+	var b strings.Builder
+	l := p.Limits()
+	if l.ExecTimeout > 0 {
+		fmt.Fprintf(&b, " A command may run for %s, a longer one in the background.", l.ExecTimeout)
+	}
+	if l.ResultSize > 0 {
+		fmt.Fprintf(&b, " A result has at most %s: read large files in parts.", size(l.ResultSize))
+	}
+	if most := p.Guard().MaxFileSize; most > 0 {
+		fmt.Fprintf(&b, " A file that you read or write has at most %s.", size(most))
+	}
+	if in := p.Isolation(); in.Enabled && !in.Network {
+		b.WriteString(" There is no network.")
+	}
+	return b.String()
+}
+
+// size writes a number of bytes as people do.
+func size(n int64) string {
+	for _, unit := range []struct {
+		bytes int64
+		name  string
+	}{{1 << 30, "GB"}, {1 << 20, "MB"}, {1 << 10, "KB"}} {
+		if n >= unit.bytes && n%unit.bytes == 0 {
+			return fmt.Sprintf("%d %s", n/unit.bytes, unit.name)
+		}
+	}
+	return fmt.Sprintf("%d bytes", n)
+}

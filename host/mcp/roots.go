@@ -1,0 +1,125 @@
+package mcp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/picoclaw/picoclaw/host"
+	"github.com/picoclaw/picoclaw/host/policy"
+)
+
+// rootsTimeout is how long a client may take to list its roots.
+const rootsTimeout = 10 * time.Second
+
+// roots are the directories that a client wants its agent to work in. They choose within what the operator has allowed:
+// those inside it narrow the session; those elsewhere say nothing about it and open nothing.
+type roots struct {
+	wide session
+
+	changes atomic.Int64 // how often the client has said that they are others
+
+	mu     sync.Mutex // held while the client is asked
+	known  session    // nil until then
+	listed int64      // changes when it was asked
+}
+
+// changed has the client asked again at the next call.
+func (r *roots) changed() { r.changes.Add(1) }
+
+// session returns the session that a client's calls are made in. The client is asked at its first call, not before: one
+// that only lists tools need not wait.
+func (r *roots) session(ctx context.Context, client *mcp.ServerSession) (session, error) {
+	if !hasRoots(client) {
+		return r.wide, nil
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	now := r.changes.Load()
+	if r.known != nil && r.listed == now {
+		return r.known, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, rootsTimeout)
+	defer cancel()
+	list, err := client.ListRoots(ctx, nil)
+	var answered *jsonrpc.Error
+	switch {
+	case errors.As(err, &answered):
+		list = &mcp.ListRootsResult{} // it has none to name
+	case err != nil:
+		return nil, fmt.Errorf("the client did not list its roots: %w", err)
+	}
+	narrowed, err := narrow(r.wide, list.Roots)
+	if err != nil {
+		return nil, fmt.Errorf("the client's roots can't be used: %w", err)
+	}
+	r.known, r.listed = narrowed, now
+	return narrowed, nil
+}
+
+// hasRoots says whether a client can be asked. The newest protocol has given roots up.
+func hasRoots(client *mcp.ServerSession) bool {
+	p := client.InitializeParams()
+	return p != nil && p.Capabilities != nil && p.Capabilities.RootsV2 != nil && p.ProtocolVersion < inRounds
+}
+
+// narrow is a session with what a client's roots leave of another one. With a single root relative paths start there.
+func narrow(s session, listed []*mcp.Root) (session, error) {
+	allowed := s.Policy().Guard()
+	var inside []string
+	for _, root := range listed {
+		path, ok := directory(root.URI)
+		switch {
+		case !ok:
+		case within(allowed.Workspace, path):
+			return s, nil // all of it
+		case !allowed.Restrict || within(path, allowed.Workspace):
+			inside = append(inside, path)
+		}
+	}
+	if len(inside) == 0 {
+		return s, nil
+	}
+	child := policy.Child{Paths: inside}
+	if len(inside) == 1 {
+		child.Workspace = inside[0]
+	}
+	return spawn(s, child)
+}
+
+func spawn(s session, child policy.Child) (session, error) {
+	narrower, err := s.Spawn(host.MCP, child)
+	if err != nil {
+		return nil, err
+	}
+	return narrower, nil
+}
+
+// directory is the local directory that a root's URI means, with symbolic links resolved as far as it exists.
+func directory(uri string) (path string, ok bool) {
+	u, err := url.Parse(uri)
+	if err != nil || u.Scheme != "file" || u.Host != "" && u.Host != "localhost" || !filepath.IsAbs(u.Path) {
+		return "", false
+	}
+	path = filepath.Clean(u.Path)
+	if resolved, err := filepath.EvalSymlinks(path); err == nil {
+		path = resolved
+	}
+	return path, true
+}
+
+// within says whether a clean path is a directory or below it.
+func within(path, dir string) bool {
+	relative, err := filepath.Rel(dir, path)
+	return err == nil && !slices.Contains(strings.SplitN(relative, string(filepath.Separator), 2)[:1], "..")
+}
