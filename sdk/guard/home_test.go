@@ -3,6 +3,7 @@ package guard
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -57,6 +58,17 @@ func TestCommandsWorkInATemporaryDirectory(t *testing.T) {
 	} {
 		if d := decide(g, line); d.Verdict != want {
 			t.Errorf("%s: %s %s %q; want %s", line, d.Verdict, d.Rule, d.Reason, want)
+		}
+	}
+}
+
+// A path of which a part is not known is not shown as another one, and no setting is named that would not open it.
+func TestPathsThatAreNotKnownAreSaidSo(t *testing.T) {
+	g := mustNew(t, everything())
+	for _, line := range []string{"cd -; cat x", "cat $HOME/x", "cat ~/x"} {
+		d := g.Command(Command{Text: line})
+		if text := d.Reason + d.Setting + d.Hint + d.Safer; d.Verdict != Deny || strings.Contains(text, "unknown") || d.Setting != "" {
+			t.Errorf("%s: %s %q, setting %q, hint %q", line, d.Verdict, d.Reason, d.Setting, d.Hint)
 		}
 	}
 }

@@ -48,6 +48,7 @@ func (a *analysis) path(p *shell.Place, access Access, text string, glob bool, a
 	if len(text) > 5 && strings.EqualFold(text[:5], "file:") {
 		text = filePath(text)
 	}
+	written, vague := text, shell.HasUnknown(text)
 	text = likeliest(text)
 	if text == "" {
 		return
@@ -83,6 +84,11 @@ func (a *analysis) path(p *shell.Place, access Access, text string, glob bool, a
 		return
 	}
 	if d := a.guard.decidePath(&a.resolver, access, text, abs); d.Verdict != Allow {
+		if vague {
+			// No setting opens a path of which a part is made up here.
+			a.refuse(p, finding{rule: d.Rule, why: marks.Replace(written) + ": " + d.Reason, safer: "name the path, inside the workspace", argv: argv})
+			return
+		}
 		a.refuse(p, finding{rule: d.Rule, why: text + ": " + d.Reason, safer: d.Safer, setting: d.Setting, argv: argv})
 	}
 }
