@@ -3,6 +3,7 @@ package docs_test
 import (
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -20,42 +21,57 @@ func TestCommandsOnThePagesDoWhatThePagesSay(t *testing.T) {
 		}
 		steps := console.Blocks(string(text))
 		played += len(steps)
-		t.Run(filepath.Base(page), func(t *testing.T) {
-			t.Parallel()
-			results, err := stage(t).Play(t.Context(), steps)
-			if err != nil {
-				t.Fatal(err)
-			}
-			for i, step := range steps {
-				got := results[i]
-				if len(step.Want) == 0 && got.Code != 0 || len(step.Want) > 0 && !console.Matches(step.Want, got.Output) {
-					t.Errorf("$ %s\nexits with %d and prints\n%s\nand not, as the page shows,\n%s",
-						step.Command, got.Code, got.Output, strings.Join(step.Want, "\n"))
-				}
-			}
-		})
+		for _, user := range users() {
+			t.Run(filepath.Base(page)+" as "+strconv.Itoa(user), func(t *testing.T) {
+				t.Parallel()
+				s := stage(t)
+				s.User = user
+				play(t, s, steps)
+			})
+		}
 	}
 	if played < 30 {
 		t.Errorf("only %d commands were found", played)
 	}
 }
 
-// stage is an empty home, with picoclaw on its PATH.
-func stage(t *testing.T) console.Stage {
+func play(t *testing.T, s console.Stage, steps []console.Step) {
 	t.Helper()
-	home, err := filepath.EvalSymlinks(t.TempDir())
+	results, err := s.Play(t.Context(), steps)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return console.Stage{Home: home, Programs: programs}
+	for i, step := range steps {
+		got := results[i]
+		if len(step.Want) == 0 && got.Code != 0 || len(step.Want) > 0 && !console.Matches(step.Want, got.Output) {
+			t.Errorf("$ %s\nexits with %d and prints\n%s\nand not, as the page shows,\n%s",
+				step.Command, got.Code, got.Output, strings.Join(step.Want, "\n"))
+		}
+	}
 }
 
-// pages are the README and all pages beside this file.
-func pages(t *testing.T) []string {
-	t.Helper()
-	found, err := filepath.Glob("*.md")
-	if err != nil || len(found) < 10 {
-		t.Fatalf("the pages are %q: %v", found, err)
+// users are those that commands are played as: whoever runs the tests and, if that is root, somebody else.
+func users() []int {
+	if os.Getuid() == 0 {
+		return []int{0, 1000}
 	}
-	return append(found, filepath.Join("..", "README.md"))
+	return []int{0}
+}
+
+// stage is an empty home, with picoclaw on its PATH.
+func stage(t *testing.T) console.Stage {
+	t.Helper()
+	home, err := os.MkdirTemp("", "home") // t.TempDir is behind a directory that only its owner may enter
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := os.RemoveAll(home); err != nil {
+			t.Error(err)
+		}
+	})
+	if home, err = filepath.EvalSymlinks(home); err != nil {
+		t.Fatal(err)
+	}
+	return console.Stage{Home: home, Programs: programs}
 }

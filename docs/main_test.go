@@ -20,6 +20,9 @@ func run(m *testing.M) int {
 		programs, err = filepath.EvalSymlinks(dir)
 	}
 	if err == nil {
+		err = os.Chmod(programs, 0o755) // for another user, too
+	}
+	if err == nil {
 		err = build()
 	}
 	if err != nil {
@@ -39,7 +42,7 @@ func build() error {
 		if err != nil {
 			return err
 		}
-		if err := os.WriteFile(filepath.Join(programs, "plugins", id, "plugin.json"), manifest, 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(programs, "plugins", id, "plugin.json"), manifest, 0o644); err != nil {
 			return err
 		}
 	}
@@ -57,4 +60,14 @@ func compile(program, pkg string) error {
 		return fmt.Errorf("build %s: %w\n%s", pkg, err, out)
 	}
 	return nil
+}
+
+// pages are the README and all pages beside this file.
+func pages(t *testing.T) []string {
+	t.Helper()
+	found, err := filepath.Glob("*.md")
+	if err != nil || len(found) < 10 {
+		t.Fatalf("the pages are %q: %v", found, err)
+	}
+	return append(found, filepath.Join("..", "README.md"))
 }

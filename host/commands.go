@@ -49,11 +49,23 @@ func (s *Session) unwalled() bool {
 	return s.policy.Guard().Restrict && !s.policy.Isolation().Enabled && !isolation.KernelConfines()
 }
 
-// guardPolicy is the policy that calls are decided by: where no wall stands behind the guard, its strict profile.
+// guardPolicy is the policy that calls are decided by: where no wall stands behind the guard, its strict profile. The kernel
+// lets commands use their home, so the guard does.
 func (s *Session) guardPolicy() guard.Policy {
 	p := s.policy.Guard()
 	if s.unwalled() {
 		p.Exec.Profile = guard.ProfileSeedStrict
 	}
+	p.Exec.Home = isolation.UserEnv(s.policy.Home(), s.userEnvID())
 	return p
+}
+
+// commandEnv is what is known of the environment that every command has: where its home is, unless the operator has it
+// have another.
+func (s *Session) commandEnv() map[string]string {
+	env := isolation.UserEnvironment(s.policy.Home(), s.userEnvID())
+	for _, name := range s.policy.ExecEnv() {
+		delete(env, name)
+	}
+	return env
 }

@@ -42,7 +42,7 @@ func (s *Session) decideClaim(claims []pluginpb.Site, site pluginpb.Site, at fou
 	}
 	switch site.Claim {
 	case pluginpb.ClaimCommand:
-		return s.guard.Command(command(claims, site, at, text))
+		return s.guard.Command(s.command(claims, site, at, text))
 	case pluginpb.ClaimCwd, pluginpb.ClaimList:
 		// To name no directory, by an empty string as by leaving it out, is to mean the workspace.
 		return s.guard.Path(guard.List, cmp.Or(text, "."))
@@ -51,8 +51,8 @@ func (s *Session) decideClaim(claims []pluginpb.Site, site pluginpb.Site, at fou
 }
 
 // command is the command at a site with what the fields beside it say: where it starts and what its environment has.
-func command(claims []pluginpb.Site, site pluginpb.Site, at found, text string) guard.Command {
-	c := guard.Command{Text: text}
+func (s *Session) command(claims []pluginpb.Site, site pluginpb.Site, at found, text string) guard.Command {
+	c := guard.Command{Text: text, Env: s.commandEnv()}
 	if shell, err := guard.MachineShell(); err == nil {
 		c.Dialect = shell.Dialect
 	}
@@ -66,7 +66,6 @@ func command(claims []pluginpb.Site, site pluginpb.Site, at found, text string) 
 			c.Dir, _ = value.(string)
 		case pluginpb.ClaimEnv:
 			env, _ := value.(map[string]any)
-			c.Env = make(map[string]string, len(env))
 			for name, v := range env {
 				c.Env[name], _ = v.(string)
 			}

@@ -120,3 +120,12 @@ func makePrivate(root *os.Root, name string) error {
 // UserEnv is the directory below the instance root home that a profile with
 // the given UserEnvID has for its home.
 func UserEnv(home, id string) string { return layout{home: home}.userEnv(id) }
+
+// UserEnvironment holds the variables that lead a child there.
+func UserEnvironment(home, id string) map[string]string {
+	env := make(map[string]string, len(userEnvVars))
+	for _, v := range userEnvVars {
+		env[v.name] = filepath.Join(UserEnv(home, id), v.dir)
+	}
+	return env
+}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"syscall"
 
 	"github.com/picoclaw/picoclaw/sdk"
 	"github.com/picoclaw/picoclaw/sdk/workspace"
@@ -17,7 +18,7 @@ func failure(doing string, err error) error {
 	if errors.As(err, &refused) || errors.As(err, &own) {
 		return err
 	}
-	say := func(code, what string) *sdk.Error { return sdk.Errorf(code, "failed to %s: %s", doing, what) }
+	say := func(code, what string) *sdk.Error { return sdk.Errorf(code, "failed to %s: %s", doing, legible(what)) }
 	var (
 		tooLarge    *workspace.TooLarge
 		notRegular  *workspace.NotRegular
@@ -32,6 +33,10 @@ func failure(doing string, err error) error {
 		return say(sdk.AccessDenied, "access denied").WithHint("the file is read-only; change its mode first, with exec and chmod for example")
 	case errors.As(err, &exists):
 		return say(sdk.Conflict, err.Error()).WithHint("set overwrite to replace it")
+	case errors.Is(err, syscall.ENOSPC):
+		return say(sdk.Failed, "no space left on the device")
+	case errors.Is(err, syscall.EDQUOT):
+		return say(sdk.Failed, "the user's disk quota is exceeded")
 	case errors.Is(err, fs.ErrNotExist):
 		return say(sdk.NotFound, "file not found")
 	case errors.Is(err, fs.ErrPermission):

@@ -12,9 +12,9 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/workspace"
 )
 
-// The states that a step of the journal names, beside an etag.
+// The states that a step of the journal names, beside an etag. A directory's has a hash of what is in it behind.
 const (
-	stateDir     = "dir"
+	stateDir     = "dir-"
 	stateLink    = "link"
 	stateSpecial = "special"
 )
@@ -138,7 +138,7 @@ func state(tree *workspace.Tree) (string, error) {
 	}
 	switch mode := tree.Info.Mode(); {
 	case mode.IsDir():
-		return stateDir, nil
+		return stateOfDir(tree)
 	case mode&fs.ModeSymlink != 0:
 		return stateLink, nil
 	case !mode.IsRegular():
@@ -156,6 +156,27 @@ func state(tree *workspace.Tree) (string, error) {
 	})
 	return etag, err
 }
+
+// stateOfDir tells directories apart by the names, kinds and sizes of all that is in them: to read all of it would take as
+// long as to copy it.
+func stateOfDir(tree *workspace.Tree) (string, error) {
+	h := versions.NewHash()
+	err := tree.Walk(func(e *workspace.Entry) error {
+		if e.Name == "." {
+			return nil
+		}
+		size := int64(0)
+		if e.Info.Mode().IsRegular() {
+			size = e.Info.Size()
+		}
+		_, err := fmt.Fprintf(h, "%q %s %d\n", e.Name, e.Info.Mode().Type(), size)
+		return err
+	})
+	return stateDir + h.Etag(), err
+}
+
+// stateEmpty is the state of a directory with nothing in it.
+func stateEmpty() string { return stateDir + versions.NewHash().Etag() }
 
 // kept finds contents in the journal by their etag.
 func kept(j *journal.Journal, etag string) (data []byte, ok bool) {

@@ -2,11 +2,13 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 
 	"github.com/picoclaw/picoclaw/plugins/filesystem/internal/journal"
 	"github.com/picoclaw/picoclaw/sdk"
+	"github.com/picoclaw/picoclaw/sdk/workspace"
 )
 
 type mkdirInput struct {
@@ -29,6 +31,10 @@ func mkdir(m *memory) sdk.Tool {
 				return mkdirOutput{}, err
 			}
 			made, err := req.Workspace.Mkdir(req.Args.Path, moduleDirMode)
+			var exists *workspace.Exists
+			if errors.As(err, &exists) {
+				return mkdirOutput{}, sdk.Errorf(sdk.Conflict, "failed to create directory: %s exists already and is no directory", shown(exists.Path))
+			}
 			if err != nil {
 				return mkdirOutput{}, failure("create directory", err)
 			}
@@ -47,7 +53,7 @@ func mkdir(m *memory) sdk.Tool {
 			return out, m.write(journal.Op{
 				Tool:    "mkdir",
 				Summary: fmt.Sprintf("mkdir: made %s", path),
-				Steps:   []journal.Step{{Action: journal.Remove, Path: path, After: stateDir}},
+				Steps:   []journal.Step{{Action: journal.Remove, Path: path, After: stateEmpty()}},
 			}, &out.Undo, &notes, func(*journal.Writer) error { return nil })
 		},
 		sdk.Idempotent(), sdk.Sets(picoclawSet, moduleSet), sdk.Permissions("fs.write"), sdk.Risk("low"), sdk.SideEffects("filesystem_write"))

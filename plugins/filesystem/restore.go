@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/picoclaw/picoclaw/plugins/filesystem/internal/journal"
 	"github.com/picoclaw/picoclaw/plugins/filesystem/internal/versions"
@@ -21,6 +22,8 @@ type restoring struct {
 	env   *sdk.Environment
 	m     *memory
 	force bool
+
+	cleared bool // something that was in the way has been removed
 }
 
 // at returns what is at a path, links not followed, and what state that is.
@@ -78,9 +81,12 @@ func (r *restoring) undo(ctx context.Context, op *journal.Op) (undoOutput, error
 		if err := ctx.Err(); err != nil {
 			return out, sdk.Errorf(sdk.Cancelled, "undo was cancelled; %d of %d steps were done", i, len(op.Steps))
 		}
-		if err := r.step(op, step); err != nil {
-			if i == 0 {
+		if err := r.step(ctx, op, step); err != nil {
+			if i == 0 && !r.cleared {
 				r.m.drop(out.Undo)
+			}
+			if ctx.Err() != nil {
+				return out, sdk.Errorf(sdk.Cancelled, "undo was cancelled; %d of %d steps were done", i, len(op.Steps))
 			}
 			return out, failure(fmt.Sprintf("undo step %d of %d", i+1, len(op.Steps)), err)
 		}
@@ -161,7 +167,7 @@ func (r *restoring) opposite(op *journal.Op) (journal.Op, func(*journal.Writer) 
 }
 
 // step takes one part back.
-func (r *restoring) step(op *journal.Op, step journal.Step) error {
+func (r *restoring) step(ctx context.Context, op *journal.Op, step journal.Step) error {
 	w := r.env.Workspace
 	switch step.Action {
 	case journal.Move:
@@ -175,7 +181,7 @@ func (r *restoring) step(op *journal.Op, step journal.Step) error {
 	case journal.Shrink:
 		return r.shrink(step)
 	case journal.Restore:
-		return r.restore(op, step)
+		return r.restore(ctx, op, step)
 	}
 	return fmt.Errorf("the journal asks for %q, which is not known", step.Action)
 }
@@ -194,11 +200,14 @@ func (r *restoring) shrink(step journal.Step) error {
 	}})
 }
 
-// restore puts back what was kept.
-func (r *restoring) restore(op *journal.Op, step journal.Step) error {
+// restore puts back what was kept: all of a directory, or nothing.
+func (r *restoring) restore(ctx context.Context, op *journal.Op, step journal.Step) error {
 	modes := map[string]fs.FileMode{}
 	var dirs []string
 	err := r.m.journal.Blob(op.ID, step.Blob, func(k journal.Kept) error {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 		at := filepath.Join(step.Path, filepath.FromSlash(k.Name))
 		info := k.Header.FileInfo()
 		if k.Name == "." {
@@ -208,9 +217,15 @@ func (r *restoring) restore(op *journal.Op, step journal.Step) error {
 		}
 		switch mode := info.Mode(); {
 		case mode.IsDir():
+			made, err := r.env.Workspace.Mkdir(at, 0o700)
+			if err != nil {
+				return err
+			}
+			if !made {
+				return sdk.Errorf(sdk.Conflict, "there is something at %s again", shown(at))
+			}
 			dirs, modes[at] = append(dirs, at), mode.Perm()
-			_, err := r.env.Workspace.Mkdir(at, 0o700)
-			return err
+			return nil
 		case mode&fs.ModeSymlink != 0:
 			return r.env.Workspace.Symlink(k.Header.Linkname, at)
 		}
@@ -224,6 +239,10 @@ func (r *restoring) restore(op *journal.Op, step journal.Step) error {
 		}
 		return r.setMode(at, info.Mode().Perm())
 	})
+	if err != nil && len(dirs) > 0 {
+		// The half of a directory would look like the whole to whoever comes next.
+		return errors.Join(err, r.env.Workspace.Remove(step.Path, true, nil))
+	}
 	for _, dir := range slices.Backward(dirs) {
 		err = errors.Join(err, r.env.Workspace.Chmod(dir, modes[dir]))
 	}
@@ -249,9 +268,10 @@ func (r *restoring) clear(name string, info fs.FileInfo) error {
 	if err != nil || now == absent {
 		return err
 	}
-	file := now != stateDir && now != stateLink && now != stateSpecial
+	file := !strings.HasPrefix(now, stateDir) && now != stateLink && now != stateSpecial
 	if file && info.Mode().IsRegular() {
 		return nil
 	}
+	r.cleared = true
 	return r.env.Workspace.Remove(name, true, nil)
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/picoclaw/picoclaw/sdk/guard"
 	"github.com/picoclaw/picoclaw/sdk/sdktest"
 )
 
@@ -126,6 +127,85 @@ func TestUndoDestroysNothingThatCameAfter(t *testing.T) {
 	wantContents(t, p, "f", "old")
 	must(t, p, "undo", args{"id": redo})
 	wantContents(t, p, "f", "theirs")
+}
+
+// A directory comes back whole or not at all, and what could not be brought back can be tried again.
+func TestUndoOfADirectoryThatFailsLeavesNothing(t *testing.T) {
+	kept, dir := t.TempDir(), t.TempDir()
+	in := func(limit int64) *sdktest.Plugin {
+		return sdktest.Start(t, newPlugin(), sdktest.Options{StateDir: kept, Policy: func(p *guard.Policy) {
+			p.Workspace, p.MaxFileSize = dir, limit
+		}})
+	}
+	if err := os.MkdirAll(filepath.Join(dir, "d", "e"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for name, content := range map[string]string{"f": "0", "d/a": "a", "d/e/large": strings.Repeat("x", 100)} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p := in(0)
+	must(t, p, "write_file", args{"path": "f", "content": "1"})
+	p.Dir = dir
+	before := snapshot(t, p)
+	must(t, p, "rm", args{"path": "d", "recursive": true})
+	without := snapshot(t, p)
+
+	if r := in(10).Call("undo", args{}); r.Err == nil {
+		t.Fatalf("a file over the limit was brought back: %s", r.Text)
+	}
+	if now := snapshot(t, p); !slices.Equal(now, without) {
+		t.Errorf("after an undo that failed there is\n%q, not\n%q", now, without)
+	}
+	must(t, p, "undo", args{})
+	if now := snapshot(t, p); !slices.Equal(now, before) {
+		t.Errorf("then undo brought back\n%q, not\n%q", now, before)
+	}
+}
+
+// What was put into a directory since it was made is as good a reason to refuse as a change of a file.
+func TestUndoSeesWhatCameIntoADirectory(t *testing.T) {
+	for name, made := range map[string]struct {
+		tool string
+		args args
+	}{
+		"made":  {"mkdir", args{"path": "new"}},
+		"copy":  {"cp", args{"source": "d", "destination": "new"}},
+		"moved": {"mv", args{"source": "d", "destination": "new"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := start(t, map[string]string{"d/a": "a"})
+			id := must(t, p, made.tool, made.args)["undo"]
+			must(t, p, "write_file", args{"path": "new/precious", "content": "x"})
+			if r := p.Call("undo", args{"id": id}); r.Err.GetCode() != "conflict" {
+				t.Errorf("%q, %v", r.Text, r.Err)
+			}
+			wantContents(t, p, "new/precious", "x")
+			must(t, p, "undo", args{}) // the file
+			must(t, p, "undo", args{}) // and then the directory
+			if _, err := os.Stat(filepath.Join(p.Dir, "new")); !os.IsNotExist(err) {
+				t.Errorf("what was made is still there: %v", err)
+			}
+		})
+	}
+}
+
+// Half of a directory is not taken for one that was never deleted, so that the change before is not taken back in its place.
+func TestUndoKnowsHalfADirectory(t *testing.T) {
+	p := start(t, map[string]string{"f": "0", "d/a": "a", "d/b": "b"})
+	must(t, p, "write_file", args{"path": "f", "content": "1"})
+	must(t, p, "rm", args{"path": "d", "recursive": true})
+	if err := os.Mkdir(filepath.Join(p.Dir, "d"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if r := p.Call("undo", args{}); r.Err.GetCode() != "conflict" {
+		t.Errorf("%q, %v", r.Text, r.Err)
+	}
+	wantContents(t, p, "f", "1")
+	must(t, p, "undo", args{"force": true})
+	wantContents(t, p, "d/a", "a")
+	wantContents(t, p, "d/b", "b")
 }
 
 func TestUndoOfWhatIsUnknown(t *testing.T) {

@@ -31,6 +31,9 @@ const (
 // compiled programs do, and what is in files.
 func (g *Guard) Command(c Command) (d Decision) {
 	a := &analysis{guard: g, text: c.Text, rules: g.policy.Exec.DenyPatterns, paths: g.policy.Restrict}
+	if home := g.policy.Exec.Home; home != "" {
+		a.resolver.home, _ = resolve(home)
+	}
 	defer func() {
 		if p := recover(); p != nil {
 			d = Decision{Verdict: Deny, Rule: "exec.internal", Hint: "write the command in a simpler way", Safer: "write the command in a simpler way",

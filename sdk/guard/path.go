@@ -57,12 +57,12 @@ func (g *Guard) decidePath(r *resolver, a Access, path, abs string) Decision {
 	// "link/.." is the link's directory to this function and the target's parent to the kernel; both must be allowed.
 	if strings.Contains(abs, "..") {
 		if kernel, err := r.resolve(abs); err == nil && kernel != real {
-			if d := g.decideTarget(a, path, clean, kernel); d.Verdict != Allow {
+			if d := g.decideTarget(r, a, path, clean, kernel); d.Verdict != Allow {
 				return d
 			}
 		}
 	}
-	if d := g.decideTarget(a, path, clean, real); d.Verdict != Allow {
+	if d := g.decideTarget(r, a, path, clean, real); d.Verdict != Allow {
 		return d
 	}
 	if a == Delete {
@@ -79,11 +79,12 @@ func (g *Guard) decidePath(r *resolver, a Access, path, abs string) Decision {
 }
 
 // decideTarget decides on one resolved target of a path.
-func (g *Guard) decideTarget(a Access, path, clean, target string) Decision {
+func (g *Guard) decideTarget(r *resolver, a Access, path, clean, target string) Decision {
 	lexical := withinAny(g.workspaces, clean)
 	switch {
 	case !g.policy.Restrict:
 	case lexical && within(g.workspaces[0], target):
+	case r != nil && r.home != "" && within(r.home, target):
 	case !g.opened(a, target):
 		d := Decision{Verdict: Deny, Rule: ruleOutside, Reason: reasonOutside, Path: target}
 		if lexical {

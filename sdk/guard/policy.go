@@ -51,6 +51,10 @@ type ExecPolicy struct {
 
 	// Profile is the set of built-in rules: [ProfileDefault] or [ProfileSeedStrict].
 	Profile string `json:"profile,omitempty"`
+
+	// Home is a directory outside the workspace that commands may use as they like, if not empty: their own home. It
+	// is open to commands alone, not to tools that open files.
+	Home string `json:"home,omitempty"`
 }
 
 // The profiles of built-in command rules.

@@ -18,8 +18,12 @@ const maxLinks = 40
 // because creating the path would create the target.
 func resolve(path string) (string, error) { return (*resolver)(nil).resolve(path) }
 
-// resolver remembers what it has looked up, for the many paths of one command. A nil one remembers nothing.
-type resolver struct{ seen map[string]entry }
+// resolver is for the many paths of one command: it remembers what it has looked up, and what is open to commands alone.
+// A nil one does neither.
+type resolver struct {
+	seen map[string]entry
+	home string // [ExecPolicy.Home], symbolic links resolved
+}
 
 // entry is what a name in the file system stands for.
 type entry struct {

@@ -57,8 +57,7 @@ func (a *analysis) path(p *shell.Place, access Access, text string, glob bool, a
 	if dev && access == Write && a.rules && device.Regexp().MatchString(clean) {
 		a.add(finding{verdict: Deny, rule: "exec.device", line: reasonDangerous, tier: tierHard, why: "it writes to the device " + clean, setting: settingHard, span: p.Span, argv: argv})
 	}
-	if !a.paths || dev && (descriptor.Regexp().MatchString(clean) || safeDevices[clean] && access != Delete || strings.HasPrefix(clean, "/dev/fd/"+shell.Substituted)) ||
-		strings.HasPrefix(clean, "/"+shell.Temporary+"/") {
+	if !a.paths || dev && (descriptor.Regexp().MatchString(clean) || safeDevices[clean] && access != Delete || strings.HasPrefix(clean, "/dev/fd/"+shell.Substituted)) {
 		return
 	}
 	if glob {
@@ -75,6 +74,9 @@ func (a *analysis) path(p *shell.Place, access Access, text string, glob bool, a
 			return
 		}
 		abs = dir + string(filepath.Separator) + text
+	}
+	if strings.HasPrefix(filepath.ToSlash(filepath.Clean(abs)), "/"+shell.Temporary+"/") {
+		return
 	}
 	if reason := malformed(abs); reason != "" {
 		a.refuse(p, finding{rule: ruleMalformed, why: reason, safer: saferInside, argv: argv})

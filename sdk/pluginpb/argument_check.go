@@ -2,16 +2,16 @@ package pluginpb
 
 import (
 	"fmt"
-
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/jsonschema-go/jsonschema"
 )
 
-// check validates values against the schema. What agents get wrong most, names and types at the top, is said in plain
-// words; the rest in the schema library's.
+// check validates values against the schema. What agents get wrong most, names, types and bounds at the top, is said in
+// plain words; the rest in the schema library's.
 func (r *ArgumentReader) check(values map[string]any) error {
 	names := make([]string, 0, len(values))
 	for name := range values {
@@ -28,7 +28,7 @@ func (r *ArgumentReader) check(values map[string]any) error {
 			}
 		}
 		if want, ok := wrongType(property, values[name]); ok {
-			return &ArgumentError{Message: fmt.Sprintf("argument %q must be %s, not %s", name, want, valueName(values[name]))}
+			return &ArgumentError{Message: fmt.Sprintf("argument %q must be %s, not %s", name, want, valueName(values[name], want))}
 		}
 	}
 	for _, name := range r.schema.Required {
@@ -37,6 +37,11 @@ func (r *ArgumentReader) check(values map[string]any) error {
 		}
 	}
 	if err := r.resolved.Validate(values); err != nil {
+		for _, name := range names {
+			if want, ok := outOfBounds(r.schema.Properties[name], values[name]); ok {
+				return &ArgumentError{Message: fmt.Sprintf("argument %q must be %s, not %s", name, want, plain(values[name]))}
+			}
+		}
 		return &ArgumentError{Message: fmt.Sprintf("the arguments do not fit: %v", err)}
 	}
 	return nil
@@ -61,6 +66,49 @@ func wrongType(s *jsonschema.Schema, v any) (want string, wrong bool) {
 	return strings.Join(names, " or "), true
 }
 
+// outOfBounds reports whether a value is none of those that its schema lists, or too small or too large a number, and what it
+// should be.
+func outOfBounds(s *jsonschema.Schema, v any) (want string, wrong bool) {
+	if len(s.Enum) > 0 && !slices.ContainsFunc(s.Enum, func(known any) bool { return plain(known) == plain(v) }) {
+		known := make([]string, len(s.Enum))
+		for i, one := range s.Enum {
+			known[i] = plain(one)
+		}
+		return "one of " + strings.Join(known, ", "), true
+	}
+	var n float64
+	switch v := v.(type) {
+	case int64:
+		n = float64(v)
+	case float64:
+		n = v
+	default:
+		return "", false
+	}
+	var bounds []string
+	if s.Minimum != nil {
+		bounds = append(bounds, "at least "+decimal(*s.Minimum))
+		wrong = n < *s.Minimum
+	}
+	if s.Maximum != nil {
+		bounds = append(bounds, "at most "+decimal(*s.Maximum))
+		wrong = wrong || n > *s.Maximum
+	}
+	return strings.Join(bounds, " and "), wrong
+}
+
+// plain is a string or number as it stands in JSON, if it is not too long to be repeated.
+func plain(v any) string {
+	text, ok := v.(string)
+	switch {
+	case ok && len(text) > 100:
+		return "another text"
+	case ok:
+		return strconv.Quote(text)
+	}
+	return fmt.Sprint(v)
+}
+
 func fits(t string, v any) bool {
 	switch v.(type) {
 	case nil:
@@ -81,7 +129,8 @@ func fits(t string, v any) bool {
 	return false
 }
 
-func valueName(v any) string {
+// valueName says what a value is, where something else is wanted: of a number that is not whole, which.
+func valueName(v any, want string) string {
 	switch v.(type) {
 	case nil:
 		return "null"
@@ -90,6 +139,9 @@ func valueName(v any) string {
 	case bool:
 		return "a boolean"
 	case int64, float64:
+		if strings.Contains(want, article("integer")) {
+			return plain(v)
+		}
 		return "a number"
 	case []any:
 		return "an array"
@@ -122,3 +174,5 @@ func kindName(k jsontext.Kind) string {
 	}
 	return "an array"
 }
+
+func decimal(n float64) string { return strconv.FormatFloat(n, 'f', -1, 64) }

@@ -11,7 +11,7 @@ import (
 )
 
 const testSchema = `{"type":"object","properties":{"path":{"type":"string"},"n":{"type":"integer","minimum":0},
-	"ratio":{"type":"number"},"deep":{"type":"object","properties":{"x":{"type":"array","items":{"type":"string"}}},
+	"ratio":{"type":"number","maximum":1000000},"kind":{"type":"string","enum":["file","dir"]},"deep":{"type":"object","properties":{"x":{"type":"array","items":{"type":"string"}}},
 	"additionalProperties":false},"on":{"type":"boolean"}},"required":["path"],"additionalProperties":false}`
 
 func testReader(t testing.TB) *ArgumentReader {
@@ -59,10 +59,12 @@ func TestWhatIsWrongWithArgumentsIsSaidInOneLine(t *testing.T) {
 		`{"path":7}`:                           `argument "path" must be a string, not a number`,
 		`{"path":null}`:                        `argument "path" must be a string, not null`,
 		`{"path":["a"]}`:                       `argument "path" must be a string, not an array`,
-		`{"path":"a","n":1.5}`:                 `argument "n" must be a whole number, not a number`,
+		`{"path":"a","n":1.5}`:                 `argument "n" must be a whole number, not 1.5`,
 		`{"path":"a","n":"1"}`:                 `argument "n" must be a whole number, not a string`,
 		`{"path":"a","on":"yes"}`:              `argument "on" must be a boolean, not a string`,
-		`{"path":"a","n":-1}`:                  `do not fit`,
+		`{"path":"a","n":-1}`:                  `argument "n" must be at least 0, not -1`,
+		`{"path":"a","ratio":2e6}`:             `argument "ratio" must be at most 1000000, not 2000000`,
+		`{"path":"a","kind":"fifo"}`:           `argument "kind" must be one of "file", "dir", not "fifo"`,
 		`{"path":"a","n":1e999}`:               `out of range`,
 		`{}`:                                   `argument "path" is missing`,
 		``:                                     `argument "path" is missing`,

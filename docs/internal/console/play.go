@@ -1,3 +1,5 @@
+//go:build unix
+
 package console
 
 import (
@@ -8,6 +10,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 )
 
 // Result is what became of a step.
@@ -20,6 +23,7 @@ type Result struct {
 type Stage struct {
 	Home     string // an empty directory, which commands start in and take for their home
 	Programs string // a directory that comes first on their PATH
+	User     int    // the user and group that they run as, if the caller is root; 0 for the caller's own
 }
 
 // Play runs the commands one after the other, by one bash, with nothing of the caller's environment.
@@ -33,9 +37,21 @@ func (s Stage) Play(ctx context.Context, steps []Step) ([]Result, error) {
 	}
 	defer func() { _ = os.RemoveAll(records) }()
 
+	for _, dir := range []string{s.Home, records} {
+		if s.User == 0 {
+			break
+		}
+		if err := os.Chown(dir, s.User, s.User); err != nil {
+			return nil, err
+		}
+	}
 	cmd := exec.CommandContext(ctx, "bash", "--noprofile", "--norc")
 	cmd.Dir = s.Home
 	cmd.Env = []string{"HOME=" + s.Home, "PATH=" + s.Programs + ":/usr/local/bin:/usr/bin:/bin", "LC_ALL=C.UTF-8"}
+	if s.User != 0 {
+		id := uint32(s.User)
+		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: id, Gid: id}}
+	}
 	cmd.Stdin = strings.NewReader(script(steps, records))
 	if said, err := cmd.CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("bash: %w\n%s", err, said)

@@ -1,3 +1,5 @@
+//go:build unix
+
 package main
 
 import (
@@ -9,7 +11,7 @@ import (
 
 // The terminal, in characters and pixels.
 const (
-	columns    = 112
+	columns    = 116
 	charWidth  = 8
 	lineHeight = 19
 	margin     = 16

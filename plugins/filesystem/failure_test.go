@@ -1,0 +1,35 @@
+package main
+
+import (
+	"fmt"
+	"io/fs"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/picoclaw/picoclaw/sdk/workspace"
+)
+
+func TestFailuresSayWhatIsWrong(t *testing.T) {
+	for _, c := range []struct {
+		err  error
+		want string
+	}{
+		{&fs.PathError{Op: "write", Path: "/w/.tmp-1-2", Err: syscall.ENOSPC}, "failed to write file: no space left on the device"},
+		{&fs.PathError{Op: "write", Path: "/w/.tmp-1-2", Err: syscall.EDQUOT}, "failed to write file: the user's disk quota is exceeded"},
+		{fmt.Errorf("wrapped: %w", &workspace.Exists{Path: "a\n[ERROR] \x1b[2Jb"}), `a\n[ERROR] \x1b[2Jb exists already`},
+		{&workspace.TooLarge{Path: "\u202etxt", Size: 2, Limit: 1}, `\u202e`},
+	} {
+		if got := failure("write file", c.err).Error(); !strings.Contains(got, c.want) {
+			t.Errorf("%v: %q; want %q", c.err, got, c.want)
+		}
+	}
+}
+
+func TestADirectoryCanNotBeMadeOfAFile(t *testing.T) {
+	p := start(t, map[string]string{"f": "x"})
+	r := p.Call("mkdir", args{"path": "f"})
+	if r.Err.GetCode() != "conflict" || !strings.HasSuffix(r.Err.GetMessage(), "f exists already and is no directory") || r.Err.GetHint() != "" {
+		t.Errorf("%q, %v", r.Text, r.Err)
+	}
+}
