@@ -82,3 +82,21 @@ func TestWithoutAWallTheGuardIsStrict(t *testing.T) {
 		}
 	}
 }
+
+// Doctor says that only the guard is left, and says it nowhere else.
+func TestDoctorSaysThatOnlyTheGuardIsLeft(t *testing.T) {
+	home := hosttest.TempDir(t)
+	doctor := func(kernel string) string {
+		cmd := exec.Command("/proc/self/exe", filepath.Join(hosttest.Dir(), "bin", "picoclaw"), "doctor")
+		cmd.Env = []string{"PATH=/usr/bin:/bin", "HOME=" + home, "PICOCLAW_HOME=" + filepath.Join(home, "p"), oldKernel + "=" + kernel}
+		out, _ := cmd.CombinedOutput() // its exit code is about what the configuration asks for
+		return string(out)
+	}
+	const strict = "the guard is in its strict profile"
+	if out := doctor("old"); !strings.Contains(out, strict) {
+		t.Errorf("without Landlock:\n%s", out)
+	}
+	if out := doctor("new"); strings.Contains(out, strict) || !strings.Contains(out, "Landlock") {
+		t.Errorf("with Landlock:\n%s", out)
+	}
+}

@@ -37,6 +37,7 @@ func Examine(ctx context.Context, o Options) (*Report, error) {
 	e := &examination{Options: o, report: &Report{Agent: o.Policy.Agent(), OK: true}, machine: isolation.MachineOffers()}
 	e.sandbox()
 	e.landlock()
+	e.commands()
 	e.filter()
 	if e.iso != nil {
 		defer func() { _ = e.iso.Close() }()
@@ -123,6 +124,15 @@ func (e *examination) landlock() {
 		e.report.add(wall, On, version+"; without a sandbox it does not stop who looks at names, sizes and modes, changes a mode, "+
 			"or connects to a socket that has a path", "")
 	}
+}
+
+// commands says so where only the guard stands between a command and this machine.
+func (e *examination) commands() {
+	if !e.Policy.Guard().Restrict || e.Policy.Isolation().Enabled || isolation.KernelConfines() {
+		return
+	}
+	e.report.add("commands", Off, "no wall of the kernel's confines them, so the guard is in its strict profile and nothing can be "+
+		"written to a background command", "set isolation.enabled to true; or "+getLandlock)
 }
 
 func (e *examination) filter() {
