@@ -24,7 +24,7 @@ func output(c *Call) Stream {
 	if name == c.Argv[0].Text && len(args) > 0 && slices.Contains(setups[name], args[0]) {
 		return text("")
 	}
-	unknown := Stream{Piped: true, From: append([]string{name}, c.Stdin.From...)}
+	unknown := Stream{Piped: true, From: From(name).and(c.Stdin.From)}
 	switch name {
 	case "echo":
 		return known(echo(args))
@@ -40,7 +40,7 @@ func output(c *Call) Stream {
 		return text("")
 	case "cat", "tee":
 		if name == "cat" && len(args) == 1 && args[0] != "-" {
-			if written, ok := c.state.files[c.state.abs(args[0])]; ok {
+			if written, ok := c.state.files.get(c.state.abs(args[0])); ok {
 				return written
 			}
 			return unknown

@@ -39,7 +39,7 @@ type frame struct {
 
 // Interpret follows text and tells the visitor what it would do. [Check] must have passed it.
 func Interpret(text string, opts Options, visitor Visitor) {
-	in := &Interpreter{visitor: visitor, lang: syntax.LangBash}
+	in := &Interpreter{visitor: visitor, lang: syntax.LangBash, called: map[*syntax.Stmt]bool{}}
 	if opts.POSIX {
 		in.lang = syntax.LangPOSIX
 	}
@@ -57,23 +57,23 @@ func Interpret(text string, opts Options, visitor Visitor) {
 func (in *Interpreter) code(place *Place, source string, st *state, stdin Stream) ([]*state, Stream) {
 	if in.depth >= MaxNesting {
 		in.problem(place, TooComplex, "code within code within code, too deep to follow")
-		return []*state{st}, Stream{}
+		return st.alone(), Stream{}
 	}
 	if strings.Contains(source, Unknown) || strings.Contains(source, Unset) {
 		in.problem(place, Dynamic, "the code is only known when it runs")
-		return []*state{st}, Stream{}
+		return st.alone(), Stream{}
 	}
 	nested := in.depth > 0
 	if nested {
 		if p := Check(strings.ReplaceAll(source, Item, "")); p != nil {
 			in.problem(place, p.Kind, "in the code that it runs: "+p.Reason)
-			return []*state{st}, Stream{}
+			return st.alone(), Stream{}
 		}
 	}
 	file, err := in.parser.Parse(strings.NewReader(source), "")
 	if err != nil {
 		in.syntax(place, source, nested, err)
-		return []*state{st}, Stream{}
+		return st.alone(), Stream{}
 	}
 	outer, span := in.source, in.span
 	in.source, in.span = source, place.Span
@@ -112,7 +112,7 @@ func (in *Interpreter) syntax(place *Place, source string, nested bool, err erro
 // uncalled follows the functions that the text defines and never calls: something that it starts may.
 func (in *Interpreter) uncalled(states []*state) {
 	for _, st := range states {
-		for name, body := range st.funcs {
+		for name, body := range st.funcs.all() {
 			if in.called[body] {
 				continue
 			}

@@ -32,14 +32,14 @@ func (in *Interpreter) simple(s *syntax.Stmt, c *syntax.CallExpr, st *state, std
 		case len(c.Assigns) > 0 && in.raw(s) != "":
 			in.visitor.Call(&Call{Place: *place, Env: assigned(c.Assigns, st), in: in, state: st, raw: in.raw(s)})
 		}
-		return []*state{st}, r.output([]*state{st}, out)
+		return st.alone(), r.output(st.alone(), out)
 	}
 	call := &Call{Place: *place, Argv: argv, Env: env, Stdin: r.stdin, in: in, raw: in.raw(s)}
 	out := in.call(call, st)
-	if !out.Known && len(out.From) == 0 {
-		out.From = append([]string{Name(argv[0].Text)}, x.from...)
+	if !out.Known && out.From.None() {
+		out.From = From(Name(argv[0].Text)).and(x.from)
 	}
-	return []*state{st}, r.output([]*state{st}, out)
+	return st.alone(), r.output(st.alone(), out)
 }
 
 // assigned is what the assignments of a command without words have set.
@@ -144,10 +144,10 @@ func (in *Interpreter) call(c *Call, st *state) Stream {
 		return Stream{}
 	}
 	program := len(c.Via) > 0 // what a command starts is no alias and no function
-	if value, ok := st.aliases[word.Text]; ok && !program {
+	if value, ok := st.aliases.get(word.Text); ok && !program {
 		return in.alias(c, value, st)
 	}
-	if body, ok := st.funcs[word.Text]; ok && !program {
+	if body, ok := st.funcs.get(word.Text); ok && !program {
 		inner := st.clone()
 		inner.params = append([]string{"bash"}, Texts(c.Argv[1:])...)
 		for name, value := range c.Env {
@@ -182,8 +182,7 @@ func (in *Interpreter) alias(c *Call, value string, st *state) Stream {
 		line.WriteString(" " + quoted)
 	}
 	inner := st.clone()
-	inner.own()
-	delete(inner.aliases, c.Argv[0].Text)
+	unset(&inner.aliases, c.Argv[0].Text)
 	_, out := in.code(&c.Place, line.String(), inner, c.Stdin)
 	return out
 }
@@ -193,13 +192,12 @@ func (in *Interpreter) functionCall(name string, body *syntax.Stmt, inner, st *s
 	inner.locals = nil
 	states, out := in.function(name, body, inner, c.Stdin)
 	after, outer := blur(states), st.clone()
-	*st = *after
-	st.own()
+	st.become(after)
 	for _, name := range after.locals {
-		if v, ok := outer.vars[name]; ok {
-			st.vars = put(st.vars, name, v)
+		if v, ok := outer.vars.get(name); ok {
+			set(&st.vars, name, v)
 		} else {
-			delete(st.vars, name)
+			unset(&st.vars, name)
 		}
 	}
 	st.params, st.locals, st.dead = outer.params, outer.locals, false
@@ -214,10 +212,10 @@ func (in *Interpreter) function(name string, body *syntax.Stmt, st *state, stdin
 			if in.parallel > f.parallel {
 				in.problem(in.place(body, st), ForkBomb, "the function "+name+" starts itself in parallel without end")
 			}
-			return []*state{st}, Stream{Piped: true, From: []string{name}}
+			return st.alone(), Stream{Piped: true, From: From(name)}
 		}
 	}
-	in.called = put(in.called, body, true)
+	in.called[body] = true
 	in.calls = append(in.calls, frame{name: name, parallel: in.parallel})
 	defer func() { in.calls = in.calls[:len(in.calls)-1] }()
 	return in.stmt(body, st, stdin)

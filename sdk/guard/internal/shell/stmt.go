@@ -8,7 +8,7 @@ import (
 
 // stmts follows statements one after the other, on every way.
 func (in *Interpreter) stmts(list []*syntax.Stmt, st *state, stdin Stream) ([]*state, Stream) {
-	states, out := []*state{st}, text("")
+	states, out := st.alone(), text("")
 	for _, stmt := range list {
 		var next []*state
 		var printed Stream
@@ -18,7 +18,7 @@ func (in *Interpreter) stmts(list []*syntax.Stmt, st *state, stdin Stream) ([]*s
 			if i == 0 {
 				printed = o
 			} else if o.Known != printed.Known || o.Text != printed.Text {
-				printed = Stream{Piped: true, From: from(printed.From, o.From)}
+				printed = Stream{Piped: true, From: printed.From.and(o.From)}
 			}
 		}
 		states, out = join(next...), out.then(printed)
@@ -33,13 +33,13 @@ func (in *Interpreter) stmts(list []*syntax.Stmt, st *state, stdin Stream) ([]*s
 func (in *Interpreter) stmt(s *syntax.Stmt, st *state, stdin Stream) ([]*state, Stream) {
 	place := in.place(s, st)
 	if !in.step(place) {
-		return []*state{st}, Stream{}
+		return st.alone(), Stream{}
 	}
 	if s.Background || s.Coprocess || s.Disown {
 		in.parallel++
 		defer func() { in.parallel-- }()
 		states, _ := in.command(s, st.clone(), stdin, place)
-		return []*state{st.keepFiles(states)}, Stream{Piped: true, From: []string{"a background job"}}
+		return st.keepFiles(states).alone(), Stream{Piped: true, From: From("a background job")}
 	}
 	return in.command(s, st, stdin, place)
 }
@@ -56,11 +56,11 @@ func (in *Interpreter) command(s *syntax.Stmt, st *state, stdin Stream, place *P
 
 // compound follows everything that isn't a simple command.
 func (in *Interpreter) compound(s *syntax.Stmt, st *state, stdin Stream, place *Place) ([]*state, Stream) {
-	one := []*state{st}
+	one := st.alone()
 	switch c := s.Cmd.(type) {
 	case nil:
 		if slices.ContainsFunc(s.Redirs, func(r *syntax.Redirect) bool { return r.Op == syntax.RdrIn }) {
-			return one, Stream{Piped: true, File: stdin.File, Known: stdin.Known, Text: stdin.Text, From: []string{"a file"}} // $(<file)
+			return one, Stream{Piped: true, File: stdin.File, Known: stdin.Known, Text: stdin.Text, From: From("a file")} // $(<file)
 		}
 		return one, text("")
 	case *syntax.Block:
@@ -81,8 +81,7 @@ func (in *Interpreter) compound(s *syntax.Stmt, st *state, stdin Stream, place *
 		return in.caseClause(c, st, stdin, place)
 	case *syntax.FuncDecl:
 		if c.Name != nil {
-			st.own()
-			st.funcs = put(st.funcs, c.Name.Value, c.Body)
+			set(&st.funcs, c.Name.Value, c.Body)
 		}
 		return one, text("")
 	case *syntax.TimeClause:
@@ -93,7 +92,7 @@ func (in *Interpreter) compound(s *syntax.Stmt, st *state, stdin Stream, place *
 	case *syntax.CoprocClause:
 		in.parallel++
 		defer func() { in.parallel-- }()
-		in.stmt(c.Stmt, st.clone(), Stream{Piped: true, From: []string{"a coprocess"}})
+		in.stmt(c.Stmt, st.clone(), Stream{Piped: true, From: From("a coprocess")})
 		return one, text("")
 	case *syntax.DeclClause:
 		in.declare(c, st, stdin, place, in.raw(s))
@@ -125,7 +124,7 @@ func (in *Interpreter) binary(c *syntax.BinaryCmd, st *state, stdin Stream) ([]*
 		st.keepFiles(left)
 		out.Piped = true
 		right, out := in.stmt(c.Y, st.clone(), out)
-		return []*state{st.keepFiles(right)}, out
+		return st.keepFiles(right).alone(), out
 	case syntax.AndStmt:
 		left, out := in.stmt(c.X, st, stdin)
 		var all []*state
@@ -150,7 +149,7 @@ func (in *Interpreter) binary(c *syntax.BinaryCmd, st *state, stdin Stream) ([]*
 			right, o := in.stmt(c.Y, s.clone(), stdin)
 			all = append(all[:len(all):len(all)], right...)
 			if !o.Known || o.Text != "" {
-				out = Stream{Piped: true, From: from(out.From, o.From)}
+				out = Stream{Piped: true, From: out.From.and(o.From)}
 			}
 		}
 		return join(all...), out

@@ -122,7 +122,7 @@ func (c *Call) Feed(text string, stdin Stream) {
 
 // Written returns what earlier commands of the same text wrote into a file, if any did.
 func (c *Call) Written(path string) (Stream, bool) {
-	s, ok := c.state.files[c.state.abs(path)]
+	s, ok := c.state.files.get(c.state.abs(path))
 	return s, ok
 }
 

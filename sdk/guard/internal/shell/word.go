@@ -15,7 +15,7 @@ type expansion struct {
 	place *Place
 	cfg   *expand.Config // made when it is first needed
 	glob  bool           // the word has a part that may be a pattern
-	from  []string       // what made the unknown parts
+	from  Origin         // what made the unknown parts
 }
 
 func (in *Interpreter) expansion(st *state, place *Place) *expansion {
@@ -230,7 +230,7 @@ func (x *expansion) cmdSubst(w io.Writer, cs *syntax.CmdSubst) error {
 	if out.Known {
 		text = out.Text
 	} else {
-		x.from = append(x.from, out.From...)
+		x.from = x.from.and(out.From)
 	}
 	_, err := io.WriteString(w, text)
 	return err
@@ -240,7 +240,7 @@ func (x *expansion) cmdSubst(w io.Writer, cs *syntax.CmdSubst) error {
 func (x *expansion) procSubst(ps *syntax.ProcSubst) (string, error) {
 	stdin := Stream{}
 	if ps.Op == syntax.CmdOut {
-		stdin = Stream{Piped: true, From: []string{"a process substitution"}}
+		stdin = Stream{Piped: true, From: From("a process substitution")}
 	}
 	_, out := x.in.stmts(ps.Stmts, x.state.clone(), stdin)
 	path := "/dev/fd/" + Substituted
