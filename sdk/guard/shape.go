@@ -55,10 +55,10 @@ func (a *analysis) path(p *shell.Place, access Access, text string, glob bool, a
 	}
 	clean := filepath.Clean(text)
 	dev := strings.HasPrefix(clean, "/dev/")
-	if dev && access == Write && a.rules && device.Regexp().MatchString(clean) {
+	if dev && access == Write && a.rules && device.MatchString(clean) {
 		a.add(finding{verdict: Deny, rule: "exec.device", line: reasonDangerous, tier: tierHard, why: "it writes to the device " + clean, setting: settingHard, span: p.Span, argv: argv})
 	}
-	if !a.paths || dev && (descriptor.Regexp().MatchString(clean) || safeDevices[clean] && access != Delete || strings.HasPrefix(clean, "/dev/fd/"+shell.Substituted)) {
+	if !a.paths || dev && (descriptor.MatchString(clean) || safeDevices[clean] && access != Delete || strings.HasPrefix(clean, "/dev/fd/"+shell.Substituted)) {
 		return
 	}
 	if glob {

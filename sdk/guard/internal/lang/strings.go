@@ -101,7 +101,7 @@ func opens(before string) bool {
 // paths finds the strings that name files outside the directory that the code starts in.
 func (s *skeleton) paths() []Effect {
 	var out []Effect
-	for _, at := range reference.Regexp().FindAllStringSubmatchIndex(s.code, -1) {
+	for _, at := range reference.FindAllStringSubmatchIndex(s.code) {
 		i, _ := strconv.Atoi(s.code[at[2]:at[3]])
 		l := s.literals[i]
 		text := strings.TrimLeft(l.text, "<>+| ")
