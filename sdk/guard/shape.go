@@ -99,7 +99,7 @@ func (a *analysis) refuse(p *shell.Place, f finding) {
 }
 
 func (a *analysis) outside(c *shell.Call, word string) {
-	a.refuse(&c.Place, finding{rule: ruleOutside, why: word + " leaves the workspace", safer: saferInside, argv: shell.Texts(c.Argv)})
+	a.refuse(&c.Place, finding{rule: ruleOutside, why: word + " leaves the workspace", safer: saferInside, argv: c.Texts()})
 }
 
 // parents replaces the parts of a pattern that may match ".." by "..".
@@ -130,7 +130,7 @@ const separators = "=:,@<>;"
 
 // shape decides on an argument that is for nobody knows what, if it looks like a path.
 func (a *analysis) shape(c *shell.Call, name, text string, glob bool) {
-	argv := shell.Texts(c.Argv)
+	argv := c.Texts()
 	if programs.Remote(text) || windows.Names[name] && isSwitch(text) {
 		return
 	}
@@ -180,7 +180,10 @@ const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-
 
 // leaves says whether a text looks like a path that isn't simply below the working directory.
 func leaves(text string) bool {
-	plain := knownPath.Replace(text)
+	plain := text
+	if shell.HasUnknown(text) {
+		plain = knownPath.Replace(text)
+	}
 	return strings.HasPrefix(plain, "/") || strings.HasPrefix(plain, "~/") || plain == ".." || strings.HasPrefix(plain, "../") || strings.Contains(plain, "/../") || strings.HasSuffix(plain, "/..")
 }
 

@@ -12,7 +12,7 @@ import (
 
 // use decides on one argument by what it is for.
 func (a *analysis) use(c *shell.Call, name string, u programs.Use) {
-	argv := shell.Texts(c.Argv)
+	argv := c.Texts()
 	switch u.Kind {
 	case programs.Read:
 		a.path(&c.Place, Read, u.Text, u.Glob, argv)
@@ -100,7 +100,7 @@ func (a *analysis) code(c *shell.Call, language, text string, params []string) {
 
 // effect decides on something that code does.
 func (a *analysis) effect(c *shell.Call, language string, e lang.Effect) {
-	argv := shell.Texts(c.Argv)
+	argv := c.Texts()
 	switch e.Kind {
 	case lang.Shell:
 		if e.Fed {
@@ -187,7 +187,7 @@ func (a *analysis) listed(c *shell.Call) {
 		return
 	}
 	for _, line := range strings.Split(c.Stdin.Text, "\n") {
-		a.path(&c.Place, Read, line, false, shell.Texts(c.Argv))
+		a.path(&c.Place, Read, line, false, c.Texts())
 	}
 }
 

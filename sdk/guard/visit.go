@@ -42,7 +42,7 @@ func (a *analysis) Call(c *shell.Call) {
 	if len(c.Argv) == 0 {
 		return
 	}
-	argv := shell.Texts(c.Argv)
+	argv := c.Texts()
 	if len(a.guard.deny) > 0 {
 		a.custom(c.Span, argv, canonical(argv), canonical(append([]string{path.Base(argv[0])}, argv[1:]...)))
 	}
@@ -51,12 +51,14 @@ func (a *analysis) Call(c *shell.Call) {
 		a.windowsLine(c, "cmd", strings.Join(argv, " "))
 	}
 	name := programs.Canonical(shell.Name(argv[0]))
-	argv = append([]string{name}, argv[1:]...)
+	if argv[0] != name {
+		argv = append([]string{name}, argv[1:]...)
+	}
 	if a.rules {
 		a.judge(c, name, argv)
 	}
 	a.program(c, argv)
-	for _, use := range programs.Uses(name, c.Argv[1:]) {
+	for _, use := range programs.Uses(name, c.Argv[1:], argv[1:]) {
 		a.use(c, name, use)
 	}
 	switch name {

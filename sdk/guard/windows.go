@@ -62,7 +62,7 @@ func (a *analysis) windowsCommand(c *shell.Call, language string, argv []string,
 			a.refuse(&c.Place, finding{rule: ruleOutside, why: word + " leaves the workspace", safer: saferInside, argv: argv})
 		}
 	}
-	for _, use := range programs.Uses(name, fields) {
+	for _, use := range programs.Uses(name, fields, argv[1:]) {
 		switch {
 		case use.Kind == programs.Code && (use.Lang == "cmd" || use.Lang == "powershell"):
 			split := windows.Cmd

@@ -83,7 +83,7 @@ func Script(language, code string) []Effect {
 	if forks.MatchString(s.code) && loops.MatchString(s.code) {
 		out = append(out, Effect{Kind: ForkBomb, Text: "fork in a loop"})
 	}
-	if sockets.MatchString(s.code) && (commands || duplexes.MatchString(s.code)) {
+	if (commands || duplexes.MatchString(s.code)) && sockets.MatchString(s.code) {
 		out = append(out, Effect{Kind: Remote, Text: sockets.FindString(s.code)})
 	}
 	return append(out, s.paths()...)

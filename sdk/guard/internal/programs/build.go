@@ -11,7 +11,7 @@ var npmSpec = getopt.Parse("C=g w=d c=c --global= --prefix=w --cwd=g --dir=g --w
 
 // makeVars finds the variables that hold code; the rest is as the table says.
 func makeVars(name string, args []shell.Field) []Use {
-	uses := table[name].uses(args)
+	uses := table[name].uses(args, shell.Texts(args))
 	if file, ok := Options(name, shell.Texts(args)).Value("-f", "--file", "--makefile"); ok && (file == "-" || file == "/dev/stdin") {
 		uses = append(uses, Use{Kind: Input, Lang: "make"})
 	}

@@ -82,13 +82,13 @@ func Options(name string, args []string) getopt.Args {
 	return getopt.Spec{}.Parse(args)
 }
 
-// Uses says what the arguments of a program are for. Args don't include the program's own name.
-func Uses(name string, args []shell.Field) []Use {
+// Uses says what the arguments of a program are for. Args don't include the program's own name; texts are their texts.
+func Uses(name string, args []shell.Field, texts []string) []Use {
 	if special := handler(name); special != nil {
 		return special(name, args)
 	}
 	if p := table[name]; p != nil {
-		return p.uses(args)
+		return p.uses(args, texts)
 	}
 	return unknown(args)
 }
@@ -115,8 +115,8 @@ func unknown(args []shell.Field) []Use {
 }
 
 // uses goes by the table.
-func (p *program) uses(args []shell.Field) []Use {
-	parsed := p.spec.Parse(shell.Texts(args))
+func (p *program) uses(args []shell.Field, texts []string) []Use {
+	parsed := p.spec.Parse(texts)
 	uses := make([]Use, 0, len(args))
 	for _, opt := range parsed.Options {
 		uses = p.option(uses, opt, args)

@@ -165,7 +165,7 @@ func runner(name string, args []shell.Field) []Use {
 		}
 	}
 	if p := table[name]; p != nil && p.style != "stop" {
-		return p.uses(args)
+		return p.uses(args, shell.Texts(args))
 	}
 	return unknown(args)
 }

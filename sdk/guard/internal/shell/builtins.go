@@ -9,7 +9,7 @@ import (
 // builtin follows a command that changes the shell itself. The second result says whether it was one.
 // A few also go to the visitor, because rules may concern them.
 func (in *Interpreter) builtin(c *Call, st *state) (Stream, bool) {
-	args := Texts(c.Argv[1:])
+	args := c.Texts()[1:]
 	none := text("")
 	switch c.Argv[0].Text {
 	case "cd", "chdir":

@@ -19,7 +19,7 @@ var setups = map[string][]string{
 
 // output returns what a harmless command prints, if that follows from its arguments and input alone.
 func output(c *Call) Stream {
-	args := Texts(c.Argv[1:])
+	args := c.Texts()[1:]
 	name := Name(c.Argv[0].Text)
 	if name == c.Argv[0].Text && len(args) > 0 && slices.Contains(setups[name], args[0]) {
 		return text("")

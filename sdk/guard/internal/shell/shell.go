@@ -29,6 +29,11 @@ type Interpreter struct {
 	called   map[*syntax.Stmt]bool // the bodies of functions that were followed
 	parallel int                   // pipes and background jobs entered
 	stopped  bool
+
+	// Where the many small values of one text come from.
+	places     slab[Place]
+	pending    slab[Call]
+	expansions slab[expansion]
 }
 
 // frame is a function that is being called.
@@ -138,11 +143,13 @@ func (in *Interpreter) step(place *Place) bool {
 
 // place is where a node stands. Code within code has the place of the command that runs it.
 func (in *Interpreter) place(node syntax.Node, st *state) *Place {
-	if in.depth > 1 {
-		return &Place{Span: in.span, Dir: st.dir}
+	place := in.places.new()
+	place.Dir, place.Span = st.dir, in.span
+	if in.depth <= 1 {
+		pos, end := node.Pos(), node.End()
+		place.Span = Span{Start: int(pos.Offset()), End: int(end.Offset()), Line: int(pos.Line()), Column: int(pos.Col())}
 	}
-	pos, end := node.Pos(), node.End()
-	return &Place{Dir: st.dir, Span: Span{Start: int(pos.Offset()), End: int(end.Offset()), Line: int(pos.Line()), Column: int(pos.Col())}}
+	return place
 }
 
 // raw is the text of a node.

@@ -34,7 +34,8 @@ func (in *Interpreter) simple(s *syntax.Stmt, c *syntax.CallExpr, st *state, std
 		}
 		return st.alone(), r.output(st.alone(), out)
 	}
-	call := &Call{Place: *place, Argv: argv, Env: env, Stdin: r.stdin, in: in, raw: in.raw(s)}
+	call := in.pending.new()
+	*call = Call{Place: *place, Argv: argv, Env: env, Stdin: r.stdin, in: in, raw: in.raw(s)}
 	out := in.call(call, st)
 	if !out.Known && out.From.None() {
 		out.From = From(Name(argv[0].Text)).and(x.from)
@@ -149,7 +150,7 @@ func (in *Interpreter) call(c *Call, st *state) Stream {
 	}
 	if body, ok := st.funcs.get(word.Text); ok && !program {
 		inner := st.clone()
-		inner.params = append([]string{"bash"}, Texts(c.Argv[1:])...)
+		inner.params = append([]string{"bash"}, c.Texts()[1:]...)
 		for name, value := range c.Env {
 			inner.set(name, value)
 		}
@@ -223,6 +224,9 @@ func (in *Interpreter) function(name string, body *syntax.Stmt, st *state, stdin
 
 // Name is the name that a program is known by: without its directory and Windows' endings, in lower case.
 func Name(word string) string {
+	if isName(word) {
+		return word
+	}
 	name := strings.ToLower(path.Base(strings.ReplaceAll(word, `\`, "/")))
 	for _, ending := range []string{".exe", ".com", ".cmd", ".bat"} {
 		if trimmed := strings.TrimSuffix(name, ending); trimmed != "" {
@@ -230,4 +234,14 @@ func Name(word string) string {
 		}
 	}
 	return name
+}
+
+// isName says whether a word is the name of a program as it stands.
+func isName(word string) bool {
+	for i := 0; i < len(word); i++ {
+		if c := word[i]; (c < 'a' || c > 'z') && (c < '0' || c > '9') && c != '-' && c != '_' {
+			return false
+		}
+	}
+	return word != ""
 }

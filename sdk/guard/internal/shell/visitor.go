@@ -67,6 +67,15 @@ type Call struct {
 	in    *Interpreter
 	state *state
 	raw   string
+	texts []string
+}
+
+// Texts returns the texts of Argv, which must not be changed.
+func (c *Call) Texts() []string {
+	if len(c.texts) != len(c.Argv) {
+		c.texts = Texts(c.Argv)
+	}
+	return c.texts
 }
 
 // Source returns the command as it stands in the text.

@@ -19,7 +19,9 @@ type expansion struct {
 }
 
 func (in *Interpreter) expansion(st *state, place *Place) *expansion {
-	return &expansion{in: in, state: st, place: place}
+	x := in.expansions.new()
+	x.in, x.state, x.place = in, st, place
+	return x
 }
 
 func (x *expansion) config() *expand.Config {
@@ -31,10 +33,10 @@ func (x *expansion) config() *expand.Config {
 
 // fields expands words into arguments.
 func (x *expansion) fields(words []*syntax.Word) []Field {
-	var out []Field
+	out := make([]Field, 0, len(words))
 	for _, word := range words {
-		if text, ok := plain(word); ok {
-			out = append(out, Field{Text: text})
+		if text, pattern, ok := x.simple(word); ok && x.in.words <= maxWords {
+			out = x.add(out, text, pattern)
 			continue
 		}
 		x.glob = false
@@ -54,14 +56,19 @@ func (x *expansion) fields(words []*syntax.Word) []Field {
 				x.in.problem(x.place, TooComplex, "a word expands to too much")
 				return out
 			}
-			field := Field{Text: text, Glob: x.glob && isPattern(text)}
-			if field.Glob && strings.Contains(text, "/") || text == ".*" {
-				x.in.visitor.Open(x.place, ForListing, field)
-			}
-			out = append(out, field)
+			out = x.add(out, text, x.glob)
 		}
 	}
 	return out
+}
+
+// add adds an argument, which may be a pattern for the shell if pattern is set.
+func (x *expansion) add(out []Field, text string, pattern bool) []Field {
+	field := Field{Text: text, Glob: pattern && isPattern(text)}
+	if field.Glob && strings.Contains(text, "/") || text == ".*" {
+		x.in.visitor.Open(x.place, ForListing, field)
+	}
+	return append(out, field)
 }
 
 // braces is how many brace expressions stand behind each other in the longest word that a word may expand to. Each of them
@@ -86,20 +93,6 @@ func inBraces(parts []syntax.WordPart) int {
 		}
 	}
 	return n
-}
-
-// plain returns the text of a word that means itself.
-func plain(word *syntax.Word) (string, bool) {
-	if len(word.Parts) != 1 {
-		return "", false
-	}
-	switch p := word.Parts[0].(type) {
-	case *syntax.Lit:
-		return p.Value, p.Value != "" && p.Value != ".*" && !strings.ContainsAny(p.Value, "\\~*?[]{}") && len(p.Value) < maxValue
-	case *syntax.SglQuoted:
-		return p.Value, !p.Dollar && len(p.Value) < maxValue
-	}
-	return "", false
 }
 
 // one expands a word where the shell neither splits nor matches patterns, as in an assignment.
