@@ -12,6 +12,7 @@ type language struct {
 	as   string // the canonical name of the program
 	lang string
 	spec getopt.Spec
+	run  special // uses
 }
 
 // languages finds interpreters by their name.
@@ -25,7 +26,9 @@ func interpreters() map[string]*language {
 			spec.Values[option] = "c"
 		}
 		for _, name := range strings.Fields(names) {
-			m[name] = &language{as: as, lang: lang, spec: spec}
+			l := &language{as: as, lang: lang, spec: spec}
+			l.run = l.uses
+			m[name] = l
 		}
 	}
 	add("sh bash dash zsh ksh mksh ash rbash fish yash csh tcsh pwsh-sh", "", "sh", "", "")

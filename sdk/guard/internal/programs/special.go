@@ -71,7 +71,7 @@ func handler(name string) special {
 		return allData
 	}
 	if lang, ok := languages[name]; ok {
-		return lang.uses
+		return lang.run
 	}
 	return nil
 }

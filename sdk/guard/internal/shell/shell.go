@@ -34,6 +34,8 @@ type Interpreter struct {
 	places     slab[Place]
 	pending    slab[Call]
 	expansions slab[expansion]
+	fields     slab[Field]
+	texts      slab[string]
 }
 
 // frame is a function that is being called.

@@ -14,16 +14,17 @@ func (x *expansion) simple(word *syntax.Word) (text string, pattern, ok bool) {
 	if len(word.Parts) == 1 {
 		return x.simplePart(word.Parts[0])
 	}
-	var whole strings.Builder
+	var room [64]byte
+	whole := room[:0]
 	for _, part := range word.Parts {
 		text, glob, ok := x.simplePart(part)
 		if !ok {
 			return "", false, false
 		}
-		whole.WriteString(text)
+		whole = append(whole, text...)
 		pattern = pattern || glob
 	}
-	return whole.String(), pattern, whole.Len() < maxValue
+	return string(whole), pattern, len(whole) < maxValue
 }
 
 func (x *expansion) simplePart(part syntax.WordPart) (text string, pattern, ok bool) {
@@ -64,15 +65,16 @@ func (x *expansion) simpleQuoted(parts []syntax.WordPart) (string, bool) {
 	if len(parts) == 1 {
 		return x.simpleQuotedPart(parts[0])
 	}
-	var whole strings.Builder
+	var room [64]byte
+	whole := room[:0]
 	for _, part := range parts {
 		text, ok := x.simpleQuotedPart(part)
 		if !ok {
 			return "", false
 		}
-		whole.WriteString(text)
+		whole = append(whole, text...)
 	}
-	return whole.String(), whole.Len() < maxValue
+	return string(whole), len(whole) < maxValue
 }
 
 func (x *expansion) simpleQuotedPart(part syntax.WordPart) (string, bool) {

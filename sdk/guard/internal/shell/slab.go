@@ -6,14 +6,18 @@ type slab[T any] struct {
 	size int
 }
 
+// slabMost is how many values a slab takes memory for at most, unless more are asked for at once.
 const slabMost = 64
 
-func (s *slab[T]) new() *T {
-	if len(s.free) == 0 {
+func (s *slab[T]) new() *T { return &s.list(1)[:1][0] }
+
+// list returns an empty list with room for n values.
+func (s *slab[T]) list(n int) []T {
+	if len(s.free) < n {
 		s.size = min(max(2*s.size, 2), slabMost)
-		s.free = make([]T, s.size)
+		s.free = make([]T, max(s.size, n))
 	}
-	v := &s.free[0]
-	s.free = s.free[1:]
-	return v
+	list := s.free[:0:n]
+	s.free = s.free[n:]
+	return list
 }

@@ -10,6 +10,13 @@ import (
 func (in *Interpreter) stmts(list []*syntax.Stmt, st *state, stdin Stream) ([]*state, Stream) {
 	states, out := st.alone(), text("")
 	for _, stmt := range list {
+		if len(states) == 1 {
+			after, printed := in.stmt(stmt, states[0], stdin)
+			if states, out = join(after...), out.then(printed); in.stopped {
+				break
+			}
+			continue
+		}
 		var next []*state
 		var printed Stream
 		for i, st := range states {

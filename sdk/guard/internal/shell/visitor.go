@@ -73,7 +73,13 @@ type Call struct {
 // Texts returns the texts of Argv, which must not be changed.
 func (c *Call) Texts() []string {
 	if len(c.texts) != len(c.Argv) {
-		c.texts = Texts(c.Argv)
+		c.texts = c.texts[:0]
+		if c.in != nil {
+			c.texts = c.in.texts.list(len(c.Argv))
+		}
+		for _, f := range c.Argv {
+			c.texts = append(c.texts, f.Text)
+		}
 	}
 	return c.texts
 }

@@ -33,33 +33,40 @@ func (x *expansion) config() *expand.Config {
 
 // fields expands words into arguments.
 func (x *expansion) fields(words []*syntax.Word) []Field {
-	out := make([]Field, 0, len(words))
+	out := x.in.fields.list(len(words))
 	for _, word := range words {
 		if text, pattern, ok := x.simple(word); ok && x.in.words <= maxWords {
 			out = x.add(out, text, pattern)
 			continue
 		}
-		x.glob = false
-		known := x.rewrite(word)
-		if braces(known) > maxBraces {
+		more, ok := x.split(word, len(out))
+		out = append(out, more...)
+		if !ok {
 			x.in.stopped = true
 			x.in.problem(x.place, TooComplex, "a word expands to too much")
-			return out
-		}
-		for text, err := range expand.FieldsSeq(x.config(), known) {
-			if err != nil {
-				out = append(out, Field{Text: Unknown})
-				break
-			}
-			if x.in.words += len(text); len(out) >= maxFields || x.in.words > maxWords {
-				x.in.stopped = true
-				x.in.problem(x.place, TooComplex, "a word expands to too much")
-				return out
-			}
-			out = x.add(out, text, x.glob)
+			break
 		}
 	}
 	return out
+}
+
+// split expands a word that may be any number of arguments. It says whether they are few enough, with those before.
+func (x *expansion) split(word *syntax.Word, before int) (out []Field, ok bool) {
+	x.glob = false
+	known := x.rewrite(word)
+	if braces(known) > maxBraces {
+		return nil, false
+	}
+	for text, err := range expand.FieldsSeq(x.config(), known) {
+		if err != nil {
+			return append(out, Field{Text: Unknown}), true
+		}
+		if x.in.words += len(text); before+len(out) >= maxFields || x.in.words > maxWords {
+			return out, false
+		}
+		out = x.add(out, text, x.glob)
+	}
+	return out, true
 }
 
 // add adds an argument, which may be a pattern for the shell if pattern is set.
