@@ -76,7 +76,7 @@ func (a *analysis) path(p *shell.Place, access Access, text string, glob bool, a
 		}
 		abs = dir + string(filepath.Separator) + text
 	}
-	if strings.HasPrefix(filepath.ToSlash(filepath.Clean(abs)), "/"+shell.Temporary+"/") {
+	if strings.Contains(abs, shell.Temporary) && strings.HasPrefix(filepath.ToSlash(filepath.Clean(abs)), "/"+shell.Temporary+"/") {
 		return
 	}
 	if reason := malformed(abs); reason != "" {

@@ -46,7 +46,7 @@ func (a *analysis) Call(c *shell.Call) {
 	if len(a.guard.deny) > 0 {
 		a.custom(c.Span, argv, canonical(argv), canonical(append([]string{path.Base(argv[0])}, argv[1:]...)))
 	}
-	if head, _, ok := strings.Cut(strings.ToLower(argv[0]), "/"); ok && windows.Names[head] {
+	if head, _, ok := strings.Cut(argv[0], "/"); ok && windows.Names[strings.ToLower(head)] {
 		a.windowsLine(c, "cmd", c.Source())
 		a.windowsLine(c, "cmd", strings.Join(argv, " "))
 	}

@@ -32,7 +32,7 @@ type Interpreter struct {
 
 	// Where the many small values of one text come from.
 	places     slab[Place]
-	pending    slab[Call]
+	idle       []*Call // that nobody uses any more
 	expansions slab[expansion]
 	fields     slab[Field]
 	texts      slab[string]

@@ -49,9 +49,16 @@ func simpleLit(text string) (pattern, ok bool) {
 	if text == "" || text == ".*" || len(text) >= maxValue {
 		return false, false
 	}
+	if text == "{}" {
+		return false, true
+	}
 	for i := 0; i < len(text); i++ {
 		switch text[i] {
-		case '\\', '~', '{', '}':
+		case '~':
+			if i == 0 {
+				return false, false
+			}
+		case '\\', '{', '}':
 			return false, false
 		case '*', '?', '[':
 			pattern = true

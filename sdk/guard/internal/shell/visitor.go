@@ -54,7 +54,7 @@ type Place struct {
 	Dir  string // the working directory; "" if it isn't known
 }
 
-// Call is a simple command that would run.
+// Call is a simple command that would run. It must not be kept: another command may reuse it.
 type Call struct {
 	Place
 	Argv  []Field
