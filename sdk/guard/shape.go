@@ -106,7 +106,7 @@ func (a *analysis) outside(c *shell.Call, word string) {
 func parents(pattern string) string {
 	parts := strings.Split(pattern, "/")
 	for i, part := range parts {
-		if ok, err := path.Match(part, ".."); err == nil && ok && strings.HasPrefix(part, ".") {
+		if ok, err := path.Match(strings.ReplaceAll(part, "[!", "[^"), ".."); err == nil && ok && strings.HasPrefix(part, ".") {
 			parts[i] = ".."
 		}
 	}

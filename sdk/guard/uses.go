@@ -13,6 +13,9 @@ import (
 // use decides on one argument by what it is for.
 func (a *analysis) use(c *shell.Call, name string, u programs.Use) {
 	argv := c.Texts()
+	if u.Home {
+		u.Text = a.home(c, "~/"+u.Text)
+	}
 	switch u.Kind {
 	case programs.Read:
 		a.path(&c.Place, Read, u.Text, u.Glob, argv)

@@ -8,7 +8,7 @@ import (
 
 var (
 	sqlShell   = pattern.New(`(?im)^\s*(?:\.(?:shell|system)|\\!|system)\s+(.+)$`)
-	sqlDot     = pattern.New(`(?im)^\s*[.\\](?:read|output|once|import|open|save|backup|restore|cd|log|excel|load|archive|i|ir|include|o|out|g|w|source|tee|copy\b.*?\b(?:from|to))\s+(?:-\S+\s+)*['"]?([^\s'";]+)`)
+	sqlDot     = pattern.New(`(?im)^\s*(?:source\s|\\\.|[.\\](?:read|output|once|import|open|save|backup|restore|cd|log|excel|load|archive|i|ir|include|o|out|g|w|source|tee|copy\b.*?\b(?:from|to))\s)\s*(?:-\S+\s+)*['"]?([^\s'";]+)`)
 	sqlLiteral = pattern.New(`(?i)\b(?:readfile|writefile|attach(?:\s+database)?|from|to|infile|outfile|dumpfile|edit|load_extension|load_file|pg_read_file|pg_read_binary_file|pg_ls_dir|lo_import|lo_export|read_csv\w*|read_parquet|read_json\w*|read_text|fsdir|into)\s*\(?\s*'([^']*)'`)
 	sqlProgram = pattern.New(`(?i)\bprogram\s+'([^']*)'`)
 )

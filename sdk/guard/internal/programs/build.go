@@ -12,8 +12,10 @@ var npmSpec = getopt.Parse("C=g w=d c=c --global= --prefix=w --cwd=g --dir=g --w
 // makeVars finds the variables that hold code; the rest is as the table says.
 func makeVars(name string, args []shell.Field) []Use {
 	uses := table[name].uses(args, shell.Texts(args))
-	if file, ok := Options(name, shell.Texts(args)).Value("-f", "--file", "--makefile"); ok && (file == "-" || file == "/dev/stdin") {
+	if file, ok := Options(name, shell.Texts(args)).Value("-f", "--file", "--makefile"); ok && file == "-" {
 		uses = append(uses, Use{Kind: Input, Lang: "make"})
+	} else if ok {
+		uses = append(uses, Use{Kind: Script, Lang: "make", Text: file})
 	}
 	for _, arg := range args {
 		variable, value, ok := strings.Cut(arg.Text, "=")
@@ -25,6 +27,17 @@ func makeVars(name string, args []shell.Field) []Use {
 		}
 	}
 	return uses
+}
+
+// bazel and its like name what they build by labels, such as //dir:name and @repository//dir.
+func bazel(name string, args []shell.Field) []Use {
+	rest := make([]shell.Field, 0, len(args))
+	for _, arg := range args {
+		if label := strings.TrimPrefix(arg.Text, "-"); !strings.HasPrefix(label, "//") && !strings.HasPrefix(label, "@") {
+			rest = append(rest, arg)
+		}
+	}
+	return table[name].uses(rest, shell.Texts(rest))
 }
 
 // npm may start a command behind exec, x or dlx.

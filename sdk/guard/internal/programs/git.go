@@ -150,9 +150,17 @@ func gitOperands(verb string, parsed getopt.Args, rest []shell.Field) []Use {
 			}
 		}
 		if len(words) > 1 {
-			return gitConfig(words[0], words[1])
+			uses = gitConfig(words[0], words[1])
 		}
-		return nil
+		if len(words) > 1 && !parsed.Has("--get", "--get-all", "--get-regexp", "--list") || parsed.Has("--unset", "--unset-all", "--add", "--replace-all", "--edit", "-e", "--remove-section", "--rename-section") {
+			switch {
+			case parsed.Has("--global"):
+				uses = append(uses, Use{Kind: Write, Text: ".gitconfig", Home: true})
+			case parsed.Has("--system"):
+				uses = append(uses, Use{Kind: Write, Text: "/etc/gitconfig"})
+			}
+		}
+		return uses
 	}
 	if verb == "grep" && !parsed.Has("-e", "-f") && len(operands) > 0 {
 		operands = operands[1:]

@@ -34,6 +34,7 @@ type Use struct {
 	Kind   Kind
 	Text   string
 	Glob   bool
+	Home   bool              // Text is a path in the home directory
 	Lang   string            // of Code and Input: "sh", "awk", "sed", "python" …
 	Argv   []shell.Field     // of Command
 	Env    map[string]string // of Command

@@ -59,6 +59,10 @@ func handler(name string) special {
 		return source
 	case "tmux", "screen":
 		return multiplexer
+	case "bazel", "bazelisk", "blaze", "buck", "buck2", "pants":
+		return bazel
+	case "http", "https", "xh", "xhs", "httpie":
+		return httpie
 	case "npm", "pnpm", "yarn", "bun":
 		return npm
 	case "ed", "red", "ex":

@@ -122,3 +122,22 @@ func rsync(_ string, args []shell.Field) []Use {
 	}
 	return uses
 }
+
+// httpie takes a method, an address, and items: name=value, name@file, name=@file and the like.
+func httpie(name string, args []shell.Field) []Use {
+	parsed := Options(name, shell.Texts(args))
+	uses := table[name].uses(args, shell.Texts(args))
+	for _, i := range parsed.Operands {
+		text := args[i].Text
+		at := strings.IndexAny(text, "=:@")
+		if at < 0 || Remote(text) {
+			continue
+		}
+		value := strings.TrimLeft(text[at:], ":=")
+		if file, ok := strings.CutPrefix(value, "@"); ok && (text[at] == '@' || len(text[at:])-len(value) <= 2) {
+			file, _, _ = strings.Cut(file, ";type=")
+			uses = append(uses, Use{Kind: Read, Text: file})
+		}
+	}
+	return uses
+}

@@ -47,10 +47,10 @@ var privilegeRules = []Rule{
 		Reason: "changes who may use a file", Hit: []string{"setfacl -m u:x:rwx f"}, Miss: []string{"setfacl --help"},
 	},
 	{
-		ID: "exec.chown", Names: "chown gchown takeown icacls cacls set-acl chattr", Match: anyOf(operand, prefix("/")),
+		ID: "exec.chown", Names: "chown gchown chgrp gchgrp takeown icacls cacls set-acl chattr", Match: anyOf(operand, prefix("/")),
 		Reason: "changes who owns or may change files",
 		Seeds:  []string{`\bchown\b`},
-		Hit:    []string{"chown root x", "takeown /f x"}, Miss: []string{"chown --version"},
+		Hit:    []string{"chown root x", "chgrp docker x", "takeown /f x"}, Miss: []string{"chown --version"},
 	},
 }
 
