@@ -76,8 +76,11 @@ func (a *analysis) path(p *shell.Place, access Access, text string, glob bool, a
 		}
 		abs = dir + string(filepath.Separator) + text
 	}
-	if strings.Contains(abs, shell.Temporary) && strings.HasPrefix(filepath.ToSlash(filepath.Clean(abs)), "/"+shell.Temporary+"/") {
-		return
+	if strings.HasPrefix(abs[1:], shell.Temporary) || strings.HasPrefix(abs[1:], shell.Program) {
+		below := filepath.ToSlash(filepath.Clean(abs))
+		if strings.HasPrefix(below, "/"+shell.Temporary+"/") || access == Read && strings.HasPrefix(below, "/"+shell.Program+"/") {
+			return
+		}
 	}
 	if reason := malformed(abs); reason != "" {
 		a.refuse(p, finding{rule: ruleMalformed, why: reason, safer: saferInside, argv: argv})

@@ -40,6 +40,26 @@ func bazel(name string, args []shell.Field) []Use {
 	return table[name].uses(rest, shell.Texts(rest))
 }
 
+// switches are switches of MSBuild that have no value.
+var switches = set("/m /nologo /restore /r /bl /graph /detailedsummary /ds /noconlog /noautorsp /help /?")
+
+// msbuild also takes switches of the form /name:value, beside those with a dash.
+func msbuild(name string, args []shell.Field) []Use {
+	var uses []Use
+	rest := make([]shell.Field, 0, len(args))
+	for _, arg := range args {
+		option, value, has := strings.Cut(arg.Text, ":")
+		switch {
+		case switches[arg.Text]:
+		case has && len(option) > 1 && option[0] == '/' && strings.Trim(option[1:], "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ") == "":
+			uses = append(uses, Use{Kind: Shape, Text: value})
+		default:
+			rest = append(rest, arg)
+		}
+	}
+	return append(uses, unknown(rest)...)
+}
+
 // npm may start a command behind exec, x or dlx.
 func npm(name string, args []shell.Field) []Use {
 	parsed := npmSpec.Parse(shell.Texts(args))

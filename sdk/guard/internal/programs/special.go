@@ -59,6 +59,10 @@ func handler(name string) special {
 		return source
 	case "tmux", "screen":
 		return multiplexer
+	case "aws":
+		return aws
+	case "dotnet", "msbuild", "xbuild", "nuget", "vstest.console":
+		return msbuild
 	case "bazel", "bazelisk", "blaze", "buck", "buck2", "pants":
 		return bazel
 	case "http", "https", "xh", "xhs", "httpie":

@@ -141,3 +141,17 @@ func httpie(name string, args []shell.Field) []Use {
 	}
 	return uses
 }
+
+// aws names logs and parameters by paths that are no files'.
+func aws(name string, args []shell.Field) []Use {
+	uses := table[name].uses(args, shell.Texts(args))
+	if len(args) == 0 || args[0].Text != "logs" && args[0].Text != "ssm" {
+		return uses
+	}
+	for i, use := range uses {
+		if use.Kind == Shape && strings.HasPrefix(use.Text, "/") {
+			uses[i].Kind = Data
+		}
+	}
+	return uses
+}

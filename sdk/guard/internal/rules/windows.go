@@ -47,10 +47,13 @@ var windowsRules = []Rule{
 	},
 	{
 		ID: "exec.windows-code", Tier: Hard, Names: "invoke-expression iex mshta regsvr32 rundll32 certutil bitsadmin", Match: func(c *Command) bool {
+			if c.Name == "iex" && flag("-S", "--sname", "--name", "--version", "--help")(c) {
+				return false // Elixir's shell
+			}
 			return c.Name == "iex" || c.Name == "invoke-expression" || c.Name == "mshta" || prefix("-urlcache", "/transfer", "/i:", "javascript:", "-decode", "/s", "-s", "shell32")(c)
 		},
 		Reason: "runs code that is only known when it runs",
-		Hit:    []string{"iex x", "certutil -urlcache -f http://x y"}, Miss: []string{"certutil -hashfile x"},
+		Hit:    []string{"iex x", "certutil -urlcache -f http://x y"}, Miss: []string{"certutil -hashfile x", "iex -S mix"},
 	},
 	{
 		ID: "exec.windows-encoded", Tier: Hard, Names: "powershell", Match: func(c *Command) bool {

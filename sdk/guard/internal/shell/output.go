@@ -64,11 +64,11 @@ func output(c *Call) Stream {
 		return known(temporary(args))
 	case "which":
 		if operands := skipOptions(args); len(operands) == 1 {
-			return known("/usr/bin/" + path.Base(operands[0]) + "\n")
+			return known("/" + Program + "/" + path.Base(operands[0]) + "\n")
 		}
 	case "command":
 		if len(args) == 2 && args[0] == "-v" {
-			return known("/usr/bin/" + path.Base(args[1]) + "\n")
+			return known("/" + Program + "/" + path.Base(args[1]) + "\n")
 		}
 	case "yes":
 		line := strings.Join(args, " ")

@@ -8,6 +8,7 @@ const (
 	Unset       = "\uFDD1" // a variable that nothing has set: empty, unless the environment has it
 	Substituted = "\uFDD2" // the number in the path of a process substitution
 	Item        = "\uFDD4" // a name that another command finds
+	Program     = "\uFDD5" // the directory on PATH that a program is in, as which tells it
 	Temporary   = "\uFDD3" // the directory that mktemp makes new files in
 )
 
