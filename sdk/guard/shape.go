@@ -78,7 +78,7 @@ func (a *analysis) path(p *shell.Place, access Access, text string, glob bool, a
 	}
 	if strings.HasPrefix(abs[1:], shell.Temporary) || strings.HasPrefix(abs[1:], shell.Program) {
 		below := filepath.ToSlash(filepath.Clean(abs))
-		if strings.HasPrefix(below, "/"+shell.Temporary+"/") || access == Read && strings.HasPrefix(below, "/"+shell.Program+"/") {
+		if strings.HasPrefix(below, "/"+shell.Temporary+"/") || (access == Read || access == List) && strings.HasPrefix(below, "/"+shell.Program+"/") {
 			return
 		}
 	}

@@ -87,7 +87,7 @@ var tops = map[string]bool{
 }
 
 // openers are the endings of names of functions that open or list the file that their argument names.
-var openers = strings.Fields("listdir scandir walk readdir readdirSync opendir glob chdir Path open entries children cd list_dir lfs.dir cpSync copytree glob.sync")
+var openers = strings.Fields("listdir scandir walk readdir readdirSync opendir glob chdir Path open entries children cd list_dir lfs.dir symlink symlinkSync symlink_to os.link linkSync cpSync copytree glob.sync")
 
 // opens says whether a function that opens what stands next ends the code.
 func opens(before string) bool {

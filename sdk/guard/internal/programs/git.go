@@ -16,6 +16,9 @@ var (
 	gitOutput = gitSub.With("o=w")
 	gitGrep   = gitSub.With("O=")
 	gitClone  = gitSub.With("u=c o=d c=d")
+	gitCommit = gitSub.With("t=r")
+	gitList   = gitSub.With("X=r x=d --exclude-from=r")
+	gitDaemon = gitSub.With("--base-path=l --interpolated-path=d --pid-file=w")
 )
 
 // git is global options, a verb, and what the verb takes.
@@ -106,6 +109,12 @@ func gitVerb(verb string, rest []shell.Field) []Use {
 		spec = gitOutput
 	case "grep":
 		spec = gitGrep
+	case "commit":
+		spec = gitCommit
+	case "ls-files":
+		spec = gitList
+	case "daemon":
+		spec = gitDaemon
 	}
 	parsed := spec.Parse(shell.Texts(rest))
 	var uses []Use

@@ -59,6 +59,8 @@ func handler(name string) special {
 		return source
 	case "tmux", "screen":
 		return multiplexer
+	case "hdfs", "hadoop":
+		return hdfs
 	case "aws":
 		return aws
 	case "dotnet", "msbuild", "xbuild", "nuget", "vstest.console":

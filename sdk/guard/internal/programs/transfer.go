@@ -155,3 +155,19 @@ func aws(name string, args []shell.Field) []Use {
 	}
 	return uses
 }
+
+// hdfs works in a file system of its own. Some of its commands copy between that and this machine's.
+func hdfs(_ string, args []shell.Field) []Use {
+	local := false
+	var uses []Use
+	for _, arg := range args {
+		switch arg.Text {
+		case "-put", "-get", "-copyFromLocal", "-copyToLocal", "-moveFromLocal", "-moveToLocal", "-getmerge", "-appendToFile":
+			local = true
+		}
+		if local || strings.Contains(arg.Text, "=") {
+			uses = append(uses, Use{Kind: Shape, Text: arg.Text, Glob: arg.Glob})
+		}
+	}
+	return uses
+}

@@ -215,7 +215,10 @@ func (s *state) homeOf(name string) string {
 	case name == "+":
 		return orUnknown(s.dir)
 	case name == "-":
-		return orUnknown(s.oldDir)
+		if s.oldDir == "" {
+			return "/" + Unknown // wherever the shell was before
+		}
+		return s.oldDir
 	case name == "root":
 		return "/root"
 	case filepath.Base(home) == name:
