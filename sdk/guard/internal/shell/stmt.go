@@ -133,14 +133,8 @@ func (in *Interpreter) binary(c *syntax.BinaryCmd, st *state, stdin Stream) ([]*
 		right, out := in.stmt(c.Y, st.clone(), out)
 		return st.keepFiles(right).alone(), out
 	case syntax.AndStmt:
-		left, out := in.stmt(c.X, st, stdin)
-		var all []*state
-		for _, s := range left {
-			// What follows && need not run, but then the left side failed and can have changed nothing that matters.
-			right, o := in.stmt(c.Y, s.clone(), stdin)
-			all, out = append(all, right...), out.then(o)
-		}
-		return join(append(all, left...)...), out
+		_, all, out := in.and(c, st, stdin)
+		return join(all...), out
 	default: // OrStmt
 		before := st.clone()
 		left, out := in.stmt(c.X, st, stdin)
@@ -161,6 +155,30 @@ func (in *Interpreter) binary(c *syntax.BinaryCmd, st *state, stdin Stream) ([]*
 		}
 		return join(all...), out
 	}
+}
+
+// and follows a list of statements joined by &&: each only where all before it succeeded. It returns the ways on which all
+// of them ran, and all ways.
+func (in *Interpreter) and(c *syntax.BinaryCmd, st *state, stdin Stream) (through, all []*state, out Stream) {
+	var left []*state
+	if inner, ok := c.X.Cmd.(*syntax.BinaryCmd); ok && inner.Op == syntax.AndStmt && plainList(c.X) && in.step(in.place(c.X, st)) {
+		left, all, out = in.and(inner, st, stdin)
+	} else {
+		left, out = in.stmt(c.X, st, stdin)
+		all = left
+	}
+	for _, s := range left {
+		// What follows && need not run, but then the left side failed and can have changed nothing that matters.
+		right, o := in.stmt(c.Y, s.clone(), stdin)
+		through, out = append(through, right...), out.then(o)
+	}
+	through = join(through...)
+	return through, append(through[:len(through):len(through)], all...), out
+}
+
+// plainList says whether a statement is a list as it stands: neither negated, nor redirected, nor in the background.
+func plainList(s *syntax.Stmt) bool {
+	return !s.Negated && !s.Background && !s.Coprocess && !s.Disown && len(s.Redirs) == 0
 }
 
 // arithm evaluates an arithmetic expression for its assignments.
