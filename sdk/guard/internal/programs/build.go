@@ -12,9 +12,19 @@ var npmSpec = getopt.Parse("C=g w=d c=c --global= --prefix=w --cwd=g --dir=g --w
 // makeVars finds the variables that hold code; the rest is as the table says.
 func makeVars(name string, args []shell.Field) []Use {
 	uses := table[name].uses(args, shell.Texts(args))
+	if dir, ok := Options(name, shell.Texts(args)).Value("-C", "--directory"); ok {
+		for i, use := range uses {
+			if use.Kind == Read || use.Kind == List {
+				uses[i].Text = in(dir, use.Text) // from the directory that it works in
+			}
+		}
+	}
 	if file, ok := Options(name, shell.Texts(args)).Value("-f", "--file", "--makefile"); ok && file == "-" {
 		uses = append(uses, Use{Kind: Input, Lang: "make"})
 	} else if ok {
+		if dir, ok := Options(name, shell.Texts(args)).Value("-C", "--directory"); ok {
+			file = in(dir, file)
+		}
 		uses = append(uses, Use{Kind: Script, Lang: "make", Text: file})
 	}
 	for _, arg := range args {
@@ -27,6 +37,14 @@ func makeVars(name string, args []shell.Field) []Use {
 		}
 	}
 	return uses
+}
+
+// in is a path that counts from a directory.
+func in(dir, path string) string {
+	if strings.HasPrefix(path, "/") {
+		return path
+	}
+	return dir + "/" + path
 }
 
 // bazel and its like name what they build by labels, such as //dir:name and @repository//dir.

@@ -92,8 +92,9 @@ func (l *language) uses(name string, args []shell.Field) []Use {
 		}
 	case l.lang == "node" && (args[at[0]].Text == "inspect" || args[at[0]].Text == "test"):
 	default:
-		uses = append(uses, Use{Kind: Script, Lang: l.lang, Text: args[at[0]].Text, Glob: args[at[0]].Glob})
-		at = at[1:]
+		script := at[0]
+		uses = append(uses, Use{Kind: Script, Lang: l.lang, Text: args[script].Text, Glob: args[script].Glob})
+		return append(uses, unknown(args[script+1:])...) // what the script gets
 	}
 	for _, i := range at {
 		uses = append(uses, Use{Kind: Shape, Text: args[i].Text, Glob: args[i].Glob})

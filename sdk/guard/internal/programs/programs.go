@@ -180,6 +180,9 @@ func (p *program) operands(uses []Use, at []int, skip int, args []shell.Field) [
 	}
 	for n, i := range at {
 		role := "s"
+		if i > 0 && dataOptions[args[i-1].Text] && p.spec.Values[args[i-1].Text] == "" {
+			continue // the value of an option that no table has
+		}
 		if tail := tailOf(cut); len(cut) > 0 {
 			star := len(cut) - 1 - tail
 			switch left := len(at) - n; {
@@ -213,7 +216,8 @@ func tailOf(cut []string) int {
 // dataOptions are options whose value names nothing, whatever program they belong to.
 var dataOptions = set(`--message --format --pretty --pattern --regex --regexp --grep --filter --title --body --description
 	--query --header --url --exclude --include --ignore --name --label --prompt --text --template --match --test-name-pattern
-	--expression --data --json --jq --selector --path-prefix --base-path --base-href --public-path --route --endpoint --notes --comment`)
+	--expression --data --json --jq --selector --path-prefix --base-path --base-href --base-url --baseurl --public-path --public-url --url-prefix --context-path --mount-path --route
+	--endpoint --notes --comment`)
 
 // outputOptions are options whose value is a path that is written, whatever program they belong to.
 var outputOptions = set(`--output --out --output-file --outfile --out-file --output-dir --outdir --out-dir --dest --destination
