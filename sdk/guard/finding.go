@@ -33,6 +33,10 @@ type analysis struct {
 	paths    bool // paths are confined
 	guessing bool // what is being followed may not be a command at all
 	worst    *finding
+	dir      string      // that the command starts in
+	nested   int         // texts for Windows shells that are being followed
+	steps    int         // commands of Windows shells so far
+	fixed    *shell.Span // where to say that everything is found, if not nil
 	resolver resolver
 }
 
@@ -40,6 +44,9 @@ type analysis struct {
 func (a *analysis) add(f finding) {
 	if a.guessing && f.verdict == Deny {
 		f.verdict = Ask
+	}
+	if a.fixed != nil {
+		f.span = *a.fixed
 	}
 	if a.worst == nil || f.verdict > a.worst.verdict {
 		a.worst = &f

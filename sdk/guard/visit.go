@@ -71,7 +71,7 @@ func (a *analysis) Call(c *shell.Call) {
 	}
 	if windows.Names[name] && a.paths {
 		for _, word := range strings.Fields(c.Source()) {
-			if windows.Outside(word) {
+			if windows.Outside(word, 0) {
 				a.outside(c, word)
 			}
 		}

@@ -86,6 +86,9 @@ func handler(name string) special {
 	return nil
 }
 
+// Known says whether anything is known of a program's arguments.
+func Known(name string) bool { return table[name] != nil || handler(name) != nil }
+
 // Canonical is the name that the tables and rules have for a program: python3.12 is python.
 func Canonical(name string) string {
 	trimmed := strings.TrimRight(name, "0123456789.-")

@@ -4,7 +4,7 @@ import "strings"
 
 var remoteRules = []Rule{
 	{
-		ID: "exec.ssh", Names: "ssh sshfs autossh slogin sshpass mosh rsh rlogin rexec ssh-copy-id telnet scp sftp dropbear dbclient plink pscp psexec winrs enter-pssession", Match: both(operand, not(flag("-V", "--version"))),
+		ID: "exec.ssh", Names: "ssh sshfs autossh slogin sshpass mosh rsh rlogin rexec ssh-copy-id telnet scp sftp dropbear dbclient plink pscp psexec winrs enter-pssession new-pssession", Match: both(operand, not(flag("-V", "--version"))),
 		Reason: "works on another machine",
 		Seeds:  []string{`\bssh\b.*@`},
 		Hit:    []string{"ssh user@host", "ssh host uptime", "ssh -l user host", "sshpass -p x ssh host"}, Miss: []string{"ssh -V", "ssh-keygen -t ed25519"},
