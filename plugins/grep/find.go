@@ -90,7 +90,7 @@ func findTool() sdk.Tool {
 			f := finding{req: req, in: in}
 			return f.run(ctx)
 		},
-		sdk.ReadOnly(), sdk.Sets("picoclaw", "module"), sdk.Permissions("fs.read"), sdk.Risk("low"))
+		sdk.ReadOnly(), sdk.TextResult(), sdk.Sets("picoclaw", "module"), sdk.Permissions("fs.read"), sdk.Risk("low"))
 }
 
 // finding is one call of find.

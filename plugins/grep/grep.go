@@ -50,7 +50,7 @@ func grepTool(engines []engine) sdk.Tool {
 			}
 			return s.run(ctx)
 		},
-		sdk.ReadOnly(), sdk.Sets("picoclaw", "module"), sdk.Permissions("fs.read"), sdk.Risk("low"))
+		sdk.ReadOnly(), sdk.TextResult(), sdk.Sets("picoclaw", "module"), sdk.Permissions("fs.read"), sdk.Risk("low"))
 }
 
 // search is one call of grep.
