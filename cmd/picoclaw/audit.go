@@ -100,7 +100,10 @@ func asFailed(err error) error {
 }
 
 func (a *app) complainOfLines(broken int) {
-	if broken > 0 {
+	switch {
+	case broken == 1:
+		fmt.Fprintln(a.stderr, "picoclaw: 1 line of the audit log is no record and is left out")
+	case broken > 1:
 		fmt.Fprintf(a.stderr, "picoclaw: %d lines of the audit log are no records and are left out\n", broken)
 	}
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -139,11 +140,8 @@ func (o *pluginInstall) show(p *store.Package) {
 		fmt.Fprintf(out, "            %s\n", terminal.Line(text))
 	}
 	for _, t := range m.Tools {
-		risk := ""
-		if t.Risk != "" {
-			risk = " (risk: " + t.Risk + ")"
-		}
-		fmt.Fprintf(out, "  tool      %s  %s\n", terminal.Line(t.Name+risk), terminal.Line(t.Doc))
+		name := fmt.Sprintf("%s (risk: %s)", t.Name, cmp.Or(t.Risk, "unknown"))
+		fmt.Fprintf(out, "  tool      %s  %s\n", terminal.Line(name), terminal.Line(t.Doc))
 	}
 }
 

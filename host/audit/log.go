@@ -124,7 +124,7 @@ func (l *Log) flush() error {
 		return nil
 	})
 	if err == nil && l.dropped > 0 {
-		err = fmt.Errorf("%d records were lost while it could not be written", l.dropped)
+		err = fmt.Errorf("records were lost while it could not be written: %d", l.dropped)
 		l.dropped = 0
 	}
 	if err == nil {

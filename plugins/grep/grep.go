@@ -127,7 +127,8 @@ func (s *search) directory(ctx context.Context, f *first, out *grepOutput) error
 		f.add(name, n)
 		total := lines.Add(int64(n))
 		if found := files.Add(1); found <= announcedFirst || found%announcedEvery == 0 {
-			s.req.Progress(float64(found), 0, fmt.Sprintf("%s (%d files and %d lines so far)", shown(name), found, total))
+			s.req.Progress(float64(found), 0, fmt.Sprintf("%s (%s and %s so far)", shown(name),
+				number(int(found), "file", "files"), number(int(total), "line", "lines")))
 		}
 	})
 	out.Engine, out.FilesSearched, out.TooLarge, out.Failed = s.engine.name(), t.searched, t.tooLarge, t.failed
@@ -177,7 +178,8 @@ func (s *search) fill(f *first, out *grepOutput) error {
 		found, more, err := s.details(s.req.Workspace, join(s.path, c.name), join(s.abs, c.name), after, f.limit-len(out.Matches), s.req.Args.Context)
 		if err != nil {
 			if errors.Is(err, errLarge) {
-				out.Notes = append(out.Notes, fmt.Sprintf("%s has %d matching lines, and is too large to show them", shown(join(s.abs, c.name)), c.lines))
+				out.Notes = append(out.Notes, fmt.Sprintf("%s has %s, and is too large to show",
+					shown(join(s.abs, c.name)), number(c.lines, "matching line", "matching lines")))
 			}
 			continue // gone, or closed, since it was searched
 		}
