@@ -37,7 +37,7 @@ func newPluginInstall(a *app) *cobra.Command {
 		Short: "Install a plugin from a directory or an archive",
 		Long: `Shows what a plugin offers and asks for, asks, and puts it into the store below the home. Nothing of it is run. The lock
 file, picoclaw.lock, says from then on what every file of it must be, and what it was granted.`,
-		Example: "  picoclaw plugin install ./wordcount/wordcount\n  picoclaw plugin install wordcount-1.0.0.tar.gz --yes",
+		Example: "  picoclaw plugin install wordcount/bin/wordcount\n  picoclaw plugin install wordcount-1.0.0.tar.gz --yes",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {
 				return usage("name one directory or archive (.tar.gz, .tgz or .zip) of a plugin")
