@@ -18,6 +18,7 @@ type platform struct {
 	spawner  *spawner
 	brander  brander
 	rulesets rulesets
+	etc      *etcCopies // nil for mounts one by one, and unless isolation is enabled
 
 	// What the walls are made of. Tests take one away to see that it was what held.
 	flags    []string                 // of bubblewrap
@@ -40,6 +41,7 @@ func newPlatform(cfg Config, l layout, log hclog.Logger, m machine) (*platform, 
 			return nil, err
 		}
 		pl.bwrap = bwrap
+		pl.etc = newEtcCopies(filepath.Join(l.home, "cache"))
 		pl.linkSafe = sync.OnceValue(func() bool { return !makesMountPointsThroughLinks(bwrap, filepath.Join(l.home, "cache")) })
 	}
 	pl.spawner = newSpawner()
@@ -49,6 +51,9 @@ func newPlatform(cfg Config, l layout, log hclog.Logger, m machine) (*platform, 
 func (pl *platform) close() {
 	pl.spawner.end()
 	pl.rulesets.close()
+	if pl.etc != nil {
+		pl.etc.close()
+	}
 }
 
 // start starts child with p's rights.
@@ -165,7 +170,11 @@ func (pl *platform) startSandbox(child *exec.Cmd, p Profile) (*Process, error) {
 
 // sandbox plans the mount view of child and builds the command that makes it.
 func (pl *platform) sandbox(child *exec.Cmd, p Profile) (*sandbox, error) {
-	plan, err := newPlan(child, p, pl.cfg.ExposePaths, pl.linkSafe)
+	plan, err := newPlan(child, p, pl.cfg.ExposePaths, pl.linkSafe, func(v *view) {
+		if err := pl.etc.pack(v); err != nil {
+			pl.log.Debug("the sandbox gets its files of /etc one by one", "error", err)
+		}
+	})
 	if err != nil {
 		return nil, err
 	}
