@@ -41,7 +41,8 @@ func (s *search) fillLines(kept []candidate, f *first, out *grepOutput) error {
 		c := kept[i]
 		if p.err != nil {
 			if errors.Is(p.err, errLarge) {
-				out.Notes = append(out.Notes, fmt.Sprintf("%s has %d matching lines, and is too large to show them", shown(join(s.abs, c.name)), c.lines))
+				out.Notes = append(out.Notes, fmt.Sprintf("%s has %s, and is too large to show",
+					shown(join(s.abs, c.name)), number(c.lines, "matching line", "matching lines")))
 			}
 			continue // gone, or closed, since it was searched
 		}

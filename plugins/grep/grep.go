@@ -48,7 +48,7 @@ func grepTool(engines []engine) sdk.Tool {
 			}
 			return s.run(ctx)
 		},
-		sdk.ReadOnly(), sdk.Sets("picoclaw", "module"), sdk.Permissions("fs.read"), sdk.Risk("low"))
+		sdk.ReadOnly(), sdk.TextResult(), sdk.Sets("picoclaw", "module"), sdk.Permissions("fs.read"), sdk.Risk("low"))
 }
 
 // search is one call of grep.
@@ -125,7 +125,8 @@ func (s *search) directory(ctx context.Context, f *first, out *grepOutput) error
 		f.add(name, n)
 		total := lines.Add(int64(n))
 		if found := files.Add(1); found <= announcedFirst || found%announcedEvery == 0 {
-			s.req.Progress(float64(found), 0, fmt.Sprintf("%s (%d files and %d lines so far)", shown(name), found, total))
+			s.req.Progress(float64(found), 0, fmt.Sprintf("%s (%s and %s so far)", shown(name),
+				number(int(found), "file", "files"), number(int(total), "line", "lines")))
 		}
 	})
 	out.Engine, out.FilesSearched, out.TooLarge, out.Failed = s.engine.name(), t.searched, t.tooLarge, t.failed

@@ -52,7 +52,7 @@ func newQuery(in *grepInput) (*query, error) {
 			WithHint("multiline searches across lines")
 	}
 	if q.include != "" && (!doublestar.ValidatePattern(q.include) || strings.HasPrefix(q.include, "!")) {
-		return nil, sdk.Errorf(sdk.InvalidArgument, "include is not a glob: %q", q.include)
+		return nil, sdk.Errorf(sdk.InvalidArgument, "include is not a glob: %q", q.include).WithHint(globHint)
 	}
 	var err error
 	if q.globs, err = typeGlobs(in.Type); err != nil {
