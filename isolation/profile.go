@@ -46,6 +46,9 @@ type Profile struct {
 	EndsItself bool
 	// Limits bound what the child and its descendants may use.
 	Limits Limits
+	// Group bounds what they use together, whoever else bounds what. It takes
+	// Config.Groups.
+	Group GroupLimits
 	// UserEnv redirects HOME, TMPDIR and XDG_* into
 	// <home>/runtime-user-env, which is then read-write for the child.
 	UserEnv bool
