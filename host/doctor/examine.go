@@ -39,6 +39,7 @@ func Examine(ctx context.Context, o Options) (*Report, error) {
 	e.landlock()
 	e.commands()
 	e.filter()
+	e.groups()
 	if e.iso != nil {
 		defer func() { _ = e.iso.Close() }()
 		if err := e.attacks(ctx); err != nil {
@@ -89,7 +90,7 @@ func (e *examination) configure(enabled bool) (*isolation.Isolation, error) {
 			rules = append(rules, isolation.ExposePath{Source: r.Source, Target: r.Target, Mode: r.Mode})
 		}
 	}
-	return isolation.Configure(isolation.Config{Enabled: enabled, Home: e.Policy.Home(), ExposePaths: rules}, e.Logger)
+	return isolation.Configure(isolation.Config{Enabled: enabled, Home: e.Policy.Home(), ExposePaths: rules, Groups: true}, e.Logger)
 }
 
 func cause(u *isolation.Unavailable) string {

@@ -12,16 +12,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Problem says why groups can't be had, or not all that they could do.
-type Problem struct {
-	Cause string
-	Cure  string // what the operator can do about it
-	// Never says that it is not the configuration: this machine can't.
-	Never bool
-}
-
-func (p *Problem) Error() string { return p.Cause }
-
 // leaf is the group in a base that this process moves to: a group of version 2 that gives controllers to the groups in
 // it has no processes of its own.
 const leaf = "host"

@@ -2,7 +2,6 @@ package cgroup
 
 import (
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -52,7 +51,7 @@ func open(found []*hierarchy) (*Place, error) {
 	slices.SortFunc(found, func(a, b *hierarchy) int { return b.version - a.version }) // the newer one first
 	for _, h := range found {
 		if err := p.use(h); err != nil {
-			problems = append(problems, err)
+			problems = append([]error{err}, problems...) // version 1, where it has to be asked, is what has the limits
 		}
 	}
 	if len(found) == 0 {
@@ -63,7 +62,7 @@ func open(found []*hierarchy) (*Place, error) {
 	}
 	for _, c := range controllers {
 		if p.bounds[c] == nil {
-			p.missing = append(p.missing, lacks(c, problems))
+			p.missing = append(p.missing, lacks(c, found, problems))
 		}
 	}
 	return p, nil
@@ -94,55 +93,6 @@ func (p *Place) use(h *hierarchy) (err error) {
 		return h.refused(err)
 	}
 	return nil
-}
-
-// refused says in an operator's words why a hierarchy can't be used, or not for limits.
-func (h *hierarchy) refused(err error) *Problem {
-	p := &Problem{Cause: fmt.Sprintf("the control group %s can't be used: %v", h.own, err)}
-	switch {
-	case h.version == 1:
-		p.Cause = fmt.Sprintf("this machine uses control groups of version 1, and %s may not make any in %s", who(), h.own)
-		p.Cure = "boot with version 2 (the kernel parameter systemd.unified_cgroup_hierarchy=1)"
-		p.Never = true
-	case errors.Is(err, unix.EROFS):
-		p.Cause = "the control group " + h.own + " is mounted read-only"
-		p.Cure = "give picoclaw a writable one (in a unit: Delegate=yes, and no ProtectControlGroups=)"
-	case errors.Is(err, errNotAlone):
-		p.Cause = "picoclaw is in the control group " + h.own + ", and " + errNotAlone.Error()
-		p.Cure = delegated()
-	case errors.Is(err, unix.EACCES), errors.Is(err, unix.EPERM):
-		p.Cause = "the control group " + h.own + " is not delegated to " + who()
-		p.Cure = delegated()
-	}
-	return p
-}
-
-func who() string {
-	if uid := os.Geteuid(); uid != 0 {
-		return fmt.Sprintf("uid %d", uid)
-	}
-	return "root"
-}
-
-// delegated is how to start picoclaw in a group of its own.
-func delegated() string {
-	user := ""
-	if os.Geteuid() != 0 {
-		user = "--user "
-	}
-	return "start picoclaw with `systemd-run " + user + "--scope -p Delegate=yes picoclaw …`, or from a unit with Delegate=yes"
-}
-
-// lacks says why there is no group that keeps a controller's limits.
-func lacks(controller string, problems []error) *Problem {
-	var why *Problem
-	if errors.As(errors.Join(problems...), &why) {
-		return &Problem{Cause: controller + ": " + why.Cause, Cure: why.Cure, Never: why.Never}
-	}
-	return &Problem{
-		Cause: "the " + controller + " controller is not given to picoclaw's control group",
-		Cure:  delegated() + "; the kernel has to have it, which `cat /sys/fs/cgroup/cgroup.controllers` shows",
-	}
 }
 
 // Bounds are the controllers that groups made here have.

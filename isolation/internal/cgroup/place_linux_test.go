@@ -13,8 +13,6 @@ import (
 	"syscall"
 	"testing"
 	"time"
-
-	"golang.org/x/sys/unix"
 )
 
 // patience bounds every wait. It is far longer than anything takes.
@@ -229,25 +227,5 @@ func TestClose(t *testing.T) {
 	}
 	if after, err := os.ReadFile("/proc/self/cgroup"); err != nil || string(after) != string(before) {
 		t.Errorf("%s\nbefore:\n%s(%v)", after, before, err)
-	}
-}
-
-// Whoever is told no is told why and what would help.
-func TestRefused(t *testing.T) {
-	for _, c := range []struct {
-		h     hierarchy
-		err   error
-		says  string
-		helps string
-	}{
-		{hierarchy{version: 2, own: "/cg/a"}, unix.EACCES, "/cg/a is not delegated to", "Delegate=yes"},
-		{hierarchy{version: 2, own: "/cg/a"}, unix.EROFS, "/cg/a is mounted read-only", "Delegate=yes"},
-		{hierarchy{version: 2, own: "/cg/a"}, errNotAlone, "other programs are in it too", "systemd-run"},
-		{hierarchy{version: 1, own: "/cg/pids/a"}, unix.EACCES, "version 1", "unified_cgroup_hierarchy=1"},
-	} {
-		p := c.h.refused(c.err)
-		if !strings.Contains(p.Cause, c.says) || !strings.Contains(p.Cure, c.helps) {
-			t.Errorf("%v: %+v", c.err, p)
-		}
 	}
 }
