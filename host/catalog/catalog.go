@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -121,7 +122,7 @@ func (p *Plugin) identify() (err error) {
 }
 
 func newPlugin(m *pluginpb.Manifest, dir string) *Plugin {
-	p := &Plugin{Manifest: m, Dir: dir, Binary: filepath.Join(dir, m.ID)}
+	p := &Plugin{Manifest: m, Dir: dir, Binary: filepath.Join(dir, pluginpb.ProgramName(m.ID, runtime.GOOS))}
 	for i := range m.Tools {
 		p.Tools = append(p.Tools, newTool(p, &m.Tools[i]))
 	}
