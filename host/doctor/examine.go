@@ -209,9 +209,11 @@ func (e *examination) whitelists() {
 
 // user warns of a host that has more to lose than it needs.
 func (e *examination) user() {
-	if os.Geteuid() == 0 {
+	switch uid := os.Geteuid(); {
+	case uid < 0: // this system has none
+	case uid == 0:
 		e.report.add("unprivileged host", Off, "picoclaw runs as root: what gets past every wall is root's", "run picoclaw as a user of its own")
-		return
+	default:
+		e.report.add("unprivileged host", On, fmt.Sprintf("picoclaw runs as uid %d", uid), "")
 	}
-	e.report.add("unprivileged host", On, fmt.Sprintf("picoclaw runs as uid %d", os.Geteuid()), "")
 }

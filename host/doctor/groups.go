@@ -41,7 +41,7 @@ func groupWhy(g isolation.Groups) string {
 	if g.Cause != "" {
 		does = append(does, g.Cause)
 	}
-	if len(g.Bounds) == 0 {
+	if len(g.Bounds) == 0 && g.Cure != "" {
 		does = append(does, "limits are looked after every 10 to 100 ms, and each process's own are kept by the kernel")
 	}
 	return strings.Join(does, "; ")
