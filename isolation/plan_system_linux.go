@@ -120,10 +120,9 @@ const scratchBytes = 512 << 20
 func (v *view) addKernel() {
 	exec := v.profile.Exec
 	if exec || v.proc || v.covers("/proc") {
+		// Root owns the kernel's settings by uid, without any capability, and could otherwise set core_pattern.
 		v.set(mount{kind: procfs, target: "/proc"})
-		if os.Geteuid() == 0 {
-			v.guardProc()
-		}
+		v.last = append(v.last, mount{kind: remountRO, target: "/proc"})
 	}
 	if exec || v.dev || v.covers("/dev") {
 		v.set(mount{kind: devfs, target: "/dev"})
@@ -136,26 +135,5 @@ func (v *view) addKernel() {
 		// would be as well.
 		v.set(mount{kind: tmpfs, target: "/run"})
 		v.last = append(v.last, mount{kind: remountRO, target: "/run"})
-	}
-}
-
-// guardProc keeps a sandbox of root from the kernel's settings. Root owns them
-// by uid, without any capability, and could otherwise set core_pattern. A
-// read-only mount of the host's own refuses that.
-func (v *view) guardProc() {
-	entries, err := os.ReadDir("/proc")
-	if err != nil {
-		return
-	}
-	for _, entry := range entries {
-		if _, err := strconv.Atoi(entry.Name()); err == nil || entry.Type()&fs.ModeSymlink != 0 {
-			continue
-		}
-		info, err := entry.Info()
-		if err != nil || !entry.IsDir() && info.Mode().Perm()&0o222 == 0 {
-			continue
-		}
-		path := filepath.Join("/proc", entry.Name())
-		v.set(mount{kind: bindRO, source: path, target: path})
 	}
 }

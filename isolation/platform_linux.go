@@ -19,6 +19,7 @@ type platform struct {
 	brander  brander
 	rulesets rulesets
 	groups   *groups
+	etc      *etcCopies // nil for mounts one by one, and unless isolation is enabled
 
 	// What the walls are made of. Tests take one away to see that it was what held.
 	flags    []string                 // of bubblewrap
@@ -41,6 +42,7 @@ func newPlatform(cfg Config, l layout, log hclog.Logger, m machine) (*platform, 
 			return nil, err
 		}
 		pl.bwrap = bwrap
+		pl.etc = newEtcCopies(filepath.Join(l.home, "cache"))
 		pl.linkSafe = sync.OnceValue(func() bool { return !makesMountPointsThroughLinks(bwrap, filepath.Join(l.home, "cache")) })
 	}
 	pl.spawner = newSpawner()
@@ -52,6 +54,9 @@ func (pl *platform) close() {
 	pl.spawner.end()
 	pl.groups.close()
 	pl.rulesets.close()
+	if pl.etc != nil {
+		pl.etc.close()
+	}
 }
 
 // start starts child with p's rights.
@@ -178,7 +183,11 @@ func (pl *platform) startSandbox(child *exec.Cmd, p Profile) (*Process, error) {
 
 // sandbox plans the mount view of child and builds the command that makes it.
 func (pl *platform) sandbox(child *exec.Cmd, p Profile) (*sandbox, error) {
-	plan, err := newPlan(child, p, pl.cfg.ExposePaths, pl.linkSafe)
+	plan, err := newPlan(child, p, pl.cfg.ExposePaths, pl.linkSafe, func(v *view) {
+		if err := pl.etc.pack(v); err != nil {
+			pl.log.Debug("the sandbox gets its files of /etc one by one", "error", err)
+		}
+	})
 	if err != nil {
 		return nil, err
 	}

@@ -50,7 +50,7 @@ func (p *plan) stageRules(handled uint64, program string) []stageRule {
 		case m.kind == tmpfs && m.target == "/tmp":
 			rules = append(rules, stageRule{m.target, write})
 		case m.kind == procfs:
-			rules = append(rules, stageRule{m.target, readTree | writeFile})
+			rules = append(rules, stageRule{m.target, readTree})
 		case m.kind == devfs:
 			rules = append(rules, stageRule{m.target, readTree | writeFile}, stageRule{filepath.Join(m.target, "shm"), write})
 		}
