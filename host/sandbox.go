@@ -119,6 +119,7 @@ func (s *Session) profile(m *pluginpb.Manifest, g policy.Grants) isolation.Profi
 		Exec:      g.Exec,
 		Programs:  m.Grants.Programs,
 		Network:   g.Network,
+		Terminals: g.Exec,
 		Confine:   s.policy.Guard().Restrict,
 		UserEnv:   g.Exec,
 		UserEnvID: s.userEnvID(),
