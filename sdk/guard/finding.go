@@ -38,6 +38,13 @@ type analysis struct {
 	steps    int         // commands of Windows shells so far
 	fixed    *shell.Span // where to say that everything is found, if not nil
 	resolver resolver
+	open     map[pathKey]bool // the paths that were found to be open
+}
+
+// pathKey is what is done with a path.
+type pathKey struct {
+	access Access
+	path   string
 }
 
 // add keeps the strictest finding, and of equally strict ones the first.
@@ -52,6 +59,9 @@ func (a *analysis) add(f finding) {
 		a.worst = &f
 	}
 }
+
+// Settled implements [shell.Visitor]: of refusals, the first counts.
+func (a *analysis) Settled() bool { return a.worst != nil && a.worst.verdict == Deny }
 
 // decision is what the findings come to.
 func (a *analysis) decision() Decision {

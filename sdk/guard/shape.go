@@ -50,7 +50,7 @@ func (a *analysis) path(p *shell.Place, access Access, text string, glob bool, a
 	}
 	written, vague := text, shell.HasUnknown(text)
 	text = likeliest(text)
-	if text == "" {
+	if text == "" || a.Settled() {
 		return
 	}
 	clean := filepath.Clean(text)
@@ -86,6 +86,10 @@ func (a *analysis) path(p *shell.Place, access Access, text string, glob bool, a
 		a.refuse(p, finding{rule: ruleMalformed, why: reason, safer: saferInside, argv: argv})
 		return
 	}
+	key := pathKey{access, abs}
+	if a.open[key] {
+		return
+	}
 	if d := a.guard.decidePath(&a.resolver, access, text, abs); d.Verdict != Allow {
 		if vague {
 			// No setting opens a path of which a part is made up here.
@@ -93,7 +97,12 @@ func (a *analysis) path(p *shell.Place, access Access, text string, glob bool, a
 			return
 		}
 		a.refuse(p, finding{rule: d.Rule, why: text + ": " + d.Reason, safer: d.Safer, setting: d.Setting, argv: argv})
+		return
 	}
+	if a.open == nil {
+		a.open = map[pathKey]bool{}
+	}
+	a.open[key] = true
 }
 
 func (a *analysis) refuse(p *shell.Place, f finding) {

@@ -35,7 +35,7 @@ func (in *Interpreter) builtin(c *Call, st *state) (Stream, bool) {
 	case "alias":
 		for _, arg := range args {
 			if name, value, ok := strings.Cut(arg, "="); ok {
-				set(&st.aliases, name, value)
+				set(in, &st.aliases, name, value)
 				in.code(&c.Place, value, st.clone(), Stream{})
 			}
 		}
@@ -49,14 +49,14 @@ func (in *Interpreter) builtin(c *Call, st *state) (Stream, bool) {
 		in.set(st, args)
 		return none, true
 	case "shift":
-		if len(st.params) > 1 {
+		if in.work += len(st.params); len(st.params) > 1 {
 			st.params = append(st.params[:1:1], st.params[2:]...)
 		}
 		return none, true
 	case "unset":
 		for _, name := range skipOptions(args) {
-			unset(&st.vars, name)
-			unset(&st.funcs, name)
+			unset(in, &st.vars, name)
+			unset(in, &st.funcs, name)
 		}
 		return none, true
 	case "exit", "return", "break", "continue":

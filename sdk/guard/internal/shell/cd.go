@@ -28,6 +28,9 @@ func (in *Interpreter) cd(c *Call, st *state, args []string) {
 	}
 	if cdpath != "" && !filepath.IsAbs(target) && !strings.HasPrefix(target, ".") {
 		for _, dir := range strings.Split(cdpath, ":") {
+			if !in.step(&c.Place) {
+				break
+			}
 			in.visitor.Open(&c.Place, ForEntering, Field{Text: filepath.Join(dir, target)})
 		}
 	}
@@ -48,6 +51,7 @@ func (in *Interpreter) enter(c *Call, st *state, target string) {
 
 // pushd changes the working directory and remembers the old one.
 func (in *Interpreter) pushd(c *Call, st *state, args []string) {
+	in.work += len(st.stack)
 	operands := skipOptions(args)
 	if len(operands) == 0 || strings.HasPrefix(operands[0], "+") {
 		n := len(st.stack)

@@ -148,6 +148,7 @@ func (in *Interpreter) declare(c *syntax.DeclClause, st *state, stdin Stream, pl
 // call follows one simple command with its arguments.
 func (in *Interpreter) call(c *Call, st *state) Stream {
 	c.state = st
+	in.work += len(c.Argv) * perWord
 	if len(c.Argv) == 0 || !in.step(&c.Place) {
 		return Stream{}
 	}
@@ -195,7 +196,7 @@ func (in *Interpreter) alias(c *Call, value string, st *state) Stream {
 		line.WriteString(" " + quoted)
 	}
 	inner := st.clone()
-	unset(&inner.aliases, c.Argv[0].Text)
+	unset(in, &inner.aliases, c.Argv[0].Text)
 	_, out := in.code(&c.Place, line.String(), inner, c.Stdin)
 	return out
 }
@@ -208,9 +209,9 @@ func (in *Interpreter) functionCall(name string, body *syntax.Stmt, inner, st *s
 	st.become(after)
 	for _, name := range after.locals {
 		if v, ok := outer.vars.get(name); ok {
-			set(&st.vars, name, v)
+			set(in, &st.vars, name, v)
 		} else {
-			unset(&st.vars, name)
+			unset(in, &st.vars, name)
 		}
 	}
 	st.params, st.locals, st.dead = outer.params, outer.locals, false

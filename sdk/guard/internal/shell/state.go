@@ -13,6 +13,7 @@ import (
 
 // state is what is known at one point of a program's way. Several states are several ways that it can have come.
 type state struct {
+	in      *Interpreter
 	base    map[string]string       // the environment that it started with
 	vars    *table[expand.Variable] // assigned since; nil values are unset ones
 	funcs   *table[*syntax.Stmt]
@@ -66,8 +67,8 @@ func join(states ...*state) []*state {
 	alive := slices.ContainsFunc(states, func(s *state) bool { return !s.dead })
 	var out []*state
 	for _, s := range states {
-		if s.dead && alive || slices.ContainsFunc(out, s.equal) {
-			continue
+		if s.dead && alive || len(out) <= maxStates && slices.ContainsFunc(out, s.equal) {
+			continue // of too many, only what they agree on counts
 		}
 		out = append(out, s)
 	}
@@ -81,6 +82,7 @@ func join(states ...*state) []*state {
 func blur(states []*state) *state {
 	s := states[0].clone()
 	for _, o := range states[1:] {
+		s.in.work += len(o.vars.all()) + len(o.files.all()) + len(o.funcs.all()) + len(o.aliases.all())
 		s.locals = append(s.locals, o.locals...)
 		if o.dir != s.dir {
 			s.dir = ""
@@ -91,15 +93,15 @@ func blur(states []*state) *state {
 			}
 		}
 		for path := range o.files.all() {
-			set(&s.files, path, Stream{Piped: true, From: From("several ways")})
+			set(s.in, &s.files, path, Stream{Piped: true, From: From("several ways")})
 		}
 		for name, body := range o.funcs.all() {
 			if ours, _ := s.funcs.get(name); ours == nil {
-				set(&s.funcs, name, body)
+				set(s.in, &s.funcs, name, body)
 			}
 		}
 		for name, value := range o.aliases.all() {
-			set(&s.aliases, name, value)
+			set(s.in, &s.aliases, name, value)
 		}
 	}
 	return s
@@ -111,9 +113,10 @@ func (s *state) keepFiles(from []*state) *state {
 		if o.files == s.files {
 			continue
 		}
+		s.in.work += len(o.files.all())
 		for path, content := range o.files.all() {
 			if before, ok := s.files.get(path); !ok || !before.same(content) {
-				set(&s.files, path, content)
+				set(s.in, &s.files, path, content)
 			}
 		}
 	}
@@ -124,7 +127,7 @@ func (s *state) set(name, value string) {
 	if len(value) > maxValue {
 		value = Unknown
 	}
-	set(&s.vars, name, expand.Variable{Set: true, Kind: expand.String, Str: value})
+	set(s.in, &s.vars, name, expand.Variable{Set: true, Kind: expand.String, Str: value})
 }
 
 func (s *state) setList(name string, list []string) {
@@ -135,7 +138,7 @@ func (s *state) setList(name string, list []string) {
 	if size > maxValue {
 		list = []string{Unknown}
 	}
-	set(&s.vars, name, expand.Variable{Set: true, Kind: expand.Indexed, List: list})
+	set(s.in, &s.vars, name, expand.Variable{Set: true, Kind: expand.Indexed, List: list})
 }
 
 // abs returns the absolute form of a path in this state; without a known directory the path itself.
@@ -147,7 +150,7 @@ func (s *state) abs(path string) string {
 }
 
 func (s *state) write(path string, content Stream) {
-	set(&s.files, s.abs(path), content)
+	set(s.in, &s.files, s.abs(path), content)
 }
 
 // Get implements [expand.Environ].
@@ -232,7 +235,7 @@ func (s *state) Set(name string, v expand.Variable) error {
 	if len(v.Str) > maxValue {
 		v.Str = Unknown
 	}
-	set(&s.vars, name, v)
+	set(s.in, &s.vars, name, v)
 	return nil
 }
 

@@ -88,14 +88,22 @@ func (in *Interpreter) compound(s *syntax.Stmt, st *state, stdin Stream, place *
 		return in.caseClause(c, st, stdin, place)
 	case *syntax.FuncDecl:
 		if c.Name != nil {
-			set(&st.funcs, c.Name.Value, c.Body)
+			set(in, &st.funcs, c.Name.Value, c.Body)
 		}
 		return one, text("")
 	case *syntax.TimeClause:
-		if c.Stmt == nil {
+		timed := c.Stmt
+		for timed != nil && plainList(timed) {
+			inner, ok := timed.Cmd.(*syntax.TimeClause)
+			if !ok {
+				break
+			}
+			timed = inner.Stmt
+		}
+		if timed == nil {
 			return one, text("")
 		}
-		return in.stmt(c.Stmt, st, stdin)
+		return in.stmt(timed, st, stdin)
 	case *syntax.CoprocClause:
 		in.parallel++
 		defer func() { in.parallel-- }()
@@ -173,7 +181,7 @@ func (in *Interpreter) and(c *syntax.BinaryCmd, st *state, stdin Stream) (throug
 		through, out = append(through, right...), out.then(o)
 	}
 	through = join(through...)
-	return through, append(through[:len(through):len(through)], all...), out
+	return through, join(append(through[:len(through):len(through)], all...)...), out
 }
 
 // plainList says whether a statement is a list as it stands: neither negated, nor redirected, nor in the background.

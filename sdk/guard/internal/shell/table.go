@@ -17,11 +17,12 @@ func (t *table[V]) share() *table[V] {
 }
 
 // own returns a table with the same content that nobody else has.
-func (t *table[V]) own() *table[V] {
+func (t *table[V]) own(in *Interpreter) *table[V] {
 	switch {
 	case t == nil:
 		return &table[V]{m: map[string]V{}}
 	case t.shared:
+		in.work += len(t.m) * perWord
 		return &table[V]{m: maps.Clone(t.m)}
 	}
 	return t
@@ -45,15 +46,15 @@ func (t *table[V]) all() map[string]V {
 }
 
 // set changes *t, or makes it another table if others have it too.
-func set[V any](t **table[V], key string, value V) {
-	*t = (*t).own()
+func set[V any](in *Interpreter, t **table[V], key string, value V) {
+	*t = (*t).own(in)
 	(*t).m[key] = value
 }
 
 // unset is set for removing a key.
-func unset[V any](t **table[V], key string) {
+func unset[V any](in *Interpreter, t **table[V], key string) {
 	if _, ok := (*t).get(key); ok {
-		*t = (*t).own()
+		*t = (*t).own(in)
 		delete((*t).m, key)
 	}
 }

@@ -9,6 +9,9 @@ type Visitor interface {
 	// Open is a path that the shell itself opens, lists or enters.
 	Open(*Place, Use, Field)
 
+	// Settled says whether nothing that is told from now on matters.
+	Settled() bool
+
 	// Problem is something that makes the rest of the analysis unsafe to rely on.
 	Problem(*Place, Problem)
 }
