@@ -75,6 +75,11 @@ func (a *analysis) path(p *shell.Place, access Access, text string, glob bool, a
 			return
 		}
 		abs = dir + string(filepath.Separator) + text
+		if p.Doubt != "" {
+			there := *p
+			there.Dir, there.Doubt = p.Doubt, ""
+			a.path(&there, access, text, glob, argv)
+		}
 	}
 	if strings.HasPrefix(abs[1:], shell.Temporary) || strings.HasPrefix(abs[1:], shell.Program) {
 		below := filepath.ToSlash(filepath.Clean(abs))

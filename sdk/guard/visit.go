@@ -19,6 +19,11 @@ func (a *analysis) Open(p *shell.Place, use shell.Use, f shell.Field) {
 	a.path(p, access, f.Text, f.Glob, nil)
 }
 
+// Missing implements [shell.Visitor].
+func (a *analysis) Missing(dir string) bool {
+	return a.paths && !a.resolver.look(a.guard.workspaces[0]).missing && a.resolver.look(dir).missing
+}
+
 // Problem implements [shell.Visitor].
 func (a *analysis) Problem(p *shell.Place, problem shell.Problem) {
 	safer, setting := saferPlain, ""

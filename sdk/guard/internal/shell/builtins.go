@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"slices"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -132,6 +133,9 @@ func (in *Interpreter) source1(c *Call, st *state, args []string) Stream {
 
 // set changes the positional parameters.
 func (in *Interpreter) set(st *state, args []string) {
+	if len(args) > 0 && (strings.HasPrefix(args[0], "-") && !strings.HasPrefix(args[0], "--") && strings.Contains(args[0], "e") || slices.Contains(args, "errexit")) {
+		st.strict = strings.HasPrefix(args[0], "-")
+	}
 	for i, arg := range args {
 		if arg == "--" {
 			st.params = append([]string{"bash"}, args[i+1:]...)

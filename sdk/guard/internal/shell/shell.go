@@ -151,7 +151,7 @@ func (in *Interpreter) step(place *Place) bool {
 // place is where a node stands. Code within code has the place of the command that runs it.
 func (in *Interpreter) place(node syntax.Node, st *state) *Place {
 	place := in.places.new()
-	place.Dir, place.Span = st.dir, in.span
+	place.Dir, place.Doubt, place.Span = st.dir, st.doubt, in.span
 	if in.depth <= 1 {
 		pos, end := node.Pos(), node.End()
 		place.Span = Span{Start: int(pos.Offset()), End: int(end.Offset()), Line: int(pos.Line()), Column: int(pos.Col())}

@@ -22,6 +22,8 @@ type state struct {
 	params  []string       // $0, $1, …
 	locals  []string       // variables of the function that is being followed
 	dir     string         // "" if it isn't known
+	doubt   string         // where it is instead, if the directory that it entered doesn't exist; "" if it does
+	strict  bool           // a command that fails ends the way (set -e)
 	oldDir  string
 	stack   []string // of pushd
 	dead    bool     // this way ends at an exit or return
@@ -48,7 +50,7 @@ func (s *state) alone() []*state {
 }
 
 func (s *state) equal(o *state) bool {
-	return s.dir == o.dir && s.oldDir == o.oldDir && s.dead == o.dead && slices.Equal(s.stack, o.stack) &&
+	return s.dir == o.dir && s.doubt == o.doubt && s.strict == o.strict && s.oldDir == o.oldDir && s.dead == o.dead && slices.Equal(s.stack, o.stack) &&
 		same(s.aliases, o.aliases, identical) && same(s.funcs, o.funcs, identical) && slices.Equal(s.params, o.params) &&
 		same(s.vars, o.vars, sameVariable) && same(s.files, o.files, Stream.same)
 }
@@ -84,9 +86,10 @@ func blur(states []*state) *state {
 	for _, o := range states[1:] {
 		s.in.work += len(o.vars.all()) + len(o.files.all()) + len(o.funcs.all()) + len(o.aliases.all())
 		s.locals = append(s.locals, o.locals...)
-		if o.dir != s.dir {
-			s.dir = ""
+		if o.dir != s.dir || o.doubt != s.doubt {
+			s.dir, s.doubt = "", ""
 		}
+		s.strict = s.strict && o.strict
 		for name, theirs := range o.vars.all() {
 			if ours, _ := s.vars.get(name); ours.String() != theirs.String() {
 				s.set(name, Unknown)

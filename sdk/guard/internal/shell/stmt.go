@@ -161,6 +161,11 @@ func (in *Interpreter) binary(c *syntax.BinaryCmd, st *state, stdin Stream) ([]*
 				out = Stream{Piped: true, From: out.From.and(o.From)}
 			}
 		}
+		if !slices.ContainsFunc(all[len(left):], func(s *state) bool { return !s.dead }) {
+			for _, s := range left {
+				s.doubt = "" // what follows runs only if the left side succeeded
+			}
+		}
 		return join(all...), out
 	}
 }
@@ -176,6 +181,12 @@ func (in *Interpreter) and(c *syntax.BinaryCmd, st *state, stdin Stream) (throug
 		all = left
 	}
 	for _, s := range left {
+		if _, ok := c.X.Cmd.(*syntax.CallExpr); ok && plainList(c.X) && s.doubt != "" {
+			failed := s.clone()
+			failed.dir, failed.doubt = s.doubt, ""
+			all = append(all[:len(all):len(all)], failed)
+			s.doubt = "" // what follows runs where it succeeded
+		}
 		// What follows && need not run, but then the left side failed and can have changed nothing that matters.
 		right, o := in.stmt(c.Y, s.clone(), stdin)
 		through, out = append(through, right...), out.then(o)
