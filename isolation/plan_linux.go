@@ -48,14 +48,18 @@ type plan struct {
 	mounts  []mount
 }
 
-// newPlan turns a profile and the operator's rules into a mount view for cmd.
-func newPlan(cmd *exec.Cmd, p Profile, rules []ExposePath, linkSafe func() bool) (*plan, error) {
+// newPlan turns a profile and the operator's rules into a mount view for cmd. pack may put fewer mounts into the place of
+// several; it may be nil.
+func newPlan(cmd *exec.Cmd, p Profile, rules []ExposePath, linkSafe func() bool, pack func(*view)) (*plan, error) {
 	v, err := newView(p, rules, linkSafe)
 	if err != nil {
 		return nil, err
 	}
 	if err := v.addProgram(cmd.Path); err != nil {
 		return nil, err
+	}
+	if pack != nil {
+		pack(v)
 	}
 	if err := v.close(); err != nil {
 		return nil, err

@@ -32,7 +32,7 @@ func TestNothingIsMadeInTheHostsDirectories(t *testing.T) {
 			t.Errorf("%v: nothing is made at all", rules)
 		}
 	}
-	v, err := newPlan(exec.Command("/bin/true"), Profile{Exec: true}, nil, nil)
+	v, err := newPlan(exec.Command("/bin/true"), Profile{Exec: true}, nil, nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

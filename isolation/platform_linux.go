@@ -18,6 +18,8 @@ type platform struct {
 	spawner  *spawner
 	brander  brander
 	rulesets rulesets
+	groups   *groups
+	etc      *etcCopies // nil for mounts one by one, and unless isolation is enabled
 
 	// What the walls are made of. Tests take one away to see that it was what held.
 	flags    []string                 // of bubblewrap
@@ -40,15 +42,21 @@ func newPlatform(cfg Config, l layout, log hclog.Logger, m machine) (*platform, 
 			return nil, err
 		}
 		pl.bwrap = bwrap
+		pl.etc = newEtcCopies(filepath.Join(l.home, "cache"))
 		pl.linkSafe = sync.OnceValue(func() bool { return !makesMountPointsThroughLinks(bwrap, filepath.Join(l.home, "cache")) })
 	}
 	pl.spawner = newSpawner()
+	pl.groups = newGroups(cfg.Groups, log)
 	return pl, nil
 }
 
 func (pl *platform) close() {
 	pl.spawner.end()
+	pl.groups.close()
 	pl.rulesets.close()
+	if pl.etc != nil {
+		pl.etc.close()
+	}
 }
 
 // start starts child with p's rights.
@@ -82,7 +90,7 @@ func (pl *platform) start(child *exec.Cmd, p Profile) (*Process, error) {
 	if err != nil {
 		return nil, err
 	}
-	proc := pl.follow(child, inside, mark, p.Limits)
+	proc := pl.follow(child, inside, mark, p)
 	err = p.Limits.apply(proc.pid)
 	if err == nil && p.EndsItself {
 		err = wakeAtHangup(child)
@@ -95,7 +103,7 @@ func (pl *platform) start(child *exec.Cmd, p Profile) (*Process, error) {
 }
 
 // follow makes a Process of a child that was started without a sandbox, and clears up behind it when it ends.
-func (pl *platform) follow(child *exec.Cmd, inside *domain, mark brand, limits Limits) *Process {
+func (pl *platform) follow(child *exec.Cmd, inside *domain, mark brand, p Profile) *Process {
 	pid := child.Process.Pid
 	proc := &Process{pid: pid, done: make(chan struct{})}
 	var among func(pids []int) []int
@@ -115,7 +123,12 @@ func (pl *platform) follow(child *exec.Cmd, inside *domain, mark brand, limits L
 			return pids
 		}
 	}
-	go proc.watch(limits, members)
+	in := pl.groups.member(p)
+	if in != nil {
+		proc.tree = groupedTree{proc.tree, in}
+	}
+	in.settle(members)
+	go proc.watch(p.Limits, members)
 	go func() {
 		awaitExit(pid)
 		if !leftNothing(pid) {
@@ -125,6 +138,7 @@ func (pl *platform) follow(child *exec.Cmd, inside *domain, mark brand, limits L
 		if inside != nil {
 			inside.end()
 		}
+		in.leave()
 		proc.finish(child, nil)
 	}()
 	return proc
@@ -135,7 +149,9 @@ func (pl *platform) startSandbox(child *exec.Cmd, p Profile) (*Process, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := pl.spawner.start(s.cmd, syscall.SIGKILL); err != nil {
+	in := pl.groups.member(p)
+	if err := in.start(s.cmd, func() error { return pl.spawner.start(s.cmd, syscall.SIGKILL) }); err != nil {
+		in.leave()
 		s.close()
 		return nil, err
 	}
@@ -147,6 +163,7 @@ func (pl *platform) startSandbox(child *exec.Cmd, p Profile) (*Process, error) {
 	go func() {
 		awaitExit(proc.pid)
 		st.awaitInit()
+		in.leave()
 		proc.finish(s.cmd, func(exit Exit) error {
 			if exit.Code == 1 && !st.programRan() {
 				return &SetupError{Profile: p.Name, Exit: exit}
@@ -154,6 +171,7 @@ func (pl *platform) startSandbox(child *exec.Cmd, p Profile) (*Process, error) {
 			return nil
 		})
 	}()
+	in.settle(tree.members)
 	if err := tree.limit(p.Limits); err != nil {
 		proc.Kill()
 		<-proc.done
@@ -165,7 +183,11 @@ func (pl *platform) startSandbox(child *exec.Cmd, p Profile) (*Process, error) {
 
 // sandbox plans the mount view of child and builds the command that makes it.
 func (pl *platform) sandbox(child *exec.Cmd, p Profile) (*sandbox, error) {
-	plan, err := newPlan(child, p, pl.cfg.ExposePaths, pl.linkSafe)
+	plan, err := newPlan(child, p, pl.cfg.ExposePaths, pl.linkSafe, func(v *view) {
+		if err := pl.etc.pack(v); err != nil {
+			pl.log.Debug("the sandbox gets its files of /etc one by one", "error", err)
+		}
+	})
 	if err != nil {
 		return nil, err
 	}

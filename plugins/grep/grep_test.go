@@ -7,7 +7,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -73,7 +72,7 @@ func awkward(t testing.TB, dir string) {
 	if err := os.Symlink(".", filepath.Join(dir, "loop")); err != nil {
 		t.Fatal(err)
 	}
-	if err := syscall.Mkfifo(filepath.Join(dir, "fifo"), 0o644); err != nil {
+	if err := mkfifo(filepath.Join(dir, "fifo")); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -224,12 +223,12 @@ func TestWhatAnAgentReads(t *testing.T) {
 	}})
 	r := p.Call("grep", args{"pattern": "ValueError", "path": ".", "include": "*.py", "context": 1})
 	want := p.Dir + "/main.py-1- a\n" + p.Dir + "/main.py:2: raise ValueError('invalid')\n" + p.Dir + "/main.py-3- b\n" +
-		"[1 matches in 1 files, 1 files searched; files that .gitignore names and binary ones are not searched]"
+		"[1 match in 1 file, 1 file searched; files that .gitignore names and binary ones are not searched]"
 	if r.Err != nil || r.Text != want {
 		t.Errorf("%q, %v; want %q", r.Text, r.Err, want)
 	}
 	r = p.Call("grep", args{"pattern": "treasure"})
-	if !strings.HasPrefix(r.Text, "[no matches, ") || !strings.Contains(r.Text, "of those, 2 match: "+p.Dir+"/bin (binary), "+p.Dir+"/x.log (ignored)]") {
+	if !strings.HasPrefix(r.Text, "[no matches, ") || !strings.Contains(r.Text, "of those, 2 have matches: "+p.Dir+"/bin (binary), "+p.Dir+"/x.log (ignored)]") {
 		t.Errorf("%q, %v", r.Text, r.Err)
 	}
 	r = p.Call("grep", args{"pattern": "ValueError"})
@@ -259,7 +258,7 @@ func TestSpecialFilesAndLinksAreNotFollowed(t *testing.T) {
 	for name, e := range engines(t) {
 		p := sdktest.Start(t, newPlugin(e), sdktest.Options{Files: map[string]string{"f": "needle\n"}})
 		for i := range 8 {
-			if err := syscall.Mkfifo(filepath.Join(p.Dir, fmt.Sprint("fifo", i)), 0o644); err != nil {
+			if err := mkfifo(filepath.Join(p.Dir, fmt.Sprint("fifo", i))); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -1,0 +1,247 @@
+package isolation
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"golang.org/x/sys/unix"
+)
+
+// etcCopies keeps, below the instance root, a directory with copies of what sandboxes are shown of /etc. One mount of it
+// stands for some thirty, which cost a start more than all the rest. Nothing in it is secret, and no sandbox can write to
+// it. It is made anew when what it was copied from is another.
+type etcCopies struct {
+	dir string // where the copies are kept
+
+	mu   sync.Mutex
+	used map[string]*os.File // by name; locked, so that no other host clears them away
+}
+
+const (
+	etc       = "/etc"
+	etcPrefix = "etc-"
+	// maxEtcFiles bounds what is copied, in directories and files.
+	maxEtcFiles = 4000
+)
+
+func newEtcCopies(dir string) *etcCopies { return &etcCopies{dir: dir, used: map[string]*os.File{}} }
+
+// pack replaces the view's mounts in /etc by one of their copies, as far as they can be copied.
+func (c *etcCopies) pack(v *view) error {
+	if c == nil {
+		return nil
+	}
+	var parts, rest []mount
+	for _, m := range v.mounts {
+		switch {
+		case !within(m.target, etc):
+			if m.bind() && within(etc, m.target) {
+				return nil // it is shown as it is
+			}
+			rest = append(rest, m)
+		case m.origin != fromSystem || m.target == etc:
+			return nil // somebody wants something of his own there
+		default:
+			parts = append(parts, m)
+		}
+	}
+	if len(parts) == 0 {
+		return nil
+	}
+	slices.SortFunc(parts, func(a, b mount) int { return strings.Compare(a.target, b.target) })
+	kept := slices.DeleteFunc(slices.Clone(parts), copyable)
+	path, err := c.get(parts)
+	if err != nil {
+		return fmt.Errorf("copy what sandboxes see of /etc: %w", err)
+	}
+	v.mounts = append(append(rest, mount{kind: bindRO, source: path, target: etc}), kept...)
+	return nil
+}
+
+// copyable says whether a copy can stand for a mount: not for what changes while a sandbox lives.
+func copyable(m mount) bool {
+	if m.kind != bindRO {
+		return true
+	}
+	info, err := os.Stat(m.source)
+	return err == nil && info.IsDir()
+}
+
+// get returns the directory with the copies of these mounts.
+func (c *etcCopies) get(parts []mount) (string, error) {
+	key, err := etcKey(parts)
+	if err != nil {
+		return "", err
+	}
+	name := etcPrefix + key
+	path := filepath.Join(c.dir, name)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.used[name] != nil {
+		return path, nil
+	}
+	held, err := hold(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		if err := c.makeCopies(path, parts); err != nil {
+			return "", err
+		}
+		held, err = hold(path)
+	}
+	if err != nil {
+		return "", err
+	}
+	c.used[name] = held
+	return path, nil
+}
+
+// hold keeps a directory from being cleared away until the returned file is closed.
+func hold(path string) (*os.File, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	var stat unix.Stat_t
+	err = unix.Flock(int(file.Fd()), unix.LOCK_SH)
+	if err == nil {
+		err = unix.Fstat(int(file.Fd()), &stat)
+	}
+	if err == nil && stat.Nlink == 0 {
+		err = unix.ENOENT // it was cleared away meanwhile
+	}
+	if err != nil {
+		file.Close()
+		return nil, &fs.PathError{Op: "hold", Path: path, Err: err}
+	}
+	return file, nil
+}
+
+// makeCopies makes the directory beside its place first: whoever finds it there finds it whole.
+func (c *etcCopies) makeCopies(path string, parts []mount) error {
+	c.clear()
+	draft, err := os.MkdirTemp(c.dir, "draft-"+etcPrefix)
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(draft)
+	held, err := hold(draft)
+	if err != nil {
+		return err
+	}
+	defer held.Close()
+	for _, m := range parts {
+		if err := copyPart(m, filepath.Join(draft, rel(etc, m.target))); err != nil {
+			return err
+		}
+	}
+	if err := os.Chmod(draft, 0o755); err != nil {
+		return err
+	}
+	if err := os.Rename(draft, path); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	return nil
+}
+
+// copyPart puts at path what a mount would show there, or something that it can be mounted on.
+func copyPart(m mount, path string) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return err
+	}
+	switch {
+	case m.kind == symlink:
+		return os.Symlink(m.source, path)
+	case m.kind == bindData:
+		return os.WriteFile(path, m.data, 0o444)
+	case m.kind == copied:
+		data, err := os.ReadFile(m.source)
+		if err != nil {
+			return err
+		}
+		return os.WriteFile(path, data, 0o444)
+	case copyable(m):
+		return os.CopyFS(path, os.DirFS(m.source))
+	}
+	if info, err := os.Stat(m.source); err == nil && info.IsDir() {
+		return os.Mkdir(path, 0o755)
+	}
+	return os.WriteFile(path, nil, 0o444)
+}
+
+// clear removes what no process uses any more, and what one has left behind that was killed.
+func (c *etcCopies) clear() {
+	entries, err := os.ReadDir(c.dir)
+	if err != nil {
+		return
+	}
+	for _, e := range entries {
+		if !strings.HasPrefix(strings.TrimPrefix(e.Name(), "draft-"), etcPrefix) {
+			continue
+		}
+		path := filepath.Join(c.dir, e.Name())
+		file, err := os.Open(path)
+		if err != nil {
+			continue
+		}
+		if unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB) == nil {
+			_ = os.RemoveAll(path)
+		}
+		file.Close()
+	}
+}
+
+func (c *etcCopies) close() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, file := range c.used {
+		file.Close()
+	}
+	c.used = nil
+}
+
+// etcKey says which files the copies are of. A symbolic link in a directory is replaced and not changed, which the
+// directory shows.
+func etcKey(parts []mount) (string, error) {
+	sum, files := sha256.New(), 0
+	for _, m := range parts {
+		fmt.Fprintf(sum, "%q %q %q %q\n", m.kind, m.source, m.target, m.data)
+		switch {
+		case m.kind == copied:
+			if err := addIdentity(sum, m.source); err != nil {
+				return "", err
+			}
+		case m.kind == bindRO && copyable(m):
+			err := filepath.WalkDir(m.source, func(path string, d fs.DirEntry, err error) error {
+				if files++; files > maxEtcFiles {
+					return fmt.Errorf("%s holds too many files", m.source)
+				}
+				if err != nil || !d.IsDir() && !d.Type().IsRegular() {
+					return err
+				}
+				return addIdentity(sum, path)
+			})
+			if err != nil {
+				return "", err
+			}
+		}
+	}
+	return hex.EncodeToString(sum.Sum(nil)[:8]), nil
+}
+
+// addIdentity adds what changes when a file or directory does.
+func addIdentity(sum hash.Hash, path string) error {
+	var stat unix.Stat_t
+	if err := unix.Lstat(path, &stat); err != nil {
+		return &fs.PathError{Op: "lstat", Path: path, Err: err}
+	}
+	fmt.Fprintf(sum, "%q %d:%d %o %d %d.%d\n", path, stat.Dev, stat.Ino, stat.Mode, stat.Size, stat.Mtim.Sec, stat.Mtim.Nsec)
+	return nil
+}
