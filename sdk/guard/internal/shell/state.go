@@ -113,11 +113,13 @@ func blur(states []*state) *state {
 // keepFiles takes over the files that a subshell wrote: nothing else of it remains.
 func (s *state) keepFiles(from []*state) *state {
 	for _, o := range from {
-		if o.files == s.files {
+		if _, ok := o.files.above(s.files); ok {
+			s.files = o.files.share() // what was here, and more
 			continue
 		}
-		s.in.work += len(o.files.all())
-		for path, content := range o.files.all() {
+		written := o.files.all()
+		s.in.work += len(written)
+		for path, content := range written {
 			if before, ok := s.files.get(path); !ok || !before.same(content) {
 				set(s.in, &s.files, path, content)
 			}
