@@ -3,6 +3,7 @@ package guard
 import (
 	"strings"
 
+	"github.com/picoclaw/picoclaw/sdk/guard/internal/programs"
 	"github.com/picoclaw/picoclaw/sdk/guard/internal/shell"
 )
 
@@ -38,7 +39,8 @@ type analysis struct {
 	steps    int         // commands of Windows shells so far
 	fixed    *shell.Span // where to say that everything is found, if not nil
 	resolver resolver
-	open     map[pathKey]bool // the paths that were found to be open
+	open     pathKey        // the last path that was found to be open
+	room     []programs.Use // memory for the next answer
 }
 
 // pathKey is what is done with a path.

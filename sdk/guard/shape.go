@@ -92,7 +92,7 @@ func (a *analysis) path(p *shell.Place, access Access, text string, glob bool, a
 		return
 	}
 	key := pathKey{access, abs}
-	if a.open[key] {
+	if a.open == key {
 		return
 	}
 	if d := a.guard.decidePath(&a.resolver, access, text, abs); d.Verdict != Allow {
@@ -104,10 +104,7 @@ func (a *analysis) path(p *shell.Place, access Access, text string, glob bool, a
 		a.refuse(p, finding{rule: d.Rule, why: text + ": " + d.Reason, safer: d.Safer, setting: d.Setting, argv: argv})
 		return
 	}
-	if a.open == nil {
-		a.open = map[pathKey]bool{}
-	}
-	a.open[key] = true
+	a.open = key
 }
 
 func (a *analysis) refuse(p *shell.Place, f finding) {

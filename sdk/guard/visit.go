@@ -63,9 +63,13 @@ func (a *analysis) Call(c *shell.Call) {
 		a.judge(c, name, argv)
 	}
 	a.program(c, argv)
-	for _, use := range programs.Uses(name, c.Argv[1:], argv[1:]) {
+	room := a.room
+	a.room = nil // what this command starts needs its own
+	uses := programs.Uses(room, name, c.Argv[1:], argv[1:])
+	for _, use := range uses {
 		a.use(c, name, use)
 	}
+	a.room = uses
 	switch name {
 	case "curl", "wget", "aria2c", "axel":
 		fetched(c, name)

@@ -31,9 +31,9 @@ type Interpreter struct {
 	stopped  bool
 
 	// Where the many small values of one text come from.
-	places     slab[Place]
-	idle       []*Call // that nobody uses any more
-	expansions slab[expansion]
+	places     spares[Place]
+	commands   spares[Call]
+	expansions spares[expansion]
 	fields     slab[Field]
 	texts      slab[string]
 }
@@ -150,7 +150,8 @@ func (in *Interpreter) step(place *Place) bool {
 
 // place is where a node stands. Code within code has the place of the command that runs it.
 func (in *Interpreter) place(node syntax.Node, st *state) *Place {
-	place := in.places.new()
+	place := in.places.get()
+	*place = Place{}
 	place.Dir, place.Doubt, place.Span = st.dir, st.doubt, in.span
 	if in.depth <= 1 {
 		pos, end := node.Pos(), node.End()

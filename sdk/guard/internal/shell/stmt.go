@@ -39,6 +39,7 @@ func (in *Interpreter) stmts(list []*syntax.Stmt, st *state, stdin Stream) ([]*s
 // stmt follows one statement.
 func (in *Interpreter) stmt(s *syntax.Stmt, st *state, stdin Stream) ([]*state, Stream) {
 	place := in.place(s, st)
+	defer in.places.put(place)
 	if !in.step(place) {
 		return st.alone(), Stream{}
 	}

@@ -19,8 +19,11 @@ type expansion struct {
 }
 
 func (in *Interpreter) expansion(st *state, place *Place) *expansion {
-	x := in.expansions.new()
-	x.in, x.state, x.place = in, st, place
+	x := in.expansions.get()
+	x.in, x.state, x.place, x.glob, x.from = in, st, place, false, Origin{}
+	if x.cfg != nil {
+		x.cfg.Env = st
+	}
 	return x
 }
 
