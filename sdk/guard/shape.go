@@ -49,11 +49,16 @@ func (a *analysis) path(p *shell.Place, access Access, text string, glob bool, a
 		text = filePath(text)
 	}
 	written, vague := text, shell.HasUnknown(text)
-	text = likeliest(text)
+	if vague {
+		text = likeliest(text)
+	}
 	if text == "" || a.Settled() {
 		return
 	}
-	clean := filepath.Clean(text)
+	clean := text
+	if text[0] == '/' {
+		clean = filepath.Clean(text)
+	}
 	dev := strings.HasPrefix(clean, "/dev/")
 	if dev && access == Write && a.rules && device.MatchString(clean) {
 		a.add(finding{verdict: Deny, rule: "exec.device", line: reasonDangerous, tier: tierHard, why: "it writes to the device " + clean, setting: settingHard, span: p.Span, argv: argv})
