@@ -128,6 +128,10 @@ func unknownCommand(cmd *cobra.Command, args []string) error {
 
 // flagError says which flag was meant.
 func flagError(cmd *cobra.Command, err error) error {
+	var wrong *pflag.InvalidValueError
+	if errors.As(err, &wrong) {
+		return usage("--%s %q: want %s", wrong.GetFlag().Name, wrong.GetValue(), kindOf(wrong.GetFlag()))
+	}
 	var unknown *pflag.NotExistError
 	if !errors.As(err, &unknown) {
 		return usage("%w; `%s --help` lists the flags", err, cmd.CommandPath())
@@ -140,4 +144,16 @@ func flagError(cmd *cobra.Command, err error) error {
 		return usage("%w%s", err, strings.Replace(meant, `"`, `"--`, 1))
 	}
 	return usage("%w; `%s --help` lists the flags", err, cmd.CommandPath())
+}
+
+// kindOf says what a flag's value has to be.
+func kindOf(f *pflag.Flag) string {
+	switch kind := f.Value.Type(); kind {
+	case "int", "int64":
+		return "a whole number"
+	case "bool":
+		return "true or false"
+	default:
+		return "a " + kind
+	}
 }
