@@ -88,8 +88,11 @@ func newRoot(a *app) *cobra.Command {
 		PersistentPreRunE: func(*cobra.Command, []string) error { return a.checkLogging() },
 		SilenceErrors:     true,
 		SilenceUsage:      true,
+		Version:           versionText(),
 		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
 	}
+	root.SetVersionTemplate("picoclaw {{.Version}}\n")
+	root.SetHelpCommand(newHelp(root))
 	flags := root.PersistentFlags()
 	flags.StringVar(&a.configFile, "config", "", "configuration `file` (also PICOCLAW_CONFIG)")
 	flags.StringVar(&a.workspace, "workspace", "", "the agent's workspace `directory`, in place of the configured one")
@@ -112,6 +115,27 @@ func newRoot(a *app) *cobra.Command {
 	add("setup", "Setting up:", newInit(a), newDoctor(a), newConfig(a), newAgents(a), newPlugin(a), newCompletion(a), newMan(), newVersion(a))
 	root.AddCommand(newDocs(a), newSelfTest(a))
 	return root
+}
+
+// newHelp is `picoclaw help`, for those who type it before --help.
+func newHelp(root *cobra.Command) *cobra.Command {
+	return &cobra.Command{
+		Use:     "help [COMMAND]",
+		Short:   "Show the help of a command",
+		Example: "  picoclaw help\n  picoclaw help call",
+		Hidden:  true,
+		RunE: func(_ *cobra.Command, args []string) error {
+			cmd, rest, err := root.Find(args)
+			if err != nil {
+				return unknownCommand(root, args)
+			}
+			if len(rest) > 0 {
+				return unknownCommand(cmd, rest)
+			}
+			cmd.InitDefaultHelpFlag()
+			return cmd.Help()
+		},
+	}
 }
 
 // unknownCommand is picoclaw without a command, or with one that there is not.
