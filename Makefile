@@ -6,6 +6,8 @@ VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 # A picoclaw that is no release writes plugins that build with the sources here; a release says nothing of this machine.
 SOURCE  := $(if $(filter-out $(shell git tag --points-at HEAD 2>/dev/null),$(VERSION)),$(CURDIR))
 LDFLAGS := -s -w
+# Programs end in .exe on Windows, and in nothing elsewhere.
+EXE     := $(shell $(GO) env GOEXE)
 
 # Tools for developers, pinned here and kept out of the product's go.mod.
 GOLANGCI_LINT      := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
@@ -20,11 +22,11 @@ help: ## Show what there is to make
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 build: ## Build picoclaw and its plugins into bin/
-	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS) -X main.version=$(VERSION) -X "main.source=$(SOURCE)"' -o bin/picoclaw ./cmd/picoclaw
+	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS) -X main.version=$(VERSION) -X "main.source=$(SOURCE)"' -o bin/picoclaw$(EXE) ./cmd/picoclaw
 	@set -e; for p in $(PLUGINS); do \
 		mkdir -p bin/plugins/$$p; \
-		CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/plugins/$$p/$$p ./plugins/$$p; \
-		bin/plugins/$$p/$$p describe > bin/plugins/$$p/plugin.json; \
+		CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/plugins/$$p/$$p$(EXE) ./plugins/$$p; \
+		bin/plugins/$$p/$$p$(EXE) describe > bin/plugins/$$p/plugin.json; \
 	done
 
 test: vet ## Run every test, with the race detector, as root (if you are) and unprivileged
@@ -36,8 +38,8 @@ vet:
 	@unformatted=$$(gofmt -l cmd docs host isolation plugins sdk); \
 		[ -z "$$unformatted" ] || { echo "not formatted by gofmt: $$unformatted"; exit 1; }
 	$(GO) vet ./...
-	GOOS=windows $(GO) vet ./isolation/ ./sdk/...
-	GOOS=darwin $(GO) vet ./isolation/ ./sdk/...
+	GOOS=windows $(GO) vet ./...
+	GOOS=darwin $(GO) vet ./...
 
 lint: ## Run the pinned golangci-lint
 	CGO_ENABLED=0 $(GO) run $(GOLANGCI_LINT) run ./...

@@ -30,13 +30,10 @@ func (s *Session) confineCommands(exec *pluginpb.ExecPolicy) {
 	limits := s.policy.Limits().Exec
 	exec.Limits = &pluginpb.ExecLimits{
 		Processes:   limits.Processes,
-		MemoryBytes: limits.Memory,
+		MemoryBytes: boundedMemory(limits),
 		CpuSeconds:  int64(limits.CPU.Seconds()),
 		FileBytes:   limits.FileSize,
 		OpenFiles:   limits.OpenFiles,
-	}
-	if most := isolation.MachineMemory() / 4 * 3; most > 0 && (limits.Memory <= 0 || limits.Memory > most) {
-		exec.Limits.MemoryBytes = most
 	}
 }
 

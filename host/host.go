@@ -107,6 +107,7 @@ func (h *Host) prepare() (*machinery, error) {
 		Enabled:     h.config.IsolationEnabled(),
 		Home:        home,
 		ExposePaths: exposed(agent.Isolation.ExposePaths), // the same for all agents
+		Groups:      true,
 	}, h.logger.Named("isolation"))
 	if err != nil {
 		return nil, &StartError{err}

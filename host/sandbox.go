@@ -111,7 +111,7 @@ func grantsOf(a pluginpb.Asked) policy.Grants {
 // a call.
 func (s *Session) profile(m *pluginpb.Manifest, g policy.Grants) isolation.Profile {
 	open := s.policy.KernelPaths().Limit(g.Workspace)
-	return isolation.Profile{
+	profile := isolation.Profile{
 		Name:      m.ID,
 		ReadOnly:  existing(open.ReadOnly),
 		ReadWrite: existing(open.ReadWrite),
@@ -119,10 +119,15 @@ func (s *Session) profile(m *pluginpb.Manifest, g policy.Grants) isolation.Profi
 		Exec:      g.Exec,
 		Programs:  m.Grants.Programs,
 		Network:   g.Network,
+		Terminals: g.Exec,
 		Confine:   s.policy.Guard().Restrict,
 		UserEnv:   g.Exec,
 		UserEnvID: s.userEnvID(),
 	}
+	if profile.Confine || s.policy.Isolation().Enabled {
+		profile.Group = group(s.policy.Limits().Exec)
+	}
+	return profile
 }
 
 // existing leaves out paths that are not there, since a whitelist may name what one machine has and another has not,

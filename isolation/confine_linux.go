@@ -5,6 +5,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -51,7 +52,9 @@ func (pl *platform) restriction(child *exec.Cmd, p Profile) (restrict func() err
 		steps = append(steps, func() error { defer rules.release(); return rules.restrictThread() })
 	}
 	// The thread itself has to start a process after this, so processes can't be refused.
-	calls := pl.filter(filterNeeds{programs: p.Exec, processes: true, internet: p.Network})
+	calls := pl.filter(filterNeeds{
+		programs: p.anyProgram(), processes: true, internet: p.Network, shared: slices.Contains(p.ReadWrite, "/dev/shm"),
+	})
 	steps = append(steps, calls.restrictThread)
 	return func() error {
 		for _, step := range steps {
@@ -92,9 +95,10 @@ func onThrownAwayThread(f func()) {
 	}()
 }
 
-// fileCapabilities let root work on files of any owner. Landlock says which.
+// fileCapabilities let root work on files of any owner. Landlock says which. The one to keep a file's setuid bit while
+// writing to it is not among them.
 const fileCapabilities = 1<<unix.CAP_CHOWN | 1<<unix.CAP_DAC_OVERRIDE | 1<<unix.CAP_DAC_READ_SEARCH |
-	1<<unix.CAP_FOWNER | 1<<unix.CAP_FSETID
+	1<<unix.CAP_FOWNER
 
 // dropCapabilities takes from the calling thread, and what it starts, all other capabilities that it may have: those
 // to look into processes, to mount, to load and to kill among them. no_new_privs keeps root from getting them back.
@@ -152,6 +156,9 @@ func (cfg Config) grants(p Profile) map[string]uint64 {
 			grant(dir, rights)
 		}
 		cfg.grantSystem(grant, len(p.Programs) == 0)
+		if p.Terminals {
+			grant("/dev/pts", writeFile|readTree)
+		}
 	}
 	return grants
 }
@@ -170,7 +177,7 @@ func (cfg Config) grantSystem(grant func(path string, rights uint64), run bool) 
 		grant(filepath.Join("/etc", name), readTree)
 	}
 	grant("/proc", readTree) // of other processes no more than their names: Landlock refuses what ptrace would need
-	for _, node := range []string{"null", "zero", "full", "random", "urandom", "tty", "ptmx", "pts"} {
+	for _, node := range []string{"null", "zero", "full", "random", "urandom", "tty", "ptmx"} {
 		grant(filepath.Join("/dev", node), writeFile|readTree)
 	}
 	grant("/dev/fd", readTree)

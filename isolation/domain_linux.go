@@ -1,6 +1,10 @@
 package isolation
 
-import "golang.org/x/sys/unix"
+import (
+	"os"
+
+	"golang.org/x/sys/unix"
+)
 
 // domain is the Landlock domain of one child, seen through a thread that is inside it.
 //
@@ -54,12 +58,12 @@ func (d *domain) signal(sig unix.Signal) {
 	d.do(func() { _ = unix.Kill(-1, sig) }) // its error says nothing: it may be about somebody outside
 }
 
-// inside returns those of pids that are inside.
+// inside returns those of pids that are inside. The thread may signal its own process, which is not.
 func (d *domain) inside(pids []int) []int {
 	var found []int
 	d.do(func() {
 		for _, pid := range pids {
-			if unix.Kill(pid, 0) == nil {
+			if pid != os.Getpid() && unix.Kill(pid, 0) == nil {
 				found = append(found, pid)
 			}
 		}

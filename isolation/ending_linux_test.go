@@ -59,7 +59,7 @@ func TestWithoutAMarkWhatDetachesLivesOn(t *testing.T) {
 	if err := i.platform.spawner.start(cmd, unix.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
-	proc := i.platform.follow(cmd, nil, noBrand, Limits{})
+	proc := i.platform.follow(cmd, nil, noBrand, Profile{})
 	if _, err := wait(t, proc); err != nil {
 		t.Fatal(err)
 	}

@@ -1,3 +1,7 @@
+//go:build !windows
+
+// The paths here are absolute everywhere but on Windows, where paths are not exposed.
+
 package isolation
 
 import (

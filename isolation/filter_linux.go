@@ -17,6 +17,7 @@ type filterNeeds struct {
 	programs  bool // programs that are not files of the view
 	processes bool // further processes, not only threads
 	internet  bool // sockets of the internet's families
+	shared    bool // memory and queues that are found by a number or a name
 }
 
 // newFilter writes the filter for a process with these needs; nil on an architecture that has none.
@@ -50,6 +51,7 @@ func newFilter(needs filterNeeds) filter {
 	f.on(unix.SYS_IOCTL, ioctlRules()...)
 	f.on(unix.SYS_SOCKET, socketRules(needs.internet)...)
 	f.on(unix.SYS_SOCKETPAIR, append(append([]unix.SockFilter{load(lowHalf(0))}, unless(unix.AF_UNIX, noFamily)...), answer(allowed))...)
+	f.guard(needs)
 	f.add(answer(allowed))
 	return f
 }

@@ -16,5 +16,8 @@ var archRefusedCalls []uint32
 // forkCalls are the ways besides clone to start a process: there are none.
 var forkCalls []uint32
 
+// archModeCalls are the older ways to give a file a mode: there are none.
+var archModeCalls []modeCall
+
 // stageMachine is this architecture in a program's header.
 const stageMachine = elf.EM_AARCH64

@@ -36,7 +36,7 @@ func TestTheFilterShutsDoorsIntoTheKernel(t *testing.T) {
 	for name, enabled := range modes {
 		t.Run(name, func(t *testing.T) {
 			i := configured(t, Config{Enabled: enabled})
-			p := Profile{Name: "calls", Exec: true, Network: true, Confine: true}
+			p := Profile{Name: "calls", Exec: true, Network: true, Confine: true, Terminals: true}
 			held := callsIn(t, i, p)
 			i.platform.filter = withoutFilter
 			free := callsIn(t, i, p)

@@ -21,6 +21,10 @@ type Config struct {
 	// ExposePaths are host paths that every sandbox sees besides its
 	// profile's. They matter only when Enabled is set.
 	ExposePaths []ExposePath
+	// Groups has control groups made for children whose profile bounds one,
+	// where this process may make any. For that it may move itself to another
+	// group, until Close. See Isolation.Groups.
+	Groups bool
 }
 
 // Isolation starts processes. It is safe for concurrent use. Close ends it and

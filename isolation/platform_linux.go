@@ -18,6 +18,7 @@ type platform struct {
 	spawner  *spawner
 	brander  brander
 	rulesets rulesets
+	groups   *groups
 	etc      *etcCopies // nil for mounts one by one, and unless isolation is enabled
 
 	// What the walls are made of. Tests take one away to see that it was what held.
@@ -45,11 +46,13 @@ func newPlatform(cfg Config, l layout, log hclog.Logger, m machine) (*platform, 
 		pl.linkSafe = sync.OnceValue(func() bool { return !makesMountPointsThroughLinks(bwrap, filepath.Join(l.home, "cache")) })
 	}
 	pl.spawner = newSpawner()
+	pl.groups = newGroups(cfg.Groups, log)
 	return pl, nil
 }
 
 func (pl *platform) close() {
 	pl.spawner.end()
+	pl.groups.close()
 	pl.rulesets.close()
 	if pl.etc != nil {
 		pl.etc.close()
@@ -87,7 +90,7 @@ func (pl *platform) start(child *exec.Cmd, p Profile) (*Process, error) {
 	if err != nil {
 		return nil, err
 	}
-	proc := pl.follow(child, inside, mark, p.Limits)
+	proc := pl.follow(child, inside, mark, p)
 	err = p.Limits.apply(proc.pid)
 	if err == nil && p.EndsItself {
 		err = wakeAtHangup(child)
@@ -100,7 +103,7 @@ func (pl *platform) start(child *exec.Cmd, p Profile) (*Process, error) {
 }
 
 // follow makes a Process of a child that was started without a sandbox, and clears up behind it when it ends.
-func (pl *platform) follow(child *exec.Cmd, inside *domain, mark brand, limits Limits) *Process {
+func (pl *platform) follow(child *exec.Cmd, inside *domain, mark brand, p Profile) *Process {
 	pid := child.Process.Pid
 	proc := &Process{pid: pid, done: make(chan struct{})}
 	var among func(pids []int) []int
@@ -120,7 +123,12 @@ func (pl *platform) follow(child *exec.Cmd, inside *domain, mark brand, limits L
 			return pids
 		}
 	}
-	go proc.watch(limits, members)
+	in := pl.groups.member(p)
+	if in != nil {
+		proc.tree = groupedTree{proc.tree, in}
+	}
+	in.settle(members)
+	go proc.watch(p.Limits, members)
 	go func() {
 		awaitExit(pid)
 		if !leftNothing(pid) {
@@ -130,6 +138,7 @@ func (pl *platform) follow(child *exec.Cmd, inside *domain, mark brand, limits L
 		if inside != nil {
 			inside.end()
 		}
+		in.leave()
 		proc.finish(child, nil)
 	}()
 	return proc
@@ -140,7 +149,9 @@ func (pl *platform) startSandbox(child *exec.Cmd, p Profile) (*Process, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := pl.spawner.start(s.cmd, syscall.SIGKILL); err != nil {
+	in := pl.groups.member(p)
+	if err := in.start(s.cmd, func() error { return pl.spawner.start(s.cmd, syscall.SIGKILL) }); err != nil {
+		in.leave()
 		s.close()
 		return nil, err
 	}
@@ -152,6 +163,7 @@ func (pl *platform) startSandbox(child *exec.Cmd, p Profile) (*Process, error) {
 	go func() {
 		awaitExit(proc.pid)
 		st.awaitInit()
+		in.leave()
 		proc.finish(s.cmd, func(exit Exit) error {
 			if exit.Code == 1 && !st.programRan() {
 				return &SetupError{Profile: p.Name, Exit: exit}
@@ -159,6 +171,7 @@ func (pl *platform) startSandbox(child *exec.Cmd, p Profile) (*Process, error) {
 			return nil
 		})
 	}()
+	in.settle(tree.members)
 	if err := tree.limit(p.Limits); err != nil {
 		proc.Kill()
 		<-proc.done

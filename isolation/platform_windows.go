@@ -43,7 +43,7 @@ func (pl *platform) start(child *exec.Cmd, p Profile) (*Process, error) {
 	if err := pl.grant(p); err != nil {
 		return nil, err
 	}
-	job, err := newJob(p.Limits, pl.cfg.Enabled)
+	job, err := newJob(p.jobBounds(), pl.cfg.Enabled)
 	if err != nil {
 		return nil, err
 	}

@@ -27,6 +27,9 @@ type Profile struct {
 	// so it takes Confine and a kernel that has it; what a machine lacks is
 	// left out.
 	Programs []string
+	// Terminals lets the child make terminals. A sandbox has its own; without
+	// one it can open the user's others then, and read what is typed there.
+	Terminals bool
 	// Network gives the child the host's network; without it, it has none.
 	Network bool
 	// Confine holds the child to the profile by what needs nothing installed,
@@ -46,6 +49,9 @@ type Profile struct {
 	EndsItself bool
 	// Limits bound what the child and its descendants may use.
 	Limits Limits
+	// Group bounds what they use together, whoever else bounds what. It takes
+	// Config.Groups.
+	Group GroupLimits
 	// UserEnv redirects HOME, TMPDIR and XDG_* into
 	// <home>/runtime-user-env, which is then read-write for the child.
 	UserEnv bool
@@ -54,6 +60,9 @@ type Profile struct {
 	// runtime-user-env itself.
 	UserEnvID string
 }
+
+// anyProgram says whether the child may start programs of all kinds, also such as are no files.
+func (p Profile) anyProgram() bool { return p.Exec && len(p.Programs) == 0 }
 
 // normal checks p and returns it with clean paths.
 func (p Profile) normal() (Profile, error) {

@@ -48,7 +48,7 @@ func (r *rulesets) close() {
 // these and not about their names.
 func ruleKey(program string, p Profile) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%t %t %q\n", p.Exec, p.Network, p.Programs)
+	fmt.Fprintf(&b, "%t %t %t %q\n", p.Exec, p.Network, p.Terminals, p.Programs)
 	for _, list := range [][]string{{program}, p.ReadOnly, p.ReadWrite} {
 		for _, path := range list {
 			var stat unix.Stat_t

@@ -15,15 +15,15 @@ const stageName = ".confine"
 // architecture has no stage, or where nobody asked for it.
 //
 // For a profile that names its programs Landlock leaves reading to the mount view, in which then nothing is that could be
-// run by reading it. It looks at each directory above a file that is opened, and programs of that kind, such as those that
-// search, open tens of thousands: it would be a tenth of the time that they take.
+// run by reading it, and truncating to the right to write. It looks at each directory above a file that is opened, and
+// programs of that kind, such as those that search, open tens of thousands: it would be a tenth of the time that they take.
 func (pl *platform) stage(program string, plan *plan) (image []byte, at string) {
 	if pl.landlock == 0 || !plan.profile.Confine {
 		return nil, ""
 	}
 	attr := newAttributes(pl.landlock, true) // a namespace holds the network
 	if len(plan.profile.Programs) > 0 && !plan.reaches("/usr/bin") {
-		attr.files &^= readTree
+		attr.files &^= readTree | unix.LANDLOCK_ACCESS_FS_TRUNCATE // which is asked for at every opening, too
 	}
 	at = filepath.Join("/", stageName)
 	if plan.shows("/dev") {

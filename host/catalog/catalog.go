@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -121,7 +122,7 @@ func (p *Plugin) identify() (err error) {
 }
 
 func newPlugin(m *pluginpb.Manifest, dir string) *Plugin {
-	p := &Plugin{Manifest: m, Dir: dir, Binary: filepath.Join(dir, m.ID)}
+	p := &Plugin{Manifest: m, Dir: dir, Binary: filepath.Join(dir, pluginpb.ProgramName(m.ID, runtime.GOOS))}
 	for i := range m.Tools {
 		p.Tools = append(p.Tools, newTool(p, &m.Tools[i]))
 	}
@@ -146,12 +147,12 @@ func identify(path string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("its binary is missing: %w; install the plugin again, or remove the directory", err)
 	}
-	switch mode := info.Mode(); {
-	case !mode.IsRegular():
+	switch {
+	case !info.Mode().IsRegular():
 		return "", fmt.Errorf("its binary %s is not a file", path)
 	case !runnable(info):
 		return "", fmt.Errorf("its binary %s is not executable; run `chmod +x` on it", path)
-	case mode.Perm()&0o002 != 0:
+	case changeable(info):
 		return "", fmt.Errorf("its binary %s can be changed by everybody on this machine; run `chmod o-w` on it", path)
 	}
 	return fmt.Sprintf("%s:%d:%d", fileID(info), info.Size(), info.ModTime().UnixNano()), nil

@@ -39,6 +39,7 @@ func Examine(ctx context.Context, o Options) (*Report, error) {
 	e.landlock()
 	e.commands()
 	e.filter()
+	e.groups()
 	if e.iso != nil {
 		defer func() { _ = e.iso.Close() }()
 		if err := e.attacks(ctx); err != nil {
@@ -89,7 +90,7 @@ func (e *examination) configure(enabled bool) (*isolation.Isolation, error) {
 			rules = append(rules, isolation.ExposePath{Source: r.Source, Target: r.Target, Mode: r.Mode})
 		}
 	}
-	return isolation.Configure(isolation.Config{Enabled: enabled, Home: e.Policy.Home(), ExposePaths: rules}, e.Logger)
+	return isolation.Configure(isolation.Config{Enabled: enabled, Home: e.Policy.Home(), ExposePaths: rules, Groups: true}, e.Logger)
 }
 
 func cause(u *isolation.Unavailable) string {
@@ -208,9 +209,11 @@ func (e *examination) whitelists() {
 
 // user warns of a host that has more to lose than it needs.
 func (e *examination) user() {
-	if os.Geteuid() == 0 {
+	switch uid := os.Geteuid(); {
+	case uid < 0: // this system has none
+	case uid == 0:
 		e.report.add("unprivileged host", Off, "picoclaw runs as root: what gets past every wall is root's", "run picoclaw as a user of its own")
-		return
+	default:
+		e.report.add("unprivileged host", On, fmt.Sprintf("picoclaw runs as uid %d", uid), "")
 	}
-	e.report.add("unprivileged host", On, fmt.Sprintf("picoclaw runs as uid %d", os.Geteuid()), "")
 }

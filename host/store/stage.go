@@ -120,7 +120,7 @@ func (p *Package) check() error {
 // findBinary finds the program for this machine: what the manifest names for it, or the file with the plugin's id.
 func (p *Package) findBinary() error {
 	here := runtime.GOOS + "/" + runtime.GOARCH
-	p.Binary = p.Manifest.ID
+	p.Binary = pluginpb.ProgramName(p.Manifest.ID, runtime.GOOS)
 	if len(p.Manifest.Platforms) > 0 {
 		named, ok := p.Manifest.Platforms[here]
 		if !ok {

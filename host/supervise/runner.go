@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -202,21 +203,10 @@ func (r *pluginRunner) ID() string {
 	return strconv.Itoa(process.Pid())
 }
 
-// PluginToHost accepts the address that a plugin printed only if it is a socket in the directory that was made for
-// it. Anything else would have the host dial whatever the plugin likes.
+// PluginToHost refuses what the host should not dial.
 func (r *pluginRunner) PluginToHost(network, address string) (string, string, error) {
-	if network != "unix" {
-		return "", "", fmt.Errorf("plugin %s offers a %s address; only unix sockets are taken", r.spec.Manifest.ID, network)
-	}
-	if filepath.Dir(filepath.Clean(address)) != filepath.Clean(r.socketDir) {
-		return "", "", fmt.Errorf("plugin %s offers the socket %q, which is not in the directory made for it", r.spec.Manifest.ID, address)
-	}
-	info, err := os.Lstat(address)
-	if err != nil {
-		return "", "", fmt.Errorf("plugin %s offers a socket that can't be found: %w", r.spec.Manifest.ID, err)
-	}
-	if info.Mode().Type() != os.ModeSocket {
-		return "", "", fmt.Errorf("plugin %s offers %q, which is not a socket", r.spec.Manifest.ID, address)
+	if err := checkAddress(runtime.GOOS, r.socketDir, network, address); err != nil {
+		return "", "", fmt.Errorf("plugin %s %w", r.spec.Manifest.ID, err)
 	}
 	return network, address, nil
 }

@@ -82,7 +82,7 @@ func (s *socketDir) usableParent() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if !info.IsDir() || !ownedByUs(info) || info.Mode().Perm()&0o077 != 0 {
+	if !info.IsDir() || !ours(info) {
 		return "", fmt.Errorf("%s must be a directory that only you can use (chmod 700), because plugin sockets are made in it", parent)
 	}
 	return parent, nil
@@ -103,10 +103,10 @@ func (s *socketDir) sweep(parent string) {
 		if err != nil {
 			continue // its host is alive
 		}
+		_ = lock.Close() // first: Windows removes no open file
 		if err := os.RemoveAll(dir); err != nil {
 			s.logger.Warn("a dead host's socket directory stays behind", "dir", dir, "error", err)
 		}
-		_ = lock.Close()
 	}
 }
 
@@ -117,8 +117,8 @@ func (s *socketDir) close() error {
 	if s.dir == "" {
 		return nil
 	}
-	err := os.RemoveAll(s.dir)
-	err = errors.Join(err, s.lock.Close())
+	err := s.lock.Close()
+	err = errors.Join(err, os.RemoveAll(s.dir))
 	s.dir = ""
 	return err
 }

@@ -7,7 +7,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -73,7 +72,7 @@ func awkward(t testing.TB, dir string) {
 	if err := os.Symlink(".", filepath.Join(dir, "loop")); err != nil {
 		t.Fatal(err)
 	}
-	if err := syscall.Mkfifo(filepath.Join(dir, "fifo"), 0o644); err != nil {
+	if err := mkfifo(filepath.Join(dir, "fifo")); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -259,7 +258,7 @@ func TestSpecialFilesAndLinksAreNotFollowed(t *testing.T) {
 	for name, e := range engines(t) {
 		p := sdktest.Start(t, newPlugin(e), sdktest.Options{Files: map[string]string{"f": "needle\n"}})
 		for i := range 8 {
-			if err := syscall.Mkfifo(filepath.Join(p.Dir, fmt.Sprint("fifo", i)), 0o644); err != nil {
+			if err := mkfifo(filepath.Join(p.Dir, fmt.Sprint("fifo", i))); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -28,7 +29,7 @@ type Binary struct {
 func Build(t testing.TB, pkg string) Binary {
 	t.Helper()
 	temp := t.TempDir()
-	program := filepath.Join(temp, "program")
+	program := filepath.Join(temp, pluginpb.ProgramName("program", runtime.GOOS))
 	build := exec.CommandContext(t.Context(), "go", "build", "-o", program, pkg)
 	build.Env = append(os.Environ(), "CGO_ENABLED=0") // in the sandbox there are no libraries
 	if out, err := build.CombinedOutput(); err != nil {
@@ -45,7 +46,7 @@ func Build(t testing.TB, pkg string) Binary {
 	dir := filepath.Join(temp, m.ID)
 	err = errors.Join(
 		os.Mkdir(dir, 0o755),
-		os.Rename(program, filepath.Join(dir, m.ID)),
+		os.Rename(program, filepath.Join(dir, pluginpb.ProgramName(m.ID, runtime.GOOS))),
 		os.WriteFile(filepath.Join(dir, pluginpb.ManifestFile), manifest, 0o644),
 	)
 	if err != nil {

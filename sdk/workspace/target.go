@@ -90,4 +90,4 @@ func (t *target) is(other *target) bool {
 }
 
 // sync puts the directory's entries on disk.
-func (t *target) sync() error { return t.handle.Sync() }
+func (t *target) sync() error { return flushDir(t.handle) }

@@ -36,7 +36,7 @@ var attempts = map[string]func() error{
 	"unshare user, high bit":    func() error { return raw(unix.SYS_UNSHARE, unix.CLONE_NEWUSER|high) },
 	"clone user":                func() error { return raw(unix.SYS_CLONE, unix.CLONE_NEWUSER|unix.CLONE_FS) },
 	"clone3":                    func() error { return raw(unix.SYS_CLONE3, nothing, 64) },
-	"ptrace":                    func() error { return raw(unix.SYS_PTRACE, unix.PTRACE_TRACEME) },
+	"ptrace":                    func() error { return raw(unix.SYS_PTRACE, nothing) },
 	"process_vm_readv":          func() error { return raw(unix.SYS_PROCESS_VM_READV, 1<<30) },
 	"pidfd_getfd":               func() error { return raw(unix.SYS_PIDFD_GETFD, nothing, nothing, 0) },
 	"perf_event_open":           func() error { return raw(unix.SYS_PERF_EVENT_OPEN, nothing) },

@@ -1,0 +1,140 @@
+package isolation
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// Nobody makes a program that runs with this user's rights for others: as root, it would be everybody's way to root.
+func TestNobodyMakesSetuidPrograms(t *testing.T) {
+	if auditArch == 0 {
+		return // there is no filter
+	}
+	for mode, enabled := range modes {
+		t.Run(mode, func(t *testing.T) {
+			attack := func(i *Isolation) result {
+				dir := realTemp(t)
+				cmd := child("setid")
+				cmd.Dir = dir
+				return outcome(t, i, cmd, Profile{Exec: true, Confine: true, ReadWrite: []string{dir}})
+			}
+			i := configured(t, Config{Enabled: enabled})
+			if r := attack(i); r.stdout != "" || !r.exit.Success() {
+				t.Errorf("these ways lead to one: %s%s", strings.ReplaceAll(r.stdout, "\n", " "), r.stderr)
+			}
+			i.platform.filter = withoutFilter
+			if r := attack(i); strings.Count(r.stdout, "\n") < 7 {
+				t.Errorf("without the filter only these do: %s%s", r.stdout, r.stderr)
+			}
+		})
+	}
+}
+
+// A file that has the bit loses it when somebody confined writes to it, also as root.
+func TestWritingTakesTheSetuidBit(t *testing.T) {
+	dir := realTemp(t)
+	program := put(t, dir+"/program", "old")
+	if err := os.Chmod(program, 0o755|os.ModeSetuid); err != nil {
+		t.Fatal(err)
+	}
+	i := configured(t, Config{})
+	r := outcome(t, i, shell("echo new >> "+program), Profile{Exec: true, Confine: true, ReadWrite: []string{dir}})
+	info, err := os.Stat(program)
+	if err != nil || !r.exit.Success() {
+		t.Fatal(err, r.stderr)
+	}
+	if info.Mode()&os.ModeSetuid != 0 {
+		t.Error("it is another program now, and has the bit still")
+	}
+}
+
+// Without a pid namespace processes of the same user's can be named, but not given limits: one on processor time kills.
+func TestNobodyLimitsOtherProcesses(t *testing.T) {
+	if auditArch == 0 {
+		return
+	}
+	victim := exec.Command("sleep", "60")
+	if err := victim.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = victim.Process.Kill(); _ = victim.Wait() }()
+	attack := func(i *Isolation) result {
+		return outcome(t, i, child("limit", strconv.Itoa(victim.Process.Pid)), Profile{Exec: true, Confine: true})
+	}
+	i := configured(t, Config{})
+	if r := attack(i); r.stdout != "EPERM\n" {
+		t.Errorf("it says %q%s", r.stdout, r.stderr)
+	}
+	i.platform.filter = withoutFilter
+	if r := attack(i); r.stdout != "done\n" {
+		t.Errorf("without the filter it says %q%s", r.stdout, r.stderr)
+	}
+}
+
+// Shared memory of the user's other programs has neither a path nor a domain. A sandbox has its own, and so has no way
+// to it; without one it is the filter that keeps it.
+func TestNobodySharesMemoryWithOthers(t *testing.T) {
+	if auditArch == 0 {
+		return
+	}
+	id, err := unix.SysvShmGet(unix.IPC_PRIVATE, 4096, unix.IPC_CREAT|0o600)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _, _ = unix.SysvShmCtl(id, unix.IPC_RMID, nil) }()
+	memory, err := unix.SysvShmAttach(id, 0, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = unix.SysvShmDetach(memory) }()
+	copy(memory, "canary")
+	attack := func(i *Isolation, p Profile) result {
+		p.Exec, p.Confine = true, true
+		return outcome(t, i, child("shared", strconv.Itoa(id)), p)
+	}
+	for mode, enabled := range modes {
+		i := configured(t, Config{Enabled: enabled})
+		if r := attack(i, Profile{}); strings.Contains(r.stdout, "canary") {
+			t.Errorf("%s: it is read", mode)
+		}
+		i.platform.filter = withoutFilter
+		if r := attack(i, Profile{}); strings.Contains(r.stdout, "canary") == enabled {
+			t.Errorf("%s, without the filter: %q%s", mode, r.stdout, r.stderr)
+		}
+	}
+}
+
+// A command reads nothing that is typed into this user's other terminals, and writes nothing there.
+func TestNobodyOpensOtherTerminals(t *testing.T) {
+	control, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer control.Close()
+	number, err := unix.IoctlGetInt(int(control.Fd()), unix.TIOCGPTN)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := unix.IoctlSetPointerInt(int(control.Fd()), unix.TIOCSPTLCK, 0); err != nil {
+		t.Fatal(err)
+	}
+	for mode, enabled := range modes {
+		i := configured(t, Config{Enabled: enabled})
+		attack := func(p Profile) result {
+			p.Exec, p.Confine = true, true
+			return outcome(t, i, shell(fmt.Sprintf(": <> /dev/pts/%d", number)), p)
+		}
+		if r := attack(Profile{}); r.exit.Success() {
+			t.Errorf("%s: it is opened", mode)
+		}
+		if r := attack(Profile{Terminals: true}); r.exit.Success() == enabled {
+			t.Errorf("%s, with terminals: %v %s", mode, r.exit, r.stderr)
+		}
+	}
+}
