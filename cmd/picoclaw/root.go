@@ -49,12 +49,17 @@ var errSaid = errors.New("")
 func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer cancel()
+	stdout = newResults(stdout)
 	root := newRoot(&app{stdin: stdin, stdout: stdout, stderr: stderr})
 	root.SetArgs(args)
 	root.SetIn(stdin)
 	root.SetOut(stdout)
 	root.SetErr(stderr)
 	err := root.ExecuteContext(ctx)
+	if unwritten := lost(stdout); unwritten != nil {
+		fmt.Fprintln(stderr, "picoclaw: the result could not be written:", unwritten)
+		return exitFailed
+	}
 	if err == nil {
 		return exitOK
 	}
