@@ -48,6 +48,8 @@ var verbs = map[string]func([]string) error{
 	"foreign": foreign,
 	"setid":   setID,
 	"limit":   limit,
+	"slow":    slow,
+	"sigio":   sigio,
 	"shared":  shared,
 	"ids":     func([]string) error { fmt.Println(os.Getuid(), os.Getpid()); return nil },
 }
