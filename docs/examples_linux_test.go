@@ -41,3 +41,32 @@ func TestConfigurationsOnThePagesAreValid(t *testing.T) {
 		t.Errorf("only %d configurations were found", found)
 	}
 }
+
+// The program that checks the audit log without picoclaw does.
+func TestTheChainCanBeCheckedByAnybody(t *testing.T) {
+	page, err := os.ReadFile("operators.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	program := regexp.MustCompile("(?ms)^```python\n(.*?)^```$").FindSubmatch(page)
+	if program == nil {
+		t.Fatal("the page has no program")
+	}
+	s := stage(t)
+	if err := os.WriteFile(filepath.Join(s.Home, "check.py"), program[1], 0o600); err != nil {
+		t.Fatal(err)
+	}
+	const log = "~/.picoclaw/logs/audit.jsonl"
+	results, err := s.Play(t.Context(), []console.Step{
+		{Command: "picoclaw call list_dir; picoclaw call write_file path=a content=x; picoclaw call list_dir"},
+		{Command: "python3 check.py " + log},
+		{Command: "sed -i '2s/allow/deny/' " + log + "; python3 check.py " + log},
+		{Command: "picoclaw audit verify"},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if results[1].Code != 0 || results[2].Code == 0 || results[3].Code == 0 {
+		t.Errorf("untouched: %+v; altered: %+v; picoclaw says %+v", results[1], results[2], results[3])
+	}
+}

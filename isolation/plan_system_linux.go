@@ -2,7 +2,6 @@ package isolation
 
 import (
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -35,24 +34,47 @@ var changingFiles = []string{"hosts", "resolv.conf"}
 // systems all but the first are links into it.
 var systemDirs = []string{"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/nix/store"}
 
-// addSystem adds what programs need in order to run.
+// addSystem adds what programs need in order to run: all of the system's, or the profile's and their libraries.
 func (v *view) addSystem() {
+	shown := systemDirs
+	if len(v.profile.Programs) > 0 {
+		shown = libraryDirs
+	}
 	for _, dir := range systemDirs {
-		info, err := os.Lstat(dir)
-		switch {
-		case err != nil:
-		case info.Mode()&fs.ModeSymlink != 0:
-			if to, err := os.Readlink(dir); err == nil {
-				v.set(mount{kind: symlink, source: to, target: dir})
-			}
-		default:
+		if to, err := os.Readlink(dir); err == nil {
+			v.set(mount{kind: symlink, source: to, target: dir})
+		}
+	}
+	for _, dir := range shown {
+		if info, err := os.Lstat(dir); err == nil && info.IsDir() {
 			v.set(mount{kind: bindRO, source: dir, target: dir})
 		}
 	}
+	v.addPrograms()
 	v.addEtc(etcFiles)
 	uid, gid := strconv.Itoa(os.Getuid()), strconv.Itoa(os.Getgid())
 	v.set(mount{kind: bindData, target: "/etc/passwd", data: passwd(uid, gid)})
 	v.set(mount{kind: bindData, target: "/etc/group", data: group(gid)})
+}
+
+// addPrograms adds the programs that the profile names, by the names that they are called by, and what starts them.
+func (v *view) addPrograms() {
+	for _, name := range v.profile.Programs {
+		path, real, ok := findProgram(name)
+		if !ok {
+			continue
+		}
+		for _, file := range []string{real, interpreter(real)} {
+			if file != "" && !v.shows(file) {
+				v.set(mount{kind: bindRO, source: file, target: file})
+			}
+		}
+		if dir, err := filepath.EvalSymlinks(filepath.Dir(path)); err == nil && path != real {
+			if at := filepath.Join(dir, filepath.Base(path)); at != real {
+				v.set(mount{kind: symlink, source: real, target: at})
+			}
+		}
+	}
 }
 
 func (v *view) addNetworkFiles() { v.addEtc(networkFiles) }

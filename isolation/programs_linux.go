@@ -31,7 +31,7 @@ func (p Profile) systemRights() map[string]uint64 {
 		rights[dir] = readTree
 	}
 	for _, program := range p.Programs {
-		path, ok := findProgram(program)
+		_, path, ok := findProgram(program)
 		if !ok {
 			continue // a machine need not have them all
 		}
@@ -43,8 +43,8 @@ func (p Profile) systemRights() map[string]uint64 {
 	return rights
 }
 
-// findProgram finds a program where the system keeps them, with its links resolved.
-func findProgram(name string) (string, bool) {
+// findProgram finds a program where the system keeps them, and what its links lead to.
+func findProgram(name string) (path, real string, ok bool) {
 	candidates := []string{name}
 	if !filepath.IsAbs(name) {
 		candidates = candidates[:0]
@@ -58,10 +58,10 @@ func findProgram(name string) (string, bool) {
 			continue
 		}
 		if info, err := os.Stat(real); err == nil && info.Mode().IsRegular() && info.Mode().Perm()&0o111 != 0 {
-			return real, true
+			return path, real, true
 		}
 	}
-	return "", false
+	return "", "", false
 }
 
 // interpreter returns the dynamic linker that a program names, with its links resolved; empty for a static one.

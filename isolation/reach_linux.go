@@ -49,7 +49,7 @@ func (v *view) reach(path string) Reach {
 		return Reach{Read: true, Why: "the mount view shows " + m.target + " read-only"}
 	case m.kind == copied:
 		return Reach{Read: true, Why: "the sandbox has a copy of " + m.source}
-	case slices.ContainsFunc(v.last, func(last mount) bool { return last.target == m.target }):
+	case m.kind == tmpfs && slices.ContainsFunc(v.last, func(last mount) bool { return last.target == m.target }):
 		return Reach{Why: "the mount view hides " + m.target}
 	}
 	return Reach{Why: "the sandbox has a " + m.target + " of its own, and not the host's"}

@@ -127,8 +127,8 @@ func OpenWorld() ToolOption { return func(s *pluginpb.Spec) { s.OpenWorld = true
 // offered in all.
 func Sets(names ...string) ToolOption { return func(s *pluginpb.Spec) { s.Sets = names } }
 
-// TextResult says that the text is the result and that the structured form tells about it, without what is in the text:
-// agents read the text, and the rest travels beside it.
+// TextResult says that the text is the result and that the structured form tells about it: agents read the text, and what
+// it does not say travels beside it. Without this option an MCP client is sent both.
 func TextResult() ToolOption { return func(s *pluginpb.Spec) { s.TextResult = true } }
 
 // Permissions names the permissions that the tool uses, such as "fs.read".

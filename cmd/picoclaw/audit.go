@@ -36,7 +36,8 @@ and the arguments. The record is $PICOCLAW_HOME/logs/audit.jsonl, and files besi
   picoclaw audit --denied --since 24h
   picoclaw audit --agent main --tool exec --follow
   picoclaw audit --limit 0 --output json | jq .args.path
-  picoclaw audit stats --since 7d`, "\n"),
+  picoclaw audit stats --since 7d
+  picoclaw audit verify`, "\n"),
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context()) },
 	}
@@ -44,7 +45,7 @@ and the arguments. The record is $PICOCLAW_HOME/logs/audit.jsonl, and files besi
 	a.outputFlag(cmd, &o.output)
 	cmd.Flags().IntVar(&o.limit, "limit", 50, "how many of the latest calls; 0 for all")
 	cmd.Flags().BoolVarP(&o.follow, "follow", "f", false, "go on with the calls that come, until interrupted")
-	cmd.AddCommand(newAuditStats(a))
+	cmd.AddCommand(newAuditStats(a), newAuditVerify(a))
 	return cmd
 }
 
@@ -100,7 +101,10 @@ func asFailed(err error) error {
 }
 
 func (a *app) complainOfLines(broken int) {
-	if broken > 0 {
+	switch {
+	case broken == 1:
+		fmt.Fprintln(a.stderr, "picoclaw: 1 line of the audit log is no record and is left out")
+	case broken > 1:
 		fmt.Fprintf(a.stderr, "picoclaw: %d lines of the audit log are no records and are left out\n", broken)
 	}
 }

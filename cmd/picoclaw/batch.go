@@ -107,12 +107,15 @@ const maxLine = pluginpb.MaxArgumentBytes + 4096
 func (a *app) eachLine(jobs int, answer func(line []byte) any) error {
 	var writing sync.Mutex
 	var failed error
-	write := func(v any) {
+	progress := a.batchProgress()
+	defer progress.end()
+	write := func(v any, bytes int) {
 		writing.Lock()
 		defer writing.Unlock()
 		if err := a.printJSON(v); err != nil && failed == nil {
 			failed = err
 		}
+		progress.answered(v, bytes)
 	}
 	var running sync.WaitGroup
 	places := make(chan struct{}, jobs)
@@ -123,11 +126,11 @@ func (a *app) eachLine(jobs int, answer func(line []byte) any) error {
 			places <- struct{}{}
 			running.Go(func() {
 				defer func() { <-places }()
-				write(answer(line))
+				write(answer(line), len(line)+1)
 			})
 		}
 		if errors.Is(err, errTooLong) {
-			write(callResult{Error: &host.Error{Code: pluginpb.CodeTooLarge, Message: fmt.Sprintf("a line is longer than %d bytes", maxLine)}})
+			write(callResult{Error: &host.Error{Code: pluginpb.CodeTooLarge, Message: fmt.Sprintf("a line is longer than %d bytes", maxLine)}}, maxLine)
 			continue
 		}
 		if err != nil {

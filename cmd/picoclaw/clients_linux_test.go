@@ -22,7 +22,7 @@ import (
 // strangers returns the directory of the clients and their Node.js.
 func strangers(t *testing.T) (dir, node string) {
 	t.Helper()
-	if exe, err := os.Executable(); err != nil || filepath.Dir(exe) == hosttest.Dir() {
+	if secondRun() {
 		t.Skip("this is the second run; the clients need not be where an unprivileged user can read them")
 	}
 	dir, err := filepath.Abs("../../bin/clients")
@@ -38,6 +38,12 @@ func strangers(t *testing.T) (dir, node string) {
 		t.Fatalf("%v; install what the tests need with `.ci/install tests`", err)
 	}
 	return dir, node
+}
+
+// secondRun says whether this is the run of these tests as an unprivileged user, who may not read the sources.
+func secondRun() bool {
+	exe, err := os.Executable()
+	return err != nil || filepath.Dir(exe) == hosttest.Dir()
 }
 
 // instance is a picoclaw for one test: where it is and what it finds in its environment.

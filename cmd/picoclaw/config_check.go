@@ -28,7 +28,7 @@ func newConfigCheck(a *app) *cobra.Command {
 		Short: "Say everything that is wrong with the configuration",
 		Long: `Checks the file and the variables, resolves the policy of every agent, and says everything that is wrong: the line, the
 key, and the cure. The exit code is 0 if nothing is, and 3 otherwise, as a host with this configuration would not
-start. A warning is about what is allowed and likely not meant, such as a tool's name that no tool has.`,
+start. A warning is about what is allowed and likely not meant, such as a name that no tool or no plugin has.`,
 		Example: strings.Trim(`
   picoclaw config check
   picoclaw config check --config new.json --output json`, "\n"),
@@ -102,6 +102,7 @@ func (o *configCheck) check() checkedConfig {
 		return found
 	}
 	defer o.app.close(h)
+	found.Warnings = append(found.Warnings, idlePlugins(cfg, h)...)
 	for _, id := range cfg.AgentIDs() {
 		session, err := h.Preview(id, host.CLI)
 		if err != nil {
@@ -111,6 +112,30 @@ func (o *configCheck) check() checkedConfig {
 		found.Warnings = append(found.Warnings, idleNames(cfg, id, session, h.Installed())...)
 	}
 	return found
+}
+
+// idlePlugins finds the plugins that the configuration speaks of and nobody has installed, each by the first key about it.
+func idlePlugins(cfg *config.Config, h *host.Host) []configFault {
+	var installed []string
+	for _, p := range h.Plugins().Plugins() {
+		installed = append(installed, p.Manifest.ID)
+	}
+	var idle []configFault
+	var last string
+	for _, s := range cfg.Settings() {
+		below, ok := strings.CutPrefix(s.Key, "plugins.")
+		id, _, _ := strings.Cut(below, ".")
+		if !ok || id == last || s.Origin.Source == config.Default || slices.Contains(installed, id) {
+			continue
+		}
+		last = id
+		cure := "install it with `picoclaw plugin install`"
+		if meant := nearest.Suggest(id, installed); meant != "" {
+			cure = strings.TrimPrefix(meant, "; ")
+		}
+		idle = append(idle, newConfigFault(&config.Error{Origin: s.Origin, Key: "plugins." + id, Problem: fmt.Sprintf("no plugin %q is installed", id), Cure: cure}))
+	}
+	return idle
 }
 
 // idleNames finds the names and globs in tools.enabled and tools.disabled that no installed tool has: a tool that was

@@ -8,8 +8,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/terminal"
 	"github.com/picoclaw/picoclaw/host"
 	"github.com/picoclaw/picoclaw/sdk/guard"
+	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
 func newExplain(a *app) *cobra.Command {
@@ -46,7 +48,11 @@ func newExplain(a *app) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return a.showDecision(newExplanation(s.Explain(args[0], raw)), output)
+			decision := newExplanation(s.Explain(args[0], raw))
+			if path := pathMeant(s, args); decision.Rule == pluginpb.CodeUnknownTool && path != "" {
+				decision.Hint = "to explain the path, write it with a slash: picoclaw explain " + path
+			}
+			return a.showDecision(decision, output)
 		},
 	}
 	a.agentFlag(cmd, &agent, "the agent to decide for (default: the first one)")
@@ -125,7 +131,8 @@ func (a *app) showDecision(e explanation, output string) error {
 	if output == "json" {
 		return a.printJSON(e)
 	}
-	fmt.Fprintln(a.stdout, e.Decision)
+	out := terminal.New(a.stdout)
+	fmt.Fprintln(out, e.Decision)
 	rule, where, instead, setting := e.Rule, "", e.Safer, e.Setting
 	if e.Tier != "" {
 		rule += " (" + e.Tier + ")"
@@ -141,7 +148,7 @@ func (a *app) showDecision(e explanation, output string) error {
 		{"rule", rule}, {"reason", e.Reason}, {"at", where}, {"command", e.Command}, {"instead", instead}, {"setting", setting}, {"hint", hint},
 	} {
 		if line.text != "" {
-			fmt.Fprintf(a.stdout, "  %-8s %s\n", line.name+":", strings.ReplaceAll(line.text, "\n", "\n           "))
+			fmt.Fprintf(out, "  %-8s %s\n", line.name+":", strings.ReplaceAll(out.Clean(line.text), "\n", "\n           "))
 		}
 	}
 	return nil

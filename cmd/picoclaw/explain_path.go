@@ -2,14 +2,33 @@ package main
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"text/tabwriter"
 
+	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/terminal"
 	"github.com/picoclaw/picoclaw/host"
 )
 
 // isPath tells a path from a tool's name, which has no slash.
 func isPath(arg string) bool { return strings.Contains(arg, "/") || arg == "." || arg == ".." }
+
+// pathMeant is the path that was meant by a name that no tool has, as it has to be written: that of a file in the
+// workspace, where relative paths start, or else in the current directory; "" if there is none.
+func pathMeant(s *host.Session, args []string) string {
+	if len(args) != 1 || !filepath.IsLocal(args[0]) {
+		return ""
+	}
+	if _, err := os.Lstat(filepath.Join(s.Policy().Workspace(), args[0])); err == nil {
+		return "./" + args[0]
+	}
+	if _, err := os.Lstat(args[0]); err == nil {
+		absolute, _ := filepath.Abs(args[0]) // "" if there is no current directory
+		return absolute
+	}
+	return ""
+}
 
 // explainPath shows which of the walls would let a path through.
 func (a *app) explainPath(s *host.Session, args []string, output string) error {
@@ -26,7 +45,7 @@ func (a *app) explainPath(s *host.Session, args []string, output string) error {
 	table := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "WALL\tREAD\tWRITE\tWHY")
 	for _, w := range walls {
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", w.Wall, yesNo(w.Read), yesNo(w.Write), strings.ReplaceAll(w.Why, "\n", " "))
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", terminal.Line(w.Wall), yesNo(w.Read), yesNo(w.Write), terminal.Line(w.Why))
 	}
 	return table.Flush()
 }

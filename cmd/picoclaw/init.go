@@ -35,11 +35,12 @@ Isolation is switched on in it if it works on this machine. What is there alread
 into the settings of MCP clients.
 
 With --client, writes that into the client's own settings: shows the change, asks, keeps the file as it was beside it, and
-leaves everything else in it alone, comments too. The clients are ` + strings.Join(clientIDs(), ", ") + `.`,
+leaves everything else in it alone, comments too. With --workspace, the client's entry names that directory. The clients are ` + strings.Join(clientIDs(), ", ") + `.`,
 		Example: strings.Trim(`
   picoclaw init
   picoclaw init --workspace ~/projects/site
   picoclaw init --client claude-code
+  picoclaw init --client cursor --workspace ~/projects/site
   picoclaw init --client vscode --file .vscode/mcp.json --agent reader --yes`, "\n"),
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd) },
@@ -76,7 +77,7 @@ func (o *initVerb) run(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	server, err := o.server(made.cfg)
+	server, err := o.server(made)
 	if err != nil {
 		return cantStart(err)
 	}
@@ -115,8 +116,10 @@ func (o *initVerb) examine(ctx context.Context) {
 	}
 }
 
-// server is how a client starts this picoclaw, with this configuration.
-func (o *initVerb) server(cfg *config.Config) (clients.Server, error) {
+// server is how a client starts this picoclaw, with this configuration, and with the workspace that was asked for by name:
+// the configuration may say another one.
+func (o *initVerb) server(made *prepared) (clients.Server, error) {
+	cfg := made.cfg
 	command, err := ownPath()
 	if err != nil {
 		return clients.Server{}, err
@@ -128,6 +131,9 @@ func (o *initVerb) server(cfg *config.Config) (clients.Server, error) {
 		}
 		s.Name += "-" + o.agent
 		s.Args = append(s.Args, "--agent", o.agent)
+	}
+	if o.app.workspace != "" {
+		s.Args = append(s.Args, "--workspace", made.workspace)
 	}
 	if home := cfg.Home(); home.Origin.Source == config.Variable {
 		s.Env = map[string]string{home.Origin.Name: home.Path}

@@ -17,7 +17,7 @@ func newPlugin(a *app) *cobra.Command {
 	return group(&cobra.Command{
 		Use:     "plugin",
 		Short:   "Install, look at and switch plugins, and write them",
-		Example: "  picoclaw plugin list\n  picoclaw plugin new wordcount",
+		Example: "  picoclaw plugin list\n  picoclaw plugin new linecount",
 	}, newPluginList(a), newPluginInfo(a), newPluginInstall(a), newPluginUpdate(a), newPluginSwitch(a, true), newPluginSwitch(a, false),
 		newPluginRemove(a), newPluginVerify(a), newPluginReset(a), newPluginNew(a), newPluginCheck(a))
 }

@@ -24,7 +24,7 @@ func newPluginCheck(a *app) *cobra.Command {
 		Long: `Looks at the package, and then tries the plugin in a sandbox with a home and a workspace to throw away: that it starts and says
 of itself what its plugin.json says, that every tool answers, within its schema, also when calls are cancelled and made at
 once, and that it ends when it is asked to. The plugin is run, with all that it asks for.`,
-		Example: "  picoclaw plugin check ./wordcount/wordcount\n  picoclaw plugin check --strict wordcount-1.0.0.tar.gz --output json",
+		Example: "  picoclaw plugin check wordcount/bin/wordcount\n  picoclaw plugin check --strict wordcount-1.0.0.tar.gz --output json",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {
 				return usage("name one directory or archive (.tar.gz, .tgz or .zip) of a plugin")

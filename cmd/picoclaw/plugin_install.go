@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -36,7 +37,7 @@ func newPluginInstall(a *app) *cobra.Command {
 		Short: "Install a plugin from a directory or an archive",
 		Long: `Shows what a plugin offers and asks for, asks, and puts it into the store below the home. Nothing of it is run. The lock
 file, picoclaw.lock, says from then on what every file of it must be, and what it was granted.`,
-		Example: "  picoclaw plugin install ./wordcount/wordcount\n  picoclaw plugin install wordcount-1.0.0.tar.gz --yes",
+		Example: "  picoclaw plugin install wordcount/bin/wordcount\n  picoclaw plugin install wordcount-1.0.0.tar.gz --yes",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {
 				return usage("name one directory or archive (.tar.gz, .tgz or .zip) of a plugin")
@@ -139,11 +140,8 @@ func (o *pluginInstall) show(p *store.Package) {
 		fmt.Fprintf(out, "            %s\n", terminal.Line(text))
 	}
 	for _, t := range m.Tools {
-		risk := ""
-		if t.Risk != "" {
-			risk = " (risk: " + t.Risk + ")"
-		}
-		fmt.Fprintf(out, "  tool      %s  %s\n", terminal.Line(t.Name+risk), terminal.Line(t.Doc))
+		name := fmt.Sprintf("%s (risk: %s)", t.Name, cmp.Or(t.Risk, "unknown"))
+		fmt.Fprintf(out, "  tool      %s  %s\n", terminal.Line(name), terminal.Line(t.Doc))
 	}
 }
 

@@ -24,7 +24,7 @@ func newPluginSwitch(a *app, on bool) *cobra.Command {
 		Short: short,
 		Long: `Takes effect at once, also in a host that runs: what is off is neither listed nor started, and MCP clients are told. What
 the configuration switches off is not switched on by this.`,
-		Example:           "  picoclaw plugin " + verb + " web\n  picoclaw plugin " + verb + " shell --agent guest\n  picoclaw plugin " + verb + " web --tool 'post_*'",
+		Example:           "  picoclaw plugin " + verb + " grep\n  picoclaw plugin " + verb + " shell --agent guest\n  picoclaw plugin " + verb + " filesystem --tool 'rm*'",
 		Args:              onePlugin,
 		ValidArgsFunction: a.pluginNames,
 		RunE: func(_ *cobra.Command, args []string) error {

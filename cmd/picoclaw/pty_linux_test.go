@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"os"
 	"os/exec"
@@ -32,6 +33,12 @@ type console struct {
 // onTerminal starts picoclaw on a terminal, in a home of its own.
 func onTerminal(t *testing.T, home string, env []string, args ...string) *console {
 	t.Helper()
+	return onTerminalWith(t, home, env, nil, nil, args...)
+}
+
+// onTerminalWith does so with other streams than the terminal, where they are not nil.
+func onTerminalWith(t *testing.T, home string, env []string, stdin, stdout *os.File, args ...string) *console {
+	t.Helper()
 	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR|syscall.O_NOCTTY, 0)
 	if err != nil {
 		t.Fatal(err)
@@ -52,8 +59,8 @@ func onTerminal(t *testing.T, home string, env []string, args ...string) *consol
 	}
 	c := &console{t: t, home: home, end: master, cmd: exec.Command(hosttest.Program("bin/picoclaw"), args...)}
 	c.cmd.Env = append([]string{"HOME=" + home, "PICOCLAW_HOME=" + home, "PATH=/usr/bin:/bin", "TERM=xterm"}, env...)
-	c.cmd.Stdin, c.cmd.Stdout, c.cmd.Stderr = slave, slave, slave
-	c.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
+	c.cmd.Stdin, c.cmd.Stdout, c.cmd.Stderr = cmp.Or(stdin, slave), cmp.Or(stdout, slave), slave
+	c.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true, Ctty: 2}
 	if err := c.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -226,6 +233,57 @@ func TestResultsDoNotDriveTheTerminal(t *testing.T) {
 	plain.Env = []string{"HOME=" + home, "PICOCLAW_HOME=" + home, "PATH=/usr/bin:/bin"}
 	if out, err := plain.Output(); err != nil || string(out) != evil {
 		t.Errorf("a pipe got %q (%v)", out, err)
+	}
+}
+
+// Nor can what is only decided on.
+func TestExplanationsDoNotDriveTheTerminal(t *testing.T) {
+	for want, args := range map[string][]string{
+		`rule: +exec\.`:         {"explain", "exec", "command=rm -rf /\x1b]0;owned\x07\u009b31m; sudo \x1b[2J"},
+		"no +no +workspace":     {"explain", "/etc/\x1b]0;owned\x07\u009b31m"},
+		`rule: +workspace\.`:    {"explain", "read_file", "path=/etc/\x1b]0;owned\x07"},
+		"there is no tool|deny": {"explain", "no\x1b]0;owned\x07\u009b31m"},
+		"unknown command":       {"no\x1b]0;owned\x07\u009b31m"},
+	} {
+		c := onTerminal(t, hosttest.TempDir(t), []string{"NO_COLOR=1"}, args...)
+		_ = c.ends() // some fail, as they should
+		hosttest.Eventually(t, "the answer is there: "+c.text(), func() bool { return regexp.MustCompile(want).MatchString(c.text()) })
+		if strings.ContainsAny(c.text(), "\x07\u009b\x1b") {
+			t.Errorf("%q: the terminal got %q", args, c.text())
+		}
+	}
+}
+
+// A batch whose answers go elsewhere says how far it is; where they are on the terminal themselves, or nobody watches,
+// there is nothing but them.
+func TestABatchSaysHowFarItIs(t *testing.T) {
+	home := hosttest.TempDir(t)
+	calls, err := os.Create(filepath.Join(home, "calls.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := `{"id":1,"tool":"read_file","args":{"path":"missing"}}
+{"id":2,"tool":"exec","args":{"command":"until [ -e seen ]; do sleep 0.05; done"}}
+`
+	if _, err := calls.WriteString(lines); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := calls.Seek(0, 0); err != nil {
+		t.Fatal(err)
+	}
+	answers, err := os.Create(filepath.Join(home, "answers.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := onTerminalWith(t, home, nil, calls, answers, "batch")
+	c.sees(`\[#+-+\] +\d+%  1 answered, 1 with an error\x1b\[K`)
+	if err := os.WriteFile(filepath.Join(home, "workspace", "seen"), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	c.sees("\r\x1b\\[K")
+	c.succeeds()
+	if text, err := os.ReadFile(answers.Name()); err != nil || strings.Count(string(text), "\n") != 2 || strings.Contains(string(text), "\x1b") {
+		t.Errorf("the answers are %q (%v)", text, err)
 	}
 }
 

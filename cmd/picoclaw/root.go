@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/terminal"
 	"github.com/picoclaw/picoclaw/sdk/nearest"
 )
 
@@ -58,7 +59,7 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 		return exitOK
 	}
 	if text := err.Error(); text != "" {
-		fmt.Fprintln(stderr, "picoclaw: "+text)
+		fmt.Fprintln(stderr, "picoclaw: "+terminal.New(stderr).Clean(text))
 	}
 	var f *failure
 	if errors.As(err, &f) {

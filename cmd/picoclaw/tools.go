@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -15,7 +16,8 @@ func newTools(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "tools",
 		Short: "List the tools that an agent may call",
-		Long:  `Lists the tools that an agent may call. --output json has their schemas and hints too, as MCP clients get them.`,
+		Long: `Lists the tools that an agent may call. RISK is
+what the plugin's author says of a wrong call. --output json has their schemas and hints too, as MCP clients get them.`,
 		Example: strings.Trim(`
   picoclaw tools
   picoclaw tools --agent reader
@@ -35,7 +37,7 @@ func newTools(a *app) *cobra.Command {
 			}
 			table := terminal.NewTable("TOOL", "PLUGIN", "RISK", "WHAT IT DOES")
 			for _, t := range s.Tools() {
-				table.Row(t.Name, t.Plugin, t.Spec.Risk, t.Spec.Doc)
+				table.Row(t.Name, t.Plugin, cmp.Or(t.Spec.Risk, "unknown"), t.Spec.Doc)
 				table.Style(0, terminal.Name)
 				table.Style(2, riskStyle(t.Spec.Risk))
 			}
@@ -51,7 +53,7 @@ func riskStyle(risk string) terminal.Style {
 	switch risk {
 	case "high":
 		return terminal.Bad
-	case "medium":
+	case "medium", "":
 		return terminal.Doubt
 	}
 	return terminal.Plain

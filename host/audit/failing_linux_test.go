@@ -53,7 +53,7 @@ func TestLostRecordsAreTold(t *testing.T) {
 	if err := os.Remove(path); err != nil {
 		t.Fatal(err)
 	}
-	if err := log.Ready(); err == nil || err.Error() != "write the audit log: 2 records were lost while it could not be written" {
+	if err := log.Ready(); err == nil || err.Error() != "write the audit log: records were lost while it could not be written: 2" {
 		t.Errorf("the error is %v", err)
 	}
 	if err := log.Ready(); err != nil {

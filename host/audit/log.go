@@ -36,10 +36,13 @@ type Log struct {
 	mu       sync.Mutex
 	dir      *os.File // held open to be locked
 	file     *os.File // the file that was current when it was last looked
-	pending  [][]byte // lines that could not be written yet
+	pending  [][]byte // records that could not be written yet
 	dropped  int      // records that there was no place to keep
 	reserved int64    // up to where there is room in the file
 	end      int64    // where the file ended when it was last looked
+	regular  bool     // it is a file indeed, and no device
+	last     chain    // that of the last line
+	lastEnd  int64    // where the file ended when that was so; -1 if it is not known
 	timer    *time.Timer
 	syncErr  error
 	closed   bool
@@ -65,7 +68,7 @@ func Open(path string, options Options) (*Log, error) {
 
 // Write adds a record. Its line is written in one piece, or not at all; then it is kept, to be written with the next one.
 func (l *Log) Write(r Record) error {
-	line, err := json.Marshal(r.kept())
+	record, err := json.Marshal(r.kept())
 	if err != nil {
 		return fmt.Errorf("write the audit log: %w", err)
 	}
@@ -77,7 +80,7 @@ func (l *Log) Write(r Record) error {
 	if len(l.pending) == maxPending {
 		l.dropped++
 	} else {
-		l.pending = append(l.pending, append(line, '\n'))
+		l.pending = append(l.pending, record)
 	}
 	return l.flush()
 }
@@ -111,7 +114,7 @@ func (l *Log) Ready() error {
 	return nil
 }
 
-// flush writes the lines that are pending. The caller holds l.mu.
+// flush writes the records that are pending. The caller holds l.mu.
 func (l *Log) flush() error {
 	err := l.locked(func() error {
 		for len(l.pending) > 0 {
@@ -124,7 +127,7 @@ func (l *Log) flush() error {
 		return nil
 	})
 	if err == nil && l.dropped > 0 {
-		err = fmt.Errorf("%d records were lost while it could not be written", l.dropped)
+		err = fmt.Errorf("records were lost while it could not be written: %d", l.dropped)
 		l.dropped = 0
 	}
 	if err == nil {
@@ -136,16 +139,24 @@ func (l *Log) flush() error {
 	return nil
 }
 
-// append writes one line to the current file, after making it if need be. The caller holds both locks.
-func (l *Log) append(line []byte) error {
+// append writes the line of a record to the current file, after making it if need be. The caller holds both locks.
+func (l *Log) append(record []byte) error {
 	if err := l.follow(); err != nil {
 		return err
 	}
-	if limit := l.options.MaxSize; limit > 0 && l.end > 0 && l.end+int64(len(line)) > limit {
+	if err := l.catchUp(); err != nil {
+		return err
+	}
+	if limit := l.options.MaxSize; limit > 0 && l.end > 0 && l.end+int64(len(record)+chainMember) > limit {
 		if err := l.rotate(); err != nil {
 			return err
 		}
 	}
+	if l.end == 0 && l.regular {
+		record = l.last.before(record)
+	}
+	next := l.last.next(record)
+	line := next.line(record)
 	n, err := l.file.Write(line)
 	if err != nil {
 		if n > 0 { // nobody else has written since: the lock is ours
@@ -154,6 +165,7 @@ func (l *Log) append(line []byte) error {
 		return err
 	}
 	l.end += int64(n)
+	l.last, l.lastEnd = next, l.end
 	return nil
 }
 

@@ -44,6 +44,7 @@ func (l *Log) follow() error {
 		_ = l.file.Close()
 	}
 	l.file, l.end, l.reserved = f, info.Size(), 0
+	l.regular, l.lastEnd = info.Mode().IsRegular(), -1
 	if l.end > 0 {
 		return nil
 	}
@@ -86,6 +87,7 @@ func (l *Log) rotate() error {
 	if err := l.follow(); err != nil {
 		return err
 	}
+	l.lastEnd = l.end // the chain goes on in the new file
 	return l.prune()
 }
 

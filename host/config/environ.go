@@ -130,12 +130,42 @@ func variableEntry(name string) (*entry, string) {
 	return e, strings.ReplaceAll(found.Name, "<id>", id)
 }
 
+// nearestVariable returns the known variable that an unknown one was most likely meant to be, with the plugin's id that it
+// names in it. Of a name that others begin with, it is one of these.
 func nearestVariable(name string) string {
 	names := slices.Clone(notKeys)
 	for _, row := range schema().rows {
-		if variable := row.Variable(); variable != "" {
-			names = append(names, variable)
+		variable := row.Variable()
+		if variable == "" {
+			continue
+		}
+		names = append(names, variable)
+		if before, after, plugin := strings.Cut(variable, "<id>"); plugin {
+			for _, id := range possibleIDs(name, before) {
+				names = append(names, before+id+after)
+			}
 		}
 	}
+	longer := slices.Clone(names)
+	longer = slices.DeleteFunc(longer, func(known string) bool { return !strings.HasPrefix(known, name+"_") })
+	if len(longer) > 0 && name+"_" != variablePrefix {
+		names = longer
+	}
 	return nearest.Name(name, names)
+}
+
+// possibleIDs returns what could be the plugin's id in a variable's name, which goes on after it or not.
+func possibleIDs(name, before string) []string {
+	rest, below := strings.CutPrefix(name, before)
+	if !below {
+		return nil
+	}
+	var ids []string
+	parts := strings.Split(rest, "_")
+	for n := range max(1, len(parts)-1) {
+		if id := strings.Join(parts[:n+1], "_"); idPattern.MatchString(strings.ToLower(id)) {
+			ids = append(ids, id)
+		}
+	}
+	return ids
 }

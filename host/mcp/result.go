@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -16,14 +17,17 @@ const metaDetails = "io.github.picoclaw/details"
 
 // answer puts a result into the protocol's form. An error is for the model: what went wrong, and what would help.
 //
-// Nothing is sent twice. Many clients show a model the structured content alone where there is any. So what only tells
-// about a text that is the result goes into the metadata.
+// What can be long is sent once. Some clients show a model the structured content alone where there is any, others the
+// text alone, so each has to say everything. A tool whose text is its result therefore has no structured content, and
+// what only tells about that text goes into the metadata. The others are short.
 func answer(r *host.Result, textResult bool) *mcp.CallToolResult {
 	out := &mcp.CallToolResult{}
 	switch {
 	case len(r.Structured) == 0:
 	case textResult:
-		out.Meta = mcp.Meta{metaDetails: details(r)}
+		if about := details(r); about != nil {
+			out.Meta = mcp.Meta{metaDetails: about}
+		}
 	default:
 		out.StructuredContent = r.Structured
 	}
@@ -45,17 +49,42 @@ func answer(r *host.Result, textResult bool) *mcp.CallToolResult {
 }
 
 // details are what a result tells about its text: its structured form without what the text says already, such as what a
-// command has printed.
+// command has printed or the matches that were found. Lists of more than plain values are what the text is there for. It
+// is nil if there are none, such as where the text is the structured form itself.
 func details(r *host.Result) any {
+	if r.Text == string(r.Structured) {
+		return nil
+	}
 	var members map[string]json.RawMessage
 	if err := json.Unmarshal(r.Structured, &members); err != nil {
 		return r.Structured // it is no object
 	}
 	maps.DeleteFunc(members, func(_ string, value json.RawMessage) bool {
-		var text string
-		return value[0] == '"' && json.Unmarshal(value, &text) == nil && (text == "" || strings.Contains(r.Text, text))
+		switch value[0] {
+		case '"':
+			var text string
+			return json.Unmarshal(value, &text) == nil && (text == "" || strings.Contains(r.Text, text))
+		case '[':
+			var plain []any
+			return json.Unmarshal(value, &plain) != nil || !slices.ContainsFunc(plain, isPlain)
+		default:
+			return false
+		}
 	})
+	if len(members) == 0 {
+		return nil
+	}
 	return members
+}
+
+// isPlain says of a value in a list that it is neither an object nor a list.
+func isPlain(v any) bool {
+	switch v.(type) {
+	case map[string]any, []any:
+		return false
+	default:
+		return true
+	}
 }
 
 func errorText(e *host.Error) string {
@@ -91,8 +120,12 @@ type flatMedia struct {
 	MIMEType string `json:"mimeType"`
 }
 
-// inRounds is the first version of the protocol in which results say whether they are complete.
-const inRounds = "2026-07-28"
+// The first versions of the protocol in which results have structured content, and in which they say whether they are
+// complete.
+const (
+	structuredSince = "2025-06-18"
+	inRounds        = "2026-07-28"
+)
 
 // flatten makes the flat form of a result of answer's. What is something else, such as a question, stays as it is.
 func flatten(r *mcp.CallToolResult, s *mcp.ServerSession) mcp.Result {
@@ -100,7 +133,8 @@ func flatten(r *mcp.CallToolResult, s *mcp.ServerSession) mcp.Result {
 		return r
 	}
 	out := &flat{ResultBase: mcp.ResultBase{Meta: r.Meta}, Content: []any{}, IsError: r.IsError}
-	if p := s.InitializeParams(); p == nil || p.ProtocolVersion >= inRounds {
+	p := s.InitializeParams()
+	if p == nil || p.ProtocolVersion >= inRounds {
 		out.ResultType = "complete"
 	}
 	for _, block := range r.Content {
@@ -118,7 +152,9 @@ func flatten(r *mcp.CallToolResult, s *mcp.ServerSession) mcp.Result {
 	switch structured := r.StructuredContent.(type) {
 	case nil:
 	case json.RawMessage:
-		out.Structured = &structured
+		if p == nil || p.ProtocolVersion >= structuredSince || len(out.Content) == 0 {
+			out.Structured = &structured // others know the text alone
+		}
 	default:
 		return r
 	}

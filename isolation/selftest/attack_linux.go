@@ -122,7 +122,7 @@ func capabilities(targets) string {
 	for line := range strings.Lines(string(status)) {
 		if hex, ok := strings.CutPrefix(line, "CapEff:"); ok {
 			if caps, err := strconv.ParseUint(strings.TrimSpace(hex), 16, 64); err == nil && caps&^fileCapabilities != 0 {
-				return fmt.Sprintf("%d capabilities", bits.OnesCount64(caps))
+				return fmt.Sprintf("capabilities, %d of them", bits.OnesCount64(caps))
 			}
 		}
 	}

@@ -84,7 +84,7 @@ func history(m *memory) sdk.Tool {
 			})
 			return out, err
 		},
-		sdk.ReadOnly(), sdk.Sets(picoclawSet, moduleSet), sdk.Permissions("fs.list"), sdk.Risk("low"))
+		sdk.ReadOnly(), sdk.TextResult(), sdk.Sets(picoclawSet, moduleSet), sdk.Permissions("fs.list"), sdk.Risk("low"))
 }
 
 // ready opens the memory for a tool that is about the journal.

@@ -63,7 +63,7 @@ func ls() sdk.Tool {
 			out.Count = len(out.Entries)
 			return out, nil
 		},
-		sdk.ReadOnly(), sdk.Sets(moduleSet), sdk.Permissions("fs.list"), sdk.Risk("low"))
+		sdk.ReadOnly(), sdk.TextResult(), sdk.Sets(moduleSet), sdk.Permissions("fs.list"), sdk.Risk("low"))
 }
 
 // visit lists one entry of the walk.

@@ -79,14 +79,14 @@ func (r *restoring) undo(ctx context.Context, op *journal.Op) (undoOutput, error
 	}
 	for i, step := range op.Steps {
 		if err := ctx.Err(); err != nil {
-			return out, sdk.Errorf(sdk.Cancelled, "undo was cancelled; %d of %d steps were done", i, len(op.Steps))
+			return out, sdk.Errorf(sdk.Cancelled, "undo was cancelled; of its steps %d of %d are done", i, len(op.Steps))
 		}
 		if err := r.step(ctx, op, step); err != nil {
 			if i == 0 && !r.cleared {
 				r.m.drop(out.Undo)
 			}
 			if ctx.Err() != nil {
-				return out, sdk.Errorf(sdk.Cancelled, "undo was cancelled; %d of %d steps were done", i, len(op.Steps))
+				return out, sdk.Errorf(sdk.Cancelled, "undo was cancelled; of its steps %d of %d are done", i, len(op.Steps))
 			}
 			return out, failure(fmt.Sprintf("undo step %d of %d", i+1, len(op.Steps)), err)
 		}

@@ -198,7 +198,15 @@ func (w *window) takeLines(s string, p part) {
 // noLine says that the window is behind the end of the file.
 func (w *window) noLine() {
 	w.End = w.Start - 1
-	w.Note = fmt.Sprintf("the file has %d lines; there is no line %d", w.Lines, w.Start)
+	w.Note = fmt.Sprintf("the file has %s; there is no line %d", lines(w.Lines), w.Start)
+}
+
+// lines is a number of lines in words.
+func lines(n int) string {
+	if n == 1 {
+		return "1 line"
+	}
+	return fmt.Sprintf("%d lines", n)
 }
 
 // cut shortens the text to whole lines, or within a line that is too long by itself; base is where the text begins.

@@ -86,22 +86,21 @@ func (o grepOutput) summary() string {
 	if o.AtLeast {
 		atLeast = "at least "
 	}
-	what := "matches"
 	switch {
 	case o.FilesMatched == 0:
 		say("no matches")
 	case o.mode == outputContent && o.Count < o.Total:
-		say("%d of %s%d matches", o.Count, atLeast, o.Total)
+		say("%d of %s%s", o.Count, atLeast, number(o.Total, "match", "matches"))
 	case o.mode == outputContent:
-		say("%s%d %s", atLeast, o.Total, what)
+		say("%s%s", atLeast, number(o.Total, "match", "matches"))
 	default:
-		say("%d of %d files with matches", o.Count, o.FilesMatched)
+		say("%d of %s with matches", o.Count, number(o.FilesMatched, "file", "files"))
 	}
 	if o.FilesMatched > 0 && o.mode == outputContent {
-		said[0] += fmt.Sprintf(" in %d files", o.FilesMatched)
+		said[0] += " in " + number(o.FilesMatched, "file", "files")
 	}
 	if o.FilesSearched > 0 {
-		said[0] += fmt.Sprintf(", %d files searched", o.FilesSearched)
+		said[0] += fmt.Sprintf(", %s searched", number(o.FilesSearched, "file", "files"))
 	}
 	if o.Gitignore && !o.single {
 		say("files that .gitignore names and binary ones are not searched")
@@ -111,10 +110,10 @@ func (o grepOutput) summary() string {
 		for i, l := range o.LeftOut {
 			names[i] = fmt.Sprintf("%s (%s)", shown(l.File), l.Why)
 		}
-		say("of those, %d match: %s", o.LeftOutCount, strings.Join(names, ", "))
+		say("of those, %s matches: %s", number(o.LeftOutCount, "has", "have"), strings.Join(names, ", "))
 	}
 	if o.TooLarge > 0 {
-		say("%d files were too large", o.TooLarge)
+		say("%s too large", number(o.TooLarge, "file was", "files were"))
 	}
 	for _, more := range append([]string{o.Incomplete, o.Failed}, o.Notes...) {
 		if more != "" {
@@ -125,6 +124,14 @@ func (o grepOutput) summary() string {
 		say("next: cursor=%s", shown(o.Next))
 	}
 	return "[" + strings.Join(said, "; ") + "]"
+}
+
+// number is a number and what there are so many of.
+func number(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
 }
 
 // shown is a file name that can't forge a line of output.

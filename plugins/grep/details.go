@@ -28,7 +28,8 @@ const (
 var errLarge = errors.New("the file is too large")
 
 // details finds the matching lines of a file, from a line on, at most limit of them. more reports whether there are more.
-func (q *query) details(w *workspace.Workspace, path, shown string, after, limit, context int) (found []match, more bool, err error) {
+// known is how many lines match in all, 0 if that is not known.
+func (q *query) details(w *workspace.Workspace, path, shown string, known, after, limit, context int) (found []match, more bool, err error) {
 	data, err := readWhole(w, path)
 	if err != nil {
 		return nil, false, err
@@ -63,8 +64,16 @@ func (q *query) details(w *workspace.Workspace, path, shown string, after, limit
 		q.across(data, add)
 		return found, more, nil
 	}
+	seen := 0
 	for i, line := range lines {
-		if at := q.re.FindIndex(bytes.TrimSuffix(line, []byte{'\n'})); at != nil && !add(i+1, at[0]+1, line) {
+		at := q.re.FindIndex(bytes.TrimSuffix(line, []byte{'\n'}))
+		if at == nil {
+			continue
+		}
+		if !add(i+1, at[0]+1, line) {
+			break
+		}
+		if seen++; seen == known {
 			break
 		}
 	}

@@ -62,7 +62,7 @@ func (o findOutput) Text() string {
 		fmt.Fprintf(&b, "[%d found", o.Total)
 	}
 	if o.Ignored > 0 {
-		fmt.Fprintf(&b, "; %d more are named by .gitignore, or in directories that are", o.Ignored)
+		fmt.Fprintf(&b, "; %s named by .gitignore, or in directories that are", number(o.Ignored, "more is", "more are"))
 	}
 	if o.Incomplete != "" {
 		b.WriteString("; " + o.Incomplete)
@@ -85,13 +85,16 @@ func findTool() sdk.Tool {
 				in.MaxResults = 100
 			}
 			if in.Pattern == "" || !doublestar.ValidatePattern(in.Pattern) {
-				return findOutput{}, sdk.Errorf(sdk.InvalidArgument, "the pattern is not a glob: %q", in.Pattern)
+				return findOutput{}, sdk.Errorf(sdk.InvalidArgument, "the pattern is not a glob: %q", in.Pattern).WithHint(globHint)
 			}
 			f := finding{req: req, in: in}
 			return f.run(ctx)
 		},
-		sdk.ReadOnly(), sdk.Sets("picoclaw", "module"), sdk.Permissions("fs.read"), sdk.Risk("low"))
+		sdk.ReadOnly(), sdk.TextResult(), sdk.Sets("picoclaw", "module"), sdk.Permissions("fs.read"), sdk.Risk("low"))
 }
+
+// globHint goes with a pattern that is none.
+const globHint = "* stands for any part of a name, ** for any directories, {a,b} for either; write a backslash before one that is meant literally"
 
 // finding is one call of find.
 type finding struct {

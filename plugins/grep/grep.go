@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
-	"path/filepath"
 	"sync/atomic"
 	"time"
 
@@ -50,7 +48,7 @@ func grepTool(engines []engine) sdk.Tool {
 			}
 			return s.run(ctx)
 		},
-		sdk.ReadOnly(), sdk.Sets("picoclaw", "module"), sdk.Permissions("fs.read"), sdk.Risk("low"))
+		sdk.ReadOnly(), sdk.TextResult(), sdk.Sets("picoclaw", "module"), sdk.Permissions("fs.read"), sdk.Risk("low"))
 }
 
 // search is one call of grep.
@@ -127,7 +125,8 @@ func (s *search) directory(ctx context.Context, f *first, out *grepOutput) error
 		f.add(name, n)
 		total := lines.Add(int64(n))
 		if found := files.Add(1); found <= announcedFirst || found%announcedEvery == 0 {
-			s.req.Progress(float64(found), 0, fmt.Sprintf("%s (%d files and %d lines so far)", shown(name), found, total))
+			s.req.Progress(float64(found), 0, fmt.Sprintf("%s (%s and %s so far)", shown(name),
+				number(int(found), "file", "files"), number(int(total), "line", "lines")))
 		}
 	})
 	out.Engine, out.FilesSearched, out.TooLarge, out.Failed = s.engine.name(), t.searched, t.tooLarge, t.failed
@@ -155,59 +154,5 @@ func (s *search) file(f *first, out *grepOutput) error {
 	case n > 0:
 		f.add("", n)
 	}
-	return nil
-}
-
-// fill reads the first files for what is shown of them.
-func (s *search) fill(f *first, out *grepOutput) error {
-	kept := f.sorted()
-	for i, c := range kept {
-		if out.mode != outputContent {
-			if i == f.limit {
-				out.Next = cursor{kept[i-1].name, 0}.String()
-				break
-			}
-			out.Files = append(out.Files, fileCount{File: join(s.abs, c.name), Count: c.lines})
-			continue
-		}
-		after := 0
-		if c.name == f.from.name {
-			after = f.from.line
-		}
-		found, more, err := s.details(s.req.Workspace, join(s.path, c.name), join(s.abs, c.name), after, f.limit-len(out.Matches), s.req.Args.Context)
-		if err != nil {
-			if errors.Is(err, errLarge) {
-				out.Notes = append(out.Notes, fmt.Sprintf("%s has %d matching lines, and is too large to show them", shown(join(s.abs, c.name)), c.lines))
-			}
-			continue // gone, or closed, since it was searched
-		}
-		if s.multiline {
-			out.Total += len(found)
-			if len(found) == 0 && after == 0 {
-				out.FilesMatched-- // binary, which shows only at its end
-			}
-		}
-		out.Matches = append(out.Matches, found...)
-		if more || (len(out.Matches) == f.limit && i+1 < len(kept)) {
-			last := out.Matches[len(out.Matches)-1]
-			name, err := filepath.Rel(s.abs, last.File)
-			if err != nil {
-				return err
-			}
-			if c.name == "" {
-				name = "."
-			}
-			out.Next = cursor{filepath.ToSlash(name), last.Line}.String()
-			break
-		}
-	}
-	if out.Next == "" && f.left > 0 && len(kept) > 0 {
-		out.Next = cursor{kept[len(kept)-1].name, math.MaxInt32}.String() // fewer lines were shown than there was room for
-	}
-	out.Count = len(out.Matches)
-	if out.mode != outputContent {
-		out.Count = len(out.Files)
-	}
-	out.AtLeast = s.multiline && (out.Next != "" || f.left > 0)
 	return nil
 }

@@ -223,12 +223,12 @@ func TestWhatAnAgentReads(t *testing.T) {
 	}})
 	r := p.Call("grep", args{"pattern": "ValueError", "path": ".", "include": "*.py", "context": 1})
 	want := p.Dir + "/main.py-1- a\n" + p.Dir + "/main.py:2: raise ValueError('invalid')\n" + p.Dir + "/main.py-3- b\n" +
-		"[1 matches in 1 files, 1 files searched; files that .gitignore names and binary ones are not searched]"
+		"[1 match in 1 file, 1 file searched; files that .gitignore names and binary ones are not searched]"
 	if r.Err != nil || r.Text != want {
 		t.Errorf("%q, %v; want %q", r.Text, r.Err, want)
 	}
 	r = p.Call("grep", args{"pattern": "treasure"})
-	if !strings.HasPrefix(r.Text, "[no matches, ") || !strings.Contains(r.Text, "of those, 2 match: "+p.Dir+"/bin (binary), "+p.Dir+"/x.log (ignored)]") {
+	if !strings.HasPrefix(r.Text, "[no matches, ") || !strings.Contains(r.Text, "of those, 2 have matches: "+p.Dir+"/bin (binary), "+p.Dir+"/x.log (ignored)]") {
 		t.Errorf("%q, %v", r.Text, r.Err)
 	}
 	r = p.Call("grep", args{"pattern": "ValueError"})

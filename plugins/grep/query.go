@@ -52,7 +52,7 @@ func newQuery(in *grepInput) (*query, error) {
 			WithHint("multiline searches across lines")
 	}
 	if q.include != "" && (!doublestar.ValidatePattern(q.include) || strings.HasPrefix(q.include, "!")) {
-		return nil, sdk.Errorf(sdk.InvalidArgument, "include is not a glob: %q", q.include)
+		return nil, sdk.Errorf(sdk.InvalidArgument, "include is not a glob: %q", q.include).WithHint(globHint)
 	}
 	var err error
 	if q.globs, err = typeGlobs(in.Type); err != nil {
@@ -107,6 +107,10 @@ func invalid(pattern string, err error) error {
 	return e
 }
 
+// whitespace is what Go's regexp package makes of \s. Where only a letter follows, ripgrep looks for each of these few
+// with the letter first, and finds one in nearly every line. One more makes them too many for that; no text has a NUL.
+const whitespace = `[\t\n\f\r ]`
+
 // plain returns the pattern as ripgrep is to be given it: what the two read differently, such as \w (letters of all
 // scripts there, ASCII here), is written out.
 func (q *query) plain() string {
@@ -124,6 +128,11 @@ func (q *query) plain() string {
 	out := parsed.String()
 	var b strings.Builder
 	for i := 0; i < len(out); i++ {
+		if strings.HasPrefix(out[i:], whitespace) {
+			b.WriteString(`[\x00` + whitespace[1:])
+			i += len(whitespace) - 1
+			continue
+		}
 		if out[i] != '\\' || i+1 == len(out) {
 			b.WriteByte(out[i])
 			continue

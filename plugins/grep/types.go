@@ -26,6 +26,7 @@ func types() map[string][]string {
 		"lua":      {"*.lua"},
 		"make":     {"[Mm]akefile", "GNUmakefile", "*.mk", "*.mak"},
 		"markdown": {"*.md", "*.markdown", "*.mdx"},
+		"md":       {"*.md", "*.markdown", "*.mdx"},
 		"php":      {"*.php"},
 		"proto":    {"*.proto"},
 		"py":       {"*.py", "*.pyi"},

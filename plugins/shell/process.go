@@ -8,7 +8,9 @@ import (
 	"maps"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/picoclaw/picoclaw/plugins/shell/internal/pty"
@@ -23,7 +25,7 @@ type processInput struct {
 	Wait    int    `json:"wait,omitempty" jsonschema:"poll: seconds to wait for output or the end." minimum:"0" maximum:"50"`
 	Data    string `json:"data,omitempty" jsonschema:"write: text for its standard input."`
 	EOF     bool   `json:"eof,omitempty" jsonschema:"write: end its standard input after data."`
-	Signal  string `json:"signal,omitempty" jsonschema:"signal: its name, such as INT or TERM; to the command and all that it has started."`
+	Signal  string `json:"signal,omitempty" jsonschema:"signal: its name or number, such as INT or TERM; to the command and all that it has started."`
 	Rows    int    `json:"rows,omitempty" jsonschema:"resize: height of the terminal." minimum:"1" maximum:"1000"`
 	Cols    int    `json:"cols,omitempty" jsonschema:"resize: width of the terminal." minimum:"1" maximum:"1000"`
 }
@@ -114,6 +116,10 @@ func (s *shell) process(ctx context.Context, req *sdk.Request[processInput]) (pr
 		return out, nil
 	}
 	session, ok := s.sessions.Find(in.Session)
+	if in.Session == "" {
+		return processOutput{}, sdk.Errorf(sdk.InvalidArgument, "%s needs session: which background command is meant", in.Action).
+			WithHint("exec with background=true names the command that it starts; process with action=list lists them")
+	}
 	if !ok {
 		return processOutput{}, sdk.Errorf(sdk.NotFound, "there is no background command %q", in.Session).
 			WithHint("process (action list) lists them; they end with the host that started them")
@@ -187,15 +193,29 @@ func write(session *sessions.Session, in processInput) (processOutput, error) {
 }
 
 func signal(session *sessions.Session, in processInput) (processOutput, error) {
-	sig, ok := signals[strings.TrimPrefix(strings.ToUpper(cmp.Or(in.Signal, "TERM")), "SIG")]
+	sig, ok := signalNamed(cmp.Or(in.Signal, "TERM"))
 	if !ok {
-		return processOutput{}, sdk.Errorf(sdk.InvalidArgument, "there is no signal %q", in.Signal).
-			WithHint("there are %s", strings.Join(slices.Sorted(maps.Keys(signals)), ", "))
+		return processOutput{}, sdk.Errorf(sdk.InvalidArgument, "signal %q is none that a command can be sent", in.Signal).
+			WithHint("there are %s, also by their numbers", strings.Join(slices.Sorted(maps.Keys(signals)), ", "))
 	}
 	if err := session.Running.Signal(sig); err != nil {
 		return processOutput{}, fmt.Errorf("signal %s: %w", session.ID, err)
 	}
 	return about(session), nil
+}
+
+// signalNamed finds a signal by its name, such as INT or SIGINT, or its number.
+func signalNamed(name string) (syscall.Signal, bool) {
+	if number, err := strconv.Atoi(name); err == nil {
+		for _, sig := range signals {
+			if int(sig) == number {
+				return sig, true
+			}
+		}
+		return 0, false
+	}
+	sig, ok := signals[strings.TrimPrefix(strings.ToUpper(name), "SIG")]
+	return sig, ok
 }
 
 func about(session *sessions.Session) processOutput {

@@ -169,3 +169,34 @@ func TestLongOutputIsKeptInAFile(t *testing.T) {
 		t.Errorf("%d outputs are kept, %v", len(files), err)
 	}
 }
+
+// What can't be done is said with the thing that is wrong, and what would be right.
+func TestErrorsNameTheThingAndTheCure(t *testing.T) {
+	p := startPlugin(t)
+	if err := os.WriteFile(filepath.Join(p.Dir, "file"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	session := must(t, p, "exec", args{"command": "exec sleep 307", "background": true})["session"]
+	for _, c := range []struct {
+		tool             string
+		args             args
+		code, says, hint string
+	}{
+		{"process", args{"action": "kill"}, "invalid_argument", "kill needs session", "action=list"},
+		{"process", args{"action": "poll", "session": "zz"}, "not_found", `"zz"`, "action list"},
+		{"process", args{"action": "signal", "session": session, "signal": "64"}, "invalid_argument", `"64"`, "TERM"},
+		{"process", args{"action": "signal", "session": session, "signal": "SIGNONE"}, "invalid_argument", `"SIGNONE"`, "by their numbers"},
+		{"exec", args{"command": "true", "cwd": "missing"}, "not_found", `no directory "missing"`, "leave cwd out"},
+		{"exec", args{"command": "true", "cwd": "file"}, "invalid_argument", `"file" is not a directory`, "leave cwd out"},
+	} {
+		r := p.Call(c.tool, c.args)
+		if r.Err == nil || r.Err.Code != c.code || !strings.Contains(r.Err.Message, c.says) || !strings.Contains(r.Err.Hint, c.hint) {
+			t.Errorf("%s %v: %+v", c.tool, c.args, r.Err)
+		}
+	}
+	must(t, p, "process", args{"action": "signal", "session": session, "signal": "9"})
+	until(t, p, session.(string), "")
+	if out := must(t, p, "process", args{"action": "poll", "session": session}); out["signal"] != "killed" {
+		t.Errorf("after signal 9: %v", out)
+	}
+}

@@ -2,6 +2,8 @@ package main
 
 import (
 	"context"
+	"errors"
+	"io/fs"
 	"slices"
 	"sync"
 
@@ -10,6 +12,7 @@ import (
 	"github.com/picoclaw/picoclaw/plugins/shell/internal/sessions"
 	"github.com/picoclaw/picoclaw/sdk"
 	"github.com/picoclaw/picoclaw/sdk/guard"
+	"github.com/picoclaw/picoclaw/sdk/workspace"
 )
 
 // shell is what the family's tools share.
@@ -46,7 +49,7 @@ func (s *shell) start(env sdk.Environment, in execInput, out func(int, []byte)) 
 	}
 	dir, err := env.Workspace.OpenDir(orDot(in.Cwd))
 	if err != nil {
-		return nil, errorf("cwd", err)
+		return nil, unusable(env.Workspace, in.Cwd, err)
 	}
 	defer func() { _ = dir.Close() }()
 	visible := slices.Concat(env.Exec.ReadOnly, env.Exec.ReadWrite)
@@ -66,6 +69,18 @@ func (s *shell) start(env sdk.Environment, in execInput, out func(int, []byte)) 
 		PTY:    in.size(),
 		Output: out,
 	})
+}
+
+// unusable says why a command can't run in a directory.
+func unusable(w *workspace.Workspace, cwd string, err error) error {
+	const elsewhere = "make the directory first, or leave cwd out to run in the workspace"
+	if errors.Is(err, fs.ErrNotExist) {
+		return sdk.Errorf(sdk.NotFound, "cwd: there is no directory %q", cwd).WithHint(elsewhere)
+	}
+	if info, statErr := w.Stat(cwd); statErr == nil && !info.IsDir() {
+		return sdk.Errorf(sdk.InvalidArgument, "cwd: %q is not a directory", cwd).WithHint(elsewhere)
+	}
+	return errorf("cwd", err)
 }
 
 // unwalled is what the first result says where nothing but the guard confines commands.

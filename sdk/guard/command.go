@@ -58,6 +58,7 @@ func (g *Guard) Command(c Command) (d Decision) {
 	}
 	if d := g.Path(List, dir); d.Verdict == Allow {
 		dir = d.Path // absolute, and what the system will call it
+		a.dir = dir
 	} else {
 		a.add(finding{verdict: Deny, rule: d.Rule, line: reasonWorkdir, why: "the directory that it would start in: " + d.Reason, safer: d.Safer, setting: d.Setting})
 		return a.decision()

@@ -33,6 +33,10 @@ type analysis struct {
 	paths    bool // paths are confined
 	guessing bool // what is being followed may not be a command at all
 	worst    *finding
+	dir      string      // that the command starts in
+	nested   int         // texts for Windows shells that are being followed
+	steps    int         // commands of Windows shells so far
+	fixed    *shell.Span // where to say that everything is found, if not nil
 	resolver resolver
 }
 
@@ -40,6 +44,9 @@ type analysis struct {
 func (a *analysis) add(f finding) {
 	if a.guessing && f.verdict == Deny {
 		f.verdict = Ask
+	}
+	if a.fixed != nil {
+		f.span = *a.fixed
 	}
 	if a.worst == nil || f.verdict > a.worst.verdict {
 		a.worst = &f
@@ -63,7 +70,7 @@ func (a *analysis) decision() Decision {
 }
 
 // marks shows people the marks of what isn't known.
-var marks = strings.NewReplacer(shell.Unknown, "…", shell.Item, "{}", shell.Unset, "", shell.Substituted, "N", shell.Temporary, "tmp")
+var marks = strings.NewReplacer(shell.Unknown, "…", shell.Item, "{}", shell.Unset, "", shell.Substituted, "N", shell.Temporary, "tmp", shell.Program, "usr/bin")
 
 func visible(argv []string) []string {
 	if argv == nil {

@@ -49,7 +49,7 @@ func allowing(argv []string) string {
 
 // soft adds a finding that is no rule of a program's, but that a custom allow pattern lifts all the same.
 func (a *analysis) soft(c *shell.Call, verdict Verdict, rule, why, safer string) {
-	argv := shell.Texts(c.Argv)
+	argv := c.Texts()
 	if !a.rules || a.allowed(argv) {
 		return
 	}
@@ -60,6 +60,6 @@ func (a *analysis) soft(c *shell.Call, verdict Verdict, rule, why, safer string)
 // hard adds a finding that no pattern lifts.
 func (a *analysis) hard(c *shell.Call, rule, why string) {
 	if a.rules {
-		a.add(finding{verdict: Deny, rule: rule, tier: tierHard, line: reasonDangerous, why: why, span: c.Span, argv: shell.Texts(c.Argv), setting: settingHard})
+		a.add(finding{verdict: Deny, rule: rule, tier: tierHard, line: reasonDangerous, why: why, span: c.Span, argv: c.Texts(), setting: settingHard})
 	}
 }

@@ -10,7 +10,7 @@ import (
 // systemBins are the directories whose programs may be named by their full path.
 var systemBins = map[string]bool{
 	"/bin": true, "/sbin": true, "/usr/bin": true, "/usr/sbin": true, "/usr/local/bin": true, "/usr/local/sbin": true,
-	"/usr/local/go/bin": true, "/opt/homebrew/bin": true, "/snap/bin": true, "/usr/games": true,
+	"/usr/local/go/bin": true, "/opt/homebrew/bin": true, "/snap/bin": true, "/usr/games": true, "/" + shell.Program: true,
 }
 
 // program decides on the program's own path.

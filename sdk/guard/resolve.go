@@ -63,11 +63,11 @@ func look(path string) (e entry) {
 func (r *resolver) resolve(path string) (string, error) {
 	volume := filepath.VolumeName(path)
 	root := volume + string(filepath.Separator)
-	rest := strings.Split(path[len(volume):], string(filepath.Separator))
+	rest := path[len(volume):]
 	at, links := root, 0
-	for len(rest) > 0 {
-		name := rest[0]
-		rest = rest[1:]
+	for rest != "" {
+		var name string
+		name, rest, _ = strings.Cut(rest, string(filepath.Separator))
 		switch name {
 		case "", ".":
 			continue
@@ -75,14 +75,15 @@ func (r *resolver) resolve(path string) (string, error) {
 			at = filepath.Dir(at)
 			continue
 		}
-		// Both parts are clean. To clean the whole again for each name would take a time that grows with its square.
-		next := strings.TrimSuffix(at, string(filepath.Separator)) + string(filepath.Separator) + name
+		next := below(at, name, path)
 		e := r.look(next)
 		switch {
 		case e.err != nil:
 			return "", e.err
+		case e.missing && rest == "":
+			return next, nil
 		case e.missing:
-			return filepath.Join(append([]string{next}, rest...)...), nil
+			return filepath.Join(next, rest), nil
 		case e.target == "":
 			at = next
 			continue
@@ -94,13 +95,26 @@ func (r *resolver) resolve(path string) (string, error) {
 		if filepath.IsAbs(target) {
 			at = root
 		}
-		rest = append(strings.Split(target[len(filepath.VolumeName(target)):], string(filepath.Separator)), rest...)
+		rest = target[len(filepath.VolumeName(target)):] + string(filepath.Separator) + rest
 	}
 	return at, nil
 }
 
+// below is the path of a name in a directory: a part of the whole path that is resolved, as long as that is it. Directory and
+// name are clean. To clean the whole again for each name would take a time that grows with its square.
+func below(dir, name, whole string) string {
+	dir = strings.TrimSuffix(dir, string(filepath.Separator))
+	if n := len(dir) + 1 + len(name); n <= len(whole) && whole[:len(dir)] == dir && whole[len(dir)] == filepath.Separator && whole[len(dir)+1:n] == name {
+		return whole[:n]
+	}
+	return dir + string(filepath.Separator) + name
+}
+
 // within says whether path is dir or below it, component by component: /w2 is not within /w.
 func within(dir, path string) bool {
+	if rest, ok := strings.CutPrefix(path, dir); ok && (rest == "" || rest[0] == filepath.Separator) && !strings.Contains(rest, "..") {
+		return true
+	}
 	rel, err := filepath.Rel(dir, path)
 	return err == nil && filepath.IsLocal(rel)
 }

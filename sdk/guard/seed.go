@@ -65,11 +65,11 @@ func (a *analysis) strict() {
 	if !a.paths {
 		return
 	}
-	if at := seedTraversal.Regexp().FindStringIndex(a.text); at != nil {
+	if at := seedTraversal.FindStringIndex(a.text); at != nil {
 		a.add(finding{verdict: Deny, rule: ruleOutside, line: reasonWorkdir, setting: setting, span: a.span(at),
 			why: "profile seed_strict refuses every step to a parent directory"})
 	}
-	for _, at := range seedPath.Regexp().FindAllStringIndex(a.text, -1) {
+	for _, at := range seedPath.FindAllStringIndex(a.text) {
 		if path := a.text[at[0]:at[1]]; !a.seedInside(path) {
 			a.add(finding{verdict: Deny, rule: ruleOutside, line: reasonWorkdir, setting: setting, span: a.span(at),
 				why: "profile seed_strict takes " + path + " for a path outside the workspace"})

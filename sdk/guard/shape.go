@@ -55,10 +55,10 @@ func (a *analysis) path(p *shell.Place, access Access, text string, glob bool, a
 	}
 	clean := filepath.Clean(text)
 	dev := strings.HasPrefix(clean, "/dev/")
-	if dev && access == Write && a.rules && device.Regexp().MatchString(clean) {
+	if dev && access == Write && a.rules && device.MatchString(clean) {
 		a.add(finding{verdict: Deny, rule: "exec.device", line: reasonDangerous, tier: tierHard, why: "it writes to the device " + clean, setting: settingHard, span: p.Span, argv: argv})
 	}
-	if !a.paths || dev && (descriptor.Regexp().MatchString(clean) || safeDevices[clean] && access != Delete || strings.HasPrefix(clean, "/dev/fd/"+shell.Substituted)) {
+	if !a.paths || dev && (descriptor.MatchString(clean) || safeDevices[clean] && access != Delete || strings.HasPrefix(clean, "/dev/fd/"+shell.Substituted)) {
 		return
 	}
 	if glob {
@@ -76,8 +76,11 @@ func (a *analysis) path(p *shell.Place, access Access, text string, glob bool, a
 		}
 		abs = dir + string(filepath.Separator) + text
 	}
-	if strings.HasPrefix(filepath.ToSlash(filepath.Clean(abs)), "/"+shell.Temporary+"/") {
-		return
+	if strings.HasPrefix(abs[1:], shell.Temporary) || strings.HasPrefix(abs[1:], shell.Program) {
+		below := filepath.ToSlash(filepath.Clean(abs))
+		if strings.HasPrefix(below, "/"+shell.Temporary+"/") || (access == Read || access == List) && strings.HasPrefix(below, "/"+shell.Program+"/") {
+			return
+		}
 	}
 	if reason := malformed(abs); reason != "" {
 		a.refuse(p, finding{rule: ruleMalformed, why: reason, safer: saferInside, argv: argv})
@@ -99,14 +102,14 @@ func (a *analysis) refuse(p *shell.Place, f finding) {
 }
 
 func (a *analysis) outside(c *shell.Call, word string) {
-	a.refuse(&c.Place, finding{rule: ruleOutside, why: word + " leaves the workspace", safer: saferInside, argv: shell.Texts(c.Argv)})
+	a.refuse(&c.Place, finding{rule: ruleOutside, why: word + " leaves the workspace", safer: saferInside, argv: c.Texts()})
 }
 
 // parents replaces the parts of a pattern that may match ".." by "..".
 func parents(pattern string) string {
 	parts := strings.Split(pattern, "/")
 	for i, part := range parts {
-		if ok, err := path.Match(part, ".."); err == nil && ok && strings.HasPrefix(part, ".") {
+		if ok, err := path.Match(strings.ReplaceAll(part, "[!", "[^"), ".."); err == nil && ok && strings.HasPrefix(part, ".") {
 			parts[i] = ".."
 		}
 	}
@@ -130,7 +133,7 @@ const separators = "=:,@<>;"
 
 // shape decides on an argument that is for nobody knows what, if it looks like a path.
 func (a *analysis) shape(c *shell.Call, name, text string, glob bool) {
-	argv := shell.Texts(c.Argv)
+	argv := c.Texts()
 	if programs.Remote(text) || windows.Names[name] && isSwitch(text) {
 		return
 	}
@@ -180,7 +183,10 @@ const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-
 
 // leaves says whether a text looks like a path that isn't simply below the working directory.
 func leaves(text string) bool {
-	plain := knownPath.Replace(text)
+	plain := text
+	if shell.HasUnknown(text) {
+		plain = knownPath.Replace(text)
+	}
 	return strings.HasPrefix(plain, "/") || strings.HasPrefix(plain, "~/") || plain == ".." || strings.HasPrefix(plain, "../") || strings.Contains(plain, "/../") || strings.HasSuffix(plain, "/..")
 }
 

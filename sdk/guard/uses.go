@@ -12,7 +12,10 @@ import (
 
 // use decides on one argument by what it is for.
 func (a *analysis) use(c *shell.Call, name string, u programs.Use) {
-	argv := shell.Texts(c.Argv)
+	argv := c.Texts()
+	if u.Home {
+		u.Text = a.home(c, "~/"+u.Text)
+	}
 	switch u.Kind {
 	case programs.Read:
 		a.path(&c.Place, Read, u.Text, u.Glob, argv)
@@ -51,7 +54,7 @@ func (a *analysis) start(c *shell.Call, name string, u programs.Use) {
 		return
 	}
 	items := []string{shell.Unknown}
-	if !foreign(c.Stdin.From) {
+	if !foreign(c.Stdin.From.Names()) {
 		items[0] = shell.Item
 	}
 	if c.Stdin.Known {
@@ -100,11 +103,11 @@ func (a *analysis) code(c *shell.Call, language, text string, params []string) {
 
 // effect decides on something that code does.
 func (a *analysis) effect(c *shell.Call, language string, e lang.Effect) {
-	argv := shell.Texts(c.Argv)
+	argv := c.Texts()
 	switch e.Kind {
 	case lang.Shell:
 		if e.Fed {
-			c.Feed(e.Text, shell.Stream{Piped: true, From: []string{language}})
+			c.Feed(e.Text, shell.Stream{Piped: true, From: shell.From(language)})
 			return
 		}
 		c.Code(e.Text, nil)
@@ -141,7 +144,7 @@ func (a *analysis) input(c *shell.Call, u programs.Use) {
 	case c.Stdin.File != "":
 		a.script(c, c.Stdin.File, u.Lang, u.Params)
 	case c.Stdin.Piped && u.Lang != "vim" && u.Lang != "sql":
-		a.soft(c, Deny, "exec.pipe-to-shell", "it runs what another command prints: "+strings.Join(c.Stdin.From, ", "), saferSaved)
+		a.soft(c, Deny, "exec.pipe-to-shell", "it runs what another command prints: "+strings.Join(c.Stdin.From.Names(), ", "), saferSaved)
 	}
 }
 
@@ -156,8 +159,8 @@ func (a *analysis) script(c *shell.Call, file, language string, params []string)
 	case !written:
 	case content.Known:
 		a.code(c, language, content.Text, params)
-	case strings.HasPrefix(file, "/dev/fd/") || foreign(content.From):
-		a.soft(c, Deny, "exec.download-run", "it runs what another command has just made: "+strings.Join(content.From, ", "), saferSaved)
+	case strings.HasPrefix(file, "/dev/fd/") || foreign(content.From.Names()):
+		a.soft(c, Deny, "exec.download-run", "it runs what another command has just made: "+strings.Join(content.From.Names(), ", "), saferSaved)
 	}
 }
 
@@ -176,7 +179,7 @@ func foreign(from []string) bool {
 func fetched(c *shell.Call, name string) {
 	for _, f := range c.Argv[1:] {
 		if base := path.Base(f.Text); (programs.Remote(f.Text) || name == "wget" && strings.Contains(f.Text, "/")) && !strings.HasPrefix(f.Text, "-") && base != "." && base != "/" {
-			c.Write(base, shell.Stream{Piped: true, From: []string{name}})
+			c.Write(base, shell.Stream{Piped: true, From: shell.From(name)})
 		}
 	}
 }
@@ -187,7 +190,7 @@ func (a *analysis) listed(c *shell.Call) {
 		return
 	}
 	for _, line := range strings.Split(c.Stdin.Text, "\n") {
-		a.path(&c.Place, Read, line, false, shell.Texts(c.Argv))
+		a.path(&c.Place, Read, line, false, c.Texts())
 	}
 }
 
@@ -195,7 +198,7 @@ func (a *analysis) listed(c *shell.Call) {
 func (a *analysis) wrote(c *shell.Call, name, file string) {
 	switch name {
 	case "curl", "wget", "aria2c", "axel", "scp", "nc", "openssl", "http", "https", "xh", "base64", "gpg":
-		c.Write(file, shell.Stream{Piped: true, From: []string{name}})
+		c.Write(file, shell.Stream{Piped: true, From: shell.From(name)})
 	case "tee":
 		c.Write(file, c.Stdin)
 	case "cp", "mv", "install", "ln", "gunzip", "unzip":

@@ -42,21 +42,23 @@ func (a *analysis) Call(c *shell.Call) {
 	if len(c.Argv) == 0 {
 		return
 	}
-	argv := shell.Texts(c.Argv)
+	argv := c.Texts()
 	if len(a.guard.deny) > 0 {
 		a.custom(c.Span, argv, canonical(argv), canonical(append([]string{path.Base(argv[0])}, argv[1:]...)))
 	}
-	if head, _, ok := strings.Cut(strings.ToLower(argv[0]), "/"); ok && windows.Names[head] {
+	if head, _, ok := strings.Cut(argv[0], "/"); ok && windows.Names[strings.ToLower(head)] {
 		a.windowsLine(c, "cmd", c.Source())
 		a.windowsLine(c, "cmd", strings.Join(argv, " "))
 	}
 	name := programs.Canonical(shell.Name(argv[0]))
-	argv = append([]string{name}, argv[1:]...)
+	if argv[0] != name {
+		argv = append([]string{name}, argv[1:]...)
+	}
 	if a.rules {
 		a.judge(c, name, argv)
 	}
 	a.program(c, argv)
-	for _, use := range programs.Uses(name, c.Argv[1:]) {
+	for _, use := range programs.Uses(name, c.Argv[1:], argv[1:]) {
 		a.use(c, name, use)
 	}
 	switch name {
@@ -69,7 +71,7 @@ func (a *analysis) Call(c *shell.Call) {
 	}
 	if windows.Names[name] && a.paths {
 		for _, word := range strings.Fields(c.Source()) {
-			if windows.Outside(word) {
+			if windows.Outside(word, 0) {
 				a.outside(c, word)
 			}
 		}

@@ -21,9 +21,10 @@ type Result struct {
 
 // Stage is where commands are played.
 type Stage struct {
-	Home     string // an empty directory, which commands start in and take for their home
-	Programs string // a directory that comes first on their PATH
-	User     int    // the user and group that they run as, if the caller is root; 0 for the caller's own
+	Home     string   // an empty directory, which commands start in and take for their home
+	Programs string   // a directory that comes first on their PATH
+	Env      []string // variables besides
+	User     int      // the user and group that they run as, if the caller is root; 0 for the caller's own
 }
 
 // Play runs the commands one after the other, by one bash, with nothing of the caller's environment.
@@ -48,6 +49,7 @@ func (s Stage) Play(ctx context.Context, steps []Step) ([]Result, error) {
 	cmd := exec.CommandContext(ctx, "bash", "--noprofile", "--norc")
 	cmd.Dir = s.Home
 	cmd.Env = []string{"HOME=" + s.Home, "PATH=" + s.Programs + ":/usr/local/bin:/usr/bin:/bin", "LC_ALL=C.UTF-8"}
+	cmd.Env = append(cmd.Env, s.Env...)
 	if s.User != 0 {
 		id := uint32(s.User)
 		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: id, Gid: id}}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"errors"
 	"fmt"
 	"io"
@@ -9,10 +8,32 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"time"
 )
 
-// measureMCP times what an agent's client waits for: a request's line on the server's standard input, a tool call in the
-// sandbox, and the whole answer's line on its standard output. A ping beside it is the protocol alone.
+// server is an MCP server on standard input and output, and how it is asked for a file.
+type server struct {
+	name   string
+	argv   []string
+	env    []string
+	stderr io.Writer // what it says besides
+	tool   string
+	took   [mcpSteps]sample
+}
+
+// The steps that are timed. A client waits at each for all of what it asked for: from the start, or from a request's line on
+// the server's standard input, to the whole answer's line on its standard output.
+const (
+	stepInitialize = iota
+	stepFirstRead
+	stepPing
+	stepSmall
+	stepLarge
+	mcpSteps
+)
+
+// measureMCP times what an agent's client waits for, with the reference server for files beside it where that is
+// installed. The two take turns, so that both meet the same weather.
 func measureMCP(bin string) error {
 	return withHome(func(home string) error {
 		workspace := filepath.Join(home, "workspace")
@@ -24,99 +45,94 @@ func measureMCP(bin string) error {
 				return err
 			}
 		}
-		env := []string{"HOME=" + home, "PICOCLAW_HOME=" + home, "PICOCLAW_ISOLATION_ENABLED=true"}
-		return withClient(env, filepath.Join(bin, "picoclaw"), func(c *client) error {
-			var ping, small, large sample
-			for _, step := range []struct {
-				into             *sample
-				rounds, size     int
-				method, argument string
-			}{
-				{&ping, 2000, 0, "ping", `{}`},
-				{&small, 2000, 1 << 10, "tools/call", `{"name":"read_file","arguments":{"path":"1k"}}`},
-				{&large, 100, 1 << 20, "tools/call", `{"name":"read_file","arguments":{"path":"1m"}}`},
+		servers := []*server{{
+			name: "picoclaw, isolation on", tool: "read_file", argv: []string{filepath.Join(bin, "picoclaw"), "mcp"}, stderr: os.Stderr,
+			env: []string{"HOME=" + home, "PICOCLAW_HOME=" + home, "PICOCLAW_ISOLATION_ENABLED=true"},
+		}}
+		reference, err := exec.LookPath("mcp-server-filesystem")
+		if err == nil {
+			servers = append(servers, &server{
+				name: "the MCP reference server for files, on node, not confined", tool: "read_text_file",
+				argv: []string{reference, workspace}, env: []string{"HOME=" + home, "PATH=" + os.Getenv("PATH")},
+			})
+		}
+		if err := errors.Join(measureColdMCP(servers, workspace), measureWarmMCP(servers, workspace)); err != nil {
+			return err
+		}
+		fmt.Println("MCP on standard input and output")
+		for _, s := range servers {
+			fmt.Println("  " + s.name)
+			for step, line := range []string{
+				"start to initialize  %v   (median at most 15)", "start to first read  %v", "ping                 %v",
+				"read of 1 KB         %v   (median at most 0.30)", "read of 1 MB         %v   (median at most 15)",
 			} {
-				warmup := step.rounds / 10
-				for i := range step.rounds + warmup {
-					if err := step.into.timed(func() error { return c.call(step.method, step.argument, step.size) }); err != nil {
-						return err
-					}
-					if i == warmup-1 {
-						*step.into = nil
-					}
+				if s != servers[0] {
+					line, _, _ = strings.Cut(line, "   (")
+					line += fmt.Sprintf("   %.1f times picoclaw's", float64(s.took[step].p50())/float64(servers[0].took[step].p50()))
 				}
+				fmt.Printf("    "+line+"\n", s.took[step])
 			}
-			fmt.Println("MCP on standard input and output, isolation on")
-			fmt.Println("  ping                 ", ping)
-			fmt.Printf("  read_file of 1 KB      %v   (median at most 0.30)\n", small)
-			fmt.Printf("  read_file of 1 MB      %v   (median at most 15)\n", large)
-			return nil
-		})
+		}
+		if len(servers) == 1 {
+			fmt.Println("  for the MCP reference server for files beside it: npm install -g @modelcontextprotocol/server-filesystem")
+		}
+		return nil
 	})
 }
 
-// client is a client of an MCP server that it has started.
-type client struct {
-	in     io.Writer
-	out    *bufio.Reader
-	answer []byte // the last one; its room is used again
-	calls  int
-}
-
-// withClient starts a server, gives f a client that is connected to it, and ends the server.
-func withClient(env []string, program string, f func(*client) error) (err error) {
-	cmd := exec.Command(program, "mcp")
-	cmd.Env, cmd.Stderr = env, os.Stderr
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		return err
-	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		return err
-	}
-	if err := cmd.Start(); err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, in.Close(), cmd.Wait()) }()
-	c := &client{in: in, out: bufio.NewReaderSize(out, 64<<10)}
-	if _, err := io.WriteString(in, initialize); err != nil {
-		return err
-	}
-	if err := c.read(); err != nil {
-		return err
-	}
-	if _, err := io.WriteString(in, `{"jsonrpc":"2.0","method":"notifications/initialized"}`+"\n"); err != nil {
-		return err
-	}
-	return f(c)
-}
-
-// call makes a request and reads its answer, which has to be a success of at least size bytes.
-func (c *client) call(method, params string, size int) error {
-	c.calls++
-	_, err := fmt.Fprintf(c.in, `{"jsonrpc":"2.0","id":%d,"method":%q,"params":%s}`+"\n", c.calls, method, params)
-	if err != nil {
-		return err
-	}
-	if err := c.read(); err != nil {
-		return err
-	}
-	end := string(c.answer[max(0, len(c.answer)-400):])
-	if len(c.answer) < size || strings.Contains(end, `"error"`) || strings.Contains(end, `"isError":true`) {
-		return fmt.Errorf("%s %s was answered with %d bytes that end in %s", method, params, len(c.answer), end)
+// measureColdMCP starts each server anew for its first answers.
+func measureColdMCP(servers []*server, dir string) error {
+	const rounds = 25
+	for i := range rounds + 1 {
+		for _, s := range servers {
+			began := time.Now()
+			err := withClient(s, func(c *client) error {
+				initialized := time.Since(began)
+				if err := c.read(s.tool, filepath.Join(dir, "1k"), 1<<10); err != nil {
+					return err
+				}
+				if i > 0 { // the first round warms the page cache
+					s.took[stepInitialize] = append(s.took[stepInitialize], initialized)
+					s.took[stepFirstRead] = append(s.took[stepFirstRead], time.Since(began))
+				}
+				return nil
+			})
+			if err != nil {
+				return err
+			}
+		}
 	}
 	return nil
 }
 
-// read reads a line.
-func (c *client) read() error {
-	c.answer = c.answer[:0]
-	for {
-		part, err := c.out.ReadSlice('\n')
-		c.answer = append(c.answer, part...)
-		if !errors.Is(err, bufio.ErrBufferFull) {
-			return err
+// measureWarmMCP asks servers that run. They take turns by tenths: at every call, each would find the caches full of the
+// other's.
+func measureWarmMCP(servers []*server, dir string, clients ...*client) error {
+	if n := len(clients); n < len(servers) {
+		return withClient(servers[n], func(c *client) error {
+			return measureWarmMCP(servers, dir, append(clients, c)...)
+		})
+	}
+	for _, step := range []struct {
+		of, rounds int
+		ask        func(s *server, c *client) error
+	}{
+		{stepPing, 2000, func(_ *server, c *client) error { return c.call("ping", `{}`, 0) }},
+		{stepSmall, 2000, func(s *server, c *client) error { return c.read(s.tool, filepath.Join(dir, "1k"), 1<<10) }},
+		{stepLarge, 100, func(s *server, c *client) error { return c.read(s.tool, filepath.Join(dir, "1m"), 1<<20) }},
+	} {
+		for i := range 11 { // of which the first warms up
+			for n, s := range servers {
+				for range step.rounds / 10 {
+					if err := s.took[step.of].timed(func() error { return step.ask(s, clients[n]) }); err != nil {
+						return err
+					}
+				}
+				if i == 0 {
+					s.took[step.of] = nil
+				}
+			}
 		}
 	}
+	return nil
 }

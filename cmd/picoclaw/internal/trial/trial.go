@@ -73,6 +73,14 @@ func (t *trial) add(check string, grade Grade, format string, args ...any) {
 	t.found = append(t.found, Finding{check, grade, fmt.Sprintf(format, args...)})
 }
 
+// number is a number of things in words.
+func number(n int, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return fmt.Sprintf("%d %ss", n, thing)
+}
+
 // manifest looks at the package without running anything, and installs it in the trial's own home.
 func (t *trial) manifest() bool {
 	s := store.Open(t.dir)
@@ -82,7 +90,8 @@ func (t *trial) manifest() bool {
 		return false
 	}
 	t.pkg = pkg
-	t.add("package", Good, "%s %s, %d tools, %d files", pkg.Manifest.ID, pkg.Manifest.Version, len(pkg.Manifest.Tools), len(pkg.Files))
+	t.add("package", Good, "%s %s, %s, %s", pkg.Manifest.ID, pkg.Manifest.Version,
+		number(len(pkg.Manifest.Tools), "tool"), number(len(pkg.Files), "file"))
 	findings, err := contract.Check(pkg.Manifest)
 	if err != nil {
 		t.add("manifest", Bad, "%v", err)

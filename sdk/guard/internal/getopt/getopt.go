@@ -47,7 +47,21 @@ type Args struct {
 
 // Parse takes arguments apart.
 func (s Spec) Parse(args []string) Args {
+	options, operands := 0, 0
+	for _, arg := range args {
+		if len(arg) > 1 && arg[0] == '-' {
+			options++
+		} else {
+			operands++
+		}
+	}
 	var out Args
+	if options > 0 {
+		out.Options = make([]Option, 0, options)
+	}
+	if operands > 0 {
+		out.Operands = make([]int, 0, operands)
+	}
 	for i := 0; i < len(args); i++ {
 		arg := args[i]
 		switch {

@@ -36,6 +36,8 @@ func Awk(code string) []Effect {
 			out = append(out, Effect{Kind: Shell, Text: awkString(tokens[i+1:]), Fed: true})
 		case (t.text == ">" || t.text == ">>") && printing && next.kind == '"':
 			out = append(out, Effect{Kind: Write, Text: awkString(tokens[i+1:])})
+		case (t.text == ">" || t.text == ">>") && printing && next.text == "ENVIRON" && i+4 < len(tokens) && tokens[i+3].text == "HOME":
+			out = append(out, Effect{Kind: Write, Text: "~/" + awkString(tokens[i+5:])})
 		case t.text == "<" && i > 0 && awkGetline(tokens[:i]) && next.kind == '"':
 			out = append(out, Effect{Kind: Read, Text: awkString(tokens[i+1:])})
 		case t.text == "@":

@@ -1,7 +1,6 @@
 package lang
 
 import (
-	"regexp"
 	"strings"
 
 	"github.com/picoclaw/picoclaw/sdk/guard/internal/pattern"
@@ -9,7 +8,7 @@ import (
 
 var (
 	sqlShell   = pattern.New(`(?im)^\s*(?:\.(?:shell|system)|\\!|system)\s+(.+)$`)
-	sqlDot     = pattern.New(`(?im)^\s*[.\\](?:read|output|once|import|open|save|backup|restore|cd|log|excel|load|archive|i|ir|include|o|out|g|w|source|tee|copy\b.*?\b(?:from|to))\s+(?:-\S+\s+)*['"]?([^\s'";]+)`)
+	sqlDot     = pattern.New(`(?im)^\s*(?:source\s|\\\.|[.\\](?:read|output|once|import|open|save|backup|restore|cd|log|excel|load|archive|i|ir|include|o|out|g|w|source|tee|copy\b.*?\b(?:from|to))\s)\s*(?:-\S+\s+)*['"]?([^\s'";]+)`)
 	sqlLiteral = pattern.New(`(?i)\b(?:readfile|writefile|attach(?:\s+database)?|from|to|infile|outfile|dumpfile|edit|load_extension|load_file|pg_read_file|pg_read_binary_file|pg_ls_dir|lo_import|lo_export|read_csv\w*|read_parquet|read_json\w*|read_text|fsdir|into)\s*\(?\s*'([^']*)'`)
 	sqlProgram = pattern.New(`(?i)\bprogram\s+'([^']*)'`)
 )
@@ -17,14 +16,14 @@ var (
 // SQL says what SQL, and the commands of SQL clients between it, do outside the database.
 func SQL(code string) []Effect {
 	var out []Effect
-	for _, m := range sqlShell.Regexp().FindAllStringSubmatch(code, -1) {
+	for _, m := range sqlShell.FindAllStringSubmatch(code) {
 		out = append(out, Effect{Kind: Shell, Text: m[1]})
 	}
-	for _, m := range sqlProgram.Regexp().FindAllStringSubmatch(code, -1) {
+	for _, m := range sqlProgram.FindAllStringSubmatch(code) {
 		out = append(out, Effect{Kind: Shell, Text: m[1]})
 	}
-	for _, re := range []*regexp.Regexp{sqlDot.Regexp(), sqlLiteral.Regexp()} {
-		for _, m := range re.FindAllStringSubmatch(code, -1) {
+	for _, re := range []*pattern.Pattern{sqlDot, sqlLiteral} {
+		for _, m := range re.FindAllStringSubmatch(code) {
 			out = append(out, Effect{Kind: Path, Text: strings.TrimPrefix(m[1], "|")})
 		}
 	}
@@ -52,19 +51,19 @@ func Vim(code string) []Effect {
 	for _, command := range strings.Split(code, "|") {
 		command = strings.TrimLeft(command, ": \t")
 		switch {
-		case vimShell.Regexp().MatchString(command):
+		case vimShell.MatchString(command):
 			// What stands behind a bar belongs to the shell command.
 			_, rest, _ := strings.Cut(code, command)
-			out = append(out, Effect{Kind: Shell, Text: strings.Trim(vimShell.Regexp().FindStringSubmatch(command)[1]+rest, `"'`)})
+			out = append(out, Effect{Kind: Shell, Text: strings.Trim(vimShell.FindStringSubmatch(command)[1]+rest, `"'`)})
 			return out
-		case vimTerm.Regexp().MatchString(command):
-			out = append(out, Effect{Kind: Shell, Text: vimTerm.Regexp().FindStringSubmatch(command)[1]})
-		case vimCall.Regexp().MatchString(command):
+		case vimTerm.MatchString(command):
+			out = append(out, Effect{Kind: Shell, Text: vimTerm.FindStringSubmatch(command)[1]})
+		case vimCall.MatchString(command):
 			out = append(out, Script("vim", command)...)
-		case vimCode.Regexp().MatchString(command):
-			out = append(out, Script("python", vimCode.Regexp().FindStringSubmatch(command)[1])...)
-		case vimFile.Regexp().MatchString(command):
-			out = append(out, Effect{Kind: Path, Text: vimFile.Regexp().FindStringSubmatch(command)[1]})
+		case vimCode.MatchString(command):
+			out = append(out, Script("python", vimCode.FindStringSubmatch(command)[1])...)
+		case vimFile.MatchString(command):
+			out = append(out, Effect{Kind: Path, Text: vimFile.FindStringSubmatch(command)[1]})
 		}
 	}
 	return out
@@ -112,10 +111,10 @@ var (
 // Gdb says what commands of a debugger do.
 func Gdb(code string) []Effect {
 	var out []Effect
-	for _, m := range gdbShell.Regexp().FindAllStringSubmatch(code, -1) {
+	for _, m := range gdbShell.FindAllStringSubmatch(code) {
 		out = append(out, Effect{Kind: Shell, Text: m[1]})
 	}
-	for _, m := range gdbCode.Regexp().FindAllStringSubmatch(code, -1) {
+	for _, m := range gdbCode.FindAllStringSubmatch(code) {
 		out = append(out, Script("python", m[1])...)
 	}
 	return out
@@ -124,7 +123,7 @@ func Gdb(code string) []Effect {
 // Tcl says which commands a script of Tcl or expect starts, and which files its strings name.
 func Tcl(code string) []Effect {
 	var out []Effect
-	for _, m := range tclStart.Regexp().FindAllStringSubmatch(code, -1) {
+	for _, m := range tclStart.FindAllStringSubmatch(code) {
 		out = append(out, Effect{Kind: Shell, Text: strings.Trim(m[1], `"`)})
 	}
 	return append(out, Script("tcl", code)...)

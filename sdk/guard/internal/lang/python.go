@@ -14,10 +14,10 @@ var (
 
 // imports gives the functions that Python code has imported by another name their full names again.
 func (s *skeleton) imports() {
-	for _, m := range importAs.Regexp().FindAllStringSubmatch(s.code, -1) {
+	for _, m := range importAs.FindAllStringSubmatch(s.code) {
 		s.rename(m[2]+`\.`, m[1]+".")
 	}
-	for _, m := range importFrom.Regexp().FindAllStringSubmatch(s.code, -1) {
+	for _, m := range importFrom.FindAllStringSubmatch(s.code) {
 		for _, item := range strings.Split(strings.Trim(m[2], "()"), ",") {
 			words := strings.Fields(item)
 			switch {

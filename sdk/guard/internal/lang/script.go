@@ -30,7 +30,7 @@ var (
 	lisps = pattern.New(`\(\s*(?:system\*?|shell-command\S*|async-shell-command|call-process\S*|start-process\S*|run-program|sb-ext:run-program|uiop:run-program|shell|sh)\s`)
 	// pipes are calls whose argument is a command where it begins or ends with a bar, as in Perl and Ruby.
 	pipes     = pattern.New(`\bopen\b\s*`)
-	evals     = pattern.New(`\b(eval|exec|compile|__import__|execfile|loadstring|dofile|runInThisContext|runInNewContext|assert|create_function|instance_eval|class_eval|Function)\s*\(`)
+	evals     = pattern.New(`\b(eval|exec|__import__|execfile|loadstring|dofile|runInThisContext|runInNewContext|assert|create_function|instance_eval|class_eval|Function)\s*\(`)
 	trees     = pattern.New(`\b(rmtree|rm_rf|rm_r|remove_entry|remove_entry_secure|remove_dir|remove_tree|rimraf|deltree|remove_dir_all|remove-tree|emptyDirSync|removeSync|removedirs|delete-directory|rm_r!|rm_rf!)\b|\bunlink\b[^;\n]*\brecursive\b`)
 	nodeTree  = pattern.New(`\b(rm|rmSync|rmdir|rmdirSync|remove)\s*\(`)
 	kills     = pattern.New(`\b(kill|killpg)\b\s*`)
@@ -64,44 +64,44 @@ func Script(language, code string) []Effect {
 		}
 	}
 	commands := s.commands(language, &out)
-	if m := evals.Regexp().FindStringSubmatchIndex(s.code); m != nil && (language != "node" || s.code[m[2]:m[3]] != "exec") {
+	if m := evals.FindStringSubmatchIndex(s.code); m != nil && (language != "node" || s.code[m[2]:m[3]] != "exec") {
 		word := s.code[m[2]:m[3]]
 		method := m[2] > 0 && s.code[m[2]-1] == '.'
 		if !method && (word != "exec" || language == "python") && word != "assert" || language == "php" {
 			out = append(out, Effect{Kind: Dynamic, Text: word + " runs code that is only known when it runs"})
 		}
 	}
-	if m := getattrs.Regexp().FindString(s.code); m != "" {
+	if m := getattrs.FindString(s.code); m != "" {
 		out = append(out, Effect{Kind: Dynamic, Text: m + " reaches functions by names that are only known when it runs"})
 	}
-	if trees.Regexp().MatchString(s.code) {
-		out = append(out, Effect{Kind: Delete, Text: trees.Regexp().FindString(s.code)})
-	} else if m := nodeTree.Regexp().FindStringIndex(s.code); m != nil && strings.Contains(s.region(m[1]), "recursive") {
+	if trees.MatchString(s.code) {
+		out = append(out, Effect{Kind: Delete, Text: trees.FindString(s.code)})
+	} else if m := nodeTree.FindStringIndex(s.code); m != nil && strings.Contains(s.region(m[1]), "recursive") {
 		out = append(out, Effect{Kind: Delete, Text: "rm"})
 	}
 	s.signals(&out)
-	if forks.Regexp().MatchString(s.code) && loops.Regexp().MatchString(s.code) {
+	if forks.MatchString(s.code) && loops.MatchString(s.code) {
 		out = append(out, Effect{Kind: ForkBomb, Text: "fork in a loop"})
 	}
-	if sockets.Regexp().MatchString(s.code) && (commands || duplexes.Regexp().MatchString(s.code)) {
-		out = append(out, Effect{Kind: Remote, Text: sockets.Regexp().FindString(s.code)})
+	if (commands || duplexes.MatchString(s.code)) && sockets.MatchString(s.code) {
+		out = append(out, Effect{Kind: Remote, Text: sockets.FindString(s.code)})
 	}
 	return append(out, s.paths()...)
 }
 
 // signals finds calls that kill, and that change permissions or owners.
 func (s *skeleton) signals(out *[]Effect) {
-	for _, m := range kills.Regexp().FindAllStringIndex(s.code, -1) {
-		if args := s.expand(s.region(m[1])); nine.Regexp().MatchString(args) {
+	for _, m := range kills.FindAllStringIndex(s.code) {
+		if args := s.expand(s.region(m[1])); nine.MatchString(args) {
 			*out = append(*out, Effect{Kind: Kill, Text: "kill"})
 		}
 	}
-	for _, m := range modes.Regexp().FindAllStringIndex(s.code, -1) {
-		if mode := octal.Regexp().FindStringSubmatch(s.region(m[1])); mode != nil {
+	for _, m := range modes.FindAllStringIndex(s.code) {
+		if mode := octal.FindStringSubmatch(s.region(m[1])); mode != nil {
 			*out = append(*out, Effect{Kind: Argv, Argv: []string{"chmod", mode[1], "file"}})
 		}
 	}
-	if m := owners.Regexp().FindStringSubmatch(s.code); m != nil {
+	if m := owners.FindStringSubmatch(s.code); m != nil {
 		*out = append(*out, Effect{Kind: Mode, Text: m[1]})
 	}
 }
@@ -115,11 +115,11 @@ func (s *skeleton) commands(language string, out *[]Effect) bool {
 			found = true
 		}
 	}
-	for _, m := range lisps.Regexp().FindAllStringIndex(s.code, -1) {
+	for _, m := range lisps.FindAllStringIndex(s.code) {
 		*out = append(*out, s.command(s.region(m[0])))
 		found = true
 	}
-	for _, m := range pipes.Regexp().FindAllStringSubmatchIndex(s.code, -1) {
+	for _, m := range pipes.FindAllStringSubmatchIndex(s.code) {
 		for _, l := range s.referenced(s.region(m[1])) {
 			if command := strings.Trim(l.text, " \t"); strings.HasPrefix(command, "|") || strings.HasSuffix(command, "|") {
 				*out = append(*out, Effect{Kind: Shell, Text: strings.Trim(command, "| ")})
@@ -127,7 +127,7 @@ func (s *skeleton) commands(language string, out *[]Effect) bool {
 			}
 		}
 	}
-	for _, m := range starts.Regexp().FindAllStringSubmatchIndex(s.code, -1) {
+	for _, m := range starts.FindAllStringSubmatchIndex(s.code) {
 		name := s.code[m[2]:m[3]]
 		before := s.code[:m[2]]
 		switch {
@@ -154,15 +154,15 @@ func (s *skeleton) commands(language string, out *[]Effect) bool {
 
 // command is the effect of a call that starts a command with these arguments.
 func (s *skeleton) command(args string) Effect {
-	args = keyword.Regexp().ReplaceAllString(args, "")
-	words := reference.Regexp().FindAllStringSubmatch(args, -1)
-	rest := reference.Regexp().ReplaceAllString(args, "")
+	args = keyword.ReplaceAllString(args, "")
+	words := reference.FindAllStringSubmatch(args)
+	rest := reference.ReplaceAllString(args, "")
 	var argv []string
 	for _, w := range words {
 		n, _ := strconv.Atoi(w[1])
 		argv = append(argv, s.literals[n].text)
 	}
-	constant := inStart.Regexp().MatchString(rest)
+	constant := inStart.MatchString(rest)
 	switch {
 	case len(argv) == 0:
 		return Effect{Kind: Dynamic, Text: "it starts a command that is only known when it runs"}
@@ -202,7 +202,7 @@ func (s *skeleton) region(at int) string {
 
 // expand puts the literals back.
 func (s *skeleton) expand(code string) string {
-	return reference.Regexp().ReplaceAllStringFunc(code, func(ref string) string {
+	return reference.ReplaceAllStringFunc(code, func(ref string) string {
 		n, _ := strconv.Atoi(strings.Trim(ref, `"`))
 		return s.literals[n].text
 	})
@@ -220,7 +220,7 @@ func (s *skeleton) all() string {
 // referenced are the literals in a part of the code.
 func (s *skeleton) referenced(code string) []literal {
 	var out []literal
-	for _, m := range reference.Regexp().FindAllStringSubmatch(code, -1) {
+	for _, m := range reference.FindAllStringSubmatch(code) {
 		n, _ := strconv.Atoi(m[1])
 		out = append(out, s.literals[n])
 	}

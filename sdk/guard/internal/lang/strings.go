@@ -87,7 +87,7 @@ var tops = map[string]bool{
 }
 
 // openers are the endings of names of functions that open or list the file that their argument names.
-var openers = strings.Fields("listdir scandir walk readdir readdirSync opendir glob chdir Path open entries children cd list_dir lfs.dir cpSync copytree glob.sync")
+var openers = strings.Fields("listdir scandir walk readdir readdirSync opendir glob chdir Path open entries children cd list_dir lfs.dir symlink symlinkSync symlink_to os.link linkSync cpSync copytree glob.sync")
 
 // opens says whether a function that opens what stands next ends the code.
 func opens(before string) bool {
@@ -101,7 +101,7 @@ func opens(before string) bool {
 // paths finds the strings that name files outside the directory that the code starts in.
 func (s *skeleton) paths() []Effect {
 	var out []Effect
-	for _, at := range reference.Regexp().FindAllStringSubmatchIndex(s.code, -1) {
+	for _, at := range reference.FindAllStringSubmatchIndex(s.code) {
 		i, _ := strconv.Atoi(s.code[at[2]:at[3]])
 		l := s.literals[i]
 		text := strings.TrimLeft(l.text, "<>+| ")

@@ -11,9 +11,21 @@ var npmSpec = getopt.Parse("C=g w=d c=c --global= --prefix=w --cwd=g --dir=g --w
 
 // makeVars finds the variables that hold code; the rest is as the table says.
 func makeVars(name string, args []shell.Field) []Use {
-	uses := table[name].uses(args)
-	if file, ok := Options(name, shell.Texts(args)).Value("-f", "--file", "--makefile"); ok && (file == "-" || file == "/dev/stdin") {
+	uses := table[name].uses(args, shell.Texts(args))
+	if dir, ok := Options(name, shell.Texts(args)).Value("-C", "--directory"); ok {
+		for i, use := range uses {
+			if use.Kind == Read || use.Kind == List {
+				uses[i].Text = in(dir, use.Text) // from the directory that it works in
+			}
+		}
+	}
+	if file, ok := Options(name, shell.Texts(args)).Value("-f", "--file", "--makefile"); ok && file == "-" {
 		uses = append(uses, Use{Kind: Input, Lang: "make"})
+	} else if ok {
+		if dir, ok := Options(name, shell.Texts(args)).Value("-C", "--directory"); ok {
+			file = in(dir, file)
+		}
+		uses = append(uses, Use{Kind: Script, Lang: "make", Text: file})
 	}
 	for _, arg := range args {
 		variable, value, ok := strings.Cut(arg.Text, "=")
@@ -25,6 +37,45 @@ func makeVars(name string, args []shell.Field) []Use {
 		}
 	}
 	return uses
+}
+
+// in is a path that counts from a directory.
+func in(dir, path string) string {
+	if strings.HasPrefix(path, "/") {
+		return path
+	}
+	return dir + "/" + path
+}
+
+// bazel and its like name what they build by labels, such as //dir:name and @repository//dir.
+func bazel(name string, args []shell.Field) []Use {
+	rest := make([]shell.Field, 0, len(args))
+	for _, arg := range args {
+		if label := strings.TrimPrefix(arg.Text, "-"); !strings.HasPrefix(label, "//") && !strings.HasPrefix(label, "@") {
+			rest = append(rest, arg)
+		}
+	}
+	return table[name].uses(rest, shell.Texts(rest))
+}
+
+// switches are switches of MSBuild that have no value.
+var switches = set("/m /nologo /restore /r /bl /graph /detailedsummary /ds /noconlog /noautorsp /help /?")
+
+// msbuild also takes switches of the form /name:value, beside those with a dash.
+func msbuild(name string, args []shell.Field) []Use {
+	var uses []Use
+	rest := make([]shell.Field, 0, len(args))
+	for _, arg := range args {
+		option, value, has := strings.Cut(arg.Text, ":")
+		switch {
+		case switches[arg.Text]:
+		case has && len(option) > 1 && option[0] == '/' && strings.Trim(option[1:], "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ") == "":
+			uses = append(uses, Use{Kind: Shape, Text: value})
+		default:
+			rest = append(rest, arg)
+		}
+	}
+	return append(uses, unknown(rest)...)
 }
 
 // npm may start a command behind exec, x or dlx.

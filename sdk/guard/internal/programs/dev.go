@@ -4,7 +4,7 @@ package programs
 var devPrograms = []program{
 	{names: "make gmake bmake", args: "s*", lang: "make", opts: "C=g f=r I=l j= l= o=d W=d E=c --directory=g --file=r --makefile=r --include-dir=l --eval=c --old-file=d --what-if=d --jobs=d"},
 	{names: "cmake", args: "s*", opts: "S=l B=w G=d C=r P=k E=d T=d A=d t=d j=d --build=g --target=d --preset=d --install=g --config=d --prefix=w --toolchain=r --parallel=d"},
-	{names: "ninja meson bazel buck scons just task mage rake invoke gradle gradlew mvn mvnw ant sbt lein mix", args: "s*",
+	{names: "ninja meson bazel bazelisk blaze buck buck2 pants scons just task mage rake invoke gradle gradlew mvn mvnw ant sbt lein mix", args: "s*",
 		opts: "C=g f=r d=g t=d j=d p=g b=r P=s x=d Dtest=d --tests=d --test_filter=d --file=r --directory=g --justfile=r --working-directory=g"},
 	{names: "go", args: "d s*", style: "single", opts: "-C=g -o=w -run=d -bench=d -skip=d -fuzz=d -tags=d -ldflags=d -gcflags=d -asmflags=d -f=d -count=d -timeout=d " +
 		"-benchtime=d -fuzztime=d -coverprofile=w -cpuprofile=w -memprofile=w -mutexprofile=w -blockprofile=w -trace=w -outputdir=w -exec=c -toolexec=c -modfile=w " +
@@ -22,7 +22,7 @@ var devPrograms = []program{
 	{names: "pytest py.test tox nox", args: "s*", opts: "k=d m=d n=d e=d c=r p=d o=d W=d r=d --rootdir=g --junitxml=w --junit-xml=w --basetemp=w --cov=d --cov-report=d --maxfail=d --deselect=d --ignore=d --tb=d --durations=d"},
 	{names: "black isort ruff flake8 pylint mypy pyright bandit autopep8 yapf", args: "s*", opts: "l=d t=d c=s W=d k=d --line-length=d --config=s --select=d --ignore=d --exclude=d --extend-exclude=d --per-file-ignores=d --rcfile=r --cache-dir=w --output-file=w --format=d --target-version=d"},
 	{names: "eslint prettier stylelint tsc jest vitest mocha ava cypress webpack vite rollup esbuild parcel babel swc", args: "s*",
-		opts: "t=d k=d g=d c=r p=s o=w r=s e=c --testNamePattern=d --testPathPattern=d --grep=d --config=s --project=s --outDir=w --outfile=w --outdir=w --rule=d --ext=d --ignore-pattern=d --rulesdir=l --cache-location=w --base=d --public-path=d"},
+		opts: "t=d k=d g=d c=r p=s o=w r=s e=c --testNamePattern=d --testPathPattern=d --grep=d --config=s --project=s --outDir=w --outfile=w --outdir=w --rule=d --ext=d --ignore-pattern=d --rulesdir=l --cache-location=w --base=d --env=d --define=d"},
 	{names: "docker-compose", args: "d s*", opts: "f=r p=d --file=r --project-name=d --project-directory=g --env-file=r --profile=d"},
 	{names: "terraform tofu ansible ansible-playbook packer vagrant", args: "s*", style: "", opts: "i=r e=s m=d a=d l=d t=d -chdir=g --inventory=r --extra-vars=s --tags=d --limit=d"},
 	{names: "java", args: "s*", style: "single", opts: "-cp=s -classpath=s -jar=r --module-path=s -m=d"},

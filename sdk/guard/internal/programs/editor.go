@@ -18,7 +18,7 @@ func plusCommands(name string, args []shell.Field) []Use {
 		}
 		rest = append(rest, arg)
 	}
-	return append(uses, p.uses(rest)...)
+	return append(uses, p.uses(rest, shell.Texts(rest))...)
 }
 
 // lineEditor is an editor that takes its commands from its standard input.

@@ -16,6 +16,9 @@ var (
 	gitOutput = gitSub.With("o=w")
 	gitGrep   = gitSub.With("O=")
 	gitClone  = gitSub.With("u=c o=d c=d")
+	gitCommit = gitSub.With("t=r")
+	gitList   = gitSub.With("X=r x=d --exclude-from=r")
+	gitDaemon = gitSub.With("--base-path=l --interpolated-path=d --pid-file=w")
 )
 
 // git is global options, a verb, and what the verb takes.
@@ -106,6 +109,12 @@ func gitVerb(verb string, rest []shell.Field) []Use {
 		spec = gitOutput
 	case "grep":
 		spec = gitGrep
+	case "commit":
+		spec = gitCommit
+	case "ls-files":
+		spec = gitList
+	case "daemon":
+		spec = gitDaemon
 	}
 	parsed := spec.Parse(shell.Texts(rest))
 	var uses []Use
@@ -150,9 +159,17 @@ func gitOperands(verb string, parsed getopt.Args, rest []shell.Field) []Use {
 			}
 		}
 		if len(words) > 1 {
-			return gitConfig(words[0], words[1])
+			uses = gitConfig(words[0], words[1])
 		}
-		return nil
+		if len(words) > 1 && !parsed.Has("--get", "--get-all", "--get-regexp", "--list") || parsed.Has("--unset", "--unset-all", "--add", "--replace-all", "--edit", "-e", "--remove-section", "--rename-section") {
+			switch {
+			case parsed.Has("--global"):
+				uses = append(uses, Use{Kind: Write, Text: ".gitconfig", Home: true})
+			case parsed.Has("--system"):
+				uses = append(uses, Use{Kind: Write, Text: "/etc/gitconfig"})
+			}
+		}
+		return uses
 	}
 	if verb == "grep" && !parsed.Has("-e", "-f") && len(operands) > 0 {
 		operands = operands[1:]

@@ -12,6 +12,7 @@ type language struct {
 	as   string // the canonical name of the program
 	lang string
 	spec getopt.Spec
+	run  special // uses
 }
 
 // languages finds interpreters by their name.
@@ -25,13 +26,15 @@ func interpreters() map[string]*language {
 			spec.Values[option] = "c"
 		}
 		for _, name := range strings.Fields(names) {
-			m[name] = &language{as: as, lang: lang, spec: spec}
+			l := &language{as: as, lang: lang, spec: spec}
+			l.run = l.uses
+			m[name] = l
 		}
 	}
 	add("sh bash dash zsh ksh mksh ash rbash fish yash csh tcsh pwsh-sh", "", "sh", "", "")
-	add("python pypy pypy3 ipython jython micropython", "python", "python", "-c", "W=d X=d m=m Q=d --check-hash-based-pycs=d")
+	add("python pypy pypy3 ipython jython micropython", "python", "python", "-c", "W=d X=s m=m Q=d --check-hash-based-pycs=d")
 	add("perl", "", "perl", "-e -E", "I=l M=d m=d F=d x= 0= i= l=")
-	add("ruby jruby irb", "ruby", "ruby", "-e", "I=l r=d C=g E=d x= i= F=d")
+	add("ruby jruby irb", "ruby", "ruby", "-e", "I=l r=s C=g E=d x= i= F=d")
 	add("node nodejs ts-node tsx", "node", "node", "-e -p --eval --print", "r=k C=d --require=k --import=k --loader=k --env-file=r --inspect= --test-name-pattern=d --test-reporter=d --test-reporter-destination=w --conditions=d --title=d")
 	add("lua luajit", "lua", "lua", "-e", "l=d")
 	add("php", "", "php", "-r -B -R -E", "f=k d=d c=r F=k S=d t=g z=k")
@@ -78,7 +81,7 @@ func (l *language) uses(name string, args []shell.Field) []Use {
 	}
 	at := parsed.Operands
 	if !coded && l.lang == "awk" && len(at) > 0 {
-		uses = append(uses, Use{Kind: Code, Lang: "awk", Text: args[at[0]].Text})
+		uses = append(uses, Use{Kind: Code, Lang: "awk", Text: assignments(parsed) + args[at[0]].Text})
 		at, coded = at[1:], true
 	}
 	switch {
@@ -89,13 +92,25 @@ func (l *language) uses(name string, args []shell.Field) []Use {
 		}
 	case l.lang == "node" && (args[at[0]].Text == "inspect" || args[at[0]].Text == "test"):
 	default:
-		uses = append(uses, Use{Kind: Script, Lang: l.lang, Text: args[at[0]].Text, Glob: args[at[0]].Glob})
-		at = at[1:]
+		script := at[0]
+		uses = append(uses, Use{Kind: Script, Lang: l.lang, Text: args[script].Text, Glob: args[script].Glob})
+		return append(uses, unknown(args[script+1:])...) // what the script gets
 	}
 	for _, i := range at {
 		uses = append(uses, Use{Kind: Shape, Text: args[i].Text, Glob: args[i].Glob})
 	}
 	return uses
+}
+
+// assignments are the variables that awk gets by options, as the beginning of a program that sets them.
+func assignments(parsed getopt.Args) string {
+	var b strings.Builder
+	for _, opt := range parsed.Options {
+		if name, value, ok := strings.Cut(opt.Value, "="); ok && (opt.Name == "-v" || opt.Is("--assign")) {
+			b.WriteString("BEGIN{" + name + `="` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(value) + "\"}\n")
+		}
+	}
+	return b.String()
 }
 
 // shell takes a shell's arguments apart: -c may stand anywhere in a cluster, and code is the first operand.

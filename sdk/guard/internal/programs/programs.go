@@ -34,6 +34,7 @@ type Use struct {
 	Kind   Kind
 	Text   string
 	Glob   bool
+	Home   bool              // Text is a path in the home directory
 	Lang   string            // of Code and Input: "sh", "awk", "sed", "python" …
 	Argv   []shell.Field     // of Command
 	Env    map[string]string // of Command
@@ -82,13 +83,13 @@ func Options(name string, args []string) getopt.Args {
 	return getopt.Spec{}.Parse(args)
 }
 
-// Uses says what the arguments of a program are for. Args don't include the program's own name.
-func Uses(name string, args []shell.Field) []Use {
+// Uses says what the arguments of a program are for. Args don't include the program's own name; texts are their texts.
+func Uses(name string, args []shell.Field, texts []string) []Use {
 	if special := handler(name); special != nil {
 		return special(name, args)
 	}
 	if p := table[name]; p != nil {
-		return p.uses(args)
+		return p.uses(args, texts)
 	}
 	return unknown(args)
 }
@@ -115,8 +116,8 @@ func unknown(args []shell.Field) []Use {
 }
 
 // uses goes by the table.
-func (p *program) uses(args []shell.Field) []Use {
-	parsed := p.spec.Parse(shell.Texts(args))
+func (p *program) uses(args []shell.Field, texts []string) []Use {
+	parsed := p.spec.Parse(texts)
 	uses := make([]Use, 0, len(args))
 	for _, opt := range parsed.Options {
 		uses = p.option(uses, opt, args)
@@ -179,6 +180,9 @@ func (p *program) operands(uses []Use, at []int, skip int, args []shell.Field) [
 	}
 	for n, i := range at {
 		role := "s"
+		if i > 0 && dataOptions[args[i-1].Text] && p.spec.Values[args[i-1].Text] == "" {
+			continue // the value of an option that no table has
+		}
 		if tail := tailOf(cut); len(cut) > 0 {
 			star := len(cut) - 1 - tail
 			switch left := len(at) - n; {
@@ -212,7 +216,8 @@ func tailOf(cut []string) int {
 // dataOptions are options whose value names nothing, whatever program they belong to.
 var dataOptions = set(`--message --format --pretty --pattern --regex --regexp --grep --filter --title --body --description
 	--query --header --url --exclude --include --ignore --name --label --prompt --text --template --match --test-name-pattern
-	--expression --data --json --jq --selector --path-prefix --base-path --base-href --public-path --route --endpoint --notes --comment`)
+	--expression --data --json --jq --selector --path-prefix --base-path --base-href --base-url --baseurl --public-path --public-url --url-prefix --context-path --mount-path --route
+	--endpoint --notes --comment`)
 
 // outputOptions are options whose value is a path that is written, whatever program they belong to.
 var outputOptions = set(`--output --out --output-file --outfile --out-file --output-dir --outdir --out-dir --dest --destination

@@ -59,6 +59,16 @@ func handler(name string) special {
 		return source
 	case "tmux", "screen":
 		return multiplexer
+	case "hdfs", "hadoop":
+		return hdfs
+	case "aws":
+		return aws
+	case "dotnet", "msbuild", "xbuild", "nuget", "vstest.console":
+		return msbuild
+	case "bazel", "bazelisk", "blaze", "buck", "buck2", "pants":
+		return bazel
+	case "http", "https", "xh", "xhs", "httpie":
+		return httpie
 	case "npm", "pnpm", "yarn", "bun":
 		return npm
 	case "ed", "red", "ex":
@@ -71,10 +81,13 @@ func handler(name string) special {
 		return allData
 	}
 	if lang, ok := languages[name]; ok {
-		return lang.uses
+		return lang.run
 	}
 	return nil
 }
+
+// Known says whether anything is known of a program's arguments.
+func Known(name string) bool { return table[name] != nil || handler(name) != nil }
 
 // Canonical is the name that the tables and rules have for a program: python3.12 is python.
 func Canonical(name string) string {

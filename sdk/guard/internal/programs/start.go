@@ -143,31 +143,41 @@ func multiplexer(name string, args []shell.Field) []Use {
 	return uses
 }
 
+// runnerSpec has the options that may stand before or behind the verb run and take the next word.
+var runnerSpec = stop(getopt.Parse("C=g P=g p=d n=d --directory=g --project=g --with=d --python=d --name=d --package=d --env=d --group=d --extra=d --env-file=r --with-requirements=r --index-url=d --cwd=g --gemfile=r"))
+
 // runner is a tool that starts a command behind the verb run or exec.
 func runner(name string, args []shell.Field) []Use {
-	for i, arg := range args {
-		if arg.Text == "run" || arg.Text == "exec" {
-			rest := args[i+1:]
-			for len(rest) > 0 && strings.HasPrefix(rest[0].Text, "-") {
-				value := !strings.Contains(rest[0].Text, "=") && (rest[0].Text == "-n" || rest[0].Text == "--with" || rest[0].Text == "--python" || rest[0].Text == "-p")
-				if rest = rest[1:]; value && len(rest) > 0 {
-					rest = rest[1:]
-				}
-			}
-			uses := unknown(args[:i])
-			if len(rest) > 0 {
-				uses = append(uses, Use{Kind: Command, Argv: rest})
+	parsed := runnerSpec.Parse(shell.Texts(args))
+	if len(parsed.Operands) > 0 {
+		verb := parsed.Operands[0]
+		if text := args[verb].Text; text == "run" || text == "exec" {
+			rest := args[verb+1:]
+			behind := runnerSpec.Parse(shell.Texts(rest))
+			uses := append(runnerOptions(nil, parsed), runnerOptions(nil, behind)...)
+			if len(behind.Operands) > 0 {
+				uses = append(uses, Use{Kind: Command, Argv: rest[behind.Operands[0]:]})
 			}
 			return uses
 		}
-		if !strings.HasPrefix(arg.Text, "-") {
-			break
-		}
 	}
 	if p := table[name]; p != nil && p.style != "stop" {
-		return p.uses(args)
+		return append(runnerOptions(nil, parsed), p.uses(args, shell.Texts(args))...)
 	}
 	return unknown(args)
+}
+
+// runnerOptions adds what the values of a runner's options are for.
+func runnerOptions(uses []Use, parsed getopt.Args) []Use {
+	for _, opt := range parsed.Options {
+		switch {
+		case opt.Has && opt.Roles != "":
+			uses = append(uses, Use{Kind: Kind(opt.Roles[0]), Text: opt.Value})
+		case opt.Has && !dataOptions[opt.Name]:
+			uses = append(uses, Use{Kind: Shape, Text: opt.Value})
+		}
+	}
+	return uses
 }
 
 // quote writes a word so that a shell reads it as it is.

@@ -69,4 +69,7 @@ var textPrograms = []program{
 	{names: "man info apropos whatis tldr", args: "d*", opts: "P=c H=c M=g C=r l=r s=d S=d k= K= --pager=c --html=c --manpath=g --config-file=r --sections=d"},
 	{names: "patch", args: "w r", opts: "i=r o=w d=g p=d r=w B=d D=d F=d V=d Y=d z=d --input=r --output=w --directory=g --strip=d --reject-file=w"},
 	{names: "gpg gpg2", args: "s*", opts: "o=w r=d u=d --output=w --recipient=d --local-user=d --homedir=g --keyserver=d --passphrase=d --passphrase-file=r"},
+	{names: "xmlstarlet", args: "d s*", opts: "v=d m=d c=d u=d d=d i=d a=d s=dd n=d r=d N=d o=d"},
+	{names: "xsltproc", args: "r*", opts: "o=w --output=w --stringparam=dd --param=dd --path=l --maxdepth=d --maxvars=d"},
+	{names: "xidel", args: "s*", opts: "e=d s= --extract=d --xpath=d --css=d --xquery=d --output-format=d --input-format=d"},
 }

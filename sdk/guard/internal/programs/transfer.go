@@ -122,3 +122,52 @@ func rsync(_ string, args []shell.Field) []Use {
 	}
 	return uses
 }
+
+// httpie takes a method, an address, and items: name=value, name@file, name=@file and the like.
+func httpie(name string, args []shell.Field) []Use {
+	parsed := Options(name, shell.Texts(args))
+	uses := table[name].uses(args, shell.Texts(args))
+	for _, i := range parsed.Operands {
+		text := args[i].Text
+		at := strings.IndexAny(text, "=:@")
+		if at < 0 || Remote(text) {
+			continue
+		}
+		value := strings.TrimLeft(text[at:], ":=")
+		if file, ok := strings.CutPrefix(value, "@"); ok && (text[at] == '@' || len(text[at:])-len(value) <= 2) {
+			file, _, _ = strings.Cut(file, ";type=")
+			uses = append(uses, Use{Kind: Read, Text: file})
+		}
+	}
+	return uses
+}
+
+// aws names logs and parameters by paths that are no files'.
+func aws(name string, args []shell.Field) []Use {
+	uses := table[name].uses(args, shell.Texts(args))
+	if len(args) == 0 || args[0].Text != "logs" && args[0].Text != "ssm" {
+		return uses
+	}
+	for i, use := range uses {
+		if use.Kind == Shape && strings.HasPrefix(use.Text, "/") {
+			uses[i].Kind = Data
+		}
+	}
+	return uses
+}
+
+// hdfs works in a file system of its own. Some of its commands copy between that and this machine's.
+func hdfs(_ string, args []shell.Field) []Use {
+	local := false
+	var uses []Use
+	for _, arg := range args {
+		switch arg.Text {
+		case "-put", "-get", "-copyFromLocal", "-copyToLocal", "-moveFromLocal", "-moveToLocal", "-getmerge", "-appendToFile":
+			local = true
+		}
+		if local || strings.Contains(arg.Text, "=") {
+			uses = append(uses, Use{Kind: Shape, Text: arg.Text, Glob: arg.Glob})
+		}
+	}
+	return uses
+}

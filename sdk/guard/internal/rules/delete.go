@@ -49,11 +49,11 @@ var deleteRules = []Rule{
 		Miss:   []string{"shred --version"},
 	},
 	{
-		ID: "exec.mirror-delete", Names: "rsync rclone robocopy lftp", Match: anyOf(
-			prefix("--del", "--remove-source", "/mir", "/purge", "/move", "/mov"), verb("purge", "sync", "delete", "rmdirs")),
+		ID: "exec.mirror-delete", Names: "rsync rclone robocopy lftp", Match: both(anyOf(
+			prefix("--del", "--remove-source", "/mir", "/purge", "/move", "/mov"), verb("purge", "sync", "delete", "rmdirs")), not(flag("-n", "--dry-run"))),
 		Reason: "deletes what the other side doesn't have",
 		Hit:    []string{"rsync -a --delete empty/ ./", "robocopy a b /MIR"},
-		Miss:   []string{"rsync -a a/ b/"},
+		Miss:   []string{"rsync -a a/ b/", "rsync -avn --delete a/ b/"},
 	},
 }
 

@@ -43,14 +43,24 @@ var privilegeRules = []Rule{
 		Hit:    []string{"install -m 4755 a b", "mkdir -m 777 d"}, Miss: []string{"install -m 755 a b", "mkdir d"},
 	},
 	{
+		ID: "exec.chown", Names: "install ginstall", Match: flag("-o", "-g", "--owner", "--group"),
+		Reason: "makes a file of somebody else's",
+		Seeds:  []string{`\bchown\b`},
+		Hit:    []string{"install -o root a b"}, Miss: []string{"install -m 755 a b"},
+	},
+	{
+		ID: "exec.privilege", Tier: Hard, Names: "chpasswd newusers vipw vigr",
+		Reason: "changes users", Hit: []string{"chpasswd"}, Miss: []string{"passwdqc"},
+	},
+	{
 		ID: "exec.chmod", Names: "setfacl", Match: anyOf(prefix("-m", "--modify", "--set", "-r", "-b")),
 		Reason: "changes who may use a file", Hit: []string{"setfacl -m u:x:rwx f"}, Miss: []string{"setfacl --help"},
 	},
 	{
-		ID: "exec.chown", Names: "chown gchown takeown icacls cacls set-acl chattr", Match: anyOf(operand, prefix("/")),
+		ID: "exec.chown", Names: "chown gchown chgrp gchgrp takeown icacls cacls set-acl chattr", Match: anyOf(operand, prefix("/")),
 		Reason: "changes who owns or may change files",
 		Seeds:  []string{`\bchown\b`},
-		Hit:    []string{"chown root x", "takeown /f x"}, Miss: []string{"chown --version"},
+		Hit:    []string{"chown root x", "chgrp docker x", "takeown /f x"}, Miss: []string{"chown --version"},
 	},
 }
 

@@ -4,7 +4,7 @@ import "strings"
 
 var remoteRules = []Rule{
 	{
-		ID: "exec.ssh", Names: "ssh autossh slogin sshpass mosh rsh rlogin rexec ssh-copy-id telnet scp sftp dropbear dbclient plink pscp psexec winrs enter-pssession", Match: both(operand, not(flag("-V", "--version"))),
+		ID: "exec.ssh", Names: "ssh sshfs autossh slogin sshpass mosh rsh rlogin rexec ssh-copy-id telnet scp sftp dropbear dbclient plink pscp psexec winrs enter-pssession new-pssession", Match: both(operand, not(flag("-V", "--version"))),
 		Reason: "works on another machine",
 		Seeds:  []string{`\bssh\b.*@`},
 		Hit:    []string{"ssh user@host", "ssh host uptime", "ssh -l user host", "sshpass -p x ssh host"}, Miss: []string{"ssh -V", "ssh-keygen -t ed25519"},
@@ -93,25 +93,29 @@ func gitPush(c *Command) bool {
 	return false
 }
 
+// gitTakes are git's own options that take the next word.
+var gitTakes = map[string]bool{"-C": true, "-c": true, "--git-dir": true, "--work-tree": true, "--namespace": true, "--super-prefix": true, "--config-env": true, "--attr-source": true}
+
 // gitWords are git's verb and what follows it.
 func (c *Command) gitWords() []string {
-	takes := map[string]bool{"-C": true, "-c": true, "--git-dir": true, "--work-tree": true, "--namespace": true, "--super-prefix": true, "--config-env": true, "--attr-source": true}
 	for i := 0; i < len(c.Args); i++ {
 		if arg := c.Args[i]; !strings.HasPrefix(arg, "-") {
 			return c.Args[i:]
-		} else if takes[arg] {
+		} else if gitTakes[arg] {
 			i++
 		}
 	}
 	return nil
 }
 
+// containerTakes are options of container tools that take the next word.
+var containerTakes = map[string]bool{"-H": true, "-c": true, "-l": true, "-f": true, "-p": true, "-n": true, "--host": true, "--context": true, "--config": true, "--log-level": true, "--file": true,
+	"--project-name": true, "--project-directory": true, "--env-file": true, "--profile": true, "--tlscacert": true, "--tlscert": true, "--tlskey": true, "--namespace": true,
+	"--connection": true, "--url": true, "--identity": true, "--root": true, "--kubeconfig": true, "--cluster": true, "--user": true, "-s": true, "--ansi": true, "--parallel": true, "--progress": true, "--address": true, "-a": true}
+
 // subcommands are the words of a container tool up to the first that names a container or an image: options and their
 // values left out.
 func (c *Command) subcommands() []string {
-	takes := map[string]bool{"-H": true, "-c": true, "-l": true, "-f": true, "-p": true, "-n": true, "--host": true, "--context": true, "--config": true, "--log-level": true, "--file": true,
-		"--project-name": true, "--project-directory": true, "--env-file": true, "--profile": true, "--tlscacert": true, "--tlscert": true, "--tlskey": true, "--namespace": true,
-		"--connection": true, "--url": true, "--identity": true, "--root": true, "--kubeconfig": true, "--cluster": true, "--user": true, "-s": true, "--ansi": true, "--parallel": true, "--progress": true, "--address": true, "-a": true}
 	var words []string
 	for i := 0; i < len(c.Args) && len(words) < 2; i++ {
 		arg := c.Args[i]
@@ -119,7 +123,7 @@ func (c *Command) subcommands() []string {
 			return nil // it only prints how it is used
 		}
 		switch {
-		case takes[arg]:
+		case containerTakes[arg]:
 			i++
 		case !strings.HasPrefix(arg, "-"):
 			words = append(words, arg)

@@ -9,7 +9,7 @@ import (
 // builtin follows a command that changes the shell itself. The second result says whether it was one.
 // A few also go to the visitor, because rules may concern them.
 func (in *Interpreter) builtin(c *Call, st *state) (Stream, bool) {
-	args := Texts(c.Argv[1:])
+	args := c.Texts()[1:]
 	none := text("")
 	switch c.Argv[0].Text {
 	case "cd", "chdir":
@@ -25,7 +25,7 @@ func (in *Interpreter) builtin(c *Call, st *state) (Stream, bool) {
 		return none, true
 	case "eval":
 		states, out := in.code(&c.Place, strings.Join(args, " "), st.clone(), c.Stdin)
-		*st = *blur(states)
+		st.become(blur(states))
 		return out, true
 	case "trap":
 		if operands := skipOptions(args); len(operands) > 1 && operands[0] != "-" && operands[0] != "" {
@@ -35,8 +35,7 @@ func (in *Interpreter) builtin(c *Call, st *state) (Stream, bool) {
 	case "alias":
 		for _, arg := range args {
 			if name, value, ok := strings.Cut(arg, "="); ok {
-				st.own()
-				st.aliases = put(st.aliases, name, value)
+				set(&st.aliases, name, value)
 				in.code(&c.Place, value, st.clone(), Stream{})
 			}
 		}
@@ -55,10 +54,9 @@ func (in *Interpreter) builtin(c *Call, st *state) (Stream, bool) {
 		}
 		return none, true
 	case "unset":
-		st.own()
 		for _, name := range skipOptions(args) {
-			delete(st.vars, name)
-			delete(st.funcs, name)
+			unset(&st.vars, name)
+			unset(&st.funcs, name)
 		}
 		return none, true
 	case "exit", "return", "break", "continue":
@@ -81,7 +79,10 @@ func (in *Interpreter) builtin(c *Call, st *state) (Stream, bool) {
 		for _, arg := range args {
 			if name, value, ok := strings.Cut(arg, "="); ok && syntax.ValidName(name) {
 				st.set(name, value)
-				c.Env = put(c.Env, name, value)
+				if c.Env == nil {
+					c.Env = map[string]string{}
+				}
+				c.Env[name] = value
 			}
 		}
 	}
@@ -108,7 +109,7 @@ func (in *Interpreter) source1(c *Call, st *state, args []string) Stream {
 		return Stream{}
 	}
 	file := operands[0]
-	content, written := st.files[st.abs(file)]
+	content, written := st.files.get(st.abs(file))
 	if file == "/dev/stdin" || file == "/dev/fd/0" {
 		content, written = c.Stdin, true
 	}
@@ -120,13 +121,13 @@ func (in *Interpreter) source1(c *Call, st *state, args []string) Stream {
 		}
 		states, out := in.code(&c.Place, content.Text, inner, c.Stdin)
 		params := st.params
-		*st = *blur(states)
+		st.become(blur(states))
 		st.params = params
 		return out
 	default:
 		in.visitor.Call(c)
 	}
-	return Stream{Piped: true, From: []string{"a script"}}
+	return Stream{Piped: true, From: From("a script")}
 }
 
 // set changes the positional parameters.

@@ -23,7 +23,7 @@ func (in *Interpreter) ifClause(c *syntax.IfClause, st *state, stdin Stream) ([]
 		other, _ := in.ifClause(c.Else, s.clone(), stdin)
 		all = append(all, other...)
 	}
-	return join(all...), Stream{Piped: true, From: []string{"a conditional"}}
+	return join(all...), Stream{Piped: true, From: From("a conditional")}
 }
 
 // caseClause follows every branch.
@@ -38,7 +38,7 @@ func (in *Interpreter) caseClause(c *syntax.CaseClause, st *state, stdin Stream,
 		states, _ := in.stmts(item.Stmts, st.clone(), stdin)
 		all = append(all, states...)
 	}
-	return join(all...), Stream{Piped: true, From: []string{"a conditional"}}
+	return join(all...), Stream{Piped: true, From: From("a conditional")}
 }
 
 // while follows the body for the first two rounds, and once for all further ones: there, what a round changes isn't known.
@@ -61,7 +61,7 @@ func (in *Interpreter) while(c *syntax.WhileClause, st *state, stdin Stream, pla
 			}
 		}
 	}
-	return join(all...), Stream{Piped: true, From: []string{"a loop"}}
+	return join(all...), Stream{Piped: true, From: From("a loop")}
 }
 
 // round follows a loop's body and then its condition. It returns the states that differ from those before: a round that
@@ -153,7 +153,7 @@ func (in *Interpreter) forClause(c *syntax.ForClause, st *state, stdin Stream, p
 		})
 		values = []Field{{Text: Unknown}}
 	}
-	states := []*state{st}
+	states := st.alone()
 	for _, value := range in.rounds(values) {
 		var next []*state
 		for _, s := range states {
@@ -168,7 +168,7 @@ func (in *Interpreter) forClause(c *syntax.ForClause, st *state, stdin Stream, p
 			break
 		}
 	}
-	return join(append(states, st)...), Stream{Piped: true, From: []string{"a loop"}}
+	return join(append(states, st)...), Stream{Piped: true, From: From("a loop")}
 }
 
 // rounds chooses the values that a loop is followed for: all if they are few; else the first, those that look like

@@ -27,6 +27,9 @@ func Check(text string) *Problem {
 	}
 	depth := 0
 	for i, r := range text {
+		if r >= 'a' && r <= 'z' || r == ' ' {
+			continue // nearly everything
+		}
 		switch {
 		case r == '(' || r == '{':
 			if depth++; depth > MaxNesting {
@@ -38,7 +41,7 @@ func Check(text string) *Problem {
 			return problemAt(text, i, Malformed, "the command is not valid UTF-8")
 		case r < ' ' && r != '\t' && r != '\n', r == 0x7f:
 			return problemAt(text, i, Malformed, fmt.Sprintf("the command contains the control character %U", r))
-		case hidden(r):
+		case r > 0x7f && hidden(r):
 			return problemAt(text, i, Malformed, fmt.Sprintf("the command contains the invisible character %U", r))
 		}
 	}

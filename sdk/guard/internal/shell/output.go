@@ -19,12 +19,12 @@ var setups = map[string][]string{
 
 // output returns what a harmless command prints, if that follows from its arguments and input alone.
 func output(c *Call) Stream {
-	args := Texts(c.Argv[1:])
+	args := c.Texts()[1:]
 	name := Name(c.Argv[0].Text)
 	if name == c.Argv[0].Text && len(args) > 0 && slices.Contains(setups[name], args[0]) {
 		return text("")
 	}
-	unknown := Stream{Piped: true, From: append([]string{name}, c.Stdin.From...)}
+	unknown := Stream{Piped: true, From: From(name).and(c.Stdin.From)}
 	switch name {
 	case "echo":
 		return known(echo(args))
@@ -40,7 +40,7 @@ func output(c *Call) Stream {
 		return text("")
 	case "cat", "tee":
 		if name == "cat" && len(args) == 1 && args[0] != "-" {
-			if written, ok := c.state.files[c.state.abs(args[0])]; ok {
+			if written, ok := c.state.files.get(c.state.abs(args[0])); ok {
 				return written
 			}
 			return unknown
@@ -64,11 +64,11 @@ func output(c *Call) Stream {
 		return known(temporary(args))
 	case "which":
 		if operands := skipOptions(args); len(operands) == 1 {
-			return known("/usr/bin/" + path.Base(operands[0]) + "\n")
+			return known("/" + Program + "/" + path.Base(operands[0]) + "\n")
 		}
 	case "command":
 		if len(args) == 2 && args[0] == "-v" {
-			return known("/usr/bin/" + path.Base(args[1]) + "\n")
+			return known("/" + Program + "/" + path.Base(args[1]) + "\n")
 		}
 	case "yes":
 		line := strings.Join(args, " ")

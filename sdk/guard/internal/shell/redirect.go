@@ -51,7 +51,7 @@ func (r *redirections) feed(fd string, content Stream, st *state) {
 // known is the stream of a text that may have unknown parts.
 func known(s string) Stream {
 	if HasUnknown(s) || len(s) > MaxText {
-		return Stream{Piped: true, From: []string{"an expansion"}}
+		return Stream{Piped: true, From: From("an expansion")}
 	}
 	return text(s)
 }
@@ -79,7 +79,7 @@ func (in *Interpreter) redirect(r *redirections, redir *syntax.Redirect, fd stri
 		in.visitor.Open(x.place, ForReading, target)
 		if fd == "" || fd == "0" {
 			if r.stdin = (Stream{File: target.Text}); !HasUnknown(target.Text) {
-				if written, ok := x.state.files[x.state.abs(target.Text)]; ok {
+				if written, ok := x.state.files.get(x.state.abs(target.Text)); ok {
 					r.stdin = written
 				}
 			}
@@ -108,7 +108,7 @@ func (r *redirections) output(states []*state, out Stream) Stream {
 			continue
 		}
 		content := out
-		if before, ok := st.files[st.abs(r.into)]; ok && r.append {
+		if before, ok := st.files.get(st.abs(r.into)); ok && r.append {
 			content = before.then(out)
 		}
 		st.write(r.into, content)

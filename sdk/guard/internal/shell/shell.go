@@ -29,6 +29,13 @@ type Interpreter struct {
 	called   map[*syntax.Stmt]bool // the bodies of functions that were followed
 	parallel int                   // pipes and background jobs entered
 	stopped  bool
+
+	// Where the many small values of one text come from.
+	places     slab[Place]
+	idle       []*Call // that nobody uses any more
+	expansions slab[expansion]
+	fields     slab[Field]
+	texts      slab[string]
 }
 
 // frame is a function that is being called.
@@ -39,7 +46,7 @@ type frame struct {
 
 // Interpret follows text and tells the visitor what it would do. [Check] must have passed it.
 func Interpret(text string, opts Options, visitor Visitor) {
-	in := &Interpreter{visitor: visitor, lang: syntax.LangBash}
+	in := &Interpreter{visitor: visitor, lang: syntax.LangBash, called: map[*syntax.Stmt]bool{}}
 	if opts.POSIX {
 		in.lang = syntax.LangPOSIX
 	}
@@ -57,23 +64,23 @@ func Interpret(text string, opts Options, visitor Visitor) {
 func (in *Interpreter) code(place *Place, source string, st *state, stdin Stream) ([]*state, Stream) {
 	if in.depth >= MaxNesting {
 		in.problem(place, TooComplex, "code within code within code, too deep to follow")
-		return []*state{st}, Stream{}
+		return st.alone(), Stream{}
 	}
 	if strings.Contains(source, Unknown) || strings.Contains(source, Unset) {
 		in.problem(place, Dynamic, "the code is only known when it runs")
-		return []*state{st}, Stream{}
+		return st.alone(), Stream{}
 	}
 	nested := in.depth > 0
 	if nested {
 		if p := Check(strings.ReplaceAll(source, Item, "")); p != nil {
 			in.problem(place, p.Kind, "in the code that it runs: "+p.Reason)
-			return []*state{st}, Stream{}
+			return st.alone(), Stream{}
 		}
 	}
 	file, err := in.parser.Parse(strings.NewReader(source), "")
 	if err != nil {
 		in.syntax(place, source, nested, err)
-		return []*state{st}, Stream{}
+		return st.alone(), Stream{}
 	}
 	outer, span := in.source, in.span
 	in.source, in.span = source, place.Span
@@ -112,7 +119,7 @@ func (in *Interpreter) syntax(place *Place, source string, nested bool, err erro
 // uncalled follows the functions that the text defines and never calls: something that it starts may.
 func (in *Interpreter) uncalled(states []*state) {
 	for _, st := range states {
-		for name, body := range st.funcs {
+		for name, body := range st.funcs.all() {
 			if in.called[body] {
 				continue
 			}
@@ -138,11 +145,13 @@ func (in *Interpreter) step(place *Place) bool {
 
 // place is where a node stands. Code within code has the place of the command that runs it.
 func (in *Interpreter) place(node syntax.Node, st *state) *Place {
-	if in.depth > 1 {
-		return &Place{Span: in.span, Dir: st.dir}
+	place := in.places.new()
+	place.Dir, place.Span = st.dir, in.span
+	if in.depth <= 1 {
+		pos, end := node.Pos(), node.End()
+		place.Span = Span{Start: int(pos.Offset()), End: int(end.Offset()), Line: int(pos.Line()), Column: int(pos.Col())}
 	}
-	pos, end := node.Pos(), node.End()
-	return &Place{Dir: st.dir, Span: Span{Start: int(pos.Offset()), End: int(end.Offset()), Line: int(pos.Line()), Column: int(pos.Col())}}
+	return place
 }
 
 // raw is the text of a node.

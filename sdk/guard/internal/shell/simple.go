@@ -32,14 +32,27 @@ func (in *Interpreter) simple(s *syntax.Stmt, c *syntax.CallExpr, st *state, std
 		case len(c.Assigns) > 0 && in.raw(s) != "":
 			in.visitor.Call(&Call{Place: *place, Env: assigned(c.Assigns, st), in: in, state: st, raw: in.raw(s)})
 		}
-		return []*state{st}, r.output([]*state{st}, out)
+		return st.alone(), r.output(st.alone(), out)
 	}
-	call := &Call{Place: *place, Argv: argv, Env: env, Stdin: r.stdin, in: in, raw: in.raw(s)}
+	call := in.newCall()
+	*call = Call{Place: *place, Argv: argv, Env: env, Stdin: r.stdin, in: in, raw: in.raw(s)}
 	out := in.call(call, st)
-	if !out.Known && len(out.From) == 0 {
-		out.From = append([]string{Name(argv[0].Text)}, x.from...)
+	in.idle = append(in.idle, call)
+	if !out.Known && out.From.None() {
+		out.From = From(Name(argv[0].Text)).and(x.from)
 	}
-	return []*state{st}, r.output([]*state{st}, out)
+	return st.alone(), r.output(st.alone(), out)
+}
+
+// newCall returns a call to be filled in: one that was used before, if there is such.
+func (in *Interpreter) newCall() *Call {
+	n := len(in.idle)
+	if n == 0 {
+		return &Call{}
+	}
+	call := in.idle[n-1]
+	in.idle = in.idle[:n-1]
+	return call
 }
 
 // assigned is what the assignments of a command without words have set.
@@ -144,12 +157,12 @@ func (in *Interpreter) call(c *Call, st *state) Stream {
 		return Stream{}
 	}
 	program := len(c.Via) > 0 // what a command starts is no alias and no function
-	if value, ok := st.aliases[word.Text]; ok && !program {
+	if value, ok := st.aliases.get(word.Text); ok && !program {
 		return in.alias(c, value, st)
 	}
-	if body, ok := st.funcs[word.Text]; ok && !program {
+	if body, ok := st.funcs.get(word.Text); ok && !program {
 		inner := st.clone()
-		inner.params = append([]string{"bash"}, Texts(c.Argv[1:])...)
+		inner.params = append([]string{"bash"}, c.Texts()[1:]...)
 		for name, value := range c.Env {
 			inner.set(name, value)
 		}
@@ -182,8 +195,7 @@ func (in *Interpreter) alias(c *Call, value string, st *state) Stream {
 		line.WriteString(" " + quoted)
 	}
 	inner := st.clone()
-	inner.own()
-	delete(inner.aliases, c.Argv[0].Text)
+	unset(&inner.aliases, c.Argv[0].Text)
 	_, out := in.code(&c.Place, line.String(), inner, c.Stdin)
 	return out
 }
@@ -193,13 +205,12 @@ func (in *Interpreter) functionCall(name string, body *syntax.Stmt, inner, st *s
 	inner.locals = nil
 	states, out := in.function(name, body, inner, c.Stdin)
 	after, outer := blur(states), st.clone()
-	*st = *after
-	st.own()
+	st.become(after)
 	for _, name := range after.locals {
-		if v, ok := outer.vars[name]; ok {
-			st.vars = put(st.vars, name, v)
+		if v, ok := outer.vars.get(name); ok {
+			set(&st.vars, name, v)
 		} else {
-			delete(st.vars, name)
+			unset(&st.vars, name)
 		}
 	}
 	st.params, st.locals, st.dead = outer.params, outer.locals, false
@@ -214,10 +225,10 @@ func (in *Interpreter) function(name string, body *syntax.Stmt, st *state, stdin
 			if in.parallel > f.parallel {
 				in.problem(in.place(body, st), ForkBomb, "the function "+name+" starts itself in parallel without end")
 			}
-			return []*state{st}, Stream{Piped: true, From: []string{name}}
+			return st.alone(), Stream{Piped: true, From: From(name)}
 		}
 	}
-	in.called = put(in.called, body, true)
+	in.called[body] = true
 	in.calls = append(in.calls, frame{name: name, parallel: in.parallel})
 	defer func() { in.calls = in.calls[:len(in.calls)-1] }()
 	return in.stmt(body, st, stdin)
@@ -225,6 +236,9 @@ func (in *Interpreter) function(name string, body *syntax.Stmt, st *state, stdin
 
 // Name is the name that a program is known by: without its directory and Windows' endings, in lower case.
 func Name(word string) string {
+	if isName(word) {
+		return word
+	}
 	name := strings.ToLower(path.Base(strings.ReplaceAll(word, `\`, "/")))
 	for _, ending := range []string{".exe", ".com", ".cmd", ".bat"} {
 		if trimmed := strings.TrimSuffix(name, ending); trimmed != "" {
@@ -232,4 +246,14 @@ func Name(word string) string {
 		}
 	}
 	return name
+}
+
+// isName says whether a word is the name of a program as it stands.
+func isName(word string) bool {
+	for i := 0; i < len(word); i++ {
+		if c := word[i]; (c < 'a' || c > 'z') && (c < '0' || c > '9') && c != '-' && c != '_' {
+			return false
+		}
+	}
+	return word != ""
 }

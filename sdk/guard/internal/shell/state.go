@@ -13,42 +13,49 @@ import (
 
 // state is what is known at one point of a program's way. Several states are several ways that it can have come.
 type state struct {
-	base    map[string]string          // the environment that it started with
-	vars    map[string]expand.Variable // assigned since; nil values are unset ones
-	funcs   map[string]*syntax.Stmt
-	aliases map[string]string
-	files   map[string]Stream // written since, by absolute path
-	shared  bool              // the maps above may be another state's, too
-	params  []string          // $0, $1, …
-	locals  []string          // variables of the function that is being followed
-	dir     string            // "" if it isn't known
+	base    map[string]string       // the environment that it started with
+	vars    *table[expand.Variable] // assigned since; nil values are unset ones
+	funcs   *table[*syntax.Stmt]
+	aliases *table[string]
+	files   *table[Stream] // written since, by absolute path
+	params  []string       // $0, $1, …
+	locals  []string       // variables of the function that is being followed
+	dir     string         // "" if it isn't known
 	oldDir  string
 	stack   []string // of pushd
 	dead    bool     // this way ends at an exit or return
+	self    [1]*state
 }
 
-// clone returns a copy. The maps are shared until one of the two changes them.
+// clone returns a copy. The tables are shared until one of the two changes them.
 func (s *state) clone() *state {
-	s.shared = true
 	c := *s
+	c.vars, c.funcs, c.aliases, c.files = s.vars.share(), s.funcs.share(), s.aliases.share(), s.files.share()
 	return &c
 }
 
-// own makes the maps this state's alone. It must be called before they are changed.
-func (s *state) own() {
-	if s.shared {
-		s.vars, s.funcs, s.aliases, s.files = maps.Clone(s.vars), maps.Clone(s.funcs), maps.Clone(s.aliases), maps.Clone(s.files)
-		s.shared = false
-	}
+// become makes the state what another one is.
+func (s *state) become(o *state) {
+	*s = *o
+	s.self[0] = s
+}
+
+// alone is the list of this state. The list must not be changed.
+func (s *state) alone() []*state {
+	s.self[0] = s
+	return s.self[:]
 }
 
 func (s *state) equal(o *state) bool {
 	return s.dir == o.dir && s.oldDir == o.oldDir && s.dead == o.dead && slices.Equal(s.stack, o.stack) &&
-		maps.Equal(s.aliases, o.aliases) && maps.Equal(s.funcs, o.funcs) && slices.Equal(s.params, o.params) &&
-		maps.EqualFunc(s.vars, o.vars, func(a, b expand.Variable) bool {
-			return a.Set == b.Set && a.Kind == b.Kind && a.Str == b.Str && slices.Equal(a.List, b.List) && maps.Equal(a.Map, b.Map)
-		}) &&
-		maps.EqualFunc(s.files, o.files, Stream.same)
+		same(s.aliases, o.aliases, identical) && same(s.funcs, o.funcs, identical) && slices.Equal(s.params, o.params) &&
+		same(s.vars, o.vars, sameVariable) && same(s.files, o.files, Stream.same)
+}
+
+func identical[V comparable](a, b V) bool { return a == b }
+
+func sameVariable(a, b expand.Variable) bool {
+	return a.Set == b.Set && a.Kind == b.Kind && a.Str == b.Str && slices.Equal(a.List, b.List) && maps.Equal(a.Map, b.Map)
 }
 
 // join unites the ways that can have been taken. Ways that ended are forgotten if others go on.
@@ -78,24 +85,21 @@ func blur(states []*state) *state {
 		if o.dir != s.dir {
 			s.dir = ""
 		}
-		for name := range o.vars {
-			if s.vars[name].String() != o.vars[name].String() {
+		for name, theirs := range o.vars.all() {
+			if ours, _ := s.vars.get(name); ours.String() != theirs.String() {
 				s.set(name, Unknown)
 			}
 		}
-		for path := range o.files {
-			s.own()
-			s.files = put(s.files, path, Stream{Piped: true, From: []string{"several ways"}})
+		for path := range o.files.all() {
+			set(&s.files, path, Stream{Piped: true, From: From("several ways")})
 		}
-		for name, body := range o.funcs {
-			if s.funcs[name] == nil {
-				s.own()
-				s.funcs = put(s.funcs, name, body)
+		for name, body := range o.funcs.all() {
+			if ours, _ := s.funcs.get(name); ours == nil {
+				set(&s.funcs, name, body)
 			}
 		}
-		for name, value := range o.aliases {
-			s.own()
-			s.aliases = put(s.aliases, name, value)
+		for name, value := range o.aliases.all() {
+			set(&s.aliases, name, value)
 		}
 	}
 	return s
@@ -104,30 +108,23 @@ func blur(states []*state) *state {
 // keepFiles takes over the files that a subshell wrote: nothing else of it remains.
 func (s *state) keepFiles(from []*state) *state {
 	for _, o := range from {
-		for path, content := range o.files {
-			if before, ok := s.files[path]; !ok || !before.same(content) {
-				s.own()
-				s.files = put(s.files, path, content)
+		if o.files == s.files {
+			continue
+		}
+		for path, content := range o.files.all() {
+			if before, ok := s.files.get(path); !ok || !before.same(content) {
+				set(&s.files, path, content)
 			}
 		}
 	}
 	return s
 }
 
-func put[K comparable, V any](m map[K]V, key K, v V) map[K]V {
-	if m == nil {
-		m = map[K]V{}
-	}
-	m[key] = v
-	return m
-}
-
 func (s *state) set(name, value string) {
 	if len(value) > maxValue {
 		value = Unknown
 	}
-	s.own()
-	s.vars = put(s.vars, name, expand.Variable{Set: true, Kind: expand.String, Str: value})
+	set(&s.vars, name, expand.Variable{Set: true, Kind: expand.String, Str: value})
 }
 
 func (s *state) setList(name string, list []string) {
@@ -138,8 +135,7 @@ func (s *state) setList(name string, list []string) {
 	if size > maxValue {
 		list = []string{Unknown}
 	}
-	s.own()
-	s.vars = put(s.vars, name, expand.Variable{Set: true, Kind: expand.Indexed, List: list})
+	set(&s.vars, name, expand.Variable{Set: true, Kind: expand.Indexed, List: list})
 }
 
 // abs returns the absolute form of a path in this state; without a known directory the path itself.
@@ -151,8 +147,7 @@ func (s *state) abs(path string) string {
 }
 
 func (s *state) write(path string, content Stream) {
-	s.own()
-	s.files = put(s.files, s.abs(path), content)
+	set(&s.files, s.abs(path), content)
 }
 
 // Get implements [expand.Environ].
@@ -165,21 +160,23 @@ func (s *state) Get(name string) expand.Variable {
 		return known(strconv.Itoa(len(s.args())))
 	case "?", "$", "!", "-", "_", "RANDOM", "SRANDOM", "SECONDS", "LINENO", "PPID", "BASHPID", "UID", "EUID", "EPOCHSECONDS",
 		"EPOCHREALTIME", "HOSTNAME", "REPLY", "BASH_REMATCH", "COLUMNS", "LINES", "OPTARG", "OPTIND":
-		if v, ok := s.vars[name]; ok {
+		if v, ok := s.vars.get(name); ok {
 			return v
 		}
 		return known(Unknown)
 	}
-	if n, err := strconv.Atoi(name); err == nil && n >= 0 {
-		if n < len(s.params) {
-			return known(s.params[n])
+	if name != "" && (name[0] >= '0' && name[0] <= '9' || name[0] == '+') {
+		if n, err := strconv.Atoi(name); err == nil && n >= 0 {
+			if n < len(s.params) {
+				return known(s.params[n])
+			}
+			return expand.Variable{}
 		}
-		return expand.Variable{}
 	}
 	if user, ok := strings.CutPrefix(name, "HOME "); ok {
 		return known(s.homeOf(user))
 	}
-	if v, ok := s.vars[name]; ok {
+	if v, ok := s.vars.get(name); ok {
 		return v
 	}
 	if name == "PWD" && s.dir != "" {
@@ -218,7 +215,10 @@ func (s *state) homeOf(name string) string {
 	case name == "+":
 		return orUnknown(s.dir)
 	case name == "-":
-		return orUnknown(s.oldDir)
+		if s.oldDir == "" {
+			return "/" + Unknown // wherever the shell was before
+		}
+		return s.oldDir
 	case name == "root":
 		return "/root"
 	case filepath.Base(home) == name:
@@ -232,14 +232,13 @@ func (s *state) Set(name string, v expand.Variable) error {
 	if len(v.Str) > maxValue {
 		v.Str = Unknown
 	}
-	s.own()
-	s.vars = put(s.vars, name, v)
+	set(&s.vars, name, v)
 	return nil
 }
 
 // Each implements [expand.Environ].
 func (s *state) Each(fn func(string, expand.Variable) bool) {
-	for name, v := range s.vars {
+	for name, v := range s.vars.all() {
 		if !fn(name, v) {
 			return
 		}

@@ -8,8 +8,15 @@ import (
 
 // stmts follows statements one after the other, on every way.
 func (in *Interpreter) stmts(list []*syntax.Stmt, st *state, stdin Stream) ([]*state, Stream) {
-	states, out := []*state{st}, text("")
+	states, out := st.alone(), text("")
 	for _, stmt := range list {
+		if len(states) == 1 {
+			after, printed := in.stmt(stmt, states[0], stdin)
+			if states, out = join(after...), out.then(printed); in.stopped {
+				break
+			}
+			continue
+		}
 		var next []*state
 		var printed Stream
 		for i, st := range states {
@@ -18,7 +25,7 @@ func (in *Interpreter) stmts(list []*syntax.Stmt, st *state, stdin Stream) ([]*s
 			if i == 0 {
 				printed = o
 			} else if o.Known != printed.Known || o.Text != printed.Text {
-				printed = Stream{Piped: true, From: from(printed.From, o.From)}
+				printed = Stream{Piped: true, From: printed.From.and(o.From)}
 			}
 		}
 		states, out = join(next...), out.then(printed)
@@ -33,13 +40,13 @@ func (in *Interpreter) stmts(list []*syntax.Stmt, st *state, stdin Stream) ([]*s
 func (in *Interpreter) stmt(s *syntax.Stmt, st *state, stdin Stream) ([]*state, Stream) {
 	place := in.place(s, st)
 	if !in.step(place) {
-		return []*state{st}, Stream{}
+		return st.alone(), Stream{}
 	}
 	if s.Background || s.Coprocess || s.Disown {
 		in.parallel++
 		defer func() { in.parallel-- }()
 		states, _ := in.command(s, st.clone(), stdin, place)
-		return []*state{st.keepFiles(states)}, Stream{Piped: true, From: []string{"a background job"}}
+		return st.keepFiles(states).alone(), Stream{Piped: true, From: From("a background job")}
 	}
 	return in.command(s, st, stdin, place)
 }
@@ -56,11 +63,11 @@ func (in *Interpreter) command(s *syntax.Stmt, st *state, stdin Stream, place *P
 
 // compound follows everything that isn't a simple command.
 func (in *Interpreter) compound(s *syntax.Stmt, st *state, stdin Stream, place *Place) ([]*state, Stream) {
-	one := []*state{st}
+	one := st.alone()
 	switch c := s.Cmd.(type) {
 	case nil:
 		if slices.ContainsFunc(s.Redirs, func(r *syntax.Redirect) bool { return r.Op == syntax.RdrIn }) {
-			return one, Stream{Piped: true, File: stdin.File, Known: stdin.Known, Text: stdin.Text, From: []string{"a file"}} // $(<file)
+			return one, Stream{Piped: true, File: stdin.File, Known: stdin.Known, Text: stdin.Text, From: From("a file")} // $(<file)
 		}
 		return one, text("")
 	case *syntax.Block:
@@ -81,8 +88,7 @@ func (in *Interpreter) compound(s *syntax.Stmt, st *state, stdin Stream, place *
 		return in.caseClause(c, st, stdin, place)
 	case *syntax.FuncDecl:
 		if c.Name != nil {
-			st.own()
-			st.funcs = put(st.funcs, c.Name.Value, c.Body)
+			set(&st.funcs, c.Name.Value, c.Body)
 		}
 		return one, text("")
 	case *syntax.TimeClause:
@@ -93,7 +99,7 @@ func (in *Interpreter) compound(s *syntax.Stmt, st *state, stdin Stream, place *
 	case *syntax.CoprocClause:
 		in.parallel++
 		defer func() { in.parallel-- }()
-		in.stmt(c.Stmt, st.clone(), Stream{Piped: true, From: []string{"a coprocess"}})
+		in.stmt(c.Stmt, st.clone(), Stream{Piped: true, From: From("a coprocess")})
 		return one, text("")
 	case *syntax.DeclClause:
 		in.declare(c, st, stdin, place, in.raw(s))
@@ -125,16 +131,10 @@ func (in *Interpreter) binary(c *syntax.BinaryCmd, st *state, stdin Stream) ([]*
 		st.keepFiles(left)
 		out.Piped = true
 		right, out := in.stmt(c.Y, st.clone(), out)
-		return []*state{st.keepFiles(right)}, out
+		return st.keepFiles(right).alone(), out
 	case syntax.AndStmt:
-		left, out := in.stmt(c.X, st, stdin)
-		var all []*state
-		for _, s := range left {
-			// What follows && need not run, but then the left side failed and can have changed nothing that matters.
-			right, o := in.stmt(c.Y, s.clone(), stdin)
-			all, out = append(all, right...), out.then(o)
-		}
-		return join(append(all, left...)...), out
+		_, all, out := in.and(c, st, stdin)
+		return join(all...), out
 	default: // OrStmt
 		before := st.clone()
 		left, out := in.stmt(c.X, st, stdin)
@@ -150,11 +150,35 @@ func (in *Interpreter) binary(c *syntax.BinaryCmd, st *state, stdin Stream) ([]*
 			right, o := in.stmt(c.Y, s.clone(), stdin)
 			all = append(all[:len(all):len(all)], right...)
 			if !o.Known || o.Text != "" {
-				out = Stream{Piped: true, From: from(out.From, o.From)}
+				out = Stream{Piped: true, From: out.From.and(o.From)}
 			}
 		}
 		return join(all...), out
 	}
+}
+
+// and follows a list of statements joined by &&: each only where all before it succeeded. It returns the ways on which all
+// of them ran, and all ways.
+func (in *Interpreter) and(c *syntax.BinaryCmd, st *state, stdin Stream) (through, all []*state, out Stream) {
+	var left []*state
+	if inner, ok := c.X.Cmd.(*syntax.BinaryCmd); ok && inner.Op == syntax.AndStmt && plainList(c.X) && in.step(in.place(c.X, st)) {
+		left, all, out = in.and(inner, st, stdin)
+	} else {
+		left, out = in.stmt(c.X, st, stdin)
+		all = left
+	}
+	for _, s := range left {
+		// What follows && need not run, but then the left side failed and can have changed nothing that matters.
+		right, o := in.stmt(c.Y, s.clone(), stdin)
+		through, out = append(through, right...), out.then(o)
+	}
+	through = join(through...)
+	return through, append(through[:len(through):len(through)], all...), out
+}
+
+// plainList says whether a statement is a list as it stands: neither negated, nor redirected, nor in the background.
+func plainList(s *syntax.Stmt) bool {
+	return !s.Negated && !s.Background && !s.Coprocess && !s.Disown && len(s.Redirs) == 0
 }
 
 // arithm evaluates an arithmetic expression for its assignments.

@@ -54,7 +54,7 @@ type Place struct {
 	Dir  string // the working directory; "" if it isn't known
 }
 
-// Call is a simple command that would run.
+// Call is a simple command that would run. It must not be kept: another command may reuse it.
 type Call struct {
 	Place
 	Argv  []Field
@@ -67,6 +67,21 @@ type Call struct {
 	in    *Interpreter
 	state *state
 	raw   string
+	texts []string
+}
+
+// Texts returns the texts of Argv, which must not be changed.
+func (c *Call) Texts() []string {
+	if len(c.texts) != len(c.Argv) {
+		c.texts = c.texts[:0]
+		if c.in != nil {
+			c.texts = c.in.texts.list(len(c.Argv))
+		}
+		for _, f := range c.Argv {
+			c.texts = append(c.texts, f.Text)
+		}
+	}
+	return c.texts
 }
 
 // Source returns the command as it stands in the text.
@@ -122,7 +137,7 @@ func (c *Call) Feed(text string, stdin Stream) {
 
 // Written returns what earlier commands of the same text wrote into a file, if any did.
 func (c *Call) Written(path string) (Stream, bool) {
-	s, ok := c.state.files[c.state.abs(path)]
+	s, ok := c.state.files.get(c.state.abs(path))
 	return s, ok
 }
 

@@ -15,11 +15,13 @@ type expansion struct {
 	place *Place
 	cfg   *expand.Config // made when it is first needed
 	glob  bool           // the word has a part that may be a pattern
-	from  []string       // what made the unknown parts
+	from  Origin         // what made the unknown parts
 }
 
 func (in *Interpreter) expansion(st *state, place *Place) *expansion {
-	return &expansion{in: in, state: st, place: place}
+	x := in.expansions.new()
+	x.in, x.state, x.place = in, st, place
+	return x
 }
 
 func (x *expansion) config() *expand.Config {
@@ -31,37 +33,49 @@ func (x *expansion) config() *expand.Config {
 
 // fields expands words into arguments.
 func (x *expansion) fields(words []*syntax.Word) []Field {
-	var out []Field
+	out := x.in.fields.list(len(words))
 	for _, word := range words {
-		if text, ok := plain(word); ok {
-			out = append(out, Field{Text: text})
+		if text, pattern, ok := x.simple(word); ok && x.in.words <= maxWords {
+			out = x.add(out, text, pattern)
 			continue
 		}
-		x.glob = false
-		known := x.rewrite(word)
-		if braces(known) > maxBraces {
+		more, ok := x.split(word, len(out))
+		out = append(out, more...)
+		if !ok {
 			x.in.stopped = true
 			x.in.problem(x.place, TooComplex, "a word expands to too much")
-			return out
-		}
-		for text, err := range expand.FieldsSeq(x.config(), known) {
-			if err != nil {
-				out = append(out, Field{Text: Unknown})
-				break
-			}
-			if x.in.words += len(text); len(out) >= maxFields || x.in.words > maxWords {
-				x.in.stopped = true
-				x.in.problem(x.place, TooComplex, "a word expands to too much")
-				return out
-			}
-			field := Field{Text: text, Glob: x.glob && isPattern(text)}
-			if field.Glob && strings.Contains(text, "/") || text == ".*" {
-				x.in.visitor.Open(x.place, ForListing, field)
-			}
-			out = append(out, field)
+			break
 		}
 	}
 	return out
+}
+
+// split expands a word that may be any number of arguments. It says whether they are few enough, with those before.
+func (x *expansion) split(word *syntax.Word, before int) (out []Field, ok bool) {
+	x.glob = false
+	known := x.rewrite(word)
+	if braces(known) > maxBraces {
+		return nil, false
+	}
+	for text, err := range expand.FieldsSeq(x.config(), known) {
+		if err != nil {
+			return append(out, Field{Text: Unknown}), true
+		}
+		if x.in.words += len(text); before+len(out) >= maxFields || x.in.words > maxWords {
+			return out, false
+		}
+		out = x.add(out, text, x.glob)
+	}
+	return out, true
+}
+
+// add adds an argument, which may be a pattern for the shell if pattern is set.
+func (x *expansion) add(out []Field, text string, pattern bool) []Field {
+	field := Field{Text: text, Glob: pattern && isPattern(text)}
+	if field.Glob && strings.Contains(text, "/") || text == ".*" {
+		x.in.visitor.Open(x.place, ForListing, field)
+	}
+	return append(out, field)
 }
 
 // braces is how many brace expressions stand behind each other in the longest word that a word may expand to. Each of them
@@ -86,20 +100,6 @@ func inBraces(parts []syntax.WordPart) int {
 		}
 	}
 	return n
-}
-
-// plain returns the text of a word that means itself.
-func plain(word *syntax.Word) (string, bool) {
-	if len(word.Parts) != 1 {
-		return "", false
-	}
-	switch p := word.Parts[0].(type) {
-	case *syntax.Lit:
-		return p.Value, p.Value != "" && p.Value != ".*" && !strings.ContainsAny(p.Value, "\\~*?[]{}") && len(p.Value) < maxValue
-	case *syntax.SglQuoted:
-		return p.Value, !p.Dollar && len(p.Value) < maxValue
-	}
-	return "", false
 }
 
 // one expands a word where the shell neither splits nor matches patterns, as in an assignment.
@@ -230,7 +230,7 @@ func (x *expansion) cmdSubst(w io.Writer, cs *syntax.CmdSubst) error {
 	if out.Known {
 		text = out.Text
 	} else {
-		x.from = append(x.from, out.From...)
+		x.from = x.from.and(out.From)
 	}
 	_, err := io.WriteString(w, text)
 	return err
@@ -240,7 +240,7 @@ func (x *expansion) cmdSubst(w io.Writer, cs *syntax.CmdSubst) error {
 func (x *expansion) procSubst(ps *syntax.ProcSubst) (string, error) {
 	stdin := Stream{}
 	if ps.Op == syntax.CmdOut {
-		stdin = Stream{Piped: true, From: []string{"a process substitution"}}
+		stdin = Stream{Piped: true, From: From("a process substitution")}
 	}
 	_, out := x.in.stmts(ps.Stmts, x.state.clone(), stdin)
 	path := "/dev/fd/" + Substituted

@@ -9,10 +9,14 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/guard/internal/shell"
 )
 
-func shown(commands [][]string) string {
+func shown(commands []Command) string {
 	var lines []string
-	for _, argv := range commands {
-		lines = append(lines, strings.ReplaceAll(strings.Join(argv, "|"), shell.Unknown, "?"))
+	for _, c := range commands {
+		line := strings.Join(c.Argv, "|")
+		for _, file := range c.Files {
+			line += ">" + file
+		}
+		lines = append(lines, strings.ReplaceAll(line, shell.Unknown, "?"))
 	}
 	return strings.Join(lines, "; ")
 }
@@ -29,8 +33,8 @@ func TestCmd(t *testing.T) {
 		`if exist a del b`:        `if|exist|a|del|b; del|b`,
 		`for %f in (*) do del %f`: `for|%f|in|*|do|del|%f; del|%f`,
 		`call del a`:              `call|del|a; del|a`,
-		`start "" cmd /c del a`:   `start||cmd|/c|del|a; |cmd|/c|del|a`,
-		`type a>b`:                `type|a|>|b`,
+		`start "" cmd /c del a`:   `start||cmd|/c|del|a; cmd|/c|del|a; cmd|/c|del|a`,
+		`type a>b`:                `type|a>b`,
 		`@del a`:                  `del|a`,
 		``:                        ``,
 	} {
@@ -46,8 +50,8 @@ func TestPowerShell(t *testing.T) {
 		`ri 'a b'; ls`:           `ri|a b; ls`,
 		`r` + "`" + `i x`:        `ri|x`,
 		`& { del x }`:            `del|x`,
-		`a | % { rm $_ }`:        `a; %; rm|?_`,
-		`"$x y" z`:               `?x y|z`,
+		`a | % { rm $_ }`:        `a; %; rm|?`,
+		`"$x y" z`:               `? y|z`,
 		`iex (iwr u)`:            `iex; iwr|u`,
 	} {
 		if diff := cmp.Diff(want, shown(PowerShell(line))); diff != "" {
@@ -57,13 +61,13 @@ func TestPowerShell(t *testing.T) {
 }
 
 func TestOutside(t *testing.T) {
-	for _, word := range []string{`C:\x`, `c:/x`, `D:`, `\\host\share`, `\Windows`, `..`, `..\x`, `a\..\..\b`, `%USERPROFILE%\x`, `$env:TEMP`, `HKLM:\x`, `\\?\C:\x`, `"C:\x"`, `-Path=C:\x`} {
-		if !Outside(word) {
+	for _, word := range []string{`C:\x`, `c:/x`, `D:`, `\\host\share`, `\Windows`, `..`, `..\x`, `a\..\..\b`, `%USERPROFILE%\x`, `C:x`, `\`, `../x`, `/out:C:\x`, `-oC:\x`, `a+..\b`, `file:///C:/x`, `//h/s`, `~\x`, `HKLM:\x`, `\\?\C:\x`, `"C:\x"`, `-Path=C:\x`} {
+		if !Outside(word, 0) {
 			t.Errorf("%s is said to be inside", word)
 		}
 	}
 	for _, word := range []string{`a`, `a\b`, `.\a`, `a\..\b`, `a.b:c`, `http://x`, `...`, `/s`, ``, `-Path`} {
-		if Outside(word) {
+		if Outside(word, 0) {
 			t.Errorf("%s is said to be outside", word)
 		}
 	}
@@ -74,9 +78,9 @@ func FuzzSplit(f *testing.F) {
 		f.Add(line)
 	}
 	f.Fuzz(func(t *testing.T, line string) {
-		for _, commands := range [][][]string{Cmd(line), PowerShell(line)} {
-			for _, argv := range commands {
-				if len(argv) == 0 {
+		for _, commands := range [][]Command{Cmd(line), PowerShell(line)} {
+			for _, c := range commands {
+				if len(c.Argv) == 0 {
 					t.Errorf("%q has a command without words", line)
 				}
 			}

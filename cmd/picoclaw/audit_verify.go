@@ -1,0 +1,122 @@
+package main
+
+import (
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/terminal"
+	"github.com/picoclaw/picoclaw/host"
+	"github.com/picoclaw/picoclaw/host/audit"
+)
+
+// auditVerify is `picoclaw audit verify`.
+type auditVerify struct {
+	app          *app
+	head, output string
+}
+
+func newAuditVerify(a *app) *cobra.Command {
+	o := &auditVerify{app: a}
+	cmd := &cobra.Command{
+		Use:   "verify",
+		Short: "Say whether the record of calls is as it was written",
+		Long: `Follows the hashes that chain every record to the one before, and names the first place where that breaks: a record was
+changed, left out, put in or moved. Exits 1 then.
+
+Whoever can write the files can write all of them anew, or take the last records off. To find that too, note the head that
+this prints where agents and their host can't write, and give it later with --head: a record has to have it still.`,
+		Example: strings.Trim(`
+  picoclaw audit verify
+  picoclaw audit verify --output json | jq -r .head > head
+  picoclaw audit verify --head "$(cat head)"`, "\n"),
+		Args: noArguments,
+		RunE: func(*cobra.Command, []string) error { return o.run() },
+	}
+	a.outputFlag(cmd, &o.output)
+	cmd.Flags().StringVar(&o.head, "head", "", "a head that was printed before, and has to be in the record: 64 characters of `hex`")
+	return cmd
+}
+
+// verifiedLog is what was found, as scripts read it.
+type verifiedLog struct {
+	OK bool `json:"ok"`
+	*audit.Verified
+	Broken *audit.Broken `json:"broken,omitempty"`
+	Error  string        `json:"error,omitempty"`
+}
+
+func (o *auditVerify) run() error {
+	if err := format(o.output); err != nil {
+		return err
+	}
+	o.head = strings.ToLower(strings.TrimSpace(o.head))
+	if sum, err := hex.DecodeString(o.head); err != nil || len(sum) != 0 && len(sum) != 32 {
+		return usage("--head %q: want the 64 characters that `picoclaw audit verify` has printed behind \"head\"", o.head)
+	}
+	cfg, err := o.app.config("")
+	if err != nil {
+		return err
+	}
+	found, err := audit.Verify(host.AuditFile(cfg.Home().Path), o.head)
+	var broken *audit.Broken
+	if err != nil && !errors.As(err, &broken) {
+		return asFailed(err)
+	}
+	if err == nil && o.head != "" && !found.Found {
+		err = errors.New("no record has the head any more: since it was noted, records were removed or all of them written anew")
+	}
+	if o.output == "json" {
+		log := verifiedLog{OK: err == nil, Verified: found, Broken: broken}
+		if err != nil {
+			log.Error = err.Error()
+		}
+		if printed := o.app.printJSON(log); printed != nil || err == nil {
+			return printed
+		}
+		return asFailed(errSaid)
+	}
+	if err != nil {
+		return asFailed(fmt.Errorf("the record of calls is not as it was written: %w", err))
+	}
+	o.print(found)
+	return nil
+}
+
+// print shows a log that is in order.
+func (o *auditVerify) print(v *audit.Verified) {
+	out := terminal.New(o.app.stdout)
+	if v.Records == 0 {
+		fmt.Fprintln(out, out.Paint(terminal.Good, "ok:"), "nothing is recorded yet")
+		return
+	}
+	const day = "2006-01-02 15:04:05"
+	fmt.Fprintln(out, out.Paint(terminal.Good, "ok:"), many(v.Records, "record"), "in", many(v.Files, "file")+",",
+		v.From.Local().Format(day), "to", v.To.Local().Format(day))
+	if v.Head != "" {
+		fmt.Fprintln(out, "head:", v.Head)
+	}
+	for _, note := range []struct {
+		holds bool
+		text  string
+	}{
+		{!v.Whole && v.Unchained == 0, "older files are gone, as audit.max_files has it or by somebody's hand"},
+		{v.Unchained > 0, many(v.Unchained, "record") + " from before records were chained: nothing says whether they are as they were written"},
+		{v.Cut > 0, many(v.Cut, "line") + " cut short, as a power failure leaves one"},
+	} {
+		if note.holds {
+			fmt.Fprintln(out, out.Paint(terminal.Doubt, "note:"), note.text)
+		}
+	}
+}
+
+// many is a number of things in words.
+func many(n int, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return fmt.Sprintf("%d %ss", n, thing)
+}

@@ -1,0 +1,141 @@
+package docs_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/picoclaw/picoclaw/docs/internal/console"
+)
+
+// surroundings are what the examples of commands speak of: files in the current directory and in the workspace, agents,
+// changes that can be taken back, and a plugin that somebody has written.
+const surroundings = `
+mkdir -p ~/.picoclaw/workspace ~/projects/site ~/.config/fish/completions ~/plugins ~/.vscode
+echo '{"agents": {"agents": [{"id": "main"}, {"id": "reader"}, {"id": "reviewer"}, {"id": "guest"}]}}' > ~/.picoclaw/config.json
+echo '{}' > new.json
+echo 'module example.com/site' > ~/.picoclaw/workspace/go.mod
+echo 'package site' > ~/.picoclaw/workspace/site.go
+echo 'package site' > site.go
+echo 'a draft' > draft.md
+echo '{"path":"go.mod","old_text":"site","new_text":"page"}' > args.json
+echo '{"id":1,"tool":"read_file","args":{"path":"go.mod"}}' > calls.jsonl
+mkdir -p wordcount/bin && cp -r "$AUTHORED" wordcount/bin/ && tar -C wordcount/bin -czf wordcount-1.0.0.tar.gz wordcount && cp wordcount-1.0.0.tar.gz wordcount-1.1.0.tar.gz
+for agent in main reviewer; do picoclaw call --agent $agent write_file path=made content=made || exit 1; done >made.log
+`
+
+// installed are the sections whose examples are about a plugin that is installed.
+var installed = []string{"picoclaw plugin remove", "picoclaw plugin reset", "picoclaw plugin update"}
+
+// notPlayed are the examples that can't be played, and why.
+func notPlayed() map[string]string {
+	return map[string]string{
+		"picoclaw audit --agent main --tool exec --follow":           "it goes on until it is told to stop",
+		"picoclaw mcp --http 127.0.0.1:8765":                         "it goes on until it is told to stop",
+		"picoclaw undo 20261121T051354282482850-fzaj":                "the change has another id each time",
+		"claude mcp add picoclaw -- picoclaw mcp":                    "the client is not there",
+		"man picoclaw-call":                                          "man need not be there",
+		"picoclaw completion bash > /etc/bash_completion.d/picoclaw": "it writes outside the home",
+		`picoclaw completion zsh > "${fpath[1]}/_picoclaw"`:          "it is for zsh",
+		"picoclaw call exec command='go test ./...' timeout=120":     "it needs Go",
+		"picoclaw plugin new wordcount && cd wordcount && make test": "it needs Go; it is played with the page on plugins",
+		"picoclaw plugin update wordcount":                           "the package that it was installed from says no other version",
+		"picoclaw plugin update wordcount-1.1.0.tar.gz":              "there is no other version",
+		`# then in config.json:  "$schema": "./config.schema.json"`:  "it is a comment",
+	}
+}
+
+// The examples of every command do what they are for, each command's in an empty home with surroundings.
+func TestTheExamplesOfCommandsWork(t *testing.T) {
+	text, err := os.ReadFile("cli.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	authored := newPlugin(t)
+	left := notPlayed()
+	example := regexp.MustCompile("(?ms)^```sh\n(.*?)^```$")
+	played := 0
+	for _, section := range strings.Split(string(text), "\n## ")[1:] {
+		name, _, _ := strings.Cut(section, "\n")
+		blocks := example.FindAllStringSubmatch(section, -1)
+		if len(blocks) < 2 {
+			continue // it has none
+		}
+		steps := []console.Step{{Command: surroundings}}
+		if slices.Contains(installed, name) {
+			steps = append(steps, console.Step{Command: "picoclaw plugin install wordcount-1.0.0.tar.gz --yes"})
+		}
+		prepared := len(steps)
+		for line := range strings.Lines(blocks[1][1]) {
+			line = strings.TrimSuffix(line, "\n")
+			if _, skip := left[line]; skip {
+				delete(left, line)
+				continue
+			}
+			command, _, _ := strings.Cut(line, "  ") // what is behind it explains it
+			steps = append(steps, console.Step{Command: answered(command)})
+		}
+		played += len(steps) - prepared
+		for _, user := range users() {
+			t.Run(name+" as "+strconv.Itoa(user), func(t *testing.T) {
+				t.Parallel()
+				s := stage(t)
+				s.User, s.Env = user, []string{"AUTHORED=" + authored}
+				play(t, s, steps)
+			})
+		}
+	}
+	if played < 60 {
+		t.Errorf("only %d examples were found", played)
+	}
+	for line := range left {
+		t.Errorf("%q is no example any more", line)
+	}
+}
+
+// answered is a command with the answer to what it asks: nobody is there.
+func answered(command string) string {
+	for _, asks := range []string{"picoclaw plugin install ", "picoclaw init --client ", "picoclaw plugin remove "} {
+		if strings.HasPrefix(command, asks) && !strings.Contains(command, "--yes") {
+			return command + " --yes"
+		}
+	}
+	return command
+}
+
+// newPlugin has picoclaw begin a plugin, goes the way to it that the page on plugins shows, and returns the directory of
+// its package.
+func newPlugin(t *testing.T) string {
+	t.Helper()
+	text, err := os.ReadFile("plugins.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	way := regexp.MustCompile(`(?m)\n\n((?:    .*\n)+)`).FindStringSubmatch(string(text))
+	if way == nil || strings.Count(way[1], "\n") < 5 {
+		t.Fatalf("the page on plugins shows no way: %q", way)
+	}
+	out, err := exec.Command("go", "env", "GOROOT", "GOCACHE", "GOMODCACHE").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	goes := strings.Split(string(out), "\n")
+	s := stage(t)
+	if err := os.Chmod(s.Home, 0o755); err != nil { // others copy the package
+		t.Fatal(err)
+	}
+	s.Env = []string{"PATH=" + programs + ":" + goes[0] + "/bin:/usr/local/bin:/usr/bin:/bin",
+		"GOCACHE=" + goes[1], "GOMODCACHE=" + goes[2], "GOPROXY=off"}
+	var steps []console.Step
+	for line := range strings.Lines(way[1]) {
+		command, _, _ := strings.Cut(strings.TrimSpace(line), "  ")
+		steps = append(steps, console.Step{Command: answered(command)})
+	}
+	play(t, s, steps)
+	return filepath.Join(s.Home, "wordcount", "bin", "wordcount")
+}
