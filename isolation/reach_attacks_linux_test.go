@@ -127,6 +127,25 @@ func TestNobodySlowsOtherProcesses(t *testing.T) {
 	}
 }
 
+// Who may start a few programs only can't start one that is no file either: Landlock knows nothing of those.
+func TestNobodyStartsProgramsOutOfMemory(t *testing.T) {
+	if auditArch == 0 || landlockABI() == 0 {
+		return
+	}
+	for mode, enabled := range modes {
+		i := configured(t, Config{Enabled: enabled})
+		attack := func(programs ...string) string {
+			return outcome(t, i, child("memory"), Profile{Exec: true, Confine: true, Programs: programs}).stdout
+		}
+		if got := attack("true"); got != "EPERM\n" {
+			t.Errorf("%s: %s", mode, got)
+		}
+		if got := attack(); got != "done\n" {
+			t.Errorf("%s, with all programs: %s", mode, got)
+		}
+	}
+}
+
 // Shared memory of the user's other programs has neither a path nor a domain. A sandbox has its own, and so has no way
 // to it; without one it is the filter that keeps it.
 func TestNobodySharesMemoryWithOthers(t *testing.T) {

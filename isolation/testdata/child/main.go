@@ -49,6 +49,7 @@ var verbs = map[string]func([]string) error{
 	"setid":   setID,
 	"limit":   limit,
 	"slow":    slow,
+	"memory":  memory,
 	"sigio":   sigio,
 	"shared":  shared,
 	"ids":     func([]string) error { fmt.Println(os.Getuid(), os.Getpid()); return nil },

@@ -123,6 +123,13 @@ func sigio(args []string) error {
 	return err
 }
 
+// memory makes a program that is no file.
+func memory([]string) error {
+	_, err := unix.MemfdCreate("program", 0)
+	fmt.Println(outcome(err))
+	return nil
+}
+
 // shared prints what is in a segment of shared memory, by its number.
 func shared(args []string) error {
 	id, err := strconv.Atoi(args[0])
