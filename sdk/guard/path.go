@@ -62,18 +62,18 @@ func (g *Guard) decidePath(r *resolver, a Access, path, abs string) Decision {
 			}
 		}
 	}
-	if d := g.decideTarget(r, a, path, clean, real); d.Verdict != Allow {
-		return d
-	}
-	if a == Delete {
-		// Deleting a link deletes the link, not what it points to.
+	if a == Delete && !strings.HasSuffix(path, "/") && !strings.HasSuffix(path, "/.") {
+		// Deleting a link deletes the link, not what it points to, which may be anywhere.
 		if dir, err := r.resolve(filepath.Dir(clean)); err == nil {
 			real = filepath.Join(dir, filepath.Base(clean))
 		}
-		if within(real, g.workspaces[0]) {
-			return Decision{Verdict: Deny, Rule: ruleRoot, Path: real,
-				Reason: "access denied: the workspace itself can't be deleted"}.with("delete what is inside it", "")
-		}
+	}
+	if d := g.decideTarget(r, a, path, clean, real); d.Verdict != Allow {
+		return d
+	}
+	if a == Delete && within(real, g.workspaces[0]) {
+		return Decision{Verdict: Deny, Rule: ruleRoot, Path: real,
+			Reason: "access denied: the workspace itself can't be deleted"}.with("delete what is inside it", "")
 	}
 	return Decision{Verdict: Allow, Path: real}
 }
