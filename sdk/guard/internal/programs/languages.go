@@ -32,7 +32,7 @@ func interpreters() map[string]*language {
 		}
 	}
 	add("sh bash dash zsh ksh mksh ash rbash fish yash csh tcsh pwsh-sh", "", "sh", "", "")
-	add("python pypy pypy3 ipython jython micropython", "python", "python", "-c", "W=d X=s m=m Q=d --check-hash-based-pycs=d")
+	add("python py pypy pypy3 ipython jython micropython", "python", "python", "-c", "W=d X=s m=m Q=d --check-hash-based-pycs=d")
 	add("perl", "", "perl", "-e -E", "I=l M=d m=d F=d x= 0= i= l=")
 	add("ruby jruby irb", "ruby", "ruby", "-e", "I=l r=s C=g E=d x= i= F=d")
 	add("node nodejs ts-node tsx", "node", "node", "-e -p --eval --print", "r=k C=d --require=k --import=k --loader=k --env-file=r --inspect= --test-name-pattern=d --test-reporter=d --test-reporter-destination=w --conditions=d --title=d")

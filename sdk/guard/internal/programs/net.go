@@ -22,7 +22,7 @@ var netPrograms = []program{
 	{names: "kubectl oc k9s helm", args: "s*", opts: "f=r n=d l=d o=d c=d k=r p=d --filename=r --namespace=d --selector=d --output=d --container=d --raw=d --patch=d " +
 		"--kubeconfig=r --context=d --values=r --set=d --field-selector=d --jsonpath=d --template=d --sort-by=d --type=d --image=d --from-literal=d --from-file=s"},
 	{names: "etcdctl ros2 rostopic rosnode rosservice rosparam rosmsg rabbitmqctl consul nats", args: "d*", opts: "p=d n=d --cacert=r --cert=r --key=r --config=r --data-dir=w --file=r --server=d --context=d"},
-	{names: "mosquitto_sub mosquitto_pub", args: "d*", opts: "h=d p=d t=d m=d f=r i=d u=d P=d q=d C=d W=d F=d --cafile=r --capath=l --cert=r --key=r --will-topic=d --will-payload=d"},
+	{names: "mosquitto_sub mosquitto_pub", args: "d*", opts: "h=d p=d t=d m=d f=r i=d u=d P=d q=d C=d W=d F=d --cafile=r --capath=l --cert=r --key=r --will-topic=d --will-payload=d"}, //nolint:misspell // a program's name
 	{names: "wrk ab hey vegeta k6 siege", args: "d*", opts: "s=k c=d n=d t=d d=d H=d m=d T=d p=r u=r b=d g=w --script=k --latency= --header=d"},
 	{names: "yt-dlp youtube-dl aria2c axel", args: "d*", opts: "o=w P=w d=w f=d a=r --output=w --paths=w --dir=w --out=w --exec=c --batch-file=r --input-file=r --cookies=r --config-location=r"},
 	{names: "agent-browser playwright puppeteer open xdg-open browse lynx links w3m elinks", args: "s*", opts: ""},

@@ -28,7 +28,7 @@ var windowsRules = []Rule{
 		Hit:    []string{"Remove-Item -Recurse -Force x"}, Miss: []string{"Remove-Item x"},
 	},
 	{
-		ID: "exec.rm-bulk", Names: "remove-item clear-content", Match: via("xargs"),
+		ID: "exec.rm-bulk", Names: "remove-item clear-content", Match: anyOf(via("xargs"), prefix(shell.Item)),
 		Reason: "deletes whatever another command finds",
 		Safer:  "print the names first, then delete those that you mean",
 		Hit:    []string{"xargs remove-item"}, Miss: []string{"remove-item x"},
@@ -71,6 +71,11 @@ var windowsRules = []Rule{
 		ID: "exec.windows-code", Tier: Hard, Names: "bitsadmin", Match: not(anyOf(prefix("/list", "/info", "/monitor", "/?", "/help"), func(c *Command) bool { return len(c.Args) == 0 })),
 		Reason: "fetches files, and runs commands, in the background",
 		Hit:    []string{"bitsadmin /transfer a http://x y"}, Miss: []string{"bitsadmin /list"},
+	},
+	{
+		ID: "exec.windows-code", Tier: Hard, Names: "wmic", Match: prefix("/format:http", "/format:\"http", "/format:\\\\"),
+		Reason: "runs code that is only known when it runs",
+		Hit:    []string{"wmic os get /format:http://x"}, Miss: []string{"wmic os get /format:list"},
 	},
 	{
 		ID: "exec.windows-code", Tier: Hard, Names: "new-object", Match: anyOf(prefix("-com", "-c", "wscript.", "shell.application", "net.webclient", "system.net.webclient", "net.sockets", "system.net.sockets", "system.diagnostics.process", "diagnostics.process")),

@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"iter"
 	"maps"
 	"path/filepath"
 	"slices"
@@ -51,8 +52,8 @@ func (s *state) alone() []*state {
 
 func (s *state) equal(o *state) bool {
 	return s.dir == o.dir && s.doubt == o.doubt && s.strict == o.strict && s.oldDir == o.oldDir && s.dead == o.dead && slices.Equal(s.stack, o.stack) &&
-		same(s.aliases, o.aliases, identical) && same(s.funcs, o.funcs, identical) && slices.Equal(s.params, o.params) &&
-		same(s.vars, o.vars, sameVariable) && same(s.files, o.files, Stream.same)
+		same(s.in, s.aliases, o.aliases, identical) && same(s.in, s.funcs, o.funcs, identical) && slices.Equal(s.params, o.params) &&
+		same(s.in, s.vars, o.vars, sameVariable) && same(s.in, s.files, o.files, Stream.same)
 }
 
 func identical[V comparable](a, b V) bool { return a == b }
@@ -84,18 +85,16 @@ func join(states ...*state) []*state {
 func blur(states []*state) *state {
 	s := states[0].clone()
 	for _, o := range states[1:] {
-		s.in.work += len(o.vars.all()) + len(o.files.all()) + len(o.funcs.all()) + len(o.aliases.all())
-		s.locals = append(s.locals, o.locals...)
-		if o.dir != s.dir || o.doubt != s.doubt {
-			s.dir, s.doubt = "", ""
-		}
-		s.strict = s.strict && o.strict
-		for name, theirs := range o.vars.all() {
-			if ours, _ := s.vars.get(name); ours.String() != theirs.String() {
-				s.set(name, Unknown)
+		base := common(s.vars, o.vars)
+		for _, names := range []iter.Seq[string]{o.vars.changed(s.in, base), s.vars.changed(s.in, base)} {
+			for _, name := range slices.Collect(names) {
+				ours, _ := s.vars.get(name)
+				if theirs, ok := o.vars.get(name); ok && ours.String() != theirs.String() {
+					s.set(name, Unknown)
+				}
 			}
 		}
-		for path := range o.files.all() {
+		for path := range o.files.changed(s.in, nil) {
 			set(s.in, &s.files, path, Stream{Piped: true, From: From("several ways")})
 		}
 		for name, body := range o.funcs.all() {

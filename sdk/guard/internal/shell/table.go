@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"iter"
 	"maps"
 	"slices"
 )
@@ -106,37 +107,57 @@ func unset[V any](in *Interpreter, t **table[V], key string) {
 	if _, ok := (*t).get(key); !ok {
 		return
 	}
-	*t = (*t).copied(in)
-	delete((*t).m, key)
+	if (*t).shared || (*t).below != nil {
+		*t = (*t).copied(in)
+	}
+	own := *t
+	if delete(own.m, key); own.one && own.key == key {
+		own.one = false
+	}
+}
+
+// common is the table that two tables have grown from, nil if there is none.
+func common[V any](a, b *table[V]) *table[V] {
+	for a != b {
+		switch {
+		case a == nil || b == nil:
+			return nil
+		case a.layers > b.layers:
+			a = a.below
+		case b.layers > a.layers:
+			b = b.below
+		default:
+			a, b = a.below, b.below
+		}
+	}
+	return a
+}
+
+// changed are the keys that a table has in its layers above another one, which is below it. Some may come twice.
+func (t *table[V]) changed(in *Interpreter, base *table[V]) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for ; t != base; t = t.below {
+			in.work += 1 + len(t.m)
+			if t.one && !yield(t.key) {
+				return
+			}
+			for key := range t.m {
+				if !yield(key) {
+					return
+				}
+			}
+		}
+	}
 }
 
 // same says whether two tables have the same content.
-func same[V any](a, b *table[V], equal func(V, V) bool) bool {
-	if a == b {
-		return true
-	}
-	if layers, ok := a.above(b); ok {
-		return adds(a, layers, b, equal)
-	}
-	if layers, ok := b.above(a); ok {
-		return adds(b, layers, a, equal)
-	}
-	return maps.EqualFunc(a.all(), b.all(), equal)
-}
-
-// adds says whether the layers of a table above another one only say what that says.
-func adds[V any](t *table[V], layers []*table[V], base *table[V], equal func(V, V) bool) bool {
-	unchanged := func(key string) bool {
-		now, _ := t.get(key)
-		before, ok := base.get(key)
-		return ok && equal(now, before)
-	}
-	for _, layer := range layers {
-		if layer.one && !unchanged(layer.key) {
-			return false
-		}
-		for key := range layer.m {
-			if !unchanged(key) {
+func same[V any](in *Interpreter, a, b *table[V], equal func(V, V) bool) bool {
+	base := common(a, b)
+	for _, keys := range []iter.Seq[string]{a.changed(in, base), b.changed(in, base)} {
+		for key := range keys {
+			ours, here := a.get(key)
+			theirs, there := b.get(key)
+			if here != there || !equal(ours, theirs) {
 				return false
 			}
 		}

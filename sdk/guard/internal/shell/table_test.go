@@ -39,7 +39,7 @@ func TestTable(t *testing.T) {
 		if !maps.Equal(tables[j].all(), plain[j]) {
 			t.Fatalf("all: %v; want %v", tables[j].all(), plain[j])
 		}
-		if got, want := same(tables[i], tables[j], equal), maps.Equal(plain[i], plain[j]); got != want {
+		if got, want := same(in, tables[i], tables[j], equal), maps.Equal(plain[i], plain[j]); got != want {
 			t.Fatalf("same: %v; want %v: %v and %v", got, want, plain[i], plain[j])
 		}
 	}

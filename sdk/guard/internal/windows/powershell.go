@@ -212,6 +212,8 @@ func (l *psLexer) variable(rest string) int {
 	case !l.started && len(l.argv) == 0 && !l.call && strings.HasPrefix(after, "=") && !strings.HasPrefix(after, "=="):
 		l.assign(lower, strings.TrimLeft(after[1:], " \t"))
 		return n + len(rest[n:]) - len(after)
+	case lower == "_" || lower == "psitem":
+		l.text.WriteString(shell.Item)
 	case env && Variable(variable):
 		l.text.WriteString("%" + variable + "%")
 	case lower == "home" || lower == "pshome" || lower == "profile":
