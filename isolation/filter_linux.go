@@ -17,7 +17,7 @@ type filterNeeds struct {
 	programs  bool // programs that are not files of the view
 	processes bool // further processes, not only threads
 	internet  bool // sockets of the internet's families
-	shared    bool // memory and queues that are found by a number or a name
+	apart     bool // its processes and what they share have namespaces of their own
 }
 
 // newFilter writes the filter for a process with these needs; nil on an architecture that has none.

@@ -11,8 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// bomb starts sleepers, once its standard input ends, until it may not or has 300, and says how many there were.
-const bomb = `read -r go; n=0; while [ $n -lt 300 ]; do { sleep 60 & } 2>/dev/null || break; n=$((n+1)); echo $n > "$1"; done; sleep 60`
+// bomb starts sleepers, once its standard input ends, until it may not or has 150, and says how many there were.
+const bomb = `read -r go; n=0; while [ $n -lt 150 ]; do { sleep 60 & } 2>/dev/null || break; n=$((n+1)); echo $n > "$1"; done; sleep 60`
 
 // groupOf is the control group that a process is in and that this process made; empty if there is none.
 func groupOf(pid int) string {
@@ -59,9 +59,9 @@ func TestGroup(t *testing.T) {
 					t.Errorf("%+v: %d were started", g, number(count))
 				}
 			}
-			run(GroupLimits{}, func(n int) bool { return n == 300 })
+			run(GroupLimits{}, func(n int) bool { return n == 150 })
 			if !can {
-				run(GroupLimits{Processes: 50}, func(n int) bool { return n == 300 })
+				run(GroupLimits{Processes: 50}, func(n int) bool { return n == 150 })
 				return
 			}
 			still := 0

@@ -22,13 +22,26 @@ func LimitSelf(l Limits) error {
 	}{
 		{"the size of a file", unix.RLIMIT_FSIZE, orUnlimited(l.FileSize)},
 		{"open files", unix.RLIMIT_NOFILE, orUnlimited(int64(l.OpenFiles))},
-		{"core dumps", unix.RLIMIT_CORE, 0},
 	} {
 		if err := lower(0, limit.resource, limit.max); err != nil {
 			return fmt.Errorf("limit %s: %w", limit.name, err)
 		}
 	}
+	if err := noCores(); err != nil {
+		return fmt.Errorf("limit core dumps: %w", err)
+	}
 	return nil
+}
+
+// noCores keeps the kernel from writing core dumps. Where a program takes them, which runs as root and outside of every
+// sandbox, a limit of nothing does not count, and a limit of one byte means none.
+func noCores() error {
+	var now unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_CORE, &now); err != nil {
+		return err
+	}
+	most := min(now.Max, 1)
+	return unix.Setrlimit(unix.RLIMIT_CORE, &unix.Rlimit{Cur: most, Max: most})
 }
 
 func orUnlimited(n int64) uint64 {
