@@ -60,8 +60,9 @@ it, in mcp-token below the instance root; --token-file names another file. One s
 	return cmd
 }
 
-// answerPatience is how long calls may go on when the input has ended and somebody still reads answers.
-const answerPatience = 5 * time.Second
+// answerPatience is how long calls may go on when the input has ended and somebody still reads answers. It is less than
+// clients wait for a server that they have told to end in this way.
+const answerPatience = 1500 * time.Millisecond
 
 // serveStreams serves the one client that has started this process, until that ends it.
 func (a *app) serveStreams(ctx context.Context, server *mcp.Server) error {
