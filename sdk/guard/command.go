@@ -31,9 +31,6 @@ const (
 // compiled programs do, and what is in files.
 func (g *Guard) Command(c Command) (d Decision) {
 	a := &analysis{guard: g, text: c.Text, rules: g.policy.Exec.DenyPatterns, paths: g.policy.Restrict}
-	if home := g.policy.Exec.Home; home != "" {
-		a.resolver.home, _ = resolve(home)
-	}
 	defer func() {
 		if p := recover(); p != nil {
 			d = Decision{Verdict: Deny, Rule: "exec.internal", Hint: "write the command in a simpler way", Safer: "write the command in a simpler way",
@@ -56,12 +53,15 @@ func (g *Guard) Command(c Command) (d Decision) {
 	if dir == "" {
 		dir = g.workspaces[0]
 	}
-	if d := g.Path(List, dir); d.Verdict == Allow {
+	if d := g.resolvePath(&a.resolver, List, dir); d.Verdict == Allow {
 		dir = d.Path // absolute, and what the system will call it
 		a.dir = dir
 	} else {
 		a.add(finding{verdict: Deny, rule: d.Rule, line: reasonWorkdir, why: "the directory that it would start in: " + d.Reason, safer: d.Safer, setting: d.Setting})
 		return a.decision()
+	}
+	if home := g.policy.Exec.Home; home != "" {
+		a.resolver.home, _ = resolve(home)
 	}
 	switch {
 	case !a.rules && !a.paths && len(g.deny) == 0:

@@ -84,10 +84,11 @@ func (a *analysis) environment(c *shell.Call) {
 
 // search decides on the directories of a search path.
 func (a *analysis) search(c *shell.Call, name, value string) {
+	argv := []string{name + "=" + value}
 	for _, dir := range strings.Split(value, ":") {
 		if dir == "" || shell.HasUnknown(dir) || systemBins[filepath.Clean(dir)] {
 			continue
 		}
-		a.path(&c.Place, Read, dir, false, []string{name + "=" + value})
+		a.path(&c.Place, Read, dir, false, argv)
 	}
 }

@@ -3,6 +3,7 @@ package guard
 import (
 	"strings"
 
+	"github.com/picoclaw/picoclaw/sdk/guard/internal/programs"
 	"github.com/picoclaw/picoclaw/sdk/guard/internal/shell"
 )
 
@@ -38,6 +39,14 @@ type analysis struct {
 	steps    int         // commands of Windows shells so far
 	fixed    *shell.Span // where to say that everything is found, if not nil
 	resolver resolver
+	open     pathKey        // the last path that was found to be open
+	room     []programs.Use // memory for the next answer
+}
+
+// pathKey is what is done with a path.
+type pathKey struct {
+	access Access
+	path   string
 }
 
 // add keeps the strictest finding, and of equally strict ones the first.
@@ -52,6 +61,9 @@ func (a *analysis) add(f finding) {
 		a.worst = &f
 	}
 }
+
+// Settled implements [shell.Visitor]: of refusals, the first counts.
+func (a *analysis) Settled() bool { return a.worst != nil && a.worst.verdict == Deny }
 
 // decision is what the findings come to.
 func (a *analysis) decision() Decision {

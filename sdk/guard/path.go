@@ -32,7 +32,9 @@ const (
 // Two readings of the path have to be allowed: as it is written, and with the symbolic links of its longest existing
 // prefix resolved. [Decision.Path] is the second, absolute. What it names can change before it is used, so the
 // user of the path must open it through package workspace, which can't be raced.
-func (g *Guard) Path(a Access, path string) Decision {
+func (g *Guard) Path(a Access, path string) Decision { return g.resolvePath(nil, a, path) }
+
+func (g *Guard) resolvePath(r *resolver, a Access, path string) Decision {
 	if reason := malformed(path); reason != "" {
 		return Decision{Verdict: Deny, Rule: ruleMalformed, Reason: "access denied: " + reason}.with(saferInside, "")
 	}
@@ -40,7 +42,7 @@ func (g *Guard) Path(a Access, path string) Decision {
 	if !filepath.IsAbs(path) {
 		abs = g.workspaces[0] + string(filepath.Separator) + path
 	}
-	return g.decidePath(nil, a, path, abs)
+	return g.decidePath(r, a, path, abs)
 }
 
 // decidePath decides on abs, which the caller wrote as path.

@@ -82,6 +82,8 @@ func (r *resolver) resolve(path string) (string, error) {
 			return "", e.err
 		case e.missing && rest == "":
 			return next, nil
+		case e.missing && len(next)+1+len(rest) == len(path) && strings.HasPrefix(path, next) && isClean(rest):
+			return path, nil // no link was followed
 		case e.missing:
 			return filepath.Join(next, rest), nil
 		case e.target == "":
@@ -98,6 +100,11 @@ func (r *resolver) resolve(path string) (string, error) {
 		rest = target[len(filepath.VolumeName(target)):] + string(filepath.Separator) + rest
 	}
 	return at, nil
+}
+
+// isClean says whether a relative path is certainly as [filepath.Clean] would have it.
+func isClean(path string) bool {
+	return filepath.Separator == '/' && path[0] != '.' && path[0] != '/' && !strings.HasSuffix(path, "/") && !strings.Contains(path, "//") && !strings.Contains(path, "/.")
 }
 
 // below is the path of a name in a directory: a part of the whole path that is resolved, as long as that is it. Directory and

@@ -49,11 +49,16 @@ func (a *analysis) path(p *shell.Place, access Access, text string, glob bool, a
 		text = filePath(text)
 	}
 	written, vague := text, shell.HasUnknown(text)
-	text = likeliest(text)
-	if text == "" {
+	if vague {
+		text = likeliest(text)
+	}
+	if text == "" || a.Settled() {
 		return
 	}
-	clean := filepath.Clean(text)
+	clean := text
+	if text[0] == '/' {
+		clean = filepath.Clean(text)
+	}
 	dev := strings.HasPrefix(clean, "/dev/")
 	if dev && access == Write && a.rules && device.MatchString(clean) {
 		a.add(finding{verdict: Deny, rule: "exec.device", line: reasonDangerous, tier: tierHard, why: "it writes to the device " + clean, setting: settingHard, span: p.Span, argv: argv})
@@ -75,6 +80,11 @@ func (a *analysis) path(p *shell.Place, access Access, text string, glob bool, a
 			return
 		}
 		abs = dir + string(filepath.Separator) + text
+		if p.Doubt != "" {
+			there := *p
+			there.Dir, there.Doubt = p.Doubt, ""
+			a.path(&there, access, text, glob, argv)
+		}
 	}
 	if strings.HasPrefix(abs[1:], shell.Temporary) || strings.HasPrefix(abs[1:], shell.Program) {
 		below := filepath.ToSlash(filepath.Clean(abs))
@@ -86,6 +96,10 @@ func (a *analysis) path(p *shell.Place, access Access, text string, glob bool, a
 		a.refuse(p, finding{rule: ruleMalformed, why: reason, safer: saferInside, argv: argv})
 		return
 	}
+	key := pathKey{access, abs}
+	if a.open == key {
+		return
+	}
 	if d := a.guard.decidePath(&a.resolver, access, text, abs); d.Verdict != Allow {
 		if vague {
 			// No setting opens a path of which a part is made up here.
@@ -93,7 +107,9 @@ func (a *analysis) path(p *shell.Place, access Access, text string, glob bool, a
 			return
 		}
 		a.refuse(p, finding{rule: d.Rule, why: text + ": " + d.Reason, safer: d.Safer, setting: d.Setting, argv: argv})
+		return
 	}
+	a.open = key
 }
 
 func (a *analysis) refuse(p *shell.Place, f finding) {

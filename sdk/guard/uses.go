@@ -178,7 +178,7 @@ func foreign(from []string) bool {
 // fetched remembers the files that curl -O and wget name after their URLs, for when the line runs them.
 func fetched(c *shell.Call, name string) {
 	for _, f := range c.Argv[1:] {
-		if base := path.Base(f.Text); (programs.Remote(f.Text) || name == "wget" && strings.Contains(f.Text, "/")) && !strings.HasPrefix(f.Text, "-") && base != "." && base != "/" {
+		if base := path.Base(f.Text); (programs.Remote(f.Text) || name != "curl" && strings.Contains(f.Text, "/")) && !strings.HasPrefix(f.Text, "-") && base != "." && base != "/" {
 			c.Write(base, shell.Stream{Piped: true, From: shell.From(name)})
 		}
 	}

@@ -19,6 +19,11 @@ func (a *analysis) Open(p *shell.Place, use shell.Use, f shell.Field) {
 	a.path(p, access, f.Text, f.Glob, nil)
 }
 
+// Missing implements [shell.Visitor].
+func (a *analysis) Missing(dir string) bool {
+	return a.paths && !a.resolver.look(a.guard.workspaces[0]).missing && a.resolver.look(dir).missing
+}
+
 // Problem implements [shell.Visitor].
 func (a *analysis) Problem(p *shell.Place, problem shell.Problem) {
 	safer, setting := saferPlain, ""
@@ -58,9 +63,13 @@ func (a *analysis) Call(c *shell.Call) {
 		a.judge(c, name, argv)
 	}
 	a.program(c, argv)
-	for _, use := range programs.Uses(name, c.Argv[1:], argv[1:]) {
+	room := a.room
+	a.room = nil // what this command starts needs its own
+	uses := programs.Uses(room, name, c.Argv[1:], argv[1:])
+	for _, use := range uses {
 		a.use(c, name, use)
 	}
+	a.room = uses
 	switch name {
 	case "curl", "wget", "aria2c", "axel":
 		fetched(c, name)

@@ -76,7 +76,7 @@ func (r *windowsRun) command(language string, command windows.Command, nesting i
 		r.expression(argv)
 	}
 	name = programs.Canonical(name)
-	r.paths(language, name, command)
+	defer r.paths(language, name, command)
 	r.download(name, argv)
 	switch {
 	case name == "wsl":
@@ -89,11 +89,16 @@ func (r *windowsRun) command(language string, command windows.Command, nesting i
 		return
 	}
 	r.judgeWindows(name, command)
+	if plain := programs.Canonical(shell.Name(argv[0])); !windows.Names[plain] && programs.Known(plain) && !slices.ContainsFunc(argv[1:], func(word string) bool { return strings.HasPrefix(word, "/") }) {
+		r.elsewhere(argv) // other systems have a program of this name
+	} else if plain != name {
+		r.judgeWindows(plain, command) // as have older PowerShells
+	}
 	fields := make([]shell.Field, len(argv)-1)
 	for i, word := range argv[1:] {
 		fields[i] = shell.Field{Text: word}
 	}
-	for _, use := range programs.Uses(name, fields, argv[1:]) {
+	for _, use := range programs.Uses(nil, name, fields, argv[1:]) {
 		switch {
 		case use.Kind == programs.Code && (use.Lang == "cmd" || use.Lang == "powershell"):
 			r.code(use.Lang, use.Text, nesting+1)

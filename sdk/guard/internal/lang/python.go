@@ -12,13 +12,24 @@ var (
 	importFrom = pattern.New(`\bfrom\s+(os|subprocess|shutil|pty|commands)\s+import\s+([\w ,]+|\([\w ,\n]+\))`)
 )
 
-// imports gives the functions that Python code has imported by another name their full names again.
-func (s *skeleton) imports() {
+// maxRenamed is how many names that are imported are followed.
+const maxRenamed = 16
+
+// imports gives the functions that Python code has imported by another name their full names again. It says whether they are
+// few enough.
+func (s *skeleton) imports() bool {
+	renamed := 0
 	for _, m := range importAs.FindAllStringSubmatch(s.code) {
+		if renamed++; renamed > maxRenamed {
+			return false
+		}
 		s.rename(m[2]+`\.`, m[1]+".")
 	}
 	for _, m := range importFrom.FindAllStringSubmatch(s.code) {
 		for _, item := range strings.Split(strings.Trim(m[2], "()"), ",") {
+			if renamed++; renamed > maxRenamed {
+				return false
+			}
 			words := strings.Fields(item)
 			switch {
 			case len(words) == 1:
@@ -28,6 +39,7 @@ func (s *skeleton) imports() {
 			}
 		}
 	}
+	return true
 }
 
 // rename replaces what the pattern matches where a name begins.

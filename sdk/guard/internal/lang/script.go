@@ -56,7 +56,9 @@ func Script(language, code string) []Effect {
 	s := strip(language, code)
 	var out []Effect
 	if language == "python" {
-		s.imports()
+		if !s.imports() {
+			out = append(out, Effect{Kind: Dynamic, Text: "the code imports too much to follow"})
+		}
 		for _, line := range strings.Split(code, "\n") {
 			if command, ok := strings.CutPrefix(strings.TrimSpace(line), "!"); ok {
 				out = append(out, Effect{Kind: Shell, Text: command}) // IPython's
@@ -127,13 +129,14 @@ func (s *skeleton) commands(language string, out *[]Effect) bool {
 			}
 		}
 	}
+	children := language == "node" && strings.Contains(s.all(), "child_process")
 	for _, m := range starts.FindAllStringSubmatchIndex(s.code) {
 		name := s.code[m[2]:m[3]]
 		before := s.code[:m[2]]
 		switch {
 		case strings.HasPrefix(name, "subprocess.") && strings.Trim(name[11:], "ABCDEFGHIJKLMNOPQRSTUVWXYZ_") == "":
 			continue // subprocess.PIPE
-		case language == "node" && (name == "exec" || name == "spawn") && !strings.Contains(s.all(), "child_process"):
+		case language == "node" && (name == "exec" || name == "spawn") && !children:
 			continue // RegExp.exec
 		case strings.HasSuffix(before, "platform."), strings.HasSuffix(before, "def "), strings.HasSuffix(before, "function "), strings.HasSuffix(before, "import "):
 			continue

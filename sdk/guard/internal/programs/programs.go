@@ -83,13 +83,14 @@ func Options(name string, args []string) getopt.Args {
 	return getopt.Spec{}.Parse(args)
 }
 
-// Uses says what the arguments of a program are for. Args don't include the program's own name; texts are their texts.
-func Uses(name string, args []shell.Field, texts []string) []Use {
+// Uses says what the arguments of a program are for. Args don't include the program's own name; texts are their texts. The
+// answer may be put into the memory of a list that isn't needed any more.
+func Uses(into []Use, name string, args []shell.Field, texts []string) []Use {
 	if special := handler(name); special != nil {
 		return special(name, args)
 	}
 	if p := table[name]; p != nil {
-		return p.uses(args, texts)
+		return p.into(into[:0], args, texts)
 	}
 	return unknown(args)
 }
@@ -117,8 +118,11 @@ func unknown(args []shell.Field) []Use {
 
 // uses goes by the table.
 func (p *program) uses(args []shell.Field, texts []string) []Use {
+	return p.into(make([]Use, 0, len(args)), args, texts)
+}
+
+func (p *program) into(uses []Use, args []shell.Field, texts []string) []Use {
 	parsed := p.spec.Parse(texts)
-	uses := make([]Use, 0, len(args))
 	for _, opt := range parsed.Options {
 		uses = p.option(uses, opt, args)
 	}

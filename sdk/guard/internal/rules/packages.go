@@ -37,8 +37,8 @@ var packageRules = []Rule{
 	},
 	{
 		ID: "exec.global-packages", Names: "npm pnpm yarn bun cnpm", Match: func(c *Command) bool {
-			global := c.Opts.Has("-g", "--global") || anyWord("global")(c)
-			if value, ok := c.Opts.Value("--location"); ok && value == "global" {
+			global := c.Opts().Has("-g", "--global") || anyWord("global")(c)
+			if value, ok := c.Opts().Value("--location"); ok && value == "global" {
 				global = true
 			}
 			return global && anyWord("install", "i", "in", "ins", "inst", "insta", "instal", "isnt", "isnta", "isntal", "isntall", "add", "ci", "uninstall", "un", "unlink", "remove", "rm", "r", "update", "up", "upgrade", "link", "ln", "global", "install-test", "it")(c)

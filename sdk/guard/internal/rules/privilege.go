@@ -36,7 +36,7 @@ var privilegeRules = []Rule{
 	},
 	{
 		ID: "exec.chmod", Names: "install ginstall mkdir mknod mkfifo", Match: func(c *Command) bool {
-			mode, ok := c.Opts.Value("-m", "--mode")
+			mode, ok := c.Opts().Value("-m", "--mode")
 			return ok && wideMode(mode)
 		},
 		Reason: "makes a file that is open to everybody, or runs with its owner's rights",
@@ -71,7 +71,7 @@ func (c *Command) mode() string {
 			return arg
 		}
 	}
-	if c.Opts.Has("--reference") {
+	if c.Opts().Has("--reference") {
 		return ""
 	}
 	return c.Operand(0)

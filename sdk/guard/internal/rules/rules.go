@@ -40,26 +40,35 @@ type Command struct {
 	Name string   // the canonical name of the program
 	Args []string // without the name
 	Via  []string // the programs that start it, outermost first
-	Opts getopt.Args
+	opts *getopt.Args
+}
+
+// Opts are the arguments taken apart. Many rules need not know.
+func (c *Command) Opts() *getopt.Args {
+	if c.opts == nil {
+		opts := programs.Options(c.Name, c.Args)
+		c.opts = &opts
+	}
+	return c.opts
 }
 
 // New makes a command from its words.
 func New(name string, args, via []string) *Command {
-	return &Command{Name: name, Args: args, Via: via, Opts: programs.Options(name, args)}
+	return &Command{Name: name, Args: args, Via: via}
 }
 
 // Operand returns the nth operand, or "".
 func (c *Command) Operand(n int) string {
-	if n < len(c.Opts.Operands) {
-		return c.Args[c.Opts.Operands[n]]
+	if n < len(c.Opts().Operands) {
+		return c.Args[c.Opts().Operands[n]]
 	}
 	return ""
 }
 
 // Operands returns all operands.
 func (c *Command) Operands() []string {
-	out := make([]string, len(c.Opts.Operands))
-	for i, at := range c.Opts.Operands {
+	out := make([]string, len(c.Opts().Operands))
+	for i, at := range c.Opts().Operands {
 		out[i] = c.Args[at]
 	}
 	return out
@@ -110,7 +119,7 @@ func index() map[string][]*Rule {
 
 // flag matches if one of the options was given.
 func flag(names ...string) Matcher {
-	return func(c *Command) bool { return c.Opts.Has(names...) }
+	return func(c *Command) bool { return c.Opts().Has(names...) }
 }
 
 // verb matches if the operands begin with one of the phrases.
@@ -118,7 +127,7 @@ func verb(phrases ...string) Matcher {
 	return func(c *Command) bool {
 		for _, phrase := range phrases {
 			words := strings.Fields(phrase)
-			if len(words) <= len(c.Opts.Operands) && allOf(words, c.Operands()) {
+			if len(words) <= len(c.Opts().Operands) && allOf(words, c.Operands()) {
 				return true
 			}
 		}
@@ -162,7 +171,7 @@ func prefix(prefixes ...string) Matcher {
 }
 
 // operand matches if there is an operand at all.
-func operand(c *Command) bool { return len(c.Opts.Operands) > 0 }
+func operand(c *Command) bool { return len(c.Opts().Operands) > 0 }
 
 func anyOf(ms ...Matcher) Matcher {
 	return func(c *Command) bool { return slices.ContainsFunc(ms, func(m Matcher) bool { return m(c) }) }

@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"slices"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -35,7 +36,7 @@ func (in *Interpreter) builtin(c *Call, st *state) (Stream, bool) {
 	case "alias":
 		for _, arg := range args {
 			if name, value, ok := strings.Cut(arg, "="); ok {
-				set(&st.aliases, name, value)
+				set(in, &st.aliases, name, value)
 				in.code(&c.Place, value, st.clone(), Stream{})
 			}
 		}
@@ -49,14 +50,14 @@ func (in *Interpreter) builtin(c *Call, st *state) (Stream, bool) {
 		in.set(st, args)
 		return none, true
 	case "shift":
-		if len(st.params) > 1 {
+		if in.work += len(st.params); len(st.params) > 1 {
 			st.params = append(st.params[:1:1], st.params[2:]...)
 		}
 		return none, true
 	case "unset":
 		for _, name := range skipOptions(args) {
-			unset(&st.vars, name)
-			unset(&st.funcs, name)
+			unset(in, &st.vars, name)
+			unset(in, &st.funcs, name)
 		}
 		return none, true
 	case "exit", "return", "break", "continue":
@@ -132,6 +133,9 @@ func (in *Interpreter) source1(c *Call, st *state, args []string) Stream {
 
 // set changes the positional parameters.
 func (in *Interpreter) set(st *state, args []string) {
+	if len(args) > 0 && (strings.HasPrefix(args[0], "-") && !strings.HasPrefix(args[0], "--") && strings.Contains(args[0], "e") || slices.Contains(args, "errexit")) {
+		st.strict = strings.HasPrefix(args[0], "-")
+	}
 	for i, arg := range args {
 		if arg == "--" {
 			st.params = append([]string{"bash"}, args[i+1:]...)

@@ -28,6 +28,9 @@ func (in *Interpreter) cd(c *Call, st *state, args []string) {
 	}
 	if cdpath != "" && !filepath.IsAbs(target) && !strings.HasPrefix(target, ".") {
 		for _, dir := range strings.Split(cdpath, ":") {
+			if !in.step(&c.Place) {
+				break
+			}
 			in.visitor.Open(&c.Place, ForEntering, Field{Text: filepath.Join(dir, target)})
 		}
 	}
@@ -37,17 +40,36 @@ func (in *Interpreter) cd(c *Call, st *state, args []string) {
 // enter makes target the working directory.
 func (in *Interpreter) enter(c *Call, st *state, target string) {
 	in.visitor.Open(&c.Place, ForEntering, Field{Text: target})
-	st.oldDir = st.dir
+	before := st.dir
+	st.oldDir = before
 	switch {
 	case HasUnknown(target):
-		st.dir = ""
+		st.dir, st.doubt = "", ""
+		return
 	case filepath.IsAbs(target) || st.dir != "":
 		st.dir = st.abs(target)
 	}
+	switch {
+	case st.doubt != "" && !filepath.IsAbs(target):
+		st.doubt = filepath.Join(st.doubt, target)
+	case before != "" && !st.strict && !in.mentioned(c, target) && in.visitor.Missing(st.dir):
+		st.doubt = before
+	default:
+		st.doubt = ""
+	}
+}
+
+// mentioned says whether the text names a directory before a command: what did may have made it.
+func (in *Interpreter) mentioned(c *Call, dir string) bool {
+	if in.depth > 1 {
+		return true // the place is that of the code, not in it
+	}
+	return strings.Contains(in.source[:min(c.Span.Start, len(in.source))], filepath.Base(dir))
 }
 
 // pushd changes the working directory and remembers the old one.
 func (in *Interpreter) pushd(c *Call, st *state, args []string) {
+	in.work += len(st.stack)
 	operands := skipOptions(args)
 	if len(operands) == 0 || strings.HasPrefix(operands[0], "+") {
 		n := len(st.stack)

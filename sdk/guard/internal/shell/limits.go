@@ -16,7 +16,8 @@ const (
 	maxStates  = 8        // ways the command can have gone, followed at once
 	maxRounds  = 64       // values of a loop that are followed one by one
 	maxValue   = 4 << 10  // bytes of a variable; one that is longer isn't known
-	maxWords   = 1 << 20  // bytes of all arguments of all commands
+	maxWork    = 1 << 20  // bytes of all arguments of all commands; an argument, or a variable that is copied, counts for perWord
+	perWord    = 16
 )
 
 // Check says why a text must not even be parsed, or nil: it is too long, nested too deeply, or holds characters that

@@ -30,7 +30,9 @@ func output(c *Call) Stream {
 		return known(echo(args))
 	case "printf":
 		if len(args) > 0 {
-			return known(printf(args))
+			printed := printf(args)
+			c.in.work += len(printed)
+			return known(printed)
 		}
 	case "pwd":
 		if c.Dir != "" {

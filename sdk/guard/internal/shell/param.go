@@ -24,6 +24,12 @@ func (x *expansion) param(p *syntax.ParamExp, quoted bool) []syntax.WordPart {
 	}
 	value := v.String() + strings.Join(v.List, "")
 	plain := p.Exp == nil && p.Repl == nil && p.Slice == nil && !p.Length
+	if !plain && value != "" {
+		// Patterns are matched at every place of the value.
+		if x.in.work += len(value) * (perWord + int(p.End().Offset()-p.Pos().Offset())); x.in.work > maxWork {
+			return []syntax.WordPart{unknown}
+		}
+	}
 	switch {
 	case p.Exp != nil && p.Exp.Op == syntax.OtherParamOps:
 		// ${x@P} expands x once more, substitutions included.

@@ -21,6 +21,7 @@ func (in *Interpreter) redirects(list []*syntax.Redirect, st *state, stdin Strea
 		return r
 	}
 	x := in.expansion(st, place)
+	defer in.expansions.put(x)
 	for _, redir := range list {
 		fd := ""
 		if redir.N != nil {

@@ -23,7 +23,7 @@ type Interpreter struct {
 	source   string // the text that is being followed: the one that was given, or code within it
 	span     Span   // of the command whose code is being followed
 	steps    int
-	words    int // bytes of arguments so far
+	work     int // so far: bytes of arguments, and what else takes time
 	depth    int // code within code
 	calls    []frame
 	called   map[*syntax.Stmt]bool // the bodies of functions that were followed
@@ -31,9 +31,9 @@ type Interpreter struct {
 	stopped  bool
 
 	// Where the many small values of one text come from.
-	places     slab[Place]
-	idle       []*Call // that nobody uses any more
-	expansions slab[expansion]
+	places     spares[Place]
+	commands   spares[Call]
+	expansions spares[expansion]
 	fields     slab[Field]
 	texts      slab[string]
 }
@@ -51,7 +51,7 @@ func Interpret(text string, opts Options, visitor Visitor) {
 		in.lang = syntax.LangPOSIX
 	}
 	in.parser = syntax.NewParser(syntax.Variant(in.lang))
-	st := &state{base: opts.Env, dir: opts.Dir, params: []string{"bash"}}
+	st := &state{in: in, base: opts.Env, dir: opts.Dir, params: []string{"bash"}}
 	place := &Place{Dir: opts.Dir, Span: Span{End: len(text), Line: 1, Column: 1}}
 	if len(opts.Env) > 0 {
 		// The shell itself heeds some of it before it reads a word: BASH_ENV, exported functions, PATH.
@@ -136,7 +136,12 @@ func (in *Interpreter) problem(place *Place, kind Kind, reason string) {
 
 // step counts the work and says whether there may be more.
 func (in *Interpreter) step(place *Place) bool {
-	if in.steps++; in.steps > maxSteps && !in.stopped {
+	in.steps++
+	switch {
+	case in.stopped:
+	case in.visitor.Settled():
+		in.stopped = true
+	case in.steps > maxSteps || in.work > maxWork:
 		in.stopped = true
 		in.problem(place, TooComplex, "the command has too many steps to follow")
 	}
@@ -145,8 +150,9 @@ func (in *Interpreter) step(place *Place) bool {
 
 // place is where a node stands. Code within code has the place of the command that runs it.
 func (in *Interpreter) place(node syntax.Node, st *state) *Place {
-	place := in.places.new()
-	place.Dir, place.Span = st.dir, in.span
+	place := in.places.get()
+	*place = Place{}
+	place.Dir, place.Doubt, place.Span = st.dir, st.doubt, in.span
 	if in.depth <= 1 {
 		pos, end := node.Pos(), node.End()
 		place.Span = Span{Start: int(pos.Offset()), End: int(end.Offset()), Line: int(pos.Line()), Column: int(pos.Col())}

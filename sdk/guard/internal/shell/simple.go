@@ -11,6 +11,7 @@ import (
 // simple follows a simple command: assignments, arguments, redirections, then the command itself.
 func (in *Interpreter) simple(s *syntax.Stmt, c *syntax.CallExpr, st *state, stdin Stream, place *Place) ([]*state, Stream) {
 	x := in.expansion(st, place)
+	defer in.expansions.put(x)
 	argv := x.fields(c.Args)
 	env := map[string]string(nil)
 	if len(c.Args) == 0 {
@@ -34,25 +35,14 @@ func (in *Interpreter) simple(s *syntax.Stmt, c *syntax.CallExpr, st *state, std
 		}
 		return st.alone(), r.output(st.alone(), out)
 	}
-	call := in.newCall()
+	call := in.commands.get()
 	*call = Call{Place: *place, Argv: argv, Env: env, Stdin: r.stdin, in: in, raw: in.raw(s)}
 	out := in.call(call, st)
-	in.idle = append(in.idle, call)
+	in.commands.put(call)
 	if !out.Known && out.From.None() {
 		out.From = From(Name(argv[0].Text)).and(x.from)
 	}
 	return st.alone(), r.output(st.alone(), out)
-}
-
-// newCall returns a call to be filled in: one that was used before, if there is such.
-func (in *Interpreter) newCall() *Call {
-	n := len(in.idle)
-	if n == 0 {
-		return &Call{}
-	}
-	call := in.idle[n-1]
-	in.idle = in.idle[:n-1]
-	return call
 }
 
 // assigned is what the assignments of a command without words have set.
@@ -148,6 +138,7 @@ func (in *Interpreter) declare(c *syntax.DeclClause, st *state, stdin Stream, pl
 // call follows one simple command with its arguments.
 func (in *Interpreter) call(c *Call, st *state) Stream {
 	c.state = st
+	in.work += len(c.Argv) * perWord
 	if len(c.Argv) == 0 || !in.step(&c.Place) {
 		return Stream{}
 	}
@@ -195,7 +186,7 @@ func (in *Interpreter) alias(c *Call, value string, st *state) Stream {
 		line.WriteString(" " + quoted)
 	}
 	inner := st.clone()
-	unset(&inner.aliases, c.Argv[0].Text)
+	unset(in, &inner.aliases, c.Argv[0].Text)
 	_, out := in.code(&c.Place, line.String(), inner, c.Stdin)
 	return out
 }
@@ -208,9 +199,9 @@ func (in *Interpreter) functionCall(name string, body *syntax.Stmt, inner, st *s
 	st.become(after)
 	for _, name := range after.locals {
 		if v, ok := outer.vars.get(name); ok {
-			set(&st.vars, name, v)
+			set(in, &st.vars, name, v)
 		} else {
-			unset(&st.vars, name)
+			unset(in, &st.vars, name)
 		}
 	}
 	st.params, st.locals, st.dead = outer.params, outer.locals, false

@@ -97,7 +97,7 @@ func (x *expansion) simpleQuotedPart(part syntax.WordPart) (string, bool) {
 		case !v.IsSet():
 			return Unset, true
 		case v.Kind == expand.String:
-			x.in.words += len(v.Str)
+			x.in.work += len(v.Str)
 			return v.Str, len(v.Str) < maxValue
 		}
 	}

@@ -1,6 +1,6 @@
 package shell
 
-// slab hands out values of one type that live as long as the interpreter. It takes memory for several at once.
+// slab hands out lists of one type that live as long as the interpreter. It takes memory for several at once.
 type slab[T any] struct {
 	free []T
 	size int
@@ -8,8 +8,6 @@ type slab[T any] struct {
 
 // slabMost is how many values a slab takes memory for at most, unless more are asked for at once.
 const slabMost = 64
-
-func (s *slab[T]) new() *T { return &s.list(1)[:1][0] }
 
 // list returns an empty list with room for n values.
 func (s *slab[T]) list(n int) []T {
@@ -21,3 +19,20 @@ func (s *slab[T]) list(n int) []T {
 	s.free = s.free[n:]
 	return list
 }
+
+// spares hands out values of one type to those who give them back, so that few are needed.
+type spares[T any] struct{ free []*T }
+
+// get returns a value that may hold anything.
+func (s *spares[T]) get() *T {
+	n := len(s.free)
+	if n == 0 {
+		return new(T)
+	}
+	v := s.free[n-1]
+	s.free = s.free[:n-1]
+	return v
+}
+
+// put takes back a value that nobody uses any more.
+func (s *spares[T]) put(v *T) { s.free = append(s.free, v) }

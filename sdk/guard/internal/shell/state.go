@@ -13,6 +13,7 @@ import (
 
 // state is what is known at one point of a program's way. Several states are several ways that it can have come.
 type state struct {
+	in      *Interpreter
 	base    map[string]string       // the environment that it started with
 	vars    *table[expand.Variable] // assigned since; nil values are unset ones
 	funcs   *table[*syntax.Stmt]
@@ -21,6 +22,8 @@ type state struct {
 	params  []string       // $0, $1, …
 	locals  []string       // variables of the function that is being followed
 	dir     string         // "" if it isn't known
+	doubt   string         // where it is instead, if the directory that it entered doesn't exist; "" if it does
+	strict  bool           // a command that fails ends the way (set -e)
 	oldDir  string
 	stack   []string // of pushd
 	dead    bool     // this way ends at an exit or return
@@ -47,7 +50,7 @@ func (s *state) alone() []*state {
 }
 
 func (s *state) equal(o *state) bool {
-	return s.dir == o.dir && s.oldDir == o.oldDir && s.dead == o.dead && slices.Equal(s.stack, o.stack) &&
+	return s.dir == o.dir && s.doubt == o.doubt && s.strict == o.strict && s.oldDir == o.oldDir && s.dead == o.dead && slices.Equal(s.stack, o.stack) &&
 		same(s.aliases, o.aliases, identical) && same(s.funcs, o.funcs, identical) && slices.Equal(s.params, o.params) &&
 		same(s.vars, o.vars, sameVariable) && same(s.files, o.files, Stream.same)
 }
@@ -66,8 +69,8 @@ func join(states ...*state) []*state {
 	alive := slices.ContainsFunc(states, func(s *state) bool { return !s.dead })
 	var out []*state
 	for _, s := range states {
-		if s.dead && alive || slices.ContainsFunc(out, s.equal) {
-			continue
+		if s.dead && alive || len(out) <= maxStates && slices.ContainsFunc(out, s.equal) {
+			continue // of too many, only what they agree on counts
 		}
 		out = append(out, s)
 	}
@@ -81,25 +84,27 @@ func join(states ...*state) []*state {
 func blur(states []*state) *state {
 	s := states[0].clone()
 	for _, o := range states[1:] {
+		s.in.work += len(o.vars.all()) + len(o.files.all()) + len(o.funcs.all()) + len(o.aliases.all())
 		s.locals = append(s.locals, o.locals...)
-		if o.dir != s.dir {
-			s.dir = ""
+		if o.dir != s.dir || o.doubt != s.doubt {
+			s.dir, s.doubt = "", ""
 		}
+		s.strict = s.strict && o.strict
 		for name, theirs := range o.vars.all() {
 			if ours, _ := s.vars.get(name); ours.String() != theirs.String() {
 				s.set(name, Unknown)
 			}
 		}
 		for path := range o.files.all() {
-			set(&s.files, path, Stream{Piped: true, From: From("several ways")})
+			set(s.in, &s.files, path, Stream{Piped: true, From: From("several ways")})
 		}
 		for name, body := range o.funcs.all() {
 			if ours, _ := s.funcs.get(name); ours == nil {
-				set(&s.funcs, name, body)
+				set(s.in, &s.funcs, name, body)
 			}
 		}
 		for name, value := range o.aliases.all() {
-			set(&s.aliases, name, value)
+			set(s.in, &s.aliases, name, value)
 		}
 	}
 	return s
@@ -108,12 +113,15 @@ func blur(states []*state) *state {
 // keepFiles takes over the files that a subshell wrote: nothing else of it remains.
 func (s *state) keepFiles(from []*state) *state {
 	for _, o := range from {
-		if o.files == s.files {
+		if _, ok := o.files.above(s.files); ok {
+			s.files = o.files.share() // what was here, and more
 			continue
 		}
-		for path, content := range o.files.all() {
+		written := o.files.all()
+		s.in.work += len(written)
+		for path, content := range written {
 			if before, ok := s.files.get(path); !ok || !before.same(content) {
-				set(&s.files, path, content)
+				set(s.in, &s.files, path, content)
 			}
 		}
 	}
@@ -124,7 +132,7 @@ func (s *state) set(name, value string) {
 	if len(value) > maxValue {
 		value = Unknown
 	}
-	set(&s.vars, name, expand.Variable{Set: true, Kind: expand.String, Str: value})
+	set(s.in, &s.vars, name, expand.Variable{Set: true, Kind: expand.String, Str: value})
 }
 
 func (s *state) setList(name string, list []string) {
@@ -135,7 +143,7 @@ func (s *state) setList(name string, list []string) {
 	if size > maxValue {
 		list = []string{Unknown}
 	}
-	set(&s.vars, name, expand.Variable{Set: true, Kind: expand.Indexed, List: list})
+	set(s.in, &s.vars, name, expand.Variable{Set: true, Kind: expand.Indexed, List: list})
 }
 
 // abs returns the absolute form of a path in this state; without a known directory the path itself.
@@ -147,7 +155,7 @@ func (s *state) abs(path string) string {
 }
 
 func (s *state) write(path string, content Stream) {
-	set(&s.files, s.abs(path), content)
+	set(s.in, &s.files, s.abs(path), content)
 }
 
 // Get implements [expand.Environ].
@@ -232,7 +240,7 @@ func (s *state) Set(name string, v expand.Variable) error {
 	if len(v.Str) > maxValue {
 		v.Str = Unknown
 	}
-	set(&s.vars, name, v)
+	set(s.in, &s.vars, name, v)
 	return nil
 }
 

@@ -39,6 +39,7 @@ func (in *Interpreter) stmts(list []*syntax.Stmt, st *state, stdin Stream) ([]*s
 // stmt follows one statement.
 func (in *Interpreter) stmt(s *syntax.Stmt, st *state, stdin Stream) ([]*state, Stream) {
 	place := in.place(s, st)
+	defer in.places.put(place)
 	if !in.step(place) {
 		return st.alone(), Stream{}
 	}
@@ -88,14 +89,22 @@ func (in *Interpreter) compound(s *syntax.Stmt, st *state, stdin Stream, place *
 		return in.caseClause(c, st, stdin, place)
 	case *syntax.FuncDecl:
 		if c.Name != nil {
-			set(&st.funcs, c.Name.Value, c.Body)
+			set(in, &st.funcs, c.Name.Value, c.Body)
 		}
 		return one, text("")
 	case *syntax.TimeClause:
-		if c.Stmt == nil {
+		timed := c.Stmt
+		for timed != nil && plainList(timed) {
+			inner, ok := timed.Cmd.(*syntax.TimeClause)
+			if !ok {
+				break
+			}
+			timed = inner.Stmt
+		}
+		if timed == nil {
 			return one, text("")
 		}
-		return in.stmt(c.Stmt, st, stdin)
+		return in.stmt(timed, st, stdin)
 	case *syntax.CoprocClause:
 		in.parallel++
 		defer func() { in.parallel-- }()
@@ -153,6 +162,11 @@ func (in *Interpreter) binary(c *syntax.BinaryCmd, st *state, stdin Stream) ([]*
 				out = Stream{Piped: true, From: out.From.and(o.From)}
 			}
 		}
+		if !slices.ContainsFunc(all[len(left):], func(s *state) bool { return !s.dead }) {
+			for _, s := range left {
+				s.doubt = "" // what follows runs only if the left side succeeded
+			}
+		}
 		return join(all...), out
 	}
 }
@@ -168,12 +182,18 @@ func (in *Interpreter) and(c *syntax.BinaryCmd, st *state, stdin Stream) (throug
 		all = left
 	}
 	for _, s := range left {
+		if _, ok := c.X.Cmd.(*syntax.CallExpr); ok && plainList(c.X) && s.doubt != "" {
+			failed := s.clone()
+			failed.dir, failed.doubt = s.doubt, ""
+			all = append(all[:len(all):len(all)], failed)
+			s.doubt = "" // what follows runs where it succeeded
+		}
 		// What follows && need not run, but then the left side failed and can have changed nothing that matters.
 		right, o := in.stmt(c.Y, s.clone(), stdin)
 		through, out = append(through, right...), out.then(o)
 	}
 	through = join(through...)
-	return through, append(through[:len(through):len(through)], all...), out
+	return through, join(append(through[:len(through):len(through)], all...)...), out
 }
 
 // plainList says whether a statement is a list as it stands: neither negated, nor redirected, nor in the background.

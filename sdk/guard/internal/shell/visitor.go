@@ -9,6 +9,12 @@ type Visitor interface {
 	// Open is a path that the shell itself opens, lists or enters.
 	Open(*Place, Use, Field)
 
+	// Settled says whether nothing that is told from now on matters.
+	Settled() bool
+
+	// Missing says whether a directory is known not to exist.
+	Missing(dir string) bool
+
 	// Problem is something that makes the rest of the analysis unsafe to rely on.
 	Problem(*Place, Problem)
 }
@@ -52,6 +58,9 @@ type Span struct{ Start, End, Line, Column int }
 type Place struct {
 	Span Span
 	Dir  string // the working directory; "" if it isn't known
+
+	// Doubt is the working directory in the case that Dir doesn't exist, so that to enter it fails; "" if that can't be.
+	Doubt string
 }
 
 // Call is a simple command that would run. It must not be kept: another command may reuse it.

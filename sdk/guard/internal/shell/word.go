@@ -19,8 +19,11 @@ type expansion struct {
 }
 
 func (in *Interpreter) expansion(st *state, place *Place) *expansion {
-	x := in.expansions.new()
-	x.in, x.state, x.place = in, st, place
+	x := in.expansions.get()
+	x.in, x.state, x.place, x.glob, x.from = in, st, place, false, Origin{}
+	if x.cfg != nil {
+		x.cfg.Env = st
+	}
 	return x
 }
 
@@ -35,7 +38,7 @@ func (x *expansion) config() *expand.Config {
 func (x *expansion) fields(words []*syntax.Word) []Field {
 	out := x.in.fields.list(len(words))
 	for _, word := range words {
-		if text, pattern, ok := x.simple(word); ok && x.in.words <= maxWords {
+		if text, pattern, ok := x.simple(word); ok && x.in.work <= maxWork {
 			out = x.add(out, text, pattern)
 			continue
 		}
@@ -61,7 +64,7 @@ func (x *expansion) split(word *syntax.Word, before int) (out []Field, ok bool) 
 		if err != nil {
 			return append(out, Field{Text: Unknown}), true
 		}
-		if x.in.words += len(text); before+len(out) >= maxFields || x.in.words > maxWords {
+		if x.in.work += len(text) + perWord; before+len(out) >= maxFields || x.in.work > maxWork {
 			return out, false
 		}
 		out = x.add(out, text, x.glob)

@@ -203,7 +203,11 @@ func (l *cmdLexer) command(words []word, piped bool, depth int) {
 }
 
 func (l *cmdLexer) inner(words []word, depth int) {
-	if len(words) > 0 && depth < maxNesting {
+	switch {
+	case len(words) == 0:
+	case depth >= maxNesting:
+		l.out = append(l.out, Command{Argv: []string{shell.Unknown}, Dynamic: true})
+	default:
 		l.command(words, false, depth+1)
 	}
 }
@@ -237,18 +241,13 @@ func (l *cmdLexer) source(words []word, depth int) {
 
 // start takes an optional title in quotes, switches, and the command.
 func (l *cmdLexer) start(words []word, depth int) {
-	if len(words) > 0 && words[0].quoted {
-		l.inner(words[1:], depth)
-		words = words[1:]
-	}
-	for len(words) > 0 && strings.HasPrefix(words[0].text, "/") {
+	titled := false
+	for len(words) > 0 && (strings.HasPrefix(words[0].text, "/") || words[0].quoted && !titled) {
+		titled = titled || words[0].quoted
 		if strings.EqualFold(words[0].text, "/d") && len(words) > 1 {
 			words = words[1:]
 		}
 		words = words[1:]
-		if len(words) > 0 && words[0].quoted {
-			l.inner(words[1:], depth)
-		}
 	}
 	l.inner(words, depth)
 }

@@ -61,7 +61,7 @@ func (l *psLexer) next(rest string) int {
 		return l.document(rest)
 	case c == '\'' || c == '"':
 		return l.quoted(rest)
-	case c == '$' || c == '@' && len(rest) > 1 && alpha(rest[1]):
+	case c == '$' || c == '@' && !l.started && len(rest) > 1 && alpha(rest[1]):
 		return l.variable(rest)
 	case strings.HasPrefix(rest, "||") || strings.HasPrefix(rest, "&&"):
 		l.finish(false)

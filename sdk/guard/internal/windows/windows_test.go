@@ -33,7 +33,7 @@ func TestCmd(t *testing.T) {
 		`if exist a del b`:        `if|exist|a|del|b; del|b`,
 		`for %f in (*) do del %f`: `for|%f|in|*|do|del|%f; del|%f`,
 		`call del a`:              `call|del|a; del|a`,
-		`start "" cmd /c del a`:   `start||cmd|/c|del|a; cmd|/c|del|a; cmd|/c|del|a`,
+		`start "" cmd /c del a`:   `start||cmd|/c|del|a; cmd|/c|del|a`,
 		`type a>b`:                `type|a>b`,
 		`@del a`:                  `del|a`,
 		``:                        ``,

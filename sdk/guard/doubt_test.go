@@ -1,0 +1,25 @@
+package guard
+
+import (
+	"os"
+	"testing"
+)
+
+// To enter a directory that doesn't exist fails, and what follows runs where the command was before.
+func TestADirectoryThatDoesNotExist(t *testing.T) {
+	ws, _ := workspace(t)
+	if err := os.Mkdir(ws+"/there", 0o755); err != nil {
+		t.Fatal(err)
+	}
+	g := mustNew(t, Policy{Workspace: ws, Restrict: true, Exec: ExecPolicy{DenyPatterns: true}})
+	for line, want := range map[string]Verdict{
+		"cd there; cat ../x": Allow, "cd nope; cat ../x": Deny, "cd nope\ncat ../x": Deny, "cd nope && cat ../x": Allow, "cd nope || exit; cat ../x": Allow, "cd nope || true; cat ../x": Deny,
+		"cd nope; cd ..; ls": Deny, "cd nope; cd there; cat ../x": Allow, "cd nope; echo x > ../y": Deny, "cd nope; cat x": Allow, "cd nope; (cat ../x)": Deny, "cd nope; cat ../x | wc": Deny,
+		"mkdir nope; cd nope; cat ../x": Allow, "git clone https://example.com/a/nope; cd nope; ls ..": Allow, "set -e; cd nope; cat ../x": Allow, "set -euo pipefail\ncd nope\ncat ../x": Allow, "pushd nope; cat ../x": Deny,
+		"cd nope && ls; cat ../x": Deny, "if cd nope; then cat ../x; fi": Deny, "! cd nope && cat ../x": Deny, "cd there/nope; cat ../../x": Deny, "cd nope; cd /; ls": Deny,
+	} {
+		if d := g.Command(Command{Text: line}); d.Verdict != want {
+			t.Errorf("%q: %s %s; want %s", line, d.Verdict, d.Reason, want)
+		}
+	}
+}
