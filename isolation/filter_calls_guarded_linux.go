@@ -18,8 +18,8 @@ type modeCall struct {
 
 // modeCalls are those of every architecture.
 var modeCalls = []modeCall{
+	{unix.SYS_OPENAT, 3, 2}, {unix.SYS_MKNODAT, 2, -1},
 	{unix.SYS_FCHMOD, 1, -1}, {unix.SYS_FCHMODAT, 2, -1}, {unix.SYS_FCHMODAT2, 2, -1},
-	{unix.SYS_MKNODAT, 2, -1}, {unix.SYS_OPENAT, 3, 2},
 }
 
 // makesFile are the flags of an open that gives a mode; without them there is anything in that argument.

@@ -102,12 +102,10 @@ func TestGroupsAreRemoved(t *testing.T) {
 	if !eventually(func() bool { return groupOf(proc.Pid()) != "" }) {
 		t.Fatal("it has none")
 	}
-	i.platform.groups.work.Wait()
 	proc.Kill()
 	<-proc.Done()
-	i.platform.groups.work.Wait()
-	if left := i.platform.groups.place.Groups(); len(left) > 0 {
-		t.Errorf("%q are left", left)
+	if !eventually(func() bool { return len(i.platform.groups.place.Groups()) == 0 }) {
+		t.Errorf("%q are left", i.platform.groups.place.Groups())
 	}
 }
 
@@ -128,7 +126,9 @@ func TestAGroupEndsWhatDetaches(t *testing.T) {
 	}
 	proc := i.platform.follow(cmd, nil, noBrand, Profile{Group: GroupLimits{Processes: 50}})
 	i.remember(proc)
-	i.platform.groups.work.Wait()
+	if !eventually(func() bool { return groupOf(proc.Pid()) != "" }) {
+		t.Fatal("it has none")
+	}
 	go_.Close()
 	if _, err := wait(t, proc); err != nil {
 		t.Fatal(err)
