@@ -128,6 +128,7 @@ func TestANewPluginIsOfUseByItself(t *testing.T) {
 
 // A picoclaw that make has built knows its sources. A released one names the release.
 func TestWhatANewPluginIsBuiltWith(t *testing.T) {
+	t.Setenv("PICOCLAW_HOME", t.TempDir()) // not whoever's runs the tests
 	sources := t.TempDir()
 	for name, text := range map[string]string{
 		"go.mod": "module github.com/picoclaw/picoclaw\n\ngo 1.26.0\n\nrequire example.com/used v1.0.0\n\nrequire example.com/unused v1.0.0\n",
