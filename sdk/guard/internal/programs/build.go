@@ -11,7 +11,7 @@ var npmSpec = getopt.Parse("C=g w=d c=c --global= --prefix=w --cwd=g --dir=g --w
 
 // makeVars finds the variables that hold code; the rest is as the table says.
 func makeVars(name string, args []shell.Field) []Use {
-	uses := table[name].uses(args, shell.Texts(args))
+	uses := table()[name].uses(args, shell.Texts(args))
 	if dir, ok := Options(name, shell.Texts(args)).Value("-C", "--directory"); ok {
 		for i, use := range uses {
 			if use.Kind == Read || use.Kind == List {
@@ -55,7 +55,7 @@ func bazel(name string, args []shell.Field) []Use {
 			rest = append(rest, arg)
 		}
 	}
-	return table[name].uses(rest, shell.Texts(rest))
+	return table()[name].uses(rest, shell.Texts(rest))
 }
 
 // switches are switches of MSBuild that have no value.

@@ -6,5 +6,5 @@ import (
 
 // databaseClient also takes its commands from its standard input.
 func databaseClient(name string, args []shell.Field) []Use {
-	return append(table[name].uses(args, shell.Texts(args)), Use{Kind: Input, Lang: "sql"})
+	return append(table()[name].uses(args, shell.Texts(args)), Use{Kind: Input, Lang: "sql"})
 }

@@ -8,7 +8,7 @@ import (
 
 // plusCommands are the arguments of editors and pagers that begin with "+" and hold a command.
 func plusCommands(name string, args []shell.Field) []Use {
-	p := table[name]
+	p := table()[name]
 	var uses []Use
 	var rest []shell.Field
 	for _, arg := range args {
@@ -24,7 +24,7 @@ func plusCommands(name string, args []shell.Field) []Use {
 // lineEditor is an editor that takes its commands from its standard input.
 func lineEditor(name string, args []shell.Field) []Use {
 	uses := []Use{{Kind: Input, Lang: "vim"}}
-	if table[name] != nil {
+	if table()[name] != nil {
 		return append(uses, plusCommands(name, args)...)
 	}
 	for _, arg := range args {

@@ -2,6 +2,7 @@ package programs
 
 import (
 	"strings"
+	"sync"
 
 	"github.com/picoclaw/picoclaw/sdk/guard/internal/getopt"
 	"github.com/picoclaw/picoclaw/sdk/guard/internal/shell"
@@ -16,7 +17,7 @@ type language struct {
 }
 
 // languages finds interpreters by their name.
-var languages = interpreters()
+var languages = sync.OnceValue(interpreters)
 
 func interpreters() map[string]*language {
 	m := map[string]*language{}

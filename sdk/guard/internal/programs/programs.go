@@ -6,6 +6,7 @@ package programs
 
 import (
 	"strings"
+	"sync"
 
 	"github.com/picoclaw/picoclaw/sdk/guard/internal/getopt"
 	"github.com/picoclaw/picoclaw/sdk/guard/internal/shell"
@@ -57,7 +58,7 @@ type program struct {
 }
 
 // table finds a program by its name.
-var table = index()
+var table = sync.OnceValue(index)
 
 func index() map[string]*program {
 	m := map[string]*program{}
@@ -77,7 +78,7 @@ func index() map[string]*program {
 
 // Options takes the arguments of a program apart as far as its options are known.
 func Options(name string, args []string) getopt.Args {
-	if p := table[name]; p != nil {
+	if p := table()[name]; p != nil {
 		return p.spec.Parse(args)
 	}
 	return getopt.Spec{}.Parse(args)
@@ -89,7 +90,7 @@ func Uses(into []Use, name string, args []shell.Field, texts []string) []Use {
 	if special := handler(name); special != nil {
 		return special(name, args)
 	}
-	if p := table[name]; p != nil {
+	if p := table()[name]; p != nil {
 		return p.into(into[:0], args, texts)
 	}
 	return unknown(args)
@@ -240,6 +241,6 @@ func Understood(name string) bool {
 	if handler(name) != nil {
 		return true
 	}
-	p := table[name]
+	p := table()[name]
 	return p != nil && !strings.Contains(p.args, "s*")
 }

@@ -80,29 +80,29 @@ func handler(name string) special {
 	case "trap", "export", "declare", "typeset", "local", "readonly", "alias", "unset", "set", "ulimit", "enable", "complete":
 		return allData
 	}
-	if lang, ok := languages[name]; ok {
+	if lang, ok := languages()[name]; ok {
 		return lang.run
 	}
 	return nil
 }
 
 // Known says whether anything is known of a program's arguments.
-func Known(name string) bool { return table[name] != nil || handler(name) != nil }
+func Known(name string) bool { return table()[name] != nil || handler(name) != nil }
 
 // Canonical is the name that the tables and rules have for a program: python3.12 is python.
 func Canonical(name string) string {
 	trimmed := strings.TrimRight(name, "0123456789.-")
-	if table[name] != nil || handler(name) != nil {
-		if lang, ok := languages[name]; ok && lang.as != "" {
+	if table()[name] != nil || handler(name) != nil {
+		if lang, ok := languages()[name]; ok && lang.as != "" {
 			return lang.as
 		}
-		if table[name] == nil || table[trimmed] != table[name] {
+		if table()[name] == nil || table()[trimmed] != table()[name] {
 			return name
 		}
 		return trimmed // such as pip3
 	}
 	if trimmed != "" && trimmed != name {
-		if table[trimmed] != nil || handler(trimmed) != nil {
+		if table()[trimmed] != nil || handler(trimmed) != nil {
 			return Canonical(trimmed)
 		}
 	}

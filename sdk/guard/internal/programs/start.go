@@ -161,7 +161,7 @@ func runner(name string, args []shell.Field) []Use {
 			return uses
 		}
 	}
-	if p := table[name]; p != nil && p.style != "stop" {
+	if p := table()[name]; p != nil && p.style != "stop" {
 		return append(runnerOptions(nil, parsed), p.uses(args, shell.Texts(args))...)
 	}
 	return unknown(args)

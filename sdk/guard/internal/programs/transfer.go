@@ -126,7 +126,7 @@ func rsync(_ string, args []shell.Field) []Use {
 // httpie takes a method, an address, and items: name=value, name@file, name=@file and the like.
 func httpie(name string, args []shell.Field) []Use {
 	parsed := Options(name, shell.Texts(args))
-	uses := table[name].uses(args, shell.Texts(args))
+	uses := table()[name].uses(args, shell.Texts(args))
 	for _, i := range parsed.Operands {
 		text := args[i].Text
 		at := strings.IndexAny(text, "=:@")
@@ -144,7 +144,7 @@ func httpie(name string, args []shell.Field) []Use {
 
 // aws names logs and parameters by paths that are no files'.
 func aws(name string, args []shell.Field) []Use {
-	uses := table[name].uses(args, shell.Texts(args))
+	uses := table()[name].uses(args, shell.Texts(args))
 	if len(args) == 0 || args[0].Text != "logs" && args[0].Text != "ssm" {
 		return uses
 	}
