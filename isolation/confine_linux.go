@@ -5,7 +5,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -53,7 +52,7 @@ func (pl *platform) restriction(child *exec.Cmd, p Profile) (restrict func() err
 	}
 	// The thread itself has to start a process after this, so processes can't be refused.
 	calls := pl.filter(filterNeeds{
-		programs: p.anyProgram(), processes: true, internet: p.Network, shared: slices.Contains(p.ReadWrite, "/dev/shm"),
+		programs: p.anyProgram(), processes: true, internet: p.Network, apart: p.apart(),
 	})
 	steps = append(steps, calls.restrictThread)
 	return func() error {

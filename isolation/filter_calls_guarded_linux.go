@@ -18,8 +18,8 @@ type modeCall struct {
 
 // modeCalls are those of every architecture.
 var modeCalls = []modeCall{
+	{unix.SYS_OPENAT, 3, 2}, {unix.SYS_MKNODAT, 2, -1},
 	{unix.SYS_FCHMOD, 1, -1}, {unix.SYS_FCHMODAT, 2, -1}, {unix.SYS_FCHMODAT2, 2, -1},
-	{unix.SYS_MKNODAT, 2, -1}, {unix.SYS_OPENAT, 3, 2},
 }
 
 // makesFile are the flags of an open that gives a mode; without them there is anything in that argument.
@@ -46,6 +46,18 @@ func limitRules() []unix.SockFilter {
 	}
 }
 
+// schedulingCalls say how another process shares the processors and disks: the argument that names it. Nothing there
+// means the caller.
+var schedulingCalls = []struct{ number, process uint32 }{
+	{unix.SYS_SETPRIORITY, 1}, {unix.SYS_IOPRIO_SET, 1},
+	{unix.SYS_SCHED_SETAFFINITY, 0}, {unix.SYS_SCHED_SETSCHEDULER, 0}, {unix.SYS_SCHED_SETPARAM, 0}, {unix.SYS_SCHED_SETATTR, 0},
+}
+
+// ownRules refuse a call that names a process.
+func ownRules(process uint32) []unix.SockFilter {
+	return []unix.SockFilter{load(lowHalf(process)), jump(unix.BPF_JEQ, 0, 1, 0), answer(refused), answer(allowed)}
+}
+
 // sharedMemory are the calls for memory, queues and semaphores that are found by a number or a name, and that know users
 // but neither paths nor domains: without a namespace of one's own they are those of all the user's programs.
 var sharedMemory = []uint32{
@@ -61,9 +73,13 @@ func (f *filter) guard(needs filterNeeds) {
 	// What it is asked for lies in memory, where no filter can look. Who is told that there is none uses openat.
 	f.on(unix.SYS_OPENAT2, answer(absent))
 	f.on(unix.SYS_PRLIMIT64, limitRules()...)
-	if !needs.shared {
-		for _, number := range sharedMemory {
-			f.on(number, answer(absent))
-		}
+	if needs.apart {
+		return
+	}
+	for _, number := range sharedMemory {
+		f.on(number, answer(absent))
+	}
+	for _, call := range schedulingCalls {
+		f.on(call.number, ownRules(call.process)...)
 	}
 }

@@ -1,3 +1,5 @@
+//go:build amd64 || arm64
+
 package isolation
 
 import (
@@ -23,6 +25,8 @@ func decide(t *testing.T, f filter, number, arch uint32, args [6]uint64) uint32 
 				loaded = arch
 			case in.K >= offsetArgument && (in.K-offsetArgument)%8 == 0 && in.K < offsetArgument+48:
 				loaded = uint32(args[(in.K-offsetArgument)/8])
+			case in.K > offsetArgument && (in.K-offsetArgument)%8 == 4 && in.K < offsetArgument+48:
+				loaded = uint32(args[(in.K-offsetArgument)/8] >> 32)
 			default:
 				t.Fatalf("instruction %d loads from %d", at, in.K)
 			}
@@ -47,25 +51,36 @@ func decide(t *testing.T, f filter, number, arch uint32, args [6]uint64) uint32 
 }
 
 // Whatever a call is, the filter has an answer; high halves of arguments change nothing; another architecture gets
-// nothing; what is refused always is, and what no rule is about never.
+// nothing; what is refused always is, and what no rule is about never. A pointer is the one argument of which both halves
+// count.
 func FuzzFilter(f *testing.F) {
-	if auditArch == 0 {
-		f.Skip("this architecture has no filter")
-	}
 	f.Add(uint32(unix.SYS_IOCTL), uint32(auditArch), uint64(0), uint64(unix.TIOCSTI), uint64(0), uint64(1)<<32, true)
 	f.Add(uint32(unix.SYS_SOCKET), uint32(auditArch), uint64(unix.AF_VSOCK), uint64(1), uint64(0), uint64(1)<<40, false)
 	f.Add(uint32(unix.SYS_CLONE), uint32(auditArch), uint64(unix.CLONE_NEWUSER), uint64(0), uint64(0), uint64(1)<<63, true)
 	f.Add(uint32(unix.SYS_KEYCTL), uint32(0), uint64(0), uint64(0), uint64(0), uint64(0), false)
 	about := slices.Concat(refusedCalls, forkCalls, []uint32{unix.SYS_MEMFD_CREATE, unix.SYS_EXECVEAT, unix.SYS_CLONE,
-		unix.SYS_CLONE3, unix.SYS_UNSHARE, unix.SYS_IOCTL, unix.SYS_SOCKET, unix.SYS_SOCKETPAIR})
+		unix.SYS_CLONE3, unix.SYS_UNSHARE, unix.SYS_IOCTL, unix.SYS_SOCKET, unix.SYS_SOCKETPAIR, unix.SYS_OPENAT2, unix.SYS_PRLIMIT64},
+		sharedMemory)
+	for _, call := range slices.Concat(modeCalls, archModeCalls) {
+		about = append(about, call.number)
+	}
+	for _, call := range schedulingCalls {
+		about = append(about, call.number)
+	}
+	f.Add(uint32(unix.SYS_FCHMOD), uint32(auditArch), uint64(3), uint64(0o4755), uint64(0), uint64(1)<<32, true)
+	f.Add(uint32(unix.SYS_PRLIMIT64), uint32(auditArch), uint64(9), uint64(0), uint64(1)<<32, uint64(0), true)
 	f.Fuzz(func(t *testing.T, number, arch uint32, a, b, c, high uint64, all bool) {
-		calls := newFilter(filterNeeds{programs: all, processes: all, internet: all})
+		calls := newFilter(filterNeeds{programs: all, processes: all, internet: all, apart: all})
 		got := decide(t, calls, number, arch, [6]uint64{a, b, c})
 		high &^= 1<<32 - 1
-		if with := decide(t, calls, number, arch, [6]uint64{a ^ high, b ^ high, c ^ high}); with != got {
+		if with := decide(t, calls, number, arch, [6]uint64{a ^ high, b ^ high, c ^ high}); with != got && number != unix.SYS_PRLIMIT64 {
 			t.Errorf("call %d (%#x %#x %#x): %#x, and with high bits %#x", number, a, b, c, got, with)
 		}
 		switch {
+		case arch == auditArch && number == unix.SYS_FCHMOD && b&setID != 0 && got != refused:
+			t.Errorf("mode %o: %#x", b, got)
+		case arch == auditArch && number == unix.SYS_PRLIMIT64 && (got == refused) != (uint32(a) != 0 && c != 0):
+			t.Errorf("limit of %d by %#x: %#x", a, c, got)
 		case arch != auditArch:
 			if got != kill {
 				t.Errorf("another architecture: %#x", got)

@@ -17,7 +17,7 @@ type filterNeeds struct {
 	programs  bool // programs that are not files of the view
 	processes bool // further processes, not only threads
 	internet  bool // sockets of the internet's families
-	shared    bool // memory and queues that are found by a number or a name
+	apart     bool // its processes and what they share have namespaces of their own
 }
 
 // newFilter writes the filter for a process with these needs; nil on an architecture that has none.
@@ -32,6 +32,7 @@ func newFilter(needs filterNeeds) filter {
 	if foreignBit != 0 {
 		f.add(jump(unix.BPF_JSET, foreignBit, 0, 1), answer(absent))
 	}
+	f.guard(needs) // first, because files are opened all the time; of most calls the kernel knows that they are always allowed
 	for _, number := range refusedCalls {
 		f.on(number, answer(refused))
 	}
@@ -51,7 +52,6 @@ func newFilter(needs filterNeeds) filter {
 	f.on(unix.SYS_IOCTL, ioctlRules()...)
 	f.on(unix.SYS_SOCKET, socketRules(needs.internet)...)
 	f.on(unix.SYS_SOCKETPAIR, append(append([]unix.SockFilter{load(lowHalf(0))}, unless(unix.AF_UNIX, noFamily)...), answer(allowed))...)
-	f.guard(needs)
 	f.add(answer(allowed))
 	return f
 }

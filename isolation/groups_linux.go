@@ -5,6 +5,7 @@ import (
 	"os/exec"
 	"sync"
 	"syscall"
+	"time"
 
 	"github.com/hashicorp/go-hclog"
 
@@ -12,37 +13,44 @@ import (
 )
 
 // groups puts children into control groups. Where the machine lets it, a child is born in its own. Elsewhere it is moved
-// there, with what it has started, as soon as it runs: the kernel may take some milliseconds for that, which nobody
-// should wait for.
+// there, with what it has started, once it has lived for a while: the kernel takes some milliseconds for that, and lets
+// nobody on the machine start a process meanwhile.
 type groups struct {
 	log    hclog.Logger
-	opened chan struct{} // closed when it is known whether groups can be made; nil if nobody wants any
+	wanted bool
+	once   sync.Once
+	opened chan struct{} // closed when it is known whether groups can be made
 	place  *cgroup.Place // nil if they can't
 	err    error
+	ending chan struct{}
 	work   sync.WaitGroup // what goes on in the background
 }
 
+// moveAfter is how long a child has to have lived until it is moved. Until then it is bounded by what is looked at, as it is
+// where there are no groups.
+const moveAfter = 250 * time.Millisecond
+
 func newGroups(wanted bool, log hclog.Logger) *groups {
-	gs := &groups{log: log}
-	if !wanted {
-		return gs
+	gs := &groups{log: log, wanted: wanted, opened: make(chan struct{}), ending: make(chan struct{})}
+	if wanted && cgroup.Unified() {
+		gs.work.Go(gs.open)
 	}
-	gs.opened = make(chan struct{})
-	go func() {
+	return gs
+}
+
+// open finds out whether groups can be made, once.
+func (gs *groups) open() {
+	gs.once.Do(func() {
 		defer close(gs.opened)
 		if gs.place, gs.err = cgroup.Open(); gs.err != nil {
-			log.Debug("no control groups", "error", gs.err)
+			gs.log.Debug("no control groups", "error", gs.err)
 		}
-	}()
-	return gs
+	})
 }
 
 // close ends what is left in groups and removes them.
 func (gs *groups) close() {
-	if gs.opened == nil {
-		return
-	}
-	<-gs.opened
+	close(gs.ending)
 	gs.work.Wait()
 	if gs.place != nil {
 		gs.place.Close()
@@ -56,6 +64,7 @@ type member struct {
 	limits cgroup.Limits
 	born   bool // into the whole group
 
+	gone  chan struct{} // closed when it leaves
 	mu    sync.Mutex
 	group *cgroup.Group // nil until it is made
 	left  bool
@@ -63,10 +72,10 @@ type member struct {
 
 // member returns a child's membership; nil if there is no group for it.
 func (gs *groups) member(p Profile) *member {
-	if gs.opened == nil || p.Group == (GroupLimits{}) {
+	if !gs.wanted || p.Group == (GroupLimits{}) {
 		return nil
 	}
-	return &member{groups: gs, name: p.Name, limits: cgroup.Limits(p.Group)}
+	return &member{groups: gs, name: p.Name, limits: cgroup.Limits(p.Group), gone: make(chan struct{})}
 }
 
 // start calls start, which starts cmd, so that the child is born into its group if that can be had at once.
@@ -133,7 +142,14 @@ func (m *member) settle(members func() []int) {
 		return
 	}
 	m.groups.work.Go(func() {
-		<-m.groups.opened
+		select {
+		case <-time.After(moveAfter):
+		case <-m.gone:
+			return
+		case <-m.groups.ending:
+			return
+		}
+		m.groups.open()
 		if m.groups.place == nil || m.make() != nil {
 			return
 		}
@@ -169,6 +185,9 @@ func (m *member) leave() {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	if !m.left {
+		close(m.gone)
+	}
 	m.left = true
 	if m.group != nil {
 		m.groups.work.Go(m.group.Remove)
@@ -190,10 +209,10 @@ func (t groupedTree) kill() {
 // Groups says what control groups do on this machine, for children that are started with limits for one.
 func (i *Isolation) Groups() Groups {
 	gs := i.platform.groups
-	if gs.opened == nil {
+	if !gs.wanted {
 		return Groups{Cause: "nobody asked for them"}
 	}
-	<-gs.opened
+	gs.open()
 	var problem *cgroup.Problem
 	if gs.place == nil {
 		if !errors.As(gs.err, &problem) {

@@ -11,8 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// bomb starts sleepers, once its standard input ends, until it may not or has 300, and says how many there were.
-const bomb = `read -r go; n=0; while [ $n -lt 300 ]; do { sleep 60 & } 2>/dev/null || break; n=$((n+1)); echo $n > "$1"; done; sleep 60`
+// bomb starts sleepers, once its standard input ends, until it may not or has 150, and says how many there were.
+const bomb = `read -r go; n=0; while [ $n -lt 150 ]; do { sleep 60 & } 2>/dev/null || break; n=$((n+1)); echo $n > "$1"; done; sleep 60`
 
 // groupOf is the control group that a process is in and that this process made; empty if there is none.
 func groupOf(pid int) string {
@@ -59,9 +59,9 @@ func TestGroup(t *testing.T) {
 					t.Errorf("%+v: %d were started", g, number(count))
 				}
 			}
-			run(GroupLimits{}, func(n int) bool { return n == 300 })
+			run(GroupLimits{}, func(n int) bool { return n == 150 })
 			if !can {
-				run(GroupLimits{Processes: 50}, func(n int) bool { return n == 300 })
+				run(GroupLimits{Processes: 50}, func(n int) bool { return n == 150 })
 				return
 			}
 			still := 0
@@ -102,12 +102,10 @@ func TestGroupsAreRemoved(t *testing.T) {
 	if !eventually(func() bool { return groupOf(proc.Pid()) != "" }) {
 		t.Fatal("it has none")
 	}
-	i.platform.groups.work.Wait()
 	proc.Kill()
 	<-proc.Done()
-	i.platform.groups.work.Wait()
-	if left := i.platform.groups.place.Groups(); len(left) > 0 {
-		t.Errorf("%q are left", left)
+	if !eventually(func() bool { return len(i.platform.groups.place.Groups()) == 0 }) {
+		t.Errorf("%q are left", i.platform.groups.place.Groups())
 	}
 }
 
@@ -128,7 +126,9 @@ func TestAGroupEndsWhatDetaches(t *testing.T) {
 	}
 	proc := i.platform.follow(cmd, nil, noBrand, Profile{Group: GroupLimits{Processes: 50}})
 	i.remember(proc)
-	i.platform.groups.work.Wait()
+	if !eventually(func() bool { return groupOf(proc.Pid()) != "" }) {
+		t.Fatal("it has none")
+	}
 	go_.Close()
 	if _, err := wait(t, proc); err != nil {
 		t.Fatal(err)

@@ -22,13 +22,26 @@ func LimitSelf(l Limits) error {
 	}{
 		{"the size of a file", unix.RLIMIT_FSIZE, orUnlimited(l.FileSize)},
 		{"open files", unix.RLIMIT_NOFILE, orUnlimited(int64(l.OpenFiles))},
-		{"core dumps", unix.RLIMIT_CORE, 0},
 	} {
-		if err := lower(0, limit.resource, limit.max); err != nil {
+		if _, err := lower(0, limit.resource, limit.max); err != nil {
 			return fmt.Errorf("limit %s: %w", limit.name, err)
 		}
 	}
+	if err := noCores(); err != nil {
+		return fmt.Errorf("limit core dumps: %w", err)
+	}
 	return nil
+}
+
+// noCores keeps the kernel from writing core dumps. Where a program takes them, which runs as root and outside of every
+// sandbox, a limit of nothing does not count, and a limit of one byte means none.
+func noCores() error {
+	var now unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_CORE, &now); err != nil {
+		return err
+	}
+	most := min(now.Max, 1)
+	return unix.Setrlimit(unix.RLIMIT_CORE, &unix.Rlimit{Cur: most, Max: most})
 }
 
 func orUnlimited(n int64) uint64 {
@@ -38,27 +51,36 @@ func orUnlimited(n int64) uint64 {
 	return uint64(n)
 }
 
-// lower lowers both bounds of a limit of a process, and raises neither.
-func lower(pid, resource int, limit uint64) error {
+// lower lowers both bounds of a limit of a process, and raises neither. It says whether there was something to lower.
+func lower(pid, resource int, limit uint64) (lowered bool, err error) {
 	var now unix.Rlimit
 	if err := unix.Prlimit(pid, resource, nil, &now); err != nil {
-		return err
+		return false, err
 	}
 	want := unix.Rlimit{Cur: min(now.Cur, limit), Max: min(now.Max, limit)}
 	if want == now {
-		return nil
+		return false, nil
 	}
-	return unix.Prlimit(pid, resource, &want, nil)
+	err = unix.Prlimit(pid, resource, &want, nil)
+	return err == nil, err
 }
 
 // apply sets what a child keeps to itself. It runs already; what it forked before has what this process has.
 func (l Limits) apply(pid int) error {
+	_, err := l.lowerTo(pid)
+	return err
+}
+
+// lowerTo is apply, and says whether there was something to lower.
+func (l Limits) lowerTo(pid int) (lowered bool, err error) {
 	for resource, limit := range map[int]int64{unix.RLIMIT_FSIZE: l.FileSize, unix.RLIMIT_NOFILE: int64(l.OpenFiles)} {
-		if err := lower(pid, resource, orUnlimited(limit)); err != nil && !errors.Is(err, unix.ESRCH) {
-			return fmt.Errorf("limit process %d: %w", pid, err)
+		did, err := lower(pid, resource, orUnlimited(limit))
+		if err != nil && !errors.Is(err, unix.ESRCH) {
+			return false, fmt.Errorf("limit process %d: %w", pid, err)
 		}
+		lowered = lowered || did
 	}
-	return nil
+	return lowered, nil
 }
 
 // How often a tree is looked at: more often while it grows fast. A look is not free, and many trees are looked at.

@@ -2,6 +2,7 @@ package isolation
 
 import (
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -63,6 +64,10 @@ type Profile struct {
 
 // anyProgram says whether the child may start programs of all kinds, also such as are no files.
 func (p Profile) anyProgram() bool { return p.Exec && len(p.Programs) == 0 }
+
+// apart says whether who confines the child is in a sandbox already, with namespaces of its own: then it has been given
+// the sandbox's shared memory, which nobody may have to himself elsewhere.
+func (p Profile) apart() bool { return slices.Contains(p.ReadWrite, "/dev/shm") }
 
 // normal checks p and returns it with clean paths.
 func (p Profile) normal() (Profile, error) {

@@ -77,6 +77,75 @@ func TestNobodyLimitsOtherProcesses(t *testing.T) {
 	}
 }
 
+// Nor can the kernel be had to send them a signal, for something that happens to a file.
+func TestNobodySignalsByFiles(t *testing.T) {
+	attack := func(i *Isolation) (survived bool) {
+		in, end := pipe(t)
+		victim := exec.Command("cat")
+		victim.Stdin = in
+		if err := victim.Start(); err != nil {
+			t.Fatal(err)
+		}
+		outcome(t, i, child("sigio", strconv.Itoa(victim.Process.Pid)), Profile{Exec: true, Confine: true})
+		end.Close() // which ends it, unless it was
+		return victim.Wait() == nil
+	}
+	for mode, enabled := range modes {
+		i := configured(t, Config{Enabled: enabled})
+		if !enabled && i.platform.landlock < scopedSignals {
+			continue // nothing but a sandbox holds signals there
+		}
+		if !attack(i) {
+			t.Errorf("%s: the process is ended", mode)
+		}
+		if i.platform.landlock = 0; attack(i) != enabled {
+			t.Errorf("%s: it makes no difference that there is no Landlock", mode)
+		}
+	}
+}
+
+// Nor can they be made to wait for everybody else.
+func TestNobodySlowsOtherProcesses(t *testing.T) {
+	if auditArch == 0 {
+		return
+	}
+	victim := exec.Command("sleep", "60")
+	if err := victim.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = victim.Process.Kill(); _ = victim.Wait() }()
+	attack := func(i *Isolation) result {
+		return outcome(t, i, child("slow", strconv.Itoa(victim.Process.Pid)), Profile{Exec: true, Confine: true})
+	}
+	i := configured(t, Config{})
+	if r := attack(i); r.stdout != "EPERM\nEPERM\n" {
+		t.Errorf("it says %q%s", r.stdout, r.stderr)
+	}
+	i.platform.filter = withoutFilter
+	if r := attack(i); r.stdout != "done\ndone\n" && os.Getuid() != 0 { // root's have more capabilities, which is a wall
+		t.Errorf("without the filter it says %q%s", r.stdout, r.stderr)
+	}
+}
+
+// Who may start a few programs only can't start one that is no file either: Landlock knows nothing of those.
+func TestNobodyStartsProgramsOutOfMemory(t *testing.T) {
+	if auditArch == 0 || landlockABI() == 0 {
+		return
+	}
+	for mode, enabled := range modes {
+		i := configured(t, Config{Enabled: enabled})
+		attack := func(programs ...string) string {
+			return outcome(t, i, child("memory"), Profile{Exec: true, Confine: true, Programs: programs}).stdout
+		}
+		if got := attack("true"); got != "EPERM\n" {
+			t.Errorf("%s: %s", mode, got)
+		}
+		if got := attack(); got != "done\n" {
+			t.Errorf("%s, with all programs: %s", mode, got)
+		}
+	}
+}
+
 // Shared memory of the user's other programs has neither a path nor a domain. A sandbox has its own, and so has no way
 // to it; without one it is the filter that keeps it.
 func TestNobodySharesMemoryWithOthers(t *testing.T) {

@@ -49,9 +49,14 @@ func (t *sandboxTree) limit(l Limits) error {
 		return err
 	}
 	t.awaitKnown()
-	for _, pid := range t.members() {
-		if err := l.apply(pid); err != nil {
-			return err
+	for again := true; again; { // until nobody is found who was started before his parent had them
+		again = false
+		for _, pid := range t.members() {
+			lowered, err := l.lowerTo(pid)
+			if err != nil {
+				return err
+			}
+			again = again || lowered
 		}
 	}
 	return nil

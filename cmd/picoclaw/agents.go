@@ -119,7 +119,7 @@ func newAgentsShow(a *app) *cobra.Command {
 			case 1:
 				id = args[0]
 			default:
-				return usage("%s takes the id of one agent", cmd.CommandPath())
+				return usage("%s takes the id of one agent", spoken(cmd))
 			}
 			return a.showAgent(id, output)
 		},

@@ -61,6 +61,9 @@ func (a *app) config(agent string) (*config.Config, error) {
 	return nil, cantStart(fmt.Errorf("%w\n  and %d more: `picoclaw config check` says all", faults[0], len(faults)-1))
 }
 
+// namesConfig says whether the configuration's file is one that a flag or a variable names.
+func (a *app) namesConfig() bool { return a.configFile != "" || os.Getenv("PICOCLAW_CONFIG") != "" }
+
 // opener opens a session: (*host.Host).Session for calls, (*host.Host).Preview for decisions alone.
 type opener func(h *host.Host, agent string, origin host.Origin) (*host.Session, error)
 

@@ -161,7 +161,7 @@ func meantPair(schema *jsonschema.Schema, word string) string {
 	if meant := nearest.Suggest(word, names); meant != "" || len(schema.Required) == 0 {
 		return meant
 	}
-	return fmt.Sprintf("; did you mean %s=%s?", schema.Required[0], word)
+	return fmt.Sprintf("; did you mean %s=%s?", schema.Required[0], strings.TrimPrefix(word, "="))
 }
 
 // takesContents says whether an argument is text that may come from elsewhere. What names a file, or is a command, is meant

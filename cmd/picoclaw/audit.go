@@ -128,12 +128,7 @@ func (o *auditVerb) show(records []audit.Record) error {
 		records = records[len(records)-o.limit:]
 	}
 	if o.output == "text" && !o.follow {
-		table := terminal.NewTable("TIME", "AGENT", "ORIGIN", "TOOL", "DECISION", "MS", "BYTES", "CALL").Right(5, 6)
-		for _, r := range records {
-			table.Row(auditCells(r)...)
-			table.Style(4, decisionStyle(r))
-		}
-		return table.Write(terminal.New(o.app.stdout))
+		return o.table(records)
 	}
 	for _, r := range records {
 		if err := o.showOne(r); err != nil {
@@ -141,6 +136,32 @@ func (o *auditVerb) show(records []audit.Record) error {
 		}
 	}
 	return nil
+}
+
+// roomForAll is how wide a terminal has to be for all columns. On a narrower one the call itself has what room there is.
+const roomForAll = 132
+
+// table prints records below each other.
+func (o *auditVerb) table(records []audit.Record) error {
+	out := terminal.New(o.app.stdout)
+	if width := out.Width(); width > 0 && width < roomForAll {
+		table := terminal.NewTable("TIME", "AGENT", "TOOL", "DECISION", "MS", "CALL").Right(4)
+		for _, r := range records {
+			cells := auditCells(r)
+			if day, today, _ := strings.Cut(cells[0], " "); day == time.Now().Format(time.DateOnly) {
+				cells[0] = today
+			}
+			table.Row(cells[0], cells[1], cells[3], cells[4], cells[5], cells[7])
+			table.Style(3, decisionStyle(r))
+		}
+		return table.Write(out)
+	}
+	table := terminal.NewTable("TIME", "AGENT", "ORIGIN", "TOOL", "DECISION", "MS", "BYTES", "CALL").Right(5, 6)
+	for _, r := range records {
+		table.Row(auditCells(r)...)
+		table.Style(4, decisionStyle(r))
+	}
+	return table.Write(out)
 }
 
 func (o *auditVerb) showOne(r audit.Record) error {

@@ -60,6 +60,9 @@ func readBatchLine(text []byte) (line batchLine, err error) {
 	if _, err := d.ReadToken(); !errors.Is(err, io.EOF) {
 		return line, errors.New("something follows the JSON object")
 	}
+	if line.Tool == "" {
+		return line, errors.New(`"tool" is missing`)
+	}
 	return line, nil
 }
 

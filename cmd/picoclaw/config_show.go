@@ -81,7 +81,7 @@ func (o *configShow) chosen(settings []config.Setting) ([]config.Setting, error)
 	}
 	for _, key := range o.keys {
 		if !slices.ContainsFunc(names, func(name string) bool { return below(name, key) }) {
-			return nil, usage("nothing is set by the name of %s; the nearest key is %s", key, nearest.Name(key, names))
+			return nil, usage("nothing is set by the name of %s; the nearest key is %s", key, nearest.Name(key, withSections(names)))
 		}
 	}
 	return slices.DeleteFunc(settings, func(s config.Setting) bool {
@@ -144,4 +144,15 @@ func newShownConfig(cfg *config.Config, settings []config.Setting) shownConfig {
 			Source: s.Origin.Source.String(), Name: s.Origin.Name, Line: s.Origin.Line})
 	}
 	return out
+}
+
+// withSections adds the names of what settings stand in.
+func withSections(names []string) []string {
+	all := slices.Clone(names)
+	for _, name := range names {
+		for at := strings.LastIndexByte(name, '.'); at > 0; at = strings.LastIndexByte(name[:at], '.') {
+			all = append(all, name[:at])
+		}
+	}
+	return all
 }

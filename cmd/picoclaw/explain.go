@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"strconv"
@@ -132,7 +133,8 @@ func (a *app) showDecision(e explanation, output string) error {
 		return a.printJSON(e)
 	}
 	out := terminal.New(a.stdout)
-	fmt.Fprintln(out, e.Decision)
+	style := map[string]terminal.Style{guard.Allow.String(): terminal.Good, guard.Deny.String(): terminal.Bad}[e.Decision]
+	fmt.Fprintln(out, out.Paint(cmp.Or(style, terminal.Doubt), e.Decision))
 	rule, where, instead, setting := e.Rule, "", e.Safer, e.Setting
 	if e.Tier != "" {
 		rule += " (" + e.Tier + ")"

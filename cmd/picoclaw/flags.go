@@ -28,6 +28,9 @@ func format(output string) error {
 	return nil
 }
 
+// spoken is a command's name in an error, which begins with the program's already.
+func spoken(cmd *cobra.Command) string { return strings.TrimPrefix(cmd.CommandPath(), "picoclaw ") }
+
 // noArguments is for a command that takes flags only.
 func noArguments(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
@@ -37,7 +40,7 @@ func noArguments(cmd *cobra.Command, args []string) error {
 	for _, sub := range cmd.Commands() {
 		names = append(names, sub.Name())
 	}
-	return usage("%s takes no argument %q%s", cmd.CommandPath(), args[0], nearest.Suggest(args[0], names))
+	return usage("%s takes no argument %q%s", spoken(cmd), args[0], nearest.Suggest(args[0], names))
 }
 
 // group makes a command of others, which does nothing by itself.
@@ -49,9 +52,9 @@ func group(cmd *cobra.Command, subs ...*cobra.Command) *cobra.Command {
 	cmd.AddCommand(subs...)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if len(args) == 0 {
-			return usage("%s what? It has the commands %s", cmd.CommandPath(), strings.Join(names, ", "))
+			return usage("%s what? It has the commands %s", spoken(cmd), strings.Join(names, ", "))
 		}
-		return usage("%s has no command %q%s", cmd.CommandPath(), args[0], nearest.Suggest(args[0], names))
+		return usage("%s has no command %q%s", spoken(cmd), args[0], nearest.Suggest(args[0], names))
 	}
 	return cmd
 }

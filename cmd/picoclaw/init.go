@@ -138,8 +138,9 @@ func (o *initVerb) server(made *prepared) (clients.Server, error) {
 	if home := cfg.Home(); home.Origin.Source == config.Variable {
 		s.Env = map[string]string{home.Origin.Name: home.Path}
 	}
-	if filepath.Dir(cfg.File()) != cfg.Home().Path && cfg.File() != "" {
-		s.Args = append(s.Args, "--config", cfg.File())
+	// The client's picoclaw finds the home's own file by itself, and no other.
+	if file := cfg.File(); file != "" && file != filepath.Join(cfg.Home().Path, "config.json") && o.app.namesConfig() {
+		s.Args = append(s.Args, "--config", file)
 	}
 	return s, nil
 }

@@ -8,6 +8,7 @@ import (
 	"os"
 	"runtime/debug"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -59,9 +60,13 @@ it, in mcp-token below the instance root; --token-file names another file. One s
 	return cmd
 }
 
+// answerPatience is how long calls may go on when the input has ended and somebody still reads answers. It is less than
+// clients wait for a server that they have told to end in this way.
+const answerPatience = 1500 * time.Millisecond
+
 // serveStreams serves the one client that has started this process, until that ends it.
 func (a *app) serveStreams(ctx context.Context, server *mcp.Server) error {
-	err := server.Run(ctx, mcp.Lines{Reader: a.stdin, Writer: a.stdout})
+	err := server.Run(ctx, mcp.Lines{Reader: a.stdin, Writer: a.stdout, Patience: answerPatience, Gone: func() bool { return unread(a.stdout) }})
 	if err != nil && ctx.Err() == nil && !errors.Is(err, io.EOF) {
 		return &failure{code: exitFailed, err: fmt.Errorf("serve MCP: %w", err)}
 	}

@@ -1,3 +1,5 @@
+//go:build linux
+
 package main
 
 import (
@@ -97,4 +99,22 @@ func overMCP(t *testing.T, home, set, protocol, call string) string {
 		t.Error(err)
 	}
 	return last
+}
+
+// What a script has asked is answered, although its end is read before the answers are made.
+func TestAScriptIsAnswered(t *testing.T) {
+	home := hosttest.TempDir(t)
+	for range 4 {
+		cmd := exec.Command(hosttest.Program("bin/picoclaw"), "mcp")
+		cmd.Env = []string{"HOME=" + home, "PICOCLAW_HOME=" + home, "PATH=/usr/bin:/bin"}
+		cmd.Stdin = strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"test","version":"1"}}}
+{"jsonrpc":"2.0","method":"notifications/initialized"}
+{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"exec","arguments":{"command":"echo $((6*7)) answers"}}}
+{"jsonrpc":"2.0","id":3,"method":"ping"}
+`)
+		out, err := cmd.Output()
+		if err != nil || strings.Count(string(out), "\n") != 3 || !strings.Contains(string(out), "42 answers") {
+			t.Fatalf("the answers are %s (%v)", out, err)
+		}
+	}
 }

@@ -12,8 +12,11 @@ import (
 	"strings"
 )
 
-// A token is long enough that nobody guesses it, and nothing that a header could not carry.
-var tokenForm = regexp.MustCompile(`^[A-Za-z0-9._~+/=-]{16,512}$`)
+// tokenForm is what a token may be made of: nothing that a header could not carry.
+var tokenForm = regexp.MustCompile(`^[A-Za-z0-9._~+/=-]+$`)
+
+// A token is long enough that nobody guesses it.
+const minToken, maxToken = 16, 512
 
 // keptToken returns the token that is in a file, which is made, with a new token, if it is not there.
 func keptToken(path string) (string, error) {
@@ -54,7 +57,7 @@ func readToken(path string) (string, error) {
 		return "", fmt.Errorf("read the token: %w", err)
 	}
 	token := strings.TrimSpace(string(text))
-	if !tokenForm.MatchString(token) {
+	if len(token) < minToken || len(token) > maxToken || !tokenForm.MatchString(token) {
 		return "", fmt.Errorf("%s does not hold a token: want 16 to 512 letters, digits and -._~+/=; without the file a new one is made", path)
 	}
 	return token, nil

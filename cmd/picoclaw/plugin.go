@@ -59,10 +59,15 @@ func (s *shelf) installed(id string) (*store.Pin, error) {
 	}
 	for _, p := range s.catalog.Plugins() {
 		if p.Manifest.ID == id {
-			return nil, usage("plugin %s is %s; it is not in the store", id, p.Kind)
+			return nil, usage("plugin %s is %s and not in the store; `picoclaw plugin disable %s` switches it off", id, p.Kind, id)
 		}
 	}
 	return nil, usage("plugin %q is not installed%s", id, nearest.Suggest(id, s.ids()))
+}
+
+// comesWith says whether a plugin comes with picoclaw.
+func (s *shelf) comesWith(id string) bool {
+	return slices.ContainsFunc(s.catalog.Plugins(), func(p *catalog.Plugin) bool { return p.Manifest.ID == id && p.Kind == catalog.Bundled })
 }
 
 // ids are the ids of all plugins that there are.
@@ -83,7 +88,7 @@ func (s *shelf) ids() []string {
 // onePlugin is for a command that takes the id of a plugin.
 func onePlugin(cmd *cobra.Command, args []string) error {
 	if len(args) != 1 {
-		return usage("%s takes the id of one plugin, as `picoclaw plugin list` shows it", cmd.CommandPath())
+		return usage("%s takes the id of one plugin, as `picoclaw plugin list` shows it", spoken(cmd))
 	}
 	return nil
 }

@@ -96,11 +96,9 @@ func (o *pluginInstall) stage(s *shelf, source string) (*store.Package, error) {
 	if err != nil {
 		return nil, failed(fmt.Errorf("%w; nothing was installed", err))
 	}
-	for _, known := range s.catalog.Plugins() {
-		if known.Manifest.ID == p.Manifest.ID && known.Kind == "bundled" {
-			p.Discard()
-			return nil, failed(fmt.Errorf("plugin %s comes with picoclaw; an installed one can't take its place", p.Manifest.ID))
-		}
+	if s.comesWith(p.Manifest.ID) {
+		p.Discard()
+		return nil, failed(fmt.Errorf("plugin %s comes with picoclaw; an installed one can't take its place", p.Manifest.ID))
 	}
 	if err := s.catalog.Shadowed(p.Manifest); err != nil {
 		p.Discard()

@@ -77,6 +77,9 @@ func (o *pluginNew) run(name string) error {
 	if err := p.Check(); err != nil {
 		return &failure{code: exitUsage, err: err}
 	}
+	if s, err := o.app.shelf(); err == nil && s.comesWith(name) {
+		return usage("picoclaw comes with a plugin %s, and two can't have one id; choose another name", name)
+	}
 	if p.SDK, err = o.chooseSDK(); err != nil {
 		return &failure{code: exitFailed, err: err}
 	}

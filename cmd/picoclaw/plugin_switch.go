@@ -77,7 +77,7 @@ func (a *app) said(output string, value any, text string) error {
 // known refuses names that mean nothing here: a typo would switch nothing, silently. A glob may mean what comes later.
 func (s *shelf) known(off store.Off) error {
 	if agents := s.cfg.AgentIDs(); isName(off.Agent) && !slices.Contains(agents, off.Agent) {
-		return usage("there is no agent %q%s", off.Agent, nearest.Suggest(off.Agent, agents))
+		return usage("there is no agent %q%s; the configuration has %s", off.Agent, nearest.Suggest(off.Agent, agents), strings.Join(agents, ", "))
 	}
 	if !isName(off.Plugin) {
 		return nil

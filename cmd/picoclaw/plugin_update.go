@@ -1,7 +1,10 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -36,6 +39,11 @@ asks for is shown, and it takes the place when you say yes; until then it waits 
 			}
 			if pin := s.lock.Plugins[args[0]]; pin != nil {
 				return o.accept(s, args[0], pin)
+			}
+			if _, err := os.Stat(args[0]); errors.Is(err, fs.ErrNotExist) {
+				if _, unknown := s.installed(args[0]); unknown != nil {
+					return fmt.Errorf("%w; nor is there a package of that name", unknown)
+				}
 			}
 			p, err := o.stage(s, args[0])
 			if err != nil {

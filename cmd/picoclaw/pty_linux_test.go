@@ -254,6 +254,17 @@ func TestExplanationsDoNotDriveTheTerminal(t *testing.T) {
 	}
 }
 
+// On a terminal with little room the record of calls shows the calls.
+func TestTheRecordFitsTheTerminal(t *testing.T) {
+	home := hosttest.TempDir(t)
+	call := onTerminal(t, home, nil, "call", "read_file", "path=a/path/that/is/long/enough/to/want/some/room")
+	_ = call.ends() // there is no such file
+	c := onTerminal(t, home, []string{"NO_COLOR=1"}, "audit")
+	c.succeeds()
+	c.sees(`TIME +AGENT +TOOL +DECISION +MS +CALL\r\n`)
+	c.sees(`main +filesystem\.read_file +allow +[0-9.]+ +\{"path":"a/path/that/is/long/enough/to/want`)
+}
+
 // A batch whose answers go elsewhere says how far it is; where they are on the terminal themselves, or nobody watches,
 // there is nothing but them.
 func TestABatchSaysHowFarItIs(t *testing.T) {

@@ -49,12 +49,17 @@ var errSaid = errors.New("")
 func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer cancel()
+	stdout = newResults(stdout)
 	root := newRoot(&app{stdin: stdin, stdout: stdout, stderr: stderr})
 	root.SetArgs(args)
 	root.SetIn(stdin)
 	root.SetOut(stdout)
 	root.SetErr(stderr)
 	err := root.ExecuteContext(ctx)
+	if unwritten := lost(stdout); unwritten != nil {
+		fmt.Fprintln(stderr, "picoclaw: the result could not be written:", unwritten)
+		return exitFailed
+	}
 	if err == nil {
 		return exitOK
 	}
@@ -88,8 +93,11 @@ func newRoot(a *app) *cobra.Command {
 		PersistentPreRunE: func(*cobra.Command, []string) error { return a.checkLogging() },
 		SilenceErrors:     true,
 		SilenceUsage:      true,
+		Version:           versionText(),
 		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
 	}
+	root.SetVersionTemplate("picoclaw {{.Version}}\n")
+	root.SetHelpCommand(newHelp(root))
 	flags := root.PersistentFlags()
 	flags.StringVar(&a.configFile, "config", "", "configuration `file` (also PICOCLAW_CONFIG)")
 	flags.StringVar(&a.workspace, "workspace", "", "the agent's workspace `directory`, in place of the configured one")
@@ -114,6 +122,27 @@ func newRoot(a *app) *cobra.Command {
 	return root
 }
 
+// newHelp is `picoclaw help`, for those who type it before --help.
+func newHelp(root *cobra.Command) *cobra.Command {
+	return &cobra.Command{
+		Use:     "help [COMMAND]",
+		Short:   "Show the help of a command",
+		Example: "  picoclaw help\n  picoclaw help call",
+		Hidden:  true,
+		RunE: func(_ *cobra.Command, args []string) error {
+			cmd, rest, err := root.Find(args)
+			if err != nil {
+				return unknownCommand(root, args)
+			}
+			if len(rest) > 0 {
+				return unknownCommand(cmd, rest)
+			}
+			cmd.InitDefaultHelpFlag()
+			return cmd.Help()
+		},
+	}
+}
+
 // unknownCommand is picoclaw without a command, or with one that there is not.
 func unknownCommand(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
@@ -128,6 +157,10 @@ func unknownCommand(cmd *cobra.Command, args []string) error {
 
 // flagError says which flag was meant.
 func flagError(cmd *cobra.Command, err error) error {
+	var wrong *pflag.InvalidValueError
+	if errors.As(err, &wrong) {
+		return usage("--%s %q: want %s", wrong.GetFlag().Name, wrong.GetValue(), kindOf(wrong.GetFlag()))
+	}
 	var unknown *pflag.NotExistError
 	if !errors.As(err, &unknown) {
 		return usage("%w; `%s --help` lists the flags", err, cmd.CommandPath())
@@ -140,4 +173,16 @@ func flagError(cmd *cobra.Command, err error) error {
 		return usage("%w%s", err, strings.Replace(meant, `"`, `"--`, 1))
 	}
 	return usage("%w; `%s --help` lists the flags", err, cmd.CommandPath())
+}
+
+// kindOf says what a flag's value has to be.
+func kindOf(f *pflag.Flag) string {
+	switch kind := f.Value.Type(); kind {
+	case "int", "int64":
+		return "a whole number"
+	case "bool":
+		return "true or false"
+	default:
+		return "a " + kind
+	}
 }

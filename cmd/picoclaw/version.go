@@ -27,11 +27,15 @@ func newVersion(a *app) *cobra.Command {
 				return a.printJSON(map[string]any{"version": version, "plugin_protocol": pluginpb.ProtocolVersion,
 					"go": runtime.Version(), "os": runtime.GOOS, "arch": runtime.GOARCH})
 			}
-			_, err := fmt.Fprintf(a.stdout, "picoclaw %s (plugin protocol %d, %s %s/%s)\n",
-				version, pluginpb.ProtocolVersion, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+			_, err := fmt.Fprintln(a.stdout, "picoclaw", versionText())
 			return err
 		},
 	}
 	a.outputFlag(cmd, &output)
 	return cmd
+}
+
+// versionText is the version and what goes with it.
+func versionText() string {
+	return fmt.Sprintf("%s (plugin protocol %d, %s %s/%s)", version, pluginpb.ProtocolVersion, runtime.Version(), runtime.GOOS, runtime.GOARCH)
 }

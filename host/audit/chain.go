@@ -99,6 +99,30 @@ func chainBefore(path string) (chain, error) {
 	return lastChain(f, info.Size())
 }
 
+// gone says whether somebody has taken the file at hand away, other than by putting it aside as picoclaw does. l.last is then
+// that of its last line: the chain goes on from there, so that it shows.
+func (l *Log) gone() bool {
+	ours, err := l.file.Stat()
+	if err != nil || !ours.Mode().IsRegular() {
+		return false
+	}
+	files, err := aside(l.path)
+	if err != nil {
+		return false
+	}
+	for _, path := range files {
+		if info, err := os.Stat(path); err == nil && os.SameFile(info, ours) {
+			return false
+		}
+	}
+	last, err := lastChain(l.file, ours.Size())
+	if err != nil {
+		return false
+	}
+	l.last = last
+	return true
+}
+
 // catchUp makes l.last the chain of the last line: others may have written since. The caller holds the lock on the
 // directory, and has just followed.
 func (l *Log) catchUp() (err error) {

@@ -39,12 +39,16 @@ func (l *Log) follow() error {
 		_ = f.Close()
 		return err
 	}
+	l.lastEnd = -1
 	if l.file != nil {
+		if info.Size() == 0 && l.gone() {
+			l.lastEnd = 0
+		}
 		_ = l.file.Sync() // it may have been put aside by a process that had written nothing itself
 		_ = l.file.Close()
 	}
 	l.file, l.end, l.reserved = f, info.Size(), 0
-	l.regular, l.lastEnd = info.Mode().IsRegular(), -1
+	l.regular = info.Mode().IsRegular()
 	if l.end > 0 {
 		return nil
 	}

@@ -171,6 +171,44 @@ func TestFilesThatAreMissing(t *testing.T) {
 	}
 }
 
+// A log that is taken away from a host that runs goes on from where it was.
+func TestALogThatIsTakenAwayShows(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "audit.jsonl")
+	write := func(log *Log, count int) {
+		t.Helper()
+		for range count {
+			if err := log.Write(record("tool")); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	log, other := open(t, path, Options{}), open(t, path, Options{})
+	write(log, 3)
+	write(other, 2) // which the first has not seen
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	write(log, 3)
+	if v := verified(t, path); v.Records != 3 || v.Whole {
+		t.Errorf("without files before it, it is %+v", v)
+	}
+	rotated := filepath.Join(t.TempDir(), "audit.jsonl")
+	log = open(t, rotated, Options{MaxSize: 1000})
+	write(log, 12)
+	files, err := aside(rotated)
+	if err != nil || len(files) == 0 {
+		t.Fatal(files, err)
+	}
+	if err := os.Remove(rotated); err != nil {
+		t.Fatal(err)
+	}
+	write(log, 1)
+	var broken *Broken
+	if _, err := Verify(rotated, ""); !errors.As(err, &broken) || broken.File != rotated || broken.Line != 1 {
+		t.Errorf("with files before it: %v", err)
+	}
+}
+
 // A record of a version without chains comes before those with one; what a power failure has cut is passed over.
 func TestTheChainBeginsBehindWhatWasThere(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "audit.jsonl")

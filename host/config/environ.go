@@ -115,7 +115,7 @@ func variableEntry(name string) (*entry, string) {
 		case plugin && len(name) > len(before)+len(after) && strings.HasPrefix(name, before) && strings.HasSuffix(name, after):
 			// The key with the longest name behind the id is meant: _GRANTS_EXEC before _EXEC.
 			candidate := strings.ToLower(name[len(before) : len(name)-len(after)])
-			if idPattern.MatchString(candidate) && (found == nil || len(candidate) < len(id)) {
+			if isID(candidate) && (found == nil || len(candidate) < len(id)) {
 				found, id = row, candidate
 			}
 		}
@@ -163,7 +163,7 @@ func possibleIDs(name, before string) []string {
 	var ids []string
 	parts := strings.Split(rest, "_")
 	for n := range max(1, len(parts)-1) {
-		if id := strings.Join(parts[:n+1], "_"); idPattern.MatchString(strings.ToLower(id)) {
+		if id := strings.Join(parts[:n+1], "_"); isID(strings.ToLower(id)) {
 			ids = append(ids, id)
 		}
 	}

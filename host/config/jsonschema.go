@@ -33,7 +33,7 @@ func schemaOf(e *entry) *jsonschema.Schema {
 		}
 	case Map:
 		s.Type = "object"
-		s.PropertyNames = &jsonschema.Schema{Pattern: idPattern.String()}
+		s.PropertyNames = &jsonschema.Schema{Pattern: idSchema}
 		s.AdditionalProperties = schemaOf(e.children[0])
 	case Objects:
 		s.Type = "array"
@@ -90,7 +90,7 @@ func stringSchema(key *Key) *jsonschema.Schema {
 	}
 	switch key.Format {
 	case ID:
-		s.Pattern = idPattern.String()
+		s.Pattern = idSchema
 	case VariableName:
 		s.Pattern = variablePattern.String()
 	case "", Lower:

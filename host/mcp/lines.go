@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"io"
 	"sync"
+	"sync/atomic"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -18,13 +20,20 @@ import (
 type Lines struct {
 	Reader io.Reader
 	Writer io.Writer
+
+	// Patience is how long the connection goes on after the end of what is read, for answers that are still due: a script
+	// may have said all that it wants to ask.
+	Patience time.Duration
+
+	// Gone says that nobody reads answers any more, which ends that; nil if that can't be told.
+	Gone func() bool
 }
 
 var _ mcp.Transport = Lines{}
 
 // Connect begins to read.
 func (l Lines) Connect(context.Context) (mcp.Connection, error) {
-	c := &lines{writer: l.Writer, incoming: make(chan incoming), closed: make(chan struct{})}
+	c := &lines{writer: l.Writer, incoming: make(chan incoming), closed: make(chan struct{}), patience: l.Patience, gone: l.Gone}
 	go c.read(bufio.NewReaderSize(l.Reader, 64<<10))
 	return c, nil
 }
@@ -34,6 +43,9 @@ type lines struct {
 	incoming chan incoming
 	closed   chan struct{}
 	once     sync.Once
+	due      atomic.Int64 // answers
+	patience time.Duration
+	gone     func() bool
 
 	mu     sync.Mutex // of writing
 	writer io.Writer
@@ -56,6 +68,7 @@ func (c *lines) read(r *bufio.Reader) {
 			c.refuse(id, jsonrpc.CodeInvalidRequest, fmt.Sprintf("the message is longer than %d bytes; send less at a time", maxFrame))
 			continue
 		case err != nil:
+			c.await()
 			next.err = err
 		case len(line) == 0:
 			continue
@@ -64,6 +77,9 @@ func (c *lines) read(r *bufio.Reader) {
 				c.refuse(idOf(line), codeOf(line), fmt.Sprintf("not a JSON-RPC 2.0 message: %.200s", err))
 				continue
 			}
+			if r, ok := next.message.(*jsonrpc.Request); ok && r.IsCall() {
+				c.due.Add(1)
+			}
 		}
 		select {
 		case c.incoming <- next:
@@ -71,6 +87,24 @@ func (c *lines) read(r *bufio.Reader) {
 			return
 		}
 		if next.err != nil {
+			return
+		}
+	}
+}
+
+// await waits until all answers are given that are due, somebody closes the connection, nobody reads them any more, or the
+// patience is at its end.
+func (c *lines) await() {
+	impatient := time.NewTimer(c.patience)
+	defer impatient.Stop()
+	look := time.NewTicker(5 * time.Millisecond)
+	defer look.Stop()
+	for c.due.Load() > 0 && (c.gone == nil || !c.gone()) {
+		select {
+		case <-look.C:
+		case <-c.closed:
+			return
+		case <-impatient.C:
 			return
 		}
 	}
@@ -114,7 +148,11 @@ func (c *lines) Write(_ context.Context, message jsonrpc.Message) error {
 	if err != nil {
 		return err
 	}
-	return c.write(data)
+	err = c.write(data)
+	if _, ok := message.(*jsonrpc.Response); ok {
+		c.due.Add(-1)
+	}
+	return err
 }
 
 // Close ends the connection. The streams stay open; they are the caller's.

@@ -8,6 +8,7 @@ import (
 	"io"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 )
@@ -73,6 +74,51 @@ func TestClosingEndsAWaitingRead(t *testing.T) {
 	}
 	if err := <-ended; err == nil {
 		t.Error("a closed connection has read something")
+	}
+}
+
+// The input may end before answers are given: a script has said all that it wants to ask. They are waited for as long as
+// somebody reads them.
+func TestTheEndWaitsForAnswersThatAreDue(t *testing.T) {
+	for name, gone := range map[string]bool{"somebody reads": false, "nobody reads": true} {
+		t.Run(name, func(t *testing.T) {
+			asked := make(chan struct{}, 1)
+			c, err := Lines{
+				Reader: strings.NewReader(`{"jsonrpc":"2.0","id":7,"method":"ping"}` + "\n"), Writer: io.Discard, Patience: time.Hour,
+				Gone: func() bool {
+					select {
+					case asked <- struct{}{}:
+					default:
+					}
+					return gone
+				},
+			}.Connect(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _ = c.Close() }()
+			request, err := c.Read(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			ended := make(chan error, 1)
+			go func() { _, err := c.Read(context.Background()); ended <- err }()
+			<-asked // it waits
+			if !gone {
+				select {
+				case err := <-ended:
+					t.Fatalf("it has ended before the answer: %v", err)
+				default:
+				}
+				id := request.(*jsonrpc.Request).ID
+				if err := c.Write(t.Context(), &jsonrpc.Response{ID: id, Result: json.RawMessage(`{}`)}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := <-ended; !errors.Is(err, io.EOF) {
+				t.Errorf("at the end: %v", err)
+			}
+		})
 	}
 }
 

@@ -42,6 +42,9 @@ func (s *Store) Stage(source string, keys Keys) (staged *Package, err error) {
 		return nil, err
 	}
 	info, err := os.Stat(source)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("there is no %s; name the directory or the archive of a plugin", source)
+	}
 	if err != nil {
 		return nil, err
 	}

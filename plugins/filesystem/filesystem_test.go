@@ -139,3 +139,19 @@ func contents(t *testing.T, p *sdktest.Plugin, name string) string {
 	}
 	return string(data)
 }
+
+// Of two paths it is said which one is not there.
+func TestWhichOfTwoPathsIsMissing(t *testing.T) {
+	p := start(t, map[string]string{"here": ""})
+	for _, tool := range []string{"cp", "mv"} {
+		for _, c := range []struct{ source, destination, says, hint string }{
+			{"gone", "there", "file not found", "there is no gone"},
+			{"here", "no/such/there", "the directory that no/such/there would be in is missing", "mkdir"},
+		} {
+			r := p.Call(tool, args{"source": c.source, "destination": c.destination})
+			if r.Err == nil || r.Err.Code != "not_found" || !strings.Contains(r.Err.Message, c.says) || !strings.Contains(r.Err.Hint, c.hint) {
+				t.Errorf("%s %s to %s: %+v", tool, c.source, c.destination, r.Err)
+			}
+		}
+	}
+}

@@ -6,6 +6,7 @@ import (
 	"io"
 	"io/fs"
 	"path/filepath"
+	"slices"
 
 	"github.com/picoclaw/picoclaw/plugins/filesystem/internal/journal"
 	"github.com/picoclaw/picoclaw/plugins/filesystem/internal/versions"
@@ -46,6 +47,7 @@ func (m *memory) keep(out *outcomes, c change, changed []workspace.Changed) erro
 		}
 		op.Steps = append(op.Steps, step)
 	}
+	op.Steps = append(op.Steps, tidying(changed)...)
 	op.Summary = summarize(c.tool, changed)
 	return m.write(op, &out.Undo, &out.Notes, func(w *journal.Writer) error {
 		for i, f := range changed {
@@ -58,6 +60,21 @@ func (m *memory) keep(out *outcomes, c change, changed []workspace.Changed) erro
 		}
 		return nil
 	})
+}
+
+// tidying are the steps that delete the directories that were made for files, the innermost first.
+func tidying(changed []workspace.Changed) []journal.Step {
+	var steps []journal.Step
+	for _, f := range changed {
+		for _, dir := range slices.Backward(f.Dirs) {
+			step := journal.Step{Action: journal.Tidy, Path: dir}
+			if !slices.Contains(steps, step) {
+				steps = append(steps, step)
+			}
+		}
+	}
+	slices.SortStableFunc(steps, func(a, b journal.Step) int { return len(b.Path) - len(a.Path) })
+	return steps
 }
 
 func summarize(tool string, changed []workspace.Changed) string {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"path/filepath"
 
 	"github.com/picoclaw/picoclaw/plugins/filesystem/internal/journal"
@@ -30,6 +31,7 @@ func mkdir(m *memory) sdk.Tool {
 			if err := m.open(&req.Environment); err != nil {
 				return mkdirOutput{}, err
 			}
+			parents := missingAbove(req.Workspace, req.Args.Path)
 			made, err := req.Workspace.Mkdir(req.Args.Path, moduleDirMode)
 			var exists *workspace.Exists
 			if errors.As(err, &exists) {
@@ -49,12 +51,27 @@ func mkdir(m *memory) sdk.Tool {
 			if !made || m.journal == nil {
 				return out, nil
 			}
+			steps := []journal.Step{{Action: journal.Remove, Path: path, After: stateEmpty()}}
+			for dir := filepath.Dir(path); parents > 0; dir, parents = filepath.Dir(dir), parents-1 {
+				steps = append(steps, journal.Step{Action: journal.Tidy, Path: dir})
+			}
 			var notes []string
 			return out, m.write(journal.Op{
-				Tool:    "mkdir",
-				Summary: fmt.Sprintf("mkdir: made %s", path),
-				Steps:   []journal.Step{{Action: journal.Remove, Path: path, After: stateEmpty()}},
+				Tool: "mkdir", Summary: fmt.Sprintf("mkdir: made %s", path), Steps: steps,
 			}, &out.Undo, &notes, func(*journal.Writer) error { return nil })
 		},
 		sdk.Idempotent(), sdk.Sets(picoclawSet, moduleSet), sdk.Permissions("fs.write"), sdk.Risk("low"), sdk.SideEffects("filesystem_write"))
+}
+
+// missingAbove counts the directories above a path that are not there. Should others make some meanwhile it makes no
+// difference: of these, undo deletes only what is empty.
+func missingAbove(w *workspace.Workspace, path string) int {
+	missing := 0
+	for dir := filepath.Dir(path); dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
+		if _, err := w.Stat(dir); !errors.Is(err, fs.ErrNotExist) {
+			break
+		}
+		missing++
+	}
+	return missing
 }

@@ -25,7 +25,7 @@ func mv(m *memory) sdk.Tool {
 				workspace.TransferOptions{Overwrite: req.Args.Overwrite, Last: t.last(m)})
 			if err != nil {
 				m.drop(t.out.Undo)
-				return transferOutput{}, failure("move", err)
+				return transferOutput{}, t.failure(req.Workspace, req.Args.Source, req.Args.Destination, err)
 			}
 			return t.out, nil
 		},

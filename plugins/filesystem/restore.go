@@ -48,6 +48,8 @@ func (r *restoring) neverHappened(op *journal.Op) bool {
 	for _, step := range op.Steps {
 		before, where := step.Before, step.Path
 		switch step.Action {
+		case journal.Tidy:
+			continue
 		case journal.Remove:
 			before = absent
 		case journal.Move:
@@ -90,7 +92,9 @@ func (r *restoring) undo(ctx context.Context, op *journal.Op) (undoOutput, error
 			}
 			return out, failure(fmt.Sprintf("undo step %d of %d", i+1, len(op.Steps)), err)
 		}
-		out.Paths = append(out.Paths, step.Path)
+		if step.Action != journal.Tidy {
+			out.Paths = append(out.Paths, step.Path)
+		}
 	}
 	return out, nil
 }
@@ -101,7 +105,7 @@ func (r *restoring) check(op *journal.Op) error {
 		return sdk.Errorf(sdk.Conflict, "%s can't be undone", op.ID)
 	}
 	for i, step := range op.Steps {
-		if i > 0 && step.After == absent {
+		if i > 0 && step.After == absent || step.Action == journal.Tidy {
 			continue // the step before makes room
 		}
 		where := step.Path
@@ -133,6 +137,9 @@ func (r *restoring) opposite(op *journal.Op) (journal.Op, func(*journal.Writer) 
 	type kept struct{ blob, path string }
 	var keeps []kept
 	for i, step := range op.Steps {
+		if step.Action == journal.Tidy {
+			continue // what is put back there makes its directories
+		}
 		if step.Action == journal.Move {
 			again.Steps = append(again.Steps, journal.Step{Action: journal.Move, Path: step.From, From: step.Path, After: step.After})
 			continue
@@ -178,6 +185,8 @@ func (r *restoring) step(ctx context.Context, op *journal.Op, step journal.Step)
 			return nil
 		}
 		return err
+	case journal.Tidy:
+		return w.RemoveEmpty(step.Path)
 	case journal.Shrink:
 		return r.shrink(step)
 	case journal.Restore:
@@ -213,6 +222,11 @@ func (r *restoring) restore(ctx context.Context, op *journal.Op, step journal.St
 		if k.Name == "." {
 			if err := r.clear(at, info); err != nil {
 				return err
+			}
+			if info.IsDir() && missingAbove(r.env.Workspace, at) > 0 {
+				if _, err := r.env.Workspace.Mkdir(filepath.Dir(at), moduleDirMode); err != nil {
+					return err
+				}
 			}
 		}
 		switch mode := info.Mode(); {

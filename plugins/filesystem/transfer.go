@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/picoclaw/picoclaw/plugins/filesystem/internal/journal"
@@ -58,6 +59,20 @@ func (t *transferring) last(m *memory) func(*workspace.Transfer) error {
 		}
 		return m.write(op, &t.out.Undo, &t.out.Notes, func(jw *journal.Writer) error { return keepTree(jw, "0", w.Replaced) })
 	}
+}
+
+// failure says what could not be done, and of two paths which one is not there.
+func (t *transferring) failure(w *workspace.Workspace, source, destination string, err error) error {
+	said := failure(t.doing, err)
+	var own *sdk.Error
+	if !errors.As(said, &own) || own.Code != sdk.NotFound {
+		return said
+	}
+	if _, err := w.Status(source); err != nil {
+		return own.WithHint("there is no %s", shown(source))
+	}
+	return sdk.Errorf(sdk.NotFound, "failed to %s: the directory that %s would be in is missing", t.doing, shown(destination)).
+		WithHint("make it first, with mkdir")
 }
 
 // matches compares a file with the version that the caller has seen.

@@ -49,6 +49,7 @@ func TestUndoBringsEverythingBack(t *testing.T) {
 	}{
 		"an overwrite":           {"write_file", args{"path": "f", "content": "new"}},
 		"a new file":             {"write_file", args{"path": "n", "content": "new"}},
+		"a file in new dirs":     {"write_file", args{"path": "d/q/y/z/n", "content": "new"}},
 		"an edit":                {"edit_file", args{"path": "f", "old_text": "o", "new_text": "0"}},
 		"an append":              {"append_file", args{"path": "f", "content": "more"}},
 		"an append to nothing":   {"append_file", args{"path": "n", "content": "more"}},
@@ -63,6 +64,7 @@ func TestUndoBringsEverythingBack(t *testing.T) {
 		"a copy onto a file":     {"cp", args{"source": "f", "destination": "script", "overwrite": true}},
 		"a copy onto a tree":     {"cp", args{"source": "other", "destination": "d", "overwrite": true}},
 		"a directory":            {"mkdir", args{"path": "made"}},
+		"nested directories":     {"mkdir", args{"path": "made/in/one"}},
 		"an insertion":           {"insert", args{"path": "f", "line": 1, "content": "top"}},
 		"a change through links": {"write_file", args{"path": "link", "content": "new"}},
 	} {

@@ -14,7 +14,7 @@ func Name(s string, candidates []string) string {
 // Suggest returns `; did you mean "x"?` for the nearest candidate if that is near enough to be meant, else "".
 func Suggest(s string, candidates []string) string {
 	name := Name(s, candidates)
-	if name == "" || Distance(s, name) > max(2, len(s)/3) {
+	if distance := Distance(s, name); name == "" || distance > max(2, len(s)/3) || distance >= max(len(s), len(name)) {
 		return ""
 	}
 	return `; did you mean "` + name + `"?`

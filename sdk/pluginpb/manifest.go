@@ -78,9 +78,13 @@ type Spec struct {
 }
 
 var (
-	idPattern   = regexp.MustCompile(`^[a-z][a-z0-9_-]{0,63}$`)
-	toolPattern = regexp.MustCompile(`^[a-z][a-z0-9_]{0,63}$`)
+	idPattern   = regexp.MustCompile(`^[a-z][a-z0-9_-]*$`)
+	toolPattern = regexp.MustCompile(`^[a-z][a-z0-9_]*$`)
 )
+
+// maxName is how long the name of a plugin or tool may be, in bytes. It does not stand in the patterns, because repetitions
+// that are counted take long to compile, at every start.
+const maxName = 64
 
 // maxTools bounds what a plugin may offer: a client's context is not a plugin's to fill.
 const maxTools = 256
@@ -121,7 +125,7 @@ func (m *Manifest) Equal(other *Manifest) (bool, error) {
 
 // CheckID says what is wrong with a plugin's id, if anything is.
 func CheckID(id string) error {
-	if !idPattern.MatchString(id) {
+	if len(id) > maxName || !idPattern.MatchString(id) {
 		return fmt.Errorf("plugin id %q: want lower-case letters, digits, '-' and '_', starting with a letter, at most 64", id)
 	}
 	return nil
@@ -164,7 +168,7 @@ func (m *Manifest) Check() error {
 }
 
 func (s *Spec) check() error {
-	if !toolPattern.MatchString(s.Name) {
+	if len(s.Name) > maxName || !toolPattern.MatchString(s.Name) {
 		return fmt.Errorf("tool name %q: want lower-case letters, digits and '_', starting with a letter, at most 64", s.Name)
 	}
 	if s.Doc == "" {

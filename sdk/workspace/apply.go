@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/picoclaw/picoclaw/sdk/guard"
 )
@@ -142,6 +143,11 @@ func (tx *transaction) changed() []Changed {
 	all := make([]Changed, len(tx.files))
 	for i, f := range tx.files {
 		all[i] = Changed{Old: &f.old, Data: f.data}
+		for _, d := range tx.made {
+			if dir := filepath.Join(d.root.Name(), d.name); strings.HasPrefix(f.path, dir+string(filepath.Separator)) {
+				all[i].Dirs = append(all[i].Dirs, dir)
+			}
+		}
 	}
 	return all
 }

@@ -175,10 +175,20 @@ func (w *Workspace) refusal(path, abs string) error {
 	return &Refused{Path: path, Message: outside, Rule: "workspace.outside"}
 }
 
-// reworded replaces os.Root's words for a link that was swapped while it was in use.
+// reworded replaces os.Root's words: for a link that was swapped while it was in use, and where it names a system call
+// and a part of the path.
 func reworded(err error, path string) error {
-	if err != nil && escapes(err) {
+	if err == nil {
+		return nil
+	}
+	if escapes(err) {
 		return &Refused{Path: path, Message: outsideSymlink, Rule: "workspace.symlink"}
+	}
+	if p, ok := err.(*fs.PathError); ok { //nolint:errorlint // one that is wrapped is part of somebody's sentence
+		switch op := strings.TrimSuffix(p.Op, "at"); op {
+		case "open", "stat", "lstat":
+			return &fs.PathError{Op: op, Path: path, Err: p.Err}
+		}
 	}
 	return err
 }

@@ -1,6 +1,7 @@
 package workspace
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -44,6 +45,27 @@ func (w *Workspace) Remove(path string, recursive bool, last func(*Tree) error) 
 		err = w.removeDir(t)
 	} else {
 		err = t.dir.Remove(t.name)
+	}
+	if err != nil {
+		return err
+	}
+	return t.sync()
+}
+
+// RemoveEmpty deletes a directory that has nothing in it, and leaves any other alone.
+func (w *Workspace) RemoveEmpty(path string) error {
+	t, err := w.target(guard.Delete, path)
+	if err != nil {
+		return notItself(err, path)
+	}
+	defer t.close()
+	tree, err := t.tree()
+	if err != nil || tree == nil || !tree.Info.IsDir() {
+		return err
+	}
+	err = t.dir.Remove(t.name) // the kernel refuses one that is not empty: ENOTEMPTY is an ErrExist
+	if errors.Is(err, fs.ErrExist) || errors.Is(err, fs.ErrNotExist) {
+		return nil
 	}
 	if err != nil {
 		return err

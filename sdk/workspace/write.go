@@ -31,7 +31,8 @@ type Edit struct {
 // Changed is one file of a change that is made up and not done yet.
 type Changed struct {
 	Old  *Old
-	Data []byte // the new contents
+	Data []byte   // the new contents
+	Dirs []string // the directories that were made for it, outermost first
 }
 
 // Old is what a file is before it is changed.

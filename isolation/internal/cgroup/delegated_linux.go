@@ -41,7 +41,7 @@ func (h *hierarchy) delegate() ([]string, error) {
 	var got []string
 	var failed error
 	for _, c := range wanted {
-		err := write(subtree(h.own), "+"+c)
+		err := h.give(c)
 		if err == nil {
 			err = write(subtree(h.base.dir), "+"+c)
 		}
@@ -54,6 +54,18 @@ func (h *hierarchy) delegate() ([]string, error) {
 	return got, failed
 }
 
+// give has h's own group give a controller to the groups in it. Whoever has come to it meanwhile has to go first.
+func (h *hierarchy) give(controller string) error {
+	err := write(subtree(h.own), "+"+controller)
+	for try := 0; try < takeTries && errors.Is(err, unix.EBUSY) && !h.root(); try++ {
+		if err := h.moveSelf(); err != nil {
+			return err
+		}
+		err = write(subtree(h.own), "+"+controller)
+	}
+	return err
+}
+
 func subtree(dir string) string { return filepath.Join(dir, "cgroup.subtree_control") }
 
 // root says whether h's own group is the first of all, which may have processes as well as controllers to give.
@@ -62,16 +74,46 @@ func (h *hierarchy) root() bool {
 	return errors.Is(err, os.ErrNotExist)
 }
 
-// moveSelf moves this process, if nobody else is in h's own group, to a leaf.
+// moveSelf moves this process to a leaf, if nobody else is in h's own group. What it has started meanwhile moves with it:
+// the kernel may take a while to move a process, and nobody waits for that.
 func (h *hierarchy) moveSelf() error {
-	if in := processes(h.own); len(in) != 1 || in[0] != os.Getpid() {
-		return errNotAlone
-	}
 	to := filepath.Join(h.base.dir, leaf)
-	if err := os.Mkdir(to, 0o755); err != nil {
+	if err := os.Mkdir(to, 0o755); err != nil && !errors.Is(err, os.ErrExist) {
 		return err
 	}
-	return join(to, os.Getpid())
+	for try := 0; try < takeTries; try++ {
+		in := processes(h.own)
+		if len(in) == 0 {
+			return nil
+		}
+		if slices.ContainsFunc(in, func(pid int) bool { return !ours(pid) && !gone(pid) }) {
+			return errNotAlone
+		}
+		for _, pid := range in {
+			if err := join(to, pid); err != nil && !errors.Is(err, unix.ESRCH) {
+				return err
+			}
+		}
+	}
+	return errNotAlone
+}
+
+// ours says whether a process is this one or descends from it.
+func ours(pid int) bool {
+	for pid > 1 && pid != os.Getpid() {
+		stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+		if err != nil {
+			return false
+		}
+		fields := strings.Fields(string(stat[strings.LastIndexByte(string(stat), ')')+1:]))
+		if len(fields) < 2 {
+			return false
+		}
+		if pid, err = strconv.Atoi(fields[1]); err != nil {
+			return false
+		}
+	}
+	return pid == os.Getpid()
 }
 
 // restore undoes what delegate did, as far as it can.

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -28,6 +29,12 @@ func Open() (*Place, error) {
 		return nil, &Problem{Cause: "the control groups of this machine can't be found: " + err.Error(), Never: true}
 	}
 	return open(found)
+}
+
+// Unified says whether version 2 is all there is, so that a process can be born into its group.
+func Unified() bool {
+	member, err := os.ReadFile("/proc/self/cgroup")
+	return err == nil && strings.HasPrefix(string(member), "0::") && strings.Count(string(member), "\n") == 1
 }
 
 // machine finds the hierarchies of this machine.

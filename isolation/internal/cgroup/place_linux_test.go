@@ -79,6 +79,47 @@ func (h *held) do(t *testing.T, script string) string {
 
 func (h *held) pids() []int { return []int{h.cmd.Process.Pid} }
 
+// What was started before, or while this process moves, is in nobody's way.
+func TestOpenWithChildren(t *testing.T) {
+	p := opened(t)
+	if p == nil {
+		return
+	}
+	want := p.Bounds()
+	p.Close()
+	child := hold(t, nil)
+	stop, stopped := make(chan struct{}), make(chan struct{})
+	go func() { // and others all the time
+		defer close(stopped)
+		for {
+			select {
+			case <-stop:
+				return
+			default:
+				_ = exec.Command("true").Run()
+			}
+		}
+	}()
+	again, err := Open()
+	close(stop)
+	<-stopped
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer again.Close()
+	if got := again.Bounds(); !slices.Equal(got, want) {
+		t.Errorf("%q, and without children %q: %v", got, want, again.Missing())
+	}
+	group, err := again.New("child", Limits{Processes: 10})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer group.Remove()
+	if err := group.Take(child.pids); err != nil {
+		t.Error(err)
+	}
+}
+
 // A group bounds the processes in it, those that they start, and nobody else. Three hundred sleepers are asked for.
 func TestProcesses(t *testing.T) {
 	p := opened(t)

@@ -48,6 +48,9 @@ var verbs = map[string]func([]string) error{
 	"foreign": foreign,
 	"setid":   setID,
 	"limit":   limit,
+	"slow":    slow,
+	"memory":  memory,
+	"sigio":   sigio,
 	"shared":  shared,
 	"ids":     func([]string) error { fmt.Println(os.Getuid(), os.Getpid()); return nil },
 }

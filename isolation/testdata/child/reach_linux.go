@@ -85,6 +85,51 @@ func limit(args []string) error {
 	return nil
 }
 
+// slow has another process wait for everybody else, after being nice itself.
+func slow(args []string) error {
+	pid, err := strconv.Atoi(args[0])
+	if err != nil {
+		return err
+	}
+	if err := unix.Setpriority(unix.PRIO_PROCESS, 0, 19); err != nil {
+		return fmt.Errorf("its own: %w", err)
+	}
+	var all unix.CPUSet
+	all.Fill()
+	if err := unix.SchedSetaffinity(0, &all); err != nil {
+		return fmt.Errorf("its own: %w", err)
+	}
+	fmt.Println(outcome(unix.Setpriority(unix.PRIO_PROCESS, pid, 19)))
+	fmt.Println(outcome(unix.SchedSetaffinity(pid, &all)))
+	return nil
+}
+
+// sigio has the kernel send another process the signal that ends it, when a pipe can be read.
+func sigio(args []string) error {
+	pid, err := strconv.Atoi(args[0])
+	if err != nil {
+		return err
+	}
+	var ends [2]int
+	if err := unix.Pipe2(ends[:], unix.O_NONBLOCK); err != nil {
+		return err
+	}
+	for command, value := range map[int]int{unix.F_SETOWN: pid, unix.F_SETSIG: int(unix.SIGKILL), unix.F_SETFL: unix.O_ASYNC} {
+		if _, err := unix.FcntlInt(uintptr(ends[0]), command, value); err != nil {
+			return err
+		}
+	}
+	_, err = unix.Write(ends[1], []byte("x"))
+	return err
+}
+
+// memory makes a program that is no file.
+func memory([]string) error {
+	_, err := unix.MemfdCreate("program", 0)
+	fmt.Println(outcome(err))
+	return nil
+}
+
 // shared prints what is in a segment of shared memory, by its number.
 func shared(args []string) error {
 	id, err := strconv.Atoi(args[0])

@@ -87,12 +87,23 @@ func (c *Change) Apply(now time.Time) (backup string, err error) {
 	case c.isNew || !bytes.Equal(current, c.before):
 		return "", fmt.Errorf("%s has been changed meanwhile; nothing was written, so try again", c.Path)
 	default:
-		backup = c.Path + ".before-picoclaw-" + now.UTC().Format("20060102T150405Z")
-		if err := writeNew(backup, c.before, c.mode); err != nil {
+		if backup, err = c.keep(now); err != nil {
 			return "", fmt.Errorf("keep the file as it is: %w", err)
 		}
 	}
 	return backup, replace(c.Path, c.after, c.mode)
+}
+
+// keep writes the file as it was beside it, under a name with the time in it, and a number if there is one of this second.
+func (c *Change) keep(now time.Time) (backup string, err error) {
+	name := c.Path + ".before-picoclaw-" + now.UTC().Format("20060102T150405Z")
+	backup = name
+	for n := 2; ; n++ {
+		if err := writeNew(backup, c.before, c.mode); !errors.Is(err, fs.ErrExist) {
+			return backup, err
+		}
+		backup = fmt.Sprintf("%s-%d", name, n)
+	}
 }
 
 func writeNew(path string, data []byte, mode fs.FileMode) error {

@@ -33,7 +33,10 @@ type Reader struct {
 func New(in io.Reader, out io.Writer, historyFile string, complete func(line string) Proposals) *Reader {
 	r := &Reader{out: out, complete: complete}
 	stdin, isFile := in.(*os.File)
-	stdout, too := out.(*os.File)
+	stdout, too := out.(interface {
+		io.Writer
+		Fd() uintptr
+	})
 	if !isFile || !too || !term.IsTerminal(int(stdin.Fd())) || !term.IsTerminal(int(stdout.Fd())) {
 		r.plain = bufio.NewReader(in)
 		return r

@@ -18,7 +18,7 @@ type Out struct {
 // TERM is dumb.
 func New(w io.Writer) *Out {
 	o := &Out{Writer: w, fd: -1}
-	if f, ok := w.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+	if f, ok := w.(interface{ Fd() uintptr }); ok && term.IsTerminal(int(f.Fd())) {
 		o.fd = int(f.Fd())
 		o.coloured = os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
 	}

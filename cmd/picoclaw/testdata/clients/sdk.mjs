@@ -2,7 +2,7 @@
 // a client needs. The surroundings come as one JSON argument: program, workspace, env, and for HTTP url and token.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { pathToFileURL } from "node:url";
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
@@ -114,6 +114,20 @@ const steps = {
     abort.abort();
     await assert.rejects(done);
     await eventually("the command has ended", () => !commandLine().includes("3051"));
+  },
+  async "a search that is cancelled ends"() {
+    // A thousand names of one file, so that there is much to search and little on disk.
+    await works("exec", { command: "mkdir many && head -c 1000000 /dev/urandom | base64 > many/f && for i in $(seq 10); do cp -rl many more && mv more many/$i; done" });
+    const searching = () => readdirSync("/proc").some((pid) => {
+      try { return readFileSync(`/proc/${pid}/cmdline`, "utf8").includes("c4nc3lled"); } catch { return false; }
+    });
+    const abort = new AbortController();
+    const done = call("grep", { pattern: "(c4nc3lled|[0-9]+[a-z]+){3,40}[^A-Za-z0-9+/=]", path: "many" }, { signal: abort.signal });
+    await eventually("the search runs", searching);
+    abort.abort();
+    await assert.rejects(done);
+    await eventually("the search has ended", () => !searching());
+    rmSync(`${workspace}/many`, { recursive: true });
   },
   async "a person is asked"() {
     const command = `python3 -c 'exec("open(\\"made\\", \\"w\\")")'`;

@@ -22,6 +22,7 @@ const (
 	Remove  Action = "remove"  // delete what was made
 	Move    Action = "move"    // move back what was moved
 	Shrink  Action = "shrink"  // cut off what was added to the end
+	Tidy    Action = "tidy"    // delete a directory that was made, if nothing else is in it
 )
 
 // Step undoes one part of an operation.

@@ -18,6 +18,9 @@ var passed = []string{
 // searched are the directories that commands are always looked for in.
 var searched = []string{"/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"}
 
+// temporary are the directories that are a sandbox's own, or everybody's where there is no sandbox.
+var temporary = []string{"/tmp", "/var/tmp", "/dev/shm"}
+
 // Environment is the whole environment of a command: a sane PATH, the list above, what the operator names, what the call
 // adds; the later wins. visible are the directories that commands see besides the system's.
 func Environment(operator []string, call map[string]string, visible []string) []string {
@@ -35,8 +38,10 @@ func Environment(operator []string, call map[string]string, visible []string) []
 }
 
 // searchPath is what of the host's PATH lies in the system's directories or in those that commands see, and then the
-// usual places: nothing that is somebody's own or that depends on where a command starts.
+// usual places: nothing that is somebody's own or that depends on where a command starts. What is in a directory for
+// temporary files is not what the host has there, or everybody's.
 func searchPath(host string, visible []string) string {
+	visible = slices.DeleteFunc(slices.Clone(visible), func(dir string) bool { return slices.Contains(temporary, dir) })
 	var path []string
 	add := func(dir string) {
 		if !slices.Contains(path, dir) {
