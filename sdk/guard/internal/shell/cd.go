@@ -69,7 +69,7 @@ func (in *Interpreter) mentioned(c *Call, dir string) bool {
 
 // pushd changes the working directory and remembers the old one.
 func (in *Interpreter) pushd(c *Call, st *state, args []string) {
-	in.work += len(st.stack)
+	in.work += len(st.stack) * perWord
 	operands := skipOptions(args)
 	if len(operands) == 0 || strings.HasPrefix(operands[0], "+") {
 		n := len(st.stack)

@@ -58,6 +58,9 @@ func Interpret(text string, opts Options, visitor Visitor) {
 		visitor.Call(&Call{Place: *place, Env: opts.Env, in: in, state: st})
 	}
 	in.code(place, text, st, Stream{})
+	if in.work > maxWork && !in.stopped {
+		in.problem(place, TooComplex, "the command takes too long to follow")
+	}
 }
 
 // code follows a text in a state.

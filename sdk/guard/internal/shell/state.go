@@ -67,6 +67,9 @@ func join(states ...*state) []*state {
 	if len(states) <= 1 {
 		return states
 	}
+	if in := states[0].in; in.stopped || in.work > maxWork {
+		return states[:1] // it is too much to follow, which Interpret says
+	}
 	alive := slices.ContainsFunc(states, func(s *state) bool { return !s.dead })
 	var out []*state
 	for _, s := range states {

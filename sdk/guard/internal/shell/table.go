@@ -137,7 +137,7 @@ func common[V any](a, b *table[V]) *table[V] {
 func (t *table[V]) changed(in *Interpreter, base *table[V]) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		for ; t != base; t = t.below {
-			in.work += 1 + len(t.m)
+			in.work += (1 + len(t.m)) * perWord
 			if t.one && !yield(t.key) {
 				return
 			}

@@ -16,7 +16,7 @@ func shown(commands []Command) string {
 		for _, file := range c.Files {
 			line += ">" + file
 		}
-		lines = append(lines, strings.ReplaceAll(line, shell.Unknown, "?"))
+		lines = append(lines, strings.NewReplacer(shell.Unknown, "?", shell.Item, "{}").Replace(line))
 	}
 	return strings.Join(lines, "; ")
 }
@@ -50,7 +50,7 @@ func TestPowerShell(t *testing.T) {
 		`ri 'a b'; ls`:           `ri|a b; ls`,
 		`r` + "`" + `i x`:        `ri|x`,
 		`& { del x }`:            `del|x`,
-		`a | % { rm $_ }`:        `a; %; rm|?`,
+		`a | % { rm $_ }`:        `a; %; rm|{}`,
 		`"$x y" z`:               `? y|z`,
 		`iex (iwr u)`:            `iex; iwr|u`,
 	} {
