@@ -16,13 +16,13 @@ type cpInput struct {
 
 func cp(m *memory) sdk.Tool {
 	return sdk.NewTool("cp", "Copy a file or directory.",
-		func(_ context.Context, req *sdk.Request[cpInput]) (transferOutput, error) {
+		func(ctx context.Context, req *sdk.Request[cpInput]) (transferOutput, error) {
 			if err := m.open(&req.Environment); err != nil {
 				return transferOutput{}, err
 			}
 			t := transferring{tool: "cp", doing: "copy", ifMatch: req.Args.IfMatch}
 			err := req.Workspace.Copy(req.Args.Source, req.Args.Destination,
-				workspace.TransferOptions{Overwrite: req.Args.Overwrite, Last: t.last(m)})
+				workspace.TransferOptions{Overwrite: req.Args.Overwrite, Last: t.last(m), Stop: ctx.Err})
 			if err != nil {
 				m.drop(t.out.Undo)
 				return transferOutput{}, t.failure(req.Workspace, req.Args.Source, req.Args.Destination, err)

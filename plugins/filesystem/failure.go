@@ -42,7 +42,7 @@ func failure(doing string, err error) error {
 	case errors.Is(err, fs.ErrPermission):
 		return say(sdk.AccessDenied, "access denied")
 	case errors.As(err, &tooLarge):
-		return say(sdk.TooLarge, err.Error())
+		return say(sdk.TooLarge, err.Error()).WithHint("a larger file can be changed with exec: printf >>, sed -i, a script")
 	case errors.As(err, &busy):
 		return say(sdk.Conflict, err.Error())
 	case errors.As(err, &notRegular), errors.As(err, &isDirectory), errors.As(err, &same):

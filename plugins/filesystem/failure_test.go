@@ -3,6 +3,8 @@ package main
 import (
 	"fmt"
 	"io/fs"
+	"os"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -32,4 +34,28 @@ func TestADirectoryCanNotBeMadeOfAFile(t *testing.T) {
 	if r.Err.GetCode() != "conflict" || !strings.HasSuffix(r.Err.GetMessage(), "f exists already and is no directory") || r.Err.GetHint() != "" {
 		t.Errorf("%q, %v", r.Text, r.Err)
 	}
+}
+
+// What is too large to be held in memory is said to be, and is not touched.
+func TestWhatIsTooLargeToEdit(t *testing.T) {
+	p := start(t, map[string]string{"f": "start\n"})
+	path := filepath.Join(p.Dir, "f")
+	if err := os.Truncate(path, 1<<30); err != nil {
+		t.Fatal(err)
+	}
+	for tool, call := range map[string]args{
+		"edit_file":   {"path": "f", "old_text": "start", "new_text": "end"},
+		"append_file": {"path": "f", "content": "more"},
+		"insert":      {"path": "f", "line": 1, "content": "more"},
+		"edit":        {"path": "f", "old_string": "start", "new_string": "end"},
+	} {
+		if r := p.Call(tool, call); r.Err.GetCode() != "too_large" || r.Err.GetHint() == "" {
+			t.Errorf("%s: %v", tool, r.Err)
+		}
+	}
+	if info, err := os.Stat(path); err != nil || info.Size() != 1<<30 {
+		t.Errorf("it has changed: %v", err)
+	}
+	must(t, p, "write_file", args{"path": "f", "content": "small"})
+	wantContents(t, p, "f", "small")
 }

@@ -110,7 +110,9 @@ func (m *memory) write(op journal.Op, id *string, notes *[]string, keep func(*jo
 	}
 	*notes = append(*notes, fmt.Sprintf("this can't be undone: %v", err))
 	op.Missing = err.Error()
-	op.Steps = nil
+	for i := range op.Steps {
+		op.Steps[i].Blob = "" // what the operation was about still says whose it is
+	}
 	if w, err := m.journal.Begin(op); err == nil {
 		_ = w.Commit() // history says at least that it was done
 	}

@@ -16,13 +16,13 @@ type mvInput struct {
 
 func mv(m *memory) sdk.Tool {
 	return sdk.NewTool("mv", "Move or rename a file or directory.",
-		func(_ context.Context, req *sdk.Request[mvInput]) (transferOutput, error) {
+		func(ctx context.Context, req *sdk.Request[mvInput]) (transferOutput, error) {
 			if err := m.open(&req.Environment); err != nil {
 				return transferOutput{}, err
 			}
 			t := transferring{tool: "mv", doing: "move", ifMatch: req.Args.IfMatch}
 			err := req.Workspace.Move(req.Args.Source, req.Args.Destination,
-				workspace.TransferOptions{Overwrite: req.Args.Overwrite, Last: t.last(m)})
+				workspace.TransferOptions{Overwrite: req.Args.Overwrite, Last: t.last(m), Stop: ctx.Err})
 			if err != nil {
 				m.drop(t.out.Undo)
 				return transferOutput{}, t.failure(req.Workspace, req.Args.Source, req.Args.Destination, err)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 
@@ -63,6 +64,9 @@ func (t *transferring) last(m *memory) func(*workspace.Transfer) error {
 
 // failure says what could not be done, and of two paths which one is not there.
 func (t *transferring) failure(w *workspace.Workspace, source, destination string, err error) error {
+	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return sdk.Errorf(sdk.Cancelled, "failed to %s: it was stopped, and what had been copied is removed again", t.doing)
+	}
 	said := failure(t.doing, err)
 	var own *sdk.Error
 	if !errors.As(said, &own) || own.Code != sdk.NotFound {

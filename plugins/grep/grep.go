@@ -120,6 +120,11 @@ const (
 
 // directory has the engine search a directory.
 func (s *search) directory(ctx context.Context, f *first, out *grepOutput) error {
+	if s.ignore {
+		if odd := oddList(s.req.Workspace, s.path); odd != "" {
+			out.Notes, s.engine = append(out.Notes, odd), own{}
+		}
+	}
 	var files, lines atomic.Int64
 	t, err := s.engine.files(ctx, s.req.Workspace, s.path, s.query, func(name string, n int) {
 		f.add(name, n)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"container/heap"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -38,12 +39,16 @@ type cursor struct {
 	line int
 }
 
-func (c cursor) String() string { return strconv.Itoa(c.line) + ":" + c.name }
+// String is made of characters that come through every answer and back: names may have any.
+func (c cursor) String() string {
+	return strconv.Itoa(c.line) + ":" + strings.ReplaceAll(url.PathEscape(c.name), "%2F", "/")
+}
 
 func parseCursor(s string) (cursor, error) {
-	line, name, ok := strings.Cut(s, ":")
+	line, escaped, ok := strings.Cut(s, ":")
 	n, err := strconv.Atoi(line)
-	if !ok || err != nil || n < 0 || name == "" {
+	name, wrong := url.PathUnescape(escaped)
+	if !ok || err != nil || wrong != nil || n < 0 || name == "" {
 		return cursor{}, sdk.Errorf(sdk.InvalidArgument, "cursor %q is not one that a search has given", s).
 			WithHint("give what the last answer calls next, or nothing to begin at the beginning")
 	}

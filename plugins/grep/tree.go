@@ -167,6 +167,9 @@ func (t *tree) repository(dir string) *ignore.Chain {
 
 // list reads a list of rules; one that is not there, or may not be read, has none.
 func (t *tree) list(name string) ignore.List {
+	if info, err := t.w.Stat(name); err != nil || info.Size() > largestList {
+		return ignore.List{}
+	}
 	text, err := t.w.ReadFile(name)
 	if err != nil {
 		return ignore.List{}

@@ -41,7 +41,7 @@ func (w *Workspace) Copy(source, destination string, o TransferOptions) error {
 		if t.Replaced != nil && os.SameFile(from.Info, t.Replaced.Info) {
 			return &Same{source, destination}
 		}
-		if err := copyable(from, w.MaxFileSize()); err != nil {
+		if err := copyable(from, w.MaxFileSize(), o.Stop); err != nil {
 			return err
 		}
 		if o.Last != nil {
@@ -49,7 +49,7 @@ func (w *Workspace) Copy(source, destination string, o TransferOptions) error {
 				return err
 			}
 		}
-		if err := w.copyTree(from, to, t.Replaced != nil, w.MaxFileSize()); err != nil {
+		if err := w.copyTree(from, to, t.Replaced != nil, w.MaxFileSize(), o.Stop); err != nil {
 			return err
 		}
 		return to.sync()
@@ -57,8 +57,11 @@ func (w *Workspace) Copy(source, destination string, o TransferOptions) error {
 }
 
 // copyable looks through a tree for what can't be copied, before anything is.
-func copyable(tree *Tree, limit int64) error {
+func copyable(tree *Tree, limit int64, stop stopper) error {
 	return tree.Walk(func(e *Entry) error {
+		if err := stop.asked(); err != nil {
+			return err
+		}
 		shown := filepath.Join(tree.Path, filepath.FromSlash(e.Name))
 		switch mode := e.Info.Mode(); {
 		case mode.IsDir(), mode&fs.ModeSymlink != 0:
@@ -73,12 +76,12 @@ func copyable(tree *Tree, limit int64) error {
 }
 
 // copyTree copies a tree beside its destination, under another name until it is whole.
-func (w *Workspace) copyTree(source *Tree, to *target, replace bool, limit int64) error {
+func (w *Workspace) copyTree(source *Tree, to *target, replace bool, limit int64, stop stopper) error {
 	temp, err := to.temporary(w)
 	if err != nil {
 		return err
 	}
-	if err := copyEntries(source, to, temp.name, replace, limit); err != nil {
+	if err := copyEntries(source, to, temp.name, replace, limit, stop); err != nil {
 		temp.remove()
 		return err
 	}
@@ -100,10 +103,13 @@ func (w *Workspace) copyTree(source *Tree, to *target, replace bool, limit int64
 	return nil
 }
 
-func copyEntries(source *Tree, to *target, name string, replace bool, limit int64) error {
+func copyEntries(source *Tree, to *target, name string, replace bool, limit int64, stop stopper) error {
 	modes := map[string]fs.FileMode{} // of directories; set last, since a directory may be closed to its writer
 	var order []string
 	err := source.Walk(func(e *Entry) error {
+		if err := stop.asked(); err != nil {
+			return err
+		}
 		at := path.Join(name, e.Name)
 		switch mode := e.Info.Mode(); {
 		case mode.IsDir():
@@ -116,7 +122,7 @@ func copyEntries(source *Tree, to *target, name string, replace bool, limit int6
 			}
 			return to.dir.Symlink(link, at)
 		case mode.IsRegular():
-			return copyFile(e, to, at, replace && e.Name == ".", limit)
+			return copyFile(e, to, at, replace && e.Name == ".", limit, stop)
 		default:
 			return &NotRegular{Path: filepath.Join(source.Path, e.Name), Mode: mode}
 		}
@@ -127,7 +133,7 @@ func copyEntries(source *Tree, to *target, name string, replace bool, limit int6
 	return err
 }
 
-func copyFile(e *Entry, to *target, at string, replace bool, limit int64) (err error) {
+func copyFile(e *Entry, to *target, at string, replace bool, limit int64, stop stopper) (err error) {
 	in, err := e.Open()
 	if err != nil {
 		return err
@@ -142,7 +148,7 @@ func copyFile(e *Entry, to *target, at string, replace bool, limit int64) (err e
 	if limit > 0 {
 		data = io.LimitReader(in, limit+1)
 	}
-	n, err := io.Copy(out, data)
+	n, err := stop.copy(out, data)
 	if err != nil {
 		return err
 	}
@@ -158,6 +164,34 @@ func copyFile(e *Entry, to *target, at string, replace bool, limit int64) (err e
 		return err
 	}
 	return out.Sync()
+}
+
+// stopper says now and then whether to stop; nil never does.
+type stopper func() error
+
+func (s stopper) asked() error {
+	if s == nil {
+		return nil
+	}
+	return s()
+}
+
+// copy is io.Copy, between whose pieces it is asked.
+func (s stopper) copy(out io.Writer, in io.Reader) (all int64, err error) {
+	const piece = 64 << 20
+	for {
+		if err := s.asked(); err != nil {
+			return all, err
+		}
+		n, err := io.CopyN(out, in, piece)
+		all += n
+		if errors.Is(err, io.EOF) {
+			return all, nil
+		}
+		if err != nil {
+			return all, err
+		}
+	}
 }
 
 // takeOver gives a copy the metadata of the file whose place it is about to take.

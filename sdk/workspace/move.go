@@ -22,6 +22,9 @@ type TransferOptions struct {
 	Overwrite bool
 	// Last, if not nil, is called when nothing is done yet; its error stops everything.
 	Last func(*Transfer) error
+	// Stop, if not nil, is called before each file that has to be copied, and now and then within a large one; its error
+	// stops everything, and takes back what was copied.
+	Stop func() error
 }
 
 // Same is the error for a source that is its own destination, or contains it.
@@ -68,7 +71,7 @@ func (w *Workspace) Move(source, destination string, o TransferOptions) error {
 			return err
 		}
 	}
-	if err := w.move(from, to, t); err != nil {
+	if err := w.move(from, to, t, o.Stop); err != nil {
 		return err
 	}
 	return errors.Join(to.sync(), from.sync())
@@ -93,17 +96,17 @@ func transfer(asked string, source *Tree, to *target, o TransferOptions) (*Trans
 	return &Transfer{Source: source, Destination: to.path, Replaced: replaced}, nil
 }
 
-func (w *Workspace) move(from, to *target, t *Transfer) error {
+func (w *Workspace) move(from, to *target, t *Transfer, stop stopper) error {
 	if t.Replaced == nil {
-		return w.rename(from, to, false)
+		return w.rename(from, to, false, stop)
 	}
 	if os.SameFile(t.Source.Info, t.Replaced.Info) {
 		return from.dir.Remove(from.name) // two names of one file: to rename would do nothing
 	}
 	if !t.Replaced.Info.IsDir() && !t.Source.Info.IsDir() {
-		return w.rename(from, to, true)
+		return w.rename(from, to, true, stop)
 	}
-	return w.aside(to, func() error { return w.rename(from, to, false) })
+	return w.aside(to, func() error { return w.rename(from, to, false, stop) })
 }
 
 // aside does something while what is at a target has another name, and deletes it after, or puts it back.
@@ -128,7 +131,7 @@ func (w *Workspace) aside(to *target, do func() error) error {
 }
 
 // rename renames, or between file systems copies and deletes.
-func (w *Workspace) rename(from, to *target, replace bool) error {
+func (w *Workspace) rename(from, to *target, replace bool, stop stopper) error {
 	err := renameAt(from, to, replace)
 	if !errors.Is(err, errOtherFileSystem) {
 		return err
@@ -140,7 +143,7 @@ func (w *Workspace) rename(from, to *target, replace bool) error {
 	if source == nil {
 		return &fs.PathError{Op: "open", Path: from.asked, Err: fs.ErrNotExist}
 	}
-	if err := w.copyTree(source, to, replace, 0); err != nil {
+	if err := w.copyTree(source, to, replace, 0, stop); err != nil {
 		return err
 	}
 	return from.dir.RemoveAll(from.name)

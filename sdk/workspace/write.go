@@ -58,6 +58,9 @@ func (o *Old) Links() uint64 {
 	return links(o.Info)
 }
 
+// MaxOld is how large a file may be whose contents are changed by its old ones, in bytes: they are in memory, more than once.
+const MaxOld = 64 << 20
+
 // Bytes returns the contents, nil if there is no file. They may not be changed.
 func (o *Old) Bytes() ([]byte, error) {
 	if o.read || o.file == nil {
@@ -65,6 +68,9 @@ func (o *Old) Bytes() ([]byte, error) {
 	}
 	if _, err := o.file.Seek(0, io.SeekStart); err != nil {
 		return nil, err
+	}
+	if o.Info.Size() > MaxOld {
+		return nil, &TooLarge{Path: o.asked, Size: o.Info.Size(), Limit: MaxOld}
 	}
 	data, err := o.w.readAll(o.file, o.asked)
 	if err != nil {
