@@ -22,7 +22,8 @@ func newBatch(a *app) *cobra.Command {
 		Use:   "batch",
 		Short: "Call tools from JSON lines on standard input",
 		Long: `Reads lines of the form {"id":1,"tool":"read_file","args":{"path":"go.mod"},"agent":"main"} and writes a line of
-JSON with the same id for each. With one job the answers come in the order of the calls, with more as they are ready.`,
+JSON with the same id for each. With one job the answers come in the order of the calls, with more as they are ready. Calls that
+fail say so in their answers; the exit code is about the batch itself.`,
 		Example: strings.Trim(`
   picoclaw batch < calls.jsonl > answers.jsonl
   find . -name '*.go' | jq -Rc '{tool: "file_stat", args: {path: .}}' | picoclaw batch --jobs 4`, "\n"),

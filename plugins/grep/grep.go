@@ -23,7 +23,7 @@ type grepInput struct {
 	Type          string `json:"type,omitempty" jsonschema:"Kind of files, such as go, py, js, ts, rust, md"`
 	Output        string `json:"output,omitempty" jsonschema:"content: the matching lines; files: the names of files with matches; count: these with the number of matching lines" default:"content" enum:"content,files,count"`
 	Cursor        string `json:"cursor,omitempty" jsonschema:"Where to go on: what the last answer calls next"`
-	Hidden        *bool  `json:"hidden,omitempty" jsonschema:"Search dotfiles too; .git is never searched" default:"true"`
+	Hidden        *bool  `json:"hidden,omitempty" jsonschema:"Search dotfiles too; what is in .git only if path leads there" default:"true"`
 	Gitignore     *bool  `json:"gitignore,omitempty" jsonschema:"Leave alone what .gitignore files name" default:"true"`
 	Timeout       int    `json:"timeout,omitempty" jsonschema:"Seconds after which the search ends with what was found" default:"30" minimum:"1" maximum:"600"`
 }

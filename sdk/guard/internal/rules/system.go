@@ -62,9 +62,15 @@ var systemRules = []Rule{
 		Hit:    []string{"crontab -r", "crontab jobs.txt", "crontab -"}, Miss: []string{"crontab -l", "crontab -u me -l"},
 	},
 	{
-		ID: "exec.schedule", Names: "schtasks systemd-run launchctl", Match: anyOf(prefix("/create", "/change", "/delete", "/run", "--on-"), verb("load", "bootstrap", "submit")),
+		ID: "exec.schedule", Names: "schtasks launchctl", Match: anyOf(prefix("/create", "/change", "/delete", "/run"), verb("load", "bootstrap", "submit")),
 		Reason: "changes what the machine runs later",
-		Hit:    []string{"schtasks /create /tn x", "systemd-run --on-active=5 ls"}, Miss: []string{"schtasks /query"},
+		Hit:    []string{"schtasks /create /tn x"}, Miss: []string{"schtasks /query"},
+	},
+	{
+		ID: "exec.schedule", Names: "at batch systemd-run", Match: not(flag("-l", "-V", "-h", "--help", "--version")),
+		Reason: "has a service of the machine run something, which nothing of this sandbox holds",
+		Safer:  "start it with background set; process waits for it",
+		Hit:    []string{"at now", "batch", "systemd-run --user ./build", "systemd-run --on-active=5 ls"}, Miss: []string{"at -l", "systemd-run --version"},
 	},
 }
 
