@@ -23,7 +23,26 @@ type groups struct {
 	place  *cgroup.Place // nil if they can't
 	err    error
 	ending chan struct{}
+
+	mu     sync.Mutex
+	closed bool
 	work   sync.WaitGroup // what goes on in the background
+}
+
+// background runs f beside the rest, and at once when the groups are being closed.
+func (gs *groups) background(f func()) {
+	gs.mu.Lock()
+	if gs.closed {
+		gs.mu.Unlock()
+		f()
+		return
+	}
+	gs.work.Add(1)
+	gs.mu.Unlock()
+	go func() {
+		defer gs.work.Done()
+		f()
+	}()
 }
 
 // moveAfter is how long a child has to have lived until it is moved. Until then it is bounded by what is looked at, as it is
@@ -33,7 +52,7 @@ const moveAfter = 250 * time.Millisecond
 func newGroups(wanted bool, log hclog.Logger) *groups {
 	gs := &groups{log: log, wanted: wanted, opened: make(chan struct{}), ending: make(chan struct{})}
 	if wanted && cgroup.Unified() {
-		gs.work.Go(gs.open)
+		gs.background(gs.open)
 	}
 	return gs
 }
@@ -50,6 +69,9 @@ func (gs *groups) open() {
 
 // close ends what is left in groups and removes them.
 func (gs *groups) close() {
+	gs.mu.Lock()
+	gs.closed = true
+	gs.mu.Unlock()
 	close(gs.ending)
 	gs.work.Wait()
 	if gs.place != nil {
@@ -141,7 +163,7 @@ func (m *member) settle(members func() []int) {
 	if m == nil || m.born {
 		return
 	}
-	m.groups.work.Go(func() {
+	m.groups.background(func() {
 		select {
 		case <-time.After(moveAfter):
 		case <-m.gone:
@@ -190,7 +212,7 @@ func (m *member) leave() {
 	}
 	m.left = true
 	if m.group != nil {
-		m.groups.work.Go(m.group.Remove)
+		m.groups.background(m.group.Remove)
 	}
 }
 

@@ -35,9 +35,10 @@ type instance struct {
 	giveUp  func() // has later calls go to another instance
 
 	// Guarded by the supervisor's mutex.
-	active   int       // calls under way
-	lastUsed time.Time // when the last one ended
-	retired  bool      // it takes no more calls
+	active   int           // calls under way
+	lastUsed time.Time     // when the last one ended
+	retired  bool          // it takes no more calls
+	idle     chan struct{} // made when it is retired; closed when no call is under way any more
 }
 
 // start starts a plugin process and brings it to where it takes calls: connected, recognised and configured. It
@@ -223,8 +224,14 @@ func (in *instance) callError(ctx context.Context, err error) error {
 // done is closed when the process has ended.
 func (in *instance) done() <-chan struct{} { return in.runner.process.Load().Done() }
 
-// stop lets the calls under way finish until ctx is done, then ends the process.
+// stop lets the calls under way finish until ctx is done, then ends the process. The instance has been retired: a call that
+// is on its way could otherwise come to the process behind the word that there are no more.
 func (in *instance) stop(ctx context.Context) {
+	select {
+	case <-in.idle:
+	case <-in.done():
+	case <-ctx.Done():
+	}
 	in.runner.expectEnd()
 	if _, err := in.rpc.Drain(ctx, &pluginpb.DrainRequest{}); err != nil {
 		in.logger.Debug("drain", "error", err)

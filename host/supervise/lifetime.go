@@ -23,6 +23,9 @@ func (s *Supervisor) leave(in *instance) {
 	defer s.mu.Unlock()
 	in.active--
 	in.lastUsed = time.Now()
+	if in.retired && in.active == 0 {
+		close(in.idle)
+	}
 }
 
 // watch waits for the end of an instance, and stops one that nobody has called for long. One that may run commands is
@@ -69,7 +72,12 @@ func (s *Supervisor) retireIdle(key string, sl *slot) (rest time.Duration) {
 
 // retire takes an instance out of use; mu is held. Calls under way go on.
 func (s *Supervisor) retire(key string, sl *slot) {
-	sl.instance.retired = true
+	if in := sl.instance; !in.retired {
+		in.retired, in.idle = true, make(chan struct{})
+		if in.active == 0 {
+			close(in.idle)
+		}
+	}
 	if s.instances[key] == sl {
 		delete(s.instances, key)
 	}

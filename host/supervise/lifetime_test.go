@@ -34,7 +34,14 @@ func TestRetiredInstancesFinish(t *testing.T) {
 	before := f.pid(s)
 	file := filepath.Join(t.TempDir(), "go on")
 	slow := make(chan string, 1)
-	go func() { slow <- f.call(s, "finish", map[string]any{"text": file}).GetText() }()
+	go func() {
+		out, err := f.Call(t.Context(), s, request(t, "finish", map[string]any{"text": file}), nil)
+		if err != nil {
+			slow <- err.Error()
+			return
+		}
+		slow <- out.Result.GetText()
+	}()
 	hosttest.Eventually(t, "the call is under way", func() bool {
 		f.mu.Lock()
 		defer f.mu.Unlock()

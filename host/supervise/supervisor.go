@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os/exec"
 	"sync"
 	"time"
@@ -231,21 +232,22 @@ func (s *Supervisor) free(key string, sl *slot) {
 func (s *Supervisor) Close(ctx context.Context) error {
 	s.mu.Lock()
 	s.closed = true
-	var slots []*slot
-	for _, sl := range s.instances {
-		slots = append(slots, sl)
-	}
+	slots := maps.Clone(s.instances)
 	s.mu.Unlock()
 
 	ctx, cancel := context.WithTimeout(ctx, s.options.StopTimeout)
 	defer cancel()
 	var wg sync.WaitGroup
-	for _, sl := range slots {
+	for key, sl := range slots {
 		wg.Go(func() {
 			<-sl.ready // a start has a deadline of its own
-			if sl.instance != nil {
-				sl.instance.stop(ctx)
+			if sl.instance == nil {
+				return
 			}
+			s.mu.Lock()
+			s.retire(key, sl)
+			s.mu.Unlock()
+			sl.instance.stop(ctx)
 		})
 	}
 	wg.Wait()
