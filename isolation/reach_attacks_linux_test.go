@@ -59,13 +59,9 @@ func TestNobodyLimitsOtherProcesses(t *testing.T) {
 	if auditArch == 0 {
 		return
 	}
-	victim := exec.Command("sleep", "60")
-	if err := victim.Start(); err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = victim.Process.Kill(); _ = victim.Wait() }()
+	pid := outsider(t)
 	attack := func(i *Isolation) result {
-		return outcome(t, i, child("limit", strconv.Itoa(victim.Process.Pid)), Profile{Exec: true, Confine: true})
+		return outcome(t, i, child("limit", strconv.Itoa(pid)), Profile{Exec: true, Confine: true})
 	}
 	i := configured(t, Config{})
 	if r := attack(i); r.stdout != "EPERM\n" {
@@ -109,13 +105,9 @@ func TestNobodySlowsOtherProcesses(t *testing.T) {
 	if auditArch == 0 {
 		return
 	}
-	victim := exec.Command("sleep", "60")
-	if err := victim.Start(); err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = victim.Process.Kill(); _ = victim.Wait() }()
+	pid := outsider(t)
 	attack := func(i *Isolation) result {
-		return outcome(t, i, child("slow", strconv.Itoa(victim.Process.Pid)), Profile{Exec: true, Confine: true})
+		return outcome(t, i, child("slow", strconv.Itoa(pid)), Profile{Exec: true, Confine: true})
 	}
 	i := configured(t, Config{})
 	if r := attack(i); r.stdout != "EPERM\nEPERM\n" {
@@ -206,4 +198,15 @@ func TestNobodyOpensOtherTerminals(t *testing.T) {
 			t.Errorf("%s, with terminals: %v %s", mode, r.exit, r.stderr)
 		}
 	}
+}
+
+// outsider is a process of the same user's that belongs to nobody here.
+func outsider(t *testing.T) (pid int) {
+	t.Helper()
+	cmd := exec.Command("sleep", "60")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
+	return cmd.Process.Pid
 }
