@@ -122,6 +122,7 @@ func (h *Host) prepare() (*machinery, error) {
 		Isolation: m.isolation,
 		RunDir:    filepath.Join(home, "run"),
 		CrashDir:  CrashDir(home),
+		CacheDir:  filepath.Join(home, "cache"),
 		Logger:    h.logger,
 	})
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 type Spec struct {
 	// Manifest is what the plugin must say of itself.
 	Manifest *pluginpb.Manifest
-	// Binary is the program; Digest identifies its contents.
+	// Binary is the program; Digest identifies its contents and its manifest's.
 	Binary string
 	Digest string
 	// Copy, if not nil, copies the plugin's files to another directory, and fails if any of them is not what was
