@@ -150,6 +150,15 @@ func exposed(rules []config.ExposePath) []isolation.ExposePath {
 	return out
 }
 
+// CheckExposed says why isolation.expose_paths would keep this host from making calls: a *isolation.ConfigError.
+func (h *Host) CheckExposed() error {
+	agent, err := h.config.Agent("")
+	if err != nil || !h.config.IsolationEnabled() {
+		return err
+	}
+	return isolation.CheckExposed(exposed(agent.Isolation.ExposePaths))
+}
+
 // Config returns the configuration.
 func (h *Host) Config() *config.Config { return h.config }
 
