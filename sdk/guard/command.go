@@ -31,7 +31,7 @@ const (
 // compiled programs do, and what is in files.
 func (g *Guard) Command(c Command) (d Decision) {
 	m := g.memory()
-	a := &analysis{guard: g, text: c.Text, rules: g.policy.Exec.DenyPatterns, paths: g.policy.Restrict, resolver: resolver{seen: m.seen}}
+	a := &analysis{guard: g, text: c.Text, rules: g.policy.Exec.DenyPatterns, paths: g.policy.Restrict, resolver: resolver{seen: m.seen}, programs: &m.programs}
 	defer func() {
 		if p := recover(); p != nil {
 			d = Decision{Verdict: Deny, Rule: "exec.internal", Hint: "write the command in a simpler way", Safer: "write the command in a simpler way",

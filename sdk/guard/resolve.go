@@ -9,6 +9,7 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/picoclaw/picoclaw/sdk/guard/internal/programs"
 	"github.com/picoclaw/picoclaw/sdk/guard/internal/shell"
 )
 
@@ -22,8 +23,9 @@ func resolve(path string) (string, error) { return (*resolver)(nil).resolve(path
 
 // memory is what commands are decided on in, one at a time.
 type memory struct {
-	shell shell.Memory
-	seen  map[string]entry
+	shell    shell.Memory
+	programs programs.Memory
+	seen     map[string]entry
 }
 
 // memory returns one that nobody else uses.
@@ -44,6 +46,7 @@ func (g *Guard) release(m *memory) {
 	}
 	clear(m.seen)
 	m.shell.Reset()
+	m.programs.Reset()
 	g.memories.Put(m)
 }
 

@@ -3,6 +3,8 @@ package shell
 import (
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -117,7 +119,9 @@ func (in *Interpreter) syntax(place *Place, source string, nested bool, err erro
 // uncalled follows the functions that the text defines and never calls: something that it starts may.
 func (in *Interpreter) uncalled(states []*state) {
 	for _, st := range states {
-		for name, body := range st.funcs.all() {
+		funcs := st.funcs.all()
+		for _, name := range slices.Sorted(maps.Keys(funcs)) {
+			body := funcs[name]
 			if in.called[body] {
 				continue
 			}
