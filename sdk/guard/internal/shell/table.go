@@ -42,6 +42,14 @@ func (t *table[V]) own(in *Interpreter) *table[V] {
 	return t.copied(in)
 }
 
+// above is own for somebody who sets a key: a layer that has nothing but this key need not stay below.
+func (t *table[V]) above(in *Interpreter, key string) *table[V] {
+	if t != nil && t.shared && t.m == nil && t.one && t.key == key {
+		return &table[V]{below: t.below, layers: t.layers}
+	}
+	return t.own(in)
+}
+
 // copied returns a copy in one layer.
 func (t *table[V]) copied(in *Interpreter) *table[V] {
 	m := t.all()
@@ -97,7 +105,7 @@ func (t *table[V]) grewFrom(base *table[V]) bool {
 
 // set changes *t, or makes it another table if others have it too.
 func set[V any](in *Interpreter, t **table[V], key string, value V) {
-	own := (*t).own(in)
+	own := (*t).above(in, key)
 	*t = own
 	switch {
 	case own.one && own.key == key, !own.one && own.m == nil:
