@@ -84,7 +84,7 @@ func (a *analysis) Call(c *shell.Call) {
 		}
 	}
 	if !programs.Understood(name) {
-		a.guess(c)
+		a.guess(c, uses)
 	}
 }
 

@@ -41,6 +41,8 @@ func handler(name string) special {
 		return rsync
 	case "docker", "podman", "nerdctl":
 		return docker
+	case "cmake", "ccmake":
+		return cmake
 	case "make", "gmake", "bmake":
 		return makeVars
 	case "crontab", "at", "batch":
