@@ -196,15 +196,11 @@ func (s stopper) copy(out io.Writer, in io.Reader) (all int64, err error) {
 
 // takeOver gives a copy the metadata of the file whose place it is about to take.
 func takeOver(to *target, out *os.File) error {
-	old, err := to.place().open(to.asked)
+	old, info, err := to.place().open(to.asked)
 	if err != nil {
 		return fmt.Errorf("keep the mode of %s: %w", to.asked, err)
 	}
 	defer func() { _ = old.Close() }()
-	info, err := old.Stat()
-	if err != nil {
-		return err
-	}
 	if info.Mode().Perm()&0o222 == 0 {
 		return &ReadOnly{Path: to.asked}
 	}
