@@ -157,12 +157,13 @@ func fill(t *testing.T, dir string) {
 	}
 }
 
-// refuseToSync has the kernel answer every fsync of this process with an exceeded quota, as file systems do that take data
+// refuseToSync has the kernel answer every fsync and syncfs of this process with an exceeded quota, as file systems do that take data
 // first and look for room later.
 func refuseToSync(t *testing.T) {
 	filter := []unix.SockFilter{
 		{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: 0}, // the number of the call
-		{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, K: unix.SYS_FSYNC, Jf: 1},
+		{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, K: unix.SYS_FSYNC, Jt: 1},
+		{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, K: unix.SYS_SYNCFS, Jf: 1},
 		{Code: unix.BPF_RET | unix.BPF_K, K: unix.SECCOMP_RET_ERRNO | uint32(unix.EDQUOT)},
 		{Code: unix.BPF_RET | unix.BPF_K, K: unix.SECCOMP_RET_ALLOW},
 	}

@@ -85,6 +85,12 @@ func (w *Workspace) copyTree(source *Tree, to *target, replace bool, limit int64
 		temp.remove()
 		return err
 	}
+	if source.Info.IsDir() {
+		if err := flushTree(to, temp.name); err != nil {
+			temp.remove()
+			return err
+		}
+	}
 	put := func() error {
 		made := *to
 		made.name = temp.name
@@ -160,8 +166,8 @@ func copyFile(e *Entry, to *target, at string, replace bool, limit int64, stop s
 	} else {
 		err = takeOver(to, out)
 	}
-	if err != nil {
-		return err
+	if err != nil || e.Name != "." {
+		return err // what is in a directory goes to the disk with the whole of it
 	}
 	return out.Sync()
 }

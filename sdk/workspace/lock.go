@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -79,7 +80,7 @@ func (l *locks) lockOne(id string, dir *os.File, deadline time.Time) (unlock fun
 		case <-h.turn:
 		case <-patience.C:
 			leave()
-			return nil, &Busy{dir.Name()}
+			return nil, &Busy{filepath.Clean(dir.Name())}
 		}
 	}
 	// Polling, because a wait in the kernel could not be ended.
@@ -92,7 +93,7 @@ func (l *locks) lockOne(id string, dir *os.File, deadline time.Time) (unlock fun
 			h.turn <- struct{}{}
 			leave()
 			if errors.Is(err, errLocked) {
-				err = &Busy{dir.Name()}
+				err = &Busy{filepath.Clean(dir.Name())}
 			}
 			return nil, err
 		}
