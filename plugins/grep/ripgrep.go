@@ -24,7 +24,6 @@ func (*ripgrep) takes(*query) bool { return true }
 func (*ripgrep) arguments(q *query) []string {
 	args := []string{
 		"--no-config", "--color=never", "--no-ignore", "--null", "--with-filename", "--no-follow", "--sort=none", "--count",
-		"--glob=!" + gitDir + "/",
 	}
 	add := func(yes bool, arg string) {
 		if yes {
