@@ -30,12 +30,15 @@ const (
 // these decisions is the answer. What only shows when the command runs, it can't know: what scripts and
 // compiled programs do, and what is in files.
 func (g *Guard) Command(c Command) (d Decision) {
-	a := &analysis{guard: g, text: c.Text, rules: g.policy.Exec.DenyPatterns, paths: g.policy.Restrict}
+	m := g.memory()
+	a := &analysis{guard: g, text: c.Text, rules: g.policy.Exec.DenyPatterns, paths: g.policy.Restrict, resolver: resolver{seen: m.seen}, programs: &m.programs}
 	defer func() {
 		if p := recover(); p != nil {
 			d = Decision{Verdict: Deny, Rule: "exec.internal", Hint: "write the command in a simpler way", Safer: "write the command in a simpler way",
 				Reason: reasonDangerous + "\n" + printable(fmt.Sprintf("the command could not be analysed: %v", p))}
+			return // whatever state the memory is in
 		}
+		g.release(m)
 	}()
 	if problem := shell.Check(c.Text); problem != nil {
 		a.Problem(&shell.Place{Span: problem.Span}, *problem)
@@ -72,10 +75,10 @@ func (g *Guard) Command(c Command) (d Decision) {
 		if env == nil {
 			env = map[string]string{}
 		}
-		shell.Interpret(c.Text, shell.Options{Dir: dir, Env: env, POSIX: c.Dialect == POSIX}, a)
+		shell.Interpret(c.Text, shell.Options{Dir: dir, Env: env, POSIX: c.Dialect == POSIX, Memory: &m.shell}, a)
 		if c.Dialect == POSIX {
 			// It may also be a bash under another name, which finds more in the same text.
-			shell.Interpret(c.Text, shell.Options{Dir: dir, Env: env}, a)
+			shell.Interpret(c.Text, shell.Options{Dir: dir, Env: env, Memory: &m.shell}, a)
 		}
 		if first, _, _ := strings.Cut(strings.TrimLeft(c.Text, " \t"), " "); windows.Names[strings.ToLower(first)] && strings.Contains(c.Text, `\`) {
 			a.windowsText("cmd", c.Text)

@@ -51,7 +51,11 @@ func malformedEnv(env map[string]string) string {
 
 // environment decides on the variables that are set for a command, or for all that follow.
 func (a *analysis) environment(c *shell.Call) {
-	for name, value := range c.Env {
+	if len(c.Env) == 0 {
+		return
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.Env)) { // of several findings the same one counts each time
+		value := c.Env[name]
 		if key, ok := strings.CutPrefix(name, "GIT_CONFIG_KEY_"); ok {
 			setting := value + "=" + c.Env["GIT_CONFIG_VALUE_"+key]
 			c.Pipe("git", []shell.Field{{Text: "git"}, {Text: "-c"}, {Text: setting}, {Text: "version"}}, shell.Stream{})

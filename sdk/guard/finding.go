@@ -39,8 +39,8 @@ type analysis struct {
 	steps    int         // commands of Windows shells so far
 	fixed    *shell.Span // where to say that everything is found, if not nil
 	resolver resolver
-	open     pathKey        // the last path that was found to be open
-	room     []programs.Use // memory for the next answer
+	open     pathKey // the last path that was found to be open
+	programs *programs.Memory
 }
 
 // pathKey is what is done with a path.

@@ -5,9 +5,10 @@ import (
 	"fmt"
 	"path/filepath"
 	"regexp"
+	"sync"
 )
 
-// Guard decides by one compiled [Policy]. It is immutable: any number of goroutines may ask it at once.
+// Guard decides by one compiled [Policy]. It never changes what it decides: any number of goroutines may ask it at once.
 type Guard struct {
 	policy     Policy
 	workspaces []string         // the workspace as it was named, and resolved; both name the same directory
@@ -18,6 +19,7 @@ type Guard struct {
 	writePaths []*regexp.Regexp // Policy.AllowWritePaths
 	deny       []*regexp.Regexp // Policy.Exec.CustomDeny
 	allow      []*regexp.Regexp // Policy.Exec.CustomAllow, anchored at both ends
+	memories   sync.Pool        // of *memory, which commands are decided on in
 }
 
 // New compiles a policy. Its error names the setting that is wrong and, for a regular expression, the

@@ -2,8 +2,10 @@ package guard
 
 import (
 	"path/filepath"
+	"slices"
 	"strings"
 
+	"github.com/picoclaw/picoclaw/sdk/guard/internal/programs"
 	"github.com/picoclaw/picoclaw/sdk/guard/internal/shell"
 )
 
@@ -29,9 +31,13 @@ var starters = map[string]bool{
 	"chown": true, "chmod": true, "kill": true, "ssh": true, "docker": true, "bash": true, "sh": true, "zsh": true, "find": true, "git": true,
 }
 
-// guess looks for a command among the arguments of a program whose arguments nobody knows the meaning of.
-func (a *analysis) guess(c *shell.Call) {
+// guess looks for a command among the arguments of a program whose arguments nobody knows the meaning of. The arguments that
+// are known, as the values of options are, start nothing.
+func (a *analysis) guess(c *shell.Call, uses []programs.Use) {
 	for i, f := range c.Argv[1:] {
+		if slices.ContainsFunc(uses, func(u programs.Use) bool { return u.Kind != programs.Shape && u.Text == f.Text }) {
+			continue
+		}
 		if starters[shell.Name(f.Text)] && i+2 < len(c.Argv) || strings.HasPrefix(f.Text, "mkfs.") {
 			before := a.guessing
 			a.guessing = true

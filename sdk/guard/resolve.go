@@ -8,6 +8,9 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
+
+	"github.com/picoclaw/picoclaw/sdk/guard/internal/programs"
+	"github.com/picoclaw/picoclaw/sdk/guard/internal/shell"
 )
 
 // maxLinks is how many symbolic links one path may go through; Linux allows as many.
@@ -17,6 +20,35 @@ const maxLinks = 40
 // and keeps the rest as it is. Unlike [filepath.EvalSymlinks] it also follows a link whose target doesn't exist,
 // because creating the path would create the target.
 func resolve(path string) (string, error) { return (*resolver)(nil).resolve(path) }
+
+// memory is what commands are decided on in, one at a time.
+type memory struct {
+	shell    shell.Memory
+	programs programs.Memory
+	seen     map[string]entry
+}
+
+// memory returns one that nobody else uses.
+func (g *Guard) memory() *memory {
+	if m, ok := g.memories.Get().(*memory); ok {
+		return m
+	}
+	return &memory{seen: map[string]entry{}}
+}
+
+// maxSeen is how many names of the file system a memory may have held for it to be used again.
+const maxSeen = 1024
+
+// release gives a memory back. Nothing may refer to what is in it any more.
+func (g *Guard) release(m *memory) {
+	if len(m.seen) > maxSeen {
+		return
+	}
+	clear(m.seen)
+	m.shell.Reset()
+	m.programs.Reset()
+	g.memories.Put(m)
+}
 
 // resolver is for the many paths of one command: it remembers what it has looked up, and what is open to commands alone.
 // A nil one does neither.

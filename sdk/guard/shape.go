@@ -147,6 +147,14 @@ func filePath(url string) string {
 // separators stand between the parts of an argument that may each be a path: --opt=/x, a:/x, -Fname=@/x, type=bind,source=/x.
 const separators = "=:,@<>;"
 
+// separates says of each byte whether it is one of them.
+var separates = func() (is [256]bool) {
+	for _, c := range []byte(separators) {
+		is[c] = true
+	}
+	return is
+}()
+
 // shape decides on an argument that is for nobody knows what, if it looks like a path.
 func (a *analysis) shape(c *shell.Call, name, text string, glob bool) {
 	argv := c.Texts()
@@ -174,7 +182,7 @@ func (a *analysis) shape(c *shell.Call, name, text string, glob bool) {
 		check(text)
 	}
 	for i := 0; i < len(text); i++ {
-		if strings.IndexByte(separators, text[i]) < 0 {
+		if !separates[text[i]] {
 			continue
 		}
 		part := text[i+1:]

@@ -63,13 +63,11 @@ func (a *analysis) Call(c *shell.Call) {
 		a.judge(c, name, argv)
 	}
 	a.program(c, argv)
-	room := a.room
-	a.room = nil // what this command starts needs its own
-	uses := programs.Uses(room, name, c.Argv[1:], argv[1:])
+	uses := programs.Uses(a.programs, name, c.Argv[1:], argv[1:])
 	for _, use := range uses {
 		a.use(c, name, use)
 	}
-	a.room = uses
+	a.programs.Give(uses)
 	switch name {
 	case "curl", "wget", "aria2c", "axel":
 		fetched(c, name)
@@ -86,7 +84,7 @@ func (a *analysis) Call(c *shell.Call) {
 		}
 	}
 	if !programs.Understood(name) {
-		a.guess(c)
+		a.guess(c, uses)
 	}
 }
 

@@ -98,7 +98,7 @@ func (r *windowsRun) command(language string, command windows.Command, nesting i
 	for i, word := range argv[1:] {
 		fields[i] = shell.Field{Text: word}
 	}
-	for _, use := range programs.Uses(nil, name, fields, argv[1:]) {
+	for _, use := range programs.Uses(new(programs.Memory), name, fields, argv[1:]) {
 		switch {
 		case use.Kind == programs.Code && (use.Lang == "cmd" || use.Lang == "powershell"):
 			r.code(use.Lang, use.Text, nesting+1)

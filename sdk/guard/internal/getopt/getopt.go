@@ -62,6 +62,13 @@ func (s Spec) Parse(args []string) Args {
 	if operands > 0 {
 		out.Operands = make([]int, 0, operands)
 	}
+	s.Into(&out, args)
+	return out
+}
+
+// Into is Parse into the memory of an answer that isn't needed any more.
+func (s Spec) Into(out *Args, args []string) {
+	out.Options, out.Operands = out.Options[:0], out.Operands[:0]
 	for i := 0; i < len(args); i++ {
 		arg := args[i]
 		switch {
@@ -70,11 +77,11 @@ func (s Spec) Parse(args []string) Args {
 				out.Operands = append(out.Operands, i)
 			}
 		case strings.HasPrefix(arg, "--"), len(arg) > 2 && arg[0] == '-' && s.Values[arg] != "", s.Single && len(arg) > 1 && arg[0] == '-':
-			i = s.long(&out, args, i)
+			i = s.long(out, args, i)
 		case len(arg) > 1 && arg[0] == '-':
-			i = s.cluster(&out, args, i, arg[1:], 1)
+			i = s.cluster(out, args, i, arg[1:], 1)
 		case s.Bare && i == 0:
-			i = s.cluster(&out, args, i, arg, 0)
+			i = s.cluster(out, args, i, arg, 0)
 		default:
 			out.Operands = append(out.Operands, i)
 			if s.Stop {
@@ -84,7 +91,6 @@ func (s Spec) Parse(args []string) Args {
 			}
 		}
 	}
-	return out
 }
 
 // long takes a long option and returns the index of the last argument that it used.
@@ -123,7 +129,7 @@ func (s Spec) roles(name string) string {
 func (s Spec) cluster(out *Args, args []string, i int, letters string, dash int) int {
 	last := i
 	for at, r := range letters {
-		name := "-" + string(r)
+		name := short(r)
 		opt := Option{Name: name, Arg: i, At: i, Roles: s.Values[name], First: at == 0}
 		if opt.Roles == "" {
 			out.Options = append(out.Options, opt)
@@ -143,6 +149,24 @@ func (s Spec) cluster(out *Args, args []string, i int, letters string, dash int)
 		}
 	}
 	return last
+}
+
+// shorts are the names of the short options that are printable ASCII characters, one after the other.
+var shorts = func() string {
+	var names strings.Builder
+	for c := byte(' '); c < 0x7f; c++ {
+		names.Write([]byte{'-', c})
+	}
+	return names.String()
+}()
+
+// short is the name of a short option.
+func short(letter rune) string {
+	if letter < ' ' || letter >= 0x7f {
+		return "-" + string(letter)
+	}
+	at := 2 * (letter - ' ')
+	return shorts[at : at+2]
 }
 
 // Has says whether one of the options was given. An abbreviated long option counts.

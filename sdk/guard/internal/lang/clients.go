@@ -10,6 +10,7 @@ var (
 	sqlShell   = pattern.New(`(?im)^\s*(?:\.(?:shell|system)|\\!|system)\s+(.+)$`)
 	sqlDot     = pattern.New(`(?im)^\s*(?:source\s|\\\.|[.\\](?:read|output|once|import|open|save|backup|restore|cd|log|excel|load|archive|i|ir|include|o|out|g|w|source|tee|copy\b.*?\b(?:from|to))\s)\s*(?:-\S+\s+)*['"]?([^\s'";]+)`)
 	sqlLiteral = pattern.New(`(?i)\b(?:readfile|writefile|attach(?:\s+database)?|from|to|infile|outfile|dumpfile|edit|load_extension|load_file|pg_read_file|pg_read_binary_file|pg_ls_dir|lo_import|lo_export|read_csv\w*|read_parquet|read_json\w*|read_text|fsdir|into)\s*\(?\s*'([^']*)'`)
+	sqlQuoted  = pattern.New(`(?i)\b(?:infile|outfile|dumpfile|load_file|attach(?:\s+database)?)\s*\(?\s*"([^"]*)"`) // as MySQL and SQLite have them
 	sqlProgram = pattern.New(`(?i)\bprogram\s+'([^']*)'`)
 )
 
@@ -22,7 +23,7 @@ func SQL(code string) []Effect {
 	for _, m := range sqlProgram.FindAllStringSubmatch(code) {
 		out = append(out, Effect{Kind: Shell, Text: m[1]})
 	}
-	for _, re := range []*pattern.Pattern{sqlDot, sqlLiteral} {
+	for _, re := range []*pattern.Pattern{sqlDot, sqlLiteral, sqlQuoted} {
 		for _, m := range re.FindAllStringSubmatch(code) {
 			out = append(out, Effect{Kind: Path, Text: strings.TrimPrefix(m[1], "|")})
 		}

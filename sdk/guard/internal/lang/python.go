@@ -19,13 +19,13 @@ const maxRenamed = 16
 // few enough.
 func (s *skeleton) imports() bool {
 	renamed := 0
-	for _, m := range importAs.FindAllStringSubmatch(s.code) {
+	for _, m := range importAs.FindAllStringSubmatch(s.worth(importAs)) {
 		if renamed++; renamed > maxRenamed {
 			return false
 		}
 		s.rename(m[2]+`\.`, m[1]+".")
 	}
-	for _, m := range importFrom.FindAllStringSubmatch(s.code) {
+	for _, m := range importFrom.FindAllStringSubmatch(s.worth(importFrom)) {
 		for _, item := range strings.Split(strings.Trim(m[2], "()"), ",") {
 			if renamed++; renamed > maxRenamed {
 				return false
@@ -49,5 +49,5 @@ func (s *skeleton) rename(pattern, by string) {
 		return
 	}
 	by = strings.ReplaceAll(by, "$1", "${2}")
-	s.code = re.ReplaceAllString(s.code, "${1}"+by)
+	s.code, s.pairs = re.ReplaceAllString(s.code, "${1}"+by), nil
 }

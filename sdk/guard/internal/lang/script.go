@@ -19,6 +19,18 @@ type literal struct {
 type skeleton struct {
 	code     string
 	literals []literal
+	pairs    *pattern.Pairs // of the code, once they are needed
+}
+
+// worth returns the code, or nothing if it is plain that nothing in it matches a pattern.
+func (s *skeleton) worth(p *pattern.Pattern) string {
+	if s.pairs == nil {
+		s.pairs = pattern.PairsOf(s.code)
+	}
+	if !p.May(s.pairs) {
+		return ""
+	}
+	return s.code
 }
 
 var (
@@ -66,26 +78,26 @@ func Script(language, code string) []Effect {
 		}
 	}
 	commands := s.commands(language, &out)
-	if m := evals.FindStringSubmatchIndex(s.code); m != nil && (language != "node" || s.code[m[2]:m[3]] != "exec") {
+	if m := evals.FindStringSubmatchIndex(s.worth(evals)); m != nil && (language != "node" || s.code[m[2]:m[3]] != "exec") {
 		word := s.code[m[2]:m[3]]
 		method := m[2] > 0 && s.code[m[2]-1] == '.'
 		if !method && (word != "exec" || language == "python") && word != "assert" || language == "php" {
 			out = append(out, Effect{Kind: Dynamic, Text: word + " runs code that is only known when it runs"})
 		}
 	}
-	if m := getattrs.FindString(s.code); m != "" {
+	if m := getattrs.FindString(s.worth(getattrs)); m != "" {
 		out = append(out, Effect{Kind: Dynamic, Text: m + " reaches functions by names that are only known when it runs"})
 	}
-	if trees.MatchString(s.code) {
-		out = append(out, Effect{Kind: Delete, Text: trees.FindString(s.code)})
-	} else if m := nodeTree.FindStringIndex(s.code); m != nil && strings.Contains(s.region(m[1]), "recursive") {
+	if trees.MatchString(s.worth(trees)) {
+		out = append(out, Effect{Kind: Delete, Text: trees.FindString(s.worth(trees))})
+	} else if m := nodeTree.FindStringIndex(s.worth(nodeTree)); m != nil && strings.Contains(s.region(m[1]), "recursive") {
 		out = append(out, Effect{Kind: Delete, Text: "rm"})
 	}
 	s.signals(&out)
-	if forks.MatchString(s.code) && loops.MatchString(s.code) {
+	if forks.MatchString(s.worth(forks)) && loops.MatchString(s.code) {
 		out = append(out, Effect{Kind: ForkBomb, Text: "fork in a loop"})
 	}
-	if (commands || duplexes.MatchString(s.code)) && sockets.MatchString(s.code) {
+	if (commands || duplexes.MatchString(s.worth(duplexes))) && sockets.MatchString(s.code) {
 		out = append(out, Effect{Kind: Remote, Text: sockets.FindString(s.code)})
 	}
 	return append(out, s.paths()...)
@@ -93,17 +105,17 @@ func Script(language, code string) []Effect {
 
 // signals finds calls that kill, and that change permissions or owners.
 func (s *skeleton) signals(out *[]Effect) {
-	for _, m := range kills.FindAllStringIndex(s.code) {
+	for _, m := range kills.FindAllStringIndex(s.worth(kills)) {
 		if args := s.expand(s.region(m[1])); nine.MatchString(args) {
 			*out = append(*out, Effect{Kind: Kill, Text: "kill"})
 		}
 	}
-	for _, m := range modes.FindAllStringIndex(s.code) {
+	for _, m := range modes.FindAllStringIndex(s.worth(modes)) {
 		if mode := octal.FindStringSubmatch(s.region(m[1])); mode != nil {
 			*out = append(*out, Effect{Kind: Argv, Argv: []string{"chmod", mode[1], "file"}})
 		}
 	}
-	if m := owners.FindStringSubmatch(s.code); m != nil {
+	if m := owners.FindStringSubmatch(s.worth(owners)); m != nil {
 		*out = append(*out, Effect{Kind: Mode, Text: m[1]})
 	}
 }
@@ -117,11 +129,11 @@ func (s *skeleton) commands(language string, out *[]Effect) bool {
 			found = true
 		}
 	}
-	for _, m := range lisps.FindAllStringIndex(s.code) {
+	for _, m := range lisps.FindAllStringIndex(s.worth(lisps)) {
 		*out = append(*out, s.command(s.region(m[0])))
 		found = true
 	}
-	for _, m := range pipes.FindAllStringSubmatchIndex(s.code) {
+	for _, m := range pipes.FindAllStringSubmatchIndex(s.worth(pipes)) {
 		for _, l := range s.referenced(s.region(m[1])) {
 			if command := strings.Trim(l.text, " \t"); strings.HasPrefix(command, "|") || strings.HasSuffix(command, "|") {
 				*out = append(*out, Effect{Kind: Shell, Text: strings.Trim(command, "| ")})
@@ -130,7 +142,7 @@ func (s *skeleton) commands(language string, out *[]Effect) bool {
 		}
 	}
 	children := language == "node" && strings.Contains(s.all(), "child_process")
-	for _, m := range starts.FindAllStringSubmatchIndex(s.code) {
+	for _, m := range starts.FindAllStringSubmatchIndex(s.worth(starts)) {
 		name := s.code[m[2]:m[3]]
 		before := s.code[:m[2]]
 		switch {

@@ -1,6 +1,7 @@
 package lang
 
 import (
+	"iter"
 	"slices"
 	"strconv"
 	"strings"
@@ -98,12 +99,37 @@ func opens(before string) bool {
 	return slices.ContainsFunc(openers, func(opener string) bool { return strings.HasSuffix(before, opener) })
 }
 
+// references are the literals that the code has, with where each of them stands.
+func (s *skeleton) references() iter.Seq2[int, literal] {
+	return func(yield func(int, literal) bool) {
+		code := s.code
+		for at := strings.IndexByte(code, '"'); at >= 0 && at < len(code); {
+			end := strings.IndexByte(code[at+1:], '"')
+			if end < 0 {
+				return
+			}
+			n, err := strconv.ParseUint(code[at+1:at+1+end], 10, 32)
+			if err != nil {
+				at += 1 + end // the mark may begin the next
+				continue
+			}
+			if !yield(at, s.literals[n]) {
+				return
+			}
+			at += end + 2
+			next := strings.IndexByte(code[at:], '"')
+			if next < 0 {
+				return
+			}
+			at += next
+		}
+	}
+}
+
 // paths finds the strings that name files outside the directory that the code starts in.
 func (s *skeleton) paths() []Effect {
 	var out []Effect
-	for _, at := range reference.FindAllStringSubmatchIndex(s.code) {
-		i, _ := strconv.Atoi(s.code[at[2]:at[3]])
-		l := s.literals[i]
+	for at, l := range s.references() {
 		text := strings.TrimLeft(l.text, "<>+| ")
 		if lower := strings.ToLower(text); strings.HasPrefix(lower, "file:") {
 			text = "/" + strings.TrimLeft(text[5:], "/")
@@ -112,7 +138,10 @@ func (s *skeleton) paths() []Effect {
 			continue
 		}
 		top, _, _ := strings.Cut(strings.TrimLeft(text, "/"), "/")
-		opened := opens(s.code[:at[0]])
+		if top == text && text != "~" && text != ".." && !strings.Contains(text, `:\`) {
+			continue // a plain word
+		}
+		opened := opens(s.code[:at])
 		switch {
 		case strings.HasPrefix(text, "/") && (tops[top] || opened && !strings.ContainsAny(text, " *\\")),
 			strings.HasPrefix(text, "~/"), text == "~" && opened,

@@ -39,6 +39,44 @@ func makeVars(name string, args []shell.Field) []Use {
 	return uses
 }
 
+// cmake is told by variables where to install later. That writes nothing; the installing does, which says so itself.
+func cmake(name string, args []shell.Field) []Use {
+	rest := make([]shell.Field, 0, len(args))
+	for i, arg := range args {
+		if arg.Text == "-E" && i+1 < len(args) {
+			return cmakeTool(args[i+1].Text, args[i+2:])
+		}
+		if !strings.HasPrefix(arg.Text, "-DCMAKE_INSTALL_") {
+			rest = append(rest, arg)
+		}
+	}
+	return table()[name].uses(rest, shell.Texts(rest))
+}
+
+// cmakeTool is one of the tools that cmake -E has for all systems.
+func cmakeTool(tool string, args []shell.Field) []Use {
+	command := func(words ...string) []Use {
+		argv := make([]shell.Field, 0, len(words)+len(args))
+		for _, word := range words {
+			argv = append(argv, shell.Field{Text: word})
+		}
+		return []Use{{Kind: Command, Argv: append(argv, args...)}}
+	}
+	switch {
+	case tool == "env":
+		return command("env")
+	case tool == "rm" || tool == "remove":
+		return command("rm")
+	case tool == "remove_directory":
+		return command("rm", "-r")
+	case tool == "time" && len(args) > 0:
+		return command()
+	case tool == "chdir" && len(args) > 1:
+		return []Use{{Kind: Enter, Text: args[0].Text}, {Kind: Command, Argv: args[1:], Dir: args[0].Text}}
+	}
+	return unknown(args)
+}
+
 // in is a path that counts from a directory.
 func in(dir, path string) string {
 	if strings.HasPrefix(path, "/") {

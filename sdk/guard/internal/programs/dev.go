@@ -3,7 +3,7 @@ package programs
 // devPrograms build, test and package.
 var devPrograms = []program{
 	{names: "make gmake bmake", args: "s*", lang: "make", opts: "C=g f=r I=l j= l= o=d W=d E=c --directory=g --file=r --makefile=r --include-dir=l --eval=c --old-file=d --what-if=d --jobs=d"},
-	{names: "cmake", args: "s*", opts: "S=l B=w G=d C=r P=k E=d T=d A=d t=d j=d --build=g --target=d --preset=d --install=g --config=d --prefix=w --toolchain=r --parallel=d"},
+	{names: "cmake ccmake", args: "s*", opts: "S=l B=w G=d C=r P=k E=d T=d A=d t=d j=d --build=g --target=d --preset=d --install=g --config=d --prefix=w --toolchain=r --parallel=d"},
 	{names: "ninja meson bazel bazelisk blaze buck buck2 pants scons just task mage rake invoke gradle gradlew mvn mvnw ant sbt lein mix", args: "s*",
 		opts: "C=g f=r d=g t=d j=d p=g b=r P=s x=d Dtest=d --tests=d --test_filter=d --file=r --directory=g --justfile=r --working-directory=g"},
 	{names: "go", args: "d s*", style: "single", opts: "-C=g -o=w -run=d -bench=d -skip=d -fuzz=d -tags=d -ldflags=d -gcflags=d -asmflags=d -f=d -count=d -timeout=d " +

@@ -22,10 +22,10 @@ var (
 )
 
 // git is global options, a verb, and what the verb takes.
-func git(_ string, args []shell.Field) []Use {
-	parsed := gitSpec.Parse(shell.Texts(args))
-	var uses []Use
-	aliases := map[string]string{}
+func git(m *Memory, args []shell.Field, texts []string) []Use {
+	parsed, uses := &m.parsed, m.take()
+	gitSpec.Into(parsed, texts)
+	var aliases map[string]string
 	for _, opt := range parsed.Options {
 		switch {
 		case !opt.Has:
@@ -33,6 +33,9 @@ func git(_ string, args []shell.Field) []Use {
 			key, value, _ := strings.Cut(opt.Value, "=")
 			uses = append(uses, gitConfig(key, value)...)
 			if name, ok := strings.CutPrefix(strings.ToLower(key), "alias."); ok {
+				if aliases == nil {
+					aliases = map[string]string{}
+				}
 				aliases[name] = value
 			}
 		case opt.Roles == "g":
@@ -53,8 +56,11 @@ func git(_ string, args []shell.Field) []Use {
 		}
 		return append(uses, Use{Kind: Command, Argv: append(argv, rest...)})
 	}
-	return append(uses, gitVerb(verb, rest)...)
+	return gitVerb(uses, parsed, verb, rest, texts[start+1:])
 }
+
+// plainGit is git for those who need its memory once.
+func plainGit(_ string, args []shell.Field) []Use { return git(new(Memory), args, shell.Texts(args)) }
 
 // gitConfig is what setting a key does: many values are commands.
 func gitConfig(key, value string) []Use {
@@ -89,17 +95,17 @@ func gitConfig(key, value string) []Use {
 	return nil
 }
 
-// gitVerb is what the arguments of a verb are for.
-func gitVerb(verb string, rest []shell.Field) []Use {
+// gitVerb adds what the arguments of a verb are for.
+func gitVerb(uses []Use, parsed *getopt.Args, verb string, rest []shell.Field, texts []string) []Use {
 	switch {
 	case verb == "bisect" && len(rest) > 1 && rest[0].Text == "run":
-		return []Use{{Kind: Command, Argv: rest[1:]}}
+		return append(uses, Use{Kind: Command, Argv: rest[1:]})
 	case verb == "submodule" && len(rest) > 1 && rest[0].Text == "foreach":
 		words := rest[1:]
 		for len(words) > 0 && strings.HasPrefix(words[0].Text, "-") {
 			words = words[1:]
 		}
-		return []Use{{Kind: Code, Lang: "sh", Text: strings.Join(shell.Texts(words), " ")}}
+		return append(uses, Use{Kind: Code, Lang: "sh", Text: strings.Join(shell.Texts(words), " ")})
 	}
 	spec := gitSub
 	switch verb {
@@ -116,8 +122,7 @@ func gitVerb(verb string, rest []shell.Field) []Use {
 	case "daemon":
 		spec = gitDaemon
 	}
-	parsed := spec.Parse(shell.Texts(rest))
-	var uses []Use
+	spec.Into(parsed, texts)
 	for _, opt := range parsed.Options {
 		use := Use{Kind: Shape, Text: opt.Value}
 		switch {
@@ -144,12 +149,11 @@ func gitVerb(verb string, rest []shell.Field) []Use {
 		}
 		uses = append(uses, use)
 	}
-	return append(uses, gitOperands(verb, parsed, rest)...)
+	return gitOperands(uses, verb, parsed, rest)
 }
 
-// gitOperands is what the operands of a verb are for: revisions, paths, URLs.
-func gitOperands(verb string, parsed getopt.Args, rest []shell.Field) []Use {
-	var uses []Use
+// gitOperands adds what the operands of a verb are for: revisions, paths, URLs.
+func gitOperands(uses []Use, verb string, parsed *getopt.Args, rest []shell.Field) []Use {
 	operands := parsed.Operands
 	if verb == "config" {
 		words := make([]string, 0, len(operands))
@@ -159,7 +163,7 @@ func gitOperands(verb string, parsed getopt.Args, rest []shell.Field) []Use {
 			}
 		}
 		if len(words) > 1 {
-			uses = gitConfig(words[0], words[1])
+			uses = append(uses, gitConfig(words[0], words[1])...)
 		}
 		if len(words) > 1 && !parsed.Has("--get", "--get-all", "--get-regexp", "--list") || parsed.Has("--unset", "--unset-all", "--add", "--replace-all", "--edit", "-e", "--remove-section", "--rename-section") {
 			switch {

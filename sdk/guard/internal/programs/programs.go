@@ -84,14 +84,42 @@ func Options(name string, args []string) getopt.Args {
 	return getopt.Spec{}.Parse(args)
 }
 
-// Uses says what the arguments of a program are for. Args don't include the program's own name; texts are their texts. The
-// answer may be put into the memory of a list that isn't needed any more.
-func Uses(into []Use, name string, args []shell.Field, texts []string) []Use {
+// Memory is what one question after the other can be answered in. The zero value is ready.
+type Memory struct {
+	uses   []Use
+	parsed getopt.Args
+}
+
+// Give gives an answer that isn't needed any more to the memory, for the next one.
+func (m *Memory) Give(uses []Use) {
+	if cap(uses) > cap(m.uses) {
+		m.uses = uses
+	}
+}
+
+// Reset forgets what the memory holds.
+func (m *Memory) Reset() {
+	clear(m.uses[:cap(m.uses)])
+	clear(m.parsed.Options[:cap(m.parsed.Options)])
+}
+
+// take returns a list for an answer, which is the caller's until it is given back.
+func (m *Memory) take() []Use {
+	uses := m.uses[:0]
+	m.uses = nil
+	return uses
+}
+
+// Uses says what the arguments of a program are for. Args don't include the program's own name; texts are their texts.
+func Uses(m *Memory, name string, args []shell.Field, texts []string) []Use {
+	if name == "git" {
+		return git(m, args, texts)
+	}
 	if special := handler(name); special != nil {
 		return special(name, args)
 	}
 	if p := table()[name]; p != nil {
-		return p.into(into[:0], args, texts)
+		return p.into(m, args, texts)
 	}
 	return unknown(args)
 }
@@ -119,11 +147,12 @@ func unknown(args []shell.Field) []Use {
 
 // uses goes by the table.
 func (p *program) uses(args []shell.Field, texts []string) []Use {
-	return p.into(make([]Use, 0, len(args)), args, texts)
+	return p.into(&Memory{uses: make([]Use, 0, len(args))}, args, texts)
 }
 
-func (p *program) into(uses []Use, args []shell.Field, texts []string) []Use {
-	parsed := p.spec.Parse(texts)
+func (p *program) into(m *Memory, args []shell.Field, texts []string) []Use {
+	parsed, uses := &m.parsed, m.take()
+	p.spec.Into(parsed, texts)
 	for _, opt := range parsed.Options {
 		uses = p.option(uses, opt, args)
 	}

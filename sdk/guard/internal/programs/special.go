@@ -26,7 +26,7 @@ func handler(name string) special {
 	case "env", "genv":
 		return env
 	case "git":
-		return git
+		return plainGit
 	case "tar", "gtar", "bsdtar":
 		return tar
 	case "dd", "gdd":
@@ -41,6 +41,8 @@ func handler(name string) special {
 		return rsync
 	case "docker", "podman", "nerdctl":
 		return docker
+	case "cmake", "ccmake":
+		return cmake
 	case "make", "gmake", "bmake":
 		return makeVars
 	case "crontab", "at", "batch":
@@ -91,6 +93,12 @@ func Known(name string) bool { return table()[name] != nil || handler(name) != n
 
 // Canonical is the name that the tables and rules have for a program: python3.12 is python.
 func Canonical(name string) string {
+	if n := len(name); n > 0 && strings.IndexByte("0123456789.-", name[n-1]) < 0 {
+		if lang, ok := languages()[name]; ok && lang.as != "" {
+			return lang.as
+		}
+		return name
+	}
 	trimmed := strings.TrimRight(name, "0123456789.-")
 	if table()[name] != nil || handler(name) != nil {
 		if lang, ok := languages()[name]; ok && lang.as != "" {
@@ -109,13 +117,8 @@ func Canonical(name string) string {
 	return name
 }
 
-func allData(_ string, args []shell.Field) []Use {
-	uses := make([]Use, len(args))
-	for i, arg := range args {
-		uses[i] = Use{Kind: Data, Text: arg.Text, Glob: arg.Glob}
-	}
-	return uses
-}
+// allData is for programs of which no argument names anything.
+func allData(string, []shell.Field) []Use { return nil }
 
 // next adds the use of the argument behind i.
 func next(uses []Use, kind Kind, args []shell.Field, i int) ([]Use, int) {

@@ -124,20 +124,23 @@ func flag(names ...string) Matcher {
 
 // verb matches if the operands begin with one of the phrases.
 func verb(phrases ...string) Matcher {
+	split := make([][]string, len(phrases))
+	for i, phrase := range phrases {
+		split[i] = strings.Fields(phrase)
+	}
 	return func(c *Command) bool {
-		for _, phrase := range phrases {
-			words := strings.Fields(phrase)
-			if len(words) <= len(c.Opts().Operands) && allOf(words, c.Operands()) {
-				return true
-			}
-		}
-		return false
+		return slices.ContainsFunc(split, c.begins)
 	}
 }
 
-func allOf(words, operands []string) bool {
+// begins says whether the operands begin with words.
+func (c *Command) begins(words []string) bool {
+	operands := c.Opts().Operands
+	if len(words) > len(operands) {
+		return false
+	}
 	for i, w := range words {
-		if !strings.EqualFold(operands[i], w) {
+		if !strings.EqualFold(c.Args[operands[i]], w) {
 			return false
 		}
 	}

@@ -52,7 +52,7 @@ func (in *Interpreter) enter(c *Call, st *state, target string) {
 	switch {
 	case st.doubt != "" && !filepath.IsAbs(target):
 		st.doubt = filepath.Join(st.doubt, target)
-	case before != "" && !st.strict && !in.mentioned(c, target) && in.visitor.Missing(st.dir):
+	case before != "" && !st.strict && in.visitor.Missing(st.dir) && !in.mentioned(c, target):
 		st.doubt = before
 	default:
 		st.doubt = ""

@@ -20,6 +20,15 @@ const (
 	perWord    = 16
 )
 
+// plain are the ASCII characters that Check need not look at twice: all that are printed but brackets and braces.
+var plain = func() (plain [utf8.RuneSelf]bool) {
+	for c := ' '; c < 0x7f; c++ {
+		plain[c] = !strings.ContainsRune("(){}", c)
+	}
+	plain['\t'], plain['\n'] = true, true
+	return plain
+}()
+
 // Check says why a text must not even be parsed, or nil: it is too long, nested too deeply, or holds characters that
 // make a person and a shell read different things.
 func Check(text string) *Problem {
@@ -28,7 +37,7 @@ func Check(text string) *Problem {
 	}
 	depth := 0
 	for i, r := range text {
-		if r >= 'a' && r <= 'z' || r == ' ' {
+		if r < utf8.RuneSelf && plain[r] {
 			continue // nearly everything
 		}
 		switch {

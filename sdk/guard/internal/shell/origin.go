@@ -25,7 +25,7 @@ func (o Origin) and(p Origin) Origin {
 	switch {
 	case o.None():
 		return p
-	case p.None(), o == p:
+	case p.None(), o == p, o.both != nil && o.both.right == p:
 		return o
 	}
 	return Origin{both: &origins{o, p}}

@@ -24,7 +24,6 @@ func output(c *Call) Stream {
 	if name == c.Argv[0].Text && len(args) > 0 && slices.Contains(setups[name], args[0]) {
 		return text("")
 	}
-	unknown := Stream{Piped: true, From: From(name).and(c.Stdin.From)}
 	switch name {
 	case "echo":
 		return known(echo(args))
@@ -45,7 +44,7 @@ func output(c *Call) Stream {
 			if written, ok := c.state.files.get(c.state.abs(args[0])); ok {
 				return written
 			}
-			return unknown
+			break
 		}
 		if name == "tee" || len(args) == 0 || args[0] == "-" {
 			return c.Stdin
@@ -76,7 +75,7 @@ func output(c *Call) Stream {
 		line := strings.Join(args, " ")
 		return known(strings.Repeat(line+"\n", 2))
 	}
-	return unknown
+	return Stream{Piped: true, From: From(name).and(c.Stdin.From)}
 }
 
 // echo is what bash's echo prints.

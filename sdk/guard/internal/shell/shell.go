@@ -3,6 +3,8 @@ package shell
 import (
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -13,12 +15,14 @@ type Options struct {
 	POSIX bool              // by sh, not bash
 	Dir   string            // the working directory, absolute
 	Env   map[string]string // as far as it is known; the visitor is told of it before anything else
+
+	Memory *Memory // to work in; nil for one of its own
 }
 
 // Interpreter follows one text. It is used once.
 type Interpreter struct {
+	*Memory
 	visitor  Visitor
-	lang     syntax.LangVariant
 	parser   *syntax.Parser
 	source   string // the text that is being followed: the one that was given, or code within it
 	span     Span   // of the command whose code is being followed
@@ -29,13 +33,6 @@ type Interpreter struct {
 	called   map[*syntax.Stmt]bool // the bodies of functions that were followed
 	parallel int                   // pipes and background jobs entered
 	stopped  bool
-
-	// Where the many small values of one text come from.
-	places     spares[Place]
-	commands   spares[Call]
-	expansions spares[expansion]
-	fields     slab[Field]
-	texts      slab[string]
 }
 
 // frame is a function that is being called.
@@ -46,11 +43,11 @@ type frame struct {
 
 // Interpret follows text and tells the visitor what it would do. [Check] must have passed it.
 func Interpret(text string, opts Options, visitor Visitor) {
-	in := &Interpreter{visitor: visitor, lang: syntax.LangBash, called: map[*syntax.Stmt]bool{}}
-	if opts.POSIX {
-		in.lang = syntax.LangPOSIX
+	memory := opts.Memory
+	if memory == nil {
+		memory = new(Memory)
 	}
-	in.parser = syntax.NewParser(syntax.Variant(in.lang))
+	in := &Interpreter{Memory: memory, visitor: visitor, parser: memory.parser(opts.POSIX)}
 	st := &state{in: in, base: opts.Env, dir: opts.Dir, params: []string{"bash"}}
 	place := &Place{Dir: opts.Dir, Span: Span{End: len(text), Line: 1, Column: 1}}
 	if len(opts.Env) > 0 {
@@ -122,7 +119,9 @@ func (in *Interpreter) syntax(place *Place, source string, nested bool, err erro
 // uncalled follows the functions that the text defines and never calls: something that it starts may.
 func (in *Interpreter) uncalled(states []*state) {
 	for _, st := range states {
-		for name, body := range st.funcs.all() {
+		funcs := st.funcs.all()
+		for _, name := range slices.Sorted(maps.Keys(funcs)) {
+			body := funcs[name]
 			if in.called[body] {
 				continue
 			}
@@ -163,11 +162,14 @@ func (in *Interpreter) place(node syntax.Node, st *state) *Place {
 	return place
 }
 
-// raw is the text of a node.
-func (in *Interpreter) raw(node syntax.Node) string {
-	start, end := int(node.Pos().Offset()), int(node.End().Offset())
-	if start < 0 || end > len(in.source) || start > end {
+// within is the text of a node of a source; "" if there is none.
+func within(source string, node syntax.Node) string {
+	if node == nil {
 		return ""
 	}
-	return in.source[start:end]
+	start, end := int(node.Pos().Offset()), int(node.End().Offset())
+	if start < 0 || end > len(source) || start > end {
+		return ""
+	}
+	return source[start:end]
 }

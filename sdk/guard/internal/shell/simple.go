@@ -30,13 +30,13 @@ func (in *Interpreter) simple(s *syntax.Stmt, c *syntax.CallExpr, st *state, std
 		switch {
 		case len(c.Args) > 0:
 			in.problem(place, Dynamic, "the command word expands to nothing")
-		case len(c.Assigns) > 0 && in.raw(s) != "":
-			in.visitor.Call(&Call{Place: *place, Env: assigned(c.Assigns, st), in: in, state: st, raw: in.raw(s)})
+		case len(c.Assigns) > 0 && within(in.source, s) != "":
+			in.visitor.Call(&Call{Place: *place, Env: assigned(c.Assigns, st), in: in, state: st, node: s, text: in.source})
 		}
 		return st.alone(), r.output(st.alone(), out)
 	}
 	call := in.commands.get()
-	*call = Call{Place: *place, Argv: argv, Env: env, Stdin: r.stdin, in: in, raw: in.raw(s)}
+	*call = Call{Place: *place, Argv: argv, Env: env, Stdin: r.stdin, in: in, node: s, text: in.source}
 	out := in.call(call, st)
 	in.commands.put(call)
 	if !out.Known && out.From.None() {
@@ -103,10 +103,10 @@ func (in *Interpreter) array(a *syntax.Assign, st *state, x *expansion) {
 }
 
 // declare follows export, declare, local, readonly and typeset.
-func (in *Interpreter) declare(c *syntax.DeclClause, st *state, stdin Stream, place *Place, raw string) {
+func (in *Interpreter) declare(c *syntax.DeclClause, st *state, stdin Stream, place *Place, s *syntax.Stmt) {
 	x := in.expansion(st, place)
 	reference := c.Variant.Value == "nameref"
-	call := &Call{Place: *place, Argv: []Field{{Text: c.Variant.Value}}, Env: map[string]string{}, Stdin: stdin, in: in, state: st, raw: raw}
+	call := &Call{Place: *place, Argv: []Field{{Text: c.Variant.Value}}, Env: map[string]string{}, Stdin: stdin, in: in, state: st, node: s, text: in.source}
 	for _, a := range c.Args {
 		if a.Name == nil || a.Naked && a.Name == nil {
 			// An option, or a word such as "$name=value", which sets something that isn't known.
@@ -218,6 +218,9 @@ func (in *Interpreter) function(name string, body *syntax.Stmt, st *state, stdin
 			}
 			return st.alone(), Stream{Piped: true, From: From(name)}
 		}
+	}
+	if in.called == nil {
+		in.called = map[*syntax.Stmt]bool{}
 	}
 	in.called[body] = true
 	in.calls = append(in.calls, frame{name: name, parallel: in.parallel})

@@ -11,6 +11,10 @@ import (
 // quotes. It says whether the word has a part that may be a pattern. The last result is false for all other words; package
 // expand would expand these to the same, in many more steps.
 func (x *expansion) simple(word *syntax.Word) (text string, pattern, ok bool) {
+	if substitutes(word) {
+		text, ok := x.substituted(word)
+		return text, false, ok
+	}
 	if len(word.Parts) == 1 {
 		return x.simplePart(word.Parts[0])
 	}
@@ -113,4 +117,70 @@ func simpleParam(p *syntax.ParamExp) bool {
 		return false
 	}
 	return p.Param.Value != "@" && p.Param.Value != "*"
+}
+
+// substitutes says whether a word has a command substitution between double quotes.
+func substitutes(word *syntax.Word) bool {
+	for _, part := range word.Parts {
+		if quoted, ok := part.(*syntax.DblQuoted); ok {
+			for _, inner := range quoted.Parts {
+				if _, ok := inner.(*syntax.CmdSubst); ok {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+// substituted is simple for words with command substitutions. These are followed only if the whole word is simple: not once
+// here and once more by package expand.
+func (x *expansion) substituted(word *syntax.Word) (string, bool) {
+	for _, part := range word.Parts {
+		switch p := part.(type) {
+		case *syntax.Lit:
+			if pattern, ok := simpleLit(p.Value); pattern || !ok {
+				return "", false
+			}
+		case *syntax.DblQuoted:
+			if p.Dollar || !x.certain(p.Parts) {
+				return "", false
+			}
+		default:
+			return "", false
+		}
+	}
+	var whole strings.Builder
+	for _, part := range word.Parts {
+		quoted, ok := part.(*syntax.DblQuoted)
+		if !ok {
+			whole.WriteString(part.(*syntax.Lit).Value)
+			continue
+		}
+		for _, inner := range quoted.Parts {
+			text := ""
+			if cs, ok := inner.(*syntax.CmdSubst); ok {
+				text = strings.TrimRight(strings.ReplaceAll(x.prints(cs), "\x00", ""), "\n")
+			} else {
+				text, _ = x.simpleQuotedPart(inner)
+			}
+			whole.WriteString(text)
+		}
+	}
+	x.in.work += whole.Len() + perWord
+	return whole.String(), true
+}
+
+// certain says whether all parts between double quotes are simple, apart from what command substitutions print.
+func (x *expansion) certain(parts []syntax.WordPart) bool {
+	for _, part := range parts {
+		if cs, ok := part.(*syntax.CmdSubst); ok {
+			if cs.TempFile || cs.ReplyVar {
+				return false
+			}
+		} else if _, ok := x.simpleQuotedPart(part); !ok {
+			return false
+		}
+	}
+	return true
 }

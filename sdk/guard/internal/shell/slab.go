@@ -1,23 +1,45 @@
 package shell
 
-// slab hands out lists of one type that live as long as the interpreter. It takes memory for several at once.
+// slab hands out lists of one type, which all live until it is reset. It takes memory for several at once.
 type slab[T any] struct {
-	free []T
-	size int
+	free   []T   // of the newest block in use
+	blocks [][]T // the first of them in use
+	used   int
 }
 
-// slabMost is how many values a slab takes memory for at most, unless more are asked for at once.
-const slabMost = 64
+const (
+	slabLeast = 8    // values of the first block; each further one has twice as many
+	slabSteps = 3    // until they are as large as blocks get, unless more are asked for at once
+	slabKept  = 2048 // values that it keeps when it is reset
+)
 
 // list returns an empty list with room for n values.
 func (s *slab[T]) list(n int) []T {
-	if len(s.free) < n {
-		s.size = min(max(2*s.size, 2), slabMost)
-		s.free = make([]T, max(s.size, n))
+	for len(s.free) < n {
+		if s.used == len(s.blocks) {
+			s.blocks = append(s.blocks, make([]T, max(slabLeast<<min(s.used, slabSteps), n)))
+		}
+		s.free = s.blocks[s.used]
+		s.used++
 	}
 	list := s.free[:0:n]
 	s.free = s.free[n:]
 	return list
+}
+
+// reset takes back all lists.
+func (s *slab[T]) reset() {
+	kept := 0
+	for i, block := range s.blocks {
+		if kept += len(block); kept > slabKept {
+			s.blocks = s.blocks[:i:i]
+			break
+		}
+		if i < s.used {
+			clear(block)
+		}
+	}
+	s.free, s.used = nil, 0
 }
 
 // spares hands out values of one type to those who give them back, so that few are needed.
@@ -36,3 +58,10 @@ func (s *spares[T]) get() *T {
 
 // put takes back a value that nobody uses any more.
 func (s *spares[T]) put(v *T) { s.free = append(s.free, v) }
+
+// reset clears the values.
+func (s *spares[T]) reset() {
+	for _, v := range s.free {
+		*v = *new(T)
+	}
+}

@@ -33,9 +33,10 @@ type state struct {
 
 // clone returns a copy. The tables are shared until one of the two changes them.
 func (s *state) clone() *state {
-	c := *s
+	c := &s.in.states.list(1)[:1][0]
+	*c = *s
 	c.vars, c.funcs, c.aliases, c.files = s.vars.share(), s.funcs.share(), s.aliases.share(), s.files.share()
-	return &c
+	return c
 }
 
 // become makes the state what another one is.
@@ -69,6 +70,15 @@ func join(states ...*state) []*state {
 	}
 	if in := states[0].in; in.stopped || in.work > maxWork {
 		return states[:1] // it is too much to follow, which Interpret says
+	}
+	if len(states) == 2 { // nearly always
+		switch a, b := states[0], states[1]; {
+		case b.dead && !a.dead, a.dead == b.dead && b.equal(a):
+			return states[:1:1]
+		case a.dead && !b.dead:
+			return states[1:2:2]
+		}
+		return states
 	}
 	alive := slices.ContainsFunc(states, func(s *state) bool { return !s.dead })
 	var out []*state
@@ -115,7 +125,7 @@ func blur(states []*state) *state {
 // keepFiles takes over the files that a subshell wrote: nothing else of it remains.
 func (s *state) keepFiles(from []*state) *state {
 	for _, o := range from {
-		if _, ok := o.files.above(s.files); ok {
+		if o.files.grewFrom(s.files) {
 			s.files = o.files.share() // what was here, and more
 			continue
 		}

@@ -8,11 +8,17 @@ import (
 
 // stmts follows statements one after the other, on every way.
 func (in *Interpreter) stmts(list []*syntax.Stmt, st *state, stdin Stream) ([]*state, Stream) {
-	states, out := st.alone(), text("")
+	if len(list) == 1 {
+		states, out := in.stmt(list[0], st, stdin)
+		return join(states...), text("").then(out)
+	}
+	states := st.alone()
+	var out transcript
 	for _, stmt := range list {
 		if len(states) == 1 {
 			after, printed := in.stmt(stmt, states[0], stdin)
-			if states, out = join(after...), out.then(printed); in.stopped {
+			out.add(printed)
+			if states = join(after...); in.stopped {
 				break
 			}
 			continue
@@ -28,12 +34,12 @@ func (in *Interpreter) stmts(list []*syntax.Stmt, st *state, stdin Stream) ([]*s
 				printed = Stream{Piped: true, From: printed.From.and(o.From)}
 			}
 		}
-		states, out = join(next...), out.then(printed)
-		if in.stopped {
+		out.add(printed)
+		if states = join(next...); in.stopped {
 			break
 		}
 	}
-	return states, out
+	return states, out.stream()
 }
 
 // stmt follows one statement.
@@ -111,7 +117,7 @@ func (in *Interpreter) compound(s *syntax.Stmt, st *state, stdin Stream, place *
 		in.stmt(c.Stmt, st.clone(), Stream{Piped: true, From: From("a coprocess")})
 		return one, text("")
 	case *syntax.DeclClause:
-		in.declare(c, st, stdin, place, in.raw(s))
+		in.declare(c, st, stdin, place, s)
 		return one, text("")
 	case *syntax.LetClause:
 		x := in.expansion(st, place)
@@ -190,10 +196,15 @@ func (in *Interpreter) and(c *syntax.BinaryCmd, st *state, stdin Stream) (throug
 		}
 		// What follows && need not run, but then the left side failed and can have changed nothing that matters.
 		right, o := in.stmt(c.Y, s.clone(), stdin)
-		through, out = append(through, right...), out.then(o)
+		if out = out.then(o); through == nil {
+			through = right
+		} else {
+			through = append(through[:len(through):len(through)], right...)
+		}
 	}
 	through = join(through...)
-	return through, join(append(through[:len(through):len(through)], all...)...), out
+	ways := append(append(in.ways.list(len(through)+len(all)), through...), all...)
+	return through, join(ways...), out
 }
 
 // plainList says whether a statement is a list as it stands: neither negated, nor redirected, nor in the background.

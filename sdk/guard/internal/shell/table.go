@@ -42,6 +42,14 @@ func (t *table[V]) own(in *Interpreter) *table[V] {
 	return t.copied(in)
 }
 
+// above is own for somebody who sets a key: a layer that has nothing but this key need not stay below.
+func (t *table[V]) above(in *Interpreter, key string) *table[V] {
+	if t != nil && t.shared && t.m == nil && t.one && t.key == key {
+		return &table[V]{below: t.below, layers: t.layers}
+	}
+	return t.own(in)
+}
+
 // copied returns a copy in one layer.
 func (t *table[V]) copied(in *Interpreter) *table[V] {
 	m := t.all()
@@ -66,7 +74,7 @@ func (t *table[V]) all() map[string]V {
 	if t == nil {
 		return nil
 	}
-	layers, _ := t.above(nil)
+	layers := t.stack()
 	m := make(map[string]V, len(t.m)+len(layers[len(layers)-1].m)+1)
 	for _, layer := range slices.Backward(layers) {
 		maps.Copy(m, layer.m)
@@ -77,20 +85,27 @@ func (t *table[V]) all() map[string]V {
 	return m
 }
 
-// above are the layers down to another table, which is no part of them. It says whether that table is below.
-func (t *table[V]) above(base *table[V]) (layers []*table[V], ok bool) {
-	for ; t != base; t = t.below {
-		if t == nil {
-			return nil, false
-		}
+// stack are the layers, the topmost first.
+func (t *table[V]) stack() (layers []*table[V]) {
+	for ; t != nil; t = t.below {
 		layers = append(layers, t)
 	}
-	return layers, true
+	return layers
+}
+
+// grewFrom says whether the table is another one, or has layers above it.
+func (t *table[V]) grewFrom(base *table[V]) bool {
+	for ; t != base; t = t.below {
+		if t == nil {
+			return false
+		}
+	}
+	return true
 }
 
 // set changes *t, or makes it another table if others have it too.
 func set[V any](in *Interpreter, t **table[V], key string, value V) {
-	own := (*t).own(in)
+	own := (*t).above(in, key)
 	*t = own
 	switch {
 	case own.one && own.key == key, !own.one && own.m == nil:
@@ -152,6 +167,9 @@ func (t *table[V]) changed(in *Interpreter, base *table[V]) iter.Seq[string] {
 
 // same says whether two tables have the same content.
 func same[V any](in *Interpreter, a, b *table[V], equal func(V, V) bool) bool {
+	if a == b {
+		return true
+	}
 	base := common(a, b)
 	for _, keys := range []iter.Seq[string]{a.changed(in, base), b.changed(in, base)} {
 		for key := range keys {

@@ -48,6 +48,33 @@ func (s Stream) same(o Stream) bool { return s.Known == o.Known && s.Text == o.T
 // text is a stream whose content is known.
 func text(s string) Stream { return Stream{Known: true, Text: s, Piped: true} }
 
+// transcript is what commands print one after the other.
+type transcript struct {
+	parts   []string
+	size    int
+	unknown bool
+	from    Origin
+}
+
+func (t *transcript) add(s Stream) {
+	if !t.unknown && s.Known && t.size+len(s.Text) <= MaxText {
+		if s.Text != "" {
+			t.parts = append(t.parts, s.Text)
+		}
+		t.size += len(s.Text)
+		return
+	}
+	t.unknown, t.from = true, t.from.and(s.From)
+}
+
+// stream is all of it.
+func (t *transcript) stream() Stream {
+	if t.unknown {
+		return Stream{Piped: true, From: t.from}
+	}
+	return text(strings.Join(t.parts, ""))
+}
+
 // then is the stream of two commands after each other.
 func (s Stream) then(next Stream) Stream {
 	if s.Known && next.Known && len(s.Text)+len(next.Text) <= MaxText {

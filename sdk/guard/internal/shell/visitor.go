@@ -1,5 +1,7 @@
 package shell
 
+import "mvdan.cc/sh/v3/syntax"
+
 // Visitor is told what the interpreted text would do.
 type Visitor interface {
 	// Call is a simple command, neither a function nor an alias; or assignments alone, or the environment that all of it
@@ -75,7 +77,8 @@ type Call struct {
 
 	in    *Interpreter
 	state *state
-	raw   string
+	node  syntax.Node // that it stands in, of the text source
+	text  string
 	texts []string
 }
 
@@ -94,7 +97,7 @@ func (c *Call) Texts() []string {
 }
 
 // Source returns the command as it stands in the text.
-func (c *Call) Source() string { return c.raw }
+func (c *Call) Source() string { return within(c.text, c.node) }
 
 // Lookup returns the value of a shell variable, if it is known.
 func (c *Call) Lookup(name string) (string, bool) {
@@ -124,7 +127,7 @@ func (c *Call) Pipe(via string, argv []Field, stdin Stream) Stream {
 
 func (c *Call) nested(via string, argv []Field, env map[string]string) *Call {
 	return &Call{Place: c.Place, Argv: argv, Env: env, Stdin: c.Stdin, Via: append(c.Via[:len(c.Via):len(c.Via)], via),
-		in: c.in, raw: c.raw}
+		in: c.in, node: c.node, text: c.text}
 }
 
 // Code interprets text as a program of a new shell with the given parameters ($0 first).

@@ -110,6 +110,9 @@ func (x *expansion) one(word *syntax.Word) string {
 	if word == nil {
 		return ""
 	}
+	if text, _, ok := x.simple(word); ok && x.in.work <= maxWork {
+		return text
+	}
 	text, err := expand.Literal(x.config(), x.rewrite(word))
 	if err != nil {
 		return Unknown
@@ -227,16 +230,19 @@ func hasPattern(s string) bool {
 
 // cmdSubst interprets a command substitution and prints what it would.
 func (x *expansion) cmdSubst(w io.Writer, cs *syntax.CmdSubst) error {
+	_, err := io.WriteString(w, x.prints(cs))
+	return err
+}
+
+// prints interprets a command substitution and returns what it would print.
+func (x *expansion) prints(cs *syntax.CmdSubst) string {
 	states, out := x.in.stmts(cs.Stmts, x.state.clone(), Stream{})
 	x.state.keepFiles(states)
-	text := Unknown
 	if out.Known {
-		text = out.Text
-	} else {
-		x.from = x.from.and(out.From)
+		return out.Text
 	}
-	_, err := io.WriteString(w, text)
-	return err
+	x.from = x.from.and(out.From)
+	return Unknown
 }
 
 // procSubst interprets a process substitution; its value is the path of a pipe.
