@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"errors"
 	"io"
 	"strings"
 )
@@ -29,7 +30,7 @@ func listen(r io.Reader) complaints {
 		case kept.Len()+len(line) <= maxComplaints:
 			kept.Write(line)
 		}
-		if err != nil && err != bufio.ErrBufferFull {
+		if err != nil && !errors.Is(err, bufio.ErrBufferFull) {
 			c.first = strings.TrimSpace(kept.String())
 			return c
 		}

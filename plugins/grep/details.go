@@ -83,7 +83,7 @@ func (q *query) details(w *workspace.Workspace, path, shown string, known, after
 // across finds matches that may span lines; each comes with the lines that it is in.
 func (q *query) across(data []byte, add func(line, column int, text []byte) bool) {
 	line, counted := 1, 0
-	for _, at := range q.re.FindAllIndex(data, -1) {
+	for _, at := range q.matches(data) {
 		line += bytes.Count(data[counted:at[0]], []byte{'\n'})
 		counted = at[0]
 		start := bytes.LastIndexByte(data[:at[0]], '\n') + 1

@@ -70,7 +70,7 @@ func (own) files(ctx context.Context, w *workspace.Workspace, path string, q *qu
 // count counts the lines that match, or across lines the matches.
 func (q *query) count(data []byte) int {
 	if q.multiline {
-		return len(q.re.FindAllIndex(data, -1))
+		return len(q.matches(data))
 	}
 	n := 0
 	for line := range bytes.Lines(data) {
@@ -79,6 +79,15 @@ func (q *query) count(data []byte) int {
 		}
 	}
 	return n
+}
+
+// matches finds the matches across lines. An empty one behind the last line break is on no line.
+func (q *query) matches(data []byte) [][]int {
+	all := q.re.FindAllIndex(data, -1)
+	if n := len(all); n > 0 && all[n-1][0] == len(data) && (len(data) == 0 || data[len(data)-1] == '\n') {
+		all = all[:n-1]
+	}
+	return all
 }
 
 // readWhole reads a file that is not too long.

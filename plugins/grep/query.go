@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"regexp"
 	"regexp/syntax"
+	"slices"
 	"strings"
 
 	"github.com/bmatcuk/doublestar/v4"
@@ -58,8 +59,38 @@ func newQuery(in *grepInput) (*query, error) {
 	if q.globs, err = typeGlobs(in.Type); err != nil {
 		return nil, err
 	}
-	q.re, err = q.compile()
-	return q, err
+	if q.re, err = q.compile(); err != nil {
+		return nil, err
+	}
+	if !q.multiline && !q.fixed {
+		return q, oneLine(q.pattern)
+	}
+	return q, nil
+}
+
+// oneLine refuses a pattern that asks for a line break, which no line has, and for a NUL, which no text has: engines make
+// different things of these.
+func oneLine(pattern string) error {
+	parsed, err := syntax.Parse(pattern, syntax.Perl)
+	if err != nil {
+		return nil //nolint:nilerr // it was compiled, so it is a pattern
+	}
+	switch {
+	case asksFor(parsed, '\n'):
+		return sdk.Errorf(sdk.InvalidArgument, "the pattern asks for a line break; lines are searched one by one").
+			WithHint("multiline searches across lines")
+	case asksFor(parsed, 0):
+		return sdk.Errorf(sdk.InvalidArgument, "the pattern asks for a NUL byte, which no text has")
+	}
+	return nil
+}
+
+// asksFor reports whether a character is one that a pattern spells out.
+func asksFor(re *syntax.Regexp, char rune) bool {
+	if re.Op == syntax.OpLiteral && slices.Contains(re.Rune, char) {
+		return true
+	}
+	return slices.ContainsFunc(re.Sub, func(part *syntax.Regexp) bool { return asksFor(part, char) })
 }
 
 // maxPattern is how long a pattern may be, in bytes.

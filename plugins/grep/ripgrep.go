@@ -23,8 +23,7 @@ func (*ripgrep) takes(*query) bool { return true }
 // arguments never let a pattern or a name be taken for an option, nor a configuration file have a say.
 func (*ripgrep) arguments(q *query) []string {
 	args := []string{
-		"--no-config", "--color=never", "--no-ignore", "--null", "--with-filename", "--no-follow", "--sort=none", "--count",
-		"--glob=!" + gitDir + "/",
+		"--no-config", "--color=never", "--no-ignore", "--null", "--with-filename", "--no-follow", "--sort=none", "--count", "--encoding=none",
 	}
 	add := func(yes bool, arg string) {
 		if yes {

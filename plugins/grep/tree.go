@@ -26,6 +26,7 @@ type tree struct {
 
 	found   func(name string, e fs.DirEntry) // called from several goroutines
 	ignored func(name string, e fs.DirEntry) // the same, for what .gitignore names; may be nil
+	git     func(name string)                // the same, for version control's own directories
 
 	abs, top string // path and the workspace, absolute
 	mu       sync.Mutex
@@ -67,7 +68,7 @@ func (t *tree) walk(ctx context.Context) error {
 		t.chains["."] = t.above()
 	}
 	t.pending = 1
-	return t.w.Scan(ctx, t.path, t.visit)
+	return scan(ctx, t.w, t.path, t.visit)
 }
 
 func (t *tree) visit(dir string, entries []fs.DirEntry) (into []string, err error) {
@@ -80,6 +81,9 @@ func (t *tree) visit(dir string, entries []fs.DirEntry) (into []string, err erro
 		isDir := e.IsDir()
 		switch {
 		case isDir && e.Name() == gitDir:
+			if t.git != nil {
+				t.git(name)
+			}
 			continue
 		case !t.hidden && strings.HasPrefix(e.Name(), "."):
 			continue

@@ -1,0 +1,101 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/picoclaw/picoclaw/sdk/sdktest"
+)
+
+func ask(t *testing.T, p *sdktest.Plugin, call args) (grepOutput, string) {
+	t.Helper()
+	r := p.Call("grep", call)
+	var out grepOutput
+	if r.Err != nil {
+		t.Fatalf("%v: %v", call, r.Err)
+	}
+	if err := json.Unmarshal(r.Structured, &out); err != nil {
+		t.Fatal(err)
+	}
+	return out, r.Text
+}
+
+// What is left out is counted though there are matches elsewhere, whatever searches.
+func TestWhatIsLeftOutIsCounted(t *testing.T) {
+	for name, e := range engines(t) {
+		p := sdktest.Start(t, newPlugin(e), sdktest.Options{})
+		write(t, p.Dir, map[string]string{
+			"a.go": "needle\n", "b.go": "x\n", ".gitignore": "node_modules/\n*.log\ndeep/\\[x]*\ndeep/x*\n", "node_modules/a/b.go": "needle\n", "x.log": "needle\n",
+			"sub/y.log": "x\n", "sub/node_modules/z.go": "needle\n", "deep/[x]1/f.go": "needle\n", "deep/x y /f.go": "needle\n", "deep/xé\n/f.go": "needle\n",
+			"logo.png": "\x89PNG\x00needle", "tool": "\x7fELF\x00",
+		})
+		for _, c := range []struct {
+			call                     args
+			total, ignored, searched int
+			binary                   int
+		}{
+			{args{"pattern": "needle"}, 1, 7, 3, 2},
+			{args{"pattern": "needle", "include": "*.go"}, 1, 5, 2, 0},
+			{args{"pattern": "needle", "include": "**/*.go", "output": "count"}, 1, 5, 2, 0},
+			{args{"pattern": "needle", "gitignore": false}, 7, 0, 10, 2},
+			{args{"pattern": "need(le)", "include": "*.png", "gitignore": false}, 0, 0, 0, 1},
+		} {
+			out, text := ask(t, p, c.call)
+			if out.Total != c.total || out.Ignored != c.ignored || out.FilesSearched != c.searched || out.Binary != c.binary {
+				t.Errorf("%s %v: %s", name, c.call, text)
+			}
+			if c.ignored > 0 && !strings.Contains(text, fmt.Sprintf("%d files or directories that .gitignore names", c.ignored)) {
+				t.Errorf("%s %v does not say it: %s", name, c.call, text)
+			}
+		}
+	}
+}
+
+// A list of what to ignore that nobody can read to its end stops no engine, wherever it is.
+func TestAnOddListBelowStopsNothing(t *testing.T) {
+	for name, e := range engines(t) {
+		p := sdktest.Start(t, newPlugin(e), sdktest.Options{})
+		write(t, p.Dir, map[string]string{"a/b/c/f": "needle\n", "a/g": "needle\n", "a/.git/config": ""})
+		for _, list := range []string{"a/b/.gitignore", "a/b/c/.ignore", "a/b/c/.rgignore", "a/.git/info/exclude"} {
+			path := filepath.Join(p.Dir, filepath.FromSlash(list))
+			if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+				t.Fatal(err)
+			}
+			if err := mkfifo(path); err != nil {
+				t.Fatal(err)
+			}
+		}
+		began := time.Now()
+		out, text := ask(t, p, args{"pattern": "needle", "timeout": 20})
+		if out.Total != 2 || out.Incomplete != "" {
+			t.Errorf("%s, after %s: %s", name, time.Since(began), text)
+		}
+		if !strings.Contains(text, "a/b/.gitignore is not a regular file and was not honoured") {
+			t.Errorf("%s does not say it: %s", name, text)
+		}
+	}
+}
+
+// What can't be in a line is refused in the tool's own words, before any engine sees it.
+func TestPatternsThatNoLineCanHave(t *testing.T) {
+	for name, e := range engines(t) {
+		p := sdktest.Start(t, newPlugin(e), sdktest.Options{Files: map[string]string{"a": "one\ntwo\n"}})
+		for pattern, want := range map[string]string{
+			`one\ntwo`: "the pattern asks for a line break; lines are searched one by one", `(a|b\x0a)`: "the pattern asks for a line break; lines are searched one by one",
+			`one[\n]`: "the pattern asks for a line break; lines are searched one by one", `a\x00`: "the pattern asks for a NUL byte, which no text has",
+		} {
+			r := p.Call("grep", args{"pattern": pattern})
+			if r.Err.GetMessage() != want {
+				t.Errorf("%s, %s: %q, %v", name, pattern, r.Text, r.Err)
+			}
+			if strings.Contains(r.Err.String(), "ripgrep") || strings.Contains(r.Err.String(), "--") {
+				t.Errorf("%s, %s: a program's words: %v", name, pattern, r.Err)
+			}
+		}
+	}
+}
