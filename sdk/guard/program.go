@@ -31,11 +31,14 @@ var starters = map[string]bool{
 	"chown": true, "chmod": true, "kill": true, "ssh": true, "docker": true, "bash": true, "sh": true, "zsh": true, "find": true, "git": true,
 }
 
-// guess looks for a command among the arguments of a program whose arguments nobody knows the meaning of. The arguments that
-// are known, as the values of options are, start nothing.
+// guess looks for a command among the arguments of a program whose arguments nobody knows the meaning of. What it is known to
+// write is none, nor is the value of a long option that names something.
 func (a *analysis) guess(c *shell.Call, uses []programs.Use) {
 	for i, f := range c.Argv[1:] {
-		if slices.ContainsFunc(uses, func(u programs.Use) bool { return u.Kind != programs.Shape && u.Text == f.Text }) {
+		named := strings.HasPrefix(c.Argv[i].Text, "--")
+		if slices.ContainsFunc(uses, func(u programs.Use) bool {
+			return (u.Kind == programs.Write || u.Kind == programs.Data && named) && u.Text == f.Text
+		}) {
 			continue
 		}
 		if starters[shell.Name(f.Text)] && i+2 < len(c.Argv) || strings.HasPrefix(f.Text, "mkfs.") {
