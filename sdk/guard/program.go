@@ -2,7 +2,6 @@ package guard
 
 import (
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/picoclaw/picoclaw/sdk/guard/internal/programs"
@@ -34,14 +33,18 @@ var starters = map[string]bool{
 // guess looks for a command among the arguments of a program whose arguments nobody knows the meaning of. What it is known to
 // write is none, nor is the value of a long option that names something.
 func (a *analysis) guess(c *shell.Call, uses []programs.Use) {
+	var known map[string]programs.Kind
 	for i, f := range c.Argv[1:] {
-		named := strings.HasPrefix(c.Argv[i].Text, "--")
-		if slices.ContainsFunc(uses, func(u programs.Use) bool {
-			return (u.Kind == programs.Write || u.Kind == programs.Data && named) && u.Text == f.Text
-		}) {
-			continue
-		}
 		if starters[shell.Name(f.Text)] && i+2 < len(c.Argv) || strings.HasPrefix(f.Text, "mkfs.") {
+			if known == nil {
+				known = make(map[string]programs.Kind, len(uses))
+				for _, u := range uses {
+					known[u.Text] = u.Kind
+				}
+			}
+			if kind := known[f.Text]; kind == programs.Write || kind == programs.Data && strings.HasPrefix(c.Argv[i].Text, "--") {
+				continue
+			}
 			before := a.guessing
 			a.guessing = true
 			c.Exec(shell.Name(c.Argv[0].Text), c.Argv[i+1:], nil, "")
