@@ -122,6 +122,7 @@ func (h *Host) prepare() (*machinery, error) {
 		Isolation: m.isolation,
 		RunDir:    filepath.Join(home, "run"),
 		CrashDir:  CrashDir(home),
+		CacheDir:  filepath.Join(home, "cache"),
 		Logger:    h.logger,
 	})
 	if err != nil {
@@ -147,6 +148,15 @@ func exposed(rules []config.ExposePath) []isolation.ExposePath {
 		out = append(out, isolation.ExposePath{Source: r.Source, Target: r.Target, Mode: r.Mode})
 	}
 	return out
+}
+
+// CheckExposed says why isolation.expose_paths would keep this host from making calls: a *isolation.ConfigError.
+func (h *Host) CheckExposed() error {
+	agent, err := h.config.Agent("")
+	if err != nil || !h.config.IsolationEnabled() {
+		return err
+	}
+	return isolation.CheckExposed(exposed(agent.Isolation.ExposePaths))
 }
 
 // Config returns the configuration.

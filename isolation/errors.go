@@ -65,11 +65,18 @@ func (e *ProfileError) Error() string {
 type SetupError struct {
 	Profile string
 	Exit    Exit
+	Err     error // why none can be built here, an *Unavailable; nil if others can
 }
 
 func (e *SetupError) Error() string {
+	if e.Err != nil {
+		return e.Err.Error()
+	}
 	return fmt.Sprintf("the sandbox of %s ended before its program started (%s); its standard error says why", e.Profile, e.Exit)
 }
+
+// Unwrap returns why there can be no sandbox here, if that is it.
+func (e *SetupError) Unwrap() error { return e.Err }
 
 // ExitError is returned by Run for a program that did not succeed.
 type ExitError struct {

@@ -18,6 +18,15 @@ type ExposePath struct {
 	Mode   string // ModeReadOnly or ModeReadWrite
 }
 
+// CheckExposed says, as a *ConfigError, why Configure would not take these rules on this machine. It makes nothing.
+func CheckExposed(rules []ExposePath) error {
+	final, err := exposeRules(rules)
+	if err != nil {
+		return err
+	}
+	return checkSources(final)
+}
+
 // exposeRules checks rules and returns the final ones: cleaned, targets filled
 // in, and one rule a target, the last one loaded.
 func exposeRules(rules []ExposePath) ([]ExposePath, error) {

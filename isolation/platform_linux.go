@@ -15,6 +15,7 @@ type platform struct {
 	cfg      Config
 	log      hclog.Logger
 	bwrap    string // empty unless isolation is enabled
+	trial    trial
 	spawner  *spawner
 	brander  brander
 	rulesets rulesets
@@ -38,12 +39,14 @@ func newPlatform(cfg Config, l layout, log hclog.Logger, m machine) (*platform, 
 		if err := checkSources(cfg.ExposePaths); err != nil {
 			return nil, err
 		}
-		if err := probeBwrap(bwrap); err != nil {
+		cache := filepath.Join(l.home, "cache")
+		pl.trial = newTrial(bwrap, cache)
+		if err := pl.trial.pass(); err != nil {
 			return nil, err
 		}
 		pl.bwrap = bwrap
-		pl.etc = newEtcCopies(filepath.Join(l.home, "cache"))
-		pl.linkSafe = sync.OnceValue(func() bool { return !makesMountPointsThroughLinks(bwrap, filepath.Join(l.home, "cache")) })
+		pl.etc = newEtcCopies(cache)
+		pl.linkSafe = sync.OnceValue(func() bool { return !makesMountPointsThroughLinks(bwrap, cache) })
 	}
 	pl.spawner = newSpawner()
 	pl.groups = newGroups(cfg.Groups, log)
@@ -157,7 +160,7 @@ func (pl *platform) startSandbox(child *exec.Cmd, p Profile) (*Process, error) {
 	}
 	s.started()
 	st := followStatus(s.status)
-	proc := &Process{pid: s.cmd.Process.Pid, done: make(chan struct{})}
+	proc := &Process{pid: s.cmd.Process.Pid, done: make(chan struct{}), contained: true}
 	tree := &sandboxTree{guard: proc, status: st}
 	proc.tree = tree
 	go func() {
@@ -166,7 +169,7 @@ func (pl *platform) startSandbox(child *exec.Cmd, p Profile) (*Process, error) {
 		in.leave()
 		proc.finish(s.cmd, func(exit Exit) error {
 			if exit.Code == 1 && !st.programRan() {
-				return &SetupError{Profile: p.Name, Exit: exit}
+				return &SetupError{Profile: p.Name, Exit: exit, Err: pl.trial.failed()}
 			}
 			return nil
 		})

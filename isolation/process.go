@@ -21,6 +21,8 @@ type Process struct {
 	tree tree
 	done chan struct{}
 
+	contained bool // see Contained
+
 	// reaping is held for writing while the process is reaped. Whoever
 	// signals its pid holds it for reading, and so never meets another
 	// process that got the pid afterwards.
@@ -101,6 +103,10 @@ func (p *Process) Stop(ctx context.Context, grace time.Duration) (Exit, error) {
 	<-p.done
 	return p.exit, p.err
 }
+
+// Contained says whether nothing that the process starts can outlive it, whatever it does: the kernel sees to that. A
+// process that is not is better asked to end what it has started: see Stop.
+func (p *Process) Contained() bool { return p.contained }
 
 // Kill ends the whole tree at once. It does not wait for it: see Done.
 func (p *Process) Kill() { p.unlessReaped(p.tree.kill) }

@@ -43,7 +43,6 @@ func serve(p Plugin) error {
 	}
 	s := newService(p, logger)
 	s.stderr = os.Stderr
-	go func() { _, _ = s.manifest() }() // the host asks for it once it is connected
 	go lifeline(stdin, s)
 
 	plugin.Serve(&plugin.ServeConfig{

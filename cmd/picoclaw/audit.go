@@ -27,8 +27,9 @@ type auditVerb struct {
 func newAudit(a *app) *cobra.Command {
 	o := &auditVerb{app: a}
 	cmd := &cobra.Command{
-		Use:   "audit",
-		Short: "Show the record of calls",
+		Use:        "audit",
+		SuggestFor: []string{"log", "logs"},
+		Short:      "Show the record of calls",
 		Long: `Shows what agents have called, the latest call last: when, who, which tool, what was decided by which rule, how long it took,
 and the arguments. The record is $PICOCLAW_HOME/logs/audit.jsonl, and files beside it that were put aside when it was full
 (audit.max_size, audit.max_files). Secrets are not in it, and long values are cut.`,

@@ -22,8 +22,9 @@ type callVerb struct {
 func newCall(a *app) *cobra.Command {
 	o := &callVerb{app: a, arguments: callArguments{stdin: a.stdin}}
 	cmd := &cobra.Command{
-		Use:   "call TOOL [key=value ...]",
-		Short: "Call a tool",
+		Use:        "call TOOL [key=value ...]",
+		SuggestFor: []string{"run", "exec"},
+		Short:      "Call a tool",
 		Long: `Calls a tool as the agent would, and prints its result. Values are typed by the tool's schema. For an argument that is text,
 not a path or a command, @FILE stands for what a file of yours holds, - for standard input, and @@ for an @ in front. A
 list is given by repeating its key, or as JSON.
@@ -141,8 +142,12 @@ func (a *app) showError(tool string, e *host.Error) {
 	out := terminal.New(a.stderr)
 	first, more, _ := strings.Cut(out.Clean(e.Message), "\n")
 	fmt.Fprintf(out, "%s tool: Tool execution failed {tool=%s, error=%s}\n", out.Paint(terminal.Bad, "[ERROR]"), out.Clean(tool), first)
-	if more != "" {
-		fmt.Fprintln(out, more)
+	for line := range strings.Lines(more) {
+		line = strings.TrimSuffix(line, "\n")
+		if own := strings.TrimSpace(line); strings.HasPrefix(own, "rule:") || strings.HasPrefix(own, "hint:") {
+			line = "> " + line // a plugin's line must not look like one of those below
+		}
+		fmt.Fprintln(out, line)
 	}
 	if e.Rule != "" {
 		fmt.Fprintln(out, out.Paint(terminal.Faint, "  rule:"), out.Clean(e.Rule))

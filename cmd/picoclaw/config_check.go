@@ -12,6 +12,7 @@ import (
 	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/terminal"
 	"github.com/picoclaw/picoclaw/host"
 	"github.com/picoclaw/picoclaw/host/config"
+	"github.com/picoclaw/picoclaw/isolation"
 	"github.com/picoclaw/picoclaw/sdk/nearest"
 )
 
@@ -102,6 +103,9 @@ func (o *configCheck) check() checkedConfig {
 		return found
 	}
 	defer o.app.close(h)
+	if err := h.CheckExposed(); err != nil {
+		found.Faults = append(found.Faults, newConfigFault(exposedFault(cfg, err)))
+	}
 	found.Warnings = append(found.Warnings, idlePlugins(cfg, h)...)
 	for _, id := range cfg.AgentIDs() {
 		session, err := h.Preview(id, host.CLI)
@@ -112,6 +116,21 @@ func (o *configCheck) check() checkedConfig {
 		found.Warnings = append(found.Warnings, idleNames(cfg, id, session, h.Installed())...)
 	}
 	return found
+}
+
+// exposedFault says where the rules stand that can't be kept.
+func exposedFault(cfg *config.Config, err error) error {
+	var wrong *isolation.ConfigError
+	if !errors.As(err, &wrong) {
+		return err
+	}
+	fault := &config.Error{Key: wrong.Key, Problem: wrong.Problem, Cure: wrong.Cure}
+	for _, s := range cfg.Settings() {
+		if strings.HasPrefix(s.Key, "isolation.expose_paths") {
+			fault.Origin = s.Origin
+		}
+	}
+	return fault
 }
 
 // idlePlugins finds the plugins that the configuration speaks of and nobody has installed, each by the first key about it.

@@ -20,8 +20,9 @@ func newMCP(a *app) *cobra.Command {
 	var agent string
 	var over httpOptions
 	cmd := &cobra.Command{
-		Use:   "mcp",
-		Short: "Serve an agent's tools over the Model Context Protocol",
+		Use:        "mcp",
+		SuggestFor: []string{"serve", "server", "start"},
+		Short:      "Serve an agent's tools over the Model Context Protocol",
 		Long: `Serves an agent's tools to an MCP client that starts this command: requests come on standard input, answers go to
 standard output, logs to standard error. ` + "`picoclaw init`" + ` tells clients of it.
 

@@ -74,7 +74,7 @@ func TestAnAgentWorksOverMCP(t *testing.T) {
 			}{
 				{tool: "write_file", args: map[string]any{"path": "a", "content": "one\ntwo\n"}, want: "File written: a"},
 				{tool: "read_file", args: map[string]any{"path": "a"}, want: "one\ntwo\n"},
-				{tool: "grep", args: map[string]any{"pattern": "tw."}, want: filepath.Join(workspace, "a") + ":2: two\n[1 match in 1 file, 1 file searched; files that .gitignore names and binary ones are not searched]"},
+				{tool: "grep", args: map[string]any{"pattern": "tw."}, want: filepath.Join(workspace, "a") + ":2: two\n[1 match in 1 file, 1 file searched]"},
 				{tool: "exec", args: map[string]any{"command": "wc -l < a"}, want: "2\n"},
 				{tool: "read_file", args: map[string]any{"path": "/etc/passwd"}, failed: true,
 					want: "access denied: path is outside the workspace\n(rule workspace.outside)\nhint: add \"^/etc/passwd$\" to tools.allow_read_paths"},

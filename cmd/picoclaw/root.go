@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -151,6 +152,9 @@ func unknownCommand(cmd *cobra.Command, args []string) error {
 	var names []string
 	for _, sub := range cmd.Commands() {
 		names = append(names, sub.Name())
+		if slices.Contains(sub.SuggestFor, args[0]) {
+			return usage("unknown command %q; did you mean %q?; `picoclaw --help` lists the commands", args[0], sub.Name())
+		}
 	}
 	return usage("unknown command %q%s; `picoclaw --help` lists the commands", args[0], nearest.Suggest(args[0], names))
 }

@@ -14,8 +14,9 @@ import (
 func newTools(a *app) *cobra.Command {
 	var agent, output string
 	cmd := &cobra.Command{
-		Use:   "tools",
-		Short: "List the tools that an agent may call",
+		Use:        "tools",
+		SuggestFor: []string{"list", "ls"},
+		Short:      "List the tools that an agent may call",
 		Long: `Lists the tools that an agent may call. RISK is
 what the plugin's author says of a wrong call. --output json has their schemas and hints too, as MCP clients get them.`,
 		Example: strings.Trim(`

@@ -16,8 +16,9 @@ func newUndo(a *app) *cobra.Command {
 	var force bool
 	v := toolVerb{app: a, tool: "undo"}
 	cmd := &cobra.Command{
-		Use:   "undo [ID]",
-		Short: "Take back an agent's last change to files, or the one that is named",
+		Use:        "undo [ID]",
+		SuggestFor: []string{"restore", "revert"},
+		Short:      "Take back an agent's last change to files, or the one that is named",
 		Example: strings.Trim(`
   picoclaw undo
   picoclaw undo 20261121T051354282482850-fzaj

@@ -2,6 +2,8 @@ package catalog
 
 import (
 	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -112,12 +114,16 @@ func readPlugin(dir string) (*Plugin, error) {
 		return nil, fmt.Errorf("it speaks versions %d to %d of the plugin protocol, this picoclaw version %d; "+
 			"install a version of the plugin that fits", m.Protocol.Min, m.Protocol.Max, v)
 	}
-	return newPlugin(m, dir), nil
+	p := newPlugin(m, dir)
+	sum := sha256.Sum256(data)
+	p.Digest = hex.EncodeToString(sum[:])
+	return p, nil
 }
 
-// identify looks at the binary.
+// identify looks at the binary: it and the manifest are what tells this plugin from another.
 func (p *Plugin) identify() (err error) {
-	p.Digest, err = identify(p.Binary)
+	binary, err := identify(p.Binary)
+	p.Digest = binary + " " + p.Digest
 	return err
 }
 

@@ -17,7 +17,8 @@ type clients struct {
 
 // client is one connected client. Its calls end with it.
 type client struct {
-	roots roots
+	roots   roots
+	workers workers
 
 	gone context.Context
 	end  context.CancelFunc
@@ -36,6 +37,7 @@ func (c *clients) of(s *mcp.ServerSession) *client {
 	}
 	known := &client{roots: roots{wide: c.session}}
 	known.gone, known.end = context.WithCancel(context.Background())
+	known.workers = newWorkers(known.gone)
 	c.all[s] = known
 	go func() {
 		_ = s.Wait() // however it ended

@@ -88,7 +88,9 @@ func (ts *toolset) handler(t host.Tool) mcp.ToolHandler {
 			return answer(&host.Result{Err: &host.Error{Code: pluginpb.CodeUnavailable, Message: err.Error(),
 				Hint: "the client has to name directories that exist, or none"}}, false), nil
 		}
-		return ts.asked.call(ctx, s, t, req), nil
+		var result *mcp.CallToolResult
+		client.workers.do(func() { result = ts.asked.call(ctx, s, t, req) })
+		return result, nil
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/picoclaw/picoclaw/host/config"
 	"github.com/picoclaw/picoclaw/sdk/guard"
 )
 
@@ -59,7 +60,14 @@ func (p *Policy) DecideTool(plugin, tool string, sets []string) guard.Decision {
 		return p.deny(rule, fmt.Sprintf("plugin %s is not enabled for agent %s", plugin, p.agent), plugin)
 	}
 	if rule, ok := p.Tools().refusal(plugin, tool, sets); !ok {
-		return p.deny(rule, fmt.Sprintf("tool %s.%s is not enabled for agent %s", plugin, tool, p.agent), tool)
+		d := p.deny(rule, fmt.Sprintf("tool %s.%s is not enabled for agent %s", plugin, tool, p.agent), tool)
+		switch rule {
+		case "tools.set":
+			d.Hint = fmt.Sprintf("set tools.set (%s) to %s", p.origins[rule], strings.Join(append(slices.Clone(sets), setAll), " or "))
+		case "modules":
+			d.Hint = p.moduleHint(tool)
+		}
+		return d
 	}
 	return guard.Decision{Verdict: guard.Allow, Rule: "tools"}
 }
@@ -71,6 +79,15 @@ func (p *Policy) deny(rule, reason, name string) guard.Decision {
 		hint = "the session that made this one narrowed its " + strings.TrimPrefix(rule, "child ")
 	}
 	return guard.Decision{Verdict: guard.Deny, Rule: rule, Reason: reason, Hint: hint}
+}
+
+// moduleHint says what would have to be listed, or that nothing that can be listed would do.
+func (p *Policy) moduleHint(tool string) string {
+	action := moduleAction(tool)
+	if !slices.Contains(config.ModuleActions(), action) {
+		return fmt.Sprintf("no action of a module stands for %s; without modules (%s) the agent has it", tool, p.origins["modules"])
+	}
+	return fmt.Sprintf("add the action %s to the filesystem module in modules (%s)", action, p.origins["modules"])
 }
 
 // refusal returns the setting that refuses the tool, or true.

@@ -75,7 +75,7 @@ func TestARefusedToolNamesTheSetting(t *testing.T) {
 		tool       tool
 		rule, hint string
 	}{
-		{writeFile, "modules", "modules (" + file + ":3) would have to allow write_file"},
+		{writeFile, "modules", "add the action write to the filesystem module in modules (" + file + ":3)"},
 		{grep, "tools.disabled", "tools.disabled (" + file + ":6) would have to allow grep"},
 		{tool{"bot", "x", nil}, "tools.enabled", "tools.enabled (" + file + ":5) would have to allow x"},
 		{foreign, "plugins.disabled", "plugins.disabled (" + file + ":2) would have to allow weather"},
@@ -87,7 +87,7 @@ func TestARefusedToolNamesTheSetting(t *testing.T) {
 		}
 	}
 	d := must(t, `{}`).DecideTool("filesystem", "read", []string{"module"})
-	if d.Rule != "tools.set" || d.Hint != "tools.set (default) would have to allow read" {
+	if d.Rule != "tools.set" || d.Hint != "set tools.set (default) to module or all" {
 		t.Errorf("a tool of the other set: %+v", d)
 	}
 	child, err := p.Narrow(Child{DisabledTools: []string{"read"}})

@@ -29,6 +29,7 @@ type instance struct {
 	rpc    pluginpb.PluginClient
 	// hostTLS holds the host's half of the instance's secret.
 	hostTLS *tls.Config
+	known   *recognised
 	logger  hclog.Logger
 	health  time.Duration // how often it is asked whether it is there, during calls
 	clean   sync.Once
@@ -62,6 +63,7 @@ func (s *Supervisor) start(spec *Spec) (*instance, error) {
 	in := &instance{
 		spec:    spec,
 		hostTLS: hostTLS,
+		known:   &s.known,
 		logger:  logger,
 		health:  s.options.HealthInterval,
 		runner: &pluginRunner{
@@ -112,6 +114,9 @@ func (s *Supervisor) start(spec *Spec) (*instance, error) {
 		ran := in.runner.process.Load() != nil
 		in.kill()
 		in.cleanUp()
+		if cant := in.runner.noSandbox(); cant != nil {
+			ran, err = false, cant
+		}
 		return nil, &startError{plugin: spec.Manifest.ID, ran: ran, err: err}
 	}
 	return in, nil
@@ -132,11 +137,7 @@ func (in *instance) connect(ctx context.Context) error {
 		return errors.New("it serves something else than picoclaw's protocol")
 	}
 	in.rpc = rpc
-	described, err := rpc.Describe(ctx, &pluginpb.DescribeRequest{})
-	if err != nil {
-		return fmt.Errorf("ask what it is: %w", reason(err))
-	}
-	if err := in.recognise(described.GetManifest()); err != nil {
+	if err := in.recognise(ctx); err != nil {
 		return err
 	}
 	if _, err := rpc.Configure(ctx, in.spec.Configure); err != nil {
@@ -154,8 +155,26 @@ func (in *instance) unintroduced(err error) error {
 	return fmt.Errorf("%s does not introduce itself as a picoclaw plugin; install the plugin again\n%w", in.spec.Binary, err)
 }
 
-// recognise checks that the running plugin is what its manifest says.
-func (in *instance) recognise(said []byte) error {
+// recognise checks that the running plugin is what its manifest says, unless the same binary was found to be already.
+func (in *instance) recognise(ctx context.Context) error {
+	if in.known.has(in.spec) {
+		return nil
+	}
+	described, err := in.rpc.Describe(ctx, &pluginpb.DescribeRequest{})
+	if err != nil {
+		return fmt.Errorf("ask what it is: %w", reason(err))
+	}
+	if err := in.compare(described.GetManifest()); err != nil {
+		return err
+	}
+	if err := in.known.add(in.spec); err != nil {
+		in.logger.Debug("that it was recognised could not be noted", "error", err)
+	}
+	return nil
+}
+
+// compare checks what the plugin says of itself against its manifest.
+func (in *instance) compare(said []byte) error {
 	want, err := in.spec.Manifest.Text()
 	if err != nil {
 		return err
@@ -235,6 +254,8 @@ func (in *instance) stop(ctx context.Context) {
 	in.runner.expectEnd()
 	if _, err := in.rpc.Drain(ctx, &pluginpb.DrainRequest{}); err != nil {
 		in.logger.Debug("drain", "error", err)
+	} else {
+		in.runner.drained.Store(true)
 	}
 	in.kill()
 	in.cleanUp()

@@ -44,6 +44,7 @@ type pluginRunner struct {
 	silent   chan struct{} // closed when all that was written to the standard error has been read
 	stopping sync.Once
 	stopped  chan struct{} // closed when somebody has asked the process to end
+	drained  atomic.Bool   // the plugin has cleared up: nothing of it is worth waiting for
 }
 
 var _ runner.Runner = (*pluginRunner)(nil)
@@ -131,18 +132,42 @@ func (r *pluginRunner) Wait(ctx context.Context) error {
 	return nil
 }
 
-// Kill ends the process and everything it has started, politely first.
+// Kill ends the process and everything it has started, politely first: but one that has cleared up, and that nothing can
+// outlive, has nothing left to be polite about.
 func (r *pluginRunner) Kill(ctx context.Context) error {
 	process := r.process.Load()
 	if process == nil {
 		return nil
 	}
 	r.expectEnd()
-	_, err := process.Stop(ctx, stopGrace)
+	grace := stopGrace
+	if r.drained.Load() && process.Contained() {
+		grace = 0
+	}
+	_, err := process.Stop(ctx, grace)
 	if errors.Is(err, isolation.ErrFinished) {
 		return nil
 	}
 	return err
+}
+
+// noSandbox says why the process, which has ended, never ran: this machine gives no sandbox. It is nil if that is not why.
+func (r *pluginRunner) noSandbox() error {
+	process := r.process.Load()
+	if process == nil {
+		return nil
+	}
+	select {
+	case <-process.Done():
+	default:
+		return nil // it could not even be ended
+	}
+	_, err := process.Wait(context.Background())
+	var cant *isolation.Unavailable
+	if errors.As(err, &cant) {
+		return cant
+	}
+	return nil
 }
 
 // expectEnd notes that the process is about to end because it was asked to, unless it has ended by itself already.

@@ -17,7 +17,7 @@ import (
 type Spec struct {
 	// Manifest is what the plugin must say of itself.
 	Manifest *pluginpb.Manifest
-	// Binary is the program; Digest identifies its contents.
+	// Binary is the program; Digest identifies its contents and its manifest's.
 	Binary string
 	Digest string
 	// Copy, if not nil, copies the plugin's files to another directory, and fails if any of them is not what was
@@ -32,6 +32,7 @@ type Spec struct {
 
 	identity sync.Once
 	key      string
+	rights   string // what the instance is given, by its hash
 	err      error
 }
 
@@ -50,6 +51,8 @@ func (s *Spec) identify() (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("identify an instance of %s: %w", s.Manifest.ID, err)
 	}
+	given := sha256.Sum256(configure)
+	s.rights = hex.EncodeToString(given[:8])
 	h := sha256.New()
 	h.Write(configure)
 	h.Write(rest)

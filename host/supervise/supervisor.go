@@ -35,7 +35,9 @@ type Options struct {
 	// RunDir is where socket directories are made, below the instance root.
 	RunDir string
 	// CrashDir is where crashes are noted; empty to note none.
-	CrashDir     string
+	CrashDir string
+	// CacheDir is where it is kept which binaries are what their manifest says; empty to ask at each start.
+	CacheDir     string
 	Logger       hclog.Logger
 	StartTimeout time.Duration // from starting a process to its first answer
 	StopTimeout  time.Duration // for an instance to finish its calls when it is stopped
@@ -50,6 +52,7 @@ type Supervisor struct {
 	sockets *socketDir
 	copies  copies
 	crashes *crashes
+	known   recognised
 
 	mu        sync.Mutex
 	closed    bool
@@ -106,6 +109,7 @@ func New(o Options) (*Supervisor, error) {
 		options:   o,
 		sockets:   &socketDir{parent: o.RunDir, logger: o.Logger},
 		crashes:   &crashes{dir: o.CrashDir, now: time.Now},
+		known:     recognised{dir: o.CacheDir},
 		instances: make(map[string]*slot),
 	}, nil
 }
@@ -194,7 +198,7 @@ func (s *Supervisor) fill(key string, sl *slot, spec *Spec) {
 
 // startInTurn starts an instance, after a while if its plugin has crashed more than once lately.
 func (s *Supervisor) startInTurn(spec *Spec) (*instance, error) {
-	wait, err := s.crashes.delay(spec.Manifest.ID, spec.Digest)
+	wait, err := s.crashes.delay(spec.Manifest.ID, spec.Digest, spec.rights)
 	if err != nil {
 		return nil, err
 	}
@@ -215,7 +219,7 @@ func (s *Supervisor) note(spec *Spec, how error) {
 	if s.options.CrashDir == "" {
 		return
 	}
-	if err := s.crashes.note(spec.Manifest.ID, spec.Digest, how.Error()); err != nil {
+	if err := s.crashes.note(spec.Manifest.ID, spec.Digest, spec.rights, how.Error()); err != nil {
 		s.options.Logger.Warn("a plugin's crash could not be noted", "plugin", spec.Manifest.ID, "error", err)
 	}
 }

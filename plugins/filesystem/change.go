@@ -95,8 +95,6 @@ func etagOfOld(old *workspace.Old) (string, error) {
 	return versions.Etag(data), err
 }
 
-var errDryRun = errors.New("a dry run")
-
 // do makes the change.
 func (m *memory) do(ctx context.Context, env *sdk.Environment, c change) (*outcomes, error) {
 	if err := m.open(env); err != nil {
@@ -112,18 +110,22 @@ func (m *memory) do(ctx context.Context, env *sdk.Environment, c change) (*outco
 			return m.make(&existing{old: old, env: env, path: e.path}, e, c.doing)
 		}}
 	}
+	if c.dryRun {
+		err := env.Workspace.Try(func(changed []workspace.Changed) error {
+			out.describe(changed)
+			out.Diff = diffs(env, changed)
+			return nil
+		}, edits...)
+		if err != nil {
+			return nil, c.failure(err)
+		}
+		return out, nil
+	}
 	err := env.Workspace.Apply(func(changed []workspace.Changed) error {
 		out.describe(changed)
-		if c.dryRun {
-			out.Diff = diffs(env, changed)
-			return errDryRun
-		}
 		return m.keep(out, c, changed)
 	}, edits...)
-	switch {
-	case errors.Is(err, errDryRun):
-		return out, nil
-	case err != nil:
+	if err != nil {
 		m.drop(out.Undo)
 		return nil, c.failure(err)
 	}

@@ -34,9 +34,10 @@ func failure(doing string, err error) error {
 	case errors.As(err, &exists):
 		return say(sdk.Conflict, err.Error()).WithHint("set overwrite to replace it")
 	case errors.Is(err, syscall.ENOSPC):
-		return say(sdk.Failed, "no space left on the device")
+		return say(sdk.Failed, "no space left on the device").WithHint("nothing was changed; make room on that disk, then try again")
 	case errors.Is(err, syscall.EDQUOT):
-		return say(sdk.Failed, "the user's disk quota is exceeded")
+		return say(sdk.Failed, "the user's disk quota is exceeded").
+			WithHint("nothing was changed; delete files that count towards the quota, or have it raised, then try again")
 	case errors.Is(err, fs.ErrNotExist):
 		return say(sdk.NotFound, "file not found")
 	case errors.Is(err, fs.ErrPermission):

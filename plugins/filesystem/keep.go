@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -104,6 +105,9 @@ func (m *memory) write(op journal.Op, id *string, notes *[]string, keep func(*jo
 		*id = w.ID()
 		return nil
 	}
+	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return err
+	}
 	var changing *fs.PathError
 	if errors.As(err, &changing) && errors.Is(err, fs.ErrNotExist) {
 		return err // what was to be kept is gone
@@ -127,8 +131,11 @@ func (m *memory) drop(id string) {
 }
 
 // keepTree writes a tree into an operation.
-func keepTree(w *journal.Writer, blob string, tree *workspace.Tree) error {
+func keepTree(ctx context.Context, w *journal.Writer, blob string, tree *workspace.Tree) error {
 	return tree.Walk(func(e *workspace.Entry) error {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 		switch mode := e.Info.Mode(); {
 		case mode.IsDir():
 			return w.Keep(blob, e.Name, e.Info, "", nil)
@@ -151,13 +158,13 @@ func keepTree(w *journal.Writer, blob string, tree *workspace.Tree) error {
 }
 
 // state says in one word what a tree is, so that undo can see whether it still is that.
-func state(tree *workspace.Tree) (string, error) {
+func state(ctx context.Context, tree *workspace.Tree) (string, error) {
 	if tree == nil {
 		return absent, nil
 	}
 	switch mode := tree.Info.Mode(); {
 	case mode.IsDir():
-		return stateOfDir(tree)
+		return stateOfDir(ctx, tree)
 	case mode&fs.ModeSymlink != 0:
 		return stateLink, nil
 	case !mode.IsRegular():
@@ -178,11 +185,14 @@ func state(tree *workspace.Tree) (string, error) {
 
 // stateOfDir tells directories apart by the names, kinds and sizes of all that is in them: to read all of it would take as
 // long as to copy it.
-func stateOfDir(tree *workspace.Tree) (string, error) {
+func stateOfDir(ctx context.Context, tree *workspace.Tree) (string, error) {
 	h := versions.NewHash()
 	err := tree.Walk(func(e *workspace.Entry) error {
 		if e.Name == "." {
 			return nil
+		}
+		if err := ctx.Err(); err != nil {
+			return err
 		}
 		size := int64(0)
 		if e.Info.Mode().IsRegular() {

@@ -9,8 +9,12 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/workspace"
 )
 
-// listPage is how many entries one call of list_dir or ls answers with.
-const listPage = 10_000
+// What one call of list_dir or ls answers with at most: entries, and bytes of them, since names can be long.
+const (
+	listPage  = 10_000
+	listBytes = 1 << 20
+	entrySize = 48 // bytes of an entry beside its name, about
+)
 
 type listDirInput struct {
 	Path  string `json:"path,omitempty" jsonschema:"Path to the directory to list. Defaults to the workspace if empty." claim:"list"`
@@ -37,8 +41,13 @@ func listed(w *workspace.Workspace, path, after string) (string, error) {
 	}
 	var b strings.Builder
 	b.Grow(32 * len(page.Entries))
+	last := ""
 	for i, entry := range page.Entries {
-		if i > 0 {
+		if b.Len() > listBytes {
+			page.More = true
+			break
+		}
+		if last = entry.Name(); i > 0 {
 			b.WriteByte('\n')
 		}
 		if entry.IsDir() {
@@ -46,10 +55,10 @@ func listed(w *workspace.Workspace, path, after string) (string, error) {
 		} else {
 			b.WriteString("FILE: ")
 		}
-		b.WriteString(shown(entry.Name()))
+		b.WriteString(shown(last))
 	}
 	if page.More {
-		fmt.Fprintf(&b, "\n[%d entries in all; next: after=%s]", page.Total, shown(page.Entries[len(page.Entries)-1].Name()))
+		fmt.Fprintf(&b, "\n[%d entries in all; next: after=%s]", page.Total, shown(last))
 	}
 	return b.String(), nil
 }

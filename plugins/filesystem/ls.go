@@ -34,6 +34,8 @@ type lsOutput struct {
 	Entries []lsEntry `json:"entries"`
 	Count   int       `json:"count"`
 	Next    string    `json:"next,omitempty" jsonschema:"There are more: ask again with this as after"`
+
+	room int // bytes that are left for more entries
 }
 
 func ls() sdk.Tool {
@@ -46,7 +48,7 @@ func ls() sdk.Tool {
 			if in.Pattern != "" && !doublestar.ValidatePattern(in.Pattern) {
 				return lsOutput{}, sdk.Errorf(sdk.InvalidArgument, "the pattern %q is not a valid glob", in.Pattern)
 			}
-			out := lsOutput{Entries: []lsEntry{}}
+			out := lsOutput{Entries: []lsEntry{}, room: listBytes}
 			var err error
 			if out.Path, err = req.Workspace.Abs(in.Path); err != nil {
 				return lsOutput{}, err
@@ -74,6 +76,9 @@ func (out *lsOutput) visit(in *lsInput, e *workspace.Entry) error {
 		}
 		return nil
 	}
+	if e.Info.IsDir() && in.After != "" && !comesAfter(e.Name, in.After) && !strings.HasPrefix(in.After+"/", e.Name+"/") {
+		return fs.SkipDir // all of it was listed before
+	}
 	hidden := !in.IncludeHidden && strings.HasPrefix(path.Base(e.Name), ".")
 	var stay error
 	if e.Info.IsDir() && (!in.Recursive || hidden) {
@@ -85,8 +90,8 @@ func (out *lsOutput) visit(in *lsInput, e *workspace.Entry) error {
 	if !matchesName(in.Pattern, e.Name) || (in.After != "" && !comesAfter(e.Name, in.After)) {
 		return stay
 	}
-	if len(out.Entries) == listPage {
-		out.Next = out.Entries[listPage-1].Name
+	if out.room -= len(e.Name) + entrySize; len(out.Entries) == listPage || out.room < 0 {
+		out.Next = out.Entries[len(out.Entries)-1].Name
 		return fs.SkipAll
 	}
 	out.Entries = append(out.Entries, lsEntry{Name: e.Name, Type: kind(e.Info), SizeBytes: e.Info.Size()})

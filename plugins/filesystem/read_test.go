@@ -185,6 +185,37 @@ func TestLongListingsComeInPages(t *testing.T) {
 	}
 }
 
+// Listings of long names stay short enough for one answer, and page by page there is everything once.
+func TestListingsOfLongNamesComeInPages(t *testing.T) {
+	files := map[string]string{}
+	for i := range 6000 {
+		files[fmt.Sprintf("d%02d/%03d%s", i/300, i%300, strings.Repeat("x", 247))] = ""
+	}
+	p := start(t, files)
+	seen, pages := 0, 0
+	for after := ""; ; pages++ {
+		r := p.Call("ls", args{"recursive": true, "after": after})
+		var out lsOutput
+		if err := json.Unmarshal(r.Structured, &out); r.Err != nil || err != nil {
+			t.Fatal(r.Err, err)
+		}
+		if len(r.Structured) > 2<<20 {
+			t.Fatalf("an answer of %d bytes", len(r.Structured))
+		}
+		if seen += out.Count; out.Next == "" {
+			break
+		}
+		after = out.Next
+	}
+	if seen != 6020 || pages < 1 {
+		t.Errorf("%d entries on %d pages; want 6020 on several", seen, pages+1)
+	}
+	r := p.Call("list_dir", args{"path": "d00", "after": ""})
+	if r.Err != nil || strings.Count(r.Text, "FILE: ") != 300 {
+		t.Errorf("%.100q, %v", r.Text, r.Err)
+	}
+}
+
 func TestFileStat(t *testing.T) {
 	p := start(t, map[string]string{"main.py": "12345", "d/x": ""})
 	if err := os.Symlink("main.py", filepath.Join(p.Dir, "link")); err != nil {

@@ -27,10 +27,10 @@ type restoring struct {
 }
 
 // at returns what is at a path, links not followed, and what state that is.
-func (r *restoring) at(name string) (string, error) {
+func (r *restoring) at(ctx context.Context, name string) (string, error) {
 	now := absent
 	err := r.env.Workspace.Look(guard.Write, name, func(tree *workspace.Tree) (err error) {
-		now, err = state(tree)
+		now, err = state(ctx, tree)
 		return err
 	})
 	if errors.Is(err, fs.ErrNotExist) {
@@ -41,7 +41,7 @@ func (r *restoring) at(name string) (string, error) {
 
 // neverHappened reports whether the files are as they were before: the process was killed between writing the journal
 // and the change.
-func (r *restoring) neverHappened(op *journal.Op) bool {
+func (r *restoring) neverHappened(ctx context.Context, op *journal.Op) bool {
 	if op.Missing != "" || len(op.Steps) == 0 {
 		return false
 	}
@@ -59,7 +59,7 @@ func (r *restoring) neverHappened(op *journal.Op) bool {
 			}
 		case journal.Restore, journal.Shrink:
 		}
-		if now, err := r.at(where); err != nil || now != before || now == step.After {
+		if now, err := r.at(ctx, where); err != nil || now != before || now == step.After {
 			return false
 		}
 	}
@@ -68,10 +68,10 @@ func (r *restoring) neverHappened(op *journal.Op) bool {
 
 // undo takes an operation back, if the files are still what it left, and writes down how to do it again.
 func (r *restoring) undo(ctx context.Context, op *journal.Op) (undoOutput, error) {
-	if err := r.check(op); err != nil {
+	if err := r.check(ctx, op); err != nil {
 		return undoOutput{}, err
 	}
-	again, keep, err := r.opposite(op)
+	again, keep, err := r.opposite(ctx, op)
 	if err != nil {
 		return undoOutput{}, err
 	}
@@ -100,7 +100,7 @@ func (r *restoring) undo(ctx context.Context, op *journal.Op) (undoOutput, error
 }
 
 // check compares what is there with what the operation left.
-func (r *restoring) check(op *journal.Op) error {
+func (r *restoring) check(ctx context.Context, op *journal.Op) error {
 	if len(op.Steps) == 0 {
 		return sdk.Errorf(sdk.Conflict, "%s can't be undone", op.ID)
 	}
@@ -112,7 +112,7 @@ func (r *restoring) check(op *journal.Op) error {
 		if step.Action == journal.Move {
 			where = step.From
 		}
-		now, err := r.at(where)
+		now, err := r.at(ctx, where)
 		if err != nil {
 			return failure("undo", err)
 		}
@@ -123,7 +123,7 @@ func (r *restoring) check(op *journal.Op) error {
 		if step.Action != journal.Move || slices.ContainsFunc(op.Steps[:i], func(s journal.Step) bool { return s.Path == step.Path }) {
 			continue
 		}
-		if now, err := r.at(step.Path); err != nil || now != absent {
+		if now, err := r.at(ctx, step.Path); err != nil || now != absent {
 			return sdk.Errorf(sdk.Conflict, "there is something at %s again; nothing was undone", shown(step.Path)).
 				WithHint("move it away first")
 		}
@@ -132,7 +132,7 @@ func (r *restoring) check(op *journal.Op) error {
 }
 
 // opposite makes the operation that undoing is, with what it destroys.
-func (r *restoring) opposite(op *journal.Op) (journal.Op, func(*journal.Writer) error, error) {
+func (r *restoring) opposite(ctx context.Context, op *journal.Op) (journal.Op, func(*journal.Writer) error, error) {
 	again := journal.Op{Tool: "undo", Summary: "undo of " + op.Summary, Undoes: op.ID}
 	type kept struct{ blob, path string }
 	var keeps []kept
@@ -144,7 +144,7 @@ func (r *restoring) opposite(op *journal.Op) (journal.Op, func(*journal.Writer) 
 			again.Steps = append(again.Steps, journal.Step{Action: journal.Move, Path: step.From, From: step.Path, After: step.After})
 			continue
 		}
-		now, err := r.at(step.Path)
+		now, err := r.at(ctx, step.Path)
 		if err != nil {
 			return again, nil, failure("undo", err)
 		}
@@ -164,7 +164,7 @@ func (r *restoring) opposite(op *journal.Op) (journal.Op, func(*journal.Writer) 
 	slices.Reverse(again.Steps)
 	return again, func(w *journal.Writer) error {
 		for _, k := range keeps {
-			err := r.env.Workspace.Look(guard.Write, k.path, func(tree *workspace.Tree) error { return keepTree(w, k.blob, tree) })
+			err := r.env.Workspace.Look(guard.Write, k.path, func(tree *workspace.Tree) error { return keepTree(ctx, w, k.blob, tree) })
 			if err != nil {
 				return err
 			}
@@ -180,7 +180,7 @@ func (r *restoring) step(ctx context.Context, op *journal.Op, step journal.Step)
 	case journal.Move:
 		return w.Move(step.From, step.Path, workspace.TransferOptions{})
 	case journal.Remove:
-		err := w.Remove(step.Path, true, nil)
+		err := w.Remove(ctx, step.Path, true, nil)
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil
 		}
@@ -211,56 +211,66 @@ func (r *restoring) shrink(step journal.Step) error {
 
 // restore puts back what was kept: all of a directory, or nothing.
 func (r *restoring) restore(ctx context.Context, op *journal.Op, step journal.Step) error {
-	modes := map[string]fs.FileMode{}
-	var dirs []string
+	w := r.env.Workspace
+	var info fs.FileInfo
 	err := r.m.journal.Blob(op.ID, step.Blob, func(k journal.Kept) error {
-		if err := ctx.Err(); err != nil {
+		if info == nil {
+			info = k.Header.FileInfo()
+		}
+		if info.IsDir() {
+			return errLooked
+		}
+		if err := r.clear(ctx, step.Path, info); err != nil {
 			return err
 		}
-		at := filepath.Join(step.Path, filepath.FromSlash(k.Name))
-		info := k.Header.FileInfo()
-		if k.Name == "." {
-			if err := r.clear(at, info); err != nil {
-				return err
-			}
-			if info.IsDir() && missingAbove(r.env.Workspace, at) > 0 {
-				if _, err := r.env.Workspace.Mkdir(filepath.Dir(at), moduleDirMode); err != nil {
-					return err
-				}
-			}
-		}
-		switch mode := info.Mode(); {
-		case mode.IsDir():
-			made, err := r.env.Workspace.Mkdir(at, 0o700)
-			if err != nil {
-				return err
-			}
-			if !made {
-				return sdk.Errorf(sdk.Conflict, "there is something at %s again", shown(at))
-			}
-			dirs, modes[at] = append(dirs, at), mode.Perm()
-			return nil
-		case mode&fs.ModeSymlink != 0:
-			return r.env.Workspace.Symlink(k.Header.Linkname, at)
+		if info.Mode()&fs.ModeSymlink != 0 {
+			return w.Symlink(k.Header.Linkname, step.Path)
 		}
 		data, err := io.ReadAll(k.Contents)
 		if err != nil {
 			return err
 		}
-		err = r.env.Workspace.Apply(nil, workspace.Edit{Path: at, Parents: true, Change: func(*workspace.Old) ([]byte, error) { return data, nil }})
+		err = w.Apply(nil, workspace.Edit{Path: step.Path, Parents: true, Change: func(*workspace.Old) ([]byte, error) { return data, nil }})
 		if err != nil {
 			return err
 		}
-		return r.setMode(at, info.Mode().Perm())
+		return r.setMode(step.Path, info.Mode().Perm())
 	})
-	if err != nil && len(dirs) > 0 {
-		// The half of a directory would look like the whole to whoever comes next.
-		return errors.Join(err, r.env.Workspace.Remove(step.Path, true, nil))
+	if !errors.Is(err, errLooked) {
+		return err
 	}
-	for _, dir := range slices.Backward(dirs) {
-		err = errors.Join(err, r.env.Workspace.Chmod(dir, modes[dir]))
+	return r.restoreDir(ctx, op, step, info)
+}
+
+var errLooked = errors.New("it has been looked at")
+
+func (r *restoring) restoreDir(ctx context.Context, op *journal.Op, step journal.Step, info fs.FileInfo) error {
+	w := r.env.Workspace
+	if err := r.clear(ctx, step.Path, info); err != nil {
+		return err
 	}
-	return err
+	if missingAbove(w, step.Path) > 0 {
+		if _, err := w.Mkdir(filepath.Dir(step.Path), moduleDirMode); err != nil {
+			return err
+		}
+	}
+	return w.Build(step.Path, info.Mode(), func(b *workspace.Building) error {
+		return r.m.journal.Blob(op.ID, step.Blob, func(k journal.Kept) error {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			switch mode := k.Header.FileInfo().Mode(); {
+			case k.Name == ".":
+				return nil
+			case mode.IsDir():
+				return b.Mkdir(k.Name, mode)
+			case mode&fs.ModeSymlink != 0:
+				return b.Symlink(k.Header.Linkname, k.Name)
+			default:
+				return b.File(k.Name, mode, k.Contents)
+			}
+		})
+	})
 }
 
 // setMode gives a file its mode back, if it has another.
@@ -277,8 +287,8 @@ func (r *restoring) setMode(name string, mode fs.FileMode) error {
 }
 
 // clear removes what is in the way of what is put back. A file stays: it gets its contents back, and keeps what it is besides.
-func (r *restoring) clear(name string, info fs.FileInfo) error {
-	now, err := r.at(name)
+func (r *restoring) clear(ctx context.Context, name string, info fs.FileInfo) error {
+	now, err := r.at(ctx, name)
 	if err != nil || now == absent {
 		return err
 	}
@@ -287,5 +297,5 @@ func (r *restoring) clear(name string, info fs.FileInfo) error {
 		return nil
 	}
 	r.cleared = true
-	return r.env.Workspace.Remove(name, true, nil)
+	return r.env.Workspace.Remove(ctx, name, true, nil)
 }

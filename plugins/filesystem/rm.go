@@ -25,20 +25,27 @@ type rmOutput struct {
 
 func rm(m *memory) sdk.Tool {
 	return sdk.NewTool("rm", "Delete a file or directory. What is deleted is kept for a while: undo brings it back.",
-		func(_ context.Context, req *sdk.Request[rmInput]) (rmOutput, error) {
+		func(ctx context.Context, req *sdk.Request[rmInput]) (rmOutput, error) {
 			if err := m.open(&req.Environment); err != nil {
 				return rmOutput{}, err
 			}
 			var out rmOutput
-			err := req.Workspace.Remove(req.Args.Path, req.Args.Recursive, func(doomed *workspace.Tree) error {
+			err := req.Workspace.Remove(ctx, req.Args.Path, req.Args.Recursive, func(doomed *workspace.Tree) error {
 				out.Path, out.Type = doomed.Path, kind(doomed.Info)
-				if err := matches(doomed, req.Args.IfMatch, "delete"); err != nil {
+				if err := matches(ctx, doomed, req.Args.IfMatch, "delete"); err != nil {
 					return err
 				}
-				return m.keepDoomed(doomed, &out)
+				return m.keepDoomed(ctx, doomed, &out)
 			})
 			var isDirectory *workspace.IsDirectory
+			var left *workspace.Leftover
 			switch {
+			case errors.As(err, &left):
+				out.Notes = append(out.Notes, legible(left.Error()))
+				return out, nil
+			case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+				m.drop(out.Undo)
+				return rmOutput{}, sdk.Errorf(sdk.Cancelled, "failed to delete: it was stopped, and nothing is deleted")
 			case errors.As(err, &isDirectory):
 				return rmOutput{}, sdk.Errorf(sdk.InvalidArgument, "failed to delete: %s is a directory", shown(req.Args.Path)).
 					WithHint("set recursive to delete it with everything in it")
@@ -52,11 +59,11 @@ func rm(m *memory) sdk.Tool {
 }
 
 // keepDoomed writes what is about to be deleted into the journal.
-func (m *memory) keepDoomed(doomed *workspace.Tree, out *rmOutput) error {
+func (m *memory) keepDoomed(ctx context.Context, doomed *workspace.Tree, out *rmOutput) error {
 	if m.journal == nil {
 		return nil
 	}
-	before, err := state(doomed)
+	before, err := state(ctx, doomed)
 	if err != nil {
 		return err
 	}
@@ -65,5 +72,5 @@ func (m *memory) keepDoomed(doomed *workspace.Tree, out *rmOutput) error {
 		Summary: fmt.Sprintf("rm: deleted %s %s", kind(doomed.Info), doomed.Path),
 		Steps:   []journal.Step{{Action: journal.Restore, Path: doomed.Path, Blob: "0", Before: before, After: absent}},
 	}
-	return m.write(op, &out.Undo, &out.Notes, func(w *journal.Writer) error { return keepTree(w, "0", doomed) })
+	return m.write(op, &out.Undo, &out.Notes, func(w *journal.Writer) error { return keepTree(ctx, w, "0", doomed) })
 }

@@ -10,7 +10,7 @@ import (
 // shown is a name as it may stand in a line of output: as it is, or quoted if it has characters that could forge
 // another line or hide something.
 func shown(name string) string {
-	if strings.ContainsFunc(name, unsafe) {
+	if strings.ContainsFunc(name, forging) {
 		return strconv.Quote(name)
 	}
 	return name
@@ -18,11 +18,11 @@ func shown(name string) string {
 
 // legible is a message in which a file's name can't do that either.
 func legible(message string) string {
-	if !strings.ContainsFunc(message, unsafe) {
+	if !strings.ContainsFunc(message, forging) {
 		return message
 	}
 	quoted := strconv.Quote(message)
 	return strings.ReplaceAll(quoted[1:len(quoted)-1], `\"`, `"`)
 }
 
-func unsafe(r rune) bool { return r == utf8.RuneError || !unicode.IsPrint(r) }
+func forging(r rune) bool { return r == utf8.RuneError || !unicode.IsPrint(r) }

@@ -27,16 +27,16 @@ type transferring struct {
 }
 
 // last looks whether the source is what the caller means, and keeps what is about to be replaced.
-func (t *transferring) last(m *memory) func(*workspace.Transfer) error {
+func (t *transferring) last(ctx context.Context, m *memory) func(*workspace.Transfer) error {
 	return func(w *workspace.Transfer) error {
 		t.out.Source, t.out.Destination, t.out.Overwritten = w.Source.Path, w.Destination, w.Replaced != nil
-		if err := matches(w.Source, t.ifMatch, t.doing); err != nil {
+		if err := matches(ctx, w.Source, t.ifMatch, t.doing); err != nil {
 			return err
 		}
 		if m.journal == nil {
 			return nil
 		}
-		after, err := state(w.Source)
+		after, err := state(ctx, w.Source)
 		if err != nil {
 			return err
 		}
@@ -50,7 +50,7 @@ func (t *transferring) last(m *memory) func(*workspace.Transfer) error {
 		if w.Replaced == nil {
 			return m.write(op, &t.out.Undo, &t.out.Notes, func(*journal.Writer) error { return nil })
 		}
-		before, err := state(w.Replaced)
+		before, err := state(ctx, w.Replaced)
 		if err != nil {
 			return err
 		}
@@ -58,7 +58,7 @@ func (t *transferring) last(m *memory) func(*workspace.Transfer) error {
 		if t.tool == "cp" {
 			op.Steps = []journal.Step{{Action: journal.Restore, Path: w.Destination, Blob: "0", Before: before, After: after}}
 		}
-		return m.write(op, &t.out.Undo, &t.out.Notes, func(jw *journal.Writer) error { return keepTree(jw, "0", w.Replaced) })
+		return m.write(op, &t.out.Undo, &t.out.Notes, func(jw *journal.Writer) error { return keepTree(ctx, jw, "0", w.Replaced) })
 	}
 }
 
@@ -80,11 +80,11 @@ func (t *transferring) failure(w *workspace.Workspace, source, destination strin
 }
 
 // matches compares a file with the version that the caller has seen.
-func matches(tree *workspace.Tree, etag, doing string) error {
+func matches(ctx context.Context, tree *workspace.Tree, etag, doing string) error {
 	if etag == "" {
 		return nil
 	}
-	now, err := state(tree)
+	now, err := state(ctx, tree)
 	if err != nil {
 		return err
 	}

@@ -41,7 +41,7 @@ func undo(m *memory) sdk.Tool {
 				return undoOutput{}, err
 			}
 			r := restoring{env: &req.Environment, m: m, force: req.Args.Force}
-			op, err := r.choose(req.Args.ID)
+			op, err := r.choose(ctx, req.Args.ID)
 			if err != nil {
 				return undoOutput{}, err
 			}
@@ -51,7 +51,7 @@ func undo(m *memory) sdk.Tool {
 }
 
 // choose finds the operation that is meant: the last that was not taken back and did take place.
-func (r *restoring) choose(id string) (*journal.Op, error) {
+func (r *restoring) choose(ctx context.Context, id string) (*journal.Op, error) {
 	if id != "" {
 		op, err := r.m.journal.Op(id)
 		if err != nil {
@@ -65,7 +65,7 @@ func (r *restoring) choose(id string) (*journal.Op, error) {
 		if op.Undoes != "" && !undone[op.ID] {
 			undone[op.Undoes] = true
 		}
-		if op.Undoes != "" || undone[op.ID] || !permitted(r.env, op) || r.neverHappened(op) {
+		if op.Undoes != "" || undone[op.ID] || !permitted(r.env, op) || r.neverHappened(ctx, op) {
 			return true
 		}
 		last = op

@@ -20,7 +20,11 @@ type grepOutput struct {
 	Gitignore     bool        `json:"gitignore" jsonschema:"What .gitignore files name was left alone."`
 	LeftOut       []leftOut   `json:"left_out,omitempty" jsonschema:"Some files that were left out and have matches; looked for when nothing else has."`
 	LeftOutCount  int         `json:"left_out_count,omitempty" jsonschema:"How many such files there are."`
+	Ignored       int         `json:"ignored" jsonschema:"Files and directories that .gitignore files name and that were not searched, a directory with everything in it counting as one."`
+	Binary        int         `json:"binary" jsonschema:"Binary files that were not searched."`
+	MoreBinary    bool        `json:"binary_at_least,omitempty" jsonschema:"There may be more of these: not all files were looked at for that."`
 	TooLarge      int         `json:"too_large,omitempty" jsonschema:"Files that were not searched for their size."`
+	Closed        int         `json:"unreadable,omitempty" jsonschema:"Files and directories that may not be read."`
 	Incomplete    string      `json:"incomplete,omitempty" jsonschema:"Why there may be more than was found."`
 	Failed        string      `json:"failed,omitempty" jsonschema:"Why some files could not be searched."`
 	Notes         []string    `json:"notes,omitempty"`
@@ -102,8 +106,8 @@ func (o grepOutput) summary() string {
 	if o.FilesSearched > 0 {
 		said[0] += fmt.Sprintf(", %s searched", number(o.FilesSearched, "file", "files"))
 	}
-	if o.Gitignore && !o.single {
-		say("files that .gitignore names and binary ones are not searched")
+	if left := o.leftAlone(); len(left) > 0 {
+		say("not searched: %s", strings.Join(left, ", "))
 	}
 	if o.LeftOutCount > 0 {
 		names := make([]string, len(o.LeftOut))
@@ -111,9 +115,6 @@ func (o grepOutput) summary() string {
 			names[i] = fmt.Sprintf("%s (%s)", shown(l.File), l.Why)
 		}
 		say("of those, %s matches: %s", number(o.LeftOutCount, "has", "have"), strings.Join(names, ", "))
-	}
-	if o.TooLarge > 0 {
-		say("%s too large", number(o.TooLarge, "file was", "files were"))
 	}
 	for _, more := range append([]string{o.Incomplete, o.Failed}, o.Notes...) {
 		if more != "" {
@@ -124,6 +125,29 @@ func (o grepOutput) summary() string {
 		say("next: cursor=%s", shown(o.Next))
 	}
 	return "[" + strings.Join(said, "; ") + "]"
+}
+
+// leftAlone says what was not searched, and why.
+func (o grepOutput) leftAlone() (said []string) {
+	for _, left := range []struct {
+		n         int
+		one, many string
+		more      bool
+	}{
+		{o.Ignored, "file or directory that .gitignore names", "files or directories that .gitignore names", false},
+		{o.Binary, "binary file", "binary files", o.MoreBinary},
+		{o.TooLarge, "file that is too large", "files that are too large", false},
+		{o.Closed, "file or directory that may not be read", "files or directories that may not be read", false},
+	} {
+		if left.n > 0 {
+			atLeast := ""
+			if left.more {
+				atLeast = "at least "
+			}
+			said = append(said, atLeast+number(left.n, left.one, left.many))
+		}
+	}
+	return said
 }
 
 // number is a number and what there are so many of.

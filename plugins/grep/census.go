@@ -46,6 +46,28 @@ func readHead(w *workspace.Workspace, path string) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, headSize))
 }
 
+// hasNUL reports whether a file is binary.
+func hasNUL(w *workspace.Workspace, path string) (bool, error) {
+	f, err := w.Open(path)
+	if err != nil {
+		return false, err
+	}
+	defer func() { _ = f.Close() }()
+	part := make([]byte, headSize)
+	for {
+		n, err := f.Read(part)
+		if isBinary(part[:n]) {
+			return true, nil
+		}
+		if errors.Is(err, io.EOF) {
+			return false, nil
+		}
+		if err != nil {
+			return false, err
+		}
+	}
+}
+
 // isBinary reports whether data is no text: text has no NUL.
 func isBinary(data []byte) bool { return bytes.IndexByte(data, 0) >= 0 }
 

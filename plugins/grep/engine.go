@@ -22,9 +22,14 @@ type engine interface {
 
 // tally is what an engine has to tell about a search.
 type tally struct {
-	searched int    // files
-	tooLarge int    // files that were not searched for their size
-	failed   string // why some files could not be searched; "" if all could
+	searched   int      // files
+	ignored    int      // files and directories that were left alone, a directory with everything in it counting as one
+	binary     int      // files that are no text
+	moreBinary bool     // there may be more of these
+	tooLarge   int      // files that were not searched for their size
+	closed     int      // files and directories that may not be read
+	failed     string   // why the search may have missed some files; "" if it has not
+	notes      []string // what else the agent should know
 }
 
 // installed lists the engines of this machine, the best first; the last one takes every query. Programs are looked for

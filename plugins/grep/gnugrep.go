@@ -2,9 +2,11 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
+	"runtime"
 	"strings"
 	"sync"
 
@@ -50,13 +52,9 @@ func common(pattern string) bool {
 }
 
 func (*gnugrep) arguments(q *query) []string {
-	args := []string{"--color=never", "--no-messages", "--null", "--with-filename", "--count", "--binary-files=without-match",
-		"--devices=skip", "--directories=skip"}
+	args := []string{"--color=never", "--no-messages", "--null", "--with-filename", "--count", "--text", "--devices=skip", "--directories=skip"}
 	if q.fold {
 		args = append(args, "--ignore-case")
-	}
-	if q.text {
-		args = append(args, "--text")
 	}
 	if q.fixed {
 		args = append(args, "--fixed-strings")
@@ -66,23 +64,52 @@ func (*gnugrep) arguments(q *query) []string {
 	return append(args, "--regexp="+q.pattern, "--")
 }
 
+// texts finds the files that grep is to search. It finds out itself which are binary: grep would leave them out, and take what is
+// not UTF-8 for one of them.
+func texts(ctx context.Context, w *workspace.Workspace, path string, q *query, t *tally) (names []string, err error) {
+	var mu sync.Mutex
+	var workers sync.WaitGroup
+	looked := make(chan string, 256)
+	var outline tally
+	for range runtime.GOMAXPROCS(0) {
+		workers.Go(func() {
+			for name := range looked {
+				var binary bool
+				var err error
+				if !q.text && ctx.Err() == nil {
+					binary, err = hasNUL(w, join(path, name))
+				}
+				mu.Lock()
+				switch {
+				case errors.Is(err, fs.ErrPermission):
+					t.closed++
+				case err != nil: // gone
+				case binary:
+					t.binary++
+				default:
+					names = append(names, "./"+name)
+				}
+				mu.Unlock()
+			}
+		})
+	}
+	err = q.walk(ctx, w, path, &outline, func(name string) { looked <- name }, nil)
+	close(looked)
+	workers.Wait()
+	t.ignored, t.notes = outline.ignored, outline.notes
+	t.closed += outline.closed
+	return names, err
+}
+
 // batchBytes is how long the names are that one process is given, less than what the kernel takes.
 const batchBytes = 96 << 10
 
 func (g *gnugrep) files(ctx context.Context, w *workspace.Workspace, path string, q *query, found func(string, int)) (tally, error) {
-	var mu sync.Mutex
-	var names []string
-	walk := tree{w: w, path: path, recursive: q.recursive, hidden: q.hidden, ignore: q.ignore, found: func(name string, e fs.DirEntry) {
-		if e.Type().IsRegular() && q.wants(name) {
-			mu.Lock()
-			names = append(names, "./"+name)
-			mu.Unlock()
-		}
-	}}
-	if err := walk.walk(ctx); err != nil {
-		return tally{}, err
+	var t tally
+	names, err := texts(ctx, w, path, q, &t)
+	if err != nil {
+		return t, err
 	}
-	t := tally{searched: len(names)}
 	for len(names) > 0 {
 		n, size := 0, 0
 		for n < len(names) && size < batchBytes {
@@ -90,16 +117,19 @@ func (g *gnugrep) files(ctx context.Context, w *workspace.Workspace, path string
 			n++
 		}
 		args := append(g.arguments(q), names[:n]...)
-		names = names[n:]
+		names, t.searched = names[n:], t.searched+n
 		exit, said, err := g.run(ctx, w, path, args, environment(), func(out io.Reader) error {
-			_, err := counted(out, false, func(name string, lines int) { found(strings.TrimPrefix(name, "./"), lines) })
-			return err
+			return counted(out, func(name string, lines int) {
+				if lines > 0 {
+					found(strings.TrimPrefix(name, "./"), lines)
+				}
+			})
 		})
 		if err != nil {
 			return t, err
 		}
-		if exit > 1 && said != "" {
-			return t, fmt.Errorf("grep failed: %s", said)
+		if exit > 1 && said.first != "" {
+			return t, fmt.Errorf("grep failed: %s", said.first)
 		}
 	}
 	return t, nil

@@ -120,11 +120,6 @@ const (
 
 // directory has the engine search a directory.
 func (s *search) directory(ctx context.Context, f *first, out *grepOutput) error {
-	if s.ignore {
-		if odd := oddList(s.req.Workspace, s.path); odd != "" {
-			out.Notes, s.engine = append(out.Notes, odd), own{}
-		}
-	}
 	var files, lines atomic.Int64
 	t, err := s.engine.files(ctx, s.req.Workspace, s.path, s.query, func(name string, n int) {
 		f.add(name, n)
@@ -134,7 +129,8 @@ func (s *search) directory(ctx context.Context, f *first, out *grepOutput) error
 				number(int(found), "file", "files"), number(int(total), "line", "lines")))
 		}
 	})
-	out.Engine, out.FilesSearched, out.TooLarge, out.Failed = s.engine.name(), t.searched, t.tooLarge, t.failed
+	out.Engine, out.FilesSearched, out.Failed, out.Notes = s.engine.name(), t.searched, t.failed, t.notes
+	out.Ignored, out.Binary, out.MoreBinary, out.TooLarge, out.Closed = t.ignored, t.binary, t.moreBinary, t.tooLarge, t.closed
 	return err
 }
 

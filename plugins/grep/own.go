@@ -31,15 +31,22 @@ func (own) files(ctx context.Context, w *workspace.Workspace, path string, q *qu
 		workers.Go(func() {
 			for name := range names {
 				data, err := readWhole(w, join(path, name))
+				searched := false
 				mu.Lock()
 				switch {
-				case err == nil:
-					t.searched++
 				case errors.Is(err, errLarge):
 					t.tooLarge++
+				case errors.Is(err, fs.ErrPermission):
+					t.closed++
+				case err != nil: // gone
+				case !q.text && isBinary(data):
+					t.binary++
+				default:
+					t.searched++
+					searched = true
 				}
 				mu.Unlock()
-				if err != nil || (!q.text && bytes.IndexByte(data, 0) >= 0) || ctx.Err() != nil {
+				if !searched || ctx.Err() != nil {
 					continue
 				}
 				switch n := q.count(data); {
@@ -51,14 +58,12 @@ func (own) files(ctx context.Context, w *workspace.Workspace, path string, q *qu
 			}
 		})
 	}
-	walk := tree{w: w, path: path, recursive: q.recursive, hidden: q.hidden, ignore: q.ignore, found: func(name string, e fs.DirEntry) {
-		if e.Type().IsRegular() && q.wants(name) {
-			names <- name
-		}
-	}}
-	err := walk.walk(ctx)
+	var outline tally
+	err := q.walk(ctx, w, path, &outline, func(name string) { names <- name }, nil)
 	close(names)
 	workers.Wait()
+	t.ignored, t.notes = outline.ignored, outline.notes
+	t.closed += outline.closed
 	return t, err
 }
 

@@ -10,12 +10,12 @@ import (
 
 // Whatever a program prints, reading it ends, and gives no record that was not there.
 func FuzzCounted(f *testing.F) {
-	f.Add("./a\x003\n./b\nc\x001\n\n4 matches\n2 files searched\n", false)
-	f.Add("./a\x00./b\x00", true)
-	f.Add("./a\x00x\n", false)
-	f.Fuzz(func(t *testing.T, out string, namesOnly bool) {
+	f.Add("./a\x003\n./b\nc\x001\n")
+	f.Add("./a\x00./b\x00")
+	f.Add("./a\x00x\n")
+	f.Fuzz(func(t *testing.T, out string) {
 		var names []string
-		rest, err := counted(strings.NewReader(out), namesOnly, func(name string, lines int) {
+		err := counted(strings.NewReader(out), func(name string, lines int) {
 			if strings.ContainsRune(name, 0) || lines < 0 {
 				t.Errorf("%q has %d lines", name, lines)
 			}
@@ -24,10 +24,9 @@ func FuzzCounted(f *testing.F) {
 		if len(names) > strings.Count(out, "\x00") {
 			t.Errorf("%d names in %q", len(names), out)
 		}
-		if err == nil && !strings.HasSuffix(out, rest) {
-			t.Errorf("%q is not the rest of %q", rest, out)
+		if err == nil && len(names) != strings.Count(out, "\x00") {
+			t.Errorf("%d names in %q", len(names), out)
 		}
-		_ = searched(rest)
 	})
 }
 

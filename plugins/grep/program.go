@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -20,57 +19,62 @@ type program struct {
 	launcher *isolation.Isolation
 }
 
-// maxComplaints is how much of what a program complains about is read, in bytes.
-const maxComplaints = 8 << 10
-
-// run starts the program in a directory and gives its output to parse. The directory is the one that was opened: its name is
-// not used again. The program ends with the context. said is what it printed to standard error.
-func (p *program) run(ctx context.Context, w *workspace.Workspace, path string, args, env []string, parse func(io.Reader) error) (exit int, said string, err error) {
+// run starts the program in a directory and gives its output to parse, while it comes. The directory is the one that was opened:
+// its name is not used again. The program ends with the context.
+func (p *program) run(ctx context.Context, w *workspace.Workspace, path string, args, env []string, parse func(io.Reader) error) (exit int, said complaints, err error) {
 	dir, err := w.OpenDir(path)
 	if err != nil {
-		return 0, "", err
+		return 0, said, err
 	}
 	defer func() { _ = dir.Close() }()
-	out, outWrite, err := os.Pipe()
-	if err != nil {
-		return 0, "", err
+	out, release := newOutput()
+	outWrite := out
+	if out == nil {
+		if out, outWrite, err = os.Pipe(); err != nil {
+			return 0, said, err
+		}
 	}
 	defer func() { _ = out.Close() }()
-	complaints, complaintsWrite, err := os.Pipe()
+	errors, errorsWrite, err := os.Pipe()
 	if err != nil {
-		_ = outWrite.Close()
-		return 0, "", err
+		if release == nil {
+			_ = outWrite.Close()
+		}
+		return 0, said, err
 	}
-	defer func() { _ = complaints.Close() }()
+	defer func() { _ = errors.Close() }()
 
 	cmd := exec.Command(p.path, args...)
 	cmd.Dir = "/proc/self/fd/" + strconv.Itoa(int(dir.Fd()))
 	cmd.Env = env
-	cmd.Stdout, cmd.Stderr = outWrite, complaintsWrite
+	cmd.Stdout, cmd.Stderr = outWrite, errorsWrite
 	process, err := p.launcher.Start(cmd, isolation.Profile{Name: "search", Exec: true})
-	_ = outWrite.Close()
-	_ = complaintsWrite.Close()
+	if release == nil {
+		_ = outWrite.Close()
+	}
+	_ = errorsWrite.Close()
 	if err != nil {
-		return 0, "", fmt.Errorf("start %s: %w", p.path, err)
+		return 0, said, fmt.Errorf("start %s: %w", p.path, err)
 	}
 	defer process.Kill()
 	defer context.AfterFunc(ctx, process.Kill)()
-	words := make(chan string, 1)
-	go func() {
-		text, _ := io.ReadAll(io.LimitReader(complaints, maxComplaints))
-		_, _ = io.Copy(io.Discard, complaints) // more would stop the program
-		words <- string(bytes.TrimSpace(text))
-	}()
-	if err := parse(out); err != nil {
-		return 0, "", err
+	words := make(chan complaints, 1)
+	go func() { words <- listen(errors) }()
+	var results io.Reader = out
+	if release != nil {
+		results = &growing{file: out, done: process.Done(), release: release}
 	}
-	if err := ctx.Err(); err != nil {
-		return 0, "", err
+	err = parse(results)
+	if ctx.Err() != nil {
+		return 0, said, ctx.Err() // its output ends anywhere then
+	}
+	if err != nil {
+		return 0, said, err
 	}
 	ended, err := process.Wait(ctx)
 	if err != nil {
-		return 0, "", err
+		return 0, said, err
 	}
-	_ = complaints.SetReadDeadline(time.Now().Add(time.Second))
+	_ = errors.SetReadDeadline(time.Now().Add(time.Second))
 	return ended.Code, <-words, nil
 }

@@ -8,6 +8,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"sync/atomic"
 
 	"github.com/picoclaw/picoclaw/sdk"
 	"github.com/picoclaw/picoclaw/sdk/workspace"
@@ -22,31 +23,26 @@ func (*ripgrep) takes(*query) bool { return true }
 // arguments never let a pattern or a name be taken for an option, nor a configuration file have a say.
 func (*ripgrep) arguments(q *query) []string {
 	args := []string{
-		"--no-config", "--color=never", "--no-messages", "--null", "--with-filename", "--stats", "--no-follow",
-		"--no-ignore-dot", "--no-require-git", "--glob=!" + gitDir + "/", "--sort=none",
+		"--no-config", "--color=never", "--no-ignore", "--null", "--with-filename", "--no-follow", "--sort=none", "--count",
+		"--glob=!" + gitDir + "/",
 	}
 	add := func(yes bool, arg string) {
 		if yes {
 			args = append(args, arg)
 		}
 	}
-	add(!q.ignore, "--no-ignore")
 	add(q.hidden, "--hidden")
 	add(!q.recursive, "--max-depth=1")
 	add(q.fold, "--ignore-case")
 	add(!q.fold, "--case-sensitive")
 	add(q.fixed, "--fixed-strings")
 	add(q.text, "--text")
-	if q.multiline {
-		args = append(args, "--multiline", "--files-with-matches")
-	} else {
-		args = append(args, "--count")
-	}
-	// By types, not by --glob: a glob would bring back what .gitignore names.
+	add(q.multiline, "--multiline")
+	// By types, not by --glob: a glob would bring back what is hidden.
 	for _, glob := range narrowing(q) {
 		args = append(args, "--type-add=wanted:"+glob, "--type=wanted")
 	}
-	return append(args, "--regexp="+q.plain(), "--", "./")
+	return append(args, "--regexp="+q.plain())
 }
 
 // narrowing returns globs of file names that let through all that the query wants, and perhaps more.
@@ -59,24 +55,42 @@ func narrowing(q *query) []string {
 
 func (r *ripgrep) files(ctx context.Context, w *workspace.Workspace, path string, q *query, found func(string, int)) (tally, error) {
 	var t tally
-	var statistics string
-	exit, said, err := r.run(ctx, w, path, r.arguments(q), environment(), func(out io.Reader) (err error) {
-		statistics, err = counted(out, q.multiline, func(name string, lines int) {
-			if name = strings.TrimPrefix(name, "./"); q.wants(name) {
-				found(name, lines)
+	var left pruned
+	var wanted atomic.Int64
+	suspects := suspects{w: w, path: path, query: q}
+	defer suspects.stop()
+	err := q.walk(ctx, w, path, &t, func(name string) {
+		wanted.Add(1)
+		suspects.add(name)
+	}, left.add)
+	if err != nil {
+		return t, err
+	}
+	t.searched = int(wanted.Load())
+	args := append(append(r.arguments(q), left.globs()...), "--", "./")
+	exit, said, err := r.run(ctx, w, path, args, environment(), func(out io.Reader) error {
+		return counted(out, func(name string, lines int) {
+			if name = strings.TrimPrefix(name, "./"); lines == 0 || !q.wants(name) || left.has(name) {
+				return
 			}
+			if q.multiline {
+				lines = 0 // they are not lines
+			}
+			found(name, lines)
 		})
-		return err
 	})
 	if err != nil {
 		return t, err
 	}
-	t.searched = searched(statistics)
-	if exit > 1 && strings.Contains(said, "regex") {
-		return t, sdk.Errorf(sdk.InvalidArgument, "ripgrep does not understand the pattern: %s", said)
+	t.binary, t.moreBinary = suspects.stop(), true
+	t.closed = said.closed
+	t.searched = max(0, t.searched-t.binary-t.closed)
+	if exit > 1 && strings.Contains(said.first, "regex") {
+		return t, sdk.Errorf(sdk.InvalidArgument, "the pattern can't be searched for: it is too large, or can match a line break").
+			WithHint("search for less at once; multiline lets a match go over a line break")
 	}
-	if exit > 1 && said != "" {
-		t.failed = said
+	if exit > 1 && said.first != "" {
+		t.failed = said.first
 	}
 	return t, nil
 }
@@ -95,30 +109,24 @@ func environment() []string {
 // errTorn is the error of output that ends in the middle of a record.
 var errTorn = errors.New("the search program's output ends too early")
 
-// counted reads records: a name, NUL, and unless only names are listed a number and a newline. A name can have any
-// character but NUL, so nothing in it can pass for another record. What comes behind the last NUL is returned.
-func counted(out io.Reader, namesOnly bool, found func(name string, lines int)) (rest string, err error) {
+// counted reads records: a name, NUL, a number and a newline. A name can have any
+// character but NUL, so nothing in it can pass for another record.
+func counted(out io.Reader, found func(name string, lines int)) error {
 	r := bufio.NewReaderSize(out, 64<<10)
 	for {
 		name, err := readUntil(r, 0)
-		if errors.Is(err, io.EOF) {
-			return name, nil
+		if errors.Is(err, io.EOF) && name == "" {
+			return nil
 		}
 		if err != nil {
-			return "", err
-		}
-		if namesOnly {
-			found(name, 0)
-			continue
+			return errTorn
 		}
 		number, err := readUntil(r, '\n')
 		n, wrong := strconv.Atoi(number)
 		if err != nil || wrong != nil || n < 0 {
-			return "", errTorn
+			return errTorn
 		}
-		if n > 0 {
-			found(name, n)
-		}
+		found(name, n)
 	}
 }
 
@@ -142,17 +150,4 @@ func readUntil(r *bufio.Reader, end byte) (string, error) {
 		}
 		return string(whole[:len(whole)-1]), nil
 	}
-}
-
-// searched finds in ripgrep's statistics how many files it has searched.
-func searched(statistics string) int {
-	for line := range strings.SplitSeq(statistics, "\n") {
-		if number, ok := strings.CutSuffix(line, " files searched"); ok {
-			n, err := strconv.Atoi(number)
-			if err == nil {
-				return n
-			}
-		}
-	}
-	return 0
 }

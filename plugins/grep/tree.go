@@ -15,7 +15,8 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/workspace"
 )
 
-// tree looks through directories for files, leaving out what is to be left out. It is what ripgrep does by itself.
+// tree looks through directories for files, leaving out what is to be left out. No search program is trusted with that: none
+// would count what it leaves out, and a list of what to ignore that is a FIFO would stop it.
 type tree struct {
 	w         *workspace.Workspace
 	path      string // where to begin
@@ -26,9 +27,11 @@ type tree struct {
 	found   func(name string, e fs.DirEntry) // called from several goroutines
 	ignored func(name string, e fs.DirEntry) // the same, for what .gitignore names; may be nil
 
-	abs    string // path, absolute
-	mu     sync.Mutex
-	chains map[string]rules // by directory, for those that are still to be visited
+	abs, top string // path and the workspace, absolute
+	mu       sync.Mutex
+	chains   map[string]rules // by directory, for those that are still to be visited
+	pending  int              // directories that are still to be visited; in the end, those that could not be
+	oddities []string
 }
 
 // rules are what is left alone in a directory. Those made for search programs go before version control's.
@@ -57,9 +60,13 @@ func (t *tree) walk(ctx context.Context) error {
 	if t.abs, err = t.w.Abs(t.path); err != nil {
 		return err
 	}
+	if t.top, err = t.w.Abs("."); err != nil {
+		return err
+	}
 	if t.ignore {
 		t.chains["."] = t.above()
 	}
+	t.pending = 1
 	return t.w.Scan(ctx, t.path, t.visit)
 }
 
@@ -87,12 +94,13 @@ func (t *tree) visit(dir string, entries []fs.DirEntry) (into []string, err erro
 			into = append(into, e.Name())
 		}
 	}
-	if t.ignore && len(into) > 0 {
-		t.mu.Lock()
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.pending += len(into) - 1
+	if t.ignore {
 		for _, name := range into {
 			t.chains[path.Join(dir, name)] = here
 		}
-		t.mu.Unlock()
 	}
 	return into, nil
 }
@@ -163,18 +171,6 @@ func (t *tree) repository(dir string) *ignore.Chain {
 	}
 	var none *ignore.Chain
 	return none.Below(dir, lists...)
-}
-
-// list reads a list of rules; one that is not there, or may not be read, has none.
-func (t *tree) list(name string) ignore.List {
-	if info, err := t.w.Stat(name); err != nil || info.Size() > largestList {
-		return ignore.List{}
-	}
-	text, err := t.w.ReadFile(name)
-	if err != nil {
-		return ignore.List{}
-	}
-	return ignore.Parse(string(text))
 }
 
 // excludesFile finds the setting of a user's own list in git's configuration.

@@ -69,6 +69,9 @@ func (s *shell) execTool() sdk.Tool {
 }
 
 func (s *shell) exec(ctx context.Context, req *sdk.Request[execInput]) (execOutput, error) {
+	if strings.TrimSpace(req.Args.Command) == "" {
+		return execOutput{}, sdk.Errorf(sdk.InvalidArgument, "there is no command to run").WithHint("command is the line that the shell shall run")
+	}
 	if req.Args.Background {
 		return s.background(req)
 	}

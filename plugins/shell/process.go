@@ -30,13 +30,24 @@ type processInput struct {
 	Cols    int    `json:"cols,omitempty" jsonschema:"resize: width of the terminal." minimum:"1" maximum:"1000"`
 }
 
+// processOutput is about one command, or a list of them.
 type processOutput struct {
-	*State
+	Session  string `json:"session,omitempty"`
+	Command  string `json:"command,omitempty"`
+	Running  *bool  `json:"running,omitempty"`
+	ExitCode *int   `json:"exit_code,omitempty"`
+	Signal   string `json:"signal,omitempty"`
+	Why      string `json:"why,omitempty"` // it was ended
+	Unread   int64  `json:"unread_bytes,omitempty"`
+	Seconds  *int64 `json:"seconds,omitempty"` // since it was started
+
 	Output string  `json:"output,omitempty"`
 	Cursor int64   `json:"cursor,omitempty"`     // where to go on
 	Lost   int64   `json:"lost_bytes,omitempty"` // bytes before output that were read once and are no longer kept
 	More   bool    `json:"more,omitempty"`       // there is more output now
 	List   []State `json:"sessions,omitempty"`
+
+	one *State // whom it is about, unless it is a list
 }
 
 // State is how a command in the background is.
@@ -61,8 +72,8 @@ func (o processOutput) Text() string {
 	if o.Output != "" && !strings.HasSuffix(o.Output, "\n") {
 		b.WriteByte('\n')
 	}
-	if o.State != nil {
-		b.WriteString("[" + o.Session + " is " + o.describe())
+	if o.one != nil {
+		b.WriteString("[" + o.one.Session + " is " + o.one.describe())
 		if o.Cursor > 0 {
 			fmt.Fprintf(&b, "; next: cursor=%d", o.Cursor)
 		}
@@ -220,7 +231,10 @@ func signalNamed(name string) (syscall.Signal, bool) {
 
 func about(session *sessions.Session) processOutput {
 	state := stateOf(session)
-	return processOutput{State: &state}
+	return processOutput{
+		Session: state.Session, Command: state.Command, Running: &state.Running, ExitCode: state.ExitCode, Signal: state.Signal,
+		Why: state.Why, Unread: state.Unread, Seconds: &state.Seconds, one: &state,
+	}
 }
 
 func stateOf(session *sessions.Session) State {

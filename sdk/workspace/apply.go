@@ -16,11 +16,41 @@ import (
 // killed; a process that is killed between two files has changed the first. Changes that take part in one directory
 // take turns, also with other processes. Several edits of one file are made in their order.
 //
-// last, if not nil, is called when all changes are made up, nothing is done yet and nobody else can change these files;
-// its error stops everything.
+// last, if not nil, is called when all changes are made up, none is in place yet and nobody else can change these files; its
+// error stops everything. It is called from another goroutine, since the new contents are on their way to the disk meanwhile.
 func (w *Workspace) Apply(last func([]Changed) error, edits ...Edit) (err error) {
 	tx := transaction{w: w}
 	defer func() { tx.end(err == nil) }()
+	if err := tx.prepare(edits); err != nil {
+		return err
+	}
+	if err := tx.stage(last); err != nil {
+		return err
+	}
+	return tx.commit()
+}
+
+// Try makes the changes up as Apply does, gives them to show, and makes none of them.
+func (w *Workspace) Try(show func([]Changed) error, edits ...Edit) error {
+	tx := transaction{w: w, dry: true}
+	defer tx.end(false)
+	if err := tx.prepare(edits); err != nil {
+		return err
+	}
+	return show(tx.changed())
+}
+
+// transaction is one Apply.
+type transaction struct {
+	w      *Workspace
+	dry    bool // nothing is made, directories neither
+	files  []*changing
+	made   []madeDir
+	unlock func()
+}
+
+// prepare locks where the edits take place and makes up what is to be.
+func (tx *transaction) prepare(edits []Edit) error {
 	for _, e := range edits {
 		if err := tx.add(e); err != nil {
 			return err
@@ -29,28 +59,7 @@ func (w *Workspace) Apply(last func([]Changed) error, edits ...Edit) (err error)
 	if err := tx.lock(); err != nil {
 		return err
 	}
-	if err := tx.compute(); err != nil {
-		return err
-	}
-	if last != nil {
-		if err := last(tx.changed()); err != nil {
-			return err
-		}
-	}
-	for _, f := range tx.files {
-		if err := f.stage(w); err != nil {
-			return err
-		}
-	}
-	return tx.commit()
-}
-
-// transaction is one Apply.
-type transaction struct {
-	w      *Workspace
-	files  []*changing
-	made   []madeDir
-	unlock func()
+	return tx.compute()
 }
 
 // changing is one file of a transaction.
@@ -70,10 +79,12 @@ func (tx *transaction) add(e Edit) error {
 	var none *missing
 	if errors.As(err, &none) && e.Parents {
 		// Directories are made only for a change that can be made.
-		if _, err := e.Change(&Old{Path: filepath.Join(none.at.dir.Name(), none.at.name), asked: e.Path}); err != nil {
+		if _, err := e.Change(&Old{Path: none.at.full(), asked: e.Path}); err != nil {
 			return err
 		}
-		if t, err = tx.makeParents(none.at, e.Path); err != nil {
+		if tx.dry {
+			t, err = &target{path: none.at.full(), asked: e.Path}, nil
+		} else if t, err = tx.makeParents(none.at, e.Path); err != nil {
 			return err
 		}
 	}
@@ -97,7 +108,9 @@ func (tx *transaction) add(e Edit) error {
 func (tx *transaction) lock() error {
 	dirs := make([]*os.File, 0, len(tx.files))
 	for _, f := range tx.files {
-		dirs = append(dirs, f.handle)
+		if f.handle != nil {
+			dirs = append(dirs, f.handle)
+		}
 	}
 	unlock, err := tx.w.locks.lock(dirs)
 	tx.unlock = unlock
@@ -108,16 +121,13 @@ func (tx *transaction) lock() error {
 func (tx *transaction) compute() error {
 	for _, f := range tx.files {
 		f.old = Old{Path: f.path, w: tx.w, asked: f.asked}
-		file, err := f.open()
+		var err error
+		f.old.file, f.old.Info, err = f.open()
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 		case err != nil:
 			return err
 		default:
-			f.old.file = file
-			if f.old.Info, err = file.Stat(); err != nil {
-				return err
-			}
 			if f.old.Info.Mode().Perm()&0o222 == 0 {
 				return &ReadOnly{Path: f.asked}
 			}
@@ -164,9 +174,13 @@ func (e *ReadOnly) Error() string {
 func (e *ReadOnly) Unwrap() error { return fs.ErrPermission }
 
 // open opens the file as it is before the change.
-func (f *changing) open() (*os.File, error) {
-	if f.inPlace != nil {
-		return f.inPlace.file, nil
+func (f *changing) open() (*os.File, fs.FileInfo, error) {
+	switch {
+	case f.inPlace != nil:
+		info, err := f.inPlace.file.Stat()
+		return f.inPlace.file, info, err
+	case f.handle == nil:
+		return nil, nil, fs.ErrNotExist
 	}
 	return f.place().open(f.asked)
 }
@@ -204,7 +218,10 @@ func (f *changing) commit(keep bool) error {
 		}
 		f.backup = backup
 	}
-	if err := f.dir.Rename(f.temp.name, f.name); err != nil {
+	f.old.close() // while it is open, its blocks could be freed only later, and that would be one more change for the disk
+	staged := *f.target
+	staged.name = f.temp.name
+	if err := renameAt(&staged, f.target, true); err != nil {
 		return err
 	}
 	f.temp.forget()

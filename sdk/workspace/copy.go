@@ -85,6 +85,12 @@ func (w *Workspace) copyTree(source *Tree, to *target, replace bool, limit int64
 		temp.remove()
 		return err
 	}
+	if source.Info.IsDir() {
+		if err := flushTree(to, temp.name); err != nil {
+			temp.remove()
+			return err
+		}
+	}
 	put := func() error {
 		made := *to
 		made.name = temp.name
@@ -160,8 +166,8 @@ func copyFile(e *Entry, to *target, at string, replace bool, limit int64, stop s
 	} else {
 		err = takeOver(to, out)
 	}
-	if err != nil {
-		return err
+	if err != nil || e.Name != "." {
+		return err // what is in a directory goes to the disk with the whole of it
 	}
 	return out.Sync()
 }
@@ -196,15 +202,11 @@ func (s stopper) copy(out io.Writer, in io.Reader) (all int64, err error) {
 
 // takeOver gives a copy the metadata of the file whose place it is about to take.
 func takeOver(to *target, out *os.File) error {
-	old, err := to.place().open(to.asked)
+	old, info, err := to.place().open(to.asked)
 	if err != nil {
 		return fmt.Errorf("keep the mode of %s: %w", to.asked, err)
 	}
 	defer func() { _ = old.Close() }()
-	info, err := old.Stat()
-	if err != nil {
-		return err
-	}
 	if info.Mode().Perm()&0o222 == 0 {
 		return &ReadOnly{Path: to.asked}
 	}

@@ -26,7 +26,7 @@ func (w *Workspace) created(path string, info fs.FileInfo) (at time.Time) {
 		case info.IsDir():
 			f, err = p.openDir()
 		case info.Mode().IsRegular():
-			f, err = p.open(path)
+			f, _, err = p.open(path)
 		default:
 			return nil // to open a device or FIFO may do something
 		}

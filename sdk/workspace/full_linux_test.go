@@ -2,6 +2,7 @@ package workspace
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -41,7 +42,7 @@ func fillDisk(dir string) error {
 	if err != nil {
 		return err
 	}
-	if err := moveBetween(w, dir); err != nil {
+	if err := errors.Join(moveBetween(w, dir), removeAround(w, dir)); err != nil {
 		return err
 	}
 	old := bytes.Repeat([]byte("old\n"), 4<<10)
@@ -89,6 +90,23 @@ func fillDisk(dir string) error {
 	return nil
 }
 
+// removeAround deletes a directory in which something can't be deleted: it is gone, and the error says where the rest is.
+func removeAround(w *Workspace, dir string) error {
+	kept := filepath.Join(dir, "tree", "kept")
+	if err := errors.Join(os.MkdirAll(kept, 0o755), unix.Mount("kept", kept, "tmpfs", 0, "")); err != nil {
+		return err
+	}
+	var left *Leftover
+	if err := w.Remove(context.Background(), "tree", true, nil); !errors.As(err, &left) {
+		return fmt.Errorf("what can't be deleted was deleted: %w", err)
+	}
+	if _, err := os.Lstat(filepath.Join(dir, "tree")); !errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("a part of what was to be deleted is still there: %w", err)
+	}
+	rest := filepath.Join(dir, left.Left)
+	return errors.Join(unix.Unmount(filepath.Join(rest, "kept"), 0), os.RemoveAll(rest))
+}
+
 // fill128k leaves room for less than what is copied.
 func fill128k(dir string) error {
 	f, err := os.Create(filepath.Join(dir, "ballast"))
@@ -127,5 +145,5 @@ func moveBetween(w *Workspace, dir string) error {
 	if err := w.Move("other/tree/sub/f", "f", TransferOptions{}); err != nil {
 		return err
 	}
-	return errors.Join(unix.Unmount(other, 0), os.Remove(other), w.Remove("f", false, nil))
+	return errors.Join(unix.Unmount(other, 0), os.Remove(other), w.Remove(context.Background(), "f", false, nil))
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -70,13 +71,17 @@ func (l *locks) lock(dirs []*os.File) (unlock func(), err error) {
 func (l *locks) lockOne(id string, dir *os.File, deadline time.Time) (unlock func(), err error) {
 	h := l.enter(id)
 	leave := func() { l.leave(id, h) }
-	patience := time.NewTimer(time.Until(deadline))
-	defer patience.Stop()
 	select {
 	case <-h.turn:
-	case <-patience.C:
-		leave()
-		return nil, &Busy{dir.Name()}
+	default:
+		patience := time.NewTimer(time.Until(deadline))
+		defer patience.Stop()
+		select {
+		case <-h.turn:
+		case <-patience.C:
+			leave()
+			return nil, &Busy{filepath.Clean(dir.Name())}
+		}
 	}
 	// Polling, because a wait in the kernel could not be ended.
 	for wait := 50 * time.Microsecond; ; wait = min(2*wait, 5*time.Millisecond) {
@@ -88,7 +93,7 @@ func (l *locks) lockOne(id string, dir *os.File, deadline time.Time) (unlock fun
 			h.turn <- struct{}{}
 			leave()
 			if errors.Is(err, errLocked) {
-				err = &Busy{dir.Name()}
+				err = &Busy{filepath.Clean(dir.Name())}
 			}
 			return nil, err
 		}

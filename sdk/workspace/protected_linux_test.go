@@ -44,8 +44,8 @@ func TestWhatIsProtectedStaysClosed(t *testing.T) {
 			}
 			for what, err := range map[string]error{
 				"list":         func() error { _, err := g.ReadDir(home); return err }(),
-				"delete":       g.Remove(g.o, false, nil),
-				"delete above": g.Remove(filepath.Dir(home), true, nil),
+				"delete":       g.Remove(t.Context(), g.o, false, nil),
+				"delete above": g.Remove(t.Context(), filepath.Dir(home), true, nil),
 				"make":         g.WriteFile(filepath.Join(home, "new"), nil),
 			} {
 				if err == nil {

@@ -138,9 +138,9 @@ func TestNothingIsMovedOutOrInWhileFilesAreSwapped(t *testing.T) {
 			}
 			return nil
 		})
-		_ = g.Remove("d/copy", false, nil)
+		_ = g.Remove(g.t.Context(), "d/copy", false, nil)
 		_ = g.Move("copy", "d/moved", TransferOptions{Overwrite: true})
-		_ = g.Remove("d/moved", false, nil)
+		_ = g.Remove(g.t.Context(), "d/moved", false, nil)
 	})
 	if did.Load() == 0 {
 		t.Error("no copy succeeded, so nothing was shown")

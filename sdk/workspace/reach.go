@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"strings"
 
 	"github.com/picoclaw/picoclaw/sdk/guard"
@@ -88,7 +89,7 @@ func (w *Workspace) useAs(access guard.Access, follow bool, path string, op func
 			return err
 		}
 	}
-	real, err := resolveAs(follow, abs)
+	real, err := w.resolveAs(follow, abs)
 	if err != nil {
 		return err
 	}
@@ -109,12 +110,47 @@ func (w *Workspace) useAs(access guard.Access, follow bool, path string, op func
 }
 
 // resolveAs resolves all links of a path, or all but one at its end.
-func resolveAs(follow bool, abs string) (string, error) {
+func (w *Workspace) resolveAs(follow bool, abs string) (string, error) {
 	if follow {
+		if w.straight(abs) {
+			return abs, nil
+		}
 		return resolve(abs)
 	}
-	dir, err := resolve(filepath.Dir(abs))
+	dir, err := filepath.Dir(abs), error(nil)
+	if !w.straight(dir) {
+		dir, err = resolve(dir)
+	}
 	return filepath.Join(dir, filepath.Base(abs)), err
+}
+
+// straight reports whether no link is on the way from an open directory, which was resolved when it was opened, to a path below
+// it. It spares looking at each directory above.
+func (w *Workspace) straight(abs string) bool {
+	if runtime.GOOS == "windows" {
+		return false // there a name has other forms besides
+	}
+	for _, r := range w.roots {
+		name, ok := below(r.dir, abs)
+		if !ok {
+			continue
+		}
+		for end := len(abs) - len(name); end < len(abs) && name != "."; {
+			next := strings.IndexByte(abs[end+1:], filepath.Separator)
+			if end += 1 + next; next < 0 {
+				end = len(abs)
+			}
+			info, err := os.Lstat(abs[:end])
+			if errors.Is(err, fs.ErrNotExist) {
+				return true // and nothing below it
+			}
+			if err != nil || info.Mode()&fs.ModeSymlink != 0 {
+				return false
+			}
+		}
+		return true
+	}
+	return false
 }
 
 // find returns the open directory that contains a path, for an access that it permits.

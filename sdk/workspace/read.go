@@ -34,7 +34,7 @@ func (e *TooLarge) Error() string {
 func (w *Workspace) Open(path string) (*os.File, error) {
 	var f *os.File
 	err := w.use(guard.Read, path, func(at place) (err error) {
-		f, err = at.open(path)
+		f, _, err = at.open(path)
 		return err
 	})
 	return f, err
@@ -47,15 +47,15 @@ func (w *Workspace) ReadFile(path string) ([]byte, error) {
 		return nil, err
 	}
 	defer func() { _ = f.Close() }()
-	return w.readAll(f, path)
-}
-
-// readAll reads an open file, up to the policy's limit.
-func (w *Workspace) readAll(f *os.File, path string) ([]byte, error) {
 	info, err := f.Stat()
 	if err != nil {
 		return nil, err
 	}
+	return w.readAll(f, info, path)
+}
+
+// readAll reads an open file from its beginning, up to the policy's limit.
+func (w *Workspace) readAll(f io.Reader, info fs.FileInfo, path string) ([]byte, error) {
 	limit := w.MaxFileSize()
 	if limit > 0 && info.Size() > limit {
 		return nil, &TooLarge{Path: path, Size: info.Size(), Limit: limit}
@@ -69,7 +69,7 @@ func (w *Workspace) readAll(f *os.File, path string) ([]byte, error) {
 		return nil, err
 	}
 	// It may have grown, or be a file of the kernel's that has no size.
-	var rest io.Reader = f
+	rest := f
 	if limit > 0 {
 		rest = io.LimitReader(f, limit-int64(n)+1)
 	}
@@ -96,22 +96,21 @@ func (w *Workspace) Stat(path string) (fs.FileInfo, error) {
 
 // open opens the regular file at a place. It looks before, because opening some devices does something, and after,
 // because what it looked at may be gone; and it never waits for the other end of a FIFO.
-func (at place) open(path string) (*os.File, error) {
+func (at place) open(path string) (f *os.File, info fs.FileInfo, err error) {
 	before, err := at.stat()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if !before.Mode().IsRegular() {
-		return nil, &NotRegular{Path: path, Mode: before.Mode()}
+		return nil, nil, &NotRegular{Path: path, Mode: before.Mode()}
 	}
-	var f *os.File
 	if at.path != "" {
 		f, err = openExactly(at.path, os.O_RDONLY|nonblock)
 	} else {
 		f, err = at.dir.OpenFile(at.name, os.O_RDONLY|nonblock, 0)
 	}
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	after, err := f.Stat()
 	switch {
@@ -123,9 +122,9 @@ func (at place) open(path string) (*os.File, error) {
 	}
 	if err != nil {
 		_ = f.Close()
-		return nil, err
+		return nil, nil, err
 	}
-	return f, nil
+	return f, after, nil
 }
 
 // stat describes what is at a place, and what a link there leads to unless the place is exact.

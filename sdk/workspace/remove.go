@@ -1,6 +1,7 @@
 package workspace
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -14,9 +15,25 @@ type IsDirectory struct{ Path string }
 
 func (e *IsDirectory) Error() string { return e.Path + " is a directory" }
 
+// Leftover is the error for a directory that is deleted, while something that was in it could not be.
+type Leftover struct {
+	Path string
+	Left string // where it is now, beside Path
+	Err  error
+}
+
+func (e *Leftover) Error() string {
+	return fmt.Sprintf("%s is deleted, but something that was in it can't be; that is in %s now: %v", e.Path, e.Left, e.Err)
+}
+
+func (e *Leftover) Unwrap() error { return e.Err }
+
 // Remove deletes a file, a link, or with recursive a directory and everything in it. A link is deleted itself. last is
 // called with what is about to be deleted; its error stops it.
-func (w *Workspace) Remove(path string, recursive bool, last func(*Tree) error) error {
+//
+// A directory is gone at once, and then its space is freed. Where ctx ends before, it is gone all the same, and freeing goes
+// on.
+func (w *Workspace) Remove(ctx context.Context, path string, recursive bool, last func(*Tree) error) error {
 	t, err := w.target(guard.Delete, path)
 	if err != nil {
 		return notItself(err, path)
@@ -41,12 +58,13 @@ func (w *Workspace) Remove(path string, recursive bool, last func(*Tree) error) 
 			return err
 		}
 	}
-	if doomed.Info.IsDir() {
-		err = w.removeDir(t)
-	} else {
-		err = t.dir.Remove(t.name)
+	if err := ctx.Err(); err != nil {
+		return err
 	}
-	if err != nil {
+	if doomed.Info.IsDir() {
+		return w.removeDir(ctx, t)
+	}
+	if err := t.dir.Remove(t.name); err != nil {
 		return err
 	}
 	return t.sync()
@@ -75,20 +93,38 @@ func (w *Workspace) RemoveEmpty(path string) error {
 
 // removeDir deletes a directory. It gets another name first: others see all of it or nothing, and the next process
 // goes on where a killed one has stopped.
-func (w *Workspace) removeDir(t *target) error {
+func (w *Workspace) removeDir(ctx context.Context, t *target) error {
 	temp, err := t.temporary(w)
 	if err != nil {
 		return err
 	}
-	if err := t.dir.Rename(t.name, temp.name); err != nil {
+	if temp.dir, err = t.dir.OpenRoot("."); err != nil { // it may be needed for longer
 		temp.forget()
 		return err
 	}
-	err = t.dir.RemoveAll(temp.name)
-	if err == nil {
+	if err := t.dir.Rename(t.name, temp.name); err != nil {
 		temp.forget()
+		return errors.Join(err, temp.dir.Close())
 	}
-	return err
+	freed := make(chan error, 1)
+	go func() {
+		err := temp.dir.RemoveAll(temp.name)
+		if err == nil {
+			temp.forget()
+		}
+		freed <- errors.Join(err, temp.dir.Close())
+	}()
+	if err := t.sync(); err != nil {
+		return err
+	}
+	select {
+	case err = <-freed:
+	case <-ctx.Done():
+	}
+	if err != nil {
+		return &Leftover{Path: t.asked, Left: temp.name, Err: err}
+	}
+	return nil
 }
 
 // notItself says what is wrong with moving or deleting an allowed directory itself.

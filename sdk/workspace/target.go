@@ -13,6 +13,7 @@ import (
 // its own name.
 type target struct {
 	dir    *os.Root
+	own    bool     // dir is to be closed with the target
 	handle *os.File // the same directory, for locks and syncs
 	name   string   // a single element
 	path   string   // absolute and resolved, to be told and not to be opened
@@ -50,20 +51,27 @@ func (at place) target(asked string) (*target, error) {
 	if at.name == "." {
 		return nil, &NotRegular{Path: asked, Mode: fs.ModeDir}
 	}
-	dir, err := at.dir.OpenRoot(filepath.Dir(at.name))
-	if err != nil {
-		if errors.Is(err, fs.ErrNotExist) && !at.exact {
-			return nil, &missing{at, err}
+	dir, own := at.dir, at.exact
+	parent := filepath.Dir(at.name)
+	if own = own || parent != "."; own { // that of an exact place is closed before the target is
+		var err error
+		if dir, err = at.dir.OpenRoot(parent); err != nil {
+			if errors.Is(err, fs.ErrNotExist) && !at.exact {
+				return nil, &missing{at, err}
+			}
+			return nil, err
 		}
-		return nil, err
 	}
 	handle, err := dir.OpenFile(".", os.O_RDONLY|nonblock, 0)
 	if err != nil {
-		_ = dir.Close()
+		if own {
+			_ = dir.Close()
+		}
 		return nil, err
 	}
 	return &target{
 		dir:    dir,
+		own:    own,
 		handle: handle,
 		name:   filepath.Base(at.name),
 		path:   filepath.Join(at.dir.Name(), at.name),
@@ -74,7 +82,7 @@ func (at place) target(asked string) (*target, error) {
 
 func (t *target) close() {
 	_ = t.handle.Close()
-	if t.dir != nil {
+	if t.own {
 		_ = t.dir.Close()
 	}
 }
@@ -84,6 +92,9 @@ func (t *target) place() place { return place{dir: t.dir, name: t.name, exact: t
 
 // is reports whether two targets are the same name in the same directory.
 func (t *target) is(other *target) bool {
+	if t.handle == nil || other.handle == nil { // only tried, in a directory that is not there
+		return t.path == other.path
+	}
 	a, errA := t.handle.Stat()
 	b, errB := other.handle.Stat()
 	return errA == nil && errB == nil && t.name == other.name && os.SameFile(a, b)

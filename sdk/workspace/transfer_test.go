@@ -148,7 +148,7 @@ func TestALinkIsMovedAndDeletedItself(t *testing.T) {
 	if _, err := g.ReadFile("way/secret.txt"); err == nil {
 		t.Error("the moved link leads out")
 	}
-	if err := g.Remove("way", true, nil); err != nil {
+	if err := g.Remove(t.Context(), "way", true, nil); err != nil {
 		t.Fatal(err)
 	}
 	g.untouched("deleting a link to the outside")
@@ -160,14 +160,14 @@ func TestRemove(t *testing.T) {
 	for path, want := range map[string]error{
 		".": &Refused{}, "d": &IsDirectory{}, "missing": fs.ErrNotExist, g.o: &Refused{}, "../work2": &Refused{}, "/": &Refused{},
 	} {
-		if err := g.Remove(path, path != "d", nil); !like(err, want) {
+		if err := g.Remove(t.Context(), path, path != "d", nil); !like(err, want) {
 			t.Errorf("removing %s: %v; want %T", path, err, want)
 		}
 	}
-	if err := g.Remove("d", true, nil); err != nil {
+	if err := g.Remove(t.Context(), "d", true, nil); err != nil {
 		t.Error(err)
 	}
-	if err := g.Remove("f", false, nil); err != nil {
+	if err := g.Remove(t.Context(), "f", false, nil); err != nil {
 		t.Error(err)
 	}
 	if got := g.files("."); !slices.Equal(got, []string{"./", "other/", "other/z -rw-r--r-- z"}) {

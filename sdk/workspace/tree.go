@@ -158,11 +158,11 @@ func gone(err error) error {
 
 // Open opens a regular file for reading.
 func (e *Entry) Open() (*os.File, error) {
-	f, err := place{dir: e.dir, name: e.base, path: e.exact}.open(e.Name)
+	f, info, err := place{dir: e.dir, name: e.base, path: e.exact}.open(e.Name)
 	if err != nil {
 		return nil, err
 	}
-	if info, err := f.Stat(); err != nil || !os.SameFile(info, e.Info) {
+	if !os.SameFile(info, e.Info) {
 		_ = f.Close()
 		return nil, &fs.PathError{Op: "open", Path: e.Name, Err: fs.ErrNotExist} // replaced
 	}

@@ -66,13 +66,10 @@ func (o *Old) Bytes() ([]byte, error) {
 	if o.read || o.file == nil {
 		return o.data, nil
 	}
-	if _, err := o.file.Seek(0, io.SeekStart); err != nil {
-		return nil, err
-	}
 	if o.Info.Size() > MaxOld {
 		return nil, &TooLarge{Path: o.asked, Size: o.Info.Size(), Limit: MaxOld}
 	}
-	data, err := o.w.readAll(o.file, o.asked)
+	data, err := o.w.readAll(io.NewSectionReader(o.file, 0, 1<<62), o.Info, o.asked)
 	if err != nil {
 		return nil, err
 	}
@@ -90,6 +87,14 @@ func (o *Old) Reader() io.Reader {
 		return bytes.NewReader(o.data)
 	}
 	return io.NewSectionReader(o.file, 0, 1<<62)
+}
+
+// close closes the file before the change has ended.
+func (o *Old) close() {
+	if o.file != nil {
+		_ = o.file.Close()
+		o.file = nil
+	}
 }
 
 // WriteFile makes data the whole contents of a file. A file that is there keeps its mode, owner and extended attributes;

@@ -20,6 +20,13 @@ func main() {
 		sdk.Main(plainPlugin())
 		return
 	}
+	if len(os.Args) == 2 && os.Args[1] == serveSDKArg {
+		if err := serveSDK(); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
 	bin := flag.String("bin", "bin", "the directory that `make build` fills")
 	only := flag.String("only", "", "what to measure, of call, start, sandbox, files, search, plugins, program, mcp and commands; everything if empty")
 	flag.Parse()

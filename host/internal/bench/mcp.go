@@ -49,6 +49,13 @@ func measureMCP(bin string) error {
 			name: "picoclaw, isolation on", tool: "read_file", argv: []string{filepath.Join(bin, "picoclaw"), "mcp"}, stderr: os.Stderr,
 			env: []string{"HOME=" + home, "PICOCLAW_HOME=" + home, "PICOCLAW_ISOLATION_ENABLED=true"},
 		}}
+		self, err := os.Executable()
+		if err != nil {
+			return err
+		}
+		servers = append(servers, &server{
+			name: "the official Go SDK alone, reading in its own process, not confined", tool: "read", argv: []string{self, serveSDKArg},
+		})
 		reference, err := exec.LookPath("mcp-server-filesystem")
 		if err == nil {
 			servers = append(servers, &server{
@@ -73,7 +80,7 @@ func measureMCP(bin string) error {
 				fmt.Printf("    "+line+"\n", s.took[step])
 			}
 		}
-		if len(servers) == 1 {
+		if len(servers) == 2 {
 			fmt.Println("  for the MCP reference server for files beside it: npm install -g @modelcontextprotocol/server-filesystem")
 		}
 		return nil

@@ -26,18 +26,24 @@ func New(w io.Writer, level hclog.Level, format string) hclog.Logger {
 		return logger
 	}
 	if format == "json" {
-		logger.RegisterSink(cut{hclog.NewSinkAdapter(&hclog.LoggerOptions{Level: level, Output: w, JSONFormat: true})})
+		logger.RegisterSink(cut{hclog.NewSinkAdapter(&hclog.LoggerOptions{Level: level, Output: w, JSONFormat: true}), level})
 	} else {
-		logger.RegisterSink(cut{&lines{out: terminal.New(w), level: level}})
+		logger.RegisterSink(cut{&lines{out: terminal.New(w)}, level})
 	}
 	return logger
 }
 
-// cut cuts secrets out of what it passes on.
-type cut struct{ hclog.SinkAdapter }
+// cut passes on what is at least of a level, with the secrets cut out.
+type cut struct {
+	hclog.SinkAdapter
+	level hclog.Level
+}
 
 // Accept takes a message with its keys and values.
 func (c cut) Accept(name string, level hclog.Level, message string, args ...any) {
+	if level < c.level { // a sink is given everything
+		return
+	}
 	clean := make([]any, len(args))
 	for i, arg := range args {
 		key := ""
@@ -62,16 +68,12 @@ func (c cut) Accept(name string, level hclog.Level, message string, args ...any)
 
 // lines writes a line for each message.
 type lines struct {
-	out   *terminal.Out
-	level hclog.Level
-	mu    sync.Mutex
+	out *terminal.Out
+	mu  sync.Mutex
 }
 
 // Accept writes one message.
 func (l *lines) Accept(name string, level hclog.Level, message string, args ...any) {
-	if level < l.level {
-		return
-	}
 	var pairs []string
 	for i := 0; i+1 < len(args); i += 2 {
 		pairs = append(pairs, fmt.Sprintf("%v=%v", args[i], args[i+1]))
