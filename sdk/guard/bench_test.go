@@ -40,6 +40,25 @@ func BenchmarkLongCommand(b *testing.B) {
 	}
 }
 
+// BenchmarkHostileCommand decides on commands of the largest size that are made to take long.
+func BenchmarkHostileCommand(b *testing.B) {
+	for _, hostile := range []struct {
+		name, part string
+		dialect    Dialect
+	}{
+		{"directories", "cd a;", Bash}, {"words", "a ", Bash}, {"braces", "<{a,b}", Bash}, {"doubling", "a=$a$a;", Bash}, {"finds", "a find . -exec ", POSIX},
+		{"cmd-ifs", "if a ", Cmd}, {"cmd-calls", "call cmd /c ", Cmd}, {"cmd-lines", "@\"\n", Cmd}, {"powershell-variables", "$", PowerShell}, {"powershell-here-strings", "@'\n", PowerShell},
+	} {
+		b.Run(hostile.name, func(b *testing.B) {
+			g := mustNew(b, everything())
+			command := Command{Text: strings.Repeat(hostile.part, MaxCommand/len(hostile.part)), Dialect: hostile.dialect}
+			for b.Loop() {
+				g.Command(command)
+			}
+		})
+	}
+}
+
 // measure decides on the texts in turn and tells the median and the time that only the slowest hundredth exceeds.
 func measure(b *testing.B, texts []string) {
 	g := mustNew(b, everything())

@@ -6,6 +6,7 @@ import (
 )
 
 func TestBounds(t *testing.T) {
+	t.Parallel()
 	g := mustNew(t, everything())
 	for name, c := range map[string]struct{ line, rule string }{
 		"just short enough":      {"echo " + strings.Repeat("x", 16<<10-5), ""},

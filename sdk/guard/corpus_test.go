@@ -44,6 +44,7 @@ func corpus(t testing.TB, names ...string) []labelled {
 
 // The share of lines that must come out as labelled. To ask counts as to refuse.
 func TestCorpus(t *testing.T) {
+	t.Parallel()
 	for name, want := range map[string]float64{
 		"deny_direct": 0.98, "path_escape": 0.97, "allow_benign": 0.99, "seed_strict": 1,
 		"harmful": 1, "outside": 1, "everyday": 0.998,

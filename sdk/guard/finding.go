@@ -37,6 +37,7 @@ type analysis struct {
 	dir      string      // that the command starts in
 	nested   int         // texts for Windows shells that are being followed
 	steps    int         // commands of Windows shells so far
+	words    int         // words of these
 	fixed    *shell.Span // where to say that everything is found, if not nil
 	resolver resolver
 	open     pathKey // the last path that was found to be open

@@ -8,11 +8,15 @@ import (
 
 // Whatever the text, the guard decides, decides the same twice, says why it refuses, and never less in a wrapping.
 func FuzzCommand(f *testing.F) {
-	for _, l := range corpus(f, "harmful", "outside", "everyday") {
-		f.Add(l.Cmd, "")
+	for i, l := range corpus(f, "harmful", "outside", "everyday") {
+		if i%share == 0 {
+			f.Add(l.Cmd, "")
+		}
 	}
-	for _, l := range corpus(f, "everyday") {
-		f.Add(l.Cmd, string(POSIX))
+	for i, l := range corpus(f, "everyday") {
+		if i%share == 0 {
+			f.Add(l.Cmd, string(POSIX))
+		}
 	}
 	for _, line := range []string{`del/f/q x & rd /s /q "y"`, `cmd /c "echo %PATH% | find ""x"""`, "if exist x (del x) else call y", "^^^"} {
 		f.Add(line, string(Cmd))

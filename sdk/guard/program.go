@@ -2,7 +2,6 @@ package guard
 
 import (
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/picoclaw/picoclaw/sdk/guard/internal/programs"
@@ -31,14 +30,21 @@ var starters = map[string]bool{
 	"chown": true, "chmod": true, "kill": true, "ssh": true, "docker": true, "bash": true, "sh": true, "zsh": true, "find": true, "git": true,
 }
 
-// guess looks for a command among the arguments of a program whose arguments nobody knows the meaning of. The arguments that
-// are known, as the values of options are, start nothing.
+// guess looks for a command among the arguments of a program whose arguments nobody knows the meaning of. What it is known to
+// write is none, nor is the value of a long option that names something.
 func (a *analysis) guess(c *shell.Call, uses []programs.Use) {
+	var known map[string]programs.Kind
 	for i, f := range c.Argv[1:] {
-		if slices.ContainsFunc(uses, func(u programs.Use) bool { return u.Kind != programs.Shape && u.Text == f.Text }) {
-			continue
-		}
 		if starters[shell.Name(f.Text)] && i+2 < len(c.Argv) || strings.HasPrefix(f.Text, "mkfs.") {
+			if known == nil {
+				known = make(map[string]programs.Kind, len(uses))
+				for _, u := range uses {
+					known[u.Text] = u.Kind
+				}
+			}
+			if kind := known[f.Text]; kind == programs.Write || kind == programs.Data && strings.HasPrefix(c.Argv[i].Text, "--") {
+				continue
+			}
 			before := a.guessing
 			a.guessing = true
 			c.Exec(shell.Name(c.Argv[0].Text), c.Argv[i+1:], nil, "")

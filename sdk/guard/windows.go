@@ -12,10 +12,12 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/guard/internal/windows"
 )
 
-// The bounds of what is followed of Windows shells: how deep they may start each other, and how many commands.
+// The bounds of what is followed of Windows shells: how deep they may start each other, how many commands, and how many words
+// these may have in all.
 const (
 	maxWindowsNesting = 8
-	maxWindowsSteps   = 4096
+	maxWindowsSteps   = 1024
+	maxWindowsWords   = 24 << 10
 )
 
 // windowsRun follows the commands of a text for a Windows shell, one after the other.
@@ -58,7 +60,8 @@ func (r *windowsRun) code(language, line string, nesting int) {
 
 // command decides on one simple command of a Windows shell.
 func (r *windowsRun) command(language string, command windows.Command, nesting int) {
-	if r.steps++; nesting > maxWindowsNesting || r.steps > maxWindowsSteps {
+	r.steps++
+	if r.words += len(command.Argv); nesting > maxWindowsNesting || r.steps > maxWindowsSteps || r.words > maxWindowsWords {
 		r.hard(r.c, "exec.too-complex", "too many commands, or code within code within code, to follow")
 		return
 	}

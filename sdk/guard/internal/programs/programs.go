@@ -110,7 +110,8 @@ func (m *Memory) take() []Use {
 	return uses
 }
 
-// Uses says what the arguments of a program are for. Args don't include the program's own name; texts are their texts.
+// Uses says what the arguments of a program are for. Args don't include the program's own name; texts are their texts. The
+// answer is in the memory until it is given back.
 func Uses(m *Memory, name string, args []shell.Field, texts []string) []Use {
 	if name == "git" {
 		return git(m, args, texts)

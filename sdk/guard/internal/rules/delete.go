@@ -3,6 +3,8 @@ package rules
 import (
 	"slices"
 	"strings"
+
+	"github.com/picoclaw/picoclaw/sdk/guard/internal/getopt"
 )
 
 var deleteRules = []Rule{
@@ -41,6 +43,13 @@ var deleteRules = []Rule{
 		Safer:  "use -print first, then delete the files that you mean",
 		Hit:    []string{"find . -name x -delete"},
 		Miss:   []string{"find . -name x", "find . -name delete"},
+	},
+	{
+		ID: "exec.git-clean", Names: "git", Match: gitClean,
+		Reason: "deletes every file that git doesn't know, which it can't bring back",
+		Safer:  "print the names with git clean -nd, then delete those that you mean",
+		Hit:    []string{"git clean -fdx", "git clean -f", "git -C sub clean -xdf", "git clean --force -d", "git -c clean.requireForce=false clean -d", "git clean -n -fd --no-dry-run", "git clean -f -e -n"},
+		Miss:   []string{"git clean -n", "git clean -nd", "git clean --dry-run -d", "git clean --help", "git commit -m clean", "git checkout clean"},
 	},
 	{
 		ID: "exec.shred", Names: "shred srm wipe scrub", Match: operand,
@@ -94,3 +103,15 @@ var diskRules = []Rule{
 		Miss:   []string{"dd of=out.bin bs=1k count=1"},
 	},
 }
+
+// gitClean says whether git deletes what it doesn't know. Whether it does so without being forced is a setting of the machine's.
+func gitClean(c *Command) bool {
+	words := c.gitWords()
+	if len(words) == 0 || words[0] != "clean" {
+		return false
+	}
+	opts := gitCleanOptions.Parse(words[1:])
+	return !opts.Has("-n", "--dry-run", "-h", "--help") || opts.Has("--no-dry-run")
+}
+
+var gitCleanOptions = getopt.Parse("e=d --exclude=d")

@@ -20,7 +20,7 @@ func finds(id, line string) bool {
 			}
 		}
 		inner := []string(nil)
-		for _, use := range programs.Uses(nil, name, fields(words[1:]), words[1:]) {
+		for _, use := range programs.Uses(new(programs.Memory), name, fields(words[1:]), words[1:]) {
 			if use.Kind == programs.Command {
 				inner = shell.Texts(use.Argv)
 			}

@@ -50,6 +50,8 @@ func (in *Interpreter) enter(c *Call, st *state, target string) {
 		st.dir = st.abs(target)
 	}
 	switch {
+	case len(st.dir) > maxDir:
+		st.dir, st.doubt = "", "" // the kernel would resolve it step by step; here that takes too long
 	case st.doubt != "" && !filepath.IsAbs(target):
 		st.doubt = filepath.Join(st.doubt, target)
 	case before != "" && !st.strict && in.visitor.Missing(st.dir) && !in.mentioned(c, target):

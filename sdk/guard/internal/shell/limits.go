@@ -16,6 +16,7 @@ const (
 	maxStates  = 8        // ways the command can have gone, followed at once
 	maxRounds  = 64       // values of a loop that are followed one by one
 	maxValue   = 4 << 10  // bytes of a variable; one that is longer isn't known
+	maxDir     = 1 << 10  // bytes of the working directory's path; one that is longer isn't known
 	maxWork    = 1 << 20  // bytes of all arguments of all commands; an argument, or a variable that is copied, counts for perWord
 	perWord    = 16
 )

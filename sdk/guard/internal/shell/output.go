@@ -108,8 +108,9 @@ func printf(args []string) string {
 	}
 	format, rest := args[0], args[1:]
 	var out strings.Builder
+	var own expand.Config // without one, the package shares a buffer between all that format at once
 	for {
-		part, used, err := expand.Format(nil, format, rest)
+		part, used, err := expand.Format(&own, format, rest)
 		if err != nil {
 			return Unknown
 		}

@@ -6,8 +6,12 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/guard/internal/shell"
 )
 
-// maxNesting is how deep commands may stand in commands, as behind for, if and call.
-const maxNesting = 16
+// The bounds of what is split: how deep commands may stand in commands, as behind for, if and call, and how many words all of
+// them may have. Each of them has all the words behind it.
+const (
+	maxNesting = 16
+	maxWords   = 16 << 10
+)
 
 // word is a word of cmd.exe, and whether it was quoted.
 type word struct {
@@ -27,6 +31,7 @@ type cmdLexer struct {
 	marked  bool // the word has quotes
 	piped   bool
 	depth   int
+	total   int // words of the commands so far
 }
 
 // Cmd splits a line of cmd.exe. Switches come out as arguments of their own, as cmd takes "del/f/q" too, and
@@ -117,7 +122,7 @@ func (l *cmdLexer) variable(rest string) int {
 		case strings.EqualFold(name, "cd"):
 			l.text.WriteByte('.')
 		default:
-			l.text.WriteString(shell.Unknown)
+			l.unknown()
 		}
 		l.started = true
 		return n + 1
@@ -126,13 +131,20 @@ func (l *cmdLexer) variable(rest string) int {
 		l.started = true
 		return len(rest[:3]) - 1
 	case c == '%' && len(rest) > 1 && (rest[1] >= '0' && rest[1] <= '9' || rest[1] == '*'):
-		l.text.WriteString(shell.Unknown)
+		l.unknown()
 		l.started = true
 		return 1
 	}
 	l.text.WriteByte(c)
 	l.started = true
 	return 0
+}
+
+// unknown adds text that nobody knows. Much of it is no more than some.
+func (l *cmdLexer) unknown() {
+	if !strings.HasSuffix(l.text.String(), shell.Unknown) {
+		l.text.WriteString(shell.Unknown)
+	}
 }
 
 func (l *cmdLexer) end() {
@@ -166,6 +178,12 @@ var internal = names("cd chdir dir md mkdir rd rmdir del erase type copy move re
 func (l *cmdLexer) command(words []word, piped bool, depth int) {
 	if strings.HasPrefix(words[0].text, ":") {
 		return // a label, or a comment
+	}
+	if l.total += len(words); l.total > maxWords {
+		if l.total-len(words) <= maxWords {
+			l.out = append(l.out, Command{Argv: []string{shell.Unknown}, Dynamic: true})
+		}
+		return
 	}
 	words[0].text = strings.TrimLeft(words[0].text, "@")
 	head := strings.ToLower(words[0].text)

@@ -95,6 +95,13 @@ func (l *psLexer) next(rest string) int {
 	return 0
 }
 
+// unknown adds text that nobody knows. Much of it is no more than some.
+func (l *psLexer) unknown() {
+	if !strings.HasSuffix(l.text.String(), shell.Unknown) {
+		l.text.WriteString(shell.Unknown)
+	}
+}
+
 // document takes a here-string.
 func (l *psLexer) document(rest string) int {
 	mark := "\n" + rest[1:2] + "@"
@@ -156,7 +163,7 @@ func (l *psLexer) interpolated(body string) {
 		case body[i] == '$' && i+1 < len(body) && body[i+1] == '(':
 			end := closing(body[i+1:])
 			l.out = append(l.out, powerShell(body[i+2:i+1+end], l.depth+1, l.constants)...)
-			l.text.WriteString(shell.Unknown)
+			l.unknown()
 			i += 1 + end
 		case body[i] == '$':
 			i += l.variable(body[i:])
@@ -199,7 +206,7 @@ func (l *psLexer) variable(rest string) int {
 		if len(rest) > 1 && rest[1] == '(' {
 			return 0 // the commands in the brackets come next
 		}
-		l.text.WriteString(shell.Unknown)
+		l.unknown()
 		l.started = true
 		return 0
 	}
@@ -221,7 +228,7 @@ func (l *psLexer) variable(rest string) int {
 	case constant:
 		l.text.WriteString(value)
 	default:
-		l.text.WriteString(shell.Unknown)
+		l.unknown()
 	}
 	l.started = true
 	return n - 1
