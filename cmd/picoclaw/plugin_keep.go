@@ -127,8 +127,8 @@ func newPluginReset(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "reset ID",
 		Short: "Let a plugin be started again that has crashed too often",
-		Long: `A plugin that has crashed three times within five minutes is not started any more, so that nobody waits for it and nothing is
-restarted for ever. This forgets its crashes.`,
+		Long: `A plugin that has crashed three times within five minutes is not started any more for the agent that it crashed under, so that
+nobody waits for it and nothing is restarted for ever. This forgets its crashes.`,
 		Example:           "  picoclaw plugin reset wordcount",
 		Args:              onePlugin,
 		ValidArgsFunction: a.pluginNames,

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -43,9 +44,17 @@ func (e *Failed) Error() string {
 
 // noted is the contents of a file.
 type noted struct {
-	Digest string      `json:"digest"` // of the plugin that crashed: another one has a record of its own
-	Times  []time.Time `json:"times"`
-	Last   string      `json:"last"`
+	Digest string `json:"digest"` // of the plugin that crashed: another one has a record of its own
+
+	// By has what crashed by the instances' rights: an agent that makes a plugin crash loses it for itself and for those
+	// that share its instance, and for nobody else.
+	By map[string]series `json:"by"`
+}
+
+// series are the crashes of instances with the same rights.
+type series struct {
+	Times []time.Time `json:"times"`
+	Last  string      `json:"last"`
 }
 
 func (c *crashes) file(plugin string) string { return filepath.Join(c.dir, plugin+".json") }
@@ -61,22 +70,28 @@ func (c *crashes) read(plugin string) noted {
 
 // readOf is read for a plugin as it is now: the crashes of what was there before do not count.
 func (c *crashes) readOf(plugin, digest string) noted {
-	if n := c.read(plugin); n.Digest == digest {
+	if n := c.read(plugin); n.Digest == digest && n.By != nil {
 		return n
 	}
-	return noted{Digest: digest}
+	return noted{Digest: digest, By: make(map[string]series)}
 }
 
 // note notes a crash.
-func (c *crashes) note(plugin, digest, how string) error {
+func (c *crashes) note(plugin, digest, rights, how string) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	n := c.readOf(plugin, digest)
 	now := c.now()
-	if !n.failed() {
-		n.Times = slices.DeleteFunc(n.Times, func(t time.Time) bool { return now.Sub(t) > crashWindow })
+	old := func(t time.Time) bool { return now.Sub(t) > crashWindow }
+	maps.DeleteFunc(n.By, func(_ string, s series) bool {
+		return !s.failed() && !slices.ContainsFunc(s.Times, func(t time.Time) bool { return !old(t) })
+	})
+	s := n.By[rights]
+	if !s.failed() {
+		s.Times = slices.DeleteFunc(s.Times, old)
 	}
-	n.Times, n.Last = append(n.Times, now), how
+	s.Times, s.Last = append(s.Times, now), how
+	n.By[rights] = s
 	data, err := json.Marshal(n)
 	if err != nil {
 		return err
@@ -88,9 +103,9 @@ func (c *crashes) note(plugin, digest, how string) error {
 }
 
 // failed reports whether there were too many crashes within the window. It stays so, whatever time passes.
-func (n noted) failed() bool {
-	for i := range n.Times {
-		if j := i + maxCrashes - 1; j < len(n.Times) && n.Times[j].Sub(n.Times[i]) <= crashWindow {
+func (s series) failed() bool {
+	for i := range s.Times {
+		if j := i + maxCrashes - 1; j < len(s.Times) && s.Times[j].Sub(s.Times[i]) <= crashWindow {
 			return true
 		}
 	}
@@ -98,20 +113,20 @@ func (n noted) failed() bool {
 }
 
 // delay says how long the next start of a plugin has to wait: not at all after its first crash, then longer each time.
-func (c *crashes) delay(plugin, digest string) (time.Duration, error) {
+func (c *crashes) delay(plugin, digest, rights string) (time.Duration, error) {
 	if c.dir == "" {
 		return 0, nil
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	n := c.readOf(plugin, digest)
-	if n.failed() {
-		return 0, &Failed{plugin, n.Last}
+	crashed := c.readOf(plugin, digest).By[rights]
+	if crashed.failed() {
+		return 0, &Failed{plugin, crashed.Last}
 	}
 	now := c.now()
 	recent := 0
 	var last time.Time
-	for _, t := range n.Times {
+	for _, t := range crashed.Times {
 		if now.Sub(t) <= crashWindow {
 			recent++
 			last = t
@@ -134,13 +149,16 @@ func Reset(crashDir, plugin string) (bool, error) {
 	return err == nil, err
 }
 
-// Crashed returns how often a plugin has crashed lately, and whether it is not started any more for that.
+// Crashed returns how often a plugin has crashed lately, and whether it is not started any more for that, for one agent at
+// least.
 func Crashed(crashDir, plugin string) (times int, failed bool) {
-	n := (&crashes{dir: crashDir}).read(plugin)
-	for _, t := range n.Times {
-		if time.Since(t) <= crashWindow {
-			times++
+	for _, crashed := range (&crashes{dir: crashDir}).read(plugin).By {
+		for _, t := range crashed.Times {
+			if time.Since(t) <= crashWindow {
+				times++
+			}
 		}
+		failed = failed || crashed.failed()
 	}
-	return times, n.failed()
+	return times, failed
 }

@@ -16,13 +16,13 @@ func TestCrashesAreCounted(t *testing.T) {
 	c := &crashes{dir: dir, now: func() time.Time { return now }}
 	crash := func() {
 		t.Helper()
-		if err := c.note("p", "1", "exit status 2"); err != nil {
+		if err := c.note("p", "1", "a", "exit status 2"); err != nil {
 			t.Fatal(err)
 		}
 	}
 	wait := func() time.Duration {
 		t.Helper()
-		d, err := c.delay("p", "1")
+		d, err := c.delay("p", "1", "a")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -47,15 +47,21 @@ func TestCrashesAreCounted(t *testing.T) {
 	crash()
 	crash()
 	var failed *Failed
-	if _, err := c.delay("p", "1"); !errors.As(err, &failed) || failed.Last != "exit status 2" {
+	if _, err := c.delay("p", "1", "a"); !errors.As(err, &failed) || failed.Last != "exit status 2" {
 		t.Errorf("after three crashes: %v", err)
 	}
 	now = now.Add(24 * time.Hour)
-	if _, err := (&crashes{dir: dir, now: c.now}).delay("p", "1"); !errors.As(err, &failed) {
+	if _, err := (&crashes{dir: dir, now: c.now}).delay("p", "1", "a"); !errors.As(err, &failed) {
 		t.Errorf("a day later, in another host: %v", err)
 	}
-	if d, err := c.delay("p", "2"); d != 0 || err != nil {
+	if d, err := c.delay("p", "2", "a"); d != 0 || err != nil {
 		t.Errorf("another version waits %s, %v", d, err)
+	}
+	if d, err := c.delay("p", "1", "b"); d != 0 || err != nil {
+		t.Errorf("whoever has other rights, and had no part in it, waits %s, %v", d, err)
+	}
+	if _, failed := Crashed(dir, "p"); !failed {
+		t.Error("nobody is told that the plugin is not started for somebody")
 	}
 	if had, err := Reset(dir, "p"); !had || err != nil {
 		t.Errorf("reset: %v %v", had, err)

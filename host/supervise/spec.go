@@ -32,6 +32,7 @@ type Spec struct {
 
 	identity sync.Once
 	key      string
+	rights   string // what the instance is given, by its hash
 	err      error
 }
 
@@ -50,6 +51,8 @@ func (s *Spec) identify() (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("identify an instance of %s: %w", s.Manifest.ID, err)
 	}
+	given := sha256.Sum256(configure)
+	s.rights = hex.EncodeToString(given[:8])
 	h := sha256.New()
 	h.Write(configure)
 	h.Write(rest)

@@ -198,7 +198,7 @@ func (s *Supervisor) fill(key string, sl *slot, spec *Spec) {
 
 // startInTurn starts an instance, after a while if its plugin has crashed more than once lately.
 func (s *Supervisor) startInTurn(spec *Spec) (*instance, error) {
-	wait, err := s.crashes.delay(spec.Manifest.ID, spec.Digest)
+	wait, err := s.crashes.delay(spec.Manifest.ID, spec.Digest, spec.rights)
 	if err != nil {
 		return nil, err
 	}
@@ -219,7 +219,7 @@ func (s *Supervisor) note(spec *Spec, how error) {
 	if s.options.CrashDir == "" {
 		return
 	}
-	if err := s.crashes.note(spec.Manifest.ID, spec.Digest, how.Error()); err != nil {
+	if err := s.crashes.note(spec.Manifest.ID, spec.Digest, spec.rights, how.Error()); err != nil {
 		s.options.Logger.Warn("a plugin's crash could not be noted", "plugin", spec.Manifest.ID, "error", err)
 	}
 }

@@ -22,6 +22,7 @@ const (
 	reasonSymlink   = "access denied: symlink resolves outside workspace"
 	maxPath         = 4096 // bytes, as Linux has it (PATH_MAX)
 	settingGuarded  = "no setting opens this, as it is what binds the agent"
+	settingProcess  = "no setting opens this: it belongs to one process, and the next call is made by another"
 	saferInside     = "use a path inside the workspace"
 	hintConstraints = "constraints.paths of the agent's module"
 )
@@ -140,6 +141,9 @@ func (g *Guard) opened(a Access, target string) bool {
 
 // opener names the setting which would open target.
 func opener(a Access, target string) string {
+	if below, ok := strings.CutPrefix(target, "/proc/"); ok && below != "" && '0' <= below[0] && below[0] <= '9' {
+		return settingProcess
+	}
 	key := "tools.allow_write_paths"
 	if a == Read || a == List {
 		key = "tools.allow_read_paths"

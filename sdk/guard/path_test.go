@@ -208,6 +208,19 @@ func TestPathHints(t *testing.T) {
 	}
 }
 
+// A setting that names a process would open another's files at the next call, or none.
+func TestPathOfAProcessHasNoSetting(t *testing.T) {
+	g := mustNew(t, Policy{Workspace: "/home/user/ws", Restrict: true})
+	for _, path := range []string{"/proc/self/environ", "/proc/1/environ", "/proc/thread-self/maps"} {
+		if d := g.Path(Read, path); d.Verdict != Deny || strings.Contains(d.Hint, "allow_read_paths") {
+			t.Errorf("%s: %+v", path, d)
+		}
+	}
+	if d := g.Path(Read, "/proc/version"); !strings.Contains(d.Hint, "allow_read_paths") {
+		t.Errorf("/proc/version: %+v", d)
+	}
+}
+
 func TestPathConstraint(t *testing.T) {
 	ws, outside := workspace(t)
 	link(t, "../a.txt", filepath.Join(ws, "sub", "up"))
