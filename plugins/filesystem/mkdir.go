@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"sort"
 
 	"github.com/picoclaw/picoclaw/plugins/filesystem/internal/journal"
 	"github.com/picoclaw/picoclaw/sdk"
@@ -66,12 +67,13 @@ func mkdir(m *memory) sdk.Tool {
 // missingAbove counts the directories above a path that are not there. Should others make some meanwhile it makes no
 // difference: of these, undo deletes only what is empty.
 func missingAbove(w *workspace.Workspace, path string) int {
-	missing := 0
+	var above []string
 	for dir := filepath.Dir(path); dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
-		if _, err := w.Stat(dir); !errors.Is(err, fs.ErrNotExist) {
-			break
-		}
-		missing++
+		above = append(above, dir)
 	}
-	return missing
+	// One that is there has all those above it there too.
+	return sort.Search(len(above), func(i int) bool {
+		_, err := w.Stat(above[i])
+		return !errors.Is(err, fs.ErrNotExist)
+	})
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/picoclaw/picoclaw/sdk/guard"
@@ -127,5 +128,33 @@ func TestEditsOfOneFileFollowOneAnother(t *testing.T) {
 	}
 	if info, err := os.Lstat(filepath.Join(g.w, "link")); err != nil || info.Mode()&os.ModeSymlink == 0 {
 		t.Error("the link was replaced")
+	}
+}
+
+// The longest paths there are can be made, and are not left behind when the change fails.
+func TestDirectoriesAreMadeHoweverDeep(t *testing.T) {
+	g := newGround(t)
+	deep := strings.Repeat("p/", (maxPath-len(g.w))/2-8) + "x"
+	broken := errors.New("broken")
+	err := g.Apply(func([]Changed) error { return broken }, Edit{Path: deep[len("p/")*1500:], Parents: true,
+		Change: func(*Old) ([]byte, error) { return nil, nil }})
+	if entries, _ := os.ReadDir(g.w); !errors.Is(err, broken) || len(entries) > 0 {
+		t.Errorf("%v, and there are %v", err, entries)
+	}
+	if err := g.WriteFile(deep, []byte("deep")); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := g.ReadFile(deep); err != nil || string(got) != "deep" {
+		t.Errorf("%q, %v", got, err)
+	}
+	tried := 0
+	err = g.Try(func(all []Changed) error { tried = len(all); return nil },
+		Edit{Path: "new/f", Parents: true, Change: func(*Old) ([]byte, error) { return []byte("1"), nil }},
+		Edit{Path: "new/f", Parents: true, Change: func(old *Old) ([]byte, error) {
+			data, err := old.Bytes()
+			return append(data, '2'), err
+		}})
+	if _, errStat := os.Lstat(filepath.Join(g.w, "new")); err != nil || tried != 1 || errStat == nil {
+		t.Errorf("what was only tried: %v, %d files, %v", err, tried, errStat)
 	}
 }

@@ -15,19 +15,36 @@ type madeDir struct {
 // remove removes it if nobody has put anything into it.
 func (d madeDir) remove() { _ = d.root.Remove(d.name) }
 
-// makeParents makes the missing directories above a place and opens the target there.
+// makeParents makes the missing directories above a place and opens the target there. It goes from each directory to the
+// next: to find each from the first would take hours for a path as long as paths may be.
 func (tx *transaction) makeParents(at place, asked string) (*target, error) {
+	step := at
+	above, base := filepath.Split(at.name)
 	name := ""
-	for _, element := range strings.Split(filepath.Dir(at.name), string(filepath.Separator)) {
+	for _, element := range strings.Split(filepath.Clean(above), string(filepath.Separator)) {
 		name = filepath.Join(name, element)
-		err := at.dir.Mkdir(name, newDir)
-		switch {
-		case err == nil:
+		err := step.dir.Mkdir(element, newDir)
+		if err == nil {
 			tx.made = append(tx.made, madeDir{at.dir, name})
-		case os.IsExist(err):
-		default:
+		}
+		var next *os.Root
+		if err == nil || os.IsExist(err) {
+			next, err = step.dir.OpenRoot(element)
+		}
+		if step.dir != at.dir {
+			_ = step.dir.Close()
+		}
+		if err != nil {
 			return nil, err
 		}
+		step.dir = next
 	}
-	return at.target(asked)
+	step.name = base
+	t, err := step.target(asked)
+	if err != nil {
+		_ = step.dir.Close()
+		return nil, err
+	}
+	t.own, t.path = true, at.full()
+	return t, nil
 }
