@@ -79,3 +79,15 @@ func TestAStagePassesOnWhatItIsGiven(t *testing.T) {
 		}
 	}
 }
+
+// Where the whole machine can be read the system's directories are what they are there: links, on most.
+func TestTheStageTakesASystemOfLinks(t *testing.T) {
+	i := configured(t, Config{Enabled: true})
+	work := realTemp(t)
+	r := outcome(t, i, shell("echo ran; touch "+work+"/made && ! touch /etc/made"), Profile{
+		Name: "all", Exec: true, Confine: true, ReadOnly: []string{"/"}, ReadWrite: []string{work},
+	})
+	if r.err != nil || !r.exit.Success() || r.stdout != "ran\n" {
+		t.Errorf("%+v", r)
+	}
+}

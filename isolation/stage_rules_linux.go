@@ -39,7 +39,13 @@ func (p *plan) stageRules(handled uint64, program string) []stageRule {
 	rules := []stageRule{{"/", unix.LANDLOCK_ACCESS_FS_READ_DIR}}
 	if p.profile.Exec {
 		for path, rights := range p.profile.systemRights() {
-			if _, err := os.Stat(path); err == nil && p.reaches(path) {
+			if !p.reaches(path) {
+				continue
+			}
+			if real, err := filepath.EvalSymlinks(path); err == nil && !p.shows(path) {
+				path = real // a mount of what is above shows the link, and Landlock takes no rule for one
+			}
+			if _, err := os.Stat(path); err == nil {
 				rules = append(rules, stageRule{path, mount{source: path}.atMost(rights)})
 			}
 		}

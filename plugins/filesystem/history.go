@@ -69,7 +69,10 @@ func history(m *memory) sdk.Tool {
 				if op.Undoes != "" && !undone[op.ID] {
 					undone[op.Undoes] = true
 				}
-				if !permitted(&req.Environment, op) {
+				missing := op.Missing
+				if strayed(&req.Environment, op) != "" {
+					missing = leadsOut
+				} else if !permitted(&req.Environment, op) {
 					return true
 				}
 				if len(out.Operations) == limit {
@@ -78,7 +81,7 @@ func history(m *memory) sdk.Tool {
 				}
 				out.Operations = append(out.Operations, operation{
 					ID: op.ID, Time: op.Time.Local().Format(time.DateTime), Tool: op.Tool, Summary: op.Summary,
-					Undone: undone[op.ID], Undoes: op.Undoes, Missing: op.Missing,
+					Undone: undone[op.ID], Undoes: op.Undoes, Missing: missing,
 				})
 				return true
 			})
@@ -97,6 +100,22 @@ func (m *memory) ready(env *sdk.Environment) error {
 			WithHint("plugins.filesystem.config.journal.enabled and plugins.filesystem.grants.state switch it on")
 	}
 	return nil
+}
+
+// leadsOut is why what strayed can't be undone.
+const leadsOut = "its place leads out of the workspace now"
+
+// strayed returns the path of an operation that was in the workspace and leads out of it now, by a link that somebody has
+// put in its way; "" if there is none. It is the agent's all the same: an older operation must not be taken for its last.
+func strayed(env *sdk.Environment, op *journal.Op) string {
+	for _, step := range op.Steps {
+		for _, path := range []string{step.Path, step.From} {
+			if path != "" && !readable(env, path) && env.Guard.Path(guard.Write, path).Rule == "workspace.symlink" {
+				return path
+			}
+		}
+	}
+	return ""
 }
 
 // permitted reports whether the policy opens what an operation was about: an agent whose policy was narrowed since, or

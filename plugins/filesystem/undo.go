@@ -60,12 +60,16 @@ func (r *restoring) choose(ctx context.Context, id string) (*journal.Op, error) 
 		return op, undoable(op)
 	}
 	var last *journal.Op
+	var out string // where it leads out
 	undone := map[string]bool{}
 	err := r.m.journal.Each(func(op *journal.Op) bool {
 		if op.Undoes != "" && !undone[op.ID] {
 			undone[op.Undoes] = true
 		}
-		if op.Undoes != "" || undone[op.ID] || !permitted(r.env, op) || r.neverHappened(ctx, op) {
+		if op.Undoes != "" || undone[op.ID] {
+			return true
+		}
+		if out = strayed(r.env, op); out == "" && (!permitted(r.env, op) || r.neverHappened(ctx, op)) {
 			return true
 		}
 		last = op
@@ -73,6 +77,10 @@ func (r *restoring) choose(ctx context.Context, id string) (*journal.Op, error) 
 	})
 	if err != nil {
 		return nil, err
+	}
+	if out != "" {
+		return nil, sdk.Errorf(sdk.Conflict, "the last change, %s (%s), can't be undone: %s", last.ID, last.Summary, leadsOut).
+			WithHint("remove the link on the way to %s, or name an older operation; history lists them", shown(out))
 	}
 	if last == nil {
 		return nil, sdk.Errorf(sdk.NotFound, "there is nothing to undo")

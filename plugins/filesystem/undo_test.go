@@ -210,6 +210,32 @@ func TestUndoKnowsHalfADirectory(t *testing.T) {
 	wantContents(t, p, "d/b", "b")
 }
 
+// A link in the way of the last change does not make an older one the last.
+func TestUndoStopsAtWhatLeadsOut(t *testing.T) {
+	p := start(t, nil)
+	for _, c := range []struct {
+		tool string
+		args args
+	}{
+		{"write_file", args{"path": "old.txt", "content": "1"}},
+		{"write_file", args{"path": "old.txt", "content": "2"}},
+		{"write_file", args{"path": "d/f", "content": "x"}},
+		{"rm", args{"path": "d", "recursive": true}},
+	} {
+		must(t, p, c.tool, c.args)
+	}
+	if err := os.Symlink(t.TempDir(), filepath.Join(p.Dir, "d")); err != nil {
+		t.Fatal(err)
+	}
+	if r := p.Call("undo", args{}); !strings.Contains(r.Err.GetMessage(), "leads out of the workspace") {
+		t.Errorf("undo: %q, %v", r.Text, r.Err)
+	}
+	wantContents(t, p, "old.txt", "2")
+	if text := p.Call("history", args{}).Text; !strings.Contains(text, "rm") || !strings.Contains(text, leadsOut) {
+		t.Errorf("history hides it:\n%s", text)
+	}
+}
+
 func TestUndoOfWhatIsUnknown(t *testing.T) {
 	p := start(t, map[string]string{"f": "old"})
 	for _, id := range []string{"nothing", "../../f", "20260101T000000000000000-aaaa"} {

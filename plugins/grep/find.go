@@ -9,8 +9,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/bmatcuk/doublestar/v4"
-
 	"github.com/picoclaw/picoclaw/sdk"
 )
 
@@ -84,17 +82,14 @@ func findTool() sdk.Tool {
 			if in.MaxResults == 0 {
 				in.MaxResults = 100
 			}
-			if in.Pattern == "" || !doublestar.ValidatePattern(in.Pattern) {
-				return findOutput{}, sdk.Errorf(sdk.InvalidArgument, "the pattern is not a glob: %q", in.Pattern).WithHint(globHint)
+			if err := checkGlob("the pattern", in.Pattern); err != nil {
+				return findOutput{}, err
 			}
 			f := finding{req: req, in: in}
 			return f.run(ctx)
 		},
 		sdk.ReadOnly(), sdk.TextResult(), sdk.Sets("picoclaw", "module"), sdk.Permissions("fs.read"), sdk.Risk("low"))
 }
-
-// globHint goes with a pattern that is none.
-const globHint = "* stands for any part of a name, ** for any directories, {a,b} for either; write a backslash before one that is meant literally"
 
 // finding is one call of find.
 type finding struct {

@@ -52,8 +52,13 @@ func newQuery(in *grepInput) (*query, error) {
 		return nil, sdk.Errorf(sdk.InvalidArgument, "the pattern has a line break; lines are searched one by one").
 			WithHint("multiline searches across lines")
 	}
-	if q.include != "" && (!doublestar.ValidatePattern(q.include) || strings.HasPrefix(q.include, "!")) {
+	if strings.HasPrefix(q.include, "!") {
 		return nil, sdk.Errorf(sdk.InvalidArgument, "include is not a glob: %q", q.include).WithHint(globHint)
+	}
+	if q.include != "" {
+		if err := checkGlob("include", q.include); err != nil {
+			return nil, err
+		}
 	}
 	var err error
 	if q.globs, err = typeGlobs(in.Type); err != nil {
