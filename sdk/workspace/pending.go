@@ -145,5 +145,5 @@ func (w *Workspace) removeLitter(path string) (done bool) {
 		return errors.Is(err, os.ErrNotExist)
 	}
 	defer t.close()
-	return t.dir.RemoveAll(t.name) == nil
+	return removeAll(t.dir, t.name) == nil
 }

@@ -108,7 +108,7 @@ func (w *Workspace) removeDir(ctx context.Context, t *target) error {
 	}
 	freed := make(chan error, 1)
 	go func() {
-		err := temp.dir.RemoveAll(temp.name)
+		err := removeAll(temp.dir, temp.name)
 		if err == nil {
 			temp.forget()
 		}

@@ -60,7 +60,7 @@ func (temp *temporary) remove() {
 	if temp == nil {
 		return
 	}
-	if err := temp.dir.RemoveAll(temp.name); err == nil || errors.Is(err, fs.ErrNotExist) {
+	if err := removeAll(temp.dir, temp.name); err == nil || errors.Is(err, fs.ErrNotExist) {
 		temp.forget()
 	}
 }
