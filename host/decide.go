@@ -33,7 +33,7 @@ func (s *Session) decide(args *arguments) guard.Decision {
 }
 
 func (s *Session) decideClaim(claims []pluginpb.Site, site pluginpb.Site, at found) guard.Decision {
-	if site.Claim == pluginpb.ClaimEnv {
+	if site.Claim == pluginpb.ClaimEnv || site.Claim == pluginpb.ClaimStdin {
 		return guard.Decision{} // decided with the command beside it
 	}
 	text, ok := at.value.(string)
@@ -64,6 +64,8 @@ func (s *Session) command(claims []pluginpb.Site, site pluginpb.Site, at found, 
 		switch other.Claim {
 		case pluginpb.ClaimCwd:
 			c.Dir, _ = value.(string)
+		case pluginpb.ClaimStdin:
+			c.Stdin, _ = value.(string)
 		case pluginpb.ClaimEnv:
 			env, _ := value.(map[string]any)
 			for name, v := range env {

@@ -131,7 +131,7 @@ func completeValue(property *jsonschema.Schema, name, value, workspace string) (
 		return filesBelow("", file, name+"=@"), false
 	}
 	switch claimOf(property) {
-	case "", pluginpb.ClaimCommand, pluginpb.ClaimEnv:
+	case "", pluginpb.ClaimCommand, pluginpb.ClaimStdin, pluginpb.ClaimEnv:
 		return words, true
 	}
 	return filesBelow(workspace, value, name+"="), false

@@ -124,7 +124,7 @@ func (c *check) hints(t claims) {
 	case t.has(pluginpb.ClaimDelete) && !t.tool.Destructive:
 		c.add(name, "", "it deletes and does not say that it is destructive", "add Destructive")
 	}
-	if t.has(pluginpb.ClaimCwd, pluginpb.ClaimEnv) && !t.has(pluginpb.ClaimCommand) {
+	if t.has(pluginpb.ClaimCwd, pluginpb.ClaimStdin, pluginpb.ClaimEnv) && !t.has(pluginpb.ClaimCommand) {
 		c.add(name, "", "it claims the surroundings of a command, and no command", "claim command for the field that holds it")
 	}
 	if risk := t.tool.Risk; risk != "" && !slices.Contains([]string{"low", "medium", "high"}, risk) {

@@ -13,6 +13,7 @@ type Command struct {
 	Text    string
 	Dir     string            // where it starts; the workspace if empty
 	Env     map[string]string // what is known of its environment; it is decided on as if the text had set it
+	Stdin   string            // what it will read from its standard input, if anything is
 	Dialect Dialect           // the shell that will run it
 }
 
@@ -75,10 +76,10 @@ func (g *Guard) Command(c Command) (d Decision) {
 		if env == nil {
 			env = map[string]string{}
 		}
-		shell.Interpret(c.Text, shell.Options{Dir: dir, Env: env, POSIX: c.Dialect == POSIX, Memory: &m.shell}, a)
+		shell.Interpret(c.Text, shell.Options{Dir: dir, Env: env, Stdin: c.Stdin, POSIX: c.Dialect == POSIX, Memory: &m.shell}, a)
 		if c.Dialect == POSIX {
 			// It may also be a bash under another name, which finds more in the same text.
-			shell.Interpret(c.Text, shell.Options{Dir: dir, Env: env, Memory: &m.shell}, a)
+			shell.Interpret(c.Text, shell.Options{Dir: dir, Env: env, Stdin: c.Stdin, Memory: &m.shell}, a)
 		}
 		if first, _, _ := strings.Cut(strings.TrimLeft(c.Text, " \t"), " "); windows.Names[strings.ToLower(first)] && strings.Contains(c.Text, `\`) {
 			a.windowsText("cmd", c.Text)

@@ -22,6 +22,7 @@ const (
 	ClaimDelete  Claim = "delete"  // a path that is removed
 	ClaimCommand Claim = "command" // a command line for a shell
 	ClaimCwd     Claim = "cwd"     // the directory that the command beside it starts in
+	ClaimStdin   Claim = "stdin"   // what the command beside it reads from its standard input
 	ClaimEnv     Claim = "env"     // an object of strings: what the command beside it finds in its environment
 )
 
@@ -35,7 +36,7 @@ type Site struct {
 // Valid reports whether c is one of the claims above.
 func (c Claim) Valid() bool {
 	switch c {
-	case ClaimRead, ClaimWrite, ClaimList, ClaimDelete, ClaimCommand, ClaimCwd, ClaimEnv:
+	case ClaimRead, ClaimWrite, ClaimList, ClaimDelete, ClaimCommand, ClaimCwd, ClaimStdin, ClaimEnv:
 		return true
 	}
 	return false
@@ -56,7 +57,7 @@ func collect(s *jsonschema.Schema, at []string, sites *[]Site) error {
 		text, _ := raw.(string)
 		claim := Claim(text)
 		if !claim.Valid() {
-			return fmt.Errorf("the claim %v on %v is not one of read, write, list, delete, command, cwd, env", raw, at)
+			return fmt.Errorf("the claim %v on %v is not one of read, write, list, delete, command, cwd, stdin, env", raw, at)
 		}
 		switch {
 		case claim == ClaimEnv && s.Type != "object":

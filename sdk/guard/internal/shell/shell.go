@@ -14,6 +14,7 @@ import (
 type Options struct {
 	POSIX bool              // by sh, not bash
 	Dir   string            // the working directory, absolute
+	Stdin string            // what there is to read; empty for nothing
 	Env   map[string]string // as far as it is known; the visitor is told of it before anything else
 
 	Memory *Memory // to work in; nil for one of its own
@@ -54,10 +55,21 @@ func Interpret(text string, opts Options, visitor Visitor) {
 		// The shell itself heeds some of it before it reads a word: BASH_ENV, exported functions, PATH.
 		visitor.Call(&Call{Place: *place, Env: opts.Env, in: in, state: st})
 	}
-	in.code(place, text, st, Stream{})
+	in.code(place, text, st, given(opts.Stdin))
 	if in.work > maxWork && !in.stopped {
 		in.problem(place, TooComplex, "the command takes too long to follow")
 	}
+}
+
+// given is the standard input that a text was given. What looks like a mark of this package's own in it is not known.
+func given(text string) Stream {
+	if text == "" {
+		return Stream{}
+	}
+	if HasUnknown(text) || strings.Contains(text, Unset) || strings.Contains(text, Item) {
+		return Stream{Piped: true}
+	}
+	return Stream{Known: true, Text: text}
 }
 
 // code follows a text in a state.
