@@ -78,6 +78,9 @@ func TestAnOddListBelowStopsNothing(t *testing.T) {
 		if !strings.Contains(text, "a/b/.gitignore is not a regular file and was not honoured") {
 			t.Errorf("%s does not say it: %s", name, text)
 		}
+		if r := p.Call("find", args{"pattern": "g"}); !strings.Contains(r.Text, "a/b/.gitignore is not a regular file and was not honoured") {
+			t.Errorf("find does not say it: %s", r.Text)
+		}
 	}
 }
 

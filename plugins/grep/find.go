@@ -24,12 +24,13 @@ type findInput struct {
 }
 
 type findOutput struct {
-	Files      []found `json:"files"`
-	Count      int     `json:"count" jsonschema:"How many are here."`
-	Total      int     `json:"total" jsonschema:"How many there are in all."`
-	Next       string  `json:"next,omitempty" jsonschema:"There are more: ask again with this as cursor."`
-	Ignored    int     `json:"ignored,omitempty" jsonschema:"How many that match were left alone for .gitignore, directories with everything in them counting as one."`
-	Incomplete string  `json:"incomplete,omitempty"`
+	Files      []found  `json:"files"`
+	Count      int      `json:"count" jsonschema:"How many are here."`
+	Total      int      `json:"total" jsonschema:"How many there are in all."`
+	Next       string   `json:"next,omitempty" jsonschema:"There are more: ask again with this as cursor."`
+	Ignored    int      `json:"ignored,omitempty" jsonschema:"How many that match were left alone for .gitignore, directories with everything in them counting as one."`
+	Notes      []string `json:"notes,omitempty" jsonschema:"What else there is to know"`
+	Incomplete string   `json:"incomplete,omitempty"`
 }
 
 type found struct {
@@ -61,6 +62,9 @@ func (o findOutput) Text() string {
 	}
 	if o.Ignored > 0 {
 		fmt.Fprintf(&b, "; %s named by .gitignore, or in directories that are", number(o.Ignored, "more is", "more are"))
+	}
+	for _, note := range o.Notes {
+		b.WriteString("; " + note)
 	}
 	if o.Incomplete != "" {
 		b.WriteString("; " + o.Incomplete)
@@ -127,7 +131,7 @@ func (f *finding) run(ctx context.Context) (findOutput, error) {
 	case err != nil:
 		return findOutput{}, failure(f.in.Path, err)
 	}
-	out.Total, out.Ignored = len(f.all), f.ignored
+	out.Total, out.Ignored, out.Notes = len(f.all), f.ignored, walk.notes()
 	f.sort(f.in.Path)
 	rest := f.all
 	if from.name != "" {
