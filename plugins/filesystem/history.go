@@ -109,6 +109,9 @@ const leadsOut = "its place leads out of the workspace now"
 // put in its way; "" if there is none. It is the agent's all the same: an older operation must not be taken for its last.
 func strayed(env *sdk.Environment, op *journal.Op) string {
 	for _, step := range op.Steps {
+		if step.Action == journal.Tidy {
+			continue // above another
+		}
 		for _, path := range []string{step.Path, step.From} {
 			if path != "" && !readable(env, path) && env.Guard.Path(guard.Write, path).Rule == "workspace.symlink" {
 				return path
@@ -122,6 +125,9 @@ func strayed(env *sdk.Environment, op *journal.Op) string {
 // a child of it, has no business with the rest.
 func permitted(env *sdk.Environment, op *journal.Op) bool {
 	for _, step := range op.Steps {
+		if step.Action == journal.Tidy {
+			continue // above another
+		}
 		for _, path := range []string{step.Path, step.From} {
 			if path != "" && !readable(env, path) && env.Guard.Path(guard.Write, path).Verdict != guard.Allow {
 				return false
