@@ -121,9 +121,9 @@ func (m *memory) writeUnkept(op journal.Op, why error, notes *[]string) {
 	}
 }
 
-// drop forgets an operation that did not take place.
-func (m *memory) drop(id string) {
-	if id != "" && m.journal != nil {
+// drop forgets an operation that did not take place, as its error says.
+func (m *memory) drop(id string, err error) {
+	if id != "" && m.journal != nil && workspace.Untouched(err) {
 		_ = m.journal.Drop(id)
 	}
 }

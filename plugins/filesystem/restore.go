@@ -86,7 +86,7 @@ func (r *restoring) undo(ctx context.Context, op *journal.Op) (undoOutput, error
 		}
 		if err := r.step(ctx, op, i); err != nil {
 			if i == 0 && !r.cleared {
-				r.m.drop(out.Undo)
+				r.m.drop(out.Undo, err)
 			}
 			if ctx.Err() != nil {
 				return out, sdk.Errorf(sdk.Cancelled, "undo was cancelled; of its steps %d of %d are done", i, len(op.Steps))

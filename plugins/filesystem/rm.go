@@ -44,13 +44,13 @@ func rm(m *memory) sdk.Tool {
 				out.Notes = append(out.Notes, legible(left.Error()))
 				return out, nil
 			case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
-				m.drop(out.Undo)
+				m.drop(out.Undo, err)
 				return rmOutput{}, sdk.Errorf(sdk.Cancelled, "failed to delete: it was stopped, and nothing is deleted")
 			case errors.As(err, &isDirectory):
 				return rmOutput{}, sdk.Errorf(sdk.InvalidArgument, "failed to delete: %s is a directory", shown(req.Args.Path)).
 					WithHint("set recursive to delete it with everything in it")
 			case err != nil:
-				m.drop(out.Undo)
+				m.drop(out.Undo, err)
 				return rmOutput{}, failure("delete", err)
 			}
 			return out, nil
