@@ -113,7 +113,7 @@ func strayed(env *sdk.Environment, op *journal.Op) string {
 			continue // above another
 		}
 		for _, path := range []string{step.Path, step.From} {
-			if path != "" && !readable(env, path) && env.Guard.Path(guard.Write, path).Rule == "workspace.symlink" {
+			if path != "" && !readable(env, path) && decided(env, op, path).Rule == "workspace.symlink" {
 				return path
 			}
 		}
@@ -129,10 +129,22 @@ func permitted(env *sdk.Environment, op *journal.Op) bool {
 			continue // above another
 		}
 		for _, path := range []string{step.Path, step.From} {
-			if path != "" && !readable(env, path) && env.Guard.Path(guard.Write, path).Verdict != guard.Allow {
+			if path != "" && !readable(env, path) && decided(env, op, path).Verdict != guard.Allow {
 				return false
 			}
 		}
 	}
 	return true
+}
+
+// decided is what the policy says of putting something back at a path. A link is put back, or taken away, itself: where it points to
+// is no matter.
+func decided(env *sdk.Environment, op *journal.Op, path string) guard.Decision {
+	access := guard.Write
+	for _, step := range op.Steps {
+		if (step.Path == path || step.From == path) && (step.Before == stateLink || step.After == stateLink) {
+			access = guard.Delete
+		}
+	}
+	return env.Guard.Path(access, path)
 }

@@ -267,6 +267,38 @@ func TestUndoStopsAtWhatLeadsOut(t *testing.T) {
 	}
 }
 
+// A link is deleted and moved itself, and comes back, wherever it points to: to itself, to nothing, out of the workspace.
+func TestLinksAreThemselves(t *testing.T) {
+	for name, target := range map[string]string{"to itself": "link", "to nothing": "nothing", "out": "/etc/passwd", "to a file": "f", "to a tree": "d"} {
+		t.Run(name, func(t *testing.T) {
+			p := start(t, map[string]string{"f": "f", "d/f": "f"})
+			if err := os.Symlink(target, filepath.Join(p.Dir, "link")); err != nil {
+				t.Fatal(err)
+			}
+			must(t, p, "write_file", args{"path": "f", "content": "changed"})
+			before := snapshot(t, p)
+			for _, c := range []struct {
+				tool string
+				args args
+			}{
+				{"rm", args{"path": "link"}},
+				{"mv", args{"source": "link", "destination": "moved"}},
+				{"mv", args{"source": "link", "destination": "f", "overwrite": true}},
+				{"mv", args{"source": "f", "destination": "link", "overwrite": true}},
+			} {
+				must(t, p, c.tool, c.args)
+				if slices.Equal(snapshot(t, p), before) {
+					t.Errorf("%s, %v has changed nothing", c.tool, c.args)
+				}
+				must(t, p, "undo", args{})
+				if now := snapshot(t, p); !slices.Equal(now, before) {
+					t.Fatalf("after %s, %v and undo there is\n%q, not\n%q", c.tool, c.args, now, before)
+				}
+			}
+		})
+	}
+}
+
 func TestUndoOfWhatIsUnknown(t *testing.T) {
 	p := start(t, map[string]string{"f": "old"})
 	for _, id := range []string{"nothing", "../../f", "20260101T000000000000000-aaaa"} {
