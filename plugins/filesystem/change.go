@@ -134,17 +134,23 @@ func (m *memory) do(ctx context.Context, env *sdk.Environment, c change) (*outco
 
 // failure says what went wrong, and of several files with which.
 func (c *change) failure(err error) error {
-	if len(c.edits) > 1 && workspace.Untouched(err) {
-		err = failure(c.doing, err)
-		var own *sdk.Error
-		if errors.As(err, &own) {
-			with := *own
-			with.Message += "\nnothing was changed in any file"
-			return &with
-		}
-		return fmt.Errorf("%w\nnothing was changed in any file", err)
+	said := failure(c.doing, err)
+	if len(c.edits) < 2 {
+		return said
 	}
-	return failure(c.doing, err)
+	var own *sdk.Error
+	if !errors.As(said, &own) {
+		return said // a refusal, which names the path
+	}
+	with := *own
+	var about *workspace.FileError
+	if errors.As(err, &about) && !strings.Contains(with.Message, shown(about.Path)) {
+		with.Message += "\nthat was " + shown(about.Path)
+	}
+	if workspace.Untouched(err) {
+		with.Message += "\nnothing was changed in any file"
+	}
+	return &with
 }
 
 // make returns the new contents of one file, once it has been found to be the one that the caller means.
