@@ -183,23 +183,7 @@ func (m *memory) match(v *existing, e fileEdit, doing string) error {
 	if e.ifMatch == absent {
 		return sdk.Errorf(sdk.Conflict, "failed to %s: the file exists already; nothing was changed", doing)
 	}
-	message := fmt.Sprintf("failed to %s: the file has changed since the version %s; it is %s now and nothing was changed", doing, e.ifMatch, etag)
-	conflict := sdk.Errorf(sdk.Conflict, "%s", message).WithHint("look at what has changed, then ask again with if_match=%s", etag)
-	if v.shut() {
-		return conflict
-	}
-	seen, ok := m.version(e.ifMatch)
-	if !ok {
-		conflict.Message += "\n(that version is not kept, so there is no diff)"
-		return conflict
-	}
-	now, err := v.bytes()
-	if err != nil {
-		return err
-	}
-	m.seen.Add(etag, string(now))
-	conflict.Message += "\nwhat has changed since:\n" + diff(e.path, e.path, seen, now)
-	return conflict
+	return m.conflict(doing, e.path, e.ifMatch, etag, !v.shut(), v.bytes)
 }
 
 // describe says what has become of the files.
