@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -33,7 +32,7 @@ var _ mcp.Transport = Lines{}
 
 // Connect begins to read.
 func (l Lines) Connect(context.Context) (mcp.Connection, error) {
-	c := &lines{writer: l.Writer, incoming: make(chan incoming), closed: make(chan struct{}), patience: l.Patience, gone: l.Gone}
+	c := &lines{writer: l.Writer, incoming: make(chan incoming), closed: make(chan struct{}), due: newDue(), patience: l.Patience, gone: l.Gone}
 	go c.read(bufio.NewReaderSize(l.Reader, 64<<10))
 	return c, nil
 }
@@ -43,7 +42,7 @@ type lines struct {
 	incoming chan incoming
 	closed   chan struct{}
 	once     sync.Once
-	due      atomic.Int64 // answers
+	due      *due
 	patience time.Duration
 	gone     func() bool
 
@@ -77,8 +76,10 @@ func (c *lines) read(r *bufio.Reader) {
 				c.refuse(idOf(line), codeOf(line), fmt.Sprintf("not a JSON-RPC 2.0 message: %.200s", err))
 				continue
 			}
-			if r, ok := next.message.(*jsonrpc.Request); ok && r.IsCall() {
-				c.due.Add(1)
+			if r, ok := next.message.(*jsonrpc.Request); ok && r.IsCall() && !c.due.add(r) {
+				c.refuse(idOf(line), jsonrpc.CodeInvalidRequest, fmt.Sprintf(
+					"there is a request with the id %v already that is not answered yet; give each request an id of its own", r.ID.Raw()))
+				continue
 			}
 		}
 		select {
@@ -99,7 +100,7 @@ func (c *lines) await() {
 	defer impatient.Stop()
 	look := time.NewTicker(5 * time.Millisecond)
 	defer look.Stop()
-	for c.due.Load() > 0 && (c.gone == nil || !c.gone()) {
+	for c.due.any() && (c.gone == nil || !c.gone()) {
 		select {
 		case <-look.C:
 		case <-c.closed:
@@ -144,15 +145,18 @@ func (c *lines) Read(ctx context.Context) (jsonrpc.Message, error) {
 
 // Write sends a message.
 func (c *lines) Write(_ context.Context, message jsonrpc.Message) error {
+	if r, ok := message.(*jsonrpc.Response); ok {
+		request := c.due.answer(r.ID)
+		defer c.due.written()
+		if r.Error != nil {
+			message = &jsonrpc.Response{ID: r.ID, Error: inWords(request, r.Error)}
+		}
+	}
 	data, err := encode(message)
 	if err != nil {
 		return err
 	}
-	err = c.write(data)
-	if _, ok := message.(*jsonrpc.Response); ok {
-		c.due.Add(-1)
-	}
-	return err
+	return c.write(data)
 }
 
 // Close ends the connection. The streams stay open; they are the caller's.

@@ -10,9 +10,11 @@ import (
 	"sync"
 
 	"github.com/google/jsonschema-go/jsonschema"
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/picoclaw/picoclaw/host"
+	"github.com/picoclaw/picoclaw/sdk/nearest"
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
@@ -100,13 +102,36 @@ func (ts *toolset) find(name string) *listedTool {
 	return ts.listed[name]
 }
 
+// explain says of an error what a request named that there is not.
+func (ts *toolset) explain(req mcp.Request, err error) error {
+	switch req := req.(type) {
+	case *mcp.CallToolRequest:
+		if name := req.Params.Name; ts.find(name) == nil {
+			return &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams,
+				Message: fmt.Sprintf("there is no tool %q here%s; tools/list has those that there are", name, nearest.Suggest(name, ts.names()))}
+		}
+	case *mcp.ListToolsRequest:
+		if req.Params.Cursor != "" {
+			return &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams,
+				Message: "the cursor is none that this server gave; leave it out to list from the beginning"}
+		}
+	}
+	return err
+}
+
+func (ts *toolset) names() []string {
+	ts.mu.Lock()
+	defer ts.mu.Unlock()
+	return slices.Sorted(maps.Keys(ts.listed))
+}
+
 // middleware puts the tools' schemas into the list of tools, so that a client that only connects does not wait for them,
 // and flattens results.
 func (ts *toolset) middleware(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
 		result, err := next(ctx, method, req)
 		if err != nil {
-			return nil, err
+			return nil, ts.explain(req, err)
 		}
 		if called, ok := result.(*mcp.CallToolResult); ok {
 			return flatten(called, req.GetSession().(*mcp.ServerSession)), nil
