@@ -34,15 +34,16 @@ type Log struct {
 	options Options
 
 	mu       sync.Mutex
-	dir      *os.File // held open to be locked
-	file     *os.File // the file that was current when it was last looked
-	pending  [][]byte // records that could not be written yet
-	dropped  int      // records that there was no place to keep
-	reserved int64    // up to where there is room in the file
-	end      int64    // where the file ended when it was last looked
-	regular  bool     // it is a file indeed, and no device
-	last     chain    // that of the last line
-	lastEnd  int64    // where the file ended when that was so; -1 if it is not known
+	dir      *os.File    // held open to be locked
+	file     *os.File    // the file that was current when it was last looked
+	opened   os.FileInfo // which that is
+	pending  [][]byte    // records that could not be written yet
+	dropped  int         // records that there was no place to keep
+	reserved int64       // up to where there is room in the file
+	end      int64       // where the file ended when it was last looked
+	regular  bool        // it is a file indeed, and no device
+	last     chain       // that of the last line
+	lastEnd  int64       // where the file ended when that was so; -1 if it is not known
 	timer    *time.Timer
 	syncErr  error
 	closed   bool

@@ -80,8 +80,11 @@ func (q *questions) answered(tool string, p *mcp.CallToolParamsRaw) (allowed, an
 	if !ok || !isAnswer || w.call != digest(tool, p.Arguments) || time.Since(w.asked) > questionLife {
 		return false, false
 	}
-	return result.Action == "accept" && result.Content[answerName] == true, true
+	return yes(result), true
 }
+
+// yes says whether a person allowed the call.
+func yes(r *mcp.ElicitResult) bool { return r.Action == "accept" && r.Content[answerName] == true }
 
 // call makes a call. What a person has to allow becomes a question, if the client can ask one.
 func (q *questions) call(ctx context.Context, s session, t host.Tool, req *mcp.CallToolRequest) *mcp.CallToolResult {

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -26,6 +27,8 @@ type Lines struct {
 
 	// Gone says that nobody reads answers any more, which ends that; nil if that can't be told.
 	Gone func() bool
+
+	opened func(*lines) // told of the connection; may be nil
 }
 
 var _ mcp.Transport = Lines{}
@@ -33,6 +36,9 @@ var _ mcp.Transport = Lines{}
 // Connect begins to read.
 func (l Lines) Connect(context.Context) (mcp.Connection, error) {
 	c := &lines{writer: l.Writer, incoming: make(chan incoming), closed: make(chan struct{}), due: newDue(), patience: l.Patience, gone: l.Gone}
+	if l.opened != nil {
+		l.opened(c)
+	}
 	go c.read(bufio.NewReaderSize(l.Reader, 64<<10))
 	return c, nil
 }
@@ -43,6 +49,7 @@ type lines struct {
 	closed   chan struct{}
 	once     sync.Once
 	due      *due
+	direct   atomic.Pointer[direct] // nil until the session is there
 	patience time.Duration
 	gone     func() bool
 
@@ -76,9 +83,7 @@ func (c *lines) read(r *bufio.Reader) {
 				c.refuse(idOf(line), codeOf(line), fmt.Sprintf("not a JSON-RPC 2.0 message: %.200s", err))
 				continue
 			}
-			if r, ok := next.message.(*jsonrpc.Request); ok && r.IsCall() && !c.due.add(r) {
-				c.refuse(idOf(line), jsonrpc.CodeInvalidRequest, fmt.Sprintf(
-					"there is a request with the id %v already that is not answered yet; give each request an id of its own", r.ID.Raw()))
+			if r, ok := next.message.(*jsonrpc.Request); ok && c.dealtWith(r, line) {
 				continue
 			}
 		}
@@ -91,6 +96,17 @@ func (c *lines) read(r *bufio.Reader) {
 			return
 		}
 	}
+}
+
+// dealtWith says whether a request is not for the library: its id is another one's, or its answer is on the way.
+func (c *lines) dealtWith(r *jsonrpc.Request, line []byte) bool {
+	if r.IsCall() && !c.due.add(r) {
+		c.refuse(idOf(line), jsonrpc.CodeInvalidRequest, fmt.Sprintf(
+			"there is a request with the id %v already that is not answered yet; give each request an id of its own", r.ID.Raw()))
+		return true
+	}
+	d := c.direct.Load()
+	return d != nil && d.takes(r)
 }
 
 // await waits until all answers are given that are due, somebody closes the connection, nobody reads them any more, or the
@@ -121,13 +137,14 @@ func codeOf(line []byte) int64 {
 
 // refuse answers a line that is no message.
 func (c *lines) refuse(id json.RawMessage, code int64, text string) {
-	_ = c.write(refusal(id, code, text)) // the next message will meet the same stream
+	_ = c.write(append(refusal(id, code, text), '\n')) // the next message will meet the same stream
 }
 
-func (c *lines) write(data []byte) error {
+// write sends one line, which ends with a line feed.
+func (c *lines) write(line []byte) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	_, err := c.writer.Write(append(data, '\n'))
+	_, err := c.writer.Write(line)
 	return err
 }
 
@@ -156,7 +173,7 @@ func (c *lines) Write(_ context.Context, message jsonrpc.Message) error {
 	if err != nil {
 		return err
 	}
-	return c.write(data)
+	return c.write(append(data, '\n'))
 }
 
 // Close ends the connection. The streams stay open; they are the caller's.

@@ -74,7 +74,7 @@ func encode(message jsonrpc.Message) ([]byte, error) {
 	if !ok || r.Error != nil || len(r.Result) == 0 {
 		return jsonrpc.EncodeMessage(message)
 	}
-	id, err := json.Marshal(r.ID.Raw())
+	id, err := jsonv2.Marshal(r.ID.Raw())
 	if err != nil {
 		return nil, err
 	}

@@ -48,6 +48,7 @@ type toolset struct {
 }
 
 type listedTool struct {
+	tool    host.Tool
 	spec    string // all that it says of itself
 	schemas func() (*published, error)
 }
@@ -67,7 +68,7 @@ func (ts *toolset) refresh() {
 		if known := ts.listed[name]; known != nil && known.spec == string(text) {
 			continue
 		}
-		ts.listed[name] = &listedTool{string(text), sync.OnceValues(func() (*published, error) { return publish(t) })}
+		ts.listed[name] = &listedTool{t, string(text), sync.OnceValues(func() (*published, error) { return publish(t) })}
 		ts.server.AddTool(describe(t), ts.handler(t))
 	}
 	if len(gone) == 0 {
@@ -87,13 +88,18 @@ func (ts *toolset) handler(t host.Tool) mcp.ToolHandler {
 		defer cancel()
 		s, err := client.roots.session(ctx, req.Session)
 		if err != nil {
-			return answer(&host.Result{Err: &host.Error{Code: pluginpb.CodeUnavailable, Message: err.Error(),
-				Hint: "the client has to name directories that exist, or none"}}, false), nil
+			return noRoots(err), nil
 		}
 		var result *mcp.CallToolResult
 		client.workers.do(func() { result = ts.asked.call(ctx, s, t, req) })
 		return result, nil
 	}
+}
+
+// noRoots is the result of a call for which it is not known where the client works.
+func noRoots(err error) *mcp.CallToolResult {
+	return answer(&host.Result{Err: &host.Error{Code: pluginpb.CodeUnavailable, Message: err.Error(),
+		Hint: "the client has to name directories that exist, or none"}}, false)
 }
 
 func (ts *toolset) find(name string) *listedTool {
