@@ -141,7 +141,8 @@ func Permissions(names ...string) ToolOption {
 	return func(s *pluginpb.Spec) { s.Permissions = names }
 }
 
-// Risk says how much harm a wrong call can do: "low", "medium" or "high".
+// Risk says how much harm a wrong call can do: "low", "medium" or "high". Operators are shown it before they install the
+// plugin; it decides nothing.
 func Risk(level string) ToolOption { return func(s *pluginpb.Spec) { s.Risk = level } }
 
 // SideEffects names what the tool changes, such as "filesystem_write".
