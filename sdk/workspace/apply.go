@@ -204,7 +204,7 @@ func (tx *transaction) commit() error {
 
 func (f *changing) commit(keep bool) error {
 	if f.inPlace != nil {
-		return f.inPlace.commit(f.data)
+		return f.inPlace.commit(f.data, &f.old)
 	}
 	if keep && f.old.Exists() {
 		// Another name keeps the old file for as long as the change may have to be taken back.
@@ -232,7 +232,7 @@ func (f *changing) commit(keep bool) error {
 func (f *changing) rollBack() error {
 	if f.inPlace != nil {
 		old, err := f.old.Bytes()
-		return errors.Join(err, f.inPlace.commit(old))
+		return errors.Join(err, f.inPlace.overwrite(old))
 	}
 	if f.backup == nil {
 		return f.dir.Remove(f.name)
