@@ -54,7 +54,13 @@ func (a *analysis) environment(c *shell.Call) {
 	if len(c.Env) == 0 {
 		return
 	}
-	for _, name := range slices.Sorted(maps.Keys(c.Env)) { // of several findings the same one counts each time
+	var room [8]string
+	sorted := room[:0]
+	for name := range c.Env {
+		sorted = append(sorted, name)
+	}
+	slices.Sort(sorted) // of several findings the same one counts each time
+	for _, name := range sorted {
 		value := c.Env[name]
 		if key, ok := strings.CutPrefix(name, "GIT_CONFIG_KEY_"); ok {
 			setting := value + "=" + c.Env["GIT_CONFIG_VALUE_"+key]

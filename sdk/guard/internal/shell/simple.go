@@ -31,7 +31,12 @@ func (in *Interpreter) simple(s *syntax.Stmt, c *syntax.CallExpr, st *state, std
 		case len(c.Args) > 0:
 			in.problem(place, Dynamic, "the command word expands to nothing")
 		case len(c.Assigns) > 0 && within(in.source, s) != "":
-			in.visitor.Call(&Call{Place: *place, Env: assigned(c.Assigns, st), in: in, state: st, node: s, text: in.source})
+			call, env := in.commands.get(), in.assigned(c.Assigns, st)
+			*call = Call{Place: *place, Env: env, in: in, state: st, node: s, text: in.source}
+			in.visitor.Call(call)
+			in.commands.put(call)
+			clear(env)
+			in.sets = append(in.sets, env)
 		}
 		return st.alone(), r.output(st.alone(), out)
 	}
@@ -46,8 +51,13 @@ func (in *Interpreter) simple(s *syntax.Stmt, c *syntax.CallExpr, st *state, std
 }
 
 // assigned is what the assignments of a command without words have set.
-func assigned(list []*syntax.Assign, st *state) map[string]string {
-	env := make(map[string]string, len(list))
+func (in *Interpreter) assigned(list []*syntax.Assign, st *state) map[string]string {
+	var env map[string]string
+	if n := len(in.sets); n > 0 {
+		env, in.sets = in.sets[n-1], in.sets[:n-1]
+	} else {
+		env = make(map[string]string, len(list))
+	}
 	for _, a := range list {
 		if a.Name != nil {
 			env[a.Name.Value] = st.Get(a.Name.Value).String()

@@ -163,7 +163,7 @@ func (s *state) abs(path string) string {
 	if filepath.IsAbs(path) {
 		return filepath.Clean(path)
 	}
-	return filepath.Join(s.dir, path)
+	return s.in.paths.Join(s.dir, path)
 }
 
 func (s *state) write(path string, content Stream) {

@@ -181,7 +181,7 @@ func (in *Interpreter) binary(c *syntax.BinaryCmd, st *state, stdin Stream) ([]*
 // of them ran, and all ways.
 func (in *Interpreter) and(c *syntax.BinaryCmd, st *state, stdin Stream) (through, all []*state, out Stream) {
 	var left []*state
-	if inner, ok := c.X.Cmd.(*syntax.BinaryCmd); ok && inner.Op == syntax.AndStmt && plainList(c.X) && in.step(in.place(c.X, st)) {
+	if inner, ok := c.X.Cmd.(*syntax.BinaryCmd); ok && inner.Op == syntax.AndStmt && plainList(c.X) && in.stepAt(c.X, st) {
 		left, all, out = in.and(inner, st, stdin)
 	} else {
 		left, out = in.stmt(c.X, st, stdin)
