@@ -135,8 +135,8 @@ func (r *resolver) resolve(path string) (string, error) {
 			return "", e.err
 		case e.missing && rest == "":
 			return next, nil
-		case e.missing && len(next)+1+len(rest) == len(path) && strings.HasPrefix(path, next) && paths.Clean(rest):
-			return path, nil // no link was followed
+		case e.missing && len(next)+1+len(rest) == len(path) && strings.HasPrefix(path, next):
+			return filepath.Clean(path), nil // no link was followed
 		case e.missing:
 			return filepath.Join(next, rest), nil
 		case e.target == "":

@@ -122,12 +122,13 @@ func Uses(m *Memory, name string, args []shell.Field, texts []string) []Use {
 	if p := table()[name]; p != nil {
 		return p.into(m, args, texts)
 	}
-	return unknown(args)
+	return unknownInto(m.take(), args)
 }
 
 // unknown is what is said of a program that no table has.
-func unknown(args []shell.Field) []Use {
-	uses := make([]Use, 0, len(args))
+func unknown(args []shell.Field) []Use { return unknownInto(make([]Use, 0, len(args)), args) }
+
+func unknownInto(uses []Use, args []shell.Field) []Use {
 	data := false
 	for _, arg := range args {
 		option := strings.HasPrefix(arg.Text, "--")

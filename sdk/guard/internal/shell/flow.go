@@ -181,7 +181,8 @@ func (in *Interpreter) rounds(values []Field) []Field {
 	if len(values) <= limit {
 		return values
 	}
-	chosen := append([]Field{{Text: Unknown}}, values[:limit/2]...)
+	chosen := append(in.fields.list(4*limit), Field{Text: Unknown})
+	chosen = append(chosen, values[:limit/2]...)
 	for _, v := range values[limit/2:] {
 		if strings.ContainsAny(v.Text, "/.-~ ") && len(chosen) < limit*4 {
 			chosen = append(chosen, v)

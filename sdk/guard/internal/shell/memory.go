@@ -20,6 +20,7 @@ type Memory struct {
 	texts      slab[string]
 	states     slab[state]
 	ways       slab[*state]
+	origins    slab[origins]
 	variables  tables[expand.Variable]
 	written    tables[Stream]
 	paths      paths.Joiner
@@ -34,6 +35,7 @@ func (m *Memory) Reset() {
 	m.texts.reset()
 	m.states.reset()
 	m.ways.reset()
+	m.origins.reset()
 	m.variables.reset()
 	m.written.reset()
 	for _, x := range m.expansions.free {

@@ -45,7 +45,7 @@ func (in *Interpreter) simple(s *syntax.Stmt, c *syntax.CallExpr, st *state, std
 	out := in.call(call, st)
 	in.commands.put(call)
 	if !out.Known && out.From.None() {
-		out.From = From(Name(argv[0].Text)).and(x.from)
+		out.From = in.origin(From(Name(argv[0].Text)), x.from)
 	}
 	return st.alone(), r.output(st.alone(), out)
 }

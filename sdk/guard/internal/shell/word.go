@@ -241,7 +241,7 @@ func (x *expansion) prints(cs *syntax.CmdSubst) string {
 	if out.Known {
 		return out.Text
 	}
-	x.from = x.from.and(out.From)
+	x.from = x.in.origin(x.from, out.From)
 	return Unknown
 }
 
