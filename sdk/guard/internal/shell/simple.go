@@ -2,6 +2,7 @@ package shell
 
 import (
 	"path"
+	"slices"
 	"strings"
 
 	"mvdan.cc/sh/v3/expand"
@@ -89,7 +90,11 @@ func (in *Interpreter) assignments(list []*syntax.Assign, st *state, x *expansio
 			}
 			st.set(name, before.String()+x.assigned(a.Value))
 		default:
-			st.set(name, x.assigned(a.Value))
+			value := x.assigned(a.Value)
+			if integers[name] || slices.Contains(st.integers, name) {
+				in.evaluated(x.place, st, value, 0)
+			}
+			st.set(name, value)
 		}
 	}
 }
@@ -115,14 +120,18 @@ func (in *Interpreter) array(a *syntax.Assign, st *state, x *expansion) {
 // declare follows export, declare, local, readonly and typeset.
 func (in *Interpreter) declare(c *syntax.DeclClause, st *state, stdin Stream, place *Place, s *syntax.Stmt) {
 	x := in.expansion(st, place)
-	reference := c.Variant.Value == "nameref"
+	reference, integer := c.Variant.Value == "nameref", false
 	call := &Call{Place: *place, Argv: []Field{{Text: c.Variant.Value}}, Env: map[string]string{}, Stdin: stdin, in: in, state: st, node: s, text: in.source}
 	for _, a := range c.Args {
 		if a.Name == nil || a.Naked && a.Name == nil {
 			// An option, or a word such as "$name=value", which sets something that isn't known.
 			for _, f := range x.fields([]*syntax.Word{a.Value}) {
 				call.Argv = append(call.Argv, f)
-				reference = reference || strings.HasPrefix(f.Text, "-") && strings.Contains(f.Text, "n")
+				if strings.HasPrefix(f.Text, "-") {
+					reference, integer = reference || strings.Contains(f.Text, "n"), integer || strings.Contains(f.Text, "i")
+				} else {
+					in.declared(place, st, f.Text, integer, reference)
+				}
 				if name, value, ok := strings.Cut(f.Text, "="); ok && syntax.ValidName(name) {
 					st.set(name, value)
 					call.Env[name] = value
@@ -134,6 +143,9 @@ func (in *Interpreter) declare(c *syntax.DeclClause, st *state, stdin Stream, pl
 			st.locals = append(st.locals[:len(st.locals):len(st.locals)], a.Name.Value)
 		}
 		in.assignments([]*syntax.Assign{a}, st, x)
+		if integer || reference {
+			in.declared(place, st, a.Name.Value+"="+st.Get(a.Name.Value).String(), integer, reference)
+		}
 		if reference {
 			st.set(a.Name.Value, Unknown) // another name of a variable that may change
 		}
