@@ -99,6 +99,9 @@ func (c *Call) Texts() []string {
 // Source returns the command as it stands in the text.
 func (c *Call) Source() string { return within(c.text, c.node) }
 
+// Substitutes says whether a text would run commands where the shell expands it.
+func (c *Call) Substitutes(text string) bool { return c.in.substitutes(text) }
+
 // Lookup returns the value of a shell variable, if it is known.
 func (c *Call) Lookup(name string) (string, bool) {
 	v := c.state.Get(name)
