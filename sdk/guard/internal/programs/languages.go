@@ -68,6 +68,9 @@ func (l *language) uses(name string, args []shell.Field) []Use {
 			uses = append(uses, Use{Kind: Code, Lang: l.lang, Text: opt.Value})
 			coded = true
 		case opt.Roles == "m":
+			if opt.Value == "code" || opt.Value == "asyncio" {
+				return append(uses, Use{Kind: Input, Lang: l.lang}) // Python's console
+			}
 			// The module's own arguments follow; pip is a program of its own.
 			argv := append([]shell.Field{{Text: opt.Value}}, args[min(opt.At+1, len(args)):]...)
 			return append(uses, Use{Kind: Command, Argv: argv})
@@ -131,7 +134,10 @@ func (l *language) shell(args []shell.Field) []Use {
 		if strings.HasPrefix(text, "--") {
 			switch text {
 			case "--rcfile", "--init-file":
-				uses, i = next(uses, Script, args, i)
+				if i+1 < len(args) {
+					uses = append(uses, Use{Kind: Script, Lang: "sh", Text: args[i+1].Text})
+				}
+				i++
 			case "--command":
 				code = true
 			case "--version", "--help":
