@@ -61,7 +61,7 @@ func talkTo(t *testing.T, s session, version string, direct bool) *talk {
 	if direct {
 		ended := make(chan error, 1)
 		go func() { ended <- server.Run(t.Context(), streams) }()
-		t.Cleanup(func() { <-ended })
+		t.Cleanup(func() { _ = <-ended }) // the streams are closed under it
 	} else if _, err := server.Connect(t.Context(), streams, nil); err != nil {
 		t.Fatal(err)
 	}
