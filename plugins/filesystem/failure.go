@@ -28,11 +28,11 @@ func failure(doing string, err error) error {
 		isDirectory *workspace.IsDirectory
 		same        *workspace.Same
 		foreign     *workspace.Foreign
-		torn        *workspace.Torn
 	)
 	switch {
-	case errors.As(err, &torn):
-		return say(sdk.Failed, err.Error())
+	case !workspace.Untouched(err):
+		return sdk.Errorf(sdk.Failed, "%s", legible(err.Error())).
+			WithHint("look at what is there now; undo takes the change back. The disk may be full, or broken")
 	case errors.As(err, &foreign):
 		denied := say(sdk.AccessDenied, "access denied")
 		denied.Message += "\n" + legible(err.Error())

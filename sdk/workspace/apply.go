@@ -20,7 +20,7 @@ import (
 // error stops everything. It is called from another goroutine, since the new contents are on their way to the disk meanwhile.
 func (w *Workspace) Apply(last func([]Changed) error, edits ...Edit) (err error) {
 	tx := transaction{w: w}
-	defer func() { tx.end(err == nil) }()
+	defer func() { tx.end(!Untouched(err)) }()
 	if err := tx.prepare(edits); err != nil {
 		return err
 	}
@@ -190,7 +190,9 @@ func (tx *transaction) commit() error {
 	for i, f := range tx.files {
 		if err := f.commit(len(tx.files) > 1); err != nil {
 			for _, before := range slices.Backward(tx.files[:i]) {
-				err = errors.Join(err, before.rollBack())
+				if back := before.rollBack(); back != nil {
+					err = &Halfway{before.asked, errors.Join(err, back)}
+				}
 			}
 			return err
 		}

@@ -68,18 +68,6 @@ func (p *inPlace) commit(data []byte, old *Old) error {
 	return nil
 }
 
-// Torn is the error for a file that could be written in part only, and not be put back. The next process finishes it.
-type Torn struct {
-	Path string
-	Err  error
-}
-
-func (e *Torn) Error() string {
-	return fmt.Sprintf("%s is written in part only; it is finished when this program starts again and the disk takes it: %v", e.Path, e.Err)
-}
-
-func (e *Torn) Unwrap() error { return e.Err }
-
 func (p *inPlace) overwrite(data []byte) error {
 	if _, err := p.file.WriteAt(data, 0); err != nil {
 		return err

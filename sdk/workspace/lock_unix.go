@@ -57,3 +57,11 @@ func inode(info os.FileInfo) string {
 	}
 	return ""
 }
+
+// ownerOf returns whom something belongs to.
+func ownerOf(info os.FileInfo) *Owner {
+	if s, ok := info.Sys().(*syscall.Stat_t); ok {
+		return &Owner{UID: int(s.Uid), GID: int(s.Gid)}
+	}
+	return nil
+}

@@ -115,6 +115,11 @@ func fill(file *os.File, f *changing) error {
 			return err
 		}
 	}
+	if meta := f.edits[0].Meta; meta != nil {
+		if err := meta.give(f.dir, f.temp.name, unknownMode); err != nil {
+			return err
+		}
+	}
 	return file.Sync()
 }
 
