@@ -10,8 +10,9 @@ import (
 
 // The bounds of what is folded.
 const (
-	maxFolded   = 256      // strings put together, and names replaced
-	maxConstant = 16 << 10 // bytes of a string that others were put together to
+	maxFolded    = 256      // times that strings are put together
+	maxConstants = 16       // variables that are replaced
+	maxConstant  = 16 << 10 // bytes of a string that others were put together to
 )
 
 var (
@@ -139,26 +140,22 @@ func (s *skeleton) constants(language string) bool {
 	changed := false
 	for i, m := range found {
 		name, value := m[1], m[2]
-		if i == maxFolded/16 {
+		at := strings.Index(s.code, m[0]) + len(m[0]) - 1
+		if i == maxConstants || at < len(m[0])-1 {
 			break
 		}
-		bare := strings.TrimLeft(name, "$@")
-		sigil, end := `(^|[^\w$@.])`, `($|[^\w])`
-		if name != bare {
-			sigil = `(^|[^\w\\])`
+		times := 0
+		for place := range places(s.code, name) {
+			if sets(s.code[place+len(name):]) {
+				times++
+			}
 		}
-		set := regexp.MustCompile(sigil + regexp.QuoteMeta(name) + `\s*(?:[-+.*/|&]|<<|\|\||//)?=(?:$|[^=~>])`)
-		if len(set.FindAllStringIndex(s.code, 2)) != 1 {
+		if times != 1 {
 			continue
 		}
-		uses := regexp.MustCompile(sigil + regexp.QuoteMeta(name) + end)
-		at := strings.Index(s.code, m[0]) + len(m[0]) - 1
-		rest := s.code[at:]
-		for range 2 { // neighbours share what stands between them
-			rest = uses.ReplaceAllString(rest, "${1}"+strings.ReplaceAll(value, "$", "$$")+"${2}")
-		}
+		rest := substitute(s.code[at:], name, func(string) (string, bool) { return value, true })
 		if text, ok := s.text(strings.Trim(value, `"`)); ok {
-			s.interpolate(language, bare, text)
+			s.interpolate(language, strings.TrimLeft(name, "$@"), text)
 		}
 		s.code, s.pairs, changed = s.code[:at]+rest, nil, true
 	}
@@ -186,13 +183,13 @@ func (s *skeleton) aliases(language string) {
 	renamed := 0
 	for _, m := range aliased.FindAllStringSubmatch(s.worth(aliased)) {
 		if target := strings.Join(strings.Fields(m[2]), ""); renamed < maxRenamed && m[1] != target {
-			s.rename(m[1]+`(\s*\()`, target[strings.LastIndexByte(target, ')')+1:]+"$1")
+			s.renameCall(m[1], target[strings.LastIndexByte(target, ')')+1:])
 			renamed++
 		}
 	}
 	for _, m := range moduleAlias.FindAllStringSubmatch(s.worth(moduleAlias)) {
 		if renamed < maxRenamed && m[1] != m[2] {
-			s.rename(m[1]+`\.`, m[2]+".")
+			s.renameModule(m[1], m[2])
 			renamed++
 		}
 	}
@@ -202,7 +199,7 @@ func (s *skeleton) aliases(language string) {
 	for _, m := range destructed.FindAllStringSubmatch(s.worth(destructed)) {
 		for _, pair := range renamedTo.FindAllStringSubmatch(m[1] + m[2]) {
 			if renamed < maxRenamed {
-				s.rename(pair[2]+`(\s*\()`, pair[1]+"$1")
+				s.renameCall(pair[2], pair[1])
 				renamed++
 			}
 		}

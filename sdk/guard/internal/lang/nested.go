@@ -42,8 +42,11 @@ func (s *skeleton) nested(language string, depth int, out *[]Effect) {
 	}
 	s.interpolated(language, depth, out)
 	if language == "python" {
+		end := 0
 		for _, m := range passed.FindAllStringIndex(s.worth(passed)) {
-			s.handed(m[1]-1, out)
+			if m[0] >= end { // one statement is looked at once
+				end = s.handed(m[1]-1, out)
+			}
 		}
 	}
 	if foreignCalls.MatchString(s.worth(foreignCalls)) {
@@ -81,8 +84,9 @@ func (s *skeleton) interpolated(language string, depth int, out *[]Effect) {
 	}
 }
 
-// handed adds the commands that stand among the other arguments where a function is handed on.
-func (s *skeleton) handed(at int, out *[]Effect) {
+// handed adds the commands that stand among the other arguments where a function is handed on, and returns where the statement
+// ends.
+func (s *skeleton) handed(at int, out *[]Effect) int {
 	end := at
 	for end < len(s.code) && s.code[end] != '\n' && s.code[end] != ';' {
 		end++
@@ -95,6 +99,7 @@ func (s *skeleton) handed(at int, out *[]Effect) {
 	if len(argv) > 1 {
 		*out = append(*out, Effect{Kind: Argv, Argv: argv})
 	}
+	return end
 }
 
 // piped is the effect of opening a pipe to a command: one string, or its words.

@@ -51,8 +51,11 @@ func regexLiteral(language, before, code string) int {
 	if code[0] != '/' || language != "perl" && language != "ruby" && language != "node" || !beginsRegex(before) {
 		return 0
 	}
-	if line, _, _ := strings.Cut(code, "\n"); len(line) < 2 || line[1] == '/' || line[1] == '*' && language == "node" || part(line, 0) > len(line) {
+	switch line, _, _ := strings.Cut(code, "\n"); {
+	case len(line) < 2 || line[1] == '/' || line[1] == '*' && language == "node":
 		return 0
+	case part(line, 0) > len(line):
+		return -1
 	}
 	return plainRegex(code, 0, 1)
 }
