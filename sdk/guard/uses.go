@@ -10,6 +10,9 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/guard/internal/shell"
 )
 
+// maxMade is how many bytes of makefiles are followed; make may start make.
+const maxMade = 64 << 10
+
 // use decides on one argument by what it is for.
 func (a *analysis) use(c *shell.Call, name string, u programs.Use) {
 	argv := c.Texts()
@@ -98,6 +101,10 @@ func (a *analysis) code(c *shell.Call, language, text string, params []string) {
 	}
 	effects := lang.Effects
 	if language == "make" {
+		if a.made += len(text); a.made > maxMade {
+			a.hard(c, "exec.too-complex", "make starts make, too often to follow")
+			return
+		}
 		effects = func(_, text string) []lang.Effect { return lang.Make(text, params) }
 	}
 	for _, e := range effects(language, text) {

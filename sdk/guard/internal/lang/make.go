@@ -163,6 +163,8 @@ func (m *makefile) expand(text string, r *rule, deep int) string {
 func (m *makefile) value(name string, r *rule, deep int) string {
 	value, set := m.vars[name]
 	switch {
+	case name == "":
+		return ""
 	case set:
 		return m.expand(value, r, deep+1)
 	case strings.ContainsAny(name, " ,:"):

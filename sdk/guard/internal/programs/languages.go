@@ -1,6 +1,7 @@
 package programs
 
 import (
+	"regexp"
 	"strings"
 	"sync"
 
@@ -173,14 +174,17 @@ func (l *language) shell(args []shell.Field) []Use {
 	return uses
 }
 
+// cmdCode matches the switches of cmd.exe up to the one that code stands behind.
+var cmdCode = regexp.MustCompile(`^(?:/[a-bd-jl-qs-z](?::\w+)?)*/[ckr]`)
+
 // windowsShell takes the arguments of cmd and PowerShell apart.
 func windowsShell(lang string, args []shell.Field) []Use {
 	texts := shell.Texts(args)
 	for i, text := range texts {
 		lower := strings.ToLower(text)
 		switch {
-		case lang == "cmd" && (strings.HasPrefix(lower, "/c") || strings.HasPrefix(lower, "/k")):
-			code := strings.TrimSpace(text[2:] + " " + strings.Join(texts[i+1:], " "))
+		case lang == "cmd" && cmdCode.MatchString(lower):
+			code := strings.TrimSpace(text[len(cmdCode.FindString(lower)):] + " " + strings.Join(texts[i+1:], " "))
 			return []Use{{Kind: Code, Lang: lang, Text: code}}
 		case lang == "powershell" && len(lower) > 1 && lower[0] == '-':
 			option := lower[1:]

@@ -7,14 +7,23 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// maxAlternatives is how many words a word with extended patterns is followed as.
-const maxAlternatives = 32
+// maxAlternatives is how many words a word with extended patterns is followed as, and maxPatterns how many of these it may have.
+const (
+	maxAlternatives = 32
+	maxPatterns     = 8
+)
 
 // alternatives are the words that a word with extended patterns, such as @(a|b), stands for; nil if it has none. What such a
-// pattern repeats is taken once and twice: +(.) may be "..".
-func alternatives(word *syntax.Word) []*syntax.Word {
-	if !slices.ContainsFunc(word.Parts, func(part syntax.WordPart) bool { _, ok := part.(*syntax.ExtGlob); return ok }) {
-		return nil
+// pattern repeats is taken once and twice: +(.) may be "..". It says whether they are few enough.
+func alternatives(word *syntax.Word) (out []*syntax.Word, ok bool) {
+	patterns := 0
+	for _, part := range word.Parts {
+		if _, ok := part.(*syntax.ExtGlob); ok {
+			patterns++
+		}
+	}
+	if patterns == 0 || patterns > maxPatterns {
+		return nil, patterns == 0
 	}
 	words := [][]syntax.WordPart{nil}
 	for _, part := range word.Parts {
@@ -36,11 +45,11 @@ func alternatives(word *syntax.Word) []*syntax.Word {
 		}
 		words = next[:min(len(next), maxAlternatives)]
 	}
-	out := make([]*syntax.Word, len(words))
+	out = make([]*syntax.Word, len(words))
 	for i, parts := range words {
 		out[i] = &syntax.Word{Parts: parts}
 	}
-	return out
+	return out, true
 }
 
 // unquoted removes the quotes from a pattern.

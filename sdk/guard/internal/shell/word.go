@@ -55,7 +55,10 @@ func (x *expansion) fields(words []*syntax.Word) []Field {
 
 // several expands a word that may have extended patterns, which are followed as what they may match.
 func (x *expansion) several(word *syntax.Word, before int) (out []Field, ok bool) {
-	words := alternatives(word)
+	words, ok := alternatives(word)
+	if !ok {
+		return nil, false
+	}
 	if words == nil {
 		return x.split(word, before)
 	}
