@@ -110,7 +110,7 @@ const nobody = 65534
 
 // metaOf returns what something was besides its contents.
 func metaOf(h *tar.Header) workspace.Meta {
-	meta := workspace.Meta{Mode: h.FileInfo().Mode().Perm(), Modified: h.ModTime}
+	meta := workspace.Meta{Mode: h.FileInfo().Mode(), Modified: h.ModTime}
 	if h.Uid != nobody && h.Gid != nobody {
 		meta.Owner = &workspace.Owner{UID: h.Uid, GID: h.Gid}
 	}

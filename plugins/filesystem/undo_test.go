@@ -71,7 +71,7 @@ func TestUndoBringsEverythingBack(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := start(t, map[string]string{"f": "old\n", "script": "#!/bin/sh\n", "d/x": "x", "d/e/y": strings.Repeat("y", 2<<20), "other/z": "z"})
-			for path, mode := range map[string]os.FileMode{"script": 0o755, "d/x": 0o600, "d/e": 0o700} {
+			for path, mode := range map[string]os.FileMode{"script": 0o755, "d/x": 0o600, "d/e": 0o700 | os.ModeSticky, "d": 0o775 | os.ModeSetgid} {
 				if err := os.Chmod(filepath.Join(p.Dir, path), mode); err != nil {
 					t.Fatal(err)
 				}

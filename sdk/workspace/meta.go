@@ -10,7 +10,7 @@ import (
 
 // Meta is what something is besides its contents.
 type Meta struct {
-	Mode     fs.FileMode // the permission bits
+	Mode     fs.FileMode // the permission bits, and of a directory the setgid and sticky bit besides
 	Modified time.Time   // when the contents were changed last; zero for now
 	Owner    *Owner      // nil for this process's user
 }
@@ -20,7 +20,15 @@ type Owner struct{ UID, GID int }
 
 // MetaOf returns what something is, as it was described.
 func MetaOf(info fs.FileInfo) Meta {
-	return Meta{Mode: info.Mode().Perm(), Modified: info.ModTime(), Owner: ownerOf(info)}
+	return Meta{Mode: info.Mode(), Modified: info.ModTime(), Owner: ownerOf(info)}
+}
+
+// bits are those of the mode that are given back. A program that is run as somebody else is not made anew.
+func (m Meta) bits() fs.FileMode {
+	if m.Mode.IsDir() {
+		return m.Mode & (fs.ModePerm | fs.ModeSetgid | fs.ModeSticky)
+	}
+	return m.Mode.Perm()
 }
 
 // unknownMode is the mode of what may have any.
@@ -34,8 +42,12 @@ func (m Meta) give(in *os.Root, name string, mode fs.FileMode) error {
 			return err
 		}
 	}
-	if m.Mode.Perm() != mode {
-		if err := in.Chmod(name, m.Mode.Perm()); err != nil {
+	if wanted := m.bits(); wanted != mode {
+		err := in.Chmod(name, wanted)
+		if errors.Is(err, fs.ErrPermission) && wanted != m.Mode.Perm() { // a sandbox lets nobody set such bits
+			err = in.Chmod(name, m.Mode.Perm())
+		}
+		if err != nil {
 			return err
 		}
 	}
