@@ -9,10 +9,14 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"time"
 )
 
 // intentPrefix begins the names of files that say what is being written in place.
 const intentPrefix = "intent-"
+
+// longestWrite is how long a write in place takes at most, about: who has changed the file later than that was somebody else.
+const longestWrite = 10 * time.Second
 
 // inPlace is how a file is changed that can't be replaced: its directory is closed to this process, as the kernel's wall leaves
 // that of a single whitelisted file, or whatever took its place would belong to somebody else. The new contents go to the state
@@ -110,7 +114,7 @@ func (w *Workspace) finish() {
 }
 
 // finishOne reports whether nothing is left to do. An intent that is not whole was never begun to be carried out: it is on
-// the disk before the first byte of the file is changed. A file that somebody has replaced since is not the one that was begun.
+// the disk before the first byte of the file is changed. A file that somebody has replaced or changed since is left as it is.
 func (w *Workspace) finishOne(f *os.File) bool {
 	all, err := io.ReadAll(f)
 	if err != nil {
@@ -128,6 +132,13 @@ func (w *Workspace) finishOne(f *os.File) bool {
 	info, err := p.file.Stat()
 	if err != nil {
 		return false
+	}
+	begun, err := f.Stat()
+	if err != nil {
+		return false
+	}
+	if info.ModTime().After(begun.ModTime().Add(longestWrite)) {
+		return true
 	}
 	return inode(info) != string(parts[1]) || p.overwrite(parts[3]) == nil
 }

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/picoclaw/picoclaw/sdk/guard"
 )
@@ -95,6 +96,12 @@ func TestAWriteInPlaceIsFinishedByTheNextProcess(t *testing.T) {
 	}
 	replaced := filepath.Join(g.w, "replaced") // by another file, since
 	g.put(replaced, "newer")
+	later := filepath.Join(g.w, "later") // changed by somebody, since
+	g.put(later, "mended")
+	if err := os.Chtimes(later, time.Time{}, time.Now().Add(time.Minute)); err != nil {
+		t.Fatal(err)
+	}
+	intent("later", []byte(head(later, later, 3)+"old"))
 	intent("whole", []byte(head(file, file, 12)+"the new text"))
 	intent("torn", []byte(head(file, file, 12)+"the new"))
 	intent("begun", []byte(file[:5]))
@@ -108,6 +115,9 @@ func TestAWriteInPlaceIsFinishedByTheNextProcess(t *testing.T) {
 		t.Errorf("an intent has changed %q", got)
 	}
 	if got := g.contents(replaced); got != "newer" {
+		t.Errorf("an intent has written %q over what came after it", got)
+	}
+	if got := g.contents(later); got != "mended" {
 		t.Errorf("an intent has written %q over what came after it", got)
 	}
 	left, _ := filepath.Glob(filepath.Join(w.pending.dir, intentPrefix+"*"))
