@@ -41,7 +41,7 @@ func (s *skeleton) worth(p *pattern.Pattern) string {
 
 var (
 	// starts are calls that start a command.
-	starts = pattern.New(`\b((?:os|posix|nt)\.(?:system|popen|exec\w*|spawn\w*|posix_spawn\w*|execute)|subprocess\.\w+|pty\.spawn|commands\.\w+|(?:asyncio\.)?create_subprocess_(?:shell|exec)|POSIX::exec\w+|io\.popen|IO\.popen|Open3\.\w+|` +
+	starts = pattern.New(`\b(exec\.Command(?:Context)?|(?:os|posix|nt)\.(?:system|popen|exec\w*|spawn\w*|posix_spawn\w*|execute)|subprocess\.\w+|pty\.spawn|commands\.\w+|(?:asyncio\.)?create_subprocess_(?:shell|exec)|POSIX::exec\w+|io\.popen|IO\.popen|Open3\.\w+|` +
 		`Kernel\.(?:system|exec|spawn)|system|popen|Popen|check_output|check_call|getoutput|getstatusoutput|exec|spawn|execSync|execFile|execFileSync|spawnSync|shell_exec|passthru|proc_open|` +
 		`pcntl_exec|qx|os\.startfile|Deno\.run|Deno\.Command|Bun\.spawn|Bun\.spawnSync|do shell script|run_command|shellout|webbrowser\.open|System\.cmd|System\.shell|os\.cmd|os:cmd)\b\s*`)
 	// lisps are calls that start a command in languages that put the bracket before the name.
@@ -159,7 +159,7 @@ func (s *skeleton) signals(out *[]Effect) {
 func (s *skeleton) commands(language string, out *[]Effect) bool {
 	found := false
 	for _, l := range s.literals {
-		if l.tick && language != "node" && language != "python" && language != "lua" {
+		if l.tick && language != "node" && language != "python" && language != "lua" && language != "go" {
 			*out = append(*out, Effect{Kind: Shell, Text: l.text})
 			found = true
 		}
