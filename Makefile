@@ -31,8 +31,8 @@ build: ## Build picoclaw and its plugins into bin/
 
 test: vet ## Run every test, with the race detector, as root (if you are) and unprivileged
 	.ci/install tests
-	CGO_ENABLED=1 $(GO) test -race ./...
-	@[ "$$(id -u)" -ne 0 ] || .ci/unprivileged
+	@built=$$(mktemp -d) && trap 'rm -rf "$$built"' EXIT && set -x && \
+		PICOCLAW_TEST_BUILT="$$built" CGO_ENABLED=1 $(GO) test -race -exec "$(CURDIR)/.ci/twice" ./...
 
 vet:
 	@unformatted=$$(gofmt -l cmd docs host isolation plugins sdk); \

@@ -25,7 +25,8 @@ echo 'package site' > site.go
 echo 'a draft' > draft.md
 echo '{"path":"go.mod","old_text":"site","new_text":"page"}' > args.json
 echo '{"id":1,"tool":"read_file","args":{"path":"go.mod"}}' > calls.jsonl
-mkdir -p wordcount/bin && cp -r "$AUTHORED" wordcount/bin/ && tar -C wordcount/bin -czf wordcount-1.0.0.tar.gz wordcount && cp wordcount-1.0.0.tar.gz wordcount-1.1.0.tar.gz
+mkdir -p wordcount/bin && cp -r "$AUTHORED" wordcount/bin/
+cp "$AUTHORED.tar.gz" wordcount-1.0.0.tar.gz && cp "$AUTHORED.tar.gz" wordcount-1.1.0.tar.gz
 for agent in main reviewer; do picoclaw call --agent $agent write_file path=made content=made || exit 1; done >made.log
 `
 
@@ -136,6 +137,7 @@ func newPlugin(t *testing.T) string {
 		command, _, _ := strings.Cut(strings.TrimSpace(line), "  ")
 		steps = append(steps, console.Step{Command: answered(command)})
 	}
+	steps = append(steps, console.Step{Command: "tar -C ~/wordcount/bin -czf ~/wordcount/bin/wordcount.tar.gz wordcount"})
 	play(t, s, steps)
 	return filepath.Join(s.Home, "wordcount", "bin", "wordcount")
 }

@@ -6,6 +6,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"testing"
+
+	"github.com/picoclaw/picoclaw/host/hosttest"
 )
 
 // programs is the directory with picoclaw and its plugins, as users have them.
@@ -35,7 +37,7 @@ func run(m *testing.M) int {
 func build() error {
 	for _, id := range []string{"filesystem", "grep", "shell"} {
 		program := filepath.Join(programs, "plugins", id, id)
-		if err := compile(program, "../plugins/"+id); err != nil {
+		if err := hosttest.Build(program, "../plugins/"+id); err != nil {
 			return err
 		}
 		manifest, err := exec.Command(program, "describe").Output()
@@ -46,20 +48,7 @@ func build() error {
 			return err
 		}
 	}
-	return compile(filepath.Join(programs, "picoclaw"), "../cmd/picoclaw")
-}
-
-func compile(program, pkg string) error {
-	source, err := filepath.Abs("..")
-	if err != nil {
-		return err
-	}
-	cmd := exec.Command("go", "build", "-ldflags", `-X "main.source=`+source+`"`, "-o", program, pkg)
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("build %s: %w\n%s", pkg, err, out)
-	}
-	return nil
+	return hosttest.Build(filepath.Join(programs, "picoclaw"), "../cmd/picoclaw")
 }
 
 // pages are the README and all pages beside this file.

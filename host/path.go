@@ -28,14 +28,26 @@ func (s *Session) ExplainPath(path string) ([]PathWall, error) {
 		return nil, err
 	}
 	walls = append(walls, inWorkspace)
+	kernel, err := s.kernelWalls(real)
+	return append(walls, kernel...), err
+}
+
+// CheckSandboxes says why the sandboxes of this session's plugins can't be built as the configuration has them. It starts
+// nothing and makes nothing.
+func (s *Session) CheckSandboxes() error {
+	_, err := s.kernelWalls(s.policy.Workspace())
+	return err
+}
+
+// kernelWalls are those of the plugins that the session may use.
+func (s *Session) kernelWalls(path string) (walls []PathWall, err error) {
 	for _, p := range s.host.plugins().Plugins() {
 		given := s.given(p)
 		if !given.Enabled {
 			continue
 		}
 		grants := given.Grants.Intersect(grantsOf(p.Manifest.Grants))
-		profile := s.profile(p.Manifest, grants)
-		wall, err := s.kernelWall("kernel, plugin "+p.Manifest.ID, profile, real)
+		wall, err := s.kernelWall("kernel, plugin "+p.Manifest.ID, s.profile(p.Manifest, grants), path)
 		if err != nil {
 			return nil, err
 		}

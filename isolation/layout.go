@@ -104,17 +104,21 @@ func isUserEnvVar(name string) bool {
 }
 
 // makePrivate makes name a directory below root that only this user can enter.
-// What stands there already keeps its mode, and has to be a directory, not a
-// link to one.
+// What stands there already has to be a directory of this user's, not a link to
+// one, that nobody else can write. It keeps its mode.
 func makePrivate(root *os.Root, name string) error {
 	if err := root.Mkdir(name, 0o700); err == nil || !errors.Is(err, fs.ErrExist) {
 		return err
 	}
 	info, err := root.Lstat(name)
-	if err == nil && !info.IsDir() {
-		return fmt.Errorf("%s is not a directory: move it away", filepath.Join(root.Name(), name))
+	if err != nil {
+		return err
 	}
-	return err
+	path := filepath.Join(root.Name(), name)
+	if !info.IsDir() {
+		return fmt.Errorf("%s is not a directory: move it away", path)
+	}
+	return checkOwned(path, info)
 }
 
 // UserEnv is the directory below the instance root home that a profile with

@@ -91,9 +91,11 @@ const (
 	growsLarge = 64 << 20 // bytes in memory
 )
 
-// watch looks at a tree until it ends, and ends it when it uses too much. members finds the tree's processes.
-func (p *Process) watch(l Limits, members func() []int) {
-	if l.Processes <= 0 && l.Memory <= 0 && l.CPU <= 0 {
+// watch looks at a tree until it ends, reaps what it leaves behind, and ends it when it uses too much. members finds the
+// tree's processes; left, which may be nil, those that this process has inherited of it.
+func (p *Process) watch(l Limits, members func() []int, left *inherited) {
+	unlimited := l.Processes <= 0 && l.Memory <= 0 && l.CPU <= 0
+	if unlimited && left == nil {
 		return
 	}
 	timer := time.NewTimer(lookClose)
@@ -105,7 +107,12 @@ func (p *Process) watch(l Limits, members func() []int) {
 			return
 		case <-timer.C:
 		}
-		now, exceeded := l.exceeded(members())
+		left.reap()
+		if unlimited {
+			timer.Reset(lookEvery)
+			continue
+		}
+		now, exceeded := l.exceeded(members(), left.cpu())
 		if exceeded != "" {
 			p.exceeded.CompareAndSwap(nil, &exceeded)
 			p.Kill()
@@ -120,8 +127,10 @@ func (p *Process) watch(l Limits, members func() []int) {
 	}
 }
 
-// exceeded says what the processes of a tree use, and in words which of its limits that exceeds; empty for none.
-func (l Limits) exceeded(pids []int) (sum usage, what string) {
+// exceeded says what the processes of a tree use, and in words which of its limits that exceeds; empty for none. before is
+// the processor time of those that are gone.
+func (l Limits) exceeded(pids []int, before time.Duration) (sum usage, what string) {
+	sum.cpu = before
 	for _, pid := range pids {
 		sum.add(pid)
 		if l.Processes > 0 && sum.threads > l.Processes {
@@ -154,7 +163,11 @@ func (u *usage) add(pid int) {
 		return
 	}
 	fields := strings.Fields(string(stat[strings.LastIndexByte(string(stat), ')')+1:]))
-	if len(fields) < 22 || fields[0] == "Z" {
+	if len(fields) < 22 {
+		return
+	}
+	if fields[0] == "Z" {
+		u.threads++ // it has a place in the table until somebody reaps it
 		return
 	}
 	number := func(n int) int64 { v, _ := strconv.ParseInt(fields[n], 10, 64); return v }

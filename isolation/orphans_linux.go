@@ -18,12 +18,17 @@ const clearWithin = time.Second
 
 // leftNothing says that a child which has ended has certainly left no process behind: this process would have adopted it.
 func leftNothing(leader int) bool {
-	var adopts int32
-	if unix.Prctl(unix.PR_GET_CHILD_SUBREAPER, uintptr(unsafe.Pointer(&adopts)), 0, 0, 0) != nil || adopts == 0 {
+	if !adoptsOrphans() {
 		return false
 	}
 	others := slices.DeleteFunc(adopted(), func(pid int) bool { return pid == leader })
 	return len(others) == 0
+}
+
+// adoptsOrphans says whether this process is given the orphans among its descendants.
+func adoptsOrphans() bool {
+	var adopts int32
+	return unix.Prctl(unix.PR_GET_CHILD_SUBREAPER, uintptr(unsafe.Pointer(&adopts)), 0, 0, 0) == nil && adopts != 0
 }
 
 // clear waits until nothing is left of a tree whose leader has ended and that was killed, and reaps what this process

@@ -114,10 +114,14 @@ func (v *view) exposed(rule ExposePath, key string) (mount, error) {
 	// symbolic link there, and the mount point would be made where it leads.
 	for _, m := range v.mounts {
 		if m.kind == bindRW && m.origin == fromProfile && within(rule.Source, m.source) {
+			cure := "expose a directory that no agent can change"
+			if m.source == "/" {
+				cure = "it has the whole file system but /tmp without the rule: take the rule out, or restrict the agent to a workspace"
+			}
 			return mount{}, &ConfigError{
 				Key:     key,
 				Problem: fmt.Sprintf("the source lies in %s, which the sandbox %s can write", m.source, v.profile.Name),
-				Cure:    "expose a directory that no agent can change",
+				Cure:    cure,
 			}
 		}
 		if m.kind == bindRW && (rule.Target == m.target || below(rule.Target, m.target) && !v.linkSafe()) {

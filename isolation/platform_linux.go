@@ -131,7 +131,7 @@ func (pl *platform) follow(child *exec.Cmd, inside *domain, mark brand, p Profil
 		proc.tree = groupedTree{proc.tree, in}
 	}
 	in.settle(members)
-	go proc.watch(p.Limits, members)
+	go proc.watch(p.Limits, members, newInherited(pid, among))
 	go func() {
 		awaitExit(pid)
 		if !leftNothing(pid) {
@@ -180,7 +180,7 @@ func (pl *platform) startSandbox(child *exec.Cmd, p Profile) (*Process, error) {
 		<-proc.done
 		return nil, err
 	}
-	go proc.watch(p.Limits, tree.members)
+	go proc.watch(p.Limits, tree.members, nil) // its pid 1 adopts and reaps
 	return proc, nil
 }
 

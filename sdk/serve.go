@@ -82,16 +82,11 @@ func leave(s *service) {
 	os.Exit(0)
 }
 
-// callWorkers is how many goroutines wait for calls. Their stacks have grown to what a call takes, which a new goroutine's
-// has to do first; when all of them are busy a call gets a new one.
-const callWorkers = 4
-
 func newGRPCServer(options []grpc.ServerOption) *grpc.Server {
 	return grpc.NewServer(append(options,
 		grpc.MaxRecvMsgSize(pluginpb.MaxMessageBytes),
 		grpc.MaxSendMsgSize(pluginpb.MaxMessageBytes),
 		grpc.InitialWindowSize(pluginpb.StreamWindowBytes),
 		grpc.InitialConnWindowSize(pluginpb.ConnectionWindowBytes),
-		grpc.NumStreamWorkers(callWorkers),
 	)...)
 }

@@ -90,7 +90,7 @@ func (s *service) Configure(_ context.Context, req *pluginpb.ConfigureRequest) (
 		return nil, status.Error(codes.FailedPrecondition, "this plugin has its policy already; a policy is for life")
 	}
 	s.environment = env
-	return &pluginpb.ConfigureResponse{}, nil
+	return &pluginpb.ConfigureResponse{Calls: true}, nil
 }
 
 func (s *service) newEnvironment(req *pluginpb.ConfigureRequest) (*Environment, error) {
@@ -150,39 +150,6 @@ func execSettings(p *pluginpb.ExecPolicy) ExecSettings {
 	}
 }
 
-func (s *service) Call(req *pluginpb.CallRequest, stream pluginpb.Plugin_CallServer) error {
-	tool, ok := s.tools[req.GetTool()]
-	if !ok {
-		return status.Errorf(codes.NotFound, "the plugin %s has no tool %q", s.plugin.ID, req.GetTool())
-	}
-	env, err := s.enter()
-	if err != nil {
-		return err
-	}
-	defer s.calls.Done()
-
-	ctx, cancel := context.WithCancel(stream.Context())
-	defer cancel()
-	defer context.AfterFunc(s.life, cancel)()
-
-	var sending sync.Mutex // a stream takes one sender at a time
-	send := func(e *pluginpb.CallEvent) error {
-		sending.Lock()
-		defer sending.Unlock()
-		return stream.Send(e)
-	}
-	result := s.run(ctx, tool, &call{
-		arguments:   req.GetArguments(),
-		environment: env,
-		emit: func(e event) {
-			if send(e.wire()) != nil {
-				cancel() // nobody listens any more
-			}
-		},
-	})
-	return send(&pluginpb.CallEvent{Event: &pluginpb.CallEvent_Result{Result: result}})
-}
-
 // enter counts a call in, or refuses it.
 func (s *service) enter() (*Environment, error) {
 	s.mu.Lock()
@@ -209,7 +176,7 @@ func (s *service) run(ctx context.Context, t Tool, c *call) (result *pluginpb.Re
 	ans, err := t.run(ctx, c)
 	result = &pluginpb.Result{}
 	if ans != nil {
-		result.Text, result.Structured = valid(ans.text), ans.structured
+		result.Text, result.Structured, result.TextIsStructured = valid(ans.text), ans.structured, ans.textIsStructured
 		result.Media, result.MediaType = ans.media, ans.mediaType
 	}
 	if err != nil {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"path"
@@ -103,8 +104,9 @@ func (o *configCheck) check() checkedConfig {
 		return found
 	}
 	defer o.app.close(h)
-	if err := h.CheckExposed(); err != nil {
-		found.Faults = append(found.Faults, newConfigFault(exposedFault(cfg, err)))
+	exposed := h.CheckExposed()
+	if exposed != nil {
+		found.Faults = append(found.Faults, newConfigFault(exposedFault(cfg, exposed)))
 	}
 	found.Warnings = append(found.Warnings, idlePlugins(cfg, h)...)
 	for _, id := range cfg.AgentIDs() {
@@ -113,6 +115,9 @@ func (o *configCheck) check() checkedConfig {
 			found.Faults = append(found.Faults, newConfigFault(err))
 			continue
 		}
+		if err := session.CheckSandboxes(); err != nil && exposed == nil {
+			found.Faults = append(found.Faults, newConfigFault(exposedFault(cfg, fmt.Errorf("agent %s: %w", id, err))))
+		}
 		found.Warnings = append(found.Warnings, idleNames(cfg, id, session, h.Installed())...)
 	}
 	return found
@@ -120,17 +125,31 @@ func (o *configCheck) check() checkedConfig {
 
 // exposedFault says where the rules stand that can't be kept.
 func exposedFault(cfg *config.Config, err error) error {
-	var wrong *isolation.ConfigError
-	if !errors.As(err, &wrong) {
+	fault := &config.Error{Key: "isolation.expose_paths"}
+	var rule *isolation.ConfigError
+	var profile *isolation.ProfileError
+	switch {
+	case errors.As(err, &rule):
+		fault.Key, fault.Problem, fault.Cure = rule.Key, rule.Problem, rule.Cure
+	case errors.As(err, &profile) && exposes(cfg, profile.Path):
+		fault.Problem, fault.Cure = fmt.Sprintf("%q %s", profile.Path, profile.Problem), profile.Cure
+	default:
 		return err
 	}
-	fault := &config.Error{Key: wrong.Key, Problem: wrong.Problem, Cure: wrong.Cure}
 	for _, s := range cfg.Settings() {
 		if strings.HasPrefix(s.Key, "isolation.expose_paths") {
 			fault.Origin = s.Origin
 		}
 	}
 	return fault
+}
+
+// exposes says whether a path is the target of a rule.
+func exposes(cfg *config.Config, target string) bool {
+	agent, err := cfg.Agent("")
+	return err == nil && slices.ContainsFunc(agent.Isolation.ExposePaths, func(rule config.ExposePath) bool {
+		return cmp.Or(rule.Target, rule.Source) == target
+	})
 }
 
 // idlePlugins finds the plugins that the configuration speaks of and nobody has installed, each by the first key about it.

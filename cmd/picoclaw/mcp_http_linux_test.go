@@ -109,9 +109,10 @@ func TestBrokenRequestsOverHTTPAreAnswered(t *testing.T) {
 		"no message":  {`{"a":1}`, "-32600", 400},
 		"deep":        {strings.Repeat("[", 100_000), "-32700", 400},
 		"oversized":   {`{"jsonrpc":"2.0","id":1,"method":"` + strings.Repeat("x", 50<<20) + `"}`, "send less at a time", 413},
-		"no method":   {`{"jsonrpc":"2.0","id":1,"method":"no/such"}`, "no/such", 400},
+		"no method":   {`{"jsonrpc":"2.0","id":1,"method":"no/such"}`, "no/such", 200},
 		"no tool":     {`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"none"}}`, "-32602", 200},
-		"no params":   {`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":[]}`, "error", 200},
+		"no params":   {`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":[]}`, "not an array", 200},
+		"no messages": {`[]`, "-32600", 400},
 	} {
 		t.Run(name, func(t *testing.T) {
 			status, answer, _ := post(t, url, token, c.message, session)

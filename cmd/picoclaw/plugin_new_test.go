@@ -176,10 +176,18 @@ func TestWhatANewPluginIsBuiltWith(t *testing.T) {
 			}
 		})
 	}
-	version, source = "dev", filepath.Join(sources, "gone")
-	var stdout, stderr bytes.Buffer
-	code := run([]string{"plugin", "new", "p", "--dir", filepath.Join(sources, "p")}, nil, &stdout, &stderr)
-	if code != exitFailed || !strings.Contains(stderr.String(), "gone does not have picoclaw's sources (any more); name another directory with --sdk") {
-		t.Errorf("exit code %d: %s", code, stderr.String())
+	for why, s := range map[string]string{
+		"gone does not have picoclaw's sources (any more); name another directory with --sdk": filepath.Join(sources, "gone"),
+		"does not know the sources that it was built from; name their directory with --sdk":   "", // it was built without make
+	} {
+		version, source = "dev", s
+		var stdout, stderr bytes.Buffer
+		code := run([]string{"plugin", "new", "p", "--dir", filepath.Join(sources, "p")}, nil, &stdout, &stderr)
+		if code != exitFailed || !strings.Contains(stderr.String(), why) {
+			t.Errorf("exit code %d: %s", code, stderr.String())
+		}
+		if _, err := os.Stat(filepath.Join(sources, "p")); err == nil {
+			t.Error("something was written")
+		}
 	}
 }

@@ -102,8 +102,8 @@ func (r *repl) do(ctx context.Context, line string) (leave bool) {
 	if len(words) == 0 || strings.HasPrefix(words[0], "#") {
 		return false
 	}
-	switch words[0] {
-	case "exit", "quit":
+	switch verb(words[0]) {
+	case "exit":
 		return true
 	case "help":
 		err = r.help(words[1:])

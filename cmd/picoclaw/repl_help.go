@@ -20,6 +20,21 @@ var verbs = []struct{ name, doc string }{
 	{"exit", "leave, as Ctrl-D does"},
 }
 
+// verb is what a line begins with, in the words of this program: people bring those of others, such as :q and .help.
+func verb(word string) string {
+	name := strings.TrimLeft(word, `.:/\`)
+	foreign := name != word
+	switch {
+	case name == "?", name == "--help", name == "-h", foreign && name == "h":
+		return "help"
+	case name == "quit", foreign && (name == "q" || name == "q!" || name == "wq"):
+		return "exit"
+	case foreign && slices.ContainsFunc(verbs, func(v struct{ name, doc string }) bool { return v.name == name }):
+		return name
+	}
+	return word
+}
+
 // help lists the tools, or says what one takes.
 func (r *repl) help(words []string) error {
 	if len(words) > 0 {

@@ -1,7 +1,6 @@
 package audit
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -34,15 +33,16 @@ type Log struct {
 	options Options
 
 	mu       sync.Mutex
-	dir      *os.File // held open to be locked
-	file     *os.File // the file that was current when it was last looked
-	pending  [][]byte // records that could not be written yet
-	dropped  int      // records that there was no place to keep
-	reserved int64    // up to where there is room in the file
-	end      int64    // where the file ended when it was last looked
-	regular  bool     // it is a file indeed, and no device
-	last     chain    // that of the last line
-	lastEnd  int64    // where the file ended when that was so; -1 if it is not known
+	dir      *os.File    // held open to be locked
+	file     *os.File    // the file that was current when it was last looked
+	opened   os.FileInfo // which that is
+	pending  [][]byte    // records that could not be written yet
+	dropped  int         // records that there was no place to keep
+	reserved int64       // up to where there is room in the file
+	end      int64       // where the file ended when it was last looked
+	regular  bool        // it is a file indeed, and no device
+	last     chain       // that of the last line
+	lastEnd  int64       // where the file ended when that was so; -1 if it is not known
 	timer    *time.Timer
 	syncErr  error
 	closed   bool
@@ -68,7 +68,7 @@ func Open(path string, options Options) (*Log, error) {
 
 // Write adds a record. Its line is written in one piece, or not at all; then it is kept, to be written with the next one.
 func (l *Log) Write(r Record) error {
-	record, err := json.Marshal(r.kept())
+	record, err := r.text()
 	if err != nil {
 		return fmt.Errorf("write the audit log: %w", err)
 	}

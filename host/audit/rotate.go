@@ -14,11 +14,7 @@ import (
 // lock on the directory.
 func (l *Log) follow() error {
 	if l.file != nil {
-		ours, err := l.file.Stat()
-		if err != nil {
-			return err
-		}
-		if now, err := os.Stat(l.path); err == nil && os.SameFile(ours, now) {
+		if now, err := os.Stat(l.path); err == nil && os.SameFile(l.opened, now) {
 			l.end = now.Size()
 			return nil
 		}
@@ -47,7 +43,7 @@ func (l *Log) follow() error {
 		_ = l.file.Sync() // it may have been put aside by a process that had written nothing itself
 		_ = l.file.Close()
 	}
-	l.file, l.end, l.reserved = f, info.Size(), 0
+	l.file, l.opened, l.end, l.reserved = f, info, info.Size(), 0
 	l.regular = info.Mode().IsRegular()
 	if l.end > 0 {
 		return nil

@@ -9,7 +9,6 @@ package hosttest
 import (
 	"flag"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -72,10 +71,8 @@ func build(programs map[string]string) (dir string, err error) {
 		return dir, err
 	}
 	for name, pkg := range programs {
-		cmd := exec.Command("go", "build", "-o", filepath.Join(dir, name), pkg)
-		cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
-		if out, err := cmd.CombinedOutput(); err != nil {
-			return dir, fmt.Errorf("build %s: %w\n%s", pkg, err, out)
+		if err := Build(filepath.Join(dir, name), pkg); err != nil {
+			return dir, err
 		}
 	}
 	return dir, nil
@@ -145,23 +142,6 @@ func without(env []string, names ...string) []string {
 		}
 	}
 	return kept
-}
-
-func copyFile(to, from string) error {
-	in, err := os.Open(from)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = in.Close() }()
-	out, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o755)
-	if err != nil {
-		return err
-	}
-	if _, err := io.Copy(out, in); err != nil {
-		_ = out.Close()
-		return err
-	}
-	return out.Close()
 }
 
 func complain(err error) int {

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	jsonv2 "github.com/go-json-experiment/json"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/picoclaw/picoclaw/host"
@@ -80,8 +81,11 @@ func (q *questions) answered(tool string, p *mcp.CallToolParamsRaw) (allowed, an
 	if !ok || !isAnswer || w.call != digest(tool, p.Arguments) || time.Since(w.asked) > questionLife {
 		return false, false
 	}
-	return result.Action == "accept" && result.Content[answerName] == true, true
+	return yes(result), true
 }
+
+// yes says whether a person allowed the call.
+func yes(r *mcp.ElicitResult) bool { return r.Action == "accept" && r.Content[answerName] == true }
 
 // call makes a call. What a person has to allow becomes a question, if the client can ask one.
 func (q *questions) call(ctx context.Context, s session, t host.Tool, req *mcp.CallToolRequest) *mcp.CallToolResult {
@@ -122,7 +126,7 @@ func form(q host.Question) *mcp.ElicitParams {
 		detail = reason
 	}
 	b.WriteString("Why it is asked: " + detail + " (rule " + q.Decision.Rule + ").\n")
-	if arguments, err := json.Marshal(q.Args); err == nil {
+	if arguments, err := jsonv2.Marshal(q.Args, jsonv2.Deterministic(true)); err == nil {
 		b.WriteString("The whole call: " + string(arguments) + "\n")
 	}
 	return &mcp.ElicitParams{

@@ -7,9 +7,12 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strings"
 	"sync"
 	"time"
 
+	jsonv2 "github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
@@ -69,13 +72,22 @@ const sessionHeader = "Mcp-Session-Id"
 
 func (h *sessions) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	id := r.Header.Get(sessionHeader)
+	worded := &wordedErrors{ResponseWriter: w}
+	defer worded.finish()
+	w = worded
 	switch {
 	case r.Method == http.MethodDelete && id != "":
 		h.server.clients.cancel(id) // or ending the session would wait for its calls
 	case r.Method == http.MethodPost:
-		if !readBody(w, r) {
+		request, whole := readBody(w, r)
+		if !whole {
 			return
 		}
+		if wrong := h.premature(id, request); wrong != nil {
+			respond(w, http.StatusOK, request, wrong)
+			return
+		}
+		worded.request = request
 		if id == "" {
 			if !h.enter() {
 				w.Header().Set("Retry-After", "60")
@@ -110,8 +122,9 @@ func (h *sessions) leave() {
 	h.starting--
 }
 
-// readBody reads a message, in its time and of its size, and answers for itself what is none.
-func readBody(w http.ResponseWriter, r *http.Request) bool {
+// readBody reads a message, in its time and of its size, and answers for itself what is none. The request is nil where the
+// message is no request that wants an answer, or one of several.
+func readBody(w http.ResponseWriter, r *http.Request) (request *jsonrpc.Request, whole bool) {
 	control := http.NewResponseController(w)
 	_ = control.SetReadDeadline(time.Now().Add(bodyTimeout)) // a writer without deadlines is a test's
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxFrame))
@@ -121,36 +134,99 @@ func readBody(w http.ResponseWriter, r *http.Request) bool {
 	case errors.As(err, &tooLong):
 		refuse(w, http.StatusRequestEntityTooLarge, jsonrpc.CodeInvalidRequest,
 			fmt.Sprintf("the message is longer than %d bytes; send less at a time", maxFrame))
+		return nil, false
 	case err != nil:
 		refuse(w, http.StatusBadRequest, jsonrpc.CodeInvalidRequest, "the message did not arrive whole")
-	default:
-		if why, code := broken(body); why != "" {
-			refuse(w, http.StatusBadRequest, code, why)
-			return false
+		return nil, false
+	}
+	request, err = requestIn(body)
+	if err != nil {
+		data := refusal(idOf(body), codeOf(body), fmt.Sprintf("not a JSON-RPC 2.0 message: %.200s", err))
+		send(w, http.StatusBadRequest, data)
+		return nil, false
+	}
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	return request, true
+}
+
+// requestIn is the request in a body that wants an answer, nil if there is none or they are several, as in old versions of
+// the protocol.
+func requestIn(body []byte) (*jsonrpc.Request, error) {
+	body = bytes.TrimSpace(body)
+	if len(body) == 0 || body[0] != '[' {
+		message, err := decode(body)
+		if err != nil {
+			return nil, err
 		}
-		r.Body = io.NopCloser(bytes.NewReader(body))
-		return true
+		if r, ok := message.(*jsonrpc.Request); ok && r.IsCall() {
+			return r, nil
+		}
+		return nil, nil
+	}
+	var list []jsontext.Value
+	if err := jsonv2.Unmarshal(body, &list, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)); err != nil {
+		return nil, unread(body)
+	}
+	if len(list) == 0 {
+		return nil, errors.New("it is an array with nothing in it; send one message at a time")
+	}
+	for i, one := range list {
+		if _, err := decode(one); err != nil {
+			return nil, fmt.Errorf("message %d of %d: %w", i+1, len(list), err)
+		}
+	}
+	return nil, nil
+}
+
+// premature says what is wrong with a request that the library would answer for it in words of its own, nil if nothing is.
+func (h *sessions) premature(id string, request *jsonrpc.Request) *jsonrpc.Error {
+	switch {
+	case request == nil:
+		return nil
+	case id != "" && !h.has(id):
+		return nil // that is said first
+	case id != "" && request.Method == "initialize":
+		return begunTwice()
+	case id == "" && strings.HasPrefix(request.Method, "tools/") && !sessionless(request.Params):
+		return notBegun(request.Method)
+	}
+	return unfit(request)
+}
+
+func (h *sessions) has(id string) bool {
+	for s := range h.server.Sessions() {
+		if s.ID() == id {
+			return true
+		}
 	}
 	return false
 }
 
-// broken says what is wrong with a message that is none, and the protocol's code for it.
-func broken(body []byte) (why string, code int64) {
-	if body = bytes.TrimSpace(body); len(body) > 0 && body[0] == '[' {
-		if !json.Valid(body) {
-			return "not a JSON-RPC 2.0 message: it is not JSON", jsonrpc.CodeParseError
-		}
-		return "", 0 // several messages, which old versions of the protocol had
+// sessionless says whether parameters are of the newest protocol, in which each request says what others say once.
+func sessionless(params json.RawMessage) bool {
+	var with struct {
+		Meta map[string]jsontext.Value `json:"_meta"`
 	}
-	if _, err := jsonrpc.DecodeMessage(body); err != nil {
-		return fmt.Sprintf("not a JSON-RPC 2.0 message: %.200s", err), codeOf(body)
-	}
-	return "", 0
+	err := jsonv2.Unmarshal(params, &with, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+	return err == nil && with.Meta[mcp.MetaKeyProtocolVersion] != nil
 }
 
 // refuse answers a request that is not passed on.
 func refuse(w http.ResponseWriter, status int, code int64, text string) {
+	send(w, status, refusal(nil, code, text))
+}
+
+// respond answers a request with an error; the request may be nil.
+func respond(w http.ResponseWriter, status int, request *jsonrpc.Request, e *jsonrpc.Error) {
+	var id json.RawMessage
+	if request != nil {
+		id, _ = json.Marshal(request.ID.Raw()) // it came out of JSON
+	}
+	send(w, status, refusal(id, e.Code, e.Message))
+}
+
+func send(w http.ResponseWriter, status int, data []byte) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_, _ = w.Write(refusal(nil, code, text)) // whoever has gone does not need it
+	_, _ = w.Write(data) // whoever has gone does not need it
 }

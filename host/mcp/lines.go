@@ -27,13 +27,18 @@ type Lines struct {
 
 	// Gone says that nobody reads answers any more, which ends that; nil if that can't be told.
 	Gone func() bool
+
+	opened func(*lines) // told of the connection; may be nil
 }
 
 var _ mcp.Transport = Lines{}
 
 // Connect begins to read.
 func (l Lines) Connect(context.Context) (mcp.Connection, error) {
-	c := &lines{writer: l.Writer, incoming: make(chan incoming), closed: make(chan struct{}), patience: l.Patience, gone: l.Gone}
+	c := &lines{writer: l.Writer, incoming: make(chan incoming), closed: make(chan struct{}), due: newDue(), patience: l.Patience, gone: l.Gone}
+	if l.opened != nil {
+		l.opened(c)
+	}
 	go c.read(bufio.NewReaderSize(l.Reader, 64<<10))
 	return c, nil
 }
@@ -43,7 +48,8 @@ type lines struct {
 	incoming chan incoming
 	closed   chan struct{}
 	once     sync.Once
-	due      atomic.Int64 // answers
+	due      *due
+	direct   atomic.Pointer[direct] // nil until the session is there
 	patience time.Duration
 	gone     func() bool
 
@@ -77,8 +83,8 @@ func (c *lines) read(r *bufio.Reader) {
 				c.refuse(idOf(line), codeOf(line), fmt.Sprintf("not a JSON-RPC 2.0 message: %.200s", err))
 				continue
 			}
-			if r, ok := next.message.(*jsonrpc.Request); ok && r.IsCall() {
-				c.due.Add(1)
+			if r, ok := next.message.(*jsonrpc.Request); ok && c.dealtWith(r, line) {
+				continue
 			}
 		}
 		select {
@@ -92,6 +98,17 @@ func (c *lines) read(r *bufio.Reader) {
 	}
 }
 
+// dealtWith says whether a request is not for the library: its id is another one's, or its answer is on the way.
+func (c *lines) dealtWith(r *jsonrpc.Request, line []byte) bool {
+	if r.IsCall() && !c.due.add(r) {
+		c.refuse(idOf(line), jsonrpc.CodeInvalidRequest, fmt.Sprintf(
+			"there is a request with the id %v already that is not answered yet; give each request an id of its own", r.ID.Raw()))
+		return true
+	}
+	d := c.direct.Load()
+	return d != nil && d.takes(r)
+}
+
 // await waits until all answers are given that are due, somebody closes the connection, nobody reads them any more, or the
 // patience is at its end.
 func (c *lines) await() {
@@ -99,7 +116,7 @@ func (c *lines) await() {
 	defer impatient.Stop()
 	look := time.NewTicker(5 * time.Millisecond)
 	defer look.Stop()
-	for c.due.Load() > 0 && (c.gone == nil || !c.gone()) {
+	for c.due.any() && (c.gone == nil || !c.gone()) {
 		select {
 		case <-look.C:
 		case <-c.closed:
@@ -120,13 +137,14 @@ func codeOf(line []byte) int64 {
 
 // refuse answers a line that is no message.
 func (c *lines) refuse(id json.RawMessage, code int64, text string) {
-	_ = c.write(refusal(id, code, text)) // the next message will meet the same stream
+	_ = c.write(append(refusal(id, code, text), '\n')) // the next message will meet the same stream
 }
 
-func (c *lines) write(data []byte) error {
+// write sends one line, which ends with a line feed.
+func (c *lines) write(line []byte) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	_, err := c.writer.Write(append(data, '\n'))
+	_, err := c.writer.Write(line)
 	return err
 }
 
@@ -144,15 +162,18 @@ func (c *lines) Read(ctx context.Context) (jsonrpc.Message, error) {
 
 // Write sends a message.
 func (c *lines) Write(_ context.Context, message jsonrpc.Message) error {
+	if r, ok := message.(*jsonrpc.Response); ok {
+		request := c.due.answer(r.ID)
+		defer c.due.written()
+		if r.Error != nil {
+			message = &jsonrpc.Response{ID: r.ID, Error: inWords(request, r.Error)}
+		}
+	}
 	data, err := encode(message)
 	if err != nil {
 		return err
 	}
-	err = c.write(data)
-	if _, ok := message.(*jsonrpc.Response); ok {
-		c.due.Add(-1)
-	}
-	return err
+	return c.write(append(data, '\n'))
 }
 
 // Close ends the connection. The streams stay open; they are the caller's.

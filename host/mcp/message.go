@@ -3,7 +3,7 @@ package mcp
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
+	"math"
 
 	jsonv2 "github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -16,7 +16,7 @@ import (
 // envelope is a request, or what else has a method.
 type envelope struct {
 	Version string         `json:"jsonrpc"`
-	ID      any            `json:"id"`
+	ID      jsontext.Value `json:"id"`
 	Method  *string        `json:"method"`
 	Params  jsontext.Value `json:"params"`
 }
@@ -25,19 +25,47 @@ type envelope struct {
 func decode(data []byte) (jsonrpc.Message, error) {
 	var e envelope
 	if err := jsonv2.Unmarshal(data, &e, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)); err != nil {
-		return nil, err
+		return nil, unread(data)
 	}
 	if e.Version != "2.0" {
-		return nil, fmt.Errorf(`"jsonrpc" is %q, not "2.0"`, e.Version)
+		return nil, unread(data)
 	}
 	if e.Method == nil {
-		return jsonrpc.DecodeMessage(data) // an answer
+		answer, err := jsonrpc.DecodeMessage(data)
+		if err != nil {
+			return nil, errors.New("it has no method, and is no answer with an id and a result or an error either")
+		}
+		return answer, nil
 	}
-	id, err := jsonrpc.MakeID(e.ID)
+	id, err := decodeID(e.ID)
 	if err != nil {
-		return nil, errors.New("an id has to be a string or a number")
+		return nil, err
 	}
 	return &jsonrpc.Request{ID: id, Method: *e.Method, Params: json.RawMessage(e.Params)}, nil
+}
+
+// maxNumber is the largest number that every client and server reads alike.
+const maxNumber = 1 << 53
+
+// decodeID reads the id of a request; a notification has none. The library cuts what is behind the point off a number, and
+// would answer another request than was asked.
+func decodeID(text jsontext.Value) (jsonrpc.ID, error) {
+	if text == nil {
+		return jsonrpc.ID{}, nil
+	}
+	var id any
+	switch text.Kind() {
+	case '"', '0':
+		if err := jsonv2.Unmarshal(text, &id, jsontext.AllowInvalidUTF8(true)); err != nil {
+			return jsonrpc.ID{}, errors.New("its id can't be read")
+		}
+	default:
+		return jsonrpc.ID{}, errors.New("an id has to be a string or a number; a notification has no id")
+	}
+	if number, ok := id.(float64); ok && (number != math.Trunc(number) || math.Abs(number) > maxNumber) {
+		return jsonrpc.ID{}, errors.New("an id that is a number has to be a whole one, and at most 2^53; or make it a string")
+	}
+	return jsonrpc.MakeID(id)
 }
 
 // encode writes a message. A result is marshalled already and is only put into its place.
@@ -46,7 +74,7 @@ func encode(message jsonrpc.Message) ([]byte, error) {
 	if !ok || r.Error != nil || len(r.Result) == 0 {
 		return jsonrpc.EncodeMessage(message)
 	}
-	id, err := json.Marshal(r.ID.Raw())
+	id, err := jsonv2.Marshal(r.ID.Raw())
 	if err != nil {
 		return nil, err
 	}

@@ -1,12 +1,13 @@
 package mcp
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/picoclaw/picoclaw/host"
@@ -55,26 +56,49 @@ func details(r *host.Result) any {
 	if r.Text == string(r.Structured) {
 		return nil
 	}
-	var members map[string]json.RawMessage
-	if err := json.Unmarshal(r.Structured, &members); err != nil {
+	in := jsontext.NewDecoder(bytes.NewReader(r.Structured))
+	if begin, err := in.ReadToken(); err != nil || begin.Kind() != '{' {
 		return r.Structured // it is no object
 	}
-	maps.DeleteFunc(members, func(_ string, value json.RawMessage) bool {
-		switch value[0] {
-		case '"':
-			var text string
-			return json.Unmarshal(value, &text) == nil && (text == "" || strings.Contains(r.Text, text))
-		case '[':
-			var plain []any
-			return json.Unmarshal(value, &plain) != nil || !slices.ContainsFunc(plain, isPlain)
-		default:
-			return false
+	kept := []byte{'{'}
+	for in.PeekKind() == '"' {
+		name, err := in.ReadValue()
+		if err != nil {
+			return r.Structured
 		}
-	})
-	if len(members) == 0 {
+		before := len(kept)
+		if before > 1 {
+			kept = append(kept, ',')
+		}
+		kept = append(append(kept, name...), ':') // before the decoder uses its memory again
+		value, err := in.ReadValue()
+		if err != nil {
+			return r.Structured
+		}
+		if said(value, r.Text) {
+			kept = kept[:before]
+		} else {
+			kept = append(kept, value...)
+		}
+	}
+	if len(kept) == 1 {
 		return nil
 	}
-	return members
+	return json.RawMessage(append(kept, '}'))
+}
+
+// said says of a value that the text has it already, or is there for it.
+func said(value jsontext.Value, text string) bool {
+	switch value.Kind() {
+	case '"':
+		plain, err := jsontext.AppendUnquote(nil, value)
+		return err == nil && (len(plain) == 0 || strings.Contains(text, string(plain)))
+	case '[':
+		var list []any
+		return json.Unmarshal(value, &list) != nil || !slices.ContainsFunc(list, isPlain)
+	default:
+		return false
+	}
 }
 
 // isPlain says of a value in a list that it is neither an object nor a list.

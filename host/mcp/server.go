@@ -47,6 +47,26 @@ func NewServer(s session, version, instructions string) *Server {
 	return &Server{server, ts, all}
 }
 
+// Run serves the one client at the other end of two streams, until that ends the session or ctx is done.
+func (s *Server) Run(ctx context.Context, streams Lines) error {
+	var conn *lines
+	streams.opened = func(c *lines) { conn = c }
+	session, err := s.Connect(ctx, streams, nil)
+	if err != nil {
+		return err
+	}
+	d := newDirect(s.tools, session, conn)
+	conn.direct.Store(d)
+	stop := context.AfterFunc(ctx, func() { _ = session.Close() }) // its connection may be gone already
+	defer stop()
+	err = session.Wait()
+	d.end()
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return err
+}
+
 // Follow offers what the session has whenever changes says that this may be something else, until it is closed or ctx
 // is done.
 func (s *Server) Follow(ctx context.Context, changes <-chan struct{}) {

@@ -10,9 +10,11 @@ import (
 	"sync"
 
 	"github.com/google/jsonschema-go/jsonschema"
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/picoclaw/picoclaw/host"
+	"github.com/picoclaw/picoclaw/sdk/nearest"
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
@@ -46,6 +48,7 @@ type toolset struct {
 }
 
 type listedTool struct {
+	tool    host.Tool
 	spec    string // all that it says of itself
 	schemas func() (*published, error)
 }
@@ -65,7 +68,7 @@ func (ts *toolset) refresh() {
 		if known := ts.listed[name]; known != nil && known.spec == string(text) {
 			continue
 		}
-		ts.listed[name] = &listedTool{string(text), sync.OnceValues(func() (*published, error) { return publish(t) })}
+		ts.listed[name] = &listedTool{t, string(text), sync.OnceValues(func() (*published, error) { return publish(t) })}
 		ts.server.AddTool(describe(t), ts.handler(t))
 	}
 	if len(gone) == 0 {
@@ -85,13 +88,18 @@ func (ts *toolset) handler(t host.Tool) mcp.ToolHandler {
 		defer cancel()
 		s, err := client.roots.session(ctx, req.Session)
 		if err != nil {
-			return answer(&host.Result{Err: &host.Error{Code: pluginpb.CodeUnavailable, Message: err.Error(),
-				Hint: "the client has to name directories that exist, or none"}}, false), nil
+			return noRoots(err), nil
 		}
 		var result *mcp.CallToolResult
 		client.workers.do(func() { result = ts.asked.call(ctx, s, t, req) })
 		return result, nil
 	}
+}
+
+// noRoots is the result of a call for which it is not known where the client works.
+func noRoots(err error) *mcp.CallToolResult {
+	return answer(&host.Result{Err: &host.Error{Code: pluginpb.CodeUnavailable, Message: err.Error(),
+		Hint: "the client has to name directories that exist, or none"}}, false)
 }
 
 func (ts *toolset) find(name string) *listedTool {
@@ -100,13 +108,36 @@ func (ts *toolset) find(name string) *listedTool {
 	return ts.listed[name]
 }
 
+// explain says of an error what a request named that there is not.
+func (ts *toolset) explain(req mcp.Request, err error) error {
+	switch req := req.(type) {
+	case *mcp.CallToolRequest:
+		if name := req.Params.Name; ts.find(name) == nil {
+			return &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams,
+				Message: fmt.Sprintf("there is no tool %q here%s; tools/list has those that there are", name, nearest.Suggest(name, ts.names()))}
+		}
+	case *mcp.ListToolsRequest:
+		if req.Params.Cursor != "" {
+			return &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams,
+				Message: "the cursor is none that this server gave; leave it out to list from the beginning"}
+		}
+	}
+	return err
+}
+
+func (ts *toolset) names() []string {
+	ts.mu.Lock()
+	defer ts.mu.Unlock()
+	return slices.Sorted(maps.Keys(ts.listed))
+}
+
 // middleware puts the tools' schemas into the list of tools, so that a client that only connects does not wait for them,
 // and flattens results.
 func (ts *toolset) middleware(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
 		result, err := next(ctx, method, req)
 		if err != nil {
-			return nil, err
+			return nil, ts.explain(req, err)
 		}
 		if called, ok := result.(*mcp.CallToolResult); ok {
 			return flatten(called, req.GetSession().(*mcp.ServerSession)), nil

@@ -27,6 +27,8 @@ type instance struct {
 	runner *pluginRunner
 	client *plugin.Client
 	rpc    pluginpb.PluginClient
+	// streams carry calls one after another; nil where the plugin doesn't take them so.
+	streams *streams
 	// hostTLS holds the host's half of the instance's secret.
 	hostTLS *tls.Config
 	known   *recognised
@@ -140,8 +142,12 @@ func (in *instance) connect(ctx context.Context) error {
 	if err := in.recognise(ctx); err != nil {
 		return err
 	}
-	if _, err := rpc.Configure(ctx, in.spec.Configure); err != nil {
+	configured, err := rpc.Configure(ctx, in.spec.Configure)
+	if err != nil {
 		return fmt.Errorf("give it its policy: %w", reason(err))
+	}
+	if configured.GetCalls() {
+		in.streams = &streams{rpc: rpc}
 	}
 	return nil
 }
@@ -199,26 +205,28 @@ func (in *instance) compare(said []byte) error {
 
 // call runs one tool.
 func (in *instance) call(ctx context.Context, req *pluginpb.CallRequest, sink func(*pluginpb.CallEvent)) (*pluginpb.Result, error) {
+	health := in.watchHealth()
+	defer health.stop()
+	run := in.callAlone
+	if in.streams != nil {
+		run = in.streams.call
+	}
+	result, err := run(ctx, req, sink)
+	if err != nil {
+		return nil, in.callError(ctx, err)
+	}
+	return result, nil
+}
+
+// callAlone makes a call on a stream of its own, as every plugin takes it.
+func (in *instance) callAlone(ctx context.Context, req *pluginpb.CallRequest, sink func(*pluginpb.CallEvent)) (*pluginpb.Result, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel() // ends the stream, whatever is left on it
 	stream, err := in.rpc.Call(ctx, req)
 	if err != nil {
-		return nil, in.callError(ctx, err)
+		return nil, err
 	}
-	health := in.watchHealth()
-	defer health.stop()
-	for {
-		event, err := stream.Recv()
-		if err != nil {
-			return nil, in.callError(ctx, err)
-		}
-		if result := event.GetResult(); result != nil {
-			return result, nil
-		}
-		if sink != nil {
-			sink(event)
-		}
-	}
+	return receive(stream, sink)
 }
 
 // callError says why a call has not come back: out of time, cancelled, or the plugin is gone, and then how it went.
@@ -252,6 +260,9 @@ func (in *instance) stop(ctx context.Context) {
 	case <-ctx.Done():
 	}
 	in.runner.expectEnd()
+	if in.streams != nil {
+		in.streams.close()
+	}
 	if _, err := in.rpc.Drain(ctx, &pluginpb.DrainRequest{}); err != nil {
 		in.logger.Debug("drain", "error", err)
 	} else {
@@ -273,6 +284,9 @@ func (in *instance) kill() {
 // cleanUp releases what go-plugin holds for a process that has ended, and the socket directory.
 func (in *instance) cleanUp() {
 	in.clean.Do(func() {
+		if in.streams != nil {
+			in.streams.close()
+		}
 		freed := make(chan struct{})
 		go func() {
 			in.client.Kill() // has no deadline of its own; the process is gone, so it has nothing to wait for

@@ -245,7 +245,9 @@ func (x *ConfigureRequest) GetAgent() string {
 }
 
 type ConfigureResponse struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The plugin serves Calls.
+	Calls         bool `protobuf:"varint,1,opt,name=calls,proto3" json:"calls,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -278,6 +280,13 @@ func (x *ConfigureResponse) ProtoReflect() protoreflect.Message {
 // Deprecated: Use ConfigureResponse.ProtoReflect.Descriptor instead.
 func (*ConfigureResponse) Descriptor() ([]byte, []int) {
 	return file_plugin_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *ConfigureResponse) GetCalls() bool {
+	if x != nil {
+		return x.Calls
+	}
+	return false
 }
 
 // Policy is what the agent may touch and run. It is narrower than or equal to what the kernel lets the process do.
@@ -740,7 +749,9 @@ type CallRequest struct {
 	// The arguments as one canonical JSON object: validated against the tool's schema, no duplicate keys.
 	Arguments []byte `protobuf:"bytes,2,opt,name=arguments,proto3" json:"arguments,omitempty"`
 	// An opaque id for logs.
-	CallId        string `protobuf:"bytes,3,opt,name=call_id,json=callId,proto3" json:"call_id,omitempty"`
+	CallId string `protobuf:"bytes,3,opt,name=call_id,json=callId,proto3" json:"call_id,omitempty"`
+	// In Calls, where no deadline comes with the stream: how long the call may take, in milliseconds; 0 is no limit.
+	TimeoutMillis int64 `protobuf:"varint,4,opt,name=timeout_millis,json=timeoutMillis,proto3" json:"timeout_millis,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -794,6 +805,13 @@ func (x *CallRequest) GetCallId() string {
 		return x.CallId
 	}
 	return ""
+}
+
+func (x *CallRequest) GetTimeoutMillis() int64 {
+	if x != nil {
+		return x.TimeoutMillis
+	}
+	return 0
 }
 
 type CallEvent struct {
@@ -1018,10 +1036,12 @@ type Result struct {
 	// Set when the call failed; text and structured may still say what was found until then.
 	Error *Error `protobuf:"bytes,3,opt,name=error,proto3" json:"error,omitempty"`
 	// Something to look at or listen to, such as an image, in the form that media_type says.
-	Media         []byte `protobuf:"bytes,4,opt,name=media,proto3" json:"media,omitempty"`
-	MediaType     string `protobuf:"bytes,5,opt,name=media_type,json=mediaType,proto3" json:"media_type,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Media     []byte `protobuf:"bytes,4,opt,name=media,proto3" json:"media,omitempty"`
+	MediaType string `protobuf:"bytes,5,opt,name=media_type,json=mediaType,proto3" json:"media_type,omitempty"`
+	// The agent reads the structured result as it stands; text is empty then, so that a large result is not sent twice.
+	TextIsStructured bool `protobuf:"varint,6,opt,name=text_is_structured,json=textIsStructured,proto3" json:"text_is_structured,omitempty"`
+	unknownFields    protoimpl.UnknownFields
+	sizeCache        protoimpl.SizeCache
 }
 
 func (x *Result) Reset() {
@@ -1087,6 +1107,13 @@ func (x *Result) GetMediaType() string {
 		return x.MediaType
 	}
 	return ""
+}
+
+func (x *Result) GetTextIsStructured() bool {
+	if x != nil {
+		return x.TextIsStructured
+	}
+	return false
 }
 
 type Error struct {
@@ -1247,8 +1274,9 @@ const file_plugin_proto_rawDesc = "" +
 	"\x06config\x18\x03 \x01(\fR\x06config\x122\n" +
 	"\x06limits\x18\x04 \x01(\v2\x1a.picoclaw.plugin.v1.LimitsR\x06limits\x12\x1b\n" +
 	"\tstate_dir\x18\x05 \x01(\tR\bstateDir\x12\x14\n" +
-	"\x05agent\x18\x06 \x01(\tR\x05agent\"\x13\n" +
-	"\x11ConfigureResponse\"\x9f\x03\n" +
+	"\x05agent\x18\x06 \x01(\tR\x05agent\")\n" +
+	"\x11ConfigureResponse\x12\x14\n" +
+	"\x05calls\x18\x01 \x01(\bR\x05calls\"\x9f\x03\n" +
 	"\x06Policy\x12\x1c\n" +
 	"\tworkspace\x18\x01 \x01(\tR\tworkspace\x122\n" +
 	"\x15restrict_to_workspace\x18\x02 \x01(\bR\x13restrictToWorkspace\x12?\n" +
@@ -1293,11 +1321,12 @@ const file_plugin_proto_rawDesc = "" +
 	"\x03env\x18\x04 \x03(\tR\x03env\x12\x14\n" +
 	"\x05state\x18\x05 \x01(\bR\x05state\"+\n" +
 	"\x06Limits\x12!\n" +
-	"\fresult_bytes\x18\x01 \x01(\x03R\vresultBytes\"X\n" +
+	"\fresult_bytes\x18\x01 \x01(\x03R\vresultBytes\"\x7f\n" +
 	"\vCallRequest\x12\x12\n" +
 	"\x04tool\x18\x01 \x01(\tR\x04tool\x12\x1c\n" +
 	"\targuments\x18\x02 \x01(\fR\targuments\x12\x17\n" +
-	"\acall_id\x18\x03 \x01(\tR\x06callId\"\xbc\x01\n" +
+	"\acall_id\x18\x03 \x01(\tR\x06callId\x12%\n" +
+	"\x0etimeout_millis\x18\x04 \x01(\x03R\rtimeoutMillis\"\xbc\x01\n" +
 	"\tCallEvent\x12:\n" +
 	"\bprogress\x18\x01 \x01(\v2\x1c.picoclaw.plugin.v1.ProgressH\x00R\bprogress\x124\n" +
 	"\x06output\x18\x02 \x01(\v2\x1a.picoclaw.plugin.v1.OutputH\x00R\x06output\x124\n" +
@@ -1313,7 +1342,7 @@ const file_plugin_proto_rawDesc = "" +
 	"\x06Stream\x12\x16\n" +
 	"\x12STREAM_UNSPECIFIED\x10\x00\x12\x11\n" +
 	"\rSTREAM_STDOUT\x10\x01\x12\x11\n" +
-	"\rSTREAM_STDERR\x10\x02\"\xa2\x01\n" +
+	"\rSTREAM_STDERR\x10\x02\"\xd0\x01\n" +
 	"\x06Result\x12\x12\n" +
 	"\x04text\x18\x01 \x01(\tR\x04text\x12\x1e\n" +
 	"\n" +
@@ -1322,18 +1351,20 @@ const file_plugin_proto_rawDesc = "" +
 	"\x05error\x18\x03 \x01(\v2\x19.picoclaw.plugin.v1.ErrorR\x05error\x12\x14\n" +
 	"\x05media\x18\x04 \x01(\fR\x05media\x12\x1d\n" +
 	"\n" +
-	"media_type\x18\x05 \x01(\tR\tmediaType\"]\n" +
+	"media_type\x18\x05 \x01(\tR\tmediaType\x12,\n" +
+	"\x12text_is_structured\x18\x06 \x01(\bR\x10textIsStructured\"]\n" +
 	"\x05Error\x12\x12\n" +
 	"\x04code\x18\x01 \x01(\tR\x04code\x12\x18\n" +
 	"\amessage\x18\x02 \x01(\tR\amessage\x12\x12\n" +
 	"\x04rule\x18\x03 \x01(\tR\x04rule\x12\x12\n" +
 	"\x04hint\x18\x04 \x01(\tR\x04hint\"\x0e\n" +
 	"\fDrainRequest\"\x0f\n" +
-	"\rDrainResponse2\xd1\x02\n" +
+	"\rDrainResponse2\x9e\x03\n" +
 	"\x06Plugin\x12U\n" +
 	"\bDescribe\x12#.picoclaw.plugin.v1.DescribeRequest\x1a$.picoclaw.plugin.v1.DescribeResponse\x12X\n" +
 	"\tConfigure\x12$.picoclaw.plugin.v1.ConfigureRequest\x1a%.picoclaw.plugin.v1.ConfigureResponse\x12H\n" +
-	"\x04Call\x12\x1f.picoclaw.plugin.v1.CallRequest\x1a\x1d.picoclaw.plugin.v1.CallEvent0\x01\x12L\n" +
+	"\x04Call\x12\x1f.picoclaw.plugin.v1.CallRequest\x1a\x1d.picoclaw.plugin.v1.CallEvent0\x01\x12K\n" +
+	"\x05Calls\x12\x1f.picoclaw.plugin.v1.CallRequest\x1a\x1d.picoclaw.plugin.v1.CallEvent(\x010\x01\x12L\n" +
 	"\x05Drain\x12 .picoclaw.plugin.v1.DrainRequest\x1a!.picoclaw.plugin.v1.DrainResponseB+Z)github.com/picoclaw/picoclaw/sdk/pluginpbb\x06proto3"
 
 var (
@@ -1384,13 +1415,15 @@ var file_plugin_proto_depIdxs = []int32{
 	1,  // 10: picoclaw.plugin.v1.Plugin.Describe:input_type -> picoclaw.plugin.v1.DescribeRequest
 	3,  // 11: picoclaw.plugin.v1.Plugin.Configure:input_type -> picoclaw.plugin.v1.ConfigureRequest
 	10, // 12: picoclaw.plugin.v1.Plugin.Call:input_type -> picoclaw.plugin.v1.CallRequest
-	16, // 13: picoclaw.plugin.v1.Plugin.Drain:input_type -> picoclaw.plugin.v1.DrainRequest
-	2,  // 14: picoclaw.plugin.v1.Plugin.Describe:output_type -> picoclaw.plugin.v1.DescribeResponse
-	4,  // 15: picoclaw.plugin.v1.Plugin.Configure:output_type -> picoclaw.plugin.v1.ConfigureResponse
-	11, // 16: picoclaw.plugin.v1.Plugin.Call:output_type -> picoclaw.plugin.v1.CallEvent
-	17, // 17: picoclaw.plugin.v1.Plugin.Drain:output_type -> picoclaw.plugin.v1.DrainResponse
-	14, // [14:18] is the sub-list for method output_type
-	10, // [10:14] is the sub-list for method input_type
+	10, // 13: picoclaw.plugin.v1.Plugin.Calls:input_type -> picoclaw.plugin.v1.CallRequest
+	16, // 14: picoclaw.plugin.v1.Plugin.Drain:input_type -> picoclaw.plugin.v1.DrainRequest
+	2,  // 15: picoclaw.plugin.v1.Plugin.Describe:output_type -> picoclaw.plugin.v1.DescribeResponse
+	4,  // 16: picoclaw.plugin.v1.Plugin.Configure:output_type -> picoclaw.plugin.v1.ConfigureResponse
+	11, // 17: picoclaw.plugin.v1.Plugin.Call:output_type -> picoclaw.plugin.v1.CallEvent
+	11, // 18: picoclaw.plugin.v1.Plugin.Calls:output_type -> picoclaw.plugin.v1.CallEvent
+	17, // 19: picoclaw.plugin.v1.Plugin.Drain:output_type -> picoclaw.plugin.v1.DrainResponse
+	15, // [15:20] is the sub-list for method output_type
+	10, // [10:15] is the sub-list for method input_type
 	10, // [10:10] is the sub-list for extension type_name
 	10, // [10:10] is the sub-list for extension extendee
 	0,  // [0:10] is the sub-list for field type_name

@@ -28,6 +28,7 @@ const (
 	Plugin_Describe_FullMethodName  = "/picoclaw.plugin.v1.Plugin/Describe"
 	Plugin_Configure_FullMethodName = "/picoclaw.plugin.v1.Plugin/Configure"
 	Plugin_Call_FullMethodName      = "/picoclaw.plugin.v1.Plugin/Call"
+	Plugin_Calls_FullMethodName     = "/picoclaw.plugin.v1.Plugin/Calls"
 	Plugin_Drain_FullMethodName     = "/picoclaw.plugin.v1.Plugin/Drain"
 )
 
@@ -43,6 +44,10 @@ type PluginClient interface {
 	// Call runs one tool. The stream carries any number of progress and output events and ends with exactly one result.
 	// Cancelling the stream, or its deadline, ends the tool.
 	Call(ctx context.Context, in *CallRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[CallEvent], error)
+	// Calls runs tools one after another: each request is answered as by Call, by events of which the result is the last, and
+	// the next request comes after that. It saves opening a stream for each call, half of what the way of a small one
+	// costs. Optional: the host uses it where ConfigureResponse says so. Cancelling the stream ends the tool that runs.
+	Calls(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[CallRequest, CallEvent], error)
 	// Drain asks the plugin to finish: it takes no further calls, waits for the ones under way, ends what they left
 	// running and answers. The host ends the process after that.
 	Drain(ctx context.Context, in *DrainRequest, opts ...grpc.CallOption) (*DrainResponse, error)
@@ -95,6 +100,19 @@ func (c *pluginClient) Call(ctx context.Context, in *CallRequest, opts ...grpc.C
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
 type Plugin_CallClient = grpc.ServerStreamingClient[CallEvent]
 
+func (c *pluginClient) Calls(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[CallRequest, CallEvent], error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	stream, err := c.cc.NewStream(ctx, &Plugin_ServiceDesc.Streams[1], Plugin_Calls_FullMethodName, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	x := &grpc.GenericClientStream[CallRequest, CallEvent]{ClientStream: stream}
+	return x, nil
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type Plugin_CallsClient = grpc.BidiStreamingClient[CallRequest, CallEvent]
+
 func (c *pluginClient) Drain(ctx context.Context, in *DrainRequest, opts ...grpc.CallOption) (*DrainResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(DrainResponse)
@@ -117,6 +135,10 @@ type PluginServer interface {
 	// Call runs one tool. The stream carries any number of progress and output events and ends with exactly one result.
 	// Cancelling the stream, or its deadline, ends the tool.
 	Call(*CallRequest, grpc.ServerStreamingServer[CallEvent]) error
+	// Calls runs tools one after another: each request is answered as by Call, by events of which the result is the last, and
+	// the next request comes after that. It saves opening a stream for each call, half of what the way of a small one
+	// costs. Optional: the host uses it where ConfigureResponse says so. Cancelling the stream ends the tool that runs.
+	Calls(grpc.BidiStreamingServer[CallRequest, CallEvent]) error
 	// Drain asks the plugin to finish: it takes no further calls, waits for the ones under way, ends what they left
 	// running and answers. The host ends the process after that.
 	Drain(context.Context, *DrainRequest) (*DrainResponse, error)
@@ -138,6 +160,9 @@ func (UnimplementedPluginServer) Configure(context.Context, *ConfigureRequest) (
 }
 func (UnimplementedPluginServer) Call(*CallRequest, grpc.ServerStreamingServer[CallEvent]) error {
 	return status.Error(codes.Unimplemented, "method Call not implemented")
+}
+func (UnimplementedPluginServer) Calls(grpc.BidiStreamingServer[CallRequest, CallEvent]) error {
+	return status.Error(codes.Unimplemented, "method Calls not implemented")
 }
 func (UnimplementedPluginServer) Drain(context.Context, *DrainRequest) (*DrainResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method Drain not implemented")
@@ -210,6 +235,13 @@ func _Plugin_Call_Handler(srv interface{}, stream grpc.ServerStream) error {
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
 type Plugin_CallServer = grpc.ServerStreamingServer[CallEvent]
 
+func _Plugin_Calls_Handler(srv interface{}, stream grpc.ServerStream) error {
+	return srv.(PluginServer).Calls(&grpc.GenericServerStream[CallRequest, CallEvent]{ServerStream: stream})
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type Plugin_CallsServer = grpc.BidiStreamingServer[CallRequest, CallEvent]
+
 func _Plugin_Drain_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(DrainRequest)
 	if err := dec(in); err != nil {
@@ -253,6 +285,12 @@ var Plugin_ServiceDesc = grpc.ServiceDesc{
 			StreamName:    "Call",
 			Handler:       _Plugin_Call_Handler,
 			ServerStreams: true,
+		},
+		{
+			StreamName:    "Calls",
+			Handler:       _Plugin_Calls_Handler,
+			ServerStreams: true,
+			ClientStreams: true,
 		},
 	},
 	Metadata: "plugin.proto",

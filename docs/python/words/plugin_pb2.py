@@ -13,7 +13,7 @@ _sym_db = _symbol_database.Default()
 
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x0cplugin.proto\x12\x12picoclaw.plugin.v1\"\x11\n\x0f\x44\x65scribeRequest\"$\n\x10\x44\x65scribeResponse\x12\x10\n\x08manifest\x18\x01 \x01(\x0c\"\xc8\x01\n\x10\x43onfigureRequest\x12*\n\x06policy\x18\x01 \x01(\x0b\x32\x1a.picoclaw.plugin.v1.Policy\x12*\n\x06grants\x18\x02 \x01(\x0b\x32\x1a.picoclaw.plugin.v1.Grants\x12\x0e\n\x06\x63onfig\x18\x03 \x01(\x0c\x12*\n\x06limits\x18\x04 \x01(\x0b\x32\x1a.picoclaw.plugin.v1.Limits\x12\x11\n\tstate_dir\x18\x05 \x01(\t\x12\r\n\x05\x61gent\x18\x06 \x01(\t\"\x13\n\x11\x43onfigureResponse\"\x91\x02\n\x06Policy\x12\x11\n\tworkspace\x18\x01 \x01(\t\x12\x1d\n\x15restrict_to_workspace\x18\x02 \x01(\x08\x12$\n\x1c\x61llow_read_outside_workspace\x18\x03 \x01(\x08\x12\x18\n\x10\x61llow_read_paths\x18\x04 \x03(\t\x12\x19\n\x11\x61llow_write_paths\x18\x05 \x03(\t\x12\r\n\x05paths\x18\x06 \x03(\t\x12\x15\n\rmax_file_size\x18\x07 \x01(\x03\x12,\n\x04\x65xec\x18\x08 \x01(\x0b\x32\x1e.picoclaw.plugin.v1.ExecPolicy\x12\x11\n\tprotected\x18\t \x03(\t\x12\x13\n\x0bunprotected\x18\n \x03(\t\"\x98\x02\n\nExecPolicy\x12\x1c\n\x14\x65nable_deny_patterns\x18\x01 \x01(\x08\x12\x1c\n\x14\x63ustom_deny_patterns\x18\x02 \x03(\t\x12\x1d\n\x15\x63ustom_allow_patterns\x18\x03 \x03(\t\x12\x0f\n\x07profile\x18\x04 \x01(\t\x12\x17\n\x0ftimeout_seconds\x18\x05 \x01(\x03\x12\x0b\n\x03\x65nv\x18\x06 \x03(\t\x12\x0f\n\x07\x63onfine\x18\x07 \x01(\x08\x12\x11\n\tread_only\x18\x08 \x03(\t\x12\x12\n\nread_write\x18\t \x03(\t\x12\x10\n\x08unwalled\x18\n \x01(\x08\x12.\n\x06limits\x18\x0b \x01(\x0b\x32\x1e.picoclaw.plugin.v1.ExecLimits\"r\n\nExecLimits\x12\x11\n\tprocesses\x18\x01 \x01(\x03\x12\x14\n\x0cmemory_bytes\x18\x02 \x01(\x03\x12\x13\n\x0b\x63pu_seconds\x18\x03 \x01(\x03\x12\x12\n\nfile_bytes\x18\x04 \x01(\x03\x12\x12\n\nopen_files\x18\x05 \x01(\x03\"V\n\x06Grants\x12\x11\n\tworkspace\x18\x01 \x01(\t\x12\x0c\n\x04\x65xec\x18\x02 \x01(\x08\x12\x0f\n\x07network\x18\x03 \x01(\x08\x12\x0b\n\x03\x65nv\x18\x04 \x03(\t\x12\r\n\x05state\x18\x05 \x01(\x08\"\x1e\n\x06Limits\x12\x14\n\x0cresult_bytes\x18\x01 \x01(\x03\"?\n\x0b\x43\x61llRequest\x12\x0c\n\x04tool\x18\x01 \x01(\t\x12\x11\n\targuments\x18\x02 \x01(\x0c\x12\x0f\n\x07\x63\x61ll_id\x18\x03 \x01(\t\"\xa2\x01\n\tCallEvent\x12\x30\n\x08progress\x18\x01 \x01(\x0b\x32\x1c.picoclaw.plugin.v1.ProgressH\x00\x12,\n\x06output\x18\x02 \x01(\x0b\x32\x1a.picoclaw.plugin.v1.OutputH\x00\x12,\n\x06result\x18\x03 \x01(\x0b\x32\x1a.picoclaw.plugin.v1.ResultH\x00\x42\x07\n\x05\x65vent\"8\n\x08Progress\x12\x0c\n\x04\x64one\x18\x01 \x01(\x01\x12\r\n\x05total\x18\x02 \x01(\x01\x12\x0f\n\x07message\x18\x03 \x01(\t\"\x91\x01\n\x06Output\x12\x31\n\x06stream\x18\x01 \x01(\x0e\x32!.picoclaw.plugin.v1.Output.Stream\x12\x0c\n\x04\x64\x61ta\x18\x02 \x01(\x0c\"F\n\x06Stream\x12\x16\n\x12STREAM_UNSPECIFIED\x10\x00\x12\x11\n\rSTREAM_STDOUT\x10\x01\x12\x11\n\rSTREAM_STDERR\x10\x02\"w\n\x06Result\x12\x0c\n\x04text\x18\x01 \x01(\t\x12\x12\n\nstructured\x18\x02 \x01(\x0c\x12(\n\x05\x65rror\x18\x03 \x01(\x0b\x32\x19.picoclaw.plugin.v1.Error\x12\r\n\x05media\x18\x04 \x01(\x0c\x12\x12\n\nmedia_type\x18\x05 \x01(\t\"B\n\x05\x45rror\x12\x0c\n\x04\x63ode\x18\x01 \x01(\t\x12\x0f\n\x07message\x18\x02 \x01(\t\x12\x0c\n\x04rule\x18\x03 \x01(\t\x12\x0c\n\x04hint\x18\x04 \x01(\t\"\x0e\n\x0c\x44rainRequest\"\x0f\n\rDrainResponse2\xd1\x02\n\x06Plugin\x12U\n\x08\x44\x65scribe\x12#.picoclaw.plugin.v1.DescribeRequest\x1a$.picoclaw.plugin.v1.DescribeResponse\x12X\n\tConfigure\x12$.picoclaw.plugin.v1.ConfigureRequest\x1a%.picoclaw.plugin.v1.ConfigureResponse\x12H\n\x04\x43\x61ll\x12\x1f.picoclaw.plugin.v1.CallRequest\x1a\x1d.picoclaw.plugin.v1.CallEvent0\x01\x12L\n\x05\x44rain\x12 .picoclaw.plugin.v1.DrainRequest\x1a!.picoclaw.plugin.v1.DrainResponseB+Z)github.com/picoclaw/picoclaw/sdk/pluginpbb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x0cplugin.proto\x12\x12picoclaw.plugin.v1\"\x11\n\x0f\x44\x65scribeRequest\"$\n\x10\x44\x65scribeResponse\x12\x10\n\x08manifest\x18\x01 \x01(\x0c\"\xc8\x01\n\x10\x43onfigureRequest\x12*\n\x06policy\x18\x01 \x01(\x0b\x32\x1a.picoclaw.plugin.v1.Policy\x12*\n\x06grants\x18\x02 \x01(\x0b\x32\x1a.picoclaw.plugin.v1.Grants\x12\x0e\n\x06\x63onfig\x18\x03 \x01(\x0c\x12*\n\x06limits\x18\x04 \x01(\x0b\x32\x1a.picoclaw.plugin.v1.Limits\x12\x11\n\tstate_dir\x18\x05 \x01(\t\x12\r\n\x05\x61gent\x18\x06 \x01(\t\"\"\n\x11\x43onfigureResponse\x12\r\n\x05\x63\x61lls\x18\x01 \x01(\x08\"\x91\x02\n\x06Policy\x12\x11\n\tworkspace\x18\x01 \x01(\t\x12\x1d\n\x15restrict_to_workspace\x18\x02 \x01(\x08\x12$\n\x1c\x61llow_read_outside_workspace\x18\x03 \x01(\x08\x12\x18\n\x10\x61llow_read_paths\x18\x04 \x03(\t\x12\x19\n\x11\x61llow_write_paths\x18\x05 \x03(\t\x12\r\n\x05paths\x18\x06 \x03(\t\x12\x15\n\rmax_file_size\x18\x07 \x01(\x03\x12,\n\x04\x65xec\x18\x08 \x01(\x0b\x32\x1e.picoclaw.plugin.v1.ExecPolicy\x12\x11\n\tprotected\x18\t \x03(\t\x12\x13\n\x0bunprotected\x18\n \x03(\t\"\x98\x02\n\nExecPolicy\x12\x1c\n\x14\x65nable_deny_patterns\x18\x01 \x01(\x08\x12\x1c\n\x14\x63ustom_deny_patterns\x18\x02 \x03(\t\x12\x1d\n\x15\x63ustom_allow_patterns\x18\x03 \x03(\t\x12\x0f\n\x07profile\x18\x04 \x01(\t\x12\x17\n\x0ftimeout_seconds\x18\x05 \x01(\x03\x12\x0b\n\x03\x65nv\x18\x06 \x03(\t\x12\x0f\n\x07\x63onfine\x18\x07 \x01(\x08\x12\x11\n\tread_only\x18\x08 \x03(\t\x12\x12\n\nread_write\x18\t \x03(\t\x12\x10\n\x08unwalled\x18\n \x01(\x08\x12.\n\x06limits\x18\x0b \x01(\x0b\x32\x1e.picoclaw.plugin.v1.ExecLimits\"r\n\nExecLimits\x12\x11\n\tprocesses\x18\x01 \x01(\x03\x12\x14\n\x0cmemory_bytes\x18\x02 \x01(\x03\x12\x13\n\x0b\x63pu_seconds\x18\x03 \x01(\x03\x12\x12\n\nfile_bytes\x18\x04 \x01(\x03\x12\x12\n\nopen_files\x18\x05 \x01(\x03\"V\n\x06Grants\x12\x11\n\tworkspace\x18\x01 \x01(\t\x12\x0c\n\x04\x65xec\x18\x02 \x01(\x08\x12\x0f\n\x07network\x18\x03 \x01(\x08\x12\x0b\n\x03\x65nv\x18\x04 \x03(\t\x12\r\n\x05state\x18\x05 \x01(\x08\"\x1e\n\x06Limits\x12\x14\n\x0cresult_bytes\x18\x01 \x01(\x03\"W\n\x0b\x43\x61llRequest\x12\x0c\n\x04tool\x18\x01 \x01(\t\x12\x11\n\targuments\x18\x02 \x01(\x0c\x12\x0f\n\x07\x63\x61ll_id\x18\x03 \x01(\t\x12\x16\n\x0etimeout_millis\x18\x04 \x01(\x03\"\xa2\x01\n\tCallEvent\x12\x30\n\x08progress\x18\x01 \x01(\x0b\x32\x1c.picoclaw.plugin.v1.ProgressH\x00\x12,\n\x06output\x18\x02 \x01(\x0b\x32\x1a.picoclaw.plugin.v1.OutputH\x00\x12,\n\x06result\x18\x03 \x01(\x0b\x32\x1a.picoclaw.plugin.v1.ResultH\x00\x42\x07\n\x05\x65vent\"8\n\x08Progress\x12\x0c\n\x04\x64one\x18\x01 \x01(\x01\x12\r\n\x05total\x18\x02 \x01(\x01\x12\x0f\n\x07message\x18\x03 \x01(\t\"\x91\x01\n\x06Output\x12\x31\n\x06stream\x18\x01 \x01(\x0e\x32!.picoclaw.plugin.v1.Output.Stream\x12\x0c\n\x04\x64\x61ta\x18\x02 \x01(\x0c\"F\n\x06Stream\x12\x16\n\x12STREAM_UNSPECIFIED\x10\x00\x12\x11\n\rSTREAM_STDOUT\x10\x01\x12\x11\n\rSTREAM_STDERR\x10\x02\"\x93\x01\n\x06Result\x12\x0c\n\x04text\x18\x01 \x01(\t\x12\x12\n\nstructured\x18\x02 \x01(\x0c\x12(\n\x05\x65rror\x18\x03 \x01(\x0b\x32\x19.picoclaw.plugin.v1.Error\x12\r\n\x05media\x18\x04 \x01(\x0c\x12\x12\n\nmedia_type\x18\x05 \x01(\t\x12\x1a\n\x12text_is_structured\x18\x06 \x01(\x08\"B\n\x05\x45rror\x12\x0c\n\x04\x63ode\x18\x01 \x01(\t\x12\x0f\n\x07message\x18\x02 \x01(\t\x12\x0c\n\x04rule\x18\x03 \x01(\t\x12\x0c\n\x04hint\x18\x04 \x01(\t\"\x0e\n\x0c\x44rainRequest\"\x0f\n\rDrainResponse2\x9e\x03\n\x06Plugin\x12U\n\x08\x44\x65scribe\x12#.picoclaw.plugin.v1.DescribeRequest\x1a$.picoclaw.plugin.v1.DescribeResponse\x12X\n\tConfigure\x12$.picoclaw.plugin.v1.ConfigureRequest\x1a%.picoclaw.plugin.v1.ConfigureResponse\x12H\n\x04\x43\x61ll\x12\x1f.picoclaw.plugin.v1.CallRequest\x1a\x1d.picoclaw.plugin.v1.CallEvent0\x01\x12K\n\x05\x43\x61lls\x12\x1f.picoclaw.plugin.v1.CallRequest\x1a\x1d.picoclaw.plugin.v1.CallEvent(\x01\x30\x01\x12L\n\x05\x44rain\x12 .picoclaw.plugin.v1.DrainRequest\x1a!.picoclaw.plugin.v1.DrainResponseB+Z)github.com/picoclaw/picoclaw/sdk/pluginpbb\x06proto3')
 
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, globals())
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'plugin_pb2', globals())
@@ -28,35 +28,35 @@ if _descriptor._USE_C_DESCRIPTORS == False:
   _CONFIGUREREQUEST._serialized_start=94
   _CONFIGUREREQUEST._serialized_end=294
   _CONFIGURERESPONSE._serialized_start=296
-  _CONFIGURERESPONSE._serialized_end=315
-  _POLICY._serialized_start=318
-  _POLICY._serialized_end=591
-  _EXECPOLICY._serialized_start=594
-  _EXECPOLICY._serialized_end=874
-  _EXECLIMITS._serialized_start=876
-  _EXECLIMITS._serialized_end=990
-  _GRANTS._serialized_start=992
-  _GRANTS._serialized_end=1078
-  _LIMITS._serialized_start=1080
-  _LIMITS._serialized_end=1110
-  _CALLREQUEST._serialized_start=1112
-  _CALLREQUEST._serialized_end=1175
-  _CALLEVENT._serialized_start=1178
-  _CALLEVENT._serialized_end=1340
-  _PROGRESS._serialized_start=1342
-  _PROGRESS._serialized_end=1398
-  _OUTPUT._serialized_start=1401
-  _OUTPUT._serialized_end=1546
-  _OUTPUT_STREAM._serialized_start=1476
-  _OUTPUT_STREAM._serialized_end=1546
-  _RESULT._serialized_start=1548
-  _RESULT._serialized_end=1667
-  _ERROR._serialized_start=1669
-  _ERROR._serialized_end=1735
-  _DRAINREQUEST._serialized_start=1737
-  _DRAINREQUEST._serialized_end=1751
-  _DRAINRESPONSE._serialized_start=1753
-  _DRAINRESPONSE._serialized_end=1768
-  _PLUGIN._serialized_start=1771
-  _PLUGIN._serialized_end=2108
+  _CONFIGURERESPONSE._serialized_end=330
+  _POLICY._serialized_start=333
+  _POLICY._serialized_end=606
+  _EXECPOLICY._serialized_start=609
+  _EXECPOLICY._serialized_end=889
+  _EXECLIMITS._serialized_start=891
+  _EXECLIMITS._serialized_end=1005
+  _GRANTS._serialized_start=1007
+  _GRANTS._serialized_end=1093
+  _LIMITS._serialized_start=1095
+  _LIMITS._serialized_end=1125
+  _CALLREQUEST._serialized_start=1127
+  _CALLREQUEST._serialized_end=1214
+  _CALLEVENT._serialized_start=1217
+  _CALLEVENT._serialized_end=1379
+  _PROGRESS._serialized_start=1381
+  _PROGRESS._serialized_end=1437
+  _OUTPUT._serialized_start=1440
+  _OUTPUT._serialized_end=1585
+  _OUTPUT_STREAM._serialized_start=1515
+  _OUTPUT_STREAM._serialized_end=1585
+  _RESULT._serialized_start=1588
+  _RESULT._serialized_end=1735
+  _ERROR._serialized_start=1737
+  _ERROR._serialized_end=1803
+  _DRAINREQUEST._serialized_start=1805
+  _DRAINREQUEST._serialized_end=1819
+  _DRAINRESPONSE._serialized_start=1821
+  _DRAINRESPONSE._serialized_end=1836
+  _PLUGIN._serialized_start=1839
+  _PLUGIN._serialized_end=2253
 # @@protoc_insertion_point(module_scope)

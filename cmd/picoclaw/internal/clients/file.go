@@ -29,6 +29,8 @@ func (c Client) Plan(p Places, path string, s Server) (*Change, error) {
 	change := &Change{Path: path, mode: 0o600}
 	if real, err := filepath.EvalSymlinks(path); err == nil {
 		change.Path = real // a link stays a link
+	} else if target, linkErr := os.Readlink(path); linkErr == nil {
+		return nil, fmt.Errorf("%s is a link to %s, and there is nothing; make that file, or take the link away", path, target)
 	}
 	info, err := os.Stat(change.Path)
 	switch {
@@ -40,6 +42,9 @@ func (c Client) Plan(p Places, path string, s Server) (*Change, error) {
 		return nil, fmt.Errorf("%s is not a file", path)
 	default:
 		change.mode = info.Mode().Perm()
+		if change.mode&0o200 == 0 {
+			return nil, fmt.Errorf("%s is read-only, as if something else wrote it; it is not changed: `chmod u+w` it, or paste the entry by hand", path)
+		}
 		if change.before, err = os.ReadFile(change.Path); err != nil {
 			return nil, err
 		}

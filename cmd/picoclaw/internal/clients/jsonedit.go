@@ -38,7 +38,7 @@ func setJSON(text []byte, where []string, value any) ([]byte, error) {
 	// A comment in the last line needs a line end for hujson to see it as complete.
 	root, err := hujson.Parse(append(text[:len(text):len(text)], '\n'))
 	if err != nil {
-		return nil, fmt.Errorf("the file is not JSON: %w; %w", err, errNotEditable)
+		return nil, fmt.Errorf("the file is not JSON: %s; %w", strings.TrimPrefix(err.Error(), "hujson: "), errNotEditable)
 	}
 	at := &root
 	for i, name := range where {

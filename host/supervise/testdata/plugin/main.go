@@ -76,6 +76,19 @@ func main() {
 				}
 				return "", ctx.Err()
 			}),
+			sdk.NewTool("late", "Answers, and goes on telling.", func(_ context.Context, req *sdk.Request[none]) (string, error) {
+				go func() {
+					for {
+						req.Progress(1, 2, "late")
+						time.Sleep(10 * time.Microsecond)
+					}
+				}()
+				return "", nil
+			}),
+			sdk.NewTool("deadline", "Says whether the call has a deadline.", func(ctx context.Context, _ *sdk.Request[none]) (string, error) {
+				_, has := ctx.Deadline()
+				return fmt.Sprint(has), nil
+			}),
 			sdk.NewTool("stop", "Stops the process as Ctrl-Z does.", func(context.Context, *sdk.Request[none]) (string, error) {
 				return "", syscall.Kill(os.Getpid(), syscall.SIGSTOP)
 			}),

@@ -1,0 +1,140 @@
+package mcp
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+
+	jsonv2 "github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+
+	"github.com/picoclaw/picoclaw/sdk/nearest"
+)
+
+// What is wrong with a message is for whoever writes clients, or is one: it says what was found where, and what would be
+// right. The library's own errors name its types in Go.
+
+// methods are those that clients ask for and this server answers.
+func methods() []string {
+	return []string{"initialize", "ping", "tools/list", "tools/call"}
+}
+
+// unread says why data can't be read as a message.
+func unread(data []byte) error {
+	var whole any
+	if err := json.Unmarshal(data, &whole); err != nil {
+		return fmt.Errorf("it is not JSON: %w", err)
+	}
+	members, ok := whole.(map[string]any)
+	if !ok {
+		return fmt.Errorf("it is %s, not an object; send one message at a time", kindOf(data))
+	}
+	if members["jsonrpc"] != "2.0" {
+		return errors.New(`it has to have "jsonrpc":"2.0"`)
+	}
+	return errors.New(`its "method" has to be a string`)
+}
+
+// kindOf names the kind of a JSON value, as in a sentence.
+func kindOf(value jsontext.Value) string {
+	switch value.Kind() {
+	case '{':
+		return "an object"
+	case '[':
+		return "an array"
+	case '"':
+		return "a string"
+	case '0':
+		return "a number"
+	case 't', 'f':
+		return "a boolean"
+	default:
+		return "null"
+	}
+}
+
+// notBegun and begunTwice are what requests are told that come before a session, or would begin it again.
+func notBegun(method string) *jsonrpc.Error {
+	return &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest,
+		Message: fmt.Sprintf("%s comes before initialize; send initialize first, then notifications/initialized", method)}
+}
+
+func begunTwice() *jsonrpc.Error {
+	return &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest,
+		Message: "this session is initialized already; go on with it, or connect again to begin another"}
+}
+
+func noMethod(method string) *jsonrpc.Error {
+	return &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: fmt.Sprintf("there is no method %q here%s",
+		method, nearest.Suggest(method, methods()))}
+}
+
+// unfit says what is wrong with a request's parameters as every method takes them, nil if nothing is.
+func unfit(r *jsonrpc.Request) *jsonrpc.Error {
+	complain := func(format string, args ...any) *jsonrpc.Error {
+		return &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: r.Method + ": " + fmt.Sprintf(format, args...)}
+	}
+	if len(r.Params) == 0 || string(r.Params) == "null" {
+		if r.Method == "tools/call" {
+			return complain("params are missing; they have the tool's name and its arguments")
+		}
+		return nil
+	}
+	var params map[string]jsontext.Value
+	if err := jsonv2.Unmarshal(r.Params, &params, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)); err != nil {
+		return complain("params have to be an object, not %s", kindOf(jsontext.Value(r.Params)))
+	}
+	if meta, ok := params["_meta"]; ok && meta.Kind() != '{' && meta.Kind() != 'n' {
+		return complain("_meta has to be an object, not %s", kindOf(meta))
+	}
+	if r.Method != "tools/call" {
+		return nil
+	}
+	switch name, ok := params["name"]; {
+	case !ok:
+		return complain("params have no name; it is that of a tool, as tools/list has it")
+	case name.Kind() != '"':
+		return complain("name has to be a string, not %s", kindOf(name))
+	}
+	return nil
+}
+
+// field is the place in a request that an error of the library's speaks of.
+var field = regexp.MustCompile(`Go struct field \w+\.\w+\.([\w.]+) of type`)
+
+// inWords is what a request is answered with for an error of the library's. The request may be nil.
+func inWords(r *jsonrpc.Request, err error) error {
+	if r == nil {
+		return err
+	}
+	var code int64
+	if e := (*jsonrpc.Error)(nil); errors.As(err, &e) {
+		code = e.Code
+	}
+	switch {
+	case code == jsonrpc.CodeMethodNotFound:
+		return noMethod(r.Method)
+	case strings.Contains(err.Error(), "unexpected id"):
+		return &jsonrpc.Error{Code: code, Message: r.Method + " is a notification, and has no id"}
+	case code == 0 && r.Method == "initialize":
+		return begunTwice()
+	case code == 0 && strings.Contains(err.Error(), "during session initialization"):
+		return notBegun(r.Method)
+	case code == 0:
+		return &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: err.Error()}
+	}
+	if wrong := unfit(r); wrong != nil {
+		return wrong
+	}
+	if !strings.Contains(err.Error(), "unmarshal") {
+		return err
+	}
+	place := "something in its params"
+	if found := field.FindStringSubmatch(err.Error()); found != nil {
+		place = found[1]
+	}
+	return &jsonrpc.Error{Code: code, Message: fmt.Sprintf("%s: %s is of another type than the protocol has it", r.Method, place)}
+}

@@ -1,0 +1,113 @@
+package supervise
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/picoclaw/picoclaw/sdk/pluginpb"
+)
+
+// idleStreams is how many streams without a call are kept open for the next ones. More calls at once open more.
+const idleStreams = 8
+
+// callStream is a stream that a call's events come on.
+type callStream struct {
+	pluginpb.Plugin_CallsClient
+	cancel context.CancelFunc
+}
+
+// streams are an instance's streams that carry calls one after another. Opening one costs as much as a small call does, so
+// one that brought its result is kept.
+type streams struct {
+	rpc pluginpb.PluginClient
+
+	mu     sync.Mutex
+	closed bool
+	idle   []*callStream
+}
+
+// take returns a stream for one call.
+func (s *streams) take() (*callStream, error) {
+	s.mu.Lock()
+	if last := len(s.idle) - 1; last >= 0 {
+		st := s.idle[last]
+		s.idle = s.idle[:last]
+		s.mu.Unlock()
+		return st, nil
+	}
+	s.mu.Unlock()
+	ctx, cancel := context.WithCancel(context.Background()) // it outlives the call that it is opened for
+	stream, err := s.rpc.Calls(ctx)
+	if err != nil {
+		cancel()
+		return nil, err
+	}
+	return &callStream{stream, cancel}, nil
+}
+
+// put gives a stream back that brought its call's result.
+func (s *streams) put(st *callStream) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed || len(s.idle) == idleStreams {
+		st.cancel()
+		return
+	}
+	s.idle = append(s.idle, st)
+}
+
+// close ends the streams that no call is on, and has the others end with their calls.
+func (s *streams) close() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.closed = true
+	for _, st := range s.idle {
+		st.cancel()
+	}
+	s.idle = nil
+}
+
+// call makes one call on a stream. When ctx is done before the result is there, the stream ends, and with it the call.
+func (s *streams) call(ctx context.Context, req *pluginpb.CallRequest, sink func(*pluginpb.CallEvent)) (*pluginpb.Result, error) {
+	if deadline, ok := ctx.Deadline(); ok {
+		req.TimeoutMillis = max(1, time.Until(deadline).Milliseconds())
+	}
+	st, err := s.take()
+	if err != nil {
+		return nil, err
+	}
+	release := context.AfterFunc(ctx, st.cancel)
+	result, err := untilResult(st, req, sink)
+	if release() && err == nil {
+		s.put(st)
+	} else {
+		st.cancel()
+	}
+	return result, err
+}
+
+// untilResult sends a request and passes on the events that come before its result.
+func untilResult(st *callStream, req *pluginpb.CallRequest, sink func(*pluginpb.CallEvent)) (*pluginpb.Result, error) {
+	// What ends a stream is told by Recv; Send says only that it has ended.
+	_ = st.Send(req)
+	return receive(st, sink)
+}
+
+// receive passes on a call's events until its result.
+func receive(from interface {
+	Recv() (*pluginpb.CallEvent, error)
+}, sink func(*pluginpb.CallEvent)) (*pluginpb.Result, error) {
+	for {
+		event, err := from.Recv()
+		if err != nil {
+			return nil, err
+		}
+		if result := event.GetResult(); result != nil {
+			return result, nil
+		}
+		if sink != nil {
+			sink(event)
+		}
+	}
+}

@@ -1,0 +1,100 @@
+package isolation
+
+import (
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// adopt makes this process one that is given orphans, as plugins are.
+func adopt(t *testing.T) {
+	t.Helper()
+	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0) })
+}
+
+// zombies counts the children of this process that have ended and that nobody has reaped.
+func zombies() int {
+	n := 0
+	for _, e := range processTable() {
+		if e.parent == os.Getpid() && e.state == 'Z' {
+			n++
+		}
+	}
+	return n
+}
+
+// What a command leaves behind is reaped while the command runs, confined or not, with limits and without.
+func TestOrphansAreReapedWhileTheCommandRuns(t *testing.T) {
+	adopt(t)
+	for name, p := range map[string]Profile{
+		"confined": {Exec: true, Confine: true, Limits: Limits{Processes: 20}},
+		"free":     {Exec: true, Limits: Limits{Processes: 20}},
+		"no limit": {Exec: true, Confine: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			i := configured(t, Config{})
+			cmd := shell("for i in $(seq 60); do (true &); done; echo left; read forever")
+			in, stdin, err := os.Pipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			out, stdout := pipe(t)
+			cmd.Stdin, cmd.Stdout = in, stdout
+			started, err := i.Start(cmd, p)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_ = stdout.Close()
+			said := make([]byte, len("left\n"))
+			if _, err := io.ReadFull(out, said); err != nil || string(said) != "left\n" {
+				t.Errorf("it says %q, %v", said, err)
+			}
+			if !eventually(func() bool { return zombies() == 0 }) {
+				t.Errorf("%d have ended and are not reaped", zombies())
+			}
+			select {
+			case <-started.Done():
+				t.Error("the command has ended, too")
+			default:
+			}
+			_ = stdin.Close()
+			<-started.Done()
+			if exit := started.exit; exit.Exceeded != "" {
+				t.Errorf("what was reaped still counts: %s", exit.Exceeded)
+			}
+		})
+	}
+}
+
+// Who does not reap its own has them counted.
+func TestWhatHasEndedAndIsNotReapedCounts(t *testing.T) {
+	for name, enabled := range modes {
+		i := configured(t, Config{Enabled: enabled})
+		cmd := exec.Command("/usr/bin/perl", "-e", "for (1..60) { fork or exit } sleep 30")
+		cmd.Env = []string{"PATH=/usr/bin:/bin"}
+		if r := outcome(t, i, cmd, Profile{Exec: true, Confine: true, Limits: Limits{Processes: 40}}); !strings.Contains(r.exit.Exceeded, "more than 40 processes") {
+			t.Errorf("%s: %v, %q, %s", name, r.exit, r.exit.Exceeded, r.stderr)
+		}
+	}
+}
+
+// Processor time counts also where it was orphans that used it, one after the other.
+func TestProcessorTimeOfOrphansCounts(t *testing.T) {
+	adopt(t)
+	i := configured(t, Config{})
+	work := "i=0; while [ $i -lt 30000 ]; do i=$((i+1)); done; echo $$ > next"
+	cmd := shell("while :; do rm -f next; (setsid sh -c '" + work + "' &); until [ -s next ]; do sleep 0.02; done; done")
+	cmd.Dir = realTemp(t)
+	p := Profile{Exec: true, Confine: true, ReadWrite: []string{cmd.Dir}, Limits: Limits{CPU: time.Second}}
+	if r := outcome(t, i, cmd, p); !strings.Contains(r.exit.Exceeded, "of processor time") {
+		t.Errorf("%v, %q, %s", r.exit, r.exit.Exceeded, r.stderr)
+	}
+}

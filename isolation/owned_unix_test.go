@@ -1,0 +1,66 @@
+//go:build unix
+
+package isolation
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/hashicorp/go-hclog"
+)
+
+// What picoclaw finds in its directories it believes, so nobody else may be able to put things there.
+func TestDirectoriesOfTheInstanceRootAreTheUsersOwn(t *testing.T) {
+	ways := []struct {
+		name, want string
+		prepare    func(path string) error
+	}{
+		{"its own", "", func(path string) error { return os.Mkdir(path, 0o700) }},
+		{"readable", "", func(path string) error { return os.Mkdir(path, 0o755) }},
+		{"everybody's", "can be written by others (mode 0777): `chmod 700 ", func(path string) error { return makeWithMode(path, 0o777) }},
+		{"a group's", "can be written by others (mode 0770): `chmod 700 ", func(path string) error { return makeWithMode(path, 0o770) }},
+		{"a link", "is not a directory: move it away", func(path string) error { return os.Symlink(t.TempDir(), path) }},
+		{"a file", "is not a directory: move it away", func(path string) error { return os.WriteFile(path, nil, 0o600) }},
+	}
+	if os.Geteuid() == 0 { // nobody else can give a directory away
+		ways = append(ways, struct {
+			name, want string
+			prepare    func(path string) error
+		}{"another's", "belongs to uid 1000, and this is uid 0", func(path string) error {
+			if err := os.Mkdir(path, 0o700); err != nil {
+				return err
+			}
+			return os.Chown(path, 1000, 1000)
+		}})
+	}
+	for _, way := range ways {
+		for _, dir := range instanceDirs {
+			home := t.TempDir()
+			if err := way.prepare(filepath.Join(home, dir)); err != nil {
+				t.Fatal(err)
+			}
+			i, err := Configure(Config{Home: home}, hclog.NewNullLogger())
+			switch {
+			case err == nil:
+				if err := i.Close(); err != nil {
+					t.Error(err)
+				}
+				if way.want != "" {
+					t.Errorf("%s is %s, and is taken", dir, way.name)
+				}
+			case way.want == "" || !strings.Contains(err.Error(), dir+" "+way.want):
+				t.Errorf("%s is %s: %v", dir, way.name, err)
+			}
+		}
+	}
+}
+
+// makeWithMode makes a directory with a mode that no umask changes.
+func makeWithMode(path string, mode os.FileMode) error {
+	if err := os.Mkdir(path, 0o700); err != nil {
+		return err
+	}
+	return os.Chmod(path, mode)
+}
