@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"github.com/picoclaw/picoclaw/host/audit"
 	"github.com/picoclaw/picoclaw/host/catalog"
 	"github.com/picoclaw/picoclaw/host/supervise"
@@ -165,7 +167,7 @@ func (s *Session) broken(ctx context.Context, t *catalog.Tool, err error) *Resul
 
 // bounded turns a plugin's answer into a result, if it is not larger than the policy's limit.
 func (s *Session) bounded(t *catalog.Tool, r *pluginpb.Result) *Result {
-	out := &Result{Text: r.GetText(), Structured: r.GetStructured(), Media: r.GetMedia(), MediaType: r.GetMediaType()}
+	out := &Result{Text: r.AgentText(), Structured: r.GetStructured(), Media: r.GetMedia(), MediaType: r.GetMediaType()}
 	if e := r.GetError(); e != nil {
 		out.Err = &Error{Code: e.GetCode(), Message: e.GetMessage(), Rule: e.GetRule(), Hint: e.GetHint()}
 	}
@@ -177,7 +179,7 @@ func (s *Session) bounded(t *catalog.Tool, r *pluginpb.Result) *Result {
 			Hint:    "ask for a part of it",
 		}}
 	}
-	if len(out.Structured) > 0 && !json.Valid(out.Structured) {
+	if len(out.Structured) > 0 && !jsontext.Value(out.Structured).IsValid(jsontext.AllowDuplicateNames(true)) {
 		return &Result{Err: &Error{Code: pluginpb.CodeFailed,
 			Message: fmt.Sprintf("plugin %s answered with something that is not JSON", t.Plugin.Manifest.ID)}}
 	}

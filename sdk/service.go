@@ -176,7 +176,7 @@ func (s *service) run(ctx context.Context, t Tool, c *call) (result *pluginpb.Re
 	ans, err := t.run(ctx, c)
 	result = &pluginpb.Result{}
 	if ans != nil {
-		result.Text, result.Structured = valid(ans.text), ans.structured
+		result.Text, result.Structured, result.TextIsStructured = valid(ans.text), ans.structured, ans.textIsStructured
 		result.Media, result.MediaType = ans.media, ans.mediaType
 	}
 	if err != nil {

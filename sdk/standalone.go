@@ -145,8 +145,8 @@ func (c *standalone) run(p Plugin, m *pluginpb.Manifest, arguments []byte, stdou
 	defer cancel()
 	defer s.stop(context.WithoutCancel(ctx))
 	result := s.run(ctx, s.tools[c.tool], &call{arguments: arguments, environment: env, emit: func(e event) { e.show(stderr) }})
-	if result.GetText() != "" {
-		fmt.Fprintln(stdout, result.GetText())
+	if result.AgentText() != "" {
+		fmt.Fprintln(stdout, result.AgentText())
 	}
 	return shown(c.tool, result.GetError())
 }

@@ -1,6 +1,7 @@
 package sdk
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -34,8 +35,10 @@ type call struct {
 type answer struct {
 	text       string
 	structured json.RawMessage
-	media      []byte
-	mediaType  string
+	// textIsStructured says that the agent reads the structured result.
+	textIsStructured bool
+	media            []byte
+	mediaType        string
 }
 
 // NewTool makes a tool of a handler. The schema of its arguments is inferred from In, a struct: every exported field
@@ -90,15 +93,17 @@ func encode(out any) (*answer, error) {
 	if s, ok := out.(string); ok {
 		return &answer{text: s}, nil
 	}
-	data, err := json.Marshal(out)
-	if err != nil {
+	var data bytes.Buffer
+	e := json.NewEncoder(&data)
+	e.SetEscapeHTML(false) // agents read it as it stands: a < has to be one
+	if err := e.Encode(out); err != nil {
 		return nil, err
 	}
-	ans := &answer{structured: data}
+	ans := &answer{structured: bytes.TrimSuffix(data.Bytes(), []byte{'\n'})}
 	if t, ok := out.(texter); ok {
 		ans.text = t.Text()
 	} else {
-		ans.text = string(data)
+		ans.textIsStructured = true
 	}
 	if m, ok := out.(viewable); ok {
 		ans.mediaType, ans.media = m.Media()

@@ -1,10 +1,10 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"strings"
 
+	jsonv2 "github.com/go-json-experiment/json"
 	"github.com/spf13/cobra"
 
 	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/terminal"
@@ -197,7 +197,7 @@ func (a *app) printAgent(shown shownAgent, settings []config.Setting) error {
 	fmt.Fprintf(out, "agent %s\n\n", out.Paint(terminal.Bold, shown.ID))
 	table := terminal.NewTable("SETTING", "VALUE", "ORIGIN")
 	for _, s := range settings {
-		text, err := json.Marshal(s.Value)
+		text, err := jsonv2.Marshal(s.Value, jsonv2.Deterministic(true))
 		if err != nil {
 			return err
 		}

@@ -2,12 +2,12 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"strconv"
 	"strings"
 	"time"
 
+	jsonv2 "github.com/go-json-experiment/json"
 	"github.com/spf13/cobra"
 
 	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/terminal"
@@ -192,7 +192,7 @@ func auditCells(r audit.Record) []string {
 func callText(r audit.Record) string {
 	text := ""
 	if len(r.Args) > 0 {
-		if args, err := json.Marshal(r.Args); err == nil {
+		if args, err := jsonv2.Marshal(r.Args, jsonv2.Deterministic(true)); err == nil {
 			text = string(args)
 		}
 	}

@@ -1,11 +1,11 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
 
+	jsonv2 "github.com/go-json-experiment/json"
 	"github.com/spf13/cobra"
 
 	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/terminal"
@@ -101,7 +101,7 @@ func (o *configShow) table(cfg *config.Config, settings []config.Setting) error 
 	fmt.Fprintf(out, "home: %s (%s)\nfile: %s\n\n", cfg.Home().Path, cfg.Home().Origin, orNone(cfg.File()))
 	table := terminal.NewTable("KEY", "VALUE", "ORIGIN")
 	for _, s := range settings {
-		text, err := json.Marshal(s.Value)
+		text, err := jsonv2.Marshal(s.Value, jsonv2.Deterministic(true))
 		if err != nil {
 			return err
 		}

@@ -1,7 +1,6 @@
 package audit
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -69,7 +68,7 @@ func Open(path string, options Options) (*Log, error) {
 
 // Write adds a record. Its line is written in one piece, or not at all; then it is kept, to be written with the next one.
 func (l *Log) Write(r Record) error {
-	record, err := json.Marshal(r.kept())
+	record, err := r.text()
 	if err != nil {
 		return fmt.Errorf("write the audit log: %w", err)
 	}

@@ -1,6 +1,8 @@
 package audit
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
 	"time"
 	"unicode/utf8"
@@ -30,6 +32,17 @@ const (
 	maxDepth = 8    // how deeply nested values are kept
 	window   = 4096 // how much of a text is looked through for secrets: more than is kept, so that none is cut in two
 )
+
+// text is the record as its line has it, but for the chain. People read it too: a < in a command stands there as one.
+func (r Record) text() ([]byte, error) {
+	var line bytes.Buffer
+	e := json.NewEncoder(&line)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(r.kept()); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(line.Bytes(), []byte{'\n'}), nil
+}
 
 // kept returns the record as it is written: without secrets, and with long values cut.
 func (r Record) kept() Record {

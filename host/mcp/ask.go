@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	jsonv2 "github.com/go-json-experiment/json"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/picoclaw/picoclaw/host"
@@ -125,7 +126,7 @@ func form(q host.Question) *mcp.ElicitParams {
 		detail = reason
 	}
 	b.WriteString("Why it is asked: " + detail + " (rule " + q.Decision.Rule + ").\n")
-	if arguments, err := json.Marshal(q.Args); err == nil {
+	if arguments, err := jsonv2.Marshal(q.Args, jsonv2.Deterministic(true)); err == nil {
 		b.WriteString("The whole call: " + string(arguments) + "\n")
 	}
 	return &mcp.ElicitParams{

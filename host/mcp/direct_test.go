@@ -59,8 +59,11 @@ func talkTo(t *testing.T, s session, version string, direct bool) *talk {
 	server := NewServer(s, "test", "")
 	streams := Lines{Reader: in, Writer: output}
 	if direct {
-		ended := make(chan error, 1)
-		go func() { ended <- server.Run(t.Context(), streams) }()
+		ended := make(chan struct{})
+		go func() {
+			defer close(ended)
+			_ = server.Run(t.Context(), streams) // the streams are closed under it
+		}()
 		t.Cleanup(func() { <-ended })
 	} else if _, err := server.Connect(t.Context(), streams, nil); err != nil {
 		t.Fatal(err)

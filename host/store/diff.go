@@ -1,6 +1,7 @@
 package store
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 
@@ -38,6 +39,10 @@ func definition(m *pluginpb.Manifest) (string, error) {
 	if err := json.Unmarshal(text, &value); err != nil {
 		return "", fmt.Errorf("compare plugin %s: %w", m.ID, err)
 	}
-	lines, err := json.MarshalIndent(value, "", "  ")
-	return string(lines) + "\n", err
+	var lines bytes.Buffer
+	e := json.NewEncoder(&lines)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	err = e.Encode(value)
+	return lines.String(), err
 }

@@ -284,6 +284,9 @@ func (in *instance) kill() {
 // cleanUp releases what go-plugin holds for a process that has ended, and the socket directory.
 func (in *instance) cleanUp() {
 	in.clean.Do(func() {
+		if in.streams != nil {
+			in.streams.close()
+		}
 		freed := make(chan struct{})
 		go func() {
 			in.client.Kill() // has no deadline of its own; the process is gone, so it has nothing to wait for

@@ -126,7 +126,7 @@ func (m *memory) do(ctx context.Context, env *sdk.Environment, c change) (*outco
 		return m.keep(out, c, changed)
 	}, edits...)
 	if err != nil {
-		m.drop(out.Undo)
+		m.drop(out.Undo, err)
 		return nil, c.failure(err)
 	}
 	return out, nil
@@ -134,7 +134,7 @@ func (m *memory) do(ctx context.Context, env *sdk.Environment, c change) (*outco
 
 // failure says what went wrong, and of several files with which.
 func (c *change) failure(err error) error {
-	if len(c.edits) > 1 {
+	if len(c.edits) > 1 && workspace.Untouched(err) {
 		err = failure(c.doing, err)
 		var own *sdk.Error
 		if errors.As(err, &own) {

@@ -27,8 +27,16 @@ func failure(doing string, err error) error {
 		exists      *workspace.Exists
 		isDirectory *workspace.IsDirectory
 		same        *workspace.Same
+		foreign     *workspace.Foreign
 	)
 	switch {
+	case !workspace.Untouched(err):
+		return sdk.Errorf(sdk.Failed, "%s", legible(err.Error())).
+			WithHint("look at what is there now; undo takes the change back. The disk may be full, or broken")
+	case errors.As(err, &foreign):
+		denied := say(sdk.AccessDenied, "access denied")
+		denied.Message += "\n" + legible(err.Error())
+		return denied.WithHint("have its owner let others write to it, or delete it and write a new one, which will be this user's")
 	case errors.As(err, &readOnly):
 		return say(sdk.AccessDenied, "access denied").WithHint("the file is read-only; change its mode first, with exec and chmod for example")
 	case errors.As(err, &exists):

@@ -109,8 +109,11 @@ const leadsOut = "its place leads out of the workspace now"
 // put in its way; "" if there is none. It is the agent's all the same: an older operation must not be taken for its last.
 func strayed(env *sdk.Environment, op *journal.Op) string {
 	for _, step := range op.Steps {
+		if step.Action == journal.Tidy {
+			continue // above another
+		}
 		for _, path := range []string{step.Path, step.From} {
-			if path != "" && !readable(env, path) && env.Guard.Path(guard.Write, path).Rule == "workspace.symlink" {
+			if path != "" && !readable(env, path) && decided(env, op, path).Rule == "workspace.symlink" {
 				return path
 			}
 		}
@@ -122,11 +125,26 @@ func strayed(env *sdk.Environment, op *journal.Op) string {
 // a child of it, has no business with the rest.
 func permitted(env *sdk.Environment, op *journal.Op) bool {
 	for _, step := range op.Steps {
+		if step.Action == journal.Tidy {
+			continue // above another
+		}
 		for _, path := range []string{step.Path, step.From} {
-			if path != "" && !readable(env, path) && env.Guard.Path(guard.Write, path).Verdict != guard.Allow {
+			if path != "" && !readable(env, path) && decided(env, op, path).Verdict != guard.Allow {
 				return false
 			}
 		}
 	}
 	return true
+}
+
+// decided is what the policy says of putting something back at a path. A link is put back, or taken away, itself: where it points to
+// is no matter.
+func decided(env *sdk.Environment, op *journal.Op, path string) guard.Decision {
+	access := guard.Write
+	for _, step := range op.Steps {
+		if (step.Path == path || step.From == path) && (step.Before == stateLink || step.After == stateLink) {
+			access = guard.Delete
+		}
+	}
+	return env.Guard.Path(access, path)
 }

@@ -6,19 +6,11 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"path/filepath"
 	"slices"
 
 	"github.com/picoclaw/picoclaw/plugins/filesystem/internal/journal"
 	"github.com/picoclaw/picoclaw/plugins/filesystem/internal/versions"
 	"github.com/picoclaw/picoclaw/sdk/workspace"
-)
-
-// The states that a step of the journal names, beside an etag. A directory's has a hash of what is in it behind.
-const (
-	stateDir     = "dir-"
-	stateLink    = "link"
-	stateSpecial = "special"
 )
 
 // keep writes what a change is about to destroy into the journal. What is too large for it is changed all the same: the
@@ -35,7 +27,8 @@ func (m *memory) keep(out *outcomes, c change, changed []workspace.Changed) erro
 		case !f.Old.Exists():
 			step.Action = journal.Remove
 		case len(changed) == 1 && c.edits[0].added:
-			step.Action, step.Size = journal.Shrink, f.Old.Info.Size()
+			modified := f.Old.Info.ModTime()
+			step.Action, step.Size, step.Modified = journal.Shrink, f.Old.Info.Size(), &modified
 		default:
 			step.Action, step.Blob = journal.Restore, fmt.Sprint(i)
 		}
@@ -112,20 +105,25 @@ func (m *memory) write(op journal.Op, id *string, notes *[]string, keep func(*jo
 	if errors.As(err, &changing) && errors.Is(err, fs.ErrNotExist) {
 		return err // what was to be kept is gone
 	}
-	*notes = append(*notes, fmt.Sprintf("this can't be undone: %v", err))
-	op.Missing = err.Error()
+	m.writeUnkept(op, err, notes)
+	return nil
+}
+
+// writeUnkept writes down that an operation was done that can't be undone, and why.
+func (m *memory) writeUnkept(op journal.Op, why error, notes *[]string) {
+	*notes = append(*notes, fmt.Sprintf("this can't be undone: %v", why))
+	op.Missing = why.Error()
 	for i := range op.Steps {
 		op.Steps[i].Blob = "" // what the operation was about still says whose it is
 	}
 	if w, err := m.journal.Begin(op); err == nil {
 		_ = w.Commit() // history says at least that it was done
 	}
-	return nil
 }
 
-// drop forgets an operation that did not take place.
-func (m *memory) drop(id string) {
-	if id != "" && m.journal != nil {
+// drop forgets an operation that did not take place, as its error says.
+func (m *memory) drop(id string, err error) {
+	if id != "" && m.journal != nil && workspace.Untouched(err) {
 		_ = m.journal.Drop(id)
 	}
 }
@@ -137,7 +135,7 @@ func keepTree(ctx context.Context, w *journal.Writer, blob string, tree *workspa
 			return err
 		}
 		switch mode := e.Info.Mode(); {
-		case mode.IsDir():
+		case mode.IsDir(), mode&fs.ModeNamedPipe != 0 && workspace.Makes(mode):
 			return w.Keep(blob, e.Name, e.Info, "", nil)
 		case mode&fs.ModeSymlink != 0:
 			link, err := e.Readlink()
@@ -153,59 +151,9 @@ func keepTree(ctx context.Context, w *journal.Writer, blob string, tree *workspa
 			defer func() { _ = f.Close() }()
 			return w.Keep(blob, e.Name, e.Info, "", f)
 		}
-		return fmt.Errorf("%s is no file, directory or link, so it can't be kept", filepath.Join(tree.Path, e.Name))
+		return nil // the operation says that it is lost
 	})
 }
-
-// state says in one word what a tree is, so that undo can see whether it still is that.
-func state(ctx context.Context, tree *workspace.Tree) (string, error) {
-	if tree == nil {
-		return absent, nil
-	}
-	switch mode := tree.Info.Mode(); {
-	case mode.IsDir():
-		return stateOfDir(ctx, tree)
-	case mode&fs.ModeSymlink != 0:
-		return stateLink, nil
-	case !mode.IsRegular():
-		return stateSpecial, nil
-	}
-	etag := ""
-	err := tree.Walk(func(e *workspace.Entry) error {
-		f, err := e.Open()
-		if err != nil {
-			return err
-		}
-		defer func() { _ = f.Close() }()
-		etag, err = versions.EtagOf(f)
-		return err
-	})
-	return etag, err
-}
-
-// stateOfDir tells directories apart by the names, kinds and sizes of all that is in them: to read all of it would take as
-// long as to copy it.
-func stateOfDir(ctx context.Context, tree *workspace.Tree) (string, error) {
-	h := versions.NewHash()
-	err := tree.Walk(func(e *workspace.Entry) error {
-		if e.Name == "." {
-			return nil
-		}
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		size := int64(0)
-		if e.Info.Mode().IsRegular() {
-			size = e.Info.Size()
-		}
-		_, err := fmt.Fprintf(h, "%q %s %d\n", e.Name, e.Info.Mode().Type(), size)
-		return err
-	})
-	return stateDir + h.Etag(), err
-}
-
-// stateEmpty is the state of a directory with nothing in it.
-func stateEmpty() string { return stateDir + versions.NewHash().Etag() }
 
 // kept finds contents in the journal by their etag.
 func kept(j *journal.Journal, etag string) (data []byte, ok bool) {

@@ -24,7 +24,7 @@ func mv(m *memory) sdk.Tool {
 			err := req.Workspace.Move(req.Args.Source, req.Args.Destination,
 				workspace.TransferOptions{Overwrite: req.Args.Overwrite, Last: t.last(ctx, m), Stop: ctx.Err})
 			if err != nil {
-				m.drop(t.out.Undo)
+				m.drop(t.out.Undo, err)
 				return transferOutput{}, t.failure(req.Workspace, req.Args.Source, req.Args.Destination, err)
 			}
 			return t.out, nil

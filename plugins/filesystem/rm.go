@@ -44,13 +44,13 @@ func rm(m *memory) sdk.Tool {
 				out.Notes = append(out.Notes, legible(left.Error()))
 				return out, nil
 			case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
-				m.drop(out.Undo)
+				m.drop(out.Undo, err)
 				return rmOutput{}, sdk.Errorf(sdk.Cancelled, "failed to delete: it was stopped, and nothing is deleted")
 			case errors.As(err, &isDirectory):
 				return rmOutput{}, sdk.Errorf(sdk.InvalidArgument, "failed to delete: %s is a directory", shown(req.Args.Path)).
 					WithHint("set recursive to delete it with everything in it")
 			case err != nil:
-				m.drop(out.Undo)
+				m.drop(out.Undo, err)
 				return rmOutput{}, failure("delete", err)
 			}
 			return out, nil
@@ -63,14 +63,20 @@ func (m *memory) keepDoomed(ctx context.Context, doomed *workspace.Tree, out *rm
 	if m.journal == nil {
 		return nil
 	}
-	before, err := state(ctx, doomed)
+	before, err := look(ctx, doomed)
 	if err != nil {
 		return err
 	}
 	op := journal.Op{
 		Tool:    "rm",
 		Summary: fmt.Sprintf("rm: deleted %s %s", kind(doomed.Info), doomed.Path),
-		Steps:   []journal.Step{{Action: journal.Restore, Path: doomed.Path, Blob: "0", Before: before, After: absent}},
+		Steps:   []journal.Step{before.step(journal.Step{Action: journal.Restore, Path: doomed.Path, Blob: "0", After: absent})},
+		Lost:    before.lost,
 	}
+	if before.whole {
+		m.writeUnkept(op, errGone, &out.Notes)
+		return nil
+	}
+	out.Notes = append(out.Notes, losses(willBeLost, before.lost)...)
 	return m.write(op, &out.Undo, &out.Notes, func(w *journal.Writer) error { return keepTree(ctx, w, "0", doomed) })
 }

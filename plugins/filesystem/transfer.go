@@ -36,27 +36,31 @@ func (t *transferring) last(ctx context.Context, m *memory) func(*workspace.Tran
 		if m.journal == nil {
 			return nil
 		}
-		after, err := state(ctx, w.Source)
+		source, err := look(ctx, w.Source)
 		if err != nil {
 			return err
 		}
-		back := journal.Step{Action: journal.Remove, Path: w.Destination, After: after}
+		back := journal.Step{Action: journal.Remove, Path: w.Destination, After: source.state}
 		if t.tool == "mv" {
-			back = journal.Step{Action: journal.Move, Path: w.Source.Path, From: w.Destination, After: after}
+			back = journal.Step{Action: journal.Move, Path: w.Source.Path, From: w.Destination, After: source.state}
 		}
 		op := journal.Op{
 			Tool: t.tool, Summary: fmt.Sprintf("%s: %s to %s", t.tool, w.Source.Path, w.Destination), Steps: []journal.Step{back},
 		}
-		if w.Replaced == nil {
-			return m.write(op, &t.out.Undo, &t.out.Notes, func(*journal.Writer) error { return nil })
-		}
-		before, err := state(ctx, w.Replaced)
+		replaced, err := look(ctx, w.Replaced)
 		if err != nil {
 			return err
 		}
-		op.Steps = append(op.Steps, journal.Step{Action: journal.Restore, Path: w.Destination, Blob: "0", Before: before, After: absent})
+		op.Lost = replaced.lost
+		t.out.Notes = append(t.out.Notes, losses(willBeLost, replaced.lost)...)
+		if w.Replaced == nil || replaced.whole {
+			return m.write(op, &t.out.Undo, &t.out.Notes, func(*journal.Writer) error { return nil })
+		}
+		restore := replaced.step(journal.Step{Action: journal.Restore, Path: w.Destination, Blob: "0", After: absent})
+		op.Steps = append(op.Steps, restore)
 		if t.tool == "cp" {
-			op.Steps = []journal.Step{{Action: journal.Restore, Path: w.Destination, Blob: "0", Before: before, After: after}}
+			restore.After = source.state
+			op.Steps = []journal.Step{restore}
 		}
 		return m.write(op, &t.out.Undo, &t.out.Notes, func(jw *journal.Writer) error { return keepTree(ctx, jw, "0", w.Replaced) })
 	}
@@ -84,12 +88,12 @@ func matches(ctx context.Context, tree *workspace.Tree, etag, doing string) erro
 	if etag == "" {
 		return nil
 	}
-	now, err := state(ctx, tree)
+	now, err := look(ctx, tree)
 	if err != nil {
 		return err
 	}
-	if now != etag {
-		return sdk.Errorf(sdk.Conflict, "failed to %s: the file has changed since the version %s; it is %s now and nothing was done", doing, etag, now)
+	if now.state != etag {
+		return sdk.Errorf(sdk.Conflict, "failed to %s: the file has changed since the version %s; it is %s now and nothing was done", doing, etag, now.state)
 	}
 	return nil
 }

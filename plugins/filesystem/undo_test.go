@@ -7,12 +7,13 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/picoclaw/picoclaw/sdk/guard"
 	"github.com/picoclaw/picoclaw/sdk/sdktest"
 )
 
-// snapshot is everything in a workspace: names, modes, contents, links.
+// snapshot is everything in a workspace: names, modes, contents and their times, links.
 func snapshot(t *testing.T, p *sdktest.Plugin) []string {
 	t.Helper()
 	var all []string
@@ -31,7 +32,7 @@ func snapshot(t *testing.T, p *sdktest.Plugin) []string {
 			line += " " + target
 		case d.Type().IsRegular():
 			data, _ := os.ReadFile(path)
-			line += " " + string(data)
+			line += " " + info.ModTime().Format(time.StampNano) + " " + string(data)
 		}
 		all = append(all, line)
 		return nil
@@ -95,6 +96,36 @@ func TestUndoBringsEverythingBack(t *testing.T) {
 				t.Errorf("done again, there is\n%.2000q; want\n%.2000q", got, after)
 			}
 		})
+	}
+}
+
+// A directory comes back with the times of all that is in it, and however deep that is.
+func TestUndoBringsBackTimesAndDepth(t *testing.T) {
+	const levels = 1200
+	deep := strings.Repeat("d/", levels) + "f"
+	p := start(t, map[string]string{deep: "x"})
+	for at, name := deep, "d"; at != "."; at = filepath.Dir(at) {
+		when := time.Unix(1e9+int64(len(at)), 123456789)
+		if err := os.Chtimes(filepath.Join(p.Dir, at), when, when); err != nil {
+			t.Fatal(name, err)
+		}
+	}
+	must(t, p, "rm", args{"path": "d", "recursive": true})
+	must(t, p, "undo", args{})
+	for at := deep; at != "."; at = filepath.Dir(at) {
+		info, err := os.Stat(filepath.Join(p.Dir, at))
+		if err != nil || !info.ModTime().Equal(time.Unix(1e9+int64(len(at)), 123456789)) {
+			t.Fatalf("%d levels down: %v, %v", strings.Count(at, "/"), info, err)
+		}
+	}
+	// Made by one write they go with it, all but what somebody has put something into.
+	must(t, p, "write_file", args{"path": "d/" + strings.Repeat("e/", levels) + "f", "content": "x"})
+	if err := os.WriteFile(filepath.Join(p.Dir, "d", "e", "precious"), []byte("x"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	must(t, p, "undo", args{})
+	if entries, err := os.ReadDir(filepath.Join(p.Dir, "d", "e")); err != nil || len(entries) != 1 || entries[0].Name() != "precious" {
+		t.Errorf("of the directories that were made there is left %v, %v", entries, err)
 	}
 }
 
@@ -233,6 +264,38 @@ func TestUndoStopsAtWhatLeadsOut(t *testing.T) {
 	wantContents(t, p, "old.txt", "2")
 	if text := p.Call("history", args{}).Text; !strings.Contains(text, "rm") || !strings.Contains(text, leadsOut) {
 		t.Errorf("history hides it:\n%s", text)
+	}
+}
+
+// A link is deleted and moved itself, and comes back, wherever it points to: to itself, to nothing, out of the workspace.
+func TestLinksAreThemselves(t *testing.T) {
+	for name, target := range map[string]string{"to itself": "link", "to nothing": "nothing", "out": "/etc/passwd", "to a file": "f", "to a tree": "d"} {
+		t.Run(name, func(t *testing.T) {
+			p := start(t, map[string]string{"f": "f", "d/f": "f"})
+			if err := os.Symlink(target, filepath.Join(p.Dir, "link")); err != nil {
+				t.Fatal(err)
+			}
+			must(t, p, "write_file", args{"path": "f", "content": "changed"})
+			before := snapshot(t, p)
+			for _, c := range []struct {
+				tool string
+				args args
+			}{
+				{"rm", args{"path": "link"}},
+				{"mv", args{"source": "link", "destination": "moved"}},
+				{"mv", args{"source": "link", "destination": "f", "overwrite": true}},
+				{"mv", args{"source": "f", "destination": "link", "overwrite": true}},
+			} {
+				must(t, p, c.tool, c.args)
+				if slices.Equal(snapshot(t, p), before) {
+					t.Errorf("%s, %v has changed nothing", c.tool, c.args)
+				}
+				must(t, p, "undo", args{})
+				if now := snapshot(t, p); !slices.Equal(now, before) {
+					t.Fatalf("after %s, %v and undo there is\n%q, not\n%q", c.tool, c.args, now, before)
+				}
+			}
+		})
 	}
 }
 

@@ -68,7 +68,7 @@ func (t *tree) walk(ctx context.Context) error {
 		t.chains["."] = t.above()
 	}
 	t.pending = 1
-	return scan(ctx, t.w, t.path, t.visit)
+	return t.w.Scan(ctx, t.path, t.visit)
 }
 
 func (t *tree) visit(dir string, entries []fs.DirEntry) (into []string, err error) {

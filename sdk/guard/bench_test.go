@@ -1,11 +1,16 @@
 package guard
 
 import (
+	"encoding/json"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"mvdan.cc/sh/v3/syntax"
 )
 
 // BenchmarkCommand decides on the labelled lines, one at a time.
@@ -20,23 +25,22 @@ func BenchmarkCommand(b *testing.B) {
 
 // BenchmarkLongCommand decides on commands of 4 KiB of several everyday shapes.
 func BenchmarkLongCommand(b *testing.B) {
-	for _, shape := range []struct {
-		name  string
-		texts []string
-	}{
-		{"lines", everydayTexts(b)},
-		{"pipeline", repeated("cat access.log", " | grep -v 'GET /health%d'", "")},
-		{"words", repeated("echo", " word%d", "")},
-		{"files", repeated("git add", " src/pkg%d/file_test.go", "")},
-		{"cd", repeated("", "cd dir%d && ls src; cd ..; ", "")},
-		{"assignments", repeated("", "NAME_%d=\"value $HOME of %[1]d\"\n", "echo $NAME_1")},
-		{"substitutions", repeated("echo", " \"$(basename \"$(pwd)\" .%d)\"", "")},
-		{"document", repeated("cat > notes.md <<'EOF'\n", "- line %d of some notes with $dollars and `ticks`\n", "EOF\n")},
-		{"conditions", repeated("", "if [ -f file%d ]; then echo \"there\"; else touch file%[1]d; fi\n", "")},
-		{"and", repeated("true", " && go vet ./pkg%d", "")},
-		{"loop", repeated("for f in", " src/%d.c", "; do gcc -c \"$f\"; done")},
-	} {
-		b.Run(shape.name, func(b *testing.B) { measure(b, shape.texts) })
+	for _, shape := range shapes(b) {
+		b.Run(shape.Name, func(b *testing.B) { measure(b, shape.texts) })
+	}
+}
+
+// BenchmarkLongCommandParsed is the part of BenchmarkLongCommand that the parser takes.
+func BenchmarkLongCommandParsed(b *testing.B) {
+	for _, shape := range shapes(b) {
+		b.Run(shape.Name, func(b *testing.B) {
+			parser := syntax.NewParser(syntax.Variant(syntax.LangBash))
+			percentiles(b, func(i int) {
+				if _, err := parser.Parse(strings.NewReader(shape.texts[i%len(shape.texts)]), ""); err != nil {
+					b.Fatal(err)
+				}
+			})
+		})
 	}
 }
 
@@ -59,14 +63,19 @@ func BenchmarkHostileCommand(b *testing.B) {
 	}
 }
 
-// measure decides on the texts in turn and tells the median and the time that only the slowest hundredth exceeds.
+// measure decides on the texts in turn.
 func measure(b *testing.B, texts []string) {
 	g := mustNew(b, everything())
+	percentiles(b, func(i int) { decide(g, texts[i%len(texts)]) })
+}
+
+// percentiles tells the median of what f takes, and the time that only the slowest hundredth exceeds.
+func percentiles(b *testing.B, f func(i int)) {
 	times := make([]time.Duration, 0, 1<<16)
 	b.ReportAllocs()
 	for i := 0; b.Loop(); i++ {
 		began := time.Now()
-		decide(g, texts[i%len(texts)])
+		f(i)
 		times = append(times, time.Since(began))
 	}
 	slices.Sort(times)
@@ -74,15 +83,37 @@ func measure(b *testing.B, texts []string) {
 	b.ReportMetric(float64(times[len(times)*99/100].Nanoseconds()), "p99-ns")
 }
 
-// repeated is one command of 4 KiB: a part, with numbers for its %d, as often as there is room.
-func repeated(before, part, after string) []string {
-	text := []byte(before)
+// shape is a command of any length: a part with its number, as often as there is room.
+type shape struct {
+	Name, Before, Part, After string
+	texts                     []string // of 4 KiB
+}
+
+// shapes are the shapes in testdata, and everyday lines after one another.
+func shapes(b *testing.B) []shape {
+	data, err := os.ReadFile(filepath.Join("testdata", "shapes.json"))
+	if err != nil {
+		b.Fatal(err)
+	}
+	var all []shape
+	if err := json.Unmarshal(data, &all); err != nil {
+		b.Fatal(err)
+	}
+	for i, s := range all {
+		all[i].texts = []string{s.long()}
+	}
+	return append(all, shape{Name: "lines", texts: everydayTexts(b)})
+}
+
+// long is one command of the shape, of 4 KiB.
+func (s shape) long() string {
+	text := s.Before
 	for i := 0; ; i++ {
-		next := fmt.Sprintf(part, i)
-		if len(text)+len(next)+len(after) > 4<<10 {
-			return []string{string(text) + after}
+		next := fmt.Sprintf(s.Part, i)
+		if len(text)+len(next)+len(s.After) > 4<<10 {
+			return text + s.After
 		}
-		text = append(text, next...)
+		text += next
 	}
 }
 

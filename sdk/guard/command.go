@@ -32,7 +32,7 @@ const (
 // compiled programs do, and what is in files.
 func (g *Guard) Command(c Command) (d Decision) {
 	m := g.memory()
-	a := &analysis{guard: g, text: c.Text, rules: g.policy.Exec.DenyPatterns, paths: g.policy.Restrict, resolver: resolver{seen: m.seen}, programs: &m.programs}
+	a := &analysis{guard: g, text: c.Text, rules: g.policy.Exec.DenyPatterns, paths: g.policy.Restrict, resolver: resolver{seen: m.seen, paths: &m.paths}, programs: &m.programs}
 	defer func() {
 		if p := recover(); p != nil {
 			d = Decision{Verdict: Deny, Rule: "exec.internal", Hint: "write the command in a simpler way", Safer: "write the command in a simpler way",
@@ -60,6 +60,7 @@ func (g *Guard) Command(c Command) (d Decision) {
 	if d := g.resolvePath(&a.resolver, List, dir); d.Verdict == Allow {
 		dir = d.Path // absolute, and what the system will call it
 		a.dir = dir
+		a.resolver.begin(dir)
 	} else {
 		a.add(finding{verdict: Deny, rule: d.Rule, line: reasonWorkdir, why: "the directory that it would start in: " + d.Reason, safer: d.Safer, setting: d.Setting})
 		return a.decision()

@@ -19,6 +19,7 @@ const (
 	expands                  // the shell expands the value, substitutions included
 	searches                 // the value is a list of directories to find programs or code in
 	names                    // the value is a path
+	options                  // the value is more arguments for make
 )
 
 // hooks are the variables that can make a harmless program do something else.
@@ -32,6 +33,7 @@ var hooks = map[string]hook{
 	"PYTHONSTARTUP": loads, "PYTHONINSPECT": loads, "JAVA_TOOL_OPTIONS": loads, "_JAVA_OPTIONS": loads, "BASH_FUNC_x%%": loads, "SHELLOPTS": loads, "BASHOPTS": expands, "PS4": expands, "PS0": expands, "PS1": expands, "PS2": expands,
 	"NODE_OPTIONS": names, "PATH": searches, "LD_LIBRARY_PATH": searches, "DYLD_LIBRARY_PATH": searches, "PYTHONPATH": searches, "PERL5LIB": searches, "RUBYLIB": searches, "NODE_PATH": searches,
 	"GIT_DIR": names, "GIT_WORK_TREE": names, "GIT_INDEX_FILE": names, "GIT_CONFIG": names, "GIT_CONFIG_GLOBAL": names, "GIT_CONFIG_SYSTEM": names, "GIT_CONFIG_PARAMETERS": loads, "GIT_TEMPLATE_DIR": names, "GIT_EXEC_PATH": names,
+	"MAKEFLAGS": options, "GNUMAKEFLAGS": options, "MFLAGS": options, "MAKEFILES": names,
 	"KUBECONFIG": names, "HISTFILE": names, "PYTHONHOME": names, "GIT_TRACE": names, "GIT_TRACE2": names, "NPM_CONFIG_SCRIPT_SHELL": runs, "npm_config_script_shell": runs,
 }
 
@@ -54,7 +56,13 @@ func (a *analysis) environment(c *shell.Call) {
 	if len(c.Env) == 0 {
 		return
 	}
-	for _, name := range slices.Sorted(maps.Keys(c.Env)) { // of several findings the same one counts each time
+	var room [8]string
+	sorted := room[:0]
+	for name := range c.Env {
+		sorted = append(sorted, name)
+	}
+	slices.Sort(sorted) // of several findings the same one counts each time
+	for _, name := range sorted {
 		value := c.Env[name]
 		if key, ok := strings.CutPrefix(name, "GIT_CONFIG_KEY_"); ok {
 			setting := value + "=" + c.Env["GIT_CONFIG_VALUE_"+key]
@@ -75,11 +83,13 @@ func (a *analysis) environment(c *shell.Call) {
 		case loads:
 			a.hard(c, "exec.environment", name+" makes programs load code that they wouldn't otherwise")
 		case expands:
-			if strings.ContainsAny(value, "`$") || strings.Contains(value, "exec=") {
+			if c.Substitutes(value) || strings.Contains(value, "exec=") {
 				a.hard(c, "exec.environment", "the commands in the value of "+name+" would run")
 			}
 		case searches:
 			a.search(c, name, value)
+		case options:
+			c.Pipe("make", makeFlags(value), shell.Stream{})
 		case names:
 			a.shape(c, "", strings.TrimSpace(value), false)
 		}
@@ -95,4 +105,20 @@ func (a *analysis) search(c *shell.Call, name, value string) {
 		}
 		a.path(&c.Place, Read, dir, false, argv)
 	}
+}
+
+// makeFlags is the command that make is with the options in one of its variables. There, a backslash keeps a space in a word, and
+// the dash of the first word may be missing.
+func makeFlags(value string) []shell.Field {
+	argv := []shell.Field{{Text: "make"}}
+	for i, word := range strings.Split(strings.ReplaceAll(value, `\ `, "\x00"), " ") {
+		word = strings.ReplaceAll(word, "\x00", " ")
+		if i == 0 && word != "" && word[0] != '-' && !strings.Contains(word, "=") {
+			word = "-" + word
+		}
+		if word != "" {
+			argv = append(argv, shell.Field{Text: word})
+		}
+	}
+	return argv
 }

@@ -38,6 +38,7 @@ type analysis struct {
 	nested   int         // texts for Windows shells that are being followed
 	steps    int         // commands of Windows shells so far
 	words    int         // words of these
+	made     int         // bytes of makefiles so far
 	fixed    *shell.Span // where to say that everything is found, if not nil
 	resolver resolver
 	open     pathKey // the last path that was found to be open

@@ -53,6 +53,13 @@ func (g *Guard) decidePath(r *resolver, a Access, path, abs string) Decision {
 		return g.constrained(path, clean)
 	}
 	real, err := r.resolve(clean)
+	itself := real
+	if a == Delete && !strings.HasSuffix(path, "/") && !strings.HasSuffix(path, "/.") {
+		// Deleting a link deletes the link, not what it points to, which may be anywhere, or nowhere.
+		if dir, dirErr := r.resolve(filepath.Dir(clean)); dirErr == nil {
+			itself, err = filepath.Join(dir, filepath.Base(clean)), nil
+		}
+	}
 	if err != nil {
 		return Decision{Verdict: Deny, Rule: ruleUnresolved,
 			Reason: "access denied: the path can't be resolved: " + printable(err.Error())}.with(saferInside, "")
@@ -65,20 +72,14 @@ func (g *Guard) decidePath(r *resolver, a Access, path, abs string) Decision {
 			}
 		}
 	}
-	if a == Delete && !strings.HasSuffix(path, "/") && !strings.HasSuffix(path, "/.") {
-		// Deleting a link deletes the link, not what it points to, which may be anywhere.
-		if dir, err := r.resolve(filepath.Dir(clean)); err == nil {
-			real = filepath.Join(dir, filepath.Base(clean))
-		}
-	}
-	if d := g.decideTarget(r, a, path, clean, real); d.Verdict != Allow {
+	if d := g.decideTarget(r, a, path, clean, itself); d.Verdict != Allow {
 		return d
 	}
-	if a == Delete && within(real, g.workspaces[0]) {
-		return Decision{Verdict: Deny, Rule: ruleRoot, Path: real,
+	if a == Delete && within(itself, g.workspaces[0]) {
+		return Decision{Verdict: Deny, Rule: ruleRoot, Path: itself,
 			Reason: "access denied: the workspace itself can't be deleted"}.with("delete what is inside it", "")
 	}
-	return Decision{Verdict: Allow, Path: real}
+	return Decision{Verdict: Allow, Path: itself}
 }
 
 // decideTarget decides on one resolved target of a path.

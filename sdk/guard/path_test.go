@@ -117,6 +117,11 @@ func TestPathSymlinks(t *testing.T) {
 	if d := g.Path(Read, "loop/x"); d.Verdict != Deny || d.Rule != "path.unresolved" {
 		t.Errorf("loop: %+v", d)
 	}
+	for path, want := range map[string]bool{"loop": true, "sub/../loop": true, "loop/": false, "loop/x": false, "loop/.": false} {
+		if d := g.Path(Delete, path); (d.Verdict == Allow) != want || want && d.Path != filepath.Join(ws, "loop") {
+			t.Errorf("delete %s: %+v", path, d)
+		}
+	}
 	if d := g.Path(Write, "good"); d.Verdict != Allow || d.Path != filepath.Join(ws, "a.txt") {
 		t.Errorf("link inside: %+v", d)
 	}

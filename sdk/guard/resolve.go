@@ -9,6 +9,7 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/picoclaw/picoclaw/sdk/guard/internal/paths"
 	"github.com/picoclaw/picoclaw/sdk/guard/internal/programs"
 	"github.com/picoclaw/picoclaw/sdk/guard/internal/shell"
 )
@@ -25,6 +26,7 @@ func resolve(path string) (string, error) { return (*resolver)(nil).resolve(path
 type memory struct {
 	shell    shell.Memory
 	programs programs.Memory
+	paths    paths.Joiner
 	seen     map[string]entry
 }
 
@@ -53,8 +55,12 @@ func (g *Guard) release(m *memory) {
 // resolver is for the many paths of one command: it remembers what it has looked up, and what is open to commands alone.
 // A nil one does neither.
 type resolver struct {
-	seen map[string]entry
-	home string // [ExecPolicy.Home], symbolic links resolved
+	seen  map[string]entry
+	paths *paths.Joiner
+	home  string // [ExecPolicy.Home], symbolic links resolved
+
+	// A directory with nothing but directories on its way, where most of the paths begin; "" if there is none such.
+	base string
 }
 
 // entry is what a name in the file system stands for.
@@ -79,6 +85,18 @@ func (r *resolver) look(path string) entry {
 	return e
 }
 
+// begin has paths that begin with a directory resolved from there, if that is what the system calls it.
+func (r *resolver) begin(dir string) {
+	for at := dir; at != filepath.Dir(at); at = filepath.Dir(at) {
+		if e := r.look(at); e.missing || e.err != nil || e.target != "" {
+			return
+		}
+	}
+	if dir != filepath.Dir(dir) && filepath.Clean(dir) == dir {
+		r.base = dir
+	}
+}
+
 func look(path string) (e entry) {
 	info, err := os.Lstat(path)
 	switch {
@@ -97,6 +115,9 @@ func (r *resolver) resolve(path string) (string, error) {
 	root := volume + string(filepath.Separator)
 	rest := path[len(volume):]
 	at, links := root, 0
+	if r != nil && r.base != "" && len(path) > len(r.base) && path[len(r.base)] == filepath.Separator && strings.HasPrefix(path, r.base) {
+		at, rest = r.base, path[len(r.base)+1:]
+	}
 	for rest != "" {
 		var name string
 		name, rest, _ = strings.Cut(rest, string(filepath.Separator))
@@ -114,8 +135,8 @@ func (r *resolver) resolve(path string) (string, error) {
 			return "", e.err
 		case e.missing && rest == "":
 			return next, nil
-		case e.missing && len(next)+1+len(rest) == len(path) && strings.HasPrefix(path, next) && isClean(rest):
-			return path, nil // no link was followed
+		case e.missing && len(next)+1+len(rest) == len(path) && strings.HasPrefix(path, next):
+			return filepath.Clean(path), nil // no link was followed
 		case e.missing:
 			return filepath.Join(next, rest), nil
 		case e.target == "":
@@ -132,11 +153,6 @@ func (r *resolver) resolve(path string) (string, error) {
 		rest = target[len(filepath.VolumeName(target)):] + string(filepath.Separator) + rest
 	}
 	return at, nil
-}
-
-// isClean says whether a relative path is certainly as [filepath.Clean] would have it.
-func isClean(path string) bool {
-	return filepath.Separator == '/' && path[0] != '.' && path[0] != '/' && !strings.HasSuffix(path, "/") && !strings.Contains(path, "//") && !strings.Contains(path, "/.")
 }
 
 // below is the path of a name in a directory: a part of the whole path that is resolved, as long as that is it. Directory and

@@ -79,7 +79,7 @@ func (a *analysis) path(p *shell.Place, access Access, text string, glob bool, a
 			}
 			return
 		}
-		abs = dir + string(filepath.Separator) + text
+		abs = a.resolver.paths.Below(dir, belowHere(text))
 		if p.Doubt != "" {
 			there := *p
 			there.Dir, there.Doubt = p.Doubt, ""
@@ -110,6 +110,14 @@ func (a *analysis) path(p *shell.Place, access Access, text string, glob bool, a
 		return
 	}
 	a.open = key
+}
+
+// belowHere is a relative path without the name of the directory that it starts in.
+func belowHere(path string) string {
+	if rest := strings.TrimPrefix(path, "./"); rest != "" && rest[0] != '/' {
+		return rest
+	}
+	return path
 }
 
 func (a *analysis) refuse(p *shell.Place, f finding) {

@@ -10,6 +10,9 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/guard/internal/shell"
 )
 
+// maxMade is how many bytes of makefiles are followed; make may start make.
+const maxMade = 64 << 10
+
 // use decides on one argument by what it is for.
 func (a *analysis) use(c *shell.Call, name string, u programs.Use) {
 	argv := c.Texts()
@@ -96,7 +99,15 @@ func (a *analysis) code(c *shell.Call, language, text string, params []string) {
 		a.hard(c, "exec.dynamic", "the "+language+" code is only known when it runs")
 		return
 	}
-	for _, e := range lang.Effects(language, text) {
+	effects := lang.Effects
+	if language == "make" {
+		if a.made += len(text); a.made > maxMade {
+			a.hard(c, "exec.too-complex", "make starts make, too often to follow")
+			return
+		}
+		effects = func(_, text string) []lang.Effect { return lang.Make(text, params) }
+	}
+	for _, e := range effects(language, text) {
 		a.effect(c, language, e)
 	}
 }
@@ -143,14 +154,14 @@ func (a *analysis) input(c *shell.Call, u programs.Use) {
 		a.code(c, u.Lang, c.Stdin.Text, u.Params)
 	case c.Stdin.File != "":
 		a.script(c, c.Stdin.File, u.Lang, u.Params)
-	case c.Stdin.Piped && u.Lang != "vim" && u.Lang != "sql":
+	case c.Stdin.Piped && (u.Lang != "vim" && u.Lang != "sql" && u.Lang != "sed" || foreign(c.Stdin.From.Names())):
 		a.soft(c, Deny, "exec.pipe-to-shell", "it runs what another command prints: "+strings.Join(c.Stdin.From.Names(), ", "), saferSaved)
 	}
 }
 
 // script decides on a file that is run as code, as far as the same command line has written it.
 func (a *analysis) script(c *shell.Call, file, language string, params []string) {
-	if file == "/dev/stdin" || file == "/dev/fd/0" || file == "/proc/self/fd/0" {
+	if file == "-" || file == "/dev/stdin" || file == "/dev/fd/0" || file == "/proc/self/fd/0" {
 		a.input(c, programs.Use{Lang: language, Params: params})
 		return
 	}
@@ -159,7 +170,7 @@ func (a *analysis) script(c *shell.Call, file, language string, params []string)
 	case !written:
 	case content.Known:
 		a.code(c, language, content.Text, params)
-	case strings.HasPrefix(file, "/dev/fd/") || foreign(content.From.Names()):
+	case strings.HasPrefix(file, "/dev/fd/") && language != "sed" || foreign(content.From.Names()):
 		a.soft(c, Deny, "exec.download-run", "it runs what another command has just made: "+strings.Join(content.From.Names(), ", "), saferSaved)
 	}
 }

@@ -9,9 +9,12 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/guard/internal/windows"
 )
 
+// accesses are what the shell's uses of paths come to.
+var accesses = [...]Access{shell.ForReading: Read, shell.ForWriting: Write, shell.ForListing: List, shell.ForEntering: List}
+
 // Open implements [shell.Visitor].
 func (a *analysis) Open(p *shell.Place, use shell.Use, f shell.Field) {
-	access := map[shell.Use]Access{shell.ForReading: Read, shell.ForWriting: Write, shell.ForListing: List, shell.ForEntering: List}[use]
+	access := accesses[use]
 	if use == shell.ForWriting && strings.HasPrefix(f.Text, shell.Unknown) && a.paths {
 		a.add(finding{verdict: Ask, rule: "exec.dynamic-target", line: reasonWorkdir, span: p.Span,
 			why: "which file it writes is only known when it runs", safer: "name the file"})

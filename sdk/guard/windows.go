@@ -24,10 +24,11 @@ const (
 type windowsRun struct {
 	*analysis
 	c       *shell.Call
-	depth   int             // how many directories below the one that it starts in
-	dir     string          // the same as a path
-	stack   []int           // of pushd
-	fetched map[string]bool // the names of files that came from elsewhere
+	depth   int               // how many directories below the one that it starts in
+	dir     string            // the same as a path
+	stack   []int             // of pushd
+	fetched map[string]bool   // the names of files that came from elsewhere
+	written map[string]string // what echo has written into files, by their names
 }
 
 // windowsText decides on a text that a Windows shell will run.
@@ -38,7 +39,7 @@ func (a *analysis) windowsText(language, text string) {
 
 // windowsLine decides on code for cmd.exe or PowerShell.
 func (a *analysis) windowsLine(c *shell.Call, language, line string) {
-	r := &windowsRun{analysis: a, c: c, dir: a.dir, fetched: map[string]bool{}}
+	r := &windowsRun{analysis: a, c: c, dir: a.dir, fetched: map[string]bool{}, written: map[string]string{}}
 	a.nested++
 	r.code(language, line, a.nested)
 	a.nested--
@@ -81,6 +82,7 @@ func (r *windowsRun) command(language string, command windows.Command, nesting i
 	name = programs.Canonical(name)
 	defer r.paths(language, name, command)
 	r.download(name, argv)
+	r.batch(name, command, nesting)
 	switch {
 	case name == "wsl":
 		r.subsystem(argv[1:])
@@ -105,6 +107,8 @@ func (r *windowsRun) command(language string, command windows.Command, nesting i
 		switch {
 		case use.Kind == programs.Code && (use.Lang == "cmd" || use.Lang == "powershell"):
 			r.code(use.Lang, use.Text, nesting+1)
+		case use.Kind == programs.Script && r.written[shell.Name(use.Text)] != "":
+			r.code(use.Lang, r.written[shell.Name(use.Text)], nesting+1)
 		case use.Kind == programs.Script && r.fetched[shell.Name(use.Text)]:
 			r.soft(r.c, Deny, "exec.download-run", "it runs what another command has just fetched", saferSaved)
 		case use.Kind == programs.Input && command.Piped && (use.Lang == "cmd" || use.Lang == "powershell"):
@@ -193,6 +197,32 @@ func (r *windowsRun) download(name string, argv []string) {
 			r.fetched[shell.Name(word)] = true
 		case programs.Remote(word):
 			r.fetched[shell.Name(word)] = true
+		}
+	}
+}
+
+// batch remembers the code that echo writes into a file, and follows it where a later command runs the file.
+func (r *windowsRun) batch(name string, command windows.Command, nesting int) {
+	switch code, ran := r.written[name]; {
+	case len(command.Files) > 0 && (name == "echo" || name == "write-output" || strings.Contains(command.Argv[0], " ")):
+		text := strings.Join(command.Argv, " ")
+		if !strings.Contains(command.Argv[0], " ") { // else a text by itself, which PowerShell prints
+			text = strings.Join(command.Argv[1:], " ")
+		}
+		for _, file := range command.Files {
+			r.written[shell.Name(file)] += text + "\n"
+		}
+	case name == "call" && len(command.Argv) > 1:
+		name = shell.Name(command.Argv[1])
+		code, ran = r.written[name]
+		fallthrough
+	case ran:
+		delete(r.written, name) // it may run itself
+		if language := "cmd"; ran {
+			if strings.HasSuffix(name, ".ps1") {
+				language = "powershell"
+			}
+			r.code(language, code, nesting+1)
 		}
 	}
 }

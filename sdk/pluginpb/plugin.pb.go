@@ -1036,10 +1036,12 @@ type Result struct {
 	// Set when the call failed; text and structured may still say what was found until then.
 	Error *Error `protobuf:"bytes,3,opt,name=error,proto3" json:"error,omitempty"`
 	// Something to look at or listen to, such as an image, in the form that media_type says.
-	Media         []byte `protobuf:"bytes,4,opt,name=media,proto3" json:"media,omitempty"`
-	MediaType     string `protobuf:"bytes,5,opt,name=media_type,json=mediaType,proto3" json:"media_type,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Media     []byte `protobuf:"bytes,4,opt,name=media,proto3" json:"media,omitempty"`
+	MediaType string `protobuf:"bytes,5,opt,name=media_type,json=mediaType,proto3" json:"media_type,omitempty"`
+	// The agent reads the structured result as it stands; text is empty then, so that a large result is not sent twice.
+	TextIsStructured bool `protobuf:"varint,6,opt,name=text_is_structured,json=textIsStructured,proto3" json:"text_is_structured,omitempty"`
+	unknownFields    protoimpl.UnknownFields
+	sizeCache        protoimpl.SizeCache
 }
 
 func (x *Result) Reset() {
@@ -1105,6 +1107,13 @@ func (x *Result) GetMediaType() string {
 		return x.MediaType
 	}
 	return ""
+}
+
+func (x *Result) GetTextIsStructured() bool {
+	if x != nil {
+		return x.TextIsStructured
+	}
+	return false
 }
 
 type Error struct {
@@ -1333,7 +1342,7 @@ const file_plugin_proto_rawDesc = "" +
 	"\x06Stream\x12\x16\n" +
 	"\x12STREAM_UNSPECIFIED\x10\x00\x12\x11\n" +
 	"\rSTREAM_STDOUT\x10\x01\x12\x11\n" +
-	"\rSTREAM_STDERR\x10\x02\"\xa2\x01\n" +
+	"\rSTREAM_STDERR\x10\x02\"\xd0\x01\n" +
 	"\x06Result\x12\x12\n" +
 	"\x04text\x18\x01 \x01(\tR\x04text\x12\x1e\n" +
 	"\n" +
@@ -1342,7 +1351,8 @@ const file_plugin_proto_rawDesc = "" +
 	"\x05error\x18\x03 \x01(\v2\x19.picoclaw.plugin.v1.ErrorR\x05error\x12\x14\n" +
 	"\x05media\x18\x04 \x01(\fR\x05media\x12\x1d\n" +
 	"\n" +
-	"media_type\x18\x05 \x01(\tR\tmediaType\"]\n" +
+	"media_type\x18\x05 \x01(\tR\tmediaType\x12,\n" +
+	"\x12text_is_structured\x18\x06 \x01(\bR\x10textIsStructured\"]\n" +
 	"\x05Error\x12\x12\n" +
 	"\x04code\x18\x01 \x01(\tR\x04code\x12\x18\n" +
 	"\amessage\x18\x02 \x01(\tR\amessage\x12\x12\n" +

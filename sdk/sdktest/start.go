@@ -175,7 +175,7 @@ func (s *Plugin) CallContext(ctx context.Context, tool string, args any) Result 
 			r.Output = append(r.Output, e.Output.GetData()...)
 		case *pluginpb.CallEvent_Result:
 			r.Media, r.MediaType = e.Result.GetMedia(), e.Result.GetMediaType()
-			r.Text, r.Structured, r.Err = e.Result.GetText(), e.Result.GetStructured(), e.Result.GetError()
+			r.Text, r.Structured, r.Err = e.Result.AgentText(), e.Result.GetStructured(), e.Result.GetError()
 			return r
 		}
 	}

@@ -20,7 +20,7 @@ import (
 // error stops everything. It is called from another goroutine, since the new contents are on their way to the disk meanwhile.
 func (w *Workspace) Apply(last func([]Changed) error, edits ...Edit) (err error) {
 	tx := transaction{w: w}
-	defer func() { tx.end(err == nil) }()
+	defer func() { tx.end(!Untouched(err)) }()
 	if err := tx.prepare(edits); err != nil {
 		return err
 	}
@@ -190,7 +190,9 @@ func (tx *transaction) commit() error {
 	for i, f := range tx.files {
 		if err := f.commit(len(tx.files) > 1); err != nil {
 			for _, before := range slices.Backward(tx.files[:i]) {
-				err = errors.Join(err, before.rollBack())
+				if back := before.rollBack(); back != nil {
+					err = &Halfway{before.asked, errors.Join(err, back)}
+				}
 			}
 			return err
 		}
@@ -204,7 +206,7 @@ func (tx *transaction) commit() error {
 
 func (f *changing) commit(keep bool) error {
 	if f.inPlace != nil {
-		return f.inPlace.commit(f.data)
+		return f.inPlace.commit(f.data, &f.old)
 	}
 	if keep && f.old.Exists() {
 		// Another name keeps the old file for as long as the change may have to be taken back.
@@ -232,7 +234,7 @@ func (f *changing) commit(keep bool) error {
 func (f *changing) rollBack() error {
 	if f.inPlace != nil {
 		old, err := f.old.Bytes()
-		return errors.Join(err, f.inPlace.commit(old))
+		return errors.Join(err, f.inPlace.overwrite(old))
 	}
 	if f.backup == nil {
 		return f.dir.Remove(f.name)

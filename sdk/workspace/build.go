@@ -2,30 +2,36 @@ package workspace
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
-	"slices"
+	"path"
 
 	"github.com/picoclaw/picoclaw/sdk/guard"
 )
 
-// Building is a directory that is being made. Names in it are slash-separated and relative to it; a directory comes before
-// what is in it.
+// Building is a directory that is being made. Names in it are slash-separated and relative to it, and come in the order of a
+// walk: a directory, then all that is in it, then what is beside it. So each is made in a directory that is open already, however
+// deep it is.
 type Building struct {
-	dir   *os.Root
-	limit int64 // on each file, in bytes; 0 for none
-	modes []builtDir
+	limit  int64       // on each file, in bytes; 0 for none
+	open   []*unfilled // the directory that is being filled comes last, each in the one before
+	buffer []byte
 }
 
-type builtDir struct {
-	name string
-	mode fs.FileMode
+// unfilled is a directory that is being filled.
+type unfilled struct {
+	name string // relative to the building
+	in   *os.Root
+	base string
+	dir  *os.Root
+	meta Meta
 }
 
 // Build makes a directory with everything in it. It appears under its name when all of it is on the disk, or, where fill
 // fails or the process is killed, not at all. What is there already is not replaced.
-func (w *Workspace) Build(path string, mode fs.FileMode, fill func(*Building) error) error {
+func (w *Workspace) Build(path string, meta Meta, fill func(*Building) error) error {
 	t, err := w.targetAs(guard.Write, false, path)
 	if err != nil {
 		return notItself(err, path)
@@ -40,7 +46,7 @@ func (w *Workspace) Build(path string, mode fs.FileMode, fill func(*Building) er
 	if err != nil {
 		return err
 	}
-	if err = temp.build(t, mode, fill); err == nil {
+	if err = temp.build(t, meta, fill); err == nil {
 		made := *t
 		made.name = temp.name
 		err = renameAt(&made, t, false)
@@ -53,80 +59,118 @@ func (w *Workspace) Build(path string, mode fs.FileMode, fill func(*Building) er
 	return t.sync()
 }
 
-func (temp *temporary) build(t *target, mode fs.FileMode, fill func(*Building) error) error {
-	if err := t.dir.Mkdir(temp.name, newDir); err != nil {
-		return err
+func (temp *temporary) build(t *target, meta Meta, fill func(*Building) error) error {
+	b := &Building{limit: temp.w.MaxFileSize(), buffer: make([]byte, buildBuffer)}
+	err := b.enter(".", t.dir, temp.name, meta)
+	if err == nil {
+		err = fill(b)
 	}
-	dir, err := t.dir.OpenRoot(temp.name)
+	for len(b.open) > 0 {
+		err = errors.Join(err, b.leave())
+	}
 	if err != nil {
 		return err
-	}
-	defer func() { _ = dir.Close() }()
-	b := &Building{dir: dir, limit: temp.w.MaxFileSize(), modes: []builtDir{{".", mode}}}
-	if err := fill(b); err != nil {
-		return err
-	}
-	// Last, since a directory may be closed to its writer.
-	for _, d := range slices.Backward(b.modes) {
-		if err := dir.Chmod(d.name, d.mode.Perm()); err != nil {
-			return err
-		}
 	}
 	return flushTree(t, temp.name)
 }
 
+// buildBuffer is how much of a file is copied at a time, in bytes.
+const buildBuffer = 64 << 10
+
+// enter makes a directory that is filled from now on.
+func (b *Building) enter(name string, in *os.Root, base string, meta Meta) error {
+	if err := in.Mkdir(base, newDir); err != nil {
+		return err
+	}
+	dir, err := in.OpenRoot(base)
+	if err != nil {
+		return err
+	}
+	b.open = append(b.open, &unfilled{name, in, base, dir, meta})
+	return nil
+}
+
+// leave makes the last directory what it is to be, now that it is full: it may be closed to its writer from then on, and what is
+// made in it would change its time.
+func (b *Building) leave() error {
+	last := b.open[len(b.open)-1]
+	b.open = b.open[:len(b.open)-1]
+	return errors.Join(last.meta.give(last.in, last.base, newDir), last.dir.Close())
+}
+
+// at returns the directory that a name is in, and leaves those that are full by that.
+func (b *Building) at(name string) (in *os.Root, base string, err error) {
+	dir := path.Dir(name)
+	for b.open[len(b.open)-1].name != dir {
+		if len(b.open) == 1 {
+			return nil, "", fmt.Errorf("%s is not in the directory that is being filled", name)
+		}
+		if err := b.leave(); err != nil {
+			return nil, "", err
+		}
+	}
+	return b.open[len(b.open)-1].dir, path.Base(name), nil
+}
+
 // Mkdir makes a directory.
-func (b *Building) Mkdir(name string, mode fs.FileMode) error {
-	b.modes = append(b.modes, builtDir{name, mode})
-	return b.dir.Mkdir(name, newDir)
+func (b *Building) Mkdir(name string, meta Meta) error {
+	in, base, err := b.at(name)
+	if err != nil {
+		return err
+	}
+	return b.enter(name, in, base, meta)
 }
 
 // Symlink makes a symbolic link. Where it points to is not looked at.
-func (b *Building) Symlink(link, name string) error { return b.dir.Symlink(link, name) }
+func (b *Building) Symlink(link, name string) error {
+	in, base, err := b.at(name)
+	if err != nil {
+		return err
+	}
+	return in.Symlink(link, base)
+}
+
+// Fifo makes a FIFO.
+func (b *Building) Fifo(name string, meta Meta) error {
+	in, base, err := b.at(name)
+	if err != nil {
+		return err
+	}
+	dir, err := in.Open(".")
+	if err != nil {
+		return err
+	}
+	err = mkfifoAt(dir, base)
+	if err := errors.Join(err, dir.Close()); err != nil {
+		return err
+	}
+	return meta.give(in, base, newFile)
+}
 
 // File makes a file.
-func (b *Building) File(name string, mode fs.FileMode, contents io.Reader) error {
-	f, err := b.dir.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL|nonblock, newFile)
+func (b *Building) File(name string, meta Meta, contents io.Reader) error {
+	in, base, err := b.at(name)
+	if err != nil {
+		return err
+	}
+	f, err := in.OpenFile(base, os.O_WRONLY|os.O_CREATE|os.O_EXCL|nonblock, newFile)
 	if err != nil {
 		return err
 	}
 	if b.limit > 0 {
 		contents = io.LimitReader(contents, b.limit+1)
 	}
-	n, err := io.Copy(f, contents)
+	n, err := io.CopyBuffer(struct{ io.Writer }{f}, contents, b.buffer)
 	if err == nil && b.limit > 0 && n > b.limit {
 		err = &TooLarge{Path: name, Size: n, Limit: b.limit}
 	}
-	if err == nil && mode.Perm() != newFile {
-		err = f.Chmod(mode.Perm())
+	if err := errors.Join(err, f.Close()); err != nil {
+		return err
 	}
-	return errors.Join(err, f.Close())
+	return meta.give(in, base, newFile)
 }
 
-// flushTree has everything in a directory on the disk: all of its file system at once where the kernel does that, since to
-// wait for the disk once for each of many files takes minutes.
-func flushTree(t *target, name string) error {
-	if done, err := flushAll(t.handle); done {
-		return err
-	}
-	tree := &target{dir: t.dir, name: name, path: name}
-	all, err := tree.tree()
-	if err != nil || all == nil {
-		return err
-	}
-	return all.Walk(func(e *Entry) error {
-		if !e.Info.IsDir() && !e.Info.Mode().IsRegular() {
-			return nil
-		}
-		f, err := e.dir.OpenFile(e.base, os.O_RDONLY|nonblock, 0)
-		if err != nil {
-			return err
-		}
-		if e.Info.IsDir() {
-			err = flushDir(f)
-		} else {
-			err = f.Sync()
-		}
-		return errors.Join(err, f.Close())
-	})
+// Makes reports whether something of a kind can be made again: a socket or a device can't.
+func Makes(mode fs.FileMode) bool {
+	return mode.IsRegular() || mode.IsDir() || mode&fs.ModeSymlink != 0 || mode&fs.ModeNamedPipe != 0 && fifos
 }

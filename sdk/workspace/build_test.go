@@ -8,19 +8,28 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 )
 
 func TestBuildMakesAllOrNothing(t *testing.T) {
 	g := newGround(t)
-	fill := func(b *Building) error {
-		return errors.Join(b.Mkdir("sub", 0o550), b.File("sub/f", 0o640, strings.NewReader("f")), b.Symlink("sub/f", "link"))
+	long := time.Date(2001, 2, 3, 4, 5, 6, 789, time.UTC)
+	as := func(mode fs.FileMode) Meta {
+		return Meta{Mode: mode, Modified: long.Add(time.Duration(mode) * time.Hour)}
 	}
-	if err := g.Build("d", 0o711, fill); err != nil {
+	fill := func(b *Building) error {
+		return errors.Join(b.Mkdir("sub", as(0o550)), b.Mkdir("sub/deep", as(0o500)), b.File("sub/deep/f", as(0o640), strings.NewReader("f")),
+			b.File("sub/g", as(0o600), strings.NewReader("g")), b.Symlink("sub/deep/f", "link"))
+	}
+	if err := g.Build("d", as(0o711), fill); err != nil {
 		t.Fatal(err)
 	}
-	for name, want := range map[string]fs.FileMode{"d": 0o711 | fs.ModeDir, "d/sub": 0o550 | fs.ModeDir, "d/sub/f": 0o640} {
-		if info, err := os.Lstat(filepath.Join(g.w, name)); err != nil || info.Mode() != want {
-			t.Errorf("%s: %v, %v; want %v", name, info.Mode(), err, want)
+	for name, want := range map[string]fs.FileMode{
+		"d": 0o711 | fs.ModeDir, "d/sub": 0o550 | fs.ModeDir, "d/sub/deep": 0o500 | fs.ModeDir, "d/sub/deep/f": 0o640, "d/sub/g": 0o600,
+	} {
+		info, err := os.Lstat(filepath.Join(g.w, name))
+		if err != nil || info.Mode() != want || !info.ModTime().Equal(as(want.Perm()).Modified) {
+			t.Errorf("%s: %v of %v, %v; want %v of %v", name, info.Mode(), info.ModTime(), err, want, as(want.Perm()).Modified)
 		}
 	}
 	if got := g.contents(filepath.Join(g.w, "d", "link")); got != "f" {
@@ -36,21 +45,28 @@ func TestBuildMakesAllOrNothing(t *testing.T) {
 		"outside":          {"../work2/n", fill, fs.ErrPermission},
 		"without a parent": {"none/n", fill, fs.ErrNotExist},
 	} {
-		if err := g.Build(test.path, 0o755, test.fill); !errors.Is(err, test.want) {
+		if err := g.Build(test.path, as(0o755), test.fill); !errors.Is(err, test.want) {
 			t.Errorf("%s: %v; want %v", name, err, test.want)
 		}
 	}
-	for _, name := range []string{"../x", "sub/../../x", "/x"} {
-		err := g.Build("n", 0o755, func(b *Building) error { return b.File(name, 0o600, strings.NewReader("x")) })
-		if err == nil {
-			t.Errorf("%s was made", name)
+	for _, name := range []string{"../x", "sub/../../x", "/x", "..", ".", "sub/x"} {
+		for what, make := range map[string]func(*Building) error{
+			"file": func(b *Building) error { return b.File(name, as(0o600), strings.NewReader("x")) },
+			"dir":  func(b *Building) error { return b.Mkdir(name, as(0o700)) },
+			"link": func(b *Building) error { return b.Symlink("x", name) },
+		} {
+			if err := g.Build("n", as(0o755), make); err == nil {
+				t.Errorf("a %s %s was made", what, name)
+			}
 		}
 	}
 	g.untouched("building")
 	if entries, err := os.ReadDir(g.w); err != nil || len(entries) != 1 {
 		t.Errorf("there is more than what was built: %v, %v", entries, err)
 	}
-	_ = os.Chmod(filepath.Join(g.w, "d", "sub"), 0o700) // for who is to remove it
+	for _, closed := range []string{"sub", "sub/deep"} {
+		_ = os.Chmod(filepath.Join(g.w, "d", closed), 0o700) // for who is to remove it
+	}
 }
 
 // Who ends a call that deletes a directory has deleted nothing, or all of it.

@@ -83,6 +83,9 @@ func (w *Workspace) copyTree(source *Tree, to *target, replace bool, limit int64
 	}
 	if err := copyEntries(source, to, temp.name, replace, limit, stop); err != nil {
 		temp.remove()
+		if errors.Is(err, errForeign) {
+			return w.replaceOwned(source.top(), to)
+		}
 		return err
 	}
 	if source.Info.IsDir() {

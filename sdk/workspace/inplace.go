@@ -8,80 +8,67 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"syscall"
-
-	"github.com/picoclaw/picoclaw/sdk/guard"
+	"strconv"
 )
 
 // intentPrefix begins the names of files that say what is being written in place.
 const intentPrefix = "intent-"
 
-// inPlace is how a single whitelisted file is changed whose directory is closed to this process, as the kernel's wall
-// leaves it: nothing can be put beside it or renamed over it. The new contents go to the state directory first, so that the
-// next process can finish what a killed one has begun.
+// inPlace is how a file is changed that can't be replaced: its directory is closed to this process, as the kernel's wall leaves
+// that of a single whitelisted file, or whatever took its place would belong to somebody else. The new contents go to the state
+// directory first, so that the next process can finish what a killed one has begun.
 type inPlace struct {
 	file   *os.File // open for reading and writing
-	intent string   // the file with the new contents, in the state directory
-}
-
-// closed reports whether an error says that a directory can't be changed, while a file in it perhaps can.
-func closed(err error) bool {
-	var refused *Refused
-	return (errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS)) && !errors.As(err, &refused)
-}
-
-// openInPlace opens a single whitelisted file for a change in place.
-func (w *Workspace) openInPlace(path string) (*target, error) {
-	if w.pending.dir == "" || w.readOnly {
-		return nil, fs.ErrPermission
-	}
-	abs, err := w.Abs(path)
-	if err != nil {
-		return nil, err
-	}
-	real, err := resolve(abs)
-	if err != nil {
-		return nil, err
-	}
-	if w.find(guard.Write, real) != nil || !w.whitelisted(guard.Write, real) {
-		return nil, fs.ErrPermission
-	}
-	before, err := statExactly(real)
-	if err != nil {
-		return nil, err
-	}
-	if !before.Mode().IsRegular() {
-		return nil, &NotRegular{Path: path, Mode: before.Mode()}
-	}
-	f, err := openExactly(real, os.O_RDWR|nonblock)
-	if err != nil {
-		return nil, err
-	}
-	if info, err := f.Stat(); err != nil || !os.SameFile(before, info) {
-		_ = f.Close()
-		return nil, fmt.Errorf("%s was replaced while it was opened", path)
-	}
-	return &target{handle: f, name: filepath.Base(real), path: real, asked: path, exact: true, inPlace: &inPlace{file: f}}, nil
+	intent *os.File // the new contents, in the state directory; locked, so that nobody takes it for a killed process's
+	torn   bool     // the file is neither old nor new, and only the intent can mend it
 }
 
 // stage writes the new contents where the next process finds them.
 func (p *inPlace) stage(w *Workspace, path string, data []byte) error {
-	f, err := os.CreateTemp(w.pending.dir, intentPrefix+"*")
+	info, err := p.file.Stat()
 	if err != nil {
 		return err
 	}
-	p.intent = f.Name()
-	if err = tryLock(f); err == nil {
-		_, err = f.Write(append(append([]byte(path), 0), data...))
+	if p.intent, err = createLocked(w.pending.dir, intentPrefix); err != nil {
+		return err
 	}
-	if err == nil {
-		err = f.Sync()
+	if _, err := p.intent.WriteString(intentHead(path, info, len(data))); err != nil {
+		return err
 	}
-	return errors.Join(err, f.Close())
+	if _, err := p.intent.Write(data); err != nil {
+		return err
+	}
+	return p.intent.Sync()
 }
 
-// commit writes the new contents over the old.
-func (p *inPlace) commit(data []byte) error {
+// intentHead begins an intent: the file's path and number, and how long the contents are that follow.
+func intentHead(path string, info fs.FileInfo, size int) string {
+	return fmt.Sprintf("%s\x00%s\x00%d\x00", path, inode(info), size)
+}
+
+// commit writes the new contents over the old. Where it fails the old ones are written back.
+func (p *inPlace) commit(data []byte, old *Old) error {
+	was, err := old.Bytes()
+	if err != nil {
+		return err
+	}
+	// More room is had before the first byte is changed, where the file system can give it.
+	if len(data) > len(was) {
+		if err := reserve(p.file, int64(len(data))); err != nil {
+			return errors.Join(err, p.file.Truncate(int64(len(was))))
+		}
+	}
+	if err := p.overwrite(data); err != nil {
+		if back := p.overwrite(was); back != nil {
+			p.torn = true
+			return &Torn{old.asked, errors.Join(err, back)}
+		}
+		return err
+	}
+	return nil
+}
+
+func (p *inPlace) overwrite(data []byte) error {
 	if _, err := p.file.WriteAt(data, 0); err != nil {
 		return err
 	}
@@ -98,9 +85,13 @@ func (p *inPlace) opened() *os.File {
 
 // done says that there is nothing to finish any more.
 func (p *inPlace) done() {
-	if p != nil && p.intent != "" {
-		_ = os.Remove(p.intent)
+	if p == nil || p.intent == nil {
+		return
 	}
+	if !p.torn {
+		_ = os.Remove(p.intent.Name())
+	}
+	_ = p.intent.Close()
 }
 
 // finish writes what a killed process had begun to write in place. It does what it can.
@@ -119,20 +110,24 @@ func (w *Workspace) finish() {
 }
 
 // finishOne reports whether nothing is left to do. An intent that is not whole was never begun to be carried out: it is on
-// the disk before the first byte of the file is changed.
+// the disk before the first byte of the file is changed. A file that somebody has replaced since is not the one that was begun.
 func (w *Workspace) finishOne(f *os.File) bool {
 	all, err := io.ReadAll(f)
 	if err != nil {
 		return false
 	}
-	path, data, ok := bytes.Cut(all, []byte{0})
-	if !ok {
+	parts := bytes.SplitN(all, []byte{0}, 4)
+	if len(parts) < 4 || string(parts[2]) != strconv.Itoa(len(parts[3])) {
 		return true
 	}
-	t, err := w.openInPlace(string(path))
+	p, err := w.reopen(string(parts[0]))
 	if err != nil {
 		return errors.Is(err, fs.ErrNotExist)
 	}
-	defer t.close()
-	return t.inPlace.commit(data) == nil
+	defer func() { _ = p.file.Close() }()
+	info, err := p.file.Stat()
+	if err != nil {
+		return false
+	}
+	return inode(info) != string(parts[1]) || p.overwrite(parts[3]) == nil
 }

@@ -86,15 +86,29 @@ func TestAWriteInPlaceIsFinishedByTheNextProcess(t *testing.T) {
 		}
 	}
 	g.put(file, "half of the new te")
-	intent("whole", append(append([]byte(file), 0), "the new text"...))
-	intent("torn", []byte(file[:5]))
-	intent("elsewhere", append(append([]byte(g.o), 0), "planted"...))
+	head := func(of, path string, size int) string {
+		info, err := os.Stat(of)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return intentHead(path, info, size)
+	}
+	replaced := filepath.Join(g.w, "replaced") // by another file, since
+	g.put(replaced, "newer")
+	intent("whole", []byte(head(file, file, 12)+"the new text"))
+	intent("torn", []byte(head(file, file, 12)+"the new"))
+	intent("begun", []byte(file[:5]))
+	intent("elsewhere", []byte(head(g.o, g.o, 7)+"planted"))
+	intent("replaced", []byte(head(file, replaced, 3)+"old"))
 	open()
 	if got := g.contents(file); got != "the new text" {
 		t.Errorf("the file has %q in it", got)
 	}
 	if got := g.contents(g.o); got != secret {
 		t.Errorf("an intent has changed %q", got)
+	}
+	if got := g.contents(replaced); got != "newer" {
+		t.Errorf("an intent has written %q over what came after it", got)
 	}
 	left, _ := filepath.Glob(filepath.Join(w.pending.dir, intentPrefix+"*"))
 	if len(left) != 1 || !bytes.HasSuffix([]byte(left[0]), []byte("elsewhere")) {

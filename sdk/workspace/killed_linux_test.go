@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -45,7 +46,7 @@ func TestAKilledWriterLeavesAnOldOrANewFileAndNoLitter(t *testing.T) {
 	state := t.TempDir()
 	littered := 0
 	for i := range kills {
-		killWriter(t, g.w, state, time.Duration(rand.IntN(1500))*time.Microsecond)
+		killWriter(t, g.w, state, instant(), nil)
 		data, err := os.ReadFile(filepath.Join(g.w, "sub", "file"))
 		if os.IsNotExist(err) {
 			continue // killed before the first
@@ -74,9 +75,13 @@ func TestAKilledWriterLeavesAnOldOrANewFileAndNoLitter(t *testing.T) {
 	}
 }
 
-func killWriter(t *testing.T, dir, state string, after time.Duration) {
+// instant is when a writer is killed.
+func instant() time.Duration { return time.Duration(rand.IntN(1500)) * time.Microsecond }
+
+func killWriter(t *testing.T, dir, state string, after time.Duration, how *syscall.SysProcAttr) {
 	t.Helper()
 	cmd := exec.Command(os.Args[0])
+	cmd.SysProcAttr = how
 	cmd.Env = append(os.Environ(), writerVariable+"="+dir, stateVariable+"="+state)
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr

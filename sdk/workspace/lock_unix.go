@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strconv"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -47,4 +48,20 @@ func links(info os.FileInfo) uint64 {
 		return uint64(s.Nlink) //nolint:unconvert // narrower on some systems
 	}
 	return 1
+}
+
+// inode returns the number that tells a file from others that come to its name later.
+func inode(info os.FileInfo) string {
+	if s, ok := info.Sys().(*syscall.Stat_t); ok {
+		return strconv.FormatUint(uint64(s.Ino), 10) //nolint:unconvert // signed on some systems
+	}
+	return ""
+}
+
+// ownerOf returns whom something belongs to.
+func ownerOf(info os.FileInfo) *Owner {
+	if s, ok := info.Sys().(*syscall.Stat_t); ok {
+		return &Owner{UID: int(s.Uid), GID: int(s.Gid)}
+	}
+	return nil
 }

@@ -2,7 +2,6 @@ package workspace
 
 import (
 	"io/fs"
-	"os"
 
 	"github.com/picoclaw/picoclaw/sdk/guard"
 )
@@ -48,29 +47,29 @@ func (w *Workspace) lookExactly(access guard.Access, path string, fn func(*Tree)
 }
 
 // Symlink makes a symbolic link. Where it points to is not looked at: a link opens nothing that the policy does not.
-func (w *Workspace) Symlink(target, path string) error {
+func (w *Workspace) Symlink(link, path string) error {
+	return w.makeOne(path, func(t *target) error { return t.dir.Symlink(link, t.name) })
+}
+
+// Fifo makes a FIFO.
+func (w *Workspace) Fifo(path string, meta Meta) error {
+	return w.makeOne(path, func(t *target) error {
+		if err := mkfifoAt(t.handle, t.name); err != nil {
+			return err
+		}
+		return meta.give(t.dir, t.name, newFile)
+	})
+}
+
+// makeOne makes something that is no file under a name.
+func (w *Workspace) makeOne(path string, do func(*target) error) error {
 	t, err := w.targetAs(guard.Write, false, path)
 	if err != nil {
 		return notItself(err, path)
 	}
 	defer t.close()
-	if err := t.dir.Symlink(target, t.name); err != nil {
+	if err := do(t); err != nil {
 		return err
 	}
 	return t.sync()
-}
-
-// Chmod sets the permission bits of a file or directory; a link at the end of the path is refused.
-func (w *Workspace) Chmod(path string, mode fs.FileMode) error {
-	t, err := w.targetAs(guard.Write, false, path)
-	if err != nil {
-		return notItself(err, path)
-	}
-	defer t.close()
-	f, err := t.dir.OpenFile(t.name, os.O_RDONLY|nonblock, 0)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = f.Close() }()
-	return f.Chmod(mode.Perm())
 }

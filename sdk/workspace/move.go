@@ -146,7 +146,10 @@ func (w *Workspace) rename(from, to *target, replace bool, stop stopper) error {
 	if err := w.copyTree(source, to, replace, 0, stop); err != nil {
 		return err
 	}
-	return from.dir.RemoveAll(from.name)
+	if err := from.dir.RemoveAll(from.name); err != nil {
+		return &Halfway{to.asked, err}
+	}
+	return nil
 }
 
 // errOtherFileSystem is the error of a rename that would have to copy.

@@ -38,7 +38,7 @@ func (p *pending) add(path string) (slot int, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.file == nil {
-		if p.file, err = createLocked(p.dir); err != nil {
+		if p.file, err = createLocked(p.dir, pendingPrefix); err != nil {
 			return 0, err
 		}
 	}
@@ -79,10 +79,10 @@ func (p *pending) close() error {
 	return err
 }
 
-// createLocked makes a file for records. Somebody who sweeps may come between making and locking it; then another is made.
-func createLocked(dir string) (*os.File, error) {
+// createLocked makes a file in the state directory that is locked. Somebody who sweeps may come between making and locking it; then another is made.
+func createLocked(dir, prefix string) (*os.File, error) {
 	for {
-		f, err := os.CreateTemp(dir, pendingPrefix+"*")
+		f, err := os.CreateTemp(dir, prefix+"*")
 		if err != nil {
 			return nil, err
 		}

@@ -14,6 +14,8 @@ func TestMain(m *testing.M) {
 		err = writeForever(os.Getenv(writerVariable), os.Getenv(stateVariable))
 	case os.Getenv(fullVariable) != "":
 		err = fillDisk(os.Getenv(fullVariable))
+	case os.Getenv(ownerVariable) != "":
+		err = changeOthers(os.Getenv(ownerVariable), os.Getenv(stateVariable))
 	default:
 		os.Exit(m.Run())
 	}

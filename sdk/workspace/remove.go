@@ -70,27 +70,6 @@ func (w *Workspace) Remove(ctx context.Context, path string, recursive bool, las
 	return t.sync()
 }
 
-// RemoveEmpty deletes a directory that has nothing in it, and leaves any other alone.
-func (w *Workspace) RemoveEmpty(path string) error {
-	t, err := w.target(guard.Delete, path)
-	if err != nil {
-		return notItself(err, path)
-	}
-	defer t.close()
-	tree, err := t.tree()
-	if err != nil || tree == nil || !tree.Info.IsDir() {
-		return err
-	}
-	err = t.dir.Remove(t.name) // the kernel refuses one that is not empty: ENOTEMPTY is an ErrExist
-	if errors.Is(err, fs.ErrExist) || errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	return t.sync()
-}
-
 // removeDir deletes a directory. It gets another name first: others see all of it or nothing, and the next process
 // goes on where a killed one has stopped.
 func (w *Workspace) removeDir(ctx context.Context, t *target) error {

@@ -2,11 +2,11 @@ package workspace
 
 import (
 	"context"
+	"errors"
 	"io/fs"
-	"os"
-	"path"
 	"runtime"
 	"sync"
+	"syscall"
 
 	"github.com/picoclaw/picoclaw/sdk/guard"
 )
@@ -25,7 +25,11 @@ func (w *Workspace) Scan(ctx context.Context, path string, visit func(dir string
 		if !tree.Info.IsDir() {
 			return &NotDirectory{path}
 		}
-		s := &scan{top: tree.dir, visit: visit, queue: []string{"."}}
+		first, err := topmost(tree.dir)
+		if err != nil {
+			return err
+		}
+		s := &scan{visit: visit, queue: []subdir{first}}
 		s.more = sync.NewCond(&s.mu)
 		defer context.AfterFunc(ctx, func() { s.fail(context.Cause(ctx)) })()
 		var workers sync.WaitGroup
@@ -33,6 +37,9 @@ func (w *Workspace) Scan(ctx context.Context, path string, visit func(dir string
 			workers.Go(s.work)
 		}
 		workers.Wait()
+		for _, left := range s.queue {
+			left.leave()
+		}
 		return s.err
 	})
 }
@@ -44,12 +51,11 @@ func (e *NotDirectory) Error() string { return e.Path + " is not a directory" }
 
 // scan is one Scan.
 type scan struct {
-	top   *os.Root
 	visit func(string, []fs.DirEntry) ([]string, error)
 
 	mu      sync.Mutex
 	more    *sync.Cond
-	queue   []string
+	queue   []subdir
 	working int
 	err     error
 }
@@ -63,7 +69,8 @@ func (s *scan) fail(err error) {
 	s.more.Broadcast()
 }
 
-// work takes directories until there are none left and nobody can add any.
+// work takes directories until there are none left and nobody can add any. The last that was found comes first, so that few
+// are open at a time.
 func (s *scan) work() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -75,38 +82,41 @@ func (s *scan) work() {
 			s.more.Broadcast()
 			return
 		}
-		dir := s.queue[len(s.queue)-1]
+		next := s.queue[len(s.queue)-1]
 		s.queue = s.queue[:len(s.queue)-1]
 		s.working++
 		s.mu.Unlock()
-		into, err := s.one(dir)
+		found, err := s.look(next)
 		s.mu.Lock()
 		s.working--
-		for _, name := range into {
-			s.queue = append(s.queue, path.Join(dir, name))
-		}
+		s.queue = append(s.queue, found...)
 		if err != nil && s.err == nil {
 			s.err = err
 		}
-		s.more.Broadcast()
+		if len(found) > 0 || s.working == 0 || s.err != nil {
+			s.more.Broadcast()
+		}
 	}
 }
 
-// one reads a directory. That it is opened below the top, wherever its name leads by then, keeps it inside.
-func (s *scan) one(dir string) ([]string, error) {
-	opened, err := place{dir: s.top, name: dir}.openDir()
+// look reads a directory, and returns those in it to look into. One that is closed to us, or gone, is left out.
+func (s *scan) look(at subdir) ([]subdir, error) {
+	d, err := at.open()
+	if errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) {
+		return nil, err
+	}
 	if err != nil {
 		return nil, nil //nolint:nilerr // closed to us, or gone
 	}
-	d, err := entries(opened)
-	_ = opened.Close()
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = d.Close() }()
-	all, err := d.ReadDir(-1)
-	if err != nil && len(all) == 0 {
+	entries, err := d.ReadDir(-1)
+	if err != nil && len(entries) == 0 {
+		_ = d.Close()
 		return nil, nil //nolint:nilerr // the same
 	}
-	return s.visit(dir, all)
+	into, err := s.visit(at.path, entries)
+	if err != nil || len(into) == 0 {
+		_ = d.Close()
+		return nil, err
+	}
+	return at.below(d, into), nil
 }

@@ -69,7 +69,7 @@ func beside(f func() error) (wait func() error) {
 }
 
 // stage writes the new contents beside the file, with all that the file is besides its contents, and onto the disk. Where
-// nothing can be put beside it, it will be changed in place.
+// nothing can be put beside it, or what is put there can't be its owner's, it will be changed in place.
 func (f *changing) stage(w *Workspace) error {
 	var err error
 	if f.temp, err = f.temporary(w); err != nil {
@@ -96,6 +96,13 @@ func (f *changing) stage(w *Workspace) error {
 	if closeErr := file.Close(); err == nil {
 		err = closeErr
 	}
+	if errors.Is(err, errForeign) {
+		f.temp.remove()
+		f.temp = nil
+		if f.inPlace, err = f.openOwned(w, f.old.Info); err != nil {
+			return &Foreign{f.asked, err}
+		}
+	}
 	return err
 }
 
@@ -105,6 +112,11 @@ func fill(file *os.File, f *changing) error {
 	}
 	if f.old.Exists() {
 		if err := keepMetadata(f.old.file, f.old.Info, file); err != nil {
+			return err
+		}
+	}
+	if meta := f.edits[0].Meta; meta != nil {
+		if err := meta.give(f.dir, f.temp.name, unknownMode); err != nil {
 			return err
 		}
 	}

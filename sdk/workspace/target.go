@@ -100,5 +100,10 @@ func (t *target) is(other *target) bool {
 	return errA == nil && errB == nil && t.name == other.name && os.SameFile(a, b)
 }
 
-// sync puts the directory's entries on disk.
-func (t *target) sync() error { return flushDir(t.handle) }
+// sync puts the directory's entries on disk, after a change.
+func (t *target) sync() error {
+	if err := flushDir(t.handle); err != nil {
+		return &Unsettled{t.asked, err}
+	}
+	return nil
+}

@@ -36,11 +36,16 @@ type Entry struct {
 // Walk calls fn for everything in a tree, a directory before its contents and these sorted by name. It follows no links.
 // fn may return [fs.SkipDir] and [fs.SkipAll]. What disappears meanwhile is left out.
 func (t *Tree) Walk(fn func(*Entry) error) error {
-	err := walk(&Entry{Name: ".", Info: t.Info, dir: t.dir, base: t.base, exact: t.exact}, fn)
+	err := walk(t.top(), fn)
 	if errors.Is(err, fs.SkipAll) || errors.Is(err, fs.SkipDir) {
 		return nil
 	}
 	return err
+}
+
+// top is the tree itself.
+func (t *Tree) top() *Entry {
+	return &Entry{Name: ".", Info: t.Info, dir: t.dir, base: t.base, exact: t.exact}
 }
 
 // Walk walks what is at a path; a link at the end of the path is followed.

@@ -24,6 +24,9 @@ type Edit struct {
 	// Mode is the mode of a file that is made new, less the process's umask; 0600 if zero.
 	Mode fs.FileMode
 
+	// Meta, if not nil, is what the file is to be besides, whatever it was. One that can be changed in place only stays what it is.
+	Meta *Meta
+
 	// Parents says that missing directories are made.
 	Parents bool
 }

@@ -11,6 +11,7 @@ type Op struct {
 	Steps   []Step    `json:"steps"`             // how to undo it, in this order
 	Undoes  string    `json:"undoes,omitempty"`  // the operation that this one took back
 	Missing string    `json:"missing,omitempty"` // why it can't be undone
+	Lost    []string  `json:"lost,omitempty"`    // what undoing it does not bring back
 }
 
 // Action is how one thing is put back.
@@ -33,5 +34,8 @@ type Step struct {
 	Blob   string `json:"blob,omitempty"`   // the members of the archive that are put back
 	Size   int64  `json:"size,omitempty"`   // what it is cut to, in bytes
 	Before string `json:"before,omitempty"` // the state before the operation: an etag, or empty where there was nothing
+	Undone string `json:"undone,omitempty"` // the state that undoing leaves, where that is not Before
 	After  string `json:"after,omitempty"`  // the state that the operation left, in the caller's terms
+
+	Modified *time.Time `json:"modified,omitempty"` // when what is cut was changed last
 }

@@ -93,7 +93,7 @@ func scan(name string, fn func(*tar.Header, io.Reader) error) error {
 		return fmt.Errorf("read the journal: %w", err)
 	}
 	defer func() { _ = f.Close() }()
-	members := tar.NewReader(f) // it seeks over what nobody reads
+	members := tar.NewReader(newSkipping(f))
 	for {
 		h, err := members.Next()
 		if err != nil {

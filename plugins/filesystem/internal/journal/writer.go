@@ -52,23 +52,29 @@ func (j *Journal) Begin(op Op) (*Writer, error) {
 	return w, w.member(h, bytes.NewReader(data))
 }
 
+// numbered is something whose owner is a number: nobody looks up the name.
+type numbered struct{ fs.FileInfo }
+
+// Uname is empty.
+func (numbered) Uname() (string, error) { return "", nil }
+
+// Gname is empty.
+func (numbered) Gname() (string, error) { return "", nil }
+
 // ID is the id of the operation.
 func (w *Writer) ID() string { return w.op.ID }
 
-// Keep adds something that was there before: a file, whose contents it reads, a directory, or a link. name is relative to
+// Keep adds something that was there before: a file, whose contents it reads, a directory, a link or a FIFO. name is relative to
 // the blob, "." for the blob itself.
 func (w *Writer) Keep(blob, name string, info fs.FileInfo, link string, contents io.Reader) error {
-	h := &tar.Header{
-		Name: path.Join(w.op.ID, blob, name), Mode: int64(info.Mode().Perm()), ModTime: info.ModTime().Truncate(time.Second),
+	h, err := tar.FileInfoHeader(numbered{info}, link)
+	if err != nil {
+		return fmt.Errorf("write the journal: %w", err)
 	}
-	switch mode := info.Mode(); {
-	case mode.IsDir():
-		h.Typeflag = tar.TypeDir
+	h.Format = tar.FormatPAX // no other has parts of seconds
+	h.AccessTime, h.ChangeTime = time.Time{}, time.Time{}
+	if h.Name = path.Join(w.op.ID, blob, name); info.IsDir() {
 		h.Name += "/"
-	case mode&fs.ModeSymlink != 0:
-		h.Typeflag, h.Linkname = tar.TypeSymlink, link
-	default:
-		h.Typeflag, h.Size = tar.TypeReg, info.Size()
 	}
 	if w.left -= h.Size; w.left < 0 {
 		return &TooLarge{w.j.MaxOperation()}

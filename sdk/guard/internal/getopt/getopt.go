@@ -4,7 +4,11 @@
 // It knows no program: which options take values is told by a [Spec].
 package getopt
 
-import "strings"
+import (
+	"maps"
+	"slices"
+	"strings"
+)
 
 // Spec tells which options of a program take values, and what the values are for.
 type Spec struct {
@@ -12,6 +16,8 @@ type Spec struct {
 	Single bool              // long options have one dash, as in find, go and java
 	Stop   bool              // options end at the first operand
 	Bare   bool              // a first argument without a dash is a cluster, as in tar
+
+	names []string // of Values, sorted
 }
 
 // Parse reads a spec from its compact form: "o=w e=d --output=w -name=d". A name of one letter is a short option.
@@ -25,6 +31,7 @@ func Parse(form string) Spec {
 		}
 		s.Values[name] = values
 	}
+	s.names = slices.Sorted(maps.Keys(s.Values))
 	return s
 }
 
@@ -113,13 +120,16 @@ func (s Spec) roles(name string) string {
 	if roles, ok := s.Values[name]; ok || s.Single || len(name) < 4 {
 		return roles
 	}
+	at, _ := slices.BinarySearch(s.names, name)
 	found := ""
-	for full, roles := range s.Values {
-		if strings.HasPrefix(full, name) {
-			if found != "" && found != roles {
-				return ""
-			}
+	for n, full := range s.names[at:] {
+		if !strings.HasPrefix(full, name) {
+			break
+		}
+		if roles := s.Values[full]; n == 0 {
 			found = roles
+		} else if found != roles {
+			return "" // nobody knows which it is
 		}
 	}
 	return found
@@ -207,6 +217,6 @@ func (s Spec) With(form string) Spec {
 	for name, roles := range Parse(form).Values {
 		values[name] = roles
 	}
-	s.Values = values
+	s.Values, s.names = values, slices.Sorted(maps.Keys(values))
 	return s
 }

@@ -70,39 +70,6 @@ func Vim(code string) []Effect {
 	return out
 }
 
-// Make says what code of make does: $(shell …) runs commands, and so do recipes.
-func Make(code string) []Effect {
-	var out []Effect
-	rest := code
-	for {
-		_, after, ok := strings.Cut(rest, "$(shell ")
-		if !ok {
-			break
-		}
-		depth, end := 1, len(after)
-		for i, r := range after {
-			if r == '(' {
-				depth++
-			} else if r == ')' {
-				if depth--; depth == 0 {
-					end = i
-					break
-				}
-			}
-		}
-		out = append(out, Effect{Kind: Shell, Text: after[:end]})
-		rest = after[end:]
-	}
-	for _, line := range strings.Split(code, "\n") {
-		if recipe, ok := strings.CutPrefix(line, "\t"); ok {
-			out = append(out, Effect{Kind: Shell, Text: strings.TrimLeft(recipe, "@-+")})
-		} else if _, recipe, ok := strings.Cut(line, ";"); ok {
-			out = append(out, Effect{Kind: Shell, Text: strings.TrimLeft(recipe, " @-+")})
-		}
-	}
-	return out
-}
-
 var (
 	gdbShell = pattern.New(`(?m)^\s*(?:shell|!|make|platform shell)\s*(.+)$`)
 	gdbCode  = pattern.New(`(?m)^\s*(?:python|py|script|pi)\s+(.+)$`)

@@ -7,7 +7,7 @@ func FuzzEffects(f *testing.F) {
 	for _, language := range []string{"python", "perl", "ruby", "node", "php", "lua", "other", "sed", "awk", "sql", "vim", "cron", "make", "gdb", "tcl"} {
 		for _, code := range []string{
 			`import os as o; o.system("rm -rf x" + y)`, `open(P, "|cmd"); q{a} =~ m/x/`, "`a #{b}`", `s/a/b/w f`, `BEGIN { "date" | getline x; print > "f" }`,
-			`.shell ls`, `:w !sh`, "a:\n\techo $(shell b)", "* * * * * x", "'''unclosed", `"\`, "s", "s/", "y/a", "a\\", "{", "$(shell ((", "@", "/x", "print |",
+			`.shell ls`, `:w !sh`, "a:\n\techo $(shell b)", "* * * * * x", "'''unclosed", `"\`, "s", "s/", "y/a", "a\\", "{", "$(shell ((", "@", "/x", "print |", `x = "a"; y = x + "b"; require("c")["d"]("e")`, `s/(/)/e; m{a}; y/`, "$(", "a = $(a)\nb: c\n\t$@", `f"{x(1)}" "#{y}"`,
 		} {
 			f.Add(language, code)
 		}

@@ -45,7 +45,7 @@ func Effects(language, code string) []Effect {
 	case "cron":
 		return Cron(code)
 	case "make":
-		return Make(code)
+		return Make(code, nil)
 	case "gdb":
 		return Gdb(code)
 	case "tcl":

@@ -1,7 +1,6 @@
 package lang
 
 import (
-	"regexp"
 	"strings"
 
 	"github.com/picoclaw/picoclaw/sdk/guard/internal/pattern"
@@ -23,7 +22,7 @@ func (s *skeleton) imports() bool {
 		if renamed++; renamed > maxRenamed {
 			return false
 		}
-		s.rename(m[2]+`\.`, m[1]+".")
+		s.renameModule(m[2], m[1])
 	}
 	for _, m := range importFrom.FindAllStringSubmatch(s.worth(importFrom)) {
 		for _, item := range strings.Split(strings.Trim(m[2], "()"), ",") {
@@ -33,21 +32,11 @@ func (s *skeleton) imports() bool {
 			words := strings.Fields(item)
 			switch {
 			case len(words) == 1:
-				s.rename(words[0]+`(\s*\()`, m[1]+"."+words[0]+"$1")
+				s.renameCall(words[0], m[1]+"."+words[0])
 			case len(words) == 3 && words[1] == "as":
-				s.rename(words[2]+`(\s*\()`, m[1]+"."+words[0]+"$1")
+				s.renameCall(words[2], m[1]+"."+words[0])
 			}
 		}
 	}
 	return true
-}
-
-// rename replaces what the pattern matches where a name begins.
-func (s *skeleton) rename(pattern, by string) {
-	re, err := regexp.Compile(`(^|[^\w.])` + pattern)
-	if err != nil {
-		return
-	}
-	by = strings.ReplaceAll(by, "$1", "${2}")
-	s.code, s.pairs = re.ReplaceAllString(s.code, "${1}"+by), nil
 }

@@ -13,6 +13,9 @@ type literal struct {
 	text string
 	tick bool // between backticks
 	raw  bool // may hold interpolated variables
+
+	template bool // JavaScript's strings between backticks
+	regex    bool // a regular expression
 }
 
 // skeleton is code with its comments removed and every string literal replaced by "N", N its index.
@@ -20,6 +23,9 @@ type skeleton struct {
 	code     string
 	literals []literal
 	pairs    *pattern.Pairs // of the code, once they are needed
+	matched  int            // the length of the regular expression that was found last
+	unclosed int            // those that don't end
+	left     *int           // bytes of code in strings that may still be read
 }
 
 // worth returns the code, or nothing if it is plain that nothing in it matches a pattern.
@@ -35,7 +41,7 @@ func (s *skeleton) worth(p *pattern.Pattern) string {
 
 var (
 	// starts are calls that start a command.
-	starts = pattern.New(`\b(os\.(?:system|popen|exec\w*|spawn\w*|posix_spawn\w*|execute)|subprocess\.\w+|pty\.spawn|commands\.\w+|io\.popen|IO\.popen|Open3\.\w+|` +
+	starts = pattern.New(`\b((?:os|posix|nt)\.(?:system|popen|exec\w*|spawn\w*|posix_spawn\w*|execute)|subprocess\.\w+|pty\.spawn|commands\.\w+|(?:asyncio\.)?create_subprocess_(?:shell|exec)|POSIX::exec\w+|io\.popen|IO\.popen|Open3\.\w+|` +
 		`Kernel\.(?:system|exec|spawn)|system|popen|Popen|check_output|check_call|getoutput|getstatusoutput|exec|spawn|execSync|execFile|execFileSync|spawnSync|shell_exec|passthru|proc_open|` +
 		`pcntl_exec|qx|os\.startfile|Deno\.run|Deno\.Command|Bun\.spawn|Bun\.spawnSync|do shell script|run_command|shellout|webbrowser\.open|System\.cmd|System\.shell|os\.cmd|os:cmd)\b\s*`)
 	// lisps are calls that start a command in languages that put the bracket before the name.
@@ -43,6 +49,9 @@ var (
 	// pipes are calls whose argument is a command where it begins or ends with a bar, as in Perl and Ruby.
 	pipes     = pattern.New(`\bopen\b\s*`)
 	evals     = pattern.New(`\b(eval|exec|__import__|execfile|loadstring|dofile|runInThisContext|runInNewContext|assert|create_function|instance_eval|class_eval|Function)\s*\(`)
+	runpy     = pattern.New(`\brun_path\s*\(\s*"(\d+)"`)
+	bareEval  = pattern.New(`\beval\s*[$@<&]`)
+	syscalls  = pattern.New(`\bsyscall\b\s*\(?\s*[\w"$&:]`)
 	trees     = pattern.New(`\b(rmtree|rm_rf|rm_r|remove_entry|remove_entry_secure|remove_dir|remove_tree|rimraf|deltree|remove_dir_all|remove-tree|emptyDirSync|removeSync|removedirs|delete-directory|rm_r!|rm_rf!)\b|\bunlink\b[^;\n]*\brecursive\b`)
 	nodeTree  = pattern.New(`\b(rm|rmSync|rmdir|rmdirSync|remove)\s*\(`)
 	kills     = pattern.New(`\b(kill|killpg)\b\s*`)
@@ -62,10 +71,19 @@ var (
 
 // Script says what code of a scripting language does, judging by its calls and strings.
 func Script(language, code string) []Effect {
+	left := maxNested
+	return script(language, code, 0, &left)
+}
+
+func script(language, code string, depth int, left *int) []Effect {
+	if *left -= len(code); depth > maxScripts || depth > 0 && *left < 0 {
+		return []Effect{{Kind: Dynamic, Text: "code in strings of code, too deep to follow"}}
+	}
 	if strings.ContainsAny(code, "\x00") {
 		return []Effect{{Kind: Dynamic, Text: "the code holds NUL bytes"}}
 	}
 	s := strip(language, code)
+	s.left = left
 	var out []Effect
 	if language == "python" {
 		if !s.imports() {
@@ -77,13 +95,30 @@ func Script(language, code string) []Effect {
 			}
 		}
 	}
+	s.fold(language)
 	commands := s.commands(language, &out)
-	if m := evals.FindStringSubmatchIndex(s.worth(evals)); m != nil && (language != "node" || s.code[m[2]:m[3]] != "exec") {
+	s.nested(language, depth, &out)
+	for _, m := range evals.FindAllStringSubmatchIndex(s.worth(evals)) {
 		word := s.code[m[2]:m[3]]
-		method := m[2] > 0 && s.code[m[2]-1] == '.'
+		method := m[2] > 0 && s.code[m[2]-1] == '.' && !strings.HasSuffix(s.code[:m[2]], "global.") && !strings.HasSuffix(s.code[:m[2]], "globalThis.")
+		if language != "php" && s.isConstant(m[1]-1) {
+			continue // it is code like the rest
+		}
 		if !method && (word != "exec" || language == "python") && word != "assert" || language == "php" {
 			out = append(out, Effect{Kind: Dynamic, Text: word + " runs code that is only known when it runs"})
+			break
 		}
+	}
+	if m := runpy.FindStringSubmatch(s.worth(runpy)); m != nil {
+		if file, ok := s.text(m[1]); ok && strings.HasPrefix(file, "/dev/") {
+			out = append(out, Effect{Kind: Dynamic, Text: "it runs what it reads from " + file})
+		}
+	}
+	if language == "perl" && bareEval.MatchString(s.worth(bareEval)) {
+		out = append(out, Effect{Kind: Dynamic, Text: "eval runs code that is only known when it runs"})
+	}
+	if (language == "perl" || language == "ruby") && syscalls.MatchString(s.worth(syscalls)) {
+		out = append(out, Effect{Kind: Dynamic, Text: "syscall does whatever the kernel can"})
 	}
 	if m := getattrs.FindString(s.worth(getattrs)); m != "" {
 		out = append(out, Effect{Kind: Dynamic, Text: m + " reaches functions by names that are only known when it runs"})
@@ -134,7 +169,13 @@ func (s *skeleton) commands(language string, out *[]Effect) bool {
 		found = true
 	}
 	for _, m := range pipes.FindAllStringSubmatchIndex(s.worth(pipes)) {
-		for _, l := range s.referenced(s.region(m[1])) {
+		literals := s.referenced(s.region(m[1]))
+		for i, l := range literals {
+			if mode := strings.TrimSpace(l.text); (mode == "-|" || mode == "|-") && i+1 < len(literals) {
+				*out = append(*out, piped(literals[i+1:]))
+				found = true
+				break
+			}
 			if command := strings.Trim(l.text, " \t"); strings.HasPrefix(command, "|") || strings.HasSuffix(command, "|") {
 				*out = append(*out, Effect{Kind: Shell, Text: strings.Trim(command, "| ")})
 				found = true
@@ -152,6 +193,8 @@ func (s *skeleton) commands(language string, out *[]Effect) bool {
 			continue // RegExp.exec
 		case strings.HasSuffix(before, "platform."), strings.HasSuffix(before, "def "), strings.HasSuffix(before, "function "), strings.HasSuffix(before, "import "):
 			continue
+		case language == "ruby" && strings.HasSuffix(before, ":") && !strings.HasSuffix(before, "::"):
+			continue // a symbol
 		case name == "exec" && language == "python":
 			continue // runs Python, not a command
 		case strings.HasSuffix(before, ".") && !strings.HasSuffix(before, "child_process.") && name == "system":

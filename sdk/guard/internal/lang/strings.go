@@ -27,6 +27,8 @@ func strip(language, code string) *skeleton {
 				text = text[:end]
 			}
 			s.add(&b, literal{text: text})
+		case s.regex(&b, language, code[i:]) > 0:
+			i += s.matched
 		case language == "perl" || language == "ruby":
 			if text, n, tick := operatorQuote(code[i:], i > 0 && wordByte(code[i-1])); n > 0 {
 				s.add(&b, literal{text: text, tick: tick})
@@ -41,7 +43,7 @@ func strip(language, code string) *skeleton {
 				continue
 			}
 			text, n := quotedText(code[i:], c)
-			s.add(&b, literal{text: text, tick: c == '`', raw: c != '\''})
+			s.add(&b, literal{text: text, tick: c == '`', raw: c != '\'' || language == "python", template: language == "node"})
 			i += n
 		}
 	}

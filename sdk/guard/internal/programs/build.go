@@ -9,31 +9,53 @@ import (
 
 var npmSpec = getopt.Parse("C=g w=d c=c --global= --prefix=w --cwd=g --dir=g --workspace=d --filter=d --location=d --registry=d --tag=d --otp=d --loglevel=d --userconfig=r --globalconfig=r --cache=w --script-shell=c --call=c --omit=d --include=d --package=d --access=d")
 
-// makeVars finds the variables that hold code; the rest is as the table says.
+// makefiles are the files that make looks for.
+var makefiles = []string{"GNUmakefile", "makefile", "Makefile"}
+
+// makeVars finds the code that make runs: its makefiles, and the variables that hold code. The rest is as the table says.
 func makeVars(name string, args []shell.Field) []Use {
-	uses := table()[name].uses(args, shell.Texts(args))
-	if dir, ok := Options(name, shell.Texts(args)).Value("-C", "--directory"); ok {
+	texts := shell.Texts(args)
+	uses := table()[name].uses(args, texts)
+	parsed := Options(name, texts)
+	dir, _ := parsed.Value("-C", "--directory")
+	if dir != "" {
 		for i, use := range uses {
 			if use.Kind == Read || use.Kind == List {
 				uses[i].Text = in(dir, use.Text) // from the directory that it works in
 			}
 		}
 	}
-	if file, ok := Options(name, shell.Texts(args)).Value("-f", "--file", "--makefile"); ok && file == "-" {
-		uses = append(uses, Use{Kind: Input, Lang: "make"})
-	} else if ok {
-		if dir, ok := Options(name, shell.Texts(args)).Value("-C", "--directory"); ok {
-			file = in(dir, file)
+	files := false
+	for _, opt := range parsed.Options {
+		switch {
+		case !opt.Has || opt.Name != "-f" && !opt.Is("--file") && !opt.Is("--makefile"):
+			continue
+		case opt.Value == "-":
+			uses = append(uses, Use{Kind: Input, Lang: "make"})
+		default:
+			uses = append(uses, Use{Kind: Script, Lang: "make", Text: in(dir, opt.Value)})
 		}
-		uses = append(uses, Use{Kind: Script, Lang: "make", Text: file})
+		files = true
 	}
-	for _, arg := range args {
-		variable, value, ok := strings.Cut(arg.Text, "=")
+	for _, file := range makefiles {
+		if !files {
+			uses = append(uses, Use{Kind: Script, Lang: "make", Text: in(dir, file)})
+		}
+	}
+	var words []string
+	for _, i := range parsed.Operands {
+		words = append(words, texts[i])
+		variable, value, ok := strings.Cut(texts[i], "=")
 		variable = strings.TrimRight(variable, ":+?!")
 		if ok && (variable == "SHELL" || variable == "CC" || variable == "CXX" || variable == "MAKE" || variable == "AR") {
 			uses = append(uses, Use{Kind: Code, Lang: "sh", Text: value})
 		} else if ok && strings.Contains(value, "$(shell ") {
-			uses = append(uses, Use{Kind: Code, Lang: "make", Text: value})
+			uses = append(uses, Use{Kind: Code, Lang: "make", Text: "x=" + value + "\n$(x):"})
+		}
+	}
+	for i := range uses {
+		if uses[i].Lang == "make" {
+			uses[i].Params = words
 		}
 	}
 	return uses
@@ -79,7 +101,7 @@ func cmakeTool(tool string, args []shell.Field) []Use {
 
 // in is a path that counts from a directory.
 func in(dir, path string) string {
-	if strings.HasPrefix(path, "/") {
+	if dir == "" || strings.HasPrefix(path, "/") {
 		return path
 	}
 	return dir + "/" + path

@@ -1,6 +1,7 @@
 package programs
 
 import (
+	"regexp"
 	"strings"
 	"sync"
 
@@ -68,6 +69,9 @@ func (l *language) uses(name string, args []shell.Field) []Use {
 			uses = append(uses, Use{Kind: Code, Lang: l.lang, Text: opt.Value})
 			coded = true
 		case opt.Roles == "m":
+			if opt.Value == "code" || opt.Value == "asyncio" {
+				return append(uses, Use{Kind: Input, Lang: l.lang}) // Python's console
+			}
 			// The module's own arguments follow; pip is a program of its own.
 			argv := append([]shell.Field{{Text: opt.Value}}, args[min(opt.At+1, len(args)):]...)
 			return append(uses, Use{Kind: Command, Argv: argv})
@@ -131,7 +135,10 @@ func (l *language) shell(args []shell.Field) []Use {
 		if strings.HasPrefix(text, "--") {
 			switch text {
 			case "--rcfile", "--init-file":
-				uses, i = next(uses, Script, args, i)
+				if i+1 < len(args) {
+					uses = append(uses, Use{Kind: Script, Lang: "sh", Text: args[i+1].Text})
+				}
+				i++
 			case "--command":
 				code = true
 			case "--version", "--help":
@@ -167,14 +174,17 @@ func (l *language) shell(args []shell.Field) []Use {
 	return uses
 }
 
+// cmdCode matches the switches of cmd.exe up to the one that code stands behind.
+var cmdCode = regexp.MustCompile(`^(?:/[a-bd-jl-qs-z](?::\w+)?)*/[ckr]`)
+
 // windowsShell takes the arguments of cmd and PowerShell apart.
 func windowsShell(lang string, args []shell.Field) []Use {
 	texts := shell.Texts(args)
 	for i, text := range texts {
 		lower := strings.ToLower(text)
 		switch {
-		case lang == "cmd" && (strings.HasPrefix(lower, "/c") || strings.HasPrefix(lower, "/k")):
-			code := strings.TrimSpace(text[2:] + " " + strings.Join(texts[i+1:], " "))
+		case lang == "cmd" && cmdCode.MatchString(lower):
+			code := strings.TrimSpace(text[len(cmdCode.FindString(lower)):] + " " + strings.Join(texts[i+1:], " "))
 			return []Use{{Kind: Code, Lang: lang, Text: code}}
 		case lang == "powershell" && len(lower) > 1 && lower[0] == '-':
 			option := lower[1:]

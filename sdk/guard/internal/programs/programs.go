@@ -27,6 +27,7 @@ const (
 	Code    Kind = 'c' // code in the language Lang
 	Command Kind = 'p' // from here on, a command that the program starts
 	Script  Kind = 'k' // a file that the program runs as code
+	Commas  Kind = ',' // a command that the program starts, its words separated by commas
 	Input   Kind = 'i' // the program runs its standard input as code in the language Lang
 )
 
@@ -122,12 +123,13 @@ func Uses(m *Memory, name string, args []shell.Field, texts []string) []Use {
 	if p := table()[name]; p != nil {
 		return p.into(m, args, texts)
 	}
-	return unknown(args)
+	return unknownInto(m.take(), args)
 }
 
 // unknown is what is said of a program that no table has.
-func unknown(args []shell.Field) []Use {
-	uses := make([]Use, 0, len(args))
+func unknown(args []shell.Field) []Use { return unknownInto(make([]Use, 0, len(args)), args) }
+
+func unknownInto(uses []Use, args []shell.Field) []Use {
 	data := false
 	for _, arg := range args {
 		option := strings.HasPrefix(arg.Text, "--")
@@ -198,8 +200,15 @@ func (p *program) option(uses []Use, opt getopt.Option, args []shell.Field) []Us
 }
 
 func (p *program) use(kind Kind, text string, glob bool) Use {
+	if kind == Commas {
+		var argv []shell.Field
+		for _, word := range strings.Split(text, ",") {
+			argv = append(argv, shell.Field{Text: word})
+		}
+		return Use{Kind: Command, Argv: argv}
+	}
 	u := Use{Kind: kind, Text: text, Glob: glob}
-	if kind == Code {
+	if kind == Code || kind == Script {
 		if u.Lang = p.lang; u.Lang == "" {
 			u.Lang = "sh"
 		}

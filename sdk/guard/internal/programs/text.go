@@ -14,7 +14,7 @@ var textPrograms = []program{
 			"--path-separator=d --context-separator=d --field-match-separator=d --hostname-bin=c --engine=d"},
 	{names: "ag ack", unless: "-g", args: "d r*", opts: "G=d g=d A=d B=d C=d m=d p=r --ignore=d --ignore-dir=d --pager=c --type=d --output=d"},
 	{names: "sed gsed", unless: "-e -f --expression --file", args: "c r*", lang: "sed",
-		opts: "e=c f=r l=d --expression=c --file=r --line-length=d"},
+		opts: "e=c f=k l=d --expression=c --file=k --line-length=d"},
 	{names: "jq gojq yq jaq", unless: "-f --from-file", args: "d r*",
 		opts: "f=r L=g --arg=dd --argjson=dd --slurpfile=dr --rawfile=dr --argfile=dr --from-file=r --indent=d --library-path=g"},
 	{names: "sort gsort", args: "r*", opts: "o=w k=d t=d S=d T=w --output=w --key=d --field-separator=d --buffer-size=d " +
@@ -50,10 +50,14 @@ var textPrograms = []program{
 	{names: "split", args: "r w*", opts: "b=d l=d n=d C=d a=d t=d f=w --bytes=d --lines=d --number=d --additional-suffix=d --filter=c --prefix=w"},
 	{names: "shuf", args: "r*", opts: "n=d i=d o=w e= --head-count=d --input-range=d --output=w --random-source=r"},
 	{names: "tee", args: "w*", opts: "--output-error=d"},
-	{names: "seq factor numfmt date cal uptime whoami id groups users who w hostname uname arch nproc tty locale " +
+	{names: "date gdate", args: "d*", opts: "d=d s=d f=r r=r I= --date=d --set=d --file=r --reference=r --rfc-3339=d --iso-8601="},
+	{names: "seq factor numfmt cal uptime whoami id groups users who w hostname uname arch nproc tty locale " +
 		"sleep usleep kill jobs fg bg disown wait ulimit umask times type hash help let ps pgrep pidof free vmstat " +
 		"lscpu getconf tput clear reset stty logname yes figlet cowsay bc2 true false : read dirs let shopt bind pip-audit", args: "d*",
 		opts: "f=d s=d w=d d=d r=r --format=d --separator=d --date=d --file=r --reference=r"},
+	{names: "timeit", args: "c*", lang: "python", opts: "s=c n=d r=d u=d --setup=c --number=d --repeat=d --unit=d"},
+	{names: "cprofile profile trace pdb doctest", args: "k d*", lang: "python", style: "stop", opts: "o=w s=d c=d m=d f=r C=w --file=r --count= --trace= --ignore-dir=l --ignore-module=d"},
+	{names: "adb", args: "d*"},
 	{names: "history fc", args: "s*", opts: "d=d"},
 	{names: "basename dirname", args: "d*", opts: "s=d --suffix=d"},
 	{names: "bc dc", args: "r*", opts: "e=d f=r --expression=d --file=r"},

@@ -55,6 +55,7 @@ func (in *Interpreter) builtin(c *Call, st *state) (Stream, bool) {
 		}
 		return none, true
 	case "unset":
+		in.named(&c.Place, args...)
 		for _, name := range skipOptions(args) {
 			unset(in, &st.vars, name)
 			unset(in, &st.funcs, name)
@@ -65,19 +66,38 @@ func (in *Interpreter) builtin(c *Call, st *state) (Stream, bool) {
 		return none, true
 	case "getopts":
 		if len(args) > 1 {
+			in.named(&c.Place, args[1])
 			st.set(args[1], Unknown)
 		}
 		return none, true
 	case "printf":
+		if len(args) > 1 && strings.HasPrefix(args[0], "-v") {
+			in.named(&c.Place, args[0][2:], args[1])
+		}
 		if len(args) > 2 && args[0] == "-v" {
 			st.set(args[1], printf(args[2:]))
 			return none, true
 		}
+	case "test", "[":
+		for i, arg := range args[:max(0, len(args)-1)] {
+			if arg == "-v" || arg == "-R" {
+				in.named(&c.Place, args[i+1])
+			}
+		}
+	case "wait":
+		in.named(&c.Place, args...)
+	case "let":
+		for _, arg := range args {
+			in.evaluated(&c.Place, st, arg, 0)
+		}
+	case "compgen", "complete":
+		in.completion(c, st, args)
 	case ".", "source":
 		return in.source1(c, st, args), true
 	case "export", "declare", "typeset", "local", "readonly":
 		// Reached through a wrapper such as `command export x=y`.
 		for _, arg := range args {
+			in.declared(&c.Place, st, arg, slices.ContainsFunc(args, func(option string) bool { return strings.HasPrefix(option, "-") && strings.Contains(option, "i") }), false)
 			if name, value, ok := strings.Cut(arg, "="); ok && syntax.ValidName(name) {
 				st.set(name, value)
 				if c.Env == nil {
@@ -182,11 +202,43 @@ func readNames(args []string, mapfile bool) (names []string, list bool) {
 	return names, list
 }
 
+// optionValue is the value of an option of one letter, attached or in the next argument; "" if there is none.
+func optionValue(args []string, letter byte) string {
+	for i, arg := range args {
+		if at := strings.IndexByte(arg, letter); at > 0 && arg[0] == '-' && arg[1] != '-' {
+			if value := arg[at+1:]; value != "" {
+				return value
+			}
+			if i+1 < len(args) {
+				return args[i+1]
+			}
+		}
+	}
+	return ""
+}
+
+// completion follows the list of words that a completion expands.
+func (in *Interpreter) completion(c *Call, st *state, args []string) {
+	words := optionValue(args, 'W')
+	if words == "" || !strings.ContainsAny(words, "`$") {
+		return
+	}
+	if document, err := in.parser.Document(strings.NewReader(words)); err == nil {
+		x := in.expansion(st, &c.Place)
+		x.substitutions(document)
+		in.expansions.put(x)
+	}
+}
+
 // read sets the variables that read and mapfile fill. A one-line input that is known is assigned; else the variables
 // aren't known.
 func (in *Interpreter) read(c *Call, st *state, args []string) {
 	mapfile := c.Argv[0].Text != "read"
 	names, list := readNames(args, mapfile)
+	in.named(&c.Place, names...)
+	if callback := optionValue(args, 'C'); mapfile && callback != "" {
+		in.code(&c.Place, callback+" 0 "+Item, st.clone(), Stream{}) // for the lines that it reads
+	}
 	lines := []string{Unknown}
 	if c.Stdin.Known {
 		lines = strings.Split(strings.TrimSuffix(c.Stdin.Text, "\n"), "\n")

@@ -12,7 +12,7 @@ func (in *Interpreter) ifClause(c *syntax.IfClause, st *state, stdin Stream) ([]
 		return in.stmts(c.Then, st, stdin)
 	}
 	states, _ := in.stmts(c.Cond, st, stdin)
-	var all []*state
+	all := in.ways.list(2 * len(states))
 	for _, s := range states {
 		then, _ := in.stmts(c.Then, s.clone(), stdin)
 		all = append(all, then...)
@@ -155,7 +155,7 @@ func (in *Interpreter) forClause(c *syntax.ForClause, st *state, stdin Stream, p
 	}
 	states := st.alone()
 	for _, value := range in.rounds(values) {
-		var next []*state
+		next := in.ways.list(len(states))
 		for _, s := range states {
 			s = s.clone()
 			if name != "" {
@@ -168,7 +168,7 @@ func (in *Interpreter) forClause(c *syntax.ForClause, st *state, stdin Stream, p
 			break
 		}
 	}
-	return join(append(states, st)...), Stream{Piped: true, From: From("a loop")}
+	return join(append(states[:len(states):len(states)], st)...), Stream{Piped: true, From: From("a loop")}
 }
 
 // rounds chooses the values that a loop is followed for: all if they are few; else the first, those that look like
@@ -181,7 +181,8 @@ func (in *Interpreter) rounds(values []Field) []Field {
 	if len(values) <= limit {
 		return values
 	}
-	chosen := append([]Field{{Text: Unknown}}, values[:limit/2]...)
+	chosen := append(in.fields.list(4*limit), Field{Text: Unknown})
+	chosen = append(chosen, values[:limit/2]...)
 	for _, v := range values[limit/2:] {
 		if strings.ContainsAny(v.Text, "/.-~ ") && len(chosen) < limit*4 {
 			chosen = append(chosen, v)

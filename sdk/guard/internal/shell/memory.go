@@ -1,6 +1,11 @@
 package shell
 
-import "mvdan.cc/sh/v3/syntax"
+import (
+	"mvdan.cc/sh/v3/expand"
+	"mvdan.cc/sh/v3/syntax"
+
+	"github.com/picoclaw/picoclaw/sdk/guard/internal/paths"
+)
 
 // Memory is what interpretations can work in one after the other, so that each need not take and leave as much as the tree
 // of its text again. It serves one at a time; the zero value is ready.
@@ -15,6 +20,11 @@ type Memory struct {
 	texts      slab[string]
 	states     slab[state]
 	ways       slab[*state]
+	origins    slab[origins]
+	variables  tables[expand.Variable]
+	written    tables[Stream]
+	paths      paths.Joiner
+	sets       []map[string]string // of variables that one command sets, empty
 }
 
 // Reset forgets everything that the memory holds. Nothing that an interpretation has told may be used afterwards.
@@ -25,6 +35,9 @@ func (m *Memory) Reset() {
 	m.texts.reset()
 	m.states.reset()
 	m.ways.reset()
+	m.origins.reset()
+	m.variables.reset()
+	m.written.reset()
 	for _, x := range m.expansions.free {
 		x.in, x.state, x.place = nil, nil, nil
 		if x.cfg != nil {

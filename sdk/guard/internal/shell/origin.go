@@ -31,6 +31,16 @@ func (o Origin) and(p Origin) Origin {
 	return Origin{both: &origins{o, p}}
 }
 
+// origin is the origin of what comes from both, in the memory.
+func (m *Memory) origin(o, p Origin) Origin {
+	if o.None() || p.None() || o == p || o.both != nil && o.both.right == p {
+		return o.and(p)
+	}
+	both := &m.origins.list(1)[:1][0]
+	*both = origins{o, p}
+	return Origin{both: both}
+}
+
 // Names are the names of the commands, each once, in the order that they ran in.
 func (o Origin) Names() []string {
 	var names []string

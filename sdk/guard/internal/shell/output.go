@@ -75,7 +75,7 @@ func output(c *Call) Stream {
 		line := strings.Join(args, " ")
 		return known(strings.Repeat(line+"\n", 2))
 	}
-	return Stream{Piped: true, From: From(name).and(c.Stdin.From)}
+	return Stream{Piped: true, From: c.in.origin(From(name), c.Stdin.From)}
 }
 
 // echo is what bash's echo prints.

@@ -20,7 +20,11 @@ func (x *expansion) param(p *syntax.ParamExp, quoted bool) []syntax.WordPart {
 		if HasUnknown(v.String()) || !v.IsSet() {
 			return []syntax.WordPart{unknown}
 		}
+		x.in.named(x.place, v.String())
 		v = x.state.Get(v.String())
+	}
+	if p.Slice != nil && (x.arithmUnknown(p.Slice.Offset) || x.arithmUnknown(p.Slice.Length)) {
+		return []syntax.WordPart{unknown}
 	}
 	value := v.String() + strings.Join(v.List, "")
 	plain := p.Exp == nil && p.Repl == nil && p.Slice == nil && !p.Length
@@ -176,6 +180,8 @@ func (x *expansion) arithmUnknown(expr syntax.ArithmExpr) bool {
 		switch n := n.(type) {
 		case *syntax.CmdSubst:
 			unknown = true
+		case *syntax.Word:
+			x.in.evaluated(x.place, x.state, quotedInArithmetic(n), 0)
 		case *syntax.ParamExp:
 			unknown = x.arithmName(n.Param.Value) || unknown
 		case *syntax.Lit:
@@ -196,6 +202,8 @@ func (x *expansion) arithmName(name string) bool {
 	value := v.String()
 	if strings.ContainsAny(value, "`$") {
 		x.in.problem(x.place, Dynamic, "arithmetic would run the commands in the value of "+name)
+	} else if !HasUnknown(value) {
+		x.in.evaluated(x.place, x.state, value, 1)
 	}
 	return HasUnknown(value) || v.Kind != 0 && len(v.List) > 0 && HasUnknown(strings.Join(v.List, ""))
 }

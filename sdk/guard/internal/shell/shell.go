@@ -162,6 +162,13 @@ func (in *Interpreter) step(place *Place) bool {
 	return !in.stopped
 }
 
+// stepAt is step at a node.
+func (in *Interpreter) stepAt(node syntax.Node, st *state) bool {
+	place := in.place(node, st)
+	defer in.places.put(place)
+	return in.step(place)
+}
+
 // place is where a node stands. Code within code has the place of the command that runs it.
 func (in *Interpreter) place(node syntax.Node, st *state) *Place {
 	place := in.places.get()

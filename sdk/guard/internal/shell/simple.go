@@ -2,6 +2,7 @@ package shell
 
 import (
 	"path"
+	"slices"
 	"strings"
 
 	"mvdan.cc/sh/v3/expand"
@@ -31,7 +32,12 @@ func (in *Interpreter) simple(s *syntax.Stmt, c *syntax.CallExpr, st *state, std
 		case len(c.Args) > 0:
 			in.problem(place, Dynamic, "the command word expands to nothing")
 		case len(c.Assigns) > 0 && within(in.source, s) != "":
-			in.visitor.Call(&Call{Place: *place, Env: assigned(c.Assigns, st), in: in, state: st, node: s, text: in.source})
+			call, env := in.commands.get(), in.assigned(c.Assigns, st)
+			*call = Call{Place: *place, Env: env, in: in, state: st, node: s, text: in.source}
+			in.visitor.Call(call)
+			in.commands.put(call)
+			clear(env)
+			in.sets = append(in.sets, env)
 		}
 		return st.alone(), r.output(st.alone(), out)
 	}
@@ -40,14 +46,19 @@ func (in *Interpreter) simple(s *syntax.Stmt, c *syntax.CallExpr, st *state, std
 	out := in.call(call, st)
 	in.commands.put(call)
 	if !out.Known && out.From.None() {
-		out.From = From(Name(argv[0].Text)).and(x.from)
+		out.From = in.origin(From(Name(argv[0].Text)), x.from)
 	}
 	return st.alone(), r.output(st.alone(), out)
 }
 
 // assigned is what the assignments of a command without words have set.
-func assigned(list []*syntax.Assign, st *state) map[string]string {
-	env := make(map[string]string, len(list))
+func (in *Interpreter) assigned(list []*syntax.Assign, st *state) map[string]string {
+	var env map[string]string
+	if n := len(in.sets); n > 0 {
+		env, in.sets = in.sets[n-1], in.sets[:n-1]
+	} else {
+		env = make(map[string]string, len(list))
+	}
 	for _, a := range list {
 		if a.Name != nil {
 			env[a.Name.Value] = st.Get(a.Name.Value).String()
@@ -79,7 +90,11 @@ func (in *Interpreter) assignments(list []*syntax.Assign, st *state, x *expansio
 			}
 			st.set(name, before.String()+x.assigned(a.Value))
 		default:
-			st.set(name, x.assigned(a.Value))
+			value := x.assigned(a.Value)
+			if integers[name] || slices.Contains(st.integers, name) {
+				in.evaluated(x.place, st, value, 0)
+			}
+			st.set(name, value)
 		}
 	}
 }
@@ -105,14 +120,18 @@ func (in *Interpreter) array(a *syntax.Assign, st *state, x *expansion) {
 // declare follows export, declare, local, readonly and typeset.
 func (in *Interpreter) declare(c *syntax.DeclClause, st *state, stdin Stream, place *Place, s *syntax.Stmt) {
 	x := in.expansion(st, place)
-	reference := c.Variant.Value == "nameref"
+	reference, integer := c.Variant.Value == "nameref", false
 	call := &Call{Place: *place, Argv: []Field{{Text: c.Variant.Value}}, Env: map[string]string{}, Stdin: stdin, in: in, state: st, node: s, text: in.source}
 	for _, a := range c.Args {
 		if a.Name == nil || a.Naked && a.Name == nil {
 			// An option, or a word such as "$name=value", which sets something that isn't known.
 			for _, f := range x.fields([]*syntax.Word{a.Value}) {
 				call.Argv = append(call.Argv, f)
-				reference = reference || strings.HasPrefix(f.Text, "-") && strings.Contains(f.Text, "n")
+				if strings.HasPrefix(f.Text, "-") {
+					reference, integer = reference || strings.Contains(f.Text, "n"), integer || strings.Contains(f.Text, "i")
+				} else {
+					in.declared(place, st, f.Text, integer, reference)
+				}
 				if name, value, ok := strings.Cut(f.Text, "="); ok && syntax.ValidName(name) {
 					st.set(name, value)
 					call.Env[name] = value
@@ -124,6 +143,9 @@ func (in *Interpreter) declare(c *syntax.DeclClause, st *state, stdin Stream, pl
 			st.locals = append(st.locals[:len(st.locals):len(st.locals)], a.Name.Value)
 		}
 		in.assignments([]*syntax.Assign{a}, st, x)
+		if integer || reference {
+			in.declared(place, st, a.Name.Value+"="+st.Get(a.Name.Value).String(), integer, reference)
+		}
 		if reference {
 			st.set(a.Name.Value, Unknown) // another name of a variable that may change
 		}

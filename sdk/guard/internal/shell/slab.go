@@ -65,3 +65,63 @@ func (s *spares[T]) reset() {
 		*v = *new(T)
 	}
 }
+
+// tables is where the layers of tables of one type come from, and their maps.
+type tables[V any] struct {
+	layers slab[table[V]]
+	maps   []map[string]V // in use, and behind these the empty ones
+	used   int
+}
+
+// mapsKept is how many maps are kept when the tables are reset, and entriesKept how many entries one of them may have had.
+const (
+	mapsKept    = 8
+	entriesKept = 256
+)
+
+func (t *tables[V]) reset() {
+	t.layers.reset()
+	kept := t.maps[:0]
+	for _, m := range t.maps {
+		if len(m) <= entriesKept && len(kept) < mapsKept {
+			clear(m)
+			kept = append(kept, m)
+		}
+	}
+	clear(t.maps[len(kept):])
+	t.maps, t.used = kept, 0
+}
+
+// tablesOf is where tables with values of type V come from; nil if only the heap has them.
+func tablesOf[V any](in *Interpreter) *tables[V] {
+	if t, ok := any(&in.variables).(*tables[V]); ok {
+		return t
+	}
+	t, _ := any(&in.written).(*tables[V])
+	return t
+}
+
+// layer is a new table above another one.
+func layer[V any](in *Interpreter, below *table[V], layers int) *table[V] {
+	var t *table[V]
+	if from := tablesOf[V](in); from != nil {
+		t = &from.layers.list(1)[:1][0]
+	} else {
+		t = new(table[V])
+	}
+	t.below, t.layers = below, layers
+	return t
+}
+
+// entries is a new map for a table.
+func entries[V any](in *Interpreter) map[string]V {
+	from := tablesOf[V](in)
+	if from == nil {
+		return map[string]V{}
+	}
+	if from.used == len(from.maps) {
+		from.maps = append(from.maps, map[string]V{})
+	}
+	from.used++
+	return from.maps[from.used-1]
+}

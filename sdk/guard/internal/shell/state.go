@@ -14,21 +14,22 @@ import (
 
 // state is what is known at one point of a program's way. Several states are several ways that it can have come.
 type state struct {
-	in      *Interpreter
-	base    map[string]string       // the environment that it started with
-	vars    *table[expand.Variable] // assigned since; nil values are unset ones
-	funcs   *table[*syntax.Stmt]
-	aliases *table[string]
-	files   *table[Stream] // written since, by absolute path
-	params  []string       // $0, $1, …
-	locals  []string       // variables of the function that is being followed
-	dir     string         // "" if it isn't known
-	doubt   string         // where it is instead, if the directory that it entered doesn't exist; "" if it does
-	strict  bool           // a command that fails ends the way (set -e)
-	oldDir  string
-	stack   []string // of pushd
-	dead    bool     // this way ends at an exit or return
-	self    [1]*state
+	in       *Interpreter
+	base     map[string]string       // the environment that it started with
+	vars     *table[expand.Variable] // assigned since; nil values are unset ones
+	funcs    *table[*syntax.Stmt]
+	aliases  *table[string]
+	files    *table[Stream] // written since, by absolute path
+	params   []string       // $0, $1, …
+	locals   []string       // variables of the function that is being followed
+	integers []string       // variables whose values are computed when they are set
+	dir      string         // "" if it isn't known
+	doubt    string         // where it is instead, if the directory that it entered doesn't exist; "" if it does
+	strict   bool           // a command that fails ends the way (set -e)
+	oldDir   string
+	stack    []string // of pushd
+	dead     bool     // this way ends at an exit or return
+	self     [1]*state
 }
 
 // clone returns a copy. The tables are shared until one of the two changes them.
@@ -163,7 +164,7 @@ func (s *state) abs(path string) string {
 	if filepath.IsAbs(path) {
 		return filepath.Clean(path)
 	}
-	return filepath.Join(s.dir, path)
+	return s.in.paths.Join(s.dir, path)
 }
 
 func (s *state) write(path string, content Stream) {

@@ -181,7 +181,7 @@ func (in *Interpreter) binary(c *syntax.BinaryCmd, st *state, stdin Stream) ([]*
 // of them ran, and all ways.
 func (in *Interpreter) and(c *syntax.BinaryCmd, st *state, stdin Stream) (through, all []*state, out Stream) {
 	var left []*state
-	if inner, ok := c.X.Cmd.(*syntax.BinaryCmd); ok && inner.Op == syntax.AndStmt && plainList(c.X) && in.step(in.place(c.X, st)) {
+	if inner, ok := c.X.Cmd.(*syntax.BinaryCmd); ok && inner.Op == syntax.AndStmt && plainList(c.X) && in.stepAt(c.X, st) {
 		left, all, out = in.and(inner, st, stdin)
 	} else {
 		left, out = in.stmt(c.X, st, stdin)
@@ -235,8 +235,11 @@ func (in *Interpreter) test(x *expansion, expr syntax.TestExpr) {
 		x.one(e)
 	case *syntax.UnaryTest:
 		if word, ok := e.X.(*syntax.Word); ok {
-			if value := x.one(word); fileTest(e.Op) {
+			switch value := x.one(word); {
+			case fileTest(e.Op):
 				in.visitor.Open(x.place, ForReading, Field{Text: value})
+			case e.Op == syntax.TsVarSet || e.Op == syntax.TsRefVar:
+				in.named(x.place, value)
 			}
 			return
 		}
@@ -249,11 +252,24 @@ func (in *Interpreter) test(x *expansion, expr syntax.TestExpr) {
 			}
 			return
 		}
+		if computes(e.Op) {
+			for _, side := range []syntax.TestExpr{e.X, e.Y} {
+				if word, ok := side.(*syntax.Word); ok {
+					in.evaluated(x.place, x.state, x.one(word), 0)
+				}
+			}
+			return
+		}
 		in.test(x, e.X)
 		in.test(x, e.Y)
 	case *syntax.ParenTest:
 		in.test(x, e.X)
 	}
+}
+
+// computes says whether a test compares numbers.
+func computes(op syntax.BinTestOperator) bool {
+	return op >= syntax.TsEql && op <= syntax.TsGtr
 }
 
 // fileTest says whether a test looks at a file.

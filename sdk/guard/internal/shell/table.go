@@ -33,11 +33,11 @@ func (t *table[V]) share() *table[V] {
 func (t *table[V]) own(in *Interpreter) *table[V] {
 	switch {
 	case t == nil:
-		return &table[V]{}
+		return layer[V](in, nil, 0)
 	case !t.shared:
 		return t
 	case t.layers < maxLayers:
-		return &table[V]{below: t, layers: t.layers + 1}
+		return layer(in, t, t.layers+1)
 	}
 	return t.copied(in)
 }
@@ -45,7 +45,7 @@ func (t *table[V]) own(in *Interpreter) *table[V] {
 // above is own for somebody who sets a key: a layer that has nothing but this key need not stay below.
 func (t *table[V]) above(in *Interpreter, key string) *table[V] {
 	if t != nil && t.shared && t.m == nil && t.one && t.key == key {
-		return &table[V]{below: t.below, layers: t.layers}
+		return layer(in, t.below, t.layers)
 	}
 	return t.own(in)
 }
@@ -111,7 +111,8 @@ func set[V any](in *Interpreter, t **table[V], key string, value V) {
 	case own.one && own.key == key, !own.one && own.m == nil:
 		own.key, own.value, own.one = key, value, true
 	case own.m == nil:
-		own.m = map[string]V{key: value}
+		own.m = entries[V](in)
+		own.m[key] = value
 	default:
 		own.m[key] = value
 	}

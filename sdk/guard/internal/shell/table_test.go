@@ -9,7 +9,7 @@ import (
 
 // Tables that share layers are like maps that share nothing.
 func TestTable(t *testing.T) {
-	in := &Interpreter{}
+	in := &Interpreter{Memory: new(Memory)}
 	equal := func(a, b int) bool { return a == b }
 	random := rand.New(rand.NewPCG(1, 2))
 	tables, plain := []*table[int]{nil}, []map[string]int{{}}

@@ -99,6 +99,9 @@ func (c *Call) Texts() []string {
 // Source returns the command as it stands in the text.
 func (c *Call) Source() string { return within(c.text, c.node) }
 
+// Substitutes says whether a text would run commands where the shell expands it.
+func (c *Call) Substitutes(text string) bool { return c.in.substitutes(text) }
+
 // Lookup returns the value of a shell variable, if it is known.
 func (c *Call) Lookup(name string) (string, bool) {
 	v := c.state.Get(name)
@@ -112,12 +115,15 @@ func (c *Call) Exec(via string, argv []Field, env map[string]string, dir string)
 		state = state.clone()
 		state.dir = dir
 	}
-	return c.in.call(c.nested(via, argv, env), state)
+	inner := c.nested(via, argv, env)
+	defer c.in.commands.put(inner)
+	return c.in.call(inner, state)
 }
 
 // Pipe is like Exec, for a command that gets other input than this one.
 func (c *Call) Pipe(via string, argv []Field, stdin Stream) Stream {
 	inner := c.nested(via, argv, nil)
+	defer c.in.commands.put(inner)
 	inner.Stdin = stdin
 	after := c.state.clone()
 	out := c.in.call(inner, after)
@@ -126,8 +132,9 @@ func (c *Call) Pipe(via string, argv []Field, stdin Stream) Stream {
 }
 
 func (c *Call) nested(via string, argv []Field, env map[string]string) *Call {
-	return &Call{Place: c.Place, Argv: argv, Env: env, Stdin: c.Stdin, Via: append(c.Via[:len(c.Via):len(c.Via)], via),
-		in: c.in, node: c.node, text: c.text}
+	inner := c.in.commands.get()
+	*inner = Call{Place: c.Place, Argv: argv, Env: env, Stdin: c.Stdin, Via: append(c.Via[:len(c.Via):len(c.Via)], via), in: c.in, node: c.node, text: c.text}
+	return inner
 }
 
 // Code interprets text as a program of a new shell with the given parameters ($0 first).

@@ -42,7 +42,7 @@ func (x *expansion) fields(words []*syntax.Word) []Field {
 			out = x.add(out, text, pattern)
 			continue
 		}
-		more, ok := x.split(word, len(out))
+		more, ok := x.several(word, len(out))
 		out = append(out, more...)
 		if !ok {
 			x.in.stopped = true
@@ -51,6 +51,24 @@ func (x *expansion) fields(words []*syntax.Word) []Field {
 		}
 	}
 	return out
+}
+
+// several expands a word that may have extended patterns, which are followed as what they may match.
+func (x *expansion) several(word *syntax.Word, before int) (out []Field, ok bool) {
+	words, ok := alternatives(word)
+	if !ok {
+		return nil, false
+	}
+	if words == nil {
+		return x.split(word, before)
+	}
+	for _, word := range words {
+		more, ok := x.split(word, before+len(out))
+		if out = append(out, more...); !ok {
+			return out, false
+		}
+	}
+	return out, true
 }
 
 // split expands a word that may be any number of arguments. It says whether they are few enough, with those before.
@@ -241,7 +259,7 @@ func (x *expansion) prints(cs *syntax.CmdSubst) string {
 	if out.Known {
 		return out.Text
 	}
-	x.from = x.from.and(out.From)
+	x.from = x.in.origin(x.from, out.From)
 	return Unknown
 }
 

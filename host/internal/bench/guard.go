@@ -1,0 +1,61 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+
+	"github.com/picoclaw/picoclaw/sdk/guard"
+)
+
+// longShapes is where the shapes of long commands are, seen from the top of the repository.
+var longShapes = filepath.Join("sdk", "guard", "testdata", "shapes.json")
+
+// measureGuard is what deciding on commands of 4 KiB takes, and what the parser alone takes of it.
+func measureGuard() error {
+	data, err := os.ReadFile(longShapes)
+	if err != nil {
+		return fmt.Errorf("%w (start this at the top of the repository)", err)
+	}
+	var shapes []struct{ Name, Before, Part, After string }
+	if err := json.Unmarshal(data, &shapes); err != nil {
+		return fmt.Errorf("%s: %w", longShapes, err)
+	}
+	g, err := guard.New(guard.Policy{Workspace: os.TempDir(), Restrict: true, Exec: guard.ExecPolicy{DenyPatterns: true}})
+	if err != nil {
+		return err
+	}
+	fmt.Println("deciding on commands of 4 KiB (at most 1 ms at p99), and parsing them alone")
+	for _, shape := range shapes {
+		text := shape.Before
+		for i := 0; len(text)+len(shape.Part)+len(shape.After) < 4<<10; i++ {
+			text += fmt.Sprintf(shape.Part, i)
+		}
+		text += shape.After
+		decided, parsed, err := decideAndParse(g, text)
+		if err != nil {
+			return fmt.Errorf("%s: %w", shape.Name, err)
+		}
+		fmt.Printf("  %-14s %v\n  %-14s %v\n", shape.Name, decided, "  the parser", parsed)
+	}
+	return nil
+}
+
+func decideAndParse(g *guard.Guard, text string) (decided, parsed sample, err error) {
+	const rounds, warmup = 2000, 100
+	parser := syntax.NewParser(syntax.Variant(syntax.LangBash))
+	for i := range rounds + warmup {
+		if i == warmup {
+			decided, parsed = nil, nil
+		}
+		_ = decided.timed(func() error { g.Command(guard.Command{Text: text}); return nil })
+		if err := parsed.timed(func() error { _, err := parser.Parse(strings.NewReader(text), ""); return err }); err != nil {
+			return nil, nil, err
+		}
+	}
+	return decided, parsed, nil
+}

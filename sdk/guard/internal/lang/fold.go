@@ -1,0 +1,207 @@
+package lang
+
+import (
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/picoclaw/picoclaw/sdk/guard/internal/pattern"
+)
+
+// The bounds of what is folded.
+const (
+	maxFolded    = 256      // times that strings are put together
+	maxConstants = 16       // variables that are replaced
+	maxConstant  = 16 << 10 // bytes of a string that others were put together to
+)
+
+var (
+	bytesPrefix = pattern.New(`\b[bBrRuU]{1,2}("\d+")`)
+	plus        = pattern.New(`"(\d+)"\s*\+\s*"(\d+)"`)
+	dot         = pattern.New(`"(\d+)"\s*\.\s*"(\d+)"`)
+	dots        = pattern.New(`"(\d+)"\s*\.\.\s*"(\d+)"`)
+	adjacent    = pattern.New(`"(\d+)"[ \t]*(?:\+|<<)?[ \t]*"(\d+)"`)
+	constant    = pattern.New(`(?:^|[;\n({}]|\b(?:const|let|var|my|our|local)\b)\s*\(?\s*([$@]?[A-Za-z_]\w*)\s*=\s*("\d+"|[\[(]\s*"\d+"(?:\s*,\s*"\d+")*\s*,?\s*[\])])\s*(?:[;\n)}]|$)`)
+	member      = pattern.New(`([\w)\]])\s*\[\s*"(\d+)"\s*\]`)
+	module      = pattern.New(`(?:\b__import__|\b(?:importlib|\w+)\.import_module|\bimport_module)\s*\(\s*"(\d+)"\s*\)|\bsys\.modules\s*\[\s*"(\d+)"\s*\]`)
+	attribute   = pattern.New(`\bgetattr\s*\(\s*([\w.]+)\s*,\s*"(\d+)"\s*(?:,[^()]*)?\)`)
+	sent        = pattern.New(`\b(?:[\w:]+\s*\.\s*)*(?:send|public_send|__send__)\s*\(?\s*(?::(\w+)|"(\d+)")\s*,`)
+	methodOf    = pattern.New(`\bmethod\s*\(\s*(?::(\w+)|"(\d+)")\s*\)\s*(?:\.\s*call|\.)\s*\(`)
+	called      = pattern.New(`\b(?:call_user_func|call_user_func_array|forward_static_call|array_map|register_shutdown_function)\s*\(\s*"(\d+)"\s*,`)
+	reached     = pattern.New(`&\s*\{?\s*"(\d+)"\s*\}?\s*\(|"(\d+)"\s*->\s*\(`)
+	byName      = pattern.New(`"(\d+)"\s*\(`)
+	aliased     = pattern.New(`\b([A-Za-z_]\w*)\s*=\s*((?:os|subprocess|shutil|pty|io|child_process)\s*\.\s*\w+|[\w.]+(?:\("\d+"\))?\.(?:exec|execSync|execFile|execFileSync|spawn|spawnSync|fork|rm|rmSync)|eval|exec|system)\s*(?:[;\n)}]|$)`)
+	moduleAlias = pattern.New(`\b([A-Za-z_]\w*)\s*=\s*(os|subprocess|shutil|pty|commands|asyncio|ctypes)\s*(?:[;\n)}]|$)`)
+	destructed  = pattern.New(`\{([^{}]*)\}\s*=\s*require\b|\bimport\s*\{([^{}]*)\}\s*from\b`)
+	renamedTo   = pattern.New(`(\w+)\s*(?::|\bas\b)\s*(\w+)`)
+	inlined     = pattern.New(`[$#]\{\s*['"]([^'"]*)['"]\s*\}`)
+	identifier  = regexp.MustCompile(`^[A-Za-z_][\w.]*$`)
+)
+
+// fold puts strings together that the code puts together, puts constants in the place of their variables, and calls by their
+// plain names what is called in a roundabout way.
+func (s *skeleton) fold(language string) {
+	if language == "python" {
+		s.replace(bytesPrefix, func(m []string) string { return m[1] })
+	}
+	if language == "node" || language == "ruby" {
+		for i, l := range s.literals {
+			if l.template || language == "ruby" {
+				s.literals[i].text = inlined.ReplaceAllString(l.text, "${1}")
+			}
+		}
+	}
+	s.concatenate(language)
+	if s.constants(language) {
+		s.concatenate(language)
+	}
+	name := func(form string, groups ...int) func([]string) string {
+		return func(m []string) string {
+			for _, g := range groups {
+				if text := s.identifier(m[g]); text != "" {
+					return strings.NewReplacer("#", text, "%", m[1]).Replace(form)
+				}
+			}
+			return m[0]
+		}
+	}
+	switch language {
+	case "python":
+		s.replace(module, name("#", 1, 2))
+		s.replace(attribute, name("%.#", 2))
+	case "node", "lua":
+		s.replace(member, name("%.#", 2))
+	case "ruby":
+		s.replace(sent, name("#(", 1, 2))
+		s.replace(methodOf, name("#(", 1, 2))
+	case "perl":
+		s.replace(reached, name("#(", 1, 2))
+	case "php":
+		s.replace(called, name("#(", 1))
+		s.replace(byName, name("#(", 1))
+	}
+	s.aliases(language)
+}
+
+// replace replaces the matches of a pattern by what a function makes of their groups.
+func (s *skeleton) replace(p *pattern.Pattern, by func([]string) string) {
+	if p.MatchString(s.worth(p)) {
+		s.code, s.pairs = p.ReplaceAllStringFunc(s.code, func(text string) string { return by(p.FindStringSubmatch(text)) }), nil
+	}
+}
+
+// text is a string of the code by its number; false if it isn't a constant.
+func (s *skeleton) text(number string) (string, bool) {
+	n, err := strconv.Atoi(number)
+	if err != nil || s.literals[n].tick && !s.literals[n].template || s.literals[n].regex {
+		return "", false
+	}
+	return s.literals[n].text, true
+}
+
+// identifier is the name that a string of the code, or a word in it, is; "" if it is none.
+func (s *skeleton) identifier(word string) string {
+	if text, ok := s.text(word); ok {
+		word = text
+	}
+	if !identifier.MatchString(word) {
+		return ""
+	}
+	return word
+}
+
+// concatenate puts strings together.
+func (s *skeleton) concatenate(language string) {
+	signs := map[string]*pattern.Pattern{"python": adjacent, "ruby": adjacent, "perl": dot, "php": dot, "lua": dots}
+	sign, ok := signs[language]
+	if !ok {
+		sign = plus
+	}
+	for n := 0; n < maxFolded && sign.MatchString(s.code); n++ {
+		before := s.code
+		s.replace(sign, func(m []string) string {
+			left, ok := s.text(m[1])
+			right, too := s.text(m[2])
+			if !ok || !too || len(left)+len(right) > maxConstant {
+				return m[0]
+			}
+			s.literals = append(s.literals, literal{text: left + right})
+			return `"` + strconv.Itoa(len(s.literals)-1) + `"`
+		})
+		if s.code == before {
+			return
+		}
+	}
+}
+
+// constants puts the strings, and the lists of strings, in the place of the variables that are set to them and to nothing else.
+func (s *skeleton) constants(language string) bool {
+	found := constant.FindAllStringSubmatch(s.worth(constant))
+	changed := false
+	for i, m := range found {
+		name, value := m[1], m[2]
+		at := strings.Index(s.code, m[0]) + len(m[0]) - 1
+		if i == maxConstants || at < len(m[0])-1 {
+			break
+		}
+		times := 0
+		for place := range places(s.code, name) {
+			if sets(s.code[place+len(name):]) {
+				times++
+			}
+		}
+		if times != 1 {
+			continue
+		}
+		rest := substitute(s.code[at:], name, func(string) (string, bool) { return value, true })
+		if text, ok := s.text(strings.Trim(value, `"`)); ok {
+			s.interpolate(language, strings.TrimLeft(name, "$@"), text)
+		}
+		s.code, s.pairs, changed = s.code[:at]+rest, nil, true
+	}
+	return changed
+}
+
+// interpolate puts a constant in the place of its variable within strings.
+func (s *skeleton) interpolate(language, name, value string) {
+	marks := map[string][]string{"perl": {"${" + name + "}", "$" + name}, "php": {"{$" + name + "}", "${" + name + "}", "$" + name}, "ruby": {"#{" + name + "}"}, "node": {"${" + name + "}"}, "python": {"{" + name + "}"}}
+	for i, l := range s.literals {
+		if !l.raw {
+			continue
+		}
+		for _, mark := range marks[language] {
+			if len(l.text) < maxConstant {
+				l.text = strings.ReplaceAll(l.text, mark, value)
+			}
+		}
+		s.literals[i] = l
+	}
+}
+
+// aliases calls functions by their own names that the code has given other ones.
+func (s *skeleton) aliases(language string) {
+	renamed := 0
+	for _, m := range aliased.FindAllStringSubmatch(s.worth(aliased)) {
+		if target := strings.Join(strings.Fields(m[2]), ""); renamed < maxRenamed && m[1] != target {
+			s.renameCall(m[1], target[strings.LastIndexByte(target, ')')+1:])
+			renamed++
+		}
+	}
+	for _, m := range moduleAlias.FindAllStringSubmatch(s.worth(moduleAlias)) {
+		if renamed < maxRenamed && m[1] != m[2] {
+			s.renameModule(m[1], m[2])
+			renamed++
+		}
+	}
+	if language != "node" {
+		return
+	}
+	for _, m := range destructed.FindAllStringSubmatch(s.worth(destructed)) {
+		for _, pair := range renamedTo.FindAllStringSubmatch(m[1] + m[2]) {
+			if renamed < maxRenamed {
+				s.renameCall(pair[2], pair[1])
+				renamed++
+			}
+		}
+	}
+}

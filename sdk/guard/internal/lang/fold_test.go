@@ -1,0 +1,65 @@
+package lang
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func folded(language, code string) string {
+	s := strip(language, code)
+	left := maxNested
+	s.left = &left
+	s.fold(language)
+	return s.expand(s.code)
+}
+
+func TestFold(t *testing.T) {
+	for _, test := range []struct{ language, code, want string }{
+		{"python", `f('r' 'm', b"x" + "y")`, `f(rm, xy)`},
+		{"python", `a = "x"; f(a, b.a, ab)`, `a = x; f(x, b.a, ab)`},
+		{"python", `a = "x"; a = "y"; f(a)`, `a = x; a = y; f(a)`},
+		{"python", `a = "x"; a += "y"; f(a)`, `a = x; a += y; f(a)`},
+		{"python", `__import__("o"+"s").system(1)`, `os.system(1)`},
+		{"python", `getattr(os, "sys" + "tem")(1)`, `os.system(1)`},
+		{"python", `q = os.system; q(1); qq(1)`, `q = os.system; os.system(1); qq(1)`},
+		{"python", `m = subprocess; m.run(1)`, `m = subprocess; subprocess.run(1)`},
+		{"node", `a["ex"+"ec"](1); ["x"]`, `a.exec(1); [x]`},
+		{"node", "a[`b${'c'}`](1)", `a.bc(1)`},
+		{"node", `const {execSync: x} = require("y"); x(1)`, `const {execSync: x} = require(y); execSync(1)`},
+		{"perl", `$x = "a" . "b"; exec $x, "$x c", $xy`, `$x = ab; exec ab, ab c, $xy`},
+		{"perl", `&{"sys"."tem"}(1)`, `system(1)`},
+		{"ruby", `Kernel.send(:system, 1); send("a", 2)`, `system( 1); a( 2)`},
+		{"ruby", `method(:system).call(1)`, `system(1)`},
+		{"php", `$f = "system"; $f(1); call_user_func("exec", 2)`, `$f = system; system(1); exec( 2)`},
+		{"lua", `os["exe".."cute"](1)`, `os.execute(1)`},
+	} {
+		if diff := cmp.Diff(test.want, folded(test.language, test.code)); diff != "" {
+			t.Errorf("%s %s\n%s", test.language, test.code, diff)
+		}
+	}
+}
+
+// Regular expressions are taken out, what divides and what runs isn't.
+func TestRegularExpressions(t *testing.T) {
+	for _, test := range []struct{ language, code, want string }{
+		{"perl", `print if /exec/i && m{system}`, `print if  && `},
+		{"perl", `s/exec/run/g; tr/a-z/A-Z/; y(a)(b)`, `; ; `},
+		{"perl", `s{a} {b}gx; qr#x#`, `; `},
+		{"perl", `s/a/exec(1)/e`, `exec(1)/e`},
+		{"perl", `/(?{ exec })/; /@{[ exec ]}/`, `/(?{ exec })/; /@{[ exec ]}/`},
+		{"perl", `$x / exec / 1; $s{y} / 2 / 1; 4 / 2; f() /1/ 2`, `$x / exec / 1; $s{y} / 2 / 1; 4 / 2; f() /1/ 2`},
+		{"perl", `$i++ /exec/ 1`, `$i++ /exec/ 1`},
+		{"ruby", `puts $_ if /exec/; x.grep(/a\/b/); %r{c}`, `puts $_ if ; x.grep(); `},
+		{"ruby", `a = b / exec / 2`, `a = b / exec / 2`},
+		{"ruby", "/#{exec}/", "/#{exec}/"},
+		{"node", `x = /[/]exec/.test(y); z = a / exec / b // c`, `x = .test(y); z = a / exec / b // c`},
+		{"node", "f(/open\n)/ 1", "f(/open\n)/ 1"},
+		{"python", `a /exec/ b`, `a /exec/ b`},
+	} {
+		s := strip(test.language, test.code)
+		if diff := cmp.Diff(test.want, s.expand(s.code)); diff != "" {
+			t.Errorf("%s %s\n%s", test.language, test.code, diff)
+		}
+	}
+}

@@ -1,0 +1,115 @@
+package lang
+
+import (
+	"strings"
+
+	"github.com/picoclaw/picoclaw/sdk/guard/internal/pattern"
+)
+
+// How deep code may stand in strings of code, and how many bytes all of it may have.
+const (
+	maxScripts = 8
+	maxNested  = 48 << 10
+)
+
+var (
+	// interprets are calls that run a string as code of the same language.
+	interprets = pattern.New(`\b(?:timeit\.(?:timeit|repeat|Timer)|(?:cProfile|profile|pdb)\.run\w*|runsource|runcode|run_line_magic|exec|eval|Function|runInThisContext|runInNewContext|runInContext|load|loadstring|instance_eval|class_eval)\s*(?:\(|")`)
+	consoles   = pattern.New(`\.push\s*\(`)
+	console    = pattern.New(`\bInteractive(?:Interpreter|Console)\b`)
+	// passed are functions that start a command where they are handed to something else that calls them.
+	passed = pattern.New(`\b(?:os\.(?:system|popen|exec\w+|spawn\w+)|subprocess\.(?:run|call|check_call|check_output|Popen|getoutput|getstatusoutput)|shutil\.rmtree)\s*[,)]`)
+	// foreignCalls load a library of the system, the functions of which are called by their names.
+	foreignCalls = pattern.New(`\b(?:CDLL|PyDLL|WinDLL|LoadLibrary|dlopen)\b`)
+	onlyString   = pattern.New(`^\(?\s*"\d+"\s*\)?$`)
+	systemCalls  = pattern.New(`\.(?:system|popen|execl\w*|execv\w*|posix_spawnp?)\s*\(`)
+)
+
+// nested adds what code in strings does, and what functions do that others call.
+func (s *skeleton) nested(language string, depth int, out *[]Effect) {
+	code := func(m []int) {
+		for _, l := range s.referenced(s.region(m[1] - 1)) {
+			*out = append(*out, script(language, l.text, depth+1, s.left)...)
+		}
+	}
+	for _, m := range interprets.FindAllStringIndex(s.worth(interprets)) {
+		code(m)
+	}
+	if console.MatchString(s.worth(console)) {
+		for _, m := range consoles.FindAllStringIndex(s.code) {
+			code(m)
+		}
+	}
+	s.interpolated(language, depth, out)
+	if language == "python" {
+		end := 0
+		for _, m := range passed.FindAllStringIndex(s.worth(passed)) {
+			if m[0] >= end { // one statement is looked at once
+				end = s.handed(m[1]-1, out)
+			}
+		}
+	}
+	if foreignCalls.MatchString(s.worth(foreignCalls)) {
+		for _, m := range systemCalls.FindAllStringIndex(s.code) {
+			*out = append(*out, s.command(s.region(m[1]-1)))
+		}
+	}
+}
+
+// isConstant says whether the arguments of a call are one string that the code has.
+func (s *skeleton) isConstant(at int) bool { return onlyString.MatchString(s.region(at)) }
+
+// interpolated adds what code does that stands within strings: #{…} in Ruby, @{[…]} in Perl, ${…} in JavaScript, {…} in Python.
+func (s *skeleton) interpolated(language string, depth int, out *[]Effect) {
+	mark := map[string]string{"ruby": "#{", "perl": "@{", "node": "${", "python": "{"}[language]
+	if mark == "" {
+		return
+	}
+	for at, l := range s.references() {
+		formatted := at > 0 && s.code[at-1]|0x20 == 'f'
+		if !strings.Contains(l.text, mark) || language == "node" && !l.template || language == "python" && !formatted || !l.raw && !l.tick {
+			continue
+		}
+		rest := l.text
+		for n := 0; n < maxScripts; n++ {
+			_, after, ok := strings.Cut(rest, mark)
+			if !ok {
+				break
+			}
+			body := bracketed("{" + after)
+			if rest = after[min(len(after), len(body)):]; strings.ContainsAny(body, "(`\"' ") {
+				*out = append(*out, script(language, strings.Trim(body, "[]"), depth+1, s.left)...)
+			}
+		}
+	}
+}
+
+// handed adds the commands that stand among the other arguments where a function is handed on, and returns where the statement
+// ends.
+func (s *skeleton) handed(at int, out *[]Effect) int {
+	end := at
+	for end < len(s.code) && s.code[end] != '\n' && s.code[end] != ';' {
+		end++
+	}
+	var argv []string
+	for _, l := range s.referenced(s.code[at:end]) {
+		argv = append(argv, l.text)
+		*out = append(*out, Effect{Kind: Shell, Text: l.text})
+	}
+	if len(argv) > 1 {
+		*out = append(*out, Effect{Kind: Argv, Argv: argv})
+	}
+	return end
+}
+
+// piped is the effect of opening a pipe to a command: one string, or its words.
+func piped(words []literal) Effect {
+	if len(words) == 1 {
+		return Effect{Kind: Shell, Text: words[0].text}
+	}
+	argv := make([]string, len(words))
+	for i, l := range words {
+		argv[i] = l.text
+	}
+	return Effect{Kind: Argv, Argv: argv}
+}

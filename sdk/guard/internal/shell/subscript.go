@@ -1,0 +1,103 @@
+package shell
+
+import (
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// maxEvaluated is how many variables are followed that name each other in arithmetic.
+const maxEvaluated = 8
+
+// integers are the shell's own variables whose values it computes when they are set.
+var integers = map[string]bool{"RANDOM": true, "SRANDOM": true, "SECONDS": true, "LINENO": true, "HISTCMD": true, "EPOCHSECONDS": true, "OPTIND": true}
+
+// named looks at texts that the shell takes for names of variables. What stands between the brackets of a name is expanded
+// once more, however it was quoted: test -v 'a[$(command)]' runs the command.
+func (in *Interpreter) named(place *Place, names ...string) {
+	for _, name := range names {
+		if strings.IndexByte(name, '[') > 0 && in.substitutes(name) {
+			in.problem(place, Dynamic, "the shell would run the commands in the subscript of "+name)
+		}
+	}
+}
+
+// evaluated looks at a text that the shell computes. In there, subscripts are expanded, and so are the values of variables.
+func (in *Interpreter) evaluated(place *Place, st *state, text string, depth int) {
+	if text == "" || in.work > maxWork {
+		return
+	}
+	in.work += len(text)
+	if in.substitutes(text) {
+		in.problem(place, Dynamic, "arithmetic would run the commands in "+text)
+		return
+	}
+	for i := 0; i < len(text) && depth < maxEvaluated; i++ {
+		start := i
+		for i < len(text) && nameByte(text[i], i > start) {
+			i++
+		}
+		if i > start {
+			if value := st.Get(text[start:i]).String(); !HasUnknown(value) {
+				in.evaluated(place, st, value, depth+1)
+			}
+		}
+	}
+}
+
+func nameByte(c byte, further bool) bool {
+	return c|0x20 >= 'a' && c|0x20 <= 'z' || c == '_' || further && c >= '0' && c <= '9'
+}
+
+// substitutes says whether a text, expanded as between double quotes, would run commands.
+func (in *Interpreter) substitutes(text string) bool {
+	if !strings.ContainsAny(text, "`$") || HasUnknown(text) {
+		return false
+	}
+	word, err := in.parser.Document(strings.NewReader(text))
+	if err != nil {
+		return strings.Contains(text, "$(") || strings.Contains(text, "`")
+	}
+	runs := false
+	syntax.Walk(word, func(n syntax.Node) bool {
+		switch n := n.(type) {
+		case *syntax.CmdSubst, *syntax.ProcSubst:
+			runs = true
+		case *syntax.ParamExp:
+			runs = runs || n.Exp != nil && n.Exp.Op == syntax.OtherParamOps
+		}
+		return !runs
+	})
+	return runs
+}
+
+// declared looks at the arguments of a declaration that is given as words: name, name=value, name[subscript]=value.
+func (in *Interpreter) declared(place *Place, st *state, word string, integer, reference bool) {
+	name, value, _ := strings.Cut(word, "=")
+	in.named(place, name)
+	switch {
+	case integer:
+		in.evaluated(place, st, value, 0)
+		st.integers = append(st.integers[:len(st.integers):len(st.integers)], strings.TrimSuffix(name, "+"))
+	case reference:
+		in.named(place, value)
+	}
+}
+
+// quotedInArithmetic is the text of a word in arithmetic that is quoted, which the quotes don't keep from being computed.
+func quotedInArithmetic(word *syntax.Word) string {
+	var text strings.Builder
+	for _, part := range word.Parts {
+		switch p := part.(type) {
+		case *syntax.SglQuoted:
+			text.WriteString(p.Value)
+		case *syntax.DblQuoted:
+			for _, inner := range p.Parts {
+				if lit, ok := inner.(*syntax.Lit); ok {
+					text.WriteString(strings.ReplaceAll(lit.Value, `\`, ""))
+				}
+			}
+		}
+	}
+	return text.String()
+}
