@@ -133,7 +133,7 @@ func newHelp(root *cobra.Command) *cobra.Command {
 		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
 			return completeCommands(root, args)
 		},
-		Hidden:  true,
+		Hidden: true,
 		RunE: func(_ *cobra.Command, args []string) error {
 			cmd, rest, err := root.Find(args)
 			if err != nil {
