@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"strings"
 
@@ -48,10 +49,14 @@ func (r *restoring) restore(ctx context.Context, op *journal.Op, step journal.St
 		if top.Typeflag == tar.TypeDir {
 			return errLooked
 		}
-		if err := r.clear(ctx, step.Path, top.FileInfo()); err != nil {
+		stays, err := r.clear(ctx, step.Path, top.FileInfo())
+		if err != nil {
 			return err
 		}
 		meta := metaOf(k.Header)
+		if !stays {
+			r.countForeign(k.Header)
+		}
 		switch k.Header.Typeflag {
 		case tar.TypeSymlink:
 			return w.Symlink(k.Header.Linkname, step.Path)
@@ -76,7 +81,7 @@ var errLooked = errors.New("it has been looked at")
 
 func (r *restoring) restoreDir(ctx context.Context, op *journal.Op, step journal.Step, top *tar.Header) error {
 	w := r.env.Workspace
-	if err := r.clear(ctx, step.Path, top.FileInfo()); err != nil {
+	if _, err := r.clear(ctx, step.Path, top.FileInfo()); err != nil {
 		return err
 	}
 	if missingAbove(w, step.Path) > 0 {
@@ -89,7 +94,7 @@ func (r *restoring) restoreDir(ctx context.Context, op *journal.Op, step journal
 			if err := ctx.Err(); err != nil {
 				return err
 			}
-			if k.Name == "." {
+			if r.countForeign(k.Header); k.Name == "." {
 				return nil
 			}
 			switch k.Header.Typeflag {
@@ -117,16 +122,23 @@ func metaOf(h *tar.Header) workspace.Meta {
 	return meta
 }
 
+// countForeign counts what is made anew and belonged to somebody whom this process can't give it to.
+func (r *restoring) countForeign(h *tar.Header) {
+	if user := os.Geteuid(); h.Uid == nobody || user > 0 && h.Uid != user {
+		r.foreign++
+	}
+}
+
 // clear removes what is in the way of what is put back. A file stays: it gets its contents back, and what it was besides.
-func (r *restoring) clear(ctx context.Context, name string, info fs.FileInfo) error {
+func (r *restoring) clear(ctx context.Context, name string, info fs.FileInfo) (stays bool, err error) {
 	now, err := r.at(ctx, name)
 	if err != nil || now.state == absent {
-		return err
+		return false, err
 	}
 	file := !strings.HasPrefix(now.state, stateDir) && now.state != stateLink && now.state != stateSpecial
 	if file && info.Mode().IsRegular() {
-		return nil
+		return true, nil
 	}
 	r.cleared = true
-	return r.env.Workspace.Remove(ctx, name, true, nil)
+	return false, r.env.Workspace.Remove(ctx, name, true, nil)
 }

@@ -21,6 +21,7 @@ type restoring struct {
 	force bool
 
 	cleared bool // something that was in the way has been removed
+	foreign int  // how much of what was put back belonged to somebody else, and does not now
 }
 
 // at surveys what is at a path, links not followed.
@@ -96,6 +97,9 @@ func (r *restoring) undo(ctx context.Context, op *journal.Op) (undoOutput, error
 		if step.Action != journal.Tidy {
 			out.Paths = append(out.Paths, step.Path)
 		}
+	}
+	if r.foreign > 0 {
+		out.Notes = append(out.Notes, fmt.Sprintf("of what was brought back, %d belonged to another user and belong to this process's now", r.foreign))
 	}
 	return out, nil
 }

@@ -117,6 +117,23 @@ func TestASingleSpecialFile(t *testing.T) {
 	}
 }
 
+// Where an owner is one that a sandbox has no number for, undo says that what it brings back has changed hands.
+func TestUndoSaysWhatHasChangedHands(t *testing.T) {
+	if os.Getuid() != 0 {
+		return
+	}
+	p := start(t, map[string]string{"d/f": "f", "d/g": "g"})
+	for _, name := range []string{"d/f", "d/g"} {
+		if err := os.Chown(filepath.Join(p.Dir, name), nobody, nobody); err != nil {
+			t.Fatal(err)
+		}
+	}
+	must(t, p, "rm", args{"path": "d", "recursive": true})
+	if notes := fmt.Sprint(must(t, p, "undo", args{})["notes"]); !strings.Contains(notes, "2 belonged to another user") {
+		t.Errorf("the notes are %s", notes)
+	}
+}
+
 // As root a file comes back to whom it belonged.
 func TestUndoBringsBackTheOwner(t *testing.T) {
 	if os.Getuid() != 0 {
@@ -130,7 +147,9 @@ func TestUndoBringsBackTheOwner(t *testing.T) {
 				t.Fatal(err)
 			}
 			must(t, p, "rm", call)
-			must(t, p, "undo", args{})
+			if out := must(t, p, "undo", args{}); out["notes"] != nil {
+				t.Errorf("the notes are %v", out["notes"])
+			}
 			var is unix.Stat_t
 			if err := unix.Stat(path, &is); err != nil || is.Uid != 1234 || is.Gid != 5678 {
 				t.Errorf("it belongs to %d:%d, %v", is.Uid, is.Gid, err)
