@@ -13,7 +13,7 @@ import (
 )
 
 // needsYes is a command that nobody can judge without running it.
-const needsYes = `python3 -c 'exec("open(\"made\", \"w\")")'`
+const needsYes = `python3 -c 'import os; exec(os.environ.get("X", "open(\"made\", \"w\")"))'`
 
 // asking connects a client whose person answers with answer. The messages that the person has seen are in asked.
 func asking(t *testing.T, answer *sdkmcp.ElicitResult) (client *sdkmcp.ClientSession, workspace string, asked *[]string) {
@@ -59,7 +59,7 @@ func TestAPersonIsAsked(t *testing.T) {
 			client, workspace, asked := asking(t, c.answer)
 			result := execCommand(t, client, needsYes)
 			if len(*asked) != 1 || !strings.Contains((*asked)[0], "shell.exec") || !strings.Contains((*asked)[0], "exec.dynamic") ||
-				!strings.Contains((*asked)[0], `python3 -c 'exec(`) {
+				!strings.Contains((*asked)[0], `python3 -c 'import os; exec(`) {
 				t.Errorf("the questions were %q", *asked)
 			}
 			if result.IsError == c.runs || made(workspace) != c.runs {

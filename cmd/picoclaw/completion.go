@@ -67,6 +67,36 @@ func completeKeys(*cobra.Command, []string, string) ([]cobra.Completion, cobra.S
 	return keys, cobra.ShellCompDirectiveNoFileComp
 }
 
+// completeCommands proposes the commands below the one that words name.
+func completeCommands(root *cobra.Command, words []string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	cmd, rest, err := root.Find(words)
+	if err != nil || len(rest) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	var names []cobra.Completion
+	for _, sub := range cmd.Commands() {
+		if !sub.Hidden {
+			names = append(names, cobra.CompletionWithDesc(sub.Name(), sub.Short))
+		}
+	}
+	return names, cobra.ShellCompDirectiveNoFileComp
+}
+
+// filesAfter are the commands that take a file or a directory.
+func filesAfter() []string {
+	return []string{"picoclaw plugin install", "picoclaw plugin check", "picoclaw docs"}
+}
+
+// withoutFiles keeps shells from proposing files to commands that take none: that is what they do unless they are told.
+func withoutFiles(cmd *cobra.Command) {
+	if cmd.ValidArgsFunction == nil && !slices.Contains(filesAfter(), cmd.CommandPath()) {
+		cmd.ValidArgsFunction = cobra.NoFileCompletions
+	}
+	for _, sub := range cmd.Commands() {
+		withoutFiles(sub)
+	}
+}
+
 func firstSentence(doc string) string {
 	first, _, _ := strings.Cut(doc, ". ")
 	return strings.TrimSuffix(first, ".")

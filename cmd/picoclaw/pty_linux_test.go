@@ -151,7 +151,7 @@ func TestTyping(t *testing.T) {
 	c.sees("\nprivate\r\n")
 	c.types("exec command='TOKEN=hunter2 true'\rhelp read_file\r")
 	c.sees("ARGUMENT.*TYPE")
-	c.types(`python` + "\x15" + `exec command="python3 -c 'exec(\"open(\\\"made\\\", \\\"w\\\")\")'"` + "\r")
+	c.types(`python` + "\x15" + `exec command="python3 -c 'import os; exec(os.environ.get(\"X\", \"open(\\\"made\\\", \\\"w\\\")\"))'"` + "\r")
 	c.sees("make this call \\[y/N\\] ")
 	c.types("y\r")
 	hosttest.Eventually(t, "what was allowed is done", func() bool { _, err := os.Stat(filepath.Join(home, "workspace", "made")); return err == nil })

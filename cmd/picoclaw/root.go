@@ -120,6 +120,7 @@ func newRoot(a *app) *cobra.Command {
 	add("operator", "What it may do, and has done:", newExplain(a), newAudit(a), newHistory(a), newUndo(a))
 	add("setup", "Setting up:", newInit(a), newDoctor(a), newConfig(a), newAgents(a), newPlugin(a), newCompletion(a), newMan(), newVersion(a))
 	root.AddCommand(newDocs(a), newSelfTest(a))
+	withoutFiles(root)
 	return root
 }
 
@@ -129,7 +130,10 @@ func newHelp(root *cobra.Command) *cobra.Command {
 		Use:     "help [COMMAND]",
 		Short:   "Show the help of a command",
 		Example: "  picoclaw help\n  picoclaw help call",
-		Hidden:  true,
+		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+			return completeCommands(root, args)
+		},
+		Hidden: true,
 		RunE: func(_ *cobra.Command, args []string) error {
 			cmd, rest, err := root.Find(args)
 			if err != nil {

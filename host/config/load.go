@@ -101,6 +101,11 @@ const maxFile = 4 << 20
 // readFile reads and parses a configuration file, by its extension as YAML or as JSON with comments.
 func readFile(path string) (*node, *Error) {
 	origin := Origin{Source: File, Name: path}
+	if info, err := os.Stat(path); err == nil {
+		if open := openToAll(path, info); open != nil {
+			return nil, open
+		}
+	}
 	data, err := readBounded(path)
 	if err != nil {
 		return nil, &Error{Origin: origin, Problem: "the configuration file can't be read: " + err.Error(), err: err}

@@ -1,0 +1,44 @@
+//go:build unix
+
+package config
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// A configuration that everybody can write is nobody's decision.
+func TestAConfigurationThatEverybodyCanWriteIsRefused(t *testing.T) {
+	for name, c := range map[string]struct {
+		file, dir os.FileMode
+		want      string
+	}{
+		"its owner's":          {0o600, 0o700, ""},
+		"to read":              {0o644, 0o755, ""},
+		"a group's":            {0o664, 0o775, ""},
+		"everybody's":          {0o666, 0o700, "everybody can write this file (mode 0666), and it decides what agents may do; `chmod go-w "},
+		"everybody's place":    {0o600, 0o777, "everybody can put another file here in its place ("},
+		"a shared, sticky one": {0o600, 0o777 | os.ModeSticky, ""},
+	} {
+		dir := filepath.Join(t.TempDir(), "home")
+		file := filepath.Join(dir, "config.json")
+		if err := os.Mkdir(dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, []byte("{}"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chmod(file, c.file); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chmod(dir, c.dir); err != nil {
+			t.Fatal(err)
+		}
+		_, err := Load(Options{File: file, Environ: []string{"HOME=" + dir}})
+		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+			t.Errorf("%s: %v; want %q", name, err, c.want)
+		}
+	}
+}
