@@ -72,7 +72,7 @@ func (a *analysis) Call(c *shell.Call) {
 	}
 	a.programs.Give(uses)
 	if c.Wrote() {
-		a.found(c, programs.Found(name, argv[1:]))
+		a.found(c, programs.Found(name, argv[1:], func(file string) bool { _, ok := c.Written(file); return ok }))
 	}
 	switch name {
 	case "curl", "wget", "aria2c", "axel":

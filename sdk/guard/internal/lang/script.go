@@ -23,15 +23,17 @@ type skeleton struct {
 	code     string
 	literals []literal
 	pairs    *pattern.Pairs // of the code, once they are needed
-	matched  int            // the length of the regular expression that was found last
-	unclosed int            // those that don't end
-	left     *int           // bytes of code in strings that may still be read
+	room     pattern.Pairs
+	matched  int  // the length of the regular expression that was found last
+	unclosed int  // those that don't end
+	left     *int // bytes of code in strings that may still be read
 }
 
 // worth returns the code, or nothing if it is plain that nothing in it matches a pattern.
 func (s *skeleton) worth(p *pattern.Pattern) string {
 	if s.pairs == nil {
-		s.pairs = pattern.PairsOf(s.code)
+		s.room.Set(s.code)
+		s.pairs = &s.room
 	}
 	if !p.May(s.pairs) {
 		return ""

@@ -13,6 +13,7 @@ import (
 func strip(language, code string) *skeleton {
 	s := &skeleton{}
 	var b strings.Builder
+	b.Grow(len(code))
 	hash := language != "node" && language != "lua" && language != "applescript"
 	for i := 0; i < len(code); {
 		c := code[i]

@@ -6,14 +6,13 @@ type Pairs [pairBits / 64]uint64
 
 const pairBits = 4096
 
-// PairsOf returns the pairs of a text.
-func PairsOf(text string) *Pairs {
-	var p Pairs
+// Set makes them the pairs of a text.
+func (p *Pairs) Set(text string) {
+	*p = Pairs{}
 	for i := 1; i < len(text); i++ {
 		at := pair(text[i-1], text[i])
 		p[at/64] |= 1 << (at % 64)
 	}
-	return &p
 }
 
 func pair(a, b byte) uint16 { return (uint16(a)<<6 ^ uint16(b)) % pairBits }

@@ -5,10 +5,16 @@ import "strings"
 // makefiles are the files that make looks for.
 var makefiles = []string{"GNUmakefile", "makefile", "Makefile"}
 
-// hooks are the files in .git/hooks that the verbs of git run.
+// hooks are the files that the verbs of git run.
 var hooks = map[string][]string{
-	"commit": {"pre-commit", "prepare-commit-msg", "commit-msg", "post-commit"}, "checkout": {"post-checkout"}, "switch": {"post-checkout"},
-	"merge": {"pre-merge-commit", "post-merge"}, "pull": {"post-merge", "post-rewrite"}, "rebase": {"pre-rebase", "post-rewrite"}, "push": {"pre-push"}, "am": {"applypatch-msg", "pre-applypatch", "post-applypatch"},
+	"commit":   {".git/hooks/pre-commit", ".git/hooks/prepare-commit-msg", ".git/hooks/commit-msg", ".git/hooks/post-commit"},
+	"checkout": {".git/hooks/post-checkout"},
+	"switch":   {".git/hooks/post-checkout"},
+	"merge":    {".git/hooks/pre-merge-commit", ".git/hooks/post-merge"},
+	"pull":     {".git/hooks/post-merge", ".git/hooks/post-rewrite"},
+	"rebase":   {".git/hooks/pre-rebase", ".git/hooks/post-rewrite"},
+	"push":     {".git/hooks/pre-push"},
+	"am":       {".git/hooks/applypatch-msg", ".git/hooks/pre-applypatch", ".git/hooks/post-applypatch"},
 }
 
 // lifecycle are the scripts that verbs of npm run besides those of their own name.
@@ -17,37 +23,44 @@ var lifecycle = map[string][]string{
 	"publish": {"prepublishOnly", "prepack", "prepare", "publish"}, "pack": {"prepack", "prepare", "postpack"}, "t": {"pretest", "test", "posttest"}, "": {"preinstall", "install", "postinstall", "prepare"},
 }
 
-// Found are the files that a program runs as code without being given their names, should they be there. A star at the beginning of
-// a name stands for anything.
-func Found(name string, args []string) []Use {
+// finders are the programs that find such files.
+var finders = set("make gmake bmake git npm pnpm yarn bun pytest py.test rake direnv go gcc g++ cc c++ clang clang++ tcc java javac")
+
+// Found are the files that a program runs as code without being given their names, of those that there are. A star at the beginning
+// of a name stands for anything.
+func Found(name string, args []string, there func(file string) bool) []Use {
+	if !finders[name] {
+		return nil
+	}
+	dir := ""
+	files := func(lang string, params []string, names ...string) (uses []Use) {
+		for _, file := range names {
+			if file = in(dir, file); file[0] == '*' || there(file) {
+				uses = append(uses, Use{Kind: Script, Lang: lang, Text: file, Params: params})
+			}
+		}
+		return uses
+	}
+	if name == "git" {
+		parsed := gitSpec.Parse(args)
+		if dir, _ = parsed.Value("-C"); len(parsed.Operands) > 0 {
+			return files("sh", nil, hooks[args[parsed.Operands[0]]]...)
+		}
+		return nil
+	}
 	parsed := Options(name, args)
 	var operands []string
 	for _, i := range parsed.Operands {
 		operands = append(operands, args[i])
 	}
-	verb, dir := "", ""
+	verb := ""
 	if len(operands) > 0 {
 		verb = operands[0]
-	}
-	files := func(lang string, params []string, names ...string) (uses []Use) {
-		for _, file := range names {
-			uses = append(uses, Use{Kind: Script, Lang: lang, Text: in(dir, file), Params: params})
-		}
-		return uses
 	}
 	switch name {
 	case "make", "gmake", "bmake":
 		if dir, _ = parsed.Value("-C", "--directory"); !parsed.Has("-f", "--file", "--makefile") {
 			return files("make", operands, makefiles...)
-		}
-	case "git":
-		parsed := gitSpec.Parse(args)
-		if dir, _ = parsed.Value("-C"); len(parsed.Operands) > 0 {
-			var names []string
-			for _, hook := range hooks[args[parsed.Operands[0]]] {
-				names = append(names, ".git/hooks/"+hook)
-			}
-			return files("sh", nil, names...)
 		}
 	case "npm", "pnpm", "yarn", "bun":
 		dir, _ = parsed.Value("-C", "--prefix", "--cwd", "--dir")

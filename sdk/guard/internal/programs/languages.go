@@ -107,12 +107,15 @@ func (l *language) uses(name string, args []shell.Field) []Use {
 	return uses
 }
 
+// awkEscaped writes a text so that it stands for itself in a string of awk.
+var awkEscaped = strings.NewReplacer(`\`, `\\`, `"`, `\"`)
+
 // assignments are the variables that awk gets by options, as the beginning of a program that sets them.
 func assignments(parsed getopt.Args) string {
 	var b strings.Builder
 	for _, opt := range parsed.Options {
 		if name, value, ok := strings.Cut(opt.Value, "="); ok && (opt.Name == "-v" || opt.Is("--assign")) {
-			b.WriteString("BEGIN{" + name + `="` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(value) + "\"}\n")
+			b.WriteString("BEGIN{" + name + `="` + awkEscaped.Replace(value) + "\"}\n")
 		}
 	}
 	return b.String()

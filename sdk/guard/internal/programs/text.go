@@ -57,7 +57,6 @@ var textPrograms = []program{
 		opts: "f=d s=d w=d d=d r=r --format=d --separator=d --date=d --file=r --reference=r"},
 	{names: "timeit", args: "c*", lang: "python", opts: "s=c n=d r=d u=d --setup=c --number=d --repeat=d --unit=d"},
 	{names: "cprofile profile trace pdb doctest", args: "k d*", lang: "python", style: "stop", opts: "o=w s=d c=d m=d f=r C=w --file=r --count= --trace= --ignore-dir=l --ignore-module=d"},
-	{names: "adb", args: "d*"},
 	{names: "history fc", args: "s*", opts: "d=d"},
 	{names: "basename dirname", args: "d*", opts: "s=d --suffix=d"},
 	{names: "bc dc", args: "r*", opts: "e=d f=r --expression=d --file=r"},

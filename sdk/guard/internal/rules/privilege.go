@@ -93,7 +93,7 @@ func wideMode(mode string) bool {
 		return digits != "" && (digits[len(digits)-1]-'0')&2 != 0
 	}
 	for _, clause := range strings.Split(mode, ",") {
-		who, what, _ := strings.Cut(strings.NewReplacer("=", "+").Replace(clause), "+")
+		who, what, _ := strings.Cut(strings.ReplaceAll(clause, "=", "+"), "+")
 		if strings.Contains(what, "s") && !strings.Contains(who, "-") {
 			return true
 		}
