@@ -44,6 +44,11 @@ func atEnd(content string) func(*existing) ([]byte, error) {
 			if err != nil {
 				return nil, sdk.Errorf(sdk.InvalidArgument, "failed to append to file: %v", err)
 			}
+			if !fits(s, enc, content) {
+				return nil, sdk.Errorf(sdk.InvalidArgument,
+					"failed to append to file: the file is not UTF-8, and content is not plain ASCII; nothing was changed").
+					WithHint("insert adds to the end as well, and takes the file's encoding, such as encoding=windows-1252")
+			}
 			written = text.WithEndings(content, text.EndingNear(s, len(s)))
 		}
 		added, err := enc.Encode(written)

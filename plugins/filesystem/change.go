@@ -134,17 +134,23 @@ func (m *memory) do(ctx context.Context, env *sdk.Environment, c change) (*outco
 
 // failure says what went wrong, and of several files with which.
 func (c *change) failure(err error) error {
-	if len(c.edits) > 1 && workspace.Untouched(err) {
-		err = failure(c.doing, err)
-		var own *sdk.Error
-		if errors.As(err, &own) {
-			with := *own
-			with.Message += "\nnothing was changed in any file"
-			return &with
-		}
-		return fmt.Errorf("%w\nnothing was changed in any file", err)
+	said := failure(c.doing, err)
+	if len(c.edits) < 2 {
+		return said
 	}
-	return failure(c.doing, err)
+	var own *sdk.Error
+	if !errors.As(said, &own) {
+		return said // a refusal, which names the path
+	}
+	with := *own
+	var about *workspace.FileError
+	if errors.As(err, &about) && !strings.Contains(with.Message, shown(about.Path)) {
+		with.Message += "\nthat was " + shown(about.Path)
+	}
+	if workspace.Untouched(err) {
+		with.Message += "\nnothing was changed in any file"
+	}
+	return &with
 }
 
 // make returns the new contents of one file, once it has been found to be the one that the caller means.
@@ -177,23 +183,7 @@ func (m *memory) match(v *existing, e fileEdit, doing string) error {
 	if e.ifMatch == absent {
 		return sdk.Errorf(sdk.Conflict, "failed to %s: the file exists already; nothing was changed", doing)
 	}
-	message := fmt.Sprintf("failed to %s: the file has changed since the version %s; it is %s now and nothing was changed", doing, e.ifMatch, etag)
-	conflict := sdk.Errorf(sdk.Conflict, "%s", message).WithHint("look at what has changed, then ask again with if_match=%s", etag)
-	if v.shut() {
-		return conflict
-	}
-	seen, ok := m.version(e.ifMatch)
-	if !ok {
-		conflict.Message += "\n(that version is not kept, so there is no diff)"
-		return conflict
-	}
-	now, err := v.bytes()
-	if err != nil {
-		return err
-	}
-	m.seen.Add(etag, string(now))
-	conflict.Message += "\nwhat has changed since:\n" + diff(e.path, e.path, seen, now)
-	return conflict
+	return m.conflict(doing, e.path, e.ifMatch, etag, !v.shut(), v.bytes)
 }
 
 // describe says what has become of the files.

@@ -64,7 +64,7 @@ func TestAConflictChangesNothingAndTellsWhatHasChanged(t *testing.T) {
 	for tool, a := range map[string]args{
 		"write_file": {"content": "mine"}, "edit_file": {"old_text": "one", "new_text": "1"}, "append_file": {"content": "mine"},
 		"insert": {"line": 1, "content": "mine"}, "write": {"content": "mine"}, "edit": {"old_string": "one", "new_string": "1"},
-		"rm": {},
+		"rm": {}, "mv": {"source": "f", "destination": "g"}, "cp": {"source": "f", "destination": "g"},
 	} {
 		t.Run(tool, func(t *testing.T) {
 			p := start(t, map[string]string{"f": "one\ntwo\n"})
@@ -73,12 +73,14 @@ func TestAConflictChangesNothingAndTellsWhatHasChanged(t *testing.T) {
 			if err := os.WriteFile(filepath.Join(p.Dir, "f"), []byte(theirs), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			a["path"], a["if_match"] = "f", etag
+			if a["if_match"] = etag; a["source"] == nil {
+				a["path"] = "f"
+			}
 			r := p.Call(tool, a)
 			if r.Err == nil || r.Err.GetCode() != "conflict" {
 				t.Fatalf("%q, %v", r.Text, r.Err)
 			}
-			if tool != "rm" && !strings.Contains(r.Err.GetMessage(), "\n-two\n+2\n") {
+			if !strings.Contains(r.Err.GetMessage(), "\n-two\n+2\n") {
 				t.Errorf("there is no diff in %q", r.Err.GetMessage())
 			}
 			wantContents(t, p, "f", theirs)

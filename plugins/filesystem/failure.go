@@ -1,8 +1,8 @@
 package main
 
 import (
+	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"syscall"
 
@@ -15,8 +15,11 @@ import (
 func failure(doing string, err error) error {
 	var refused *workspace.Refused
 	var own *sdk.Error
-	if errors.As(err, &refused) || errors.As(err, &own) {
-		return err
+	if errors.As(err, &own) {
+		return own
+	}
+	if errors.As(err, &refused) {
+		return &workspace.Refused{Path: refused.Path, Message: legible(refused.Message), Rule: refused.Rule}
 	}
 	say := func(code, what string) *sdk.Error { return sdk.Errorf(code, "failed to %s: %s", doing, legible(what)) }
 	var (
@@ -33,6 +36,10 @@ func failure(doing string, err error) error {
 	case !workspace.Untouched(err):
 		return sdk.Errorf(sdk.Failed, "%s", legible(err.Error())).
 			WithHint("look at what is there now; undo takes the change back. The disk may be full, or broken")
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		return say(sdk.Cancelled, "it was stopped")
+	case errors.Is(err, syscall.ENOTDIR):
+		return say(sdk.InvalidArgument, "a part of the path is a file, not a directory")
 	case errors.As(err, &foreign):
 		denied := say(sdk.AccessDenied, "access denied")
 		denied.Message += "\n" + legible(err.Error())
@@ -57,7 +64,7 @@ func failure(doing string, err error) error {
 	case errors.As(err, &notRegular), errors.As(err, &isDirectory), errors.As(err, &same):
 		return say(sdk.InvalidArgument, err.Error())
 	}
-	return fmt.Errorf("failed to %s: %w", doing, err)
+	return say(sdk.Failed, err.Error())
 }
 
 // missingDir says how to write into a directory that is not there.

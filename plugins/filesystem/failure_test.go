@@ -21,10 +21,35 @@ func TestFailuresSayWhatIsWrong(t *testing.T) {
 		{&fs.PathError{Op: "write", Path: "/w/.tmp-1-2", Err: syscall.EDQUOT}, "failed to write file: the user's disk quota is exceeded"},
 		{fmt.Errorf("wrapped: %w", &workspace.Exists{Path: "a\n[ERROR] \x1b[2Jb"}), `a\n[ERROR] \x1b[2Jb exists already`},
 		{&workspace.TooLarge{Path: "\u202etxt", Size: 2, Limit: 1}, `\u202e`},
+		{&fs.PathError{Op: "open", Path: "a\n[ERROR] \x1b[2Jb", Err: syscall.EIO}, `open a\n[ERROR] \x1b[2Jb: input/output error`},
+		{&workspace.Refused{Path: "a\nb", Message: "access denied: a\nb is the workspace itself"}, `access denied: a\nb is`},
+		{&fs.PathError{Op: "open", Path: "f/x", Err: syscall.ENOTDIR}, "failed to write file: a part of the path is a file"},
 	} {
-		if got := failure("write file", c.err).Error(); !strings.Contains(got, c.want) {
+		if got := failure("write file", c.err).Error(); !strings.Contains(got, c.want) || strings.ContainsAny(got, "\n\x1b\u202e") {
 			t.Errorf("%v: %q; want %q", c.err, got, c.want)
 		}
+	}
+}
+
+// Of several files the one is named that is why nothing was changed.
+func TestWhichOfSeveralFilesItWas(t *testing.T) {
+	p := start(t, map[string]string{"a": "old", "b": "old", "c": "old"})
+	if err := os.Chmod(filepath.Join(p.Dir, "b"), 0o444); err != nil {
+		t.Fatal(err)
+	}
+	edit := func(path, text string) args { return args{"path": path, "old_text": text, "new_text": "new"} }
+	for which, edits := range map[string][]args{
+		"b":       {edit("a", "old"), edit("b", "old"), edit("c", "old")},
+		"missing": {edit("a", "old"), edit("missing", "old")},
+		"c":       {edit("a", "old"), edit("c", "none")},
+		"a/x":     {edit("c", "old"), edit("a/x", "old")},
+	} {
+		r := p.Call("edit_file", args{"edits": edits})
+		said := r.Err.GetMessage()
+		if !strings.Contains(said, which) || !strings.HasSuffix(said, "\nnothing was changed in any file") {
+			t.Errorf("%s: %q, %v", which, r.Text, r.Err)
+		}
+		wantContents(t, p, "a", "old")
 	}
 }
 

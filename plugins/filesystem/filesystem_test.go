@@ -36,6 +36,26 @@ func TestEditsChangeTheirPlaceAndNothingElse(t *testing.T) {
 	}
 }
 
+// A file in an encoding that is not named takes ASCII only: UTF-8 in it would be a second one.
+func TestAFileHasOneEncoding(t *testing.T) {
+	const before = "caf\xe9\n"
+	p := sdktest.Start(t, newPlugin(), sdktest.Options{Files: map[string]string{"f": before}})
+	for tool, call := range map[string]args{
+		"edit_file":   {"path": "f", "old_text": "caf", "new_text": "th\u00e9"},
+		"append_file": {"path": "f", "content": "th\u00e9"},
+		"insert":      {"path": "f", "line": 1, "content": "th\u00e9"},
+		"edit":        {"path": "f", "old_string": "caf", "new_string": "th\u00e9"},
+	} {
+		if r := p.Call(tool, call); !strings.Contains(r.Err.GetMessage(), "is not plain ASCII; nothing was changed") || r.Err.GetHint() == "" {
+			t.Errorf("%s: %q, %v", tool, r.Text, r.Err)
+		}
+		wantContents(t, p, "f", before)
+	}
+	must(t, p, "append_file", args{"path": "f", "content": "tea\n"})
+	must(t, p, "insert", args{"path": "f", "line": 3, "content": "th\u00e9", "encoding": "windows-1252"})
+	wantContents(t, p, "f", before+"tea\nth\xe9\n")
+}
+
 func TestEditsThatAreRefusedLeaveTheFileAlone(t *testing.T) {
 	const before = "aaa bbb aaa\n"
 	p := sdktest.Start(t, newPlugin(), sdktest.Options{Files: map[string]string{"f": before, "many": strings.Repeat("x\n", 28)}})

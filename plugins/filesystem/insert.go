@@ -67,6 +67,11 @@ func (i *inserting) make(c *existing) ([]byte, error) {
 	if err != nil {
 		return nil, sdk.Errorf(sdk.InvalidArgument, "failed to insert into file: %v", err)
 	}
+	if !fits(s, enc, i.content) {
+		return nil, sdk.Errorf(sdk.InvalidArgument,
+			"failed to insert into file: the file is not UTF-8, and content is not plain ASCII; nothing was changed").
+			WithHint("name the file's encoding, such as encoding=windows-1252")
+	}
 	have := text.Count(s)
 	if i.line > have+1 {
 		return nil, sdk.Errorf(sdk.InvalidArgument, "failed to insert into file: there is no line %d; the file has %s", i.line, lines(have)).

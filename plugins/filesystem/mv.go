@@ -22,7 +22,7 @@ func mv(m *memory) sdk.Tool {
 			}
 			t := transferring{tool: "mv", doing: "move", ifMatch: req.Args.IfMatch}
 			err := req.Workspace.Move(req.Args.Source, req.Args.Destination,
-				workspace.TransferOptions{Overwrite: req.Args.Overwrite, Last: t.last(ctx, m), Stop: ctx.Err})
+				workspace.TransferOptions{Overwrite: req.Args.Overwrite, Last: t.last(ctx, &req.Environment, m), Stop: ctx.Err})
 			if err != nil {
 				m.drop(t.out.Undo, err)
 				return transferOutput{}, t.failure(req.Workspace, req.Args.Source, req.Args.Destination, err)

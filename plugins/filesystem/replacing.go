@@ -68,17 +68,20 @@ func (r *replacing) make(c *existing) ([]byte, error) {
 
 // fits refuses text that the file can't take without being two encodings at once.
 func (r *replacing) fits(s string, enc text.Encoding, f *replace.Found) error {
-	if !enc.Plain() || utf8.ValidString(s) {
-		return nil
-	}
 	for _, splice := range f.Splices {
-		if strings.ContainsFunc(splice.New, func(c rune) bool { return c >= utf8.RuneSelf }) {
+		if !fits(s, enc, splice.New) {
 			return sdk.Errorf(sdk.InvalidArgument,
 				"failed to edit file: the file is not UTF-8, and %s is not plain ASCII; nothing was changed", r.names.new).
 				WithHint("name the file's encoding, such as encoding=windows-1252")
 		}
 	}
 	return nil
+}
+
+// fits reports whether a file is in one encoding still with something added: one that is not UTF-8, and has no other name, takes
+// ASCII only.
+func fits(s string, enc text.Encoding, added string) bool {
+	return !enc.Plain() || !strings.ContainsFunc(added, func(c rune) bool { return c >= utf8.RuneSelf }) || utf8.ValidString(s)
 }
 
 // found says when a place was not exactly what was looked for.

@@ -32,7 +32,7 @@ func rm(m *memory) sdk.Tool {
 			var out rmOutput
 			err := req.Workspace.Remove(ctx, req.Args.Path, req.Args.Recursive, func(doomed *workspace.Tree) error {
 				out.Path, out.Type = doomed.Path, kind(doomed.Info)
-				if err := matches(ctx, doomed, req.Args.IfMatch, "delete"); err != nil {
+				if err := m.matches(ctx, &req.Environment, doomed, req.Args.IfMatch, "delete"); err != nil {
 					return err
 				}
 				return m.keepDoomed(ctx, doomed, &out)

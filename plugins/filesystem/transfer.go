@@ -27,10 +27,10 @@ type transferring struct {
 }
 
 // last looks whether the source is what the caller means, and keeps what is about to be replaced.
-func (t *transferring) last(ctx context.Context, m *memory) func(*workspace.Transfer) error {
+func (t *transferring) last(ctx context.Context, env *sdk.Environment, m *memory) func(*workspace.Transfer) error {
 	return func(w *workspace.Transfer) error {
 		t.out.Source, t.out.Destination, t.out.Overwritten = w.Source.Path, w.Destination, w.Replaced != nil
-		if err := matches(ctx, w.Source, t.ifMatch, t.doing); err != nil {
+		if err := m.matches(ctx, env, w.Source, t.ifMatch, t.doing); err != nil {
 			return err
 		}
 		if m.journal == nil {
@@ -81,19 +81,4 @@ func (t *transferring) failure(w *workspace.Workspace, source, destination strin
 	}
 	return sdk.Errorf(sdk.NotFound, "failed to %s: the directory that %s would be in is missing", t.doing, shown(destination)).
 		WithHint("make it first, with mkdir")
-}
-
-// matches compares a file with the version that the caller has seen.
-func matches(ctx context.Context, tree *workspace.Tree, etag, doing string) error {
-	if etag == "" {
-		return nil
-	}
-	now, err := look(ctx, tree)
-	if err != nil {
-		return err
-	}
-	if now.state != etag {
-		return sdk.Errorf(sdk.Conflict, "failed to %s: the file has changed since the version %s; it is %s now and nothing was done", doing, etag, now.state)
-	}
-	return nil
 }

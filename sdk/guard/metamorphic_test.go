@@ -106,8 +106,10 @@ var disguises = map[string]func(words []string) string{
 	"backslashes":   func(w []string) string { return `\` + strings.Join(w, ` \`) },
 	"more space":    func(w []string) string { return "  " + strings.Join(w, " \t  ") + "  " },
 	"continuation":  func(w []string) string { return strings.Join(w, " \\\n ") },
-	"braces":        func(w []string) string { return "{" + strings.Join(w, ",") + "}" },
-	"a variable":    func(w []string) string { return "v=" + w[0] + "; $v " + strings.Join(w[1:], " ") },
+	"braces": func(w []string) string {
+		return "{" + strings.ReplaceAll(strings.ReplaceAll(strings.Join(w, " "), ",", `","`), " ", ",") + "}"
+	},
+	"a variable": func(w []string) string { return "v=" + w[0] + "; $v " + strings.Join(w[1:], " ") },
 	"two variables": func(w []string) string {
 		return "a=" + w[0][:1] + "; b=" + w[0][1:] + "; $a$b " + strings.Join(w[1:], " ")
 	},

@@ -10,6 +10,26 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/guard/internal/shell"
 )
 
+// compiled are languages whose programs are only looked through for commands that stand in them: much else that is in them is for
+// other days.
+var compiled = map[string]bool{"go": true, "c": true, "java": true}
+
+// found decides on the files that a program runs without being told, as far as the same command line has written them.
+func (a *analysis) found(c *shell.Call, files []programs.Use) {
+	for _, file := range files {
+		ending, any := strings.CutPrefix(file.Text, "*")
+		if !any {
+			a.script(c, file.Text, file.Lang, file.Params)
+			continue
+		}
+		for _, name := range c.Writings() {
+			if strings.HasSuffix(name, ending) {
+				a.script(c, name, file.Lang, file.Params)
+			}
+		}
+	}
+}
+
 // maxMade is how many bytes of makefiles are followed; make may start make.
 const maxMade = 64 << 10
 
@@ -100,7 +120,10 @@ func (a *analysis) code(c *shell.Call, language, text string, params []string) {
 		return
 	}
 	effects := lang.Effects
-	if language == "make" {
+	switch language {
+	case "npm":
+		effects = func(_, text string) []lang.Effect { return lang.Scripts(text, params) }
+	case "make":
 		if a.made += len(text); a.made > maxMade {
 			a.hard(c, "exec.too-complex", "make starts make, too often to follow")
 			return
@@ -108,6 +131,9 @@ func (a *analysis) code(c *shell.Call, language, text string, params []string) {
 		effects = func(_, text string) []lang.Effect { return lang.Make(text, params) }
 	}
 	for _, e := range effects(language, text) {
+		if compiled[language] && e.Kind != lang.Shell && e.Kind != lang.Argv {
+			continue
+		}
 		a.effect(c, language, e)
 	}
 }

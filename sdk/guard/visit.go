@@ -71,6 +71,9 @@ func (a *analysis) Call(c *shell.Call) {
 		a.use(c, name, use)
 	}
 	a.programs.Give(uses)
+	if c.Wrote() {
+		a.found(c, programs.Found(name, argv[1:]))
+	}
 	switch name {
 	case "curl", "wget", "aria2c", "axel":
 		fetched(c, name)

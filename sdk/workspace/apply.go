@@ -53,7 +53,7 @@ type transaction struct {
 func (tx *transaction) prepare(edits []Edit) error {
 	for _, e := range edits {
 		if err := tx.add(e); err != nil {
-			return err
+			return of(e.Path, err)
 		}
 	}
 	if err := tx.lock(); err != nil {
@@ -120,31 +120,35 @@ func (tx *transaction) lock() error {
 // compute reads what is there and asks for what is to be.
 func (tx *transaction) compute() error {
 	for _, f := range tx.files {
-		f.old = Old{Path: f.path, w: tx.w, asked: f.asked}
-		var err error
-		f.old.file, f.old.Info, err = f.open()
-		switch {
-		case errors.Is(err, fs.ErrNotExist):
-		case err != nil:
+		if err := f.compute(tx.w); err != nil {
+			return of(f.asked, err)
+		}
+	}
+	return nil
+}
+
+func (f *changing) compute(w *Workspace) (err error) {
+	f.old = Old{Path: f.path, w: w, asked: f.asked}
+	f.old.file, f.old.Info, err = f.open()
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+	case err != nil:
+		return err
+	case f.old.Info.Mode().Perm()&0o222 == 0:
+		return &ReadOnly{Path: f.asked}
+	}
+	current := f.old
+	for _, e := range f.edits {
+		if f.data, err = e.Change(&current); err != nil {
 			return err
-		default:
-			if f.old.Info.Mode().Perm()&0o222 == 0 {
-				return &ReadOnly{Path: f.asked}
-			}
 		}
-		current := f.old
-		for _, e := range f.edits {
-			if f.data, err = e.Change(&current); err != nil {
-				return err
-			}
-			if limit := tx.w.MaxFileSize(); limit > 0 && int64(len(f.data)) > limit {
-				return &TooLarge{Path: f.asked, Size: int64(len(f.data)), Limit: limit}
-			}
-			if !f.old.read && current.read {
-				f.old.data, f.old.read = current.data, true
-			}
-			current.data, current.read = f.data, true
+		if limit := w.MaxFileSize(); limit > 0 && int64(len(f.data)) > limit {
+			return &TooLarge{Path: f.asked, Size: int64(len(f.data)), Limit: limit}
 		}
+		if !f.old.read && current.read {
+			f.old.data, f.old.read = current.data, true
+		}
+		current.data, current.read = f.data, true
 	}
 	return nil
 }
@@ -189,6 +193,7 @@ func (f *changing) open() (*os.File, fs.FileInfo, error) {
 func (tx *transaction) commit() error {
 	for i, f := range tx.files {
 		if err := f.commit(len(tx.files) > 1); err != nil {
+			err = of(f.asked, err)
 			for _, before := range slices.Backward(tx.files[:i]) {
 				if back := before.rollBack(); back != nil {
 					err = &Halfway{before.asked, errors.Join(err, back)}

@@ -24,7 +24,7 @@ func (tx *transaction) stage(last func([]Changed) error) error {
 			continue
 		}
 		if err := f.stageInPlace(tx.w); err != nil {
-			return err
+			return of(f.asked, err)
 		}
 	}
 	return nil
@@ -37,7 +37,7 @@ func (tx *transaction) stageBeside() error {
 			continue
 		}
 		if err := f.stage(tx.w); err != nil {
-			return err
+			return of(f.asked, err)
 		}
 	}
 	return nil

@@ -24,12 +24,15 @@ var (
 	constant    = pattern.New(`(?:^|[;\n({}]|\b(?:const|let|var|my|our|local)\b)\s*\(?\s*([$@]?[A-Za-z_]\w*)\s*=\s*("\d+"|[\[(]\s*"\d+"(?:\s*,\s*"\d+")*\s*,?\s*[\])])\s*(?:[;\n)}]|$)`)
 	member      = pattern.New(`([\w)\]])\s*\[\s*"(\d+)"\s*\]`)
 	module      = pattern.New(`(?:\b__import__|\b(?:importlib|\w+)\.import_module|\bimport_module)\s*\(\s*"(\d+)"\s*\)|\bsys\.modules\s*\[\s*"(\d+)"\s*\]`)
+	dictionary  = pattern.New(`(?:\bvars\s*\(\s*(\w+)\s*\)|\b(\w+)\s*\.\s*__dict__)\s*\[\s*"(\d+)"\s*\]`)
+	evaluated   = pattern.New(`\beval\s*\(\s*"(\d+)"\s*\)\s*\(`)
+	required    = pattern.New(`\brequire\s*\(?\s*"(\d+)"\s*\)?\s*([.:])`)
 	attribute   = pattern.New(`\bgetattr\s*\(\s*([\w.]+)\s*,\s*"(\d+)"\s*(?:,[^()]*)?\)`)
 	sent        = pattern.New(`\b(?:[\w:]+\s*\.\s*)*(?:send|public_send|__send__)\s*\(?\s*(?::(\w+)|"(\d+)")\s*,`)
 	methodOf    = pattern.New(`\bmethod\s*\(\s*(?::(\w+)|"(\d+)")\s*\)\s*(?:\.\s*call|\.)\s*\(`)
 	called      = pattern.New(`\b(?:call_user_func|call_user_func_array|forward_static_call|array_map|register_shutdown_function)\s*\(\s*"(\d+)"\s*,`)
 	reached     = pattern.New(`&\s*\{?\s*"(\d+)"\s*\}?\s*\(|"(\d+)"\s*->\s*\(`)
-	byName      = pattern.New(`"(\d+)"\s*\(`)
+	byName      = pattern.New(`\(\s*"(\d+)"\s*\)\s*\(|"(\d+)"\s*\(`)
 	aliased     = pattern.New(`\b([A-Za-z_]\w*)\s*=\s*((?:os|subprocess|shutil|pty|io|child_process)\s*\.\s*\w+|[\w.]+(?:\("\d+"\))?\.(?:exec|execSync|execFile|execFileSync|spawn|spawnSync|fork|rm|rmSync)|eval|exec|system)\s*(?:[;\n)}]|$)`)
 	moduleAlias = pattern.New(`\b([A-Za-z_]\w*)\s*=\s*(os|subprocess|shutil|pty|commands|asyncio|ctypes)\s*(?:[;\n)}]|$)`)
 	destructed  = pattern.New(`\{([^{}]*)\}\s*=\s*require\b|\bimport\s*\{([^{}]*)\}\s*from\b`)
@@ -69,8 +72,21 @@ func (s *skeleton) fold(language string) {
 	case "python":
 		s.replace(module, name("#", 1, 2))
 		s.replace(attribute, name("%.#", 2))
-	case "node", "lua":
-		s.replace(member, name("%.#", 2))
+		s.replace(dictionary, func(m []string) string {
+			if text := s.identifier(m[3]); text != "" {
+				return m[1] + m[2] + "." + text
+			}
+			return m[0]
+		})
+		s.replace(evaluated, name("#(", 1))
+	case "lua":
+		s.replace(required, func(m []string) string { return s.identifier(m[1]) + m[2] })
+		fallthrough
+	case "node":
+		for range 2 { // one may stand behind the other
+			s.replace(member, name("%.#", 2))
+		}
+		s.replace(evaluated, name("#(", 1))
 	case "ruby":
 		s.replace(sent, name("#(", 1, 2))
 		s.replace(methodOf, name("#(", 1, 2))
@@ -78,7 +94,7 @@ func (s *skeleton) fold(language string) {
 		s.replace(reached, name("#(", 1, 2))
 	case "php":
 		s.replace(called, name("#(", 1))
-		s.replace(byName, name("#(", 1))
+		s.replace(byName, name("#(", 1, 2))
 	}
 	s.aliases(language)
 }
@@ -166,7 +182,7 @@ func (s *skeleton) constants(language string) bool {
 func (s *skeleton) interpolate(language, name, value string) {
 	marks := map[string][]string{"perl": {"${" + name + "}", "$" + name}, "php": {"{$" + name + "}", "${" + name + "}", "$" + name}, "ruby": {"#{" + name + "}"}, "node": {"${" + name + "}"}, "python": {"{" + name + "}"}}
 	for i, l := range s.literals {
-		if !l.raw {
+		if !l.raw && !l.tick {
 			continue
 		}
 		for _, mark := range marks[language] {

@@ -32,6 +32,9 @@ func TestFold(t *testing.T) {
 		{"ruby", `Kernel.send(:system, 1); send("a", 2)`, `system( 1); a( 2)`},
 		{"ruby", `method(:system).call(1)`, `system(1)`},
 		{"php", `$f = "system"; $f(1); call_user_func("exec", 2)`, `$f = system; system(1); exec( 2)`},
+		{"python", `os.__dict__["system"](1); vars(os)["popen"](2); eval("os.exec")(3)`, `os.system(1); os.popen(2); os.exec(3)`},
+		{"php", `("sys"."tem")(1)`, `system(1)`},
+		{"lua", `_G["os"]["execute"](1); require("os").execute(2)`, `_G.os.execute(1); os.execute(2)`},
 		{"lua", `os["exe".."cute"](1)`, `os.execute(1)`},
 	} {
 		if diff := cmp.Diff(test.want, folded(test.language, test.code)); diff != "" {
@@ -60,6 +63,28 @@ func TestRegularExpressions(t *testing.T) {
 		s := strip(test.language, test.code)
 		if diff := cmp.Diff(test.want, s.expand(s.code)); diff != "" {
 			t.Errorf("%s %s\n%s", test.language, test.code, diff)
+		}
+	}
+}
+
+// A string that is only shown or compared names no file.
+func TestStringsThatAreOnlyTold(t *testing.T) {
+	for _, test := range []struct {
+		language, code string
+		paths          int
+	}{
+		{"python", `print("/etc/x")`, 0}, {"python", `os.environ.get("A", "/root")`, 0}, {"python", `os.environ["A"] = "/usr"`, 0}, {"python", `x.startswith("/etc/")`, 0},
+		{"python", `print(open("/etc/x"))`, 1}, {"python", `a = "/etc/x"`, 1}, {"python", `print("/etc/x" + f())`, 1}, {"python", `print(open("/etc/x").read(), "/etc/y")`, 2},
+		{"node", `console.log("/etc/x")`, 0}, {"node", `console.log(f("/etc/x"))`, 1}, {"ruby", `puts "/etc/x"`, 0}, {"ruby", `puts "/etc/x".then { |x| f(x) }`, 1},
+	} {
+		paths := 0
+		for _, e := range Script(test.language, test.code) {
+			if e.Kind == Path {
+				paths++
+			}
+		}
+		if paths != test.paths {
+			t.Errorf("%s %s names %d files; want %d", test.language, test.code, paths, test.paths)
 		}
 	}
 }

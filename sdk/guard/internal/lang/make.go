@@ -174,7 +174,7 @@ func (m *makefile) value(name string, r *rule, deep int) string {
 		return r.targets[0]
 	case r != nil && name == "<" && len(r.needs) > 0:
 		return r.needs[0]
-	case r != nil && strings.Contains("^+?|", name):
+	case r != nil && len(name) == 1 && strings.IndexByte("^+?|", name[0]) >= 0:
 		return strings.Join(r.needs, " ")
 	case wordByte(name[0]):
 		return "${" + name + "}" // the environment may have it

@@ -19,6 +19,9 @@ var (
 	console    = pattern.New(`\bInteractive(?:Interpreter|Console)\b`)
 	// passed are functions that start a command where they are handed to something else that calls them.
 	passed = pattern.New(`\b(?:os\.(?:system|popen|exec\w+|spawn\w+)|subprocess\.(?:run|call|check_call|check_output|Popen|getoutput|getstatusoutput)|shutil\.rmtree)\s*[,)]`)
+	// handedOn are the same in Node and in Ruby.
+	handedOn = pattern.New(`\.(?:execSync|spawnSync|execFileSync|execFile|exec|spawn)\s*(?:[,)]|\.\s*(?:call|apply|bind)\b)`)
+	methods  = pattern.New(`\bmethod\s*\(\s*:(?:system|exec|spawn)\s*\)`)
 	// foreignCalls load a library of the system, the functions of which are called by their names.
 	foreignCalls = pattern.New(`\b(?:CDLL|PyDLL|WinDLL|LoadLibrary|dlopen)\b`)
 	onlyString   = pattern.New(`^\(?\s*"\d+"\s*\)?$`)
@@ -41,11 +44,15 @@ func (s *skeleton) nested(language string, depth int, out *[]Effect) {
 		}
 	}
 	s.interpolated(language, depth, out)
-	if language == "python" {
+	functions := map[string]*pattern.Pattern{"python": passed, "ruby": methods}[language]
+	if language == "node" && strings.Contains(s.all(), "child_process") {
+		functions = handedOn
+	}
+	if functions != nil {
 		end := 0
-		for _, m := range passed.FindAllStringIndex(s.worth(passed)) {
+		for _, m := range functions.FindAllStringIndex(s.worth(functions)) {
 			if m[0] >= end { // one statement is looked at once
-				end = s.handed(m[1]-1, out)
+				end = s.handed(m[0], out)
 			}
 		}
 	}
@@ -92,7 +99,10 @@ func (s *skeleton) handed(at int, out *[]Effect) int {
 		end++
 	}
 	var argv []string
-	for _, l := range s.referenced(s.code[at:end]) {
+	for _, l := range s.referenced(s.code[strings.LastIndexAny(s.code[:at], ";\n")+1 : end]) {
+		if l.text == "child_process" || l.text == "node:child_process" {
+			continue
+		}
 		argv = append(argv, l.text)
 		*out = append(*out, Effect{Kind: Shell, Text: l.text})
 	}

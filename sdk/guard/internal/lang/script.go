@@ -41,29 +41,31 @@ func (s *skeleton) worth(p *pattern.Pattern) string {
 
 var (
 	// starts are calls that start a command.
-	starts = pattern.New(`\b((?:os|posix|nt)\.(?:system|popen|exec\w*|spawn\w*|posix_spawn\w*|execute)|subprocess\.\w+|pty\.spawn|commands\.\w+|(?:asyncio\.)?create_subprocess_(?:shell|exec)|POSIX::exec\w+|io\.popen|IO\.popen|Open3\.\w+|` +
+	starts = pattern.New(`\b(exec\.Command(?:Context)?|(?:os|posix|nt)\.(?:system|popen|exec\w*|spawn\w*|posix_spawn\w*|execute)|subprocess\.\w+|pty\.spawn|commands\.\w+|(?:asyncio\.)?create_subprocess_(?:shell|exec)|POSIX::exec\w+|io\.popen|IO\.popen|Open3\.\w+|` +
 		`Kernel\.(?:system|exec|spawn)|system|popen|Popen|check_output|check_call|getoutput|getstatusoutput|exec|spawn|execSync|execFile|execFileSync|spawnSync|shell_exec|passthru|proc_open|` +
-		`pcntl_exec|qx|os\.startfile|Deno\.run|Deno\.Command|Bun\.spawn|Bun\.spawnSync|do shell script|run_command|shellout|webbrowser\.open|System\.cmd|System\.shell|os\.cmd|os:cmd)\b\s*`)
+		`pcntl_exec|qx|readpipe|os\.startfile|Deno\.run|Deno\.Command|Bun\.spawn|Bun\.spawnSync|do shell script|run_command|shellout|webbrowser\.open|System\.cmd|System\.shell|os\.cmd|os:cmd)\b\s*`)
 	// lisps are calls that start a command in languages that put the bracket before the name.
 	lisps = pattern.New(`\(\s*(?:system\*?|shell-command\S*|async-shell-command|call-process\S*|start-process\S*|run-program|sb-ext:run-program|uiop:run-program|shell|sh)\s`)
 	// pipes are calls whose argument is a command where it begins or ends with a bar, as in Perl and Ruby.
-	pipes     = pattern.New(`\bopen\b\s*`)
-	evals     = pattern.New(`\b(eval|exec|__import__|execfile|loadstring|dofile|runInThisContext|runInNewContext|assert|create_function|instance_eval|class_eval|Function)\s*\(`)
-	runpy     = pattern.New(`\brun_path\s*\(\s*"(\d+)"`)
-	bareEval  = pattern.New(`\beval\s*[$@<&]`)
-	syscalls  = pattern.New(`\bsyscall\b\s*\(?\s*[\w"$&:]`)
-	trees     = pattern.New(`\b(rmtree|rm_rf|rm_r|remove_entry|remove_entry_secure|remove_dir|remove_tree|rimraf|deltree|remove_dir_all|remove-tree|emptyDirSync|removeSync|removedirs|delete-directory|rm_r!|rm_rf!)\b|\bunlink\b[^;\n]*\brecursive\b`)
-	nodeTree  = pattern.New(`\b(rm|rmSync|rmdir|rmdirSync|remove)\s*\(`)
-	kills     = pattern.New(`\b(kill|killpg)\b\s*`)
-	nine      = pattern.New(`\b9\b|KILL`)
-	octal     = pattern.New(`0?o?([0-7]{3,4})\b`)
-	modes     = pattern.New(`\b(chmod|fchmod|chmodSync|lchmod)\b\s*`)
-	owners    = pattern.New(`\b(chown|fchown|lchown|chownSync|setuid|seteuid|setreuid|setresuid)\b\s*\(?`)
-	forks     = pattern.New(`\bfork\b`)
-	loops     = pattern.New(`\b(while|until|loop|forever|times)\b|for\s*\(\s*;`)
-	sockets   = pattern.New(`(?i)\b(socket|TCPSocket|fsockopen|IO::Socket\w*|net\.connect|createConnection|UNIXSocket)\b`)
-	duplexes  = pattern.New(`\b(dup2|fdopen|/bin/sh|pty|spawn|exec)\b|>&`)
-	getattrs  = pattern.New(`\b(getattr\s*\(\s*(os|subprocess|shutil|__builtins__|builtins)|__builtins__|__subclasses__|globals\s*\(\s*\)\s*\[|importlib\.import_module|process\.binding|\.constructor\.constructor|Object\.const_get|public_send|__send__)`)
+	pipes    = pattern.New(`\bopen\b\s*`)
+	evals    = pattern.New(`\b(eval|exec|__import__|execfile|loadstring|dofile|runInThisContext|runInNewContext|assert|create_function|instance_eval|class_eval|Function)\s*\(`)
+	runpy    = pattern.New(`\brun_path\s*\(\s*"(\d+)"`)
+	bareEval = pattern.New(`\beval\s*[$@<&]`)
+	syscalls = pattern.New(`\bsyscall\b\s*\(?\s*[\w"$&:]`)
+	trees    = pattern.New(`\b(rmtree|rm_rf|rm_r|remove_entry|remove_entry_secure|remove_dir|remove_tree|rimraf|deltree|remove_dir_all|remove-tree|emptyDirSync|removeSync|removedirs|delete-directory|rm_r!|rm_rf!)\b|\bunlink\b[^;\n]*\brecursive\b`)
+	nodeTree = pattern.New(`\b(rm|rmSync|rmdir|rmdirSync|remove)\s*\(`)
+	kills    = pattern.New(`\b(kill|killpg)\b\s*`)
+	nine     = pattern.New(`\b9\b|KILL`)
+	octal    = pattern.New(`0?o?([0-7]{3,4})\b`)
+	modes    = pattern.New(`\b(chmod|fchmod|chmodSync|lchmod)\b\s*`)
+	owners   = pattern.New(`\b(chown|fchown|lchown|chownSync|setuid|seteuid|setreuid|setresuid)\b\s*\(?`)
+	forks    = pattern.New(`\bfork\b`)
+	loops    = pattern.New(`\b(while|until|loop|forever|times)\b|for\s*\(\s*;`)
+	sockets  = pattern.New(`(?i)\b(socket|TCPSocket|fsockopen|IO::Socket\w*|net\.connect|createConnection|UNIXSocket)\b`)
+	duplexes = pattern.New(`\b(dup2|fdopen|/bin/sh|pty|spawn|exec)\b|>&`)
+	getattrs = pattern.New(`\b(getattr\s*\(\s*(os|subprocess|shutil|__builtins__|builtins)|__builtins__|\bvars\s*\(\s*\w+\s*\)\s*\[|\.__dict__\s*\[|__subclasses__|globals\s*\(\s*\)\s*\[|importlib\.import_module|process\.binding|\.constructor\.constructor|Object\.const_get|public_send|__send__)`)
+	// computed are arguments of which the first is made by something that isn't followed.
+	computed  = pattern.New(`^[\s\[(*]*(?:"\d+"\s*(?:\.\s*(?:replace|reverse|translate|decode|encode|lower|swapcase|map|tr|sub|gsub|slice|substr|substring|unpack\w*|rot13)\b|\[)|[A-Za-z_][\w.]*\s*\([^()]*"\d+"[^()]*\)\s*\.|[A-Za-z_][\w.]*(?:fromCharCode|b64decode|atob|unhexlify|fromhex|pack|decode64)\b)`)
 	inStart   = pattern.New(`^[\s\[\](),]*$`)
 	reference = pattern.New(`"(\d+)"`)
 	keyword   = pattern.New(`\b(shell|check|text|capture_output|stdout|stderr|stdin|universal_newlines|cwd|timeout|encoding|stdio|exception|out|err|input)\s*[=:]>?\s*([\w.]+|"\d+")`)
@@ -159,7 +161,7 @@ func (s *skeleton) signals(out *[]Effect) {
 func (s *skeleton) commands(language string, out *[]Effect) bool {
 	found := false
 	for _, l := range s.literals {
-		if l.tick && language != "node" && language != "python" && language != "lua" {
+		if l.tick && language != "node" && language != "python" && language != "lua" && language != "go" {
 			*out = append(*out, Effect{Kind: Shell, Text: l.text})
 			found = true
 		}
@@ -222,7 +224,7 @@ func (s *skeleton) command(args string) Effect {
 	}
 	constant := inStart.MatchString(rest)
 	switch {
-	case len(argv) == 0:
+	case len(argv) == 0 || computed.MatchString(args):
 		return Effect{Kind: Dynamic, Text: "it starts a command that is only known when it runs"}
 	case strings.Contains(rest, "[") || strings.Contains(rest, ","):
 		if !constant {

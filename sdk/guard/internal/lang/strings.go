@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/picoclaw/picoclaw/sdk/guard/internal/pattern"
 )
 
 // strip separates code and strings.
@@ -101,6 +103,21 @@ func opens(before string) bool {
 	return slices.ContainsFunc(openers, func(opener string) bool { return strings.HasSuffix(before, opener) })
 }
 
+// told matches code behind which a string is only told, compared or kept, and ends what may stand behind that string then.
+var (
+	told = pattern.New(`(?:\b(?:print|puts|echo|startswith|startsWith|start_with\?|endswith|endsWith|end_with\?|includes|indexOf|getenv|b64encode|strict_encode64)|\benviron\.get|\bconsole\.(?:log|error|warn|info|debug))\s*\(?\s*(?:"\d+"\s*,\s*)*[bfru]?$|\benviron\s*\[\s*"\d+"\s*\]\s*=\s*$`)
+	ends = pattern.New(`^\s*(?:[,);}\n]|$)`)
+)
+
+// isTold says whether the string at a place of the code does nothing but be shown, compared or kept.
+func (s *skeleton) isTold(at int) bool {
+	behind := at + 1 + strings.IndexByte(s.code[at+1:], '"') + 1
+	return told.MatchString(s.code[max(0, at-maxTold):at]) && ends.MatchString(s.code[behind:])
+}
+
+// maxTold is how far before a string is looked for what it is for.
+const maxTold = 80
+
 // references are the literals that the code has, with where each of them stands.
 func (s *skeleton) references() iter.Seq2[int, literal] {
 	return func(yield func(int, literal) bool) {
@@ -145,6 +162,7 @@ func (s *skeleton) paths() []Effect {
 		}
 		opened := opens(s.code[:at])
 		switch {
+		case s.isTold(at):
 		case strings.HasPrefix(text, "/") && (tops[top] || opened && !strings.ContainsAny(text, " *\\")),
 			strings.HasPrefix(text, "~/"), text == "~" && opened,
 			text == ".." && opened, strings.HasPrefix(text, "../"), strings.Contains(text, "/../"):

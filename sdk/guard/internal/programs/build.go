@@ -9,10 +9,7 @@ import (
 
 var npmSpec = getopt.Parse("C=g w=d c=c --global= --prefix=w --cwd=g --dir=g --workspace=d --filter=d --location=d --registry=d --tag=d --otp=d --loglevel=d --userconfig=r --globalconfig=r --cache=w --script-shell=c --call=c --omit=d --include=d --package=d --access=d")
 
-// makefiles are the files that make looks for.
-var makefiles = []string{"GNUmakefile", "makefile", "Makefile"}
-
-// makeVars finds the code that make runs: its makefiles, and the variables that hold code. The rest is as the table says.
+// makeVars finds the code that make is told to run: makefiles, and variables that hold code. The rest is as the table says.
 func makeVars(name string, args []shell.Field) []Use {
 	texts := shell.Texts(args)
 	uses := table()[name].uses(args, texts)
@@ -25,7 +22,6 @@ func makeVars(name string, args []shell.Field) []Use {
 			}
 		}
 	}
-	files := false
 	for _, opt := range parsed.Options {
 		switch {
 		case !opt.Has || opt.Name != "-f" && !opt.Is("--file") && !opt.Is("--makefile"):
@@ -34,12 +30,6 @@ func makeVars(name string, args []shell.Field) []Use {
 			uses = append(uses, Use{Kind: Input, Lang: "make"})
 		default:
 			uses = append(uses, Use{Kind: Script, Lang: "make", Text: in(dir, opt.Value)})
-		}
-		files = true
-	}
-	for _, file := range makefiles {
-		if !files {
-			uses = append(uses, Use{Kind: Script, Lang: "make", Text: in(dir, file)})
 		}
 	}
 	var words []string

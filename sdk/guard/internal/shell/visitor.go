@@ -1,6 +1,11 @@
 package shell
 
-import "mvdan.cc/sh/v3/syntax"
+import (
+	"maps"
+	"slices"
+
+	"mvdan.cc/sh/v3/syntax"
+)
 
 // Visitor is told what the interpreted text would do.
 type Visitor interface {
@@ -159,6 +164,12 @@ func (c *Call) Written(path string) (Stream, bool) {
 	s, ok := c.state.files.get(c.state.abs(path))
 	return s, ok
 }
+
+// Writings are the files that earlier commands of the same text wrote, sorted.
+func (c *Call) Writings() []string { return slices.Sorted(maps.Keys(c.state.files.all())) }
+
+// Wrote says whether earlier commands of the same text wrote files.
+func (c *Call) Wrote() bool { return c.state.files != nil }
 
 // Write records that the command writes a file.
 func (c *Call) Write(path string, content Stream) { c.state.write(path, content) }

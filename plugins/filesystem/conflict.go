@@ -1,0 +1,57 @@
+package main
+
+import (
+	"context"
+	"io"
+
+	"github.com/picoclaw/picoclaw/sdk"
+	"github.com/picoclaw/picoclaw/sdk/workspace"
+)
+
+// conflict is the error for a file that is not in the version that the caller has seen, with what has changed since as far as that
+// version is kept, and the caller may read the file.
+func (m *memory) conflict(doing, path, seen, now string, open bool, contents func() ([]byte, error)) error {
+	e := sdk.Errorf(sdk.Conflict, "failed to %s: the file has changed since the version %s; it is %s now and nothing was changed", doing, seen, now).
+		WithHint("look at what has changed, then ask again with if_match=%s", now)
+	if !open {
+		return e
+	}
+	old, ok := m.version(seen)
+	if !ok {
+		e.Message += "\n(that version is not kept, so there is no diff)"
+		return e
+	}
+	data, err := contents()
+	if err != nil {
+		return err
+	}
+	m.seen.Add(now, string(data))
+	e.Message += "\nwhat has changed since:\n" + diff(path, path, old, data)
+	return e
+}
+
+// matches compares what is to be deleted, moved or copied with the version that the caller has seen.
+func (m *memory) matches(ctx context.Context, env *sdk.Environment, tree *workspace.Tree, etag, doing string) error {
+	if etag == "" {
+		return nil
+	}
+	now, err := look(ctx, tree)
+	if err != nil || now.state == etag {
+		return err
+	}
+	if !tree.Info.Mode().IsRegular() || tree.Info.Size() > mostDiffable {
+		return sdk.Errorf(sdk.Conflict, "failed to %s: it is not the version %s; it is %s now and nothing was changed", doing, etag, now.state)
+	}
+	return m.conflict(doing, tree.Path, etag, now.state, readable(env, tree.Path), func() (data []byte, err error) {
+		err = tree.Walk(func(e *workspace.Entry) error {
+			f, err := e.Open()
+			if err != nil {
+				return err
+			}
+			defer func() { _ = f.Close() }()
+			data, err = io.ReadAll(f)
+			return err
+		})
+		return data, err
+	})
+}

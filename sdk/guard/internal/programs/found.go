@@ -1,0 +1,93 @@
+package programs
+
+import "strings"
+
+// makefiles are the files that make looks for.
+var makefiles = []string{"GNUmakefile", "makefile", "Makefile"}
+
+// hooks are the files in .git/hooks that the verbs of git run.
+var hooks = map[string][]string{
+	"commit": {"pre-commit", "prepare-commit-msg", "commit-msg", "post-commit"}, "checkout": {"post-checkout"}, "switch": {"post-checkout"},
+	"merge": {"pre-merge-commit", "post-merge"}, "pull": {"post-merge", "post-rewrite"}, "rebase": {"pre-rebase", "post-rewrite"}, "push": {"pre-push"}, "am": {"applypatch-msg", "pre-applypatch", "post-applypatch"},
+}
+
+// lifecycle are the scripts that verbs of npm run besides those of their own name.
+var lifecycle = map[string][]string{
+	"install": {"preinstall", "install", "postinstall", "prepare"}, "i": {"preinstall", "install", "postinstall", "prepare"}, "ci": {"preinstall", "install", "postinstall", "prepare"},
+	"publish": {"prepublishOnly", "prepack", "prepare", "publish"}, "pack": {"prepack", "prepare", "postpack"}, "t": {"pretest", "test", "posttest"}, "": {"preinstall", "install", "postinstall", "prepare"},
+}
+
+// Found are the files that a program runs as code without being given their names, should they be there. A star at the beginning of
+// a name stands for anything.
+func Found(name string, args []string) []Use {
+	parsed := Options(name, args)
+	var operands []string
+	for _, i := range parsed.Operands {
+		operands = append(operands, args[i])
+	}
+	verb, dir := "", ""
+	if len(operands) > 0 {
+		verb = operands[0]
+	}
+	files := func(lang string, params []string, names ...string) (uses []Use) {
+		for _, file := range names {
+			uses = append(uses, Use{Kind: Script, Lang: lang, Text: in(dir, file), Params: params})
+		}
+		return uses
+	}
+	switch name {
+	case "make", "gmake", "bmake":
+		if dir, _ = parsed.Value("-C", "--directory"); !parsed.Has("-f", "--file", "--makefile") {
+			return files("make", operands, makefiles...)
+		}
+	case "git":
+		parsed := gitSpec.Parse(args)
+		if dir, _ = parsed.Value("-C"); len(parsed.Operands) > 0 {
+			var names []string
+			for _, hook := range hooks[args[parsed.Operands[0]]] {
+				names = append(names, ".git/hooks/"+hook)
+			}
+			return files("sh", nil, names...)
+		}
+	case "npm", "pnpm", "yarn", "bun":
+		dir, _ = parsed.Value("-C", "--prefix", "--cwd", "--dir")
+		return files("npm", npmScripts(verb, operands), "package.json")
+	case "pytest", "py.test":
+		return files("python", nil, "*.py")
+	case "rake":
+		return files("ruby", nil, "Rakefile", "rakefile", "Rakefile.rb")
+	case "direnv":
+		return files("sh", nil, ".envrc")
+	case "go":
+		if verb == "run" || verb == "test" || verb == "generate" {
+			return files("go", nil, "*.go")
+		}
+	case "gcc", "g++", "cc", "c++", "clang", "clang++", "tcc":
+		return files("c", nil, named(operands, ".c", ".cc", ".cpp", ".cxx")...)
+	case "java", "javac":
+		return files("java", nil, named(operands, ".java")...)
+	}
+	return nil
+}
+
+// npmScripts are the scripts of a package that npm runs for a verb.
+func npmScripts(verb string, operands []string) []string {
+	if (verb == "run" || verb == "run-script" || verb == "rum" || verb == "urn") && len(operands) > 1 {
+		verb = operands[1]
+	} else if scripts, ok := lifecycle[verb]; ok {
+		return scripts
+	}
+	return []string{"pre" + verb, verb, "post" + verb}
+}
+
+// named are the words that end in one of the endings.
+func named(words []string, endings ...string) (out []string) {
+	for _, word := range words {
+		for _, ending := range endings {
+			if strings.HasSuffix(strings.ToLower(word), ending) {
+				out = append(out, word)
+			}
+		}
+	}
+	return out
+}
