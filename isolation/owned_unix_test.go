@@ -19,8 +19,8 @@ func TestDirectoriesOfTheInstanceRootAreTheUsersOwn(t *testing.T) {
 	}{
 		{"its own", "", func(path string) error { return os.Mkdir(path, 0o700) }},
 		{"readable", "", func(path string) error { return os.Mkdir(path, 0o755) }},
-		{"everybody's", "can be written by others (mode 0777): `chmod 700 ", func(path string) error { return makeWithMode(path, 0o777) }},
-		{"a group's", "can be written by others (mode 0770): `chmod 700 ", func(path string) error { return makeWithMode(path, 0o770) }},
+		{"everybody's", "can be written by others (mode 0777): `chmod go-w ", func(path string) error { return makeWithMode(path, 0o777) }},
+		{"its own group's", "", func(path string) error { return makeWithMode(path, 0o770) }},
 		{"a link", "is not a directory: move it away", func(path string) error { return os.Symlink(t.TempDir(), path) }},
 		{"a file", "is not a directory: move it away", func(path string) error { return os.WriteFile(path, nil, 0o600) }},
 	}
@@ -28,11 +28,11 @@ func TestDirectoriesOfTheInstanceRootAreTheUsersOwn(t *testing.T) {
 		ways = append(ways, struct {
 			name, want string
 			prepare    func(path string) error
-		}{"another's", "belongs to uid 1000, and this is uid 0", func(path string) error {
-			if err := os.Mkdir(path, 0o700); err != nil {
+		}{"another group's", "can be written by others (mode 0770): `chmod go-w ", func(path string) error {
+			if err := makeWithMode(path, 0o770); err != nil {
 				return err
 			}
-			return os.Chown(path, 1000, 1000)
+			return os.Chown(path, 0, 1000)
 		}})
 	}
 	for _, way := range ways {
