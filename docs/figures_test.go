@@ -9,7 +9,7 @@ import (
 )
 
 // benched is how a page names what measures a figure: a part of `make bench`, or a benchmark of a package.
-var benched = regexp.MustCompile("ONLY=([a-z]+)|go test -bench ([A-Za-z]+) (\\./[a-z/]+)")
+var benched = regexp.MustCompile(`ONLY=([a-z]+)|go test -bench ([A-Za-z]+) (\./[a-z/]+)`)
 
 // A command that a page says to measure something with measures something.
 func TestWhatMeasuresFiguresExists(t *testing.T) {

@@ -101,6 +101,7 @@ func (p *Process) watch(l Limits, members func() []int, left *inherited) {
 	timer := time.NewTimer(lookClose)
 	defer timer.Stop()
 	var before usage
+	var inFiles held
 	for {
 		select {
 		case <-p.done:
@@ -112,7 +113,12 @@ func (p *Process) watch(l Limits, members func() []int, left *inherited) {
 			timer.Reset(lookEvery)
 			continue
 		}
-		now, exceeded := l.exceeded(members(), left.cpu())
+		pids := members()
+		files := int64(0)
+		if l.Memory > 0 {
+			files = inFiles.look(pids)
+		}
+		now, exceeded := l.exceeded(pids, left.cpu(), files)
 		if exceeded != "" {
 			p.exceeded.CompareAndSwap(nil, &exceeded)
 			p.Kill()
@@ -128,8 +134,8 @@ func (p *Process) watch(l Limits, members func() []int, left *inherited) {
 }
 
 // exceeded says what the processes of a tree use, and in words which of its limits that exceeds; empty for none. before is
-// the processor time of those that are gone.
-func (l Limits) exceeded(pids []int, before time.Duration) (sum usage, what string) {
+// the processor time of those that are gone, files what they have of files in memory.
+func (l Limits) exceeded(pids []int, before time.Duration, files int64) (sum usage, what string) {
 	sum.cpu = before
 	for _, pid := range pids {
 		sum.add(pid)
@@ -140,7 +146,7 @@ func (l Limits) exceeded(pids []int, before time.Duration) (sum usage, what stri
 	switch {
 	case l.CPU > 0 && sum.cpu > l.CPU:
 		return sum, fmt.Sprintf("more than %s of processor time", l.CPU)
-	case l.Memory > 0 && sum.resident > l.Memory && proportional(pids, l.Memory) > l.Memory:
+	case l.Memory > 0 && sum.resident+files > l.Memory && inMemory(pids, files, l.Memory) > l.Memory:
 		return sum, fmt.Sprintf("more than %d MB of memory", l.Memory>>20)
 	}
 	return sum, ""
@@ -175,31 +181,6 @@ func (u *usage) add(pid int) {
 	u.resident += number(21) * int64(os.Getpagesize())
 	ticks := number(11) + number(12) + number(13) + number(14)
 	u.cpu += time.Duration(ticks) * time.Second / ticksPerSecond
-}
-
-// proportional is the memory of the processes with what several share counted once. It takes long to find out, so it is
-// only asked for when the cheaper sum is too large, and stops at enough.
-func proportional(pids []int, enough int64) int64 {
-	var sum int64
-	for _, pid := range pids {
-		rollup, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/smaps_rollup")
-		if err != nil {
-			var own usage
-			own.add(pid)
-			sum += own.resident
-			continue
-		}
-		for line := range strings.Lines(string(rollup)) {
-			if rest, ok := strings.CutPrefix(line, "Pss:"); ok {
-				kb, _ := strconv.ParseInt(strings.TrimSuffix(strings.TrimSpace(rest), " kB"), 10, 64)
-				sum += kb << 10
-			}
-		}
-		if sum > enough {
-			return sum
-		}
-	}
-	return sum
 }
 
 // MachineMemory is how much memory this machine has, in bytes; 0 if that is not known.

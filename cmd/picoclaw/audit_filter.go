@@ -105,10 +105,18 @@ func (o *auditVerb) stats() error {
 	table := terminal.NewTable("TOOL", "CALLS", "REFUSED", "FAILED", "P50 MS", "P99 MS", "BYTES").Right(1, 2, 3, 4, 5, 6)
 	for _, t := range sums.Tools() {
 		table.Row(t.Tool, strconv.Itoa(t.Calls), strconv.Itoa(t.Denied), strconv.Itoa(t.Failed),
-			strconv.FormatFloat(t.P50, 'f', 1, 64), strconv.FormatFloat(t.P99, 'f', 1, 64), strconv.Itoa(t.Bytes))
+			took(t, t.P50), took(t, t.P99), strconv.Itoa(t.Bytes))
 		if t.Denied > 0 {
 			table.Style(2, terminal.Bad)
 		}
 	}
 	return table.Write(terminal.New(o.app.stdout))
+}
+
+// took shows how long calls took; nothing where none was made.
+func took(t audit.Stats, ms float64) string {
+	if t.Calls == t.Denied {
+		return ""
+	}
+	return strconv.FormatFloat(ms, 'f', 1, 64)
 }

@@ -44,12 +44,12 @@ func (o *initVerb) make(ctx context.Context) (*prepared, error) {
 	}
 	m := &prepared{}
 	if err := m.directory(home.Path); err != nil {
-		return nil, cantStart(err)
+		return nil, cantStart(fmt.Errorf("make the instance root: %w; PICOCLAW_HOME names another place", err))
 	}
 	m.isolated = attackSandbox(ctx, home.Path)
 	if cfg.File() == "" {
 		if err := o.writeConfig(m, home.Path); err != nil {
-			return nil, cantStart(err)
+			return nil, cantStart(fmt.Errorf("write a configuration into the instance root: %w", err))
 		}
 	}
 	if m.cfg, err = o.app.config(o.agent); err != nil {
@@ -61,7 +61,7 @@ func (o *initVerb) make(ctx context.Context) (*prepared, error) {
 	}
 	m.workspace = before.Workspace()
 	if err := m.directory(m.workspace); err != nil {
-		return nil, cantStart(err)
+		return nil, cantStart(fmt.Errorf("make the workspace: %w; --workspace names another place", err))
 	}
 	return m, nil
 }
@@ -73,6 +73,9 @@ func (m *prepared) directory(path string) error {
 			return fmt.Errorf("%s is not a directory", path)
 		}
 		return nil
+	}
+	if target, err := os.Readlink(path); err == nil {
+		return fmt.Errorf("%s is a link to %s, where nothing is", path, target)
 	}
 	m.files = append(m.files, path)
 	return os.MkdirAll(path, 0o700)

@@ -37,6 +37,8 @@ func (w *Workspace) Scan(ctx context.Context, path string, visit func(dir string
 			workers.Go(s.work)
 		}
 		workers.Wait()
+		s.mu.Lock() // the context may end just now
+		defer s.mu.Unlock()
 		for _, left := range s.queue {
 			left.leave()
 		}
