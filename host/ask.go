@@ -24,6 +24,12 @@ func WithAsker(ctx context.Context, ask Asker) context.Context {
 	return context.WithValue(ctx, askerKey{}, ask)
 }
 
+// asked says whether there is somebody to ask.
+func asked(ctx context.Context) bool {
+	ask, ok := ctx.Value(askerKey{}).(Asker)
+	return ok && ask != nil
+}
+
 // permitted says whether a decision lets a call go on, if need be after asking.
 func permitted(ctx context.Context, q Question) bool {
 	if q.Decision.Verdict != guard.Ask {

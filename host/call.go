@@ -71,7 +71,7 @@ func (s *Session) call(ctx context.Context, name string, raw json.RawMessage, ev
 		record.Answer = answer(allowed)
 	}
 	if !allowed {
-		return &Result{Err: refusal(decision)}
+		return &Result{Err: refusal(decision, asked(ctx))}
 	}
 	spec, err := s.spec(t.Plugin)
 	if err != nil {
@@ -131,10 +131,13 @@ func (s *Session) timeout() time.Duration {
 	return limits.ExecTimeout + callGrace
 }
 
-// refusal is the error of a call that the guard did not allow.
-func refusal(d guard.Decision) *Error {
+// refusal is the error of a call that the guard did not allow, or the person who was asked.
+func refusal(d guard.Decision, asked bool) *Error {
 	e := &Error{Code: pluginpb.CodeAccessDenied, Message: d.Reason, Rule: d.Rule, Hint: d.Hint}
-	if d.Verdict == guard.Ask {
+	switch {
+	case d.Verdict == guard.Ask && asked:
+		e.Hint = "a person was asked, and did not allow it; do it in another way, or ask what they would allow"
+	case d.Verdict == guard.Ask:
 		e.Hint = strings.TrimPrefix(e.Hint+"; or use a client that can ask a person (MCP elicitation)", "; or ")
 	}
 	return e

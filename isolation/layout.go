@@ -38,6 +38,13 @@ func newLayout(home string) (layout, error) {
 		return fail(err)
 	}
 	defer root.Close()
+	info, err := root.Stat(".")
+	if err == nil && info.Mode()&fs.ModeSticky == 0 { // where nobody can replace what is another's
+		err = checkOwned(real, info)
+	}
+	if err != nil {
+		return fail(err)
+	}
 	for _, name := range instanceDirs {
 		if err := makePrivate(root, name); err != nil {
 			return fail(err)

@@ -24,6 +24,9 @@ func (l *Log) follow() error {
 		return err
 	}
 	info, err := f.Stat()
+	if err == nil && info.Mode().IsRegular() && info.Mode().Perm()&0o077 != 0 {
+		_ = f.Chmod(0o600) // it may be somebody else's, who then reads it as before
+	}
 	if err == nil {
 		err = finishLine(f, info)
 	}

@@ -91,14 +91,16 @@ func yes(r *mcp.ElicitResult) bool { return r.Action == "accept" && r.Content[an
 func (q *questions) call(ctx context.Context, s session, t host.Tool, req *mcp.CallToolRequest) *mcp.CallToolResult {
 	allowed, answered := q.answered(t.Name, req.Params)
 	var open *host.Question
-	ctx = host.WithAsker(ctx, func(_ context.Context, asked host.Question) bool {
-		if !answered {
-			open = &asked
-		}
-		return allowed
-	})
+	if answered || canAsk(req.Session) {
+		ctx = host.WithAsker(ctx, func(_ context.Context, asked host.Question) bool {
+			if !answered {
+				open = &asked
+			}
+			return allowed
+		})
+	}
 	result := s.Call(ctx, t.Name, req.Params.Arguments, progress(ctx, req))
-	if open == nil || !canAsk(req.Session) {
+	if open == nil {
 		return answer(result, t.Spec.TextResult)
 	}
 	return &mcp.CallToolResult{

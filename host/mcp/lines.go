@@ -35,7 +35,7 @@ var _ mcp.Transport = Lines{}
 
 // Connect begins to read.
 func (l Lines) Connect(context.Context) (mcp.Connection, error) {
-	c := &lines{writer: l.Writer, incoming: make(chan incoming), closed: make(chan struct{}), due: newDue(), patience: l.Patience, gone: l.Gone}
+	c := &lines{writer: l.Writer, incoming: make(chan incoming), over: make(chan struct{}), closed: make(chan struct{}), due: newDue(), patience: l.Patience, gone: l.Gone}
 	if l.opened != nil {
 		l.opened(c)
 	}
@@ -46,6 +46,7 @@ func (l Lines) Connect(context.Context) (mcp.Connection, error) {
 // lines is a connection of two streams.
 type lines struct {
 	incoming chan incoming
+	over     chan struct{} // closed when what is read has ended, and the patience
 	closed   chan struct{}
 	once     sync.Once
 	due      *due
@@ -75,6 +76,7 @@ func (c *lines) read(r *bufio.Reader) {
 			continue
 		case err != nil:
 			c.await()
+			close(c.over)
 			next.err = err
 		case len(line) == 0:
 			continue

@@ -163,3 +163,42 @@ func FuzzIDFinder(f *testing.F) {
 		}
 	})
 }
+
+// A client that reads nothing and keeps the stream open must not keep the server.
+func TestAClientThatDoesNotReadHoldsUpNothing(t *testing.T) {
+	for name, end := range map[string]func(input io.Closer, cancel func()){
+		"its input ends":     func(input io.Closer, _ func()) { _ = input.Close() },
+		"the server is told": func(_ io.Closer, cancel func()) { cancel() },
+	} {
+		ctx, cancel := context.WithCancel(t.Context())
+		in, input := io.Pipe()
+		unread, output := io.Pipe()
+		ended := make(chan error, 1)
+		go func() {
+			ended <- NewServer(telling{}, "test", "").Run(ctx, Lines{Reader: in, Writer: output, Patience: time.Millisecond})
+		}()
+		if _, err := io.WriteString(input, hello+"\n"); err != nil {
+			t.Fatal(err)
+		}
+		end(input, cancel)
+		select {
+		case <-ended:
+		case <-time.After(20 * time.Second):
+			t.Errorf("%s: the server goes on", name)
+		}
+		cancel()
+		_ = unread.Close()
+		_ = input.Close()
+	}
+}
+
+// What has an id and is neither a request nor an answer is answered.
+func TestAMessageWithoutAMethodIsAnswered(t *testing.T) {
+	c := talkTo(t, telling{}, "2025-06-18", true)
+	for _, message := range []string{`{"jsonrpc":"2.0","id":1001}`, `{"jsonrpc":"2.0","id":1001,"METHOD":"ping"}`} {
+		c.send(message)
+		if got := c.line(); !strings.Contains(got, `"id":1001`) || !strings.Contains(got, "it has no method") {
+			t.Errorf("%s is answered with %s", message, got)
+		}
+	}
+}

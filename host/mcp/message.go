@@ -19,6 +19,8 @@ type envelope struct {
 	ID      jsontext.Value `json:"id"`
 	Method  *string        `json:"method"`
 	Params  jsontext.Value `json:"params"`
+	Result  jsontext.Value `json:"result"`
+	Error   jsontext.Value `json:"error"`
 }
 
 // decode reads a message. What is wrong within parameters is for those who read them to say.
@@ -32,7 +34,7 @@ func decode(data []byte) (jsonrpc.Message, error) {
 	}
 	if e.Method == nil {
 		answer, err := jsonrpc.DecodeMessage(data)
-		if err != nil {
+		if err != nil || e.Result == nil && e.Error == nil {
 			return nil, errors.New("it has no method, and is no answer with an id and a result or an error either")
 		}
 		return answer, nil

@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/url"
@@ -94,7 +95,26 @@ func narrow(s session, listed []*mcp.Root) (session, error) {
 	if len(inside) == 1 {
 		child.Workspace = inside[0]
 	}
-	return spawn(s, child)
+	narrower, err := spawn(s, child)
+	if err != nil || len(allowed.Paths) > 0 { // then it may be the operator who leaves a path out
+		return narrower, err
+	}
+	return rooted{narrower}, nil
+}
+
+// rooted is a session in which nothing but the client's roots leaves out paths that the policy opens.
+type rooted struct{ session }
+
+// ruleConstraint is the guard's for paths that are left out.
+const ruleConstraint = "constraint.paths"
+
+// Call says of a path that is left out who did that.
+func (r rooted) Call(ctx context.Context, tool string, arguments json.RawMessage, events func(host.Event)) *host.Result {
+	result := r.session.Call(ctx, tool, arguments, events)
+	if e := result.Err; e != nil && e.Rule == ruleConstraint {
+		e.Hint = "it is outside the roots that the client has named: use a path within them, or have the client name another directory"
+	}
+	return result
 }
 
 func spawn(s session, child policy.Child) (session, error) {

@@ -7,8 +7,10 @@ package mcp
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -47,6 +49,10 @@ func NewServer(s session, version, instructions string) *Server {
 	return &Server{server, ts, all}
 }
 
+// endGrace is how long a session may take to end, when its client has, or is told to. A client that does not read what it
+// has asked for, and keeps the stream open, holds up the writing of answers for as long as it likes.
+const endGrace = 2 * time.Second
+
 // Run serves the one client at the other end of two streams, until that ends the session or ctx is done.
 func (s *Server) Run(ctx context.Context, streams Lines) error {
 	var conn *lines
@@ -57,14 +63,25 @@ func (s *Server) Run(ctx context.Context, streams Lines) error {
 	}
 	d := newDirect(s.tools, session, conn)
 	conn.direct.Store(d)
-	stop := context.AfterFunc(ctx, func() { _ = session.Close() }) // its connection may be gone already
-	defer stop()
-	err = session.Wait()
-	d.end()
-	if ctx.Err() != nil {
-		return ctx.Err()
+	ended := make(chan error, 1)
+	go func() {
+		err := session.Wait()
+		d.end()
+		ended <- err
+	}()
+	select {
+	case err := <-ended:
+		return err
+	case <-conn.over:
+	case <-ctx.Done():
+		go func() { _ = session.Close() }() // its connection may be gone already
 	}
-	return err
+	select {
+	case err = <-ended:
+	case <-time.After(endGrace):
+		s.clients.cancelAll()
+	}
+	return errors.Join(ctx.Err(), err)
 }
 
 // Follow offers what the session has whenever changes says that this may be something else, until it is closed or ctx
