@@ -21,6 +21,7 @@ const (
 	names                    // the value is a path
 	options                  // the value is more arguments for make
 	preloads                 // the value is more options for Node
+	finds                    // the value is more options for fzf
 	compiles                 // the value is a compiler, which may be installed anywhere
 )
 
@@ -37,7 +38,7 @@ var hooks = map[string]hook{
 	"GIT_DIR": names, "GIT_WORK_TREE": names, "GIT_INDEX_FILE": names, "GIT_CONFIG": names, "GIT_CONFIG_GLOBAL": names, "GIT_CONFIG_SYSTEM": names, "GIT_CONFIG_PARAMETERS": loads, "GIT_TEMPLATE_DIR": names, "GIT_EXEC_PATH": names,
 	"MAKEFLAGS": options, "GNUMAKEFLAGS": options, "MFLAGS": options, "MAKEFILES": names,
 	"CC": compiles, "CXX": compiles, "CPP": compiles, "LD": compiles, "AR": compiles, "AS": compiles, "FC": compiles, "RUSTC": compiles, "RUSTDOC": compiles, "CGO_CC": compiles, "HOSTCC": compiles,
-	"CMAKE_CXX_COMPILER_LAUNCHER": runs, "CARGO_BUILD_RUSTC_WRAPPER": runs, "FZF_DEFAULT_COMMAND": runs,
+	"CMAKE_CXX_COMPILER_LAUNCHER": runs, "CARGO_BUILD_RUSTC_WRAPPER": runs, "FZF_DEFAULT_COMMAND": runs, "FZF_DEFAULT_OPTS": finds, "CARGO_BUILD_RUSTC": compiles,
 	"KUBECONFIG": names, "HISTFILE": names, "PYTHONHOME": names, "GIT_TRACE": names, "GIT_TRACE2": names, "NPM_CONFIG_SCRIPT_SHELL": runs, "npm_config_script_shell": runs,
 }
 
@@ -76,6 +77,9 @@ func (a *analysis) environment(c *shell.Call) {
 		if !ok && strings.HasPrefix(name, "BASH_FUNC_") {
 			how, ok = loads, true
 		}
+		if !ok && strings.HasPrefix(name, "CARGO_TARGET_") && (strings.HasSuffix(name, "_RUNNER") || strings.HasSuffix(name, "_LINKER")) {
+			how, ok = compiles, true
+		}
 		if !ok || value == "" || value == shell.Unknown || value == shell.Unset {
 			continue
 		}
@@ -100,6 +104,8 @@ func (a *analysis) environment(c *shell.Call) {
 			c.Pipe("make", argv, shell.Stream{})
 		case preloads:
 			c.Pipe("node", nodeOptions(value), shell.Stream{})
+		case finds:
+			c.Code("fzf "+value, nil)
 		case compiles:
 			if !strings.HasPrefix(value, "/") || strings.Contains(value, " ") || systemBins[filepath.Dir(value)] {
 				c.Code(value, nil)

@@ -6,6 +6,8 @@ var (
 	// others are calls that start a command in languages that need no bracket, and methods of the command itself.
 	others = pattern.New(`\b(?:Sys\.command|Unix\.(?:system|open_process\w*|execvp?e?|create_process)|callCommand|spawnCommand|readProcess\w*|readCreateProcess\w*|callProcess|spawnProcess|rawSystem|runCommand|runProcess|ProcessBuilder|Process\.[Ss]tart)\b\s*`)
 	spoken = pattern.New(`((?:\[[^\[\]]*\]|\b(?:Seq|List|listOf|arrayOf)\s*\([^()]*\)|"\d+"))\s*(?:\.\s*(?:execute\b|lazyLines\b|lineStream\b|!)|!{1,2}\s*(?:[;)}\n]|$))`)
+	// bangs are commands of GHC's console that start others.
+	bangs = pattern.New(`(?m)^\s*:!\s*(.+)$`)
 	// puppets are the commands of resources in Puppet's language.
 	puppets = pattern.New(`\bexec\s*\{\s*(\[[^\]]*\]|"\d+")|\b(?:command|onlyif|unless)\s*=>\s*(\[[^\]]*\]|"\d+")`)
 	// templates are the commands of zx, Bun and execa.
@@ -19,6 +21,9 @@ func (s *skeleton) statements(language string, out *[]Effect) bool {
 	case "other":
 		for _, m := range others.FindAllStringIndex(s.worth(others)) {
 			*out = append(*out, s.command(s.region(m[1])))
+		}
+		for _, m := range bangs.FindAllStringSubmatch(s.worth(bangs)) {
+			*out = append(*out, Effect{Kind: Shell, Text: s.expand(m[1])})
 		}
 		for _, m := range spoken.FindAllStringSubmatch(s.worth(spoken)) {
 			*out = append(*out, s.command(m[1]))

@@ -1,15 +1,24 @@
 package lang
 
-import "github.com/picoclaw/picoclaw/sdk/guard/internal/pattern"
+import (
+	"strings"
+
+	"github.com/picoclaw/picoclaw/sdk/guard/internal/pattern"
+)
 
 var (
 	// writers are calls that write a string to a file: by the file's name and the string.
 	writers = pattern.New(`\b(?:writeFileSync|writeFile|appendFileSync|outputFileSync|writeTextFileSync|writeTextFile|file_put_contents|(?:File|IO)\.(?:bin)?write|Bun\.write)\s*\(?\s*"(\d+)"\s*,\s*"(\d+)"`)
 	// chained are the same with the string behind the file.
 	chained = pattern.New(`\b(?:open|Path)\s*\(\s*"(\d+)"[^()]*\)\s*[.:]\s*write\w*\s*\(?\s*"(\d+)"`)
+	// printed are strings that Python prints to a file.
+	printed = pattern.New(`\bprint\s*\(\s*"(\d+)"\s*,\s*file\s*=\s*(?:open\s*\(\s*"(\d+)"|(\w+)\s*\))`)
+	// handles are files of Perl that a handle stands for, and handled what is printed to such.
+	handles = pattern.New(`\bopen\s*\(?\s*(?:my\s+)?\$?(\w+)\s*,\s*"(\d+)"(?:\s*,\s*"(\d+)")?`)
+	handled = pattern.New(`\b(?:print|printf|say)\s+\{?\s*\$?(\w+)\s*\}?\s+"(\d+)"`)
 	// opened are files that a variable or a block stands for.
-	opened  = pattern.New(`\bopen\s*\(\s*"(\d+)"\s*,[^()]*\)\s*(?:as\s+(\w+)\s*:|do\s*\|\s*(\w+)\s*\||\{\s*\|\s*(\w+)\s*\|)|\b(\w+)\s*=\s*open\s*\(\s*"(\d+)"\s*,[^()]*\)`)
-	written = pattern.New(`\b(\w+)\.(?:write|puts|print|<<)\s*\(?\s*"(\d+)"`)
+	opened  = pattern.New(`\bopen\s*\(\s*"(\d+)"\s*,[^()]*\)\s*(?:as\s+(\w+)\s*:|do\s*\|\s*(\w+)\s*\||\{\s*\|\s*(\w+)\s*\|)|\b(\w+)\s*=\s*(?:io\s*\.\s*)?open\s*\(\s*"(\d+)"\s*,[^()]*\)`)
+	written = pattern.New(`\b(\w+)[.:](?:write|puts|print|<<)\s*\(?\s*"(\d+)"`)
 )
 
 // writes finds the files that code writes a constant to. Several writes to one file are put together.
@@ -19,7 +28,7 @@ func (s *skeleton) writes() []Effect {
 	add := func(file, text string) {
 		name, ok := s.text(file)
 		added, too := s.text(text)
-		if !ok || !too || name == "" {
+		if name = strings.TrimLeft(name, "<>+ "); !ok || !too || name == "" || strings.ContainsAny(name, "|") {
 			return
 		}
 		if _, known := content[name]; !known {
@@ -39,6 +48,26 @@ func (s *skeleton) writes() []Effect {
 		for _, w := range written.FindAllStringSubmatch(s.worth(written)) {
 			if w[1] == m[2]+m[3]+m[4]+m[5] {
 				add(m[1]+m[6], w[2])
+			}
+		}
+		for _, p := range printed.FindAllStringSubmatch(s.worth(printed)) {
+			if p[3] != "" && p[3] == m[2]+m[5] {
+				add(m[1]+m[6], p[1])
+			}
+		}
+	}
+	for _, p := range printed.FindAllStringSubmatch(s.worth(printed)) {
+		add(p[2], p[1])
+	}
+	for _, m := range handles.FindAllStringSubmatch(s.worth(handles)) {
+		for _, w := range handled.FindAllStringSubmatch(s.worth(handled)) {
+			if w[1] != m[1] {
+				continue
+			}
+			if m[3] != "" {
+				add(m[3], w[2])
+			} else {
+				add(m[2], w[2])
 			}
 		}
 	}

@@ -70,7 +70,7 @@ func (l *language) uses(name string, args []shell.Field) []Use {
 	for _, opt := range parsed.Options {
 		switch {
 		case !opt.Has:
-		case opt.Roles == "c":
+		case opt.Roles == "c", l.as == "node" && opt.Name == "--print":
 			uses = append(uses, Use{Kind: Code, Lang: l.lang, Text: opt.Value})
 			coded = true
 		case opt.Roles == "m":
@@ -132,10 +132,13 @@ func assignments(parsed getopt.Args) string {
 	return b.String()
 }
 
+// shellCode are long options of shells whose value is code.
+var shellCode = set("--command --commands --init-command --execute")
+
 // shell takes a shell's arguments apart: -c may stand anywhere in a cluster, and code is the first operand.
 func (l *language) shell(args []shell.Field) []Use {
 	var uses []Use
-	code, stdin := false, false
+	code, stdin, given := false, false, false
 	i := 0
 	for ; i < len(args); i++ {
 		text := args[i].Text
@@ -158,6 +161,10 @@ func (l *language) shell(args []shell.Field) []Use {
 			case "--version", "--help":
 				return uses
 			}
+			if option, text, has := strings.Cut(text, "="); has && shellCode[option] {
+				uses = append(uses, Use{Kind: Code, Lang: "sh", Text: text})
+				given = true
+			}
 			continue
 		}
 		code = code || strings.Contains(text, "c") && text[0] == '-'
@@ -174,6 +181,7 @@ func (l *language) shell(args []shell.Field) []Use {
 			params = []string{"bash"}
 		}
 		uses = append(uses, Use{Kind: Code, Lang: "sh", Text: rest[0].Text, Params: params})
+	case given:
 	case stdin || len(rest) == 0:
 		uses = append(uses, Use{Kind: Input, Lang: "sh", Params: append([]string{"bash"}, shell.Texts(rest)...)})
 		for _, arg := range rest {

@@ -31,7 +31,7 @@ var machineRules = []Rule{
 	},
 	{
 		ID: "exec.clock", Tier: Hard, Names: "date gdate", Match: func(c *Command) bool {
-			if prefix("-s", "-us", "--set")(c) {
+			if prefix("-s", "-us", "--s")(c) {
 				return true
 			}
 			when := c.Operand(0) // MMDDhhmm[[CC]YY][.ss]

@@ -39,7 +39,7 @@ var remoteDeleteRules = []Rule{
 		Miss:   []string{"terraform plan -destroy", "terraform plan", "terraform apply tfplan", "terraform state list", "terraform destroy -help"},
 	},
 	{
-		ID: "exec.remote-delete", Names: "aws", Match: anyOf(both(verb("s3 rm"), flag("--recursive")), verb("s3 rb"), both(verb("s3 sync"), flag("--delete"), not(flag("--dryrun")))),
+		ID: "exec.remote-delete", Names: "aws", Match: anyOf(both(verb("s3 rm"), flag("--recursive")), verb("s3 rb", "s3api delete-bucket", "ec2 terminate-instances", "rds delete-db-instance", "cloudformation delete-stack", "eks delete-cluster", "dynamodb delete-table"), both(verb("s3 sync"), flag("--delete"), not(flag("--dryrun")))),
 		Reason: "deletes what is stored elsewhere, with everything in it",
 		Safer:  "print what would be deleted with --dryrun",
 		Hit:    []string{"aws s3 rm s3://b --recursive", "aws s3 rb s3://b --force"},
@@ -51,9 +51,12 @@ var remoteDeleteRules = []Rule{
 		Hit:    []string{"gsutil -m rm -r gs://b", "s3cmd del --recursive s3://b", "gcloud projects delete x"}, Miss: []string{"gsutil ls", "gsutil cp a gs://b", "az group list"},
 	},
 	{
-		ID: "exec.remote-delete", Names: "gh glab", Match: verb("repo delete", "repo archive", "release delete", "secret delete", "org delete", "codespace delete"),
+		ID: "exec.remote-delete", Names: "gh glab", Match: anyOf(verb("repo delete", "repo archive", "release delete", "secret delete", "org delete", "codespace delete"), both(verb("api"), func(c *Command) bool {
+			method, _ := c.Opts().Value("-X", "--method")
+			return strings.EqualFold(method, "delete")
+		})),
 		Reason: "deletes what is stored elsewhere",
-		Hit:    []string{"gh repo delete x --yes", "gh release delete v1"}, Miss: []string{"gh pr create --title x", "gh repo view", "gh release view v1", "gh issue list --search 'repo delete'"},
+		Hit:    []string{"gh repo delete x --yes", "gh release delete v1", "gh api -X DELETE repos/a/b"}, Miss: []string{"gh pr create --title x", "gh repo view", "gh release view v1", "gh issue list --search 'repo delete'"},
 	},
 	{
 		ID: "exec.remote-delete", Names: "helm", Match: both(verb("uninstall", "delete", "del", "un"), not((*Command).dryRun)),
