@@ -23,7 +23,7 @@ var (
 
 // writes finds the files that code writes a constant to. Several writes to one file are put together.
 func (s *skeleton) writes() []Effect {
-	content := map[string]string{}
+	content := map[string]*strings.Builder{}
 	var order []string
 	add := func(file, text string) {
 		name, ok := s.text(file)
@@ -31,11 +31,13 @@ func (s *skeleton) writes() []Effect {
 		if name = strings.TrimLeft(name, "<>+ "); !ok || !too || name == "" || strings.ContainsAny(name, "|") {
 			return
 		}
-		if _, known := content[name]; !known {
-			order = append(order, name)
+		b := content[name]
+		if b == nil {
+			b = &strings.Builder{}
+			content[name], order = b, append(order, name)
 		}
-		if len(content[name])+len(added) < maxConstant {
-			content[name] += added
+		if b.Len()+len(added) < maxConstant {
+			b.WriteString(added)
 		}
 	}
 	for _, m := range writers.FindAllStringSubmatch(s.worth(writers)) {
@@ -44,23 +46,26 @@ func (s *skeleton) writes() []Effect {
 	for _, m := range chained.FindAllStringSubmatch(s.worth(chained)) {
 		add(m[1], m[2])
 	}
+	to := written.FindAllStringSubmatch(s.worth(written))
+	prints := printed.FindAllStringSubmatch(s.worth(printed))
 	for _, m := range opened.FindAllStringSubmatch(s.worth(opened)) {
-		for _, w := range written.FindAllStringSubmatch(s.worth(written)) {
+		for _, w := range to {
 			if w[1] == m[2]+m[3]+m[4]+m[5] {
 				add(m[1]+m[6], w[2])
 			}
 		}
-		for _, p := range printed.FindAllStringSubmatch(s.worth(printed)) {
+		for _, p := range prints {
 			if p[3] != "" && p[3] == m[2]+m[5] {
 				add(m[1]+m[6], p[1])
 			}
 		}
 	}
-	for _, p := range printed.FindAllStringSubmatch(s.worth(printed)) {
+	for _, p := range prints {
 		add(p[2], p[1])
 	}
+	to = handled.FindAllStringSubmatch(s.worth(handled))
 	for _, m := range handles.FindAllStringSubmatch(s.worth(handles)) {
-		for _, w := range handled.FindAllStringSubmatch(s.worth(handled)) {
+		for _, w := range to {
 			if w[1] != m[1] {
 				continue
 			}
@@ -73,7 +78,7 @@ func (s *skeleton) writes() []Effect {
 	}
 	out := make([]Effect, 0, len(order))
 	for _, name := range order {
-		out = append(out, Effect{Kind: Write, Text: name, Content: content[name]})
+		out = append(out, Effect{Kind: Write, Text: name, Content: content[name].String()})
 	}
 	return out
 }
