@@ -31,6 +31,7 @@ func failure(doing string, err error) error {
 		isDirectory *workspace.IsDirectory
 		same        *workspace.Same
 		foreign     *workspace.Foreign
+		noDirectory *workspace.NoDirectory
 	)
 	switch {
 	case !workspace.Untouched(err):
@@ -53,6 +54,8 @@ func failure(doing string, err error) error {
 	case errors.Is(err, syscall.EDQUOT):
 		return say(sdk.Failed, "the user's disk quota is exceeded").
 			WithHint("nothing was changed; delete files that count towards the quota, or have it raised, then try again")
+	case errors.As(err, &noDirectory):
+		return say(sdk.NotFound, "file not found").WithHint("%s", legible(err.Error()))
 	case errors.Is(err, fs.ErrNotExist):
 		return say(sdk.NotFound, "file not found")
 	case errors.Is(err, fs.ErrPermission):

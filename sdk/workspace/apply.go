@@ -88,6 +88,9 @@ func (tx *transaction) add(e Edit) error {
 			return err
 		}
 	}
+	if none == nil && e.Parents && errors.Is(err, fs.ErrNotExist) {
+		t, err = tx.exactParents(e, err)
+	}
 	if closed(err) {
 		t, err = tx.w.openInPlace(e.Path)
 	}
@@ -273,6 +276,11 @@ func (tx *transaction) end(ok bool) {
 	if !ok {
 		for _, d := range slices.Backward(tx.made) {
 			d.remove()
+		}
+	}
+	for _, d := range tx.made {
+		if d.own {
+			_ = d.root.Close()
 		}
 	}
 }
