@@ -32,6 +32,7 @@ func failure(doing string, err error) error {
 		same        *workspace.Same
 		foreign     *workspace.Foreign
 		noDirectory *workspace.NoDirectory
+		slash       *workspace.DirectoryName
 	)
 	switch {
 	case !workspace.Untouched(err):
@@ -64,6 +65,8 @@ func failure(doing string, err error) error {
 		return say(sdk.TooLarge, err.Error()).WithHint("a larger file can be changed with exec: printf >>, sed -i, a script")
 	case errors.As(err, &busy):
 		return say(sdk.Conflict, err.Error())
+	case errors.As(err, &slash):
+		return say(sdk.InvalidArgument, err.Error()).WithHint("name the file itself: in that directory, or without the slash")
 	case errors.As(err, &notRegular), errors.As(err, &isDirectory), errors.As(err, &same):
 		return say(sdk.InvalidArgument, err.Error())
 	}

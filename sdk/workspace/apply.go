@@ -75,6 +75,9 @@ type changing struct {
 
 // add opens where an edit takes place.
 func (tx *transaction) add(e Edit) error {
+	if endsInSlash(e.Path) {
+		return &DirectoryName{e.Path}
+	}
 	t, err := tx.w.target(guard.Write, e.Path)
 	var none *missing
 	if errors.As(err, &none) && e.Parents {
