@@ -164,6 +164,20 @@ type Kept struct {
 	Contents io.Reader // of a regular file
 }
 
+// Attributes returns the extended attributes that were kept with it, by name.
+func (k Kept) Attributes() map[string]string {
+	var all map[string]string
+	for record, value := range k.Header.PAXRecords {
+		if name, ok := strings.CutPrefix(record, attributePrefix); ok {
+			if all == nil {
+				all = map[string]string{}
+			}
+			all[name] = value
+		}
+	}
+	return all
+}
+
 // Blob calls fn with everything that was kept under a name, directories before their contents.
 func (j *Journal) Blob(id, blob string, fn func(Kept) error) error {
 	return j.members(id, func(rest string, h *tar.Header, contents io.Reader) error {

@@ -67,12 +67,26 @@ func (w *Writer) ID() string { return w.op.ID }
 // Keep adds something that was there before: a file, whose contents it reads, a directory, a link or a FIFO. name is relative to
 // the blob, "." for the blob itself.
 func (w *Writer) Keep(blob, name string, info fs.FileInfo, link string, contents io.Reader) error {
+	return w.KeepWith(nil, blob, name, info, link, contents)
+}
+
+// attributePrefix is what tar programs put before the name of an extended attribute.
+const attributePrefix = "SCHILY.xattr."
+
+// KeepWith is Keep with extended attributes, by name.
+func (w *Writer) KeepWith(attributes map[string]string, blob, name string, info fs.FileInfo, link string, contents io.Reader) error {
 	h, err := tar.FileInfoHeader(numbered{info}, link)
 	if err != nil {
 		return fmt.Errorf("write the journal: %w", err)
 	}
 	h.Format = tar.FormatPAX // no other has parts of seconds
 	h.AccessTime, h.ChangeTime = time.Time{}, time.Time{}
+	for name, value := range attributes {
+		if h.PAXRecords == nil {
+			h.PAXRecords = map[string]string{}
+		}
+		h.PAXRecords[attributePrefix+name] = value
+	}
 	if h.Name = path.Join(w.op.ID, blob, name); info.IsDir() {
 		h.Name += "/"
 	}
