@@ -131,9 +131,16 @@ func (m *memory) drop(id string, err error) {
 
 // keepTree writes a tree into an operation.
 func keepTree(ctx context.Context, w *journal.Writer, blob string, tree *workspace.Tree) error {
+	first := map[[2]uint64]string{} // the name under which a file with several is kept
 	return tree.Walk(func(e *workspace.Entry) error {
 		if err := ctx.Err(); err != nil {
 			return err
+		}
+		if id, ok := workspace.SeveralNames(e.Info); ok {
+			if name, kept := first[id]; kept {
+				return w.KeepName(blob, e.Name, name, e.Info)
+			}
+			first[id] = e.Name
 		}
 		switch mode := e.Info.Mode(); {
 		case mode.IsDir():

@@ -104,6 +104,8 @@ func (r *restoring) restoreDir(ctx context.Context, op *journal.Op, step journal
 				return b.Symlink(k.Header.Linkname, k.Name)
 			case tar.TypeFifo:
 				return b.Fifo(k.Name, metaOf(k))
+			case tar.TypeLink:
+				return b.Link(k.First, k.Name, metaOf(k))
 			}
 			return b.File(k.Name, metaOf(k), k.Contents)
 		})

@@ -162,6 +162,7 @@ type Kept struct {
 	Name     string // relative to the blob, "." for the blob itself
 	Header   *tar.Header
 	Contents io.Reader // of a regular file
+	First    string    // of a file that was kept before under another name: that name
 }
 
 // Attributes returns the extended attributes that were kept with it, by name.
@@ -185,6 +186,10 @@ func (j *Journal) Blob(id, blob string, fn func(Kept) error) error {
 		if !ok {
 			return nil
 		}
-		return fn(Kept{Name: path.Join(".", name), Header: h, Contents: contents})
+		k := Kept{Name: path.Join(".", name), Header: h, Contents: contents}
+		if first, ok := strings.CutPrefix(path.Clean(h.Linkname), path.Join(id, blob)+"/"); ok && h.Typeflag == tar.TypeLink {
+			k.First = first
+		}
+		return fn(k)
 	})
 }

@@ -96,6 +96,18 @@ func (w *Writer) KeepWith(attributes map[string]string, blob, name string, info 
 	return w.member(h, contents)
 }
 
+// KeepName adds another name of a file that is kept under the name of first.
+func (w *Writer) KeepName(blob, name, first string, info fs.FileInfo) error {
+	h, err := tar.FileInfoHeader(numbered{info}, "")
+	if err != nil {
+		return fmt.Errorf("write the journal: %w", err)
+	}
+	h.Format, h.AccessTime, h.ChangeTime = tar.FormatPAX, time.Time{}, time.Time{}
+	h.Typeflag, h.Size = tar.TypeLink, 0
+	h.Name, h.Linkname = path.Join(w.op.ID, blob, name), path.Join(w.op.ID, blob, first)
+	return w.member(h, nil)
+}
+
 func (w *Writer) member(h *tar.Header, contents io.Reader) error {
 	if err := w.tar.WriteHeader(h); err != nil {
 		return fmt.Errorf("write the journal: %w", err)
