@@ -204,6 +204,10 @@ func TestWhatIsSaidBesides(t *testing.T) {
 			t.Errorf("%q, %v; want %q", r.Text, r.Err, test.want)
 		}
 	}
+	r := p.Call("edit", args{"path": "f", "old_string": "b", "new_string": "c", "count": 5})
+	if want := "old_string is there once, not the 5 that count says; all were replaced"; r.Err != nil || !strings.Contains(r.Text, want) {
+		t.Errorf("%q, %v; want %q", r.Text, r.Err, want)
+	}
 	const miss = "old_text not found in file. Make sure it matches exactly\nnearest in the file (· is a space, → a tab, ␍ a carriage return):\n1│def f():\n2│→return 1"
 	if r := p.Call("edit_file", args{"path": "py", "old_text": "def g():\n\treturn 1", "new_text": "x"}); r.Err.GetMessage() != miss {
 		t.Errorf("%q; want %q", r.Err.GetMessage(), miss)

@@ -110,12 +110,13 @@ func (w *Writer) Commit() error {
 	case w.out.file == nil:
 		err = w.j.add(w.op.ID, w.out.buffer.Bytes())
 	default:
-		err = w.out.finish()
+		if err = w.out.finish(); err == nil {
+			w.j.wrote(w.out.size)
+		}
 	}
 	if err != nil {
 		return errors.Join(fmt.Errorf("write the journal: %w", err), w.Abort())
 	}
-	w.j.wrote()
 	return nil
 }
 
@@ -138,9 +139,11 @@ type spill struct {
 	create func() (*os.File, error)
 	buffer bytes.Buffer
 	file   *os.File
+	size   int64 // of all that was written, in bytes
 }
 
 func (s *spill) Write(p []byte) (int, error) {
+	s.size += int64(len(p))
 	if s.file == nil && s.buffer.Len()+len(p) <= smallest {
 		return s.buffer.Write(p)
 	}
