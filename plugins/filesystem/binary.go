@@ -33,7 +33,7 @@ func (w *window) hexadecimal(f io.ReaderAt, head []byte, p part) error {
 	from := min(p.Offset, w.Size)
 	data := make([]byte, min(p.length(), mostHex, w.Size-from))
 	n, err := f.ReadAt(data, from)
-	if err != nil && err != io.EOF { //nolint:errorlint // ReadAt returns it as it is
+	if err != nil && err != io.EOF {
 		return err
 	}
 	data = data[:n]

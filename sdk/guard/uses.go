@@ -173,6 +173,9 @@ func (a *analysis) effect(c *shell.Call, language string, e lang.Effect) {
 	}
 }
 
+// commanded are languages of programs that are fed with data or commands all day. What feeds them counts where it isn't to be seen.
+var commanded = map[string]bool{"vim": true, "sql": true, "sed": true, "dc": true, "gnuplot": true}
+
 // input decides on a program that runs its standard input as code.
 func (a *analysis) input(c *shell.Call, u programs.Use) {
 	switch {
@@ -180,7 +183,7 @@ func (a *analysis) input(c *shell.Call, u programs.Use) {
 		a.code(c, u.Lang, c.Stdin.Text, u.Params)
 	case c.Stdin.File != "":
 		a.script(c, c.Stdin.File, u.Lang, u.Params)
-	case c.Stdin.Piped && (u.Lang != "vim" && u.Lang != "sql" && u.Lang != "sed" || foreign(c.Stdin.From.Names())):
+	case c.Stdin.Piped && (!commanded[u.Lang] || foreign(c.Stdin.From.Names())):
 		a.soft(c, Deny, "exec.pipe-to-shell", "it runs what another command prints: "+strings.Join(c.Stdin.From.Names(), ", "), saferSaved)
 	}
 }

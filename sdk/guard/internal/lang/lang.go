@@ -48,6 +48,12 @@ func Effects(language, code string) []Effect {
 		return Make(code, nil)
 	case "gdb":
 		return Gdb(code)
+	case "dc":
+		return Dc(code)
+	case "gnuplot":
+		return Gnuplot(code)
+	case "pdb":
+		return Pdb(code)
 	case "tcl":
 		return Tcl(code)
 	}

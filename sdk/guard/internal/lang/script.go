@@ -47,7 +47,7 @@ var (
 		`Kernel\.(?:system|exec|spawn)|system|popen|Popen|check_output|check_call|getoutput|getstatusoutput|exec|spawn|execSync|execFile|execFileSync|spawnSync|shell_exec|passthru|proc_open|` +
 		`pcntl_exec|qx|readpipe|os\.startfile|Deno\.run|Deno\.Command|Bun\.spawn|Bun\.spawnSync|do shell script|run_command|shellout|webbrowser\.open|System\.cmd|System\.shell|os\.cmd|os:cmd)\b\s*`)
 	// lisps are calls that start a command in languages that put the bracket before the name.
-	lisps = pattern.New(`\(\s*(?:system\*?|shell-command\S*|async-shell-command|call-process\S*|start-process\S*|run-program|sb-ext:run-program|uiop:run-program|shell|sh)\s`)
+	lisps = pattern.New(`\(\s*(?:[\w.-]+/)?(?:system\*?|shell-command\S*|async-shell-command|call-process\S*|start-process\S*|run-program|sb-ext:run-program|uiop:run-program|shell|sh)\s`)
 	// pipes are calls whose argument is a command where it begins or ends with a bar, as in Perl and Ruby.
 	pipes    = pattern.New(`\bopen\b\s*`)
 	evals    = pattern.New(`\b(eval|exec|__import__|execfile|loadstring|dofile|runInThisContext|runInNewContext|assert|create_function|instance_eval|class_eval|Function)\s*\(`)
@@ -172,6 +172,7 @@ func (s *skeleton) commands(language string, out *[]Effect) bool {
 		*out = append(*out, s.command(s.region(m[0])))
 		found = true
 	}
+	found = s.statements(language, out) || found
 	for _, m := range pipes.FindAllStringSubmatchIndex(s.worth(pipes)) {
 		literals := s.referenced(s.region(m[1]))
 		for i, l := range literals {
@@ -201,11 +202,11 @@ func (s *skeleton) commands(language string, out *[]Effect) bool {
 			continue // a symbol
 		case name == "exec" && language == "python":
 			continue // runs Python, not a command
-		case strings.HasSuffix(before, ".") && !strings.HasSuffix(before, "child_process.") && name == "system":
+		case strings.HasSuffix(before, ".") && !strings.HasSuffix(before, "child_process.") && name == "system" && language != "other":
 			continue
 		}
 		rest := s.code[m[1]:]
-		if !strings.HasPrefix(rest, "(") && language != "perl" && language != "ruby" && name != "qx" && name != "do shell script" {
+		if !strings.HasPrefix(rest, "(") && language != "perl" && language != "ruby" && (language != "other" || !strings.HasPrefix(rest, `"`)) && name != "qx" && name != "do shell script" {
 			continue
 		}
 		found = true
