@@ -157,15 +157,21 @@ func (s *Session) broken(ctx context.Context, t *catalog.Tool, err error) *Resul
 	}
 	var failed *supervise.Failed
 	if errors.As(err, &failed) {
-		return &Result{Err: &Error{Code: pluginpb.CodeUnavailable, Message: err.Error(),
-			Hint: fmt.Sprintf("`picoclaw plugin reset %s` lets it be started again", failed.Plugin)}}
+		return &Result{Err: &Error{Code: pluginpb.CodeUnavailable, Message: err.Error(), Hint: resetHint(failed.Plugin)}}
 	}
 	var crash *supervise.CrashError
 	if errors.As(err, &crash) {
-		return &Result{Err: &Error{Code: pluginpb.CodeUnavailable, Message: err.Error(),
-			Hint: "the next call starts the plugin again"}}
+		hint := "the next call starts the plugin again"
+		if crash.Last {
+			hint = "it has crashed too often and is not started again; " + resetHint(crash.Plugin)
+		}
+		return &Result{Err: &Error{Code: pluginpb.CodeUnavailable, Message: err.Error(), Hint: hint}}
 	}
 	return unavailable(err)
+}
+
+func resetHint(plugin string) string {
+	return fmt.Sprintf("`picoclaw plugin reset %s` lets it be started again", plugin)
 }
 
 // bounded turns a plugin's answer into a result, if it is not larger than the policy's limit.

@@ -122,6 +122,7 @@ func (s *service) newEnvironment(req *pluginpb.ConfigureRequest) (*Environment, 
 		}
 	}
 	if grants.Workspace == NoWorkspace || grants.Workspace == "" {
+		env.Workspace = workspace.Refusing(s.noWorkspace())
 		return env, nil
 	}
 	env.Workspace, err = workspace.Open(policy, workspace.Options{
@@ -129,6 +130,17 @@ func (s *service) newEnvironment(req *pluginpb.ConfigureRequest) (*Environment, 
 		StateDir: env.StateDir,
 	})
 	return env, err
+}
+
+// noWorkspace says why this plugin has no workspace.
+func (s *service) noWorkspace() workspace.Refused {
+	setting := "plugins." + s.plugin.ID + ".grants.workspace"
+	refused := workspace.Refused{Rule: "grant.workspace", Message: "access denied: plugin " + s.plugin.ID + " is not granted the workspace",
+		Hint: "the operator grants it with " + setting}
+	if asked := s.plugin.Grants.Workspace; asked == "" || asked == NoWorkspace {
+		refused.Hint = "the plugin does not ask for it: that is for its author to change"
+	}
+	return refused
 }
 
 func execSettings(p *pluginpb.ExecPolicy) ExecSettings {

@@ -77,17 +77,24 @@ func (o *callVerb) run(ctx context.Context, tool string) error {
 	if err := h.Ready(); err != nil {
 		return cantStart(err)
 	}
-	return o.app.showResult(tool, o.app.call(ctx, s, tool, raw), o.output)
+	return o.app.showResult(tool, o.app.call(ctx, s, tool, raw, nil), o.output)
 }
 
-// call calls a tool, and shows how far it is to a person who waits.
-func (a *app) call(ctx context.Context, s *host.Session, tool string, raw json.RawMessage) *host.Result {
+// call calls a tool, and shows how far it is to a person who waits. ask puts a question to the person; nil where there is
+// nobody to ask.
+func (a *app) call(ctx context.Context, s *host.Session, tool string, raw json.RawMessage, ask host.Asker) *host.Result {
 	out := terminal.New(a.stderr)
+	progress := terminal.NewProgress(out, tool)
+	defer progress.Done()
+	if ask != nil {
+		ctx = host.WithAsker(ctx, func(ctx context.Context, q host.Question) bool {
+			defer progress.Pause()()
+			return ask(ctx, q)
+		})
+	}
 	if !out.IsTerminal() {
 		return s.Call(ctx, tool, raw, nil)
 	}
-	progress := terminal.NewProgress(out, tool)
-	defer progress.Done()
 	return s.Call(ctx, tool, raw, func(e host.Event) {
 		if e.Output == nil {
 			progress.Show(e.Done, e.Total, e.Message)

@@ -30,7 +30,8 @@ func newConfigCheck(a *app) *cobra.Command {
 		Short: "Say everything that is wrong with the configuration",
 		Long: `Checks the file and the variables, resolves the policy of every agent, and says everything that is wrong: the line, the
 key, and the cure. The exit code is 0 if nothing is, and 3 otherwise, as a host with this configuration would not
-start. A warning is about what is allowed and likely not meant, such as a name that no tool or no plugin has.`,
+start, or would not offer what it is told to. A warning is about what is allowed and likely not meant, such as a name
+that no tool or no plugin has.`,
 		Example: strings.Trim(`
   picoclaw config check
   picoclaw config check --config new.json --output json`, "\n"),
@@ -108,10 +109,15 @@ func (o *configCheck) check() checkedConfig {
 	if exposed != nil {
 		found.Faults = append(found.Faults, newConfigFault(exposedFault(cfg, exposed)))
 	}
+	found.Faults = append(found.Faults, brokenPlugins(cfg, h)...)
 	found.Warnings = append(found.Warnings, idlePlugins(cfg, h)...)
 	for _, id := range cfg.AgentIDs() {
 		session, err := h.Preview(id, host.CLI)
 		if err != nil {
+			found.Faults = append(found.Faults, newConfigFault(err))
+			continue
+		}
+		if err := missingWorkspace(cfg, id); err != nil {
 			found.Faults = append(found.Faults, newConfigFault(err))
 			continue
 		}
@@ -157,6 +163,9 @@ func idlePlugins(cfg *config.Config, h *host.Host) []configFault {
 	var installed []string
 	for _, p := range h.Plugins().Plugins() {
 		installed = append(installed, p.Manifest.ID)
+	}
+	for _, p := range h.Plugins().Problems() {
+		installed = append(installed, p.Plugin) // what is wrong with it is more than that it is not offered
 	}
 	var idle []configFault
 	var last string

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -70,19 +71,20 @@ func (s *shelf) comesWith(id string) bool {
 	return slices.ContainsFunc(s.catalog.Plugins(), func(p *catalog.Plugin) bool { return p.Manifest.ID == id && p.Kind == catalog.Bundled })
 }
 
-// ids are the ids of all plugins that there are.
+// ids are the ids of all plugins that there are, or should be.
 func (s *shelf) ids() []string {
 	var ids []string
 	for _, p := range s.catalog.Plugins() {
 		ids = append(ids, p.Manifest.ID)
 	}
-	for id := range s.lock.Plugins {
-		if !slices.Contains(ids, id) {
+	ids = slices.AppendSeq(ids, maps.Keys(s.lock.Plugins))
+	for _, id := range s.cfg.PluginIDs() {
+		if s.cfg.Plugin(id).Dev != "" {
 			ids = append(ids, id)
 		}
 	}
 	slices.Sort(ids)
-	return ids
+	return slices.Compact(ids)
 }
 
 // onePlugin is for a command that takes the id of a plugin.

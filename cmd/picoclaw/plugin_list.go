@@ -65,12 +65,24 @@ func newPluginList(a *app) *cobra.Command {
 					table.Style(3, terminal.Bad)
 				}
 			}
-			return table.Write(terminal.New(a.stdout))
+			out := terminal.New(a.stdout)
+			if err := table.Write(out); err != nil {
+				return err
+			}
+			for _, p := range all {
+				if p.State == broken {
+					fmt.Fprintf(out, "%s %s: %s\n", out.Paint(terminal.Bad, "broken:"), p.ID, terminal.Line(p.Why))
+				}
+			}
+			return nil
 		},
 	}
 	a.outputFlag(cmd, &output)
 	return cmd
 }
+
+// broken is the state of a plugin that can't be offered, or not be started.
+const broken = "broken"
 
 // list describes all plugins, sorted by id.
 func (s *shelf) list() []listedPlugin {
@@ -84,10 +96,13 @@ func (s *shelf) list() []listedPlugin {
 			if problem.Plugin != id && (problem.Plugin != "" || known) {
 				continue
 			}
-			if pin := s.lock.Plugins[id]; !known && pin != nil {
+			dev := s.cfg.Plugin(id).Dev
+			if pin := s.lock.Plugins[id]; !known && dev != "" {
+				p = listedPlugin{ID: id, Kind: catalog.Dev, Dir: dev}
+			} else if !known && pin != nil {
 				p = listedPlugin{ID: id, Version: pin.Version, Kind: catalog.Installed, Dir: s.store.Dir(id, pin.Version), Source: pin.Source}
 			}
-			p.State, p.Why = "broken", problem.Err.Error()
+			p.State, p.Why = broken, problem.Err.Error()
 			byID[id] = p
 		}
 	}
@@ -124,6 +139,11 @@ func (s *shelf) describe(p *catalog.Plugin) listedPlugin {
 	}
 	if !s.cfg.Plugin(m.ID).Enabled {
 		out.State, out.Why = "disabled", "plugins."+m.ID+".enabled is false"
+	}
+	if pin := p.Pin; pin != nil {
+		if err := s.store.VerifyProgram(m.ID, pin); err != nil {
+			out.State, out.Why = broken, err.Error()
+		}
 	}
 	if _, failed := supervise.Crashed(host.CrashDir(s.cfg.Home().Path), m.ID); failed {
 		out.State, out.Why = "crashed", "`picoclaw plugin reset "+m.ID+"` lets it be started again"

@@ -143,10 +143,11 @@ func (r *repl) call(ctx context.Context, words []string) error {
 	}
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt)
 	defer stop()
+	var ask host.Asker
 	if r.lines.Interactive() {
-		ctx = host.WithAsker(ctx, r.ask)
+		ask = r.ask
 	}
-	return r.app.showResult(words[0], r.app.call(ctx, r.session, words[0], raw), "text")
+	return r.app.showResult(words[0], r.app.call(ctx, r.session, words[0], raw, ask), "text")
 }
 
 // ask puts a call to the person that only a person can allow.

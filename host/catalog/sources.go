@@ -4,8 +4,11 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
+	"os"
 	"path/filepath"
 	"slices"
 
@@ -105,6 +108,9 @@ func (c *Catalog) addInstalled(s *store.Store, id string, pin *store.Pin) error 
 
 // loadDir reads a plugin that is being made from its build directory, whatever the directory's name is.
 func loadDir(dir, id string) (*Plugin, error) {
+	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("the directory %s does not exist; build the plugin, or name the directory that has its %s", dir, pluginpb.ManifestFile)
+	}
 	p, err := readPlugin(dir)
 	if err != nil {
 		return nil, err

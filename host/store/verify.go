@@ -46,6 +46,19 @@ func (s *Store) Verify(id string, pin *Pin) []error {
 	return problems
 }
 
+// VerifyProgram compares the program of an installed plugin with what the lock says: a look that is cheap enough for a
+// list, where [Store.Verify] looks at everything.
+func (s *Store) VerifyProgram(id string, pin *Pin) error {
+	found, err := hashFile(filepath.Join(s.Dir(id, pin.Version), filepath.FromSlash(pin.Binary)))
+	if err != nil {
+		return fmt.Errorf("plugin %s: %w; install it again", id, err)
+	}
+	if found != pin.Files[pin.Binary] {
+		return changed(id, pin.Binary)
+	}
+	return nil
+}
+
 // mapKeys returns the keys of both maps, each once.
 func mapKeys(a, b map[string]string) func(func(string) bool) {
 	return func(yield func(string) bool) {

@@ -14,6 +14,7 @@ type CrashError struct {
 	Plugin string
 	Exit   string // such as "exit status 2" or "signal: killed"
 	Stderr string // the last that it said
+	Last   bool   // it was one crash too many: the plugin is not started any more
 }
 
 func (e *CrashError) Error() string {

@@ -35,7 +35,8 @@ type instance struct {
 	logger  hclog.Logger
 	health  time.Duration // how often it is asked whether it is there, during calls
 	clean   sync.Once
-	giveUp  func() // has later calls go to another instance
+	giveUp  func()        // has later calls go to another instance
+	noted   chan struct{} // closed when it has ended and, if it has crashed, that is noted
 
 	// Guarded by the supervisor's mutex.
 	active   int           // calls under way
@@ -68,6 +69,7 @@ func (s *Supervisor) start(spec *Spec) (*instance, error) {
 		known:   &s.known,
 		logger:  logger,
 		health:  s.options.HealthInterval,
+		noted:   make(chan struct{}),
 		runner: &pluginRunner{
 			launcher:    s.options.Isolation,
 			spec:        spec,

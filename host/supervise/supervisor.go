@@ -135,7 +135,21 @@ func (s *Supervisor) Call(ctx context.Context, spec *Spec, req *pluginpb.CallReq
 	}
 	defer s.leave(in)
 	out.Result, err = in.call(ctx, req, sink)
+	if crash := (*CrashError)(nil); errors.As(err, &crash) {
+		crash.Last = s.wasLast(in)
+	}
 	return out, err
+}
+
+// wasLast says whether a crash was one too many for its plugin, once it is noted. That is not waited for long.
+func (s *Supervisor) wasLast(in *instance) bool {
+	select {
+	case <-in.noted:
+	case <-time.After(stopGrace):
+	}
+	_, err := s.crashes.delay(in.spec.Manifest.ID, in.spec.Digest, in.spec.rights)
+	var failed *Failed
+	return errors.As(err, &failed)
 }
 
 // instance returns the running instance of a spec, with one call more under way: leave takes that back. One caller
@@ -192,6 +206,7 @@ func (s *Supervisor) fill(key string, sl *slot, spec *Spec) {
 	if crash := sl.instance.crash(); crash != nil {
 		s.note(spec, crash)
 	}
+	close(sl.instance.noted)
 	s.free(key, sl)
 	sl.instance.cleanUp()
 }

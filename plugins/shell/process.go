@@ -172,7 +172,7 @@ func poll(ctx context.Context, session *sessions.Session, in processInput) (proc
 	if _, end := session.Ring.Fetched(); cursor > end {
 		return processOutput{}, sdk.Errorf(sdk.InvalidArgument, "cursor %d is behind the end of the output, which is at %d", cursor, end)
 	}
-	piece, err := session.Ring.Read(cursor, pollBytes)
+	piece, err := session.Ring.Read(cursor, pollBytes, session.IsOver())
 	if err != nil {
 		return processOutput{}, fmt.Errorf("read the output of %s: %w", session.ID, err)
 	}

@@ -26,6 +26,7 @@ type Refused struct {
 	Path    string
 	Message string
 	Rule    string
+	Hint    string // what would change that; empty where the guard knows better
 }
 
 func (e *Refused) Error() string { return e.Message }
@@ -33,13 +34,17 @@ func (e *Refused) Error() string { return e.Message }
 // Unwrap makes a refusal an [fs.ErrPermission].
 func (e *Refused) Unwrap() error { return fs.ErrPermission }
 
-// Refusal names the rule that refused, and the hint, which the guard knows better.
-func (e *Refused) Refusal() (rule, hint string) { return e.Rule, "" }
+// Refusal names the rule that refused, and the hint.
+func (e *Refused) Refusal() (rule, hint string) { return e.Rule, e.Hint }
 
 // Abs returns the absolute form of a path as callers write it: relative ones start at the workspace. It resolves no
 // links and decides nothing.
 func (w *Workspace) Abs(path string) (string, error) {
 	switch {
+	case w.refused != nil:
+		refused := *w.refused
+		refused.Path = path
+		return "", &refused
 	case path == "":
 		return "", &Refused{Path: path, Message: "the path is empty", Rule: "workspace.path"}
 	case strings.ContainsRune(path, 0):

@@ -22,7 +22,8 @@ type Progress struct {
 	mu          sync.Mutex
 	done, total float64
 	message     string
-	shown       bool // for run alone
+	paused      int // how many questions are open
+	shown       bool
 }
 
 // NewProgress begins. The message is shown until there is a better one.
@@ -37,6 +38,28 @@ func (p *Progress) Show(done, total float64, message string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.done, p.total, p.message = done, total, message
+}
+
+// Pause takes the line away until resume is called: while a person is asked something on the same terminal. There may be
+// several questions at once.
+func (p *Progress) Pause() (resume func()) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.paused++
+	p.wipe()
+	return sync.OnceFunc(func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.paused--
+	})
+}
+
+// wipe takes the line away. The caller holds the lock.
+func (p *Progress) wipe() {
+	if p.shown {
+		fmt.Fprint(p.out, "\r\x1b[K")
+		p.shown = false
+	}
 }
 
 // Done takes the line away. Nothing is shown afterwards.
@@ -58,9 +81,9 @@ func (p *Progress) run() {
 			p.draw()
 			wait.Reset(redraw)
 		case <-p.stop:
-			if p.shown {
-				fmt.Fprint(p.out, "\r\x1b[K")
-			}
+			p.mu.Lock()
+			p.wipe()
+			p.mu.Unlock()
 			return
 		}
 	}
@@ -72,8 +95,11 @@ func (p *Progress) draw() {
 		width = 80
 	}
 	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.paused > 0 {
+		return
+	}
 	line := bar(p.done, p.total, p.message, time.Since(p.began))
-	p.mu.Unlock()
 	fmt.Fprint(p.out, "\r"+Shorten(Line(line), width-1)+"\x1b[K")
 	p.shown = true
 }

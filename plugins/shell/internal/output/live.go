@@ -12,12 +12,13 @@ const (
 )
 
 // Live passes output on while it comes, without ever holding up the command: a piece every so often, and what is more
-// than a listener could follow is left out, with a word about it.
+// than a listener could follow is left out, with a word about it. No piece ends within a character.
 type Live struct {
 	pass [2]func([]byte)
 	wake chan struct{}
 	quit chan struct{} // closed by Close
 	done chan struct{}
+	held [2][]byte // the beginning of a character at the end of what was passed on of each stream; for run alone
 
 	mu      sync.Mutex
 	pending []chunk
@@ -66,6 +67,7 @@ func (l *Live) run() {
 			l.flush()
 		case <-l.quit:
 			l.flush()
+			l.release()
 			return
 		}
 		select {
@@ -81,10 +83,25 @@ func (l *Live) flush() {
 	l.pending, l.size, l.dropped = nil, 0, 0
 	l.mu.Unlock()
 	for _, c := range pending {
-		l.pass[c.stream](c.data)
+		data := append(l.held[c.stream], c.data...)
+		whole := len(data) - partial(data)
+		l.held[c.stream] = append([]byte(nil), data[whole:]...)
+		if whole > 0 {
+			l.pass[c.stream](data[:whole])
+		}
 	}
 	if dropped > 0 {
+		l.held = [2][]byte{} // the rest of it may be among what is left out
 		l.pass[Stderr](fmt.Appendf(nil, "\n… (%d bytes not shown while it runs) …\n", dropped))
+	}
+}
+
+// release passes on what no rest has come for.
+func (l *Live) release() {
+	for stream, data := range l.held {
+		if len(data) > 0 {
+			l.pass[stream](data)
+		}
 	}
 }
 

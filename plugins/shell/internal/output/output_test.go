@@ -63,7 +63,7 @@ func TestAFullRingWaits(t *testing.T) {
 	var cursor int64
 	for cursor < pieces*int64(len(piece)) {
 		r.Await(t.Context(), cursor, nil)
-		got, err := r.Read(cursor, 100_000)
+		got, err := r.Read(cursor, 100_000, false)
 		if err != nil || got.Lost != 0 {
 			t.Fatal(got.Lost, err)
 		}
@@ -75,7 +75,7 @@ func TestAFullRingWaits(t *testing.T) {
 		cursor = got.Next
 	}
 	<-added
-	if got, err := r.Read(0, 10); err != nil || got.Lost != cursor-RingBytes {
+	if got, err := r.Read(0, 10, false); err != nil || got.Lost != cursor-RingBytes {
 		t.Errorf("what is gone is not told: %d, %v", got.Lost, err)
 	}
 }

@@ -81,8 +81,9 @@ type Piece struct {
 	More bool  // there is more already
 }
 
-// Read returns what there is from a cursor on, at most limit bytes.
-func (r *Ring) Read(cursor int64, limit int) (Piece, error) {
+// Read returns what there is from a cursor on, at most limit bytes. The beginning of a character at the end of it is left
+// for the next time, when the rest of it has come; but not if that was all, and nothing more will come.
+func (r *Ring) Read(cursor int64, limit int, all bool) (Piece, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	var piece Piece
@@ -90,35 +91,34 @@ func (r *Ring) Read(cursor int64, limit int) (Piece, error) {
 		piece.Lost, cursor = r.begin-cursor, r.begin
 	}
 	cursor = min(cursor, r.end)
-	n := min(int64(limit), r.end-cursor)
-	piece.Data = make([]byte, n)
-	for done := int64(0); done < n; {
-		at := (cursor + done) % RingBytes
-		part := min(n-done, RingBytes-at)
-		if _, err := r.file.ReadAt(piece.Data[done:done+part], at); err != nil {
-			return Piece{}, err
-		}
-		done += part
+	data, err := r.bytes(cursor, min(int64(limit), r.end-cursor))
+	if err != nil {
+		return Piece{}, err
 	}
-	piece.Data = piece.Data[:n-partial(piece.Data)]
-	piece.Next = cursor + int64(len(piece.Data))
-	piece.More = piece.Next < r.end
+	read := cursor + int64(len(data))
+	if last := read == r.end; !last || !all && !r.closed {
+		if whole := len(data) - partial(data); last || whole > 0 {
+			data = data[:whole]
+		}
+	}
+	piece.Data, piece.Next, piece.More = data, cursor+int64(len(data)), read < r.end
 	r.fetched = max(r.fetched, piece.Next)
 	r.tell()
 	return piece, nil
 }
 
-// partial is how many bytes at the end of data are the beginning of a character whose rest is still to come.
-func partial(data []byte) int64 {
-	for n := 1; n < utf8.UTFMax && n < len(data); n++ {
-		if last := data[len(data)-n:]; utf8.RuneStart(last[0]) {
-			if !utf8.FullRune(last) {
-				return int64(n)
-			}
-			return 0
+// bytes reads n bytes that are there. The caller holds the lock.
+func (r *Ring) bytes(cursor, n int64) ([]byte, error) {
+	data := make([]byte, n)
+	for done := int64(0); done < n; {
+		at := (cursor + done) % RingBytes
+		part := min(n-done, RingBytes-at)
+		if _, err := r.file.ReadAt(data[done:done+part], at); err != nil {
+			return nil, err
 		}
+		done += part
 	}
-	return 0
+	return data, nil
 }
 
 // Fetched is the first byte that nobody has fetched, and End what has come until now.
@@ -128,11 +128,11 @@ func (r *Ring) Fetched() (fetched, end int64) {
 	return r.fetched, r.end
 }
 
-// Await waits until there is something at a cursor, or done or ctx is.
+// Await waits until there is a character at a cursor, or done or ctx is.
 func (r *Ring) Await(ctx context.Context, cursor int64, done <-chan struct{}) {
 	for {
 		r.mu.Lock()
-		there, changed := r.end > cursor || r.closed, r.changed
+		there, changed := r.closed || r.readable(cursor), r.changed
 		r.mu.Unlock()
 		if there {
 			return
@@ -145,6 +145,16 @@ func (r *Ring) Await(ctx context.Context, cursor int64, done <-chan struct{}) {
 			return
 		}
 	}
+}
+
+// readable reports whether there is more at a cursor than the beginning of a character. The caller holds the lock.
+func (r *Ring) readable(cursor int64) bool {
+	n := r.end - cursor
+	if cursor < r.begin || n >= utf8.UTFMax {
+		return true
+	}
+	data, err := r.bytes(cursor, max(n, 0))
+	return err != nil || partial(data) < len(data) // what can't be read is for Read to say
 }
 
 // Stop lets nobody wait for room any more; what is there can still be read.
