@@ -51,12 +51,12 @@ type talk struct {
 	lines *bufio.Reader
 }
 
-// talkTo serves a session to a client of a version of the protocol, with calls made directly or by the library.
-func talkTo(t *testing.T, s session, version string, direct bool) *talk {
+// talkTo serves tools to a client of a version of the protocol, with calls made directly or by the library.
+func talkTo(t *testing.T, version string, direct bool) *talk {
 	t.Helper()
 	in, input := io.Pipe()
 	answers, output := io.Pipe()
-	server := NewServer(s, "test", "")
+	server := NewServer(telling{}, "test", "")
 	streams := Lines{Reader: in, Writer: output}
 	if direct {
 		ended := make(chan struct{})
@@ -123,7 +123,7 @@ func TestDirectAnswersAreTheLibrarys(t *testing.T) {
 		`null`,
 	}
 	for _, version := range []string{"2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28", "1.0"} {
-		by, direct := talkTo(t, telling{}, version, false), talkTo(t, telling{}, version, true)
+		by, direct := talkTo(t, version, false), talkTo(t, version, true)
 		for n, call := range calls {
 			for _, id := range []string{fmt.Sprint(n + 1), fmt.Sprintf(`"a\u00e9<%d>"`, n)} {
 				message := `{"jsonrpc":"2.0","id":` + id + `,"method":"tools/call","params":` + call + `}`
@@ -139,7 +139,7 @@ func TestDirectAnswersAreTheLibrarys(t *testing.T) {
 
 func TestDirectCallsTellAndAreCancelled(t *testing.T) {
 	for _, direct := range []bool{false, true} {
-		c := talkTo(t, telling{}, "2025-06-18", direct)
+		c := talkTo(t, "2025-06-18", direct)
 		c.send(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"test_tell","arguments":{},"_meta":{"progressToken":"p"}}}`)
 		var told struct {
 			Method string

@@ -173,9 +173,10 @@ func TestAClientThatDoesNotReadHoldsUpNothing(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		in, input := io.Pipe()
 		unread, output := io.Pipe()
-		ended := make(chan error, 1)
+		ended := make(chan struct{})
 		go func() {
-			ended <- NewServer(telling{}, "test", "").Run(ctx, Lines{Reader: in, Writer: output, Patience: time.Millisecond})
+			defer close(ended)
+			_ = NewServer(telling{}, "test", "").Run(ctx, Lines{Reader: in, Writer: output, Patience: time.Millisecond})
 		}()
 		if _, err := io.WriteString(input, hello+"\n"); err != nil {
 			t.Fatal(err)
@@ -194,7 +195,7 @@ func TestAClientThatDoesNotReadHoldsUpNothing(t *testing.T) {
 
 // What has an id and is neither a request nor an answer is answered.
 func TestAMessageWithoutAMethodIsAnswered(t *testing.T) {
-	c := talkTo(t, telling{}, "2025-06-18", true)
+	c := talkTo(t, "2025-06-18", true)
 	for _, message := range []string{`{"jsonrpc":"2.0","id":1001}`, `{"jsonrpc":"2.0","id":1001,"METHOD":"ping"}`} {
 		c.send(message)
 		if got := c.line(); !strings.Contains(got, `"id":1001`) || !strings.Contains(got, "it has no method") {

@@ -156,11 +156,16 @@ func TestWhatAChangeDidNotMeanStays(t *testing.T) {
 		args         args
 		after        string
 	}{
-		"UTF-16, written":        {"\xff\xfea\x00", "write_file", args{"content": "é"}, "\xff\xfe\xe9\x00"},
-		"BOM, written":           {"\xef\xbb\xbfa", "write", args{"content": "b"}, "\xef\xbb\xbfb"},
-		"UTF-16, appended":       {"\xfe\xff\x00a", "append_file", args{"content": "b"}, "\xfe\xff\x00a\x00b"},
-		"CRLF, appended":         {"a\r\n", "append_file", args{"content": "b\n"}, "a\r\nb\r\n"},
-		"CRLF, inserted":         {"a\r\nb\r\n", "insert", args{"line": 2, "content": "x\ny"}, "a\r\nx\r\ny\r\nb\r\n"},
+		"UTF-16, written":  {"\xff\xfea\x00", "write_file", args{"content": "é"}, "\xff\xfe\xe9\x00"},
+		"BOM, written":     {"\xef\xbb\xbfa", "write", args{"content": "b"}, "\xef\xbb\xbfb"},
+		"UTF-16, appended": {"\xfe\xff\x00a", "append_file", args{"content": "b"}, "\xfe\xff\x00a\x00b"},
+		"CRLF, appended":   {"a\r\n", "append_file", args{"content": "b\n"}, "a\r\nb\r\n"},
+		"CRLF, inserted":   {"a\r\nb\r\n", "insert", args{"line": 2, "content": "x\ny"}, "a\r\nx\r\ny\r\nb\r\n"},
+		"CR, appended":     {"a\rb\r", "append_file", args{"content": "c\nd\n"}, "a\rb\rc\rd\r"},
+		"CR, inserted":     {"a\rb\r", "insert", args{"line": 1, "content": "c"}, "c\ra\rb\r"},
+		"CR, edited":       {"a\rb\r", "edit", args{"old_string": "b", "new_string": "c\nd"}, "a\rc\rd\r"},
+		"ISO-2022-JP, edited": {"\x1b$B$\"$$\x1b(B x\n\x1b$B$&\x1b(B\n", "edit", args{"old_string": "い x", "new_string": "う y", "encoding": "iso-2022-jp"},
+			"\x1b$B$\"$&\x1b(B y\n\x1b$B$&\x1b(B\n"},
 		"no end, inserted":       {"a\nb", "insert", args{"line": 3, "content": "c\n"}, "a\nb\nc"},
 		"an empty file":          {"", "insert", args{"line": 1, "content": "a"}, "a\n"},
 		"cp1252, edited":         {"caf\xe9 x", "edit", args{"old_string": "x", "new_string": "é", "encoding": "windows-1252"}, "caf\xe9 \xe9"},
@@ -203,6 +208,10 @@ func TestWhatIsSaidBesides(t *testing.T) {
 		if r := p.Call(test.tool, test.args); r.Err != nil || r.Text != test.want {
 			t.Errorf("%q, %v; want %q", r.Text, r.Err, test.want)
 		}
+	}
+	r := p.Call("edit", args{"path": "f", "old_string": "b", "new_string": "c", "count": 5})
+	if want := "old_string is there once, not the 5 that count says; all were replaced"; r.Err != nil || !strings.Contains(r.Text, want) {
+		t.Errorf("%q, %v; want %q", r.Text, r.Err, want)
 	}
 	const miss = "old_text not found in file. Make sure it matches exactly\nnearest in the file (· is a space, → a tab, ␍ a carriage return):\n1│def f():\n2│→return 1"
 	if r := p.Call("edit_file", args{"path": "py", "old_text": "def g():\n\treturn 1", "new_text": "x"}); r.Err.GetMessage() != miss {

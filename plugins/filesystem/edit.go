@@ -11,7 +11,7 @@ type editInput struct {
 	Path      string     `json:"path,omitempty" jsonschema:"Path to the file" claim:"write"`
 	OldString *string    `json:"old_string,omitempty" jsonschema:"Exact text to find"`
 	NewString *string    `json:"new_string,omitempty" jsonschema:"Replacement text"`
-	Count     *int       `json:"count,omitempty" jsonschema:"Occurrences to replace, from the first (0 = all). Not given, there must be exactly 1." default:"1" minimum:"0"`
+	Count     *int       `json:"count,omitempty" jsonschema:"Occurrences to replace, from the first (0 = all). Not given, there must be exactly 1." minimum:"0"`
 	Edits     []editItem `json:"edits,omitempty" jsonschema:"Several replacements, in one file or several, in place of old_string and new_string: all are made or none"`
 	IfMatch   string     `json:"if_match,omitempty" jsonschema:"Edit only if the file still has this etag"`
 	DryRun    bool       `json:"dry_run,omitempty" jsonschema:"Change nothing and return the unified diff"`
@@ -22,7 +22,7 @@ type editItem struct {
 	Path      string `json:"path,omitempty" jsonschema:"The file; the path beside edits if not given" claim:"write"`
 	OldString string `json:"old_string" jsonschema:"Exact text to find, after the edits before this one"`
 	NewString string `json:"new_string" jsonschema:"Replacement text"`
-	Count     *int   `json:"count,omitempty" jsonschema:"Occurrences to replace, from the first (0 = all). Not given, there must be exactly 1." default:"1" minimum:"0"`
+	Count     *int   `json:"count,omitempty" jsonschema:"Occurrences to replace, from the first (0 = all). Not given, there must be exactly 1." minimum:"0"`
 	IfMatch   string `json:"if_match,omitempty" jsonschema:"Edit only if the file had this etag before this call"`
 }
 
@@ -73,7 +73,7 @@ func (in *editInput) wanted() ([]wantedEdit, error) {
 			return nil, sdk.Errorf(sdk.InvalidArgument, "edit needs path, old_string and new_string, or edits")
 		}
 		return []wantedEdit{{in.Path, in.IfMatch, replacing{
-			old: *in.OldString, new: *in.NewString, count: times(in.Count), encoding: in.Encoding, names: names, show: true,
+			old: *in.OldString, new: *in.NewString, count: counted(in.Count), encoding: in.Encoding, names: names, show: true,
 		}}}, nil
 	}
 	if in.OldString != nil || in.NewString != nil || in.Count != nil {
@@ -86,15 +86,15 @@ func (in *editInput) wanted() ([]wantedEdit, error) {
 			return nil, err
 		}
 		all[i] = wantedEdit{path, match, replacing{
-			old: item.OldString, new: item.NewString, count: times(item.Count), encoding: in.Encoding, names: names, show: true,
+			old: item.OldString, new: item.NewString, count: counted(item.Count), encoding: in.Encoding, names: names, show: true,
 		}}
 	}
 	return all, nil
 }
 
-// times is how many occurrences are replaced. To mean one without saying so is to mean the only one: of several, the
+// counted is how many occurrences are replaced. To mean one without saying so is to mean the only one: of several, the
 // first is as likely the wrong one.
-func times(count *int) int {
+func counted(count *int) int {
 	if count == nil {
 		return replace.Unique
 	}

@@ -31,6 +31,8 @@ func failure(doing string, err error) error {
 		isDirectory *workspace.IsDirectory
 		same        *workspace.Same
 		foreign     *workspace.Foreign
+		noDirectory *workspace.NoDirectory
+		slash       *workspace.DirectoryName
 	)
 	switch {
 	case !workspace.Untouched(err):
@@ -53,6 +55,8 @@ func failure(doing string, err error) error {
 	case errors.Is(err, syscall.EDQUOT):
 		return say(sdk.Failed, "the user's disk quota is exceeded").
 			WithHint("nothing was changed; delete files that count towards the quota, or have it raised, then try again")
+	case errors.As(err, &noDirectory):
+		return say(sdk.NotFound, "file not found").WithHint("%s", legible(err.Error()))
 	case errors.Is(err, fs.ErrNotExist):
 		return say(sdk.NotFound, "file not found")
 	case errors.Is(err, fs.ErrPermission):
@@ -61,6 +65,8 @@ func failure(doing string, err error) error {
 		return say(sdk.TooLarge, err.Error()).WithHint("a larger file can be changed with exec: printf >>, sed -i, a script")
 	case errors.As(err, &busy):
 		return say(sdk.Conflict, err.Error())
+	case errors.As(err, &slash):
+		return say(sdk.InvalidArgument, err.Error()).WithHint("name the file itself: in that directory, or without the slash")
 	case errors.As(err, &notRegular), errors.As(err, &isDirectory), errors.As(err, &same):
 		return say(sdk.InvalidArgument, err.Error())
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"os"
 	"slices"
 
 	"github.com/picoclaw/picoclaw/plugins/filesystem/internal/journal"
@@ -130,12 +131,26 @@ func (m *memory) drop(id string, err error) {
 
 // keepTree writes a tree into an operation.
 func keepTree(ctx context.Context, w *journal.Writer, blob string, tree *workspace.Tree) error {
+	first := map[[2]uint64]string{} // the name under which a file with several is kept
 	return tree.Walk(func(e *workspace.Entry) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
+		if id, ok := workspace.SeveralNames(e.Info); ok {
+			if name, kept := first[id]; kept {
+				return w.KeepName(blob, e.Name, name, e.Info)
+			}
+			first[id] = e.Name
+		}
 		switch mode := e.Info.Mode(); {
-		case mode.IsDir(), mode&fs.ModeNamedPipe != 0 && workspace.Makes(mode):
+		case mode.IsDir():
+			var attributes map[string]string
+			if dir, err := e.OpenDir(); err == nil {
+				attributes = attributesOf(dir)
+				_ = dir.Close()
+			}
+			return w.KeepWith(attributes, blob, e.Name, e.Info, "", nil)
+		case mode&fs.ModeNamedPipe != 0 && workspace.Makes(mode):
 			return w.Keep(blob, e.Name, e.Info, "", nil)
 		case mode&fs.ModeSymlink != 0:
 			link, err := e.Readlink()
@@ -149,10 +164,19 @@ func keepTree(ctx context.Context, w *journal.Writer, blob string, tree *workspa
 				return err
 			}
 			defer func() { _ = f.Close() }()
-			return w.Keep(blob, e.Name, e.Info, "", f)
+			return w.KeepWith(attributesOf(f), blob, e.Name, e.Info, "", f)
 		}
 		return nil // the operation says that it is lost
 	})
+}
+
+// attributesOf returns extended attributes, none where they can't be read: the rest is worth keeping without them.
+func attributesOf(f *os.File) map[string]string {
+	all, err := workspace.Attributes(f)
+	if err != nil {
+		return nil
+	}
+	return all
 }
 
 // kept finds contents in the journal by their etag.

@@ -34,6 +34,7 @@ type lsOutput struct {
 	Entries []lsEntry `json:"entries"`
 	Count   int       `json:"count"`
 	Next    string    `json:"next,omitempty" jsonschema:"There are more: ask again with this as after"`
+	Note    string    `json:"note,omitempty" jsonschema:"What else is to be known"`
 
 	room int // bytes that are left for more entries
 }
@@ -63,6 +64,9 @@ func ls() sdk.Tool {
 				return lsOutput{}, failure("list directory", notDirectory(req.Workspace, in.Path, err))
 			}
 			out.Count = len(out.Entries)
+			if !in.Recursive && strings.Contains(in.Pattern, "/") {
+				out.Note = "the pattern has a slash, but only the directory itself was looked through; recursive also goes into those in it"
+			}
 			return out, nil
 		},
 		sdk.ReadOnly(), sdk.TextResult(), sdk.Sets(moduleSet), sdk.Permissions("fs.list"), sdk.Risk("low"))

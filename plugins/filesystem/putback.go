@@ -41,19 +41,19 @@ func (r *restoring) shrink(step journal.Step) error {
 // restore puts back what was kept: all of a directory, or nothing.
 func (r *restoring) restore(ctx context.Context, op *journal.Op, step journal.Step) error {
 	w := r.env.Workspace
-	var top *tar.Header
+	var top *journal.Kept
 	err := r.m.journal.Blob(op.ID, step.Blob, func(k journal.Kept) error {
 		if top == nil {
-			top = k.Header
+			top = &k
 		}
-		if top.Typeflag == tar.TypeDir {
+		if top.Header.Typeflag == tar.TypeDir {
 			return errLooked
 		}
-		stays, err := r.clear(ctx, step.Path, top.FileInfo())
+		stays, err := r.clear(ctx, step.Path, top.Header.FileInfo())
 		if err != nil {
 			return err
 		}
-		meta := metaOf(k.Header)
+		meta := metaOf(k)
 		if !stays {
 			r.countForeign(k.Header)
 		}
@@ -79,9 +79,9 @@ func (r *restoring) restore(ctx context.Context, op *journal.Op, step journal.St
 
 var errLooked = errors.New("it has been looked at")
 
-func (r *restoring) restoreDir(ctx context.Context, op *journal.Op, step journal.Step, top *tar.Header) error {
+func (r *restoring) restoreDir(ctx context.Context, op *journal.Op, step journal.Step, top *journal.Kept) error {
 	w := r.env.Workspace
-	if _, err := r.clear(ctx, step.Path, top.FileInfo()); err != nil {
+	if _, err := r.clear(ctx, step.Path, top.Header.FileInfo()); err != nil {
 		return err
 	}
 	if missingAbove(w, step.Path) > 0 {
@@ -89,7 +89,7 @@ func (r *restoring) restoreDir(ctx context.Context, op *journal.Op, step journal
 			return err
 		}
 	}
-	return w.Build(step.Path, metaOf(top), func(b *workspace.Building) error {
+	return w.Build(step.Path, metaOf(*top), func(b *workspace.Building) error {
 		return r.m.journal.Blob(op.ID, step.Blob, func(k journal.Kept) error {
 			if err := ctx.Err(); err != nil {
 				return err
@@ -99,13 +99,15 @@ func (r *restoring) restoreDir(ctx context.Context, op *journal.Op, step journal
 			}
 			switch k.Header.Typeflag {
 			case tar.TypeDir:
-				return b.Mkdir(k.Name, metaOf(k.Header))
+				return b.Mkdir(k.Name, metaOf(k))
 			case tar.TypeSymlink:
 				return b.Symlink(k.Header.Linkname, k.Name)
 			case tar.TypeFifo:
-				return b.Fifo(k.Name, metaOf(k.Header))
+				return b.Fifo(k.Name, metaOf(k))
+			case tar.TypeLink:
+				return b.Link(k.First, k.Name, metaOf(k))
 			}
-			return b.File(k.Name, metaOf(k.Header), k.Contents)
+			return b.File(k.Name, metaOf(k), k.Contents)
 		})
 	})
 }
@@ -114,8 +116,9 @@ func (r *restoring) restoreDir(ctx context.Context, op *journal.Op, step journal
 const nobody = 65534
 
 // metaOf returns what something was besides its contents.
-func metaOf(h *tar.Header) workspace.Meta {
-	meta := workspace.Meta{Mode: h.FileInfo().Mode(), Modified: h.ModTime}
+func metaOf(k journal.Kept) workspace.Meta {
+	h := k.Header
+	meta := workspace.Meta{Mode: h.FileInfo().Mode(), Modified: h.ModTime, Attributes: k.Attributes()}
 	if h.Uid != nobody && h.Gid != nobody {
 		meta.Owner = &workspace.Owner{UID: h.Uid, GID: h.Gid}
 	}

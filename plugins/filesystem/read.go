@@ -23,7 +23,7 @@ type readOutput struct {
 	StartLine  int    `json:"start_line"`
 	EndLine    int    `json:"end_line"`
 	SizeBytes  int64  `json:"size_bytes"`
-	Etag       string `json:"etag" jsonschema:"Identifies these contents: if_match of a change wants it"`
+	Etag       string `json:"etag,omitempty" jsonschema:"Identifies these contents: if_match of a change wants it. Not given with bytes of a long binary file"`
 	Encoding   string `json:"encoding,omitempty"`
 	BOM        bool   `json:"bom,omitempty"`
 	EOL        string `json:"eol,omitempty" jsonschema:"Line endings: lf, crlf, mixed or none"`

@@ -20,7 +20,7 @@ type readFileInput struct {
 // readFileOutput tells about the contents, which are the text.
 type readFileOutput struct {
 	Path       string `json:"path"`
-	Etag       string `json:"etag" jsonschema:"Identifies these contents: if_match of a change wants it."`
+	Etag       string `json:"etag,omitempty" jsonschema:"Identifies these contents: if_match of a change wants it. Not given with bytes of a long binary file."`
 	SizeBytes  int64  `json:"size_bytes"`
 	TotalLines int    `json:"total_lines"`
 	StartLine  int    `json:"start_line,omitempty"`
@@ -42,7 +42,7 @@ func (o readFileOutput) Text() string {
 	}
 	var said []string
 	if o.Next != nil && !o.window.asked {
-		said = append(said, fmt.Sprintf("the file goes on: %d bytes, %d lines in all; next: %s", o.SizeBytes, o.TotalLines, o.Next))
+		said = append(said, fmt.Sprintf("the file goes on: %d bytes, %s in all; next: %s", o.SizeBytes, lines(o.TotalLines), o.Next))
 	}
 	if o.window.Note != "" {
 		said = append(said, o.window.Note)

@@ -153,6 +153,9 @@ func TestLs(t *testing.T) {
 			t.Errorf("%v: %q; want %q", test.args, strings.Join(got, ", "), test.want)
 		}
 	}
+	if note := must(t, p, "ls", args{"pattern": "**/c.py"})["note"]; !strings.Contains(fmt.Sprint(note), "recursive") {
+		t.Errorf("a pattern for what is below, of a listing that does not go there: %v", note)
+	}
 	for _, a := range []args{{"pattern": "[a"}, {"path": "a.py"}, {"path": "missing"}, {"path": ".."}} {
 		if r := p.Call("ls", a); r.Err == nil {
 			t.Errorf("%v: %s", a, r.Text)

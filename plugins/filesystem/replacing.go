@@ -84,9 +84,12 @@ func fits(s string, enc text.Encoding, added string) bool {
 	return !enc.Plain() || !strings.ContainsFunc(added, func(c rune) bool { return c >= utf8.RuneSelf }) || utf8.ValidString(s)
 }
 
-// found says when a place was not exactly what was looked for.
+// found says when a place was not exactly what was looked for, or when there were fewer.
 func (r *replacing) found(f *replace.Found, s string) string {
 	if f.How == replace.Exactly {
+		if n := len(f.Splices); n < r.count {
+			return fmt.Sprintf("%s is there %s, not the %d that count says; all were replaced", r.names.old, times(n), r.count)
+		}
 		return ""
 	}
 	how := "other line endings; those of the file were kept"
@@ -94,6 +97,14 @@ func (r *replacing) found(f *replace.Found, s string) string {
 		how = "another unit of indentation; that of the file was used"
 	}
 	return fmt.Sprintf("%s was found at line %d with %s", r.names.old, text.LineAt(s, f.Splices[0].From), how)
+}
+
+// times is a number of times in words.
+func times(n int) string {
+	if n == 1 {
+		return "once"
+	}
+	return fmt.Sprintf("%d times", n)
 }
 
 // failure says why nothing was replaced, in the words that agents know, and what the file has instead.
@@ -128,6 +139,9 @@ func onLines(e *replace.Ambiguous) string {
 		numbers[i] = fmt.Sprint(line)
 	}
 	out := "on lines " + strings.Join(numbers, ", ")
+	if len(numbers) == 1 && !e.More {
+		out = "on line " + numbers[0]
+	}
 	if e.More {
 		out += " and more"
 	}

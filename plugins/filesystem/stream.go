@@ -33,6 +33,9 @@ func (w *window) stream(ctx context.Context, f *os.File, p part) error {
 	hash, sum := versions.NewHash(), sha256.New()
 	raw := io.TeeReader(&stoppable{ctx, io.NewSectionReader(f, 0, w.Size)}, hash)
 	if p.Encoding == "" && len(enc.Mark) == 0 && text.Binary(head) {
+		if p.Bytes {
+			return w.hexadecimal(f, head, p)
+		}
 		if _, err := io.CopyBuffer(sum, onlyReader{raw}, make([]byte, streamBlock)); err != nil {
 			return err
 		}

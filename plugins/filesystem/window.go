@@ -2,10 +2,8 @@ package main
 
 import (
 	"context"
-	"crypto/sha256"
 	"fmt"
 	"io"
-	"net/http"
 	"os"
 	"strings"
 	"unicode/utf8"
@@ -156,6 +154,9 @@ func (w *window) take(data string, p part) error {
 	}
 	w.Encoding, w.Mark = enc.Name, len(enc.Mark) > 0
 	if p.Encoding == "" && len(enc.Mark) == 0 && text.Binary(head) {
+		if p.Bytes {
+			return w.hexadecimal(strings.NewReader(data), head, p)
+		}
 		w.describe([]byte(data))
 		return nil
 	}
@@ -287,22 +288,4 @@ func (w *window) sayInvalid() {
 	if w.Encoding == "utf-8" && !utf8.ValidString(w.Text) {
 		w.Note = "the file is not valid UTF-8; bytes that are not show as U+FFFD. Name its encoding to read it as what it is, such as windows-1252"
 	}
-}
-
-// describe tells what a binary file is, which an agent can do more with than with damaged text.
-func (w *window) describe(data []byte) {
-	w.Binary = true
-	w.MediaType = http.DetectContentType(data)
-	w.Text = binary(w.Size, w.MediaType, sha256.Sum256(data))
-	switch w.MediaType {
-	case "image/png", "image/jpeg", "image/gif", "image/webp":
-		if len(data) <= largestImage {
-			w.Media = data
-			w.Text = fmt.Sprintf("image file, %d bytes, %s", w.Size, w.MediaType)
-		}
-	}
-}
-
-func binary(size int64, kind string, sum [sha256.Size]byte) string {
-	return fmt.Sprintf("binary file, %d bytes, %s, sha256 %x; its bytes are not shown", size, kind, sum)
 }

@@ -57,11 +57,9 @@ func (*gnugrep) arguments(q *query) []string {
 		args = append(args, "--ignore-case")
 	}
 	if q.fixed {
-		args = append(args, "--fixed-strings")
-	} else {
-		args = append(args, "--extended-regexp")
+		return append(args, "--fixed-strings", "--regexp="+q.pattern, "--")
 	}
-	return append(args, "--regexp="+q.pattern, "--")
+	return append(args, "--extended-regexp", "--regexp="+posixLineEnds(q.pattern), "--")
 }
 
 // texts finds the files that grep is to search. It finds out itself which are binary: grep would leave them out, and take what is

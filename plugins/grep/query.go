@@ -16,7 +16,8 @@ import (
 // query is what to look for, checked and compiled.
 type query struct {
 	pattern   string         // as it was given
-	re        *regexp.Regexp // the same, for this program
+	ended     string         // the same, with $ before \r\n too
+	re        *regexp.Regexp // that, for this program
 	fixed     bool
 	fold      bool
 	multiline bool
@@ -64,6 +65,9 @@ func newQuery(in *grepInput) (*query, error) {
 	if q.globs, err = typeGlobs(in.Type); err != nil {
 		return nil, err
 	}
+	if q.ended = q.pattern; !q.fixed {
+		q.ended = lineEnds(q.pattern, q.multiline)
+	}
 	if q.re, err = q.compile(); err != nil {
 		return nil, err
 	}
@@ -102,7 +106,7 @@ func asksFor(re *syntax.Regexp, char rune) bool {
 const maxPattern = 4096
 
 func (q *query) compile() (*regexp.Regexp, error) {
-	pattern := q.pattern
+	pattern := q.ended
 	if q.fixed {
 		pattern = regexp.QuoteMeta(pattern)
 	}
@@ -150,16 +154,16 @@ const whitespace = `[\t\n\f\r ]`
 // plain returns the pattern as ripgrep is to be given it: what the two read differently, such as \w (letters of all
 // scripts there, ASCII here), is written out.
 func (q *query) plain() string {
-	if q.fixed || !strings.ContainsAny(q.pattern, `\[{`) {
-		return q.pattern
+	if q.fixed || !strings.ContainsAny(q.ended, `\[{`) {
+		return q.ended
 	}
 	flags := syntax.Perl
 	if q.multiline {
 		flags &^= syntax.OneLine
 	}
-	parsed, err := syntax.Parse(q.pattern, flags)
+	parsed, err := syntax.Parse(q.ended, flags)
 	if err != nil {
-		return q.pattern
+		return q.ended
 	}
 	out := parsed.String()
 	var b strings.Builder

@@ -20,6 +20,8 @@ const (
 	searches                 // the value is a list of directories to find programs or code in
 	names                    // the value is a path
 	options                  // the value is more arguments for make
+	preloads                 // the value is more options for Node
+	compiles                 // the value is a compiler, which may be installed anywhere
 )
 
 // hooks are the variables that can make a harmless program do something else.
@@ -31,9 +33,11 @@ var hooks = map[string]hook{
 	"RUSTC_WRAPPER": runs, "RUSTC_WORKSPACE_WRAPPER": runs, "CMAKE_C_COMPILER_LAUNCHER": runs, "GOFLAGS": expands,
 	"LD_PRELOAD": loads, "LD_AUDIT": loads, "DYLD_INSERT_LIBRARIES": loads, "BASH_ENV": loads, "ENV": loads, "PERL5OPT": loads, "PERL5DB": loads, "RUBYOPT": loads, "TAR_OPTIONS": loads,
 	"PYTHONSTARTUP": loads, "PYTHONINSPECT": loads, "JAVA_TOOL_OPTIONS": loads, "_JAVA_OPTIONS": loads, "BASH_FUNC_x%%": loads, "SHELLOPTS": loads, "BASHOPTS": expands, "PS4": expands, "PS0": expands, "PS1": expands, "PS2": expands,
-	"NODE_OPTIONS": names, "PATH": searches, "LD_LIBRARY_PATH": searches, "DYLD_LIBRARY_PATH": searches, "PYTHONPATH": searches, "PERL5LIB": searches, "RUBYLIB": searches, "NODE_PATH": searches,
+	"NODE_OPTIONS": preloads, "PATH": searches, "LD_LIBRARY_PATH": searches, "DYLD_LIBRARY_PATH": searches, "PYTHONPATH": searches, "PERL5LIB": searches, "RUBYLIB": searches, "NODE_PATH": searches,
 	"GIT_DIR": names, "GIT_WORK_TREE": names, "GIT_INDEX_FILE": names, "GIT_CONFIG": names, "GIT_CONFIG_GLOBAL": names, "GIT_CONFIG_SYSTEM": names, "GIT_CONFIG_PARAMETERS": loads, "GIT_TEMPLATE_DIR": names, "GIT_EXEC_PATH": names,
 	"MAKEFLAGS": options, "GNUMAKEFLAGS": options, "MFLAGS": options, "MAKEFILES": names,
+	"CC": compiles, "CXX": compiles, "CPP": compiles, "LD": compiles, "AR": compiles, "AS": compiles, "FC": compiles, "RUSTC": compiles, "RUSTDOC": compiles, "CGO_CC": compiles, "HOSTCC": compiles,
+	"CMAKE_CXX_COMPILER_LAUNCHER": runs, "CARGO_BUILD_RUSTC_WRAPPER": runs, "FZF_DEFAULT_COMMAND": runs,
 	"KUBECONFIG": names, "HISTFILE": names, "PYTHONHOME": names, "GIT_TRACE": names, "GIT_TRACE2": names, "NPM_CONFIG_SCRIPT_SHELL": runs, "npm_config_script_shell": runs,
 }
 
@@ -89,7 +93,17 @@ func (a *analysis) environment(c *shell.Call) {
 		case searches:
 			a.search(c, name, value)
 		case options:
-			c.Pipe("make", makeFlags(value), shell.Stream{})
+			argv := makeFlags(value)
+			if len(c.Argv) > 0 && strings.HasSuffix(shell.Name(c.Argv[0].Text), "make") {
+				argv = append(argv, c.Argv[1:]...) // what is made is up to both
+			}
+			c.Pipe("make", argv, shell.Stream{})
+		case preloads:
+			c.Pipe("node", nodeOptions(value), shell.Stream{})
+		case compiles:
+			if !strings.HasPrefix(value, "/") || strings.Contains(value, " ") || systemBins[filepath.Dir(value)] {
+				c.Code(value, nil)
+			}
 		case names:
 			a.shape(c, "", strings.TrimSpace(value), false)
 		}
@@ -121,4 +135,13 @@ func makeFlags(value string) []shell.Field {
 		}
 	}
 	return argv
+}
+
+// nodeOptions is the command that Node is with the options in its variable.
+func nodeOptions(value string) []shell.Field {
+	argv := []shell.Field{{Text: "node"}}
+	for _, word := range strings.Fields(value) {
+		argv = append(argv, shell.Field{Text: strings.Trim(word, `"`)})
+	}
+	return append(argv, shell.Field{Text: "--version"})
 }

@@ -29,7 +29,7 @@ func (a *analysis) judge(c *shell.Call, name string, argv []string) {
 // apply refuses a command by a rule, if no custom allow pattern lifts it.
 func (a *analysis) apply(c *shell.Call, rule *rules.Rule, name string, argv []string) {
 	f := finding{verdict: Deny, rule: rule.ID, tier: tierHard, line: reasonDangerous, span: c.Span, argv: argv,
-		why: fmt.Sprintf("%s %s: %s", name, rule.Reason, canonical(argv)), safer: rule.Safer, setting: settingHard}
+		why: fmt.Sprintf("%s %s: %s", name, rule.Reason, shown(c, argv)), safer: rule.Safer, setting: settingHard}
 	if rule.Tier == rules.Soft {
 		if a.allowed(argv) {
 			return

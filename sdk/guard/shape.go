@@ -106,10 +106,20 @@ func (a *analysis) path(p *shell.Place, access Access, text string, glob bool, a
 			a.refuse(p, finding{rule: d.Rule, why: marks.Replace(written) + ": " + d.Reason, safer: "name the path, inside the workspace", argv: argv})
 			return
 		}
-		a.refuse(p, finding{rule: d.Rule, why: text + ": " + d.Reason, safer: d.Safer, setting: d.Setting, argv: argv})
+		safer := d.Safer
+		if safer == "" && temporary(abs) {
+			safer = "use $TMPDIR, or a file or directory that mktemp makes: those are the command's own"
+		}
+		a.refuse(p, finding{rule: d.Rule, why: text + ": " + d.Reason, safer: safer, setting: d.Setting, argv: argv})
 		return
 	}
 	a.open = key
+}
+
+// temporary says whether a path is in a directory that all the machine's users keep temporary files in.
+func temporary(path string) bool {
+	path = filepath.ToSlash(filepath.Clean(path)) + "/"
+	return strings.HasPrefix(path, "/tmp/") || strings.HasPrefix(path, "/var/tmp/")
 }
 
 // belowHere is a relative path without the name of the directory that it starts in.

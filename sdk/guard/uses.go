@@ -160,6 +160,12 @@ func (a *analysis) effect(c *shell.Call, language string, e lang.Effect) {
 		a.path(&c.Place, Read, e.Text, false, argv)
 	case lang.Write, lang.Path:
 		a.path(&c.Place, Write, a.home(c, e.Text), false, argv)
+		switch {
+		case e.Content != "":
+			c.Write(e.Text, shell.Stream{Known: true, Text: e.Content, Piped: true})
+		case e.Kind == lang.Write && language == "sed" && c.Stdin.Known:
+			c.Write(e.Text, c.Stdin) // or some lines of it, changed
+		}
 	case lang.Delete:
 		a.soft(c, Deny, "exec.rm-recursive", e.Text+" deletes directories with everything in them", "")
 	case lang.Kill:
@@ -173,6 +179,9 @@ func (a *analysis) effect(c *shell.Call, language string, e lang.Effect) {
 	}
 }
 
+// commanded are languages of programs that are fed with data or commands all day. What feeds them counts where it isn't to be seen.
+var commanded = map[string]bool{"vim": true, "sql": true, "sed": true, "dc": true, "gnuplot": true, "curl": true}
+
 // input decides on a program that runs its standard input as code.
 func (a *analysis) input(c *shell.Call, u programs.Use) {
 	switch {
@@ -180,7 +189,7 @@ func (a *analysis) input(c *shell.Call, u programs.Use) {
 		a.code(c, u.Lang, c.Stdin.Text, u.Params)
 	case c.Stdin.File != "":
 		a.script(c, c.Stdin.File, u.Lang, u.Params)
-	case c.Stdin.Piped && (u.Lang != "vim" && u.Lang != "sql" && u.Lang != "sed" || foreign(c.Stdin.From.Names())):
+	case c.Stdin.Piped && (!commanded[u.Lang] || foreign(c.Stdin.From.Names())):
 		a.soft(c, Deny, "exec.pipe-to-shell", "it runs what another command prints: "+strings.Join(c.Stdin.From.Names(), ", "), saferSaved)
 	}
 }
@@ -205,7 +214,7 @@ func (a *analysis) script(c *shell.Call, file, language string, params []string)
 func foreign(from []string) bool {
 	for _, name := range from {
 		switch name {
-		case "curl", "wget", "nc", "ncat", "base64", "base32", "xxd", "openssl", "gpg", "http", "https", "xh", "aria2c", "fetch", "lynx", "w3m", "uudecode", "several ways", "invoke-webrequest", "iwr", "tr", "rev":
+		case "curl", "wget", "nc", "ncat", "base64", "base32", "xxd", "openssl", "gpg", "http", "https", "xh", "aria2c", "fetch", "lynx", "w3m", "uudecode", "several ways", "mkfifo", "invoke-webrequest", "iwr", "tr", "rev":
 			return true
 		}
 	}
@@ -236,8 +245,10 @@ func (a *analysis) wrote(c *shell.Call, name, file string) {
 	switch name {
 	case "curl", "wget", "aria2c", "axel", "scp", "nc", "openssl", "http", "https", "xh", "base64", "gpg":
 		c.Write(file, shell.Stream{Piped: true, From: shell.From(name)})
-	case "tee":
+	case "tee", "dd", "sponge":
 		c.Write(file, c.Stdin)
+	case "mkfifo":
+		c.Write(file, shell.Stream{Piped: true, From: shell.From(name)})
 	case "cp", "mv", "install", "ln", "gunzip", "unzip":
 		for _, f := range c.Argv[1:] {
 			if f.Text == "/dev/stdin" {

@@ -75,6 +75,9 @@ type changing struct {
 
 // add opens where an edit takes place.
 func (tx *transaction) add(e Edit) error {
+	if endsInSlash(e.Path) {
+		return &DirectoryName{e.Path}
+	}
 	t, err := tx.w.target(guard.Write, e.Path)
 	var none *missing
 	if errors.As(err, &none) && e.Parents {
@@ -87,6 +90,9 @@ func (tx *transaction) add(e Edit) error {
 		} else if t, err = tx.makeParents(none.at, e.Path); err != nil {
 			return err
 		}
+	}
+	if none == nil && e.Parents && errors.Is(err, fs.ErrNotExist) {
+		t, err = tx.exactParents(e, err)
 	}
 	if closed(err) {
 		t, err = tx.w.openInPlace(e.Path)
@@ -273,6 +279,11 @@ func (tx *transaction) end(ok bool) {
 	if !ok {
 		for _, d := range slices.Backward(tx.made) {
 			d.remove()
+		}
+	}
+	for _, d := range tx.made {
+		if d.own {
+			_ = d.root.Close()
 		}
 	}
 }

@@ -170,6 +170,22 @@ func (b *Building) File(name string, meta Meta, contents io.Reader) error {
 	return meta.give(in, base, newFile)
 }
 
+// Link gives a file that has been made another name, or where that can't be, makes another like it.
+func (b *Building) Link(made, name string, meta Meta) error {
+	if _, _, err := b.at(name); err != nil {
+		return err
+	}
+	top := b.open[0].dir
+	if top.Link(made, name) == nil {
+		return nil
+	}
+	f, err := top.OpenFile(made, os.O_RDONLY|nonblock, 0)
+	if err != nil {
+		return err
+	}
+	return errors.Join(b.File(name, meta, f), f.Close())
+}
+
 // Makes reports whether something of a kind can be made again: a socket or a device can't.
 func Makes(mode fs.FileMode) bool {
 	return mode.IsRegular() || mode.IsDir() || mode&fs.ModeSymlink != 0 || mode&fs.ModeNamedPipe != 0 && fifos

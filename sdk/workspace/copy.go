@@ -3,10 +3,8 @@ package workspace
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
-	"path"
 	"path/filepath"
 
 	"github.com/picoclaw/picoclaw/sdk/guard"
@@ -81,7 +79,8 @@ func (w *Workspace) copyTree(source *Tree, to *target, replace bool, limit int64
 	if err != nil {
 		return err
 	}
-	if err := copyEntries(source, to, temp.name, replace, limit, stop); err != nil {
+	c := copying{source, to, replace, limit, stop}
+	if err := c.all(temp.name); err != nil {
 		temp.remove()
 		if errors.Is(err, errForeign) {
 			return w.replaceOwned(source.top(), to)
@@ -112,95 +111,89 @@ func (w *Workspace) copyTree(source *Tree, to *target, replace bool, limit int64
 	return nil
 }
 
-func copyEntries(source *Tree, to *target, name string, replace bool, limit int64, stop stopper) error {
-	modes := map[string]fs.FileMode{} // of directories; set last, since a directory may be closed to its writer
-	var order []string
-	err := source.Walk(func(e *Entry) error {
-		if err := stop.asked(); err != nil {
-			return err
-		}
-		at := path.Join(name, e.Name)
-		switch mode := e.Info.Mode(); {
-		case mode.IsDir():
-			modes[at], order = mode.Perm(), append(order, at)
-			return to.dir.Mkdir(at, newDir)
-		case mode&fs.ModeSymlink != 0:
-			link, err := e.Readlink()
-			if err != nil {
-				return err
-			}
-			return to.dir.Symlink(link, at)
-		case mode.IsRegular():
-			return copyFile(e, to, at, replace && e.Name == ".", limit, stop)
-		default:
-			return &NotRegular{Path: filepath.Join(source.Path, e.Name), Mode: mode}
-		}
-	})
-	for i := len(order) - 1; i >= 0 && err == nil; i-- {
-		err = to.dir.Chmod(order[i], modes[order[i]])
-	}
-	return err
+// copying is a tree on its way to another name beside its destination.
+type copying struct {
+	source  *Tree
+	to      *target
+	replace bool // the place of a file is taken over with what that is
+	limit   int64
+	stop    stopper
 }
 
-func copyFile(e *Entry, to *target, at string, replace bool, limit int64, stop stopper) (err error) {
+func (c *copying) all(name string) (err error) {
+	if !c.source.Info.IsDir() {
+		return c.entry(c.source.top(), c.to.dir, name)
+	}
+	b := &Building{} // which makes each in a directory that is open, however deep it is
+	defer func() {
+		for len(b.open) > 0 {
+			err = errors.Join(err, b.leave())
+		}
+	}()
+	return c.source.Walk(func(e *Entry) error {
+		in, base := c.to.dir, name
+		if e.Name != "." {
+			var err error
+			if in, base, err = b.at(e.Name); err != nil {
+				return err
+			}
+		}
+		if mode := e.Info.Mode(); mode.IsDir() {
+			return errors.Join(c.stop.asked(), b.enter(e.Name, in, base, Meta{Mode: mode.Perm()}))
+		}
+		return c.entry(e, in, base)
+	})
+}
+
+// entry copies what is no directory.
+func (c *copying) entry(e *Entry, in *os.Root, base string) error {
+	if err := c.stop.asked(); err != nil {
+		return err
+	}
+	switch mode := e.Info.Mode(); {
+	case mode&fs.ModeSymlink != 0:
+		link, err := e.Readlink()
+		if err != nil {
+			return err
+		}
+		return in.Symlink(link, base)
+	case mode.IsRegular():
+		return c.file(e, in, base)
+	default:
+		return &NotRegular{Path: filepath.Join(c.source.Path, e.Name), Mode: mode}
+	}
+}
+
+func (c *copying) file(e *Entry, dir *os.Root, base string) (err error) {
 	in, err := e.Open()
 	if err != nil {
 		return err
 	}
 	defer func() { _ = in.Close() }()
-	out, err := to.dir.OpenFile(at, os.O_WRONLY|os.O_CREATE|os.O_EXCL, newFile)
+	out, err := dir.OpenFile(base, os.O_WRONLY|os.O_CREATE|os.O_EXCL, newFile)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, out.Close()) }()
-	var data io.Reader = in
-	if limit > 0 {
-		data = io.LimitReader(in, limit+1)
-	}
-	n, err := stop.copy(out, data)
+	n, err := c.stop.copy(out, in, c.limit)
 	if err != nil {
 		return err
 	}
-	if limit > 0 && n > limit {
-		return &TooLarge{Path: e.Name, Size: n, Limit: limit}
+	if c.limit > 0 && n > c.limit {
+		return &TooLarge{Path: e.Name, Size: n, Limit: c.limit}
 	}
-	if !replace {
-		err = copyMetadata(in, e.Info, out)
+	if e.Name != "." {
+		return copyMetadata(in, e.Info, out) // what is in a directory goes to the disk with the whole of it
+	}
+	if c.replace {
+		err = takeOver(c.to, out)
 	} else {
-		err = takeOver(to, out)
+		err = copyMetadata(in, e.Info, out)
 	}
-	if err != nil || e.Name != "." {
-		return err // what is in a directory goes to the disk with the whole of it
+	if err != nil {
+		return err
 	}
 	return out.Sync()
-}
-
-// stopper says now and then whether to stop; nil never does.
-type stopper func() error
-
-func (s stopper) asked() error {
-	if s == nil {
-		return nil
-	}
-	return s()
-}
-
-// copy is io.Copy, between whose pieces it is asked.
-func (s stopper) copy(out io.Writer, in io.Reader) (all int64, err error) {
-	const piece = 64 << 20
-	for {
-		if err := s.asked(); err != nil {
-			return all, err
-		}
-		n, err := io.CopyN(out, in, piece)
-		all += n
-		if errors.Is(err, io.EOF) {
-			return all, nil
-		}
-		if err != nil {
-			return all, err
-		}
-	}
 }
 
 // takeOver gives a copy the metadata of the file whose place it is about to take.

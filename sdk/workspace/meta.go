@@ -13,6 +13,9 @@ type Meta struct {
 	Mode     fs.FileMode // the permission bits, and of a directory the setgid and sticky bit besides
 	Modified time.Time   // when the contents were changed last; zero for now
 	Owner    *Owner      // nil for this process's user
+
+	// Attributes are extended attributes, as [Attributes] returns them. A file system that takes none is no error.
+	Attributes map[string]string
 }
 
 // Owner is whom something belongs to.
@@ -37,6 +40,9 @@ const unknownMode = fs.ModeIrregular
 // give makes something what m says, that has a mode now. An owner that this process can't give anything to is no error: it stays this process's then.
 // The mode comes after the time, since it may take the right to set one; the owner comes last for the same reason.
 func (m Meta) give(in *os.Root, name string, mode fs.FileMode) error {
+	if err := m.giveAttributes(in, name); err != nil {
+		return err
+	}
 	if !m.Modified.IsZero() {
 		if err := in.Chtimes(name, time.Time{}, m.Modified); err != nil {
 			return err
@@ -59,4 +65,20 @@ func (m Meta) give(in *os.Root, name string, mode fs.FileMode) error {
 		return nil
 	}
 	return err
+}
+
+// giveAttributes comes before the mode, which may take the right to open it.
+func (m Meta) giveAttributes(in *os.Root, name string) error {
+	if len(m.Attributes) == 0 {
+		return nil
+	}
+	f, err := in.OpenFile(name, os.O_RDONLY|nonblock, 0)
+	if err != nil {
+		return err
+	}
+	err = setAttributes(f, m.Attributes)
+	if errors.Is(err, fs.ErrPermission) || errors.Is(err, errors.ErrUnsupported) || errors.Is(err, syscall.ENOTSUP) {
+		err = nil
+	}
+	return errors.Join(err, f.Close())
 }

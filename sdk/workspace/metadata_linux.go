@@ -34,7 +34,7 @@ func keepMetadata(old *os.File, info fs.FileInfo, f *os.File) error {
 			return fmt.Errorf("keep the owner: %w", err)
 		}
 	}
-	if err := copyAttributes(int(old.Fd()), int(f.Fd())); err != nil && !errors.Is(err, fs.ErrPermission) {
+	if err := copyAttributes(old, f); err != nil && !errors.Is(err, fs.ErrPermission) {
 		return fmt.Errorf("keep the extended attributes: %w", err)
 	}
 	if same && is.Mode() == info.Mode().Perm() {
@@ -58,41 +58,8 @@ func nameless(id uint32, kind string) bool {
 
 // copyMetadata gives a copy the mode and extended attributes of what it is a copy of. It belongs to who made it.
 func copyMetadata(from *os.File, info fs.FileInfo, to *os.File) error {
-	if err := copyAttributes(int(from.Fd()), int(to.Fd())); err != nil && !errors.Is(err, fs.ErrPermission) {
+	if err := copyAttributes(from, to); err != nil && !errors.Is(err, fs.ErrPermission) {
 		return fmt.Errorf("copy the extended attributes: %w", err)
 	}
 	return to.Chmod(info.Mode().Perm())
-}
-
-// copyAttributes copies the extended attributes that a program may set: the user's, and access control lists. A file
-// system without any has none to copy.
-func copyAttributes(from, to int) error {
-	size, err := unix.Flistxattr(from, nil)
-	if errors.Is(err, unix.ENOTSUP) || size == 0 {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	list := make([]byte, size)
-	if size, err = unix.Flistxattr(from, list); err != nil {
-		return err
-	}
-	for _, name := range strings.Split(strings.TrimRight(string(list[:size]), "\x00"), "\x00") {
-		if !strings.HasPrefix(name, "user.") && name != "system.posix_acl_access" {
-			continue
-		}
-		size, err := unix.Fgetxattr(from, name, nil)
-		if err != nil {
-			return err
-		}
-		value := make([]byte, size)
-		if size, err = unix.Fgetxattr(from, name, value); err != nil {
-			return err
-		}
-		if err := unix.Fsetxattr(to, name, value[:size], 0); err != nil {
-			return err
-		}
-	}
-	return nil
 }

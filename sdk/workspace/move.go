@@ -79,6 +79,9 @@ func (w *Workspace) Move(source, destination string, o TransferOptions) error {
 
 // transfer looks at both ends.
 func transfer(asked string, source *Tree, to *target, o TransferOptions) (*Transfer, error) {
+	if endsInSlash(to.asked) && !source.Info.IsDir() {
+		return nil, &DirectoryName{to.asked}
+	}
 	replaced, err := to.tree()
 	if err != nil {
 		return nil, err

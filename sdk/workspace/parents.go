@@ -10,6 +10,7 @@ import (
 type madeDir struct {
 	root *os.Root
 	name string
+	own  bool // root is to be closed with the transaction
 }
 
 // remove removes it if nobody has put anything into it.
@@ -25,7 +26,7 @@ func (tx *transaction) makeParents(at place, asked string) (*target, error) {
 		name = filepath.Join(name, element)
 		err := step.dir.Mkdir(element, newDir)
 		if err == nil {
-			tx.made = append(tx.made, madeDir{at.dir, name})
+			tx.made = append(tx.made, madeDir{root: at.dir, name: name})
 		}
 		var next *os.Root
 		if err == nil || os.IsExist(err) {

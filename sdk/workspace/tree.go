@@ -174,6 +174,23 @@ func (e *Entry) Open() (*os.File, error) {
 	return f, nil
 }
 
+// OpenDir opens a directory for what it is itself, such as its extended attributes.
+func (e *Entry) OpenDir() (*os.File, error) {
+	f, err := e.dir.OpenFile(e.base, os.O_RDONLY|nonblock|directory, 0)
+	if err != nil {
+		return nil, err
+	}
+	info, err := f.Stat()
+	if err == nil && !os.SameFile(info, e.Info) {
+		err = &fs.PathError{Op: "open", Path: e.Name, Err: fs.ErrNotExist} // replaced
+	}
+	if err != nil {
+		_ = f.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
 // Readlink returns where a link points to.
 func (e *Entry) Readlink() (string, error) { return e.dir.Readlink(e.base) }
 

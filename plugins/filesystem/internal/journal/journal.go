@@ -3,11 +3,11 @@ package journal
 import (
 	"cmp"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -22,8 +22,9 @@ const (
 const (
 	largestShare = 4       // the part of the whole that one operation may take is one in this many
 	smallest     = 1 << 20 // bytes: an operation up to this shares its archive with others
-	fullArchive  = 8 << 20 // bytes: an archive of this size gets no more operations
-	pruneEvery   = 256     // operations: after that many the bounds are looked at again
+	fullArchive  = 8 << 20 // bytes: an archive of several operations is no longer than that
+	archiveShare = 8       // nor than this part of the whole, since it is deleted as one
+	pruneEvery   = 256     // writes: after that many the bounds are looked at again
 	suffix       = ".tar"
 )
 
@@ -43,7 +44,8 @@ type Journal struct {
 	last    int64    // the time in the latest id
 	current *os.File // the archive for small operations; nil before the first
 	size    int64
-	written int
+	writes  int
+	added   int64 // bytes, since the bounds were looked at
 }
 
 // Open opens the journal in a directory, which is made if it is missing.
@@ -62,8 +64,7 @@ func (j *Journal) Close() {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if j.current != nil {
-		_ = j.current.Close()
-		j.current = nil
+		j.end()
 	}
 }
 
@@ -85,74 +86,39 @@ func (j *Journal) create(id string) (*os.File, error) {
 }
 
 // add adds the members of a small operation to the current archive.
-func (j *Journal) add(id string, members []byte) (err error) {
+func (j *Journal) add(id string, members []byte) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if j.current != nil && j.size > fullArchive {
-		_ = j.current.Close()
-		j.current = nil
+	if j.current != nil && j.size+int64(len(members)) > j.share() {
+		j.end()
 	}
-	if j.current == nil {
-		if j.current, err = j.create(id); err != nil {
+	for {
+		if j.current == nil {
+			var err error
+			if j.current, err = j.create(id); err != nil {
+				return err
+			}
+			j.size = 0
+		}
+		n, err := j.current.Write(members)
+		j.size += int64(n)
+		j.count(int64(n))
+		if err != nil {
+			if n > 0 {
+				j.end() // what comes after a torn member could not be read
+			}
 			return err
 		}
-		j.size = 0
-	}
-	n, err := j.current.Write(members)
-	j.size += int64(n)
-	if err != nil && n > 0 {
-		// What comes after a torn member could not be read.
-		_ = j.current.Close()
-		j.current = nil
-	}
-	return err
-}
-
-// wrote counts an operation, and looks at the bounds now and then, beside the calls.
-func (j *Journal) wrote() {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	if j.written++; j.written%pruneEvery == 1 {
-		j.pruning.Go(j.prune)
-	}
-}
-
-// archive is a file of the journal.
-type archive struct {
-	path string
-	info fs.FileInfo
-}
-
-// archives returns the files of the journal, the one that was written last first.
-func (j *Journal) archives() ([]archive, error) {
-	entries, err := os.ReadDir(j.dir)
-	if err != nil {
-		return nil, fmt.Errorf("read the journal: %w", err)
-	}
-	var all []archive
-	for _, e := range entries {
-		info, err := e.Info()
-		if err == nil && info.Mode().IsRegular() && strings.HasSuffix(e.Name(), suffix) {
-			all = append(all, archive{filepath.Join(j.dir, e.Name()), info})
+		if _, err := os.Lstat(j.current.Name()); !errors.Is(err, fs.ErrNotExist) {
+			return nil
 		}
+		// Another process, or a large operation of this one, has pruned the archive: what is written there is in no journal.
+		j.end()
 	}
-	slices.SortFunc(all, func(a, b archive) int {
-		return cmp.Or(b.info.ModTime().Compare(a.info.ModTime()), strings.Compare(b.path, a.path))
-	})
-	return all, nil
 }
 
-// prune deletes the oldest archives until the journal is within its bounds.
-func (j *Journal) prune() {
-	all, err := j.archives()
-	if err != nil {
-		return
-	}
-	oldest := time.Now().Add(-j.options.MaxAge)
-	total := int64(0)
-	for i, a := range all {
-		if total += a.info.Size(); (i > 0 && total > j.options.MaxBytes) || a.info.ModTime().Before(oldest) {
-			_ = os.Remove(a.path)
-		}
-	}
+// end ends the current archive.
+func (j *Journal) end() {
+	_ = j.current.Close()
+	j.current = nil
 }

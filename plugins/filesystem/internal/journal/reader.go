@@ -162,6 +162,21 @@ type Kept struct {
 	Name     string // relative to the blob, "." for the blob itself
 	Header   *tar.Header
 	Contents io.Reader // of a regular file
+	First    string    // of a file that was kept before under another name: that name
+}
+
+// Attributes returns the extended attributes that were kept with it, by name.
+func (k Kept) Attributes() map[string]string {
+	var all map[string]string
+	for record, value := range k.Header.PAXRecords {
+		if name, ok := strings.CutPrefix(record, attributePrefix); ok {
+			if all == nil {
+				all = map[string]string{}
+			}
+			all[name] = value
+		}
+	}
+	return all
 }
 
 // Blob calls fn with everything that was kept under a name, directories before their contents.
@@ -171,6 +186,10 @@ func (j *Journal) Blob(id, blob string, fn func(Kept) error) error {
 		if !ok {
 			return nil
 		}
-		return fn(Kept{Name: path.Join(".", name), Header: h, Contents: contents})
+		k := Kept{Name: path.Join(".", name), Header: h, Contents: contents}
+		if first, ok := strings.CutPrefix(path.Clean(h.Linkname), path.Join(id, blob)+"/"); ok && h.Typeflag == tar.TypeLink {
+			k.First = first
+		}
+		return fn(k)
 	})
 }

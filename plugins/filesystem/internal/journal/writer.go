@@ -67,12 +67,26 @@ func (w *Writer) ID() string { return w.op.ID }
 // Keep adds something that was there before: a file, whose contents it reads, a directory, a link or a FIFO. name is relative to
 // the blob, "." for the blob itself.
 func (w *Writer) Keep(blob, name string, info fs.FileInfo, link string, contents io.Reader) error {
+	return w.KeepWith(nil, blob, name, info, link, contents)
+}
+
+// attributePrefix is what tar programs put before the name of an extended attribute.
+const attributePrefix = "SCHILY.xattr."
+
+// KeepWith is Keep with extended attributes, by name.
+func (w *Writer) KeepWith(attributes map[string]string, blob, name string, info fs.FileInfo, link string, contents io.Reader) error {
 	h, err := tar.FileInfoHeader(numbered{info}, link)
 	if err != nil {
 		return fmt.Errorf("write the journal: %w", err)
 	}
 	h.Format = tar.FormatPAX // no other has parts of seconds
 	h.AccessTime, h.ChangeTime = time.Time{}, time.Time{}
+	for name, value := range attributes {
+		if h.PAXRecords == nil {
+			h.PAXRecords = map[string]string{}
+		}
+		h.PAXRecords[attributePrefix+name] = value
+	}
 	if h.Name = path.Join(w.op.ID, blob, name); info.IsDir() {
 		h.Name += "/"
 	}
@@ -80,6 +94,18 @@ func (w *Writer) Keep(blob, name string, info fs.FileInfo, link string, contents
 		return &TooLarge{w.j.MaxOperation()}
 	}
 	return w.member(h, contents)
+}
+
+// KeepName adds another name of a file that is kept under the name of first.
+func (w *Writer) KeepName(blob, name, first string, info fs.FileInfo) error {
+	h, err := tar.FileInfoHeader(numbered{info}, "")
+	if err != nil {
+		return fmt.Errorf("write the journal: %w", err)
+	}
+	h.Format, h.AccessTime, h.ChangeTime = tar.FormatPAX, time.Time{}, time.Time{}
+	h.Typeflag, h.Size = tar.TypeLink, 0
+	h.Name, h.Linkname = path.Join(w.op.ID, blob, name), path.Join(w.op.ID, blob, first)
+	return w.member(h, nil)
 }
 
 func (w *Writer) member(h *tar.Header, contents io.Reader) error {
@@ -110,12 +136,13 @@ func (w *Writer) Commit() error {
 	case w.out.file == nil:
 		err = w.j.add(w.op.ID, w.out.buffer.Bytes())
 	default:
-		err = w.out.finish()
+		if err = w.out.finish(); err == nil {
+			w.j.wrote(w.out.size)
+		}
 	}
 	if err != nil {
 		return errors.Join(fmt.Errorf("write the journal: %w", err), w.Abort())
 	}
-	w.j.wrote()
 	return nil
 }
 
@@ -138,9 +165,11 @@ type spill struct {
 	create func() (*os.File, error)
 	buffer bytes.Buffer
 	file   *os.File
+	size   int64 // of all that was written, in bytes
 }
 
 func (s *spill) Write(p []byte) (int, error) {
+	s.size += int64(len(p))
 	if s.file == nil && s.buffer.Len()+len(p) <= smallest {
 		return s.buffer.Write(p)
 	}

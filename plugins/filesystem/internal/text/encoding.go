@@ -161,6 +161,10 @@ func (e Encoding) Splice(data []byte, decoded string, from, to int, with string)
 		}
 		start, end = len(before), len(before)+len(middle)
 		if !bytes.HasPrefix(body, before) || !bytes.HasPrefix(body[start:], middle) {
+			// An encoding that shifts between sets of characters says at each place which one it is in.
+			if whole, err := e.Encode(decoded); err == nil && bytes.Equal(whole, body) {
+				return e.respliced(data, decoded[:from]+with+decoded[to:])
+			}
 			return nil, fmt.Errorf("the file has bytes before this place that are not proper %s, so nothing can be changed there safely", e.Name)
 		}
 	}
@@ -173,6 +177,16 @@ func (e Encoding) Splice(data []byte, decoded string, from, to int, with string)
 	out = append(out, body[:start]...)
 	out = append(out, insert...)
 	return append(out, body[end:]...), nil
+}
+
+// respliced returns a file with other text, and the byte order mark that it has.
+func (e Encoding) respliced(data []byte, decoded string) ([]byte, error) {
+	body, err := e.Encode(decoded)
+	if err != nil {
+		return nil, err
+	}
+	mark := data[:len(data)-len(e.Strip(data))]
+	return append(bytes.Clone(mark), body...), nil
 }
 
 // Binary reports whether data, the beginning of a file without byte order mark, is no text: text has no NUL.

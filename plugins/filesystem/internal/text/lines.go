@@ -27,14 +27,17 @@ func Endings(s string) string {
 	return Mixed
 }
 
-// EndingNear returns the line ending of the line that a place in a text is in, or of one before if that has none:
-// "\n" or "\r\n".
+// EndingNear returns the line ending of the line that a place in a text is in, or of one before if that has none: "\n" or
+// "\r\n", and "\r" of a text that ends with it and has no newline at all.
 func EndingNear(s string, at int) string {
 	end := strings.IndexByte(s[at:], '\n')
 	if end >= 0 {
 		end += at
 	} else {
 		end = strings.LastIndexByte(s, '\n')
+	}
+	if end < 0 && strings.HasSuffix(s, "\r") {
+		return "\r"
 	}
 	if end > 0 && s[end-1] == '\r' {
 		return "\r\n"

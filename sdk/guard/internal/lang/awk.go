@@ -18,6 +18,7 @@ func Awk(code string) []Effect {
 	tokens := awkConstants(awkTokens(code))
 	var out []Effect
 	printing := false
+	printed := map[string]string{} // by file
 	for i, t := range tokens {
 		next := token{}
 		if i+1 < len(tokens) {
@@ -35,11 +36,17 @@ func Awk(code string) []Effect {
 		case t.text == "|" || t.text == "|&":
 			out = append(out, Effect{Kind: Shell, Text: awkString(tokens[i+1:]), Fed: true})
 		case (t.text == ">" || t.text == ">>") && printing && next.kind == '"':
-			out = append(out, Effect{Kind: Write, Text: awkString(tokens[i+1:])})
+			file := awkString(tokens[i+1:])
+			printed[file] += awkPrinted(tokens[:i])
+			out = append(out, Effect{Kind: Write, Text: file, Content: printed[file]})
 		case (t.text == ">" || t.text == ">>") && printing && next.text == "ENVIRON" && i+4 < len(tokens) && tokens[i+3].text == "HOME":
 			out = append(out, Effect{Kind: Write, Text: "~/" + awkString(tokens[i+5:])})
 		case t.text == "<" && i > 0 && awkGetline(tokens[:i]) && next.kind == '"':
 			out = append(out, Effect{Kind: Read, Text: awkString(tokens[i+1:])})
+		case t.kind == 'a' && t.text == "ARGV" && next.text == "[":
+			if file, ok := awkSet(tokens[i+2:]); ok {
+				out = append(out, Effect{Kind: Read, Text: file})
+			}
 		case t.text == "@":
 			out = append(out, Effect{Kind: Dynamic, Text: "awk's @ loads code or calls a function by its name"})
 		case t.kind == '"' && strings.HasPrefix(t.text, "/inet"):
@@ -124,6 +131,32 @@ func awkBefore(tokens []token) string {
 		start--
 	}
 	return awkString(tokens[start:])
+}
+
+// awkPrinted is what is printed by the statement that ends the tokens, if it is constant.
+func awkPrinted(tokens []token) string {
+	for i := len(tokens) - 1; i >= 0 && i >= len(tokens)-8; i-- {
+		if tokens[i].text == "print" || tokens[i].text == "printf" {
+			if text := awkString(tokens[i+1:]); !shell.HasUnknown(text) {
+				return text + "\n"
+			}
+			return ""
+		}
+	}
+	return ""
+}
+
+// awkSet is the string that an element of an array is set to, its index being what the tokens begin with.
+func awkSet(tokens []token) (string, bool) {
+	for i, t := range tokens {
+		if t.text == "]" {
+			return awkString(tokens[min(i+2, len(tokens)):]), i+2 < len(tokens) && tokens[i+1].text == "=" && tokens[i+2].kind == '"'
+		}
+		if t.text == ";" || t.text == "\n" || t.text == "}" {
+			break
+		}
+	}
+	return "", false
 }
 
 // awkTokens splits a program.

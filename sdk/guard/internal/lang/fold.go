@@ -54,8 +54,10 @@ func (s *skeleton) fold(language string) {
 			}
 		}
 	}
+	s.made(language)
 	s.concatenate(language)
 	if s.constants(language) {
+		s.made(language)
 		s.concatenate(language)
 	}
 	name := func(form string, groups ...int) func([]string) string {

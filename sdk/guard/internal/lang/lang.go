@@ -29,6 +29,8 @@ type Effect struct {
 	Text string
 	Argv []string
 	Fed  bool // what Text runs reads what the code prints
+
+	Content string // of Write: what is written, if it is known
 }
 
 // Effects says what code of a language does. An unknown language is read like the scripting languages.
@@ -48,6 +50,14 @@ func Effects(language, code string) []Effect {
 		return Make(code, nil)
 	case "gdb":
 		return Gdb(code)
+	case "curl":
+		return Curl(code)
+	case "dc":
+		return Dc(code)
+	case "gnuplot":
+		return Gnuplot(code)
+	case "pdb":
+		return Pdb(code)
 	case "tcl":
 		return Tcl(code)
 	}

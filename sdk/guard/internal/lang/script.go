@@ -47,7 +47,7 @@ var (
 		`Kernel\.(?:system|exec|spawn)|system|popen|Popen|check_output|check_call|getoutput|getstatusoutput|exec|spawn|execSync|execFile|execFileSync|spawnSync|shell_exec|passthru|proc_open|` +
 		`pcntl_exec|qx|readpipe|os\.startfile|Deno\.run|Deno\.Command|Bun\.spawn|Bun\.spawnSync|do shell script|run_command|shellout|webbrowser\.open|System\.cmd|System\.shell|os\.cmd|os:cmd)\b\s*`)
 	// lisps are calls that start a command in languages that put the bracket before the name.
-	lisps = pattern.New(`\(\s*(?:system\*?|shell-command\S*|async-shell-command|call-process\S*|start-process\S*|run-program|sb-ext:run-program|uiop:run-program|shell|sh)\s`)
+	lisps = pattern.New(`\(\s*(?:[\w.-]+/)?(?:system\*?|shell-command\S*|async-shell-command|call-process\S*|start-process\S*|run-program|sb-ext:run-program|uiop:run-program|shell|sh)\s`)
 	// pipes are calls whose argument is a command where it begins or ends with a bar, as in Perl and Ruby.
 	pipes    = pattern.New(`\bopen\b\s*`)
 	evals    = pattern.New(`\b(eval|exec|__import__|execfile|loadstring|dofile|runInThisContext|runInNewContext|assert|create_function|instance_eval|class_eval|Function)\s*\(`)
@@ -67,7 +67,7 @@ var (
 	duplexes = pattern.New(`\b(dup2|fdopen|/bin/sh|pty|spawn|exec)\b|>&`)
 	getattrs = pattern.New(`\b(getattr\s*\(\s*(os|subprocess|shutil|__builtins__|builtins)|__builtins__|\bvars\s*\(\s*\w+\s*\)\s*\[|\.__dict__\s*\[|__subclasses__|globals\s*\(\s*\)\s*\[|importlib\.import_module|process\.binding|\.constructor\.constructor|Object\.const_get|public_send|__send__)`)
 	// computed are arguments of which the first is made by something that isn't followed.
-	computed  = pattern.New(`^[\s\[(*]*(?:"\d+"\s*(?:\.\s*(?:replace|reverse|translate|decode|encode|lower|swapcase|map|tr|sub|gsub|slice|substr|substring|unpack\w*|rot13)\b|\[)|[A-Za-z_][\w.]*\s*\([^()]*"\d+"[^()]*\)\s*\.|[A-Za-z_][\w.]*(?:fromCharCode|b64decode|atob|unhexlify|fromhex|pack|decode64)\b)`)
+	computed  = pattern.New(`^[\s\[(*]*(?:"\d+"\s*(?:\.\s*(?:replace|reverse|translate|decode|encode|lower|swapcase|map|tr|sub|gsub|slice|substr|substring|unpack\w*|rot13)\b|\[)|[A-Za-z_][\w.]*\s*\([^()]*"\d+"[^()]*\)\s*\.|(?:os\s*\.\s*)?(?:environ|getenv)\b|process\s*\.\s*env\b|\$?ENV\s*[\[{]|\$_(?:ENV|GET|POST|SERVER)\b|[A-Za-z_][\w.]*(?:fromCharCode|b64decode|atob|unhexlify|fromhex|pack|decode64)\b)`)
 	inStart   = pattern.New(`^[\s\[\](),]*$`)
 	reference = pattern.New(`"(\d+)"`)
 	keyword   = pattern.New(`\b(shell|check|text|capture_output|stdout|stderr|stdin|universal_newlines|cwd|timeout|encoding|stdio|exception|out|err|input)\s*[=:]>?\s*([\w.]+|"\d+")`)
@@ -118,6 +118,9 @@ func script(language, code string, depth int, left *int) []Effect {
 			out = append(out, Effect{Kind: Dynamic, Text: "it runs what it reads from " + file})
 		}
 	}
+	if language == "python" && pickled.MatchString(s.worth(pickled)) {
+		out = append(out, Effect{Kind: Dynamic, Text: "an object that is made of a string may be made by any function"})
+	}
 	if language == "perl" && bareEval.MatchString(s.worth(bareEval)) {
 		out = append(out, Effect{Kind: Dynamic, Text: "eval runs code that is only known when it runs"})
 	}
@@ -139,6 +142,7 @@ func script(language, code string, depth int, left *int) []Effect {
 	if (commands || duplexes.MatchString(s.worth(duplexes))) && sockets.MatchString(s.code) {
 		out = append(out, Effect{Kind: Remote, Text: sockets.FindString(s.code)})
 	}
+	out = append(out, s.writes()...)
 	return append(out, s.paths()...)
 }
 
@@ -172,6 +176,7 @@ func (s *skeleton) commands(language string, out *[]Effect) bool {
 		*out = append(*out, s.command(s.region(m[0])))
 		found = true
 	}
+	found = s.statements(language, out) || found
 	for _, m := range pipes.FindAllStringSubmatchIndex(s.worth(pipes)) {
 		literals := s.referenced(s.region(m[1]))
 		for i, l := range literals {
@@ -201,11 +206,11 @@ func (s *skeleton) commands(language string, out *[]Effect) bool {
 			continue // a symbol
 		case name == "exec" && language == "python":
 			continue // runs Python, not a command
-		case strings.HasSuffix(before, ".") && !strings.HasSuffix(before, "child_process.") && name == "system":
+		case strings.HasSuffix(before, ".") && !strings.HasSuffix(before, "child_process.") && name == "system" && language != "other":
 			continue
 		}
 		rest := s.code[m[1]:]
-		if !strings.HasPrefix(rest, "(") && language != "perl" && language != "ruby" && name != "qx" && name != "do shell script" {
+		if !strings.HasPrefix(rest, "(") && language != "perl" && language != "ruby" && (language != "other" || !strings.HasPrefix(rest, `"`)) && name != "qx" && name != "do shell script" {
 			continue
 		}
 		found = true

@@ -9,6 +9,9 @@ import (
 
 var npmSpec = getopt.Parse("C=g w=d c=c --global= --prefix=w --cwd=g --dir=g --workspace=d --filter=d --location=d --registry=d --tag=d --otp=d --loglevel=d --userconfig=r --globalconfig=r --cache=w --script-shell=c --call=c --omit=d --include=d --package=d --access=d")
 
+// npmPrograms are the settings of npm that name a program.
+var npmPrograms = set("script-shell shell editor viewer git")
+
 // makeVars finds the code that make is told to run: makefiles, and variables that hold code. The rest is as the table says.
 func makeVars(name string, args []shell.Field) []Use {
 	texts := shell.Texts(args)
@@ -100,12 +103,20 @@ func in(dir, path string) string {
 // bazel and its like name what they build by labels, such as //dir:name and @repository//dir.
 func bazel(name string, args []shell.Field) []Use {
 	rest := make([]shell.Field, 0, len(args))
-	for _, arg := range args {
+	var uses []Use
+	for i, arg := range args {
+		program, under := strings.CutPrefix(arg.Text, "--run_under")
+		switch {
+		case under && strings.HasPrefix(program, "=") && !strings.HasPrefix(program, "=//"):
+			uses = append(uses, sh(program[1:]))
+		case under && program == "" && i+1 < len(args) && !strings.HasPrefix(args[i+1].Text, "//"):
+			uses = append(uses, sh(args[i+1].Text))
+		}
 		if label := strings.TrimPrefix(arg.Text, "-"); !strings.HasPrefix(label, "//") && !strings.HasPrefix(label, "@") {
 			rest = append(rest, arg)
 		}
 	}
-	return table()[name].uses(rest, shell.Texts(rest))
+	return append(uses, table()[name].uses(rest, shell.Texts(rest))...)
 }
 
 // switches are switches of MSBuild that have no value.
@@ -150,6 +161,15 @@ func npm(name string, args []shell.Field) []Use {
 		text := args[i].Text
 		if n == 0 && (text == "exec" || text == "x" || text == "dlx") && len(parsed.Operands) > 1 {
 			return append(uses, Use{Kind: Command, Argv: args[parsed.Operands[1]:]})
+		}
+		if n == 2 && args[parsed.Operands[0]].Text == "explore" {
+			return append(uses, Use{Kind: Command, Argv: args[i:]})
+		}
+		if key, value, has := strings.Cut(text, "="); n > 0 && npmPrograms[key] && args[parsed.Operands[n-1]].Text == "set" {
+			if !has && n+1 < len(parsed.Operands) {
+				value = args[parsed.Operands[n+1]].Text
+			}
+			uses = append(uses, sh(value))
 		}
 		if n > 0 && i > 0 && args[i-1].Text == "--" {
 			return append(uses, unknown(args[i:])...) // what a script of the package gets

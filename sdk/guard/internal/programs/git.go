@@ -18,6 +18,7 @@ var (
 	gitClone  = gitSub.With("u=c o=d c=d")
 	gitCommit = gitSub.With("t=r")
 	gitList   = gitSub.With("X=r x=d --exclude-from=r")
+	gitInto   = gitSub.With("--prefix=w --directory=w")
 	gitDaemon = gitSub.With("--base-path=l --interpolated-path=d --pid-file=w")
 )
 
@@ -119,6 +120,8 @@ func gitVerb(uses []Use, parsed *getopt.Args, verb string, rest []shell.Field, t
 		spec = gitCommit
 	case "ls-files":
 		spec = gitList
+	case "checkout-index", "apply", "am", "read-tree", "subtree":
+		spec = gitInto
 	case "daemon":
 		spec = gitDaemon
 	}

@@ -33,19 +33,21 @@ func interpreters() map[string]*language {
 			m[name] = l
 		}
 	}
-	add("sh bash dash zsh ksh mksh ash rbash fish yash csh tcsh pwsh-sh", "", "sh", "", "")
+	add("sh bash dash zsh ksh mksh lksh oksh loksh posh ash rbash fish yash csh tcsh pwsh-sh osh ysh murex ion elvish nu xonsh", "", "sh", "", "")
 	add("python py pypy pypy3 ipython jython micropython", "python", "python", "-c", "W=d X=s m=m Q=d --check-hash-based-pycs=d")
 	add("perl", "", "perl", "-e -E", "I=l M=d m=d F=d x= 0= i= l=")
 	add("ruby jruby irb", "ruby", "ruby", "-e", "I=l r=s C=g E=d x= i= F=d")
-	add("node nodejs ts-node tsx", "node", "node", "-e -p --eval --print", "r=k C=d --require=k --import=k --loader=k --env-file=r --inspect= --test-name-pattern=d --test-reporter=d --test-reporter-destination=w --conditions=d --title=d")
+	add("node nodejs ts-node tsx", "node", "node", "-e --eval", "r=k C=d --require=k --import=k --loader=k --env-file=r --inspect= --test-name-pattern=d --test-reporter=d --test-reporter-destination=w --conditions=d --title=d")
+	add("zx", "", "node", "-e --eval", "--cwd=g --shell=d --prefix=d --postfix=d --install= --registry=d")
 	add("lua luajit", "lua", "lua", "-e", "l=d")
 	add("php", "", "php", "-r -B -R -E", "f=k d=d c=r F=k S=d t=g z=k")
 	add("rscript r", "", "r", "-e", "")
 	add("osascript", "", "applescript", "-e", "l=d s=d")
-	add("julia octave groovy ghci scala elixir racket sbcl clisp raku swipl erl", "", "other", "-e -E --eval -eval", "")
+	add("julia octave groovy ghc ghci runghc scala scala-cli kotlin ocaml ocamlfind elixir racket sbcl clisp raku swipl erl clojure clj bb lein-exec", "", "other", "-e -E --eval -eval", "")
+	add("jshell", "", "other", "", "R=d C=d --class-path=s --startup=k --feedback=d")
 	add("guile", "", "other", "-c -e", "l=k s=k L=l")
 	add("tclsh wish expect", "", "tcl", "-c", "f=k b=k")
-	add("awk gawk mawk nawk original-awk", "awk", "awk", "", "F=d v=d f=k i=k e=c E=k l=d --field-separator=d --assign=d --file=k --source=c --include=k --exec=k --load=d")
+	add("awk gawk mawk nawk goawk frawk original-awk", "awk", "awk", "", "F=d v=d f=k i=k e=c E=k l=d --field-separator=d --assign=d --file=k --source=c --include=k --exec=k --load=d")
 	add("cmd", "", "cmd", "", "")
 	add("powershell pwsh", "powershell", "powershell", "", "")
 	return m
@@ -58,6 +60,9 @@ func (l *language) uses(name string, args []shell.Field) []Use {
 		return l.shell(args)
 	case "cmd", "powershell":
 		return windowsShell(l.lang, args)
+	}
+	if l.as == "node" {
+		args = separated(args)
 	}
 	parsed := l.spec.Parse(shell.Texts(args))
 	var uses []Use
@@ -75,6 +80,8 @@ func (l *language) uses(name string, args []shell.Field) []Use {
 			// The module's own arguments follow; pip is a program of its own.
 			argv := append([]shell.Field{{Text: opt.Value}}, args[min(opt.At+1, len(args)):]...)
 			return append(uses, Use{Kind: Command, Argv: argv})
+		case opt.Roles == "k" && strings.HasPrefix(opt.Value, "data:"):
+			uses = append(uses, Use{Kind: Code, Lang: l.lang, Text: inURL(opt.Value)})
 		case opt.Roles == "k":
 			uses = append(uses, Use{Kind: Script, Lang: l.lang, Text: opt.Value})
 			coded = true
@@ -85,6 +92,10 @@ func (l *language) uses(name string, args []shell.Field) []Use {
 		}
 	}
 	at := parsed.Operands
+	if !coded && l.as == "node" && len(at) > 0 && parsed.Has("-p", "--print") {
+		uses = append(uses, Use{Kind: Code, Lang: l.lang, Text: args[at[0]].Text})
+		at, coded = at[1:], true
+	}
 	if !coded && l.lang == "awk" && len(at) > 0 {
 		uses = append(uses, Use{Kind: Code, Lang: "awk", Text: assignments(parsed) + args[at[0]].Text})
 		at, coded = at[1:], true
@@ -142,7 +153,7 @@ func (l *language) shell(args []shell.Field) []Use {
 					uses = append(uses, Use{Kind: Script, Lang: "sh", Text: args[i+1].Text})
 				}
 				i++
-			case "--command":
+			case "--command", "--commands":
 				code = true
 			case "--version", "--help":
 				return uses

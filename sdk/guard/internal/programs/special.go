@@ -57,6 +57,22 @@ func handler(name string) special {
 		return deno
 	case "sqlite3", "sqlite", "duckdb", "psql", "mysql", "mariadb":
 		return databaseClient
+	case "dc", "gnuplot":
+		return calculator
+	case "fzf", "sk":
+		return fzf
+	case "sops":
+		return sops
+	case "salt", "salt-call":
+		return salt
+	case "ansible":
+		return ansible
+	case "vagrant":
+		return vagrant
+	case "mvn", "mvnw", "mvnd":
+		return maven
+	case "cargo":
+		return cargo
 	case "source", ".":
 		return source
 	case "tmux", "screen":

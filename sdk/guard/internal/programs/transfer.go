@@ -8,8 +8,8 @@ import (
 )
 
 var (
-	curlSpec = getopt.Parse("o=w O= d=@ F=f T=r K=r b=b c=w E=r D=w H=@ A=d e=d u=d x=d X=d m=d r=d w=@ C=d Y=d y=d z=d U=d Q=d t=d P=d " +
-		"--output=w --data=@ --data-raw=d --data-binary=@ --data-urlencode=@ --data-ascii=@ --json=@ --form=f --form-string=d --upload-file=r --config=r --cookie=b --cookie-jar=w --cert=r --key=r " +
+	curlSpec = getopt.Parse("o=w O= d=@ F=f T=r K=k b=b c=w E=r D=w H=@ A=d e=d u=d x=d X=d m=d r=d w=@ C=d Y=d y=d z=d U=d Q=d t=d P=d " +
+		"--output=w --data=@ --data-raw=d --data-binary=@ --data-urlencode=@ --data-ascii=@ --json=@ --form=f --form-string=d --upload-file=r --config=k --cookie=b --cookie-jar=w --cert=r --key=r " +
 		"--cacert=r --capath=l --dump-header=w --header=@ --user-agent=d --referer=d --user=d --proxy=d --request=d --max-time=d --range=d --write-out=@ --output-dir=g --trace=w " +
 		"--trace-ascii=w --stderr=w --unix-socket=w --resolve=d --connect-timeout=d --retry=d --retry-delay=d --retry-max-time=d --url=u --netrc-file=r --oauth2-bearer=d --limit-rate=d --interface=d --max-redirs=d --proto=d --etag-save=w --etag-compare=r --variable=@ --expand-data=d --hsts=w --alt-svc=w --pubkey=r --ciphers=d --tls-max=d --connect-to=d --noproxy=d --request-target=d --url-query=d")
 	wgetSpec = getopt.Parse("O=w o=w a=w P=w i=r t=d T=d w=d Q=d U=d e=d A=d R=d D=d I=d X=d l=d B=d --output-document=w --output-file=w --append-output=w --directory-prefix=w --input-file=r " +
@@ -59,6 +59,8 @@ func curl(_ string, args []shell.Field) []Use {
 			}
 		case 'u':
 			uses = append(uses, Use{Kind: Shape, Text: opt.Value})
+		case 'k':
+			uses = append(uses, Use{Kind: Script, Lang: "curl", Text: opt.Value})
 		case 0:
 			uses = append(uses, Use{Kind: Shape, Text: opt.Value})
 		default:

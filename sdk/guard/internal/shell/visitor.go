@@ -104,6 +104,23 @@ func (c *Call) Texts() []string {
 // Source returns the command as it stands in the text.
 func (c *Call) Source() string { return within(c.text, c.node) }
 
+// Words returns the words of the command that this one stands in, as they stand in the text: those of what starts it come first.
+func (c *Call) Words() []string {
+	node := c.node
+	if stmt, ok := node.(*syntax.Stmt); ok {
+		node = stmt.Cmd
+	}
+	simple, ok := node.(*syntax.CallExpr)
+	if !ok {
+		return nil
+	}
+	words := make([]string, len(simple.Args))
+	for i, word := range simple.Args {
+		words[i] = within(c.text, word)
+	}
+	return words
+}
+
 // Substitutes says whether a text would run commands where the shell expands it.
 func (c *Call) Substitutes(text string) bool { return c.in.substitutes(text) }
 

@@ -1,0 +1,34 @@
+package lang
+
+import (
+	"strings"
+
+	"github.com/picoclaw/picoclaw/sdk/guard/internal/pattern"
+)
+
+// curlSetting is a line of a file that curl takes options from.
+var curlSetting = pattern.New(`(?m)^[ \t]*-{0,2}([A-Za-z][\w-]*)[ \t]*[=: \t][ \t]*(?:"((?:[^"\\]|\\.)*)"|(\S+))`)
+
+// curlText are options of curl whose value names no file of this machine's.
+var curlText = map[string]bool{"header": true, "H": true, "user-agent": true, "A": true, "referer": true, "e": true, "user": true, "u": true, "request": true, "X": true, "proxy": true, "x": true, "range": true, "r": true}
+
+// Curl says which files the options in a file of curl's name.
+func Curl(code string) (out []Effect) {
+	for _, m := range curlSetting.FindAllStringSubmatch(code) {
+		name, value := m[1], strings.ReplaceAll(m[2]+m[3], `\`, "")
+		_, file, named := strings.Cut(value, "@")
+		switch {
+		case named && (strings.HasPrefix(name, "data") || strings.HasPrefix(name, "form") || name == "d" || name == "F" || name == "header" || name == "H" || name == "json" || name == "write-out"):
+			out = append(out, Effect{Kind: Read, Text: file})
+		case name == "url" || strings.Contains(value, "://"):
+			if strings.HasPrefix(strings.ToLower(value), "file:") {
+				out = append(out, Effect{Kind: Read, Text: value})
+			}
+		case name == "upload-file" || name == "T" || name == "config" || name == "K":
+			out = append(out, Effect{Kind: Read, Text: value})
+		case !curlText[name] && (name == "output" || name == "o" || strings.HasPrefix(value, "/") || strings.HasPrefix(value, "~") || strings.HasPrefix(value, "../")):
+			out = append(out, Effect{Kind: Write, Text: value})
+		}
+	}
+	return out
+}

@@ -1,0 +1,78 @@
+package lang
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/picoclaw/picoclaw/sdk/guard/internal/pattern"
+)
+
+var (
+	characters = pattern.New(`\b(?:chr|String\s*\.\s*fromCharCode|string\.char)\s*\(\s*(\d+(?:\s*,\s*\d+)*)\s*\)`)
+	joined     = pattern.New(`"(\d+)"\s*\.\s*join\s*\(\s*[\[(]\s*("\d+"(?:\s*,\s*"\d+")*)\s*,?\s*[\])]\s*\)`)
+	joinedBy   = pattern.New(`\[\s*("\d+"(?:\s*,\s*"\d+")*)\s*,?\s*\]\s*\.\s*join\b\s*\(?\s*(?:"(\d+)")?\s*\)?`)
+	imploded   = pattern.New(`\b(?:join|implode)\s*\(\s*"(\d+)"\s*,\s*\[?\s*("\d+"(?:\s*,\s*"\d+")*)\s*\]?\s*\)`)
+	reversed   = pattern.New(`"(\d+)"\s*(?:\[\s*::\s*-1\s*\]|\.\s*reverse\b(?:\s*\(\s*\))?)`)
+	replaced   = pattern.New(`"(\d+)"\s*\.\s*(?:replace|replaceAll|tr|sub|gsub)\s*\(\s*"(\d+)"\s*,\s*"(\d+)"\s*\)`)
+	// pickled are objects of Python in a string, which may be made by any function.
+	pickled = pattern.New(`\b(?:c?[pP]ickle|_pickle|dill|marshal)\.loads\s*\(\s*"\d+"`)
+)
+
+// made puts strings in the place of what makes them of constants.
+func (s *skeleton) made(language string) {
+	s.replace(characters, func(m []string) string {
+		var text strings.Builder
+		for _, number := range strings.Split(m[1], ",") {
+			code, err := strconv.ParseInt(strings.TrimSpace(number), 10, 32)
+			if err != nil {
+				return m[0]
+			}
+			text.WriteRune(rune(code))
+		}
+		return s.literal(text.String(), m[0])
+	})
+	join := func(separator, parts, otherwise string) string {
+		between, _ := s.text(separator)
+		var words []string
+		for _, l := range s.referenced(parts) {
+			words = append(words, l.text)
+		}
+		return s.literal(strings.Join(words, between), otherwise)
+	}
+	switch language {
+	case "python":
+		s.replace(joined, func(m []string) string { return join(m[1], m[2], m[0]) })
+	case "node", "ruby":
+		s.replace(joinedBy, func(m []string) string { return join(m[2], m[1], m[0]) })
+	case "perl", "php":
+		s.replace(imploded, func(m []string) string { return join(m[1], m[2], m[0]) })
+	}
+	s.replace(reversed, func(m []string) string {
+		text, _ := s.text(m[1])
+		runes := []rune(text)
+		slices.Reverse(runes)
+		return s.literal(string(runes), m[0])
+	})
+	s.replace(replaced, func(m []string) string {
+		text, ok := s.text(m[1])
+		old, too := s.text(m[2])
+		by, three := s.text(m[3])
+		if !ok || !too || !three || old == "" || len(text)*(len(by)+1) > maxConstant {
+			return m[0]
+		}
+		return s.literal(strings.ReplaceAll(text, old, by), m[0])
+	})
+}
+
+// literal is the reference to a string that the code makes; what makes it, if there are too many such strings or it is too long.
+func (s *skeleton) literal(text, otherwise string) string {
+	if len(text) > maxConstant || len(s.literals) > maxLiterals {
+		return otherwise
+	}
+	s.literals = append(s.literals, literal{text: text})
+	return `"` + strconv.Itoa(len(s.literals)-1) + `"`
+}
+
+// maxLiterals is how many strings code may have for others to be made of them.
+const maxLiterals = 4096

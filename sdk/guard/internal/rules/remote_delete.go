@@ -1,0 +1,110 @@
+package rules
+
+import (
+	"slices"
+	"strings"
+)
+
+// remoteDeleteRules are about what is deleted in containers, clusters and clouds, where nothing brings it back.
+var remoteDeleteRules = []Rule{
+	{
+		ID: "exec.container-delete", Names: "docker podman nerdctl docker-compose podman-compose", Match: containerDelete,
+		Reason: "deletes containers that run, or whatever isn't in use, with the data in it",
+		Safer:  "stop and remove the containers that you mean by their names, without force",
+		Hit: []string{"docker rm -f web", "docker container rm --force web", "docker rm -fv a b", "docker system prune -af", "docker volume rm data", "docker volume prune", "docker compose down -v",
+			"docker-compose down --volumes", "docker compose -f x.yml down -v", "docker image prune -a", "docker rmi -f app", "docker kill web", "docker compose rm -f"},
+		Miss: []string{"docker rm web", "docker stop web", "docker compose down", "docker rmi app", "docker system df", "docker volume ls", "docker image ls", "docker logs -f web", "docker system prune --help", "docker compose -f a.yml up", "docker image prune", "docker builder prune -f"},
+	},
+	{
+		ID: "exec.remote-delete", Names: "kubectl oc", Match: func(c *Command) bool {
+			words := c.Operands()
+			if len(words) == 0 || !slices.Contains([]string{"delete", "drain"}, words[0]) || c.dryRun() {
+				return false
+			}
+			if words[0] == "drain" || c.Opts().Has("--all", "--all-namespaces", "-A") || prefix("--grace-period=0")(c) {
+				return true
+			}
+			kind, _, _ := strings.Cut(append(words, "")[1], "/")
+			return slices.ContainsFunc(strings.Split(strings.ToLower(kind), ","), func(kind string) bool { return slices.Contains(lasting, kind) })
+		},
+		Reason: "deletes what a cluster keeps, with everything in it",
+		Hit:    []string{"kubectl delete ns x", "kubectl delete pods --all", "kubectl -n x delete pvc data", "kubectl delete namespace/x"},
+		Miss:   []string{"kubectl get ns", "kubectl delete pod web-0", "kubectl delete -f job.yaml", "kubectl delete ns x --dry-run=client"},
+	},
+	{
+		ID: "exec.remote-delete", Names: "terraform tofu terragrunt pulumi cdk", Match: both(not((*Command).dryRun), anyOf(verb("destroy", "apply-all", "destroy-all", "run-all destroy", "workspace delete", "state rm", "stack rm"), both(verb("apply", "up"), prefix("-auto-approve", "--auto-approve", "-destroy", "--destroy", "--yes", "-y")))),
+		Reason: "changes or deletes what runs elsewhere, without asking",
+		Safer:  "print what would be done with plan",
+		Hit:    []string{"terraform destroy", "terraform apply -auto-approve", "terraform apply -destroy", "terraform -chdir=x destroy"},
+		Miss:   []string{"terraform plan -destroy", "terraform plan", "terraform apply tfplan", "terraform state list", "terraform destroy -help"},
+	},
+	{
+		ID: "exec.remote-delete", Names: "aws", Match: anyOf(both(verb("s3 rm"), flag("--recursive")), verb("s3 rb"), both(verb("s3 sync"), flag("--delete"), not(flag("--dryrun")))),
+		Reason: "deletes what is stored elsewhere, with everything in it",
+		Safer:  "print what would be deleted with --dryrun",
+		Hit:    []string{"aws s3 rm s3://b --recursive", "aws s3 rb s3://b --force"},
+		Miss:   []string{"aws s3 ls s3://b", "aws s3 cp a s3://b/a", "aws s3 rm s3://b/a", "aws s3 sync a s3://b"},
+	},
+	{
+		ID: "exec.remote-delete", Names: "gsutil s3cmd gcloud az rclone mc", Match: anyOf(both(verb("rm", "del"), flag("-r", "-R", "--recursive")), verb("rb", "projects delete", "group delete", "storage rm -r", "purge")),
+		Reason: "deletes what is stored elsewhere, with everything in it",
+		Hit:    []string{"gsutil -m rm -r gs://b", "s3cmd del --recursive s3://b", "gcloud projects delete x"}, Miss: []string{"gsutil ls", "gsutil cp a gs://b", "az group list"},
+	},
+	{
+		ID: "exec.remote-delete", Names: "gh glab", Match: verb("repo delete", "repo archive", "release delete", "secret delete", "org delete", "codespace delete"),
+		Reason: "deletes what is stored elsewhere",
+		Hit:    []string{"gh repo delete x --yes", "gh release delete v1"}, Miss: []string{"gh pr create --title x", "gh repo view", "gh release view v1", "gh issue list --search 'repo delete'"},
+	},
+	{
+		ID: "exec.remote-delete", Names: "helm", Match: both(verb("uninstall", "delete", "del", "un"), not((*Command).dryRun)),
+		Reason: "deletes what runs elsewhere",
+		Hit:    []string{"helm uninstall app", "helm -n x delete app"}, Miss: []string{"helm list", "helm upgrade --install app chart", "helm uninstall app --dry-run"},
+	},
+}
+
+// lasting are the kinds of things in a cluster that others are in, or that keep data.
+var lasting = []string{"ns", "namespace", "namespaces", "project", "projects", "node", "nodes", "no", "pv", "persistentvolume", "persistentvolumes", "pvc", "persistentvolumeclaim", "persistentvolumeclaims",
+	"crd", "crds", "customresourcedefinition", "customresourcedefinitions", "all", "statefulset", "statefulsets", "sts"}
+
+// dryRun says whether the command only tells what it would do.
+func (c *Command) dryRun() bool {
+	return slices.ContainsFunc(c.Args, func(arg string) bool {
+		return strings.HasPrefix(arg, "--dry-run") && arg != "--dry-run=none" || arg == "--help" || arg == "-help"
+	})
+}
+
+// containerDelete says whether a container tool deletes by force, or more than what it is told the names of.
+func containerDelete(c *Command) bool {
+	words := c.subcommands()
+	if c.Name == "docker-compose" || c.Name == "podman-compose" {
+		words = append([]string{"compose"}, words...)
+	}
+	if len(words) == 0 || c.dryRun() {
+		return false
+	}
+	verb := words[0]
+	if len(words) > 1 && slices.Contains([]string{"container", "image", "volume", "system", "network", "builder", "compose", "buildx", "pod"}, verb) {
+		verb = words[1]
+	}
+	switch verb {
+	case "kill":
+		return words[0] != "compose"
+	case "prune":
+		return words[0] == "system" || words[0] == "volume" || words[0] == "container" || words[0] == "image" && c.behind(verb, 'a', "--all")
+	case "reset":
+		return words[0] == "system"
+	case "rm", "remove", "rmi":
+		return words[0] == "volume" || c.behind(verb, 'f', "--force")
+	case "down":
+		return words[0] == "compose" && c.behind(verb, 'v', "--volumes")
+	}
+	return false
+}
+
+// behind says whether an option stands behind a verb: a letter of a cluster, or a long one.
+func (c *Command) behind(verb string, letter byte, long string) bool {
+	at := slices.Index(c.Args, verb)
+	return at >= 0 && slices.ContainsFunc(c.Args[at+1:], func(arg string) bool {
+		return arg == long || len(arg) > 1 && arg[0] == '-' && arg[1] != '-' && strings.IndexByte(arg, letter) > 0
+	})
+}
