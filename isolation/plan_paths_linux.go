@@ -160,6 +160,10 @@ func (v *view) addProgram(path string) error {
 // would fail without a word about why.
 func (v *view) checkStatic(path string) error {
 	file, err := elf.Open(path)
+	if format := (*elf.FormatError)(nil); errors.As(err, &format) {
+		return v.fail(path, "is a script or something else that needs a program to run it, and its sandbox has none",
+			"build a program of it, statically linked, or grant exec")
+	}
 	if err != nil {
 		return v.fail(path, "is not a program that can run without a system: "+err.Error(), "grant exec, or use a statically linked program")
 	}

@@ -138,7 +138,7 @@ func (a *app) showAgent(id, output string) error {
 	}
 	agent, err := cfg.Agent(id)
 	if err != nil {
-		return usage("%v", err)
+		return cantStart(err) // as for --agent: no host has such an agent
 	}
 	h, err := host.Open(host.Options{Config: cfg})
 	if err != nil {

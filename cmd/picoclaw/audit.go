@@ -104,9 +104,9 @@ func asFailed(err error) error {
 func (a *app) complainOfLines(broken int) {
 	switch {
 	case broken == 1:
-		fmt.Fprintln(a.stderr, "picoclaw: 1 line of the audit log is no record and is left out")
+		fmt.Fprintln(a.stderr, "picoclaw: 1 line of the audit log is cut or no record, and is left out; `picoclaw audit verify` says where")
 	case broken > 1:
-		fmt.Fprintf(a.stderr, "picoclaw: %d lines of the audit log are no records and are left out\n", broken)
+		fmt.Fprintf(a.stderr, "picoclaw: %d lines of the audit log are cut or no records, and are left out; `picoclaw audit verify` says where\n", broken)
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/terminal"
 	"github.com/picoclaw/picoclaw/host"
+	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
 // callVerb is `picoclaw call`.
@@ -148,6 +149,9 @@ func (a *app) showResult(tool string, r *host.Result, output string) error {
 func (a *app) showError(tool string, e *host.Error) {
 	out := terminal.New(a.stderr)
 	first, more, _ := strings.Cut(out.Clean(e.Message), "\n")
+	if e.Code == pluginpb.CodePanic { // all of it is the one value that the plugin has panicked with, and no explanation follows
+		first, more = terminal.Line(e.Message), ""
+	}
 	fmt.Fprintf(out, "%s tool: Tool execution failed {tool=%s, error=%s}\n", out.Paint(terminal.Bad, "[ERROR]"), out.Clean(tool), first)
 	for line := range strings.Lines(more) {
 		line = strings.TrimSuffix(line, "\n")

@@ -9,6 +9,7 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
@@ -44,6 +45,9 @@ func (o *httpOptions) check(cmd *cobra.Command) error {
 			}
 		}
 		return nil
+	}
+	if strings.HasPrefix(o.address, "unix:") || strings.Contains(o.address, "/") {
+		return usage("--http %s: want an address with a port, such as 127.0.0.1:8765, neither a URL nor a socket's path", o.address)
 	}
 	name, port, err := net.SplitHostPort(o.address)
 	if err != nil {

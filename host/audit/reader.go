@@ -33,7 +33,8 @@ func Read(path string, each func(Record) error) (broken int, err error) {
 	if err := r.open(nil); err != nil {
 		return 0, err
 	}
-	return r.broken, r.drain()
+	err = r.drain()
+	return r.broken + min(len(r.rest), 1), err // a last line without its end is cut
 }
 
 // followEvery is how often a log is looked at for more.

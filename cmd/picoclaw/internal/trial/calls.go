@@ -39,7 +39,7 @@ func (c *caller) start(ctx context.Context) bool {
 		c.add("start", Bad, "tool %s: %v", first.Name, err)
 		return false
 	}
-	if r := c.call(ctx, first.Name, args); gone(r) {
+	if r := c.call(ctx, first.Name, args); gone(r) && r.Err.Code != pluginpb.CodePanic { // one that panics has started
 		c.add("start", Bad, "%s", r.Err.Message)
 		return false
 	}
