@@ -96,7 +96,10 @@ func look(_ context.Context, r *sdk.Request[none]) (string, error) {
 	}
 	try("another program", exec.Command("/bin/true").Run() == nil || exec.Command("/usr/bin/true").Run() == nil)
 	try("to write", r.Workspace.WriteFile("planted", []byte("x")) == nil)
-	policy, _ := r.Workspace.Abs(".")
+	policy, err := r.Workspace.Abs(".")
+	if err != nil {
+		return "", err
+	}
 	try("to write past its workspace", os.WriteFile(filepath.Join(policy, "planted"), []byte("x"), 0o600) == nil)
 	try("the configuration", readable(filepath.Join(filepath.Dir(policy), "picoclaw.lock")))
 	try("the store", os.WriteFile(filepath.Join(filepath.Dir(exe), "planted"), []byte("x"), 0o600) == nil)
