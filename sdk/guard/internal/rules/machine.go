@@ -8,21 +8,20 @@ import (
 // machineRules are about what a machine is set to: its services, clock, network, name and logs.
 var machineRules = []Rule{
 	{
-		ID: "exec.service", Names: "systemctl", Match: verb("start", "stop", "restart", "reload", "try-restart", "reload-or-restart", "enable", "disable", "reenable", "mask", "unmask", "preset", "preset-all", "link",
-			"revert", "edit", "set-property", "set-default", "set-environment", "unset-environment", "import-environment", "daemon-reexec", "freeze", "thaw", "clean", "bind", "mount-image", "cancel", "default"),
-		Reason: "changes which services of the machine run",
+		ID: "exec.service", Names: "systemctl", Match: both(verb("stop", "disable", "mask", "set-default", "freeze", "clean", "bind", "mount-image", "default"), not(flag("--user"))),
+		Reason: "stops services of the machine",
 		Safer:  "look with systemctl status; ask a person to change it",
-		Hit:    []string{"systemctl stop ssh", "systemctl disable --now ssh", "systemctl --user restart app", "systemctl mask ssh"},
-		Miss:   []string{"systemctl status ssh", "systemctl is-active ssh", "systemctl list-units", "systemctl cat stop.service"},
+		Hit:    []string{"systemctl stop ssh", "systemctl disable --now ssh", "systemctl mask ssh"},
+		Miss:   []string{"systemctl status ssh", "systemctl is-active ssh", "systemctl list-units", "systemctl cat stop.service", "systemctl --user stop app", "systemctl restart nginx"},
 	},
 	{
 		ID: "exec.service", Names: "service rc-service invoke-rc.d", Match: func(c *Command) bool {
 			words := c.Operands()
-			return len(words) > 1 && slices.Contains([]string{"start", "stop", "restart", "reload", "force-reload", "force-stop", "try-restart", "condrestart", "zap"}, words[1])
+			return len(words) > 1 && slices.Contains([]string{"stop", "force-stop", "zap"}, words[1])
 		},
-		Reason: "changes which services of the machine run",
+		Reason: "stops services of the machine",
 		Safer:  "look with service NAME status; ask a person to change it",
-		Hit:    []string{"service ssh stop", "rc-service nginx restart"}, Miss: []string{"service ssh status", "service --status-all"},
+		Hit:    []string{"service ssh stop", "rc-service nginx zap"}, Miss: []string{"service ssh status", "service --status-all", "service nginx restart"},
 	},
 	{
 		ID: "exec.service", Names: "chkconfig update-rc.d rc-update initctl", Match: both(operand, not(verb("list", "show", "status", "version"))),

@@ -9,11 +9,10 @@ import (
 var remoteDeleteRules = []Rule{
 	{
 		ID: "exec.container-delete", Names: "docker podman nerdctl docker-compose podman-compose", Match: containerDelete,
-		Reason: "deletes containers that run, or whatever isn't in use, with the data in it",
-		Safer:  "stop and remove the containers that you mean by their names, without force",
-		Hit: []string{"docker rm -f web", "docker container rm --force web", "docker rm -fv a b", "docker system prune -af", "docker volume rm data", "docker volume prune", "docker compose down -v",
-			"docker-compose down --volumes", "docker compose -f x.yml down -v", "docker image prune -a", "docker rmi -f app", "docker kill web", "docker compose rm -f"},
-		Miss: []string{"docker rm web", "docker stop web", "docker compose down", "docker rmi app", "docker system df", "docker volume ls", "docker image ls", "docker logs -f web", "docker system prune --help", "docker compose -f a.yml up", "docker image prune", "docker builder prune -f"},
+		Reason: "deletes whatever isn't in use, of every project on this machine, with the data in it",
+		Safer:  "remove what you mean by its name",
+		Hit:    []string{"docker system prune -af", "docker volume prune", "podman system reset"},
+		Miss:   []string{"docker rm web", "docker rm -f web", "docker compose down -v", "docker volume rm data", "docker image prune -a", "docker kill web", "docker stop web", "docker compose down", "docker rmi app", "docker system df", "docker volume ls", "docker image ls", "docker logs -f web", "docker system prune --help", "docker compose -f a.yml up", "docker image prune", "docker builder prune -f"},
 	},
 	{
 		ID: "exec.remote-delete", Names: "kubectl oc", Match: func(c *Command) bool {
@@ -32,11 +31,11 @@ var remoteDeleteRules = []Rule{
 		Miss:   []string{"kubectl get ns", "kubectl delete pod web-0", "kubectl delete -f job.yaml", "kubectl delete ns x --dry-run=client"},
 	},
 	{
-		ID: "exec.remote-delete", Names: "terraform tofu terragrunt pulumi cdk", Match: both(not((*Command).dryRun), anyOf(verb("destroy", "apply-all", "destroy-all", "run-all destroy", "workspace delete", "state rm", "stack rm"), both(verb("apply", "up"), prefix("-auto-approve", "--auto-approve", "-destroy", "--destroy", "--yes", "-y")))),
-		Reason: "changes or deletes what runs elsewhere, without asking",
+		ID: "exec.remote-delete", Names: "terraform tofu terragrunt pulumi cdk", Match: both(not((*Command).dryRun), anyOf(verb("destroy", "apply-all", "destroy-all", "run-all destroy", "workspace delete", "state rm", "stack rm"), both(verb("apply", "up"), prefix("-destroy", "--destroy")))),
+		Reason: "deletes what runs elsewhere",
 		Safer:  "print what would be done with plan",
-		Hit:    []string{"terraform destroy", "terraform apply -auto-approve", "terraform apply -destroy", "terraform -chdir=x destroy"},
-		Miss:   []string{"terraform plan -destroy", "terraform plan", "terraform apply tfplan", "terraform state list", "terraform destroy -help"},
+		Hit:    []string{"terraform destroy", "terraform apply -destroy", "terraform -chdir=x destroy"},
+		Miss:   []string{"terraform apply -auto-approve", "terraform plan -destroy", "terraform plan", "terraform apply tfplan", "terraform state list", "terraform destroy -help"},
 	},
 	{
 		ID: "exec.remote-delete", Names: "aws", Match: anyOf(both(verb("s3 rm"), flag("--recursive")), verb("s3 rb", "s3api delete-bucket", "ec2 terminate-instances", "rds delete-db-instance", "cloudformation delete-stack", "eks delete-cluster", "dynamodb delete-table"), both(verb("s3 sync"), flag("--delete"), not(flag("--dryrun")))),
@@ -51,17 +50,9 @@ var remoteDeleteRules = []Rule{
 		Hit:    []string{"gsutil -m rm -r gs://b", "s3cmd del --recursive s3://b", "gcloud projects delete x"}, Miss: []string{"gsutil ls", "gsutil cp a gs://b", "az group list"},
 	},
 	{
-		ID: "exec.remote-delete", Names: "gh glab", Match: anyOf(verb("repo delete", "repo archive", "release delete", "secret delete", "org delete", "codespace delete"), both(verb("api"), func(c *Command) bool {
-			method, _ := c.Opts().Value("-X", "--method")
-			return strings.EqualFold(method, "delete")
-		})),
+		ID: "exec.remote-delete", Names: "gh glab", Match: verb("repo delete", "org delete"),
 		Reason: "deletes what is stored elsewhere",
-		Hit:    []string{"gh repo delete x --yes", "gh release delete v1", "gh api -X DELETE repos/a/b"}, Miss: []string{"gh pr create --title x", "gh repo view", "gh release view v1", "gh issue list --search 'repo delete'"},
-	},
-	{
-		ID: "exec.remote-delete", Names: "helm", Match: both(verb("uninstall", "delete", "del", "un"), not((*Command).dryRun)),
-		Reason: "deletes what runs elsewhere",
-		Hit:    []string{"helm uninstall app", "helm -n x delete app"}, Miss: []string{"helm list", "helm upgrade --install app chart", "helm uninstall app --dry-run"},
+		Hit:    []string{"gh repo delete x --yes"}, Miss: []string{"gh pr create --title x", "gh repo view", "gh release view v1", "gh issue list --search 'repo delete'"},
 	},
 }
 
@@ -76,7 +67,7 @@ func (c *Command) dryRun() bool {
 	})
 }
 
-// containerDelete says whether a container tool deletes by force, or more than what it is told the names of.
+// containerDelete says whether a container tool deletes more than what it is told the names of.
 func containerDelete(c *Command) bool {
 	words := c.subcommands()
 	if c.Name == "docker-compose" || c.Name == "podman-compose" {
@@ -90,16 +81,10 @@ func containerDelete(c *Command) bool {
 		verb = words[1]
 	}
 	switch verb {
-	case "kill":
-		return words[0] != "compose"
 	case "prune":
-		return words[0] == "system" || words[0] == "volume" || words[0] == "container" || words[0] == "image" && c.behind(verb, 'a', "--all")
+		return words[0] == "system" || words[0] == "volume"
 	case "reset":
 		return words[0] == "system"
-	case "rm", "remove", "rmi":
-		return words[0] == "volume" || c.behind(verb, 'f', "--force")
-	case "down":
-		return words[0] == "compose" && c.behind(verb, 'v', "--volumes")
 	}
 	return false
 }
