@@ -49,6 +49,10 @@ func (d *direct) takes(r *jsonrpc.Request) bool {
 		return d.start(r.ID, tool.tool, params)
 	case r.Method == "notifications/cancelled":
 		return d.cancel(r.Params)
+	case r.Method == "notifications/roots/list_changed" && !r.IsCall() && d.begun():
+		// The library gets to it later, and a call that comes behind it must not be made in the old roots.
+		d.tools.clients.of(d.session).roots.changed()
+		return true
 	default:
 		return false
 	}

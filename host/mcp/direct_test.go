@@ -54,6 +54,12 @@ type talk struct {
 // talkTo serves tools to a client of a version of the protocol, with calls made directly or by the library.
 func talkTo(t *testing.T, version string, direct bool) *talk {
 	t.Helper()
+	return talkWith(t, version, `{}`, direct)
+}
+
+// talkWith is the same for a client with capabilities.
+func talkWith(t *testing.T, version, capabilities string, direct bool) *talk {
+	t.Helper()
 	in, input := io.Pipe()
 	answers, output := io.Pipe()
 	server := NewServer(telling{}, "test", "")
@@ -74,7 +80,7 @@ func talkTo(t *testing.T, version string, direct bool) *talk {
 	})
 	c := &talk{t, input, bufio.NewReader(answers)}
 	c.send(`{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"` + version +
-		`","capabilities":{},"clientInfo":{"name":"test","version":"1"}}}`)
+		`","capabilities":` + capabilities + `,"clientInfo":{"name":"test","version":"1"}}}`)
 	c.line()
 	c.send(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)
 	c.send(`{"jsonrpc":"2.0","id":0,"method":"ping"}`)
@@ -159,5 +165,27 @@ func TestDirectCallsTellAndAreCancelled(t *testing.T) {
 		if got := c.line(); !strings.Contains(got, `"id":"w"`) || !strings.Contains(got, "it was cancelled") {
 			t.Errorf("direct %t: the cancelled call is answered with %s", direct, got)
 		}
+	}
+}
+
+// What a client has said comes before what it says next: its call is made when it has been asked for its new roots.
+func TestACallAfterNewRootsIsMadeInThem(t *testing.T) {
+	c := talkWith(t, "2025-06-18", `{"roots":{"listChanged":true}}`, true)
+	ask := func(n int) {
+		c.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":"call-%d","method":"tools/call","params":{"name":"test_tell","arguments":{}}}`, n))
+	}
+	for n := range 100 {
+		c.send(`{"jsonrpc":"2.0","method":"notifications/roots/list_changed"}`)
+		ask(n)
+		line := c.line()
+		if !strings.Contains(line, `"roots/list"`) {
+			t.Fatalf("call %d is answered before its roots are asked for: %s", n, line)
+		}
+		var asked struct{ ID json.RawMessage }
+		if err := json.Unmarshal([]byte(line), &asked); err != nil {
+			t.Fatal(err)
+		}
+		c.send(`{"jsonrpc":"2.0","id":` + string(asked.ID) + `,"result":{"roots":[]}}`)
+		c.line()
 	}
 }

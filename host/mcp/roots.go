@@ -76,6 +76,9 @@ func hasRoots(client *mcp.ServerSession) bool {
 
 // narrow is a session with what a client's roots leave of another one. With a single root relative paths start there.
 func narrow(s session, listed []*mcp.Root) (session, error) {
+	if len(listed) == 0 {
+		return s, nil // it has none to name
+	}
 	allowed := s.Policy().Guard()
 	var inside []string
 	for _, root := range listed {
