@@ -88,11 +88,3 @@ func containerDelete(c *Command) bool {
 	}
 	return false
 }
-
-// behind says whether an option stands behind a verb: a letter of a cluster, or a long one.
-func (c *Command) behind(verb string, letter byte, long string) bool {
-	at := slices.Index(c.Args, verb)
-	return at >= 0 && slices.ContainsFunc(c.Args[at+1:], func(arg string) bool {
-		return arg == long || len(arg) > 1 && arg[0] == '-' && arg[1] != '-' && strings.IndexByte(arg, letter) > 0
-	})
-}
