@@ -2,6 +2,7 @@ package output
 
 import (
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 )
@@ -83,7 +84,7 @@ func (l *Live) flush() {
 	l.pending, l.size, l.dropped = nil, 0, 0
 	l.mu.Unlock()
 	for _, c := range pending {
-		data := append(l.held[c.stream], c.data...)
+		data := slices.Concat(l.held[c.stream], c.data)
 		whole := len(data) - partial(data)
 		l.held[c.stream] = append([]byte(nil), data[whole:]...)
 		if whole > 0 {
