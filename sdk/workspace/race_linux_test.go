@@ -51,13 +51,11 @@ func attacker(t *testing.T, g *ground) (stop func()) {
 	return stop
 }
 
-func race(f func()) { raceTimes(tries, f) }
-
-func raceTimes(n int, f func()) {
+func race(f func()) {
 	var wg sync.WaitGroup
 	for range 4 {
 		wg.Go(func() {
-			for range n / 4 {
+			for range tries / 4 {
 				f()
 			}
 		})
@@ -125,7 +123,7 @@ func TestNothingIsMovedOutOrInWhileFilesAreSwapped(t *testing.T) {
 	g := newGround(t)
 	stop := attacker(t, g)
 	var did atomic.Int64
-	raceTimes(tries/2, func() { // each is four tries or five
+	race(func() {
 		for _, do := range []func() error{
 			func() error { return g.Copy("d/secret.txt", "copy", TransferOptions{Overwrite: true}) },
 			func() error { return g.Copy("f", "d/copy", TransferOptions{Overwrite: true}) },
