@@ -188,9 +188,13 @@ func (s *Session) bounded(t *catalog.Tool, r *pluginpb.Result) *Result {
 			Hint:    "ask for a part of it",
 		}}
 	}
-	if len(out.Structured) > 0 && !jsontext.Value(out.Structured).IsValid(jsontext.AllowDuplicateNames(true)) {
-		return &Result{Err: &Error{Code: pluginpb.CodeFailed,
-			Message: fmt.Sprintf("plugin %s answered with something that is not JSON", t.Plugin.Manifest.ID)}}
+	if len(out.Structured) > 0 {
+		compact := jsontext.Value(out.Structured) // in one line
+		if compact.Compact(jsontext.AllowInvalidUTF8(false)) != nil {
+			return &Result{Err: &Error{Code: pluginpb.CodeFailed,
+				Message: fmt.Sprintf("plugin %s answered with something that is not JSON", t.Plugin.Manifest.ID)}}
+		}
+		out.Structured = json.RawMessage(compact)
 	}
 	return out
 }

@@ -8,7 +8,7 @@ import (
 // Result is how a call ended. Text and Structured may be there beside an error: what was found until then.
 type Result struct {
 	Text       string          // what an agent reads
-	Structured json.RawMessage // the typed result, a JSON object; nil for tools that have only text
+	Structured json.RawMessage // the typed result, a JSON object in one line; nil for tools that have only text
 	Media      []byte          // something to look at or listen to, such as an image
 	MediaType  string          // what Media is, such as image/png
 	Err        *Error          // nil if the call succeeded

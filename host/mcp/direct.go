@@ -1,7 +1,6 @@
 package mcp
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"strings"
@@ -137,22 +136,20 @@ func (d *direct) call(ctx context.Context, client *client, t host.Tool, req *mcp
 	return answer(s.Call(ctx, t.Name, req.Params.Arguments, progress(ctx, req)), t.Spec.TextResult)
 }
 
-// response is an answer that is marshalled once, into the bytes that are sent.
-type response struct {
-	Version string     `json:"jsonrpc"`
-	ID      any        `json:"id"`
-	Result  mcp.Result `json:"result"`
-}
-
 // answer sends a result. Whoever does not read it has gone.
 func (d *direct) answer(id jsonrpc.ID, result *mcp.CallToolResult) {
-	var data bytes.Buffer
-	encoder := json.NewEncoder(&data)
-	encoder.SetEscapeHTML(false)
-	_ = encoder.Encode(response{"2.0", id.Raw(), flatten(result, d.session)}) // it has nothing that could fail
+	const around = 512 // what is round a text, and room for what is escaped in it
+	size := around
+	for _, block := range result.Content {
+		if text, ok := block.(*mcp.TextContent); ok {
+			size += len(text.Text) + len(text.Text)/16
+		}
+	}
+	form, _ := flatten(result, d.session) // it has nothing that has no such form
+	line := form.appendAnswer(make([]byte, 0, size), id)
 	d.conn.due.answer(id)
 	defer d.conn.due.written()
-	_ = d.conn.write(data.Bytes())
+	_ = d.conn.write(line)
 }
 
 // cancel cancels the call that a notification names, and says whether it is one of direct's.

@@ -30,7 +30,7 @@ func (telling) Call(ctx context.Context, _ string, arguments json.RawMessage, ev
 	}
 	switch args.Kind {
 	case "structured":
-		return &host.Result{Structured: json.RawMessage(`{"a": [1, "<&>"], "b": null}`)}
+		return &host.Result{Structured: json.RawMessage(`{"a":[1,"<&>"],"b":null}`)}
 	case "both":
 		return &host.Result{Text: "line one\nline <two> & \u2028 \"three\"", Structured: json.RawMessage(`{"n":1}`)}
 	case "image":

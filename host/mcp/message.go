@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"math"
+	"strconv"
 
 	jsonv2 "github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -54,6 +55,9 @@ const maxNumber = 1 << 53
 func decodeID(text jsontext.Value) (jsonrpc.ID, error) {
 	if text == nil {
 		return jsonrpc.ID{}, nil
+	}
+	if n, err := strconv.ParseInt(string(text), 10, 64); err == nil && -maxNumber <= n && n <= maxNumber {
+		return jsonrpc.MakeID(float64(n)) // what nearly all ids are
 	}
 	var id any
 	switch text.Kind() {

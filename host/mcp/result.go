@@ -56,11 +56,11 @@ func details(r *host.Result) any {
 	if r.Text == string(r.Structured) {
 		return nil
 	}
-	in := jsontext.NewDecoder(bytes.NewReader(r.Structured))
+	in := jsontext.NewDecoder(bytes.NewBuffer(r.Structured)) // of a buffer, the decoder makes no copy
 	if begin, err := in.ReadToken(); err != nil || begin.Kind() != '{' {
 		return r.Structured // it is no object
 	}
-	kept := []byte{'{'}
+	kept := append(make([]byte, 0, min(len(r.Structured), 512)), '{')
 	for in.PeekKind() == '"' {
 		name, err := in.ReadValue()
 		if err != nil {
@@ -120,67 +120,4 @@ func errorText(e *host.Error) string {
 		text += "\nhint: " + e.Hint
 	}
 	return text
-}
-
-// flat is a tool's result that is marshalled in one pass. The SDK's own type marshals itself piece by piece, and
-// encoding/json reads all that a type has marshalled once more, at every level: a megabyte is gone through five times.
-type flat struct {
-	mcp.ResultBase
-
-	ResultType string           `json:"resultType,omitempty"`
-	Content    []any            `json:"content"`
-	Structured *json.RawMessage `json:"structuredContent,omitempty"`
-	IsError    bool             `json:"isError,omitempty"`
-}
-
-type flatText struct {
-	Type string `json:"type"`
-	Text string `json:"text"`
-}
-
-type flatMedia struct {
-	Type     string `json:"type"`
-	Data     []byte `json:"data"`
-	MIMEType string `json:"mimeType"`
-}
-
-// The first versions of the protocol in which results have structured content, and in which they say whether they are
-// complete.
-const (
-	structuredSince = "2025-06-18"
-	inRounds        = "2026-07-28"
-)
-
-// flatten makes the flat form of a result of answer's. What is something else, such as a question, stays as it is.
-func flatten(r *mcp.CallToolResult, s *mcp.ServerSession) mcp.Result {
-	if r.InputRequests != nil || r.RequestState != "" {
-		return r
-	}
-	out := &flat{ResultBase: mcp.ResultBase{Meta: r.Meta}, Content: []any{}, IsError: r.IsError}
-	p := s.InitializeParams()
-	if p == nil || p.ProtocolVersion >= inRounds {
-		out.ResultType = "complete"
-	}
-	for _, block := range r.Content {
-		switch c := block.(type) {
-		case *mcp.TextContent:
-			out.Content = append(out.Content, flatText{"text", c.Text})
-		case *mcp.ImageContent:
-			out.Content = append(out.Content, flatMedia{"image", c.Data, c.MIMEType})
-		case *mcp.AudioContent:
-			out.Content = append(out.Content, flatMedia{"audio", c.Data, c.MIMEType})
-		default:
-			return r
-		}
-	}
-	switch structured := r.StructuredContent.(type) {
-	case nil:
-	case json.RawMessage:
-		if p == nil || p.ProtocolVersion >= structuredSince || len(out.Content) == 0 {
-			out.Structured = &structured // others know the text alone
-		}
-	default:
-		return r
-	}
-	return out
 }

@@ -140,7 +140,10 @@ func (ts *toolset) middleware(next mcp.MethodHandler) mcp.MethodHandler {
 			return nil, ts.explain(req, err)
 		}
 		if called, ok := result.(*mcp.CallToolResult); ok {
-			return flatten(called, req.GetSession().(*mcp.ServerSession)), nil
+			if form, ok := flatten(called, req.GetSession().(*mcp.ServerSession)); ok {
+				return form, nil
+			}
+			return called, nil
 		}
 		list, ok := result.(*mcp.ListToolsResult)
 		if !ok {

@@ -2,13 +2,14 @@ package pluginpb
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
 
+	jsonv2 "github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/jsonschema-go/jsonschema"
 )
@@ -37,6 +38,7 @@ func (e *ArgumentError) Error() string { return e.Message }
 type ArgumentReader struct {
 	schema   *jsonschema.Schema
 	resolved *jsonschema.Resolved
+	shape    *shape // nil if the schema asks for more than a shape
 	known    []string
 }
 
@@ -46,7 +48,7 @@ func NewArgumentReader(input *jsonschema.Schema) (*ArgumentReader, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the input schema is not usable: %w", err)
 	}
-	r := &ArgumentReader{schema: input, resolved: resolved}
+	r := &ArgumentReader{schema: input, resolved: resolved, shape: shapeOf(input, 0)}
 	for name := range input.Properties {
 		r.known = append(r.known, name)
 	}
@@ -74,7 +76,7 @@ func (r *ArgumentReader) Check(values map[string]any) (*Arguments, error) {
 	if err := r.check(values); err != nil {
 		return nil, err
 	}
-	canonical, err := json.Marshal(values)
+	canonical, err := jsonv2.Marshal(values, jsonv2.Deterministic(true), jsontext.AllowInvalidUTF8(true))
 	if err != nil {
 		return nil, &ArgumentError{Message: fmt.Sprintf("the arguments can't be written as JSON: %v", err)}
 	}
@@ -83,36 +85,96 @@ func (r *ArgumentReader) Check(values map[string]any) (*Arguments, error) {
 
 // decodeObject reads one JSON object strictly: valid UTF-8, no name twice, nothing behind it, bounded depth.
 func decodeObject(raw []byte) (map[string]any, error) {
-	d := jsontext.NewDecoder(bytes.NewReader(raw))
-	value, err := d.ReadValue()
-	value = value.Clone() // the decoder reuses its buffer
-	if err == nil {
-		_, err = d.ReadToken()
-		if err == nil {
-			return nil, &ArgumentError{Message: "the arguments must be one JSON object; something follows it"}
+	d := jsontext.NewDecoder(bytes.NewBuffer(raw)) // of a buffer, the decoder makes no copy
+	kind := d.PeekKind()
+	values := make(map[string]any)
+	var wrong error // what is valid JSON and yet can't be taken is said after what is none
+	if kind == '{' {
+		if err := decodeMembers(d, func(name string, v any, err error) {
+			values[name] = v
+			if err != nil && wrong == nil {
+				wrong = &ArgumentError{Message: fmt.Sprintf("argument %q: %v", name, err)}
+			}
+		}); err != nil {
+			return nil, syntaxError(err)
 		}
-		if errors.Is(err, io.EOF) {
-			err = nil
-		}
-	}
-	if err != nil {
+	} else if err := d.SkipValue(); err != nil {
 		return nil, syntaxError(err)
 	}
-	if value.Kind() != '{' {
-		return nil, &ArgumentError{Message: fmt.Sprintf("the arguments must be a JSON object, not %s", kindName(value.Kind()))}
+	switch _, err := d.ReadToken(); {
+	case err == nil:
+		return nil, &ArgumentError{Message: "the arguments must be one JSON object; something follows it"}
+	case !errors.Is(err, io.EOF):
+		return nil, syntaxError(err)
+	case kind != '{':
+		return nil, &ArgumentError{Message: fmt.Sprintf("the arguments must be a JSON object, not %s", kindName(kind))}
 	}
-	std := json.NewDecoder(bytes.NewReader(value))
-	std.UseNumber()
-	var values map[string]any
-	if err := std.Decode(&values); err != nil {
-		return nil, &ArgumentError{Message: fmt.Sprintf("the arguments are not valid JSON: %v", err)}
+	return values, wrong
+}
+
+// decodeMembers reads an object and passes on its members, with what is wrong with the value of one if it can't be taken.
+func decodeMembers(d *jsontext.Decoder, member func(name string, v any, err error)) error {
+	if _, err := d.ReadToken(); err != nil {
+		return err
 	}
-	for name, v := range values {
-		if values[name], err = number(v); err != nil {
-			return nil, &ArgumentError{Message: fmt.Sprintf("argument %q: %v", name, err)}
+	for d.PeekKind() != '}' {
+		token, err := d.ReadToken()
+		if err != nil {
+			return err
+		}
+		name := token.String() // before the decoder goes on
+		v, wrong, err := decodeValue(d)
+		if err != nil {
+			return err
+		}
+		member(name, v, wrong)
+	}
+	_, err := d.ReadToken()
+	return err
+}
+
+// decodeValue reads a value, and says what is wrong with it if it is valid and yet can't be taken.
+func decodeValue(d *jsontext.Decoder) (v any, wrong, err error) {
+	note := func(err error) {
+		if wrong == nil {
+			wrong = err
 		}
 	}
-	return values, nil
+	switch d.PeekKind() {
+	case '{':
+		object := make(map[string]any)
+		err = decodeMembers(d, func(name string, v any, err error) { object[name] = v; note(err) })
+		return object, wrong, err
+	case '[':
+		list := []any{}
+		if _, err = d.ReadToken(); err != nil {
+			return nil, nil, err
+		}
+		for d.PeekKind() != ']' {
+			item, wrong, err := decodeValue(d)
+			if err != nil {
+				return nil, nil, err
+			}
+			list = append(list, item)
+			note(wrong)
+		}
+		_, err = d.ReadToken()
+		return list, wrong, err
+	}
+	token, err := d.ReadToken()
+	if err != nil {
+		return nil, nil, err
+	}
+	switch token.Kind() {
+	case '"':
+		return token.String(), nil, nil
+	case '0':
+		n, wrong := number(token.String())
+		return n, wrong, nil
+	case 't', 'f':
+		return token.Bool(), nil, nil
+	}
+	return nil, nil, nil
 }
 
 func syntaxError(err error) *ArgumentError {
@@ -127,35 +189,17 @@ func syntaxError(err error) *ArgumentError {
 	return &ArgumentError{Message: fmt.Sprintf("the arguments are not valid JSON: %v", err)}
 }
 
-// number replaces every json.Number below v by an int64 where it is a whole one, else by a float64.
-func number(v any) (any, error) {
-	switch v := v.(type) {
-	case json.Number:
-		if n, err := v.Int64(); err == nil {
-			return n, nil
-		}
-		f, err := v.Float64()
-		if err != nil {
-			return nil, fmt.Errorf("the number %s is out of range", v)
-		}
-		if f == float64(int64(f)) && f >= -(1<<53) && f <= 1<<53 {
-			return int64(f), nil // 1.0 and 1e3 are whole numbers
-		}
-		return f, nil
-	case []any:
-		for i := range v {
-			var err error
-			if v[i], err = number(v[i]); err != nil {
-				return nil, err
-			}
-		}
-	case map[string]any:
-		for name := range v {
-			var err error
-			if v[name], err = number(v[name]); err != nil {
-				return nil, err
-			}
-		}
+// number is a number's value: an int64 where it is a whole one, else a float64.
+func number(text string) (any, error) {
+	if n, err := strconv.ParseInt(text, 10, 64); err == nil {
+		return n, nil
 	}
-	return v, nil
+	f, err := strconv.ParseFloat(text, 64)
+	if err != nil {
+		return nil, fmt.Errorf("the number %s is out of range", text)
+	}
+	if f == float64(int64(f)) && f >= -(1<<53) && f <= 1<<53 {
+		return int64(f), nil // 1.0 and 1e3 are whole numbers
+	}
+	return f, nil
 }
