@@ -168,6 +168,8 @@ func (a *analysis) effect(c *shell.Call, language string, e lang.Effect) {
 		}
 	case lang.Delete:
 		a.soft(c, Deny, "exec.rm-recursive", e.Text+" deletes directories with everything in them", "")
+	case lang.Drop:
+		a.soft(c, Deny, "exec.database-delete", e.Text+" deletes what a database keeps, which nothing brings back", "delete the rows that you mean, or use a database of your own")
 	case lang.Kill:
 		a.soft(c, Deny, "exec.kill-9", "the code kills processes without letting them finish", "")
 	case lang.Mode:
@@ -180,7 +182,7 @@ func (a *analysis) effect(c *shell.Call, language string, e lang.Effect) {
 }
 
 // commanded are languages of programs that are fed with data or commands all day. What feeds them counts where it isn't to be seen.
-var commanded = map[string]bool{"vim": true, "sql": true, "sed": true, "dc": true, "gnuplot": true, "curl": true}
+var commanded = map[string]bool{"vim": true, "sql": true, "sed": true, "dc": true, "gnuplot": true, "curl": true, "wget": true, "sqlite": true, "mongo": true, "redis": true}
 
 // input decides on a program that runs its standard input as code.
 func (a *analysis) input(c *shell.Call, u programs.Use) {

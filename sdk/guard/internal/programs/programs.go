@@ -63,7 +63,7 @@ var table = sync.OnceValue(index)
 
 func index() map[string]*program {
 	m := map[string]*program{}
-	for _, list := range [][]program{textPrograms, filePrograms, wrappers, netPrograms, devPrograms} {
+	for _, list := range [][]program{textPrograms, filePrograms, wrappers, netPrograms, devPrograms, databasePrograms} {
 		for i := range list {
 			p := &list[i]
 			p.spec = getopt.Parse(p.opts)
