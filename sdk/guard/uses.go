@@ -36,6 +36,11 @@ const maxMade = 64 << 10
 // use decides on one argument by what it is for.
 func (a *analysis) use(c *shell.Call, name string, u programs.Use) {
 	argv := c.Texts()
+	if u.Away {
+		before := a.paths
+		a.paths = false
+		defer func() { a.paths = before }()
+	}
 	if u.Home {
 		u.Text = a.home(c, "~/"+u.Text)
 	}

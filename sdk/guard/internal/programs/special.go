@@ -73,6 +73,12 @@ func handler(name string) special {
 		return ansible
 	case "vagrant":
 		return vagrant
+	case "ssh", "autossh", "slogin":
+		return ssh
+	case "adb":
+		return adb
+	case "kubectl", "oc":
+		return kubectl
 	case "mvn", "mvnw", "mvnd":
 		return maven
 	case "cargo":

@@ -13,7 +13,6 @@ var (
 	sopsSpec    = getopt.Parse("k=d p=d --output=w --config=r --input-type=d --output-type=d --user=d --set=d --extract=d --encrypted-regex=d")
 	saltSpec    = getopt.Parse("c=l l=d t=d L=d E=d G=d C=d --config-dir=l --log-level=d --timeout=d --out=d --out-file=w --file-root=l --pillar-root=l")
 	ansibleSpec = getopt.Parse("a=d m=d i=s u=d e=s l=d f=d t=d c=d M=l --args=d --module-name=d --inventory=s --user=d --extra-vars=s --limit=d --forks=d --tree=d --connection=d --module-path=l --private-key=r --vault-password-file=r")
-	vagrantSpec = getopt.Parse("c=c --command=c")
 	// fzfActions start what stands in their brackets, or behind their colon up to the end.
 	fzfActions = regexp.MustCompile(`(?:execute(?:-silent|-multi)?|become|reload(?:-sync)?|preview|transform(?:-\w+)*|change-preview)(?:\(([^)]*)|\[([^\]]*)|\{([^}]*)|:(.*))`)
 	// cargoPrograms are the keys of cargo's configuration that name a program.
@@ -92,17 +91,6 @@ func ansible(_ string, args []shell.Field) []Use {
 		uses = append(uses, sh(code))
 	default:
 		uses = append(uses, Use{Kind: Shape, Text: code})
-	}
-	return uses
-}
-
-// vagrant runs a command behind ssh -c, on its own machine.
-func vagrant(_ string, args []shell.Field) []Use {
-	uses := known(vagrantSpec.Parse(shell.Texts(args)), nil)
-	for _, arg := range args {
-		if !strings.HasPrefix(arg.Text, "-") && !strings.Contains(arg.Text, " ") {
-			uses = append(uses, Use{Kind: Shape, Text: arg.Text})
-		}
 	}
 	return uses
 }
