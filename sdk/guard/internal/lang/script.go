@@ -143,7 +143,10 @@ func script(language, code string, depth int, left *int) []Effect {
 		out = append(out, Effect{Kind: Remote, Text: sockets.FindString(s.code)})
 	}
 	out = append(out, s.writes()...)
-	return append(out, s.paths()...)
+	if paths := s.paths(); len(paths) > 0 && (depth > 0 || !calculates(language, code)) {
+		out = append(out, paths...)
+	}
+	return out
 }
 
 // signals finds calls that kill, and that change permissions or owners.

@@ -116,7 +116,11 @@ func (l *language) uses(name string, args []shell.Field) []Use {
 	default:
 		script := at[0]
 		uses = append(uses, Use{Kind: Script, Lang: l.lang, Text: args[script].Text, Glob: args[script].Glob})
-		return append(uses, unknown(args[script+1:])...) // what the script gets
+		rest := args[script+1:] // what the script gets
+		if l.lang == "ruby" {
+			rest = testArguments(args[script].Text, rest)
+		}
+		return append(uses, unknown(rest)...)
 	}
 	for _, i := range at {
 		uses = append(uses, Use{Kind: Shape, Text: args[i].Text, Glob: args[i].Glob})

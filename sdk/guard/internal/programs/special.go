@@ -71,6 +71,12 @@ func handler(name string) special {
 		return salt
 	case "ansible":
 		return ansible
+	case "rails":
+		return rails
+	case "minitest", "testrb", "m", "rspec":
+		return rubyTests
+	case "crystal", "nim":
+		return evaluator
 	case "vagrant":
 		return vagrant
 	case "ssh", "autossh", "slogin":

@@ -124,3 +124,21 @@ func cargo(name string, args []shell.Field) []Use {
 	}
 	return uses
 }
+
+// evaluator is a compiler that also runs code: Crystal's behind the verb eval, Nim's behind --eval.
+func evaluator(_ string, args []shell.Field) []Use {
+	uses := unknown(args)
+	for i, arg := range args {
+		code, found := strings.CutPrefix(arg.Text, "--eval:")
+		if !found {
+			code, found = strings.CutPrefix(arg.Text, "--eval=")
+		}
+		if !found && arg.Text == "eval" && i == 0 {
+			code, found = strings.Join(shell.Texts(args[1:]), " "), true
+		}
+		if found {
+			uses = append(uses, Use{Kind: Code, Lang: "other", Text: code})
+		}
+	}
+	return uses
+}
