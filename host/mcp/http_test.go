@@ -31,7 +31,13 @@ func (nothing) Call(context.Context, string, json.RawMessage, func(host.Event)) 
 // serve serves over HTTP and returns how to send a message in a session, which may be empty, to it.
 func serve(t *testing.T, o HTTPOptions) func(session, message string) (status int, answer, began string) {
 	t.Helper()
-	server := NewServer(nothing{}, "test", "")
+	return servedBy(t, nothing{}, o)
+}
+
+// servedBy is the same for a session of the test's.
+func servedBy(t *testing.T, s session, o HTTPOptions) func(session, message string) (status int, answer, began string) {
+	t.Helper()
+	server := NewServer(s, "test", "")
 	o.Token = "the token"
 	handler, err := server.Handler(o)
 	if err != nil {

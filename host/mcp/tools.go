@@ -132,15 +132,18 @@ func (ts *toolset) names() []string {
 }
 
 // middleware puts the tools' schemas into the list of tools, so that a client that only connects does not wait for them,
-// and flattens results.
+// flattens results, and keeps a session to the version that its client was told.
 func (ts *toolset) middleware(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
+		if begin, ok := req.(*mcp.ServerRequest[*mcp.InitializeParams]); ok {
+			settle(begin.Params)
+		}
 		result, err := next(ctx, method, req)
 		if err != nil {
 			return nil, ts.explain(req, err)
 		}
 		if called, ok := result.(*mcp.CallToolResult); ok {
-			if form, ok := flatten(called, req.GetSession().(*mcp.ServerSession)); ok {
+			if form, ok := flatten(called, versionOf(req.(*mcp.CallToolRequest))); ok {
 				return form, nil
 			}
 			return called, nil
