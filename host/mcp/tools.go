@@ -135,8 +135,13 @@ func (ts *toolset) names() []string {
 // flattens results, and keeps a session to the version that its client was told.
 func (ts *toolset) middleware(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
-		if begin, ok := req.(*mcp.ServerRequest[*mcp.InitializeParams]); ok {
-			settle(begin.Params)
+		switch req := req.(type) {
+		case *mcp.ServerRequest[*mcp.InitializeParams]:
+			settle(req.Params)
+		case *mcp.ServerRequest[*mcp.SetLoggingLevelParams]:
+			if wrong := noLevel(req.Params); wrong != nil {
+				return nil, wrong
+			}
 		}
 		result, err := next(ctx, method, req)
 		if err != nil {
