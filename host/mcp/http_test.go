@@ -19,7 +19,7 @@ import (
 // nothing is a session without tools: what is tested here is who comes as far as that.
 type nothing struct{}
 
-func (nothing) Policy() *policy.Policy { return nil }
+func (nothing) Policy() *policy.Policy { return new(policy.Policy) }
 func (nothing) Tools() []host.Tool     { return nil }
 func (nothing) Spawn(host.Origin, policy.Child) (*host.Session, error) {
 	return nil, nil
