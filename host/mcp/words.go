@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -147,6 +148,9 @@ func inWords(r *jsonrpc.Request, err error) error {
 	}
 	if wrong := unfit(r); wrong != nil {
 		return wrong
+	}
+	if err.Error() == context.Canceled.Error() { // of the library's own kind, which says no more
+		return &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: r.Method + ": it was cancelled before it began"}
 	}
 	if code == 0 {
 		return &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: err.Error()}
