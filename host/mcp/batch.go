@@ -109,7 +109,7 @@ func (c *lines) readBatch(line []byte) bool {
 	}
 	b.missing += len(refusals) // before any answer is there
 	for _, answer := range refusals {
-		_ = c.reply(b, jsonrpc.ID{}, answer) // the next message will meet the same stream
+		_ = c.reply(asked{batch: b}, jsonrpc.ID{}, answer) // the next message will meet the same stream
 	}
 	for _, message := range messages {
 		if !c.pass(message) {

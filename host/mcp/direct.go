@@ -147,9 +147,9 @@ func (d *direct) answer(id jsonrpc.ID, result *mcp.CallToolResult) {
 	}
 	form, _ := flatten(result, d.session.InitializeParams().ProtocolVersion) // it has nothing that has no such form
 	line := form.appendAnswer(make([]byte, 0, size), id)
-	of := d.conn.due.answer(id).batch
+	to := d.conn.due.answer(id)
 	defer d.conn.due.written()
-	_ = d.conn.reply(of, id, line)
+	_ = d.conn.reply(to, id, line)
 }
 
 // cancel cancels the call that a notification names, and says whether it is one of direct's.

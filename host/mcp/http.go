@@ -74,6 +74,7 @@ func (h *sessions) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	id := r.Header.Get(sessionHeader)
 	worded := &wordedErrors{ResponseWriter: w}
 	defer worded.finish()
+	defer func() { h.server.tidy.passed(int(r.ContentLength) + worded.sent) }()
 	w = worded
 	switch {
 	case r.Method == http.MethodDelete && id != "":
@@ -153,7 +154,7 @@ func readBody(w http.ResponseWriter, r *http.Request) (request *jsonrpc.Request,
 		send(w, http.StatusBadRequest, data)
 		return nil, false, false
 	}
-	r.Body = io.NopCloser(bytes.NewReader(body))
+	r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
 	return request, several, true
 }
 

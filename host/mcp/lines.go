@@ -29,13 +29,20 @@ type Lines struct {
 	Gone func() bool
 
 	opened func(*lines) // told of the connection; may be nil
+	tidy   *tidy        // may be nil
 }
 
 var _ mcp.Transport = Lines{}
 
 // Connect begins to read.
 func (l Lines) Connect(context.Context) (mcp.Connection, error) {
-	c := &lines{writer: l.Writer, incoming: make(chan incoming), over: make(chan struct{}), closed: make(chan struct{}), due: newDue(), patience: l.Patience, gone: l.Gone}
+	c := &lines{
+		writer: l.Writer, incoming: make(chan incoming), over: make(chan struct{}), closed: make(chan struct{}),
+		due: newDue(), tidy: l.tidy, patience: l.Patience, gone: l.Gone,
+	}
+	if c.tidy == nil {
+		c.tidy = new(tidy)
+	}
 	if l.opened != nil {
 		l.opened(c)
 	}
@@ -52,6 +59,7 @@ type lines struct {
 	due      *due
 	direct   atomic.Pointer[direct] // nil until the session is there
 	told     atomic.Pointer[string] // the version of the protocol that initialize was answered with; nil until then
+	tidy     *tidy
 	patience time.Duration
 	gone     func() bool
 
@@ -73,6 +81,7 @@ func (c *lines) read(r *bufio.Reader) {
 		switch {
 		case errors.Is(err, errFrameTooLong):
 			c.refuse(id, jsonrpc.CodeInvalidRequest, fmt.Sprintf("the message is longer than %d bytes; send less at a time", maxFrame))
+			c.tidy.passed(maxFrame)
 		case err != nil:
 			c.whileTrue(c.isOwing, c.patience)
 			close(c.over)
@@ -83,6 +92,7 @@ func (c *lines) read(r *bufio.Reader) {
 		case len(line) > 0:
 			goesOn = c.readOne(line)
 		}
+		c.tidy.passed(len(line))
 	}
 }
 
@@ -163,10 +173,15 @@ func (c *lines) write(line []byte) error {
 	return err
 }
 
-// reply sends the answer to a request, or keeps it for those to its batch; that may be nil.
-func (c *lines) reply(of *batch, id jsonrpc.ID, line []byte) error {
-	if of != nil {
-		line = of.add(id, line)
+// reply sends the answer to what was asked, or keeps it for those to its batch.
+func (c *lines) reply(to asked, id jsonrpc.ID, line []byte) error {
+	size := len(line)
+	if to.request != nil {
+		size += len(to.request.Params)
+	}
+	defer c.tidy.passed(size)
+	if to.batch != nil {
+		line = to.batch.add(id, line)
 	}
 	if line == nil {
 		return nil
@@ -197,16 +212,16 @@ func (c *lines) Write(_ context.Context, message jsonrpc.Message) error {
 		return c.write(append(data, '\n'))
 	}
 	c.listen(r)
-	asked := c.due.answer(r.ID)
+	to := c.due.answer(r.ID)
 	defer c.due.written()
 	if r.Error != nil {
-		r = &jsonrpc.Response{ID: r.ID, Error: inWords(asked.request, r.Error)}
+		r = &jsonrpc.Response{ID: r.ID, Error: inWords(to.request, r.Error)}
 	}
 	data, err := encode(r)
 	if err != nil {
 		data = refusal(appendID(nil, r.ID), jsonrpc.CodeInternalError, err.Error())
 	}
-	return c.reply(asked.batch, r.ID, append(data, '\n'))
+	return c.reply(to, r.ID, append(data, '\n'))
 }
 
 // listen hears in the answer to initialize which version of the protocol the client is told.
