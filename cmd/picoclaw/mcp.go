@@ -5,8 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"runtime/debug"
+	"runtime"
 	"strings"
 	"time"
 
@@ -47,7 +46,7 @@ it, in mcp-token below the instance root; --token-file names another file. One s
 			if err := h.Ready(); err != nil {
 				return cantStart(err)
 			}
-			tuneMemory(os.Getenv)
+			defer runtime.KeepAlive(host.Headroom())
 			server := mcp.NewServer(s, version, mcp.Instructions(s.Policy()))
 			go server.Follow(cmd.Context(), h.Changes(cmd.Context().Done()))
 			if over.address != "" {
@@ -72,15 +71,4 @@ func (a *app) serveStreams(ctx context.Context, server *mcp.Server) error {
 		return &failure{code: exitFailed, err: fmt.Errorf("serve MCP: %w", err)}
 	}
 	return nil
-}
-
-// tuneMemory trades memory, which a server of one agent has little of in use, for time: collected a quarter as often, its
-// slowest answers come twice as fast. Where that much is in use that it matters, collecting is as usual. The variables that
-// Go programs know for this win.
-func tuneMemory(getenv func(string) string) {
-	if getenv("GOGC") != "" || getenv("GOMEMLIMIT") != "" {
-		return
-	}
-	debug.SetGCPercent(400)
-	debug.SetMemoryLimit(512 << 20)
 }

@@ -145,11 +145,11 @@ func (d *direct) answer(id jsonrpc.ID, result *mcp.CallToolResult) {
 			size += len(text.Text) + len(text.Text)/16
 		}
 	}
-	form, _ := flatten(result, d.session) // it has nothing that has no such form
+	form, _ := flatten(result, d.session.InitializeParams().ProtocolVersion) // it has nothing that has no such form
 	line := form.appendAnswer(make([]byte, 0, size), id)
-	d.conn.due.answer(id)
+	to := d.conn.due.answer(id)
 	defer d.conn.due.written()
-	_ = d.conn.write(line)
+	_ = d.conn.reply(to, id, line)
 }
 
 // cancel cancels the call that a notification names, and says whether it is one of direct's.

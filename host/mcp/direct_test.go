@@ -46,9 +46,10 @@ func (telling) Call(ctx context.Context, _ string, arguments json.RawMessage, ev
 
 // talk is one client's streams.
 type talk struct {
-	t     *testing.T
-	input io.Writer
-	lines *bufio.Reader
+	t       *testing.T
+	input   io.Writer
+	lines   *bufio.Reader
+	version string // that the client was told
 }
 
 // talkTo serves tools to a client of a version of the protocol, with calls made directly or by the library.
@@ -78,14 +79,25 @@ func talkWith(t *testing.T, version, capabilities string, direct bool) *talk {
 		_ = answers.Close()
 		_ = input.Close()
 	})
-	c := &talk{t, input, bufio.NewReader(answers)}
-	c.send(`{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"` + version +
-		`","capabilities":` + capabilities + `,"clientInfo":{"name":"test","version":"1"}}}`)
-	c.line()
+	c := &talk{t: t, input: input, lines: bufio.NewReader(answers)}
+	c.send(helloIn(version, capabilities))
+	var begun struct {
+		Result struct{ ProtocolVersion string }
+	}
+	if err := json.Unmarshal([]byte(c.line()), &begun); err != nil {
+		t.Fatal(err)
+	}
+	c.version = begun.Result.ProtocolVersion
 	c.send(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)
 	c.send(`{"jsonrpc":"2.0","id":0,"method":"ping"}`)
 	c.line() // by now the session is there for all
 	return c
+}
+
+// helloIn is how a client begins.
+func helloIn(version, capabilities string) string {
+	return `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"` + version +
+		`","capabilities":` + capabilities + `,"clientInfo":{"name":"test","version":"1"}}}`
 }
 
 func (c *talk) send(message string) {

@@ -36,21 +36,14 @@ type flatMedia struct {
 	MIMEType string `json:"mimeType"`
 }
 
-// The first versions of the protocol in which results have structured content, and in which they say whether they are
-// complete.
-const (
-	structuredSince = "2025-06-18"
-	inRounds        = "2026-07-28"
-)
-
-// flatten makes the flat form of a result of answer's. There is none of something else, such as a question.
-func flatten(r *mcp.CallToolResult, s *mcp.ServerSession) (*flat, bool) {
+// flatten makes the flat form that a result of answer's has in a version of the protocol. There is none of something else,
+// such as a question.
+func flatten(r *mcp.CallToolResult, version string) (*flat, bool) {
 	if r.InputRequests != nil || r.RequestState != "" {
 		return nil, false
 	}
 	out := &flat{ResultBase: mcp.ResultBase{Meta: r.Meta}, Content: []any{}, IsError: r.IsError}
-	p := s.InitializeParams()
-	if p == nil || p.ProtocolVersion >= inRounds {
+	if version >= inRounds {
 		out.ResultType = "complete"
 	}
 	for _, block := range r.Content {
@@ -68,7 +61,7 @@ func flatten(r *mcp.CallToolResult, s *mcp.ServerSession) (*flat, bool) {
 	switch structured := r.StructuredContent.(type) {
 	case nil:
 	case json.RawMessage:
-		if p == nil || p.ProtocolVersion >= structuredSince || len(out.Content) == 0 {
+		if version >= structuredSince || len(out.Content) == 0 {
 			out.Structured = &structured // others know the text alone
 		}
 	default:

@@ -74,17 +74,22 @@ func (h *sessions) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	id := r.Header.Get(sessionHeader)
 	worded := &wordedErrors{ResponseWriter: w}
 	defer worded.finish()
+	defer func() { h.server.tidy.passed(int(r.ContentLength) + worded.sent) }()
 	w = worded
 	switch {
 	case r.Method == http.MethodDelete && id != "":
 		h.server.clients.cancel(id) // or ending the session would wait for its calls
 	case r.Method == http.MethodPost:
-		request, whole := readBody(w, r)
+		request, several, whole := readBody(w, r)
 		if !whole {
 			return
 		}
 		if wrong := h.premature(id, request); wrong != nil {
 			respond(w, http.StatusOK, request, wrong)
+			return
+		}
+		if wrong := h.severalIn(id); several && wrong != nil {
+			refuse(w, http.StatusBadRequest, jsonrpc.CodeInvalidRequest, fmt.Sprintf("not a JSON-RPC 2.0 message: %s", wrong))
 			return
 		}
 		worded.request = request
@@ -122,9 +127,9 @@ func (h *sessions) leave() {
 	h.starting--
 }
 
-// readBody reads a message, in its time and of its size, and answers for itself what is none. The request is nil where the
-// message is no request that wants an answer, or one of several.
-func readBody(w http.ResponseWriter, r *http.Request) (request *jsonrpc.Request, whole bool) {
+// readBody reads a message, or several, in its time and of its size, and answers for itself what is none. The request is nil
+// where the message is no request that wants an answer, or one of several.
+func readBody(w http.ResponseWriter, r *http.Request) (request *jsonrpc.Request, several, whole bool) {
 	control := http.NewResponseController(w)
 	_ = control.SetReadDeadline(time.Now().Add(bodyTimeout)) // a writer without deadlines is a test's
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxFrame))
@@ -134,48 +139,50 @@ func readBody(w http.ResponseWriter, r *http.Request) (request *jsonrpc.Request,
 	case errors.As(err, &tooLong):
 		refuse(w, http.StatusRequestEntityTooLarge, jsonrpc.CodeInvalidRequest,
 			fmt.Sprintf("the message is longer than %d bytes; send less at a time", maxFrame))
-		return nil, false
+		return nil, false, false
 	case err != nil:
 		refuse(w, http.StatusBadRequest, jsonrpc.CodeInvalidRequest, "the message did not arrive whole")
-		return nil, false
+		return nil, false, false
 	}
-	request, err = requestIn(body)
+	if several = isBatch(body); several {
+		err = sound(body)
+	} else {
+		request, err = requestIn(body)
+	}
 	if err != nil {
 		data := refusal(idOf(body), codeOf(body), fmt.Sprintf("not a JSON-RPC 2.0 message: %.200s", err))
 		send(w, http.StatusBadRequest, data)
-		return nil, false
+		return nil, false, false
 	}
-	r.Body = io.NopCloser(bytes.NewReader(body))
-	return request, true
+	r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
+	return request, several, true
 }
 
-// requestIn is the request in a body that wants an answer, nil if there is none or they are several, as in old versions of
-// the protocol.
+// requestIn is the request in a body that wants an answer, nil if there is none.
 func requestIn(body []byte) (*jsonrpc.Request, error) {
-	body = bytes.TrimSpace(body)
-	if len(body) == 0 || body[0] != '[' {
-		message, err := decode(body)
-		if err != nil {
-			return nil, err
-		}
-		if r, ok := message.(*jsonrpc.Request); ok && r.IsCall() {
-			return r, nil
-		}
-		return nil, nil
+	message, err := decode(bytes.TrimSpace(body))
+	if err != nil {
+		return nil, err
 	}
-	var list []jsontext.Value
-	if err := jsonv2.Unmarshal(body, &list, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)); err != nil {
-		return nil, unread(body)
-	}
-	if len(list) == 0 {
-		return nil, errors.New("it is an array with nothing in it; send one message at a time")
-	}
-	for i, one := range list {
-		if _, err := decode(one); err != nil {
-			return nil, fmt.Errorf("message %d of %d: %w", i+1, len(list), err)
-		}
+	if r, ok := message.(*jsonrpc.Request); ok && r.IsCall() {
+		return r, nil
 	}
 	return nil, nil
+}
+
+// severalIn says why there are no batches in a session, nil if there are, or if the session is none, which the library says.
+func (h *sessions) severalIn(id string) error {
+	if id == "" {
+		return noBatch("")
+	}
+	s := h.find(id)
+	if s == nil {
+		return nil
+	}
+	if p := s.InitializeParams(); p != nil && p.ProtocolVersion != batched {
+		return noBatch(p.ProtocolVersion)
+	}
+	return nil
 }
 
 // premature says what is wrong with a request that the library would answer for it in words of its own, nil if nothing is.
@@ -183,7 +190,7 @@ func (h *sessions) premature(id string, request *jsonrpc.Request) *jsonrpc.Error
 	switch {
 	case request == nil:
 		return nil
-	case id != "" && !h.has(id):
+	case id != "" && h.find(id) == nil:
 		return nil // that is said first
 	case id != "" && request.Method == "initialize":
 		return begunTwice()
@@ -193,13 +200,14 @@ func (h *sessions) premature(id string, request *jsonrpc.Request) *jsonrpc.Error
 	return unfit(request)
 }
 
-func (h *sessions) has(id string) bool {
+// find returns the session with an id, nil if there is none.
+func (h *sessions) find(id string) *mcp.ServerSession {
 	for s := range h.server.Sessions() {
 		if s.ID() == id {
-			return true
+			return s
 		}
 	}
-	return false
+	return nil
 }
 
 // sessionless says whether parameters are of the newest protocol, in which each request says what others say once.

@@ -19,7 +19,7 @@ import (
 // nothing is a session without tools: what is tested here is who comes as far as that.
 type nothing struct{}
 
-func (nothing) Policy() *policy.Policy { return nil }
+func (nothing) Policy() *policy.Policy { return new(policy.Policy) }
 func (nothing) Tools() []host.Tool     { return nil }
 func (nothing) Spawn(host.Origin, policy.Child) (*host.Session, error) {
 	return nil, nil
@@ -31,7 +31,13 @@ func (nothing) Call(context.Context, string, json.RawMessage, func(host.Event)) 
 // serve serves over HTTP and returns how to send a message in a session, which may be empty, to it.
 func serve(t *testing.T, o HTTPOptions) func(session, message string) (status int, answer, began string) {
 	t.Helper()
-	server := NewServer(nothing{}, "test", "")
+	return servedBy(t, nothing{}, o)
+}
+
+// servedBy is the same for a session of the test's.
+func servedBy(t *testing.T, s session, o HTTPOptions) func(session, message string) (status int, answer, began string) {
+	t.Helper()
+	server := NewServer(s, "test", "")
 	o.Token = "the token"
 	handler, err := server.Handler(o)
 	if err != nil {

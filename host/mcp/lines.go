@@ -29,13 +29,20 @@ type Lines struct {
 	Gone func() bool
 
 	opened func(*lines) // told of the connection; may be nil
+	tidy   *tidy        // may be nil
 }
 
 var _ mcp.Transport = Lines{}
 
 // Connect begins to read.
 func (l Lines) Connect(context.Context) (mcp.Connection, error) {
-	c := &lines{writer: l.Writer, incoming: make(chan incoming), over: make(chan struct{}), closed: make(chan struct{}), due: newDue(), patience: l.Patience, gone: l.Gone}
+	c := &lines{
+		writer: l.Writer, incoming: make(chan incoming), over: make(chan struct{}), closed: make(chan struct{}),
+		due: newDue(), tidy: l.tidy, patience: l.Patience, gone: l.Gone,
+	}
+	if c.tidy == nil {
+		c.tidy = new(tidy)
+	}
 	if l.opened != nil {
 		l.opened(c)
 	}
@@ -51,6 +58,8 @@ type lines struct {
 	once     sync.Once
 	due      *due
 	direct   atomic.Pointer[direct] // nil until the session is there
+	told     atomic.Pointer[string] // the version of the protocol that initialize was answered with; nil until then
+	tidy     *tidy
 	patience time.Duration
 	gone     func() bool
 
@@ -67,58 +76,72 @@ type incoming struct {
 // read passes messages on until the stream ends or the connection is closed. It may then still wait for the stream,
 // which is not its to close.
 func (c *lines) read(r *bufio.Reader) {
-	for {
+	for goesOn := true; goesOn; {
 		line, id, err := readFrame(r)
-		var next incoming
 		switch {
 		case errors.Is(err, errFrameTooLong):
 			c.refuse(id, jsonrpc.CodeInvalidRequest, fmt.Sprintf("the message is longer than %d bytes; send less at a time", maxFrame))
-			continue
+			c.tidy.passed(maxFrame)
 		case err != nil:
-			c.await()
+			c.whileTrue(c.isOwing, c.patience)
 			close(c.over)
-			next.err = err
-		case len(line) == 0:
-			continue
-		default:
-			if next.message, err = decode(line); err != nil {
-				c.refuse(idOf(line), codeOf(line), fmt.Sprintf("not a JSON-RPC 2.0 message: %.200s", err))
-				continue
-			}
-			if r, ok := next.message.(*jsonrpc.Request); ok && c.dealtWith(r, line) {
-				continue
-			}
-		}
-		select {
-		case c.incoming <- next:
-		case <-c.closed:
+			c.hand(incoming{err: err})
 			return
+		case isBatch(line):
+			goesOn = c.readBatch(line)
+		case len(line) > 0:
+			goesOn = c.readOne(line)
 		}
-		if next.err != nil {
-			return
-		}
+		c.tidy.passed(len(line))
 	}
 }
 
-// dealtWith says whether a request is not for the library: its id is another one's, or its answer is on the way.
-func (c *lines) dealtWith(r *jsonrpc.Request, line []byte) bool {
-	if r.IsCall() && !c.due.add(r) {
-		c.refuse(idOf(line), jsonrpc.CodeInvalidRequest, fmt.Sprintf(
-			"there is a request with the id %v already that is not answered yet; give each request an id of its own", r.ID.Raw()))
+// readOne takes a message, and says whether the connection goes on.
+func (c *lines) readOne(line []byte) bool {
+	message, err := decode(line)
+	if err != nil {
+		c.refuse(idOf(line), codeOf(line), fmt.Sprintf("not a JSON-RPC 2.0 message: %.200s", err))
 		return true
 	}
-	d := c.direct.Load()
-	return d != nil && d.takes(r)
+	if r, ok := message.(*jsonrpc.Request); ok && r.IsCall() {
+		if err := c.due.add(r, nil); err != nil {
+			c.refuse(idOf(line), jsonrpc.CodeInvalidRequest, err.Error())
+			return true
+		}
+	}
+	return c.pass(message)
 }
 
-// await waits until all answers are given that are due, somebody closes the connection, nobody reads them any more, or the
-// patience is at its end.
-func (c *lines) await() {
-	impatient := time.NewTimer(c.patience)
+// pass has a message dealt with, and says whether the connection goes on.
+func (c *lines) pass(message jsonrpc.Message) bool {
+	if r, ok := message.(*jsonrpc.Request); ok {
+		if d := c.direct.Load(); d != nil && d.takes(r) {
+			return true
+		}
+	}
+	return c.hand(incoming{message: message})
+}
+
+// hand gives the library what came in, and says whether the connection goes on.
+func (c *lines) hand(in incoming) bool {
+	select {
+	case c.incoming <- in:
+		return true
+	case <-c.closed:
+		return false
+	}
+}
+
+// isOwing says whether answers are due that somebody reads.
+func (c *lines) isOwing() bool { return c.due.any() && (c.gone == nil || !c.gone()) }
+
+// whileTrue waits while a condition holds, until somebody closes the connection, or the patience is at its end.
+func (c *lines) whileTrue(holds func() bool, patience time.Duration) {
+	impatient := time.NewTimer(patience)
 	defer impatient.Stop()
 	look := time.NewTicker(5 * time.Millisecond)
 	defer look.Stop()
-	for c.due.any() && (c.gone == nil || !c.gone()) {
+	for holds() {
 		select {
 		case <-look.C:
 		case <-c.closed:
@@ -150,6 +173,22 @@ func (c *lines) write(line []byte) error {
 	return err
 }
 
+// reply sends the answer to what was asked, or keeps it for those to its batch.
+func (c *lines) reply(to asked, id jsonrpc.ID, line []byte) error {
+	size := len(line)
+	if to.request != nil {
+		size += len(to.request.Params)
+	}
+	defer c.tidy.passed(size)
+	if to.batch != nil {
+		line = to.batch.add(id, line)
+	}
+	if line == nil {
+		return nil
+	}
+	return c.write(line)
+}
+
 // Read returns the next message.
 func (c *lines) Read(ctx context.Context) (jsonrpc.Message, error) {
 	select {
@@ -164,18 +203,44 @@ func (c *lines) Read(ctx context.Context) (jsonrpc.Message, error) {
 
 // Write sends a message.
 func (c *lines) Write(_ context.Context, message jsonrpc.Message) error {
-	if r, ok := message.(*jsonrpc.Response); ok {
-		request := c.due.answer(r.ID)
-		defer c.due.written()
-		if r.Error != nil {
-			message = &jsonrpc.Response{ID: r.ID, Error: inWords(request, r.Error)}
+	r, ok := message.(*jsonrpc.Response)
+	if !ok {
+		data, err := encode(message)
+		if err != nil {
+			return err
 		}
+		return c.write(append(data, '\n'))
 	}
-	data, err := encode(message)
+	c.listen(r)
+	to := c.due.answer(r.ID)
+	defer c.due.written()
+	if r.Error != nil {
+		r = &jsonrpc.Response{ID: r.ID, Error: inWords(to.request, r.Error)}
+	}
+	data, err := encode(r)
 	if err != nil {
-		return err
+		data = refusal(appendID(nil, r.ID), jsonrpc.CodeInternalError, err.Error())
 	}
-	return c.write(append(data, '\n'))
+	return c.reply(to, r.ID, append(data, '\n'))
+}
+
+// listen hears in the answer to initialize which version of the protocol the client is told.
+func (c *lines) listen(r *jsonrpc.Response) {
+	if request := c.due.find(r.ID); request == nil || request.Method != "initialize" || r.Error != nil {
+		return
+	}
+	var result struct{ ProtocolVersion string }
+	if json.Unmarshal(r.Result, &result) == nil {
+		c.told.Store(&result.ProtocolVersion)
+	}
+}
+
+// version is the version of the protocol that the client was told, empty before that.
+func (c *lines) version() string {
+	if v := c.told.Load(); v != nil {
+		return *v
+	}
+	return ""
 }
 
 // Close ends the connection. The streams stay open; they are the caller's.

@@ -58,7 +58,9 @@ func (r *roots) session(ctx context.Context, client *mcp.ServerSession) (session
 	case errors.As(err, &answered):
 		list = &mcp.ListRootsResult{} // it has none to name
 	case err != nil:
-		return nil, fmt.Errorf("the client did not list its roots: %w", err)
+		return nil, unlisted(ctx, err)
+	case slices.Contains(list.Roots, nil):
+		return nil, misread("a root in it is null")
 	}
 	narrowed, err := narrow(r.wide, list.Roots)
 	if err != nil {
@@ -66,6 +68,28 @@ func (r *roots) session(ctx context.Context, client *mcp.ServerSession) (session
 	}
 	r.known, r.listed = narrowed, now
 	return narrowed, nil
+}
+
+// unlisted says why a client's roots are not known. The library's own errors name its types in Go.
+func unlisted(ctx context.Context, err error) error {
+	var mistyped *json.UnmarshalTypeError
+	switch {
+	case errors.As(err, &mistyped):
+		if mistyped.Field == "" {
+			return misread("it is of another type")
+		}
+		return misread(mistyped.Field + " in it is of another type")
+	case errors.Is(ctx.Err(), context.DeadlineExceeded):
+		return fmt.Errorf("the client was asked for its roots (roots/list) and did not answer within %v", rootsTimeout)
+	case strings.Contains(err.Error(), "unmarshal"):
+		return misread("it is of another type")
+	}
+	return fmt.Errorf("the client did not list its roots: %w", err)
+}
+
+// misread is the error for an answer about roots that is none.
+func misread(wrong string) error {
+	return fmt.Errorf(`the client's answer to roots/list can't be read: %s; the protocol has {"roots":[{"uri":"file:///a/directory"}]}`, wrong)
 }
 
 // hasRoots says whether a client can be asked. The newest protocol has given roots up.

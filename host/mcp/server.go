@@ -31,6 +31,7 @@ type Server struct {
 	*mcp.Server
 	tools   *toolset
 	clients *clients
+	tidy    *tidy
 }
 
 // NewServer makes a server that offers a session's tools. instructions tell the model where it is.
@@ -46,7 +47,7 @@ func NewServer(s session, version, instructions string) *Server {
 	ts := &toolset{session: s, server: server, clients: all, asked: newQuestions(), listed: map[string]*listedTool{}}
 	ts.refresh()
 	server.AddReceivingMiddleware(ts.middleware)
-	return &Server{server, ts, all}
+	return &Server{server, ts, all, new(tidy)}
 }
 
 // endGrace is how long a session may take to end, when its client has, or is told to. A client that does not read what it
@@ -57,6 +58,7 @@ const endGrace = 2 * time.Second
 func (s *Server) Run(ctx context.Context, streams Lines) error {
 	var conn *lines
 	streams.opened = func(c *lines) { conn = c }
+	streams.tidy = s.tidy
 	session, err := s.Connect(ctx, streams, nil)
 	if err != nil {
 		return err

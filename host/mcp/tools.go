@@ -24,13 +24,26 @@ func describe(t host.Tool) *mcp.Tool {
 		Name:        clientName(t),
 		Description: t.Spec.Doc,
 		InputSchema: &jsonschema.Schema{Type: "object"}, // until somebody asks for the list
-		Annotations: &mcp.ToolAnnotations{
-			ReadOnlyHint:    t.Spec.ReadOnly,
-			DestructiveHint: &t.Spec.Destructive,
-			IdempotentHint:  t.Spec.Idempotent,
-			OpenWorldHint:   &t.Spec.OpenWorld,
-		},
+		Annotations: hints(t.Spec),
 	}
+}
+
+// hints are what a tool has declared of itself. What it has not stays out, and the protocol's defaults hold, which expect
+// the worst: nobody is told that a tool is harmless because its author has said nothing. Whoever calls a risk low or medium
+// has said that nothing is lost for good and nothing goes out, unless another hint says so.
+func hints(s *pluginpb.Spec) *mcp.ToolAnnotations {
+	tame := s.Risk == "low" || s.Risk == "medium"
+	h := &mcp.ToolAnnotations{ReadOnlyHint: s.ReadOnly, IdempotentHint: s.Idempotent}
+	if s.Destructive || s.ReadOnly || tame {
+		h.DestructiveHint = &s.Destructive
+	}
+	if s.OpenWorld || tame {
+		h.OpenWorldHint = &s.OpenWorld
+	}
+	if *h == (mcp.ToolAnnotations{}) {
+		return nil
+	}
+	return h
 }
 
 // clientName is a tool's name as clients take it: they do not agree on dots in names.
@@ -132,15 +145,23 @@ func (ts *toolset) names() []string {
 }
 
 // middleware puts the tools' schemas into the list of tools, so that a client that only connects does not wait for them,
-// and flattens results.
+// flattens results, and keeps a session to the version that its client was told.
 func (ts *toolset) middleware(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
+		switch req := req.(type) {
+		case *mcp.ServerRequest[*mcp.InitializeParams]:
+			settle(req.Params)
+		case *mcp.ServerRequest[*mcp.SetLoggingLevelParams]:
+			if wrong := noLevel(req.Params); wrong != nil {
+				return nil, wrong
+			}
+		}
 		result, err := next(ctx, method, req)
 		if err != nil {
 			return nil, ts.explain(req, err)
 		}
 		if called, ok := result.(*mcp.CallToolResult); ok {
-			if form, ok := flatten(called, req.GetSession().(*mcp.ServerSession)); ok {
+			if form, ok := flatten(called, versionOf(req.(*mcp.CallToolRequest))); ok {
 				return form, nil
 			}
 			return called, nil

@@ -16,6 +16,7 @@ type wordedErrors struct {
 	request *jsonrpc.Request // nil if it is none
 	status  int              // of a refusal; 0 for all else
 	text    bytes.Buffer
+	sent    int // bytes of all else
 }
 
 // Unwrap is for [http.ResponseController].
@@ -35,6 +36,7 @@ func (w *wordedErrors) Write(data []byte) (int, error) {
 	if w.status != 0 {
 		return w.text.Write(data)
 	}
+	w.sent += len(data)
 	return w.ResponseWriter.Write(data)
 }
 

@@ -1,15 +1,17 @@
 package mcp
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"regexp"
+	"slices"
 	"strings"
 
 	jsonv2 "github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/picoclaw/picoclaw/sdk/nearest"
 )
@@ -72,14 +74,35 @@ func noMethod(method string) *jsonrpc.Error {
 		method, nearest.Suggest(method, methods()))}
 }
 
+// levels are the protocol's names for how grave a message of a log is.
+func levels() []string {
+	return []string{"debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"}
+}
+
+// noLevel says what is wrong with the level that a client wants to be told of, nil if nothing is. The library takes any.
+func noLevel(p *mcp.SetLoggingLevelParams) error {
+	switch {
+	case p == nil || p.Level == "":
+		return &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams,
+			Message: "logging/setLevel: params have no level; it is one of " + strings.Join(levels(), ", ")}
+	case !slices.Contains(levels(), string(p.Level)):
+		return &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: fmt.Sprintf("logging/setLevel: there is no level %q%s; the levels are %s",
+			p.Level, nearest.Suggest(string(p.Level), levels()), strings.Join(levels(), ", "))}
+	}
+	return nil
+}
+
 // unfit says what is wrong with a request's parameters as every method takes them, nil if nothing is.
 func unfit(r *jsonrpc.Request) *jsonrpc.Error {
 	complain := func(format string, args ...any) *jsonrpc.Error {
 		return &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: r.Method + ": " + fmt.Sprintf(format, args...)}
 	}
 	if len(r.Params) == 0 || string(r.Params) == "null" {
-		if r.Method == "tools/call" {
+		switch r.Method {
+		case "tools/call":
 			return complain("params are missing; they have the tool's name and its arguments")
+		case "initialize":
+			return complain("params are missing; they have protocolVersion, capabilities and clientInfo")
 		}
 		return nil
 	}
@@ -90,20 +113,19 @@ func unfit(r *jsonrpc.Request) *jsonrpc.Error {
 	if meta, ok := params["_meta"]; ok && meta.Kind() != '{' && meta.Kind() != 'n' {
 		return complain("_meta has to be an object, not %s", kindOf(meta))
 	}
-	if r.Method != "tools/call" {
-		return nil
+	if r.Method == "tools/call" {
+		switch name, ok := params["name"]; {
+		case !ok:
+			return complain("params have no name; it is that of a tool, as tools/list has it")
+		case name.Kind() != '"':
+			return complain("name has to be a string, not %s", kindOf(name))
+		}
 	}
-	switch name, ok := params["name"]; {
-	case !ok:
-		return complain("params have no name; it is that of a tool, as tools/list has it")
-	case name.Kind() != '"':
-		return complain("name has to be a string, not %s", kindOf(name))
+	if place := mistyped(r); place != "" {
+		return complain("%s in params is of another type than the protocol has it", place)
 	}
 	return nil
 }
-
-// field is the place in a request that an error of the library's speaks of.
-var field = regexp.MustCompile(`Go struct field \w+\.\w+\.([\w.]+) of type`)
 
 // inWords is what a request is answered with for an error of the library's. The request may be nil.
 func inWords(r *jsonrpc.Request, err error) error {
@@ -119,22 +141,22 @@ func inWords(r *jsonrpc.Request, err error) error {
 		return noMethod(r.Method)
 	case strings.Contains(err.Error(), "unexpected id"):
 		return &jsonrpc.Error{Code: code, Message: r.Method + " is a notification, and has no id"}
-	case code == 0 && r.Method == "initialize":
+	case code == 0 && strings.HasPrefix(err.Error(), "duplicate"):
 		return begunTwice()
 	case code == 0 && strings.Contains(err.Error(), "during session initialization"):
 		return notBegun(r.Method)
-	case code == 0:
-		return &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: err.Error()}
 	}
 	if wrong := unfit(r); wrong != nil {
 		return wrong
 	}
+	if err.Error() == context.Canceled.Error() { // of the library's own kind, which says no more
+		return &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: r.Method + ": it was cancelled before it began"}
+	}
+	if code == 0 {
+		return &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: err.Error()}
+	}
 	if !strings.Contains(err.Error(), "unmarshal") {
 		return err
 	}
-	place := "something in its params"
-	if found := field.FindStringSubmatch(err.Error()); found != nil {
-		place = found[1]
-	}
-	return &jsonrpc.Error{Code: code, Message: fmt.Sprintf("%s: %s is of another type than the protocol has it", r.Method, place)}
+	return &jsonrpc.Error{Code: code, Message: r.Method + ": something in params is of another type than the protocol has it"}
 }

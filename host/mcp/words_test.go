@@ -77,6 +77,7 @@ func overHTTP(t *testing.T, begin bool) func(message string) string {
 // What can't be done is answered alike over both transports: by the protocol's code, under the id of the request, in words
 // of the protocol's and not of the program's.
 func TestErrorsAreInWords(t *testing.T) {
+	const allLevels = "the levels are debug, info, notice, warning, error, critical, alert, emergency"
 	call := func(params string) string {
 		return `{"jsonrpc":"2.0","id":"a","method":"tools/call","params":` + params + `}`
 	}
@@ -96,6 +97,15 @@ func TestErrorsAreInWords(t *testing.T) {
 		"a number as meta":   {`{"jsonrpc":"2.0","id":7,"method":"ping","params":{"_meta":5}}`, false, 7.0, jsonrpc.CodeInvalidParams, "ping: _meta has to be an object, not a number"},
 		"a cursor":           {`{"jsonrpc":"2.0","id":7,"method":"tools/list","params":{"cursor":"x"}}`, false, 7.0, jsonrpc.CodeInvalidParams, "the cursor is none that this server gave; leave it out to list from the beginning"},
 		"no such method":     {`{"jsonrpc":"2.0","id":7,"method":"tools/lst"}`, false, 7.0, jsonrpc.CodeMethodNotFound, `there is no method "tools/lst" here; did you mean "tools/list"?`},
+		"a level":            {`{"jsonrpc":"2.0","id":7,"method":"logging/setLevel","params":{"level":"loud"}}`, false, 7.0, jsonrpc.CodeInvalidParams, `logging/setLevel: there is no level "loud"; ` + allLevels},
+		"nearly a level":     {`{"jsonrpc":"2.0","id":7,"method":"logging/setLevel","params":{"level":"Warning"}}`, false, 7.0, jsonrpc.CodeInvalidParams, `logging/setLevel: there is no level "Warning"; did you mean "warning"?; ` + allLevels},
+		"no level":           {`{"jsonrpc":"2.0","id":7,"method":"logging/setLevel","params":{}}`, false, 7.0, jsonrpc.CodeInvalidParams, "logging/setLevel: params have no level; it is one of debug, info, notice, warning, error, critical, alert, emergency"},
+		"a number as level":  {`{"jsonrpc":"2.0","id":7,"method":"logging/setLevel","params":{"level":5}}`, false, 7.0, jsonrpc.CodeInvalidParams, "logging/setLevel: level in params is of another type than the protocol has it"},
+		"a number as state":  {call(`{"name":"x","requestState":5}`), false, "a", jsonrpc.CodeInvalidParams, "tools/call: requestState in params is of another type than the protocol has it"},
+		"a number as answer": {call(`{"name":"x","inputResponses":{"allow":5}}`), false, "a", jsonrpc.CodeInvalidParams, "tools/call: inputResponses in params is of another type than the protocol has it"},
+		"a number as cursor": {`{"jsonrpc":"2.0","id":7,"method":"tools/list","params":{"cursor":5}}`, false, 7.0, jsonrpc.CodeInvalidParams, "tools/list: cursor in params is of another type than the protocol has it"},
+		"a text as client":   {`{"jsonrpc":"2.0","id":7,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":"x"}}`, true, 7.0, jsonrpc.CodeInvalidParams, "initialize: clientInfo in params is of another type than the protocol has it"},
+		"nothing to begin":   {`{"jsonrpc":"2.0","id":7,"method":"initialize"}`, true, 7.0, jsonrpc.CodeInvalidParams, "initialize: params are missing; they have protocolVersion, capabilities and clientInfo"},
 		"a notification":     {`{"jsonrpc":"2.0","id":7,"method":"notifications/initialized"}`, false, 7.0, jsonrpc.CodeInvalidRequest, "notifications/initialized is a notification, and has no id"},
 		"early":              {`{"jsonrpc":"2.0","id":7,"method":"tools/list"}`, true, 7.0, jsonrpc.CodeInvalidRequest, "tools/list comes before initialize; send initialize first, then notifications/initialized"},
 		"twice":              {hello, false, 1.0, jsonrpc.CodeInvalidRequest, "this session is initialized already; go on with it, or connect again to begin another"},
@@ -120,6 +130,16 @@ func TestErrorsAreInWords(t *testing.T) {
 					t.Error(diff)
 				}
 			})
+		}
+	}
+}
+
+// All levels that there are can be set.
+func TestEveryLevelIsTaken(t *testing.T) {
+	send := overLines(t, true)
+	for _, level := range levels() {
+		if got := send(`{"jsonrpc":"2.0","id":7,"method":"logging/setLevel","params":{"level":"` + level + `"}}`); !strings.Contains(got, `"result":{}`) {
+			t.Errorf("%s: %s", level, got)
 		}
 	}
 }

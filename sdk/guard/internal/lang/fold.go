@@ -22,6 +22,8 @@ var (
 	dots        = pattern.New(`"(\d+)"\s*\.\.\s*"(\d+)"`)
 	adjacent    = pattern.New(`"(\d+)"[ \t]*(?:\+|<<)?[ \t]*"(\d+)"`)
 	constant    = pattern.New(`(?:^|[;\n({}]|\b(?:const|let|var|my|our|local)\b)\s*\(?\s*([$@]?[A-Za-z_]\w*)\s*=\s*("\d+"|[\[(]\s*"\d+"(?:\s*,\s*"\d+")*\s*,?\s*[\])])\s*(?:[;\n)}]|$)`)
+	aConstant   = pattern.New(`^(?:"|[\[(]\s*")`)
+	aFunction   = pattern.New(`^(?:(?:os|subprocess|shutil|pty|io|child_process|commands|asyncio|ctypes)\b|(?:[\w.]+(?:\("\d+"\))?\.)?(?:exec|spawn|fork|rm|eval|system))`)
 	member      = pattern.New(`([\w)\]])\s*\[\s*"(\d+)"\s*\]`)
 	module      = pattern.New(`(?:\b__import__|\b(?:importlib|\w+)\.import_module|\bimport_module)\s*\(\s*"(\d+)"\s*\)|\bsys\.modules\s*\[\s*"(\d+)"\s*\]`)
 	dictionary  = pattern.New(`(?:\bvars\s*\(\s*(\w+)\s*\)|\b(\w+)\s*\.\s*__dict__)\s*\[\s*"(\d+)"\s*\]`)
@@ -154,7 +156,10 @@ func (s *skeleton) concatenate(language string) {
 
 // constants puts the strings, and the lists of strings, in the place of the variables that are set to them and to nothing else.
 func (s *skeleton) constants(language string) bool {
-	found := constant.FindAllStringSubmatch(s.worth(constant))
+	if !s.setTo(aConstant) {
+		return false
+	}
+	found := constant.FindAllStringSubmatch(s.code)
 	changed := false
 	for i, m := range found {
 		name, value := m[1], m[2]
@@ -199,16 +204,18 @@ func (s *skeleton) interpolate(language, name, value string) {
 // aliases calls functions by their own names that the code has given other ones.
 func (s *skeleton) aliases(language string) {
 	renamed := 0
-	for _, m := range aliased.FindAllStringSubmatch(s.worth(aliased)) {
-		if target := strings.Join(strings.Fields(m[2]), ""); renamed < maxRenamed && m[1] != target {
-			s.renameCall(m[1], target[strings.LastIndexByte(target, ')')+1:])
-			renamed++
+	if s.setTo(aFunction) {
+		for _, m := range aliased.FindAllStringSubmatch(s.code) {
+			if target := strings.Join(strings.Fields(m[2]), ""); renamed < maxRenamed && m[1] != target {
+				s.renameCall(m[1], target[strings.LastIndexByte(target, ')')+1:])
+				renamed++
+			}
 		}
-	}
-	for _, m := range moduleAlias.FindAllStringSubmatch(s.worth(moduleAlias)) {
-		if renamed < maxRenamed && m[1] != m[2] {
-			s.renameModule(m[1], m[2])
-			renamed++
+		for _, m := range moduleAlias.FindAllStringSubmatch(s.code) {
+			if renamed < maxRenamed && m[1] != m[2] {
+				s.renameModule(m[1], m[2])
+				renamed++
+			}
 		}
 	}
 	if language != "node" {

@@ -3,6 +3,8 @@ package lang
 import (
 	"iter"
 	"strings"
+
+	"github.com/picoclaw/picoclaw/sdk/guard/internal/pattern"
 )
 
 // places are where a name stands in code by itself, neither part of another one nor a member of something.
@@ -56,6 +58,28 @@ func (s *skeleton) renameCall(name, by string) {
 
 func (s *skeleton) renameModule(name, by string) {
 	s.code, s.pairs = substitute(s.code, name, func(behind string) (string, bool) { return by, strings.HasPrefix(behind, ".") }), nil
+}
+
+// maxTarget is how much of what something is set to is looked at.
+const maxTarget = 128
+
+// setTo says whether something may be set to what a pattern matches at its beginning. The expressions that find all about it
+// may begin with any name, and are slow for that.
+func (s *skeleton) setTo(what *pattern.Pattern) bool {
+	code := s.code
+	for {
+		at := strings.IndexByte(code, '=')
+		if at < 0 {
+			return false
+		}
+		code = code[at+1:]
+		value := strings.TrimLeft(code, " \t\n\v\f\r")
+		long := len(value) > maxTarget
+		value = value[:min(len(value), maxTarget)]
+		if what.MatchString(value) || long && !strings.ContainsAny(value, ";,)}") {
+			return true // or nobody knows yet
+		}
+	}
 }
 
 // sets says whether what stands behind a variable sets it.

@@ -46,9 +46,12 @@ func (s *skeleton) writes() []Effect {
 	for _, m := range chained.FindAllStringSubmatch(s.worth(chained)) {
 		add(m[1], m[2])
 	}
-	to := written.FindAllStringSubmatch(s.worth(written))
 	prints := printed.FindAllStringSubmatch(s.worth(printed))
-	for _, m := range opened.FindAllStringSubmatch(s.worth(opened)) {
+	var to [][]string
+	for i, m := range opened.FindAllStringSubmatch(s.worth(opened)) {
+		if i == 0 {
+			to = written.FindAllStringSubmatch(s.worth(written))
+		}
 		for _, w := range to {
 			if w[1] == m[2]+m[3]+m[4]+m[5] {
 				add(m[1]+m[6], w[2])
@@ -63,8 +66,10 @@ func (s *skeleton) writes() []Effect {
 	for _, p := range prints {
 		add(p[2], p[1])
 	}
-	to = handled.FindAllStringSubmatch(s.worth(handled))
-	for _, m := range handles.FindAllStringSubmatch(s.worth(handles)) {
+	for i, m := range handles.FindAllStringSubmatch(s.worth(handles)) {
+		if i == 0 {
+			to = handled.FindAllStringSubmatch(s.worth(handled))
+		}
 		for _, w := range to {
 			if w[1] != m[1] {
 				continue

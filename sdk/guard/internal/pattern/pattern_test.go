@@ -3,6 +3,7 @@ package pattern
 import (
 	"regexp"
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -27,18 +28,59 @@ func TestRequired(t *testing.T) {
 	}
 }
 
-// A pattern finds what its expression finds.
+func TestStarts(t *testing.T) {
+	for expr, want := range map[string][]string{
+		`abc`:              {"abc"},
+		`\b(kill|chmod)\b`: {"chmod", "kill"},
+		`\bab\b|\bcd`:      {"ab", "cd"},
+		`\bab|cd`:          nil, // one at the beginning of a word, the other anywhere
+		`(?:a(?:b|c))?\.d`: {".d", "a"},
+		`[bB]"x`:           {"B", "b"},
+		`"(\d+)"`:          {`"`},
+		`x*`:               nil,
+		`\w+x`:             nil,
+		`(?i)ab`:           {"A", "a"},
+		`(?i)k`:            nil, // the Kelvin sign
+		`^ab`:              nil,
+		`\b\$x`:            nil,
+		`(\bab)c`:          nil, // a boundary in a group
+		`é`:                nil,
+	} {
+		var got []string
+		if s := startsOf(expr); s != nil {
+			got = slices.Sorted(slices.Values(slices.Concat(s.groups...)))
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("what matches %q begins with %q; want %q", expr, got, want)
+		}
+	}
+}
+
+// A pattern finds what its expression finds, in long texts and in short ones.
 func FuzzPattern(f *testing.F) {
-	f.Add(`\b(ab|cd)e+f`, "x abeef")
+	f.Add(`\b(ab|cd)e+f`, "x abeef xabef cdef")
 	f.Add(`(?:ab){2,}|c?d`, "ababd")
 	f.Add(`(?i)K`, "\u212a")
+	f.Add(`\b(?:a|(b))?c\b`, "c xc bc _c ac")
+	f.Add(`"(\d+)"\s*\+\s*"(\d+)"`, `"1" + "2" + "3"`)
+	f.Add(`\ba$`, "a\xffa")
+	f.Add(`a|`, "ba")
 	f.Fuzz(func(t *testing.T, expr, text string) {
 		re, err := regexp.Compile(expr)
 		if err != nil || len(expr) > 100 {
 			return
 		}
-		if got, want := New(expr).FindStringSubmatchIndex(text), re.FindStringSubmatchIndex(text); !slices.Equal(got, want) {
-			t.Errorf("%q in %q: %v; want %v", expr, text, got, want)
+		p := New(expr)
+		for _, text := range []string{text, text + strings.Repeat(" ", maxNear) + text} {
+			if got, want := p.FindStringSubmatchIndex(text), re.FindStringSubmatchIndex(text); !slices.Equal(got, want) {
+				t.Errorf("%q in %.100q: %v; want %v", expr, text, got, want)
+			}
+			if got, want := p.FindAllStringSubmatch(text), re.FindAllStringSubmatch(text, -1); !slices.EqualFunc(got, want, slices.Equal) {
+				t.Errorf("%q in %.100q: all are %q; want %q", expr, text, got, want)
+			}
+			if got, want := p.ReplaceAllString(text, "<${0}>"), re.ReplaceAllString(text, "<${0}>"); got != want {
+				t.Errorf("%q in %.100q is replaced: %.100q; want %.100q", expr, text, got, want)
+			}
 		}
 	})
 }

@@ -1,0 +1,82 @@
+//go:build linux
+
+package main
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/picoclaw/picoclaw/host/hosttest"
+)
+
+// What large messages have taken goes back to the system when they are through; a server that has nothing to do is small.
+func TestTheMemoryOfLargeMessagesIsGivenBack(t *testing.T) {
+	home := hosttest.TempDir(t)
+	cmd := exec.CommandContext(t.Context(), hosttest.Program("bin/picoclaw"), "mcp")
+	cmd.Env = []string{"HOME=" + home, "PICOCLAW_HOME=" + home, "PATH=/usr/bin:/bin"}
+	cmd.Stderr = os.Stderr
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	lines := bufio.NewReader(stdout)
+	write := func(id int, content string) {
+		t.Helper()
+		if _, err := fmt.Fprintf(in, `{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"write_file","arguments":{"path":"a","content":"%s"}}}`+"\n",
+			id, content); err != nil {
+			t.Fatal(err)
+		}
+		if line, err := lines.ReadString('\n'); err != nil || !strings.Contains(line, "File written: a") {
+			t.Fatalf("%.500s (%v)", line, err)
+		}
+	}
+	if _, err := io.WriteString(in, `{"jsonrpc":"2.0","id":"h","method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"test","version":"1"}}}`+"\n"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := lines.ReadString('\n'); err != nil {
+		t.Fatal(err)
+	}
+	write(0, "small")
+	const megabyte = 1 << 20
+	before := resident(t, cmd.Process.Pid)
+	for id := range 2 {
+		write(id+1, strings.Repeat("0123456789abcdef", 20*megabyte/16))
+	}
+	if grown := resident(t, cmd.Process.Pid) - before; grown < 40*megabyte {
+		t.Errorf("the messages have taken %d MB; there is nothing to give back", grown/megabyte)
+	}
+	hosttest.Eventually(t, "the memory is given back", func() bool { return resident(t, cmd.Process.Pid)-before < 30*megabyte })
+	if err := in.Close(); err != nil {
+		t.Error(err)
+	}
+	if err := cmd.Wait(); err != nil {
+		t.Error(err)
+	}
+}
+
+// resident is what a process has in memory, in bytes.
+func resident(t *testing.T, pid int) int {
+	t.Helper()
+	data, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/statm")
+	if err != nil {
+		t.Fatal(err)
+	}
+	pages, err := strconv.Atoi(strings.Fields(string(data))[1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	return pages * os.Getpagesize()
+}

@@ -1,0 +1,37 @@
+package mcp
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/picoclaw/picoclaw/host"
+	"github.com/picoclaw/picoclaw/sdk/pluginpb"
+)
+
+// Clients are told what a tool declares and nothing more: what is left out is, by the protocol, destructive and open to the
+// world.
+func TestHintsAreWhatIsDeclared(t *testing.T) {
+	yes, no := new(true), new(false)
+	for name, test := range map[string]struct {
+		spec pluginpb.Spec
+		want *mcp.ToolAnnotations
+	}{
+		"nothing":           {pluginpb.Spec{}, nil},
+		"words":             {pluginpb.Spec{Permissions: []string{"x"}, SideEffects: []string{"y"}}, nil},
+		"high":              {pluginpb.Spec{Risk: "high"}, nil},
+		"idempotent":        {pluginpb.Spec{Idempotent: true}, &mcp.ToolAnnotations{IdempotentHint: true}},
+		"destructive":       {pluginpb.Spec{Destructive: true}, &mcp.ToolAnnotations{DestructiveHint: yes}},
+		"open":              {pluginpb.Spec{OpenWorld: true}, &mcp.ToolAnnotations{OpenWorldHint: yes}},
+		"read only":         {pluginpb.Spec{ReadOnly: true}, &mcp.ToolAnnotations{ReadOnlyHint: true, DestructiveHint: no}},
+		"low":               {pluginpb.Spec{Risk: "low"}, &mcp.ToolAnnotations{DestructiveHint: no, OpenWorldHint: no}},
+		"destructive again": {pluginpb.Spec{Risk: "medium", Destructive: true}, &mcp.ToolAnnotations{DestructiveHint: yes, OpenWorldHint: no}},
+		"low and open":      {pluginpb.Spec{Risk: "low", OpenWorld: true}, &mcp.ToolAnnotations{DestructiveHint: no, OpenWorldHint: yes}},
+	} {
+		got := describe(host.Tool{Name: "test.tool", Spec: &test.spec}).Annotations
+		if diff := cmp.Diff(test.want, got); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+	}
+}
