@@ -69,6 +69,8 @@ func Effects(language, code string) []Effect {
 		return Pdb(code)
 	case "tcl":
 		return Tcl(code)
+	case "lisp":
+		return Script("other", unquoted(code))
 	}
 	return Script(language, code)
 }

@@ -47,7 +47,7 @@ var (
 		`Kernel\.(?:system|exec|spawn)|system|popen|Popen|check_output|check_call|getoutput|getstatusoutput|exec|spawn|shell|execSync|execFile|execFileSync|spawnSync|shell_exec|passthru|proc_open|` +
 		`pcntl_exec|qx|readpipe|os\.startfile|Deno\.run|Deno\.Command|Bun\.spawn|Bun\.spawnSync|do shell script|run_command|shellout|webbrowser\.open|System\.cmd|System\.shell|os\.cmd|os:cmd)\b\s*`)
 	// lisps are calls that start a command in languages that put the bracket before the name.
-	lisps = pattern.New(`\(\s*(?:[\w.-]+/)?(?:system\*?|shell-command\S*|async-shell-command|call-process\S*|start-process\S*|run-program|sb-ext:run-program|uiop:run-program|shell|sh)\s`)
+	lisps = pattern.New(`\(\s*(?:[\w.-]+/)?(?:system\*?|shell-command\S*|async-shell-command|call-process\S*|start-process\S*|run-program|sb-ext:run-program|uiop:run-program|shell|sh)\s|\(\s*(?:[\w.-]+/)?(?:process|exec)\s+\[?\s*"\d+"`)
 	// pipes are calls whose argument is a command where it begins or ends with a bar, as in Perl and Ruby.
 	pipes    = pattern.New(`\bopen\b\s*`)
 	evals    = pattern.New(`\b(eval|exec|__import__|execfile|loadstring|dofile|runInThisContext|runInNewContext|assert|create_function|instance_eval|class_eval|Function)\s*\(`)

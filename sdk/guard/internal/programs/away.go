@@ -99,9 +99,15 @@ func kubectl(name string, args []shell.Field) []Use {
 	}
 	uses := table()[name].uses(args, texts)
 	for i, use := range uses {
-		if use.Kind == Shape && (verb == "cp" || verb == "rsync") && hostPath(use.Text) {
+		if use.Kind == Shape && (verb == "cp" || verb == "rsync") && podPath(use.Text) {
 			uses[i].Kind = Data
 		}
 	}
 	return append(uses, inside...)
+}
+
+// podPath says whether a word is pod:path or namespace/pod:path, as kubectl has it.
+func podPath(word string) bool {
+	pod, _, ok := strings.Cut(word, ":")
+	return ok && pod != "" && pod[0] != '/' && pod[0] != '.' && pod[0] != '~' && strings.Count(pod, "/") < 2
 }

@@ -43,11 +43,12 @@ func interpreters() map[string]*language {
 	add("php", "", "php", "-r -B -R -E", "f=k d=d c=r F=k S=d t=g z=k")
 	add("rscript r", "", "r", "-e", "")
 	add("osascript", "", "applescript", "-e", "l=d s=d")
-	add("julia octave groovy ghc ghci runghc scala scala-cli kotlin ocaml ocamlfind elixir racket sbcl clisp raku perl6 erl clojure clj lein-exec", "", "other", "-e -E --eval -eval", "")
-	add("bb joker planck lumo", "", "other", "-e --eval", "f=k m=d x=d --file=k --main=d --exec=d --classpath=s --config=r --nrepl-server=d --socket-repl=d --deps-root=g")
+	add("julia octave groovy ghc ghci runghc scala scala-cli kotlin ocaml ocamlfind elixir raku perl6 erl", "", "other", "-e -E --eval -eval", "")
+	add("racket sbcl clisp clojure clj lein-exec", "", "lisp", "-e -E --eval -eval", "")
+	add("bb joker planck lumo", "", "lisp", "-e --eval -x --exec", "-cp=s f=k m=d --file=k --main=d --classpath=s --config=r --nrepl-server=d --socket-repl=d --deps-root=g")
 	add("swipl", "", "other", "-g -t --goal", "f=k s=k l=k x=r p=d --on-error=d --on-warning=d")
 	add("jshell", "", "other", "", "R=d C=d --class-path=s --startup=k --feedback=d")
-	add("guile", "", "other", "-c -e", "l=k s=k L=l")
+	add("guile", "", "lisp", "-c -e", "l=k s=k L=l")
 	add("tclsh wish expect", "", "tcl", "-c", "f=k b=k")
 	add("awk gawk mawk nawk goawk frawk original-awk", "awk", "awk", "", "F=d v=d f=k i=k e=c E=k l=d --field-separator=d --assign=d --file=k --source=c --include=k --exec=k --load=d")
 	add("cmd", "", "cmd", "", "")
@@ -94,7 +95,7 @@ func (l *language) uses(name string, args []shell.Field) []Use {
 		}
 	}
 	at := parsed.Operands
-	if !coded && l.lang == "other" && len(at) > 0 && strings.HasPrefix(args[at[0]].Text, "(") {
+	if !coded && l.lang == "lisp" && len(at) > 0 && strings.HasPrefix(args[at[0]].Text, "(") {
 		uses = append(uses, Use{Kind: Code, Lang: l.lang, Text: args[at[0]].Text}) // a form of Lisp is no file's name
 		at, coded = at[1:], true
 	}

@@ -73,7 +73,7 @@ func handler(name string) special {
 		return ansible
 	case "rails":
 		return rails
-	case "minitest", "testrb", "m", "rspec":
+	case "minitest", "testrb", "m":
 		return rubyTests
 	case "crystal", "nim":
 		return evaluator

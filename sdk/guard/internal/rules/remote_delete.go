@@ -58,7 +58,7 @@ var remoteDeleteRules = []Rule{
 			case "reboot", "shutdown":
 				return true
 			case "file":
-				return strings.Contains(args, "state=absent")
+				return strings.Contains(args, "absent") && strings.Contains(args, "state")
 			}
 			return false
 		},

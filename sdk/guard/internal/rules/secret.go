@@ -125,6 +125,7 @@ func kubernetesSecret(c *Command) bool {
 		return slices.ContainsFunc(strings.Split(kind, ","), func(kind string) bool { return kind == "secret" || kind == "secrets" })
 	})
 	output, _ := c.Opts().Value("-o", "--output")
+	output = strings.TrimPrefix(output, "=")
 	if template, ok := c.Opts().Value("--template"); ok {
 		output += template
 	}
