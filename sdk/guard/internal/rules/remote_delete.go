@@ -25,10 +25,10 @@ var remoteDeleteRules = []Rule{
 		Miss:   []string{"docker rm -f web", "xargs docker inspect", "xargs -n1 docker logs", "docker volume rm data"},
 	},
 	{
-		ID: "exec.cluster", Names: "docker podman", Match: func(c *Command) bool {
+		ID: "exec.cluster", Names: "docker podman", Match: both(mention("swarm"), not((*Command).dryRun), func(c *Command) bool {
 			words := c.subcommands()
-			return len(words) > 1 && words[0] == "swarm" && !c.dryRun() && slices.Contains([]string{"leave", "init", "join", "update", "ca"}, words[1])
-		},
+			return len(words) > 1 && words[0] == "swarm" && slices.Contains([]string{"leave", "init", "join", "update", "ca"}, words[1])
+		}),
 		Reason: "changes which cluster this machine belongs to",
 		Hit:    []string{"docker swarm leave", "docker swarm leave --force", "docker -H tcp://x swarm leave -f", "docker swarm init"},
 		Miss:   []string{"docker node ls", "docker service ls", "docker stack ps app", "docker info", "docker build -t swarm .", "docker swarm leave --help"},

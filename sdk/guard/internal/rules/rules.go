@@ -173,6 +173,15 @@ func prefix(prefixes ...string) Matcher {
 	}
 }
 
+// mention matches if one of the arguments holds one of the parts: what is cheap to know before arguments are taken apart.
+func mention(parts ...string) Matcher {
+	return func(c *Command) bool {
+		return slices.ContainsFunc(c.Args, func(arg string) bool {
+			return slices.ContainsFunc(parts, func(part string) bool { return strings.Contains(arg, part) })
+		})
+	}
+}
+
 // operand matches if there is an operand at all.
 func operand(c *Command) bool { return len(c.Opts().Operands) > 0 }
 

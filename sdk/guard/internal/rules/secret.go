@@ -9,15 +9,17 @@ import (
 // others; programs that need a credential get it from the same place without it being shown.
 var secretRules = []Rule{
 	{
-		ID: "exec.credentials", Names: "gh glab", Match: anyOf(verb("auth token"), both(verb("auth status"), flag("-t", "--show-token"))),
+		ID: "exec.credentials", Names: "gh glab", Match: both(mention("auth"), anyOf(verb("auth token"), both(verb("auth status"), flag("-t", "--show-token")))),
 		Reason: "prints a credential", Safer: saferSecret,
 		Hit:  []string{"gh auth token", "gh auth token --hostname github.com", "gh auth status --show-token", "gh auth status -t"},
 		Miss: []string{"gh auth status", "gh pr list", "gh api user", "gh secret list", "gh issue list --search token"},
 	},
 	{
 		ID: "exec.credentials", Names: "gcloud", Match: func(c *Command) bool {
-			words := c.Operands()
-			return len(words) > 1 && words[0] == "auth" && strings.HasPrefix(words[len(words)-1], "print-") || c.begins([]string{"secrets", "versions", "access"})
+			if c.Operand(0) != "auth" {
+				return c.begins([]string{"secrets", "versions", "access"})
+			}
+			return slices.ContainsFunc(c.Operands(), func(word string) bool { return strings.HasPrefix(word, "print-") })
 		},
 		Reason: "prints a credential", Safer: saferSecret,
 		Hit:  []string{"gcloud auth print-access-token", "gcloud auth application-default print-access-token", "gcloud auth print-identity-token", "gcloud secrets versions access latest --secret=db"},
@@ -109,18 +111,17 @@ func secretName(name string) bool {
 
 // kubernetesSecret says whether what is in a cluster's secrets is printed, or a credential for the cluster is.
 func kubernetesSecret(c *Command) bool {
-	words := c.Operands()
-	switch {
-	case len(words) > 1 && words[0] == "config" && words[1] == "view":
+	switch verb, object := c.Operand(0), c.Operand(1); {
+	case verb == "config" && object == "view":
 		return c.Opts().Has("--raw")
-	case len(words) > 1 && words[0] == "create" && words[1] == "token":
+	case verb == "create" && object == "token":
 		return true
-	case len(words) > 0 && words[0] == "whoami":
+	case verb == "whoami":
 		return c.Opts().Has("-t", "--show-token")
-	case len(words) < 2 || words[0] != "get":
+	case verb != "get" || object == "":
 		return false
 	}
-	secret := slices.ContainsFunc(words[1:], func(w string) bool {
+	secret := slices.ContainsFunc(c.Operands()[1:], func(w string) bool {
 		kind, _, _ := strings.Cut(strings.ToLower(w), "/")
 		return slices.ContainsFunc(strings.Split(kind, ","), func(kind string) bool { return kind == "secret" || kind == "secrets" })
 	})
