@@ -116,6 +116,9 @@ func (a *analysis) start(c *shell.Call, name string, u programs.Use) {
 
 // code decides on code in any language.
 func (a *analysis) code(c *shell.Call, language, text string, params []string) {
+	if other, ok := lang.AsShell(language, text); ok {
+		language, text = "sh", other
+	}
 	switch {
 	case language == "sh":
 		c.Output = c.Code(text, params)
