@@ -105,9 +105,19 @@ func (s *skeleton) fold(language string) {
 
 // replace replaces the matches of a pattern by what a function makes of their groups.
 func (s *skeleton) replace(p *pattern.Pattern, by func([]string) string) {
-	if p.MatchString(s.worth(p)) {
-		s.code, s.pairs = p.ReplaceAllStringFunc(s.code, func(text string) string { return by(p.FindStringSubmatch(text)) }), nil
+	all := p.FindAllStringSubmatchIndex(s.worth(p))
+	if all == nil {
+		return
 	}
+	var b strings.Builder
+	done := 0
+	for _, m := range all {
+		b.WriteString(s.code[done:m[0]])
+		b.WriteString(by(pattern.Groups(s.code, m)))
+		done = m[1]
+	}
+	b.WriteString(s.code[done:])
+	s.code, s.pairs = b.String(), nil
 }
 
 // text is a string of the code by its number; false if it isn't a constant.
@@ -130,16 +140,24 @@ func (s *skeleton) identifier(word string) string {
 	return word
 }
 
+// sign is how a language puts strings together: a pattern of two that are, and what stands behind the first one then.
+type sign struct {
+	pattern *pattern.Pattern
+	begins  string
+}
+
+// signs are those of the languages that don't do it with a plus.
+var signs = map[string]sign{"python": {adjacent, `"+<`}, "ruby": {adjacent, `"+<`}, "perl": {dot, "."}, "php": {dot, "."}, "lua": {dots, "."}}
+
 // concatenate puts strings together.
 func (s *skeleton) concatenate(language string) {
-	signs := map[string]*pattern.Pattern{"python": adjacent, "ruby": adjacent, "perl": dot, "php": dot, "lua": dots}
 	sign, ok := signs[language]
 	if !ok {
-		sign = plus
+		sign.pattern, sign.begins = plus, "+"
 	}
-	for n := 0; n < maxFolded && sign.MatchString(s.code); n++ {
+	for n := 0; n < maxFolded && s.goesOn(sign.begins); n++ {
 		before := s.code
-		s.replace(sign, func(m []string) string {
+		s.replace(sign.pattern, func(m []string) string {
 			left, ok := s.text(m[1])
 			right, too := s.text(m[2])
 			if !ok || !too || len(left)+len(right) > maxConstant {
@@ -150,6 +168,21 @@ func (s *skeleton) concatenate(language string) {
 		})
 		if s.code == before {
 			return
+		}
+	}
+}
+
+// goesOn says whether one of some characters stands behind a string.
+func (s *skeleton) goesOn(begins string) bool {
+	code := s.code
+	for {
+		at := strings.IndexByte(code, '"') // of a string, which is digits between two of them
+		if at < 0 {
+			return false
+		}
+		code = code[at+1:]
+		if behind := strings.TrimLeft(code, " \t\n\v\f\r"); behind != "" && strings.IndexByte(begins, behind[0]) >= 0 {
+			return true
 		}
 	}
 }
