@@ -25,6 +25,7 @@ var (
 	aConstant   = pattern.New(`^(?:"|[\[(]\s*")`)
 	aFunction   = pattern.New(`^(?:(?:os|subprocess|shutil|pty|io|child_process|commands|asyncio|ctypes)\b|(?:[\w.]+(?:\("\d+"\))?\.)?(?:exec|spawn|fork|rm|eval|system))`)
 	member      = pattern.New(`([\w)\]])\s*\[\s*"(\d+)"\s*\]`)
+	memberName  = pattern.New(`\[\s*"`)
 	module      = pattern.New(`(?:\b__import__|\b(?:importlib|\w+)\.import_module|\bimport_module)\s*\(\s*"(\d+)"\s*\)|\bsys\.modules\s*\[\s*"(\d+)"\s*\]`)
 	dictionary  = pattern.New(`(?:\bvars\s*\(\s*(\w+)\s*\)|\b(\w+)\s*\.\s*__dict__)\s*\[\s*"(\d+)"\s*\]`)
 	evaluated   = pattern.New(`\beval\s*\(\s*"(\d+)"\s*\)\s*\(`)
@@ -87,7 +88,7 @@ func (s *skeleton) fold(language string) {
 		s.replace(required, func(m []string) string { return s.identifier(m[1]) + m[2] })
 		fallthrough
 	case "node":
-		for range 2 { // one may stand behind the other
+		for n := 0; n < 2 && memberName.MatchString(s.code); n++ { // one may stand behind the other
 			s.replace(member, name("%.#", 2))
 		}
 		s.replace(evaluated, name("#(", 1))
