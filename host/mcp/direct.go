@@ -133,7 +133,7 @@ func (d *direct) call(ctx context.Context, client *client, t host.Tool, req *mcp
 			return err == nil && yes(said)
 		})
 	}
-	return answer(s.Call(ctx, t.Name, req.Params.Arguments, progress(ctx, req)), t.Spec.TextResult)
+	return answer(tell(ctx, s, t, req), t.Spec.TextResult)
 }
 
 // answer sends a result. Whoever does not read it has gone.
