@@ -46,7 +46,7 @@ func (d *direct) takes(r *jsonrpc.Request) bool {
 			return false // the library says so
 		}
 		return d.start(r.ID, tool.tool, params)
-	case r.Method == "notifications/cancelled":
+	case r.Method == "notifications/cancelled" && !r.IsCall():
 		return d.cancel(r.Params)
 	case r.Method == "notifications/roots/list_changed" && !r.IsCall() && d.begun():
 		// The library gets to it later, and a call that comes behind it must not be made in the old roots.

@@ -177,6 +177,10 @@ func TestDirectCallsTellAndAreCancelled(t *testing.T) {
 		if got := c.line(); !strings.Contains(got, `"id":2`) {
 			t.Errorf("direct %t: a call that waits holds up another: %s", direct, got)
 		}
+		c.send(`{"jsonrpc":"2.0","id":3,"method":"notifications/cancelled","params":{"requestId":"w"}}`)
+		if got := c.line(); !strings.Contains(got, `"id":3`) || !strings.Contains(got, "has no id") {
+			t.Errorf("direct %t: a notification with an id is answered with %s", direct, got)
+		}
 		c.send(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"w"}}`)
 		if got := c.line(); !strings.Contains(got, `"id":"w"`) || !strings.Contains(got, "it was cancelled") {
 			t.Errorf("direct %t: the cancelled call is answered with %s", direct, got)

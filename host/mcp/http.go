@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -196,6 +197,8 @@ func (h *sessions) premature(id string, request *jsonrpc.Request) *jsonrpc.Error
 		return begunTwice()
 	case id == "" && strings.HasPrefix(request.Method, "tools/") && !sessionless(request.Params):
 		return notBegun(request.Method)
+	case slices.Contains(unserved(), request.Method) && !sessionless(request.Params):
+		return noMethod(request.Method)
 	}
 	return unfit(request)
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -104,12 +105,23 @@ func (c *lines) readOne(line []byte) bool {
 		return true
 	}
 	if r, ok := message.(*jsonrpc.Request); ok && r.IsCall() {
-		if err := c.due.add(r, nil); err != nil {
+		if err := c.expect(r, nil); err != nil {
 			c.refuse(idOf(line), jsonrpc.CodeInvalidRequest, err.Error())
 			return true
 		}
 	}
 	return c.pass(message)
+}
+
+// expect takes a request for one that is due, or says why it can't be.
+func (c *lines) expect(r *jsonrpc.Request, of *batch) error {
+	switch {
+	case of != nil && r.Method == "initialize":
+		return errInitializeApart
+	case strings.HasPrefix(r.Method, "notifications/"): // the library would do it all the same
+		return fmt.Errorf("%s is a notification, and has no id", r.Method)
+	}
+	return c.due.add(r, of)
 }
 
 // pass has a message dealt with, and says whether the connection goes on.
