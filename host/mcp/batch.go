@@ -112,8 +112,12 @@ func (c *lines) readBatch(line []byte) bool {
 		_ = c.reply(asked{batch: b}, jsonrpc.ID{}, answer) // the next message will meet the same stream
 	}
 	for _, message := range messages {
-		if !c.pass(message) {
+		call, goesOn := c.pass(message)
+		if !goesOn {
 			return false
+		}
+		if call != nil {
+			go call()
 		}
 	}
 	return true

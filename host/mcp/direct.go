@@ -33,27 +33,28 @@ func newDirect(ts *toolset, s *mcp.ServerSession, conn *lines) *direct {
 	return &direct{tools: ts, session: s, conn: conn, running: make(map[jsonrpc.ID]context.CancelFunc)}
 }
 
-// takes says whether a request is one for direct, which then answers it.
-func (d *direct) takes(r *jsonrpc.Request) bool {
+// takes says whether a request is one for direct, and returns the call that is to be made of it, nil if there is nothing more
+// to do.
+func (d *direct) takes(r *jsonrpc.Request) (call func(), ok bool) {
 	switch {
 	case r.Method == "tools/call" && r.IsCall():
 		params, ok := plainCall(r.Params)
 		if !ok || !d.begun() {
-			return false
+			return nil, false
 		}
 		tool := d.tools.find(params.Name)
 		if tool == nil {
-			return false // the library says so
+			return nil, false // the library says so
 		}
 		return d.start(r.ID, tool.tool, params)
 	case r.Method == "notifications/cancelled" && !r.IsCall():
-		return d.cancel(r.Params)
+		return nil, d.cancel(r.Params)
 	case r.Method == "notifications/roots/list_changed" && !r.IsCall() && d.begun():
 		// The library gets to it later, and a call that comes behind it must not be made in the old roots.
 		d.tools.clients.of(d.session).roots.changed()
-		return true
+		return nil, true
 	default:
-		return false
+		return nil, false
 	}
 }
 
@@ -87,18 +88,18 @@ func plainCall(params json.RawMessage) (*callParams, bool) {
 	return &p, true
 }
 
-// start makes a call and answers it, without waiting for it, unless the session has ended.
-func (d *direct) start(id jsonrpc.ID, t host.Tool, params *callParams) bool {
+// start returns a call that is to be made and answered, unless the session has ended. From here on it can be cancelled.
+func (d *direct) start(id jsonrpc.ID, t host.Tool, params *callParams) (call func(), ok bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.ended {
-		return false
+		return nil, false
 	}
 	client := d.tools.clients.of(d.session)
 	ctx, cancel := context.WithCancel(client.gone)
 	d.running[id] = cancel
 	d.calls.Add(1)
-	client.workers.start(func() {
+	return func() {
 		defer d.calls.Done()
 		req := &mcp.CallToolRequest{Session: d.session, Params: &mcp.CallToolParamsRaw{
 			Meta: params.Meta, Name: params.Name, Arguments: json.RawMessage(params.Arguments),
@@ -109,8 +110,7 @@ func (d *direct) start(id jsonrpc.ID, t host.Tool, params *callParams) bool {
 		d.mu.Unlock()
 		cancel()
 		d.answer(id, result)
-	})
-	return true
+	}, true
 }
 
 // end returns when the calls have ended that the session's end has cancelled.

@@ -4,10 +4,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
-	"errors"
-	"fmt"
 	"io"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -39,7 +36,7 @@ var _ mcp.Transport = Lines{}
 func (l Lines) Connect(context.Context) (mcp.Connection, error) {
 	c := &lines{
 		writer: l.Writer, incoming: make(chan incoming), over: make(chan struct{}), closed: make(chan struct{}),
-		due: newDue(), tidy: l.tidy, patience: l.Patience, gone: l.Gone,
+		reader: make(chan *bufio.Reader), due: newDue(), tidy: l.tidy, patience: l.Patience, gone: l.Gone,
 	}
 	if c.tidy == nil {
 		c.tidy = new(tidy)
@@ -57,6 +54,8 @@ type lines struct {
 	over     chan struct{} // closed when what is read has ended, and the patience
 	closed   chan struct{}
 	once     sync.Once
+	reader   chan *bufio.Reader // to who reads on
+	idle     atomic.Int32       // how many wait for that
 	due      *due
 	direct   atomic.Pointer[direct] // nil until the session is there
 	told     atomic.Pointer[string] // the version of the protocol that initialize was answered with; nil until then
@@ -72,96 +71,6 @@ type lines struct {
 type incoming struct {
 	message jsonrpc.Message
 	err     error
-}
-
-// read passes messages on until the stream ends or the connection is closed. It may then still wait for the stream,
-// which is not its to close.
-func (c *lines) read(r *bufio.Reader) {
-	for goesOn := true; goesOn; {
-		line, id, err := readFrame(r)
-		switch {
-		case errors.Is(err, errFrameTooLong):
-			c.refuse(id, jsonrpc.CodeInvalidRequest, fmt.Sprintf("the message is longer than %d bytes; send less at a time", maxFrame))
-			c.tidy.passed(maxFrame)
-		case err != nil:
-			c.whileTrue(c.isOwing, c.patience)
-			close(c.over)
-			c.hand(incoming{err: err})
-			return
-		case isBatch(line):
-			goesOn = c.readBatch(line)
-		case len(line) > 0:
-			goesOn = c.readOne(line)
-		}
-		c.tidy.passed(len(line))
-	}
-}
-
-// readOne takes a message, and says whether the connection goes on.
-func (c *lines) readOne(line []byte) bool {
-	message, err := decode(line)
-	if err != nil {
-		c.refuse(idOf(line), codeOf(line), fmt.Sprintf("not a JSON-RPC 2.0 message: %.200s", err))
-		return true
-	}
-	if r, ok := message.(*jsonrpc.Request); ok && r.IsCall() {
-		if err := c.expect(r, nil); err != nil {
-			c.refuse(idOf(line), jsonrpc.CodeInvalidRequest, err.Error())
-			return true
-		}
-	}
-	return c.pass(message)
-}
-
-// expect takes a request for one that is due, or says why it can't be.
-func (c *lines) expect(r *jsonrpc.Request, of *batch) error {
-	switch {
-	case of != nil && r.Method == "initialize":
-		return errInitializeApart
-	case strings.HasPrefix(r.Method, "notifications/"): // the library would do it all the same
-		return fmt.Errorf("%s is a notification, and has no id", r.Method)
-	}
-	return c.due.add(r, of)
-}
-
-// pass has a message dealt with, and says whether the connection goes on.
-func (c *lines) pass(message jsonrpc.Message) bool {
-	if r, ok := message.(*jsonrpc.Request); ok {
-		if d := c.direct.Load(); d != nil && d.takes(r) {
-			return true
-		}
-	}
-	return c.hand(incoming{message: message})
-}
-
-// hand gives the library what came in, and says whether the connection goes on.
-func (c *lines) hand(in incoming) bool {
-	select {
-	case c.incoming <- in:
-		return true
-	case <-c.closed:
-		return false
-	}
-}
-
-// isOwing says whether answers are due that somebody reads.
-func (c *lines) isOwing() bool { return c.due.any() && (c.gone == nil || !c.gone()) }
-
-// whileTrue waits while a condition holds, until somebody closes the connection, or the patience is at its end.
-func (c *lines) whileTrue(holds func() bool, patience time.Duration) {
-	impatient := time.NewTimer(patience)
-	defer impatient.Stop()
-	look := time.NewTicker(5 * time.Millisecond)
-	defer look.Stop()
-	for holds() {
-		select {
-		case <-look.C:
-		case <-c.closed:
-			return
-		case <-impatient.C:
-			return
-		}
-	}
 }
 
 // codeOf tells what is not JSON from what is JSON but no message.

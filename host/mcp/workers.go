@@ -27,15 +27,6 @@ func newWorkers(ctx context.Context) workers {
 	return w
 }
 
-// start makes a call without waiting for it. When all workers are busy a new one makes it.
-func (w workers) start(call func()) {
-	select {
-	case w <- call:
-	default:
-		go call()
-	}
-}
-
 // do makes a call and returns when it has ended. When all workers are busy the call is made by the caller.
 func (w workers) do(call func()) {
 	ended := make(chan struct{})

@@ -77,7 +77,7 @@ func newSupervisor(home string, isolated bool) (*Supervisor, *isolation.Isolatio
 	s, err := New(Options{
 		Isolation:    layer,
 		RunDir:       filepath.Join(home, "run"),
-		StartTimeout: 5 * time.Second,
+		StartTimeout: 30 * time.Second,
 		StopTimeout:  2 * time.Second,
 	})
 	return s, layer, err

@@ -23,6 +23,7 @@ const (
 	preloads                 // the value is more options for Node
 	finds                    // the value is more options for fzf
 	compiles                 // the value is a compiler, which may be installed anywhere
+	fetches                  // the value is a file of settings of wget's
 )
 
 // hooks are the variables that can make a harmless program do something else.
@@ -39,7 +40,7 @@ var hooks = map[string]hook{
 	"MAKEFLAGS": options, "GNUMAKEFLAGS": options, "MFLAGS": options, "MAKEFILES": names,
 	"CC": compiles, "CXX": compiles, "CPP": compiles, "LD": compiles, "AR": compiles, "AS": compiles, "FC": compiles, "RUSTC": compiles, "RUSTDOC": compiles, "CGO_CC": compiles, "HOSTCC": compiles,
 	"CMAKE_CXX_COMPILER_LAUNCHER": runs, "CARGO_BUILD_RUSTC_WRAPPER": runs, "FZF_DEFAULT_COMMAND": runs, "FZF_DEFAULT_OPTS": finds, "CARGO_BUILD_RUSTC": compiles,
-	"KUBECONFIG": names, "HISTFILE": names, "PYTHONHOME": names, "GIT_TRACE": names, "GIT_TRACE2": names, "NPM_CONFIG_SCRIPT_SHELL": runs, "npm_config_script_shell": runs,
+	"WGETRC": fetches, "SYSTEM_WGETRC": fetches, "KUBECONFIG": names, "HISTFILE": names, "PYTHONHOME": names, "GIT_TRACE": names, "GIT_TRACE2": names, "NPM_CONFIG_SCRIPT_SHELL": runs, "npm_config_script_shell": runs,
 }
 
 // malformedEnv says what in an environment would reach a program as something else than was decided on: a name with a "="
@@ -106,6 +107,8 @@ func (a *analysis) environment(c *shell.Call) {
 			c.Pipe("node", nodeOptions(value), shell.Stream{})
 		case finds:
 			c.Code("fzf "+value, nil)
+		case fetches:
+			c.Pipe("wget", []shell.Field{{Text: "wget"}, {Text: "--config=" + value}}, shell.Stream{})
 		case compiles:
 			if !strings.HasPrefix(value, "/") || strings.Contains(value, " ") || systemBins[filepath.Dir(value)] {
 				c.Code(value, nil)

@@ -30,12 +30,20 @@ func (a *analysis) found(c *shell.Call, files []programs.Use) {
 	}
 }
 
-// maxMade is how many bytes of makefiles are followed; make may start make.
+// maxMade is how many bytes of makefiles, and of files that SQL names, are followed; make may start make.
 const maxMade = 64 << 10
+
+// perIncluded is what each file that SQL names counts besides, as such may name each other.
+const perIncluded = 1 << 10
 
 // use decides on one argument by what it is for.
 func (a *analysis) use(c *shell.Call, name string, u programs.Use) {
 	argv := c.Texts()
+	if u.Away {
+		before := a.paths
+		a.paths = false
+		defer func() { a.paths = before }()
+	}
 	if u.Home {
 		u.Text = a.home(c, "~/"+u.Text)
 	}
@@ -161,6 +169,8 @@ func (a *analysis) effect(c *shell.Call, language string, e lang.Effect) {
 	case lang.Write, lang.Path:
 		a.path(&c.Place, Write, a.home(c, e.Text), false, argv)
 		switch {
+		case e.Kind == lang.Path && (language == "sql" || language == "sqlite"):
+			a.included(c, language, e.Text)
 		case e.Content != "":
 			c.Write(e.Text, shell.Stream{Known: true, Text: e.Content, Piped: true})
 		case e.Kind == lang.Write && language == "sed" && c.Stdin.Known:
@@ -168,6 +178,8 @@ func (a *analysis) effect(c *shell.Call, language string, e lang.Effect) {
 		}
 	case lang.Delete:
 		a.soft(c, Deny, "exec.rm-recursive", e.Text+" deletes directories with everything in them", "")
+	case lang.Drop:
+		a.soft(c, Deny, "exec.database-delete", e.Text+" deletes what a database keeps, which nothing brings back", "delete the rows that you mean, or use a database of your own")
 	case lang.Kill:
 		a.soft(c, Deny, "exec.kill-9", "the code kills processes without letting them finish", "")
 	case lang.Mode:
@@ -180,7 +192,15 @@ func (a *analysis) effect(c *shell.Call, language string, e lang.Effect) {
 }
 
 // commanded are languages of programs that are fed with data or commands all day. What feeds them counts where it isn't to be seen.
-var commanded = map[string]bool{"vim": true, "sql": true, "sed": true, "dc": true, "gnuplot": true, "curl": true}
+var commanded = map[string]bool{"vim": true, "sql": true, "sed": true, "dc": true, "gnuplot": true, "curl": true, "wget": true, "sqlite": true, "mongo": true, "redis": true}
+
+// included decides on a file that SQL names, which its client may run, as far as the same command line has written it.
+func (a *analysis) included(c *shell.Call, language, file string) {
+	content, _ := c.Written(file)
+	if a.made += len(content.Text) + perIncluded; content.Known && content.Text != "" && a.made <= maxMade {
+		a.code(c, language, content.Text, nil)
+	}
+}
 
 // input decides on a program that runs its standard input as code.
 func (a *analysis) input(c *shell.Call, u programs.Use) {

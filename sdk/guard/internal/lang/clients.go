@@ -96,3 +96,22 @@ func Tcl(code string) []Effect {
 	}
 	return append(out, Script("tcl", code)...)
 }
+
+// unquoted is code of a Lisp without the quotes in front of its lists and symbols, which begin strings in other languages.
+func unquoted(code string) string {
+	var b strings.Builder
+	in := false
+	for i := 0; i < len(code); i++ {
+		switch c := code[i]; {
+		case c == '\\' && in && i+1 < len(code):
+			b.WriteByte(c)
+			i++
+		case c == '"':
+			in = !in
+		case !in && (c == '\'' || c == '`'):
+			continue
+		}
+		b.WriteByte(code[i])
+	}
+	return b.String()
+}

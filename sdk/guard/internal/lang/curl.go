@@ -32,3 +32,23 @@ func Curl(code string) (out []Effect) {
 	}
 	return out
 }
+
+// wgetSettings are the settings of wget, in its own files, that name a program or a file of this machine's.
+var wgetSettings = map[string]Kind{
+	"useaskpass":     Shell,
+	"outputdocument": Write, "logfile": Write, "dirprefix": Write, "savecookies": Write, "rejectedlog": Write, "warcfile": Write, "hstsfile": Write,
+	"input": Read, "postfile": Read, "bodyfile": Read, "loadcookies": Read, "cacertificate": Read, "certificate": Read, "privatekey": Read, "config": Read,
+}
+
+// Wget says what the settings in a file of wget's do. In their names, case, dashes and underscores count for nothing.
+func Wget(code string) (out []Effect) {
+	plain := strings.NewReplacer("-", "", "_", "")
+	for line := range strings.Lines(code) {
+		name, value, _ := strings.Cut(line, "=")
+		kind, known := wgetSettings[plain.Replace(strings.ToLower(strings.TrimSpace(name)))]
+		if value = strings.Trim(strings.TrimSpace(value), `"`); known && value != "" && value != "-" {
+			out = append(out, Effect{Kind: kind, Text: value})
+		}
+	}
+	return out
+}

@@ -25,6 +25,7 @@ var (
 	aConstant   = pattern.New(`^(?:"|[\[(]\s*")`)
 	aFunction   = pattern.New(`^(?:(?:os|subprocess|shutil|pty|io|child_process|commands|asyncio|ctypes)\b|(?:[\w.]+(?:\("\d+"\))?\.)?(?:exec|spawn|fork|rm|eval|system))`)
 	member      = pattern.New(`([\w)\]])\s*\[\s*"(\d+)"\s*\]`)
+	memberName  = pattern.New(`\[\s*"`)
 	module      = pattern.New(`(?:\b__import__|\b(?:importlib|\w+)\.import_module|\bimport_module)\s*\(\s*"(\d+)"\s*\)|\bsys\.modules\s*\[\s*"(\d+)"\s*\]`)
 	dictionary  = pattern.New(`(?:\bvars\s*\(\s*(\w+)\s*\)|\b(\w+)\s*\.\s*__dict__)\s*\[\s*"(\d+)"\s*\]`)
 	evaluated   = pattern.New(`\beval\s*\(\s*"(\d+)"\s*\)\s*\(`)
@@ -87,7 +88,7 @@ func (s *skeleton) fold(language string) {
 		s.replace(required, func(m []string) string { return s.identifier(m[1]) + m[2] })
 		fallthrough
 	case "node":
-		for range 2 { // one may stand behind the other
+		for n := 0; n < 2 && memberName.MatchString(s.code); n++ { // one may stand behind the other
 			s.replace(member, name("%.#", 2))
 		}
 		s.replace(evaluated, name("#(", 1))
@@ -105,9 +106,19 @@ func (s *skeleton) fold(language string) {
 
 // replace replaces the matches of a pattern by what a function makes of their groups.
 func (s *skeleton) replace(p *pattern.Pattern, by func([]string) string) {
-	if p.MatchString(s.worth(p)) {
-		s.code, s.pairs = p.ReplaceAllStringFunc(s.code, func(text string) string { return by(p.FindStringSubmatch(text)) }), nil
+	all := p.FindAllStringSubmatchIndex(s.worth(p))
+	if all == nil {
+		return
 	}
+	var b strings.Builder
+	done := 0
+	for _, m := range all {
+		b.WriteString(s.code[done:m[0]])
+		b.WriteString(by(pattern.Groups(s.code, m)))
+		done = m[1]
+	}
+	b.WriteString(s.code[done:])
+	s.code, s.pairs = b.String(), nil
 }
 
 // text is a string of the code by its number; false if it isn't a constant.
@@ -130,16 +141,24 @@ func (s *skeleton) identifier(word string) string {
 	return word
 }
 
+// sign is how a language puts strings together: a pattern of two that are, and what stands behind the first one then.
+type sign struct {
+	pattern *pattern.Pattern
+	begins  string
+}
+
+// signs are those of the languages that don't do it with a plus.
+var signs = map[string]sign{"python": {adjacent, `"+<`}, "ruby": {adjacent, `"+<`}, "perl": {dot, "."}, "php": {dot, "."}, "lua": {dots, "."}}
+
 // concatenate puts strings together.
 func (s *skeleton) concatenate(language string) {
-	signs := map[string]*pattern.Pattern{"python": adjacent, "ruby": adjacent, "perl": dot, "php": dot, "lua": dots}
 	sign, ok := signs[language]
 	if !ok {
-		sign = plus
+		sign.pattern, sign.begins = plus, "+"
 	}
-	for n := 0; n < maxFolded && sign.MatchString(s.code); n++ {
+	for n := 0; n < maxFolded && s.goesOn(sign.begins); n++ {
 		before := s.code
-		s.replace(sign, func(m []string) string {
+		s.replace(sign.pattern, func(m []string) string {
 			left, ok := s.text(m[1])
 			right, too := s.text(m[2])
 			if !ok || !too || len(left)+len(right) > maxConstant {
@@ -150,6 +169,21 @@ func (s *skeleton) concatenate(language string) {
 		})
 		if s.code == before {
 			return
+		}
+	}
+}
+
+// goesOn says whether one of some characters stands behind a string.
+func (s *skeleton) goesOn(begins string) bool {
+	code := s.code
+	for {
+		at := strings.IndexByte(code, '"') // of a string, which is digits between two of them
+		if at < 0 {
+			return false
+		}
+		code = code[at+1:]
+		if behind := strings.TrimLeft(code, " \t\n\v\f\r"); behind != "" && strings.IndexByte(begins, behind[0]) >= 0 {
+			return true
 		}
 	}
 }

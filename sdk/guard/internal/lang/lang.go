@@ -20,6 +20,7 @@ const (
 	Kill     Kind = "kill"      // kills a process without mercy
 	ForkBomb Kind = "fork-bomb" // multiplies without end
 	Mode     Kind = "mode"      // changes the permissions or the owner of a file
+	Drop     Kind = "drop"      // deletes what a database keeps: Text says how
 	Remote   Kind = "remote"    // gives a command to another machine, or takes one from it
 )
 
@@ -41,7 +42,13 @@ func Effects(language, code string) []Effect {
 	case "awk":
 		return Awk(code)
 	case "sql":
+		return ServerSQL(code)
+	case "sqlite":
 		return SQL(code)
+	case "redis":
+		return Redis(code)
+	case "mongo":
+		return Mongo(code)
 	case "vim":
 		return Vim(code)
 	case "cron":
@@ -52,6 +59,8 @@ func Effects(language, code string) []Effect {
 		return Gdb(code)
 	case "curl":
 		return Curl(code)
+	case "wget":
+		return Wget(code)
 	case "dc":
 		return Dc(code)
 	case "gnuplot":
@@ -60,6 +69,8 @@ func Effects(language, code string) []Effect {
 		return Pdb(code)
 	case "tcl":
 		return Tcl(code)
+	case "lisp":
+		return Script("other", unquoted(code))
 	}
 	return Script(language, code)
 }

@@ -15,6 +15,8 @@ var (
 	imploded   = pattern.New(`\b(?:join|implode)\s*\(\s*"(\d+)"\s*,\s*\[?\s*("\d+"(?:\s*,\s*"\d+")*)\s*\]?\s*\)`)
 	reversed   = pattern.New(`"(\d+)"\s*(?:\[\s*::\s*-1\s*\]|\.\s*reverse\b(?:\s*\(\s*\))?)`)
 	replaced   = pattern.New(`"(\d+)"\s*\.\s*(?:replace|replaceAll|tr|sub|gsub)\s*\(\s*"(\d+)"\s*,\s*"(\d+)"\s*\)`)
+	// pathJoined are paths that are put together by the functions that there are for it.
+	pathJoined = pattern.New(`\b((?:os\.path|posixpath|path|path\.posix|File)\.(?:join|resolve)|require\s*\(\s*"\d+"\s*\)\.(?:join|resolve))\s*\(\s*("\d+"(?:\s*,\s*"\d+")*)\s*,?\s*\)`)
 	// pickled are objects of Python in a string, which may be made by any function.
 	pickled = pattern.New(`\b(?:c?[pP]ickle|_pickle|dill|marshal)\.loads\s*\(\s*"\d+"`)
 )
@@ -48,6 +50,16 @@ func (s *skeleton) made(language string) {
 	case "perl", "php":
 		s.replace(imploded, func(m []string) string { return join(m[1], m[2], m[0]) })
 	}
+	s.replace(pathJoined, func(m []string) string {
+		var parts []string
+		for _, l := range s.referenced(m[2]) {
+			if strings.HasPrefix(l.text, "/") && (language == "python" || strings.HasSuffix(m[1], "resolve")) {
+				parts = parts[:0] // it begins anew
+			}
+			parts = append(parts, l.text)
+		}
+		return s.literal(strings.Join(parts, "/"), m[0])
+	})
 	s.replace(reversed, func(m []string) string {
 		text, _ := s.text(m[1])
 		runes := []rune(text)

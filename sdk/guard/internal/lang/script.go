@@ -44,17 +44,17 @@ func (s *skeleton) worth(p *pattern.Pattern) string {
 var (
 	// starts are calls that start a command.
 	starts = pattern.New(`\b(exec\.Command(?:Context)?|(?:os|posix|nt)\.(?:system|popen|exec\w*|spawn\w*|posix_spawn\w*|execute)|subprocess\.\w+|pty\.spawn|commands\.\w+|(?:asyncio\.)?create_subprocess_(?:shell|exec)|POSIX::exec\w+|io\.popen|IO\.popen|Open3\.\w+|` +
-		`Kernel\.(?:system|exec|spawn)|system|popen|Popen|check_output|check_call|getoutput|getstatusoutput|exec|spawn|execSync|execFile|execFileSync|spawnSync|shell_exec|passthru|proc_open|` +
+		`Kernel\.(?:system|exec|spawn)|system|popen|Popen|check_output|check_call|getoutput|getstatusoutput|exec|spawn|shell|execSync|execFile|execFileSync|spawnSync|shell_exec|passthru|proc_open|` +
 		`pcntl_exec|qx|readpipe|os\.startfile|Deno\.run|Deno\.Command|Bun\.spawn|Bun\.spawnSync|do shell script|run_command|shellout|webbrowser\.open|System\.cmd|System\.shell|os\.cmd|os:cmd)\b\s*`)
 	// lisps are calls that start a command in languages that put the bracket before the name.
-	lisps = pattern.New(`\(\s*(?:[\w.-]+/)?(?:system\*?|shell-command\S*|async-shell-command|call-process\S*|start-process\S*|run-program|sb-ext:run-program|uiop:run-program|shell|sh)\s`)
+	lisps = pattern.New(`\(\s*(?:[\w.-]+/)?(?:system\*?|shell-command\S*|async-shell-command|call-process\S*|start-process\S*|run-program|sb-ext:run-program|uiop:run-program|shell|sh)\s|\(\s*(?:[\w.-]+/)?(?:process|exec)\s+\[?\s*"\d+"`)
 	// pipes are calls whose argument is a command where it begins or ends with a bar, as in Perl and Ruby.
 	pipes    = pattern.New(`\bopen\b\s*`)
 	evals    = pattern.New(`\b(eval|exec|__import__|execfile|loadstring|dofile|runInThisContext|runInNewContext|assert|create_function|instance_eval|class_eval|Function)\s*\(`)
 	runpy    = pattern.New(`\brun_path\s*\(\s*"(\d+)"`)
 	bareEval = pattern.New(`\beval\s*[$@<&]`)
 	syscalls = pattern.New(`\bsyscall\b\s*\(?\s*[\w"$&:]`)
-	trees    = pattern.New(`\b(rmtree|rm_rf|rm_r|remove_entry|remove_entry_secure|remove_dir|remove_tree|rimraf|deltree|remove_dir_all|remove-tree|emptyDirSync|removeSync|removedirs|delete-directory|rm_r!|rm_rf!)\b|\bunlink\b[^;\n]*\brecursive\b`)
+	trees    = pattern.New(`\b(rmtree|rm_rf|rm_r|remove_entry|remove_entry_secure|remove_dir|remove_tree|rimraf|deltree|remove_dir_all|remove-tree|emptyDirSync|removeSync|removedirs|delete-directory|delete-tree|rm_r!|rm_rf!)\b|\bunlink\b[^;\n]*\brecursive\b`)
 	nodeTree = pattern.New(`\b(rm|rmSync|rmdir|rmdirSync|remove)\s*\(`)
 	kills    = pattern.New(`\b(kill|killpg)\b\s*`)
 	nine     = pattern.New(`\b9\b|KILL`)
@@ -143,7 +143,10 @@ func script(language, code string, depth int, left *int) []Effect {
 		out = append(out, Effect{Kind: Remote, Text: sockets.FindString(s.code)})
 	}
 	out = append(out, s.writes()...)
-	return append(out, s.paths()...)
+	if paths := s.paths(); len(paths) > 0 && (depth > 0 || !calculates(language, code)) {
+		out = append(out, paths...)
+	}
+	return out
 }
 
 // signals finds calls that kill, and that change permissions or owners.
@@ -206,6 +209,8 @@ func (s *skeleton) commands(language string, out *[]Effect) bool {
 			continue // a symbol
 		case name == "exec" && language == "python":
 			continue // runs Python, not a command
+		case name == "shell" && language != "other":
+			continue // an argument's name
 		case strings.HasSuffix(before, ".") && !strings.HasSuffix(before, "child_process.") && name == "system" && language != "other":
 			continue
 		}

@@ -4,8 +4,10 @@ import "github.com/picoclaw/picoclaw/sdk/guard/internal/pattern"
 
 var (
 	// others are calls that start a command in languages that need no bracket, and methods of the command itself.
-	others = pattern.New(`\b(?:Sys\.command|Unix\.(?:system|open_process\w*|execvp?e?|create_process)|callCommand|spawnCommand|readProcess\w*|readCreateProcess\w*|callProcess|spawnProcess|rawSystem|runCommand|runProcess|ProcessBuilder|Process\.[Ss]tart)\b\s*`)
+	others = pattern.New(`\b(?:Sys\.command|Unix\.(?:system|open_process\w*|execvp?e?|create_process)|callCommand|spawnCommand|readProcess\w*|readCreateProcess\w*|callProcess|spawnProcess|rawSystem|runCommand|runProcess|ProcessBuilder|Process\.(?:[Ss]tart|run|exec)|execShellCmd|execCmd(?:Ex)?|execProcess)\b\s*`)
 	spoken = pattern.New(`((?:\[[^\[\]]*\]|\b(?:Seq|List|listOf|arrayOf)\s*\([^()]*\)|"\d+"))\s*(?:\.\s*(?:execute\b|lazyLines\b|lineStream\b|!)|!{1,2}\s*(?:[;)}\n]|$))`)
+	// quotedWords are commands in Raku, their words between angle brackets.
+	quotedWords = pattern.New(`\b(?:run|shell)\s*<\s*(\w[^<>]*)>`)
 	// bangs are commands of GHC's console that start others.
 	bangs = pattern.New(`(?m)^\s*:!\s*(.+)$`)
 	// puppets are the commands of resources in Puppet's language.
@@ -23,6 +25,9 @@ func (s *skeleton) statements(language string, out *[]Effect) bool {
 			*out = append(*out, s.command(s.region(m[1])))
 		}
 		for _, m := range bangs.FindAllStringSubmatch(s.worth(bangs)) {
+			*out = append(*out, Effect{Kind: Shell, Text: s.expand(m[1])})
+		}
+		for _, m := range quotedWords.FindAllStringSubmatch(s.worth(quotedWords)) {
 			*out = append(*out, Effect{Kind: Shell, Text: s.expand(m[1])})
 		}
 		for _, m := range spoken.FindAllStringSubmatch(s.worth(spoken)) {

@@ -101,7 +101,7 @@ func (p *Pattern) FindStringIndex(text string) []int {
 
 // FindStringSubmatch returns the first match and its groups, or nil.
 func (p *Pattern) FindStringSubmatch(text string) []string {
-	return groups(text, p.FindStringSubmatchIndex(text))
+	return Groups(text, p.FindStringSubmatchIndex(text))
 }
 
 // FindStringSubmatchIndex returns where the first match and its groups are, or nil.
@@ -129,7 +129,7 @@ func (p *Pattern) FindAllStringIndex(text string) [][]int {
 func (p *Pattern) FindAllStringSubmatch(text string) [][]string {
 	var all [][]string
 	for _, m := range p.FindAllStringSubmatchIndex(text) {
-		all = append(all, groups(text, m))
+		all = append(all, Groups(text, m))
 	}
 	return all
 }
@@ -175,8 +175,8 @@ func (p *Pattern) replace(text string, by func(out []byte, m []int) []byte) stri
 	return string(append(out, text[done:]...))
 }
 
-// groups are the texts at the places of a match and its groups.
-func groups(text string, places []int) []string {
+// Groups are the texts at the places of a match and its groups; nil if there is no match.
+func Groups(text string, places []int) []string {
 	if places == nil {
 		return nil
 	}

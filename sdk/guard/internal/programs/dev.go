@@ -7,6 +7,7 @@ var devPrograms = []program{
 	{names: "ninja meson bazel bazelisk blaze buck buck2 pants scons just task mage invoke gradle gradlew mvn mvnw ant sbt lein mix", args: "s*",
 		opts: "C=g f=r d=g t=d j=d p=g b=r P=s x=d Dtest=d --tests=d --test_filter=d --file=r --directory=g --justfile=r --working-directory=g"},
 	{names: "rake", args: "s*", lang: "ruby", opts: "e=c E=c p=c f=k r=k R=l I=l C=g g= --execute=c --execute-continue=c --execute-print=c --rakefile=k --require=k --rakelibdir=l --libdir=l --directory=g --where=d"},
+	{names: "rspec", args: "s*", opts: "e=d E=d t=d f=d P=d o=w r=s I=l --example=d --example-matches=d --tag=d --format=d --pattern=d --out=w --require=s --seed=d --order=d"},
 	{names: "puppet", args: "s*", lang: "puppet", opts: "e=c l=w --execute=c --modulepath=l --logdest=w --tags=d --environment=d --certname=d"},
 	{names: "go", args: "d s*", style: "single", opts: "-C=g -o=w -run=d -bench=d -skip=d -fuzz=d -tags=d -ldflags=d -gcflags=d -asmflags=d -f=d -count=d -timeout=d " +
 		"-benchtime=d -fuzztime=d -coverprofile=w -cpuprofile=w -memprofile=w -mutexprofile=w -blockprofile=w -trace=w -outputdir=w -exec=c -toolexec=c -modfile=w " +

@@ -43,9 +43,12 @@ func interpreters() map[string]*language {
 	add("php", "", "php", "-r -B -R -E", "f=k d=d c=r F=k S=d t=g z=k")
 	add("rscript r", "", "r", "-e", "")
 	add("osascript", "", "applescript", "-e", "l=d s=d")
-	add("julia octave groovy ghc ghci runghc scala scala-cli kotlin ocaml ocamlfind elixir racket sbcl clisp raku swipl erl clojure clj bb lein-exec", "", "other", "-e -E --eval -eval", "")
+	add("julia octave groovy ghc ghci runghc scala scala-cli kotlin ocaml ocamlfind elixir raku perl6 erl", "", "other", "-e -E --eval -eval", "")
+	add("racket sbcl clisp clojure clj lein-exec", "", "lisp", "-e -E --eval -eval", "")
+	add("bb joker planck lumo", "", "lisp", "-e --eval -x --exec", "-cp=s f=k m=d --file=k --main=d --classpath=s --config=r --nrepl-server=d --socket-repl=d --deps-root=g")
+	add("swipl", "", "other", "-g -t --goal", "f=k s=k l=k x=r p=d --on-error=d --on-warning=d")
 	add("jshell", "", "other", "", "R=d C=d --class-path=s --startup=k --feedback=d")
-	add("guile", "", "other", "-c -e", "l=k s=k L=l")
+	add("guile", "", "lisp", "-c -e", "l=k s=k L=l")
 	add("tclsh wish expect", "", "tcl", "-c", "f=k b=k")
 	add("awk gawk mawk nawk goawk frawk original-awk", "awk", "awk", "", "F=d v=d f=k i=k e=c E=k l=d --field-separator=d --assign=d --file=k --source=c --include=k --exec=k --load=d")
 	add("cmd", "", "cmd", "", "")
@@ -57,7 +60,7 @@ func interpreters() map[string]*language {
 func (l *language) uses(name string, args []shell.Field) []Use {
 	switch l.lang {
 	case "sh":
-		return l.shell(args)
+		return shellUses(name, args)
 	case "cmd", "powershell":
 		return windowsShell(l.lang, args)
 	}
@@ -92,6 +95,10 @@ func (l *language) uses(name string, args []shell.Field) []Use {
 		}
 	}
 	at := parsed.Operands
+	if !coded && l.lang == "lisp" && len(at) > 0 && strings.HasPrefix(args[at[0]].Text, "(") {
+		uses = append(uses, Use{Kind: Code, Lang: l.lang, Text: args[at[0]].Text}) // a form of Lisp is no file's name
+		at, coded = at[1:], true
+	}
 	if !coded && l.as == "node" && len(at) > 0 && parsed.Has("-p", "--print") {
 		uses = append(uses, Use{Kind: Code, Lang: l.lang, Text: args[at[0]].Text})
 		at, coded = at[1:], true
@@ -110,7 +117,11 @@ func (l *language) uses(name string, args []shell.Field) []Use {
 	default:
 		script := at[0]
 		uses = append(uses, Use{Kind: Script, Lang: l.lang, Text: args[script].Text, Glob: args[script].Glob})
-		return append(uses, unknown(args[script+1:])...) // what the script gets
+		rest := args[script+1:] // what the script gets
+		if l.lang == "ruby" {
+			rest = testArguments(args[script].Text, rest)
+		}
+		return append(uses, unknown(rest)...)
 	}
 	for _, i := range at {
 		uses = append(uses, Use{Kind: Shape, Text: args[i].Text, Glob: args[i].Glob})
@@ -130,70 +141,6 @@ func assignments(parsed getopt.Args) string {
 		}
 	}
 	return b.String()
-}
-
-// shellCode are long options of shells whose value is code.
-var shellCode = set("--command --commands --init-command --execute")
-
-// shell takes a shell's arguments apart: -c may stand anywhere in a cluster, and code is the first operand.
-func (l *language) shell(args []shell.Field) []Use {
-	var uses []Use
-	code, stdin, given := false, false, false
-	i := 0
-	for ; i < len(args); i++ {
-		text := args[i].Text
-		if text == "--" || text == "-" {
-			i++
-			break
-		}
-		if len(text) < 2 || text[0] != '-' && text[0] != '+' {
-			break
-		}
-		if strings.HasPrefix(text, "--") {
-			switch text {
-			case "--rcfile", "--init-file":
-				if i+1 < len(args) {
-					uses = append(uses, Use{Kind: Script, Lang: "sh", Text: args[i+1].Text})
-				}
-				i++
-			case "--command", "--commands":
-				code = true
-			case "--version", "--help":
-				return uses
-			}
-			if option, text, has := strings.Cut(text, "="); has && shellCode[option] {
-				uses = append(uses, Use{Kind: Code, Lang: "sh", Text: text})
-				given = true
-			}
-			continue
-		}
-		code = code || strings.Contains(text, "c") && text[0] == '-'
-		stdin = stdin || strings.Contains(text, "s")
-		if strings.HasSuffix(text, "o") || strings.HasSuffix(text, "O") {
-			i++
-		}
-	}
-	rest := args[min(i, len(args)):]
-	switch {
-	case code && len(rest) > 0:
-		params := shell.Texts(rest[1:])
-		if len(params) == 0 {
-			params = []string{"bash"}
-		}
-		uses = append(uses, Use{Kind: Code, Lang: "sh", Text: rest[0].Text, Params: params})
-	case given:
-	case stdin || len(rest) == 0:
-		uses = append(uses, Use{Kind: Input, Lang: "sh", Params: append([]string{"bash"}, shell.Texts(rest)...)})
-		for _, arg := range rest {
-			uses = append(uses, Use{Kind: Shape, Text: arg.Text, Glob: arg.Glob})
-		}
-	default:
-		uses = append(uses, Use{Kind: Script, Lang: "sh", Text: rest[0].Text, Glob: rest[0].Glob, Params: shell.Texts(rest)})
-		for _, arg := range rest[1:] {
-			uses = append(uses, Use{Kind: Shape, Text: arg.Text, Glob: arg.Glob})
-		}
-	}
-	return uses
 }
 
 // cmdCode matches the switches of cmd.exe up to the one that code stands behind.

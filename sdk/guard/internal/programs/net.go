@@ -7,7 +7,7 @@ var netPrograms = []program{
 	{names: "ssh-keygen", args: "d*", opts: "f=w t=d b=d N=d P=d C=d s=r O=d I=d n=d V=d Y=d E=d m=d R=d F=d D=s"},
 	{names: "ssh-add", args: "r*", opts: "t=d"},
 	{names: "ssh-agent", args: "p", style: "stop", opts: "a=w t=d"},
-	{names: "ssh autossh slogin", args: "d c*", style: "stop", opts: "p=d l=d i=r F=r o=d L=d R=d D=d J=d E=w b=d c=d e=d m=d O=d Q=d S=s W=d w=d I=s B=d M=d"},
+	{names: "ssh autossh slogin", args: "d d*", style: "stop", opts: "p=d l=d i=r F=r o=d L=d R=d D=d J=d E=w b=d c=d e=d m=d O=d Q=d S=s W=d w=d I=s B=d M=d"},
 	{names: "scp sftp", args: "s*", opts: "P=d i=r F=r o=d J=d l=d c=d S=c b=r"},
 	{names: "openssl", args: "d s*", style: "single", opts: "-in=r -out=w -key=r -cert=r -CAfile=r -CApath=l -keyout=w -config=r -subj=d -days=d " +
 		"-newkey=d -passin=d -passout=d -pass=d -k=d -K=d -iv=d -connect=d -servername=d -inkey=r -sign=r -verify=r -signature=r -rand=r -writerand=w -engine=s"},

@@ -43,6 +43,7 @@ type Use struct {
 	Dir    string            // of Command, if it isn't the caller's
 	Params []string          // of Code: $0, $1, …
 	Items  bool              // of Command: words of the standard input are appended
+	Away   bool              // of Code and Command: it runs on another machine, or in a container, so its paths are those there
 }
 
 // program is one entry of the tables.
@@ -63,7 +64,7 @@ var table = sync.OnceValue(index)
 
 func index() map[string]*program {
 	m := map[string]*program{}
-	for _, list := range [][]program{textPrograms, filePrograms, wrappers, netPrograms, devPrograms} {
+	for _, list := range [][]program{textPrograms, filePrograms, wrappers, netPrograms, devPrograms, databasePrograms} {
 		for i := range list {
 			p := &list[i]
 			p.spec = getopt.Parse(p.opts)

@@ -55,8 +55,12 @@ func handler(name string) special {
 		return daemon
 	case "deno":
 		return deno
-	case "sqlite3", "sqlite", "duckdb", "psql", "mysql", "mariadb":
+	case "sqlite3", "sqlite", "duckdb", "psql", "pgcli", "usql", "mysql", "mariadb", "mycli", "cqlsh", "clickhouse-client", "sqlcmd", "cockroach":
 		return databaseClient
+	case "redis-cli", "valkey-cli", "keydb-cli":
+		return redis
+	case "mongosh", "mongo":
+		return mongo
 	case "dc", "gnuplot":
 		return calculator
 	case "fzf", "sk":
@@ -67,8 +71,20 @@ func handler(name string) special {
 		return salt
 	case "ansible":
 		return ansible
+	case "rails":
+		return rails
+	case "minitest", "testrb", "m":
+		return rubyTests
+	case "crystal", "nim":
+		return evaluator
 	case "vagrant":
 		return vagrant
+	case "ssh", "autossh", "slogin":
+		return ssh
+	case "adb":
+		return adb
+	case "kubectl", "oc":
+		return kubectl
 	case "mvn", "mvnw", "mvnd":
 		return maven
 	case "cargo":

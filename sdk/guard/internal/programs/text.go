@@ -64,12 +64,6 @@ var textPrograms = []program{
 	{names: "gnuplot", args: "k*", lang: "gnuplot", opts: "e=c c=k d= p= --persist= --default-settings="},
 	{names: "bc", args: "r*", opts: "e=d f=r --expression=d --file=r"},
 	{names: "logger notify-send wall write mesg say espeak", args: "d*", opts: "f=r t=d p=d --file=r"},
-	{names: "sqlite3 sqlite duckdb", args: "w c*", lang: "sql", style: "single",
-		opts: "-cmd=c -init=r -separator=d -nullvalue=d -newline=d -A=d"},
-	{names: "psql", args: "d*", lang: "sql", opts: "c=c f=r h=d p=d U=d d=d o=w L=w v=d F=d R=d P=d T=d " +
-		"--command=c --file=r --host=d --port=d --username=d --dbname=d --output=w --log-file=w --set=d --variable=d"},
-	{names: "mysql mariadb", args: "d*", lang: "sql", opts: "e=c h=d P=d u=d D=d --execute=c --host=d --user=d --database=d --defaults-file=r --pager=d --tee=w"},
-	{names: "redis-cli mongo mongosh", args: "d*", opts: "h=d p=d a=d n=d u=d --eval=d --host=d --port=d --rdb=w --functions-rdb=w --cacert=r --cacertdir=l --cert=r --key=r --tlsCAFile=r --tlsCertificateKeyFile=r"},
 	{names: "shellcheck", args: "r*", opts: "s=d e=d i=d f=d S=d P=g --shell=d --exclude=d --format=d --severity=d"},
 	{names: "less", args: "r*", opts: "p=d P=d o=w O=w k=r t=d T=r x=d y=d z=d b=d h=d j=d --log-file=w --LOG-FILE=w --pattern=d --prompt=d"},
 	{names: "man info apropos whatis tldr", args: "d*", opts: "P=c H=c M=g C=r l=r s=d S=d k= K= --pager=c --html=c --manpath=g --config-file=r --sections=d"},

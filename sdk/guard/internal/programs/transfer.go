@@ -12,9 +12,9 @@ var (
 		"--output=w --data=@ --data-raw=d --data-binary=@ --data-urlencode=@ --data-ascii=@ --json=@ --form=f --form-string=d --upload-file=r --config=k --cookie=b --cookie-jar=w --cert=r --key=r " +
 		"--cacert=r --capath=l --dump-header=w --header=@ --user-agent=d --referer=d --user=d --proxy=d --request=d --max-time=d --range=d --write-out=@ --output-dir=g --trace=w " +
 		"--trace-ascii=w --stderr=w --unix-socket=w --resolve=d --connect-timeout=d --retry=d --retry-delay=d --retry-max-time=d --url=u --netrc-file=r --oauth2-bearer=d --limit-rate=d --interface=d --max-redirs=d --proto=d --etag-save=w --etag-compare=r --variable=@ --expand-data=d --hsts=w --alt-svc=w --pubkey=r --ciphers=d --tls-max=d --connect-to=d --noproxy=d --request-target=d --url-query=d")
-	wgetSpec = getopt.Parse("O=w o=w a=w P=w i=r t=d T=d w=d Q=d U=d e=d A=d R=d D=d I=d X=d l=d B=d --output-document=w --output-file=w --append-output=w --directory-prefix=w --input-file=r " +
+	wgetSpec = getopt.Parse("O=w o=w a=w P=w i=r t=d T=d w=d Q=d U=d e=e A=d R=d D=d I=d X=d l=d B=d --output-document=w --output-file=w --append-output=w --directory-prefix=w --input-file=r " +
 		"--post-file=r --body-file=r --post-data=d --body-data=d --method=d --header=d --user=d --password=d --user-agent=d --referer=d --load-cookies=r --save-cookies=w --ca-certificate=r --certificate=r " +
-		"--private-key=r --config=r --execute=d --tries=d --timeout=d --wait=d --level=d --accept=d --reject=d --domains=d --use-askpass=c --bind-address=d --limit-rate=d --base=d --cut-dirs=d --rejected-log=w --warc-file=w")
+		"--private-key=r --config=k --execute=e --tries=d --timeout=d --wait=d --level=d --accept=d --reject=d --domains=d --use-askpass=c --bind-address=d --limit-rate=d --base=d --cut-dirs=d --rejected-log=w --warc-file=w")
 	rsyncSpec = getopt.Parse("e=c f=d T=w B=d M=d --rsh=c --rsync-path=c --exclude=d --include=d --exclude-from=r --include-from=r --files-from=r --filter=d --log-file=w --temp-dir=w --backup-dir=w " +
 		"--partial-dir=w --compare-dest=r --copy-dest=r --link-dest=r --password-file=r --chmod=d --chown=d --suffix=d --port=d --bwlimit=d --timeout=d --max-size=d --min-size=d --info=d --out-format=d --usermap=d --groupmap=d")
 )
@@ -85,12 +85,14 @@ func wget(_ string, args []shell.Field) []Use {
 	parsed := wgetSpec.Parse(shell.Texts(args))
 	var uses []Use
 	for _, opt := range parsed.Options {
-		if opt.Has && opt.Roles != "" {
-			use := Use{Kind: Kind(opt.Roles[0]), Text: opt.Value}
-			if use.Kind == Code {
-				use.Lang = "sh"
-			}
-			uses = append(uses, use)
+		switch {
+		case !opt.Has || opt.Roles == "":
+		case opt.Roles == "c":
+			uses = append(uses, sh(opt.Value))
+		case opt.Roles == "e":
+			uses = append(uses, Use{Kind: Code, Lang: "wget", Text: opt.Value}) // a line of its settings
+		default:
+			uses = append(uses, Use{Kind: Kind(opt.Roles[0]), Text: opt.Value, Lang: "wget"})
 		}
 	}
 	for _, i := range parsed.Operands {

@@ -13,7 +13,6 @@ var (
 	sopsSpec    = getopt.Parse("k=d p=d --output=w --config=r --input-type=d --output-type=d --user=d --set=d --extract=d --encrypted-regex=d")
 	saltSpec    = getopt.Parse("c=l l=d t=d L=d E=d G=d C=d --config-dir=l --log-level=d --timeout=d --out=d --out-file=w --file-root=l --pillar-root=l")
 	ansibleSpec = getopt.Parse("a=d m=d i=s u=d e=s l=d f=d t=d c=d M=l --args=d --module-name=d --inventory=s --user=d --extra-vars=s --limit=d --forks=d --tree=d --connection=d --module-path=l --private-key=r --vault-password-file=r")
-	vagrantSpec = getopt.Parse("c=c --command=c")
 	// fzfActions start what stands in their brackets, or behind their colon up to the end.
 	fzfActions = regexp.MustCompile(`(?:execute(?:-silent|-multi)?|become|reload(?:-sync)?|preview|transform(?:-\w+)*|change-preview)(?:\(([^)]*)|\[([^\]]*)|\{([^}]*)|:(.*))`)
 	// cargoPrograms are the keys of cargo's configuration that name a program.
@@ -96,17 +95,6 @@ func ansible(_ string, args []shell.Field) []Use {
 	return uses
 }
 
-// vagrant runs a command behind ssh -c, on its own machine.
-func vagrant(_ string, args []shell.Field) []Use {
-	uses := known(vagrantSpec.Parse(shell.Texts(args)), nil)
-	for _, arg := range args {
-		if !strings.HasPrefix(arg.Text, "-") && !strings.Contains(arg.Text, " ") {
-			uses = append(uses, Use{Kind: Shape, Text: arg.Text})
-		}
-	}
-	return uses
-}
-
 // maven has a plugin that runs the program of a property.
 func maven(name string, args []shell.Field) []Use {
 	uses := table()["mvn"].uses(args, shell.Texts(args))
@@ -132,6 +120,24 @@ func cargo(name string, args []shell.Field) []Use {
 	for _, opt := range Options(name, texts).Options {
 		if m := cargoPrograms.FindStringSubmatch(opt.Value); opt.Is("--config") && m != nil {
 			uses = append(uses, sh(strings.NewReplacer("[", "", "]", "", ",", " ", "}", "").Replace(m[1])))
+		}
+	}
+	return uses
+}
+
+// evaluator is a compiler that also runs code: Crystal's behind the verb eval, Nim's behind --eval.
+func evaluator(_ string, args []shell.Field) []Use {
+	uses := unknown(args)
+	for i, arg := range args {
+		code, found := strings.CutPrefix(arg.Text, "--eval:")
+		if !found {
+			code, found = strings.CutPrefix(arg.Text, "--eval=")
+		}
+		if !found && arg.Text == "eval" && i == 0 {
+			code, found = strings.Join(shell.Texts(args[1:]), " "), true
+		}
+		if found {
+			uses = append(uses, Use{Kind: Code, Lang: "other", Text: code})
 		}
 	}
 	return uses

@@ -80,6 +80,28 @@ var machineRules = []Rule{
 		Reason: "changes the machine's network", Hit: []string{"brctl delbr br0"}, Miss: []string{"brctl show"},
 	},
 	{
+		ID: "exec.network", Tier: Hard, Names: "tc", Match: func(c *Command) bool {
+			verbs := ipVerbs(c)
+			return len(verbs) > 1 && ipChange(verbs[1])
+		},
+		Reason: "changes the machine's network",
+		Hit:    []string{"tc qdisc add dev eth0 root netem loss 100%", "tc qdisc del dev eth0 root", "tc -n ns1 filter replace dev eth0", "tc class change dev eth0", "tc -b rules.txt"},
+		Miss:   []string{"tc qdisc show", "tc -s qdisc show dev eth0", "tc qdisc", "tc -s -d class ls dev eth0", "tc -j filter show dev eth0"},
+	},
+	{
+		ID: "exec.network", Tier: Hard, Names: "ethtool", Match: func(c *Command) bool {
+			return len(c.Args) > 1 && (ethtoolChanges[c.Args[0]] || strings.HasPrefix(c.Args[0], "--set-") || strings.HasPrefix(c.Args[0], "--config-"))
+		},
+		Reason: "changes the machine's network",
+		Hit:    []string{"ethtool -s eth0 speed 10", "ethtool -K eth0 tso off", "ethtool --set-priv-flags eth0 x on", "ethtool -r eth0"},
+		Miss:   []string{"ethtool eth0", "ethtool -i eth0", "ethtool -S eth0", "ethtool --show-features eth0", "ethtool -k eth0"},
+	},
+	{
+		ID: "exec.network", Tier: Hard, Names: "iw", Match: word("set", "disconnect", "connect", "del", "interface", "join", "leave", "add", "disable"),
+		Reason: "changes the machine's network",
+		Hit:    []string{"iw dev wlan0 disconnect", "iw reg set US", "iw dev wlan0 del"}, Miss: []string{"iw dev", "iw dev wlan0 link", "iw list", "iw dev wlan0 station dump"},
+	},
+	{
 		ID: "exec.network", Tier: Hard, Names: "nmcli", Match: func(c *Command) bool {
 			words := c.Operands()
 			return len(words) > 1 && slices.Contains([]string{"off", "on", "up", "down", "delete", "add", "modify", "connect", "disconnect", "set", "reload", "load", "import", "edit"}, words[1]) ||
@@ -114,6 +136,10 @@ var machineRules = []Rule{
 		Hit:    []string{"journalctl --vacuum-time=1s", "journalctl --rotate"}, Miss: []string{"journalctl -u x", "journalctl --disk-usage", "journalctl -f"},
 	},
 }
+
+// ethtoolChanges are the options of ethtool that change something.
+var ethtoolChanges = map[string]bool{"-s": true, "-A": true, "-C": true, "-G": true, "-K": true, "-L": true, "-N": true, "-U": true, "-X": true, "-E": true, "-W": true, "-r": true, "-t": true, "-f": true,
+	"--change": true, "--pause": true, "--coalesce": true, "--features": true, "--offload": true, "--negotiate": true, "--test": true, "--flash": true, "--reset": true, "--change-eeprom": true, "--rxfh": true}
 
 // ipVerbs are the object and the verb that ip is told, options left out.
 func ipVerbs(c *Command) (words []string) {

@@ -15,6 +15,58 @@ var remoteDeleteRules = []Rule{
 		Miss:   []string{"docker rm web", "docker rm -f web", "docker compose down -v", "docker volume rm data", "docker image prune -a", "docker kill web", "docker stop web", "docker compose down", "docker rmi app", "docker system df", "docker volume ls", "docker image ls", "docker logs -f web", "docker system prune --help", "docker compose -f a.yml up", "docker image prune", "docker builder prune -f"},
 	},
 	{
+		ID: "exec.container-delete", Names: "docker podman nerdctl", Match: both(via("xargs", "gxargs", "parallel"), func(c *Command) bool {
+			words := c.subcommands()
+			return len(words) > 0 && (words[0] == "rm" || words[0] == "rmi" || len(words) > 1 && (words[1] == "rm" || words[1] == "remove"))
+		}),
+		Reason: "deletes whatever containers, images or data another command finds",
+		Safer:  "print the names first, then remove what you mean by its name",
+		Hit:    []string{"xargs docker rm -f", "xargs -r docker volume rm", "xargs podman rmi"},
+		Miss:   []string{"docker rm -f web", "xargs docker inspect", "xargs -n1 docker logs", "docker volume rm data"},
+	},
+	{
+		ID: "exec.cluster", Names: "docker podman", Match: both(mention("swarm"), not((*Command).dryRun), func(c *Command) bool {
+			words := c.subcommands()
+			return len(words) > 1 && words[0] == "swarm" && slices.Contains([]string{"leave", "init", "join", "update", "ca"}, words[1])
+		}),
+		Reason: "changes which cluster this machine belongs to",
+		Hit:    []string{"docker swarm leave", "docker swarm leave --force", "docker -H tcp://x swarm leave -f", "docker swarm init"},
+		Miss:   []string{"docker node ls", "docker service ls", "docker stack ps app", "docker info", "docker build -t swarm .", "docker swarm leave --help"},
+	},
+	{
+		ID: "exec.cluster", Names: "kubeadm k3d kind minikube", Match: both(verb("reset", "cluster delete --all", "delete clusters"), not((*Command).dryRun)),
+		Reason: "changes which cluster this machine belongs to",
+		Hit:    []string{"kubeadm reset -f", "kind delete clusters --all"}, Miss: []string{"kubeadm version", "kind delete cluster", "minikube status", "kind get clusters", "kubeadm reset --dry-run"},
+	},
+	{
+		ID: "exec.database-delete", Names: "dropdb dropuser", Match: both(operand, not((*Command).dryRun)),
+		Reason: "deletes what a database keeps, which nothing brings back",
+		Hit:    []string{"dropdb app", "dropdb --if-exists -h db app", "dropuser app"},
+		Miss:   []string{"dropdb --help", "createdb app", "pg_dump app", "pg_isready"},
+	},
+	{
+		ID: "exec.database-delete", Names: "mysqladmin mariadb-admin", Match: verb("drop", "shutdown"),
+		Reason: "deletes what a database keeps, or stops it",
+		Hit:    []string{"mysqladmin -f drop app", "mysqladmin -u root drop app"},
+		Miss:   []string{"mysqladmin ping", "mysqladmin -u root status", "mysqladmin create drop"},
+	},
+	{
+		ID: "exec.remote-delete", Names: "ansible", Match: func(c *Command) bool {
+			module, _ := c.Opts().Value("-m", "--module-name")
+			args, _ := c.Opts().Value("-a", "--args")
+			switch module = module[strings.LastIndexByte(module, '.')+1:]; module {
+			case "reboot", "shutdown":
+				return true
+			case "file":
+				return strings.Contains(args, "absent") && strings.Contains(args, "state")
+			}
+			return false
+		},
+		Reason: "deletes on other machines, or stops them",
+		Hit:    []string{"ansible all -m file -a path=/srv,state=absent", "ansible all -b -m ansible.builtin.reboot"},
+		Miss:   []string{"ansible all -m ping", "ansible web -m file -a state=directory", "ansible localhost -m setup"},
+	},
+	{
 		ID: "exec.remote-delete", Names: "kubectl oc", Match: func(c *Command) bool {
 			words := c.Operands()
 			if len(words) == 0 || !slices.Contains([]string{"delete", "drain"}, words[0]) || c.dryRun() {

@@ -98,7 +98,7 @@ func Find(c *Command) []*Rule {
 }
 
 // All are the rules.
-var All = slices.Concat(deleteRules, diskRules, systemRules, machineRules, privilegeRules, processRules, remoteRules, remoteDeleteRules, packageRules, windowsRules)
+var All = slices.Concat(deleteRules, diskRules, systemRules, machineRules, privilegeRules, processRules, remoteRules, remoteDeleteRules, secretRules, publishRules, packageRules, windowsRules)
 
 var byName = index()
 
@@ -169,6 +169,15 @@ func prefix(prefixes ...string) Matcher {
 		return slices.ContainsFunc(c.Args, func(a string) bool {
 			a = strings.ToLower(a)
 			return slices.ContainsFunc(prefixes, func(p string) bool { return strings.HasPrefix(a, p) })
+		})
+	}
+}
+
+// mention matches if one of the arguments holds one of the parts: what is cheap to know before arguments are taken apart.
+func mention(parts ...string) Matcher {
+	return func(c *Command) bool {
+		return slices.ContainsFunc(c.Args, func(arg string) bool {
+			return slices.ContainsFunc(parts, func(part string) bool { return strings.Contains(arg, part) })
 		})
 	}
 }

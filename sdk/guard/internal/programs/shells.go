@@ -1,0 +1,151 @@
+package programs
+
+import (
+	"strings"
+
+	"github.com/picoclaw/picoclaw/sdk/guard/internal/getopt"
+	"github.com/picoclaw/picoclaw/sdk/guard/internal/shell"
+)
+
+// shellSpecs are the options of shells that go by rules of their own: of those that take code, only some stand for a script.
+var shellSpecs = map[string]getopt.Spec{
+	"fish": stop(getopt.Parse("c=c C=c d=d D=d f=d o=w --command=c --init-command=c --debug=d --debug-output=w --features=d --profile=w --profile-startup=w")),
+	"nu": stop(getopt.Parse("c=c e=c I=l m=d t=d --commands=c --execute=c --config=k --env-config=k --plugin-config=r --plugins=s --include-path=l --table-mode=d " +
+		"--error-style=d --log-level=d --log-target=d --threads=d")),
+	"xonsh": stop(getopt.Parse("c=c D=d --rc=k --shell-type=d")),
+}
+
+// shellTexts write code of other shells as sh has it, as far as that is about which commands are started.
+var shellTexts = map[string]func(string) string{
+	"nu":     func(code string) string { return unmarked(code, "^") },
+	"elvish": func(code string) string { return unmarked(code, "e:") },
+	"xonsh":  strings.NewReplacer("![", " ", "$[", " ", "!(", "(", "]", " ").Replace,
+}
+
+// shellCode are long options of the other shells whose value is code.
+var shellCode = set("--command --commands --init-command --execute")
+
+// unmarked drops what stands in front of the names of commands to say that they are programs.
+func unmarked(code, mark string) string {
+	var b strings.Builder
+	for i := 0; i < len(code); i++ {
+		if (i == 0 || strings.IndexByte(" \t\n;|&({", code[i-1]) >= 0) && strings.HasPrefix(code[i:], mark) {
+			i += len(mark) - 1
+			continue
+		}
+		b.WriteByte(code[i])
+	}
+	return b.String()
+}
+
+// shellUses says what a shell runs.
+func shellUses(name string, args []shell.Field) []Use {
+	var uses []Use
+	if spec, ok := shellSpecs[name]; ok {
+		uses = otherShell(name, spec, args)
+	} else {
+		uses = posixShell(args)
+	}
+	if text := shellTexts[name]; text != nil {
+		for i := range uses {
+			if uses[i].Kind == Code {
+				uses[i].Text = text(uses[i].Text)
+			}
+		}
+	}
+	return uses
+}
+
+// otherShell takes the arguments of a shell apart whose options are known.
+func otherShell(name string, spec getopt.Spec, args []shell.Field) (uses []Use) {
+	parsed := spec.Parse(shell.Texts(args))
+	params := []string{name}
+	for _, i := range parsed.Operands {
+		params = append(params, args[i].Text)
+	}
+	coded := parsed.Has("-h", "-v", "--help", "--version")
+	for _, opt := range parsed.Options {
+		switch {
+		case !opt.Has:
+		case opt.Roles == "c":
+			uses = append(uses, Use{Kind: Code, Lang: "sh", Text: opt.Value, Params: params})
+			coded = coded || opt.Name == "-c" || strings.HasPrefix(opt.Name, "--c")
+		case opt.Roles == "":
+			uses = append(uses, Use{Kind: Shape, Text: opt.Value})
+		default:
+			uses = append(uses, Use{Kind: Kind(opt.Roles[0]), Text: opt.Value, Lang: "sh"})
+		}
+	}
+	for n, i := range parsed.Operands {
+		if n == 0 && !coded {
+			uses = append(uses, Use{Kind: Script, Lang: "sh", Text: args[i].Text, Glob: args[i].Glob, Params: params[1:]})
+			continue
+		}
+		uses = append(uses, Use{Kind: Shape, Text: args[i].Text, Glob: args[i].Glob})
+	}
+	if len(parsed.Operands) == 0 && !coded {
+		uses = append(uses, Use{Kind: Input, Lang: "sh", Params: params})
+	}
+	return uses
+}
+
+// posixShell takes a shell's arguments apart: -c may stand anywhere in a cluster, and code is the first operand.
+func posixShell(args []shell.Field) []Use {
+	var uses []Use
+	code, stdin, given := false, false, false
+	i := 0
+	for ; i < len(args); i++ {
+		text := args[i].Text
+		if text == "--" || text == "-" {
+			i++
+			break
+		}
+		if len(text) < 2 || text[0] != '-' && text[0] != '+' {
+			break
+		}
+		if strings.HasPrefix(text, "--") {
+			switch text {
+			case "--rcfile", "--init-file":
+				if i+1 < len(args) {
+					uses = append(uses, Use{Kind: Script, Lang: "sh", Text: args[i+1].Text})
+				}
+				i++
+			case "--command", "--commands":
+				code = true
+			case "--version", "--help":
+				return uses
+			}
+			if option, text, has := strings.Cut(text, "="); has && shellCode[option] {
+				uses = append(uses, Use{Kind: Code, Lang: "sh", Text: text})
+				given = true
+			}
+			continue
+		}
+		code = code || strings.Contains(text, "c") && text[0] == '-'
+		stdin = stdin || strings.Contains(text, "s")
+		if strings.HasSuffix(text, "o") || strings.HasSuffix(text, "O") {
+			i++
+		}
+	}
+	rest := args[min(i, len(args)):]
+	switch {
+	case code && len(rest) > 0:
+		params := shell.Texts(rest[1:])
+		if len(params) == 0 {
+			params = []string{"bash"}
+		}
+		uses = append(uses, Use{Kind: Code, Lang: "sh", Text: rest[0].Text, Params: params})
+	case given:
+	case stdin || len(rest) == 0:
+		uses = append(uses, Use{Kind: Input, Lang: "sh", Params: append([]string{"bash"}, shell.Texts(rest)...)})
+		for _, arg := range rest {
+			uses = append(uses, Use{Kind: Shape, Text: arg.Text, Glob: arg.Glob})
+		}
+	default:
+		uses = append(uses, Use{Kind: Script, Lang: "sh", Text: rest[0].Text, Glob: rest[0].Glob, Params: shell.Texts(rest)})
+		for _, arg := range rest[1:] {
+			uses = append(uses, Use{Kind: Shape, Text: arg.Text, Glob: arg.Glob})
+		}
+	}
+	return uses
+}
