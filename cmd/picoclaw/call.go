@@ -96,13 +96,15 @@ func (a *app) call(ctx context.Context, s *host.Session, tool string, raw json.R
 	if !out.IsTerminal() {
 		return s.Call(ctx, tool, raw, nil)
 	}
-	return s.Call(ctx, tool, raw, func(e host.Event) {
+	events, end := host.InCharacters(func(e host.Event) {
 		if e.Output == nil {
 			progress.Show(e.Done, e.Total, e.Message)
 		} else if line := strings.TrimSpace(string(e.Output)); line != "" {
 			progress.Show(0, 0, line[strings.LastIndexByte(line, '\n')+1:])
 		}
 	})
+	defer end()
+	return s.Call(ctx, tool, raw, events)
 }
 
 // callResult is a call's result as scripts read it.

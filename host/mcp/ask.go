@@ -99,7 +99,7 @@ func (q *questions) call(ctx context.Context, s session, t host.Tool, req *mcp.C
 			return allowed
 		})
 	}
-	result := s.Call(ctx, t.Name, req.Params.Arguments, progress(ctx, req))
+	result := tell(ctx, s, t, req)
 	if open == nil {
 		return answer(result, t.Spec.TextResult)
 	}

@@ -123,14 +123,6 @@ func (c *lines) readBatch(line []byte) bool {
 	return true
 }
 
-// expect takes a request of a batch for one that is due, or says why it can't be.
-func (c *lines) expect(r *jsonrpc.Request, b *batch) error {
-	if r.Method == "initialize" {
-		return errInitializeApart
-	}
-	return c.due.add(r, b)
-}
-
 // sound says what is wrong with a batch that the library is to answer, nil if nothing is. It takes a batch as a whole.
 func sound(body []byte) error {
 	list, err := split(body)

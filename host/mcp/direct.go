@@ -47,7 +47,7 @@ func (d *direct) takes(r *jsonrpc.Request) (call func(), ok bool) {
 			return nil, false // the library says so
 		}
 		return d.start(r.ID, tool.tool, params)
-	case r.Method == "notifications/cancelled":
+	case r.Method == "notifications/cancelled" && !r.IsCall():
 		return nil, d.cancel(r.Params)
 	case r.Method == "notifications/roots/list_changed" && !r.IsCall() && d.begun():
 		// The library gets to it later, and a call that comes behind it must not be made in the old roots.
@@ -133,7 +133,7 @@ func (d *direct) call(ctx context.Context, client *client, t host.Tool, req *mcp
 			return err == nil && yes(said)
 		})
 	}
-	return answer(s.Call(ctx, t.Name, req.Params.Arguments, progress(ctx, req)), t.Spec.TextResult)
+	return answer(tell(ctx, s, t, req), t.Spec.TextResult)
 }
 
 // answer sends a result. Whoever does not read it has gone.

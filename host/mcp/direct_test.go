@@ -25,7 +25,11 @@ func (telling) Call(ctx context.Context, _ string, arguments json.RawMessage, ev
 	if err := json.Unmarshal(arguments, &args); err != nil {
 		return &host.Result{Err: &host.Error{Code: "invalid_argument", Message: err.Error()}}
 	}
-	if events != nil {
+	if events != nil && args.Kind == "pieces" {
+		for _, piece := range []string{"a\xc3", "\xa9b\xff", "\xe2\x82"} {
+			events(host.Event{Output: []byte(piece)})
+		}
+	} else if events != nil {
 		events(host.Event{Done: 1, Total: 2, Message: "half"})
 	}
 	switch args.Kind {
@@ -173,10 +177,29 @@ func TestDirectCallsTellAndAreCancelled(t *testing.T) {
 		if got := c.line(); !strings.Contains(got, `"id":2`) {
 			t.Errorf("direct %t: a call that waits holds up another: %s", direct, got)
 		}
+		c.send(`{"jsonrpc":"2.0","id":3,"method":"notifications/cancelled","params":{"requestId":"w"}}`)
+		if got := c.line(); !strings.Contains(got, `"id":3`) || !strings.Contains(got, "has no id") {
+			t.Errorf("direct %t: a notification with an id is answered with %s", direct, got)
+		}
 		c.send(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"w"}}`)
 		if got := c.line(); !strings.Contains(got, `"id":"w"`) || !strings.Contains(got, "it was cancelled") {
 			t.Errorf("direct %t: the cancelled call is answered with %s", direct, got)
 		}
+	}
+}
+
+// What a command prints is told in whole characters, wherever its plugin has cut it.
+func TestOutputIsToldInWholeCharacters(t *testing.T) {
+	for _, direct := range []bool{false, true} {
+		c := talkTo(t, "2025-06-18", direct)
+		c.send(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"test_tell","arguments":{"kind":"pieces"},"_meta":{"progressToken":"p"}}}`)
+		for _, want := range []string{"a", "éb\uFFFD", "\uFFFD"} {
+			var told struct{ Params struct{ Message string } }
+			if err := json.Unmarshal([]byte(c.line()), &told); err != nil || told.Params.Message != want {
+				t.Errorf("direct %t: %q is told; want %q (%v)", direct, told.Params.Message, want, err)
+			}
+		}
+		c.line()
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 type due struct {
 	mu       sync.Mutex
 	requests map[jsonrpc.ID]asked
+	load     load
 	writing  int // answers that the client does not have as a whole yet
 }
 
@@ -22,12 +23,15 @@ type asked struct {
 
 func newDue() *due { return &due{requests: make(map[jsonrpc.ID]asked)} }
 
-// add takes a request, unless its id is that of another one.
+// add takes a request, unless its id is that of another one, or too much is under way.
 func (d *due) add(r *jsonrpc.Request, b *batch) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.requests[r.ID].request != nil {
 		return fmt.Errorf("there is a request with the id %v already that is not answered yet; give each request an id of its own", r.ID.Raw())
+	}
+	if err := d.load.take(len(r.Params)); err != nil {
+		return err
 	}
 	d.requests[r.ID] = asked{r, b}
 	return nil
@@ -58,7 +62,10 @@ func (d *due) answer(id jsonrpc.ID) asked {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	a := d.requests[id]
-	delete(d.requests, id)
+	if a.request != nil {
+		delete(d.requests, id)
+		d.load.give(len(a.request.Params))
+	}
 	d.writing++
 	return a
 }

@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"strings"
+	"slices"
 	"sync"
 	"time"
 
@@ -63,6 +63,7 @@ type sessions struct {
 	server *Server
 	most   int
 	next   http.Handler
+	load   load
 
 	mu       sync.Mutex
 	starting int // requests that may become sessions
@@ -80,30 +81,66 @@ func (h *sessions) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case r.Method == http.MethodDelete && id != "":
 		h.server.clients.cancel(id) // or ending the session would wait for its calls
 	case r.Method == http.MethodPost:
-		request, several, whole := readBody(w, r)
-		if !whole {
+		done, ok := h.admit(worded, r, id)
+		if !ok {
 			return
 		}
-		if wrong := h.premature(id, request); wrong != nil {
-			respond(w, http.StatusOK, request, wrong)
-			return
-		}
-		if wrong := h.severalIn(id); several && wrong != nil {
-			refuse(w, http.StatusBadRequest, jsonrpc.CodeInvalidRequest, fmt.Sprintf("not a JSON-RPC 2.0 message: %s", wrong))
-			return
-		}
-		worded.request = request
-		if id == "" {
-			if !h.enter() {
-				w.Header().Set("Retry-After", "60")
-				refuse(w, http.StatusServiceUnavailable, jsonrpc.CodeInternalError, fmt.Sprintf(
-					"all %d sessions are in use; end one with DELETE, or wait for one to be idle for long enough", h.most))
-				return
-			}
-			defer h.leave()
-		}
+		defer done()
 	}
 	h.next.ServeHTTP(w, r)
+}
+
+// admit reads a message, and says whether the library is to answer it. What is not is answered here; of what is, done tells
+// of the end.
+func (h *sessions) admit(w *wordedErrors, r *http.Request, id string) (done func(), ok bool) {
+	size := maxFrame // where nobody says how long the message is
+	if length := r.ContentLength; length >= 0 && length < maxFrame {
+		size = int(length)
+	}
+	if err := h.load.take(size); err != nil {
+		busy(w, "1", err.Error())
+		return nil, false
+	}
+	begins := false
+	done = func() {
+		h.load.give(size)
+		if begins {
+			h.leave()
+		}
+	}
+	defer func() {
+		if !ok {
+			done()
+		}
+	}()
+	request, several, whole := readBody(w, r)
+	if !whole {
+		return done, false
+	}
+	h.load.correct(size, int(r.ContentLength))
+	size = int(r.ContentLength)
+	if wrong := h.premature(id, request); wrong != nil {
+		respond(w, http.StatusOK, request, wrong)
+		return done, false
+	}
+	if wrong := h.severalIn(id); several && wrong != nil {
+		refuse(w, http.StatusBadRequest, jsonrpc.CodeInvalidRequest, fmt.Sprintf("not a JSON-RPC 2.0 message: %s", wrong))
+		return done, false
+	}
+	if id == "" {
+		if begins = h.enter(); !begins {
+			busy(w, "60", fmt.Sprintf("all %d sessions are in use; end one with DELETE, or wait for one to be idle for long enough", h.most))
+			return done, false
+		}
+	}
+	w.request = request
+	return done, true
+}
+
+// busy refuses what may be sent again after some seconds.
+func busy(w http.ResponseWriter, seconds, text string) {
+	w.Header().Set("Retry-After", seconds)
+	refuse(w, http.StatusServiceUnavailable, jsonrpc.CodeInternalError, text)
 }
 
 // enter says whether there may be one more session.
@@ -194,8 +231,10 @@ func (h *sessions) premature(id string, request *jsonrpc.Request) *jsonrpc.Error
 		return nil // that is said first
 	case id != "" && request.Method == "initialize":
 		return begunTwice()
-	case id == "" && strings.HasPrefix(request.Method, "tools/") && !sessionless(request.Params):
+	case id == "" && request.Method != "initialize" && request.Method != "ping" && !sessionless(request.Params):
 		return notBegun(request.Method)
+	case slices.Contains(unserved(), request.Method) && !sessionless(request.Params):
+		return noMethod(request.Method)
 	}
 	return unfit(request)
 }

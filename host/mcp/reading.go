@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -87,12 +88,23 @@ func (c *lines) readOne(line []byte) (call func(), goesOn bool) {
 		return nil, true
 	}
 	if r, ok := message.(*jsonrpc.Request); ok && r.IsCall() {
-		if err := c.due.add(r, nil); err != nil {
+		if err := c.expect(r, nil); err != nil {
 			c.refuse(idOf(line), jsonrpc.CodeInvalidRequest, err.Error())
 			return nil, true
 		}
 	}
 	return c.pass(message)
+}
+
+// expect takes a request for one that is due, or says why it can't be.
+func (c *lines) expect(r *jsonrpc.Request, of *batch) error {
+	switch {
+	case of != nil && r.Method == "initialize":
+		return errInitializeApart
+	case strings.HasPrefix(r.Method, "notifications/"): // the library would do it all the same
+		return fmt.Errorf("%s is a notification, and has no id", r.Method)
+	}
+	return c.due.add(r, of)
 }
 
 // pass has a message dealt with. It returns the call that is to be made of it, nil if there is none, and whether the connection

@@ -8,7 +8,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"strings"
 	"sync"
 	"time"
 
@@ -102,24 +101,28 @@ func (s *Server) Follow(ctx context.Context, changes <-chan struct{}) {
 	}
 }
 
-// progress passes a call's events on to a client that has asked for them.
-func progress(ctx context.Context, req *mcp.CallToolRequest) func(host.Event) {
+// progress passes a call's events on to a client that has asked for them. end is to be called when the call has ended.
+func progress(ctx context.Context, req *mcp.CallToolRequest) (events func(host.Event), end func()) {
 	token := req.Params.GetProgressToken()
 	if token == nil {
-		return nil
+		return host.InCharacters(nil)
 	}
-	var mu sync.Mutex
 	bytes := 0.0
-	return func(e host.Event) {
+	return host.InCharacters(func(e host.Event) {
 		p := &mcp.ProgressNotificationParams{ProgressToken: token, Message: e.Message, Progress: e.Done, Total: e.Total}
 		if e.Output != nil {
-			mu.Lock()
 			bytes += float64(len(e.Output))
-			p.Progress, p.Message = bytes, strings.ToValidUTF8(string(e.Output), "\uFFFD")
-			mu.Unlock()
+			p.Progress, p.Message = bytes, string(e.Output)
 		}
 		_ = req.Session.NotifyProgress(ctx, p) // it may be dropped
-	}
+	})
+}
+
+// tell makes a call whose events are passed on.
+func tell(ctx context.Context, s session, t host.Tool, req *mcp.CallToolRequest) *host.Result {
+	events, end := progress(ctx, req)
+	defer end()
+	return s.Call(ctx, t.Name, req.Params.Arguments, events)
 }
 
 // End cancels all calls and ends all sessions, those over HTTP too. It returns when they have ended, or ctx is done.

@@ -155,6 +155,10 @@ func (ts *toolset) middleware(next mcp.MethodHandler) mcp.MethodHandler {
 			if wrong := noLevel(req.Params); wrong != nil {
 				return nil, wrong
 			}
+		case *mcp.SubscriptionsListenRequest:
+			if req.ProtocolVersion() < inRounds {
+				return nil, noMethod(method) // it would never be answered, and nobody be told anything
+			}
 		}
 		result, err := next(ctx, method, req)
 		if err != nil {

@@ -56,6 +56,8 @@ func (w *wordedErrors) finish() {
 		e, w.status = noMethod(w.request.Method), http.StatusOK
 	case w.request != nil && strings.Contains(text, "unexpected id"):
 		e.Message = w.request.Method + " is a notification, and has no id"
+	case strings.Contains(text, "nesting depth"):
+		e.Message = "not a JSON-RPC 2.0 message: it is nested deeper than 1000 levels; send what is flatter"
 	case strings.Contains(text, "missing id"):
 		e.Message = "a request needs an id; only notifications have none"
 	}

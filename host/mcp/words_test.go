@@ -106,6 +106,8 @@ func TestErrorsAreInWords(t *testing.T) {
 		"a number as cursor": {`{"jsonrpc":"2.0","id":7,"method":"tools/list","params":{"cursor":5}}`, false, 7.0, jsonrpc.CodeInvalidParams, "tools/list: cursor in params is of another type than the protocol has it"},
 		"a text as client":   {`{"jsonrpc":"2.0","id":7,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":"x"}}`, true, 7.0, jsonrpc.CodeInvalidParams, "initialize: clientInfo in params is of another type than the protocol has it"},
 		"nothing to begin":   {`{"jsonrpc":"2.0","id":7,"method":"initialize"}`, true, 7.0, jsonrpc.CodeInvalidParams, "initialize: params are missing; they have protocolVersion, capabilities and clientInfo"},
+		"a method to come":   {`{"jsonrpc":"2.0","id":7,"method":"subscriptions/listen","params":{"notifications":{"toolsListChanged":true}}}`, false, 7.0, jsonrpc.CodeMethodNotFound, `there is no method "subscriptions/listen" here`},
+		"an end with an id":  {`{"jsonrpc":"2.0","id":7,"method":"notifications/cancelled","params":{"requestId":1,"reason":5}}`, false, 7.0, jsonrpc.CodeInvalidRequest, "notifications/cancelled is a notification, and has no id"},
 		"a notification":     {`{"jsonrpc":"2.0","id":7,"method":"notifications/initialized"}`, false, 7.0, jsonrpc.CodeInvalidRequest, "notifications/initialized is a notification, and has no id"},
 		"early":              {`{"jsonrpc":"2.0","id":7,"method":"tools/list"}`, true, 7.0, jsonrpc.CodeInvalidRequest, "tools/list comes before initialize; send initialize first, then notifications/initialized"},
 		"twice":              {hello, false, 1.0, jsonrpc.CodeInvalidRequest, "this session is initialized already; go on with it, or connect again to begin another"},

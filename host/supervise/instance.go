@@ -154,9 +154,12 @@ func (in *instance) connect(ctx context.Context) error {
 	return nil
 }
 
-// unintroduced puts a line of its own before the several in which go-plugin tells of a process that did not open with
-// the handshake.
+// unintroduced says why a program did not open with the handshake: what is wrong with it, or what go-plugin tells in
+// several lines, behind one of its own.
 func (in *instance) unintroduced(err error) error {
+	if why := unrunnable(in.spec); why != nil {
+		return why
+	}
 	if in.runner.process.Load() == nil || !strings.Contains(err.Error(), "\n") {
 		return err
 	}

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/picoclaw/picoclaw/host/hosttest"
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
@@ -25,10 +26,34 @@ func TestAPluginThatDoesNotStartSaysWhy(t *testing.T) {
 		if err := os.WriteFile(stranger, program, 0o755); err != nil {
 			t.Fatal(err)
 		}
+		program, err = os.ReadFile(stranger)
+		if err != nil {
+			t.Fatal(err)
+		}
+		copy(program[18:], "\xf7\x00") // the machine: BPF
+		contents := func(text string, exec bool, programs ...string) func(*Spec) {
+			return func(s *Spec) {
+				s.Binary = filepath.Join(hosttest.TempDir(t), "tester")
+				if err := os.WriteFile(s.Binary, []byte(text), 0o755); err != nil {
+					t.Fatal(err)
+				}
+				s.Profile.Exec, s.Profile.Programs = exec, programs
+			}
+		}
 		for _, test := range []struct {
 			name, want string
 			change     func(*Spec)
 		}{
+			{"is a script for nothing", "for /nowhere/python3, which is not there or not executable; install it", contents("#!/nowhere/python3 -I\n", true)},
+			{"is a script for nothing in PATH", "for python0, which is not there or not executable; install it", contents("#!/usr/bin/env -S A=b python0 -I\n", true)},
+			{"is a script for no program", "for /etc, which is not there or not executable", contents("#!/etc\n", true)},
+			{"is a script of Windows'", "save it with LF line ends", contents("#!/bin/sh\r\necho hi\r\n", true)},
+			{"is a script for no path", "begin it with #! and an absolute path", contents("#! sh\n", true)},
+			{"is a script that may start nothing", `for /bin/sh, which a plugin may start with the exec grant only`, contents("#!/bin/sh\n", false)},
+			{"is a script that may start others", "for /bin/sh, which is not among the programs that its plugin.json says it starts (rg)", contents("#!/bin/sh\n", true, "rg")},
+			{"is a text", "is neither a program for linux/", contents("echo hi\n", true)},
+			{"is cut off", "is neither a program for linux/", contents("\x7fELF", true)},
+			{"is for other processors", "is a program for other processors (EM_BPF)", contents(string(program), true)},
 			{"exits at once", "I would rather not", func(s *Spec) { s.Env = []string{"MISBEHAVE=exit"} }},
 			{"says nothing", "did not answer", func(s *Spec) { s.Env = []string{"MISBEHAVE=silent"} }},
 			{"offers TCP", "only unix sockets", func(s *Spec) { s.Env = []string{"MISBEHAVE=tcp"} }},

@@ -1,0 +1,49 @@
+package mcp
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+)
+
+// The bounds of what one client, or all together over HTTP, have under way: requests, and bytes of their messages, which
+// take several times as much memory. What is small passes, since others may wait for it.
+const (
+	maxUnderWay      = 1000
+	maxUnderWayBytes = 4 * maxFrame
+	smallMessage     = 64 << 10
+)
+
+var errUnderWay = errors.New("too much is under way already")
+
+// load is what is under way.
+type load struct {
+	mu              sync.Mutex
+	requests, bytes int
+}
+
+// take takes a request on, unless that is too much. Whatever is taken has to be given back.
+func (l *load) take(bytes int) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.requests >= maxUnderWay || bytes > smallMessage && l.bytes+bytes > maxUnderWayBytes {
+		return fmt.Errorf("%w: %d requests of %d bytes; wait for their answers, and send this again", errUnderWay, l.requests, l.bytes)
+	}
+	l.requests++
+	l.bytes += bytes
+	return nil
+}
+
+func (l *load) give(bytes int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.requests--
+	l.bytes -= bytes
+}
+
+// correct says that a message of so many bytes has turned out to have others.
+func (l *load) correct(from, to int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.bytes += to - from
+}

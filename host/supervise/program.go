@@ -1,0 +1,94 @@
+package supervise
+
+import (
+	"bytes"
+	"debug/elf"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+)
+
+// unrunnable says why the program of a plugin that did not start can't run on this machine, and what to do about it. It is
+// nil where nothing is wrong with the program itself.
+func unrunnable(s *Spec) error {
+	if runtime.GOOS == "windows" {
+		return nil // programs are told by their names there
+	}
+	file, err := os.Open(s.Binary)
+	if err != nil {
+		return nil // that is said already
+	}
+	defer func() { _ = file.Close() }()
+	const longest = 256 // of the first line, for the kernel
+	head, err := io.ReadAll(io.LimitReader(file, longest))
+	if err != nil {
+		return nil
+	}
+	if line, ok := bytes.CutPrefix(head, []byte("#!")); ok {
+		line, _, _ = bytes.Cut(line, []byte("\n"))
+		if err := badScript(string(line), s); err != nil {
+			return fmt.Errorf("its program %s is a script %w", s.Binary, err)
+		}
+		return nil
+	}
+	if runtime.GOOS == "linux" {
+		return notForHere(s.Binary, file)
+	}
+	return nil
+}
+
+// badScript says why a script can't run whose first line, behind #!, is line.
+func badScript(line string, s *Spec) error {
+	if strings.HasSuffix(line, "\r") {
+		return errors.New("whose first line ends with a carriage return, which the kernel takes for a part of the interpreter's name; save it with LF line ends")
+	}
+	words := strings.Fields(line)
+	if len(words) == 0 || !filepath.IsAbs(words[0]) {
+		return errors.New("whose first line names no interpreter; begin it with #! and an absolute path, such as #!/usr/bin/python3")
+	}
+	needed := words[:1]
+	if filepath.Base(words[0]) == "env" {
+		for _, word := range words[1:] { // the first one that is neither an option nor a variable
+			if !strings.HasPrefix(word, "-") && !strings.Contains(word, "=") {
+				needed = append(needed, word)
+				break
+			}
+		}
+	}
+	for _, name := range needed {
+		if _, err := exec.LookPath(name); err != nil {
+			return fmt.Errorf("for %s, which is not there or not executable; install it, or name in the first line (#!) what is there", name)
+		}
+	}
+	if !s.Profile.Exec {
+		return fmt.Errorf(`for %s, which a plugin may start with the exec grant only; have its plugin.json ask for it ("exec": true), and grant it`, needed[0])
+	}
+	for _, name := range needed {
+		if only := s.Profile.Programs; len(only) > 0 && !slices.Contains(only, name) && !slices.Contains(only, filepath.Base(name)) {
+			return fmt.Errorf("for %s, which is not among the programs that its plugin.json says it starts (%s); add it there",
+				name, strings.Join(only, ", "))
+		}
+	}
+	return nil
+}
+
+// notForHere says of a file that it is no program for this machine.
+func notForHere(path string, file io.ReaderAt) error {
+	here := runtime.GOOS + "/" + runtime.GOARCH
+	program, err := elf.NewFile(file)
+	if err != nil {
+		return fmt.Errorf("%s is neither a program for %s nor a script that begins with #!; build the plugin for %s, and install it again", path, here, here)
+	}
+	of, known := map[string]elf.Machine{"amd64": elf.EM_X86_64, "arm64": elf.EM_AARCH64}[runtime.GOARCH]
+	if known && program.Machine != of {
+		return fmt.Errorf("%s is a program for other processors (%v) than this machine's, %s; build the plugin for that, and install it again",
+			path, program.Machine, here)
+	}
+	return nil
+}
