@@ -142,7 +142,12 @@ func (m *memory) do(ctx context.Context, env *sdk.Environment, c change) (*outco
 
 // failure says what went wrong, and of several files with which.
 func (c *change) failure(err error) error {
-	said := failure(c.doing, err)
+	path := c.edits[0].path
+	var about *workspace.FileError
+	if errors.As(err, &about) {
+		path = about.Path
+	}
+	said := failureAt(c.doing, path, err)
 	if len(c.edits) < 2 {
 		return said
 	}
@@ -151,9 +156,8 @@ func (c *change) failure(err error) error {
 		return said // a refusal, which names the path
 	}
 	with := *own
-	var about *workspace.FileError
-	if errors.As(err, &about) && !strings.Contains(with.Message, shown(about.Path)) {
-		with.Message += "\nthat was " + shown(about.Path)
+	if about != nil && !strings.Contains(with.Message+with.Hint, shown(path)) {
+		with.Message += "\nthe file is " + shown(path)
 	}
 	if workspace.Untouched(err) {
 		with.Message += "\nnothing was changed in any file"
@@ -165,7 +169,7 @@ func (c *change) failure(err error) error {
 func (m *memory) make(ctx context.Context, v *existing, e fileEdit, doing string) ([]byte, error) {
 	if !v.old.Exists() {
 		if e.must {
-			return nil, sdk.Errorf(sdk.NotFound, "failed to %s: file not found", doing)
+			return nil, sdk.Errorf(sdk.NotFound, "failed to %s: file not found", doing).WithHint("there is no %s", shown(e.path))
 		}
 		if e.ifMatch != "" && e.ifMatch != absent {
 			return nil, sdk.Errorf(sdk.Conflict, "failed to %s: there is no such file any more; nothing was changed", doing)

@@ -10,6 +10,16 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/workspace"
 )
 
+// failureAt is failure, and says in the hint which file is not there, where that is what is wrong: the message itself is fixed.
+func failureAt(doing, path string, err error) error {
+	said := failure(doing, err)
+	var own *sdk.Error
+	if !errors.Is(err, fs.ErrNotExist) || !errors.As(said, &own) || own.Code != sdk.NotFound || own.Hint != "" {
+		return said
+	}
+	return own.WithHint("there is no %s", shown(path))
+}
+
 // failure says what a tool could not do, in the words that agents know: a refusal as it is, and "failed to read file:
 // file not found" for what the operating system says.
 func failure(doing string, err error) error {
@@ -40,6 +50,8 @@ func failure(doing string, err error) error {
 			WithHint("look at what is there now; undo takes the change back. The disk may be full, or broken")
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return say(sdk.Cancelled, "it was stopped")
+	case errors.Is(err, syscall.ENAMETOOLONG):
+		return say(sdk.InvalidArgument, "a name in the path is too long").WithHint("a name takes at most 255 bytes, a whole path 4095")
 	case errors.Is(err, syscall.ENOTDIR):
 		return say(sdk.InvalidArgument, "a part of the path is a file, not a directory")
 	case errors.As(err, &foreign):
@@ -74,10 +86,10 @@ func failure(doing string, err error) error {
 }
 
 // missingDir says how to write into a directory that is not there.
-func missingDir(err error, create bool) error {
+func missingDir(err error, path string, create bool) error {
 	var own *sdk.Error
 	if !create && errors.As(err, &own) && own.Code == sdk.NotFound {
-		return own.WithHint("the directory may be missing; create_dirs makes it")
+		return own.WithHint("the directory that %s would be in may be missing; create_dirs makes it", shown(path))
 	}
 	return err
 }

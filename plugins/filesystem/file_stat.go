@@ -33,7 +33,7 @@ func fileStat() sdk.Tool {
 		func(_ context.Context, req *sdk.Request[fileStatInput]) (fileStatOutput, error) {
 			s, err := req.Workspace.Status(req.Args.Path)
 			if err != nil {
-				return fileStatOutput{}, failure("inspect file", err)
+				return fileStatOutput{}, failureAt("inspect file", req.Args.Path, err)
 			}
 			out := fileStatOutput{
 				Path:        s.Path,

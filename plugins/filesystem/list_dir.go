@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"fmt"
+	"io/fs"
+	"path/filepath"
 	"strings"
 
 	"github.com/picoclaw/picoclaw/sdk"
@@ -37,7 +39,7 @@ func listDir() sdk.Tool {
 func listed(w *workspace.Workspace, path, after string) (string, error) {
 	page, err := w.ReadDirPage(path, after, listPage)
 	if err != nil {
-		return "", failure("list directory", notDirectory(w, path, err))
+		return "", failureAt("list directory", path, notDirectory(w, path, err))
 	}
 	var b strings.Builder
 	b.Grow(32 * len(page.Entries))
@@ -50,7 +52,7 @@ func listed(w *workspace.Workspace, path, after string) (string, error) {
 		if last = entry.Name(); i > 0 {
 			b.WriteByte('\n')
 		}
-		if entry.IsDir() {
+		if entry.IsDir() || leadsToDir(w, path, entry) {
 			b.WriteString("DIR: ")
 		} else {
 			b.WriteString("FILE: ")
@@ -61,4 +63,14 @@ func listed(w *workspace.Workspace, path, after string) (string, error) {
 		fmt.Fprintf(&b, "\n[%d entries in all; next: after=%s]", page.Total, shown(last))
 	}
 	return b.String(), nil
+}
+
+// leadsToDir reports whether an entry is a link to a directory that may be listed as well: it is used as one. Where any other link
+// leads is nobody's business.
+func leadsToDir(w *workspace.Workspace, in string, entry fs.DirEntry) bool {
+	if entry.Type()&fs.ModeSymlink == 0 {
+		return false
+	}
+	info, err := w.Stat(filepath.Join(in, entry.Name()))
+	return err == nil && info.IsDir()
 }

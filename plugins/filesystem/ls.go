@@ -61,7 +61,7 @@ func ls() sdk.Tool {
 				return out.visit(&in, e)
 			})
 			if err != nil {
-				return lsOutput{}, failure("list directory", notDirectory(req.Workspace, in.Path, err))
+				return lsOutput{}, failureAt("list directory", in.Path, notDirectory(req.Workspace, in.Path, err))
 			}
 			out.Count = len(out.Entries)
 			if !in.Recursive && strings.Contains(in.Pattern, "/") {

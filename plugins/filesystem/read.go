@@ -49,7 +49,7 @@ func read(m *memory) sdk.Tool {
 			}
 			w, err := readPart(ctx, &req.Environment, m, in.Path, p)
 			if err != nil {
-				return readOutput{}, failure("read file", err)
+				return readOutput{}, failureAt("read file", in.Path, err)
 			}
 			out := readOutput{
 				Path: w.Path, Content: w.Text, TotalLines: w.total(), StartLine: w.Start, EndLine: w.End, SizeBytes: w.Size,

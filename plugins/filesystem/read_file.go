@@ -80,7 +80,7 @@ func readFile(m *memory) sdk.Tool {
 			}
 			w, err := readPart(ctx, &req.Environment, m, in.Path, p)
 			if err != nil {
-				return readFileOutput{}, failure("read file", err)
+				return readFileOutput{}, failureAt("read file", in.Path, err)
 			}
 			return readFileOutput{
 				Path: w.Path, Etag: w.Etag, SizeBytes: w.Size, TotalLines: w.total(), StartLine: w.Start, EndLine: w.End,

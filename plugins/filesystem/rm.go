@@ -51,7 +51,7 @@ func rm(m *memory) sdk.Tool {
 					WithHint("set recursive to delete it with everything in it")
 			case err != nil:
 				m.drop(out.Undo, err)
-				return rmOutput{}, failure("delete", err)
+				return rmOutput{}, failureAt("delete", req.Args.Path, err)
 			}
 			return out, nil
 		},

@@ -157,3 +157,24 @@ func TestUndoBringsBackTheOwner(t *testing.T) {
 		})
 	}
 }
+
+// There are two kinds in a listing: what can be listed in turn, by a link too, and what can't.
+func TestALinkToADirectoryIsListedAsOne(t *testing.T) {
+	p := start(t, map[string]string{"d/x": "x", "f": "x"})
+	for link, to := range map[string]string{"to-d": "d", "to-f": "f", "to-link": "to-d", "out": "/usr", "nowhere": "none", "loop": "loop", "d/up": ".."} {
+		if err := os.Symlink(to, filepath.Join(p.Dir, link)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := unix.Mkfifo(filepath.Join(p.Dir, "fifo"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]string{
+		"":     "DIR: d\nFILE: f\nFILE: fifo\nFILE: loop\nFILE: nowhere\nFILE: out\nDIR: to-d\nFILE: to-f\nDIR: to-link",
+		"to-d": "DIR: up\nFILE: x",
+	} {
+		if r := p.Call("list_dir", args{"path": path}); r.Err != nil || r.Text != want {
+			t.Errorf("%q: %q, %v; want %q", path, r.Text, r.Err, want)
+		}
+	}
+}

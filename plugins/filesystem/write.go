@@ -39,7 +39,7 @@ func write(m *memory) sdk.Tool {
 				edits: []fileEdit{{path: in.Path, ifMatch: in.IfMatch, parents: in.CreateDirs, mode: moduleMode, make: whole(in.Content, given)}},
 			})
 			if err != nil {
-				return moduleChange{}, missingDir(err, in.CreateDirs)
+				return moduleChange{}, missingDir(err, in.Path, in.CreateDirs)
 			}
 			return newModuleChange(out), nil
 		},
