@@ -10,6 +10,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/picoclaw/picoclaw/sdk/nearest"
+	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
 // batchLine is one call of a batch.
@@ -28,23 +29,23 @@ func readBatchLine(text []byte) (line batchLine, err error) {
 	d := jsontext.NewDecoder(bytes.NewBuffer(text), jsontext.AllowDuplicateNames(true))
 	if d.PeekKind() != '{' {
 		if _, err := d.ReadValue(); err != nil {
-			return line, syntaxError(err)
+			return line, syntaxError(text, err)
 		}
 		return line, errors.New("it is not a JSON object")
 	}
 	if _, err := d.ReadToken(); err != nil {
-		return line, syntaxError(err)
+		return line, syntaxError(text, err)
 	}
 	seen := make(map[string]bool, 4)
 	for d.PeekKind() == '"' {
 		name, err := d.ReadToken()
 		if err != nil {
-			return line, syntaxError(err)
+			return line, syntaxError(text, err)
 		}
 		key := name.String()
 		value, err := d.ReadValue()
 		if err != nil {
-			return line, syntaxError(err)
+			return line, syntaxError(text, err)
 		}
 		if seen[key] {
 			return line, fmt.Errorf("%q is given twice", key)
@@ -55,7 +56,7 @@ func readBatchLine(text []byte) (line batchLine, err error) {
 		}
 	}
 	if _, err := d.ReadToken(); err != nil {
-		return line, syntaxError(err)
+		return line, syntaxError(text, err)
 	}
 	if _, err := d.ReadToken(); !errors.Is(err, io.EOF) {
 		return line, errors.New("something follows the JSON object")
@@ -91,10 +92,6 @@ func unquote(key string, value jsontext.Value, into *string) error {
 	return err
 }
 
-func syntaxError(err error) error {
-	var syntax *jsontext.SyntacticError
-	if errors.As(err, &syntax) {
-		return fmt.Errorf("%w at byte %d", syntax.Err, syntax.ByteOffset)
-	}
-	return err
+func syntaxError(text []byte, err error) error {
+	return errors.New("it is not valid JSON: " + pluginpb.NotJSON(text, err))
 }

@@ -2,6 +2,7 @@ package pluginpb
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -31,7 +32,7 @@ func (r *ArgumentReader) check(values map[string]any) error {
 			}
 		}
 		if want, ok := wrongType(property, values[name]); ok {
-			return &ArgumentError{Message: fmt.Sprintf("argument %q must be %s, not %s", name, want, valueName(values[name], want))}
+			return &ArgumentError{Message: fmt.Sprintf("argument %q %s", name, mismatch(want, values[name]))}
 		}
 	}
 	for _, name := range r.schema.Required {
@@ -39,15 +40,16 @@ func (r *ArgumentReader) check(values map[string]any) error {
 			return &ArgumentError{Message: fmt.Sprintf("argument %q is missing", name), Known: r.known}
 		}
 	}
-	if err := r.resolved.Validate(values); err != nil {
-		for _, name := range names {
-			if want, ok := outOfBounds(r.schema.Properties[name], values[name]); ok {
-				return &ArgumentError{Message: fmt.Sprintf("argument %q must be %s, not %s", name, want, plain(values[name]))}
-			}
-		}
-		return &ArgumentError{Message: fmt.Sprintf("the arguments do not fit: %v", err)}
+	err := r.resolved.Validate(values)
+	if err == nil {
+		return nil
 	}
-	return nil
+	for _, name := range names {
+		if said, ok := fault(r.schema.Properties[name], values[name], ""); ok {
+			return &ArgumentError{Message: fmt.Sprintf("argument %q%s", name, said)}
+		}
+	}
+	return &ArgumentError{Message: "the arguments do not fit: " + inWords(err)}
 }
 
 // wrongType reports whether a value is not of the types that its schema names, and which those are.
@@ -108,6 +110,9 @@ func plain(v any) string {
 		return "another text"
 	case ok:
 		return strconv.Quote(text)
+	}
+	if f, ok := v.(float64); ok && math.Abs(f) < 1e15 {
+		return decimal(f)
 	}
 	return fmt.Sprint(v)
 }

@@ -96,16 +96,16 @@ func decodeObject(raw []byte) (map[string]any, error) {
 				wrong = &ArgumentError{Message: fmt.Sprintf("argument %q: %v", name, err)}
 			}
 		}); err != nil {
-			return nil, syntaxError(err)
+			return nil, syntaxError(raw, err)
 		}
 	} else if err := d.SkipValue(); err != nil {
-		return nil, syntaxError(err)
+		return nil, syntaxError(raw, err)
 	}
 	switch _, err := d.ReadToken(); {
 	case err == nil:
 		return nil, &ArgumentError{Message: "the arguments must be one JSON object; something follows it"}
 	case !errors.Is(err, io.EOF):
-		return nil, syntaxError(err)
+		return nil, syntaxError(raw, err)
 	case kind != '{':
 		return nil, &ArgumentError{Message: fmt.Sprintf("the arguments must be a JSON object, not %s", kindName(kind))}
 	}
@@ -177,17 +177,17 @@ func decodeValue(d *jsontext.Decoder) (v any, wrong, err error) {
 	return nil, nil, nil
 }
 
-func syntaxError(err error) *ArgumentError {
+func syntaxError(raw []byte, err error) *ArgumentError {
 	var syntax *jsontext.SyntacticError
-	if errors.As(err, &syntax) {
-		if errors.Is(syntax.Err, jsontext.ErrDuplicateName) {
-			name := strings.TrimPrefix(string(syntax.JSONPointer), "/")
-			return &ArgumentError{Message: fmt.Sprintf("argument %q is given twice", name)}
-		}
-		return &ArgumentError{Message: fmt.Sprintf("the arguments are not valid JSON: %v at byte %d", syntax.Err, syntax.ByteOffset)}
+	if errors.As(err, &syntax) && errors.Is(syntax.Err, jsontext.ErrDuplicateName) {
+		name := strings.TrimPrefix(string(syntax.JSONPointer), "/")
+		return &ArgumentError{Message: fmt.Sprintf("argument %q is given twice", name)}
 	}
-	return &ArgumentError{Message: fmt.Sprintf("the arguments are not valid JSON: %v", err)}
+	return &ArgumentError{Message: "the arguments are not valid JSON: " + NotJSON(raw, err)}
 }
+
+// largestWhole is up to where every whole number has a float64 of its own.
+const largestWhole = 1 << 53
 
 // number is a number's value: an int64 where it is a whole one, else a float64.
 func number(text string) (any, error) {
@@ -198,7 +198,7 @@ func number(text string) (any, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the number %s is out of range", text)
 	}
-	if f == float64(int64(f)) && f >= -(1<<53) && f <= 1<<53 {
+	if f == float64(int64(f)) && f >= -largestWhole && f <= largestWhole {
 		return int64(f), nil // 1.0 and 1e3 are whole numbers
 	}
 	return f, nil
