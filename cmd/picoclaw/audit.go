@@ -68,7 +68,9 @@ func (o *auditVerb) run(ctx context.Context) error {
 	path := host.AuditFile(cfg.Home().Path)
 	latest := &latestRecords{most: o.limit}
 	show := latest.add
+	var names auditNames
 	collect := func(r audit.Record) error {
+		names.see(r)
 		if filter.Matches(r) {
 			return show(r)
 		}
@@ -78,6 +80,7 @@ func (o *auditVerb) run(ctx context.Context) error {
 		var failed error
 		err = audit.Follow(ctx, path, collect, func() {
 			failed = o.show(latest.records)
+			names.complain(o.app, cfg, filter)
 			show = o.showOne
 		})
 		if failed != nil {
@@ -90,6 +93,7 @@ func (o *auditVerb) run(ctx context.Context) error {
 		return asFailed(err)
 	}
 	o.app.complainOfLines(broken)
+	names.complain(o.app, cfg, filter)
 	return o.show(latest.records)
 }
 

@@ -89,7 +89,9 @@ func (o *auditVerb) stats() error {
 		return err
 	}
 	var sums audit.Summary
+	var names auditNames
 	broken, err := audit.Read(host.AuditFile(cfg.Home().Path), func(r audit.Record) error {
+		names.see(r)
 		if filter.Matches(r) {
 			sums.Add(r)
 		}
@@ -99,6 +101,7 @@ func (o *auditVerb) stats() error {
 		return asFailed(err)
 	}
 	o.app.complainOfLines(broken)
+	names.complain(o.app, cfg, filter)
 	if o.output == "json" {
 		return o.app.printJSON(sums.Tools())
 	}

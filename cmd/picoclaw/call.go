@@ -30,8 +30,8 @@ func newCall(a *app) *cobra.Command {
 not a path or a command, @FILE stands for what a file of yours holds, - for standard input, and @@ for an @ in front. A
 list is given by repeating its key, or as JSON.
 
-The exit code is 0 if the tool succeeded, 1 if it failed or was refused, 2 if the command line is wrong, and 3 if picoclaw
-can't start.`,
+The exit code is 0 if the tool succeeded, 1 if it failed or was refused, 2 if the command line is wrong or the arguments
+are not such as the tool takes, and 3 if picoclaw can't start.`,
 		Example: strings.Trim(`
   picoclaw call read_file path=go.mod
   picoclaw call exec command='go test ./...' timeout=120
@@ -78,7 +78,26 @@ func (o *callVerb) run(ctx context.Context, tool string) error {
 	if err := h.Ready(); err != nil {
 		return cantStart(err)
 	}
-	return o.app.showResult(tool, o.app.call(ctx, s, tool, raw, nil), o.output)
+	r := o.app.call(ctx, s, tool, raw, nil)
+	err = o.app.showResult(tool, r, o.output)
+	if r.Err != nil && r.Err.Code == pluginpb.CodeInvalidArgument && !fit(s, tool, raw) {
+		return &failure{code: exitUsage, err: errSaid}
+	}
+	return err
+}
+
+// fit reports whether arguments are such as a tool takes: of what it does with them it has errors of its own.
+func fit(s *host.Session, tool string, raw json.RawMessage) bool {
+	schema, err := inputOf(s, tool)
+	if err != nil || schema == nil {
+		return true
+	}
+	reader, err := pluginpb.NewArgumentReader(schema)
+	if err != nil {
+		return true
+	}
+	_, err = reader.Read(raw)
+	return err == nil
 }
 
 // call calls a tool, and shows how far it is to a person who waits. ask puts a question to the person; nil where there is

@@ -45,7 +45,7 @@ that no tool or no plugin has.`,
 // checkedConfig is what a check has found, as scripts read it.
 type checkedConfig struct {
 	OK       bool          `json:"ok"`
-	File     string        `json:"file"`
+	File     string        `json:"file,omitempty"` // none if there is no file: what is built in holds then
 	Agents   []string      `json:"agents,omitempty"`
 	Faults   []configFault `json:"faults"`
 	Warnings []configFault `json:"warnings"`
@@ -96,6 +96,7 @@ func (o *configCheck) check() checkedConfig {
 		found.Faults = append(found.Faults, newConfigFault(fault))
 	}
 	if cfg == nil {
+		found.File = faultyFile(found.Faults)
 		return found
 	}
 	found.File, found.Agents = cfg.File(), cfg.AgentIDs()
@@ -127,6 +128,16 @@ func (o *configCheck) check() checkedConfig {
 		found.Warnings = append(found.Warnings, idleNames(cfg, id, session, h.Installed())...)
 	}
 	return found
+}
+
+// faultyFile is the configuration file that faults are about; empty if they are about something else.
+func faultyFile(faults []configFault) string {
+	for _, f := range faults {
+		if f.Source == config.File.String() {
+			return f.Name
+		}
+	}
+	return ""
 }
 
 // exposedFault says where the rules stand that can't be kept.

@@ -39,7 +39,7 @@ A KEY stands for all keys that it begins. What looks like a secret is not shown.
 			return o.run()
 		},
 	}
-	a.agentFlag(cmd, &o.agent, "show what holds for this agent, by the names that it sets itself")
+	a.agentFlag(cmd, &o.agent, "the agent to show the settings of, as they hold for it (default: those of all agents)")
 	a.outputFlag(cmd, &o.output)
 	cmd.Flags().BoolVar(&o.changed, "changed", false, "leave out what nobody has set")
 	return cmd

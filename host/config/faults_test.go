@@ -11,6 +11,8 @@ var jsonFaults = []struct{ text, want string }{
 	// Keys.
 	{"{\n\n\"tools\": {\"exce\": {\"env\": []}}}", `FILE:3: tools.exce: unknown key; the nearest known key is tools.exec`},
 	{`{"restrict_to_workspace": false}`, `FILE:1: restrict_to_workspace: unknown key; the nearest known key is agents.defaults.restrict_to_workspace`},
+	{`{"agents": {"Agents": []}}`, `FILE:1: agents.Agents: unknown key; the nearest known key is agents.agents`},
+	{`{"tools": {"Tools": {}}}`, `FILE:1: tools.Tools: unknown key; the nearest known key is tools`},
 	{`{"Tools": {}}`, `FILE:1: Tools: unknown key; the nearest known key is tools`},
 	{`{"tools": {"enabeld": ["x"]}}`, `FILE:1: tools.enabeld: unknown key; the nearest known key is tools.enabled`},
 	{`{"agents": {"list": [{"id": "a"}, {"id": "b", "tool": {}}]}}`, `FILE:1: agents.list[1].tool: unknown key; the nearest known key is agents.list[1].tools`},

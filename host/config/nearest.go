@@ -23,7 +23,7 @@ func nearestKey(unknown, parent, path string) string {
 				continue
 			}
 			parts := splitName(child.full)
-			shared := sharedPrefix(above, parts)
+			shared := sharedPrefix(above, parts[:len(parts)-1])
 			apart := (len(above) - shared) + (len(parts) - 1 - shared)
 			score := 1000*nearest.Distance(last, child.name)/max(len(last), len(child.name)) + 20*apart
 			if best == "" || score < bestScore {
