@@ -116,6 +116,9 @@ func (a *analysis) start(c *shell.Call, name string, u programs.Use) {
 
 // code decides on code in any language.
 func (a *analysis) code(c *shell.Call, language, text string, params []string) {
+	if other, ok := lang.AsShell(language, text); ok {
+		language, text = "sh", other
+	}
 	switch {
 	case language == "sh":
 		c.Output = c.Code(text, params)
@@ -197,9 +200,14 @@ var commanded = map[string]bool{"vim": true, "sql": true, "sed": true, "dc": tru
 // included decides on a file that SQL names, which its client may run, as far as the same command line has written it.
 func (a *analysis) included(c *shell.Call, language, file string) {
 	content, _ := c.Written(file)
-	if a.made += len(content.Text) + perIncluded; content.Known && content.Text != "" && a.made <= maxMade {
-		a.code(c, language, content.Text, nil)
+	if !content.Known || content.Text == "" {
+		return
 	}
+	if a.made += len(content.Text) + perIncluded; a.made > maxMade {
+		a.hard(c, "exec.too-complex", "SQL includes SQL, too often to follow")
+		return
+	}
+	a.code(c, language, content.Text, nil)
 }
 
 // input decides on a program that runs its standard input as code.

@@ -1,6 +1,7 @@
 package lang
 
 import (
+	"regexp"
 	"strings"
 
 	"github.com/picoclaw/picoclaw/sdk/guard/internal/pattern"
@@ -15,8 +16,14 @@ func ServerSQL(code string) []Effect {
 	if strings.Contains(code, `\'`) || strings.Contains(code, `\"`) {
 		out = append(out, drops(code, true, 0)...) // whether a backslash keeps a string open is up to the server
 	}
+	if at := strings.Index(code, `\gexec`); at >= 0 && made.MatchString(code[:at]) {
+		out = append(out, Effect{Kind: Drop, Text: "what a query makes, which \\gexec runs,"})
+	}
 	return out
 }
+
+// made matches strings of which statements are made that delete.
+var made = regexp.MustCompile(`(?i)'\s*(?:drop|truncate|delete)\s`)
 
 // drops finds the statements that delete a table or more with everything in it. In strings, a backslash may stand for itself, or
 // escape what follows it.
@@ -111,6 +118,8 @@ func Redis(code string) (out []Effect) {
 		case len(words) == 0:
 		case flushes[words[0]]:
 			out = append(out, Effect{Kind: Drop, Text: words[0]})
+		case len(words) > 3 && words[0] == "CONFIG" && words[1] == "SET" && words[2] == "DIR":
+			out = append(out, Effect{Kind: Write, Text: strings.Fields(line)[3]}) // where the server writes what it keeps
 		case strings.HasPrefix(words[0], "EVAL") && (strings.Contains(line, "FLUSH") || strings.Contains(line, "flush")):
 			out = append(out, Effect{Kind: Drop, Text: "a script that flushes"})
 		}

@@ -199,3 +199,14 @@ func deno(_ string, args []shell.Field) []Use {
 	}
 	return unknown(args)
 }
+
+// corepack starts a package manager, or else manages which ones there are.
+func corepack(_ string, args []shell.Field) []Use {
+	if len(args) > 0 {
+		switch name, _, _ := strings.Cut(args[0].Text, "@"); name {
+		case "npm", "npx", "pnpm", "pnpx", "yarn", "yarnpkg":
+			return []Use{{Kind: Command, Argv: args}}
+		}
+	}
+	return unknown(args)
+}

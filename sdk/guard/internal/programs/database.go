@@ -10,8 +10,8 @@ import (
 var databasePrograms = []program{
 	{names: "sqlite3 sqlite duckdb", args: "w c*", lang: "sqlite", style: "single",
 		opts: "-cmd=c -init=r -separator=d -nullvalue=d -newline=d -A=d"},
-	{names: "psql pgcli usql", args: "d*", lang: "sql", opts: "c=c f=k h=d p=d U=d d=d o=w L=w v=d F=d R=d P=d T=d " +
-		"--command=c --file=k --host=d --port=d --username=d --dbname=d --output=w --log-file=w --set=d --variable=d"},
+	{names: "psql pgcli usql", args: "d*", lang: "sql", opts: "c=c f=k h=d p=d U=d d=d o=w L=w v=c F=d R=d P=d T=d " +
+		"--command=c --file=k --host=d --port=d --username=d --dbname=d --output=w --log-file=w --set=c --variable=c"},
 	{names: "mysql mariadb mycli", args: "d*", lang: "sql", opts: "e=c h=d P=d u=d D=d --execute=c --host=d --user=d --database=d --defaults-file=r --pager=d --tee=w --init-command=c"},
 	{names: "cqlsh clickhouse-client sqlcmd cockroach", args: "d*", lang: "sql", opts: "e=c q=c Q=c f=k i=k u=d p=d k=d d=d S=d U=d P=d h=d --execute=c --query=c --queries-file=k --file=k --host=d --port=d --user=d --password=d --database=d --url=d --keyspace=d"},
 	{names: "mysqladmin mariadb-admin", args: "d*", opts: "h=d u=d P=d S=d i=d c=d r= --host=d --user=d --port=d --socket=d --sleep=d --count=d"},

@@ -24,7 +24,7 @@ var lifecycle = map[string][]string{
 }
 
 // finders are the programs that find such files.
-var finders = set("make gmake bmake git npm pnpm yarn bun pytest py.test rake direnv go gcc g++ cc c++ clang clang++ tcc java javac")
+var finders = set("make gmake bmake git npm pnpm yarn bun pytest py.test rake bb direnv go gcc g++ cc c++ clang clang++ tcc java javac")
 
 // Found are the files that a program runs as code without being given their names, of those that there are. A star at the beginning
 // of a name stands for anything.
@@ -69,6 +69,8 @@ func Found(name string, args []string, there func(file string) bool) []Use {
 		return files("python", nil, "*.py")
 	case "rake":
 		return files("ruby", nil, "Rakefile", "rakefile", "Rakefile.rb")
+	case "bb":
+		return files("lisp", nil, "bb.edn")
 	case "direnv":
 		return files("sh", nil, ".envrc")
 	case "go":

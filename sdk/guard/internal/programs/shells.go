@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/picoclaw/picoclaw/sdk/guard/internal/getopt"
+	"github.com/picoclaw/picoclaw/sdk/guard/internal/lang"
 	"github.com/picoclaw/picoclaw/sdk/guard/internal/shell"
 )
 
@@ -15,28 +16,8 @@ var shellSpecs = map[string]getopt.Spec{
 	"xonsh": stop(getopt.Parse("c=c D=d --rc=k --shell-type=d")),
 }
 
-// shellTexts write code of other shells as sh has it, as far as that is about which commands are started.
-var shellTexts = map[string]func(string) string{
-	"nu":     func(code string) string { return unmarked(code, "^") },
-	"elvish": func(code string) string { return unmarked(code, "e:") },
-	"xonsh":  strings.NewReplacer("![", " ", "$[", " ", "!(", "(", "]", " ").Replace,
-}
-
 // shellCode are long options of the other shells whose value is code.
 var shellCode = set("--command --commands --init-command --execute")
-
-// unmarked drops what stands in front of the names of commands to say that they are programs.
-func unmarked(code, mark string) string {
-	var b strings.Builder
-	for i := 0; i < len(code); i++ {
-		if (i == 0 || strings.IndexByte(" \t\n;|&({", code[i-1]) >= 0) && strings.HasPrefix(code[i:], mark) {
-			i += len(mark) - 1
-			continue
-		}
-		b.WriteByte(code[i])
-	}
-	return b.String()
-}
 
 // shellUses says what a shell runs.
 func shellUses(name string, args []shell.Field) []Use {
@@ -46,10 +27,10 @@ func shellUses(name string, args []shell.Field) []Use {
 	} else {
 		uses = posixShell(args)
 	}
-	if text := shellTexts[name]; text != nil {
+	if lang.IsShell(name) {
 		for i := range uses {
-			if uses[i].Kind == Code {
-				uses[i].Text = text(uses[i].Text)
+			if uses[i].Lang == "sh" {
+				uses[i].Lang = name
 			}
 		}
 	}

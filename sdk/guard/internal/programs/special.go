@@ -75,6 +75,8 @@ func handler(name string) special {
 		return rails
 	case "minitest", "testrb", "m":
 		return rubyTests
+	case "corepack":
+		return corepack
 	case "crystal", "nim":
 		return evaluator
 	case "vagrant":
@@ -125,6 +127,9 @@ func Known(name string) bool { return table()[name] != nil || handler(name) != n
 
 // Canonical is the name that the tables and rules have for a program: python3.12 is python.
 func Canonical(name string) string {
+	if at := strings.IndexByte(name, '@'); at > 0 {
+		name = name[:at] // of a package, as npx has it: npm@latest
+	}
 	if n := len(name); n > 0 && strings.IndexByte("0123456789.-", name[n-1]) < 0 {
 		if lang, ok := languages()[name]; ok && lang.as != "" {
 			return lang.as

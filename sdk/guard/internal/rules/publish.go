@@ -6,9 +6,9 @@ import (
 )
 
 // publishRules are about what is given to everybody: like what is pushed to a repository of git, it can't be taken back.
-var publishRules = []Rule{
+var publishRules = unlessDry([]Rule{
 	{
-		ID: "exec.publish", Names: "npm pnpm yarn bun cnpm", Match: both(not((*Command).dryRun), func(c *Command) bool {
+		ID: "exec.publish", Names: "npm pnpm yarn bun cnpm", Match: both(func(c *Command) bool {
 			first, second := c.Operand(0), c.Operand(1)
 			if first == "npm" {
 				first, second = second, c.Operand(2) // yarn npm publish
@@ -26,20 +26,19 @@ var publishRules = []Rule{
 		Miss: []string{"npm publish --dry-run", "npm pack", "npm run publish", "npm version patch", "npm dist-tag ls x", "yarn npm info x", "npm install publish", "npm owner ls x"},
 	},
 	{
-		ID: "exec.publish", Names: "cargo", Match: both(mention("publish", "yank", "owner"), not((*Command).dryRun), func(c *Command) bool {
+		ID: "exec.publish", Names: "cargo", Match: both(mention("publish", "yank", "owner", "release"), func(c *Command) bool {
 			verb := c.Operand(0)
 			if strings.HasPrefix(verb, "+") {
 				verb = c.Operand(1)
 			}
-			return (verb == "publish" || verb == "yank" || verb == "owner" && c.Opts().Has("-a", "-r", "--add", "--remove")) && !c.Opts().Has("-n")
+			return (verb == "publish" || verb == "yank" || verb == "release" && c.Opts().Has("-x", "--execute") || verb == "owner" && c.Opts().Has("-a", "-r", "--add", "--remove")) && !c.Opts().Has("-n")
 		}),
 		Reason: "publishes a package, or changes a published one", Safer: saferPublish,
-		Hit:  []string{"cargo publish", "cargo publish -p core --allow-dirty", "cargo +stable publish", "cargo yank --version 1.0.0 x"},
-		Miss: []string{"cargo publish --dry-run", "cargo publish -n", "cargo package", "cargo build", "cargo owner --list x", "cargo test publish"},
+		Hit:  []string{"cargo publish", "cargo publish -p core --allow-dirty", "cargo +stable publish", "cargo yank --version 1.0.0 x", "cargo release patch --execute"},
+		Miss: []string{"cargo publish --dry-run", "cargo publish -n", "cargo package", "cargo build", "cargo owner --list x", "cargo release patch", "cargo test publish"},
 	},
 	{
-		ID: "exec.publish", Names: "twine poetry uv pdm hatch flit pipenv gem dart flutter hex lerna changeset vsce ovsx wasm-pack conan charmcraft snapcraft luarocks", Match: both(mention("upload", "publish", "push", "yank", "release"), not((*Command).dryRun),
-			verb("upload", "publish", "push", "yank", "pub publish", "publish-package", "release")),
+		ID: "exec.publish", Names: "twine poetry uv pdm hatch flit pipenv gem dart flutter hex lerna changeset vsce ovsx wasm-pack conan charmcraft snapcraft luarocks", Match: both(mention("upload", "publish", "push", "yank", "release"), verb("upload", "publish", "push", "yank", "pub publish", "publish-package", "release")),
 		Reason: "publishes a package, or changes a published one", Safer: saferPublish,
 		Hit:  []string{"twine upload dist/*", "poetry publish --build", "uv publish", "gem push x-1.0.gem", "gem yank x -v 1", "dart pub publish", "vsce publish"},
 		Miss: []string{"twine check dist/*", "poetry build", "uv build", "uv run publish", "gem build x.gemspec", "poetry publish --dry-run", "dart pub get", "gem list push"},
@@ -75,14 +74,14 @@ var publishRules = []Rule{
 		ID: "exec.publish", Names: "pod", Match: verb("trunk push", "repo push"),
 		Reason: "publishes a package", Hit: []string{"pod trunk push A.podspec"}, Miss: []string{"pod install", "pod lib lint", "pod trunk me"},
 	},
-}
+})
 
 const saferPublish = "make the package and check it, with --dry-run where there is such; a person publishes it"
 
 // imagePush says whether a container tool gives an image to a registry.
 func imagePush(c *Command) bool {
 	words := c.subcommands()
-	if len(words) == 0 || c.dryRun() {
+	if len(words) == 0 {
 		return false
 	}
 	second := append(words, "")[1]

@@ -112,13 +112,6 @@ var remoteDeleteRules = []Rule{
 var lasting = []string{"ns", "namespace", "namespaces", "project", "projects", "node", "nodes", "no", "pv", "persistentvolume", "persistentvolumes", "pvc", "persistentvolumeclaim", "persistentvolumeclaims",
 	"crd", "crds", "customresourcedefinition", "customresourcedefinitions", "all", "statefulset", "statefulsets", "sts"}
 
-// dryRun says whether the command only tells what it would do.
-func (c *Command) dryRun() bool {
-	return slices.ContainsFunc(c.Args, func(arg string) bool {
-		return strings.HasPrefix(arg, "--dry-run") && arg != "--dry-run=none" || arg == "--help" || arg == "-help"
-	})
-}
-
 // containerDelete says whether a container tool deletes more than what it is told the names of.
 func containerDelete(c *Command) bool {
 	words := c.subcommands()

@@ -57,3 +57,34 @@ func TestExamples(t *testing.T) {
 		}
 	}
 }
+
+// What only tells what it would do is no publishing and no deleting; what only looks so is.
+func TestDryRuns(t *testing.T) {
+	for line, want := range map[string]bool{
+		"npm publish --dry-run":                              true,
+		"npm publish --tag next --dry-run":                   true,
+		"npm publish --dry-run=true":                         true,
+		"npm publish --help":                                 true,
+		"npm publish --dry-run=false":                        false,
+		"npm publish --dry-run false":                        false,
+		"npm publish --dry-run --no-dry-run":                 false,
+		"cargo publish --locked --dry-run":                   true,
+		"kubectl delete ns x --dry-run=client":               true,
+		"kubectl delete ns x --force --dry-run=client":       true,
+		"kubectl delete ns x --dry-run=none":                 false,
+		"kubectl delete ns x --cache-dir --dry-run=client":   false,
+		"kubectl get secret x -o yaml --cache-dir --help":    false,
+		"kubectl get secret x -o yaml --help":                true,
+		"docker push --help":                                 true,
+		"docker --config --help push x":                      false,
+		"docker compose -f a.yml --dry-run push":             true,
+		"terraform destroy -help":                            true,
+		"gh auth token --hostname --help":                    false,
+		"vault kv get -address=http://localhost:8200 --help": true,
+	} {
+		words := strings.Fields(line)
+		if got := New(words[0], words[1:], nil).dryRun(); got != want {
+			t.Errorf("%s: %v", line, got)
+		}
+	}
+}

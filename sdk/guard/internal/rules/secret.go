@@ -7,7 +7,7 @@ import (
 
 // secretRules are about commands that print credentials which the machine keeps for its user. What an agent prints it may tell
 // others; programs that need a credential get it from the same place without it being shown.
-var secretRules = []Rule{
+var secretRules = unlessDry([]Rule{
 	{
 		ID: "exec.credentials", Names: "gh glab", Match: both(mention("auth"), anyOf(verb("auth token"), both(verb("auth status"), flag("-t", "--show-token")))),
 		Reason: "prints a credential", Safer: saferSecret,
@@ -63,10 +63,10 @@ var secretRules = []Rule{
 		Miss: []string{"vault status", "vault kv list secret/", "vault secrets list", "vault policy list", "vault kv metadata get secret/aws"},
 	},
 	{
-		ID: "exec.credentials", Names: "bw lpass secret-tool keyring chamber kwallet-query doppler", Match: verb("get", "show", "lookup", "export", "read", "secrets get", "secrets download", "list items"),
+		ID: "exec.credentials", Names: "bw lpass secret-tool keyring chamber kwallet-query doppler", Match: anyOf(verb("get", "show", "lookup", "export", "read", "list items"), both(verb("secrets"), not(verb("secrets set", "secrets delete", "secrets upload")))),
 		Reason: "prints a credential", Safer: saferSecret,
-		Hit:  []string{"bw get password x", "lpass show --password x", "secret-tool lookup service x", "keyring get a b", "doppler secrets get X"},
-		Miss: []string{"bw status", "lpass ls", "secret-tool --version", "keyring --list-backends", "doppler configs"},
+		Hit:  []string{"bw get password x", "lpass show --password x", "secret-tool lookup service x", "keyring get a b", "doppler secrets get X", "doppler secrets"},
+		Miss: []string{"bw status", "lpass ls", "secret-tool --version", "keyring --list-backends", "doppler configs", "doppler secrets set X", "doppler run -- npm start"},
 	},
 	{
 		ID: "exec.credentials", Names: "kubectl oc", Match: kubernetesSecret,
@@ -99,7 +99,7 @@ var secretRules = []Rule{
 		Reason: "prints a credential",
 		Hit:    []string{"heroku auth:token", "flyctl auth token"}, Miss: []string{"heroku auth:whoami", "flyctl status", "heroku config", "flyctl auth whoami"},
 	},
-}
+})
 
 const saferSecret = "let the program that needs it ask for it itself"
 
