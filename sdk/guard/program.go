@@ -17,11 +17,59 @@ var systemBins = map[string]bool{
 // program decides on the program's own path.
 func (a *analysis) program(c *shell.Call, argv []string) {
 	word := c.Argv[0].Text
-	if !strings.Contains(word, "/") || systemBins[filepath.Dir(filepath.Clean(word))] {
+	if !strings.Contains(word, "/") {
+		if c.Wrote() {
+			a.run(c, onPath(c, word))
+		}
+		return
+	}
+	if systemBins[filepath.Dir(filepath.Clean(word))] {
 		return
 	}
 	a.path(&c.Place, Read, word, false, argv)
-	a.script(c, word, "sh", nil)
+	a.run(c, word)
+}
+
+// onPath is the file that the same command line has written and that a command's name stands for, if its search path says so; or
+// else "".
+func onPath(c *shell.Call, name string) string {
+	search, ok := c.Env["PATH"]
+	if !ok {
+		search, _ = c.Lookup("PATH")
+	}
+	for _, dir := range filepath.SplitList(search) {
+		if dir == "" {
+			dir = "." // as every shell reads it
+		}
+		file := dir + "/" + name
+		if _, written := c.Written(file); written && !shell.HasUnknown(dir) {
+			return file
+		}
+	}
+	return ""
+}
+
+// run decides on a file that is started, as far as the same command line has written it: what its first line names gets it, or
+// a shell.
+func (a *analysis) run(c *shell.Call, file string) {
+	if file == "" {
+		return
+	}
+	content, _ := c.Written(file)
+	first, _, _ := strings.Cut(content.Text, "\n")
+	interpreter, ok := strings.CutPrefix(first, "#!")
+	if !content.Known || !ok {
+		a.script(c, file, "sh", nil)
+		return
+	}
+	// The system cuts it at the first space only.
+	program, argument, _ := strings.Cut(strings.TrimSpace(interpreter), " ")
+	argv := []shell.Field{{Text: program}}
+	if argument = strings.TrimSpace(argument); argument != "" {
+		argv = append(argv, shell.Field{Text: argument})
+	}
+	argv = append(append(argv, shell.Field{Text: file}), c.Argv[1:]...)
+	c.Output = c.Exec(shell.Name(file), argv, nil, "")
 }
 
 // starters are the commands that are looked for behind a program that isn't understood: it may start them.

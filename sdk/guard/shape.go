@@ -162,6 +162,19 @@ func filePath(url string) string {
 	return rest
 }
 
+// fileURLs decides on the files that URLs name which stand behind something else: -sfile:///x, {file:///x,y}.
+func (a *analysis) fileURLs(c *shell.Call) {
+	for _, f := range c.Argv[1:] {
+		if at := strings.Index(strings.ToLower(f.Text), "file:/"); at > 0 && len(strings.ToLower(f.Text)) == len(f.Text) {
+			url := f.Text[at:]
+			if end := strings.IndexAny(url, "{}[],"); end >= 0 {
+				url = url[:end]
+			}
+			a.path(&c.Place, Read, filePath(url), f.Glob, c.Texts())
+		}
+	}
+}
+
 // separators stand between the parts of an argument that may each be a path: --opt=/x, a:/x, -Fname=@/x, type=bind,source=/x.
 const separators = "=:,@<>;"
 

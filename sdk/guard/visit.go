@@ -77,6 +77,7 @@ func (a *analysis) Call(c *shell.Call) {
 	switch name {
 	case "curl", "wget", "aria2c", "axel":
 		fetched(c, name)
+		a.fileURLs(c)
 	case "cpio", "pax", "afio", "zip", "tar", "rsync", "wc", "du", "cat", "sort":
 		if name == "cpio" || name == "pax" || name == "afio" || listsInput(argv) {
 			a.listed(c)

@@ -39,6 +39,7 @@ var (
 	aliased     = pattern.New(`\b([A-Za-z_]\w*)\s*=\s*((?:os|subprocess|shutil|pty|io|child_process)\s*\.\s*\w+|[\w.]+(?:\("\d+"\))?\.(?:exec|execSync|execFile|execFileSync|spawn|spawnSync|fork|rm|rmSync)|eval|exec|system)\s*(?:[;\n)}]|$)`)
 	moduleAlias = pattern.New(`\b([A-Za-z_]\w*)\s*=\s*(os|subprocess|shutil|pty|commands|asyncio|ctypes)\s*(?:[;\n)}]|$)`)
 	destructed  = pattern.New(`\{([^{}]*)\}\s*=\s*require\b|\bimport\s*\{([^{}]*)\}\s*from\b`)
+	taken       = pattern.New(`\{([^{}]*\b(?:exec|execSync|execFile|execFileSync|spawn|spawnSync|fork)\s*:\s*[^{}]*)\}\s*\)?\s*=`)
 	renamedTo   = pattern.New(`(\w+)\s*(?::|\bas\b)\s*(\w+)`)
 	inlined     = pattern.New(`[$#]\{\s*['"]([^'"]*)['"]\s*\}`)
 	identifier  = regexp.MustCompile(`^[A-Za-z_][\w.]*$`)
@@ -255,7 +256,11 @@ func (s *skeleton) aliases(language string) {
 	if language != "node" {
 		return
 	}
-	for _, m := range destructed.FindAllStringSubmatch(s.worth(destructed)) {
+	lists := destructed.FindAllStringSubmatch(s.worth(destructed))
+	for _, m := range taken.FindAllStringSubmatch(s.worth(taken)) {
+		lists = append(lists, []string{m[0], m[1], ""})
+	}
+	for _, m := range lists {
 		for _, pair := range renamedTo.FindAllStringSubmatch(m[1] + m[2]) {
 			if renamed < maxRenamed {
 				s.renameCall(pair[2], pair[1])

@@ -1,6 +1,7 @@
 package lang
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/picoclaw/picoclaw/sdk/guard/internal/pattern"
@@ -18,7 +19,7 @@ var (
 	consoles   = pattern.New(`\.push\s*\(`)
 	console    = pattern.New(`\bInteractive(?:Interpreter|Console)\b`)
 	// passed are functions that start a command where they are handed to something else that calls them.
-	passed = pattern.New(`\b(?:os\.(?:system|popen|exec\w+|spawn\w+)|subprocess\.(?:run|call|check_call|check_output|Popen|getoutput|getstatusoutput)|shutil\.rmtree)\s*[,)]`)
+	passed = pattern.New(`\b(?:os\.(?:system|popen|exec\w+|spawn\w+)|subprocess\.(?:run|call|check_call|check_output|Popen|getoutput|getstatusoutput)|shutil\.rmtree)\s*[,)\]}]|\bmethodcaller\s*\(`)
 	// handedOn are the same in Node and in Ruby.
 	handedOn = pattern.New(`\.(?:execSync|spawnSync|execFileSync|execFile|exec|spawn)\s*(?:[,)]|\.\s*(?:call|apply|bind)\b)`)
 	methods  = pattern.New(`\bmethod\s*\(\s*:(?:system|exec|spawn)\s*\)`)
@@ -47,6 +48,7 @@ func (s *skeleton) nested(language string, depth int, out *[]Effect) {
 	functions := map[string]*pattern.Pattern{"python": passed, "ruby": methods}[language]
 	if language == "node" && strings.Contains(s.all(), "child_process") {
 		functions = handedOn
+		s.byName(out)
 	}
 	if functions != nil {
 		end := 0
@@ -59,6 +61,25 @@ func (s *skeleton) nested(language string, depth int, out *[]Effect) {
 	if foreignCalls.MatchString(s.worth(foreignCalls)) {
 		for _, m := range systemCalls.FindAllStringIndex(s.code) {
 			*out = append(*out, s.command(s.region(m[1]-1)))
+		}
+	}
+}
+
+// byName adds every string of code that names a function which starts commands: it may reach that by its name.
+func (s *skeleton) byName(out *[]Effect) {
+	names := func(l literal) bool {
+		switch l.text {
+		case "exec", "execSync", "execFile", "execFileSync", "spawn", "spawnSync":
+			return true
+		}
+		return false
+	}
+	if !slices.ContainsFunc(s.literals, names) {
+		return
+	}
+	for _, l := range s.literals {
+		if !names(l) {
+			*out = append(*out, Effect{Kind: Shell, Text: l.text})
 		}
 	}
 }

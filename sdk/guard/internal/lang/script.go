@@ -44,15 +44,15 @@ func (s *skeleton) worth(p *pattern.Pattern) string {
 var (
 	// starts are calls that start a command.
 	starts = pattern.New(`\b(exec\.Command(?:Context)?|(?:os|posix|nt)\.(?:system|popen|exec\w*|spawn\w*|posix_spawn\w*|execute)|subprocess\.\w+|pty\.spawn|commands\.\w+|(?:asyncio\.)?create_subprocess_(?:shell|exec)|POSIX::exec\w+|io\.popen|IO\.popen|Open3\.\w+|` +
-		`Kernel\.(?:system|exec|spawn)|system|popen|Popen|check_output|check_call|getoutput|getstatusoutput|exec|spawn|shell|execSync|execFile|execFileSync|spawnSync|shell_exec|passthru|proc_open|` +
+		`Kernel\.(?:system|exec|spawn)|system|popen|Popen|open2|open3|check_output|check_call|getoutput|getstatusoutput|exec|spawn|shell|execSync|execFile|execFileSync|spawnSync|shell_exec|passthru|proc_open|` +
 		`pcntl_exec|qx|readpipe|os\.startfile|Deno\.run|Deno\.Command|Bun\.spawn|Bun\.spawnSync|do shell script|run_command|shellout|webbrowser\.open|System\.cmd|System\.shell|os\.cmd|os:cmd)\b\s*`)
 	// lisps are calls that start a command in languages that put the bracket before the name.
 	lisps = pattern.New(`\(\s*(?:[\w.-]+/)?(?:system\*?|shell-command\S*|async-shell-command|call-process\S*|start-process\S*|run-program|sb-ext:run-program|uiop:run-program|shell|sh)\s|\(\s*(?:[\w.-]+/)?(?:process|exec)\s+\[?\s*"\d+"`)
 	// pipes are calls whose argument is a command where it begins or ends with a bar, as in Perl and Ruby.
 	pipes    = pattern.New(`\bopen\b\s*`)
-	evals    = pattern.New(`\b(eval|exec|__import__|execfile|loadstring|dofile|runInThisContext|runInNewContext|assert|create_function|instance_eval|class_eval|Function)\s*\(`)
+	evals    = pattern.New(`\b(eval|exec|__import__|execfile|loadstring|dofile|runInThisContext|runInNewContext|assert|create_function|instance_eval|class_eval|Function)\s*\)?\s*\(`)
 	runpy    = pattern.New(`\brun_path\s*\(\s*"(\d+)"`)
-	bareEval = pattern.New(`\beval\s*[$@<&]`)
+	bareEval = pattern.New(`\beval\s*(?:[$@<&;})]|$)`)
 	syscalls = pattern.New(`\bsyscall\b\s*\(?\s*[\w"$&:]`)
 	trees    = pattern.New(`\b(rmtree|rm_rf|rm_r|remove_entry|remove_entry_secure|remove_dir|remove_tree|rimraf|deltree|remove_dir_all|remove-tree|emptyDirSync|removeSync|removedirs|delete-directory|delete-tree|rm_r!|rm_rf!)\b|\bunlink\b[^;\n]*\brecursive\b`)
 	nodeTree = pattern.New(`\b(rm|rmSync|rmdir|rmdirSync|remove)\s*\(`)
@@ -68,7 +68,7 @@ var (
 	getattrs = pattern.New(`\b(getattr\s*\(\s*(os|subprocess|shutil|__builtins__|builtins)|__builtins__|\bvars\s*\(\s*\w+\s*\)\s*\[|\.__dict__\s*\[|__subclasses__|globals\s*\(\s*\)\s*\[|importlib\.import_module|process\.binding|\.constructor\.constructor|Object\.const_get|public_send|__send__)`)
 	// computed are arguments of which the first is made by something that isn't followed.
 	computed  = pattern.New(`^[\s\[(*]*(?:"\d+"\s*(?:\.\s*(?:replace|reverse|translate|decode|encode|lower|swapcase|map|tr|sub|gsub|slice|substr|substring|unpack\w*|rot13)\b|\[)|[A-Za-z_][\w.]*\s*\([^()]*"\d+"[^()]*\)\s*\.|(?:os\s*\.\s*)?(?:environ|getenv)\b|process\s*\.\s*env\b|\$?ENV\s*[\[{]|\$_(?:ENV|GET|POST|SERVER)\b|[A-Za-z_][\w.]*(?:fromCharCode|b64decode|atob|unhexlify|fromhex|pack|decode64)\b)`)
-	inStart   = pattern.New(`^[\s\[\](),]*$`)
+	inStart   = pattern.New(`^[\s\[\](),*]*$`)
 	reference = pattern.New(`"(\d+)"`)
 	keyword   = pattern.New(`\b(shell|check|text|capture_output|stdout|stderr|stdin|universal_newlines|cwd|timeout|encoding|stdio|exception|out|err|input)\s*[=:]>?\s*([\w.]+|"\d+")`)
 )
@@ -99,6 +99,9 @@ func script(language, code string, depth int, left *int) []Effect {
 			}
 		}
 	}
+	if language == "go" {
+		out = append(out, generated(code)...)
+	}
 	s.fold(language)
 	commands := s.commands(language, &out)
 	s.nested(language, depth, &out)
@@ -121,7 +124,7 @@ func script(language, code string, depth int, left *int) []Effect {
 	if language == "python" && pickled.MatchString(s.worth(pickled)) {
 		out = append(out, Effect{Kind: Dynamic, Text: "an object that is made of a string may be made by any function"})
 	}
-	if language == "perl" && bareEval.MatchString(s.worth(bareEval)) {
+	if language == "perl" && (bareEval.MatchString(s.worth(bareEval)) || evaluates(code)) {
 		out = append(out, Effect{Kind: Dynamic, Text: "eval runs code that is only known when it runs"})
 	}
 	if (language == "perl" || language == "ruby") && syscalls.MatchString(s.worth(syscalls)) {
@@ -224,6 +227,9 @@ func (s *skeleton) commands(language string, out *[]Effect) bool {
 	return found
 }
 
+// interpreters are programs that get code as an argument.
+var interpreters = map[string]bool{"sh": true, "bash": true, "dash": true, "zsh": true, "ksh": true, "fish": true, "python": true, "python3": true, "perl": true, "ruby": true, "node": true, "php": true}
+
 // command is the effect of a call that starts a command with these arguments.
 func (s *skeleton) command(args string) Effect {
 	args = keyword.ReplaceAllString(args, "")
@@ -242,8 +248,11 @@ func (s *skeleton) command(args string) Effect {
 		if !constant {
 			argv = append(argv, shell.Unknown)
 		}
-		if argv[0] != "" && strings.ContainsAny(argv[0], " ") && len(argv) == 1 {
+		if strings.Contains(argv[0], " ") {
 			return Effect{Kind: Shell, Text: argv[0]}
+		}
+		if strings.Count(rest, "(") > 1 && interpreters[shell.Name(argv[0])] {
+			return Effect{Kind: Dynamic, Text: "it starts " + shell.Name(argv[0]) + " with code that is only known when it runs"}
 		}
 		return Effect{Kind: Argv, Argv: argv}
 	case !constant:

@@ -160,6 +160,9 @@ func npm(name string, args []shell.Field) []Use {
 	for n, i := range parsed.Operands {
 		text := args[i].Text
 		if n == 0 && (text == "exec" || text == "x" || text == "dlx") && len(parsed.Operands) > 1 {
+			if command := args[parsed.Operands[1]]; strings.Contains(command.Text, " ") {
+				return append(uses, sh(command.Text)) // Yarn hands it to a shell
+			}
 			return append(uses, Use{Kind: Command, Argv: args[parsed.Operands[1]:]})
 		}
 		if n == 2 && args[parsed.Operands[0]].Text == "explore" {

@@ -35,7 +35,7 @@ var filePrograms = []program{
 	{names: "vi vim nvim ex view gvim vimdiff rvim", args: "w*", lang: "vim", opts: "c=c S=k u=r t=d i=w T=d w=w W=w --cmd=c"},
 	{names: "nano pico micro joe mg code subl", args: "w*", opts: "l=k f=d --eval=d --load=k --goto=w --install-extension=d"},
 	{names: "rename prename file-rename", args: "d w*"},
-	{names: "entr", args: "p", style: "stop", opts: "e=d w=g i=d d=d --exts=d --watch=g --ignore=d --debounce=d"},
+	{names: "entr", args: "p", style: "stop", opts: "s=c e=d w=g i=d d=d --exts=d --watch=g --ignore=d --debounce=d"},
 	{names: "inotifywait fswatch", args: "l*", opts: "e=d t=d --event=d --timeout=d --format=d --timefmt=d --exclude=d --excludei=d --fromfile=r o=w"},
 	{names: "lsof fuser", args: "l*", opts: "i=d p=d u=d c=d n=d g=d"},
 	{names: "mount", args: "w*", opts: "t=d o=d L=d U=d O=d --types=d --options=d"},

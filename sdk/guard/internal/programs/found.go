@@ -5,16 +5,16 @@ import "strings"
 // makefiles are the files that make looks for.
 var makefiles = []string{"GNUmakefile", "makefile", "Makefile"}
 
-// hooks are the files that the verbs of git run.
+// hooks are the files that the verbs of git run, in whatever directory the settings name.
 var hooks = map[string][]string{
-	"commit":   {".git/hooks/pre-commit", ".git/hooks/prepare-commit-msg", ".git/hooks/commit-msg", ".git/hooks/post-commit"},
-	"checkout": {".git/hooks/post-checkout"},
-	"switch":   {".git/hooks/post-checkout"},
-	"merge":    {".git/hooks/pre-merge-commit", ".git/hooks/post-merge"},
-	"pull":     {".git/hooks/post-merge", ".git/hooks/post-rewrite"},
-	"rebase":   {".git/hooks/pre-rebase", ".git/hooks/post-rewrite"},
-	"push":     {".git/hooks/pre-push"},
-	"am":       {".git/hooks/applypatch-msg", ".git/hooks/pre-applypatch", ".git/hooks/post-applypatch"},
+	"commit":   {"*/pre-commit", "*/prepare-commit-msg", "*/commit-msg", "*/post-commit"},
+	"checkout": {"*/post-checkout"},
+	"switch":   {"*/post-checkout"},
+	"merge":    {"*/pre-merge-commit", "*/post-merge"},
+	"pull":     {"*/post-merge", "*/post-rewrite"},
+	"rebase":   {"*/pre-rebase", "*/post-rewrite"},
+	"push":     {"*/pre-push"},
+	"am":       {"*/applypatch-msg", "*/pre-applypatch", "*/post-applypatch"},
 }
 
 // lifecycle are the scripts that verbs of npm run besides those of their own name.
@@ -24,7 +24,7 @@ var lifecycle = map[string][]string{
 }
 
 // finders are the programs that find such files.
-var finders = set("make gmake bmake git npm pnpm yarn bun pytest py.test rake bb direnv go gcc g++ cc c++ clang clang++ tcc java javac")
+var finders = set("make gmake bmake git npm pnpm yarn bun pytest py.test rake bb direnv go gcc g++ cc c++ clang clang++ tcc java javac python node perl ruby")
 
 // Found are the files that a program runs as code without being given their names, of those that there are. A star at the beginning
 // of a name stands for anything.
@@ -67,6 +67,14 @@ func Found(name string, args []string, there func(file string) bool) []Use {
 		return files("npm", npmScripts(verb, operands), "package.json")
 	case "pytest", "py.test":
 		return files("python", nil, "*.py")
+	case "python":
+		return files("python", nil, "*.py") // it may import them
+	case "node":
+		return files("node", nil, "*.js", "*.mjs", "*.cjs")
+	case "perl":
+		return files("perl", nil, "*.pm", "*.pl")
+	case "ruby":
+		return files("ruby", nil, "*.rb")
 	case "rake":
 		return files("ruby", nil, "Rakefile", "rakefile", "Rakefile.rb")
 	case "bb":

@@ -15,6 +15,9 @@ var (
 	scheduleSpec = getopt.Parse("f=k q=d t=d u=d")
 )
 
+// splits are the escapes of env -S that stand between words.
+var splits = strings.NewReplacer(`\\`, `\\`, `\_`, " ", `\n`, " ", `\t`, " ", `\v`, " ", `\f`, " ", `\r`, " ", `\c`, " #")
+
 // env sets variables, and may change the directory, before it starts a command.
 func env(_ string, args []shell.Field) []Use {
 	parsed := envSpec.Parse(shell.Texts(args))
@@ -34,7 +37,7 @@ func env(_ string, args []shell.Field) []Use {
 	}
 	for _, opt := range parsed.Options {
 		if opt.Has && (opt.Name == "-S" || opt.Is("--split-string")) {
-			code := opt.Value
+			code := "env " + splits.Replace(opt.Value) // what it splits may begin with options and variables
 			for _, arg := range args[opt.At+1:] {
 				code += " " + quote(arg.Text)
 			}

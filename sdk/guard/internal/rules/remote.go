@@ -58,8 +58,8 @@ var remoteRules = []Rule{
 		},
 		Reason: "runs commands in a container, beside the policy",
 		Seeds:  []string{`\bdocker\s+run\b`, `\bdocker\s+exec\b`},
-		Hit:    []string{"docker run --rm alpine id", "docker run -h web alpine id", "docker exec -it web sh", "docker container exec web id", "docker -H tcp://x run alpine", "docker compose run web id", "docker-compose exec web sh", "docker compose -f x.yml exec web sh", "docker --log-level debug run x"},
-		Miss:   []string{"docker build -t app .", "docker ps", "docker pull run", "docker images", "docker run --help", "docker compose up"},
+		Hit:    []string{"docker run --rm alpine id", "docker run -h web alpine id", "docker exec -it web sh", "docker container exec web id", "docker -H tcp://x run alpine", "docker compose run web id", "docker-compose exec web sh", "docker compose -f x.yml exec web sh", "docker --log-level debug run x", "docker run alpine --help", "docker compose exec web ls --help"},
+		Miss:   []string{"docker build -t app .", "docker ps", "docker pull run", "docker images", "docker run --help", "docker compose up", "docker compose run --help", "docker container exec --help"},
 	},
 	{
 		ID: "exec.container", Names: "systemd-nspawn runc crun lxc-attach lxc-execute", Reason: "runs commands in a container, beside the policy",
@@ -113,16 +113,21 @@ var containerTakes = map[string]bool{"-H": true, "-c": true, "-l": true, "-f": t
 	"--project-name": true, "--project-directory": true, "--env-file": true, "--profile": true, "--tlscacert": true, "--tlscert": true, "--tlskey": true, "--namespace": true,
 	"--connection": true, "--url": true, "--identity": true, "--root": true, "--kubeconfig": true, "--cluster": true, "--user": true, "-s": true, "--ansi": true, "--parallel": true, "--progress": true, "--address": true, "-a": true}
 
+// groups are the words of a container tool that others stand behind.
+var groups = map[string]bool{"compose": true, "container": true, "image": true, "volume": true, "network": true, "system": true, "swarm": true, "buildx": true, "manifest": true}
+
 // subcommands are the words of a container tool up to the first that names a container or an image: options and their
 // values left out.
 func (c *Command) subcommands() []string {
 	var words []string
-	for i := 0; i < len(c.Args) && len(words) < 2; i++ {
+	for i := 0; i < len(c.Args); i++ {
 		arg := c.Args[i]
-		if arg == "--help" {
+		if arg == "--help" && (len(words) < 2 || groups[words[0]]) {
 			return nil // it only prints how it is used
 		}
 		switch {
+		case len(words) == 2:
+			return words
 		case containerTakes[arg]:
 			i++
 		case !strings.HasPrefix(arg, "-"):

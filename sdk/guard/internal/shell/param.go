@@ -116,7 +116,7 @@ func (x *expansion) paramUnset(p *syntax.ParamExp, plain, quoted bool) []syntax.
 	switch {
 	case p.Param.Value == "@" || p.Param.Value == "*":
 		return []syntax.WordPart{p}
-	case p.Exp != nil && p.Exp.Word != nil && instead(p.Exp.Op, false, true):
+	case p.Exp != nil && p.Exp.Word != nil && (instead(p.Exp.Op, false, true) || elsewhere(p.Param.Value) && instead(p.Exp.Op, true, false)):
 		return x.inline(p, quoted)
 	case p.Exp != nil:
 		switch p.Exp.Op {
@@ -134,6 +134,16 @@ func (x *expansion) paramUnset(p *syntax.ParamExp, plain, quoted bool) []syntax.
 		x.substitutions(p)
 	}
 	return []syntax.WordPart{&syntax.Lit{Value: Unset}}
+}
+
+// elsewhere says whether the shell itself or the environment may have set a variable: then ${x:+word} is the word. Such names are
+// in capitals, but for those of proxies and some of zsh's.
+func elsewhere(name string) bool {
+	switch name {
+	case "path", "fpath", "cdpath", "manpath", "argv", "status", "pipestatus", "histchars", "commands", "options", "parameters", "functions", "builtins", "signals":
+		return true
+	}
+	return strings.ToLower(name) != name || strings.HasSuffix(name, "_proxy")
 }
 
 // paramRewritten is p with the words inside it rewritten too.

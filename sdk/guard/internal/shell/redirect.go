@@ -68,7 +68,7 @@ func (in *Interpreter) redirect(r *redirections, redir *syntax.Redirect, fd stri
 		number := strings.TrimSuffix(target.Text, "-")
 		if strings.Trim(number, "0123456789") == "" || target.Text == Unknown {
 			if redir.Op == syntax.DplOut && (fd == "" || fd == "1") {
-				r.moved = r.moved || number == "2"
+				r.moved = r.moved || number == "2" && !in.merged
 			}
 			return
 		}
@@ -92,11 +92,36 @@ func (in *Interpreter) redirect(r *redirections, redir *syntax.Redirect, fd stri
 		in.visitor.Open(x.place, ForReading, target)
 		return
 	}
+	if in.passes(target.Text) {
+		return
+	}
 	both := redir.Op == syntax.RdrAll || redir.Op == syntax.AppAll || redir.Op == syntax.DplOut && fd == ""
 	if both || fd == "" || fd == "1" {
 		r.into, r.moved = target.Text, true
 		r.append = redir.Op == syntax.AppOut || redir.Op == syntax.AppAll
 	}
+}
+
+// passes says whether what goes to a file goes on to whoever reads what the command prints: it is a descriptor of the command's.
+func (in *Interpreter) passes(file string) bool {
+	switch file {
+	case "/dev/stdout":
+		return true
+	case "/dev/stderr", "/dev/fd/2", "/proc/self/fd/2":
+		return in.merged
+	}
+	return strings.HasPrefix(file, "/dev/fd/") || strings.HasPrefix(file, "/proc/self/fd/")
+}
+
+// merges says whether a text may send what it prints as errors to where its output goes. What goes there is then taken for output:
+// the two are not told apart further.
+func merges(source string) bool {
+	for _, sign := range []string{"|&", "2>&", "2>>&", "2>/dev/std", "2>/dev/fd", "2> /dev/std", "2> /dev/fd", "/proc/self/fd"} {
+		if strings.Contains(source, sign) {
+			return true
+		}
+	}
+	return false
 }
 
 // output sends what was printed where the redirections want it, and returns what is left for the next command.

@@ -26,6 +26,7 @@ type Interpreter struct {
 	visitor  Visitor
 	parser   *syntax.Parser
 	source   string // the text that is being followed: the one that was given, or code within it
+	merged   bool   // errors may go where output goes
 	span     Span   // of the command whose code is being followed
 	steps    int
 	work     int // so far: bytes of arguments, and what else takes time
@@ -96,6 +97,7 @@ func (in *Interpreter) code(place *Place, source string, st *state, stdin Stream
 	}
 	outer, span := in.source, in.span
 	in.source, in.span = source, place.Span
+	in.merged = in.merged || merges(source)
 	in.depth++
 	states, out := in.stmts(file.Stmts, st, stdin)
 	if !nested {

@@ -1,0 +1,56 @@
+package lang
+
+import "strings"
+
+// evaluates says whether a substitution of Perl runs what it puts in as code: s/…/…/ee.
+func evaluates(code string) bool {
+	for at := 0; at+1 < len(code); at++ {
+		if code[at] != 's' || at > 0 && (wordByte(code[at-1]) || strings.IndexByte("$@%>", code[at-1]) >= 0) {
+			continue
+		}
+		matched, ok := delimited(code[at+1:])
+		if !ok {
+			continue
+		}
+		put, ok := delimited(matched)
+		if !ok {
+			continue
+		}
+		if strings.IndexByte("({[<", matched[0]) < 0 {
+			put = put[1:] // the last delimiter
+		}
+		if flags := put[:len(put)-len(strings.TrimLeft(put, "acdegilmnoprsux"))]; strings.Count(flags, "e") > 1 {
+			return true
+		}
+	}
+	return false
+}
+
+// delimited skips one part of a quoting operator. What follows a part begins with the delimiter again, unless that is a bracket.
+func delimited(code string) (rest string, ok bool) {
+	code = strings.TrimLeft(code, " ")
+	if code == "" || wordByte(code[0]) || strings.IndexByte(" \t\n;=)", code[0]) >= 0 {
+		return "", false
+	}
+	opening, closing := code[0], code[0]
+	if i := strings.IndexByte("({[<", opening); i >= 0 {
+		closing = ")}]>"[i]
+	}
+	depth := 0
+	for i := 1; i < len(code); i++ {
+		switch {
+		case code[i] == '\\':
+			i++
+		case code[i] == closing && depth == 0:
+			if opening == closing {
+				return code[i:], true
+			}
+			return code[i+1:], true
+		case code[i] == closing:
+			depth--
+		case code[i] == opening:
+			depth++
+		}
+	}
+	return "", false
+}
