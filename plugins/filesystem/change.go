@@ -87,9 +87,17 @@ func (c *existing) encoding() (text.Encoding, error) {
 const smallFile = 1 << 20
 
 // etagOfOld returns the etag of a file as it is before a change.
-func etagOfOld(old *workspace.Old) (string, error) {
+func etagOfOld(ctx context.Context, old *workspace.Old) (string, error) {
+	if old.Info.Size() > mostRead {
+		return revision(old.Info), nil
+	}
+	return stateOfOld(ctx, old, mostRead)
+}
+
+// stateOfOld returns the state of a file as it is before a change, reading at most so many bytes of it.
+func stateOfOld(ctx context.Context, old *workspace.Old, most int64) (string, error) {
 	if old.Info.Size() > smallFile {
-		return versions.EtagOf(old.Reader())
+		return stateOf(ctx, old.Reader(), old.Info.Size(), most)
 	}
 	data, err := old.Bytes()
 	return versions.Etag(data), err
@@ -107,7 +115,7 @@ func (m *memory) do(ctx context.Context, env *sdk.Environment, c change) (*outco
 			if err := ctx.Err(); err != nil {
 				return nil, sdk.Errorf(sdk.Cancelled, "failed to %s: cancelled", c.doing)
 			}
-			return m.make(&existing{old: old, env: env, path: e.path}, e, c.doing)
+			return m.make(ctx, &existing{old: old, env: env, path: e.path}, e, c.doing)
 		}}
 	}
 	if c.dryRun {
@@ -123,7 +131,7 @@ func (m *memory) do(ctx context.Context, env *sdk.Environment, c change) (*outco
 	}
 	err := env.Workspace.Apply(func(changed []workspace.Changed) error {
 		out.describe(changed)
-		return m.keep(out, c, changed)
+		return m.keep(ctx, out, c, changed)
 	}, edits...)
 	if err != nil {
 		m.drop(out.Undo, err)
@@ -154,7 +162,7 @@ func (c *change) failure(err error) error {
 }
 
 // make returns the new contents of one file, once it has been found to be the one that the caller means.
-func (m *memory) make(v *existing, e fileEdit, doing string) ([]byte, error) {
+func (m *memory) make(ctx context.Context, v *existing, e fileEdit, doing string) ([]byte, error) {
 	if !v.old.Exists() {
 		if e.must {
 			return nil, sdk.Errorf(sdk.NotFound, "failed to %s: file not found", doing)
@@ -164,7 +172,7 @@ func (m *memory) make(v *existing, e fileEdit, doing string) ([]byte, error) {
 		}
 	}
 	if e.ifMatch != "" && v.old.Exists() {
-		if err := m.match(v, e, doing); err != nil {
+		if err := m.match(ctx, v, e, doing); err != nil {
 			return nil, err
 		}
 	}
@@ -172,8 +180,8 @@ func (m *memory) make(v *existing, e fileEdit, doing string) ([]byte, error) {
 }
 
 // match compares the file with the version that the caller has seen.
-func (m *memory) match(v *existing, e fileEdit, doing string) error {
-	etag, err := etagOfOld(v.old)
+func (m *memory) match(ctx context.Context, v *existing, e fileEdit, doing string) error {
+	etag, err := etagOfOld(ctx, v.old)
 	if err != nil {
 		return err
 	}

@@ -16,7 +16,7 @@ import (
 
 // keep writes what a change is about to destroy into the journal. What is too large for it is changed all the same: the
 // outcome says so.
-func (m *memory) keep(out *outcomes, c change, changed []workspace.Changed) error {
+func (m *memory) keep(ctx context.Context, out *outcomes, c change, changed []workspace.Changed) error {
 	if m.journal == nil {
 		return nil
 	}
@@ -34,11 +34,11 @@ func (m *memory) keep(out *outcomes, c change, changed []workspace.Changed) erro
 			step.Action, step.Blob = journal.Restore, fmt.Sprint(i)
 		}
 		if f.Old.Exists() {
-			etag, err := etagOfOld(f.Old)
+			state, err := stateOfOld(ctx, f.Old, mostCompared)
 			if err != nil {
 				return err
 			}
-			step.Before = etag
+			step.Before = state
 		}
 		op.Steps = append(op.Steps, step)
 	}

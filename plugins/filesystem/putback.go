@@ -134,7 +134,7 @@ func (r *restoring) countForeign(h *tar.Header) {
 
 // clear removes what is in the way of what is put back. A file stays: it gets its contents back, and what it was besides.
 func (r *restoring) clear(ctx context.Context, name string, info fs.FileInfo) (stays bool, err error) {
-	now, err := r.at(ctx, name)
+	now, err := r.at(ctx, name, absent)
 	if err != nil || now.state == absent {
 		return false, err
 	}

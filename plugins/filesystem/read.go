@@ -19,11 +19,11 @@ type readInput struct {
 type readOutput struct {
 	Path       string `json:"path"`
 	Content    string `json:"content" jsonschema:"The lines, each with its number"`
-	TotalLines int    `json:"total_lines"`
+	TotalLines *int   `json:"total_lines,omitempty" jsonschema:"How many lines the file has; not given if it is longer than 1 GiB"`
 	StartLine  int    `json:"start_line"`
 	EndLine    int    `json:"end_line"`
 	SizeBytes  int64  `json:"size_bytes"`
-	Etag       string `json:"etag,omitempty" jsonschema:"Identifies these contents: if_match of a change wants it. Not given with bytes of a long binary file"`
+	Etag       string `json:"etag,omitempty" jsonschema:"Identifies these contents: if_match of a change wants it. Not given with bytes of a long binary file, and of a file over 1 GiB that was changed a moment ago"`
 	Encoding   string `json:"encoding,omitempty"`
 	BOM        bool   `json:"bom,omitempty"`
 	EOL        string `json:"eol,omitempty" jsonschema:"Line endings: lf, crlf, mixed or none"`
@@ -52,12 +52,12 @@ func read(m *memory) sdk.Tool {
 				return readOutput{}, failure("read file", err)
 			}
 			out := readOutput{
-				Path: w.Path, Content: w.Text, TotalLines: w.Lines, StartLine: w.Start, EndLine: w.End, SizeBytes: w.Size,
+				Path: w.Path, Content: w.Text, TotalLines: w.total(), StartLine: w.Start, EndLine: w.End, SizeBytes: w.Size,
 				Etag: w.Etag, Encoding: w.Encoding, BOM: w.Mark, EOL: w.EOL, Next: w.Next, Note: w.Note,
 				Binary: w.Binary, MediaType: w.MediaType, media: w.Media,
 			}
 			if !w.Binary && !p.Bytes {
-				out.Content = text.Number(w.Text, w.Start, w.Lines)
+				out.Content = text.Number(w.Text, w.Start, max(w.Lines, w.End))
 			}
 			return out, nil
 		},

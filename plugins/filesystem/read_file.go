@@ -20,9 +20,9 @@ type readFileInput struct {
 // readFileOutput tells about the contents, which are the text.
 type readFileOutput struct {
 	Path       string `json:"path"`
-	Etag       string `json:"etag,omitempty" jsonschema:"Identifies these contents: if_match of a change wants it. Not given with bytes of a long binary file."`
+	Etag       string `json:"etag,omitempty" jsonschema:"Identifies these contents: if_match of a change wants it. Not given with bytes of a long binary file, and of a file over 1 GiB that was changed a moment ago."`
 	SizeBytes  int64  `json:"size_bytes"`
-	TotalLines int    `json:"total_lines"`
+	TotalLines *int   `json:"total_lines,omitempty" jsonschema:"How many lines the file has; not given if it is longer than 1 GiB."`
 	StartLine  int    `json:"start_line,omitempty"`
 	EndLine    int    `json:"end_line,omitempty"`
 	Encoding   string `json:"encoding,omitempty"`
@@ -42,7 +42,11 @@ func (o readFileOutput) Text() string {
 	}
 	var said []string
 	if o.Next != nil && !o.window.asked {
-		said = append(said, fmt.Sprintf("the file goes on: %d bytes, %s in all; next: %s", o.SizeBytes, lines(o.TotalLines), o.Next))
+		all := ""
+		if o.TotalLines != nil {
+			all = ", " + lines(*o.TotalLines)
+		}
+		said = append(said, fmt.Sprintf("the file goes on: %d bytes%s in all; next: %s", o.SizeBytes, all, o.Next))
 	}
 	if o.window.Note != "" {
 		said = append(said, o.window.Note)
@@ -79,7 +83,7 @@ func readFile(m *memory) sdk.Tool {
 				return readFileOutput{}, failure("read file", err)
 			}
 			return readFileOutput{
-				Path: w.Path, Etag: w.Etag, SizeBytes: w.Size, TotalLines: w.Lines, StartLine: w.Start, EndLine: w.End,
+				Path: w.Path, Etag: w.Etag, SizeBytes: w.Size, TotalLines: w.total(), StartLine: w.Start, EndLine: w.End,
 				Encoding: w.Encoding, BOM: w.Mark, EOL: w.EOL, Next: w.Next, Binary: w.Binary, MediaType: w.MediaType,
 				window: w,
 			}, nil

@@ -24,11 +24,14 @@ type restoring struct {
 	foreign int  // how much of what was put back belonged to somebody else, and does not now
 }
 
-// at surveys what is at a path, links not followed.
-func (r *restoring) at(ctx context.Context, name string) (survey, error) {
-	now := survey{state: absent}
+// at surveys what is at a path, links not followed, in a way that can be compared with a state.
+func (r *restoring) at(ctx context.Context, name, with string) (survey, error) {
+	now, most := survey{state: absent}, int64(mostCompared)
+	if isContents(with) {
+		most = mostRead
+	}
 	err := r.env.Workspace.Look(guard.Write, name, func(tree *workspace.Tree) (err error) {
-		now, err = look(ctx, tree)
+		now, err = look(ctx, tree, most)
 		return err
 	})
 	if errors.Is(err, fs.ErrNotExist) {
@@ -57,7 +60,7 @@ func (r *restoring) neverHappened(ctx context.Context, op *journal.Op) bool {
 			}
 		case journal.Restore, journal.Shrink:
 		}
-		if now, err := r.at(ctx, where); err != nil || now.state != before || now.state == step.After {
+		if now, err := r.at(ctx, where, before); err != nil || now.state != before || now.state == step.After {
 			return false
 		}
 	}
@@ -117,7 +120,7 @@ func (r *restoring) check(ctx context.Context, op *journal.Op) error {
 		if step.Action == journal.Move {
 			where = step.From
 		}
-		now, err := r.at(ctx, where)
+		now, err := r.at(ctx, where, step.After)
 		if err != nil {
 			return failure("undo", err)
 		}
@@ -125,10 +128,14 @@ func (r *restoring) check(ctx context.Context, op *journal.Op) error {
 			return sdk.Errorf(sdk.Conflict, "%s has changed since %s (%s); nothing was undone", shown(where), op.ID, op.Summary).
 				WithHint("force takes it back all the same, and keeps what is there now")
 		}
+		if step.Action == journal.Remove && isSampled(now.state) && !r.force {
+			return sdk.Errorf(sdk.Conflict, "%s is too long to tell whether it has changed since %s (%s); nothing was undone", shown(where), op.ID, op.Summary).
+				WithHint("force takes it back all the same, and deletes what is there now")
+		}
 		if step.Action != journal.Move || slices.ContainsFunc(op.Steps[:i], func(s journal.Step) bool { return s.Path == step.Path }) {
 			continue
 		}
-		if now, err := r.at(ctx, step.Path); err != nil || now.state != absent {
+		if now, err := r.at(ctx, step.Path, absent); err != nil || now.state != absent {
 			return sdk.Errorf(sdk.Conflict, "there is something at %s again; nothing was undone", shown(step.Path)).
 				WithHint("move it away first")
 		}
@@ -149,7 +156,7 @@ func (r *restoring) opposite(ctx context.Context, op *journal.Op) (journal.Op, f
 			again.Steps = append(again.Steps, journal.Step{Action: journal.Move, Path: step.From, From: step.Path, After: step.After})
 			continue
 		}
-		now, err := r.at(ctx, step.Path)
+		now, err := r.at(ctx, step.Path, step.After)
 		if err != nil {
 			return again, nil, failure("undo", err)
 		}

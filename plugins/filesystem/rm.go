@@ -63,7 +63,7 @@ func (m *memory) keepDoomed(ctx context.Context, doomed *workspace.Tree, out *rm
 	if m.journal == nil {
 		return nil
 	}
-	before, err := look(ctx, doomed)
+	before, err := look(ctx, doomed, mostCompared)
 	if err != nil {
 		return err
 	}

@@ -37,8 +37,8 @@ func (s *survey) step(step journal.Step) journal.Step {
 	return step
 }
 
-// look surveys a tree; nil is nothing.
-func look(ctx context.Context, tree *workspace.Tree) (survey, error) {
+// look surveys a tree; nil is nothing. Of a file up to so many bytes are read.
+func look(ctx context.Context, tree *workspace.Tree, most int64) (survey, error) {
 	if tree == nil {
 		return survey{state: absent}, nil
 	}
@@ -61,7 +61,7 @@ func look(ctx context.Context, tree *workspace.Tree) (survey, error) {
 			return err
 		}
 		defer func() { _ = f.Close() }()
-		s.state, err = versions.EtagOf(f)
+		s.state, err = stateOf(ctx, f, e.Info.Size(), most)
 		return err
 	})
 	return s, err

@@ -36,7 +36,11 @@ func (t *transferring) last(ctx context.Context, env *sdk.Environment, m *memory
 		if m.journal == nil {
 			return nil
 		}
-		source, err := look(ctx, w.Source)
+		read := int64(mostCompared)
+		if t.tool == "cp" {
+			read = mostRead // as it is for being copied
+		}
+		source, err := look(ctx, w.Source, read)
 		if err != nil {
 			return err
 		}
@@ -47,7 +51,7 @@ func (t *transferring) last(ctx context.Context, env *sdk.Environment, m *memory
 		op := journal.Op{
 			Tool: t.tool, Summary: fmt.Sprintf("%s: %s to %s", t.tool, w.Source.Path, w.Destination), Steps: []journal.Step{back},
 		}
-		replaced, err := look(ctx, w.Replaced)
+		replaced, err := look(ctx, w.Replaced, mostCompared)
 		if err != nil {
 			return err
 		}

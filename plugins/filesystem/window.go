@@ -58,18 +58,20 @@ func (p part) length() int64 {
 
 // window is a part of a file as it was read.
 type window struct {
-	Path     string
-	Text     string // what is shown, without numbers
-	Start    int    // number of the first line
-	End      int    // number of the last line
-	Lines    int    // how many lines the file has
-	Size     int64  // of the file, in bytes
-	Etag     string
-	Encoding string
-	Mark     bool // a byte order mark
-	EOL      string
-	Next     *next  // how to go on; nil at the end of what was wanted
-	Note     string // what is to be known about the text
+	Path  string
+	Text  string // what is shown, without numbers
+	Start int    // number of the first line
+	End   int    // number of the last line
+	Lines int    // how many lines the file has
+
+	Uncounted bool  // the file is too long to count its lines
+	Size      int64 // of the file, in bytes
+	Etag      string
+	Encoding  string
+	Mark      bool // a byte order mark
+	EOL       string
+	Next      *next  // how to go on; nil at the end of what was wanted
+	Note      string // what is to be known about the text
 
 	Media     []byte // an image
 	MediaType string
@@ -200,6 +202,14 @@ func (w *window) takeLines(s string, p part) {
 func (w *window) noLine() {
 	w.End = w.Start - 1
 	w.Note = fmt.Sprintf("the file has %s; there is no line %d", lines(w.Lines), w.Start)
+}
+
+// total is how many lines the file has; nil if they were not counted.
+func (w *window) total() *int {
+	if w.Uncounted {
+		return nil
+	}
+	return &w.Lines
 }
 
 // lines is a number of lines in words.

@@ -80,9 +80,15 @@ func (o *Old) Bytes() ([]byte, error) {
 	return data, nil
 }
 
-// Reader returns the contents from their beginning, for those who need not have them in memory; nil if there is no
-// file. It may be used until the callback that was given o has returned.
-func (o *Old) Reader() io.Reader {
+// Contents are contents that are not in memory, read from their beginning or from anywhere.
+type Contents interface {
+	io.Reader
+	io.ReaderAt
+}
+
+// Reader returns the contents, for those who need not have them in memory; nil if there is no file. It may be used until the
+// callback that was given o has returned.
+func (o *Old) Reader() Contents {
 	if o.file == nil {
 		return nil
 	}

@@ -89,9 +89,12 @@ func (s *Seen) Add(etag, data string) {
 
 var etagPattern = regexp.MustCompile(`^[0-9a-f]{16}$`)
 
+// IsEtag reports whether a text is one that Etag could have returned.
+func IsEtag(s string) bool { return etagPattern.MatchString(s) }
+
 // Get returns contents that were seen.
 func (s *Seen) Get(etag string) (data string, ok bool) {
-	if !etagPattern.MatchString(etag) {
+	if !IsEtag(etag) {
 		return "", false
 	}
 	s.mu.Lock()

@@ -1,0 +1,112 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+
+	"github.com/picoclaw/picoclaw/plugins/filesystem/internal/text"
+)
+
+// lineWindow keeps some lines of what is written to it, as far as there is room, and counts all.
+type lineWindow struct {
+	from, to int // line numbers from 1; to is 0 for the last
+	room     int
+	skip     bool // keep none
+	hurry    bool // end with errEnough once nothing more is to be kept, or the lines are too far in
+
+	kept    bytes.Buffer
+	full    bool  // there was not room for all
+	begin   int64 // where the first kept line begins, in bytes
+	newline int   // how many newlines there were
+	crlf    int
+	seen    int64
+	last    byte
+}
+
+func (l *lineWindow) Write(p []byte) (int, error) {
+	rest := p
+	for len(rest) > 0 && !l.skip && !l.full && (l.to == 0 || l.newline < l.to) {
+		if l.newline+1 < l.from {
+			rest = l.pass(rest)
+			continue
+		}
+		if l.kept.Len() == 0 {
+			l.begin = l.seen + int64(len(p)-len(rest))
+		}
+		rest = l.keep(rest)
+	}
+	l.tally(rest)
+	l.seen += int64(len(p))
+	if l.hurry && (l.full || l.to > 0 && l.newline >= l.to || l.kept.Len() == 0 && l.seen >= mostRead) {
+		return len(p), errEnough
+	}
+	return len(p), nil
+}
+
+// errEnough ends a reading that has found what it was for.
+var errEnough = errors.New("there is no need to read on")
+
+// pass leaves out one line, or the rest.
+func (l *lineWindow) pass(p []byte) []byte {
+	end := bytes.IndexByte(p, '\n') + 1
+	if end == 0 {
+		end = len(p)
+	}
+	l.tally(p[:end])
+	return p[end:]
+}
+
+// keep keeps what is wanted of p and returns what comes after.
+func (l *lineWindow) keep(p []byte) []byte {
+	end := len(p)
+	if l.to > 0 {
+		// As many newlines as lines are still wanted.
+		end = 0
+		for n := l.newline; n < l.to && end < len(p); n++ {
+			next := bytes.IndexByte(p[end:], '\n')
+			if next < 0 {
+				end = len(p)
+				break
+			}
+			end += next + 1
+		}
+	}
+	if over := l.kept.Len() + end - l.room - 1; over > 0 {
+		end -= over
+		l.full = true
+	}
+	l.kept.Write(p[:end])
+	l.tally(p[:end])
+	return p[end:]
+}
+
+func (l *lineWindow) tally(p []byte) {
+	if len(p) == 0 {
+		return
+	}
+	l.newline += bytes.Count(p, []byte{'\n'})
+	l.crlf += bytes.Count(p, []byte("\r\n"))
+	if l.last == '\r' && p[0] == '\n' {
+		l.crlf++
+	}
+	l.last = p[len(p)-1]
+}
+
+func (l *lineWindow) count() int {
+	if l.seen > 0 && l.last != '\n' {
+		return l.newline + 1
+	}
+	return l.newline
+}
+
+func (l *lineWindow) ending() string {
+	switch {
+	case l.newline == 0:
+		return text.None
+	case l.crlf == 0:
+		return text.LF
+	case l.crlf == l.newline:
+		return text.CRLF
+	}
+	return text.Mixed
+}
