@@ -49,7 +49,7 @@ func (c *lines) readNext(r *bufio.Reader) (call func(), goesOn bool) {
 	default:
 		goesOn = true
 	}
-	c.tidy.passed(size)
+	c.tidy.Passed(size)
 	return call, goesOn
 }
 
