@@ -136,7 +136,7 @@ func refusal(d guard.Decision, asked bool) *Error {
 	e := &Error{Code: pluginpb.CodeAccessDenied, Message: d.Reason, Rule: d.Rule, Hint: d.Hint}
 	switch {
 	case d.Verdict == guard.Ask && asked:
-		e.Hint = "a person was asked, and did not allow it; do it in another way, or ask what they would allow"
+		e.Hint = "a person was asked, and did not say yes; do it in another way, or ask what they would allow"
 	case d.Verdict == guard.Ask:
 		e.Hint = strings.TrimPrefix(e.Hint+"; or use a client that can ask a person (MCP elicitation)", "; or ")
 	}

@@ -2,7 +2,6 @@ package host
 
 import (
 	"crypto/rand"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -192,7 +191,7 @@ func (s *Session) unknown(name string) *Error {
 func (s *Session) Spawn(origin Origin, narrower policy.Child) (*Session, error) {
 	p, err := s.policy.Narrow(narrower)
 	if err != nil {
-		return nil, errors.Join(errors.New("a spawned session can only be narrower"), err)
+		return nil, fmt.Errorf("a session can only be made narrower: %w", err)
 	}
 	child, err := s.host.session(p, origin)
 	if err == nil {

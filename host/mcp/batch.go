@@ -20,7 +20,14 @@ const (
 	maxBatchAnswers = maxFrame
 )
 
-var errInitializeApart = errors.New("initialize can't be part of a batch; send it by itself, first")
+// apart is the error for a request that can't be part of a batch: one begins what batches are of, the other ends when it is
+// told to, and would hold up the answers to all. It is nil for all else.
+func apart(r *jsonrpc.Request) error {
+	if r.Method == "initialize" || r.Method == "subscriptions/listen" {
+		return fmt.Errorf("%s can't be part of a batch; send it by itself", r.Method)
+	}
+	return nil
+}
 
 // batch is the answers to messages that came as one. They go back as one.
 type batch struct {
@@ -133,13 +140,11 @@ func sound(body []byte) error {
 	for i, one := range list {
 		message, err := decode(one)
 		if r, ok := message.(*jsonrpc.Request); err == nil && ok && r.IsCall() {
-			switch wrong := unfit(r); {
-			case r.Method == "initialize":
-				err = errInitializeApart
-			case wrong != nil:
-				err = wrong
-			default:
+			if err = apart(r); err == nil {
 				err = d.add(r, nil)
+			}
+			if wrong := unfit(r); err == nil && wrong != nil {
+				err = wrong
 			}
 		}
 		if err != nil {

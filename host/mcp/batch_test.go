@@ -42,11 +42,12 @@ func TestABatchIsAnsweredAsOne(t *testing.T) {
 			toolCall("1", "both"), `{"jsonrpc":"2.0","method":"notifications/initialized"}`, toolCall(`"two"`, "error"),
 			`{"jsonrpc":"2.0","id":3,"method":"ping"}`, `{"jsonrpc":"2.0","id":3,"method":"ping"}`, `{"jsonrpc":"2.0","id":4,"method":"nope"}`,
 			`{"jsonrpc":"2.0","id":5}`, `7`, `[]`, strings.Replace(hello, `"id":1`, `"id":6`, 1), `{"jsonrpc":"2.0","id":99,"result":{}}`,
+			`{"jsonrpc":"2.0","id":8,"method":"subscriptions/listen","params":{}}`,
 		}, " , ") + "]  ")
 		answers := inBatch(t, c.line())
 		for id, want := range map[string][]string{
 			"1": {"line one"}, `"two"`: {"until then"}, "3": {`"result":{}`, "give each request an id of its own"}, "4": {"there is no method"},
-			"5": {"it has no method"}, "6": {"initialize can't be part of a batch"}, "null": {"it is a number, not an object", "it is an array, not an object"},
+			"5": {"it has no method"}, "6": {"initialize can't be part of a batch"}, "8": {"subscriptions/listen can't be part of a batch"}, "null": {"it is a number, not an object", "it is an array, not an object"},
 		} {
 			if slices.ContainsFunc(want, func(part string) bool { return !strings.Contains(answers[id], part) }) {
 				t.Errorf("direct %t: %s is answered with %s; want %q", direct, id, answers[id], want)

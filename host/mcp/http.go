@@ -75,7 +75,7 @@ func (h *sessions) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	id := r.Header.Get(sessionHeader)
 	worded := &wordedErrors{ResponseWriter: w}
 	defer worded.finish()
-	defer func() { h.server.tidy.passed(int(r.ContentLength) + worded.sent) }()
+	defer func() { h.server.tidy.Passed(int(r.ContentLength) + worded.sent) }()
 	w = worded
 	switch {
 	case r.Method == http.MethodDelete && id != "":

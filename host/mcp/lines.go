@@ -11,6 +11,8 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/picoclaw/picoclaw/sdk/heap"
 )
 
 // Lines is a transport of newline-delimited JSON over two streams. Unlike the SDK's own, it answers a line that is no
@@ -27,7 +29,7 @@ type Lines struct {
 	Gone func() bool
 
 	opened func(*lines) // told of the connection; may be nil
-	tidy   *tidy        // may be nil
+	tidy   *heap.Tidy   // may be nil
 }
 
 var _ mcp.Transport = Lines{}
@@ -39,7 +41,7 @@ func (l Lines) Connect(context.Context) (mcp.Connection, error) {
 		reader: make(chan *bufio.Reader), due: newDue(), tidy: l.tidy, patience: l.Patience, gone: l.Gone,
 	}
 	if c.tidy == nil {
-		c.tidy = new(tidy)
+		c.tidy = new(heap.Tidy)
 	}
 	if l.opened != nil {
 		l.opened(c)
@@ -59,7 +61,7 @@ type lines struct {
 	due      *due
 	direct   atomic.Pointer[direct] // nil until the session is there
 	told     atomic.Pointer[string] // the version of the protocol that initialize was answered with; nil until then
-	tidy     *tidy
+	tidy     *heap.Tidy
 	patience time.Duration
 	gone     func() bool
 
@@ -100,7 +102,7 @@ func (c *lines) reply(to asked, id jsonrpc.ID, line []byte) error {
 	if to.request != nil {
 		size += len(to.request.Params)
 	}
-	defer c.tidy.passed(size)
+	defer c.tidy.Passed(size)
 	if to.batch != nil {
 		line = to.batch.add(id, line)
 	}

@@ -59,19 +59,21 @@ func decodeID(text jsontext.Value) (jsonrpc.ID, error) {
 	if n, err := strconv.ParseInt(string(text), 10, 64); err == nil && -maxNumber <= n && n <= maxNumber {
 		return jsonrpc.MakeID(float64(n)) // what nearly all ids are
 	}
-	var id any
 	switch text.Kind() {
-	case '"', '0':
-		if err := jsonv2.Unmarshal(text, &id, jsontext.AllowInvalidUTF8(true)); err != nil {
-			return jsonrpc.ID{}, errors.New("its id can't be read")
+	case '"':
+		var id string
+		if err := jsonv2.Unmarshal(text, &id); err != nil { // what would be answered is another id
+			return jsonrpc.ID{}, errors.New("an id that is a string has to be valid UTF-8, without single surrogates")
 		}
-	default:
-		return jsonrpc.ID{}, errors.New("an id has to be a string or a number; a notification has no id")
+		return jsonrpc.MakeID(id)
+	case '0':
+		number, err := strconv.ParseFloat(string(text), 64)
+		if err != nil || number != math.Trunc(number) || math.Abs(number) >= maxNumber { // it may have been rounded to that
+			return jsonrpc.ID{}, errors.New("an id that is a number has to be a whole one, and at most 2^53; or make it a string")
+		}
+		return jsonrpc.MakeID(number)
 	}
-	if number, ok := id.(float64); ok && (number != math.Trunc(number) || math.Abs(number) > maxNumber) {
-		return jsonrpc.ID{}, errors.New("an id that is a number has to be a whole one, and at most 2^53; or make it a string")
-	}
-	return jsonrpc.MakeID(id)
+	return jsonrpc.ID{}, errors.New("an id has to be a string or a number; a notification has no id")
 }
 
 // encode writes a message. A result is marshalled already and is only put into its place.

@@ -10,6 +10,11 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
+// levelParams are those of logging/setLevel.
+type levelParams struct {
+	Level string `json:"level"`
+}
+
 // paramsOf is what a method's parameters are read into, nil for a method whose parameters say nothing.
 func paramsOf(method string) any {
 	switch method {
@@ -20,7 +25,7 @@ func paramsOf(method string) any {
 	case "tools/call":
 		return new(mcp.CallToolParamsRaw)
 	case "logging/setLevel":
-		return new(mcp.SetLoggingLevelParams)
+		return new(levelParams)
 	case "prompts/list":
 		return new(mcp.ListPromptsParams)
 	case "prompts/get":

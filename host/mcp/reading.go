@@ -49,7 +49,7 @@ func (c *lines) readNext(r *bufio.Reader) (call func(), goesOn bool) {
 	default:
 		goesOn = true
 	}
-	c.tidy.passed(size)
+	c.tidy.Passed(size)
 	return call, goesOn
 }
 
@@ -98,11 +98,13 @@ func (c *lines) readOne(line []byte) (call func(), goesOn bool) {
 
 // expect takes a request for one that is due, or says why it can't be.
 func (c *lines) expect(r *jsonrpc.Request, of *batch) error {
-	switch {
-	case of != nil && r.Method == "initialize":
-		return errInitializeApart
-	case strings.HasPrefix(r.Method, "notifications/"): // the library would do it all the same
+	if strings.HasPrefix(r.Method, "notifications/") { // the library would do it all the same
 		return fmt.Errorf("%s is a notification, and has no id", r.Method)
+	}
+	if of != nil {
+		if err := apart(r); err != nil {
+			return err
+		}
 	}
 	return c.due.add(r, of)
 }

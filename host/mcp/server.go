@@ -15,6 +15,7 @@ import (
 
 	"github.com/picoclaw/picoclaw/host"
 	"github.com/picoclaw/picoclaw/host/policy"
+	"github.com/picoclaw/picoclaw/sdk/heap"
 )
 
 // session is what the server needs of a host; *host.Session is one.
@@ -30,7 +31,7 @@ type Server struct {
 	*mcp.Server
 	tools   *toolset
 	clients *clients
-	tidy    *tidy
+	tidy    *heap.Tidy
 }
 
 // NewServer makes a server that offers a session's tools. instructions tell the model where it is.
@@ -46,7 +47,7 @@ func NewServer(s session, version, instructions string) *Server {
 	ts := &toolset{session: s, server: server, clients: all, asked: newQuestions(), listed: map[string]*listedTool{}}
 	ts.refresh()
 	server.AddReceivingMiddleware(ts.middleware)
-	return &Server{server, ts, all, new(tidy)}
+	return &Server{server, ts, all, new(heap.Tidy)}
 }
 
 // endGrace is how long a session may take to end, when its client has, or is told to. A client that does not read what it

@@ -151,13 +151,14 @@ func (ts *toolset) middleware(next mcp.MethodHandler) mcp.MethodHandler {
 		switch req := req.(type) {
 		case *mcp.ServerRequest[*mcp.InitializeParams]:
 			settle(req.Params)
-		case *mcp.ServerRequest[*mcp.SetLoggingLevelParams]:
-			if wrong := noLevel(req.Params); wrong != nil {
-				return nil, wrong
-			}
 		case *mcp.SubscriptionsListenRequest:
 			if req.ProtocolVersion() < inRounds {
 				return nil, noMethod(method) // it would never be answered, and nobody be told anything
+			}
+		}
+		if method == "logging/setLevel" {
+			if wrong := noLevel(req.GetParams()); wrong != nil {
+				return nil, wrong
 			}
 		}
 		result, err := next(ctx, method, req)

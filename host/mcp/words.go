@@ -85,14 +85,18 @@ func levels() []string {
 }
 
 // noLevel says what is wrong with the level that a client wants to be told of, nil if nothing is. The library takes any.
-func noLevel(p *mcp.SetLoggingLevelParams) error {
+func noLevel(params mcp.Params) error {
+	var p levelParams
+	if data, err := json.Marshal(params); err == nil {
+		_ = json.Unmarshal(data, &p) // it came out of JSON of this form
+	}
 	switch {
-	case p == nil || p.Level == "":
+	case p.Level == "":
 		return &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams,
 			Message: "logging/setLevel: params have no level; it is one of " + strings.Join(levels(), ", ")}
-	case !slices.Contains(levels(), string(p.Level)):
+	case !slices.Contains(levels(), p.Level):
 		return &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: fmt.Sprintf("logging/setLevel: there is no level %q%s; the levels are %s",
-			p.Level, nearest.Suggest(string(p.Level), levels()), strings.Join(levels(), ", "))}
+			p.Level, nearest.Suggest(p.Level, levels()), strings.Join(levels(), ", "))}
 	}
 	return nil
 }

@@ -118,6 +118,8 @@ func TestErrorsAreInWords(t *testing.T) {
 		"an object as id":    {`{"jsonrpc":"2.0","id":{},"method":"ping"}`, false, nil, jsonrpc.CodeInvalidRequest, "not a JSON-RPC 2.0 message: an id has to be a string or a number; a notification has no id"},
 		"null as id":         {`{"jsonrpc":"2.0","id":null,"method":"ping"}`, false, nil, jsonrpc.CodeInvalidRequest, "not a JSON-RPC 2.0 message: an id has to be a string or a number; a notification has no id"},
 		"a part as id":       {`{"jsonrpc":"2.0","id":1.5,"method":"ping"}`, false, 1.5, jsonrpc.CodeInvalidRequest, "not a JSON-RPC 2.0 message: an id that is a number has to be a whole one, and at most 2^53; or make it a string"},
+		"an id too large":    {`{"jsonrpc":"2.0","id":9007199254740993,"method":"ping"}`, false, 9007199254740993.0, jsonrpc.CodeInvalidRequest, "not a JSON-RPC 2.0 message: an id that is a number has to be a whole one, and at most 2^53; or make it a string"},
+		"half a character":   {`{"jsonrpc":"2.0","id":"\ud800","method":"ping"}`, false, "\ufffd", jsonrpc.CodeInvalidRequest, "not a JSON-RPC 2.0 message: an id that is a string has to be valid UTF-8, without single surrogates"},
 		"neither":            {`{"jsonrpc":"2.0","error":5}`, false, nil, jsonrpc.CodeInvalidRequest, "not a JSON-RPC 2.0 message: it has no method, and is no answer with an id and a result or an error either"},
 	} {
 		for transport, connect := range map[string]func(*testing.T, bool) func(string) string{"lines": overLines, "HTTP": overHTTP} {

@@ -50,7 +50,7 @@ func (p *Policy) Narrow(child Child) (*Policy, error) {
 		narrowFlags, narrowWhitelists, narrowWorkspace, narrowCommands, narrowTools, narrowPlugins, narrowLimits, narrowIsolation,
 	} {
 		if err := step(&out, p, child); err != nil {
-			return nil, fmt.Errorf("agent %q: a child session can't have it: %w", p.agent, err)
+			return nil, fmt.Errorf("agent %q: %w", p.agent, err)
 		}
 	}
 	return out.seal()

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"strings"
@@ -154,13 +155,17 @@ func (in *instance) connect(ctx context.Context) error {
 	return nil
 }
 
-// unintroduced says why a program did not open with the handshake: what is wrong with it, or what go-plugin tells in
-// several lines, behind one of its own.
+// unintroduced says why a program did not open with the handshake: what is wrong with it, unless it was refused for a reason
+// that is said already, or else what go-plugin tells in several lines, behind one of its own.
 func (in *instance) unintroduced(err error) error {
-	if why := unrunnable(in.spec); why != nil {
-		return why
+	var failed *fs.PathError
+	started := in.runner.process.Load() != nil
+	if started || errors.As(err, &failed) {
+		if why := unrunnable(in.spec); why != nil {
+			return why
+		}
 	}
-	if in.runner.process.Load() == nil || !strings.Contains(err.Error(), "\n") {
+	if !started || !strings.Contains(err.Error(), "\n") {
 		return err
 	}
 	return fmt.Errorf("%s does not introduce itself as a picoclaw plugin; install the plugin again\n%w", in.spec.Binary, err)

@@ -66,12 +66,15 @@ func badScript(line string, s *Spec) error {
 			return fmt.Errorf("for %s, which is not there or not executable; install it, or name in the first line (#!) what is there", name)
 		}
 	}
+	if !s.Profile.Confine {
+		return nil // it may start what it likes
+	}
 	if !s.Profile.Exec {
-		return fmt.Errorf(`for %s, which a plugin may start with the exec grant only; have its plugin.json ask for it ("exec": true), and grant it`, needed[0])
+		return fmt.Errorf(`for %s, which a plugin may start with the exec grant only; have its plugin.json ask for it ("exec": true), grant it, and install the plugin again`, needed[0])
 	}
 	for _, name := range needed {
 		if only := s.Profile.Programs; len(only) > 0 && !slices.Contains(only, name) && !slices.Contains(only, filepath.Base(name)) {
-			return fmt.Errorf("for %s, which is not among the programs that its plugin.json says it starts (%s); add it there",
+			return fmt.Errorf("for %s, which is not among the programs that its plugin.json says it starts (%s); add it there, and install the plugin again",
 				name, strings.Join(only, ", "))
 		}
 	}

@@ -37,7 +37,7 @@ func TestAPluginThatDoesNotStartSaysWhy(t *testing.T) {
 				if err := os.WriteFile(s.Binary, []byte(text), 0o755); err != nil {
 					t.Fatal(err)
 				}
-				s.Profile.Exec, s.Profile.Programs = exec, programs
+				s.Profile.Exec, s.Profile.Programs, s.Profile.Confine = exec, programs, true
 			}
 		}
 		for _, test := range []struct {
@@ -49,7 +49,7 @@ func TestAPluginThatDoesNotStartSaysWhy(t *testing.T) {
 			{"is a script for no program", "for /etc, which is not there or not executable", contents("#!/etc\n", true)},
 			{"is a script of Windows'", "save it with LF line ends", contents("#!/bin/sh\r\necho hi\r\n", true)},
 			{"is a script for no path", "begin it with #! and an absolute path", contents("#! sh\n", true)},
-			{"is a script that may start nothing", `for /bin/sh, which a plugin may start with the exec grant only`, contents("#!/bin/sh\n", false)},
+			{"is a script that may start nothing", "is a script ", contents("#!/bin/sh\n"+strings.Repeat("#", 64), false)},
 			{"is a script that may start others", "for /bin/sh, which is not among the programs that its plugin.json says it starts (rg)", contents("#!/bin/sh\n", true, "rg")},
 			{"is a text", "is neither a program for linux/", contents("echo hi\n", true)},
 			{"is cut off", "is neither a program for linux/", contents("\x7fELF", true)},

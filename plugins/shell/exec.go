@@ -181,7 +181,8 @@ func (s *shell) background(req *sdk.Request[execInput]) (execOutput, error) {
 			_ = ring.Close()
 			return nil, err
 		}
-		return &sessions.Session{Command: req.Args.Command, PTY: req.Args.PTY, Running: running, Ring: ring, Began: running.Began}, nil
+		return &sessions.Session{Command: req.Args.Command, PTY: req.Args.PTY, Running: running, Ring: ring, Began: running.Began,
+			Given: given(req), Told: req.Args.Stdin}, nil
 	})
 	if errors.Is(err, sessions.ErrFull) {
 		return execOutput{}, sdk.Errorf(sdk.Conflict, "%v", err).WithHint("end one with process (action kill)")

@@ -143,7 +143,7 @@ func (s *shell) process(ctx context.Context, req *sdk.Request[processInput]) (pr
 			return processOutput{}, sdk.Errorf(sdk.AccessDenied, "writing to a background command is refused: nothing but the guard would see what a shell is told").
 				WithHint("set isolation.enabled, or use a kernel with Landlock (Linux 5.13)")
 		}
-		return write(session, in)
+		return write(req.Environment, session, in)
 	case "signal":
 		return signal(session, in)
 	case "resize":
@@ -181,9 +181,12 @@ func poll(ctx context.Context, session *sessions.Session, in processInput) (proc
 	return out, nil
 }
 
-func write(session *sessions.Session, in processInput) (processOutput, error) {
+func write(env sdk.Environment, session *sessions.Session, in processInput) (processOutput, error) {
 	if session.IsOver() {
 		return processOutput{}, sdk.Errorf(sdk.Conflict, "%s is over; nothing can be written to it", session.ID)
+	}
+	if err := tell(env, session, in.Data); err != nil {
+		return processOutput{}, err
 	}
 	if in.Data != "" {
 		n, err := session.Running.Write([]byte(in.Data))

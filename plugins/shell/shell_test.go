@@ -21,12 +21,17 @@ import (
 
 func startPlugin(t *testing.T) *sdktest.Plugin {
 	t.Helper()
+	return startPluginWith(t, sdktest.Options{})
+}
+
+func startPluginWith(t *testing.T, o sdktest.Options) *sdktest.Plugin {
+	t.Helper()
 	l, err := isolation.Configure(isolation.Config{}, hclog.NewNullLogger())
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = l.Close() })
-	return sdktest.Start(t, newPlugin(&shell{launcher: l}), sdktest.Options{})
+	return sdktest.Start(t, newPlugin(&shell{launcher: l}), o)
 }
 
 // A command that does not want to end, detaches what it starts and holds its pipes is ended all the same, and the

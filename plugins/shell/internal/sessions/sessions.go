@@ -11,6 +11,7 @@ import (
 
 	"github.com/picoclaw/picoclaw/plugins/shell/internal/command"
 	"github.com/picoclaw/picoclaw/plugins/shell/internal/output"
+	"github.com/picoclaw/picoclaw/sdk/guard"
 )
 
 // Max is how many sessions are kept at most. What has ended makes room for what is new, the oldest first.
@@ -25,8 +26,24 @@ type Session struct {
 	Ring    *output.Ring
 	Began   time.Time
 
-	mu  sync.Mutex
-	why string
+	Given guard.Command // the command as it was decided on
+	Told  string        // the end of what has been written to it; once it is registered, for Hear alone
+
+	mu      sync.Mutex
+	why     string
+	hearing sync.Mutex
+}
+
+// Hear calls decide with what the command has been told so far, one call at a time, and keeps what that returns instead, unless
+// it fails.
+func (s *Session) Hear(decide func(told string) (string, error)) error {
+	s.hearing.Lock()
+	defer s.hearing.Unlock()
+	told, err := decide(s.Told)
+	if err == nil {
+		s.Told = told
+	}
+	return err
 }
 
 // End ends the command and says why. It returns when nothing is left of it; output that nobody has fetched and that there

@@ -13,17 +13,18 @@ func (in *Interpreter) ifClause(c *syntax.IfClause, st *state, stdin Stream) ([]
 	}
 	states, _ := in.stmts(c.Cond, st, stdin)
 	all := in.ways.list(2 * len(states))
+	printed := Stream{Piped: true, From: From("a conditional")}
 	for _, s := range states {
-		then, _ := in.stmts(c.Then, s.clone(), stdin)
-		all = append(all, then...)
+		then, out := in.stmts(c.Then, s.clone(), stdin)
+		all, printed = append(all, then...), printed.then(out)
 		if c.Else == nil {
 			all = append(all, s)
 			continue
 		}
-		other, _ := in.ifClause(c.Else, s.clone(), stdin)
-		all = append(all, other...)
+		other, out := in.ifClause(c.Else, s.clone(), stdin)
+		all, printed = append(all, other...), printed.then(out)
 	}
-	return join(all...), Stream{Piped: true, From: From("a conditional")}
+	return join(all...), printed
 }
 
 // caseClause follows every branch.
@@ -31,14 +32,15 @@ func (in *Interpreter) caseClause(c *syntax.CaseClause, st *state, stdin Stream,
 	x := in.expansion(st, place)
 	x.one(c.Word)
 	all := []*state{st}
+	printed := Stream{Piped: true, From: From("a conditional")}
 	for _, item := range c.Items {
 		for _, pattern := range item.Patterns {
 			x.one(pattern)
 		}
-		states, _ := in.stmts(item.Stmts, st.clone(), stdin)
-		all = append(all, states...)
+		states, out := in.stmts(item.Stmts, st.clone(), stdin)
+		all, printed = append(all, states...), printed.then(out)
 	}
-	return join(all...), Stream{Piped: true, From: From("a conditional")}
+	return join(all...), printed
 }
 
 // while follows the body for the first two rounds, and once for all further ones: there, what a round changes isn't known.
@@ -48,10 +50,14 @@ func (in *Interpreter) while(c *syntax.WhileClause, st *state, stdin Stream, pla
 	}
 	states, _ := in.stmts(c.Cond, st, stdin)
 	all := states
+	printed := Stream{Piped: true, From: From("a loop")}
 	for _, s := range states {
 		before := []*state{s}
 		for round := range 3 {
-			after := in.round(c, before, stdin)
+			after, out := in.round(c, before, stdin)
+			if round == 0 {
+				printed = printed.then(out)
+			}
 			if len(after) == 0 {
 				break
 			}
@@ -61,15 +67,17 @@ func (in *Interpreter) while(c *syntax.WhileClause, st *state, stdin Stream, pla
 			}
 		}
 	}
-	return join(all...), Stream{Piped: true, From: From("a loop")}
+	return join(all...), printed
 }
 
 // round follows a loop's body and then its condition. It returns the states that differ from those before: a round that
 // changes nothing is as the next one.
-func (in *Interpreter) round(c *syntax.WhileClause, before []*state, stdin Stream) []*state {
+func (in *Interpreter) round(c *syntax.WhileClause, before []*state, stdin Stream) ([]*state, Stream) {
 	var changed []*state
+	var printed Stream
 	for _, s := range before {
-		after, _ := in.stmts(c.Do, s.clone(), stdin)
+		after, out := in.stmts(c.Do, s.clone(), stdin)
+		printed = printed.then(out)
 		for _, a := range after {
 			if a.dead || a.equal(s) {
 				continue
@@ -78,7 +86,7 @@ func (in *Interpreter) round(c *syntax.WhileClause, before []*state, stdin Strea
 			changed = append(changed, next...)
 		}
 	}
-	return join(changed...)
+	return join(changed...), printed
 }
 
 // endless says whether a loop's condition never ends it.
@@ -154,6 +162,7 @@ func (in *Interpreter) forClause(c *syntax.ForClause, st *state, stdin Stream, p
 		values = []Field{{Text: Unknown}}
 	}
 	states := st.alone()
+	printed := transcript{unknown: true, from: From("a loop")}
 	for _, value := range in.rounds(values) {
 		next := in.ways.list(len(states))
 		for _, s := range states {
@@ -161,14 +170,15 @@ func (in *Interpreter) forClause(c *syntax.ForClause, st *state, stdin Stream, p
 			if name != "" {
 				s.set(name, value.Text)
 			}
-			after, _ := in.stmts(c.Do, s, stdin)
+			after, out := in.stmts(c.Do, s, stdin)
 			next = append(next, after...)
+			printed.add(out)
 		}
 		if states = join(next...); in.stopped {
 			break
 		}
 	}
-	return join(append(states[:len(states):len(states)], st)...), Stream{Piped: true, From: From("a loop")}
+	return join(append(states[:len(states):len(states)], st)...), printed.stream()
 }
 
 // rounds chooses the values that a loop is followed for: all if they are few; else the first, those that look like

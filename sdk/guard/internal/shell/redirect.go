@@ -12,6 +12,9 @@ type redirections struct {
 	into   string // the file that standard output goes to
 	append bool
 	moved  bool // standard output goes elsewhere
+	back   bool // it goes to where it went before exec sent it elsewhere
+	fed    bool // standard input was opened
+	opens  []descriptor
 }
 
 // redirects opens the redirections of a statement.
@@ -25,14 +28,14 @@ func (in *Interpreter) redirects(list []*syntax.Redirect, st *state, stdin Strea
 	for _, redir := range list {
 		fd := ""
 		if redir.N != nil {
-			fd = redir.N.Value
+			fd = x.number(redir.N.Value)
 		}
 		switch redir.Op {
 		case syntax.Hdoc, syntax.DashHdoc:
-			r.feed(fd, known(x.document(redir.Hdoc, redir.Op == syntax.DashHdoc)), st)
+			r.feed(fd, known(x.document(redir.Hdoc, redir.Op == syntax.DashHdoc)))
 			continue
 		case syntax.WordHdoc:
-			r.feed(fd, known(x.one(redir.Word)+"\n"), st)
+			r.feed(fd, known(x.one(redir.Word)+"\n"))
 			continue
 		}
 		in.redirect(&r, redir, fd, x)
@@ -41,20 +44,12 @@ func (in *Interpreter) redirects(list []*syntax.Redirect, st *state, stdin Strea
 }
 
 // feed opens a descriptor for reading a text.
-func (r *redirections) feed(fd string, content Stream, st *state) {
+func (r *redirections) feed(fd string, content Stream) {
 	if fd == "" || fd == "0" {
-		r.stdin = content
+		r.stdin, r.fed = content, true
 		return
 	}
-	st.write("/dev/fd/"+fd, content)
-}
-
-// known is the stream of a text that may have unknown parts.
-func known(s string) Stream {
-	if HasUnknown(s) || len(s) > MaxText {
-		return Stream{Piped: true, From: From("an expansion")}
-	}
-	return text(s)
+	r.open(fd, content)
 }
 
 // redirect opens one file, or duplicates a descriptor.
@@ -67,8 +62,10 @@ func (in *Interpreter) redirect(r *redirections, redir *syntax.Redirect, fd stri
 	if redir.Op == syntax.DplIn || redir.Op == syntax.DplOut {
 		number := strings.TrimSuffix(target.Text, "-")
 		if strings.Trim(number, "0123456789") == "" || target.Text == Unknown {
-			if redir.Op == syntax.DplOut && (fd == "" || fd == "1") {
-				r.moved = r.moved || number == "2" && !in.merged
+			reads := redir.Op == syntax.DplIn
+			r.fed = r.fed || fd == "0" || fd == "" && reads
+			if number != "" && target.Text != Unknown {
+				r.duplicate(in, x.state, fd, number, reads)
 			}
 			return
 		}
@@ -78,11 +75,14 @@ func (in *Interpreter) redirect(r *redirections, redir *syntax.Redirect, fd stri
 	}
 	if redir.Op == syntax.RdrIn || redir.Op == syntax.DplIn {
 		in.visitor.Open(x.place, ForReading, target)
-		if fd == "" || fd == "0" {
-			if r.stdin = (Stream{File: target.Text}); !HasUnknown(target.Text) {
-				if written, ok := x.state.files.get(x.state.abs(target.Text)); ok {
-					r.stdin = written
-				}
+		if fd != "" && fd != "0" {
+			r.open(fd, Stream{File: x.state.abs(target.Text)})
+			return
+		}
+		r.fed = true
+		if r.stdin = (Stream{File: target.Text}); !HasUnknown(target.Text) {
+			if written, ok := r.reads(x.state, target.Text); ok {
+				r.stdin = written
 			}
 		}
 		return
@@ -90,6 +90,10 @@ func (in *Interpreter) redirect(r *redirections, redir *syntax.Redirect, fd stri
 	in.visitor.Open(x.place, ForWriting, target)
 	if redir.Op == syntax.RdrInOut {
 		in.visitor.Open(x.place, ForReading, target)
+		r.open(fd, Stream{File: x.state.abs(target.Text)})
+		if r.fed = r.fed || fd == "" || fd == "0"; fd == "" || fd == "0" {
+			r.stdin = x.state.content(Stream{File: x.state.abs(target.Text)})
+		}
 		return
 	}
 	if in.passes(target.Text) {
@@ -100,6 +104,27 @@ func (in *Interpreter) redirect(r *redirections, redir *syntax.Redirect, fd stri
 		r.into, r.moved = target.Text, true
 		r.append = redir.Op == syntax.AppOut || redir.Op == syntax.AppAll
 	}
+	if (both || fd != "" && fd != "1") && !safe[target.Text] {
+		if both {
+			fd = "2"
+		}
+		if redir.Op != syntax.AppOut && fd != "2" {
+			x.state.write(target.Text, text(""))
+		}
+		r.open(fd, Stream{File: x.state.abs(target.Text)})
+	}
+}
+
+// safe are files that keep nothing of what goes there.
+var safe = map[string]bool{"/dev/null": true, "/dev/tty": true}
+
+// reads is what a file has that a redirection opens, as far as the text has written it.
+func (r *redirections) reads(st *state, file string) (Stream, bool) {
+	if number, ok := strings.CutPrefix(file, "/dev/fd/"); ok {
+		there, ok := r.opened(st, number)
+		return st.content(there), ok
+	}
+	return st.files.get(st.abs(file))
 }
 
 // passes says whether what goes to a file goes on to whoever reads what the command prints: it is a descriptor of the command's.

@@ -99,7 +99,14 @@ func (in *Interpreter) code(place *Place, source string, st *state, stdin Stream
 	in.source, in.span = source, place.Span
 	in.merged = in.merged || merges(source)
 	in.depth++
+	input := st.input
+	st.input = nil // what it is given counts
 	states, out := in.stmts(file.Stmts, st, stdin)
+	for _, after := range states {
+		if after.input == nil {
+			after.input = input
+		}
+	}
 	if !nested {
 		in.uncalled(states)
 	}

@@ -11,6 +11,9 @@ import (
 
 // simple follows a simple command: assignments, arguments, redirections, then the command itself.
 func (in *Interpreter) simple(s *syntax.Stmt, c *syntax.CallExpr, st *state, stdin Stream, place *Place) ([]*state, Stream) {
+	if st.input != nil {
+		stdin = *st.input
+	}
 	x := in.expansion(st, place)
 	defer in.expansions.put(x)
 	argv := x.fields(c.Args)
@@ -41,6 +44,21 @@ func (in *Interpreter) simple(s *syntax.Stmt, c *syntax.CallExpr, st *state, std
 		}
 		return st.alone(), r.output(st.alone(), out)
 	}
+	if execs(argv) {
+		r.exec(st)
+		return st.alone(), text("")
+	}
+	input, printer := st.input, st.printer
+	var before []descriptor
+	if len(r.opens) > 0 && (len(r.opens) > 1 || r.opens[0].path != "/dev/fd/2") {
+		before = r.enter(st)
+	}
+	if r.fed {
+		st.input = nil
+	}
+	if r.moved || r.back {
+		st.printer = nil
+	}
 	call := in.commands.get()
 	*call = Call{Place: *place, Argv: argv, Env: env, Stdin: r.stdin, in: in, node: s, text: in.source}
 	out := in.call(call, st)
@@ -48,7 +66,24 @@ func (in *Interpreter) simple(s *syntax.Stmt, c *syntax.CallExpr, st *state, std
 	if !out.Known && out.From.None() {
 		out.From = in.origin(From(Name(argv[0].Text)), x.from)
 	}
+	if r.fed {
+		st.input = input
+	}
+	leave(st.alone(), before)
+	if r.moved || r.back {
+		st.printer = printer
+	} else {
+		out = st.printed(out)
+	}
 	return st.alone(), r.output(st.alone(), out)
+}
+
+// execs says whether a command is exec without one to start: its redirections are for all that follows.
+func execs(argv []Field) bool {
+	if argv[0].Text == "command" || argv[0].Text == "builtin" {
+		argv = argv[1:]
+	}
+	return len(argv) > 0 && argv[0].Text == "exec" && (len(argv) == 1 || len(argv) == 2 && argv[1].Text == "--")
 }
 
 // assigned is what the assignments of a command without words have set.
@@ -215,9 +250,12 @@ func (in *Interpreter) alias(c *Call, value string, st *state) Stream {
 
 // functionCall runs a function's body and takes over what it changed.
 func (in *Interpreter) functionCall(name string, body *syntax.Stmt, inner, st *state, c *Call) Stream {
-	inner.locals = nil
+	inner.locals, inner.input = nil, nil
 	states, out := in.function(name, body, inner, c.Stdin)
 	after, outer := blur(states), st.clone()
+	if after.input == nil {
+		after.input = outer.input
+	}
 	st.become(after)
 	for _, name := range after.locals {
 		if v, ok := outer.vars.get(name); ok {

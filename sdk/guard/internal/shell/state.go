@@ -29,6 +29,8 @@ type state struct {
 	oldDir   string
 	stack    []string // of pushd
 	dead     bool     // this way ends at an exit or return
+	input    *Stream  // what exec has made the standard input of all that follows; nil if it hasn't
+	printer  *sink    // where exec has made all that follows print to; nil if it hasn't
 	self     [1]*state
 }
 
@@ -53,7 +55,7 @@ func (s *state) alone() []*state {
 }
 
 func (s *state) equal(o *state) bool {
-	return s.dir == o.dir && s.doubt == o.doubt && s.strict == o.strict && s.oldDir == o.oldDir && s.dead == o.dead && slices.Equal(s.stack, o.stack) &&
+	return s.dir == o.dir && s.doubt == o.doubt && s.strict == o.strict && s.oldDir == o.oldDir && s.dead == o.dead && slices.Equal(s.stack, o.stack) && s.input == o.input && s.printer == o.printer &&
 		same(s.in, s.aliases, o.aliases, identical) && same(s.in, s.funcs, o.funcs, identical) && slices.Equal(s.params, o.params) &&
 		same(s.in, s.vars, o.vars, sameVariable) && same(s.in, s.files, o.files, Stream.same)
 }
@@ -109,7 +111,9 @@ func blur(states []*state) *state {
 			}
 		}
 		for path := range o.files.changed(s.in, nil) {
-			set(s.in, &s.files, path, Stream{Piped: true, From: From("several ways")})
+			ours, _ := s.files.get(path)
+			theirs, _ := o.files.get(path)
+			set(s.in, &s.files, path, Stream{Piped: true, Text: ours.or(theirs).Text, From: From("several ways")})
 		}
 		for name, body := range o.funcs.all() {
 			if ours, _ := s.funcs.get(name); ours == nil {

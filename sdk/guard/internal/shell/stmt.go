@@ -31,7 +31,7 @@ func (in *Interpreter) stmts(list []*syntax.Stmt, st *state, stdin Stream) ([]*s
 			if i == 0 {
 				printed = o
 			} else if o.Known != printed.Known || o.Text != printed.Text {
-				printed = Stream{Piped: true, From: printed.From.and(o.From)}
+				printed = printed.or(o)
 			}
 		}
 		out.add(printed)
@@ -52,8 +52,8 @@ func (in *Interpreter) stmt(s *syntax.Stmt, st *state, stdin Stream) ([]*state, 
 	if s.Background || s.Coprocess || s.Disown {
 		in.parallel++
 		defer func() { in.parallel-- }()
-		states, _ := in.command(s, st.clone(), stdin, place)
-		return st.keepFiles(states).alone(), Stream{Piped: true, From: From("a background job")}
+		states, out := in.command(s, st.clone(), stdin, place)
+		return st.keepFiles(states).alone(), Stream{Piped: true, Text: out.Text, From: From("a background job")}
 	}
 	return in.command(s, st, stdin, place)
 }
@@ -63,8 +63,26 @@ func (in *Interpreter) command(s *syntax.Stmt, st *state, stdin Stream, place *P
 	if call, ok := s.Cmd.(*syntax.CallExpr); ok {
 		return in.simple(s, call, st, stdin, place)
 	}
+	if st.input != nil {
+		stdin = *st.input
+	}
+	if len(s.Redirs) == 0 {
+		return in.compound(s, st, stdin, place)
+	}
 	r := in.redirects(s.Redirs, st, stdin, place)
+	input, printer := st.input, st.printer
+	before := r.enter(st)
+	if r.fed {
+		st.input = nil
+	}
+	if r.moved || r.back {
+		st.printer = nil
+	}
 	states, out := in.compound(s, st, r.stdin, place)
+	for _, after := range states {
+		after.input, after.printer = input, printer
+	}
+	leave(states, before)
 	return states, r.output(states, out)
 }
 
@@ -142,10 +160,14 @@ func (in *Interpreter) binary(c *syntax.BinaryCmd, st *state, stdin Stream) ([]*
 	case syntax.Pipe, syntax.PipeAll:
 		in.parallel++
 		defer func() { in.parallel-- }()
-		left, out := in.stmt(c.X, st.clone(), stdin)
+		from := st.clone()
+		from.printer = nil
+		left, out := in.stmt(c.X, from, stdin)
 		st.keepFiles(left)
 		out.Piped = true
-		right, out := in.stmt(c.Y, st.clone(), out)
+		to := st.clone()
+		to.input = nil
+		right, out := in.stmt(c.Y, to, out)
 		return st.keepFiles(right).alone(), out
 	case syntax.AndStmt:
 		_, all, out := in.and(c, st, stdin)
@@ -165,7 +187,7 @@ func (in *Interpreter) binary(c *syntax.BinaryCmd, st *state, stdin Stream) ([]*
 			right, o := in.stmt(c.Y, s.clone(), stdin)
 			all = append(all[:len(all):len(all)], right...)
 			if !o.Known || o.Text != "" {
-				out = Stream{Piped: true, From: out.From.and(o.From)}
+				out = Stream{Piped: true, Text: out.then(o).Text, From: out.From.and(o.From)}
 			}
 		}
 		if !slices.ContainsFunc(all[len(left):], func(s *state) bool { return !s.dead }) {

@@ -3,6 +3,7 @@ package shell
 import (
 	"maps"
 	"slices"
+	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
 )
@@ -178,7 +179,11 @@ func (c *Call) Feed(text string, stdin Stream) {
 
 // Written returns what earlier commands of the same text wrote into a file, if any did.
 func (c *Call) Written(path string) (Stream, bool) {
-	s, ok := c.state.files.get(c.state.abs(path))
+	abs := c.state.abs(path)
+	s, ok := c.state.files.get(abs)
+	if ok && s.File != "" && strings.HasPrefix(abs, "/dev/fd/") {
+		s = c.state.content(s)
+	}
 	return s, ok
 }
 

@@ -254,7 +254,9 @@ func (x *expansion) cmdSubst(w io.Writer, cs *syntax.CmdSubst) error {
 
 // prints interprets a command substitution and returns what it would print.
 func (x *expansion) prints(cs *syntax.CmdSubst) string {
-	states, out := x.in.stmts(cs.Stmts, x.state.clone(), Stream{})
+	inner := x.state.clone()
+	inner.printer = nil
+	states, out := x.in.stmts(cs.Stmts, inner, Stream{})
 	x.state.keepFiles(states)
 	if out.Known {
 		return out.Text
@@ -269,7 +271,13 @@ func (x *expansion) procSubst(ps *syntax.ProcSubst) (string, error) {
 	if ps.Op == syntax.CmdOut {
 		stdin = Stream{Piped: true, From: From("a process substitution")}
 	}
-	_, out := x.in.stmts(ps.Stmts, x.state.clone(), stdin)
+	inner := x.state.clone()
+	if ps.Op == syntax.CmdOut {
+		inner.input = nil
+	} else {
+		inner.printer = nil
+	}
+	_, out := x.in.stmts(ps.Stmts, inner, stdin)
 	path := "/dev/fd/" + Substituted
 	if ps.Op == syntax.CmdIn || ps.Op == syntax.CmdInTemp {
 		x.state.write(path, out)

@@ -1,0 +1,79 @@
+package main
+
+import (
+	"maps"
+	"os"
+	"strings"
+
+	"github.com/picoclaw/picoclaw/plugins/shell/internal/sessions"
+	"github.com/picoclaw/picoclaw/sdk"
+	"github.com/picoclaw/picoclaw/sdk/guard"
+)
+
+// given is a command as the host has decided on it.
+func given(req *sdk.Request[execInput]) guard.Command {
+	c := guard.Command{Text: req.Args.Command, Dir: req.Args.Cwd, Env: maps.Clone(req.Args.Env)}
+	if c.Env == nil {
+		c.Env = make(map[string]string)
+	}
+	if _, ok := c.Env["HOME"]; !ok {
+		c.Env["HOME"] = os.Getenv("HOME")
+	}
+	if pinned, err := guard.MachineShell(); err == nil {
+		c.Dialect = pinned.Dialect
+	}
+	return c
+}
+
+// tell decides whether a command in the background may be told something, and remembers it: a shell runs what it is told, and so
+// do other programs. The guard decides as if all of it had been there from the beginning.
+func tell(env sdk.Environment, session *sessions.Session, data string) error {
+	if data == "" || session.PTY && strings.Trim(data, interrupts) == "" {
+		return nil
+	}
+	return session.Hear(func(told string) (string, error) {
+		told = last(told, max(guard.MaxCommand-len(data), 0)) // the guard reads no more
+		command := session.Given
+		command.Stdin = typed(session, told)
+		before := env.Guard.Command(command)
+		command.Stdin = typed(session, told+data)
+		d := env.Guard.Command(command)
+		if d.Verdict != guard.Allow && (d.Rule != before.Rule || d.Reason != before.Reason) {
+			hint := d.Hint
+			if d.Rule == "exec.syntax" {
+				hint = "write whole commands at a time, up to the end of their last line"
+			}
+			return "", (&sdk.Error{Code: sdk.AccessDenied, Message: d.Reason, Rule: d.Rule}).WithHint("%s", hint)
+		}
+		return last(told+data, guard.MaxCommand), nil
+	})
+}
+
+// last are the last lines of a text that have at most so many bytes.
+func last(text string, most int) string {
+	if len(text) <= most {
+		return text
+	}
+	text = text[len(text)-most:]
+	return text[strings.IndexByte(text, '\n')+1:]
+}
+
+// interrupts are keys of a terminal that only end or stop something: ^C, ^D, ^Z and ^\.
+const interrupts = "\x03\x04\x1a\x1c"
+
+// typed is what a command reads of what it is told. On a terminal, keys edit the line that they are typed into, complete it, or fetch
+// another one: what such a line becomes is not known, which a NUL says that no code may have.
+func typed(session *sessions.Session, data string) string {
+	if !session.PTY {
+		return data
+	}
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == '\r':
+			return '\n'
+		case r != '\n' && r < ' ' || r == 0x7f:
+			return 0
+		}
+		return r
+	}, data)
+}

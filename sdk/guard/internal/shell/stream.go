@@ -1,0 +1,82 @@
+package shell
+
+import "strings"
+
+// Stream is what a command reads or prints.
+type Stream struct {
+	Known bool
+	Text  string // if Known, all of it; else parts that it is known to be made of, as far as the same text wrote them
+	Piped bool   // it comes from another command, not from a terminal or a file
+	File  string // the file that it is read from
+	From  Origin // the commands that made it, if it isn't known
+}
+
+// same says whether as much is known of two streams.
+func (s Stream) same(o Stream) bool { return s.Known == o.Known && s.Text == o.Text }
+
+// text is a stream whose content is known.
+func text(s string) Stream { return Stream{Known: true, Text: s, Piped: true} }
+
+// known is the stream of a text that may have unknown parts.
+func known(s string) Stream {
+	switch {
+	case len(s) > MaxText:
+		return Stream{Piped: true, From: From("an expansion")}
+	case HasUnknown(s):
+		return Stream{Piped: true, Text: named.Replace(s), From: From("an expansion")}
+	}
+	return text(s)
+}
+
+// named stands names for what isn't known.
+var named = strings.NewReplacer(Unknown, Item, Unset, "")
+
+// transcript is what commands print one after the other.
+type transcript struct {
+	parts   []string
+	size    int
+	unknown bool
+	from    Origin
+}
+
+func (t *transcript) add(s Stream) {
+	if s.Text != "" && t.size+len(s.Text) <= MaxText {
+		t.parts = append(t.parts, s.Text)
+	}
+	if t.size += len(s.Text); !s.Known || t.size > MaxText {
+		t.unknown, t.from = true, t.from.and(s.From)
+	}
+}
+
+// stream is all of it.
+func (t *transcript) stream() Stream {
+	printed := ""
+	if len(t.parts) > 0 {
+		printed = strings.Join(t.parts, "")
+	}
+	if t.unknown {
+		return Stream{Piped: true, Text: printed, From: t.from}
+	}
+	return text(printed)
+}
+
+// then is the stream of two commands after each other.
+func (s Stream) then(next Stream) Stream {
+	both := s.Text
+	if fits := len(s.Text)+len(next.Text) <= MaxText; fits {
+		both += next.Text
+		if s.Known && next.Known {
+			return text(both)
+		}
+	}
+	return Stream{Piped: true, Text: both, From: s.From.and(next.From)}
+}
+
+// or is what is known of a stream that is one or the other.
+func (s Stream) or(o Stream) Stream {
+	if s.same(o) && s.Known {
+		return s
+	}
+	s.Known = false
+	return s.then(o)
+}
