@@ -21,6 +21,12 @@ func (a *analysis) wrote(c *shell.Call, name, file string) {
 		a.copied(c, file)
 	case "cp", "mv", "install", "ln", "rsync", "gunzip", "unzip", "xxd":
 		a.copied(c, file)
+	case "find", "gfind":
+		for i, f := range c.Argv {
+			if f.Text == "-fprintf" && i+2 < len(c.Argv) && c.Argv[i+1].Text == file {
+				c.Write(file, shell.Stream{Piped: true, Text: shell.Formatted(c.Argv[i+2].Text), From: shell.From(name)})
+			}
+		}
 	case "sort", "uniq", "shuf", "split", "csplit", "iconv", "patch", "gzip":
 		a.derived(c, name, file)
 	}

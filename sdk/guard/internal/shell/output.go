@@ -67,6 +67,10 @@ func output(c *Call) Stream {
 		if len(args) == 2 && args[0] == "-v" {
 			return known("/" + Program + "/" + path.Base(args[1]) + "\n")
 		}
+	case "find", "gfind", "stat", "date", "seq":
+		if made := formatted(args); made != "" {
+			return Stream{Piped: true, Text: made, From: From(name)}
+		}
 	case "yes":
 		line := strings.Join(args, " ")
 		return known(strings.Repeat(line+"\n", 2))
