@@ -213,6 +213,9 @@ func (a *analysis) included(c *shell.Call, language, file string) {
 
 // input decides on a program that runs its standard input as code.
 func (a *analysis) input(c *shell.Call, u programs.Use) {
+	before := a.fed
+	a.fed = c
+	defer func() { a.fed = before }()
 	switch {
 	case c.Stdin.Known:
 		a.code(c, u.Lang, c.Stdin.Text, u.Params)
