@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/picoclaw/picoclaw/sdk/guard/internal/programs"
 	"github.com/picoclaw/picoclaw/sdk/guard/internal/shell"
 )
 
@@ -14,16 +15,22 @@ import (
 type hook byte
 
 const (
-	runs     hook = iota + 1 // the value is a command
-	loads                    // the value is loaded as code before anything else
-	expands                  // the shell expands the value, substitutions included
-	searches                 // the value is a list of directories to find programs or code in
-	names                    // the value is a path
-	options                  // the value is more arguments for make
-	preloads                 // the value is more options for Node
-	finds                    // the value is more options for fzf
-	compiles                 // the value is a compiler, which may be installed anywhere
-	fetches                  // the value is a file of settings of wget's
+	runs      hook = iota + 1 // the value is a command
+	loads                     // the value is loaded as code before anything else
+	expands                   // the shell expands the value, substitutions included
+	searches                  // the value is a list of directories to find programs or code in
+	names                     // the value is a path
+	options                   // the value is more arguments for make
+	preloads                  // the value is more options for Node
+	finds                     // the value is more options for fzf
+	compiles                  // the value is a compiler, which may be installed anywhere
+	fetches                   // the value is a file of settings of wget's
+	lua                       // the value is code of Lua, or @ and a file of it
+	vim                       // the value is a command of vim's
+	links                     // the value is more options for rustc
+	machines                  // the value is more options for a Java machine
+	makes                     // the value is a list of makefiles
+	arguments                 // the value is more options for a program
 )
 
 // hooks are the variables that can make a harmless program do something else.
@@ -37,9 +44,16 @@ var hooks = map[string]hook{
 	"PYTHONSTARTUP": loads, "PYTHONINSPECT": loads, "JAVA_TOOL_OPTIONS": loads, "_JAVA_OPTIONS": loads, "BASH_FUNC_x%%": loads, "SHELLOPTS": loads, "BASHOPTS": expands, "PS4": expands, "PS0": expands, "PS1": expands, "PS2": expands,
 	"NODE_OPTIONS": preloads, "PATH": searches, "LD_LIBRARY_PATH": searches, "DYLD_LIBRARY_PATH": searches, "PYTHONPATH": searches, "PERL5LIB": searches, "RUBYLIB": searches, "NODE_PATH": searches,
 	"GIT_DIR": names, "GIT_WORK_TREE": names, "GIT_INDEX_FILE": names, "GIT_CONFIG": names, "GIT_CONFIG_GLOBAL": names, "GIT_CONFIG_SYSTEM": names, "GIT_CONFIG_PARAMETERS": loads, "GIT_TEMPLATE_DIR": names, "GIT_EXEC_PATH": names,
-	"MAKEFLAGS": options, "GNUMAKEFLAGS": options, "MFLAGS": options, "MAKEFILES": names,
+	"MAKEFLAGS": options, "GNUMAKEFLAGS": options, "MFLAGS": options, "MAKEFILES": makes,
 	"CC": compiles, "CXX": compiles, "CPP": compiles, "LD": compiles, "AR": compiles, "AS": compiles, "FC": compiles, "RUSTC": compiles, "RUSTDOC": compiles, "CGO_CC": compiles, "HOSTCC": compiles,
 	"CMAKE_CXX_COMPILER_LAUNCHER": runs, "CARGO_BUILD_RUSTC_WRAPPER": runs, "FZF_DEFAULT_COMMAND": runs, "FZF_DEFAULT_OPTS": finds, "CARGO_BUILD_RUSTC": compiles,
+	"PSQL_EDITOR": runs, "SVN_SSH": runs, "HG_SSH": runs, "CVSEDITOR": runs, "LYNX_EDITOR": runs, "SYSTEMD_EDITOR": runs, "MANLESS": expands, "JJ_EDITOR": runs, "DIFFPROG": runs, "TEXEDIT": expands,
+	"npm_config_git": runs, "NPM_CONFIG_GIT": runs, "npm_config_editor": runs, "npm_config_shell": runs, "npm_config_viewer": runs, "npm_config_node_options": preloads, "NPM_CONFIG_NODE_OPTIONS": preloads,
+	"LUA_INIT": lua, "LUA_INIT_5_1": lua, "LUA_INIT_5_2": lua, "LUA_INIT_5_3": lua, "LUA_INIT_5_4": lua, "VIMINIT": vim, "EXINIT": vim, "GVIMINIT": vim,
+	"RUSTFLAGS": links, "RUSTDOCFLAGS": links, "CARGO_BUILD_RUSTFLAGS": links, "CARGO_ENCODED_RUSTFLAGS": links,
+	"JDK_JAVA_OPTIONS": machines, "MAVEN_OPTS": machines, "GRADLE_OPTS": machines, "SBT_OPTS": machines, "JAVA_OPTS": machines, "ANT_OPTS": machines, "MAVEN_ARGS": machines,
+	"LESS": arguments, "ZIPOPT": arguments, "ZIP": arguments, "BC_ENV_ARGS": arguments, "ERL_FLAGS": arguments, "ERL_AFLAGS": arguments, "ERL_ZFLAGS": arguments,
+	"MANROFFOPT": arguments, "ELIXIR_ERL_OPTIONS": arguments, "PERLDB_OPTS": expands,
 	"WGETRC": fetches, "SYSTEM_WGETRC": fetches, "KUBECONFIG": names, "HISTFILE": names, "PYTHONHOME": names, "GIT_TRACE": names, "GIT_TRACE2": names, "NPM_CONFIG_SCRIPT_SHELL": runs, "npm_config_script_shell": runs,
 }
 
@@ -113,6 +127,30 @@ func (a *analysis) environment(c *shell.Call) {
 			if !strings.HasPrefix(value, "/") || strings.Contains(value, " ") || systemBins[filepath.Dir(value)] {
 				c.Code(value, nil)
 			}
+		case makes:
+			a.shape(c, "", strings.TrimSpace(value), false)
+			for _, file := range strings.Fields(value) {
+				a.script(c, file, "make", nil)
+			}
+		case lua:
+			if file, ok := strings.CutPrefix(value, "@"); ok {
+				a.use(c, "lua", programs.Use{Kind: programs.Script, Lang: "lua", Text: file})
+			} else {
+				a.code(c, "lua", value, nil)
+			}
+		case vim:
+			a.code(c, "vim", value, nil)
+		case links:
+			if _, linker, ok := strings.Cut(value, "linker="); ok {
+				linker, _, _ = strings.Cut(strings.Split(linker, " ")[0], "\x1f")
+				c.Code(linker, nil)
+			}
+		case machines:
+			if strings.Contains(value, "-javaagent:") || strings.Contains(value, "-agentpath:") || strings.Contains(value, "-XX:OnError=") || strings.Contains(value, "-XX:OnOutOfMemoryError=") {
+				a.hard(c, "exec.environment", name+" makes programs load code that they wouldn't otherwise")
+			}
+		case arguments:
+			c.Pipe(name, flags(configures[name], value), shell.Stream{})
 		case names:
 			a.shape(c, "", strings.TrimSpace(value), false)
 		}
@@ -134,6 +172,9 @@ func (a *analysis) search(c *shell.Call, name, value string) {
 // the dash of the first word may be missing.
 func makeFlags(value string) []shell.Field {
 	argv := []shell.Field{{Text: "make"}}
+	if strings.Contains(value, "$(shell ") || strings.Contains(value, "${shell ") {
+		argv = append(argv, shell.Field{Text: "FLAGS=" + strings.ReplaceAll(value, "${shell ", "$(shell ")}) // make expands it first
+	}
 	for i, word := range strings.Split(strings.ReplaceAll(value, `\ `, "\x00"), " ") {
 		word = strings.ReplaceAll(word, "\x00", " ")
 		if i == 0 && word != "" && word[0] != '-' && !strings.Contains(word, "=") {
@@ -153,4 +194,22 @@ func nodeOptions(value string) []shell.Field {
 		argv = append(argv, shell.Field{Text: strings.Trim(word, `"`)})
 	}
 	return append(argv, shell.Field{Text: "--version"})
+}
+
+// configures are the programs that have more options in a variable.
+var configures = map[string]string{
+	"LESS": "less", "ZIPOPT": "zip", "ZIP": "zip", "BC_ENV_ARGS": "bc", "ERL_FLAGS": "erl", "ERL_AFLAGS": "erl", "ERL_ZFLAGS": "erl", "ELIXIR_ERL_OPTIONS": "erl", "MANROFFOPT": "groff",
+}
+
+// flags is the command that a program is with the options in its variable. A command, or code, goes on up to the end.
+func flags(program, value string) []shell.Field {
+	argv := []shell.Field{{Text: program}}
+	words := strings.Fields(value)
+	for i, word := range words {
+		if strings.HasPrefix(word, "+") || i > 0 && words[i-1] == "-eval" {
+			return append(argv, shell.Field{Text: strings.Join(words[i:], " ")})
+		}
+		argv = append(argv, shell.Field{Text: word})
+	}
+	return argv
 }

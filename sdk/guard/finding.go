@@ -30,9 +30,10 @@ type finding struct {
 type analysis struct {
 	guard    *Guard
 	text     string
-	rules    bool // the built-in rules apply
-	paths    bool // paths are confined
-	guessing bool // what is being followed may not be a command at all
+	rules    bool        // the built-in rules apply
+	paths    bool        // paths are confined
+	guessing bool        // what is being followed may not be a command at all
+	fed      *shell.Call // what is refused of it is refused for what it reads
 	worst    *finding
 	dir      string      // that the command starts in
 	nested   int         // texts for Windows shells that are being followed

@@ -47,6 +47,11 @@ func allowing(argv []string) string {
 	return "add " + strconv.Quote("^"+regexp.QuoteMeta(canonical(argv))+"$") + " to tools.exec.custom_allow_patterns"
 }
 
+// fed says why no setting is named for a program that is refused for what it reads: the pattern would allow it whatever it reads.
+func fed(argv []string) string {
+	return "no pattern is proposed, as it could only allow " + canonical(argv) + " with whatever it is fed; save that to a file and run the file"
+}
+
 // soft adds a finding that is no rule of a program's, but that a custom allow pattern lifts all the same.
 func (a *analysis) soft(c *shell.Call, verdict Verdict, rule, why, safer string) {
 	argv := c.Texts()
@@ -54,6 +59,9 @@ func (a *analysis) soft(c *shell.Call, verdict Verdict, rule, why, safer string)
 		return
 	}
 	f := finding{verdict: verdict, rule: rule, tier: tierSoft, line: reasonDangerous, why: why, span: c.Span, argv: argv, safer: safer, setting: allowing(argv)}
+	if a.fed == c {
+		f.safer, f.setting = saferSaved, fed(argv)
+	}
 	a.add(f)
 }
 

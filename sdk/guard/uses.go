@@ -139,6 +139,7 @@ func (a *analysis) code(c *shell.Call, language, text string, params []string) {
 			a.hard(c, "exec.too-complex", "make starts make, too often to follow")
 			return
 		}
+		text = a.makefile(c, text)
 		effects = func(_, text string) []lang.Effect { return lang.Make(text, params) }
 	}
 	for _, e := range effects(language, text) {
@@ -212,11 +213,16 @@ func (a *analysis) included(c *shell.Call, language, file string) {
 
 // input decides on a program that runs its standard input as code.
 func (a *analysis) input(c *shell.Call, u programs.Use) {
+	before := a.fed
+	a.fed = c
+	defer func() { a.fed = before }()
 	switch {
 	case c.Stdin.Known:
 		a.code(c, u.Lang, c.Stdin.Text, u.Params)
 	case c.Stdin.File != "":
 		a.script(c, c.Stdin.File, u.Lang, u.Params)
+	case c.Stdin.Text != "" && (commanded[u.Lang] || !c.Stdin.Piped):
+		a.code(c, u.Lang, c.Stdin.Text, u.Params)
 	case c.Stdin.Piped && (!commanded[u.Lang] || foreign(c.Stdin.From.Names())):
 		a.soft(c, Deny, "exec.pipe-to-shell", "it runs what another command prints: "+strings.Join(c.Stdin.From.Names(), ", "), saferSaved)
 	}
@@ -229,13 +235,33 @@ func (a *analysis) script(c *shell.Call, file, language string, params []string)
 		return
 	}
 	content, written := c.Written(file)
-	switch {
-	case !written:
-	case content.Known:
+	if !written {
+		for _, name := range c.Matching(file) {
+			a.script(c, name, language, params)
+		}
+		return
+	}
+	if content.Text != "" || content.Known {
 		a.code(c, language, content.Text, params)
+	}
+	switch {
+	case content.Known || content.File != "":
+	case content.Text != "" && changed(content.From.Names()):
+		a.soft(c, Deny, "exec.download-run", "what it runs was changed on the way, and only shows when it runs: "+strings.Join(content.From.Names(), ", "), saferSaved)
 	case strings.HasPrefix(file, "/dev/fd/") && language != "sed" || foreign(content.From.Names()):
 		a.soft(c, Deny, "exec.download-run", "it runs what another command has just made: "+strings.Join(content.From.Names(), ", "), saferSaved)
 	}
+}
+
+// changed says whether one of the commands that made a text doesn't leave its lines as they were.
+func changed(from []string) bool {
+	for _, name := range from {
+		switch name {
+		case "sed", "gsed", "awk", "gawk", "mawk", "perl", "ruby", "cut", "paste", "join", "fold", "fmt", "column", "pr", "envsubst", "iconv", "jq", "yq", "m4", "cpp", "head -c", "tail -c", "patch":
+			return true
+		}
+	}
+	return false
 }
 
 // foreign says whether one of the commands that made a text fetches or decodes it.
@@ -265,26 +291,5 @@ func (a *analysis) listed(c *shell.Call) {
 	}
 	for _, line := range strings.Split(c.Stdin.Text, "\n") {
 		a.path(&c.Place, Read, line, false, c.Texts())
-	}
-}
-
-// wrote remembers files that programs fetch or make, for when the line runs them.
-func (a *analysis) wrote(c *shell.Call, name, file string) {
-	switch name {
-	case "curl", "wget", "aria2c", "axel", "scp", "nc", "openssl", "http", "https", "xh", "base64", "gpg":
-		c.Write(file, shell.Stream{Piped: true, From: shell.From(name)})
-	case "tee", "dd", "sponge":
-		c.Write(file, c.Stdin)
-	case "mkfifo":
-		c.Write(file, shell.Stream{Piped: true, From: shell.From(name)})
-	case "cp", "mv", "install", "ln", "gunzip", "unzip":
-		for _, f := range c.Argv[1:] {
-			if f.Text == "/dev/stdin" {
-				c.Write(file, c.Stdin)
-			}
-			if content, ok := c.Written(f.Text); ok && f.Text != file {
-				c.Write(file, content)
-			}
-		}
 	}
 }

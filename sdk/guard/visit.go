@@ -70,8 +70,14 @@ func (a *analysis) Call(c *shell.Call) {
 	for _, use := range uses {
 		a.use(c, name, use)
 	}
+	if name == "sed" {
+		a.edited(c, argv, uses)
+	}
 	a.programs.Give(uses)
 	if c.Wrote() {
+		if name == "git" {
+			a.configured(c)
+		}
 		a.found(c, programs.Found(name, argv[1:], func(file string) bool { _, ok := c.Written(file); return ok }))
 	}
 	switch name {

@@ -218,31 +218,5 @@ func regexAllowed(before []token) bool {
 	return last.text != ")" && last.text != "]" && last.text != "$"
 }
 
-// quotedText returns what stands between quote and the next unescaped quote, escapes resolved, and its length with
-// both quotes.
-func quotedText(s string, quote byte) (string, int) {
-	var b strings.Builder
-	for i := 1; i < len(s); i++ {
-		switch s[i] {
-		case '\\':
-			if i++; i < len(s) {
-				switch s[i] {
-				case 'n':
-					b.WriteByte('\n')
-				case 't':
-					b.WriteByte('\t')
-				default:
-					b.WriteByte(s[i])
-				}
-			}
-		case quote:
-			return b.String(), i + 1
-		default:
-			b.WriteByte(s[i])
-		}
-	}
-	return b.String(), len(s)
-}
-
 func letter(c byte) bool { return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c == '_' }
 func digit(c byte) bool  { return c >= '0' && c <= '9' }

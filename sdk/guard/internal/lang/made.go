@@ -10,13 +10,18 @@ import (
 
 var (
 	characters = pattern.New(`\b(?:chr|String\s*\.\s*fromCharCode|string\.char)\s*\(\s*(\d+(?:\s*,\s*\d+)*)\s*\)`)
-	joined     = pattern.New(`"(\d+)"\s*\.\s*join\s*\(\s*[\[(]\s*("\d+"(?:\s*,\s*"\d+")*)\s*,?\s*[\])]\s*\)`)
-	joinedBy   = pattern.New(`\[\s*("\d+"(?:\s*,\s*"\d+")*)\s*,?\s*\]\s*\.\s*join\b\s*\(?\s*(?:"(\d+)")?\s*\)?`)
-	imploded   = pattern.New(`\b(?:join|implode)\s*\(\s*"(\d+)"\s*,\s*\[?\s*("\d+"(?:\s*,\s*"\d+")*)\s*\]?\s*\)`)
-	reversed   = pattern.New(`"(\d+)"\s*(?:\[\s*::\s*-1\s*\]|\.\s*reverse\b(?:\s*\(\s*\))?)`)
-	replaced   = pattern.New(`"(\d+)"\s*\.\s*(?:replace|replaceAll|tr|sub|gsub)\s*\(\s*"(\d+)"\s*,\s*"(\d+)"\s*\)`)
+	separator  = pattern.New(`\bos\.(?:path\.)?sep\b|\b(?:posix)?path\.sep\b|\bFile::SEPARATOR\b|\bDIRECTORY_SEPARATOR\b|\bpackage\.config:sub\(1,\s*1\)`)
+	// separated is the same within strings.
+	separated = strings.NewReplacer("{os.sep}", "/", "{os.path.sep}", "/", "${path.sep}", "/", "#{File::SEPARATOR}", "/")
+	joined    = pattern.New(`"(\d+)"\s*\.\s*join\s*\(\s*[\[(]\s*("\d+"(?:\s*,\s*"\d+")*)\s*,?\s*[\])]\s*\)`)
+	joinedBy  = pattern.New(`\[\s*("\d+"(?:\s*,\s*"\d+")*)\s*,?\s*\]\s*\.\s*join\b\s*\(?\s*(?:"(\d+)")?\s*\)?`)
+	imploded  = pattern.New(`\b(?:join|implode)\s*\(\s*"(\d+)"\s*,\s*\[?\s*("\d+"(?:\s*,\s*"\d+")*)\s*\]?\s*\)`)
+	reversed  = pattern.New(`"(\d+)"\s*(?:\[\s*::\s*-1\s*\]|\.\s*reverse\b(?:\s*\(\s*\))?)`)
+	replaced  = pattern.New(`"(\d+)"\s*\.\s*(?:replace|replaceAll|tr|sub|gsub)\s*\(\s*"(\d+)"\s*,\s*"(\d+)"\s*\)`)
 	// pathJoined are paths that are put together by the functions that there are for it.
 	pathJoined = pattern.New(`\b((?:os\.path|posixpath|path|path\.posix|File)\.(?:join|resolve)|require\s*\(\s*"\d+"\s*\)\.(?:join|resolve))\s*\(\s*("\d+"(?:\s*,\s*"\d+")*)\s*,?\s*\)`)
+	// bareJoined are the same functions where they were imported by their names.
+	bareJoined = pattern.New(`(^|[^\w.])(join|resolve)\s*\(\s*("\d+"(?:\s*,\s*"\d+")+)\s*,?\s*\)`)
 	// pickled are objects of Python in a string, which may be made by any function.
 	pickled = pattern.New(`\b(?:c?[pP]ickle|_pickle|dill|marshal)\.loads\s*\(\s*"\d+"`)
 )
@@ -42,6 +47,12 @@ func (s *skeleton) made(language string) {
 		}
 		return s.literal(strings.Join(words, between), otherwise)
 	}
+	for i, l := range s.literals {
+		if strings.Contains(l.text, "{") {
+			s.literals[i].text = separated.Replace(l.text)
+		}
+	}
+	s.replace(separator, func(m []string) string { return s.literal("/", m[0]) })
 	switch language {
 	case "python":
 		s.replace(joined, func(m []string) string { return join(m[1], m[2], m[0]) })
@@ -50,16 +61,20 @@ func (s *skeleton) made(language string) {
 	case "perl", "php":
 		s.replace(imploded, func(m []string) string { return join(m[1], m[2], m[0]) })
 	}
-	s.replace(pathJoined, func(m []string) string {
+	path := func(function, list, otherwise string) string {
 		var parts []string
-		for _, l := range s.referenced(m[2]) {
-			if strings.HasPrefix(l.text, "/") && (language == "python" || strings.HasSuffix(m[1], "resolve")) {
+		for _, l := range s.referenced(list) {
+			if strings.HasPrefix(l.text, "/") && (language == "python" || strings.HasSuffix(function, "resolve")) {
 				parts = parts[:0] // it begins anew
 			}
 			parts = append(parts, l.text)
 		}
-		return s.literal(strings.Join(parts, "/"), m[0])
-	})
+		return s.literal(strings.Join(parts, "/"), otherwise)
+	}
+	s.replace(pathJoined, func(m []string) string { return path(m[1], m[2], m[0]) })
+	if language == "python" || language == "node" {
+		s.replace(bareJoined, func(m []string) string { return m[1] + path(m[2], m[3], m[2]+"("+m[3]+")") })
+	}
 	s.replace(reversed, func(m []string) string {
 		text, _ := s.text(m[1])
 		runes := []rune(text)

@@ -29,6 +29,9 @@ func strip(language, code string) *skeleton {
 				i += end - len(text) + 3
 				text = text[:end]
 			}
+			if strings.Contains(text, `\`) {
+				text, _ = unescaped(`"`+text, 0, escapes(language, '"', ""))
+			}
 			s.add(&b, literal{text: text})
 		case s.regex(&b, language, code[i:]) > 0:
 			i += s.matched
@@ -45,7 +48,7 @@ func strip(language, code string) *skeleton {
 				i++
 				continue
 			}
-			text, n := quotedText(code[i:], c)
+			text, n := unescaped(code[i:], c, escapes(language, c, code[max(0, i-1):i]))
 			s.add(&b, literal{text: text, tick: c == '`', raw: c != '\'' || language == "python", template: language == "node"})
 			i += n
 		}

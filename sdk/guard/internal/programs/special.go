@@ -33,6 +33,8 @@ func handler(name string) special {
 		return dd
 	case "ln", "gln":
 		return ln
+	case "jq", "gojq", "jaq", "yq":
+		return jq
 	case "curl":
 		return curl
 	case "wget":

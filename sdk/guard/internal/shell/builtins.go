@@ -130,12 +130,19 @@ func (in *Interpreter) source1(c *Call, st *state, args []string) Stream {
 		return Stream{}
 	}
 	file := operands[0]
-	content, written := st.files.get(st.abs(file))
+	content, written := c.Written(file)
 	if file == "/dev/stdin" || file == "/dev/fd/0" {
 		content, written = c.Stdin, true
 	}
+	if !written {
+		for _, name := range c.Matching(file) {
+			more, _ := c.Written(name)
+			content, written = content.then(more), true
+		}
+		content.Known = content.Known && !written
+	}
 	switch {
-	case written && content.Known:
+	case written && (content.Known || content.Text != ""):
 		inner := st.clone()
 		if len(operands) > 1 {
 			inner.params = append([]string{"bash"}, operands[1:]...)

@@ -20,8 +20,8 @@ func From(name string) Origin { return Origin{name: name} }
 // None says whether no command is named.
 func (o Origin) None() bool { return o == Origin{} }
 
-// and is the origin of what comes from both.
-func (o Origin) and(p Origin) Origin {
+// And is the origin of what comes from both.
+func (o Origin) And(p Origin) Origin {
 	switch {
 	case o.None():
 		return p
@@ -34,7 +34,7 @@ func (o Origin) and(p Origin) Origin {
 // origin is the origin of what comes from both, in the memory.
 func (m *Memory) origin(o, p Origin) Origin {
 	if o.None() || p.None() || o == p || o.both != nil && o.both.right == p {
-		return o.and(p)
+		return o.And(p)
 	}
 	both := &m.origins.list(1)[:1][0]
 	*both = origins{o, p}

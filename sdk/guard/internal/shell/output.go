@@ -39,15 +39,11 @@ func output(c *Call) Stream {
 		}
 	case ":", "true", "false", "mkdir", "touch", "test", "[", "export", "sleep", "wait":
 		return text("")
-	case "cat", "tee":
-		if name == "cat" && len(args) == 1 && args[0] != "-" {
-			if written, ok := c.state.files.get(c.state.abs(args[0])); ok {
-				return written
-			}
-			break
-		}
-		if name == "tee" || len(args) == 0 || args[0] == "-" {
-			return c.Stdin
+	case "tee":
+		return c.Stdin
+	case "cat":
+		if out, ok := concatenated(c, args); ok {
+			return out
 		}
 	case "basename":
 		if operands := skipOptions(args); len(operands) > 0 {
@@ -71,11 +67,22 @@ func output(c *Call) Stream {
 		if len(args) == 2 && args[0] == "-v" {
 			return known("/" + Program + "/" + path.Base(args[1]) + "\n")
 		}
+	case "find", "gfind", "stat", "date", "seq":
+		if made := formatted(args); made != "" {
+			return Stream{Piped: true, Text: made, From: From(name)}
+		}
 	case "yes":
 		line := strings.Join(args, " ")
 		return known(strings.Repeat(line+"\n", 2))
 	}
-	return Stream{Piped: true, From: c.in.origin(From(name), c.Stdin.From)}
+	out := Stream{Piped: true, From: c.in.origin(From(name), c.Stdin.From)}
+	if filters[name] && (c.Stdin.Text != "" || c.state.files != nil) {
+		if (name == "head" || name == "tail") && slices.ContainsFunc(args, func(arg string) bool { return strings.HasPrefix(arg, "-c") || strings.HasPrefix(arg, "--b") }) {
+			out.From = c.in.origin(From(name+" -c"), c.Stdin.From)
+		}
+		return c.filtered(out)
+	}
+	return out
 }
 
 // echo is what bash's echo prints.

@@ -50,7 +50,7 @@ func (in *Interpreter) simple(s *syntax.Stmt, c *syntax.CallExpr, st *state, std
 	}
 	input, printer := st.input, st.printer
 	var before []descriptor
-	if len(r.opens) > 0 && (len(r.opens) > 1 || r.opens[0].path != "/dev/fd/2") {
+	if len(r.opens) > 0 && (len(r.opens) > 1 || r.opens[0].path != "/dev/fd/2" || in.runsHere(argv[0].Text, st)) {
 		before = r.enter(st)
 	}
 	if r.fed {
@@ -76,6 +76,12 @@ func (in *Interpreter) simple(s *syntax.Stmt, c *syntax.CallExpr, st *state, std
 		out = st.printed(out)
 	}
 	return st.alone(), r.output(st.alone(), out)
+}
+
+// runsHere says whether a command is code that the shell runs itself.
+func (in *Interpreter) runsHere(word string, st *state) bool {
+	_, function := st.funcs.get(word)
+	return function || word == "eval" || word == "." || word == "source"
 }
 
 // execs says whether a command is exec without one to start: its redirections are for all that follows.

@@ -187,7 +187,7 @@ func (in *Interpreter) binary(c *syntax.BinaryCmd, st *state, stdin Stream) ([]*
 			right, o := in.stmt(c.Y, s.clone(), stdin)
 			all = append(all[:len(all):len(all)], right...)
 			if !o.Known || o.Text != "" {
-				out = Stream{Piped: true, Text: out.then(o).Text, From: out.From.and(o.From)}
+				out = Stream{Piped: true, Text: out.then(o).Text, From: out.From.And(o.From)}
 			}
 		}
 		if !slices.ContainsFunc(all[len(left):], func(s *state) bool { return !s.dead }) {

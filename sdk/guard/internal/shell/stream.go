@@ -44,7 +44,7 @@ func (t *transcript) add(s Stream) {
 		t.parts = append(t.parts, s.Text)
 	}
 	if t.size += len(s.Text); !s.Known || t.size > MaxText {
-		t.unknown, t.from = true, t.from.and(s.From)
+		t.unknown, t.from = true, t.from.And(s.From)
 	}
 }
 
@@ -69,7 +69,7 @@ func (s Stream) then(next Stream) Stream {
 			return text(both)
 		}
 	}
-	return Stream{Piped: true, Text: both, From: s.From.and(next.From)}
+	return Stream{Piped: true, Text: both, From: s.From.And(next.From)}
 }
 
 // or is what is known of a stream that is one or the other.

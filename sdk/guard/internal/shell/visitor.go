@@ -3,7 +3,6 @@ package shell
 import (
 	"maps"
 	"slices"
-	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
 )
@@ -177,21 +176,14 @@ func (c *Call) Feed(text string, stdin Stream) {
 	c.state.keepFiles(states)
 }
 
-// Written returns what earlier commands of the same text wrote into a file, if any did.
-func (c *Call) Written(path string) (Stream, bool) {
-	abs := c.state.abs(path)
-	s, ok := c.state.files.get(abs)
-	if ok && s.File != "" && strings.HasPrefix(abs, "/dev/fd/") {
-		s = c.state.content(s)
-	}
-	return s, ok
-}
-
 // Writings are the files that earlier commands of the same text wrote, sorted.
 func (c *Call) Writings() []string { return slices.Sorted(maps.Keys(c.state.files.all())) }
 
 // Wrote says whether earlier commands of the same text wrote files.
 func (c *Call) Wrote() bool { return c.state.files != nil }
+
+// Abs is the absolute form of a path where the command runs.
+func (c *Call) Abs(path string) string { return c.state.abs(path) }
 
 // Write records that the command writes a file.
 func (c *Call) Write(path string, content Stream) { c.state.write(path, content) }

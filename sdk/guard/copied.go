@@ -1,0 +1,143 @@
+package guard
+
+import (
+	"path"
+	"strings"
+
+	"github.com/picoclaw/picoclaw/sdk/guard/internal/lang"
+	"github.com/picoclaw/picoclaw/sdk/guard/internal/programs"
+	"github.com/picoclaw/picoclaw/sdk/guard/internal/shell"
+)
+
+// wrote remembers files that programs fetch, copy or make, for when the line runs them.
+func (a *analysis) wrote(c *shell.Call, name, file string) {
+	switch name {
+	case "curl", "wget", "aria2c", "axel", "scp", "nc", "openssl", "http", "https", "xh", "base64", "gpg", "mkfifo":
+		c.Write(file, shell.Stream{Piped: true, From: shell.From(name)})
+	case "tee", "sponge":
+		c.Write(file, c.Stdin)
+	case "dd":
+		c.Write(file, c.Stdin)
+		a.copied(c, file)
+	case "cp", "mv", "install", "ln", "rsync", "gunzip", "unzip", "xxd":
+		a.copied(c, file)
+	case "find", "gfind":
+		for i, f := range c.Argv {
+			if f.Text == "-fprintf" && i+2 < len(c.Argv) && c.Argv[i+1].Text == file {
+				c.Write(file, shell.Stream{Piped: true, Text: shell.Formatted(c.Argv[i+2].Text), From: shell.From(name)})
+			}
+		}
+	case "sort", "uniq", "shuf", "split", "csplit", "iconv", "patch", "gzip":
+		a.derived(c, name, file)
+	}
+}
+
+// copied remembers a file, or all that is in a directory, that is the same as another one from now on.
+func (a *analysis) copied(c *shell.Call, file string) {
+	for _, f := range c.Argv[1:] {
+		from := strings.TrimPrefix(f.Text, "if=")
+		switch content, ok := c.Written(from); {
+		case from == file || strings.HasPrefix(from, "-"):
+		case from == "/dev/stdin":
+			c.Write(file, c.Stdin)
+		case ok:
+			c.Write(file, content)
+			c.Write(file+"/"+path.Base(from), content)
+		case c.Wrote():
+			for _, name := range c.Matching(from) {
+				content, _ := c.Written(name)
+				c.Write(file, content)
+				c.Write(file+"/"+path.Base(name), content)
+			}
+			below := c.Abs(from) + "/"
+			for _, name := range c.Writings() {
+				rest, inside := strings.CutPrefix(name, below)
+				if !inside {
+					continue
+				}
+				content, _ := c.Written(name)
+				c.Write(file+"/"+rest, content)
+				c.Write(file+"/"+path.Base(from)+"/"+rest, content)
+			}
+		}
+	}
+}
+
+// pieces are the endings of the files that split and csplit cut a file into, as far as they are followed.
+var pieces = []string{"aa", "ab", "ac", "00", "01", "02"}
+
+// derived remembers a file that a program makes out of others: what is in it is somewhere in those.
+func (a *analysis) derived(c *shell.Call, name, file string) {
+	content := c.Derived(name)
+	if content.Text == "" {
+		return
+	}
+	if name != "split" && name != "csplit" {
+		c.Write(file, content)
+		return
+	}
+	for _, piece := range pieces {
+		c.Write(file+piece, content)
+	}
+}
+
+// edited follows sed over what the same line wrote: what it prints, and what it leaves in the files that it changes.
+func (a *analysis) edited(c *shell.Call, argv []string, uses []programs.Use) {
+	if !c.Wrote() && c.Stdin.Text == "" {
+		return
+	}
+	var scripts, files []string
+	for _, u := range uses {
+		switch u.Kind {
+		case programs.Code:
+			scripts = append(scripts, u.Text)
+		case programs.Read:
+			files = append(files, u.Text)
+		case programs.Script:
+			return // what it does isn't followed
+		}
+	}
+	inPlace, extended, quiet := false, false, false
+	for _, arg := range argv[1:] {
+		if strings.HasPrefix(arg, "--") {
+			inPlace = inPlace || strings.HasPrefix(arg, "--i")
+			extended = extended || strings.HasPrefix(arg, "--r")
+			quiet = quiet || strings.HasPrefix(arg, "--q") || strings.HasPrefix(arg, "--si")
+		} else if strings.HasPrefix(arg, "-") {
+			letters, _, _ := strings.Cut(arg[1:], "e")
+			flags, suffix, found := strings.Cut(letters, "i")
+			inPlace = inPlace || found
+			extended = extended || strings.ContainsAny(flags, "Er") || suffix == "E"
+			quiet = quiet || strings.Contains(flags, "n")
+		}
+	}
+	edit := func(before shell.Stream) shell.Stream {
+		if after, ok := lang.Substituted(strings.Join(scripts, "\n"), before.Text, extended); ok && before.Known && !quiet {
+			return shell.Stream{Known: true, Piped: true, Text: after}
+		} else if ok && !quiet {
+			before.Text = after
+			return before
+		}
+		return shell.Stream{Piped: true, Text: before.Text, From: before.From.And(shell.From("sed"))}
+	}
+	if inPlace {
+		for _, file := range files {
+			for _, name := range append(c.Matching(file), file) {
+				if before, ok := c.Written(name); ok && before.Text != "" {
+					c.Write(name, edit(before))
+				}
+			}
+		}
+		return
+	}
+	switch len(files) {
+	case 0:
+		if c.Stdin.Text != "" {
+			c.Output = edit(c.Stdin)
+		}
+	case 1:
+		if before, ok := c.Written(files[0]); ok && before.Text != "" {
+			c.Output = edit(before)
+		}
+	}
+}

@@ -1,0 +1,103 @@
+package guard
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/picoclaw/picoclaw/sdk/guard/internal/shell"
+)
+
+// maxSettings is how many settings of git's are followed, and how many makefiles that others include.
+const maxSettings = 64
+
+// makefile is code of make with the files that it includes, as far as the same command line has written them.
+func (a *analysis) makefile(c *shell.Call, text string) string {
+	if !c.Wrote() || !strings.Contains(text, "include ") {
+		return text
+	}
+	var out strings.Builder
+	seen := map[string]bool{}
+	pending := strings.Split(text, "\n")
+	for len(pending) > 0 && out.Len() < maxMade {
+		line := pending[0]
+		pending = pending[1:]
+		rest, ok := strings.CutPrefix(strings.TrimLeft(strings.TrimLeft(line, " "), "-s"), "include ")
+		if !ok {
+			out.WriteString(line + "\n")
+			continue
+		}
+		for _, word := range strings.Fields(rest) {
+			for _, name := range append(c.Matching(word), word) {
+				if content, _ := c.Written(name); content.Text != "" && !seen[c.Abs(name)] && len(seen) < maxSettings {
+					seen[c.Abs(name)] = true
+					pending = append(strings.Split(content.Text, "\n"), pending...)
+				}
+			}
+		}
+	}
+	return out.String()
+}
+
+// settingsFiles are the files that git has settings in, in its repository and in the home directory.
+var settingsFiles = []string{".git/config", ".git/config.worktree", "~/.gitconfig", "~/.config/git/config"}
+
+// configured follows a command of git's with the settings that the same command line has written.
+func (a *analysis) configured(c *shell.Call) {
+	if slices.Contains(c.Via, ".git/config") {
+		return
+	}
+	argv := []shell.Field{{Text: "git"}}
+	dir := ""
+	for i, f := range c.Argv {
+		if f.Text == "-C" && i+1 < len(c.Argv) {
+			dir = c.Argv[i+1].Text + "/"
+		}
+	}
+	for _, file := range settingsFiles {
+		path := a.home(c, file)
+		if path == file {
+			path = dir + file
+		}
+		content, _ := c.Written(path)
+		for _, setting := range settings(content.Text) {
+			if key, value, _ := strings.Cut(setting, "="); key == "include.path" {
+				more, _ := c.Written(strings.TrimSuffix(path, "config") + value)
+				for _, setting := range settings(more.Text) {
+					argv = append(argv, shell.Field{Text: "-c"}, shell.Field{Text: setting})
+				}
+				continue
+			}
+			argv = append(argv, shell.Field{Text: "-c"}, shell.Field{Text: setting})
+		}
+	}
+	if len(argv) > 1 {
+		c.Exec(".git/config", append(argv, c.Argv[1:]...), nil, "")
+	}
+}
+
+// settings are the settings in a file of git's, as git -c takes them.
+func settings(text string) (all []string) {
+	section := ""
+	for _, line := range strings.Split(text, "\n") {
+		line = strings.TrimSpace(line)
+		if strings.HasPrefix(line, "[") {
+			name, rest, _ := strings.Cut(line[1:], "]")
+			name, sub, _ := strings.Cut(name, " ")
+			if section = strings.ToLower(name); sub != "" {
+				section += "." + strings.Trim(strings.TrimSpace(sub), `"`)
+			}
+			line = strings.TrimSpace(rest)
+		}
+		key, value, ok := strings.Cut(line, "=")
+		if !ok || section == "" || strings.HasPrefix(key, "#") || strings.HasPrefix(key, ";") {
+			continue
+		}
+		if value = strings.TrimSpace(value); len(value) > 1 && value[0] == '"' && value[len(value)-1] == '"' {
+			value = strings.NewReplacer(`\"`, `"`, `\\`, `\`).Replace(value[1 : len(value)-1])
+		}
+		if all = append(all, section+"."+strings.TrimSpace(key)+"="+value); len(all) == maxSettings {
+			break
+		}
+	}
+	return all
+}
