@@ -1,12 +1,14 @@
 package guard
 
 import (
+	"errors"
 	"fmt"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 )
 
 // The rules for paths.
@@ -59,6 +61,9 @@ func (g *Guard) decidePath(r *resolver, a Access, path, abs string) Decision {
 		if dir, dirErr := r.resolve(filepath.Dir(clean)); dirErr == nil {
 			itself, err = filepath.Join(dir, filepath.Base(clean)), nil
 		}
+	}
+	if errors.Is(err, syscall.ENAMETOOLONG) {
+		return Decision{Verdict: Deny, Rule: ruleMalformed, Reason: "access denied: a name in the path is longer than this system takes"}.with("use a shorter name", "")
 	}
 	if err != nil {
 		return Decision{Verdict: Deny, Rule: ruleUnresolved,
