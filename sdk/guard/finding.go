@@ -34,6 +34,7 @@ type analysis struct {
 	paths    bool        // paths are confined
 	guessing bool        // what is being followed may not be a command at all
 	fed      *shell.Call // what is refused of it is refused for what it reads
+	moved    bool        // something was moved to where mktemp makes directories
 	worst    *finding
 	dir      string      // that the command starts in
 	nested   int         // texts for Windows shells that are being followed
