@@ -41,6 +41,7 @@ type analysis struct {
 	steps    int         // commands of Windows shells so far
 	words    int         // words of these
 	made     int         // bytes of makefiles so far
+	edits    int         // bytes of text that sed was followed over
 	fixed    *shell.Span // where to say that everything is found, if not nil
 	resolver resolver
 	open     pathKey // the last path that was found to be open
