@@ -71,7 +71,7 @@ var archiveRules = []Rule{
 		ID: "exec.rm-recursive", Names: "tar gtar bsdtar zip 7z 7za 7zz 7zr rar", Match: removesPacked,
 		Reason: "deletes what it has packed",
 		Safer:  "pack without deleting, then delete the files that you mean",
-		Hit:    []string{"tar --remove-files -cf a.tar src", "zip -rm a.zip src", "zip a.zip b --move", "7z a -sdel a.7z src", "rar m a.rar src"},
+		Hit:    []string{"tar --remove-files -cf a.tar src", "tar czf a.tgz src --remove-f", "zip -rm a.zip src", "zip a.zip b --move", "7z a -sdel a.7z src", "rar m a.rar src"},
 		Miss:   []string{"tar -cf a.tar src", "zip -r a.zip m", "7z a a.7z src", "zip -r a.zip . -x node_modules", "rar a a.rar src"},
 	},
 	{
@@ -103,7 +103,7 @@ func removesPacked(c *Command) bool {
 	case "rar":
 		return len(c.Args) > 0 && strings.HasPrefix(c.Args[0], "m")
 	}
-	return slices.ContainsFunc(c.Args, func(arg string) bool { return len(arg) > len("--remove-") && strings.HasPrefix("--remove-files", arg) })
+	return c.Opts().Has("--remove-files")
 }
 
 var diskRules = []Rule{
