@@ -81,6 +81,9 @@ func (a *analysis) derived(c *shell.Call, name, file string) {
 	}
 }
 
+// maxEdits is how many bytes of text sed is followed over. What it makes of more isn't known.
+const maxEdits = 64 << 10
+
 // edited follows sed over what the same line wrote: what it prints, and what it leaves in the files that it changes.
 func (a *analysis) edited(c *shell.Call, argv []string, uses []programs.Use) {
 	if !c.Wrote() && c.Stdin.Text == "" {
@@ -112,6 +115,9 @@ func (a *analysis) edited(c *shell.Call, argv []string, uses []programs.Use) {
 		}
 	}
 	edit := func(before shell.Stream) shell.Stream {
+		if a.edits += len(before.Text); a.edits > maxEdits {
+			return shell.Stream{Piped: true, Text: before.Text, From: before.From.And(shell.From("sed"))}
+		}
 		if after, ok := lang.Substituted(strings.Join(scripts, "\n"), before.Text, extended); ok && before.Known && !quiet {
 			return shell.Stream{Known: true, Piped: true, Text: after}
 		} else if ok && !quiet {

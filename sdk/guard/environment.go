@@ -150,7 +150,11 @@ func (a *analysis) environment(c *shell.Call) {
 				a.hard(c, "exec.environment", name+" makes programs load code that they wouldn't otherwise")
 			}
 		case arguments:
-			c.Pipe(name, flags(configures[name], value), shell.Stream{})
+			argv := flags(configures[name], value)
+			if name == "MANROFFOPT" && len(c.Argv) > 0 {
+				argv = append(argv, c.Argv[1:]...)
+			}
+			c.Pipe(name, argv, shell.Stream{})
 		case names:
 			a.shape(c, "", strings.TrimSpace(value), false)
 		}

@@ -31,12 +31,30 @@ func (a *analysis) apply(c *shell.Call, rule *rules.Rule, name string, argv []st
 	f := finding{verdict: Deny, rule: rule.ID, tier: tierHard, line: reasonDangerous, span: c.Span, argv: argv,
 		why: fmt.Sprintf("%s %s: %s", name, rule.Reason, shown(c, argv)), safer: rule.Safer, setting: settingHard}
 	if rule.Tier == rules.Soft {
-		if a.allowed(argv) {
+		if a.allowed(argv) || name == "rm" && (rule.ID == "exec.rm-recursive" || rule.ID == "exec.rm-force") && !a.moved && ownTemporary(c) {
 			return
 		}
 		f.tier, f.setting = tierSoft, allowing(argv)
 	}
 	a.add(f)
+}
+
+// ownTemporary says whether all that a command names are files and directories that mktemp has made for the same command line. A
+// trap may name what isn't made yet.
+func ownTemporary(c *shell.Call) bool {
+	any := false
+	for _, f := range c.Argv[1:] {
+		name, below := strings.CutPrefix(f.Text, "/"+shell.Temporary+"/")
+		switch {
+		case f.Glob:
+			return false
+		case below && strings.Contains(name, "XXX") && !strings.Contains(name, "/") && !shell.HasUnknown(name), c.Later && f.Text == shell.Unset:
+			any = true
+		case !strings.HasPrefix(f.Text, "-"):
+			return false
+		}
+	}
+	return any
 }
 
 // allowing names the setting that lifts a soft rule for one simple command.

@@ -52,6 +52,7 @@ func (a *analysis) use(c *shell.Call, name string, u programs.Use) {
 		a.path(&c.Place, Read, u.Text, u.Glob, argv)
 	case programs.Write:
 		a.path(&c.Place, Write, u.Text, u.Glob, argv)
+		a.moved = a.moved || name == "mv" && strings.Contains(u.Text, shell.Temporary)
 		a.wrote(c, name, u.Text)
 	case programs.List, programs.Enter:
 		a.path(&c.Place, List, u.Text, u.Glob, argv)
@@ -196,7 +197,7 @@ func (a *analysis) effect(c *shell.Call, language string, e lang.Effect) {
 }
 
 // commanded are languages of programs that are fed with data or commands all day. What feeds them counts where it isn't to be seen.
-var commanded = map[string]bool{"vim": true, "sql": true, "sed": true, "dc": true, "gnuplot": true, "curl": true, "wget": true, "sqlite": true, "mongo": true, "redis": true}
+var commanded = map[string]bool{"vim": true, "sql": true, "sed": true, "dc": true, "gnuplot": true, "curl": true, "wget": true, "sqlite": true, "mongo": true, "redis": true, "m4": true}
 
 // included decides on a file that SQL names, which its client may run, as far as the same command line has written it.
 func (a *analysis) included(c *shell.Call, language, file string) {

@@ -65,6 +65,10 @@ func Effects(language, code string) []Effect {
 		return Dc(code)
 	case "gnuplot":
 		return Gnuplot(code)
+	case "m4":
+		return M4(code)
+	case "roff":
+		return Roff(code)
 	case "pdb":
 		return Pdb(code)
 	case "tcl":

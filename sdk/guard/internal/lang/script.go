@@ -133,6 +133,9 @@ func script(language, code string, depth int, left *int) []Effect {
 	if m := getattrs.FindString(s.worth(getattrs)); m != "" {
 		out = append(out, Effect{Kind: Dynamic, Text: m + " reaches functions by names that are only known when it runs"})
 	}
+	if language == "python" && ownTree(code) {
+		s.code = strings.ReplaceAll(s.code, "rmtree", "rmdir")
+	}
 	if trees.MatchString(s.worth(trees)) {
 		out = append(out, Effect{Kind: Delete, Text: trees.FindString(s.worth(trees))})
 	} else if m := nodeTree.FindStringIndex(s.worth(nodeTree)); m != nil && strings.Contains(s.region(m[1]), "recursive") {

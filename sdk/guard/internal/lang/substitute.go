@@ -32,6 +32,9 @@ func Substituted(script, text string, extended bool) (string, bool) {
 		}
 		lines := strings.SplitAfter(text, "\n")
 		for i, line := range lines {
+			if line == "" {
+				continue // behind the last line
+			}
 			body, end := strings.CutSuffix(line, "\n")
 			if strings.Contains(flags, "g") {
 				body = re.ReplaceAllLiteralString(body, to)
@@ -50,6 +53,9 @@ func Substituted(script, text string, extended bool) (string, bool) {
 
 // maxSubstituted is how long a text may become.
 const maxSubstituted = 16 << 10
+
+// maxPattern is how long a pattern is that is followed.
+const maxPattern = 256
 
 // sedPattern is a pattern of sed's, if it is a plain one.
 func sedPattern(pattern string, extended, fold bool) (*regexp.Regexp, bool) {
@@ -77,5 +83,9 @@ func sedPattern(pattern string, extended, fold bool) (*regexp.Regexp, bool) {
 		}
 	}
 	re, err := regexp.Compile(b.String())
-	return re, err == nil && len(pattern) < 256
+	if err != nil || len(pattern) > maxPattern {
+		return nil, false
+	}
+	re.Longest() // as in POSIX
+	return re, true
 }

@@ -9,6 +9,9 @@ import (
 
 var npmSpec = getopt.Parse("C=g w=d c=c --global= --prefix=w --cwd=g --dir=g --workspace=d --filter=d --location=d --registry=d --tag=d --otp=d --loglevel=d --userconfig=r --globalconfig=r --cache=w --script-shell=c --call=c --omit=d --include=d --package=d --access=d")
 
+// pnpmSpec differs: there, -c says that a command is for a shell.
+var pnpmSpec = npmSpec.With("c=")
+
 // npmPrograms are the settings of npm that name a program.
 var npmPrograms = set("script-shell shell editor viewer git")
 
@@ -141,7 +144,11 @@ func msbuild(name string, args []shell.Field) []Use {
 
 // npm may start a command behind exec, x or dlx.
 func npm(name string, args []shell.Field) []Use {
-	parsed := npmSpec.Parse(shell.Texts(args))
+	spec := npmSpec
+	if name == "pnpm" {
+		spec = pnpmSpec
+	}
+	parsed := spec.Parse(shell.Texts(args))
 	var uses []Use
 	for _, opt := range parsed.Options {
 		switch {

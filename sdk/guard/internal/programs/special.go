@@ -35,6 +35,10 @@ func handler(name string) special {
 		return ln
 	case "jq", "gojq", "jaq", "yq":
 		return jq
+	case "m4", "gm4":
+		return macros
+	case "groff", "troff", "nroff", "gtroff", "ditroff":
+		return roff
 	case "curl":
 		return curl
 	case "wget":
@@ -132,6 +136,7 @@ func Canonical(name string) string {
 	if at := strings.IndexByte(name, '@'); at > 0 {
 		name = name[:at] // of a package, as npx has it: npm@latest
 	}
+	name = strings.TrimPrefix(name, "zf_") // a builtin of zsh's that is the program of the other name
 	if n := len(name); n > 0 && strings.IndexByte("0123456789.-", name[n-1]) < 0 {
 		if lang, ok := languages()[name]; ok && lang.as != "" {
 			return lang.as

@@ -66,6 +66,46 @@ var deleteRules = []Rule{
 	},
 }
 
+var archiveRules = []Rule{
+	{
+		ID: "exec.rm-recursive", Names: "tar gtar bsdtar zip 7z 7za 7zz 7zr rar", Match: removesPacked,
+		Reason: "deletes what it has packed",
+		Safer:  "pack without deleting, then delete the files that you mean",
+		Hit:    []string{"tar --remove-files -cf a.tar src", "tar czf a.tgz src --remove-f", "zip -rm a.zip src", "zip a.zip b --move", "7z a -sdel a.7z src", "rar m a.rar src"},
+		Miss:   []string{"tar -cf a.tar src", "zip -r a.zip m", "7z a a.7z src", "zip -r a.zip . -x node_modules", "rar a a.rar src"},
+	},
+	{
+		ID: "exec.rm-bulk", Names: "mv gmv", Match: func(c *Command) bool {
+			into, _ := c.Opts().Value("-t", "--target-directory")
+			return into == "/dev/null" || len(c.Args) > 1 && c.Args[len(c.Args)-1] == "/dev/null"
+		},
+		Reason: "puts files where nothing brings them back",
+		Safer:  "delete the files that you mean by their names",
+		Hit:    []string{"mv a /dev/null", "mv -t /dev/null a"},
+		Miss:   []string{"mv a b", "mv a null"},
+	},
+	{
+		ID: "exec.rm-bulk", Names: "cp gcp", Match: both(via("xargs", "gxargs", "find", "gfind", "fd", "fdfind", "parallel"), word("/dev/null")),
+		Reason: "empties whatever another command finds",
+		Safer:  "print the names first, then empty those that you mean",
+		Hit:    []string{"find . -exec cp /dev/null {} ;"},
+		Miss:   []string{"cp /dev/null a", "cp a b"},
+	},
+}
+
+// removesPacked says whether an archiver deletes what it packs.
+func removesPacked(c *Command) bool {
+	switch c.Name {
+	case "zip":
+		return c.Opts().Has("-m", "--move")
+	case "7z", "7za", "7zz", "7zr":
+		return slices.Contains(c.Args, "-sdel")
+	case "rar":
+		return len(c.Args) > 0 && strings.HasPrefix(c.Args[0], "m")
+	}
+	return c.Opts().Has("--remove-files")
+}
+
 var diskRules = []Rule{
 	{
 		ID: "exec.format", Tier: Hard, Names: "format diskpart mkfs mke2fs mkswap mkdosfs mkntfs mkfs.ext2 mkfs.ext3 mkfs.ext4 mkfs.xfs mkfs.vfat mkfs.fat mkfs.btrfs mkfs.ntfs mkfs.exfat mkfs.f2fs newfs " +

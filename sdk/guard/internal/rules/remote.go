@@ -1,6 +1,10 @@
 package rules
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/picoclaw/picoclaw/sdk/guard/internal/getopt"
+)
 
 var remoteRules = []Rule{
 	{
@@ -37,8 +41,8 @@ var remoteRules = []Rule{
 		ID: "exec.git-push", Names: "git", Match: gitPush,
 		Reason: "changes a remote repository",
 		Seeds:  []string{`\bgit\s+push\b`, `\bgit\s+force\b`},
-		Hit:    []string{"git push", "git -c user.name=x push origin main", "git --work-tree . push", "git send-pack x", "git force push", "git lfs push origin", "git subtree push --prefix=a b c"},
-		Miss:   []string{"git status", "git push --help", "git commit -m push", "git log --grep push", "git stash push"},
+		Hit:    []string{"git push", "git -c user.name=x push origin main", "git --work-tree . push", "git send-pack x", "git force push", "git lfs push origin", "git subtree push --prefix=a b c", "git push -o --dry-run", "git push --dry-run --no-dry-run"},
+		Miss:   []string{"git status", "git push --help", "git push --dry-run origin main", "git push -n", "git commit -m push", "git log --grep push", "git stash push"},
 	},
 	{
 		ID: "exec.git-push", Names: "hub jj hg svn bzr fossil", Match: verb("push", "git push", "commit-remote", "dcommit"),
@@ -81,7 +85,10 @@ func gitPush(c *Command) bool {
 		return false
 	}
 	switch words[0] {
-	case "push", "send-pack", "force", "http-push", "send-email", "force-push", "pushf":
+	case "push", "send-pack":
+		opts := gitPushOptions.Parse(words[1:])
+		return !opts.Has("-n", "--dry-run") || opts.Has("--no-dry-run")
+	case "force", "http-push", "send-email", "force-push", "pushf":
 		return true
 	case "lfs", "subtree", "subrepo", "town":
 		return second == "push"
@@ -92,6 +99,8 @@ func gitPush(c *Command) bool {
 	}
 	return false
 }
+
+var gitPushOptions = getopt.Parse("o=d --push-option=d --repo=d --receive-pack=d --exec=d")
 
 // gitTakes are git's own options that take the next word.
 var gitTakes = map[string]bool{"-C": true, "-c": true, "--git-dir": true, "--work-tree": true, "--namespace": true, "--super-prefix": true, "--config-env": true, "--attr-source": true}

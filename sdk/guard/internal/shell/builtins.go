@@ -30,7 +30,8 @@ func (in *Interpreter) builtin(c *Call, st *state) (Stream, bool) {
 		return out, true
 	case "trap":
 		if operands := skipOptions(args); len(operands) > 1 && operands[0] != "-" && operands[0] != "" {
-			in.code(&c.Place, operands[0], st.clone(), Stream{})
+			st.trap += operands[0] + "\n"
+			st.trapped = [2]any{}
 		}
 		return none, true
 	case "alias":

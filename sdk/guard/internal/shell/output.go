@@ -71,6 +71,18 @@ func output(c *Call) Stream {
 		if made := formatted(args); made != "" {
 			return Stream{Piped: true, Text: made, From: From(name)}
 		}
+	case "type":
+		if len(args) == 2 && (args[0] == "-p" || args[0] == "-P") {
+			return known("/" + Program + "/" + path.Base(args[1]) + "\n")
+		}
+	case "go":
+		if len(args) == 2 && args[0] == "env" && (args[1] == "GOPATH" || args[1] == "GOROOT" || args[1] == "GOBIN") {
+			return known("/" + Program + "/go\n")
+		}
+	case "npm", "pnpm", "yarn":
+		if len(args) == 1 && args[0] == "bin" && c.Dir != "" {
+			return text(c.Dir + "/node_modules/.bin\n")
+		}
 	case "yes":
 		line := strings.Join(args, " ")
 		return known(strings.Repeat(line+"\n", 2))

@@ -34,6 +34,8 @@ type Interpreter struct {
 	calls    []frame
 	called   map[*syntax.Stmt]bool // the bodies of functions that were followed
 	parallel int                   // pipes and background jobs entered
+	traps    int                   // that are being followed
+	later    int                   // traps that are followed before they run
 	stopped  bool
 }
 
@@ -56,7 +58,9 @@ func Interpret(text string, opts Options, visitor Visitor) {
 		// The shell itself heeds some of it before it reads a word: BASH_ENV, exported functions, PATH.
 		visitor.Call(&Call{Place: *place, Env: opts.Env, in: in, state: st})
 	}
-	in.code(place, text, st, given(opts.Stdin))
+	states, _ := in.code(place, text, st, given(opts.Stdin))
+	in.span = place.Span
+	in.ends(states)
 	if in.work > maxWork && !in.stopped {
 		in.problem(place, TooComplex, "the command takes too long to follow")
 	}
@@ -85,7 +89,7 @@ func (in *Interpreter) code(place *Place, source string, st *state, stdin Stream
 	}
 	nested := in.depth > 0
 	if nested {
-		if p := Check(strings.ReplaceAll(source, Item, "")); p != nil {
+		if p := Check(own.Replace(source)); p != nil {
 			in.problem(place, p.Kind, "in the code that it runs: "+p.Reason)
 			return st.alone(), Stream{}
 		}
@@ -114,6 +118,9 @@ func (in *Interpreter) code(place *Place, source string, st *state, stdin Stream
 	in.source, in.span = outer, span
 	return states, out
 }
+
+// own removes the marks that stand for names in code.
+var own = strings.NewReplacer(Item, "", Temporary, "", Program, "")
 
 // syntax reports a text that isn't a program.
 func (in *Interpreter) syntax(place *Place, source string, nested bool, err error) {
@@ -148,7 +155,9 @@ func (in *Interpreter) uncalled(states []*state) {
 			}
 			c := st.clone()
 			c.params = []string{"bash", Unknown}
-			in.function(name, body, c, Stream{})
+			c.trap = ""
+			ways, _ := in.function(name, body, c, Stream{})
+			in.ends(ways)
 		}
 	}
 }

@@ -200,7 +200,7 @@ func (in *Interpreter) declare(c *syntax.DeclClause, st *state, stdin Stream, pl
 
 // call follows one simple command with its arguments.
 func (in *Interpreter) call(c *Call, st *state) Stream {
-	c.state = st
+	c.state, c.Later = st, in.later > 0
 	in.work += len(c.Argv) * perWord
 	if len(c.Argv) == 0 || !in.step(&c.Place) {
 		return Stream{}
@@ -230,7 +230,7 @@ func (in *Interpreter) call(c *Call, st *state) Stream {
 		return out
 	}
 	in.visitor.Call(c)
-	if c.Output.Known || c.Output.Piped {
+	if asks := len(c.Argv) == 3 && word.Text == "command" && c.Argv[1].Text == "-v"; !asks && (c.Output.Known || c.Output.Piped) {
 		return c.Output
 	}
 	return output(c)

@@ -29,6 +29,8 @@ type state struct {
 	oldDir   string
 	stack    []string // of pushd
 	dead     bool     // this way ends at an exit or return
+	trap     string   // what runs when the shell ends, or at a signal
+	trapped  [2]any   // the variables and functions that the trap was last followed with
 	input    *Stream  // what exec has made the standard input of all that follows; nil if it hasn't
 	printer  *sink    // where exec has made all that follows print to; nil if it hasn't
 	self     [1]*state
@@ -55,7 +57,7 @@ func (s *state) alone() []*state {
 }
 
 func (s *state) equal(o *state) bool {
-	return s.dir == o.dir && s.doubt == o.doubt && s.strict == o.strict && s.oldDir == o.oldDir && s.dead == o.dead && slices.Equal(s.stack, o.stack) && s.input == o.input && s.printer == o.printer &&
+	return s.dir == o.dir && s.doubt == o.doubt && s.strict == o.strict && s.oldDir == o.oldDir && s.dead == o.dead && slices.Equal(s.stack, o.stack) && s.trap == o.trap && s.input == o.input && s.printer == o.printer &&
 		same(s.in, s.aliases, o.aliases, identical) && same(s.in, s.funcs, o.funcs, identical) && slices.Equal(s.params, o.params) &&
 		same(s.in, s.vars, o.vars, sameVariable) && same(s.in, s.files, o.files, Stream.same)
 }
@@ -130,6 +132,9 @@ func blur(states []*state) *state {
 // keepFiles takes over the files that a subshell wrote: nothing else of it remains.
 func (s *state) keepFiles(from []*state) *state {
 	for _, o := range from {
+		if o.trap != s.trap {
+			s.in.ends([]*state{o})
+		}
 		if o.files.grewFrom(s.files) {
 			s.files = o.files.share() // what was here, and more
 			continue

@@ -10,6 +10,7 @@ import (
 func (in *Interpreter) stmts(list []*syntax.Stmt, st *state, stdin Stream) ([]*state, Stream) {
 	if len(list) == 1 {
 		states, out := in.stmt(list[0], st, stdin)
+		in.after(states)
 		return join(states...), text("").then(out)
 	}
 	states := st.alone()
@@ -17,6 +18,7 @@ func (in *Interpreter) stmts(list []*syntax.Stmt, st *state, stdin Stream) ([]*s
 	for _, stmt := range list {
 		if len(states) == 1 {
 			after, printed := in.stmt(stmt, states[0], stdin)
+			in.after(after)
 			out.add(printed)
 			if states = join(after...); in.stopped {
 				break
@@ -27,6 +29,7 @@ func (in *Interpreter) stmts(list []*syntax.Stmt, st *state, stdin Stream) ([]*s
 		var printed Stream
 		for i, st := range states {
 			after, o := in.stmt(stmt, st, stdin)
+			in.after(after)
 			next = append(next, after...)
 			if i == 0 {
 				printed = o

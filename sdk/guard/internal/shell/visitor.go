@@ -78,6 +78,8 @@ type Call struct {
 	Stdin Stream
 	Via   []string // the commands that start this one, outermost first
 
+	Later bool // it runs when the shell ends, or at a signal: variables that aren't set may be set by then
+
 	Output Stream // what it prints, as far as the visitor knows; the shell's own commands fill it themselves
 
 	in    *Interpreter

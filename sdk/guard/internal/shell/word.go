@@ -272,12 +272,14 @@ func (x *expansion) procSubst(ps *syntax.ProcSubst) (string, error) {
 		stdin = Stream{Piped: true, From: From("a process substitution")}
 	}
 	inner := x.state.clone()
+	inner.trap = "" // a shell of its own
 	if ps.Op == syntax.CmdOut {
 		inner.input = nil
 	} else {
 		inner.printer = nil
 	}
-	_, out := x.in.stmts(ps.Stmts, inner, stdin)
+	states, out := x.in.stmts(ps.Stmts, inner, stdin)
+	x.in.ends(states)
 	path := "/dev/fd/" + Substituted
 	if ps.Op == syntax.CmdIn || ps.Op == syntax.CmdInTemp {
 		x.state.write(path, out)

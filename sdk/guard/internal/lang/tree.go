@@ -1,0 +1,38 @@
+package lang
+
+import (
+	"regexp"
+	"strings"
+)
+
+// These match simple programs of Python that delete the directory that they have made, which the second one gives a name.
+var (
+	ownMade  = regexp.MustCompile(`\bshutil\.rmtree\(\s*tempfile\.mkdtemp\(\s*\)\s*\)`)
+	ownNamed = regexp.MustCompile(`(?:^|[;\n])[ \t]*(\w+)\s*=\s*tempfile\.mkdtemp\(\s*\)[ \t]*(?:[;\n]|$)`)
+)
+
+// ownTree says whether all that code of Python deletes is a directory that it has made itself, as far as that is simple to tell.
+func ownTree(code string) bool {
+	if !strings.Contains(code, "mkdtemp") || strings.Count(code, "rmtree") != 1 || strings.Count(code, "mkdtemp") != 1 || strings.Count(code, "tempfile") != 2 {
+		return false
+	}
+	for _, word := range []string{"move", "rename", "replace", "exec", "eval", "globals", "locals", "setattr", " as ", "class ", "def "} {
+		if strings.Contains(code, word) {
+			return false
+		}
+	}
+	if ownMade.MatchString(code) {
+		return true
+	}
+	m := ownNamed.FindStringSubmatch(code)
+	if m == nil || !regexp.MustCompile(`\bshutil\.rmtree\(\s*`+m[1]+`\s*[,)]`).MatchString(code) {
+		return false
+	}
+	set := 0
+	for at := range places(code, m[1]) {
+		if sets(code[at+len(m[1]):]) {
+			set++
+		}
+	}
+	return set == 1 && !regexp.MustCompile(`\b(?:for|in|with|global|nonlocal|del|import)\s+[^;\n]*\b`+m[1]+`\b`).MatchString(code) && !strings.Contains(code, ":=")
+}

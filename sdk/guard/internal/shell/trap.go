@@ -1,0 +1,46 @@
+package shell
+
+// after follows what a trap would run after a statement: it may at any time, with the variables as they are then.
+func (in *Interpreter) after(states []*state) {
+	for _, st := range states {
+		if st.trap == "" {
+			continue
+		}
+		if st.dead {
+			in.ends([]*state{st})
+			continue
+		}
+		if now := [2]any{st.vars, st.funcs}; st.trapped != now {
+			in.later++
+			in.runTrap(st)
+			in.later--
+			st.trapped = now
+		}
+	}
+}
+
+// ends follows what traps run when the shell of the states ends.
+func (in *Interpreter) ends(states []*state) {
+	for _, st := range states {
+		if st.trap != "" {
+			in.runTrap(st)
+		}
+	}
+}
+
+// maxTraps is how deep traps that set traps are followed.
+const maxTraps = 4
+
+func (in *Interpreter) runTrap(st *state) {
+	place := &Place{Dir: st.dir, Doubt: st.doubt, Span: in.span}
+	if in.traps == maxTraps {
+		in.problem(place, TooComplex, "traps that set traps, too deep to follow")
+		return
+	}
+	in.traps++
+	inner := st.clone()
+	inner.trap, inner.dead, inner.printer = "", false, nil
+	states, _ := in.code(place, st.trap, inner, Stream{})
+	in.ends(states)
+	in.traps--
+}
