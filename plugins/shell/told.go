@@ -32,13 +32,14 @@ func tell(env sdk.Environment, session *sessions.Session, data string) error {
 		return nil
 	}
 	return session.Hear(func(told string) (string, error) {
-		told = last(told, max(guard.MaxCommand-len(data), 0)) // the guard reads no more
-		command := session.Given
-		command.Stdin = typed(session, told)
-		before := env.Guard.Command(command)
-		command.Stdin = typed(session, told+data)
-		d := env.Guard.Command(command)
-		if d.Verdict != guard.Allow && (d.Rule != before.Rule || d.Reason != before.Reason) {
+		begun := told[strings.LastIndexByte(told, '\n')+1:] // what is written now goes on with this line
+		told = last(told, max(guard.MaxCommand-len(data), len(begun)))
+		d, cause := judge(env, session, told, data)
+		if d.Rule == "exec.too-long" || d.Rule == "exec.too-complex" {
+			told = begun // all that was told is too much to follow
+			d, cause = judge(env, session, told, data)
+		}
+		if d.Verdict != guard.Allow && cause {
 			hint := d.Hint
 			if d.Rule == "exec.syntax" {
 				hint = "write whole commands at a time, up to the end of their last line"
@@ -49,13 +50,27 @@ func tell(env sdk.Environment, session *sessions.Session, data string) error {
 	})
 }
 
+// judge decides on a command that is told something behind what it was told before, and says whether that is the cause: what the
+// command was started in spite of is no reason any more.
+func judge(env sdk.Environment, session *sessions.Session, told, data string) (d guard.Decision, cause bool) {
+	command := session.Given
+	command.Stdin = typed(session, told)
+	before := env.Guard.Command(command)
+	command.Stdin = typed(session, told+data)
+	d = env.Guard.Command(command)
+	return d, d.Rule != before.Rule || d.Reason != before.Reason
+}
+
 // last are the last lines of a text that have at most so many bytes.
 func last(text string, most int) string {
 	if len(text) <= most {
 		return text
 	}
-	text = text[len(text)-most:]
-	return text[strings.IndexByte(text, '\n')+1:]
+	cut := len(text) - most
+	if text[cut-1] == '\n' {
+		return text[cut:]
+	}
+	return text[cut+strings.IndexByte(text[cut:], '\n')+1:]
 }
 
 // interrupts are keys of a terminal that only end or stop something: ^C, ^D, ^Z and ^\.

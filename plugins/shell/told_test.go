@@ -51,6 +51,8 @@ func TestWhatIsToldInTheBackgroundIsDecidedOn(t *testing.T) {
 		{"bash", []string{"for i in 1 2; do\n"}, false},
 		{"bash", []string{strings.Repeat("echo hi\n", 1000), strings.Repeat("echo ho\n", 1500), "rm -rf build\n"}, false},
 		{"bash", []string{strings.Repeat("echo hi\n", 3000)}, false},
+		{"bash", []string{"r", "m -rf build\n" + strings.Repeat("#", guard.MaxCommand-len("m -rf build\n"))}, false},
+		{"bash", []string{strings.Repeat("echo hi\n", 1000) + "r", "m -rf build\n" + strings.Repeat("# filler\n", 1800)}, false},
 		{"bash", []string{"git status\r", "rn\x7fm -rf build\r"}, true},
 		{"bash", []string{"\x03", "sud\tid\r"}, true},
 		{"python3 -i", []string{"import os\n", "os.system('rm -rf build')\n"}, false},
