@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"runtime"
 	"strings"
 	"time"
 
@@ -46,7 +45,7 @@ it, in mcp-token below the instance root; --token-file names another file. One s
 			if err := h.Ready(); err != nil {
 				return cantStart(err)
 			}
-			go keepHeadroom(cmd.Context())
+			go host.KeepHeadroom(cmd.Context())
 			server := mcp.NewServer(s, version, mcp.Instructions(s.Policy()))
 			go server.Follow(cmd.Context(), h.Changes(cmd.Context().Done()))
 			if over.address != "" {
@@ -58,19 +57,6 @@ it, in mcp-token below the instance root; --token-file names another file. One s
 	a.agentFlag(cmd, &agent, "the agent to serve (default: the first one)")
 	over.flags(cmd)
 	return cmd
-}
-
-// keepHeadroom holds on to a server's headroom until it ends. To get it begins a collection, which would be a fifth of the time that
-// a client waits for its first answer: it is got when that is over.
-func keepHeadroom(ctx context.Context) {
-	select {
-	case <-time.After(time.Second):
-	case <-ctx.Done():
-		return
-	}
-	room := host.Headroom()
-	<-ctx.Done()
-	runtime.KeepAlive(room)
 }
 
 // answerPatience is how long calls may go on when the input has ended and somebody still reads answers. It is less than
