@@ -28,7 +28,8 @@ func (in *Interpreter) simple(s *syntax.Stmt, c *syntax.CallExpr, st *state, std
 			}
 		}
 	}
-	r := in.redirects(s.Redirs, st, stdin, place)
+	r := redirections{stdin: stdin}
+	in.redirects(&r, s.Redirs, st, place)
 	if len(argv) == 0 {
 		out := text("")
 		switch {

@@ -72,7 +72,8 @@ func (in *Interpreter) command(s *syntax.Stmt, st *state, stdin Stream, place *P
 	if len(s.Redirs) == 0 {
 		return in.compound(s, st, stdin, place)
 	}
-	r := in.redirects(s.Redirs, st, stdin, place)
+	r := redirections{stdin: stdin}
+	in.redirects(&r, s.Redirs, st, place)
 	input, printer := st.input, st.printer
 	before := r.enter(st)
 	if r.fed {
