@@ -65,7 +65,7 @@ func (s *state) equal(o *state) bool {
 func identical[V comparable](a, b V) bool { return a == b }
 
 func sameVariable(a, b expand.Variable) bool {
-	return a.Set == b.Set && a.Kind == b.Kind && a.Str == b.Str && slices.Equal(a.List, b.List) && maps.Equal(a.Map, b.Map)
+	return a.Set == b.Set && a.Kind == b.Kind && a.Str == b.Str && slices.Equal(a.List, b.List) && slices.Equal(a.Indexes, b.Indexes) && maps.Equal(a.Map, b.Map)
 }
 
 // join unites the ways that can have been taken. Ways that ended are forgotten if others go on.
@@ -107,7 +107,7 @@ func blur(states []*state) *state {
 		for _, names := range []iter.Seq[string]{o.vars.changed(s.in, base), s.vars.changed(s.in, base)} {
 			for _, name := range slices.Collect(names) {
 				ours, _ := s.vars.get(name)
-				if theirs, ok := o.vars.get(name); ok && ours.String() != theirs.String() {
+				if theirs, ok := o.vars.get(name); ok && !sameVariable(ours, theirs) {
 					s.set(name, Unknown)
 				}
 			}
@@ -154,10 +154,26 @@ func (s *state) set(name, value string) {
 	if len(value) > maxValue {
 		value = Unknown
 	}
+	if at := strings.IndexByte(name, '['); at > 0 {
+		s.setList(name[:at], []string{Unknown}) // an element, by whatever may be between the brackets
+		return
+	}
+	s.changed(name)
+	if name == "BASH_ARGV0" {
+		s.params = append([]string{value}, s.args()...)
+	}
 	set(s.in, &s.vars, name, expand.Variable{Set: true, Kind: expand.String, Str: value})
 }
 
+// changed notes that a variable gets another value, and so do those that it is another name of.
+func (s *state) changed(name string) {
+	for _, target := range s.in.references[name] {
+		set(s.in, &s.vars, target, expand.Variable{Set: true, Kind: expand.String, Str: Unknown})
+	}
+}
+
 func (s *state) setList(name string, list []string) {
+	s.changed(name)
 	size := 0
 	for _, item := range list {
 		size += len(item) + 1
@@ -188,8 +204,13 @@ func (s *state) Get(name string) expand.Variable {
 		return expand.Variable{Set: true, Kind: expand.Indexed, List: s.args()}
 	case "#":
 		return known(strconv.Itoa(len(s.args())))
-	case "?", "$", "!", "-", "_", "RANDOM", "SRANDOM", "SECONDS", "LINENO", "PPID", "BASHPID", "UID", "EUID", "EPOCHSECONDS",
-		"EPOCHREALTIME", "HOSTNAME", "REPLY", "BASH_REMATCH", "COLUMNS", "LINES", "OPTARG", "OPTIND":
+	case "?", "$", "!", "RANDOM", "SRANDOM", "SECONDS", "LINENO", "PPID", "BASHPID", "UID", "EUID", "EPOCHSECONDS",
+		"EPOCHREALTIME", "COLUMNS", "LINES", "OPTIND":
+		if v, ok := s.vars.get(name); ok {
+			return v
+		}
+		return known(Item) // a number
+	case "-", "_", "HOSTNAME", "REPLY", "BASH_REMATCH", "OPTARG":
 		if v, ok := s.vars.get(name); ok {
 			return v
 		}

@@ -278,6 +278,10 @@ func (in *Interpreter) test(x *expansion, expr syntax.TestExpr) {
 			}
 			return
 		}
+		if e.Op == syntax.TsReMatch {
+			in.rematch(x, e)
+			return
+		}
 		if computes(e.Op) {
 			for _, side := range []syntax.TestExpr{e.X, e.Y} {
 				if word, ok := side.(*syntax.Word); ok {

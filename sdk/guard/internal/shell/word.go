@@ -2,6 +2,7 @@ package shell
 
 import (
 	"io"
+	"slices"
 	"strings"
 
 	"mvdan.cc/sh/v3/expand"
@@ -78,7 +79,11 @@ func (x *expansion) split(word *syntax.Word, before int) (out []Field, ok bool) 
 	if braces(known) > maxBraces {
 		return nil, false
 	}
-	for text, err := range expand.FieldsSeq(x.config(), known) {
+	words, ok := unbraced(known)
+	if !ok {
+		return nil, false
+	}
+	for text, err := range expand.FieldsSeq(x.config(), words...) {
 		if err != nil {
 			return append(out, Field{Text: Unknown}), true
 		}
@@ -88,6 +93,30 @@ func (x *expansion) split(word *syntax.Word, before int) (out []Field, ok bool) 
 		out = x.add(out, text, x.glob)
 	}
 	return out, true
+}
+
+// unbraced are the words that the braces of one make: without those of nothing at all, which are no arguments. It says whether package
+// expand would find nothing more to do about them.
+func unbraced(word *syntax.Word) ([]*syntax.Word, bool) {
+	split := *word // SplitBraces replaces the parts
+	if !syntax.SplitBraces(&split) || inBraces(split.Parts) == 0 {
+		return []*syntax.Word{word}, true
+	}
+	var words []*syntax.Word
+	for w, err := range expand.BracesSeq(nil, &split) {
+		if err != nil || len(words) > maxFields {
+			return nil, false
+		}
+		w.Parts = slices.DeleteFunc(slices.Clone(w.Parts), func(part syntax.WordPart) bool { lit, ok := part.(*syntax.Lit); return ok && lit.Value == "" })
+		if len(w.Parts) == 0 {
+			continue
+		}
+		if again := *w; braces(&again) > 0 {
+			return nil, false
+		}
+		words = append(words, w)
+	}
+	return words, true
 }
 
 // add adds an argument, which may be a pattern for the shell if pattern is set.

@@ -1,0 +1,137 @@
+package shell
+
+import (
+	"strconv"
+	"strings"
+)
+
+// reading is what the options of read and mapfile say.
+type reading struct {
+	names   []string
+	list    bool   // the first name is that of an array
+	raw     bool   // backslashes are letters
+	delim   string // what ends a line
+	count   string // how many characters are read at most, or lines
+	exactly bool   // so many, whatever they are
+	other   bool   // it reads elsewhere, or fills the array from another place on
+}
+
+func readOptions(args []string, mapfile bool) reading {
+	r := reading{list: mapfile, raw: mapfile, delim: "\n"}
+	valued := "adinNptu"
+	if mapfile {
+		valued = "dnOsuCc"
+	}
+	for i := 0; i < len(args); i++ {
+		letters, option := strings.CutPrefix(args[i], "-")
+		if !option || letters == "" {
+			r.names = append(r.names, args[i])
+			continue
+		}
+		for at, letter := range letters {
+			if !strings.ContainsRune(valued, letter) {
+				r.raw = r.raw || letter == 'r'
+				continue
+			}
+			value := letters[at+len(string(letter)):]
+			if value == "" && i+1 < len(args) {
+				i++
+				value = args[i]
+			}
+			r.option(letter, value)
+			break
+		}
+	}
+	return r
+}
+
+func (r *reading) option(letter rune, value string) {
+	switch letter {
+	case 'a':
+		r.names, r.list = append(r.names, value), true
+	case 'd':
+		if r.delim = "\x00"; value != "" {
+			r.delim = value[:1]
+		}
+	case 'n', 'N':
+		r.count, r.exactly = value, letter == 'N'
+	case 'O', 's', 'u':
+		r.other = r.other || value != "0"
+	}
+}
+
+// lines are those that are read from a text; not known if that isn't, or if only a part of it is read.
+func (r *reading) lines(stdin Stream, mapfile bool) []string {
+	unknown := []string{Unknown}
+	if !stdin.Known || r.other || !r.raw && strings.Contains(stdin.Text, `\`) {
+		return unknown
+	}
+	if r.exactly {
+		r.delim = "\x00"
+	}
+	lines := strings.Split(strings.TrimSuffix(stdin.Text, r.delim), r.delim)
+	if r.count == "" || r.count == "0" && mapfile {
+		return lines
+	}
+	if n, err := strconv.Atoi(r.count); err != nil || mapfile && n < len(lines) || !mapfile && n < len(lines[0]) {
+		return unknown
+	}
+	return lines
+}
+
+// read sets the variables that read and mapfile fill. A one-line input that is known is assigned; else the variables
+// aren't known.
+func (in *Interpreter) read(c *Call, st *state, args []string) {
+	mapfile := c.Argv[0].Text != "read"
+	r := readOptions(args, mapfile)
+	in.named(&c.Place, r.names...)
+	if callback := optionValue(args, 'C'); mapfile && callback != "" {
+		in.code(&c.Place, callback+" 0 "+Item, st.clone(), Stream{}) // for the lines that it reads
+	}
+	lines := r.lines(c.Stdin, mapfile)
+	if len(r.names) == 0 {
+		r.names = []string{"REPLY"}
+		if r.list {
+			r.names = []string{"MAPFILE"}
+		}
+	}
+	separators := st.Get("IFS").String()
+	if value, ok := c.Env["IFS"]; ok {
+		separators = value
+	}
+	words := strings.FieldsFunc(lines[0], func(r rune) bool { return strings.ContainsRune(separators, r) })
+	switch {
+	case mapfile:
+		words = lines
+	case r.exactly:
+		words = lines[:1]
+	}
+	if r.list {
+		if len(lines) > 1 && !mapfile {
+			words = []string{Unknown}
+		}
+		st.setList(r.names[0], words)
+		return
+	}
+	for i, name := range r.names {
+		value := ""
+		switch {
+		case len(lines) > 1, lines[0] == Unknown:
+			value = Unknown
+		case i == len(r.names)-1 && i < len(words):
+			value = remaining(lines[0], words, i, separators)
+		case i < len(words):
+			value = words[i]
+		}
+		st.set(name, value)
+	}
+}
+
+// remaining is what the last of several names gets: the words from i on, with what stands between them.
+func remaining(line string, words []string, i int, separators string) string {
+	rest := line
+	for _, word := range words[:i] {
+		_, rest, _ = strings.Cut(rest, word)
+	}
+	return strings.Trim(rest, separators)
+}
