@@ -197,7 +197,7 @@ func (a *analysis) effect(c *shell.Call, language string, e lang.Effect) {
 }
 
 // commanded are languages of programs that are fed with data or commands all day. What feeds them counts where it isn't to be seen.
-var commanded = map[string]bool{"vim": true, "sql": true, "sed": true, "dc": true, "gnuplot": true, "curl": true, "wget": true, "sqlite": true, "mongo": true, "redis": true, "m4": true}
+var commanded = map[string]bool{"vim": true, "sql": true, "sed": true, "dc": true, "gnuplot": true, "curl": true, "wget": true, "sqlite": true, "mongo": true, "redis": true, "m4": true, "gdb": true}
 
 // included decides on a file that SQL names, which its client may run, as far as the same command line has written it.
 func (a *analysis) included(c *shell.Call, language, file string) {
