@@ -18,6 +18,9 @@ var compiled = map[string]bool{"go": true, "c": true, "java": true}
 func (a *analysis) found(c *shell.Call, files []programs.Use) {
 	for _, file := range files {
 		ending, any := strings.CutPrefix(file.Text, "*")
+		if file.Home {
+			file.Text = a.homeOf(c, file.Text)
+		}
 		if !any {
 			a.script(c, file.Text, file.Lang, file.Params)
 			continue

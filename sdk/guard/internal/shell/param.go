@@ -16,6 +16,10 @@ func (x *expansion) param(p *syntax.ParamExp, quoted bool) []syntax.WordPart {
 		return []syntax.WordPart{unknown}
 	}
 	v := x.state.Get(p.Param.Value)
+	if p.Index != nil && (single(p.Index) && shifted(v) || p.Excl && !single(p.Index)) {
+		x.substitutions(p)
+		return []syntax.WordPart{unknown}
+	}
 	if p.Excl {
 		if HasUnknown(v.String()) || !v.IsSet() {
 			return []syntax.WordPart{unknown}
@@ -27,6 +31,9 @@ func (x *expansion) param(p *syntax.ParamExp, quoted bool) []syntax.WordPart {
 		return []syntax.WordPart{unknown}
 	}
 	value := v.String() + strings.Join(v.List, "")
+	for _, item := range v.Map {
+		value += item
+	}
 	plain := p.Exp == nil && p.Repl == nil && p.Slice == nil && !p.Length
 	if !plain && value != "" {
 		// Patterns are matched at every place of the value.
@@ -46,7 +53,7 @@ func (x *expansion) param(p *syntax.ParamExp, quoted bool) []syntax.WordPart {
 	case p.Repl != nil && anchored(p.Repl.Orig):
 		x.substitutions(p)
 		return []syntax.WordPart{unknown}
-	case HasUnknown(value) && !plain:
+	case (HasUnknown(value) || strings.Contains(value, Substituted)) && !plain:
 		x.substitutions(p)
 		return []syntax.WordPart{unknown}
 	}
@@ -215,5 +222,5 @@ func (x *expansion) arithmName(name string) bool {
 	} else if !HasUnknown(value) {
 		x.in.evaluated(x.place, x.state, value, 1)
 	}
-	return HasUnknown(value) || v.Kind != 0 && len(v.List) > 0 && HasUnknown(strings.Join(v.List, ""))
+	return HasUnknown(value) || strings.Contains(value, Substituted) || v.Kind != 0 && len(v.List) > 0 && HasUnknown(strings.Join(v.List, ""))
 }

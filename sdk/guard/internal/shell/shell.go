@@ -125,7 +125,7 @@ func (in *Interpreter) code(place *Place, source string, st *state, stdin Stream
 }
 
 // own removes the marks that stand for names in code.
-var own = strings.NewReplacer(Item, "", Temporary, "", Program, "", Unset, "")
+var own = strings.NewReplacer(Item, "", Temporary, "", Program, "", Unset, "", Substituted, "")
 
 // syntax reports a text that isn't a program.
 func (in *Interpreter) syntax(place *Place, source string, nested bool, err error) {

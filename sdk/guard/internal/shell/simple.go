@@ -120,9 +120,7 @@ func (in *Interpreter) assignments(list []*syntax.Assign, st *state, x *expansio
 		case a.Array != nil:
 			in.array(a, st, x)
 		case a.Index != nil:
-			x.arithmUnknown(a.Index)
-			x.assigned(a.Value)
-			st.setList(name, []string{Unknown})
+			in.setIndexed(a, st, x)
 		case a.Append:
 			before := st.Get(name)
 			if before.Kind == expand.Indexed {
@@ -140,28 +138,10 @@ func (in *Interpreter) assignments(list []*syntax.Assign, st *state, x *expansio
 	}
 }
 
-// array sets a whole array.
-func (in *Interpreter) array(a *syntax.Assign, st *state, x *expansion) {
-	var list []string
-	if a.Append {
-		list = append(list, st.Get(a.Name.Value).List...)
-	}
-	for _, elem := range a.Array.Elems {
-		if elem.Index != nil {
-			x.arithmUnknown(elem.Index)
-			x.assigned(elem.Value)
-			list = []string{Unknown}
-			break
-		}
-		list = append(list, Texts(x.fields([]*syntax.Word{elem.Value}))...)
-	}
-	st.setList(a.Name.Value, list)
-}
-
 // declare follows export, declare, local, readonly and typeset.
 func (in *Interpreter) declare(c *syntax.DeclClause, st *state, stdin Stream, place *Place, s *syntax.Stmt) {
 	x := in.expansion(st, place)
-	reference, integer := c.Variant.Value == "nameref", false
+	reference, integer, keyed := c.Variant.Value == "nameref", false, false
 	call := &Call{Place: *place, Argv: []Field{{Text: c.Variant.Value}}, Env: map[string]string{}, Stdin: stdin, in: in, state: st, node: s, text: in.source}
 	for _, a := range c.Args {
 		if a.Name == nil || a.Naked && a.Name == nil {
@@ -169,6 +149,7 @@ func (in *Interpreter) declare(c *syntax.DeclClause, st *state, stdin Stream, pl
 			for _, f := range x.fields([]*syntax.Word{a.Value}) {
 				call.Argv = append(call.Argv, f)
 				if strings.HasPrefix(f.Text, "-") {
+					keyed = keyed || strings.Contains(f.Text, "A")
 					reference, integer = reference || strings.Contains(f.Text, "n"), integer || strings.Contains(f.Text, "i")
 				} else {
 					in.declared(place, st, f.Text, integer, reference)
@@ -182,6 +163,9 @@ func (in *Interpreter) declare(c *syntax.DeclClause, st *state, stdin Stream, pl
 		}
 		if len(in.calls) > 0 && c.Variant.Value != "export" && c.Variant.Value != "readonly" {
 			st.locals = append(st.locals[:len(st.locals):len(st.locals)], a.Name.Value)
+		}
+		if keyed && st.Get(a.Name.Value).Kind != expand.Associative {
+			set(in, &st.vars, a.Name.Value, expand.Variable{Set: true, Kind: expand.Associative})
 		}
 		in.assignments([]*syntax.Assign{a}, st, x)
 		if integer || reference {

@@ -65,7 +65,7 @@ func (s *state) equal(o *state) bool {
 func identical[V comparable](a, b V) bool { return a == b }
 
 func sameVariable(a, b expand.Variable) bool {
-	return a.Set == b.Set && a.Kind == b.Kind && a.Str == b.Str && slices.Equal(a.List, b.List) && maps.Equal(a.Map, b.Map)
+	return a.Set == b.Set && a.Kind == b.Kind && a.Str == b.Str && slices.Equal(a.List, b.List) && slices.Equal(a.Indexes, b.Indexes) && maps.Equal(a.Map, b.Map)
 }
 
 // join unites the ways that can have been taken. Ways that ended are forgotten if others go on.
@@ -107,8 +107,8 @@ func blur(states []*state) *state {
 		for _, names := range []iter.Seq[string]{o.vars.changed(s.in, base), s.vars.changed(s.in, base)} {
 			for _, name := range slices.Collect(names) {
 				ours, _ := s.vars.get(name)
-				if theirs, ok := o.vars.get(name); ok && ours.String() != theirs.String() {
-					s.set(name, Unknown)
+				if theirs, ok := o.vars.get(name); ok && !sameVariable(ours, theirs) {
+					s.either(name, ours, theirs)
 				}
 			}
 		}
@@ -193,10 +193,17 @@ func (s *state) Get(name string) expand.Variable {
 		if v, ok := s.vars.get(name); ok {
 			return v
 		}
+		switch name {
+		case "$", "!", "PPID", "BASHPID":
+			return known(Substituted)
+		}
 		return known(Unknown)
 	}
 	if name != "" && (name[0] >= '0' && name[0] <= '9' || name[0] == '+') {
 		if n, err := strconv.Atoi(name); err == nil && n >= 0 {
+			if v, ok := s.vars.get("BASH_ARGV0"); ok && n == 0 {
+				return v
+			}
 			if n < len(s.params) {
 				return known(s.params[n])
 			}

@@ -291,6 +291,10 @@ func (in *Interpreter) test(x *expansion, expr syntax.TestExpr) {
 			}
 			return
 		}
+		if e.Op == syntax.TsReMatch {
+			in.matched(x, e)
+			return
+		}
 		in.test(x, e.X)
 		in.test(x, e.Y)
 	case *syntax.ParenTest:

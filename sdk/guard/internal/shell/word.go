@@ -75,9 +75,16 @@ func (x *expansion) several(word *syntax.Word, before int) (out []Field, ok bool
 func (x *expansion) split(word *syntax.Word, before int) (out []Field, ok bool) {
 	x.glob = false
 	known := x.rewrite(word)
-	if braces(known) > maxBraces {
+	if n := braces(known); n > maxBraces {
 		return nil, false
+	} else if n > 0 && empties(known) {
+		return x.braced(known, before)
 	}
+	return x.splitKnown(known, before)
+}
+
+// splitKnown expands a word whose unknown parts are marked.
+func (x *expansion) splitKnown(known *syntax.Word, before int) (out []Field, ok bool) {
 	for text, err := range expand.FieldsSeq(x.config(), known) {
 		if err != nil {
 			return append(out, Field{Text: Unknown}), true
