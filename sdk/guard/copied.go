@@ -40,6 +40,10 @@ func (a *analysis) copied(c *shell.Call, file string) {
 		case from == file || strings.HasPrefix(from, "-"):
 		case from == "/dev/stdin":
 			c.Write(file, c.Stdin)
+		case systemBins[path.Dir(from)] && !f.Glob:
+			program := shell.Stream{Known: true, Text: from + " \"$@\"\n", Piped: true}
+			c.Write(file, program)
+			c.Write(file+"/"+path.Base(from), program)
 		case ok:
 			c.Write(file, content)
 			c.Write(file+"/"+path.Base(from), content)

@@ -38,7 +38,7 @@ var hooks = map[string]hook{
 	"PAGER": runs, "GIT_PAGER": runs, "MANPAGER": runs, "EDITOR": runs, "VISUAL": runs, "GIT_EDITOR": runs, "GIT_SEQUENCE_EDITOR": runs, "FCEDIT": runs,
 	"GIT_SSH_COMMAND": runs, "GIT_SSH": runs, "GIT_ASKPASS": runs, "SSH_ASKPASS": runs, "SUDO_ASKPASS": runs, "GIT_EXTERNAL_DIFF": runs, "GIT_PROXY_COMMAND": runs,
 	"BROWSER": runs, "LESSOPEN": runs, "LESSCLOSE": runs, "PROMPT_COMMAND": runs, "RSYNC_RSH": runs, "CVS_RSH": runs, "SYSTEMD_PAGER": runs, "BAT_PAGER": runs,
-	"GH_PAGER": runs, "GH_EDITOR": runs, "GH_BROWSER": runs, "SVN_EDITOR": runs, "HGEDITOR": runs, "KUBE_EDITOR": runs, "PSQL_PAGER": runs, "AWS_PAGER": runs, "DELTA_PAGER": runs,
+	"GH_PAGER": runs, "GH_EDITOR": runs, "GH_BROWSER": runs, "SVN_EDITOR": runs, "HGEDITOR": runs, "KUBE_EDITOR": runs, "KUBECTL_EXTERNAL_DIFF": runs, "PSQL_PAGER": runs, "AWS_PAGER": runs, "DELTA_PAGER": runs,
 	"RUSTC_WRAPPER": runs, "RUSTC_WORKSPACE_WRAPPER": runs, "CMAKE_C_COMPILER_LAUNCHER": runs, "GOFLAGS": expands,
 	"LD_PRELOAD": loads, "LD_AUDIT": loads, "DYLD_INSERT_LIBRARIES": loads, "BASH_ENV": loads, "ENV": loads, "PERL5OPT": loads, "PERL5DB": loads, "RUBYOPT": loads, "TAR_OPTIONS": loads,
 	"PYTHONSTARTUP": loads, "PYTHONINSPECT": loads, "JAVA_TOOL_OPTIONS": loads, "_JAVA_OPTIONS": loads, "BASH_FUNC_x%%": loads, "SHELLOPTS": loads, "BASHOPTS": expands, "PS4": expands, "PS0": expands, "PS1": expands, "PS2": expands,

@@ -48,7 +48,7 @@ func ownTemporary(c *shell.Call) bool {
 		switch {
 		case f.Glob:
 			return false
-		case below && strings.Contains(name, "XXX") && !strings.Contains(name, "/") && !shell.HasUnknown(name), c.Later && f.Text == shell.Unset:
+		case below && strings.Contains(name, "XXX") && !strings.Contains(name, "/") && !shell.HasUnknown(name), c.Later && (f.Text == shell.Unset || f.Text == ""):
 			any = true
 		case !strings.HasPrefix(f.Text, "-"):
 			return false

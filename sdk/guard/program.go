@@ -59,7 +59,7 @@ func (a *analysis) run(c *shell.Call, file string) {
 	first, _, _ := strings.Cut(content.Text, "\n")
 	interpreter, ok := strings.CutPrefix(first, "#!")
 	if !content.Known || !ok {
-		a.script(c, file, "sh", nil)
+		a.script(c, file, "sh", append([]string{file}, c.Texts()[1:]...))
 		return
 	}
 	// The system cuts it at the first space only.

@@ -257,6 +257,14 @@ func (a *analysis) home(c *shell.Call, text string) string {
 	return text
 }
 
+// homeOf is a file in the home directory that a command has.
+func (a *analysis) homeOf(c *shell.Call, file string) string {
+	if home := c.Env["HOME"]; home != "" {
+		return home + "/" + file
+	}
+	return a.home(c, "~/"+file)
+}
+
 // isSwitch says whether a word is a switch of a Windows command.
 func isSwitch(text string) bool {
 	return strings.HasPrefix(text, "/") && len(text) > 1 && !strings.Contains(text[1:], "/")

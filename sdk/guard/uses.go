@@ -18,6 +18,9 @@ var compiled = map[string]bool{"go": true, "c": true, "java": true}
 func (a *analysis) found(c *shell.Call, files []programs.Use) {
 	for _, file := range files {
 		ending, any := strings.CutPrefix(file.Text, "*")
+		if file.Home {
+			file.Text = a.homeOf(c, file.Text)
+		}
 		if !any {
 			a.script(c, file.Text, file.Lang, file.Params)
 			continue
@@ -195,7 +198,7 @@ func (a *analysis) effect(c *shell.Call, language string, e lang.Effect) {
 }
 
 // commanded are languages of programs that are fed with data or commands all day. What feeds them counts where it isn't to be seen.
-var commanded = map[string]bool{"vim": true, "sql": true, "sed": true, "dc": true, "gnuplot": true, "curl": true, "wget": true, "sqlite": true, "mongo": true, "redis": true, "m4": true}
+var commanded = map[string]bool{"vim": true, "sql": true, "sed": true, "dc": true, "gnuplot": true, "curl": true, "wget": true, "sqlite": true, "mongo": true, "redis": true, "m4": true, "gdb": true}
 
 // included decides on a file that SQL names, which its client may run, as far as the same command line has written it.
 func (a *analysis) included(c *shell.Call, language, file string) {

@@ -81,6 +81,8 @@ func (a *analysis) Call(c *shell.Call) {
 		a.found(c, programs.Found(name, argv[1:], func(file string) bool { _, ok := c.Written(file); return ok }))
 	}
 	switch name {
+	case "npm", "pnpm", "yarn":
+		a.packaged(c, argv)
 	case "curl", "wget", "aria2c", "axel":
 		fetched(c, name)
 		a.fileURLs(c)

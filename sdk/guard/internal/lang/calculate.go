@@ -26,7 +26,8 @@ var calculations = func() map[string]map[string]bool {
 		"python": names(common + `import from as os posixpath ntpath pathlib normpath splitext relpath isabs commonpath commonprefix normcase Path PurePath PurePosixPath PureWindowsPath
 			parent parents suffixes relative_to joinpath as_posix with_suffix with_name with_stem is_absolute is_relative_to anchor str repr list tuple sorted set assert
 			urllib urljoin urlparse urlsplit quote unquote re sub dumps shlex lstrip rstrip`),
-		"ruby": names(common + `puts require File expand_path Pathname cleanpath relative_path_from to_s parent absolute do inspect gsub map URI`),
+		"other": names(common + `IO inspect puts Path expand absname rootname relative split type String Enum do end fn`), // Elixir
+		"ruby":  names(common + `puts require File expand_path Pathname cleanpath relative_path_from to_s parent absolute do inspect gsub map URI`),
 	}
 }()
 

@@ -35,8 +35,13 @@ var (
 	vimShell = pattern.New(`^(?:(?:sil(?:ent)?!?|exe(?:cute)?|r(?:ead)?|w(?:rite)?|%|[\d,$.']+|bufdo|argdo|g/[^/]*/)\s*)*["']?!\s*([^\s"'].*)$`)
 	vimTerm  = pattern.New(`^(?:bo(?:tright)?|vert(?:ical)?|tab)?\s*ter(?:m(?:inal)?)?\s+(.+)$`)
 	vimCall  = pattern.New(`\b(?:system|systemlist|job_start|jobstart|termopen|libcall|libcallnr)\s*\(`)
-	vimCode  = pattern.New(`^(?:py(?:thon)?3?x?|lua|perl|ruby|tcl)\s+(.+)$`)
-	vimFile  = pattern.New(`^(?:w(?:rite)?|sav(?:eas)?|e(?:dit)?|r(?:ead)?|so(?:urce)?|sp(?:lit)?|vs(?:plit)?|tabe(?:dit)?|f(?:ile)?|mks(?:ession)?|cd|lcd|n(?:ext)?)!?\s+(?:\+\S+\s+)?([^!\s]\S*)`)
+	vimCode  = pattern.New(`^(?:py(?:thon)?3?x?|perl|ruby|tcl)\s+(.+)$`)
+	vimLua   = pattern.New(`^lua\s+(.+)$`)
+	// vimFeeds is a command that gives lines of the text to another one.
+	vimFeeds = pattern.New(`^(?:w(?:rite)?|%|[\d,$.']+|g/[^/]*/)[\d,$.']*(?:w(?:rite)?)?\s*!`)
+	// luaVim are commands of vim in Lua.
+	luaVim  = pattern.New(`\bvim\.(?:cmd|api\.nvim_command|api\.nvim_exec2?)\s*\(?\s*(?:"([^"]*)"|'([^']*)'|\[\[(.*?)\]\])`)
+	vimFile = pattern.New(`^(?:w(?:rite)?|sav(?:eas)?|e(?:dit)?|r(?:ead)?|so(?:urce)?|sp(?:lit)?|vs(?:plit)?|tabe(?:dit)?|f(?:ile)?|mks(?:ession)?|cd|lcd|n(?:ext)?)!?\s+(?:\+\S+\s+)?([^!\s]\S*)`)
 )
 
 // Vim says what a command of vi, vim or less does.
@@ -55,10 +60,13 @@ func Vim(code string) []Effect {
 		case vimShell.MatchString(command):
 			// What stands behind a bar belongs to the shell command.
 			_, rest, _ := strings.Cut(code, command)
-			out = append(out, Effect{Kind: Shell, Text: strings.Trim(vimShell.FindStringSubmatch(command)[1]+rest, `"'`)})
+			out = append(out, Effect{Kind: Shell, Text: strings.Trim(vimShell.FindStringSubmatch(command)[1]+rest, `"'`), Fed: vimFeeds.MatchString(command)})
 			return out
 		case vimTerm.MatchString(command):
 			out = append(out, Effect{Kind: Shell, Text: vimTerm.FindStringSubmatch(command)[1]})
+		case vimLua.MatchString(command):
+			_, code, _ := strings.Cut(code, "lua")
+			return append(out, vimScript(code)...)
 		case vimCall.MatchString(command):
 			out = append(out, Script("vim", command)...)
 		case vimCode.MatchString(command):
@@ -70,9 +78,23 @@ func Vim(code string) []Effect {
 	return out
 }
 
+// luaCalls are vim's functions by the names that they have without Lua.
+var luaCalls = strings.NewReplacer("vim.fn.", "", "vim.system", "system")
+
+// vimScript says what Lua does that vim runs.
+func vimScript(code string) []Effect {
+	var out []Effect
+	for _, m := range luaVim.FindAllStringSubmatch(code) {
+		out = append(out, Vim(m[1]+m[2]+m[3])...)
+	}
+	return append(out, Script("lua", luaCalls.Replace(code))...)
+}
+
 var (
 	gdbShell = pattern.New(`(?m)^\s*(?:shell|!|make|platform shell)\s*(.+)$`)
 	gdbCode  = pattern.New(`(?m)^\s*(?:python|py|script|pi)\s+(.+)$`)
+	gdbPipe  = pattern.New(`(?m)^\s*(?:pipe\s|\|)[^|\n]*\|\s*(.+)$`)
+	gdbCall  = pattern.New(`\b(?:system|popen)\s*\(\s*"((?:[^"\\]|\\.)*)"`)
 	tclStart = pattern.New(`(?m)(?:^|[;\[{"\s])(?:spawn|exec|system)\s+(?:-\w+\s+)*([^;\]}\n]+)`)
 )
 
@@ -80,6 +102,12 @@ var (
 func Gdb(code string) []Effect {
 	var out []Effect
 	for _, m := range gdbShell.FindAllStringSubmatch(code) {
+		out = append(out, Effect{Kind: Shell, Text: m[1]})
+	}
+	for _, m := range gdbPipe.FindAllStringSubmatch(code) {
+		out = append(out, Effect{Kind: Shell, Text: m[1], Fed: true})
+	}
+	for _, m := range gdbCall.FindAllStringSubmatch(code) {
 		out = append(out, Effect{Kind: Shell, Text: m[1]})
 	}
 	for _, m := range gdbCode.FindAllStringSubmatch(code) {

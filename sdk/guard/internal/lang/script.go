@@ -107,7 +107,7 @@ func script(language, code string, depth int, left *int) []Effect {
 	s.nested(language, depth, &out)
 	for _, m := range evals.FindAllStringSubmatchIndex(s.worth(evals)) {
 		word := s.code[m[2]:m[3]]
-		method := m[2] > 0 && s.code[m[2]-1] == '.' && !strings.HasSuffix(s.code[:m[2]], "global.") && !strings.HasSuffix(s.code[:m[2]], "globalThis.")
+		method := m[2] > 0 && s.code[m[2]-1] == '.' && !everywhere(s.code[:m[2]])
 		if language != "php" && s.isConstant(m[1]-1) {
 			continue // it is code like the rest
 		}
@@ -153,6 +153,16 @@ func script(language, code string, depth int, left *int) []Effect {
 		out = append(out, paths...)
 	}
 	return out
+}
+
+// everywhere says whether code ends with the object that the global functions are members of.
+func everywhere(before string) bool {
+	for _, object := range []string{"global.", "globalThis.", "this.", "self.", "window.", "builtins.", "__builtin__."} {
+		if strings.HasSuffix(before, object) {
+			return true
+		}
+	}
+	return false
 }
 
 // signals finds calls that kill, and that change permissions or owners.

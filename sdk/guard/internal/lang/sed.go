@@ -108,7 +108,12 @@ func (s *sed) command() {
 	case 'w', 'W':
 		s.out = append(s.out, Effect{Kind: Write, Text: s.line()})
 	case 'e':
-		if command := s.line(); command != "" {
+		command := s.line()
+		for strings.HasSuffix(command, `\`) && s.at < len(s.code) {
+			s.at++
+			command = command[:len(command)-1] + "\n" + s.line()
+		}
+		if command = strings.TrimSpace(command); command != "" {
 			s.out = append(s.out, Effect{Kind: Shell, Text: command})
 		} else {
 			s.out = append(s.out, Effect{Kind: Dynamic, Text: "sed's e runs its input as commands"})

@@ -111,3 +111,22 @@ func podPath(word string) bool {
 	pod, _, ok := strings.Cut(word, ":")
 	return ok && pod != "" && pod[0] != '/' && pod[0] != '.' && pod[0] != '~' && strings.Count(pod, "/") < 2
 }
+
+// helm gives what it would install to a program first, where it is told of one.
+func helm(name string, args []shell.Field) []Use {
+	texts := shell.Texts(args)
+	uses := table()[name].uses(args, texts)
+	renderer := ""
+	for _, opt := range Options(name, texts).Options {
+		switch {
+		case opt.Is("--post-renderer"):
+			renderer = quote(opt.Value) + renderer
+		case opt.Is("--post-renderer-args"):
+			renderer += " " + quote(opt.Value)
+		}
+	}
+	if renderer != "" {
+		uses = append(uses, sh("helm | "+renderer))
+	}
+	return uses
+}

@@ -36,3 +36,25 @@ func lineEditor(name string, args []shell.Field) []Use {
 	}
 	return uses
 }
+
+// editor is an editor that takes commands line by line from its standard input where it is started as ex.
+func editor(name string, args []shell.Field) []Use {
+	uses := plusCommands(name, args)
+	for _, arg := range args {
+		if letters, ok := strings.CutPrefix(arg.Text, "-"); ok && letters != "" && strings.Trim(letters, "eEsnRZv") == "" && strings.ContainsAny(letters, "eE") {
+			return append(uses, Use{Kind: Input, Lang: "vim"})
+		}
+	}
+	return uses
+}
+
+// debugger also takes its commands from its standard input, and the program that it starts behind --args.
+func debugger(name string, args []shell.Field) []Use {
+	for i, arg := range args {
+		if (arg.Text == "--args" || arg.Text == "-args" || name == "lldb" && arg.Text == "--") && i+1 < len(args) {
+			uses := debugger(name, args[:i])
+			return append(uses, Use{Kind: Command, Argv: args[i+1:]})
+		}
+	}
+	return append(table()[name].uses(args, shell.Texts(args)), Use{Kind: Input, Lang: "gdb"})
+}

@@ -1,6 +1,11 @@
 package programs
 
-import "strings"
+import (
+	"slices"
+	"strings"
+
+	"github.com/picoclaw/picoclaw/sdk/guard/internal/getopt"
+)
 
 // makefiles are the files that make looks for.
 var makefiles = []string{"GNUmakefile", "makefile", "Makefile"}
@@ -24,7 +29,7 @@ var lifecycle = map[string][]string{
 }
 
 // finders are the programs that find such files.
-var finders = set("make gmake bmake git npm pnpm yarn bun pytest py.test rake bb direnv go gcc g++ cc c++ clang clang++ tcc java javac python node perl ruby")
+var finders = set("bash sh zsh ksh dash pip uv make gmake bmake git npm pnpm yarn bun pytest py.test rake bb direnv go gcc g++ cc c++ clang clang++ tcc java javac python node perl ruby")
 
 // Found are the files that a program runs as code without being given their names, of those that there are. A star at the beginning
 // of a name stands for anything.
@@ -62,6 +67,10 @@ func Found(name string, args []string, there func(file string) bool) []Use {
 		if dir, _ = parsed.Value("-C", "--directory"); !parsed.Has("-f", "--file", "--makefile") {
 			return files("make", operands, makefiles...)
 		}
+	case "bash", "sh", "zsh", "ksh", "dash":
+		return startFiles(name, args)
+	case "pip", "uv":
+		return setups(operands, parsed, files)
 	case "npm", "pnpm", "yarn", "bun":
 		dir, _ = parsed.Value("-C", "--prefix", "--cwd", "--dir")
 		return files("npm", npmScripts(verb, operands), "package.json")
@@ -113,4 +122,44 @@ func named(words []string, endings ...string) (out []string) {
 		}
 	}
 	return out
+}
+
+// startFiles are the files in the home directory that a shell runs first, if it is interactive or a login shell.
+func startFiles(name string, args []string) (uses []Use) {
+	for _, arg := range args {
+		letters, option := strings.CutPrefix(arg, "-")
+		if !option || arg == "--" {
+			break
+		}
+		long := strings.HasPrefix(letters, "-")
+		if arg == "--login" || !long && strings.Contains(letters, "l") {
+			uses = append(uses, home(".bash_profile", ".bash_login", ".profile", ".zprofile", ".zlogin")...)
+		}
+		if !long && strings.Contains(letters, "i") {
+			uses = append(uses, home("."+name+"rc")...)
+		}
+	}
+	return uses
+}
+
+// home are files in the home directory that the shell runs.
+func home(names ...string) (uses []Use) {
+	for _, name := range names {
+		uses = append(uses, Use{Kind: Script, Lang: "sh", Text: name, Home: true})
+	}
+	return uses
+}
+
+// setups are the files that run where pip is to install what is in a directory.
+func setups(operands []string, parsed getopt.Args, files func(lang string, params []string, names ...string) []Use) (uses []Use) {
+	if !slices.Contains(operands, "install") && !slices.Contains(operands, "wheel") {
+		return nil
+	}
+	editable, _ := parsed.Value("-e", "--editable")
+	for _, dir := range append(operands, editable) {
+		if dir, _, _ = strings.Cut(dir, "["); strings.HasPrefix(dir, ".") {
+			uses = append(uses, files("python", nil, dir+"/setup.py")...)
+		}
+	}
+	return uses
 }

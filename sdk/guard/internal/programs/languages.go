@@ -115,13 +115,13 @@ func (l *language) uses(name string, args []shell.Field) []Use {
 		}
 	case l.lang == "node" && (args[at[0]].Text == "inspect" || args[at[0]].Text == "test"):
 	default:
-		script := at[0]
-		uses = append(uses, Use{Kind: Script, Lang: l.lang, Text: args[script].Text, Glob: args[script].Glob})
-		rest := args[script+1:] // what the script gets
+		file := at[0]
+		uses = append(uses, Use{Kind: Script, Lang: l.lang, Text: args[file].Text, Glob: args[file].Glob})
+		rest := args[file+1:] // what the script gets
 		if l.lang == "ruby" {
-			rest = testArguments(args[script].Text, rest)
+			rest = testArguments(args[file].Text, rest)
 		}
-		return append(uses, unknown(rest)...)
+		return append(uses, script(args[file].Text, rest)...)
 	}
 	for _, i := range at {
 		uses = append(uses, Use{Kind: Shape, Text: args[i].Text, Glob: args[i].Glob})

@@ -19,7 +19,7 @@ var netPrograms = []program{
 	{names: "gh glab hub", args: "d*", opts: "b=d t=d F=r f=d R=d B=d H=d l=d m=d q=d X=d p=d D=w L=d a=d r=d S=d s=d n=d e=d j=d --body=d --title=d --body-file=r --field=d --raw-field=d " +
 		"--repo=d --base=d --head=d --label=d --milestone=d --jq=d --method=d --input=r --template=d --json=d --header=d --dir=w --notes=d --notes-file=r " +
 		"--search=d --comment=d --message=d --limit=d --assignee=d --reviewer=d --pattern=d --output=w --subject=d"},
-	{names: "kubectl oc k9s helm", args: "s*", opts: "f=r n=d l=d o=d c=d k=r p=d --filename=r --namespace=d --selector=d --output=d --container=d --raw=d --patch=d " +
+	{names: "kubectl oc k9s helm", args: "s*", opts: "--post-renderer=d --post-renderer-args=d f=r n=d l=d o=d c=d k=r p=d --filename=r --namespace=d --selector=d --output=d --container=d --raw=d --patch=d " +
 		"--kubeconfig=r --context=d --values=r --set=d --field-selector=d --jsonpath=d --template=d --sort-by=d --type=d --image=d --from-literal=d --from-file=s"},
 	{names: "etcdctl ros2 rostopic rosnode rosservice rosparam rosmsg rabbitmqctl consul nats", args: "d*", opts: "p=d n=d --cacert=r --cert=r --key=r --config=r --data-dir=w --file=r --server=d --context=d"},
 	{names: "mosquitto_sub mosquitto_pub", args: "d*", opts: "h=d p=d t=d m=d f=r i=d u=d P=d q=d C=d W=d F=d --cafile=r --capath=l --cert=r --key=r --will-topic=d --will-payload=d"}, //nolint:misspell // a program's name

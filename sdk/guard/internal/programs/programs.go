@@ -164,6 +164,9 @@ func (p *program) into(m *Memory, args []shell.Field, texts []string) []Use {
 	if len(p.flags) > 0 && parsed.Has(p.flags...) {
 		skip = 1
 	}
+	if p.lang == "sed" {
+		uses = lines(uses)
+	}
 	return p.operands(uses, parsed.Operands, skip, args)
 }
 

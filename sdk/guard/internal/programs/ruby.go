@@ -58,6 +58,9 @@ func rails(_ string, args []shell.Field) []Use {
 		}
 		return append([]Use{{Kind: kind, Lang: "ruby", Text: code.Text}}, unknown(rest[parsed.Operands[0]+1:])...)
 	}
+	if console := args[0].Text; console == "console" || console == "c" {
+		return append(unknown(rest), Use{Kind: Input, Lang: "ruby"})
+	}
 	return unknown(args)
 }
 

@@ -79,6 +79,14 @@ func handler(name string) special {
 		return ansible
 	case "rails":
 		return rails
+	case "manage.py", "django-admin":
+		return django
+	case "flask":
+		return flask
+	case "artisan":
+		return artisan
+	case "mix":
+		return mix
 	case "minitest", "testrb", "m":
 		return rubyTests
 	case "corepack":
@@ -93,6 +101,8 @@ func handler(name string) special {
 		return adb
 	case "kubectl", "oc":
 		return kubectl
+	case "helm":
+		return helm
 	case "mvn", "mvnw", "mvnd":
 		return maven
 	case "cargo":
@@ -115,8 +125,12 @@ func handler(name string) special {
 		return npm
 	case "ed", "red", "ex":
 		return lineEditor
-	case "vi", "vim", "nvim", "view", "gvim", "less", "more":
+	case "vi", "vim", "nvim", "view", "gvim":
+		return editor
+	case "less", "more":
 		return plusCommands
+	case "gdb", "lldb":
+		return debugger
 	case "poetry", "pipenv", "pdm", "hatch", "rye", "uv", "bundle", "conda", "mamba", "dotenvx":
 		return runner
 	case "trap", "export", "declare", "typeset", "local", "readonly", "alias", "unset", "set", "ulimit", "enable", "complete":

@@ -45,7 +45,7 @@ var wrappers = []program{
 	{names: "proot", args: "p", style: "stop", opts: "r=g R=g b=s m=s q=d w=g k=d --rootfs=g --bind=s --cwd=g --pwd=g"},
 	{names: "nix-shell guix", args: "s*", opts: "p=d I=s A=d --run=c --command=c --packages=d"},
 	{names: "nix", args: "s*", opts: "c=c I=s f=r --command=c --expr=d --file=r --out-link=w o=w"},
-	{names: "gdb lldb", args: "s*", lang: "gdb", style: "single", opts: "-ex=c -iex=c -eval-command=c -init-eval-command=c -o=c -x=r -command=r -p=d -pid=d -cd=g -d=l -directory=l"},
+	{names: "gdb lldb", args: "s*", lang: "gdb", style: "single", opts: "-ex=c -iex=c -eval-command=c -init-eval-command=c -o=c -O=c -s=k -x=k -command=k -ix=k -init-command=k -p=d -pid=d -cd=g -d=l -directory=l"},
 	{names: "faketime", args: "d p", style: "stop"},
 	{names: "dotenv direnv-exec foreman honcho", args: "p", style: "stop", opts: "f=r e=r --file=r"},
 	{names: "direnv", args: "d g p", style: "stop"},

@@ -52,6 +52,13 @@ var deleteRules = []Rule{
 		Miss:   []string{"git clean -n", "git clean -nd", "git clean --dry-run -d", "git clean --help", "git commit -m clean", "git checkout clean"},
 	},
 	{
+		ID: "exec.git-history", Names: "git", Match: forgets,
+		Reason: "drops the record by which git brings lost commits back",
+		Safer:  "leave the expiring to git gc, which keeps what is recent",
+		Hit:    []string{"git reflog expire --expire=now --all", "git reflog expire --all --expire-unreachable now", "git -c gc.reflogExpire=now gc", "git -C sub reflog expire --expire=all --all", "git config gc.reflogExpireUnreachable now", "git reflog expire --expire=0 HEAD", "git stash clear"},
+		Miss:   []string{"git reflog", "git reflog show main", "git gc", "git gc --prune=now", "git reflog expire --expire=90.days --all", "git reflog expire -n --expire=now --all", "git config gc.auto 0", "git stash drop", "git commit -m now", "git stash list"},
+	},
+	{
 		ID: "exec.shred", Names: "shred srm wipe scrub", Match: operand,
 		Reason: "overwrites files beyond recovery",
 		Hit:    []string{"shred -u a"},
@@ -155,3 +162,33 @@ func gitClean(c *Command) bool {
 }
 
 var gitCleanOptions = getopt.Parse("e=d --exclude=d")
+
+// forgets says whether git is to drop what it has recorded of where branches pointed, or all that was stashed.
+func forgets(c *Command) bool {
+	if !mention("reflog", "stash")(c) && !mention("reflogExpire", "reflogexpire")(c) {
+		return false
+	}
+	words := c.gitWords()
+	if len(words) > 1 && words[0] == "stash" {
+		return words[1] == "clear"
+	}
+	expires := len(words) > 1 && words[0] == "reflog" && words[1] == "expire"
+	if expires && slices.ContainsFunc(c.Args, func(arg string) bool { return arg == "-n" || arg == "--dry-run" }) {
+		return false
+	}
+	for i, arg := range c.Args {
+		option, when, _ := strings.Cut(strings.ToLower(arg), "=")
+		setting := strings.HasPrefix(option, "gc.reflogexpire")
+		if !setting && (!expires || !strings.HasPrefix(option, "--expire")) {
+			continue
+		}
+		if when == "" && i+1 < len(c.Args) {
+			when = c.Args[i+1]
+		}
+		switch strings.ToLower(when) {
+		case "now", "all", "0", "1.second", "1.second.ago":
+			return true
+		}
+	}
+	return false
+}

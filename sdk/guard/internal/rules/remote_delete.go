@@ -1,8 +1,11 @@
 package rules
 
 import (
+	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/picoclaw/picoclaw/sdk/guard/internal/shell"
 )
 
 // remoteDeleteRules are about what is deleted in containers, clusters and clouds, where nothing brings it back.
@@ -15,13 +18,13 @@ var remoteDeleteRules = []Rule{
 		Miss:   []string{"docker rm web", "docker rm -f web", "docker compose down -v", "docker volume rm data", "docker image prune -a", "docker kill web", "docker stop web", "docker compose down", "docker rmi app", "docker system df", "docker volume ls", "docker image ls", "docker logs -f web", "docker system prune --help", "docker compose -f a.yml up", "docker image prune", "docker builder prune -f"},
 	},
 	{
-		ID: "exec.container-delete", Names: "docker podman nerdctl", Match: both(via("xargs", "gxargs", "parallel"), func(c *Command) bool {
+		ID: "exec.container-delete", Names: "docker podman nerdctl", Match: both(anyOf(via("xargs", "gxargs", "parallel"), mention(shell.Item)), func(c *Command) bool {
 			words := c.subcommands()
 			return len(words) > 0 && (words[0] == "rm" || words[0] == "rmi" || len(words) > 1 && (words[1] == "rm" || words[1] == "remove"))
 		}),
 		Reason: "deletes whatever containers, images or data another command finds",
 		Safer:  "print the names first, then remove what you mean by its name",
-		Hit:    []string{"xargs docker rm -f", "xargs -r docker volume rm", "xargs podman rmi"},
+		Hit:    []string{"xargs docker rm -f", "xargs -r docker volume rm", "xargs podman rmi", "docker rm -f " + shell.Item},
 		Miss:   []string{"docker rm -f web", "xargs docker inspect", "xargs -n1 docker logs", "docker volume rm data"},
 	},
 	{
@@ -106,6 +109,48 @@ var remoteDeleteRules = []Rule{
 		Reason: "deletes what is stored elsewhere",
 		Hit:    []string{"gh repo delete x --yes"}, Miss: []string{"gh pr create --title x", "gh repo view", "gh release view v1", "gh issue list --search 'repo delete'"},
 	},
+	{
+		ID: "exec.remote-delete", Names: "gh glab", Match: both(verb("api"), anyOf(deletes, mention("mutation{delete", "mutation {delete", "mutation { delete"))),
+		Reason: "deletes what is stored elsewhere",
+		Hit:    []string{"gh api -X DELETE repos/o/r", "gh api --method=DELETE repos/o/r", "glab api -XDELETE projects/1", "gh api repos/o/r -X delete"},
+		Miss:   []string{"gh api repos/o/r", "gh api -X POST repos/o/r/issues -f title=DELETE", "gh api -X GET search/issues -f q=delete"},
+	},
+	{
+		ID: "exec.remote-delete", Names: "curl wget http https xh xhs httpie", Match: both(deletes, func(c *Command) bool { return slices.ContainsFunc(c.Args, keepers.MatchString) }),
+		Reason: "deletes what is stored elsewhere",
+		Hit:    []string{"curl -X DELETE https://api.github.com/repos/o/r", "curl -sXDELETE https://gitlab.example.com/api/v4/projects/1", "wget --method=DELETE https://api.bitbucket.org/2.0/repositories/o/r", "xh delete https://api.github.com/repos/o/r"},
+		Miss:   []string{"curl -X DELETE http://localhost:8080/items/3", "curl https://api.github.com/repos/o/r", "curl -X POST https://api.github.com/repos/o/r/issues -d DELETE", "http DELETE :8000/items/1"},
+	},
+}
+
+// keepers are addresses by which forges, registries and clouds are told what to do.
+var keepers = regexp.MustCompile(`(?i)\b(?:api\.(?:github|gitea|heroku|vercel|netlify|cloudflare|digitalocean|linode|fly|render|supabase)\.\w+|api\.bitbucket\.org|registry\.npmjs\.org|hub\.docker\.com|management\.azure\.com|\w+\.googleapis\.com|(?:gitlab|codeberg|gitea)\.\w+/api)/|/api/v4/(?:projects|groups)/|/api/v[13]/(?:repos|orgs)/`)
+
+// deletes says whether a program that makes requests over HTTP is told the method DELETE.
+func deletes(c *Command) bool {
+	for i, arg := range c.Args {
+		option, method, attached := strings.Cut(arg, "=")
+		switch {
+		case attached && (option == "--request" || option == "--method"):
+		case strings.HasPrefix(arg, "-") && !strings.HasPrefix(arg, "--") && strings.Contains(arg, "X"):
+			method = arg[strings.IndexByte(arg, 'X')+1:]
+		case i > 0 && (c.Args[i-1] == "--request" || c.Args[i-1] == "--method" || isCluster(c.Args[i-1]) && strings.HasSuffix(c.Args[i-1], "X")):
+			method = arg
+		case (strings.HasPrefix(c.Name, "http") || strings.HasPrefix(c.Name, "xh")) && !strings.HasPrefix(arg, "-"):
+			method = arg
+		default:
+			continue
+		}
+		if strings.EqualFold(method, "DELETE") {
+			return true
+		}
+	}
+	return false
+}
+
+// isCluster says whether an argument is options of one letter each.
+func isCluster(arg string) bool {
+	return len(arg) > 1 && arg[0] == '-' && arg[1] != '-'
 }
 
 // lasting are the kinds of things in a cluster that others are in, or that keep data.

@@ -98,7 +98,7 @@ func Find(c *Command) []*Rule {
 }
 
 // All are the rules.
-var All = slices.Concat(deleteRules, archiveRules, diskRules, systemRules, machineRules, privilegeRules, processRules, remoteRules, remoteDeleteRules, secretRules, publishRules, packageRules, windowsRules)
+var All = slices.Concat(deleteRules, archiveRules, diskRules, systemRules, machineRules, privilegeRules, loadRules, processRules, remoteRules, remoteDeleteRules, secretRules, publishRules, packageRules, windowsRules)
 
 var byName = index()
 

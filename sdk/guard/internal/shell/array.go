@@ -15,6 +15,7 @@ type array struct {
 	at      []int             // the indexes of list, ascending
 	keys    map[string]string // instead of these, of an associative one; else nil
 	next    int               // where the next element without an index goes
+	tail    bool              // what comes after the first one isn't known
 	unknown bool              // which elements there are isn't known
 }
 
@@ -35,12 +36,16 @@ func arrayOf(v expand.Variable) *array {
 	if len(a.at) > 0 {
 		a.next = a.at[len(a.at)-1] + 1
 	}
-	a.unknown = slices.Contains(a.list, Unknown)
+	a.tail = slices.Contains(a.list, Unknown)
 	return a
 }
 
 // put sets the element of an index, or adds to its end.
 func (a *array) put(index int, value string, more bool) {
+	if a.tail && index != 0 {
+		a.unknown = a.unknown || index < 0
+		return // that isn't known as it is
+	}
 	if index < 0 {
 		if len(a.at) == 0 {
 			return // an error of the shell
@@ -78,7 +83,7 @@ func (x *expansion) element(a *array, index syntax.ArithmExpr, value string, mor
 		a.unknown = a.unknown || HasUnknown(key) || HasUnknown(value)
 		return
 	}
-	if x.arithmUnknown(index) || x.in.work > maxWork {
+	if x.arithmUnknown(index) || unsetName(x.state, index) || x.in.work > maxWork {
 		a.unknown = true
 		return
 	}
@@ -88,6 +93,22 @@ func (x *expansion) element(a *array, index syntax.ArithmExpr, value string, mor
 		return
 	}
 	a.put(n, value, more)
+}
+
+// unsetName says whether an index is the name of a variable that isn't set: of an array that was declared elsewhere, it may be
+// a key.
+func unsetName(st *state, index syntax.ArithmExpr) bool {
+	word, ok := index.(*syntax.Word)
+	return ok && syntax.ValidName(word.Lit()) && !st.Get(word.Lit()).IsSet()
+}
+
+// either makes a variable one or the other. Of two lists that begin with the same word, that is known.
+func (s *state) either(name string, a, b expand.Variable) {
+	if a.Kind == expand.Indexed && b.Kind == expand.Indexed && len(a.List) > 0 && len(b.List) > 0 && a.List[0] == b.List[0] {
+		s.setList(name, []string{a.List[0], Unknown})
+		return
+	}
+	s.set(name, Unknown)
 }
 
 // setArray makes a variable an array.
@@ -102,8 +123,10 @@ func (s *state) setArray(name string, a *array) {
 	}
 	v := expand.Variable{Set: true, Kind: expand.Indexed, List: a.list, Indexes: a.at}
 	switch {
-	case a.unknown || size > maxValue:
+	case a.unknown || size > maxValue || a.tail && a.list[0] == Unknown:
 		v.List, v.Indexes = []string{Unknown}, nil
+	case a.tail:
+		v.List, v.Indexes = []string{a.list[0], Unknown}, nil
 	case a.keys != nil:
 		v = expand.Variable{Set: true, Kind: expand.Associative, Map: a.keys}
 	}

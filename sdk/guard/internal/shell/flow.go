@@ -15,7 +15,9 @@ func (in *Interpreter) ifClause(c *syntax.IfClause, st *state, stdin Stream) ([]
 	all := in.ways.list(2 * len(states))
 	printed := Stream{Piped: true, From: From("a conditional")}
 	for _, s := range states {
+		in.branches++
 		then, out := in.stmts(c.Then, s.clone(), stdin)
+		in.branches--
 		all, printed = append(all, then...), printed.then(out)
 		if c.Else == nil {
 			all = append(all, s)
@@ -37,7 +39,9 @@ func (in *Interpreter) caseClause(c *syntax.CaseClause, st *state, stdin Stream,
 		for _, pattern := range item.Patterns {
 			x.one(pattern)
 		}
+		in.branches++
 		states, out := in.stmts(item.Stmts, st.clone(), stdin)
+		in.branches--
 		all, printed = append(all, states...), printed.then(out)
 	}
 	return join(all...), printed

@@ -79,6 +79,10 @@ func output(c *Call) Stream {
 		if len(args) == 2 && args[0] == "env" && (args[1] == "GOPATH" || args[1] == "GOROOT" || args[1] == "GOBIN") {
 			return known("/" + Program + "/go\n")
 		}
+	case "docker", "podman", "nerdctl":
+		if lists(args) {
+			return text(Item + "\n")
+		}
 	case "npm", "pnpm", "yarn":
 		if len(args) == 1 && args[0] == "bin" && c.Dir != "" {
 			return text(c.Dir + "/node_modules/.bin\n")
@@ -95,6 +99,22 @@ func output(c *Call) Stream {
 		return c.filtered(out)
 	}
 	return out
+}
+
+// lists says whether a container tool is told to print the names of all that it has, or of all that runs.
+func lists(args []string) bool {
+	quiet, all := false, true
+	for i, arg := range args {
+		switch {
+		case strings.HasPrefix(arg, "--quiet"), len(arg) > 1 && arg[0] == '-' && arg[1] != '-' && strings.Contains(arg, "q"):
+			quiet = true
+		case strings.HasPrefix(arg, "--filter"), strings.HasPrefix(arg, "-f"), strings.HasPrefix(arg, "-n"), strings.HasPrefix(arg, "-l"):
+			all = false
+		case i > 1 && !strings.HasPrefix(arg, "-"):
+			all = false // of one repository
+		}
+	}
+	return quiet && all && len(args) > 1 && slices.Contains([]string{"ps", "images", "container", "image", "volume", "network"}, args[0])
 }
 
 // echo is what bash's echo prints.

@@ -38,6 +38,7 @@ type Interpreter struct {
 	parallel   int                 // pipes and background jobs entered
 	traps      int                 // that are being followed
 	later      int                 // traps that are followed before they run
+	branches   int                 // entered that need not run
 	stopped    bool
 }
 
@@ -85,9 +86,13 @@ func (in *Interpreter) code(place *Place, source string, st *state, stdin Stream
 		in.problem(place, TooComplex, "code within code within code, too deep to follow")
 		return st.alone(), Stream{}
 	}
-	if strings.Contains(source, Unknown) || strings.Contains(source, Unset) {
+	if strings.Contains(source, Unknown) {
 		in.problem(place, Dynamic, "the code is only known when it runs")
 		return st.alone(), Stream{}
+	}
+	if strings.Contains(source, Unset) {
+		// Where the environment doesn't have it, it is nothing at all; where it does, it must not be what is run.
+		in.code(place, strings.ReplaceAll(source, Unset, ""), st.clone(), stdin)
 	}
 	nested := in.depth > 0
 	if nested {
@@ -122,7 +127,7 @@ func (in *Interpreter) code(place *Place, source string, st *state, stdin Stream
 }
 
 // own removes the marks that stand for names in code.
-var own = strings.NewReplacer(Item, "", Temporary, "", Program, "")
+var own = strings.NewReplacer(Item, "", Temporary, "", Program, "", Unset, "")
 
 // syntax reports a text that isn't a program.
 func (in *Interpreter) syntax(place *Place, source string, nested bool, err error) {

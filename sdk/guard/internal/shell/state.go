@@ -108,7 +108,7 @@ func blur(states []*state) *state {
 			for _, name := range slices.Collect(names) {
 				ours, _ := s.vars.get(name)
 				if theirs, ok := o.vars.get(name); ok && !sameVariable(ours, theirs) {
-					s.set(name, Unknown)
+					s.either(name, ours, theirs)
 				}
 			}
 		}

@@ -188,9 +188,13 @@ func (in *Interpreter) binary(c *syntax.BinaryCmd, st *state, stdin Stream) ([]*
 			if s.dead {
 				continue
 			}
+			in.branches++
 			right, o := in.stmt(c.Y, s.clone(), stdin)
+			in.branches--
 			all = append(all[:len(all):len(all)], right...)
-			if !o.Known || o.Text != "" {
+			if out.program() && o.program() && version(out.Text) == version(o.Text) {
+				out = out.longer(o) // of one program, the name that it is found by
+			} else if !o.Known || o.Text != "" {
 				out = Stream{Piped: true, Text: out.then(o).Text, From: out.From.And(o.From)}
 			}
 		}
@@ -221,7 +225,9 @@ func (in *Interpreter) and(c *syntax.BinaryCmd, st *state, stdin Stream) (throug
 			s.doubt = "" // what follows runs where it succeeded
 		}
 		// What follows && need not run, but then the left side failed and can have changed nothing that matters.
+		in.branches++
 		right, o := in.stmt(c.Y, s.clone(), stdin)
+		in.branches--
 		if out = out.then(o); through == nil {
 			through = right
 		} else {

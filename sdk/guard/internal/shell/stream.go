@@ -80,3 +80,17 @@ func (s Stream) or(o Stream) Stream {
 	s.Known = false
 	return s.then(o)
 }
+
+// program says whether a stream is the path of a program, as which tells it.
+func (s Stream) program() bool { return s.Text != "" && strings.HasPrefix(s.Text, "/"+Program+"/") }
+
+// version is the path of a program without the number of a version: python for python3.12.
+func version(path string) string { return strings.TrimRight(path, "0123456789.-\n") }
+
+// longer is the stream with the longer text.
+func (s Stream) longer(o Stream) Stream {
+	if len(o.Text) > len(s.Text) {
+		return o
+	}
+	return s
+}

@@ -6,8 +6,15 @@ func (in *Interpreter) after(states []*state) {
 		if st.trap == "" {
 			continue
 		}
-		if st.dead {
+		if st.dead && in.branches == 0 {
 			in.ends([]*state{st})
+			continue
+		}
+		if st.dead {
+			// It ends here on one way only; what the trap names may be made on the others.
+			in.later++
+			in.ends([]*state{st})
+			in.later--
 			continue
 		}
 		if now := [2]any{st.vars, st.funcs}; st.trapped != now {

@@ -2,7 +2,6 @@ package shell
 
 import (
 	"io"
-	"slices"
 	"strings"
 
 	"mvdan.cc/sh/v3/expand"
@@ -95,30 +94,6 @@ func (x *expansion) split(word *syntax.Word, before int) (out []Field, ok bool) 
 	return out, true
 }
 
-// unbraced are the words that the braces of one make: without those of nothing at all, which are no arguments. It says whether package
-// expand would find nothing more to do about them.
-func unbraced(word *syntax.Word) ([]*syntax.Word, bool) {
-	split := *word // SplitBraces replaces the parts
-	if !syntax.SplitBraces(&split) || inBraces(split.Parts) == 0 {
-		return []*syntax.Word{word}, true
-	}
-	var words []*syntax.Word
-	for w, err := range expand.BracesSeq(nil, &split) {
-		if err != nil || len(words) > maxFields {
-			return nil, false
-		}
-		w.Parts = slices.DeleteFunc(slices.Clone(w.Parts), func(part syntax.WordPart) bool { lit, ok := part.(*syntax.Lit); return ok && lit.Value == "" })
-		if len(w.Parts) == 0 {
-			continue
-		}
-		if again := *w; braces(&again) > 0 {
-			return nil, false
-		}
-		words = append(words, w)
-	}
-	return words, true
-}
-
 // add adds an argument, which may be a pattern for the shell if pattern is set.
 func (x *expansion) add(out []Field, text string, pattern bool) []Field {
 	field := Field{Text: text, Glob: pattern && isPattern(text)}
@@ -126,30 +101,6 @@ func (x *expansion) add(out []Field, text string, pattern bool) []Field {
 		x.in.visitor.Open(x.place, ForListing, field)
 	}
 	return append(out, field)
-}
-
-// braces is how many brace expressions stand behind each other in the longest word that a word may expand to. Each of them
-// at least doubles the words, and to find even the first of these takes a time that grows with the square of the number.
-func braces(word *syntax.Word) int {
-	split := *word // SplitBraces replaces the parts
-	if !syntax.SplitBraces(&split) {
-		return 0
-	}
-	return inBraces(split.Parts)
-}
-
-func inBraces(parts []syntax.WordPart) int {
-	n := 0
-	for _, part := range parts {
-		if expr, ok := part.(*syntax.BraceExp); ok {
-			longest := 0
-			for _, elem := range expr.Elems {
-				longest = max(longest, inBraces(elem.Parts))
-			}
-			n += 1 + longest
-		}
-	}
-	return n
 }
 
 // one expands a word where the shell neither splits nor matches patterns, as in an assignment.
