@@ -138,6 +138,10 @@ func (a *analysis) code(c *shell.Call, language, text string, params []string) {
 	switch language {
 	case "npm":
 		effects = func(_, text string) []lang.Effect { return lang.Scripts(text, params) }
+	case "just":
+		effects = func(_, text string) []lang.Effect { return lang.Just(text, params) }
+	case "task":
+		effects = func(_, text string) []lang.Effect { return lang.Task(text, params) }
 	case "make":
 		if a.made += len(text); a.made > maxMade {
 			a.hard(c, "exec.too-complex", "make starts make, too often to follow")
@@ -169,7 +173,11 @@ func (a *analysis) effect(c *shell.Call, language string, e lang.Effect) {
 		for i, word := range e.Argv {
 			fields[i] = shell.Field{Text: word}
 		}
-		c.Pipe(language, fields, shell.Stream{})
+		input := shell.Stream{}
+		if e.Fed {
+			input = shell.Stream{Piped: true, From: shell.From(language)}
+		}
+		c.Pipe(language, fields, input)
 	case lang.Dynamic:
 		a.soft(c, Ask, "exec.dynamic", e.Text, saferPlain)
 	case lang.Read:
