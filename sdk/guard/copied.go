@@ -54,12 +54,9 @@ func (a *analysis) copied(c *shell.Call, file string) {
 				c.Write(file+"/"+path.Base(name), content)
 			}
 			below := c.Abs(from) + "/"
-			for _, name := range c.Writings() {
-				rest, inside := strings.CutPrefix(name, below)
-				if !inside {
-					continue
-				}
+			for _, name := range c.Writings(func(name string) bool { return strings.HasPrefix(name, below) }) {
 				content, _ := c.Written(name)
+				rest := name[len(below):]
 				c.Write(file+"/"+rest, content)
 				c.Write(file+"/"+path.Base(from)+"/"+rest, content)
 			}

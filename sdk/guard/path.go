@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+
+	"github.com/picoclaw/picoclaw/sdk/guard/internal/paths"
 )
 
 // The rules for paths.
@@ -50,7 +52,7 @@ func (g *Guard) resolvePath(r *resolver, a Access, path string) Decision {
 
 // decidePath decides on abs, which the caller wrote as path.
 func (g *Guard) decidePath(r *resolver, a Access, path, abs string) Decision {
-	clean := filepath.Clean(abs)
+	clean := paths.Cleaned(abs)
 	if len(g.allowed) > 0 && !withinAny(g.allowed, clean) && !withinAny(g.policy.Paths, clean) {
 		return g.constrained(path, clean)
 	}

@@ -1,13 +1,9 @@
 package guard
 
 import (
-	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 
 	"github.com/picoclaw/picoclaw/sdk/guard/internal/paths"
 	"github.com/picoclaw/picoclaw/sdk/guard/internal/programs"
@@ -97,26 +93,17 @@ func (r *resolver) begin(dir string) {
 	}
 }
 
-func look(path string) (e entry) {
-	info, err := os.Lstat(path)
-	switch {
-	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
-		e.missing = true
-	case err != nil:
-		e.err = err
-	case info.Mode()&fs.ModeSymlink != 0:
-		e.target, e.err = os.Readlink(path)
-	}
-	return e
-}
-
 func (r *resolver) resolve(path string) (string, error) {
 	volume := filepath.VolumeName(path)
 	root := volume + string(filepath.Separator)
 	rest := path[len(volume):]
 	at, links := root, 0
-	if r != nil && r.base != "" && len(path) > len(r.base) && path[len(r.base)] == filepath.Separator && strings.HasPrefix(path, r.base) {
-		at, rest = r.base, path[len(r.base)+1:]
+	if r != nil && r.base != "" {
+		if below, ok := strings.CutPrefix(path, r.base); ok && below == "" {
+			return path, nil
+		} else if ok && below[0] == filepath.Separator {
+			at, rest = r.base, below[1:]
+		}
 	}
 	for rest != "" {
 		var name string
@@ -136,7 +123,7 @@ func (r *resolver) resolve(path string) (string, error) {
 		case e.missing && rest == "":
 			return next, nil
 		case e.missing && len(next)+1+len(rest) == len(path) && strings.HasPrefix(path, next):
-			return filepath.Clean(path), nil // no link was followed
+			return paths.Cleaned(path), nil // no link was followed
 		case e.missing:
 			return filepath.Join(next, rest), nil
 		case e.target == "":

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/picoclaw/picoclaw/sdk/guard/internal/paths"
 	"github.com/picoclaw/picoclaw/sdk/guard/internal/pattern"
 	"github.com/picoclaw/picoclaw/sdk/guard/internal/programs"
 	"github.com/picoclaw/picoclaw/sdk/guard/internal/shell"
@@ -57,7 +58,7 @@ func (a *analysis) path(p *shell.Place, access Access, text string, glob bool, a
 	}
 	clean := text
 	if text[0] == '/' {
-		clean = filepath.Clean(text)
+		clean = paths.Cleaned(text)
 	}
 	dev := strings.HasPrefix(clean, "/dev/")
 	if dev && access == Write && a.rules && device.MatchString(clean) {
@@ -97,8 +98,8 @@ func (a *analysis) path(p *shell.Place, access Access, text string, glob bool, a
 		return
 	}
 	key := pathKey{access, abs}
-	if a.open == key {
-		return
+	if a.open == key || access == List && abs == a.dir {
+		return // that was decided before
 	}
 	if d := a.guard.decidePath(&a.resolver, access, text, abs); d.Verdict != Allow {
 		if vague {

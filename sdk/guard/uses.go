@@ -25,10 +25,8 @@ func (a *analysis) found(c *shell.Call, files []programs.Use) {
 			a.script(c, file.Text, file.Lang, file.Params)
 			continue
 		}
-		for _, name := range c.Writings() {
-			if strings.HasSuffix(name, ending) {
-				a.script(c, name, file.Lang, file.Params)
-			}
+		for _, name := range c.Writings(func(name string) bool { return strings.HasSuffix(name, ending) }) {
+			a.script(c, name, file.Lang, file.Params)
 		}
 	}
 }

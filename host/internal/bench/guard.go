@@ -27,8 +27,17 @@ func measureGuard() error {
 	if err := json.Unmarshal(data, &shapes); err != nil {
 		return fmt.Errorf("%s: %w", longShapes, err)
 	}
-	// A workspace that doesn't exist: nothing is known of the directories in it, as where a command makes them first.
-	g, err := guard.New(guard.Policy{Workspace: filepath.Join(os.TempDir(), "no-such-workspace"), Restrict: true, Exec: guard.ExecPolicy{DenyPatterns: true}})
+	workspace, err := os.MkdirTemp("", "picoclaw-bench-")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.RemoveAll(workspace) }()
+	for i := range 200 { // what a shape enters has to be there, to be followed
+		if err := os.MkdirAll(filepath.Join(workspace, fmt.Sprintf("dir%d", i), "src"), 0o755); err != nil {
+			return err
+		}
+	}
+	g, err := guard.New(guard.Policy{Workspace: workspace, Restrict: true, Exec: guard.ExecPolicy{DenyPatterns: true}})
 	if err != nil {
 		return err
 	}

@@ -43,5 +43,23 @@ func (j *Joiner) Join(dir, name string) string {
 
 // Clean says whether a relative path is certainly as [filepath.Clean] would have it.
 func Clean(path string) bool {
-	return filepath.Separator == '/' && path != "" && path[0] != '.' && path[0] != '/' && path[len(path)-1] != '/' && !strings.Contains(path, "//") && !strings.Contains(path, "/.")
+	if filepath.Separator != '/' {
+		return false
+	}
+	before := byte('/')
+	for i := range len(path) {
+		if before == '/' && (path[i] == '/' || path[i] == '.') {
+			return false
+		}
+		before = path[i]
+	}
+	return before != '/'
+}
+
+// Cleaned is [filepath.Clean] of a path, for one that mostly is as that would have it.
+func Cleaned(path string) string {
+	if len(path) > 1 && path[0] == '/' && Clean(path[1:]) {
+		return path
+	}
+	return filepath.Clean(path)
 }

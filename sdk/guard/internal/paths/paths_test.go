@@ -22,5 +22,8 @@ func FuzzJoin(f *testing.F) {
 		if Clean(name) && filepath.Clean(name) != name {
 			t.Errorf("%q is not clean", name)
 		}
+		if got, want := Cleaned(dir), filepath.Clean(dir); got != want {
+			t.Errorf("Cleaned(%q) = %q; want %q", dir, got, want)
+		}
 	})
 }

@@ -9,63 +9,90 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// maxIndex is the highest index of an array that is followed.
-const maxIndex = 1 << 16
-
-// array sets a whole array.
-func (in *Interpreter) array(a *syntax.Assign, st *state, x *expansion) {
-	name := a.Name.Value
-	before := st.Get(name)
-	v := expand.Variable{Set: true, Kind: expand.Indexed}
-	if before.Kind == expand.Associative {
-		v.Kind = expand.Associative
-	}
-	if a.Append {
-		v.List, v.Indexes, v.Map = slices.Clone(before.List), slices.Clone(before.Indexes), maps.Clone(before.Map)
-	}
-	next := len(v.List)
-	if n := len(v.Indexes); n > 0 {
-		next = v.Indexes[n-1] + 1
-	}
-	known := true
-	for _, elem := range a.Array.Elems {
-		if elem.Index != nil {
-			value := x.assigned(elem.Value)
-			next, known = x.element(&v, elem.Index, value, known)
-			continue
-		}
-		for _, f := range x.fields([]*syntax.Word{elem.Value}) {
-			known = known && setElement(&v, next, f.Text)
-			next++
-		}
-	}
-	in.setArray(st, name, v, known)
+// array is an array on its way to another value.
+type array struct {
+	list    []string
+	at      []int             // the indexes of list, ascending
+	keys    map[string]string // instead of these, of an associative one; else nil
+	next    int               // where the next element without an index goes
+	tail    bool              // what comes after the first one isn't known
+	unknown bool              // which elements there are isn't known
 }
 
-// element sets the element of an array that has an index. It returns the index behind it, and whether all of the array is known.
-func (x *expansion) element(v *expand.Variable, index syntax.ArithmExpr, value string, known bool) (next int, all bool) {
-	if v.Kind == expand.Associative {
-		key, ok := "", false
-		if word, is := index.(*syntax.Word); is {
-			key, ok = x.one(word), true
+// arrayOf is the array that a variable is, or that it becomes when an element of it is set.
+func arrayOf(v expand.Variable) *array {
+	a := &array{}
+	switch v.Kind {
+	case expand.Associative:
+		a.keys = maps.Clone(v.Map)
+	case expand.Indexed:
+		a.list, a.at = slices.Clone(v.List), slices.Clone(v.Indexes)
+		for i := len(a.at); i < len(a.list); i++ {
+			a.at = append(a.at, i)
 		}
-		if !ok || HasUnknown(key) {
-			return 0, false
+	case expand.String:
+		a.list, a.at = []string{v.Str}, []int{0}
+	}
+	if len(a.at) > 0 {
+		a.next = a.at[len(a.at)-1] + 1
+	}
+	a.tail = slices.Contains(a.list, Unknown)
+	return a
+}
+
+// put sets the element of an index, or adds to its end.
+func (a *array) put(index int, value string, more bool) {
+	if a.tail && index != 0 {
+		a.unknown = a.unknown || index < 0
+		return // that isn't known as it is
+	}
+	if index < 0 {
+		if len(a.at) == 0 {
+			return // an error of the shell
 		}
-		if v.Map == nil {
-			v.Map = map[string]string{}
+		if index += a.at[len(a.at)-1] + 1; index < 0 {
+			return
 		}
-		v.Map[key] = value
-		return 0, known
 	}
-	if x.arithmUnknown(index) || unsetName(x.state, index) {
-		return 0, false
+	at, there := slices.BinarySearch(a.at, index)
+	switch {
+	case !there:
+		a.list, a.at = slices.Insert(a.list, at, value), slices.Insert(a.at, at, index)
+	case more:
+		a.list[at] += value
+	default:
+		a.list[at] = value
 	}
-	at, err := expand.Arithm(x.config(), index)
-	if err != nil || at < 0 || at > maxIndex {
-		return 0, false
+	a.next = index + 1
+}
+
+// element sets the element that an expression names, or adds to its end.
+func (x *expansion) element(a *array, index syntax.ArithmExpr, value string, more bool) {
+	x.in.work += (len(a.list) + len(a.keys)) * perWord
+	if a.keys != nil {
+		word, ok := index.(*syntax.Word)
+		if !ok {
+			a.unknown = true
+			return
+		}
+		key := x.one(word)
+		if more {
+			value = a.keys[key] + value
+		}
+		a.keys[key] = value
+		a.unknown = a.unknown || HasUnknown(key) || HasUnknown(value)
+		return
 	}
-	return at + 1, setElement(v, at, value) && known
+	if x.arithmUnknown(index) || unsetName(x.state, index) || x.in.work > maxWork {
+		a.unknown = true
+		return
+	}
+	n, err := expand.Arithm(x.config(), index)
+	if err != nil {
+		a.unknown = true
+		return
+	}
+	a.put(n, value, more)
 }
 
 // unsetName says whether an index is the name of a variable that isn't set: of an array that was declared elsewhere, it may be
@@ -75,82 +102,93 @@ func unsetName(st *state, index syntax.ArithmExpr) bool {
 	return ok && syntax.ValidName(word.Lit()) && !st.Get(word.Lit()).IsSet()
 }
 
-// setElement sets an element of an indexed array. It says whether the array is as it was but for that.
-func setElement(v *expand.Variable, at int, value string) bool {
-	if v.Kind != expand.Indexed {
-		return false
-	}
-	if v.Indexes == nil && at != len(v.List) {
-		for i := range v.List {
-			v.Indexes = append(v.Indexes, i)
-		}
-		if v.Indexes == nil {
-			v.Indexes = []int{}
-		}
-	}
-	if v.Indexes == nil {
-		v.List = append(v.List, value)
-		return true
-	}
-	place, found := slices.BinarySearch(v.Indexes, at)
-	if found {
-		v.List[place] = value
-		return true
-	}
-	v.List, v.Indexes = slices.Insert(v.List, place, value), slices.Insert(v.Indexes, place, at)
-	return true
-}
-
-// setArray sets a variable to an array, as far as it is known and not too long.
-func (in *Interpreter) setArray(st *state, name string, v expand.Variable, known bool) {
-	size := 0
-	for _, item := range v.List {
-		size += len(item) + 1
-	}
-	for key, item := range v.Map {
-		size += len(key) + len(item) + 1
-	}
-	if in.work += size; !known || size > maxValue {
-		st.setList(name, []string{Unknown})
-		return
-	}
-	set(in, &st.vars, name, v)
-}
-
-// setIndexed sets one element of an array.
-func (in *Interpreter) setIndexed(a *syntax.Assign, st *state, x *expansion) {
-	before := st.Get(a.Name.Value)
-	value := x.assigned(a.Value)
-	v := expand.Variable{Set: true, Kind: before.Kind, List: slices.Clone(before.List), Indexes: slices.Clone(before.Indexes), Map: maps.Clone(before.Map)}
-	known := !a.Append && !slices.Contains(before.List, Unknown)
-	if before.Kind != expand.Associative {
-		if v.Kind = expand.Indexed; before.Kind == expand.String && before.IsSet() {
-			v.List = []string{before.Str}
-		}
-	}
-	_, known = x.element(&v, a.Index, value, known)
-	in.setArray(st, a.Name.Value, v, known)
-}
-
-// single says whether an index names one element and not all of them.
-func single(index syntax.ArithmExpr) bool {
-	word, ok := index.(*syntax.Word)
-	return !ok || word.Lit() != "@" && word.Lit() != "*"
-}
-
-// shifted says whether it isn't known which elements of a variable have which indexes.
-func shifted(v expand.Variable) bool {
-	if v.Kind == expand.String {
-		return HasUnknown(v.Str)
-	}
-	return slices.ContainsFunc(v.List, func(item string) bool { return strings.Contains(item, Unknown) })
-}
-
-// either sets a variable that is one or the other. Of two lists that begin with the same word, that is known.
+// either makes a variable one or the other. Of two lists that begin with the same word, that is known.
 func (s *state) either(name string, a, b expand.Variable) {
 	if a.Kind == expand.Indexed && b.Kind == expand.Indexed && len(a.List) > 0 && len(b.List) > 0 && a.List[0] == b.List[0] {
 		s.setList(name, []string{a.List[0], Unknown})
 		return
 	}
 	s.set(name, Unknown)
+}
+
+// setArray makes a variable an array.
+func (s *state) setArray(name string, a *array) {
+	s.changed(name)
+	size := 0
+	for _, item := range a.list {
+		size += len(item) + 1
+	}
+	for key, item := range a.keys {
+		size += len(key) + len(item) + 1
+	}
+	v := expand.Variable{Set: true, Kind: expand.Indexed, List: a.list, Indexes: a.at}
+	switch {
+	case a.unknown || size > maxValue || a.tail && a.list[0] == Unknown:
+		v.List, v.Indexes = []string{Unknown}, nil
+	case a.tail:
+		v.List, v.Indexes = []string{a.list[0], Unknown}, nil
+	case a.keys != nil:
+		v = expand.Variable{Set: true, Kind: expand.Associative, Map: a.keys}
+	}
+	set(s.in, &s.vars, name, v)
+}
+
+// array sets a whole array.
+func (in *Interpreter) array(a *syntax.Assign, st *state, x *expansion) {
+	before := st.Get(a.Name.Value)
+	to := &array{}
+	if a.Append {
+		to = arrayOf(before)
+	} else if before.Kind == expand.Associative {
+		to.keys = map[string]string{}
+	}
+	for _, elem := range a.Array.Elems {
+		switch {
+		case elem.Index != nil:
+			x.element(to, elem.Index, x.assigned(elem.Value), false)
+		case to.keys != nil:
+			to.unknown = true // keys and values in turn, or an error, by version
+		default:
+			for _, f := range x.fields([]*syntax.Word{elem.Value}) {
+				to.put(to.next, f.Text, false)
+			}
+		}
+	}
+	st.setArray(a.Name.Value, to)
+}
+
+// associative makes a variable an associative array, as a declaration of it does.
+func (s *state) associative(name string) {
+	if v := s.Get(name); v.Kind != expand.Associative && !HasUnknown(content(v)) {
+		set(s.in, &s.vars, name, expand.Variable{Set: true, Kind: expand.Associative, Map: map[string]string{}})
+	}
+}
+
+// content is all that a variable holds.
+func content(v expand.Variable) string {
+	switch v.Kind {
+	case expand.Indexed:
+		return strings.Join(v.List, "")
+	case expand.Associative:
+		return strings.Join(slices.Sorted(maps.Values(v.Map)), "")
+	}
+	return v.Str
+}
+
+// every says whether an index is that of all elements.
+func every(index syntax.ArithmExpr) bool {
+	word, ok := index.(*syntax.Word)
+	return ok && (word.Lit() == "@" || word.Lit() == "*")
+}
+
+// elementUnknown says whether the element of an index isn't known: in an array with parts that aren't known, any may be anywhere.
+func (x *expansion) elementUnknown(v expand.Variable, index syntax.ArithmExpr) bool {
+	switch all := every(index); v.Kind {
+	case expand.Associative:
+		word, ok := index.(*syntax.Word)
+		return !ok || all && len(v.Map) > 1 || !all && HasUnknown(x.one(word)) // the order is the shell's own
+	case expand.Indexed:
+		return !all && HasUnknown(content(v))
+	}
+	return HasUnknown(v.Str)
 }

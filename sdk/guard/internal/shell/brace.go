@@ -1,54 +1,56 @@
 package shell
 
 import (
+	"slices"
+
 	"mvdan.cc/sh/v3/expand"
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// empties says whether an alternative of a brace expression is empty, so that a word may come to nothing: {,a}.
-func empties(word *syntax.Word) bool {
+// braces is how many brace expressions stand behind each other in the longest word that a word may expand to. Each of them
+// at least doubles the words, and to find even the first of these takes a time that grows with the square of the number.
+func braces(word *syntax.Word) int {
 	split := *word // SplitBraces replaces the parts
-	return syntax.SplitBraces(&split) && emptyIn(split.Parts)
+	if !syntax.SplitBraces(&split) {
+		return 0
+	}
+	return inBraces(split.Parts)
 }
 
-func emptyIn(parts []syntax.WordPart) bool {
+func inBraces(parts []syntax.WordPart) int {
+	n := 0
 	for _, part := range parts {
 		if expr, ok := part.(*syntax.BraceExp); ok {
+			longest := 0
 			for _, elem := range expr.Elems {
-				if nothing(elem) || emptyIn(elem.Parts) {
-					return true
-				}
+				longest = max(longest, inBraces(elem.Parts))
 			}
+			n += 1 + longest
 		}
 	}
-	return false
+	return n
 }
 
-// nothing says whether a word has no parts but empty ones, and no quotes.
-func nothing(word *syntax.Word) bool {
-	for _, part := range word.Parts {
-		if lit, ok := part.(*syntax.Lit); !ok || lit.Value != "" {
-			return false
-		}
+// unbraced are the words that the braces of one make: without those of nothing at all, which are no arguments. It says whether package
+// expand would find nothing more to do about them.
+func unbraced(word *syntax.Word) ([]*syntax.Word, bool) {
+	split := *word // SplitBraces replaces the parts
+	if !syntax.SplitBraces(&split) || inBraces(split.Parts) == 0 {
+		return []*syntax.Word{word}, true
 	}
-	return true
-}
-
-// braced expands a word with brace expressions one by one: those that come to nothing are no arguments.
-func (x *expansion) braced(word *syntax.Word, before int) (out []Field, ok bool) {
-	split := *word
-	syntax.SplitBraces(&split)
-	for each, err := range expand.BracesSeq(x.config(), &split) {
-		if err != nil {
-			return out, false
+	var words []*syntax.Word
+	for w, err := range expand.BracesSeq(nil, &split) {
+		if err != nil || len(words) > maxFields {
+			return nil, false
 		}
-		if nothing(each) {
+		w.Parts = slices.DeleteFunc(slices.Clone(w.Parts), func(part syntax.WordPart) bool { lit, ok := part.(*syntax.Lit); return ok && lit.Value == "" })
+		if len(w.Parts) == 0 {
 			continue
 		}
-		more, ok := x.splitKnown(each, before+len(out))
-		if out = append(out, more...); !ok {
-			return out, false
+		if again := *w; braces(&again) > 0 {
+			return nil, false
 		}
+		words = append(words, w)
 	}
-	return out, true
+	return words, true
 }

@@ -58,6 +58,10 @@ func (in *Interpreter) builtin(c *Call, st *state) (Stream, bool) {
 	case "unset":
 		in.named(&c.Place, args...)
 		for _, name := range skipOptions(args) {
+			if strings.Contains(name, "[") {
+				st.set(name, Unknown)
+				continue
+			}
 			unset(in, &st.vars, name)
 			unset(in, &st.funcs, name)
 		}
@@ -177,6 +181,21 @@ func (in *Interpreter) set(st *state, args []string) {
 			return
 		}
 	}
+}
+
+// optionValue is the value of an option of one letter, attached or in the next argument; "" if there is none.
+func optionValue(args []string, letter byte) string {
+	for i, arg := range args {
+		if at := strings.IndexByte(arg, letter); at > 0 && arg[0] == '-' && arg[1] != '-' {
+			if value := arg[at+1:]; value != "" {
+				return value
+			}
+			if i+1 < len(args) {
+				return args[i+1]
+			}
+		}
+	}
+	return ""
 }
 
 // completion follows the list of words that a completion expands.

@@ -34,19 +34,15 @@ func (c *Call) Matching(pattern string) []string {
 	if c.state.files == nil || !HasUnknown(pattern) && !isPattern(pattern) {
 		return nil
 	}
-	all := c.Writings()
-	c.in.work += len(all) * perWord
 	any := stars.Replace(pattern)
 	if !strings.HasPrefix(any, "*") {
 		any = c.state.abs(any)
 	}
-	var names []string
-	for _, name := range all {
-		if len(names) < maxMatching && !strings.HasPrefix(name, "/dev/") && matches(any, name) {
-			names = append(names, name)
-		}
-	}
-	return names
+	names := c.Writings(func(name string) bool {
+		c.in.work += perWord
+		return !strings.HasPrefix(name, "/dev/") && matches(any, name)
+	})
+	return names[:min(len(names), maxMatching)]
 }
 
 // stars stands stars for what isn't known.

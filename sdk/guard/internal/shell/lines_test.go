@@ -31,6 +31,15 @@ var harmless = []string{
 
 // bashOnly are such lines of bash alone.
 var bashOnly = []string{
+	`args {,a} {,a,b}x {,} ""{,} {"",a} {,{,b}}c`, `{,args,a,b}`, `{,,args} x`, `x=; args {$x,a} {"$x",b}`, `args {a,\{b,c} {{,x}a,b} x{,}y`,
+	`a=([3]=x); args "${a[3]}" "${a[@]}" ${#a[@]} "${a[0]-none}"`, `a[3]=x; args ${a[3]} ${a[4]-none}`, `a=([5]=x [2]=y z); args "${a[@]}" ${a[3]} "${!a[@]}"`, `a=(p q); a[1]=r; a[4]=s; args "${a[@]}" ${a[-1]} "${!a[@]}"`,
+	`i=3; a=([$i]=x [i+1]=y); args ${a[i]} ${a[$i+1]} "${a[@]: -1}"`, `a=(p); a+=([3]=q); a[3]+=r; a+=s; args "${a[@]}" "$a"`, `a=x; a[1]=y; args "${a[@]}"`, `a=(p q); b=("${a[@]}" r); args ${b[2]}`,
+	`declare -A m=([k]=v); args "${m[k]}" "${m[@]}" "${!m[@]}" ${#m[@]}`, `declare -A m=([a]=p [b]=q); m[a]+=r; args "${m[a]}" "${m[b]}"`,
+	`declare -A m=([x]=1); for k in "${!m[@]}"; do args "$k" "${m[$k]}"; done`, `a=(p q); for i in "${!a[@]}"; do args "$i" "${a[$i]}"; done`,
+	`BASH_ARGV0=x; args $0`, `[[ abc =~ a(.*) ]]; args "${BASH_REMATCH[1]}" "$BASH_REMATCH"`, `[[ a.c =~ ^'a.'(.)$ ]] && args "${BASH_REMATCH[@]}"`, `re='([0-9]+)-(.*)'; [[ 12-x =~ $re ]] && args ${BASH_REMATCH[2]} ${BASH_REMATCH[1]}`,
+	`read -r -d '' c <<< $'a\nb  '; args "$c"`, `IFS=, read a b <<< x,y,z; args "$a" "$b"`,
+	`read a b <<< '  x   y   z  '; args "$a" "$b"`, `IFS= read -r a <<< '  x '; args "$a"`, `read -n 9 c <<< abc; args $c`, `mapfile -t -d x a <<< pxq; args "${a[0]}"`,
+	`a=(1 2); args $((a[1]+1))`, `declare -A m=([k]=5); args $((m[k]*2))`, `sleep 0 & p=$!; trap "args bye" EXIT; args "x" ; wait $p`, `f() { a=("$@"); args "${a[1]}"; }; f x y`,
 	`args {a,b}{1,2} {1..3} {a..c} x{,y} {a,{b,c}}`, `args $'a\tb' $'\x41\102\u0043' $'it\'s'`, `args $"a b"`, `x=(a 'b c' d); args "${x[@]}" ${x[1]} ${#x[@]} "${x[*]}"`,
 	`x=(a b); x+=(c); args "${x[@]}"; args "${x[@]:1:2}" "${x[@]:1}"`, `x=abcdef; args ${x:2} ${x:1:3} ${x: -2} ${x:0:-1}`, `x=aXbX; args ${x/X/-} ${x//X/-} ${x/#a/-} ${x/%X/-} ${x//X}`,
 	`x=abc; args ${x^} ${x^^} ${x,,}`, `x=ABC; args ${x,} ${x,,}`, `n=x; x=v; args ${!n}`, `args <<< word`, `read -r a b <<< 'p q r'; args "$a" "$b"`, `printf -v x '%s-%s' a b; args $x`,
@@ -38,4 +47,11 @@ var bashOnly = []string{
 	`for ((i=0;i<2;i++)); do args $i; done`, `((x=5)); args $x`, `let x=2+3; args $x`, `x=1; x+=2; args $x`, `function f { args "$@"; }; f a b`, `args "${@:1}" x`, `set -- a b c; args "${@:2}" "${*:1:2}"`,
 	`args "$(< in)"`, `args a |& cat`, `args ${x@Q} y`, `shopt -s extglob; args a`, `time args a`, `x=$'a\nb'; args $x "$x"`, `source <(echo 'args from source')`, `. /dev/stdin <<< 'args piped'`, `bash -c 'args "$0" "$1"' p q`,
 	`x='a b'; y=("$x" c); args "${y[@]}"`, `for x in "${u[@]}"; do args never; done; args after`, `x="${x:-a b}"; args $x`, `pushd sub >/dev/null; args "$PWD"; popd >/dev/null; args "$PWD"`,
+}
+
+// doubtful are lines of bash with arguments that are not followed: they must count as unknown.
+var doubtful = []string{
+	`a=(p q r); unset 'a[0]'; args "${a[@]}"`, `printf -v 'a[1]' x; args ${a[1]}`, `read 'a[1]' <<< x; args "${a[1]}"`, `declare 'a[2]=x'; args "${a[2]}"`, `declare -A m=([a]=p [b]=q); args "${m[@]}"`,
+	`declare -A m; m[a-b]=x; k=a-b; args "${m[$k]}" "${m[none]-d}"`, `[[ abc =~ \.x ]]; args "${BASH_REMATCH[0]-none}"`, `read -n2 c <<< abc; args $c`, `read -N2 c <<< abc; args $c`, `read -d b c <<< abc; args $c`,
+	`read -a c -n 2 <<< 'x y'; args "${c[@]}"`, `read c d <<< 'a\b c\ d'; args "$c" "$d"`, `mapfile -O 3 -t a <<< x; args ${a[3]}`, `mapfile -s 1 -t a <<< $'x\ny'; args ${a[0]}`, `mapfile -n 1 -t a <<< $'x\ny'; args "${a[@]}"`,
 }

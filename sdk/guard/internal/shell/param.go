@@ -3,6 +3,7 @@ package shell
 import (
 	"strings"
 
+	"mvdan.cc/sh/v3/expand"
 	"mvdan.cc/sh/v3/syntax"
 )
 
@@ -12,13 +13,15 @@ func (x *expansion) param(p *syntax.ParamExp, quoted bool) []syntax.WordPart {
 	if p.Param == nil || p.Names != 0 || p.Width || p.IsSet || p.Flags != nil || len(p.Modifiers) > 0 {
 		return []syntax.WordPart{unknown}
 	}
-	if p.Index != nil && x.arithmUnknown(p.Index) {
+	v := x.state.Get(p.Param.Value)
+	if p.Index != nil && (v.Kind != expand.Associative && x.arithmUnknown(p.Index) || x.elementUnknown(v, p.Index)) {
 		return []syntax.WordPart{unknown}
 	}
-	v := x.state.Get(p.Param.Value)
-	if p.Index != nil && (single(p.Index) && shifted(v) || p.Excl && !single(p.Index)) {
-		x.substitutions(p)
-		return []syntax.WordPart{unknown}
+	if p.Excl && p.Index != nil && every(p.Index) {
+		if HasUnknown(content(v)) {
+			return []syntax.WordPart{unknown}
+		}
+		return []syntax.WordPart{p} // its indexes
 	}
 	if p.Excl {
 		if HasUnknown(v.String()) || !v.IsSet() {
@@ -30,10 +33,7 @@ func (x *expansion) param(p *syntax.ParamExp, quoted bool) []syntax.WordPart {
 	if p.Slice != nil && (x.arithmUnknown(p.Slice.Offset) || x.arithmUnknown(p.Slice.Length)) {
 		return []syntax.WordPart{unknown}
 	}
-	value := v.String() + strings.Join(v.List, "")
-	for _, item := range v.Map {
-		value += item
-	}
+	value := content(v)
 	plain := p.Exp == nil && p.Repl == nil && p.Slice == nil && !p.Length
 	if !plain && value != "" {
 		// Patterns are matched at every place of the value.
@@ -53,7 +53,7 @@ func (x *expansion) param(p *syntax.ParamExp, quoted bool) []syntax.WordPart {
 	case p.Repl != nil && anchored(p.Repl.Orig):
 		x.substitutions(p)
 		return []syntax.WordPart{unknown}
-	case (HasUnknown(value) || strings.Contains(value, Substituted)) && !plain:
+	case HasUnknown(value) && !plain:
 		x.substitutions(p)
 		return []syntax.WordPart{unknown}
 	}
@@ -216,11 +216,11 @@ func (x *expansion) arithmUnknown(expr syntax.ArithmExpr) bool {
 
 func (x *expansion) arithmName(name string) bool {
 	v := x.state.Get(name)
-	value := v.String()
+	value := content(v)
 	if strings.ContainsAny(value, "`$") {
 		x.in.problem(x.place, Dynamic, "arithmetic would run the commands in the value of "+name)
 	} else if !HasUnknown(value) {
 		x.in.evaluated(x.place, x.state, value, 1)
 	}
-	return HasUnknown(value) || strings.Contains(value, Substituted) || v.Kind != 0 && len(v.List) > 0 && HasUnknown(strings.Join(v.List, ""))
+	return HasUnknown(value)
 }

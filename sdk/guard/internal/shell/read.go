@@ -1,62 +1,23 @@
 package shell
 
 import (
-	"slices"
+	"strconv"
 	"strings"
 )
 
-// read sets the variables that read and mapfile fill. A one-line input that is known is assigned; else the variables
-// aren't known.
-func (in *Interpreter) read(c *Call, st *state, args []string) {
-	mapfile := c.Argv[0].Text != "read"
-	names, list := readNames(args, mapfile)
-	in.named(&c.Place, names...)
-	if callback := optionValue(args, 'C'); mapfile && callback != "" {
-		in.code(&c.Place, callback+" 0 "+Item, st.clone(), Stream{}) // for the lines that it reads
-	}
-	lines := []string{Unknown}
-	switch {
-	case c.Stdin.Known && !mapfile && whole(args) && len(names) == 1 && !list:
-		st.set(names[0], strings.Trim(c.Stdin.Text, " \t\n"))
-		return
-	case c.Stdin.Known && readsAll(args, mapfile, c.Stdin.Text):
-		lines = strings.Split(strings.TrimSuffix(c.Stdin.Text, "\n"), "\n")
-	}
-	if len(names) == 0 {
-		names = []string{"REPLY"}
-		if list {
-			names = []string{"MAPFILE"}
-		}
-	}
-	separators := st.Get("IFS").String()
-	if value, ok := c.Env["IFS"]; ok {
-		separators = value
-	}
-	words := strings.FieldsFunc(lines[0], func(r rune) bool { return strings.ContainsRune(separators, r) })
-	if mapfile {
-		words = lines
-	}
-	if list {
-		st.setList(names[0], words)
-		return
-	}
-	for i, name := range names {
-		value := ""
-		switch {
-		case len(lines) > 1:
-			value = Unknown
-		case i == len(names)-1 && i < len(words):
-			value = strings.Join(words[i:], " ")
-		case i < len(words):
-			value = words[i]
-		}
-		st.set(name, value)
-	}
+// reading is what the options of read and mapfile say.
+type reading struct {
+	names   []string
+	list    bool   // the first name is that of an array
+	raw     bool   // backslashes are letters
+	delim   string // what ends a line
+	count   string // how many characters are read at most, or lines
+	exactly bool   // so many, whatever they are
+	other   bool   // it reads elsewhere, or fills the array from another place on
 }
 
-// readNames returns the variables that read or mapfile fills, and whether the first is an array.
-func readNames(args []string, mapfile bool) (names []string, list bool) {
-	list = mapfile
+func readOptions(args []string, mapfile bool) reading {
+	r := reading{list: mapfile, raw: mapfile, delim: "\n"}
 	valued := "adinNptu"
 	if mapfile {
 		valued = "dnOsuCc"
@@ -64,11 +25,12 @@ func readNames(args []string, mapfile bool) (names []string, list bool) {
 	for i := 0; i < len(args); i++ {
 		letters, option := strings.CutPrefix(args[i], "-")
 		if !option || letters == "" {
-			names = append(names, args[i])
+			r.names = append(r.names, args[i])
 			continue
 		}
 		for at, letter := range letters {
 			if !strings.ContainsRune(valued, letter) {
+				r.raw = r.raw || letter == 'r'
 				continue
 			}
 			value := letters[at+len(string(letter)):]
@@ -76,50 +38,100 @@ func readNames(args []string, mapfile bool) (names []string, list bool) {
 				i++
 				value = args[i]
 			}
-			if letter == 'a' {
-				names, list = append(names, value), true
-			}
+			r.option(letter, value)
 			break
 		}
 	}
-	return names, list
+	return r
 }
 
-// optionValue is the value of an option of one letter, attached or in the next argument; "" if there is none.
-func optionValue(args []string, letter byte) string {
-	for i, arg := range args {
-		if at := strings.IndexByte(arg, letter); at > 0 && arg[0] == '-' && arg[1] != '-' {
-			if value := arg[at+1:]; value != "" {
-				return value
-			}
-			if i+1 < len(args) {
-				return args[i+1]
-			}
+func (r *reading) option(letter rune, value string) {
+	switch letter {
+	case 'a':
+		r.names, r.list = append(r.names, value), true
+	case 'd':
+		if r.delim = "\x00"; value != "" {
+			r.delim = value[:1]
+		}
+	case 'n', 'N':
+		r.count, r.exactly = value, letter == 'N'
+	case 'O', 's', 'u':
+		r.other = r.other || value != "0"
+	}
+}
+
+// lines are those that are read from a text; not known if that isn't, or if only a part of it is read.
+func (r *reading) lines(stdin Stream, mapfile bool) []string {
+	unknown := []string{Unknown}
+	if !stdin.Known || r.other || !r.raw && strings.Contains(stdin.Text, `\`) {
+		return unknown
+	}
+	if r.exactly {
+		r.delim = "\x00"
+	}
+	lines := strings.Split(strings.TrimSuffix(stdin.Text, r.delim), r.delim)
+	if r.count == "" || r.count == "0" && mapfile {
+		return lines
+	}
+	if n, err := strconv.Atoi(r.count); err != nil || mapfile && n < len(lines) || !mapfile && n < len(lines[0]) {
+		return unknown
+	}
+	return lines
+}
+
+// read sets the variables that read and mapfile fill. A one-line input that is known is assigned; else the variables
+// aren't known.
+func (in *Interpreter) read(c *Call, st *state, args []string) {
+	mapfile := c.Argv[0].Text != "read"
+	r := readOptions(args, mapfile)
+	in.named(&c.Place, r.names...)
+	if callback := optionValue(args, 'C'); mapfile && callback != "" {
+		in.code(&c.Place, callback+" 0 "+Item, st.clone(), Stream{}) // for the lines that it reads
+	}
+	lines := r.lines(c.Stdin, mapfile)
+	if len(r.names) == 0 {
+		r.names = []string{"REPLY"}
+		if r.list {
+			r.names = []string{"MAPFILE"}
 		}
 	}
-	return ""
-}
-
-// whole says whether read takes all of its input for a line: read -d ”, as for a here-document.
-func whole(args []string) bool {
-	at := slices.Index(args, "-d")
-	if at < 0 {
-		at = slices.Index(args, "-rd")
+	separators := st.Get("IFS").String()
+	if value, ok := c.Env["IFS"]; ok {
+		separators = value
 	}
-	return at >= 0 && at+1 < len(args) && args[at+1] == "" && !takes(args, "nN") && (takes(args, "r") || slices.Contains(args, "-rd"))
-}
-
-// readsAll says whether read, or mapfile, takes lines as they stand.
-func readsAll(args []string, mapfile bool, text string) bool {
-	if mapfile {
-		return !takes(args, "dnOs")
+	words := strings.FieldsFunc(lines[0], func(r rune) bool { return strings.ContainsRune(separators, r) })
+	switch {
+	case mapfile:
+		words = lines
+	case r.exactly:
+		words = lines[:1]
 	}
-	return !takes(args, "dnN") && (takes(args, "r") || !strings.Contains(text, `\`))
+	if r.list {
+		if len(lines) > 1 && !mapfile {
+			words = []string{Unknown}
+		}
+		st.setList(r.names[0], words)
+		return
+	}
+	for i, name := range r.names {
+		value := ""
+		switch {
+		case len(lines) > 1, lines[0] == Unknown:
+			value = Unknown
+		case i == len(r.names)-1 && i < len(words):
+			value = remaining(lines[0], words, i, separators)
+		case i < len(words):
+			value = words[i]
+		}
+		st.set(name, value)
+	}
 }
 
-// takes says whether one of some letters is among the options.
-func takes(args []string, letters string) bool {
-	return slices.ContainsFunc(args, func(arg string) bool {
-		return len(arg) > 1 && arg[0] == '-' && strings.ContainsAny(arg[1:], letters)
-	})
+// remaining is what the last of several names gets: the words from i on, with what stands between them.
+func remaining(line string, words []string, i int, separators string) string {
+	rest := line
+	for _, word := range words[:i] {
+		_, rest, _ = strings.Cut(rest, word)
+	}
+	return strings.Trim(rest, separators)
 }

@@ -18,10 +18,9 @@ type redirections struct {
 }
 
 // redirects opens the redirections of a statement.
-func (in *Interpreter) redirects(list []*syntax.Redirect, st *state, stdin Stream, place *Place) redirections {
-	r := redirections{stdin: stdin}
+func (in *Interpreter) redirects(r *redirections, list []*syntax.Redirect, st *state, place *Place) {
 	if len(list) == 0 {
-		return r
+		return
 	}
 	x := in.expansion(st, place)
 	defer in.expansions.put(x)
@@ -38,9 +37,8 @@ func (in *Interpreter) redirects(list []*syntax.Redirect, st *state, stdin Strea
 			r.feed(fd, known(x.one(redir.Word)+"\n"))
 			continue
 		}
-		in.redirect(&r, redir, fd, x)
+		in.redirect(r, redir, fd, x)
 	}
-	return r
 }
 
 // feed opens a descriptor for reading a text.

@@ -23,21 +23,23 @@ type Options struct {
 // Interpreter follows one text. It is used once.
 type Interpreter struct {
 	*Memory
-	visitor  Visitor
-	parser   *syntax.Parser
-	source   string // the text that is being followed: the one that was given, or code within it
-	merged   bool   // errors may go where output goes
-	span     Span   // of the command whose code is being followed
-	steps    int
-	work     int // so far: bytes of arguments, and what else takes time
-	depth    int // code within code
-	calls    []frame
-	called   map[*syntax.Stmt]bool // the bodies of functions that were followed
-	parallel int                   // pipes and background jobs entered
-	traps    int                   // that are being followed
-	later    int                   // traps that are followed before they run
-	branches int                   // entered that need not run
-	stopped  bool
+	visitor Visitor
+	parser  *syntax.Parser
+	source  string // the text that is being followed: the one that was given, or code within it
+	merged  bool   // errors may go where output goes
+	span    Span   // of the command whose code is being followed
+	steps   int
+	work    int // so far: bytes of arguments, and what else takes time
+	depth   int // code within code
+	calls   []frame
+	called  map[*syntax.Stmt]bool // the bodies of functions that were followed
+
+	references map[string][]string // variables by their other names
+	parallel   int                 // pipes and background jobs entered
+	traps      int                 // that are being followed
+	later      int                 // traps that are followed before they run
+	branches   int                 // entered that need not run
+	stopped    bool
 }
 
 // frame is a function that is being called.
@@ -125,7 +127,7 @@ func (in *Interpreter) code(place *Place, source string, st *state, stdin Stream
 }
 
 // own removes the marks that stand for names in code.
-var own = strings.NewReplacer(Item, "", Temporary, "", Program, "", Unset, "", Substituted, "")
+var own = strings.NewReplacer(Item, "", Temporary, "", Program, "", Unset, "")
 
 // syntax reports a text that isn't a program.
 func (in *Interpreter) syntax(place *Place, source string, nested bool, err error) {

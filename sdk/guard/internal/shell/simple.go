@@ -28,7 +28,8 @@ func (in *Interpreter) simple(s *syntax.Stmt, c *syntax.CallExpr, st *state, std
 			}
 		}
 	}
-	r := in.redirects(s.Redirs, st, stdin, place)
+	r := redirections{stdin: stdin}
+	in.redirects(&r, s.Redirs, st, place)
 	if len(argv) == 0 {
 		out := text("")
 		switch {
@@ -120,11 +121,15 @@ func (in *Interpreter) assignments(list []*syntax.Assign, st *state, x *expansio
 		case a.Array != nil:
 			in.array(a, st, x)
 		case a.Index != nil:
-			in.setIndexed(a, st, x)
+			to := arrayOf(st.Get(name))
+			x.element(to, a.Index, x.assigned(a.Value), a.Append)
+			st.setArray(name, to)
 		case a.Append:
 			before := st.Get(name)
 			if before.Kind == expand.Indexed {
-				st.setList(name, []string{Unknown})
+				to := arrayOf(before)
+				to.put(0, x.assigned(a.Value), true)
+				st.setArray(name, to)
 				continue
 			}
 			st.set(name, before.String()+x.assigned(a.Value))
@@ -141,7 +146,7 @@ func (in *Interpreter) assignments(list []*syntax.Assign, st *state, x *expansio
 // declare follows export, declare, local, readonly and typeset.
 func (in *Interpreter) declare(c *syntax.DeclClause, st *state, stdin Stream, place *Place, s *syntax.Stmt) {
 	x := in.expansion(st, place)
-	reference, integer, keyed := c.Variant.Value == "nameref", false, false
+	reference, integer, associative := c.Variant.Value == "nameref", false, false
 	call := &Call{Place: *place, Argv: []Field{{Text: c.Variant.Value}}, Env: map[string]string{}, Stdin: stdin, in: in, state: st, node: s, text: in.source}
 	for _, a := range c.Args {
 		if a.Name == nil || a.Naked && a.Name == nil {
@@ -149,8 +154,8 @@ func (in *Interpreter) declare(c *syntax.DeclClause, st *state, stdin Stream, pl
 			for _, f := range x.fields([]*syntax.Word{a.Value}) {
 				call.Argv = append(call.Argv, f)
 				if strings.HasPrefix(f.Text, "-") {
-					keyed = keyed || strings.Contains(f.Text, "A")
 					reference, integer = reference || strings.Contains(f.Text, "n"), integer || strings.Contains(f.Text, "i")
+					associative = associative || strings.Contains(f.Text, "A")
 				} else {
 					in.declared(place, st, f.Text, integer, reference)
 				}
@@ -164,8 +169,8 @@ func (in *Interpreter) declare(c *syntax.DeclClause, st *state, stdin Stream, pl
 		if len(in.calls) > 0 && c.Variant.Value != "export" && c.Variant.Value != "readonly" {
 			st.locals = append(st.locals[:len(st.locals):len(st.locals)], a.Name.Value)
 		}
-		if keyed && st.Get(a.Name.Value).Kind != expand.Associative {
-			set(in, &st.vars, a.Name.Value, expand.Variable{Set: true, Kind: expand.Associative})
+		if associative {
+			st.associative(a.Name.Value)
 		}
 		in.assignments([]*syntax.Assign{a}, st, x)
 		if integer || reference {

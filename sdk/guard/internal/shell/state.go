@@ -154,10 +154,26 @@ func (s *state) set(name, value string) {
 	if len(value) > maxValue {
 		value = Unknown
 	}
+	if at := strings.IndexByte(name, '['); at > 0 {
+		s.setList(name[:at], []string{Unknown}) // an element, by whatever may be between the brackets
+		return
+	}
+	s.changed(name)
+	if name == "BASH_ARGV0" {
+		s.params = append([]string{value}, s.args()...)
+	}
 	set(s.in, &s.vars, name, expand.Variable{Set: true, Kind: expand.String, Str: value})
 }
 
+// changed notes that a variable gets another value, and so do those that it is another name of.
+func (s *state) changed(name string) {
+	for _, target := range s.in.references[name] {
+		set(s.in, &s.vars, target, expand.Variable{Set: true, Kind: expand.String, Str: Unknown})
+	}
+}
+
 func (s *state) setList(name string, list []string) {
+	s.changed(name)
 	size := 0
 	for _, item := range list {
 		size += len(item) + 1
@@ -188,22 +204,20 @@ func (s *state) Get(name string) expand.Variable {
 		return expand.Variable{Set: true, Kind: expand.Indexed, List: s.args()}
 	case "#":
 		return known(strconv.Itoa(len(s.args())))
-	case "?", "$", "!", "-", "_", "RANDOM", "SRANDOM", "SECONDS", "LINENO", "PPID", "BASHPID", "UID", "EUID", "EPOCHSECONDS",
-		"EPOCHREALTIME", "HOSTNAME", "REPLY", "BASH_REMATCH", "COLUMNS", "LINES", "OPTARG", "OPTIND":
+	case "?", "$", "!", "RANDOM", "SRANDOM", "SECONDS", "LINENO", "PPID", "BASHPID", "UID", "EUID", "EPOCHSECONDS",
+		"EPOCHREALTIME", "COLUMNS", "LINES", "OPTIND":
 		if v, ok := s.vars.get(name); ok {
 			return v
 		}
-		switch name {
-		case "$", "!", "PPID", "BASHPID":
-			return known(Substituted)
+		return known(Item) // a number
+	case "-", "_", "HOSTNAME", "REPLY", "BASH_REMATCH", "OPTARG":
+		if v, ok := s.vars.get(name); ok {
+			return v
 		}
 		return known(Unknown)
 	}
 	if name != "" && (name[0] >= '0' && name[0] <= '9' || name[0] == '+') {
 		if n, err := strconv.Atoi(name); err == nil && n >= 0 {
-			if v, ok := s.vars.get("BASH_ARGV0"); ok && n == 0 {
-				return v
-			}
 			if n < len(s.params) {
 				return known(s.params[n])
 			}

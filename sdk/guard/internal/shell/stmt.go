@@ -72,7 +72,8 @@ func (in *Interpreter) command(s *syntax.Stmt, st *state, stdin Stream, place *P
 	if len(s.Redirs) == 0 {
 		return in.compound(s, st, stdin, place)
 	}
-	r := in.redirects(s.Redirs, st, stdin, place)
+	r := redirections{stdin: stdin}
+	in.redirects(&r, s.Redirs, st, place)
 	input, printer := st.input, st.printer
 	before := r.enter(st)
 	if r.fed {
@@ -283,16 +284,16 @@ func (in *Interpreter) test(x *expansion, expr syntax.TestExpr) {
 			}
 			return
 		}
+		if e.Op == syntax.TsReMatch {
+			in.rematch(x, e)
+			return
+		}
 		if computes(e.Op) {
 			for _, side := range []syntax.TestExpr{e.X, e.Y} {
 				if word, ok := side.(*syntax.Word); ok {
 					in.evaluated(x.place, x.state, x.one(word), 0)
 				}
 			}
-			return
-		}
-		if e.Op == syntax.TsReMatch {
-			in.matched(x, e)
 			return
 		}
 		in.test(x, e.X)

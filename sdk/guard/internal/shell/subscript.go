@@ -38,7 +38,7 @@ func (in *Interpreter) evaluated(place *Place, st *state, text string, depth int
 			i++
 		}
 		if i > start {
-			if value := st.Get(text[start:i]).String(); !HasUnknown(value) {
+			if value := content(st.Get(text[start:i])); !HasUnknown(value) {
 				in.evaluated(place, st, value, depth+1)
 			}
 		}
@@ -75,13 +75,34 @@ func (in *Interpreter) substitutes(text string) bool {
 func (in *Interpreter) declared(place *Place, st *state, word string, integer, reference bool) {
 	name, value, _ := strings.Cut(word, "=")
 	in.named(place, name)
+	if strings.Contains(name, "[") {
+		st.set(name, Unknown)
+	}
 	switch {
 	case integer:
 		in.evaluated(place, st, value, 0)
 		st.integers = append(st.integers[:len(st.integers):len(st.integers)], strings.TrimSuffix(name, "+"))
 	case reference:
 		in.named(place, value)
+		if target, _, _ := strings.Cut(value, "["); syntax.ValidName(target) {
+			in.refer(place, name, target)
+		}
 	}
+}
+
+// maxReferences is how many other names of variables are followed.
+const maxReferences = 64
+
+// refer notes that one variable is another name of a second one.
+func (in *Interpreter) refer(place *Place, name, target string) {
+	switch {
+	case in.references == nil:
+		in.references = map[string][]string{}
+	case len(in.references)+len(in.references[name]) > maxReferences:
+		in.problem(place, TooComplex, "too many other names of variables to follow")
+		return
+	}
+	in.references[name] = append(in.references[name], target)
 }
 
 // quotedInArithmetic is the text of a word in arithmetic that is quoted, which the quotes don't keep from being computed.

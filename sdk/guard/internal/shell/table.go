@@ -85,6 +85,22 @@ func (t *table[V]) all() map[string]V {
 	return m
 }
 
+// keys are those keys that are to be kept, sorted.
+func (t *table[V]) keys(keep func(key string) bool) (keys []string) {
+	for ; t != nil; t = t.below {
+		if t.one && keep(t.key) {
+			keys = append(keys, t.key)
+		}
+		for key := range t.m {
+			if keep(key) {
+				keys = append(keys, key)
+			}
+		}
+	}
+	slices.Sort(keys)
+	return slices.Compact(keys)
+}
+
 // stack are the layers, the topmost first.
 func (t *table[V]) stack() (layers []*table[V]) {
 	for ; t != nil; t = t.below {

@@ -6,7 +6,7 @@ import "strings"
 const (
 	Unknown     = "\uFDD0" // any text, nobody can know which
 	Unset       = "\uFDD1" // a variable that nothing has set: empty, unless the environment has it
-	Substituted = "\uFDD2" // a number: in the path of a process substitution, of a process
+	Substituted = "\uFDD2" // the number in the path of a process substitution
 	Item        = "\uFDD4" // a name that another command finds
 	Program     = "\uFDD5" // the directory on PATH that a program is in, as which tells it
 	Temporary   = "\uFDD3" // the directory that mktemp makes new files in

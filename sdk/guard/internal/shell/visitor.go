@@ -1,9 +1,6 @@
 package shell
 
 import (
-	"maps"
-	"slices"
-
 	"mvdan.cc/sh/v3/syntax"
 )
 
@@ -178,8 +175,8 @@ func (c *Call) Feed(text string, stdin Stream) {
 	c.state.keepFiles(states)
 }
 
-// Writings are the files that earlier commands of the same text wrote, sorted.
-func (c *Call) Writings() []string { return slices.Sorted(maps.Keys(c.state.files.all())) }
+// Writings are those files that earlier commands of the same text wrote and whose names are to be kept, sorted.
+func (c *Call) Writings(keep func(name string) bool) []string { return c.state.files.keys(keep) }
 
 // Wrote says whether earlier commands of the same text wrote files.
 func (c *Call) Wrote() bool { return c.state.files != nil }

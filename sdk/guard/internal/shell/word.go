@@ -75,17 +75,14 @@ func (x *expansion) several(word *syntax.Word, before int) (out []Field, ok bool
 func (x *expansion) split(word *syntax.Word, before int) (out []Field, ok bool) {
 	x.glob = false
 	known := x.rewrite(word)
-	if n := braces(known); n > maxBraces {
+	if braces(known) > maxBraces {
 		return nil, false
-	} else if n > 0 && empties(known) {
-		return x.braced(known, before)
 	}
-	return x.splitKnown(known, before)
-}
-
-// splitKnown expands a word whose unknown parts are marked.
-func (x *expansion) splitKnown(known *syntax.Word, before int) (out []Field, ok bool) {
-	for text, err := range expand.FieldsSeq(x.config(), known) {
+	words, ok := unbraced(known)
+	if !ok {
+		return nil, false
+	}
+	for text, err := range expand.FieldsSeq(x.config(), words...) {
 		if err != nil {
 			return append(out, Field{Text: Unknown}), true
 		}
@@ -104,30 +101,6 @@ func (x *expansion) add(out []Field, text string, pattern bool) []Field {
 		x.in.visitor.Open(x.place, ForListing, field)
 	}
 	return append(out, field)
-}
-
-// braces is how many brace expressions stand behind each other in the longest word that a word may expand to. Each of them
-// at least doubles the words, and to find even the first of these takes a time that grows with the square of the number.
-func braces(word *syntax.Word) int {
-	split := *word // SplitBraces replaces the parts
-	if !syntax.SplitBraces(&split) {
-		return 0
-	}
-	return inBraces(split.Parts)
-}
-
-func inBraces(parts []syntax.WordPart) int {
-	n := 0
-	for _, part := range parts {
-		if expr, ok := part.(*syntax.BraceExp); ok {
-			longest := 0
-			for _, elem := range expr.Elems {
-				longest = max(longest, inBraces(elem.Parts))
-			}
-			n += 1 + longest
-		}
-	}
-	return n
 }
 
 // one expands a word where the shell neither splits nor matches patterns, as in an assignment.
