@@ -151,7 +151,7 @@ func script(language, code string, depth int, left *int) []Effect {
 		out = slices.Insert(out, 0, Effect{Kind: Remote, Text: sockets.FindString(s.code)}) // it counts more than the command does
 	}
 	out = append(out, s.writes()...)
-	if paths := s.paths(); len(paths) > 0 && (depth > 0 || !calculates(language, code)) {
+	if paths := s.paths(language); len(paths) > 0 && (depth > 0 || !calculates(language, code)) {
 		out = append(out, paths...)
 	}
 	return out
