@@ -13,8 +13,9 @@ var (
 		matchAll compile escape test scan len str repr sorted set list tuple dict dumps stringify toString RegExp upper lower encode decode format center ljust rjust zfill`)
 	// storing put their arguments into what they are a method of.
 	storing = names(`append push add insert update extend setdefault unshift set`)
-	// showing do nothing further with their arguments, and writing neither with those behind the first.
-	showing = names(`print puts p pp echo printf log info warn warning error debug write writelines write_text fwrite dump safe_dump exit assertIn assertNotIn assertEqual equal strictEqual deepEqual`)
+	// showing and putting do nothing further with their arguments, and writing neither with those behind the first.
+	showing = names(`print puts p pp echo printf log info warn warning error debug`)
+	putting = names(`write writelines write_text fwrite dump safe_dump exit assertIn assertNotIn assertEqual equal strictEqual deepEqual`)
 	writing = names(`writeFileSync writeFile appendFileSync outputFileSync writeTextFileSync writeTextFile file_put_contents`)
 	// looking are other members of texts, lists and tables by which nothing is opened.
 	looking = names(`items keys values splitlines lines get pop copy join length size first last entries sort reverse slice index`)
@@ -95,7 +96,7 @@ func (k *keeping) at(at, end int) bool {
 			variable, _, _ := strings.Cut(receiver, ".")
 			variable, _, _ = strings.Cut(variable, "[")
 			return variable != "" && k.variable(variable)
-		case (writing[name] || name == "write" && (receiver == "File" || receiver == "IO" || receiver == "Bun" || receiver == "os")) && behindComma, showing[name] && receiver != "File" && receiver != "IO" && receiver != "Bun":
+		case (writing[name] || name == "write" && (receiver == "File" || receiver == "IO" || receiver == "Bun" || receiver == "os")) && behindComma, (putting[name] || showing[name] && (changed || len(k.seen) > 0 || s.code[at] != '"')) && receiver != "File" && receiver != "IO" && receiver != "Bun":
 			return true
 		default:
 			return false
