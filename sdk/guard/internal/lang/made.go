@@ -14,6 +14,8 @@ var (
 	// separated is the same within strings, and the home directory.
 	separated = strings.NewReplacer("{os.sep}", "/", "{os.path.sep}", "/", "${path.sep}", "/", "#{File::SEPARATOR}", "/", "${os.homedir()}", "~", "${process.env.HOME}", "~", "#{Dir.home}", "~",
 		"#{ENV['HOME']}", "~", `#{ENV["HOME"]}`, "~", "$ENV{HOME}", "~", "{$_SERVER['HOME']}", "~", "{os.environ['HOME']}", "~", `{os.environ["HOME"]}`, "~", "{Path.home()}", "~", "{pathlib.Path.home()}", "~")
+	// itself is the interpreter that runs the code, as languages tell it.
+	itself = pattern.New(`\bsys\.executable\b|\bprocess\.execPath\b`)
 	// homeDir is the home directory, as languages tell it.
 	homeDir = pattern.New(`(?:\bos\.environ|\bENV|\bprocess\.env|\$ENV|\$_SERVER|\$_ENV)\s*[\[{]\s*(?:"(\d+)"|HOME)\s*[\]}]|\bprocess\.env\.HOME\b|\b(?:os\.)?(?:getenv|environ\.get|ENV\.fetch)\s*\(\s*"(\d+)"[^()]*\)|\b(?:pathlib\.)?Path\.home\s*\(\s*\)|(?:\brequire\s*\(\s*"\d+"\s*\)|\bos)\.homedir\s*\(\s*\)|\bDir\.home\b(?:\(\))?`)
 	// expanded are paths of Python with a tilde in the place of it, and divided those that are put together.
@@ -59,6 +61,12 @@ func (s *skeleton) made(language string) {
 		}
 	}
 	s.replace(separator, func(m []string) string { return s.literal("/", m[0]) })
+	s.replace(itself, func(m []string) string {
+		if strings.HasPrefix(m[0], "sys") {
+			return s.literal("python3", m[0])
+		}
+		return s.literal("node", m[0])
+	})
 	s.replace(homeDir, func(m []string) string {
 		if name, ok := s.text(m[1] + m[2]); ok && name != "HOME" && name != "USERPROFILE" {
 			return m[0]

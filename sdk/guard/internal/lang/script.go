@@ -237,7 +237,14 @@ func (s *skeleton) commands(language string, out *[]Effect) bool {
 			continue
 		}
 		found = true
-		*out = append(*out, s.command(s.region(m[1])))
+		e := s.command(s.region(m[1]))
+		if e.Kind == Dynamic {
+			if effects, ok := s.handedTo(m[0], keyword.ReplaceAllString(s.region(m[1]), "")); ok {
+				*out = append(*out, effects...)
+				continue
+			}
+		}
+		*out = append(*out, e)
 	}
 	return found
 }
