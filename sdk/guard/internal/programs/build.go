@@ -17,6 +17,9 @@ var npmPrograms = set("script-shell shell editor viewer git")
 
 // makeVars finds the code that make is told to run: makefiles, and variables that hold code. The rest is as the table says.
 func makeVars(name string, args []shell.Field) []Use {
+	if staged(args) {
+		args = undestined(args)
+	}
 	texts := shell.Texts(args)
 	uses := table()[name].uses(args, texts)
 	parsed := Options(name, texts)

@@ -26,6 +26,9 @@ var lifecycle = map[string][]string{
 // finders are the programs that find such files.
 var finders = set("cmake bash sh zsh ksh dash pip uv make gmake bmake git npm pnpm yarn bun pytest py.test rake bb direnv go gcc g++ cc c++ clang clang++ tcc java javac python node perl ruby")
 
+// readers are modules of Python that only read the files that they are told of.
+var readers = set("py_compile compileall json.tool venv tabnanny ast tokenize zipfile tarfile base64 http.server black ruff flake8 isort mypy pylint pip")
+
 // Found are the files that a program runs as code without being given their names, of those that there are. A star at the beginning
 // of a name stands for anything.
 func Found(name string, args []string, there func(file string) bool) []Use {
@@ -75,6 +78,9 @@ func Found(name string, args []string, there func(file string) bool) []Use {
 		dir, _ = parsed.Value("-C", "--prefix", "--cwd", "--dir")
 		return files("npm", npmScripts(verb, operands), "package.json")
 	case "python":
+		if len(args) > 1 && args[0] == "-m" && readers[args[1]] {
+			return nil
+		}
 		return files("python", nil, "*.py") // it may import them
 	case "node":
 		return files("node", nil, "*.js", "*.mjs", "*.cjs")

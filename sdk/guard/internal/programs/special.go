@@ -49,8 +49,14 @@ func handler(name string) special {
 		return docker
 	case "cmake", "ccmake":
 		return cmake
+	case "configure":
+		return configure
+	case "meson":
+		return meson
 	case "make", "gmake", "bmake":
 		return makeVars
+	case "history", "fc":
+		return history
 	case "crontab", "at", "batch":
 		return schedule
 	case "flock":
