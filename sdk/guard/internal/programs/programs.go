@@ -120,6 +120,9 @@ func Uses(m *Memory, name string, args []shell.Field, texts []string) []Use {
 	if name == "git" {
 		return git(m, args, texts)
 	}
+	if name == "test" || name == "[" {
+		return tested(m.take(), args)
+	}
 	if special := handler(name); special != nil {
 		return special(name, args)
 	}
