@@ -129,6 +129,10 @@ func (pl *platform) rules(child *exec.Cmd, p Profile) (*ruleset, error) {
 		return nil, err
 	}
 	grants := pl.cfg.grants(p)
+	if err := spare(p, grants); err != nil {
+		_ = rules.close()
+		return nil, err
+	}
 	grants[child.Path] |= readFile | unix.LANDLOCK_ACCESS_FS_EXECUTE
 	for path, rights := range grants {
 		if err := rules.allow(path, rights); err != nil {

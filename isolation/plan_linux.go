@@ -93,11 +93,23 @@ func newView(p Profile, rules []ExposePath, linkSafe func() bool) (*view, error)
 
 // close protects and hides what has to be. Nothing is added to the view afterwards.
 func (v *view) close() error {
+	v.yield()
 	v.neverWriteThrough()
 	if err := v.protect(); err != nil {
 		return err
 	}
 	return v.hide()
+}
+
+// yield takes out what the system needs and a wider mount shows anyhow, as the host has it.
+func (v *view) yield() {
+	v.mounts = slices.DeleteFunc(slices.Clone(v.mounts), func(m mount) bool {
+		if m.origin != fromSystem || m.kind == tmpfs || m.kind == procfs || m.kind == devfs {
+			return false
+		}
+		outer, ok := v.holder(m.target)
+		return ok && outer.origin != fromSystem && outer.bind() && outer.source == outer.target
+	})
 }
 
 // view collects the mounts of a plan.

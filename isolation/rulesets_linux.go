@@ -2,6 +2,7 @@ package isolation
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 
@@ -56,6 +57,18 @@ func ruleKey(program string, p Profile) string {
 			fmt.Fprintf(&b, "%q %d:%d\n", path, stat.Dev, stat.Ino)
 		}
 		b.WriteByte('\n')
+	}
+	for _, hidden := range p.Hide {
+		for _, tree := range slices.Concat(p.ReadOnly, p.ReadWrite) {
+			if !below(hidden, tree) {
+				continue
+			}
+			for _, dir := range way(tree, hidden) { // what lies in it counts
+				var stat unix.Stat_t
+				_ = unix.Stat(dir, &stat)
+				fmt.Fprintf(&b, "%q %d:%d %v\n", dir, stat.Dev, stat.Ino, stat.Mtim)
+			}
+		}
 	}
 	return b.String()
 }

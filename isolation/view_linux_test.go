@@ -139,6 +139,65 @@ func TestInstanceRootStaysHidden(t *testing.T) {
 	}
 }
 
+// Landlock alone hides it as well, and opens what lies beside it.
+func TestInstanceRootIsClosedByLandlock(t *testing.T) {
+	base := realTemp(t)
+	home := filepath.Join(base, "deep", "home")
+	work := filepath.Join(home, "workspace")
+	put(t, filepath.Join(home, "config.json"), "canary")
+	put(t, filepath.Join(work, "a"), "in work")
+	put(t, filepath.Join(base, "beside", "b"), "beside")
+	put(t, filepath.Join(base, "deep", "c"), "also beside")
+	if err := os.Symlink(filepath.Join(home, "config.json"), filepath.Join(base, "link")); err != nil {
+		t.Fatal(err)
+	}
+	i, open := configured(t, Config{Home: home}), configured(t, Config{})
+	for name, p := range map[string]Profile{
+		"its parent read-only":  {ReadOnly: []string{base}, ReadWrite: []string{work}, Exec: true},
+		"its parent read-write": {ReadWrite: []string{base, work}, Exec: true},
+		"everything":            {ReadOnly: []string{"/"}, ReadWrite: []string{work}, Exec: true},
+	} {
+		p.Confine = true
+		t.Run(name, func(t *testing.T) {
+			for _, path := range []string{filepath.Join(home, "config.json"), filepath.Join(base, "link")} {
+				if r := outcome(t, open, shell("cat "+path), p); r.stdout != "canary" {
+					t.Fatalf("it can't be read where it isn't hidden, so nothing is shown: %s", r.stderr)
+				}
+				if r := outcome(t, i, shell("cat "+path), p); r.exit.Success() || r.stdout != "" {
+					t.Errorf("the configuration was read as %s: %q", path, r.stdout)
+				}
+			}
+			if r := outcome(t, i, shell("ls "+home), p); r.exit.Success() {
+				t.Errorf("it was listed: %q", r.stdout)
+			}
+			r := outcome(t, i, shell("cat "+work+"/a "+base+"/beside/b "+base+"/deep/c"), p)
+			if r.stdout != "in workbesidealso beside" {
+				t.Errorf("what lies in it or beside it is lost: %q, %s", r.stdout, r.stderr)
+			}
+		})
+	}
+}
+
+// A profile that shows all of /etc, or all there is, is shown it as it is.
+func TestTheSystemYieldsToWiderMounts(t *testing.T) {
+	work := realTemp(t)
+	i := configured(t, Config{Enabled: true})
+	for _, wide := range []string{"/etc", "/usr", "/var", "/"} {
+		for _, network := range []bool{false, true} {
+			p := Profile{ReadOnly: []string{wide}, ReadWrite: []string{work}, Exec: true, Confine: true, Network: network}
+			if r := outcome(t, i, shell("cat /etc/passwd && ls "+wide), p); !r.exit.Success() {
+				t.Errorf("%s, network %t: %s", wide, network, r.stderr)
+			}
+		}
+	}
+	for _, expose := range []string{"/etc", "/usr/share", "/var"} {
+		i := configured(t, Config{Enabled: true, ExposePaths: []ExposePath{{Source: expose, Target: expose, Mode: ModeReadOnly}}})
+		if r := outcome(t, i, shell("cat /etc/passwd && ls "+expose), Profile{ReadWrite: []string{work}, Exec: true, Confine: true}); !r.exit.Success() {
+			t.Errorf("exposed %s: %s", expose, r.stderr)
+		}
+	}
+}
+
 func TestUserEnvironment(t *testing.T) {
 	for name, enabled := range modes {
 		t.Run(name, func(t *testing.T) {

@@ -23,9 +23,13 @@ func playHost(dir string) int {
 	if err != nil {
 		return fail(err)
 	}
-	cmd := shell("echo $$ > " + dir + "/pid; kill -STOP $$")
+	work := filepath.Join(dir, "work")
+	if err := os.Mkdir(work, 0o700); err != nil {
+		return fail(err)
+	}
+	cmd := shell("echo $$ > " + work + "/pid; kill -STOP $$")
 	cmd.Stdin = stdin
-	p := Profile{Exec: true, Confine: true, ReadWrite: []string{dir}, EndsItself: true}
+	p := Profile{Exec: true, Confine: true, ReadWrite: []string{work}, EndsItself: true}
 	proc, err := i.Start(cmd, p)
 	if err != nil {
 		return fail(err)
@@ -50,7 +54,7 @@ func TestAStoppedChildDoesNotOutliveUs(t *testing.T) {
 	}
 	var pid int
 	stopped := eventually(func() bool {
-		text, _ := os.ReadFile(filepath.Join(dir, "pid"))
+		text, _ := os.ReadFile(filepath.Join(dir, "work", "pid"))
 		_, _ = fmt.Sscan(string(text), &pid)
 		e, ok := readProc(pid)
 		_, err := os.Stat(filepath.Join(dir, "started"))

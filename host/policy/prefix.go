@@ -15,6 +15,7 @@ import (
 //
 //	^/etc/hosts$         /etc/hosts, exact
 //	^/proc/.*            /proc
+//	^/srv/data(/|$)      /srv/data
 //	^/tmp/picoclaw-.*    /tmp
 //	/proc                /
 func LiteralPrefix(pattern string) (path string, exact bool) {
@@ -26,11 +27,13 @@ func LiteralPrefix(pattern string) (path string, exact bool) {
 	if !startsAtBegin(re) {
 		return "/", false
 	}
-	literal, whole := literalPrefix(re)
-	if !strings.HasPrefix(literal, "/") {
+	literal := literalPrefix(re)
+	if !strings.HasPrefix(literal.text, "/") {
 		return "/", false
 	}
-	return cleanPrefix(literal, whole && endsAtEnd(re))
+	whole := literal.whole && endsAtEnd(re)
+	path, all := cleanPrefix(literal.text, whole || literal.bounded)
+	return path, whole && all
 }
 
 // cleanPrefix cuts a literal down to the directory that all continuations of it are in. whole says that there are no
@@ -87,35 +90,80 @@ func zeroWidth(re *syntax.Regexp) bool {
 	}
 }
 
-// literalPrefix returns the text that every match of re starts with; whole says that it is all of every match.
-func literalPrefix(re *syntax.Regexp) (literal string, whole bool) {
+// prefix is the text that every match of an expression starts with.
+type prefix struct {
+	text    string
+	whole   bool // it is all of every match
+	bounded bool // a slash or the end of the path follows it in every match
+}
+
+func literalPrefix(re *syntax.Regexp) prefix {
 	switch re.Op {
 	case syntax.OpLiteral:
-		return fixedRunes(re)
+		text, whole := fixedRunes(re)
+		return prefix{text: text, whole: whole}
 	case syntax.OpCapture:
 		return literalPrefix(re.Sub[0])
 	case syntax.OpPlus:
-		literal, _ = literalPrefix(re.Sub[0])
-		return literal, false
+		return prefix{text: literalPrefix(re.Sub[0]).text}
 	case syntax.OpConcat:
-		for _, sub := range re.Sub {
-			next, all := literalPrefix(sub)
-			literal += next
-			if !all {
-				return literal, false
+		var all prefix
+		for i, sub := range re.Sub {
+			next := literalPrefix(sub)
+			if all.text += next.text; !next.whole {
+				all.bounded = next.bounded || next.text == "" && separates(re.Sub[i:])
+				return all
 			}
 		}
-		return literal, true
+		all.whole = true
+		return all
 	case syntax.OpAlternate:
-		literal, whole = literalPrefix(re.Sub[0])
-		for _, sub := range re.Sub[1:] {
-			next, all := literalPrefix(sub)
-			whole = whole && all && next == literal
-			literal = commonPrefix(literal, next)
-		}
-		return literal, whole
+		return alternatePrefix(re.Sub)
 	default:
-		return "", zeroWidth(re)
+		return prefix{whole: zeroWidth(re)}
+	}
+}
+
+// alternatePrefix is what all of several expressions start with.
+func alternatePrefix(alternatives []*syntax.Regexp) prefix {
+	all := literalPrefix(alternatives[0])
+	for _, sub := range alternatives[1:] {
+		next := literalPrefix(sub)
+		all.whole = all.whole && next.whole && next.text == all.text
+		all.text = commonPrefix(all.text, next.text)
+	}
+	all.bounded = !slices.ContainsFunc(alternatives, func(sub *syntax.Regexp) bool {
+		p := literalPrefix(sub)
+		if rest := p.text[len(all.text):]; rest != "" {
+			return rest[0] != '/'
+		}
+		return !p.bounded && !(p.whole && endsAtEnd(sub))
+	})
+	return all
+}
+
+// separates says whether every match of expressions behind each other starts with a slash, or is nothing at the end of the text.
+func separates(list []*syntax.Regexp) bool {
+	if len(list) == 0 {
+		return false
+	}
+	first, rest := list[0], list[1:]
+	with := func(subs ...*syntax.Regexp) bool { return separates(slices.Concat(subs, rest)) }
+	switch first.Op {
+	case syntax.OpLiteral:
+		return first.Rune[0] == '/'
+	case syntax.OpEndText:
+		return true
+	case syntax.OpEmptyMatch:
+		return separates(rest)
+	case syntax.OpCapture, syntax.OpConcat:
+		return with(first.Sub...)
+	case syntax.OpAlternate:
+		return !slices.ContainsFunc(first.Sub, func(sub *syntax.Regexp) bool { return !with(sub) })
+	case syntax.OpQuest:
+		return with(first.Sub...) && separates(rest)
+	default:
+		return false
 	}
 }
 

@@ -55,6 +55,15 @@ func TestLiteralPrefix(t *testing.T) {
 		`(^/etc/hosts$)?`:                {"/", false},
 		`^/srv/[^/]*/public/.*$`:         {"/srv", false},
 		`^etc/hosts$`:                    {"/", false},
+		`^/srv/a(/|$)`:                   {"/srv/a", false},
+		`^/srv/a(/.*)?$`:                 {"/srv/a", false},
+		`^/srv/a$|^/srv/a/`:              {"/srv/a", false},
+		`^/srv/(a|b)(/|$)`:               {"/srv", false},
+		`^/srv/a(/.*)?`:                  {"/srv", false},
+		`^/srv/a(?m:/|$)`:                {"/srv", false},
+		`^/srv/(?i)a(/|$)`:               {"/srv", false},
+		`^/srv/a$|^/srv/a`:               {"/srv", false},
+		`^/(/|$)`:                        {"/", false},
 	} {
 		path, exact := LiteralPrefix(pattern)
 		if path != want.path || exact != want.exact {

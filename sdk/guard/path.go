@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -145,18 +144,6 @@ func (g *Guard) opened(a Access, target string) bool {
 		}
 	}
 	return false
-}
-
-// opener names the setting which would open target.
-func opener(a Access, target string) string {
-	if below, ok := strings.CutPrefix(target, "/proc/"); ok && below != "" && '0' <= below[0] && below[0] <= '9' {
-		return settingProcess
-	}
-	key := "tools.allow_write_paths"
-	if a == Read || a == List {
-		key = "tools.allow_read_paths"
-	}
-	return fmt.Sprintf("add %s to %s", strconv.Quote("^"+regexp.QuoteMeta(target)+"$"), key)
 }
 
 // malformed says what is wrong with a path that can't name a file, or "".

@@ -1,0 +1,76 @@
+package isolation
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// maxBeside is how many files and directories may lie beside the way to a hidden directory.
+const maxBeside = 4096
+
+// spare takes hidden directories out of what is granted. Landlock can't close what lies in a tree that it opens, so in the
+// place of such a tree comes what lies beside the way to the hidden directory. The directories on the way can't be listed then,
+// as the right to would reach the hidden one too, and what is made in them later isn't open.
+func spare(p Profile, grants map[string]uint64) error {
+	for _, hidden := range p.Hide {
+		if real, err := filepath.EvalSymlinks(hidden); err == nil {
+			hidden = real
+		}
+		for _, tree := range above(hidden, grants) {
+			rights := grants[tree]
+			delete(grants, tree)
+			for _, dir := range way(tree, hidden) {
+				beside, err := besides(dir, hidden)
+				if err != nil {
+					return &ProfileError{Profile: p.Name, Path: tree, Problem: fmt.Sprintf("can't be opened around %s: %v", hidden, err), Cure: "open a directory that doesn't hold it"}
+				}
+				for _, path := range beside {
+					grants[path] |= rights
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// above are the granted directories that a hidden one lies in.
+func above(hidden string, grants map[string]uint64) (trees []string) {
+	for path := range grants {
+		if below(hidden, path) {
+			trees = append(trees, path)
+		}
+	}
+	return trees
+}
+
+// way are the directories from a tree down to the one that holds a path in it.
+func way(tree, path string) []string {
+	dirs := []string{tree}
+	for _, name := range strings.Split(filepath.Dir(rel(tree, path)), "/") {
+		if name != "." {
+			dirs = append(dirs, filepath.Join(dirs[len(dirs)-1], name))
+		}
+	}
+	return dirs
+}
+
+// besides are the entries of a directory on the way to a hidden one, apart from the next on that way. Links are none of them: a rule
+// would be about what they lead to.
+func besides(dir, hidden string) (paths []string, err error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	if len(entries) > maxBeside {
+		return nil, fmt.Errorf("%s holds %d files and directories, and the limit is %d", dir, len(entries), maxBeside)
+	}
+	for _, entry := range entries {
+		if path := filepath.Join(dir, entry.Name()); !within(hidden, path) && entry.Type()&fs.ModeSymlink == 0 {
+			paths = append(paths, path)
+		}
+	}
+	return paths, nil
+}
