@@ -15,6 +15,10 @@ func (a *analysis) wrote(c *shell.Call, name, file string) {
 	switch name {
 	case "curl", "wget", "aria2c", "axel", "scp", "nc", "openssl", "http", "https", "xh", "base64", "gpg", "mkfifo":
 		c.Write(file, shell.Stream{Piped: true, From: shell.From(name)})
+	case "touch":
+		if strings.HasPrefix(path.Base(file), "-") {
+			c.Write(file, shell.Stream{Known: true})
+		}
 	case "tee", "sponge":
 		writer(c, "-a", "--append")(file, c.Stdin)
 	case "dd":

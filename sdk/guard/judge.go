@@ -2,6 +2,7 @@ package guard
 
 import (
 	"fmt"
+	"path"
 	"regexp"
 	"strconv"
 	"strings"
@@ -23,6 +24,25 @@ func (a *analysis) judge(c *shell.Call, name string, argv []string) {
 	}
 	for _, rule := range rules.Find(rules.New(name, argv[1:], c.Via)) {
 		a.apply(c, rule, name, argv)
+	}
+}
+
+// optionsByNames applies the rules to what a command is with the names that its patterns match, of files that the same line wrote
+// and that look like options.
+func (a *analysis) optionsByNames(c *shell.Call, name string, argv []string) {
+	with := argv[:len(argv):len(argv)]
+	for _, f := range c.Argv[1:] {
+		if !f.Glob || strings.Contains(f.Text, "/") {
+			continue
+		}
+		for _, file := range c.Matching(f.Text) {
+			if base := path.Base(file); strings.HasPrefix(base, "-") {
+				with = append(with, base)
+			}
+		}
+	}
+	if len(with) > len(argv) {
+		a.judge(c, name, with)
 	}
 }
 

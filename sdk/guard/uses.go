@@ -91,11 +91,14 @@ func (a *analysis) start(c *shell.Call, name string, u programs.Use) {
 		items[0] = shell.Item
 	}
 	if c.Stdin.Known {
-		items = strings.Fields(strings.ReplaceAll(c.Stdin.Text, "\x00", "\n"))
+		items = itemsOf(c.Stdin.Text, u.Between)
 	}
 	argv := append([]shell.Field(nil), u.Argv...)
 	if u.Text == "" {
-		for _, item := range items {
+		for n, item := range items {
+			if u.Each && n < maxItems {
+				c.Pipe(name, append(argv[:len(u.Argv):len(u.Argv)], shell.Field{Text: item}), shell.Stream{})
+			}
 			argv = append(argv, shell.Field{Text: item})
 		}
 		c.Pipe(name, argv, shell.Stream{})
@@ -105,7 +108,7 @@ func (a *analysis) start(c *shell.Call, name string, u programs.Use) {
 		items = strings.Split(strings.TrimSpace(c.Stdin.Text), "\n")
 	}
 	for n, item := range items {
-		if n == 16 {
+		if n == maxItems {
 			break
 		}
 		each := make([]shell.Field, len(argv))
@@ -114,6 +117,54 @@ func (a *analysis) start(c *shell.Call, name string, u programs.Use) {
 		}
 		c.Pipe(name, each, shell.Stream{})
 	}
+}
+
+// maxItems is how many items are followed one by one.
+const maxItems = 16
+
+// itemsOf are the items in a text that xargs reads: words, in which quotes and backslashes count, or what a separator stands between.
+func itemsOf(text, between string) (items []string) {
+	text = strings.ReplaceAll(text, "\x00", "\n")
+	if between != "" {
+		for _, item := range strings.Split(strings.TrimSuffix(text, "\n"), between) {
+			if item != "" {
+				items = append(items, item)
+			}
+		}
+		return items
+	}
+	if !strings.ContainsAny(text, `'"\`) {
+		return strings.Fields(text)
+	}
+	var word strings.Builder
+	in, any := byte(0), false
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; {
+		case in != 0 && c == in:
+			in = 0
+		case in != 0:
+			word.WriteByte(c)
+		case c == '\'' || c == '"':
+			in, any = c, true
+		case c == '\\' && i+1 < len(text):
+			i++
+			word.WriteByte(text[i])
+			any = true
+		case c == ' ' || c == '\t' || c == '\n':
+			if any {
+				items = append(items, word.String())
+			}
+			word.Reset()
+			any = false
+		default:
+			word.WriteByte(c)
+			any = true
+		}
+	}
+	if any {
+		items = append(items, word.String())
+	}
+	return items
 }
 
 // code decides on code in any language.
@@ -136,6 +187,10 @@ func (a *analysis) code(c *shell.Call, language, text string, params []string) {
 	switch language {
 	case "npm":
 		effects = func(_, text string) []lang.Effect { return lang.Scripts(text, params) }
+	case "just":
+		effects = func(_, text string) []lang.Effect { return lang.Just(text, params) }
+	case "task":
+		effects = func(_, text string) []lang.Effect { return lang.Task(text, params) }
 	case "make":
 		if a.made += len(text); a.made > maxMade {
 			a.hard(c, "exec.too-complex", "make starts make, too often to follow")
@@ -167,7 +222,11 @@ func (a *analysis) effect(c *shell.Call, language string, e lang.Effect) {
 		for i, word := range e.Argv {
 			fields[i] = shell.Field{Text: word}
 		}
-		c.Pipe(language, fields, shell.Stream{})
+		input := shell.Stream{}
+		if e.Fed {
+			input = shell.Stream{Piped: true, From: shell.From(language)}
+		}
+		c.Pipe(language, fields, input)
 	case lang.Dynamic:
 		a.soft(c, Ask, "exec.dynamic", e.Text, saferPlain)
 	case lang.Read:

@@ -64,6 +64,9 @@ func (a *analysis) Call(c *shell.Call) {
 	}
 	if a.rules {
 		a.judge(c, name, argv)
+		if name == "rm" && c.Wrote() {
+			a.optionsByNames(c, name, argv)
+		}
 	}
 	a.program(c, argv)
 	uses := programs.Uses(a.programs, name, c.Argv[1:], argv[1:])

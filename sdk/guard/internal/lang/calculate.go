@@ -71,6 +71,9 @@ func calculates(language, code string) bool {
 		if set && !strings.HasPrefix(strings.TrimLeft(next[1:], " \t\n"), "require") {
 			return false // what is run behind this code may use it
 		}
+		if name == "replace" && language == "python" && (strings.HasSuffix(s.code[:i], "os.") || strings.Contains(s.code, "Path")) {
+			return false // it moves a file
+		}
 		called := strings.HasPrefix(strings.TrimLeft(behind, " \t\n?."), "(")
 		if !known[name] && (!variables[name] || called) || strings.HasPrefix(behind, `"`) && (language == "python" && name != "r") {
 			return false

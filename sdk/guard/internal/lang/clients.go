@@ -7,7 +7,10 @@ import (
 )
 
 var (
-	sqlShell   = pattern.New(`(?im)^\s*(?:\.(?:shell|system)|\\!|system)\s+(.+)$`)
+	sqlShell = pattern.New(`(?im)^\s*(?:\.(?:sh|she|shel|shell|sys|syst|syste|system)|\\!|system)\s+(.+)$`)
+	// sqlPiped is a command that output goes to, or that something is read from.
+	sqlPiped   = pattern.New(`(?im)^\s*(?:\.(?:once|output|import|o)|\\(?:o|out|g|gx|w|write|copy\b.*\b(?:to|from)\s+program))\s+(?:-\S+\s+)*['"]?\|\s*([^\n]+)$|\\g\s*\|\s*([^\n]+)$`)
+	sqlEdit    = pattern.New(`(?i)\bedit\s*\(\s*[^()]*,\s*'([^']*)'\s*\)`)
 	sqlDot     = pattern.New(`(?im)^\s*(?:source\s|\\\.|[.\\](?:read|output|once|import|open|save|backup|restore|cd|log|excel|load|archive|i|ir|include|o|out|g|w|source|tee|copy\b.*?\b(?:from|to))\s)\s*(?:-\S+\s+)*['"]?([^\s'";]+)`)
 	sqlLiteral = pattern.New(`(?i)\b(?:readfile|writefile|attach(?:\s+database)?|from|to|infile|outfile|dumpfile|edit|load_extension|load_file|pg_read_file|pg_read_binary_file|pg_ls_dir|lo_import|lo_export|read_csv\w*|read_parquet|read_json\w*|read_text|fsdir|into)\s*\(?\s*'([^']*)'`)
 	sqlQuoted  = pattern.New(`(?i)\b(?:infile|outfile|dumpfile|load_file|attach(?:\s+database)?)\s*\(?\s*"([^"]*)"`) // as MySQL and SQLite have them
@@ -18,6 +21,12 @@ var (
 func SQL(code string) []Effect {
 	var out []Effect
 	for _, m := range sqlShell.FindAllStringSubmatch(code) {
+		out = append(out, Effect{Kind: Shell, Text: m[1]})
+	}
+	for _, m := range sqlPiped.FindAllStringSubmatch(code) {
+		out = append(out, Effect{Kind: Shell, Text: strings.TrimRight(m[1]+m[2], `'"`)})
+	}
+	for _, m := range sqlEdit.FindAllStringSubmatch(code) {
 		out = append(out, Effect{Kind: Shell, Text: m[1]})
 	}
 	for _, m := range sqlProgram.FindAllStringSubmatch(code) {
@@ -32,11 +41,12 @@ func SQL(code string) []Effect {
 }
 
 var (
-	vimShell = pattern.New(`^(?:(?:sil(?:ent)?!?|exe(?:cute)?|r(?:ead)?|w(?:rite)?|%|[\d,$.']+|bufdo|argdo|g/[^/]*/)\s*)*["']?!\s*([^\s"'].*)$`)
-	vimTerm  = pattern.New(`^(?:bo(?:tright)?|vert(?:ical)?|tab)?\s*ter(?:m(?:inal)?)?\s+(.+)$`)
-	vimCall  = pattern.New(`\b(?:system|systemlist|job_start|jobstart|termopen|libcall|libcallnr)\s*\(`)
-	vimCode  = pattern.New(`^(?:py(?:thon)?3?x?|perl|ruby|tcl)\s+(.+)$`)
-	vimLua   = pattern.New(`^lua\s+(.+)$`)
+	vimShell  = pattern.New(`^(?:(?:sil(?:ent)?!?|exe(?:cute)?|r(?:ead)?|w(?:rite)?|e(?:dit)?|%|[\d,$.']+|bufdo|argdo|g/[^/]*/)\s*)*["']?!\s*([^\s"'].*)$`)
+	vimTerm   = pattern.New(`^(?:bo(?:tright)?|vert(?:ical)?|tab)?\s*ter(?:m(?:inal)?)?\s+(.+)$`)
+	vimCall   = pattern.New(`\b(?:system|systemlist|job_start|jobstart|termopen|libcall|libcallnr)\s*\(`)
+	vimDelete = pattern.New(`\bdelete\s*\(\s*[^()]*,\s*["'](?:rf|d)["']\s*\)`)
+	vimCode   = pattern.New(`^(?:py(?:thon)?3?x?|perl|ruby|tcl)\s+(.+)$`)
+	vimLua    = pattern.New(`^lua\s+(.+)$`)
 	// vimFeeds is a command that gives lines of the text to another one.
 	vimFeeds = pattern.New(`^(?:w(?:rite)?|%|[\d,$.']+|g/[^/]*/)[\d,$.']*(?:w(?:rite)?)?\s*!`)
 	// luaVim are commands of vim in Lua.
@@ -69,6 +79,8 @@ func Vim(code string) []Effect {
 			return append(out, vimScript(code)...)
 		case vimCall.MatchString(command):
 			out = append(out, Script("vim", command)...)
+		case vimDelete.MatchString(command):
+			out = append(out, Effect{Kind: Delete, Text: "delete()"})
 		case vimCode.MatchString(command):
 			out = append(out, Script("python", vimCode.FindStringSubmatch(command)[1])...)
 		case vimFile.MatchString(command):
@@ -91,11 +103,12 @@ func vimScript(code string) []Effect {
 }
 
 var (
-	gdbShell = pattern.New(`(?m)^\s*(?:shell|!|make|platform shell)\s*(.+)$`)
-	gdbCode  = pattern.New(`(?m)^\s*(?:python|py|script|pi)\s+(.+)$`)
-	gdbPipe  = pattern.New(`(?m)^\s*(?:pipe\s|\|)[^|\n]*\|\s*(.+)$`)
-	gdbCall  = pattern.New(`\b(?:system|popen)\s*\(\s*"((?:[^"\\]|\\.)*)"`)
-	tclStart = pattern.New(`(?m)(?:^|[;\[{"\s])(?:spawn|exec|system)\s+(?:-\w+\s+)*([^;\]}\n]+)`)
+	gdbShell  = pattern.New(`(?m)^\s*(?:shell|!|make|platform shell)\s*(.+)$`)
+	gdbCode   = pattern.New(`(?m)^\s*(?:python|py|script|pi)\s+(.+)$`)
+	gdbPipe   = pattern.New(`(?m)^\s*(?:pipe\s|\|)[^|\n]*\|\s*(.+)$`)
+	gdbCall   = pattern.New(`\b(?:system|popen)\s*\(\s*"((?:[^"\\]|\\.)*)"`)
+	tclDelete = pattern.New(`\bfile\s+delete\s+-force\b`)
+	tclStart  = pattern.New(`(?m)(?:^|[;\[{"\s])(?:spawn|exec|system)\s+(?:-\w+\s+)*([^;\]}\n]+)`)
 )
 
 // Gdb says what commands of a debugger do.
@@ -121,6 +134,9 @@ func Tcl(code string) []Effect {
 	var out []Effect
 	for _, m := range tclStart.FindAllStringSubmatch(code) {
 		out = append(out, Effect{Kind: Shell, Text: strings.Trim(m[1], `"`)})
+	}
+	if tclDelete.MatchString(code) {
+		out = append(out, Effect{Kind: Delete, Text: "file delete -force"})
 	}
 	return append(out, Script("tcl", code)...)
 }

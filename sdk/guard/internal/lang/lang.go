@@ -73,6 +73,16 @@ func Effects(language, code string) []Effect {
 		return Pdb(code)
 	case "tcl":
 		return Tcl(code)
+	case "cmake":
+		return CMake(code)
+	case "ninja":
+		return Ninja(code)
+	case "procfile":
+		return Procfile(code)
+	case "tasks":
+		return Tasks(code)
+	case "tox":
+		return Tox(code)
 	case "lisp":
 		return Script("other", unquoted(code))
 	}

@@ -11,13 +11,21 @@ import (
 var (
 	characters = pattern.New(`\b(?:chr|String\s*\.\s*fromCharCode|string\.char)\s*\(\s*(\d+(?:\s*,\s*\d+)*)\s*\)`)
 	separator  = pattern.New(`\bos\.(?:path\.)?sep\b|\b(?:posix)?path\.sep\b|\bFile::SEPARATOR\b|\bDIRECTORY_SEPARATOR\b|\bpackage\.config:sub\(1,\s*1\)`)
-	// separated is the same within strings.
-	separated = strings.NewReplacer("{os.sep}", "/", "{os.path.sep}", "/", "${path.sep}", "/", "#{File::SEPARATOR}", "/")
-	joined    = pattern.New(`"(\d+)"\s*\.\s*join\s*\(\s*[\[(]\s*("\d+"(?:\s*,\s*"\d+")*)\s*,?\s*[\])]\s*\)`)
-	joinedBy  = pattern.New(`\[\s*("\d+"(?:\s*,\s*"\d+")*)\s*,?\s*\]\s*\.\s*join\b\s*\(?\s*(?:"(\d+)")?\s*\)?`)
-	imploded  = pattern.New(`\b(?:join|implode)\s*\(\s*"(\d+)"\s*,\s*\[?\s*("\d+"(?:\s*,\s*"\d+")*)\s*\]?\s*\)`)
-	reversed  = pattern.New(`"(\d+)"\s*(?:\[\s*::\s*-1\s*\]|\.\s*reverse\b(?:\s*\(\s*\))?)`)
-	replaced  = pattern.New(`"(\d+)"\s*\.\s*(?:replace|replaceAll|tr|sub|gsub)\s*\(\s*"(\d+)"\s*,\s*"(\d+)"\s*\)`)
+	// separated is the same within strings, and the home directory.
+	separated = strings.NewReplacer("{os.sep}", "/", "{os.path.sep}", "/", "${path.sep}", "/", "#{File::SEPARATOR}", "/", "${os.homedir()}", "~", "${process.env.HOME}", "~", "#{Dir.home}", "~",
+		"#{ENV['HOME']}", "~", `#{ENV["HOME"]}`, "~", "$ENV{HOME}", "~", "{$_SERVER['HOME']}", "~", "{os.environ['HOME']}", "~", `{os.environ["HOME"]}`, "~", "{Path.home()}", "~", "{pathlib.Path.home()}", "~")
+	// itself is the interpreter that runs the code, as languages tell it.
+	itself = pattern.New(`\bsys\.executable\b|\bprocess\.execPath\b`)
+	// homeDir is the home directory, as languages tell it.
+	homeDir = pattern.New(`(?:\bos\.environ|\bENV|\bprocess\.env|\$ENV|\$_SERVER|\$_ENV)\s*[\[{]\s*(?:"(\d+)"|HOME)\s*[\]}]|\bprocess\.env\.HOME\b|\b(?:os\.)?(?:getenv|environ\.get|ENV\.fetch)\s*\(\s*"(\d+)"[^()]*\)|\b(?:pathlib\.)?Path\.home\s*\(\s*\)|(?:\brequire\s*\(\s*"\d+"\s*\)|\bos)\.homedir\s*\(\s*\)|\bDir\.home\b(?:\(\))?`)
+	// expanded are paths of Python with a tilde in the place of it, and divided those that are put together.
+	expanded = pattern.New(`\b(?:os\.path\.)?expanduser\s*\(\s*"(\d+)"\s*\)|(?:\b(?:pathlib\.)?Path\s*\(\s*"(\d+)"\s*\)|"(\d+)")\.expanduser\s*\(\s*\)`)
+	divided  = pattern.New(`(?:\b(?:pathlib\.)?Path\s*\(\s*"(\d+)"\s*\)|"(\d+)")\s*(?:/\s*"(\d+)"|\.\s*joinpath\s*\(\s*("\d+"(?:\s*,\s*"\d+")*)\s*\))`)
+	joined   = pattern.New(`"(\d+)"\s*\.\s*join\s*\(\s*[\[(]\s*("\d+"(?:\s*,\s*"\d+")*)\s*,?\s*[\])]\s*\)`)
+	joinedBy = pattern.New(`\[\s*("\d+"(?:\s*,\s*"\d+")*)\s*,?\s*\]\s*\.\s*join\b\s*\(?\s*(?:"(\d+)")?\s*\)?`)
+	imploded = pattern.New(`\b(?:join|implode)\s*\(\s*"(\d+)"\s*,\s*\[?\s*("\d+"(?:\s*,\s*"\d+")*)\s*\]?\s*\)`)
+	reversed = pattern.New(`"(\d+)"\s*(?:\[\s*::\s*-1\s*\]|\.\s*reverse\b(?:\s*\(\s*\))?)`)
+	replaced = pattern.New(`"(\d+)"\s*\.\s*(?:replace|replaceAll|tr|sub|gsub)\s*\(\s*"(\d+)"\s*,\s*"(\d+)"\s*\)`)
 	// pathJoined are paths that are put together by the functions that there are for it.
 	pathJoined = pattern.New(`\b((?:os\.path|posixpath|path|path\.posix|File)\.(?:join|resolve)|require\s*\(\s*"\d+"\s*\)\.(?:join|resolve))\s*\(\s*("\d+"(?:\s*,\s*"\d+")*)\s*,?\s*\)`)
 	// bareJoined are the same functions where they were imported by their names.
@@ -53,8 +61,21 @@ func (s *skeleton) made(language string) {
 		}
 	}
 	s.replace(separator, func(m []string) string { return s.literal("/", m[0]) })
+	s.replace(itself, func(m []string) string {
+		if strings.HasPrefix(m[0], "sys") {
+			return s.literal("python3", m[0])
+		}
+		return s.literal("node", m[0])
+	})
+	s.replace(homeDir, func(m []string) string {
+		if name, ok := s.text(m[1] + m[2]); ok && name != "HOME" && name != "USERPROFILE" {
+			return m[0]
+		}
+		return s.literal("~", m[0])
+	})
 	switch language {
 	case "python":
+		s.divide()
 		s.replace(joined, func(m []string) string { return join(m[1], m[2], m[0]) })
 	case "node", "ruby":
 		s.replace(joinedBy, func(m []string) string { return join(m[2], m[1], m[0]) })
@@ -91,6 +112,40 @@ func (s *skeleton) made(language string) {
 		return s.literal(strings.ReplaceAll(text, old, by), m[0])
 	})
 }
+
+// divide puts paths together as Python's pathlib does.
+func (s *skeleton) divide() {
+	s.replace(expanded, func(m []string) string {
+		if text, _ := s.text(m[1] + m[2] + m[3]); text != "~" {
+			return m[0] // a path as it stands
+		}
+		return `"` + m[1] + m[2] + m[3] + `"`
+	})
+	for range maxDivided {
+		before := s.code
+		s.replace(divided, func(m []string) string {
+			first, _ := s.text(m[1] + m[2])
+			rest := m[4]
+			if m[3] != "" {
+				rest = `"` + m[3] + `"`
+			}
+			for _, part := range s.referenced(rest) {
+				if strings.HasPrefix(part.text, "/") {
+					first = part.text
+				} else {
+					first += "/" + part.text
+				}
+			}
+			return s.literal(first, m[0])
+		})
+		if s.code == before {
+			return
+		}
+	}
+}
+
+// maxDivided is how many parts a path may be put together of.
+const maxDivided = 8
 
 // literal is the reference to a string that the code makes; what makes it, if there are too many such strings or it is too long.
 func (s *skeleton) literal(text, otherwise string) string {

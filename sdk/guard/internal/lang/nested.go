@@ -136,7 +136,7 @@ func (s *skeleton) handed(at int, out *[]Effect) int {
 // piped is the effect of opening a pipe to a command: one string, or its words.
 func piped(words []literal) Effect {
 	if len(words) == 1 {
-		return Effect{Kind: Shell, Text: words[0].text}
+		return Effect{Kind: Shell, Text: words[0].text, Fed: bareInterpreter(strings.Fields(words[0].text))}
 	}
 	argv := make([]string, len(words))
 	for i, l := range words {

@@ -1,6 +1,7 @@
 package lang
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -67,10 +68,11 @@ var (
 	duplexes = pattern.New(`\b(dup2|fdopen|/bin/sh|pty|spawn|exec)\b|>&`)
 	getattrs = pattern.New(`\b(getattr\s*\(\s*(os|subprocess|shutil|__builtins__|builtins)|__builtins__|\bvars\s*\(\s*\w+\s*\)\s*\[|\.__dict__\s*\[|__subclasses__|globals\s*\(\s*\)\s*\[|importlib\.import_module|process\.binding|\.constructor\.constructor|Object\.const_get|public_send|__send__)`)
 	// computed are arguments of which the first is made by something that isn't followed.
-	computed  = pattern.New(`^[\s\[(*]*(?:"\d+"\s*(?:\.\s*(?:replace|reverse|translate|decode|encode|lower|swapcase|map|tr|sub|gsub|slice|substr|substring|unpack\w*|rot13)\b|\[)|[A-Za-z_][\w.]*\s*\([^()]*"\d+"[^()]*\)\s*\.|(?:os\s*\.\s*)?(?:environ|getenv)\b|process\s*\.\s*env\b|\$?ENV\s*[\[{]|\$_(?:ENV|GET|POST|SERVER)\b|[A-Za-z_][\w.]*(?:fromCharCode|b64decode|atob|unhexlify|fromhex|pack|decode64)\b)`)
-	inStart   = pattern.New(`^[\s\[\](),*]*$`)
-	reference = pattern.New(`"(\d+)"`)
-	keyword   = pattern.New(`\b(shell|check|text|capture_output|stdout|stderr|stdin|universal_newlines|cwd|timeout|encoding|stdio|exception|out|err|input)\s*[=:]>?\s*([\w.]+|"\d+")`)
+	computed   = pattern.New(`^[\s\[(*]*(?:"\d+"\s*(?:\.\s*(?:replace|reverse|translate|decode|encode|lower|swapcase|map|tr|sub|gsub|slice|substr|substring|unpack\w*|rot13)\b|\[)|[A-Za-z_][\w.]*\s*\([^()]*"\d+"[^()]*\)\s*\.|(?:os\s*\.\s*)?(?:environ|getenv)\b|process\s*\.\s*env\b|\$?ENV\s*[\[{]|\$_(?:ENV|GET|POST|SERVER)\b|[A-Za-z_][\w.]*(?:fromCharCode|b64decode|atob|unhexlify|fromhex|pack|decode64)\b)`)
+	inStart    = pattern.New(`^[\s\[\](),*]*$`)
+	reference  = pattern.New(`"(\d+)"`)
+	noKeywords = pattern.New(`,\s*\{[\s,]*\}`)
+	keyword    = pattern.New(`\b(shell|check|text|capture_output|stdout|stderr|stdin|universal_newlines|cwd|timeout|encoding|stdio|stdin_data|chdir|binmode|bufsize|exception|out|err|input)\s*[=:]>?\s*([\w.]+|"\d+")`)
 )
 
 // Script says what code of a scripting language does, judging by its calls and strings.
@@ -146,10 +148,10 @@ func script(language, code string, depth int, left *int) []Effect {
 		out = append(out, Effect{Kind: ForkBomb, Text: "fork in a loop"})
 	}
 	if (commands || duplexes.MatchString(s.worth(duplexes))) && sockets.MatchString(s.code) {
-		out = append(out, Effect{Kind: Remote, Text: sockets.FindString(s.code)})
+		out = slices.Insert(out, 0, Effect{Kind: Remote, Text: sockets.FindString(s.code)}) // it counts more than the command does
 	}
 	out = append(out, s.writes()...)
-	if paths := s.paths(); len(paths) > 0 && (depth > 0 || !calculates(language, code)) {
+	if paths := s.paths(language); len(paths) > 0 && (depth > 0 || !calculates(language, code)) {
 		out = append(out, paths...)
 	}
 	return out
@@ -205,7 +207,7 @@ func (s *skeleton) commands(language string, out *[]Effect) bool {
 				break
 			}
 			if command := strings.Trim(l.text, " \t"); strings.HasPrefix(command, "|") || strings.HasSuffix(command, "|") {
-				*out = append(*out, Effect{Kind: Shell, Text: strings.Trim(command, "| ")})
+				*out = append(*out, Effect{Kind: Shell, Text: strings.Trim(command, "| "), Fed: strings.HasPrefix(command, "|")})
 				found = true
 			}
 		}
@@ -235,7 +237,14 @@ func (s *skeleton) commands(language string, out *[]Effect) bool {
 			continue
 		}
 		found = true
-		*out = append(*out, s.command(s.region(m[1])))
+		e := s.command(s.region(m[1]))
+		if e.Kind == Dynamic {
+			if effects, ok := s.handedTo(m[0], keyword.ReplaceAllString(s.region(m[1]), "")); ok {
+				*out = append(*out, effects...)
+				continue
+			}
+		}
+		*out = append(*out, e)
 	}
 	return found
 }
@@ -243,9 +252,36 @@ func (s *skeleton) commands(language string, out *[]Effect) bool {
 // interpreters are programs that get code as an argument.
 var interpreters = map[string]bool{"sh": true, "bash": true, "dash": true, "zsh": true, "ksh": true, "fish": true, "python": true, "python3": true, "perl": true, "ruby": true, "node": true, "php": true}
 
-// command is the effect of a call that starts a command with these arguments.
+// command is the effect of a call that starts a command with these arguments. An interpreter that gets no code by them gets it
+// from the code that starts it.
 func (s *skeleton) command(args string) Effect {
-	args = keyword.ReplaceAllString(args, "")
+	e := s.starting(args)
+	switch {
+	case e.Kind == Shell:
+		e.Fed = bareInterpreter(strings.Fields(e.Text))
+	case e.Kind == Argv && bareInterpreter(e.Argv):
+		e.Fed, e.Argv = true, e.Argv[:1]
+	}
+	return e
+}
+
+// bareInterpreter says whether a command is an interpreter that runs what it reads.
+func bareInterpreter(argv []string) bool {
+	if len(argv) == 0 || !interpreters[shell.Name(argv[0])] {
+		return false
+	}
+	for i, arg := range argv[1:] {
+		// Modes, signals and the like stand behind the command in the same call.
+		if arg != "-" && arg != "-s" && arg != "-i" && (i > 0 || len(arg) > 2 || strings.Trim(arg, "rwb+") != "") {
+			return false
+		}
+	}
+	return true
+}
+
+// starting is the effect of such a call by its arguments alone.
+func (s *skeleton) starting(args string) Effect {
+	args = noKeywords.ReplaceAllString(keyword.ReplaceAllString(args, ""), "")
 	words := reference.FindAllStringSubmatch(args)
 	rest := reference.ReplaceAllString(args, "")
 	var argv []string

@@ -36,6 +36,22 @@ func strip(language, code string) *skeleton {
 		case s.regex(&b, language, code[i:]) > 0:
 			i += s.matched
 		case language == "perl" || language == "ruby":
+			if words, n := wordList(code[i:], i > 0 && wordByte(code[i-1])); n > 0 {
+				brackets := "[]"
+				if language == "perl" {
+					brackets = "()"
+				}
+				b.WriteByte(brackets[0])
+				for at, word := range words {
+					if at > 0 {
+						b.WriteByte(',')
+					}
+					s.add(&b, literal{text: word})
+				}
+				b.WriteByte(brackets[1])
+				i += n
+				continue
+			}
 			if text, n, tick := operatorQuote(code[i:], i > 0 && wordByte(code[i-1])); n > 0 {
 				s.add(&b, literal{text: text, tick: tick})
 				i += n
@@ -63,6 +79,22 @@ func (s *skeleton) add(b *strings.Builder, l literal) {
 }
 
 func wordByte(c byte) bool { return letter(c) || digit(c) }
+
+// wordList reads a list of words of Perl or Ruby: qw(a b), %w[a b]. It returns how long it is.
+func wordList(code string, inWord bool) (words []string, n int) {
+	if inWord || len(code) < 4 || code[:2] != "qw" && code[:2] != "%w" && code[:2] != "%W" {
+		return nil, 0
+	}
+	at := strings.IndexByte("({[</|!", code[2])
+	if at < 0 {
+		return nil, 0
+	}
+	end := strings.IndexByte(code[3:], ")}]>/|!"[at])
+	if end < 0 {
+		return nil, 0
+	}
+	return strings.Fields(code[3 : 3+end]), end + 4
+}
 
 // operatorQuote reads a quoting operator of Perl or Ruby: q(…), qq{…}, qx/…/, %x(…).
 func operatorQuote(code string, inWord bool) (text string, n int, tick bool) {
@@ -150,7 +182,7 @@ func (s *skeleton) references() iter.Seq2[int, literal] {
 }
 
 // paths finds the strings that name files outside the directory that the code starts in.
-func (s *skeleton) paths() []Effect {
+func (s *skeleton) paths(language string) []Effect {
 	var out []Effect
 	for at, l := range s.references() {
 		text := strings.TrimLeft(l.text, "<>+| ")
@@ -170,7 +202,9 @@ func (s *skeleton) paths() []Effect {
 		case strings.HasPrefix(text, "/") && (tops[top] || opened && !strings.ContainsAny(text, " *\\")),
 			strings.HasPrefix(text, "~/"), text == "~" && opened,
 			text == ".." && opened, strings.HasPrefix(text, "../"), strings.Contains(text, "/../"):
-			out = append(out, Effect{Kind: Path, Text: text})
+			if !s.kept(language, at) {
+				out = append(out, Effect{Kind: Path, Text: text})
+			}
 		case strings.HasPrefix(text, `C:\`) || strings.HasPrefix(text, `C:/`):
 			out = append(out, Effect{Kind: Path, Text: "/" + text})
 		}

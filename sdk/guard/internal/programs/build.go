@@ -1,6 +1,7 @@
 package programs
 
 import (
+	"path"
 	"strings"
 
 	"github.com/picoclaw/picoclaw/sdk/guard/internal/getopt"
@@ -17,6 +18,9 @@ var npmPrograms = set("script-shell shell editor viewer git")
 
 // makeVars finds the code that make is told to run: makefiles, and variables that hold code. The rest is as the table says.
 func makeVars(name string, args []shell.Field) []Use {
+	if staged(args) {
+		args = undestined(args)
+	}
 	texts := shell.Texts(args)
 	uses := table()[name].uses(args, texts)
 	parsed := Options(name, texts)
@@ -64,7 +68,8 @@ func cmake(name string, args []shell.Field) []Use {
 		if arg.Text == "-E" && i+1 < len(args) {
 			return cmakeTool(args[i+1].Text, args[i+2:])
 		}
-		if !strings.HasPrefix(arg.Text, "-DCMAKE_INSTALL_") {
+		_, value, _ := strings.Cut(arg.Text, "=")
+		if !strings.HasPrefix(arg.Text, "-DCMAKE_INSTALL_") && !bins[path.Dir(value)] {
 			rest = append(rest, arg)
 		}
 	}
@@ -194,6 +199,9 @@ func npm(name string, args []shell.Field) []Use {
 // deno runs files, and code behind the verb eval.
 func deno(_ string, args []shell.Field) []Use {
 	for i, arg := range args {
+		if arg.Text == "-" && i > 0 {
+			return []Use{{Kind: Input, Lang: "node"}}
+		}
 		if arg.Text == "eval" {
 			var uses []Use
 			for _, code := range args[i+1:] {
@@ -203,7 +211,7 @@ func deno(_ string, args []shell.Field) []Use {
 			}
 			return uses
 		}
-		if !strings.HasPrefix(arg.Text, "-") {
+		if !strings.HasPrefix(arg.Text, "-") && arg.Text != "run" {
 			break
 		}
 	}

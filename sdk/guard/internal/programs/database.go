@@ -9,7 +9,7 @@ import (
 // databasePrograms talk to databases. Those of sqlite are files of whoever starts it; the others are kept by a server.
 var databasePrograms = []program{
 	{names: "sqlite3 sqlite duckdb", args: "w c*", lang: "sqlite", style: "single",
-		opts: "-cmd=c -init=r -separator=d -nullvalue=d -newline=d -A=d"},
+		opts: "-cmd=c -c=c -s=c -init=r -separator=d -nullvalue=d -newline=d -A=d"},
 	{names: "psql pgcli usql", args: "d*", lang: "sql", opts: "c=c f=k h=d p=d U=d d=d o=w L=w v=c F=d R=d P=d T=d " +
 		"--command=c --file=k --host=d --port=d --username=d --dbname=d --output=w --log-file=w --set=c --variable=c"},
 	{names: "mysql mariadb mycli", args: "d*", lang: "sql", opts: "e=c h=d P=d u=d D=d --execute=c --host=d --user=d --database=d --defaults-file=r --pager=d --tee=w --init-command=c"},
@@ -23,7 +23,13 @@ var databasePrograms = []program{
 // databaseClient also takes its commands from its standard input.
 func databaseClient(name string, args []shell.Field) []Use {
 	p := table()[name]
-	return append(p.uses(args, shell.Texts(args)), Use{Kind: Input, Lang: p.lang})
+	uses := append(p.uses(args, shell.Texts(args)), Use{Kind: Input, Lang: p.lang})
+	for _, arg := range args {
+		if pager, ok := strings.CutPrefix(arg.Text, "--pager="); ok {
+			uses = append(uses, sh(pager))
+		}
+	}
+	return uses
 }
 
 // redis is told a command by its operands, or else by its standard input.

@@ -3,7 +3,7 @@ package programs
 // devPrograms build, test and package.
 var devPrograms = []program{
 	{names: "make gmake bmake", args: "s*", lang: "make", opts: "C=g f=r I=l j= l= o=d W=d E=c --directory=g --file=r --makefile=r --include-dir=l --eval=c --old-file=d --what-if=d --jobs=d"},
-	{names: "cmake ccmake", args: "s*", opts: "S=l B=w G=d C=r P=k E=d T=d A=d t=d j=d --build=g --target=d --preset=d --install=g --config=d --prefix=w --toolchain=r --parallel=d"},
+	{names: "cmake ccmake", args: "s*", lang: "cmake", opts: "S=l B=w G=d C=r P=k E=d T=d A=d t=d j=d --build=g --target=d --preset=d --install=g --config=d --prefix=w --toolchain=r --parallel=d"},
 	{names: "ninja meson bazel bazelisk blaze buck buck2 pants scons just task mage invoke gradle gradlew mvn mvnw ant sbt lein mix", args: "s*",
 		opts: "C=g f=r d=g t=d j=d p=g b=r P=s x=d Dtest=d --tests=d --test_filter=d --file=r --directory=g --justfile=r --working-directory=g"},
 	{names: "rake", args: "s*", lang: "ruby", opts: "e=c E=c p=c f=k r=k R=l I=l C=g g= --execute=c --execute-continue=c --execute-print=c --rakefile=k --require=k --rakelibdir=l --libdir=l --directory=g --where=d"},

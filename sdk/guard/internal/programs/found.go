@@ -1,11 +1,6 @@
 package programs
 
-import (
-	"slices"
-	"strings"
-
-	"github.com/picoclaw/picoclaw/sdk/guard/internal/getopt"
-)
+import "strings"
 
 // makefiles are the files that make looks for.
 var makefiles = []string{"GNUmakefile", "makefile", "Makefile"}
@@ -29,12 +24,15 @@ var lifecycle = map[string][]string{
 }
 
 // finders are the programs that find such files.
-var finders = set("bash sh zsh ksh dash pip uv make gmake bmake git npm pnpm yarn bun pytest py.test rake bb direnv go gcc g++ cc c++ clang clang++ tcc java javac python node perl ruby")
+var finders = set("cmake bash sh zsh ksh dash pip uv make gmake bmake git npm pnpm yarn bun pytest py.test rake bb direnv go gcc g++ cc c++ clang clang++ tcc java javac python node perl ruby")
+
+// readers are modules of Python that only read the files that they are told of.
+var readers = set("py_compile compileall json.tool venv tabnanny ast tokenize zipfile tarfile base64 http.server black ruff flake8 isort mypy pylint pip")
 
 // Found are the files that a program runs as code without being given their names, of those that there are. A star at the beginning
 // of a name stands for anything.
 func Found(name string, args []string, there func(file string) bool) []Use {
-	if !finders[name] {
+	if _, ok := runners[name]; !ok && !finders[name] {
 		return nil
 	}
 	dir := ""
@@ -62,6 +60,9 @@ func Found(name string, args []string, there func(file string) bool) []Use {
 	if len(operands) > 0 {
 		verb = operands[0]
 	}
+	if r, ok := runners[name]; ok {
+		return files(r.lang, operands, strings.Fields(r.files)...)
+	}
 	switch name {
 	case "make", "gmake", "bmake":
 		if dir, _ = parsed.Value("-C", "--directory"); !parsed.Has("-f", "--file", "--makefile") {
@@ -71,12 +72,15 @@ func Found(name string, args []string, there func(file string) bool) []Use {
 		return startFiles(name, args)
 	case "pip", "uv":
 		return setups(operands, parsed, files)
+	case "cmake":
+		return configures(operands, parsed, files)
 	case "npm", "pnpm", "yarn", "bun":
 		dir, _ = parsed.Value("-C", "--prefix", "--cwd", "--dir")
 		return files("npm", npmScripts(verb, operands), "package.json")
-	case "pytest", "py.test":
-		return files("python", nil, "*.py")
 	case "python":
+		if len(args) > 1 && args[0] == "-m" && readers[args[1]] {
+			return nil
+		}
 		return files("python", nil, "*.py") // it may import them
 	case "node":
 		return files("node", nil, "*.js", "*.mjs", "*.cjs")
@@ -84,12 +88,6 @@ func Found(name string, args []string, there func(file string) bool) []Use {
 		return files("perl", nil, "*.pm", "*.pl")
 	case "ruby":
 		return files("ruby", nil, "*.rb")
-	case "rake":
-		return files("ruby", nil, "Rakefile", "rakefile", "Rakefile.rb")
-	case "bb":
-		return files("lisp", nil, "bb.edn")
-	case "direnv":
-		return files("sh", nil, ".envrc")
 	case "go":
 		if verb == "run" || verb == "test" || verb == "generate" {
 			return files("go", nil, "*.go")
@@ -122,44 +120,4 @@ func named(words []string, endings ...string) (out []string) {
 		}
 	}
 	return out
-}
-
-// startFiles are the files in the home directory that a shell runs first, if it is interactive or a login shell.
-func startFiles(name string, args []string) (uses []Use) {
-	for _, arg := range args {
-		letters, option := strings.CutPrefix(arg, "-")
-		if !option || arg == "--" {
-			break
-		}
-		long := strings.HasPrefix(letters, "-")
-		if arg == "--login" || !long && strings.Contains(letters, "l") {
-			uses = append(uses, home(".bash_profile", ".bash_login", ".profile", ".zprofile", ".zlogin")...)
-		}
-		if !long && strings.Contains(letters, "i") {
-			uses = append(uses, home("."+name+"rc")...)
-		}
-	}
-	return uses
-}
-
-// home are files in the home directory that the shell runs.
-func home(names ...string) (uses []Use) {
-	for _, name := range names {
-		uses = append(uses, Use{Kind: Script, Lang: "sh", Text: name, Home: true})
-	}
-	return uses
-}
-
-// setups are the files that run where pip is to install what is in a directory.
-func setups(operands []string, parsed getopt.Args, files func(lang string, params []string, names ...string) []Use) (uses []Use) {
-	if !slices.Contains(operands, "install") && !slices.Contains(operands, "wheel") {
-		return nil
-	}
-	editable, _ := parsed.Value("-e", "--editable")
-	for _, dir := range append(operands, editable) {
-		if dir, _, _ = strings.Cut(dir, "["); strings.HasPrefix(dir, ".") {
-			uses = append(uses, files("python", nil, dir+"/setup.py")...)
-		}
-	}
-	return uses
 }

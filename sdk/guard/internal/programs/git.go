@@ -39,6 +39,8 @@ func git(m *Memory, args []shell.Field, texts []string) []Use {
 				}
 				aliases[name] = value
 			}
+		case opt.Name == "--config-env":
+			uses = append(uses, sh(shell.Unknown)) // what the environment holds may be a command
 		case opt.Roles == "g":
 			uses = append(uses, Use{Kind: Enter, Text: opt.Value})
 		case opt.Name == "--exec-path":
@@ -99,10 +101,15 @@ func gitConfig(key, value string) []Use {
 // gitVerb adds what the arguments of a verb are for.
 func gitVerb(uses []Use, parsed *getopt.Args, verb string, rest []shell.Field, texts []string) []Use {
 	switch {
+	case verb == "for-each-repo":
+		at := gitSub.Parse(texts).Operands
+		if len(at) > 0 {
+			return append(uses, Use{Kind: Command, Argv: append([]shell.Field{{Text: "git"}}, rest[at[0]:]...)})
+		}
 	case verb == "bisect" && len(rest) > 1 && rest[0].Text == "run":
 		return append(uses, Use{Kind: Command, Argv: rest[1:]})
-	case verb == "submodule" && len(rest) > 1 && rest[0].Text == "foreach":
-		words := rest[1:]
+	case verb == "submodule" && foreach(texts) > 0:
+		words := rest[foreach(texts):]
 		for len(words) > 0 && strings.HasPrefix(words[0].Text, "-") {
 			words = words[1:]
 		}
@@ -222,4 +229,17 @@ func gitExt(command string) []shell.Field {
 		}
 	}
 	return argv
+}
+
+// foreach is where the command of git submodule foreach begins, its options included; 0 if it is another command.
+func foreach(texts []string) int {
+	for i, text := range texts {
+		if !strings.HasPrefix(text, "-") {
+			if text == "foreach" {
+				return i + 1
+			}
+			return 0
+		}
+	}
+	return 0
 }

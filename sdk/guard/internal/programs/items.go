@@ -32,10 +32,15 @@ func xargs(_ string, args []shell.Field) []Use {
 			}
 		}
 	}
+	separator, _ := parsed.Value("-d", "--delimiter")
+	if parsed.Has("-0", "--null") || separator == `\n` || separator == `\0` {
+		separator = "\n" // or what printf writes as one
+	}
+	_, each := parsed.Value("-n", "-L", "--max-args", "--max-lines")
 	if mark != "" {
 		return append(uses, Use{Kind: Command, Argv: argv, Items: true, Text: mark})
 	}
-	return append(uses, Use{Kind: Command, Argv: argv, Items: true})
+	return append(uses, Use{Kind: Command, Argv: argv, Items: true, Between: separator, Each: each})
 }
 
 // parallel is xargs whose items can also stand behind ":::".

@@ -87,7 +87,7 @@ func (l *language) uses(name string, args []shell.Field) []Use {
 			uses = append(uses, Use{Kind: Code, Lang: l.lang, Text: inURL(opt.Value)})
 		case opt.Roles == "k":
 			uses = append(uses, Use{Kind: Script, Lang: l.lang, Text: opt.Value})
-			coded = true
+			coded = coded || l.lang != "awk" || opt.Name != "-i" && !opt.Is("--include") // which is beside the program
 		case opt.Roles != "":
 			uses = append(uses, Use{Kind: Kind(opt.Roles[0]), Text: opt.Value})
 		default:

@@ -33,17 +33,19 @@ const (
 
 // Use is one argument, or part of one, and what it is for.
 type Use struct {
-	Kind   Kind
-	Text   string
-	Glob   bool
-	Home   bool              // Text is a path in the home directory
-	Lang   string            // of Code and Input: "sh", "awk", "sed", "python" …
-	Argv   []shell.Field     // of Command
-	Env    map[string]string // of Command
-	Dir    string            // of Command, if it isn't the caller's
-	Params []string          // of Code: $0, $1, …
-	Items  bool              // of Command: words of the standard input are appended
-	Away   bool              // of Code and Command: it runs on another machine, or in a container, so its paths are those there
+	Kind    Kind
+	Text    string
+	Glob    bool
+	Home    bool              // Text is a path in the home directory
+	Lang    string            // of Code and Input: "sh", "awk", "sed", "python" …
+	Argv    []shell.Field     // of Command
+	Env     map[string]string // of Command
+	Dir     string            // of Command, if it isn't the caller's
+	Params  []string          // of Code: $0, $1, …
+	Items   bool              // of Command: words of the standard input are appended
+	Between string            // of Items: what stands between them; "" for spaces, with quotes as the shell has them
+	Each    bool              // of Items: each may be appended by itself
+	Away    bool              // of Code and Command: it runs on another machine, or in a container, so its paths are those there
 }
 
 // program is one entry of the tables.
@@ -117,6 +119,9 @@ func (m *Memory) take() []Use {
 func Uses(m *Memory, name string, args []shell.Field, texts []string) []Use {
 	if name == "git" {
 		return git(m, args, texts)
+	}
+	if name == "test" || name == "[" {
+		return tested(m.take(), args)
 	}
 	if special := handler(name); special != nil {
 		return special(name, args)

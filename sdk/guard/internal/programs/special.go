@@ -49,8 +49,20 @@ func handler(name string) special {
 		return docker
 	case "cmake", "ccmake":
 		return cmake
+	case "gcc", "g++", "cc", "c++", "clang", "clang++", "tcc":
+		return compiler
+	case "which", "type":
+		return located
+	case "configure":
+		return configure
+	case "meson":
+		return meson
 	case "make", "gmake", "bmake":
 		return makeVars
+	case "rpm", "rpmbuild", "rpmspec", "rpmquery", "rpmverify", "gs", "ghostscript", "latexmk", "tex", "latex", "pdftex", "pdflatex", "xetex", "xelatex", "luatex", "lualatex":
+		return typeset
+	case "history", "fc":
+		return history
 	case "crontab", "at", "batch":
 		return schedule
 	case "flock":
@@ -139,7 +151,16 @@ func handler(name string) special {
 	if lang, ok := languages()[name]; ok {
 		return lang.run
 	}
+	if strings.HasPrefix(name, "git-") {
+		return dashed
+	}
 	return nil
+}
+
+// dashed is a verb of git's that is a program of its own.
+func dashed(name string, args []shell.Field) []Use {
+	argv := []shell.Field{{Text: "git"}, {Text: strings.TrimPrefix(name, "git-")}}
+	return []Use{{Kind: Command, Argv: append(argv, args...)}}
 }
 
 // Known says whether anything is known of a program's arguments.

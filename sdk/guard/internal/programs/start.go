@@ -139,7 +139,7 @@ func multiplexer(name string, args []shell.Field) []Use {
 		}
 		if strings.ContainsAny(text, " \t\n") {
 			uses = append(uses, Use{Kind: Code, Lang: "sh", Text: text})
-		} else if i > 0 {
+		} else if i > 0 || name == "screen" {
 			uses = append(uses, Use{Kind: Command, Argv: args[i:]})
 		}
 	}

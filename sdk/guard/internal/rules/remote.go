@@ -49,6 +49,10 @@ var remoteRules = []Rule{
 		Reason: "changes a remote repository", Hit: []string{"hg push"}, Miss: []string{"hg log"},
 	},
 	{
+		ID: "exec.git-push", Names: "svn cvs p4 sl git-town", Match: verb("commit", "ci", "submit", "push", "ship"),
+		Reason: "changes a remote repository", Hit: []string{"svn commit -m x", "p4 submit"}, Miss: []string{"svn status", "svn diff", "p4 sync", "sl log"},
+	},
+	{
 		ID: "exec.container", Names: "docker podman nerdctl lxc incus crictl ctr docker-compose podman-compose buildah finch kubectl oc",
 		Match: func(c *Command) bool {
 			words := c.subcommands()

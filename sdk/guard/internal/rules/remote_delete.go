@@ -18,7 +18,7 @@ var remoteDeleteRules = []Rule{
 		Miss:   []string{"docker rm web", "docker rm -f web", "docker compose down -v", "docker volume rm data", "docker image prune -a", "docker kill web", "docker stop web", "docker compose down", "docker rmi app", "docker system df", "docker volume ls", "docker image ls", "docker logs -f web", "docker system prune --help", "docker compose -f a.yml up", "docker image prune", "docker builder prune -f"},
 	},
 	{
-		ID: "exec.container-delete", Names: "docker podman nerdctl", Match: both(anyOf(via("xargs", "gxargs", "parallel"), mention(shell.Item)), func(c *Command) bool {
+		ID: "exec.container-delete", Names: "docker podman nerdctl", Match: both(anyOf(via("xargs", "gxargs", "parallel"), word(shell.Item)), func(c *Command) bool {
 			words := c.subcommands()
 			return len(words) > 0 && (words[0] == "rm" || words[0] == "rmi" || len(words) > 1 && (words[1] == "rm" || words[1] == "remove"))
 		}),

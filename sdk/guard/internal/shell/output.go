@@ -79,6 +79,16 @@ func output(c *Call) Stream {
 		if len(args) == 2 && args[0] == "env" && (args[1] == "GOPATH" || args[1] == "GOROOT" || args[1] == "GOBIN") {
 			return known("/" + Program + "/go\n")
 		}
+	case "uname":
+		if len(args) == 1 && (args[0] == "-m" || args[0] == "-s" || args[0] == "-p") {
+			return text(Item + "\n") // one word of letters and digits
+		}
+	case "arch", "nproc":
+		return text(Item + "\n")
+	case "git":
+		if len(args) == 2 && args[0] == "rev-parse" && args[1] == "--show-toplevel" && c.Dir != "" {
+			return text(c.Dir + "\n") // where commands usually start
+		}
 	case "docker", "podman", "nerdctl":
 		if lists(args) {
 			return text(Item + "\n")
@@ -86,6 +96,9 @@ func output(c *Call) Stream {
 	case "npm", "pnpm", "yarn":
 		if len(args) == 1 && args[0] == "bin" && c.Dir != "" {
 			return text(c.Dir + "/node_modules/.bin\n")
+		}
+		if len(args) == 1 && args[0] == "root" && c.Dir != "" {
+			return text(c.Dir + "/node_modules\n")
 		}
 	case "yes":
 		line := strings.Join(args, " ")

@@ -197,6 +197,10 @@ func (in *Interpreter) call(c *Call, st *state) Stream {
 	if len(c.Argv) == 0 || !in.step(&c.Place) {
 		return Stream{}
 	}
+	if rest, ok := strings.CutPrefix(c.Argv[0].Text, Unset+"/"); ok && !HasUnknown(rest) {
+		// In a directory that the environment names, or else at the root.
+		c.Argv = append([]Field{{Text: "/" + rest}}, c.Argv[1:]...)
+	}
 	word := c.Argv[0]
 	if HasUnknown(word.Text) || word.Glob {
 		in.problem(&c.Place, Dynamic, "which program runs is only known when it runs")

@@ -1,0 +1,76 @@
+package programs
+
+import (
+	"path"
+	"strings"
+
+	"github.com/picoclaw/picoclaw/sdk/guard/internal/shell"
+)
+
+// searched are the directories of the system that compilers look into, named or not.
+var searched = []string{"/usr/include", "/usr/lib", "/usr/lib64", "/usr/local/include", "/usr/local/lib", "/usr/share", "/opt/homebrew", "/lib"}
+
+// installed says whether a path is in one of those directories.
+func installed(name string) bool {
+	name = path.Clean(name)
+	for _, dir := range searched {
+		if name == dir || strings.HasPrefix(name, dir+"/") {
+			return true
+		}
+	}
+	return false
+}
+
+// bins are the directories that the programs of the system are in.
+var bins = set("/bin /sbin /usr/bin /usr/sbin /usr/local/bin /usr/local/sbin /opt/homebrew/bin")
+
+// compiler takes the arguments of a compiler without the system's directories that it is to look into.
+func compiler(name string, args []shell.Field) []Use {
+	rest := make([]shell.Field, 0, len(args))
+	for i, arg := range args {
+		dir, ok := strings.CutPrefix(arg.Text, "-I")
+		if !ok {
+			dir, ok = strings.CutPrefix(arg.Text, "-L")
+		}
+		if !ok && i > 0 && (args[i-1].Text == "-isystem" || args[i-1].Text == "-I" || args[i-1].Text == "-L" || args[i-1].Text == "-idirafter") {
+			dir, ok = arg.Text, true
+		}
+		if ok && installed(dir) {
+			arg.Text = strings.TrimSuffix(arg.Text, dir) + "."
+		}
+		rest = append(rest, arg)
+	}
+	return table()[name].uses(rest, shell.Texts(rest))
+}
+
+// located are names of programs, of which only is told where they are.
+func located(_ string, args []shell.Field) []Use {
+	var uses []Use
+	for _, arg := range args {
+		if !bins[path.Dir(path.Clean(arg.Text))] {
+			uses = append(uses, Use{Kind: Shape, Text: arg.Text, Glob: arg.Glob})
+		}
+	}
+	return uses
+}
+
+// tested are the operands of test: texts that are compared, and files of which the kind is told. Whether a program is installed,
+// and whether it runs in a container, is no secret.
+func tested(uses []Use, args []shell.Field) []Use {
+	for i, arg := range args {
+		compared := i > 0 && comparing[args[i-1].Text] || i+1 < len(args) && comparing[args[i+1].Text]
+		if compared || strings.HasPrefix(arg.Text, "/") && told(path.Clean(arg.Text)) {
+			continue
+		}
+		uses = append(uses, Use{Kind: Shape, Text: arg.Text, Glob: arg.Glob})
+	}
+	return uses
+}
+
+// told says whether everybody may know that a file is there.
+func told(name string) bool {
+	return bins[path.Dir(name)] || name == "/.dockerenv" || name == "/run/.containerenv"
+}
+
+// comparing are the operators of test between texts, and the options that look at one.
+var comparing = set("= == != < > -z -n")

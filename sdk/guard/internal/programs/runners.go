@@ -1,0 +1,87 @@
+package programs
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/picoclaw/picoclaw/sdk/guard/internal/getopt"
+)
+
+// finder is what a program finds by itself: files, separated by spaces, in a language.
+type finder struct{ lang, files string }
+
+// runners are the programs that always find the same files.
+var runners = func() map[string]finder {
+	m := map[string]finder{}
+	for names, r := range map[string]finder{
+		"just":         {"just", "justfile Justfile .justfile"},
+		"task go-task": {"task", "Taskfile.yml Taskfile.yaml taskfile.yml taskfile.yaml"},
+		"ninja":        {"ninja", "build.ninja"},
+		"tox":          {"tox", "tox.ini"},
+		"foreman honcho overmind hivemind goreman": {"procfile", "Procfile Procfile.dev"},
+		"rake":                             {"ruby", "Rakefile rakefile Rakefile.rb"},
+		"bb":                               {"lisp", "bb.edn"},
+		"direnv":                           {"sh", ".envrc"},
+		"nox invoke inv fab":               {"tasks", "noxfile.py tasks.py fabfile.py"},
+		"pytest py.test scons locust doit": {"python", "*.py SConstruct"},
+		"jest vitest mocha ava jasmine karma cypress playwright webpack vite rollup gulp grunt eslint stylelint": {"node", "*.js *.mjs *.cjs *.ts *.mts"},
+		"rspec minitest cap guard": {"ruby", "*.rb Guardfile Capfile"},
+	} {
+		for _, name := range strings.Fields(names) {
+			m[name] = r
+		}
+	}
+	return m
+}()
+
+// configures are the files that CMake reads where it configures a directory.
+func configures(operands []string, parsed getopt.Args, files func(lang string, params []string, names ...string) []Use) []Use {
+	if parsed.Has("-E", "-P", "--build", "--install") {
+		return nil
+	}
+	dir, _ := parsed.Value("-S")
+	if dir == "" && len(operands) > 0 {
+		dir = operands[0]
+	}
+	return files("cmake", nil, in(dir, "CMakeLists.txt"))
+}
+
+// startFiles are the files in the home directory that a shell runs first, if it is interactive or a login shell.
+func startFiles(name string, args []string) (uses []Use) {
+	for _, arg := range args {
+		letters, option := strings.CutPrefix(arg, "-")
+		if !option || arg == "--" {
+			break
+		}
+		long := strings.HasPrefix(letters, "-")
+		if arg == "--login" || !long && strings.Contains(letters, "l") {
+			uses = append(uses, home(".bash_profile", ".bash_login", ".profile", ".zprofile", ".zlogin")...)
+		}
+		if !long && strings.Contains(letters, "i") {
+			uses = append(uses, home("."+name+"rc")...)
+		}
+	}
+	return uses
+}
+
+// home are files in the home directory that the shell runs.
+func home(names ...string) (uses []Use) {
+	for _, name := range names {
+		uses = append(uses, Use{Kind: Script, Lang: "sh", Text: name, Home: true})
+	}
+	return uses
+}
+
+// setups are the files that run where pip is to install what is in a directory.
+func setups(operands []string, parsed getopt.Args, files func(lang string, params []string, names ...string) []Use) (uses []Use) {
+	if !slices.Contains(operands, "install") && !slices.Contains(operands, "wheel") {
+		return nil
+	}
+	editable, _ := parsed.Value("-e", "--editable")
+	for _, dir := range append(operands, editable) {
+		if dir, _, _ = strings.Cut(dir, "["); strings.HasPrefix(dir, ".") {
+			uses = append(uses, files("python", nil, dir+"/setup.py")...)
+		}
+	}
+	return uses
+}
