@@ -44,6 +44,7 @@ type Interpreter struct {
 	traps      int                 // that are being followed
 	later      int                 // traps that are followed before they run
 	branches   int                 // entered that need not run
+	breaks     [][]*state          // the ways that have left the bodies of loops that are being followed
 	stopped    bool
 }
 
