@@ -69,8 +69,12 @@ func (in *Interpreter) builtin(c *Call, st *state) (Stream, bool) {
 				st.set(name, Unknown)
 				continue
 			}
-			unset(in, &st.vars, name)
-			unset(in, &st.funcs, name)
+			if !slices.Contains(args, "-f") {
+				unset(in, &st.vars, name)
+			}
+			if !slices.Contains(args, "-v") {
+				unset(in, &st.funcs, name)
+			}
 		}
 		return none, true
 	case "return":

@@ -1,6 +1,9 @@
 package shell
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // child is the state of a new shell. Functions may have come to it by the environment, and aliases and IFS have not.
 func (s *state) child(env map[string]string) *state {
@@ -30,6 +33,11 @@ func (s *state) export(name string) {
 	s.exported = append(s.exported[:len(s.exported):len(s.exported)], name)
 }
 
+// unexport notes that new shells may not get a variable.
+func (s *state) unexport(name string) {
+	s.exported = slices.DeleteFunc(slices.Clone(s.exported), func(exported string) bool { return exported == name })
+}
+
 // inherited says whether new shells certainly get a variable.
 func (s *state) inherited(name string) bool {
 	_, ok := s.base[name]
@@ -45,13 +53,17 @@ func (c *Call) start(text string, params []string, stdin Stream) Stream {
 	if len(params) > 0 {
 		first.params = params
 	}
+	cleared := slices.Contains(c.Via, "env") // which may take any of them away
 	lacking := first.vars.keys(func(name string) bool {
 		c.in.work += perWord
-		return len(name) > 0 && strings.Contains(text, name) && !first.inherited(name)
+		return len(name) > 0 && strings.Contains(text, name) && (cleared && c.Env[name] == "" || !first.inherited(name))
 	})
 	var second *state
-	if len(lacking) > 0 {
+	if len(lacking) > 0 || cleared {
 		second = first.clone()
+		if cleared {
+			second.base = nil
+		}
 		for _, name := range lacking {
 			unset(c.in, &second.vars, name)
 		}

@@ -147,7 +147,7 @@ func (in *Interpreter) assignments(list []*syntax.Assign, st *state, x *expansio
 func (in *Interpreter) declare(c *syntax.DeclClause, st *state, stdin Stream, place *Place, s *syntax.Stmt) {
 	x := in.expansion(st, place)
 	reference, integer, associative := c.Variant.Value == "nameref", false, false
-	readonly, exported := c.Variant.Value == "readonly", c.Variant.Value == "export"
+	readonly, exported, kept := c.Variant.Value == "readonly", c.Variant.Value == "export", false
 	call := &Call{Place: *place, Argv: []Field{{Text: c.Variant.Value}}, Env: map[string]string{}, Stdin: stdin, in: in, state: st, node: s, text: in.source}
 	for _, a := range c.Args {
 		if a.Name == nil || a.Naked && a.Name == nil {
@@ -158,8 +158,10 @@ func (in *Interpreter) declare(c *syntax.DeclClause, st *state, stdin Stream, pl
 					reference, integer = reference || strings.Contains(f.Text, "n"), integer || strings.Contains(f.Text, "i")
 					associative, readonly = associative || strings.Contains(f.Text, "A"), readonly || strings.Contains(f.Text, "r")
 					exported = exported || strings.Contains(f.Text, "x")
+					kept = kept || c.Variant.Value == "export" && strings.Contains(f.Text, "n")
 				} else {
 					in.declared(place, st, f.Text, integer, reference)
+					kept = kept || strings.HasPrefix(f.Text, "+") && strings.Contains(f.Text, "x")
 				}
 				if name, value, ok := strings.Cut(f.Text, "="); ok && syntax.ValidName(name) {
 					st.set(name, value)
@@ -182,7 +184,9 @@ func (in *Interpreter) declare(c *syntax.DeclClause, st *state, stdin Stream, pl
 		if reference {
 			set(in, &st.vars, a.Name.Value, expand.Variable{Set: true, Kind: expand.String, Str: Unknown}) // another name of a variable that may change
 		}
-		if exported {
+		if kept {
+			st.unexport(a.Name.Value)
+		} else if exported {
 			st.export(a.Name.Value)
 		}
 		if readonly {

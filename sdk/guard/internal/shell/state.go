@@ -200,6 +200,10 @@ func (s *state) set(name, value string) {
 	if name == "BASH_ARGV0" {
 		s.params = append([]string{value}, s.args()...)
 	}
+	if v, ok := s.vars.get(name); ok && (v.Kind == expand.Indexed || v.Kind == expand.Associative) {
+		s.setFirst(name, v, value)
+		return
+	}
 	set(s.in, &s.vars, name, expand.Variable{Set: true, Kind: expand.String, Str: value})
 }
 
@@ -235,6 +239,11 @@ func (s *state) abs(path string) string {
 	}
 	return s.in.paths.Join(s.dir, path)
 }
+
+// own are the variables that bash sets by itself, whatever the environment has.
+var own = map[string]bool{"IFS": true, "OLDPWD": true, "PWD": true, "SHLVL": true, "PS1": true, "PS4": true, "BASH_VERSION": true, "BASH_VERSINFO": true, "BASHOPTS": true,
+	"SHELLOPTS": true, "BASH": true, "BASH_SUBSHELL": true, "BASH_COMMAND": true, "BASH_SOURCE": true, "FUNCNAME": true, "DIRSTACK": true, "GROUPS": true, "HOSTTYPE": true,
+	"MACHTYPE": true, "OSTYPE": true, "OPTERR": true, "PIPESTATUS": true, "HISTCMD": true, "COMP_WORDBREAKS": true}
 
 // Get implements [expand.Environ].
 func (s *state) Get(name string) expand.Variable {
@@ -279,7 +288,7 @@ func (s *state) Get(name string) expand.Variable {
 	if name == "PWD" && s.dir != "" {
 		return known(s.dir)
 	}
-	if v, ok := s.base[name]; ok {
+	if v, ok := s.base[name]; ok && !own[name] {
 		return known(v)
 	}
 	switch name {
