@@ -66,6 +66,12 @@ func (s *state) equal(o *state) bool {
 		same(s.in, s.vars, o.vars, sameVariable) && same(s.in, s.files, o.files, Stream.same)
 }
 
+// settles says whether nothing has changed since that the next round of a loop could act upon. Files grow with each round.
+func (s *state) settles(before *state) bool {
+	return s.dir == before.dir && s.oldDir == before.oldDir && slices.Equal(s.params, before.params) && slices.Equal(s.stack, before.stack) &&
+		same(s.in, s.vars, before.vars, sameVariable) && same(s.in, s.funcs, before.funcs, identical)
+}
+
 func identical[V comparable](a, b V) bool { return a == b }
 
 func sameVariable(a, b expand.Variable) bool {
@@ -136,6 +142,12 @@ func blur(states []*state) *state {
 		}
 		for name, body := range o.outer.all() {
 			set(s.in, &s.outer, name, body)
+		}
+		if !slices.Equal(s.params, o.params) {
+			s.params = []string{Unknown, Unknown}
+			if len(o.params) > 0 && len(states[0].params) > 0 && o.params[0] == states[0].params[0] {
+				s.params[0] = o.params[0]
+			}
 		}
 		if !slices.Equal(s.integers, o.integers) {
 			s.integers = slices.Concat(s.integers, o.integers)
@@ -253,12 +265,16 @@ func (s *state) Get(name string) expand.Variable {
 		return expand.Variable{Set: true, Kind: expand.Indexed, List: s.args()}
 	case "#":
 		return known(strconv.Itoa(len(s.args())))
-	case "?", "$", "!", "RANDOM", "SRANDOM", "SECONDS", "LINENO", "PPID", "BASHPID", "UID", "EUID", "EPOCHSECONDS",
-		"EPOCHREALTIME", "COLUMNS", "LINES", "OPTIND":
+	case "?", "$", "!", "RANDOM", "SRANDOM", "SECONDS", "LINENO", "PPID", "BASHPID", "UID", "EUID", "EPOCHSECONDS", "EPOCHREALTIME", "OPTIND",
+		"BASH_SUBSHELL", "BASH_ARGC", "HISTCMD", "GROUPS":
+		return known(Item) // a number, whatever is assigned
+	case "BASH_COMMAND", "BASH_ARGV", "DIRSTACK", "FUNCNAME", "PIPESTATUS", "BASH_LINENO", "BASH_SOURCE":
+		return known(Unknown) // whatever is assigned
+	case "COLUMNS", "LINES":
 		if v, ok := s.vars.get(name); ok {
 			return v
 		}
-		return known(Item) // a number
+		return known(Item)
 	case "-", "_", "HOSTNAME", "REPLY", "BASH_REMATCH", "OPTARG":
 		if v, ok := s.vars.get(name); ok {
 			return v
