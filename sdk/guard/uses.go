@@ -251,6 +251,8 @@ func (a *analysis) effect(c *shell.Call, language string, e lang.Effect) {
 		a.soft(c, Deny, "exec.chown", e.Text+" changes whose files or rights they are", "")
 	case lang.ForkBomb:
 		a.hard(c, "exec.fork-bomb", "the code multiplies without end: "+e.Text)
+	case lang.Environment:
+		a.hard(c, "exec.environment", e.Text+" makes programs load code that they wouldn't otherwise")
 	case lang.Remote:
 		a.hard(c, "exec.remote-shell", "the code connects a command with another machine: "+e.Text)
 	}
