@@ -59,7 +59,7 @@ func (s *skeleton) format(language string) {
 		}
 		return s.literal(text, otherwise)
 	}
-	if language == "python" {
+	if language == "python" && strings.Contains(s.code, "format") {
 		s.replace(formatted, func(m []string) string {
 			text, ok := s.text(m[1])
 			parts := texts(m[2])
@@ -82,13 +82,18 @@ func (s *skeleton) format(language string) {
 			return s.literal(text, m[0])
 		})
 	}
-	if language == "python" || language == "ruby" {
+	if (language == "python" || language == "ruby") && strings.Contains(s.code, "%") {
 		s.replace(percent, func(m []string) string { return by(m[1], m[2]+m[3], m[0]) })
 	}
 	if language == "perl" || language == "ruby" || language == "php" {
 		s.replace(sprintf, func(m []string) string { return by(m[1]+m[3], m[2]+m[4], m[0]) })
 	}
-	s.tables()
+	if strings.Contains(s.code, ":") || strings.Contains(s.code, "=>") {
+		s.tables()
+	}
+	if !strings.Contains(s.code, "[") {
+		return
+	}
 	s.replace(element, func(m []string) string {
 		parts := values.FindAllString(m[1], -1)
 		at, err := strconv.Atoi(m[2])

@@ -122,6 +122,9 @@ func (s *skeleton) divide() {
 		return `"` + m[1] + m[2] + m[3] + `"`
 	})
 	for range maxDivided {
+		if !strings.Contains(s.code, "/") && !strings.Contains(s.code, "joinpath") {
+			return
+		}
 		before := s.code
 		s.replace(divided, func(m []string) string {
 			first, _ := s.text(m[1] + m[2])

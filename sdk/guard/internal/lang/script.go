@@ -135,10 +135,8 @@ func script(language, code string, depth int, left *int) []Effect {
 	if language == "python" && disguised(s.code) {
 		out = append(out, Effect{Kind: Dynamic, Text: "Python takes letters of other alphabets in the code for plain ones"})
 	}
-	if m := loaders.FindStringSubmatch(s.worth(loaders)); m != nil {
-		if name, ok := s.text(m[1] + m[2]); ok && loading[name] || m[3] != "" {
-			out = append(out, Effect{Kind: Environment, Text: name + m[3]})
-		}
+	if strings.Contains(code, "LD_") || strings.Contains(code, "BASH_ENV") {
+		s.loads(&out)
 	}
 	if language == "python" && pickled.MatchString(s.worth(pickled)) {
 		out = append(out, Effect{Kind: Dynamic, Text: "an object that is made of a string may be made by any function"})
@@ -175,6 +173,16 @@ func script(language, code string, depth int, left *int) []Effect {
 
 // loading are the variables of an environment that make programs load code.
 var loading = names("LD_PRELOAD LD_AUDIT DYLD_INSERT_LIBRARIES BASH_ENV")
+
+// loads finds where code sets such a variable.
+func (s *skeleton) loads(out *[]Effect) {
+	for _, m := range loaders.FindAllStringSubmatch(s.code) {
+		if name, ok := s.text(m[1] + m[2]); ok && loading[name] || m[3] != "" {
+			*out = append(*out, Effect{Kind: Environment, Text: name + m[3]})
+			return
+		}
+	}
+}
 
 // disguised says whether code has letters that Python takes for plain ones.
 func disguised(code string) bool {
