@@ -2,6 +2,7 @@ package guard
 
 import (
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/picoclaw/picoclaw/sdk/guard/internal/lang"
@@ -19,12 +20,17 @@ func (a *analysis) wrote(c *shell.Call, name, file string) {
 			c.Write(file, shell.Stream{Known: true})
 		}
 	case "tee", "sponge":
-		c.Write(file, c.Stdin)
+		writer(c, "-a", "--append")(file, c.Stdin)
 	case "dd":
 		c.Write(file, c.Stdin)
-		a.copied(c, file)
+		a.copied(c, name, file)
+		if slices.ContainsFunc(c.Argv, func(f shell.Field) bool {
+			return strings.HasPrefix(f.Text, "conv=") && strings.Contains(f.Text, "notrunc") || strings.HasPrefix(f.Text, "seek=") || strings.HasPrefix(f.Text, "oflag=append")
+		}) {
+			c.Overwrite(file)
+		}
 	case "cp", "mv", "install", "ln", "rsync", "gunzip", "unzip", "xxd":
-		a.copied(c, file)
+		a.copied(c, name, file)
 	case "find", "gfind":
 		for i, f := range c.Argv {
 			if f.Text == "-fprintf" && i+2 < len(c.Argv) && c.Argv[i+1].Text == file {
@@ -36,33 +42,62 @@ func (a *analysis) wrote(c *shell.Call, name, file string) {
 	}
 }
 
+// writer is how a command writes files: for certain, or maybe, where one of its options says that it keeps what is there.
+func writer(c *shell.Call, keeping ...string) func(file string, content shell.Stream) {
+	for _, f := range c.Argv[1:] {
+		for _, option := range keeping {
+			letters := len(option) == 2 && len(f.Text) > 1 && f.Text[0] == '-' && f.Text[1] != '-' && strings.Contains(f.Text, option[1:])
+			if letters || len(option) > 2 && strings.HasPrefix(f.Text, option) {
+				return c.WriteMaybe
+			}
+		}
+	}
+	return c.Write
+}
+
 // copied remembers a file, or all that is in a directory, that is the same as another one from now on.
-func (a *analysis) copied(c *shell.Call, file string) {
+func (a *analysis) copied(c *shell.Call, name, file string) {
+	write := c.Write
+	switch name {
+	case "cp", "mv":
+		write = writer(c, "-n", "-u", "-i", "--no-clobber", "--update", "--interactive")
+	case "rsync":
+		write = writer(c, "-u", "-n", "--ignore-existing", "--update", "--existing")
+	case "ln":
+		write = c.WriteMaybe
+	}
+	symbolic := slices.ContainsFunc(c.Argv, func(f shell.Field) bool {
+		return f.Text == "--symbolic" || len(f.Text) > 1 && f.Text[0] == '-' && f.Text[1] != '-' && strings.Contains(f.Text, "s")
+	})
 	for _, f := range c.Argv[1:] {
 		from := strings.TrimPrefix(f.Text, "if=")
+		if name == "ln" && from != file && !strings.HasPrefix(from, "-") {
+			c.Link(from, file, symbolic)
+			c.Link(from, file+"/"+path.Base(from), symbolic)
+		}
 		switch content, ok := c.Written(from); {
 		case from == file || strings.HasPrefix(from, "-"):
 		case from == "/dev/stdin":
-			c.Write(file, c.Stdin)
+			write(file, c.Stdin)
 		case systemBins[path.Dir(from)] && !f.Glob:
 			program := shell.Stream{Known: true, Text: from + " \"$@\"\n", Piped: true}
-			c.Write(file, program)
-			c.Write(file+"/"+path.Base(from), program)
+			write(file, program)
+			write(file+"/"+path.Base(from), program)
 		case ok:
-			c.Write(file, content)
-			c.Write(file+"/"+path.Base(from), content)
+			write(file, content)
+			write(file+"/"+path.Base(from), content)
 		case c.Wrote():
 			for _, name := range c.Matching(from) {
 				content, _ := c.Written(name)
-				c.Write(file, content)
-				c.Write(file+"/"+path.Base(name), content)
+				write(file, content)
+				write(file+"/"+path.Base(name), content)
 			}
 			below := c.Abs(from) + "/"
 			for _, name := range c.Writings(func(name string) bool { return strings.HasPrefix(name, below) }) {
 				content, _ := c.Written(name)
 				rest := name[len(below):]
-				c.Write(file+"/"+rest, content)
-				c.Write(file+"/"+path.Base(from)+"/"+rest, content)
+				write(file+"/"+rest, content)
+				write(file+"/"+path.Base(from)+"/"+rest, content)
 			}
 		}
 	}
@@ -105,16 +140,21 @@ func (a *analysis) edited(c *shell.Call, argv []string, uses []programs.Use) {
 			return // what it does isn't followed
 		}
 	}
-	inPlace, extended, quiet := false, false, false
+	inPlace, extended, quiet, backup := false, false, false, ""
 	for _, arg := range argv[1:] {
 		if strings.HasPrefix(arg, "--") {
 			inPlace = inPlace || strings.HasPrefix(arg, "--i")
 			extended = extended || strings.HasPrefix(arg, "--r")
 			quiet = quiet || strings.HasPrefix(arg, "--q") || strings.HasPrefix(arg, "--si")
+			if option, suffix, _ := strings.Cut(arg, "="); strings.HasPrefix(option, "--i") {
+				backup = suffix
+			}
 		} else if strings.HasPrefix(arg, "-") {
 			letters, _, _ := strings.Cut(arg[1:], "e")
 			flags, suffix, found := strings.Cut(letters, "i")
-			inPlace = inPlace || found
+			if inPlace = inPlace || found; found && backup == "" {
+				backup = suffix
+			}
 			extended = extended || strings.ContainsAny(flags, "Er") || suffix == "E"
 			quiet = quiet || strings.Contains(flags, "n")
 		}
@@ -135,6 +175,9 @@ func (a *analysis) edited(c *shell.Call, argv []string, uses []programs.Use) {
 		for _, file := range files {
 			for _, name := range append(c.Matching(file), file) {
 				if before, ok := c.Written(name); ok && before.Text != "" {
+					if backup != "" {
+						c.Write(backedUp(name, backup), before)
+					}
 					c.Write(name, edit(before))
 				}
 			}
@@ -150,5 +193,17 @@ func (a *analysis) edited(c *shell.Call, argv []string, uses []programs.Use) {
 		if before, ok := c.Written(files[0]); ok && before.Text != "" {
 			c.Output = edit(before)
 		}
+	}
+}
+
+// backedUp is where sed keeps what a file was before it changed it.
+func backedUp(file, suffix string) string {
+	if !strings.Contains(suffix, "*") {
+		return file + suffix
+	}
+	if name := strings.ReplaceAll(suffix, "*", path.Base(file)); strings.Contains(name, "/") {
+		return name
+	} else {
+		return path.Join(path.Dir(file), name)
 	}
 }

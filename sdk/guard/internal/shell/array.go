@@ -113,7 +113,9 @@ func (s *state) either(name string, a, b expand.Variable) {
 
 // setArray makes a variable an array.
 func (s *state) setArray(name string, a *array) {
-	s.changed(name)
+	if s.changed(name, strings.Join(a.list, " ")) {
+		a.unknown = true
+	}
 	size := 0
 	for _, item := range a.list {
 		size += len(item) + 1

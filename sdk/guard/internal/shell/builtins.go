@@ -2,6 +2,7 @@ package shell
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -32,6 +33,7 @@ func (in *Interpreter) builtin(c *Call, st *state) (Stream, bool) {
 		if operands := skipOptions(args); len(operands) > 1 && operands[0] != "-" && operands[0] != "" {
 			st.trap += operands[0] + "\n"
 			st.trapped = [2]any{}
+			in.interrupts(c, st, operands[0], operands[1:])
 		}
 		return none, true
 	case "alias":
@@ -51,9 +53,7 @@ func (in *Interpreter) builtin(c *Call, st *state) (Stream, bool) {
 		in.set(st, args)
 		return none, true
 	case "shift":
-		if in.work += len(st.params); len(st.params) > 1 {
-			st.params = append(st.params[:1:1], st.params[2:]...)
-		}
+		in.shift(st, args)
 		return none, true
 	case "unset":
 		in.named(&c.Place, args...)
@@ -66,9 +66,19 @@ func (in *Interpreter) builtin(c *Call, st *state) (Stream, bool) {
 			unset(in, &st.funcs, name)
 		}
 		return none, true
-	case "exit", "return", "break", "continue":
+	case "return":
+		if n := len(in.returns); n > 0 && len(args) < 2 { // else it fails, and the shell goes on
+			if in.returns[n-1] = append(in.returns[n-1], st.clone()); len(in.returns[n-1]) > maxStates {
+				in.returns[n-1] = []*state{blur(in.returns[n-1])}
+			}
+			st.dead = true
+		}
+		return none, true
+	case "exit", "break", "continue":
 		st.dead = true
 		return none, true
+	case "shopt":
+		in.lastpipe = in.lastpipe || slices.Contains(args, "lastpipe")
 	case "getopts":
 		if len(args) > 1 {
 			in.named(&c.Place, args[1])
@@ -152,9 +162,10 @@ func (in *Interpreter) source1(c *Call, st *state, args []string) Stream {
 		if len(operands) > 1 {
 			inner.params = append([]string{"bash"}, operands[1:]...)
 		}
+		in.returns = append(in.returns, nil)
 		states, out := in.code(&c.Place, content.Text, inner, c.Stdin)
 		params := st.params
-		st.become(blur(states))
+		st.become(blur(append(states, in.returned()...)))
 		st.params = params
 		return out
 	default:
@@ -163,8 +174,26 @@ func (in *Interpreter) source1(c *Call, st *state, args []string) Stream {
 	return Stream{Piped: true, From: From("a script")}
 }
 
+// shift drops positional parameters.
+func (in *Interpreter) shift(st *state, args []string) {
+	n, err := 1, error(nil)
+	if len(args) > 0 {
+		n, err = strconv.Atoi(args[0])
+	}
+	switch in.work += len(st.params); {
+	case err != nil:
+		for i := range st.params[min(1, len(st.params)):] {
+			st.params = slices.Clone(st.params)
+			st.params[i+1] = Unknown
+		}
+	case n >= 0 && n < len(st.params):
+		st.params = append(st.params[:1:1], st.params[1+n:]...)
+	}
+}
+
 // set changes the positional parameters.
 func (in *Interpreter) set(st *state, args []string) {
+	in.keeps = in.keeps || slices.Contains(args, "noclobber") || len(args) > 0 && strings.HasPrefix(args[0], "-") && strings.Contains(args[0], "C")
 	if len(args) > 0 && (strings.HasPrefix(args[0], "-") && !strings.HasPrefix(args[0], "--") && strings.Contains(args[0], "e") || slices.Contains(args, "errexit")) {
 		st.strict = strings.HasPrefix(args[0], "-")
 	}

@@ -30,16 +30,18 @@ const maxMatching = 16
 
 // Matching are the files that earlier commands of the same text wrote and that a pattern, or a name of which parts aren't known,
 // may mean.
-func (c *Call) Matching(pattern string) []string {
-	if c.state.files == nil || !HasUnknown(pattern) && !isPattern(pattern) {
+func (c *Call) Matching(pattern string) []string { return c.state.matching(pattern) }
+
+func (s *state) matching(pattern string) []string {
+	if s.files == nil || !HasUnknown(pattern) && !isPattern(pattern) {
 		return nil
 	}
 	any := stars.Replace(pattern)
 	if !strings.HasPrefix(any, "*") {
-		any = c.state.abs(any)
+		any = s.abs(any)
 	}
-	names := c.Writings(func(name string) bool {
-		c.in.work += perWord
+	names := s.files.keys(func(name string) bool {
+		s.in.work += perWord
 		return !strings.HasPrefix(name, "/dev/") && matches(any, name)
 	})
 	return names[:min(len(names), maxMatching)]

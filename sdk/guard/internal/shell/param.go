@@ -50,7 +50,7 @@ func (x *expansion) param(p *syntax.ParamExp, quoted bool) []syntax.WordPart {
 		return []syntax.WordPart{unknown}
 	case !v.IsSet():
 		return x.paramUnset(p, plain, quoted)
-	case p.Repl != nil && anchored(p.Repl.Orig):
+	case p.Repl != nil && (anchored(p.Repl.Orig) || extended(p.Repl.Orig)), p.Exp != nil && extended(p.Exp.Word):
 		x.substitutions(p)
 		return []syntax.WordPart{unknown}
 	case HasUnknown(value) && !plain:
@@ -70,6 +70,25 @@ func anchored(pattern *syntax.Word) bool {
 	}
 	lit, ok := pattern.Parts[0].(*syntax.Lit)
 	return ok && lit.Value != "" && strings.IndexByte("#%", lit.Value[0]) >= 0
+}
+
+// extended says whether a word may be an extended pattern, such as +(a), which package expand doesn't know.
+func extended(pattern *syntax.Word) bool {
+	if pattern == nil {
+		return false
+	}
+	found := false
+	syntax.Walk(pattern, func(n syntax.Node) bool {
+		switch n := n.(type) {
+		case *syntax.ExtGlob:
+			found = true
+		case *syntax.Lit:
+			at := strings.IndexByte(n.Value, '(')
+			found = found || at > 0 && strings.IndexByte("?*+@!", n.Value[at-1]) >= 0
+		}
+		return !found
+	})
+	return found
 }
 
 // instead says whether an expansion such as ${x:-word} is its word.

@@ -88,6 +88,7 @@ func (in *Interpreter) redirect(r *redirections, redir *syntax.Redirect, fd stri
 	in.visitor.Open(x.place, ForWriting, target)
 	if redir.Op == syntax.RdrInOut {
 		in.visitor.Open(x.place, ForReading, target)
+		x.state.overwritten(target.Text)
 		r.open(fd, Stream{File: x.state.abs(target.Text)})
 		if r.fed = r.fed || fd == "" || fd == "0"; fd == "" || fd == "0" {
 			r.stdin = x.state.content(Stream{File: x.state.abs(target.Text)})

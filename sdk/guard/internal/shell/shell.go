@@ -35,6 +35,11 @@ type Interpreter struct {
 	called  map[*syntax.Stmt]bool // the bodies of functions that were followed
 
 	references map[string][]string // variables by their other names
+	volatile   map[string]bool     // variables that traps may set at any time
+	links      map[string][]string // other names of files
+	returns    [][]*state          // the ways that have returned, by the functions and files that are being followed
+	lastpipe   bool                // the last command of a pipe may run in the shell itself
+	keeps      bool                // what is written may not take the place of what was there
 	parallel   int                 // pipes and background jobs entered
 	traps      int                 // that are being followed
 	later      int                 // traps that are followed before they run

@@ -146,7 +146,7 @@ func (in *Interpreter) assignments(list []*syntax.Assign, st *state, x *expansio
 // declare follows export, declare, local, readonly and typeset.
 func (in *Interpreter) declare(c *syntax.DeclClause, st *state, stdin Stream, place *Place, s *syntax.Stmt) {
 	x := in.expansion(st, place)
-	reference, integer, associative := c.Variant.Value == "nameref", false, false
+	reference, integer, associative, readonly := c.Variant.Value == "nameref", false, false, c.Variant.Value == "readonly"
 	call := &Call{Place: *place, Argv: []Field{{Text: c.Variant.Value}}, Env: map[string]string{}, Stdin: stdin, in: in, state: st, node: s, text: in.source}
 	for _, a := range c.Args {
 		if a.Name == nil || a.Naked && a.Name == nil {
@@ -155,7 +155,7 @@ func (in *Interpreter) declare(c *syntax.DeclClause, st *state, stdin Stream, pl
 				call.Argv = append(call.Argv, f)
 				if strings.HasPrefix(f.Text, "-") {
 					reference, integer = reference || strings.Contains(f.Text, "n"), integer || strings.Contains(f.Text, "i")
-					associative = associative || strings.Contains(f.Text, "A")
+					associative, readonly = associative || strings.Contains(f.Text, "A"), readonly || strings.Contains(f.Text, "r")
 				} else {
 					in.declared(place, st, f.Text, integer, reference)
 				}
@@ -177,7 +177,10 @@ func (in *Interpreter) declare(c *syntax.DeclClause, st *state, stdin Stream, pl
 			in.declared(place, st, a.Name.Value+"="+st.Get(a.Name.Value).String(), integer, reference)
 		}
 		if reference {
-			st.set(a.Name.Value, Unknown) // another name of a variable that may change
+			set(in, &st.vars, a.Name.Value, expand.Variable{Set: true, Kind: expand.String, Str: Unknown}) // another name of a variable that may change
+		}
+		if readonly {
+			st.readonly = append(st.readonly[:len(st.readonly):len(st.readonly)], a.Name.Value)
 		}
 		if !a.Naked {
 			call.Env[a.Name.Value] = st.Get(a.Name.Value).String()
@@ -205,15 +208,13 @@ func (in *Interpreter) call(c *Call, st *state) Stream {
 	}
 	program := len(c.Via) > 0 // what a command starts is no alias and no function
 	if value, ok := st.aliases.get(word.Text); ok && !program {
-		return in.alias(c, value, st)
+		in.alias(c, value, st) // bash expands none in scripts, and other shells do
+	}
+	if body, ok := st.outer.get(word.Text); ok && !program {
+		in.functionCall(word.Text, body, st.clone(), c) // it may be there or not
 	}
 	if body, ok := st.funcs.get(word.Text); ok && !program {
-		inner := st.clone()
-		inner.params = append([]string{"bash"}, c.Texts()[1:]...)
-		for name, value := range c.Env {
-			inner.set(name, value)
-		}
-		return in.functionCall(word.Text, body, inner, st, c)
+		return in.functionCall(word.Text, body, st, c)
 	}
 	if len(c.Via) > MaxNesting {
 		in.problem(&c.Place, TooComplex, "commands that start commands, too deep to follow")
@@ -245,46 +246,6 @@ func (in *Interpreter) alias(c *Call, value string, st *state) Stream {
 	unset(in, &inner.aliases, c.Argv[0].Text)
 	_, out := in.code(&c.Place, line.String(), inner, c.Stdin)
 	return out
-}
-
-// functionCall runs a function's body and takes over what it changed.
-func (in *Interpreter) functionCall(name string, body *syntax.Stmt, inner, st *state, c *Call) Stream {
-	inner.locals, inner.input = nil, nil
-	states, out := in.function(name, body, inner, c.Stdin)
-	after, outer := blur(states), st.clone()
-	if after.input == nil {
-		after.input = outer.input
-	}
-	st.become(after)
-	for _, name := range after.locals {
-		if v, ok := outer.vars.get(name); ok {
-			set(in, &st.vars, name, v)
-		} else {
-			unset(in, &st.vars, name)
-		}
-	}
-	st.params, st.locals, st.dead = outer.params, outer.locals, false
-	return out
-}
-
-// function follows a function's body unless it is being followed already. A function that calls itself in parallel
-// is a fork bomb.
-func (in *Interpreter) function(name string, body *syntax.Stmt, st *state, stdin Stream) ([]*state, Stream) {
-	for _, f := range in.calls {
-		if f.name == name {
-			if in.parallel > f.parallel {
-				in.problem(in.place(body, st), ForkBomb, "the function "+name+" starts itself in parallel without end")
-			}
-			return st.alone(), Stream{Piped: true, From: From(name)}
-		}
-	}
-	if in.called == nil {
-		in.called = map[*syntax.Stmt]bool{}
-	}
-	in.called[body] = true
-	in.calls = append(in.calls, frame{name: name, parallel: in.parallel})
-	defer func() { in.calls = in.calls[:len(in.calls)-1] }()
-	return in.stmt(body, st, stdin)
 }
 
 // Name is the name that a program is known by: without its directory and Windows' endings, in lower case.

@@ -18,11 +18,13 @@ type state struct {
 	base     map[string]string       // the environment that it started with
 	vars     *table[expand.Variable] // assigned since; nil values are unset ones
 	funcs    *table[*syntax.Stmt]
+	outer    *table[*syntax.Stmt] // functions that there may be, besides
 	aliases  *table[string]
 	files    *table[Stream] // written since, by absolute path
 	params   []string       // $0, $1, …
 	locals   []string       // variables of the function that is being followed
 	integers []string       // variables whose values are computed when they are set
+	readonly []string       // variables that can't be set
 	dir      string         // "" if it isn't known
 	doubt    string         // where it is instead, if the directory that it entered doesn't exist; "" if it does
 	strict   bool           // a command that fails ends the way (set -e)
@@ -40,7 +42,22 @@ type state struct {
 func (s *state) clone() *state {
 	c := &s.in.states.list(1)[:1][0]
 	*c = *s
-	c.vars, c.funcs, c.aliases, c.files = s.vars.share(), s.funcs.share(), s.aliases.share(), s.files.share()
+	c.vars, c.funcs, c.outer, c.aliases, c.files = s.vars.share(), s.funcs.share(), s.outer.share(), s.aliases.share(), s.files.share()
+	return c
+}
+
+// another is the state of a new shell. Functions may have come to it by the environment, and aliases have not.
+func (s *state) another() *state {
+	c := s.clone()
+	if c.outer == nil {
+		c.outer = c.funcs
+	} else if c.funcs != nil {
+		for name, body := range c.funcs.all() {
+			s.in.work += perWord
+			set(s.in, &c.outer, name, body)
+		}
+	}
+	c.funcs, c.aliases = nil, nil
 	return c
 }
 
@@ -58,7 +75,7 @@ func (s *state) alone() []*state {
 
 func (s *state) equal(o *state) bool {
 	return s.dir == o.dir && s.doubt == o.doubt && s.strict == o.strict && s.oldDir == o.oldDir && s.dead == o.dead && slices.Equal(s.stack, o.stack) && s.trap == o.trap && s.input == o.input && s.printer == o.printer &&
-		same(s.in, s.aliases, o.aliases, identical) && same(s.in, s.funcs, o.funcs, identical) && slices.Equal(s.params, o.params) &&
+		same(s.in, s.aliases, o.aliases, identical) && same(s.in, s.funcs, o.funcs, identical) && same(s.in, s.outer, o.outer, identical) && slices.Equal(s.params, o.params) &&
 		same(s.in, s.vars, o.vars, sameVariable) && same(s.in, s.files, o.files, Stream.same)
 }
 
@@ -107,7 +124,7 @@ func blur(states []*state) *state {
 		for _, names := range []iter.Seq[string]{o.vars.changed(s.in, base), s.vars.changed(s.in, base)} {
 			for _, name := range slices.Collect(names) {
 				ours, _ := s.vars.get(name)
-				if theirs, ok := o.vars.get(name); ok && !sameVariable(ours, theirs) {
+				if theirs, _ := o.vars.get(name); !sameVariable(ours, theirs) {
 					s.either(name, ours, theirs)
 				}
 			}
@@ -117,10 +134,21 @@ func blur(states []*state) *state {
 			theirs, _ := o.files.get(path)
 			set(s.in, &s.files, path, Stream{Piped: true, Text: ours.or(theirs).Text, From: From("several ways")})
 		}
-		for name, body := range o.funcs.all() {
-			if ours, _ := s.funcs.get(name); ours == nil {
-				set(s.in, &s.funcs, name, body)
+		for _, name := range slices.Collect(o.funcs.changed(s.in, common(s.funcs, o.funcs))) {
+			body, _ := o.funcs.get(name)
+			if ours, _ := s.funcs.get(name); ours != body {
+				set(s.in, &s.outer, name, body)
 			}
+		}
+		for _, name := range slices.Collect(s.funcs.changed(s.in, common(s.funcs, o.funcs))) {
+			if theirs, _ := o.funcs.get(name); theirs == nil {
+				body, _ := s.funcs.get(name)
+				set(s.in, &s.outer, name, body)
+				unset(s.in, &s.funcs, name)
+			}
+		}
+		for name, body := range o.outer.all() {
+			set(s.in, &s.outer, name, body)
 		}
 		for name, value := range o.aliases.all() {
 			set(s.in, &s.aliases, name, value)
@@ -158,22 +186,30 @@ func (s *state) set(name, value string) {
 		s.setList(name[:at], []string{Unknown}) // an element, by whatever may be between the brackets
 		return
 	}
-	s.changed(name)
+	if s.changed(name, value) {
+		value = Unknown
+	}
 	if name == "BASH_ARGV0" {
 		s.params = append([]string{value}, s.args()...)
 	}
 	set(s.in, &s.vars, name, expand.Variable{Set: true, Kind: expand.String, Str: value})
 }
 
-// changed notes that a variable gets another value, and so do those that it is another name of.
-func (s *state) changed(name string) {
+// changed notes that a variable gets another value, and so do those that it is another name of. It says whether that may fail.
+func (s *state) changed(name, value string) (fails bool) {
 	for _, target := range s.in.references[name] {
 		set(s.in, &s.vars, target, expand.Variable{Set: true, Kind: expand.String, Str: Unknown})
 	}
+	if slices.Contains(s.integers, name) {
+		s.in.evaluated(&Place{Dir: s.dir, Doubt: s.doubt, Span: s.in.span}, s, value, 0)
+	}
+	return slices.Contains(s.readonly, name)
 }
 
 func (s *state) setList(name string, list []string) {
-	s.changed(name)
+	if s.changed(name, strings.Join(list, " ")) {
+		list = []string{Unknown}
+	}
 	size := 0
 	for _, item := range list {
 		size += len(item) + 1
@@ -190,10 +226,6 @@ func (s *state) abs(path string) string {
 		return filepath.Clean(path)
 	}
 	return s.in.paths.Join(s.dir, path)
-}
-
-func (s *state) write(path string, content Stream) {
-	set(s.in, &s.files, s.abs(path), content)
 }
 
 // Get implements [expand.Environ].
@@ -227,7 +259,13 @@ func (s *state) Get(name string) expand.Variable {
 	if user, ok := strings.CutPrefix(name, "HOME "); ok {
 		return known(s.homeOf(user))
 	}
+	if s.in.volatile[name] {
+		return known(Unknown)
+	}
 	if v, ok := s.vars.get(name); ok {
+		if refers := s.in.references[name]; len(refers) == 1 && v.Str == Unknown && refers[0] != name {
+			return s.Get(refers[0])
+		}
 		return v
 	}
 	if name == "PWD" && s.dir != "" {
@@ -280,7 +318,7 @@ func (s *state) homeOf(name string) string {
 
 // Set implements [expand.WriteEnviron] for expansions that assign, as ${x:=y} does.
 func (s *state) Set(name string, v expand.Variable) error {
-	if len(v.Str) > maxValue {
+	if len(v.Str) > maxValue || s.changed(name, v.Str) {
 		v.Str = Unknown
 	}
 	set(s.in, &s.vars, name, v)

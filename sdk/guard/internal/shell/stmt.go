@@ -117,7 +117,7 @@ func (in *Interpreter) compound(s *syntax.Stmt, st *state, stdin Stream, place *
 		return in.caseClause(c, st, stdin, place)
 	case *syntax.FuncDecl:
 		if c.Name != nil {
-			set(in, &st.funcs, c.Name.Value, c.Body)
+			return one, in.define(c.Name.Value, c.Body, st)
 		}
 		return one, text("")
 	case *syntax.TimeClause:
@@ -172,6 +172,9 @@ func (in *Interpreter) binary(c *syntax.BinaryCmd, st *state, stdin Stream) ([]*
 		to := st.clone()
 		to.input = nil
 		right, out := in.stmt(c.Y, to, out)
+		if in.lastpipe {
+			st.become(blur(append([]*state{st.clone()}, right...)))
+		}
 		return st.keepFiles(right).alone(), out
 	case syntax.AndStmt:
 		_, all, out := in.and(c, st, stdin)

@@ -1,5 +1,7 @@
 package shell
 
+import "slices"
+
 // after follows what a trap would run after a statement: it may at any time, with the variables as they are then.
 func (in *Interpreter) after(states []*state) {
 	for _, st := range states {
@@ -50,4 +52,27 @@ func (in *Interpreter) runTrap(st *state) {
 	states, _ := in.code(place, st.trap, inner, Stream{})
 	in.ends(states)
 	in.traps--
+}
+
+// interrupts notes the variables that a trap may set at any time, and not only when the shell ends.
+func (in *Interpreter) interrupts(c *Call, st *state, code string, signals []string) {
+	if !slices.ContainsFunc(signals, func(signal string) bool { return signal != "EXIT" && signal != "0" && signal != "SIGEXIT" }) {
+		return
+	}
+	inner := st.clone()
+	inner.trap, inner.printer = "", nil
+	in.later++
+	states, _ := in.code(&c.Place, code, inner, Stream{})
+	in.later--
+	for _, after := range states {
+		if after.dead {
+			continue // the shell ends there
+		}
+		for name := range after.vars.changed(in, common(after.vars, st.vars)) {
+			if in.volatile == nil {
+				in.volatile = map[string]bool{}
+			}
+			in.volatile[name] = true
+		}
+	}
 }

@@ -160,7 +160,7 @@ func (c *Call) nested(via string, argv []Field, env map[string]string) *Call {
 
 // Code interprets text as a program of a new shell with the given parameters ($0 first).
 func (c *Call) Code(text string, params []string) Stream {
-	state := c.state.clone()
+	state := c.state.another()
 	if len(params) > 0 {
 		state.params = params
 	}
@@ -171,7 +171,7 @@ func (c *Call) Code(text string, params []string) Stream {
 
 // Feed is like Code, for a program that gets other input than the command.
 func (c *Call) Feed(text string, stdin Stream) {
-	states, _ := c.in.code(&c.Place, text, c.state.clone(), stdin)
+	states, _ := c.in.code(&c.Place, text, c.state.another(), stdin)
 	c.state.keepFiles(states)
 }
 

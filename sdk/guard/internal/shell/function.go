@@ -1,0 +1,76 @@
+package shell
+
+import "mvdan.cc/sh/v3/syntax"
+
+// define defines a function. The parser takes what a definition is piped into for a part of the body: there it is known to a shell of its
+// own only, and what it is piped into runs.
+func (in *Interpreter) define(name string, body *syntax.Stmt, st *state) Stream {
+	pipe, ok := body.Cmd.(*syntax.BinaryCmd)
+	if !ok {
+		set(in, &st.funcs, name, body)
+		return text("")
+	}
+	inner := st.clone()
+	out := in.define(name, pipe.X, inner)
+	if defined, ok := inner.funcs.get(name); ok {
+		set(in, &st.outer, name, defined)
+	}
+	states, out := in.stmt(pipe.Y, st.clone(), out)
+	st.keepFiles(states)
+	return out
+}
+
+// functionCall runs a function's body and takes over what it changed. What is assigned in front of the call is so for the function.
+func (in *Interpreter) functionCall(name string, body *syntax.Stmt, st *state, c *Call) Stream {
+	inner := st.clone()
+	inner.params = append([]string{"bash"}, c.Texts()[1:]...)
+	inner.locals, inner.input = nil, nil
+	for name, value := range c.Env {
+		inner.set(name, value)
+		inner.locals = append(inner.locals, name)
+	}
+	in.returns = append(in.returns, nil)
+	states, out := in.function(name, body, inner, c.Stdin)
+	after, outer := blur(append(states[:len(states):len(states)], in.returned()...)), st.clone()
+	if after.input == nil {
+		after.input = outer.input
+	}
+	st.become(after)
+	for _, name := range after.locals {
+		if v, ok := outer.vars.get(name); ok {
+			set(in, &st.vars, name, v)
+		} else {
+			unset(in, &st.vars, name)
+		}
+	}
+	st.params, st.locals, st.dead = outer.params, outer.locals, false
+	return out
+}
+
+// returned are the ways that have returned from what is being followed, which ends.
+func (in *Interpreter) returned() []*state {
+	last := len(in.returns) - 1
+	ways := in.returns[last]
+	in.returns = in.returns[:last]
+	return ways
+}
+
+// function follows a function's body unless it is being followed already. A function that calls itself in parallel
+// is a fork bomb.
+func (in *Interpreter) function(name string, body *syntax.Stmt, st *state, stdin Stream) ([]*state, Stream) {
+	for _, f := range in.calls {
+		if f.name == name {
+			if in.parallel > f.parallel {
+				in.problem(in.place(body, st), ForkBomb, "the function "+name+" starts itself in parallel without end")
+			}
+			return st.alone(), Stream{Piped: true, From: From(name)}
+		}
+	}
+	if in.called == nil {
+		in.called = map[*syntax.Stmt]bool{}
+	}
+	in.called[body] = true
+	in.calls = append(in.calls, frame{name: name, parallel: in.parallel})
+	defer func() { in.calls = in.calls[:len(in.calls)-1] }()
+	return in.stmt(body, st, stdin)
+}
