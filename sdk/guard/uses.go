@@ -31,6 +31,9 @@ func (a *analysis) found(c *shell.Call, files []programs.Use) {
 	}
 }
 
+// scripted are languages of which it is followed what their code prints into a file.
+var scripted = map[string]bool{"python": true, "node": true, "perl": true, "ruby": true, "php": true, "lua": true, "awk": true}
+
 // maxMade is how many bytes of makefiles, and of files that SQL names, are followed; make may start make.
 const maxMade = 64 << 10
 
@@ -87,11 +90,15 @@ func (a *analysis) start(c *shell.Call, name string, u programs.Use) {
 		return
 	}
 	items := []string{shell.Unknown}
-	if !foreign(c.Stdin.From.Names()) {
+	input := c.Stdin
+	if u.From != "" {
+		input, _ = c.Written(u.From)
+	}
+	if !foreign(input.From.Names()) {
 		items[0] = shell.Item
 	}
-	if c.Stdin.Known {
-		items = itemsOf(c.Stdin.Text, u.Between)
+	if input.Known {
+		items = itemsOf(input.Text, u.Between)
 	}
 	argv := append([]shell.Field(nil), u.Argv...)
 	if u.Text == "" {
@@ -104,8 +111,8 @@ func (a *analysis) start(c *shell.Call, name string, u programs.Use) {
 		c.Pipe(name, argv, shell.Stream{})
 		return
 	}
-	if c.Stdin.Known {
-		items = strings.Split(strings.TrimSpace(c.Stdin.Text), "\n")
+	if input.Known {
+		items = strings.Split(strings.TrimSpace(input.Text), "\n")
 	}
 	for n, item := range items {
 		if n == maxItems {
@@ -199,6 +206,11 @@ func (a *analysis) code(c *shell.Call, language, text string, params []string) {
 		text = a.makefile(c, text)
 		effects = func(_, text string) []lang.Effect { return lang.Make(text, params) }
 	}
+	if scripted[language] && c.Stdin.Text == "" && strings.Contains(c.Source(), ">") && c.Derived(language).Text == "" {
+		if printed := lang.Printed(language, text); printed != "" {
+			c.Output = shell.Stream{Piped: true, Text: printed, From: shell.From("code")}
+		}
+	}
 	for _, e := range effects(language, text) {
 		if compiled[language] && e.Kind != lang.Shell && e.Kind != lang.Argv {
 			continue
@@ -240,6 +252,10 @@ func (a *analysis) effect(c *shell.Call, language string, e lang.Effect) {
 			c.Write(e.Text, shell.Stream{Known: true, Text: e.Content, Piped: true})
 		case e.Kind == lang.Write && language == "sed" && c.Stdin.Known:
 			c.Write(e.Text, c.Stdin) // or some lines of it, changed
+		case e.Kind == lang.Write && language == "sed" && c.Wrote():
+			if read := c.Derived(language); read.Text != "" {
+				c.Write(e.Text, read)
+			}
 		}
 	case lang.Delete:
 		a.soft(c, Deny, "exec.rm-recursive", e.Text+" deletes directories with everything in them", "")
