@@ -2,6 +2,7 @@ package guard
 
 import (
 	"path"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -31,8 +32,19 @@ func (a *analysis) found(c *shell.Call, files []programs.Use) {
 	}
 }
 
+// reads says whether one of the arguments of a command is a file that the line wrote.
+func reads(c *shell.Call) bool {
+	return c.Wrote() && slices.ContainsFunc(c.Argv[1:], func(f shell.Field) bool {
+		_, ok := c.Written(f.Text)
+		return ok
+	})
+}
+
 // scripted are languages of which it is followed what their code prints into a file.
 var scripted = map[string]bool{"python": true, "node": true, "perl": true, "ruby": true, "php": true, "lua": true, "awk": true}
+
+// filtering are those that often print what they read, changed.
+var filtering = map[string]bool{"awk": true, "perl": true, "ruby": true}
 
 // maxMade is how many bytes of makefiles, and of files that SQL names, are followed; make may start make.
 const maxMade = 64 << 10
@@ -206,7 +218,7 @@ func (a *analysis) code(c *shell.Call, language, text string, params []string) {
 		text = a.makefile(c, text)
 		effects = func(_, text string) []lang.Effect { return lang.Make(text, params) }
 	}
-	if scripted[language] && c.Stdin.Text == "" && strings.Contains(c.Source(), ">") && c.Derived(language).Text == "" {
+	if scripted[language] && strings.Contains(c.Source(), ">") && (!filtering[language] || c.Derived(language).Text == "") {
 		if printed := lang.Printed(language, text); printed != "" {
 			c.Output = shell.Stream{Piped: true, Text: printed, From: shell.From("code")}
 		}
@@ -250,11 +262,11 @@ func (a *analysis) effect(c *shell.Call, language string, e lang.Effect) {
 			a.included(c, language, e.Text)
 		case e.Content != "":
 			c.Write(e.Text, shell.Stream{Known: true, Text: e.Content, Piped: true})
-		case e.Kind == lang.Write && language == "sed" && c.Stdin.Known:
-			c.Write(e.Text, c.Stdin) // or some lines of it, changed
-		case e.Kind == lang.Write && language == "sed" && c.Wrote():
-			if read := c.Derived(language); read.Text != "" {
+		case e.Kind == lang.Write && language == "sed":
+			if read := c.Derived(language); reads(c) && read.Text != "" {
 				c.Write(e.Text, read)
+			} else if c.Stdin.Known {
+				c.Write(e.Text, c.Stdin) // or some lines of it, changed
 			}
 		}
 	case lang.Delete:
