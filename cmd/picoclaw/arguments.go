@@ -36,6 +36,9 @@ func (c *callArguments) read(s *host.Session, tool string) (json.RawMessage, err
 	}
 	values := make(map[string]any, len(c.pairs))
 	for _, pair := range c.pairs {
+		if !utf8.ValidString(pair) {
+			return nil, usage("%q is not valid UTF-8", pair)
+		}
 		name, text, ok := strings.Cut(pair, "=")
 		if !ok || name == "" {
 			return nil, usage("%q is not of the form key=value%s", pair, meantPair(schema, pair))

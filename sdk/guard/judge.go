@@ -54,7 +54,7 @@ func (a *analysis) apply(c *shell.Call, rule *rules.Rule, name string, argv []st
 		if a.allowed(argv) || name == "rm" && (rule.ID == "exec.rm-recursive" || rule.ID == "exec.rm-force") && !a.moved && ownTemporary(c) {
 			return
 		}
-		f.tier, f.setting = tierSoft, allowing(argv)
+		f.tier, f.setting = tierSoft, a.allowing(argv)
 	}
 	a.add(f)
 }
@@ -78,9 +78,13 @@ func ownTemporary(c *shell.Call) bool {
 }
 
 // allowing names the setting that lifts a soft rule for one simple command.
-func allowing(argv []string) string {
-	if shell.HasUnknown(strings.Join(argv, " ")) {
+func (a *analysis) allowing(argv []string) string {
+	text := strings.Join(argv, " ")
+	if shell.HasUnknown(text) {
 		return "no pattern lifts it while part of the command is only known when it runs"
+	}
+	if home := a.guard.policy.Exec.Home; home != "" && strings.Contains(text, home) {
+		return "no pattern lifts it while it names the commands' own home: that is another directory for each policy, and a pattern is a part of the policy"
 	}
 	return "add " + strconv.Quote("^"+regexp.QuoteMeta(canonical(argv))+"$") + " to tools.exec.custom_allow_patterns"
 }
@@ -96,7 +100,7 @@ func (a *analysis) soft(c *shell.Call, verdict Verdict, rule, why, safer string)
 	if !a.rules || a.allowed(argv) {
 		return
 	}
-	f := finding{verdict: verdict, rule: rule, tier: tierSoft, line: reasonDangerous, why: why, span: c.Span, argv: argv, safer: safer, setting: allowing(argv)}
+	f := finding{verdict: verdict, rule: rule, tier: tierSoft, line: reasonDangerous, why: why, span: c.Span, argv: argv, safer: safer, setting: a.allowing(argv)}
 	if a.fed == c {
 		f.safer, f.setting = saferSaved, fed(argv)
 	}

@@ -60,7 +60,7 @@ var seedTraversal = pattern.New(`(^|[\s"'/=:])\.\.(/|[\s"']|$)`)
 
 // strict refuses what the seed's guard refuses, by the text as it stands.
 func (a *analysis) strict() {
-	const setting = "set tools.exec.profile to \"default\" to have commands judged by what they do"
+	const setting = "set tools.exec.profile to \"default\" to have commands judged by what they do, which may refuse it as well"
 	if a.rules {
 		for _, re := range seedPatterns() {
 			if at := re.FindStringIndex(a.text); at != nil {

@@ -108,7 +108,20 @@ func (s *state) either(name string, a, b expand.Variable) {
 		s.setList(name, []string{a.List[0], Unknown})
 		return
 	}
-	s.set(name, Unknown)
+	s.changed(name, "")
+	set(s.in, &s.vars, name, expand.Variable{Set: true, Kind: expand.String, Str: Unknown})
+}
+
+// setFirst assigns a text to a variable that is an array, which sets one element of it.
+func (s *state) setFirst(name string, v expand.Variable, value string) {
+	a := arrayOf(v)
+	if a.keys != nil {
+		a.keys["0"] = value
+		a.unknown = HasUnknown(value)
+	} else {
+		a.put(0, value, false)
+	}
+	s.setArray(name, a)
 }
 
 // setArray makes a variable an array.

@@ -26,8 +26,15 @@ func (in *Interpreter) builtin(c *Call, st *state) (Stream, bool) {
 		}
 		return none, true
 	case "eval":
-		states, out := in.code(&c.Place, strings.Join(args, " "), st.clone(), c.Stdin)
+		inner, before := st.clone(), st.clone()
+		for name, value := range c.Env {
+			inner.set(name, value)
+		}
+		states, out := in.code(&c.Place, strings.Join(args, " "), inner, c.Stdin)
 		st.become(blur(states))
+		for name := range c.Env {
+			st.restore(name, before)
+		}
 		return out, true
 	case "trap":
 		if operands := skipOptions(args); len(operands) > 1 && operands[0] != "-" && operands[0] != "" {
@@ -62,20 +69,25 @@ func (in *Interpreter) builtin(c *Call, st *state) (Stream, bool) {
 				st.set(name, Unknown)
 				continue
 			}
-			unset(in, &st.vars, name)
-			unset(in, &st.funcs, name)
+			if !slices.Contains(args, "-f") {
+				unset(in, &st.vars, name)
+			}
+			if !slices.Contains(args, "-v") {
+				unset(in, &st.funcs, name)
+			}
 		}
 		return none, true
 	case "return":
 		if n := len(in.returns); n > 0 && len(args) < 2 { // else it fails, and the shell goes on
-			if in.returns[n-1] = append(in.returns[n-1], st.clone()); len(in.returns[n-1]) > maxStates {
-				in.returns[n-1] = []*state{blur(in.returns[n-1])}
-			}
+			in.returns[n-1] = another(in.returns[n-1], st)
 			st.dead = true
 		}
 		return none, true
-	case "exit", "break", "continue":
-		st.dead = true
+	case "exit":
+		st.dead = len(args) < 2 // more is an error, and the shell goes on
+		return none, true
+	case "break", "continue":
+		in.leaves(st, len(args) > 0)
 		return none, true
 	case "shopt":
 		in.lastpipe = in.lastpipe || slices.Contains(args, "lastpipe")
@@ -115,6 +127,7 @@ func (in *Interpreter) builtin(c *Call, st *state) (Stream, bool) {
 			in.declared(&c.Place, st, arg, slices.ContainsFunc(args, func(option string) bool { return strings.HasPrefix(option, "-") && strings.Contains(option, "i") }), false)
 			if name, value, ok := strings.Cut(arg, "="); ok && syntax.ValidName(name) {
 				st.set(name, value)
+				st.export(name)
 				if c.Env == nil {
 					c.Env = map[string]string{}
 				}

@@ -80,7 +80,7 @@ func (in *Interpreter) round(c *syntax.WhileClause, before []*state, stdin Strea
 	var changed []*state
 	var printed Stream
 	for _, s := range before {
-		after, out := in.stmts(c.Do, s.clone(), stdin)
+		after, out := in.body(c.Do, s.clone(), stdin)
 		printed = printed.then(out)
 		for _, a := range after {
 			if a.dead || a.equal(s) {
@@ -91,6 +91,37 @@ func (in *Interpreter) round(c *syntax.WhileClause, before []*state, stdin Strea
 		}
 	}
 	return join(changed...), printed
+}
+
+// body follows the body of a loop once. The ways that have left it are among those that it ends with.
+func (in *Interpreter) body(list []*syntax.Stmt, st *state, stdin Stream) ([]*state, Stream) {
+	in.breaks = append(in.breaks, nil)
+	states, out := in.stmts(list, st, stdin)
+	last := len(in.breaks) - 1
+	left := in.breaks[last]
+	in.breaks = in.breaks[:last]
+	return append(states[:len(states):len(states)], left...), out
+}
+
+// leaves ends a way at a break or continue, which fails outside of loops. With a number it may be that of any loop around.
+func (in *Interpreter) leaves(st *state, numbered bool) {
+	if len(in.breaks) == 0 {
+		return
+	}
+	for n := range in.breaks {
+		if n == len(in.breaks)-1 || numbered {
+			in.breaks[n] = another(in.breaks[n], st)
+		}
+	}
+	st.dead = true
+}
+
+// another adds a way to those that are known, which are blurred when they become too many.
+func another(ways []*state, st *state) []*state {
+	if ways = append(ways, st.clone()); len(ways) > maxStates {
+		return []*state{blur(ways)}
+	}
+	return ways
 }
 
 // endless says whether a loop's condition never ends it.
@@ -174,7 +205,7 @@ func (in *Interpreter) forClause(c *syntax.ForClause, st *state, stdin Stream, p
 			if name != "" {
 				s.set(name, value.Text)
 			}
-			after, out := in.stmts(c.Do, s, stdin)
+			after, out := in.body(c.Do, s, stdin)
 			next = append(next, after...)
 			printed.add(out)
 		}

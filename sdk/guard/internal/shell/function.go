@@ -2,22 +2,26 @@ package shell
 
 import "mvdan.cc/sh/v3/syntax"
 
-// define defines a function. The parser takes what a definition is piped into for a part of the body: there it is known to a shell of its
-// own only, and what it is piped into runs.
-func (in *Interpreter) define(name string, body *syntax.Stmt, st *state) Stream {
-	pipe, ok := body.Cmd.(*syntax.BinaryCmd)
+// define defines a function. The parser takes the rest of a list or pipe for a part of the body, where the shell takes the definition
+// for a command of it.
+func (in *Interpreter) define(name string, body *syntax.Stmt, st *state) ([]*state, Stream) {
+	list, ok := body.Cmd.(*syntax.BinaryCmd)
 	if !ok {
 		set(in, &st.funcs, name, body)
-		return text("")
+		return st.alone(), text("")
+	}
+	if list.Op != syntax.Pipe && list.Op != syntax.PipeAll {
+		states, _ := in.define(name, list.X, st)
+		after, out := in.stmt(list.Y, blur(states), text(""))
+		return join(append(after[:len(after):len(after)], states...)...), out
 	}
 	inner := st.clone()
-	out := in.define(name, pipe.X, inner)
+	_, out := in.define(name, list.X, inner)
 	if defined, ok := inner.funcs.get(name); ok {
-		set(in, &st.outer, name, defined)
+		set(in, &st.outer, name, defined) // in a shell of its own only
 	}
-	states, out := in.stmt(pipe.Y, st.clone(), out)
-	st.keepFiles(states)
-	return out
+	states, out := in.stmt(list.Y, st.clone(), out)
+	return st.keepFiles(states).alone(), out
 }
 
 // functionCall runs a function's body and takes over what it changed. What is assigned in front of the call is so for the function.
@@ -37,11 +41,7 @@ func (in *Interpreter) functionCall(name string, body *syntax.Stmt, st *state, c
 	}
 	st.become(after)
 	for _, name := range after.locals {
-		if v, ok := outer.vars.get(name); ok {
-			set(in, &st.vars, name, v)
-		} else {
-			unset(in, &st.vars, name)
-		}
+		st.restore(name, outer)
 	}
 	st.params, st.locals, st.dead = outer.params, outer.locals, false
 	return out

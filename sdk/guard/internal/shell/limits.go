@@ -50,7 +50,9 @@ func Check(text string) *Problem {
 			depth--
 		case r == utf8.RuneError && !strings.HasPrefix(text[i:], "\uFFFD"):
 			return problemAt(text, i, Malformed, "the command is not valid UTF-8")
-		case r < ' ' && r != '\t' && r != '\n', r == 0x7f:
+		case r == '\r':
+			return problemAt(text, i, Malformed, "the command contains a carriage return: end its lines with line feeds alone")
+		case r < ' ' && r != '\t' && r != '\n', r >= 0x7f && r < 0xa0:
 			return problemAt(text, i, Malformed, fmt.Sprintf("the command contains the control character %U", r))
 		case r > 0x7f && hidden(r):
 			return problemAt(text, i, Malformed, fmt.Sprintf("the command contains the invisible character %U", r))

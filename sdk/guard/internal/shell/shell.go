@@ -44,6 +44,7 @@ type Interpreter struct {
 	traps      int                 // that are being followed
 	later      int                 // traps that are followed before they run
 	branches   int                 // entered that need not run
+	breaks     [][]*state          // the ways that have left the bodies of loops that are being followed
 	stopped    bool
 }
 
@@ -101,7 +102,7 @@ func (in *Interpreter) code(place *Place, source string, st *state, stdin Stream
 	}
 	nested := in.depth > 0
 	if nested {
-		if p := Check(own.Replace(source)); p != nil {
+		if p := Check(marksOfNames.Replace(source)); p != nil {
 			in.problem(place, p.Kind, "in the code that it runs: "+p.Reason)
 			return st.alone(), Stream{}
 		}
@@ -131,8 +132,8 @@ func (in *Interpreter) code(place *Place, source string, st *state, stdin Stream
 	return states, out
 }
 
-// own removes the marks that stand for names in code.
-var own = strings.NewReplacer(Item, "", Temporary, "", Program, "", Unset, "")
+// marksOfNames removes the marks that stand for names in code.
+var marksOfNames = strings.NewReplacer(Item, "", Temporary, "", Program, "", Unset, "")
 
 // syntax reports a text that isn't a program.
 func (in *Interpreter) syntax(place *Place, source string, nested bool, err error) {

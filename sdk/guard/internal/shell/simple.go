@@ -146,7 +146,8 @@ func (in *Interpreter) assignments(list []*syntax.Assign, st *state, x *expansio
 // declare follows export, declare, local, readonly and typeset.
 func (in *Interpreter) declare(c *syntax.DeclClause, st *state, stdin Stream, place *Place, s *syntax.Stmt) {
 	x := in.expansion(st, place)
-	reference, integer, associative, readonly := c.Variant.Value == "nameref", false, false, c.Variant.Value == "readonly"
+	reference, integer, associative := c.Variant.Value == "nameref", false, false
+	readonly, exported, kept := c.Variant.Value == "readonly", c.Variant.Value == "export", false
 	call := &Call{Place: *place, Argv: []Field{{Text: c.Variant.Value}}, Env: map[string]string{}, Stdin: stdin, in: in, state: st, node: s, text: in.source}
 	for _, a := range c.Args {
 		if a.Name == nil || a.Naked && a.Name == nil {
@@ -156,11 +157,15 @@ func (in *Interpreter) declare(c *syntax.DeclClause, st *state, stdin Stream, pl
 				if strings.HasPrefix(f.Text, "-") {
 					reference, integer = reference || strings.Contains(f.Text, "n"), integer || strings.Contains(f.Text, "i")
 					associative, readonly = associative || strings.Contains(f.Text, "A"), readonly || strings.Contains(f.Text, "r")
+					exported = exported || strings.Contains(f.Text, "x")
+					kept = kept || c.Variant.Value == "export" && strings.Contains(f.Text, "n")
 				} else {
 					in.declared(place, st, f.Text, integer, reference)
+					kept = kept || strings.HasPrefix(f.Text, "+") && strings.Contains(f.Text, "x")
 				}
 				if name, value, ok := strings.Cut(f.Text, "="); ok && syntax.ValidName(name) {
 					st.set(name, value)
+					st.export(name)
 					call.Env[name] = value
 				}
 			}
@@ -178,6 +183,11 @@ func (in *Interpreter) declare(c *syntax.DeclClause, st *state, stdin Stream, pl
 		}
 		if reference {
 			set(in, &st.vars, a.Name.Value, expand.Variable{Set: true, Kind: expand.String, Str: Unknown}) // another name of a variable that may change
+		}
+		if kept {
+			st.unexport(a.Name.Value)
+		} else if exported {
+			st.export(a.Name.Value)
 		}
 		if readonly {
 			st.readonly = append(st.readonly[:len(st.readonly):len(st.readonly)], a.Name.Value)
@@ -206,6 +216,7 @@ func (in *Interpreter) call(c *Call, st *state) Stream {
 		in.problem(&c.Place, Dynamic, "which program runs is only known when it runs")
 		return Stream{}
 	}
+	in.lastpipe = in.lastpipe || word.Text == "bash" && slices.Contains(c.Texts(), "lastpipe")
 	program := len(c.Via) > 0 // what a command starts is no alias and no function
 	if value, ok := st.aliases.get(word.Text); ok && !program {
 		in.alias(c, value, st) // bash expands none in scripts, and other shells do

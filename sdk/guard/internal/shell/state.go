@@ -25,6 +25,7 @@ type state struct {
 	locals   []string       // variables of the function that is being followed
 	integers []string       // variables whose values are computed when they are set
 	readonly []string       // variables that can't be set
+	exported []string       // variables that new shells get
 	dir      string         // "" if it isn't known
 	doubt    string         // where it is instead, if the directory that it entered doesn't exist; "" if it does
 	strict   bool           // a command that fails ends the way (set -e)
@@ -46,21 +47,6 @@ func (s *state) clone() *state {
 	return c
 }
 
-// another is the state of a new shell. Functions may have come to it by the environment, and aliases have not.
-func (s *state) another() *state {
-	c := s.clone()
-	if c.outer == nil {
-		c.outer = c.funcs
-	} else if c.funcs != nil {
-		for name, body := range c.funcs.all() {
-			s.in.work += perWord
-			set(s.in, &c.outer, name, body)
-		}
-	}
-	c.funcs, c.aliases = nil, nil
-	return c
-}
-
 // become makes the state what another one is.
 func (s *state) become(o *state) {
 	*s = *o
@@ -76,6 +62,7 @@ func (s *state) alone() []*state {
 func (s *state) equal(o *state) bool {
 	return s.dir == o.dir && s.doubt == o.doubt && s.strict == o.strict && s.oldDir == o.oldDir && s.dead == o.dead && slices.Equal(s.stack, o.stack) && s.trap == o.trap && s.input == o.input && s.printer == o.printer &&
 		same(s.in, s.aliases, o.aliases, identical) && same(s.in, s.funcs, o.funcs, identical) && same(s.in, s.outer, o.outer, identical) && slices.Equal(s.params, o.params) &&
+		slices.Equal(s.integers, o.integers) && slices.Equal(s.readonly, o.readonly) &&
 		same(s.in, s.vars, o.vars, sameVariable) && same(s.in, s.files, o.files, Stream.same)
 }
 
@@ -150,6 +137,12 @@ func blur(states []*state) *state {
 		for name, body := range o.outer.all() {
 			set(s.in, &s.outer, name, body)
 		}
+		if !slices.Equal(s.integers, o.integers) {
+			s.integers = slices.Concat(s.integers, o.integers)
+		}
+		if !slices.Equal(s.readonly, o.readonly) {
+			s.readonly = slices.Concat(s.readonly, o.readonly)
+		}
 		for name, value := range o.aliases.all() {
 			set(s.in, &s.aliases, name, value)
 		}
@@ -163,19 +156,34 @@ func (s *state) keepFiles(from []*state) *state {
 		if o.trap != s.trap {
 			s.in.ends([]*state{o})
 		}
-		if o.files.grewFrom(s.files) {
-			s.files = o.files.share() // what was here, and more
-			continue
-		}
-		written := o.files.all()
-		s.in.work += len(written)
-		for path, content := range written {
-			if before, ok := s.files.get(path); !ok || !before.same(content) {
-				set(s.in, &s.files, path, content)
-			}
+	}
+	switch {
+	case len(from) == 0:
+		return s
+	case len(from) > 1:
+		from = []*state{blur(from)}
+	}
+	if o := from[0]; o.files.grewFrom(s.files) {
+		s.files = o.files.share() // what was here, and more
+		return s
+	}
+	written := from[0].files.all()
+	s.in.work += len(written)
+	for path, content := range written {
+		if before, ok := s.files.get(path); !ok || !before.same(content) {
+			set(s.in, &s.files, path, content)
 		}
 	}
 	return s
+}
+
+// restore gives a variable the value that it had before.
+func (s *state) restore(name string, before *state) {
+	if v, ok := before.vars.get(name); ok {
+		set(s.in, &s.vars, name, v)
+	} else {
+		unset(s.in, &s.vars, name)
+	}
 }
 
 func (s *state) set(name, value string) {
@@ -191,6 +199,10 @@ func (s *state) set(name, value string) {
 	}
 	if name == "BASH_ARGV0" {
 		s.params = append([]string{value}, s.args()...)
+	}
+	if v, ok := s.vars.get(name); ok && (v.Kind == expand.Indexed || v.Kind == expand.Associative) {
+		s.setFirst(name, v, value)
+		return
 	}
 	set(s.in, &s.vars, name, expand.Variable{Set: true, Kind: expand.String, Str: value})
 }
@@ -227,6 +239,11 @@ func (s *state) abs(path string) string {
 	}
 	return s.in.paths.Join(s.dir, path)
 }
+
+// own are the variables that bash sets by itself, whatever the environment has.
+var own = map[string]bool{"IFS": true, "OLDPWD": true, "PWD": true, "SHLVL": true, "PS1": true, "PS4": true, "BASH_VERSION": true, "BASH_VERSINFO": true, "BASHOPTS": true,
+	"SHELLOPTS": true, "BASH": true, "BASH_SUBSHELL": true, "BASH_COMMAND": true, "BASH_SOURCE": true, "FUNCNAME": true, "DIRSTACK": true, "GROUPS": true, "HOSTTYPE": true,
+	"MACHTYPE": true, "OSTYPE": true, "OPTERR": true, "PIPESTATUS": true, "HISTCMD": true, "COMP_WORDBREAKS": true}
 
 // Get implements [expand.Environ].
 func (s *state) Get(name string) expand.Variable {
@@ -271,7 +288,7 @@ func (s *state) Get(name string) expand.Variable {
 	if name == "PWD" && s.dir != "" {
 		return known(s.dir)
 	}
-	if v, ok := s.base[name]; ok {
+	if v, ok := s.base[name]; ok && !own[name] {
 		return known(v)
 	}
 	switch name {

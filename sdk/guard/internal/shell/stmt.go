@@ -117,7 +117,7 @@ func (in *Interpreter) compound(s *syntax.Stmt, st *state, stdin Stream, place *
 		return in.caseClause(c, st, stdin, place)
 	case *syntax.FuncDecl:
 		if c.Name != nil {
-			return one, in.define(c.Name.Value, c.Body, st)
+			return in.define(c.Name.Value, c.Body, st)
 		}
 		return one, text("")
 	case *syntax.TimeClause:
@@ -136,7 +136,11 @@ func (in *Interpreter) compound(s *syntax.Stmt, st *state, stdin Stream, place *
 	case *syntax.CoprocClause:
 		in.parallel++
 		defer func() { in.parallel-- }()
-		in.stmt(c.Stmt, st.clone(), Stream{Piped: true, From: From("a coprocess")})
+		stdin := Stream{Piped: true, From: From("a coprocess")}
+		in.stmt(c.Stmt, st.clone(), stdin)
+		if simple := unnamed(c); simple != nil {
+			in.stmt(simple, st.clone(), stdin)
+		}
 		return one, text("")
 	case *syntax.DeclClause:
 		in.declare(c, st, stdin, place, s)
@@ -156,6 +160,24 @@ func (in *Interpreter) compound(s *syntax.Stmt, st *state, stdin Stream, place *
 	}
 	in.problem(place, Syntax, "this construct isn't supported")
 	return one, Stream{}
+}
+
+// unnamed is the simple command whose first word the parser has taken for the name of a coprocess, which only compound commands have.
+func unnamed(c *syntax.CoprocClause) *syntax.Stmt {
+	if c.Name == nil {
+		return nil
+	}
+	first := c.Stmt
+	for list, ok := first.Cmd.(*syntax.BinaryCmd); ok; list, ok = first.Cmd.(*syntax.BinaryCmd) {
+		first = list.X
+	}
+	call, ok := first.Cmd.(*syntax.CallExpr)
+	if !ok {
+		return nil
+	}
+	whole := *first
+	whole.Cmd = &syntax.CallExpr{Args: append([]*syntax.Word{c.Name}, call.Args...)}
+	return &whole
 }
 
 // binary follows pipelines and lists.

@@ -159,21 +159,10 @@ func (c *Call) nested(via string, argv []Field, env map[string]string) *Call {
 }
 
 // Code interprets text as a program of a new shell with the given parameters ($0 first).
-func (c *Call) Code(text string, params []string) Stream {
-	state := c.state.another()
-	if len(params) > 0 {
-		state.params = params
-	}
-	states, out := c.in.code(&c.Place, text, state, c.Stdin)
-	c.state.keepFiles(states)
-	return out
-}
+func (c *Call) Code(text string, params []string) Stream { return c.start(text, params, c.Stdin) }
 
 // Feed is like Code, for a program that gets other input than the command.
-func (c *Call) Feed(text string, stdin Stream) {
-	states, _ := c.in.code(&c.Place, text, c.state.another(), stdin)
-	c.state.keepFiles(states)
-}
+func (c *Call) Feed(text string, stdin Stream) { c.start(text, nil, stdin) }
 
 // Writings are those files that earlier commands of the same text wrote and whose names are to be kept, sorted.
 func (c *Call) Writings(keep func(name string) bool) []string { return c.state.files.keys(keep) }

@@ -1,0 +1,58 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"regexp"
+	"strings"
+	"unicode"
+
+	"github.com/picoclaw/picoclaw/host/config"
+	"github.com/picoclaw/picoclaw/host/policy"
+)
+
+// oddPatterns finds patterns of an agent's that do something else than they seem to.
+func oddPatterns(cfg *config.Config, id string) []configFault {
+	agent, err := cfg.Agent(id)
+	if err != nil {
+		return nil // it has been said
+	}
+	var odd []configFault
+	for _, s := range agent.Settings() {
+		patterns, ok := s.Value.([]string)
+		if !ok || s.Origin.Source == config.Default {
+			continue
+		}
+		for _, pattern := range patterns {
+			problem, cure := "", ""
+			switch s.Key {
+			case "tools.allow_read_paths", "tools.allow_write_paths":
+				problem, cure = oddPath(pattern)
+			case "tools.exec.custom_deny_patterns", "tools.exec.custom_allow_patterns":
+			default:
+				continue
+			}
+			if at := strings.IndexFunc(pattern, unicode.IsControl); at >= 0 {
+				problem = fmt.Sprintf("%q holds the control character %U, which no command and hardly a path has", pattern, rune(pattern[at]))
+				cure = `write each backslash of a regular expression twice: "\\b" in JSON is \b in the expression`
+			}
+			if problem != "" {
+				odd = append(odd, newConfigFault(&config.Error{Origin: s.Origin, Key: s.Key, Problem: problem, Cure: cure}))
+			}
+		}
+	}
+	return odd
+}
+
+// oddPath says what is odd about a pattern for paths: how much more programs get than it seems to open.
+func oddPath(pattern string) (problem, cure string) {
+	path, exact := policy.LiteralPrefix(pattern)
+	if path == "/" {
+		return fmt.Sprintf("%q begins with no directory, so the kernel opens the whole file system to programs", pattern), "begin it with ^ and an absolute directory"
+	}
+	if info, err := os.Stat(path); exact && err == nil && info.IsDir() {
+		return fmt.Sprintf("%q is a directory: programs get all that is in it, and tools and the guard itself alone", pattern),
+			fmt.Sprintf("write %q for all that is in it", "^"+regexp.QuoteMeta(path)+"(/|$)")
+	}
+	return "", ""
+}
