@@ -29,7 +29,12 @@ func (a *analysis) wrote(c *shell.Call, name, file string) {
 		}) {
 			c.Overwrite(file)
 		}
-	case "cp", "mv", "install", "ln", "rsync", "gunzip", "unzip", "xxd":
+	case "xxd":
+		if slices.ContainsFunc(c.Texts(), func(arg string) bool { return strings.HasPrefix(arg, "-r") || strings.HasPrefix(arg, "-pr") }) {
+			c.Write(file, shell.Stream{Piped: true, From: shell.From(name)})
+		}
+		a.copied(c, name, file)
+	case "cp", "mv", "install", "ln", "rsync", "gunzip", "unzip":
 		a.copied(c, name, file)
 	case "find", "gfind":
 		for i, f := range c.Argv {
@@ -118,6 +123,42 @@ func (a *analysis) derived(c *shell.Call, name, file string) {
 	}
 	for _, piece := range pieces {
 		c.Write(file+piece, content)
+	}
+}
+
+// patched remembers what a patch that a program reads puts into files: the lines that it adds.
+func patched(c *shell.Call) {
+	file := ""
+	var added strings.Builder
+	keep := func() {
+		if file != "" && file != "/dev/null" {
+			c.Write(file, shell.Stream{Piped: true, Text: added.String(), From: shell.From("patch of a file")})
+		}
+		added.Reset()
+	}
+	for _, line := range strings.Split(c.Stdin.Text, "\n") {
+		if name, ok := strings.CutPrefix(line, "+++ "); ok {
+			keep()
+			name, _, _ = strings.Cut(name, "\t")
+			file = strings.TrimPrefix(name, "b/")
+		} else if text, ok := strings.CutPrefix(line, "+"); ok {
+			added.WriteString(text + "\n")
+		}
+	}
+	keep()
+}
+
+// changedInPlace remembers that a program changes files that the line wrote in a way that isn't followed.
+func (a *analysis) changedInPlace(c *shell.Call, name string, argv []string) {
+	if !c.Wrote() || !slices.ContainsFunc(argv[1:], func(arg string) bool {
+		return arg == "inplace" || len(arg) > 1 && arg[0] == '-' && arg[1] != '-' && strings.Contains(arg, "i") && name != "awk"
+	}) {
+		return
+	}
+	for _, file := range argv[1:] {
+		if before, ok := c.Written(file); ok && before.Text != "" {
+			c.Write(file, shell.Stream{Piped: true, Text: before.Text, From: before.From.And(shell.From(name))})
+		}
 	}
 }
 

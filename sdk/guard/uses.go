@@ -2,6 +2,7 @@ package guard
 
 import (
 	"path"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -30,6 +31,20 @@ func (a *analysis) found(c *shell.Call, files []programs.Use) {
 		}
 	}
 }
+
+// reads says whether one of the arguments of a command is a file that the line wrote.
+func reads(c *shell.Call) bool {
+	return c.Wrote() && slices.ContainsFunc(c.Argv[1:], func(f shell.Field) bool {
+		_, ok := c.Written(f.Text)
+		return ok
+	})
+}
+
+// scripted are languages of which it is followed what their code prints into a file.
+var scripted = map[string]bool{"python": true, "node": true, "perl": true, "ruby": true, "php": true, "lua": true, "awk": true}
+
+// filtering are those that often print what they read, changed.
+var filtering = map[string]bool{"awk": true, "perl": true, "ruby": true}
 
 // maxMade is how many bytes of makefiles, and of files that SQL names, are followed; make may start make.
 const maxMade = 64 << 10
@@ -87,11 +102,15 @@ func (a *analysis) start(c *shell.Call, name string, u programs.Use) {
 		return
 	}
 	items := []string{shell.Unknown}
-	if !foreign(c.Stdin.From.Names()) {
+	input := c.Stdin
+	if u.From != "" {
+		input, _ = c.Written(u.From)
+	}
+	if !foreign(input.From.Names()) {
 		items[0] = shell.Item
 	}
-	if c.Stdin.Known {
-		items = itemsOf(c.Stdin.Text, u.Between)
+	if input.Known {
+		items = itemsOf(input.Text, u.Between)
 	}
 	argv := append([]shell.Field(nil), u.Argv...)
 	if u.Text == "" {
@@ -104,8 +123,8 @@ func (a *analysis) start(c *shell.Call, name string, u programs.Use) {
 		c.Pipe(name, argv, shell.Stream{})
 		return
 	}
-	if c.Stdin.Known {
-		items = strings.Split(strings.TrimSpace(c.Stdin.Text), "\n")
+	if input.Known {
+		items = strings.Split(strings.TrimSpace(input.Text), "\n")
 	}
 	for n, item := range items {
 		if n == maxItems {
@@ -199,6 +218,11 @@ func (a *analysis) code(c *shell.Call, language, text string, params []string) {
 		text = a.makefile(c, text)
 		effects = func(_, text string) []lang.Effect { return lang.Make(text, params) }
 	}
+	if scripted[language] && strings.Contains(c.Source(), ">") && (!filtering[language] || c.Derived(language).Text == "") {
+		if printed := lang.Printed(language, text); printed != "" {
+			c.Output = shell.Stream{Piped: true, Text: printed, From: shell.From("code")}
+		}
+	}
 	for _, e := range effects(language, text) {
 		if compiled[language] && e.Kind != lang.Shell && e.Kind != lang.Argv {
 			continue
@@ -238,8 +262,12 @@ func (a *analysis) effect(c *shell.Call, language string, e lang.Effect) {
 			a.included(c, language, e.Text)
 		case e.Content != "":
 			c.Write(e.Text, shell.Stream{Known: true, Text: e.Content, Piped: true})
-		case e.Kind == lang.Write && language == "sed" && c.Stdin.Known:
-			c.Write(e.Text, c.Stdin) // or some lines of it, changed
+		case e.Kind == lang.Write && language == "sed":
+			if read := c.Derived(language); reads(c) && read.Text != "" {
+				c.Write(e.Text, read)
+			} else if c.Stdin.Known {
+				c.Write(e.Text, c.Stdin) // or some lines of it, changed
+			}
 		}
 	case lang.Delete:
 		a.soft(c, Deny, "exec.rm-recursive", e.Text+" deletes directories with everything in them", "")
@@ -251,6 +279,8 @@ func (a *analysis) effect(c *shell.Call, language string, e lang.Effect) {
 		a.soft(c, Deny, "exec.chown", e.Text+" changes whose files or rights they are", "")
 	case lang.ForkBomb:
 		a.hard(c, "exec.fork-bomb", "the code multiplies without end: "+e.Text)
+	case lang.Environment:
+		a.hard(c, "exec.environment", e.Text+" makes programs load code that they wouldn't otherwise")
 	case lang.Remote:
 		a.hard(c, "exec.remote-shell", "the code connects a command with another machine: "+e.Text)
 	}

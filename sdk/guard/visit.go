@@ -73,10 +73,16 @@ func (a *analysis) Call(c *shell.Call) {
 	for _, use := range uses {
 		a.use(c, name, use)
 	}
-	if name == "sed" {
+	switch name {
+	case "sed":
 		a.edited(c, argv, uses)
+	case "perl", "ruby", "awk":
+		a.changedInPlace(c, name, argv)
 	}
 	a.programs.Give(uses)
+	if (name == "patch" || name == "git") && strings.Contains(c.Stdin.Text, "+++ ") {
+		patched(c)
+	}
 	if c.Wrote() {
 		if name == "git" {
 			a.configured(c)

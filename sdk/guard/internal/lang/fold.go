@@ -42,12 +42,26 @@ var (
 	taken       = pattern.New(`\{([^{}]*\b(?:exec|execSync|execFile|execFileSync|spawn|spawnSync|fork)\s*:\s*[^{}]*)\}\s*\)?\s*=`)
 	renamedTo   = pattern.New(`(\w+)\s*(?::|\bas\b)\s*(\w+)`)
 	inlined     = pattern.New(`[$#]\{\s*['"]([^'"]*)['"]\s*\}`)
+	alters      = regexp.MustCompile(`^\s*(?:=~\s*(?:s\b|tr\b|y\b|"\d+")|\.\s*(?:\w+!|replace|insert|concat|prepend|<<))`)
+	setElement  = regexp.MustCompile(`^\s*\[\s*(\d+)\s*\]\s*=\s*("\d+")`)
+	reflected   = pattern.New(`\(?\s*\bnew\s+\\?ReflectionFunction\s*\(\s*"(\d+)"\s*\)\s*\)?\s*->\s*invoke(?:Args)?\s*\(`)
+	viaModule   = pattern.New(`\b(?:subprocess|shutil|pathlib|glob|tempfile|posixpath|platform)\.os\.`)
+	dunderCall  = pattern.New(`\.\s*__call__\s*\(`)
+	optional    = pattern.New(`\?\.\s*([A-Za-z_(\[])`)
 	identifier  = regexp.MustCompile(`^[A-Za-z_][\w.]*$`)
 )
 
 // fold puts strings together that the code puts together, puts constants in the place of their variables, and calls by their
 // plain names what is called in a roundabout way.
 func (s *skeleton) fold(language string) {
+	if language == "node" {
+		s.replace(optional, func(m []string) string {
+			if m[1] == "(" || m[1] == "[" {
+				return m[1]
+			}
+			return "." + m[1]
+		})
+	}
 	if language == "python" {
 		s.replace(bytesPrefix, func(m []string) string { return m[1] })
 	}
@@ -60,9 +74,11 @@ func (s *skeleton) fold(language string) {
 	}
 	s.made(language)
 	s.concatenate(language)
+	s.format(language)
 	if s.constants(language) {
 		s.made(language)
 		s.concatenate(language)
+		s.format(language)
 	}
 	name := func(form string, groups ...int) func([]string) string {
 		return func(m []string) string {
@@ -76,6 +92,8 @@ func (s *skeleton) fold(language string) {
 	}
 	switch language {
 	case "python":
+		s.replace(viaModule, func([]string) string { return "os." })
+		s.replace(dunderCall, func([]string) string { return "(" })
 		s.replace(module, name("#", 1, 2))
 		s.replace(attribute, name("%.#", 2))
 		s.replace(dictionary, func(m []string) string {
@@ -99,6 +117,7 @@ func (s *skeleton) fold(language string) {
 	case "perl":
 		s.replace(reached, name("#(", 1, 2))
 	case "php":
+		s.replace(reflected, name("#(", 1))
 		s.replace(called, name("#(", 1))
 		s.replace(byName, name("#(", 1, 2))
 	}
@@ -208,8 +227,11 @@ func (s *skeleton) constants(language string) bool {
 				times++
 			}
 		}
-		if times != 1 {
+		if times != 1 || s.altered(language, name) {
 			continue
+		}
+		if value[0] != '"' {
+			value = s.grown(name, value)
 		}
 		rest := substitute(s.code[at:], name, func(string) (string, bool) { return value, true })
 		if text, ok := s.text(strings.Trim(value, `"`)); ok {
@@ -218,6 +240,52 @@ func (s *skeleton) constants(language string) bool {
 		s.code, s.pairs, changed = s.code[:at]+rest, nil, true
 	}
 	return changed
+}
+
+// altered says whether code changes a string where it is: $c =~ s/a/b/, c.sub!("a", "b").
+func (s *skeleton) altered(language, name string) bool {
+	if language != "perl" && language != "ruby" {
+		return false
+	}
+	for place := range places(s.code, name) {
+		if alters.MatchString(s.code[place+len(name):]) {
+			return true
+		}
+	}
+	return false
+}
+
+// grown is a list with what the code adds to it.
+func (s *skeleton) grown(name, list string) string {
+	for place := range places(s.code, name) {
+		behind := s.code[place+len(name):]
+		added := ""
+		if m := setElement.FindStringSubmatch(behind); m != nil {
+			list = withElement(list, m[1], m[2])
+			continue
+		} else if m := memberOf.FindStringSubmatch(behind); m != nil && storing[m[1]] {
+			added = s.region(place + len(name) + len(m[0]))
+		} else if strings.HasSuffix(strings.TrimRight(s.code[:place], " ("), "push") || strings.HasSuffix(strings.TrimRight(s.code[:place], " ("), "unshift") {
+			added = s.region(place) // as Perl has it
+		}
+		for _, ref := range values.FindAllString(added, -1) {
+			if ref[0] == '"' {
+				list = list[:len(list)-1] + "," + ref + list[len(list)-1:]
+			}
+		}
+	}
+	return list
+}
+
+// withElement is a list with another element at an index, or behind the last one.
+func withElement(list, index, element string) string {
+	elements := values.FindAllString(list, -1)
+	if at, err := strconv.Atoi(index); err == nil && at < len(elements) {
+		elements[at] = element
+	} else {
+		elements = append(elements, element)
+	}
+	return list[:1] + strings.Join(elements, ",") + list[len(list)-1:]
 }
 
 // interpolate puts a constant in the place of its variable within strings.

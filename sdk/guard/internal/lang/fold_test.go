@@ -56,7 +56,7 @@ func TestRegularExpressions(t *testing.T) {
 		{"ruby", `puts $_ if /exec/; x.grep(/a\/b/); %r{c}`, `puts $_ if ; x.grep(); `},
 		{"ruby", `a = b / exec / 2`, `a = b / exec / 2`},
 		{"ruby", "/#{exec}/", "/#{exec}/"},
-		{"node", `x = /[/]exec/.test(y); z = a / exec / b // c`, `x = .test(y); z = a / exec / b // c`},
+		{"node", `x = /[/]exec/.test(y); z = a / exec / b // c`, `x = .test(y); z = a / exec / b  `},
 		{"node", "f(/open\n)/ 1", "f(/open\n)/ 1"},
 		{"python", `a /exec/ b`, `a /exec/ b`},
 	} {

@@ -10,7 +10,7 @@ var (
 	// textual give something that is made of their arguments.
 	textual = names(`replace replaceAll replaceFirst sub subn gsub tr str_replace str_ireplace preg_replace preg_match preg_quote split rsplit partition rpartition strip lstrip rstrip trim removeprefix removesuffix
 		startswith endswith startsWith endsWith count find rfind index rindex indexOf lastIndexOf includes contains strpos str_contains str_starts_with str_ends_with search match fullmatch findall finditer
-		matchAll compile escape test scan len str repr sorted set list tuple dict dumps stringify toString RegExp upper lower encode decode format center ljust rjust zfill`)
+		matchAll compile escape test scan len str repr sorted set list tuple dict dumps stringify toString RegExp upper lower encode decode format render safe_substitute substitute pretty_generate generate to_json to_yaml to_s inspect json_encode print_r var_export center ljust rjust zfill`)
 	// storing put their arguments into what they are a method of.
 	storing = names(`append push add insert update extend setdefault unshift set`)
 	// showing and putting do nothing further with their arguments, and writing neither with those behind the first.
@@ -18,13 +18,18 @@ var (
 	putting = names(`write writelines write_text fwrite dump safe_dump exit assertIn assertNotIn assertEqual equal strictEqual deepEqual`)
 	writing = names(`writeFileSync writeFile appendFileSync outputFileSync writeTextFileSync writeTextFile file_put_contents`)
 	// looking are other members of texts, lists and tables by which nothing is opened.
-	looking = names(`items keys values splitlines lines get pop copy join length size first last entries sort reverse slice index`)
+	looking = names(`items keys values splitlines lines get pop copy join length size first last entries sort reverse slice index group groups groupdict start end span exec read write sections has_section add_section`)
 	// conditions are words that a condition or a grouping stands behind.
 	conditions = names(`if elif while unless until when case assert and or not in is return else switch`)
 
 	packs      = regexp.MustCompile(`(?i)zipfile|tarfile|make_archive|archiver|adm-?zip|ziparchive|\bzip\b`)
 	beingSet   = regexp.MustCompile(`(?:^|[^=!<>])=\s*$`)
 	indexes    = regexp.MustCompile(`^(?:\[[^\[\]]*\])+`)
+	iterated   = regexp.MustCompile(`\bfor\s*\(?\s*(?:const\s+|let\s+|var\s+)?([\w\s,()\[\]]+?)\s+(?:in|of)\s*$`)
+	anyName    = regexp.MustCompile(`[A-Za-z_]\w*`)
+	loopTarget = regexp.MustCompile(`\bfor\s*\(?\s*(?:const\s+|let\s+|var\s+)?[\w\s,(\[]*$`)
+	loopList   = regexp.MustCompile(`^[\w\s,)\]]*?\s(?:in|of)\s+([A-Za-z_]\w*)?`)
+	appended   = regexp.MustCompile(`"(\d+)"(?:\s*\+\s*[\w.()]+)*\s*\+\s*$`)
 	memberOf   = regexp.MustCompile(`^\s*\.\s*([A-Za-z_]\w*)`)
 	assigns    = regexp.MustCompile(`^\s*(?:(?:const|let|var|my|our|local)\s+)?[$@%]?([A-Za-z_]\w*)\s*(?:[.\[][^=]*)?(?:\+|\|\||\?\?)?=[^=>~]`)
 	further    = regexp.MustCompile(`[^=!<>:]=[^=>~]`)
@@ -64,12 +69,25 @@ func (k *keeping) at(at, end int) bool {
 	}
 	changed := false
 	for {
+		if s.inURL(at) {
+			return true
+		}
+		if m := iterated.FindStringSubmatch(s.code[max(0, at-maxTold):at]); m != nil {
+			for _, target := range anyName.FindAllString(m[1], -1) {
+				if !k.variable(target) {
+					return false
+				}
+			}
+			if m[0][0] == 'f' && s.enclosedBy(at) == "for" {
+				return true // what the loop sets is followed
+			}
+		}
 		if m := memberOf.FindStringSubmatch(s.code[end:min(len(s.code), end+maxTold)]); m != nil && !textual[m[1]] && !storing[m[1]] && !looking[m[1]] {
 			return false // something is done with it
 		}
 		bracket, behindComma := s.enclosing(at)
 		if bracket < 0 {
-			return k.by(at, changed)
+			return k.by(at, end, changed)
 		}
 		before := strings.TrimRight(s.code[:bracket], " \t")
 		end = s.closing(bracket)
@@ -101,49 +119,18 @@ func (k *keeping) at(at, end int) bool {
 		default:
 			return false
 		}
-		at = start
+		if at = start; name == "" || conditions[name] {
+			at = bracket
+			continue
+		}
 		if receiver != "" {
 			at -= len(receiver) + 1
 		}
 	}
 }
 
-// enclosing is the bracket that is open at a place, of the same statement, and whether a comma stands between. Of the brackets
-// of a block none counts.
-func (s *skeleton) enclosing(at int) (bracket int, comma bool) {
-	depth := 0
-	for i := at - 1; i >= 0; i-- {
-		switch s.code[i] {
-		case ')', ']', '}':
-			depth++
-		case '(', '[', '{':
-			if depth == 0 {
-				if s.code[i] == '{' && block(s.code[:i]) {
-					return -1, false
-				}
-				return i, comma
-			}
-			depth--
-		case ',':
-			comma = comma || depth == 0
-		case ';':
-			if depth == 0 {
-				return -1, false
-			}
-		}
-	}
-	return -1, false
-}
-
-// block says whether a brace behind code begins statements.
-func block(before string) bool {
-	before = strings.TrimRight(before, " \t\n")
-	return before == "" || strings.HasSuffix(before, ")") || strings.HasSuffix(before, "=>") || strings.HasSuffix(before, ";") || strings.HasSuffix(before, "}") || wordBefore(before+" ") == "else" ||
-		wordBefore(before+" ") == "try" || wordBefore(before+" ") == "finally" || wordBefore(before+" ") == "do"
-}
-
 // by says whether the statement, in no bracket of which a place stands, leaves it text.
-func (k *keeping) by(at int, changed bool) bool {
+func (k *keeping) by(at, end int, changed bool) bool {
 	s := k.s
 	statement := s.code[s.statement(at):]
 	upTo := statement[:min(len(statement), at-s.statement(at)+1)] + " "
@@ -153,37 +140,15 @@ func (k *keeping) by(at int, changed bool) bool {
 		}
 		return k.variable(m[1])
 	}
-	return decides.MatchString(statement) || changed && !strings.Contains(wordsOf(statement), "return") && !strings.Contains(wordsOf(statement), "for")
-}
-
-// statement is where the statement begins that a place is in.
-func (s *skeleton) statement(at int) int {
-	depth := 0
-	for i := at - 1; i >= 0; i-- {
-		switch s.code[i] {
-		case ')', ']':
-			depth++
-		case '}':
-			depth++
-		case '(', '[', '{':
-			if depth == 0 {
-				return i + 1
-			}
-			depth--
-		case ';', '\n':
-			if depth == 0 {
-				return i + 1
-			}
+	if m := memberOf.FindStringSubmatch(s.code[end:min(len(s.code), end+maxTold)]); m != nil && looking[m[1]] {
+		if before := strings.TrimSpace(statement[:at-s.statement(at)]); before == "" || before[len(before)-1] == ':' {
+			return true // a method by which it goes nowhere
 		}
 	}
-	return 0
-}
-
-// wordsOf is the first line of a statement.
-func wordsOf(statement string) string {
-	line, _, _ := strings.Cut(strings.TrimLeft(statement, " \t\n"), "\n")
-	first, _, _ := strings.Cut(line, " ")
-	return first
+	if iterated.MatchString(statement[:at-s.statement(at)]) {
+		return true // what the loop sets is followed
+	}
+	return decides.MatchString(statement) || changed && !strings.Contains(wordsOf(statement), "return") && !strings.Contains(wordsOf(statement), "for")
 }
 
 // variable says whether what a variable holds is only text wherever it stands.
@@ -207,64 +172,18 @@ func (k *keeping) variable(name string) bool {
 			if assignedTo.MatchString(s.code[end:]) || s.stores(place, end) {
 				continue
 			}
+			if m := loopList.FindStringSubmatch(s.code[end:]); m != nil && loopTarget.MatchString(s.code[max(0, place-maxTold):place]) {
+				if used = true; m[1] != "" && !k.variable(m[1]) {
+					return false // what it is put into is part of that
+				}
+				continue
+			}
 			if used = true; !k.at(place, end) {
 				return false
 			}
 		}
 	}
-	return used
-}
-
-// closing is where what a bracket begins ends.
-func (s *skeleton) closing(bracket int) int {
-	depth := 0
-	for i := bracket; i < len(s.code); i++ {
-		switch s.code[i] {
-		case '(', '[', '{':
-			depth++
-		case ')', ']', '}':
-			if depth--; depth == 0 {
-				return i + 1
-			}
-		}
-	}
-	return len(s.code)
-}
-
-// wordBefore is the word that ends code, spaces left out; "" if a sign does.
-func wordBefore(code string) string {
-	trimmed := strings.TrimRight(code, " \t")
-	if len(trimmed) == len(code) {
-		return "" // no space between
-	}
-	i := len(trimmed)
-	for i > 0 && wordByte(trimmed[i-1]) {
-		i--
-	}
-	return trimmed[i:]
-}
-
-// callee splits the name of the function that ends code from what it is a member of.
-func callee(code string) (receiver, name string) {
-	i := len(code)
-	for i > 0 {
-		switch c := code[i-1]; {
-		case wordByte(c) || strings.IndexByte(".$?!", c) >= 0:
-			i--
-			continue
-		case c == ']' && i < len(code):
-			if open := strings.LastIndexByte(code[:i], '['); open >= 0 {
-				i = open
-				continue
-			}
-		}
-		break
-	}
-	whole := code[i:]
-	if dot := strings.LastIndexByte(whole, '.'); dot >= 0 {
-		return whole[:dot], whole[dot+1:]
-	}
-	return "", whole
+	return used || len(k.seen) > 1
 }
 
 // stores says whether a statement begins at a place that only puts something into a variable.
@@ -275,6 +194,9 @@ func (s *skeleton) stores(place, end int) bool {
 
 // isPath says whether a method is one of a path of Python's pathlib, which moves the file: that of a variable, or of what ends code.
 func (s *skeleton) isPath(receiver, before string) bool {
+	if strings.Contains(receiver, "(") {
+		return strings.Contains(receiver, "Path") && !strings.Contains(receiver, "read_text")
+	}
 	if receiver == "" {
 		return strings.Contains(before[s.statement(len(before)):], "Path") && !strings.Contains(before[s.statement(len(before)):], "read_text")
 	}
@@ -288,4 +210,14 @@ func (s *skeleton) isPath(receiver, before string) bool {
 		}
 	}
 	return false
+}
+
+// inURL says whether a string is put behind one that begins an address.
+func (s *skeleton) inURL(at int) bool {
+	m := appended.FindStringSubmatch(s.code[max(0, at-maxTold):at])
+	if m == nil {
+		return false
+	}
+	text, _ := s.text(m[1])
+	return strings.Contains(text, "://") && !strings.HasPrefix(text, "file:")
 }

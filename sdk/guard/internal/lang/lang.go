@@ -10,18 +10,19 @@ type Kind string
 
 // The kinds of effects.
 const (
-	Shell    Kind = "shell"     // runs Text as a shell command
-	Argv     Kind = "argv"      // starts the command Argv
-	Dynamic  Kind = "dynamic"   // runs a command or code that is only known when it runs
-	Read     Kind = "read"      // reads the file Text
-	Write    Kind = "write"     // writes the file Text
-	Path     Kind = "path"      // names the file Text
-	Delete   Kind = "delete"    // deletes recursively
-	Kill     Kind = "kill"      // kills a process without mercy
-	ForkBomb Kind = "fork-bomb" // multiplies without end
-	Mode     Kind = "mode"      // changes the permissions or the owner of a file
-	Drop     Kind = "drop"      // deletes what a database keeps: Text says how
-	Remote   Kind = "remote"    // gives a command to another machine, or takes one from it
+	Shell       Kind = "shell"       // runs Text as a shell command
+	Argv        Kind = "argv"        // starts the command Argv
+	Dynamic     Kind = "dynamic"     // runs a command or code that is only known when it runs
+	Read        Kind = "read"        // reads the file Text
+	Write       Kind = "write"       // writes the file Text
+	Path        Kind = "path"        // names the file Text
+	Delete      Kind = "delete"      // deletes recursively
+	Kill        Kind = "kill"        // kills a process without mercy
+	ForkBomb    Kind = "fork-bomb"   // multiplies without end
+	Mode        Kind = "mode"        // changes the permissions or the owner of a file
+	Drop        Kind = "drop"        // deletes what a database keeps: Text says how
+	Environment Kind = "environment" // sets a variable that makes programs load code: Text
+	Remote      Kind = "remote"      // gives a command to another machine, or takes one from it
 )
 
 // Effect is something that code does.

@@ -23,7 +23,7 @@ var (
 	divided  = pattern.New(`(?:\b(?:pathlib\.)?Path\s*\(\s*"(\d+)"\s*\)|"(\d+)")\s*(?:/\s*"(\d+)"|\.\s*joinpath\s*\(\s*("\d+"(?:\s*,\s*"\d+")*)\s*\))`)
 	joined   = pattern.New(`"(\d+)"\s*\.\s*join\s*\(\s*[\[(]\s*("\d+"(?:\s*,\s*"\d+")*)\s*,?\s*[\])]\s*\)`)
 	joinedBy = pattern.New(`\[\s*("\d+"(?:\s*,\s*"\d+")*)\s*,?\s*\]\s*\.\s*join\b\s*\(?\s*(?:"(\d+)")?\s*\)?`)
-	imploded = pattern.New(`\b(?:join|implode)\s*\(\s*"(\d+)"\s*,\s*\[?\s*("\d+"(?:\s*,\s*"\d+")*)\s*\]?\s*\)`)
+	imploded = pattern.New(`\b(?:join|implode)\s*(?:\(\s*"(\d+)"\s*,\s*[\[(]?\s*("\d+"(?:\s*,\s*"\d+")*)\s*[\])]?\s*\)|\s"(\d+)"\s*,\s*("\d+"(?:\s*,\s*"\d+")*))`)
 	reversed = pattern.New(`"(\d+)"\s*(?:\[\s*::\s*-1\s*\]|\.\s*reverse\b(?:\s*\(\s*\))?)`)
 	replaced = pattern.New(`"(\d+)"\s*\.\s*(?:replace|replaceAll|tr|sub|gsub)\s*\(\s*"(\d+)"\s*,\s*"(\d+)"\s*\)`)
 	// pathJoined are paths that are put together by the functions that there are for it.
@@ -80,7 +80,7 @@ func (s *skeleton) made(language string) {
 	case "node", "ruby":
 		s.replace(joinedBy, func(m []string) string { return join(m[2], m[1], m[0]) })
 	case "perl", "php":
-		s.replace(imploded, func(m []string) string { return join(m[1], m[2], m[0]) })
+		s.replace(imploded, func(m []string) string { return join(m[1]+m[3], m[2]+m[4], m[0]) })
 	}
 	path := func(function, list, otherwise string) string {
 		var parts []string
@@ -122,6 +122,9 @@ func (s *skeleton) divide() {
 		return `"` + m[1] + m[2] + m[3] + `"`
 	})
 	for range maxDivided {
+		if !strings.Contains(s.code, "/") && !strings.Contains(s.code, "joinpath") {
+			return
+		}
 		before := s.code
 		s.replace(divided, func(m []string) string {
 			first, _ := s.text(m[1] + m[2])

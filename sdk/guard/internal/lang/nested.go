@@ -15,7 +15,7 @@ const (
 
 var (
 	// interprets are calls that run a string as code of the same language.
-	interprets = pattern.New(`\b(?:timeit\.(?:timeit|repeat|Timer)|(?:cProfile|profile|pdb)\.run\w*|runsource|runcode|run_line_magic|exec|eval|Function|runInThisContext|runInNewContext|runInContext|load|loadstring|instance_eval|class_eval)\s*(?:\(|")`)
+	interprets = pattern.New(`\b(?:timeit\.(?:timeit|repeat|Timer)|(?:cProfile|profile|pdb)\.run\w*|runsource|runcode|run_line_magic|exec|eval|Function|Worker|runInThisContext|runInNewContext|runInContext|load|loadstring|instance_eval|class_eval)\s*(?:\(|")`)
 	consoles   = pattern.New(`\.push\s*\(`)
 	console    = pattern.New(`\bInteractive(?:Interpreter|Console)\b`)
 	// passed are functions that start a command where they are handed to something else that calls them.

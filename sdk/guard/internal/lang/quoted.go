@@ -23,6 +23,7 @@ func unescaped(s string, quote byte, base int) (string, int) {
 					continue
 				}
 				switch s[i] {
+				case '\n': // the string goes on in the next line
 				case 'n':
 					b.WriteByte('\n')
 				case 't':

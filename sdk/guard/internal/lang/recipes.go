@@ -8,6 +8,7 @@ import (
 
 var (
 	ninjaCommand = pattern.New(`(?m)^\s*command\s*=\s*(.+)$`)
+	ninjaSets    = pattern.New(`(?m)^(\w+)[ \t]*=[ \t]*(.*)$`)
 	procLine     = pattern.New(`(?m)^[\w-]+:[ \t]*(\S.*)$`)
 	toxCommands  = pattern.New(`(?m)^(?:commands|commands_pre|commands_post|list_dependencies_command)\s*=[ \t]*(.*(?:\n(?:[ \t]+.*|[ \t]*$))*)`)
 	taskRuns     = pattern.New(`\b(?:c|ctx|context|session|s|conn|connection)\.(?:run|local|run_always|sudo)\s*\(`)
@@ -25,7 +26,13 @@ func each(p *pattern.Pattern, code string) (out []Effect) {
 }
 
 // Ninja says which commands a file of ninja has.
-func Ninja(code string) []Effect { return each(ninjaCommand, strings.ReplaceAll(code, "$\n", " ")) }
+func Ninja(code string) []Effect {
+	code = strings.ReplaceAll(code, "$\n", " ")
+	for _, m := range ninjaSets.FindAllStringSubmatch(code) {
+		code = strings.NewReplacer("${"+m[1]+"}", m[2], "$"+m[1]+" ", m[2]+" ").Replace(code)
+	}
+	return each(ninjaCommand, code)
+}
 
 // Procfile says which commands a Procfile has.
 func Procfile(code string) []Effect { return each(procLine, code) }

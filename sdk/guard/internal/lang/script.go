@@ -50,9 +50,13 @@ var (
 	// lisps are calls that start a command in languages that put the bracket before the name.
 	lisps = pattern.New(`\(\s*(?:[\w.-]+/)?(?:system\*?|shell-command\S*|async-shell-command|call-process\S*|start-process\S*|run-program|sb-ext:run-program|uiop:run-program|shell|sh)\s|\(\s*(?:[\w.-]+/)?(?:process|exec)\s+\[?\s*"\d+"`)
 	// pipes are calls whose argument is a command where it begins or ends with a bar, as in Perl and Ruby.
-	pipes    = pattern.New(`\bopen\b\s*`)
-	evals    = pattern.New(`\b(eval|exec|__import__|execfile|loadstring|dofile|runInThisContext|runInNewContext|assert|create_function|instance_eval|class_eval|Function)\s*\)?\s*\(`)
-	runpy    = pattern.New(`\brun_path\s*\(\s*"(\d+)"`)
+	pipes = pattern.New(`\b(?:open|IO\.(?:read|readlines|foreach|binread))\b\s*`)
+	evals = pattern.New(`\b(eval|exec|__import__|execfile|loadstring|dofile|runInThisContext|runInNewContext|assert|create_function|instance_eval|class_eval|Function)\s*\)?\s*\(`)
+	runpy = pattern.New(`\brun_path\s*\(\s*"(\d+)"`)
+	// handedEval is eval as an argument.
+	handedEval = pattern.New(`[(,]\s*eval\s*[,)]`)
+	// loaders set a variable in an environment.
+	loaders  = pattern.New(`"(\d+)"\s*(?:\]|\})?\s*(?::|=>|=)|\b(?:putenv|setenv)\s*\(?\s*"(\d+)"|\b(LD_PRELOAD|LD_AUDIT|DYLD_INSERT_LIBRARIES|BASH_ENV)\s*\}?\s*(?::|=)`)
 	bareEval = pattern.New(`\beval\s*(?:[$@<&;})]|$)`)
 	syscalls = pattern.New(`\bsyscall\b\s*\(?\s*[\w"$&:]`)
 	trees    = pattern.New(`\b(rmtree|rm_rf|rm_r|remove_entry|remove_entry_secure|remove_dir|remove_tree|rimraf|deltree|remove_dir_all|remove-tree|emptyDirSync|removeSync|removedirs|delete-directory|delete-tree|rm_r!|rm_rf!)\b|\bunlink\b[^;\n]*\brecursive\b`)
@@ -71,6 +75,7 @@ var (
 	computed   = pattern.New(`^[\s\[(*]*(?:"\d+"\s*(?:\.\s*(?:replace|reverse|translate|decode|encode|lower|swapcase|map|tr|sub|gsub|slice|substr|substring|unpack\w*|rot13)\b|\[)|[A-Za-z_][\w.]*\s*\([^()]*"\d+"[^()]*\)\s*\.|(?:os\s*\.\s*)?(?:environ|getenv)\b|process\s*\.\s*env\b|\$?ENV\s*[\[{]|\$_(?:ENV|GET|POST|SERVER)\b|[A-Za-z_][\w.]*(?:fromCharCode|b64decode|atob|unhexlify|fromhex|pack|decode64)\b)`)
 	inStart    = pattern.New(`^[\s\[\](),*]*$`)
 	reference  = pattern.New(`"(\d+)"`)
+	executable = pattern.New(`\bexecutable\s*=\s*"(\d+)"\s*,?`)
 	noKeywords = pattern.New(`,\s*\{[\s,]*\}`)
 	keyword    = pattern.New(`\b(shell|check|text|capture_output|stdout|stderr|stdin|universal_newlines|cwd|timeout|encoding|stdio|stdin_data|chdir|binmode|bufsize|exception|out|err|input)\s*[=:]>?\s*([\w.]+|"\d+")`)
 )
@@ -105,6 +110,7 @@ func script(language, code string, depth int, left *int) []Effect {
 		out = append(out, generated(code)...)
 	}
 	s.fold(language)
+	out = append(out, s.writes()...)
 	commands := s.commands(language, &out)
 	s.nested(language, depth, &out)
 	for _, m := range evals.FindAllStringSubmatchIndex(s.worth(evals)) {
@@ -123,6 +129,15 @@ func script(language, code string, depth int, left *int) []Effect {
 			out = append(out, Effect{Kind: Dynamic, Text: "it runs what it reads from " + file})
 		}
 	}
+	if language == "node" && handedEval.MatchString(s.worth(handedEval)) {
+		out = append(out, Effect{Kind: Dynamic, Text: "eval is called with what is only known when it runs"})
+	}
+	if language == "python" && disguised(s.code) {
+		out = append(out, Effect{Kind: Dynamic, Text: "Python takes letters of other alphabets in the code for plain ones"})
+	}
+	if strings.Contains(code, "LD_") || strings.Contains(code, "BASH_ENV") {
+		s.loads(&out)
+	}
 	if language == "python" && pickled.MatchString(s.worth(pickled)) {
 		out = append(out, Effect{Kind: Dynamic, Text: "an object that is made of a string may be made by any function"})
 	}
@@ -140,7 +155,7 @@ func script(language, code string, depth int, left *int) []Effect {
 	}
 	if trees.MatchString(s.worth(trees)) {
 		out = append(out, Effect{Kind: Delete, Text: trees.FindString(s.worth(trees))})
-	} else if m := nodeTree.FindStringIndex(s.worth(nodeTree)); m != nil && strings.Contains(s.region(m[1]), "recursive") {
+	} else if m := nodeTree.FindStringIndex(s.worth(nodeTree)); m != nil && (strings.Contains(s.region(m[1]), "recursive") || recursiveOption(s, s.region(m[1]))) {
 		out = append(out, Effect{Kind: Delete, Text: "rm"})
 	}
 	s.signals(&out)
@@ -150,11 +165,36 @@ func script(language, code string, depth int, left *int) []Effect {
 	if (commands || duplexes.MatchString(s.worth(duplexes))) && sockets.MatchString(s.code) {
 		out = slices.Insert(out, 0, Effect{Kind: Remote, Text: sockets.FindString(s.code)}) // it counts more than the command does
 	}
-	out = append(out, s.writes()...)
 	if paths := s.paths(language); len(paths) > 0 && (depth > 0 || !calculates(language, code)) {
 		out = append(out, paths...)
 	}
 	return out
+}
+
+// loading are the variables of an environment that make programs load code.
+var loading = names("LD_PRELOAD LD_AUDIT DYLD_INSERT_LIBRARIES BASH_ENV")
+
+// loads finds where code sets such a variable.
+func (s *skeleton) loads(out *[]Effect) {
+	for _, m := range loaders.FindAllStringSubmatch(s.code) {
+		if name, ok := s.text(m[1] + m[2]); ok && loading[name] || m[3] != "" {
+			*out = append(*out, Effect{Kind: Environment, Text: name + m[3]})
+			return
+		}
+	}
+}
+
+// disguised says whether code has letters that Python takes for plain ones.
+func disguised(code string) bool {
+	return strings.ContainsFunc(code, func(r rune) bool {
+		return r >= 0xFF21 && r <= 0xFF5A || r >= 0x1D400 && r <= 0x1D7FF
+	})
+}
+
+// recursiveOption says whether the options of a call are in a variable, and the code speaks of being recursive.
+func recursiveOption(s *skeleton, args string) bool {
+	_, options, ok := strings.Cut(args, ",")
+	return ok && strings.Contains(s.all(), "recursive") && strings.Trim(strings.TrimSpace(options), "){} ") != ""
 }
 
 // everywhere says whether code ends with the object that the global functions are members of.
@@ -282,12 +322,23 @@ func bareInterpreter(argv []string) bool {
 // starting is the effect of such a call by its arguments alone.
 func (s *skeleton) starting(args string) Effect {
 	args = noKeywords.ReplaceAllString(keyword.ReplaceAllString(args, ""), "")
+	other := ""
+	if m := executable.FindStringSubmatch(args); m != nil {
+		args = executable.ReplaceAllString(args, "")
+		other, _ = s.text(m[1])
+	}
 	words := reference.FindAllStringSubmatch(args)
 	rest := reference.ReplaceAllString(args, "")
 	var argv []string
 	for _, w := range words {
 		n, _ := strconv.Atoi(w[1])
 		argv = append(argv, s.literals[n].text)
+	}
+	if len(argv) > 1 && argv[0] == argv[1] {
+		argv = argv[1:] // the program, and the name that it is told
+	}
+	if other != "" && len(argv) > 0 {
+		argv[0] = other
 	}
 	constant := inStart.MatchString(rest)
 	switch {

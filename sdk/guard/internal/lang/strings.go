@@ -22,6 +22,9 @@ func strip(language, code string) *skeleton {
 			for i < len(code) && code[i] != '\n' {
 				i++
 			}
+		case c == '/' && language == "node" && comment(code[i:]) > 0:
+			i += comment(code[i:])
+			b.WriteByte(' ')
 		case language == "python" && (strings.HasPrefix(code[i:], `"""`) || strings.HasPrefix(code[i:], "'''")):
 			end := strings.Index(code[i+3:], code[i:i+3])
 			text := code[i+3:]
@@ -71,6 +74,22 @@ func strip(language, code string) *skeleton {
 	}
 	s.code = b.String()
 	return s
+}
+
+// comment is how long the comment is that code begins with; 0 if it begins with none.
+func comment(code string) int {
+	switch {
+	case strings.HasPrefix(code, "//"):
+		if end := strings.IndexByte(code, '\n'); end > 0 {
+			return end
+		}
+		return len(code)
+	case strings.HasPrefix(code, "/*"):
+		if end := strings.Index(code[2:], "*/"); end >= 0 {
+			return end + 4
+		}
+	}
+	return 0
 }
 
 func (s *skeleton) add(b *strings.Builder, l literal) {

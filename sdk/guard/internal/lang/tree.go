@@ -8,6 +8,7 @@ import (
 // These match simple programs of Python that delete the directory that they have made, which the second one gives a name.
 var (
 	ownMade  = regexp.MustCompile(`\bshutil\.rmtree\(\s*tempfile\.mkdtemp\(\s*\)\s*\)`)
+	renames  = regexp.MustCompile(`\bimport\b[^\n;]*\bas\b`)
 	ownNamed = regexp.MustCompile(`(?:^|[;\n])[ \t]*(\w+)\s*=\s*tempfile\.mkdtemp\(\s*\)[ \t]*(?:[;\n]|$)`)
 )
 
@@ -16,10 +17,13 @@ func ownTree(code string) bool {
 	if !strings.Contains(code, "mkdtemp") || strings.Count(code, "rmtree") != 1 || strings.Count(code, "mkdtemp") != 1 || strings.Count(code, "tempfile") != 2 {
 		return false
 	}
-	for _, word := range []string{"move", "rename", "replace", "exec", "eval", "globals", "locals", "setattr", " as ", "class ", "def "} {
+	for _, word := range []string{"move", "rename", "os.replace", "exec", "eval", "globals", "locals", "setattr", "class "} {
 		if strings.Contains(code, word) {
 			return false
 		}
+	}
+	if renames.MatchString(code) || strings.Contains(code, "Path") && strings.Contains(code, ".replace") {
+		return false
 	}
 	if ownMade.MatchString(code) {
 		return true
@@ -34,5 +38,5 @@ func ownTree(code string) bool {
 			set++
 		}
 	}
-	return set == 1 && !regexp.MustCompile(`\b(?:for|in|with|global|nonlocal|del|import)\s+[^;\n]*\b`+m[1]+`\b`).MatchString(code) && !strings.Contains(code, ":=")
+	return set == 1 && !regexp.MustCompile(`\b(?:for\s+[^;\n]*|with\s[^;\n]*\bas\s+[^;\n]*|global\s+[^;\n]*|nonlocal\s+[^;\n]*|del\s+[^;\n]*|import\s+[^;\n]*|def\s+\w+\s*\([^()]*|lambda\b[^:\n]*)\b`+m[1]+`\b`).MatchString(code) && !strings.Contains(code, ":=")
 }

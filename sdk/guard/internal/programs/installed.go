@@ -58,7 +58,7 @@ func located(_ string, args []shell.Field) []Use {
 // and whether it runs in a container, is no secret.
 func tested(uses []Use, args []shell.Field) []Use {
 	for i, arg := range args {
-		compared := i > 0 && comparing[args[i-1].Text] || i+1 < len(args) && comparing[args[i+1].Text]
+		compared := i > 0 && comparing(args[i-1].Text) || i+1 < len(args) && comparing(args[i+1].Text)
 		if compared || strings.HasPrefix(arg.Text, "/") && told(path.Clean(arg.Text)) {
 			continue
 		}
@@ -72,5 +72,11 @@ func told(name string) bool {
 	return bins[path.Dir(name)] || name == "/.dockerenv" || name == "/run/.containerenv"
 }
 
-// comparing are the operators of test between texts, and the options that look at one.
-var comparing = set("= == != < > -z -n")
+// comparing says whether a word is an operator of test between texts, or an option that looks at one.
+func comparing(word string) bool {
+	switch word {
+	case "=", "==", "!=", "<", ">", "-z", "-n":
+		return true
+	}
+	return false
+}

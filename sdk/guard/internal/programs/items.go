@@ -17,8 +17,9 @@ func xargs(_ string, args []shell.Field) []Use {
 	spec := xargsSpec
 	parsed := spec.Parse(shell.Texts(args))
 	var uses []Use
-	if file, ok := parsed.Value("-a", "--arg-file"); ok {
-		uses = append(uses, Use{Kind: Read, Text: file})
+	from, fromFile := parsed.Value("-a", "--arg-file")
+	if fromFile {
+		uses = append(uses, Use{Kind: Read, Text: from})
 	}
 	if len(parsed.Operands) == 0 {
 		return uses
@@ -38,9 +39,9 @@ func xargs(_ string, args []shell.Field) []Use {
 	}
 	_, each := parsed.Value("-n", "-L", "--max-args", "--max-lines")
 	if mark != "" {
-		return append(uses, Use{Kind: Command, Argv: argv, Items: true, Text: mark})
+		return append(uses, Use{Kind: Command, Argv: argv, Items: true, Text: mark, From: from})
 	}
-	return append(uses, Use{Kind: Command, Argv: argv, Items: true, Between: separator, Each: each})
+	return append(uses, Use{Kind: Command, Argv: argv, Items: true, Between: separator, Each: each, From: from})
 }
 
 // parallel is xargs whose items can also stand behind ":::".

@@ -44,6 +44,7 @@ type Use struct {
 	Params  []string          // of Code: $0, $1, …
 	Items   bool              // of Command: words of the standard input are appended
 	Between string            // of Items: what stands between them; "" for spaces, with quotes as the shell has them
+	From    string            // of Items: the file that they are in, if it isn't the standard input
 	Each    bool              // of Items: each may be appended by itself
 	Away    bool              // of Code and Command: it runs on another machine, or in a container, so its paths are those there
 }

@@ -1,0 +1,154 @@
+package lang
+
+import (
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/picoclaw/picoclaw/sdk/guard/internal/pattern"
+)
+
+var (
+	// formatted are strings that others, or numbers, are put into.
+	formatted = pattern.New(`"(\d+)"\s*\.\s*format\s*\(\s*("\d+"(?:\s*,\s*"\d+")*)\s*\)`)
+	percent   = pattern.New(`"(\d+)"\s*%\s*(?:("\d+")|[(\[]((?:\s*(?:"\d+"|\d+)\s*,?)+)[)\]])`)
+	sprintf   = pattern.New(`\b(?:sprintf|format)\s*\(\s*"(\d+)"((?:\s*,\s*"\d+")+)\s*\)|\b(?:sprintf|format)\s+"(\d+)"((?:\s*,\s*"\d+")+)`)
+	// element is one of a list of strings, by its index.
+	element = pattern.New(`[\[(]\s*("\d+"(?:\s*,\s*"\d+")*)\s*,?\s*[\])]\s*\[\s*(-?\d+)\s*\]`)
+	// tableOf is a table of strings that a variable is set to.
+	tableOf   = pattern.New(`(?:^|[;\n({]|\b(?:const|let|var|my)\b)\s*[%$]?([A-Za-z_]\w*)\s*=\s*[{(]((?:\s*(?:"\d+"|\w+)\s*(?::|=>)\s*"\d+"\s*,?)+)[})]`)
+	tablePair = regexp.MustCompile(`(?:"(\d+)"|(\w+))\s*(?::|=>)\s*"(\d+)"`)
+
+	braced = regexp.MustCompile(`\{(\d*)\}`)
+	verbs  = regexp.MustCompile(`%[-+ 0-9.]*([sdcri%])`)
+	values = regexp.MustCompile(`"(\d+)"|(\d+)`)
+)
+
+// format puts strings together that are put into others, and takes them out of lists and tables.
+func (s *skeleton) format(language string) {
+	texts := func(list string) (out []string) {
+		for _, m := range values.FindAllStringSubmatch(list, -1) {
+			if text, ok := s.text(m[1]); ok {
+				out = append(out, text)
+			} else {
+				out = append(out, m[2])
+			}
+		}
+		return out
+	}
+	by := func(number, list, otherwise string) string {
+		text, ok := s.text(number)
+		parts := texts(list)
+		next := 0
+		text = verbs.ReplaceAllStringFunc(text, func(verb string) string {
+			if verb == "%%" {
+				return "%"
+			}
+			if next >= len(parts) {
+				ok = false
+				return verb
+			}
+			next++
+			if code, err := strconv.Atoi(parts[next-1]); err == nil && strings.HasSuffix(verb, "c") {
+				return string(rune(code))
+			}
+			return parts[next-1]
+		})
+		if !ok {
+			return otherwise
+		}
+		return s.literal(text, otherwise)
+	}
+	if language == "python" && strings.Contains(s.code, "format") {
+		s.replace(formatted, func(m []string) string {
+			text, ok := s.text(m[1])
+			parts := texts(m[2])
+			next := 0
+			text = braced.ReplaceAllStringFunc(text, func(place string) string {
+				at := next
+				if n, err := strconv.Atoi(strings.Trim(place, "{}")); err == nil {
+					at = n
+				}
+				next++
+				if at >= len(parts) {
+					ok = false
+					return place
+				}
+				return parts[at]
+			})
+			if !ok {
+				return m[0]
+			}
+			return s.literal(text, m[0])
+		})
+	}
+	if (language == "python" || language == "ruby") && strings.Contains(s.code, "%") {
+		s.replace(percent, func(m []string) string { return by(m[1], m[2]+m[3], m[0]) })
+	}
+	if language == "perl" || language == "ruby" || language == "php" {
+		s.replace(sprintf, func(m []string) string { return by(m[1]+m[3], m[2]+m[4], m[0]) })
+	}
+	if strings.Contains(s.code, ":") || strings.Contains(s.code, "=>") {
+		s.tables()
+	}
+	if !strings.Contains(s.code, "[") {
+		return
+	}
+	s.replace(element, func(m []string) string {
+		parts := values.FindAllString(m[1], -1)
+		at, err := strconv.Atoi(m[2])
+		if at < 0 {
+			at += len(parts)
+		}
+		if err != nil || at < 0 || at >= len(parts) {
+			return m[0]
+		}
+		return parts[at]
+	})
+}
+
+// tables puts strings in the place of what takes them out of tables that variables are set to and to nothing else.
+func (s *skeleton) tables() {
+	for n, m := range tableOf.FindAllStringSubmatch(s.worth(tableOf)) {
+		if n == maxConstants {
+			return
+		}
+		name, entries := m[1], map[string]string{}
+		for _, pair := range tablePair.FindAllStringSubmatch(m[2], -1) {
+			key := pair[2]
+			if text, ok := s.text(pair[1]); ok {
+				key = text
+			}
+			entries[key] = `"` + pair[3] + `"`
+		}
+		times := 0
+		for place := range places(s.code, name) {
+			if assignedTo.MatchString(s.code[place+len(name):]) {
+				times++
+			}
+		}
+		if times == 1 {
+			s.take(name, entries)
+		}
+	}
+}
+
+// take puts the entries of a table in the place of what takes them out of it.
+func (s *skeleton) take(name string, entries map[string]string) {
+	taken, err := regexp.Compile(`[$%]?\b` + name + `\s*(?:\[\s*:?(?:"(\d+)"|(\w+))\s*\]|\{\s*(?:"(\d+)"|(\w+))\s*\}|\.get\s*\(\s*"(\d+)"\s*\)|\.(\w+))`)
+	if err != nil {
+		return // a name is always a pattern
+	}
+	s.code = taken.ReplaceAllStringFunc(s.code, func(use string) string {
+		m := taken.FindStringSubmatch(use)
+		key := m[2] + m[4] + m[6]
+		if text, ok := s.text(m[1] + m[3] + m[5]); ok {
+			key = text
+		}
+		if entry, ok := entries[key]; ok {
+			return entry
+		}
+		return use
+	})
+	s.pairs = nil
+}
