@@ -213,14 +213,14 @@ func (in *Interpreter) set(st *state, args []string) {
 	}
 	for i, arg := range args {
 		if arg == "--" {
-			st.params = append([]string{"bash"}, args[i+1:]...)
+			st.params = append([]string{st.Get("0").String()}, args[i+1:]...)
 			return
 		}
 		if !strings.HasPrefix(arg, "-") && !strings.HasPrefix(arg, "+") {
 			if i > 0 && (args[i-1] == "-o" || args[i-1] == "+o") || i > 0 && strings.HasSuffix(args[i-1], "o") {
 				continue
 			}
-			st.params = append([]string{"bash"}, args[i:]...)
+			st.params = append([]string{st.Get("0").String()}, args[i:]...)
 			return
 		}
 	}

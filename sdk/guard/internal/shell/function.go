@@ -12,12 +12,20 @@ func (in *Interpreter) define(name string, body *syntax.Stmt, st *state) ([]*sta
 	list, ok := body.Cmd.(*syntax.BinaryCmd)
 	if !ok {
 		set(in, &st.funcs, name, body)
+		if name == "command_not_found_handle" { // bash calls it by itself
+			inner := st.clone()
+			inner.params = []string{"bash", Unknown}
+			in.function(name, body, inner, Stream{})
+		}
 		return st.alone(), text("")
 	}
 	if list.Op != syntax.Pipe && list.Op != syntax.PipeAll {
 		states, _ := in.define(name, list.X, st)
-		after, out := in.stmt(list.Y, blur(states), text(""))
-		return join(append(after[:len(after):len(after)], states...)...), out
+		after, out := in.stmt(list.Y, blur(states).clone(), text(""))
+		if list.Op == syntax.OrStmt {
+			return states, text("") // to define succeeds
+		}
+		return after, out
 	}
 	inner := st.clone()
 	_, out := in.define(name, list.X, inner)
@@ -28,10 +36,31 @@ func (in *Interpreter) define(name string, body *syntax.Stmt, st *state) ([]*sta
 	return st.keepFiles(states).alone(), out
 }
 
+// regrouped is a pipe that ends in the definition of a function, with the rest of the list behind it, which the parser takes for a part of
+// the body, in its place; nil if there is no rest.
+func regrouped(pipe *syntax.BinaryCmd, definition *syntax.FuncDecl) *syntax.Stmt {
+	var rest []*syntax.BinaryCmd
+	body := definition.Body
+	for list, ok := body.Cmd.(*syntax.BinaryCmd); ok && (list.Op == syntax.AndStmt || list.Op == syntax.OrStmt); list, ok = body.Cmd.(*syntax.BinaryCmd) {
+		rest, body = append(rest, list), list.X
+	}
+	if len(rest) == 0 {
+		return nil
+	}
+	alone := *definition
+	alone.Body = body
+	at := pipe.X.Position
+	whole := &syntax.Stmt{Position: at, Cmd: &syntax.BinaryCmd{Op: pipe.Op, OpPos: pipe.OpPos, X: pipe.X, Y: &syntax.Stmt{Position: definition.Position, Cmd: &alone}}}
+	for _, list := range slices.Backward(rest) {
+		whole = &syntax.Stmt{Position: at, Cmd: &syntax.BinaryCmd{Op: list.Op, OpPos: list.OpPos, X: whole, Y: list.Y}}
+	}
+	return whole
+}
+
 // functionCall runs a function's body and takes over what it changed. What is assigned in front of the call is so for the function.
 func (in *Interpreter) functionCall(name string, body *syntax.Stmt, st *state, c *Call) Stream {
 	inner := st.clone()
-	inner.params = append([]string{"bash"}, c.Texts()[1:]...)
+	inner.params = append([]string{st.Get("0").String()}, c.Texts()[1:]...)
 	inner.locals, inner.input = nil, nil
 	for name, value := range c.Env {
 		inner.set(name, value)

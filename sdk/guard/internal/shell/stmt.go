@@ -184,6 +184,11 @@ func unnamed(c *syntax.CoprocClause) *syntax.Stmt {
 func (in *Interpreter) binary(c *syntax.BinaryCmd, st *state, stdin Stream) ([]*state, Stream) {
 	switch c.Op {
 	case syntax.Pipe, syntax.PipeAll:
+		if definition, ok := c.Y.Cmd.(*syntax.FuncDecl); ok {
+			if whole := regrouped(c, definition); whole != nil {
+				return in.stmt(whole, st, stdin)
+			}
+		}
 		in.parallel++
 		defer func() { in.parallel-- }()
 		from := st.clone()
@@ -194,10 +199,10 @@ func (in *Interpreter) binary(c *syntax.BinaryCmd, st *state, stdin Stream) ([]*
 		to := st.clone()
 		to.input = nil
 		right, out := in.stmt(c.Y, to, out)
-		if in.lastpipe {
-			st.become(blur(append([]*state{st.clone()}, right...)))
+		if st.keepFiles(right); in.lastpipe {
+			return join(append(right[:len(right):len(right)], st)...), out
 		}
-		return st.keepFiles(right).alone(), out
+		return st.alone(), out
 	case syntax.AndStmt:
 		_, all, out := in.and(c, st, stdin)
 		return join(all...), out

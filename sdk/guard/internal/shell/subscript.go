@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"slices"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -102,7 +103,9 @@ func (in *Interpreter) refer(place *Place, name, target string) {
 		in.problem(place, TooComplex, "too many other names of variables to follow")
 		return
 	}
-	in.references[name] = append(in.references[name], target)
+	if !slices.Contains(in.references[name], target) {
+		in.references[name] = append(in.references[name], target)
+	}
 }
 
 // quotedInArithmetic is the text of a word in arithmetic that is quoted, which the quotes don't keep from being computed.
