@@ -41,7 +41,9 @@ func (in *Interpreter) cd(c *Call, st *state, args []string) {
 func (in *Interpreter) enter(c *Call, st *state, target string) {
 	in.visitor.Open(&c.Place, ForEntering, Field{Text: target})
 	before := st.dir
-	st.oldDir = before
+	if st.oldDir = before; st.doubt != "" {
+		st.oldDir = "/" + Unknown
+	}
 	switch {
 	case HasUnknown(target):
 		st.dir, st.doubt = "", ""

@@ -23,7 +23,7 @@ func (in *Interpreter) define(name string, body *syntax.Stmt, st *state) ([]*sta
 		states, _ := in.define(name, list.X, st)
 		after, out := in.stmt(list.Y, blur(states).clone(), text(""))
 		if list.Op == syntax.OrStmt {
-			return states, text("") // to define succeeds
+			return join(append(after[:len(after):len(after)], states...)...), out
 		}
 		return after, out
 	}
@@ -32,6 +32,7 @@ func (in *Interpreter) define(name string, body *syntax.Stmt, st *state) ([]*sta
 	if defined, ok := inner.funcs.get(name); ok {
 		set(in, &st.outer, name, defined) // in a shell of its own only
 	}
+	st.keepFiles([]*state{inner})
 	states, out := in.stmt(list.Y, st.clone(), out)
 	return st.keepFiles(states).alone(), out
 }
@@ -68,7 +69,11 @@ func (in *Interpreter) functionCall(name string, body *syntax.Stmt, st *state, c
 	}
 	in.returns = append(in.returns, nil)
 	states, out := in.function(name, body, inner, c.Stdin)
-	after, outer := blur(append(states[:len(states):len(states)], in.returned()...)), st.clone()
+	ways := in.returned()
+	if on := alive(states); !on[0].dead || len(ways) == 0 {
+		ways = append(on, ways...)
+	}
+	after, outer := blur(ways), st.clone()
 	if after.input == nil {
 		after.input = outer.input
 	}
@@ -78,6 +83,14 @@ func (in *Interpreter) functionCall(name string, body *syntax.Stmt, st *state, c
 	}
 	st.params, st.locals, st.dead = outer.params, outer.locals, false
 	return out
+}
+
+// alive are the ways that go on, or all if none does.
+func alive(states []*state) []*state {
+	if on := slices.DeleteFunc(slices.Clone(states), func(s *state) bool { return s.dead }); len(on) > 0 {
+		return on
+	}
+	return states
 }
 
 // returned are the ways that have returned from what is being followed, which ends.
@@ -108,7 +121,7 @@ func (in *Interpreter) function(name string, body *syntax.Stmt, st *state, stdin
 		}
 	}
 	for _, f := range in.calls {
-		if f.name == name && (slices.Equal(f.params, st.params) || again > maxRecursion) {
+		if f.name == name && f.body == body && (slices.Equal(f.params, st.params) || again > maxRecursion) {
 			return st.alone(), Stream{Piped: true, From: From(name)}
 		}
 	}
@@ -116,7 +129,7 @@ func (in *Interpreter) function(name string, body *syntax.Stmt, st *state, stdin
 		in.called = map[*syntax.Stmt]bool{}
 	}
 	in.called[body] = true
-	in.calls = append(in.calls, frame{name: name, parallel: in.parallel, params: st.params})
+	in.calls = append(in.calls, frame{name: name, parallel: in.parallel, params: st.params, body: body})
 	defer func() { in.calls = in.calls[:len(in.calls)-1] }()
 	return in.stmt(body, st, stdin)
 }

@@ -63,7 +63,16 @@ func (x *expansion) param(p *syntax.ParamExp, quoted bool) []syntax.WordPart {
 	if p.Exp != nil && p.Exp.Word != nil && instead(p.Exp.Op, true, value == "") {
 		return x.inline(p, quoted)
 	}
+	if !quoted && x.splitsAnywhere(value) {
+		return []syntax.WordPart{unknown}
+	}
 	return []syntax.WordPart{x.paramRewritten(p)}
+}
+
+// splitsAnywhere says whether it isn't known at which characters a value is split into words.
+func (x *expansion) splitsAnywhere(value string) bool {
+	v, ok := x.state.vars.get("IFS")
+	return ok && HasUnknown(content(v)) && !isName(value)
 }
 
 // quotesKept is an expansion between double quotes, such as "${x:-'word'}": single quotes are letters there, and what stands between them

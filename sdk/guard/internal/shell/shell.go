@@ -53,6 +53,7 @@ type frame struct {
 	name     string
 	parallel int
 	params   []string
+	body     *syntax.Stmt
 }
 
 // Interpret follows text and tells the visitor what it would do. [Check] must have passed it.

@@ -107,14 +107,14 @@ func (s *state) Get(name string) expand.Variable {
 	if s.in.volatile[name] {
 		return known(Unknown)
 	}
-	if v, ok := s.vars.get(name); ok {
+	if v, ok := s.vars.get(name); ok && !(name == "IFS" && HasUnknown(content(v))) {
 		if refers := s.in.references[name]; len(refers) == 1 && v.Str == Unknown && refers[0] != name {
 			return s.Get(refers[0])
 		}
 		return v
 	}
 	if name == "PWD" && s.dir != "" {
-		return known(s.dir)
+		return known(s.here())
 	}
 	if v, ok := s.base[name]; ok && !own[name] {
 		return known(v)
@@ -126,6 +126,14 @@ func (s *state) Get(name string) expand.Variable {
 		return known("/" + Unknown) // every shell has one, and it is absolute
 	}
 	return expand.Variable{}
+}
+
+// here is the working directory as a text; it is not known where it is in doubt.
+func (s *state) here() string {
+	if s.doubt != "" {
+		return "/" + Unknown
+	}
+	return s.dir
 }
 
 func (s *state) args() []string {
@@ -147,7 +155,7 @@ func (s *state) homeOf(name string) string {
 	case name == "":
 		return home
 	case name == "+":
-		return orUnknown(s.dir)
+		return orUnknown(s.here())
 	case name == "-":
 		if s.oldDir == "" {
 			return "/" + Unknown // wherever the shell was before
