@@ -6,14 +6,19 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"golang.org/x/sys/unix"
 )
 
 // maxBeside is how many files and directories may lie beside the way to a hidden directory.
 const maxBeside = 4096
 
 // spare takes hidden directories out of what is granted. Landlock can't close what lies in a tree that it opens, so in the
-// place of such a tree comes what lies beside the way to the hidden directory. The directories on the way can't be listed then,
-// as the right to would reach the hidden one too, and what is made in them later isn't open.
+// place of such a tree comes what lies beside the way to the hidden directory. Of the directories on the way, and so of the hidden
+// one, only the names can be listed; nothing can be made in them, and what others make there later isn't open.
+//
+// A plugin that starts no programs keeps what it may write, since it would otherwise make no file there at all: it has
+// the guard and the workspace to hold it, which programs have not.
 func spare(p Profile, grants map[string]uint64) error {
 	for _, hidden := range p.Hide {
 		if real, err := filepath.EvalSymlinks(hidden); err == nil {
@@ -21,8 +26,12 @@ func spare(p Profile, grants map[string]uint64) error {
 		}
 		for _, tree := range above(hidden, grants) {
 			rights := grants[tree]
+			if !p.Exec && rights&unix.LANDLOCK_ACCESS_FS_WRITE_FILE != 0 {
+				continue
+			}
 			delete(grants, tree)
 			for _, dir := range way(tree, hidden) {
+				grants[dir] |= rights & unix.LANDLOCK_ACCESS_FS_READ_DIR
 				beside, err := besides(dir, hidden)
 				if err != nil {
 					return &ProfileError{Profile: p.Name, Path: tree, Problem: fmt.Sprintf("can't be opened around %s: %v", hidden, err), Cure: "open a directory that doesn't hold it"}

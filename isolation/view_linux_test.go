@@ -167,8 +167,10 @@ func TestInstanceRootIsClosedByLandlock(t *testing.T) {
 					t.Errorf("the configuration was read as %s: %q", path, r.stdout)
 				}
 			}
-			if r := outcome(t, i, shell("ls "+home), p); r.exit.Success() {
-				t.Errorf("it was listed: %q", r.stdout)
+			for _, change := range []string{"echo >> " + home + "/config.json", "touch " + home + "/new", "rm " + home + "/config.json", "mv " + work + "/a " + home + "/a"} {
+				if r := outcome(t, i, shell(change), p); r.exit.Success() {
+					t.Errorf("it was changed by %s", change)
+				}
 			}
 			r := outcome(t, i, shell("cat "+work+"/a "+base+"/beside/b "+base+"/deep/c"), p)
 			if r.stdout != "in workbesidealso beside" {

@@ -137,7 +137,7 @@ func alternatePrefix(alternatives []*syntax.Regexp) prefix {
 		if rest := p.text[len(all.text):]; rest != "" {
 			return rest[0] != '/'
 		}
-		return !p.bounded && !(p.whole && endsAtEnd(sub))
+		return !p.bounded && (!p.whole || !endsAtEnd(sub))
 	})
 	return all
 }

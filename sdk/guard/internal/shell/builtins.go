@@ -95,6 +95,7 @@ func (in *Interpreter) builtin(c *Call, st *state) (Stream, bool) {
 		if len(args) > 1 {
 			in.named(&c.Place, args[1])
 			st.set(args[1], Unknown)
+			st.set("OPTARG", Unknown)
 		}
 		return none, true
 	case "printf":

@@ -47,7 +47,7 @@ func (in *Interpreter) caseClause(c *syntax.CaseClause, st *state, stdin Stream,
 	return join(all...), printed
 }
 
-// while follows the body for the first two rounds, and once for all further ones: there, what a round changes isn't known.
+// while follows the body round by round: once as it begins, and then with what rounds change as not known, until they change nothing more.
 func (in *Interpreter) while(c *syntax.WhileClause, st *state, stdin Stream, place *Place) ([]*state, Stream) {
 	if endless(c) && forks(c.Do) {
 		in.problem(place, ForkBomb, "an endless loop starts background jobs without waiting for them")
@@ -56,41 +56,50 @@ func (in *Interpreter) while(c *syntax.WhileClause, st *state, stdin Stream, pla
 	all := states
 	printed := Stream{Piped: true, From: From("a loop")}
 	for _, s := range states {
-		before := []*state{s}
-		for round := range 3 {
-			after, out := in.round(c, before, stdin)
-			if round == 0 {
-				printed = printed.then(out)
+		ways, out := in.repeated(place, s, func(s *state) ([]*state, Stream) {
+			after, out := in.body(c.Do, s, stdin)
+			var next []*state
+			for _, a := range after {
+				if !a.dead {
+					tested, _ := in.stmts(c.Cond, a.clone(), stdin)
+					next = append(next, tested...)
+				}
 			}
-			if len(after) == 0 {
-				break
-			}
-			all = append(all[:len(all):len(all)], after...)
-			if before = after; round == 1 {
-				before = []*state{blur(append([]*state{s}, after...))}
-			}
-		}
+			return next, out
+		})
+		all, printed = append(all[:len(all):len(all)], ways...), printed.then(out)
 	}
 	return join(all...), printed
 }
 
-// round follows a loop's body and then its condition. It returns the states that differ from those before: a round that
-// changes nothing is as the next one.
-func (in *Interpreter) round(c *syntax.WhileClause, before []*state, stdin Stream) ([]*state, Stream) {
-	var changed []*state
-	var printed Stream
-	for _, s := range before {
-		after, out := in.body(c.Do, s.clone(), stdin)
-		printed = printed.then(out)
-		for _, a := range after {
-			if a.dead || a.equal(s) {
-				continue
-			}
-			next, _ := in.stmts(c.Cond, a.clone(), stdin)
-			changed = append(changed, next...)
+// maxWiden is how many rounds of a loop are followed until they change nothing more.
+const maxWiden = 16
+
+// repeated follows what is done any number of times. It returns the ways on which the first two rounds end, the one that stands for all
+// further rounds, and what the first one prints.
+func (in *Interpreter) repeated(place *Place, st *state, once func(*state) ([]*state, Stream)) (ways []*state, printed Stream) {
+	wide := st
+	for round := range maxWiden {
+		after, out := once(wide.clone())
+		if after = join(after...); round == 0 {
+			printed = out
 		}
+		if len(after) == 0 || in.stopped {
+			return ways, printed
+		}
+		if round == 0 && len(after) == 1 {
+			ways = append(ways, after[0])
+			wide = after[0] // the second round begins where the first one ended
+			continue
+		}
+		next := blur(append([]*state{st, wide}, after...))
+		if ways = append(ways, after...); next.settles(wide) {
+			return append(ways, next), printed
+		}
+		wide = next
 	}
-	return join(changed...), printed
+	in.problem(place, TooComplex, "a loop takes too many rounds to follow")
+	return ways, printed
 }
 
 // body follows the body of a loop once. The ways that have left it are among those that it ends with.
@@ -198,7 +207,8 @@ func (in *Interpreter) forClause(c *syntax.ForClause, st *state, stdin Stream, p
 	}
 	states := st.alone()
 	printed := transcript{unknown: true, from: From("a loop")}
-	for _, value := range in.rounds(values) {
+	chosen := in.rounds(values)
+	for _, value := range chosen {
 		next := in.ways.list(len(states))
 		for _, s := range states {
 			s = s.clone()
@@ -213,7 +223,17 @@ func (in *Interpreter) forClause(c *syntax.ForClause, st *state, stdin Stream, p
 			break
 		}
 	}
-	return join(append(states[:len(states):len(states)], st)...), printed.stream()
+	states = append(states[:len(states):len(states)], st)
+	if _, counts := c.Loop.(*syntax.CStyleLoop); counts || len(chosen) < len(values) {
+		ways, _ := in.repeated(place, blur(states), func(s *state) ([]*state, Stream) {
+			if name != "" {
+				s.set(name, Unknown)
+			}
+			return in.body(c.Do, s, stdin)
+		})
+		states = append(states, ways...)
+	}
+	return join(states...), printed.stream()
 }
 
 // rounds chooses the values that a loop is followed for: all if they are few; else the first, those that look like

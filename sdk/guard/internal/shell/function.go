@@ -1,6 +1,10 @@
 package shell
 
-import "mvdan.cc/sh/v3/syntax"
+import (
+	"slices"
+
+	"mvdan.cc/sh/v3/syntax"
+)
 
 // define defines a function. The parser takes the rest of a list or pipe for a part of the body, where the shell takes the definition
 // for a command of it.
@@ -55,14 +59,27 @@ func (in *Interpreter) returned() []*state {
 	return ways
 }
 
-// function follows a function's body unless it is being followed already. A function that calls itself in parallel
-// is a fork bomb.
+// maxRecursion is how often a function is followed that calls itself with other arguments, before these count as not known.
+const maxRecursion = 8
+
+// function follows a function's body, unless it is being followed already with the same arguments. A function that calls itself in
+// parallel is a fork bomb.
 func (in *Interpreter) function(name string, body *syntax.Stmt, st *state, stdin Stream) ([]*state, Stream) {
+	again := 0
 	for _, f := range in.calls {
-		if f.name == name {
-			if in.parallel > f.parallel {
-				in.problem(in.place(body, st), ForkBomb, "the function "+name+" starts itself in parallel without end")
-			}
+		if f.name != name {
+			continue
+		}
+		if in.parallel > f.parallel {
+			in.problem(in.place(body, st), ForkBomb, "the function "+name+" starts itself in parallel without end")
+			return st.alone(), Stream{Piped: true, From: From(name)}
+		}
+		if again++; again == maxRecursion {
+			st.params = []string{"bash", Unknown}
+		}
+	}
+	for _, f := range in.calls {
+		if f.name == name && (slices.Equal(f.params, st.params) || again > maxRecursion) {
 			return st.alone(), Stream{Piped: true, From: From(name)}
 		}
 	}
@@ -70,7 +87,7 @@ func (in *Interpreter) function(name string, body *syntax.Stmt, st *state, stdin
 		in.called = map[*syntax.Stmt]bool{}
 	}
 	in.called[body] = true
-	in.calls = append(in.calls, frame{name: name, parallel: in.parallel})
+	in.calls = append(in.calls, frame{name: name, parallel: in.parallel, params: st.params})
 	defer func() { in.calls = in.calls[:len(in.calls)-1] }()
 	return in.stmt(body, st, stdin)
 }

@@ -13,6 +13,9 @@ func (x *expansion) param(p *syntax.ParamExp, quoted bool) []syntax.WordPart {
 	if p.Param == nil || p.Names != 0 || p.Width || p.IsSet || p.Flags != nil || len(p.Modifiers) > 0 {
 		return []syntax.WordPart{unknown}
 	}
+	if quoted && p.Exp != nil && p.Exp.Word != nil && p.Exp.Op <= syntax.AssignUnsetOrNull {
+		p = x.quotesKept(p)
+	}
 	v := x.state.Get(p.Param.Value)
 	if p.Index != nil && (v.Kind != expand.Associative && x.arithmUnknown(p.Index) || x.elementUnknown(v, p.Index)) {
 		return []syntax.WordPart{unknown}
@@ -61,6 +64,35 @@ func (x *expansion) param(p *syntax.ParamExp, quoted bool) []syntax.WordPart {
 		return x.inline(p, quoted)
 	}
 	return []syntax.WordPart{x.paramRewritten(p)}
+}
+
+// quotesKept is an expansion between double quotes, such as "${x:-'word'}": single quotes are letters there, and what stands between them
+// is expanded.
+func (x *expansion) quotesKept(p *syntax.ParamExp) *syntax.ParamExp {
+	var parts []syntax.WordPart
+	for _, part := range p.Exp.Word.Parts {
+		quotes, ok := part.(*syntax.SglQuoted)
+		if !ok {
+			parts = append(parts, part)
+			continue
+		}
+		open := "'"
+		if quotes.Dollar {
+			open = `\$'`
+		}
+		document, err := x.in.parser.Document(strings.NewReader(quotes.Value))
+		if err != nil {
+			parts = append(parts, &syntax.Lit{Value: Unknown})
+			continue
+		}
+		parts = append(parts, &syntax.Lit{Value: open})
+		parts = append(parts, document.Parts...)
+		parts = append(parts, &syntax.Lit{Value: "'"})
+	}
+	c, exp := *p, *p.Exp
+	exp.Word = &syntax.Word{Parts: parts}
+	c.Exp = &exp
+	return &c
 }
 
 // anchored says whether the pattern of a replacement counts only at one end, which package expand doesn't know.

@@ -52,6 +52,7 @@ type Interpreter struct {
 type frame struct {
 	name     string
 	parallel int
+	params   []string
 }
 
 // Interpret follows text and tells the visitor what it would do. [Check] must have passed it.
@@ -106,6 +107,10 @@ func (in *Interpreter) code(place *Place, source string, st *state, stdin Stream
 			in.problem(place, p.Kind, "in the code that it runs: "+p.Reason)
 			return st.alone(), Stream{}
 		}
+	}
+	if strings.Contains(source, "$\\\n") {
+		in.problem(place, TooComplex, "a line ends between $ and what it stands for")
+		return st.alone(), Stream{}
 	}
 	file, err := in.parser.Parse(strings.NewReader(source), "")
 	if err != nil {

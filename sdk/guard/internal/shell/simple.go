@@ -246,7 +246,16 @@ func (in *Interpreter) call(c *Call, st *state) Stream {
 func (in *Interpreter) alias(c *Call, value string, st *state) Stream {
 	var line strings.Builder
 	line.WriteString(value)
-	for _, arg := range c.Argv[1:] {
+	rest := c.Argv[1:]
+	for last := value; len(rest) > 0 && strings.HasSuffix(last, " "); rest = rest[1:] {
+		next, ok := st.aliases.get(rest[0].Text)
+		if !ok {
+			break
+		}
+		line.WriteString(next) // the word behind an alias that ends in a blank is one as well
+		last = next
+	}
+	for _, arg := range rest {
 		quoted, err := syntax.Quote(arg.Text, syntax.LangBash)
 		if err != nil {
 			quoted = "''"
