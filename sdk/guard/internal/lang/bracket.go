@@ -2,6 +2,15 @@ package lang
 
 import "strings"
 
+// maxLooked is how many bytes of code are looked at to see what is done with its strings. Beyond, the worst is supposed.
+const maxLooked = 128 << 10
+
+// looks counts bytes that are looked at, and says whether there may be more.
+func (s *skeleton) looks(bytes int) bool {
+	s.looked += bytes
+	return s.looked < maxLooked
+}
+
 // enclosing is the bracket that is open at a place, of the same statement, and whether a comma stands between. Of the brackets
 // of a block none counts.
 func (s *skeleton) enclosing(at int) (bracket int, comma bool) {

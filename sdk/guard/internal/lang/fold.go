@@ -255,9 +255,16 @@ func (s *skeleton) altered(language, name string) bool {
 	return false
 }
 
+// maxGrown is how many uses of a list are looked at for what is added to it.
+const maxGrown = 64
+
 // grown is a list with what the code adds to it.
 func (s *skeleton) grown(name, list string) string {
+	times := 0
 	for place := range places(s.code, name) {
+		if times++; times > maxGrown {
+			break
+		}
 		behind := s.code[place+len(name):]
 		added := ""
 		if m := setElement.FindStringSubmatch(behind); m != nil {

@@ -23,7 +23,7 @@ const maxCalls = 64
 // the code calls itself, or the variable of a loop over a list. False if it isn't known what that may be.
 func (s *skeleton) handedTo(at int, args string) ([]Effect, bool) {
 	m := firstWord.FindStringSubmatch(args)
-	if m == nil {
+	if m == nil || !s.looks(4*len(s.code)) {
 		return nil, false
 	}
 	if out, ok := s.looped(at, m[1]); ok {

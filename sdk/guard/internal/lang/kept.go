@@ -46,8 +46,11 @@ func (s *skeleton) kept(language string, at int) bool {
 	if language != "python" && language != "node" && language != "ruby" && language != "php" {
 		return false
 	}
-	if packs.MatchString(s.code) {
-		return false // a file that is written into an archive
+	if s.looked == 0 && packs.MatchString(s.code) {
+		s.looked = maxLooked // what is written may be a file that goes into an archive
+	}
+	if !s.looks(1) {
+		return false
 	}
 	end := at + 2 + strings.IndexByte(s.code[at+1:], '"')
 	k := keeping{s: s, mark: s.code[at:end], seen: map[string]bool{}}
@@ -68,7 +71,7 @@ func (k *keeping) at(at, end int) bool {
 		return false // the argument of a call without brackets
 	}
 	changed := false
-	for {
+	for s.looks(at - s.statement(at) + maxTold) {
 		if s.inURL(at) {
 			return true
 		}
@@ -91,6 +94,7 @@ func (k *keeping) at(at, end int) bool {
 		}
 		before := strings.TrimRight(s.code[:bracket], " \t")
 		end = s.closing(bracket)
+		s.looked += at - bracket + end - bracket
 		if s.code[bracket] != '(' {
 			at = bracket
 			if word := wordBefore(before); s.code[bracket] == '[' || word == "" || conditions[word] {
@@ -102,7 +106,7 @@ func (k *keeping) at(at, end int) bool {
 		start := len(before) - len(name)
 		name = strings.TrimRight(name, "!?")
 		switch {
-		case (name == "" || conditions[name]) && beingSet.MatchString(s.code[:at]):
+		case (name == "" || conditions[name]) && beingSet.MatchString(s.code[max(0, at-maxTold):at]):
 			return false // a variable is set in an expression
 		case name == "" || conditions[name]:
 		case receiver == "path" || receiver == "os.path" || receiver == "File" && name != "write" || receiver == "Dir" || receiver == "shutil" || receiver == "glob" || receiver == "os" || receiver == "Find",
@@ -127,6 +131,7 @@ func (k *keeping) at(at, end int) bool {
 			at -= len(receiver) + 1
 		}
 	}
+	return false // it takes too long to follow
 }
 
 // by says whether the statement, in no bracket of which a place stands, leaves it text.
@@ -157,7 +162,7 @@ func (k *keeping) variable(name string) bool {
 	if k.seen[name] {
 		return true
 	}
-	if k.seen[name] = true; len(k.seen) > maxKept {
+	if k.seen[name] = true; len(k.seen) > maxKept || !s.looks(2*len(s.code)) {
 		return false
 	}
 	for _, l := range s.literals {
@@ -199,6 +204,9 @@ func (s *skeleton) isPath(receiver, before string) bool {
 	}
 	if receiver == "" {
 		return strings.Contains(before[s.statement(len(before)):], "Path") && !strings.Contains(before[s.statement(len(before)):], "read_text")
+	}
+	if !s.looks(2 * len(s.code)) {
+		return true
 	}
 	for place := range places(s.code, receiver) {
 		if rest := s.code[place:]; assignedTo.MatchString(rest[len(receiver):]) {

@@ -28,7 +28,10 @@ func each(p *pattern.Pattern, code string) (out []Effect) {
 // Ninja says which commands a file of ninja has.
 func Ninja(code string) []Effect {
 	code = strings.ReplaceAll(code, "$\n", " ")
-	for _, m := range ninjaSets.FindAllStringSubmatch(code) {
+	for n, m := range ninjaSets.FindAllStringSubmatch(code) {
+		if n == maxConstants {
+			break
+		}
 		code = strings.NewReplacer("${"+m[1]+"}", m[2], "$"+m[1]+" ", m[2]+" ").Replace(code)
 	}
 	return each(ninjaCommand, code)

@@ -28,6 +28,7 @@ type skeleton struct {
 	matched  int  // the length of the regular expression that was found last
 	unclosed int  // those that don't end
 	left     *int // bytes of code in strings that may still be read
+	looked   int  // bytes of code that were looked at again to see what is done with a string
 }
 
 // worth returns the code, or nothing if it is plain that nothing in it matches a pattern.
