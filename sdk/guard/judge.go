@@ -97,7 +97,7 @@ func fed(argv []string) string {
 // soft adds a finding that is no rule of a program's, but that a custom allow pattern lifts all the same.
 func (a *analysis) soft(c *shell.Call, verdict Verdict, rule, why, safer string) {
 	argv := c.Texts()
-	if !a.rules || a.allowed(argv) {
+	if !a.rules || a.worst != nil && a.worst.verdict >= verdict || a.allowed(argv) {
 		return
 	}
 	f := finding{verdict: verdict, rule: rule, tier: tierSoft, line: reasonDangerous, why: why, span: c.Span, argv: argv, safer: safer, setting: a.allowing(argv)}

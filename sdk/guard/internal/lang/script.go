@@ -225,9 +225,15 @@ func (s *skeleton) signals(out *[]Effect) {
 	}
 }
 
+// How much of the arguments of calls that start commands is read: each call counts for as many bytes as perStart besides.
+const (
+	maxStarted = 128 << 10
+	perStart   = 256
+)
+
 // commands finds the commands that are started. It says whether there are any.
 func (s *skeleton) commands(language string, out *[]Effect) bool {
-	found := false
+	found, started := false, 0
 	for _, l := range s.literals {
 		if l.tick && language != "node" && language != "python" && language != "lua" && language != "go" {
 			*out = append(*out, Effect{Kind: Shell, Text: l.text})
@@ -278,9 +284,14 @@ func (s *skeleton) commands(language string, out *[]Effect) bool {
 			continue
 		}
 		found = true
-		e := s.command(s.region(m[1]))
+		args := s.region(m[1])
+		if started += len(args) + perStart; started > maxStarted {
+			*out = append(*out, Effect{Kind: Dynamic, Text: "it starts more commands than are followed"})
+			break
+		}
+		e := s.command(args)
 		if e.Kind == Dynamic {
-			if effects, ok := s.handedTo(m[0], keyword.ReplaceAllString(s.region(m[1]), "")); ok {
+			if effects, ok := s.handedTo(m[0], keyword.ReplaceAllString(args, "")); ok {
 				*out = append(*out, effects...)
 				continue
 			}
