@@ -107,7 +107,7 @@ func (s *state) Get(name string) expand.Variable {
 	if s.in.volatile[name] {
 		return known(Unknown)
 	}
-	if v, ok := s.vars.get(name); ok && !(name == "IFS" && HasUnknown(content(v))) {
+	if v, ok := s.vars.get(name); ok && (name != "IFS" || !HasUnknown(content(v))) {
 		if refers := s.in.references[name]; len(refers) == 1 && v.Str == Unknown && refers[0] != name {
 			return s.Get(refers[0])
 		}
