@@ -70,7 +70,7 @@ func (in *Interpreter) functionCall(name string, body *syntax.Stmt, st *state, c
 	in.returns = append(in.returns, nil)
 	states, out := in.function(name, body, inner, c.Stdin)
 	ways := in.returned()
-	if on := alive(states); !on[0].dead || len(ways) == 0 {
+	if on := alive(states); len(ways) == 0 || len(on) > 0 && !on[0].dead {
 		ways = append(on, ways...)
 	}
 	after, outer := blur(ways), st.clone()

@@ -30,22 +30,25 @@ type Interpreter struct {
 	span    Span   // of the command whose code is being followed
 	steps   int
 	work    int // so far: bytes of arguments, and what else takes time
-	depth   int // code within code
-	calls   []frame
-	called  map[*syntax.Stmt]bool // the bodies of functions that were followed
+	stopped bool
 
+	// Where the interpretation is.
+	depth    int // code within code
+	calls    []frame
+	called   map[*syntax.Stmt]bool // the bodies of functions that were followed
+	returns  [][]*state            // the ways that have returned, by the functions and files that are being followed
+	breaks   [][]*state            // the ways that have left the bodies of loops that are being followed
+	parallel int                   // pipes and background jobs entered
+	branches int                   // entered that need not run
+	traps    int                   // that are being followed
+	later    int                   // traps that are followed before they run
+
+	// What holds from somewhere on, on whatever way.
 	references map[string][]string // variables by their other names
 	volatile   map[string]bool     // variables that traps may set at any time
 	links      map[string][]string // other names of files
-	returns    [][]*state          // the ways that have returned, by the functions and files that are being followed
 	lastpipe   bool                // the last command of a pipe may run in the shell itself
 	keeps      bool                // what is written may not take the place of what was there
-	parallel   int                 // pipes and background jobs entered
-	traps      int                 // that are being followed
-	later      int                 // traps that are followed before they run
-	branches   int                 // entered that need not run
-	breaks     [][]*state          // the ways that have left the bodies of loops that are being followed
-	stopped    bool
 }
 
 // frame is a function that is being called.
