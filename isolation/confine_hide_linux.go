@@ -1,6 +1,7 @@
 package isolation
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -21,8 +22,12 @@ const maxBeside = 4096
 // the guard and the workspace to hold it, which programs have not.
 func spare(p Profile, grants map[string]uint64) error {
 	for _, hidden := range p.Hide {
-		if real, err := filepath.EvalSymlinks(hidden); err == nil {
-			hidden = real
+		hidden, err := filepath.EvalSymlinks(hidden)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue // there is nothing to hide
+		}
+		if err != nil {
+			return &ProfileError{Profile: p.Name, Path: hidden, Problem: "is to be hidden and can't be found: " + err.Error()}
 		}
 		for _, tree := range above(hidden, grants) {
 			rights := grants[tree]

@@ -53,7 +53,7 @@ func (c *Call) start(text string, params []string, stdin Stream) Stream {
 	if len(params) > 0 {
 		first.params = params
 	}
-	cleared := slices.Contains(c.Via, "env") // which may take any of them away
+	cleared := slices.Contains(c.Via, "env") || slices.Contains(c.Via, "exec") // which may take any of them away
 	lacking := first.vars.keys(func(name string) bool {
 		c.in.work += perWord
 		return len(name) > 0 && strings.Contains(text, name) && (cleared && c.Env[name] == "" || !first.inherited(name))

@@ -156,14 +156,8 @@ func (x *expansion) inline(p *syntax.ParamExp, quoted bool) []syntax.WordPart {
 	}
 	var out []syntax.WordPart
 	for i, part := range p.Exp.Word.Parts {
-		switch w := part.(type) {
-		case *syntax.SglQuoted:
-			if quoted && !w.Dollar {
-				// Between double quotes a single one is a letter.
-				part = &syntax.Lit{Value: "'" + escaped(w.Value) + "'"}
-			}
-		case *syntax.Lit:
-			if rest, ok := strings.CutPrefix(w.Value, "~/"); ok && i == 0 && !quoted {
+		if lit, ok := part.(*syntax.Lit); ok && i == 0 && !quoted {
+			if rest, ok := strings.CutPrefix(lit.Value, "~/"); ok {
 				out = append(out, &syntax.SglQuoted{Value: x.state.Get("HOME").String()})
 				part = &syntax.Lit{Value: "/" + rest}
 			}
@@ -171,11 +165,6 @@ func (x *expansion) inline(p *syntax.ParamExp, quoted bool) []syntax.WordPart {
 		out = append(out, x.part(part, quoted)...)
 	}
 	return out
-}
-
-// escaped is a text whose characters all mean themselves between double quotes.
-func escaped(s string) string {
-	return strings.NewReplacer(`\`, `\\`, `"`, `\"`, "$", `\$`, "`", "\\`").Replace(s)
 }
 
 // paramUnset is the expansion of a variable that nothing in the text has set. The environment may have it.

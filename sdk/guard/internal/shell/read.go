@@ -57,6 +57,8 @@ func (r *reading) option(letter rune, value string) {
 		r.count, r.exactly = value, letter == 'N'
 	case 'O', 's', 'u':
 		r.other = r.other || value != "0"
+	case 't':
+		r.other = r.other || strings.Trim(value, "0.") == "" // it only asks whether there is something to read
 	}
 }
 

@@ -66,8 +66,8 @@ func (s *state) setList(name string, list []string) {
 
 // own are the variables that bash sets by itself, whatever the environment has.
 var own = map[string]bool{"IFS": true, "OLDPWD": true, "PWD": true, "SHLVL": true, "PS1": true, "PS4": true, "BASH_VERSION": true, "BASH_VERSINFO": true, "BASHOPTS": true,
-	"SHELLOPTS": true, "BASH": true, "BASH_SUBSHELL": true, "BASH_COMMAND": true, "BASH_SOURCE": true, "FUNCNAME": true, "DIRSTACK": true, "GROUPS": true, "HOSTTYPE": true,
-	"MACHTYPE": true, "OSTYPE": true, "OPTERR": true, "PIPESTATUS": true, "HISTCMD": true, "COMP_WORDBREAKS": true}
+	"SHELLOPTS": true, "BASH": true, "HOSTTYPE": true,
+	"MACHTYPE": true, "OSTYPE": true, "OPTERR": true, "COMP_WORDBREAKS": true}
 
 // Get implements [expand.Environ].
 func (s *state) Get(name string) expand.Variable {
