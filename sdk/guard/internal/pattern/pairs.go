@@ -29,7 +29,7 @@ func (p *Pairs) Has(word string) bool {
 
 // May says whether the pattern may match something in a text with these pairs.
 func (p *Pattern) May(pairs *Pairs) bool {
-	words := p.compiled().words
+	words := p.words()
 	for _, word := range words {
 		if pairs.Has(word) {
 			return true

@@ -7,80 +7,100 @@ import (
 	"regexp"
 	"strings"
 	"sync"
+	"unicode/utf8"
 )
 
 // Pattern is a regular expression. It may be used concurrently.
 type Pattern struct {
-	compiled func() compiled
-	re       func() *regexp.Regexp
+	words     func() []string       // every match holds one of them; none if there are no such
+	automaton func() *automaton     // nil if there is none of the expression
+	re        func() *regexp.Regexp // the expression
+	begun     func() *regexp.Regexp // the expression at the beginning of a text
+	behind    func() *regexp.Regexp // the expression behind the first character of a text, as the first group
 }
 
-// compiled is how an expression is looked for.
-type compiled struct {
-	words  []string // every match holds one of them; none if there are no such
-	starts *starts  // nil if matches may begin anyhow
-}
-
-// New returns the pattern of an expression, which has to be a valid one.
+// New returns the pattern of an expression, which has to be a valid one, and whole within brackets.
 func New(expr string) *Pattern {
+	compiled := func(expr string) func() *regexp.Regexp {
+		return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expr) })
+	}
 	return &Pattern{
-		compiled: sync.OnceValue(func() compiled { return compiled{words: required(expr), starts: startsOf(expr)} }),
-		re:       sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expr) }),
+		words:     sync.OnceValue(func() []string { return required(expr) }),
+		automaton: sync.OnceValue(func() *automaton { return newAutomaton(expr) }),
+		re:        compiled(expr),
+		begun:     compiled(`\A(?:` + expr + `)`),
+		behind:    compiled(`\A(?s:.)(` + expr + `)`),
 	}
 }
 
-// find returns where the first match is that begins at a place or behind it, and where its groups are, or nil. What is
-// before the place is not looked at but for whether a word begins there.
-func (p *Pattern) find(text string, at int) []int {
-	c := p.compiled()
-	if c.starts == nil {
-		panic("pattern: an expression without starts has to look at the whole text")
+// maxReread is how often each character of a text is read at most, to find where a match begins.
+const maxReread = 4
+
+// find returns where the first match is that begins at a place or behind it, and where its groups are, or nil. It is not ok if
+// that has to be left to the expression itself.
+func (p *Pattern) find(text string, at int) (places []int, ok bool) {
+	a := p.automaton()
+	if a == nil {
+		return nil, false
 	}
-	tries := maxTries
-	if len(text)-at > maxNear {
-		tries = 0
+	if found, ok := a.search(text, at); !found {
+		return nil, ok
 	}
-	for at = c.starts.next(text, at); at >= 0; at = c.starts.next(text, at+1) {
-		if tries == 0 {
-			return moved(p.re().FindStringSubmatchIndex(text[at:]), at)
+	for left := maxReread * (len(text) - at + 1); ; {
+		end, found, ok := a.match(text, at)
+		if left -= end - at; !ok || left < 0 {
+			return nil, false
 		}
-		tries--
-		if m := c.starts.anchored.FindStringSubmatchIndex(text[at:]); m != nil {
-			return moved(m, at)
+		if found {
+			return p.groups(text[:end], at), true
+		}
+		_, size := utf8.DecodeRuneInString(text[at:])
+		if at += size; size == 0 {
+			return nil, true
 		}
 	}
-	return nil
 }
 
-// moved are places in a part of a text, as places in the whole.
-func moved(places []int, by int) []int {
+// groups returns the places of the match that begins at a place, and of its groups.
+func (p *Pattern) groups(text string, at int) []int {
+	if at == 0 {
+		return p.begun().FindStringSubmatchIndex(text)
+	}
+	_, size := utf8.DecodeLastRuneInString(text[:at])
+	at -= size
+	places := p.behind().FindStringSubmatchIndex(text[at:])[2:]
 	for i := range places {
 		if places[i] >= 0 {
-			places[i] += by
+			places[i] += at
 		}
 	}
 	return places
 }
 
 // may says whether something in the text may match.
-func (c *compiled) may(text string) bool {
-	for _, word := range c.words {
+func (p *Pattern) may(text string) bool {
+	words := p.words()
+	for _, word := range words {
 		if strings.Contains(text, word) {
 			return true
 		}
 	}
-	return len(c.words) == 0
+	return len(words) == 0
 }
 
 // The methods are those of [regexp.Regexp].
 
 // MatchString says whether something in the text matches.
 func (p *Pattern) MatchString(text string) bool {
-	c := p.compiled()
-	if c.starts != nil {
-		return p.find(text, 0) != nil
+	if !p.may(text) {
+		return false
 	}
-	return c.may(text) && p.re().MatchString(text)
+	if a := p.automaton(); a != nil {
+		if found, ok := a.search(text, 0); ok {
+			return found
+		}
+	}
+	return p.re().MatchString(text)
 }
 
 // FindString returns the first match, or "".
@@ -106,12 +126,11 @@ func (p *Pattern) FindStringSubmatch(text string) []string {
 
 // FindStringSubmatchIndex returns where the first match and its groups are, or nil.
 func (p *Pattern) FindStringSubmatchIndex(text string) []int {
-	c := p.compiled()
-	if c.starts != nil {
-		return p.find(text, 0)
-	}
-	if !c.may(text) {
+	if !p.may(text) {
 		return nil
+	}
+	if places, ok := p.find(text, 0); ok {
+		return places
 	}
 	return p.re().FindStringSubmatchIndex(text)
 }
@@ -136,18 +155,24 @@ func (p *Pattern) FindAllStringSubmatch(text string) [][]string {
 
 // FindAllStringSubmatchIndex returns where all matches and their groups are.
 func (p *Pattern) FindAllStringSubmatchIndex(text string) [][]int {
-	c := p.compiled()
-	switch {
-	case c.starts == nil && c.may(text):
-		return p.re().FindAllStringSubmatchIndex(text, -1)
-	case c.starts == nil:
+	if !p.may(text) {
 		return nil
 	}
-	var all [][]int
-	for m := p.find(text, 0); m != nil; m = p.find(text, m[1]) { // a match has at least the word that it begins with
-		all = append(all, m)
+	if a := p.automaton(); a == nil || a.empty {
+		return p.re().FindAllStringSubmatchIndex(text, -1)
 	}
-	return all
+	var all [][]int
+	for at := 0; ; {
+		places, ok := p.find(text, at)
+		if !ok {
+			return p.re().FindAllStringSubmatchIndex(text, -1)
+		}
+		if places == nil {
+			return all
+		}
+		all = append(all, places)
+		at = places[1]
+	}
 }
 
 // ReplaceAllString replaces all matches.

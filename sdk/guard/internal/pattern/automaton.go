@@ -1,0 +1,283 @@
+package pattern
+
+import (
+	"encoding/binary"
+	"regexp/syntax"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"unicode"
+	"unicode/utf8"
+)
+
+// automaton says whether an expression matches anywhere in a text, and how far it reads from a place, in one step for each
+// character: [regexp.Regexp] takes twenty times as long where there is nothing to find. It is made while it is used:
+// what a character leads to is worked out when it is first met. It finds no groups, and it says so when it
+// can't tell. It may be used concurrently.
+type automaton struct {
+	prog    *syntax.Prog
+	classes [utf8.RuneSelf]uint8 // of the ASCII characters: those of one class are all the same to the expression
+	samples []rune               // one character of each class
+	beyond  bool                 // all characters beyond ASCII are the same to it, too
+	first   bool                 // it matches at the beginning of a text only
+	empty   bool                 // it may match nothing at all
+
+	mu     sync.Mutex
+	states map[string]*state
+	starts [2][lefts]*state // where a match has to begin, and where one may begin at any place, by what is left of it
+}
+
+// state is what may come next, at a place in a text.
+type state struct {
+	pcs    []uint32 // the instructions that go on
+	left   left
+	search bool // a match may begin here, too
+	found  bool // a match ended before the character that led here
+	next   []atomic.Pointer[state]
+}
+
+// left is what stands left of a place, as far as ^, $ and \b can tell.
+type left uint8
+
+const (
+	nothing left = iota
+	newline
+	wordly
+	other
+	lefts
+)
+
+// maxStates is how many states an automaton has at most; expressions for which that is too little are left to package regexp.
+const maxStates = 400
+
+// newAutomaton returns the automaton of an expression, or nil if it is too large.
+func newAutomaton(expr string) *automaton {
+	re, err := syntax.Parse(expr, syntax.Perl)
+	if err != nil {
+		return nil
+	}
+	prog, err := syntax.Compile(re.Simplify())
+	if err != nil || len(prog.Inst) > 1<<12 {
+		return nil
+	}
+	a := &automaton{prog: prog, beyond: true, first: prog.StartCond()&syntax.EmptyBeginText != 0, states: map[string]*state{}}
+	a.classify()
+	a.samples = append(a.samples, utf8.RuneSelf, -1) // one for all beyond, and the end of the text
+	_, a.empty = a.closure([]uint32{uint32(prog.Start)}, ^syntax.EmptyOp(0))
+	for l := range lefts {
+		a.starts[0][l] = a.state([]uint32{uint32(prog.Start)}, l, false, false)
+		a.starts[1][l] = a.state([]uint32{uint32(prog.Start)}, l, true, false)
+	}
+	return a
+}
+
+// classify finds the characters that are all the same to the expression: those that begin a class are where the
+// ranges of its instructions begin and end, and what counts as a word does.
+func (a *automaton) classify() {
+	var begins [utf8.RuneSelf + 1]bool
+	between := func(from, to rune) {
+		begins[min(from, utf8.RuneSelf)], begins[min(to+1, utf8.RuneSelf)] = true, true
+	}
+	for _, r := range [][2]rune{{'\n', '\n'}, {'0', '9'}, {'A', 'Z'}, {'_', '_'}, {'a', 'z'}} {
+		between(r[0], r[1])
+	}
+	for i := range a.prog.Inst {
+		switch inst := &a.prog.Inst[i]; inst.Op {
+		case syntax.InstRune, syntax.InstRune1, syntax.InstRuneAny, syntax.InstRuneAnyNotNL:
+			a.beyond = a.beyond && uniform(inst)
+			if len(inst.Rune) == 1 {
+				c := inst.Rune[0]
+				between(c, c)
+				if syntax.Flags(inst.Arg)&syntax.FoldCase != 0 {
+					for other := unicode.SimpleFold(c); other != c; other = unicode.SimpleFold(other) {
+						between(other, other)
+					}
+				}
+			}
+			for i := 0; i+1 < len(inst.Rune); i += 2 {
+				between(inst.Rune[i], inst.Rune[i+1])
+			}
+		}
+	}
+	for c := range rune(utf8.RuneSelf) {
+		if c == 0 || begins[c] {
+			a.samples = append(a.samples, c)
+		}
+		a.classes[c] = uint8(len(a.samples) - 1)
+	}
+}
+
+// uniform says whether an instruction matches all characters beyond ASCII, or none.
+func uniform(inst *syntax.Inst) bool {
+	if len(inst.Rune) == 1 {
+		c := inst.Rune[0]
+		if syntax.Flags(inst.Arg)&syntax.FoldCase != 0 {
+			for other := unicode.SimpleFold(c); other != c; other = unicode.SimpleFold(other) {
+				if other >= utf8.RuneSelf {
+					return false
+				}
+			}
+		}
+		return c < utf8.RuneSelf
+	}
+	for i := 0; i+1 < len(inst.Rune); i += 2 {
+		if from, to := inst.Rune[i], inst.Rune[i+1]; to >= utf8.RuneSelf && (from > utf8.RuneSelf || to != unicode.MaxRune) {
+			return false
+		}
+	}
+	return true
+}
+
+// leftOf is what a character is to the place behind it.
+func leftOf(c rune) left {
+	switch {
+	case c < 0:
+		return nothing
+	case c == '\n':
+		return newline
+	case syntax.IsWordChar(c):
+		return wordly
+	}
+	return other
+}
+
+// leftAt is what stands left of a place.
+func leftAt(text string, at int) left {
+	if at == 0 {
+		return nothing
+	}
+	return leftOf(rune(text[at-1])) // a byte of a character beyond ASCII is none of a word either
+}
+
+// closure returns the instructions that wait for a character, and whether there is a match before it.
+func (a *automaton) closure(pcs []uint32, flags syntax.EmptyOp) (waiting []uint32, matched bool) {
+	seen := make([]bool, len(a.prog.Inst))
+	todo := slices.Clone(pcs)
+	for len(todo) > 0 {
+		pc := todo[len(todo)-1]
+		todo = todo[:len(todo)-1]
+		if seen[pc] {
+			continue
+		}
+		seen[pc] = true
+		switch inst := &a.prog.Inst[pc]; inst.Op {
+		case syntax.InstAlt, syntax.InstAltMatch:
+			todo = append(todo, inst.Out, inst.Arg)
+		case syntax.InstCapture, syntax.InstNop:
+			todo = append(todo, inst.Out)
+		case syntax.InstEmptyWidth:
+			if syntax.EmptyOp(inst.Arg)&^flags == 0 {
+				todo = append(todo, inst.Out)
+			}
+		case syntax.InstMatch:
+			matched = true
+		case syntax.InstFail:
+		default:
+			waiting = append(waiting, pc)
+		}
+	}
+	return waiting, matched
+}
+
+// follow works out what a character of a class leads to. It returns nil if that can't be told.
+func (a *automaton) follow(s *state, class int) *state {
+	c := a.samples[class]
+	if c == utf8.RuneSelf && !a.beyond {
+		return nil
+	}
+	before := [lefts]rune{-1, '\n', 'a', ' '}[s.left]
+	waiting, matched := a.closure(s.pcs, syntax.EmptyOpContext(before, c))
+	var pcs []uint32
+	for _, pc := range waiting {
+		if inst := &a.prog.Inst[pc]; c >= 0 && inst.MatchRune(c) {
+			pcs = append(pcs, inst.Out)
+		}
+	}
+	if s.search {
+		pcs = append(pcs, uint32(a.prog.Start))
+	}
+	slices.Sort(pcs)
+	next := a.state(slices.Compact(pcs), leftOf(c), s.search, matched)
+	if next != nil {
+		s.next[class].Store(next)
+	}
+	return next
+}
+
+// state returns the one state of this kind, or nil if there are too many.
+func (a *automaton) state(pcs []uint32, l left, search, found bool) *state {
+	key := []byte{byte(l), 0}
+	if search {
+		key[1] |= 1
+	}
+	if found {
+		key[1] |= 2
+	}
+	for _, pc := range pcs {
+		key = binary.LittleEndian.AppendUint16(key, uint16(pc))
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	s := a.states[string(key)]
+	if s == nil && len(a.states) < maxStates {
+		s = &state{pcs: pcs, left: l, search: search, found: found, next: make([]atomic.Pointer[state], len(a.samples))}
+		a.states[string(key)] = s
+	}
+	return s
+}
+
+// run goes on from a state at a place in a text until nothing more can be found, or, in a search, something is.
+// It returns the place behind the last character that was read; ok is false if it couldn't tell.
+func (a *automaton) run(s *state, text string, at int) (end int, found, ok bool) {
+	beyond := len(a.samples) - 2
+	for at < len(text) {
+		c, class := text[at], beyond
+		if c < utf8.RuneSelf {
+			class = int(a.classes[c])
+			at++
+		} else {
+			_, size := utf8.DecodeRuneInString(text[at:])
+			at += size
+		}
+		next := s.next[class].Load()
+		if next == nil {
+			if next = a.follow(s, class); next == nil {
+				return at, false, false
+			}
+		}
+		s = next
+		if s.found {
+			if found = true; s.search {
+				return at, true, true
+			}
+		}
+		if len(s.pcs) == 0 {
+			return at, found, true
+		}
+	}
+	last := s.next[beyond+1].Load()
+	if last == nil {
+		if last = a.follow(s, beyond+1); last == nil {
+			return at, false, false
+		}
+	}
+	return at, found || last.found, true
+}
+
+// search says whether a match begins at a place or behind it.
+func (a *automaton) search(text string, at int) (found, ok bool) {
+	anywhere := 1
+	if a.first {
+		if at > 0 {
+			return false, true
+		}
+		anywhere = 0
+	}
+	_, found, ok = a.run(a.starts[anywhere][leftAt(text, at)], text, at)
+	return found, ok
+}
+
+// match says whether a match begins at a place, and up to where the text decides on it.
+func (a *automaton) match(text string, at int) (end int, found, ok bool) {
+	return a.run(a.starts[0][leftAt(text, at)], text, at)
+}
