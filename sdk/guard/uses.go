@@ -218,11 +218,6 @@ func (a *analysis) code(c *shell.Call, language, text string, params []string) {
 		text = a.makefile(c, text)
 		effects = func(_, text string) []lang.Effect { return lang.Make(text, params) }
 	}
-	if scripted[language] && strings.Contains(c.Source(), ">") && (!filtering[language] || c.Derived(language).Text == "") {
-		if printed := lang.Printed(language, text); printed != "" {
-			c.Output = shell.Stream{Piped: true, Text: printed, From: shell.From("code")}
-		}
-	}
 	for _, e := range effects(language, text) {
 		if compiled[language] && e.Kind != lang.Shell && e.Kind != lang.Argv {
 			continue
@@ -268,6 +263,10 @@ func (a *analysis) effect(c *shell.Call, language string, e lang.Effect) {
 			} else if c.Stdin.Known {
 				c.Write(e.Text, c.Stdin) // or some lines of it, changed
 			}
+		}
+	case lang.Print:
+		if scripted[language] && strings.Contains(c.Source(), ">") && (!filtering[language] || c.Derived(language).Text == "") {
+			c.Output = shell.Stream{Piped: true, Text: e.Text, From: shell.From("code")}
 		}
 	case lang.Delete:
 		a.soft(c, Deny, "exec.rm-recursive", e.Text+" deletes directories with everything in them", "")

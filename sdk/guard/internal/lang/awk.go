@@ -16,7 +16,7 @@ type token struct {
 // Awk says what an awk program does: it can run commands through system and pipes, and read and write files.
 func Awk(code string) []Effect {
 	tokens := awkConstants(awkTokens(code))
-	var out []Effect
+	out := awkPrints(tokens)
 	printing := false
 	printed := map[string]string{} // by file
 	for i, t := range tokens {

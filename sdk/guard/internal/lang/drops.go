@@ -1,7 +1,6 @@
 package lang
 
 import (
-	"regexp"
 	"strings"
 
 	"github.com/picoclaw/picoclaw/sdk/guard/internal/pattern"
@@ -23,7 +22,7 @@ func ServerSQL(code string) []Effect {
 }
 
 // made matches strings of which statements are made that delete.
-var made = regexp.MustCompile(`(?i)'\s*(?:drop|truncate|delete)\s`)
+var made = pattern.New(`(?i)'\s*(?:drop|truncate|delete)\s`)
 
 // drops finds the statements that delete a table or more with everything in it. In strings, a backslash may stand for itself, or
 // escape what follows it.

@@ -1,7 +1,6 @@
 package lang
 
 import (
-	"regexp"
 	"strconv"
 	"strings"
 
@@ -42,13 +41,13 @@ var (
 	taken       = pattern.New(`\{([^{}]*\b(?:exec|execSync|execFile|execFileSync|spawn|spawnSync|fork)\s*:\s*[^{}]*)\}\s*\)?\s*=`)
 	renamedTo   = pattern.New(`(\w+)\s*(?::|\bas\b)\s*(\w+)`)
 	inlined     = pattern.New(`[$#]\{\s*['"]([^'"]*)['"]\s*\}`)
-	alters      = regexp.MustCompile(`^\s*(?:=~\s*(?:s\b|tr\b|y\b|"\d+")|\.\s*(?:\w+!|replace|insert|concat|prepend|<<))`)
-	setElement  = regexp.MustCompile(`^\s*\[\s*(\d+)\s*\]\s*=\s*("\d+")`)
+	alters      = pattern.New(`^\s*(?:=~\s*(?:s\b|tr\b|y\b|"\d+")|\.\s*(?:\w+!|replace|insert|concat|prepend|<<))`)
+	setElement  = pattern.New(`^\s*\[\s*(\d+)\s*\]\s*=\s*("\d+")`)
 	reflected   = pattern.New(`\(?\s*\bnew\s+\\?ReflectionFunction\s*\(\s*"(\d+)"\s*\)\s*\)?\s*->\s*invoke(?:Args)?\s*\(`)
 	viaModule   = pattern.New(`\b(?:subprocess|shutil|pathlib|glob|tempfile|posixpath|platform)\.os\.`)
 	dunderCall  = pattern.New(`\.\s*__call__\s*\(`)
 	optional    = pattern.New(`\?\.\s*([A-Za-z_(\[])`)
-	identifier  = regexp.MustCompile(`^[A-Za-z_][\w.]*$`)
+	identifier  = pattern.New(`^[A-Za-z_][\w.]*$`)
 )
 
 // fold puts strings together that the code puts together, puts constants in the place of their variables, and calls by their
@@ -275,7 +274,7 @@ func (s *skeleton) grown(name, list string) string {
 		} else if strings.HasSuffix(strings.TrimRight(s.code[:place], " ("), "push") || strings.HasSuffix(strings.TrimRight(s.code[:place], " ("), "unshift") {
 			added = s.region(place) // as Perl has it
 		}
-		for _, ref := range values.FindAllString(added, -1) {
+		for _, ref := range values.FindAllString(added) {
 			if ref[0] == '"' {
 				list = list[:len(list)-1] + "," + ref + list[len(list)-1:]
 			}
@@ -286,7 +285,7 @@ func (s *skeleton) grown(name, list string) string {
 
 // withElement is a list with another element at an index, or behind the last one.
 func withElement(list, index, element string) string {
-	elements := values.FindAllString(list, -1)
+	elements := values.FindAllString(list)
 	if at, err := strconv.Atoi(index); err == nil && at < len(elements) {
 		elements[at] = element
 	} else {

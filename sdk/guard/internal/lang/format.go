@@ -1,7 +1,6 @@
 package lang
 
 import (
-	"regexp"
 	"strconv"
 	"strings"
 
@@ -17,17 +16,20 @@ var (
 	element = pattern.New(`[\[(]\s*("\d+"(?:\s*,\s*"\d+")*)\s*,?\s*[\])]\s*\[\s*(-?\d+)\s*\]`)
 	// tableOf is a table of strings that a variable is set to.
 	tableOf   = pattern.New(`(?:^|[;\n({]|\b(?:const|let|var|my)\b)\s*[%$]?([A-Za-z_]\w*)\s*=\s*[{(]((?:\s*(?:"\d+"|\w+)\s*(?::|=>)\s*"\d+"\s*,?)+)[})]`)
-	tablePair = regexp.MustCompile(`(?:"(\d+)"|(\w+))\s*(?::|=>)\s*"(\d+)"`)
+	tablePair = pattern.New(`(?:"(\d+)"|(\w+))\s*(?::|=>)\s*"(\d+)"`)
 
-	braced = regexp.MustCompile(`\{(\d*)\}`)
-	verbs  = regexp.MustCompile(`%[-+ 0-9.]*([sdcri%])`)
-	values = regexp.MustCompile(`"(\d+)"|(\d+)`)
+	// takes is what takes an entry out of a table, behind its name.
+	takes = pattern.New(`^\s*(?:\[\s*:?(?:"(\d+)"|(\w+))\s*\]|\{\s*(?:"(\d+)"|(\w+))\s*\}|\.get\s*\(\s*"(\d+)"\s*\)|\.(\w+))`)
+
+	braced = pattern.New(`\{(\d*)\}`)
+	verbs  = pattern.New(`%[-+ 0-9.]*([sdcri%])`)
+	values = pattern.New(`"(\d+)"|(\d+)`)
 )
 
 // format puts strings together that are put into others, and takes them out of lists and tables.
 func (s *skeleton) format(language string) {
 	texts := func(list string) (out []string) {
-		for _, m := range values.FindAllStringSubmatch(list, -1) {
+		for _, m := range values.FindAllStringSubmatch(list) {
 			if text, ok := s.text(m[1]); ok {
 				out = append(out, text)
 			} else {
@@ -95,7 +97,7 @@ func (s *skeleton) format(language string) {
 		return
 	}
 	s.replace(element, func(m []string) string {
-		parts := values.FindAllString(m[1], -1)
+		parts := values.FindAllString(m[1])
 		at, err := strconv.Atoi(m[2])
 		if at < 0 {
 			at += len(parts)
@@ -114,7 +116,7 @@ func (s *skeleton) tables() {
 			return
 		}
 		name, entries := m[1], map[string]string{}
-		for _, pair := range tablePair.FindAllStringSubmatch(m[2], -1) {
+		for _, pair := range tablePair.FindAllStringSubmatch(m[2]) {
 			key := pair[2]
 			if text, ok := s.text(pair[1]); ok {
 				key = text
@@ -135,20 +137,27 @@ func (s *skeleton) tables() {
 
 // take puts the entries of a table in the place of what takes them out of it.
 func (s *skeleton) take(name string, entries map[string]string) {
-	taken, err := regexp.Compile(`[$%]?\b` + name + `\s*(?:\[\s*:?(?:"(\d+)"|(\w+))\s*\]|\{\s*(?:"(\d+)"|(\w+))\s*\}|\.get\s*\(\s*"(\d+)"\s*\)|\.(\w+))`)
-	if err != nil {
-		return // a name is always a pattern
+	var b strings.Builder
+	done := 0
+	for at := strings.Index(s.code, name); at >= 0; {
+		end := at + len(name)
+		if at == 0 || !wordByte(s.code[at-1]) {
+			if m := takes.FindStringSubmatch(s.code[end:]); m != nil {
+				key := m[2] + m[4] + m[6]
+				if text, ok := s.text(m[1] + m[3] + m[5]); ok {
+					key = text
+				}
+				end += len(m[0])
+				if entry, ok := entries[key]; ok {
+					b.WriteString(strings.TrimRight(s.code[done:at], "$%") + entry)
+					done = end
+				}
+			}
+		}
+		next := strings.Index(s.code[end:], name)
+		if at = end + next; next < 0 {
+			break
+		}
 	}
-	s.code = taken.ReplaceAllStringFunc(s.code, func(use string) string {
-		m := taken.FindStringSubmatch(use)
-		key := m[2] + m[4] + m[6]
-		if text, ok := s.text(m[1] + m[3] + m[5]); ok {
-			key = text
-		}
-		if entry, ok := entries[key]; ok {
-			return entry
-		}
-		return use
-	})
-	s.pairs = nil
+	s.code, s.pairs = b.String()+s.code[done:], nil
 }

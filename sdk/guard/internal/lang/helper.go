@@ -1,7 +1,6 @@
 package lang
 
 import (
-	"regexp"
 	"strings"
 
 	"github.com/picoclaw/picoclaw/sdk/guard/internal/pattern"
@@ -11,7 +10,7 @@ var (
 	// defines is where code gives a function a name and parameters.
 	defines = pattern.New(`\bdef\s+(\w+)\s*\(([^()]*)\)|\bfunction\s+(\w+)\s*\(([^()]*)\)|\b(?:const|let|var)\s+(\w+)\s*=\s*(?:async\s+)?(?:function\s*)?(?:\(([^()]*)\)|(\w+)\s*=>)`)
 	// firstWord is the variable that arguments begin with.
-	firstWord = regexp.MustCompile(`^\s*\(?\s*(?:\.\.\.|\*)?([A-Za-z_]\w*)\s*(?:[,)]|$)`)
+	firstWord = pattern.New(`^\s*\(?\s*(?:\.\.\.|\*)?([A-Za-z_]\w*)\s*(?:[,)]|$)`)
 	// loopOver is a loop over a list, by the variable that it sets.
 	loopOver = pattern.New(`\bfor\s*\(?\s*(?:const\s+|let\s+|var\s+)?(\w+)\s+(?:in|of)\s+(\w+|[\[(])`)
 )

@@ -1,8 +1,9 @@
 package lang
 
 import (
-	"regexp"
 	"strings"
+
+	"github.com/picoclaw/picoclaw/sdk/guard/internal/pattern"
 )
 
 // The functions that do nothing with a string but look at it, change it, put it somewhere or show it.
@@ -22,19 +23,19 @@ var (
 	// conditions are words that a condition or a grouping stands behind.
 	conditions = names(`if elif while unless until when case assert and or not in is return else switch`)
 
-	packs      = regexp.MustCompile(`(?i)zipfile|tarfile|make_archive|archiver|adm-?zip|ziparchive|\bzip\b`)
-	beingSet   = regexp.MustCompile(`(?:^|[^=!<>])=\s*$`)
-	indexes    = regexp.MustCompile(`^(?:\[[^\[\]]*\])+`)
-	iterated   = regexp.MustCompile(`\bfor\s*\(?\s*(?:const\s+|let\s+|var\s+)?([\w\s,()\[\]]+?)\s+(?:in|of)\s*$`)
-	anyName    = regexp.MustCompile(`[A-Za-z_]\w*`)
-	loopTarget = regexp.MustCompile(`\bfor\s*\(?\s*(?:const\s+|let\s+|var\s+)?[\w\s,(\[]*$`)
-	loopList   = regexp.MustCompile(`^[\w\s,)\]]*?\s(?:in|of)\s+([A-Za-z_]\w*)?`)
-	appended   = regexp.MustCompile(`"(\d+)"(?:\s*\+\s*[\w.()]+)*\s*\+\s*$`)
-	memberOf   = regexp.MustCompile(`^\s*\.\s*([A-Za-z_]\w*)`)
-	assigns    = regexp.MustCompile(`^\s*(?:(?:const|let|var|my|our|local)\s+)?[$@%]?([A-Za-z_]\w*)\s*(?:[.\[][^=]*)?(?:\+|\|\||\?\?)?=[^=>~]`)
-	further    = regexp.MustCompile(`[^=!<>:]=[^=>~]`)
-	assignedTo = regexp.MustCompile(`^\s*(?:[.\[][^=();\n]*)?(?:\+|\|\||\?\?)?=(?:[^=>~]|$)`)
-	decides    = regexp.MustCompile(`^\s*(?:\}?\s*(?:if|elif|else if|assert|while|unless|when|case)\b)`)
+	packs      = pattern.New(`(?i)zipfile|tarfile|make_archive|archiver|adm-?zip|ziparchive|\bzip\b`)
+	beingSet   = pattern.New(`(?:^|[^=!<>])=\s*$`)
+	indexes    = pattern.New(`^(?:\[[^\[\]]*\])+`)
+	iterated   = pattern.New(`\bfor\s*\(?\s*(?:const\s+|let\s+|var\s+)?([\w\s,()\[\]]+?)\s+(?:in|of)\s*$`)
+	anyName    = pattern.New(`[A-Za-z_]\w*`)
+	loopTarget = pattern.New(`\bfor\s*\(?\s*(?:const\s+|let\s+|var\s+)?[\w\s,(\[]*$`)
+	loopList   = pattern.New(`^[\w\s,)\]]*?\s(?:in|of)\s+([A-Za-z_]\w*)?`)
+	appended   = pattern.New(`"(\d+)"(?:\s*\+\s*[\w.()]+)*\s*\+\s*$`)
+	memberOf   = pattern.New(`^\s*\.\s*([A-Za-z_]\w*)`)
+	assigns    = pattern.New(`^\s*(?:(?:const|let|var|my|our|local)\s+)?[$@%]?([A-Za-z_]\w*)\s*(?:[.\[][^=]*)?(?:\+|\|\||\?\?)?=[^=>~]`)
+	further    = pattern.New(`[^=!<>:]=[^=>~]`)
+	assignedTo = pattern.New(`^\s*(?:[.\[][^=();\n]*)?(?:\+|\|\||\?\?)?=(?:[^=>~]|$)`)
+	decides    = pattern.New(`^\s*(?:\}?\s*(?:if|elif|else if|assert|while|unless|when|case)\b)`)
 )
 
 // maxKept is how many variables are followed that hold a string.
@@ -76,7 +77,7 @@ func (k *keeping) at(at, end int) bool {
 			return true
 		}
 		if m := iterated.FindStringSubmatch(s.code[max(0, at-maxTold):at]); m != nil {
-			for _, target := range anyName.FindAllString(m[1], -1) {
+			for _, target := range anyName.FindAllString(m[1]) {
 				if !k.variable(target) {
 					return false
 				}

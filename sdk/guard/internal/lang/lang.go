@@ -16,6 +16,7 @@ const (
 	Read        Kind = "read"        // reads the file Text
 	Write       Kind = "write"       // writes the file Text
 	Path        Kind = "path"        // names the file Text
+	Print       Kind = "print"       // prints Text, as far as it is constant
 	Delete      Kind = "delete"      // deletes recursively
 	Kill        Kind = "kill"        // kills a process without mercy
 	ForkBomb    Kind = "fork-bomb"   // multiplies without end

@@ -111,6 +111,9 @@ func script(language, code string, depth int, left *int) []Effect {
 		out = append(out, generated(code)...)
 	}
 	s.fold(language)
+	if depth == 0 {
+		out = append(out, s.printed()...)
+	}
 	out = append(out, s.writes()...)
 	commands := s.commands(language, &out)
 	s.nested(language, depth, &out)

@@ -1,15 +1,16 @@
 package lang
 
 import (
-	"regexp"
 	"strings"
+
+	"github.com/picoclaw/picoclaw/sdk/guard/internal/pattern"
 )
 
 // These match simple programs of Python that delete the directory that they have made, which the second one gives a name.
 var (
-	ownMade  = regexp.MustCompile(`\bshutil\.rmtree\(\s*tempfile\.mkdtemp\(\s*\)\s*\)`)
-	renames  = regexp.MustCompile(`\bimport\b[^\n;]*\bas\b`)
-	ownNamed = regexp.MustCompile(`(?:^|[;\n])[ \t]*(\w+)\s*=\s*tempfile\.mkdtemp\(\s*\)[ \t]*(?:[;\n]|$)`)
+	ownMade  = pattern.New(`\bshutil\.rmtree\(\s*tempfile\.mkdtemp\(\s*\)\s*\)`)
+	renames  = pattern.New(`\bimport\b[^\n;]*\bas\b`)
+	ownNamed = pattern.New(`(?:^|[;\n])[ \t]*(\w+)\s*=\s*tempfile\.mkdtemp\(\s*\)[ \t]*(?:[;\n]|$)`)
 )
 
 // ownTree says whether all that code of Python deletes is a directory that it has made itself, as far as that is simple to tell.
@@ -29,7 +30,7 @@ func ownTree(code string) bool {
 		return true
 	}
 	m := ownNamed.FindStringSubmatch(code)
-	if m == nil || !regexp.MustCompile(`\bshutil\.rmtree\(\s*`+m[1]+`\s*[,)]`).MatchString(code) {
+	if m == nil || !pattern.New(`\bshutil\.rmtree\(\s*`+m[1]+`\s*[,)]`).MatchString(code) {
 		return false
 	}
 	set := 0
@@ -38,5 +39,5 @@ func ownTree(code string) bool {
 			set++
 		}
 	}
-	return set == 1 && !regexp.MustCompile(`\b(?:for\s+[^;\n]*|with\s[^;\n]*\bas\s+[^;\n]*|global\s+[^;\n]*|nonlocal\s+[^;\n]*|del\s+[^;\n]*|import\s+[^;\n]*|def\s+\w+\s*\([^()]*|lambda\b[^:\n]*)\b`+m[1]+`\b`).MatchString(code) && !strings.Contains(code, ":=")
+	return set == 1 && !pattern.New(`\b(?:for\s+[^;\n]*|with\s[^;\n]*\bas\s+[^;\n]*|global\s+[^;\n]*|nonlocal\s+[^;\n]*|del\s+[^;\n]*|import\s+[^;\n]*|def\s+\w+\s*\([^()]*|lambda\b[^:\n]*)\b`+m[1]+`\b`).MatchString(code) && !strings.Contains(code, ":=")
 }

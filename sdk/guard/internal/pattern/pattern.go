@@ -77,9 +77,15 @@ func (p *Pattern) groups(text string, at int) []int {
 	return places
 }
 
+// maxWords is how many words are looked for at most before the expression itself is: with more, it is as quick.
+const maxWords = 4
+
 // may says whether something in the text may match.
 func (p *Pattern) may(text string) bool {
 	words := p.words()
+	if len(words) > maxWords {
+		return true
+	}
 	for _, word := range words {
 		if strings.Contains(text, word) {
 			return true
@@ -140,6 +146,15 @@ func (p *Pattern) FindAllStringIndex(text string) [][]int {
 	all := p.FindAllStringSubmatchIndex(text)
 	for i, m := range all {
 		all[i] = m[:2]
+	}
+	return all
+}
+
+// FindAllString returns all matches.
+func (p *Pattern) FindAllString(text string) []string {
+	var all []string
+	for _, m := range p.FindAllStringSubmatchIndex(text) {
+		all = append(all, text[m[0]:m[1]])
 	}
 	return all
 }
