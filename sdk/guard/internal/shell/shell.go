@@ -3,8 +3,6 @@ package shell
 import (
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -169,9 +167,8 @@ func (in *Interpreter) syntax(place *Place, source string, nested bool, err erro
 // uncalled follows the functions that the text defines and never calls: something that it starts may.
 func (in *Interpreter) uncalled(states []*state) {
 	for _, st := range states {
-		funcs := st.funcs.all()
-		for _, name := range slices.Sorted(maps.Keys(funcs)) {
-			body := funcs[name]
+		for _, name := range st.funcs.keys(func(string) bool { return true }) {
+			body, _ := st.funcs.get(name)
 			if in.called[body] {
 				continue
 			}

@@ -66,30 +66,17 @@ func (s *spares[T]) reset() {
 	}
 }
 
-// tables is where the layers of tables of one type come from, and their maps.
+// tables is where tables of one type come from, and what they consist of.
 type tables[V any] struct {
-	layers slab[table[V]]
-	maps   []map[string]V // in use, and behind these the empty ones
-	used   int
+	tables   slab[table[V]]
+	branches slab[branch[V]]
+	entries  slab[entry[V]]
 }
 
-// mapsKept is how many maps are kept when the tables are reset, and entriesKept how many entries one of them may have had.
-const (
-	mapsKept    = 8
-	entriesKept = 256
-)
-
 func (t *tables[V]) reset() {
-	t.layers.reset()
-	kept := t.maps[:0]
-	for _, m := range t.maps {
-		if len(m) <= entriesKept && len(kept) < mapsKept {
-			clear(m)
-			kept = append(kept, m)
-		}
-	}
-	clear(t.maps[len(kept):])
-	t.maps, t.used = kept, 0
+	t.tables.reset()
+	t.branches.reset()
+	t.entries.reset()
 }
 
 // tablesOf is where tables with values of type V come from; nil if only the heap has them.
@@ -101,27 +88,20 @@ func tablesOf[V any](in *Interpreter) *tables[V] {
 	return t
 }
 
-// layer is a new table above another one.
-func layer[V any](in *Interpreter, below *table[V], layers int) *table[V] {
-	var t *table[V]
-	if from := tablesOf[V](in); from != nil {
-		t = &from.layers.list(1)[:1][0]
-	} else {
-		t = new(table[V])
+// newTable is an empty table with room for branches.
+func newTable[V any](in *Interpreter, branches int) *table[V] {
+	from := tablesOf[V](in)
+	if from == nil {
+		return &table[V]{kids: make([]branch[V], 0, branches)}
 	}
-	t.below, t.layers = below, layers
+	t := &from.tables.list(1)[:1][0]
+	t.kids = from.branches.list(branches)
 	return t
 }
 
-// entries is a new map for a table.
-func entries[V any](in *Interpreter) map[string]V {
-	from := tablesOf[V](in)
-	if from == nil {
-		return map[string]V{}
+func newEntry[V any](in *Interpreter) *entry[V] {
+	if from := tablesOf[V](in); from != nil {
+		return &from.entries.list(1)[:1][0]
 	}
-	if from.used == len(from.maps) {
-		from.maps = append(from.maps, map[string]V{})
-	}
-	from.used++
-	return from.maps[from.used-1]
+	return new(entry[V])
 }

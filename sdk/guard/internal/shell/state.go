@@ -36,11 +36,10 @@ type state struct {
 	self     [1]*state
 }
 
-// clone returns a copy. The tables are shared until one of the two changes them.
+// clone returns a copy.
 func (s *state) clone() *state {
 	c := &s.in.states.list(1)[:1][0]
 	*c = *s
-	c.vars, c.funcs, c.outer, c.aliases, c.files = s.vars.share(), s.funcs.share(), s.outer.share(), s.aliases.share(), s.files.share()
 	return c
 }
 

@@ -1,201 +1,265 @@
 package shell
 
 import (
+	"hash/maphash"
 	"iter"
-	"maps"
+	"math/bits"
 	"slices"
 )
 
-// table is a map that several states can share. One of them that changes it gets a layer of its own above it.
-// Most layers have one entry, which needs no map.
+// table is a map that never changes, as a tree of its keys' hashes: a key is set in another table, which shares with
+// this one all but the way to that key. So states are cheap to copy, and where two have grown apart shows without
+// looking at what they share. The zero table is empty, and nil is too.
 type table[V any] struct {
-	key    string
-	value  V
-	one    bool // key has value
-	m      map[string]V
-	below  *table[V]
-	layers int  // below
-	shared bool // with another state
+	taken uint16 // the places that have a branch, by the bits of the hash at this depth
+	kids  []branch[V]
 }
 
-// maxLayers is how many layers a table may have before it is copied.
-const maxLayers = 8
-
-// share returns the table for a second owner.
-func (t *table[V]) share() *table[V] {
-	if t != nil {
-		t.shared = true
-	}
-	return t
+// branch is one place in a table: a key with its value, or a table of those whose hashes go on differently.
+type branch[V any] struct {
+	entry *entry[V]
+	table *table[V]
 }
 
-// own returns a table with the same content that nobody else has.
-func (t *table[V]) own(in *Interpreter) *table[V] {
-	switch {
-	case t == nil:
-		return layer[V](in, nil, 0)
-	case !t.shared:
-		return t
-	case t.layers < maxLayers:
-		return layer(in, t, t.layers+1)
-	}
-	return t.copied(in)
+// entry is a key with its value. Keys with the same hash hang together.
+type entry[V any] struct {
+	key   string
+	hash  uint32
+	value V
+	next  *entry[V]
 }
 
-// above is own for somebody who sets a key: a layer that has nothing but this key need not stay below.
-func (t *table[V]) above(in *Interpreter, key string) *table[V] {
-	if t != nil && t.shared && t.m == nil && t.one && t.key == key {
-		return layer(in, t.below, t.layers)
-	}
-	return t.own(in)
-}
+// depthBits is how many bits of a hash say where a key is at one depth.
+const depthBits = 4
 
-// copied returns a copy in one layer.
-func (t *table[V]) copied(in *Interpreter) *table[V] {
-	m := t.all()
-	in.work += len(m) * perWord
-	return &table[V]{m: m}
+// seed makes hashes that nobody can choose keys by.
+var seed = maphash.MakeSeed()
+
+func hashOf(key string) uint32 { return uint32(maphash.String(seed, key)) }
+
+// place is where a hash belongs at a depth, and how many branches are before it.
+func (t *table[V]) place(hash uint32, depth int) (bit uint16, before int) {
+	bit = 1 << (hash >> (depth * depthBits) & (1<<depthBits - 1))
+	return bit, bits.OnesCount16(t.taken & (bit - 1))
 }
 
 func (t *table[V]) get(key string) (v V, ok bool) {
-	for ; t != nil; t = t.below {
-		if t.one && t.key == key {
-			return t.value, true
-		}
-		if v, ok = t.m[key]; ok {
-			break
-		}
-	}
-	return v, ok
-}
-
-// all is a copy of the content.
-func (t *table[V]) all() map[string]V {
 	if t == nil {
-		return nil
+		return v, false
 	}
-	layers := t.stack()
-	m := make(map[string]V, len(t.m)+len(layers[len(layers)-1].m)+1)
-	for _, layer := range slices.Backward(layers) {
-		maps.Copy(m, layer.m)
-		if layer.one {
-			m[layer.key] = layer.value
-		}
+	if e := t.find(key, hashOf(key), 0); e != nil {
+		return e.value, true
 	}
-	return m
+	return v, false
 }
 
-// keys are those keys that are to be kept, sorted.
-func (t *table[V]) keys(keep func(key string) bool) (keys []string) {
-	for ; t != nil; t = t.below {
-		if t.one && keep(t.key) {
-			keys = append(keys, t.key)
+// content is an entry's value; that of none is the zero value.
+func (e *entry[V]) content() (v V) {
+	if e != nil {
+		v = e.value
+	}
+	return v
+}
+
+// either is the key of two entries, one of which may be nil.
+func either[V any](a, b *entry[V]) string {
+	if a == nil {
+		a = b
+	}
+	return a.key
+}
+
+// find returns the entry of a key below a depth, or nil.
+func (t *table[V]) find(key string, hash uint32, depth int) *entry[V] {
+	for ; t != nil; depth++ {
+		bit, at := t.place(hash, depth)
+		if t.taken&bit == 0 {
+			return nil
 		}
-		for key := range t.m {
-			if keep(key) {
-				keys = append(keys, key)
+		if e := t.kids[at].entry; e != nil {
+			for e != nil && e.key != key {
+				e = e.next
 			}
+			return e
 		}
+		t = t.kids[at].table
 	}
-	slices.Sort(keys)
-	return slices.Compact(keys)
+	return nil
 }
 
-// stack are the layers, the topmost first.
-func (t *table[V]) stack() (layers []*table[V]) {
-	for ; t != nil; t = t.below {
-		layers = append(layers, t)
-	}
-	return layers
+// all are the keys and their values.
+func (t *table[V]) all() iter.Seq2[string, V] {
+	return func(yield func(string, V) bool) { t.each(func(e *entry[V]) bool { return yield(e.key, e.value) }) }
 }
 
-// grewFrom says whether the table is another one, or has layers above it.
-func (t *table[V]) grewFrom(base *table[V]) bool {
-	for ; t != base; t = t.below {
-		if t == nil {
+// each calls yield with each entry, until it returns false.
+func (t *table[V]) each(yield func(*entry[V]) bool) bool {
+	if t == nil {
+		return true
+	}
+	for _, b := range t.kids {
+		if !b.each(yield) {
 			return false
 		}
 	}
 	return true
 }
 
-// set changes *t, or makes it another table if others have it too.
-func set[V any](in *Interpreter, t **table[V], key string, value V) {
-	own := (*t).above(in, key)
-	*t = own
-	switch {
-	case own.one && own.key == key, !own.one && own.m == nil:
-		own.key, own.value, own.one = key, value, true
-	case own.m == nil:
-		own.m = entries[V](in)
-		own.m[key] = value
-	default:
-		own.m[key] = value
+func (b branch[V]) each(yield func(*entry[V]) bool) bool {
+	for e := b.entry; e != nil; e = e.next {
+		if !yield(e) {
+			return false
+		}
 	}
+	return b.table.each(yield)
+}
+
+// keys are those keys that are to be kept, sorted.
+func (t *table[V]) keys(keep func(key string) bool) (keys []string) {
+	for key := range t.all() {
+		if keep(key) {
+			keys = append(keys, key)
+		}
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+// set makes *t a table in which the key has the value.
+func set[V any](in *Interpreter, t **table[V], key string, value V) {
+	e := newEntry[V](in)
+	e.key, e.hash, e.value = key, hashOf(key), value
+	*t = (*t).with(in, e, 0)
+}
+
+// with is the table with another entry.
+func (t *table[V]) with(in *Interpreter, e *entry[V], depth int) *table[V] {
+	if t == nil {
+		t = &table[V]{}
+	}
+	bit, at := t.place(e.hash, depth)
+	if t.taken&bit == 0 {
+		n := newTable[V](in, len(t.kids)+1)
+		n.taken = t.taken | bit
+		n.kids = append(append(append(n.kids, t.kids[:at]...), branch[V]{entry: e}), t.kids[at:]...)
+		return n
+	}
+	n := newTable[V](in, len(t.kids))
+	n.taken, n.kids = t.taken, append(n.kids, t.kids...)
+	switch old := t.kids[at]; {
+	case old.entry == nil:
+		n.kids[at].table = old.table.with(in, e, depth+1)
+	case old.entry.hash == e.hash:
+		e.next = old.entry.without(in, e.key)
+		n.kids[at].entry = e
+	default: // both go one deeper
+		below := newTable[V](in, 1)
+		below.taken, _ = below.place(old.entry.hash, depth+1)
+		below.kids = append(below.kids, old)
+		n.kids[at] = branch[V]{table: below.with(in, e, depth+1)}
+	}
+	return n
+}
+
+// without are the entries of one hash without a key.
+func (e *entry[V]) without(in *Interpreter, key string) *entry[V] {
+	if e == nil || e.key == key {
+		if e != nil {
+			return e.next
+		}
+		return nil
+	}
+	kept := newEntry[V](in)
+	*kept = *e
+	kept.next = e.next.without(in, key)
+	return kept
 }
 
 // unset is set for removing a key.
 func unset[V any](in *Interpreter, t **table[V], key string) {
-	if _, ok := (*t).get(key); !ok {
-		return
-	}
-	if (*t).shared || (*t).below != nil {
-		*t = (*t).copied(in)
-	}
-	own := *t
-	if delete(own.m, key); own.one && own.key == key {
-		own.one = false
+	if hash := hashOf(key); (*t).find(key, hash, 0) != nil {
+		*t = (*t).without(in, key, hash, 0)
 	}
 }
 
-// common is the table that two tables have grown from, nil if there is none.
-func common[V any](a, b *table[V]) *table[V] {
-	for a != b {
-		switch {
-		case a == nil || b == nil:
+// without is the table without a key that it has; nil if that leaves nothing.
+func (t *table[V]) without(in *Interpreter, key string, hash uint32, depth int) *table[V] {
+	bit, at := t.place(hash, depth)
+	kept := t.kids[at]
+	if kept.entry != nil {
+		kept.entry = kept.entry.without(in, key)
+	} else {
+		kept.table = kept.table.without(in, key, hash, depth+1)
+	}
+	n := newTable[V](in, len(t.kids))
+	n.taken, n.kids = t.taken, append(n.kids, t.kids...)
+	if n.kids[at] = kept; kept.entry == nil && kept.table == nil {
+		if n.taken, n.kids = n.taken&^bit, slices.Delete(n.kids, at, at+1); n.taken == 0 {
 			return nil
-		case a.layers > b.layers:
-			a = a.below
-		case b.layers > a.layers:
-			b = b.below
-		default:
-			a, b = a.below, b.below
 		}
 	}
-	return a
+	return n
 }
 
-// changed are the keys that a table has in its layers above another one, which is below it. Some may come twice.
-func (t *table[V]) changed(in *Interpreter, base *table[V]) iter.Seq[string] {
-	return func(yield func(string) bool) {
-		for ; t != base; t = t.below {
-			in.work += (1 + len(t.m)) * perWord
-			if t.one && !yield(t.key) {
-				return
+// changes calls yield with the entries of two tables that are not the same entry, by their keys, until it returns false.
+// One of the two may be nil.
+func changes[V any](in *Interpreter, a, b *table[V], yield func(a, b *entry[V]) bool) bool {
+	return apart(in, a, b, 0, yield)
+}
+
+func apart[V any](in *Interpreter, a, b *table[V], depth int, yield func(a, b *entry[V]) bool) bool {
+	switch {
+	case a == b:
+		return true
+	case a == nil:
+		return b.each(func(e *entry[V]) bool { in.work += perWord; return yield(nil, e) })
+	case b == nil:
+		return a.each(func(e *entry[V]) bool { in.work += perWord; return yield(e, nil) })
+	}
+	for both := a.taken | b.taken; both != 0; both &= both - 1 {
+		bit := both & -both
+		ours, theirs := a.at(bit), b.at(bit)
+		switch {
+		case ours == theirs:
+		case ours.entry == nil && theirs.entry == nil:
+			if !apart(in, ours.table, theirs.table, depth+1, yield) {
+				return false
 			}
-			for key := range t.m {
-				if !yield(key) {
-					return
-				}
-			}
+		case !ours.each(func(e *entry[V]) bool {
+			in.work += perWord
+			other := theirs.find(e, depth)
+			return other == e || yield(e, other)
+		}), !theirs.each(func(e *entry[V]) bool {
+			in.work += perWord
+			return ours.find(e, depth) != nil || yield(nil, e)
+		}):
+			return false
 		}
 	}
+	return true
+}
+
+// at is the branch at a place, which is empty if there is none.
+func (t *table[V]) at(bit uint16) branch[V] {
+	if t.taken&bit == 0 {
+		return branch[V]{}
+	}
+	return t.kids[bits.OnesCount16(t.taken&(bit-1))]
+}
+
+// find returns the entry in a branch at a depth that has the same key as another one, or nil.
+func (b branch[V]) find(like *entry[V], depth int) *entry[V] {
+	for e := b.entry; e != nil; e = e.next {
+		if e.key == like.key {
+			return e
+		}
+	}
+	return b.table.find(like.key, like.hash, depth+1)
 }
 
 // same says whether two tables have the same content.
 func same[V any](in *Interpreter, a, b *table[V], equal func(V, V) bool) bool {
-	if a == b {
-		return true
-	}
-	base := common(a, b)
-	for _, keys := range []iter.Seq[string]{a.changed(in, base), b.changed(in, base)} {
-		for key := range keys {
-			ours, here := a.get(key)
-			theirs, there := b.get(key)
-			if here != there || !equal(ours, theirs) {
-				return false
-			}
-		}
-	}
-	return true
+	return a == b || changes(in, a, b, func(ours, theirs *entry[V]) bool {
+		return ours != nil && theirs != nil && equal(ours.value, theirs.value)
+	})
 }

@@ -1,6 +1,10 @@
 package shell
 
-import "slices"
+import (
+	"slices"
+
+	"mvdan.cc/sh/v3/expand"
+)
 
 // after follows what a trap would run after a statement: it may at any time, with the variables as they are then.
 func (in *Interpreter) after(states []*state) {
@@ -68,11 +72,12 @@ func (in *Interpreter) interrupts(c *Call, st *state, code string, signals []str
 		if after.dead {
 			continue // the shell ends there
 		}
-		for name := range after.vars.changed(in, common(after.vars, st.vars)) {
+		changes(in, after.vars, st.vars, func(now, before *entry[expand.Variable]) bool {
 			if in.volatile == nil {
 				in.volatile = map[string]bool{}
 			}
-			in.volatile[name] = true
-		}
+			in.volatile[either(now, before)] = true
+			return true
+		})
 	}
 }

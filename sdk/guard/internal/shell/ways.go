@@ -1,8 +1,10 @@
 package shell
 
 import (
-	"iter"
 	"slices"
+
+	"mvdan.cc/sh/v3/expand"
+	"mvdan.cc/sh/v3/syntax"
 )
 
 // join unites the ways that can have been taken. Ways that ended are forgotten if others go on.
@@ -40,33 +42,27 @@ func join(states ...*state) []*state {
 func blur(states []*state) *state {
 	s := states[0].clone()
 	for _, o := range states[1:] {
-		base := common(s.vars, o.vars)
-		for _, names := range []iter.Seq[string]{o.vars.changed(s.in, base), s.vars.changed(s.in, base)} {
-			for _, name := range slices.Collect(names) {
-				ours, _ := s.vars.get(name)
-				if theirs, _ := o.vars.get(name); !sameVariable(ours, theirs) {
-					s.either(name, ours, theirs)
-				}
+		changes(s.in, s.vars, o.vars, func(ours, theirs *entry[expand.Variable]) bool {
+			if a, b := ours.content(), theirs.content(); !sameVariable(a, b) {
+				s.either(either(ours, theirs), a, b)
 			}
-		}
-		for path := range o.files.changed(s.in, nil) {
+			return true
+		})
+		for path, theirs := range o.files.all() {
+			s.in.work += perWord
 			ours, _ := s.files.get(path)
-			theirs, _ := o.files.get(path)
 			set(s.in, &s.files, path, Stream{Piped: true, Text: ours.or(theirs).Text, From: From("several ways")})
 		}
-		for _, name := range slices.Collect(o.funcs.changed(s.in, common(s.funcs, o.funcs))) {
-			body, _ := o.funcs.get(name)
-			if ours, _ := s.funcs.get(name); ours != body {
-				set(s.in, &s.outer, name, body)
+		changes(s.in, s.funcs, o.funcs, func(ours, theirs *entry[*syntax.Stmt]) bool {
+			switch {
+			case theirs == nil:
+				set(s.in, &s.outer, ours.key, ours.value)
+				unset(s.in, &s.funcs, ours.key)
+			case ours.content() != theirs.value:
+				set(s.in, &s.outer, theirs.key, theirs.value)
 			}
-		}
-		for _, name := range slices.Collect(s.funcs.changed(s.in, common(s.funcs, o.funcs))) {
-			if theirs, _ := o.funcs.get(name); theirs == nil {
-				body, _ := s.funcs.get(name)
-				set(s.in, &s.outer, name, body)
-				unset(s.in, &s.funcs, name)
-			}
-		}
+			return true
+		})
 		for name, body := range o.outer.all() {
 			set(s.in, &s.outer, name, body)
 		}
@@ -102,16 +98,15 @@ func (s *state) keepFiles(from []*state) *state {
 	case len(from) > 1:
 		from = []*state{blur(from)}
 	}
-	if o := from[0]; o.files.grewFrom(s.files) {
-		s.files = o.files.share() // what was here, and more
+	if s.files == nil {
+		s.files = from[0].files
 		return s
 	}
-	written := from[0].files.all()
-	s.in.work += len(written)
-	for path, content := range written {
-		if before, ok := s.files.get(path); !ok || !before.same(content) {
-			set(s.in, &s.files, path, content)
+	changes(s.in, s.files, from[0].files, func(before, written *entry[Stream]) bool {
+		if written != nil && (before == nil || !before.value.same(written.value)) {
+			set(s.in, &s.files, written.key, written.value)
 		}
-	}
+		return true
+	})
 	return s
 }
