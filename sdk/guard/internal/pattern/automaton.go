@@ -19,8 +19,10 @@ type automaton struct {
 	classes [utf8.RuneSelf]uint8 // of the ASCII characters: those of one class are all the same to the expression
 	samples []rune               // one character of each class
 	beyond  bool                 // all characters beyond ASCII are the same to it, too
-	first   bool                 // it matches at the beginning of a text only
+	begun   bool                 // it matches at the beginning of a text only
 	empty   bool                 // it may match nothing at all
+	first   [256]bool            // the bytes that a match may begin with
+	edge    bool                 // a match begins where a word begins or ends
 
 	mu     sync.Mutex
 	states map[string]*state
@@ -32,7 +34,9 @@ type state struct {
 	pcs    []uint32 // the instructions that go on
 	left   left
 	search bool // a match may begin here, too
+	idle   bool // and none has begun
 	found  bool // a match ended before the character that led here
+	ends   bool // nothing further is to be found out
 	next   []atomic.Pointer[state]
 }
 
@@ -60,10 +64,10 @@ func newAutomaton(expr string) *automaton {
 	if err != nil || len(prog.Inst) > 1<<12 {
 		return nil
 	}
-	a := &automaton{prog: prog, beyond: true, first: prog.StartCond()&syntax.EmptyBeginText != 0, states: map[string]*state{}}
+	a := &automaton{prog: prog, beyond: true, begun: prog.StartCond()&syntax.EmptyBeginText != 0, states: map[string]*state{}}
 	a.classify()
 	a.samples = append(a.samples, utf8.RuneSelf, -1) // one for all beyond, and the end of the text
-	_, a.empty = a.closure([]uint32{uint32(prog.Start)}, ^syntax.EmptyOp(0))
+	a.beginnings()
 	for l := range lefts {
 		a.starts[0][l] = a.state([]uint32{uint32(prog.Start)}, l, false, false)
 		a.starts[1][l] = a.state([]uint32{uint32(prog.Start)}, l, true, false)
@@ -106,6 +110,41 @@ func (a *automaton) classify() {
 		a.classes[c] = uint8(len(a.samples) - 1)
 	}
 }
+
+// beginnings finds what a match may begin with.
+func (a *automaton) beginnings() {
+	start := []uint32{uint32(a.prog.Start)}
+	waiting, empty := a.closure(start, ^syntax.EmptyOp(0))
+	a.empty = empty
+	within, _ := a.closure(start, ^syntax.EmptyWordBoundary)
+	a.edge = len(within) == 0
+	for c := range a.first {
+		a.first[c] = c >= utf8.RuneSelf
+	}
+	for _, pc := range waiting {
+		for c := range rune(utf8.RuneSelf) {
+			a.first[c] = a.first[c] || a.prog.Inst[pc].MatchRune(a.samples[a.classes[c]])
+		}
+	}
+}
+
+// skip returns the next place where a match may begin.
+func (a *automaton) skip(text string, at int) int {
+	for ; at < len(text); at++ {
+		if c := text[at]; a.first[c] && (!a.edge || at == 0 || !isWord[c] || !isWord[text[at-1]]) {
+			break
+		}
+	}
+	return at
+}
+
+// isWord says of the bytes whether they count as parts of a word.
+var isWord = func() (words [256]bool) {
+	for c := range words {
+		words[c] = syntax.IsWordChar(rune(c))
+	}
+	return words
+}()
 
 // uniform says whether an instruction matches all characters beyond ASCII, or none.
 func uniform(inst *syntax.Inst) bool {
@@ -220,7 +259,7 @@ func (a *automaton) state(pcs []uint32, l left, search, found bool) *state {
 	defer a.mu.Unlock()
 	s := a.states[string(key)]
 	if s == nil && len(a.states) < maxStates {
-		s = &state{pcs: pcs, left: l, search: search, found: found, next: make([]atomic.Pointer[state], len(a.samples))}
+		s = &state{pcs: pcs, left: l, search: search, idle: search && len(pcs) == 1 && !a.empty, found: found, ends: search && found || len(pcs) == 0, next: make([]atomic.Pointer[state], len(a.samples))}
 		a.states[string(key)] = s
 	}
 	return s
@@ -231,6 +270,14 @@ func (a *automaton) state(pcs []uint32, l left, search, found bool) *state {
 func (a *automaton) run(s *state, text string, at int) (end int, found, ok bool) {
 	beyond := len(a.samples) - 2
 	for at < len(text) {
+		if s.idle {
+			if next := a.skip(text, at); next > at {
+				if at = next; at == len(text) {
+					return at, false, true
+				}
+				s = a.starts[1][leftAt(text, at)]
+			}
+		}
 		c, class := text[at], beyond
 		if c < utf8.RuneSelf {
 			class = int(a.classes[c])
@@ -246,14 +293,10 @@ func (a *automaton) run(s *state, text string, at int) (end int, found, ok bool)
 			}
 		}
 		s = next
-		if s.found {
-			if found = true; s.search {
-				return at, true, true
-			}
+		if s.ends {
+			return at, found || s.found, true
 		}
-		if len(s.pcs) == 0 {
-			return at, found, true
-		}
+		found = found || s.found
 	}
 	last := s.next[beyond+1].Load()
 	if last == nil {
@@ -267,7 +310,7 @@ func (a *automaton) run(s *state, text string, at int) (end int, found, ok bool)
 // search says whether a match begins at a place or behind it.
 func (a *automaton) search(text string, at int) (found, ok bool) {
 	anywhere := 1
-	if a.first {
+	if a.begun {
 		if at > 0 {
 			return false, true
 		}
