@@ -216,6 +216,7 @@ func (s *skeleton) signals(out *[]Effect) {
 	for _, m := range kills.FindAllStringIndex(s.worth(kills)) {
 		if args := s.expand(s.region(m[1])); nine.MatchString(args) {
 			*out = append(*out, Effect{Kind: Kill, Text: "kill"})
+			break // one is as much as many
 		}
 	}
 	for _, m := range modes.FindAllStringIndex(s.worth(modes)) {
