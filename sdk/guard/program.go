@@ -83,7 +83,7 @@ var starters = map[string]bool{
 func (a *analysis) guess(c *shell.Call, uses []programs.Use) {
 	var known map[string]programs.Kind
 	for i, f := range c.Argv[1:] {
-		if starters[shell.Name(f.Text)] && i+2 < len(c.Argv) || strings.HasPrefix(f.Text, "mkfs.") {
+		if i+2 < len(c.Argv) && starters[shell.Name(f.Text)] || strings.HasPrefix(f.Text, "mkfs.") {
 			if known == nil {
 				known = make(map[string]programs.Kind, len(uses))
 				for _, u := range uses {

@@ -93,6 +93,14 @@ func (r *resolver) begin(dir string) {
 	}
 }
 
+// above is the directory above one, if the system finds it there, too: without a symbolic link on the way; else "".
+func (r *resolver) above(dir string) string {
+	if real, err := r.resolve(dir); err != nil || real != dir {
+		return ""
+	}
+	return filepath.Dir(dir)
+}
+
 func (r *resolver) resolve(path string) (string, error) {
 	volume := filepath.VolumeName(path)
 	root := volume + string(filepath.Separator)

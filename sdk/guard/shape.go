@@ -80,7 +80,12 @@ func (a *analysis) path(p *shell.Place, access Access, text string, glob bool, a
 			}
 			return
 		}
-		abs = a.resolver.paths.Below(dir, belowHere(text))
+		if abs = ""; text == ".." {
+			abs = a.resolver.above(dir)
+		}
+		if abs == "" {
+			abs = a.resolver.paths.Below(dir, belowHere(text))
+		}
 		if p.Doubt != "" {
 			there := *p
 			there.Dir, there.Doubt = p.Doubt, ""
@@ -196,7 +201,7 @@ func (a *analysis) shape(c *shell.Call, name, text string, glob bool) {
 	access := Read
 	check := func(text string) { a.path(&c.Place, access, text, glob, argv) }
 	switch {
-	case strings.ContainsAny(text, " \t\n"):
+	case strings.IndexByte(text, ' ') >= 0 || strings.IndexByte(text, '\t') >= 0 || strings.IndexByte(text, '\n') >= 0:
 		if leaves(text) {
 			check(text)
 		}
