@@ -90,9 +90,9 @@ func known(m member, e *entry, path string) (*entry, *Error) {
 	}
 	if strings.Contains(m.key, ".") {
 		return nil, fault(m.origin, full, "unknown key: a name with dots is written as one object in the other",
-			"the nearest known key is "+nearestKey(full, e.full, path))
+			unknownKey(full, path, e))
 	}
-	return nil, fault(m.origin, full, "unknown key", "the nearest known key is "+nearestKey(full, e.full, path))
+	return nil, fault(m.origin, full, "unknown key", unknownKey(full, path, e))
 }
 
 func (c *checker) objects(n *node, e *entry, path string) (any, bool) {
