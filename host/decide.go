@@ -29,7 +29,7 @@ func (s *Session) decide(args *arguments) guard.Decision {
 			}
 		}
 	}
-	return strictest
+	return s.policy.Located(strictest)
 }
 
 func (s *Session) decideClaim(claims []pluginpb.Site, site pluginpb.Site, at found) guard.Decision {

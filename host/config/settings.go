@@ -86,8 +86,9 @@ func (c *Config) agentSettings(i int) []Setting {
 		s, _ := c.setting(row)
 		if own, ok := c.settings[c.agentKey(i, row.AgentName())]; ok {
 			s = own.clone()
+			s.Own = true
 		}
-		s.Key = row.AgentName()
+		s.Key, s.Common = row.AgentName(), row.Name
 		out = append(out, s)
 	}
 	for _, name := range []string{"plugins.enabled", "plugins.disabled"} {

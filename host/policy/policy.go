@@ -3,6 +3,7 @@ package policy
 import (
 	"encoding/json"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/picoclaw/picoclaw/host/config"
@@ -23,6 +24,7 @@ type Policy struct {
 	execEnv   []string
 	isolation Isolation
 	origins   map[string]config.Origin // where the agent's settings came from, for hints
+	elsewhere *strings.Replacer        // of the names of settings, for those that are set elsewhere for this agent
 	digest    string
 }
 

@@ -51,7 +51,8 @@ func resolve(cfg *config.Config, agentID string, provide provider) (*Policy, err
 			Network:     agent.Isolation.Network,
 			ExposePaths: agent.Isolation.ExposePaths,
 		},
-		origins: originsOf(cfg, agent),
+		origins:   originsOf(cfg, agent),
+		elsewhere: elsewhereOf(agent),
 	}
 	if p.isolation.Enabled && cfg.Home().Fallback {
 		return nil, fmt.Errorf("isolation.enabled needs an instance root, and no home directory was found: set PICOCLAW_HOME or HOME")
