@@ -46,6 +46,37 @@ func (a *analysis) optionsByNames(c *shell.Call, name string, argv []string) {
 	}
 }
 
+// optionsByValue refuses an rm of which a word that is only known when it runs may be an option, if it is to delete a directory:
+// without -r that would only fail.
+func (a *analysis) optionsByValue(c *shell.Call) {
+	unknown, directory := false, ""
+	for _, f := range c.Argv[1:] {
+		switch {
+		case f.Text == "--" && !unknown:
+			return // none of what follows is an option
+		case strings.HasPrefix(f.Text, shell.Unknown) || strings.HasPrefix(f.Text, shell.Unset):
+			unknown = true
+		case directory == "" && !strings.HasPrefix(f.Text, "-") && a.isDirectory(c, f):
+			directory = f.Text
+		}
+	}
+	if unknown && directory != "" {
+		a.soft(c, Deny, "exec.rm-recursive", "rm may get -r by a word that is only known when it runs, and is to delete the directory "+directory, saferPlain)
+	}
+}
+
+// isDirectory says whether an operand is a directory, as it stands or as it is found.
+func (a *analysis) isDirectory(c *shell.Call, f shell.Field) bool {
+	if last := path.Base(f.Text); strings.HasSuffix(f.Text, "/") || last == "." || last == ".." || f.Glob && last == "*" {
+		return true
+	}
+	if f.Glob || shell.HasUnknown(f.Text) || c.Dir == "" {
+		return false
+	}
+	real, err := a.resolver.resolve(c.Abs(f.Text))
+	return err == nil && a.resolver.look(real).dir
+}
+
 // apply refuses a command by a rule, if no custom allow pattern lifts it.
 func (a *analysis) apply(c *shell.Call, rule *rules.Rule, name string, argv []string) {
 	f := finding{verdict: Deny, rule: rule.ID, tier: tierHard, line: reasonDangerous, span: c.Span, argv: argv,

@@ -21,6 +21,8 @@ func look(path string) (e entry) {
 		e.err = &os.PathError{Op: "lstat", Path: path, Err: err}
 	case stat.Mode&syscall.S_IFMT == syscall.S_IFLNK:
 		e.target, e.err = os.Readlink(path)
+	default:
+		e.dir = stat.Mode&syscall.S_IFMT == syscall.S_IFDIR
 	}
 	return e
 }

@@ -62,6 +62,7 @@ type resolver struct {
 // entry is what a name in the file system stands for.
 type entry struct {
 	missing bool
+	dir     bool
 	target  string // of a symbolic link
 	err     error
 }

@@ -64,8 +64,11 @@ func (a *analysis) Call(c *shell.Call) {
 	}
 	if a.rules {
 		a.judge(c, name, argv)
-		if name == "rm" && c.Wrote() {
-			a.optionsByNames(c, name, argv)
+		if name == "rm" {
+			a.optionsByValue(c)
+			if c.Wrote() {
+				a.optionsByNames(c, name, argv)
+			}
 		}
 	}
 	a.program(c, argv)
