@@ -6,7 +6,6 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
-	"unicode"
 	"unicode/utf8"
 )
 
@@ -26,7 +25,7 @@ type automaton struct {
 
 	mu     sync.Mutex
 	states map[string]*state
-	starts [2][lefts]*state // where a match has to begin, and where one may begin at any place, by what is left of it
+	starts [2][lefts]atomic.Pointer[state] // where a match has to begin, and where one may begin at any place, by what is left of it
 }
 
 // state is what may come next, at a place in a text.
@@ -40,18 +39,8 @@ type state struct {
 	next   []atomic.Pointer[state]
 }
 
-// left is what stands left of a place, as far as ^, $ and \b can tell.
-type left uint8
-
-const (
-	nothing left = iota
-	newline
-	wordly
-	other
-	lefts
-)
-
-// maxStates is how many states an automaton has at most; expressions for which that is too little are left to package regexp.
+// maxStates is how many states an automaton has at most. When it would have more, it begins anew, and what was being looked for
+// is left to package regexp.
 const maxStates = 400
 
 // newAutomaton returns the automaton of an expression, or nil if it is too large.
@@ -64,128 +53,21 @@ func newAutomaton(expr string) *automaton {
 	if err != nil || len(prog.Inst) > 1<<12 {
 		return nil
 	}
-	a := &automaton{prog: prog, beyond: true, begun: prog.StartCond()&syntax.EmptyBeginText != 0, states: map[string]*state{}}
+	a := &automaton{prog: prog, beyond: true, begun: prog.StartCond()&syntax.EmptyBeginText != 0}
 	a.classify()
 	a.samples = append(a.samples, utf8.RuneSelf, -1) // one for all beyond, and the end of the text
 	a.beginnings()
-	for l := range lefts {
-		a.starts[0][l] = a.state([]uint32{uint32(prog.Start)}, l, false, false)
-		a.starts[1][l] = a.state([]uint32{uint32(prog.Start)}, l, true, false)
-	}
+	a.begin()
 	return a
 }
 
-// classify finds the characters that are all the same to the expression: those that begin a class are where the
-// ranges of its instructions begin and end, and what counts as a word does.
-func (a *automaton) classify() {
-	var begins [utf8.RuneSelf + 1]bool
-	between := func(from, to rune) {
-		begins[min(from, utf8.RuneSelf)], begins[min(to+1, utf8.RuneSelf)] = true, true
+// begin forgets all states but the first ones.
+func (a *automaton) begin() {
+	a.states = map[string]*state{}
+	for l := range lefts {
+		a.starts[0][l].Store(a.add(nil, []uint32{uint32(a.prog.Start)}, l, false, false))
+		a.starts[1][l].Store(a.add(nil, []uint32{uint32(a.prog.Start)}, l, true, false))
 	}
-	for _, r := range [][2]rune{{'\n', '\n'}, {'0', '9'}, {'A', 'Z'}, {'_', '_'}, {'a', 'z'}} {
-		between(r[0], r[1])
-	}
-	for i := range a.prog.Inst {
-		switch inst := &a.prog.Inst[i]; inst.Op {
-		case syntax.InstRune, syntax.InstRune1, syntax.InstRuneAny, syntax.InstRuneAnyNotNL:
-			a.beyond = a.beyond && uniform(inst)
-			if len(inst.Rune) == 1 {
-				c := inst.Rune[0]
-				between(c, c)
-				if syntax.Flags(inst.Arg)&syntax.FoldCase != 0 {
-					for other := unicode.SimpleFold(c); other != c; other = unicode.SimpleFold(other) {
-						between(other, other)
-					}
-				}
-			}
-			for i := 0; i+1 < len(inst.Rune); i += 2 {
-				between(inst.Rune[i], inst.Rune[i+1])
-			}
-		}
-	}
-	for c := range rune(utf8.RuneSelf) {
-		if c == 0 || begins[c] {
-			a.samples = append(a.samples, c)
-		}
-		a.classes[c] = uint8(len(a.samples) - 1)
-	}
-}
-
-// beginnings finds what a match may begin with.
-func (a *automaton) beginnings() {
-	start := []uint32{uint32(a.prog.Start)}
-	waiting, empty := a.closure(start, ^syntax.EmptyOp(0))
-	a.empty = empty
-	within, _ := a.closure(start, ^syntax.EmptyWordBoundary)
-	a.edge = len(within) == 0
-	for c := range a.first {
-		a.first[c] = c >= utf8.RuneSelf
-	}
-	for _, pc := range waiting {
-		for c := range rune(utf8.RuneSelf) {
-			a.first[c] = a.first[c] || a.prog.Inst[pc].MatchRune(a.samples[a.classes[c]])
-		}
-	}
-}
-
-// skip returns the next place where a match may begin.
-func (a *automaton) skip(text string, at int) int {
-	for ; at < len(text); at++ {
-		if c := text[at]; a.first[c] && (!a.edge || at == 0 || !isWord[c] || !isWord[text[at-1]]) {
-			break
-		}
-	}
-	return at
-}
-
-// isWord says of the bytes whether they count as parts of a word.
-var isWord = func() (words [256]bool) {
-	for c := range words {
-		words[c] = syntax.IsWordChar(rune(c))
-	}
-	return words
-}()
-
-// uniform says whether an instruction matches all characters beyond ASCII, or none.
-func uniform(inst *syntax.Inst) bool {
-	if len(inst.Rune) == 1 {
-		c := inst.Rune[0]
-		if syntax.Flags(inst.Arg)&syntax.FoldCase != 0 {
-			for other := unicode.SimpleFold(c); other != c; other = unicode.SimpleFold(other) {
-				if other >= utf8.RuneSelf {
-					return false
-				}
-			}
-		}
-		return c < utf8.RuneSelf
-	}
-	for i := 0; i+1 < len(inst.Rune); i += 2 {
-		if from, to := inst.Rune[i], inst.Rune[i+1]; to >= utf8.RuneSelf && (from > utf8.RuneSelf || to != unicode.MaxRune) {
-			return false
-		}
-	}
-	return true
-}
-
-// leftOf is what a character is to the place behind it.
-func leftOf(c rune) left {
-	switch {
-	case c < 0:
-		return nothing
-	case c == '\n':
-		return newline
-	case syntax.IsWordChar(c):
-		return wordly
-	}
-	return other
-}
-
-// leftAt is what stands left of a place.
-func leftAt(text string, at int) left {
-	if at == 0 {
-		return nothing
-	}
-	return leftOf(rune(text[at-1])) // a byte of a character beyond ASCII is none of a word either
 }
 
 // closure returns the instructions that wait for a character, and whether there is a match before it.
@@ -257,9 +139,20 @@ func (a *automaton) state(pcs []uint32, l left, search, found bool) *state {
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	s := a.states[string(key)]
-	if s == nil && len(a.states) < maxStates {
-		s = &state{pcs: pcs, left: l, search: search, idle: search && len(pcs) == 1 && !a.empty, found: found, ends: search && found || len(pcs) == 0, next: make([]atomic.Pointer[state], len(a.samples))}
+	switch s := a.states[string(key)]; {
+	case s != nil:
+		return s
+	case len(a.states) >= maxStates:
+		a.begin()
+		return nil
+	}
+	return a.add(key, pcs, l, search, found)
+}
+
+// add makes a state; one without a key is no other's successor.
+func (a *automaton) add(key []byte, pcs []uint32, l left, search, found bool) *state {
+	s := &state{pcs: pcs, left: l, search: search, idle: search && len(pcs) == 1 && !a.empty, found: found, ends: search && found || len(pcs) == 0, next: make([]atomic.Pointer[state], len(a.samples))}
+	if key != nil {
 		a.states[string(key)] = s
 	}
 	return s
@@ -275,7 +168,7 @@ func (a *automaton) run(s *state, text string, at int) (end int, found, ok bool)
 				if at = next; at == len(text) {
 					return at, false, true
 				}
-				s = a.starts[1][leftAt(text, at)]
+				s = a.starts[1][leftAt(text, at)].Load()
 			}
 		}
 		c, class := text[at], beyond
@@ -316,11 +209,11 @@ func (a *automaton) search(text string, at int) (found, ok bool) {
 		}
 		anywhere = 0
 	}
-	_, found, ok = a.run(a.starts[anywhere][leftAt(text, at)], text, at)
+	_, found, ok = a.run(a.starts[anywhere][leftAt(text, at)].Load(), text, at)
 	return found, ok
 }
 
 // match says whether a match begins at a place, and up to where the text decides on it.
 func (a *automaton) match(text string, at int) (end int, found, ok bool) {
-	return a.run(a.starts[0][leftAt(text, at)], text, at)
+	return a.run(a.starts[0][leftAt(text, at)].Load(), text, at)
 }

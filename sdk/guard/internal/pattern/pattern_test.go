@@ -1,9 +1,11 @@
 package pattern
 
 import (
+	"math/rand/v2"
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -58,4 +60,29 @@ func FuzzPattern(f *testing.F) {
 			}
 		}
 	})
+}
+
+// An automaton that has too many states begins anew, and finds the same, whoever uses it besides.
+func TestTooManyStates(t *testing.T) {
+	expr := `[ab]*a[ab]{9}c`
+	p, re := New(expr), regexp.MustCompile(expr)
+	var all sync.WaitGroup
+	for seed := range uint64(4) {
+		all.Go(func() {
+			random := rand.New(rand.NewPCG(1, seed))
+			for range 100 {
+				text := make([]byte, 300)
+				for i := range text {
+					text[i] = "aaaaabbbbbbc"[random.IntN(12)]
+				}
+				if got, want := p.FindStringSubmatchIndex(string(text)), re.FindStringSubmatchIndex(string(text)); !slices.Equal(got, want) {
+					t.Errorf("%v; want %v in %s", got, want, text)
+				}
+			}
+		})
+	}
+	all.Wait()
+	if n := len(p.automaton().states); n > maxStates {
+		t.Errorf("%d states", n)
+	}
 }
