@@ -54,6 +54,8 @@ var (
 	pipes = pattern.New(`\b(?:open|IO\.(?:read|readlines|foreach|binread))\b\s*`)
 	evals = pattern.New(`\b(eval|exec|__import__|execfile|loadstring|dofile|runInThisContext|runInNewContext|assert|create_function|instance_eval|class_eval|Function)\s*\)?\s*\(`)
 	runpy = pattern.New(`\brun_path\s*\(\s*"(\d+)"`)
+	// ofOutput is eval of a string, which may be between backticks.
+	ofOutput = pattern.New(`\b(?:eval|instance_eval|class_eval|module_eval)\b[\s({]*"(\d+)"`)
 	// handedEval is eval as an argument.
 	handedEval = pattern.New(`[(,]\s*eval\s*[,)]`)
 	// loaders set a variable in an environment.
@@ -125,6 +127,12 @@ func script(language, code string, depth int, left *int) []Effect {
 		}
 		if !method && (word != "exec" || language == "python") && word != "assert" || language == "php" {
 			out = append(out, Effect{Kind: Dynamic, Text: word + " runs code that is only known when it runs"})
+			break
+		}
+	}
+	for _, m := range ofOutput.FindAllStringSubmatch(s.worth(ofOutput)) {
+		if s.isOutput(m[1]) {
+			out = append(out, Effect{Kind: Dynamic, Text: "eval runs what a command prints"})
 			break
 		}
 	}
@@ -348,7 +356,14 @@ func (s *skeleton) starting(args string) Effect {
 	var argv []string
 	for _, w := range words {
 		n, _ := strconv.Atoi(w[1])
-		argv = append(argv, s.literals[n].text)
+		switch {
+		case !s.isOutput(w[1]):
+			argv = append(argv, s.literals[n].text)
+		case len(argv) == 0:
+			return Effect{Kind: Dynamic, Text: "it starts what a command prints"}
+		default:
+			argv = append(argv, shell.Unknown)
+		}
 	}
 	if len(argv) > 1 && argv[0] == argv[1] {
 		argv = argv[1:] // the program, and the name that it is told
@@ -412,6 +427,12 @@ func (s *skeleton) all() string {
 		b.WriteString(l.text)
 	}
 	return b.String()
+}
+
+// isOutput says whether a string of the code is what a command prints: it stands between backticks.
+func (s *skeleton) isOutput(number string) bool {
+	n, _ := strconv.Atoi(number)
+	return s.literals[n].tick && !s.literals[n].template
 }
 
 // referenced are the literals in a part of the code.
