@@ -82,8 +82,11 @@ func (a *analysis) copied(c *shell.Call, name, file string) {
 		}
 		switch content, ok := c.Written(from); {
 		case from == file || strings.HasPrefix(from, "-"):
-		case from == "/dev/stdin":
+		case c.IsInput(from):
 			write(file, c.Stdin)
+			if name == "mv" { // a link
+				c.Link("/dev/stdin", file, true)
+			}
 		case systemBins[path.Dir(from)] && !f.Glob:
 			program := shell.Stream{Known: true, Text: from + " \"$@\"\n", Piped: true}
 			write(file, program)

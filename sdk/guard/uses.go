@@ -242,6 +242,9 @@ func (a *analysis) effect(c *shell.Call, language string, e lang.Effect) {
 			fields[i] = shell.Field{Text: word}
 		}
 		input := shell.Stream{}
+		if !c.Stdin.Known { // else it may be the code itself
+			input = c.Stdin
+		}
 		if e.Fed {
 			input = shell.Stream{Piped: true, From: shell.From(language)}
 		}
@@ -318,9 +321,18 @@ func (a *analysis) input(c *shell.Call, u programs.Use) {
 	}
 }
 
+// maxFollowed is how deep scripts are followed that name each other, or themselves.
+const maxFollowed = 64
+
 // script decides on a file that is run as code, as far as the same command line has written it.
 func (a *analysis) script(c *shell.Call, file, language string, params []string) {
-	if file == "-" || file == "/dev/stdin" || file == "/dev/fd/0" || file == "/proc/self/fd/0" {
+	if a.following >= maxFollowed {
+		a.hard(c, "exec.too-complex", "scripts run scripts, too deep to follow")
+		return
+	}
+	a.following++
+	defer func() { a.following-- }()
+	if file == "-" || c.IsInput(file) {
 		a.input(c, programs.Use{Lang: language, Params: params})
 		return
 	}

@@ -1,6 +1,7 @@
 package lang
 
 import (
+	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -56,6 +57,8 @@ var (
 	runpy = pattern.New(`\brun_path\s*\(\s*"(\d+)"`)
 	// ofOutput is eval of a string, which may be between backticks.
 	ofOutput = pattern.New(`\b(?:eval|instance_eval|class_eval|module_eval)\b[\s({]*"(\d+)"`)
+	// ofFile are the arguments of an eval of all that a file holds.
+	ofFile = pattern.New(`^\(\s*(?:compile\s*\(\s*)?(?:open\s*\(\s*"(\d+)"[^()]*\)\s*\.\s*read\s*\(\s*\)|(?:pathlib\s*\.\s*)?Path\s*\(\s*"(\d+)"\s*\)\s*\.\s*read_text\s*\([^()]*\)|File\s*\.\s*read\s*\(\s*"(\d+)"\s*\)|(?:fs|require\s*\(\s*"\d+"\s*\))\s*\.\s*readFileSync\s*\(\s*"(\d+)"[^()]*\)(?:\s*\.\s*toString\s*\([^()]*\))?)\s*[,)]`)
 	// handedEval is eval as an argument.
 	handedEval = pattern.New(`[(,]\s*eval\s*[,)]`)
 	// loaders set a variable in an environment.
@@ -125,6 +128,10 @@ func script(language, code string, depth int, left *int) []Effect {
 		if language != "php" && s.isConstant(m[1]-1) {
 			continue // it is code like the rest
 		}
+		if file, ok := s.evaluatedFile(m[1] - 1); ok {
+			out = append(out, Effect{Kind: Argv, Argv: []string{language, file}})
+			continue
+		}
 		if !method && (word != "exec" || language == "python") && word != "assert" || language == "php" {
 			out = append(out, Effect{Kind: Dynamic, Text: word + " runs code that is only known when it runs"})
 			break
@@ -181,6 +188,17 @@ func script(language, code string, depth int, left *int) []Effect {
 		out = append(out, paths...)
 	}
 	return out
+}
+
+// evaluatedFile is the file that the code evaluates by a call: it is run like any script. What isn't a file in a directory isn't known.
+func (s *skeleton) evaluatedFile(at int) (string, bool) {
+	m := ofFile.FindStringSubmatch(s.region(at))
+	if m == nil {
+		return "", false
+	}
+	file, ok := s.text(m[1] + m[2] + m[3] + m[4])
+	clean := path.Clean(file)
+	return file, ok && !strings.HasPrefix(clean, "/dev/") && !strings.HasPrefix(clean, "/proc/") && clean != "-"
 }
 
 // loading are the variables of an environment that make programs load code.

@@ -160,7 +160,7 @@ func (in *Interpreter) source1(c *Call, st *state, args []string) Stream {
 	}
 	file := operands[0]
 	content, written := c.Written(file)
-	if file == "/dev/stdin" || file == "/dev/fd/0" {
+	if c.IsInput(file) {
 		content, written = c.Stdin, true
 	}
 	if !written {

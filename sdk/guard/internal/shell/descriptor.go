@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -144,4 +145,15 @@ func (s *state) printed(out Stream) Stream {
 		s.write(s.printer.into, before.then(out))
 	}
 	return text("")
+}
+
+// inputs are the names that the system has for the standard input.
+var inputs = map[string]bool{"/dev/stdin": true, "/dev/fd/0": true, "/proc/self/fd/0": true, "/proc/thread-self/fd/0": true}
+
+// IsInput says whether a file is the standard input, perhaps by another name that the text has given it.
+func (c *Call) IsInput(file string) bool { return c.state.isInput(file, maxOtherNames) }
+
+func (s *state) isInput(file string, links int) bool {
+	abs := s.abs(file)
+	return inputs[abs] || links > 0 && slices.ContainsFunc(s.in.links[abs], func(target string) bool { return s.isInput(target, links/2) })
 }

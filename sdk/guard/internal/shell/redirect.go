@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"path"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -73,6 +74,10 @@ func (in *Interpreter) redirect(r *redirections, redir *syntax.Redirect, fd stri
 	}
 	if redir.Op == syntax.RdrIn || redir.Op == syntax.DplIn {
 		in.visitor.Open(x.place, ForReading, target)
+		if x.state.isInput(target.Text, maxOtherNames) {
+			r.feed(fd, r.stdin) // what it is already
+			return
+		}
 		if fd != "" && fd != "0" {
 			r.open(fd, Stream{File: x.state.abs(target.Text)})
 			return
@@ -89,6 +94,10 @@ func (in *Interpreter) redirect(r *redirections, redir *syntax.Redirect, fd stri
 	if redir.Op == syntax.RdrInOut {
 		in.visitor.Open(x.place, ForReading, target)
 		x.state.overwritten(target.Text)
+		if x.state.isInput(target.Text, maxOtherNames) {
+			r.feed(fd, r.stdin)
+			return
+		}
 		r.open(fd, Stream{File: x.state.abs(target.Text)})
 		if r.fed = r.fed || fd == "" || fd == "0"; fd == "" || fd == "0" {
 			r.stdin = x.state.content(Stream{File: x.state.abs(target.Text)})
@@ -128,7 +137,7 @@ func (r *redirections) reads(st *state, file string) (Stream, bool) {
 
 // passes says whether what goes to a file goes on to whoever reads what the command prints: it is a descriptor of the command's.
 func (in *Interpreter) passes(file string) bool {
-	switch file {
+	switch file = path.Clean(file); file {
 	case "/dev/stdout":
 		return true
 	case "/dev/stderr", "/dev/fd/2", "/proc/self/fd/2":
