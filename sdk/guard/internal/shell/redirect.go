@@ -15,6 +15,7 @@ type redirections struct {
 	moved  bool // standard output goes elsewhere
 	back   bool // it goes to where it went before exec sent it elsewhere
 	fed    bool // standard input was opened
+	errors bool // errors go where standard output went before it was sent elsewhere
 	opens  []descriptor
 }
 
@@ -171,6 +172,9 @@ func (r *redirections) output(states []*state, out Stream) Stream {
 			content = before.then(out)
 		}
 		st.write(r.into, content)
+	}
+	if r.errors && out.Text != "" { // what is printed may be errors
+		return Stream{Piped: true, Text: out.Text, From: out.From}
 	}
 	return text("")
 }
