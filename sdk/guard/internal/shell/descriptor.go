@@ -152,9 +152,24 @@ func (s *state) printed(out Stream) Stream {
 var inputs = map[string]bool{"/dev/stdin": true, "/dev/fd/0": true, "/proc/self/fd/0": true, "/proc/thread-self/fd/0": true}
 
 // IsInput says whether a file is the standard input, perhaps by another name that the text has given it.
-func (c *Call) IsInput(file string) bool { return c.state.isInput(file, maxOtherNames) }
+func (c *Call) IsInput(file string) bool { return c.state.isInput(file) }
 
-func (s *state) isInput(file string, links int) bool {
+func (s *state) isInput(file string) bool {
 	abs := s.abs(file)
-	return inputs[abs] || links > 0 && slices.ContainsFunc(s.in.links[abs], func(target string) bool { return s.isInput(target, links/2) })
+	if inputs[abs] || len(s.in.links[abs]) == 0 {
+		return inputs[abs]
+	}
+	names := []string{abs} // each once
+	for i := 0; i < len(names); i++ {
+		for _, name := range s.in.links[names[i]] {
+			s.in.work += perWord
+			if inputs[name] {
+				return true
+			}
+			if !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		}
+	}
+	return false
 }

@@ -75,7 +75,7 @@ func (in *Interpreter) redirect(r *redirections, redir *syntax.Redirect, fd stri
 	}
 	if redir.Op == syntax.RdrIn || redir.Op == syntax.DplIn {
 		in.visitor.Open(x.place, ForReading, target)
-		if x.state.isInput(target.Text, maxOtherNames) {
+		if x.state.isInput(target.Text) {
 			r.feed(fd, r.stdin) // what it is already
 			return
 		}
@@ -95,7 +95,7 @@ func (in *Interpreter) redirect(r *redirections, redir *syntax.Redirect, fd stri
 	if redir.Op == syntax.RdrInOut {
 		in.visitor.Open(x.place, ForReading, target)
 		x.state.overwritten(target.Text)
-		if x.state.isInput(target.Text, maxOtherNames) {
+		if x.state.isInput(target.Text) {
 			r.feed(fd, r.stdin)
 			return
 		}

@@ -3,6 +3,7 @@ package shell
 import (
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -64,6 +65,14 @@ func (c *Call) Overwrite(file string) { c.state.overwritten(file) }
 // maxOtherNames is how many other names of files are followed.
 const maxOtherNames = 64
 
+// withName are names with another one.
+func withName(names []string, name string) []string {
+	if name = path.Clean(name); slices.Contains(names, name) {
+		return names
+	}
+	return append(names, name)
+}
+
 // Link records that one name leads to what another one does.
 func (c *Call) Link(from, to string, symbolic bool) {
 	if c.in.links == nil {
@@ -77,8 +86,8 @@ func (c *Call) Link(from, to string, symbolic bool) {
 	if symbolic && !filepath.IsAbs(from) {
 		target = path.Join(path.Dir(link), from)
 	}
-	c.in.links[link] = append(c.in.links[link], target)
+	c.in.links[link] = withName(c.in.links[link], target)
 	if !symbolic {
-		c.in.links[target] = append(c.in.links[target], link)
+		c.in.links[target] = withName(c.in.links[target], link)
 	}
 }
