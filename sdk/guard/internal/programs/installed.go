@@ -43,6 +43,20 @@ func compiler(name string, args []shell.Field) []Use {
 	return table()[name].uses(rest, shell.Texts(rest))
 }
 
+// asked are the arguments of command: with -v or -V it only tells what the names are of.
+func asked(name string, args []shell.Field) []Use {
+	for _, arg := range args {
+		letters, ok := strings.CutPrefix(arg.Text, "-")
+		if !ok || letters == "" || strings.Trim(letters, "pvV") != "" {
+			break
+		}
+		if strings.ContainsAny(letters, "vV") {
+			return nil
+		}
+	}
+	return table()[name].uses(args, shell.Texts(args))
+}
+
 // located are names of programs, of which only is told where they are.
 func located(_ string, args []shell.Field) []Use {
 	var uses []Use

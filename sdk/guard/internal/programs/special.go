@@ -61,6 +61,8 @@ func handler(name string) special {
 		return makeVars
 	case "rpm", "rpmbuild", "rpmspec", "rpmquery", "rpmverify", "gs", "ghostscript", "latexmk", "tex", "latex", "pdftex", "pdflatex", "xetex", "xelatex", "luatex", "lualatex":
 		return typeset
+	case "command":
+		return asked
 	case "history", "fc":
 		return history
 	case "crontab", "at", "batch":
