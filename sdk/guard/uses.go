@@ -40,7 +40,7 @@ func reads(c *shell.Call) bool {
 	})
 }
 
-// scripted are languages of which it is followed what their code prints into a file.
+// scripted are languages of which it is followed what their code prints.
 var scripted = map[string]bool{"python": true, "node": true, "perl": true, "ruby": true, "php": true, "lua": true, "awk": true}
 
 // filtering are those that often print what they read, changed.
@@ -265,8 +265,8 @@ func (a *analysis) effect(c *shell.Call, language string, e lang.Effect) {
 			}
 		}
 	case lang.Print:
-		if scripted[language] && strings.Contains(c.Source(), ">") && (!filtering[language] || c.Derived(language).Text == "") {
-			c.Output = shell.Stream{Piped: true, Text: e.Text, From: shell.From("code")}
+		if scripted[language] && (!filtering[language] || c.Derived(language).Text == "") {
+			c.Output = shell.Stream{Piped: true, Text: e.Text, From: c.Stdin.From.And(shell.From(language + " code"))}
 		}
 	case lang.Delete:
 		a.soft(c, Deny, "exec.rm-recursive", e.Text+" deletes directories with everything in them", "")
