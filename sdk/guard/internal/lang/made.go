@@ -23,7 +23,7 @@ var (
 	divided  = pattern.New(`(?:\b(?:pathlib\.)?Path\s*\(\s*"(\d+)"\s*\)|"(\d+)")\s*(?:/\s*"(\d+)"|\.\s*joinpath\s*\(\s*("\d+"(?:\s*,\s*"\d+")*)\s*\))`)
 	joined   = pattern.New(`"(\d+)"\s*\.\s*join\s*\(\s*[\[(]\s*("\d+"(?:\s*,\s*"\d+")*)\s*,?\s*[\])]\s*\)`)
 	joinedBy = pattern.New(`\[\s*("\d+"(?:\s*,\s*"\d+")*)\s*,?\s*\]\s*\.\s*join\b\s*\(?\s*(?:"(\d+)")?\s*\)?`)
-	imploded = pattern.New(`\b(?:join|implode)\s*(?:\(\s*"(\d+)"\s*,\s*[\[(]?\s*("\d+"(?:\s*,\s*"\d+")*)\s*[\])]?\s*\)|\s"(\d+)"\s*,\s*("\d+"(?:\s*,\s*"\d+")*))`)
+	imploded = pattern.New(`\b(?:join|implode)\s*(?:\(\s*"(\d+)"\s*,\s*[\[(]?\s*("\d+"(?:\s*,\s*"\d+")*)\s*[\])]?\s*\)|\s"(\d+)"\s*,\s*[\[(]?\s*("\d+"(?:\s*,\s*"\d+")*)\s*[\])]?)`)
 	reversed = pattern.New(`"(\d+)"\s*(?:\[\s*::\s*-1\s*\]|\.\s*reverse\b(?:\s*\(\s*\))?)`)
 	replaced = pattern.New(`"(\d+)"\s*\.\s*(?:replace|replaceAll|tr|sub|gsub)\s*\(\s*"(\d+)"\s*,\s*"(\d+)"\s*\)`)
 	// pathJoined are paths that are put together by the functions that there are for it.

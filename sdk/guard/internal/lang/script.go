@@ -112,7 +112,7 @@ func script(language, code string, depth int, left *int) []Effect {
 	}
 	s.fold(language)
 	if depth == 0 {
-		out = append(out, s.printed()...)
+		out = append(out, s.printed(language)...)
 	}
 	out = append(out, s.writes()...)
 	commands := s.commands(language, &out)
