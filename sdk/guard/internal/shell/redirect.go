@@ -13,6 +13,7 @@ type redirections struct {
 	append bool
 	moved  bool // standard output goes elsewhere
 	back   bool // it goes to where it went before exec sent it elsewhere
+	kept   bool // another descriptor goes to where standard output went before it was moved
 	fed    bool // standard input was opened
 	opens  []descriptor
 }
@@ -98,6 +99,12 @@ func (in *Interpreter) redirect(r *redirections, redir *syntax.Redirect, fd stri
 	if in.passes(target.Text) {
 		return
 	}
+	if target.Text == "/dev/stderr" && fd != "2" {
+		if _, ok := r.opened(x.state, "2"); ok {
+			r.duplicate(in, x.state, fd, "2", false)
+			return
+		}
+	}
 	both := redir.Op == syntax.RdrAll || redir.Op == syntax.AppAll || redir.Op == syntax.DplOut && fd == ""
 	if both || fd == "" || fd == "1" {
 		r.into, r.moved = target.Text, true
@@ -150,6 +157,7 @@ func merges(source string) bool {
 
 // output sends what was printed where the redirections want it, and returns what is left for the next command.
 func (r *redirections) output(states []*state, out Stream) Stream {
+	r.failed(states, out)
 	if !r.moved {
 		return out
 	}
@@ -163,5 +171,20 @@ func (r *redirections) output(states []*state, out Stream) Stream {
 		}
 		st.write(r.into, content)
 	}
+	if r.kept && out.Text != "" {
+		return Stream{Piped: true, Text: out.Text, From: out.From.And(From("another descriptor"))}
+	}
 	return text("")
+}
+
+// failed sends what code printed to the file of its errors, too: the two are not told apart.
+func (r *redirections) failed(states []*state, out Stream) {
+	if out.Known || out.Text == "" {
+		return
+	}
+	for _, st := range states {
+		if there, ok := r.opened(st, "2"); ok && there.File != "" {
+			st.mayWrite(there.File, out)
+		}
+	}
 }
