@@ -7,8 +7,10 @@ import (
 )
 
 var (
-	importAs   = pattern.New(`\bimport\s+(os|subprocess|shutil|pty|commands|pathlib)\s+as\s+(\w+)`)
-	importFrom = pattern.New(`\bfrom\s+(os|subprocess|shutil|pty|commands)\s+import\s+([\w ,]+|\([\w ,\n]+\))`)
+	importAs   = pattern.New(`\bimport\s+(?:[\w.]+(?:\s+as\s+\w+)?\s*,\s*)*?(os|subprocess|shutil|pty|commands|pathlib|posix|importlib|builtins)\s+as\s+(\w+)`)
+	importFrom = pattern.New(`\bfrom\s+(os|subprocess|shutil|pty|commands|posix|importlib|builtins)\s+import\s+([\w ,]+|\([\w ,\n]+\))`)
+	// bracketedName is a module in brackets of its own.
+	bracketedName = pattern.New(`\(\s*(os|subprocess|shutil|posix|pty)\s*\)\s*\.`)
 )
 
 // maxRenamed is how many names that are imported are followed.

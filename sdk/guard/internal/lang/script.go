@@ -60,20 +60,22 @@ var (
 	loaders  = pattern.New(`"(\d+)"\s*(?:\]|\})?\s*(?::|=>|=)|\b(?:putenv|setenv)\s*\(?\s*"(\d+)"|\b(LD_PRELOAD|LD_AUDIT|DYLD_INSERT_LIBRARIES|BASH_ENV)\s*\}?\s*(?::|=)`)
 	bareEval = pattern.New(`\beval\s*(?:[$@<&;})]|$)`)
 	syscalls = pattern.New(`\bsyscall\b\s*\(?\s*[\w"$&:]`)
-	trees    = pattern.New(`\b(rmtree|rm_rf|rm_r|remove_entry|remove_entry_secure|remove_dir|remove_tree|rimraf|deltree|remove_dir_all|remove-tree|emptyDirSync|removeSync|removedirs|delete-directory|delete-tree|rm_r!|rm_rf!)\b|\bunlink\b[^;\n]*\brecursive\b`)
+	trees    = pattern.New(`\b(rmtree|rm_rf|rm_r|remove_entry|remove_entry_secure|remove_dir|remove_tree|rimraf|deltree|remove_dir_all|remove-tree|_rmtree|emptyDirSync|removeSync|removedirs|delete-directory|delete-tree|rm_r!|rm_rf!)\b|\bunlink\b[^;\n]*\brecursive\b`)
 	nodeTree = pattern.New(`\b(rm|rmSync|rmdir|rmdirSync|remove)\s*\(`)
-	kills    = pattern.New(`\b(kill|killpg)\b\s*`)
-	nine     = pattern.New(`\b9\b|KILL`)
-	octal    = pattern.New(`0?o?([0-7]{3,4})\b`)
-	modes    = pattern.New(`\b(chmod|fchmod|chmodSync|lchmod)\b\s*`)
-	owners   = pattern.New(`\b(chown|fchown|lchown|chownSync|setuid|seteuid|setreuid|setresuid)\b\s*\(?`)
-	forks    = pattern.New(`\bfork\b`)
-	loops    = pattern.New(`\b(while|until|loop|forever|times)\b|for\s*\(\s*;`)
-	sockets  = pattern.New(`(?i)\b(socket|TCPSocket|fsockopen|IO::Socket\w*|net\.connect|createConnection|UNIXSocket)\b`)
-	duplexes = pattern.New(`\b(dup2|fdopen|/bin/sh|pty|spawn|exec)\b|>&`)
-	getattrs = pattern.New(`\b(getattr\s*\(\s*(os|subprocess|shutil|__builtins__|builtins)|__builtins__|\bvars\s*\(\s*\w+\s*\)\s*\[|\.__dict__\s*\[|__subclasses__|globals\s*\(\s*\)\s*\[|importlib\.import_module|process\.binding|\.constructor\.constructor|Object\.const_get|public_send|__send__)`)
+	// nodeTreeOn is the same function where it is handed on.
+	nodeTreeOn = pattern.New(`\.\s*(?:rm|rmSync|rmdir|rmdirSync)\b\s*(?:[\],);]|\.\s*(?:call|apply|bind)\b)`)
+	kills      = pattern.New(`\b(kill|killpg)\b\s*`)
+	nine       = pattern.New(`\b9\b|KILL`)
+	octal      = pattern.New(`0?o?([0-7]{3,4})\b`)
+	modes      = pattern.New(`\b(chmod|fchmod|chmodSync|lchmod)\b\s*`)
+	owners     = pattern.New(`\b(chown|fchown|lchown|chownSync|setuid|seteuid|setreuid|setresuid)\b\s*\(?`)
+	forks      = pattern.New(`\bfork\b`)
+	loops      = pattern.New(`\b(while|until|loop|forever|times)\b|for\s*\(\s*;`)
+	sockets    = pattern.New(`(?i)\b(socket|TCPSocket|fsockopen|IO::Socket\w*|net\.connect|createConnection|UNIXSocket)\b`)
+	duplexes   = pattern.New(`\b(dup2|fdopen|/bin/sh|pty|spawn|exec)\b|>&`)
+	getattrs   = pattern.New(`\b(getattr\s*\(\s*(os|subprocess|shutil|__builtins__|builtins)|__builtins__|\bvars\s*\(\s*\w+\s*\)\s*\[|\.__dict__\s*\[|__subclasses__|globals\s*\(\s*\)\s*\[|importlib\.import_module|process\.binding|\.constructor\.constructor|Object\.const_get|public_send|__send__)`)
 	// computed are arguments of which the first is made by something that isn't followed.
-	computed   = pattern.New(`^[\s\[(*]*(?:"\d+"\s*(?:\.\s*(?:replace|reverse|translate|decode|encode|lower|swapcase|map|tr|sub|gsub|slice|substr|substring|unpack\w*|rot13)\b|\[)|[A-Za-z_][\w.]*\s*\([^()]*"\d+"[^()]*\)\s*\.|(?:os\s*\.\s*)?(?:environ|getenv)\b|process\s*\.\s*env\b|\$?ENV\s*[\[{]|\$_(?:ENV|GET|POST|SERVER)\b|[A-Za-z_][\w.]*(?:fromCharCode|b64decode|atob|unhexlify|fromhex|pack|decode64)\b)`)
+	computed   = pattern.New(`^[\s\[(*]*(?:\{\s*"\d+"\s*:|\[\s*\.\.\.|\[[^\[\]]*\]\s*\.\s*(?:reverse|map|join|concat|slice)\b|Buffer\s*\.\s*from\b|"\d+"\s*(?:\.\s*(?:join|concat|split\s*\(\s*"\d+"[^()]*\)\s*\[|replace|reverse|translate|decode|encode|lower|swapcase|map|tr|sub|gsub|slice|substr|substring|unpack\w*|rot13)\b|\[)|[A-Za-z_][\w.]*\s*\([^()]*"\d+"[^()]*\)\s*\.|(?:os\s*\.\s*)?(?:environ|getenv)\b|process\s*\.\s*env\b|\$?ENV\s*[\[{]|\$_(?:ENV|GET|POST|SERVER)\b|[A-Za-z_][\w.]*(?:fromCharCode|b64decode|atob|unhexlify|fromhex|pack|decode64)\b)`)
 	inStart    = pattern.New(`^[\s\[\](),*]*$`)
 	reference  = pattern.New(`"(\d+)"`)
 	executable = pattern.New(`\bexecutable\s*=\s*"(\d+)"\s*,?`)
@@ -160,6 +162,8 @@ func script(language, code string, depth int, left *int) []Effect {
 	if trees.MatchString(s.worth(trees)) {
 		out = append(out, Effect{Kind: Delete, Text: trees.FindString(s.worth(trees))})
 	} else if m := nodeTree.FindStringIndex(s.worth(nodeTree)); m != nil && (strings.Contains(s.region(m[1]), "recursive") || recursiveOption(s, s.region(m[1]))) {
+		out = append(out, Effect{Kind: Delete, Text: "rm"})
+	} else if nodeTreeOn.MatchString(s.worth(nodeTreeOn)) && language == "node" && strings.Contains(s.all(), "recursive") {
 		out = append(out, Effect{Kind: Delete, Text: "rm"})
 	}
 	s.signals(&out)
