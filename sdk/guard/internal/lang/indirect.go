@@ -18,6 +18,8 @@ var (
 	stored = pattern.New(`(?:\b(?:os\.(?:system|popen|exec\w+|spawn\w+)|subprocess\.(?:run|call|check_call|check_output|Popen|getoutput|getstatusoutput)|shutil\.rmtree)|\.(?:execSync|spawnSync|execFileSync|execFile|exec|spawn))\s*(?:[\])},;\n]|$)`)
 	// lists are lists of strings.
 	lists = pattern.New(`[\[(]\s*"\d+"(?:\s*,\s*"\d+")+\s*,?\s*[\])]`)
+	// plainly is what a name is set to that stands for the function itself.
+	plainly = pattern.New(`=\s*(?:require\s*\(\s*"\d+"\s*\)|[\w.]*)$`)
 	// keeps is a statement that puts something somewhere.
 	keeps = pattern.New(`^\s*(?:(?:const|let|var|return|yield|class\b[^:]*:)\s*)?[\w.\[\]{}"*,: ]*(?:=|:|\breturn\b|\byield\b)`)
 )
@@ -79,7 +81,7 @@ func (s *skeleton) keptFunction() bool {
 			continue
 		}
 		name := assigns.FindStringSubmatch(statement + "x ")
-		if name == nil || strings.ContainsAny(statement, "([{") && !strings.Contains(statement, "require") || s.elsewhere(name[1]) {
+		if name == nil || !plainly.MatchString(statement) || s.elsewhere(name[1]) {
 			return true
 		}
 	}

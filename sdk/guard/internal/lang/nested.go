@@ -16,7 +16,7 @@ const (
 
 var (
 	// interprets are calls that run a string as code of the same language.
-	interprets = pattern.New(`\b(?:timeit\.(?:timeit|repeat|Timer)|(?:cProfile|profile|pdb)\.run\w*|(?:Bdb|Trace)\s*\([^()]*\)\s*\.\s*run\w*|runsource|runcode|run_line_magic|exec|eval|Function|(?:Worker|Script)\)?|\.constructor|compileFunction|_compile|runInThisContext|runInNewContext|runInContext|load|loadstring|instance_eval|class_eval)\s*(?:\(|")`)
+	interprets = pattern.New(`\b(?:timeit\.(?:timeit|repeat|Timer)|(?:cProfile|profile|pdb)\.run\w*|(?:Bdb|Trace)\s*\([^()]*\)\s*\.\s*run\w*|runsource|runcode|run_line_magic|exec|eval|Function|(?:Worker|Script)\)?|constructor|compileFunction|_compile|runInThisContext|runInNewContext|runInContext|load|loadstring|instance_eval|class_eval)\s*(?:\(|")`)
 	consoles   = pattern.New(`\.push\s*\(`)
 	console    = pattern.New(`\bInteractive(?:Interpreter|Console)\b`)
 	// passed are functions that start a command where they are handed to something else that calls them.
@@ -25,7 +25,7 @@ var (
 	handedOn = pattern.New(`\.(?:execSync|spawnSync|execFileSync|execFile|exec|spawn)\s*(?:[,)]|\.\s*(?:call|apply|bind)\b)`)
 	methods  = pattern.New(`\bmethod\s*\(\s*:(?:system|exec|spawn)\s*\)`)
 	// foreignCalls load a library of the system, the functions of which are called by their names.
-	foreignCalls = pattern.New(`\b(?:CDLL|PyDLL|WinDLL|LoadLibrary|dlopen)\b`)
+	foreignCalls = pattern.New(`\b(?:cdll|pythonapi|CDLL|PyDLL|WinDLL|LoadLibrary|dlopen)\b`)
 	onlyString   = pattern.New(`^\(?\s*"\d+"\s*\)?$`)
 	systemCalls  = pattern.New(`\.(?:system|popen|execl\w*|execv\w*|posix_spawnp?)\s*\(`)
 )

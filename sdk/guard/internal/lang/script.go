@@ -76,6 +76,7 @@ var (
 	getattrs   = pattern.New(`\b(getattr\s*\(\s*(os|subprocess|shutil|__builtins__|builtins)|__builtins__|\bvars\s*\(\s*\w+\s*\)\s*\[|\.__dict__\s*\[|__subclasses__|globals\s*\(\s*\)\s*\[|importlib\.import_module|process\.binding|\.constructor\.constructor|Object\.const_get|public_send|__send__)`)
 	// computed are arguments of which the first is made by something that isn't followed.
 	computed   = pattern.New(`^[\s\[(*]*(?:\{\s*"\d+"\s*:|\[\s*\.\.\.|\[[^\[\]]*\]\s*\.\s*(?:reverse|map|join|concat|slice)\b|Buffer\s*\.\s*from\b|"\d+"\s*(?:\.\s*(?:join|concat|split\s*\(\s*"\d+"[^()]*\)\s*\[|replace|reverse|translate|decode|encode|lower|swapcase|map|tr|sub|gsub|slice|substr|substring|unpack\w*|rot13)\b|\[)|[A-Za-z_][\w.]*\s*\([^()]*"\d+"[^()]*\)\s*\.|(?:os\s*\.\s*)?(?:environ|getenv)\b|process\s*\.\s*env\b|\$?ENV\s*[\[{]|\$_(?:ENV|GET|POST|SERVER)\b|[A-Za-z_][\w.]*(?:fromCharCode|b64decode|atob|unhexlify|fromhex|pack|decode64)\b)`)
+	added      = pattern.New(`^[\s(]*"\d+"\s*\+`)
 	inStart    = pattern.New(`^[\s\[\](),*]*$`)
 	reference  = pattern.New(`"(\d+)"`)
 	executable = pattern.New(`\bexecutable\s*=\s*"(\d+)"\s*,?`)
@@ -167,6 +168,7 @@ func script(language, code string, depth int, left *int) []Effect {
 		out = append(out, Effect{Kind: Delete, Text: "rm"})
 	}
 	s.signals(&out)
+	s.environment(out)
 	if forks.MatchString(s.worth(forks)) && loops.MatchString(s.code) {
 		out = append(out, Effect{Kind: ForkBomb, Text: "fork in a loop"})
 	}
@@ -361,6 +363,9 @@ func (s *skeleton) starting(args string) Effect {
 		argv[0] = other
 	}
 	constant := inStart.MatchString(rest)
+	if len(argv) > 0 && added.MatchString(args) && strings.ContainsAny(rest, "[,") {
+		return Effect{Kind: Shell, Text: strings.ReplaceAll(s.parts("", args)[0], shell.Item, shell.Unknown)}
+	}
 	switch {
 	case len(argv) == 0 || computed.MatchString(args):
 		return Effect{Kind: Dynamic, Text: "it starts a command that is only known when it runs"}
