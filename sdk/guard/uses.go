@@ -231,21 +231,17 @@ func (a *analysis) effect(c *shell.Call, language string, e lang.Effect) {
 	argv := c.Texts()
 	switch e.Kind {
 	case lang.Shell:
-		if e.Fed {
-			c.Feed(e.Text, shell.Stream{Piped: true, From: shell.From(language)})
-			return
+		for _, input := range a.inputs(c, language, e.Fed) {
+			c.Feed(e.Text, input)
 		}
-		c.Code(e.Text, nil)
 	case lang.Argv:
 		fields := make([]shell.Field, len(e.Argv))
 		for i, word := range e.Argv {
 			fields[i] = shell.Field{Text: word}
 		}
-		input := shell.Stream{}
-		if e.Fed {
-			input = shell.Stream{Piped: true, From: shell.From(language)}
+		for _, input := range a.inputs(c, language, e.Fed) {
+			c.Pipe(language, fields, input)
 		}
-		c.Pipe(language, fields, input)
 	case lang.Dynamic:
 		a.soft(c, Ask, "exec.dynamic", e.Text, saferPlain)
 	case lang.Read:
@@ -283,6 +279,18 @@ func (a *analysis) effect(c *shell.Call, language string, e lang.Effect) {
 	case lang.Remote:
 		a.hard(c, "exec.remote-shell", "the code connects a command with another machine: "+e.Text)
 	}
+}
+
+// inputs are what a command reads that code starts: what the code gives it, or what the code itself would read.
+func (a *analysis) inputs(c *shell.Call, language string, fed bool) []shell.Stream {
+	given := shell.Stream{Piped: true, From: shell.From(language)}
+	switch {
+	case !fed && !scripted[language]:
+		return []shell.Stream{c.Stdin}
+	case !fed && a.fed != c && c.Stdin.Known && c.Stdin.Text != "":
+		return []shell.Stream{given, c.Stdin}
+	}
+	return []shell.Stream{given}
 }
 
 // commanded are languages of programs that are fed with data or commands all day. What feeds them counts where it isn't to be seen.

@@ -75,13 +75,16 @@ var (
 	duplexes   = pattern.New(`\b(dup2|fdopen|/bin/sh|pty|spawn|exec)\b|>&`)
 	getattrs   = pattern.New(`\b(getattr\s*\(\s*(os|subprocess|shutil|__builtins__|builtins)|__builtins__|\bvars\s*\(\s*\w+\s*\)\s*\[|\.__dict__\s*\[|__subclasses__|globals\s*\(\s*\)\s*\[|importlib\.import_module|process\.binding|\.constructor\.constructor|Object\.const_get|public_send|__send__)`)
 	// computed are arguments of which the first is made by something that isn't followed.
-	computed   = pattern.New(`^[\s\[(*]*(?:\{\s*"\d+"\s*:|\[\s*\.\.\.|\[[^\[\]]*\]\s*\.\s*(?:reverse|map|join|concat|slice)\b|Buffer\s*\.\s*from\b|"\d+"\s*(?:\.\s*(?:join|concat|split\s*\(\s*"\d+"[^()]*\)\s*\[|replace|reverse|translate|decode|encode|lower|swapcase|map|tr|sub|gsub|slice|substr|substring|unpack\w*|rot13)\b|\[)|[A-Za-z_][\w.]*\s*\([^()]*"\d+"[^()]*\)\s*\.|(?:os\s*\.\s*)?(?:environ|getenv)\b|process\s*\.\s*env\b|\$?ENV\s*[\[{]|\$_(?:ENV|GET|POST|SERVER)\b|[A-Za-z_][\w.]*(?:fromCharCode|b64decode|atob|unhexlify|fromhex|pack|decode64)\b)`)
-	added      = pattern.New(`^[\s(]*"\d+"\s*\+`)
-	inStart    = pattern.New(`^[\s\[\](),*]*$`)
-	reference  = pattern.New(`"(\d+)"`)
-	executable = pattern.New(`\bexecutable\s*=\s*"(\d+)"\s*,?`)
-	noKeywords = pattern.New(`,\s*\{[\s,]*\}`)
-	keyword    = pattern.New(`\b(shell|check|text|capture_output|stdout|stderr|stdin|universal_newlines|cwd|timeout|encoding|stdio|stdin_data|chdir|binmode|bufsize|exception|out|err|input)\s*[=:]>?\s*([\w.]+|"\d+")`)
+	computed    = pattern.New(`^[\s\[(*]*(?:\{\s*"\d+"\s*:|\[\s*\.\.\.|\[[^\[\]]*\]\s*\.\s*(?:reverse|map|join|concat|slice)\b|Buffer\s*\.\s*from\b|"\d+"\s*(?:\.\s*(?:join|concat|split\s*\(\s*"\d+"[^()]*\)\s*\[|replace|reverse|translate|decode|encode|lower|swapcase|map|tr|sub|gsub|slice|substr|substring|unpack\w*|rot13)\b|\[)|[A-Za-z_][\w.]*\s*\([^()]*"\d+"[^()]*\)\s*\.|(?:os\s*\.\s*)?(?:environ|getenv)\b|process\s*\.\s*env\b|\$?ENV\s*[\[{]|\$_(?:ENV|GET|POST|SERVER)\b|[A-Za-z_][\w.]*(?:fromCharCode|b64decode|atob|unhexlify|fromhex|pack|decode64)\b)`)
+	added       = pattern.New(`^[\s(]*"\d+"\s*\+`)
+	programName = pattern.New(`^[\w./-]*[A-Za-z][\w.-]*$`)
+	// variableFirst are the arguments of a call that starts a program which a variable names.
+	variableFirst = pattern.New(`^[\s(]*(?:\[\s*[A-Za-z_$][\w.]*\s*,|[A-Za-z_$][\w.]*\s*,\s*\[)`)
+	inStart       = pattern.New(`^[\s\[\](),*]*$`)
+	reference     = pattern.New(`"(\d+)"`)
+	executable    = pattern.New(`\bexecutable\s*=\s*"(\d+)"\s*,?`)
+	noKeywords    = pattern.New(`,\s*\{[\s,]*\}`)
+	keyword       = pattern.New(`\b(shell|check|text|capture_output|stdout|stderr|stdin|universal_newlines|cwd|timeout|encoding|stdio|stdin_data|chdir|binmode|bufsize|exception|out|err|input)\s*[=:]>?\s*([\w.]+|"\d+")`)
 )
 
 // Script says what code of a scripting language does, judging by its calls and strings.
@@ -300,6 +303,9 @@ func (s *skeleton) commands(language string, out *[]Effect) bool {
 			break
 		}
 		e := s.command(args)
+		if e.Kind == Argv && variableFirst.MatchString(args) {
+			*out = append(*out, s.programs(e.Argv)...)
+		}
 		if e.Kind == Dynamic {
 			if effects, ok := s.handedTo(m[0], keyword.ReplaceAllString(args, "")); ok {
 				*out = append(*out, effects...)
@@ -309,6 +315,19 @@ func (s *skeleton) commands(language string, out *[]Effect) bool {
 		*out = append(*out, e)
 	}
 	return found
+}
+
+// maxPrograms is how many strings are taken for the name of a program that a variable names.
+const maxPrograms = 16
+
+// programs are the commands that a call may start if a variable names the program: that may be each name that the code has.
+func (s *skeleton) programs(args []string) (out []Effect) {
+	for _, l := range s.literals {
+		if programName.MatchString(l.text) && len(out) < maxPrograms {
+			out = append(out, Effect{Kind: Argv, Argv: append([]string{l.text}, args...)})
+		}
+	}
+	return out
 }
 
 // interpreters are programs that get code as an argument.
