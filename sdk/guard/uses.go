@@ -124,7 +124,7 @@ func (a *analysis) start(c *shell.Call, name string, u programs.Use) {
 		return
 	}
 	if input.Known {
-		items = strings.Split(strings.TrimSpace(input.Text), "\n")
+		items = linesOf(input.Text, u.Between)
 	}
 	for n, item := range items {
 		if n == maxItems {
@@ -140,6 +140,25 @@ func (a *analysis) start(c *shell.Call, name string, u programs.Use) {
 
 // maxItems is how many items are followed one by one.
 const maxItems = 16
+
+// linesOf are the items in a text that xargs reads line by line: quotes and backslashes count, blanks don't separate.
+func linesOf(text, between string) (items []string) {
+	if between != "" {
+		return itemsOf(text, between)
+	}
+	for _, line := range strings.Split(strings.TrimSpace(strings.ReplaceAll(text, "\x00", "\n")), "\n") {
+		line = strings.TrimLeft(line, " \t")
+		if strings.ContainsAny(line, `'"\`) {
+			line = strings.Join(itemsOf(blanks.Replace(line), ""), "")
+			line = strings.ReplaceAll(line, "\x01", " ")
+		}
+		items = append(items, line)
+	}
+	return items
+}
+
+// blanks stands something for blanks that no command has in it.
+var blanks = strings.NewReplacer(" ", "\x01", "\t", "\x01")
 
 // itemsOf are the items in a text that xargs reads: words, in which quotes and backslashes count, or what a separator stands between.
 func itemsOf(text, between string) (items []string) {

@@ -15,7 +15,9 @@ var (
 	// allOf are the members of what starts commands in Node, of which one is chosen by code.
 	allOf = pattern.New(`(?:\b(?:Object|Reflect)\s*\.\s*\w+\s*\(|\b(?:in|of)\s)\s*require\s*\(\s*"\d+"\s*\)|\brequire\s*\(\s*"\d+"\s*\)\s*\[\s*[^"\s]`)
 	// stored is where a function that starts commands becomes an element or a member of something.
-	stored = pattern.New(`(?:\b(?:os\.(?:system|popen|exec\w+|spawn\w+)|subprocess\.(?:run|call|check_call|check_output|Popen|getoutput|getstatusoutput)|shutil\.rmtree)|\.(?:execSync|spawnSync|execFileSync|execFile|exec|spawn))\s*(?:[\])},;\n]|$)`)
+	stored = pattern.New(`(?:\b(?:os\.(?:system|popen|exec\w+|spawn\w+)|subprocess\.(?:run|call|check_call|check_output|Popen|getoutput|getstatusoutput)|shutil\.rmtree)|\.(?:execSync|spawnSync|execFileSync|execFile|exec|spawn))(?:\s*(?:[\])},;\n]|$)|\s+(?:if|or|and|else)\b)`)
+	// obscures is what strings are made with that aren't put together.
+	obscures = pattern.New(`\b(?:chr|fromhex|b64decode|unhexlify|zip|ord|maketrans|fromCharCode|atob|pack)\b|\bBuffer\.from\b`)
 	// lists are lists of strings.
 	lists = pattern.New(`[\[(]\s*"\d+"(?:\s*,\s*"\d+")+\s*,?\s*[\])]`)
 	// plainly is what a name is set to that stands for the function itself.
@@ -40,6 +42,9 @@ func (s *skeleton) indirect(language string, out *[]Effect) {
 		}
 	default:
 		return
+	}
+	if obscures.MatchString(s.worth(obscures)) {
+		*out = append(*out, Effect{Kind: Dynamic, Text: "a function that starts commands is called with what is only known when it runs"})
 	}
 	for _, l := range s.literals {
 		if commandLike(l.text) {
@@ -78,6 +83,10 @@ func (s *skeleton) keptFunction() bool {
 		start := s.outermost(m[0])
 		statement := s.code[start:m[0]]
 		if !keeps.MatchString(statement) {
+			end := start + strings.IndexAny(s.code[start:]+"\n", ";\n")
+			if !strings.Contains(s.code[start:end], `"`) {
+				return true // what it is called with stands elsewhere
+			}
 			continue
 		}
 		name := assigns.FindStringSubmatch(statement + "x ")

@@ -20,7 +20,7 @@ var (
 	consoles   = pattern.New(`\.push\s*\(`)
 	console    = pattern.New(`\bInteractive(?:Interpreter|Console)\b`)
 	// passed are functions that start a command where they are handed to something else that calls them.
-	passed = pattern.New(`\b(?:os\.(?:system|popen|exec\w+|spawn\w+)|subprocess\.(?:run|call|check_call|check_output|Popen|getoutput|getstatusoutput)|shutil\.rmtree)\s*[,)\]}]|\b(?:methodcaller|subprocess_shell|subprocess_exec|GenericBrowser|BackgroundBrowser|webbrowser\.get|pipepager|tempfilepager)\s*\(`)
+	passed = pattern.New(`\b(?:os\.(?:system|popen|exec\w+|spawn\w+)|subprocess\.(?:run|call|check_call|check_output|Popen|getoutput|getstatusoutput)|shutil\.rmtree)(?:\s*[,)\]}]|\s+(?:if|or|and|else)\b)|\b(?:methodcaller|subprocess_shell|subprocess_exec|GenericBrowser|BackgroundBrowser|webbrowser\.get|pipepager|tempfilepager)\s*\(`)
 	// handedOn are the same in Node and in Ruby.
 	handedOn = pattern.New(`\.(?:execSync|spawnSync|execFileSync|execFile|exec|spawn)\s*(?:[,)]|\.\s*(?:call|apply|bind)\b)`)
 	methods  = pattern.New(`\bmethod\s*\(\s*:(?:system|exec|spawn)\s*\)`)
@@ -141,17 +141,8 @@ func (s *skeleton) handed(at int, out *[]Effect) int {
 	if len(argv) > 1 {
 		*out = append(*out, Effect{Kind: Argv, Argv: argv})
 	}
+	if obscures.MatchString(s.worth(obscures)) {
+		*out = append(*out, Effect{Kind: Dynamic, Text: "it hands on a function that starts commands, and what it is called with is only known when it runs"})
+	}
 	return end
-}
-
-// piped is the effect of opening a pipe to a command: one string, or its words.
-func piped(words []literal) Effect {
-	if len(words) == 1 {
-		return Effect{Kind: Shell, Text: words[0].text, Fed: bareInterpreter(strings.Fields(words[0].text))}
-	}
-	argv := make([]string, len(words))
-	for i, l := range words {
-		argv[i] = l.text
-	}
-	return Effect{Kind: Argv, Argv: argv}
 }

@@ -75,9 +75,11 @@ var (
 	duplexes   = pattern.New(`\b(dup2|fdopen|/bin/sh|pty|spawn|exec)\b|>&`)
 	getattrs   = pattern.New(`\b(getattr\s*\(\s*(os|subprocess|shutil|__builtins__|builtins)|__builtins__|\bvars\s*\(\s*\w+\s*\)\s*\[|\.__dict__\s*\[|__subclasses__|globals\s*\(\s*\)\s*\[|importlib\.import_module|process\.binding|\.constructor\.constructor|Object\.const_get|public_send|__send__)`)
 	// computed are arguments of which the first is made by something that isn't followed.
-	computed    = pattern.New(`^[\s\[(*]*(?:\{\s*"\d+"\s*:|\[\s*\.\.\.|\[[^\[\]]*\]\s*\.\s*(?:reverse|map|join|concat|slice)\b|Buffer\s*\.\s*from\b|"\d+"\s*(?:\.\s*(?:join|concat|split\s*\(\s*"\d+"[^()]*\)\s*\[|replace|reverse|translate|decode|encode|lower|swapcase|map|tr|sub|gsub|slice|substr|substring|unpack\w*|rot13)\b|\[)|[A-Za-z_][\w.]*\s*\([^()]*"\d+"[^()]*\)\s*\.|(?:os\s*\.\s*)?(?:environ|getenv)\b|process\s*\.\s*env\b|\$?ENV\s*[\[{]|\$_(?:ENV|GET|POST|SERVER)\b|[A-Za-z_][\w.]*(?:fromCharCode|b64decode|atob|unhexlify|fromhex|pack|decode64)\b)`)
-	added       = pattern.New(`^[\s(]*"\d+"\s*\+`)
-	programName = pattern.New(`^[\w./-]*[A-Za-z][\w.-]*$`)
+	computed = pattern.New(`^[\s\[(*]*(?:(?:scalar\s+)?(?:reverse|lc|lcfirst|uc|ucfirst|substr|unpack|sprintf)\b|\{\s*"\d+"\s*:|\[\s*\.\.\.|\[[^\[\]]*\]\s*\.\s*(?:reverse|map|join|concat|slice)\b|Buffer\s*\.\s*from\b|"\d+"\s*(?:\.\s*(?:join|concat|split\s*\(\s*"\d+"[^()]*\)\s*\[|replace|reverse|translate|decode|encode|lower|swapcase|map|tr|sub|gsub|slice|substr|substring|unpack\w*|rot13)\b|\[)|[A-Za-z_][\w.]*\s*\([^()]*"\d+"[^()]*\)\s*\.|(?:os\s*\.\s*)?(?:environ|getenv)\b|process\s*\.\s*env\b|\$?ENV\s*[\[{]|\$_(?:ENV|GET|POST|SERVER)\b|(?:[A-Za-z_][\w.]*)?\b(?:fromCharCode|b64decode|atob|unhexlify|fromhex|pack|decode64)\b)`)
+	added    = pattern.New(`^[\s(]*"\d+"\s*\+`)
+	// interpolations are expressions within strings of Perl.
+	interpolations = pattern.New(`[@$]\{\s*[\[\\](?:[^{}]|\{[^{}]*\})*\}`)
+	programName    = pattern.New(`^[\w./-]*[A-Za-z][\w.-]*$`)
 	// variableFirst are the arguments of a call that starts a program which a variable names.
 	variableFirst = pattern.New(`^[\s(]*(?:\[\s*[A-Za-z_$][\w.]*\s*,|[A-Za-z_$][\w.]*\s*,\s*\[)`)
 	inStart       = pattern.New(`^[\s\[\](),*]*$`)
@@ -249,7 +251,11 @@ func (s *skeleton) commands(language string, out *[]Effect) bool {
 	found, started := false, 0
 	for _, l := range s.literals {
 		if l.tick && language != "node" && language != "python" && language != "lua" && language != "go" {
-			*out = append(*out, Effect{Kind: Shell, Text: l.text})
+			text := l.text
+			if language == "perl" {
+				text = interpolations.ReplaceAllString(text, shell.Unknown)
+			}
+			*out = append(*out, Effect{Kind: Shell, Text: text})
 			found = true
 		}
 	}
@@ -259,10 +265,11 @@ func (s *skeleton) commands(language string, out *[]Effect) bool {
 	}
 	found = s.statements(language, out) || found
 	for _, m := range pipes.FindAllStringSubmatchIndex(s.worth(pipes)) {
-		literals := s.referenced(s.region(m[1]))
-		for i, l := range literals {
-			if mode := strings.TrimSpace(l.text); (mode == "-|" || mode == "|-") && i+1 < len(literals) {
-				*out = append(*out, piped(literals[i+1:]))
+		region := s.region(m[1])
+		at := reference.FindAllStringIndex(region)
+		for i, l := range s.referenced(region) {
+			if mode := strings.TrimSpace(l.text); mode == "-|" || mode == "|-" {
+				*out = append(*out, s.command("["+strings.TrimLeft(region[at[i][1]:], " \t\n,")))
 				found = true
 				break
 			}
@@ -289,7 +296,7 @@ func (s *skeleton) commands(language string, out *[]Effect) bool {
 			continue // runs Python, not a command
 		case name == "shell" && language != "other":
 			continue // an argument's name
-		case strings.HasSuffix(before, ".") && !strings.HasSuffix(before, "child_process.") && name == "system" && language != "other":
+		case strings.HasSuffix(before, ".") && !strings.HasSuffix(before, "child_process.") && !strings.HasSuffix(before, "].") && !strings.HasSuffix(before, ").") && name == "system" && language != "other":
 			continue
 		}
 		rest := s.code[m[1]:]
