@@ -15,7 +15,7 @@ var (
 	// allOf are the members of what starts commands in Node, of which one is chosen by code.
 	allOf = pattern.New(`(?:\b(?:Object|Reflect)\s*\.\s*\w+\s*\(|\b(?:in|of)\s)\s*require\s*\(\s*"\d+"\s*\)|\brequire\s*\(\s*"\d+"\s*\)\s*\[\s*[^"\s]`)
 	// stored is where a function that starts commands becomes an element or a member of something.
-	stored = pattern.New(`(?:\b(?:os\.(?:system|popen|exec\w+|spawn\w+)|subprocess\.(?:run|call|check_call|check_output|Popen|getoutput|getstatusoutput)|shutil\.rmtree)|\.(?:execSync|spawnSync|execFileSync|execFile|exec|spawn))(?:\s*(?:[\])},;\n]|$)|\s+(?:if|or|and|else)\b)`)
+	stored = pattern.New(`(?:\b(?:(?:os|posix)\.(?:system|popen|exec\w+|spawn\w+)|subprocess\.(?:run|call|check_call|check_output|Popen|getoutput|getstatusoutput)|shutil\.rmtree)|\.(?:execSync|spawnSync|execFileSync|execFile|exec|spawn))(?:\s*(?:[\])},;\n]|$)|\s+(?:if|or|and|else)\b)`)
 	// obscures is what strings are made with that aren't put together.
 	obscures = pattern.New(`\b(?:chr|fromhex|b64decode|unhexlify|zip|ord|maketrans|fromCharCode|atob|pack)\b|\bBuffer\.from\b`)
 	// lists are lists of strings.

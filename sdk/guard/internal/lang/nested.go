@@ -20,7 +20,7 @@ var (
 	consoles   = pattern.New(`\.push\s*\(`)
 	console    = pattern.New(`\bInteractive(?:Interpreter|Console)\b`)
 	// passed are functions that start a command where they are handed to something else that calls them.
-	passed = pattern.New(`\b(?:os\.(?:system|popen|exec\w+|spawn\w+)|subprocess\.(?:run|call|check_call|check_output|Popen|getoutput|getstatusoutput)|shutil\.rmtree)(?:\s*[,)\]}]|\s+(?:if|or|and|else)\b)|\b(?:methodcaller|subprocess_shell|subprocess_exec|GenericBrowser|BackgroundBrowser|webbrowser\.get|pipepager|tempfilepager)\s*\(`)
+	passed = pattern.New(`\b(?:(?:os|posix)\.(?:system|popen|exec\w+|spawn\w+)|subprocess\.(?:run|call|check_call|check_output|Popen|getoutput|getstatusoutput)|shutil\.rmtree)(?:\s*[,)\]}]|\s+(?:if|or|and|else)\b)|\b(?:methodcaller|subprocess_shell|subprocess_exec|GenericBrowser|BackgroundBrowser|webbrowser\.get|pipepager|tempfilepager)\s*\(`)
 	// handedOn are the same in Node and in Ruby.
 	handedOn = pattern.New(`\.(?:execSync|spawnSync|execFileSync|execFile|exec|spawn)\s*(?:[,)]|\.\s*(?:call|apply|bind)\b)`)
 	methods  = pattern.New(`\bmethod\s*\(\s*:(?:system|exec|spawn)\s*\)`)

@@ -8,7 +8,7 @@ import (
 
 var (
 	importAs   = pattern.New(`\bimport\s+(?:[\w.]+(?:\s+as\s+\w+)?\s*,\s*)*?(os|subprocess|shutil|pty|commands|pathlib|posix|importlib|builtins)\s+as\s+(\w+)`)
-	importFrom = pattern.New(`\bfrom\s+(os|subprocess|shutil|pty|commands|posix|importlib|builtins)\s+import\s+([\w ,]+|\([\w ,\n]+\))`)
+	importFrom = pattern.New(`\bfrom\s+(os|subprocess|shutil|pty|commands|posix|importlib|builtins|shlex)\s+import\s+([\w ,]+|\([\w ,\n]+\))`)
 	importAll  = pattern.New(`\bfrom\s+(os|subprocess|shutil|posix|pty)\s+import\s*\*`)
 	// bracketedName is a module in brackets of its own.
 	bracketedName = pattern.New(`\(\s*(os|subprocess|shutil|posix|pty)\s*\)\s*\.`)
