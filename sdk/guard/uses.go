@@ -40,7 +40,7 @@ func reads(c *shell.Call) bool {
 	})
 }
 
-// scripted are languages of which it is followed what their code prints into a file.
+// scripted are languages of which it is followed what their code prints.
 var scripted = map[string]bool{"python": true, "node": true, "perl": true, "ruby": true, "php": true, "lua": true, "awk": true}
 
 // filtering are those that often print what they read, changed.
@@ -124,7 +124,7 @@ func (a *analysis) start(c *shell.Call, name string, u programs.Use) {
 		return
 	}
 	if input.Known {
-		items = strings.Split(strings.TrimSpace(input.Text), "\n")
+		items = linesOf(input.Text, u.Between)
 	}
 	for n, item := range items {
 		if n == maxItems {
@@ -140,6 +140,25 @@ func (a *analysis) start(c *shell.Call, name string, u programs.Use) {
 
 // maxItems is how many items are followed one by one.
 const maxItems = 16
+
+// linesOf are the items in a text that xargs reads line by line: quotes and backslashes count, blanks don't separate.
+func linesOf(text, between string) (items []string) {
+	if between != "" {
+		return itemsOf(text, between)
+	}
+	for _, line := range strings.Split(strings.TrimSpace(strings.ReplaceAll(text, "\x00", "\n")), "\n") {
+		line = strings.TrimLeft(line, " \t")
+		if strings.ContainsAny(line, `'"\`) {
+			line = strings.Join(itemsOf(blanks.Replace(line), ""), "")
+			line = strings.ReplaceAll(line, "\x01", " ")
+		}
+		items = append(items, line)
+	}
+	return items
+}
+
+// blanks stands something for blanks that no command has in it.
+var blanks = strings.NewReplacer(" ", "\x01", "\t", "\x01")
 
 // itemsOf are the items in a text that xargs reads: words, in which quotes and backslashes count, or what a separator stands between.
 func itemsOf(text, between string) (items []string) {
@@ -231,24 +250,17 @@ func (a *analysis) effect(c *shell.Call, language string, e lang.Effect) {
 	argv := c.Texts()
 	switch e.Kind {
 	case lang.Shell:
-		if e.Fed {
-			c.Feed(e.Text, shell.Stream{Piped: true, From: shell.From(language)})
-			return
+		for _, input := range a.inputs(c, language, e.Fed) {
+			c.Feed(e.Text, input)
 		}
-		c.Code(e.Text, nil)
 	case lang.Argv:
 		fields := make([]shell.Field, len(e.Argv))
 		for i, word := range e.Argv {
 			fields[i] = shell.Field{Text: word}
 		}
-		input := shell.Stream{}
-		if !c.Stdin.Known { // else it may be the code itself
-			input = c.Stdin
+		for _, input := range a.inputs(c, language, e.Fed) {
+			c.Pipe(language, fields, input)
 		}
-		if e.Fed {
-			input = shell.Stream{Piped: true, From: shell.From(language)}
-		}
-		c.Pipe(language, fields, input)
 	case lang.Dynamic:
 		a.soft(c, Ask, "exec.dynamic", e.Text, saferPlain)
 	case lang.Read:
@@ -268,8 +280,8 @@ func (a *analysis) effect(c *shell.Call, language string, e lang.Effect) {
 			}
 		}
 	case lang.Print:
-		if scripted[language] && strings.Contains(c.Source(), ">") && (!filtering[language] || c.Derived(language).Text == "") {
-			c.Output = shell.Stream{Piped: true, Text: e.Text, From: shell.From("code")}
+		if scripted[language] && (!filtering[language] || c.Derived(language).Text == "") {
+			c.Output = shell.Stream{Piped: true, Text: e.Text, From: c.Stdin.From.And(shell.From(language + " code"))}
 		}
 	case lang.Delete:
 		a.soft(c, Deny, "exec.rm-recursive", e.Text+" deletes directories with everything in them", "")
@@ -286,6 +298,18 @@ func (a *analysis) effect(c *shell.Call, language string, e lang.Effect) {
 	case lang.Remote:
 		a.hard(c, "exec.remote-shell", "the code connects a command with another machine: "+e.Text)
 	}
+}
+
+// inputs are what a command reads that code starts: what the code gives it, or what the code itself would read.
+func (a *analysis) inputs(c *shell.Call, language string, fed bool) []shell.Stream {
+	given := shell.Stream{Piped: true, From: shell.From(language)}
+	switch {
+	case !fed && !scripted[language]:
+		return []shell.Stream{c.Stdin}
+	case !fed && a.fed != c && c.Stdin.Known && c.Stdin.Text != "":
+		return []shell.Stream{given, c.Stdin}
+	}
+	return []shell.Stream{given}
 }
 
 // commanded are languages of programs that are fed with data or commands all day. What feeds them counts where it isn't to be seen.

@@ -122,9 +122,18 @@ func awkString(tokens []token) string {
 
 // awkBefore is the value of the expression that ends the tokens.
 func awkBefore(tokens []token) string {
-	start := len(tokens)
+	start, depth := len(tokens), 0
 	for start > 0 {
 		t := tokens[start-1]
+		if t.text == ")" && t.kind == '.' {
+			depth++
+		} else if t.text == "(" && t.kind == '.' {
+			depth--
+		}
+		if depth > 0 && t.text != "{" && t.text != ";" {
+			start--
+			continue
+		}
 		if t.kind != '"' && t.kind != 'a' && t.text != ")" && t.text != "(" && t.text != "$" && t.kind != '0' || t.text == "while" || t.text == "if" || t.text == "print" {
 			break
 		}

@@ -15,39 +15,40 @@ const (
 )
 
 var (
-	bytesPrefix = pattern.New(`\b[bBrRuU]{1,2}("\d+")`)
-	plus        = pattern.New(`"(\d+)"\s*\+\s*"(\d+)"`)
-	dot         = pattern.New(`"(\d+)"\s*\.\s*"(\d+)"`)
-	dots        = pattern.New(`"(\d+)"\s*\.\.\s*"(\d+)"`)
-	adjacent    = pattern.New(`"(\d+)"[ \t]*(?:\+|<<)?[ \t]*"(\d+)"`)
-	constant    = pattern.New(`(?:^|[;\n({}]|\b(?:const|let|var|my|our|local)\b)\s*\(?\s*([$@]?[A-Za-z_]\w*)\s*=\s*("\d+"|[\[(]\s*"\d+"(?:\s*,\s*"\d+")*\s*,?\s*[\])])\s*(?:[;\n)}]|$)`)
-	aConstant   = pattern.New(`^(?:"|[\[(]\s*")`)
-	aFunction   = pattern.New(`^(?:(?:os|subprocess|shutil|pty|io|child_process|commands|asyncio|ctypes)\b|(?:[\w.]+(?:\("\d+"\))?\.)?(?:exec|spawn|fork|rm|eval|system))`)
-	member      = pattern.New(`([\w)\]])\s*\[\s*"(\d+)"\s*\]`)
-	memberName  = pattern.New(`\[\s*"`)
-	module      = pattern.New(`(?:\b__import__|\b(?:importlib|\w+)\.import_module|\bimport_module)\s*\(\s*"(\d+)"\s*\)|\bsys\.modules\s*\[\s*"(\d+)"\s*\]`)
-	dictionary  = pattern.New(`(?:\bvars\s*\(\s*(\w+)\s*\)|\b(\w+)\s*\.\s*__dict__)\s*\[\s*"(\d+)"\s*\]`)
-	evaluated   = pattern.New(`\beval\s*\(\s*"(\d+)"\s*\)\s*\(`)
-	required    = pattern.New(`\brequire\s*\(?\s*"(\d+)"\s*\)?\s*([.:])`)
-	attribute   = pattern.New(`\bgetattr\s*\(\s*([\w.]+)\s*,\s*"(\d+)"\s*(?:,[^()]*)?\)`)
-	sent        = pattern.New(`\b(?:[\w:]+\s*\.\s*)*(?:send|public_send|__send__)\s*\(?\s*(?::(\w+)|"(\d+)")\s*,`)
-	methodOf    = pattern.New(`\bmethod\s*\(\s*(?::(\w+)|"(\d+)")\s*\)\s*(?:\.\s*call|\.)\s*\(`)
-	called      = pattern.New(`\b(?:call_user_func|call_user_func_array|forward_static_call|array_map|register_shutdown_function)\s*\(\s*"(\d+)"\s*,`)
-	reached     = pattern.New(`&\s*\{?\s*"(\d+)"\s*\}?\s*\(|"(\d+)"\s*->\s*\(`)
-	byName      = pattern.New(`\(\s*"(\d+)"\s*\)\s*\(|"(\d+)"\s*\(`)
-	aliased     = pattern.New(`\b([A-Za-z_]\w*)\s*=\s*((?:os|subprocess|shutil|pty|io|child_process)\s*\.\s*\w+|[\w.]+(?:\("\d+"\))?\.(?:exec|execSync|execFile|execFileSync|spawn|spawnSync|fork|rm|rmSync)|eval|exec|system)\s*(?:[;\n)}]|$)`)
-	moduleAlias = pattern.New(`\b([A-Za-z_]\w*)\s*=\s*(os|subprocess|shutil|pty|commands|asyncio|ctypes)\s*(?:[;\n)}]|$)`)
-	destructed  = pattern.New(`\{([^{}]*)\}\s*=\s*require\b|\bimport\s*\{([^{}]*)\}\s*from\b`)
-	taken       = pattern.New(`\{([^{}]*\b(?:exec|execSync|execFile|execFileSync|spawn|spawnSync|fork)\s*:\s*[^{}]*)\}\s*\)?\s*=`)
-	renamedTo   = pattern.New(`(\w+)\s*(?::|\bas\b)\s*(\w+)`)
-	inlined     = pattern.New(`[$#]\{\s*['"]([^'"]*)['"]\s*\}`)
-	alters      = pattern.New(`^\s*(?:=~\s*(?:s\b|tr\b|y\b|"\d+")|\.\s*(?:\w+!|replace|insert|concat|prepend|<<))`)
-	setElement  = pattern.New(`^\s*\[\s*(\d+)\s*\]\s*=\s*("\d+")`)
-	reflected   = pattern.New(`\(?\s*\bnew\s+\\?ReflectionFunction\s*\(\s*"(\d+)"\s*\)\s*\)?\s*->\s*invoke(?:Args)?\s*\(`)
-	viaModule   = pattern.New(`\b(?:subprocess|shutil|pathlib|glob|tempfile|posixpath|platform)\.os\.`)
-	dunderCall  = pattern.New(`\.\s*__call__\s*\(`)
-	optional    = pattern.New(`\?\.\s*([A-Za-z_(\[])`)
-	identifier  = pattern.New(`^[A-Za-z_][\w.]*$`)
+	bytesPrefix  = pattern.New(`\b[bBrRuU]{1,2}("\d+")`)
+	plus         = pattern.New(`"(\d+)"\s*\+\s*"(\d+)"`)
+	dot          = pattern.New(`"(\d+)"\s*\.\s*"(\d+)"`)
+	dots         = pattern.New(`"(\d+)"\s*\.\.\s*"(\d+)"`)
+	adjacent     = pattern.New(`"(\d+)"[ \t]*(?:\+|<<)?[ \t]*"(\d+)"`)
+	constant     = pattern.New(`(?:^|[;\n({}]|\b(?:const|let|var|my|our|local)\b)\s*\(?\s*([$@]?[A-Za-z_]\w*)\s*=\s*("\d+"|[\[(]\s*"\d+"(?:\s*,\s*"\d+")*\s*,?\s*[\])])\s*(?:[;\n)}]|$)`)
+	aConstant    = pattern.New(`^(?:"|[\[(]\s*")`)
+	aFunction    = pattern.New(`^(?:(?:os|subprocess|shutil|pty|io|child_process|commands|asyncio|ctypes)\b|(?:[\w.]+(?:\("\d+"\))?\.)?(?:exec|spawn|fork|rm|eval|system|__import__))`)
+	member       = pattern.New(`([\w)\]])\s*\[\s*"(\d+)"\s*\]`)
+	memberName   = pattern.New(`\[\s*"`)
+	module       = pattern.New(`(?:\b__import__|\b(?:importlib|\w+)\.import_module|\bimport_module)\s*\(\s*"(\d+)"\s*\)|\bsys\.modules\s*(?:\[|\.\s*(?:get|pop|__getitem__)\s*\()\s*"(\d+)"\s*[\])]`)
+	dictionary   = pattern.New(`(?:\bvars\s*\(\s*(\w+)\s*\)|\b(\w+)\s*\.\s*__dict__)\s*\[\s*"(\d+)"\s*\]`)
+	evaluated    = pattern.New(`\beval\s*\(\s*"(\d+)"\s*\)\s*\(`)
+	required     = pattern.New(`\brequire\s*\(?\s*"(\d+)"\s*\)?\s*([.:])`)
+	attribute    = pattern.New(`\bgetattr\s*\(\s*([\w.]+)\s*,\s*"(\d+)"\s*(?:,[^()]*)?\)`)
+	sent         = pattern.New(`\b(?:[\w:]+\s*\.\s*)*(?:send|public_send|__send__)\s*\(?\s*(?::(\w+)|"(\d+)")\s*,`)
+	methodOf     = pattern.New(`\bmethod\s*\(\s*(?::(\w+)|"(\d+)")\s*\)\s*(?:\.\s*call|\.)\s*\(`)
+	called       = pattern.New(`\b(?:call_user_func|call_user_func_array|forward_static_call|array_map|register_shutdown_function)\s*\(\s*"(\d+)"\s*,`)
+	reached      = pattern.New(`&\s*\{?\s*"(\d+)"\s*\}?\s*\(|"(\d+)"\s*->\s*\(`)
+	byName       = pattern.New(`\(\s*"(\d+)"\s*\)\s*\(|"(\d+)"\s*\(`)
+	aliased      = pattern.New(`\b([A-Za-z_]\w*)\s*=\s*((?:os|subprocess|shutil|pty|io|child_process)\s*\.\s*\w+|[\w.]+(?:\("\d+"\))?\.(?:exec|execSync|execFile|execFileSync|spawn|spawnSync|fork|rm|rmSync)|eval|exec|system|__import__)\s*(?:[;\n)}]|$)`)
+	moduleAlias  = pattern.New(`\b([A-Za-z_]\w*)\s*=\s*(os|subprocess|shutil|pty|commands|asyncio|ctypes)\s*(?:[;\n)}]|$)`)
+	destructed   = pattern.New(`\{([^{}]*)\}\s*=\s*require\b|\bimport\s*\{([^{}]*)\}\s*from\b`)
+	taken        = pattern.New(`\{([^{}]*\b(?:exec|execSync|execFile|execFileSync|spawn|spawnSync|fork)\s*:\s*[^{}]*)\}\s*\)?\s*=`)
+	renamedTo    = pattern.New(`(\w+)\s*(?::|\bas\b)\s*(\w+)`)
+	inlined      = pattern.New(`[$#]\{\s*['"]([^'"]*)['"]\s*\}`)
+	insertedText = pattern.New(`\{\s*['"]([^'"{}]*)['"]\s*\}`)
+	alters       = pattern.New(`^\s*(?:=~\s*(?:s\b|tr\b|y\b|"\d+")|\.\s*(?:\w+!|replace|insert|concat|prepend|<<))`)
+	setElement   = pattern.New(`^\s*\[\s*(\d+)\s*\]\s*=\s*("\d+")`)
+	reflected    = pattern.New(`\(?\s*\bnew\s+\\?ReflectionFunction\s*\(\s*"(\d+)"\s*\)\s*\)?\s*->\s*invoke(?:Args)?\s*\(`)
+	viaModule    = pattern.New(`\b(?:subprocess|shutil|pathlib|glob|tempfile|posixpath|platform)\.(os)\.|\b\w+\._(os|shutil|subprocess)\.`)
+	dunderCall   = pattern.New(`\.\s*__call__\s*\(`)
+	optional     = pattern.New(`\?\.\s*([A-Za-z_(\[])`)
+	identifier   = pattern.New(`^[A-Za-z_][\w.]*$`)
 )
 
 // fold puts strings together that the code puts together, puts constants in the place of their variables, and calls by their
@@ -63,6 +64,13 @@ func (s *skeleton) fold(language string) {
 	}
 	if language == "python" {
 		s.replace(bytesPrefix, func(m []string) string { return m[1] })
+	}
+	if language == "python" {
+		for at, l := range s.references() {
+			if l.raw && at > 0 && s.code[at-1]|0x20 == 'f' && strings.Contains(l.text, "{") {
+				s.literals[s.number(at)].text = insertedText.ReplaceAllString(l.text, "${1}")
+			}
+		}
 	}
 	if language == "node" || language == "ruby" {
 		for i, l := range s.literals {
@@ -91,7 +99,8 @@ func (s *skeleton) fold(language string) {
 	}
 	switch language {
 	case "python":
-		s.replace(viaModule, func([]string) string { return "os." })
+		s.replace(viaModule, func(m []string) string { return m[1] + m[2] + "." })
+		s.replace(bracketedName, func(m []string) string { return m[1] + "." })
 		s.replace(dunderCall, func([]string) string { return "(" })
 		s.replace(module, name("#", 1, 2))
 		s.replace(attribute, name("%.#", 2))
@@ -120,7 +129,15 @@ func (s *skeleton) fold(language string) {
 		s.replace(called, name("#(", 1))
 		s.replace(byName, name("#(", 1, 2))
 	}
-	s.aliases(language)
+	if s.aliases(language); language == "python" {
+		s.replace(module, name("#", 1, 2)) // that were found by another name
+	}
+}
+
+// number is that of the string at a place.
+func (s *skeleton) number(at int) int {
+	n, _ := strconv.Atoi(s.code[at+1 : at+1+strings.IndexByte(s.code[at+1:], '"')])
+	return n
 }
 
 // replace replaces the matches of a pattern by what a function makes of their groups.

@@ -34,7 +34,7 @@ var (
 	memberOf   = pattern.New(`^\s*\.\s*([A-Za-z_]\w*)`)
 	assigns    = pattern.New(`^\s*(?:(?:const|let|var|my|our|local)\s+)?[$@%]?([A-Za-z_]\w*)\s*(?:[.\[][^=]*)?(?:\+|\|\||\?\?)?=[^=>~]`)
 	further    = pattern.New(`[^=!<>:]=[^=>~]`)
-	assignedTo = pattern.New(`^\s*(?:[.\[][^=();\n]*)?(?:\+|\|\||\?\?)?=(?:[^=>~]|$)`)
+	assignedTo = pattern.New(`^\s*(?:[.\[][^=(),;\n]*)?(?:\+|\|\||\?\?)?=(?:[^=>~]|$)`)
 	decides    = pattern.New(`^\s*(?:\}?\s*(?:if|elif|else if|assert|while|unless|when|case)\b)`)
 )
 

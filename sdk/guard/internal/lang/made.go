@@ -23,9 +23,11 @@ var (
 	divided  = pattern.New(`(?:\b(?:pathlib\.)?Path\s*\(\s*"(\d+)"\s*\)|"(\d+)")\s*(?:/\s*"(\d+)"|\.\s*joinpath\s*\(\s*("\d+"(?:\s*,\s*"\d+")*)\s*\))`)
 	joined   = pattern.New(`"(\d+)"\s*\.\s*join\s*\(\s*[\[(]\s*("\d+"(?:\s*,\s*"\d+")*)\s*,?\s*[\])]\s*\)`)
 	joinedBy = pattern.New(`\[\s*("\d+"(?:\s*,\s*"\d+")*)\s*,?\s*\]\s*\.\s*join\b\s*\(?\s*(?:"(\d+)")?\s*\)?`)
-	imploded = pattern.New(`\b(?:join|implode)\s*(?:\(\s*"(\d+)"\s*,\s*[\[(]?\s*("\d+"(?:\s*,\s*"\d+")*)\s*[\])]?\s*\)|\s"(\d+)"\s*,\s*("\d+"(?:\s*,\s*"\d+")*))`)
-	reversed = pattern.New(`"(\d+)"\s*(?:\[\s*::\s*-1\s*\]|\.\s*reverse\b(?:\s*\(\s*\))?)`)
-	replaced = pattern.New(`"(\d+)"\s*\.\s*(?:replace|replaceAll|tr|sub|gsub)\s*\(\s*"(\d+)"\s*,\s*"(\d+)"\s*\)`)
+	imploded = pattern.New(`\b(?:join|implode)\s*(?:\(\s*"(\d+)"\s*,\s*[\[(]?\s*("\d+"(?:\s*,\s*"\d+")*)\s*[\])]?\s*\)|\s"(\d+)"\s*,\s*[\[(]?\s*("\d+"(?:\s*,\s*"\d+")*)\s*[\])]?)`)
+	// shellSplit are the words of a command.
+	shellSplit = pattern.New(`\bshlex\.split\s*\(\s*("\d+")\s*\)`)
+	reversed   = pattern.New(`"(\d+)"\s*(?:\[\s*::\s*-1\s*\]|\.\s*reverse\b(?:\s*\(\s*\))?)`)
+	replaced   = pattern.New(`"(\d+)"\s*\.\s*(?:replace|replaceAll|tr|sub|gsub)\s*\(\s*"(\d+)"\s*,\s*"(\d+)"\s*\)`)
 	// pathJoined are paths that are put together by the functions that there are for it.
 	pathJoined = pattern.New(`\b((?:os\.path|posixpath|path|path\.posix|File)\.(?:join|resolve)|require\s*\(\s*"\d+"\s*\)\.(?:join|resolve))\s*\(\s*("\d+"(?:\s*,\s*"\d+")*)\s*,?\s*\)`)
 	// bareJoined are the same functions where they were imported by their names.
@@ -76,6 +78,7 @@ func (s *skeleton) made(language string) {
 	switch language {
 	case "python":
 		s.divide()
+		s.replace(shellSplit, func(m []string) string { return m[1] })
 		s.replace(joined, func(m []string) string { return join(m[1], m[2], m[0]) })
 	case "node", "ruby":
 		s.replace(joinedBy, func(m []string) string { return join(m[2], m[1], m[0]) })

@@ -1,6 +1,7 @@
 package lang
 
 import (
+	"net/url"
 	"slices"
 	"strings"
 
@@ -15,16 +16,16 @@ const (
 
 var (
 	// interprets are calls that run a string as code of the same language.
-	interprets = pattern.New(`\b(?:timeit\.(?:timeit|repeat|Timer)|(?:cProfile|profile|pdb)\.run\w*|runsource|runcode|run_line_magic|exec|eval|Function|Worker|runInThisContext|runInNewContext|runInContext|load|loadstring|instance_eval|class_eval)\s*(?:\(|")`)
+	interprets = pattern.New(`\b(?:timeit\.(?:timeit|repeat|Timer)|(?:cProfile|profile|pdb)\.run\w*|(?:Bdb|Trace)\s*\([^()]*\)\s*\.\s*run\w*|runsource|runcode|run_line_magic|exec|eval|Function|(?:Worker|Script)\)?|constructor|compileFunction|_compile|runInThisContext|runInNewContext|runInContext|load|loadstring|instance_eval|class_eval)\s*(?:\(|")`)
 	consoles   = pattern.New(`\.push\s*\(`)
 	console    = pattern.New(`\bInteractive(?:Interpreter|Console)\b`)
 	// passed are functions that start a command where they are handed to something else that calls them.
-	passed = pattern.New(`\b(?:os\.(?:system|popen|exec\w+|spawn\w+)|subprocess\.(?:run|call|check_call|check_output|Popen|getoutput|getstatusoutput)|shutil\.rmtree)\s*[,)\]}]|\bmethodcaller\s*\(`)
+	passed = pattern.New(`\b(?:(?:os|posix)\.(?:system|popen|exec\w+|spawn\w+)|subprocess\.(?:run|call|check_call|check_output|Popen|getoutput|getstatusoutput)|shutil\.rmtree)(?:\s*[,)\]}]|\s+(?:if|or|and|else)\b)|\b(?:methodcaller|subprocess_shell|subprocess_exec|GenericBrowser|BackgroundBrowser|webbrowser\.get|pipepager|tempfilepager)\s*\(`)
 	// handedOn are the same in Node and in Ruby.
 	handedOn = pattern.New(`\.(?:execSync|spawnSync|execFileSync|execFile|exec|spawn)\s*(?:[,)]|\.\s*(?:call|apply|bind)\b)`)
 	methods  = pattern.New(`\bmethod\s*\(\s*:(?:system|exec|spawn)\s*\)`)
 	// foreignCalls load a library of the system, the functions of which are called by their names.
-	foreignCalls = pattern.New(`\b(?:CDLL|PyDLL|WinDLL|LoadLibrary|dlopen)\b`)
+	foreignCalls = pattern.New(`\b(?:cdll|pythonapi|CDLL|PyDLL|WinDLL|LoadLibrary|dlopen)\b`)
 	onlyString   = pattern.New(`^\(?\s*"\d+"\s*\)?$`)
 	systemCalls  = pattern.New(`\.(?:system|popen|execl\w*|execv\w*|posix_spawnp?)\s*\(`)
 )
@@ -45,6 +46,16 @@ func (s *skeleton) nested(language string, depth int, out *[]Effect) {
 		}
 	}
 	s.interpolated(language, depth, out)
+	s.indirect(language, out)
+	if language == "node" {
+		for _, l := range s.literals {
+			if _, code, ok := strings.Cut(l.text, "data:text/javascript"); ok {
+				if unescaped, err := url.PathUnescape(code[strings.IndexByte(code, ',')+1:]); err == nil {
+					*out = append(*out, script(language, unescaped, depth+1, s.left)...)
+				}
+			}
+		}
+	}
 	functions := map[string]*pattern.Pattern{"python": passed, "ruby": methods}[language]
 	if language == "node" && strings.Contains(s.all(), "child_process") {
 		functions = handedOn
@@ -130,17 +141,8 @@ func (s *skeleton) handed(at int, out *[]Effect) int {
 	if len(argv) > 1 {
 		*out = append(*out, Effect{Kind: Argv, Argv: argv})
 	}
+	if obscures.MatchString(s.worth(obscures)) {
+		*out = append(*out, Effect{Kind: Dynamic, Text: "it hands on a function that starts commands, and what it is called with is only known when it runs"})
+	}
 	return end
-}
-
-// piped is the effect of opening a pipe to a command: one string, or its words.
-func piped(words []literal) Effect {
-	if len(words) == 1 {
-		return Effect{Kind: Shell, Text: words[0].text, Fed: bareInterpreter(strings.Fields(words[0].text))}
-	}
-	argv := make([]string, len(words))
-	for i, l := range words {
-		argv[i] = l.text
-	}
-	return Effect{Kind: Argv, Argv: argv}
 }

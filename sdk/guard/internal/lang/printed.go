@@ -4,20 +4,183 @@ import (
 	"strings"
 
 	"github.com/picoclaw/picoclaw/sdk/guard/internal/pattern"
+	"github.com/picoclaw/picoclaw/sdk/guard/internal/shell"
 )
 
-// shows are calls that print a string.
-var shows = pattern.New(`\b(?:print|puts|say|echo|console\.(?:log|info)|process\.stdout\.write|sys\.stdout\.write|io\.write|STDOUT\.puts|\$stdout\.puts|write)\b\s*\(?\s*"(\d+)"`)
+var (
+	// shows are calls that print what they are given.
+	shows = pattern.New(`\b(print|printf|puts|say|echo|warn|die|syswrite|write|writelines|writeSync|console\.\w+|sys\.exit)\b[ \t]*`)
+	// handsOver are the same functions where they are given another name, or to something else that calls them.
+	handsOver = pattern.New(`(?:[=(,]\s*|\.)(?:print|console\.log|sys\.stdout\.write|process\.stdout\.write)\s*[,;)\]\n]|\blog\b[^;\n]*=\s*console\b|=\s*(?:print|console\.log|sys\.stdout\.write)\s*$`)
+	// sepBy and endBy are what Python's print puts between and behind what it prints; otherOptions are its other options.
+	sepBy        = pattern.New(`,?\s*\bsep\s*=\s*"(\d+)"`)
+	endBy        = pattern.New(`,?\s*\bend\s*=\s*"(\d+)"`)
+	otherOptions = pattern.New(`,?\s*\b(?:file|flush)\s*=\s*[\w.]+`)
+	// toHandle is a file in front of what Perl prints to it.
+	toHandle = pattern.New(`^\(?\s*\{?\s*(?:\*?STD(?:OUT|ERR)|\$\w+)\s*\}?\s*,?\s*"`)
+	// modifiers stand behind a statement of Perl or Ruby.
+	modifiers = pattern.New(`\s(?:if|unless|for|foreach|while|until)\b`)
+)
 
-// printed is what code is seen to print: the constants that its calls print, a line each.
-func (s *skeleton) printed() []Effect {
-	var out strings.Builder
-	for _, m := range shows.FindAllStringSubmatch(s.worth(shows)) {
-		if text, ok := s.text(m[1]); ok {
-			out.WriteString(strings.TrimSuffix(text, "\n") + "\n")
+// maxShown is how many bytes of arguments of calls that print are read.
+const maxShown = 64 << 10
+
+// printed is what code is seen to print: what its calls print, as far as that begins with a constant. Where one prints what isn't known,
+// or is called by something else, the strings that may be commands stand for it.
+func (s *skeleton) printed(language string) []Effect {
+	var exact, lines strings.Builder
+	left, unknown := maxShown, handsOver.MatchString(s.worth(handsOver))
+	for _, m := range shows.FindAllStringSubmatchIndex(s.worth(shows)) {
+		name := s.code[m[2]:m[3]]
+		args := s.region(m[1])
+		if left -= len(args); left < 0 {
+			break
+		}
+		bracket := strings.HasPrefix(args, "(")
+		if !bracket && (language == "python" || language == "node" || language == "lua") {
+			continue
+		}
+		if at := modifiers.FindStringIndex(args); at != nil && !bracket && (language == "perl" || language == "ruby") {
+			args = args[:at[0]]
+		}
+		parts, separator, end := s.shown(language, name, args)
+		if len(parts) == 0 {
+			unknown = unknown || strings.Trim(args, "() \t\n;}") != ""
+			continue
+		}
+		exact.WriteString(strings.Join(parts, separator) + end)
+		if separator == "" {
+			separator = " " // as Perl may be told
+		}
+		lines.WriteString(strings.TrimSuffix(strings.Join(parts, separator), "\n") + "\n")
+	}
+	if unknown {
+		for _, l := range s.literals {
+			if text := uninterpolated(language, l.text); commandLike(text) && lines.Len() < maxConstant {
+				lines.WriteString(strings.TrimSuffix(text, "\n") + "\n")
+			}
 		}
 	}
-	return prints(out.String())
+	text := lines.String()
+	if whole := strings.TrimSuffix(exact.String(), "\n") + "\n"; whole != "\n" && !strings.HasPrefix(text, whole) {
+		text = whole + text // as it stands, and if something puts the lines apart
+	}
+	return prints(strings.ReplaceAll(text, shell.Item+"=", "name=")) // of a variable
+}
+
+// inserted is what is put into strings, as Python and JavaScript write it.
+var inserted = pattern.New(`\$?\{[^{}]*\}`)
+
+// uninterpolated is a string with the mark of a name for what is put into it.
+func uninterpolated(language, text string) string {
+	if language != "python" && language != "node" || !strings.Contains(text, "{") {
+		return text
+	}
+	return inserted.ReplaceAllString(text, shell.Item)
+}
+
+// shown are the parts of what a call prints, with the mark of a name for what isn't known, what stands between them, and what behind. It
+// is nothing if the beginning isn't known.
+func (s *skeleton) shown(language, name, args string) (parts []string, separator, end string) {
+	if name == "print" && language == "python" || strings.HasPrefix(name, "console.") {
+		separator, end = " ", "\n"
+	}
+	if name == "puts" || name == "say" || name == "sys.exit" || language == "lua" || language == "other" {
+		separator, end = "", "\n"
+	}
+	if language == "python" && strings.Contains(args, "=") {
+		set := func(p *pattern.Pattern, to *string) {
+			if m := p.FindStringSubmatch(args); m != nil {
+				*to, _ = s.text(m[1])
+				args = p.ReplaceAllString(args, "")
+			}
+		}
+		set(sepBy, &separator)
+		set(endBy, &end)
+		args = otherOptions.ReplaceAllString(args, "")
+	}
+	if m := toHandle.FindString(args); m != "" {
+		args = args[len(m)-1:]
+	}
+	parts = s.parts(language, args)
+	if len(parts) > 1 && (name == "syswrite" || strings.HasPrefix(name, "write")) {
+		if strings.HasPrefix(parts[0], shell.Item) {
+			parts = parts[1:] // what it writes to
+		} else if name != "writelines" {
+			parts = parts[:1] // how much, or how, stands behind it
+		}
+	}
+	if len(parts) == 0 || parts[0] == "" || strings.HasPrefix(parts[0], shell.Item) {
+		return nil, separator, end
+	}
+	if strings.Contains(parts[0], "%") && (name == "printf" || strings.HasPrefix(name, "console.")) {
+		format, rest := parts[0], parts[1:]
+		parts = append([]string{verbs.ReplaceAllStringFunc(format, func(verb string) string {
+			if verb == "%%" || len(rest) == 0 {
+				return strings.TrimPrefix(verb, "%")
+			}
+			value := rest[0]
+			rest = rest[1:]
+			return value
+		})}, rest...)
+	}
+	return parts, separator, end
+}
+
+// parts are the arguments of a call between commas, with the mark of a name for what isn't known.
+func (s *skeleton) parts(language, args string) (parts []string) {
+	var part strings.Builder
+	unknown, inserts := false, false
+	flush := func() {
+		parts = append(parts, part.String())
+		part.Reset()
+		unknown = false
+	}
+	for i := 0; i < len(args); i++ {
+		switch c := args[i]; {
+		case c == '"':
+			end := strings.IndexByte(args[i+1:], '"')
+			if end < 0 {
+				end = len(args) - i - 2
+			}
+			if text, ok := s.text(args[i+1 : i+1+end]); ok {
+				if inserts || language == "node" {
+					text = uninterpolated(language, text)
+				}
+				part.WriteString(text)
+				unknown, inserts = false, false
+			}
+			i += end + 1
+		case c == ',':
+			flush()
+		case language == "python" && i+1 < len(args) && args[i+1] == '"' && letter(c):
+			inserts = inserts || c|0x20 == 'f'
+		case !unknown && (wordByte(c) || c == '$' || c == '@'):
+			part.WriteString(shell.Item)
+			unknown = true
+		}
+	}
+	if flush(); len(parts) == 1 && parts[0] == "" {
+		return nil
+	}
+	return parts
+}
+
+// keywords are words that a line of the shell doesn't stand by itself with.
+var keywords = names("if then else elif fi for while until do done case esac in function select time { } !")
+
+// commandLike says whether a string may be a line of the shell: words, quotes and brackets in pairs.
+func commandLike(text string) bool {
+	first, rest, ok := strings.Cut(strings.TrimSpace(text), " ")
+	if !ok || rest == "" || keywords[first] || len(text) > maxConstant || strings.IndexByte("#-&|;<>)", first[0]) >= 0 {
+		return false
+	}
+	for _, pair := range []string{"''", `""`, "``", "()", "{}", "[]"} {
+		if opened, closed := strings.Count(text, pair[:1]), strings.Count(text, pair[1:]); pair[0] == pair[1] && opened%2 != 0 || opened != closed {
+			return false
+		}
+	}
+	return true
 }
 
 func prints(text string) []Effect {
@@ -30,10 +193,57 @@ func prints(text string) []Effect {
 // awkPrints is the same of awk.
 func awkPrints(tokens []token) []Effect {
 	var out strings.Builder
+	unknown := false
 	for i, t := range tokens {
-		if t.kind == 'a' && (t.text == "print" || t.text == "printf") && i+1 < len(tokens) && tokens[i+1].kind == '"' {
-			out.WriteString(strings.TrimSuffix(tokens[i+1].text, "\n") + "\n")
+		if t.kind != 'a' || t.text != "print" && t.text != "printf" {
+			continue
+		}
+		text := awkShown(tokens[i+1:], t.text == "printf")
+		if unknown = unknown || text == ""; text != "" {
+			out.WriteString(strings.TrimSuffix(text, "\n") + "\n")
+		}
+	}
+	for _, t := range tokens {
+		if unknown && t.kind == '"' && commandLike(t.text) && out.Len() < maxConstant {
+			out.WriteString(strings.TrimSuffix(t.text, "\n") + "\n")
 		}
 	}
 	return prints(out.String())
+}
+
+// awkShown is what a statement of awk prints, its arguments being what the tokens begin with. It is "" if the beginning isn't known.
+func awkShown(tokens []token, format bool) string {
+	parts := []string{""}
+	depth := 0
+	for _, t := range tokens {
+		if depth == 0 && (t.text == ";" || t.text == "}" || t.text == "\n" || t.text == "|" || t.text == ">" || t.text == ">>") && t.kind == '.' {
+			break
+		}
+		last := len(parts) - 1
+		switch {
+		case t.kind == '"':
+			parts[last] += t.text
+		case t.text == "(":
+			depth++
+		case t.text == ")":
+			depth--
+		case t.text == ",":
+			parts = append(parts, "")
+		case !strings.HasSuffix(parts[last], shell.Item):
+			parts[last] += shell.Item
+		}
+	}
+	if parts[0] == "" || strings.HasPrefix(parts[0], shell.Item) {
+		return ""
+	}
+	if !format {
+		return strings.Join(parts, " ")
+	}
+	next := 0
+	return verbs.ReplaceAllStringFunc(parts[0], func(verb string) string {
+		if next++; verb == "%%" || next >= len(parts) {
+			return strings.TrimPrefix(verb, "%")
+		}
+		return parts[next]
+	})
 }

@@ -7,8 +7,11 @@ import (
 )
 
 var (
-	importAs   = pattern.New(`\bimport\s+(os|subprocess|shutil|pty|commands|pathlib)\s+as\s+(\w+)`)
-	importFrom = pattern.New(`\bfrom\s+(os|subprocess|shutil|pty|commands)\s+import\s+([\w ,]+|\([\w ,\n]+\))`)
+	importAs   = pattern.New(`\bimport\s+(?:[\w.]+(?:\s+as\s+\w+)?\s*,\s*)*?(os|subprocess|shutil|pty|commands|pathlib|posix|importlib|builtins)\s+as\s+(\w+)`)
+	importFrom = pattern.New(`\bfrom\s+(os|subprocess|shutil|pty|commands|posix|importlib|builtins|shlex)\s+import\s+([\w ,]+|\([\w ,\n]+\))`)
+	importAll  = pattern.New(`\bfrom\s+(os|subprocess|shutil|posix|pty)\s+import\s*\*`)
+	// bracketedName is a module in brackets of its own.
+	bracketedName = pattern.New(`\(\s*(os|subprocess|shutil|posix|pty)\s*\)\s*\.`)
 )
 
 // maxRenamed is how many names that are imported are followed.
@@ -32,11 +35,23 @@ func (s *skeleton) imports() bool {
 			words := strings.Fields(item)
 			switch {
 			case len(words) == 1:
-				s.renameCall(words[0], m[1]+"."+words[0])
+				s.renameFunction(words[0], m[1]+"."+words[0])
 			case len(words) == 3 && words[1] == "as":
-				s.renameCall(words[2], m[1]+"."+words[0])
+				s.renameFunction(words[2], m[1]+"."+words[0])
+			}
+		}
+	}
+	for _, m := range importAll.FindAllStringSubmatch(s.worth(importAll)) {
+		for name := range starters {
+			if strings.Contains(s.code, name) {
+				s.renameFunction(name, m[1]+"."+name)
 			}
 		}
 	}
 	return true
+}
+
+// renameFunction gives a function that was imported its full name, wherever it isn't a variable that is set.
+func (s *skeleton) renameFunction(name, by string) {
+	s.code, s.pairs = substitute(s.code, name, func(behind string) (string, bool) { return by, !sets(behind) }), nil
 }

@@ -65,25 +65,33 @@ var (
 	loaders  = pattern.New(`"(\d+)"\s*(?:\]|\})?\s*(?::|=>|=)|\b(?:putenv|setenv)\s*\(?\s*"(\d+)"|\b(LD_PRELOAD|LD_AUDIT|DYLD_INSERT_LIBRARIES|BASH_ENV)\s*\}?\s*(?::|=)`)
 	bareEval = pattern.New(`\beval\s*(?:[$@<&;})]|$)`)
 	syscalls = pattern.New(`\bsyscall\b\s*\(?\s*[\w"$&:]`)
-	trees    = pattern.New(`\b(rmtree|rm_rf|rm_r|remove_entry|remove_entry_secure|remove_dir|remove_tree|rimraf|deltree|remove_dir_all|remove-tree|emptyDirSync|removeSync|removedirs|delete-directory|delete-tree|rm_r!|rm_rf!)\b|\bunlink\b[^;\n]*\brecursive\b`)
+	trees    = pattern.New(`\b(rmtree|rm_rf|rm_r|remove_entry|remove_entry_secure|remove_dir|remove_tree|rimraf|deltree|remove_dir_all|remove-tree|_rmtree|emptyDirSync|removeSync|removedirs|delete-directory|delete-tree|rm_r!|rm_rf!)\b|\bunlink\b[^;\n]*\brecursive\b`)
 	nodeTree = pattern.New(`\b(rm|rmSync|rmdir|rmdirSync|remove)\s*\(`)
-	kills    = pattern.New(`\b(kill|killpg)\b\s*`)
-	nine     = pattern.New(`\b9\b|KILL`)
-	octal    = pattern.New(`0?o?([0-7]{3,4})\b`)
-	modes    = pattern.New(`\b(chmod|fchmod|chmodSync|lchmod)\b\s*`)
-	owners   = pattern.New(`\b(chown|fchown|lchown|chownSync|setuid|seteuid|setreuid|setresuid)\b\s*\(?`)
-	forks    = pattern.New(`\bfork\b`)
-	loops    = pattern.New(`\b(while|until|loop|forever|times)\b|for\s*\(\s*;`)
-	sockets  = pattern.New(`(?i)\b(socket|TCPSocket|fsockopen|IO::Socket\w*|net\.connect|createConnection|UNIXSocket)\b`)
-	duplexes = pattern.New(`\b(dup2|fdopen|/bin/sh|pty|spawn|exec)\b|>&`)
-	getattrs = pattern.New(`\b(getattr\s*\(\s*(os|subprocess|shutil|__builtins__|builtins)|__builtins__|\bvars\s*\(\s*\w+\s*\)\s*\[|\.__dict__\s*\[|__subclasses__|globals\s*\(\s*\)\s*\[|importlib\.import_module|process\.binding|\.constructor\.constructor|Object\.const_get|public_send|__send__)`)
+	// nodeTreeOn is the same function where it is handed on.
+	nodeTreeOn = pattern.New(`\.\s*(?:rm|rmSync|rmdir|rmdirSync)\b\s*(?:[\],);]|\.\s*(?:call|apply|bind)\b)`)
+	kills      = pattern.New(`\b(kill|killpg)\b\s*`)
+	nine       = pattern.New(`\b9\b|KILL`)
+	octal      = pattern.New(`0?o?([0-7]{3,4})\b`)
+	modes      = pattern.New(`\b(chmod|fchmod|chmodSync|lchmod)\b\s*`)
+	owners     = pattern.New(`\b(chown|fchown|lchown|chownSync|setuid|seteuid|setreuid|setresuid)\b\s*\(?`)
+	forks      = pattern.New(`\bfork\b`)
+	loops      = pattern.New(`\b(while|until|loop|forever|times)\b|for\s*\(\s*;`)
+	sockets    = pattern.New(`(?i)\b(socket|TCPSocket|fsockopen|IO::Socket\w*|net\.connect|createConnection|UNIXSocket)\b`)
+	duplexes   = pattern.New(`\b(dup2|fdopen|/bin/sh|pty|spawn|exec)\b|>&`)
+	getattrs   = pattern.New(`\b(getattr\s*\(\s*(os|subprocess|shutil|__builtins__|builtins)|__builtins__|\bvars\s*\(\s*\w+\s*\)\s*\[|\.__dict__\s*\[|__subclasses__|globals\s*\(\s*\)\s*\[|importlib\.import_module|process\.binding|\.constructor\.constructor|Object\.const_get|public_send|__send__)`)
 	// computed are arguments of which the first is made by something that isn't followed.
-	computed   = pattern.New(`^[\s\[(*]*(?:"\d+"\s*(?:\.\s*(?:replace|reverse|translate|decode|encode|lower|swapcase|map|tr|sub|gsub|slice|substr|substring|unpack\w*|rot13)\b|\[)|[A-Za-z_][\w.]*\s*\([^()]*"\d+"[^()]*\)\s*\.|(?:os\s*\.\s*)?(?:environ|getenv)\b|process\s*\.\s*env\b|\$?ENV\s*[\[{]|\$_(?:ENV|GET|POST|SERVER)\b|[A-Za-z_][\w.]*(?:fromCharCode|b64decode|atob|unhexlify|fromhex|pack|decode64)\b)`)
-	inStart    = pattern.New(`^[\s\[\](),*]*$`)
-	reference  = pattern.New(`"(\d+)"`)
-	executable = pattern.New(`\bexecutable\s*=\s*"(\d+)"\s*,?`)
-	noKeywords = pattern.New(`,\s*\{[\s,]*\}`)
-	keyword    = pattern.New(`\b(shell|check|text|capture_output|stdout|stderr|stdin|universal_newlines|cwd|timeout|encoding|stdio|stdin_data|chdir|binmode|bufsize|exception|out|err|input)\s*[=:]>?\s*([\w.]+|"\d+")`)
+	computed = pattern.New(`^[\s\[(*]*(?:(?:scalar\s+)?(?:reverse|lc|lcfirst|uc|ucfirst|substr|unpack|sprintf)\b|\{\s*"\d+"\s*:|\[\s*\.\.\.|\[[^\[\]]*\]\s*\.\s*(?:reverse|map|join|concat|slice)\b|Buffer\s*\.\s*from\b|"\d+"\s*(?:\.\s*(?:join|concat|split\s*\(\s*"\d+"[^()]*\)\s*\[|replace|reverse|translate|decode|encode|lower|swapcase|map|tr|sub|gsub|slice|substr|substring|unpack\w*|rot13)\b|\[)|[A-Za-z_][\w.]*\s*\([^()]*"\d+"[^()]*\)\s*\.|(?:os\s*\.\s*)?(?:environ|getenv)\b|process\s*\.\s*env\b|\$?ENV\s*[\[{]|\$_(?:ENV|GET|POST|SERVER)\b|(?:[A-Za-z_][\w.]*)?\b(?:fromCharCode|b64decode|atob|unhexlify|fromhex|pack|decode64)\b)`)
+	added    = pattern.New(`^[\s(]*"\d+"\s*\+`)
+	// interpolations are expressions within strings of Perl.
+	interpolations = pattern.New(`[@$]\{\s*[\[\\](?:[^{}]|\{[^{}]*\})*\}`)
+	programName    = pattern.New(`^[\w./-]*[A-Za-z][\w.-]*$`)
+	// variableFirst are the arguments of a call that starts a program which a variable names.
+	variableFirst = pattern.New(`^[\s(]*(?:\[\s*[A-Za-z_$][\w.]*\s*,|[A-Za-z_$][\w.]*\s*,\s*\[)`)
+	inStart       = pattern.New(`^[\s\[\](),*]*$`)
+	reference     = pattern.New(`"(\d+)"`)
+	executable    = pattern.New(`\bexecutable\s*=\s*"(\d+)"\s*,?`)
+	noKeywords    = pattern.New(`,\s*\{[\s,]*\}`)
+	keyword       = pattern.New(`\b(shell|check|text|capture_output|stdout|stderr|stdin|universal_newlines|cwd|timeout|encoding|stdio|stdin_data|chdir|binmode|bufsize|exception|out|err|input)\s*[=:]>?\s*([\w.]+|"\d+")`)
 )
 
 // Script says what code of a scripting language does, judging by its calls and strings.
@@ -117,7 +125,7 @@ func script(language, code string, depth int, left *int) []Effect {
 	}
 	s.fold(language)
 	if depth == 0 {
-		out = append(out, s.printed()...)
+		out = append(out, s.printed(language)...)
 	}
 	out = append(out, s.writes()...)
 	commands := s.commands(language, &out)
@@ -176,8 +184,11 @@ func script(language, code string, depth int, left *int) []Effect {
 		out = append(out, Effect{Kind: Delete, Text: trees.FindString(s.worth(trees))})
 	} else if m := nodeTree.FindStringIndex(s.worth(nodeTree)); m != nil && (strings.Contains(s.region(m[1]), "recursive") || recursiveOption(s, s.region(m[1]))) {
 		out = append(out, Effect{Kind: Delete, Text: "rm"})
+	} else if nodeTreeOn.MatchString(s.worth(nodeTreeOn)) && language == "node" && strings.Contains(s.all(), "recursive") {
+		out = append(out, Effect{Kind: Delete, Text: "rm"})
 	}
 	s.signals(&out)
+	s.environment(out)
 	if forks.MatchString(s.worth(forks)) && loops.MatchString(s.code) {
 		out = append(out, Effect{Kind: ForkBomb, Text: "fork in a loop"})
 	}
@@ -266,7 +277,11 @@ func (s *skeleton) commands(language string, out *[]Effect) bool {
 	found, started := false, 0
 	for _, l := range s.literals {
 		if l.tick && language != "node" && language != "python" && language != "lua" && language != "go" {
-			*out = append(*out, Effect{Kind: Shell, Text: l.text})
+			text := l.text
+			if language == "perl" {
+				text = interpolations.ReplaceAllString(text, shell.Unknown)
+			}
+			*out = append(*out, Effect{Kind: Shell, Text: text})
 			found = true
 		}
 	}
@@ -276,10 +291,11 @@ func (s *skeleton) commands(language string, out *[]Effect) bool {
 	}
 	found = s.statements(language, out) || found
 	for _, m := range pipes.FindAllStringSubmatchIndex(s.worth(pipes)) {
-		literals := s.referenced(s.region(m[1]))
-		for i, l := range literals {
-			if mode := strings.TrimSpace(l.text); (mode == "-|" || mode == "|-") && i+1 < len(literals) {
-				*out = append(*out, piped(literals[i+1:]))
+		region := s.region(m[1])
+		at := reference.FindAllStringIndex(region)
+		for i, l := range s.referenced(region) {
+			if mode := strings.TrimSpace(l.text); mode == "-|" || mode == "|-" {
+				*out = append(*out, s.command("["+strings.TrimLeft(region[at[i][1]:], " \t\n,")))
 				found = true
 				break
 			}
@@ -306,7 +322,7 @@ func (s *skeleton) commands(language string, out *[]Effect) bool {
 			continue // runs Python, not a command
 		case name == "shell" && language != "other":
 			continue // an argument's name
-		case strings.HasSuffix(before, ".") && !strings.HasSuffix(before, "child_process.") && name == "system" && language != "other":
+		case strings.HasSuffix(before, ".") && !strings.HasSuffix(before, "child_process.") && !strings.HasSuffix(before, "].") && !strings.HasSuffix(before, ").") && name == "system" && language != "other":
 			continue
 		}
 		rest := s.code[m[1]:]
@@ -320,6 +336,9 @@ func (s *skeleton) commands(language string, out *[]Effect) bool {
 			break
 		}
 		e := s.command(args)
+		if e.Kind == Argv && variableFirst.MatchString(args) {
+			*out = append(*out, s.programs(e.Argv)...)
+		}
 		if e.Kind == Dynamic {
 			if effects, ok := s.handedTo(m[0], keyword.ReplaceAllString(args, "")); ok {
 				*out = append(*out, effects...)
@@ -329,6 +348,19 @@ func (s *skeleton) commands(language string, out *[]Effect) bool {
 		*out = append(*out, e)
 	}
 	return found
+}
+
+// maxPrograms is how many strings are taken for the name of a program that a variable names.
+const maxPrograms = 16
+
+// programs are the commands that a call may start if a variable names the program: that may be each name that the code has.
+func (s *skeleton) programs(args []string) (out []Effect) {
+	for _, l := range s.literals {
+		if programName.MatchString(l.text) && len(out) < maxPrograms {
+			out = append(out, Effect{Kind: Argv, Argv: append([]string{l.text}, args...)})
+		}
+	}
+	return out
 }
 
 // interpreters are programs that get code as an argument.
@@ -390,6 +422,9 @@ func (s *skeleton) starting(args string) Effect {
 		argv[0] = other
 	}
 	constant := inStart.MatchString(rest)
+	if len(argv) > 0 && added.MatchString(args) && strings.ContainsAny(rest, "[,") {
+		return Effect{Kind: Shell, Text: strings.ReplaceAll(s.parts("", args)[0], shell.Item, shell.Unknown)}
+	}
 	switch {
 	case len(argv) == 0 || computed.MatchString(args):
 		return Effect{Kind: Dynamic, Text: "it starts a command that is only known when it runs"}

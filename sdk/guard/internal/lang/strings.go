@@ -62,6 +62,17 @@ func strip(language, code string) *skeleton {
 			}
 			fallthrough
 		default:
+			if c == '\\' && i+1 < len(code) {
+				if code[i+1] == '\n' && language == "python" {
+					i += 2 // the line goes on
+					continue
+				}
+				if r, n := numbered(code[i+1:], 16); n > 0 && language == "node" && code[i+1] == 'u' {
+					b.WriteRune(r) // of a name
+					i += n + 1
+					continue
+				}
+			}
 			if c != '"' && c != '\'' && c != '`' || c == '\'' && i > 0 && wordByte(code[i-1]) && language == "perl" {
 				b.WriteByte(c)
 				i++

@@ -74,7 +74,11 @@ func (l *language) uses(name string, args []shell.Field) []Use {
 		switch {
 		case !opt.Has:
 		case opt.Roles == "c", l.as == "node" && opt.Name == "--print":
-			uses = append(uses, Use{Kind: Code, Lang: l.lang, Text: opt.Value})
+			text := opt.Value
+			if l.as == "node" && (opt.Name == "--print" || parsed.Has("-p")) {
+				text = printing(text)
+			}
+			uses = append(uses, Use{Kind: Code, Lang: l.lang, Text: text})
 			coded = true
 		case opt.Roles == "m":
 			if opt.Value == "code" || opt.Value == "asyncio" {
@@ -100,7 +104,7 @@ func (l *language) uses(name string, args []shell.Field) []Use {
 		at, coded = at[1:], true
 	}
 	if !coded && l.as == "node" && len(at) > 0 && parsed.Has("-p", "--print") {
-		uses = append(uses, Use{Kind: Code, Lang: l.lang, Text: args[at[0]].Text})
+		uses = append(uses, Use{Kind: Code, Lang: l.lang, Text: printing(args[at[0]].Text)})
 		at, coded = at[1:], true
 	}
 	if !coded && l.lang == "awk" && len(at) > 0 {

@@ -38,3 +38,11 @@ func inURL(address string) string {
 	}
 	return code
 }
+
+// printing is code of Node that prints what an expression comes to. Of statements, it is the statements.
+func printing(code string) string {
+	if strings.ContainsAny(code, ";\n") {
+		return code
+	}
+	return "console.log(" + code + "\n)"
+}

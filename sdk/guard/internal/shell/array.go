@@ -175,7 +175,11 @@ func (in *Interpreter) array(a *syntax.Assign, st *state, x *expansion) {
 // associative makes a variable an associative array, as a declaration of it does.
 func (s *state) associative(name string) {
 	if v := s.Get(name); v.Kind != expand.Associative && !HasUnknown(content(v)) {
-		set(s.in, &s.vars, name, expand.Variable{Set: true, Kind: expand.Associative, Map: map[string]string{}})
+		elements := map[string]string{}
+		if v.Kind == expand.String && v.Set {
+			elements["0"] = v.Str
+		}
+		set(s.in, &s.vars, name, expand.Variable{Set: true, Kind: expand.Associative, Map: elements})
 	}
 }
 

@@ -53,7 +53,7 @@ func (r *redirections) open(fd string, content Stream) {
 // duplicate makes a descriptor the same as another one.
 func (r *redirections) duplicate(in *Interpreter, st *state, fd, from string, reads bool) {
 	there, ok := r.opened(st, from)
-	r.errors = r.errors || fd == "2" && from == "1" && !r.moved
+	r.kept = r.kept || from == "1" && fd != "" && fd != "0" && fd != "1" && !r.moved
 	switch {
 	case fd == "0" || fd == "" && reads:
 		if ok {

@@ -31,7 +31,9 @@ func (x *expansion) param(p *syntax.ParamExp, quoted bool) []syntax.WordPart {
 			return []syntax.WordPart{unknown}
 		}
 		x.in.named(x.place, v.String())
-		v = x.state.Get(v.String())
+		if v = x.state.Get(v.String()); v.Kind == expand.Associative && p.Index == nil {
+			return []syntax.WordPart{asItStands(v.Map["0"])} // as bash takes it, and package expand doesn't
+		}
 	}
 	if p.Slice != nil && (x.arithmUnknown(p.Slice.Offset) || x.arithmUnknown(p.Slice.Length)) {
 		return []syntax.WordPart{unknown}
@@ -50,7 +52,7 @@ func (x *expansion) param(p *syntax.ParamExp, quoted bool) []syntax.WordPart {
 		if strings.ContainsAny(value, "`$") {
 			x.in.problem(x.place, Dynamic, "${…@P} would run the commands in the variable's value")
 		}
-		return []syntax.WordPart{unknown}
+		return []syntax.WordPart{transformed(p.Exp.Word.Lit(), value)}
 	case !v.IsSet():
 		return x.paramUnset(p, plain, quoted)
 	case p.Repl != nil && (anchored(p.Repl.Orig) || extended(p.Repl.Orig)), p.Exp != nil && extended(p.Exp.Word):
@@ -67,6 +69,28 @@ func (x *expansion) param(p *syntax.ParamExp, quoted bool) []syntax.WordPart {
 		return []syntax.WordPart{unknown}
 	}
 	return []syntax.WordPart{x.paramRewritten(p)}
+}
+
+// asItStands is a value that is one word without anything in it that the shell expands; not known if it is another one.
+func asItStands(value string) syntax.WordPart {
+	if value == "" || strings.Trim(value, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./+,:=%") != "" {
+		value = Unknown
+	}
+	return &syntax.Lit{Value: value}
+}
+
+// transformed is what ${x@operator} makes of a value.
+func transformed(operator, value string) syntax.WordPart {
+	switch operator {
+	case "L":
+		value = strings.ToLower(value)
+	case "U":
+		value = strings.ToUpper(value)
+	case "P", "E", "Q", "K", "k":
+	default:
+		value = ""
+	}
+	return asItStands(value)
 }
 
 // splitsAnywhere says whether it isn't known at which characters a value is split into words.

@@ -14,8 +14,8 @@ type redirections struct {
 	append bool
 	moved  bool // standard output goes elsewhere
 	back   bool // it goes to where it went before exec sent it elsewhere
+	kept   bool // another descriptor goes to where standard output went before it was moved
 	fed    bool // standard input was opened
-	errors bool // errors go where standard output went before it was sent elsewhere
 	opens  []descriptor
 }
 
@@ -108,6 +108,12 @@ func (in *Interpreter) redirect(r *redirections, redir *syntax.Redirect, fd stri
 	if in.passes(target.Text) {
 		return
 	}
+	if target.Text == "/dev/stderr" && fd != "2" {
+		if _, ok := r.opened(x.state, "2"); ok {
+			r.duplicate(in, x.state, fd, "2", false)
+			return
+		}
+	}
 	both := redir.Op == syntax.RdrAll || redir.Op == syntax.AppAll || redir.Op == syntax.DplOut && fd == ""
 	if both || fd == "" || fd == "1" {
 		r.into, r.moved = target.Text, true
@@ -160,6 +166,7 @@ func merges(source string) bool {
 
 // output sends what was printed where the redirections want it, and returns what is left for the next command.
 func (r *redirections) output(states []*state, out Stream) Stream {
+	r.failed(states, out)
 	if !r.moved {
 		return out
 	}
@@ -173,8 +180,20 @@ func (r *redirections) output(states []*state, out Stream) Stream {
 		}
 		st.write(r.into, content)
 	}
-	if r.errors && out.Text != "" { // what is printed may be errors
-		return Stream{Piped: true, Text: out.Text, From: out.From}
+	if r.kept && out.Text != "" {
+		return Stream{Piped: true, Text: out.Text, From: out.From.And(From("another descriptor"))}
 	}
 	return text("")
+}
+
+// failed sends what code printed to the file of its errors, too: the two are not told apart.
+func (r *redirections) failed(states []*state, out Stream) {
+	if out.Known || out.Text == "" {
+		return
+	}
+	for _, st := range states {
+		if there, ok := r.opened(st, "2"); ok && there.File != "" {
+			st.mayWrite(there.File, out)
+		}
+	}
 }

@@ -51,7 +51,7 @@ func (in *Interpreter) simple(s *syntax.Stmt, c *syntax.CallExpr, st *state, std
 	}
 	input, printer := st.input, st.printer
 	var before []descriptor
-	if len(r.opens) > 0 && (len(r.opens) > 1 || r.opens[0].path != "/dev/fd/2" || in.runsHere(argv[0].Text, st)) {
+	if len(r.opens) > 0 && (len(r.opens) > 1 || r.opens[0].path != "/dev/fd/2" || in.runsHere(argv[0].Text, st) || r.tellsErrors(argv)) {
 		before = r.enter(st)
 	}
 	if r.fed {
@@ -83,6 +83,12 @@ func (in *Interpreter) simple(s *syntax.Stmt, c *syntax.CallExpr, st *state, std
 func (in *Interpreter) runsHere(word string, st *state) bool {
 	_, function := st.funcs.get(word)
 	return function || word == "eval" || word == "." || word == "source"
+}
+
+// tellsErrors says whether the code that a command gets may print where the errors go.
+func (r *redirections) tellsErrors(argv []Field) bool {
+	tells := func(text string) bool { return strings.Contains(text, ">&") || strings.Contains(text, "/dev/") }
+	return tells(r.stdin.Text) || slices.ContainsFunc(argv, func(f Field) bool { return tells(f.Text) })
 }
 
 // execs says whether a command is exec without one to start: its redirections are for all that follows.

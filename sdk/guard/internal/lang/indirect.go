@@ -1,0 +1,124 @@
+package lang
+
+import (
+	"strings"
+
+	"github.com/picoclaw/picoclaw/sdk/guard/internal/pattern"
+)
+
+// Functions that start commands may be kept somewhere, or found by their names, and called where it doesn't show. Then each string of
+// the code that may be a command counts as one, and so does each list of strings.
+
+var (
+	// reflects find members of things by their names, or all of them.
+	reflects = pattern.New(`\b(?:attrgetter|methodcaller|getattr|__getattribute__|__getitem__|__dict__|getmembers|vars|dir|CDLL|PyDLL|LoadLibrary|cdll|pythonapi|dlsym)\b`)
+	// allOf are the members of what starts commands in Node, of which one is chosen by code.
+	allOf = pattern.New(`(?:\b(?:Object|Reflect)\s*\.\s*\w+\s*\(|\b(?:in|of)\s)\s*require\s*\(\s*"\d+"\s*\)|\brequire\s*\(\s*"\d+"\s*\)\s*\[\s*[^"\s]`)
+	// stored is where a function that starts commands becomes an element or a member of something.
+	stored = pattern.New(`(?:\b(?:(?:os|posix)\.(?:system|popen|exec\w+|spawn\w+)|subprocess\.(?:run|call|check_call|check_output|Popen|getoutput|getstatusoutput)|shutil\.rmtree)|\.(?:execSync|spawnSync|execFileSync|execFile|exec|spawn))(?:\s*(?:[\])},;\n]|$)|\s+(?:if|or|and|else)\b)`)
+	// obscures is what strings are made with that aren't put together.
+	obscures = pattern.New(`\b(?:chr|fromhex|b64decode|unhexlify|zip|ord|maketrans|fromCharCode|atob|pack)\b|\bBuffer\.from\b`)
+	// lists are lists of strings.
+	lists = pattern.New(`[\[(]\s*"\d+"(?:\s*,\s*"\d+")+\s*,?\s*[\])]`)
+	// plainly is what a name is set to that stands for the function itself.
+	plainly = pattern.New(`=\s*(?:require\s*\(\s*"\d+"\s*\)|[\w.]*)$`)
+	// keeps is a statement that puts something somewhere.
+	keeps = pattern.New(`^\s*(?:(?:const|let|var|return|yield|class\b[^:]*:)\s*)?[\w.\[\]{}"*,: ]*(?:=|:|\breturn\b|\byield\b)`)
+)
+
+// starters are the names of functions that start commands, as strings that they are found by.
+var starters = names("system popen execl execlp execv execvp execve spawnl spawnlp spawnv spawnvp posix_spawn run call check_call check_output Popen getoutput getstatusoutput rmtree")
+
+// indirect adds what the strings of code would do as commands, if functions that start some are called where it doesn't show.
+func (s *skeleton) indirect(language string, out *[]Effect) {
+	switch language {
+	case "python":
+		if !s.keptFunction() && !s.reflected() {
+			return
+		}
+	case "node":
+		if !strings.Contains(s.all(), "child_process") || !s.keptFunction() && !allOf.MatchString(s.worth(allOf)) {
+			return
+		}
+	default:
+		return
+	}
+	if obscures.MatchString(s.worth(obscures)) {
+		*out = append(*out, Effect{Kind: Dynamic, Text: "a function that starts commands is called with what is only known when it runs"})
+	}
+	for _, l := range s.literals {
+		if commandLike(l.text) {
+			*out = append(*out, Effect{Kind: Shell, Text: l.text})
+		}
+		if l.text == "rmtree" {
+			*out = append(*out, Effect{Kind: Delete, Text: "rmtree"})
+		}
+	}
+	for _, list := range lists.FindAllString(s.worth(lists)) {
+		var argv []string
+		for _, l := range s.referenced(list) {
+			argv = append(argv, l.text)
+		}
+		*out = append(*out, Effect{Kind: Argv, Argv: argv})
+	}
+}
+
+// reflected says whether code finds things by their names, and has the name of a function that starts commands.
+func (s *skeleton) reflected() bool {
+	if !reflects.MatchString(s.worth(reflects)) {
+		return false
+	}
+	for _, l := range s.literals {
+		if starters[l.text] {
+			return true
+		}
+	}
+	return false
+}
+
+// keptFunction says whether a function that starts commands is put somewhere that isn't followed: into a list, a table, a member. By
+// a plain name of its own it is followed.
+func (s *skeleton) keptFunction() bool {
+	for _, m := range stored.FindAllStringIndex(s.worth(stored)) {
+		start := s.outermost(m[0])
+		statement := s.code[start:m[0]]
+		if !keeps.MatchString(statement) {
+			end := start + strings.IndexAny(s.code[start:]+"\n", ";\n")
+			if !strings.Contains(s.code[start:end], `"`) {
+				return true // what it is called with stands elsewhere
+			}
+			continue
+		}
+		name := assigns.FindStringSubmatch(statement + "x ")
+		if name == nil || !plainly.MatchString(statement) || s.elsewhere(name[1]) {
+			return true
+		}
+	}
+	return false
+}
+
+// outermost is where the statement begins that a place is in, whatever brackets it stands in.
+func (s *skeleton) outermost(at int) int {
+	for at > 0 && s.code[at-1] != ';' && s.code[at-1] != '\n' {
+		at--
+	}
+	return at
+}
+
+// elsewhere says whether a name stands for something where it isn't called: it is given on, or a member.
+func (s *skeleton) elsewhere(name string) bool {
+	times := 0
+	for at := strings.Index(s.code, name); at >= 0; {
+		end := at + len(name)
+		behind := strings.TrimLeft(s.code[end:], " \t")
+		whole := (at == 0 || !wordByte(s.code[at-1])) && (end == len(s.code) || !wordByte(s.code[end]))
+		if whole && (at > 0 && s.code[at-1] == '.' || !strings.HasPrefix(behind, "(")) {
+			times++
+		}
+		next := strings.Index(s.code[end:], name)
+		if at = end + next; next < 0 {
+			break
+		}
+	}
+	return times > 1 // besides where it is set
+}
