@@ -27,9 +27,27 @@ func (a *analysis) found(c *shell.Call, files []programs.Use) {
 			continue
 		}
 		for _, name := range c.Writings(func(name string) bool { return strings.HasSuffix(name, ending) }) {
-			a.script(c, name, file.Lang, file.Params)
+			a.imported(c, name, file)
 		}
 	}
+}
+
+// importing is a file that is being followed since a program may import it, with what surrounds that program.
+type importing struct {
+	file         string
+	surroundings uint64
+}
+
+// imported decides on a file that a program may import. A file that starts the program that imports it does nothing new in the same
+// surroundings.
+func (a *analysis) imported(c *shell.Call, name string, file programs.Use) {
+	this := importing{file.Lang + ":" + name, c.Surroundings()}
+	if slices.Contains(a.importing, this) {
+		return
+	}
+	a.importing = append(a.importing, this)
+	a.script(c, name, file.Lang, file.Params)
+	a.importing = a.importing[:len(a.importing)-1]
 }
 
 // reads says whether one of the arguments of a command is a file that the line wrote.

@@ -1,6 +1,11 @@
 package shell
 
 import (
+	"fmt"
+	"hash/maphash"
+	"maps"
+	"slices"
+
 	"mvdan.cc/sh/v3/syntax"
 )
 
@@ -169,6 +174,43 @@ func (c *Call) Writings(keep func(name string) bool) []string { return c.state.f
 
 // Wrote says whether earlier commands of the same text wrote files.
 func (c *Call) Wrote() bool { return c.state.files != nil }
+
+var surroundingsSeed = maphash.MakeSeed()
+
+// Surroundings is a number for all that a program finds where this command runs, its arguments apart: another one if its directory,
+// its input, a variable or a file is another.
+func (c *Call) Surroundings() uint64 {
+	var h maphash.Hash
+	h.SetSeed(surroundingsSeed)
+	note := func(texts ...string) {
+		for _, text := range texts {
+			c.in.work += len(text) / perWord
+			_, _ = h.WriteString(text)
+			_ = h.WriteByte(0)
+		}
+	}
+	note(c.Dir, c.Doubt, c.Stdin.Text, c.Stdin.File)
+	for _, name := range slices.Sorted(maps.Keys(c.Env)) {
+		note(name, c.Env[name])
+	}
+	any := func(string) bool { return true }
+	for _, name := range c.state.vars.keys(any) {
+		value, _ := c.state.vars.get(name)
+		note(name, value.String())
+	}
+	for _, name := range c.state.files.keys(any) {
+		content, _ := c.state.files.get(name)
+		note(name, content.Text)
+	}
+	for name, body := range c.state.funcs.all() {
+		note(name, fmt.Sprintf("%p", body))
+	}
+	for name, body := range c.state.outer.all() {
+		note(name, fmt.Sprintf("%p", body))
+	}
+	note(c.state.exported...)
+	return h.Sum64()
+}
 
 // Abs is the absolute form of a path where the command runs.
 func (c *Call) Abs(path string) string { return c.state.abs(path) }
