@@ -206,10 +206,15 @@ func itemsOf(text, between string) (items []string) {
 
 // code decides on code in any language.
 func (a *analysis) code(c *shell.Call, language, text string, params []string) {
+	beside := a.beside
+	a.beside = "" // what the code runs in turn is in no file
 	if other, ok := lang.AsShell(language, text); ok {
 		language, text = "sh", other
 	}
 	switch {
+	case language == "sh" && beside != "":
+		c.Output = c.File(text, params)
+		return
 	case language == "sh":
 		c.Output = c.Code(text, params)
 		return
@@ -237,6 +242,9 @@ func (a *analysis) code(c *shell.Call, language, text string, params []string) {
 		effects = func(_, text string) []lang.Effect { return lang.Make(text, params) }
 	}
 	for _, e := range effects(language, text) {
+		if e.Kind == lang.Path && e.Beside != "" && beside != "" {
+			e.Text = path.Join(beside, e.Beside)
+		}
 		if compiled[language] && e.Kind != lang.Shell && e.Kind != lang.Argv {
 			continue
 		}
@@ -350,7 +358,11 @@ func (a *analysis) script(c *shell.Call, file, language string, params []string)
 		return
 	}
 	if content.Text != "" || content.Known {
+		if !c.Linked() {
+			a.beside = path.Dir(c.Abs(file))
+		}
 		a.code(c, language, content.Text, params)
+		a.beside = ""
 	}
 	switch {
 	case content.Known || content.File != "":

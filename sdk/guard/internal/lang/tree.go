@@ -62,4 +62,3 @@ func (s *skeleton) recursiveOption(args string) bool {
 	options := strings.TrimSpace(elements[1])
 	return options != "" && (options[0] != '{' || strings.Contains(options, "...") || strings.Contains(options, "["))
 }
-

@@ -164,10 +164,15 @@ func (c *Call) nested(via string, argv []Field, env map[string]string) *Call {
 }
 
 // Code interprets text as a program of a new shell with the given parameters ($0 first).
-func (c *Call) Code(text string, params []string) Stream { return c.start(text, params, c.Stdin) }
+func (c *Call) Code(text string, params []string) Stream {
+	return c.start(text, params, c.Stdin, false)
+}
+
+// File is like Code, for a file of which $0 is the name.
+func (c *Call) File(text string, params []string) Stream { return c.start(text, params, c.Stdin, true) }
 
 // Feed is like Code, for a program that gets other input than the command.
-func (c *Call) Feed(text string, stdin Stream) { c.start(text, nil, stdin) }
+func (c *Call) Feed(text string, stdin Stream) { c.start(text, nil, stdin, false) }
 
 // Writings are those files that earlier commands of the same text wrote and whose names are to be kept, sorted.
 func (c *Call) Writings(keep func(name string) bool) []string { return c.state.files.keys(keep) }

@@ -64,6 +64,9 @@ func (c *Call) Overwrite(file string) { c.state.overwritten(file) }
 // maxOtherNames is how many other names of files are followed.
 const maxOtherNames = 64
 
+// Linked says whether the command line makes links.
+func (c *Call) Linked() bool { return len(c.in.links) > 0 }
+
 // Link records that one name leads to what another one does.
 func (c *Call) Link(from, to string, symbolic bool) {
 	if c.in.links == nil {
