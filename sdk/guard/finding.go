@@ -89,7 +89,7 @@ func (a *analysis) decision() Decision {
 }
 
 // marks shows people the marks of what isn't known.
-var marks = strings.NewReplacer(shell.Unknown, "…", shell.Item, "{}", shell.Unset, "", shell.Substituted, "N", shell.Temporary, "tmp", shell.Program, "usr/bin")
+var marks = strings.NewReplacer(shell.Unknown, "…", shell.Item, "{}", shell.Unset, "", shell.Substituted, "N", "/"+shell.Temporary, "/tmp", shell.Temporary, "", shell.Program, "usr/bin")
 
 func visible(argv []string) []string {
 	if argv == nil {

@@ -2,6 +2,7 @@ package guard
 
 import (
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/picoclaw/picoclaw/sdk/guard/internal/programs"
@@ -67,6 +68,9 @@ func (a *analysis) Call(c *shell.Call) {
 		if name == "rm" && c.Wrote() {
 			a.optionsByNames(c, name, argv)
 		}
+	}
+	if name == "git" && slices.Contains(argv, "mv") {
+		a.moved = a.moved || strings.Contains(strings.Join(argv, " "), shell.Temporary)
 	}
 	a.program(c, argv)
 	uses := programs.Uses(a.programs, name, c.Argv[1:], argv[1:])
