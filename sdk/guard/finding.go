@@ -41,7 +41,9 @@ type analysis struct {
 	nested    int         // texts for Windows shells that are being followed
 	steps     int         // commands of Windows shells so far
 	words     int         // words of these
+	beside    string      // the directory of the file whose code comes next, if it is code of a file
 	made      int         // bytes of makefiles so far
+	importing []importing // files that are being followed since a program may import them
 	edits     int         // bytes of text that sed was followed over
 	fixed     *shell.Span // where to say that everything is found, if not nil
 	resolver  resolver
@@ -88,7 +90,7 @@ func (a *analysis) decision() Decision {
 }
 
 // marks shows people the marks of what isn't known.
-var marks = strings.NewReplacer(shell.Unknown, "…", shell.Item, "{}", shell.Unset, "", shell.Substituted, "N", shell.Temporary, "tmp", shell.Program, "usr/bin")
+var marks = strings.NewReplacer(shell.Unknown, "…", shell.Item, "{}", shell.Unset, "", shell.Substituted, "N", "/"+shell.Temporary, "/tmp", shell.Temporary, "", shell.Program, "usr/bin")
 
 func visible(argv []string) []string {
 	if argv == nil {

@@ -82,7 +82,7 @@ func (a *analysis) apply(c *shell.Call, rule *rules.Rule, name string, argv []st
 	f := finding{verdict: Deny, rule: rule.ID, tier: tierHard, line: reasonDangerous, span: c.Span, argv: argv,
 		why: fmt.Sprintf("%s %s: %s", name, rule.Reason, shown(c, argv)), safer: rule.Safer, setting: settingHard}
 	if rule.Tier == rules.Soft {
-		if a.allowed(argv) || name == "rm" && (rule.ID == "exec.rm-recursive" || rule.ID == "exec.rm-force") && !a.moved && ownTemporary(c) {
+		if a.allowed(argv) || !a.moved && ownTemporary(c, rule.ID) {
 			return
 		}
 		f.tier, f.setting = tierSoft, a.allowing(argv)
@@ -90,22 +90,56 @@ func (a *analysis) apply(c *shell.Call, rule *rules.Rule, name string, argv []st
 	a.add(f)
 }
 
-// ownTemporary says whether all that a command names are files and directories that mktemp has made for the same command line. A
-// trap may name what isn't made yet.
-func ownTemporary(c *shell.Call) bool {
+// ownTemporary says whether all that a command deletes are files and directories that mktemp has made for the same command line.
+func ownTemporary(c *shell.Call, rule string) bool {
+	switch rule {
+	case "exec.rm-recursive", "exec.rm-force":
+		return c.Argv[0].Text == "rm" && removesOwn(c)
+	case "exec.find-delete":
+		return findsInOwn(c)
+	}
+	return false
+}
+
+// removesOwn is ownTemporary for rm. A trap may name what isn't made yet.
+func removesOwn(c *shell.Call) bool {
 	any := false
 	for _, f := range c.Argv[1:] {
-		name, below := strings.CutPrefix(f.Text, "/"+shell.Temporary+"/")
 		switch {
 		case f.Glob:
 			return false
-		case below && strings.Contains(name, "XXX") && !strings.Contains(name, "/") && !shell.HasUnknown(name), c.Later && (f.Text == shell.Unset || f.Text == ""):
+		case madeByMktemp(f.Text), c.Later && (f.Text == shell.Unset || f.Text == ""):
 			any = true
 		case !strings.HasPrefix(f.Text, "-"):
 			return false
 		}
 	}
 	return any
+}
+
+// findsInOwn is ownTemporary for find, which follows no links if it isn't told to.
+func findsInOwn(c *shell.Call) bool {
+	any, expression := false, false
+	for _, f := range c.Argv[1:] {
+		expression = expression || f.Text == "!" || strings.HasPrefix(f.Text, "(") || strings.HasPrefix(f.Text, "-")
+		switch {
+		case f.Glob, f.Text == "-H", f.Text == "-L", f.Text == "-follow", strings.HasPrefix(f.Text, "-files0"), !expression && !madeByMktemp(f.Text):
+			return false
+		}
+		any = any || !expression
+	}
+	return any
+}
+
+// madeByMktemp says whether a path is that of a file or a directory that mktemp has made: in the directory for such files, or elsewhere
+// by a name that has something in it which is nobody else's.
+func madeByMktemp(path string) bool {
+	name, below := strings.CutPrefix(path, "/"+shell.Temporary+"/")
+	if !below {
+		name = path[strings.LastIndexByte(path, '/')+1:]
+		below = strings.Contains(name, shell.Temporary)
+	}
+	return below && strings.Contains(name, "XXX") && !strings.Contains(name, "/") && !shell.HasUnknown(path)
 }
 
 // allowing names the setting that lifts a soft rule for one simple command.

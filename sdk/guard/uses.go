@@ -27,9 +27,27 @@ func (a *analysis) found(c *shell.Call, files []programs.Use) {
 			continue
 		}
 		for _, name := range c.Writings(func(name string) bool { return strings.HasSuffix(name, ending) }) {
-			a.script(c, name, file.Lang, file.Params)
+			a.imported(c, name, file)
 		}
 	}
+}
+
+// importing is a file that is being followed since a program may import it, with what surrounds that program.
+type importing struct {
+	file         string
+	surroundings uint64
+}
+
+// imported decides on a file that a program may import. A file that starts the program that imports it does nothing new in the same
+// surroundings.
+func (a *analysis) imported(c *shell.Call, name string, file programs.Use) {
+	this := importing{file.Lang + ":" + name, c.Surroundings()}
+	if slices.Contains(a.importing, this) {
+		return
+	}
+	a.importing = append(a.importing, this)
+	a.script(c, name, file.Lang, file.Params)
+	a.importing = a.importing[:len(a.importing)-1]
 }
 
 // reads says whether one of the arguments of a command is a file that the line wrote.
@@ -207,10 +225,15 @@ func itemsOf(text, between string) (items []string) {
 
 // code decides on code in any language.
 func (a *analysis) code(c *shell.Call, language, text string, params []string) {
+	beside := a.beside
+	a.beside = "" // what the code runs in turn is in no file
 	if other, ok := lang.AsShell(language, text); ok {
 		language, text = "sh", other
 	}
 	switch {
+	case language == "sh" && beside != "":
+		c.Output = c.File(text, params)
+		return
 	case language == "sh":
 		c.Output = c.Code(text, params)
 		return
@@ -238,6 +261,9 @@ func (a *analysis) code(c *shell.Call, language, text string, params []string) {
 		effects = func(_, text string) []lang.Effect { return lang.Make(text, params) }
 	}
 	for _, e := range effects(language, text) {
+		if e.Kind == lang.Path && e.Beside != "" && beside != "" {
+			e.Text = path.Join(beside, e.Beside)
+		}
 		if compiled[language] && e.Kind != lang.Shell && e.Kind != lang.Argv {
 			continue
 		}
@@ -368,7 +394,11 @@ func (a *analysis) script(c *shell.Call, file, language string, params []string)
 		return
 	}
 	if content.Text != "" || content.Known {
+		if !c.Linked() {
+			a.beside = path.Dir(c.Abs(file))
+		}
 		a.code(c, language, content.Text, params)
+		a.beside = ""
 	}
 	switch {
 	case content.Known || content.File != "":

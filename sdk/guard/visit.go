@@ -2,6 +2,7 @@ package guard
 
 import (
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/picoclaw/picoclaw/sdk/guard/internal/programs"
@@ -71,6 +72,9 @@ func (a *analysis) Call(c *shell.Call) {
 			}
 		}
 	}
+	if name == "git" && slices.Contains(argv, "mv") {
+		a.moved = a.moved || strings.Contains(strings.Join(argv, " "), shell.Temporary)
+	}
 	a.program(c, argv)
 	uses := programs.Uses(a.programs, name, c.Argv[1:], argv[1:])
 	for _, use := range uses {
@@ -81,6 +85,8 @@ func (a *analysis) Call(c *shell.Call) {
 		a.edited(c, argv, uses)
 	case "perl", "ruby", "awk":
 		a.changedInPlace(c, name, argv)
+	case "readlink", "realpath":
+		a.canonical(c, argv)
 	}
 	a.programs.Give(uses)
 	if (name == "patch" || name == "git") && strings.Contains(c.Stdin.Text, "+++ ") {
@@ -112,6 +118,27 @@ func (a *analysis) Call(c *shell.Call) {
 	}
 	if !programs.Understood(name) {
 		a.guess(c, uses)
+	}
+}
+
+// canonical follows what readlink -f and realpath print of one path: where it leads, if that is known.
+func (a *analysis) canonical(c *shell.Call, argv []string) {
+	operand, follows := "", argv[0] == "realpath"
+	for _, arg := range argv[1:] {
+		switch {
+		case arg == "-f" || arg == "-e" || arg == "-m":
+			follows = true
+		case strings.HasPrefix(arg, "-") && arg != "--" || operand != "" && arg != "--":
+			return
+		case arg != "--":
+			operand = arg
+		}
+	}
+	if !follows || operand == "" || shell.HasUnknown(operand) || c.Dir == "" || c.Doubt != "" || c.Linked() {
+		return
+	}
+	if target, err := a.resolver.resolve(c.Abs(operand)); err == nil {
+		c.Output = shell.Stream{Known: true, Piped: true, Text: target + "\n"}
 	}
 }
 

@@ -34,6 +34,7 @@ type Effect struct {
 	Fed  bool // what Text runs reads what the code prints
 
 	Content string // of Write: what is written, if it is known
+	Beside  string // of Path: the path from the directory on that the code's own file is in, if it begins there
 }
 
 // Effects says what code of a language does. An unknown language is read like the scripting languages.

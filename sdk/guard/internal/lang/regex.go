@@ -2,7 +2,10 @@ package lang
 
 import (
 	"slices"
+	"strconv"
 	"strings"
+
+	"github.com/picoclaw/picoclaw/sdk/guard/internal/pattern"
 )
 
 // regexBefore are the words behind which a slash begins a regular expression.
@@ -160,4 +163,35 @@ func runsCode(text string) bool {
 		}
 	}
 	return false
+}
+
+var (
+	// ofRegex is where a method of a regular expression, or of a variable that is set to one, is called.
+	ofRegex = pattern.New(`"(\d+)"\s*\.\s*$`)
+	// matching is where one is given to a method of a string.
+	matching = pattern.New(`(?:=|\.\s*(?:match|matchAll|replace|replaceAll|search|split)\s*\()\s*$`)
+	reshaped = pattern.New(`rototype|__proto__|\bconstructor\b|\bdefinePropert|\bReflect\b|\bassign\b|\.\s*exec\s*=[^=]`)
+)
+
+// matches says whether the method whose name comes next is one of a regular expression, which the code leaves as the language has it.
+func (s *skeleton) matches(before string) bool {
+	m := ofRegex.FindStringSubmatch(before)
+	if m == nil {
+		return false
+	}
+	n, err := strconv.Atoi(m[1])
+	if err != nil || !s.literals[n].regex || !s.looks(2*len(s.code)) || reshaped.MatchString(s.all()) {
+		return false
+	}
+	mark := `"` + m[1] + `"`
+	for at := 0; ; { // as a variable of its name may be a parameter elsewhere, or be set by a loop
+		next := strings.Index(s.code[at:], mark)
+		if next < 0 {
+			return true
+		}
+		at += next + len(mark)
+		if !strings.HasPrefix(strings.TrimLeft(s.code[at:], " \t\n"), ".") && !matching.MatchString(s.code[max(0, at-len(mark)-maxTold):at-len(mark)]) {
+			return false
+		}
+	}
 }

@@ -59,8 +59,8 @@ var (
 	ofOutput = pattern.New(`\b(?:eval|instance_eval|class_eval|module_eval)\b[\s({]*"(\d+)"`)
 	// ofFile are the arguments of an eval of all that a file holds.
 	ofFile = pattern.New(`^\(\s*(?:compile\s*\(\s*)?(?:open\s*\(\s*"(\d+)"[^()]*\)\s*\.\s*read\s*\(\s*\)|(?:pathlib\s*\.\s*)?Path\s*\(\s*"(\d+)"\s*\)\s*\.\s*read_text\s*\([^()]*\)|File\s*\.\s*read\s*\(\s*"(\d+)"\s*\)|(?:fs|require\s*\(\s*"\d+"\s*\))\s*\.\s*readFileSync\s*\(\s*"(\d+)"[^()]*\)(?:\s*\.\s*toString\s*\([^()]*\))?)\s*[,)]`)
-	// handedEval is eval as an argument.
-	handedEval = pattern.New(`[(,]\s*eval\s*[,)]`)
+	// handedEval is eval as an argument, or put somewhere.
+	handedEval = pattern.New(`[(,=:?|&]\s*eval\s*(?:[,;)}\]\n]|$)`)
 	// loaders set a variable in an environment.
 	loaders  = pattern.New(`"(\d+)"\s*(?:\]|\})?\s*(?::|=>|=)|\b(?:putenv|setenv)\s*\(?\s*"(\d+)"|\b(LD_PRELOAD|LD_AUDIT|DYLD_INSERT_LIBRARIES|BASH_ENV)\s*\}?\s*(?::|=)`)
 	bareEval = pattern.New(`\beval\s*(?:[$@<&;})]|$)`)
@@ -132,6 +132,9 @@ func script(language, code string, depth int, left *int) []Effect {
 	s.nested(language, depth, &out)
 	for _, m := range evals.FindAllStringSubmatchIndex(s.worth(evals)) {
 		word := s.code[m[2]:m[3]]
+		if language == "node" && strings.HasSuffix(strings.TrimRight(s.code[:m[2]], "$"), ".") && s.code[m[2]-1] == '$' {
+			continue // a method of another name, such as page.$eval
+		}
 		method := m[2] > 0 && s.code[m[2]-1] == '.' && !everywhere(s.code[:m[2]])
 		if language != "php" && s.isConstant(m[1]-1) {
 			continue // it is code like the rest
@@ -182,7 +185,7 @@ func script(language, code string, depth int, left *int) []Effect {
 	}
 	if trees.MatchString(s.worth(trees)) {
 		out = append(out, Effect{Kind: Delete, Text: trees.FindString(s.worth(trees))})
-	} else if m := nodeTree.FindStringIndex(s.worth(nodeTree)); m != nil && (strings.Contains(s.region(m[1]), "recursive") || recursiveOption(s, s.region(m[1]))) {
+	} else if s.removesTree() {
 		out = append(out, Effect{Kind: Delete, Text: "rm"})
 	} else if nodeTreeOn.MatchString(s.worth(nodeTreeOn)) && language == "node" && strings.Contains(s.all(), "recursive") {
 		out = append(out, Effect{Kind: Delete, Text: "rm"})
@@ -230,12 +233,6 @@ func disguised(code string) bool {
 	return strings.ContainsFunc(code, func(r rune) bool {
 		return r >= 0xFF21 && r <= 0xFF5A || r >= 0x1D400 && r <= 0x1D7FF
 	})
-}
-
-// recursiveOption says whether the options of a call are in a variable, and the code speaks of being recursive.
-func recursiveOption(s *skeleton, args string) bool {
-	_, options, ok := strings.Cut(args, ",")
-	return ok && strings.Contains(s.all(), "recursive") && strings.Trim(strings.TrimSpace(options), "){} ") != ""
 }
 
 // everywhere says whether code ends with the object that the global functions are members of.
@@ -314,6 +311,8 @@ func (s *skeleton) commands(language string, out *[]Effect) bool {
 			continue // subprocess.PIPE
 		case language == "node" && (name == "exec" || name == "spawn") && !children:
 			continue // RegExp.exec
+		case language == "node" && name == "exec" && s.matches(before):
+			continue
 		case strings.HasSuffix(before, "platform."), strings.HasSuffix(before, "def "), strings.HasSuffix(before, "function "), strings.HasSuffix(before, "import "):
 			continue
 		case language == "ruby" && strings.HasSuffix(before, ":") && !strings.HasSuffix(before, "::"):

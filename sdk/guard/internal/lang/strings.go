@@ -232,9 +232,14 @@ func (s *skeleton) paths(language string) []Effect {
 		case strings.HasPrefix(text, "/") && (tops[top] || opened && !strings.ContainsAny(text, " *\\")),
 			strings.HasPrefix(text, "~/"), text == "~" && opened,
 			text == ".." && opened, strings.HasPrefix(text, "../"), strings.Contains(text, "/../"):
-			if !s.kept(language, at) {
-				out = append(out, Effect{Kind: Path, Text: text})
+			if s.kept(language, at) {
+				continue
 			}
+			e := Effect{Kind: Path, Text: text}
+			if up, ok := s.beside(language, at); ok && !l.tick && strings.HasPrefix(text, beginsBeside(language)) {
+				e.Beside = strings.Repeat("../", up) + strings.TrimLeft(text, "/")
+			}
+			out = append(out, e)
 		case strings.HasPrefix(text, `C:\`) || strings.HasPrefix(text, `C:/`):
 			out = append(out, Effect{Kind: Path, Text: "/" + text})
 		}

@@ -41,3 +41,24 @@ func ownTree(code string) bool {
 	}
 	return set == 1 && !pattern.New(`\b(?:for\s+[^;\n]*|with\s[^;\n]*\bas\s+[^;\n]*|global\s+[^;\n]*|nonlocal\s+[^;\n]*|del\s+[^;\n]*|import\s+[^;\n]*|def\s+\w+\s*\([^()]*|lambda\b[^:\n]*)\b`+m[1]+`\b`).MatchString(code) && !strings.Contains(code, ":=")
 }
+
+// removesTree says whether a call of Node's deletes recursively.
+func (s *skeleton) removesTree() bool {
+	for _, m := range nodeTree.FindAllStringIndex(s.worth(nodeTree)) {
+		args := s.region(m[1] - 1)
+		if strings.Contains(s.expand(args), "recursive") || !s.looks(len(args)) || s.recursiveOption(args) {
+			return true
+		}
+	}
+	return false
+}
+
+// recursiveOption says whether the options of a call are not all written down there, and the code speaks of being recursive.
+func (s *skeleton) recursiveOption(args string) bool {
+	elements := elementsOf(args)
+	if len(elements) < 2 || !strings.Contains(s.all(), "recursive") {
+		return false
+	}
+	options := strings.TrimSpace(elements[1])
+	return options != "" && (options[0] != '{' || strings.Contains(options, "...") || strings.Contains(options, "["))
+}

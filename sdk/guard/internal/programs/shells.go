@@ -22,6 +22,9 @@ var shellCode = set("--command --commands --init-command --execute")
 // shellUses says what a shell runs.
 func shellUses(name string, args []shell.Field) []Use {
 	var uses []Use
+	if checking[name] && onlyChecks(args) {
+		return checkedFile(args)
+	}
 	if spec, ok := shellSpecs[name]; ok {
 		uses = otherShell(name, spec, args)
 	} else {
@@ -32,6 +35,41 @@ func shellUses(name string, args []shell.Field) []Use {
 			if uses[i].Lang == "sh" {
 				uses[i].Lang = name
 			}
+		}
+	}
+	return uses
+}
+
+// checking are the shells that run nothing of a script with the option -n.
+var checking = set("sh bash dash zsh ksh mksh ash rbash")
+
+// onlyChecks says whether a shell is told to look for errors of syntax alone, by options that can't mean anything else besides.
+func onlyChecks(args []shell.Field) bool {
+	n := false
+	for _, arg := range args {
+		if strings.HasPrefix(arg.Text, shell.Unknown) {
+			return false
+		}
+		if len(arg.Text) < 2 || arg.Text[0] != '-' && arg.Text[0] != '+' {
+			break
+		}
+		if arg.Text[0] == '+' || strings.Trim(arg.Text[1:], "nvxeu") != "" {
+			return false
+		}
+		n = n || strings.Contains(arg.Text, "n")
+	}
+	return n
+}
+
+// checkedFile is the file that such a shell reads.
+func checkedFile(args []shell.Field) (uses []Use) {
+	for i, arg := range args {
+		switch {
+		case len(uses) == 0 && len(arg.Text) > 1 && arg.Text[0] == '-':
+		case len(uses) == 0:
+			uses = append(uses, Use{Kind: Read, Text: arg.Text, Glob: arg.Glob})
+		default:
+			uses = append(uses, Use{Kind: Shape, Text: args[i].Text, Glob: arg.Glob})
 		}
 	}
 	return uses

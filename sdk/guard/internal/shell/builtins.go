@@ -159,6 +159,7 @@ func (in *Interpreter) source1(c *Call, st *state, args []string) Stream {
 		return Stream{}
 	}
 	file := operands[0]
+	st.file = false // from now on, BASH_SOURCE may be that one
 	content, written := c.Written(file)
 	if c.IsInput(file) {
 		content, written = c.Stdin, true

@@ -16,7 +16,7 @@ func (s *state) child(env map[string]string) *state {
 			set(s.in, &c.outer, name, body)
 		}
 	}
-	c.funcs, c.aliases, c.readonly, c.integers = nil, nil, nil, nil
+	c.funcs, c.aliases, c.readonly, c.integers, c.file = nil, nil, nil, nil, false
 	unset(s.in, &c.vars, "IFS")
 	for name, value := range env {
 		c.set(name, value)
@@ -48,8 +48,9 @@ func (s *state) inherited(name string) bool {
 }
 
 // start follows text as the program of a new shell. Variables of this one that it mentions and may not have got are followed both ways.
-func (c *Call) start(text string, params []string, stdin Stream) Stream {
+func (c *Call) start(text string, params []string, stdin Stream, file bool) Stream {
 	first := c.state.child(c.Env)
+	first.file = file && len(params) > 0
 	if len(params) > 0 {
 		first.params = params
 	}

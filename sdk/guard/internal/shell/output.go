@@ -192,11 +192,24 @@ func temporary(args []string) string {
 		case !strings.HasPrefix(name, "-") && (i == 0 || args[i-1] != "-t" && !strings.HasPrefix(args[i-1], "--tmpdir")):
 			template = args[i]
 			if dir == "/"+Temporary {
-				return template + "\n" // relative to the working directory
+				return randomly(template) + "\n" // relative to the working directory
 			}
 		case !strings.HasPrefix(name, "-"):
 			template = args[i]
 		}
 	}
+	if dir != "/"+Temporary {
+		template = randomly(template)
+	}
 	return dir + "/" + template + "\n"
+}
+
+// randomly marks the letters of a template in the place of which mktemp puts others, so that the name is nobody else's.
+func randomly(template string) string {
+	at := strings.LastIndex(template, "XXX")
+	if at < 0 || strings.Contains(template[at:], "/") {
+		return template
+	}
+	at = len(strings.TrimRight(template[:at], "X"))
+	return template[:at] + Temporary + template[at:]
 }

@@ -3,6 +3,8 @@ package shell
 import (
 	"strconv"
 	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
 )
 
 // reading is what the options of read and mapfile say.
@@ -127,6 +129,34 @@ func (in *Interpreter) read(c *Call, st *state, args []string) {
 		}
 		st.set(name, value)
 	}
+}
+
+// readsText says whether a statement reads variables from text that stands beside it, which sets them whether it succeeds or not: it
+// fails where the text ends before what should end it.
+func readsText(stmt *syntax.Stmt, st *state) bool {
+	simple, ok := stmt.Cmd.(*syntax.CallExpr)
+	if !ok || len(simple.Args) < 2 || simple.Args[0].Lit() != "read" || len(stmt.Redirs) != 1 {
+		return false
+	}
+	if _, function := st.funcs.get("read"); function {
+		return false
+	}
+	if _, alias := st.aliases.get("read"); alias {
+		return false
+	}
+	for i, word := range simple.Args[1:] {
+		delimiter := simple.Args[i].Lit()
+		switch text := word.Lit(); {
+		case strings.HasPrefix(delimiter, "-") && strings.HasSuffix(delimiter, "d"):
+		case text == "" || text[0] != '-' && !syntax.ValidName(text) || text[0] == '-' && strings.Trim(text[1:], "rsed") != "":
+			return false
+		}
+	}
+	switch stmt.Redirs[0].Op {
+	case syntax.Hdoc, syntax.DashHdoc, syntax.WordHdoc:
+		return stmt.Redirs[0].N == nil
+	}
+	return false
 }
 
 // remaining is what the last of several names gets: the words from i on, with what stands between them.

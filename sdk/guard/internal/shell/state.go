@@ -19,6 +19,7 @@ type state struct {
 	aliases  *table[string]
 	files    *table[Stream] // written since, by absolute path
 	params   []string       // $0, $1, …
+	file     bool           // $0 is the file that the code is in
 	locals   []string       // variables of the function that is being followed
 	integers []string       // variables whose values are computed when they are set
 	readonly []string       // variables that can't be set

@@ -211,7 +211,7 @@ func (in *Interpreter) binary(c *syntax.BinaryCmd, st *state, stdin Stream) ([]*
 		left, out := in.stmt(c.X, st, stdin)
 		all := left
 		tried := left
-		if len(left) != 1 || !left[0].equal(before) {
+		if (len(left) != 1 || !left[0].equal(before)) && !readsText(c.X, before) {
 			tried = append([]*state{before}, left...)
 		}
 		for _, s := range tried {

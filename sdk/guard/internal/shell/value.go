@@ -9,7 +9,7 @@ const (
 	Substituted = "\uFDD2" // the number in the path of a process substitution
 	Item        = "\uFDD4" // a name that another command finds
 	Program     = "\uFDD5" // the directory on PATH that a program is in, as which tells it
-	Temporary   = "\uFDD3" // the directory that mktemp makes new files in
+	Temporary   = "\uFDD3" // the directory that mktemp makes new files in; within a name, that mktemp makes it up
 )
 
 // HasUnknown says whether part of s isn't known.

@@ -80,8 +80,13 @@ func (s *state) Get(name string) expand.Variable {
 	case "?", "$", "!", "RANDOM", "SRANDOM", "SECONDS", "LINENO", "PPID", "BASHPID", "UID", "EUID", "EPOCHSECONDS", "EPOCHREALTIME", "OPTIND",
 		"BASH_SUBSHELL", "BASH_ARGC", "HISTCMD", "GROUPS":
 		return known(Item) // a number, whatever is assigned
-	case "BASH_COMMAND", "BASH_ARGV", "DIRSTACK", "FUNCNAME", "PIPESTATUS", "BASH_LINENO", "BASH_SOURCE":
+	case "BASH_COMMAND", "BASH_ARGV", "DIRSTACK", "FUNCNAME", "PIPESTATUS", "BASH_LINENO":
 		return known(Unknown) // whatever is assigned
+	case "BASH_SOURCE":
+		if s.file {
+			return known(s.params[0])
+		}
+		return known(Unknown)
 	case "COLUMNS", "LINES":
 		if v, ok := s.vars.get(name); ok {
 			return v

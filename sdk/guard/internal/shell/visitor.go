@@ -1,6 +1,11 @@
 package shell
 
 import (
+	"fmt"
+	"hash/maphash"
+	"maps"
+	"slices"
+
 	"mvdan.cc/sh/v3/syntax"
 )
 
@@ -159,16 +164,58 @@ func (c *Call) nested(via string, argv []Field, env map[string]string) *Call {
 }
 
 // Code interprets text as a program of a new shell with the given parameters ($0 first).
-func (c *Call) Code(text string, params []string) Stream { return c.start(text, params, c.Stdin) }
+func (c *Call) Code(text string, params []string) Stream {
+	return c.start(text, params, c.Stdin, false)
+}
+
+// File is like Code, for a file of which $0 is the name.
+func (c *Call) File(text string, params []string) Stream { return c.start(text, params, c.Stdin, true) }
 
 // Feed is like Code, for a program that gets other input than the command.
-func (c *Call) Feed(text string, stdin Stream) { c.start(text, nil, stdin) }
+func (c *Call) Feed(text string, stdin Stream) { c.start(text, nil, stdin, false) }
 
 // Writings are those files that earlier commands of the same text wrote and whose names are to be kept, sorted.
 func (c *Call) Writings(keep func(name string) bool) []string { return c.state.files.keys(keep) }
 
 // Wrote says whether earlier commands of the same text wrote files.
 func (c *Call) Wrote() bool { return c.state.files != nil }
+
+var surroundingsSeed = maphash.MakeSeed()
+
+// Surroundings is a number for all that a program finds where this command runs, its arguments apart: another one if its directory,
+// its input, a variable or a file is another.
+func (c *Call) Surroundings() uint64 {
+	var h maphash.Hash
+	h.SetSeed(surroundingsSeed)
+	note := func(texts ...string) {
+		for _, text := range texts {
+			c.in.work += len(text) / perWord
+			_, _ = h.WriteString(text)
+			_ = h.WriteByte(0)
+		}
+	}
+	note(c.Dir, c.Doubt, c.Stdin.Text, c.Stdin.File)
+	for _, name := range slices.Sorted(maps.Keys(c.Env)) {
+		note(name, c.Env[name])
+	}
+	any := func(string) bool { return true }
+	for _, name := range c.state.vars.keys(any) {
+		value, _ := c.state.vars.get(name)
+		note(name, value.String())
+	}
+	for _, name := range c.state.files.keys(any) {
+		content, _ := c.state.files.get(name)
+		note(name, content.Text)
+	}
+	for name, body := range c.state.funcs.all() {
+		note(name, fmt.Sprintf("%p", body))
+	}
+	for name, body := range c.state.outer.all() {
+		note(name, fmt.Sprintf("%p", body))
+	}
+	note(c.state.exported...)
+	return h.Sum64()
+}
 
 // Abs is the absolute form of a path where the command runs.
 func (c *Call) Abs(path string) string { return c.state.abs(path) }

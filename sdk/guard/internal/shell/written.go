@@ -73,6 +73,9 @@ func withName(names []string, name string) []string {
 	return append(names, name)
 }
 
+// Linked says whether the command line makes links.
+func (c *Call) Linked() bool { return len(c.in.links) > 0 }
+
 // Link records that one name leads to what another one does.
 func (c *Call) Link(from, to string, symbolic bool) {
 	if c.in.links == nil {
