@@ -126,7 +126,7 @@ func script(language, code string, depth int, left *int) []Effect {
 		if language != "php" && s.isConstant(m[1]-1) {
 			continue // it is code like the rest
 		}
-		if !method && (word != "exec" || language == "python") && word != "assert" || language == "php" {
+		if !method && (word != "exec" || language == "python") && word != "assert" || language == "php" && word != "exec" {
 			out = append(out, Effect{Kind: Dynamic, Text: word + " runs code that is only known when it runs"})
 			break
 		}
@@ -275,6 +275,8 @@ func (s *skeleton) commands(language string, out *[]Effect) bool {
 			continue
 		case language == "ruby" && strings.HasSuffix(before, ":") && !strings.HasSuffix(before, "::"):
 			continue // a symbol
+		case language == "php" && name == "exec" && strings.HasSuffix(before, "->") && databases.MatchString(s.code):
+			continue // gives SQL to a database
 		case name == "exec" && language == "python":
 			continue // runs Python, not a command
 		case name == "shell" && language != "other":
@@ -294,7 +296,7 @@ func (s *skeleton) commands(language string, out *[]Effect) bool {
 		}
 		e := s.command(args)
 		if e.Kind == Dynamic {
-			if effects, ok := s.handedTo(m[0], keyword.ReplaceAllString(args, "")); ok {
+			if effects, ok := s.handedTo(keyword.ReplaceAllString(args, "")); ok {
 				*out = append(*out, effects...)
 				continue
 			}
@@ -366,7 +368,7 @@ func (s *skeleton) starting(args string) Effect {
 		if strings.Contains(argv[0], " ") {
 			return Effect{Kind: Shell, Text: argv[0]}
 		}
-		if strings.Count(rest, "(") > 1 && interpreters[shell.Name(argv[0])] {
+		if strings.Count(rest, "(") > 1 && interpreters[shell.Name(argv[0])] && !s.runsFile(args) {
 			return Effect{Kind: Dynamic, Text: "it starts " + shell.Name(argv[0]) + " with code that is only known when it runs"}
 		}
 		return Effect{Kind: Argv, Argv: argv}
@@ -374,6 +376,25 @@ func (s *skeleton) starting(args string) Effect {
 		return Effect{Kind: Shell, Text: strings.Join(argv, shell.Unknown) + shell.Unknown}
 	}
 	return Effect{Kind: Shell, Text: strings.Join(argv, "")}
+}
+
+// databases are classes of PHP for databases.
+var databases = pattern.New(`\bnew\s+\\?(?:PDO|SQLite3)\b`)
+
+// plainFirst are arguments that begin with two constants or three.
+var plainFirst = pattern.New(`^[\s\[(]*"\d+"\s*,\s*"(\d+)"\s*,(?:\s*"(\d+)"\s*,)?`)
+
+// runsFile says whether the arguments for an interpreter begin with a file, or a module of Python's, so that what follows is for that.
+func (s *skeleton) runsFile(args string) bool {
+	m := plainFirst.FindStringSubmatch(args)
+	if m == nil {
+		return false
+	}
+	first, ok := s.text(m[1])
+	if ok && first == "-m" && m[2] != "" {
+		first, ok = s.text(m[2])
+	}
+	return ok && first != "" && first[0] != '-'
 }
 
 // region returns the arguments of a call: up to the bracket that closes it, or to the end of the statement.
