@@ -295,7 +295,7 @@ func (a *analysis) effect(c *shell.Call, language string, e lang.Effect) {
 			c.Output = shell.Stream{Piped: true, Text: e.Text, From: shell.From("code")}
 		}
 	case lang.Delete:
-		a.soft(c, Deny, "exec.rm-recursive", e.Text+" deletes directories with everything in them", "")
+		a.soft(c, Deny, "exec.rm-recursive", e.Text+" deletes directories with everything in them", saferTree)
 	case lang.Drop:
 		a.soft(c, Deny, "exec.database-delete", e.Text+" deletes what a database keeps, which nothing brings back", "delete the rows that you mean, or use a database of your own")
 	case lang.Kill:

@@ -43,6 +43,8 @@ type handing struct {
 	s       *skeleton
 	seen    map[string]bool
 	effects []Effect
+	take    func(args string) bool // if not nil, what looks at what the variable holds, instead of starting it
+	taken   int
 }
 
 // variable says whether all that a variable of that name may hold is known: wherever a loop or a call sets it.
@@ -54,7 +56,7 @@ func (h *handing) variable(name string) bool {
 	if h.seen[name] = true; len(h.seen) > maxHanded || !s.looks(4*len(s.code)) || s.setOtherwise(name) {
 		return false
 	}
-	before := len(h.effects)
+	before := len(h.effects) + h.taken
 	for _, m := range loopOver.FindAllStringSubmatchIndex(s.code) {
 		list := s.code[m[4]:m[5]]
 		if list == "[" || list == "(" {
@@ -89,7 +91,7 @@ func (h *handing) variable(name string) bool {
 			}
 		}
 	}
-	return len(h.effects) > before
+	return len(h.effects)+h.taken > before
 }
 
 // looped follows what a loop over a list sets a variable to, if it is one of those that the loop sets.
@@ -157,8 +159,12 @@ func (h *handing) called(function string, param int, rest bool) bool {
 
 // starts adds the effect of starting a command by these arguments, and says whether it is known.
 func (h *handing) starts(args string) bool {
-	if len(h.effects) == maxCalls {
+	if len(h.effects)+h.taken == maxCalls {
 		return false
+	}
+	if h.take != nil {
+		h.taken++
+		return h.take(args)
 	}
 	e := h.s.command(args)
 	if e.Kind == Dynamic {
