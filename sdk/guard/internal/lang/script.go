@@ -25,8 +25,9 @@ type skeleton struct {
 	literals []literal
 	pairs    *pattern.Pairs // of the code, once they are needed
 	room     pattern.Pairs
-	matched  int  // the length of the regular expression that was found last
-	unclosed int  // those that don't end
+	matched  int // the length of the regular expression that was found last
+	unclosed int // those that don't end
+	started  []startedIn
 	left     *int // bytes of code in strings that may still be read
 	looked   int  // bytes of code that were looked at again to see what is done with a string
 }
@@ -163,7 +164,7 @@ func script(language, code string, depth int, left *int) []Effect {
 		break
 	}
 	if language == "python" && ownTree(code) {
-		s.code = strings.ReplaceAll(s.code, "rmtree", "rmdir")
+		s.code, s.started = strings.ReplaceAll(s.code, "rmtree", "rmdir"), nil
 	}
 	if trees.MatchString(s.worth(trees)) {
 		out = append(out, Effect{Kind: Delete, Text: trees.FindString(s.worth(trees))})
@@ -300,13 +301,16 @@ func (s *skeleton) commands(language string, out *[]Effect) bool {
 			break
 		}
 		e := s.command(args)
+		dir := s.startsIn(m[1], args)
 		if e.Kind == Dynamic {
 			if effects, ok := s.handedTo(keyword.ReplaceAllString(args, "")); ok {
-				*out = append(*out, effects...)
+				for _, e := range effects {
+					*out = append(*out, e.in(dir))
+				}
 				continue
 			}
 		}
-		*out = append(*out, e)
+		*out = append(*out, e.in(dir))
 	}
 	return found
 }
