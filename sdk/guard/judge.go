@@ -14,6 +14,7 @@ import (
 const (
 	saferPlain  = "write the command so that it can be read without running it"
 	saferTree   = "delete the files that you mean one by one, or work in a directory that the code makes by mkdtemp and names once"
+	saferList   = "start the program with a list of its arguments instead of one string for the shell"
 	saferSaved  = "save it in the workspace, read it, then run it from there"
 	settingHard = "no pattern lifts this rule; tools.exec.enable_deny_patterns: false switches all rules off"
 )

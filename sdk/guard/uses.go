@@ -257,6 +257,10 @@ func (a *analysis) effect(c *shell.Call, language string, e lang.Effect) {
 	argv := c.Texts()
 	switch e.Kind {
 	case lang.Shell:
+		if strings.Contains(e.Text, shell.Unknown) && a.rules {
+			a.add(finding{verdict: Deny, rule: "exec.dynamic", line: reasonDangerous, tier: tierHard, why: "the shell code that it puts together is only known when it runs", span: c.Span, argv: argv,
+				safer: saferList, setting: settingHard})
+		}
 		if e.Fed {
 			c.Feed(e.Text, shell.Stream{Piped: true, From: shell.From(language)})
 			return
