@@ -105,10 +105,13 @@ func (h *handing) looped(name, targets, list string) bool {
 			list = h.s.listOf(list)
 		}
 		elements := elementsOf(list)
-		if len(elements) == 0 {
+		if len(elements) == 0 || list[0] == '{' && len(names) != 2 {
 			return false
 		}
 		for _, element := range elements {
+			if list[0] == '{' {
+				element = asPair(element)
+			}
 			if len(names) > 1 {
 				inner := elementsOf(strings.TrimSpace(element))
 				if len(inner) != len(names) {
@@ -122,6 +125,18 @@ func (h *handing) looped(name, targets, list string) bool {
 		}
 	}
 	return true
+}
+
+// asPair is an entry of a table, KEY: VALUE or KEY => VALUE, as a list of the two; nothing if it is none.
+func asPair(entry string) string {
+	key, value, ok := strings.Cut(entry, ":")
+	if !ok {
+		key, value, ok = strings.Cut(entry, "=>")
+	}
+	if !ok {
+		return ""
+	}
+	return "(" + key + "," + value + ")"
 }
 
 // called follows what calls of a function of the code hand to its parameter, or to all from that one on.
@@ -192,14 +207,14 @@ func (s *skeleton) listOf(variable string) string {
 	for place := range places(s.code, variable) {
 		rest := s.code[place+len(variable):]
 		if !sets(rest) {
-			if m := memberOf.FindStringSubmatch(rest); m != nil && storing[m[1]] {
+			if m := memberOf.FindStringSubmatch(rest); m != nil && storing[m[1]] || rebound.MatchString(rest) {
 				return ""
 			}
 			continue
 		}
 		times++
 		value := strings.TrimLeft(strings.TrimLeft(rest, " \t"), "= \t")
-		if value != "" && (value[0] == '[' || value[0] == '(') {
+		if value != "" && (value[0] == '[' || value[0] == '(' || value[0] == '{') {
 			list = s.whole(len(s.code) - len(value))
 		}
 	}
