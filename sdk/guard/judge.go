@@ -13,6 +13,8 @@ import (
 
 const (
 	saferPlain  = "write the command so that it can be read without running it"
+	saferTree   = "delete the files that you mean one by one, or work in a directory that the code makes by mkdtemp and names once"
+	saferList   = "start the program with a list of its arguments instead of one string for the shell"
 	saferSaved  = "save it in the workspace, read it, then run it from there"
 	settingHard = "no pattern lifts this rule; tools.exec.enable_deny_patterns: false switches all rules off"
 )
@@ -167,7 +169,9 @@ func (a *analysis) soft(c *shell.Call, verdict Verdict, rule, why, safer string)
 	}
 	f := finding{verdict: verdict, rule: rule, tier: tierSoft, line: reasonDangerous, why: why, span: c.Span, argv: argv, safer: safer, setting: a.allowing(argv)}
 	if a.fed == c {
-		f.safer, f.setting = saferSaved, fed(argv)
+		if f.setting = fed(argv); safer == "" || safer == saferPlain {
+			f.safer = saferSaved
+		}
 	}
 	a.add(f)
 }
@@ -175,6 +179,10 @@ func (a *analysis) soft(c *shell.Call, verdict Verdict, rule, why, safer string)
 // hard adds a finding that no pattern lifts.
 func (a *analysis) hard(c *shell.Call, rule, why string) {
 	if a.rules {
-		a.add(finding{verdict: Deny, rule: rule, tier: tierHard, line: reasonDangerous, why: why, span: c.Span, argv: c.Texts(), setting: settingHard})
+		f := finding{verdict: Deny, rule: rule, tier: tierHard, line: reasonDangerous, why: why, span: c.Span, argv: c.Texts(), setting: settingHard}
+		if rule == "exec.dynamic" {
+			f.safer = saferPlain
+		}
+		a.add(f)
 	}
 }

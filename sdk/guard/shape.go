@@ -115,6 +115,8 @@ func (a *analysis) path(p *shell.Place, access Access, text string, glob bool, a
 		safer := d.Safer
 		if safer == "" && temporary(abs) {
 			safer = "use $TMPDIR, or a file or directory that mktemp makes: those are the command's own"
+		} else if safer == "" && (access == Write || access == Delete) {
+			safer = saferInside
 		}
 		a.refuse(p, finding{rule: d.Rule, why: text + ": " + d.Reason, safer: safer, setting: d.Setting, argv: argv})
 		return

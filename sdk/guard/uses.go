@@ -276,6 +276,10 @@ func (a *analysis) effect(c *shell.Call, language string, e lang.Effect) {
 	argv := c.Texts()
 	switch e.Kind {
 	case lang.Shell:
+		if strings.Contains(e.Text, shell.Unknown) && a.rules {
+			a.add(finding{verdict: Deny, rule: "exec.dynamic", line: reasonDangerous, tier: tierHard, why: "the shell code that it puts together is only known when it runs", span: c.Span, argv: argv,
+				safer: saferList, setting: settingHard})
+		}
 		for _, input := range a.inputs(c, language, e.Fed) {
 			c.Feed(e.Text, input)
 		}
@@ -310,7 +314,7 @@ func (a *analysis) effect(c *shell.Call, language string, e lang.Effect) {
 			c.Output = shell.Stream{Piped: true, Text: e.Text, From: c.Stdin.From.And(shell.From(language + " code"))}
 		}
 	case lang.Delete:
-		a.soft(c, Deny, "exec.rm-recursive", e.Text+" deletes directories with everything in them", "")
+		a.soft(c, Deny, "exec.rm-recursive", e.Text+" deletes directories with everything in them", saferTree)
 	case lang.Drop:
 		a.soft(c, Deny, "exec.database-delete", e.Text+" deletes what a database keeps, which nothing brings back", "delete the rows that you mean, or use a database of your own")
 	case lang.Kill:

@@ -36,11 +36,15 @@ func (a *analysis) Problem(p *shell.Place, problem shell.Problem) {
 		if !a.rules {
 			return
 		}
-		setting = settingHard
+		if setting = settingHard; problem.Kind == shell.Network {
+			safer = "nc -z HOST PORT or curl say whether something answers; curl sends and fetches"
+		}
 	case shell.TooLong, shell.TooComplex:
 		safer = "write it to a script in the workspace, or run it in several steps"
 	case shell.Syntax:
-		safer = "correct the command"
+		if safer = "correct the command"; strings.Contains(problem.Reason, "floating point") {
+			safer = `put keys of arrays that have a dot in them between quotes: ["a.b"]=x`
+		}
 	}
 	a.add(finding{verdict: Deny, rule: "exec." + string(problem.Kind), line: reasonDangerous, tier: tierHard, why: problem.Reason, safer: safer, setting: setting, span: problem.Span})
 }

@@ -10,82 +10,195 @@ var (
 	// defines is where code gives a function a name and parameters.
 	defines = pattern.New(`\bdef\s+(\w+)\s*\(([^()]*)\)|\bfunction\s+(\w+)\s*\(([^()]*)\)|\b(?:const|let|var)\s+(\w+)\s*=\s*(?:async\s+)?(?:function\s*)?(?:\(([^()]*)\)|(\w+)\s*=>)`)
 	// firstWord is the variable that arguments begin with.
-	firstWord = pattern.New(`^\s*\(?\s*(?:\.\.\.|\*)?([A-Za-z_]\w*)\s*(?:[,)]|$)`)
-	// loopOver is a loop over a list, by the variable that it sets.
-	loopOver = pattern.New(`\bfor\s*\(?\s*(?:const\s+|let\s+|var\s+)?(\w+)\s+(?:in|of)\s+(\w+|[\[(])`)
+	firstWord = pattern.New(`^\s*\(?\s*(?:\.\.\.|\*)?(\$?[A-Za-z_]\w*)\s*(?:[,)]|$)`)
+	// loopOver is a loop over a list, by the variables that it sets; eachOf is one by a method of the list, which stands before them.
+	loopOver = pattern.New(`\bfor(?:each)?\s*\(?\s*(?:const\s+|let\s+|var\s+|my\s+)?([\[(]?\s*\$?\w+(?:\s*,\s*\w+)*\s*[\])]?)\s*(?:\s(?:in|of)\s|\s)\s*([@\w]+|[\[(])`)
+	eachOf   = pattern.New(`(\w+|\])\s*\.\s*(?:each|forEach|map|flatMap)\s*(?:\(\s*(?:async\s*)?|\bdo\s*\||\{\s*\|)\s*([(\[]*\s*\w+(?:\s*,\s*\w+)*)\s*[)\]]*\s*(?:=>|\|)`)
+	foreach  = pattern.New(`\bforeach\s*\(\s*(\$\w+|\[[^\[\]]*\])\s+as\s+(?:\$\w+\s*=>\s*)?(\$\w+)\s*\)`)
+	// rebound is what stands behind a variable that is set in another way than to one value; renamedAs what stands before one.
+	rebound   = pattern.New(`^\s*(?:[^()={}\n]*[}\]]\s*=[^=>]|:=|\[[^\[\]]*\]\s*=[^=])`)
+	renamedAs = pattern.New(`(?:\b(?:with|except|import)\b[^;\n]*\bas\s+|\bcatch\s*\(\s*|\blambda\b[^:\n]*)$`)
+	byKeyword = pattern.New(`^\s*(?:\*|\.\.\.|[A-Za-z_]\w*\s*=[^=])`)
 )
 
-// maxCalls is how many calls of functions that start commands are followed.
-const maxCalls = 64
+// maxCalls is how many calls of functions that start commands are followed, and maxHanded through how many hands.
+const (
+	maxCalls  = 64
+	maxHanded = 4
+)
 
-// handedTo are the effects of a call, at a place of the code, that starts what a variable holds: the parameter of a function that
-// the code calls itself, or the variable of a loop over a list. False if it isn't known what that may be.
-func (s *skeleton) handedTo(at int, args string) ([]Effect, bool) {
+// handedTo are the effects of a call that starts what a variable holds: the parameter of a function that the code calls itself, or
+// the variable of a loop over a list. False if it isn't known what that may be.
+func (s *skeleton) handedTo(args string) ([]Effect, bool) {
 	m := firstWord.FindStringSubmatch(args)
-	if m == nil || !s.looks(4*len(s.code)) {
+	if m == nil {
 		return nil, false
 	}
-	if out, ok := s.looped(at, m[1]); ok {
-		return out, true
-	}
-	name, params := "", ""
-	for _, d := range defines.FindAllStringSubmatchIndex(s.code) {
-		if d[0] > at {
-			break
-		}
-		g := pattern.Groups(s.code, d)
-		name, params = g[1]+g[3]+g[5], g[2]+g[4]+g[6]+g[7]
-	}
-	first, _, _ := strings.Cut(params, ",")
-	first, _, _ = strings.Cut(first, ":")
-	first, _, _ = strings.Cut(first, "=")
-	if strings.Trim(strings.TrimSpace(first), "*.") != m[1] || name == "" {
-		return nil, false
-	}
-	var out []Effect
-	for place := range places(s.code, name) {
-		rest := s.code[place+len(name):]
-		if before := strings.TrimRight(s.code[:place], " \t"); strings.HasSuffix(before, "def") || strings.HasSuffix(before, "function") || strings.HasPrefix(strings.TrimLeft(rest, " "), "=") && !strings.HasPrefix(strings.TrimLeft(rest, " "), "==") {
-			continue // where it is defined
-		}
-		if !strings.HasPrefix(rest, "(") && !strings.HasPrefix(rest, ` "`) || len(out) == maxCalls {
-			return nil, false // it goes by another name, too
-		}
-		e := s.command(s.region(place + len(name)))
-		if e.Kind == Dynamic {
-			return nil, false
-		}
-		out = append(out, e)
-	}
-	return out, len(out) > 0
+	h := handing{s: s, seen: map[string]bool{}}
+	return h.effects, h.variable(m[1]) && len(h.effects) > 0
 }
 
-// looped are the effects of starting each of a list of commands, if the variable of a loop holds them.
-func (s *skeleton) looped(at int, variable string) ([]Effect, bool) {
-	var list string
+// handing follows what a variable may hold that is started as a command.
+type handing struct {
+	s       *skeleton
+	seen    map[string]bool
+	effects []Effect
+	take    func(args string) bool // if not nil, what looks at what the variable holds, instead of starting it
+	taken   int
+}
+
+// variable says whether all that a variable of that name may hold is known: wherever a loop or a call sets it.
+func (h *handing) variable(name string) bool {
+	s := h.s
+	if h.seen[name] {
+		return true
+	}
+	if h.seen[name] = true; len(h.seen) > maxHanded || !s.looks(4*len(s.code)) || s.setOtherwise(name) {
+		return false
+	}
+	before := len(h.effects) + h.taken
 	for _, m := range loopOver.FindAllStringSubmatchIndex(s.code) {
-		if m[0] > at || s.code[m[2]:m[3]] != variable {
+		list := s.code[m[4]:m[5]]
+		if list == "[" || list == "(" {
+			list = s.whole(m[4])
+		}
+		if !h.looped(name, s.code[m[2]:m[3]], list) {
+			return false
+		}
+	}
+	for _, m := range eachOf.FindAllStringSubmatchIndex(s.code) {
+		list := s.code[m[2]:m[3]]
+		if open := opening(s.code[:m[3]]); list == "]" && open >= 0 {
+			list = s.code[open:m[3]]
+		}
+		if !h.looped(name, s.code[m[4]:m[5]], list) {
+			return false
+		}
+	}
+	for _, m := range foreach.FindAllStringSubmatch(s.code) {
+		if !h.looped(name, m[2], m[1]) {
+			return false
+		}
+	}
+	for _, d := range defines.FindAllStringSubmatchIndex(s.code) {
+		g := pattern.Groups(s.code, d)
+		for i, param := range strings.Split(g[2]+g[4]+g[6]+g[7], ",") {
+			param, _, _ = strings.Cut(param, ":")
+			param, _, _ = strings.Cut(param, "=")
+			param = strings.TrimSpace(param)
+			if plain := strings.TrimLeft(param, "*."); plain == name && !h.called(g[1]+g[3]+g[5], i, plain != param) {
+				return false
+			}
+		}
+	}
+	return len(h.effects)+h.taken > before
+}
+
+// looped follows what a loop over a list sets a variable to, if it is one of those that the loop sets.
+func (h *handing) looped(name, targets, list string) bool {
+	names := strings.Split(strings.Trim(targets, "([ )]"), ",")
+	for i, target := range names {
+		if strings.TrimSpace(target) != name {
 			continue
 		}
-		if word := s.code[m[4]:m[5]]; word == "[" || word == "(" {
-			list = s.region(m[4])
-		} else {
-			list = s.listOf(word)
+		if list == "" || list[0] != '[' && list[0] != '(' {
+			list = h.s.listOf(list)
+		}
+		elements := elementsOf(list)
+		if len(elements) == 0 || list[0] == '{' && len(names) != 2 {
+			return false
+		}
+		for _, element := range elements {
+			if list[0] == '{' {
+				element = asPair(element)
+			}
+			if len(names) > 1 {
+				inner := elementsOf(strings.TrimSpace(element))
+				if len(inner) != len(names) {
+					return false
+				}
+				element = inner[i]
+			}
+			if !h.starts("(" + element + ")") {
+				return false
+			}
 		}
 	}
-	elements := elementsOf(list)
-	if len(elements) == 0 || len(elements) > maxCalls {
-		return nil, false
+	return true
+}
+
+// asPair is an entry of a table, KEY: VALUE or KEY => VALUE, as a list of the two; nothing if it is none.
+func asPair(entry string) string {
+	key, value, ok := strings.Cut(entry, ":")
+	if !ok {
+		key, value, ok = strings.Cut(entry, "=>")
 	}
-	out := make([]Effect, 0, len(elements))
-	for _, element := range elements {
-		e := s.command("(" + element + ")")
-		if e.Kind == Dynamic {
-			return nil, false
+	if !ok {
+		return ""
+	}
+	return "(" + key + "," + value + ")"
+}
+
+// called follows what calls of a function of the code hand to its parameter, or to all from that one on.
+func (h *handing) called(function string, param int, rest bool) bool {
+	s := h.s
+	for place := range places(s.code, function) {
+		behind := s.code[place+len(function):]
+		if before := strings.TrimRight(s.code[:place], " \t"); strings.HasSuffix(before, "def") || strings.HasSuffix(before, "function") || strings.HasPrefix(strings.TrimLeft(behind, " "), "=") && !strings.HasPrefix(strings.TrimLeft(behind, " "), "==") {
+			continue // where it is defined
 		}
-		out = append(out, e)
+		if !strings.HasPrefix(behind, "(") && !strings.HasPrefix(behind, ` "`) {
+			return false // it goes by another name, too
+		}
+		args := s.region(place + len(function))
+		if param > 0 || rest {
+			elements := elementsOf(args)
+			if param >= len(elements) {
+				return false
+			}
+			for _, element := range elements[:param+1] {
+				if byKeyword.MatchString(element) {
+					return false
+				}
+			}
+			if args = "(" + elements[param] + ")"; rest {
+				args = "([" + strings.Join(elements[param:], ",") + "])"
+			}
+		}
+		if !h.starts(args) {
+			return false
+		}
 	}
-	return out, true
+	return true
+}
+
+// starts adds the effect of starting a command by these arguments, and says whether it is known.
+func (h *handing) starts(args string) bool {
+	if len(h.effects)+h.taken == maxCalls {
+		return false
+	}
+	if h.take != nil {
+		h.taken++
+		return h.take(args)
+	}
+	e := h.s.command(args)
+	if e.Kind == Dynamic {
+		m := firstWord.FindStringSubmatch(keyword.ReplaceAllString(args, ""))
+		return m != nil && h.variable(m[1])
+	}
+	h.effects = append(h.effects, e)
+	return true
+}
+
+// setOtherwise says whether a variable is set, or what it holds is changed, by anything but loops and calls.
+func (s *skeleton) setOtherwise(name string) bool {
+	for place := range places(s.code, name) {
+		behind := s.code[place+len(name):]
+		if m := memberOf.FindStringSubmatch(behind); sets(behind) || rebound.MatchString(behind) || renamedAs.MatchString(s.code[max(0, place-maxTold):place]) || m != nil && storing[m[1]] {
+			return true
+		}
+	}
+	return false
 }
 
 // listOf is the list that a variable is set to, and to nothing else.
@@ -94,18 +207,31 @@ func (s *skeleton) listOf(variable string) string {
 	for place := range places(s.code, variable) {
 		rest := s.code[place+len(variable):]
 		if !sets(rest) {
-			if m := memberOf.FindStringSubmatch(rest); m != nil && storing[m[1]] {
+			if m := memberOf.FindStringSubmatch(rest); m != nil && storing[m[1]] || rebound.MatchString(rest) {
 				return ""
 			}
 			continue
 		}
 		times++
 		value := strings.TrimLeft(strings.TrimLeft(rest, " \t"), "= \t")
-		if value != "" && (value[0] == '[' || value[0] == '(') {
-			list = s.region(len(s.code) - len(value))
+		if value != "" && (value[0] == '[' || value[0] == '(' || value[0] == '{') {
+			list = s.whole(len(s.code) - len(value))
 		}
 	}
 	if times != 1 {
+		return ""
+	}
+	return list
+}
+
+// goesFurther is what stands behind a list of which something else is made.
+var goesFurther = pattern.New(`^[ \t]*(?:[-+.*|&%/?\[<]|if\b[^\n]*\belse\b|or\b|and\b)`)
+
+// whole is the list that begins at a place of the code, if nothing else is made of it.
+func (s *skeleton) whole(at int) string {
+	list := s.region(at)
+	behind := s.code[at+len(list):]
+	if goesFurther.MatchString(strings.TrimPrefix(behind, ".freeze")) {
 		return ""
 	}
 	return list

@@ -55,3 +55,30 @@ func (s *skeleton) imports() bool {
 func (s *skeleton) renameFunction(name, by string) {
 	s.code, s.pairs = substitute(s.code, name, func(behind string) (string, bool) { return by, !sets(behind) }), nil
 }
+
+// reaching are modules by which a program reaches others, and the machine.
+var reaching = names(`os posix nt sys subprocess shutil builtins ctypes cffi pty importlib runpy code codeop pickle multiprocessing asyncio concurrent signal socket commands popen2 imp site pkgutil types operator`)
+
+// moduleBegins matches a name of a module up to its first dot, or its end.
+var moduleBegins = pattern.New(`^([A-Za-z_]\w*)(\.|$)`)
+
+// importsPlain says whether the arguments of import_module name modules that are none of those by which a program reaches the machine:
+// all of their names are known, or what package they are in.
+func (s *skeleton) importsPlain(args string) bool {
+	if m := plainModule.FindStringSubmatch(args); m != nil {
+		text, _ := s.text(m[1])
+		begins := moduleBegins.FindStringSubmatch(text)
+		return begins != nil && !reaching[begins[1]] && (begins[2] == "." || m[2] != "+" && !strings.ContainsAny(text, "{%"))
+	}
+	m := firstWord.FindStringSubmatch(args)
+	if m == nil {
+		return false
+	}
+	h := handing{s: s, seen: map[string]bool{}, take: func(args string) bool {
+		return plainModule.MatchString(args) && s.importsPlain(args)
+	}}
+	return h.variable(m[1])
+}
+
+// plainModule is a module's name as an argument, or what it begins with.
+var plainModule = pattern.New(`^\s*\(\s*f?"(\d+)"\s*([+),])`)

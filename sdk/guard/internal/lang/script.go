@@ -26,8 +26,9 @@ type skeleton struct {
 	literals []literal
 	pairs    *pattern.Pairs // of the code, once they are needed
 	room     pattern.Pairs
-	matched  int  // the length of the regular expression that was found last
-	unclosed int  // those that don't end
+	matched  int // the length of the regular expression that was found last
+	unclosed int // those that don't end
+	started  []startedIn
 	left     *int // bytes of code in strings that may still be read
 	looked   int  // bytes of code that were looked at again to see what is done with a string
 }
@@ -143,7 +144,7 @@ func script(language, code string, depth int, left *int) []Effect {
 			out = append(out, Effect{Kind: Argv, Argv: []string{language, file}})
 			continue
 		}
-		if !method && (word != "exec" || language == "python") && word != "assert" || language == "php" {
+		if !method && (word != "exec" || language == "python") && word != "assert" || language == "php" && word != "exec" {
 			out = append(out, Effect{Kind: Dynamic, Text: word + " runs code that is only known when it runs"})
 			break
 		}
@@ -177,11 +178,16 @@ func script(language, code string, depth int, left *int) []Effect {
 	if (language == "perl" || language == "ruby") && syscalls.MatchString(s.worth(syscalls)) {
 		out = append(out, Effect{Kind: Dynamic, Text: "syscall does whatever the kernel can"})
 	}
-	if m := getattrs.FindString(s.worth(getattrs)); m != "" {
-		out = append(out, Effect{Kind: Dynamic, Text: m + " reaches functions by names that are only known when it runs"})
+	for _, m := range getattrs.FindAllStringIndex(s.worth(getattrs)) {
+		name := s.code[m[0]:m[1]]
+		if language == "python" && name == "importlib.import_module" && s.importsPlain(s.region(m[1])) {
+			continue
+		}
+		out = append(out, Effect{Kind: Dynamic, Text: name + " reaches functions by names that are only known when it runs"})
+		break
 	}
 	if language == "python" && ownTree(code) {
-		s.code = strings.ReplaceAll(s.code, "rmtree", "rmdir")
+		s.code, s.started = strings.ReplaceAll(s.code, "rmtree", "rmdir"), nil
 	}
 	if trees.MatchString(s.worth(trees)) {
 		out = append(out, Effect{Kind: Delete, Text: trees.FindString(s.worth(trees))})
@@ -317,6 +323,8 @@ func (s *skeleton) commands(language string, out *[]Effect) bool {
 			continue
 		case language == "ruby" && strings.HasSuffix(before, ":") && !strings.HasSuffix(before, "::"):
 			continue // a symbol
+		case language == "php" && name == "exec" && strings.HasSuffix(before, "->") && databases.MatchString(s.code):
+			continue // gives SQL to a database
 		case name == "exec" && language == "python":
 			continue // runs Python, not a command
 		case name == "shell" && language != "other":
@@ -335,16 +343,21 @@ func (s *skeleton) commands(language string, out *[]Effect) bool {
 			break
 		}
 		e := s.command(args)
+		dir := s.startsIn(m[1], args)
 		if e.Kind == Argv && variableFirst.MatchString(args) {
-			*out = append(*out, s.programs(e.Argv)...)
+			for _, e := range s.programs(e.Argv) {
+				*out = append(*out, e.in(dir))
+			}
 		}
 		if e.Kind == Dynamic {
-			if effects, ok := s.handedTo(m[0], keyword.ReplaceAllString(args, "")); ok {
-				*out = append(*out, effects...)
+			if effects, ok := s.handedTo(keyword.ReplaceAllString(args, "")); ok {
+				for _, e := range effects {
+					*out = append(*out, e.in(dir))
+				}
 				continue
 			}
 		}
-		*out = append(*out, e)
+		*out = append(*out, e.in(dir))
 	}
 	return found
 }
@@ -434,7 +447,7 @@ func (s *skeleton) starting(args string) Effect {
 		if strings.Contains(argv[0], " ") {
 			return Effect{Kind: Shell, Text: argv[0]}
 		}
-		if strings.Count(rest, "(") > 1 && interpreters[shell.Name(argv[0])] {
+		if strings.Count(rest, "(") > 1 && interpreters[shell.Name(argv[0])] && !s.runsFile(args) {
 			return Effect{Kind: Dynamic, Text: "it starts " + shell.Name(argv[0]) + " with code that is only known when it runs"}
 		}
 		return Effect{Kind: Argv, Argv: argv}
@@ -442,6 +455,25 @@ func (s *skeleton) starting(args string) Effect {
 		return Effect{Kind: Shell, Text: strings.Join(argv, shell.Unknown) + shell.Unknown}
 	}
 	return Effect{Kind: Shell, Text: strings.Join(argv, "")}
+}
+
+// databases are classes of PHP for databases.
+var databases = pattern.New(`\bnew\s+\\?(?:PDO|SQLite3)\b`)
+
+// plainFirst are arguments that begin with two constants or three.
+var plainFirst = pattern.New(`^[\s\[(]*"\d+"\s*,\s*"(\d+)"\s*,(?:\s*"(\d+)"\s*,)?`)
+
+// runsFile says whether the arguments for an interpreter begin with a file, or a module of Python's, so that what follows is for that.
+func (s *skeleton) runsFile(args string) bool {
+	m := plainFirst.FindStringSubmatch(args)
+	if m == nil {
+		return false
+	}
+	first, ok := s.text(m[1])
+	if ok && first == "-m" && m[2] != "" {
+		first, ok = s.text(m[2])
+	}
+	return ok && first != "" && first[0] != '-'
 }
 
 // region returns the arguments of a call: up to the bracket that closes it, or to the end of the statement.

@@ -10,7 +10,11 @@ import (
 var (
 	ownMade  = pattern.New(`\bshutil\.rmtree\(\s*tempfile\.mkdtemp\(\s*\)\s*\)`)
 	renames  = pattern.New(`\bimport\b[^\n;]*\bas\b`)
-	ownNamed = pattern.New(`(?:^|[;\n])[ \t]*(\w+)\s*=\s*tempfile\.mkdtemp\(\s*\)[ \t]*(?:[;\n]|$)`)
+	ownNamed = pattern.New(`(?:^|[;\n])[ \t]*(\w+)\s*=\s*(?:(?:pathlib\.)?Path\()?tempfile\.mkdtemp\([^()\n]*\)\)?[ \t]*(?:[;\n]|$)`)
+
+	// makesOwn is how Node's code makes a directory of its own, and ownMaker where the code makes that function itself, or another.
+	makesOwn = pattern.New(`^\s*=\s*(?:await\s+)?(?:(?:fs|fsp|fsPromises|fs\.promises)\s*\.\s*)?(?:mkdtempSync|mkdtemp)\s*\(`)
+	ownMaker = pattern.New(`\bfunction\s+mkdtemp|\bmkdtemp(?:Sync)?\s*(?:[=:]|\([^()]*\)\s*\{)|\bas\s+mkdtemp|\b(?:fs|fsp|fsPromises)\s*=\s*\{|\brename|\bchild_process|\bmove`)
 )
 
 // ownTree says whether all that code of Python deletes is a directory that it has made itself, as far as that is simple to tell.
@@ -46,8 +50,29 @@ func ownTree(code string) bool {
 func (s *skeleton) removesTree() bool {
 	for _, m := range nodeTree.FindAllStringIndex(s.worth(nodeTree)) {
 		args := s.region(m[1] - 1)
+		if s.ownDirectory(args) {
+			continue
+		}
 		if strings.Contains(s.expand(args), "recursive") || !s.looks(len(args)) || s.recursiveOption(args) {
 			return true
+		}
+	}
+	return false
+}
+
+// ownDirectory says whether a call's first argument is a directory that the code has made for itself, and that nothing is moved to.
+func (s *skeleton) ownDirectory(args string) bool {
+	elements := elementsOf(args)
+	if len(elements) == 0 || !s.looks(2*len(s.code)) || ownMaker.MatchString(s.all()) {
+		return false
+	}
+	name := strings.TrimSpace(elements[0])
+	if !wholeName.MatchString(name) || !s.isSet(name, 1) {
+		return false
+	}
+	for place := range places(s.code, name) {
+		if behind := s.code[place+len(name):]; sets(behind) {
+			return makesOwn.MatchString(behind)
 		}
 	}
 	return false

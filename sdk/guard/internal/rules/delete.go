@@ -68,6 +68,7 @@ var deleteRules = []Rule{
 		ID: "exec.mirror-delete", Names: "rsync rclone robocopy lftp", Match: both(anyOf(
 			prefix("--del", "--remove-source", "/mir", "/purge", "/move", "/mov"), verb("purge", "sync", "delete", "rmdirs")), not(flag("-n", "--dry-run"))),
 		Reason: "deletes what the other side doesn't have",
+		Safer:  "copy without deleting; a run with -n --delete shows what is too much there",
 		Hit:    []string{"rsync -a --delete empty/ ./", "robocopy a b /MIR"},
 		Miss:   []string{"rsync -a a/ b/", "rsync -avn --delete a/ b/"},
 	},
@@ -144,7 +145,7 @@ var diskRules = []Rule{
 	{
 		ID: "exec.dd", Names: "dd gdd dcfldd", Match: prefix("if="),
 		Reason: "copies raw data",
-		Safer:  "copy files with cp, or cut them with head -c",
+		Safer:  "copy files with cp, cut them with head -c, or make them with truncate -s",
 		Seeds:  []string{`\bdd\s+if=`, `>/dev/(sd[a-z]|hd[a-z]|...)`},
 		Hit:    []string{"dd if=a of=b", "dd bs=4M if=a of=b"},
 		Miss:   []string{"dd of=out.bin bs=1k count=1"},

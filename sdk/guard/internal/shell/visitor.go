@@ -139,9 +139,12 @@ func (c *Call) Exec(via string, argv []Field, env map[string]string, dir string)
 	state := c.state
 	if dir != "" {
 		state = state.clone()
-		state.dir = dir
+		state.dir, state.doubt = dir, ""
 	}
 	inner := c.nested(via, argv, env)
+	if dir != "" {
+		inner.Dir, inner.Doubt = dir, ""
+	}
 	defer c.in.commands.put(inner)
 	return c.in.call(inner, state)
 }
