@@ -248,6 +248,9 @@ func (s *skeleton) constants(language string) bool {
 		}
 		if value[0] != '"' {
 			value = s.grown(name, value)
+			if language == "perl" && name[0] == '@' {
+				s.interpolateList(name, value)
+			}
 		}
 		rest := substitute(s.code[at:], name, func(string) (string, bool) { return value, true })
 		if text, ok := s.text(strings.Trim(value, `"`)); ok {
@@ -324,6 +327,19 @@ func (s *skeleton) interpolate(language, name, value string) {
 			}
 		}
 		s.literals[i] = l
+	}
+}
+
+// interpolateList puts the words of a list in the place of its variable within strings of Perl.
+func (s *skeleton) interpolateList(name, list string) {
+	var words []string
+	for _, l := range s.referenced(list) {
+		words = append(words, l.text)
+	}
+	for i, l := range s.literals {
+		if l.raw && len(l.text) < maxConstant && strings.Contains(l.text, name) {
+			s.literals[i].text = strings.ReplaceAll(l.text, name, strings.Join(words, " "))
+		}
 	}
 }
 

@@ -1,6 +1,29 @@
 package lang
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/picoclaw/picoclaw/sdk/guard/internal/pattern"
+	"github.com/picoclaw/picoclaw/sdk/guard/internal/shell"
+)
+
+// perlVariable is an array, or what was matched last, within a string of Perl.
+var perlVariable = pattern.New(`@\$?\w+|\$&`)
+
+// perlVariables puts marks in the place of what the shell doesn't take for variables, and Perl does.
+func (s *skeleton) perlVariables(effects []Effect) {
+	for i, e := range effects {
+		if e.Kind != Shell || !strings.ContainsAny(e.Text, "@&") {
+			continue
+		}
+		effects[i].Text = perlVariable.ReplaceAllStringFunc(e.Text, func(name string) string {
+			if name != "$&" && !strings.Contains(s.code, strings.TrimPrefix(name, "@")) {
+				return name // of a machine or a person, rather
+			}
+			return shell.Item
+		})
+	}
+}
 
 // evaluates says whether a substitution of Perl runs what it puts in as code: s/…/…/ee.
 func evaluates(code string) bool {

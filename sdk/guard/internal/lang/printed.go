@@ -1,6 +1,7 @@
 package lang
 
 import (
+	"strconv"
 	"strings"
 
 	"github.com/picoclaw/picoclaw/sdk/guard/internal/pattern"
@@ -102,7 +103,7 @@ func (s *skeleton) shown(language, name, args string) (parts []string, separator
 	if m := toHandle.FindString(args); m != "" {
 		args = args[len(m)-1:]
 	}
-	parts = s.parts(language, args)
+	parts = s.parts(args)
 	if len(parts) > 1 && (name == "syswrite" || strings.HasPrefix(name, "write")) {
 		if strings.HasPrefix(parts[0], shell.Item) {
 			parts = parts[1:] // what it writes to
@@ -128,7 +129,7 @@ func (s *skeleton) shown(language, name, args string) (parts []string, separator
 }
 
 // parts are the arguments of a call between commas, with the mark of a name for what isn't known.
-func (s *skeleton) parts(language, args string) (parts []string) {
+func (s *skeleton) parts(args string) (parts []string) {
 	var part strings.Builder
 	unknown, inserts := false, false
 	flush := func() {
@@ -143,17 +144,24 @@ func (s *skeleton) parts(language, args string) (parts []string) {
 			if end < 0 {
 				end = len(args) - i - 2
 			}
-			if text, ok := s.text(args[i+1 : i+1+end]); ok {
-				if inserts || language == "node" {
-					text = uninterpolated(language, text)
+			if n, err := strconv.Atoi(args[i+1 : i+1+end]); err == nil {
+				text, ok := s.text(args[i+1 : i+1+end])
+				if l := s.literals[n]; ok && (inserts || l.template && l.tick) {
+					text = inserted.ReplaceAllString(text, shell.Item)
 				}
-				part.WriteString(text)
-				unknown, inserts = false, false
+				if behind := strings.TrimLeft(args[i+2+end:], " "); strings.HasPrefix(behind, "%") {
+					text = verbs.ReplaceAllString(text, shell.Item)
+				}
+				if ok {
+					part.WriteString(text)
+					unknown = false
+				}
+				inserts = false
 			}
 			i += end + 1
 		case c == ',':
 			flush()
-		case language == "python" && i+1 < len(args) && args[i+1] == '"' && letter(c):
+		case i+1 < len(args) && args[i+1] == '"' && strings.IndexByte("bBfFrRuU", c) >= 0:
 			inserts = inserts || c|0x20 == 'f'
 		case !unknown && (wordByte(c) || c == '$' || c == '@'):
 			part.WriteString(shell.Item)
