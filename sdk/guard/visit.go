@@ -76,6 +76,7 @@ func (a *analysis) Call(c *shell.Call) {
 	switch name {
 	case "sed":
 		a.edited(c, argv, uses)
+		putInto(c, argv, uses)
 	case "perl", "ruby", "awk":
 		a.changedInPlace(c, name, argv)
 	}

@@ -191,6 +191,17 @@ func commandLike(text string) bool {
 	return true
 }
 
+// Lines are those of some texts that may be lines of the shell.
+func Lines(texts []string) string {
+	var b strings.Builder
+	for _, text := range texts {
+		if commandLike(text) {
+			b.WriteString(strings.TrimSuffix(text, "\n") + "\n")
+		}
+	}
+	return b.String()
+}
+
 func prints(text string) []Effect {
 	if text == "" {
 		return nil
