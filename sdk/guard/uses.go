@@ -309,6 +309,7 @@ func (a *analysis) effect(c *shell.Call, language string, e lang.Effect) {
 			}
 		}
 	case lang.Print:
+		a.said = shell.Stream{Piped: true, Text: e.Text, From: shell.From(language + " code")}
 		if telling[language] && (!filtering[language] || c.Derived(language).Text == "") {
 			c.Output = shell.Stream{Piped: true, Text: e.Text, From: c.Stdin.From.And(shell.From(language + " code"))}
 		}

@@ -1,6 +1,7 @@
 package lang
 
 import (
+	"iter"
 	"strconv"
 	"strings"
 
@@ -31,16 +32,12 @@ const maxShown = 64 << 10
 func (s *skeleton) printed(language string) []Effect {
 	var exact, lines strings.Builder
 	left, unknown := maxShown, handsOver.MatchString(s.worth(handsOver))
-	for _, m := range shows.FindAllStringSubmatchIndex(s.worth(shows)) {
-		name := s.code[m[2]:m[3]]
-		args := s.region(m[1])
+	for name, at := range s.showing(language) {
+		args := s.region(at)
 		if left -= len(args); left < 0 {
 			break
 		}
 		bracket := strings.HasPrefix(args, "(")
-		if !bracket && (language == "python" || language == "node" || language == "lua") {
-			continue
-		}
 		if at := modifiers.FindStringIndex(args); at != nil && !bracket && (language == "perl" || language == "ruby") {
 			args = args[:at[0]]
 		}
@@ -57,7 +54,10 @@ func (s *skeleton) printed(language string) []Effect {
 	}
 	if unknown {
 		for _, l := range s.literals {
-			if text := uninterpolated(language, l.text); commandLike(text) && lines.Len() < maxConstant {
+			if strings.IndexByte(l.text, ' ') < 0 || lines.Len() >= maxConstant {
+				continue
+			}
+			if text := uninterpolated(language, l.text); commandLike(text) {
 				lines.WriteString(strings.TrimSuffix(text, "\n") + "\n")
 			}
 		}
@@ -69,15 +69,73 @@ func (s *skeleton) printed(language string) []Effect {
 	return prints(strings.ReplaceAll(text, shell.Item+"=", "name=")) // of a variable
 }
 
-// inserted is what is put into strings, as Python and JavaScript write it.
-var inserted = pattern.New(`\$?\{[^{}]*\}`)
+// printing are the names of functions that print what they are given, or of the methods of files.
+var printing = names("print printf puts say echo warn die syswrite write writelines writeSync")
+
+// showing are the calls that print, by name and the place of the arguments.
+func (s *skeleton) showing(language string) iter.Seq2[string, int] {
+	return func(yield func(string, int) bool) {
+		if language != "python" && language != "node" && language != "lua" {
+			for _, m := range shows.FindAllStringSubmatchIndex(s.worth(shows)) {
+				if !yield(s.code[m[2]:m[3]], m[1]) {
+					return
+				}
+			}
+			return
+		}
+		for at, c := range []byte(s.code) {
+			if c != '(' {
+				continue
+			}
+			end := at
+			for end > 0 && (s.code[end-1] == ' ' || s.code[end-1] == '\t') {
+				end--
+			}
+			start, dot := end, -1
+			for start > 0 && (wordByte(s.code[start-1]) || s.code[start-1] == '.' && dot < 0) {
+				if start--; s.code[start] == '.' {
+					dot = start
+				}
+			}
+			name := s.code[start:end]
+			if dot >= 0 && !strings.HasPrefix(name, "console.") && name != "sys.exit" {
+				name = s.code[dot+1 : end]
+			}
+			if (printing[name] || dot >= 0 && strings.IndexByte(name, '.') > 0) && !yield(name, at) {
+				return
+			}
+		}
+	}
+}
+
+// withMarks is a string with the mark of a name for each {…} and ${…}, by which Python and JavaScript put something into it.
+func withMarks(text string) string {
+	if strings.IndexByte(text, '{') < 0 {
+		return text
+	}
+	var b strings.Builder
+	for {
+		end := strings.IndexByte(text, '}')
+		if end < 0 {
+			break
+		}
+		open := strings.LastIndexByte(text[:end], '{')
+		if open < 0 {
+			b.WriteString(text[:end+1])
+		} else {
+			b.WriteString(strings.TrimSuffix(text[:open], "$") + shell.Item)
+		}
+		text = text[end+1:]
+	}
+	return b.String() + text
+}
 
 // uninterpolated is a string with the mark of a name for what is put into it.
 func uninterpolated(language, text string) string {
 	if language != "python" && language != "node" || !strings.Contains(text, "{") {
 		return text
 	}
-	return inserted.ReplaceAllString(text, shell.Item)
+	return withMarks(text)
 }
 
 // shown are the parts of what a call prints, with the mark of a name for what isn't known, what stands between them, and what behind. It
@@ -147,7 +205,7 @@ func (s *skeleton) parts(args string) (parts []string) {
 			if n, err := strconv.Atoi(args[i+1 : i+1+end]); err == nil {
 				text, ok := s.text(args[i+1 : i+1+end])
 				if l := s.literals[n]; ok && (inserts || l.template && l.tick) {
-					text = inserted.ReplaceAllString(text, shell.Item)
+					text = withMarks(text)
 				}
 				if behind := strings.TrimLeft(args[i+2+end:], " "); strings.HasPrefix(behind, "%") {
 					text = verbs.ReplaceAllString(text, shell.Item)
