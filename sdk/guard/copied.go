@@ -251,3 +251,19 @@ func backedUp(file, suffix string) string {
 		return path.Join(path.Dir(file), name)
 	}
 }
+
+// putInto notes the lines that sed puts into files that it edits in place, of which the text doesn't know the others.
+func (a *analysis) putInto(c *shell.Call, argv []string, uses []programs.Use) {
+	inPlace := slices.ContainsFunc(argv[1:], func(arg string) bool {
+		letters, _, _ := strings.Cut(arg, "e")
+		return strings.HasPrefix(arg, "--i") || strings.HasPrefix(arg, "-") && !strings.HasPrefix(arg, "--") && strings.Contains(letters, "i")
+	})
+	if !inPlace || a.said.Text == "" {
+		return
+	}
+	for _, u := range uses {
+		if _, known := c.Written(u.Text); u.Kind == programs.Read && !known {
+			c.WriteMaybe(u.Text, a.said)
+		}
+	}
+}

@@ -30,11 +30,12 @@ type finding struct {
 type analysis struct {
 	guard     *Guard
 	text      string
-	rules     bool        // the built-in rules apply
-	paths     bool        // paths are confined
-	guessing  bool        // what is being followed may not be a command at all
-	fed       *shell.Call // what is refused of it is refused for what it reads
-	moved     bool        // something was moved to where mktemp makes directories
+	rules     bool         // the built-in rules apply
+	paths     bool         // paths are confined
+	guessing  bool         // what is being followed may not be a command at all
+	fed       *shell.Call  // what is refused of it is refused for what it reads
+	said      shell.Stream // what the code that was followed last is seen to print
+	moved     bool         // something was moved to where mktemp makes directories
 	worst     *finding
 	following int         // scripts, within each other
 	dir       string      // that the command starts in

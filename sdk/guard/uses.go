@@ -58,11 +58,14 @@ func reads(c *shell.Call) bool {
 	})
 }
 
-// scripted are languages of which it is followed what their code prints.
+// scripted are languages whose code gives what it starts something to read.
 var scripted = map[string]bool{"python": true, "node": true, "perl": true, "ruby": true, "php": true, "lua": true, "awk": true}
 
+// telling are languages of which it is followed what their code prints: those, and some that start no commands that read.
+var telling = map[string]bool{"python": true, "node": true, "perl": true, "ruby": true, "php": true, "lua": true, "awk": true, "sed": true, "tcl": true}
+
 // filtering are those that often print what they read, changed.
-var filtering = map[string]bool{"awk": true, "perl": true, "ruby": true}
+var filtering = map[string]bool{"awk": true, "perl": true, "ruby": true, "sed": true}
 
 // maxMade is how many bytes of makefiles, and of files that SQL names, are followed; make may start make.
 const maxMade = 64 << 10
@@ -269,6 +272,30 @@ func (a *analysis) code(c *shell.Call, language, text string, params []string) {
 		}
 		a.effect(c, language, e)
 	}
+	if scripted[language] {
+		a.handsOn(c, language, text)
+	}
+}
+
+// handsOn notes what code may print of its arguments and its environment, if it names them: lines that may be commands.
+func (a *analysis) handsOn(c *shell.Call, language, code string) {
+	var texts []string
+	if strings.Contains(code, "argv") || strings.Contains(code, "ARGV") || language == "perl" && strings.Contains(code, "shift") {
+		for _, word := range c.Texts()[1:] {
+			if word != code {
+				texts = append(texts, word)
+			}
+		}
+	}
+	if strings.Contains(strings.ToLower(code), "env") {
+		for _, value := range c.Env {
+			texts = append(texts, value)
+		}
+	}
+	slices.Sort(texts)
+	if lines := lang.Lines(texts); lines != "" {
+		c.Output = shell.Stream{Piped: true, Text: c.Output.Text + lines, From: c.Stdin.From.And(shell.From(language + " code"))}
+	}
 }
 
 // effect decides on something that code does.
@@ -300,6 +327,8 @@ func (a *analysis) effect(c *shell.Call, language string, e lang.Effect) {
 		switch {
 		case e.Kind == lang.Path && (language == "sql" || language == "sqlite"):
 			a.included(c, language, e.Text)
+		case e.Content != "" && (e.Text == "/dev/stdout" || e.Text == "/dev/stderr" || e.Text == "/dev/fd/1"):
+			c.Output = shell.Stream{Piped: true, Text: c.Output.Text + e.Content, From: c.Stdin.From.And(shell.From(language + " code"))}
 		case e.Content != "":
 			c.Write(e.Text, shell.Stream{Known: true, Text: e.Content, Piped: true})
 		case e.Kind == lang.Write && language == "sed":
@@ -310,7 +339,8 @@ func (a *analysis) effect(c *shell.Call, language string, e lang.Effect) {
 			}
 		}
 	case lang.Print:
-		if scripted[language] && (!filtering[language] || c.Derived(language).Text == "") {
+		a.said = shell.Stream{Piped: true, Text: e.Text, From: shell.From(language + " code")}
+		if telling[language] && (!filtering[language] || c.Derived(language).Text == "") {
 			c.Output = shell.Stream{Piped: true, Text: e.Text, From: c.Stdin.From.And(shell.From(language + " code"))}
 		}
 	case lang.Delete:

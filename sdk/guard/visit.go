@@ -81,12 +81,14 @@ func (a *analysis) Call(c *shell.Call) {
 	}
 	a.program(c, argv)
 	uses := programs.Uses(a.programs, name, c.Argv[1:], argv[1:])
+	a.said = shell.Stream{}
 	for _, use := range uses {
 		a.use(c, name, use)
 	}
 	switch name {
 	case "sed":
 		a.edited(c, argv, uses)
+		a.putInto(c, argv, uses)
 	case "perl", "ruby", "awk":
 		a.changedInPlace(c, name, argv)
 	case "readlink", "realpath":

@@ -45,7 +45,8 @@ var (
 	alters       = pattern.New(`^\s*(?:=~\s*(?:s\b|tr\b|y\b|"\d+")|\.\s*(?:\w+!|replace|insert|concat|prepend|<<))`)
 	setElement   = pattern.New(`^\s*\[\s*(\d+)\s*\]\s*=\s*("\d+")`)
 	reflected    = pattern.New(`\(?\s*\bnew\s+\\?ReflectionFunction\s*\(\s*"(\d+)"\s*\)\s*\)?\s*->\s*invoke(?:Args)?\s*\(`)
-	viaModule    = pattern.New(`\b(?:subprocess|shutil|pathlib|glob|tempfile|posixpath|platform)\.(os)\.|\b\w+\._(os|shutil|subprocess)\.`)
+	viaModule    = pattern.New(`\b(?:subprocess|shutil|pathlib|glob|tempfile|posixpath|platform)\.os\.`)
+	viaPrivate   = pattern.New(`\b\w+\._(os|shutil|subprocess)\.`)
 	dunderCall   = pattern.New(`\.\s*__call__\s*\(`)
 	optional     = pattern.New(`\?\.\s*([A-Za-z_(\[])`)
 	identifier   = pattern.New(`^[A-Za-z_][\w.]*$`)
@@ -99,7 +100,8 @@ func (s *skeleton) fold(language string) {
 	}
 	switch language {
 	case "python":
-		s.replace(viaModule, func(m []string) string { return m[1] + m[2] + "." })
+		s.replace(viaModule, func([]string) string { return "os." })
+		s.replace(viaPrivate, func(m []string) string { return m[1] + "." })
 		s.replace(bracketedName, func(m []string) string { return m[1] + "." })
 		s.replace(dunderCall, func([]string) string { return "(" })
 		s.replace(module, name("#", 1, 2))
@@ -248,6 +250,9 @@ func (s *skeleton) constants(language string) bool {
 		}
 		if value[0] != '"' {
 			value = s.grown(name, value)
+			if language == "perl" && name[0] == '@' {
+				s.interpolateList(name, value)
+			}
 		}
 		rest := substitute(s.code[at:], name, func(string) (string, bool) { return value, true })
 		if text, ok := s.text(strings.Trim(value, `"`)); ok {
@@ -324,6 +329,19 @@ func (s *skeleton) interpolate(language, name, value string) {
 			}
 		}
 		s.literals[i] = l
+	}
+}
+
+// interpolateList puts the words of a list in the place of its variable within strings of Perl.
+func (s *skeleton) interpolateList(name, list string) {
+	var words []string
+	for _, l := range s.referenced(list) {
+		words = append(words, l.text)
+	}
+	for i, l := range s.literals {
+		if l.raw && len(l.text) < maxConstant && strings.Contains(l.text, name) {
+			s.literals[i].text = strings.ReplaceAll(l.text, name, strings.Join(words, " "))
+		}
 	}
 }
 

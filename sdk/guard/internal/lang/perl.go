@@ -1,6 +1,37 @@
 package lang
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/picoclaw/picoclaw/sdk/guard/internal/pattern"
+	"github.com/picoclaw/picoclaw/sdk/guard/internal/shell"
+)
+
+// perlVariable is a variable within a string of Perl.
+var perlVariable = pattern.New(`@\$?\w+|\$\w+|\$&`)
+
+// perlVariables puts marks in the place of the variables that the code has and Perl knows, so that the shell's own of that name aren't taken.
+func (s *skeleton) perlVariables(effects []Effect) {
+	for i, e := range effects {
+		if e.Kind != Shell || !strings.ContainsAny(e.Text, "@$") {
+			continue
+		}
+		effects[i].Text = perlVariable.ReplaceAllStringFunc(e.Text, func(name string) string {
+			if name != "$&" && !s.has(name) && (name[0] != '@' || !s.has(name[1:])) {
+				return name // of the shell, or of a machine or a person
+			}
+			return shell.Item
+		})
+	}
+}
+
+// has says whether a name stands in the code.
+func (s *skeleton) has(name string) bool {
+	for range places(s.code, name) {
+		return true
+	}
+	return false
+}
 
 // evaluates says whether a substitution of Perl runs what it puts in as code: s/…/…/ee.
 func evaluates(code string) bool {

@@ -1,6 +1,8 @@
 package lang
 
 import (
+	"iter"
+	"strconv"
 	"strings"
 
 	"github.com/picoclaw/picoclaw/sdk/guard/internal/pattern"
@@ -30,16 +32,12 @@ const maxShown = 64 << 10
 func (s *skeleton) printed(language string) []Effect {
 	var exact, lines strings.Builder
 	left, unknown := maxShown, handsOver.MatchString(s.worth(handsOver))
-	for _, m := range shows.FindAllStringSubmatchIndex(s.worth(shows)) {
-		name := s.code[m[2]:m[3]]
-		args := s.region(m[1])
+	for name, at := range s.showing(language) {
+		args := s.region(at)
 		if left -= len(args); left < 0 {
 			break
 		}
 		bracket := strings.HasPrefix(args, "(")
-		if !bracket && (language == "python" || language == "node" || language == "lua") {
-			continue
-		}
 		if at := modifiers.FindStringIndex(args); at != nil && !bracket && (language == "perl" || language == "ruby") {
 			args = args[:at[0]]
 		}
@@ -56,7 +54,10 @@ func (s *skeleton) printed(language string) []Effect {
 	}
 	if unknown {
 		for _, l := range s.literals {
-			if text := uninterpolated(language, l.text); commandLike(text) && lines.Len() < maxConstant {
+			if strings.IndexByte(l.text, ' ') < 0 || lines.Len() >= maxConstant {
+				continue
+			}
+			if text := uninterpolated(language, l.text); commandLike(text) {
 				lines.WriteString(strings.TrimSuffix(text, "\n") + "\n")
 			}
 		}
@@ -68,15 +69,73 @@ func (s *skeleton) printed(language string) []Effect {
 	return prints(strings.ReplaceAll(text, shell.Item+"=", "name=")) // of a variable
 }
 
-// inserted is what is put into strings, as Python and JavaScript write it.
-var inserted = pattern.New(`\$?\{[^{}]*\}`)
+// printing are the names of functions that print what they are given, or of the methods of files.
+var printing = names("print printf puts say echo warn die syswrite write writelines writeSync")
+
+// showing are the calls that print, by name and the place of the arguments.
+func (s *skeleton) showing(language string) iter.Seq2[string, int] {
+	return func(yield func(string, int) bool) {
+		if language != "python" && language != "node" && language != "lua" {
+			for _, m := range shows.FindAllStringSubmatchIndex(s.worth(shows)) {
+				if !yield(s.code[m[2]:m[3]], m[1]) {
+					return
+				}
+			}
+			return
+		}
+		for at, c := range []byte(s.code) {
+			if c != '(' {
+				continue
+			}
+			end := at
+			for end > 0 && (s.code[end-1] == ' ' || s.code[end-1] == '\t') {
+				end--
+			}
+			start, dot := end, -1
+			for start > 0 && (wordByte(s.code[start-1]) || s.code[start-1] == '.' && dot < 0) {
+				if start--; s.code[start] == '.' {
+					dot = start
+				}
+			}
+			name := s.code[start:end]
+			if dot >= 0 && !strings.HasPrefix(name, "console.") && name != "sys.exit" {
+				name = s.code[dot+1 : end]
+			}
+			if (printing[name] || dot >= 0 && strings.IndexByte(name, '.') > 0) && !yield(name, at) {
+				return
+			}
+		}
+	}
+}
+
+// withMarks is a string with the mark of a name for each {…} and ${…}, by which Python and JavaScript put something into it.
+func withMarks(text string) string {
+	if strings.IndexByte(text, '{') < 0 {
+		return text
+	}
+	var b strings.Builder
+	for {
+		end := strings.IndexByte(text, '}')
+		if end < 0 {
+			break
+		}
+		open := strings.LastIndexByte(text[:end], '{')
+		if open < 0 {
+			b.WriteString(text[:end+1])
+		} else {
+			b.WriteString(strings.TrimSuffix(text[:open], "$") + shell.Item)
+		}
+		text = text[end+1:]
+	}
+	return b.String() + text
+}
 
 // uninterpolated is a string with the mark of a name for what is put into it.
 func uninterpolated(language, text string) string {
 	if language != "python" && language != "node" || !strings.Contains(text, "{") {
 		return text
 	}
-	return inserted.ReplaceAllString(text, shell.Item)
+	return withMarks(text)
 }
 
 // shown are the parts of what a call prints, with the mark of a name for what isn't known, what stands between them, and what behind. It
@@ -102,7 +161,7 @@ func (s *skeleton) shown(language, name, args string) (parts []string, separator
 	if m := toHandle.FindString(args); m != "" {
 		args = args[len(m)-1:]
 	}
-	parts = s.parts(language, args)
+	parts = s.parts(args)
 	if len(parts) > 1 && (name == "syswrite" || strings.HasPrefix(name, "write")) {
 		if strings.HasPrefix(parts[0], shell.Item) {
 			parts = parts[1:] // what it writes to
@@ -128,7 +187,7 @@ func (s *skeleton) shown(language, name, args string) (parts []string, separator
 }
 
 // parts are the arguments of a call between commas, with the mark of a name for what isn't known.
-func (s *skeleton) parts(language, args string) (parts []string) {
+func (s *skeleton) parts(args string) (parts []string) {
 	var part strings.Builder
 	unknown, inserts := false, false
 	flush := func() {
@@ -143,17 +202,24 @@ func (s *skeleton) parts(language, args string) (parts []string) {
 			if end < 0 {
 				end = len(args) - i - 2
 			}
-			if text, ok := s.text(args[i+1 : i+1+end]); ok {
-				if inserts || language == "node" {
-					text = uninterpolated(language, text)
+			if n, err := strconv.Atoi(args[i+1 : i+1+end]); err == nil {
+				text, ok := s.text(args[i+1 : i+1+end])
+				if l := s.literals[n]; ok && (inserts || l.template && l.tick) {
+					text = withMarks(text)
 				}
-				part.WriteString(text)
-				unknown, inserts = false, false
+				if behind := strings.TrimLeft(args[i+2+end:], " "); strings.HasPrefix(behind, "%") {
+					text = verbs.ReplaceAllString(text, shell.Item)
+				}
+				if ok {
+					part.WriteString(text)
+					unknown = false
+				}
+				inserts = false
 			}
 			i += end + 1
 		case c == ',':
 			flush()
-		case language == "python" && i+1 < len(args) && args[i+1] == '"' && letter(c):
+		case i+1 < len(args) && args[i+1] == '"' && strings.IndexByte("bBfFrRuU", c) >= 0:
 			inserts = inserts || c|0x20 == 'f'
 		case !unknown && (wordByte(c) || c == '$' || c == '@'):
 			part.WriteString(shell.Item)
@@ -181,6 +247,17 @@ func commandLike(text string) bool {
 		}
 	}
 	return true
+}
+
+// Lines are those of some texts that may be lines of the shell.
+func Lines(texts []string) string {
+	var b strings.Builder
+	for _, text := range texts {
+		if commandLike(text) {
+			b.WriteString(strings.TrimSuffix(text, "\n") + "\n")
+		}
+	}
+	return b.String()
 }
 
 func prints(text string) []Effect {

@@ -22,15 +22,16 @@ type literal struct {
 
 // skeleton is code with its comments removed and every string literal replaced by "N", N its index.
 type skeleton struct {
-	code     string
-	literals []literal
-	pairs    *pattern.Pairs // of the code, once they are needed
-	room     pattern.Pairs
-	matched  int // the length of the regular expression that was found last
-	unclosed int // those that don't end
-	started  []startedIn
-	left     *int // bytes of code in strings that may still be read
-	looked   int  // bytes of code that were looked at again to see what is done with a string
+	code      string
+	literals  []literal
+	pairs     *pattern.Pairs // of the code, once they are needed
+	room      pattern.Pairs
+	matched   int // the length of the regular expression that was found last
+	unclosed  int // those that don't end
+	started   []startedIn
+	left      *int // bytes of code in strings that may still be read
+	looked    int  // bytes of code that were looked at again to see what is done with a string
+	documents int  // here-documents that have begun
 }
 
 // worth returns the code, or nothing if it is plain that nothing in it matches a pattern.
@@ -82,7 +83,6 @@ var (
 	getattrs   = pattern.New(`\b(getattr\s*\(\s*(os|subprocess|shutil|__builtins__|builtins)|__builtins__|\bvars\s*\(\s*\w+\s*\)\s*\[|\.__dict__\s*\[|__subclasses__|globals\s*\(\s*\)\s*\[|importlib\.import_module|process\.binding|\.constructor\.constructor|Object\.const_get|public_send|__send__)`)
 	// computed are arguments of which the first is made by something that isn't followed.
 	computed = pattern.New(`^[\s\[(*]*(?:(?:scalar\s+)?(?:reverse|lc|lcfirst|uc|ucfirst|substr|unpack|sprintf)\b|\{\s*"\d+"\s*:|\[\s*\.\.\.|\[[^\[\]]*\]\s*\.\s*(?:reverse|map|join|concat|slice)\b|Buffer\s*\.\s*from\b|"\d+"\s*(?:\.\s*(?:join|concat|split\s*\(\s*"\d+"[^()]*\)\s*\[|replace|reverse|translate|decode|encode|lower|swapcase|map|tr|sub|gsub|slice|substr|substring|unpack\w*|rot13)\b|\[)|[A-Za-z_][\w.]*\s*\([^()]*"\d+"[^()]*\)\s*\.|(?:os\s*\.\s*)?(?:environ|getenv)\b|process\s*\.\s*env\b|\$?ENV\s*[\[{]|\$_(?:ENV|GET|POST|SERVER)\b|(?:[A-Za-z_][\w.]*)?\b(?:fromCharCode|b64decode|atob|unhexlify|fromhex|pack|decode64)\b)`)
-	added    = pattern.New(`^[\s(]*"\d+"\s*\+`)
 	// interpolations are expressions within strings of Perl.
 	interpolations = pattern.New(`[@$]\{\s*[\[\\](?:[^{}]|\{[^{}]*\})*\}`)
 	programName    = pattern.New(`^[\w./-]*[A-Za-z][\w.-]*$`)
@@ -197,6 +197,9 @@ func script(language, code string, depth int, left *int) []Effect {
 		out = append(out, Effect{Kind: Delete, Text: "rm"})
 	}
 	s.signals(&out)
+	if language == "perl" {
+		s.perlVariables(out)
+	}
 	s.environment(out)
 	if forks.MatchString(s.worth(forks)) && loops.MatchString(s.code) {
 		out = append(out, Effect{Kind: ForkBomb, Text: "fork in a loop"})
@@ -434,15 +437,16 @@ func (s *skeleton) starting(args string) Effect {
 		argv[0] = other
 	}
 	constant := inStart.MatchString(rest)
-	if len(argv) > 0 && added.MatchString(args) && strings.ContainsAny(rest, "[,") {
-		return Effect{Kind: Shell, Text: strings.ReplaceAll(s.parts("", args)[0], shell.Item, shell.Unknown)}
-	}
 	switch {
 	case len(argv) == 0 || computed.MatchString(args):
 		return Effect{Kind: Dynamic, Text: "it starts a command that is only known when it runs"}
 	case strings.Contains(rest, "[") || strings.Contains(rest, ","):
 		if !constant {
-			argv = append(argv, shell.Unknown)
+			parts := s.parts(args)
+			if strings.Contains(parts[0], " ") {
+				return Effect{Kind: Shell, Text: parts[0]}
+			}
+			argv = inOrder(argv, parts)
 		}
 		if strings.Contains(argv[0], " ") {
 			return Effect{Kind: Shell, Text: argv[0]}
@@ -474,6 +478,23 @@ func (s *skeleton) runsFile(args string) bool {
 		first, ok = s.text(m[2])
 	}
 	return ok && first != "" && first[0] != '-'
+}
+
+// inOrder are the words of a command with marks where one isn't known. If that is the program, the words that are known come first.
+func inOrder(words, parts []string) []string {
+	if parts[0] == "" || strings.HasPrefix(parts[0], shell.Item) || parts[0] != words[0] {
+		return append(words, shell.Unknown)
+	}
+	argv := make([]string, 0, len(parts)+1)
+	for _, part := range parts {
+		if part == shell.Item {
+			part = shell.Unknown
+		} else if strings.Contains(part, shell.Item) && !strings.Contains(part, " ") {
+			return append(words, shell.Unknown) // a name of the arguments, or what is done with them
+		}
+		argv = append(argv, part)
+	}
+	return append(argv, shell.Unknown)
 }
 
 // region returns the arguments of a call: up to the bracket that closes it, or to the end of the statement.

@@ -7,15 +7,17 @@ type sed struct {
 	code string
 	at   int
 	out  []Effect
+	says strings.Builder // lines that it prints, or puts into others
 }
 
-// Sed says what a sed script does: e runs commands, r and R read files, w and W write them.
+// Sed says what a sed script does: e runs commands, r and R read files, w and W write them; what a, i, c and s put into its output
+// counts as printed where it may be a command.
 func Sed(code string) []Effect {
 	s := &sed{code: code}
 	for s.at < len(code) {
 		s.command()
 	}
-	return s.out
+	return append(s.out, prints(s.says.String())...)
 }
 
 func (s *sed) peek() byte {
@@ -100,7 +102,12 @@ func (s *sed) command() {
 			s.until(delimiter)
 		}
 	case 'a', 'i', 'c':
-		for strings.HasSuffix(s.line(), `\`) && s.at < len(s.code) {
+		for {
+			line := s.line()
+			more := strings.HasSuffix(line, `\`) && s.at < len(s.code)
+			if s.say(strings.Trim(line, `\ `)); !more {
+				break
+			}
 			s.at++
 		}
 	case 'r', 'R':
@@ -125,6 +132,13 @@ func (s *sed) command() {
 	}
 }
 
+// say notes a line that is printed, if it may be a command.
+func (s *sed) say(line string) {
+	if commandLike(line) {
+		s.says.WriteString(line + "\n")
+	}
+}
+
 // substitute reads the command s with its flags.
 func (s *sed) substitute() {
 	delimiter := s.peek()
@@ -134,6 +148,7 @@ func (s *sed) substitute() {
 	s.at++
 	s.until(delimiter)
 	replacement := s.until(delimiter)
+	s.say(replacement)
 	for s.at < len(s.code) {
 		switch c := s.code[s.at]; {
 		case c == 'e':

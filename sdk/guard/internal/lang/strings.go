@@ -36,6 +36,18 @@ func strip(language, code string) *skeleton {
 				text, _ = unescaped(`"`+text, 0, escapes(language, '"', ""))
 			}
 			s.add(&b, literal{text: text})
+		case c == '<' && (language == "perl" || language == "ruby") && strings.HasPrefix(code[i:], "<<"):
+			body, n, rest, tick := "", 0, "", false
+			if s.documents++; s.documents <= maxDocuments {
+				body, n, rest, tick = document(code[i:])
+			}
+			if n == 0 {
+				b.WriteString("<<")
+				i += 2
+				continue
+			}
+			s.add(&b, literal{text: body, tick: tick, raw: true})
+			code, i = rest, 0
 		case s.regex(&b, language, code[i:]) > 0:
 			i += s.matched
 		case language == "perl" || language == "ruby":
@@ -85,6 +97,37 @@ func strip(language, code string) *skeleton {
 	}
 	s.code = b.String()
 	return s
+}
+
+// maxDocuments is how many here-documents are read.
+const maxDocuments = 128
+
+// documents begin here-documents of Perl and Ruby.
+var documents = pattern.New("^<<[~-]?(?:\"([^\"\n]+)\"|'([^'\n]+)'|`([^`\n]+)`|([A-Z_]\\w*))")
+
+// document reads a here-document, the mark of which code begins with. It returns the code behind the mark, without the document; n is 0 if
+// there is none.
+func document(code string) (body string, n int, rest string, tick bool) {
+	m := documents.FindStringSubmatch(code)
+	if m == nil {
+		return "", 0, "", false
+	}
+	line := strings.IndexByte(code, '\n')
+	if line < 0 {
+		return "", 0, "", false
+	}
+	tag, start := m[1]+m[2]+m[3]+m[4], line+1
+	for at := start; at < len(code); {
+		end := len(code)
+		if next := strings.IndexByte(code[at:], '\n'); next >= 0 {
+			end = at + next
+		}
+		if strings.TrimSpace(code[at:end]) == tag {
+			return code[start:at], len(m[0]), code[len(m[0]):start] + code[end:], m[3] != ""
+		}
+		at = end + 1
+	}
+	return "", 0, "", false
 }
 
 // comment is how long the comment is that code begins with; 0 if it begins with none.

@@ -13,7 +13,7 @@ func (s *state) child(env map[string]string) *state {
 	} else if c.funcs != nil {
 		for name, body := range c.funcs.all() {
 			s.in.work += perWord
-			set(s.in, &c.outer, name, body)
+			c.mayDefine(name, body)
 		}
 	}
 	c.funcs, c.aliases, c.readonly, c.integers, c.file = nil, nil, nil, nil, false

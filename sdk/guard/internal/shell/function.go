@@ -30,7 +30,7 @@ func (in *Interpreter) define(name string, body *syntax.Stmt, st *state) ([]*sta
 	inner := st.clone()
 	_, out := in.define(name, list.X, inner)
 	if defined, ok := inner.funcs.get(name); ok {
-		set(in, &st.outer, name, defined) // in a shell of its own only
+		st.mayDefine(name, defined) // in a shell of its own only
 	}
 	st.keepFiles([]*state{inner})
 	states, out := in.stmt(list.Y, st.clone(), out)
@@ -132,4 +132,48 @@ func (in *Interpreter) function(name string, body *syntax.Stmt, st *state, stdin
 	in.calls = append(in.calls, frame{name: name, parallel: in.parallel, params: st.params, body: body})
 	defer func() { in.calls = in.calls[:len(in.calls)-1] }()
 	return in.stmt(body, st, stdin)
+}
+
+// maxBodies is how many bodies of one function are followed.
+const maxBodies = 16
+
+// mayDefine notes that a function may have a body, besides those that it may have already.
+func (s *state) mayDefine(name string, body *syntax.Stmt) {
+	before, ok := s.outer.get(name)
+	if !ok {
+		set(s.in, &s.outer, name, body)
+		return
+	}
+	bodies := s.in.bodies(before)
+	added := slices.Clone(bodies)
+	for _, other := range s.in.bodies(body) {
+		if !slices.Contains(added, other) {
+			added = append(added, other)
+		}
+	}
+	if len(added) == len(bodies) {
+		return
+	}
+	if len(added) > maxBodies {
+		s.in.problem(s.in.place(body, s), TooComplex, "the function "+name+" may be too many different ones")
+		return
+	}
+	pair := [2]*syntax.Stmt{before, body}
+	either := s.in.united[pair]
+	if either == nil {
+		if s.in.united == nil {
+			s.in.united, s.in.alternatives = map[[2]*syntax.Stmt]*syntax.Stmt{}, map[*syntax.Stmt][]*syntax.Stmt{}
+		}
+		either = &syntax.Stmt{Position: before.Position}
+		s.in.united[pair], s.in.alternatives[either] = either, added
+	}
+	set(s.in, &s.outer, name, either)
+}
+
+// bodies are those that a function may have which may have several.
+func (in *Interpreter) bodies(body *syntax.Stmt) []*syntax.Stmt {
+	if several := in.alternatives[body]; several != nil {
+		return several
+	}
+	return []*syntax.Stmt{body}
 }

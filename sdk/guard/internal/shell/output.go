@@ -45,6 +45,10 @@ func output(c *Call) Stream {
 		if out, ok := concatenated(c, args); ok {
 			return out
 		}
+	case "printenv":
+		if value, ok := c.Env[strings.Join(args, " ")]; ok {
+			return known(value + "\n")
+		}
 	case "basename":
 		if operands := skipOptions(args); len(operands) > 0 {
 			base := path.Base(operands[0])

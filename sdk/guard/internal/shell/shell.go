@@ -45,8 +45,13 @@ type Interpreter struct {
 	references map[string][]string // variables by their other names
 	volatile   map[string]bool     // variables that traps may set at any time
 	links      map[string][]string // other names of files
-	lastpipe   bool                // the last command of a pipe may run in the shell itself
-	keeps      bool                // what is written may not take the place of what was there
+
+	// Statements that stand for functions which may have several bodies: those, and what they were united of.
+	alternatives map[*syntax.Stmt][]*syntax.Stmt
+	united       map[[2]*syntax.Stmt]*syntax.Stmt
+
+	lastpipe bool // the last command of a pipe may run in the shell itself
+	keeps    bool // what is written may not take the place of what was there
 }
 
 // frame is a function that is being called.

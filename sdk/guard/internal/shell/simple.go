@@ -228,7 +228,9 @@ func (in *Interpreter) call(c *Call, st *state) Stream {
 		in.alias(c, value, st) // bash expands none in scripts, and other shells do
 	}
 	if body, ok := st.outer.get(word.Text); ok && !program {
-		in.functionCall(word.Text, body, st.clone(), c) // it may be there or not
+		for _, body := range in.bodies(body) {
+			in.functionCall(word.Text, body, st.clone(), c) // it may be there or not
+		}
 	}
 	if body, ok := st.funcs.get(word.Text); ok && !program {
 		return in.functionCall(word.Text, body, st, c)

@@ -56,15 +56,15 @@ func blur(states []*state) *state {
 		changes(s.in, s.funcs, o.funcs, func(ours, theirs *entry[*syntax.Stmt]) bool {
 			switch {
 			case theirs == nil:
-				set(s.in, &s.outer, ours.key, ours.value)
+				s.mayDefine(ours.key, ours.value)
 				unset(s.in, &s.funcs, ours.key)
 			case ours.content() != theirs.value:
-				set(s.in, &s.outer, theirs.key, theirs.value)
+				s.mayDefine(theirs.key, theirs.value)
 			}
 			return true
 		})
 		for name, body := range o.outer.all() {
-			set(s.in, &s.outer, name, body)
+			s.mayDefine(name, body)
 		}
 		if !slices.Equal(s.params, o.params) {
 			s.params = []string{Unknown, Unknown}
