@@ -226,6 +226,13 @@ func itemsOf(text, between string) (items []string) {
 	return items
 }
 
+// unheard says whether what the code of a program prints goes to nobody but whoever has sent the command: nothing around the code
+// sends it elsewhere.
+func (a *analysis) unheard(code string) bool {
+	before, behind, found := strings.Cut(a.text, code)
+	return found && !strings.ContainsAny(before, "|>`$") && !strings.ContainsAny(behind, "|>`$") && !strings.Contains(before, "script")
+}
+
 // code decides on code in any language.
 func (a *analysis) code(c *shell.Call, language, text string, params []string) {
 	beside := a.beside
@@ -249,6 +256,10 @@ func (a *analysis) code(c *shell.Call, language, text string, params []string) {
 	}
 	effects := lang.Effects
 	switch language {
+	case "python", "node", "php", "lua":
+		if a.unheard(text) {
+			effects = lang.Unheard
+		}
 	case "npm":
 		effects = func(_, text string) []lang.Effect { return lang.Scripts(text, params) }
 	case "just":

@@ -38,6 +38,36 @@ func (s *skeleton) handedTo(args string) ([]Effect, bool) {
 	return h.effects, h.variable(m[1]) && len(h.effects) > 0
 }
 
+// valued are the effects of a call whose arguments have a variable among them, with each of the values that a loop or a call sets it
+// to. False if these aren't known.
+func (s *skeleton) valued(args string) ([]Effect, bool) {
+	if args == "" || args[0] != '(' {
+		return nil, false
+	}
+	elements := elementsOf(args)
+	for i, element := range elements {
+		name := strings.TrimSpace(element)
+		if !identifier.MatchString(name) {
+			continue
+		}
+		var values []string
+		h := handing{s: s, seen: map[string]bool{}, take: func(value string) bool {
+			values = append(values, value)
+			return onlyString.MatchString(value)
+		}}
+		if !h.variable(name) || len(values) > maxHanded {
+			return nil, false
+		}
+		var effects []Effect
+		for _, value := range values {
+			elements[i] = strings.Trim(value, "()")
+			effects = append(effects, s.command(args[:1]+strings.Join(elements, ",")+args[len(args)-1:]))
+		}
+		return effects, true
+	}
+	return nil, false
+}
+
 // handing follows what a variable may hold that is started as a command.
 type handing struct {
 	s       *skeleton

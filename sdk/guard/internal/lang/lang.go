@@ -37,6 +37,12 @@ type Effect struct {
 	Beside  string // of Path: the path from the directory on that the code's own file is in, if it begins there
 }
 
+// Unheard is Effects of code of a scripting language that prints to nobody: without what it prints.
+func Unheard(language, code string) []Effect {
+	left := maxNested
+	return script(language, code, 0, &left, true)
+}
+
 // Effects says what code of a language does. An unknown language is read like the scripting languages.
 func Effects(language, code string) []Effect {
 	switch language {

@@ -34,7 +34,7 @@ var (
 func (s *skeleton) nested(language string, depth int, out *[]Effect) {
 	code := func(m []int) {
 		for _, l := range s.referenced(s.region(m[1] - 1)) {
-			*out = append(*out, script(language, l.text, depth+1, s.left)...)
+			*out = append(*out, script(language, l.text, depth+1, s.left, false)...)
 		}
 	}
 	for _, m := range interprets.FindAllStringIndex(s.worth(interprets)) {
@@ -51,7 +51,7 @@ func (s *skeleton) nested(language string, depth int, out *[]Effect) {
 		for _, l := range s.literals {
 			if _, code, ok := strings.Cut(l.text, "data:text/javascript"); ok {
 				if unescaped, err := url.PathUnescape(code[strings.IndexByte(code, ',')+1:]); err == nil {
-					*out = append(*out, script(language, unescaped, depth+1, s.left)...)
+					*out = append(*out, script(language, unescaped, depth+1, s.left, false)...)
 				}
 			}
 		}
@@ -117,7 +117,7 @@ func (s *skeleton) interpolated(language string, depth int, out *[]Effect) {
 			}
 			body := bracketed("{" + after)
 			if rest = after[min(len(after), len(body)):]; strings.ContainsAny(body, "(`\"' ") {
-				*out = append(*out, script(language, strings.Trim(body, "[]"), depth+1, s.left)...)
+				*out = append(*out, script(language, strings.Trim(body, "[]"), depth+1, s.left, false)...)
 			}
 		}
 	}

@@ -98,10 +98,11 @@ var (
 // Script says what code of a scripting language does, judging by its calls and strings.
 func Script(language, code string) []Effect {
 	left := maxNested
-	return script(language, code, 0, &left)
+	return script(language, code, 0, &left, false)
 }
 
-func script(language, code string, depth int, left *int) []Effect {
+// script is Script of code at a depth of code within code, of which so much may still be read. What unheard code prints isn't looked for.
+func script(language, code string, depth int, left *int, unheard bool) []Effect {
 	if *left -= len(code); depth > maxScripts || depth > 0 && *left < 0 {
 		return []Effect{{Kind: Dynamic, Text: "code in strings of code, too deep to follow"}}
 	}
@@ -125,7 +126,7 @@ func script(language, code string, depth int, left *int) []Effect {
 		out = append(out, generated(code)...)
 	}
 	s.fold(language)
-	if depth == 0 {
+	if depth == 0 && !unheard {
 		out = append(out, s.printed(language)...)
 	}
 	out = append(out, s.writes()...)
@@ -352,15 +353,19 @@ func (s *skeleton) commands(language string, out *[]Effect) bool {
 				*out = append(*out, e.in(dir))
 			}
 		}
-		if e.Kind == Dynamic {
-			if effects, ok := s.handedTo(keyword.ReplaceAllString(args, "")); ok {
-				for _, e := range effects {
-					*out = append(*out, e.in(dir))
-				}
-				continue
-			}
+		effects, ok := []Effect{e}, true
+		switch {
+		case e.Kind == Dynamic:
+			effects, ok = s.handedTo(keyword.ReplaceAllString(args, ""))
+		case e.Kind == Argv && slices.Contains(e.Argv, shell.Unknown):
+			effects, ok = s.valued(args)
 		}
-		*out = append(*out, e.in(dir))
+		if !ok {
+			effects = []Effect{e}
+		}
+		for _, e := range effects {
+			*out = append(*out, e.in(dir))
+		}
 	}
 	return found
 }
