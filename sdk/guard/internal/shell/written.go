@@ -62,16 +62,6 @@ func (c *Call) WriteMaybe(file string, content Stream) { c.state.mayWrite(file, 
 // Overwrite records that the command writes over a part of a file.
 func (c *Call) Overwrite(file string) { c.state.overwritten(file) }
 
-// Leads says whether a name is one of several for another file, as the text has made it.
-func (c *Call) Leads(name, to string) bool {
-	for _, target := range c.in.links[c.Abs(name)] {
-		if target == to {
-			return true
-		}
-	}
-	return false
-}
-
 // maxOtherNames is how many other names of files are followed.
 const maxOtherNames = 64
 

@@ -1,0 +1,281 @@
+package guard
+
+import (
+	"path"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/picoclaw/picoclaw/sdk/guard/internal/lang"
+	"github.com/picoclaw/picoclaw/sdk/guard/internal/programs"
+	"github.com/picoclaw/picoclaw/sdk/guard/internal/shell"
+)
+
+// unheard says whether what the code of a program prints goes to nobody but whoever has sent the command: nothing around the code
+// sends it elsewhere.
+func (a *analysis) unheard(code string) bool {
+	before, behind, found := strings.Cut(a.text, code)
+	return found && !strings.ContainsAny(before, "|>`$") && !strings.ContainsAny(behind, "|>`$") && !strings.Contains(before, "script")
+}
+
+// code decides on code in any language.
+func (a *analysis) code(c *shell.Call, language, text string, params []string) {
+	beside := a.beside
+	a.beside = "" // what the code runs in turn is in no file
+	if other, ok := lang.AsShell(language, text); ok {
+		language, text = "sh", other
+	}
+	switch {
+	case language == "sh" && beside != "":
+		c.Output = c.File(text, params)
+		return
+	case language == "sh":
+		c.Output = c.Code(text, params)
+		return
+	case language == "cmd" || language == "powershell":
+		a.windowsLine(c, language, text)
+		return
+	case language != "sed" && shell.HasUnknown(text) && strings.IndexFunc(text, unicode.IsLetter) < 0:
+		a.hard(c, "exec.dynamic", "the "+language+" code is only known when it runs")
+		return
+	}
+	effects := lang.Effects
+	switch language {
+	case "python", "node", "php", "lua":
+		if a.unheard(text) {
+			effects = lang.Unheard
+		}
+	case "npm":
+		effects = func(_, text string) []lang.Effect { return lang.Scripts(text, params) }
+	case "just":
+		effects = func(_, text string) []lang.Effect { return lang.Just(text, params) }
+	case "task":
+		effects = func(_, text string) []lang.Effect { return lang.Task(text, params) }
+	case "make":
+		if a.made += len(text); a.made > maxMade {
+			a.hard(c, "exec.too-complex", "make starts make, too often to follow")
+			return
+		}
+		text = a.makefile(c, text)
+		effects = func(_, text string) []lang.Effect { return lang.Make(text, params) }
+	}
+	for _, e := range effects(language, text) {
+		if e.Kind == lang.Path && e.Beside != "" && beside != "" {
+			e.Text = path.Join(beside, e.Beside)
+		}
+		if compiled[language] && e.Kind != lang.Shell && e.Kind != lang.Argv {
+			continue
+		}
+		a.effect(c, language, e)
+	}
+	if scripted[language] {
+		a.handsOn(c, language, text)
+	}
+}
+
+// handsOn notes what code may print of its arguments and its environment, if it names them: lines that may be commands.
+func (a *analysis) handsOn(c *shell.Call, language, code string) {
+	var texts []string
+	if strings.Contains(code, "argv") || strings.Contains(code, "ARGV") || language == "perl" && strings.Contains(code, "shift") {
+		for _, word := range c.Texts()[1:] {
+			if word != code {
+				texts = append(texts, word)
+			}
+		}
+	}
+	if strings.Contains(strings.ToLower(code), "env") {
+		for _, value := range c.Env {
+			texts = append(texts, value)
+		}
+	}
+	slices.Sort(texts)
+	if lines := lang.Lines(texts); lines != "" {
+		c.Output = shell.Stream{Piped: true, Text: c.Output.Text + lines, From: c.Stdin.From.And(shell.From(language + " code"))}
+	}
+}
+
+// effect decides on something that code does.
+func (a *analysis) effect(c *shell.Call, language string, e lang.Effect) {
+	argv := c.Texts()
+	switch e.Kind {
+	case lang.Shell:
+		if strings.Contains(e.Text, shell.Unknown) && a.rules {
+			a.add(finding{verdict: Deny, rule: "exec.dynamic", line: reasonDangerous, tier: tierHard, why: "the shell code that it puts together is only known when it runs", span: c.Span, argv: argv,
+				safer: saferList, setting: settingHard})
+		}
+		for _, input := range a.inputs(c, language, e.Fed) {
+			c.Feed(e.Text, input)
+		}
+	case lang.Argv:
+		fields := make([]shell.Field, len(e.Argv))
+		for i, word := range e.Argv {
+			fields[i] = shell.Field{Text: word}
+		}
+		for _, input := range a.inputs(c, language, e.Fed) {
+			c.Pipe(language, fields, input)
+		}
+	case lang.Dynamic:
+		a.soft(c, Ask, "exec.dynamic", e.Text, saferPlain)
+	case lang.Read:
+		a.path(&c.Place, Read, e.Text, false, argv)
+	case lang.Write, lang.Path:
+		a.path(&c.Place, Write, a.home(c, e.Text), false, argv)
+		switch {
+		case e.Kind == lang.Path && (language == "sql" || language == "sqlite"):
+			a.included(c, language, e.Text)
+		case e.Content != "" && (e.Text == "/dev/stdout" || e.Text == "/dev/stderr" || e.Text == "/dev/fd/1"):
+			c.Output = shell.Stream{Piped: true, Text: c.Output.Text + e.Content, From: c.Stdin.From.And(shell.From(language + " code"))}
+		case e.Content != "":
+			c.Write(e.Text, shell.Stream{Known: true, Text: e.Content, Piped: true})
+		case e.Kind == lang.Write && language == "sed":
+			if read := c.Derived(language); reads(c) && read.Text != "" {
+				c.Write(e.Text, read)
+			} else if c.Stdin.Known {
+				c.Write(e.Text, c.Stdin) // or some lines of it, changed
+			}
+		}
+	case lang.Print:
+		a.said = shell.Stream{Piped: true, Text: e.Text, From: shell.From(language + " code")}
+		if telling[language] && (!filtering[language] || c.Derived(language).Text == "") {
+			c.Output = shell.Stream{Piped: true, Text: e.Text, From: c.Stdin.From.And(shell.From(language + " code"))}
+		}
+	case lang.Delete:
+		a.soft(c, Deny, "exec.rm-recursive", e.Text+" deletes directories with everything in them", saferTree)
+	case lang.Drop:
+		a.soft(c, Deny, "exec.database-delete", e.Text+" deletes what a database keeps, which nothing brings back", "delete the rows that you mean, or use a database of your own")
+	case lang.Kill:
+		a.soft(c, Deny, "exec.kill-9", "the code kills processes without letting them finish", "")
+	case lang.Mode:
+		a.soft(c, Deny, "exec.chown", e.Text+" changes whose files or rights they are", "")
+	case lang.ForkBomb:
+		a.hard(c, "exec.fork-bomb", "the code multiplies without end: "+e.Text)
+	case lang.Environment:
+		a.hard(c, "exec.environment", e.Text+" makes programs load code that they wouldn't otherwise")
+	case lang.Remote:
+		a.hard(c, "exec.remote-shell", "the code connects a command with another machine: "+e.Text)
+	}
+}
+
+// inputs are what a command reads that code starts: what the code gives it, or what the code itself would read.
+func (a *analysis) inputs(c *shell.Call, language string, fed bool) []shell.Stream {
+	given := shell.Stream{Piped: true, From: shell.From(language)}
+	switch {
+	case !fed && !scripted[language]:
+		return []shell.Stream{c.Stdin}
+	case !fed && a.fed != c && c.Stdin.Known && c.Stdin.Text != "":
+		return []shell.Stream{given, c.Stdin}
+	}
+	return []shell.Stream{given}
+}
+
+// commanded are languages of programs that are fed with data or commands all day. What feeds them counts where it isn't to be seen.
+var commanded = map[string]bool{"vim": true, "sql": true, "sed": true, "dc": true, "gnuplot": true, "curl": true, "wget": true, "sqlite": true, "mongo": true, "redis": true, "m4": true, "gdb": true}
+
+// included decides on a file that SQL names, which its client may run, as far as the same command line has written it.
+func (a *analysis) included(c *shell.Call, language, file string) {
+	content, _ := c.Written(file)
+	if !content.Known || content.Text == "" {
+		return
+	}
+	if a.made += len(content.Text) + perIncluded; a.made > maxMade {
+		a.hard(c, "exec.too-complex", "SQL includes SQL, too often to follow")
+		return
+	}
+	a.code(c, language, content.Text, nil)
+}
+
+// input decides on a program that runs its standard input as code.
+func (a *analysis) input(c *shell.Call, u programs.Use) {
+	before := a.fed
+	a.fed = c
+	defer func() { a.fed = before }()
+	switch {
+	case c.Stdin.Known:
+		a.code(c, u.Lang, c.Stdin.Text, u.Params)
+	case c.Stdin.File != "":
+		a.script(c, c.Stdin.File, u.Lang, u.Params)
+	case c.Stdin.Text != "" && (commanded[u.Lang] || !c.Stdin.Piped):
+		a.code(c, u.Lang, c.Stdin.Text, u.Params)
+	case c.Stdin.Piped && (!commanded[u.Lang] || foreign(c.Stdin.From.Names())):
+		a.soft(c, Deny, "exec.pipe-to-shell", "it runs what another command prints: "+strings.Join(c.Stdin.From.Names(), ", "), saferSaved)
+	}
+}
+
+// maxFollowed is how deep scripts are followed that name each other, or themselves.
+const maxFollowed = 64
+
+// script decides on a file that is run as code, as far as the same command line has written it.
+func (a *analysis) script(c *shell.Call, file, language string, params []string) {
+	if a.following >= maxFollowed {
+		a.hard(c, "exec.too-complex", "scripts run scripts, too deep to follow")
+		return
+	}
+	a.following++
+	defer func() { a.following-- }()
+	if file == "-" || c.IsInput(file) {
+		a.input(c, programs.Use{Lang: language, Params: params})
+		return
+	}
+	content, written := c.Written(file)
+	if !written {
+		for _, name := range c.Matching(file) {
+			a.script(c, name, language, params)
+		}
+		return
+	}
+	if content.Text != "" || content.Known {
+		if !c.Linked() {
+			a.beside = path.Dir(c.Abs(file))
+		}
+		a.code(c, language, content.Text, params)
+		a.beside = ""
+	}
+	switch {
+	case content.Known || content.File != "":
+	case content.Text != "" && changed(content.From.Names()):
+		a.soft(c, Deny, "exec.download-run", "what it runs was changed on the way, and only shows when it runs: "+strings.Join(content.From.Names(), ", "), saferSaved)
+	case strings.HasPrefix(file, "/dev/fd/") && language != "sed" || foreign(content.From.Names()):
+		a.soft(c, Deny, "exec.download-run", "it runs what another command has just made: "+strings.Join(content.From.Names(), ", "), saferSaved)
+	}
+}
+
+// changed says whether one of the commands that made a text doesn't leave its lines as they were.
+func changed(from []string) bool {
+	for _, name := range from {
+		switch name {
+		case "sed", "gsed", "awk", "gawk", "mawk", "perl", "ruby", "cut", "paste", "join", "fold", "fmt", "column", "pr", "envsubst", "iconv", "jq", "yq", "m4", "cpp", "head -c", "tail -c", "patch":
+			return true
+		}
+	}
+	return false
+}
+
+// foreign says whether one of the commands that made a text fetches or decodes it.
+func foreign(from []string) bool {
+	for _, name := range from {
+		switch name {
+		case "curl", "wget", "nc", "ncat", "base64", "base32", "xxd", "openssl", "gpg", "http", "https", "xh", "aria2c", "fetch", "lynx", "w3m", "uudecode", "several ways", "mkfifo", "invoke-webrequest", "iwr", "tr", "rev":
+			return true
+		}
+	}
+	return false
+}
+
+// fetched remembers the files that curl -O and wget name after their URLs, for when the line runs them.
+func fetched(c *shell.Call, name string) {
+	for _, f := range c.Argv[1:] {
+		if base := path.Base(f.Text); (programs.Remote(f.Text) || name != "curl" && strings.Contains(f.Text, "/")) && !strings.HasPrefix(f.Text, "-") && base != "." && base != "/" {
+			c.Write(base, shell.Stream{Piped: true, From: shell.From(name)})
+		}
+	}
+}
+
+// listed decides on the paths that a program reads from its standard input, where they are known.
+func (a *analysis) listed(c *shell.Call) {
+	if !c.Stdin.Known {
+		return
+	}
+	for _, line := range strings.Split(c.Stdin.Text, "\n") {
+		a.path(&c.Place, Read, line, false, c.Texts())
+	}
+}

@@ -1,0 +1,239 @@
+package lang
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/picoclaw/picoclaw/sdk/guard/internal/pattern"
+	"github.com/picoclaw/picoclaw/sdk/guard/internal/shell"
+)
+
+// How much of the arguments of calls that start commands is read: each call counts for as many bytes as perStart besides.
+const (
+	maxStarted = 128 << 10
+	perStart   = 256
+)
+
+// commands finds the commands that are started. It says whether there are any.
+func (s *skeleton) commands(language string, out *[]Effect) bool {
+	found, started := false, 0
+	for _, l := range s.literals {
+		if l.tick && language != "node" && language != "python" && language != "lua" && language != "go" {
+			text := l.text
+			if language == "perl" {
+				text = interpolations.ReplaceAllString(text, shell.Unknown)
+			}
+			*out = append(*out, Effect{Kind: Shell, Text: text})
+			found = true
+		}
+	}
+	for _, m := range lisps.FindAllStringIndex(s.worth(lisps)) {
+		*out = append(*out, s.command(s.region(m[0])))
+		found = true
+	}
+	found = s.statements(language, out) || found
+	for _, m := range pipes.FindAllStringSubmatchIndex(s.worth(pipes)) {
+		region := s.region(m[1])
+		at := reference.FindAllStringIndex(region)
+		for i, l := range s.referenced(region) {
+			if mode := strings.TrimSpace(l.text); mode == "-|" || mode == "|-" {
+				*out = append(*out, s.command("["+strings.TrimLeft(region[at[i][1]:], " \t\n,")))
+				found = true
+				break
+			}
+			if command := strings.Trim(l.text, " \t"); strings.HasPrefix(command, "|") || strings.HasSuffix(command, "|") {
+				*out = append(*out, Effect{Kind: Shell, Text: strings.Trim(command, "| "), Fed: strings.HasPrefix(command, "|")})
+				found = true
+			}
+		}
+	}
+	children := language == "node" && strings.Contains(s.all(), "child_process")
+	for _, m := range starts.FindAllStringSubmatchIndex(s.worth(starts)) {
+		name := s.code[m[2]:m[3]]
+		before := s.code[:m[2]]
+		switch {
+		case strings.HasPrefix(name, "subprocess.") && strings.Trim(name[11:], "ABCDEFGHIJKLMNOPQRSTUVWXYZ_") == "":
+			continue // subprocess.PIPE
+		case language == "node" && (name == "exec" || name == "spawn") && !children:
+			continue // RegExp.exec
+		case language == "node" && name == "exec" && s.matches(before):
+			continue
+		case strings.HasSuffix(before, "platform."), strings.HasSuffix(before, "def "), strings.HasSuffix(before, "function "), strings.HasSuffix(before, "import "):
+			continue
+		case language == "ruby" && strings.HasSuffix(before, ":") && !strings.HasSuffix(before, "::"):
+			continue // a symbol
+		case language == "php" && name == "exec" && strings.HasSuffix(before, "->") && databases.MatchString(s.code):
+			continue // gives SQL to a database
+		case name == "exec" && language == "python":
+			continue // runs Python, not a command
+		case name == "shell" && language != "other":
+			continue // an argument's name
+		case strings.HasSuffix(before, ".") && !strings.HasSuffix(before, "child_process.") && !strings.HasSuffix(before, "].") && !strings.HasSuffix(before, ").") && name == "system" && language != "other":
+			continue
+		}
+		rest := s.code[m[1]:]
+		if !strings.HasPrefix(rest, "(") && language != "perl" && language != "ruby" && (language != "other" || !strings.HasPrefix(rest, `"`)) && name != "qx" && name != "do shell script" {
+			continue
+		}
+		found = true
+		args := s.region(m[1])
+		if started += len(args) + perStart; started > maxStarted {
+			*out = append(*out, Effect{Kind: Dynamic, Text: "it starts more commands than are followed"})
+			break
+		}
+		e := s.command(args)
+		dir := s.startsIn(m[1], args)
+		if e.Kind == Argv && variableFirst.MatchString(args) {
+			for _, e := range s.programs(e.Argv) {
+				*out = append(*out, e.in(dir))
+			}
+		}
+		effects, ok := []Effect{e}, true
+		switch {
+		case e.Kind == Dynamic:
+			effects, ok = s.handedTo(keyword.ReplaceAllString(args, ""))
+		case e.Kind == Argv && slices.Contains(e.Argv, shell.Unknown):
+			effects, ok = s.valued(args)
+		}
+		if !ok {
+			effects = []Effect{e}
+		}
+		for _, e := range effects {
+			*out = append(*out, e.in(dir))
+		}
+	}
+	return found
+}
+
+// maxPrograms is how many strings are taken for the name of a program that a variable names.
+const maxPrograms = 16
+
+// programs are the commands that a call may start if a variable names the program: that may be each name that the code has.
+func (s *skeleton) programs(args []string) (out []Effect) {
+	for _, l := range s.literals {
+		if programName.MatchString(l.text) && len(out) < maxPrograms {
+			out = append(out, Effect{Kind: Argv, Argv: append([]string{l.text}, args...)})
+		}
+	}
+	return out
+}
+
+// interpreters are programs that get code as an argument.
+var interpreters = map[string]bool{"sh": true, "bash": true, "dash": true, "zsh": true, "ksh": true, "fish": true, "python": true, "python3": true, "perl": true, "ruby": true, "node": true, "php": true}
+
+// command is the effect of a call that starts a command with these arguments. An interpreter that gets no code by them gets it
+// from the code that starts it.
+func (s *skeleton) command(args string) Effect {
+	e := s.starting(args)
+	switch {
+	case e.Kind == Shell:
+		e.Fed = bareInterpreter(strings.Fields(e.Text))
+	case e.Kind == Argv && bareInterpreter(e.Argv):
+		e.Fed, e.Argv = true, e.Argv[:1]
+	}
+	return e
+}
+
+// bareInterpreter says whether a command is an interpreter that runs what it reads.
+func bareInterpreter(argv []string) bool {
+	if len(argv) == 0 || !interpreters[shell.Name(argv[0])] {
+		return false
+	}
+	for i, arg := range argv[1:] {
+		// Modes, signals and the like stand behind the command in the same call.
+		if arg != "-" && arg != "-s" && arg != "-i" && (i > 0 || len(arg) > 2 || strings.Trim(arg, "rwb+") != "") {
+			return false
+		}
+	}
+	return true
+}
+
+// starting is the effect of such a call by its arguments alone.
+func (s *skeleton) starting(args string) Effect {
+	args = noKeywords.ReplaceAllString(keyword.ReplaceAllString(args, ""), "")
+	other := ""
+	if m := executable.FindStringSubmatch(args); m != nil {
+		args = executable.ReplaceAllString(args, "")
+		other, _ = s.text(m[1])
+	}
+	words := reference.FindAllStringSubmatch(args)
+	rest := reference.ReplaceAllString(args, "")
+	var argv []string
+	for _, w := range words {
+		n, _ := strconv.Atoi(w[1])
+		switch {
+		case !s.isOutput(w[1]):
+			argv = append(argv, s.literals[n].text)
+		case len(argv) == 0:
+			return Effect{Kind: Dynamic, Text: "it starts what a command prints"}
+		default:
+			argv = append(argv, shell.Unknown)
+		}
+	}
+	if len(argv) > 1 && argv[0] == argv[1] {
+		argv = argv[1:] // the program, and the name that it is told
+	}
+	if other != "" && len(argv) > 0 {
+		argv[0] = other
+	}
+	constant := inStart.MatchString(rest)
+	switch {
+	case len(argv) == 0 || computed.MatchString(args):
+		return Effect{Kind: Dynamic, Text: "it starts a command that is only known when it runs"}
+	case strings.Contains(rest, "[") || strings.Contains(rest, ","):
+		if !constant {
+			parts := s.parts(args)
+			if strings.Contains(parts[0], " ") {
+				return Effect{Kind: Shell, Text: parts[0]}
+			}
+			argv = inOrder(argv, parts)
+		}
+		if strings.Contains(argv[0], " ") {
+			return Effect{Kind: Shell, Text: argv[0]}
+		}
+		if strings.Count(rest, "(") > 1 && interpreters[shell.Name(argv[0])] && !s.runsFile(args) {
+			return Effect{Kind: Dynamic, Text: "it starts " + shell.Name(argv[0]) + " with code that is only known when it runs"}
+		}
+		return Effect{Kind: Argv, Argv: argv}
+	case !constant:
+		return Effect{Kind: Shell, Text: strings.Join(argv, shell.Unknown) + shell.Unknown}
+	}
+	return Effect{Kind: Shell, Text: strings.Join(argv, "")}
+}
+
+// databases are classes of PHP for databases.
+var databases = pattern.New(`\bnew\s+\\?(?:PDO|SQLite3)\b`)
+
+// plainFirst are arguments that begin with two constants or three.
+var plainFirst = pattern.New(`^[\s\[(]*"\d+"\s*,\s*"(\d+)"\s*,(?:\s*"(\d+)"\s*,)?`)
+
+// runsFile says whether the arguments for an interpreter begin with a file, or a module of Python's, so that what follows is for that.
+func (s *skeleton) runsFile(args string) bool {
+	m := plainFirst.FindStringSubmatch(args)
+	if m == nil {
+		return false
+	}
+	first, ok := s.text(m[1])
+	if ok && first == "-m" && m[2] != "" {
+		first, ok = s.text(m[2])
+	}
+	return ok && first != "" && first[0] != '-'
+}
+
+// inOrder are the words of a command with marks where one isn't known. If that is the program, the words that are known come first.
+func inOrder(words, parts []string) []string {
+	if parts[0] == "" || strings.HasPrefix(parts[0], shell.Item) || parts[0] != words[0] {
+		return append(words, shell.Unknown)
+	}
+	argv := make([]string, 0, len(parts)+1)
+	for _, part := range parts {
+		if part == shell.Item {
+			part = shell.Unknown
+		} else if strings.Contains(part, shell.Item) && !strings.Contains(part, " ") {
+			return append(words, shell.Unknown) // a name of the arguments, or what is done with them
+		}
+		argv = append(argv, part)
+	}
+	return append(argv, shell.Unknown)
+}
