@@ -56,7 +56,7 @@ func TestANewPluginBuildsWithoutANetwork(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	goTool(t, dir, "mod", "tidy")
+	goTool(t, dir, "mod", "tidy", "-e") // without the modules that only tests of other modules need
 	after, err := os.ReadFile(filepath.Join(dir, "go.mod"))
 	if err != nil || string(after) != string(before) {
 		t.Errorf("go mod tidy changes go.mod from\n%s\nto\n%s", before, after)
