@@ -2,6 +2,7 @@ package guard
 
 import (
 	"fmt"
+	"os"
 	"path"
 	"regexp"
 	"strconv"
@@ -76,7 +77,11 @@ func (a *analysis) isDirectory(c *shell.Call, f shell.Field) bool {
 		return false
 	}
 	real, err := a.resolver.resolve(c.Abs(f.Text))
-	return err == nil && a.resolver.look(real).dir
+	if err != nil {
+		return false
+	}
+	info, err := os.Lstat(real)
+	return err == nil && info.IsDir()
 }
 
 // apply refuses a command by a rule, if no custom allow pattern lifts it.

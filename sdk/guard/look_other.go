@@ -19,8 +19,6 @@ func look(path string) (e entry) {
 		e.err = err
 	case info.Mode()&fs.ModeSymlink != 0:
 		e.target, e.err = os.Readlink(path)
-	default:
-		e.dir = info.IsDir()
 	}
 	return e
 }

@@ -62,7 +62,6 @@ type resolver struct {
 // entry is what a name in the file system stands for.
 type entry struct {
 	missing bool
-	dir     bool
 	target  string // of a symbolic link
 	err     error
 }
