@@ -15,7 +15,6 @@ const (
 )
 
 var (
-	bytesPrefix  = pattern.New(`\b[bBrRuU]{1,2}("\d+")`)
 	plus         = pattern.New(`"(\d+)"\s*\+\s*"(\d+)"`)
 	dot          = pattern.New(`"(\d+)"\s*\.\s*"(\d+)"`)
 	dots         = pattern.New(`"(\d+)"\s*\.\.\s*"(\d+)"`)
@@ -62,9 +61,6 @@ func (s *skeleton) fold(language string) {
 			}
 			return "." + m[1]
 		})
-	}
-	if language == "python" {
-		s.replace(bytesPrefix, func(m []string) string { return m[1] })
 	}
 	if language == "python" {
 		for at, l := range s.references() {
@@ -242,7 +238,9 @@ func (s *skeleton) constants(language string) bool {
 		times := 0
 		for place := range places(s.code, name) {
 			if sets(s.code[place+len(name):]) {
-				times++
+				if times++; times > 1 {
+					break
+				}
 			}
 		}
 		if times != 1 || s.altered(language, name) {

@@ -104,6 +104,7 @@ func (s *skeleton) interpolated(language string, depth int, out *[]Effect) {
 	if mark == "" {
 		return
 	}
+	var calls strings.Builder
 	for at, l := range s.references() {
 		formatted := at > 0 && s.code[at-1]|0x20 == 'f'
 		if !strings.Contains(l.text, mark) || language == "node" && !l.template || language == "python" && !formatted || !l.raw && !l.tick {
@@ -116,11 +117,37 @@ func (s *skeleton) interpolated(language string, depth int, out *[]Effect) {
 				break
 			}
 			body := bracketed("{" + after)
-			if rest = after[min(len(after), len(body)):]; strings.ContainsAny(body, "(`\"' ") {
+			switch rest = after[min(len(after), len(body)):]; {
+			case !strings.ContainsAny(body, "(`\"' "):
+			case simple(body):
+				calls.WriteString(body)
+				calls.WriteByte('\n')
+			default:
 				*out = append(*out, script(language, strings.Trim(body, "[]"), depth+1, s.left, false)...)
 			}
 		}
 	}
+	if calls.Len() > 0 {
+		*out = append(*out, script(language, calls.String(), depth+1, s.left, false)...)
+	}
+}
+
+// simple says whether code has nothing in it that would change what other code behind it is: no strings, comments, or open brackets.
+func simple(code string) bool {
+	depth := 0
+	for i := range len(code) {
+		switch c := code[i]; {
+		case c == '(':
+			depth++
+		case c == ')':
+			if depth--; depth < 0 {
+				return false
+			}
+		case !wordByte(c) && strings.IndexByte(" ,.+-*<>", c) < 0:
+			return false
+		}
+	}
+	return depth == 0
 }
 
 // handed adds the commands that stand among the other arguments where a function is handed on, and returns where the statement

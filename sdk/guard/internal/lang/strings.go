@@ -16,6 +16,14 @@ func strip(language, code string) *skeleton {
 	b.Grow(len(code))
 	hash := language != "node" && language != "lua" && language != "applescript"
 	for i := 0; i < len(code); {
+		if n := ordinary(language, code[i:]); n > 0 {
+			text := code[i : i+n]
+			if i += n; language == "python" && i < len(code) && (code[i] == '"' || code[i] == '\'') {
+				text = withoutPrefix(text)
+			}
+			b.WriteString(text)
+			continue
+		}
 		c := code[i]
 		switch {
 		case c == '#' && hash && (i == 0 || strings.IndexByte(" \t\n;", code[i-1]) >= 0):
@@ -97,6 +105,30 @@ func strip(language, code string) *skeleton {
 	}
 	s.code = b.String()
 	return s
+}
+
+// ordinary is how much of the beginning of code is neither string nor comment, whatever stands around it. In Perl and Ruby strings
+// may begin with letters.
+func ordinary(language, code string) int {
+	if language == "perl" || language == "ruby" {
+		return 0
+	}
+	for i := range len(code) {
+		if c := code[i]; !wordByte(c) && c != ' ' && c != '\n' && c != '(' && c != ')' && c != ',' && c != '.' && c != '=' && c != ':' {
+			return i
+		}
+	}
+	return len(code)
+}
+
+// withoutPrefix is code of Python's in front of a string without the letters that say of which kind it is: what counts of b, r and u is
+// in the string.
+func withoutPrefix(code string) string {
+	rest := strings.TrimRight(code, "bBrRuU")
+	if n := len(code) - len(rest); n == 0 || n > 2 || rest != "" && wordByte(rest[len(rest)-1]) {
+		return code
+	}
+	return rest
 }
 
 // maxDocuments is how many here-documents are read.

@@ -20,7 +20,7 @@ type automaton struct {
 	beyond  bool                 // all characters beyond ASCII are the same to it, too
 	begun   bool                 // it matches at the beginning of a text only
 	empty   bool                 // it may match nothing at all
-	first   [256]bool            // the bytes that a match may begin with
+	first   [256]bool            // the bytes that a match may begin with, unless that is where the text begins
 	edge    bool                 // a match begins where a word begins or ends
 
 	mu     sync.Mutex

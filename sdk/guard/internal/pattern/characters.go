@@ -42,12 +42,12 @@ func (a *automaton) classify() {
 	}
 }
 
-// beginnings finds what a match may begin with.
+// beginnings finds what a match may begin with behind the beginning of a text.
 func (a *automaton) beginnings() {
 	start := []uint32{uint32(a.prog.Start)}
-	waiting, empty := a.closure(start, ^syntax.EmptyOp(0))
-	a.empty = empty
-	within, _ := a.closure(start, ^syntax.EmptyWordBoundary)
+	_, a.empty = a.closure(start, ^syntax.EmptyOp(0))
+	waiting, _ := a.closure(start, ^syntax.EmptyBeginText)
+	within, _ := a.closure(start, ^(syntax.EmptyBeginText | syntax.EmptyWordBoundary))
 	a.edge = len(within) == 0
 	for c := range a.first {
 		a.first[c] = c >= utf8.RuneSelf
@@ -61,8 +61,8 @@ func (a *automaton) beginnings() {
 
 // skip returns the next place where a match may begin.
 func (a *automaton) skip(text string, at int) int {
-	for ; at < len(text); at++ {
-		if c := text[at]; a.first[c] && (!a.edge || at == 0 || !isWord[c] || !isWord[text[at-1]]) {
+	for ; at > 0 && at < len(text); at++ {
+		if c := text[at]; a.first[c] && (!a.edge || !isWord[c] || !isWord[text[at-1]]) {
 			break
 		}
 	}

@@ -47,6 +47,9 @@ func (p *Pattern) find(text string, at int) (places []int, ok bool) {
 		return nil, ok
 	}
 	for left := maxReread * (len(text) - at + 1); ; {
+		if !a.empty {
+			at = a.skip(text, at)
+		}
 		end, found, ok := a.match(text, at)
 		if left -= end - at; !ok || left < 0 {
 			return nil, false

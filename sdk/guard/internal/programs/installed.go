@@ -2,6 +2,7 @@ package programs
 
 import (
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/picoclaw/picoclaw/sdk/guard/internal/shell"
@@ -24,23 +25,46 @@ func installed(name string) bool {
 // bins are the directories that the programs of the system are in.
 var bins = set("/bin /sbin /usr/bin /usr/sbin /usr/local/bin /usr/local/sbin /opt/homebrew/bin")
 
+// compiles says whether a name is that of a compiler that looks into them.
+func compiles(name string) bool {
+	switch name {
+	case "gcc", "g++", "cc", "c++", "clang", "clang++", "tcc":
+		return true
+	}
+	return false
+}
+
 // compiler takes the arguments of a compiler without the system's directories that it is to look into.
-func compiler(name string, args []shell.Field) []Use {
-	rest := make([]shell.Field, 0, len(args))
+func compiler(m *Memory, name string, args []shell.Field, texts []string) []Use {
+	own := false
 	for i, arg := range args {
 		dir, ok := strings.CutPrefix(arg.Text, "-I")
 		if !ok {
 			dir, ok = strings.CutPrefix(arg.Text, "-L")
 		}
-		if !ok && i > 0 && (args[i-1].Text == "-isystem" || args[i-1].Text == "-I" || args[i-1].Text == "-L" || args[i-1].Text == "-idirafter") {
+		if !ok && i > 0 && looksInto(args[i-1].Text) {
 			dir, ok = arg.Text, true
 		}
-		if ok && installed(dir) {
-			arg.Text = strings.TrimSuffix(arg.Text, dir) + "."
+		if !ok || !installed(dir) {
+			continue
 		}
-		rest = append(rest, arg)
+		if !own {
+			args, texts, own = slices.Clone(args), slices.Clone(texts), true
+		}
+		args[i].Text = strings.TrimSuffix(arg.Text, dir) + "."
+		texts[i] = args[i].Text
 	}
-	return table()[name].uses(rest, shell.Texts(rest))
+	return table()[name].into(m, args, texts)
+}
+
+// looksInto says whether an option of a compiler's is followed by a directory that it is to look into.
+func looksInto(option string) bool {
+	return option == "-isystem" || option == "-I" || option == "-L" || option == "-idirafter"
+}
+
+// plainCompiler is compiler for those who need its memory once.
+func plainCompiler(name string, args []shell.Field) []Use {
+	return compiler(new(Memory), name, args, shell.Texts(args))
 }
 
 // asked are the arguments of command: with -v or -V it only tells what the names are of.

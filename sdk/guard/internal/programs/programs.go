@@ -124,6 +124,9 @@ func Uses(m *Memory, name string, args []shell.Field, texts []string) []Use {
 	if name == "test" || name == "[" {
 		return tested(m.take(), args)
 	}
+	if compiles(name) {
+		return compiler(m, name, args, texts)
+	}
 	if special := handler(name); special != nil {
 		return special(name, args)
 	}

@@ -49,8 +49,6 @@ func handler(name string) special {
 		return docker
 	case "cmake", "ccmake":
 		return cmake
-	case "gcc", "g++", "cc", "c++", "clang", "clang++", "tcc":
-		return compiler
 	case "which", "type":
 		return located
 	case "configure":
@@ -149,6 +147,9 @@ func handler(name string) special {
 		return runner
 	case "trap", "export", "declare", "typeset", "local", "readonly", "alias", "unset", "set", "ulimit", "enable", "complete":
 		return allData
+	}
+	if compiles(name) {
+		return plainCompiler
 	}
 	if lang, ok := languages()[name]; ok {
 		return lang.run
