@@ -66,6 +66,9 @@ func (a *analysis) code(c *shell.Call, language, text string, params []string) {
 		if compiled[language] && e.Kind != lang.Shell && e.Kind != lang.Argv {
 			continue
 		}
+		if e.Kind == lang.Shell && strings.Contains(e.Text, shell.Item) && (slices.ContainsFunc(given(c, language, text), operates) || c.Stdin.Text != text && operates(strings.TrimSpace(c.Stdin.Text))) {
+			a.hard(c, "exec.dynamic", "what it is given has an operator of the shell in it, and becomes a part of shell code")
+		}
 		a.effect(c, language, e)
 	}
 	if scripted[language] {
@@ -73,9 +76,8 @@ func (a *analysis) code(c *shell.Call, language, text string, params []string) {
 	}
 }
 
-// handsOn notes what code may print of its arguments and its environment, if it names them: lines that may be commands.
-func (a *analysis) handsOn(c *shell.Call, language, code string) {
-	var texts []string
+// given are the arguments and the environment that code is given, as far as it names them.
+func given(c *shell.Call, language, code string) (texts []string) {
 	if strings.Contains(code, "argv") || strings.Contains(code, "ARGV") || language == "perl" && strings.Contains(code, "shift") {
 		for _, word := range c.Texts()[1:] {
 			if word != code {
@@ -88,23 +90,33 @@ func (a *analysis) handsOn(c *shell.Call, language, code string) {
 			texts = append(texts, value)
 		}
 	}
+	return texts
+}
+
+// operates says whether a text has an operator of the shell in it.
+func operates(text string) bool {
+	return strings.ContainsAny(text, ";|&`\n") || strings.Contains(text, "$(")
+}
+
+// handsOn notes what code may print of its arguments and its environment, if it names them: lines that may be commands.
+func (a *analysis) handsOn(c *shell.Call, language, code string) {
+	texts := given(c, language, code)
 	slices.Sort(texts)
 	if lines := lang.Lines(texts); lines != "" {
 		c.Output = shell.Stream{Piped: true, Text: c.Output.Text + lines, From: c.Stdin.From.And(shell.From(language + " code"))}
 	}
 }
 
+// inserted stands in shell code where other code puts something into it: what a variable would be that nothing is known of.
+const inserted = "${inserted}"
+
 // effect decides on something that code does.
 func (a *analysis) effect(c *shell.Call, language string, e lang.Effect) {
 	argv := c.Texts()
 	switch e.Kind {
 	case lang.Shell:
-		if strings.Contains(e.Text, shell.Unknown) && a.rules {
-			a.add(finding{verdict: Deny, rule: "exec.dynamic", line: reasonDangerous, tier: tierHard, why: "the shell code that it puts together is only known when it runs", span: c.Span, argv: argv,
-				safer: saferList, setting: settingHard})
-		}
 		for _, input := range a.inputs(c, language, e.Fed) {
-			c.Feed(e.Text, input)
+			c.Feed(strings.ReplaceAll(e.Text, shell.Item, inserted), input)
 		}
 	case lang.Argv:
 		fields := make([]shell.Field, len(e.Argv))

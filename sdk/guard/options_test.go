@@ -20,14 +20,15 @@ func TestAnUnknownWordMayBeAnOption(t *testing.T) {
 	}
 	g := mustNew(t, Policy{Workspace: workspace, Restrict: true, Exec: ExecPolicy{DenyPatterns: true}})
 	for command, want := range map[string]Verdict{
-		`rm $(cat opts) build`:                Deny,
-		`rm "$(cat opts)" build/src`:          Deny,
-		`rm build $(cat opts)`:                Deny,
-		`cd build && rm $(cat ../opts) src`:   Deny,
-		`rm $(cat opts) ./`:                   Deny,
-		`rm $(cat opts) *`:                    Deny,
-		`rm $(cat opts) -- build`:             Deny,
-		`rm ${opts[0]} build`:                 Deny,
+		`rm $(cat opts) build`:              Deny,
+		`rm "$(cat opts)" build/src`:        Deny,
+		`rm build $(cat opts)`:              Deny,
+		`cd build && rm $(cat ../opts) src`: Deny,
+		`rm $(cat opts) ./`:                 Deny,
+		`rm $(cat opts) *`:                  Deny,
+		`rm $(cat opts) -- build`:           Deny,
+		`rm ${opts[0]} build`:               Deny,
+		"python3 -c 'import os\nos.system(\"rm \" + input() + \" build\")'": Deny,
 		`rm $(cat list)`:                      Allow,
 		`rm $(cat list) file`:                 Allow,
 		`rm $(cat list) link`:                 Allow,

@@ -21,8 +21,11 @@ func (s *skeleton) commands(language string, out *[]Effect) bool {
 	for _, l := range s.literals {
 		if l.tick && language != "node" && language != "python" && language != "lua" && language != "go" {
 			text := l.text
-			if language == "perl" {
+			switch language {
+			case "perl":
 				text = interpolations.ReplaceAllString(text, shell.Unknown)
+			case "ruby":
+				text = withInsertions(text)
 			}
 			*out = append(*out, Effect{Kind: Shell, Text: text})
 			found = true
@@ -122,11 +125,16 @@ func (s *skeleton) programs(args []string) (out []Effect) {
 // interpreters are programs that get code as an argument.
 var interpreters = map[string]bool{"sh": true, "bash": true, "dash": true, "zsh": true, "ksh": true, "fish": true, "python": true, "python3": true, "perl": true, "ruby": true, "node": true, "php": true}
 
+// decodes is what turns a text that looks harmless into another.
+var decodes = pattern.New(`(?i)(?:b64|base64_?|a85|b85|b32|b16|uu|quoted_?printable)_?decode|decode_?(?:64|base64)|\batob\b|unhexlify|fromhex|fromCharCode|fromCodePoint|\bchr\b|\bpack\b|Buffer\s*\.\s*from\b|codecs\s*\.\s*decode|decompress|inflate|\bxor\b|rot13`)
+
 // command is the effect of a call that starts a command with these arguments. An interpreter that gets no code by them gets it
 // from the code that starts it.
 func (s *skeleton) command(args string) Effect {
 	e := s.starting(args)
 	switch {
+	case e.Kind == Shell && strings.Contains(e.Text, shell.Item) && decodes.MatchString(s.code):
+		return Effect{Kind: Dynamic, Text: startsUnknown}
 	case e.Kind == Shell:
 		e.Fed = bareInterpreter(strings.Fields(e.Text))
 	case e.Kind == Argv && bareInterpreter(e.Argv):
@@ -149,6 +157,12 @@ func bareInterpreter(argv []string) bool {
 	return true
 }
 
+// beginsWithString are arguments of which the first begins with a string.
+var beginsWithString = pattern.New(`^[\s(]*[fF]?[rR]?"`)
+
+// startsUnknown says what a call does of which the command isn't known.
+const startsUnknown = "it starts a command that is only known when it runs"
+
 // starting is the effect of such a call by its arguments alone.
 func (s *skeleton) starting(args string) Effect {
 	args = noKeywords.ReplaceAllString(keyword.ReplaceAllString(args, ""), "")
@@ -164,7 +178,11 @@ func (s *skeleton) starting(args string) Effect {
 		n, _ := strconv.Atoi(w[1])
 		switch {
 		case !s.isOutput(w[1]):
-			argv = append(argv, s.literals[n].text)
+			text := s.literals[n].text
+			if s.language == "ruby" {
+				text = withInsertions(text)
+			}
+			argv = append(argv, text)
 		case len(argv) == 0:
 			return Effect{Kind: Dynamic, Text: "it starts what a command prints"}
 		default:
@@ -180,12 +198,15 @@ func (s *skeleton) starting(args string) Effect {
 	constant := inStart.MatchString(rest)
 	switch {
 	case len(argv) == 0 || computed.MatchString(args):
-		return Effect{Kind: Dynamic, Text: "it starts a command that is only known when it runs"}
+		return Effect{Kind: Dynamic, Text: startsUnknown}
 	case strings.Contains(rest, "[") || strings.Contains(rest, ","):
 		if !constant {
 			parts := s.parts(args)
 			if strings.Contains(parts[0], " ") {
 				return Effect{Kind: Shell, Text: parts[0]}
+			}
+			if parts[0] == shell.Item && beginsWithString.MatchString(args) {
+				return Effect{Kind: Dynamic, Text: startsUnknown}
 			}
 			argv = inOrder(argv, parts)
 		}
@@ -197,6 +218,12 @@ func (s *skeleton) starting(args string) Effect {
 		}
 		return Effect{Kind: Argv, Argv: argv}
 	case !constant:
+		switch text := s.parts(args)[0]; {
+		case text == shell.Item && beginsWithString.MatchString(args):
+			return Effect{Kind: Dynamic, Text: startsUnknown}
+		case strings.Contains(text, shell.Item) && text != shell.Item:
+			return Effect{Kind: Shell, Text: text}
+		}
 		return Effect{Kind: Shell, Text: strings.Join(argv, shell.Unknown) + shell.Unknown}
 	}
 	return Effect{Kind: Shell, Text: strings.Join(argv, "")}

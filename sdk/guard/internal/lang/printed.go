@@ -130,6 +130,23 @@ func withMarks(text string) string {
 	return b.String() + text
 }
 
+// withInsertions is a string with the mark of a name for each #{…}, by which Ruby puts something into it.
+func withInsertions(text string) string {
+	if !strings.Contains(text, "#{") {
+		return text
+	}
+	var b strings.Builder
+	for {
+		before, rest, ok := strings.Cut(text, "#{")
+		if b.WriteString(before); !ok {
+			return b.String()
+		}
+		b.WriteString(shell.Item)
+		inside := len(bracketed("{" + rest))
+		text = rest[min(inside+1, len(rest)):]
+	}
+}
+
 // uninterpolated is a string with the mark of a name for what is put into it.
 func uninterpolated(language, text string) string {
 	if language != "python" && language != "node" || !strings.Contains(text, "{") {

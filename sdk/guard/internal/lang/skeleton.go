@@ -19,6 +19,7 @@ type literal struct {
 
 // skeleton is code with its comments removed and every string literal replaced by "N", N its index.
 type skeleton struct {
+	language  string
 	code      string
 	literals  []literal
 	pairs     *pattern.Pairs // of the code, once they are needed
@@ -71,10 +72,12 @@ func (s *skeleton) expand(code string) string {
 	})
 }
 
+// all is the code, and behind it the texts of its strings, each by itself.
 func (s *skeleton) all() string {
 	var b strings.Builder
 	b.WriteString(s.code)
 	for _, l := range s.literals {
+		b.WriteByte('\n')
 		b.WriteString(l.text)
 	}
 	return b.String()

@@ -11,7 +11,7 @@ import (
 
 // strip separates code and strings.
 func strip(language, code string) *skeleton {
-	s := &skeleton{}
+	s := &skeleton{language: language}
 	var b strings.Builder
 	b.Grow(len(code))
 	hash := language != "node" && language != "lua" && language != "applescript"
