@@ -11,6 +11,15 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/guard/internal/shell"
 )
 
+// scripted are languages whose code gives what it starts something to read.
+var scripted = map[string]bool{"python": true, "node": true, "perl": true, "ruby": true, "php": true, "lua": true, "awk": true}
+
+// telling are languages of which it is followed what their code prints: those, and some that start no commands that read.
+var telling = map[string]bool{"python": true, "node": true, "perl": true, "ruby": true, "php": true, "lua": true, "awk": true, "sed": true, "tcl": true}
+
+// filtering are those that often print what they read, changed.
+var filtering = map[string]bool{"awk": true, "perl": true, "ruby": true, "sed": true}
+
 // unheard says whether what the code of a program prints goes to nobody but whoever has sent the command: nothing around the code
 // sends it elsewhere.
 func (a *analysis) unheard(code string) bool {

@@ -55,15 +55,6 @@ func reads(c *shell.Call) bool {
 	})
 }
 
-// scripted are languages whose code gives what it starts something to read.
-var scripted = map[string]bool{"python": true, "node": true, "perl": true, "ruby": true, "php": true, "lua": true, "awk": true}
-
-// telling are languages of which it is followed what their code prints: those, and some that start no commands that read.
-var telling = map[string]bool{"python": true, "node": true, "perl": true, "ruby": true, "php": true, "lua": true, "awk": true, "sed": true, "tcl": true}
-
-// filtering are those that often print what they read, changed.
-var filtering = map[string]bool{"awk": true, "perl": true, "ruby": true, "sed": true}
-
 // maxMade is how many bytes of makefiles, and of files that SQL names, are followed; make may start make.
 const maxMade = 64 << 10
 

@@ -139,24 +139,18 @@ func (s *skeleton) tables() {
 func (s *skeleton) take(name string, entries map[string]string) {
 	var b strings.Builder
 	done := 0
-	for at := strings.Index(s.code, name); at >= 0; {
-		end := at + len(name)
-		if at == 0 || !wordByte(s.code[at-1]) {
-			if m := takes.FindStringSubmatch(s.code[end:]); m != nil {
-				key := m[2] + m[4] + m[6]
-				if text, ok := s.text(m[1] + m[3] + m[5]); ok {
-					key = text
-				}
-				end += len(m[0])
-				if entry, ok := entries[key]; ok {
-					b.WriteString(strings.TrimRight(s.code[done:at], "$%") + entry)
-					done = end
-				}
-			}
+	for at := range mentions(s.code, name) {
+		m := takes.FindStringSubmatch(s.code[at+len(name):])
+		if m == nil || at < done {
+			continue
 		}
-		next := strings.Index(s.code[end:], name)
-		if at = end + next; next < 0 {
-			break
+		key := m[2] + m[4] + m[6]
+		if text, ok := s.text(m[1] + m[3] + m[5]); ok {
+			key = text
+		}
+		if entry, ok := entries[key]; ok {
+			b.WriteString(strings.TrimRight(s.code[done:at], "$%") + entry)
+			done = at + len(name) + len(m[0])
 		}
 	}
 	s.code, s.pairs = b.String()+s.code[done:], nil

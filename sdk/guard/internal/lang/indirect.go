@@ -108,16 +108,10 @@ func (s *skeleton) outermost(at int) int {
 // elsewhere says whether a name stands for something where it isn't called: it is given on, or a member.
 func (s *skeleton) elsewhere(name string) bool {
 	times := 0
-	for at := strings.Index(s.code, name); at >= 0; {
-		end := at + len(name)
-		behind := strings.TrimLeft(s.code[end:], " \t")
-		whole := (at == 0 || !wordByte(s.code[at-1])) && (end == len(s.code) || !wordByte(s.code[end]))
-		if whole && (at > 0 && s.code[at-1] == '.' || !strings.HasPrefix(behind, "(")) {
+	for at := range mentions(s.code, name) {
+		behind := strings.TrimLeft(s.code[at+len(name):], " \t")
+		if at > 0 && s.code[at-1] == '.' || !strings.HasPrefix(behind, "(") {
 			times++
-		}
-		next := strings.Index(s.code[end:], name)
-		if at = end + next; next < 0 {
-			break
 		}
 	}
 	return times > 1 // besides where it is set

@@ -9,6 +9,16 @@ import (
 
 // places are where a name stands in code by itself, neither part of another one nor a member of something.
 func places(code, name string) iter.Seq[int] {
+	return found(code, name, func(before byte) bool { return begins(before, name[0]) })
+}
+
+// mentions are where a name stands in code, or that of a member.
+func mentions(code, name string) iter.Seq[int] {
+	return found(code, name, func(before byte) bool { return !wordByte(before) })
+}
+
+// found are where a name stands in code and doesn't go on, if it may stand behind what stands before it.
+func found(code, name string, behind func(before byte) bool) iter.Seq[int] {
 	return func(yield func(int) bool) {
 		for at := 0; ; at += len(name) {
 			next := strings.Index(code[at:], name)
@@ -16,7 +26,7 @@ func places(code, name string) iter.Seq[int] {
 				return
 			}
 			at += next
-			if end := at + len(name); (at == 0 || begins(code[at-1], name[0])) && (end == len(code) || !wordByte(code[end])) && !yield(at) {
+			if end := at + len(name); (at == 0 || behind(code[at-1])) && (end == len(code) || !wordByte(code[end])) && !yield(at) {
 				return
 			}
 		}
