@@ -16,7 +16,7 @@ func strip(language, code string) *skeleton {
 	b.Grow(len(code))
 	hash := language != "node" && language != "lua" && language != "applescript"
 	for i := 0; i < len(code); {
-		if n := ordinary(language, code[i:]); n > 0 {
+		if n := ordinary(language, code, i); n > 0 {
 			text := code[i : i+n]
 			if i += n; language == "python" && i < len(code) && (code[i] == '"' || code[i] == '\'') {
 				text = withoutPrefix(text)
@@ -107,18 +107,18 @@ func strip(language, code string) *skeleton {
 	return s
 }
 
-// ordinary is how much of the beginning of code is neither string nor comment, whatever stands around it. In Perl and Ruby strings
-// may begin with letters.
-func ordinary(language, code string) int {
-	if language == "perl" || language == "ruby" {
-		return 0
-	}
-	for i := range len(code) {
-		if c := code[i]; !wordByte(c) && c != ' ' && c != '\n' && c != '(' && c != ')' && c != ',' && c != '.' && c != '=' && c != ':' {
-			return i
+// ordinary is how much of code, from a place on, is neither string nor comment, whatever stands around it.
+func ordinary(language, code string, from int) int {
+	letters := language == "perl" || language == "ruby" // in which strings and expressions may begin with some
+	for i := from; i < len(code); i++ {
+		switch c := code[i]; {
+		case letters && strings.IndexByte("mqsty", c) >= 0 && (i == 0 || !wordByte(code[i-1])):
+			return i - from
+		case !wordByte(c) && c != ' ' && c != '\n' && c != '(' && c != ')' && c != ',' && c != '.' && c != '=' && c != ':':
+			return i - from
 		}
 	}
-	return len(code)
+	return len(code) - from
 }
 
 // withoutPrefix is code of Python's in front of a string without the letters that say of which kind it is: what counts of b, r and u is
@@ -204,6 +204,9 @@ func wordList(code string, inWord bool) (words []string, n int) {
 // operatorQuote reads a quoting operator of Perl or Ruby: q(…), qq{…}, qx/…/, %x(…).
 func operatorQuote(code string, inWord bool) (text string, n int, tick bool) {
 	prefix := ""
+	if code[0] != 'q' && code[0] != '%' {
+		return "", 0, false
+	}
 	for _, p := range []string{"%x", "qx", "qq", "q", "%q", "%Q"} {
 		if strings.HasPrefix(code, p) && len(code) > len(p) && strings.IndexByte("({[</|!~", code[len(p)]) >= 0 {
 			prefix = p
