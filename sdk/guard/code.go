@@ -75,7 +75,7 @@ func (a *analysis) code(c *shell.Call, language, text string, params []string) {
 		if compiled[language] && e.Kind != lang.Shell && e.Kind != lang.Argv {
 			continue
 		}
-		if e.Kind == lang.Shell && strings.Contains(e.Text, shell.Item) && (slices.ContainsFunc(given(c, language, text), operates) || c.Stdin.Text != text && operates(strings.TrimSpace(c.Stdin.Text))) {
+		if e.Inserted && slices.ContainsFunc(append(given(c, language, text), read(c, text)...), operates) {
 			a.hard(c, "exec.dynamic", "what it is given has an operator of the shell in it, and becomes a part of shell code")
 		}
 		a.effect(c, language, e)
@@ -87,7 +87,7 @@ func (a *analysis) code(c *shell.Call, language, text string, params []string) {
 
 // given are the arguments and the environment that code is given, as far as it names them.
 func given(c *shell.Call, language, code string) (texts []string) {
-	if strings.Contains(code, "argv") || strings.Contains(code, "ARGV") || language == "perl" && strings.Contains(code, "shift") {
+	if strings.Contains(code, "arg") || strings.Contains(code, "ARGV") || language == "perl" && strings.Contains(code, "shift") {
 		for _, word := range c.Texts()[1:] {
 			if word != code {
 				texts = append(texts, word)
@@ -97,6 +97,21 @@ func given(c *shell.Call, language, code string) (texts []string) {
 	if strings.Contains(strings.ToLower(code), "env") {
 		for _, value := range c.Env {
 			texts = append(texts, value)
+		}
+	}
+	return texts
+}
+
+// read are the texts that code may read: its standard input, and the files of the command line that it names.
+func read(c *shell.Call, code string) (texts []string) {
+	if c.Stdin.Text != code {
+		texts = append(texts, strings.TrimSpace(c.Stdin.Text))
+	}
+	if c.Wrote() {
+		for _, word := range strings.FieldsFunc(code, func(r rune) bool { return strings.ContainsRune("\"'`()<>, \n", r) }) {
+			if content, ok := c.Written(word); ok && content.Text != code {
+				texts = append(texts, content.Text)
+			}
 		}
 	}
 	return texts
@@ -116,8 +131,8 @@ func (a *analysis) handsOn(c *shell.Call, language, code string) {
 	}
 }
 
-// inserted stands in shell code where other code puts something into it: what a variable would be that nothing is known of.
-const inserted = "${inserted}"
+// inserted stands in shell code where other code puts something into it: what a command would print that nothing is known of.
+const inserted = "$(inserted)"
 
 // effect decides on something that code does.
 func (a *analysis) effect(c *shell.Call, language string, e lang.Effect) {

@@ -125,16 +125,11 @@ func (s *skeleton) programs(args []string) (out []Effect) {
 // interpreters are programs that get code as an argument.
 var interpreters = map[string]bool{"sh": true, "bash": true, "dash": true, "zsh": true, "ksh": true, "fish": true, "python": true, "python3": true, "perl": true, "ruby": true, "node": true, "php": true}
 
-// decodes is what turns a text that looks harmless into another.
-var decodes = pattern.New(`(?i)(?:b64|base64_?|a85|b85|b32|b16|uu|quoted_?printable)_?decode|decode_?(?:64|base64)|\batob\b|unhexlify|fromhex|fromCharCode|fromCodePoint|\bchr\b|\bpack\b|Buffer\s*\.\s*from\b|codecs\s*\.\s*decode|decompress|inflate|\bxor\b|rot13`)
-
 // command is the effect of a call that starts a command with these arguments. An interpreter that gets no code by them gets it
 // from the code that starts it.
 func (s *skeleton) command(args string) Effect {
 	e := s.starting(args)
 	switch {
-	case e.Kind == Shell && strings.Contains(e.Text, shell.Item) && decodes.MatchString(s.code):
-		return Effect{Kind: Dynamic, Text: startsUnknown}
 	case e.Kind == Shell:
 		e.Fed = bareInterpreter(strings.Fields(e.Text))
 	case e.Kind == Argv && bareInterpreter(e.Argv):
@@ -178,9 +173,13 @@ func (s *skeleton) starting(args string) Effect {
 		n, _ := strconv.Atoi(w[1])
 		switch {
 		case !s.isOutput(w[1]):
-			text := s.literals[n].text
-			if s.language == "ruby" {
+			l := s.literals[n]
+			text := l.text
+			switch {
+			case s.language == "ruby":
 				text = withInsertions(text)
+			case l.template && l.tick:
+				text = withMarks(text)
 			}
 			argv = append(argv, text)
 		case len(argv) == 0:

@@ -33,8 +33,9 @@ type Effect struct {
 	Argv []string
 	Fed  bool // what Text runs reads what the code prints
 
-	Content string // of Write: what is written, if it is known
-	Beside  string // of Path: the path from the directory on that the code's own file is in, if it begins there
+	Inserted bool   // of Shell: something that isn't known is put into Text
+	Content  string // of Write: what is written, if it is known
+	Beside   string // of Path: the path from the directory on that the code's own file is in, if it begins there
 }
 
 // Unheard is Effects of code of a scripting language that prints to nobody: without what it prints.

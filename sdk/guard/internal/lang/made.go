@@ -99,12 +99,14 @@ func (s *skeleton) made(language string) {
 	if language == "python" || language == "node" {
 		s.replace(bareJoined, func(m []string) string { return m[1] + path(m[2], m[3], m[2]+"("+m[3]+")") })
 	}
-	s.replace(reversed, func(m []string) string {
-		text, _ := s.text(m[1])
-		runes := []rune(text)
-		slices.Reverse(runes)
-		return s.literal(string(runes), m[0])
-	})
+	if language != "perl" && language != "php" { // whose dot puts strings together
+		s.replace(reversed, func(m []string) string {
+			text, _ := s.text(m[1])
+			runes := []rune(text)
+			slices.Reverse(runes)
+			return s.literal(string(runes), m[0])
+		})
+	}
 	s.replace(replaced, func(m []string) string {
 		text, ok := s.text(m[1])
 		old, too := s.text(m[2])

@@ -93,6 +93,7 @@ func script(language, code string, depth int, left *int, unheard bool) []Effect 
 	}
 	out = append(out, s.writes()...)
 	commands := s.commands(language, &out)
+	out = s.inserted(out)
 	s.nested(language, depth, &out)
 	for _, m := range evals.FindAllStringSubmatchIndex(s.worth(evals)) {
 		word := s.code[m[2]:m[3]]

@@ -98,13 +98,58 @@ func strip(language, code string) *skeleton {
 				i++
 				continue
 			}
-			text, n := unescaped(code[i:], c, escapes(language, c, code[max(0, i-1):i]))
+			rest, quote := code[i:], c
+			if end := withStrings(language, rest); end > 0 {
+				rest, quote = rest[:end], 0
+			}
+			text, n := unescaped(rest, quote, escapes(language, c, code[max(0, i-1):i]))
+			if quote == 0 {
+				n++
+			}
 			s.add(&b, literal{text: text, tick: c == '`', raw: c != '\'' || language == "python", template: language == "node"})
 			i += n
 		}
 	}
 	s.code = b.String()
 	return s
+}
+
+// maxString is how much of a string is read to find such.
+const maxString = 1 << 10
+
+// withStrings is where a string of Ruby's ends that has strings in what is put into it, as in "#{"a"}"; 0 for any other.
+func withStrings(language, code string) int {
+	if language != "ruby" || code[0] == '\'' {
+		return 0
+	}
+	code = code[:min(len(code), maxString)]
+	depth, strung := 0, false
+	for i := 1; i < len(code); i++ {
+		switch c := code[i]; {
+		case c == '\\':
+			i++
+		case c == '#' && strings.HasPrefix(code[i:], "#{"):
+			depth++
+			i++
+		case depth > 0 && c == '{':
+			depth++
+		case depth > 0 && c == '}':
+			depth--
+		case c == code[0] && depth == 0:
+			if !strung {
+				return 0
+			}
+			return i
+		case depth > 0 && (c == '"' || c == '\'' || c == '`'):
+			end := strings.IndexByte(code[i+1:], c)
+			if end < 0 {
+				return 0
+			}
+			strung = true
+			i += end + 1
+		}
+	}
+	return 0
 }
 
 // ordinary is how much of code, from a place on, is neither string nor comment, whatever stands around it.
