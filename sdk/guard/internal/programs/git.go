@@ -41,8 +41,8 @@ func git(m *Memory, args []shell.Field, texts []string) []Use {
 			}
 		case opt.Name == "--config-env":
 			uses = append(uses, sh(shell.Unknown)) // what the environment holds may be a command
-		case opt.Roles == "g":
-			uses = append(uses, Use{Kind: Enter, Text: opt.Value})
+		case opt.Name != "-C" && opt.Roles == "g":
+			uses = append(uses, Use{Kind: List, Text: opt.Value})
 		case opt.Name == "--exec-path":
 			uses = append(uses, Use{Kind: Script, Text: opt.Value})
 		}
