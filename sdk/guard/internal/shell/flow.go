@@ -207,8 +207,11 @@ func (in *Interpreter) forClause(c *syntax.ForClause, st *state, stdin Stream, p
 	}
 	states := st.alone()
 	printed := transcript{unknown: true, from: From("a loop")}
-	chosen := in.rounds(values)
+	chosen, before := in.rounds(values), in.steps
 	for _, value := range chosen {
+		if len(states) > 1 && in.steps-before > maxSteps/maxStates {
+			states = blur(states).alone() // each way multiplies what a round takes
+		}
 		next := in.ways.list(len(states))
 		for _, s := range states {
 			s = s.clone()
