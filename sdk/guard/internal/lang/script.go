@@ -91,7 +91,7 @@ func script(language, code string, depth int, left *int, unheard bool) []Effect 
 	if depth == 0 && !unheard {
 		out = append(out, s.printed(language)...)
 	}
-	out = append(out, s.writes()...)
+	out = append(out, s.writes(language)...)
 	commands := s.commands(language, &out)
 	s.nested(language, depth, &out)
 	for _, m := range evals.FindAllStringSubmatchIndex(s.worth(evals)) {

@@ -310,7 +310,7 @@ func (s *skeleton) paths(language string) []Effect {
 			if s.kept(language, at) {
 				continue
 			}
-			e := Effect{Kind: Path, Text: s.besideStarted(at, text)}
+			e := Effect{Kind: Path, Text: s.counted(language, at, s.besideStarted(at, text))}
 			if up, ok := s.beside(language, at); ok && !l.tick && strings.HasPrefix(text, beginsBeside(language)) {
 				e.Beside = strings.Repeat("../", up) + strings.TrimLeft(text, "/")
 			}
