@@ -119,6 +119,9 @@ func (a *analysis) Call(c *shell.Call) {
 			a.found(started, files)
 		}
 		a.found(c, files)
+		if file, ok := c.Lookup("ENV"); ok && posixShells[name] {
+			a.script(c, file, "sh", nil)
+		}
 	}
 	switch name {
 	case "npm", "pnpm", "yarn":
@@ -151,6 +154,9 @@ func (a *analysis) entered(c *shell.Call, dirs []string) *shell.Call {
 	}
 	return c
 }
+
+// posixShells run the file that the variable ENV names first, if they are interactive.
+var posixShells = map[string]bool{"sh": true, "dash": true, "ash": true, "ksh": true, "mksh": true, "bash": true, "yash": true, "busybox": true}
 
 // runsAtTop says whether a program starts commands in the directory at the top of the tree that it is in. Which that is isn't known:
 // the one where it was started may be it.

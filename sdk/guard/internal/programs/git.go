@@ -19,6 +19,7 @@ var (
 	gitCommit = gitSub.With("t=r")
 	gitList   = gitSub.With("X=r x=d --exclude-from=r")
 	gitInto   = gitSub.With("--prefix=w --directory=w")
+	gitPick   = gitSub.With("x=")
 	gitDaemon = gitSub.With("--base-path=l --interpolated-path=d --pid-file=w")
 )
 
@@ -129,6 +130,8 @@ func gitVerb(uses []Use, parsed *getopt.Args, verb string, rest []shell.Field, t
 		spec = gitList
 	case "checkout-index", "apply", "am", "read-tree", "subtree":
 		spec = gitInto
+	case "cherry-pick", "clean":
+		spec = gitPick
 	case "daemon":
 		spec = gitDaemon
 	}
