@@ -53,16 +53,17 @@ var (
 	hoisted = pattern.New(`\b(?:function\s*\*?\s+\w+\s*\([^()]*\)|sub\s+\w+|def\s+[\w.]+[^\n{}]*)\s*$`)
 	once    = pattern.New(`\b(?:try|finally)\s*$`)
 
-	current    = pattern.New(`^(?:os\.getcwdb?|os\.path\.abspath|process\.cwd|Dir\.(?:pwd|getwd)|getcwd|cwd)\(\s*\)$`)
-	makesTemp  = pattern.New(`^(?:await\s+)?(?:(?:tempfile|fs|fsp|Dir)\.)?(?:mkdtemp|mkdtempSync|mktmpdir|tempdir)\(([^;\n]*)\)$`)
-	asTemp     = pattern.New(`\bwith\s+(?:tempfile\.)?TemporaryDirectory\(([^()\n]*)\)\s+as\s+$`)
-	mktmpdirDo = pattern.New(`\bDir\.mktmpdir\b\s*(?:\(([^()\n]*)\))?\s*(?:do|\{)\s*\|\s*$`)
-	asPath     = pattern.New(`^(?:pathlib\.)?(?:Path|str)\(([^()]*(?:\([^()]*\))?)\)$`)
-	joinsPath  = pattern.New(`^(?:os\.path|path|File)\.join\(\s*(\w+)\s*((?:,\s*"\d+"\s*)+),?\s*\)$`)
-	dividesTo  = pattern.New(`^(.*\S)\s*/\s*"(\d+)"$`)
+	current      = pattern.New(`^(?:os\.getcwdb?|os\.path\.abspath|process\.cwd|Dir\.(?:pwd|getwd)|getcwd|cwd)\(\s*\)$`)
+	makesTemp    = pattern.New(`^(?:await\s+)?(?:(?:tempfile|fs|fsp|Dir)\.)?(?:mkdtemp|mkdtempSync|mktmpdir|tempdir)\(([^;\n]*)\)$`)
+	asTemp       = pattern.New(`\bwith\s+(?:tempfile\.)?TemporaryDirectory\(([^()\n]*)\)\s+as\s+$`)
+	mktmpdirDo   = pattern.New(`\bDir\.mktmpdir\b\s*(?:\(([^()\n]*)\))?\s*(?:do|\{)\s*\|\s*$`)
+	asPath       = pattern.New(`^(?:pathlib\.)?(?:Path|str)\(([^()]*(?:\([^()]*\))?)\)$`)
+	joinsPath    = pattern.New(`^(?:os\.path|path|File)\.join\(\s*(\w+)\s*((?:,\s*"\d+"\s*)+),?\s*\)$`)
+	dividesTo    = pattern.New(`^(.*\S)\s*/\s*"(\d+)"$`)
+	testFunction = pattern.New(`\bdef\s+(\w+)\s*\((?:[^()]*,)?\s*$`)
 	// besidesDir are arguments of a function that makes a directory of its own by which it would make it elsewhere.
 	besidesDir = pattern.New(`\bdir\b|,[^,]*,|\btempdir\b`)
-	makers     = pattern.New(`\b(?:def|function|class|sub)\s+(?:mkdtemp|mkdtempSync|mktmpdir|tempdir|TemporaryDirectory|getcwd)\b|\btempdir\s*=|\b(?:mkdtemp|mkdtempSync|TemporaryDirectory|getcwd)\s*=[^=]|\bimport\s+\w+\s+as\s+(?:mkdtemp|TemporaryDirectory)`)
+	makers     = pattern.New(`\b(?:def|function|class|sub)\s+(?:mkdtemp|mkdtempSync|mktmpdir|tempdir|TemporaryDirectory|getcwd|tmp_path)\b|\btempdir\s*=|\b(?:mkdtemp|mkdtempSync|TemporaryDirectory|getcwd)\s*=[^=]|\bimport\s+\w+\s+as\s+(?:mkdtemp|TemporaryDirectory)`)
 )
 
 // dirAt is the directory that code is in at one place, from where it starts; "" if it is still there, or that isn't known.
@@ -260,7 +261,7 @@ func (s *skeleton) variable(name string, depth int, c *change) bool {
 	if !s.looks(2 * len(s.code)) {
 		return false
 	}
-	set, ok := 0, false
+	set, given, ok := 0, false, false
 	for place := range places(s.code, name) {
 		before, rest := s.code[max(0, place-maxTold):place], s.code[place+len(name):]
 		switch {
@@ -277,14 +278,28 @@ func (s *skeleton) variable(name string, depth int, c *change) bool {
 			c.dir, c.anew, ok = own, true, s.plainTemporary(m[1])
 			set++
 		case binds.MatchString(before) || bound.MatchString(rest):
-			if name != "tmp_path" || !strings.Contains(s.code[strings.LastIndexByte(s.code[:place], '\n')+1:place], "def ") {
+			if name != "tmp_path" || !s.calledByTests(before) {
 				return false
 			}
-			c.dir, c.anew, ok = own, true, true // pytest's
-			set = 1
+			c.dir, c.anew, given = own, true, true // by pytest
 		}
 	}
-	return ok && set == 1
+	return given && set == 0 || !given && ok && set == 1
+}
+
+// calledByTests says whether code ends in the parameters of a function that the code itself doesn't call or hand on.
+func (s *skeleton) calledByTests(before string) bool {
+	m := testFunction.FindStringSubmatch(before)
+	if m == nil || !s.looks(len(s.code)) {
+		return false
+	}
+	for place := range places(s.code, m[1]) {
+		before, behind := s.code[max(0, place-maxTold):place], s.code[place+len(m[1]):]
+		if !strings.HasSuffix(before, "def ") && !(parameter.MatchString(before) && behindParameter.MatchString(behind[:min(len(behind), maxTold)])) {
+			return false
+		}
+	}
+	return true
 }
 
 // plainTemporary says whether a function that makes a temporary directory makes it where such are, by its arguments.

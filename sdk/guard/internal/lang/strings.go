@@ -246,7 +246,7 @@ func opens(before string) bool {
 
 // told matches code behind which a string is only told, compared or kept, and ends what may stand behind that string then.
 var (
-	told = pattern.New(`(?:\b(?:print|puts|echo|startswith|startsWith|start_with\?|endswith|endsWith|end_with\?|includes|indexOf|getenv|b64encode|strict_encode64)|\benviron\.get|\bconsole\.(?:log|error|warn|info|debug))\s*\(?\s*(?:"\d+"\s*,\s*)*[bfru]?$|\benviron\s*\[\s*"\d+"\s*\]\s*=\s*$`)
+	told = pattern.New(`(?:\b(?:print|puts|echo|startswith|startsWith|start_with\?|endswith|endsWith|end_with\?|includes|indexOf|getenv|b64encode|strict_encode64)|\benviron\.get|\bconsole\.(?:log|error|warn|info|debug)|\.(?:assert_(?:called|any|has|not)\w*|toHaveBeen\w*|toEqual|toStrictEqual|toBe)|\bhave_received\(:\w+\)\.with)\s*\(?\s*(?:"\d+"\s*,\s*)*[bfru]?$|\benviron\s*\[\s*"\d+"\s*\]\s*=\s*$`)
 	ends = pattern.New(`^\s*(?:[,);}\n]|$)`)
 )
 
