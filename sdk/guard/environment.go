@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/picoclaw/picoclaw/sdk/guard/internal/pattern"
 	"github.com/picoclaw/picoclaw/sdk/guard/internal/programs"
 	"github.com/picoclaw/picoclaw/sdk/guard/internal/shell"
 )
@@ -31,6 +32,7 @@ const (
 	machines                  // the value is more options for a Java machine
 	makes                     // the value is a list of makefiles
 	arguments                 // the value is more options for a program
+	begins                    // the value is a file that interactive shells run first, but mostly the name of an environment, such as test
 )
 
 // hooks are the variables that can make a harmless program do something else.
@@ -40,7 +42,7 @@ var hooks = map[string]hook{
 	"BROWSER": runs, "LESSOPEN": runs, "LESSCLOSE": runs, "PROMPT_COMMAND": runs, "RSYNC_RSH": runs, "CVS_RSH": runs, "SYSTEMD_PAGER": runs, "BAT_PAGER": runs,
 	"GH_PAGER": runs, "GH_EDITOR": runs, "GH_BROWSER": runs, "SVN_EDITOR": runs, "HGEDITOR": runs, "KUBE_EDITOR": runs, "KUBECTL_EXTERNAL_DIFF": runs, "PSQL_PAGER": runs, "AWS_PAGER": runs, "DELTA_PAGER": runs,
 	"RUSTC_WRAPPER": runs, "RUSTC_WORKSPACE_WRAPPER": runs, "CMAKE_C_COMPILER_LAUNCHER": runs, "GOFLAGS": expands,
-	"LD_PRELOAD": loads, "LD_AUDIT": loads, "DYLD_INSERT_LIBRARIES": loads, "BASH_ENV": loads, "ENV": loads, "PERL5OPT": loads, "PERL5DB": loads, "RUBYOPT": loads, "TAR_OPTIONS": loads,
+	"LD_PRELOAD": loads, "LD_AUDIT": loads, "DYLD_INSERT_LIBRARIES": loads, "BASH_ENV": loads, "ENV": begins, "PERL5OPT": loads, "PERL5DB": loads, "RUBYOPT": loads, "TAR_OPTIONS": loads,
 	"PYTHONSTARTUP": loads, "PYTHONINSPECT": loads, "JAVA_TOOL_OPTIONS": loads, "_JAVA_OPTIONS": loads, "BASH_FUNC_x%%": loads, "SHELLOPTS": loads, "BASHOPTS": expands, "PS4": expands, "PS0": expands, "PS1": expands, "PS2": expands,
 	"NODE_OPTIONS": preloads, "PATH": searches, "LD_LIBRARY_PATH": searches, "DYLD_LIBRARY_PATH": searches, "PYTHONPATH": searches, "PERL5LIB": searches, "RUBYLIB": searches, "NODE_PATH": searches,
 	"GIT_DIR": names, "GIT_WORK_TREE": names, "GIT_INDEX_FILE": names, "GIT_CONFIG": names, "GIT_CONFIG_GLOBAL": names, "GIT_CONFIG_SYSTEM": names, "GIT_CONFIG_PARAMETERS": loads, "GIT_TEMPLATE_DIR": names, "GIT_EXEC_PATH": names,
@@ -56,6 +58,9 @@ var hooks = map[string]hook{
 	"MANROFFOPT": arguments, "ELIXIR_ERL_OPTIONS": arguments, "PERLDB_OPTS": expands,
 	"WGETRC": fetches, "SYSTEM_WGETRC": fetches, "KUBECONFIG": names, "HISTFILE": names, "PYTHONHOME": names, "GIT_TRACE": names, "GIT_TRACE2": names, "NPM_CONFIG_SCRIPT_SHELL": runs, "npm_config_script_shell": runs,
 }
+
+// plainName matches a name that is no path, and has no ending as files have.
+var plainName = pattern.New(`^[A-Za-z0-9_-]+$`)
 
 // malformedEnv says what in an environment would reach a program as something else than was decided on: a name with a "="
 // in it is a shorter name there.
@@ -105,6 +110,11 @@ func (a *analysis) environment(c *shell.Call) {
 			}
 		case loads:
 			a.hard(c, "exec.environment", name+" makes programs load code that they wouldn't otherwise")
+		case begins:
+			if !plainName.MatchString(value) {
+				a.hard(c, "exec.environment", name+" makes shells run a file that they wouldn't otherwise")
+			}
+			a.script(c, value, "sh", nil)
 		case expands:
 			if c.Substitutes(value) || strings.Contains(value, "exec=") {
 				a.hard(c, "exec.environment", "the commands in the value of "+name+" would run")

@@ -69,7 +69,7 @@ func (a *analysis) run(c *shell.Call, file string) {
 		argv = append(argv, shell.Field{Text: argument})
 	}
 	argv = append(append(argv, shell.Field{Text: file}), c.Argv[1:]...)
-	c.Output = c.Exec(shell.Name(file), argv, nil, "")
+	c.Output = c.Exec(shell.Name(file), argv, nil)
 }
 
 // starters are the commands that are looked for behind a program that isn't understood: it may start them.
@@ -95,7 +95,7 @@ func (a *analysis) guess(c *shell.Call, uses []programs.Use) {
 			}
 			before := a.guessing
 			a.guessing = true
-			c.Exec(shell.Name(c.Argv[0].Text), c.Argv[i+1:], nil, "")
+			c.Exec(shell.Name(c.Argv[0].Text), c.Argv[i+1:], nil)
 			a.guessing = before
 			return
 		}

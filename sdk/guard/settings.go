@@ -71,7 +71,7 @@ func (a *analysis) configured(c *shell.Call) {
 		}
 	}
 	if len(argv) > 1 {
-		c.Exec(".git/config", append(argv, c.Argv[1:]...), nil, "")
+		c.Exec(".git/config", append(argv, c.Argv[1:]...), nil)
 	}
 }
 

@@ -63,6 +63,11 @@ const perIncluded = 1 << 10
 
 // use decides on one argument by what it is for.
 func (a *analysis) use(c *shell.Call, name string, u programs.Use) {
+	if u.Dir != "" {
+		at := c.In(u.Dir)
+		defer c.Keep(at)
+		c = at
+	}
 	argv := c.Texts()
 	if u.Away {
 		before := a.paths
@@ -100,14 +105,7 @@ func (a *analysis) use(c *shell.Call, name string, u programs.Use) {
 // start follows a command that the program starts.
 func (a *analysis) start(c *shell.Call, name string, u programs.Use) {
 	if !u.Items {
-		dir := ""
-		if u.Dir != "" {
-			dir = u.Dir
-			if !strings.HasPrefix(dir, "/") {
-				dir = c.Dir + "/" + dir
-			}
-		}
-		c.Output = c.Exec(name, u.Argv, u.Env, dir)
+		c.Output = c.Exec(name, u.Argv, u.Env)
 		return
 	}
 	items := []string{shell.Unknown}

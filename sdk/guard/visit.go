@@ -82,7 +82,19 @@ func (a *analysis) Call(c *shell.Call) {
 	a.program(c, argv)
 	uses := programs.Uses(a.programs, name, c.Argv[1:], argv[1:])
 	a.said = shell.Stream{}
+	started := c
+	if dirs := programs.Changes(name, argv[1:]); len(dirs) > 0 {
+		c = a.entered(c, dirs)
+		defer started.Keep(c)
+	}
 	for _, use := range uses {
+		if use.Kind == programs.Enter {
+			a.use(started, name, use)
+			continue
+		}
+		if c != started && runsAtTop(name, use.Kind) {
+			a.use(started, name, use)
+		}
 		a.use(c, name, use)
 	}
 	switch name {
@@ -102,7 +114,14 @@ func (a *analysis) Call(c *shell.Call) {
 		if name == "git" {
 			a.configured(c)
 		}
-		a.found(c, programs.Found(name, argv[1:], func(file string) bool { _, ok := c.Written(file); return ok }))
+		files := programs.Found(name, argv[1:], func(file string) bool { _, ok := c.Written(file); return ok })
+		if c != started && runsAtTop(name, programs.Script) {
+			a.found(started, files)
+		}
+		a.found(c, files)
+		if file, ok := c.Lookup("ENV"); ok && posixShells[name] {
+			a.script(c, file, "sh", nil)
+		}
 	}
 	switch name {
 	case "npm", "pnpm", "yarn":
@@ -125,6 +144,24 @@ func (a *analysis) Call(c *shell.Call) {
 	if !programs.Understood(name) {
 		a.guess(c, uses)
 	}
+}
+
+// entered is a command that has changed to a directory, and from there to the next.
+func (a *analysis) entered(c *shell.Call, dirs []string) *shell.Call {
+	for _, dir := range dirs {
+		a.path(&c.Place, List, dir, false, c.Texts())
+		c = c.In(dir)
+	}
+	return c
+}
+
+// posixShells run the file that the variable ENV names first, if they are interactive.
+var posixShells = map[string]bool{"sh": true, "dash": true, "ash": true, "ksh": true, "mksh": true, "bash": true, "yash": true, "busybox": true}
+
+// runsAtTop says whether a program starts commands in the directory at the top of the tree that it is in. Which that is isn't known:
+// the one where it was started may be it.
+func runsAtTop(name string, kind programs.Kind) bool {
+	return name == "git" && (kind == programs.Code || kind == programs.Command || kind == programs.Script)
 }
 
 // canonical follows what readlink -f and realpath print of one path: where it leads, if that is known.

@@ -87,6 +87,9 @@ func (s *skeleton) commands(language string, out *[]Effect) bool {
 		}
 		e := s.command(args)
 		dir := s.startsIn(m[1], args)
+		if strings.Contains(s.code, "chdir") {
+			dir = s.under(language, m[2], dir)
+		}
 		if e.Kind == Argv && variableFirst.MatchString(args) {
 			for _, e := range s.programs(e.Argv) {
 				*out = append(*out, e.in(dir))

@@ -91,7 +91,7 @@ func script(language, code string, depth int, left *int, unheard bool) []Effect 
 	if depth == 0 && !unheard {
 		out = append(out, s.printed(language)...)
 	}
-	out = append(out, s.writes()...)
+	out = append(out, s.writes(language)...)
 	commands := s.commands(language, &out)
 	out = s.inserted(out)
 	s.nested(language, depth, &out)
@@ -153,9 +153,9 @@ func script(language, code string, depth int, left *int, unheard bool) []Effect 
 	if language == "python" && ownTree(code) {
 		s.code, s.started = strings.ReplaceAll(s.code, "rmtree", "rmdir"), nil
 	}
-	if tree := trees.FindString(s.worth(trees)); tree != "" {
+	if tree := s.named(language, trees); tree != "" {
 		out = append(out, Effect{Kind: Delete, Text: tree})
-	} else if s.removesTree() || language == "node" && nodeTreeOn.MatchString(s.worth(nodeTreeOn)) && strings.Contains(s.all(), "recursive") {
+	} else if s.removesTree() || language == "node" && s.named(language, nodeTreeOn) != "" && strings.Contains(s.all(), "recursive") {
 		out = append(out, Effect{Kind: Delete, Text: "rm"})
 	}
 	s.signals(&out)

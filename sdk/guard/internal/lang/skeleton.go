@@ -27,6 +27,7 @@ type skeleton struct {
 	matched   int // the length of the regular expression that was found last
 	unclosed  int // those that don't end
 	started   []startedIn
+	changes   changes
 	left      *int // bytes of code in strings that may still be read
 	looked    int  // bytes of code that were looked at again to see what is done with a string
 	documents int  // here-documents that have begun

@@ -294,7 +294,7 @@ func opens(before string) bool {
 
 // told matches code behind which a string is only told, compared or kept, and ends what may stand behind that string then.
 var (
-	told = pattern.New(`(?:\b(?:print|puts|echo|startswith|startsWith|start_with\?|endswith|endsWith|end_with\?|includes|indexOf|getenv|b64encode|strict_encode64)|\benviron\.get|\bconsole\.(?:log|error|warn|info|debug))\s*\(?\s*(?:"\d+"\s*,\s*)*[bfru]?$|\benviron\s*\[\s*"\d+"\s*\]\s*=\s*$`)
+	told = pattern.New(`(?:\b(?:print|puts|echo|startswith|startsWith|start_with\?|endswith|endsWith|end_with\?|includes|indexOf|getenv|b64encode|strict_encode64)|\benviron\.get|\bconsole\.(?:log|error|warn|info|debug)|\.(?:assert_(?:called|any|has|not)\w*|toHaveBeen\w*|toEqual|toStrictEqual|toBe)|\bhave_received\(:\w+\)\.with)\s*\(?\s*(?:"\d+"\s*,\s*)*[bfru]?$|\benviron\s*\[\s*"\d+"\s*\]\s*=\s*$`)
 	ends = pattern.New(`^\s*(?:[,);}\n]|$)`)
 )
 
@@ -358,7 +358,7 @@ func (s *skeleton) paths(language string) []Effect {
 			if s.kept(language, at) {
 				continue
 			}
-			e := Effect{Kind: Path, Text: s.besideStarted(at, text)}
+			e := Effect{Kind: Path, Text: s.counted(language, at, s.besideStarted(at, text))}
 			if up, ok := s.beside(language, at); ok && !l.tick && strings.HasPrefix(text, beginsBeside(language)) {
 				e.Beside = strings.Repeat("../", up) + strings.TrimLeft(text, "/")
 			}

@@ -22,12 +22,7 @@ func ownTree(code string) bool {
 	if !strings.Contains(code, "mkdtemp") || strings.Count(code, "rmtree") != 1 || strings.Count(code, "mkdtemp") != 1 || strings.Count(code, "tempfile") != 2 {
 		return false
 	}
-	for _, word := range []string{"move", "rename", "os.replace", "exec", "eval", "globals", "locals", "setattr", "class "} {
-		if strings.Contains(code, word) {
-			return false
-		}
-	}
-	if renames.MatchString(code) || strings.Contains(code, "Path") && strings.Contains(code, ".replace") {
+	if moves(code) {
 		return false
 	}
 	if ownMade.MatchString(code) {
@@ -44,6 +39,27 @@ func ownTree(code string) bool {
 		}
 	}
 	return set == 1 && !pattern.New(`\b(?:for\s+[^;\n]*|with\s[^;\n]*\bas\s+[^;\n]*|global\s+[^;\n]*|nonlocal\s+[^;\n]*|del\s+[^;\n]*|import\s+[^;\n]*|def\s+\w+\s*\([^()]*|lambda\b[^:\n]*)\b`+m[1]+`\b`).MatchString(code) && !strings.Contains(code, ":=")
+}
+
+// moves says whether code of Python may move something into a directory, or make its names mean something else.
+func moves(code string) bool {
+	for _, word := range []string{"move", "rename", "os.replace", "exec", "eval", "globals", "locals", "setattr", "class "} {
+		if strings.Contains(code, word) {
+			return true
+		}
+	}
+	return renames.MatchString(code) || strings.Contains(code, "Path") && strings.Contains(code, ".replace")
+}
+
+// deletesOwn says whether the arguments of a call of Python's begin with a directory that the code has made for itself, or with one in
+// it.
+func (s *skeleton) deletesOwn(at int) bool {
+	if at >= len(s.code) || s.code[at] != '(' || !s.looks(len(s.code)) || moves(s.code) {
+		return false
+	}
+	elements := elementsOf(s.region(at))
+	var c change
+	return len(elements) > 0 && s.directory(elements[0], at, 0, &c) && (c.dir == own || strings.HasPrefix(c.dir, own+"/"))
 }
 
 // removesTree says whether a call of Node's deletes recursively.

@@ -21,16 +21,23 @@ var (
 	written = pattern.New(`\b(\w+)[.:](?:write|puts|print|<<)\s*\(?\s*"(\d+)"`)
 )
 
+// fileAt is a string that names a file, by its number, and where in the code the file is opened.
+type fileAt struct {
+	number string
+	at     int
+}
+
 // writes finds the files that code writes a constant to. Several writes to one file are put together.
-func (s *skeleton) writes() []Effect {
+func (s *skeleton) writes(language string) []Effect {
 	content := map[string]*strings.Builder{}
 	var order []string
-	add := func(file, text string) {
-		name, ok := s.text(file)
+	add := func(file fileAt, text string) {
+		name, ok := s.text(file.number)
 		added, too := s.text(text)
 		if name = strings.TrimLeft(name, "<>+ "); !ok || !too || name == "" || strings.ContainsAny(name, "|") {
 			return
 		}
+		name = s.counted(language, file.at, name)
 		b := content[name]
 		if b == nil {
 			b = &strings.Builder{}
@@ -40,33 +47,36 @@ func (s *skeleton) writes() []Effect {
 			b.WriteString(added)
 		}
 	}
-	for _, m := range writers.FindAllStringSubmatch(s.worth(writers)) {
-		add(m[1], m[2])
+	for _, p := range []*pattern.Pattern{writers, chained} {
+		for _, at := range p.FindAllStringSubmatchIndex(s.worth(p)) {
+			m := pattern.Groups(s.code, at)
+			add(fileAt{m[1], at[0]}, m[2])
+		}
 	}
-	for _, m := range chained.FindAllStringSubmatch(s.worth(chained)) {
-		add(m[1], m[2])
-	}
-	prints := printed.FindAllStringSubmatch(s.worth(printed))
+	prints := printed.FindAllStringSubmatchIndex(s.worth(printed))
 	var to [][]string
-	for i, m := range opened.FindAllStringSubmatch(s.worth(opened)) {
+	for i, at := range opened.FindAllStringSubmatchIndex(s.worth(opened)) {
+		m := pattern.Groups(s.code, at)
 		if i == 0 {
 			to = written.FindAllStringSubmatch(s.worth(written))
 		}
 		for _, w := range to {
 			if w[1] == m[2]+m[3]+m[4]+m[5] {
-				add(m[1]+m[6], w[2])
+				add(fileAt{m[1] + m[6], at[0]}, w[2])
 			}
 		}
-		for _, p := range prints {
-			if p[3] != "" && p[3] == m[2]+m[5] {
-				add(m[1]+m[6], p[1])
+		for _, place := range prints {
+			if p := pattern.Groups(s.code, place); p[3] != "" && p[3] == m[2]+m[5] {
+				add(fileAt{m[1] + m[6], at[0]}, p[1])
 			}
 		}
 	}
-	for _, p := range prints {
-		add(p[2], p[1])
+	for _, at := range prints {
+		p := pattern.Groups(s.code, at)
+		add(fileAt{p[2], at[0]}, p[1])
 	}
-	for i, m := range handles.FindAllStringSubmatch(s.worth(handles)) {
+	for i, at := range handles.FindAllStringSubmatchIndex(s.worth(handles)) {
+		m := pattern.Groups(s.code, at)
 		if i == 0 {
 			to = handled.FindAllStringSubmatch(s.worth(handled))
 		}
@@ -75,9 +85,9 @@ func (s *skeleton) writes() []Effect {
 				continue
 			}
 			if m[3] != "" {
-				add(m[3], w[2])
+				add(fileAt{m[3], at[0]}, w[2])
 			} else {
-				add(m[2], w[2])
+				add(fileAt{m[2], at[0]}, w[2])
 			}
 		}
 	}

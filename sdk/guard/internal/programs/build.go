@@ -24,14 +24,6 @@ func makeVars(name string, args []shell.Field) []Use {
 	texts := shell.Texts(args)
 	uses := table()[name].uses(args, texts)
 	parsed := Options(name, texts)
-	dir, _ := parsed.Value("-C", "--directory")
-	if dir != "" {
-		for i, use := range uses {
-			if use.Kind == Read || use.Kind == List {
-				uses[i].Text = in(dir, use.Text) // from the directory that it works in
-			}
-		}
-	}
 	for _, opt := range parsed.Options {
 		switch {
 		case !opt.Has || opt.Name != "-f" && !opt.Is("--file") && !opt.Is("--makefile"):
@@ -39,7 +31,7 @@ func makeVars(name string, args []shell.Field) []Use {
 		case opt.Value == "-":
 			uses = append(uses, Use{Kind: Input, Lang: "make"})
 		default:
-			uses = append(uses, Use{Kind: Script, Lang: "make", Text: in(dir, opt.Value)})
+			uses = append(uses, Use{Kind: Script, Lang: "make", Text: opt.Value})
 		}
 	}
 	var words []string
@@ -187,10 +179,24 @@ func npm(name string, args []shell.Field) []Use {
 			uses = append(uses, sh(value))
 		}
 		if n > 0 && i > 0 && args[i-1].Text == "--" {
-			return append(uses, unknown(args[i:])...) // what a script of the package gets
+			return append(uses, scriptGets(name, parsed, args, i)...)
 		}
 		if n > 0 && !Remote(text) {
 			uses = append(uses, Use{Kind: Shape, Text: text, Glob: args[i].Glob})
+		}
+	}
+	return uses
+}
+
+// scriptGets is what a script of a package gets from an argument on: npm starts it in the directory of the package.
+func scriptGets(name string, parsed getopt.Args, args []shell.Field, from int) []Use {
+	uses := unknown(args[from:])
+	switch dir, _ := parsed.Value("-C", "--prefix"); args[parsed.Operands[0]].Text {
+	case "run", "run-script", "test", "t", "start":
+		for i := range uses {
+			if name == "npm" {
+				uses[i].Dir = dir
+			}
 		}
 	}
 	return uses

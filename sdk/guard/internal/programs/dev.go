@@ -14,7 +14,7 @@ var devPrograms = []program{
 		"-overlay=r -p=d -parallel=d -cpu=d -covermode=d -coverpkg=d -mod=d -u=d -w=d -vettool=s -pkgdir=w -n=d -shuffle=d -json=d -x= -v= -race= -short= -a= -failfast="},
 	{names: "gofmt goimports gofumpt", args: "w*", style: "single", opts: "-r=d -local=d -cpuprofile=w -srcdir=r"},
 	{names: "golangci-lint staticcheck", args: "d s*", opts: "c=r E=d D=d e=d p=d --config=r --enable=d --disable=d --out-format=d --path-prefix=d --exclude=d"},
-	{names: "cargo", args: "d s*", opts: "s=c --shell=c p=d F=d j=d Z=d --package=d --features=d --bin=d --example=d --test=d --bench=d --target=d --manifest-path=r --target-dir=w --root=w --path=r " +
+	{names: "cargo", args: "d s*", opts: "C=g s=c --shell=c p=d F=d j=d Z=d --package=d --features=d --bin=d --example=d --test=d --bench=d --target=d --manifest-path=r --target-dir=w --root=w --path=r " +
 		"--message-format=d --git=d --branch=d --tag=d --rev=d --version=d --jobs=d --config=s --profile=d --color=d --out-dir=w"},
 	{names: "rustc gcc g++ cc c++ clang clang++ tcc", args: "s*", opts: "-wrapper=, -include=r -isystem=l -MF=w -MT=d -MQ=d -Xlinker=d -framework=d -iquote=l o=w D=d U=d std=d L=l I=l l=d x=d W=s f=s m=d O=d g= c= E= S= --sysroot=l --target=d " +
 		"--edition=d --crate-type=d --crate-name=d --cfg=d --out-dir=w"},

@@ -45,8 +45,7 @@ func Found(name string, args []string, there func(file string) bool) []Use {
 		return uses
 	}
 	if name == "git" {
-		parsed := gitSpec.Parse(args)
-		if dir, _ = parsed.Value("-C"); len(parsed.Operands) > 0 {
+		if parsed := gitSpec.Parse(args); len(parsed.Operands) > 0 {
 			return files("sh", nil, hooks[args[parsed.Operands[0]]]...)
 		}
 		return nil
@@ -65,7 +64,7 @@ func Found(name string, args []string, there func(file string) bool) []Use {
 	}
 	switch name {
 	case "make", "gmake", "bmake":
-		if dir, _ = parsed.Value("-C", "--directory"); !parsed.Has("-f", "--file", "--makefile") {
+		if !parsed.Has("-f", "--file", "--makefile") {
 			return files("make", operands, makefiles...)
 		}
 	case "bash", "sh", "zsh", "ksh", "dash":

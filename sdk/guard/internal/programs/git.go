@@ -19,6 +19,7 @@ var (
 	gitCommit = gitSub.With("t=r")
 	gitList   = gitSub.With("X=r x=d --exclude-from=r")
 	gitInto   = gitSub.With("--prefix=w --directory=w")
+	gitPick   = gitSub.With("x=")
 	gitDaemon = gitSub.With("--base-path=l --interpolated-path=d --pid-file=w")
 )
 
@@ -41,8 +42,8 @@ func git(m *Memory, args []shell.Field, texts []string) []Use {
 			}
 		case opt.Name == "--config-env":
 			uses = append(uses, sh(shell.Unknown)) // what the environment holds may be a command
-		case opt.Roles == "g":
-			uses = append(uses, Use{Kind: Enter, Text: opt.Value})
+		case opt.Name != "-C" && opt.Roles == "g":
+			uses = append(uses, Use{Kind: List, Text: opt.Value})
 		case opt.Name == "--exec-path":
 			uses = append(uses, Use{Kind: Script, Text: opt.Value})
 		}
@@ -129,6 +130,8 @@ func gitVerb(uses []Use, parsed *getopt.Args, verb string, rest []shell.Field, t
 		spec = gitList
 	case "checkout-index", "apply", "am", "read-tree", "subtree":
 		spec = gitInto
+	case "cherry-pick", "clean":
+		spec = gitPick
 	case "daemon":
 		spec = gitDaemon
 	}

@@ -23,7 +23,7 @@ const (
 	Write   Kind = 'w' // a path that is written
 	List    Kind = 'l' // a directory that is listed
 	Remove  Kind = 'x' // a path that is deleted
-	Enter   Kind = 'g' // a directory that the program changes to
+	Enter   Kind = 'g' // a directory that the program changes to; it counts from where the program was started, see Changes
 	Code    Kind = 'c' // code in the language Lang
 	Command Kind = 'p' // from here on, a command that the program starts
 	Script  Kind = 'k' // a file that the program runs as code
@@ -40,7 +40,7 @@ type Use struct {
 	Lang    string            // of Code and Input: "sh", "awk", "sed", "python" …
 	Argv    []shell.Field     // of Command
 	Env     map[string]string // of Command
-	Dir     string            // of Command, if it isn't the caller's
+	Dir     string            // that it counts from, or that the command starts in, if it isn't the caller's
 	Params  []string          // of Code: $0, $1, …
 	Items   bool              // of Command: words of the standard input are appended
 	Between string            // of Items: what stands between them; "" for spaces, with quotes as the shell has them

@@ -63,6 +63,23 @@ func (in *Interpreter) enter(c *Call, st *state, target string) {
 	}
 }
 
+// step makes a directory the working directory, the way the kernel does: "link/.." is where the link leads to, and up from there.
+func (s *state) step(dir string) {
+	below := func(from string) string {
+		switch {
+		case HasUnknown(dir), from == "" && !filepath.IsAbs(dir), len(from)+len(dir) > maxDir:
+			return ""
+		case filepath.IsAbs(dir):
+			return dir
+		}
+		return from + "/" + dir
+	}
+	if s.doubt != "" {
+		s.doubt = below(s.doubt)
+	}
+	s.dir = below(s.dir)
+}
+
 // mentioned says whether the text names a directory before a command: what did may have made it.
 func (in *Interpreter) mentioned(c *Call, dir string) bool {
 	if in.depth > 1 {

@@ -207,8 +207,13 @@ func (in *Interpreter) forClause(c *syntax.ForClause, st *state, stdin Stream, p
 	}
 	states := st.alone()
 	printed := transcript{unknown: true, from: From("a loop")}
-	chosen := in.rounds(values)
-	for _, value := range chosen {
+	chosen, before := in.rounds(values), in.steps
+	leftOut := len(chosen) < len(values)
+	for round, value := range chosen {
+		if round >= fewRounds && in.steps-before > maxSteps/8 && number(value.Text) {
+			leftOut = true
+			continue
+		}
 		next := in.ways.list(len(states))
 		for _, s := range states {
 			s = s.clone()
@@ -224,7 +229,7 @@ func (in *Interpreter) forClause(c *syntax.ForClause, st *state, stdin Stream, p
 		}
 	}
 	states = append(states[:len(states):len(states)], st)
-	if _, counts := c.Loop.(*syntax.CStyleLoop); counts || len(chosen) < len(values) {
+	if _, counts := c.Loop.(*syntax.CStyleLoop); counts || leftOut {
 		ways, _ := in.repeated(place, blur(states), func(s *state) ([]*state, Stream) {
 			if name != "" {
 				s.set(name, Unknown)
@@ -235,6 +240,13 @@ func (in *Interpreter) forClause(c *syntax.ForClause, st *state, stdin Stream, p
 	}
 	return join(states...), printed.stream()
 }
+
+// fewRounds is how many values of a loop are followed at least, however long its rounds take. Of the numbers behind them, one that
+// isn't known stands for all then.
+const fewRounds = 4
+
+// number says whether a value is made of digits alone.
+func number(text string) bool { return text != "" && strings.Trim(text, "0123456789") == "" }
 
 // rounds chooses the values that a loop is followed for: all if they are few; else the first, those that look like
 // paths or options, and one that stands for the rest.

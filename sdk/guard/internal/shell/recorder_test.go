@@ -13,7 +13,7 @@ func (r *recorder) Call(c *shell.Call) {
 	case "args":
 		r.calls = append(r.calls, shell.Texts(c.Argv[1:]))
 	case "command":
-		c.Output = c.Exec(name, c.Argv[1:], nil, "")
+		c.Output = c.Exec(name, c.Argv[1:], nil)
 	case "bash", "sh":
 		if len(c.Argv) > 2 {
 			c.Output = c.Code(c.Argv[2].Text, shell.Texts(c.Argv[3:]))

@@ -135,18 +135,26 @@ func (c *Call) Lookup(name string) (string, bool) {
 }
 
 // Exec interprets a command that this one starts, in the same shell and directory.
-func (c *Call) Exec(via string, argv []Field, env map[string]string, dir string) Stream {
-	state := c.state
-	if dir != "" {
-		state = state.clone()
-		state.dir, state.doubt = dir, ""
-	}
+func (c *Call) Exec(via string, argv []Field, env map[string]string) Stream {
 	inner := c.nested(via, argv, env)
-	if dir != "" {
-		inner.Dir, inner.Doubt = dir, ""
-	}
 	defer c.in.commands.put(inner)
-	return c.in.call(inner, state)
+	return c.in.call(inner, c.state)
+}
+
+// In is the command where it has changed to another directory by itself: if there is no such directory, it does nothing. What it
+// does there is kept by [Call.Keep].
+func (c *Call) In(dir string) *Call {
+	at := *c
+	at.state = c.state.clone()
+	at.state.step(dir)
+	at.Dir, at.Doubt = at.state.dir, at.state.doubt
+	return &at
+}
+
+// Keep takes over what the command did in another directory.
+func (c *Call) Keep(at *Call) {
+	c.Output = at.Output
+	c.state.keepFiles([]*state{at.state})
 }
 
 // Pipe is like Exec, for a command that gets other input than this one.

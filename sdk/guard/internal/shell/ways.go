@@ -2,6 +2,7 @@ package shell
 
 import (
 	"slices"
+	"strings"
 
 	"mvdan.cc/sh/v3/expand"
 	"mvdan.cc/sh/v3/syntax"
@@ -81,8 +82,22 @@ func blur(states []*state) *state {
 		for name, value := range o.aliases.all() {
 			set(s.in, &s.aliases, name, value)
 		}
+		s.eitherDir(o)
+		if o.trap != s.trap && o.trap != "" {
+			s.in.ends([]*state{o})
+		}
 	}
 	return s
+}
+
+// eitherDir takes the directory over that a shell is in on another way: of two, the one that fewer steps up lead out of counts.
+func (s *state) eitherDir(o *state) {
+	if o.dir != "" && strings.Count(o.dir, "/") < strings.Count(s.dir, "/") {
+		s.dir = o.dir
+	}
+	if s.doubt == "" || o.doubt != "" && strings.Count(o.doubt, "/") < strings.Count(s.doubt, "/") {
+		s.doubt = o.doubt
+	}
 }
 
 // keepFiles takes over the files that a subshell wrote: nothing else of it remains.
