@@ -31,6 +31,7 @@ const (
 	machines                  // the value is more options for a Java machine
 	makes                     // the value is a list of makefiles
 	arguments                 // the value is more options for a program
+	recalls                   // the value is a file of commands that a shell can start again
 )
 
 // hooks are the variables that can make a harmless program do something else.
@@ -54,7 +55,7 @@ var hooks = map[string]hook{
 	"JDK_JAVA_OPTIONS": machines, "MAVEN_OPTS": machines, "GRADLE_OPTS": machines, "SBT_OPTS": machines, "JAVA_OPTS": machines, "ANT_OPTS": machines, "MAVEN_ARGS": machines,
 	"LESS": arguments, "ZIPOPT": arguments, "ZIP": arguments, "BC_ENV_ARGS": arguments, "ERL_FLAGS": arguments, "ERL_AFLAGS": arguments, "ERL_ZFLAGS": arguments,
 	"MANROFFOPT": arguments, "ELIXIR_ERL_OPTIONS": arguments, "PERLDB_OPTS": expands,
-	"WGETRC": fetches, "SYSTEM_WGETRC": fetches, "KUBECONFIG": names, "HISTFILE": names, "PYTHONHOME": names, "GIT_TRACE": names, "GIT_TRACE2": names, "NPM_CONFIG_SCRIPT_SHELL": runs, "npm_config_script_shell": runs,
+	"WGETRC": fetches, "SYSTEM_WGETRC": fetches, "KUBECONFIG": names, "HISTFILE": recalls, "PYTHONHOME": names, "GIT_TRACE": names, "GIT_TRACE2": names, "NPM_CONFIG_SCRIPT_SHELL": runs, "npm_config_script_shell": runs,
 }
 
 // malformedEnv says what in an environment would reach a program as something else than was decided on: a name with a "="
@@ -157,6 +158,9 @@ func (a *analysis) environment(c *shell.Call) {
 			c.Pipe(name, argv, shell.Stream{})
 		case names:
 			a.shape(c, "", strings.TrimSpace(value), false)
+		case recalls:
+			a.shape(c, "", strings.TrimSpace(value), false)
+			a.script(c, value, "sh", nil)
 		}
 	}
 }

@@ -65,6 +65,8 @@ func handler(name string) special {
 		return history
 	case "crontab", "at", "batch":
 		return schedule
+	case "jobs":
+		return jobs
 	case "flock":
 		return flock
 	case "watch", "watchexec":

@@ -50,6 +50,14 @@ func env(_ string, args []shell.Field) []Use {
 	return append(uses, Use{Kind: Command, Argv: args[at[0]:], Env: vars, Dir: dir})
 }
 
+// jobs starts a command in which numbers of jobs are replaced by those of processes.
+func jobs(_ string, args []shell.Field) []Use {
+	if len(args) > 1 && args[0].Text == "-x" {
+		return []Use{{Kind: Command, Argv: args[1:]}}
+	}
+	return nil
+}
+
 // flock starts a command, or code behind -c, while it holds a lock.
 func flock(_ string, args []shell.Field) []Use {
 	parsed := flockSpec.Parse(shell.Texts(args))
