@@ -131,7 +131,7 @@ func (a *analysis) effect(c *shell.Call, language string, e lang.Effect) {
 			if read := c.Derived(language); reads(c) && read.Text != "" {
 				c.Write(e.Text, read)
 			} else if c.Stdin.Known {
-				c.Write(e.Text, c.Stdin) // or some lines of it, changed
+				c.Write(e.Text, shell.Stream{Piped: true, Text: c.Stdin.Text, From: shell.From(language)}) // or some lines of it, changed
 			}
 		}
 	case lang.Print:

@@ -93,6 +93,15 @@ func (a *analysis) Call(c *shell.Call) {
 		a.changedInPlace(c, name, argv)
 	case "readlink", "realpath":
 		a.canonical(c, argv)
+	case "expr", "bc", "dc", "sqlite", "sqlite3":
+		a.says(c, name, argv)
+	case "jq", "gojq", "jaq":
+		a.says(c, "jq", argv)
+		a.repackages(c, argv)
+	case "ed", "red", "ex", "vi", "vim", "nvim":
+		a.entered(c, uses)
+	case "split", "csplit":
+		a.cutInto(c, name, uses)
 	}
 	a.programs.Give(uses)
 	if (name == "patch" || name == "git") && strings.Contains(c.Stdin.Text, "+++ ") {

@@ -9,7 +9,7 @@ import (
 var (
 	sqlShell = pattern.New(`(?im)^\s*(?:\.(?:sh|she|shel|shell|sys|syst|syste|system)|\\!|system)\s+(.+)$`)
 	// sqlPiped is a command that output goes to, or that something is read from.
-	sqlPiped   = pattern.New(`(?im)^\s*(?:\.(?:once|output|import|o)|\\(?:o|out|g|gx|w|write|copy\b.*\b(?:to|from)\s+program))\s+(?:-\S+\s+)*['"]?\|\s*([^\n]+)$|\\g\s*\|\s*([^\n]+)$`)
+	sqlPiped   = pattern.New(`(?im)^\s*(?:\.(?:once|output|import|o|read|rea|excel)|\\(?:o|out|g|gx|w|write|copy\b.*\b(?:to|from)\s+program))\s+(?:-\S+\s+)*['"]?\|\s*([^\n]+)$|\\g\s*\|\s*([^\n]+)$`)
 	sqlEdit    = pattern.New(`(?i)\bedit\s*\(\s*[^()]*,\s*'([^']*)'\s*\)`)
 	sqlDot     = pattern.New(`(?im)^\s*(?:source\s|\\\.|[.\\](?:read|output|once|import|open|save|backup|restore|cd|log|excel|load|archive|i|ir|include|o|out|g|w|source|tee|copy\b.*?\b(?:from|to))\s)\s*(?:-\S+\s+)*['"]?([^\s'";]+)`)
 	sqlLiteral = pattern.New(`(?i)\b(?:readfile|writefile|attach(?:\s+database)?|from|to|infile|outfile|dumpfile|edit|load_extension|load_file|pg_read_file|pg_read_binary_file|pg_ls_dir|lo_import|lo_export|read_csv\w*|read_parquet|read_json\w*|read_text|fsdir|into)\s*\(?\s*'([^']*)'`)
@@ -54,6 +54,50 @@ var (
 	vimFile = pattern.New(`^(?:w(?:rite)?|sav(?:eas)?|e(?:dit)?|r(?:ead)?|so(?:urce)?|sp(?:lit)?|vs(?:plit)?|tabe(?:dit)?|f(?:ile)?|mks(?:ession)?|cd|lcd|n(?:ext)?)!?\s+(?:\+\S+\s+)?([^!\s]\S*)`)
 )
 
+var (
+	// vimPuts is a list of lines that is written to a file.
+	vimPuts = pattern.New(`\bwritefile\s*\(\s*\[([^\[\]]*)\]\s*,\s*["']([^"']+)["']`)
+	// vimEnters are commands, and keys, that put a line into the text.
+	vimEnters = pattern.New(`^(?:.*?\b(?:append|setline)\s*\(\s*[^,()]*(?:\([^()]*\))?\s*,\s*\[?\s*["']([^"']*)["']|(?:exe(?:cute)?\s*["'])?norm(?:al)?!?\s*(?:[0-9gG$^]*)[aAiIoO](.*?)(?:\\<.*)?["']?$|[\d$,.%]*(?:pu(?:t)?!?)\s*=\s*\\?["'](.*?)\\?["']?$)`)
+	vimQuoted = pattern.New(`"([^"]*)"|'([^']*)'`)
+)
+
+// quotedIn are the strings in a list.
+func quotedIn(list string) (texts []string) {
+	for _, m := range vimQuoted.FindAllStringSubmatch(list) {
+		texts = append(texts, m[1]+m[2])
+	}
+	return texts
+}
+
+// Entered are the lines that commands of ed, ex or vim put into the text: those behind a, i and c up to a dot, and what stands in
+// calls and keys that do the same.
+func Entered(code string) string {
+	var text strings.Builder
+	inside := false
+	for _, line := range strings.Split(code, "\n") {
+		command, first, one := strings.Cut(strings.TrimLeft(line, ": "), "|")
+		verb := strings.TrimLeft(command, "0123456789,$.+-/%")
+		switch {
+		case inside && line == ".":
+			inside = false
+		case inside:
+			text.WriteString(line + "\n")
+		case verb == "a" || verb == "i" || verb == "c" || verb == "append" || verb == "insert" || verb == "change":
+			if inside = !one; one {
+				text.WriteString(first + "\n")
+			}
+		default:
+			for _, part := range strings.Split(line, "|") {
+				if m := vimEnters.FindStringSubmatch(strings.TrimLeft(part, ": ")); m != nil {
+					text.WriteString(m[1] + m[2] + m[3] + "\n")
+				}
+			}
+		}
+	}
+	return text.String()
+}
+
 // Vim says what a command of vi, vim or less does.
 func Vim(code string) []Effect {
 	if lines := strings.Split(code, "\n"); len(lines) > 1 {
@@ -61,9 +105,19 @@ func Vim(code string) []Effect {
 		for _, line := range lines {
 			out = append(out, Vim(line)...)
 		}
+		if text := Entered(code); text != "" {
+			for i, e := range out {
+				if e.Kind == Path {
+					out[i].Content = text // it may be where the lines go
+				}
+			}
+		}
 		return out
 	}
 	var out []Effect
+	for _, m := range vimPuts.FindAllStringSubmatch(code) {
+		out = append(out, Effect{Kind: Write, Text: m[2], Content: strings.Join(quotedIn(m[1]), "\n") + "\n"})
+	}
 	for _, command := range strings.Split(code, "|") {
 		command = strings.TrimLeft(command, ": \t")
 		switch {
