@@ -47,10 +47,17 @@ func (a *analysis) code(c *shell.Call, language, text string, params []string) {
 		}
 	case "npm":
 		effects = func(_, text string) []lang.Effect { return lang.Scripts(text, params) }
+	case "cmake-build":
+		effects = func(_, text string) []lang.Effect { return lang.CMakeBuild(text, params) }
 	case "just":
 		effects = func(_, text string) []lang.Effect { return lang.Just(text, params) }
 	case "task":
 		effects = func(_, text string) []lang.Effect { return lang.Task(text, params) }
+	case "pyproject":
+		if strings.Contains(text, "backend-path") { // one of its own
+			a.found(c, []programs.Use{{Kind: programs.Script, Lang: "python", Text: "*.py"}})
+		}
+		return
 	case "make":
 		if a.made += len(text); a.made > maxMade {
 			a.hard(c, "exec.too-complex", "make starts make, too often to follow")
@@ -125,6 +132,8 @@ func (a *analysis) effect(c *shell.Call, language string, e lang.Effect) {
 			a.included(c, language, e.Text)
 		case e.Content != "" && (e.Text == "/dev/stdout" || e.Text == "/dev/stderr" || e.Text == "/dev/fd/1"):
 			c.Output = shell.Stream{Piped: true, Text: c.Output.Text + e.Content, From: c.Stdin.From.And(shell.From(language + " code"))}
+		case e.Content != "" && e.Adds:
+			c.WriteMaybe(e.Text, shell.Stream{Known: true, Text: e.Content, Piped: true})
 		case e.Content != "":
 			c.Write(e.Text, shell.Stream{Known: true, Text: e.Content, Piped: true})
 		case e.Kind == lang.Write && language == "sed":
@@ -169,7 +178,7 @@ func (a *analysis) inputs(c *shell.Call, language string, fed bool) []shell.Stre
 }
 
 // commanded are languages of programs that are fed with data or commands all day. What feeds them counts where it isn't to be seen.
-var commanded = map[string]bool{"vim": true, "sql": true, "sed": true, "dc": true, "gnuplot": true, "curl": true, "wget": true, "sqlite": true, "mongo": true, "redis": true, "m4": true, "gdb": true}
+var commanded = map[string]bool{"c": true, "vim": true, "sql": true, "sed": true, "dc": true, "gnuplot": true, "curl": true, "wget": true, "sqlite": true, "mongo": true, "redis": true, "m4": true, "gdb": true}
 
 // included decides on a file that SQL names, which its client may run, as far as the same command line has written it.
 func (a *analysis) included(c *shell.Call, language, file string) {

@@ -46,7 +46,7 @@ func (a *analysis) says(c *shell.Call, name string, argv []string) {
 		}
 	}
 	if lines := lang.Lines(found); lines != "" {
-		c.Output = shell.Stream{Piped: true, Text: c.Derived(name).Text + lines, From: c.Stdin.From.And(shell.From(name + "'s code"))}
+		c.Output = shell.Stream{Piped: true, Text: strings.TrimLeft(c.Derived(name).Text+"\n", "\n") + lines, From: c.Stdin.From.And(shell.From(name + "'s code"))}
 	} else if name == "jq" && slices.ContainsFunc(texts, func(arg string) bool { return strings.Contains(arg, "implode") || strings.Contains(arg, "@base") }) {
 		c.Output = shell.Stream{Piped: true, From: c.Stdin.From.And(shell.From("base64"))} // it decodes, as that does
 	}

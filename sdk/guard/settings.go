@@ -53,7 +53,17 @@ func (a *analysis) configured(c *shell.Call) {
 			dir = c.Argv[i+1].Text + "/"
 		}
 	}
-	for _, file := range settingsFiles {
+	files := settingsFiles
+	for _, name := range []string{"GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG"} {
+		file, ok := c.Env[name]
+		if !ok {
+			file, ok = c.Lookup(name)
+		}
+		if ok && file != "" {
+			files = append(files[:len(files):len(files)], file)
+		}
+	}
+	for _, file := range files {
 		path := a.home(c, file)
 		if path == file {
 			path = dir + file

@@ -76,6 +76,9 @@ func (a *analysis) Call(c *shell.Call) {
 			}
 		}
 	}
+	if c.Wrote() {
+		a.withNames(c, name)
+	}
 	if name == "git" && slices.Contains(argv, "mv") {
 		a.moved = a.moved || strings.Contains(strings.Join(argv, " "), shell.Temporary)
 	}
@@ -114,12 +117,17 @@ func (a *analysis) Call(c *shell.Call) {
 		a.found(c, programs.Found(name, argv[1:], func(file string) bool { _, ok := c.Written(file); return ok }))
 	}
 	switch name {
+	case "git", "go":
+		a.toolSettings(c, name, argv)
 	case "npm", "pnpm", "yarn":
 		a.packaged(c, argv)
 	case "curl", "wget", "aria2c", "axel":
 		fetched(c, name)
 		a.fileURLs(c)
-	case "cpio", "pax", "afio", "zip", "tar", "rsync", "wc", "du", "cat", "sort":
+	case "cpio", "pax", "afio", "zip", "tar", "rsync", "wc", "du", "cat", "sort", "find":
+		if c.Wrote() {
+			a.listedIn(c, argv)
+		}
 		if name == "cpio" || name == "pax" || name == "afio" || listsInput(argv) {
 			a.listed(c)
 		}

@@ -34,6 +34,7 @@ type Effect struct {
 	Fed  bool // what Text runs reads what the code prints
 
 	Content string // of Write: what is written, if it is known
+	Adds    bool   // of Content: it is put to what is there
 	Beside  string // of Path: the path from the directory on that the code's own file is in, if it begins there
 }
 
@@ -92,6 +93,16 @@ func Effects(language, code string) []Effect {
 		return Tasks(code)
 	case "tox":
 		return Tox(code)
+	case "cargo":
+		return CargoSettings(code)
+	case "hooks":
+		return Hooks(code)
+	case "npmrc":
+		return NpmSettings(code)
+	case "tmux":
+		return Tmux(code)
+	case "rust":
+		return Rust(code)
 	case "lisp":
 		return Script("other", unquoted(code))
 	}

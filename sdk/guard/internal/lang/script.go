@@ -92,6 +92,9 @@ func script(language, code string, depth int, left *int, unheard bool) []Effect 
 		out = append(out, s.printed(language)...)
 	}
 	out = append(out, s.writes()...)
+	if strings.Contains(code, "package.json") && strings.Contains(code, "scripts") {
+		out = append(out, s.packaged()...)
+	}
 	commands := s.commands(language, &out)
 	s.nested(language, depth, &out)
 	for _, m := range evals.FindAllStringSubmatchIndex(s.worth(evals)) {

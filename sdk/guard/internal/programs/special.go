@@ -67,6 +67,8 @@ func handler(name string) special {
 		return schedule
 	case "jobs":
 		return jobs
+	case "script":
+		return typescript
 	case "flock":
 		return flock
 	case "watch", "watchexec":
