@@ -2,6 +2,7 @@ package guard
 
 import (
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -75,10 +76,16 @@ func (a *analysis) code(c *shell.Call, language, text string, params []string) {
 		}
 		a.effect(c, language, e)
 	}
+	if language == "python" && a.fed != c && interactive.MatchString(text) && c.Stdin.Known {
+		a.input(c, programs.Use{Lang: "python"})
+	}
 	if scripted[language] {
 		a.handsOn(c, language, text)
 	}
 }
+
+// interactive is where code of Python runs what it reads.
+var interactive = regexp.MustCompile(`\bcode\.interact\b|\.interact\(|\bpdb\.set_trace\b|\bbreakpoint\(\)|\bInteractiveConsole\b|\bsys\.ps1\b`)
 
 // handsOn notes what code may print of its arguments and its environment, if it names them: lines that may be commands.
 func (a *analysis) handsOn(c *shell.Call, language, code string) {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/picoclaw/picoclaw/sdk/guard/internal/lang"
@@ -23,7 +24,9 @@ func (a *analysis) says(c *shell.Call, name string, argv []string) {
 	texts, quoted := argv[1:], quotations
 	switch name {
 	case "expr":
-		quoted = nil
+		if quoted = nil; len(argv) == 5 && argv[1] == "substr" {
+			texts = []string{cut(argv[2], argv[3], argv[4])}
+		}
 	case "jq":
 		if !slices.ContainsFunc(texts, func(arg string) bool { return prints(arg, "nrj") }) {
 			return // it prints JSON, in which a command has quotes
@@ -47,9 +50,21 @@ func (a *analysis) says(c *shell.Call, name string, argv []string) {
 	}
 	if lines := lang.Lines(found); lines != "" {
 		c.Output = shell.Stream{Piped: true, Text: strings.TrimLeft(c.Derived(name).Text+"\n", "\n") + lines, From: c.Stdin.From.And(shell.From(name + "'s code"))}
-	} else if name == "jq" && slices.ContainsFunc(texts, func(arg string) bool { return strings.Contains(arg, "implode") || strings.Contains(arg, "@base") }) {
+	} else if name == "jq" && slices.ContainsFunc(texts, func(arg string) bool {
+		return strings.Contains(arg, "implode") || strings.Contains(arg, "@base") || strings.Contains(arg, "$ENV") || strings.Contains(arg, "env.")
+	}) {
 		c.Output = shell.Stream{Piped: true, From: c.Stdin.From.And(shell.From("base64"))} // it decodes, as that does
 	}
+}
+
+// cut is the part of a text that begins at a place, counted from one, and is so long.
+func cut(text, place, length string) string {
+	from, err := strconv.Atoi(place)
+	n, err2 := strconv.Atoi(length)
+	if err != nil || err2 != nil || from < 1 || from > len(text) || n < 1 {
+		return ""
+	}
+	return text[from-1 : min(len(text), from-1+n)]
 }
 
 // prints says whether an argument is a cluster of options with one of some letters.

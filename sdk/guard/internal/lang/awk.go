@@ -67,6 +67,11 @@ func awkConstants(tokens []token) []token {
 		if t.kind != 'a' || i+1 >= len(tokens) {
 			continue
 		}
+		if (t.text == "sub" || t.text == "gsub") && tokens[i+1].text == "(" {
+			if name := lastIn(tokens[i+2:]); name != "" {
+				variable[name] = true
+			}
+		}
 		switch next := tokens[i+1]; {
 		case next.text == "=" && i+3 < len(tokens) && tokens[i+2].kind == '"' && (tokens[i+3].text == ";" || tokens[i+3].text == "}" || tokens[i+3].text == "\n"):
 			if value, ok := values[t.text]; ok && value != tokens[i+2].text {
@@ -85,6 +90,25 @@ func awkConstants(tokens []token) []token {
 		}
 	}
 	return out
+}
+
+// lastIn is the variable that is the last argument of a call; "" if it is something else.
+func lastIn(tokens []token) string {
+	depth := 0
+	for i, t := range tokens {
+		switch {
+		case t.kind == '.' && t.text == "(":
+			depth++
+		case t.kind == '.' && t.text == ")" && depth > 0:
+			depth--
+		case t.kind == '.' && t.text == ")":
+			if i > 1 && tokens[i-1].kind == 'a' && tokens[i-2].text == "," {
+				return tokens[i-1].text
+			}
+			return ""
+		}
+	}
+	return ""
 }
 
 // awkGetline says whether getline, or getline and a variable, end the tokens.

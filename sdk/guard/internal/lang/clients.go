@@ -41,9 +41,13 @@ func SQL(code string) []Effect {
 }
 
 var (
-	vimShell  = pattern.New(`^(?:(?:sil(?:ent)?!?|exe(?:cute)?|r(?:ead)?|w(?:rite)?|e(?:dit)?|%|[\d,$.']+|bufdo|argdo|g/[^/]*/)\s*)*["']?!\s*([^\s"'].*)$`)
-	vimTerm   = pattern.New(`^(?:bo(?:tright)?|vert(?:ical)?|tab)?\s*ter(?:m(?:inal)?)?\s+(.+)$`)
-	vimCall   = pattern.New(`\b(?:system|systemlist|job_start|jobstart|termopen|libcall|libcallnr)\s*\(`)
+	vimShell = pattern.New(`^(?:(?:sil(?:ent)?!?|exe(?:cute)?|r(?:ead)?|w(?:rite)?|e(?:dit)?|%|[\d,$.']+|bufdo|argdo|g/[^/]*/)\s*)*["']?!\s*([^\s"'].*)$`)
+	vimTerm  = pattern.New(`^(?:bo(?:tright)?|vert(?:ical)?|tab)?\s*ter(?:m(?:inal)?)?\s+(.+)$`)
+	vimCall  = pattern.New(`\b(?:system|systemlist|job_start|term_start|jobstart|termopen|libcall|libcallnr)\s*\(`)
+	// vimComputed is a command of the shell that an expression gives.
+	vimComputed = pattern.New(`^exe(?:cute)?\s+.*["']\s*(?:r\s*|sil(?:ent)?\s*)?!["']\s*(?:\.|,)|^exe(?:cute)?\s+["']?!["']?\s*\.`)
+	// vimStarts gives functions that start commands the name that other languages have for it.
+	vimStarts = strings.NewReplacer("systemlist(", "system(", "job_start(", "system(", "jobstart(", "system(", "termopen(", "system(", "term_start(", "system(")
 	vimDelete = pattern.New(`\bdelete\s*\(\s*[^()]*,\s*["'](?:rf|d)["']\s*\)`)
 	vimCode   = pattern.New(`^(?:py(?:thon)?3?x?|perl|ruby|tcl)\s+(.+)$`)
 	vimLua    = pattern.New(`^lua\s+(.+)$`)
@@ -131,8 +135,10 @@ func Vim(code string) []Effect {
 		case vimLua.MatchString(command):
 			_, code, _ := strings.Cut(code, "lua")
 			return append(out, vimScript(code)...)
+		case vimComputed.MatchString(command):
+			out = append(out, Effect{Kind: Dynamic, Text: "execute runs a command that is put together when it runs"})
 		case vimCall.MatchString(command):
-			out = append(out, Script("vim", command)...)
+			out = append(out, Script("vim", vimStarts.Replace(command))...)
 		case vimDelete.MatchString(command):
 			out = append(out, Effect{Kind: Delete, Text: "delete()"})
 		case vimCode.MatchString(command):
@@ -162,6 +168,8 @@ var (
 	gdbPipe   = pattern.New(`(?m)^\s*(?:pipe\s|\|)[^|\n]*\|\s*(.+)$`)
 	gdbCall   = pattern.New(`\b(?:system|popen)\s*\(\s*"((?:[^"\\]|\\.)*)"`)
 	tclDelete = pattern.New(`\bfile\s+delete\s+-force\b`)
+	tclFiles  = pattern.New(`\b(?:open|source|cd|glob(?:\s+-\w+)*|file\s+\w+(?:\s+-\w+)*|load)\s+([^\s\];]+)`)
+	tclEval   = pattern.New(`(?m)(?:^|[;\[{])\s*(?:eval|uplevel|subst)\s+[^;\n]*\[`)
 	tclStart  = pattern.New(`(?m)(?:^|[;\[{"\s])(?:spawn|exec|system)\s+(?:-\w+\s+)*([^;\]}\n]+)`)
 )
 
@@ -188,6 +196,14 @@ func Tcl(code string) []Effect {
 	var out []Effect
 	for _, m := range tclStart.FindAllStringSubmatch(code) {
 		out = append(out, Effect{Kind: Shell, Text: strings.Trim(m[1], `"`)})
+	}
+	for _, m := range tclFiles.FindAllStringSubmatch(code) {
+		if file := strings.Trim(m[1], `"{}`); strings.HasPrefix(file, "/") || strings.HasPrefix(file, "..") || strings.HasPrefix(file, "~") {
+			out = append(out, Effect{Kind: Path, Text: file})
+		}
+	}
+	if tclEval.MatchString(code) {
+		out = append(out, Effect{Kind: Dynamic, Text: "eval runs code that is only known when it runs"})
 	}
 	if tclDelete.MatchString(code) {
 		out = append(out, Effect{Kind: Delete, Text: "file delete -force"})

@@ -96,6 +96,7 @@ func script(language, code string, depth int, left *int, unheard bool) []Effect 
 		out = append(out, s.packaged()...)
 	}
 	commands := s.commands(language, &out)
+	s.idioms(language, code, depth, &out)
 	s.nested(language, depth, &out)
 	for _, m := range evals.FindAllStringSubmatchIndex(s.worth(evals)) {
 		word := s.code[m[2]:m[3]]
@@ -163,6 +164,9 @@ func script(language, code string, depth int, left *int, unheard bool) []Effect 
 	s.signals(&out)
 	if language == "perl" {
 		s.perlVariables(out)
+	}
+	if language == "ruby" {
+		rubyInserts(out)
 	}
 	s.environment(out)
 	if forks.MatchString(s.worth(forks)) && loops.MatchString(s.code) {
