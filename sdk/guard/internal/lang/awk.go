@@ -15,7 +15,7 @@ type token struct {
 
 // Awk says what an awk program does: it can run commands through system and pipes, and read and write files.
 func Awk(code string) []Effect {
-	tokens := awkConstants(awkTokens(code))
+	tokens := awkConstants(awkJoined(awkTokens(code)))
 	out := awkPrints(tokens)
 	printing := false
 	printed := map[string]string{} // by file
@@ -51,6 +51,24 @@ func Awk(code string) []Effect {
 			out = append(out, Effect{Kind: Dynamic, Text: "awk's @ loads code or calls a function by its name"})
 		case t.kind == '"' && strings.HasPrefix(t.text, "/inet"):
 			out = append(out, Effect{Kind: Remote, Text: t.text})
+		}
+	}
+	return out
+}
+
+// awkJoined puts strings together that stand side by side, which is how awk puts them together, and takes the brackets off single ones.
+func awkJoined(tokens []token) []token {
+	out := tokens[:0]
+	for _, t := range tokens {
+		n := len(out)
+		switch {
+		case t.kind == '"' && n > 0 && out[n-1].kind == '"' && len(out[n-1].text)+len(t.text) < maxConstant:
+			out[n-1].text += t.text
+		case t.kind == '.' && t.text == ")" && n > 2 && out[n-1].kind == '"' && out[n-2].text == "(" && out[n-2].kind == '.' && (out[n-3].text == ">" || out[n-3].text == ">>" || out[n-3].text == "<" || out[n-3].text == "|" || out[n-3].text == "="):
+			out[n-2] = out[n-1]
+			out = out[:n-1]
+		default:
+			out = append(out, t)
 		}
 	}
 	return out

@@ -166,6 +166,7 @@ var (
 	gdbShell  = pattern.New(`(?m)^\s*(?:shell|!|make|platform shell)\s*(.+)$`)
 	gdbCode   = pattern.New(`(?m)^\s*(?:python|py|script|pi)\s+(.+)$`)
 	gdbPipe   = pattern.New(`(?m)^\s*(?:pipe\s|\|)[^|\n]*\|\s*(.+)$`)
+	gdbFiles  = pattern.New(`(?m)^\s*(?:source(?:\s+-\w+)*|file|exec-file|symbol-file|add-symbol-file|core(?:-file)?|cd|restore|set\s+logging\s+(?:file|redirect)|save\s+[\w-]+|generate-core-file|gcore|dump\s+\w+(?:\s+\w+)?|append\s+\w+(?:\s+\w+)?|compile\s+file)\s+(\S+)`)
 	gdbCall   = pattern.New(`\b(?:system|popen)\s*\(\s*"((?:[^"\\]|\\.)*)"`)
 	tclDelete = pattern.New(`\bfile\s+delete\s+-force\b`)
 	tclFiles  = pattern.New(`\b(?:open|source|cd|glob(?:\s+-\w+)*|file\s+\w+(?:\s+-\w+)*|load)\s+([^\s\];]+)`)
@@ -184,6 +185,11 @@ func Gdb(code string) []Effect {
 	}
 	for _, m := range gdbCall.FindAllStringSubmatch(code) {
 		out = append(out, Effect{Kind: Shell, Text: m[1]})
+	}
+	for _, m := range gdbFiles.FindAllStringSubmatch(code) {
+		if file := strings.Trim(m[1], `"'`); strings.HasPrefix(file, "/") || strings.HasPrefix(file, "..") || strings.HasPrefix(file, "~") {
+			out = append(out, Effect{Kind: Path, Text: file})
+		}
 	}
 	for _, m := range gdbCode.FindAllStringSubmatch(code) {
 		out = append(out, Script("python", m[1])...)

@@ -138,7 +138,7 @@ func gitVerb(uses []Use, parsed *getopt.Args, verb string, rest []shell.Field, t
 	switch verb {
 	case "clone", "fetch", "pull", "ls-remote":
 		spec = gitClone
-	case "archive", "format-patch", "bundle", "diff", "log":
+	case "archive", "format-patch", "bundle", "diff", "log", "mailsplit", "diagnose", "bugreport":
 		spec = gitOutput
 	case "grep":
 		spec = gitGrep

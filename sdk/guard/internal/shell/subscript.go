@@ -100,6 +100,9 @@ func (in *Interpreter) declared(place *Place, st *state, word string, integer, r
 		in.named(place, value)
 		if target, _, _ := strings.Cut(value, "["); syntax.ValidName(target) {
 			in.refer(place, name, target)
+			if target != value {
+				in.refer(place, name, name) // of an element, which isn't what the whole one stands for
+			}
 		}
 	}
 }
