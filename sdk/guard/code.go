@@ -79,6 +79,9 @@ func (a *analysis) code(c *shell.Call, language, text string, params []string) {
 	if language == "python" && a.fed != c && interactive.MatchString(text) && c.Stdin.Known {
 		a.input(c, programs.Use{Lang: "python"})
 	}
+	if telling[language] && c.Output.Text != "" && !a.unheard(text) && lang.Decodes(text) {
+		c.Output.From = c.Output.From.And(shell.From("code that decodes"))
+	}
 	if scripted[language] {
 		a.handsOn(c, language, text)
 	}
@@ -250,7 +253,7 @@ func (a *analysis) script(c *shell.Call, file, language string, params []string)
 	case content.Known || content.File != "":
 	case content.Text != "" && changed(content.From.Names()):
 		a.soft(c, Deny, "exec.download-run", "what it runs was changed on the way, and only shows when it runs: "+strings.Join(content.From.Names(), ", "), saferSaved)
-	case strings.HasPrefix(file, "/dev/fd/") && language != "sed" || foreign(content.From.Names()):
+	case strings.HasPrefix(file, "/dev/fd/") && language != "sed" || foreign(content.From.Names()) || language == "sh" && computed(content):
 		a.soft(c, Deny, "exec.download-run", "it runs what another command has just made: "+strings.Join(content.From.Names(), ", "), saferSaved)
 	}
 }
@@ -270,11 +273,26 @@ func changed(from []string) bool {
 func foreign(from []string) bool {
 	for _, name := range from {
 		switch name {
-		case "curl", "wget", "nc", "ncat", "base64", "base32", "xxd", "openssl", "gpg", "http", "https", "xh", "aria2c", "fetch", "lynx", "w3m", "uudecode", "several ways", "mkfifo", "invoke-webrequest", "iwr", "tr", "rev":
+		case "code that decodes", "curl", "wget", "nc", "ncat", "base64", "base32", "xxd", "openssl", "gpg", "http", "https", "xh", "aria2c", "fetch", "lynx", "w3m", "uudecode", "several ways", "mkfifo", "invoke-webrequest", "iwr", "tr", "rev":
 			return true
 		}
 	}
 	return false
+}
+
+// passing are the commands that print what is in files, or what the shell has, as far as that is what they made a text of.
+var passing = func() map[string]bool {
+	m := map[string]bool{"several writes": true, "git show": true, "patch of a file": true}
+	for _, name := range strings.Fields("cat tac head tail ghead gtail sed gsed grep egrep fgrep rg sort gsort uniq envsubst dos2unix unix2dos iconv sponge tee env printenv export declare typeset set alias echo printf cp mv") {
+		m[name] = true
+	}
+	return m
+}()
+
+// computed says whether a text is what another command has printed that made it up itself, as far as that isn't known: to run it is to run
+// what the command would give to a shell.
+func computed(content shell.Stream) bool {
+	return content.Text == "" && slices.ContainsFunc(content.From.Names(), func(name string) bool { return !passing[name] })
 }
 
 // fetched remembers the files that curl -O and wget name after their URLs, for when the line runs them.

@@ -63,6 +63,27 @@ func (a *analysis) withNames(c *shell.Call, name string) {
 	c.Pipe(name, append(append(all, argv...), shell.Field{Text: "x"}), c.Stdin)
 }
 
+// keeping are the verbs of git by which it keeps what it is given, so that others print it.
+var keeping = map[string]bool{"add": true, "commit": true, "hash-object": true, "tag": true, "notes": true, "config": true, "branch": true, "stash": true, "apply": true, "am": true,
+	"update-index": true, "fast-import": true, "mktree": true, "mktag": true, "commit-tree": true, "replace": true, "remote": true, "update-ref": true, "symbolic-ref": true, "fetch": true, "pull": true, "bundle": true}
+
+// shows notes that git prints what it has kept since before, in which it is like a file that is there.
+func (a *analysis) shows(c *shell.Call, argv []string) {
+	verb := ""
+	for i, arg := range argv[1:] {
+		switch {
+		case strings.HasPrefix(arg, "--format"), strings.HasPrefix(arg, "--pretty"):
+			return
+		case verb == "" && !strings.HasPrefix(arg, "-") && argv[i] != "-C" && argv[i] != "-c":
+			verb = arg
+		}
+	}
+	a.kept = a.kept || keeping[verb]
+	if (verb == "show" || verb == "cat-file") && !a.kept && !c.Output.Known && !c.Output.Piped {
+		c.Output = shell.Stream{Piped: true, From: shell.From("git show")}
+	}
+}
+
 // toolSettings follows settings that programs are told to keep, by which they start others later.
 func (a *analysis) toolSettings(c *shell.Call, name string, argv []string) {
 	switch name {

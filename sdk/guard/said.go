@@ -16,7 +16,11 @@ import (
 var (
 	quotations = regexp.MustCompile(`"((?:[^"\\]|\\.)*)"|'([^']*)'`)
 	dcStrings  = regexp.MustCompile(`\[([^\[\]]*)\]`)
-	escapes    = strings.NewReplacer(`\n`, "\n", `\"`, `"`, `\t`, "\t", `\\`, `\`)
+	// outputs are files that SQLite's client writes to.
+	outputs = regexp.MustCompile(`(?im)^\s*\.(?:output|once|o|out|excel)\s+['"]?([^\s'"|]+)|\bwritefile\s*\(\s*'([^']+)'`)
+	// printing is what the same prints as it stands.
+	printing = regexp.MustCompile(`(?m)^\s*\.print\s+(.+)$`)
+	escapes  = strings.NewReplacer(`\n`, "\n", `\"`, `"`, `\t`, "\t", `\\`, `\`)
 )
 
 // says notes what a program may print of the texts in its code, for when the line runs that.
@@ -43,12 +47,21 @@ func (a *analysis) says(c *shell.Call, name string, argv []string) {
 		case quoted == nil:
 			found = append(found, text)
 		default:
+			for _, m := range printing.FindAllStringSubmatch(text, -1) {
+				found = append(found, strings.Trim(m[1], `'"`))
+			}
 			for _, m := range quoted.FindAllStringSubmatch(text, -1) {
 				found = append(found, escapes.Replace(strings.Join(m[1:], "")))
 			}
 		}
 	}
-	if lines := lang.Lines(found); lines != "" {
+	lines := lang.Lines(found)
+	if strings.HasPrefix(name, "sqlite") && lines != "" {
+		for _, m := range outputs.FindAllStringSubmatch(strings.Join(texts, "\n"), -1) {
+			c.WriteMaybe(m[1]+m[2], shell.Stream{Piped: true, Text: lines, From: shell.From("sqlite's code")})
+		}
+	}
+	if lines != "" {
 		c.Output = shell.Stream{Piped: true, Text: strings.TrimLeft(c.Derived(name).Text+"\n", "\n") + lines, From: c.Stdin.From.And(shell.From(name + "'s code"))}
 	} else if name == "jq" && slices.ContainsFunc(texts, func(arg string) bool {
 		return strings.Contains(arg, "implode") || strings.Contains(arg, "@base") || strings.Contains(arg, "$ENV") || strings.Contains(arg, "env.")
@@ -103,20 +116,22 @@ func (a *analysis) repackages(c *shell.Call, argv []string) {
 // entered notes the lines that an editor is told to put into the files that it edits.
 func (a *analysis) entered(c *shell.Call, uses []programs.Use) {
 	var text strings.Builder
+	unknown := false
 	for _, u := range uses {
 		switch {
 		case u.Kind == programs.Code && u.Lang == "vim":
 			text.WriteString(lang.Entered(u.Text))
 		case u.Kind == programs.Input && u.Lang == "vim":
 			text.WriteString(lang.Entered(c.Stdin.Text))
+			unknown = unknown || c.Stdin.Piped && !c.Stdin.Known
 		}
 	}
-	if text.Len() == 0 {
+	if text.Len() == 0 && !unknown {
 		return
 	}
 	for _, u := range uses {
 		if u.Kind == programs.Write {
-			c.WriteMaybe(u.Text, shell.Stream{Piped: true, Text: text.String(), From: shell.From("an editor")})
+			c.WriteMaybe(u.Text, shell.Stream{Piped: true, Text: text.String(), From: shell.From("an editor's commands")})
 		}
 	}
 }

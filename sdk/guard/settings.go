@@ -63,10 +63,15 @@ func (a *analysis) configured(c *shell.Call) {
 			files = append(files[:len(files):len(files)], file)
 		}
 	}
+	if dir, ok := c.Env["XDG_CONFIG_HOME"]; ok {
+		files = append(files[:len(files):len(files)], dir+"/git/config")
+	} else if dir, ok := c.Lookup("XDG_CONFIG_HOME"); ok && dir != "" {
+		files = append(files[:len(files):len(files)], dir+"/git/config")
+	}
 	for _, file := range files {
-		path := a.home(c, file)
-		if path == file {
-			path = dir + file
+		path := dir + file
+		if below, ok := strings.CutPrefix(file, "~/"); ok {
+			path = a.homeOf(c, below)
 		}
 		content, _ := c.Written(path)
 		for _, setting := range settings(content.Text) {

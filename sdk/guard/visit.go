@@ -119,6 +119,9 @@ func (a *analysis) Call(c *shell.Call) {
 	switch name {
 	case "git", "go":
 		a.toolSettings(c, name, argv)
+		if name == "git" {
+			a.shows(c, argv)
+		}
 	case "npm", "pnpm", "yarn":
 		a.packaged(c, argv)
 	case "curl", "wget", "aria2c", "axel":

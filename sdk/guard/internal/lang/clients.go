@@ -48,6 +48,8 @@ var (
 	vimComputed = pattern.New(`^exe(?:cute)?\s+.*["']\s*(?:r\s*|sil(?:ent)?\s*)?!["']\s*(?:\.|,)|^exe(?:cute)?\s+["']?!["']?\s*\.`)
 	// vimStarts gives functions that start commands the name that other languages have for it.
 	vimStarts = strings.NewReplacer("systemlist(", "system(", "job_start(", "system(", "jobstart(", "system(", "termopen(", "system(", "term_start(", "system(")
+	// vimWhen is what stands before a command that runs when something happens.
+	vimWhen   = pattern.New(`^(?:au(?:tocmd)?!?\s+(?:\w+\s+)?[\w,]+\s+\S+|[nvic]?(?:nore)?map\s+\S+|com(?:mand)?!?(?:\s+-\S+)*\s+\w+)\s+(?:\+\+\w+\s+)*:?`)
 	vimDelete = pattern.New(`\bdelete\s*\(\s*[^()]*,\s*["'](?:rf|d)["']\s*\)`)
 	vimCode   = pattern.New(`^(?:py(?:thon)?3?x?|perl|ruby|tcl)\s+(.+)$`)
 	vimLua    = pattern.New(`^lua\s+(.+)$`)
@@ -124,6 +126,9 @@ func Vim(code string) []Effect {
 	}
 	for _, command := range strings.Split(code, "|") {
 		command = strings.TrimLeft(command, ": \t")
+		if at := vimWhen.FindStringIndex(command); at != nil {
+			command = command[at[1]:]
+		}
 		switch {
 		case vimShell.MatchString(command):
 			// What stands behind a bar belongs to the shell command.
@@ -170,6 +175,8 @@ var (
 	gdbCall   = pattern.New(`\b(?:system|popen)\s*\(\s*"((?:[^"\\]|\\.)*)"`)
 	tclDelete = pattern.New(`\bfile\s+delete\s+-force\b`)
 	tclFiles  = pattern.New(`\b(?:open|source|cd|glob(?:\s+-\w+)*|file\s+\w+(?:\s+-\w+)*|load)\s+([^\s\];]+)`)
+	tclOpens  = pattern.New(`\bopen\s+(\S+)\s+[wa]`)
+	tclPuts   = pattern.New(`\bputs\s+(?:-nonewline\s+)?\$\w+\s+("(?:[^"\\]|\\.)*"|\{[^{}]*\})`)
 	tclEval   = pattern.New(`(?m)(?:^|[;\[{])\s*(?:eval|uplevel|subst)\s+[^;\n]*\[`)
 	tclStart  = pattern.New(`(?m)(?:^|[;\[{"\s])(?:spawn|exec|system)\s+(?:-\w+\s+)*([^;\]}\n]+)`)
 )
@@ -207,6 +214,13 @@ func Tcl(code string) []Effect {
 		if file := strings.Trim(m[1], `"{}`); strings.HasPrefix(file, "/") || strings.HasPrefix(file, "..") || strings.HasPrefix(file, "~") {
 			out = append(out, Effect{Kind: Path, Text: file})
 		}
+	}
+	if m := tclOpens.FindStringSubmatch(code); m != nil {
+		var text strings.Builder
+		for _, p := range tclPuts.FindAllStringSubmatch(code) {
+			text.WriteString(strings.Trim(p[1], `"{}`) + "\n")
+		}
+		out = append(out, Effect{Kind: Write, Text: strings.Trim(m[1], `"{}`), Content: text.String(), Adds: true})
 	}
 	if tclEval.MatchString(code) {
 		out = append(out, Effect{Kind: Dynamic, Text: "eval runs code that is only known when it runs"})

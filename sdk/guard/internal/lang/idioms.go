@@ -140,6 +140,12 @@ func rubyInserts(effects []Effect) {
 	}
 }
 
+// decodes are functions by which code makes texts that don't stand in it.
+var decodes = pattern.New(`\b(?:chr|fromhex|unhexlify|b(?:64|32|85)decode|a85decode|decode_base64|base64_decode|decode64|str_rot13|rot13|rot_13|decompress|gunzipSync|inflateSync|gzinflate|fromCharCode|fromCodePoint|atob|pack|unpack|maketrans|swapcase)\b|\bBuffer\s*\.\s*from\b|%c|\[::-1\]|\breverse\b`)
+
+// Decodes says whether code makes texts that don't stand in it as they are.
+func Decodes(code string) bool { return decodes.MatchString(code) }
+
 // withoutHandles are the arguments of open2 or open3 without the handles.
 func withoutHandles(args string, handles int) string {
 	for ; handles > 0; handles-- {

@@ -42,6 +42,9 @@ var readers = set("py_compile compileall json.tool venv tabnanny ast tokenize zi
 // Found are the files that a program runs as code without being given their names, of those that there are. A star at the beginning
 // of a name stands for anything.
 func Found(name string, args []string, there func(file string) bool) []Use {
+	if starts, ok := startsWith[name]; ok {
+		return personal(starts, there)
+	}
 	if _, ok := runners[name]; !ok && !finders[name] {
 		return nil
 	}

@@ -36,6 +36,24 @@ var runners = func() map[string]finder {
 	return m
 }()
 
+// startsWith are the programs that begin with the commands in files in the home directory, or where they are started.
+var startsWith = map[string]finder{
+	"sqlite": {"sqlite", ".sqliterc"}, "sqlite3": {"sqlite", ".sqliterc"}, "psql": {"sql", ".psqlrc"}, "tmux": {"tmux", ".tmux.conf .config/tmux/tmux.conf"},
+	"gdb": {"gdb", ".gdbinit .config/gdb/gdbinit"}, "lldb": {"gdb", ".lldbinit"}, "vim": {"vim", ".vimrc .exrc .vim/vimrc"}, "vi": {"vim", ".vimrc .exrc"}, "nvim": {"vim", ".exrc .config/nvim/init.vim"},
+	"ex": {"vim", ".exrc .vimrc"}, "wget": {"wget", ".wgetrc"}, "curl": {"curl", ".curlrc"}, "irb": {"ruby", ".irbrc"}, "pdb": {"pdb", ".pdbrc"},
+}
+
+// personal are such files, of those that there are.
+func personal(f finder, there func(file string) bool) (uses []Use) {
+	for _, file := range strings.Fields(f.files) {
+		uses = append(uses, Use{Kind: Script, Lang: f.lang, Text: file, Home: true})
+		if there(file) {
+			uses = append(uses, Use{Kind: Script, Lang: f.lang, Text: file})
+		}
+	}
+	return uses
+}
+
 // byOption are the options by which such a program is told of another file.
 var byOption = set("-f --file --justfile -t --taskfile -c --config --rakefile --makefile")
 
@@ -75,7 +93,7 @@ func startFiles(name string, args []string) (uses []Use) {
 		}
 		long := strings.HasPrefix(letters, "-")
 		if arg == "--login" || !long && strings.Contains(letters, "l") {
-			uses = append(uses, home(".bash_profile", ".bash_login", ".profile", ".zprofile", ".zlogin")...)
+			uses = append(uses, home(".bash_profile", ".bash_login", ".profile", ".zprofile", ".zlogin", ".bash_logout", ".zlogout")...)
 		}
 		if !long && strings.Contains(letters, "i") {
 			uses = append(uses, home("."+name+"rc")...)
