@@ -2,6 +2,7 @@ package guard
 
 import (
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -56,10 +57,17 @@ func (a *analysis) code(c *shell.Call, language, text string, params []string) {
 		}
 	case "npm":
 		effects = func(_, text string) []lang.Effect { return lang.Scripts(text, params) }
+	case "cmake-build":
+		effects = func(_, text string) []lang.Effect { return lang.CMakeBuild(text, params) }
 	case "just":
 		effects = func(_, text string) []lang.Effect { return lang.Just(text, params) }
 	case "task":
 		effects = func(_, text string) []lang.Effect { return lang.Task(text, params) }
+	case "pyproject":
+		if strings.Contains(text, "backend-path") { // one of its own
+			a.found(c, []programs.Use{{Kind: programs.Script, Lang: "python", Text: "*.py"}})
+		}
+		return
 	case "make":
 		if a.made += len(text); a.made > maxMade {
 			a.hard(c, "exec.too-complex", "make starts make, too often to follow")
@@ -80,10 +88,19 @@ func (a *analysis) code(c *shell.Call, language, text string, params []string) {
 		}
 		a.effect(c, language, e)
 	}
+	if language == "python" && a.fed != c && interactive.MatchString(text) && c.Stdin.Known {
+		a.input(c, programs.Use{Lang: "python"})
+	}
+	if telling[language] && c.Output.Text != "" && !a.unheard(text) && lang.Decodes(text) {
+		c.Output.From = c.Output.From.And(shell.From("code that decodes"))
+	}
 	if scripted[language] {
 		a.handsOn(c, language, text)
 	}
 }
+
+// interactive is where code of Python runs what it reads.
+var interactive = regexp.MustCompile(`\bcode\.interact\b|\.interact\(|\bpdb\.set_trace\b|\bbreakpoint\(\)|\bInteractiveConsole\b|\bsys\.ps1\b`)
 
 // given are the arguments and the environment that code is given, as far as it names them.
 func given(c *shell.Call, language, code string) (texts []string) {
@@ -161,13 +178,15 @@ func (a *analysis) effect(c *shell.Call, language string, e lang.Effect) {
 			a.included(c, language, e.Text)
 		case e.Content != "" && (e.Text == "/dev/stdout" || e.Text == "/dev/stderr" || e.Text == "/dev/fd/1"):
 			c.Output = shell.Stream{Piped: true, Text: c.Output.Text + e.Content, From: c.Stdin.From.And(shell.From(language + " code"))}
+		case e.Content != "" && e.Adds:
+			c.WriteMaybe(e.Text, shell.Stream{Known: true, Text: e.Content, Piped: true})
 		case e.Content != "":
 			c.Write(e.Text, shell.Stream{Known: true, Text: e.Content, Piped: true})
 		case e.Kind == lang.Write && language == "sed":
 			if read := c.Derived(language); reads(c) && read.Text != "" {
 				c.Write(e.Text, read)
 			} else if c.Stdin.Known {
-				c.Write(e.Text, c.Stdin) // or some lines of it, changed
+				c.Write(e.Text, shell.Stream{Piped: true, Text: c.Stdin.Text, From: shell.From(language)}) // or some lines of it, changed
 			}
 		}
 	case lang.Print:
@@ -205,7 +224,7 @@ func (a *analysis) inputs(c *shell.Call, language string, fed bool) []shell.Stre
 }
 
 // commanded are languages of programs that are fed with data or commands all day. What feeds them counts where it isn't to be seen.
-var commanded = map[string]bool{"vim": true, "sql": true, "sed": true, "dc": true, "gnuplot": true, "curl": true, "wget": true, "sqlite": true, "mongo": true, "redis": true, "m4": true, "gdb": true}
+var commanded = map[string]bool{"c": true, "vim": true, "sql": true, "sed": true, "dc": true, "gnuplot": true, "curl": true, "wget": true, "sqlite": true, "mongo": true, "redis": true, "m4": true, "gdb": true}
 
 // included decides on a file that SQL names, which its client may run, as far as the same command line has written it.
 func (a *analysis) included(c *shell.Call, language, file string) {
@@ -270,7 +289,7 @@ func (a *analysis) script(c *shell.Call, file, language string, params []string)
 	case content.Known || content.File != "":
 	case content.Text != "" && changed(content.From.Names()):
 		a.soft(c, Deny, "exec.download-run", "what it runs was changed on the way, and only shows when it runs: "+strings.Join(content.From.Names(), ", "), saferSaved)
-	case strings.HasPrefix(file, "/dev/fd/") && language != "sed" || foreign(content.From.Names()):
+	case strings.HasPrefix(file, "/dev/fd/") && language != "sed" || foreign(content.From.Names()) || language == "sh" && computed(content):
 		a.soft(c, Deny, "exec.download-run", "it runs what another command has just made: "+strings.Join(content.From.Names(), ", "), saferSaved)
 	}
 }
@@ -290,11 +309,26 @@ func changed(from []string) bool {
 func foreign(from []string) bool {
 	for _, name := range from {
 		switch name {
-		case "curl", "wget", "nc", "ncat", "base64", "base32", "xxd", "openssl", "gpg", "http", "https", "xh", "aria2c", "fetch", "lynx", "w3m", "uudecode", "several ways", "mkfifo", "invoke-webrequest", "iwr", "tr", "rev":
+		case "code that decodes", "curl", "wget", "nc", "ncat", "base64", "base32", "xxd", "openssl", "gpg", "http", "https", "xh", "aria2c", "fetch", "lynx", "w3m", "uudecode", "several ways", "mkfifo", "invoke-webrequest", "iwr", "tr", "rev":
 			return true
 		}
 	}
 	return false
+}
+
+// passing are the commands that print what is in files, or what the shell has, as far as that is what they made a text of.
+var passing = func() map[string]bool {
+	m := map[string]bool{"several writes": true, "git show": true, "patch of a file": true}
+	for _, name := range strings.Fields("cat tac head tail ghead gtail sed gsed grep egrep fgrep rg sort gsort uniq envsubst dos2unix unix2dos iconv sponge tee env printenv export declare typeset set alias echo printf cp mv") {
+		m[name] = true
+	}
+	return m
+}()
+
+// computed says whether a text is what another command has printed that made it up itself, as far as that isn't known: to run it is to run
+// what the command would give to a shell.
+func computed(content shell.Stream) bool {
+	return content.Text == "" && slices.ContainsFunc(content.From.Names(), func(name string) bool { return !passing[name] })
 }
 
 // fetched remembers the files that curl -O and wget name after their URLs, for when the line runs them.

@@ -32,8 +32,9 @@ func (a *analysis) wrote(c *shell.Call, name, file string) {
 	case "xxd":
 		if slices.ContainsFunc(c.Texts(), func(arg string) bool { return strings.HasPrefix(arg, "-r") || strings.HasPrefix(arg, "-pr") }) {
 			c.Write(file, shell.Stream{Piped: true, From: shell.From(name)})
+		} else {
+			a.copied(c, name, file)
 		}
-		a.copied(c, name, file)
 	case "cp", "mv", "install", "ln", "rsync", "gunzip", "unzip":
 		a.copied(c, name, file)
 	case "find", "gfind":

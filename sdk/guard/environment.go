@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -33,6 +34,7 @@ const (
 	makes                     // the value is a list of makefiles
 	arguments                 // the value is more options for a program
 	begins                    // the value is a file that interactive shells run first, but mostly the name of an environment, such as test
+	recalls                   // the value is a file of commands that a shell can start again
 )
 
 // hooks are the variables that can make a harmless program do something else.
@@ -56,11 +58,14 @@ var hooks = map[string]hook{
 	"JDK_JAVA_OPTIONS": machines, "MAVEN_OPTS": machines, "GRADLE_OPTS": machines, "SBT_OPTS": machines, "JAVA_OPTS": machines, "ANT_OPTS": machines, "MAVEN_ARGS": machines,
 	"LESS": arguments, "ZIPOPT": arguments, "ZIP": arguments, "BC_ENV_ARGS": arguments, "ERL_FLAGS": arguments, "ERL_AFLAGS": arguments, "ERL_ZFLAGS": arguments,
 	"MANROFFOPT": arguments, "ELIXIR_ERL_OPTIONS": arguments, "PERLDB_OPTS": expands,
-	"WGETRC": fetches, "SYSTEM_WGETRC": fetches, "KUBECONFIG": names, "HISTFILE": names, "PYTHONHOME": names, "GIT_TRACE": names, "GIT_TRACE2": names, "NPM_CONFIG_SCRIPT_SHELL": runs, "npm_config_script_shell": runs,
+	"OPENSSL_CONF": names, "WGETRC": fetches, "SYSTEM_WGETRC": fetches, "KUBECONFIG": names, "HISTFILE": recalls, "PYTHONHOME": names, "GIT_TRACE": names, "GIT_TRACE2": names, "NPM_CONFIG_SCRIPT_SHELL": runs, "npm_config_script_shell": runs,
 }
 
 // plainName matches a name that is no path, and has no ending as files have.
 var plainName = pattern.New(`^[A-Za-z0-9_-]+$`)
+
+// rebased are commands that an editor puts into the list of what git rebase does.
+var rebased = regexp.MustCompile(`\b(?:exec|x)\s+([^"'\\/|]+)`)
 
 // malformedEnv says what in an environment would reach a program as something else than was decided on: a name with a "="
 // in it is a shorter name there.
@@ -107,6 +112,11 @@ func (a *analysis) environment(c *shell.Call) {
 		case runs:
 			if !shell.HasUnknown(value) {
 				c.Code(strings.TrimLeft(value, "|-"), nil)
+			}
+			if name == "GIT_SEQUENCE_EDITOR" || name == "GIT_EDITOR" {
+				for _, m := range rebased.FindAllStringSubmatch(value, -1) {
+					c.Code(m[1], nil)
+				}
 			}
 		case loads:
 			a.hard(c, "exec.environment", name+" makes programs load code that they wouldn't otherwise")
@@ -167,6 +177,9 @@ func (a *analysis) environment(c *shell.Call) {
 			c.Pipe(name, argv, shell.Stream{})
 		case names:
 			a.shape(c, "", strings.TrimSpace(value), false)
+		case recalls:
+			a.shape(c, "", strings.TrimSpace(value), false)
+			a.script(c, value, "sh", nil)
 		}
 	}
 }

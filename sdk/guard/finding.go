@@ -36,6 +36,7 @@ type analysis struct {
 	fed       *shell.Call  // what is refused of it is refused for what it reads
 	said      shell.Stream // what the code that was followed last is seen to print
 	moved     bool         // something was moved to where mktemp makes directories
+	kept      bool         // git was given something to keep
 	worst     *finding
 	following int         // scripts, within each other
 	dir       string      // that the command starts in

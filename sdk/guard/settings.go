@@ -53,10 +53,25 @@ func (a *analysis) configured(c *shell.Call) {
 			dir = c.Argv[i+1].Text + "/"
 		}
 	}
-	for _, file := range settingsFiles {
-		path := a.home(c, file)
-		if path == file {
-			path = dir + file
+	files := settingsFiles
+	for _, name := range []string{"GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG"} {
+		file, ok := c.Env[name]
+		if !ok {
+			file, ok = c.Lookup(name)
+		}
+		if ok && file != "" {
+			files = append(files[:len(files):len(files)], file)
+		}
+	}
+	if dir, ok := c.Env["XDG_CONFIG_HOME"]; ok {
+		files = append(files[:len(files):len(files)], dir+"/git/config")
+	} else if dir, ok := c.Lookup("XDG_CONFIG_HOME"); ok && dir != "" {
+		files = append(files[:len(files):len(files)], dir+"/git/config")
+	}
+	for _, file := range files {
+		path := dir + file
+		if below, ok := strings.CutPrefix(file, "~/"); ok {
+			path = a.homeOf(c, below)
 		}
 		content, _ := c.Written(path)
 		for _, setting := range settings(content.Text) {

@@ -76,6 +76,9 @@ func (a *analysis) Call(c *shell.Call) {
 			}
 		}
 	}
+	if c.Wrote() {
+		a.withNames(c, name)
+	}
 	if name == "git" && slices.Contains(argv, "mv") {
 		a.moved = a.moved || strings.Contains(strings.Join(argv, " "), shell.Temporary)
 	}
@@ -84,7 +87,7 @@ func (a *analysis) Call(c *shell.Call) {
 	a.said = shell.Stream{}
 	started := c
 	if dirs := programs.Changes(name, argv[1:]); len(dirs) > 0 {
-		c = a.entered(c, dirs)
+		c = a.movedTo(c, dirs)
 		defer started.Keep(c)
 	}
 	for _, use := range uses {
@@ -105,6 +108,15 @@ func (a *analysis) Call(c *shell.Call) {
 		a.changedInPlace(c, name, argv)
 	case "readlink", "realpath":
 		a.canonical(c, argv)
+	case "expr", "bc", "dc", "sqlite", "sqlite3":
+		a.says(c, name, argv)
+	case "jq", "gojq", "jaq":
+		a.says(c, "jq", argv)
+		a.repackages(c, argv)
+	case "ed", "red", "ex", "vi", "vim", "nvim":
+		a.entered(c, uses)
+	case "split", "csplit":
+		a.cutInto(c, name, uses)
 	}
 	a.programs.Give(uses)
 	if (name == "patch" || name == "git") && strings.Contains(c.Stdin.Text, "+++ ") {
@@ -124,12 +136,20 @@ func (a *analysis) Call(c *shell.Call) {
 		}
 	}
 	switch name {
+	case "git", "go":
+		a.toolSettings(c, name, argv)
+		if name == "git" {
+			a.shows(c, argv)
+		}
 	case "npm", "pnpm", "yarn":
 		a.packaged(c, argv)
 	case "curl", "wget", "aria2c", "axel":
 		fetched(c, name)
 		a.fileURLs(c)
-	case "cpio", "pax", "afio", "zip", "tar", "rsync", "wc", "du", "cat", "sort":
+	case "cpio", "pax", "afio", "zip", "tar", "rsync", "wc", "du", "cat", "sort", "find":
+		if c.Wrote() {
+			a.listedIn(c, argv)
+		}
 		if name == "cpio" || name == "pax" || name == "afio" || listsInput(argv) {
 			a.listed(c)
 		}
@@ -146,8 +166,8 @@ func (a *analysis) Call(c *shell.Call) {
 	}
 }
 
-// entered is a command that has changed to a directory, and from there to the next.
-func (a *analysis) entered(c *shell.Call, dirs []string) *shell.Call {
+// movedTo is a command that has changed to a directory, and from there to the next.
+func (a *analysis) movedTo(c *shell.Call, dirs []string) *shell.Call {
 	for _, dir := range dirs {
 		a.path(&c.Place, List, dir, false, c.Texts())
 		c = c.In(dir)

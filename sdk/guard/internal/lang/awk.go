@@ -15,7 +15,7 @@ type token struct {
 
 // Awk says what an awk program does: it can run commands through system and pipes, and read and write files.
 func Awk(code string) []Effect {
-	tokens := awkConstants(awkTokens(code))
+	tokens := awkConstants(awkJoined(awkTokens(code)))
 	out := awkPrints(tokens)
 	printing := false
 	printed := map[string]string{} // by file
@@ -56,6 +56,24 @@ func Awk(code string) []Effect {
 	return out
 }
 
+// awkJoined puts strings together that stand side by side, which is how awk puts them together, and takes the brackets off single ones.
+func awkJoined(tokens []token) []token {
+	out := tokens[:0]
+	for _, t := range tokens {
+		n := len(out)
+		switch {
+		case t.kind == '"' && n > 0 && out[n-1].kind == '"' && len(out[n-1].text)+len(t.text) < maxConstant:
+			out[n-1].text += t.text
+		case t.kind == '.' && t.text == ")" && n > 2 && out[n-1].kind == '"' && out[n-2].text == "(" && out[n-2].kind == '.' && (out[n-3].text == ">" || out[n-3].text == ">>" || out[n-3].text == "<" || out[n-3].text == "|" || out[n-3].text == "="):
+			out[n-2] = out[n-1]
+			out = out[:n-1]
+		default:
+			out = append(out, t)
+		}
+	}
+	return out
+}
+
 // changing are the signs behind a variable that changes in a way that isn't followed.
 var changing = []string{"=", "+", "-", "[", ","}
 
@@ -66,6 +84,11 @@ func awkConstants(tokens []token) []token {
 	for i, t := range tokens {
 		if t.kind != 'a' || i+1 >= len(tokens) {
 			continue
+		}
+		if (t.text == "sub" || t.text == "gsub") && tokens[i+1].text == "(" {
+			if name := lastIn(tokens[i+2:]); name != "" {
+				variable[name] = true
+			}
 		}
 		switch next := tokens[i+1]; {
 		case next.text == "=" && i+3 < len(tokens) && tokens[i+2].kind == '"' && (tokens[i+3].text == ";" || tokens[i+3].text == "}" || tokens[i+3].text == "\n"):
@@ -85,6 +108,25 @@ func awkConstants(tokens []token) []token {
 		}
 	}
 	return out
+}
+
+// lastIn is the variable that is the last argument of a call; "" if it is something else.
+func lastIn(tokens []token) string {
+	depth := 0
+	for i, t := range tokens {
+		switch {
+		case t.kind == '.' && t.text == "(":
+			depth++
+		case t.kind == '.' && t.text == ")" && depth > 0:
+			depth--
+		case t.kind == '.' && t.text == ")":
+			if i > 1 && tokens[i-1].kind == 'a' && tokens[i-2].text == "," {
+				return tokens[i-1].text
+			}
+			return ""
+		}
+	}
+	return ""
 }
 
 // awkGetline says whether getline, or getline and a variable, end the tokens.

@@ -1,6 +1,7 @@
 package lang
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/picoclaw/picoclaw/sdk/guard/internal/pattern"
@@ -13,10 +14,59 @@ var (
 		COMMAND_ECHO OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_STRIP_TRAILING_WHITESPACE ENCODING ECHO_OUTPUT_VARIABLE ECHO_ERROR_VARIABLE COMMAND_ERROR_IS_FATAL`)
 )
 
+var (
+	cmakeSets = pattern.New(`(?i)\bset\s*\(\s*(\w+)\s+([^()$]*)\)`)
+	// cmakeCustom are commands that run when it is built.
+	cmakeCustom = pattern.New(`(?i)\b(add_custom_target|add_custom_command)\s*\(([^()]*(?:\([^()]*\)[^()]*)*)\)`)
+	// cmakeEnds end the words of a command that runs then.
+	cmakeEnds = names(`DEPENDS BYPRODUCTS WORKING_DIRECTORY COMMENT VERBATIM USES_TERMINAL SOURCES OUTPUT MAIN_DEPENDENCY DEPFILE TARGET PRE_BUILD PRE_LINK POST_BUILD APPEND COMMAND_EXPAND_LISTS JOB_POOL IMPLICIT_DEPENDS`)
+)
+
+// cmakeVariables puts the values of variables in their places.
+func cmakeVariables(code string) string {
+	if !strings.Contains(code, "${") {
+		return code
+	}
+	code = strings.ReplaceAll(code, "${CMAKE_COMMAND}", "cmake")
+	for n, m := range cmakeSets.FindAllStringSubmatch(code) {
+		if n == maxConstants || len(code) > maxExpanded {
+			break
+		}
+		code = strings.ReplaceAll(code, "${"+m[1]+"}", strings.TrimSpace(m[2]))
+	}
+	return code
+}
+
+// CMakeBuild says which commands run when the targets of code of CMake are built. Those that aren't part of all must be named.
+func CMakeBuild(code string, targets []string) (out []Effect) {
+	for _, m := range cmakeCustom.FindAllStringSubmatch(cmakeVariables(code)) {
+		words := cmakeArguments(m[2])
+		if len(words) > 1 && strings.EqualFold(m[1], "add_custom_target") && words[1] != "ALL" && !slices.Contains(targets, words[0]) {
+			continue
+		}
+		var argv []string
+		inside := false
+		for _, word := range append(words, "COMMAND") {
+			switch {
+			case word == "COMMAND":
+				if len(argv) > 0 {
+					out = append(out, Effect{Kind: Argv, Argv: argv})
+				}
+				argv, inside = nil, true
+			case cmakeEnds[word]:
+				inside = false
+			case inside:
+				argv = append(argv, word)
+			}
+		}
+	}
+	return out
+}
+
 // CMake says which commands code of CMake starts while it configures, and which files it changes then.
 func CMake(code string) []Effect {
 	var out []Effect
-	for _, m := range cmakeCall.FindAllStringSubmatch(code) {
+	for _, m := range cmakeCall.FindAllStringSubmatch(cmakeVariables(code)) {
 		words := cmakeArguments(m[2])
 		if strings.EqualFold(m[1], "file") {
 			out = append(out, cmakeFile(words)...)

@@ -76,11 +76,14 @@ func (s *skeleton) commands(language string, out *[]Effect) bool {
 			continue
 		}
 		rest := s.code[m[1]:]
-		if !strings.HasPrefix(rest, "(") && language != "perl" && language != "ruby" && (language != "other" || !strings.HasPrefix(rest, `"`)) && name != "qx" && name != "do shell script" {
+		if !strings.HasPrefix(rest, "(") && language != "perl" && language != "ruby" && (language != "other" && language != "lua" || !strings.HasPrefix(rest, `"`)) && name != "qx" && name != "do shell script" {
 			continue
 		}
 		found = true
 		args := s.region(m[1])
+		if language == "perl" && (name == "open2" || name == "open3") {
+			args = withoutHandles(args, int(name[4]-'0'))
+		}
 		if started += len(args) + perStart; started > maxStarted {
 			*out = append(*out, Effect{Kind: Dynamic, Text: "it starts more commands than are followed"})
 			break

@@ -42,6 +42,8 @@ var (
 	inlined      = pattern.New(`[$#]\{\s*['"]([^'"]*)['"]\s*\}`)
 	insertedText = pattern.New(`\{\s*['"]([^'"{}]*)['"]\s*\}`)
 	alters       = pattern.New(`^\s*(?:=~\s*(?:s\b|tr\b|y\b|"\d+")|\.\s*(?:\w+!|replace|insert|concat|prepend|<<))`)
+	altersNext   = pattern.New(`\b(?:substr|vec|chop|chomp|splice|push|unshift|sysread|read)\s*\(?\s*$`)
+	setWithin    = pattern.New(`^\s*=\s*"\d+"\s*\)\s*`)
 	setElement   = pattern.New(`^\s*\[\s*(\d+)\s*\]\s*=\s*("\d+")`)
 	reflected    = pattern.New(`\(?\s*\bnew\s+\\?ReflectionFunction\s*\(\s*"(\d+)"\s*\)\s*\)?\s*->\s*invoke(?:Args)?\s*\(`)
 	viaModule    = pattern.New(`\b(?:subprocess|shutil|pathlib|glob|tempfile|posixpath|platform)\.os\.`)
@@ -169,6 +171,9 @@ func (s *skeleton) identifier(word string) string {
 	if text, ok := s.text(word); ok {
 		word = text
 	}
+	if at := strings.LastIndex(word, "::"); at >= 0 {
+		word = word[at+2:]
+	}
 	if !identifier.MatchString(word) {
 		return ""
 	}
@@ -267,8 +272,11 @@ func (s *skeleton) altered(language, name string) bool {
 		return false
 	}
 	for place := range places(s.code, name) {
-		if alters.MatchString(s.code[place+len(name):]) {
+		if alters.MatchString(s.code[place+len(name):]) || altersNext.MatchString(s.code[max(0, place-maxTold):place]) {
 			return true
+		}
+		if behind := setWithin.FindString(s.code[place+len(name):]); behind != "" && alters.MatchString(s.code[place+len(name)+len(behind):]) {
+			return true // it is set in brackets, and changed behind them
 		}
 	}
 	return false

@@ -13,12 +13,8 @@ const operators = ";|&`\n"
 // maxSegments is how many parts of strings are looked at that may be put into shell code.
 const maxSegments = 32
 
-var (
-	// decodes is what turns a text that looks harmless into another.
-	decodes = pattern.New(`(?i)(?:b64|base64_?|a85|b85|b32|b16|uu|quoted_?printable)_?decode|decode_?(?:64|base64|uri)|\batob\b|unhexlify|fromhex|fromCharCode|fromCodePoint|\bchr\b|%c|\bpack\b|Buffer\s*\.\s*from\b|codecs\s*\.\s*decode|decompress|inflate|\bxor\b|rot13|unescape|\[::-1\]|\breverse\b|strrev|linesep|PHP_EOL`)
-	// variableIn is where Perl and PHP put a variable into a string.
-	variableIn = pattern.New(`\$[A-Za-z_{]|@[A-Za-z_{]`)
-)
+// variableIn is where Perl and PHP put a variable into a string.
+var variableIn = pattern.New(`\$[A-Za-z_{]|@[A-Za-z_{]`)
 
 // inserted marks the shell code that code puts something into, and adds what else may run then: what stands behind an operator in
 // another string of the code.

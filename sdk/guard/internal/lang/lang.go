@@ -35,6 +35,7 @@ type Effect struct {
 
 	Inserted bool   // of Shell: something that isn't known is put into Text
 	Content  string // of Write: what is written, if it is known
+	Adds     bool   // of Content: it is put to what is there
 	Beside   string // of Path: the path from the directory on that the code's own file is in, if it begins there
 }
 
@@ -93,6 +94,16 @@ func Effects(language, code string) []Effect {
 		return Tasks(code)
 	case "tox":
 		return Tox(code)
+	case "cargo":
+		return CargoSettings(code)
+	case "hooks":
+		return Hooks(code)
+	case "npmrc":
+		return NpmSettings(code)
+	case "tmux":
+		return Tmux(code)
+	case "rust":
+		return Rust(code)
 	case "lisp":
 		return Script("other", unquoted(code))
 	}

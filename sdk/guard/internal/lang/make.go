@@ -1,6 +1,7 @@
 package lang
 
 import (
+	"path"
 	"regexp"
 	"slices"
 	"strings"
@@ -126,11 +127,26 @@ func (m *makefile) make(goals []string) {
 			goals = append(goals, r.needs...)
 			for _, line := range r.recipe {
 				if command := strings.TrimLeft(m.expand(line, &r, 0), "@-+ \t"); command != "" {
+					command = m.given(command)
 					m.out = append(m.out, Effect{Kind: Shell, Text: command})
 				}
 			}
 		}
 	}
+}
+
+// given is a line of a recipe as the program gets it that make is told to take for the shell, if it is none.
+func (m *makefile) given(line string) string {
+	program := m.expand(m.vars["SHELL"], nil, 0)
+	words := strings.Fields(program)
+	if len(words) == 0 || IsShell(path.Base(words[0])) || path.Base(words[0]) == "env" || strings.ContainsAny(program, "#;&|$") {
+		return line
+	}
+	flags, ok := m.vars[".SHELLFLAGS"]
+	if !ok {
+		flags = "-c"
+	}
+	return program + " " + m.expand(flags, nil, 0) + " '" + strings.ReplaceAll(line, "'", `'\''`) + "'"
 }
 
 // expand replaces variables and functions. What these give isn't known, but what $(shell …) runs is.
@@ -154,6 +170,13 @@ func (m *makefile) expand(text string, r *rule, deep int) string {
 		}
 		if command, ok := strings.CutPrefix(name, "shell "); ok {
 			m.out = append(m.out, Effect{Kind: Shell, Text: m.expand(command, r, deep+1)})
+		}
+		if written, ok := strings.CutPrefix(name, "file "); ok {
+			file, text, _ := strings.Cut(m.expand(written, r, deep+1), ",")
+			if file = strings.TrimSpace(file); strings.HasPrefix(file, ">") {
+				m.out = append(m.out, Effect{Kind: Write, Text: strings.TrimLeft(file, "> "), Content: strings.TrimSpace(text) + "\n"})
+			}
+			continue
 		}
 		b.WriteString(m.value(name, r, deep))
 	}

@@ -48,6 +48,18 @@ func numbered(s string, base int) (rune, int) {
 	}
 	skip, most := 1, 0
 	switch s[0] {
+	case 'N':
+		close := strings.IndexByte(s, '}')
+		if len(s) < 4 || s[1] != '{' || close < 0 {
+			return 0, 0
+		}
+		if code, ok := strings.CutPrefix(s[2:close], "U+"); ok {
+			if n, err := strconv.ParseInt(code, 16, 32); err == nil && n > 0 && n <= utf8.MaxRune {
+				return rune(n), close + 1
+			}
+			return 0, 0
+		}
+		return characterOf(s[2:close]), close + 1
 	case 'x':
 		most = 2
 	case 'u':

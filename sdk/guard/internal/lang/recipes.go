@@ -13,6 +13,7 @@ var (
 	toxCommands  = pattern.New(`(?m)^(?:commands|commands_pre|commands_post|list_dependencies_command)\s*=[ \t]*(.*(?:\n(?:[ \t]+.*|[ \t]*$))*)`)
 	taskRuns     = pattern.New(`\b(?:c|ctx|context|session|s|conn|connection)\.(?:run|local|run_always|sudo)\s*\(`)
 	justHead     = pattern.New(`^@?([\w-]+)[^:=]*:(?:[^=]|$)`)
+	justShell    = pattern.New(`(?m)^set\s+shell\s*:=\s*\[([^\[\]]*\w[^\[\]]*)\]`)
 	inBraces     = pattern.New(`\{\{\s*(\w+)\s*\}\}`)
 	toxBraces    = pattern.New(`\{(?:posargs|env\w*|tox\w*|py\w*)(?::[^{}]*)?\}`)
 )
@@ -67,9 +68,13 @@ func Tasks(code string) []Effect {
 // and that any space begins a line of a recipe.
 func Just(code string, words []string) []Effect {
 	var rules strings.Builder
+	if m := justShell.FindStringSubmatch(code); m != nil {
+		words := strings.Fields(strings.NewReplacer(`"`, " ", "'", " ", ",", " ").Replace(m[1]))
+		rules.WriteString("SHELL=" + words[0] + "\n.SHELLFLAGS=" + strings.Join(words[1:], " ") + "\n")
+	}
 	for _, line := range strings.Split(code, "\n") {
 		switch trimmed := strings.TrimSpace(line); {
-		case trimmed == "" || trimmed[0] == '#':
+		case trimmed == "" || trimmed[0] == '#' || strings.HasPrefix(line, "set "):
 		case line[0] == ' ' || line[0] == '\t':
 			trimmed = strings.ReplaceAll(strings.TrimLeft(trimmed, "@-"), "$", "$$")
 			rules.WriteString("\t" + inBraces.ReplaceAllString(trimmed, "$$(${1})") + "\n")

@@ -92,8 +92,12 @@ func script(language, code string, depth int, left *int, unheard bool) []Effect 
 		out = append(out, s.printed(language)...)
 	}
 	out = append(out, s.writes(language)...)
+	if strings.Contains(code, "package.json") && strings.Contains(code, "scripts") {
+		out = append(out, s.packaged()...)
+	}
 	commands := s.commands(language, &out)
 	out = s.inserted(out)
+	s.idioms(language, code, depth, &out)
 	s.nested(language, depth, &out)
 	for _, m := range evals.FindAllStringSubmatchIndex(s.worth(evals)) {
 		word := s.code[m[2]:m[3]]

@@ -26,6 +26,10 @@ func strip(language, code string) *skeleton {
 		}
 		c := code[i]
 		switch {
+		case c == '[' && language == "lua" && strings.HasPrefix(code[i:], "[["):
+			text, rest, _ := strings.Cut(code[i+2:], "]]")
+			i = len(code) - len(rest)
+			s.add(&b, literal{text: text})
 		case c == '#' && hash && (i == 0 || strings.IndexByte(" \t\n;", code[i-1]) >= 0):
 			for i < len(code) && code[i] != '\n' {
 				i++
@@ -76,6 +80,12 @@ func strip(language, code string) *skeleton {
 				continue
 			}
 			if text, n, tick := operatorQuote(code[i:], i > 0 && wordByte(code[i-1])); n > 0 {
+				if strings.Contains(text, `\`) && inserting(code[i:]) {
+					if language == "perl" && cases(text) {
+						text = cased(text)
+					}
+					text, _ = unescaped(`"`+text, 0, 8)
+				}
 				s.add(&b, literal{text: text, tick: tick})
 				i += n
 				continue
@@ -105,6 +115,9 @@ func strip(language, code string) *skeleton {
 			text, n := unescaped(rest, quote, escapes(language, c, code[max(0, i-1):i]))
 			if quote == 0 {
 				n++
+			}
+			if language == "perl" && c != '\'' && cases(code[i:i+n]) {
+				text, _ = unescaped(cased(code[i:i+n]), c, 8)
 			}
 			s.add(&b, literal{text: text, tick: c == '`', raw: c != '\'' || language == "python", template: language == "node"})
 			i += n
@@ -270,6 +283,11 @@ func operatorQuote(code string, inWord bool) (text string, n int, tick bool) {
 		return "", 0, false
 	}
 	return code[len(prefix)+1 : len(prefix)+1+end], len(prefix) + end + 2, strings.HasSuffix(prefix, "x")
+}
+
+// inserting says whether a quoting operator resolves escapes.
+func inserting(code string) bool {
+	return strings.HasPrefix(code, "qq") || strings.HasPrefix(code, "qx") || strings.HasPrefix(code, "%") && !strings.HasPrefix(code, "%q")
 }
 
 // tops are the directories at the top of file systems. A string that begins with another name is rather a route, a

@@ -1,6 +1,7 @@
 package lang
 
 import (
+	"strconv"
 	"strings"
 
 	"github.com/picoclaw/picoclaw/sdk/guard/internal/pattern"
@@ -20,6 +21,30 @@ var (
 	opened  = pattern.New(`\bopen\s*\(\s*"(\d+)"\s*,[^()]*\)\s*(?:as\s+(\w+)\s*:|do\s*\|\s*(\w+)\s*\||\{\s*\|\s*(\w+)\s*\|)|\b(\w+)\s*=\s*(?:io\s*\.\s*)?open\s*\(\s*"(\d+)"\s*,[^()]*\)`)
 	written = pattern.New(`\b(\w+)[.:](?:write|puts|print|<<)\s*\(?\s*"(\d+)"`)
 )
+
+// scripts are scripts of a package that code sets.
+var scripts = pattern.New(`\bscripts\s*(?:\?\?=\s*\{\s*\}\s*\)?\s*)?(?:\.\s*(\w+)|\[\s*"(\d+)"\s*\])\s*=\s*"(\d+)"|"(\d+)"\s*\]\s*\[\s*"(\d+)"\s*\]\s*=\s*"(\d+)"`)
+
+// packaged are the scripts that code puts into a description of a package, as a part of that.
+func (s *skeleton) packaged() []Effect {
+	var pairs []string
+	for _, m := range scripts.FindAllStringSubmatch(s.code) {
+		name, code := m[1], m[3]+m[6]
+		if name == "" {
+			name, _ = s.text(m[2] + m[5])
+		}
+		if in, _ := s.text(m[4]); m[4] != "" && in != "scripts" {
+			continue
+		}
+		if text, ok := s.text(code); ok && text != "" {
+			pairs = append(pairs, strconv.Quote(name)+":"+strconv.Quote(text))
+		}
+	}
+	if len(pairs) == 0 {
+		return nil
+	}
+	return []Effect{{Kind: Write, Text: "package.json", Content: "{\"scripts\":{" + strings.Join(pairs, ",") + "}}", Adds: true}}
+}
 
 // fileAt is a string that names a file, by its number, and where in the code the file is opened.
 type fileAt struct {

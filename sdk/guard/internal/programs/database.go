@@ -9,7 +9,7 @@ import (
 // databasePrograms talk to databases. Those of sqlite are files of whoever starts it; the others are kept by a server.
 var databasePrograms = []program{
 	{names: "sqlite3 sqlite duckdb", args: "w c*", lang: "sqlite", style: "single",
-		opts: "-cmd=c -c=c -s=c -init=r -separator=d -nullvalue=d -newline=d -A=d"},
+		opts: "-cmd=c -c=c -s=c -init=k -separator=d -nullvalue=d -newline=d -A=d"},
 	{names: "psql pgcli usql", args: "d*", lang: "sql", opts: "c=c f=k h=d p=d U=d d=d o=w L=w v=c F=d R=d P=d T=d " +
 		"--command=c --file=k --host=d --port=d --username=d --dbname=d --output=w --log-file=w --set=c --variable=c"},
 	{names: "mysql mariadb mycli", args: "d*", lang: "sql", opts: "e=c h=d P=d u=d D=d --execute=c --host=d --user=d --database=d --defaults-file=r --pager=d --tee=w --init-command=c"},

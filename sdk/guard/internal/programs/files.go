@@ -32,7 +32,7 @@ var filePrograms = []program{
 	{names: "unrar rar", args: "d w r*"},
 	{names: "ar", args: "d w r*"},
 	{names: "cpio", args: "w*", opts: "F=w I=r O=w D=g H=d E=r R=d --file=w --directory=g --pattern-file=r --format=d --rsh-command=c"},
-	{names: "vi vim nvim ex view gvim vimdiff rvim", args: "w*", lang: "vim", opts: "c=c S=k u=r t=d i=w T=d w=w W=w --cmd=c"},
+	{names: "vi vim nvim ex view gvim vimdiff rvim", args: "w*", lang: "vim", opts: "c=c S=k u=k t=d i=w T=d w=w W=w --cmd=c"},
 	{names: "nano pico micro joe mg code subl", args: "w*", opts: "l=k f=d --eval=d --load=k --goto=w --install-extension=d"},
 	{names: "rename prename file-rename", args: "d w*"},
 	{names: "entr", args: "p", style: "stop", opts: "s=c e=d w=g i=d d=d --exts=d --watch=g --ignore=d --debounce=d"},

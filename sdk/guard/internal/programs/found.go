@@ -15,6 +15,16 @@ var hooks = map[string][]string{
 	"rebase":   {"*/pre-rebase", "*/post-rewrite"},
 	"push":     {"*/pre-push"},
 	"am":       {"*/applypatch-msg", "*/pre-applypatch", "*/post-applypatch"},
+	"clone":    {"*/post-checkout"},
+	"worktree": {"*/post-checkout"},
+	"add":      {"*/post-index-change"},
+	"reset":    {"*/post-index-change", "*/reference-transaction"},
+	"branch":   {"*/reference-transaction"},
+	"tag":      {"*/reference-transaction"},
+	"revert":   {"*/prepare-commit-msg", "*/commit-msg", "*/post-commit"},
+	"gc":       {"*/pre-auto-gc"},
+
+	"cherry-pick": {"*/prepare-commit-msg", "*/commit-msg", "*/post-commit"},
 }
 
 // lifecycle are the scripts that verbs of npm run besides those of their own name.
@@ -24,14 +34,20 @@ var lifecycle = map[string][]string{
 }
 
 // finders are the programs that find such files.
-var finders = set("cmake bash sh zsh ksh dash pip uv make gmake bmake git npm pnpm yarn bun pytest py.test rake bb direnv go gcc g++ cc c++ clang clang++ tcc java javac python node perl ruby")
+var finders = set("cmake bash sh zsh ksh dash pip uv make gmake bmake git npm pnpm yarn bun pytest py.test rake bb direnv go gcc g++ cc c++ clang clang++ tcc cargo rustc java javac python node perl ruby")
 
 // readers are modules of Python that only read the files that they are told of.
 var readers = set("py_compile compileall json.tool venv tabnanny ast tokenize zipfile tarfile base64 http.server black ruff flake8 isort mypy pylint pip")
 
+// described are the descriptions of what CMake builds, seen from where it is built.
+var described = []string{"CMakeLists.txt", "../CMakeLists.txt", "../../CMakeLists.txt"}
+
 // Found are the files that a program runs as code without being given their names, of those that there are. A star at the beginning
 // of a name stands for anything.
 func Found(name string, args []string, there func(file string) bool) []Use {
+	if starts, ok := startsWith[name]; ok {
+		return personal(starts, there)
+	}
 	if _, ok := runners[name]; !ok && !finders[name] {
 		return nil
 	}
@@ -60,22 +76,38 @@ func Found(name string, args []string, there func(file string) bool) []Use {
 		verb = operands[0]
 	}
 	if r, ok := runners[name]; ok {
-		return files(r.lang, operands, strings.Fields(r.files)...)
+		if name == "run-parts" && len(operands) > 0 {
+			return []Use{{Kind: Script, Lang: "sh", Text: operands[len(operands)-1] + "/*"}}
+		}
+		if name == "ninja" {
+			return append(append(toldOf(r.lang, args, operands), files("cmake-build", operands, described...)...), files(r.lang, operands, strings.Fields(r.files)...)...)
+		}
+		return append(toldOf(r.lang, args, operands), files(r.lang, operands, strings.Fields(r.files)...)...)
 	}
 	switch name {
 	case "make", "gmake", "bmake":
+		built := files("cmake-build", operands, described...)
 		if !parsed.Has("-f", "--file", "--makefile") {
-			return files("make", operands, makefiles...)
+			return append(built, files("make", operands, makefiles...)...)
 		}
+		return built
 	case "bash", "sh", "zsh", "ksh", "dash":
 		return startFiles(name, args)
 	case "pip", "uv":
 		return setups(operands, parsed, files)
 	case "cmake":
+		if parsed.Has("--build") {
+			target, _ := parsed.Value("-t", "--target")
+			return files("cmake-build", []string{target}, "CMakeLists.txt")
+		}
 		return configures(operands, parsed, files)
 	case "npm", "pnpm", "yarn", "bun":
 		dir, _ = parsed.Value("-C", "--prefix", "--cwd", "--dir")
-		return files("npm", npmScripts(verb, operands), "package.json")
+		return append(files("npmrc", nil, ".npmrc"), files("npm", npmScripts(verb, operands), "package.json")...)
+	case "cargo":
+		return append(files("cargo", nil, ".cargo/config.toml", ".cargo/config"), files("rust", nil, "*.rs")...)
+	case "rustc":
+		return files("rust", nil, named(operands, ".rs")...)
 	case "python":
 		if len(args) > 1 && args[0] == "-m" && readers[args[1]] {
 			return nil

@@ -77,8 +77,8 @@ func gitConfig(key, value string) []Use {
 	code := false
 	switch last {
 	case "pager", "editor", "sshcommand", "fsmonitor", "askpass", "external", "textconv", "command", "driver", "clean", "smudge", "process",
-		"cmd", "helper", "program", "uploadpack", "receivepack", "gitproxy", "difffilter", "packobjectshook", "defaultkeycommand", "guitool":
-		code = value != "true" && value != "false" && value != ""
+		"cmd", "helper", "update", "program", "uploadpack", "receivepack", "gitproxy", "difffilter", "packobjectshook", "defaultkeycommand", "guitool":
+		code = value != "true" && value != "false" && value != "" && (last != "update" || strings.HasPrefix(value, "!"))
 	case "hookspath", "templatedir", "path", "worktree", "excludesfile", "attributesfile":
 		return []Use{{Kind: Shape, Text: value}}
 	}
@@ -97,6 +97,25 @@ func gitConfig(key, value string) []Use {
 		return []Use{{Kind: Code, Lang: "sh", Text: strings.TrimPrefix(value, "!")}}
 	}
 	return nil
+}
+
+// GitSetting is the setting that git is told to keep, if it may start something later.
+func GitSetting(args []string) (key, value string) {
+	at := gitSpec.Parse(args).Operands
+	if len(at) == 0 || args[at[0]] != "config" {
+		return "", ""
+	}
+	rest := args[at[0]+1:]
+	var words []string
+	for _, i := range gitSub.Parse(rest).Operands {
+		if rest[i] != "set" {
+			words = append(words, rest[i])
+		}
+	}
+	if len(words) < 2 || len(gitConfig(words[0], words[1])) == 0 && !strings.HasPrefix(words[0], "include") {
+		return "", ""
+	}
+	return words[0], words[1]
 }
 
 // gitVerb adds what the arguments of a verb are for.
@@ -120,7 +139,7 @@ func gitVerb(uses []Use, parsed *getopt.Args, verb string, rest []shell.Field, t
 	switch verb {
 	case "clone", "fetch", "pull", "ls-remote":
 		spec = gitClone
-	case "archive", "format-patch", "bundle", "diff", "log":
+	case "archive", "format-patch", "bundle", "diff", "log", "mailsplit", "diagnose", "bugreport":
 		spec = gitOutput
 	case "grep":
 		spec = gitGrep

@@ -54,7 +54,11 @@ func compiler(m *Memory, name string, args []shell.Field, texts []string) []Use 
 		args[i].Text = strings.TrimSuffix(arg.Text, dir) + "."
 		texts[i] = args[i].Text
 	}
-	return table()[name].into(m, args, texts)
+	uses := table()[name].into(m, args, texts)
+	if slices.Contains(texts, "-") {
+		uses = append(uses, Use{Kind: Input, Lang: "c"})
+	}
+	return uses
 }
 
 // looksInto says whether an option of a compiler's is followed by a directory that it is to look into.

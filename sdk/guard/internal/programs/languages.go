@@ -78,6 +78,9 @@ func (l *language) uses(name string, args []shell.Field) []Use {
 			if l.as == "node" && (opt.Name == "--print" || parsed.Has("-p")) {
 				text = printing(text)
 			}
+			if l.lang == "perl" {
+				text = modules(parsed) + text
+			}
 			uses = append(uses, Use{Kind: Code, Lang: l.lang, Text: text})
 			coded = true
 		case opt.Roles == "m":
@@ -92,6 +95,8 @@ func (l *language) uses(name string, args []shell.Field) []Use {
 		case opt.Roles == "k":
 			uses = append(uses, Use{Kind: Script, Lang: l.lang, Text: opt.Value})
 			coded = coded || l.lang != "awk" || opt.Name != "-i" && !opt.Is("--include") // which is beside the program
+		case l.lang == "php" && opt.Name == "-d":
+			uses = append(uses, phpSetting(opt.Value)...)
 		case opt.Roles != "":
 			uses = append(uses, Use{Kind: Kind(opt.Roles[0]), Text: opt.Value})
 		default:
@@ -128,9 +133,36 @@ func (l *language) uses(name string, args []shell.Field) []Use {
 		return append(uses, script(args[file].Text, rest)...)
 	}
 	for _, i := range at {
+		if command, ok := strings.CutSuffix(strings.TrimSpace(args[i].Text), "|"); ok && l.lang == "perl" {
+			uses = append(uses, sh(command)) // it opens what it reads as its open does
+		}
 		uses = append(uses, Use{Kind: Shape, Text: args[i].Text, Glob: args[i].Glob})
 	}
 	return uses
+}
+
+// modules are those that Perl is told of by options, as the beginning of its code.
+func modules(parsed getopt.Args) string {
+	var b strings.Builder
+	for _, opt := range parsed.Options {
+		if opt.Has && (opt.Name == "-M" || opt.Name == "-m") {
+			name, _, _ := strings.Cut(opt.Value, "=")
+			b.WriteString("use " + name + ";")
+		}
+	}
+	return b.String()
+}
+
+// phpSetting is what a setting of PHP's is for: some name files that it runs.
+func phpSetting(setting string) []Use {
+	key, value, _ := strings.Cut(setting, "=")
+	switch strings.TrimSpace(key) {
+	case "auto_prepend_file", "auto_append_file":
+		return []Use{{Kind: Script, Lang: "php", Text: strings.Trim(value, `"' `)}}
+	case "extension", "zend_extension", "error_log", "include_path", "extension_dir", "opcache.preload", "sendmail_path":
+		return []Use{{Kind: Shape, Text: strings.Trim(value, `"' `)}}
+	}
+	return nil
 }
 
 // awkEscaped writes a text so that it stands for itself in a string of awk.

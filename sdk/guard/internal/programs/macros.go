@@ -1,6 +1,8 @@
 package programs
 
 import (
+	"strings"
+
 	"github.com/picoclaw/picoclaw/sdk/guard/internal/getopt"
 	"github.com/picoclaw/picoclaw/sdk/guard/internal/shell"
 )
@@ -12,7 +14,14 @@ var (
 
 // macros is m4, whose macros may run commands.
 func macros(_ string, args []shell.Field) []Use {
-	return read(m4Spec.Parse(shell.Texts(args)), args, "m4")
+	parsed := m4Spec.Parse(shell.Texts(args))
+	uses := read(parsed, args, "m4")
+	for _, opt := range parsed.Options {
+		if _, value, ok := strings.Cut(opt.Value, "="); ok && (opt.Name == "-D" || opt.Is("--define")) && strings.Contains(value, " ") {
+			uses = append(uses, sh(value)) // which a macro may run by its name
+		}
+	}
+	return uses
 }
 
 // roff is a program that sets text. Requests in the text may run commands, if it is told that the text is safe.

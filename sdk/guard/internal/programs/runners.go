@@ -22,6 +22,8 @@ var runners = func() map[string]finder {
 		"rake":                             {"ruby", "Rakefile rakefile Rakefile.rb"},
 		"bb":                               {"lisp", "bb.edn"},
 		"direnv":                           {"sh", ".envrc"},
+		"pre-commit prek":                  {"hooks", ".pre-commit-config.yaml .pre-commit-config.yml"},
+		"run-parts":                        {"", ""},
 		"nox invoke inv fab":               {"tasks", "noxfile.py tasks.py fabfile.py"},
 		"pytest py.test scons locust doit": {"python", "*.py SConstruct"},
 		"jest vitest mocha ava jasmine karma cypress playwright webpack vite rollup gulp grunt eslint stylelint": {"node", "*.js *.mjs *.cjs *.ts *.mts"},
@@ -33,6 +35,42 @@ var runners = func() map[string]finder {
 	}
 	return m
 }()
+
+// startsWith are the programs that begin with the commands in files in the home directory, or where they are started.
+var startsWith = map[string]finder{
+	"sqlite": {"sqlite", ".sqliterc"}, "sqlite3": {"sqlite", ".sqliterc"}, "psql": {"sql", ".psqlrc"}, "tmux": {"tmux", ".tmux.conf .config/tmux/tmux.conf"},
+	"gdb": {"gdb", ".gdbinit .config/gdb/gdbinit"}, "lldb": {"gdb", ".lldbinit"}, "vim": {"vim", ".vimrc .exrc .vim/vimrc"}, "vi": {"vim", ".vimrc .exrc"}, "nvim": {"vim", ".exrc .config/nvim/init.vim"},
+	"ex": {"vim", ".exrc .vimrc"}, "wget": {"wget", ".wgetrc"}, "curl": {"curl", ".curlrc"}, "irb": {"ruby", ".irbrc"}, "pdb": {"pdb", ".pdbrc"},
+}
+
+// personal are such files, of those that there are.
+func personal(f finder, there func(file string) bool) (uses []Use) {
+	for _, file := range strings.Fields(f.files) {
+		uses = append(uses, Use{Kind: Script, Lang: f.lang, Text: file, Home: true})
+		if there(file) {
+			uses = append(uses, Use{Kind: Script, Lang: f.lang, Text: file})
+		}
+	}
+	return uses
+}
+
+// byOption are the options by which such a program is told of another file.
+var byOption = set("-f --file --justfile -t --taskfile -c --config --rakefile --makefile")
+
+// toldOf are the files that a runner is told of instead of those that it finds.
+func toldOf(lang string, args, params []string) (uses []Use) {
+	for i, arg := range args {
+		option, file, has := strings.Cut(arg, "=")
+		if !byOption[option] || !has && i+1 == len(args) {
+			continue
+		}
+		if !has {
+			file = args[i+1]
+		}
+		uses = append(uses, Use{Kind: Script, Lang: lang, Text: file, Params: params})
+	}
+	return uses
+}
 
 // configures are the files that CMake reads where it configures a directory.
 func configures(operands []string, parsed getopt.Args, files func(lang string, params []string, names ...string) []Use) []Use {
@@ -55,7 +93,7 @@ func startFiles(name string, args []string) (uses []Use) {
 		}
 		long := strings.HasPrefix(letters, "-")
 		if arg == "--login" || !long && strings.Contains(letters, "l") {
-			uses = append(uses, home(".bash_profile", ".bash_login", ".profile", ".zprofile", ".zlogin")...)
+			uses = append(uses, home(".bash_profile", ".bash_login", ".profile", ".zprofile", ".zlogin", ".bash_logout", ".zlogout")...)
 		}
 		if !long && strings.Contains(letters, "i") {
 			uses = append(uses, home("."+name+"rc")...)
@@ -81,6 +119,7 @@ func setups(operands []string, parsed getopt.Args, files func(lang string, param
 	for _, dir := range append(operands, editable) {
 		if dir, _, _ = strings.Cut(dir, "["); strings.HasPrefix(dir, ".") {
 			uses = append(uses, files("python", nil, dir+"/setup.py")...)
+			uses = append(uses, files("pyproject", nil, dir+"/pyproject.toml")...)
 		}
 	}
 	return uses

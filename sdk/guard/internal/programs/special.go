@@ -65,6 +65,10 @@ func handler(name string) special {
 		return history
 	case "crontab", "at", "batch":
 		return schedule
+	case "jobs":
+		return jobs
+	case "script":
+		return typescript
 	case "flock":
 		return flock
 	case "watch", "watchexec":

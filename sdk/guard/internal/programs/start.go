@@ -50,6 +50,24 @@ func env(_ string, args []shell.Field) []Use {
 	return append(uses, Use{Kind: Command, Argv: args[at[0]:], Env: vars, Dir: dir})
 }
 
+// typescript is script, which starts a shell that reads what script reads, unless it is told of a command.
+func typescript(name string, args []shell.Field) []Use {
+	texts := shell.Texts(args)
+	uses := table()[name].uses(args, texts)
+	if parsed := Options(name, texts); len(parsed.Operands) < 2 && !parsed.Has("-c", "--command", "-V", "--version", "-h", "--help") {
+		uses = append(uses, Use{Kind: Input, Lang: "sh"})
+	}
+	return uses
+}
+
+// jobs starts a command in which numbers of jobs are replaced by those of processes.
+func jobs(_ string, args []shell.Field) []Use {
+	if len(args) > 1 && args[0].Text == "-x" {
+		return []Use{{Kind: Command, Argv: args[1:]}}
+	}
+	return nil
+}
+
 // flock starts a command, or code behind -c, while it holds a lock.
 func flock(_ string, args []shell.Field) []Use {
 	parsed := flockSpec.Parse(shell.Texts(args))
@@ -134,17 +152,27 @@ func multiplexer(name string, args []shell.Field) []Use {
 	uses := unknown(args)
 	for i, arg := range args {
 		text := arg.Text
+		if i > 0 && name == "tmux" && (args[i-1].Text == "-f" || args[i-1].Text == "source-file" || args[i-1].Text == "source") {
+			uses = append(uses, Use{Kind: Script, Lang: "tmux", Text: text})
+			continue
+		}
 		if strings.HasPrefix(text, "-") {
 			continue
 		}
 		if strings.ContainsAny(text, " \t\n") {
 			uses = append(uses, Use{Kind: Code, Lang: "sh", Text: text})
+			if verb, _, _ := strings.Cut(text, " "); tmuxStarts[verb] {
+				uses = append(uses, Use{Kind: Code, Lang: "sh", Text: "tmux " + text})
+			}
 		} else if i > 0 || name == "screen" {
 			uses = append(uses, Use{Kind: Command, Argv: args[i:]})
 		}
 	}
 	return uses
 }
+
+// tmuxStarts are the commands of tmux that start others.
+var tmuxStarts = set("run run-shell if if-shell neww new-window new new-session splitw split-window respawnp respawn-pane popup display-popup pipep pipe-pane send send-keys bind bind-key set-hook")
 
 // runnerSpec has the options that may stand before or behind the verb run and take the next word.
 var runnerSpec = stop(getopt.Parse("C=g P=g p=d n=d --directory=g --project=g --with=d --python=d --name=d --package=d --env=d --group=d --extra=d --env-file=r --with-requirements=r --index-url=d --cwd=g --gemfile=r"))

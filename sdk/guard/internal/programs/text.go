@@ -66,7 +66,7 @@ var textPrograms = []program{
 	{names: "logger notify-send wall write mesg say espeak", args: "d*", opts: "f=r t=d p=d --file=r"},
 	{names: "shellcheck", args: "r*", opts: "s=d e=d i=d f=d S=d P=g --shell=d --exclude=d --format=d --severity=d"},
 	{names: "less", args: "r*", opts: "p=d P=d o=w O=w k=r t=d T=r x=d y=d z=d b=d h=d j=d --log-file=w --LOG-FILE=w --pattern=d --prompt=d"},
-	{names: "man info apropos whatis tldr", args: "d*", opts: "P=c H=c M=g C=r l=r s=d S=d k= K= --pager=c --html=c --manpath=g --config-file=r --sections=d"},
+	{names: "man info apropos whatis tldr", args: "s*", opts: "P=c H=c M=g C=r l=r s=d S=d k= K= --pager=c --html=c --manpath=g --config-file=r --sections=d"},
 	{names: "patch", args: "w r", opts: "i=r o=w d=g p=d r=w B=d D=d F=d V=d Y=d z=d --input=r --output=w --directory=g --strip=d --reject-file=w"},
 	{names: "gpg gpg2", args: "s*", opts: "o=w r=d u=d --output=w --recipient=d --local-user=d --homedir=g --keyserver=d --passphrase=d --passphrase-file=r"},
 	{names: "xmlstarlet", args: "d s*", opts: "v=d m=d c=d u=d d=d i=d a=d s=dd n=d r=d N=d o=d"},

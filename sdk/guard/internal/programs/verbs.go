@@ -119,7 +119,11 @@ func cargo(name string, args []shell.Field) []Use {
 	uses := table()[name].uses(args, texts)
 	for _, opt := range Options(name, texts).Options {
 		if m := cargoPrograms.FindStringSubmatch(opt.Value); opt.Is("--config") && m != nil {
-			uses = append(uses, sh(strings.NewReplacer("[", "", "]", "", ",", " ", "}", "").Replace(m[1])))
+			command := strings.NewReplacer("[", "", "]", "", ",", " ", "}", "").Replace(m[1])
+			if !strings.Contains(m[1], "[") {
+				command = strings.Trim(strings.TrimSpace(command), `"'`)
+			}
+			uses = append(uses, sh(command))
 		}
 	}
 	return uses

@@ -6,7 +6,7 @@ var wrappers = []program{
 	{names: "builtin nocorrect noglob", args: "p", style: "stop"},
 	{names: "exec", args: "p", style: "stop", opts: "a=d"},
 	{names: "nohup setarch32 linux64 linux32 i386 x86_64 catchsegv", args: "p", style: "stop"},
-	{names: "setarch", args: "d p", style: "stop"},
+	{names: "setarch", args: "d p", unless: "-R -B -I -L -S -T -X -Z -F -3 --addr-no-randomize --uname-2.6 --32bit --fdpic-funcptrs --short-inode --addr-compat-layout --whole-seconds --sticky-timeouts --read-implies-exec --mmap-page-zero --3gb", style: "stop"},
 	{names: "coproc time gtime", args: "p", style: "stop", opts: "f=d o=w --format=d --output=w"},
 	{names: "timeout gtimeout", args: "d p", style: "stop", opts: "k=d s=d --kill-after=d --signal=d"},
 	{names: "nice gnice", args: "p", style: "stop", opts: "n=d --adjustment=d"},

@@ -91,6 +91,7 @@ func (in *Interpreter) builtin(c *Call, st *state) (Stream, bool) {
 		return none, true
 	case "shopt":
 		in.lastpipe = in.lastpipe || slices.Contains(args, "lastpipe")
+		in.cdable = in.cdable || slices.Contains(args, "cdable_vars")
 	case "getopts":
 		if len(args) > 1 {
 			in.named(&c.Place, args[1])

@@ -3,6 +3,8 @@ package shell
 import (
 	"path/filepath"
 	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
 )
 
 // cd changes the working directory.
@@ -32,6 +34,11 @@ func (in *Interpreter) cd(c *Call, st *state, args []string) {
 				break
 			}
 			in.visitor.Open(&c.Place, ForEntering, Field{Text: filepath.Join(dir, target)})
+		}
+	}
+	if in.cdable && syntax.ValidName(target) {
+		if v := st.Get(target); v.IsSet() {
+			target = v.String()
 		}
 	}
 	in.enter(c, st, target)

@@ -52,12 +52,17 @@ func (x *expansion) param(p *syntax.ParamExp, quoted bool) []syntax.WordPart {
 		if strings.ContainsAny(value, "`$") {
 			x.in.problem(x.place, Dynamic, "${…@P} would run the commands in the variable's value")
 		}
+		if p.Index != nil && every(p.Index) && len(v.List) > 1 {
+			return []syntax.WordPart{unknown} // each by itself
+		}
 		return []syntax.WordPart{transformed(p.Exp.Word.Lit(), value)}
 	case !v.IsSet():
 		return x.paramUnset(p, plain, quoted)
 	case p.Repl != nil && (anchored(p.Repl.Orig) || extended(p.Repl.Orig)), p.Exp != nil && extended(p.Exp.Word):
 		x.substitutions(p)
 		return []syntax.WordPart{unknown}
+	case p.Param.Value == "OLDPWD" && value == "/"+Unknown && p.Exp != nil && p.Exp.Word != nil && instead(p.Exp.Op, false, true):
+		return x.inline(p, quoted) // a new shell has none
 	case HasUnknown(value) && !plain:
 		x.substitutions(p)
 		return []syntax.WordPart{unknown}

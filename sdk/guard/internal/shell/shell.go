@@ -51,6 +51,7 @@ type Interpreter struct {
 	united       map[[2]*syntax.Stmt]*syntax.Stmt
 
 	lastpipe bool // the last command of a pipe may run in the shell itself
+	cdable   bool // cd may take the name of a variable
 	keeps    bool // what is written may not take the place of what was there
 }
 

@@ -109,10 +109,18 @@ func (in *Interpreter) assigned(list []*syntax.Assign, st *state) map[string]str
 	}
 	for _, a := range list {
 		if a.Name != nil {
-			env[a.Name.Value] = st.Get(a.Name.Value).String()
+			env[a.Name.Value] = told(st.Get(a.Name.Value), a.Name.Value)
 		}
 	}
 	return env
+}
+
+// told is what a variable gives to those who read it: its first element, but for that of which bash runs each.
+func told(v expand.Variable, name string) string {
+	if name == "PROMPT_COMMAND" && v.Kind == expand.Indexed {
+		return strings.Join(v.List, "\n")
+	}
+	return v.String()
 }
 
 // assignments sets the variables of a command without words, or of a declaration.
@@ -122,6 +130,9 @@ func (in *Interpreter) assignments(list []*syntax.Assign, st *state, x *expansio
 			continue
 		}
 		name := a.Name.Value
+		if name == "BASH_ALIASES" || name == "BASH_CMDS" {
+			in.aliasesIn(a, st, x)
+		}
 		switch {
 		case a.Naked:
 		case a.Array != nil:
@@ -145,6 +156,27 @@ func (in *Interpreter) assignments(list []*syntax.Assign, st *state, x *expansio
 				in.evaluated(x.place, st, value, 0)
 			}
 			st.set(name, value)
+		}
+	}
+}
+
+// aliasesIn follows an assignment to the arrays in which bash keeps aliases, and where it has found commands: both name what a word starts.
+func (in *Interpreter) aliasesIn(a *syntax.Assign, st *state, x *expansion) {
+	define := func(index syntax.ArithmExpr, word *syntax.Word) {
+		value := x.assigned(word)
+		if key, ok := index.(*syntax.Word); ok {
+			set(in, &st.aliases, x.one(key), value)
+		}
+		in.code(x.place, value, st.clone(), Stream{}) // whatever its name is
+	}
+	switch {
+	case a.Index != nil:
+		define(a.Index, a.Value)
+	case a.Array != nil:
+		for _, elem := range a.Array.Elems {
+			if elem.Value != nil {
+				define(elem.Index, elem.Value)
+			}
 		}
 	}
 }
@@ -183,6 +215,9 @@ func (in *Interpreter) declare(c *syntax.DeclClause, st *state, stdin Stream, pl
 		if associative {
 			st.associative(a.Name.Value)
 		}
+		if integer {
+			st.integers = append(st.integers[:len(st.integers):len(st.integers)], a.Name.Value)
+		}
 		in.assignments([]*syntax.Assign{a}, st, x)
 		if integer || reference {
 			in.declared(place, st, a.Name.Value+"="+st.Get(a.Name.Value).String(), integer, reference)
@@ -199,7 +234,7 @@ func (in *Interpreter) declare(c *syntax.DeclClause, st *state, stdin Stream, pl
 			st.readonly = append(st.readonly[:len(st.readonly):len(st.readonly)], a.Name.Value)
 		}
 		if !a.Naked {
-			call.Env[a.Name.Value] = st.Get(a.Name.Value).String()
+			call.Env[a.Name.Value] = told(st.Get(a.Name.Value), a.Name.Value)
 		}
 		call.Argv = append(call.Argv, Field{Text: a.Name.Value})
 	}
@@ -222,7 +257,10 @@ func (in *Interpreter) call(c *Call, st *state) Stream {
 		in.problem(&c.Place, Dynamic, "which program runs is only known when it runs")
 		return Stream{}
 	}
-	in.lastpipe = in.lastpipe || word.Text == "bash" && slices.Contains(c.Texts(), "lastpipe")
+	if word.Text == "bash" {
+		in.lastpipe = in.lastpipe || slices.Contains(c.Texts(), "lastpipe")
+		in.cdable = in.cdable || slices.Contains(c.Texts(), "cdable_vars")
+	}
 	program := len(c.Via) > 0 // what a command starts is no alias and no function
 	if value, ok := st.aliases.get(word.Text); ok && !program {
 		in.alias(c, value, st) // bash expands none in scripts, and other shells do

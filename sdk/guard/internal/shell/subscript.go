@@ -33,17 +33,30 @@ func (in *Interpreter) evaluated(place *Place, st *state, text string, depth int
 		in.problem(place, Dynamic, "arithmetic would run the commands in "+text)
 		return
 	}
+	sets := assigning(text)
 	for i := 0; i < len(text) && depth < maxEvaluated; i++ {
 		start := i
 		for i < len(text) && nameByte(text[i], i > start) {
 			i++
 		}
 		if i > start {
+			if sets && st.Get(text[start:i]).Str != Item {
+				st.set(text[start:i], Item) // whatever it comes to
+			}
 			if value := content(st.Get(text[start:i])); !HasUnknown(value) {
 				in.evaluated(place, st, value, depth+1)
 			}
 		}
 	}
+}
+
+// comparisons are the operators with an equals sign that set nothing.
+var comparisons = strings.NewReplacer("==", "", "!=", "", "<=", "", ">=", "")
+
+// assigning says whether an expression may set variables.
+func assigning(text string) bool {
+	return strings.Contains(text, "++") || strings.Contains(text, "--") ||
+		strings.Contains(text, "=") && (strings.Contains(text, "<<=") || strings.Contains(text, ">>=") || strings.Contains(comparisons.Replace(text), "="))
 }
 
 func nameByte(c byte, further bool) bool {
@@ -87,6 +100,9 @@ func (in *Interpreter) declared(place *Place, st *state, word string, integer, r
 		in.named(place, value)
 		if target, _, _ := strings.Cut(value, "["); syntax.ValidName(target) {
 			in.refer(place, name, target)
+			if target != value {
+				in.refer(place, name, name) // of an element, which isn't what the whole one stands for
+			}
 		}
 	}
 }

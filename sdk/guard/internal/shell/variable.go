@@ -28,6 +28,8 @@ func (s *state) set(name, value string) {
 	}
 	if s.changed(name, value) {
 		value = Unknown
+	} else if slices.Contains(s.integers, name) && !isNumber(value) {
+		value = Item // the number that it comes to
 	}
 	if name == "BASH_ARGV0" {
 		s.params = append([]string{value}, s.args()...)
@@ -37,6 +39,12 @@ func (s *state) set(name, value string) {
 		return
 	}
 	set(s.in, &s.vars, name, expand.Variable{Set: true, Kind: expand.String, Str: value})
+}
+
+// isNumber says whether a text is a decimal number as the shell prints it.
+func isNumber(text string) bool {
+	n, err := strconv.Atoi(text)
+	return err == nil && strconv.Itoa(n) == text
 }
 
 // changed notes that a variable gets another value, and so do those that it is another name of. It says whether that may fail.
