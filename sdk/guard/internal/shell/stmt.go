@@ -222,8 +222,8 @@ func (in *Interpreter) binary(c *syntax.BinaryCmd, st *state, stdin Stream) ([]*
 			right, o := in.stmt(c.Y, s.clone(), stdin)
 			in.branches--
 			all = append(all[:len(all):len(all)], right...)
-			if out.program() && o.program() && version(out.Text) == version(o.Text) {
-				out = out.longer(o) // of one program, the name that it is found by
+			if program, ok := out.orProgram(o); ok {
+				out = program
 			} else if !o.Known || o.Text != "" {
 				out = Stream{Piped: true, Text: out.then(o).Text, From: out.From.And(o.From)}
 			}
