@@ -151,13 +151,21 @@ func (a *analysis) handsOn(c *shell.Call, language, code string) {
 // inserted stands in shell code where other code puts something into it: what a command would print that nothing is known of.
 const inserted = "$(inserted)"
 
+// withInserted is shell code that something is put into. The program that is in a directory of that name is what its own name says.
+func withInserted(text string) string {
+	if rest, ok := strings.CutPrefix(text, shell.Item+"/"); ok {
+		text = "${inserted}/" + rest
+	}
+	return strings.ReplaceAll(text, shell.Item, inserted)
+}
+
 // effect decides on something that code does.
 func (a *analysis) effect(c *shell.Call, language string, e lang.Effect) {
 	argv := c.Texts()
 	switch e.Kind {
 	case lang.Shell:
 		for _, input := range a.inputs(c, language, e.Fed) {
-			c.Feed(strings.ReplaceAll(e.Text, shell.Item, inserted), input)
+			c.Feed(withInserted(e.Text), input)
 		}
 	case lang.Argv:
 		fields := make([]shell.Field, len(e.Argv))

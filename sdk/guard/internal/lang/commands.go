@@ -238,7 +238,7 @@ func (s *skeleton) starting(args string) Effect {
 var databases = pattern.New(`\bnew\s+\\?(?:PDO|SQLite3)\b`)
 
 // plainFirst are arguments that begin with two constants or three.
-var plainFirst = pattern.New(`^[\s\[(]*"\d+"\s*,\s*"(\d+)"\s*,(?:\s*"(\d+)"\s*,)?`)
+var plainFirst = pattern.New(`^[\s\[(]*"\d+"\s*,\s*"(\d+)"\s*(?:[\])]|,(?:\s*"(\d+)"\s*[,\])])?)`)
 
 // runsFile says whether the arguments for an interpreter begin with a file, or a module of Python's, so that what follows is for that.
 func (s *skeleton) runsFile(args string) bool {

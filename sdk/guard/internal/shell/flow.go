@@ -210,7 +210,7 @@ func (in *Interpreter) forClause(c *syntax.ForClause, st *state, stdin Stream, p
 	chosen, before := in.rounds(values), in.steps
 	leftOut := len(chosen) < len(values)
 	for round, value := range chosen {
-		if round >= fewRounds && in.steps-before > maxSteps/8 && number(value.Text) {
+		if number(value.Text) && (round >= fewRounds && in.steps-before > maxSteps/16 || round > 0 && in.steps > maxSteps/4) {
 			leftOut = true
 			continue
 		}

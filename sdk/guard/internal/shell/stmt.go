@@ -208,8 +208,8 @@ func (in *Interpreter) binary(c *syntax.BinaryCmd, st *state, stdin Stream) ([]*
 		return join(all...), out
 	default: // OrStmt
 		before := st.clone()
-		left, out := in.stmt(c.X, st, stdin)
-		all := left
+		succeeded, left, out := in.tried(c, st, stdin)
+		all := succeeded
 		tried := left
 		if (len(left) != 1 || !left[0].equal(before)) && !readsText(c.X, before) {
 			tried = append([]*state{before}, left...)
@@ -222,19 +222,29 @@ func (in *Interpreter) binary(c *syntax.BinaryCmd, st *state, stdin Stream) ([]*
 			right, o := in.stmt(c.Y, s.clone(), stdin)
 			in.branches--
 			all = append(all[:len(all):len(all)], right...)
-			if out.program() && o.program() && version(out.Text) == version(o.Text) {
-				out = out.longer(o) // of one program, the name that it is found by
+			if program, ok := out.orProgram(o); ok {
+				out = program
 			} else if !o.Known || o.Text != "" {
 				out = Stream{Piped: true, Text: out.then(o).Text, From: out.From.And(o.From)}
 			}
 		}
-		if !slices.ContainsFunc(all[len(left):], func(s *state) bool { return !s.dead }) {
-			for _, s := range left {
+		if !slices.ContainsFunc(all[len(succeeded):], func(s *state) bool { return !s.dead }) {
+			for _, s := range succeeded {
 				s.doubt = "" // what follows runs only if the left side succeeded
 			}
 		}
 		return join(all...), out
 	}
+}
+
+// tried follows the left side of ||. It returns the ways on which it may have succeeded, and all ways. Of statements joined by &&, all
+// have run then.
+func (in *Interpreter) tried(c *syntax.BinaryCmd, st *state, stdin Stream) (succeeded, all []*state, out Stream) {
+	if inner, ok := c.X.Cmd.(*syntax.BinaryCmd); ok && inner.Op == syntax.AndStmt && plainList(c.X) && in.stepAt(c.X, st) {
+		return in.and(inner, st, stdin)
+	}
+	all, out = in.stmt(c.X, st, stdin)
+	return all, all, out
 }
 
 // and follows a list of statements joined by &&: each only where all before it succeeded. It returns the ways on which all

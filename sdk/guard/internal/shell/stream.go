@@ -1,6 +1,9 @@
 package shell
 
-import "strings"
+import (
+	"path"
+	"strings"
+)
 
 // Stream is what a command reads or prints.
 type Stream struct {
@@ -87,10 +90,23 @@ func (s Stream) program() bool { return s.Text != "" && strings.HasPrefix(s.Text
 // version is the path of a program without the number of a version: python for python3.12.
 func version(path string) string { return strings.TrimRight(path, "0123456789.-\n") }
 
-// longer is the stream with the longer text.
-func (s Stream) longer(o Stream) Stream {
-	if len(o.Text) > len(s.Text) {
-		return o
+// gnu are programs that GNU's go by with a g in front of their names elsewhere.
+var gnu = map[string]bool{"make": true, "sed": true, "awk": true, "timeout": true, "tar": true, "find": true, "xargs": true, "date": true, "grep": true, "readlink": true, "realpath": true, "stat": true, "sort": true, "head": true, "tail": true}
+
+// orProgram is the path of a program, as which tells it, or else another path or name of the same: of one version, the longer, and of
+// one that GNU's goes by, the name that it has everywhere.
+func (s Stream) orProgram(o Stream) (Stream, bool) {
+	if !s.program() || !o.program() && (!o.Known || strings.ContainsAny(strings.TrimSpace(o.Text), " /\t\n")) {
+		return s, false
 	}
-	return s
+	ours, theirs := version(path.Base(s.Text)), version(path.Base(o.Text))
+	switch {
+	case theirs == "" || theirs == ".":
+		return s, false
+	case ours == theirs && len(s.Text) >= len(o.Text):
+		return s, true
+	case ours == theirs, gnu[theirs] && ours == "g"+theirs:
+		return o, true
+	}
+	return s, false
 }
