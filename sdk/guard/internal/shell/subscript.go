@@ -95,7 +95,9 @@ func (in *Interpreter) declared(place *Place, st *state, word string, integer, r
 	switch {
 	case integer:
 		in.evaluated(place, st, value, 0)
-		st.integers = append(st.integers[:len(st.integers):len(st.integers)], strings.TrimSuffix(name, "+"))
+		if name = strings.TrimSuffix(name, "+"); !slices.Contains(st.integers, name) {
+			st.integers = append(st.integers[:len(st.integers):len(st.integers)], name)
+		}
 	case reference:
 		in.named(place, value)
 		if target, _, _ := strings.Cut(value, "["); syntax.ValidName(target) {
