@@ -79,6 +79,7 @@ func TestBounds(t *testing.T) {
 		"tmux in tmux":           {"printf 'source c\\nsource c\\n' > c; tmux -f c", "exec.too-complex"},
 		"a doubling cmake":       {"printf 'set(x " + strings.Repeat("a", 5000) + ")\\n" + strings.Repeat("${x}", 2500) + "' > CMakeLists.txt; cmake .; make", "?"},
 		"another shell of make":  {"printf 'SHELL=a\\nx:\\n" + strings.Repeat("\\tb\\n", 3000) + "' > Makefile; make", "?"},
+		"names in a circle":      {"declare -n a=b; declare -n b=a; $a x; echo $b", "exec.dynamic"},
 		"a huge slice":           {"x=abc; echo ${x:99999999999999999999} ${x:-1:-5}", "?"},
 		"invalid UTF-8":          {"echo \xff\xfe", "exec.malformed"},
 		"NUL":                    {"ls\x00-la", "exec.malformed"},

@@ -126,6 +126,18 @@ func (in *Interpreter) refer(place *Place, name, target string) {
 	}
 }
 
+// circular says whether the names that a variable is another name of lead back to one of them.
+func (in *Interpreter) circular(name string) bool {
+	for range maxEvaluated {
+		refers := in.references[name]
+		if len(refers) != 1 {
+			return false
+		}
+		name = refers[0]
+	}
+	return true
+}
+
 // quotedInArithmetic is the text of a word in arithmetic that is quoted, which the quotes don't keep from being computed.
 func quotedInArithmetic(word *syntax.Word) string {
 	var text strings.Builder
