@@ -63,6 +63,11 @@ func (a *analysis) code(c *shell.Call, language, text string, params []string) {
 		effects = func(_, text string) []lang.Effect { return lang.Just(text, params) }
 	case "task":
 		effects = func(_, text string) []lang.Effect { return lang.Task(text, params) }
+	case "tmux":
+		if a.made += len(text) + perIncluded; a.made > maxMade {
+			a.hard(c, "exec.too-complex", "commands of tmux run commands of tmux, too often to follow")
+			return
+		}
 	case "pyproject":
 		if strings.Contains(text, "backend-path") { // one of its own
 			a.found(c, []programs.Use{{Kind: programs.Script, Lang: "python", Text: "*.py"}})

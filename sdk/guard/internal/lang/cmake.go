@@ -29,10 +29,14 @@ func cmakeVariables(code string) string {
 	}
 	code = strings.ReplaceAll(code, "${CMAKE_COMMAND}", "cmake")
 	for n, m := range cmakeSets.FindAllStringSubmatch(code) {
-		if n == maxConstants || len(code) > maxExpanded {
+		if n == maxConstants {
 			break
 		}
-		code = strings.ReplaceAll(code, "${"+m[1]+"}", strings.TrimSpace(m[2]))
+		name, value := "${"+m[1]+"}", strings.TrimSpace(m[2])
+		if len(code)+strings.Count(code, name)*len(value) > maxExpanded {
+			break
+		}
+		code = strings.ReplaceAll(code, name, value)
 	}
 	return code
 }

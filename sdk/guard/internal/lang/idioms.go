@@ -78,6 +78,9 @@ func (s *skeleton) pythonIdioms(code string, depth int, out *[]Effect) {
 		*out = append(*out, Effect{Kind: Delete, Text: "cleanup of a directory under another name"})
 	}
 	for _, m := range compiles.FindAllStringIndex(s.worth(compiles)) {
+		if *s.left < 0 {
+			return
+		}
 		for _, l := range s.referenced(s.region(m[1] - 1)) {
 			if len(l.text) > len("exec") && l.text != "single" {
 				*out = append(*out, script("python", l.text, depth+1, s.left, false)...)
@@ -87,7 +90,7 @@ func (s *skeleton) pythonIdioms(code string, depth int, out *[]Effect) {
 	if strings.Contains(code, ">>>") && doctests.MatchString(s.code) {
 		for _, l := range s.literals {
 			for _, line := range strings.Split(l.text, "\n") {
-				if _, code, ok := strings.Cut(line, ">>> "); ok {
+				if _, code, ok := strings.Cut(line, ">>> "); ok && *s.left >= 0 {
 					*out = append(*out, script("python", code, depth+1, s.left, false)...)
 				}
 			}

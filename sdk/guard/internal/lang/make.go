@@ -20,6 +20,7 @@ type makefile struct {
 	prefix string // what a line of a recipe begins with
 	out    []Effect
 	size   int // of all that was expanded
+	others int // lines that go to a program which is no shell
 }
 
 // rule is how some targets are made.
@@ -145,6 +146,9 @@ func (m *makefile) given(line string) string {
 	flags, ok := m.vars[".SHELLFLAGS"]
 	if !ok {
 		flags = "-c"
+	}
+	if m.others++; m.others > maxCommands/2 {
+		return "$RANDOM" // more than are followed
 	}
 	return program + " " + m.expand(flags, nil, 0) + " '" + strings.ReplaceAll(line, "'", `'\''`) + "'"
 }

@@ -8,10 +8,11 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/guard/internal/pattern"
 )
 
-// How deep code may stand in strings of code, and how many bytes all of it may have.
+// How deep code may stand in strings of code, and how many bytes all of it may have: each counts for so many besides, by how deep it stands.
 const (
 	maxScripts = 8
 	maxNested  = 48 << 10
+	perScript  = 32
 )
 
 var (
@@ -33,7 +34,13 @@ var (
 // nested adds what code in strings does, and what functions do that others call.
 func (s *skeleton) nested(language string, depth int, out *[]Effect) {
 	code := func(m []int) {
+		if *s.left < 0 {
+			return // that it is too much is said already
+		}
 		for _, l := range s.referenced(s.region(m[1] - 1)) {
+			if *s.left < 0 {
+				break
+			}
 			*out = append(*out, script(language, l.text, depth+1, s.left, false)...)
 		}
 	}

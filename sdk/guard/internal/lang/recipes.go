@@ -21,10 +21,16 @@ var (
 // each are the commands that a pattern finds.
 func each(p *pattern.Pattern, code string) (out []Effect) {
 	for _, m := range p.FindAllStringSubmatch(code) {
+		if len(out) == maxCommands {
+			return append(out, Effect{Kind: Dynamic, Text: "a file with more commands than are followed"})
+		}
 		out = append(out, Effect{Kind: Shell, Text: m[1]})
 	}
 	return out
 }
+
+// maxCommands is how many commands of one file are followed.
+const maxCommands = 512
 
 // Ninja says which commands a file of ninja has.
 func Ninja(code string) []Effect {

@@ -65,7 +65,7 @@ func Script(language, code string) []Effect {
 
 // script is Script of code at a depth of code within code, of which so much may still be read. What unheard code prints isn't looked for.
 func script(language, code string, depth int, left *int, unheard bool) []Effect {
-	if *left -= len(code); depth > maxScripts || depth > 0 && *left < 0 {
+	if *left -= len(code) + depth*perScript; depth > maxScripts || depth > 0 && *left < 0 {
 		return []Effect{{Kind: Dynamic, Text: "code in strings of code, too deep to follow"}}
 	}
 	if strings.ContainsAny(code, "\x00") {

@@ -16,7 +16,7 @@ var (
 	// npmPrograms are settings of npm's that name a program.
 	npmPrograms = pattern.New(`(?m)^\s*(?:script-shell|shell|git|editor|viewer|browser)\s*=\s*(.+)$`)
 	// tmuxLines are commands of tmux's in a file.
-	tmuxLines = pattern.New(`(?m)^\s*([a-z].*)$`)
+	tmuxLines = pattern.New(`(?m)^\s*((?:run|run-shell|if|if-shell|neww|new|new-window|new-session|splitw|split-window|respawn[\w-]*|popup|display-popup|pipep|pipe-pane|send|send-keys|bind|bind-key|set-hook|source|source-file)\s.*|.*(?:#\(|default-(?:command|shell)\s).*)$`)
 	// rustStarts is a command that Rust starts, and rustWords what is added to it.
 	rustStarts = pattern.New(`\bCommand\s*::\s*new\s*\(\s*"([^"]*)"\s*\)`)
 	rustWords  = pattern.New(`^\s*\.\s*args?\s*\(`)
@@ -27,6 +27,9 @@ var (
 func CargoSettings(code string) (out []Effect) {
 	for _, p := range []*pattern.Pattern{cargoPrograms, cargoInline} {
 		for _, m := range p.FindAllStringSubmatch(code) {
+			if len(out) == maxCommands {
+				return append(out, Effect{Kind: Dynamic, Text: "settings with more commands than are followed"})
+			}
 			out = append(out, Effect{Kind: Shell, Text: tomlCommand(m[1])})
 		}
 	}
@@ -45,6 +48,9 @@ func tomlCommand(value string) string {
 // Hooks says what commands the settings of pre-commit have.
 func Hooks(code string) (out []Effect) {
 	for _, m := range hookEntries.FindAllStringSubmatch(code) {
+		if len(out) == maxCommands {
+			return append(out, Effect{Kind: Dynamic, Text: "hooks with more commands than are followed"})
+		}
 		if command := strings.Trim(strings.TrimSpace(m[1]), `"'`); command != "" && command[0] != '[' {
 			out = append(out, Effect{Kind: Shell, Text: command})
 		}

@@ -215,7 +215,7 @@ func (in *Interpreter) declare(c *syntax.DeclClause, st *state, stdin Stream, pl
 		if associative {
 			st.associative(a.Name.Value)
 		}
-		if integer {
+		if integer && !slices.Contains(st.integers, a.Name.Value) {
 			st.integers = append(st.integers[:len(st.integers):len(st.integers)], a.Name.Value)
 		}
 		in.assignments([]*syntax.Assign{a}, st, x)

@@ -95,7 +95,9 @@ func (in *Interpreter) declared(place *Place, st *state, word string, integer, r
 	switch {
 	case integer:
 		in.evaluated(place, st, value, 0)
-		st.integers = append(st.integers[:len(st.integers):len(st.integers)], strings.TrimSuffix(name, "+"))
+		if name = strings.TrimSuffix(name, "+"); !slices.Contains(st.integers, name) {
+			st.integers = append(st.integers[:len(st.integers):len(st.integers)], name)
+		}
 	case reference:
 		in.named(place, value)
 		if target, _, _ := strings.Cut(value, "["); syntax.ValidName(target) {
@@ -122,6 +124,18 @@ func (in *Interpreter) refer(place *Place, name, target string) {
 	if !slices.Contains(in.references[name], target) {
 		in.references[name] = append(in.references[name], target)
 	}
+}
+
+// circular says whether the names that a variable is another name of lead back to one of them.
+func (in *Interpreter) circular(name string) bool {
+	for range maxEvaluated {
+		refers := in.references[name]
+		if len(refers) != 1 {
+			return false
+		}
+		name = refers[0]
+	}
+	return true
 }
 
 // quotedInArithmetic is the text of a word in arithmetic that is quoted, which the quotes don't keep from being computed.

@@ -121,7 +121,7 @@ func (s *state) Get(name string) expand.Variable {
 		return known(Unknown)
 	}
 	if v, ok := s.vars.get(name); ok && (name != "IFS" || !HasUnknown(content(v))) {
-		if refers := s.in.references[name]; len(refers) == 1 && v.Str == Unknown && refers[0] != name {
+		if refers := s.in.references[name]; len(refers) == 1 && v.Str == Unknown && !s.in.circular(name) {
 			return s.Get(refers[0])
 		}
 		return v
