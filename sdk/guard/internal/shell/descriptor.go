@@ -47,7 +47,14 @@ func (r *redirections) opened(st *state, fd string) (Stream, bool) {
 
 // open opens a descriptor.
 func (r *redirections) open(fd string, content Stream) {
-	r.opens = append([]descriptor{{"/dev/fd/" + fd, content}}, r.opens...) // the last one counts
+	path := "/dev/fd/" + fd
+	for i, d := range r.opens {
+		if d.path == path {
+			r.opens[i].content = content // the last one counts
+			return
+		}
+	}
+	r.opens = append(r.opens, descriptor{path, content})
 }
 
 // duplicate makes a descriptor the same as another one.

@@ -98,7 +98,11 @@ func concatenated(c *Call, args []string) (Stream, bool) {
 
 // Derived is what the command makes out of what it reads: all that is known of it is somewhere in that.
 func (c *Call) Derived(name string) Stream {
-	return c.filtered(Stream{Piped: true, From: From(name)})
+	if c.derived == nil || c.derivedBy != name {
+		out := c.filtered(Stream{Piped: true, From: From(name)})
+		c.derived, c.derivedBy = &out, name
+	}
+	return *c.derived
 }
 
 // filtered adds to what a filter prints what it reads, as far as the text wrote that.

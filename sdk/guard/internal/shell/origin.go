@@ -5,11 +5,11 @@ import "slices"
 // Origin tells which commands made a text of which the content isn't known. Its zero value is none.
 type Origin struct {
 	name string // of a single command
-	both *origins
+	all  *origins
 }
 
-// origins are what made a text together, in the order that they ran in. They never change.
-type origins struct{ left, right Origin }
+// origins are what made a text together, each once, in the order that they ran in. They never change.
+type origins struct{ names []string }
 
 // maxNames is how many commands an origin names at most.
 const maxNames = 256
@@ -21,43 +21,68 @@ func From(name string) Origin { return Origin{name: name} }
 func (o Origin) None() bool { return o == Origin{} }
 
 // And is the origin of what comes from both.
-func (o Origin) And(p Origin) Origin {
-	switch {
-	case o.None():
-		return p
-	case p.None(), o == p, o.both != nil && o.both.right == p:
-		return o
-	}
-	return Origin{both: &origins{o, p}}
-}
+func (o Origin) And(p Origin) Origin { return o.and(p, func() *origins { return &origins{} }) }
 
 // origin is the origin of what comes from both, in the memory.
 func (m *Memory) origin(o, p Origin) Origin {
-	if o.None() || p.None() || o == p || o.both != nil && o.both.right == p {
-		return o.And(p)
-	}
-	both := &m.origins.list(1)[:1][0]
-	*both = origins{o, p}
-	return Origin{both: both}
+	return o.and(p, func() *origins { return &m.origins.list(1)[:1][0] })
 }
 
-// Names are the names of the commands, each once, in the order that they ran in.
-func (o Origin) Names() []string {
+func (o Origin) and(p Origin, place func() *origins) Origin {
+	switch {
+	case o.None():
+		return p
+	case p.None() || o == p:
+		return o
+	}
 	var names []string
-	seen := map[*origins]bool{}
-	pending := []Origin{o}
-	for len(pending) > 0 && len(names) < maxNames {
-		o := pending[len(pending)-1]
-		pending = pending[:len(pending)-1]
-		switch {
-		case o.both == nil:
-			if o.name != "" && !slices.Contains(names, o.name) {
-				names = append(names, o.name)
+	for i := range p.count() {
+		if name := p.at(i); !o.has(name) {
+			if names == nil {
+				names = o.Names()
+				names = names[:len(names):len(names)]
 			}
-		case !seen[o.both]:
-			seen[o.both] = true
-			pending = append(pending, o.both.right, o.both.left)
+			if len(names) < maxNames {
+				names = append(names, name)
+			}
 		}
 	}
-	return names
+	if names == nil {
+		return o
+	}
+	all := place()
+	all.names = names
+	return Origin{all: all}
+}
+
+func (o Origin) count() int {
+	if o.all == nil {
+		return 1
+	}
+	return len(o.all.names)
+}
+
+func (o Origin) at(i int) string {
+	if o.all == nil {
+		return o.name
+	}
+	return o.all.names[i]
+}
+
+func (o Origin) has(name string) bool {
+	if o.all == nil {
+		return o.name == name
+	}
+	return slices.Contains(o.all.names, name)
+}
+
+// Names are the names of the commands, each once, in the order that they ran in. They must not be changed.
+func (o Origin) Names() []string {
+	switch {
+	case o.None():
+		return nil
+	case o.all == nil:
+		return []string{o.name}
+	}
+	return o.all.names
 }

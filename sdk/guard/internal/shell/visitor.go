@@ -89,6 +89,9 @@ type Call struct {
 	node  syntax.Node // that it stands in, of the text source
 	text  string
 	texts []string
+
+	derived   *Stream // what Derived said, and for which name
+	derivedBy string
 }
 
 // Texts returns the texts of Argv, which must not be changed.
