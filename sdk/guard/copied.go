@@ -20,7 +20,7 @@ func (a *analysis) wrote(c *shell.Call, name, file string) {
 			c.Write(file, shell.Stream{Known: true})
 		}
 	case "tee", "sponge":
-		writer(c, "-a", "--append")(file, c.Stdin)
+		a.copies(c, name).write(file, c.Stdin)
 	case "dd":
 		c.Write(file, c.Stdin)
 		a.copied(c, name, file)
@@ -30,7 +30,7 @@ func (a *analysis) wrote(c *shell.Call, name, file string) {
 			c.Overwrite(file)
 		}
 	case "xxd":
-		if slices.ContainsFunc(c.Texts(), func(arg string) bool { return strings.HasPrefix(arg, "-r") || strings.HasPrefix(arg, "-pr") }) {
+		if a.copies(c, name).reverses {
 			c.Write(file, shell.Stream{Piped: true, From: shell.From(name)})
 		} else {
 			a.copied(c, name, file)
@@ -48,41 +48,91 @@ func (a *analysis) wrote(c *shell.Call, name, file string) {
 	}
 }
 
-// writer is how a command writes files: for certain, or maybe, where one of its options says that it keeps what is there.
-func writer(c *shell.Call, keeping ...string) func(file string, content shell.Stream) {
+// copying is how a command makes files out of others. It is worked out once for all the files that it makes.
+type copying struct {
+	write    func(file string, content shell.Stream)
+	symbolic bool          // the files are symbolic links
+	reverses bool          // they are made of dumps, as xxd makes them
+	sources  []shell.Field // the arguments that may name something of which it is known what is in it
+}
+
+// maxCopied is how many files a command makes at most out of how many others, taken times each other.
+const maxCopied = 1 << 14
+
+// sparing are the options of programs by which they may keep what is there.
+var sparing = map[string][]string{
+	"tee": {"-a", "--append"}, "sponge": {"-a", "--append"},
+	"cp": {"-n", "-u", "-i", "--no-clobber", "--update", "--interactive"}, "mv": {"-n", "-u", "-i", "--no-clobber", "--update", "--interactive"},
+	"rsync": {"-u", "-n", "--ignore-existing", "--update", "--existing"},
+}
+
+// copies is how this command makes files.
+func (a *analysis) copies(c *shell.Call, name string) *copying {
+	if a.copying != nil {
+		return a.copying
+	}
+	how := &copying{write: c.Write}
+	if name == "ln" || keeps(c, sparing[name]) {
+		how.write = c.WriteMaybe
+	}
 	for _, f := range c.Argv[1:] {
-		for _, option := range keeping {
+		how.symbolic = how.symbolic || f.Text == "--symbolic" || len(f.Text) > 1 && f.Text[0] == '-' && f.Text[1] != '-' && strings.Contains(f.Text, "s")
+		how.reverses = how.reverses || strings.HasPrefix(f.Text, "-r") || strings.HasPrefix(f.Text, "-pr")
+		if from := strings.TrimPrefix(f.Text, "if="); !strings.HasPrefix(from, "-") && (name == "ln" || a.knownSource(c, from, f.Glob)) {
+			how.sources = append(how.sources, shell.Field{Text: from, Glob: f.Glob})
+		}
+	}
+	a.copying = how
+	return how
+}
+
+// knownSource says whether something is known of what is in a file or a directory.
+func (a *analysis) knownSource(c *shell.Call, from string, glob bool) bool {
+	if c.IsInput(from) || systemBins[path.Dir(from)] && !glob {
+		return true
+	}
+	if !c.Wrote() {
+		return false
+	}
+	if _, ok := c.Written(from); ok || len(c.Matching(from)) > 0 {
+		return true
+	}
+	below := c.Abs(from) + "/"
+	return len(c.Writings(func(name string) bool { return strings.HasPrefix(name, below) })) > 0
+}
+
+// keeps says whether a command has one of some options.
+func keeps(c *shell.Call, options []string) bool {
+	if len(options) == 0 {
+		return false
+	}
+	for _, f := range c.Argv[1:] {
+		for _, option := range options {
 			letters := len(option) == 2 && len(f.Text) > 1 && f.Text[0] == '-' && f.Text[1] != '-' && strings.Contains(f.Text, option[1:])
 			if letters || len(option) > 2 && strings.HasPrefix(f.Text, option) {
-				return c.WriteMaybe
+				return true
 			}
 		}
 	}
-	return c.Write
+	return false
 }
 
 // copied remembers a file, or all that is in a directory, that is the same as another one from now on.
 func (a *analysis) copied(c *shell.Call, name, file string) {
-	write := c.Write
-	switch name {
-	case "cp", "mv":
-		write = writer(c, "-n", "-u", "-i", "--no-clobber", "--update", "--interactive")
-	case "rsync":
-		write = writer(c, "-u", "-n", "--ignore-existing", "--update", "--existing")
-	case "ln":
-		write = c.WriteMaybe
+	how := a.copies(c, name)
+	if a.copiedFrom += len(how.sources); a.copiedFrom > maxCopied {
+		a.hard(c, "exec.too-complex", "it copies more files than can be followed")
+		return
 	}
-	symbolic := slices.ContainsFunc(c.Argv, func(f shell.Field) bool {
-		return f.Text == "--symbolic" || len(f.Text) > 1 && f.Text[0] == '-' && f.Text[1] != '-' && strings.Contains(f.Text, "s")
-	})
-	for _, f := range c.Argv[1:] {
-		from := strings.TrimPrefix(f.Text, "if=")
-		if name == "ln" && from != file && !strings.HasPrefix(from, "-") {
-			c.Link(from, file, symbolic)
-			c.Link(from, file+"/"+path.Base(from), symbolic)
+	write := how.write
+	for _, f := range how.sources {
+		from := f.Text
+		if name == "ln" && from != file {
+			c.Link(from, file, how.symbolic)
+			c.Link(from, file+"/"+path.Base(from), how.symbolic)
 		}
 		switch content, ok := c.Written(from); {
-		case from == file || strings.HasPrefix(from, "-"):
+		case from == file:
 		case c.IsInput(from):
 			write(file, c.Stdin)
 			if name == "mv" { // a link

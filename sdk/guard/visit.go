@@ -84,7 +84,7 @@ func (a *analysis) Call(c *shell.Call) {
 	}
 	a.program(c, argv)
 	uses := programs.Uses(a.programs, name, c.Argv[1:], argv[1:])
-	a.said = shell.Stream{}
+	a.said, a.copying = shell.Stream{}, nil
 	started := c
 	if dirs := programs.Changes(name, argv[1:]); len(dirs) > 0 {
 		c = a.movedTo(c, dirs)

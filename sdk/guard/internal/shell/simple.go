@@ -215,8 +215,8 @@ func (in *Interpreter) declare(c *syntax.DeclClause, st *state, stdin Stream, pl
 		if associative {
 			st.associative(a.Name.Value)
 		}
-		if integer && !slices.Contains(st.integers, a.Name.Value) {
-			st.integers = append(st.integers[:len(st.integers):len(st.integers)], a.Name.Value)
+		if integer {
+			st.integers = union(st.integers, []string{a.Name.Value})
 		}
 		in.assignments([]*syntax.Assign{a}, st, x)
 		if integer || reference {
@@ -231,7 +231,7 @@ func (in *Interpreter) declare(c *syntax.DeclClause, st *state, stdin Stream, pl
 			st.export(a.Name.Value)
 		}
 		if readonly {
-			st.readonly = append(st.readonly[:len(st.readonly):len(st.readonly)], a.Name.Value)
+			st.readonly = union(st.readonly, []string{a.Name.Value})
 		}
 		if !a.Naked {
 			call.Env[a.Name.Value] = told(st.Get(a.Name.Value), a.Name.Value)

@@ -95,9 +95,7 @@ func (in *Interpreter) declared(place *Place, st *state, word string, integer, r
 	switch {
 	case integer:
 		in.evaluated(place, st, value, 0)
-		if name = strings.TrimSuffix(name, "+"); !slices.Contains(st.integers, name) {
-			st.integers = append(st.integers[:len(st.integers):len(st.integers)], name)
-		}
+		st.integers = union(st.integers, []string{strings.TrimSuffix(name, "+")})
 	case reference:
 		in.named(place, value)
 		if target, _, _ := strings.Cut(value, "["); syntax.ValidName(target) {

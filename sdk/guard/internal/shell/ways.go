@@ -73,12 +73,8 @@ func blur(states []*state) *state {
 				s.params[0] = o.params[0]
 			}
 		}
-		if !slices.Equal(s.integers, o.integers) {
-			s.integers = slices.Concat(s.integers, o.integers)
-		}
-		if !slices.Equal(s.readonly, o.readonly) {
-			s.readonly = slices.Concat(s.readonly, o.readonly)
-		}
+		s.integers = union(s.integers, o.integers)
+		s.readonly = union(s.readonly, o.readonly)
 		for name, value := range o.aliases.all() {
 			set(s.in, &s.aliases, name, value)
 		}
@@ -98,6 +94,17 @@ func (s *state) eitherDir(o *state) {
 	if s.doubt == "" || o.doubt != "" && strings.Count(o.doubt, "/") < strings.Count(s.doubt, "/") {
 		s.doubt = o.doubt
 	}
+}
+
+// union are the names of both lists, each once.
+func union(a, b []string) []string {
+	a = a[:len(a):len(a)]
+	for _, name := range b {
+		if !slices.Contains(a, name) {
+			a = append(a, name)
+		}
+	}
+	return a
 }
 
 // keepFiles takes over the files that a subshell wrote: nothing else of it remains.
