@@ -69,7 +69,7 @@ func (l *language) uses(name string, args []shell.Field) []Use {
 	}
 	parsed := l.spec.Parse(shell.Texts(args))
 	var uses []Use
-	coded := false
+	coded, codes, used := false, 0, ""
 	for _, opt := range parsed.Options {
 		switch {
 		case !opt.Has:
@@ -78,8 +78,11 @@ func (l *language) uses(name string, args []shell.Field) []Use {
 			if l.as == "node" && (opt.Name == "--print" || parsed.Has("-p")) {
 				text = printing(text)
 			}
-			if l.lang == "perl" {
-				text = modules(parsed) + text
+			if codes++; l.lang == "perl" && codes == 1 {
+				used = modules(parsed)
+			}
+			if codes <= maxCodes {
+				text = used + text
 			}
 			uses = append(uses, Use{Kind: Code, Lang: l.lang, Text: text})
 			coded = true
@@ -140,6 +143,9 @@ func (l *language) uses(name string, args []shell.Field) []Use {
 	}
 	return uses
 }
+
+// maxCodes is how many pieces of code are read with the modules that Perl is told of.
+const maxCodes = 8
 
 // modules are those that Perl is told of by options, as the beginning of its code.
 func modules(parsed getopt.Args) string {
