@@ -43,16 +43,15 @@ func (a *analysis) says(c *shell.Call, name string, argv []string) {
 	}
 	var found []string
 	for _, text := range texts {
-		switch {
-		case quoted == nil:
+		if quoted == nil {
 			found = append(found, text)
-		default:
-			for _, m := range printing.FindAllStringSubmatch(text, -1) {
-				found = append(found, strings.Trim(m[1], `'"`))
-			}
-			for _, m := range quoted.FindAllStringSubmatch(text, -1) {
-				found = append(found, escapes.Replace(strings.Join(m[1:], "")))
-			}
+			continue
+		}
+		for _, m := range printing.FindAllStringSubmatch(text, -1) {
+			found = append(found, strings.Trim(m[1], `'"`))
+		}
+		for _, m := range quoted.FindAllStringSubmatch(text, -1) {
+			found = append(found, escapes.Replace(strings.Join(m[1:], "")))
 		}
 	}
 	lines := lang.Lines(found)

@@ -61,7 +61,7 @@ func (s *skeleton) idioms(language, code string, depth int, out *[]Effect) {
 	case "python":
 		s.pythonIdioms(code, depth, out)
 	case "perl":
-		s.perlIdioms(code, out)
+		s.perlIdioms(out)
 	}
 }
 
@@ -98,7 +98,7 @@ func (s *skeleton) pythonIdioms(code string, depth int, out *[]Effect) {
 	}
 }
 
-func (s *skeleton) perlIdioms(code string, out *[]Effect) {
+func (s *skeleton) perlIdioms(out *[]Effect) {
 	for _, m := range perlFiles.FindAllStringSubmatch(s.worth(perlFiles)) {
 		if file, ok := s.text(m[1]); ok && (strings.Contains(file, "/") || strings.Contains(file, ".")) {
 			*out = append(*out, Effect{Kind: Argv, Argv: []string{"perl", file}})
