@@ -48,21 +48,7 @@ func CMakeBuild(code string, targets []string) (out []Effect) {
 		if len(words) > 1 && strings.EqualFold(m[1], "add_custom_target") && words[1] != "ALL" && !slices.Contains(targets, words[0]) {
 			continue
 		}
-		var argv []string
-		inside := false
-		for _, word := range append(words, "COMMAND") {
-			switch {
-			case word == "COMMAND":
-				if len(argv) > 0 {
-					out = append(out, Effect{Kind: Argv, Argv: argv})
-				}
-				argv, inside = nil, true
-			case cmakeEnds[word]:
-				inside = false
-			case inside:
-				argv = append(argv, word)
-			}
-		}
+		out = append(out, cmakeCommands(words, cmakeEnds)...)
 	}
 	return out
 }
@@ -76,20 +62,26 @@ func CMake(code string) []Effect {
 			out = append(out, cmakeFile(words)...)
 			continue
 		}
-		var argv []string
-		inside := false
-		for _, word := range append(words, "COMMAND") {
-			switch {
-			case word == "COMMAND":
-				if len(argv) > 0 {
-					out = append(out, Effect{Kind: Argv, Argv: argv})
-				}
-				argv, inside = nil, true
-			case cmakeWords[word]:
-				inside = false
-			case inside:
-				argv = append(argv, word)
+		out = append(out, cmakeCommands(words, cmakeWords)...)
+	}
+	return out
+}
+
+// cmakeCommands are the commands among the arguments of a call: each stands behind COMMAND, up to one of some words.
+func cmakeCommands(words []string, ends map[string]bool) (out []Effect) {
+	var argv []string
+	inside := false
+	for _, word := range append(words, "COMMAND") {
+		switch {
+		case word == "COMMAND":
+			if len(argv) > 0 {
+				out = append(out, Effect{Kind: Argv, Argv: argv})
 			}
+			argv, inside = nil, true
+		case ends[word]:
+			inside = false
+		case inside:
+			argv = append(argv, word)
 		}
 	}
 	return out
