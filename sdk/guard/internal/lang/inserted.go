@@ -10,8 +10,8 @@ import (
 // operators are what separates commands in shell code.
 const operators = ";|&`\n"
 
-// maxSegments is how many parts of strings are looked at that may be put into shell code.
-const maxSegments = 32
+// maxSegments is how many parts of strings are followed that may be put into shell code.
+const maxSegments = 64
 
 // variableIn is where Perl and PHP put a variable into a string.
 var variableIn = pattern.New(`\$[A-Za-z_{]|@[A-Za-z_{]`)
@@ -42,12 +42,13 @@ func (s *skeleton) inserted(effects []Effect) []Effect {
 			rest += s.literals[i+1].text // which may be added to it
 		}
 		for _, segment := range strings.FieldsFunc(rest, func(r rune) bool { return strings.ContainsRune(operators+"$()<>", r) }) {
+			if segment = strings.Trim(segment, " \t\r\"'"); !commandLike(segment) && !programName.MatchString(segment) {
+				continue
+			}
 			if left--; left < 0 {
-				return effects
+				return append(effects, Effect{Kind: Dynamic, Text: "more strings than are followed may become a part of shell code"})
 			}
-			if segment = strings.Trim(segment, " \t\r\"'"); commandLike(segment) || programName.MatchString(segment) {
-				effects = append(effects, Effect{Kind: Shell, Text: strings.ToLower(segment)})
-			}
+			effects = append(effects, Effect{Kind: Shell, Text: strings.ToLower(segment)})
 		}
 	}
 	return effects
