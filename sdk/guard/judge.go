@@ -5,6 +5,7 @@ import (
 	"os"
 	"path"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -52,19 +53,21 @@ func (a *analysis) optionsByNames(c *shell.Call, name string, argv []string) {
 // optionsByValue refuses an rm of which a word that is only known when it runs may be an option, if it is to delete a directory:
 // without -r that would only fail.
 func (a *analysis) optionsByValue(c *shell.Call) {
-	unknown, directory := false, ""
+	unknown := false
 	for _, f := range c.Argv[1:] {
-		switch {
-		case f.Text == "--" && !unknown:
+		if f.Text == "--" && !unknown {
 			return // none of what follows is an option
-		case strings.HasPrefix(f.Text, shell.Unknown) || strings.HasPrefix(f.Text, shell.Unset):
-			unknown = true
-		case directory == "" && !strings.HasPrefix(f.Text, "-") && a.isDirectory(c, f):
-			directory = f.Text
 		}
+		unknown = unknown || strings.HasPrefix(f.Text, shell.Unknown) || strings.HasPrefix(f.Text, shell.Unset)
 	}
-	if unknown && directory != "" {
-		a.soft(c, Deny, "exec.rm-recursive", "rm may get -r by a word that is only known when it runs, and is to delete the directory "+directory, saferPlain)
+	if !unknown {
+		return
+	}
+	directory := slices.IndexFunc(c.Argv[1:], func(f shell.Field) bool {
+		return !strings.HasPrefix(f.Text, "-") && !strings.HasPrefix(f.Text, shell.Unknown) && !strings.HasPrefix(f.Text, shell.Unset) && a.isDirectory(c, f)
+	})
+	if directory >= 0 {
+		a.soft(c, Deny, "exec.rm-recursive", "rm may get -r by a word that is only known when it runs, and is to delete the directory "+c.Argv[1+directory].Text, saferPlain)
 	}
 }
 

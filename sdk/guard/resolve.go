@@ -162,11 +162,17 @@ func below(dir, name, whole string) string {
 
 // within says whether path is dir or below it, component by component: /w2 is not within /w.
 func within(dir, path string) bool {
-	if rest, ok := strings.CutPrefix(path, dir); ok && (rest == "" || rest[0] == filepath.Separator) && !strings.Contains(rest, "..") {
-		return true
+	if exact(dir) && exact(path) {
+		rest, ok := strings.CutPrefix(path, dir)
+		return ok && (rest == "" || rest[0] == filepath.Separator || dir == "/")
 	}
 	rel, err := filepath.Rel(dir, path)
 	return err == nil && filepath.IsLocal(rel)
+}
+
+// exact says whether a path is certainly absolute and clean, so that another such is below it if and only if it begins with it.
+func exact(path string) bool {
+	return filepath.Separator == '/' && path != "" && path[0] == '/' && (path == "/" || paths.Clean(path[1:]))
 }
 
 // withinAny says whether path is one of the directories or below one of them.

@@ -210,7 +210,7 @@ func (in *Interpreter) forClause(c *syntax.ForClause, st *state, stdin Stream, p
 	chosen, before := in.rounds(values), in.steps
 	leftOut := len(chosen) < len(values)
 	for round, value := range chosen {
-		if number(value.Text) && (round >= fewRounds && in.steps-before > maxSteps/16 || round > 0 && in.steps > maxSteps/4) {
+		if number(value.Text) && in.dear(round, in.steps-before) {
 			leftOut = true
 			continue
 		}
@@ -241,15 +241,22 @@ func (in *Interpreter) forClause(c *syntax.ForClause, st *state, stdin Stream, p
 	return join(states...), printed.stream()
 }
 
-// fewRounds is how many values of a loop are followed at least, however long its rounds take. Of the numbers behind them, one that
-// isn't known stands for all then.
-const fewRounds = 4
+// dear says whether the rounds of a loop have taken so many steps that of its further numbers one that isn't known stands for all.
+func (in *Interpreter) dear(rounds, steps int) bool {
+	switch {
+	case rounds == 0:
+		return false
+	case rounds < 4:
+		return steps > maxSteps/32 || in.steps > maxSteps/4
+	}
+	return steps > maxSteps/64
+}
 
 // number says whether a value is made of digits alone.
 func number(text string) bool { return text != "" && strings.Trim(text, "0123456789") == "" }
 
-// rounds chooses the values that a loop is followed for: all if they are few; else the first, those that look like
-// paths or options, and one that stands for the rest.
+// rounds chooses the values that a loop is followed for: all if they are few; else the first, those that aren't numbers, and one that
+// stands for the rest.
 func (in *Interpreter) rounds(values []Field) []Field {
 	limit := maxRounds
 	if in.steps > maxSteps/4 {
@@ -261,7 +268,7 @@ func (in *Interpreter) rounds(values []Field) []Field {
 	chosen := append(in.fields.list(4*limit), Field{Text: Unknown})
 	chosen = append(chosen, values[:limit/2]...)
 	for _, v := range values[limit/2:] {
-		if strings.ContainsAny(v.Text, "/.-~ ") && len(chosen) < limit*4 {
+		if !number(v.Text) && len(chosen) < limit*4 {
 			chosen = append(chosen, v)
 		}
 	}

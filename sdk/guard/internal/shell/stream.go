@@ -2,6 +2,7 @@ package shell
 
 import (
 	"path"
+	"slices"
 	"strings"
 )
 
@@ -40,6 +41,7 @@ type transcript struct {
 	size    int
 	unknown bool
 	from    Origin
+	names   []string // the names in from and all after it, if there are several: they are united once, not command by command
 }
 
 func (t *transcript) add(s Stream) {
@@ -47,8 +49,35 @@ func (t *transcript) add(s Stream) {
 		t.parts = append(t.parts, s.Text)
 	}
 	if t.size += len(s.Text); !s.Known || t.size > MaxText {
-		t.unknown, t.from = true, t.from.And(s.From)
+		t.unknown = true
+		t.comes(s.From)
 	}
+}
+
+// comes adds an origin.
+func (t *transcript) comes(from Origin) {
+	switch {
+	case from.None() || from == t.from:
+	case t.from.None():
+		t.from = from
+	default:
+		if t.names == nil {
+			t.names = slices.Clone(t.from.Names())
+		}
+		for i := range from.count() {
+			if name := from.at(i); len(t.names) < maxNames && !slices.Contains(t.names, name) {
+				t.names = append(t.names, name)
+			}
+		}
+	}
+}
+
+// origin is that of all of it.
+func (t *transcript) origin() Origin {
+	if t.names == nil {
+		return t.from
+	}
+	return Origin{all: &origins{names: t.names}}
 }
 
 // stream is all of it.
@@ -58,7 +87,7 @@ func (t *transcript) stream() Stream {
 		printed = strings.Join(t.parts, "")
 	}
 	if t.unknown {
-		return Stream{Piped: true, Text: printed, From: t.from}
+		return Stream{Piped: true, Text: printed, From: t.origin()}
 	}
 	return text(printed)
 }

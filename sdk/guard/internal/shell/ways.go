@@ -49,11 +49,12 @@ func blur(states []*state) *state {
 			}
 			return true
 		})
-		for path, theirs := range o.files.all() {
-			s.in.work += perWord
-			ours, _ := s.files.get(path)
-			set(s.in, &s.files, path, Stream{Piped: true, Text: ours.or(theirs).Text, From: From("several ways")})
-		}
+		changes(s.in, s.files, o.files, func(ours, theirs *entry[Stream]) bool {
+			if theirs != nil && !(ours != nil && ours.value.same(theirs.value)) {
+				set(s.in, &s.files, theirs.key, Stream{Piped: true, Text: ours.content().or(theirs.value).Text, From: From("several ways")})
+			}
+			return true
+		})
 		changes(s.in, s.funcs, o.funcs, func(ours, theirs *entry[*syntax.Stmt]) bool {
 			switch {
 			case theirs == nil:
