@@ -130,6 +130,9 @@ func (a *analysis) copied(c *shell.Call, name, file string) {
 		if name == "ln" && from != file {
 			c.Link(from, file, how.symbolic)
 			c.Link(from, file+"/"+path.Base(from), how.symbolic)
+			if how.symbolic {
+				a.linked(c.Abs(file), c.Abs(file+"/"+path.Base(from)))
+			}
 		}
 		switch content, ok := c.Written(from); {
 		case from == file:

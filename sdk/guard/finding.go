@@ -51,8 +51,9 @@ type analysis struct {
 	resolver   resolver
 	open       pathKey // the last path that was found to be open
 	programs   *programs.Memory
-	copying    *copying // how the command that is being decided on makes files out of others, once that was asked
-	copiedFrom int      // files that were copied so far, each as often as there are files that it may have been copied from
+	copying    *copying        // how the command that is being decided on makes files out of others, once that was asked
+	symlinks   map[string]bool // symbolic links that the line makes, or may make, by absolute path
+	copiedFrom int             // files that were copied so far, each as often as there are files that it may have been copied from
 }
 
 // pathKey is what is done with a path.

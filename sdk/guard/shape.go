@@ -80,7 +80,7 @@ func (a *analysis) path(p *shell.Place, access Access, text string, glob bool, a
 			}
 			return
 		}
-		if abs = ""; text == ".." {
+		if abs = ""; text == ".." && len(a.symlinks) == 0 {
 			abs = a.resolver.above(dir)
 		}
 		if abs == "" {
@@ -100,6 +100,10 @@ func (a *analysis) path(p *shell.Place, access Access, text string, glob bool, a
 	}
 	if reason := malformed(abs); reason != "" {
 		a.refuse(p, finding{rule: ruleMalformed, why: reason, safer: saferInside, argv: argv})
+		return
+	}
+	if link := a.throughLink(abs); link != "" {
+		a.refuse(p, finding{rule: ruleUnresolved, why: text + ": the same command makes the link " + link + ", and where .. behind it leads is only known then", safer: saferInside, argv: argv})
 		return
 	}
 	key := pathKey{access, abs}
@@ -122,6 +126,33 @@ func (a *analysis) path(p *shell.Place, access Access, text string, glob bool, a
 		return
 	}
 	a.open = key
+}
+
+// linked remembers symbolic links that the command line makes.
+func (a *analysis) linked(links ...string) {
+	if a.symlinks == nil {
+		a.symlinks = map[string]bool{}
+	}
+	for _, link := range links {
+		a.symlinks[filepath.Clean(link)] = true
+	}
+}
+
+// throughLink returns the link that the command line makes from which a path goes up, which is not where its name says; "" if there is none.
+func (a *analysis) throughLink(path string) string {
+	if len(a.symlinks) == 0 || !strings.Contains(path, "..") {
+		return ""
+	}
+	for at := 0; ; {
+		up := strings.Index(path[at:], "/..")
+		if up < 0 {
+			return ""
+		}
+		if at += up; a.symlinks[filepath.Clean(path[:at])] {
+			return filepath.Clean(path[:at])
+		}
+		at += len("/..")
+	}
 }
 
 // temporary says whether a path is in a directory that all the machine's users keep temporary files in.

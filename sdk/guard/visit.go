@@ -90,15 +90,9 @@ func (a *analysis) Call(c *shell.Call) {
 		c = a.movedTo(c, dirs)
 		defer started.Keep(c)
 	}
-	for _, use := range uses {
-		if use.Kind == programs.Enter {
-			a.use(started, name, use)
-			continue
-		}
-		if c != started && runsAtTop(name, use.Kind) {
-			a.use(started, name, use)
-		}
-		a.use(c, name, use)
+	a.uses(c, started, name, uses)
+	if repeats[name] && c.Wrote() {
+		a.uses(c, started, name, uses) // what it starts may find what it has written before
 	}
 	switch name {
 	case "sed":
@@ -163,6 +157,23 @@ func (a *analysis) Call(c *shell.Call) {
 	}
 	if !programs.Understood(name) {
 		a.guess(c, uses)
+	}
+}
+
+// repeats are programs that start the same command again and again.
+var repeats = map[string]bool{"find": true, "gfind": true, "fd": true, "fdfind": true, "xargs": true, "gxargs": true, "parallel": true, "watch": true, "watchexec": true, "entr": true, "nodemon": true, "hyperfine": true}
+
+// uses decides on all the arguments of a command that was started by one, and is another if it changes to a directory first.
+func (a *analysis) uses(c, started *shell.Call, name string, uses []programs.Use) {
+	for _, use := range uses {
+		if use.Kind == programs.Enter {
+			a.use(started, name, use)
+			continue
+		}
+		if c != started && runsAtTop(name, use.Kind) {
+			a.use(started, name, use)
+		}
+		a.use(c, name, use)
 	}
 }
 

@@ -19,7 +19,7 @@ var (
 	dot          = pattern.New(`"(\d+)"\s*\.\s*"(\d+)"`)
 	dots         = pattern.New(`"(\d+)"\s*\.\.\s*"(\d+)"`)
 	adjacent     = pattern.New(`"(\d+)"[ \t]*(?:\+|<<)?[ \t]*"(\d+)"`)
-	constant     = pattern.New(`(?:^|[;\n({}]|\b(?:const|let|var|my|our|local)\b)\s*\(?\s*([$@]?[A-Za-z_]\w*)\s*=\s*("\d+"|[\[(]\s*"\d+"(?:\s*,\s*"\d+")*\s*,?\s*[\])])\s*(?:[;\n)}]|$)`)
+	constant     = pattern.New(`(?:^|[:;\n({}]|\b(?:const|let|var|my|our|local)\b)\s*\(?\s*([$@]?[A-Za-z_]\w*)\s*=\s*("\d+"|[\[(]\s*"\d+"(?:\s*,\s*"\d+")*\s*,?\s*[\])])`)
 	aConstant    = pattern.New(`^(?:"|[\[(]\s*")`)
 	aFunction    = pattern.New(`^(?:(?:os|subprocess|shutil|pty|io|child_process|commands|asyncio|ctypes)\b|(?:[\w.]+(?:\("\d+"\))?\.)?(?:exec|spawn|fork|rm|eval|system|__import__))`)
 	member       = pattern.New(`([\w)\]])\s*\[\s*"(\d+)"\s*\]`)
@@ -236,9 +236,12 @@ func (s *skeleton) constants(language string) bool {
 	changed := false
 	for i, m := range found {
 		name, value := m[1], m[2]
-		at := strings.Index(s.code, m[0]) + len(m[0]) - 1
-		if i == maxConstants || at < len(m[0])-1 {
+		at := strings.Index(s.code, m[0]) + len(m[0])
+		if i == maxConstants || at < len(m[0]) {
 			break
+		}
+		if !endsHere(s.code[at:]) {
+			continue
 		}
 		times := 0
 		for place := range places(s.code, name) {
@@ -248,7 +251,7 @@ func (s *skeleton) constants(language string) bool {
 				}
 			}
 		}
-		if times != 1 || s.altered(language, name) {
+		if times != 1 && !s.leadsUp(value) || s.altered(language, name) {
 			continue
 		}
 		if value[0] != '"' {
@@ -264,6 +267,18 @@ func (s *skeleton) constants(language string) bool {
 		s.code, s.pairs, changed = s.code[:at]+rest, nil, true
 	}
 	return changed
+}
+
+// endsHere says whether what stands behind a value can't change it any more.
+func endsHere(behind string) bool {
+	behind = strings.TrimLeft(behind, " \t\v\f\r")
+	return behind == "" || strings.IndexByte(";\n)}", behind[0]) >= 0
+}
+
+// leadsUp says whether a value is a path to the directory above, or into it: of several that a variable is set to, that one counts.
+func (s *skeleton) leadsUp(value string) bool {
+	text, ok := s.text(strings.Trim(value, `"`))
+	return ok && (text == ".." || strings.HasPrefix(text, "../") || strings.HasSuffix(text, "/.."))
 }
 
 // altered says whether code changes a string where it is: $c =~ s/a/b/, c.sub!("a", "b").

@@ -3,6 +3,8 @@ package rules
 import (
 	"slices"
 	"strings"
+
+	"github.com/picoclaw/picoclaw/sdk/guard/internal/shell"
 )
 
 var systemRules = []Rule{
@@ -87,7 +89,7 @@ var processRules = []Rule{
 		Reason: "kills processes without letting them finish, or all of them",
 		Safer:  "use kill with the default signal and the id of a process that you started",
 		Seeds:  []string{`\bkill\s+-[9]\b`},
-		Hit:    []string{"kill -9 1", "kill -s KILL 1", "kill -n 9 1", "kill -SIGKILL 1", "kill -TERM -1", "kill -s 9 1", "kill -sKILL 1"},
+		Hit:    []string{"kill -9 1", "kill -s KILL 1", "kill -n 9 1", "kill -SIGKILL 1", "kill -TERM -1", "kill -s 9 1", "kill -sKILL 1", "kill -" + shell.Unknown + " 1"},
 		Miss:   []string{"kill 1234", "kill -l", "kill -0 1", "kill -15 1", "kill %1"},
 	},
 	{
@@ -123,8 +125,8 @@ func sigkill(c *Command) bool {
 	return false
 }
 
-// kill9 says whether a word names signal 9.
+// kill9 says whether a word names signal 9. One that isn't known counts.
 func kill9(word string) bool {
 	word = strings.ToUpper(word)
-	return strings.TrimLeft(word, "0") == "9" || word == "KILL" || word == "SIGKILL"
+	return shell.HasUnknown(word) || strings.TrimLeft(word, "0") == "9" || word == "KILL" || word == "SIGKILL"
 }

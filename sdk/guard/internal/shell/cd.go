@@ -87,12 +87,34 @@ func (s *state) step(dir string) {
 	s.dir = below(s.dir)
 }
 
-// mentioned says whether the text names a directory before a command: what did may have made it.
+// mentioned says whether the text names a directory before a command, or a command that makes directories got its name by an expansion:
+// what did may have made it.
 func (in *Interpreter) mentioned(c *Call, dir string) bool {
-	if in.depth > 1 {
+	if in.depth > 1 || in.made[filepath.Base(dir)] {
 		return true // the place is that of the code, not in it
 	}
 	return strings.Contains(in.source[:min(c.Span.Start, len(in.source))], filepath.Base(dir))
+}
+
+// makers are programs that make directories.
+var makers = map[string]bool{"mkdir": true, "install": true, "git": true, "cp": true, "mv": true, "tar": true, "unzip": true, "rsync": true}
+
+// maxMade is how many words of such a program are looked at.
+const maxMade = 16
+
+// makes remembers what a program that makes directories was given, if the text need not have it as it is.
+func (in *Interpreter) makes(c *Call) {
+	if !makers[c.Argv[0].Text] {
+		return
+	}
+	for _, f := range c.Argv[1:min(len(c.Argv), maxMade)] {
+		if name := filepath.Base(f.Text); !strings.Contains(in.source, name) {
+			if in.made == nil {
+				in.made = map[string]bool{}
+			}
+			in.made[name] = true
+		}
+	}
 }
 
 // pushd changes the working directory and remembers the old one.

@@ -80,12 +80,16 @@ const maxWiden = 16
 func (in *Interpreter) repeated(place *Place, st *state, once func(*state) ([]*state, Stream)) (ways []*state, printed Stream) {
 	wide := st
 	for round := range maxWiden {
+		before := in.everywhere()
 		after, out := once(wide.clone())
 		if after = join(after...); round == 0 {
 			printed = out
 		}
 		if len(after) == 0 || in.stopped {
 			return ways, printed
+		}
+		if len(after) == 1 && after[0].equal(wide) && in.everywhere() == before {
+			return append(ways, after...), printed // each further round does the same
 		}
 		if round == 0 && len(after) == 1 {
 			ways = append(ways, after[0])
@@ -100,6 +104,25 @@ func (in *Interpreter) repeated(place *Place, st *state, once func(*state) ([]*s
 	}
 	in.problem(place, TooComplex, "a loop takes too many rounds to follow")
 	return ways, printed
+}
+
+// everywhere is how much of what holds on every way is known.
+func (in *Interpreter) everywhere() [6]int {
+	flags := 0
+	for i, set := range []bool{in.lastpipe, in.cdable, in.keeps, in.merged} {
+		if set {
+			flags |= 1 << i
+		}
+	}
+	links := 0
+	for _, names := range in.links {
+		links += len(names)
+	}
+	references := 0
+	for _, names := range in.references {
+		references += len(names)
+	}
+	return [...]int{len(in.links), links, len(in.references), references, len(in.volatile), flags}
 }
 
 // body follows the body of a loop once. The ways that have left it are among those that it ends with.
@@ -208,19 +231,33 @@ func (in *Interpreter) forClause(c *syntax.ForClause, st *state, stdin Stream, p
 	states := st.alone()
 	printed := transcript{unknown: true, from: From("a loop")}
 	chosen, before := in.rounds(values), in.steps
-	leftOut := len(chosen) < len(values)
+	leftOut, none := len(chosen) < len(values), true
 	for round, value := range chosen {
 		if number(value.Text) && in.dear(round, in.steps-before) {
 			leftOut = true
 			continue
 		}
-		next := in.ways.list(len(states))
-		for _, s := range states {
-			s = s.clone()
+		once := func(s *state) ([]*state, Stream) {
 			if name != "" {
 				s.set(name, value.Text)
 			}
-			after, out := in.body(c.Do, s, stdin)
+			return in.body(c.Do, s, stdin)
+		}
+		several := c.Select || HasUnknown(value.Text) || strings.ContainsAny(value.Text, "*?[") // there may be more of it, or none
+		none = none && several
+		next := in.ways.list(len(states))
+		for _, s := range states {
+			var after []*state
+			var out Stream
+			s = s.clone()
+			if several && !in.recursive() {
+				if name != "" {
+					s.set(name, value.Text) // so that a round which changes nothing else changes nothing
+				}
+				after, out = in.repeated(place, s, once)
+			} else {
+				after, out = once(s)
+			}
 			next = append(next, after...)
 			printed.add(out)
 		}
@@ -228,8 +265,10 @@ func (in *Interpreter) forClause(c *syntax.ForClause, st *state, stdin Stream, p
 			break
 		}
 	}
-	states = append(states[:len(states):len(states)], st)
-	if _, counts := c.Loop.(*syntax.CStyleLoop); counts || leftOut {
+	if states = states[:len(states):len(states)]; none || len(states) == 0 {
+		states = append(states, st)
+	}
+	if leftOut {
 		ways, _ := in.repeated(place, blur(states), func(s *state) ([]*state, Stream) {
 			if name != "" {
 				s.set(name, Unknown)

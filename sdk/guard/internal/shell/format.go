@@ -1,6 +1,9 @@
 package shell
 
-import "strings"
+import (
+	"strconv"
+	"strings"
+)
 
 // formatted is what a program prints by the formats among its arguments, with names for what it fills in; "" if it has none.
 func formatted(args []string) string {
@@ -46,3 +49,43 @@ func Formatted(format string) string {
 	}
 	return strings.ReplaceAll(printf([]string{"%b", b.String()}), Unknown, Item)
 }
+
+// sequence is what seq prints of whole numbers: themselves if they are few, else the name of one. It is "" for what seq would refuse,
+// and for options.
+func sequence(args []string) string {
+	first, step, last := "1", "1", ""
+	switch len(args) {
+	case 1:
+		last = args[0]
+	case 2:
+		first, last = args[0], args[1]
+	case 3:
+		first, step, last = args[0], args[1], args[2]
+	}
+	var bounds [3]int
+	for i, arg := range []string{first, step, last} {
+		n, err := strconv.Atoi(arg)
+		switch {
+		case HasUnknown(arg) && !strings.HasPrefix(arg, "-"):
+			return Item + "\n"
+		case err != nil || n < -maxNumber || n > maxNumber:
+			return ""
+		}
+		bounds[i] = n
+	}
+	at, by, end := bounds[0], bounds[1], bounds[2]
+	if by == 0 {
+		return ""
+	}
+	if (end-at)/by >= maxRounds {
+		return Item + "\n"
+	}
+	var out strings.Builder
+	for ; by > 0 && at <= end || by < 0 && at >= end; at += by {
+		out.WriteString(strconv.Itoa(at) + "\n")
+	}
+	return out.String()
+}
+
+// maxNumber is the largest number that seq is followed to.
+const maxNumber = 1 << 30

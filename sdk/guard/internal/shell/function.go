@@ -134,6 +134,13 @@ func (in *Interpreter) function(name string, body *syntax.Stmt, st *state, stdin
 	return in.stmt(body, st, stdin)
 }
 
+// recursive says whether the function that is being followed has called itself. Its loops need no further rounds then, as what they
+// carry on is followed where it was called first.
+func (in *Interpreter) recursive() bool {
+	last := len(in.calls) - 1
+	return last > 0 && slices.ContainsFunc(in.calls[:last], func(f frame) bool { return f.name == in.calls[last].name })
+}
+
 // maxBodies is how many bodies of one function are followed.
 const maxBodies = 16
 

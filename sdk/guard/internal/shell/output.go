@@ -71,7 +71,12 @@ func output(c *Call) Stream {
 		if len(args) == 2 && args[0] == "-v" {
 			return known("/" + Program + "/" + path.Base(args[1]) + "\n")
 		}
-	case "find", "gfind", "stat", "date", "seq":
+	case "seq", "gseq":
+		if made := sequence(args); made != "" {
+			return known(made)
+		}
+		fallthrough
+	case "find", "gfind", "stat", "date":
 		if made := formatted(args); made != "" {
 			return Stream{Piped: true, Text: made, From: From(name)}
 		}

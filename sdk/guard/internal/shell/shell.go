@@ -45,6 +45,7 @@ type Interpreter struct {
 	references map[string][]string // variables by their other names
 	volatile   map[string]bool     // variables that traps may set at any time
 	links      map[string][]string // other names of files
+	made       map[string]bool     // names that stand nowhere in the text, of what programs that make directories were given
 
 	// Statements that stand for functions which may have several bodies: those, and what they were united of.
 	alternatives map[*syntax.Stmt][]*syntax.Stmt

@@ -280,6 +280,7 @@ func (in *Interpreter) call(c *Call, st *state) Stream {
 	if out, ok := in.builtin(c, st); ok {
 		return out
 	}
+	in.makes(c)
 	in.visitor.Call(c)
 	if asks := len(c.Argv) == 3 && word.Text == "command" && c.Argv[1].Text == "-v"; !asks && (c.Output.Known || c.Output.Piped) {
 		return c.Output
