@@ -5,8 +5,30 @@ import (
 	"strconv"
 	"strings"
 
+	"mvdan.cc/sh/v3/expand"
 	"mvdan.cc/sh/v3/syntax"
 )
+
+// special are the builtins that POSIX calls so: what is assigned in front of them stays.
+var special = map[string]bool{":": true, ".": true, "source": true, "eval": true, "exec": true, "export": true, "readonly": true, "set": true, "shift": true, "trap": true, "unset": true, "times": true, "return": true, "exit": true, "break": true, "continue": true}
+
+// keepsAssigned takes over what is assigned in front of a builtin, if that may stay: of bash's own, what export, readonly and declare name.
+func (in *Interpreter) keepsAssigned(c *Call, st *state) {
+	word := c.Argv[0].Text
+	names := word == "export" || word == "readonly" || word == "declare" || word == "typeset"
+	if !names && !(special[word] && in.posix) {
+		return
+	}
+	for name, value := range c.Env {
+		if !names || in.posix || slices.ContainsFunc(c.Argv[1:], func(f Field) bool { return f.Text == name || HasUnknown(f.Text) }) {
+			if names && word[0] != 'd' && word[0] != 't' && c.Argv[len(c.Argv)-1].Text == name {
+				st.set(name, value)
+				continue
+			}
+			st.either(name, st.Get(name), expand.Variable{Set: true, Kind: expand.String, Str: value})
+		}
+	}
+}
 
 // builtin follows a command that changes the shell itself. The second result says whether it was one.
 // A few also go to the visitor, because rules may concern them.
@@ -128,6 +150,9 @@ func (in *Interpreter) builtin(c *Call, st *state) (Stream, bool) {
 		for _, arg := range args {
 			in.declared(&c.Place, st, arg, slices.ContainsFunc(args, func(option string) bool { return strings.HasPrefix(option, "-") && strings.Contains(option, "i") }), false)
 			if name, value, ok := strings.Cut(arg, "="); ok && syntax.ValidName(name) {
+				if c.Argv[0].Text == "local" && len(in.calls) == 0 {
+					continue // it fails outside of functions
+				}
 				st.set(name, value)
 				st.export(name)
 				if c.Env == nil {

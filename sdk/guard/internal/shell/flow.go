@@ -11,12 +11,22 @@ func (in *Interpreter) ifClause(c *syntax.IfClause, st *state, stdin Stream) ([]
 	if len(c.Cond) == 0 { // else
 		return in.stmts(c.Then, st, stdin)
 	}
+	known := st.doubt == "" && simpleCondition(c.Cond)
 	states, _ := in.stmts(c.Cond, st, stdin)
 	all := in.ways.list(2 * len(states))
 	printed := Stream{Piped: true, From: From("a conditional")}
 	for _, s := range states {
+		right := s.clone()
+		if known && s.doubt != "" { // one branch runs where the directory was entered, the other where it wasn't
+			outside := s
+			if c.Cond[0].Negated {
+				outside = right
+			}
+			outside.dir = outside.doubt
+			s.doubt, right.doubt = "", ""
+		}
 		in.branches++
-		then, out := in.stmts(c.Then, s.clone(), stdin)
+		then, out := in.stmts(c.Then, right, stdin)
 		in.branches--
 		all, printed = append(all, then...), printed.then(out)
 		if c.Else == nil {
@@ -27,6 +37,15 @@ func (in *Interpreter) ifClause(c *syntax.IfClause, st *state, stdin Stream) ([]
 		all, printed = append(all, other...), printed.then(out)
 	}
 	return join(all...), printed
+}
+
+// simpleCondition says whether a condition is one simple command, which may be negated.
+func simpleCondition(list []*syntax.Stmt) bool {
+	if len(list) != 1 || list[0].Background || list[0].Coprocess || list[0].Disown {
+		return false
+	}
+	_, ok := list[0].Cmd.(*syntax.CallExpr)
+	return ok
 }
 
 // caseClause follows every branch.
@@ -57,7 +76,7 @@ func (in *Interpreter) while(c *syntax.WhileClause, st *state, stdin Stream, pla
 	printed := Stream{Piped: true, From: From("a loop")}
 	for _, s := range states {
 		ways, out := in.repeated(place, s, func(s *state) ([]*state, Stream) {
-			after, out := in.body(c.Do, s, stdin)
+			after, _, out := in.body(c.Do, s, stdin)
 			var next []*state
 			for _, a := range after {
 				if !a.dead {
@@ -125,14 +144,14 @@ func (in *Interpreter) everywhere() [6]int {
 	return [...]int{len(in.links), links, len(in.references), references, len(in.volatile), flags}
 }
 
-// body follows the body of a loop once. The ways that have left it are among those that it ends with.
-func (in *Interpreter) body(list []*syntax.Stmt, st *state, stdin Stream) ([]*state, Stream) {
+// body follows the body of a loop once. The ways that have left it are among those that it ends with, and returned by themselves besides.
+func (in *Interpreter) body(list []*syntax.Stmt, st *state, stdin Stream) (states, left []*state, out Stream) {
 	in.breaks = append(in.breaks, nil)
-	states, out := in.stmts(list, st, stdin)
+	states, out = in.stmts(list, st, stdin)
 	last := len(in.breaks) - 1
-	left := in.breaks[last]
+	left = in.breaks[last]
 	in.breaks = in.breaks[:last]
-	return append(states[:len(states):len(states)], left...), out
+	return append(states[:len(states):len(states)], left...), left, out
 }
 
 // leaves ends a way at a break or continue, which fails outside of loops. With a number it may be that of any loop around.
@@ -232,6 +251,7 @@ func (in *Interpreter) forClause(c *syntax.ForClause, st *state, stdin Stream, p
 	printed := transcript{unknown: true, from: From("a loop")}
 	chosen, before := in.rounds(values), in.steps
 	leftOut, none := len(chosen) < len(values), true
+	var left []*state // ways on which the loop ended before its last value
 	for round, value := range chosen {
 		if number(value.Text) && in.dear(round, in.steps-before) {
 			leftOut = true
@@ -241,7 +261,11 @@ func (in *Interpreter) forClause(c *syntax.ForClause, st *state, stdin Stream, p
 			if name != "" {
 				s.set(name, value.Text)
 			}
-			return in.body(c.Do, s, stdin)
+			states, gone, out := in.body(c.Do, s, stdin)
+			if left = append(left, gone...); len(left) > maxStates {
+				left = []*state{blur(left)}
+			}
+			return states, out
 		}
 		several := c.Select || HasUnknown(value.Text) || strings.ContainsAny(value.Text, "*?[") // there may be more of it, or none
 		none = none && several
@@ -273,11 +297,12 @@ func (in *Interpreter) forClause(c *syntax.ForClause, st *state, stdin Stream, p
 			if name != "" {
 				s.set(name, Unknown)
 			}
-			return in.body(c.Do, s, stdin)
+			states, _, out := in.body(c.Do, s, stdin)
+			return states, out
 		})
 		states = append(states, ways...)
 	}
-	return join(states...), printed.stream()
+	return join(append(states, left...)...), printed.stream()
 }
 
 // dear says whether the rounds of a loop have taken so many steps that of its further numbers one that isn't known stands for all.

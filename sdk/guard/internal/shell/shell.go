@@ -23,7 +23,8 @@ type Interpreter struct {
 	*Memory
 	visitor Visitor
 	parser  *syntax.Parser
-	source  string // the text that is being followed: the one that was given, or code within it
+	top     string // the text that was given
+	source  string // the text that is being followed: that, or code within it
 	merged  bool   // errors may go where output goes
 	span    Span   // of the command whose code is being followed
 	steps   int
@@ -45,12 +46,13 @@ type Interpreter struct {
 	references map[string][]string // variables by their other names
 	volatile   map[string]bool     // variables that traps may set at any time
 	links      map[string][]string // other names of files
-	made       map[string]bool     // names that stand nowhere in the text, of what programs that make directories were given
+	made       map[string]bool     // names that commands got by expansions
 
 	// Statements that stand for functions which may have several bodies: those, and what they were united of.
 	alternatives map[*syntax.Stmt][]*syntax.Stmt
 	united       map[[2]*syntax.Stmt]*syntax.Stmt
 
+	posix    bool // the shell may keep to POSIX
 	lastpipe bool // the last command of a pipe may run in the shell itself
 	cdable   bool // cd may take the name of a variable
 	keeps    bool // what is written may not take the place of what was there
@@ -70,7 +72,7 @@ func Interpret(text string, opts Options, visitor Visitor) {
 	if memory == nil {
 		memory = new(Memory)
 	}
-	in := &Interpreter{Memory: memory, visitor: visitor, parser: memory.parser(opts.POSIX)}
+	in := &Interpreter{Memory: memory, visitor: visitor, parser: memory.parser(opts.POSIX), posix: opts.POSIX, top: text}
 	st := &state{in: in, base: opts.Env, dir: opts.Dir, params: []string{"bash"}}
 	place := &Place{Dir: opts.Dir, Span: Span{End: len(text), Line: 1, Column: 1}}
 	if len(opts.Env) > 0 {
@@ -129,6 +131,7 @@ func (in *Interpreter) code(place *Place, source string, st *state, stdin Stream
 	outer, span := in.source, in.span
 	in.source, in.span = source, place.Span
 	in.merged = in.merged || merges(source)
+	in.posix = in.posix || strings.Contains(source, "posix") || strings.Contains(source, "POSIX")
 	in.depth++
 	input := st.input
 	st.input = nil // what it is given counts

@@ -183,6 +183,9 @@ func (in *Interpreter) aliasesIn(a *syntax.Assign, st *state, x *expansion) {
 
 // declare follows export, declare, local, readonly and typeset.
 func (in *Interpreter) declare(c *syntax.DeclClause, st *state, stdin Stream, place *Place, s *syntax.Stmt) {
+	if c.Variant.Value == "local" && len(in.calls) == 0 {
+		st = st.clone() // it fails outside of functions
+	}
 	x := in.expansion(st, place)
 	reference, integer, associative := c.Variant.Value == "nameref", false, false
 	readonly, exported, kept := c.Variant.Value == "readonly", c.Variant.Value == "export", false
@@ -276,6 +279,9 @@ func (in *Interpreter) call(c *Call, st *state) Stream {
 	if len(c.Via) > MaxNesting {
 		in.problem(&c.Place, TooComplex, "commands that start commands, too deep to follow")
 		return Stream{}
+	}
+	if len(c.Env) > 0 {
+		in.keepsAssigned(c, st)
 	}
 	if out, ok := in.builtin(c, st); ok {
 		return out

@@ -251,14 +251,17 @@ func (in *Interpreter) tried(c *syntax.BinaryCmd, st *state, stdin Stream) (succ
 // of them ran, and all ways.
 func (in *Interpreter) and(c *syntax.BinaryCmd, st *state, stdin Stream) (through, all []*state, out Stream) {
 	var left []*state
+	succeeds := st.doubt == "" && plainList(c.X) // what follows runs only where the directories were entered
 	if inner, ok := c.X.Cmd.(*syntax.BinaryCmd); ok && inner.Op == syntax.AndStmt && plainList(c.X) && in.stepAt(c.X, st) {
 		left, all, out = in.and(inner, st, stdin)
 	} else {
+		_, simple := c.X.Cmd.(*syntax.CallExpr)
+		succeeds = succeeds && simple
 		left, out = in.stmt(c.X, st, stdin)
 		all = left
 	}
 	for _, s := range left {
-		if _, ok := c.X.Cmd.(*syntax.CallExpr); ok && plainList(c.X) && s.doubt != "" {
+		if succeeds && s.doubt != "" {
 			failed := s.clone()
 			failed.dir, failed.doubt = s.doubt, ""
 			all = append(all[:len(all):len(all)], failed)
