@@ -12,19 +12,18 @@ import (
 // special are the builtins that POSIX calls so: what is assigned in front of them stays.
 var special = map[string]bool{":": true, ".": true, "source": true, "eval": true, "exec": true, "export": true, "readonly": true, "set": true, "shift": true, "trap": true, "unset": true, "times": true, "return": true, "exit": true, "break": true, "continue": true}
 
-// keepsAssigned takes over what is assigned in front of a builtin, if that may stay: of bash's own, what export, readonly and declare name.
+// keepsAssigned takes over what is assigned in front of a builtin, if that may stay: of bash's own, what export and readonly name, and
+// what declare may.
 func (in *Interpreter) keepsAssigned(c *Call, st *state) {
 	word := c.Argv[0].Text
-	names := word == "export" || word == "readonly" || word == "declare" || word == "typeset"
-	if !names && !(special[word] && in.posix) {
-		return
-	}
+	names := word == "export" || word == "readonly"
+	declares := word == "declare" || word == "typeset"
 	for name, value := range c.Env {
-		if !names || in.posix || slices.ContainsFunc(c.Argv[1:], func(f Field) bool { return f.Text == name || HasUnknown(f.Text) }) {
-			if names && word[0] != 'd' && word[0] != 't' && c.Argv[len(c.Argv)-1].Text == name {
-				st.set(name, value)
-				continue
-			}
+		named := slices.ContainsFunc(c.Argv[1:], func(f Field) bool { return f.Text == name || HasUnknown(f.Text) })
+		switch {
+		case names && c.Argv[len(c.Argv)-1].Text == name:
+			st.set(name, value)
+		case (names || declares) && named, special[word] && in.posix:
 			st.either(name, st.Get(name), expand.Variable{Set: true, Kind: expand.String, Str: value})
 		}
 	}

@@ -99,6 +99,7 @@ func (in *Interpreter) mentioned(c *Call, dir string) bool {
 		before = in.top[:min(c.Span.End, len(in.top))] // the place is that of the code, not in it
 	}
 	for range maxMentions {
+		in.work += len(before) / perWord
 		at := strings.LastIndex(before, name)
 		if at < 0 {
 			return false

@@ -50,7 +50,7 @@ func blur(states []*state) *state {
 			return true
 		})
 		changes(s.in, s.files, o.files, func(ours, theirs *entry[Stream]) bool {
-			if theirs != nil && !(ours != nil && ours.value.same(theirs.value)) {
+			if theirs != nil && (ours == nil || !ours.value.same(theirs.value)) {
 				set(s.in, &s.files, theirs.key, Stream{Piped: true, Text: ours.content().or(theirs.value).Text, From: From("several ways")})
 			}
 			return true
