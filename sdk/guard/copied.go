@@ -125,6 +125,11 @@ func (a *analysis) copied(c *shell.Call, name, file string) {
 		return
 	}
 	write := how.write
+	if name == "cp" && how.symbolic {
+		for _, f := range c.Argv[1:] {
+			a.linked(c.Abs(file), c.Abs(file+"/"+path.Base(f.Text)))
+		}
+	}
 	for _, f := range how.sources {
 		from := f.Text
 		if name == "ln" && from != file {

@@ -16,7 +16,8 @@ func TestADirectoryThatDoesNotExist(t *testing.T) {
 		"cd there; cat ../x": Allow, "cd nope; cat ../x": Deny, "cd nope\ncat ../x": Deny, "cd nope && cat ../x": Allow, "cd nope || exit; cat ../x": Allow, "cd nope || true; cat ../x": Deny,
 		"cd nope; cd ..; ls": Deny, "cd nope; cd there; cat ../x": Allow, "cd nope; echo x > ../y": Deny, "cd nope; cat x": Allow, "cd nope; (cat ../x)": Deny, "cd nope; cat ../x | wc": Deny,
 		"mkdir nope; cd nope; cat ../x": Allow, "git clone https://example.com/a/nope; cd nope; ls ..": Allow, "set -e; cd nope; cat ../x": Allow, "set -euo pipefail\ncd nope\ncat ../x": Allow, "pushd nope; cat ../x": Deny,
-		"cd nope && ls; cat ../x": Deny, "if cd nope; then cat ../x; fi": Allow, "! cd nope && cat ../x": Deny, "cd there/nope; cat ../../x": Deny, "cd nope; cd /; ls": Deny,
+		"cd nope && ls; cat ../x": Deny, "cd nope; make; cd ..": Allow, "cd nope; cd ..; echo done": Allow, "cd nope && make; cd ..": Allow, "cd nope; cd ..; make": Deny, "cd nope; cd ..; echo *": Deny, "d=nope; cd $d; cat ../x": Deny, "echo nope; cd nope; cat ../x": Deny, "D=nope; mkdir $D; cd $D; ls ..": Allow,
+		"bash -c 'cd nope; cat ../x'": Deny, "if ! cd nope; then cat ../x; fi": Deny, "make && cd nope && ls ..": Allow, "cd nope; true && ls ..": Deny, "for d in a nope; do mkdir -p $d; cd $d; touch x; cd ..; done": Allow, "if cd nope; then cat ../x; fi": Allow, "! cd nope && cat ../x": Deny, "cd there/nope; cat ../../x": Deny, "cd nope; cd /; ls": Deny,
 	} {
 		if d := g.Command(Command{Text: line}); d.Verdict != want {
 			t.Errorf("%q: %s %s; want %s", line, d.Verdict, d.Reason, want)

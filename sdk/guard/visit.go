@@ -20,6 +20,11 @@ func (a *analysis) Open(p *shell.Place, use shell.Use, f shell.Field) {
 		a.add(finding{verdict: Ask, rule: "exec.dynamic-target", line: reasonWorkdir, span: p.Span,
 			why: "which file it writes is only known when it runs", safer: "name the file"})
 	}
+	if use == shell.ForEntering && p.Doubt != "" {
+		sure := *p
+		sure.Doubt = "" // to be elsewhere matters once something is done there
+		p = &sure
+	}
 	a.path(p, access, f.Text, f.Glob, nil)
 }
 
@@ -56,6 +61,9 @@ func (a *analysis) Call(c *shell.Call) {
 		return
 	}
 	argv := c.Texts()
+	if c.Doubt != "" && !anywhere(argv) {
+		a.path(&shell.Place{Dir: c.Doubt, Span: c.Span}, List, ".", false, argv)
+	}
 	if len(a.guard.deny) > 0 {
 		a.custom(c.Span, argv, canonical(argv), canonical(append([]string{path.Base(argv[0])}, argv[1:]...)))
 	}
@@ -158,6 +166,14 @@ func (a *analysis) Call(c *shell.Call) {
 	if !programs.Understood(name) {
 		a.guess(c, uses)
 	}
+}
+
+// placeless are commands that do the same wherever they run.
+var placeless = map[string]bool{"echo": true, "printf": true, ":": true, "true": true, "false": true, "exit": true, "sleep": true, "date": true, "export": true, "kill": true, "wait": true}
+
+// anywhere says whether a command does the same wherever it runs.
+func anywhere(argv []string) bool {
+	return placeless[argv[0]] && !slices.ContainsFunc(argv, func(arg string) bool { return strings.ContainsAny(arg, "*?[") })
 }
 
 // repeats are programs that start the same command again and again.

@@ -123,7 +123,8 @@ const maxMentions = 64
 
 // idlers are commands that make no directories of the words that they get.
 var idlers = map[string]bool{"cd": true, "pushd": true, "popd": true, "for": true, "select": true, "case": true, "echo": true, "printf": true, "ls": true, "cat": true, "test": true, "[": true, "[[": true,
-	"grep": true, "wc": true, "head": true, "tail": true, "stat": true, "export": true, "local": true, "declare": true, "typeset": true, "readonly": true, "set": true, ":": true, "true": true, "false": true, "read": true}
+	"grep": true, "wc": true, "head": true, "tail": true, "stat": true, "export": true, "local": true, "declare": true, "typeset": true, "readonly": true, "set": true, ":": true, "true": true, "false": true, "read": true,
+	"unset": true, "alias": true, "unalias": true, "rm": true, "rmdir": true, "unlink": true, "trap": true, "kill": true, "wait": true, "sleep": true, "diff": true, "cmp": true}
 
 // reserved are the words that a command may stand behind.
 var reserved = map[string]bool{"do": true, "then": true, "else": true, "elif": true, "if": true, "while": true, "until": true, "!": true, "time": true}

@@ -262,10 +262,8 @@ func (in *Interpreter) and(c *syntax.BinaryCmd, st *state, stdin Stream) (throug
 	}
 	for _, s := range left {
 		if succeeds && s.doubt != "" {
-			failed := s.clone()
-			failed.dir, failed.doubt = s.doubt, ""
-			all = append(all[:len(all):len(all)], failed)
-			s.doubt = "" // what follows runs where it succeeded
+			all = append(all[:len(all):len(all)], s.clone()) // where it failed, or succeeded
+			s.doubt = ""                                     // what follows runs where it succeeded
 		}
 		// What follows && need not run, but then the left side failed and can have changed nothing that matters.
 		in.branches++
