@@ -59,6 +59,9 @@ type copying struct {
 // maxCopied is how many files a command makes at most out of how many others, taken times each other.
 const maxCopied = 1 << 14
 
+// maxCopiedTrees is how many files of which something is known are copied at most with the directories that they are in.
+const maxCopiedTrees = 1 << 12
+
 // sparing are the options of programs by which they may keep what is there.
 var sparing = map[string][]string{
 	"tee": {"-a", "--append"}, "sponge": {"-a", "--append"},
@@ -160,7 +163,12 @@ func (a *analysis) copied(c *shell.Call, name, file string) {
 				write(file+"/"+path.Base(name), content)
 			}
 			below := c.Abs(from) + "/"
-			for _, name := range c.Writings(func(name string) bool { return strings.HasPrefix(name, below) }) {
+			names := c.Writings(func(name string) bool { return strings.HasPrefix(name, below) })
+			if a.copiedTrees += len(names); a.copiedTrees > maxCopiedTrees {
+				a.hard(c, "exec.too-complex", "it copies more files than can be followed")
+				return
+			}
+			for _, name := range names {
 				content, _ := c.Written(name)
 				rest := name[len(below):]
 				write(file+"/"+rest, content)

@@ -28,32 +28,33 @@ type finding struct {
 
 // analysis collects what is found in one command.
 type analysis struct {
-	guard      *Guard
-	text       string
-	rules      bool         // the built-in rules apply
-	paths      bool         // paths are confined
-	guessing   bool         // what is being followed may not be a command at all
-	fed        *shell.Call  // what is refused of it is refused for what it reads
-	said       shell.Stream // what the code that was followed last is seen to print
-	moved      bool         // something was moved to where mktemp makes directories
-	kept       bool         // git was given something to keep
-	worst      *finding
-	following  int         // scripts, within each other
-	dir        string      // that the command starts in
-	nested     int         // texts for Windows shells that are being followed
-	steps      int         // commands of Windows shells so far
-	words      int         // words of these
-	beside     string      // the directory of the file whose code comes next, if it is code of a file
-	made       int         // bytes of makefiles so far
-	importing  []importing // files that are being followed since a program may import them
-	edits      int         // bytes of text that sed was followed over
-	fixed      *shell.Span // where to say that everything is found, if not nil
-	resolver   resolver
-	open       pathKey // the last path that was found to be open
-	programs   *programs.Memory
-	copying    *copying        // how the command that is being decided on makes files out of others, once that was asked
-	symlinks   map[string]bool // symbolic links that the line makes, or may make, by absolute path
-	copiedFrom int             // files that were copied so far, each as often as there are files that it may have been copied from
+	guard       *Guard
+	text        string
+	rules       bool         // the built-in rules apply
+	paths       bool         // paths are confined
+	guessing    bool         // what is being followed may not be a command at all
+	fed         *shell.Call  // what is refused of it is refused for what it reads
+	said        shell.Stream // what the code that was followed last is seen to print
+	moved       bool         // something was moved to where mktemp makes directories
+	kept        bool         // git was given something to keep
+	worst       *finding
+	following   int         // scripts, within each other
+	dir         string      // that the command starts in
+	nested      int         // texts for Windows shells that are being followed
+	steps       int         // commands of Windows shells so far
+	words       int         // words of these
+	beside      string      // the directory of the file whose code comes next, if it is code of a file
+	made        int         // bytes of makefiles so far
+	importing   []importing // files that are being followed since a program may import them
+	edits       int         // bytes of text that sed was followed over
+	fixed       *shell.Span // where to say that everything is found, if not nil
+	resolver    resolver
+	open        pathKey // the last path that was found to be open
+	programs    *programs.Memory
+	copying     *copying        // how the command that is being decided on makes files out of others, once that was asked
+	symlinks    map[string]bool // symbolic links that the line makes, or may make, by absolute path
+	copiedTrees int             // files that were copied so far with the directories that they are in
+	copiedFrom  int             // files that were copied so far, each as often as there are files that it may have been copied from
 }
 
 // pathKey is what is done with a path.

@@ -249,11 +249,11 @@ func (in *Interpreter) forClause(c *syntax.ForClause, st *state, stdin Stream, p
 	}
 	states := st.alone()
 	printed := transcript{unknown: true, from: From("a loop")}
-	chosen, before := in.rounds(values), in.steps
+	chosen, before := in.rounds(values), in.spent()
 	leftOut, none := len(chosen) < len(values), true
 	var left []*state // ways on which the loop ended before its last value
 	for round, value := range chosen {
-		if number(value.Text) && in.dear(round, in.steps-before) {
+		if number(value.Text) && in.dear(round, in.spent()-before) {
 			leftOut = true
 			continue
 		}
@@ -293,7 +293,7 @@ func (in *Interpreter) forClause(c *syntax.ForClause, st *state, stdin Stream, p
 		states = append(states, st)
 	}
 	if leftOut {
-		ways, _ := in.repeated(place, blur(states), func(s *state) ([]*state, Stream) {
+		ways, _ := in.repeated(place, st.clone(), func(s *state) ([]*state, Stream) {
 			if name != "" {
 				s.set(name, Unknown)
 			}
@@ -305,13 +305,16 @@ func (in *Interpreter) forClause(c *syntax.ForClause, st *state, stdin Stream, p
 	return join(append(states, left...)...), printed.stream()
 }
 
+// spent is what was followed so far, in steps.
+func (in *Interpreter) spent() int { return in.steps + in.work/(maxWork/maxSteps) }
+
 // dear says whether the rounds of a loop have taken so many steps that of its further numbers one that isn't known stands for all.
 func (in *Interpreter) dear(rounds, steps int) bool {
 	switch {
 	case rounds == 0:
 		return false
 	case rounds < 4:
-		return steps > maxSteps/32 || in.steps > maxSteps/4
+		return steps > maxSteps/32 || in.spent() > maxSteps/4
 	}
 	return steps > maxSteps/64
 }

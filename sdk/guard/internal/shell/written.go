@@ -18,6 +18,9 @@ func (s *state) write(file string, content Stream) {
 		return // that fails
 	case HasUnknown(file) || isPattern(file):
 		for _, name := range s.matching(file) {
+			if s.in.work > maxWork {
+				return // it is too much to follow, which Interpret says
+			}
 			s.mayWrite(name, content)
 		}
 	}
