@@ -41,7 +41,8 @@ func TestOrphansAreReapedWhileTheCommandRuns(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			i := configured(t, Config{})
-			cmd := shell("for i in $(seq 60); do (true &); done; echo left; read forever")
+			// One after the other: what is substituted ends when nobody has its pipe any more.
+			cmd := shell("for i in $(seq 60); do x=$( (true &) ); done; echo left; read forever")
 			in, stdin, err := os.Pipe()
 			if err != nil {
 				t.Fatal(err)
@@ -83,6 +84,25 @@ func TestWhatHasEndedAndIsNotReapedCounts(t *testing.T) {
 		if r := outcome(t, i, cmd, Profile{Exec: true, Confine: true, Limits: Limits{Processes: 40}}); !strings.Contains(r.exit.Exceeded, "more than 40 processes") {
 			t.Errorf("%s: %v, %q, %s", name, r.exit, r.exit.Exceeded, r.stderr)
 		}
+	}
+}
+
+// What ended since the last look is reaped at the next, and does not count in between, however much it is.
+func TestWhatIsAboutToBeReapedDoesNotCount(t *testing.T) {
+	var ended []int
+	for range 4 {
+		cmd := exec.Command("/bin/true")
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = cmd.Wait() })
+		ended = append(ended, cmd.Process.Pid)
+	}
+	if !eventually(func() bool { return zombies() == len(ended) }) {
+		t.Fatalf("%d of %d have ended", zombies(), len(ended))
+	}
+	if _, exceeded := (Limits{Processes: 2}).exceeded(ended, 0, 0); exceeded != "" {
+		t.Error(exceeded)
 	}
 }
 

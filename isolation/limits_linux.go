@@ -172,11 +172,15 @@ func (u *usage) add(pid int) {
 	if len(fields) < 22 {
 		return
 	}
+	number := func(n int) int64 { v, _ := strconv.ParseInt(fields[n], 10, 64); return v }
 	if fields[0] == "Z" {
-		u.threads++ // it has a place in the table until somebody reaps it
+		// It has a place in the table until somebody reaps it. Those that ended after the last look, and that this process
+		// reaps at the next, say nothing against their tree.
+		if number(1) != int64(os.Getpid()) {
+			u.threads++
+		}
 		return
 	}
-	number := func(n int) int64 { v, _ := strconv.ParseInt(fields[n], 10, 64); return v }
 	u.threads += int(number(17))
 	u.resident += number(21) * int64(os.Getpagesize())
 	ticks := number(11) + number(12) + number(13) + number(14)
