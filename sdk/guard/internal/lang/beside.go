@@ -21,10 +21,6 @@ var (
 	joins       = names(`join resolve`)
 	directories = names(`dirname path.dirname os.path.dirname File.dirname`)
 	sameFile    = names(`Path pathlib.Path str os.path.abspath abspath os.path.realpath realpath os.path.normpath path.resolve path.normalize File.realpath File.expand_path`)
-
-	// binds and bound are what stands before and behind a variable that gets a value otherwise than by being set.
-	binds = pattern.New(`(?:\bfunction\b[^()]*\([^()]*|\bdef\s+\w+\s*\([^()]*|\blambda\b[^:\n]*|\bfor\b[^;\n()]*|\bfor\s*(?:await\s*)?\([^;\n()]*|\bcatch\s*\(\s*|\bas\s+|\b(?:global|nonlocal)\s+[^;\n]*)$`)
-	bound = pattern.New(`^\s*(?:=>|[^()\n]*\)\s*=>|[^()={}\n]*[}\]]\s*=[^=>]|:=)`)
 )
 
 // maxHere is how deep calls and variables are followed that tell where the file of the code is.
@@ -133,23 +129,6 @@ func (s *skeleton) level(expression string, depth int) (int, bool) {
 		}
 	}
 	return 0, false
-}
-
-// isSet says whether a variable is set so many times, and gets no value otherwise: as a parameter, or by a loop.
-func (s *skeleton) isSet(name string, times int) bool {
-	if !s.looks(2 * len(s.code)) {
-		return false
-	}
-	for place := range places(s.code, name) {
-		rest := s.code[place+len(name):]
-		switch {
-		case sets(rest):
-			times--
-		case binds.MatchString(s.code[max(0, place-maxTold):place]) || bound.MatchString(rest):
-			return false
-		}
-	}
-	return times == 0
 }
 
 // beginsBeside is how a string begins that names a file from a directory on. PHP only puts it behind the directory's name.

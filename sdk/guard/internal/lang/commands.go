@@ -202,7 +202,7 @@ func (s *skeleton) starting(args string) Effect {
 	}
 	constant := inStart.MatchString(rest)
 	switch {
-	case len(argv) == 0 || computed.MatchString(args):
+	case len(argv) == 0 || computed.MatchString(args) || !constant && s.computes(args, 0):
 		return Effect{Kind: Dynamic, Text: startsUnknown}
 	case strings.Contains(rest, "[") || strings.Contains(rest, ","):
 		if !constant {

@@ -243,15 +243,7 @@ func (s *skeleton) constants(language string) bool {
 		if !endsHere(s.code[at:]) {
 			continue
 		}
-		times := 0
-		for place := range places(s.code, name) {
-			if sets(s.code[place+len(name):]) {
-				if times++; times > 1 {
-					break
-				}
-			}
-		}
-		if times != 1 && !s.leadsUp(value) || s.altered(language, name) {
+		if !s.once(name) && !s.leadsUp(value) || s.altered(language, name) {
 			continue
 		}
 		if value[0] != '"' {
@@ -267,6 +259,20 @@ func (s *skeleton) constants(language string) bool {
 		s.code, s.pairs, changed = s.code[:at]+rest, nil, true
 	}
 	return changed
+}
+
+// once says whether a variable is set once, and gets no value otherwise.
+func (s *skeleton) once(name string) bool {
+	times := 0
+	for place := range places(s.code, name) {
+		if sets(s.code[place+len(name):]) {
+			times++
+		}
+		if times > 1 || s.gets(place, name) {
+			return false
+		}
+	}
+	return times == 1 && !s.assignedByText(name)
 }
 
 // endsHere says whether what stands behind a value can't change it any more.

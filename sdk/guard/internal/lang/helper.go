@@ -87,6 +87,13 @@ func (h *handing) variable(name string) bool {
 		return false
 	}
 	before := len(h.effects) + h.taken
+	for place := range places(s.code, name) {
+		if end := place + len(name); plainlySet.MatchString(s.code[end:]) {
+			if value, ok := s.value(end); !ok || !h.starts("("+strings.TrimSpace(value)+")") {
+				return false
+			}
+		}
+	}
 	for _, m := range loopOver.FindAllStringSubmatchIndex(s.code) {
 		list := s.code[m[4]:m[5]]
 		if list == "[" || list == "(" {
@@ -220,15 +227,47 @@ func (h *handing) starts(args string) bool {
 	return true
 }
 
-// setOtherwise says whether a variable is set, or what it holds is changed, by anything but loops and calls.
+// plainlySet is what stands behind a variable that is set to one value.
+var plainlySet = pattern.New(`^\s*=(?:[^=~>]|$)`)
+
+// setOtherwise says whether a variable is set, or what it holds is changed, by anything but loops, calls and values of its own.
 func (s *skeleton) setOtherwise(name string) bool {
 	for place := range places(s.code, name) {
-		behind := s.code[place+len(name):]
-		if m := memberOf.FindStringSubmatch(behind); sets(behind) || rebound.MatchString(behind) || renamedAs.MatchString(s.code[max(0, place-maxTold):place]) || m != nil && storing[m[1]] {
+		before, behind := s.code[max(0, place-maxTold):place], s.code[place+len(name):]
+		if sets(behind) && (!plainlySet.MatchString(behind) || s.gets(place, name)) || rebound.MatchString(behind) || renamedAs.MatchString(before) || together.MatchString(before) && alike.MatchString(behind) && !sets(behind) {
+			return true
+		}
+		if m := memberOf.FindStringSubmatch(behind); m != nil && storing[m[1]] {
 			return true
 		}
 	}
-	return false
+	return s.altered(s.language, name) || s.assignedByText(name)
+}
+
+// value is what a variable is set to by what stands behind it at a place; false if something else than one value may be.
+func (s *skeleton) value(at int) (string, bool) {
+	from := at + strings.IndexByte(s.code[at:], '=') + 1
+	depth := 0
+	for i := from; i < len(s.code); i++ {
+		switch s.code[i] {
+		case '(', '[', '{':
+			depth++
+		case ')', ']', '}':
+			if depth--; depth < 0 {
+				return s.code[from:i], true
+			}
+		case ',':
+			if depth == 0 {
+				bracket, _ := s.enclosing(at)
+				return s.code[from:i], bracket >= 0 && s.code[bracket] == '('
+			}
+		case ';', '\n':
+			if depth == 0 {
+				return s.code[from:i], true
+			}
+		}
+	}
+	return s.code[from:], true
 }
 
 // listOf is the list that a variable is set to, and to nothing else.
@@ -237,7 +276,7 @@ func (s *skeleton) listOf(variable string) string {
 	for place := range places(s.code, variable) {
 		rest := s.code[place+len(variable):]
 		if !sets(rest) {
-			if m := memberOf.FindStringSubmatch(rest); m != nil && storing[m[1]] || rebound.MatchString(rest) {
+			if m := memberOf.FindStringSubmatch(rest); m != nil && storing[m[1]] || rebound.MatchString(rest) || s.gets(place, variable) {
 				return ""
 			}
 			continue
