@@ -84,6 +84,9 @@ func (s *skeleton) commands(language string, out *[]Effect) bool {
 		if language == "perl" && (name == "open2" || name == "open3") {
 			args = withoutHandles(args, int(name[4]-'0'))
 		}
+		if strings.Contains(args, "P_") {
+			args = waitMode.ReplaceAllString(args, "")
+		}
 		if started += len(args) + perStart; started > maxStarted {
 			*out = append(*out, Effect{Kind: Dynamic, Text: "it starts more commands than are followed"})
 			break
@@ -93,7 +96,10 @@ func (s *skeleton) commands(language string, out *[]Effect) bool {
 		if strings.Contains(s.code, "chdir") {
 			dir = s.under(language, m[2], dir)
 		}
-		if e.Kind == Argv && variableFirst.MatchString(args) {
+		if e.Kind == Argv && (variableFirst.MatchString(args) || strings.HasPrefix(name, "os.") && variableNext.MatchString(args)) {
+			if s.assembled(anyName.FindString(args)) {
+				e = Effect{Kind: Dynamic, Text: startsUnknown}
+			}
 			for _, e := range s.programs(e.Argv) {
 				*out = append(*out, e.in(dir))
 			}
@@ -114,6 +120,33 @@ func (s *skeleton) commands(language string, out *[]Effect) bool {
 	}
 	return found
 }
+
+// assembles is an expression that makes strings of others.
+var assembles = pattern.New(`[+%]|\[\s*-?\d*\s*:|"\d+"\s*\.|\.\s*(?:join|decode|format|replace|partition|split|lower|upper|swapcase|title|sub|dedent|loads|reverse|map|concat|slice|charAt|toString)\s*\(|\b(?:chr|bytes|bytearray|repr|eval|next|lambda|max|min|reduce|fromCharCode|atob|b64decode|parse)\b|\bdict\s*\(|\}\s*\[|\]\s*\[`)
+
+// reads is an expression that is what something prints or what a file holds.
+var reads = pattern.New(`\b(?:getoutput|check_output|popen|execSync|execFileSync|spawnSync|readline|readlines|readFileSync|read|input|stdout)\b`)
+
+// assembled says whether a variable may hold a string that the code makes of others, or reads.
+func (s *skeleton) assembled(name string) bool {
+	if s.language != "python" && s.language != "node" || !s.looks(len(s.code)) {
+		return false
+	}
+	for place := range places(s.code, name) {
+		end := place + len(name)
+		if !plainlySet.MatchString(s.code[end:]) {
+			continue
+		}
+		value, _ := s.value(end)
+		if assembles.MatchString(value) || reads.MatchString(value) && !strings.Contains(s.expand(value), "which") {
+			return true
+		}
+	}
+	return s.assignedByText(name)
+}
+
+// waitMode is the argument of os.spawn* that says what to wait for.
+var waitMode = pattern.New(`\b(?:os\.)?P_\w+\s*,\s*`)
 
 // maxPrograms is how many strings are taken for the name of a program that a variable names.
 const maxPrograms = 16

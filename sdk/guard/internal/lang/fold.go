@@ -51,6 +51,9 @@ var (
 	dunderCall   = pattern.New(`\.\s*__call__\s*\(`)
 	optional     = pattern.New(`\?\.\s*([A-Za-z_(\[])`)
 	identifier   = pattern.New(`^[A-Za-z_][\w.]*$`)
+	// annotated is a variable of Python's that is set with its type, and blocks are the words that such a line begins with that sets none.
+	annotated = pattern.New(`(^|[;\n])([ \t]*)([A-Za-z_]\w*)[ \t]*:[ \t]*[A-Za-z_"][\w.\[\], |"]*?[ \t]*=[ \t]*`)
+	blocks    = names(`else try finally`)
 )
 
 // fold puts strings together that the code puts together, puts constants in the place of their variables, and calls by their
@@ -65,6 +68,14 @@ func (s *skeleton) fold(language string) {
 		})
 	}
 	if language == "python" {
+		if strings.Contains(s.code, ":") {
+			s.replace(annotated, func(m []string) string {
+				if blocks[m[3]] {
+					return m[0]
+				}
+				return m[1] + m[2] + m[3] + " = "
+			})
+		}
 		for at, l := range s.references() {
 			if l.raw && at > 0 && s.code[at-1]|0x20 == 'f' && strings.Contains(l.text, "{") {
 				s.literals[s.number(at)].text = insertedText.ReplaceAllString(l.text, "${1}")
@@ -247,7 +258,10 @@ func (s *skeleton) constants(language string) bool {
 			continue
 		}
 		if value[0] != '"' {
-			value = s.grown(name, value)
+			grown, ok := s.grown(name, value)
+			if value = grown; !ok {
+				continue
+			}
 			if language == "perl" && name[0] == '@' {
 				s.interpolateList(name, value)
 			}
@@ -303,34 +317,58 @@ func (s *skeleton) altered(language, name string) bool {
 	return false
 }
 
+// reordering are methods that take something out of a list, or put it in another order.
+var reordering = names(`pop sort reverse clear remove shift splice fill copyWithin`)
+
 // maxGrown is how many uses of a list are looked at for what is added to it.
 const maxGrown = 64
 
-// grown is a list with what the code adds to it.
-func (s *skeleton) grown(name, list string) string {
+// grown is a list with what the code adds to it. False if it takes something out, or changes the order.
+func (s *skeleton) grown(name, list string) (string, bool) {
 	times := 0
 	for place := range places(s.code, name) {
 		if times++; times > maxGrown {
 			break
 		}
 		behind := s.code[place+len(name):]
-		added := ""
+		added, first := "", false
+		m := memberOf.FindStringSubmatch(behind)
+		if m == nil {
+			m = make([]string, 2)
+		}
+		before := strings.TrimRight(s.code[:place], " (")
 		if m := setElement.FindStringSubmatch(behind); m != nil {
 			list = withElement(list, m[1], m[2])
 			continue
-		} else if m := memberOf.FindStringSubmatch(behind); m != nil && storing[m[1]] {
-			added = s.region(place + len(name) + len(m[0]))
-		} else if strings.HasSuffix(strings.TrimRight(s.code[:place], " ("), "push") || strings.HasSuffix(strings.TrimRight(s.code[:place], " ("), "unshift") {
-			added = s.region(place) // as Perl has it
 		}
+		switch {
+		case reordering[m[1]]:
+			return list, false
+		case storing[m[1]]:
+			added = s.region(place + len(name) + len(m[0]))
+			first = m[1] == "unshift" || m[1] == "insert" && !behindFirst.MatchString(added)
+		case strings.HasSuffix(before, "push"), strings.HasSuffix(before, "unshift"):
+			added, first = s.region(place), strings.HasSuffix(before, "unshift") // as Perl has it
+		}
+		var elements []string
 		for _, ref := range values.FindAllString(added) {
 			if ref[0] == '"' {
-				list = list[:len(list)-1] + "," + ref + list[len(list)-1:]
+				elements = append(elements, ref)
 			}
 		}
+		switch all := strings.Join(elements, ","); {
+		case all == "":
+		case first:
+			list = list[:1] + all + "," + list[1:]
+		default:
+			list = list[:len(list)-1] + "," + all + list[len(list)-1:]
+		}
 	}
-	return list
+	return list, true
 }
+
+// behindFirst are the arguments of a method that inserts something behind the first element of a list.
+var behindFirst = pattern.New(`^\s*\(\s*[1-9]`)
 
 // withElement is a list with another element at an index, or behind the last one.
 func withElement(list, index, element string) string {

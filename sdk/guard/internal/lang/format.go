@@ -125,7 +125,8 @@ func (s *skeleton) tables() {
 		}
 		times := 0
 		for place := range places(s.code, name) {
-			if assignedTo.MatchString(s.code[place+len(name):]) {
+			behind := s.code[place+len(name):]
+			if m := memberOf.FindStringSubmatch(behind); assignedTo.MatchString(behind) || sets(behind) || s.gets(place, name) || m != nil && storing[m[1]] {
 				times++
 			}
 		}

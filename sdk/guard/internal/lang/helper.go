@@ -138,7 +138,10 @@ func (h *handing) looped(name, targets, list string) bool {
 		if strings.TrimSpace(target) != name {
 			continue
 		}
-		if list == "" || list[0] != '[' && list[0] != '(' {
+		if list == "" {
+			return false // something else is made of it
+		}
+		if list[0] != '[' && list[0] != '(' {
 			list = h.s.listOf(list)
 		}
 		elements := elementsOf(list)

@@ -43,7 +43,7 @@ func (s *skeleton) indirect(language string, out *[]Effect) {
 	default:
 		return
 	}
-	if obscures.MatchString(s.worth(obscures)) {
+	if obscures.MatchString(s.worth(obscures)) || s.composes() {
 		*out = append(*out, Effect{Kind: Dynamic, Text: "a function that starts commands is called with what is only known when it runs"})
 	}
 	for _, l := range s.literals {
@@ -61,6 +61,22 @@ func (s *skeleton) indirect(language string, out *[]Effect) {
 		}
 		*out = append(*out, Effect{Kind: Argv, Argv: argv})
 	}
+}
+
+// composing is where code puts strings together, or takes them apart, in a way that isn't followed.
+var composing = pattern.New(`"\d+"\s*\)*\s*(?:[+%]|\.\s*(?:format|join|replace|split|partition|rpartition|lower|upper|strip|concat|slice|at|toLowerCase)\b|\[)|\+\s*[fF]?"\d+"`)
+
+// composes says whether strings are put together in the code of something that isn't known.
+func (s *skeleton) composes() bool {
+	if composing.MatchString(s.worth(composing)) {
+		return true
+	}
+	for at, l := range s.references() {
+		if l.template && l.tick && strings.Contains(l.text, "${") || s.language == "python" && at > 0 && s.code[at-1]|0x20 == 'f' && strings.Contains(l.text, "{") {
+			return true
+		}
+	}
+	return false
 }
 
 // reflected says whether code finds things by their names, and has the name of a function that starts commands.

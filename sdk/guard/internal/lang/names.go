@@ -20,7 +20,7 @@ func mentions(code, name string) iter.Seq[int] {
 // found are where a name stands in code and doesn't go on, if it may stand behind what stands before it.
 func found(code, name string, behind func(before byte) bool) iter.Seq[int] {
 	return func(yield func(int) bool) {
-		for at := 0; ; at += len(name) {
+		for at := 0; name != ""; at += len(name) {
 			next := strings.Index(code[at:], name)
 			if next < 0 {
 				return

@@ -175,8 +175,71 @@ func (s *skeleton) handed(at int, out *[]Effect) int {
 	if len(argv) > 1 {
 		*out = append(*out, Effect{Kind: Argv, Argv: argv})
 	}
-	if obscures.MatchString(s.worth(obscures)) {
+	if obscures.MatchString(s.worth(obscures)) || !s.given(at, out) {
 		*out = append(*out, Effect{Kind: Dynamic, Text: "it hands on a function that starts commands, and what it is called with is only known when it runs"})
 	}
 	return end
+}
+
+// argumentsOf is what the arguments of a function that is handed on are called, and option any other name of an argument.
+var (
+	argumentsOf = pattern.New(`^(?:args|initargs)\s*=\s*`)
+	option      = pattern.New(`^\w+\s*=[^=]`)
+)
+
+// given adds the commands that a function starts which is handed on at a place, as far as they aren't plain strings, and says whether they are
+// known: they stand behind it in the same brackets.
+func (s *skeleton) given(at int, out *[]Effect) bool {
+	bracket, _ := s.enclosing(at)
+	if bracket < 0 || strings.HasPrefix(s.code[at:], "shutil") {
+		return true
+	}
+	list := s.code[bracket:s.closing(bracket)]
+	if !s.looks(len(list)) {
+		return false
+	}
+	behind := bracket + 1
+	for _, element := range elementsOf(list) {
+		from := behind
+		behind += len(element) + 1
+		argument := strings.TrimSpace(element)
+		if m := argumentsOf.FindString(argument); m != "" {
+			if elements := elementsOf(argument[len(m):]); len(elements) > 0 {
+				argument = strings.TrimSpace(elements[0])
+			}
+		} else if from <= at || option.MatchString(argument) {
+			continue
+		}
+		if !s.startsEach(argument, out, 0) {
+			return false
+		}
+	}
+	return true
+}
+
+// startsEach adds the command that an expression is, or each in a list of such, and says whether they are known.
+func (s *skeleton) startsEach(expression string, out *[]Effect, depth int) bool {
+	if inStart.MatchString(reference.ReplaceAllString(expression, "")) || depth > maxHere {
+		return depth <= maxHere // nothing but strings: each counts already
+	}
+	if (expression[0] == '[' || expression[0] == '(') && closingIn(expression) == len(expression) && !ofEach.MatchString(expression) {
+		for _, element := range elementsOf(expression) {
+			if element = strings.TrimSpace(element); element != "" && !s.startsEach(element, out, depth+1) {
+				return false
+			}
+			if expression[0] == '[' && depth > 0 {
+				break // the others are arguments
+			}
+		}
+		return true
+	}
+	args := "(" + expression + ")"
+	e := s.command(args)
+	if e.Kind != Dynamic {
+		*out = append(*out, e)
+		return true
+	}
+	effects, ok := s.handedTo(args)
+	*out = append(*out, effects...)
+	return ok
 }

@@ -203,6 +203,9 @@ func (s *skeleton) shown(language, name, args string) (parts []string, separator
 	return parts, separator, end
 }
 
+// behindFormat is what stands behind a string that others are put into.
+var behindFormat = pattern.New(`^\.\s*format\s*\(`)
+
 // parts are the arguments of a call between commas, with the mark of a name for what isn't known.
 func (s *skeleton) parts(args string) (parts []string) {
 	var part strings.Builder
@@ -226,6 +229,8 @@ func (s *skeleton) parts(args string) (parts []string) {
 				}
 				if behind := strings.TrimLeft(args[i+2+end:], " "); strings.HasPrefix(behind, "%") {
 					text = verbs.ReplaceAllString(text, shell.Item)
+				} else if behindFormat.MatchString(behind) {
+					text = withMarks(text)
 				}
 				if ok {
 					part.WriteString(text)

@@ -49,12 +49,14 @@ var (
 	interpolations = pattern.New(`[@$]\{\s*[\[\\](?:[^{}]|\{[^{}]*\})*\}`)
 	programName    = pattern.New(`^[\w./-]*[A-Za-z][\w.-]*$`)
 	// variableFirst are the arguments of a call that starts a program which a variable names.
-	variableFirst = pattern.New(`^[\s(]*(?:\[\s*[A-Za-z_$][\w.]*\s*,|[A-Za-z_$][\w.]*\s*,\s*\[)`)
-	inStart       = pattern.New(`^[\s\[\](),*]*$`)
-	reference     = pattern.New(`"(\d+)"`)
-	executable    = pattern.New(`\bexecutable\s*=\s*"(\d+)"\s*,?`)
-	noKeywords    = pattern.New(`,\s*\{[\s,]*\}`)
-	keyword       = pattern.New(`\b(shell|check|text|capture_output|stdout|stderr|stdin|universal_newlines|cwd|timeout|encoding|stdio|stdin_data|chdir|binmode|bufsize|exception|out|err|input)\s*[=:]>?\s*([\w.]+|"\d+")`)
+	variableFirst = pattern.New(`^[\s(]*(?:\[\s*(?:\*|\.\.\.)?\s*[A-Za-z_$][\w.]*\s*,|[A-Za-z_$][\w.]*\s*[,+]\s*\[)`)
+	// variableNext is the same of a function that takes the arguments of the program one by one.
+	variableNext = pattern.New(`^[\s(]*[A-Za-z_$][\w.]*\s*,`)
+	inStart      = pattern.New(`^[\s\[\](),*]*$`)
+	reference    = pattern.New(`"(\d+)"`)
+	executable   = pattern.New(`\bexecutable\s*=\s*"(\d+)"\s*,?`)
+	noKeywords   = pattern.New(`,\s*\{[\s,]*\}`)
+	keyword      = pattern.New(`\b(shell|check|text|capture_output|stdout|stderr|stdin|universal_newlines|cwd|timeout|encoding|stdio|stdin_data|chdir|binmode|bufsize|exception|out|err|input)\s*[=:]>?\s*([\w.]+|"\d+")`)
 )
 
 // Script says what code of a scripting language does, judging by its calls and strings.
