@@ -14,7 +14,7 @@ var (
 	loopBegins = pattern.New(`\b(?:for|foreach)\b[^;\n{}]*$`)
 	listed     = pattern.New(`\s(?:in|of|as)\s|:`)
 	// together and alike are what stands before and behind a variable that is one of several which are set by one statement.
-	together = pattern.New(`(?:^|[;\n{}:]|\b(?:const|let|var|my|our|local|list)\b)\s*[\[({]*\s*(?:[*$@%&]*\w+\s*,\s*)*[*]?[\[({]*\s*(?:[*$@%&]*\w+\s*,\s*)*[*]?$`)
+	together = pattern.New(`(?:^|[;\n{}:]|\b(?:const|let|var|my|our|local|list)\b)\s*[\[({]*\s*(?:[*$@%&]*\w*\s*,\s*)*[*]?[\[({]*\s*(?:[*$@%&]*\w*\s*,\s*)*[*]?$`)
 	alike    = pattern.New(`^\s*(?:,\s*[*$@%&\[({]*\w*\s*[\])}]*)*[\])}]*\s*=(?:[^=>~]|$)`)
 )
 

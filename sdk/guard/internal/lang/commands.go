@@ -199,7 +199,7 @@ const startsUnknown = "it starts a command that is only known when it runs"
 
 // starting is the effect of such a call by its arguments alone.
 func (s *skeleton) starting(args string) Effect {
-	args = noKeywords.ReplaceAllString(keyword.ReplaceAllString(args, ""), "")
+	args = noKeywords.ReplaceAllString(keyword.ReplaceAllString(s.withoutOptions(args), ""), "")
 	other := ""
 	if m := executable.FindStringSubmatch(args); m != nil {
 		args = executable.ReplaceAllString(args, "")
@@ -265,6 +265,24 @@ func (s *skeleton) starting(args string) Effect {
 		return Effect{Kind: Shell, Text: strings.Join(argv, shell.Unknown) + shell.Unknown}
 	}
 	return Effect{Kind: Shell, Text: strings.Join(argv, "")}
+}
+
+// optionally are arguments of Python's that are no part of a command.
+var optionally = pattern.New(`^\s*(?:input|env|cwd|stdin|stdout|stderr)\s*=[^=]`)
+
+// withoutOptions are the arguments of a call without those that say how the command is started, and what it is given.
+func (s *skeleton) withoutOptions(args string) string {
+	if args == "" || args[0] != '(' || s.language != "python" && s.language != "node" || !strings.Contains(args, "=") && !strings.Contains(args, "{") {
+		return args
+	}
+	var plain []string
+	for i, element := range elementsOf(args) {
+		if s.language == "python" && optionally.MatchString(element) || s.language == "node" && i > 0 && strings.HasPrefix(strings.TrimSpace(element), "{") && !strings.Contains(element, "args") {
+			continue
+		}
+		plain = append(plain, element)
+	}
+	return "(" + strings.Join(plain, ",") + ")"
 }
 
 // databases are classes of PHP for databases.

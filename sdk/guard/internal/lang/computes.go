@@ -12,7 +12,7 @@ var (
 	firstName  = pattern.New(`^[$@]?[A-Za-z_][\w.]*\s*`)
 	firstCall  = pattern.New(`^\.\s*(\w+)\s*\(`)
 	ofEach     = pattern.New(`\sfor\s.*\sin\s`)
-	sameText   = names(`str list tuple String shlex.split shlex.quote shlex.join os.fspath os.fsencode Path pathlib.Path os.path.join path.join path.resolve os.path.expanduser os.path.abspath os.path.normpath`)
+	sameText   = names(`Promise.resolve str list tuple String shlex.split shlex.quote shlex.join os.fspath os.fsencode Path pathlib.Path os.path.join path.join path.resolve os.path.expanduser os.path.abspath os.path.normpath`)
 	sameMethod = names(`split strip rstrip lstrip trim encode format toString splitlines concat slice as_posix filter`)
 )
 

@@ -342,7 +342,7 @@ func (s *skeleton) grown(name, list string) (string, bool) {
 			continue
 		}
 		switch {
-		case reordering[m[1]]:
+		case reordering[m[1]], m[1] == "length" && sets(behind[strings.Index(behind, m[1])+len(m[1]):]), goesOnAs.MatchString(behind) && beingSet.MatchString(before):
 			return list, false
 		case storing[m[1]]:
 			added = s.region(place + len(name) + len(m[0]))
@@ -366,6 +366,9 @@ func (s *skeleton) grown(name, list string) (string, bool) {
 	}
 	return list, true
 }
+
+// goesOnAs is what stands behind a variable that another one is set to.
+var goesOnAs = pattern.New(`^[ \t]*(?:[;\n)]|$)`)
 
 // behindFirst are the arguments of a method that inserts something behind the first element of a list.
 var behindFirst = pattern.New(`^\s*\(\s*[1-9]`)

@@ -109,8 +109,14 @@ func (s *skeleton) format(language string) {
 	})
 }
 
+// byReflection is what sets members of something that it is given.
+var byReflection = pattern.New(`\b(?:Object\s*\.\s*(?:assign|defineProperty|defineProperties)|Reflect\s*\.\s*\w+|setattr|vars|globals|__dict__|__setattr__)\b`)
+
 // tables puts strings in the place of what takes them out of tables that variables are set to and to nothing else.
 func (s *skeleton) tables() {
+	if byReflection.MatchString(s.worth(byReflection)) {
+		return
+	}
 	for n, m := range tableOf.FindAllStringSubmatch(s.worth(tableOf)) {
 		if n == maxConstants {
 			return

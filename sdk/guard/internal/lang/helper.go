@@ -1,6 +1,7 @@
 package lang
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/picoclaw/picoclaw/sdk/guard/internal/pattern"
@@ -128,7 +129,25 @@ func (h *handing) variable(name string) bool {
 			}
 		}
 	}
-	return len(h.effects)+h.taken > before
+	return !s.unnamed(name) && len(h.effects)+h.taken > before
+}
+
+// byArrow is what stands behind a parameter of a function of Node's that has no name.
+var byArrow = pattern.New(`^(?:\s*=>|[^()\n]*\)\s*=>)`)
+
+// unnamed says whether a name is a parameter of a function without a name, other than one that a list's elements are handed to.
+func (s *skeleton) unnamed(name string) bool {
+	if s.language != "node" {
+		return false
+	}
+	spans := append(defines.FindAllStringSubmatchIndex(s.code), eachOf.FindAllStringSubmatchIndex(s.code)...)
+	for place := range places(s.code, name) {
+		within := func(span []int) bool { return place >= span[0] && place < span[1] }
+		if byArrow.MatchString(s.code[place+len(name):]) && !slices.ContainsFunc(spans, within) {
+			return true
+		}
+	}
+	return false
 }
 
 // looped follows what a loop over a list sets a variable to, if it is one of those that the loop sets.
@@ -249,7 +268,16 @@ func (s *skeleton) setOtherwise(name string) bool {
 
 // value is what a variable is set to by what stands behind it at a place; false if something else than one value may be.
 func (s *skeleton) value(at int) (string, bool) {
-	from := at + strings.IndexByte(s.code[at:], '=') + 1
+	expression, comma := s.upToComma(at + strings.IndexByte(s.code[at:], '=') + 1)
+	if !comma {
+		return expression, true
+	}
+	bracket, _ := s.enclosing(at)
+	return expression, bracket >= 0 && s.code[bracket] == '('
+}
+
+// upToComma is the expression that begins at a place, and whether a comma ends it.
+func (s *skeleton) upToComma(from int) (expression string, comma bool) {
 	depth := 0
 	for i := from; i < len(s.code); i++ {
 		switch s.code[i] {
@@ -257,20 +285,15 @@ func (s *skeleton) value(at int) (string, bool) {
 			depth++
 		case ')', ']', '}':
 			if depth--; depth < 0 {
-				return s.code[from:i], true
+				return s.code[from:i], false
 			}
-		case ',':
+		case ',', ';', '\n':
 			if depth == 0 {
-				bracket, _ := s.enclosing(at)
-				return s.code[from:i], bracket >= 0 && s.code[bracket] == '('
-			}
-		case ';', '\n':
-			if depth == 0 {
-				return s.code[from:i], true
+				return s.code[from:i], s.code[i] == ','
 			}
 		}
 	}
-	return s.code[from:], true
+	return s.code[from:], false
 }
 
 // listOf is the list that a variable is set to, and to nothing else.

@@ -15,7 +15,7 @@ var (
 	// allOf are the members of what starts commands in Node, of which one is chosen by code.
 	allOf = pattern.New(`(?:\b(?:Object|Reflect)\s*\.\s*\w+\s*\(|\b(?:in|of)\s)\s*require\s*\(\s*"\d+"\s*\)|\brequire\s*\(\s*"\d+"\s*\)\s*\[\s*[^"\s]`)
 	// stored is where a function that starts commands becomes an element or a member of something.
-	stored = pattern.New(`(?:\b(?:(?:os|posix)\.(?:system|popen|exec\w+|spawn\w+)|subprocess\.(?:run|call|check_call|check_output|Popen|getoutput|getstatusoutput)|shutil\.rmtree)|\.(?:execSync|spawnSync|execFileSync|execFile|exec|spawn))(?:\s*(?:[\])},;\n]|$)|\s+(?:if|or|and|else)\b)`)
+	stored = pattern.New(`(?:\b(?:(?:os|posix)\.(?:system|popen|exec\w+|spawn\w+)|subprocess\.(?:run|call|check_call|check_output|Popen|getoutput|getstatusoutput)|shutil\.rmtree)|\.(?:execSync|spawnSync|execFileSync|execFile|exec|spawn)|\b(?:execSync|spawnSync|execFileSync))(?:\s*(?:[\])},;\n]|$)|\s+(?:if|or|and|else)\b)`)
 	// obscures is what strings are made with that aren't put together.
 	obscures = pattern.New(`\b(?:chr|fromhex|b64decode|unhexlify|zip|ord|maketrans|fromCharCode|atob|pack)\b|\bBuffer\.from\b`)
 	// lists are lists of strings.
@@ -64,7 +64,7 @@ func (s *skeleton) indirect(language string, out *[]Effect) {
 }
 
 // composing is where code puts strings together, or takes them apart, in a way that isn't followed.
-var composing = pattern.New(`"\d+"\s*\)*\s*(?:[+%]|\.\s*(?:format|join|replace|split|partition|rpartition|lower|upper|strip|concat|slice|at|toLowerCase)\b|\[)|\+\s*[fF]?"\d+"`)
+var composing = pattern.New(`"\d+"\s*\)*\s*(?:[+%]|\.\s*(?:format|join|replace|split|partition|rpartition|lower|upper|strip|concat|slice|at|toLowerCase)\b|\[)|\+\s*[fF]?"\d+"|\.\s*concat\s*\(|\]\s*\.\s*join\b`)
 
 // composes says whether strings are put together in the code of something that isn't known.
 func (s *skeleton) composes() bool {
@@ -96,6 +96,12 @@ func (s *skeleton) reflected() bool {
 // a plain name of its own it is followed.
 func (s *skeleton) keptFunction() bool {
 	for _, m := range stored.FindAllStringIndex(s.worth(stored)) {
+		if s.destructures(m[0]) {
+			continue
+		}
+		if bracket, _ := s.enclosing(m[0]); bracket >= 0 && (s.code[bracket] == '[' || s.code[bracket] == '{' && !block(s.code[:bracket])) {
+			return true
+		}
 		start := s.outermost(m[0])
 		statement := s.code[start:m[0]]
 		if !keeps.MatchString(statement) {

@@ -47,8 +47,10 @@ func (s *skeleton) kept(language string, at int) bool {
 	if language != "python" && language != "node" && language != "ruby" && language != "php" {
 		return false
 	}
-	if s.looked == 0 && packs.MatchString(s.code) {
-		s.looked = maxLooked // what is written may be a file that goes into an archive
+	if !s.packing {
+		if s.packing = true; packs.MatchString(s.code) {
+			s.looked = maxLooked // what is written may be a file that goes into an archive
+		}
 	}
 	if !s.looks(1) {
 		return false

@@ -95,7 +95,7 @@ func (s *skeleton) setTo(what *pattern.Pattern) bool {
 // sets says whether what stands behind a variable sets it.
 func sets(behind string) bool {
 	behind = strings.TrimLeft(behind, " \t")
-	operator := strings.TrimLeft(behind, "+-*/.|&%^<")
+	operator := strings.TrimLeft(behind, "+-*/.|&%^<?")
 	if len(operator) == 0 || operator[0] != '=' || len(behind)-len(operator) > 2 {
 		return strings.HasPrefix(behind, "<<")
 	}

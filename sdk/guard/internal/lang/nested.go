@@ -23,8 +23,13 @@ var (
 	// passed are functions that start a command where they are handed to something else that calls them.
 	passed = pattern.New(`\b(?:(?:os|posix)\.(?:system|popen|exec\w+|spawn\w+)|subprocess\.(?:run|call|check_call|check_output|Popen|getoutput|getstatusoutput)|shutil\.rmtree)(?:\s*[,)\]}]|\s+(?:if|or|and|else)\b)|\b(?:methodcaller|subprocess_shell|subprocess_exec|GenericBrowser|BackgroundBrowser|webbrowser\.get|pipepager|tempfilepager)\s*\(`)
 	// handedOn are the same in Node and in Ruby.
-	handedOn = pattern.New(`\.(?:execSync|spawnSync|execFileSync|execFile|exec|spawn)\s*(?:[,)]|\.\s*(?:call|apply|bind)\b)`)
-	methods  = pattern.New(`\bmethod\s*\(\s*:(?:system|exec|spawn)\s*\)`)
+	handedOn = pattern.New(`(?:\.(?:execSync|spawnSync|execFileSync|execFile|exec|spawn)|\b(?:execSync|spawnSync|execFileSync|execFile))\s*(?:[,)]|\.\s*(?:call|apply|bind)\b)`)
+	// calledBy is the call of a function by its own methods, behind its name.
+	calledBy = pattern.New(`^[\w.]+\s*\.\s*(?:call|apply|bind)\s*\(`)
+	// eachBy are methods that call a function which is handed to them with what they are a method of.
+	eachBy  = names(`then map forEach flatMap some every filter find findIndex reduce`)
+	taking  = pattern.New(`^\s*(?:=[^=>]|from\b)`)
+	methods = pattern.New(`\bmethod\s*\(\s*:(?:system|exec|spawn)\s*\)`)
 	// foreignCalls load a library of the system, the functions of which are called by their names.
 	foreignCalls = pattern.New(`\b(?:cdll|pythonapi|CDLL|PyDLL|WinDLL|LoadLibrary|dlopen)\b`)
 	onlyString   = pattern.New(`^\(?\s*"\d+"\s*\)?$`)
@@ -71,7 +76,7 @@ func (s *skeleton) nested(language string, depth int, out *[]Effect) {
 	if functions != nil {
 		end := 0
 		for _, m := range functions.FindAllStringIndex(s.worth(functions)) {
-			if m[0] >= end { // one statement is looked at once
+			if m[0] >= end && !s.destructures(m[0]) { // one statement is looked at once
 				end = s.handed(m[0], out)
 			}
 		}
@@ -191,12 +196,23 @@ var (
 // known: they stand behind it in the same brackets.
 func (s *skeleton) given(at int, out *[]Effect) bool {
 	bracket, _ := s.enclosing(at)
+	if m := calledBy.FindString(s.code[at:]); m != "" {
+		bracket = at + len(m) - 1
+	}
 	if bracket < 0 || strings.HasPrefix(s.code[at:], "shutil") {
 		return true
 	}
 	list := s.code[bracket:s.closing(bracket)]
 	if !s.looks(len(list)) {
 		return false
+	}
+	if receiver, method := callee(strings.TrimRight(s.code[:bracket], " \t")); s.language == "node" && eachBy[method] && receiver != "" && !s.startsEach(receiver, out, 0) {
+		return false
+	}
+	if rest := s.code[bracket+len(list):]; strings.HasPrefix(rest, "(") { // what the call gives is called
+		if elements := elementsOf(rest[:closingIn(rest)]); len(elements) > 0 && !s.startsEach(strings.TrimSpace(elements[0]), out, 0) {
+			return false
+		}
 	}
 	behind := bracket + 1
 	for _, element := range elementsOf(list) {
@@ -215,6 +231,15 @@ func (s *skeleton) given(at int, out *[]Effect) bool {
 		}
 	}
 	return true
+}
+
+// destructures says whether a place is where functions are taken out of a module: { execSync } = …
+func (s *skeleton) destructures(at int) bool {
+	bracket, _ := s.enclosing(at)
+	if bracket < 0 || s.code[bracket] != '{' {
+		return false
+	}
+	return taking.MatchString(s.code[s.closing(bracket):]) || wordBefore(s.code[:bracket]) == "import"
 }
 
 // startsEach adds the command that an expression is, or each in a list of such, and says whether they are known.

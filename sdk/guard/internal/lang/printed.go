@@ -203,6 +203,9 @@ func (s *skeleton) shown(language, name, args string) (parts []string, separator
 	return parts, separator, end
 }
 
+// behindJoin is what stands behind what other strings are joined by.
+var behindJoin = pattern.New(`^\.\s*join\s*\(`)
+
 // behindFormat is what stands behind a string that others are put into.
 var behindFormat = pattern.New(`^\.\s*format\s*\(`)
 
@@ -231,6 +234,8 @@ func (s *skeleton) parts(args string) (parts []string) {
 					text = verbs.ReplaceAllString(text, shell.Item)
 				} else if behindFormat.MatchString(behind) {
 					text = withMarks(text)
+				} else if behindJoin.MatchString(behind) {
+					text = shell.Item // what it joins
 				}
 				if ok {
 					part.WriteString(text)

@@ -49,7 +49,7 @@ var (
 	interpolations = pattern.New(`[@$]\{\s*[\[\\](?:[^{}]|\{[^{}]*\})*\}`)
 	programName    = pattern.New(`^[\w./-]*[A-Za-z][\w.-]*$`)
 	// variableFirst are the arguments of a call that starts a program which a variable names.
-	variableFirst = pattern.New(`^[\s(]*(?:\[\s*(?:\*|\.\.\.)?\s*[A-Za-z_$][\w.]*\s*,|[A-Za-z_$][\w.]*\s*[,+]\s*\[)`)
+	variableFirst = pattern.New(`^[\s(.]*(?:\[\s*(?:\*|\.\.\.)?\s*[A-Za-z_$][\w.]*\s*,|[A-Za-z_$][\w.]*\s*[,+]\s*\[)`)
 	// variableNext is the same of a function that takes the arguments of the program one by one.
 	variableNext = pattern.New(`^[\s(]*[A-Za-z_$][\w.]*\s*,`)
 	inStart      = pattern.New(`^[\s\[\](),*]*$`)

@@ -30,6 +30,7 @@ type skeleton struct {
 	changes   changes
 	left      *int // bytes of code in strings that may still be read
 	looked    int  // bytes of code that were looked at again to see what is done with a string
+	packing   bool // whether it makes an archive was looked at
 	documents int  // here-documents that have begun
 }
 

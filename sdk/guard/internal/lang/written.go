@@ -3,8 +3,10 @@ package lang
 import (
 	"strconv"
 	"strings"
+	"unicode"
 
 	"github.com/picoclaw/picoclaw/sdk/guard/internal/pattern"
+	"github.com/picoclaw/picoclaw/sdk/guard/internal/shell"
 )
 
 var (
@@ -20,6 +22,10 @@ var (
 	// opened are files that a variable or a block stands for.
 	opened  = pattern.New(`\bopen\s*\(\s*"(\d+)"\s*,[^()]*\)\s*(?:as\s+(\w+)\s*:|do\s*\|\s*(\w+)\s*\||\{\s*\|\s*(\w+)\s*\|)|\b(\w+)\s*=\s*(?:io\s*\.\s*)?open\s*\(\s*"(\d+)"\s*,[^()]*\)`)
 	written = pattern.New(`\b(\w+)[.:](?:write|puts|print|<<)\s*\(?\s*"(\d+)"`)
+	// partly are calls that write what isn't a plain string to a file, up to that.
+	partly = pattern.New(`\b(?:writeFileSync|writeFile|outputFileSync|writeTextFileSync|writeTextFile|file_put_contents|Bun\.write)\s*\(\s*"(\d+)"\s*,|\b(?:open|Path)\s*\(\s*"(\d+)"[^()]*\)\s*\.\s*write\w*\s*\(|\b(\w+)\.write\s*\(`)
+	// goesOnWith is what stands behind a string of which something else is made.
+	goesOnWith = pattern.New(`^\s*(?:[+%.]|\[)`)
 )
 
 // scripts are scripts of a package that code sets.
@@ -56,10 +62,9 @@ type fileAt struct {
 func (s *skeleton) writes(language string) []Effect {
 	content := map[string]*strings.Builder{}
 	var order []string
-	add := func(file fileAt, text string) {
+	put := func(file fileAt, added string) {
 		name, ok := s.text(file.number)
-		added, too := s.text(text)
-		if name = strings.TrimLeft(name, "<>+ "); !ok || !too || name == "" || strings.ContainsAny(name, "|") {
+		if name = strings.TrimLeft(name, "<>+ "); !ok || name == "" || strings.ContainsAny(name, "|") {
 			return
 		}
 		name = s.counted(language, file.at, name)
@@ -72,9 +77,18 @@ func (s *skeleton) writes(language string) []Effect {
 			b.WriteString(added)
 		}
 	}
+	add := func(file fileAt, text string) {
+		if added, ok := s.text(text); ok {
+			put(file, added)
+		}
+	}
+	files := map[string]fileAt{} // by the variables that stand for them
 	for _, p := range []*pattern.Pattern{writers, chained} {
 		for _, at := range p.FindAllStringSubmatchIndex(s.worth(p)) {
 			m := pattern.Groups(s.code, at)
+			if partly.MatchString(m[0]) && goesOnWith.MatchString(s.code[at[1]:]) {
+				continue // a part of what is written
+			}
 			add(fileAt{m[1], at[0]}, m[2])
 		}
 	}
@@ -85,6 +99,7 @@ func (s *skeleton) writes(language string) []Effect {
 		if i == 0 {
 			to = written.FindAllStringSubmatch(s.worth(written))
 		}
+		files[m[2]+m[5]] = fileAt{m[1] + m[6], at[0]}
 		for _, w := range to {
 			if w[1] == m[2]+m[3]+m[4]+m[5] {
 				add(fileAt{m[1] + m[6], at[0]}, w[2])
@@ -116,9 +131,32 @@ func (s *skeleton) writes(language string) []Effect {
 			}
 		}
 	}
+	for _, at := range partly.FindAllStringSubmatchIndex(s.worth(partly)) {
+		m := pattern.Groups(s.code, at)
+		file := files[m[3]]
+		if m[3] == "" {
+			file = fileAt{m[1] + m[2], at[0]}
+		}
+		if text := s.template(at[1]); text != "" && file.number != "" {
+			put(file, text)
+		}
+	}
 	out := make([]Effect, 0, len(order))
 	for _, name := range order {
 		out = append(out, Effect{Kind: Write, Text: name, Content: content[name].String()})
 	}
 	return out
+}
+
+// template is the string that stands at a place, with a mark for what isn't known of it; "" if it is a plain one, or nothing of it is known.
+func (s *skeleton) template(at int) string {
+	expression, _ := s.upToComma(at)
+	if !s.looks(len(expression)) || onlyString.MatchString(expression) || !strings.Contains(expression, `"`) {
+		return ""
+	}
+	parts := s.parts(expression)
+	if len(parts) == 0 || !strings.Contains(parts[0], shell.Item) || strings.IndexFunc(strings.ReplaceAll(parts[0], shell.Item, ""), unicode.IsLetter) < 0 {
+		return ""
+	}
+	return parts[0]
 }
