@@ -3,9 +3,14 @@ package guard
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"flag"
+	"maps"
 	"math/rand/v2"
+	"os"
 	"os/exec"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -13,29 +18,23 @@ import (
 
 // To search further: go test ./sdk/guard -run TestWhatIsAllowedDeletesNothing -args -programs 6000 -seed 2
 var (
-	flowPrograms = flag.Int("programs", 600, "how many programs are made at random")
+	flowPrograms = flag.Int("programs", 300, "how many programs are made at random")
 	flowSeed     = flag.Uint64("seed", 1, "what they are made from")
 )
 
-// flows are parts of programs in which a variable may come to name rm, by whatever way: @v is a variable, @w a word, @c a condition,
-// @b some statements and @q some without quotes.
-var flows = struct{ words, conditions, sets, deletes, compounds []string }{
-	words:      []string{"echo", "rm", "rm", ":", "ls", "r", "m"},
-	conditions: []string{"true", "false", "[ -f a.txt ]", `[ -n "$@v" ]`, "((n++<2))", "[[ $@v == r* ]]", "[ $# -gt 0 ]", "! true", "read l < a.txt"},
-	sets: []string{"@v=@w", "@v=@w", "@v=@w", "@v=$@v", "@v=${@v:-@w}", "@v=${@v:+@w}", "@v=${@v%?}m", "@v=$(echo @w)", "@v+=m", "export @v=@w", "declare @v=@w", "local @v=@w", ": ${@v:=@w}",
-		"printf -v @v %s @w", "read @v <<< @w", "read -r @v _ < <(echo @w x)", "unset @v", "set -- @w @w", "shift", "a=(@w @w)", "a+=(@w)", "a[1]=@w", "@v=${a[1]}", "@v=${a[@]}", "p=@v", "@v=${!p}", "@v=$1",
-		"mapfile -t a < <(printf '%s\\n' @w @w)", "echo @w > f1", "@v=$(cat f1)", "declare -n q=@v; q=@w; unset -n q", "declare -A h=([k]=@w); @v=${h[k]}", "IFS=, read @v w <<< @w,@w", "getopts ab: @v -b @w; @v=$OPTARG",
-		"readonly z=@w; @v=$z", "@v={@w,}", "eval @v=@w", `eval "@v=$@v"`, "trap '@v=@w' DEBUG", "trap '@v=@w' RETURN", "for @v in @w @w; do :; done", "for @v in @w @w; do @c && break; done", "case @w in e*) @v=@w;; *) @v=@w;; esac",
-		"select @v in @w @w; do break; done <<< 1", "{ @v=@w; } > f2", "( @v=@w )", "@v=@w :", "@v=@w export @v", "@v=@w &", "false || @v=@w", "echo @w | read @v", "@v=$(rev <<< mr)", "@v=$(cut -c1-2 <<< rmx)", "alias al=@w", "n=0", "shopt -s lastpipe", "set -e", "set -o posix"},
-	deletes: []string{"$@v -rf build", "$@v -rf build", "$@v -rf build", `"$@v" -r build`, `eval "$@v -rf build"`, "${a[0]} -rf build", `"${a[@]}" -rf build`, "$1 -rf build", `"$@" -rf build`, "al -rf build", `bash -c "$@v -rf build"`, "env $@v -rf build",
-		"command $@v -rf build", "xargs $@v -rf <<< build", `echo "$@v -rf build" | sh`, "find build -maxdepth 0 -exec $@v -rf {} \\;", "exec $@v -rf build", "timeout 1 $@v -rf build", "$(cat f1) -rf build", "sh f1", "echo $@v -rf build > f1", "f -rf build", "g $@v", "h"},
-	compounds: []string{"if @c; then @b; fi", "if @c; then @b; else @b; fi", "for i in a b; do @b; done", "for i in *.txt; do @b; done", "for i in $(ls); do @b; done", "for i in $(seq 2); do @b; done", `for i in "$@"; do @b; done`, "for i in ${a[@]}; do @b; done",
-		"for @v in @w @w; do @b; done", "while ((n++<3)); do @b; done", "until ((n++>2)); do @b; done", "while read l; do @b; done < a.txt", "printf '%s\\n' a b | while read l; do @b; done", "for ((i=0;i<2;i++)); do @b; done", "case $@v in rm|echo) @b;; *) @b;; esac",
-		"{ @b; }", "( @b )", "f() { @b; }", "g() { @b; }", "h() { @b; }", "f @w @w", "g @w", "h", "@c && { @b; }", "@c || { @b; }", "trap '@q' EXIT", "trap '@q' ERR", "eval '@q'", "echo x | { @b; }", "{ @b; } 2>/dev/null", "break", "continue", "return 0", "while :; do @b; break; done", "f() ( @b )"},
+// flows are parts of programs of a language in which a variable may come to name rm, by whatever way. In them @v is a variable, @w a word, @e an
+// expression, @c a condition, @s a command that deletes, @b some statements and @q some without quotes.
+type flows struct {
+	Words, Values, Conditions, Sets, Starts, Deletes, Compounds []string
+
+	Separator, Indent string            // of statements, and of those in others
+	Before, After     string            // what makes a command of a program
+	First             []string          // one of which it begins with
+	Given             map[string]string // statements by the name that they give a value, where the program has it
 }
 
 // program is a program of such parts.
-func program(r *rand.Rand) string {
+func (f flows) program(r *rand.Rand) string {
 	one := func(from []string) string { return from[r.IntN(len(from))] }
 	var fill func(text string, depth int) string
 	statements := func(most, depth int) string {
@@ -43,14 +42,14 @@ func program(r *rand.Rand) string {
 		for range 1 + r.IntN(most) {
 			switch n := r.IntN(10); {
 			case n < 5:
-				list = append(list, fill(one(flows.sets), depth))
+				list = append(list, fill(one(f.Sets), depth))
 			case n < 7 || depth > 2:
-				list = append(list, fill(one(flows.deletes), depth))
+				list = append(list, fill(one(f.Deletes), depth))
 			default:
-				list = append(list, fill(one(flows.compounds), depth+1))
+				list = append(list, fill(one(f.Compounds), depth+1))
 			}
 		}
-		return strings.Join(list, "; ")
+		return strings.Join(list, f.Separator)
 	}
 	fill = func(text string, depth int) string {
 		before, rest, found := strings.Cut(text, "@")
@@ -62,29 +61,67 @@ func program(r *rand.Rand) string {
 		case 'v':
 			by = one([]string{"v", "w", "x"})
 		case 'w':
-			by = one(flows.words)
+			by = one(f.Words)
+		case 'e':
+			if by = one(f.Words); depth < 4 && f.Values != nil {
+				by = fill(one(f.Values), depth+1)
+			}
+		case 's':
+			if f.Starts != nil {
+				by = fill(one(f.Starts), depth)
+			}
 		case 'c':
-			by = fill(one(flows.conditions), depth)
+			by = fill(one(f.Conditions), depth)
 		case 'b':
 			by = statements(3, depth)
+			if f.Indent != "" {
+				by = f.Indent + strings.ReplaceAll(by, "\n", "\n"+f.Indent)
+			}
 		case 'q':
 			by = strings.ReplaceAll(statements(2, depth), "'", "")
 		}
 		return before + by + fill(rest[1:], depth)
 	}
-	return one([]string{"", "v=echo; ", "v=echo; w=echo; x=echo; ", "set -- echo ls; ", "a=(echo ls); v=echo; ", "n=0; v=echo; "}) + statements(6, 0)
+	body := statements(6, 0)
+	if f.First != nil {
+		body = one(f.First) + body
+	} else {
+		body += f.Separator + fill(one(f.Deletes), 0)
+	}
+	var given []string
+	for _, name := range slices.Sorted(maps.Keys(f.Given)) {
+		if regexp.MustCompile(`\b` + name + `\b`).MatchString(body) {
+			given = append(given, f.Given[name]+f.Separator)
+		}
+	}
+	return f.Before + strings.Join(given, "") + body + f.After
 }
 
-// Programs that are put together at random and allowed delete no directory when bash runs them.
+// Programs that are put together at random and allowed delete no directory when they are run.
 func TestWhatIsAllowedDeletesNothing(t *testing.T) {
 	sandbox, err := exec.LookPath("bwrap")
 	if err != nil {
 		t.Fatal("install bubblewrap: programs made at random are run in it alone")
 	}
+	data, err := os.ReadFile("testdata/flows.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var languages map[string]flows
+	if err := json.Unmarshal(data, &languages); err != nil {
+		t.Fatal(err)
+	}
+	for _, language := range slices.Sorted(maps.Keys(languages)) {
+		t.Run(language, func(t *testing.T) { languages[language].deleteNothing(t, sandbox) })
+	}
+}
+
+// deleteNothing makes programs, and runs those that are allowed.
+func (f flows) deleteNothing(t *testing.T, sandbox string) {
 	r, g := rand.New(rand.NewPCG(*flowSeed, *flowSeed)), mustNew(t, Policy{Workspace: "/home/user/ws", Restrict: true, Exec: ExecPolicy{DenyPatterns: true}})
 	var allowed []string
 	for range *flowPrograms {
-		if text := program(r); g.Command(Command{Text: text, Env: map[string]string{"HOME": "/home/user"}}).Verdict == Allow {
+		if text := f.program(r); g.Command(Command{Text: text, Env: map[string]string{"HOME": "/home/user"}}).Verdict == Allow {
 			allowed = append(allowed, text)
 		}
 	}

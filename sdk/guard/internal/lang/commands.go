@@ -122,7 +122,7 @@ func (s *skeleton) commands(language string, out *[]Effect) bool {
 }
 
 // assembles is an expression that makes strings of others.
-var assembles = pattern.New(`[+%]|\[\s*-?\d*\s*:|"\d+"\s*\.|\.\s*(?:join|decode|format|replace|partition|split|lower|upper|swapcase|title|sub|dedent|loads|reverse|map|concat|slice|charAt|toString)\s*\(|\b(?:chr|bytes|bytearray|repr|eval|next|lambda|max|min|reduce|fromCharCode|atob|b64decode|parse)\b|\bdict\s*\(|\}\s*\[|\]\s*\[`)
+var assembles = pattern.New(`[+%]|\[\s*-?\d*\s*:|"\d+"\s*\.|\.\s*(?:join|decode|format|replace|partition|split|lower|upper|swapcase|title|sub|dedent|loads|reverse|map|concat|slice|charAt|toString)\s*\(|\b(?:chr|bytes|bytearray|repr|eval|next|lambda|max|min|reduce|fromCharCode|atob|b64decode|parse|unescape|decodeURI\w*|unquote\w*)\b|\bdict\s*\(|\}\s*\[|\]\s*\[`)
 
 // reads is an expression that is what something prints or what a file holds.
 var reads = pattern.New(`\b(?:getoutput|check_output|popen|execSync|execFileSync|spawnSync|readline|readlines|readFileSync|read|input|stdout)\b`)
@@ -270,14 +270,17 @@ func (s *skeleton) starting(args string) Effect {
 // optionally are arguments of Python's that are no part of a command.
 var optionally = pattern.New(`^\s*(?:input|env|cwd|stdin|stdout|stderr)\s*=[^=]`)
 
+// callback is a function of Node's that is called when the command has ended.
+var callback = pattern.New(`^\s*(?:async\s*)?(?:\([^()]*\)\s*=>|\w+\s*=>|function\b)`)
+
 // withoutOptions are the arguments of a call without those that say how the command is started, and what it is given.
 func (s *skeleton) withoutOptions(args string) string {
-	if args == "" || args[0] != '(' || s.language != "python" && s.language != "node" || !strings.Contains(args, "=") && !strings.Contains(args, "{") {
+	if args == "" || args[0] != '(' || s.language != "python" && s.language != "node" || !strings.ContainsAny(args, "={") {
 		return args
 	}
 	var plain []string
 	for i, element := range elementsOf(args) {
-		if s.language == "python" && optionally.MatchString(element) || s.language == "node" && i > 0 && strings.HasPrefix(strings.TrimSpace(element), "{") && !strings.Contains(element, "args") {
+		if s.language == "python" && optionally.MatchString(element) || s.language == "node" && i > 0 && (strings.HasPrefix(strings.TrimSpace(element), "{") && !strings.Contains(element, "args") || callback.MatchString(element)) {
 			continue
 		}
 		plain = append(plain, element)

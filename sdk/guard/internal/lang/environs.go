@@ -4,10 +4,11 @@ import (
 	"strings"
 
 	"github.com/picoclaw/picoclaw/sdk/guard/internal/pattern"
+	"github.com/picoclaw/picoclaw/sdk/guard/internal/shell"
 )
 
 // environs are variables that code sets for what it starts: in its own environment, or in one that it hands to it.
-var environs = pattern.New(`(?:\benviron\s*\[\s*"(\d+)"\s*\]\s*=|\b(?:putenv|setenv|setdefault)\s*\(?\s*"(\d+)"\s*,|\bprocess\.env\.(\w+)\s*=|\$ENV\s*\{\s*(?:(\w+)|"(\d+)")\s*\}\s*=|\bENV\s*\[\s*"(\d+)"\s*\]\s*=|"(\d+)"\s*(?::|=>)|[{,]\s*(\w+)\s*(?::|=>))\s*"(\d+)"`)
+var environs = pattern.New(`(?:\benviron\s*\[\s*"(\d+)"\s*\]\s*=|\b(?:putenv|setenv|setdefault)\s*\(?\s*"(\d+)"\s*,|\bprocess\.env\.(\w+)\s*=|\$ENV\s*\{\s*(?:(\w+)|"(\d+)")\s*\}\s*=|\bENV\s*\[\s*"(\d+)"\s*\]\s*=|"(\d+)"\s*(?::|=>)|[{,]\s*(\w+)\s*(?::|=>))\s*(?:"(\d+)"\s*([+%.\[])?|[A-Za-z_$(\[])`)
 
 // maxEnvirons is how many variables are followed that code sets for what it starts.
 const maxEnvirons = 32
@@ -37,7 +38,12 @@ func (s *skeleton) exports() string {
 		if text, ok := s.text(m[1] + m[2] + m[5] + m[6] + m[7]); ok {
 			name = text
 		}
-		if value, ok := s.text(m[9]); ok && n < maxEnvirons && variableName(name) && len(value) < maxTold {
+		if n >= maxEnvirons || !variableName(name) {
+			continue
+		}
+		if value, ok := s.text(m[9]); m[9] == "" || m[10] != "" {
+			b.WriteString("export " + name + "=" + shell.Item + "\n")
+		} else if ok && len(value) < maxTold {
 			b.WriteString("export " + name + "='" + strings.ReplaceAll(value, "'", `'\''`) + "'\n")
 		}
 	}

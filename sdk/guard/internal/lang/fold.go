@@ -140,8 +140,26 @@ func (s *skeleton) fold(language string) {
 		s.replace(called, name("#(", 1))
 		s.replace(byName, name("#(", 1, 2))
 	}
+	if language == "python" {
+		s.withoutInsertions()
+	}
 	if s.aliases(language); language == "python" {
 		s.replace(module, name("#", 1, 2)) // that were found by another name
+	}
+}
+
+// withoutInsertions takes the letter from strings of Python that says that something is put into them, where all of that is known.
+func (s *skeleton) withoutInsertions() {
+	var b strings.Builder
+	done := 0
+	for at, l := range s.references() {
+		if at > 0 && s.code[at-1]|0x20 == 'f' && (at == 1 || !wordByte(s.code[at-2])) && !strings.ContainsAny(l.text, "{}") {
+			b.WriteString(s.code[done : at-1])
+			done = at
+		}
+	}
+	if done > 0 {
+		s.code, s.pairs = b.String()+s.code[done:], nil
 	}
 }
 
@@ -279,7 +297,7 @@ func (s *skeleton) constants(language string) bool {
 func (s *skeleton) once(name string) bool {
 	times := 0
 	for place := range places(s.code, name) {
-		if sets(s.code[place+len(name):]) {
+		if behind := s.code[place+len(name):]; sets(behind) && !addsList.MatchString(behind) {
 			times++
 		}
 		if times > 1 || s.gets(place, name) {
@@ -342,6 +360,8 @@ func (s *skeleton) grown(name, list string) (string, bool) {
 			continue
 		}
 		switch {
+		case addsList.MatchString(behind):
+			added = s.region(place + len(name) + strings.IndexByte(behind, '=') + 1)
 		case reordering[m[1]], m[1] == "length" && sets(behind[strings.Index(behind, m[1])+len(m[1]):]), goesOnAs.MatchString(behind) && beingSet.MatchString(before):
 			return list, false
 		case storing[m[1]]:
@@ -366,6 +386,9 @@ func (s *skeleton) grown(name, list string) (string, bool) {
 	}
 	return list, true
 }
+
+// addsList is what stands behind a list that another one of strings is added to.
+var addsList = pattern.New(`^\s*\+=\s*[\[(]\s*"\d+"(?:\s*,\s*"\d+")*\s*,?\s*[\])]`)
 
 // goesOnAs is what stands behind a variable that another one is set to.
 var goesOnAs = pattern.New(`^[ \t]*(?:[;\n)]|$)`)

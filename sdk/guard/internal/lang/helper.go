@@ -96,11 +96,14 @@ func (h *handing) variable(name string) bool {
 		}
 	}
 	for _, m := range loopOver.FindAllStringSubmatchIndex(s.code) {
-		list := s.code[m[4]:m[5]]
+		list, values := s.code[m[4]:m[5]], strings.HasPrefix(s.code[m[5]:], ".values()")
 		if list == "[" || list == "(" {
 			list = s.whole(m[4])
 		}
-		if !h.looped(name, s.code[m[2]:m[3]], list) {
+		if of := ofTable.FindStringSubmatch(s.code[m[5]:]); list == "Object" && of != nil {
+			list, values = of[2], of[1] == "values"
+		}
+		if !h.looped(name, s.code[m[2]:m[3]], list, values) {
 			return false
 		}
 	}
@@ -109,12 +112,12 @@ func (h *handing) variable(name string) bool {
 		if open := opening(s.code[:m[3]]); list == "]" && open >= 0 {
 			list = s.code[open:m[3]]
 		}
-		if !h.looped(name, s.code[m[4]:m[5]], list) {
+		if !h.looped(name, s.code[m[4]:m[5]], list, false) {
 			return false
 		}
 	}
 	for _, m := range foreach.FindAllStringSubmatch(s.code) {
-		if !h.looped(name, m[2], m[1]) {
+		if !h.looped(name, m[2], m[1], false) {
 			return false
 		}
 	}
@@ -150,8 +153,11 @@ func (s *skeleton) unnamed(name string) bool {
 	return false
 }
 
-// looped follows what a loop over a list sets a variable to, if it is one of those that the loop sets.
-func (h *handing) looped(name, targets, list string) bool {
+// ofTable is the list that Node makes of a table.
+var ofTable = pattern.New(`^\s*\.\s*(values|entries)\s*\(\s*(\w+)\s*\)`)
+
+// looped follows what a loop over a list, or over the values of a table, sets a variable to, if it is one of those that the loop sets.
+func (h *handing) looped(name, targets, list string, values bool) bool {
 	names := strings.Split(strings.Trim(targets, "([ )]"), ",")
 	for i, target := range names {
 		if strings.TrimSpace(target) != name {
@@ -164,12 +170,17 @@ func (h *handing) looped(name, targets, list string) bool {
 			list = h.s.listOf(list)
 		}
 		elements := elementsOf(list)
-		if len(elements) == 0 || list[0] == '{' && len(names) != 2 {
+		if len(elements) == 0 || list[0] == '{' && len(names) != 2 && !values || list[0] != '{' && values {
 			return false
 		}
 		for _, element := range elements {
 			if list[0] == '{' {
 				element = asPair(element)
+			}
+			if pair := elementsOf(element); values && len(pair) == 2 {
+				element = pair[1]
+			} else if values {
+				return false
 			}
 			if len(names) > 1 {
 				inner := elementsOf(strings.TrimSpace(element))

@@ -244,8 +244,8 @@ func (s *skeleton) parts(args string) (parts []string) {
 				inserts = false
 			}
 			i += end + 1
-		case c == ',':
-			flush()
+		case c == ',', c == '+' && strings.HasSuffix(strings.TrimRight(args[:i], " "), "]") && strings.HasPrefix(strings.TrimLeft(args[i+1:], " "), "["):
+			flush() // lists that are put together have both their elements
 		case i+1 < len(args) && args[i+1] == '"' && strings.IndexByte("bBfFrRuU", c) >= 0:
 			inserts = inserts || c|0x20 == 'f'
 		case !unknown && (wordByte(c) || c == '$' || c == '@'):

@@ -10,7 +10,7 @@ import (
 
 var (
 	// starts are calls that start a command.
-	starts = pattern.New(`\b(exec\.Command(?:Context)?|(?:os|posix|nt)\.(?:system|popen|exec\w*|spawn\w*|posix_spawn\w*|execute)|subprocess\.\w+|pty\.spawn|commands\.\w+|(?:asyncio\.)?create_subprocess_(?:shell|exec)|POSIX::exec\w+|io\.popen|IO\.popen|Open3\.\w+|` +
+	starts = pattern.New(`\b(exec\.Command(?:Context)?|(?:os|posix|nt)\.(?:system|popen|exec\w*|spawn\w*|posix_spawn\w*|execute)|subprocess\.\w+|pty\.spawn|commands\.get\w+|(?:asyncio\.)?create_subprocess_(?:shell|exec)|POSIX::exec\w+|io\.popen|IO\.popen|Open3\.\w+|` +
 		`Kernel\.(?:system|exec|spawn)|system|popen|Popen|open2|open3|check_output|check_call|getoutput|getstatusoutput|exec|spawn|shell|execSync|execFile|execFileSync|spawnSync|shell_exec|passthru|proc_open|` +
 		`pcntl_exec|qx|readpipe|os\.startfile|Deno\.run|Deno\.Command|Bun\.spawn|Bun\.spawnSync|do shell script|run_command|shellout|webbrowser\.open|System\.cmd|System\.shell|os\.cmd|os:cmd)\b\s*`)
 	// lisps are calls that start a command in languages that put the bracket before the name.

@@ -79,6 +79,9 @@ func (s *skeleton) writes(language string) []Effect {
 	}
 	add := func(file fileAt, text string) {
 		if added, ok := s.text(text); ok {
+			if n, _ := strconv.Atoi(text); s.literals[n].template && s.literals[n].tick {
+				added = withMarks(added)
+			}
 			put(file, added)
 		}
 	}
