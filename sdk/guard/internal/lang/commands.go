@@ -99,9 +99,10 @@ func (s *skeleton) commands(language string, out *[]Effect) bool {
 		if e.Kind == Argv && (variableFirst.MatchString(args) || strings.HasPrefix(name, "os.") && variableNext.MatchString(args)) {
 			if s.assembled(anyName.FindString(args)) {
 				e = Effect{Kind: Dynamic, Text: startsUnknown}
-			}
-			for _, e := range s.programs(e.Argv) {
-				*out = append(*out, e.in(dir))
+			} else {
+				for _, e := range s.programs(e.Argv) {
+					*out = append(*out, e.in(dir))
+				}
 			}
 		}
 		effects, ok := []Effect{e}, true
@@ -129,8 +130,11 @@ var reads = pattern.New(`\b(?:getoutput|check_output|popen|execSync|execFileSync
 
 // assembled says whether a variable may hold a string that the code makes of others, or reads.
 func (s *skeleton) assembled(name string) bool {
-	if s.language != "python" && s.language != "node" || !s.looks(len(s.code)) {
+	if s.language != "python" && s.language != "node" {
 		return false
+	}
+	if !s.looks(len(s.code)) {
+		return true
 	}
 	for place := range places(s.code, name) {
 		end := place + len(name)

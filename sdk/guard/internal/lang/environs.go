@@ -33,6 +33,11 @@ func (s *skeleton) exports() string {
 		return ""
 	}
 	var b strings.Builder
+	add := func(line string) {
+		if !strings.HasSuffix(b.String(), line) {
+			b.WriteString(line)
+		}
+	}
 	for n, m := range environs.FindAllStringSubmatch(s.worth(environs)) {
 		name := m[3] + m[4] + m[8]
 		if text, ok := s.text(m[1] + m[2] + m[5] + m[6] + m[7]); ok {
@@ -42,9 +47,9 @@ func (s *skeleton) exports() string {
 			continue
 		}
 		if value, ok := s.text(m[9]); m[9] == "" || m[10] != "" {
-			b.WriteString("export " + name + "=" + shell.Item + "\n")
+			add("export " + name + "=" + shell.Item + "\n")
 		} else if ok && len(value) < maxTold {
-			b.WriteString("export " + name + "='" + strings.ReplaceAll(value, "'", `'\''`) + "'\n")
+			add("export " + name + "='" + strings.ReplaceAll(value, "'", `'\''`) + "'\n")
 		}
 	}
 	return b.String()

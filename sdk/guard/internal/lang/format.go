@@ -133,7 +133,9 @@ func (s *skeleton) tables() {
 		for place := range places(s.code, name) {
 			behind := s.code[place+len(name):]
 			if m := memberOf.FindStringSubmatch(behind); assignedTo.MatchString(behind) || sets(behind) || s.gets(place, name) || m != nil && storing[m[1]] {
-				times++
+				if times++; times > 1 {
+					break
+				}
 			}
 		}
 		if times == 1 {
