@@ -41,7 +41,8 @@ func (s *skeleton) commands(language string, out *[]Effect) bool {
 		at := reference.FindAllStringIndex(region)
 		for i, l := range s.referenced(region) {
 			if mode := strings.TrimSpace(l.text); mode == "-|" || mode == "|-" {
-				*out = append(*out, s.command("["+strings.TrimLeft(region[at[i][1]:], " \t\n,")))
+				args := "[" + strings.TrimLeft(region[at[i][1]:], " \t\n,")
+				*out = append(*out, s.byVariable(s.command(args), args)...)
 				found = true
 				break
 			}
@@ -96,14 +97,12 @@ func (s *skeleton) commands(language string, out *[]Effect) bool {
 		if strings.Contains(s.code, "chdir") {
 			dir = s.under(language, m[2], dir)
 		}
-		if e.Kind == Argv && (variableFirst.MatchString(args) || strings.HasPrefix(name, "os.") && variableNext.MatchString(args)) {
-			if s.assembled(anyName.FindString(args)) {
-				e = Effect{Kind: Dynamic, Text: startsUnknown}
-			} else {
-				for _, e := range s.programs(e.Argv) {
-					*out = append(*out, e.in(dir))
-				}
+		if e.Kind == Argv && (variableFirst.MatchString(args) || (strings.HasPrefix(name, "os.") || language == "perl" || language == "ruby") && variableNext.MatchString(args)) {
+			may := s.byVariable(e, args)
+			for _, e := range may[1:] {
+				*out = append(*out, e.in(dir))
 			}
+			e = may[0]
 		}
 		effects, ok := []Effect{e}, true
 		switch {
@@ -120,49 +119,6 @@ func (s *skeleton) commands(language string, out *[]Effect) bool {
 		}
 	}
 	return found
-}
-
-// assembles is an expression that makes strings of others.
-var assembles = pattern.New(`[+%]|\[\s*-?\d*\s*:|"\d+"\s*\.|\.\s*(?:join|decode|format|replace|partition|split|lower|upper|swapcase|title|sub|dedent|loads|reverse|map|concat|slice|charAt|toString)\s*\(|\b(?:chr|bytes|bytearray|repr|eval|next|lambda|max|min|reduce|fromCharCode|atob|b64decode|parse|unescape|decodeURI\w*|unquote\w*)\b|\bdict\s*\(|\}\s*\[|\]\s*\[`)
-
-// reads is an expression that is what something prints or what a file holds.
-var reads = pattern.New(`\b(?:getoutput|check_output|popen|execSync|execFileSync|spawnSync|readline|readlines|readFileSync|read|input|stdout)\b`)
-
-// assembled says whether a variable may hold a string that the code makes of others, or reads.
-func (s *skeleton) assembled(name string) bool {
-	if s.language != "python" && s.language != "node" {
-		return false
-	}
-	if !s.looks(len(s.code)) {
-		return true
-	}
-	for place := range places(s.code, name) {
-		end := place + len(name)
-		if !plainlySet.MatchString(s.code[end:]) {
-			continue
-		}
-		value, _ := s.value(end)
-		if assembles.MatchString(value) || reads.MatchString(value) && !strings.Contains(s.expand(value), "which") {
-			return true
-		}
-	}
-	return s.assignedByText(name)
-}
-
-// waitMode is the argument of os.spawn* that says what to wait for.
-var waitMode = pattern.New(`\b(?:os\.)?P_\w+\s*,\s*`)
-
-// maxPrograms is how many strings are taken for the name of a program that a variable names.
-const maxPrograms = 16
-
-// programs are the commands that a call may start if a variable names the program: that may be each name that the code has.
-func (s *skeleton) programs(args []string) (out []Effect) {
-	for _, l := range s.literals {
-		if programName.MatchString(l.text) && len(out) < maxPrograms {
-			out = append(out, Effect{Kind: Argv, Argv: append([]string{l.text}, args...)})
-		}
-	}
-	return out
 }
 
 // interpreters are programs that get code as an argument.
@@ -239,7 +195,7 @@ func (s *skeleton) starting(args string) Effect {
 	}
 	constant := inStart.MatchString(rest)
 	switch {
-	case len(argv) == 0 || computed.MatchString(args) || !constant && s.computes(args, 0):
+	case len(argv) == 0 || computed.MatchString(args) || !constant && s.computes(args, 0) || s.language == "perl" && strings.Contains(args, "=~"):
 		return Effect{Kind: Dynamic, Text: startsUnknown}
 	case strings.Contains(rest, "[") || strings.Contains(rest, ","):
 		if !constant {

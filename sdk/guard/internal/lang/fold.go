@@ -319,10 +319,19 @@ func (s *skeleton) leadsUp(value string) bool {
 	return ok && (text == ".." || strings.HasPrefix(text, "../") || strings.HasSuffix(text, "/.."))
 }
 
+// becomes is where a variable of Perl's becomes another one.
+var becomes = pattern.New(`\*\{?"?\w+"?\}?\s*=`)
+
 // altered says whether code changes a string where it is: $c =~ s/a/b/, c.sub!("a", "b").
 func (s *skeleton) altered(language, name string) bool {
 	if language != "perl" && language != "ruby" {
 		return false
+	}
+	if language == "perl" && (strings.Contains(s.code, `\`+name) || becomes.MatchString(s.code) && strings.Contains(s.code, "*"+strings.TrimLeft(name, "$@"))) {
+		return true // by a reference to it
+	}
+	if name[0] == '@' && strings.Contains(s.code, "$"+name[1:]+"[") {
+		return true // one of its elements
 	}
 	for place := range places(s.code, name) {
 		if alters.MatchString(s.code[place+len(name):]) || altersNext.MatchString(s.code[max(0, place-maxTold):place]) {

@@ -90,6 +90,9 @@ func (h *handing) variable(name string) bool {
 	before := len(h.effects) + h.taken
 	for place := range places(s.code, name) {
 		if end := place + len(name); plainlySet.MatchString(s.code[end:]) {
+			if name == "$_" {
+				return false // much else sets it
+			}
 			if value, ok := s.value(end); !ok || !h.starts("("+strings.TrimSpace(value)+")") {
 				return false
 			}

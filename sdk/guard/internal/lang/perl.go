@@ -8,21 +8,29 @@ import (
 )
 
 // perlVariable is a variable within a string of Perl.
-var perlVariable = pattern.New(`@\$?\w+|\$\w+|\$&`)
+var perlVariable = pattern.New(`@\$?\w+|\$\w+|[$@]\{\w+\}|\$&`)
 
-// perlVariables puts marks in the place of the variables that the code has and Perl knows, so that the shell's own of that name aren't taken.
+// perlVariables puts marks in the place of variables in the commands that code starts.
 func (s *skeleton) perlVariables(effects []Effect) {
 	for i, e := range effects {
-		if e.Kind != Shell || !strings.ContainsAny(e.Text, "@$") {
-			continue
+		if e.Kind == Shell {
+			effects[i].Text = s.withoutVariables(e.Text)
 		}
-		effects[i].Text = perlVariable.ReplaceAllStringFunc(e.Text, func(name string) string {
-			if name != "$&" && !s.has(name) && (name[0] != '@' || !s.has(name[1:])) {
-				return name // of the shell, or of a machine or a person
-			}
-			return shell.Item
-		})
 	}
+}
+
+// withoutVariables is a text with marks in the place of the variables that the code has and Perl knows, so that the shell's own of that name
+// aren't taken.
+func (s *skeleton) withoutVariables(text string) string {
+	if !strings.ContainsAny(text, "@$") {
+		return text
+	}
+	return perlVariable.ReplaceAllStringFunc(text, func(name string) string {
+		if plain := name[:1] + strings.Trim(name[1:], "{}"); name != "$&" && !s.has(plain) && (name[0] != '@' || !s.has(plain[1:])) {
+			return name // of the shell, or of a machine or a person
+		}
+		return shell.Item
+	})
 }
 
 // has says whether a name stands in the code.

@@ -44,14 +44,14 @@ var (
 	duplexes   = pattern.New(`\b(dup2|fdopen|/bin/sh|pty|spawn|exec)\b|>&`)
 	getattrs   = pattern.New(`\b(getattr\s*\(\s*(os|subprocess|shutil|__builtins__|builtins)|__builtins__|\bvars\s*\(\s*\w+\s*\)\s*\[|\.__dict__\s*\[|__subclasses__|globals\s*\(\s*\)\s*\[|importlib\.import_module|process\.binding|\.constructor\.constructor|Object\.const_get|public_send|__send__)`)
 	// computed are arguments of which the first is made by something that isn't followed.
-	computed = pattern.New(`^[\s\[(*]*(?:(?:scalar\s+)?(?:reverse|lc|lcfirst|uc|ucfirst|substr|unpack|sprintf)\b|\{\s*"\d+"\s*:|\[\s*\.\.\.|\[[^\[\]]*\]\s*\.\s*(?:reverse|map|join|concat|slice)\b|Buffer\s*\.\s*from\b|"\d+"\s*(?:\.\s*(?:join|concat|split\s*\(\s*"\d+"[^()]*\)\s*\[|replace|reverse|translate|decode|encode|lower|swapcase|map|tr|sub|gsub|slice|substr|substring|unpack\w*|rot13)\b|\[)|[A-Za-z_][\w.]*\s*\([^()]*"\d+"[^()]*\)\s*\.|(?:os\s*\.\s*)?(?:environ|getenv)\b|process\s*\.\s*env\b|\$?ENV\s*[\[{]|\$_(?:ENV|GET|POST|SERVER)\b|(?:[A-Za-z_][\w.]*)?\b(?:fromCharCode|b64decode|atob|unhexlify|fromhex|pack|decode64)\b)`)
+	computed = pattern.New(`^[\s\[(*]*(?:(?:scalar\s+)?(?:reverse|lc|lcfirst|uc|ucfirst|substr|unpack|sprintf|split|map|grep|sort|delete|values|each)\b|\{\s*"\d+"\s*:|\[\s*\.\.\.|\[[^\[\]]*\]\s*\.\s*(?:reverse|map|join|concat|slice)\b|Buffer\s*\.\s*from\b|"\d+"\s*(?:\.\s*(?:join|concat|split\s*\(\s*"\d+"[^()]*\)\s*\[|replace|reverse|translate|decode|encode|lower|swapcase|map|tr|sub|gsub|slice|substr|substring|unpack\w*|rot13)\b|\[)|[A-Za-z_][\w.]*\s*\([^()]*"\d+"[^()]*\)\s*\.|(?:os\s*\.\s*)?(?:environ|getenv)\b|process\s*\.\s*env\b|\$?ENV\s*[\[{]|\$_(?:ENV|GET|POST|SERVER)\b|(?:[A-Za-z_][\w.]*)?\b(?:fromCharCode|b64decode|atob|unhexlify|fromhex|pack|decode64)\b)`)
 	// interpolations are expressions within strings of Perl.
 	interpolations = pattern.New(`[@$]\{\s*[\[\\](?:[^{}]|\{[^{}]*\})*\}`)
 	programName    = pattern.New(`^[\w./-]*[A-Za-z][\w.-]*$`)
 	// variableFirst are the arguments of a call that starts a program which a variable names.
 	variableFirst = pattern.New(`^[\s(.]*(?:\[\s*(?:\*|\.\.\.)?\s*[A-Za-z_$][\w.]*\s*,|[A-Za-z_$][\w.]*\s*[,+]\s*\[)`)
 	// variableNext is the same of a function that takes the arguments of the program one by one.
-	variableNext = pattern.New(`^[\s(]*[A-Za-z_$][\w.]*\s*,`)
+	variableNext = pattern.New(`^[\s(\[]*[$@]?[A-Za-z_][\w.]*(?:\s*\[\s*-?\d+\s*\])?\s*,`)
 	inStart      = pattern.New(`^[\s\[\](),*]*$`)
 	reference    = pattern.New(`"(\d+)"`)
 	executable   = pattern.New(`\bexecutable\s*=\s*"(\d+)"\s*,?`)

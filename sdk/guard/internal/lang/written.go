@@ -23,7 +23,7 @@ var (
 	opened  = pattern.New(`\bopen\s*\(\s*"(\d+)"\s*,[^()]*\)\s*(?:as\s+(\w+)\s*:|do\s*\|\s*(\w+)\s*\||\{\s*\|\s*(\w+)\s*\|)|\b(\w+)\s*=\s*(?:io\s*\.\s*)?open\s*\(\s*"(\d+)"\s*,[^()]*\)`)
 	written = pattern.New(`\b(\w+)[.:](?:write|puts|print|<<)\s*\(?\s*"(\d+)"`)
 	// partly are calls that write what isn't a plain string to a file, up to that.
-	partly = pattern.New(`\b(?:writeFileSync|writeFile|outputFileSync|writeTextFileSync|writeTextFile|file_put_contents|Bun\.write)\s*\(\s*"(\d+)"\s*,|\b(?:open|Path)\s*\(\s*"(\d+)"[^()]*\)\s*\.\s*write\w*\s*\(|\b(\w+)\.write\s*\(`)
+	partly = pattern.New(`\b(?:writeFileSync|writeFile|outputFileSync|writeTextFileSync|writeTextFile|file_put_contents|Bun\.write)\s*\(\s*"(\d+)"\s*,|\b(?:open|Path)\s*\(\s*"(\d+)"[^()]*\)\s*\.\s*write\w*\s*\(|\b(\w+)\.write\s*\(|\b(?:print|say)\s+\{?\s*\$?(\w+)\s*\}?\s+[("$@A-Za-z]`)
 	// goesOnWith is what stands behind a string of which something else is made.
 	goesOnWith = pattern.New(`^\s*(?:[+%.]|\[)`)
 )
@@ -68,6 +68,9 @@ func (s *skeleton) writes(language string) []Effect {
 			return
 		}
 		name = s.counted(language, file.at, name)
+		if language == "perl" {
+			added = s.withoutVariables(added)
+		}
 		b := content[name]
 		if b == nil {
 			b = &strings.Builder{}
@@ -96,7 +99,7 @@ func (s *skeleton) writes(language string) []Effect {
 		}
 	}
 	prints := printed.FindAllStringSubmatchIndex(s.worth(printed))
-	var to [][]string
+	var to, toHandles [][]string
 	for i, at := range opened.FindAllStringSubmatchIndex(s.worth(opened)) {
 		m := pattern.Groups(s.code, at)
 		if i == 0 {
@@ -121,23 +124,31 @@ func (s *skeleton) writes(language string) []Effect {
 	for i, at := range handles.FindAllStringSubmatchIndex(s.worth(handles)) {
 		m := pattern.Groups(s.code, at)
 		if i == 0 {
-			to = handled.FindAllStringSubmatch(s.worth(handled))
+			for _, at := range handled.FindAllStringSubmatchIndex(s.worth(handled)) {
+				if !goesOnWith.MatchString(s.code[at[1]:]) {
+					toHandles = append(toHandles, pattern.Groups(s.code, at))
+				}
+			}
 		}
-		for _, w := range to {
+		number := m[3]
+		if number == "" {
+			number = m[2]
+		}
+		files[m[1]] = fileAt{number, at[0]}
+		for _, w := range toHandles {
 			if w[1] != m[1] {
 				continue
 			}
-			if m[3] != "" {
-				add(fileAt{m[3], at[0]}, w[2])
-			} else {
-				add(fileAt{m[2], at[0]}, w[2])
-			}
+			add(files[m[1]], w[2])
 		}
 	}
 	for _, at := range partly.FindAllStringSubmatchIndex(s.worth(partly)) {
 		m := pattern.Groups(s.code, at)
-		file := files[m[3]]
-		if m[3] == "" {
+		file := files[m[3]+m[4]]
+		if m[4] != "" {
+			at[1]-- // what is printed begins with that
+		}
+		if m[3]+m[4] == "" {
 			file = fileAt{m[1] + m[2], at[0]}
 		}
 		if text := s.template(at[1]); text != "" && file.number != "" {
@@ -151,14 +162,15 @@ func (s *skeleton) writes(language string) []Effect {
 	return out
 }
 
-// template is the string that stands at a place, with a mark for what isn't known of it; "" if it is a plain one, or nothing of it is known.
+// template is the string that is made of others at a place, with a mark for what isn't known of it; "" if it is a plain one, or nothing of it
+// is known.
 func (s *skeleton) template(at int) string {
 	expression, _ := s.upToComma(at)
 	if !s.looks(len(expression)) || onlyString.MatchString(expression) || !strings.Contains(expression, `"`) {
 		return ""
 	}
 	parts := s.parts(expression)
-	if len(parts) == 0 || !strings.Contains(parts[0], shell.Item) || strings.IndexFunc(strings.ReplaceAll(parts[0], shell.Item, ""), unicode.IsLetter) < 0 {
+	if len(parts) == 0 || strings.IndexFunc(strings.ReplaceAll(parts[0], shell.Item, ""), unicode.IsLetter) < 0 {
 		return ""
 	}
 	return parts[0]

@@ -20,6 +20,7 @@ var harmless = []string{
 	`(x=sub; args $x); args ${x-none}`, `{ args a; args b; }`, `cd sub; args "$PWD"; cd ..; args "${PWD##*/}" | cat`, `cd sub && args $(pwd)`, `(cd sub; args "$PWD"); args "$PWD"`,
 	`eval args a "'b c'"`, `eval 'x=1; args $x'`, `x='args a b'; eval "$x"`, `x='args a b'; $x`, `c=args; $c a`, `c=ar; ${c}gs a`, `c=args; "$c" 'a b'`,
 	"args <<E\nbody\nE", "x=1; args \"$(cat <<E\na $x b\nE\n)\"", "x=1; args \"$(cat <<'E'\na $x b\nE\n)\"", "args \"$(cat <<-E\n\ttabs\n\tE\n)\"",
+	"x=1; args \"$(cat <<'E'\na\\$x b \\\\ \\`c \\\nd\nE\n)\"", "x=1; args \"$(cat <<\\E\n\\$x $x\nE\n)\"", "x=1; args \"$(cat <<\"E\"F\n\\$x $x\nEF\n)\"", "x=1; args \"$(cat <<-'E'\n\t\\$x\n\tE\n)\"", "x=1; args \"$(cat <<E\n\\$x \\\\ $x \\\nb\nE\n)\"",
 	`echo a b | while read x y; do args "$x" "$y"; done`, `echo 'a b c' | { read x y; args "$x" "$y"; }`, `printf 'a\nb\n' | while read x; do args "$x"; done`,
 	`IFS=:; x=a:b:c; args $x "$x"`, `IFS=:; set -- a b; args "$*"`, `IFS=; x='a b'; args $x`, `x=a,b; IFS=,; set -- $x; IFS=' '; args "$1" "$2"`,
 	`printf '%s\n' x > out; args "$(cat out)"`, `echo a > out; echo b >> out; args "$(cat out)"`, `args $(basename /a/b.c .c) $(dirname /a/b.c)`,

@@ -33,7 +33,7 @@ func (in *Interpreter) redirects(r *redirections, list []*syntax.Redirect, st *s
 		}
 		switch redir.Op {
 		case syntax.Hdoc, syntax.DashHdoc:
-			r.feed(fd, known(x.document(redir.Hdoc, redir.Op == syntax.DashHdoc)))
+			r.feed(fd, known(x.document(redir)))
 			continue
 		case syntax.WordHdoc:
 			r.feed(fd, known(x.one(redir.Word)+"\n"))

@@ -118,19 +118,49 @@ func (x *expansion) one(word *syntax.Word) string {
 	return text
 }
 
-// document expands the body of a here-document. With indented, tabs at the beginning of its lines don't count.
-func (x *expansion) document(word *syntax.Word, indented bool) string {
+// document expands the body of a here-document, unless the word is quoted that ends it.
+func (x *expansion) document(redir *syntax.Redirect) string {
+	word := redir.Hdoc
 	if word == nil {
 		return ""
 	}
-	if indented {
+	if redir.Op == syntax.DashHdoc {
 		word = outdented(word)
+	}
+	if quoted(redir.Word) {
+		return verbatim(word)
 	}
 	text, err := expand.Document(x.config(), &syntax.Word{Parts: x.parts(word.Parts, true)})
 	if err != nil {
 		return Unknown
 	}
 	return text
+}
+
+// quoted says whether a part of a word is quoted.
+func quoted(word *syntax.Word) bool {
+	for _, part := range word.Parts {
+		if lit, ok := part.(*syntax.Lit); !ok || strings.Contains(lit.Value, `\`) {
+			return true
+		}
+	}
+	return false
+}
+
+// verbatim is the body of a here-document as it stands.
+func verbatim(word *syntax.Word) string {
+	var b strings.Builder
+	for _, part := range word.Parts {
+		if lit, ok := part.(*syntax.Lit); ok {
+			b.WriteString(lit.Value)
+			continue
+		}
+		// The parser takes some quoted words for plain ones.
+		if syntax.NewPrinter().Print(&b, &syntax.Word{Parts: []syntax.WordPart{part}}) != nil {
+			return Unknown
+		}
+	}
+	return b.String()
 }
 
 // outdented is the body of a here-document without the tabs at the beginning of its lines.
