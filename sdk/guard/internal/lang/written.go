@@ -52,6 +52,9 @@ func (s *skeleton) packaged() []Effect {
 	return []Effect{{Kind: Write, Text: "package.json", Content: "{\"scripts\":{" + strings.Join(pairs, ",") + "}}", Adds: true}}
 }
 
+// maxWrites is how many times something is looked at that code may write.
+const maxWrites = 4 << 10
+
 // fileAt is a string that names a file, by its number, and where in the code the file is opened.
 type fileAt struct {
 	number string
@@ -62,8 +65,12 @@ type fileAt struct {
 func (s *skeleton) writes(language string) []Effect {
 	content := map[string]*strings.Builder{}
 	var order []string
+	left := maxWrites
 	put := func(file fileAt, added string) {
 		name, ok := s.text(file.number)
+		if left--; left < 0 {
+			return
+		}
 		if name = strings.TrimLeft(name, "<>+ "); !ok || name == "" || strings.ContainsAny(name, "|") {
 			return
 		}
@@ -158,6 +165,9 @@ func (s *skeleton) writes(language string) []Effect {
 	out := make([]Effect, 0, len(order))
 	for _, name := range order {
 		out = append(out, Effect{Kind: Write, Text: name, Content: content[name].String()})
+	}
+	if left < 0 {
+		out = append(out, Effect{Kind: Dynamic, Text: "it writes files more often than is followed"})
 	}
 	return out
 }
