@@ -16,6 +16,12 @@ var (
 	// together and alike are what stands before and behind a variable that is one of several which are set by one statement.
 	together = pattern.New(`(?:^|[;\n{}:]|\b(?:const|let|var|my|our|local|list)\b)\s*[\[({]*\s*(?:[*$@%&]*\w*\s*,\s*)*[*]?[\[({]*\s*(?:[*$@%&]*\w*\s*,\s*)*[*]?$`)
 	alike    = pattern.New(`^\s*(?:,\s*[*$@%&\[({]*\w*\s*[\])}]*)*[\])}]*\s*=(?:[^=>~]|$)`)
+	// alters and altersNext are what stands behind and before a string that is changed where it is, and setWithin one that is set in brackets.
+	alters     = pattern.New(`^\s*(?:=~\s*(?:s\b|tr\b|y\b|"\d+")|\.\s*(?:\w+!|replace|insert|concat|prepend|<<))`)
+	altersNext = pattern.New(`\b(?:substr|vec|chop|chomp|splice|push|unshift|sysread|read)\s*\(?\s*$`)
+	setWithin  = pattern.New(`^\s*=\s*"\d+"\s*\)\s*`)
+	// becomes is where a variable of Perl's becomes another one.
+	becomes = pattern.New(`\*\{?"?\w+"?\}?\s*=`)
 )
 
 // gets says whether a variable gets a value at a place where it stands otherwise than by being set by itself: as a parameter, by a loop,
@@ -71,4 +77,40 @@ func (s *skeleton) isSet(name string, times int) bool {
 		}
 	}
 	return times == 0
+}
+
+// setOnce says whether a variable is set once, and gets no value otherwise.
+func (s *skeleton) setOnce(name string) bool {
+	times := 0
+	for place := range places(s.code, name) {
+		if behind := s.code[place+len(name):]; sets(behind) && !addsList.MatchString(behind) {
+			times++
+		}
+		if times > 1 || s.gets(place, name) {
+			return false
+		}
+	}
+	return times == 1 && !s.assignedByText(name)
+}
+
+// altered says whether code changes a string where it is: $c =~ s/a/b/, c.sub!("a", "b").
+func (s *skeleton) altered(language, name string) bool {
+	if language != "perl" && language != "ruby" {
+		return false
+	}
+	if language == "perl" && (strings.Contains(s.code, `\`+name) || becomes.MatchString(s.code) && strings.Contains(s.code, "*"+strings.TrimLeft(name, "$@"))) {
+		return true // by a reference to it
+	}
+	if name[0] == '@' && strings.Contains(s.code, "$"+name[1:]+"[") {
+		return true // one of its elements
+	}
+	for place := range places(s.code, name) {
+		if alters.MatchString(s.code[place+len(name):]) || altersNext.MatchString(s.code[max(0, place-maxTold):place]) {
+			return true
+		}
+		if behind := setWithin.FindString(s.code[place+len(name):]); behind != "" && alters.MatchString(s.code[place+len(name)+len(behind):]) {
+			return true // it is set in brackets, and changed behind them
+		}
+	}
+	return false
 }

@@ -41,10 +41,6 @@ var (
 	renamedTo    = pattern.New(`(\w+)\s*(?::|\bas\b)\s*(\w+)`)
 	inlined      = pattern.New(`[$#]\{\s*['"]([^'"]*)['"]\s*\}`)
 	insertedText = pattern.New(`\{\s*['"]([^'"{}]*)['"]\s*\}`)
-	alters       = pattern.New(`^\s*(?:=~\s*(?:s\b|tr\b|y\b|"\d+")|\.\s*(?:\w+!|replace|insert|concat|prepend|<<))`)
-	altersNext   = pattern.New(`\b(?:substr|vec|chop|chomp|splice|push|unshift|sysread|read)\s*\(?\s*$`)
-	setWithin    = pattern.New(`^\s*=\s*"\d+"\s*\)\s*`)
-	setElement   = pattern.New(`^\s*\[\s*(\d+)\s*\]\s*=\s*("\d+")`)
 	reflected    = pattern.New(`\(?\s*\bnew\s+\\?ReflectionFunction\s*\(\s*"(\d+)"\s*\)\s*\)?\s*->\s*invoke(?:Args)?\s*\(`)
 	viaModule    = pattern.New(`\b(?:subprocess|shutil|pathlib|glob|tempfile|posixpath|platform)\.os\.`)
 	viaPrivate   = pattern.New(`\b\w+\._(os|shutil|subprocess)\.`)
@@ -272,7 +268,7 @@ func (s *skeleton) constants(language string) bool {
 		if !endsHere(s.code[at:]) {
 			continue
 		}
-		if !s.once(name) && !s.leadsUp(value) || s.altered(language, name) {
+		if !s.setOnce(name) && !s.leadsUp(value) || s.altered(language, name) {
 			continue
 		}
 		if value[0] != '"' {
@@ -293,20 +289,6 @@ func (s *skeleton) constants(language string) bool {
 	return changed
 }
 
-// once says whether a variable is set once, and gets no value otherwise.
-func (s *skeleton) once(name string) bool {
-	times := 0
-	for place := range places(s.code, name) {
-		if behind := s.code[place+len(name):]; sets(behind) && !addsList.MatchString(behind) {
-			times++
-		}
-		if times > 1 || s.gets(place, name) {
-			return false
-		}
-	}
-	return times == 1 && !s.assignedByText(name)
-}
-
 // endsHere says whether what stands behind a value can't change it any more.
 func endsHere(behind string) bool {
 	behind = strings.TrimLeft(behind, " \t\v\f\r")
@@ -317,103 +299,6 @@ func endsHere(behind string) bool {
 func (s *skeleton) leadsUp(value string) bool {
 	text, ok := s.text(strings.Trim(value, `"`))
 	return ok && (text == ".." || strings.HasPrefix(text, "../") || strings.HasSuffix(text, "/.."))
-}
-
-// becomes is where a variable of Perl's becomes another one.
-var becomes = pattern.New(`\*\{?"?\w+"?\}?\s*=`)
-
-// altered says whether code changes a string where it is: $c =~ s/a/b/, c.sub!("a", "b").
-func (s *skeleton) altered(language, name string) bool {
-	if language != "perl" && language != "ruby" {
-		return false
-	}
-	if language == "perl" && (strings.Contains(s.code, `\`+name) || becomes.MatchString(s.code) && strings.Contains(s.code, "*"+strings.TrimLeft(name, "$@"))) {
-		return true // by a reference to it
-	}
-	if name[0] == '@' && strings.Contains(s.code, "$"+name[1:]+"[") {
-		return true // one of its elements
-	}
-	for place := range places(s.code, name) {
-		if alters.MatchString(s.code[place+len(name):]) || altersNext.MatchString(s.code[max(0, place-maxTold):place]) {
-			return true
-		}
-		if behind := setWithin.FindString(s.code[place+len(name):]); behind != "" && alters.MatchString(s.code[place+len(name)+len(behind):]) {
-			return true // it is set in brackets, and changed behind them
-		}
-	}
-	return false
-}
-
-// reordering are methods that take something out of a list, or put it in another order.
-var reordering = names(`pop sort reverse clear remove shift splice fill copyWithin`)
-
-// maxGrown is how many uses of a list are looked at for what is added to it.
-const maxGrown = 64
-
-// grown is a list with what the code adds to it. False if it takes something out, or changes the order.
-func (s *skeleton) grown(name, list string) (string, bool) {
-	times := 0
-	for place := range places(s.code, name) {
-		if times++; times > maxGrown {
-			break
-		}
-		behind := s.code[place+len(name):]
-		added, first := "", false
-		m := memberOf.FindStringSubmatch(behind)
-		if m == nil {
-			m = make([]string, 2)
-		}
-		before := strings.TrimRight(s.code[:place], " (")
-		if m := setElement.FindStringSubmatch(behind); m != nil {
-			list = withElement(list, m[1], m[2])
-			continue
-		}
-		switch {
-		case addsList.MatchString(behind):
-			added = s.region(place + len(name) + strings.IndexByte(behind, '=') + 1)
-		case reordering[m[1]], m[1] == "length" && sets(behind[strings.Index(behind, m[1])+len(m[1]):]), goesOnAs.MatchString(behind) && beingSet.MatchString(before):
-			return list, false
-		case storing[m[1]]:
-			added = s.region(place + len(name) + len(m[0]))
-			first = m[1] == "unshift" || m[1] == "insert" && !behindFirst.MatchString(added)
-		case strings.HasSuffix(before, "push"), strings.HasSuffix(before, "unshift"):
-			added, first = s.region(place), strings.HasSuffix(before, "unshift") // as Perl has it
-		}
-		var elements []string
-		for _, ref := range values.FindAllString(added) {
-			if ref[0] == '"' {
-				elements = append(elements, ref)
-			}
-		}
-		switch all := strings.Join(elements, ","); {
-		case all == "":
-		case first:
-			list = list[:1] + all + "," + list[1:]
-		default:
-			list = list[:len(list)-1] + "," + all + list[len(list)-1:]
-		}
-	}
-	return list, true
-}
-
-// addsList is what stands behind a list that another one of strings is added to.
-var addsList = pattern.New(`^\s*\+=\s*[\[(]\s*"\d+"(?:\s*,\s*"\d+")*\s*,?\s*[\])]`)
-
-// goesOnAs is what stands behind a variable that another one is set to.
-var goesOnAs = pattern.New(`^[ \t]*(?:[;\n)]|$)`)
-
-// behindFirst are the arguments of a method that inserts something behind the first element of a list.
-var behindFirst = pattern.New(`^\s*\(\s*[1-9]`)
-
-// withElement is a list with another element at an index, or behind the last one.
-func withElement(list, index, element string) string {
-	elements := values.FindAllString(list)
-	if at, err := strconv.Atoi(index); err == nil && at < len(elements) {
-		elements[at] = element
-	} else {
-		elements = append(elements, element)
-	}
-	return list[:1] + strings.Join(elements, ",") + list[len(list)-1:]
 }
 
 // interpolate puts a constant in the place of its variable within strings.

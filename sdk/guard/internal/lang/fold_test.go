@@ -36,6 +36,17 @@ func TestFold(t *testing.T) {
 		{"php", `("sys"."tem")(1)`, `system(1)`},
 		{"lua", `_G["os"]["execute"](1); require("os").execute(2)`, `_G.os.execute(1); os.execute(2)`},
 		{"lua", `os["exe".."cute"](1)`, `os.execute(1)`},
+		{"python", `v: str = "x"; f(v, f"{v}y")`, `v = x; f(x, xy)`},
+		{"python", `v = "x"; v, w = "y", "z"; f(v)`, `v = x; v, w = y, z; f(v)`},
+		{"python", `v = "x"; [w, v] = g(); f(v)`, `v = x; [w, v] = g(); f(v)`},
+		{"python", `v = "x"; exec("v = 1"); f(v)`, `v = x; exec(v = 1); f(v)`},
+		{"python", "v = 'x'\nfor v in g(): pass\nf(v)", "v = x\nfor v in g(): pass\nf(v)"},
+		{"python", `a = ["x"]; a.insert(0, "y"); a += ["z"]; f(a)`, `a = [x]; [y,x,z].insert(0, y); [y,x,z] += [z]; f([y,x,z])`},
+		{"python", `a = ["x"]; a.reverse(); f(a)`, `a = [x]; a.reverse(); f(a)`},
+		{"node", `let v = "x"; [, v] = [1, "y"]; f(v)`, `let v = x; [, v] = [1, y]; f(v)`},
+		{"node", `let v = "x"; v ??= "y"; f(v)`, `let v = x; v ??= y; f(v)`},
+		{"perl", `$x = "a"; *x = *y; f($x)`, `$x = a; *x = *y; f($x)`},
+		{"perl", `@x = ("a"); $x[0] = "b"; f(@x)`, `@x = (a); $x[0] = b; f(@x)`},
 	} {
 		if diff := cmp.Diff(test.want, folded(test.language, test.code)); diff != "" {
 			t.Errorf("%s %s\n%s", test.language, test.code, diff)
