@@ -18,7 +18,7 @@ import (
 
 // To search further: go test ./sdk/guard -run TestWhatIsAllowedDeletesNothing -args -programs 6000 -seed 2
 var (
-	flowPrograms = flag.Int("programs", 300, "how many programs are made at random")
+	flowPrograms = flag.Int("programs", 200, "how many programs are made at random")
 	flowSeed     = flag.Uint64("seed", 1, "what they are made from")
 )
 
