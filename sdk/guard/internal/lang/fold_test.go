@@ -99,3 +99,12 @@ func TestStringsThatAreOnlyTold(t *testing.T) {
 		}
 	}
 }
+
+// Perl has variables whose names are signs.
+func TestAProgramThatASignNames(t *testing.T) {
+	for _, code := range []string{`system([$, "a"])`, `open(H, "-|", $, "a")`, `system $, , "a"`, `exec {$,} $, , "a"`} {
+		if effects := Script("perl", code); len(effects) == 0 {
+			t.Errorf("%s: nothing", code)
+		}
+	}
+}

@@ -209,7 +209,7 @@ var behindJoin = pattern.New(`^\.\s*join\s*\(`)
 // behindFormat is what stands behind a string that others are put into.
 var behindFormat = pattern.New(`^\.\s*format\s*\(`)
 
-// parts are the arguments of a call between commas, with the mark of a name for what isn't known.
+// parts are the arguments of a call between commas, with the mark of a name for what isn't known: at least one, which may be empty.
 func (s *skeleton) parts(args string) (parts []string) {
 	var part strings.Builder
 	unknown, inserts := false, false
@@ -253,9 +253,7 @@ func (s *skeleton) parts(args string) (parts []string) {
 			unknown = true
 		}
 	}
-	if flush(); len(parts) == 1 && parts[0] == "" {
-		return nil
-	}
+	flush()
 	return parts
 }
 

@@ -40,8 +40,8 @@ func (s *skeleton) assembled(name string) bool {
 	default:
 		return false
 	}
-	if !s.looks(len(s.code)) || s.altered(s.language, name) {
-		return true
+	if name == "" || !s.looks(len(s.code)) || s.altered(s.language, name) {
+		return true // a sign names it, or it takes too long to follow
 	}
 	for place := range places(s.code, name) {
 		end := place + len(name)
