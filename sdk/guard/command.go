@@ -77,10 +77,10 @@ func (g *Guard) Command(c Command) (d Decision) {
 		if env == nil {
 			env = map[string]string{}
 		}
-		shell.Interpret(c.Text, shell.Options{Dir: dir, Env: env, Stdin: c.Stdin, POSIX: c.Dialect == POSIX, Memory: &m.shell}, a)
+		shell.Interpret(c.Text, shell.Options{Dir: dir, Env: env, Stdin: c.Stdin, POSIX: c.Dialect == POSIX, Memory: &m.shell, Singly: g.singly}, a)
 		if c.Dialect == POSIX {
 			// It may also be a bash under another name, which finds more in the same text.
-			shell.Interpret(c.Text, shell.Options{Dir: dir, Env: env, Stdin: c.Stdin, Memory: &m.shell}, a)
+			shell.Interpret(c.Text, shell.Options{Dir: dir, Env: env, Stdin: c.Stdin, Memory: &m.shell, Singly: g.singly}, a)
 		}
 		if first, _, _ := strings.Cut(strings.TrimLeft(c.Text, " \t"), " "); windows.Names[strings.ToLower(first)] && strings.Contains(c.Text, `\`) {
 			a.windowsText("cmd", c.Text)

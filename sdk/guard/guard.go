@@ -20,6 +20,7 @@ type Guard struct {
 	deny       []*regexp.Regexp // Policy.Exec.CustomDeny
 	allow      []*regexp.Regexp // Policy.Exec.CustomAllow, anchored at both ends
 	memories   sync.Pool        // of *memory, which commands are decided on in
+	singly     bool             // each way that a command may go is followed by itself
 }
 
 // New compiles a policy. Its error names the setting that is wrong and, for a regular expression, the

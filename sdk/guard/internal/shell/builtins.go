@@ -43,7 +43,8 @@ func (in *Interpreter) builtin(c *Call, st *state) (Stream, bool) {
 		return none, true
 	case "popd":
 		if n := len(st.stack); n > 0 {
-			st.oldDir, st.dir, st.stack = st.dir, st.stack[n-1], st.stack[:n-1:n-1]
+			st.leave(st.dir)
+			st.dir, st.stack = st.stack[n-1], st.stack[:n-1:n-1]
 		}
 		return none, true
 	case "eval":
@@ -60,7 +61,7 @@ func (in *Interpreter) builtin(c *Call, st *state) (Stream, bool) {
 	case "trap":
 		if operands := skipOptions(args); len(operands) > 1 && operands[0] != "-" && operands[0] != "" {
 			st.trap += operands[0] + "\n"
-			st.trapped = [2]any{}
+			st.trapped = nil
 			in.interrupts(c, st, operands[0], operands[1:])
 		}
 		return none, true
@@ -100,7 +101,7 @@ func (in *Interpreter) builtin(c *Call, st *state) (Stream, bool) {
 		return none, true
 	case "return":
 		if n := len(in.returns); n > 0 && len(args) < 2 { // else it fails, and the shell goes on
-			in.returns[n-1] = another(in.returns[n-1], st)
+			in.returns[n-1].add(st)
 			st.dead = true
 		}
 		return none, true
@@ -202,7 +203,7 @@ func (in *Interpreter) source1(c *Call, st *state, args []string) Stream {
 		if len(operands) > 1 {
 			inner.params = append([]string{"bash"}, operands[1:]...)
 		}
-		in.returns = append(in.returns, nil)
+		in.returns = append(in.returns, leaving{})
 		states, out := in.code(&c.Place, content.Text, inner, c.Stdin)
 		params := st.params
 		st.become(blur(append(states, in.returned()...)))

@@ -18,9 +18,7 @@ func (in *Interpreter) cd(c *Call, st *state, args []string) {
 			target = Unknown
 		}
 	case operands[0] == "-":
-		if target = st.oldDir; target == "" {
-			target = "/" + Unknown // wherever the shell was before
-		}
+		target = st.before()
 	default:
 		target = operands[0]
 	}
@@ -48,8 +46,8 @@ func (in *Interpreter) cd(c *Call, st *state, args []string) {
 func (in *Interpreter) enter(c *Call, st *state, target string) {
 	in.visitor.Open(&c.Place, ForEntering, Field{Text: target})
 	before := st.dir
-	if st.oldDir = before; st.doubt != "" {
-		st.oldDir = "/" + Unknown
+	if st.leave(before); st.doubt != "" {
+		st.leave("/" + Unknown)
 	}
 	switch {
 	case HasUnknown(target):
@@ -102,4 +100,18 @@ func (in *Interpreter) pushd(c *Call, st *state, args []string) {
 	}
 	st.stack = append(st.stack[:len(st.stack):len(st.stack)], st.dir)
 	in.enter(c, st, operands[0])
+}
+
+// leave notes where the shell has been before it went elsewhere.
+func (s *state) leave(dir string) {
+	s.oldDir = &append(s.in.texts.list(1), dir)[0]
+}
+
+// before is where the shell was before: somewhere, if it was nowhere else since the text began.
+func (s *state) before() string {
+	s.in.lookedAt(s.oldDir)
+	if s.oldDir == nil || *s.oldDir == "" {
+		return "/" + Unknown
+	}
+	return *s.oldDir
 }

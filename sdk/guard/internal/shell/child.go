@@ -11,7 +11,7 @@ func (s *state) child(env map[string]string) *state {
 	if c.outer == nil {
 		c.outer = c.funcs
 	} else if c.funcs != nil {
-		for name, body := range c.funcs.all() {
+		for name, body := range c.funcs.all(s.in) {
 			s.in.work += perWord
 			c.mayDefine(name, body)
 		}
@@ -30,21 +30,34 @@ func (s *state) export(name string) {
 	if s.inherited(name) {
 		return
 	}
-	s.exported = append(s.exported[:len(s.exported):len(s.exported)], name)
+	set(s.in, &s.exported, name, true)
 }
 
 // unexport notes that new shells may not get a variable.
 func (s *state) unexport(name string) {
-	s.exported = slices.DeleteFunc(slices.Clone(s.exported), func(exported string) bool { return exported == name })
+	unset(s.in, &s.exported, name)
 }
 
 // inherited says whether new shells certainly get a variable.
 func (s *state) inherited(name string) bool {
 	_, ok := s.base[name]
-	for _, exported := range s.exported {
-		ok = ok || exported == name
+	return ok || has(s.in, s.exported, name)
+}
+
+// mentions says whether a name stands in a text by itself, not as a part of another one.
+func mentions(text, name string) bool {
+	for rest := text; name != ""; {
+		at := strings.Index(rest, name)
+		if at < 0 {
+			return false
+		}
+		end := at + len(name)
+		if (at == 0 || !nameByte(rest[at-1], true)) && (end == len(rest) || !nameByte(rest[end], true)) {
+			return true
+		}
+		rest = rest[at+1:]
 	}
-	return ok
+	return false
 }
 
 // start follows text as the program of a new shell. Variables of this one that it mentions and may not have got are followed both ways.
@@ -55,10 +68,11 @@ func (c *Call) start(text string, params []string, stdin Stream, file bool) Stre
 		first.params = params
 	}
 	cleared := slices.Contains(c.Via, "env") || slices.Contains(c.Via, "exec") // which may take any of them away
-	lacking := first.vars.keys(func(name string) bool {
+	mentioned := first.vars.keys(c.in, func(name string) bool {
 		c.in.work += perWord
-		return len(name) > 0 && strings.Contains(text, name) && (cleared && c.Env[name] == "" || !first.inherited(name))
+		return mentions(text, name)
 	})
+	lacking := slices.DeleteFunc(mentioned, func(name string) bool { return (!cleared || c.Env[name] != "") && first.inherited(name) })
 	var second *state
 	if len(lacking) > 0 || cleared {
 		second = first.clone()

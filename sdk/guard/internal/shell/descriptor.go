@@ -26,7 +26,7 @@ func (x *expansion) number(fd string) string {
 	}
 	for n := 10; n < 10+maxDescriptor; n++ {
 		fd = strconv.Itoa(n)
-		if _, taken := x.state.files.get("/dev/fd/" + fd); !taken {
+		if _, taken := x.state.files.get(x.in, "/dev/fd/"+fd); !taken {
 			break
 		}
 	}
@@ -42,7 +42,7 @@ func (r *redirections) opened(st *state, fd string) (Stream, bool) {
 			return d.content, true
 		}
 	}
-	return st.files.get(path)
+	return st.files.get(st.in, path)
 }
 
 // open opens a descriptor.
@@ -84,7 +84,7 @@ func (r *redirections) duplicate(in *Interpreter, st *state, fd, from string, re
 	case ok:
 		r.open(fd, there)
 	default:
-		if _, before := st.files.get("/dev/fd/" + fd); before {
+		if _, before := st.files.get(st.in, "/dev/fd/"+fd); before {
 			r.open(fd, Stream{})
 		}
 	}
@@ -95,7 +95,7 @@ func (s *state) content(d Stream) Stream {
 	if d.File == "" {
 		return d
 	}
-	if written, ok := s.files.get(d.File); ok {
+	if written, ok := s.files.get(s.in, d.File); ok {
 		return written
 	}
 	return d
@@ -105,7 +105,7 @@ func (s *state) content(d Stream) Stream {
 func (r *redirections) enter(st *state) (before []descriptor) {
 	for i := range r.opens {
 		d := r.opens[len(r.opens)-1-i]
-		was, _ := st.files.get(d.path)
+		was, _ := st.files.get(st.in, d.path)
 		before = append(before, descriptor{d.path, was})
 		st.write(d.path, d.content)
 	}
@@ -148,7 +148,7 @@ func (s *state) printed(out Stream) Stream {
 		return out
 	}
 	if s.printer.into != "" {
-		before, _ := s.files.get(s.printer.into)
+		before, _ := s.files.get(s.in, s.printer.into)
 		s.in.work += len(before.Text) / perWord
 		s.write(s.printer.into, before.then(out))
 	}

@@ -18,7 +18,7 @@ var filters = func() map[string]bool {
 // Written returns what earlier commands of the same text wrote into a file, if any did.
 func (c *Call) Written(path string) (Stream, bool) {
 	abs := c.state.abs(path)
-	s, ok := c.state.files.get(abs)
+	s, ok := c.state.files.get(c.in, abs)
 	if ok && s.File != "" && strings.HasPrefix(abs, "/dev/fd/") {
 		s = c.state.content(s)
 	}
@@ -40,7 +40,7 @@ func (s *state) matching(pattern string) []string {
 	if !strings.HasPrefix(any, "*") {
 		any = s.abs(any)
 	}
-	names := s.files.keys(func(name string) bool {
+	names := s.files.keys(s.in, func(name string) bool {
 		s.in.work += perWord
 		return !strings.HasPrefix(name, "/dev/") && matches(any, name)
 	})

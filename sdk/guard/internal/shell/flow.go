@@ -146,10 +146,10 @@ func (in *Interpreter) everywhere() [6]int {
 
 // body follows the body of a loop once. The ways that have left it are among those that it ends with, and returned by themselves besides.
 func (in *Interpreter) body(list []*syntax.Stmt, st *state, stdin Stream) (states, left []*state, out Stream) {
-	in.breaks = append(in.breaks, nil)
+	in.breaks = append(in.breaks, leaving{})
 	states, out = in.stmts(list, st, stdin)
 	last := len(in.breaks) - 1
-	left = in.breaks[last]
+	left = in.breaks[last].ways
 	in.breaks = in.breaks[:last]
 	return append(states[:len(states):len(states)], left...), left, out
 }
@@ -161,18 +161,32 @@ func (in *Interpreter) leaves(st *state, numbered bool) {
 	}
 	for n := range in.breaks {
 		if n == len(in.breaks)-1 || numbered {
-			in.breaks[n] = another(in.breaks[n], st)
+			in.breaks[n].add(st)
 		}
 	}
 	st.dead = true
 }
 
-// another adds a way to those that are known, which are blurred when they become too many.
-func another(ways []*state, st *state) []*state {
-	if ways = append(ways, st.clone()); len(ways) > maxStates {
-		return []*state{blur(ways)}
+// leaving are the ways that have left a loop, or returned from a function.
+type leaving struct {
+	ways  []*state
+	times int
+}
+
+// add adds a way. Too many are blurred.
+func (l *leaving) add(st *state) {
+	l.times++
+	if l.ways = append(l.ways, st.clone()); len(l.ways) > maxStates {
+		l.ways = []*state{blur(l.ways)}
 	}
-	return ways
+}
+
+// times is how often something has left what is being followed.
+func times(from []leaving) (n int) {
+	for _, l := range from {
+		n += l.times
+	}
+	return n
 }
 
 // endless says whether a loop's condition never ends it.
@@ -252,6 +266,7 @@ func (in *Interpreter) forClause(c *syntax.ForClause, st *state, stdin Stream, p
 	chosen, before := in.rounds(values), in.spent()
 	leftOut, none := len(chosen) < len(values), true
 	var left []*state // ways on which the loop ended before its last value
+	defer func(gone int) { in.gone = gone }(in.gone)
 	for round, value := range chosen {
 		if number(value.Text) && in.dear(round, in.spent()-before) {
 			leftOut = true
@@ -262,6 +277,7 @@ func (in *Interpreter) forClause(c *syntax.ForClause, st *state, stdin Stream, p
 				s.set(name, value.Text)
 			}
 			states, gone, out := in.body(c.Do, s, stdin)
+			in.gone += len(gone)
 			if left = append(left, gone...); len(left) > maxStates {
 				left = []*state{blur(left)}
 			}
@@ -270,21 +286,19 @@ func (in *Interpreter) forClause(c *syntax.ForClause, st *state, stdin Stream, p
 		several := c.Select || HasUnknown(value.Text) || strings.ContainsAny(value.Text, "*?[") // there may be more of it, or none
 		none = none && several
 		next := in.ways.list(len(states))
-		for _, s := range states {
-			var after []*state
-			var out Stream
+		in.onEach(states, func(s *state) ([]*state, Stream) {
 			s = s.clone()
-			if several && !in.recursive() {
-				if name != "" {
-					s.set(name, value.Text) // so that a round which changes nothing else changes nothing
-				}
-				after, out = in.repeated(place, s, once)
-			} else {
-				after, out = once(s)
+			if !several || in.recursive() {
+				return once(s)
 			}
+			if name != "" {
+				s.set(name, value.Text) // so that a round which changes nothing else changes nothing
+			}
+			return in.repeated(place, s, once)
+		}, func(after []*state, out Stream) {
 			next = append(next, after...)
 			printed.add(out)
-		}
+		})
 		if states = join(next...); in.stopped {
 			break
 		}

@@ -29,7 +29,7 @@ func (in *Interpreter) define(name string, body *syntax.Stmt, st *state) ([]*sta
 	}
 	inner := st.clone()
 	_, out := in.define(name, list.X, inner)
-	if defined, ok := inner.funcs.get(name); ok {
+	if defined, ok := inner.funcs.get(in, name); ok {
 		st.mayDefine(name, defined) // in a shell of its own only
 	}
 	st.keepFiles([]*state{inner})
@@ -67,7 +67,7 @@ func (in *Interpreter) functionCall(name string, body *syntax.Stmt, st *state, c
 		inner.set(name, value)
 		inner.locals = append(inner.locals, name)
 	}
-	in.returns = append(in.returns, nil)
+	in.returns = append(in.returns, leaving{})
 	states, out := in.function(name, body, inner, c.Stdin)
 	ways := in.returned()
 	if on := alive(states); len(ways) == 0 || len(on) > 0 && !on[0].dead {
@@ -96,7 +96,7 @@ func alive(states []*state) []*state {
 // returned are the ways that have returned from what is being followed, which ends.
 func (in *Interpreter) returned() []*state {
 	last := len(in.returns) - 1
-	ways := in.returns[last]
+	ways := in.returns[last].ways
 	in.returns = in.returns[:last]
 	return ways
 }
@@ -146,7 +146,7 @@ const maxBodies = 16
 
 // mayDefine notes that a function may have a body, besides those that it may have already.
 func (s *state) mayDefine(name string, body *syntax.Stmt) {
-	before, ok := s.outer.get(name)
+	before, ok := s.outer.get(s.in, name)
 	if !ok {
 		set(s.in, &s.outer, name, body)
 		return

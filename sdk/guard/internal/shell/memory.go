@@ -25,6 +25,7 @@ type Memory struct {
 	written    tables[Stream]
 	paths      paths.Joiner
 	sets       []map[string]string // of variables that one command sets, empty
+	reads      []read
 }
 
 // Reset forgets everything that the memory holds. Nothing that an interpretation has told may be used afterwards.
@@ -38,6 +39,8 @@ func (m *Memory) Reset() {
 	m.origins.reset()
 	m.variables.reset()
 	m.written.reset()
+	clear(m.reads)
+	m.reads = m.reads[:0]
 	for _, x := range m.expansions.free {
 		x.in, x.state, x.place = nil, nil, nil
 		if x.cfg != nil {

@@ -100,7 +100,7 @@ func transformed(operator, value string) syntax.WordPart {
 
 // splitsAnywhere says whether it isn't known at which characters a value is split into words.
 func (x *expansion) splitsAnywhere(value string) bool {
-	v, ok := x.state.vars.get("IFS")
+	v, ok := x.state.vars.get(x.in, "IFS")
 	return ok && HasUnknown(content(v)) && !isName(value)
 }
 

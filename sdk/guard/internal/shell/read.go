@@ -138,10 +138,10 @@ func readsText(stmt *syntax.Stmt, st *state) bool {
 	if !ok || len(simple.Args) < 2 || simple.Args[0].Lit() != "read" || len(stmt.Redirs) != 1 {
 		return false
 	}
-	if _, function := st.funcs.get("read"); function {
+	if _, function := st.funcs.get(st.in, "read"); function {
 		return false
 	}
-	if _, alias := st.aliases.get("read"); alias {
+	if _, alias := st.aliases.get(st.in, "read"); alias {
 		return false
 	}
 	for i, word := range simple.Args[1:] {

@@ -139,7 +139,7 @@ func (r *redirections) reads(st *state, file string) (Stream, bool) {
 		there, ok := r.opened(st, number)
 		return st.content(there), ok
 	}
-	return st.files.get(st.abs(file))
+	return st.files.get(st.in, st.abs(file))
 }
 
 // passes says whether what goes to a file goes on to whoever reads what the command prints: it is a descriptor of the command's.
@@ -175,7 +175,7 @@ func (r *redirections) output(states []*state, out Stream) Stream {
 			continue
 		}
 		content := out
-		if before, ok := st.files.get(st.abs(r.into)); ok && r.append {
+		if before, ok := st.files.get(st.in, st.abs(r.into)); ok && r.append {
 			content = before.then(out)
 		}
 		st.write(r.into, content)

@@ -16,6 +16,7 @@ type Options struct {
 	Env   map[string]string // as far as it is known; the visitor is told of it before anything else
 
 	Memory *Memory // to work in; nil for one of its own
+	Singly bool    // each way is followed by itself, though another one may lead to the same: slower
 }
 
 // Interpreter follows one text. It is used once.
@@ -35,12 +36,18 @@ type Interpreter struct {
 	depth    int // code within code
 	calls    []frame
 	called   map[*syntax.Stmt]bool // the bodies of functions that were followed
-	returns  [][]*state            // the ways that have returned, by the functions and files that are being followed
-	breaks   [][]*state            // the ways that have left the bodies of loops that are being followed
+	returns  []leaving             // by the functions and files that are being followed
+	breaks   []leaving             // by the loops whose bodies are being followed
 	parallel int                   // pipes and background jobs entered
 	branches int                   // entered that need not run
 	traps    int                   // that are being followed
 	later    int                   // traps that are followed before they run
+
+	// What is recorded of runs that other ways may be led through like.
+	recording int // runs
+	singly    bool
+	comparing int // statements that are being followed on several ways
+	gone      int // times that ways have left the loop around
 
 	// What holds from somewhere on, on whatever way.
 	references map[string][]string // variables by their other names
@@ -72,7 +79,7 @@ func Interpret(text string, opts Options, visitor Visitor) {
 	if memory == nil {
 		memory = new(Memory)
 	}
-	in := &Interpreter{Memory: memory, visitor: visitor, parser: memory.parser(opts.POSIX), posix: opts.POSIX, top: text}
+	in := &Interpreter{Memory: memory, visitor: visitor, parser: memory.parser(opts.POSIX), posix: opts.POSIX, singly: opts.Singly, top: text}
 	st := &state{in: in, base: opts.Env, dir: opts.Dir, params: []string{"bash"}}
 	place := &Place{Dir: opts.Dir, Span: Span{End: len(text), Line: 1, Column: 1}}
 	if len(opts.Env) > 0 {
@@ -177,8 +184,8 @@ func (in *Interpreter) syntax(place *Place, source string, nested bool, err erro
 // uncalled follows the functions that the text defines and never calls: something that it starts may.
 func (in *Interpreter) uncalled(states []*state) {
 	for _, st := range states {
-		for _, name := range st.funcs.keys(func(string) bool { return true }) {
-			body, _ := st.funcs.get(name)
+		for _, name := range st.funcs.keys(in, func(string) bool { return true }) {
+			body, _ := st.funcs.get(in, name)
 			if in.called[body] {
 				continue
 			}

@@ -81,7 +81,7 @@ func (in *Interpreter) simple(s *syntax.Stmt, c *syntax.CallExpr, st *state, std
 
 // runsHere says whether a command is code that the shell runs itself.
 func (in *Interpreter) runsHere(word string, st *state) bool {
-	_, function := st.funcs.get(word)
+	_, function := st.funcs.get(in, word)
 	return function || word == "eval" || word == "." || word == "source"
 }
 
@@ -152,7 +152,7 @@ func (in *Interpreter) assignments(list []*syntax.Assign, st *state, x *expansio
 			st.set(name, before.String()+x.assigned(a.Value))
 		default:
 			value := x.assigned(a.Value)
-			if integers[name] || slices.Contains(st.integers, name) {
+			if integers[name] || has(in, st.integers, name) {
 				in.evaluated(x.place, st, value, 0)
 			}
 			st.set(name, value)
@@ -219,7 +219,7 @@ func (in *Interpreter) declare(c *syntax.DeclClause, st *state, stdin Stream, pl
 			st.associative(a.Name.Value)
 		}
 		if integer {
-			st.integers = union(st.integers, []string{a.Name.Value})
+			set(in, &st.integers, a.Name.Value, true)
 		}
 		in.assignments([]*syntax.Assign{a}, st, x)
 		if integer || reference {
@@ -234,7 +234,7 @@ func (in *Interpreter) declare(c *syntax.DeclClause, st *state, stdin Stream, pl
 			st.export(a.Name.Value)
 		}
 		if readonly {
-			st.readonly = union(st.readonly, []string{a.Name.Value})
+			set(in, &st.readonly, a.Name.Value, true)
 		}
 		if !a.Naked {
 			call.Env[a.Name.Value] = told(st.Get(a.Name.Value), a.Name.Value)
@@ -265,15 +265,15 @@ func (in *Interpreter) call(c *Call, st *state) Stream {
 		in.cdable = in.cdable || slices.Contains(c.Texts(), "cdable_vars")
 	}
 	program := len(c.Via) > 0 // what a command starts is no alias and no function
-	if value, ok := st.aliases.get(word.Text); ok && !program {
+	if value, ok := st.aliases.get(in, word.Text); ok && !program {
 		in.alias(c, value, st) // bash expands none in scripts, and other shells do
 	}
-	if body, ok := st.outer.get(word.Text); ok && !program {
+	if body, ok := st.outer.get(in, word.Text); ok && !program {
 		for _, body := range in.bodies(body) {
 			in.functionCall(word.Text, body, st.clone(), c) // it may be there or not
 		}
 	}
-	if body, ok := st.funcs.get(word.Text); ok && !program {
+	if body, ok := st.funcs.get(in, word.Text); ok && !program {
 		return in.functionCall(word.Text, body, st, c)
 	}
 	if len(c.Via) > MaxNesting {
@@ -301,7 +301,7 @@ func (in *Interpreter) alias(c *Call, value string, st *state) Stream {
 	line.WriteString(value)
 	rest := c.Argv[1:]
 	for last := value; len(rest) > 0 && strings.HasSuffix(last, " "); rest = rest[1:] {
-		next, ok := st.aliases.get(rest[0].Text)
+		next, ok := st.aliases.get(in, rest[0].Text)
 		if !ok {
 			break
 		}

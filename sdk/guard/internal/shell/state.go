@@ -21,19 +21,19 @@ type state struct {
 	params   []string       // $0, $1, …
 	file     bool           // $0 is the file that the code is in
 	locals   []string       // variables of the function that is being followed
-	integers []string       // variables whose values are computed when they are set
-	readonly []string       // variables that can't be set
-	exported []string       // variables that new shells get
+	integers *table[bool]   // variables whose values are computed when they are set
+	readonly *table[bool]   // variables that can't be set
+	exported *table[bool]   // variables that new shells get
 	dir      string         // "" if it isn't known
 	doubt    string         // where it is instead, if the directory that it entered doesn't exist; "" if it does
 	strict   bool           // a command that fails ends the way (set -e)
-	oldDir   string
-	stack    []string // of pushd
-	dead     bool     // this way ends at an exit or return
-	trap     string   // what runs when the shell ends, or at a signal
-	trapped  [2]any   // the variables and functions that the trap was last followed with
-	input    *Stream  // what exec has made the standard input of all that follows; nil if it hasn't
-	printer  *sink    // where exec has made all that follows print to; nil if it hasn't
+	oldDir   *string        // where it was before; nil if it has been nowhere else
+	stack    []string       // of pushd
+	dead     bool           // this way ends at an exit or return
+	trap     string         // what runs when the shell ends, or at a signal
+	trapped  *run           // how the trap was last followed; nil if it wasn't
+	input    *Stream        // what exec has made the standard input of all that follows; nil if it hasn't
+	printer  *sink          // where exec has made all that follows print to; nil if it hasn't
 	self     [1]*state
 }
 
@@ -57,15 +57,15 @@ func (s *state) alone() []*state {
 }
 
 func (s *state) equal(o *state) bool {
-	return s.dir == o.dir && s.doubt == o.doubt && s.strict == o.strict && s.oldDir == o.oldDir && s.dead == o.dead && slices.Equal(s.stack, o.stack) && s.trap == o.trap && s.input == o.input && s.printer == o.printer &&
+	return s.dir == o.dir && s.doubt == o.doubt && s.strict == o.strict && s.in.sameText(s.oldDir, o.oldDir) && s.dead == o.dead && slices.Equal(s.stack, o.stack) && s.trap == o.trap && s.input == o.input && s.printer == o.printer &&
 		same(s.in, s.aliases, o.aliases, identical) && same(s.in, s.funcs, o.funcs, identical) && same(s.in, s.outer, o.outer, identical) && slices.Equal(s.params, o.params) &&
-		slices.Equal(s.integers, o.integers) && slices.Equal(s.readonly, o.readonly) &&
+		same(s.in, s.integers, o.integers, identical) && same(s.in, s.readonly, o.readonly, identical) && same(s.in, s.exported, o.exported, identical) &&
 		same(s.in, s.vars, o.vars, sameVariable) && same(s.in, s.files, o.files, Stream.same)
 }
 
 // settles says whether nothing has changed since that the next round of a loop could act upon. Files grow with each round.
 func (s *state) settles(before *state) bool {
-	return s.dir == before.dir && s.oldDir == before.oldDir && slices.Equal(s.params, before.params) && slices.Equal(s.stack, before.stack) &&
+	return s.dir == before.dir && s.in.sameText(s.oldDir, before.oldDir) && slices.Equal(s.params, before.params) && slices.Equal(s.stack, before.stack) &&
 		same(s.in, s.vars, before.vars, sameVariable) && same(s.in, s.funcs, before.funcs, identical)
 }
 
@@ -73,6 +73,16 @@ func identical[V comparable](a, b V) bool { return a == b }
 
 func sameVariable(a, b expand.Variable) bool {
 	return a.Set == b.Set && a.Kind == b.Kind && a.Str == b.Str && slices.Equal(a.List, b.List) && slices.Equal(a.Indexes, b.Indexes) && maps.Equal(a.Map, b.Map)
+}
+
+// sameText says whether two texts are the same, either of which there may not be.
+func (in *Interpreter) sameText(a, b *string) bool {
+	if a == b {
+		return true
+	}
+	in.lookedAt(a)
+	in.lookedAt(b)
+	return a != nil && b != nil && *a == *b
 }
 
 // abs returns the absolute form of a path in this state; without a known directory the path itself.

@@ -27,16 +27,15 @@ func (in *Interpreter) stmts(list []*syntax.Stmt, st *state, stdin Stream) ([]*s
 		}
 		var next []*state
 		var printed Stream
-		for i, st := range states {
-			after, o := in.stmt(stmt, st, stdin)
+		in.onEach(states, func(st *state) ([]*state, Stream) { return in.stmt(stmt, st, stdin) }, func(after []*state, o Stream) {
 			in.after(after)
-			next = append(next, after...)
-			if i == 0 {
+			if next == nil {
 				printed = o
 			} else if o.Known != printed.Known || o.Text != printed.Text {
 				printed = printed.or(o)
 			}
-		}
+			next = append(next, after...)
+		})
 		out.add(printed)
 		if states = join(next...); in.stopped {
 			break
@@ -214,20 +213,17 @@ func (in *Interpreter) binary(c *syntax.BinaryCmd, st *state, stdin Stream) ([]*
 		if (len(left) != 1 || !left[0].equal(before)) && !readsText(c.X, before) {
 			tried = append([]*state{before}, left...)
 		}
-		for _, s := range tried {
-			if s.dead {
-				continue
-			}
-			in.branches++
-			right, o := in.stmt(c.Y, s.clone(), stdin)
-			in.branches--
+		tried = slices.DeleteFunc(slices.Clone(tried), func(s *state) bool { return s.dead })
+		in.branches++
+		in.onEach(tried, func(s *state) ([]*state, Stream) { return in.stmt(c.Y, s.clone(), stdin) }, func(right []*state, o Stream) {
 			all = append(all[:len(all):len(all)], right...)
 			if program, ok := out.orProgram(o); ok {
 				out = program
 			} else if !o.Known || o.Text != "" {
 				out = Stream{Piped: true, Text: out.then(o).Text, From: out.From.And(o.From)}
 			}
-		}
+		})
+		in.branches--
 		if !slices.ContainsFunc(all[len(succeeded):], func(s *state) bool { return !s.dead }) {
 			for _, s := range succeeded {
 				s.doubt = "" // what follows runs only if the left side succeeded
@@ -265,16 +261,17 @@ func (in *Interpreter) and(c *syntax.BinaryCmd, st *state, stdin Stream) (throug
 			all = append(all[:len(all):len(all)], s.clone()) // where it failed, or succeeded
 			s.doubt = ""                                     // what follows runs where it succeeded
 		}
-		// What follows && need not run, but then the left side failed and can have changed nothing that matters.
-		in.branches++
-		right, o := in.stmt(c.Y, s.clone(), stdin)
-		in.branches--
+	}
+	// What follows && need not run, but then the left side failed and can have changed nothing that matters.
+	in.branches++
+	in.onEach(left, func(s *state) ([]*state, Stream) { return in.stmt(c.Y, s.clone(), stdin) }, func(right []*state, o Stream) {
 		if out = out.then(o); through == nil {
 			through = right
 		} else {
 			through = append(through[:len(through):len(through)], right...)
 		}
-	}
+	})
+	in.branches--
 	through = join(through...)
 	ways := append(append(in.ways.list(len(through)+len(all)), through...), all...)
 	return through, join(ways...), out

@@ -95,7 +95,7 @@ func (in *Interpreter) declared(place *Place, st *state, word string, integer, r
 	switch {
 	case integer:
 		in.evaluated(place, st, value, 0)
-		st.integers = union(st.integers, []string{strings.TrimSuffix(name, "+")})
+		set(in, &st.integers, strings.TrimSuffix(name, "+"), true)
 	case reference:
 		in.named(place, value)
 		if target, _, _ := strings.Cut(value, "["); syntax.ValidName(target) {

@@ -43,14 +43,31 @@ func (t *table[V]) place(hash uint32, depth int) (bit uint16, before int) {
 	return bit, bits.OnesCount16(t.taken & (bit - 1))
 }
 
-func (t *table[V]) get(key string) (v V, ok bool) {
-	if t == nil {
+func (t *table[V]) get(in *Interpreter, key string) (v V, ok bool) {
+	if t == nil && in.recording == 0 {
 		return v, false
 	}
-	if e := t.find(key, hashOf(key), 0); e != nil {
-		return e.value, true
+	e := t.find(key, hashOf(key), 0)
+	looked(in, key, e)
+	return e.content(), e != nil
+}
+
+// has says whether a set has a name.
+func has(in *Interpreter, set *table[bool], name string) bool {
+	_, ok := set.get(in, name)
+	return ok
+}
+
+// kind is get for those who only heed a value that isn't simple.
+func (t *table[V]) kind(in *Interpreter, key string) V {
+	if t == nil && in.recording == 0 {
+		return (*entry[V])(nil).content()
 	}
-	return v, false
+	e := t.find(key, hashOf(key), 0)
+	if in.recording > 0 {
+		in.reads = append(in.reads, read{key: key, entry: e, kind: true})
+	}
+	return e.content()
 }
 
 // content is an entry's value; that of none is the zero value.
@@ -88,8 +105,14 @@ func (t *table[V]) find(key string, hash uint32, depth int) *entry[V] {
 }
 
 // all are the keys and their values.
-func (t *table[V]) all() iter.Seq2[string, V] {
-	return func(yield func(string, V) bool) { t.each(func(e *entry[V]) bool { return yield(e.key, e.value) }) }
+func (t *table[V]) all(in *Interpreter) iter.Seq2[string, V] {
+	return func(yield func(string, V) bool) {
+		listed(in, t, func(string) bool { return true })
+		t.each(func(e *entry[V]) bool {
+			looked(in, e.key, e)
+			return yield(e.key, e.value)
+		})
+	}
 }
 
 // each calls yield with each entry, until it returns false.
@@ -114,13 +137,15 @@ func (b branch[V]) each(yield func(*entry[V]) bool) bool {
 	return b.table.each(yield)
 }
 
-// keys are those keys that are to be kept, sorted.
-func (t *table[V]) keys(keep func(key string) bool) (keys []string) {
-	for key := range t.all() {
-		if keep(key) {
-			keys = append(keys, key)
+// keys are those keys that are to be kept, sorted. Whether a key is must not depend on anything that changes.
+func (t *table[V]) keys(in *Interpreter, keep func(key string) bool) (keys []string) {
+	listed(in, t, keep)
+	t.each(func(e *entry[V]) bool {
+		if keep(e.key) {
+			keys = append(keys, e.key)
 		}
-	}
+		return true
+	})
 	slices.Sort(keys)
 	return keys
 }
@@ -177,7 +202,9 @@ func (e *entry[V]) without(in *Interpreter, key string) *entry[V] {
 
 // unset is set for removing a key.
 func unset[V any](in *Interpreter, t **table[V], key string) {
-	if hash := hashOf(key); (*t).find(key, hash, 0) != nil {
+	hash := hashOf(key)
+	e := (*t).find(key, hash, 0)
+	if looked(in, key, e); e != nil {
 		*t = (*t).without(in, key, hash, 0)
 	}
 }
@@ -204,9 +231,17 @@ func (t *table[V]) without(in *Interpreter, key string, hash uint32, depth int) 
 // changes calls yield with the entries of two tables that are not the same entry, by their keys, until it returns false.
 // One of the two may be nil.
 func changes[V any](in *Interpreter, a, b *table[V], yield func(a, b *entry[V]) bool) bool {
-	return apart(in, a, b, 0, yield)
+	if in.recording == 0 {
+		return apart(in, a, b, 0, yield)
+	}
+	return apart(in, a, b, 0, func(a, b *entry[V]) bool {
+		looked(in, either(a, b), a)
+		looked(in, either(a, b), b)
+		return yield(a, b)
+	})
 }
 
+// apart is changes, for tables at a depth, and not noted.
 func apart[V any](in *Interpreter, a, b *table[V], depth int, yield func(a, b *entry[V]) bool) bool {
 	switch {
 	case a == b:

@@ -33,11 +33,11 @@ func TestTable(t *testing.T) {
 			plain[i][key] = value
 		}
 		j := random.IntN(len(tables))
-		if v, ok := tables[j].get(key); v != plain[j][key] || ok != mapHas(plain[j], key) {
+		if v, ok := tables[j].get(in, key); v != plain[j][key] || ok != mapHas(plain[j], key) {
 			t.Fatalf("get %s: %d %v; want %v", key, v, ok, plain[j])
 		}
-		if !maps.Equal(maps.Collect(tables[j].all()), plain[j]) {
-			t.Fatalf("all: %v; want %v", maps.Collect(tables[j].all()), plain[j])
+		if !maps.Equal(maps.Collect(tables[j].all(in)), plain[j]) {
+			t.Fatalf("all: %v; want %v", maps.Collect(tables[j].all(in)), plain[j])
 		}
 		if got, want := same(in, tables[i], tables[j], equal), maps.Equal(plain[i], plain[j]); got != want {
 			t.Fatalf("same: %v; want %v: %v and %v", got, want, plain[i], plain[j])

@@ -23,11 +23,15 @@ func (in *Interpreter) after(states []*state) {
 			in.later--
 			continue
 		}
-		if now := [2]any{st.vars, st.funcs}; st.trapped != now {
-			in.later++
-			in.runTrap(st)
-			in.later--
-			st.trapped = now
+		if st.trapped != nil && in.alike(st.trapped, st) {
+			continue // it would do the same as the last time
+		}
+		in.later++
+		r, repeatable := in.record(st, func(st *state) ([]*state, Stream) { in.runTrap(st); return nil, Stream{} })
+		in.later--
+		if st.trapped = nil; repeatable && !in.singly {
+			r.reads = slices.Clone(r.reads)
+			st.trapped = &r
 		}
 	}
 }

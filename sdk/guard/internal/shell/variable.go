@@ -2,7 +2,6 @@ package shell
 
 import (
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -11,7 +10,7 @@ import (
 
 // restore gives a variable the value that it had before.
 func (s *state) restore(name string, before *state) {
-	if v, ok := before.vars.get(name); ok {
+	if v, ok := before.vars.get(s.in, name); ok {
 		set(s.in, &s.vars, name, v)
 	} else {
 		unset(s.in, &s.vars, name)
@@ -28,18 +27,21 @@ func (s *state) set(name, value string) {
 	}
 	if s.changed(name, value) {
 		value = Unknown
-	} else if slices.Contains(s.integers, name) && !isNumber(value) {
+	} else if has(s.in, s.integers, name) && !isNumber(value) {
 		value = Item // the number that it comes to
 	}
 	if name == "BASH_ARGV0" {
 		s.params = append([]string{value}, s.args()...)
 	}
-	if v, ok := s.vars.get(name); ok && (v.Kind == expand.Indexed || v.Kind == expand.Associative) {
+	if v := s.vars.kind(s.in, name); isList(v) {
 		s.setFirst(name, v, value)
 		return
 	}
 	set(s.in, &s.vars, name, expand.Variable{Set: true, Kind: expand.String, Str: value})
 }
+
+// isList says whether a variable is an array.
+func isList(v expand.Variable) bool { return v.Kind == expand.Indexed || v.Kind == expand.Associative }
 
 // isNumber says whether a text is a decimal number as the shell prints it.
 func isNumber(text string) bool {
@@ -52,10 +54,10 @@ func (s *state) changed(name, value string) (fails bool) {
 	for _, target := range s.in.references[name] {
 		set(s.in, &s.vars, target, expand.Variable{Set: true, Kind: expand.String, Str: Unknown})
 	}
-	if slices.Contains(s.integers, name) {
+	if has(s.in, s.integers, name) {
 		s.in.evaluated(&Place{Dir: s.dir, Doubt: s.doubt, Span: s.in.span}, s, value, 0)
 	}
-	return slices.Contains(s.readonly, name)
+	return has(s.in, s.readonly, name)
 }
 
 func (s *state) setList(name string, list []string) {
@@ -96,12 +98,12 @@ func (s *state) Get(name string) expand.Variable {
 		}
 		return known(Unknown)
 	case "COLUMNS", "LINES":
-		if v, ok := s.vars.get(name); ok {
+		if v, ok := s.vars.get(s.in, name); ok {
 			return v
 		}
 		return known(Item)
 	case "-", "_", "HOSTNAME", "REPLY", "BASH_REMATCH", "OPTARG":
-		if v, ok := s.vars.get(name); ok {
+		if v, ok := s.vars.get(s.in, name); ok {
 			return v
 		}
 		return known(Unknown)
@@ -120,7 +122,7 @@ func (s *state) Get(name string) expand.Variable {
 	if s.in.volatile[name] {
 		return known(Unknown)
 	}
-	if v, ok := s.vars.get(name); ok && (name != "IFS" || !HasUnknown(content(v))) {
+	if v, ok := s.vars.get(s.in, name); ok && (name != "IFS" || !HasUnknown(content(v))) {
 		if refers := s.in.references[name]; len(refers) == 1 && v.Str == Unknown && !s.in.circular(name) {
 			return s.Get(refers[0])
 		}
@@ -170,10 +172,7 @@ func (s *state) homeOf(name string) string {
 	case name == "+":
 		return orUnknown(s.here())
 	case name == "-":
-		if s.oldDir == "" {
-			return "/" + Unknown // wherever the shell was before
-		}
-		return s.oldDir
+		return s.before()
 	case name == "root":
 		return "/root"
 	case filepath.Base(home) == name:
@@ -193,7 +192,7 @@ func (s *state) Set(name string, v expand.Variable) error {
 
 // Each implements [expand.Environ].
 func (s *state) Each(fn func(string, expand.Variable) bool) {
-	for name, v := range s.vars.all() {
+	for name, v := range s.vars.all(s.in) {
 		if !fn(name, v) {
 			return
 		}

@@ -189,7 +189,7 @@ func (c *Call) File(text string, params []string) Stream { return c.start(text, 
 func (c *Call) Feed(text string, stdin Stream) { c.start(text, nil, stdin, false) }
 
 // Writings are those files that earlier commands of the same text wrote and whose names are to be kept, sorted.
-func (c *Call) Writings(keep func(name string) bool) []string { return c.state.files.keys(keep) }
+func (c *Call) Writings(keep func(name string) bool) []string { return c.state.files.keys(c.in, keep) }
 
 // Wrote says whether earlier commands of the same text wrote files.
 func (c *Call) Wrote() bool { return c.state.files != nil }
@@ -208,26 +208,28 @@ func (c *Call) Surroundings() uint64 {
 			_ = h.WriteByte(0)
 		}
 	}
+	defer func(recording int) { c.in.recording = recording }(c.in.recording)
+	c.in.recording = 0 // it is only compared with others of the same way
 	note(c.Dir, c.Doubt, c.Stdin.Text, c.Stdin.File)
 	for _, name := range slices.Sorted(maps.Keys(c.Env)) {
 		note(name, c.Env[name])
 	}
 	any := func(string) bool { return true }
-	for _, name := range c.state.vars.keys(any) {
-		value, _ := c.state.vars.get(name)
+	for _, name := range c.state.vars.keys(c.in, any) {
+		value, _ := c.state.vars.get(c.in, name)
 		note(name, value.String())
 	}
-	for _, name := range c.state.files.keys(any) {
-		content, _ := c.state.files.get(name)
+	for _, name := range c.state.files.keys(c.in, any) {
+		content, _ := c.state.files.get(c.in, name)
 		note(name, content.Text)
 	}
-	for name, body := range c.state.funcs.all() {
+	for name, body := range c.state.funcs.all(c.in) {
 		note(name, fmt.Sprintf("%p", body))
 	}
-	for name, body := range c.state.outer.all() {
+	for name, body := range c.state.outer.all(c.in) {
 		note(name, fmt.Sprintf("%p", body))
 	}
-	note(c.state.exported...)
+	note(c.state.exported.keys(c.in, any)...)
 	return h.Sum64()
 }
 

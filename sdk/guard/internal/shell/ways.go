@@ -65,7 +65,7 @@ func blur(states []*state) *state {
 			}
 			return true
 		})
-		for name, body := range o.outer.all() {
+		for name, body := range o.outer.all(s.in) {
 			s.mayDefine(name, body)
 		}
 		if !slices.Equal(s.params, o.params) {
@@ -74,9 +74,18 @@ func blur(states []*state) *state {
 				s.params[0] = o.params[0]
 			}
 		}
-		s.integers = union(s.integers, o.integers)
-		s.readonly = union(s.readonly, o.readonly)
-		for name, value := range o.aliases.all() {
+		for name := range o.integers.all(s.in) {
+			set(s.in, &s.integers, name, true)
+		}
+		for name := range o.readonly.all(s.in) {
+			set(s.in, &s.readonly, name, true)
+		}
+		for _, name := range s.exported.keys(s.in, func(string) bool { return true }) {
+			if !has(s.in, o.exported, name) {
+				s.unexport(name) // they may not get it
+			}
+		}
+		for name, value := range o.aliases.all(s.in) {
 			set(s.in, &s.aliases, name, value)
 		}
 		s.eitherDir(o)
@@ -95,17 +104,6 @@ func (s *state) eitherDir(o *state) {
 	if s.doubt == "" || o.doubt != "" && strings.Count(o.doubt, "/") < strings.Count(s.doubt, "/") {
 		s.doubt = o.doubt
 	}
-}
-
-// union are the names of both lists, each once.
-func union(a, b []string) []string {
-	a = a[:len(a):len(a)]
-	for _, name := range b {
-		if !slices.Contains(a, name) {
-			a = append(a, name)
-		}
-	}
-	return a
 }
 
 // keepFiles takes over the files that a subshell wrote: nothing else of it remains.

@@ -11,6 +11,8 @@ import (
 // may lead.
 func (s *state) write(file string, content Stream) {
 	switch {
+	case safe[file]:
+		return
 	case strings.HasPrefix(file, "/dev/"):
 		set(s.in, &s.files, s.abs(file), content)
 		return
@@ -45,7 +47,7 @@ func (s *state) write(file string, content Stream) {
 // mayWrite notes that a file may be written, or keep what it has.
 func (s *state) mayWrite(file string, content Stream) {
 	abs := s.abs(file)
-	if before, ok := s.files.get(abs); ok && !before.same(content) {
+	if before, ok := s.files.get(s.in, abs); ok && !before.same(content) {
 		s.in.work += (len(before.Text) + len(content.Text)) / perWord
 		content = Stream{Piped: true, Text: before.then(text("\n")).then(content).Text, From: From("several writes")}
 	}
@@ -54,7 +56,7 @@ func (s *state) mayWrite(file string, content Stream) {
 
 // overwritten notes that a part of a file that is known may be written over.
 func (s *state) overwritten(file string) {
-	if before, ok := s.files.get(s.abs(file)); ok && before.Text != "" {
+	if before, ok := s.files.get(s.in, s.abs(file)); ok && before.Text != "" {
 		s.write(file, Stream{Piped: true, Text: Unknown, From: From("writing over a part of it")})
 	}
 }
