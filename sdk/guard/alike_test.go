@@ -17,7 +17,8 @@ var forks = []string{
 	"while read -r l; do [ \"$l\" ] && v=$l && break; done < list", "[ -f x ] && IFS=:", "[ -f x ] && exec 3> log", "[ -f x ] && trap 'v=1' EXIT", "[ -f x ] && set -- a b",
 }
 
-// Ways that are led through like another one come to the same decision as ways that are followed by themselves.
+// Ways that are led through like another one come to the same decision as ways that are followed by themselves. Where it goes on for long it
+// may be another one: those take more steps, and of loops that have taken many, not every round is followed.
 func TestWaysThatAreAlike(t *testing.T) {
 	data, err := os.ReadFile("testdata/flows.json")
 	if err != nil {

@@ -68,16 +68,16 @@ type run struct {
 
 // read is that an entry of a table was looked at, or its keys.
 type read struct {
-	key   string
 	entry any               // an *entry, nil if there was none
+	keys  func(string) bool // rather, those that would have been kept
+	hash  uint32            // of the entry's key
 	kind  bool              // of the entry only whether it is simple
-	keys  func(string) bool // those that would have been kept
 }
 
 // looked notes that an entry was looked at.
-func looked[V any](in *Interpreter, key string, e *entry[V]) {
+func looked[V any](in *Interpreter, hash uint32, e *entry[V]) {
 	if in.recording > 0 {
-		in.reads = append(in.reads, read{key: key, entry: e})
+		in.reads = append(in.reads, read{hash: hash, entry: e})
 	}
 }
 
@@ -119,22 +119,22 @@ func unread[V any](in *Interpreter, reads []read, before, other *table[V], equal
 		if differ++; differ > maxApart {
 			return false
 		}
-		key, alone := either(ours, theirs), ours == nil || theirs == nil
+		which, alone := either(ours, theirs), ours == nil || theirs == nil
 		same := !alone && equal(ours.value, theirs.value)
 		simple := special != nil && !special(ours.content()) && !special(theirs.content())
 		for i := range reads {
 			switch seen := &reads[i]; {
 			case seen.keys != nil:
-				if alone && seen.entry == any((*entry[V])(nil)) && seen.keys(key) {
+				if alone && seen.entry == any((*entry[V])(nil)) && seen.keys(which.key) {
 					return false
 				}
-			case same, seen.key != key, seen.kind && simple:
+			case same, seen.hash != which.hash, seen.kind && simple:
 			case seen.entry == any(ours):
 				return false
 			}
 		}
 		if same {
-			looked(in, key, theirs) // what is being recorded around counts on it
+			looked(in, which.hash, theirs) // what is being recorded around counts on it
 		}
 		return true
 	})

@@ -47,8 +47,9 @@ func (t *table[V]) get(in *Interpreter, key string) (v V, ok bool) {
 	if t == nil && in.recording == 0 {
 		return v, false
 	}
-	e := t.find(key, hashOf(key), 0)
-	looked(in, key, e)
+	hash := hashOf(key)
+	e := t.find(key, hash, 0)
+	looked(in, hash, e)
 	return e.content(), e != nil
 }
 
@@ -63,9 +64,10 @@ func (t *table[V]) kind(in *Interpreter, key string) V {
 	if t == nil && in.recording == 0 {
 		return (*entry[V])(nil).content()
 	}
-	e := t.find(key, hashOf(key), 0)
+	hash := hashOf(key)
+	e := t.find(key, hash, 0)
 	if in.recording > 0 {
-		in.reads = append(in.reads, read{key: key, entry: e, kind: true})
+		in.reads = append(in.reads, read{hash: hash, entry: e, kind: true})
 	}
 	return e.content()
 }
@@ -78,12 +80,12 @@ func (e *entry[V]) content() (v V) {
 	return v
 }
 
-// either is the key of two entries, one of which may be nil.
-func either[V any](a, b *entry[V]) string {
+// either is one of two entries of the same key, one of which may be nil.
+func either[V any](a, b *entry[V]) *entry[V] {
 	if a == nil {
-		a = b
+		return b
 	}
-	return a.key
+	return a
 }
 
 // find returns the entry of a key below a depth, or nil.
@@ -109,7 +111,7 @@ func (t *table[V]) all(in *Interpreter) iter.Seq2[string, V] {
 	return func(yield func(string, V) bool) {
 		listed(in, t, func(string) bool { return true })
 		t.each(func(e *entry[V]) bool {
-			looked(in, e.key, e)
+			looked(in, e.hash, e)
 			return yield(e.key, e.value)
 		})
 	}
@@ -204,7 +206,7 @@ func (e *entry[V]) without(in *Interpreter, key string) *entry[V] {
 func unset[V any](in *Interpreter, t **table[V], key string) {
 	hash := hashOf(key)
 	e := (*t).find(key, hash, 0)
-	if looked(in, key, e); e != nil {
+	if looked(in, hash, e); e != nil {
 		*t = (*t).without(in, key, hash, 0)
 	}
 }
@@ -235,8 +237,8 @@ func changes[V any](in *Interpreter, a, b *table[V], yield func(a, b *entry[V]) 
 		return apart(in, a, b, 0, yield)
 	}
 	return apart(in, a, b, 0, func(a, b *entry[V]) bool {
-		looked(in, either(a, b), a)
-		looked(in, either(a, b), b)
+		looked(in, either(a, b).hash, a)
+		looked(in, either(a, b).hash, b)
 		return yield(a, b)
 	})
 }

@@ -80,7 +80,7 @@ func (in *Interpreter) interrupts(c *Call, st *state, code string, signals []str
 			if in.volatile == nil {
 				in.volatile = map[string]bool{}
 			}
-			in.volatile[either(now, before)] = true
+			in.volatile[either(now, before).key] = true
 			return true
 		})
 	}

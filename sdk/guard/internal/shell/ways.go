@@ -45,7 +45,7 @@ func blur(states []*state) *state {
 	for _, o := range states[1:] {
 		changes(s.in, s.vars, o.vars, func(ours, theirs *entry[expand.Variable]) bool {
 			if a, b := ours.content(), theirs.content(); !sameVariable(a, b) {
-				s.either(either(ours, theirs), a, b)
+				s.either(either(ours, theirs).key, a, b)
 			}
 			return true
 		})
@@ -65,35 +65,43 @@ func blur(states []*state) *state {
 			}
 			return true
 		})
-		for name, body := range o.outer.all(s.in) {
-			s.mayDefine(name, body)
-		}
+		changes(s.in, s.outer, o.outer, func(_, theirs *entry[*syntax.Stmt]) bool {
+			if theirs != nil {
+				s.mayDefine(theirs.key, theirs.value)
+			}
+			return true
+		})
 		if !slices.Equal(s.params, o.params) {
 			s.params = []string{Unknown, Unknown}
 			if len(o.params) > 0 && len(states[0].params) > 0 && o.params[0] == states[0].params[0] {
 				s.params[0] = o.params[0]
 			}
 		}
-		for name := range o.integers.all(s.in) {
-			set(s.in, &s.integers, name, true)
-		}
-		for name := range o.readonly.all(s.in) {
-			set(s.in, &s.readonly, name, true)
-		}
-		for _, name := range s.exported.keys(s.in, func(string) bool { return true }) {
-			if !has(s.in, o.exported, name) {
-				s.unexport(name) // they may not get it
+		takeOver(s.in, &s.integers, o.integers)
+		takeOver(s.in, &s.readonly, o.readonly)
+		takeOver(s.in, &s.aliases, o.aliases)
+		changes(s.in, s.exported, o.exported, func(ours, theirs *entry[bool]) bool {
+			if theirs == nil {
+				s.unexport(ours.key) // new shells may not get it
 			}
-		}
-		for name, value := range o.aliases.all(s.in) {
-			set(s.in, &s.aliases, name, value)
-		}
+			return true
+		})
 		s.eitherDir(o)
 		if o.trap != s.trap && o.trap != "" {
 			s.in.ends([]*state{o})
 		}
 	}
 	return s
+}
+
+// takeOver sets in a table what another one has.
+func takeOver[V any](in *Interpreter, t **table[V], from *table[V]) {
+	changes(in, *t, from, func(_, theirs *entry[V]) bool {
+		if theirs != nil {
+			set(in, t, theirs.key, theirs.value)
+		}
+		return true
+	})
 }
 
 // eitherDir takes the directory over that a shell is in on another way: of two, the one that fewer steps up lead out of counts.
