@@ -1,10 +1,12 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"strings"
 
@@ -15,8 +17,11 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/heap"
 )
 
-// longShapes is where the shapes of long commands are, seen from the top of the repository.
-var longShapes = filepath.Join("sdk", "guard", "testdata", "shapes.json")
+// Where the shapes of long commands are, and everyday ones with their labels, seen from the top of the repository.
+var (
+	longShapes    = filepath.Join("sdk", "guard", "testdata", "shapes.json")
+	everydayLines = filepath.Join("sdk", "guard", "testdata", "corpus", "everyday.jsonl")
+)
 
 // measureGuard is what deciding on commands of 4 KiB takes, and what the parser alone takes of it.
 func measureGuard() error {
@@ -56,8 +61,50 @@ func measureGuard() error {
 		}
 		fmt.Printf("  %-14s %v\n  %-14s %v\n", shape.Name, decided, "  the parser", parsed)
 	}
+	return measureEveryday(g)
+}
+
+// measureEveryday measures lines that agents send all day: each by itself, and as many different ones as there is room for in 4 KiB, below each
+// other in one command, which no agent sends but which shows what the shapes above, of one kind of line each, don't.
+func measureEveryday(g *guard.Guard) error {
+	data, err := os.ReadFile(everydayLines)
+	if err != nil {
+		return err
+	}
+	var alone, together sample
+	var tidy heap.Tidy
+	decide := func(s *sample, text string) {
+		_ = s.timed(func() error { g.Command(guard.Command{Text: text}); return nil })
+		if tidy.Due() {
+			runtime.GC()
+		}
+	}
+	var text strings.Builder
+	for line := range bytes.Lines(data) {
+		var labelled struct{ Cmd string }
+		if err := json.Unmarshal(line, &labelled); err != nil {
+			return fmt.Errorf("%s: %w", everydayLines, err)
+		}
+		decide(&alone, labelled.Cmd)
+		if strings.Contains(labelled.Cmd, "<<") || strings.Contains(labelled.Cmd, "#") || changesShell.MatchString(labelled.Cmd) {
+			continue // what follows would be another thing than it is by itself
+		}
+		if text.Len()+len(labelled.Cmd) >= 4<<10 {
+			if g.Command(guard.Command{Text: text.String()}).Verdict == guard.Allow { // all of it was followed
+				for range 10 {
+					decide(&together, text.String())
+				}
+			}
+			text.Reset()
+		}
+		text.WriteString(labelled.Cmd + "\n")
+	}
+	fmt.Printf("  %-14s %v\n  %-14s %v\n", "everyday lines", alone, "  4 KiB of them", together)
 	return nil
 }
+
+// changesShell finds commands after which a shell does other things with what follows.
+var changesShell = regexp.MustCompile(`\b(?:set|shopt|exec|exit|trap|alias)\b`)
 
 func decideAndParse(g *guard.Guard, text string) (decided, parsed sample, err error) {
 	const rounds, warmup = 2000, 100
