@@ -33,9 +33,14 @@ func (s *skeleton) exports() string {
 		return ""
 	}
 	var b strings.Builder
-	add := func(line string) {
-		if !strings.HasSuffix(b.String(), line) {
-			b.WriteString(line)
+	known := map[string]string{}
+	add := func(name, value string) {
+		before, ok := known[name]
+		if ok && before != value {
+			value = shell.Item // which one counts isn't known
+		}
+		if known[name] = value; !ok || before != value {
+			b.WriteString("export " + name + "=" + value + "\n")
 		}
 	}
 	for n, m := range environs.FindAllStringSubmatch(s.worth(environs)) {
@@ -47,9 +52,9 @@ func (s *skeleton) exports() string {
 			continue
 		}
 		if value, ok := s.text(m[9]); m[9] == "" || m[10] != "" {
-			add("export " + name + "=" + shell.Item + "\n")
+			add(name, shell.Item)
 		} else if ok && len(value) < maxTold {
-			add("export " + name + "='" + strings.ReplaceAll(value, "'", `'\''`) + "'\n")
+			add(name, "'"+strings.ReplaceAll(value, "'", `'\''`)+"'")
 		}
 	}
 	return b.String()

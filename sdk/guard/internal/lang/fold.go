@@ -273,7 +273,7 @@ func (s *skeleton) constants(language string) bool {
 		}
 		if value[0] != '"' {
 			grown, ok := s.grown(name, value)
-			if value = grown; !ok {
+			if value = grown; !ok || !s.unchanged(name) {
 				continue
 			}
 			if language == "perl" && name[0] == '@' {

@@ -93,7 +93,8 @@ func (h *handing) variable(name string) bool {
 			if name == "$_" {
 				return false // much else sets it
 			}
-			if value, ok := s.value(end); !ok || !h.starts("("+strings.TrimSpace(value)+")") {
+			value, ok := s.value(end)
+			if value = strings.TrimSpace(value); !ok || strings.HasPrefix(value, "[") && !s.unchanged(name) || !h.starts("("+value+")") {
 				return false
 			}
 		}

@@ -42,6 +42,9 @@ func (s *skeleton) grown(name, list string) (string, bool) {
 		case storing[m[1]]:
 			added = s.region(place + len(name) + len(m[0]))
 			first = m[1] == "unshift" || m[1] == "insert" && !behindFirst.MatchString(added)
+			if first && !stringsOnly.MatchString(added) {
+				return list, false
+			}
 		case strings.HasSuffix(before, "push"), strings.HasSuffix(before, "unshift"):
 			added, first = s.region(place), strings.HasSuffix(before, "unshift") // as Perl has it
 		}
@@ -70,6 +73,9 @@ var goesOnAs = pattern.New(`^[ \t]*(?:[;\n)]|$)`)
 
 // behindFirst are the arguments of a method that inserts something behind the first element of a list.
 var behindFirst = pattern.New(`^\s*\(\s*[1-9]`)
+
+// stringsOnly are the arguments of a method that puts nothing but strings in front of a list.
+var stringsOnly = pattern.New(`^\s*\(\s*(?:-?\d+\s*,\s*)?"\d+"(?:\s*,\s*"\d+")*\s*\)$`)
 
 // withElement is a list with another element at an index, or behind the last one.
 func withElement(list, index, element string) string {

@@ -15,11 +15,35 @@ func (s *skeleton) byVariable(e Effect, args string) []Effect {
 	if e.Kind != Argv || !variableFirst.MatchString(args) && !variableNext.MatchString(args) {
 		return []Effect{e}
 	}
-	if s.assembled(firstVariable.FindString(args)) {
+	name := firstVariable.FindString(args)
+	if s.assembled(name) {
 		return []Effect{{Kind: Dynamic, Text: startsUnknown}}
 	}
-	return append([]Effect{e}, s.programs(e.Argv)...)
+	out := append([]Effect{e}, s.programs(e.Argv)...)
+	for _, list := range s.listsOf(name) {
+		var argv []string
+		for _, l := range s.referenced(list) {
+			argv = append(argv, l.text)
+		}
+		out = append(out, Effect{Kind: Argv, Argv: append(argv, e.Argv...)})
+	}
+	return out
 }
+
+// listsOf are the lists that a variable is set to.
+func (s *skeleton) listsOf(name string) (lists []string) {
+	for place := range places(s.code, name) {
+		if end := place + len(name); plainlySet.MatchString(s.code[end:]) && len(lists) < maxPrograms {
+			if value, _ := s.value(end); strings.HasPrefix(strings.TrimSpace(value), "[") {
+				lists = append(lists, value)
+			}
+		}
+	}
+	return lists
+}
+
+// elementAgain is what stands behind a list one of whose elements is set.
+var elementAgain = pattern.New(`^\s*\[[^\[\]]*\]\s*=(?:[^=]|$)`)
 
 // assembles is an expression that makes strings of others.
 var assembles = pattern.New(`[+%]|\[\s*-?\d*\s*:|"\d+"\s*\.|\.\s*(?:join|decode|format|replace|partition|split|lower|upper|swapcase|title|sub|dedent|loads|reverse|map|concat|slice|charAt|toString)\s*\(|\b(?:chr|bytes|bytearray|repr|eval|next|lambda|max|min|reduce|fromCharCode|atob|b64decode|parse|unescape|decodeURI\w*|unquote\w*)\b|\bdict\s*\(|\}\s*\[|\]\s*\[`)
@@ -48,6 +72,9 @@ func (s *skeleton) assembled(name string) bool {
 		if s.language == "perl" && place > 0 && s.code[place-1] == '*' {
 			return true // it becomes another variable
 		}
+		if elementAgain.MatchString(s.code[end:]) {
+			return true
+		}
 		if !plainlySet.MatchString(s.code[end:]) && (s.language != "perl" || !sets(s.code[end:])) {
 			continue
 		}
@@ -55,7 +82,7 @@ func (s *skeleton) assembled(name string) bool {
 		if ref := reference.FindStringSubmatch(value); ref != nil && s.isOutput(ref[1]) {
 			return true
 		}
-		if by.MatchString(value) || reads.MatchString(value) && !strings.Contains(s.expand(value), "which") {
+		if strings.HasPrefix(strings.TrimSpace(value), "[") && !s.unchanged(name) || by.MatchString(value) || reads.MatchString(value) && !strings.Contains(s.expand(value), "which") {
 			return true
 		}
 	}
