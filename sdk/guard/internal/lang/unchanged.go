@@ -51,7 +51,8 @@ func (s *skeleton) leaves(list []string) bool {
 			return false
 		case sets(behind), len(list) == 1 && setElement.MatchString(behind):
 		case strings.HasPrefix(next, "["):
-			if elementSet.MatchString(next[closingIn(next):]) || elementTarget.MatchString(before) {
+			end := closingIn(next)
+			if !s.looks(end) || elementSet.MatchString(next[end:]) || elementTarget.MatchString(before) {
 				return false
 			}
 		case m != nil && (storing[m[1]] || reordering[m[1]]):
@@ -76,7 +77,7 @@ func (s *skeleton) onlyLooks(list []string, place int, before, behind string) bo
 	switch {
 	case reading[word], strings.HasPrefix(behind, "+"), strings.HasSuffix(before, "+"):
 		return true
-	case bracket < 0 || s.code[bracket] != '(':
+	case bracket < 0 || s.code[bracket] != '(' || !s.looks(len(s.code)/4):
 		return false
 	}
 	_, function := callee(strings.TrimRight(s.code[:bracket], " \t"))
