@@ -18,6 +18,9 @@ func TestADirectoryThatDoesNotExist(t *testing.T) {
 		"mkdir nope; cd nope; cat ../x": Allow, "git clone https://example.com/a/nope; cd nope; ls ..": Allow, "set -e; cd nope; cat ../x": Allow, "set -euo pipefail\ncd nope\ncat ../x": Allow, "pushd nope; cat ../x": Deny,
 		"cd nope && ls; cat ../x": Deny, "cd nope; make; cd ..": Allow, "cd nope; cd ..; echo done": Allow, "cd nope && make; cd ..": Allow, "cd nope; cd ..; make": Deny, "cd nope; cd ..; echo *": Deny, "d=nope; cd $d; cat ../x": Deny, "echo nope; cd nope; cat ../x": Deny, "D=nope; mkdir $D; cd $D; ls ..": Allow,
 		"bash -c 'cd nope; cat ../x'": Deny, "if ! cd nope; then cat ../x; fi": Deny, "make && cd nope && ls ..": Allow, "cd nope; true && ls ..": Deny, "for d in a nope; do mkdir -p $d; cd $d; touch x; cd ..; done": Allow, "if cd nope; then cat ../x; fi": Allow, "! cd nope && cat ../x": Deny, "cd there/nope; cat ../../x": Deny, "cd nope; cd /; ls": Deny,
+		"touch f; cd f; cat ../x": Deny, "mkdir nope; rmdir nope; cd nope; cat ../x": Deny, "mkdir nope; rm -d nope; cd nope; cat ../x": Deny, "mkdir nope; mv nope b; cd nope; cat ../x": Deny,
+		"mkdir nope; cd nope; mkdir b; rmdir b; cd b; cd ..; cat ../x": Deny, "rmdir nope; mkdir nope; cd nope; ls ..": Allow, "mv a nope; cd nope; ls ..": Allow, "mkdir nope; rm nope/x; cd nope; ls ..": Allow,
+		"cd there b; cat ../x": Deny, "cd -Z there; cat ../x": Deny, "cd -P there; ls ..": Allow, "cd -- there; ls ..": Allow, "cd there < nope; cat ../x": Deny, "cd there < /dev/null; ls ..": Allow,
 	} {
 		if d := g.Command(Command{Text: line}); d.Verdict != want {
 			t.Errorf("%q: %s %s; want %s", line, d.Verdict, d.Reason, want)

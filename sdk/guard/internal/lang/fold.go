@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/picoclaw/picoclaw/sdk/guard/internal/pattern"
+	"github.com/picoclaw/picoclaw/sdk/guard/internal/shell"
 )
 
 // The bounds of what is folded.
@@ -15,38 +16,40 @@ const (
 )
 
 var (
-	plus         = pattern.New(`"(\d+)"\s*\+\s*"(\d+)"`)
-	dot          = pattern.New(`"(\d+)"\s*\.\s*"(\d+)"`)
-	dots         = pattern.New(`"(\d+)"\s*\.\.\s*"(\d+)"`)
-	adjacent     = pattern.New(`"(\d+)"[ \t]*(?:\+|<<)?[ \t]*"(\d+)"`)
-	constant     = pattern.New(`(?:^|[:;\n({}]|\b(?:const|let|var|my|our|local)\b)\s*\(?\s*([$@]?[A-Za-z_]\w*)\s*=\s*("\d+"|[\[(]\s*"\d+"(?:\s*,\s*"\d+")*\s*,?\s*[\])])`)
-	aConstant    = pattern.New(`^(?:"|[\[(]\s*")`)
-	aFunction    = pattern.New(`^(?:(?:os|subprocess|shutil|pty|io|child_process|commands|asyncio|ctypes)\b|(?:[\w.]+(?:\("\d+"\))?\.)?(?:exec|spawn|fork|rm|eval|system|__import__))`)
-	member       = pattern.New(`([\w)\]])\s*\[\s*"(\d+)"\s*\]`)
-	memberName   = pattern.New(`\[\s*"`)
-	module       = pattern.New(`(?:\b__import__|\b(?:importlib|\w+)\.import_module|\bimport_module)\s*\(\s*"(\d+)"\s*\)|\bsys\.modules\s*(?:\[|\.\s*(?:get|pop|__getitem__)\s*\()\s*"(\d+)"\s*[\])]`)
-	dictionary   = pattern.New(`(?:\bvars\s*\(\s*(\w+)\s*\)|\b(\w+)\s*\.\s*__dict__)\s*\[\s*"(\d+)"\s*\]`)
-	evaluated    = pattern.New(`\beval\s*\(\s*"(\d+)"\s*\)\s*\(`)
-	required     = pattern.New(`\brequire\s*\(?\s*"(\d+)"\s*\)?\s*([.:])`)
-	attribute    = pattern.New(`\bgetattr\s*\(\s*([\w.]+)\s*,\s*"(\d+)"\s*(?:,[^()]*)?\)`)
-	sent         = pattern.New(`\b(?:[\w:]+\s*\.\s*)*(?:send|public_send|__send__)\s*\(?\s*(?::(\w+)|"(\d+)")\s*,`)
-	methodOf     = pattern.New(`\bmethod\s*\(\s*(?::(\w+)|"(\d+)")\s*\)\s*(?:\.\s*call|\.)\s*\(`)
-	called       = pattern.New(`\b(?:call_user_func|call_user_func_array|forward_static_call|array_map|register_shutdown_function)\s*\(\s*"(\d+)"\s*,`)
-	reached      = pattern.New(`&\s*\{?\s*"(\d+)"\s*\}?\s*\(|"(\d+)"\s*->\s*\(`)
-	byName       = pattern.New(`\(\s*"(\d+)"\s*\)\s*\(|"(\d+)"\s*\(`)
-	aliased      = pattern.New(`\b([A-Za-z_]\w*)\s*=\s*((?:os|subprocess|shutil|pty|io|child_process)\s*\.\s*\w+|[\w.]+(?:\("\d+"\))?\.(?:exec|execSync|execFile|execFileSync|spawn|spawnSync|fork|rm|rmSync)|eval|exec|system|__import__)\s*(?:[;\n)}]|$)`)
-	moduleAlias  = pattern.New(`\b([A-Za-z_]\w*)\s*=\s*(os|subprocess|shutil|pty|commands|asyncio|ctypes)\s*(?:[;\n)}]|$)`)
-	destructed   = pattern.New(`\{([^{}]*)\}\s*=\s*require\b|\bimport\s*\{([^{}]*)\}\s*from\b`)
-	taken        = pattern.New(`\{([^{}]*\b(?:exec|execSync|execFile|execFileSync|spawn|spawnSync|fork)\s*:\s*[^{}]*)\}\s*\)?\s*=`)
-	renamedTo    = pattern.New(`(\w+)\s*(?::|\bas\b)\s*(\w+)`)
-	inlined      = pattern.New(`[$#]\{\s*['"]([^'"]*)['"]\s*\}`)
-	insertedText = pattern.New(`\{\s*['"]([^'"{}]*)['"]\s*\}`)
-	reflected    = pattern.New(`\(?\s*\bnew\s+\\?ReflectionFunction\s*\(\s*"(\d+)"\s*\)\s*\)?\s*->\s*invoke(?:Args)?\s*\(`)
-	viaModule    = pattern.New(`\b(?:subprocess|shutil|pathlib|glob|tempfile|posixpath|platform)\.os\.`)
-	viaPrivate   = pattern.New(`\b\w+\._(os|shutil|subprocess)\.`)
-	dunderCall   = pattern.New(`\.\s*__call__\s*\(`)
-	optional     = pattern.New(`\?\.\s*([A-Za-z_(\[])`)
-	identifier   = pattern.New(`^[A-Za-z_][\w.]*$`)
+	plus        = pattern.New(`"(\d+)"\s*\+\s*"(\d+)"`)
+	dot         = pattern.New(`"(\d+)"\s*\.\s*"(\d+)"`)
+	dots        = pattern.New(`"(\d+)"\s*\.\.\s*"(\d+)"`)
+	adjacent    = pattern.New(`"(\d+)"[ \t]*(?:\+|<<)?[ \t]*"(\d+)"`)
+	constant    = pattern.New(`(?:^|[:;\n({}]|\b(?:const|let|var|my|our|local)\b)\s*\(?\s*([$@]?[A-Za-z_]\w*)\s*=\s*("\d+"|[\[(]\s*"\d+"(?:\s*,\s*"\d+")*\s*,?\s*[\])])`)
+	aConstant   = pattern.New(`^(?:"|[\[(]\s*")`)
+	aFunction   = pattern.New(`^(?:(?:os|subprocess|shutil|pty|io|child_process|commands|asyncio|ctypes)\b|(?:[\w.]+(?:\("\d+"\))?\.)?(?:exec|spawn|fork|rm|eval|system|__import__))`)
+	member      = pattern.New(`([\w)\]])\s*\[\s*"(\d+)"\s*\]`)
+	memberName  = pattern.New(`\[\s*"`)
+	module      = pattern.New(`(?:\b__import__|\b(?:importlib|\w+)\.import_module|\bimport_module)\s*\(\s*"(\d+)"\s*\)|\bsys\.modules\s*(?:\[|\.\s*(?:get|pop|__getitem__)\s*\()\s*"(\d+)"\s*[\])]`)
+	dictionary  = pattern.New(`(?:\bvars\s*\(\s*(\w+)\s*\)|\b(\w+)\s*\.\s*__dict__)\s*\[\s*"(\d+)"\s*\]`)
+	evaluated   = pattern.New(`\beval\s*\(\s*"(\d+)"\s*\)\s*\(`)
+	required    = pattern.New(`\brequire\s*\(?\s*"(\d+)"\s*\)?\s*([.:])`)
+	attribute   = pattern.New(`\bgetattr\s*\(\s*([\w.]+)\s*,\s*"(\d+)"\s*(?:,[^()]*)?\)`)
+	sent        = pattern.New(`\b(?:[\w:]+\s*\.\s*)*(?:send|public_send|__send__)\s*\(?\s*(?::(\w+)|"(\d+)")\s*,`)
+	methodOf    = pattern.New(`\bmethod\s*\(\s*(?::(\w+)|"(\d+)")\s*\)\s*(?:\.\s*call|\.)\s*\(`)
+	called      = pattern.New(`\b(?:call_user_func|call_user_func_array|forward_static_call|array_map|register_shutdown_function)\s*\(\s*"(\d+)"\s*,`)
+	reached     = pattern.New(`&\s*\{?\s*"(\d+)"\s*\}?\s*\(|"(\d+)"\s*->\s*\(`)
+	byName      = pattern.New(`\(\s*"(\d+)"\s*\)\s*\(|"(\d+)"\s*\(`)
+	aliased     = pattern.New(`\b([A-Za-z_]\w*)\s*=\s*((?:os|subprocess|shutil|pty|io|child_process)\s*\.\s*\w+|[\w.]+(?:\("\d+"\))?\.(?:exec|execSync|execFile|execFileSync|spawn|spawnSync|fork|rm|rmSync)|eval|exec|system|__import__)\s*(?:[;\n)}]|$)`)
+	moduleAlias = pattern.New(`\b([A-Za-z_]\w*)\s*=\s*(os|subprocess|shutil|pty|commands|asyncio|ctypes)\s*(?:[;\n)}]|$)`)
+	destructed  = pattern.New(`\{([^{}]*)\}\s*=\s*require\b|\bimport\s*\{([^{}]*)\}\s*from\b`)
+	taken       = pattern.New(`\{([^{}]*\b(?:exec|execSync|execFile|execFileSync|spawn|spawnSync|fork)\s*:\s*[^{}]*)\}\s*\)?\s*=`)
+	renamedTo   = pattern.New(`(\w+)\s*(?::|\bas\b)\s*(\w+)`)
+	inlined     = pattern.New(`[$#]\{\s*['"]([^'"]*)['"]\s*\}`)
+	// insertedArray is an array that Perl puts into a string.
+	insertedArray = pattern.New(`(^|[\s"'(|;&])@\{?\s*\$?[A-Za-z_]\w*\}?`)
+	insertedText  = pattern.New(`\{\s*['"]([^'"{}]*)['"]\s*\}`)
+	reflected     = pattern.New(`\(?\s*\bnew\s+\\?ReflectionFunction\s*\(\s*"(\d+)"\s*\)\s*\)?\s*->\s*invoke(?:Args)?\s*\(`)
+	viaModule     = pattern.New(`\b(?:subprocess|shutil|pathlib|glob|tempfile|posixpath|platform)\.os\.`)
+	viaPrivate    = pattern.New(`\b\w+\._(os|shutil|subprocess)\.`)
+	dunderCall    = pattern.New(`\.\s*__call__\s*\(`)
+	optional      = pattern.New(`\?\.\s*([A-Za-z_(\[])`)
+	identifier    = pattern.New(`^[A-Za-z_][\w.]*$`)
 	// annotated is a variable of Python's that is set with its type, and blocks are the words that such a line begins with that sets none.
 	annotated = pattern.New(`(^|[;\n])([ \t]*)([A-Za-z_]\w*)[ \t]*:[ \t]*[A-Za-z_"][\w.\[\], |"]*?[ \t]*=[ \t]*`)
 	blocks    = names(`else try finally`)
@@ -131,6 +134,11 @@ func (s *skeleton) fold(language string) {
 		s.replace(methodOf, name("#(", 1, 2))
 	case "perl":
 		s.replace(reached, name("#(", 1, 2))
+		for i, l := range s.literals {
+			if l.raw || l.tick {
+				s.literals[i].text = insertedArray.ReplaceAllString(l.text, "${1}"+shell.Item)
+			}
+		}
 	case "php":
 		s.replace(reflected, name("#(", 1))
 		s.replace(called, name("#(", 1))

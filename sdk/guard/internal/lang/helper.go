@@ -31,12 +31,23 @@ const (
 // handedTo are the effects of a call that starts what a variable holds: the parameter of a function that the code calls itself, or
 // the variable of a loop over a list. False if it isn't known what that may be.
 func (s *skeleton) handedTo(args string) ([]Effect, bool) {
-	m := firstWord.FindStringSubmatch(args)
-	if m == nil {
-		return nil, false
-	}
 	h := handing{s: s, seen: map[string]bool{}}
-	return h.effects, h.variable(m[1]) && len(h.effects) > 0
+	name := s.handedName(args)
+	return h.effects, name != "" && h.variable(name) && len(h.effects) > 0
+}
+
+// wrapped are arguments that begin with a list of all that a variable of Python's holds, or with the words of it.
+var wrapped = pattern.New(`^\(\s*(?:(?:list|tuple|shlex\s*\.\s*split)\s*\(\s*([A-Za-z_]\w*)\s*\)|\[\s*\*\s*([A-Za-z_]\w*)\s*\]|([A-Za-z_]\w*)\s*\.\s*split\s*\(\s*\))\s*(?:[,)]|$)`)
+
+// handedName is the variable that arguments begin with, by itself or all that it holds; "" if they begin with something else.
+func (s *skeleton) handedName(args string) string {
+	if m := wrapped.FindStringSubmatch(args); m != nil && s.language == "python" {
+		return m[1] + m[2] + m[3]
+	}
+	if m := firstWord.FindStringSubmatch(args); m != nil {
+		return m[1]
+	}
+	return ""
 }
 
 // valued are the effects of a call whose arguments have a variable among them, with each of the values that a loop or a call sets it
@@ -257,8 +268,8 @@ func (h *handing) starts(args string) bool {
 	}
 	e := h.s.command(args)
 	if e.Kind == Dynamic {
-		m := firstWord.FindStringSubmatch(keyword.ReplaceAllString(args, ""))
-		return m != nil && h.variable(m[1])
+		name := h.s.handedName(keyword.ReplaceAllString(args, ""))
+		return name != "" && h.variable(name)
 	}
 	h.effects = append(h.effects, e)
 	return true

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/picoclaw/picoclaw/sdk/guard/internal/pattern"
+	"github.com/picoclaw/picoclaw/sdk/guard/internal/shell"
 )
 
 var (
@@ -172,13 +173,37 @@ func script(language, code string, depth int, left *int, unheard bool) []Effect 
 	if forks.MatchString(s.worth(forks)) && loops.MatchString(s.code) {
 		out = append(out, Effect{Kind: ForkBomb, Text: "fork in a loop"})
 	}
-	if (commands || duplexes.MatchString(s.worth(duplexes))) && sockets.MatchString(s.code) {
+	if (commands && s.mayConnect(out) || duplexes.MatchString(s.worth(duplexes))) && sockets.MatchString(s.code) {
 		out = slices.Insert(out, 0, Effect{Kind: Remote, Text: sockets.FindString(s.code)}) // it counts more than the command does
 	}
 	if paths := s.paths(language); len(paths) > 0 && (depth > 0 || !calculates(language, code)) {
 		out = append(out, paths...)
 	}
 	return out
+}
+
+// wired is what a command of Python's gets for its input and output, and streams is what may be nothing but that of the code itself.
+var (
+	wired   = pattern.New(`\b(?:stdin|stdout|stderr|input)\s*=\s*([A-Za-z_][\w.]*)`)
+	streams = names(`PIPE DEVNULL STDOUT subprocess.PIPE subprocess.DEVNULL subprocess.STDOUT None sys.stdin sys.stdout sys.stderr`)
+)
+
+// mayConnect says whether code that uses sockets may connect a command with one: it isn't known what it starts, a shell is started, or a
+// command is given something else to read or to write to.
+func (s *skeleton) mayConnect(effects []Effect) bool {
+	elsewhere := func(m []string) bool { return !streams[m[1]] }
+	return s.language != "python" || slices.ContainsFunc(wired.FindAllStringSubmatch(s.worth(wired)), elsewhere) || slices.ContainsFunc(effects, func(e Effect) bool {
+		words := strings.Fields(e.Text)
+		switch e.Kind {
+		case Dynamic:
+			return true
+		case Argv:
+			return len(e.Argv) > 0 && interpreters[shell.Name(e.Argv[0])]
+		case Shell:
+			return len(words) == 0 || interpreters[shell.Name(words[0])]
+		}
+		return false
+	})
 }
 
 // evaluatedFile is the file that the code evaluates by a call: it is run like any script. What isn't a file in a directory isn't known.

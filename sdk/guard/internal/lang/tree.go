@@ -34,7 +34,8 @@ func ownTree(code string) bool {
 	}
 	set := 0
 	for at := range places(code, m[1]) {
-		if sets(code[at+len(m[1]):]) {
+		behind := code[at+len(m[1]):]
+		if sets(behind) || alike.MatchString(behind) && together.MatchString(code[max(0, at-maxTold):at]) {
 			set++
 		}
 	}
@@ -58,8 +59,24 @@ func (s *skeleton) deletesOwn(at int) bool {
 		return false
 	}
 	elements := elementsOf(s.region(at))
+	if len(elements) > 0 {
+		if name := anyName.FindString(elements[0]); name == strings.TrimSpace(elements[0]) && s.setAmong(name) {
+			return false
+		}
+	}
 	var c change
 	return len(elements) > 0 && s.directory(elements[0], at, 0, &c) && (c.dir == own || strings.HasPrefix(c.dir, own+"/"))
+}
+
+// setAmong says whether a loop sets a variable, or a statement that sets several.
+func (s *skeleton) setAmong(name string) bool {
+	for place := range places(s.code, name) {
+		before := s.code[max(0, place-maxTold):place]
+		if loop := loopBegins.FindString(before); loop != "" && !listed.MatchString(loop) || together.MatchString(before) && alike.MatchString(s.code[place+len(name):]) && !sets(s.code[place+len(name):]) {
+			return true
+		}
+	}
+	return false
 }
 
 // removesTree says whether a call of Node's deletes recursively.

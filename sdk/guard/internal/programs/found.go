@@ -114,6 +114,9 @@ func Found(name string, args []string, there func(file string) bool) []Use {
 		}
 		return files("python", nil, "*.py") // it may import them
 	case "node":
+		if len(args) > 1 && (args[0] == "--check" || args[0] == "-c") {
+			return nil // it is only read
+		}
 		return files("node", nil, "*.js", "*.mjs", "*.cjs")
 	case "perl":
 		return files("perl", nil, "*.pm", "*.pl")

@@ -126,6 +126,7 @@ func (l *language) uses(name string, args []shell.Field) []Use {
 			uses = append(uses, Use{Kind: Input, Lang: l.lang})
 		}
 	case l.lang == "node" && (args[at[0]].Text == "inspect" || args[at[0]].Text == "test"):
+	case (name == "node" || name == "nodejs") && parsed.Has("--check", "-c"): // is only read
 	default:
 		file := at[0]
 		uses = append(uses, Use{Kind: Script, Lang: l.lang, Text: args[file].Text, Glob: args[file].Glob})

@@ -26,7 +26,8 @@ var runners = func() map[string]finder {
 		"run-parts":                        {"", ""},
 		"nox invoke inv fab":               {"tasks", "noxfile.py tasks.py fabfile.py"},
 		"pytest py.test scons locust doit": {"python", "*.py SConstruct"},
-		"jest vitest mocha ava jasmine karma cypress playwright webpack vite rollup gulp grunt eslint stylelint": {"node", "*.js *.mjs *.cjs *.ts *.mts"},
+		"jest vitest mocha ava jasmine karma cypress playwright webpack vite rollup gulp grunt": {"node", "*.js *.mjs *.cjs *.ts *.mts"},
+		"eslint stylelint":         {"node", "*.config.js *.config.mjs *.config.cjs *.config.ts *rc.js *rc.cjs"},
 		"rspec minitest cap guard": {"ruby", "*.rb Guardfile Capfile"},
 	} {
 		for _, name := range strings.Fields(names) {

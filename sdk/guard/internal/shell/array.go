@@ -109,7 +109,19 @@ func (s *state) either(name string, a, b expand.Variable) {
 		return
 	}
 	s.changed(name, "")
-	set(s.in, &s.vars, name, expand.Variable{Set: true, Kind: expand.String, Str: Unknown})
+	value := eitherOf(a.String())
+	if value == Unknown {
+		value = eitherOf(b.String())
+	}
+	set(s.in, &s.vars, name, expand.Variable{Set: true, Kind: expand.String, Str: value})
+}
+
+// eitherOf stands for a text that may be another one: as a path, one that leads up counts.
+func eitherOf(text string) string {
+	if len(text) >= 2 && strings.Contains("/"+text+"/", "/../") {
+		return Unknown + "/.."
+	}
+	return Unknown
 }
 
 // setFirst assigns a text to a variable that is an array, which sets one element of it.

@@ -2,6 +2,7 @@ package shell
 
 import (
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -39,7 +40,23 @@ func (in *Interpreter) cd(c *Call, st *state, args []string) {
 			target = v.String()
 		}
 	}
-	in.enter(c, st, target)
+	before := st.dir
+	if in.enter(c, st, target); st.doubt == "" && (len(operands) > 1 || !slices.ContainsFunc(args, func(arg string) bool { return arg == "--" }) && oddOption(args)) {
+		st.doubt = before // it is an error
+	}
+}
+
+// oddOption says whether one of the options of cd is none.
+func oddOption(args []string) bool {
+	for _, arg := range args {
+		if len(arg) < 2 || arg[0] != '-' {
+			return false
+		}
+		if strings.Trim(arg[1:], "LPe@") != "" {
+			return true
+		}
+	}
+	return false
 }
 
 // enter makes target the working directory.

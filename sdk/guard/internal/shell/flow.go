@@ -52,11 +52,14 @@ func simpleCondition(list []*syntax.Stmt) bool {
 func (in *Interpreter) caseClause(c *syntax.CaseClause, st *state, stdin Stream, place *Place) ([]*state, Stream) {
 	x := in.expansion(st, place)
 	x.one(c.Word)
-	all := []*state{st}
+	all, covered := []*state{st}, false
 	printed := Stream{Piped: true, From: From("a conditional")}
 	for _, item := range c.Items {
 		for _, pattern := range item.Patterns {
 			x.one(pattern)
+			if pattern.Lit() == "*" && !covered {
+				all, covered = all[1:], true // one of the branches is taken
+			}
 		}
 		in.branches++
 		states, out := in.stmts(item.Stmts, st.clone(), stdin)

@@ -29,6 +29,9 @@ func (in *Interpreter) mentioned(c *Call, dir string) bool {
 			behind = behind[:end]
 		}
 		in.work += len(words) + len(behind)
+		if removes(command(words), words, behind, name) {
+			return false
+		}
 		list := strings.HasSuffix(before[:at-len(words)], "=(") // of an array
 		if !list && !idle(words) || strings.Contains(words+behind, ">") {
 			return true
@@ -38,13 +41,27 @@ func (in *Interpreter) mentioned(c *Call, dir string) bool {
 	return true
 }
 
+// removes says whether a command with a name among its words takes the directory of that name away.
+func removes(first, words, behind, name string) bool {
+	rest, exact := strings.CutPrefix(strings.TrimPrefix(behind[len(name):], "/"), " ")
+	switch exact = exact || strings.TrimSpace(rest) == ""; first {
+	case "rmdir":
+		return exact
+	case "rm":
+		return exact && (strings.Contains(words, " -d") || strings.Contains(words, " -r") || strings.Contains(words, " -R"))
+	case "mv":
+		return exact && strings.TrimSpace(rest) != ""
+	}
+	return false
+}
+
 // maxMentions is how many places of a name are looked at.
 const maxMentions = 64
 
 // idlers are commands that make no directories of the words that they get.
 var idlers = map[string]bool{"cd": true, "pushd": true, "popd": true, "for": true, "select": true, "case": true, "echo": true, "printf": true, "ls": true, "cat": true, "test": true, "[": true, "[[": true,
 	"grep": true, "wc": true, "head": true, "tail": true, "stat": true, "export": true, "local": true, "declare": true, "typeset": true, "readonly": true, "set": true, ":": true, "true": true, "false": true, "read": true,
-	"unset": true, "alias": true, "unalias": true, "rm": true, "rmdir": true, "unlink": true, "trap": true, "kill": true, "wait": true, "sleep": true, "diff": true, "cmp": true}
+	"unset": true, "alias": true, "unalias": true, "rm": true, "rmdir": true, "unlink": true, "trap": true, "kill": true, "wait": true, "touch": true, "chmod": true, "sleep": true, "diff": true, "cmp": true}
 
 // reserved are the words that a command may stand behind.
 var reserved = map[string]bool{"do": true, "then": true, "else": true, "elif": true, "if": true, "while": true, "until": true, "!": true, "time": true}

@@ -2,6 +2,7 @@ package shell
 
 import (
 	"path"
+	"slices"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -64,6 +65,9 @@ func (in *Interpreter) redirect(r *redirections, redir *syntax.Redirect, fd stri
 		if strings.Trim(number, "0123456789") == "" || target.Text == Unknown {
 			reads := redir.Op == syntax.DplIn
 			r.fed = r.fed || fd == "0" || fd == "" && reads
+			if target.Text == Unknown && reads && (fd == "" || fd == "0") {
+				r.stdin = Stream{Piped: true, From: From("a descriptor")} // as that of a coprocess
+			}
 			if number != "" && target.Text != Unknown {
 				r.duplicate(in, x.state, fd, number, reads)
 			}
@@ -128,6 +132,30 @@ func (in *Interpreter) redirect(r *redirections, redir *syntax.Redirect, fd stri
 		}
 		r.open(fd, Stream{File: x.state.abs(target.Text)})
 	}
+}
+
+// mayNotOpen says whether one of the redirections may fail, as what it reads from isn't there: then the statement does nothing.
+func (in *Interpreter) mayNotOpen(list []*syntax.Redirect, st *state, place *Place) bool {
+	x := in.expansion(st, place)
+	defer in.expansions.put(x)
+	for i, r := range list {
+		if r.Op != syntax.RdrIn && r.Op != syntax.DplIn && r.Op != syntax.DplOut {
+			continue
+		}
+		from, _, known := x.simple(r.Word)
+		if number := strings.TrimSuffix(from, "-"); r.Op != syntax.RdrIn {
+			_, open := st.files.get(in, "/dev/fd/"+number)
+			opens := func(before *syntax.Redirect) bool { return before.N != nil && before.N.Value == number }
+			if known && strings.Trim(number, "0123456789") == "" && (len(number) > 1 || number > "2") && !open && !slices.ContainsFunc(list[:i], opens) {
+				return true
+			}
+			continue
+		}
+		if _, written := st.files.get(in, st.abs(from)); !known || !written && !strings.HasPrefix(from, "/dev/") {
+			return true
+		}
+	}
+	return false
 }
 
 // safe are files that keep nothing of what goes there.

@@ -183,17 +183,27 @@ func (in *Interpreter) syntax(place *Place, source string, nested bool, err erro
 
 // uncalled follows the functions that the text defines and never calls: something that it starts may.
 func (in *Interpreter) uncalled(states []*state) {
+	any := func(string) bool { return true }
 	for _, st := range states {
-		for _, name := range st.funcs.keys(in, func(string) bool { return true }) {
-			body, _ := st.funcs.get(in, name)
+		follow := func(name string, body *syntax.Stmt) {
 			if in.called[body] {
-				continue
+				return
 			}
 			c := st.clone()
 			c.params = []string{"bash", Unknown}
 			c.trap = ""
 			ways, _ := in.function(name, body, c, Stream{})
 			in.ends(ways)
+		}
+		for _, name := range st.funcs.keys(in, any) {
+			body, _ := st.funcs.get(in, name)
+			follow(name, body)
+		}
+		for _, name := range st.outer.keys(in, any) {
+			either, _ := st.outer.get(in, name)
+			for _, body := range in.bodies(either) {
+				follow(name, body)
+			}
 		}
 	}
 }

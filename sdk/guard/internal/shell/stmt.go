@@ -60,8 +60,28 @@ func (in *Interpreter) stmt(s *syntax.Stmt, st *state, stdin Stream) ([]*state, 
 	return in.command(s, st, stdin, place)
 }
 
-// command follows the command of a statement inside its redirections.
+// command follows the command of a statement inside its redirections, and what comes of it where one of these fails: nothing.
 func (in *Interpreter) command(s *syntax.Stmt, st *state, stdin Stream, place *Place) ([]*state, Stream) {
+	if len(s.Redirs) == 0 || st.strict || setsByReading(s.Cmd) || !in.mayNotOpen(s.Redirs, st, place) {
+		return in.redirected(s, st, stdin, place)
+	}
+	before := st.clone()
+	states, out := in.redirected(s, st, stdin, place)
+	return join(append(states[:len(states):len(states)], before)...), out
+}
+
+// setsByReading says whether a command sets variables to what it reads: they aren't known, whether that is there or not.
+func setsByReading(cmd syntax.Command) bool {
+	simple, ok := cmd.(*syntax.CallExpr)
+	if !ok || len(simple.Args) == 0 {
+		return false
+	}
+	word := simple.Args[0].Lit()
+	return word == "read" || word == "mapfile" || word == "readarray"
+}
+
+// redirected follows the command of a statement inside its redirections.
+func (in *Interpreter) redirected(s *syntax.Stmt, st *state, stdin Stream, place *Place) ([]*state, Stream) {
 	if call, ok := s.Cmd.(*syntax.CallExpr); ok {
 		return in.simple(s, call, st, stdin, place)
 	}

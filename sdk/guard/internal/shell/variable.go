@@ -52,7 +52,7 @@ func isNumber(text string) bool {
 // changed notes that a variable gets another value, and so do those that it is another name of. It says whether that may fail.
 func (s *state) changed(name, value string) (fails bool) {
 	for _, target := range s.in.references[name] {
-		set(s.in, &s.vars, target, expand.Variable{Set: true, Kind: expand.String, Str: Unknown})
+		set(s.in, &s.vars, target, expand.Variable{Set: true, Kind: expand.String, Str: eitherOf(value)})
 	}
 	if has(s.in, s.integers, name) {
 		s.in.evaluated(&Place{Dir: s.dir, Doubt: s.doubt, Span: s.in.span}, s, value, 0)
@@ -90,7 +90,7 @@ func (s *state) Get(name string) expand.Variable {
 	case "?", "$", "!", "RANDOM", "SRANDOM", "SECONDS", "LINENO", "PPID", "BASHPID", "UID", "EUID", "EPOCHSECONDS", "EPOCHREALTIME", "OPTIND",
 		"BASH_SUBSHELL", "BASH_ARGC", "HISTCMD", "GROUPS":
 		return known(Item) // a number, whatever is assigned
-	case "BASH_COMMAND", "BASH_ARGV", "DIRSTACK", "FUNCNAME", "PIPESTATUS", "BASH_LINENO":
+	case "BASH_COMMAND", "BASH_ARGV", "COPROC", "DIRSTACK", "FUNCNAME", "PIPESTATUS", "BASH_LINENO":
 		return known(Unknown) // whatever is assigned
 	case "BASH_SOURCE":
 		if s.file {
