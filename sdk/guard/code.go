@@ -198,8 +198,8 @@ func (a *analysis) effect(c *shell.Call, language string, e lang.Effect) {
 		case e.Kind == lang.Write && language == "sed":
 			if read := c.Derived(language); reads(c) && read.Text != "" {
 				c.Write(e.Text, read)
-			} else if c.Stdin.Known {
-				c.Write(e.Text, shell.Stream{Piped: true, Text: c.Stdin.Text, From: shell.From(language)}) // or some lines of it, changed
+			} else if c.Stdin.Known || foreign(c.Stdin.From.Names()) {
+				c.Write(e.Text, shell.Stream{Piped: true, Text: c.Stdin.Text, From: c.Stdin.From.And(shell.From(language))}) // or some lines of it, changed
 			}
 		}
 	case lang.Print:

@@ -124,7 +124,9 @@ func (x *expansion) quotesKept(p *syntax.ParamExp) *syntax.ParamExp {
 			continue
 		}
 		parts = append(parts, &syntax.Lit{Value: open})
-		parts = append(parts, document.Parts...)
+		if document != nil { // it is of nothing at all
+			parts = append(parts, document.Parts...)
+		}
 		parts = append(parts, &syntax.Lit{Value: "'"})
 	}
 	c, exp := *p, *p.Exp
