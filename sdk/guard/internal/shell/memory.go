@@ -28,6 +28,9 @@ type Memory struct {
 	reads      []read
 }
 
+// readsKept is for how many reads there stays room.
+const readsKept = 16 << 10
+
 // Reset forgets everything that the memory holds. Nothing that an interpretation has told may be used afterwards.
 func (m *Memory) Reset() {
 	m.places.reset()
@@ -39,7 +42,9 @@ func (m *Memory) Reset() {
 	m.origins.reset()
 	m.variables.reset()
 	m.written.reset()
-	clear(m.reads)
+	if clear(m.reads); cap(m.reads) > readsKept {
+		m.reads = nil
+	}
 	m.reads = m.reads[:0]
 	for _, x := range m.expansions.free {
 		x.in, x.state, x.place = nil, nil, nil
