@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"slices"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -48,38 +49,33 @@ func simpleCondition(list []*syntax.Stmt) bool {
 	return ok
 }
 
-// caseClause follows every branch.
-func (in *Interpreter) caseClause(c *syntax.CaseClause, st *state, stdin Stream, place *Place) ([]*state, Stream) {
-	x := in.expansion(st, place)
-	x.one(c.Word)
-	all, covered := []*state{st}, false
-	printed := Stream{Piped: true, From: From("a conditional")}
-	for _, item := range c.Items {
-		for _, pattern := range item.Patterns {
-			x.one(pattern)
-			if pattern.Lit() == "*" && !covered {
-				all, covered = all[1:], true // one of the branches is taken
-			}
-		}
-		in.branches++
-		states, out := in.stmts(item.Stmts, st.clone(), stdin)
-		in.branches--
-		all, printed = append(all, states...), printed.then(out)
-	}
-	return join(all...), printed
-}
-
 // while follows the body round by round: once as it begins, and then with what rounds change as not known, until they change nothing more.
 func (in *Interpreter) while(c *syntax.WhileClause, st *state, stdin Stream, place *Place) ([]*state, Stream) {
 	if endless(c) && forks(c.Do) {
 		in.problem(place, ForkBomb, "an endless loop starts background jobs without waiting for them")
 	}
+	goesOn := func(s *state) bool {
+		holds, known := hasArguments(c.Cond, s)
+		return known && holds != c.Until
+	}
+	ends := func(s *state) bool {
+		holds, known := hasArguments(c.Cond, s)
+		return known && holds == c.Until
+	}
+	entered, left := goesOn(st), false
 	states, _ := in.stmts(c.Cond, st, stdin)
 	all := states
+	if entered {
+		all = nil // there is a first round
+	}
 	printed := Stream{Piped: true, From: From("a loop")}
 	for _, s := range states {
 		ways, out := in.repeated(place, s, func(s *state) ([]*state, Stream) {
-			after, _, out := in.body(c.Do, s, stdin)
+			if ends(s) {
+				return nil, Stream{}
+			}
+			after, gone, out := in.body(c.Do, s, stdin)
+			left = left || len(gone) > 0
 			var next []*state
 			for _, a := range after {
 				if !a.dead {
@@ -90,6 +86,12 @@ func (in *Interpreter) while(c *syntax.WhileClause, st *state, stdin Stream, pla
 			return next, out
 		})
 		all, printed = append(all[:len(all):len(all)], ways...), printed.then(out)
+	}
+	if !left {
+		all = slices.DeleteFunc(slices.Clone(all), goesOn) // there it doesn't end
+	}
+	if len(all) == 0 {
+		all = states // it never ends
 	}
 	return join(all...), printed
 }
