@@ -1,9 +1,7 @@
 package guard
 
 import (
-	"encoding/json"
 	"math/rand/v2"
-	"os"
 	"strings"
 	"testing"
 )
@@ -20,14 +18,7 @@ var forks = []string{
 // Ways that are led through like another one come to the same decision as ways that are followed by themselves. Where it goes on for long it
 // may be another one: those take more steps, and of loops that have taken many, not every round is followed.
 func TestWaysThatAreAlike(t *testing.T) {
-	data, err := os.ReadFile("testdata/flows.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var languages map[string]flows
-	if err := json.Unmarshal(data, &languages); err != nil {
-		t.Fatal(err)
-	}
+	languages := flowLanguages(t)
 	lines := corpus(t, "everyday", "harmful", "outside")
 	r := rand.New(rand.NewPCG(*flowSeed, *flowSeed))
 	policy := Policy{Workspace: "/home/user/ws", Restrict: true, Exec: ExecPolicy{DenyPatterns: true}}

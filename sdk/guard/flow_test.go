@@ -97,20 +97,26 @@ func (f flows) program(r *rand.Rand) string {
 	return f.Before + strings.Join(given, "") + body + f.After
 }
 
+// flowLanguages are the parts of programs of each language.
+func flowLanguages(t *testing.T) (languages map[string]flows) {
+	t.Helper()
+	data, err := os.ReadFile("testdata/flows.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(data, &languages); err != nil {
+		t.Fatal(err)
+	}
+	return languages
+}
+
 // Programs that are put together at random and allowed delete no directory when they are run.
 func TestWhatIsAllowedDeletesNothing(t *testing.T) {
 	sandbox, err := exec.LookPath("bwrap")
 	if err != nil {
 		t.Fatal("install bubblewrap: programs made at random are run in it alone")
 	}
-	data, err := os.ReadFile("testdata/flows.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var languages map[string]flows
-	if err := json.Unmarshal(data, &languages); err != nil {
-		t.Fatal(err)
-	}
+	languages := flowLanguages(t)
 	for _, language := range slices.Sorted(maps.Keys(languages)) {
 		t.Run(language, func(t *testing.T) { languages[language].deleteNothing(t, sandbox) })
 	}
