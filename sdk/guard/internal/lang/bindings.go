@@ -33,7 +33,12 @@ func (s *skeleton) gets(place int, name string) bool {
 		head := strings.TrimRight(before, " \t*$@%&")
 		return head != "" && head[len(head)-1] == ',' && together.MatchString(before)
 	}
-	if binds.MatchString(before) || bound.MatchString(behind) || together.MatchString(before) && alike.MatchString(behind) {
+	return binds.MatchString(before) || bound.MatchString(behind) || s.setAmong(before, behind)
+}
+
+// setAmong says whether a loop sets a variable, or a statement that sets several, by what stands before and behind it.
+func (s *skeleton) setAmong(before, behind string) bool {
+	if together.MatchString(before) && alike.MatchString(behind) {
 		return true
 	}
 	loop := loopBegins.FindString(before)

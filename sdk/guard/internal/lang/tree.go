@@ -60,23 +60,15 @@ func (s *skeleton) deletesOwn(at int) bool {
 	}
 	elements := elementsOf(s.region(at))
 	if len(elements) > 0 {
-		if name := anyName.FindString(elements[0]); name == strings.TrimSpace(elements[0]) && s.setAmong(name) {
-			return false
+		name := strings.TrimSpace(elements[0])
+		for place := range places(s.code, name) {
+			if behind := s.code[place+len(name):]; !sets(behind) && s.setAmong(s.code[max(0, place-maxTold):place], behind) {
+				return false
+			}
 		}
 	}
 	var c change
 	return len(elements) > 0 && s.directory(elements[0], at, 0, &c) && (c.dir == own || strings.HasPrefix(c.dir, own+"/"))
-}
-
-// setAmong says whether a loop sets a variable, or a statement that sets several.
-func (s *skeleton) setAmong(name string) bool {
-	for place := range places(s.code, name) {
-		before := s.code[max(0, place-maxTold):place]
-		if loop := loopBegins.FindString(before); loop != "" && !listed.MatchString(loop) || together.MatchString(before) && alike.MatchString(s.code[place+len(name):]) && !sets(s.code[place+len(name):]) {
-			return true
-		}
-	}
-	return false
 }
 
 // removesTree says whether a call of Node's deletes recursively.

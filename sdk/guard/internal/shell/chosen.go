@@ -8,7 +8,7 @@ import (
 
 // chosen is an assignment of what one of several commands prints, as x=$([ -f a ] && echo b || echo c) is, as the list or condition in which each
 // of them is assigned by itself: so it is known what the variable may be. It is nil for any other statement.
-func chosen(s *syntax.Stmt, c *syntax.CallExpr) *syntax.Stmt {
+func chosen(s *syntax.Stmt, c *syntax.CallExpr, st *state) *syntax.Stmt {
 	if len(c.Args) > 0 || len(c.Assigns) != 1 || len(s.Redirs) > 0 {
 		return nil
 	}
@@ -36,7 +36,7 @@ func chosen(s *syntax.Stmt, c *syntax.CallExpr) *syntax.Stmt {
 			return nil
 		}
 		first := cmd.X
-		if and, ok := first.Cmd.(*syntax.BinaryCmd); ok && and.Op == syntax.AndStmt && plainList(first) && silent(and.X) && prints(and.Y) {
+		if and, ok := first.Cmd.(*syntax.BinaryCmd); ok && and.Op == syntax.AndStmt && plainList(first) && silent(and.X, st) && prints(and.Y) {
 			first = &syntax.Stmt{Position: first.Position, Cmd: &syntax.BinaryCmd{OpPos: and.OpPos, Op: and.Op, X: and.X, Y: set(and.Y)}}
 		} else if looksUp(first) {
 			first = set(first)
@@ -45,7 +45,7 @@ func chosen(s *syntax.Stmt, c *syntax.CallExpr) *syntax.Stmt {
 		}
 		return &syntax.Stmt{Position: s.Position, Cmd: &syntax.BinaryCmd{OpPos: cmd.OpPos, Op: cmd.Op, X: first, Y: set(cmd.Y)}}
 	case *syntax.IfClause:
-		if clause := chosenBranch(cmd, set); clause != nil && plainList(of) {
+		if clause := chosenBranch(cmd, st, set); clause != nil && plainList(of) {
 			return &syntax.Stmt{Position: s.Position, Cmd: clause}
 		}
 	}
@@ -53,8 +53,8 @@ func chosen(s *syntax.Stmt, c *syntax.CallExpr) *syntax.Stmt {
 }
 
 // chosenBranch is a conditional in each branch of which a command prints something, with that assigned there; nil for any other one.
-func chosenBranch(c *syntax.IfClause, set func(*syntax.Stmt) *syntax.Stmt) *syntax.IfClause {
-	if len(c.Then) != 1 || !prints(c.Then[0]) || slices.ContainsFunc(c.Cond, func(s *syntax.Stmt) bool { return !silent(s) }) {
+func chosenBranch(c *syntax.IfClause, st *state, set func(*syntax.Stmt) *syntax.Stmt) *syntax.IfClause {
+	if len(c.Then) != 1 || !prints(c.Then[0]) || slices.ContainsFunc(c.Cond, func(s *syntax.Stmt) bool { return !silent(s, st) }) {
 		return nil
 	}
 	branch := *c
@@ -65,7 +65,7 @@ func chosenBranch(c *syntax.IfClause, set func(*syntax.Stmt) *syntax.Stmt) *synt
 	if c.Else == nil {
 		return nil
 	}
-	if branch.Else = chosenBranch(c.Else, set); branch.Else == nil {
+	if branch.Else = chosenBranch(c.Else, st, set); branch.Else == nil {
 		return nil
 	}
 	return &branch
@@ -87,11 +87,15 @@ func prints(s *syntax.Stmt) bool {
 }
 
 // silent says whether a statement prints nothing and changes nothing.
-func silent(s *syntax.Stmt) bool {
+func silent(s *syntax.Stmt, st *state) bool {
 	if _, ok := s.Cmd.(*syntax.TestClause); ok {
 		return len(s.Redirs) == 0
 	}
-	switch word(s) {
+	name := word(s)
+	if st.redefines(name) {
+		return false
+	}
+	switch name {
 	case "[", "test", "true", "false":
 		return len(s.Redirs) == 0
 	case "command", "type", "hash", "which":

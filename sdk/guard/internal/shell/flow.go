@@ -2,6 +2,7 @@ package shell
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -94,6 +95,33 @@ func (in *Interpreter) while(c *syntax.WhileClause, st *state, stdin Stream, pla
 		all = states // it never ends
 	}
 	return join(all...), printed
+}
+
+// hasArguments says whether a condition holds that asks for arguments, [ $# -gt 0 ], and whether that is known. That of any other
+// condition isn't.
+func hasArguments(condition []*syntax.Stmt, st *state) (holds, known bool) {
+	if len(condition) != 1 || !plainList(condition[0]) || st.redefines("[") {
+		return false, false
+	}
+	call, ok := condition[0].Cmd.(*syntax.CallExpr)
+	if !ok || len(call.Args) != 5 || call.Args[0].Lit() != "[" || call.Args[2].Lit() != "-gt" || len(call.Args[1].Parts) != 1 {
+		return false, false
+	}
+	number := call.Args[1].Parts[0]
+	if quoted, ok := number.(*syntax.DblQuoted); ok && len(quoted.Parts) == 1 {
+		number = quoted.Parts[0]
+	}
+	count, ok := number.(*syntax.ParamExp)
+	least, err := strconv.Atoi(call.Args[3].Lit())
+	if !ok || err != nil || count.Param == nil || count.Param.Value != "#" || !count.Short {
+		return false, false
+	}
+	for _, arg := range st.args() {
+		if strings.Contains(arg, Unknown[:2]) {
+			return false, false // it may be none, or many
+		}
+	}
+	return len(st.args()) > least, true
 }
 
 // maxWiden is how many rounds of a loop are followed until they change nothing more.

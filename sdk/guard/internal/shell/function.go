@@ -58,6 +58,14 @@ func regrouped(pipe *syntax.BinaryCmd, definition *syntax.FuncDecl) *syntax.Stmt
 	return whole
 }
 
+// redefines says whether a command may be something else here than the shell's own: a function, or an alias.
+func (s *state) redefines(word string) bool {
+	_, function := s.funcs.get(s.in, word)
+	_, may := s.outer.get(s.in, word)
+	_, alias := s.aliases.get(s.in, word)
+	return function || may || alias
+}
+
 // functionCall runs a function's body and takes over what it changed. What is assigned in front of the call is so for the function.
 func (in *Interpreter) functionCall(name string, body *syntax.Stmt, st *state, c *Call) Stream {
 	inner := st.clone()

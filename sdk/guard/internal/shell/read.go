@@ -138,10 +138,7 @@ func readsText(stmt *syntax.Stmt, st *state) bool {
 	if !ok || len(simple.Args) < 2 || simple.Args[0].Lit() != "read" || len(stmt.Redirs) != 1 {
 		return false
 	}
-	if _, function := st.funcs.get(st.in, "read"); function {
-		return false
-	}
-	if _, alias := st.aliases.get(st.in, "read"); alias {
+	if st.redefines("read") {
 		return false
 	}
 	for i, word := range simple.Args[1:] {

@@ -83,7 +83,7 @@ func setsByReading(cmd syntax.Command) bool {
 // redirected follows the command of a statement inside its redirections.
 func (in *Interpreter) redirected(s *syntax.Stmt, st *state, stdin Stream, place *Place) ([]*state, Stream) {
 	if call, ok := s.Cmd.(*syntax.CallExpr); ok {
-		if several := chosen(s, call); several != nil {
+		if several := chosen(s, call, st); several != nil {
 			return in.stmt(several, st, stdin)
 		}
 		return in.simple(s, call, st, stdin, place)
