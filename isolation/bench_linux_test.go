@@ -17,6 +17,7 @@ func BenchmarkStart(b *testing.B) {
 	}{
 		{"plain", false, func(*Profile) {}, nil},
 		{"confined", false, func(p *Profile) { p.Confine = true }, nil},
+		{"confined, without filter", false, func(p *Profile) { p.Confine = true }, func(pl *platform) { pl.filter = withoutFilter }},
 		{"sandbox, view alone", true, func(*Profile) {}, func(pl *platform) { pl.filter = withoutFilter }},
 		{"sandbox, with filter", true, func(*Profile) {}, nil},
 		{"sandbox, with filter and Landlock", true, func(p *Profile) { p.Confine = true }, nil},

@@ -50,11 +50,10 @@ func (pl *platform) restriction(child *exec.Cmd, p Profile) (restrict func() err
 		}
 		steps = append(steps, func() error { defer rules.release(); return rules.restrictThread() })
 	}
-	// The thread itself has to start a process after this, so processes can't be refused.
-	calls := pl.filter(filterNeeds{
-		programs: p.anyProgram(), processes: true, internet: p.Network, apart: p.apart(),
-	})
-	steps = append(steps, calls.restrictThread)
+	needs := confinedNeeds(p)
+	if own := pl.behind.Load(); own == nil || *own != needs { // whoever has it already hands it down
+		steps = append(steps, pl.filter(needs).restrictThread)
+	}
 	return func() error {
 		for _, step := range steps {
 			if err := step(); err != nil {

@@ -66,20 +66,20 @@ var sharedMemory = []uint32{
 }
 
 // guard adds what looks at arguments, for calls that ordinary programs make all the time.
-func (f *filter) guard(needs filterNeeds) {
+func (calls callRules) guard(needs filterNeeds) {
 	for _, call := range append(modeCalls, archModeCalls...) {
-		f.on(call.number, call.rules()...)
+		calls.on(call.number, call.rules()...)
 	}
 	// What it is asked for lies in memory, where no filter can look. Who is told that there is none uses openat.
-	f.on(unix.SYS_OPENAT2, answer(absent))
-	f.on(unix.SYS_PRLIMIT64, limitRules()...)
+	calls.on(unix.SYS_OPENAT2, answer(absent))
+	calls.on(unix.SYS_PRLIMIT64, limitRules()...)
 	if needs.apart {
 		return
 	}
 	for _, number := range sharedMemory {
-		f.on(number, answer(absent))
+		calls.on(number, answer(absent))
 	}
 	for _, call := range schedulingCalls {
-		f.on(call.number, ownRules(call.process)...)
+		calls.on(call.number, ownRules(call.process)...)
 	}
 }

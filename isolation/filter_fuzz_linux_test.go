@@ -37,6 +37,11 @@ func decide(t *testing.T, f filter, number, arch uint32, args [6]uint64) uint32 
 			so = loaded == in.K
 		case unix.BPF_JMP | unix.BPF_JSET | unix.BPF_K:
 			so = loaded&in.K != 0
+		case unix.BPF_JMP | unix.BPF_JGE | unix.BPF_K:
+			so = loaded >= in.K
+		case unix.BPF_JMP | unix.BPF_JA:
+			at += int(in.K)
+			continue
 		default:
 			t.Fatalf("instruction %d is unknown: %#x", at, in.Code)
 		}

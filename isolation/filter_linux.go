@@ -26,34 +26,40 @@ func newFilter(needs filterNeeds) filter {
 		return nil
 	}
 	// Each architecture has its own numbers. A call by another one's would be taken for a different call.
+	// Each architecture has its own numbers. A call by another one's would be taken for a different call.
 	f := filter{load(offsetArch)}
 	f.add(unless(auditArch, kill)...)
 	f.add(load(offsetNumber))
 	if foreignBit != 0 {
 		f.add(jump(unix.BPF_JSET, foreignBit, 0, 1), answer(absent))
 	}
-	f.guard(needs) // first, because files are opened all the time; of most calls the kernel knows that they are always allowed
+	return append(f, search(rulesFor(needs))...)
+}
+
+// rulesFor are the rules for all calls that are not always allowed.
+func rulesFor(needs filterNeeds) callRules {
+	calls := callRules{}
+	calls.guard(needs)
 	for _, number := range refusedCalls {
-		f.on(number, answer(refused))
+		calls.on(number, answer(refused))
 	}
 	if !needs.programs {
-		f.on(unix.SYS_MEMFD_CREATE, answer(refused)) // memory that could be run as a program
-		f.on(unix.SYS_EXECVEAT, answer(refused))
+		calls.on(unix.SYS_MEMFD_CREATE, answer(refused)) // memory that could be run as a program
+		calls.on(unix.SYS_EXECVEAT, answer(refused))
 	}
 	if !needs.processes {
 		for _, number := range forkCalls {
-			f.on(number, answer(refused))
+			calls.on(number, answer(refused))
 		}
 	}
 	// What clone3 is asked for lies in memory, where no filter can look. Who is told that there is none uses clone.
-	f.on(unix.SYS_CLONE3, answer(absent))
-	f.on(unix.SYS_CLONE, cloneRules(needs.processes)...)
-	f.on(unix.SYS_UNSHARE, load(lowHalf(0)), jump(unix.BPF_JSET, namespaces|unix.CLONE_NEWTIME, 0, 1), answer(refused), answer(allowed))
-	f.on(unix.SYS_IOCTL, ioctlRules()...)
-	f.on(unix.SYS_SOCKET, socketRules(needs.internet)...)
-	f.on(unix.SYS_SOCKETPAIR, append(append([]unix.SockFilter{load(lowHalf(0))}, unless(unix.AF_UNIX, noFamily)...), answer(allowed))...)
-	f.add(answer(allowed))
-	return f
+	calls.on(unix.SYS_CLONE3, answer(absent))
+	calls.on(unix.SYS_CLONE, cloneRules(needs.processes)...)
+	calls.on(unix.SYS_UNSHARE, load(lowHalf(0)), jump(unix.BPF_JSET, namespaces|unix.CLONE_NEWTIME, 0, 1), answer(refused), answer(allowed))
+	calls.on(unix.SYS_IOCTL, ioctlRules()...)
+	calls.on(unix.SYS_SOCKET, socketRules(needs.internet)...)
+	calls.on(unix.SYS_SOCKETPAIR, append(append([]unix.SockFilter{load(lowHalf(0))}, unless(unix.AF_UNIX, noFamily)...), answer(allowed))...)
+	return calls
 }
 
 // namespaces are the flags of clone that make new ones.
@@ -119,12 +125,6 @@ func lowHalf(argument uint32) uint32 { return offsetArgument + 8*argument }
 
 func (f *filter) add(instructions ...unix.SockFilter) { *f = append(*f, instructions...) }
 
-// on adds rules for one call. They have to end with an answer.
-func (f *filter) on(number uint32, rules ...unix.SockFilter) {
-	f.add(jump(unix.BPF_JEQ, number, 0, uint8(len(rules))))
-	f.add(rules...)
-}
-
 // unless answers if what was loaded is not the value.
 func unless(value, otherwise uint32) []unix.SockFilter {
 	return []unix.SockFilter{jump(unix.BPF_JEQ, value, 1, 0), answer(otherwise)}
@@ -150,14 +150,22 @@ func (f filter) bytes() []byte {
 
 // restrictThread puts the calling thread, and what it starts from now on, behind the filter for good. The thread must
 // have given up gaining privileges, or be privileged.
-func (f filter) restrictThread() error {
+func (f filter) restrictThread() error { return f.set(0) }
+
+// restrictProcess does the same to all threads of this process. They then can't gain privileges, either.
+func (f filter) restrictProcess() error { return f.set(unix.SECCOMP_FILTER_FLAG_TSYNC) }
+
+func (f filter) set(flags uintptr) error {
 	if len(f) == 0 {
 		return nil
 	}
 	program := unix.SockFprog{Len: uint16(len(f)), Filter: &f[0]}
-	_, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, 0, uintptr(unsafe.Pointer(&program)))
+	apart, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, flags, uintptr(unsafe.Pointer(&program)))
 	if errno != 0 {
 		return fmt.Errorf("set the filter of system calls: %w", errno)
+	}
+	if apart != 0 {
+		return fmt.Errorf("set the filter of system calls: thread %d has one of its own", apart)
 	}
 	return nil
 }

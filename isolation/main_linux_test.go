@@ -26,6 +26,9 @@ func run(m *testing.M) int {
 	if dir := os.Getenv(hostEnv); dir != "" {
 		return playHost(dir)
 	}
+	if which := os.Getenv(filteredEnv); which != "" {
+		return playFiltered(which)
+	}
 	if os.Getenv(childEnv) != "" {
 		return m.Run()
 	}

@@ -4,6 +4,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"syscall"
 
 	"github.com/hashicorp/go-hclog"
@@ -20,7 +21,8 @@ type platform struct {
 	brander  brander
 	rulesets rulesets
 	groups   *groups
-	etc      *etcCopies // nil for mounts one by one, and unless isolation is enabled
+	etc      *etcCopies                  // nil for mounts one by one, and unless isolation is enabled
+	behind   atomic.Pointer[filterNeeds] // the filter that this process itself is behind; nil for none
 
 	// What the walls are made of. Tests take one away to see that it was what held.
 	flags    []string                 // of bubblewrap

@@ -30,6 +30,8 @@ func newPlatform(cfg Config, _ layout, log hclog.Logger, _ machine) (*platform, 
 
 func (*platform) close() {}
 
+func (*platform) filterSelf(Profile) error { return nil }
+
 func (pl *platform) start(child *exec.Cmd, p Profile) (*Process, error) {
 	if p.Confine {
 		pl.log.Warn("the kernel of "+runtime.GOOS+" confines nothing: only the guard and the workspace confine this process", "profile", p.Name)

@@ -35,6 +35,8 @@ func newPlatform(cfg Config, l layout, log hclog.Logger, _ machine) (*platform, 
 
 func (*platform) close() {}
 
+func (*platform) filterSelf(Profile) error { return nil }
+
 // start starts child suspended, puts it into its job, makes sure of what it is, and lets it run.
 func (pl *platform) start(child *exec.Cmd, p Profile) (*Process, error) {
 	if p.Confine && !pl.cfg.Enabled {

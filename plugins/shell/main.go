@@ -6,6 +6,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 
@@ -24,7 +25,9 @@ func main() {
 		fmt.Fprintln(os.Stderr, "shell:", err)
 		os.Exit(1)
 	}
-	sdk.Main(newPlugin(&shell{launcher: launcher, limitSelf: isolation.LimitSelf}))
+	sdk.Main(newPlugin(&shell{launcher: launcher, holdSelf: func(p isolation.Profile) error {
+		return errors.Join(isolation.LimitSelf(p.Limits), launcher.FilterSelf(p))
+	}}))
 }
 
 func newPlugin(s *shell) sdk.Plugin {

@@ -18,13 +18,13 @@ import (
 // shell is what the family's tools share.
 type shell struct {
 	launcher *isolation.Isolation
-	// limitSelf lowers this process's own limits, which commands inherit; nil where it is not this process's business.
-	limitSelf func(isolation.Limits) error
-	sessions  sessions.Registry
+	// holdSelf holds this process itself to what its commands inherit; nil where it is not this process's business.
+	holdSelf func(isolation.Profile) error
+	sessions sessions.Registry
 
-	limited sync.Once
-	failed  error // of limitSelf
-	warned  sync.Once
+	held   sync.Once
+	failed error // of holdSelf
+	warned sync.Once
 }
 
 // stop ends the commands that are left when the plugin ends.
@@ -35,10 +35,18 @@ func (s *shell) stop(context.Context) {
 
 // start starts a command for a call.
 func (s *shell) start(env sdk.Environment, in execInput, out func(int, []byte)) (*command.Running, error) {
-	limits := isolation.Limits(env.Exec.Limits)
-	if s.limited.Do(func() {
-		if s.limitSelf != nil {
-			s.failed = s.limitSelf(limits)
+	profile := isolation.Profile{
+		Name:      "exec",
+		Exec:      true,
+		Network:   env.Grants.Network,
+		Confine:   env.Exec.Confine,
+		ReadOnly:  env.Exec.ReadOnly,
+		ReadWrite: env.Exec.ReadWrite,
+		Limits:    isolation.Limits(env.Exec.Limits),
+	}
+	if s.held.Do(func() {
+		if s.holdSelf != nil {
+			s.failed = s.holdSelf(profile)
 		}
 	}); s.failed != nil {
 		return nil, s.failed
@@ -53,15 +61,7 @@ func (s *shell) start(env sdk.Environment, in execInput, out func(int, []byte)) 
 	}
 	defer func() { _ = dir.Close() }()
 	visible := slices.Concat(env.Exec.ReadOnly, env.Exec.ReadWrite)
-	return command.Start(s.launcher, isolation.Profile{
-		Name:      "exec",
-		Exec:      true,
-		Network:   env.Grants.Network,
-		Confine:   env.Exec.Confine,
-		ReadOnly:  env.Exec.ReadOnly,
-		ReadWrite: env.Exec.ReadWrite,
-		Limits:    limits,
-	}, command.Spec{
+	return command.Start(s.launcher, profile, command.Spec{
 		Shell:  slices.Concat([]string{pinned.Path}, pinned.Args, []string{in.Command}),
 		Dir:    dir,
 		Env:    command.Environment(env.Exec.Env, in.Env, visible),
