@@ -2,12 +2,12 @@ package guard
 
 import (
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode"
 
 	"github.com/picoclaw/picoclaw/sdk/guard/internal/lang"
+	"github.com/picoclaw/picoclaw/sdk/guard/internal/pattern"
 	"github.com/picoclaw/picoclaw/sdk/guard/internal/programs"
 	"github.com/picoclaw/picoclaw/sdk/guard/internal/shell"
 )
@@ -49,12 +49,8 @@ func (a *analysis) code(c *shell.Call, language, text string, params []string) {
 		a.hard(c, "exec.dynamic", "the "+language+" code is only known when it runs")
 		return
 	}
-	effects := lang.Effects
+	effects := a.effectsOf
 	switch language {
-	case "python", "node", "php", "lua":
-		if a.unheard(text) {
-			effects = lang.Unheard
-		}
 	case "npm":
 		effects = func(_, text string) []lang.Effect { return lang.Scripts(text, params) }
 	case "cmake-build":
@@ -105,7 +101,7 @@ func (a *analysis) code(c *shell.Call, language, text string, params []string) {
 }
 
 // interactive is where code of Python runs what it reads.
-var interactive = regexp.MustCompile(`\bcode\.interact\b|\.interact\(|\bpdb\.set_trace\b|\bbreakpoint\(\)|\bInteractiveConsole\b|\bsys\.ps1\b`)
+var interactive = pattern.New(`\bcode\.interact\b|\.interact\(|\bpdb\.set_trace\b|\bbreakpoint\(\)|\bInteractiveConsole\b|\bsys\.ps1\b`)
 
 // given are the arguments and the environment that code is given, as far as it names them.
 func given(c *shell.Call, language, code string) (texts []string) {
@@ -361,4 +357,33 @@ func (a *analysis) listed(c *shell.Call) {
 	for _, line := range strings.Split(c.Stdin.Text, "\n") {
 		a.path(&c.Place, Read, line, false, c.Texts())
 	}
+}
+
+// codeKey is code in a language, and whether what it prints goes to nobody but whoever has sent the command.
+type codeKey struct {
+	language, text string
+	unheard        bool
+}
+
+// effectsOf is what code does. It is read once, however often and on however many ways the command comes to it.
+func (a *analysis) effectsOf(language, text string) []lang.Effect {
+	key := codeKey{language: language, text: text}
+	switch language {
+	case "python", "node", "php", "lua":
+		key.unheard = a.unheard(text)
+	}
+	known, ok := a.effects[key]
+	if ok {
+		return known
+	}
+	if key.unheard {
+		known = lang.Unheard(language, text)
+	} else {
+		known = lang.Effects(language, text)
+	}
+	if a.effects == nil {
+		a.effects = map[codeKey][]lang.Effect{}
+	}
+	a.effects[key] = known
+	return known
 }

@@ -3,6 +3,7 @@ package guard
 import (
 	"strings"
 
+	"github.com/picoclaw/picoclaw/sdk/guard/internal/lang"
 	"github.com/picoclaw/picoclaw/sdk/guard/internal/programs"
 	"github.com/picoclaw/picoclaw/sdk/guard/internal/shell"
 )
@@ -51,10 +52,11 @@ type analysis struct {
 	resolver    resolver
 	open        pathKey // the last path that was found to be open
 	programs    *programs.Memory
-	copying     *copying        // how the command that is being decided on makes files out of others, once that was asked
-	symlinks    map[string]bool // symbolic links that the line makes, or may make, by absolute path
-	copiedTrees int             // files that were copied so far with the directories that they are in
-	copiedFrom  int             // files that were copied so far, each as often as there are files that it may have been copied from
+	effects     map[codeKey][]lang.Effect // of code that was read so far
+	copying     *copying                  // how the command that is being decided on makes files out of others, once that was asked
+	symlinks    map[string]bool           // symbolic links that the line makes, or may make, by absolute path
+	copiedTrees int                       // files that were copied so far with the directories that they are in
+	copiedFrom  int                       // files that were copied so far, each as often as there are files that it may have been copied from
 }
 
 // pathKey is what is done with a path.

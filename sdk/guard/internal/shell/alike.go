@@ -53,8 +53,9 @@ func (in *Interpreter) record(st *state, follow func(*state) ([]*state, Stream))
 }
 
 const (
-	maxReads = 4096 // that are compared with what two ways differ in
-	maxApart = 16   // entries that two ways differ in and are still compared
+	maxReads    = 4096 // that are compared with what two ways differ in
+	maxApart    = 16   // entries that two ways differ in and are still compared
+	maxCompared = 256  // entries that two ways have each of its own
 )
 
 // run is how something was followed on one way.
@@ -114,13 +115,16 @@ func (in *Interpreter) alike(r *run, st *state) bool {
 // unread says whether nothing was looked at in which two tables differ. What was looked at is only that of the first one if it is the very
 // same entry: another one was put there meanwhile, which would be so with the second one, too.
 func unread[V any](in *Interpreter, reads []read, before, other *table[V], equal func(V, V) bool, special func(V) bool) bool {
-	differ := 0
+	differ, compared := 0, 0
 	return before == other || apart(in, before, other, 0, func(ours, theirs *entry[V]) bool {
-		if differ++; differ > maxApart {
-			return false
-		}
 		which, alone := either(ours, theirs), ours == nil || theirs == nil
 		same := !alone && equal(ours.value, theirs.value)
+		if !same {
+			differ++
+		}
+		if compared++; differ > maxApart || compared > maxCompared {
+			return false
+		}
 		simple := special != nil && !special(ours.content()) && !special(theirs.content())
 		for i := range reads {
 			switch seen := &reads[i]; {
