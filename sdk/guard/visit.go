@@ -33,6 +33,12 @@ func (a *analysis) Missing(dir string) bool {
 	return a.paths && !a.resolver.look(a.guard.workspaces[0]).missing && a.resolver.look(dir).missing
 }
 
+// Directory implements [shell.Visitor]. What is looked up in a file is not there.
+func (a *analysis) Directory(path string) bool {
+	e := a.resolver.look(path + "/.")
+	return a.paths && !e.missing && e.err == nil
+}
+
 // Problem implements [shell.Visitor].
 func (a *analysis) Problem(p *shell.Place, problem shell.Problem) {
 	safer, setting := saferPlain, ""

@@ -138,11 +138,20 @@ func (h *handing) variable(name string) bool {
 	}
 	for _, d := range defines.FindAllStringSubmatchIndex(s.code) {
 		g := pattern.Groups(s.code, d)
-		for i, param := range strings.Split(g[2]+g[4]+g[6]+g[7], ",") {
-			param, _, _ = strings.Cut(param, ":")
-			param, _, _ = strings.Cut(param, "=")
-			param = strings.TrimSpace(param)
-			if plain := strings.TrimLeft(param, "*."); plain == name && !h.called(g[1]+g[3]+g[5], i, plain != param) {
+		params := strings.Split(g[2]+g[4]+g[6]+g[7], ",")
+		f := function{name: g[1] + g[3] + g[5]}
+		f.class, f.method = s.methodAt(d[0], params)
+		if !slices.ContainsFunc(params, func(p string) bool { return paramOf(p) == name }) {
+			continue
+		}
+		if s.decorated(d[0]) || f.method && !s.isPlain(f.class) {
+			return false
+		}
+		for i, param := range params {
+			if f.method {
+				i-- // the object is the first
+			}
+			if paramOf(param) == name && !h.called(f, i, strings.ContainsAny(strings.TrimSpace(param)[:1], "*.")) {
 				return false
 			}
 		}
@@ -224,18 +233,48 @@ func asPair(entry string) string {
 	return "(" + key + "," + value + ")"
 }
 
+// paramOf is the name of a parameter, without its type and its default.
+func paramOf(param string) string {
+	param, _, _ = strings.Cut(param, ":")
+	param, _, _ = strings.Cut(param, "=")
+	return strings.TrimLeft(strings.TrimSpace(param), "*.")
+}
+
+// function is one that code defines.
+type function struct {
+	name   string
+	method bool
+	class  string // whose method it is
+}
+
 // called follows what calls of a function of the code hand to its parameter, or to all from that one on.
-func (h *handing) called(function string, param int, rest bool) bool {
+func (h *handing) called(f function, param int, rest bool) bool {
 	s := h.s
-	for place := range places(s.code, function) {
-		behind := s.code[place+len(function):]
+	stands := places
+	if f.method {
+		stands = mentions
+	}
+	for place := range stands(s.code, f.name) {
+		behind := s.code[place+len(f.name):]
 		if before := strings.TrimRight(s.code[:place], " \t"); strings.HasSuffix(before, "def") || strings.HasSuffix(before, "function") || strings.HasPrefix(strings.TrimLeft(behind, " "), "=") && !strings.HasPrefix(strings.TrimLeft(behind, " "), "==") {
+			if f.method && strings.HasSuffix(before, ".") {
+				return false
+			}
 			continue // where it is defined
+		}
+		if f.method {
+			called, other := s.calledOf(f.class, s.code[:place])
+			if other {
+				continue
+			}
+			if !called {
+				return false
+			}
 		}
 		if !strings.HasPrefix(behind, "(") && !strings.HasPrefix(behind, ` "`) {
 			return false // it goes by another name, too
 		}
-		args := s.region(place + len(function))
+		args := s.region(place + len(f.name))
 		if param > 0 || rest {
 			elements := elementsOf(args)
 			if param >= len(elements) {

@@ -78,7 +78,7 @@ func (in *Interpreter) enter(c *Call, st *state, target string) {
 		st.dir, st.doubt = "", "" // the kernel would resolve it step by step; here that takes too long
 	case st.doubt != "" && !filepath.IsAbs(target):
 		st.doubt = filepath.Join(st.doubt, target)
-	case before != "" && !st.strict && in.visitor.Missing(st.dir) && !in.mentioned(c, target):
+	case before != "" && !st.strict && in.visitor.Missing(st.dir) && !in.mentioned(c.Span, target):
 		st.doubt = before
 	default:
 		st.doubt = ""

@@ -7,24 +7,24 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// mentioned says whether a command before this one may have made a directory: its name stands among its words, or came there by an
+// mentioned says whether a command before a place may have made a directory: its name stands among its words, or came there by an
 // expansion.
-func (in *Interpreter) mentioned(c *Call, dir string) bool {
+func (in *Interpreter) mentioned(at Span, dir string) bool {
 	name := filepath.Base(dir)
 	if in.made[name] || strings.ContainsAny(name, "*?[") {
 		return true // what matches a pattern is there
 	}
-	before := in.top[:min(c.Span.Start, len(in.top))]
+	before := in.top[:min(at.Start, len(in.top))]
 	if in.depth > 1 {
-		before = in.top[:min(c.Span.End, len(in.top))] // the place is that of the code, not in it
+		before = in.top[:min(at.End, len(in.top))] // the place is that of the code, not in it
 	}
 	for range maxMentions {
 		in.work += len(before) / perWord
-		at := strings.LastIndex(before, name)
-		if at < 0 {
+		found := strings.LastIndex(before, name)
+		if found < 0 {
 			return false
 		}
-		words, behind := before[strings.LastIndexAny(before[:at], ";\n&|(){}")+1:at], before[at:]
+		words, behind := before[strings.LastIndexAny(before[:found], ";\n&|(){}")+1:found], before[found:]
 		if end := strings.IndexAny(behind, ";\n&|"); end >= 0 {
 			behind = behind[:end]
 		}
@@ -32,11 +32,11 @@ func (in *Interpreter) mentioned(c *Call, dir string) bool {
 		if removes(command(words), words, behind, name) {
 			return false
 		}
-		list := strings.HasSuffix(before[:at-len(words)], "=(") // of an array
+		list := strings.HasSuffix(before[:found-len(words)], "=(") // of an array
 		if !list && !idle(words) || strings.Contains(words+behind, ">") {
 			return true
 		}
-		before = before[:at]
+		before = before[:found]
 	}
 	return true
 }

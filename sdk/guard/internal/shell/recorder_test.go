@@ -22,5 +22,6 @@ func (r *recorder) Call(c *shell.Call) {
 }
 func (r *recorder) Settled() bool                             { return false }
 func (r *recorder) Missing(string) bool                       { return false }
+func (r *recorder) Directory(string) bool                     { return false }
 func (r *recorder) Open(*shell.Place, shell.Use, shell.Field) {}
 func (r *recorder) Problem(*shell.Place, shell.Problem)       {}

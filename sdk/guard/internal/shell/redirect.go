@@ -2,6 +2,7 @@ package shell
 
 import (
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -134,15 +135,22 @@ func (in *Interpreter) redirect(r *redirections, redir *syntax.Redirect, fd stri
 	}
 }
 
-// mayNotOpen says whether one of the redirections may fail, as what it reads from isn't there: then the statement does nothing.
+// mayNotOpen says whether one of the redirections may fail, as what it reads from isn't there, or what it writes to is a directory or in
+// none: then the statement does nothing.
 func (in *Interpreter) mayNotOpen(list []*syntax.Redirect, st *state, place *Place) bool {
 	x := in.expansion(st, place)
 	defer in.expansions.put(x)
 	for i, r := range list {
-		if r.Op != syntax.RdrIn && r.Op != syntax.DplIn && r.Op != syntax.DplOut {
+		if r.Word == nil || r.Op == syntax.Hdoc || r.Op == syntax.DashHdoc || r.Op == syntax.WordHdoc {
 			continue
 		}
 		from, _, known := x.simple(r.Word)
+		if r.Op != syntax.RdrIn && r.Op != syntax.DplIn && r.Op != syntax.DplOut {
+			if !known || HasUnknown(from) || !strings.HasPrefix(from, "/dev/") && in.mayNotWrite(st.abs(from), place) {
+				return true
+			}
+			continue
+		}
 		if number := strings.TrimSuffix(from, "-"); r.Op != syntax.RdrIn {
 			_, open := st.files.get(in, "/dev/fd/"+number)
 			opens := func(before *syntax.Redirect) bool { return before.N != nil && before.N.Value == number }
@@ -156,6 +164,12 @@ func (in *Interpreter) mayNotOpen(list []*syntax.Redirect, st *state, place *Pla
 		}
 	}
 	return false
+}
+
+// mayNotWrite says whether a file is known to be a directory, or to be in none that this text may make.
+func (in *Interpreter) mayNotWrite(file string, place *Place) bool {
+	dir := filepath.Dir(file)
+	return in.visitor.Directory(file) || in.visitor.Missing(dir+"/.") && !in.mentioned(place.Span, dir)
 }
 
 // safe are files that keep nothing of what goes there.

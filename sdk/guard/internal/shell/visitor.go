@@ -24,6 +24,9 @@ type Visitor interface {
 	// Missing says whether a directory is known not to exist.
 	Missing(dir string) bool
 
+	// Directory says whether a path is known to be a directory.
+	Directory(path string) bool
+
 	// Problem is something that makes the rest of the analysis unsafe to rely on.
 	Problem(*Place, Problem)
 }
