@@ -8,8 +8,6 @@ import (
 )
 
 var (
-	// defines is where code gives a function a name and parameters.
-	defines = pattern.New(`\bdef\s+(\w+)\s*\(([^()]*)\)|\bfunction\s+(\w+)\s*\(([^()]*)\)|\b(?:const|let|var)\s+(\w+)\s*=\s*(?:async\s+)?(?:function\s*)?(?:\(([^()]*)\)|(\w+)\s*=>)`)
 	// firstWord is the variable that arguments begin with.
 	firstWord = pattern.New(`^\s*\(?\s*(?:\.\.\.|\*)?(\$?[A-Za-z_]\w*)\s*(?:[,)]|$)`)
 	// loopOver is a loop over a list, by the variables that it sets; eachOf is one by a method of the list, which stands before them.
@@ -136,22 +134,9 @@ func (h *handing) variable(name string) bool {
 			return false
 		}
 	}
-	for _, d := range defines.FindAllStringSubmatchIndex(s.code) {
-		g := pattern.Groups(s.code, d)
-		params := strings.Split(g[2]+g[4]+g[6]+g[7], ",")
-		f := function{name: g[1] + g[3] + g[5]}
-		f.class, f.method = s.methodAt(d[0], params)
-		if !slices.ContainsFunc(params, func(p string) bool { return paramOf(p) == name }) {
-			continue
-		}
-		if s.decorated(d[0]) || f.method && !s.isPlain(f.class) {
-			return false
-		}
-		for i, param := range params {
-			if f.method {
-				i-- // the object is the first
-			}
-			if paramOf(param) == name && !h.called(f, i, strings.ContainsAny(strings.TrimSpace(param)[:1], "*.")) {
+	for _, f := range s.functions() {
+		for i, param := range f.params {
+			if param.name == name && !h.called(f, i, param.rest) {
 				return false
 			}
 		}
@@ -233,37 +218,23 @@ func asPair(entry string) string {
 	return "(" + key + "," + value + ")"
 }
 
-// paramOf is the name of a parameter, without its type and its default.
-func paramOf(param string) string {
-	param, _, _ = strings.Cut(param, ":")
-	param, _, _ = strings.Cut(param, "=")
-	return strings.TrimLeft(strings.TrimSpace(param), "*.")
-}
-
-// function is one that code defines.
-type function struct {
-	name   string
-	method bool
-	class  string // whose method it is
-}
-
 // called follows what calls of a function of the code hand to its parameter, or to all from that one on.
 func (h *handing) called(f function, param int, rest bool) bool {
 	s := h.s
 	stands := places
 	if f.method {
-		stands = mentions
+		stands, param = mentions, param-1 // the object is the first
+	}
+	if f.decorated || f.method && (param < 0 || !s.isPlain(f.class)) {
+		return false
 	}
 	for place := range stands(s.code, f.name) {
 		behind := s.code[place+len(f.name):]
-		if before := strings.TrimRight(s.code[:place], " \t"); strings.HasSuffix(before, "def") || strings.HasSuffix(before, "function") || strings.HasPrefix(strings.TrimLeft(behind, " "), "=") && !strings.HasPrefix(strings.TrimLeft(behind, " "), "==") {
-			if f.method && strings.HasSuffix(before, ".") {
-				return false
-			}
+		if before := strings.TrimRight(s.code[:place], " \t"); strings.HasSuffix(before, "def") || strings.HasSuffix(before, "function") || !f.method && strings.HasPrefix(strings.TrimLeft(behind, " "), "=") && !strings.HasPrefix(strings.TrimLeft(behind, " "), "==") {
 			continue // where it is defined
 		}
 		if f.method {
-			called, other := s.calledOf(f.class, s.code[:place])
+			called, other := s.calledOf(f.class, s.code[max(0, place-maxTold):place])
 			if other {
 				continue
 			}

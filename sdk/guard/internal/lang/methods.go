@@ -13,60 +13,47 @@ var (
 	instance = pattern.New(`(?:^|[^\w.)\]])(\w+)[ \t]*(\([^()]*\))?\.$`)
 	// findsClasses is where code may come by a class, or by what makes its objects, otherwise than by its name.
 	findsClasses = pattern.New(`\b__(?:new|class|getattr|getattribute|dict|get|init_subclass|class_getitem|subclasses|mro|self|func|call)__\b|\b(?:metaclass|cls|globals|locals|vars|setattr|getattr|eval|exec|inspect|gc)\b|\btype[ \t]*\(|\bmodules\b`)
-	// decorators stand before a definition that is handed to something else first; definitions are where they end.
-	decorators  = pattern.New(`(?m)^[ \t]*@[ \t]*([\w.]*)`)
-	definitions = pattern.New(`(?m)^[ \t]*(?:async[ \t]+)?(?:def|class)\b`)
 )
 
-// harmless are decorators that leave a function, or a class, what it is.
-var harmless = map[string]bool{"staticmethod": true, "override": true, "overload": true, "lru_cache": true, "functools.lru_cache": true,
-	"cache": true, "functools.cache": true, "dataclass": true, "dataclasses.dataclass": true}
-
-// decorated says whether something else may be made of what is defined at a place.
-func (s *skeleton) decorated(at int) bool {
-	if s.language != "python" {
-		return false
-	}
-	before := s.code[:at]
-	if defined := definitions.FindAllStringIndex(before); len(defined) > 0 {
-		before = before[defined[len(defined)-1][1]:]
-	}
-	for _, m := range decorators.FindAllStringSubmatch(before) {
-		if name := m[1]; !harmless[name] || s.replaced(name) || strings.Contains(s.code, "def "+name) {
-			return true
-		}
-	}
-	return false
-}
-
-// methodAt is the class whose objects a function is a method of that is defined at a place with these parameters: in Python its first
-// argument is the object that it is called of. False for a function of none.
-func (s *skeleton) methodAt(at int, params []string) (class string, ok bool) {
-	if s.language != "python" || strings.TrimSpace(params[0]) != "self" {
-		return "", false
-	}
-	for _, c := range classes.FindAllStringSubmatchIndex(s.code[:at]) {
-		class = s.code[c[2]:c[3]]
-	}
-	return class, true
+// objects are what is known of the classes of code, and of the variables that hold objects of them.
+type objects struct {
+	plain  map[string]bool
+	makers map[string]string
 }
 
 // isPlain says whether code does nothing with a class of its own but to make objects: then a method is called of one, and nobody else
 // can say what its first argument is.
 func (s *skeleton) isPlain(class string) bool {
-	if class == "" || findsClasses.MatchString(s.code) {
+	plain, known := s.objects.plain[class]
+	if !known {
+		if s.objects.plain == nil {
+			s.objects.plain = map[string]bool{}
+		}
+		plain = s.onlyMakes(class)
+		s.objects.plain[class] = plain
+	}
+	return plain
+}
+
+func (s *skeleton) onlyMakes(class string) bool {
+	if class == "" || !s.looks(len(s.code)) || findsClasses.MatchString(s.code) {
 		return false
 	}
+	end := 0 // of the last definition
 	for place := range mentions(s.code, class) {
-		if !strings.HasPrefix(s.code[place+len(class):], "(") && !strings.HasPrefix(s.code[place+len(class):], ":") {
+		behind := s.code[place+len(class):]
+		head, defines := strings.CutSuffix(strings.TrimRight(s.code[:place], " \t"), "class")
+		if !strings.HasPrefix(behind, "(") && !(defines && strings.HasPrefix(behind, ":")) {
 			return false
 		}
-		if before := strings.TrimRight(s.code[:place], " \t"); strings.HasSuffix(before, "class") {
-			if s.decorated(len(before) - len("class")) {
+		if defines {
+			if last := strings.LastIndex(head[end:], "def "); last >= 0 {
+				end += last
+			}
+			if s.decorated(head[end:]) {
 				return false
 			}
-		} else if strings.HasPrefix(s.code[place+len(class):], ":") {
-			return false
+			end = len(head)
 		}
 	}
 	return true
@@ -76,8 +63,8 @@ func (s *skeleton) isPlain(class string) bool {
 // of subprocess, or a method of another class. If neither is so it isn't known what is called.
 func (s *skeleton) calledOf(class, before string) (called, other bool) {
 	of := instance.FindStringSubmatch(before)
-	if of == nil {
-		return false, false
+	if of == nil || len(of[1]) > maxTold/2 {
+		return false, false // the name may begin further on the left
 	}
 	switch name := of[1]; {
 	case of[2] != "":
@@ -85,15 +72,34 @@ func (s *skeleton) calledOf(class, before string) (called, other bool) {
 	case name == "subprocess":
 		return false, true
 	case name == "self":
-		return !s.replaced(name), false
+		return s.makerOf(name) == "self", false
 	default:
 		maker := s.makerOf(name)
 		return maker == class, maker != "" && maker != class && s.isPlain(maker)
 	}
 }
 
-// makerOf is the class whose object a variable is set to, and to nothing else; "" if there is none.
-func (s *skeleton) makerOf(variable string) (class string) {
+// makerOf is the class whose object a variable is set to, and to nothing else; "" if there is none. That of self is self, as long as it
+// is a parameter and nothing else.
+func (s *skeleton) makerOf(variable string) string {
+	maker, known := s.objects.makers[variable]
+	if !known {
+		if s.objects.makers == nil {
+			s.objects.makers = map[string]string{}
+		}
+		switch {
+		case !s.looks(len(s.code)):
+		case variable != "self":
+			maker = s.madeBy(variable)
+		case !s.replaced(variable):
+			maker = variable
+		}
+		s.objects.makers[variable] = maker
+	}
+	return maker
+}
+
+func (s *skeleton) madeBy(variable string) (class string) {
 	for place := range places(s.code, variable) {
 		behind := s.code[place+len(variable):]
 		if rebound.MatchString(behind) || renamedAs.MatchString(s.code[max(0, place-maxTold):place]) || s.gets(place, variable) {
@@ -112,10 +118,11 @@ func (s *skeleton) makerOf(variable string) (class string) {
 	return class
 }
 
-// replaced says whether a parameter is set to something else.
-func (s *skeleton) replaced(variable string) bool {
-	for place := range places(s.code, variable) {
-		if sets(s.code[place+len(variable):]) || renamedAs.MatchString(s.code[max(0, place-maxTold):place]) || loopBegins.MatchString(s.code[max(0, place-maxTold):place]) {
+// replaced says whether a name is set to something else than a function is given.
+func (s *skeleton) replaced(name string) bool {
+	for place := range places(s.code, name) {
+		before := s.code[max(0, place-maxTold):place]
+		if sets(s.code[place+len(name):]) || renamedAs.MatchString(before) || loopBegins.MatchString(before) {
 			return true
 		}
 	}

@@ -32,6 +32,10 @@ type skeleton struct {
 	looked    int  // bytes of code that were looked at again to see what is done with a string
 	packing   bool // whether it makes an archive was looked at
 	documents int  // here-documents that have begun
+
+	functionsOf string // the code whose functions are in defined
+	defined     []function
+	objects     objects
 }
 
 // worth returns the code, or nothing if it is plain that nothing in it matches a pattern.

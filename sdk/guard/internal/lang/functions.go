@@ -1,0 +1,78 @@
+package lang
+
+import (
+	"strings"
+
+	"github.com/picoclaw/picoclaw/sdk/guard/internal/pattern"
+)
+
+// defines is where code gives a function a name and parameters.
+var defines = pattern.New(`\bdef\s+(\w+)\s*\(([^()]*)\)|\bfunction\s+(\w+)\s*\(([^()]*)\)|\b(?:const|let|var)\s+(\w+)\s*=\s*(?:async\s+)?(?:function\s*)?(?:\(([^()]*)\)|(\w+)\s*=>)`)
+
+// function is one that code defines.
+type function struct {
+	name      string
+	params    []formal
+	decorated bool   // something else may be made of it (Python)
+	method    bool   // its first argument is the object that it is called of (Python)
+	class     string // of such objects
+}
+
+// formal is a parameter of a function.
+type formal struct {
+	name string
+	rest bool // it gets all arguments from there on
+}
+
+// functions are those that the code defines.
+func (s *skeleton) functions() []function {
+	if s.functionsOf == s.code {
+		return s.defined
+	}
+	s.functionsOf, s.defined = s.code, nil
+	at, class := 0, ""
+	for _, d := range defines.FindAllStringSubmatchIndex(s.code) {
+		g := pattern.Groups(s.code, d)
+		f := function{name: g[1] + g[3] + g[5]}
+		for param := range strings.SplitSeq(g[2]+g[4]+g[6]+g[7], ",") {
+			param, _, _ = strings.Cut(param, ":")
+			param, _, _ = strings.Cut(param, "=")
+			param = strings.TrimSpace(param)
+			name := strings.TrimLeft(param, "*.")
+			f.params = append(f.params, formal{name: name, rest: name != param})
+		}
+		if s.language == "python" {
+			between := s.code[at:d[0]]
+			if c := classes.FindAllStringSubmatch(between); len(c) > 0 {
+				class = c[len(c)-1][1]
+			}
+			at, f.decorated = d[1], s.decorated(between)
+			f.method, f.class = f.params[0].name == "self", class
+		}
+		s.defined = append(s.defined, f)
+	}
+	return s.defined
+}
+
+var (
+	// decorators stand before a definition that is handed to something else first; classLine is what ends them that belong to a class.
+	decorators = pattern.New(`(?m)^[ \t]*@[ \t]*([\w.]*)`)
+	classLine  = pattern.New(`(?m)^[ \t]*class\b`)
+)
+
+// harmless are decorators that leave a function, or a class, what it is.
+var harmless = map[string]bool{"staticmethod": true, "override": true, "overload": true, "lru_cache": true, "functools.lru_cache": true,
+	"cache": true, "functools.cache": true, "dataclass": true, "dataclasses.dataclass": true}
+
+// decorated says whether something else may be made of what is defined behind code that begins behind the definition before.
+func (s *skeleton) decorated(before string) bool {
+	if c := classLine.FindAllStringIndex(before); len(c) > 0 {
+		before = before[c[len(c)-1][1]:]
+	}
+	for i, m := range decorators.FindAllStringSubmatch(before) {
+		if name := m[1]; !harmless[name] || i == maxHanded || s.replaced(name) || strings.Contains(s.code, "def "+name) {
+			return true
+		}
+	}
+	return false
+}
