@@ -87,6 +87,7 @@ func script(language, code string, depth int, left *int, unheard bool) []Effect 
 			}
 		}
 	}
+	s.adapts()
 	if language == "go" {
 		out = append(out, generated(code)...)
 	}
