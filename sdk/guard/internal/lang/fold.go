@@ -96,6 +96,7 @@ func (s *skeleton) fold(language string) {
 		s.concatenate(language)
 		s.format(language)
 	}
+	s.based()
 	name := func(form string, groups ...int) func([]string) string {
 		return func(m []string) string {
 			for _, g := range groups {
