@@ -23,7 +23,7 @@ func (in *Interpreter) keepsAssigned(c *Call, st *state) {
 		switch {
 		case names && c.Argv[len(c.Argv)-1].Text == name:
 			st.set(name, value)
-		case (names || declares) && named, special[word] && in.posix:
+		case (names || declares) && named, special[word] && (in.posix || in.depth > 1): // code for a shell of another kind, perhaps
 			st.either(name, st.Get(name), expand.Variable{Set: true, Kind: expand.String, Str: value})
 		}
 	}
@@ -79,6 +79,7 @@ func (in *Interpreter) builtin(c *Call, st *state) (Stream, bool) {
 		in.read(c, st, args)
 		return none, true
 	case "set":
+		in.setOptions(&c.Place, args)
 		in.set(st, args)
 		return none, true
 	case "shift":
@@ -91,10 +92,10 @@ func (in *Interpreter) builtin(c *Call, st *state) (Stream, bool) {
 				st.set(name, Unknown)
 				continue
 			}
-			if !slices.Contains(args, "-f") {
+			if !slices.Contains(args, "-f") && !has(in, st.readonly, name) {
 				unset(in, &st.vars, name)
 			}
-			if !slices.Contains(args, "-v") {
+			if !slices.Contains(args, "-v") && !has(in, st.readonly, name+"()") {
 				unset(in, &st.funcs, name)
 			}
 		}
@@ -112,8 +113,8 @@ func (in *Interpreter) builtin(c *Call, st *state) (Stream, bool) {
 		in.leaves(st, len(args) > 0)
 		return none, true
 	case "shopt":
-		in.lastpipe = in.lastpipe || slices.Contains(args, "lastpipe")
-		in.cdable = in.cdable || slices.Contains(args, "cdable_vars")
+		in.shopt(args)
+		in.setOptions(&c.Place, args)
 	case "getopts":
 		if len(args) > 1 {
 			in.named(&c.Place, args[1])

@@ -161,7 +161,7 @@ func (in *Interpreter) repeated(place *Place, st *state, once func(*state) ([]*s
 // everywhere is how much of what holds on every way is known.
 func (in *Interpreter) everywhere() [6]int {
 	flags := 0
-	for i, set := range []bool{in.lastpipe, in.cdable, in.keeps, in.merged} {
+	for i, set := range []bool{in.lastpipe, in.cdable, in.keeps, in.merged, in.nocase, in.escapes} {
 		if set {
 			flags |= 1 << i
 		}

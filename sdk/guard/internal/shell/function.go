@@ -11,6 +11,10 @@ import (
 func (in *Interpreter) define(name string, body *syntax.Stmt, st *state) ([]*state, Stream) {
 	list, ok := body.Cmd.(*syntax.BinaryCmd)
 	if !ok {
+		if has(in, st.readonly, name+"()") {
+			st.mayDefine(name, body)
+			return st.alone(), text("")
+		}
 		set(in, &st.funcs, name, body)
 		if name == "command_not_found_handle" { // bash calls it by itself
 			inner := st.clone()

@@ -26,7 +26,10 @@ func output(c *Call) Stream {
 	}
 	switch name {
 	case "echo":
-		return known(echo(args))
+		if printed := echo(args); !c.in.escapes || !strings.Contains(printed, `\`) {
+			return known(printed)
+		}
+		return Stream{Piped: true, Text: printf([]string{"%b", strings.Join(args, " ")}), From: From("echo with escapes")}
 	case "printf":
 		if len(args) > 0 {
 			printed := printf(args)

@@ -63,6 +63,9 @@ func (x *expansion) param(p *syntax.ParamExp, quoted bool) []syntax.WordPart {
 		return []syntax.WordPart{unknown}
 	case p.Param.Value == "OLDPWD" && value == "/"+Unknown && p.Exp != nil && p.Exp.Word != nil && instead(p.Exp.Op, false, true):
 		return x.inline(p, quoted) // a new shell has none
+	case p.Repl != nil && (x.in.nocase || x.repeats(p.Repl.With)):
+		x.substitutions(p)
+		return []syntax.WordPart{unknown}
 	case HasUnknown(value) && !plain:
 		x.substitutions(p)
 		return []syntax.WordPart{unknown}
@@ -301,6 +304,8 @@ func (x *expansion) arithmName(name string) bool {
 		x.in.problem(x.place, Dynamic, "arithmetic would run the commands in the value of "+name)
 	} else if !HasUnknown(value) {
 		x.in.evaluated(x.place, x.state, value, 1)
+	} else if hiddenSubscript(x.in.top) {
+		x.in.problem(x.place, Dynamic, "arithmetic would run the commands in a subscript of the text, if that is the value of "+name)
 	}
 	return HasUnknown(value)
 }

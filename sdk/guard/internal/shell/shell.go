@@ -62,6 +62,8 @@ type Interpreter struct {
 	posix    bool // the shell may keep to POSIX
 	lastpipe bool // the last command of a pipe may run in the shell itself
 	cdable   bool // cd may take the name of a variable
+	nocase   bool // patterns may match whatever the case of letters is
+	escapes  bool // echo may take backslashes for what they are in printf
 	keeps    bool // what is written may not take the place of what was there
 }
 

@@ -181,13 +181,14 @@ func (in *Interpreter) aliasesIn(a *syntax.Assign, st *state, x *expansion) {
 	}
 }
 
-// declare follows export, declare, local, readonly and typeset.
-func (in *Interpreter) declare(c *syntax.DeclClause, st *state, stdin Stream, place *Place, s *syntax.Stmt) {
+// declare follows export, declare, local, readonly and typeset. Of functions it prints what they are.
+func (in *Interpreter) declare(c *syntax.DeclClause, st *state, stdin Stream, place *Place, s *syntax.Stmt) Stream {
+	out := text("")
 	if c.Variant.Value == "local" && len(in.calls) == 0 {
 		st = st.clone() // it fails outside of functions
 	}
 	x := in.expansion(st, place)
-	reference, integer, associative := c.Variant.Value == "nameref", false, false
+	reference, integer, associative, array, global, functions := c.Variant.Value == "nameref", false, false, false, false, false
 	readonly, exported, kept := c.Variant.Value == "readonly", c.Variant.Value == "export", false
 	call := &Call{Place: *place, Argv: []Field{{Text: c.Variant.Value}}, Env: map[string]string{}, Stdin: stdin, in: in, state: st, node: s, text: in.source}
 	for _, a := range c.Args {
@@ -197,6 +198,7 @@ func (in *Interpreter) declare(c *syntax.DeclClause, st *state, stdin Stream, pl
 				call.Argv = append(call.Argv, f)
 				if strings.HasPrefix(f.Text, "-") {
 					reference, integer = reference || strings.Contains(f.Text, "n"), integer || strings.Contains(f.Text, "i")
+					array, global, functions = array || strings.ContainsAny(f.Text, "aA"), global || strings.Contains(f.Text, "g"), functions || strings.Contains(f.Text, "f")
 					associative, readonly = associative || strings.Contains(f.Text, "A"), readonly || strings.Contains(f.Text, "r")
 					exported = exported || strings.Contains(f.Text, "x")
 					kept = kept || c.Variant.Value == "export" && strings.Contains(f.Text, "n")
@@ -206,13 +208,24 @@ func (in *Interpreter) declare(c *syntax.DeclClause, st *state, stdin Stream, pl
 				}
 				if name, value, ok := strings.Cut(f.Text, "="); ok && syntax.ValidName(name) {
 					st.set(name, value)
+					st.compound(name, value, array)
 					st.export(name)
 					call.Env[name] = value
 				}
 			}
 			continue
 		}
-		if len(in.calls) > 0 && c.Variant.Value != "export" && c.Variant.Value != "readonly" {
+		if functions {
+			if readonly && a.Naked {
+				set(in, &st.readonly, a.Name.Value+"()", true)
+			} else if body, ok := st.funcs.get(in, a.Name.Value); ok {
+				out = out.then(text(in.printed(a.Name.Value, body)))
+			}
+			continue
+		}
+		if global {
+			in.mayChange(a.Name.Value, st)
+		} else if len(in.calls) > 0 && c.Variant.Value != "export" && c.Variant.Value != "readonly" {
 			st.locals = append(st.locals[:len(st.locals):len(st.locals)], a.Name.Value)
 		}
 		if associative {
@@ -222,6 +235,10 @@ func (in *Interpreter) declare(c *syntax.DeclClause, st *state, stdin Stream, pl
 			set(in, &st.integers, a.Name.Value, true)
 		}
 		in.assignments([]*syntax.Assign{a}, st, x)
+		if a.Array == nil && !a.Naked {
+			v := st.Get(a.Name.Value)
+			st.compound(a.Name.Value, v.String()+v.Map["0"], array)
+		}
 		if integer || reference {
 			in.declared(place, st, a.Name.Value+"="+st.Get(a.Name.Value).String(), integer, reference)
 		}
@@ -242,6 +259,7 @@ func (in *Interpreter) declare(c *syntax.DeclClause, st *state, stdin Stream, pl
 		call.Argv = append(call.Argv, Field{Text: a.Name.Value})
 	}
 	in.visitor.Call(call)
+	return out
 }
 
 // call follows one simple command with its arguments.
@@ -261,8 +279,7 @@ func (in *Interpreter) call(c *Call, st *state) Stream {
 		return Stream{}
 	}
 	if word.Text == "bash" {
-		in.lastpipe = in.lastpipe || slices.Contains(c.Texts(), "lastpipe")
-		in.cdable = in.cdable || slices.Contains(c.Texts(), "cdable_vars")
+		in.shopt(c.Texts())
 	}
 	program := len(c.Via) > 0 // what a command starts is no alias and no function
 	if value, ok := st.aliases.get(in, word.Text); ok && !program {

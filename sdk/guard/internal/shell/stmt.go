@@ -165,8 +165,7 @@ func (in *Interpreter) compound(s *syntax.Stmt, st *state, stdin Stream, place *
 		}
 		return one, text("")
 	case *syntax.DeclClause:
-		in.declare(c, st, stdin, place, s)
-		return one, text("")
+		return one, in.declare(c, st, stdin, place, s)
 	case *syntax.LetClause:
 		x := in.expansion(st, place)
 		for _, expr := range c.Exprs {

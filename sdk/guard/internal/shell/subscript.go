@@ -17,6 +17,9 @@ var integers = map[string]bool{"RANDOM": true, "SRANDOM": true, "SECONDS": true,
 // once more, however it was quoted: test -v 'a[$(command)]' runs the command.
 func (in *Interpreter) named(place *Place, names ...string) {
 	for _, name := range names {
+		if base, _, _ := strings.Cut(name, "["); base == "BASH_CMDS" || base == "BASH_ALIASES" {
+			in.problem(place, Dynamic, "in "+base+" the shell keeps what its words start")
+		}
 		if strings.IndexByte(name, '[') > 0 && in.substitutes(name) {
 			in.problem(place, Dynamic, "the shell would run the commands in the subscript of "+name)
 		}
@@ -43,8 +46,11 @@ func (in *Interpreter) evaluated(place *Place, st *state, text string, depth int
 			if sets && st.Get(text[start:i]).Str != Item {
 				st.set(text[start:i], Item) // whatever it comes to
 			}
-			if value := content(st.Get(text[start:i])); !HasUnknown(value) {
+			switch value := content(st.Get(text[start:i])); {
+			case !HasUnknown(value):
 				in.evaluated(place, st, value, depth+1)
+			case hiddenSubscript(in.top):
+				in.problem(place, Dynamic, "arithmetic would run the commands in a subscript of the text, if that is the value of "+text[start:i])
 			}
 		}
 	}
