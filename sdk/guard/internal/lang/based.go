@@ -45,4 +45,3 @@ func (s *skeleton) based() {
 		})
 	}
 }
-

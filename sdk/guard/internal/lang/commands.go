@@ -108,11 +108,13 @@ func (s *skeleton) commands(language string, out *[]Effect) bool {
 		switch {
 		case e.Kind == Dynamic:
 			effects, ok = s.handedTo(keyword.ReplaceAllString(args, ""))
-		case e.Kind == Argv && slices.Contains(e.Argv, shell.Unknown):
-			effects, ok = s.valued(args)
+		case e.Kind == Argv && slices.Contains(e.Argv, shell.Unknown), e.Kind == Shell && placesIn[language] != nil && (strings.Contains(e.Text, shell.Item) || strings.Contains(e.Text, shell.Unknown)):
+			effects, ok = s.valued(args, maxValued)
 		}
 		if !ok {
-			effects = []Effect{e}
+			if effects = []Effect{e}; e.Kind == Argv && len(e.Argv) > 1 && takesCode[shell.Name(e.Argv[0])] && e.Argv[1] == shell.Unknown && givesList.MatchString(args) {
+				effects[0] = Effect{Kind: Dynamic, Text: "it starts " + shell.Name(e.Argv[0]) + " with code that is only known when it runs"}
+			}
 		}
 		for _, e := range effects {
 			*out = append(*out, e.in(dir))

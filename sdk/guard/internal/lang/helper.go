@@ -48,36 +48,6 @@ func (s *skeleton) handedName(args string) string {
 	return ""
 }
 
-// valued are the effects of a call whose arguments have a variable among them, with each of the values that a loop or a call sets it
-// to. False if these aren't known.
-func (s *skeleton) valued(args string) ([]Effect, bool) {
-	if args == "" || args[0] != '(' {
-		return nil, false
-	}
-	elements := elementsOf(args)
-	for i, element := range elements {
-		name := strings.TrimSpace(element)
-		if !identifier.MatchString(name) {
-			continue
-		}
-		var values []string
-		h := handing{s: s, seen: map[string]bool{}, take: func(value string) bool {
-			values = append(values, value)
-			return onlyString.MatchString(value)
-		}}
-		if !h.variable(name) || len(values) > maxHanded {
-			return nil, false
-		}
-		var effects []Effect
-		for _, value := range values {
-			elements[i] = strings.Trim(value, "()")
-			effects = append(effects, s.command(args[:1]+strings.Join(elements, ",")+args[len(args)-1:]))
-		}
-		return effects, true
-	}
-	return nil, false
-}
-
 // handing follows what a variable may hold that is started as a command.
 type handing struct {
 	s       *skeleton
@@ -246,7 +216,7 @@ func (h *handing) called(f function, param int, rest bool) bool {
 			return false // it goes by another name, too
 		}
 		args := s.region(place + len(f.name))
-		if param > 0 || rest {
+		if param > 0 || rest || h.take != nil {
 			elements := elementsOf(args)
 			if param >= len(elements) {
 				return false

@@ -1,0 +1,160 @@
+package lang
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/picoclaw/picoclaw/sdk/guard/internal/pattern"
+)
+
+var (
+	// addsTo is a list that what a variable holds is put behind, at the beginning of arguments.
+	addsTo = pattern.New(`^\(\s*\[([^\[\]]*)\]\s*\+\s*(?:list\s*\(\s*)?([A-Za-z_]\w*)\s*\)?\s*([,)])`)
+	// heldBy is an argument that a variable holds, or several that it holds.
+	heldBy = pattern.New(`^\s*(?:\*|\.\.\.)?\s*([$@]?[A-Za-z_]\w*)\s*$`)
+	// wordsOnly are strings alone, by themselves or as a list.
+	wordsOnly = pattern.New(`^[\s(\[]*("\d+"(?:\s*,\s*"\d+")*)\s*,?[\s)\]]*$`)
+	// addsText is a string that what a variable holds is put behind, or into, at the beginning of arguments.
+	addsText = pattern.New(`^\(\s*"(\d+)"\s*([+%.])\s*([$@]?[A-Za-z_]\w*)\s*([,)])`)
+	// filledIn is a string at the beginning of arguments that may have variables in it; placesIn is where, by language.
+	filledIn = pattern.New(`^\(?\s*[fF]?"(\d+)"\s*(?:[,)]|$)`)
+	placesIn = map[string]*pattern.Pattern{
+		"python": pattern.New(`\{\s*([A-Za-z_]\w*)\s*\}`),
+		"node":   pattern.New(`\$\{\s*([A-Za-z_]\w*)\s*\}`),
+		"perl":   pattern.New(`\$\{?([A-Za-z_]\w*)\}?`),
+	}
+	// givesList is where arguments are given as a list of which nothing is known.
+	givesList = pattern.New(`^\(\s*\[\s*"\d+"\s*,\s*(?:\*|\.\.\.)|^\(\s*\[\s*"\d+"\s*\]\s*\+|^\(\s*"\d+"\s*,\s*(?:\.\.\.|\*)?\s*[A-Za-z_]\w*\s*[,)]`)
+	// takesCode are programs that run code of the shell's.
+	takesCode = names("sh bash dash zsh ksh ash")
+)
+
+// maxValued is how many variables of a call's arguments are followed, and maxValues how many values of each.
+const (
+	maxValued = 3
+	maxValues = 8 // but of the first one: as many as calls are followed
+)
+
+// valued are the effects of a call whose arguments have variables among them, with each of the values that loops, calls or assignments
+// give them. False if these aren't known.
+func (s *skeleton) valued(args string, depth int) ([]Effect, bool) {
+	if args == "" || args[0] != '(' || depth == 0 {
+		return nil, false
+	}
+	if m := addsTo.FindStringSubmatchIndex(args); m != nil {
+		g := pattern.Groups(args, m)
+		args = "([" + g[1] + ",*" + g[2] + "]" + g[3] + args[m[1]:]
+	}
+	if m := addsText.FindStringSubmatchIndex(args); m != nil {
+		g := pattern.Groups(args, m)
+		text, ok := s.text(g[1])
+		if !ok || g[2] == "." && s.language != "perl" {
+			return nil, false
+		}
+		return s.withTexts(g[3], depth, func(value string) string {
+			if g[2] == "%" {
+				value = verbs.ReplaceAllStringFunc(text, func(string) string { return value })
+			} else {
+				value = text + value
+			}
+			return "(" + s.literal(value, "") + g[4] + args[m[1]:]
+		})
+	}
+	if effects, ok := s.valuedText(args, depth); ok {
+		return effects, true
+	}
+	elements := elementsOf(args)
+	list := elements
+	inner := len(elements) > 0 && strings.HasPrefix(strings.TrimSpace(elements[0]), "[")
+	if inner {
+		list = elementsOf(strings.TrimSpace(elements[0]))
+	}
+	for at, element := range list {
+		m := heldBy.FindStringSubmatch(element)
+		if m == nil {
+			continue
+		}
+		effects, ok := s.withEach(m[1], depth, func(value string) string {
+			filled := slices.Clone(list)
+			filled[at] = value
+			if !inner {
+				return "(" + strings.Join(filled, ",") + ")"
+			}
+			outer := slices.Clone(elements)
+			outer[0] = "[" + strings.Join(filled, ",") + "]"
+			return "(" + strings.Join(outer, ",") + ")"
+		})
+		if ok {
+			return effects, true
+		}
+	}
+	return nil, false
+}
+
+// valuedText are those of a call whose arguments begin with a string that has a variable in it.
+func (s *skeleton) valuedText(args string, depth int) ([]Effect, bool) {
+	m := filledIn.FindStringSubmatchIndex(args)
+	places := placesIn[s.language]
+	if m == nil || places == nil {
+		return nil, false
+	}
+	n, _ := strconv.Atoi(args[m[2]:m[3]])
+	l := s.literals[n]
+	in := places.FindStringSubmatchIndex(l.text)
+	if in == nil {
+		return nil, false
+	}
+	name := l.text[in[2]:in[3]]
+	if s.language == "perl" {
+		name = "$" + name
+	}
+	return s.withTexts(name, depth, func(value string) string {
+		filled, before := l, args[:m[2]]
+		filled.text = l.text[:in[0]] + value + l.text[in[1]:]
+		if !places.MatchString(filled.text) {
+			filled.template, filled.tick, before = false, false, `("`
+		}
+		s.literals = append(s.literals, filled)
+		return before + strconv.Itoa(len(s.literals)-1) + args[m[3]:]
+	})
+}
+
+// withTexts is withEach for a variable that holds one string at a time, by what they say.
+func (s *skeleton) withTexts(name string, depth int, args func(text string) string) ([]Effect, bool) {
+	return s.withEach(name, depth, func(value string) string {
+		text, ok := s.text(strings.Trim(value, `"`))
+		if !ok || len(s.literals) > maxLiterals {
+			return ""
+		}
+		return args(text)
+	})
+}
+
+// withEach are the effects of calls with the arguments that are made of each value of a variable.
+func (s *skeleton) withEach(name string, depth int, args func(value string) string) (effects []Effect, ok bool) {
+	var values []string
+	h := handing{s: s, seen: map[string]bool{}, take: func(value string) bool {
+		m := wordsOnly.FindStringSubmatch(value)
+		if m != nil {
+			values = append(values, m[1])
+		}
+		return m != nil
+	}}
+	if !h.variable(name) || len(values) > maxValues && depth < maxValued {
+		return nil, false
+	}
+	for _, value := range values {
+		filled := args(value)
+		if filled == "" || !s.looks(perStart) {
+			return nil, false
+		}
+		e := s.command(filled)
+		if more, ok := s.valued(filled, depth-1); ok && (e.Kind == Argv || e.Kind == Shell) {
+			effects = append(effects, more...)
+			continue
+		}
+		effects = append(effects, e)
+	}
+	return effects, true
+}
