@@ -7,7 +7,7 @@ import (
 )
 
 // defines is where code gives a function a name and parameters.
-var defines = pattern.New(`\bdef\s+(\w+)\s*\(([^()]*)\)|\bfunction\s+(\w+)\s*\(([^()]*)\)|\b(?:const|let|var)\s+(\w+)\s*=\s*(?:async\s+)?(?:function\s*)?(?:\(([^()]*)\)|(\w+)\s*=>)`)
+var defines = pattern.New(`\bdef\s+(\w+)\s*\(([^()]*)\)|\bfunction\s+(\w+)\s*\(([^()]*)\)|\b(?:const|let|var)\s+(\w+)\s*=\s*(?:async\s+)?(?:function\s*)?(?:\(([^()]*)\)|(\w+)\s*=>)|\bfunc\s+(?:\([^()]*\)\s*)?(\w+)\s*\(([^()]*)\)`)
 
 // function is one that code defines.
 type function struct {
@@ -33,13 +33,9 @@ func (s *skeleton) functions() []function {
 	at, class := 0, ""
 	for _, d := range defines.FindAllStringSubmatchIndex(s.code) {
 		g := pattern.Groups(s.code, d)
-		f := function{name: g[1] + g[3] + g[5]}
-		for param := range strings.SplitSeq(g[2]+g[4]+g[6]+g[7], ",") {
-			param, _, _ = strings.Cut(param, ":")
-			param, _, _ = strings.Cut(param, "=")
-			param = strings.TrimSpace(param)
-			name := strings.TrimLeft(param, "*.")
-			f.params = append(f.params, formal{name: name, rest: name != param})
+		f := function{name: g[1] + g[3] + g[5] + g[8]}
+		for param := range strings.SplitSeq(g[2]+g[4]+g[6]+g[7]+g[9], ",") {
+			f.params = append(f.params, s.formal(param))
 		}
 		if s.language == "python" {
 			between := s.code[at:d[0]]
@@ -52,6 +48,21 @@ func (s *skeleton) functions() []function {
 		s.defined = append(s.defined, f)
 	}
 	return s.defined
+}
+
+// formal is a parameter as it is written, with a type and a default.
+func (s *skeleton) formal(param string) formal {
+	param, _, _ = strings.Cut(param, ":")
+	param, _, _ = strings.Cut(param, "=")
+	words := strings.Fields(param)
+	switch {
+	case len(words) == 0:
+		return formal{}
+	case s.language == "go": // NAME TYPE
+		return formal{name: words[0], rest: strings.Contains(param, "...")}
+	}
+	name := strings.TrimLeft(words[len(words)-1], "*.") // TYPE NAME
+	return formal{name: name, rest: strings.ContainsAny(param, "*.")}
 }
 
 var (

@@ -200,7 +200,7 @@ func (h *handing) called(f function, param int, rest bool) bool {
 	}
 	for place := range stands(s.code, f.name) {
 		behind := s.code[place+len(f.name):]
-		if before := strings.TrimRight(s.code[:place], " \t"); strings.HasSuffix(before, "def") || strings.HasSuffix(before, "function") || !f.method && strings.HasPrefix(strings.TrimLeft(behind, " "), "=") && !strings.HasPrefix(strings.TrimLeft(behind, " "), "==") {
+		if before := strings.TrimRight(s.code[:place], " \t"); strings.HasSuffix(before, "def") || strings.HasSuffix(before, "function") || strings.HasSuffix(before, "func") || !f.method && strings.HasPrefix(strings.TrimLeft(behind, " "), "=") && !strings.HasPrefix(strings.TrimLeft(behind, " "), "==") {
 			continue // where it is defined
 		}
 		if f.method {
@@ -226,7 +226,11 @@ func (h *handing) called(f function, param int, rest bool) bool {
 					return false
 				}
 			}
-			if args = "(" + elements[param] + ")"; rest {
+			args = "(" + elements[param] + ")"
+			if s.language == "go" && param+1 < len(f.params) && f.params[param+1].rest {
+				args = "(" + strings.Join(elements[param:], ",") + ")" // a command's name, and its arguments
+			}
+			if rest {
 				args = "([" + strings.Join(elements[param:], ",") + "])"
 			}
 		}

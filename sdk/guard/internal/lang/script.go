@@ -90,6 +90,7 @@ func script(language, code string, depth int, left *int, unheard bool) []Effect 
 	s.adapts()
 	if language == "go" {
 		out = append(out, generated(code)...)
+		s.golang(&out)
 	}
 	s.fold(language)
 	if depth == 0 && !unheard {

@@ -12,7 +12,7 @@ var (
 	// addsTo is a list that what a variable holds is put behind, at the beginning of arguments.
 	addsTo = pattern.New(`^\(\s*\[([^\[\]]*)\]\s*\+\s*(?:list\s*\(\s*)?([A-Za-z_]\w*)\s*\)?\s*([,)])`)
 	// heldBy is an argument that a variable holds, or several that it holds.
-	heldBy = pattern.New(`^\s*(?:\*|\.\.\.)?\s*([$@]?[A-Za-z_]\w*)\s*$`)
+	heldBy = pattern.New(`^\s*(?:\*|\.\.\.)?\s*([$@]?[A-Za-z_]\w*)\s*(?:\.\.\.)?\s*$`)
 	// wordsOnly are strings alone, by themselves or as a list.
 	wordsOnly = pattern.New(`^[\s(\[]*("\d+"(?:\s*,\s*"\d+")*)\s*,?[\s)\]]*$`)
 	// addsText is a string that what a variable holds is put behind, or into, at the beginning of arguments.
