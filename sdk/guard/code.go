@@ -293,6 +293,9 @@ func (a *analysis) script(c *shell.Call, file, language string, params []string)
 		}
 		a.code(c, language, content.Text, params)
 		a.beside = ""
+		if !content.Known && !slices.Contains(content.From.Names(), "npm") {
+			a.fragments(c, language, content.Text)
+		}
 	}
 	switch {
 	case content.Known || content.File != "":

@@ -37,7 +37,7 @@ var (
 	byName      = pattern.New(`\(\s*"(\d+)"\s*\)\s*\(|"(\d+)"\s*\(`)
 	aliased     = pattern.New(`\b([A-Za-z_]\w*)\s*=\s*((?:os|subprocess|shutil|pty|io|child_process)\s*\.\s*\w+|[\w.]+(?:\("\d+"\))?\.(?:exec|execSync|execFile|execFileSync|spawn|spawnSync|fork|rm|rmSync)|eval|exec|system|__import__)\s*(?:[;\n)}]|$)`)
 	moduleAlias = pattern.New(`\b([A-Za-z_]\w*)\s*=\s*(os|subprocess|shutil|pty|commands|asyncio|ctypes)\s*(?:[;\n)}]|$)`)
-	destructed  = pattern.New(`\{([^{}]*)\}\s*=\s*require\b|\bimport\s*\{([^{}]*)\}\s*from\b`)
+	destructed  = pattern.New(`\{([^{}]*)\}\s*=\s*(?:await\s+import|require|fs|child_process)\b|\bimport\s*\{([^{}]*)\}\s*from\b`)
 	taken       = pattern.New(`\{([^{}]*\b(?:exec|execSync|execFile|execFileSync|spawn|spawnSync|fork)\s*:\s*[^{}]*)\}\s*\)?\s*=`)
 	renamedTo   = pattern.New(`(\w+)\s*(?::|\bas\b)\s*(\w+)`)
 	inlined     = pattern.New(`[$#]\{\s*['"]([^'"]*)['"]\s*\}`)

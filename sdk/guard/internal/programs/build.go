@@ -169,6 +169,9 @@ func npm(name string, args []shell.Field) []Use {
 			}
 			return append(uses, Use{Kind: Command, Argv: args[parsed.Operands[1]:]})
 		}
+		if verb := args[parsed.Operands[0]].Text; n == 1 && text == "env" && (verb == "run" || verb == "run-script") && i+1 < len(args) {
+			return append(uses, Use{Kind: Command, Argv: args[i:]}) // where the package has no script of that name
+		}
 		if n == 2 && args[parsed.Operands[0]].Text == "explore" {
 			return append(uses, Use{Kind: Command, Argv: args[i:]})
 		}

@@ -13,6 +13,11 @@ var publishRules = unlessDry([]Rule{
 			if first == "npm" {
 				first, second = second, c.Operand(2) // yarn npm publish
 			}
+			for _, whole := range []string{"publish", "unpublish", "deprecate"} {
+				if len(first) > 3 && strings.HasPrefix(whole, first) {
+					return true // npm takes the beginning for the whole
+				}
+			}
 			switch first {
 			case "publish", "unpublish", "deprecate", "pub":
 				return true
@@ -22,7 +27,7 @@ var publishRules = unlessDry([]Rule{
 			return false
 		}),
 		Reason: "publishes a package, or changes a published one", Safer: saferPublish,
-		Hit:  []string{"npm publish", "npm publish --access public", "pnpm publish -r", "yarn npm publish", "npm --workspace a publish", "npm unpublish x", "npm dist-tag add x@1 latest", "bun publish"},
+		Hit:  []string{"npm publish", "npm publish --access public", "pnpm publish -r", "yarn npm publish", "npm --workspace a publish", "npm unpublish x", "npm publ", "npm dist-tag add x@1 latest", "bun publish"},
 		Miss: []string{"npm publish --dry-run", "npm pack", "npm run publish", "npm version patch", "npm dist-tag ls x", "yarn npm info x", "npm install publish", "npm owner ls x"},
 	},
 	{

@@ -64,6 +64,11 @@ var systemRules = []Rule{
 		Hit:    []string{"crontab -r", "crontab jobs.txt", "crontab -"}, Miss: []string{"crontab -l", "crontab -u me -l"},
 	},
 	{
+		ID: "exec.schedule", Names: "git", Match: both(mention("maintenance"), verb("maintenance start")),
+		Reason: "changes what the machine runs later",
+		Hit:    []string{"git maintenance start"}, Miss: []string{"git maintenance run", "git maintenance stop", "git commit -m maintenance"},
+	},
+	{
 		ID: "exec.schedule", Names: "schtasks launchctl", Match: anyOf(prefix("/create", "/change", "/delete", "/run"), verb("load", "bootstrap", "submit")),
 		Reason: "changes what the machine runs later",
 		Hit:    []string{"schtasks /create /tn x"}, Miss: []string{"schtasks /query"},

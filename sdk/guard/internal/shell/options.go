@@ -79,9 +79,14 @@ func (x *expansion) repeats(with *syntax.Word) bool {
 // inSubscript is a substitution between the brackets of an element, though not an arithmetic one.
 var inSubscript = regexp.MustCompile("\\w\\[\\s*(?:\\$\\([^(]|`)")
 
-// hiddenSubscript says whether a text may give a variable an element for a value whose subscript has commands.
-func hiddenSubscript(text string) bool {
-	return strings.Contains(text, "[") && inSubscript.MatchString(text)
+// hiddenSubscript says whether the text may give a variable an element for a value whose subscript has commands.
+func (in *Interpreter) hiddenSubscript() bool {
+	for _, text := range []string{in.top, in.source} {
+		if strings.Contains(text, "[") && inSubscript.MatchString(text) {
+			return true
+		}
+	}
+	return false
 }
 
 // printed is a function as the shell prints it, but for blanks.

@@ -304,7 +304,7 @@ func (x *expansion) arithmName(name string) bool {
 		x.in.problem(x.place, Dynamic, "arithmetic would run the commands in the value of "+name)
 	} else if !HasUnknown(value) {
 		x.in.evaluated(x.place, x.state, value, 1)
-	} else if hiddenSubscript(x.in.top) {
+	} else if x.in.hiddenSubscript() {
 		x.in.problem(x.place, Dynamic, "arithmetic would run the commands in a subscript of the text, if that is the value of "+name)
 	}
 	return HasUnknown(value)

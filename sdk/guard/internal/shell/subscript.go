@@ -49,7 +49,7 @@ func (in *Interpreter) evaluated(place *Place, st *state, text string, depth int
 			switch value := content(st.Get(text[start:i])); {
 			case !HasUnknown(value):
 				in.evaluated(place, st, value, depth+1)
-			case hiddenSubscript(in.top):
+			case in.hiddenSubscript():
 				in.problem(place, Dynamic, "arithmetic would run the commands in a subscript of the text, if that is the value of "+text[start:i])
 			}
 		}
