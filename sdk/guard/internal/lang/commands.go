@@ -112,7 +112,7 @@ func (s *skeleton) commands(language string, out *[]Effect) bool {
 			effects, ok = s.valued(args, maxValued)
 		}
 		if !ok {
-			if effects = []Effect{e}; e.Kind == Argv && len(e.Argv) > 1 && takesCode[shell.Name(e.Argv[0])] && e.Argv[1] == shell.Unknown && givesList.MatchString(args) {
+			if effects = []Effect{e}; e.Kind == Argv && len(e.Argv) > 1 && takesCode[shell.Name(e.Argv[0])] && e.Argv[1] == shell.Unknown && (givesList.MatchString(args) || language == "node" && listBehind.MatchString(args)) {
 				effects[0] = Effect{Kind: Dynamic, Text: "it starts " + shell.Name(e.Argv[0]) + " with code that is only known when it runs"}
 			}
 		}

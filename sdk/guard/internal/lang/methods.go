@@ -43,7 +43,7 @@ func (s *skeleton) onlyMakes(class string) bool {
 	for place := range mentions(s.code, class) {
 		behind := s.code[place+len(class):]
 		head, defines := strings.CutSuffix(strings.TrimRight(s.code[:place], " \t"), "class")
-		if !strings.HasPrefix(behind, "(") && !(defines && strings.HasPrefix(behind, ":")) {
+		if !strings.HasPrefix(behind, "(") && (!defines || !strings.HasPrefix(behind, ":")) {
 			return false
 		}
 		if defines {

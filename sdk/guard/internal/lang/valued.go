@@ -25,7 +25,9 @@ var (
 		"perl":   pattern.New(`\$\{?([A-Za-z_]\w*)\}?`),
 	}
 	// givesList is where arguments are given as a list of which nothing is known.
-	givesList = pattern.New(`^\(\s*\[\s*"\d+"\s*,\s*(?:\*|\.\.\.)|^\(\s*\[\s*"\d+"\s*\]\s*\+|^\(\s*"\d+"\s*,\s*(?:\.\.\.|\*)?\s*[A-Za-z_]\w*\s*[,)]`)
+	givesList = pattern.New(`^\(\s*\[\s*"\d+"\s*,\s*(?:\*|\.\.\.)|^\(\s*\[\s*"\d+"\s*\]\s*\+|^\(\s*"\d+"\s*,\s*(?:\.\.\.|\*)\s*[A-Za-z_]\w*\s*[,)]`)
+	// listBehind is the same of Node, whose functions get a program and a list.
+	listBehind = pattern.New(`^\(\s*"\d+"\s*,\s*[A-Za-z_]\w*\s*[,)]`)
 	// takesCode are programs that run code of the shell's.
 	takesCode = names("sh bash dash zsh ksh ash")
 )

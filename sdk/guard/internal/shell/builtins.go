@@ -92,7 +92,11 @@ func (in *Interpreter) builtin(c *Call, st *state) (Stream, bool) {
 				st.set(name, Unknown)
 				continue
 			}
-			if !slices.Contains(args, "-f") && !has(in, st.readonly, name) {
+			switch kept := has(in, st.readonly, name); {
+			case slices.Contains(args, "-f"):
+			case kept:
+				st.set(name, Unknown) // it fails, if readonly is the shell's own
+			default:
 				unset(in, &st.vars, name)
 			}
 			if !slices.Contains(args, "-v") && !has(in, st.readonly, name+"()") {

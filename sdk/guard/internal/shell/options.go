@@ -82,7 +82,16 @@ var inSubscript = regexp.MustCompile("\\w\\[\\s*(?:\\$\\([^(]|`)")
 // hiddenSubscript says whether the text may give a variable an element for a value whose subscript has commands.
 func (in *Interpreter) hiddenSubscript() bool {
 	for _, text := range []string{in.top, in.source} {
-		if strings.Contains(text, "[") && inSubscript.MatchString(text) {
+		found, known := in.subscripts[text]
+		if !known {
+			if in.subscripts == nil {
+				in.subscripts = map[string]bool{}
+			}
+			in.work += len(text)
+			found = strings.Contains(text, "[") && inSubscript.MatchString(text)
+			in.subscripts[text] = found
+		}
+		if found {
 			return true
 		}
 	}

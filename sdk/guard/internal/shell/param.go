@@ -300,11 +300,12 @@ func (x *expansion) arithmUnknown(expr syntax.ArithmExpr) bool {
 func (x *expansion) arithmName(name string) bool {
 	v := x.state.Get(name)
 	value := content(v)
-	if strings.ContainsAny(value, "`$") {
+	switch {
+	case strings.ContainsAny(value, "`$"):
 		x.in.problem(x.place, Dynamic, "arithmetic would run the commands in the value of "+name)
-	} else if !HasUnknown(value) {
+	case !HasUnknown(value):
 		x.in.evaluated(x.place, x.state, value, 1)
-	} else if x.in.hiddenSubscript() {
+	case x.in.hiddenSubscript():
 		x.in.problem(x.place, Dynamic, "arithmetic would run the commands in a subscript of the text, if that is the value of "+name)
 	}
 	return HasUnknown(value)

@@ -59,12 +59,13 @@ type Interpreter struct {
 	alternatives map[*syntax.Stmt][]*syntax.Stmt
 	united       map[[2]*syntax.Stmt]*syntax.Stmt
 
-	posix    bool // the shell may keep to POSIX
-	lastpipe bool // the last command of a pipe may run in the shell itself
-	cdable   bool // cd may take the name of a variable
-	nocase   bool // patterns may match whatever the case of letters is
-	escapes  bool // echo may take backslashes for what they are in printf
-	keeps    bool // what is written may not take the place of what was there
+	posix      bool            // the shell may keep to POSIX
+	lastpipe   bool            // the last command of a pipe may run in the shell itself
+	cdable     bool            // cd may take the name of a variable
+	nocase     bool            // patterns may match whatever the case of letters is
+	subscripts map[string]bool // texts, by whether they have commands in a subscript
+	escapes    bool            // echo may take backslashes for what they are in printf
+	keeps      bool            // what is written may not take the place of what was there
 }
 
 // frame is a function that is being called.

@@ -216,7 +216,7 @@ func (in *Interpreter) declare(c *syntax.DeclClause, st *state, stdin Stream, pl
 			continue
 		}
 		if functions {
-			if readonly && a.Naked {
+			if readonly && a.Naked && !st.redefines(c.Variant.Value) {
 				set(in, &st.readonly, a.Name.Value+"()", true)
 			} else if body, ok := st.funcs.get(in, a.Name.Value); ok {
 				out = out.then(text(in.printed(a.Name.Value, body)))
