@@ -12,17 +12,16 @@ var (
 	// addsTo is a list that what a variable holds is put behind, at the beginning of arguments.
 	addsTo = pattern.New(`^\(\s*\[([^\[\]]*)\]\s*\+\s*(?:list\s*\(\s*)?([A-Za-z_]\w*)\s*\)?\s*([,)])`)
 	// heldBy is an argument that a variable holds, or several that it holds.
-	heldBy = pattern.New(`^\s*(?:\*|\.\.\.)?\s*([$@]?[A-Za-z_]\w*)\s*(?:\.\.\.)?\s*$`)
+	heldBy = pattern.New(`^\s*(?:\*|\.\.\.)?\s*([A-Za-z_]\w*)\s*(?:\.\.\.)?\s*$`)
 	// wordsOnly are strings alone, by themselves or as a list.
 	wordsOnly = pattern.New(`^[\s(\[]*("\d+"(?:\s*,\s*"\d+")*)\s*,?[\s)\]]*$`)
 	// addsText is a string that what a variable holds is put behind, or into, at the beginning of arguments.
-	addsText = pattern.New(`^\(\s*"(\d+)"\s*([+%.])\s*([$@]?[A-Za-z_]\w*)\s*([,)])`)
+	addsText = pattern.New(`^\(\s*"(\d+)"\s*([+%])\s*([A-Za-z_]\w*)\s*([,)])`)
 	// filledIn is a string at the beginning of arguments that may have variables in it; placesIn is where, by language.
 	filledIn = pattern.New(`^\(?\s*[fF]?"(\d+)"\s*(?:[,)]|$)`)
 	placesIn = map[string]*pattern.Pattern{
 		"python": pattern.New(`\{\s*([A-Za-z_]\w*)\s*\}`),
 		"node":   pattern.New(`\$\{\s*([A-Za-z_]\w*)\s*\}`),
-		"perl":   pattern.New(`\$\{?([A-Za-z_]\w*)\}?`),
 	}
 	// givesList is where arguments are given as a list of which nothing is known.
 	givesList = pattern.New(`^\(\s*\[\s*"\d+"\s*,\s*(?:\*|\.\.\.)|^\(\s*\[\s*"\d+"\s*\]\s*\+|^\(\s*"\d+"\s*,\s*(?:\.\.\.|\*)\s*[A-Za-z_]\w*\s*[,)]`)
@@ -51,7 +50,7 @@ func (s *skeleton) valued(args string, depth int) ([]Effect, bool) {
 	if m := addsText.FindStringSubmatchIndex(args); m != nil {
 		g := pattern.Groups(args, m)
 		text, ok := s.text(g[1])
-		if !ok || g[2] == "." && s.language != "perl" {
+		if !ok {
 			return nil, false
 		}
 		return s.withTexts(g[3], depth, func(value string) string {
@@ -107,11 +106,7 @@ func (s *skeleton) valuedText(args string, depth int) ([]Effect, bool) {
 	if in == nil {
 		return nil, false
 	}
-	name := l.text[in[2]:in[3]]
-	if s.language == "perl" {
-		name = "$" + name
-	}
-	return s.withTexts(name, depth, func(value string) string {
+	return s.withTexts(l.text[in[2]:in[3]], depth, func(value string) string {
 		filled, before := l, args[:m[2]]
 		filled.text = l.text[:in[0]] + value + l.text[in[1]:]
 		if !places.MatchString(filled.text) {
