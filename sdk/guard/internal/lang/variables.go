@@ -93,14 +93,19 @@ func (s *skeleton) assembled(name string) bool {
 var waitMode = pattern.New(`\b(?:os\.)?P_\w+\s*,\s*`)
 
 // maxPrograms is how many strings are taken for the name of a program that a variable names.
-const maxPrograms = 16
+const maxPrograms = 64
 
 // programs are the commands that a call may start if a variable names the program: that may be each name that the code has.
 func (s *skeleton) programs(args []string) (out []Effect) {
+	taken := map[string]bool{}
 	for _, l := range s.literals {
-		if programName.MatchString(l.text) && len(out) < maxPrograms {
-			out = append(out, Effect{Kind: Argv, Argv: append([]string{l.text}, args...)})
+		if taken[l.text] || !programName.MatchString(l.text) {
+			continue
 		}
+		if taken[l.text] = true; len(taken) > maxPrograms {
+			return append(out, Effect{Kind: Dynamic, Text: startsUnknown})
+		}
+		out = append(out, Effect{Kind: Argv, Argv: append([]string{l.text}, args...)})
 	}
 	return out
 }
