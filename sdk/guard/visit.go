@@ -35,8 +35,11 @@ func (a *analysis) Missing(dir string) bool {
 
 // Directory implements [shell.Visitor]. What is looked up in a file is not there.
 func (a *analysis) Directory(path string) bool {
+	if !a.paths {
+		return false
+	}
 	e := a.resolver.look(path + "/.")
-	return a.paths && !e.missing && e.err == nil
+	return !e.missing && e.err == nil
 }
 
 // Problem implements [shell.Visitor].

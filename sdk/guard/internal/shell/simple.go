@@ -218,7 +218,7 @@ func (in *Interpreter) declare(c *syntax.DeclClause, st *state, stdin Stream, pl
 		if functions {
 			if readonly && a.Naked && !st.redefines(c.Variant.Value) {
 				set(in, &st.readonly, a.Name.Value+"()", true)
-			} else if body, ok := st.funcs.get(in, a.Name.Value); ok {
+			} else if body, ok := st.funcs.get(in, a.Name.Value); ok && c.Variant.Value != "export" {
 				out = out.then(text(in.printed(a.Name.Value, body)))
 			}
 			continue
