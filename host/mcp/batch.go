@@ -23,7 +23,7 @@ const (
 // apart is the error for a request that can't be part of a batch: one begins what batches are of, the other ends when it is
 // told to, and would hold up the answers to all. It is nil for all else.
 func apart(r *jsonrpc.Request) error {
-	if r.Method == "initialize" || r.Method == "subscriptions/listen" {
+	if begins(r) || r.Method == "subscriptions/listen" {
 		return fmt.Errorf("%s can't be part of a batch; send it by itself", r.Method)
 	}
 	return nil
@@ -87,7 +87,6 @@ func noBatch(version string) error {
 
 // readBatch takes several messages that came as one, and says whether the connection goes on.
 func (c *lines) readBatch(line []byte) bool {
-	c.whileTrue(c.due.begins, endGrace) // by what initialize is answered with it is known whether there are batches
 	list, err := split(line)
 	if version := c.version(); err == nil && version != batched {
 		err = noBatch(version)

@@ -114,11 +114,15 @@ func TestACallOfABatchIsCancelled(t *testing.T) {
 	}
 }
 
-// A script may send everything at once: whether there are batches is known when initialize is answered.
-func TestABatchBehindInitializeIsAnswered(t *testing.T) {
-	for range 20 {
+// A script may send everything at once: whether there are batches is known when initialize is answered, which is answered first.
+func TestWhatComesBehindInitializeIsAnsweredBehindIt(t *testing.T) {
+	for i := range 40 {
+		call, want := toolCall("1", ""), `{"jsonrpc":"2.0","id":1,"result"`
+		if i%2 == 0 {
+			call, want = "["+call+"]", "["+want
+		}
 		answers, output := io.Pipe()
-		in := strings.NewReader(helloIn(batched, `{}`) + "\n[" + toolCall("1", "") + "]\n")
+		in := strings.NewReader(helloIn(batched, `{}`) + "\n" + call + "\n")
 		ended := make(chan struct{})
 		go func() {
 			defer close(ended)
@@ -127,9 +131,36 @@ func TestABatchBehindInitializeIsAnswered(t *testing.T) {
 		}()
 		text, err := io.ReadAll(answers)
 		<-ended
-		if _, second, _ := strings.Cut(string(text), "\n"); err != nil || !strings.HasPrefix(second, `[{"jsonrpc":"2.0","id":1,"result"`) {
+		if _, second, _ := strings.Cut(string(text), "\n"); err != nil || !strings.HasPrefix(second, want) {
 			t.Fatalf("the answers are %s (%v)", text, err)
 		}
+	}
+}
+
+// A session begins when the client has the answer, not when there is one.
+func TestASessionBeginsWhenItsAnswerIsWritten(t *testing.T) {
+	d := newDue()
+	if d.beginnings() != nil {
+		t.Error("a session begins before anybody asked")
+	}
+	id, err := jsonrpc.MakeID("a")
+	if err == nil {
+		err = d.add(&jsonrpc.Request{ID: id, Method: "initialize"}, nil)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	begun := d.beginnings()
+	answered := d.answer(id)
+	select {
+	case <-begun:
+		t.Error("the session has begun before its answer is written")
+	default:
+	}
+	d.written(answered)
+	<-begun
+	if d.beginnings() != nil {
+		t.Error("the session still begins when its answer is written")
 	}
 }
 

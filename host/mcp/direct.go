@@ -148,7 +148,7 @@ func (d *direct) answer(id jsonrpc.ID, result *mcp.CallToolResult) {
 	form, _ := flatten(result, d.session.InitializeParams().ProtocolVersion) // it has nothing that has no such form
 	line := form.appendAnswer(make([]byte, 0, size), id)
 	to := d.conn.due.answer(id)
-	defer d.conn.due.written()
+	defer d.conn.due.written(to)
 	_ = d.conn.reply(to, id, line)
 }
 

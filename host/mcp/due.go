@@ -13,6 +13,9 @@ type due struct {
 	requests map[jsonrpc.ID]asked
 	load     load
 	writing  int // answers that the client does not have as a whole yet
+
+	beginning int           // requests to begin a session whose answers the client does not have as a whole yet
+	begun     chan struct{} // closed when there are none; nil if there are none
 }
 
 // asked is a request, and the batch that it is of; nil if it came by itself.
@@ -34,6 +37,11 @@ func (d *due) add(r *jsonrpc.Request, b *batch) error {
 		return err
 	}
 	d.requests[r.ID] = asked{r, b}
+	if begins(r) {
+		if d.beginning++; d.beginning == 1 {
+			d.begun = make(chan struct{})
+		}
+	}
 	return nil
 }
 
@@ -44,20 +52,18 @@ func (d *due) find(id jsonrpc.ID) *jsonrpc.Request {
 	return d.requests[id].request
 }
 
-// begins says whether a session is about to begin.
-func (d *due) begins() bool {
+// begins says whether a request is to begin a session.
+func begins(r *jsonrpc.Request) bool { return r.Method == "initialize" }
+
+// beginnings returns a channel that is closed when the client has the answers to what begins a session; nil if it has them all.
+func (d *due) beginnings() <-chan struct{} {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	for _, a := range d.requests {
-		if a.request.Method == "initialize" {
-			return true
-		}
-	}
-	return false
+	return d.begun
 }
 
 // answer returns the request with an id, the zero value if there is none, and makes its id free: whoever reads the answer
-// may use it again. written is to be called when the answer is written.
+// may use it again. written is to be called with it when the answer is written.
 func (d *due) answer(id jsonrpc.ID) asked {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -70,10 +76,16 @@ func (d *due) answer(id jsonrpc.ID) asked {
 	return a
 }
 
-func (d *due) written() {
+func (d *due) written(a asked) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.writing--
+	if a.request != nil && begins(a.request) {
+		if d.beginning--; d.beginning == 0 {
+			close(d.begun)
+			d.begun = nil
+		}
+	}
 }
 
 func (d *due) any() bool {

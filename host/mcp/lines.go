@@ -136,7 +136,7 @@ func (c *lines) Write(_ context.Context, message jsonrpc.Message) error {
 	}
 	c.listen(r)
 	to := c.due.answer(r.ID)
-	defer c.due.written()
+	defer c.due.written(to)
 	if r.Error != nil {
 		r = &jsonrpc.Response{ID: r.ID, Error: inWords(to.request, r.Error)}
 	}
@@ -149,7 +149,7 @@ func (c *lines) Write(_ context.Context, message jsonrpc.Message) error {
 
 // listen hears in the answer to initialize which version of the protocol the client is told.
 func (c *lines) listen(r *jsonrpc.Response) {
-	if request := c.due.find(r.ID); request == nil || request.Method != "initialize" || r.Error != nil {
+	if request := c.due.find(r.ID); request == nil || !begins(request) || r.Error != nil {
 		return
 	}
 	var result struct{ ProtocolVersion string }

@@ -32,6 +32,7 @@ func (c *lines) read(r *bufio.Reader) {
 // on.
 func (c *lines) readNext(r *bufio.Reader) (call func(), goesOn bool) {
 	line, id, err := readFrame(r)
+	c.awaitBeginning()
 	size := len(line)
 	switch {
 	case errors.Is(err, errFrameTooLong):
@@ -129,6 +130,22 @@ func (c *lines) hand(in incoming) bool {
 		return true
 	case <-c.closed:
 		return false
+	}
+}
+
+// awaitBeginning waits until a session that is about to begin has begun: it says whether there are batches, and its answer
+// is the first that a client expects, which may have sent all that it wants to ask at once.
+func (c *lines) awaitBeginning() {
+	begun := c.due.beginnings()
+	if begun == nil {
+		return
+	}
+	impatient := time.NewTimer(endGrace)
+	defer impatient.Stop()
+	select {
+	case <-begun:
+	case <-c.closed:
+	case <-impatient.C:
 	}
 }
 
