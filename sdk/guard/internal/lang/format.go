@@ -96,17 +96,37 @@ func (s *skeleton) format(language string) {
 	if !strings.Contains(s.code, "[") {
 		return
 	}
-	s.replace(element, func(m []string) string {
-		parts := values.FindAllString(m[1])
-		at, err := strconv.Atoi(m[2])
+	s.elements()
+}
+
+// elements puts the strings in the place of what takes them out of lists by their indexes.
+func (s *skeleton) elements() {
+	var b strings.Builder
+	done := 0
+	for _, m := range element.FindAllStringSubmatchIndex(s.worth(element)) {
+		before := s.code[:m[0]]
+		if s.language == "python" || s.language == "node" { // where no argument stands without a bracket
+			before = strings.TrimRight(before, " \t")
+		}
+		if before != "" && (wordByte(before[len(before)-1]) && !conditions[wordBefore(before+" ")] || strings.IndexByte(`)]}"`, before[len(before)-1]) >= 0) {
+			continue // the arguments of a call, or the key of an element
+		}
+		g := pattern.Groups(s.code, m)
+		parts := values.FindAllString(g[1])
+		at, err := strconv.Atoi(g[2])
 		if at < 0 {
 			at += len(parts)
 		}
 		if err != nil || at < 0 || at >= len(parts) {
-			return m[0]
+			continue
 		}
-		return parts[at]
-	})
+		b.WriteString(s.code[done:m[0]])
+		b.WriteString(parts[at])
+		done = m[1]
+	}
+	if done > 0 {
+		s.code, s.pairs = b.String()+s.code[done:], nil
+	}
 }
 
 // byReflection is what sets members of something that it is given.

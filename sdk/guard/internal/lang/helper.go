@@ -10,10 +10,6 @@ import (
 var (
 	// firstWord is the variable that arguments begin with.
 	firstWord = pattern.New(`^\s*\(?\s*(?:\.\.\.|\*)?(\$?[A-Za-z_]\w*)\s*(?:[,)]|$)`)
-	// loopOver is a loop over a list, by the variables that it sets; eachOf is one by a method of the list, which stands before them.
-	loopOver = pattern.New(`\bfor(?:each)?\s*\(?\s*(?:const\s+|let\s+|var\s+|my\s+)?([\[(]?\s*\$?\w+(?:\s*,\s*\w+)*\s*[\])]?)\s*(?:\s(?:in|of)\s|\s)\s*([@\w]+|[\[(])`)
-	eachOf   = pattern.New(`(\w+|\])\s*\.\s*(?:each|forEach|map|flatMap)\s*(?:\(\s*(?:async\s*)?|\bdo\s*\||\{\s*\|)\s*([(\[]*\s*\w+(?:\s*,\s*\w+)*)\s*[)\]]*\s*(?:=>|\|)`)
-	foreach  = pattern.New(`\bforeach\s*\(\s*(\$\w+|\[[^\[\]]*\])\s+as\s+(?:\$\w+\s*=>\s*)?(\$\w+)\s*\)`)
 	// rebound is what stands behind a variable that is set in another way than to one value; renamedAs what stands before one.
 	rebound   = pattern.New(`^\s*(?:[^()={}\n]*[}\]]\s*=[^=>]|:=|\[[^\[\]]*\]\s*=[^=])`)
 	renamedAs = pattern.New(`(?:\b(?:with|except|import)\b[^;\n]*\bas\s+|\bcatch\s*\(\s*|\blambda\b[^:\n]*)$`)
@@ -37,7 +33,8 @@ func (s *skeleton) handedTo(args string) ([]Effect, bool) {
 // wrapped are arguments that begin with a list of all that a variable of Python's holds, or with the words of it.
 var wrapped = pattern.New(`^\(\s*(?:(?:list|tuple|shlex\s*\.\s*split)\s*\(\s*([A-Za-z_]\w*)\s*\)|\[\s*\*\s*([A-Za-z_]\w*)\s*\]|([A-Za-z_]\w*)\s*\.\s*split\s*\(\s*\))\s*(?:[,)]|$)`)
 
-// handedName is the variable that arguments begin with, by itself or all that it holds; "" if they begin with something else.
+// handedName is the variable that arguments begin with, by itself or all that it holds, or the member of one, VARIABLE.KEY; "" if they
+// begin with something else.
 func (s *skeleton) handedName(args string) string {
 	if m := wrapped.FindStringSubmatch(args); m != nil && s.language == "python" {
 		return m[1] + m[2] + m[3]
@@ -45,7 +42,7 @@ func (s *skeleton) handedName(args string) string {
 	if m := firstWord.FindStringSubmatch(args); m != nil {
 		return m[1]
 	}
-	return ""
+	return s.memberName(args)
 }
 
 // handing follows what a variable may hold that is started as a command.
@@ -60,6 +57,9 @@ type handing struct {
 // variable says whether all that a variable of that name may hold is known: wherever a loop or a call sets it.
 func (h *handing) variable(name string) bool {
 	s := h.s
+	if base, key, ok := strings.Cut(name, "."); ok {
+		return h.member(base, key)
+	}
 	if h.seen[name] {
 		return true
 	}
@@ -78,29 +78,8 @@ func (h *handing) variable(name string) bool {
 			}
 		}
 	}
-	for _, m := range loopOver.FindAllStringSubmatchIndex(s.code) {
-		list, values := s.code[m[4]:m[5]], strings.HasPrefix(s.code[m[5]:], ".values()")
-		if list == "[" || list == "(" {
-			list = s.whole(m[4])
-		}
-		if of := ofTable.FindStringSubmatch(s.code[m[5]:]); list == "Object" && of != nil {
-			list, values = of[2], of[1] == "values"
-		}
-		if !h.looped(name, s.code[m[2]:m[3]], list, values) {
-			return false
-		}
-	}
-	for _, m := range eachOf.FindAllStringSubmatchIndex(s.code) {
-		list := s.code[m[2]:m[3]]
-		if open := opening(s.code[:m[3]]); list == "]" && open >= 0 {
-			list = s.code[open:m[3]]
-		}
-		if !h.looped(name, s.code[m[4]:m[5]], list, false) {
-			return false
-		}
-	}
-	for _, m := range foreach.FindAllStringSubmatch(s.code) {
-		if !h.looped(name, m[2], m[1], false) {
+	for l := range s.loops() {
+		if !h.looped(name, l.targets, l.list, l.values) {
 			return false
 		}
 	}
@@ -122,7 +101,7 @@ func (s *skeleton) unnamed(name string) bool {
 	if s.language != "node" {
 		return false
 	}
-	spans := append(defines.FindAllStringSubmatchIndex(s.code), eachOf.FindAllStringSubmatchIndex(s.code)...)
+	spans := slices.Concat(defines.FindAllStringSubmatchIndex(s.code), eachOf.FindAllStringSubmatchIndex(s.code), eachRecord.FindAllStringSubmatchIndex(s.code))
 	for place := range places(s.code, name) {
 		within := func(span []int) bool { return place >= span[0] && place < span[1] }
 		if byArrow.MatchString(s.code[place+len(name):]) && !slices.ContainsFunc(spans, within) {
@@ -132,21 +111,26 @@ func (s *skeleton) unnamed(name string) bool {
 	return false
 }
 
-// ofTable is the list that Node makes of a table.
-var ofTable = pattern.New(`^\s*\.\s*(values|entries)\s*\(\s*(\w+)\s*\)`)
-
 // looped follows what a loop over a list, or over the values of a table, sets a variable to, if it is one of those that the loop sets.
 func (h *handing) looped(name, targets, list string, values bool) bool {
-	names := strings.Split(strings.Trim(targets, "([ )]"), ",")
+	names := strings.Split(strings.Trim(targets, "([{ }])"), ",")
 	for i, target := range names {
 		if strings.TrimSpace(target) != name {
 			continue
+		}
+		if targets[0] == '{' {
+			if !h.s.areRecords(list, name) || !h.given(name) {
+				return false
+			}
+			continue // it takes the member of that name
 		}
 		if list == "" {
 			return false // something else is made of it
 		}
 		if list[0] != '[' && list[0] != '(' {
-			list = h.s.listOf(list)
+			if list = h.s.listOf(list); (h.s.language == "python" || h.s.language == "node") && strings.ContainsAny(list, "[({") && !h.s.settled() {
+				return false
+			}
 		}
 		elements := elementsOf(list)
 		if len(elements) == 0 || list[0] == '{' && len(names) != 2 && !values || list[0] != '{' && values {
@@ -266,7 +250,7 @@ var plainlySet = pattern.New(`^\s*=(?:[^=~>]|$)`)
 func (s *skeleton) setOtherwise(name string) bool {
 	for place := range places(s.code, name) {
 		before, behind := s.code[max(0, place-maxTold):place], s.code[place+len(name):]
-		if sets(behind) && (!plainlySet.MatchString(behind) || s.gets(place, name)) || rebound.MatchString(behind) || renamedAs.MatchString(before) || together.MatchString(before) && alike.MatchString(behind) && !sets(behind) {
+		if sets(behind) && (!plainlySet.MatchString(behind) || s.gets(place, name)) || rebound.MatchString(behind) && !s.isKey(place) || renamedAs.MatchString(before) || together.MatchString(before) && alike.MatchString(behind) && !sets(behind) {
 			return true
 		}
 		if m := memberOf.FindStringSubmatch(behind); m != nil && storing[m[1]] {
@@ -274,6 +258,12 @@ func (s *skeleton) setOtherwise(name string) bool {
 		}
 	}
 	return s.altered(s.language, name) || s.assignedByText(name)
+}
+
+// isKey says whether a place is within the brackets behind a name, where an element's key stands: a[c] = 1 doesn't set c.
+func (s *skeleton) isKey(place int) bool {
+	bracket, _ := s.enclosing(place)
+	return bracket > 0 && s.code[bracket] == '[' && wordByte(s.code[bracket-1])
 }
 
 // value is what a variable is set to by what stands behind it at a place; false if something else than one value may be.

@@ -38,7 +38,7 @@ func (s *skeleton) leaves(list []string) bool {
 	}
 	name := list[len(list)-1]
 	byOthers := slices.ContainsFunc(changesElements.FindAllStringIndex(s.worth(changesElements)), func(m []int) bool {
-		return !strings.HasSuffix(s.code[:m[0]], name+".")
+		return !strings.HasSuffix(s.code[:m[0]], name+".") && !s.isArgument(m[0])
 	})
 	for place := range places(s.code, name) {
 		if !s.looks(maxTold) {
@@ -70,9 +70,23 @@ func (s *skeleton) leaves(list []string) bool {
 	return true
 }
 
+// isArgument says whether the bracket at a place ends an argument of a call that others stand behind, which may have names: f(a[0], b=1)
+// sets no element.
+func (s *skeleton) isArgument(at int) bool {
+	if s.code[at] != ']' || !strings.HasPrefix(strings.TrimLeft(s.code[at+1:], " \t\n"), ",") || !s.looks(at) {
+		return false
+	}
+	bracket, _ := s.enclosing(opening(s.code[:at+1]))
+	if bracket < 0 || s.code[bracket] != '(' {
+		return false
+	}
+	_, name := callee(s.code[:bracket])
+	return name != ""
+}
+
 // onlyLooks says whether what gets a list at a place leaves it as it is.
 func (s *skeleton) onlyLooks(list []string, place int, before, behind string) bool {
-	word := wordBefore(before)
+	word := wordBefore(before + " ")
 	bracket, _ := s.enclosing(place)
 	switch {
 	case reading[word], strings.HasPrefix(behind, "+"), strings.HasSuffix(before, "+"):

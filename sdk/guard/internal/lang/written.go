@@ -24,6 +24,8 @@ var (
 	written = pattern.New(`\b(\w+)[.:](?:write|puts|print|<<)\s*\(?\s*"(\d+)"`)
 	// partly are calls that write what isn't a plain string to a file, up to that.
 	partly = pattern.New(`\b(?:writeFileSync|writeFile|outputFileSync|writeTextFileSync|writeTextFile|file_put_contents|Bun\.write)\s*\(\s*"(\d+)"\s*,|\b(?:open|Path)\s*\(\s*"(\d+)"[^()]*\)\s*\.\s*write\w*\s*\(|\b(\w+)\.write\s*\(|\b(?:print|say)\s+\{?\s*\$?(\w+)\s*\}?\s+[("$@A-Za-z]`)
+	// composesText is an expression of Python's that makes a text of strings, or of numbers.
+	composesText = pattern.New(`"\d+"\s*\.\s*join\s*\(\s*[\[(]|\b(?:bytes|bytearray|chr)\s*\(|\bb(?:64|32|85|16)decode\b|\bunhexlify\b|\bfromhex\b`)
 	// goesOnWith is what stands behind a string of which something else is made.
 	goesOnWith = pattern.New(`^\s*(?:[+%.]|\[)`)
 )
@@ -180,8 +182,11 @@ func (s *skeleton) template(at int) string {
 		return ""
 	}
 	parts := s.parts(expression)
-	if len(parts) == 0 || strings.IndexFunc(strings.ReplaceAll(parts[0], shell.Item, ""), unicode.IsLetter) < 0 {
-		return ""
+	switch {
+	case len(parts) > 0 && strings.IndexFunc(strings.ReplaceAll(parts[0], shell.Item, ""), unicode.IsLetter) >= 0:
+		return parts[0]
+	case s.language == "python" && composesText.MatchString(expression):
+		return shell.Unknown
 	}
-	return parts[0]
+	return ""
 }

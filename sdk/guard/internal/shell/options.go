@@ -1,7 +1,6 @@
 package shell
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
@@ -76,8 +75,21 @@ func (x *expansion) repeats(with *syntax.Word) bool {
 	return false
 }
 
-// inSubscript is a substitution between the brackets of an element, though not an arithmetic one.
-var inSubscript = regexp.MustCompile("\\w\\[\\s*(?:\\$\\([^(]|`)")
+// substitutesInSubscript says whether a text has a substitution between the brackets of an element, though not an arithmetic one.
+func substitutesInSubscript(text string) bool {
+	for {
+		before, after, found := strings.Cut(text, "[")
+		if !found {
+			return false
+		}
+		rest := strings.TrimLeft(after, " \t\r\n\f")
+		if before != "" && nameByte(before[len(before)-1], true) &&
+			(strings.HasPrefix(rest, "`") || strings.HasPrefix(rest, "$(") && !strings.HasPrefix(rest, "$((")) {
+			return true
+		}
+		text = after
+	}
+}
 
 // hiddenSubscript says whether the text may give a variable an element for a value whose subscript has commands.
 func (in *Interpreter) hiddenSubscript() bool {
@@ -88,7 +100,7 @@ func (in *Interpreter) hiddenSubscript() bool {
 				in.subscripts = map[string]bool{}
 			}
 			in.work += len(text)
-			found = strings.Contains(text, "[") && inSubscript.MatchString(text)
+			found = substitutesInSubscript(text)
 			in.subscripts[text] = found
 		}
 		if found {
