@@ -87,6 +87,9 @@ func (a *analysis) code(c *shell.Call, language, text string, params []string) {
 		if e.Inserted && slices.ContainsFunc(append(given(c, language, text), read(c, text)...), operates) {
 			a.hard(c, "exec.dynamic", "what it is given has an operator of the shell in it, and becomes a part of shell code")
 		}
+		if e.Within != "" && a.isUncalled(e.Within, text) {
+			continue
+		}
 		a.effect(c, language, e)
 	}
 	if language == "python" && a.fed != c && interactive.MatchString(text) && c.Stdin.Known {

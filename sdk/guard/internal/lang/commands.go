@@ -117,6 +117,9 @@ func (s *skeleton) commands(language string, out *[]Effect) bool {
 			}
 		}
 		for _, e := range effects {
+			if e.unknown() {
+				e.Within = s.uncalled(m[2])
+			}
 			*out = append(*out, e.in(dir))
 		}
 	}
