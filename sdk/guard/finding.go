@@ -44,6 +44,7 @@ type analysis struct {
 	nested      int         // texts for Windows shells that are being followed
 	steps       int         // commands of Windows shells so far
 	words       int         // words of these
+	configuring []string    // the settings of git's that are followed just now
 	beside      string      // the directory of the file whose code comes next, if it is code of a file
 	made        int         // bytes of makefiles so far
 	importing   []importing // files that are being followed since a program may import them

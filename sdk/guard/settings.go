@@ -85,9 +85,13 @@ func (a *analysis) configured(c *shell.Call) {
 			argv = append(argv, shell.Field{Text: "-c"}, shell.Field{Text: setting})
 		}
 	}
-	if len(argv) > 1 {
-		c.Exec(".git/config", append(argv, c.Argv[1:]...), nil)
+	told := strings.Join(shell.Texts(argv), "\n")
+	if len(argv) == 1 || slices.Contains(a.configuring, told) {
+		return // in code of an alias, say, of these very settings
 	}
+	a.configuring = append(a.configuring, told)
+	c.Exec(".git/config", append(argv, c.Argv[1:]...), nil)
+	a.configuring = a.configuring[:len(a.configuring)-1]
 }
 
 // settings are the settings in a file of git's, as git -c takes them.
