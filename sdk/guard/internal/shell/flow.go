@@ -55,6 +55,9 @@ func (in *Interpreter) while(c *syntax.WhileClause, st *state, stdin Stream, pla
 	if endless(c) && forks(c.Do) {
 		in.problem(place, ForkBomb, "an endless loop starts background jobs without waiting for them")
 	}
+	if lines := linesOf(c, st, stdin); lines != nil {
+		return in.overLines(c, lines, st, stdin, place)
+	}
 	goesOn := func(s *state) bool {
 		holds, known := hasArguments(c.Cond, s)
 		return known && holds != c.Until
