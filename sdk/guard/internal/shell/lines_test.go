@@ -3,6 +3,8 @@ package shell_test
 // harmless are lines that call the function args with arguments that the shell makes in some way. The shells that run
 // them must give args what was predicted.
 var harmless = []string{
+	`v=r\m; args "$v"`, `v='x'\''y'\"z; args "$v" $v`, `v=~/a\ b:~/c\$d; args "$v"`, `v=\~/x; args "$v" $v`, "v=a\\\nb; args $v",
+	`case r\m in rm) args yes;; *) args no;; esac`, `v=a\*b; args "$v"`, `v=\\n; args "$v"`, `v=é\é; args "$v"`,
 	`args a 'b c' "d  e" f\ g`, `args "" '' a""b`, `args "a'b" 'a"b'`, `args a\b "a\b" 'a\b' "a\\b" "a\"b" a\\b`,
 	`args a#b '#' \# # comment`, `args a;args b`, "args a\nargs b", "args a \\\n  b", `args --x=y -z=~ ~`, `args ~/x "~/x" '~'/x \~/x`,
 	`x=1; args $x "$x" '$x' "${x}2" $x$x`, `x="a b"; args $x "$x"`, `x=; args a$x $x "$x" b`, `x="a  b "; args $x. .$x`,

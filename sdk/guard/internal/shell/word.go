@@ -2,7 +2,9 @@ package shell
 
 import (
 	"io"
+	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"mvdan.cc/sh/v3/expand"
 	"mvdan.cc/sh/v3/syntax"
@@ -111,11 +113,46 @@ func (x *expansion) one(word *syntax.Word) string {
 	if text, _, ok := x.simple(word); ok && x.in.work <= maxWork {
 		return text
 	}
-	text, err := expand.Literal(x.config(), x.rewrite(word))
+	text, err := expand.Literal(x.config(), escaped(x.rewrite(word)))
 	if err != nil {
 		return Unknown
 	}
 	return text
+}
+
+// escaped is a word with what backslashes stand before in quotes, as expand.Literal leaves them where they are.
+func escaped(word *syntax.Word) *syntax.Word {
+	if !slices.ContainsFunc(word.Parts, func(part syntax.WordPart) bool { return backslashes(part) != "" }) {
+		return word
+	}
+	var parts []syntax.WordPart
+	for _, part := range word.Parts {
+		text := backslashes(part)
+		if text == "" {
+			parts = append(parts, part)
+			continue
+		}
+		for text != "" {
+			plain, rest, _ := strings.Cut(text, `\`)
+			if plain != "" {
+				parts = append(parts, &syntax.Lit{Value: plain})
+			}
+			_, size := utf8.DecodeRuneInString(rest)
+			if sign := rest[:size]; sign != "" && sign != "\n" {
+				parts = append(parts, &syntax.SglQuoted{Value: sign})
+			}
+			text = rest[size:]
+		}
+	}
+	return &syntax.Word{Parts: parts}
+}
+
+// backslashes is the text of a part without quotes that has some; "" if there are none.
+func backslashes(part syntax.WordPart) string {
+	if lit, ok := part.(*syntax.Lit); ok && strings.Contains(lit.Value, `\`) {
+		return lit.Value
+	}
+	return ""
 }
 
 // document expands the body of a here-document, unless the word is quoted that ends it.
