@@ -248,7 +248,7 @@ func (x *expansion) paramRewritten(p *syntax.ParamExp) syntax.WordPart {
 			c.Repl.Orig = x.rewrite(p.Repl.Orig)
 		}
 		if p.Repl.With != nil {
-			c.Repl.With = x.rewrite(p.Repl.With)
+			c.Repl.With = escaped(x.rewrite(p.Repl.With))
 		}
 	}
 	return &c
