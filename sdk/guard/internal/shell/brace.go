@@ -47,10 +47,25 @@ func unbraced(word *syntax.Word) ([]*syntax.Word, bool) {
 		if len(w.Parts) == 0 {
 			continue
 		}
-		if again := *w; braces(&again) > 0 {
+		if again := *w; braces(&again) > 0 || longerName(w.Parts) {
 			return nil, false
 		}
 		words = append(words, w)
 	}
 	return words, true
+}
+
+// longerName says whether braces have put letters behind the name of a variable, as in $x{a,b}, where the shell, which takes them for text,
+// finds the variable xa.
+func longerName(parts []syntax.WordPart) bool {
+	for i, part := range parts[:max(0, len(parts)-1)] {
+		p, ok := part.(*syntax.ParamExp)
+		if !ok || !p.Short || p.Param == nil || !syntax.ValidName(p.Param.Value) {
+			continue
+		}
+		if next, ok := parts[i+1].(*syntax.Lit); ok && next.Value != "" && nameByte(next.Value[0], true) {
+			return true
+		}
+	}
+	return false
 }

@@ -235,6 +235,9 @@ func (in *Interpreter) declare(c *syntax.DeclClause, st *state, stdin Stream, pl
 			set(in, &st.integers, a.Name.Value, true)
 		}
 		in.assignments([]*syntax.Assign{a}, st, x)
+		if a.Value != nil && braces(a.Value) > 0 {
+			st.set(a.Name.Value, Unknown) // a word with braces is several, unlike that of an assignment by itself
+		}
 		if a.Array == nil && !a.Naked {
 			v := st.Get(a.Name.Value)
 			st.compound(a.Name.Value, v.String()+v.Map["0"], array)
