@@ -219,15 +219,25 @@ func patched(c *shell.Call) {
 }
 
 // changedInPlace remembers that a program changes files that the line wrote in a way that isn't followed.
-func (a *analysis) changedInPlace(c *shell.Call, name string, argv []string) {
-	if !c.Wrote() || !slices.ContainsFunc(argv[1:], func(arg string) bool {
+func (a *analysis) changedInPlace(c *shell.Call, name string, argv []string, uses []programs.Use) {
+	if !slices.ContainsFunc(argv[1:], func(arg string) bool {
 		return arg == "inplace" || len(arg) > 1 && arg[0] == '-' && arg[1] != '-' && strings.Contains(arg, "i") && name != "awk"
 	}) {
 		return
 	}
+	put := ""
+	for _, u := range uses {
+		if u.Kind == programs.Code && u.Lang == "perl" {
+			put += lang.Replacements(u.Text)
+		}
+	}
 	for _, file := range argv[1:] {
-		if before, ok := c.Written(file); ok && before.Text != "" {
-			c.Write(file, shell.Stream{Piped: true, Text: before.Text, From: before.From.And(shell.From(name))})
+		before, ok := c.Written(file)
+		switch {
+		case ok && before.Text != "":
+			c.Write(file, shell.Stream{Piped: true, Text: before.Text + put, From: before.From.And(shell.From(name))})
+		case !ok && put != "" && !strings.HasPrefix(file, "-"):
+			c.WriteMaybe(file, shell.Stream{Piped: true, Text: put, From: shell.From(name + " code")})
 		}
 	}
 }

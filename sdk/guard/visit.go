@@ -116,7 +116,7 @@ func (a *analysis) Call(c *shell.Call) {
 		a.edited(c, argv, uses)
 		a.putInto(c, argv, uses)
 	case "perl", "ruby", "awk":
-		a.changedInPlace(c, name, argv)
+		a.changedInPlace(c, name, argv, uses)
 	case "readlink", "realpath":
 		a.canonical(c, argv)
 	case "expr", "bc", "dc", "sqlite", "sqlite3":

@@ -17,6 +17,7 @@ const (
 type makefile struct {
 	vars   map[string]string
 	rules  []rule
+	above  rule   // the one that lines are put to of which the code has no more than that
 	prefix string // what a line of a recipe begins with
 	out    []Effect
 	size   int // of all that was expanded
@@ -46,6 +47,7 @@ func Make(code string, words []string) []Effect {
 		goals = m.first()
 	}
 	m.make(goals)
+	m.run(m.above)
 	return m.out
 }
 
@@ -58,6 +60,9 @@ func (m *makefile) read(code string, told map[string]string) {
 	for _, line := range strings.Split(code, "\n") {
 		if recipe, ok := strings.CutPrefix(line, m.prefix); ok && current >= 0 {
 			m.rules[current].recipe = append(m.rules[current].recipe, recipe)
+			continue
+		} else if ok {
+			m.above.recipe = append(m.above.recipe, recipe)
 			continue
 		}
 		if line = strings.TrimSpace(line); line == "" || line[0] == '#' {
@@ -126,12 +131,17 @@ func (m *makefile) make(goals []string) {
 			}
 			used[n] = true
 			goals = append(goals, r.needs...)
-			for _, line := range r.recipe {
-				if command := strings.TrimLeft(m.expand(line, &r, 0), "@-+ \t"); command != "" {
-					command = m.given(command)
-					m.out = append(m.out, Effect{Kind: Shell, Text: command})
-				}
-			}
+			m.run(r)
+		}
+	}
+}
+
+// run adds what the recipe of a rule does.
+func (m *makefile) run(r rule) {
+	for _, line := range r.recipe {
+		if command := strings.TrimLeft(m.expand(line, &r, 0), "@-+ \t"); command != "" {
+			command = m.given(command)
+			m.out = append(m.out, Effect{Kind: Shell, Text: command})
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package lang
 
 import (
+	"iter"
 	"strings"
 
 	"github.com/picoclaw/picoclaw/sdk/guard/internal/pattern"
@@ -43,26 +44,49 @@ func (s *skeleton) has(name string) bool {
 
 // evaluates says whether a substitution of Perl runs what it puts in as code: s/…/…/ee.
 func evaluates(code string) bool {
-	for at := 0; at+1 < len(code); at++ {
-		if code[at] != 's' || at > 0 && (wordByte(code[at-1]) || strings.IndexByte("$@%>", code[at-1]) >= 0) {
-			continue
-		}
-		matched, ok := delimited(code[at+1:])
-		if !ok {
-			continue
-		}
-		put, ok := delimited(matched)
-		if !ok {
-			continue
-		}
-		if strings.IndexByte("({[<", matched[0]) < 0 {
-			put = put[1:] // the last delimiter
-		}
-		if flags := put[:len(put)-len(strings.TrimLeft(put, "acdegilmnoprsux"))]; strings.Count(flags, "e") > 1 {
+	for _, flags := range substitutions(code) {
+		if strings.Count(flags, "e") > 1 {
 			return true
 		}
 	}
 	return false
+}
+
+// Replacements are what substitutions of Perl put in, a line each.
+func Replacements(code string) string {
+	var b strings.Builder
+	for put := range substitutions(code) {
+		b.WriteString(put + "\n")
+	}
+	return b.String()
+}
+
+// substitutions are those of Perl: what they put in, and their flags.
+func substitutions(code string) iter.Seq2[string, string] {
+	return func(yield func(put, flags string) bool) {
+		for at := 0; at+1 < len(code); at++ {
+			if code[at] != 's' || at > 0 && (wordByte(code[at-1]) || strings.IndexByte("$@%>", code[at-1]) >= 0) {
+				continue
+			}
+			matched, ok := delimited(code[at+1:])
+			if !ok {
+				continue
+			}
+			rest, ok := delimited(matched)
+			if !ok {
+				continue
+			}
+			put := strings.TrimLeft(matched[:len(matched)-len(rest)], " ")[1:]
+			if strings.IndexByte("({[<", matched[0]) < 0 {
+				rest = rest[1:] // the last delimiter
+			} else {
+				put = put[:len(put)-1]
+			}
+			if !yield(put, rest[:len(rest)-len(strings.TrimLeft(rest, "acdegilmnoprsux"))]) {
+				return
+			}
+		}
+	}
 }
 
 // delimited skips one part of a quoting operator. What follows a part begins with the delimiter again, unless that is a bracket.
