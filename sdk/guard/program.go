@@ -69,7 +69,7 @@ func (a *analysis) run(c *shell.Call, file string) {
 		argv = append(argv, shell.Field{Text: argument})
 	}
 	argv = append(append(argv, shell.Field{Text: file}), c.Argv[1:]...)
-	c.Output = c.Exec(shell.Name(file), argv, nil)
+	c.Output = c.Exec(shell.Name(file), argv, c.Env)
 }
 
 // starters are the commands that are looked for behind a program that isn't understood: it may start them.

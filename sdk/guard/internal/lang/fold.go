@@ -53,6 +53,10 @@ var (
 	// annotated is a variable of Python's that is set with its type, and blocks are the words that such a line begins with that sets none.
 	annotated = pattern.New(`(^|[;\n])([ \t]*)([A-Za-z_]\w*)[ \t]*:[ \t]*[A-Za-z_"][\w.\[\], |"]*?[ \t]*=[ \t]*`)
 	blocks    = names(`else try finally`)
+	// addsToItself is a list that is set to itself and something more, and addsKnown one of Python's that is added to by what a call or
+	// a variable gives.
+	addsToItself = pattern.New(`(^|[;\n{}])([ \t]*)([A-Za-z_]\w*)[ \t]*=[ \t]*([A-Za-z_]\w*)[ \t]*\+[ \t]*(\[|[A-Za-z_])`)
+	addsSome     = pattern.New(`(^|[;\n])([ \t]*)([A-Za-z_]\w*)[ \t]*\+=[ \t]*([A-Za-z_][\w.]*(?:\([^()\n]*\))?)[ \t]*(\n|$)`)
 )
 
 // fold puts strings together that the code puts together, puts constants in the place of their variables, and calls by their
@@ -75,6 +79,12 @@ func (s *skeleton) fold(language string) {
 				return m[1] + m[2] + m[3] + " = "
 			})
 		}
+		s.replace(addsToItself, func(m []string) string {
+			if m[3] != m[4] {
+				return m[0]
+			}
+			return m[1] + m[2] + m[3] + " += " + m[5]
+		})
 		for at, l := range s.references() {
 			if l.raw && at > 0 && s.code[at-1]|0x20 == 'f' && strings.Contains(l.text, "{") {
 				s.literals[s.number(at)].text = insertedText.ReplaceAllString(l.text, "${1}")

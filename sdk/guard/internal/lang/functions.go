@@ -7,7 +7,7 @@ import (
 )
 
 // defines is where code gives a function a name and parameters.
-var defines = pattern.New(`\bdef\s+(\w+)\s*\(([^()]*)\)|\bfunction\s+(\w+)\s*\(([^()]*)\)|\b(?:const|let|var)\s+(\w+)\s*=\s*(?:async\s+)?(?:function\s*)?(?:\(([^()]*)\)|(\w+)\s*=>)|\bfunc\s+(?:\([^()]*\)\s*)?(\w+)\s*\(([^()]*)\)`)
+var defines = pattern.New(`\bdef\s+(\w+)\s*\(([^()]*)\)|\bfunction\s+(\w+)\s*\(([^()]*)\)|\b(?:const|let|var)\s+(\w+)\s*=\s*(?:async\s+)?(?:function\s*)?(?:\(([^()]*)\)|(\w+)\s*=>)|\bfunc\s+(?:\([^()]*\)\s*)?(\w+)\s*\(([^()]*)\)|(?:^|[;\n])[ \t]*(\w+)\s*=\s*lambda\b([^:\n()]*):`)
 
 // function is one that code defines.
 type function struct {
@@ -33,8 +33,8 @@ func (s *skeleton) functions() []function {
 	at, class := 0, ""
 	for _, d := range defines.FindAllStringSubmatchIndex(s.code) {
 		g := pattern.Groups(s.code, d)
-		f := function{name: g[1] + g[3] + g[5] + g[8]}
-		for param := range strings.SplitSeq(g[2]+g[4]+g[6]+g[7]+g[9], ",") {
+		f := function{name: g[1] + g[3] + g[5] + g[8] + g[10]}
+		for param := range strings.SplitSeq(g[2]+g[4]+g[6]+g[7]+g[9]+g[11], ",") {
 			f.params = append(f.params, s.formal(param))
 		}
 		if s.language == "python" {

@@ -13,7 +13,9 @@ var (
 	// rebound is what stands behind a variable that is set in another way than to one value; renamedAs what stands before one.
 	rebound   = pattern.New(`^\s*(?:[^()={}\n]*[}\]]\s*=[^=>]|:=|\[[^\[\]]*\]\s*=[^=])`)
 	renamedAs = pattern.New(`(?:\b(?:with|except|import)\b[^;\n]*\bas\s+|\bcatch\s*\(\s*|\blambda\b[^:\n]*)$`)
-	byKeyword = pattern.New(`^\s*(?:\*|\.\.\.|[A-Za-z_]\w*\s*=[^=])`)
+	// namedLambda is what stands before a parameter of a function of Python's that is a value with a name.
+	namedLambda = pattern.New(`(?:^|[;\n])[ \t]*\w+\s*=\s*lambda\b[^:\n]*$`)
+	byKeyword   = pattern.New(`^\s*(?:\*|\.\.\.|[A-Za-z_]\w*\s*=[^=])`)
 )
 
 // maxCalls is how many calls of functions that start commands are followed, and maxHanded through how many hands.
@@ -73,8 +75,13 @@ func (h *handing) variable(name string) bool {
 				return false // much else sets it
 			}
 			value, ok := s.value(end)
-			if value = strings.TrimSpace(value); !ok || strings.HasPrefix(value, "[") && !s.unchanged(name) || !h.starts("("+value+")") {
+			if value = strings.TrimSpace(value); !ok || strings.HasPrefix(value, "[") && !s.unchanged(name) {
 				return false
+			}
+			for _, one := range s.choices(value) {
+				if !h.starts("(" + one + ")") {
+					return false
+				}
 			}
 		}
 	}
@@ -91,6 +98,24 @@ func (h *handing) variable(name string) bool {
 		}
 	}
 	return !s.unnamed(name) && len(h.effects)+h.taken > before
+}
+
+var (
+	// oneIf is one of two strings or lists in Python, by a condition, and oneOf the same in other languages.
+	oneIf = pattern.New(`^("\d+"|\[[^\[\]]*\])\s+if\s[^\n]*\selse\s+("\d+"|\[[^\[\]]*\])$`)
+	oneOf = pattern.New(`^[^?"]*(?:"\d+"[^?"]*)*\?\s*("\d+"|\[[^\[\]]*\])\s*:\s*("\d+"|\[[^\[\]]*\])$`)
+)
+
+// choices are the values that an expression may have: two, if it chooses between them.
+func (s *skeleton) choices(expression string) []string {
+	by := oneOf
+	if s.language == "python" {
+		by = oneIf
+	}
+	if m := by.FindStringSubmatch(expression); m != nil {
+		return m[1:]
+	}
+	return []string{expression}
 }
 
 // byArrow is what stands behind a parameter of a function of Node's that has no name.
@@ -250,7 +275,7 @@ var plainlySet = pattern.New(`^\s*=(?:[^=~>]|$)`)
 func (s *skeleton) setOtherwise(name string) bool {
 	for place := range places(s.code, name) {
 		before, behind := s.code[max(0, place-maxTold):place], s.code[place+len(name):]
-		if sets(behind) && (!plainlySet.MatchString(behind) || s.gets(place, name)) || rebound.MatchString(behind) && !s.isKey(place) || renamedAs.MatchString(before) || together.MatchString(before) && alike.MatchString(behind) && !sets(behind) {
+		if sets(behind) && (!plainlySet.MatchString(behind) || s.gets(place, name)) || rebound.MatchString(behind) && !s.isKey(place) || renamedAs.MatchString(before) && !namedLambda.MatchString(before) || together.MatchString(before) && alike.MatchString(behind) && !sets(behind) {
 			return true
 		}
 		if m := memberOf.FindStringSubmatch(behind); m != nil && storing[m[1]] {

@@ -98,14 +98,14 @@ func (s *skeleton) onlyLooks(list []string, place int, before, behind string) bo
 	defined := false
 	for _, d := range defines.FindAllStringSubmatchIndex(s.code) {
 		g := pattern.Groups(s.code, d)
-		if g[1]+g[3]+g[5] != function {
+		if g[1]+g[3]+g[5]+g[10] != function {
 			continue
 		}
 		defined = true
 		if bracket >= d[0] && bracket < d[1] {
 			continue // it is one of its parameters
 		}
-		for _, param := range strings.Split(g[2]+g[4]+g[6]+g[7], ",") {
+		for _, param := range strings.Split(g[2]+g[4]+g[6]+g[7]+g[11], ",") {
 			param, _, _ = strings.Cut(param, ":")
 			param, _, _ = strings.Cut(param, "=")
 			param = strings.TrimLeft(strings.TrimSpace(param), "*.")
