@@ -107,7 +107,9 @@ func (s *skeleton) commands(language string, out *[]Effect) bool {
 		effects, ok := []Effect{e}, true
 		switch {
 		case e.Kind == Dynamic:
-			effects, ok = s.handedTo(keyword.ReplaceAllString(args, ""))
+			if effects, ok = s.handedTo(keyword.ReplaceAllString(args, "")); !ok {
+				effects, ok = s.valued(args, maxValued)
+			}
 		case e.Kind == Argv && slices.Contains(e.Argv, shell.Unknown), e.Kind == Shell && placesIn[language] != nil && (strings.Contains(e.Text, shell.Item) || strings.Contains(e.Text, shell.Unknown)):
 			effects, ok = s.valued(args, maxValued)
 		}
@@ -165,6 +167,9 @@ const startsUnknown = "it starts a command that is only known when it runs"
 // starting is the effect of such a call by its arguments alone.
 func (s *skeleton) starting(args string) Effect {
 	args = noKeywords.ReplaceAllString(keyword.ReplaceAllString(s.withoutOptions(args), ""), "")
+	if s.language == "python" {
+		args = asText.ReplaceAllStringFunc(args, s.plainPath)
+	}
 	other := ""
 	if m := executable.FindStringSubmatch(args); m != nil {
 		args = executable.ReplaceAllString(args, "")
@@ -230,6 +235,31 @@ func (s *skeleton) starting(args string) Effect {
 		return Effect{Kind: Shell, Text: strings.Join(argv, shell.Unknown) + shell.Unknown}
 	}
 	return Effect{Kind: Shell, Text: strings.Join(argv, "")}
+}
+
+// asText is a variable whose text is an argument.
+var asText = pattern.New(`\b(?:str|os\.fspath)\(\s*([A-Za-z_]\w*)\s*\)`)
+
+// listsFiles is a loop of Python's over files, up to what says so, without the variable.
+var listsFiles = pattern.New(`\bfor\s+(\w+)\s+in\s+[^\n:]*\.(?:r?glob|iterdir)\s*\(`)
+
+// plainPath is the variable whose text is taken, str(x), if loops over files set it and nothing else does.
+func (s *skeleton) plainPath(text string) string {
+	name := asText.FindStringSubmatch(text)[1]
+	found := false
+	for _, m := range listsFiles.FindAllStringSubmatch(s.worth(listsFiles)) {
+		found = found || m[1] == name
+	}
+	if !found || !s.looks(2*len(s.code)) || s.setOtherwise(name) {
+		return text
+	}
+	for place := range places(s.code, name) {
+		before := s.code[max(0, place-maxTold):place]
+		if sets(s.code[place+len(name):]) || loopBegins.MatchString(before) && !listsFiles.MatchString(s.code[max(0, place-len("for ")-maxTold):min(len(s.code), place+maxTold)]) {
+			return text
+		}
+	}
+	return name
 }
 
 // optionally are arguments of Python's that are no part of a command.

@@ -26,6 +26,9 @@ var (
 	imploded = pattern.New(`\b(?:join|implode)\s*(?:\(\s*"(\d+)"\s*,\s*[\[(]?\s*("\d+"(?:\s*,\s*"\d+")*)\s*[\])]?\s*\)|\s"(\d+)"\s*,\s*[\[(]?\s*("\d+"(?:\s*,\s*"\d+")*)\s*[\])]?)`)
 	// shellSplit are the words of a command.
 	shellSplit = pattern.New(`\bshlex\.split\s*\(\s*("\d+")\s*\)`)
+	// linesSplit are the lines of a string in Python, and linesApart the same in Node and Ruby.
+	linesSplit = pattern.New(`"(\d+)"(?:\s*\.\s*strip\s*\(\s*\))?\s*\.\s*(?:splitlines\s*\(\s*\)|split\s*\(\s*"(\d+)"\s*\))`)
+	linesApart = pattern.New(`"(\d+)"(?:\s*\.\s*(?:trim|strip)\s*(?:\(\s*\))?)?\s*\.\s*(?:(?:each_line|lines)\b(?:\s*\(\s*\))?|split\s*\(\s*"(\d+)"\s*\))`)
 	reversed   = pattern.New(`"(\d+)"\s*(?:\[\s*::\s*-1\s*\]|\.\s*reverse\b(?:\s*\(\s*\))?)`)
 	replaced   = pattern.New(`"(\d+)"\s*\.\s*(?:replace|replaceAll|tr|sub|gsub)\s*\(\s*"(\d+)"\s*,\s*"(\d+)"\s*\)`)
 	// pathJoined are paths that are put together by the functions that there are for it.
@@ -78,9 +81,11 @@ func (s *skeleton) made(language string) {
 	switch language {
 	case "python":
 		s.divide()
+		s.linesOf(linesSplit)
 		s.replace(shellSplit, func(m []string) string { return m[1] })
 		s.replace(joined, func(m []string) string { return join(m[1], m[2], m[0]) })
 	case "node", "ruby":
+		s.linesOf(linesApart)
 		s.replace(joinedBy, func(m []string) string { return join(m[2], m[1], m[0]) })
 	case "perl", "php":
 		s.replace(imploded, func(m []string) string { return join(m[1]+m[3], m[2]+m[4], m[0]) })
@@ -115,6 +120,31 @@ func (s *skeleton) made(language string) {
 			return m[0]
 		}
 		return s.literal(strings.ReplaceAll(text, old, by), m[0])
+	})
+}
+
+// maxLinesOf is how many lines of a string are made a list of.
+const maxLinesOf = 32
+
+// linesOf puts the list of its lines in the place of a string that code takes apart into them.
+func (s *skeleton) linesOf(apart *pattern.Pattern) {
+	s.replace(apart, func(m []string) string {
+		text, ok := s.text(m[1])
+		if separator, too := s.text(m[2]); !ok || m[2] != "" && (!too || separator != "\n") || strings.Count(text, "\n") > maxLinesOf || strings.Contains(text, "${") || strings.Contains(text, "#{") {
+			return m[0]
+		}
+		if strings.Contains(m[0], "strip") || strings.Contains(m[0], "trim") {
+			text = strings.TrimSpace(text)
+		}
+		var lines []string
+		for _, line := range strings.Split(strings.TrimSuffix(text, "\n"), "\n") {
+			reference := s.literal(line, "")
+			if reference == "" {
+				return m[0]
+			}
+			lines = append(lines, reference)
+		}
+		return "[" + strings.Join(lines, ",") + "]"
 	})
 }
 

@@ -9,6 +9,9 @@ import (
 var (
 	// classes are those that code of Python defines.
 	classes = pattern.New(`(?m)^[ \t]*class[ \t]+(\w+)`)
+	// methodExec is a method of that name, and methodHead what stands before its name.
+	methodExec = pattern.New(`\n[ \t]+(?:async[ \t]+)?def[ \t]+exec\s*\(\s*self\b`)
+	methodHead = pattern.New(`\n[ \t]+(?:async[ \t]+)?def$`)
 	// instance is what a method is called of: a variable, or what a class makes just then.
 	instance = pattern.New(`(?:^|[^\w.)\]])(\w+)[ \t]*(\([^()]*\))?\.$`)
 	// findsClasses is where code may come by a class, or by what makes its objects, otherwise than by its name.
@@ -127,4 +130,13 @@ func (s *skeleton) replaced(name string) bool {
 		}
 	}
 	return false
+}
+
+// ownMethod says whether exec at a place is a method that a class of the code defines, or a call of one.
+func (s *skeleton) ownMethod(place int) bool {
+	before := strings.TrimRight(s.code[max(0, place-maxTold):place], " \t")
+	if strings.Contains(s.code, "builtins") || !methodExec.MatchString(s.code) {
+		return false
+	}
+	return methodHead.MatchString(before) || instance.MatchString(before) && !everywhere(before)
 }

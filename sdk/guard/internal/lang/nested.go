@@ -33,7 +33,9 @@ var (
 	// foreignCalls load a library of the system, the functions of which are called by their names.
 	foreignCalls = pattern.New(`\b(?:cdll|pythonapi|CDLL|PyDLL|WinDLL|LoadLibrary|dlopen)\b`)
 	onlyString   = pattern.New(`^\(?\s*"\d+"\s*\)?$`)
-	systemCalls  = pattern.New(`\.(?:system|popen|execl\w*|execv\w*|posix_spawnp?)\s*\(`)
+	// withNamespace is a string as the argument of a call of Python's, and what the code in it finds its names in: nothing else counts.
+	withNamespace = pattern.New(`^\(\s*"\d+"(?:\s*,\s*(?:\{\s*\}|dict\s*\(\s*\)|globals\s*\(\s*\)|locals\s*\(\s*\)|[A-Za-z_]\w*)){1,2}\s*\)$`)
+	systemCalls   = pattern.New(`\.(?:system|popen|execl\w*|execv\w*|posix_spawnp?)\s*\(`)
 )
 
 // nested adds what code in strings does, and what functions do that others call.
@@ -108,7 +110,10 @@ func (s *skeleton) byName(out *[]Effect) {
 }
 
 // isConstant says whether the arguments of a call are one string that the code has.
-func (s *skeleton) isConstant(at int) bool { return onlyString.MatchString(s.region(at)) }
+func (s *skeleton) isConstant(at int) bool {
+	args := s.region(at)
+	return onlyString.MatchString(args) || s.language == "python" && withNamespace.MatchString(args) && !s.keptFunction()
+}
 
 // interpolated adds what code does that stands within strings: #{…} in Ruby, @{[…]} in Perl, ${…} in JavaScript, {…} in Python.
 func (s *skeleton) interpolated(language string, depth int, out *[]Effect) {

@@ -44,6 +44,8 @@ var (
 	sockets    = pattern.New(`(?i)\b(socket|TCPSocket|fsockopen|IO::Socket\w*|net\.connect|createConnection|UNIXSocket)\b`)
 	duplexes   = pattern.New(`\b(dup2|fdopen|/bin/sh|pty|spawn|exec)\b|>&`)
 	getattrs   = pattern.New(`\b(getattr\s*\(\s*(os|subprocess|shutil|__builtins__|builtins)|__builtins__|\bvars\s*\(\s*\w+\s*\)\s*\[|\.__dict__\s*\[|__subclasses__|globals\s*\(\s*\)\s*\[|importlib\.import_module|process\.binding|\.constructor\.constructor|Object\.const_get|public_send|__send__)`)
+	// setsPlainly is a variable that Python sets by its name to what is no text, and no function.
+	setsPlainly = pattern.New(`^globals\s*\(\s*\)\s*\[\s*"\d+"\s*\]\s*=\s*(?:-?\d[\d.]*|True|False|None)\s*(?:[;\n]|$)`)
 	// computed are arguments of which the first is made by something that isn't followed.
 	computed = pattern.New(`^[\s\[(*]*(?:(?:scalar\s+)?(?:reverse|lc|lcfirst|uc|ucfirst|substr|unpack|sprintf|split|map|grep|sort|delete|values|each)\b|\{\s*"\d+"\s*:|\[\s*\.\.\.|\[[^\[\]]*\]\s*\.\s*(?:reverse|map|join|concat|slice)\b|Buffer\s*\.\s*from\b|"\d+"\s*(?:\.\s*(?:join|concat|split\s*\(\s*"\d+"[^()]*\)\s*\[|replace|reverse|translate|decode|encode|lower|swapcase|map|tr|sub|gsub|slice|substr|substring|unpack\w*|rot13)\b|\[)|[A-Za-z_][\w.]*\s*\([^()]*"\d+"[^()]*\)\s*\.|(?:os\s*\.\s*)?(?:environ|getenv)\b|process\s*\.\s*env\b|\$?ENV\s*[\[{]|\$_(?:ENV|GET|POST|SERVER)\b|(?:[A-Za-z_][\w.]*)?\b(?:fromCharCode|b64decode|atob|unhexlify|fromhex|pack|decode64)\b)`)
 	// interpolations are expressions within strings of Perl.
@@ -113,6 +115,9 @@ func script(language, code string, depth int, left *int, unheard bool) []Effect 
 		if language != "php" && s.isConstant(m[1]-1) {
 			continue // it is code like the rest
 		}
+		if language == "python" && word == "exec" && s.ownMethod(m[2]) {
+			continue
+		}
 		if file, ok := s.evaluatedFile(m[1] - 1); ok {
 			out = append(out, Effect{Kind: Argv, Argv: []string{language, file}})
 			continue
@@ -153,7 +158,7 @@ func script(language, code string, depth int, left *int, unheard bool) []Effect 
 	}
 	for _, m := range getattrs.FindAllStringIndex(s.worth(getattrs)) {
 		name := s.code[m[0]:m[1]]
-		if language == "python" && name == "importlib.import_module" && s.importsPlain(s.region(m[1])) {
+		if language == "python" && (name == "importlib.import_module" && s.importsPlain(s.region(m[1])) || setsPlainly.MatchString(s.code[m[0]:min(len(s.code), m[1]+maxTold)])) {
 			continue
 		}
 		out = append(out, Effect{Kind: Dynamic, Text: name + " reaches functions by names that are only known when it runs"})
