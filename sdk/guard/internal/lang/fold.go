@@ -56,7 +56,7 @@ var (
 	// addsToItself is a list that is set to itself and something more, and addsKnown one of Python's that is added to by what a call or
 	// a variable gives.
 	addsToItself = pattern.New(`(^|[;\n{}])([ \t]*)([A-Za-z_]\w*)[ \t]*=[ \t]*([A-Za-z_]\w*)[ \t]*\+[ \t]*(\[|[A-Za-z_])`)
-	addsSome     = pattern.New(`(^|[;\n])([ \t]*)([A-Za-z_]\w*)[ \t]*\+=[ \t]*([A-Za-z_][\w.]*(?:\([^()\n]*\))?)[ \t]*(\n|$)`)
+	addsSome     = pattern.New(`(^|[;\n])([ \t]*)([A-Za-z_]\w*)[ \t]*\+=[ \t]*([A-Za-z_][\w.]*(?:\([^()\n]*\)|\[[^\[\]\n]*\])?)[ \t]*(\n|$)`)
 )
 
 // fold puts strings together that the code puts together, puts constants in the place of their variables, and calls by their
@@ -84,6 +84,12 @@ func (s *skeleton) fold(language string) {
 				return m[0]
 			}
 			return m[1] + m[2] + m[3] + " += " + m[5]
+		})
+		s.replace(addsSome, func(m []string) string {
+			if !strings.Contains(s.code, m[3]+" = [") {
+				return m[0]
+			}
+			return m[1] + m[2] + m[3] + ".extend(" + m[4] + ")" + m[5]
 		})
 		for at, l := range s.references() {
 			if l.raw && at > 0 && s.code[at-1]|0x20 == 'f' && strings.Contains(l.text, "{") {

@@ -207,6 +207,9 @@ func (h *handing) called(f function, param int, rest bool) bool {
 	if f.decorated || f.method && (param < 0 || !s.isPlain(f.class)) {
 		return false
 	}
+	if f.method && f.name == constructor {
+		return !rest && h.constructed(f, param)
+	}
 	for place := range stands(s.code, f.name) {
 		behind := s.code[place+len(f.name):]
 		if before := strings.TrimRight(s.code[:place], " \t"); strings.HasSuffix(before, "def") || strings.HasSuffix(before, "function") || strings.HasSuffix(before, "func") || !f.method && strings.HasPrefix(strings.TrimLeft(behind, " "), "=") && !strings.HasPrefix(strings.TrimLeft(behind, " "), "==") {

@@ -42,6 +42,9 @@ func (h *handing) member(base, key string) bool {
 	if h.seen[name] = true; len(h.seen) > maxHanded || !s.looks(8*len(s.code)) || s.setOtherwise(base) || s.unnamed(base) {
 		return false
 	}
+	if base == "self" && s.language == "python" {
+		return h.attribute(key)
+	}
 	for _, f := range s.functions() {
 		for _, param := range f.params {
 			if param.name == base {
