@@ -76,7 +76,10 @@ func (a *analysis) configured(c *shell.Call) {
 		content, _ := c.Written(path)
 		for _, setting := range settings(content.Text) {
 			if key, value, _ := strings.Cut(setting, "="); key == "include.path" {
-				more, _ := c.Written(strings.TrimSuffix(path, "config") + value)
+				if !strings.HasPrefix(value, "/") {
+					value = strings.TrimSuffix(path, "config") + value
+				}
+				more, _ := c.Written(value)
 				for _, setting := range settings(more.Text) {
 					argv = append(argv, shell.Field{Text: "-c"}, shell.Field{Text: setting})
 				}

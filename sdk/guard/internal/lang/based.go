@@ -14,7 +14,9 @@ var (
 	// inDirectory is a path in such a directory, directoryOf what is set to one, and inVariable a path in what a variable holds.
 	inDirectory = pattern.New(`(` + directory + `)\s*[+.]\s*"(\d+)"`)
 	directoryOf = pattern.New(`([$@]?\b[A-Za-z_]\w*)\s*:?=\s*` + directory + `\s*(?:[;\n)]|$)`)
-	inVariable  = pattern.New(`(^|[^\w.$@])([$@]?[A-Za-z_]\w*)\s*[+.]\s*"(\d+)"`)
+	// inJoined is the same of a function that puts paths together.
+	inJoined   = pattern.New(`\b(?:os\.path|path\.posix|path|require\s*\(\s*"\d+"\s*\))\.(?:join|resolve)\s*\(\s*(` + directory + `)\s*,\s*("\d+"(?:\s*,\s*"\d+")*)\s*,?\s*\)`)
+	inVariable = pattern.New(`(^|[^\w.$@])([$@]?[A-Za-z_]\w*)\s*[+.]\s*"(\d+)"`)
 )
 
 // maxBased is how many variables are followed that hold such a directory.
@@ -29,6 +31,16 @@ func (s *skeleton) based() {
 		}
 		return before + s.literal(shell.Item+text, directory+`+"`+path+`"`)
 	}
+	s.replace(inJoined, func(m []string) string {
+		path := ""
+		for _, part := range s.referenced(m[2]) {
+			path += "/" + part.text
+		}
+		if reference := s.literal(path, ""); reference != "" {
+			return m[1] + " + " + reference
+		}
+		return m[0]
+	})
 	s.replace(inDirectory, func(m []string) string { return in("", m[1], m[2], m[0]) })
 	holds := map[string]bool{}
 	for _, m := range directoryOf.FindAllStringSubmatch(s.worth(directoryOf)) {

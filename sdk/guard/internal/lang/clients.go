@@ -7,7 +7,7 @@ import (
 )
 
 var (
-	sqlShell = pattern.New(`(?im)^\s*(?:\.(?:sh|she|shel|shell|sys|syst|syste|system)|\\!|system)\s+(.+)$`)
+	sqlShell = pattern.New(`(?im)^\s*(?:\.(?:sh|she|shel|shell|sy|sys|syst|syste|system)|\\!|system)\s+(.+)$`)
 	// sqlPiped is a command that output goes to, or that something is read from.
 	sqlPiped   = pattern.New(`(?im)^\s*(?:\.(?:once|output|import|o|read|rea|excel)|\\(?:o|out|g|gx|w|write|copy\b.*\b(?:to|from)\s+program))\s+(?:-\S+\s+)*['"]?\|\s*([^\n]+)$|\\g\s*\|\s*([^\n]+)$`)
 	sqlEdit    = pattern.New(`(?i)\bedit\s*\(\s*[^()]*,\s*'([^']*)'\s*\)`)

@@ -3,6 +3,7 @@ package lang
 import (
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/picoclaw/picoclaw/sdk/guard/internal/pattern"
@@ -46,6 +47,9 @@ var (
 	getattrs   = pattern.New(`\b(getattr\s*\(\s*(os|subprocess|shutil|__builtins__|builtins)|__builtins__|\bvars\s*\(\s*\w+\s*\)\s*\[|\.__dict__\s*\[|__subclasses__|globals\s*\(\s*\)\s*\[|importlib\.import_module|process\.binding|\.constructor\.constructor|Object\.const_get|public_send|__send__)`)
 	// setsPlainly is a variable that Python sets by its name to what is no text, and no function.
 	setsPlainly = pattern.New(`^globals\s*\(\s*\)\s*\[\s*"\d+"\s*\]\s*=\s*(?:-?\d[\d.]*|True|False|None)\s*(?:[;\n]|$)`)
+	// otherMode is a mode of a file as a number that isn't octal, or as a string, and allModes one by the names of its bits.
+	otherMode = pattern.New(`,\s*(?:([1-9]\d{2}|0x[0-9a-fA-F]+)|"(\d+)")\s*[,)]`)
+	allModes  = pattern.New(`\bS_I(?:RWXO|WOTH)\b`)
 	// computed are arguments of which the first is made by something that isn't followed.
 	computed = pattern.New(`^[\s\[(*]*(?:(?:scalar\s+)?(?:reverse|lc|lcfirst|uc|ucfirst|substr|unpack|sprintf|split|map|grep|sort|delete|values|each)\b|\{\s*"\d+"\s*:|\[\s*\.\.\.|\[[^\[\]]*\]\s*\.\s*(?:reverse|map|join|concat|slice)\b|Buffer\s*\.\s*from\b|"\d+"\s*(?:\.\s*(?:join|concat|split\s*\(\s*"\d+"[^()]*\)\s*\[|replace|reverse|translate|decode|encode|lower|swapcase|map|tr|sub|gsub|slice|substr|substring|unpack\w*|rot13)\b|\[)|[A-Za-z_][\w.]*\s*\([^()]*"\d+"[^()]*\)\s*\.|(?:os\s*\.\s*)?(?:environ|getenv)\b|process\s*\.\s*env\b|\$?ENV\s*[\[{]|\$_(?:ENV|GET|POST|SERVER)\b|(?:[A-Za-z_][\w.]*)?\b(?:fromCharCode|b64decode|atob|unhexlify|fromhex|pack|decode64)\b)`)
 	// interpolations are expressions within strings of Perl.
@@ -263,11 +267,31 @@ func (s *skeleton) signals(out *[]Effect) {
 		}
 	}
 	for _, m := range modes.FindAllStringIndex(s.worth(modes)) {
-		if mode := octal.FindStringSubmatch(s.region(m[1])); mode != nil {
-			*out = append(*out, Effect{Kind: Argv, Argv: []string{"chmod", mode[1], "file"}})
+		args := s.region(m[1])
+		if mode := s.mode(args); mode != "" {
+			*out = append(*out, Effect{Kind: Argv, Argv: []string{"chmod", mode, "file"}})
+		} else if allModes.MatchString(args) {
+			*out = append(*out, Effect{Kind: Argv, Argv: []string{"chmod", "a+rwx", "file"}})
 		}
 	}
 	if m := owners.FindStringSubmatch(s.worth(owners)); m != nil {
 		*out = append(*out, Effect{Kind: Mode, Text: m[1]})
 	}
+}
+
+// mode is the mode of a file in arguments, as chmod takes it; "" if there is none.
+func (s *skeleton) mode(args string) string {
+	if m := otherMode.FindStringSubmatch(args); m != nil {
+		bits, err := strconv.ParseInt(m[1], 0, 32)
+		if text, ok := s.text(m[2]); ok && m[2] != "" {
+			bits, err = strconv.ParseInt(strings.TrimPrefix(text, "0o"), 8, 32)
+		}
+		if err == nil {
+			return strconv.FormatInt(bits, 8)
+		}
+	}
+	if m := octal.FindStringSubmatch(args); m != nil {
+		return m[1]
+	}
+	return ""
 }

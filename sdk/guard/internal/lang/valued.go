@@ -10,7 +10,7 @@ import (
 
 var (
 	// addsTo is a list that what a variable holds is put behind, at the beginning of arguments.
-	addsTo = pattern.New(`^\(\s*\[([^\[\]]*)\]\s*\+\s*(?:list\s*\(\s*)?([A-Za-z_]\w*)\s*\)?\s*([,)])`)
+	addsTo = pattern.New(`^\(\s*[\[(]([^\[\]()]*)[\])]\s*\+\s*(?:list\s*\(\s*)?([A-Za-z_]\w*)\s*\)?\s*([,)])`)
 	// heldBy is an argument that a variable holds, or several that it holds.
 	heldBy = pattern.New(`^\s*(?:\*|\.\.\.)?\s*([A-Za-z_]\w*)\s*(?:\.\.\.)?\s*$`)
 	// wordsOnly are strings alone, by themselves or as a list.
@@ -45,7 +45,7 @@ func (s *skeleton) valued(args string, depth int) ([]Effect, bool) {
 	}
 	if m := addsTo.FindStringSubmatchIndex(args); m != nil {
 		g := pattern.Groups(args, m)
-		args = "([" + g[1] + ",*" + g[2] + "]" + g[3] + args[m[1]:]
+		args = "([" + strings.TrimRight(g[1], ", ") + ",*" + g[2] + "]" + g[3] + args[m[1]:]
 	}
 	if m := addsText.FindStringSubmatchIndex(args); m != nil {
 		g := pattern.Groups(args, m)
@@ -66,31 +66,37 @@ func (s *skeleton) valued(args string, depth int) ([]Effect, bool) {
 		return effects, true
 	}
 	elements := elementsOf(args)
-	list := elements
-	inner := len(elements) > 0 && strings.HasPrefix(strings.TrimSpace(elements[0]), "[")
-	if inner {
-		list = elementsOf(strings.TrimSpace(elements[0]))
+	fill := func(list []string, call func(list string) string) (effects []Effect, ok bool) {
+		for at, element := range list {
+			m := heldBy.FindStringSubmatch(element)
+			if m == nil {
+				continue
+			}
+			effects, ok := s.withEach(m[1], depth, func(value string) string {
+				filled := slices.Clone(list)
+				filled[at] = value
+				return call(strings.Join(filled, ","))
+			})
+			if ok {
+				return effects, true
+			}
+		}
+		return nil, false
 	}
-	for at, element := range list {
-		m := heldBy.FindStringSubmatch(element)
-		if m == nil {
+	for i, element := range elements { // the first may be a list, or the second of a function that gets the program by itself
+		if element = strings.TrimSpace(element); i > 1 || !strings.HasPrefix(element, "[") {
 			continue
 		}
-		effects, ok := s.withEach(m[1], depth, func(value string) string {
-			filled := slices.Clone(list)
-			filled[at] = value
-			if !inner {
-				return "(" + strings.Join(filled, ",") + ")"
-			}
-			outer := slices.Clone(elements)
-			outer[0] = "[" + strings.Join(filled, ",") + "]"
-			return "(" + strings.Join(outer, ",") + ")"
+		effects, ok := fill(elementsOf(element), func(list string) string {
+			filled := slices.Clone(elements)
+			filled[i] = "[" + list + "]"
+			return "(" + strings.Join(filled, ",") + ")"
 		})
-		if ok {
-			return effects, true
+		if ok || i == 0 {
+			return effects, ok
 		}
 	}
-	return nil, false
+	return fill(elements, func(list string) string { return "(" + list + ")" })
 }
 
 // valuedText are those of a call whose arguments begin with a string that has a variable in it.

@@ -92,6 +92,9 @@ func (l *language) uses(name string, args []shell.Field) []Use {
 			}
 			// The module's own arguments follow; pip is a program of its own.
 			argv := append([]shell.Field{{Text: opt.Value}}, args[min(opt.At+1, len(args)):]...)
+			if opt.Value == "pdb" {
+				uses = append(uses, Use{Kind: Input, Lang: "pdb"}) // what the debugger is told
+			}
 			return append(uses, Use{Kind: Command, Argv: argv})
 		case opt.Roles == "k" && strings.HasPrefix(opt.Value, "data:"):
 			uses = append(uses, Use{Kind: Code, Lang: l.lang, Text: inURL(opt.Value)})
@@ -105,6 +108,9 @@ func (l *language) uses(name string, args []shell.Field) []Use {
 		default:
 			uses = append(uses, Use{Kind: Shape, Text: opt.Value})
 		}
+	}
+	if l.lang == "perl" && parsed.Has("-d") {
+		uses = append(uses, Use{Kind: Input, Lang: "perl"}) // the debugger takes it for commands
 	}
 	at := parsed.Operands
 	if !coded && l.lang == "lisp" && len(at) > 0 && strings.HasPrefix(args[at[0]].Text, "(") {

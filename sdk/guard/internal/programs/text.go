@@ -55,6 +55,7 @@ var textPrograms = []program{
 		"sleep usleep kill jobs fg bg disown wait ulimit umask times type hash help let ps pgrep pidof free vmstat " +
 		"lscpu getconf tput clear reset stty logname yes figlet cowsay bc2 true false : read dirs let shopt bind pip-audit", args: "d*",
 		opts: "f=d s=d w=d d=d r=r --format=d --separator=d --date=d --file=r --reference=r"},
+	{names: "prove", args: "r*", opts: "e=c I=l P=d j=d a=w --exec=c --lib= --archive=w --formatter=d --harness=d --jobs=d --state=d --rc=r"},
 	{names: "timeit", args: "c*", lang: "python", opts: "s=c n=d r=d u=d --setup=c --number=d --repeat=d --unit=d"},
 	{names: "pdb ipdb pudb", args: "k d*", lang: "pdb", style: "stop", opts: "c=c m=d --command=c"},
 	{names: "cprofile profile trace doctest", args: "k d*", lang: "python", style: "stop", opts: "o=w s=d c=d m=d f=r C=w --file=r --count= --trace= --ignore-dir=l --ignore-module=d"},

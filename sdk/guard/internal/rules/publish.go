@@ -19,7 +19,7 @@ var publishRules = unlessDry([]Rule{
 				}
 			}
 			switch first {
-			case "publish", "unpublish", "deprecate", "pub":
+			case "publish", "unpublish", "deprecate", "pub", "pu":
 				return true
 			case "dist-tag", "owner", "access":
 				return slices.Contains([]string{"add", "rm", "set", "grant", "revoke"}, second)
