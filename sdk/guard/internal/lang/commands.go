@@ -107,9 +107,7 @@ func (s *skeleton) commands(language string, out *[]Effect) bool {
 		effects, ok := []Effect{e}, true
 		switch {
 		case e.Kind == Dynamic:
-			if effects, ok = s.handedTo(keyword.ReplaceAllString(args, "")); !ok {
-				effects, ok = s.valued(args, maxValued)
-			}
+			effects, ok = s.startsHeld(args)
 		case e.Kind == Argv && slices.Contains(e.Argv, shell.Unknown), e.Kind == Shell && placesIn[language] != nil && (strings.Contains(e.Text, shell.Item) || strings.Contains(e.Text, shell.Unknown)):
 			effects, ok = s.valued(args, maxValued)
 		}
@@ -126,6 +124,20 @@ func (s *skeleton) commands(language string, out *[]Effect) bool {
 		}
 	}
 	return found
+}
+
+// startsHeld are the effects of a call whose arguments begin with a variable. False if it isn't known what that may hold.
+func (s *skeleton) startsHeld(args string) ([]Effect, bool) {
+	elements := elementsOf(args)
+	if len(elements) > 1 && heldBy.MatchString(elements[1]) { // which may hold the arguments of the program
+		if effects, ok := s.valued(args, maxValued); ok {
+			return effects, true
+		}
+	}
+	if effects, ok := s.handedTo(keyword.ReplaceAllString(args, "")); ok {
+		return effects, true
+	}
+	return s.valued(args, maxValued)
 }
 
 // interpreters are programs that get code as an argument.
