@@ -76,8 +76,10 @@ func (s *skeleton) areRecords(list, key string) bool {
 		return false
 	}
 	if list[0] != '[' && list[0] != '(' {
-		variable := list
-		if list = s.listOf(variable); list == "" || list[0] == '{' {
+		if !s.looks(len(s.code)) {
+			return false
+		}
+		if list = s.listOf(list); list == "" || list[0] == '{' {
 			return false
 		}
 	}
