@@ -210,7 +210,7 @@ func (s *skeleton) replace(p *pattern.Pattern, by func([]string) string) {
 // text is a string of the code by its number; false if it isn't a constant.
 func (s *skeleton) text(number string) (string, bool) {
 	n, err := strconv.Atoi(number)
-	if err != nil || s.literals[n].tick && !s.literals[n].template || s.literals[n].regex {
+	if err != nil || n >= len(s.literals) || s.literals[n].tick && !s.literals[n].template || s.literals[n].regex {
 		return "", false
 	}
 	return s.literals[n].text, true
