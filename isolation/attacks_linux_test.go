@@ -75,6 +75,36 @@ func TestNobodySetsTheKernelUp(t *testing.T) {
 	}
 }
 
+// Root owns the devices, which are the machine's in a sandbox, too, and can't change them there all the same.
+func TestNobodyChangesTheDevices(t *testing.T) {
+	const device = "/dev/full"
+	before, err := os.Stat(device)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := Profile{Name: "test", ReadOnly: []string{"/usr"}, Exec: true, Confine: true}
+	attack := shell("chmod 600 " + device)
+	i := configured(t, Config{Enabled: true})
+	if r := outcome(t, i, attack, p); r.exit.Success() {
+		t.Errorf("%s was changed", device)
+	}
+	use := shell("echo x > /dev/null && head -c 2 /dev/zero | wc -c && ! echo x > " + device)
+	if r := outcome(t, i, use, p); !r.exit.Success() || strings.TrimSpace(r.stdout) != "2" {
+		t.Errorf("the devices can't be used: %s %s", r.stdout, r.stderr)
+	}
+	if os.Getuid() != 0 {
+		return // it owns none
+	}
+	i.platform.spawner.end()
+	i.platform.spawner = newSpawner(func() {})
+	if r := outcome(t, i, shell("chmod 600 "+device), p); !r.exit.Success() {
+		t.Errorf("it fails without the wall, too: %s", r.stderr)
+	}
+	if err := os.Chmod(device, before.Mode().Perm()); err != nil {
+		t.Error(err)
+	}
+}
+
 // Nobody inside gets a user namespace of its own, and so no bubblewrap in the bubblewrap.
 func TestNoUserNamespaceInside(t *testing.T) {
 	for name, attack := range map[string]string{

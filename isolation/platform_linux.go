@@ -1,6 +1,7 @@
 package isolation
 
 import (
+	"os"
 	"os/exec"
 	"path/filepath"
 	"sync"
@@ -50,7 +51,11 @@ func newPlatform(cfg Config, l layout, log hclog.Logger, m machine) (*platform, 
 		pl.etc = newEtcCopies(cache)
 		pl.linkSafe = sync.OnceValue(func() bool { return !makesMountPointsThroughLinks(bwrap, cache) })
 	}
-	pl.spawner = newSpawner()
+	pl.spawner = newSpawner(func() {
+		if os.Geteuid() == 0 {
+			_ = keepDevices() // in a container root may not mount; nor are the devices the machine's there
+		}
+	})
 	pl.groups = newGroups(cfg.Groups, log)
 	return pl, nil
 }

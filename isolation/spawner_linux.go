@@ -16,11 +16,13 @@ type spawner struct {
 	jobs chan func()
 }
 
-func newSpawner() *spawner {
+// newSpawner starts the thread, which does something first: to itself, and so to all that it starts.
+func newSpawner(first func()) *spawner {
 	s := &spawner{jobs: make(chan func())}
 	go func() {
 		// Never unlocked: the thread ends with this goroutine.
 		runtime.LockOSThread()
+		first()
 		for job := range s.jobs {
 			job()
 		}
