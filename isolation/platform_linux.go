@@ -1,7 +1,6 @@
 package isolation
 
 import (
-	"os"
 	"os/exec"
 	"path/filepath"
 	"sync"
@@ -19,6 +18,7 @@ type platform struct {
 	bwrap    string // empty unless isolation is enabled
 	trial    trial
 	spawner  *spawner
+	around   func(start func() error) error // what is done to its thread while it starts a sandbox
 	brander  brander
 	rulesets rulesets
 	groups   *groups
@@ -51,11 +51,7 @@ func newPlatform(cfg Config, l layout, log hclog.Logger, m machine) (*platform, 
 		pl.etc = newEtcCopies(cache)
 		pl.linkSafe = sync.OnceValue(func() bool { return !makesMountPointsThroughLinks(bwrap, cache) })
 	}
-	pl.spawner = newSpawner(func() {
-		if os.Geteuid() == 0 {
-			_ = keepDevices() // in a container root may not mount; nor are the devices the machine's there
-		}
-	})
+	pl.spawner, pl.around = newSpawner(), keepingDevices
 	pl.groups = newGroups(cfg.Groups, log)
 	return pl, nil
 }
@@ -160,7 +156,7 @@ func (pl *platform) startSandbox(child *exec.Cmd, p Profile) (*Process, error) {
 		return nil, err
 	}
 	in := pl.groups.member(p)
-	if err := in.start(s.cmd, func() error { return pl.spawner.start(s.cmd, syscall.SIGKILL) }); err != nil {
+	if err := in.start(s.cmd, func() error { return pl.spawner.startWithin(pl.around, s.cmd, syscall.SIGKILL) }); err != nil {
 		in.leave()
 		s.close()
 		return nil, err

@@ -16,13 +16,11 @@ type spawner struct {
 	jobs chan func()
 }
 
-// newSpawner starts the thread, which does something first: to itself, and so to all that it starts.
-func newSpawner(first func()) *spawner {
+func newSpawner() *spawner {
 	s := &spawner{jobs: make(chan func())}
 	go func() {
 		// Never unlocked: the thread ends with this goroutine.
 		runtime.LockOSThread()
-		first()
 		for job := range s.jobs {
 			job()
 		}
@@ -41,10 +39,15 @@ func (s *spawner) do(job func()) {
 }
 
 // start starts cmd on the thread. The child is sent atDeath when this process dies.
-func (s *spawner) start(cmd *exec.Cmd, atDeath syscall.Signal) (err error) {
+func (s *spawner) start(cmd *exec.Cmd, atDeath syscall.Signal) error {
+	return s.startWithin(func(start func() error) error { return start() }, cmd, atDeath)
+}
+
+// startWithin is start, within something that is done to the thread meanwhile.
+func (s *spawner) startWithin(around func(start func() error) error, cmd *exec.Cmd, atDeath syscall.Signal) (err error) {
 	cmd.SysProcAttr = childAttributes(cmd.SysProcAttr)
 	cmd.SysProcAttr.Pdeathsig = atDeath
-	s.do(func() { err = cmd.Start() })
+	s.do(func() { err = around(cmd.Start) })
 	return err
 }
 
