@@ -57,7 +57,7 @@ func (s *state) alone() []*state {
 }
 
 func (s *state) equal(o *state) bool {
-	return s.dir == o.dir && s.doubt == o.doubt && s.strict == o.strict && s.in.sameText(s.oldDir, o.oldDir) && s.dead == o.dead && slices.Equal(s.stack, o.stack) && s.trap == o.trap && s.input == o.input && s.printer == o.printer &&
+	return s.dir == o.dir && s.doubt == o.doubt && s.strict == o.strict && s.in.sameText(s.oldDir, o.oldDir) && s.dead == o.dead && slices.Equal(s.stack, o.stack) && slices.Equal(s.locals, o.locals) && s.trap == o.trap && s.input == o.input && s.printer == o.printer &&
 		same(s.in, s.aliases, o.aliases, identical) && same(s.in, s.funcs, o.funcs, identical) && same(s.in, s.outer, o.outer, identical) && slices.Equal(s.params, o.params) &&
 		same(s.in, s.integers, o.integers, identical) && same(s.in, s.readonly, o.readonly, identical) && same(s.in, s.exported, o.exported, identical) &&
 		same(s.in, s.vars, o.vars, sameVariable) && same(s.in, s.files, o.files, Stream.same)

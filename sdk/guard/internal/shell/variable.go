@@ -2,6 +2,7 @@ package shell
 
 import (
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -86,6 +87,9 @@ func (s *state) Get(name string) expand.Variable {
 	case "@", "*":
 		return expand.Variable{Set: true, Kind: expand.Indexed, List: s.args()}
 	case "#":
+		if slices.ContainsFunc(s.args(), HasUnknown) {
+			return known(Item) // which may be none, or many
+		}
 		return known(strconv.Itoa(len(s.args())))
 	case "?", "$", "!", "RANDOM", "SRANDOM", "SECONDS", "LINENO", "PPID", "BASHPID", "UID", "EUID", "EPOCHSECONDS", "EPOCHREALTIME", "OPTIND",
 		"BASH_SUBSHELL", "BASH_ARGC", "HISTCMD", "GROUPS":

@@ -71,6 +71,7 @@ func blur(states []*state) *state {
 			}
 			return true
 		})
+		s.localsOf(o)
 		if !slices.Equal(s.params, o.params) {
 			s.params = []string{Unknown, Unknown}
 			if len(o.params) > 0 && len(states[0].params) > 0 && o.params[0] == states[0].params[0] {
@@ -138,4 +139,20 @@ func (s *state) keepFiles(from []*state) *state {
 		return true
 	})
 	return s
+}
+
+// localsOf leaves those variables local that are so on another way, too. What the others are when the function ends isn't known.
+func (s *state) localsOf(o *state) {
+	if slices.Equal(s.locals, o.locals) {
+		return
+	}
+	var both []string
+	for _, name := range slices.Concat(s.locals, o.locals) {
+		if !slices.Contains(s.locals, name) || !slices.Contains(o.locals, name) {
+			s.set(name, Unknown)
+		} else if !slices.Contains(both, name) {
+			both = append(both, name)
+		}
+	}
+	s.locals = both
 }
