@@ -141,13 +141,11 @@ func TestCancellingACallCancelsTheTool(t *testing.T) {
 func TestAStoppedPluginHoldsUpNothingButItsCall(t *testing.T) {
 	each(t, func(t *testing.T, f *fixture) {
 		frozen := f.spec("FROZEN=1")
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-		defer cancel()
-		_, _ = f.Call(ctx, frozen, request(t, "stop", nil), nil) // the answer may get out just before
+		f.call(frozen, "pid", nil) // it has started, however long that took
 		hosttest.Eventually(t, "a call of the stopped plugin runs out of time", func() bool {
-			ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 			defer cancel()
-			_, err := f.Call(ctx, frozen, request(t, "pid", nil), nil)
+			_, err := f.Call(ctx, frozen, request(t, "stop", nil), nil) // the answer may get out just before
 			return errors.Is(err, context.DeadlineExceeded)
 		})
 		f.call(f.spec(), "pid", nil)
