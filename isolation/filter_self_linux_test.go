@@ -51,7 +51,10 @@ func playFiltered(which string) int {
 	}
 	filters := map[string]int{}
 	for _, task := range tasks {
-		status, _ := os.ReadFile(task)
+		status, err := os.ReadFile(task)
+		if err != nil {
+			continue // the thread has ended
+		}
 		_, after, _ := strings.Cut(string(status), "\nSeccomp_filters:")
 		number, _, _ := strings.Cut(after, "\n")
 		filters[strings.TrimSpace(number)]++
