@@ -53,6 +53,8 @@ var (
 	// annotated is a variable of Python's that is set with its type, and blocks are the words that such a line begins with that sets none.
 	annotated = pattern.New(`(^|[;\n])([ \t]*)([A-Za-z_]\w*)[ \t]*:[ \t]*[A-Za-z_"][\w.\[\], |"]*?[ \t]*=[ \t]*`)
 	blocks    = names(`else try finally`)
+	// namedDirectory is one by the name that Python has for it.
+	namedDirectory = pattern.New(`\bos\s*\.\s*(?:path\s*\.\s*)?(pardir|curdir)\b`)
 	// addsToItself is a list that is set to itself and something more, and addsKnown one of Python's that is added to by what a call or
 	// a variable gives.
 	addsToItself = pattern.New(`(^|[;\n{}])([ \t]*)([A-Za-z_]\w*)[ \t]*=[ \t]*([A-Za-z_]\w*)[ \t]*\+[ \t]*(\[|[A-Za-z_])`)
@@ -71,6 +73,11 @@ func (s *skeleton) fold(language string) {
 		})
 	}
 	if language == "python" {
+		if namedDirectory.MatchString(s.worth(namedDirectory)) {
+			s.replace(namedDirectory, func(m []string) string {
+				return s.literal(map[string]string{"pardir": "..", "curdir": "."}[m[1]], m[0])
+			})
+		}
 		if strings.Contains(s.code, ":") {
 			s.replace(annotated, func(m []string) string {
 				if blocks[m[3]] {

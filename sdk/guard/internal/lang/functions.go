@@ -16,6 +16,7 @@ type function struct {
 	decorated bool   // something else may be made of it (Python)
 	method    bool   // its first argument is the object that it is called of (Python)
 	class     string // of such objects
+	member    bool   // it is a member of an object or a class (Node): it is called by that name of whatever object
 }
 
 // formal is a parameter of a function.
@@ -47,7 +48,45 @@ func (s *skeleton) functions() []function {
 		}
 		s.defined = append(s.defined, f)
 	}
+	if s.language == "node" {
+		s.members()
+	}
 	return s.defined
+}
+
+var (
+	// memberFunction is where an object or a class of Node's gets a function by its name, in either form.
+	memberFunction = pattern.New(`(?:^|[;{},\n])\s*(?:static\s+)?(?:async\s+)?([A-Za-z_$]\w*)(?:\s*\(([^()]*)\)\s*\{|\s*:\s*(?:async\s*)?(?:function\s*)?\(([^()]*)\)\s*(?:=>|\{))`)
+	// otherMember is where members may be called by something else than their names.
+	otherMember = pattern.New(`\]\s*\(|\bObject\s*\.|\bReflect\b|\bProxy\b|\bprototype\b|\bextends\b|\bsuper\b|\.\s*(?:call|apply|bind)\b|\bwith\s*\(|\bfor\s*\([^()]*\bin\b`)
+)
+
+// notMembers are words that stand before brackets and a block.
+var notMembers = names(`if for while switch catch function constructor with`)
+
+// members adds the functions that are members of objects, if all of them are called by their names.
+func (s *skeleton) members() {
+	found := memberFunction.FindAllStringSubmatch(s.worth(memberFunction))
+	if len(found) == 0 || otherMember.MatchString(s.code) {
+		return
+	}
+	for _, m := range found {
+		if notMembers[m[1]] {
+			continue
+		}
+		f := function{name: m[1], member: true}
+		for param := range strings.SplitSeq(m[2]+m[3], ",") {
+			f.params = append(f.params, s.formal(param))
+		}
+		s.defined = append(s.defined, f)
+	}
+}
+
+// definition says whether a name at a place is where a member is defined.
+func (s *skeleton) definition(place int) bool {
+	from := strings.LastIndexAny(s.code[:place], ";{},\n")
+	m := memberFunction.FindStringIndex(s.code[max(0, from):])
+	return m != nil && m[0] == 0 && max(0, from)+m[1] > place
 }
 
 // formal is a parameter as it is written, with a type and a default.

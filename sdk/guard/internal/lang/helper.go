@@ -78,6 +78,11 @@ func (h *handing) variable(name string) bool {
 			if value = strings.TrimSpace(value); !ok || strings.HasPrefix(value, "[") && !s.unchanged(name) {
 				return false
 			}
+			if strings.HasPrefix(value, "[") {
+				if value, ok = s.grown(name, value); !ok {
+					return false
+				}
+			}
 			for _, one := range s.choices(value) {
 				if !h.starts("(" + one + ")") {
 					return false
@@ -201,8 +206,11 @@ func asPair(entry string) string {
 func (h *handing) called(f function, param int, rest bool) bool {
 	s := h.s
 	stands := places
-	if f.method {
+	switch {
+	case f.method:
 		stands, param = mentions, param-1 // the object is the first
+	case f.member:
+		stands = mentions
 	}
 	if f.decorated || f.method && (param < 0 || !s.isPlain(f.class)) {
 		return false
@@ -214,6 +222,9 @@ func (h *handing) called(f function, param int, rest bool) bool {
 		behind := s.code[place+len(f.name):]
 		if before := strings.TrimRight(s.code[:place], " \t"); strings.HasSuffix(before, "def") || strings.HasSuffix(before, "function") || strings.HasSuffix(before, "func") || !f.method && strings.HasPrefix(strings.TrimLeft(behind, " "), "=") && !strings.HasPrefix(strings.TrimLeft(behind, " "), "==") {
 			continue // where it is defined
+		}
+		if f.member && s.definition(place) {
+			continue
 		}
 		if f.method {
 			called, other := s.calledOf(f.class, s.code[max(0, place-maxTold):place])

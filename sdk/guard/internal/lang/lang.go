@@ -36,6 +36,7 @@ type Effect struct {
 	Inserted bool   // of Shell: something that isn't known is put into Text
 	Content  string // of Write: what is written, if it is known
 	Adds     bool   // of Content: it is put to what is there
+	Partly   bool   // of Content: its lines are parts of what is there then
 	Within   string // the function or class that the code defines and doesn't call, and in which this is, if what it does isn't known
 	Beside   string // of Path: the path from the directory on that the code's own file is in, if it begins there
 }

@@ -48,12 +48,7 @@ func (s *skeleton) grown(name, list string) (string, bool) {
 		case strings.HasSuffix(before, "push"), strings.HasSuffix(before, "unshift"):
 			added, first = s.region(place), strings.HasSuffix(before, "unshift") // as Perl has it
 		}
-		var elements []string
-		for _, ref := range values.FindAllString(added) {
-			if ref[0] == '"' {
-				elements = append(elements, ref)
-			}
-		}
+		elements := s.addedBy(m[1], added)
 		switch all := strings.Join(elements, ","); {
 		case all == "":
 		case first:
@@ -87,3 +82,50 @@ func withElement(list, index, element string) string {
 	}
 	return list[:1] + strings.Join(elements, ",") + list[len(list)-1:]
 }
+
+// addedBy are the elements that a method adds by these arguments: strings and variables as they stand, anything else as a name that nothing
+// has set.
+func (s *skeleton) addedBy(method, args string) (elements []string) {
+	args = strings.TrimSpace(args)
+	if args == "" {
+		return nil
+	}
+	if args[0] != '[' && args[0] != '(' {
+		args = "(" + args + ")"
+	}
+	given := elementsOf(args)
+	switch method {
+	case "": // what stands behind +=, or Perl's push, behind the list
+		if len(given) > 0 && strings.HasPrefix(strings.TrimSpace(given[0]), "@") {
+			given = given[1:]
+		}
+	case "insert": // at an index
+		given = given[min(1, len(given)):]
+	case "splice": // from an index on, and instead of so many
+		given = given[min(2, len(given)):]
+	}
+	if len(given) == 1 && method == "extend" {
+		if list := strings.TrimSpace(given[0]); list != "" && (list[0] == '[' || list[0] == '(') {
+			given = elementsOf(list)
+		}
+	}
+	for _, element := range given {
+		switch element = strings.TrimSpace(element); {
+		case plainString.MatchString(element), plainVariable.MatchString(element) && method != "extend":
+			elements = append(elements, element)
+		case s.language == "python" || s.language == "node":
+			elements = append(elements, unheld)
+		default:
+			elements = append(elements, "$"+unheld)
+		}
+	}
+	return elements
+}
+
+// unheld is the name of no variable.
+const unheld = "_unheld"
+
+var (
+	plainString   = pattern.New(`^"\d+"$`)
+	plainVariable = pattern.New(`^[$]?[A-Za-z_]\w*$`)
+)

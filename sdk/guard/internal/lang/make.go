@@ -189,6 +189,8 @@ func (m *makefile) expand(text string, r *rule, deep int) string {
 			file, text, _ := strings.Cut(m.expand(written, r, deep+1), ",")
 			if file = strings.TrimSpace(file); strings.HasPrefix(file, ">") {
 				m.out = append(m.out, Effect{Kind: Write, Text: strings.TrimLeft(file, "> "), Content: strings.TrimSpace(text) + "\n"})
+			} else if read, ok := strings.CutPrefix(file, "<"); ok {
+				m.out = append(m.out, Effect{Kind: Path, Text: strings.TrimSpace(read)})
 			}
 			continue
 		}

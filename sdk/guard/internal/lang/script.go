@@ -60,6 +60,7 @@ var (
 	// variableNext is the same of a function that takes the arguments of the program one by one.
 	variableNext = pattern.New(`^[\s(\[]*[$@]?[A-Za-z_][\w.]*(?:\s*\[\s*-?\d+\s*\])?\s*,`)
 	inStart      = pattern.New(`^[\s\[\](),*]*$`)
+	perlMode     = pattern.New(`^\s*\(?\s*(0[0-7]*|[1-9]\d*)\s*,`)
 	reference    = pattern.New(`"(\d+)"`)
 	executable   = pattern.New(`\bexecutable\s*=\s*"(\d+)"\s*,?`)
 	noKeywords   = pattern.New(`,\s*\{[\s,]*\}`)
@@ -94,6 +95,7 @@ func script(language, code string, depth int, left *int, unheard bool) []Effect 
 		}
 	}
 	s.adapts()
+	s.maps()
 	if language == "go" {
 		out = append(out, generated(code)...)
 		s.golang(&out)
@@ -281,6 +283,11 @@ func (s *skeleton) signals(out *[]Effect) {
 
 // mode is the mode of a file in arguments, as chmod takes it; "" if there is none.
 func (s *skeleton) mode(args string) string {
+	if m := perlMode.FindStringSubmatch(args); m != nil && s.language == "perl" {
+		if bits, err := strconv.ParseInt(m[1], 0, 32); err == nil {
+			return strconv.FormatInt(bits, 8)
+		}
+	}
 	if m := otherMode.FindStringSubmatch(args); m != nil {
 		bits, err := strconv.ParseInt(m[1], 0, 32)
 		if text, ok := s.text(m[2]); ok && m[2] != "" {

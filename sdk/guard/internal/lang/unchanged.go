@@ -117,5 +117,5 @@ func (s *skeleton) onlyLooks(list []string, place int, before, behind string) bo
 			}
 		}
 	}
-	return defined || lookingAt[function] && (function != "call" || s.language != "node") // where it calls any function
+	return defined || lookingAt[function] && (s.language != "node" || function != "call" && function != "set") // of which one calls any function there, and one sets members
 }
