@@ -43,12 +43,12 @@ func (in *Interpreter) onEach(states []*state, follow func(*state) ([]*state, St
 // record follows something on a way, and says whether it may be done again on another one: it has left nothing behind but states.
 func (in *Interpreter) record(st *state, follow func(*state) ([]*state, Stream)) (r run, repeatable bool) {
 	r = run{before: st.clone(), everywhere: in.everywhere()}
-	from, loops, functions, gone := len(in.reads), times(in.breaks), times(in.returns), in.gone
+	from, loops, functions, gone, jobs := len(in.reads), times(in.breaks), times(in.returns), in.gone, len(in.jobs)
 	in.recording++
 	r.after, r.out = follow(st)
 	in.recording--
 	r.reads = in.reads[from:]
-	return r, !in.stopped && len(r.reads) <= maxReads && r.everywhere == in.everywhere() && gone == in.gone &&
+	return r, !in.stopped && len(r.reads) <= maxReads && r.everywhere == in.everywhere() && gone == in.gone && jobs == len(in.jobs) &&
 		loops == times(in.breaks) && functions == times(in.returns)
 }
 
@@ -100,10 +100,10 @@ func listed[V any](in *Interpreter, _ *table[V], keep func(string) bool) {
 func (in *Interpreter) alike(r *run, st *state) bool {
 	b := r.before
 	defer func(work int) { in.work = work }(in.work) // it is bounded by what the run took
-	return b.dir == st.dir && b.doubt == st.doubt && b.strict == st.strict && b.dead == st.dead && b.file == st.file &&
+	return b.dir == st.dir && b.doubt == st.doubt && b.adrift == st.adrift && b.strict == st.strict && b.dead == st.dead && b.depth == st.depth && b.drained == st.drained && b.file == st.file &&
 		b.trap == st.trap && b.input == st.input && b.printer == st.printer &&
 		(b.files == nil) == (st.files == nil) &&
-		slices.Equal(b.params, st.params) && slices.Equal(b.stack, st.stack) && slices.Equal(b.locals, st.locals) &&
+		slices.Equal(b.params, st.params) && slices.Equal(b.stack, st.stack) && slices.EqualFunc(b.locals, st.locals, local.same) &&
 		in.unreadDir(r.reads, b.oldDir, st.oldDir) &&
 		r.everywhere == in.everywhere() &&
 		unread(in, r.reads, b.vars, st.vars, sameVariable, isList) && unread(in, r.reads, b.files, st.files, Stream.same, nil) &&

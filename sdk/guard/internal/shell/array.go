@@ -110,7 +110,10 @@ func (s *state) either(name string, a, b expand.Variable) {
 	}
 	s.changed(name, "")
 	value := eitherOf(a.String())
-	if value == Unknown {
+	switch {
+	case name == "IFS":
+		value = eitherSeparators(a, b)
+	case value == Unknown:
 		value = eitherOf(b.String())
 	}
 	set(s.in, &s.vars, name, expand.Variable{Set: true, Kind: expand.String, Str: value})

@@ -23,7 +23,7 @@ func (in *Interpreter) keepsAssigned(c *Call, st *state) {
 		switch {
 		case names && c.Argv[len(c.Argv)-1].Text == name:
 			st.set(name, value)
-		case (names || declares) && named, special[word] && (in.posix || in.depth > 1): // code for a shell of another kind, perhaps
+		case (names || declares) && named, special[word] && in.mayBeOther(): // code for a shell of another kind, perhaps
 			st.either(name, st.Get(name), expand.Variable{Set: true, Kind: expand.String, Str: value})
 		}
 	}
@@ -80,7 +80,7 @@ func (in *Interpreter) builtin(c *Call, st *state) (Stream, bool) {
 		return none, true
 	case "set":
 		in.setOptions(&c.Place, args)
-		in.set(st, args)
+		in.set(st, c.Argv[1:])
 		return none, true
 	case "shift":
 		in.shift(st, args)
@@ -97,7 +97,9 @@ func (in *Interpreter) builtin(c *Call, st *state) (Stream, bool) {
 			case kept:
 				st.set(name, Unknown) // it fails, if readonly is the shell's own
 			default:
-				unset(in, &st.vars, name)
+				st.mayShow(name, false)
+				st.mayCompute(name)
+				st.unset(name)
 			}
 			if !slices.Contains(args, "-v") && !has(in, st.readonly, name+"()") {
 				unset(in, &st.funcs, name)
@@ -131,7 +133,11 @@ func (in *Interpreter) builtin(c *Call, st *state) (Stream, bool) {
 			in.named(&c.Place, args[0][2:], args[1])
 		}
 		if len(args) > 2 && args[0] == "-v" {
-			st.set(args[1], printf(args[2:]))
+			value := printf(args[2:])
+			if slices.ContainsFunc(args[3:], func(arg string) bool { return arg == Unknown || arg == Unset }) {
+				value = Unknown // it may be several, or none
+			}
+			st.set(args[1], value)
 			return none, true
 		}
 	case "test", "[":
@@ -151,12 +157,23 @@ func (in *Interpreter) builtin(c *Call, st *state) (Stream, bool) {
 	case ".", "source":
 		return in.source1(c, st, args), true
 	case "export", "declare", "typeset", "local", "readonly":
-		// Reached through a wrapper such as `command export x=y`.
+		// Reached through a wrapper such as `command export x=y`, or in a shell that takes it for a command like others.
+		within := len(in.calls) > 0 && c.Argv[0].Text != "export" && c.Argv[0].Text != "readonly" && !slices.Contains(args, "-g")
 		for _, arg := range args {
+			if name, _, valued := strings.Cut(arg, "="); within && syntax.ValidName(name) {
+				if valued {
+					st.shadow(name)
+				} else {
+					st.declareLocal(name)
+				}
+			}
 			in.declared(&c.Place, st, arg, slices.ContainsFunc(args, func(option string) bool { return strings.HasPrefix(option, "-") && strings.Contains(option, "i") }), false)
 			if name, value, ok := strings.Cut(arg, "="); ok && syntax.ValidName(name) {
 				if c.Argv[0].Text == "local" && len(in.calls) == 0 {
 					continue // it fails outside of functions
+				}
+				if c.split() {
+					value = Unknown // some shells split it
 				}
 				st.set(name, value)
 				st.export(name)
@@ -168,6 +185,16 @@ func (in *Interpreter) builtin(c *Call, st *state) (Stream, bool) {
 		}
 	}
 	return Stream{}, false
+}
+
+// split says whether one of the words of a command came to several arguments, or to none.
+func (c *Call) split() bool {
+	stmt, ok := c.node.(*syntax.Stmt)
+	if !ok {
+		return false
+	}
+	call, ok := stmt.Cmd.(*syntax.CallExpr)
+	return ok && len(c.Via) == 0 && len(call.Args) != len(c.Argv)
 }
 
 // skipOptions returns the arguments after the options.
@@ -226,33 +253,31 @@ func (in *Interpreter) shift(st *state, args []string) {
 	if len(args) > 0 {
 		n, err = strconv.Atoi(args[0])
 	}
-	switch in.work += len(st.params); {
-	case err != nil:
-		for i := range st.params[min(1, len(st.params)):] {
-			st.params = slices.Clone(st.params)
-			st.params[i+1] = Unknown
-		}
-	case n >= 0 && n < len(st.params):
-		st.params = append(st.params[:1:1], st.params[1+n:]...)
+	in.work += len(st.params)
+	if err == nil {
+		st.shift(n)
+	} else if len(st.params) > 1 {
+		st.params = []string{st.params[0], Unknown}
 	}
 }
 
 // set changes the positional parameters.
-func (in *Interpreter) set(st *state, args []string) {
+func (in *Interpreter) set(st *state, fields []Field) {
+	args := Texts(fields)
 	in.keeps = in.keeps || slices.Contains(args, "noclobber") || len(args) > 0 && strings.HasPrefix(args[0], "-") && strings.Contains(args[0], "C")
 	if len(args) > 0 && (strings.HasPrefix(args[0], "-") && !strings.HasPrefix(args[0], "--") && strings.Contains(args[0], "e") || slices.Contains(args, "errexit")) {
 		st.strict = strings.HasPrefix(args[0], "-")
 	}
 	for i, arg := range args {
 		if arg == "--" {
-			st.params = append([]string{st.Get("0").String()}, args[i+1:]...)
+			st.params = append([]string{st.Get("0").String()}, positional(fields[i+1:])...)
 			return
 		}
 		if !strings.HasPrefix(arg, "-") && !strings.HasPrefix(arg, "+") {
 			if i > 0 && (args[i-1] == "-o" || args[i-1] == "+o") || i > 0 && strings.HasSuffix(args[i-1], "o") {
 				continue
 			}
-			st.params = append([]string{st.Get("0").String()}, args[i:]...)
+			st.params = append([]string{st.Get("0").String()}, positional(fields[i:])...)
 			return
 		}
 	}

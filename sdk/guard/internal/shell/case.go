@@ -10,28 +10,38 @@ import (
 func (in *Interpreter) caseClause(c *syntax.CaseClause, st *state, stdin Stream, place *Place) ([]*state, Stream) {
 	x := in.expansion(st, place)
 	word := x.one(c.Word)
-	all, covered, through := []*state{st}, false, false
+	all, compared, through := in.ways.list(1+len(c.Items)), st.alone(), []*state(nil)
 	printed := Stream{Piped: true, From: From("a conditional")}
 	for _, item := range c.Items {
 		may, must := taken(word, item)
 		for _, pattern := range item.Patterns {
 			x.one(pattern)
 		}
-		if must && !covered {
-			all, covered = all[1:], true // one of the branches up to this one is taken
+		if may {
+			through = append(through[:len(through):len(through)], compared...)
 		}
-		if may || through {
-			in.branches++
-			states, out := in.stmts(item.Stmts, st.clone(), stdin)
-			in.branches--
-			all, printed = append(all, states...), printed.then(out)
+		if must {
+			compared = nil
 		}
-		if must && item.Op == syntax.Break {
+		var after []*state
+		in.branches++
+		in.onEach(join(through...), func(s *state) ([]*state, Stream) { return in.stmts(item.Stmts, s.clone(), stdin) }, func(states []*state, out Stream) {
+			after, printed = append(after[:len(after):len(after)], states...), printed.then(out)
+		})
+		in.branches--
+		switch through = nil; item.Op {
+		case syntax.Fallthrough:
+			through = after
+		case syntax.Resume:
+			compared = join(append(compared[:len(compared):len(compared)], after...)...)
+		default:
+			all = append(all, after...)
+		}
+		if len(compared) == 0 && len(through) == 0 {
 			break
 		}
-		through = item.Op == syntax.Fallthrough
 	}
-	return join(all...), printed
+	return join(append(append(all, compared...), through...)...), printed
 }
 
 // taken says whether a branch may be taken for a word, and whether it is where none before it was.

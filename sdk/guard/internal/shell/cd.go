@@ -72,6 +72,7 @@ func (in *Interpreter) enter(c *Call, st *state, target string) {
 		return
 	case filepath.IsAbs(target) || st.dir != "":
 		st.dir = st.abs(target)
+		st.adrift = st.adrift && !filepath.IsAbs(target)
 	}
 	switch {
 	case len(st.dir) > maxDir:

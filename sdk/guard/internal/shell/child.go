@@ -65,7 +65,7 @@ func (c *Call) start(text string, params []string, stdin Stream, file bool) Stre
 	first := c.state.child(c.Env)
 	first.file = file && len(params) > 0
 	if len(params) > 0 {
-		first.params = params
+		first.params = c.positional(params)
 	}
 	cleared := slices.Contains(c.Via, "env") || slices.Contains(c.Via, "exec") // which may take any of them away
 	mentioned := first.vars.keys(c.in, func(name string) bool {

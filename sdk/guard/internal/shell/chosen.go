@@ -30,7 +30,15 @@ func chosen(s *syntax.Stmt, c *syntax.CallExpr, st *state) *syntax.Stmt {
 		assign.Value = word
 		return &syntax.Stmt{Position: s.Position, Cmd: &syntax.CallExpr{Assigns: []*syntax.Assign{&assign}}}
 	}
-	switch of := printed.Stmts[0]; cmd := of.Cmd.(type) {
+	of := printed.Stmts[0]
+	if body := bodyOf(of, st); body != nil {
+		of = body
+	}
+	switch cmd := of.Cmd.(type) {
+	case *syntax.CaseClause:
+		if clause := chosenCase(cmd, set); clause != nil && plainList(of) {
+			return &syntax.Stmt{Position: s.Position, Cmd: clause}
+		}
 	case *syntax.BinaryCmd:
 		if cmd.Op != syntax.OrStmt || !plainList(of) || !prints(cmd.Y) && !looksUp(cmd.Y) {
 			return nil
@@ -69,6 +77,64 @@ func chosenBranch(c *syntax.IfClause, st *state, set func(*syntax.Stmt) *syntax.
 		return nil
 	}
 	return &branch
+}
+
+// chosenCase is the same of a case clause, of whose branches one is always taken.
+func chosenCase(c *syntax.CaseClause, set func(*syntax.Stmt) *syntax.Stmt) *syntax.CaseClause {
+	clause := *c
+	clause.Items = nil
+	always := false
+	for _, item := range c.Items {
+		if len(item.Stmts) != 1 || !prints(item.Stmts[0]) || item.Op != syntax.Break {
+			return nil
+		}
+		branch := *item
+		branch.Stmts = []*syntax.Stmt{set(item.Stmts[0])}
+		clause.Items = append(clause.Items, &branch)
+		always = always || slices.ContainsFunc(item.Patterns, func(p *syntax.Word) bool { return p.Lit() == "*" })
+	}
+	if !always {
+		return nil
+	}
+	return &clause
+}
+
+// bodyOf is the one statement of a function that is called without arguments, and uses none; nil for any other statement.
+func bodyOf(s *syntax.Stmt, st *state) *syntax.Stmt {
+	call, ok := s.Cmd.(*syntax.CallExpr)
+	if !ok || len(call.Args) != 1 || !plainList(s) || word(s) == "" {
+		return nil
+	}
+	if _, may := st.outer.get(st.in, word(s)); may {
+		return nil
+	}
+	if _, alias := st.aliases.get(st.in, word(s)); alias {
+		return nil
+	}
+	body, ok := st.funcs.get(st.in, word(s))
+	if !ok || !plainList(body) {
+		return nil
+	}
+	block, ok := body.Cmd.(*syntax.Block)
+	if !ok || len(block.Stmts) != 1 {
+		return nil
+	}
+	plain := true
+	syntax.Walk(block, func(n syntax.Node) bool {
+		switch n := n.(type) {
+		case *syntax.ParamExp:
+			plain = plain && n.Param != nil && syntax.ValidName(n.Param.Value) && n.Param.Value != "FUNCNAME"
+		case *syntax.DeclClause, *syntax.FuncDecl:
+			plain = false
+		case *syntax.CallExpr:
+			plain = plain && (len(n.Args) == 0 || n.Args[0].Lit() != "shift" && n.Args[0].Lit() != "set" && n.Args[0].Lit() != "return")
+		}
+		return plain
+	})
+	if !plain {
+		return nil
+	}
+	return block.Stmts[0]
 }
 
 // word is the first word of a simple command that assigns nothing; "" if it isn't one, or isn't known.

@@ -112,6 +112,13 @@ func (r *redirections) enter(st *state) (before []descriptor) {
 	return before
 }
 
+// fills says of the file that a statement prints to that what is in there meanwhile isn't known.
+func (r *redirections) fills(st *state) {
+	if r.moved && r.into != "" {
+		st.write(r.into, Stream{Piped: true, From: From("what is being written")})
+	}
+}
+
 // leave closes the descriptors that a statement has opened, where it has been.
 func leave(states []*state, before []descriptor) {
 	for i := range before {
@@ -127,7 +134,7 @@ func (r *redirections) exec(st *state) {
 	r.enter(st)
 	if r.fed {
 		stdin := r.stdin
-		st.input = &stdin
+		st.input, st.drained = &stdin, false
 	}
 	switch {
 	case r.moved && r.into == "":

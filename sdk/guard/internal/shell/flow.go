@@ -119,12 +119,8 @@ func hasArguments(condition []*syntax.Stmt, st *state) (holds, known bool) {
 	if !ok || err != nil || count.Param == nil || count.Param.Value != "#" || !count.Short {
 		return false, false
 	}
-	for _, arg := range st.args() {
-		if strings.Contains(arg, Unknown[:2]) {
-			return false, false // it may be none, or many
-		}
-	}
-	return len(st.args()) > least, true
+	n := st.count()
+	return n > least, n >= 0
 }
 
 // maxWiden is how many rounds of a loop are followed until they change nothing more.
@@ -275,6 +271,9 @@ func (in *Interpreter) forClause(c *syntax.ForClause, st *state, stdin Stream, p
 	var values []Field
 	switch loop := c.Loop.(type) {
 	case *syntax.WordIter:
+		if keys := keysOf(loop, st); len(keys) > 0 && !c.Select {
+			return in.overKeys(c, loop.Name.Value, keys, st, stdin, place)
+		}
 		name = loop.Name.Value
 		if loop.InPos.IsValid() {
 			values = x.fields(loop.Items)
@@ -327,10 +326,15 @@ func (in *Interpreter) forClause(c *syntax.ForClause, st *state, stdin Stream, p
 			if !several || in.recursive() {
 				return once(s)
 			}
+			unless := s.clone()
 			if name != "" {
 				s.set(name, value.Text) // so that a round which changes nothing else changes nothing
 			}
-			return in.repeated(place, s, once)
+			ways, out := in.repeated(place, s, once)
+			if !none {
+				ways = append(ways[:len(ways):len(ways)], unless) // there may be no round for it
+			}
+			return ways, out
 		}, func(after []*state, out Stream) {
 			next = append(next, after...)
 			printed.add(out)

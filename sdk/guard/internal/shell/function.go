@@ -73,11 +73,11 @@ func (s *state) redefines(word string) bool {
 // functionCall runs a function's body and takes over what it changed. What is assigned in front of the call is so for the function.
 func (in *Interpreter) functionCall(name string, body *syntax.Stmt, st *state, c *Call) Stream {
 	inner := st.clone()
-	inner.params = append([]string{st.Get("0").String()}, c.Texts()[1:]...)
-	inner.locals, inner.input = nil, nil
+	inner.params = append([]string{st.Get("0").String()}, positional(c.Argv[1:])...)
+	inner.depth, inner.input = inner.depth+1, nil
 	for name, value := range c.Env {
+		inner.shadow(name)
 		inner.set(name, value)
-		inner.locals = append(inner.locals, name)
 	}
 	in.returns = append(in.returns, leaving{})
 	states, out := in.function(name, body, inner, c.Stdin)
@@ -85,15 +85,13 @@ func (in *Interpreter) functionCall(name string, body *syntax.Stmt, st *state, c
 	if on := alive(states); len(ways) == 0 || len(on) > 0 && !on[0].dead {
 		ways = append(on, ways...)
 	}
-	after, outer := blur(ways), st.clone()
+	after := blur(ways)
+	after.unshadow()
 	if after.input == nil {
-		after.input = outer.input
+		after.input = st.input
 	}
+	after.params, after.depth, after.dead = st.params, st.depth, false
 	st.become(after)
-	for _, name := range after.locals {
-		st.restore(name, outer)
-	}
-	st.params, st.locals, st.dead = outer.params, outer.locals, false
 	return out
 }
 

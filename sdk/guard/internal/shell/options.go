@@ -45,22 +45,13 @@ func (s *state) compound(name, value string, array bool) {
 	}
 }
 
-// mayChange gives up following a variable that a function sets beside one of its own of that name.
-func (in *Interpreter) mayChange(name string, st *state) {
-	if !slices.Contains(st.locals, name) {
-		return
-	}
-	if in.volatile == nil {
-		in.volatile = map[string]bool{}
-	}
-	in.volatile[name] = true
-}
-
 // repeats says whether what a match is replaced by may hold the match again, as & in it does.
 func (x *expansion) repeats(with *syntax.Word) bool {
 	if with == nil {
 		return false
 	}
+	x = x.in.expansion(x.state.clone(), x.place) // it is expanded once more where it is put in
+	defer x.in.expansions.put(x)
 	for _, part := range with.Parts {
 		if _, quoted := part.(*syntax.SglQuoted); quoted {
 			continue

@@ -26,10 +26,14 @@ func output(c *Call) Stream {
 	}
 	switch name {
 	case "echo":
-		if printed := echo(args); !c.in.escapes || !strings.Contains(printed, `\`) {
+		printed := echo(args)
+		if !c.in.escapes && !c.in.mayBeOther() || !strings.Contains(printed, `\`) {
 			return known(printed)
 		}
-		return Stream{Piped: true, Text: printf([]string{"%b", strings.Join(args, " ")}), From: From("echo with escapes")}
+		if escaped := printf([]string{"%b\n", strings.Join(args, " ")}); escaped != printed {
+			return Stream{Piped: true, Text: printed + escaped, From: From("echo with escapes")} // one or the other
+		}
+		return known(printed)
 	case "printf":
 		if len(args) > 0 {
 			printed := printf(args)
@@ -53,7 +57,7 @@ func output(c *Call) Stream {
 			return known(value + "\n")
 		}
 	case "basename":
-		if operands := skipOptions(args); len(operands) > 0 {
+		if operands := skipOptions(args); len(operands) > 0 && len(operands) == len(args) {
 			base := path.Base(operands[0])
 			if len(operands) > 1 {
 				base = strings.TrimSuffix(base, operands[1])
@@ -172,6 +176,9 @@ func printf(args []string) string {
 	}
 	format, rest := args[0], args[1:]
 	var out strings.Builder
+	if precise(format) {
+		return Unknown
+	}
 	var own expand.Config // without one, the package shares a buffer between all that format at once
 	for {
 		part, used, err := expand.Format(&own, format, rest)
@@ -182,6 +189,20 @@ func printf(args []string) string {
 		if rest = rest[min(used, len(rest)):]; used == 0 || len(rest) == 0 || out.Len() > MaxText {
 			return lines(out.String())
 		}
+	}
+}
+
+// precise says whether a format has a conversion with a precision, which package expand doesn't heed.
+func precise(format string) bool {
+	for {
+		_, rest, ok := strings.Cut(format, "%")
+		if !ok {
+			return false
+		}
+		if rest = strings.TrimLeft(rest, "-+ #0123456789*"); strings.HasPrefix(rest, ".") {
+			return true
+		}
+		format = strings.TrimPrefix(rest, "%")
 	}
 }
 

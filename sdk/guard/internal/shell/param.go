@@ -73,7 +73,11 @@ func (x *expansion) param(p *syntax.ParamExp, quoted bool) []syntax.WordPart {
 	if p.Exp != nil && p.Exp.Word != nil && instead(p.Exp.Op, true, value == "") {
 		return x.inline(p, quoted)
 	}
-	if !quoted && x.splitsAnywhere(value) {
+	if separators, known := x.state.separators(); !known && (quoted && joined(p) && len(v.List) > 1 || !quoted && splits(value, separators)) {
+		return []syntax.WordPart{unknown}
+	}
+	if marks := x.state.marked(); !quoted && !evenly(p, v, marks) || quoted && marks != "" && p.Repl != nil && every(p.Index) { // joined by a mark in assignments
+		x.substitutions(p)
 		return []syntax.WordPart{unknown}
 	}
 	return []syntax.WordPart{x.paramRewritten(p)}
@@ -99,12 +103,6 @@ func transformed(operator, value string) syntax.WordPart {
 		value = ""
 	}
 	return asItStands(value)
-}
-
-// splitsAnywhere says whether it isn't known at which characters a value is split into words.
-func (x *expansion) splitsAnywhere(value string) bool {
-	v, ok := x.state.vars.get(x.in, "IFS")
-	return ok && HasUnknown(content(v)) && !isName(value)
 }
 
 // quotesKept is an expansion between double quotes, such as "${x:-'word'}": single quotes are letters there, and what stands between them
@@ -189,12 +187,16 @@ func (x *expansion) inline(p *syntax.ParamExp, quoted bool) []syntax.WordPart {
 		return []syntax.WordPart{&syntax.ParamExp{Param: p.Param, Short: true}}
 	}
 	var out []syntax.WordPart
+	marks := x.state.marked()
 	for i, part := range p.Exp.Word.Parts {
 		if lit, ok := part.(*syntax.Lit); ok && i == 0 && !quoted {
 			if rest, ok := strings.CutPrefix(lit.Value, "~/"); ok {
 				out = append(out, &syntax.SglQuoted{Value: x.state.Get("HOME").String()})
 				part = &syntax.Lit{Value: "/" + rest}
 			}
+		}
+		if lit, ok := part.(*syntax.Lit); ok && !quoted && strings.ContainsAny(lit.Value, marks) {
+			part = &syntax.Lit{Value: Unknown} // package expand doesn't split it
 		}
 		out = append(out, x.part(part, quoted)...)
 	}

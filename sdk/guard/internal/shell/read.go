@@ -18,6 +18,9 @@ type reading struct {
 	other   bool   // it reads elsewhere, or fills the array from another place on
 }
 
+// readsNothing are commands that read nothing.
+var readsNothing = map[string]bool{"echo": true, "printf": true, "test": true, "[": true, "true": true, "false": true, ":": true}
+
 func readOptions(args []string, mapfile bool) reading {
 	r := reading{list: mapfile, raw: mapfile, delim: "\n"}
 	valued := "adinNptu"
@@ -93,15 +96,22 @@ func (in *Interpreter) read(c *Call, st *state, args []string) {
 		in.code(&c.Place, callback+" 0 "+Item, st.clone(), Stream{}) // for the lines that it reads
 	}
 	lines := r.lines(c.Stdin, mapfile)
+	if st.drained && len(lines) == 1 && lines[0] != Unknown {
+		lines[0] = Unset // or nothing is left to read
+	}
+	st.drained = true
 	if len(r.names) == 0 {
 		r.names = []string{"REPLY"}
 		if r.list {
 			r.names = []string{"MAPFILE"}
 		}
 	}
-	separators := st.Get("IFS").String()
+	separators, known := st.separators()
 	if value, ok := c.Env["IFS"]; ok {
-		separators = value
+		separators, known = value, !HasUnknown(value)
+	}
+	if !known && splits(lines[0], separators) || !mapfile && !even(lines[0], strings.Trim(separators, blanks)) {
+		lines[0] = Unknown
 	}
 	words := strings.FieldsFunc(lines[0], func(r rune) bool { return strings.ContainsRune(separators, r) })
 	switch {

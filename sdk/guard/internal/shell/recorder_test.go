@@ -3,7 +3,10 @@ package shell_test
 import "github.com/picoclaw/picoclaw/sdk/guard/internal/shell"
 
 // recorder keeps the arguments of every call of args.
-type recorder struct{ calls [][]string }
+type recorder struct {
+	calls   [][]string
+	problem bool // what isn't predicted was told
+}
 
 func (r *recorder) Call(c *shell.Call) {
 	if len(c.Argv) == 0 {
@@ -24,4 +27,4 @@ func (r *recorder) Settled() bool                             { return false }
 func (r *recorder) Missing(string) bool                       { return false }
 func (r *recorder) Directory(string) bool                     { return false }
 func (r *recorder) Open(*shell.Place, shell.Use, shell.Field) {}
-func (r *recorder) Problem(*shell.Place, shell.Problem)       {}
+func (r *recorder) Problem(*shell.Place, shell.Problem)       { r.problem = true }

@@ -76,6 +76,10 @@ func (in *Interpreter) redirect(r *redirections, redir *syntax.Redirect, fd stri
 		}
 	}
 	if strings.HasPrefix(target.Text, "/dev/tcp/") || strings.HasPrefix(target.Text, "/dev/udp/") {
+		if toItself(target.Text) {
+			r.connect(redir, fd)
+			return
+		}
 		in.problem(x.place, Network, "bash opens a network connection for "+target.Text)
 	}
 	if redir.Op == syntax.RdrIn || redir.Op == syntax.DplIn {
@@ -130,6 +134,8 @@ func (in *Interpreter) redirect(r *redirections, redir *syntax.Redirect, fd stri
 		}
 		if redir.Op != syntax.AppOut && fd != "2" {
 			x.state.write(target.Text, text(""))
+		} else if fd == "2" && !both {
+			x.state.mayWrite(x.state.abs(target.Text), Stream{Piped: true, From: From("what is told of errors")})
 		}
 		r.open(fd, Stream{File: x.state.abs(target.Text)})
 	}
@@ -238,4 +244,23 @@ func (r *redirections) failed(states []*state, out Stream) {
 			st.mayWrite(there.File, out)
 		}
 	}
+}
+
+// connect makes a connection a descriptor: what comes from there isn't known, and what goes there nobody here reads.
+func (r *redirections) connect(redir *syntax.Redirect, fd string) {
+	from := Stream{Piped: true, From: From("a connection")}
+	switch {
+	case fd == "0", fd == "" && (redir.Op == syntax.RdrIn || redir.Op == syntax.RdrInOut):
+		r.feed(fd, from)
+	case fd == "", fd == "1":
+		r.into, r.moved = "", true
+	default:
+		r.open(fd, from)
+	}
+}
+
+// toItself says whether a connection of bash's is one to the machine itself.
+func toItself(path string) bool {
+	host, _, _ := strings.Cut(path[len("/dev/tcp/"):], "/")
+	return host == "localhost" || host == "127.0.0.1" || host == "::1"
 }

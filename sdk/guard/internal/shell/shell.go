@@ -42,6 +42,8 @@ type Interpreter struct {
 	branches int                   // entered that need not run
 	traps    int                   // that are being followed
 	later    int                   // traps that are followed before they run
+	jobs     []*job                // statements that run beside what is followed
+	beside   bool                  // these are followed again
 
 	// What is recorded of runs that other ways may be led through like.
 	recording int // runs

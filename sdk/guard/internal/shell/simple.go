@@ -49,13 +49,16 @@ func (in *Interpreter) simple(s *syntax.Stmt, c *syntax.CallExpr, st *state, std
 		r.exec(st)
 		return st.alone(), text("")
 	}
-	input, printer := st.input, st.printer
+	input, printer, drained := st.input, st.printer, st.drained
 	var before []descriptor
 	if len(r.opens) > 0 && (len(r.opens) > 1 || r.opens[0].path != "/dev/fd/2" || in.runsHere(argv[0].Text, st) || r.tellsErrors(argv)) {
 		before = r.enter(st)
 	}
+	if in.runsHere(argv[0].Text, st) || argv[0].Text == "read" {
+		r.fills(st)
+	}
 	if r.fed {
-		st.input = nil
+		st.input, st.drained = nil, false
 	}
 	if r.moved || r.back {
 		st.printer = nil
@@ -68,7 +71,7 @@ func (in *Interpreter) simple(s *syntax.Stmt, c *syntax.CallExpr, st *state, std
 		out.From = in.origin(From(Name(argv[0].Text)), x.from)
 	}
 	if r.fed {
-		st.input = input
+		st.input, st.drained = input, drained
 	}
 	leave(st.alone(), before)
 	if r.moved || r.back {
@@ -184,18 +187,21 @@ func (in *Interpreter) aliasesIn(a *syntax.Assign, st *state, x *expansion) {
 // declare follows export, declare, local, readonly and typeset. Of functions it prints what they are.
 func (in *Interpreter) declare(c *syntax.DeclClause, st *state, stdin Stream, place *Place, s *syntax.Stmt) Stream {
 	out := text("")
-	if c.Variant.Value == "local" && len(in.calls) == 0 {
-		st = st.clone() // it fails outside of functions
-	}
 	x := in.expansion(st, place)
+	if c.Variant.Value == "local" && len(in.calls) == 0 { // it fails outside of functions, but sets arrays
+		in.assignments(slices.DeleteFunc(slices.Clone(c.Args), func(a *syntax.Assign) bool { return a.Array == nil }), st, x)
+		st = st.clone()
+		x = in.expansion(st, place)
+	}
 	reference, integer, associative, array, global, functions := c.Variant.Value == "nameref", false, false, false, false, false
-	readonly, exported, kept := c.Variant.Value == "readonly", c.Variant.Value == "export", false
+	readonly, exported, kept, plain := c.Variant.Value == "readonly", c.Variant.Value == "export", false, false
 	call := &Call{Place: *place, Argv: []Field{{Text: c.Variant.Value}}, Env: map[string]string{}, Stdin: stdin, in: in, state: st, node: s, text: in.source}
 	for _, a := range c.Args {
 		if a.Name == nil || a.Naked && a.Name == nil {
 			// An option, or a word such as "$name=value", which sets something that isn't known.
 			for _, f := range x.fields([]*syntax.Word{a.Value}) {
 				call.Argv = append(call.Argv, f)
+				plain = plain || strings.HasPrefix(f.Text, "+") && strings.Contains(f.Text, "i")
 				if strings.HasPrefix(f.Text, "-") {
 					reference, integer = reference || strings.Contains(f.Text, "n"), integer || strings.Contains(f.Text, "i")
 					array, global, functions = array || strings.ContainsAny(f.Text, "aA"), global || strings.Contains(f.Text, "g"), functions || strings.Contains(f.Text, "f")
@@ -224,15 +230,21 @@ func (in *Interpreter) declare(c *syntax.DeclClause, st *state, stdin Stream, pl
 			continue
 		}
 		if global {
-			in.mayChange(a.Name.Value, st)
+			st.mayShow(a.Name.Value, true)
 		} else if len(in.calls) > 0 && c.Variant.Value != "export" && c.Variant.Value != "readonly" {
-			st.locals = append(st.locals[:len(st.locals):len(st.locals)], a.Name.Value)
+			if a.Naked {
+				st.declareLocal(a.Name.Value)
+			} else {
+				st.shadow(a.Name.Value)
+			}
 		}
 		if associative {
 			st.associative(a.Name.Value)
 		}
 		if integer {
 			set(in, &st.integers, a.Name.Value, true)
+		} else if plain {
+			st.mayCompute(a.Name.Value)
 		}
 		in.assignments([]*syntax.Assign{a}, st, x)
 		if a.Value != nil && braces(a.Value) > 0 {
@@ -288,14 +300,30 @@ func (in *Interpreter) call(c *Call, st *state) Stream {
 	if value, ok := st.aliases.get(in, word.Text); ok && !program {
 		in.alias(c, value, st) // bash expands none in scripts, and other shells do
 	}
-	if body, ok := st.outer.get(in, word.Text); ok && !program {
+	if program {
+		return in.program(c, st)
+	}
+	var others []Stream
+	if body, ok := st.outer.get(in, word.Text); ok {
 		for _, body := range in.bodies(body) {
-			in.functionCall(word.Text, body, st.clone(), c) // it may be there or not
+			others = append(others, in.functionCall(word.Text, body, st.clone(), c)) // it may be there or not
 		}
 	}
-	if body, ok := st.funcs.get(in, word.Text); ok && !program {
-		return in.functionCall(word.Text, body, st, c)
+	var out Stream
+	if body, ok := st.funcs.get(in, word.Text); ok {
+		out = in.functionCall(word.Text, body, st, c)
+	} else {
+		out = in.program(c, st)
 	}
+	for _, other := range others {
+		out = out.or(other)
+	}
+	return out
+}
+
+// program follows a command that is neither a function nor an alias.
+func (in *Interpreter) program(c *Call, st *state) Stream {
+	word := c.Argv[0]
 	if len(c.Via) > MaxNesting {
 		in.problem(&c.Place, TooComplex, "commands that start commands, too deep to follow")
 		return Stream{}
@@ -308,6 +336,7 @@ func (in *Interpreter) call(c *Call, st *state) Stream {
 	}
 	in.makes(c)
 	in.visitor.Call(c)
+	st.drained = st.drained || !readsNothing[word.Text]
 	if asks := len(c.Argv) == 3 && word.Text == "command" && c.Argv[1].Text == "-v"; !asks && (c.Output.Known || c.Output.Piped) {
 		return c.Output
 	}

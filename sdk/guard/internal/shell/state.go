@@ -20,18 +20,21 @@ type state struct {
 	files    *table[Stream] // written since, by absolute path
 	params   []string       // $0, $1, …
 	file     bool           // $0 is the file that the code is in
-	locals   []string       // variables of the function that is being followed
-	integers *table[bool]   // variables whose values are computed when they are set
+	locals   []local        // variables of the functions that are being followed
+	depth    int            // how many functions that are
+	integers *table[bool]   // variables whose values are computed when they are set; false if that may be so
 	readonly *table[bool]   // variables that can't be set
 	exported *table[bool]   // variables that new shells get
 	dir      string         // "" if it isn't known
 	doubt    string         // where it is instead, if the directory that it entered doesn't exist; "" if it does
+	adrift   bool           // it may be elsewhere: where fewer steps up lead out is dir
 	strict   bool           // a command that fails ends the way (set -e)
 	oldDir   *string        // where it was before; nil if it has been nowhere else
 	stack    []string       // of pushd
 	dead     bool           // this way ends at an exit or return
 	trap     string         // what runs when the shell ends, or at a signal
 	trapped  *run           // how the trap was last followed; nil if it wasn't
+	drained  bool           // something may have read what there is to read, or a part of it
 	input    *Stream        // what exec has made the standard input of all that follows; nil if it hasn't
 	printer  *sink          // where exec has made all that follows print to; nil if it hasn't
 	self     [1]*state
@@ -57,7 +60,7 @@ func (s *state) alone() []*state {
 }
 
 func (s *state) equal(o *state) bool {
-	return s.dir == o.dir && s.doubt == o.doubt && s.strict == o.strict && s.in.sameText(s.oldDir, o.oldDir) && s.dead == o.dead && slices.Equal(s.stack, o.stack) && slices.Equal(s.locals, o.locals) && s.trap == o.trap && s.input == o.input && s.printer == o.printer &&
+	return s.dir == o.dir && s.doubt == o.doubt && s.adrift == o.adrift && s.strict == o.strict && s.in.sameText(s.oldDir, o.oldDir) && s.dead == o.dead && s.depth == o.depth && s.drained == o.drained && slices.Equal(s.stack, o.stack) && slices.EqualFunc(s.locals, o.locals, local.same) && s.trap == o.trap && s.input == o.input && s.printer == o.printer &&
 		same(s.in, s.aliases, o.aliases, identical) && same(s.in, s.funcs, o.funcs, identical) && same(s.in, s.outer, o.outer, identical) && slices.Equal(s.params, o.params) &&
 		same(s.in, s.integers, o.integers, identical) && same(s.in, s.readonly, o.readonly, identical) && same(s.in, s.exported, o.exported, identical) &&
 		same(s.in, s.vars, o.vars, sameVariable) && same(s.in, s.files, o.files, Stream.same)
@@ -65,7 +68,7 @@ func (s *state) equal(o *state) bool {
 
 // settles says whether nothing has changed since that the next round of a loop could act upon. Files grow with each round.
 func (s *state) settles(before *state) bool {
-	return s.dir == before.dir && s.in.sameText(s.oldDir, before.oldDir) && slices.Equal(s.params, before.params) && slices.Equal(s.stack, before.stack) &&
+	return s.dir == before.dir && s.adrift == before.adrift && s.in.sameText(s.oldDir, before.oldDir) && slices.Equal(s.params, before.params) && slices.Equal(s.stack, before.stack) &&
 		same(s.in, s.vars, before.vars, sameVariable) && same(s.in, s.funcs, before.funcs, identical)
 }
 

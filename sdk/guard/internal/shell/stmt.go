@@ -17,9 +17,11 @@ func (in *Interpreter) stmts(list []*syntax.Stmt, st *state, stdin Stream) ([]*s
 	var out transcript
 	for _, stmt := range list {
 		if len(states) == 1 {
+			ended := states[0].dead
 			after, printed := in.stmt(stmt, states[0], stdin)
 			in.after(after)
 			out.add(printed)
+			out.unknown = out.unknown || ended // this isn't printed, then
 			if states = join(after...); in.stopped {
 				break
 			}
@@ -54,7 +56,7 @@ func (in *Interpreter) stmt(s *syntax.Stmt, st *state, stdin Stream) ([]*state, 
 	if s.Background || s.Coprocess || s.Disown {
 		in.parallel++
 		defer func() { in.parallel-- }()
-		states, out := in.command(s, st.clone(), stdin, place)
+		states, out := in.job(s, st.clone(), stdin, place)
 		return st.keepFiles(states).alone(), Stream{Piped: true, Text: out.Text, From: From("a background job")}
 	}
 	return in.command(s, st, stdin, place)
@@ -96,17 +98,20 @@ func (in *Interpreter) redirected(s *syntax.Stmt, st *state, stdin Stream, place
 	}
 	r := redirections{stdin: stdin}
 	in.redirects(&r, s.Redirs, st, place)
-	input, printer := st.input, st.printer
+	input, printer, drained := st.input, st.printer, st.drained
 	before := r.enter(st)
+	r.fills(st)
 	if r.fed {
-		st.input = nil
+		st.input, st.drained = nil, false
 	}
 	if r.moved || r.back {
 		st.printer = nil
 	}
 	states, out := in.compound(s, st, r.stdin, place)
 	for _, after := range states {
-		after.input, after.printer = input, printer
+		if after.input, after.printer = input, printer; r.fed {
+			after.drained = drained
+		}
 	}
 	leave(states, before)
 	return states, r.output(states, out)
@@ -125,7 +130,7 @@ func (in *Interpreter) compound(s *syntax.Stmt, st *state, stdin Stream, place *
 		return in.stmts(c.Stmts, st, stdin)
 	case *syntax.Subshell:
 		states, out := in.stmts(c.Stmts, st.clone(), stdin)
-		st.keepFiles(states)
+		st.keepFiles(states).drained = true
 		return one, out
 	case *syntax.BinaryCmd:
 		return in.binary(c, st, stdin)
@@ -159,9 +164,9 @@ func (in *Interpreter) compound(s *syntax.Stmt, st *state, stdin Stream, place *
 		in.parallel++
 		defer func() { in.parallel-- }()
 		stdin := Stream{Piped: true, From: From("a coprocess")}
-		in.stmt(c.Stmt, st.clone(), stdin)
+		in.job(c.Stmt, st.clone(), stdin, place)
 		if simple := unnamed(c); simple != nil {
-			in.stmt(simple, st.clone(), stdin)
+			in.job(simple, st.clone(), stdin, place)
 		}
 		return one, text("")
 	case *syntax.DeclClause:
@@ -214,13 +219,20 @@ func (in *Interpreter) binary(c *syntax.BinaryCmd, st *state, stdin Stream) ([]*
 		defer func() { in.parallel-- }()
 		from := st.clone()
 		from.printer = nil
+		start := from.clone()
 		left, out := in.stmt(c.X, from, stdin)
 		st.keepFiles(left)
 		out.Piped = true
 		to := st.clone()
-		to.input = nil
+		to.input, to.drained, st.drained = nil, false, true
+		files := st.files
 		right, out := in.stmt(c.Y, to, out)
-		if st.keepFiles(right); in.lastpipe {
+		st.keepFiles(right)
+		if st.files != files && !in.beside { // which the left side may read
+			start.files = st.files
+			in.left(c.X, start, stdin)
+		}
+		if in.lastpipe {
 			return join(append(right[:len(right):len(right)], st)...), out
 		}
 		return st.alone(), out

@@ -6,9 +6,12 @@ import (
 	"mvdan.cc/sh/v3/expand"
 )
 
-// after follows what a trap would run after a statement: it may at any time, with the variables as they are then.
+// after follows what a trap would run after a statement: it may at any time, with the variables as they are then. So do jobs.
 func (in *Interpreter) after(states []*state) {
 	for _, st := range states {
+		if len(in.jobs) > 0 {
+			in.besides(st)
+		}
 		if st.trap == "" {
 			continue
 		}

@@ -22,6 +22,8 @@ func HasUnknown(s string) bool {
 type Field struct {
 	Text string
 	Glob bool // it is still a pattern, which the shell will replace by the paths that match
+
+	single bool // it is one argument, although it isn't known
 }
 
 // Texts returns the texts of fields.

@@ -2,7 +2,6 @@ package shell
 
 import (
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -28,11 +27,11 @@ func (s *state) set(name, value string) {
 	}
 	if s.changed(name, value) {
 		value = Unknown
-	} else if has(s.in, s.integers, name) && !isNumber(value) {
+	} else if computed, _ := s.integers.get(s.in, name); computed && !isNumber(value) {
 		value = Item // the number that it comes to
 	}
 	if name == "BASH_ARGV0" {
-		s.params = append([]string{value}, s.args()...)
+		s.params = append([]string{value}, s.params[min(1, len(s.params)):]...)
 	}
 	if v := s.vars.kind(s.in, name); isList(v) {
 		s.setFirst(name, v, value)
@@ -61,6 +60,22 @@ func (s *state) changed(name, value string) (fails bool) {
 	return has(s.in, s.readonly, name)
 }
 
+// unset leaves nothing of a variable, nor what the environment has of it.
+func (s *state) unset(name string) {
+	if _, inherited := s.base[name]; inherited && !own[name] {
+		set(s.in, &s.vars, name, expand.Variable{})
+	} else {
+		unset(s.in, &s.vars, name)
+	}
+}
+
+// mayCompute says of a variable whose value is computed when it is set that this may be over.
+func (s *state) mayCompute(name string) {
+	if has(s.in, s.integers, name) {
+		set(s.in, &s.integers, name, false)
+	}
+}
+
 func (s *state) setList(name string, list []string) {
 	if s.changed(name, strings.Join(list, " ")) {
 		list = []string{Unknown}
@@ -87,10 +102,10 @@ func (s *state) Get(name string) expand.Variable {
 	case "@", "*":
 		return expand.Variable{Set: true, Kind: expand.Indexed, List: s.args()}
 	case "#":
-		if slices.ContainsFunc(s.args(), HasUnknown) {
-			return known(Item) // which may be none, or many
+		if n := s.count(); n >= 0 {
+			return known(strconv.Itoa(n))
 		}
-		return known(strconv.Itoa(len(s.args())))
+		return known(Item) // which may be none, or many
 	case "?", "$", "!", "RANDOM", "SRANDOM", "SECONDS", "LINENO", "PPID", "BASHPID", "UID", "EUID", "EPOCHSECONDS", "EPOCHREALTIME", "OPTIND",
 		"BASH_SUBSHELL", "BASH_ARGC", "HISTCMD", "GROUPS":
 		return known(Item) // a number, whatever is assigned
@@ -114,10 +129,7 @@ func (s *state) Get(name string) expand.Variable {
 	}
 	if name != "" && (name[0] >= '0' && name[0] <= '9' || name[0] == '+') {
 		if n, err := strconv.Atoi(name); err == nil && n >= 0 {
-			if n < len(s.params) {
-				return known(s.params[n])
-			}
-			return expand.Variable{}
+			return s.param(n)
 		}
 	}
 	if user, ok := strings.CutPrefix(name, "HOME "); ok {
@@ -147,19 +159,12 @@ func (s *state) Get(name string) expand.Variable {
 	return expand.Variable{}
 }
 
-// here is the working directory as a text; it is not known where it is in doubt.
+// here is the working directory as a text; it is not known where that is in doubt.
 func (s *state) here() string {
-	if s.doubt != "" {
+	if s.doubt != "" || s.adrift {
 		return "/" + Unknown
 	}
 	return s.dir
-}
-
-func (s *state) args() []string {
-	if len(s.params) == 0 {
-		return nil
-	}
-	return s.params[1:]
 }
 
 // homeOf is what "~name" stands for.

@@ -78,7 +78,10 @@ func blur(states []*state) *state {
 				s.params[0] = o.params[0]
 			}
 		}
-		takeOver(s.in, &s.integers, o.integers)
+		changes(s.in, s.integers, o.integers, func(ours, theirs *entry[bool]) bool {
+			set(s.in, &s.integers, either(ours, theirs).key, false)
+			return true
+		})
 		takeOver(s.in, &s.readonly, o.readonly)
 		takeOver(s.in, &s.aliases, o.aliases)
 		changes(s.in, s.exported, o.exported, func(ours, theirs *entry[bool]) bool {
@@ -87,6 +90,7 @@ func blur(states []*state) *state {
 			}
 			return true
 		})
+		s.drained = s.drained || o.drained
 		s.eitherDir(o)
 		if o.trap != s.trap && o.trap != "" {
 			s.in.ends([]*state{o})
@@ -107,6 +111,7 @@ func takeOver[V any](in *Interpreter, t **table[V], from *table[V]) {
 
 // eitherDir takes the directory over that a shell is in on another way: of two, the one that fewer steps up lead out of counts.
 func (s *state) eitherDir(o *state) {
+	s.adrift = s.adrift || o.adrift || s.dir != o.dir
 	if o.dir != "" && strings.Count(o.dir, "/") < strings.Count(s.dir, "/") {
 		s.dir = o.dir
 	}
@@ -139,20 +144,4 @@ func (s *state) keepFiles(from []*state) *state {
 		return true
 	})
 	return s
-}
-
-// localsOf leaves those variables local that are so on another way, too. What the others are when the function ends isn't known.
-func (s *state) localsOf(o *state) {
-	if slices.Equal(s.locals, o.locals) {
-		return
-	}
-	var both []string
-	for _, name := range slices.Concat(s.locals, o.locals) {
-		if !slices.Contains(s.locals, name) || !slices.Contains(o.locals, name) {
-			s.set(name, Unknown)
-		} else if !slices.Contains(both, name) {
-			both = append(both, name)
-		}
-	}
-	s.locals = both
 }

@@ -41,7 +41,9 @@ func (x *expansion) fields(words []*syntax.Word) []Field {
 	out := x.in.fields.list(len(words))
 	for _, word := range words {
 		if text, pattern, ok := x.simple(word); ok && x.in.work <= maxWork {
-			out = x.add(out, text, pattern)
+			if out = x.add(out, text, pattern); unsure(text) {
+				out[len(out)-1].single = isSingle(word)
+			}
 			continue
 		}
 		more, ok := x.several(word, len(out))
@@ -91,7 +93,9 @@ func (x *expansion) split(word *syntax.Word, before int) (out []Field, ok bool) 
 		if x.in.work += len(text) + perWord; before+len(out) >= maxFields || x.in.work > maxWork {
 			return out, false
 		}
-		out = x.add(out, text, x.glob)
+		if out = x.add(out, text, x.glob); unsure(text) {
+			out[len(out)-1].single = isSingle(word)
+		}
 	}
 	return out, true
 }
@@ -263,6 +267,9 @@ func (x *expansion) part(part syntax.WordPart, quoted bool) []syntax.WordPart {
 		return x.param(p, quoted)
 	case *syntax.CmdSubst:
 		x.glob = x.glob || !quoted
+		if marks := x.state.marked(); !quoted && marks != "" {
+			part = x.splitPrint(p, marks)
+		}
 	case *syntax.ArithmExp:
 		if x.arithmUnknown(p.X) {
 			part = &syntax.Lit{Value: Unknown}
@@ -304,7 +311,7 @@ func (x *expansion) prints(cs *syntax.CmdSubst) string {
 	inner := x.state.clone()
 	inner.printer = nil
 	states, out := x.in.stmts(cs.Stmts, inner, Stream{})
-	x.state.keepFiles(states)
+	x.state.keepFiles(states).drained = true
 	if out.Known {
 		return out.Text
 	}
@@ -327,6 +334,7 @@ func (x *expansion) procSubst(ps *syntax.ProcSubst) (string, error) {
 	}
 	states, out := x.in.stmts(ps.Stmts, inner, stdin)
 	x.in.ends(states)
+	x.state.keepFiles(states)
 	path := "/dev/fd/" + Substituted
 	if ps.Op == syntax.CmdIn || ps.Op == syntax.CmdInTemp {
 		x.state.write(path, out)
