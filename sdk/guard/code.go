@@ -77,6 +77,8 @@ func (a *analysis) code(c *shell.Call, language, text string, params []string) {
 		text = a.makefile(c, text)
 		effects = func(_, text string) []lang.Effect { return lang.Make(text, params) }
 	}
+	var words []string         // that the code is given, if it asks for them
+	var handedOn []lang.Effect // with these
 	for _, e := range effects(language, text) {
 		if e.Kind == lang.Path && e.Beside != "" && beside != "" {
 			e.Text = path.Join(beside, e.Beside)
@@ -91,6 +93,17 @@ func (a *analysis) code(c *shell.Call, language, text string, params []string) {
 			continue
 		}
 		a.effect(c, language, e)
+		if words == nil && scripted[language] && ownArguments.MatchString(text) {
+			words = append([]string{}, handed(c, text)...)
+		}
+		if given, ok := withArguments(e, words); ok {
+			handedOn = append(handedOn, given)
+		}
+	}
+	for i, e := range handedOn {
+		if !slices.ContainsFunc(handedOn[:i], func(o lang.Effect) bool { return o.Kind == e.Kind && o.Text == e.Text && slices.Equal(o.Argv, e.Argv) }) {
+			a.effect(c, language, e)
+		}
 	}
 	if language == "python" && a.fed != c && interactive.MatchString(text) && c.Stdin.Known {
 		a.input(c, programs.Use{Lang: "python"})
@@ -190,6 +203,8 @@ func (a *analysis) effect(c *shell.Call, language string, e lang.Effect) {
 			a.included(c, language, e.Text)
 		case e.Content != "" && (e.Text == "/dev/stdout" || e.Text == "/dev/stderr" || e.Text == "/dev/fd/1"):
 			c.Output = shell.Stream{Piped: true, Text: c.Output.Text + e.Content, From: c.Stdin.From.And(shell.From(language + " code"))}
+		case e.Content != "" && e.Partly:
+			c.WriteMaybe(e.Text, shell.Stream{Piped: true, Text: e.Content, From: shell.From("patch of a file")})
 		case e.Content != "" && e.Adds:
 			c.WriteMaybe(e.Text, shell.Stream{Known: true, Text: e.Content, Piped: true})
 		case e.Content != "":
@@ -294,7 +309,11 @@ func (a *analysis) script(c *shell.Call, file, language string, params []string)
 		if !c.Linked() {
 			a.beside = path.Dir(c.Abs(file))
 		}
-		a.code(c, language, content.Text, params)
+		text := content.Text
+		if language == "sh" && !content.Known && slices.Contains(content.From.Names(), "patch of a file") && !shell.Parses(text) {
+			text = byThemselves(text)
+		}
+		a.code(c, language, text, params)
 		a.beside = ""
 		if !content.Known && !slices.Contains(content.From.Names(), "npm") {
 			a.fragments(c, language, content.Text)
@@ -307,6 +326,12 @@ func (a *analysis) script(c *shell.Call, file, language string, params []string)
 	case strings.HasPrefix(file, "/dev/fd/") && language != "sed" || foreign(content.From.Names()) || language == "sh" && computed(content):
 		a.soft(c, Deny, "exec.download-run", "it runs what another command has just made: "+strings.Join(content.From.Names(), ", "), saferSaved)
 	}
+}
+
+// byThemselves are those of several lines that are programs by themselves, where they aren't one together: others may stand between them.
+func byThemselves(text string) string {
+	lines := slices.DeleteFunc(strings.SplitAfter(text, "\n"), func(line string) bool { return !shell.Parses(line) })
+	return strings.Join(lines, "")
 }
 
 // changed says whether one of the commands that made a text doesn't leave its lines as they were.
@@ -349,7 +374,7 @@ func computed(content shell.Stream) bool {
 // fetched remembers the files that curl -O and wget name after their URLs, for when the line runs them.
 func fetched(c *shell.Call, name string) {
 	for _, f := range c.Argv[1:] {
-		if base := path.Base(f.Text); (programs.Remote(f.Text) || name != "curl" && strings.Contains(f.Text, "/")) && !strings.HasPrefix(f.Text, "-") && base != "." && base != "/" {
+		if base := path.Base(f.Text); (programs.Remote(f.Text) || strings.Contains(f.Text, "/")) && !strings.HasPrefix(f.Text, "-") && base != "." && base != "/" {
 			c.Write(base, shell.Stream{Piped: true, From: shell.From(name)})
 		}
 	}

@@ -35,7 +35,12 @@ const (
 	arguments                 // the value is more options for a program
 	begins                    // the value is a file that interactive shells run first, but mostly the name of an environment, such as test
 	recalls                   // the value is a file of commands that a shell can start again
+	inserts                   // the value is a part of the commands that make starts
+	globally                  // the value makes npm install for the whole machine
 )
+
+// operators are what makes commands of a part of one.
+const operators = ";|&`\n"
 
 // hooks are the variables that can make a harmless program do something else.
 var hooks = map[string]hook{
@@ -58,6 +63,9 @@ var hooks = map[string]hook{
 	"JDK_JAVA_OPTIONS": machines, "MAVEN_OPTS": machines, "GRADLE_OPTS": machines, "SBT_OPTS": machines, "JAVA_OPTS": machines, "ANT_OPTS": machines, "MAVEN_ARGS": machines,
 	"LESS": arguments, "ZIPOPT": arguments, "ZIP": arguments, "BC_ENV_ARGS": arguments, "ERL_FLAGS": arguments, "ERL_AFLAGS": arguments, "ERL_ZFLAGS": arguments,
 	"MANROFFOPT": arguments, "ELIXIR_ERL_OPTIONS": arguments, "PERLDB_OPTS": expands,
+	"CFLAGS": inserts, "CPPFLAGS": inserts, "CXXFLAGS": inserts, "LDFLAGS": inserts, "LDLIBS": inserts, "ASFLAGS": inserts, "FFLAGS": inserts, "ARFLAGS": inserts, "LOADLIBES": inserts, "TARGET_ARCH": inserts,
+	"npm_config_global": globally, "NPM_CONFIG_GLOBAL": globally, "npm_config_location": globally, "NPM_CONFIG_LOCATION": globally, "npm_config_prefix": names, "NPM_CONFIG_PREFIX": names,
+	"PIP_TARGET": names, "PIP_PREFIX": names, "PIP_ROOT": names,
 	"OPENSSL_CONF": names, "WGETRC": fetches, "SYSTEM_WGETRC": fetches, "KUBECONFIG": names, "HISTFILE": recalls, "PYTHONHOME": names, "GIT_TRACE": names, "GIT_TRACE2": names, "NPM_CONFIG_SCRIPT_SHELL": runs, "npm_config_script_shell": runs,
 }
 
@@ -175,6 +183,14 @@ func (a *analysis) environment(c *shell.Call) {
 				argv = append(argv, c.Argv[1:]...)
 			}
 			c.Pipe(name, argv, shell.Stream{})
+		case inserts:
+			if strings.ContainsAny(value, operators) {
+				c.Code(": "+value, nil)
+			}
+		case globally:
+			if len(c.Argv) > 0 && value != "false" && value != "0" && value != "project" {
+				c.Pipe(shell.Name(c.Argv[0].Text), append([]shell.Field{c.Argv[0], {Text: "--global"}}, c.Argv[1:]...), shell.Stream{})
+			}
 		case names:
 			a.shape(c, "", strings.TrimSpace(value), false)
 		case recalls:

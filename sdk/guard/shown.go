@@ -20,7 +20,7 @@ func shown(c *shell.Call, argv []string) string {
 		switch {
 		case !shell.HasUnknown(arg):
 			words[i] = canonical([]string{arg})
-			if len(written) == len(argv) && strings.Trim(written[i], `"'`) != arg && i > 0 {
+			if len(written) == len(argv) && strings.Trim(written[i], `"'`) != arg {
 				return guessed(argv) // the words aren't the same ones
 			}
 		case len(written) == len(argv):

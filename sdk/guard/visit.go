@@ -151,9 +151,28 @@ func (a *analysis) Call(c *shell.Call) {
 		a.toolSettings(c, name, argv)
 		if name == "git" {
 			a.shows(c, argv)
+			takesBack(c, argv)
 		}
 	case "npm", "pnpm", "yarn":
 		a.packaged(c, argv)
+	case "make", "gmake":
+		for _, word := range argv[1:] {
+			if name, value, ok := strings.Cut(word, "="); ok && !strings.HasPrefix(name, "-") && strings.ContainsAny(value, operators) {
+				c.Code(": "+value, nil)
+			}
+		}
+	case "npx", "bunx", "pnpx":
+		for _, word := range argv[1:] {
+			if strings.HasPrefix(word, "-") {
+				continue
+			}
+			if file := "node_modules/.bin/" + word; c.Wrote() {
+				a.script(c, file, "sh", nil)
+			}
+			break
+		}
+	case "gzip", "gunzip", "bzip2", "bunzip2", "xz", "unxz", "lzma", "unlzma", "zstd", "unzstd", "lz4", "unlz4", "uncompress", "pigz", "unpigz", "pbzip2":
+		unpacks(c, argv)
 	case "curl", "wget", "aria2c", "axel":
 		fetched(c, name)
 		a.fileURLs(c)

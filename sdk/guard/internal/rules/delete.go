@@ -5,11 +5,12 @@ import (
 	"strings"
 
 	"github.com/picoclaw/picoclaw/sdk/guard/internal/getopt"
+	"github.com/picoclaw/picoclaw/sdk/guard/internal/shell"
 )
 
 var deleteRules = []Rule{
 	{
-		ID: "exec.rm-recursive", Names: "rm grm srm unlink", Match: flag("-r", "-R", "--recursive"),
+		ID: "exec.rm-recursive", Names: "rm grm srm unlink", Match: anyOf(flag("-r", "-R", "--recursive"), prefix("-"+shell.Unknown)),
 		Reason: "deletes directories with everything in them",
 		Safer:  "delete the files that you mean by their names",
 		Seeds:  []string{`\brm\s+-[rf]{1,2}\b`},
@@ -36,6 +37,13 @@ var deleteRules = []Rule{
 		Safer:  "print the names first, then delete those that you mean",
 		Hit:    []string{"xargs rm", "find . -exec rm {} ;"},
 		Miss:   []string{"rm a b"},
+	},
+	{
+		ID: "exec.rm-recursive", Names: "git", Match: gitRemoves,
+		Reason: "deletes directories with everything in them, changes that aren't committed included",
+		Safer:  "leave out -f, so that git keeps what it can't bring back",
+		Hit:    []string{"git rm -rf build", "git rm -r --force src", "git -C . rm src -r -f"},
+		Miss:   []string{"git rm -r build", "git rm -f a.txt", "git rm -rf --cached node_modules", "git rm -rfn x"},
 	},
 	{
 		ID: "exec.find-delete", Names: "find gfind", Match: word("-delete"),
@@ -151,6 +159,18 @@ var diskRules = []Rule{
 		Miss:   []string{"dd of=out.bin bs=1k count=1"},
 	},
 }
+
+// gitRemoves says whether git deletes directories, whatever has changed in them since the last commit.
+func gitRemoves(c *Command) bool {
+	words := c.gitWords()
+	if len(words) == 0 || words[0] != "rm" {
+		return false
+	}
+	opts := gitRemoveOptions.Parse(words[1:])
+	return opts.Has("-r") && opts.Has("-f", "--force") && !opts.Has("--cached", "-n", "--dry-run")
+}
+
+var gitRemoveOptions = getopt.Parse("--pathspec-from-file=d")
 
 // gitClean says whether git deletes what it doesn't know. Whether it does so without being forced is a setting of the machine's.
 func gitClean(c *Command) bool {

@@ -53,6 +53,12 @@ var privilegeRules = []Rule{
 		Reason: "changes users", Hit: []string{"chpasswd"}, Miss: []string{"passwdqc"},
 	},
 	{
+		ID: "exec.chmod", Names: "umask", Match: func(c *Command) bool { return masksNothing(c.Operand(0)) },
+		Reason: "lets everybody write the files that are made from here on",
+		Safer:  "use a mask such as 022, or 077",
+		Hit:    []string{"umask 0", "umask 000", "umask 0020", "umask a=rwx", "umask -S o=rwx"}, Miss: []string{"umask", "umask 022", "umask 077", "umask 002", "umask -S", "umask u=rwx,go=", "umask o-w"},
+	},
+	{
 		ID: "exec.chmod", Names: "setfacl", Match: anyOf(prefix("-m", "--modify", "--set", "-r", "-b")),
 		Reason: "changes who may use a file", Hit: []string{"setfacl -m u:x:rwx f"}, Miss: []string{"setfacl --help"},
 	},
@@ -62,6 +68,14 @@ var privilegeRules = []Rule{
 		Seeds:  []string{`\bchown\b`},
 		Hit:    []string{"chown root x", "chgrp docker x", "takeown /f x"}, Miss: []string{"chown --version"},
 	},
+}
+
+// masksNothing says whether a mask leaves others the right to write.
+func masksNothing(mask string) bool {
+	if mask != "" && strings.Trim(mask, "01234567") == "" {
+		return (mask[len(mask)-1]-'0')&2 == 0
+	}
+	return wideMode(mask)
 }
 
 // mode is the mode that chmod gets: its first operand, or an argument such as -x or u-w that looks like an option.
@@ -97,7 +111,7 @@ func wideMode(mode string) bool {
 		if strings.Contains(what, "s") && !strings.Contains(who, "-") {
 			return true
 		}
-		if strings.Contains(what, "w") && strings.ContainsAny(who, "oa") {
+		if strings.ContainsAny(what, "wug") && strings.ContainsAny(who, "oa") { // w, or what the owner or the group may
 			return true
 		}
 	}
