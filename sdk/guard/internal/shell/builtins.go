@@ -107,9 +107,13 @@ func (in *Interpreter) builtin(c *Call, st *state) (Stream, bool) {
 		}
 		return none, true
 	case "return":
-		if n := len(in.returns); n > 0 && len(args) < 2 { // else it fails, and the shell goes on
+		switch n := len(in.returns); {
+		case len(args) > 1: // it fails, and the shell goes on
+		case n > 0:
 			in.returns[n-1].add(st)
 			st.dead = true
+		case in.mayBeOther():
+			in.problem(&c.Place, Dynamic, "return outside of a function ends some shells and does nothing in others: exit ends every one")
 		}
 		return none, true
 	case "exit":

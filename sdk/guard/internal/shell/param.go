@@ -76,6 +76,9 @@ func (x *expansion) param(p *syntax.ParamExp, quoted bool) []syntax.WordPart {
 	if separators, known := x.state.separators(); !known && (quoted && joined(p) && len(v.List) > 1 || !quoted && splits(value, separators)) {
 		return []syntax.WordPart{unknown}
 	}
+	if separators, _ := x.state.separators(); x.in.mayBeOther() && p.Param.Value == "@" && len(v.List) > 1 && !strings.HasPrefix(separators, " ") {
+		return []syntax.WordPart{unknown} // dash joins them by a separator in assignments, bash by a blank
+	}
 	if marks := x.state.marked(); !quoted && !evenly(p, v, marks) || quoted && marks != "" && p.Repl != nil && every(p.Index) { // joined by a mark in assignments
 		x.substitutions(p)
 		return []syntax.WordPart{unknown}
