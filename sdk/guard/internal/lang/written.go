@@ -33,6 +33,10 @@ var (
 	composesText = pattern.New(`"\d+"\s*\.\s*join\s*\(\s*[\[(]|\b(?:bytes|bytearray|chr)\s*\(|\bb(?:64|32|85|16)decode\b|\bunhexlify\b|\bfromhex\b`)
 	// goesOnWith is what stands behind a string of which something else is made.
 	goesOnWith = pattern.New(`^\s*(?:[+%.]|\[)`)
+	// oneOfSeveral is what stands behind a string that is printed with others.
+	oneOfSeveral = pattern.New(`^\s*,`)
+	// composesPerl is what makes another text of those that it gets.
+	composesPerl = pattern.New(`\b(?:join|lc|uc|lcfirst|ucfirst|reverse|sprintf|substr|chr|pack|map|split)\b`)
 )
 
 // entry is where a table, or a member of one, gets a string by a name.
@@ -178,7 +182,7 @@ func (s *skeleton) writes(language string) []Effect {
 		m := pattern.Groups(s.code, at)
 		if i == 0 {
 			for _, at := range handled.FindAllStringSubmatchIndex(s.worth(handled)) {
-				if !goesOnWith.MatchString(s.code[at[1]:]) {
+				if behind := s.code[at[1]:]; !goesOnWith.MatchString(behind) && !oneOfSeveral.MatchString(behind) {
 					toHandles = append(toHandles, pattern.Groups(s.code, at))
 				}
 			}
@@ -204,7 +208,13 @@ func (s *skeleton) writes(language string) []Effect {
 		if m[3]+m[4] == "" {
 			file = fileAt{m[1] + m[2], at[0]}
 		}
-		if text := s.template(at[1]); text != "" && file.number != "" {
+		text := ""
+		if m[4] != "" && language == "perl" {
+			text = s.several(at[1])
+		} else {
+			text = s.template(at[1])
+		}
+		if text != "" && file.number != "" {
 			put(file, text)
 		}
 	}
@@ -252,6 +262,23 @@ func (s *skeleton) template(at int) string {
 		return shell.Unknown
 	}
 	return ""
+}
+
+// several is what Perl prints of several texts at a place, with a mark for what isn't known of it; "" if it is one plain string, or nothing
+// of it is known.
+func (s *skeleton) several(at int) string {
+	list := strings.TrimSpace(s.toItsEnd(at))
+	if !s.looks(len(list)) || onlyString.MatchString(list) || !strings.Contains(list, `"`) {
+		return ""
+	}
+	if composesPerl.MatchString(list) {
+		return shell.Unknown
+	}
+	text := strings.Join(s.parts(list), "")
+	if strings.IndexFunc(strings.ReplaceAll(text, shell.Item, ""), unicode.IsLetter) < 0 {
+		return ""
+	}
+	return text
 }
 
 var (
