@@ -18,6 +18,9 @@ type reading struct {
 	other   bool   // it reads elsewhere, or fills the array from another place on
 }
 
+// drain notes that something may have read of the input, where that is known: else it makes no difference.
+func (s *state) drain() { s.drained = s.drained || s.in.fed > 0 || s.input != nil }
+
 // readsNothing are commands that read nothing.
 var readsNothing = map[string]bool{"echo": true, "printf": true, "test": true, "[": true, "true": true, "false": true, ":": true}
 
@@ -99,7 +102,7 @@ func (in *Interpreter) read(c *Call, st *state, args []string) {
 	if st.drained && len(lines) == 1 && lines[0] != Unknown {
 		lines[0] = Unset // or nothing is left to read
 	}
-	st.drained = true
+	st.drain()
 	if len(r.names) == 0 {
 		r.names = []string{"REPLY"}
 		if r.list {

@@ -39,6 +39,7 @@ type Interpreter struct {
 	returns  []leaving             // by the functions and files that are being followed
 	breaks   []leaving             // by the loops whose bodies are being followed
 	parallel int                   // pipes and background jobs entered
+	fed      int                   // lists of statements entered whose input is known
 	branches int                   // entered that need not run
 	traps    int                   // that are being followed
 	later    int                   // traps that are followed before they run

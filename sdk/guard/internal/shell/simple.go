@@ -336,7 +336,9 @@ func (in *Interpreter) program(c *Call, st *state) Stream {
 	}
 	in.makes(c)
 	in.visitor.Call(c)
-	st.drained = st.drained || !readsNothing[word.Text]
+	if !readsNothing[word.Text] {
+		st.drain()
+	}
 	if asks := len(c.Argv) == 3 && word.Text == "command" && c.Argv[1].Text == "-v"; !asks && (c.Output.Known || c.Output.Piped) {
 		return c.Output
 	}

@@ -8,6 +8,10 @@ import (
 
 // stmts follows statements one after the other, on every way.
 func (in *Interpreter) stmts(list []*syntax.Stmt, st *state, stdin Stream) ([]*state, Stream) {
+	if stdin.Known {
+		in.fed++
+		defer func() { in.fed-- }()
+	}
 	if len(list) == 1 {
 		states, out := in.stmt(list[0], st, stdin)
 		in.after(states)
@@ -130,7 +134,7 @@ func (in *Interpreter) compound(s *syntax.Stmt, st *state, stdin Stream, place *
 		return in.stmts(c.Stmts, st, stdin)
 	case *syntax.Subshell:
 		states, out := in.stmts(c.Stmts, st.clone(), stdin)
-		st.keepFiles(states).drained = true
+		st.keepFiles(states).drain()
 		return one, out
 	case *syntax.BinaryCmd:
 		return in.binary(c, st, stdin)
@@ -224,7 +228,8 @@ func (in *Interpreter) binary(c *syntax.BinaryCmd, st *state, stdin Stream) ([]*
 		st.keepFiles(left)
 		out.Piped = true
 		to := st.clone()
-		to.input, to.drained, st.drained = nil, false, true
+		to.input, to.drained = nil, false
+		st.drain()
 		files := st.files
 		right, out := in.stmt(c.Y, to, out)
 		st.keepFiles(right)

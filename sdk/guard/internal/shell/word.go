@@ -311,7 +311,7 @@ func (x *expansion) prints(cs *syntax.CmdSubst) string {
 	inner := x.state.clone()
 	inner.printer = nil
 	states, out := x.in.stmts(cs.Stmts, inner, Stream{})
-	x.state.keepFiles(states).drained = true
+	x.state.keepFiles(states).drain()
 	if out.Known {
 		return out.Text
 	}
