@@ -23,8 +23,9 @@ const (
 // whatever its policy. Git does not see it.
 const ShelfDir = ".picoclaw/output"
 
-// NewFile makes a file on the shelf of a workspace, and clears away what is too old, too much or too many. Nothing that
-// a command has put in its way leads out of the workspace.
+// NewFile makes a file on the shelf of a workspace, and clears away what is too old, too much or too many while it is written:
+// a command that prints much needn't wait until the system has given the blocks of old files back. Nothing that a command has put in
+// its way leads out of the workspace.
 func NewFile(workspace string) (File, error) {
 	root, err := os.OpenRoot(workspace)
 	if err != nil {
@@ -38,11 +39,9 @@ func NewFile(workspace string) (File, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = shelf.Close() }()
 	if err := hide(root); err != nil {
-		return nil, err
+		return nil, errors.Join(err, shelf.Close())
 	}
-	sweep(shelf, time.Now())
 	for n := range 100 {
 		name := time.Now().UTC().Format("20060102-150405.000000") + "-" + strconv.Itoa(n) + ".txt"
 		f, err := shelf.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
@@ -50,11 +49,17 @@ func NewFile(workspace string) (File, error) {
 			continue
 		}
 		if err != nil {
-			return nil, err
+			return nil, errors.Join(err, shelf.Close())
 		}
-		return file{File: f, name: path.Join(ShelfDir, name)}, nil
+		swept := make(chan struct{})
+		go func() {
+			defer close(swept)
+			sweep(shelf, name, time.Now())
+			_ = shelf.Close()
+		}()
+		return file{File: f, name: path.Join(ShelfDir, name), swept: swept}, nil
 	}
-	return nil, fs.ErrExist
+	return nil, errors.Join(fs.ErrExist, shelf.Close())
 }
 
 // hide keeps the directory out of git's sight.
@@ -70,8 +75,8 @@ func hide(root *os.Root) error {
 	return errors.Join(err, f.Close())
 }
 
-// sweep removes the oldest files until there is room for another one, and those that are too old.
-func sweep(shelf *os.Root, now time.Time) {
+// sweep removes the oldest files until there is room for the one that is being written, and those that are too old.
+func sweep(shelf *os.Root, written string, now time.Time) {
 	dir, err := shelf.Open(".")
 	if err != nil {
 		return
@@ -84,7 +89,7 @@ func sweep(shelf *os.Root, now time.Time) {
 	var files []fs.FileInfo
 	var total int64
 	for _, entry := range entries {
-		if info, err := entry.Info(); err == nil && info.Mode().IsRegular() {
+		if info, err := entry.Info(); err == nil && info.Mode().IsRegular() && info.Name() != written {
 			files = append(files, info)
 			total += info.Size()
 		}
@@ -104,7 +109,14 @@ func sweep(shelf *os.Root, now time.Time) {
 // file is a file on the shelf by the name that agents know it by.
 type file struct {
 	*os.File
-	name string
+	name  string
+	swept chan struct{}
 }
 
 func (f file) Name() string { return f.name }
+
+// Close returns when there is room on the shelf again, too.
+func (f file) Close() error {
+	<-f.swept
+	return f.File.Close()
+}

@@ -1,0 +1,88 @@
+package output
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+)
+
+// However many outputs are kept, the shelf holds its bounds, the newest are there and what is too old is not.
+func TestTheShelfHoldsItsBounds(t *testing.T) {
+	for what, c := range map[string]struct {
+		size int64
+		age  time.Duration
+		left int
+	}{
+		"many small ones": {size: 10, left: ShelfFiles},
+		"large ones":      {size: FileBytes, left: shelfBytes / FileBytes},
+		"old ones":        {size: 10, age: shelfAge + time.Hour, left: 1},
+	} {
+		dir := t.TempDir()
+		var newest string
+		for n := range ShelfFiles + 5 {
+			f, err := NewFile(dir)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := f.(file).Truncate(c.size); err != nil {
+				t.Fatal(err)
+			}
+			if err := f.Close(); err != nil {
+				t.Fatal(err)
+			}
+			newest = filepath.Join(dir, f.Name())
+			written := time.Now().Add(time.Duration(n)*time.Second - time.Minute - c.age)
+			if err := os.Chtimes(newest, written, written); err != nil {
+				t.Fatal(err)
+			}
+		}
+		entries, err := os.ReadDir(filepath.Join(dir, ShelfDir))
+		if err != nil || len(entries) != c.left {
+			t.Errorf("%s: %d are left, not %d: %v", what, len(entries), c.left, err)
+		}
+		if _, err := os.Stat(newest); err != nil {
+			t.Errorf("%s: the newest: %v", what, err)
+		}
+	}
+}
+
+// full is a file on a disk that is full after some bytes.
+type full struct{ room int }
+
+func (f *full) Name() string { return "full" }
+func (f *full) Close() error { return nil }
+func (f *full) Write(p []byte) (int, error) {
+	n := min(len(p), f.room)
+	if f.room -= n; n < len(p) {
+		return n, errors.New("no space left on device")
+	}
+	return n, nil
+}
+
+// What couldn't be kept is told to the byte.
+func TestAFullDiskIsTold(t *testing.T) {
+	const room = pieceBytes + 1000
+	r := NewRecord(func() (File, error) { return &full{room: room}, nil })
+	for range 100 {
+		r.Add(Stdout, make([]byte, 10_000))
+	}
+	if rest := r.Rest(); rest.Written != room || rest.Total != 1_000_000 || rest.Err == nil {
+		t.Errorf("written %d, total %d, %v", rest.Written, rest.Total, rest.Err)
+	}
+}
+
+// The file ends at its bound, whatever the pieces are that come.
+func TestTheFileEndsAtItsBound(t *testing.T) {
+	for _, size := range []int{1000, 65536, 99_999, 3 << 20} {
+		to := &full{room: 2 * FileBytes}
+		r := NewRecord(func() (File, error) { return to, nil })
+		for total := 0; total < FileBytes+FileBytes/2; total += size {
+			r.Add(Stdout, make([]byte, size))
+		}
+		if rest := r.Rest(); rest.Written != FileBytes || to.room != FileBytes || rest.Err != nil {
+			t.Errorf("pieces of %d: %d are written, %d are there: %v", size, rest.Written, 2*FileBytes-to.room, rest.Err)
+		}
+	}
+}
