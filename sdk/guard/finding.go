@@ -92,8 +92,8 @@ func (a *analysis) decision() Decision {
 	if f.why != "" {
 		d.Reason += "\n" + printable(marks.Replace(f.why))
 	}
-	if f.span.Line > 0 && f.span.Start <= f.span.End && f.span.End <= len(a.text) {
-		d.Span = &Span{Start: f.span.Start, End: f.span.End, Line: f.span.Line, Column: f.span.Column, Text: a.text[f.span.Start:f.span.End]}
+	if span := narrowed(a.text, f); span.Line > 0 && span.Start <= span.End && span.End <= len(a.text) {
+		d.Span = &Span{Start: span.Start, End: span.End, Line: span.Line, Column: span.Column, Text: a.text[span.Start:span.End]}
 	}
 	return d
 }
