@@ -103,6 +103,9 @@ func (s *skeleton) altered(language, name string) bool {
 	if language != "perl" && language != "ruby" {
 		return false
 	}
+	if name == "$_" {
+		return true // loops, map and much else set it
+	}
 	if language == "perl" && (strings.Contains(s.code, `\`+name) || becomes.MatchString(s.code) && strings.Contains(s.code, "*"+strings.TrimLeft(name, "$@"))) {
 		return true // by a reference to it
 	}

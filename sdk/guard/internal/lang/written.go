@@ -254,10 +254,14 @@ func (s *skeleton) template(at int) string {
 	if !s.looks(len(expression)) || onlyString.MatchString(expression) || !strings.Contains(expression, `"`) {
 		return ""
 	}
-	parts := s.parts(expression)
+	between := " "
+	if strings.HasPrefix(strings.TrimSpace(expression), "[") {
+		between = "\n" // lines, as often as not
+	}
+	text := strings.Join(s.parts(expression), between)
 	switch {
-	case len(parts) > 0 && strings.IndexFunc(strings.ReplaceAll(parts[0], shell.Item, ""), unicode.IsLetter) >= 0:
-		return parts[0]
+	case strings.IndexFunc(strings.ReplaceAll(text, shell.Item, ""), unicode.IsLetter) >= 0:
+		return text
 	case s.language == "python" && composesText.MatchString(expression):
 		return shell.Unknown
 	}
