@@ -23,7 +23,7 @@ var (
 	opened  = pattern.New(`\bopen\s*\(\s*"(\d+)"\s*,[^()]*\)\s*(?:as\s+(\w+)\s*[:,]|do\s*\|\s*(\w+)\s*\||\{\s*\|\s*(\w+)\s*\|)|\b(\w+)\s*=\s*(?:(?:io\s*\.\s*)?open\s*\(\s*"(\d+)"\s*,[^()]*\)|(?:pathlib\s*\.\s*)?Path\s*\(\s*"(\d+)"\s*\))`)
 	written = pattern.New(`\b(\w+)[.:](?:write|write_text|write_bytes|puts|print|<<)\s*\(?\s*"(\d+)"`)
 	// partly are calls that write what isn't a plain string to a file, up to that.
-	partly = pattern.New(`\b(?:writeFileSync|writeFile|outputFileSync|writeTextFileSync|writeTextFile|file_put_contents|Bun\.write)\s*\(\s*"(\d+)"\s*,|\b(?:open|Path)\s*\(\s*"(\d+)"[^()]*\)\s*\.\s*write\w*\s*\(|\b(\w+)\.write(?:_text|_bytes)?\s*\(|\b(?:print|say)\s+\{?\s*\$?(\w+)\s*\}?\s+[("$@A-Za-z]`)
+	partly = pattern.New(`\b(?:writeFileSync|writeFile|outputFileSync|writeTextFileSync|writeTextFile|file_put_contents|(?:File|IO)\.(?:bin)?write|Bun\.write)\s*\(\s*"(\d+)"\s*,|\b(?:open|Path)\s*\(\s*"(\d+)"[^()]*\)\s*\.\s*write\w*\s*\(|\b(\w+)\.write(?:_text|_bytes)?\s*\(|\b(?:print|say)\s+\{?\s*\$?(\w+)\s*\}?\s+[("$@A-Za-z]`)
 	// manyLines are strings that are written to a file one behind the other.
 	manyLines = pattern.New(`\b(\w+)\.writelines\s*\(\s*[\[(]((?:\s*"\d+"\s*,?)+)\s*[\])]`)
 	// printsInto is where Python is told to print into a file, and plainPrints what it prints.
@@ -31,6 +31,12 @@ var (
 	plainPrints = pattern.New(`\bprint\s*\(\s*"(\d+)"`)
 	// composesText is an expression of Python's that makes a text of strings, or of numbers.
 	composesText = pattern.New(`"\d+"\s*\.\s*join\s*\(\s*[\[(]|\b(?:bytes|bytearray|chr)\s*\(|\bb(?:64|32|85|16)decode\b|\bunhexlify\b|\bfromhex\b`)
+	// composesOther is an expression that makes another text of a string.
+	composesOther = pattern.New(`"\d+"\s*\)*\s*(?:\[|\.\s*(?:replace\w*|slice!?|substr\w*|split|r?partition|at|charAt|padStart|padEnd|repeat|translate|swapcase|g?sub|tr|lower|upper|downcase|upcase|capitalize|title|reverse|toLowerCase|toUpperCase|remove\w+|[lr]?strip|trim\w*|chars|each_char|unpack\w*|delete|squeeze|match\w*|at)\s*[!(\s.)])`)
+	// leavesText is a method that makes nothing else of a text than it is.
+	leavesText = pattern.New(`\.\s*(?:(?:trim(?:Start|End)?|[lr]?strip|to_s)\s*\(\s*\)|(?:encode|toString)\s*\(\s*(?:"\d+"\s*)?\))`)
+	// dedents is a function that only moves the lines of a text.
+	dedents = pattern.New(`\b(?:textwrap\s*\.\s*dedent|inspect\s*\.\s*cleandoc|dedent|cleandoc)\s*\(`)
 	// goesOnWith is what stands behind a string of which something else is made.
 	goesOnWith = pattern.New(`^\s*(?:[+%.]|\[)`)
 	// oneOfSeveral is what stands behind a string that is printed with others.
@@ -95,15 +101,42 @@ func (s *skeleton) toItsEnd(at int) string {
 // maxWrites is how many times something is looked at that code may write.
 const maxWrites = 4 << 10
 
-// fileAt is a string that names a file, by its number, and where in the code the file is opened.
+// fileAt is a string that names a file, by its number, and where in the code the file is opened. The whole file may be what is written there.
 type fileAt struct {
 	number string
 	at     int
+	whole  bool
+}
+
+// content is what code writes to a file.
+type content struct {
+	pieces []string
+	size   int
+	wholes int // of these may be all that is in the file
+}
+
+func (c *content) add(piece string, whole bool) {
+	if c.size += len(piece); c.size >= maxConstant {
+		return
+	}
+	c.pieces = append(c.pieces, piece)
+	if whole {
+		c.wholes++
+	}
+}
+
+// text is what the file may hold: the pieces behind one another, and if it is written anew, each by itself.
+func (c *content) text() string {
+	text := strings.Join(c.pieces, "")
+	if c.wholes > 1 {
+		text += "\n" + strings.Join(c.pieces, "\n")
+	}
+	return text
 }
 
 // writes finds the files that code writes a constant to. Several writes to one file are put together.
 func (s *skeleton) writes(language string) []Effect {
-	content := map[string]*strings.Builder{}
+	contents := map[string]*content{}
 	var order []string
 	left := maxWrites
 	put := func(file fileAt, added string) {
@@ -118,14 +151,12 @@ func (s *skeleton) writes(language string) []Effect {
 		if language == "perl" {
 			added = s.withoutVariables(added)
 		}
-		b := content[name]
-		if b == nil {
-			b = &strings.Builder{}
-			content[name], order = b, append(order, name)
+		c := contents[name]
+		if c == nil {
+			c = &content{}
+			contents[name], order = c, append(order, name)
 		}
-		if b.Len()+len(added) < maxConstant {
-			b.WriteString(added)
-		}
+		c.add(added, file.whole)
 	}
 	add := func(file fileAt, text string) {
 		if added, ok := s.text(text); ok {
@@ -142,7 +173,7 @@ func (s *skeleton) writes(language string) []Effect {
 			if partly.MatchString(m[0]) && goesOnWith.MatchString(s.code[at[1]:]) {
 				continue // a part of what is written
 			}
-			add(fileAt{m[1], at[0]}, m[2])
+			add(fileAt{m[1], at[0], true}, m[2])
 		}
 	}
 	prints := func(file fileAt, p []string) { // several strings with a space between
@@ -162,21 +193,21 @@ func (s *skeleton) writes(language string) []Effect {
 		if i == 0 {
 			to = written.FindAllStringSubmatch(s.worth(written))
 		}
-		files[m[2]+m[5]] = fileAt{m[1] + m[6] + m[7], at[0]}
+		files[m[2]+m[5]] = fileAt{number: m[1] + m[6] + m[7], at: at[0]}
 		for _, w := range to {
 			if w[1] == m[2]+m[3]+m[4]+m[5] {
-				add(fileAt{m[1] + m[6] + m[7], at[0]}, w[2])
+				add(fileAt{number: m[1] + m[6] + m[7], at: at[0]}, w[2])
 			}
 		}
 		for _, place := range printings {
 			if p := pattern.Groups(s.code, place); p[4] != "" && p[4] == m[2]+m[5] {
-				prints(fileAt{m[1] + m[6] + m[7], at[0]}, p)
+				prints(fileAt{number: m[1] + m[6] + m[7], at: at[0]}, p)
 			}
 		}
 	}
 	for _, at := range printings {
 		p := pattern.Groups(s.code, at)
-		prints(fileAt{p[3], at[0]}, p)
+		prints(fileAt{number: p[3], at: at[0]}, p)
 	}
 	for i, at := range handles.FindAllStringSubmatchIndex(s.worth(handles)) {
 		m := pattern.Groups(s.code, at)
@@ -191,7 +222,7 @@ func (s *skeleton) writes(language string) []Effect {
 		if number == "" {
 			number = m[2]
 		}
-		files[m[1]] = fileAt{number, at[0]}
+		files[m[1]] = fileAt{number: number, at: at[0]}
 		for _, w := range toHandles {
 			if w[1] != m[1] {
 				continue
@@ -206,7 +237,7 @@ func (s *skeleton) writes(language string) []Effect {
 			at[1]-- // what is printed begins with that
 		}
 		if m[3]+m[4] == "" {
-			file = fileAt{m[1] + m[2], at[0]}
+			file = fileAt{m[1] + m[2], at[0], true}
 		}
 		text := ""
 		if m[4] != "" && language == "perl" {
@@ -238,7 +269,7 @@ func (s *skeleton) writes(language string) []Effect {
 	}
 	out := make([]Effect, 0, len(order)+1)
 	for _, name := range order {
-		out = append(out, Effect{Kind: Write, Text: name, Content: content[name].String()})
+		out = append(out, Effect{Kind: Write, Text: name, Content: contents[name].text()})
 	}
 	out = append(out, s.rewrites(files)...)
 	if left < 0 {
@@ -254,12 +285,18 @@ func (s *skeleton) template(at int) string {
 	if !s.looks(len(expression)) || onlyString.MatchString(expression) || !strings.Contains(expression, `"`) {
 		return ""
 	}
+	expression = leavesText.ReplaceAllString(expression, "")
+	if s.language == "python" && !strings.Contains(s.code, "def dedent") {
+		expression = dedents.ReplaceAllString(expression, "(")
+	}
 	between := " "
 	if strings.HasPrefix(strings.TrimSpace(expression), "[") {
 		between = "\n" // lines, as often as not
 	}
 	text := strings.Join(s.parts(expression), between)
 	switch {
+	case composesOther.MatchString(expression):
+		return shell.Unknown
 	case strings.IndexFunc(strings.ReplaceAll(text, shell.Item, ""), unicode.IsLetter) >= 0:
 		return text
 	case s.language == "python" && composesText.MatchString(expression):
