@@ -3,10 +3,8 @@ package lang
 import (
 	"strconv"
 	"strings"
-	"unicode"
 
 	"github.com/picoclaw/picoclaw/sdk/guard/internal/pattern"
-	"github.com/picoclaw/picoclaw/sdk/guard/internal/shell"
 )
 
 var (
@@ -29,20 +27,10 @@ var (
 	// printsInto is where Python is told to print into a file, and plainPrints what it prints.
 	printsInto  = pattern.New(`\b(?:sys\s*\.\s*stdout\s*=\s*|redirect_stdout\s*\(\s*)(?:open\s*\(\s*"(\d+)"|(\w+)\s*\))`)
 	plainPrints = pattern.New(`\bprint\s*\(\s*"(\d+)"`)
-	// composesText is an expression of Python's that makes a text of strings, or of numbers.
-	composesText = pattern.New(`"\d+"\s*\.\s*join\s*\(\s*[\[(]|\b(?:bytes|bytearray|chr)\s*\(|\bb(?:64|32|85|16)decode\b|\bunhexlify\b|\bfromhex\b`)
-	// composesOther is an expression that makes another text of a string.
-	composesOther = pattern.New(`"\d+"\s*\)*\s*(?:\[|\.\s*(?:replace\w*|slice!?|substr\w*|split|r?partition|at|charAt|padStart|padEnd|repeat|translate|swapcase|g?sub|tr|lower|upper|downcase|upcase|capitalize|title|reverse|toLowerCase|toUpperCase|remove\w+|[lr]?strip|trim\w*|chars|each_char|unpack\w*|delete|squeeze|match\w*|at)\s*[!(\s.)])`)
-	// leavesText is a method that makes nothing else of a text than it is.
-	leavesText = pattern.New(`\.\s*(?:(?:trim(?:Start|End)?|[lr]?strip|to_s)\s*\(\s*\)|(?:encode|toString)\s*\(\s*(?:"\d+"\s*)?\))`)
-	// dedents is a function that only moves the lines of a text.
-	dedents = pattern.New(`\b(?:textwrap\s*\.\s*dedent|inspect\s*\.\s*cleandoc|dedent|cleandoc)\s*\(`)
 	// goesOnWith is what stands behind a string of which something else is made.
 	goesOnWith = pattern.New(`^\s*(?:[+%.]|\[)`)
 	// oneOfSeveral is what stands behind a string that is printed with others.
 	oneOfSeveral = pattern.New(`^\s*,`)
-	// composesPerl is what makes another text of those that it gets.
-	composesPerl = pattern.New(`\b(?:join|lc|uc|lcfirst|ucfirst|reverse|sprintf|substr|chr|pack|map|split)\b`)
 )
 
 // entry is where a table, or a member of one, gets a string by a name.
@@ -106,32 +94,6 @@ type fileAt struct {
 	number string
 	at     int
 	whole  bool
-}
-
-// content is what code writes to a file.
-type content struct {
-	pieces []string
-	size   int
-	wholes int // of these may be all that is in the file
-}
-
-func (c *content) add(piece string, whole bool) {
-	if c.size += len(piece); c.size >= maxConstant {
-		return
-	}
-	c.pieces = append(c.pieces, piece)
-	if whole {
-		c.wholes++
-	}
-}
-
-// text is what the file may hold: the pieces behind one another, and if it is written anew, each by itself.
-func (c *content) text() string {
-	text := strings.Join(c.pieces, "")
-	if c.wholes > 1 {
-		text += "\n" + strings.Join(c.pieces, "\n")
-	}
-	return text
 }
 
 // writes finds the files that code writes a constant to. Several writes to one file are put together.
@@ -276,50 +238,6 @@ func (s *skeleton) writes(language string) []Effect {
 		out = append(out, Effect{Kind: Dynamic, Text: "it writes files more often than is followed"})
 	}
 	return out
-}
-
-// template is the string that is made of others at a place, with a mark for what isn't known of it; "" if it is a plain one, or nothing of it
-// is known.
-func (s *skeleton) template(at int) string {
-	expression, _ := s.upToComma(at)
-	if !s.looks(len(expression)) || onlyString.MatchString(expression) || !strings.Contains(expression, `"`) {
-		return ""
-	}
-	expression = leavesText.ReplaceAllString(expression, "")
-	if s.language == "python" && !strings.Contains(s.code, "def dedent") {
-		expression = dedents.ReplaceAllString(expression, "(")
-	}
-	between := " "
-	if strings.HasPrefix(strings.TrimSpace(expression), "[") {
-		between = "\n" // lines, as often as not
-	}
-	text := strings.Join(s.parts(expression), between)
-	switch {
-	case composesOther.MatchString(expression):
-		return shell.Unknown
-	case strings.IndexFunc(strings.ReplaceAll(text, shell.Item, ""), unicode.IsLetter) >= 0:
-		return text
-	case s.language == "python" && composesText.MatchString(expression):
-		return shell.Unknown
-	}
-	return ""
-}
-
-// several is what Perl prints of several texts at a place, with a mark for what isn't known of it; "" if it is one plain string, or nothing
-// of it is known.
-func (s *skeleton) several(at int) string {
-	list := strings.TrimSpace(s.toItsEnd(at))
-	if !s.looks(len(list)) || onlyString.MatchString(list) || !strings.Contains(list, `"`) {
-		return ""
-	}
-	if composesPerl.MatchString(list) {
-		return shell.Unknown
-	}
-	text := strings.Join(s.parts(list), "")
-	if strings.IndexFunc(strings.ReplaceAll(text, shell.Item, ""), unicode.IsLetter) < 0 {
-		return ""
-	}
-	return text
 }
 
 var (
