@@ -36,9 +36,11 @@ func (h *handing) attribute(key string) bool {
 		switch {
 		case strings.TrimSpace(line) != "":
 		case strings.HasPrefix(strings.TrimLeft(behind, " \t"), ":"):
-			return false // who makes an object says what it is
+			if !h.madeOf(key, place) {
+				return false
+			}
 		case plainlySet.MatchString(behind):
-			if value, ok := s.value(place + len(key)); !ok || !h.starts("("+strings.TrimSpace(value)+")") {
+			if value, ok := s.value(place + len(key)); !ok || !h.starts("("+strings.TrimSpace(value)+")") || !h.madeOf(key, place) {
 				return false
 			}
 		case sets(behind):

@@ -129,12 +129,19 @@ func (s *skeleton) commands(language string, out *[]Effect) bool {
 // startsHeld are the effects of a call whose arguments begin with a variable. False if it isn't known what that may hold.
 func (s *skeleton) startsHeld(args string) ([]Effect, bool) {
 	elements := elementsOf(args)
-	if len(elements) > 1 && heldBy.MatchString(elements[1]) { // which may hold the arguments of the program
+	if len(elements) > 1 && s.heldName(elements[1]) != "" { // which may hold the arguments of the program
 		if effects, ok := s.valued(args, maxValued); ok {
 			return effects, true
 		}
 	}
 	if effects, ok := s.handedTo(keyword.ReplaceAllString(args, "")); ok {
+		if len(elements) > 1 && s.heldName(elements[1]) != "" {
+			for i, e := range effects { // the program's name is known, and that it gets arguments
+				if e.Kind == Shell && e.Text != "" && !strings.ContainsAny(e.Text, " \t\n") {
+					effects[i] = Effect{Kind: Argv, Argv: []string{e.Text, shell.Unknown}}
+				}
+			}
+		}
 		return effects, true
 	}
 	return s.valued(args, maxValued)

@@ -17,7 +17,7 @@ var (
 	// ofTable is the list that Node makes of a table.
 	ofTable = pattern.New(`^\s*\.\s*(values|entries)\s*\(\s*(\w+)\s*\)`)
 	// overAll is what stands behind a list that a loop goes over, all of it or a part.
-	overAll = pattern.New(`^[ \t]*(?:\[[^\[\]]*:[^\[\]]*\])?(?:\s*\.\s*(?:values|items|entries|slice|freeze)\b(?:\([^()]*\))?)?[ \t]*(?:[:)\]};{\n]|(?:for|async|do)\b|if\b(?:[^\ne]|e[^\nl])*(?:[:)\]\n]|$)|$)`)
+	overAll = pattern.New(`^[ \t]*(?:\[[^\[\]]*:[^\[\]]*\])?(?:\s*\.\s*(?:values|items|entries|slice|freeze)\b(?:\([^()]*\))?)?[ \t]*(?:[:)\]};{\n]|(?:for|async|do)\b|if\b(?:[^\ne]|e[^\nl]|el[^\ns]|els[^\ne])*(?:[:)\]\n]|$)|$)`)
 )
 
 // loop is a loop over a list: what it sets, and whether that are the values of a table.
@@ -49,7 +49,7 @@ func (s *skeleton) loops() iter.Seq[loop] {
 			l := loop{targets: s.code[m[4]:m[5]], list: s.code[m[2]:m[3]]}
 			if open := opening(s.code[:m[3]]); l.list == "]" && open >= 0 {
 				l.list = s.code[open:m[3]]
-			} else if m[2] > 0 && s.code[m[2]-1] == '.' {
+			} else if m[2] > 0 && s.code[m[2]-1] == '.' && !strings.HasSuffix(s.code[:m[2]], "...") {
 				l.list = ""
 			}
 			if !yield(l) {

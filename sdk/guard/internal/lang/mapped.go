@@ -41,6 +41,9 @@ func (s *skeleton) maps() {
 	}
 	switch s.language {
 	case "python":
+		if dataclass.MatchString(s.worth(dataclass)) {
+			s.tabulates()
+		}
 		if addsArguments.MatchString(s.worth(addsArguments)) {
 			s.rewritten(addsArguments.ReplaceAllString(s.code, "$1.extend(sys.argv[$2:])"))
 		}

@@ -11,6 +11,8 @@ var (
 	ofMember = pattern.New(`^\s*\(?\s*([A-Za-z_]\w*)\s*(?:\.\s*get\s*\(\s*"(\d+)"\s*\)|\.\s*([A-Za-z_]\w*)|\[\s*"(\d+)"\s*\])\s*(?:[,)]|$)`)
 	// changesMembers is code that may give things members otherwise than by their names.
 	changesMembers = pattern.New(`\b(?:setattr|__setattr__|__dict__|__setitem__|__ior__|__slots__|setitem|update|setdefault|vars|globals|locals|exec|eval|assign|merge|defaults|defineProperty|defineProperties|Proxy|Reflect|prototype|__proto__|fromEntries|ctypes|gc)\b`)
+	// plainName is a variable by itself.
+	plainName = pattern.New(`^[A-Za-z_]\w*$`)
 	// memberTarget is what stands behind a member that is set, but for one that is set to one value.
 	memberTarget = pattern.New(`^\s*(?:[\])}]+\s*=(?:[^=>~]|$)|[\])}]*\s*(?:of|in)\s|\+\+|--)`)
 )
@@ -39,35 +41,57 @@ func (h *handing) member(base, key string) bool {
 	if h.seen[name] {
 		return true
 	}
-	if h.seen[name] = true; len(h.seen) > maxHanded || !s.looks(8*len(s.code)) || s.setOtherwise(base) || s.unnamed(base) {
+	if h.seen[name] = true; len(h.seen) > maxHanded || !s.looks(4*len(s.code)) {
 		return false
 	}
 	if base == "self" && s.language == "python" {
-		return h.attribute(key)
-	}
-	for _, f := range s.functions() {
-		for _, param := range f.params {
-			if param.name == base {
-				return false
-			}
-		}
+		return !s.setOtherwise(base) && h.attribute(key)
 	}
 	before := len(h.effects) + h.taken
-	for place := range places(s.code, base) {
-		if end := place + len(base); plainlySet.MatchString(s.code[end:]) {
-			if value, ok := s.value(end); !ok || !s.isRecord(value, key) {
+	return s.records(base, key, map[string]bool{}) && h.given(key) && len(h.effects)+h.taken > before
+}
+
+// records says whether a variable holds nothing but tables with a key, as the code shows it: it is set to such, a loop over some sets it, or
+// it is what functions of the code get.
+func (s *skeleton) records(variable, key string, seen map[string]bool) bool {
+	if seen[variable] {
+		return true
+	}
+	if seen[variable] = true; len(seen) > maxHanded || !s.looks(4*len(s.code)) || s.setOtherwise(variable) || s.unnamed(variable) {
+		return false
+	}
+	sources := 0
+	one := func(value string) bool {
+		sources++
+		value = strings.TrimSpace(value)
+		return s.isRecord(value, key) || plainName.MatchString(value) && s.records(value, key, seen)
+	}
+	for place := range places(s.code, variable) {
+		if end := place + len(variable); plainlySet.MatchString(s.code[end:]) {
+			if value, ok := s.value(end); !ok || !one(value) {
 				return false
 			}
 		}
 	}
 	for l := range s.loops() {
 		for target := range strings.SplitSeq(strings.Trim(l.targets, "([{ }])"), ",") {
-			if strings.TrimSpace(target) == base && (strings.Contains(l.targets, ",") || l.values || !s.areRecords(l.list, key)) {
+			if strings.TrimSpace(target) != variable {
+				continue
+			}
+			if sources++; strings.Contains(l.targets, ",") || l.values || !s.areRecords(l.list, key) {
 				return false
 			}
 		}
 	}
-	return h.given(key) && len(h.effects)+h.taken > before
+	calls := &handing{s: s, seen: map[string]bool{}, take: func(args string) bool { return one(args[1 : len(args)-1]) }}
+	for _, f := range s.functions() {
+		for i, param := range f.params {
+			if param.name == variable && (param.rest || !calls.called(f, i, false)) {
+				return false
+			}
+		}
+	}
+	return sources > 0
 }
 
 // areRecords says whether a list has nothing but tables with a key, as the code shows it.

@@ -36,8 +36,10 @@ type skeleton struct {
 	functionsOf string // the code whose functions are in defined
 	defined     []function
 	objects     objects
-	settledOf   string // the code that isSettled is said of
-	isSettled   bool
+	dataclasses map[string][]fieldOf // of Python's, by their names
+
+	settledOf string // the code that isSettled is said of
+	isSettled bool
 }
 
 // worth returns the code, or nothing if it is plain that nothing in it matches a pattern.

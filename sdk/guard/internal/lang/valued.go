@@ -68,11 +68,11 @@ func (s *skeleton) valued(args string, depth int) ([]Effect, bool) {
 	elements := elementsOf(args)
 	fill := func(list []string, call func(list string) string) (effects []Effect, ok bool) {
 		for at, element := range list {
-			m := heldBy.FindStringSubmatch(element)
-			if m == nil {
+			name := s.heldName(element)
+			if name == "" {
 				continue
 			}
-			effects, ok := s.withEach(m[1], depth, func(value string) string {
+			effects, ok := s.withEach(name, depth, func(value string) string {
 				filled := slices.Clone(list)
 				filled[at] = value
 				return call(strings.Join(filled, ","))
@@ -97,6 +97,14 @@ func (s *skeleton) valued(args string, depth int) ([]Effect, bool) {
 		}
 	}
 	return fill(elements, func(list string) string { return "(" + list + ")" })
+}
+
+// heldName is the variable that holds an argument, or several, or the member of one, VARIABLE.KEY; "" if none does.
+func (s *skeleton) heldName(argument string) string {
+	if m := heldBy.FindStringSubmatch(argument); m != nil {
+		return m[1]
+	}
+	return s.memberName(strings.TrimLeft(argument, "*. \t\n"))
 }
 
 // valuedText are those of a call whose arguments begin with a string that has a variable in it.
@@ -138,6 +146,10 @@ func (s *skeleton) withTexts(name string, depth int, args func(text string) stri
 func (s *skeleton) withEach(name string, depth int, args func(value string) string) (effects []Effect, ok bool) {
 	var values []string
 	h := handing{s: s, seen: map[string]bool{}, take: func(value string) bool {
+		if strings.Trim(value, "()[] \t\n,") == "" {
+			values = append(values, "") // an empty list
+			return true
+		}
 		m := wordsOnly.FindStringSubmatch(value)
 		if m != nil {
 			values = append(values, m[1])
