@@ -85,6 +85,9 @@ func (s *skeleton) commands(language string, out *[]Effect) bool {
 		if language == "perl" && (name == "open2" || name == "open3") {
 			args = withoutHandles(args, int(name[4]-'0'))
 		}
+		if language == "python" && strings.Contains(args, "args") {
+			args = argsByName.ReplaceAllString(args, "$1")
+		}
 		if strings.Contains(args, "P_") {
 			args = waitMode.ReplaceAllString(args, "")
 		}
@@ -125,6 +128,9 @@ func (s *skeleton) commands(language string, out *[]Effect) bool {
 	}
 	return found
 }
+
+// argsByName is where Python gives a command by the name of its parameter.
+var argsByName = pattern.New(`^(\(\s*)args\s*=\s*`)
 
 // startsHeld are the effects of a call whose arguments begin with a variable. False if it isn't known what that may hold.
 func (s *skeleton) startsHeld(args string) ([]Effect, bool) {
