@@ -312,6 +312,9 @@ func (in *Interpreter) and(c *syntax.BinaryCmd, st *state, stdin Stream) (throug
 	})
 	in.branches--
 	through = join(through...)
+	if in.makesAndEnters(c, st) {
+		return through, through, out
+	}
 	ways := append(append(in.ways.list(len(through)+len(all)), through...), all...)
 	return through, join(ways...), out
 }
