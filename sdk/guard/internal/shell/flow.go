@@ -2,7 +2,6 @@ package shell
 
 import (
 	"slices"
-	"strconv"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -41,15 +40,6 @@ func (in *Interpreter) ifClause(c *syntax.IfClause, st *state, stdin Stream) ([]
 	return join(all...), printed
 }
 
-// simpleCondition says whether a condition is one simple command, which may be negated.
-func simpleCondition(list []*syntax.Stmt) bool {
-	if len(list) != 1 || list[0].Background || list[0].Coprocess || list[0].Disown {
-		return false
-	}
-	_, ok := list[0].Cmd.(*syntax.CallExpr)
-	return ok
-}
-
 // while follows the body round by round: once as it begins, and then with what rounds change as not known, until they change nothing more.
 func (in *Interpreter) while(c *syntax.WhileClause, st *state, stdin Stream, place *Place) ([]*state, Stream) {
 	if endless(c) && forks(c.Do) {
@@ -64,7 +54,7 @@ func (in *Interpreter) while(c *syntax.WhileClause, st *state, stdin Stream, pla
 	}
 	ends := func(s *state) bool {
 		holds, known := hasArguments(c.Cond, s)
-		return known && holds == c.Until
+		return known && holds == c.Until || !c.Until && noOptions(c.Cond, s)
 	}
 	entered, left := goesOn(st), false
 	states, _ := in.stmts(c.Cond, st, stdin)
@@ -98,29 +88,6 @@ func (in *Interpreter) while(c *syntax.WhileClause, st *state, stdin Stream, pla
 		all = states // it never ends
 	}
 	return join(all...), printed
-}
-
-// hasArguments says whether a condition holds that asks for arguments, [ $# -gt 0 ], and whether that is known. That of any other
-// condition isn't.
-func hasArguments(condition []*syntax.Stmt, st *state) (holds, known bool) {
-	if len(condition) != 1 || !plainList(condition[0]) || st.redefines("[") {
-		return false, false
-	}
-	call, ok := condition[0].Cmd.(*syntax.CallExpr)
-	if !ok || len(call.Args) != 5 || call.Args[0].Lit() != "[" || call.Args[2].Lit() != "-gt" || len(call.Args[1].Parts) != 1 {
-		return false, false
-	}
-	number := call.Args[1].Parts[0]
-	if quoted, ok := number.(*syntax.DblQuoted); ok && len(quoted.Parts) == 1 {
-		number = quoted.Parts[0]
-	}
-	count, ok := number.(*syntax.ParamExp)
-	least, err := strconv.Atoi(call.Args[3].Lit())
-	if !ok || err != nil || count.Param == nil || count.Param.Value != "#" || !count.Short {
-		return false, false
-	}
-	n := st.count()
-	return n > least, n >= 0
 }
 
 // maxWiden is how many rounds of a loop are followed until they change nothing more.
