@@ -119,7 +119,7 @@ func (s *skeleton) commands(language string, out *[]Effect) bool {
 				effects[0] = Effect{Kind: Dynamic, Text: "it starts " + shell.Name(e.Argv[0]) + " with code that is only known when it runs"}
 			}
 		}
-		for _, e := range effects {
+		for _, e := range append(effects, s.withOptions(effects)...) {
 			if e.unknown() {
 				e.Within = s.uncalled(m[2])
 			}
@@ -135,13 +135,14 @@ var argsByName = pattern.New(`^(\(\s*)args\s*=\s*`)
 // startsHeld are the effects of a call whose arguments begin with a variable. False if it isn't known what that may hold.
 func (s *skeleton) startsHeld(args string) ([]Effect, bool) {
 	elements := elementsOf(args)
-	if len(elements) > 1 && s.heldName(elements[1]) != "" { // which may hold the arguments of the program
+	given := len(elements) > 1 && (s.heldName(elements[1]) != "" || strings.HasPrefix(strings.TrimSpace(elements[1]), "[")) // the arguments of the program
+	if given {
 		if effects, ok := s.valued(args, maxValued); ok {
 			return effects, true
 		}
 	}
 	if effects, ok := s.handedTo(keyword.ReplaceAllString(args, "")); ok {
-		if len(elements) > 1 && s.heldName(elements[1]) != "" {
+		if given {
 			for i, e := range effects { // the program's name is known, and that it gets arguments
 				if e.Kind == Shell && e.Text != "" && !strings.ContainsAny(e.Text, " \t\n") {
 					effects[i] = Effect{Kind: Argv, Argv: []string{e.Text, shell.Unknown}}

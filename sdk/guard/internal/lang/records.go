@@ -11,6 +11,8 @@ var (
 	ofMember = pattern.New(`^\s*\(?\s*([A-Za-z_]\w*)\s*(?:\.\s*get\s*\(\s*"(\d+)"\s*\)|\.\s*([A-Za-z_]\w*)|\[\s*"(\d+)"\s*\])\s*(?:[,)]|$)`)
 	// changesMembers is code that may give things members otherwise than by their names.
 	changesMembers = pattern.New(`\b(?:setattr|__setattr__|__dict__|__setitem__|__ior__|__slots__|setitem|update|setdefault|vars|globals|locals|exec|eval|assign|merge|defaults|defineProperty|defineProperties|Proxy|Reflect|prototype|__proto__|fromEntries|ctypes|gc)\b`)
+	// changesNodeMembers is the same of Node, where exec starts programs.
+	changesNodeMembers = pattern.New(`\b(?:setattr|__setattr__|__dict__|__setitem__|__ior__|__slots__|setitem|update|setdefault|vars|globals|locals|eval|Function|vm|assign|merge|defaults|defineProperty|defineProperties|Proxy|Reflect|prototype|__proto__|fromEntries|ctypes|gc)\b`)
 	// plainName is a variable by itself.
 	plainName = pattern.New(`^[A-Za-z_]\w*$`)
 	// memberTarget is what stands behind a member that is set, but for one that is set to one value.
@@ -144,7 +146,11 @@ func (s *skeleton) isRecord(expression, key string) bool {
 // given follows all that the code gives members of a name, whatever they are of.
 func (h *handing) given(key string) bool {
 	s := h.s
-	if changesMembers.MatchString(s.worth(changesMembers)) || !s.settled() {
+	changes := changesMembers
+	if s.language == "node" {
+		changes = changesNodeMembers
+	}
+	if changes.MatchString(s.worth(changes)) || !s.settled() {
 		return false
 	}
 	for place := range mentions(s.code, key) {
