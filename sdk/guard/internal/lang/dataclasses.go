@@ -101,26 +101,18 @@ func (s *skeleton) makesTables(class string, head int, fields []fieldOf) {
 		fields[i].literal = `"` + strconv.Itoa(len(s.literals)) + `"`
 		s.literals = append(s.literals, literal{text: fields[i].name})
 	}
-	for place := range places(s.code, class) {
-		behind := s.code[place+len(class):]
-		before := strings.TrimRight(s.code[max(0, place-maxTold):place], " \t")
-		switch {
-		case place == head:
-		case strings.HasPrefix(behind, "(") && !strings.HasSuffix(before, "class") && !strings.HasSuffix(before, "def"):
-			args := s.region(place + len(class))
-			values, ok := handedTo(fields, elementsOf(args))
-			if !ok || place < done {
-				s.literals = s.literals[:literals]
-				return
-			}
-			b.WriteString(s.code[done:place] + asTable(fields, values))
-			done = place + len(class) + len(args)
-		case strings.HasSuffix(before, ":"), strings.HasSuffix(before, "->"), strings.HasSuffix(before, "[") && strings.HasPrefix(behind, "]"):
-			// it says what something is
-		default:
-			s.literals = s.literals[:literals]
-			return
+	only := s.makes(class, head, func(place int, args string) bool {
+		values, ok := handedTo(fields, elementsOf(args))
+		if !ok || place < done {
+			return false
 		}
+		b.WriteString(s.code[done:place] + asTable(fields, values))
+		done = place + len(class) + len(args)
+		return true
+	})
+	if !only {
+		s.literals = s.literals[:literals]
+		return
 	}
 	if done > 0 {
 		s.rewritten(b.String() + s.code[done:])
@@ -188,17 +180,26 @@ func (h *handing) madeOf(key string, at int) bool {
 	if which < 0 || strings.Count(s.code[head[2]:head[3]], "@") != 1 || remade.MatchString(s.code) {
 		return false
 	}
+	return s.makes(class, head[4], func(_ int, args string) bool {
+		values, ok := handedTo(fields, elementsOf(args))
+		return ok && values[which] != "" && h.starts("("+values[which]+")")
+	})
+}
+
+// makes tells where the code makes objects of a class, and of what, and says whether it uses the class, whose name stands at its head, for
+// nothing else that matters. It ends where one says so.
+func (s *skeleton) makes(class string, head int, one func(place int, args string) bool) bool {
 	for place := range places(s.code, class) {
 		behind := s.code[place+len(class):]
 		before := strings.TrimRight(s.code[max(0, place-maxTold):place], " \t")
 		switch {
-		case place == head[4]:
+		case place == head:
 		case strings.HasPrefix(behind, "(") && !strings.HasSuffix(before, "class") && !strings.HasSuffix(before, "def"):
-			values, ok := handedTo(fields, elementsOf(s.region(place+len(class))))
-			if !ok || values[which] == "" || !h.starts("("+values[which]+")") {
+			if !one(place, s.region(place+len(class))) {
 				return false
 			}
 		case strings.HasSuffix(before, ":"), strings.HasSuffix(before, "->"), strings.HasSuffix(before, "[") && strings.HasPrefix(behind, "]"):
+			// it says what something is
 		default:
 			return false
 		}
