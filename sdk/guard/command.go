@@ -31,15 +31,12 @@ const (
 // these decisions is the answer. What only shows when the command runs, it can't know: what scripts and
 // compiled programs do, and what is in files.
 func (g *Guard) Command(c Command) (d Decision) {
-	m := g.memory()
-	a := &analysis{guard: g, text: c.Text, rules: g.policy.Exec.DenyPatterns, paths: g.policy.Restrict, resolver: resolver{seen: m.seen, paths: &m.paths}, programs: &m.programs}
+	a := &analysis{guard: g, text: c.Text, rules: g.policy.Exec.DenyPatterns, paths: g.policy.Restrict}
 	defer func() {
 		if p := recover(); p != nil {
 			d = Decision{Verdict: Deny, Rule: "exec.internal", Hint: "write the command in a simpler way", Safer: "write the command in a simpler way",
 				Reason: reasonDangerous + "\n" + printable(fmt.Sprintf("the command could not be analysed: %v", p))}
-			return // whatever state the memory is in
 		}
-		g.release(m)
 	}()
 	if problem := shell.Check(c.Text); problem != nil {
 		a.Problem(&shell.Place{Span: problem.Span}, *problem)
@@ -59,8 +56,6 @@ func (g *Guard) Command(c Command) (d Decision) {
 	}
 	if d := g.resolvePath(&a.resolver, List, dir); d.Verdict == Allow {
 		dir = d.Path // absolute, and what the system will call it
-		a.dir = dir
-		a.resolver.begin(dir)
 	} else {
 		a.add(finding{verdict: Deny, rule: d.Rule, line: reasonWorkdir, why: "the directory that it would start in: " + d.Reason, safer: d.Safer, setting: d.Setting})
 		return a.decision()
@@ -77,11 +72,7 @@ func (g *Guard) Command(c Command) (d Decision) {
 		if env == nil {
 			env = map[string]string{}
 		}
-		shell.Interpret(c.Text, shell.Options{Dir: dir, Env: env, Stdin: c.Stdin, POSIX: c.Dialect == POSIX, Memory: &m.shell, Singly: g.singly}, a)
-		if c.Dialect == POSIX {
-			// It may also be a bash under another name, which finds more in the same text.
-			shell.Interpret(c.Text, shell.Options{Dir: dir, Env: env, Stdin: c.Stdin, Memory: &m.shell, Singly: g.singly}, a)
-		}
+		shell.Interpret(c.Text, shell.Options{Dir: dir, Env: env, Stdin: c.Stdin}, a)
 		if first, _, _ := strings.Cut(strings.TrimLeft(c.Text, " \t"), " "); windows.Names[strings.ToLower(first)] && strings.Contains(c.Text, `\`) {
 			a.windowsText("cmd", c.Text)
 		}

@@ -21,8 +21,6 @@
 //	internal/windows   splits commands of cmd.exe and PowerShell
 //	internal/rules     the rules, as data with examples
 //	internal/getopt    takes arguments apart
-//	internal/paths     joins the many paths of one command
-//	internal/pattern   regular expressions that look only where they may match
 //
 // What a command does is only known as far as its text tells. What is in files, in the environment of the machine, or
 // computed by a program that runs, the guard can't see; the kernel's wall holds there.

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"path/filepath"
 	"regexp"
-	"sync"
 )
 
 // Guard decides by one compiled [Policy]. It never changes what it decides: any number of goroutines may ask it at once.
@@ -19,8 +18,6 @@ type Guard struct {
 	writePaths []*regexp.Regexp // Policy.AllowWritePaths
 	deny       []*regexp.Regexp // Policy.Exec.CustomDeny
 	allow      []*regexp.Regexp // Policy.Exec.CustomAllow, anchored at both ends
-	memories   sync.Pool        // of *memory, which commands are decided on in
-	singly     bool             // each way that a command may go is followed by itself
 }
 
 // New compiles a policy. Its error names the setting that is wrong and, for a regular expression, the

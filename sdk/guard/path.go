@@ -8,8 +8,6 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
-
-	"github.com/picoclaw/picoclaw/sdk/guard/internal/paths"
 )
 
 // The rules for paths.
@@ -51,7 +49,7 @@ func (g *Guard) resolvePath(r *resolver, a Access, path string) Decision {
 
 // decidePath decides on abs, which the caller wrote as path.
 func (g *Guard) decidePath(r *resolver, a Access, path, abs string) Decision {
-	clean := paths.Cleaned(abs)
+	clean := filepath.Clean(abs)
 	if len(g.allowed) > 0 && !withinAny(g.allowed, clean) && !withinAny(g.policy.Paths, clean) {
 		return g.constrained(path, clean)
 	}

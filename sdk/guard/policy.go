@@ -33,6 +33,10 @@ type Policy struct {
 	// MaxFileSize is the largest file, in bytes, that may be read or written; 0 is no limit.
 	MaxFileSize int64 `json:"max_file_size,omitempty"`
 
+	// Kernel reports whether the kernel confines what commands do: by Landlock or by the mount view. What a command
+	// computes while it runs is then left to the kernel; otherwise a person is asked.
+	Kernel bool `json:"kernel,omitempty"`
+
 	// Exec holds the rules for commands.
 	Exec ExecPolicy `json:"exec"`
 }

@@ -1,13 +1,13 @@
 package guard
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"strings"
-
-	"github.com/picoclaw/picoclaw/sdk/guard/internal/paths"
-	"github.com/picoclaw/picoclaw/sdk/guard/internal/programs"
-	"github.com/picoclaw/picoclaw/sdk/guard/internal/shell"
+	"syscall"
 )
 
 // maxLinks is how many symbolic links one path may go through; Linux allows as many.
@@ -18,45 +18,11 @@ const maxLinks = 40
 // because creating the path would create the target.
 func resolve(path string) (string, error) { return (*resolver)(nil).resolve(path) }
 
-// memory is what commands are decided on in, one at a time.
-type memory struct {
-	shell    shell.Memory
-	programs programs.Memory
-	paths    paths.Joiner
-	seen     map[string]entry
-}
-
-// memory returns one that nobody else uses.
-func (g *Guard) memory() *memory {
-	if m, ok := g.memories.Get().(*memory); ok {
-		return m
-	}
-	return &memory{seen: map[string]entry{}}
-}
-
-// maxSeen is how many names of the file system a memory may have held for it to be used again.
-const maxSeen = 1024
-
-// release gives a memory back. Nothing may refer to what is in it any more.
-func (g *Guard) release(m *memory) {
-	if len(m.seen) > maxSeen {
-		return
-	}
-	clear(m.seen)
-	m.shell.Reset()
-	m.programs.Reset()
-	g.memories.Put(m)
-}
-
 // resolver is for the many paths of one command: it remembers what it has looked up, and what is open to commands alone.
 // A nil one does neither.
 type resolver struct {
-	seen  map[string]entry
-	paths *paths.Joiner
-	home  string // [ExecPolicy.Home], symbolic links resolved
-
-	// A directory with nothing but directories on its way, where most of the paths begin; "" if there is none such.
-	base string
+	seen map[string]entry
+	home string // [ExecPolicy.Home], symbolic links resolved
 }
 
 // entry is what a name in the file system stands for.
@@ -81,41 +47,27 @@ func (r *resolver) look(path string) entry {
 	return e
 }
 
-// begin has paths that begin with a directory resolved from there, if that is what the system calls it.
-func (r *resolver) begin(dir string) {
-	for at := dir; at != filepath.Dir(at); at = filepath.Dir(at) {
-		if e := r.look(at); e.missing || e.err != nil || e.target != "" {
-			return
-		}
+func look(path string) (e entry) {
+	info, err := os.Lstat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
+		e.missing = true
+	case err != nil:
+		e.err = err
+	case info.Mode()&fs.ModeSymlink != 0:
+		e.target, e.err = os.Readlink(path)
 	}
-	if dir != filepath.Dir(dir) && filepath.Clean(dir) == dir {
-		r.base = dir
-	}
-}
-
-// above is the directory above one, if the system finds it there, too: without a symbolic link on the way; else "".
-func (r *resolver) above(dir string) string {
-	if real, err := r.resolve(dir); err != nil || real != dir {
-		return ""
-	}
-	return filepath.Dir(dir)
+	return e
 }
 
 func (r *resolver) resolve(path string) (string, error) {
 	volume := filepath.VolumeName(path)
 	root := volume + string(filepath.Separator)
-	rest := path[len(volume):]
-	at, links := root, 0
-	if r != nil && r.base != "" {
-		if below, ok := strings.CutPrefix(path, r.base); ok && below == "" {
-			return path, nil
-		} else if ok && below[0] == filepath.Separator {
-			at, rest = r.base, below[1:]
-		}
-	}
-	for rest != "" {
-		var name string
-		name, rest, _ = strings.Cut(rest, string(filepath.Separator))
+	rest := strings.Split(path[len(volume):], string(filepath.Separator))
+	at, links, missing := root, 0, false
+	for len(rest) > 0 {
+		name := rest[0]
+		rest = rest[1:]
 		switch name {
 		case "", ".":
 			continue
@@ -123,17 +75,18 @@ func (r *resolver) resolve(path string) (string, error) {
 			at = filepath.Dir(at)
 			continue
 		}
-		next := below(at, name, path)
+		next := filepath.Join(at, name)
+		if missing {
+			at = next
+			continue
+		}
 		e := r.look(next)
 		switch {
 		case e.err != nil:
 			return "", e.err
-		case e.missing && rest == "":
-			return next, nil
-		case e.missing && len(next)+1+len(rest) == len(path) && strings.HasPrefix(path, next):
-			return paths.Cleaned(path), nil // no link was followed
 		case e.missing:
-			return filepath.Join(next, rest), nil
+			at, missing = next, true
+			continue
 		case e.target == "":
 			at = next
 			continue
@@ -145,34 +98,15 @@ func (r *resolver) resolve(path string) (string, error) {
 		if filepath.IsAbs(target) {
 			at = root
 		}
-		rest = target[len(filepath.VolumeName(target)):] + string(filepath.Separator) + rest
+		rest = append(strings.Split(target[len(filepath.VolumeName(target)):], string(filepath.Separator)), rest...)
 	}
 	return at, nil
 }
 
-// below is the path of a name in a directory: a part of the whole path that is resolved, as long as that is it. Directory and
-// name are clean. To clean the whole again for each name would take a time that grows with its square.
-func below(dir, name, whole string) string {
-	dir = strings.TrimSuffix(dir, string(filepath.Separator))
-	if n := len(dir) + 1 + len(name); n <= len(whole) && whole[:len(dir)] == dir && whole[len(dir)] == filepath.Separator && whole[len(dir)+1:n] == name {
-		return whole[:n]
-	}
-	return dir + string(filepath.Separator) + name
-}
-
 // within says whether path is dir or below it, component by component: /w2 is not within /w.
 func within(dir, path string) bool {
-	if exact(dir) && exact(path) {
-		rest, ok := strings.CutPrefix(path, dir)
-		return ok && (rest == "" || rest[0] == filepath.Separator || dir == "/")
-	}
 	rel, err := filepath.Rel(dir, path)
 	return err == nil && filepath.IsLocal(rel)
-}
-
-// exact says whether a path is certainly absolute and clean, so that another such is below it if and only if it begins with it.
-func exact(path string) bool {
-	return filepath.Separator == '/' && path != "" && path[0] == '/' && (path == "/" || paths.Clean(path[1:]))
 }
 
 // withinAny says whether path is one of the directories or below one of them.

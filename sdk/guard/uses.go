@@ -1,88 +1,23 @@
 package guard
 
 import (
-	"slices"
+	"path"
 	"strings"
+	"unicode"
 
+	"github.com/picoclaw/picoclaw/sdk/guard/internal/lang"
 	"github.com/picoclaw/picoclaw/sdk/guard/internal/programs"
 	"github.com/picoclaw/picoclaw/sdk/guard/internal/shell"
 )
 
-// compiled are languages whose programs are only looked through for commands that stand in them: much else that is in them is for
-// other days.
-var compiled = map[string]bool{"go": true, "c": true, "java": true}
-
-// found decides on the files that a program runs without being told, as far as the same command line has written them.
-func (a *analysis) found(c *shell.Call, files []programs.Use) {
-	for _, file := range files {
-		ending, any := strings.CutPrefix(file.Text, "*")
-		if file.Home {
-			file.Text = a.homeOf(c, file.Text)
-		}
-		if !any {
-			a.script(c, file.Text, file.Lang, file.Params)
-			continue
-		}
-		for _, name := range c.Writings(func(name string) bool { return strings.HasSuffix(name, ending) }) {
-			a.imported(c, name, file)
-		}
-	}
-}
-
-// importing is a file that is being followed since a program may import it, with what surrounds that program.
-type importing struct {
-	file         string
-	surroundings uint64
-}
-
-// imported decides on a file that a program may import. A file that starts the program that imports it does nothing new in the same
-// surroundings.
-func (a *analysis) imported(c *shell.Call, name string, file programs.Use) {
-	this := importing{file.Lang + ":" + name, c.Surroundings()}
-	if slices.Contains(a.importing, this) {
-		return
-	}
-	a.importing = append(a.importing, this)
-	a.script(c, name, file.Lang, file.Params)
-	a.importing = a.importing[:len(a.importing)-1]
-}
-
-// reads says whether one of the arguments of a command is a file that the line wrote.
-func reads(c *shell.Call) bool {
-	return c.Wrote() && slices.ContainsFunc(c.Argv[1:], func(f shell.Field) bool {
-		_, ok := c.Written(f.Text)
-		return ok
-	})
-}
-
-// maxMade is how many bytes of makefiles, and of files that SQL names, are followed; make may start make.
-const maxMade = 64 << 10
-
-// perIncluded is what each file that SQL names counts besides, as such may name each other.
-const perIncluded = 1 << 10
-
 // use decides on one argument by what it is for.
 func (a *analysis) use(c *shell.Call, name string, u programs.Use) {
-	if u.Dir != "" {
-		at := c.In(u.Dir)
-		defer c.Keep(at)
-		c = at
-	}
-	argv := c.Texts()
-	if u.Away {
-		before := a.paths
-		a.paths = false
-		defer func() { a.paths = before }()
-	}
-	if u.Home {
-		u.Text = a.home(c, "~/"+u.Text)
-	}
+	argv := shell.Texts(c.Argv)
 	switch u.Kind {
 	case programs.Read:
 		a.path(&c.Place, Read, u.Text, u.Glob, argv)
 	case programs.Write:
 		a.path(&c.Place, Write, u.Text, u.Glob, argv)
-		a.moved = a.moved || name == "mv" && strings.Contains(u.Text, shell.Temporary)
 		a.wrote(c, name, u.Text)
 	case programs.List, programs.Enter:
 		a.path(&c.Place, List, u.Text, u.Glob, argv)
@@ -105,36 +40,36 @@ func (a *analysis) use(c *shell.Call, name string, u programs.Use) {
 // start follows a command that the program starts.
 func (a *analysis) start(c *shell.Call, name string, u programs.Use) {
 	if !u.Items {
-		c.Output = c.Exec(name, u.Argv, u.Env)
+		dir := ""
+		if u.Dir != "" {
+			dir = u.Dir
+			if !strings.HasPrefix(dir, "/") {
+				dir = c.Dir + "/" + dir
+			}
+		}
+		c.Output = c.Exec(name, u.Argv, u.Env, dir)
 		return
 	}
 	items := []string{shell.Unknown}
-	input := c.Stdin
-	if u.From != "" {
-		input, _ = c.Written(u.From)
-	}
-	if !foreign(input.From.Names()) {
+	if !foreign(c.Stdin.From) {
 		items[0] = shell.Item
 	}
-	if input.Known {
-		items = itemsOf(input.Text, u.Between)
+	if c.Stdin.Known {
+		items = strings.Fields(strings.ReplaceAll(c.Stdin.Text, "\x00", "\n"))
 	}
 	argv := append([]shell.Field(nil), u.Argv...)
 	if u.Text == "" {
-		for n, item := range items {
-			if u.Each && n < maxItems {
-				c.Pipe(name, append(argv[:len(u.Argv):len(u.Argv)], shell.Field{Text: item}), shell.Stream{})
-			}
+		for _, item := range items {
 			argv = append(argv, shell.Field{Text: item})
 		}
 		c.Pipe(name, argv, shell.Stream{})
 		return
 	}
-	if input.Known {
-		items = linesOf(input.Text, u.Between)
+	if c.Stdin.Known {
+		items = strings.Split(strings.TrimSpace(c.Stdin.Text), "\n")
 	}
 	for n, item := range items {
-		if n == maxItems {
+		if n == 16 {
 			break
 		}
 		each := make([]shell.Field, len(argv))
@@ -145,69 +80,137 @@ func (a *analysis) start(c *shell.Call, name string, u programs.Use) {
 	}
 }
 
-// maxItems is how many items are followed one by one.
-const maxItems = 16
-
-// linesOf are the items in a text that xargs reads line by line: quotes and backslashes count, blanks don't separate.
-func linesOf(text, between string) (items []string) {
-	if between != "" {
-		return itemsOf(text, between)
+// code decides on code in any language.
+func (a *analysis) code(c *shell.Call, language, text string, params []string) {
+	switch {
+	case language == "sh":
+		c.Output = c.Code(text, params)
+		return
+	case language == "cmd" || language == "powershell":
+		a.windowsLine(c, language, text)
+		return
+	case language != "sed" && shell.HasUnknown(text) && strings.IndexFunc(text, unicode.IsLetter) < 0:
+		a.hard(c, "exec.dynamic", "the "+language+" code is only known when it runs")
+		return
 	}
-	for _, line := range strings.Split(strings.TrimSpace(strings.ReplaceAll(text, "\x00", "\n")), "\n") {
-		line = strings.TrimLeft(line, " \t")
-		if strings.ContainsAny(line, `'"\`) {
-			line = strings.Join(itemsOf(blanks.Replace(line), ""), "")
-			line = strings.ReplaceAll(line, "\x01", " ")
-		}
-		items = append(items, line)
+	for _, e := range lang.Effects(language, text) {
+		a.effect(c, language, e)
 	}
-	return items
 }
 
-// blanks stands something for blanks that no command has in it.
-var blanks = strings.NewReplacer(" ", "\x01", "\t", "\x01")
+// effect decides on something that code does.
+func (a *analysis) effect(c *shell.Call, language string, e lang.Effect) {
+	argv := shell.Texts(c.Argv)
+	switch e.Kind {
+	case lang.Shell:
+		if e.Fed {
+			c.Feed(e.Text, shell.Stream{Piped: true, From: []string{language}})
+			return
+		}
+		c.Code(e.Text, nil)
+	case lang.Argv:
+		fields := make([]shell.Field, len(e.Argv))
+		for i, word := range e.Argv {
+			fields[i] = shell.Field{Text: word}
+		}
+		c.Pipe(language, fields, shell.Stream{})
+	case lang.Dynamic:
+		a.soft(c, Ask, "exec.dynamic", e.Text, saferPlain)
+	case lang.Read:
+		a.path(&c.Place, Read, e.Text, false, argv)
+	case lang.Write, lang.Path:
+		a.path(&c.Place, Write, a.home(c, e.Text), false, argv)
+	case lang.Delete:
+		a.soft(c, Deny, "exec.rm-recursive", e.Text+" deletes directories with everything in them", "")
+	case lang.Kill:
+		a.soft(c, Deny, "exec.kill-9", "the code kills processes without letting them finish", "")
+	case lang.Mode:
+		a.soft(c, Deny, "exec.chown", e.Text+" changes whose files or rights they are", "")
+	case lang.ForkBomb:
+		a.hard(c, "exec.fork-bomb", "the code multiplies without end: "+e.Text)
+	case lang.Remote:
+		a.hard(c, "exec.remote-shell", "the code connects a command with another machine: "+e.Text)
+	}
+}
 
-// itemsOf are the items in a text that xargs reads: words, in which quotes and backslashes count, or what a separator stands between.
-func itemsOf(text, between string) (items []string) {
-	text = strings.ReplaceAll(text, "\x00", "\n")
-	if between != "" {
-		for _, item := range strings.Split(strings.TrimSuffix(text, "\n"), between) {
-			if item != "" {
-				items = append(items, item)
-			}
-		}
-		return items
+// input decides on a program that runs its standard input as code.
+func (a *analysis) input(c *shell.Call, u programs.Use) {
+	switch {
+	case c.Stdin.Known:
+		a.code(c, u.Lang, c.Stdin.Text, u.Params)
+	case c.Stdin.File != "" && !ownInput(c.Stdin.File):
+		a.script(c, c.Stdin.File, u.Lang, u.Params)
+	case c.Stdin.Piped && u.Lang != "vim" && u.Lang != "sql":
+		a.soft(c, Deny, "exec.pipe-to-shell", "it runs what another command prints: "+strings.Join(c.Stdin.From, ", "), saferSaved)
 	}
-	if !strings.ContainsAny(text, `'"\`) {
-		return strings.Fields(text)
+}
+
+// script decides on a file that is run as code, as far as the same command line has written it.
+func (a *analysis) script(c *shell.Call, file, language string, params []string) {
+	if ownInput(file) {
+		a.input(c, programs.Use{Lang: language, Params: params})
+		return
 	}
-	var word strings.Builder
-	in, any := byte(0), false
-	for i := 0; i < len(text); i++ {
-		switch c := text[i]; {
-		case in != 0 && c == in:
-			in = 0
-		case in != 0:
-			word.WriteByte(c)
-		case c == '\'' || c == '"':
-			in, any = c, true
-		case c == '\\' && i+1 < len(text):
-			i++
-			word.WriteByte(text[i])
-			any = true
-		case c == ' ' || c == '\t' || c == '\n':
-			if any {
-				items = append(items, word.String())
-			}
-			word.Reset()
-			any = false
-		default:
-			word.WriteByte(c)
-			any = true
+	content, written := c.Written(file)
+	switch {
+	case !written:
+	case content.Known:
+		a.code(c, language, content.Text, params)
+	case strings.HasPrefix(file, "/dev/fd/") || foreign(content.From):
+		a.soft(c, Deny, "exec.download-run", "it runs what another command has just made: "+strings.Join(content.From, ", "), saferSaved)
+	}
+}
+
+// foreign says whether one of the commands that made a text fetches or decodes it.
+func foreign(from []string) bool {
+	for _, name := range from {
+		switch name {
+		case "curl", "wget", "nc", "ncat", "base64", "base32", "xxd", "openssl", "gpg", "http", "https", "xh", "aria2c", "fetch", "lynx", "w3m", "uudecode", "several ways", "invoke-webrequest", "iwr", "tr", "rev":
+			return true
 		}
 	}
-	if any {
-		items = append(items, word.String())
+	return false
+}
+
+// fetched remembers the files that curl -O and wget name after their URLs, for when the line runs them.
+func fetched(c *shell.Call, name string) {
+	for _, f := range c.Argv[1:] {
+		if base := path.Base(f.Text); (programs.Remote(f.Text) || name == "wget" && strings.Contains(f.Text, "/")) && !strings.HasPrefix(f.Text, "-") && base != "." && base != "/" {
+			c.Write(base, shell.Stream{Piped: true, From: []string{name}})
+		}
 	}
-	return items
+}
+
+// listed decides on the paths that a program reads from its standard input, where they are known.
+func (a *analysis) listed(c *shell.Call) {
+	if !c.Stdin.Known {
+		return
+	}
+	for _, line := range strings.Split(c.Stdin.Text, "\n") {
+		a.path(&c.Place, Read, line, false, shell.Texts(c.Argv))
+	}
+}
+
+// wrote remembers files that programs fetch or make, for when the line runs them.
+func (a *analysis) wrote(c *shell.Call, name, file string) {
+	switch name {
+	case "curl", "wget", "aria2c", "axel", "scp", "nc", "openssl", "http", "https", "xh", "base64", "gpg":
+		c.Write(file, shell.Stream{Piped: true, From: []string{name}})
+	case "tee":
+		c.Write(file, c.Stdin)
+	case "cp", "mv", "install", "ln", "gunzip", "unzip":
+		for _, f := range c.Argv[1:] {
+			if f.Text == "/dev/stdin" {
+				c.Write(file, c.Stdin)
+			}
+			if content, ok := c.Written(f.Text); ok && f.Text != file {
+				c.Write(file, content)
+			}
+		}
+	}
+}
+
+// ownInput reports whether a path names the standard input of the process that opens it.
+func ownInput(file string) bool {
+	return file == "/dev/stdin" || file == "/dev/fd/0" || file == "/proc/self/fd/0"
 }

@@ -4,11 +4,7 @@
 // It knows no program: which options take values is told by a [Spec].
 package getopt
 
-import (
-	"maps"
-	"slices"
-	"strings"
-)
+import "strings"
 
 // Spec tells which options of a program take values, and what the values are for.
 type Spec struct {
@@ -16,8 +12,6 @@ type Spec struct {
 	Single bool              // long options have one dash, as in find, go and java
 	Stop   bool              // options end at the first operand
 	Bare   bool              // a first argument without a dash is a cluster, as in tar
-
-	names []string // of Values, sorted
 }
 
 // Parse reads a spec from its compact form: "o=w e=d --output=w -name=d". A name of one letter is a short option.
@@ -31,7 +25,6 @@ func Parse(form string) Spec {
 		}
 		s.Values[name] = values
 	}
-	s.names = slices.Sorted(maps.Keys(s.Values))
 	return s
 }
 
@@ -54,28 +47,7 @@ type Args struct {
 
 // Parse takes arguments apart.
 func (s Spec) Parse(args []string) Args {
-	options, operands := 0, 0
-	for _, arg := range args {
-		if len(arg) > 1 && arg[0] == '-' {
-			options++
-		} else {
-			operands++
-		}
-	}
 	var out Args
-	if options > 0 {
-		out.Options = make([]Option, 0, options)
-	}
-	if operands > 0 {
-		out.Operands = make([]int, 0, operands)
-	}
-	s.Into(&out, args)
-	return out
-}
-
-// Into is Parse into the memory of an answer that isn't needed any more.
-func (s Spec) Into(out *Args, args []string) {
-	out.Options, out.Operands = out.Options[:0], out.Operands[:0]
 	for i := 0; i < len(args); i++ {
 		arg := args[i]
 		switch {
@@ -84,11 +56,11 @@ func (s Spec) Into(out *Args, args []string) {
 				out.Operands = append(out.Operands, i)
 			}
 		case strings.HasPrefix(arg, "--"), len(arg) > 2 && arg[0] == '-' && s.Values[arg] != "", s.Single && len(arg) > 1 && arg[0] == '-':
-			i = s.long(out, args, i)
+			i = s.long(&out, args, i)
 		case len(arg) > 1 && arg[0] == '-':
-			i = s.cluster(out, args, i, arg[1:], 1)
+			i = s.cluster(&out, args, i, arg[1:], 1)
 		case s.Bare && i == 0:
-			i = s.cluster(out, args, i, arg, 0)
+			i = s.cluster(&out, args, i, arg, 0)
 		default:
 			out.Operands = append(out.Operands, i)
 			if s.Stop {
@@ -98,6 +70,7 @@ func (s Spec) Into(out *Args, args []string) {
 			}
 		}
 	}
+	return out
 }
 
 // long takes a long option and returns the index of the last argument that it used.
@@ -120,16 +93,13 @@ func (s Spec) roles(name string) string {
 	if roles, ok := s.Values[name]; ok || s.Single || len(name) < 4 {
 		return roles
 	}
-	at, _ := slices.BinarySearch(s.names, name)
 	found := ""
-	for n, full := range s.names[at:] {
-		if !strings.HasPrefix(full, name) {
-			break
-		}
-		if roles := s.Values[full]; n == 0 {
+	for full, roles := range s.Values {
+		if strings.HasPrefix(full, name) {
+			if found != "" && found != roles {
+				return ""
+			}
 			found = roles
-		} else if found != roles {
-			return "" // nobody knows which it is
 		}
 	}
 	return found
@@ -139,7 +109,7 @@ func (s Spec) roles(name string) string {
 func (s Spec) cluster(out *Args, args []string, i int, letters string, dash int) int {
 	last := i
 	for at, r := range letters {
-		name := short(r)
+		name := "-" + string(r)
 		opt := Option{Name: name, Arg: i, At: i, Roles: s.Values[name], First: at == 0}
 		if opt.Roles == "" {
 			out.Options = append(out.Options, opt)
@@ -159,24 +129,6 @@ func (s Spec) cluster(out *Args, args []string, i int, letters string, dash int)
 		}
 	}
 	return last
-}
-
-// shorts are the names of the short options that are printable ASCII characters, one after the other.
-var shorts = func() string {
-	var names strings.Builder
-	for c := byte(' '); c < 0x7f; c++ {
-		names.Write([]byte{'-', c})
-	}
-	return names.String()
-}()
-
-// short is the name of a short option.
-func short(letter rune) string {
-	if letter < ' ' || letter >= 0x7f {
-		return "-" + string(letter)
-	}
-	at := 2 * (letter - ' ')
-	return shorts[at : at+2]
 }
 
 // Has says whether one of the options was given. An abbreviated long option counts.
@@ -217,6 +169,6 @@ func (s Spec) With(form string) Spec {
 	for name, roles := range Parse(form).Values {
 		values[name] = roles
 	}
-	s.Values, s.names = values, slices.Sorted(maps.Keys(values))
+	s.Values = values
 	return s
 }

@@ -15,10 +15,9 @@ type token struct {
 
 // Awk says what an awk program does: it can run commands through system and pipes, and read and write files.
 func Awk(code string) []Effect {
-	tokens := awkConstants(awkJoined(awkTokens(code)))
-	out := awkPrints(tokens)
+	tokens := awkConstants(awkTokens(code))
+	var out []Effect
 	printing := false
-	printed := map[string]string{} // by file
 	for i, t := range tokens {
 		next := token{}
 		if i+1 < len(tokens) {
@@ -36,39 +35,13 @@ func Awk(code string) []Effect {
 		case t.text == "|" || t.text == "|&":
 			out = append(out, Effect{Kind: Shell, Text: awkString(tokens[i+1:]), Fed: true})
 		case (t.text == ">" || t.text == ">>") && printing && next.kind == '"':
-			file := awkString(tokens[i+1:])
-			printed[file] += awkPrinted(tokens[:i])
-			out = append(out, Effect{Kind: Write, Text: file, Content: printed[file]})
-		case (t.text == ">" || t.text == ">>") && printing && next.text == "ENVIRON" && i+4 < len(tokens) && tokens[i+3].text == "HOME":
-			out = append(out, Effect{Kind: Write, Text: "~/" + awkString(tokens[i+5:])})
+			out = append(out, Effect{Kind: Write, Text: awkString(tokens[i+1:])})
 		case t.text == "<" && i > 0 && awkGetline(tokens[:i]) && next.kind == '"':
 			out = append(out, Effect{Kind: Read, Text: awkString(tokens[i+1:])})
-		case t.kind == 'a' && t.text == "ARGV" && next.text == "[":
-			if file, ok := awkSet(tokens[i+2:]); ok {
-				out = append(out, Effect{Kind: Read, Text: file})
-			}
 		case t.text == "@":
 			out = append(out, Effect{Kind: Dynamic, Text: "awk's @ loads code or calls a function by its name"})
 		case t.kind == '"' && strings.HasPrefix(t.text, "/inet"):
 			out = append(out, Effect{Kind: Remote, Text: t.text})
-		}
-	}
-	return out
-}
-
-// awkJoined puts strings together that stand side by side, which is how awk puts them together, and takes the brackets off single ones.
-func awkJoined(tokens []token) []token {
-	out := tokens[:0]
-	for _, t := range tokens {
-		n := len(out)
-		switch {
-		case t.kind == '"' && n > 0 && out[n-1].kind == '"' && len(out[n-1].text)+len(t.text) < maxConstant:
-			out[n-1].text += t.text
-		case t.kind == '.' && t.text == ")" && n > 2 && out[n-1].kind == '"' && out[n-2].text == "(" && out[n-2].kind == '.' && (out[n-3].text == ">" || out[n-3].text == ">>" || out[n-3].text == "<" || out[n-3].text == "|" || out[n-3].text == "="):
-			out[n-2] = out[n-1]
-			out = out[:n-1]
-		default:
-			out = append(out, t)
 		}
 	}
 	return out
@@ -84,11 +57,6 @@ func awkConstants(tokens []token) []token {
 	for i, t := range tokens {
 		if t.kind != 'a' || i+1 >= len(tokens) {
 			continue
-		}
-		if (t.text == "sub" || t.text == "gsub") && tokens[i+1].text == "(" {
-			if name := lastIn(tokens[i+2:]); name != "" {
-				variable[name] = true
-			}
 		}
 		switch next := tokens[i+1]; {
 		case next.text == "=" && i+3 < len(tokens) && tokens[i+2].kind == '"' && (tokens[i+3].text == ";" || tokens[i+3].text == "}" || tokens[i+3].text == "\n"):
@@ -108,25 +76,6 @@ func awkConstants(tokens []token) []token {
 		}
 	}
 	return out
-}
-
-// lastIn is the variable that is the last argument of a call; "" if it is something else.
-func lastIn(tokens []token) string {
-	depth := 0
-	for i, t := range tokens {
-		switch {
-		case t.kind == '.' && t.text == "(":
-			depth++
-		case t.kind == '.' && t.text == ")" && depth > 0:
-			depth--
-		case t.kind == '.' && t.text == ")":
-			if i > 1 && tokens[i-1].kind == 'a' && tokens[i-2].text == "," {
-				return tokens[i-1].text
-			}
-			return ""
-		}
-	}
-	return ""
 }
 
 // awkGetline says whether getline, or getline and a variable, end the tokens.
@@ -164,50 +113,15 @@ func awkString(tokens []token) string {
 
 // awkBefore is the value of the expression that ends the tokens.
 func awkBefore(tokens []token) string {
-	start, depth := len(tokens), 0
+	start := len(tokens)
 	for start > 0 {
 		t := tokens[start-1]
-		if t.text == ")" && t.kind == '.' {
-			depth++
-		} else if t.text == "(" && t.kind == '.' {
-			depth--
-		}
-		if depth > 0 && t.text != "{" && t.text != ";" {
-			start--
-			continue
-		}
 		if t.kind != '"' && t.kind != 'a' && t.text != ")" && t.text != "(" && t.text != "$" && t.kind != '0' || t.text == "while" || t.text == "if" || t.text == "print" {
 			break
 		}
 		start--
 	}
 	return awkString(tokens[start:])
-}
-
-// awkPrinted is what is printed by the statement that ends the tokens, if it is constant.
-func awkPrinted(tokens []token) string {
-	for i := len(tokens) - 1; i >= 0 && i >= len(tokens)-8; i-- {
-		if tokens[i].text == "print" || tokens[i].text == "printf" {
-			if text := awkString(tokens[i+1:]); !shell.HasUnknown(text) {
-				return text + "\n"
-			}
-			return ""
-		}
-	}
-	return ""
-}
-
-// awkSet is the string that an element of an array is set to, its index being what the tokens begin with.
-func awkSet(tokens []token) (string, bool) {
-	for i, t := range tokens {
-		if t.text == "]" {
-			return awkString(tokens[min(i+2, len(tokens)):]), i+2 < len(tokens) && tokens[i+1].text == "=" && tokens[i+2].kind == '"'
-		}
-		if t.text == ";" || t.text == "\n" || t.text == "}" {
-			break
-		}
-	}
-	return "", false
 }
 
 // awkTokens splits a program.
@@ -267,6 +181,32 @@ func regexAllowed(before []token) bool {
 		return last.text == "return" || last.text == "print" || last.text == "in"
 	}
 	return last.text != ")" && last.text != "]" && last.text != "$"
+}
+
+// quotedText returns what stands between quote and the next unescaped quote, escapes resolved, and its length with
+// both quotes.
+func quotedText(s string, quote byte) (string, int) {
+	var b strings.Builder
+	for i := 1; i < len(s); i++ {
+		switch s[i] {
+		case '\\':
+			if i++; i < len(s) {
+				switch s[i] {
+				case 'n':
+					b.WriteByte('\n')
+				case 't':
+					b.WriteByte('\t')
+				default:
+					b.WriteByte(s[i])
+				}
+			}
+		case quote:
+			return b.String(), i + 1
+		default:
+			b.WriteByte(s[i])
+		}
+	}
+	return b.String(), len(s)
 }
 
 func letter(c byte) bool { return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c == '_' }

@@ -7,17 +7,15 @@ type sed struct {
 	code string
 	at   int
 	out  []Effect
-	says strings.Builder // lines that it prints, or puts into others
 }
 
-// Sed says what a sed script does: e runs commands, r and R read files, w and W write them; what a, i, c and s put into its output
-// counts as printed where it may be a command.
+// Sed says what a sed script does: e runs commands, r and R read files, w and W write them.
 func Sed(code string) []Effect {
 	s := &sed{code: code}
 	for s.at < len(code) {
 		s.command()
 	}
-	return append(s.out, prints(s.says.String())...)
+	return s.out
 }
 
 func (s *sed) peek() byte {
@@ -102,12 +100,7 @@ func (s *sed) command() {
 			s.until(delimiter)
 		}
 	case 'a', 'i', 'c':
-		for {
-			line := s.line()
-			more := strings.HasSuffix(line, `\`) && s.at < len(s.code)
-			if s.say(strings.Trim(line, `\ `)); !more {
-				break
-			}
+		for strings.HasSuffix(s.line(), `\`) && s.at < len(s.code) {
 			s.at++
 		}
 	case 'r', 'R':
@@ -115,12 +108,7 @@ func (s *sed) command() {
 	case 'w', 'W':
 		s.out = append(s.out, Effect{Kind: Write, Text: s.line()})
 	case 'e':
-		command := s.line()
-		for strings.HasSuffix(command, `\`) && s.at < len(s.code) {
-			s.at++
-			command = command[:len(command)-1] + "\n" + s.line()
-		}
-		if command = strings.TrimSpace(command); command != "" {
+		if command := s.line(); command != "" {
 			s.out = append(s.out, Effect{Kind: Shell, Text: command})
 		} else {
 			s.out = append(s.out, Effect{Kind: Dynamic, Text: "sed's e runs its input as commands"})
@@ -129,13 +117,6 @@ func (s *sed) command() {
 		for s.at < len(s.code) && s.peek() != ';' && s.peek() != '\n' && s.peek() != '}' {
 			s.at++
 		}
-	}
-}
-
-// say notes a line that is printed, if it may be a command.
-func (s *sed) say(line string) {
-	if commandLike(line) {
-		s.says.WriteString(line + "\n")
 	}
 }
 
@@ -148,7 +129,6 @@ func (s *sed) substitute() {
 	s.at++
 	s.until(delimiter)
 	replacement := s.until(delimiter)
-	s.say(replacement)
 	for s.at < len(s.code) {
 		switch c := s.code[s.at]; {
 		case c == 'e':

@@ -20,8 +20,8 @@ func tar(_ string, args []shell.Field) []Use {
 	dir := ""
 	for _, opt := range parsed.Options {
 		if !opt.Has {
-			if !creates && (opt.Name == "-P" || opt.Is("--absolute-names")) && parsed.Has("-x", "--extract", "--get") {
-				uses = append(uses, Use{Kind: Write, Text: "/"}) // wherever the archive says
+			if opt.Roles == "" && opt.Is("--absolute-names") {
+				uses = append(uses, Use{Kind: Data, Text: opt.Name})
 			}
 			continue
 		}

@@ -31,9 +31,6 @@ func docker(_ string, args []shell.Field) []Use {
 			uses = append(uses, Use{Kind: Kind(opt.Roles[0]), Text: opt.Value})
 		}
 	}
-	if verb == "unshare" && len(sub.Operands) > 0 {
-		return append(uses, Use{Kind: Command, Argv: rest[1+sub.Operands[0]:]}) // in the user's own namespaces
-	}
 	for _, i := range sub.Operands {
 		arg := rest[1+i]
 		switch {

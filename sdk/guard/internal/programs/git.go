@@ -16,18 +16,13 @@ var (
 	gitOutput = gitSub.With("o=w")
 	gitGrep   = gitSub.With("O=")
 	gitClone  = gitSub.With("u=c o=d c=d")
-	gitCommit = gitSub.With("t=r")
-	gitList   = gitSub.With("X=r x=d --exclude-from=r")
-	gitInto   = gitSub.With("--prefix=w --directory=w")
-	gitPick   = gitSub.With("x=")
-	gitDaemon = gitSub.With("--base-path=l --interpolated-path=d --pid-file=w")
 )
 
 // git is global options, a verb, and what the verb takes.
-func git(m *Memory, args []shell.Field, texts []string) []Use {
-	parsed, uses := &m.parsed, m.take()
-	gitSpec.Into(parsed, texts)
-	var aliases map[string]string
+func git(_ string, args []shell.Field) []Use {
+	parsed := gitSpec.Parse(shell.Texts(args))
+	var uses []Use
+	aliases := map[string]string{}
 	for _, opt := range parsed.Options {
 		switch {
 		case !opt.Has:
@@ -35,15 +30,10 @@ func git(m *Memory, args []shell.Field, texts []string) []Use {
 			key, value, _ := strings.Cut(opt.Value, "=")
 			uses = append(uses, gitConfig(key, value)...)
 			if name, ok := strings.CutPrefix(strings.ToLower(key), "alias."); ok {
-				if aliases == nil {
-					aliases = map[string]string{}
-				}
 				aliases[name] = value
 			}
-		case opt.Name == "--config-env":
-			uses = append(uses, sh(shell.Unknown)) // what the environment holds may be a command
-		case opt.Name != "-C" && opt.Roles == "g":
-			uses = append(uses, Use{Kind: List, Text: opt.Value})
+		case opt.Roles == "g":
+			uses = append(uses, Use{Kind: Enter, Text: opt.Value})
 		case opt.Name == "--exec-path":
 			uses = append(uses, Use{Kind: Script, Text: opt.Value})
 		}
@@ -60,11 +50,8 @@ func git(m *Memory, args []shell.Field, texts []string) []Use {
 		}
 		return append(uses, Use{Kind: Command, Argv: append(argv, rest...)})
 	}
-	return gitVerb(uses, parsed, verb, rest, texts[start+1:])
+	return append(uses, gitVerb(verb, rest)...)
 }
-
-// plainGit is git for those who need its memory once.
-func plainGit(_ string, args []shell.Field) []Use { return git(new(Memory), args, shell.Texts(args)) }
 
 // gitConfig is what setting a key does: many values are commands.
 func gitConfig(key, value string) []Use {
@@ -77,8 +64,8 @@ func gitConfig(key, value string) []Use {
 	code := false
 	switch last {
 	case "pager", "editor", "sshcommand", "fsmonitor", "askpass", "external", "textconv", "command", "driver", "clean", "smudge", "process",
-		"cmd", "helper", "update", "program", "uploadpack", "receivepack", "gitproxy", "difffilter", "packobjectshook", "defaultkeycommand", "guitool":
-		code = value != "true" && value != "false" && value != "" && (last != "update" || strings.HasPrefix(value, "!"))
+		"cmd", "helper", "program", "uploadpack", "receivepack", "gitproxy", "difffilter", "packobjectshook", "defaultkeycommand", "guitool":
+		code = value != "true" && value != "false" && value != ""
 	case "hookspath", "templatedir", "path", "worktree", "excludesfile", "attributesfile":
 		return []Use{{Kind: Shape, Text: value}}
 	}
@@ -99,62 +86,29 @@ func gitConfig(key, value string) []Use {
 	return nil
 }
 
-// GitSetting is the setting that git is told to keep, if it may start something later.
-func GitSetting(args []string) (key, value string) {
-	at := gitSpec.Parse(args).Operands
-	if len(at) == 0 || args[at[0]] != "config" {
-		return "", ""
-	}
-	rest := args[at[0]+1:]
-	var words []string
-	for _, i := range gitSub.Parse(rest).Operands {
-		if rest[i] != "set" {
-			words = append(words, rest[i])
-		}
-	}
-	if len(words) < 2 || len(gitConfig(words[0], words[1])) == 0 && !strings.HasPrefix(words[0], "include") {
-		return "", ""
-	}
-	return words[0], words[1]
-}
-
-// gitVerb adds what the arguments of a verb are for.
-func gitVerb(uses []Use, parsed *getopt.Args, verb string, rest []shell.Field, texts []string) []Use {
+// gitVerb is what the arguments of a verb are for.
+func gitVerb(verb string, rest []shell.Field) []Use {
 	switch {
-	case verb == "for-each-repo":
-		at := gitSub.Parse(texts).Operands
-		if len(at) > 0 {
-			return append(uses, Use{Kind: Command, Argv: append([]shell.Field{{Text: "git"}}, rest[at[0]:]...)})
-		}
 	case verb == "bisect" && len(rest) > 1 && rest[0].Text == "run":
-		return append(uses, Use{Kind: Command, Argv: rest[1:]})
-	case verb == "submodule" && foreach(texts) > 0:
-		words := rest[foreach(texts):]
+		return []Use{{Kind: Command, Argv: rest[1:]}}
+	case verb == "submodule" && len(rest) > 1 && rest[0].Text == "foreach":
+		words := rest[1:]
 		for len(words) > 0 && strings.HasPrefix(words[0].Text, "-") {
 			words = words[1:]
 		}
-		return append(uses, Use{Kind: Code, Lang: "sh", Text: strings.Join(shell.Texts(words), " ")})
+		return []Use{{Kind: Code, Lang: "sh", Text: strings.Join(shell.Texts(words), " ")}}
 	}
 	spec := gitSub
 	switch verb {
 	case "clone", "fetch", "pull", "ls-remote":
 		spec = gitClone
-	case "archive", "format-patch", "bundle", "diff", "log", "mailsplit", "diagnose", "bugreport":
+	case "archive", "format-patch", "bundle", "diff", "log":
 		spec = gitOutput
 	case "grep":
 		spec = gitGrep
-	case "commit":
-		spec = gitCommit
-	case "ls-files":
-		spec = gitList
-	case "checkout-index", "apply", "am", "read-tree", "subtree":
-		spec = gitInto
-	case "cherry-pick", "clean":
-		spec = gitPick
-	case "daemon":
-		spec = gitDaemon
 	}
-	spec.Into(parsed, texts)
+	parsed := spec.Parse(shell.Texts(rest))
+	var uses []Use
 	for _, opt := range parsed.Options {
 		use := Use{Kind: Shape, Text: opt.Value}
 		switch {
@@ -181,11 +135,12 @@ func gitVerb(uses []Use, parsed *getopt.Args, verb string, rest []shell.Field, t
 		}
 		uses = append(uses, use)
 	}
-	return gitOperands(uses, verb, parsed, rest)
+	return append(uses, gitOperands(verb, parsed, rest)...)
 }
 
-// gitOperands adds what the operands of a verb are for: revisions, paths, URLs.
-func gitOperands(uses []Use, verb string, parsed *getopt.Args, rest []shell.Field) []Use {
+// gitOperands is what the operands of a verb are for: revisions, paths, URLs.
+func gitOperands(verb string, parsed getopt.Args, rest []shell.Field) []Use {
+	var uses []Use
 	operands := parsed.Operands
 	if verb == "config" {
 		words := make([]string, 0, len(operands))
@@ -195,17 +150,9 @@ func gitOperands(uses []Use, verb string, parsed *getopt.Args, rest []shell.Fiel
 			}
 		}
 		if len(words) > 1 {
-			uses = append(uses, gitConfig(words[0], words[1])...)
+			return gitConfig(words[0], words[1])
 		}
-		if len(words) > 1 && !parsed.Has("--get", "--get-all", "--get-regexp", "--list") || parsed.Has("--unset", "--unset-all", "--add", "--replace-all", "--edit", "-e", "--remove-section", "--rename-section") {
-			switch {
-			case parsed.Has("--global"):
-				uses = append(uses, Use{Kind: Write, Text: ".gitconfig", Home: true})
-			case parsed.Has("--system"):
-				uses = append(uses, Use{Kind: Write, Text: "/etc/gitconfig"})
-			}
-		}
-		return uses
+		return nil
 	}
 	if verb == "grep" && !parsed.Has("-e", "-f") && len(operands) > 0 {
 		operands = operands[1:]
@@ -251,17 +198,4 @@ func gitExt(command string) []shell.Field {
 		}
 	}
 	return argv
-}
-
-// foreach is where the command of git submodule foreach begins, its options included; 0 if it is another command.
-func foreach(texts []string) int {
-	for i, text := range texts {
-		if !strings.HasPrefix(text, "-") {
-			if text == "foreach" {
-				return i + 1
-			}
-			return 0
-		}
-	}
-	return 0
 }

@@ -17,9 +17,8 @@ func xargs(_ string, args []shell.Field) []Use {
 	spec := xargsSpec
 	parsed := spec.Parse(shell.Texts(args))
 	var uses []Use
-	from, fromFile := parsed.Value("-a", "--arg-file")
-	if fromFile {
-		uses = append(uses, Use{Kind: Read, Text: from})
+	if file, ok := parsed.Value("-a", "--arg-file"); ok {
+		uses = append(uses, Use{Kind: Read, Text: file})
 	}
 	if len(parsed.Operands) == 0 {
 		return uses
@@ -33,15 +32,10 @@ func xargs(_ string, args []shell.Field) []Use {
 			}
 		}
 	}
-	separator, _ := parsed.Value("-d", "--delimiter")
-	if parsed.Has("-0", "--null") || separator == `\n` || separator == `\0` {
-		separator = "\n" // or what printf writes as one
-	}
-	_, each := parsed.Value("-n", "-L", "--max-args", "--max-lines")
 	if mark != "" {
-		return append(uses, Use{Kind: Command, Argv: argv, Items: true, Text: mark, From: from})
+		return append(uses, Use{Kind: Command, Argv: argv, Items: true, Text: mark})
 	}
-	return append(uses, Use{Kind: Command, Argv: argv, Items: true, Between: separator, Each: each, From: from})
+	return append(uses, Use{Kind: Command, Argv: argv, Items: true})
 }
 
 // parallel is xargs whose items can also stand behind ":::".

@@ -1,9 +1,7 @@
 package programs
 
 import (
-	"regexp"
 	"strings"
-	"sync"
 
 	"github.com/picoclaw/picoclaw/sdk/guard/internal/getopt"
 	"github.com/picoclaw/picoclaw/sdk/guard/internal/shell"
@@ -14,11 +12,10 @@ type language struct {
 	as   string // the canonical name of the program
 	lang string
 	spec getopt.Spec
-	run  special // uses
 }
 
 // languages finds interpreters by their name.
-var languages = sync.OnceValue(interpreters)
+var languages = interpreters()
 
 func interpreters() map[string]*language {
 	m := map[string]*language{}
@@ -28,29 +25,22 @@ func interpreters() map[string]*language {
 			spec.Values[option] = "c"
 		}
 		for _, name := range strings.Fields(names) {
-			l := &language{as: as, lang: lang, spec: spec}
-			l.run = l.uses
-			m[name] = l
+			m[name] = &language{as: as, lang: lang, spec: spec}
 		}
 	}
-	add("sh bash dash zsh ksh mksh lksh oksh loksh posh ash rbash fish yash csh tcsh pwsh-sh osh ysh murex ion elvish nu xonsh", "", "sh", "", "")
-	add("python py pypy pypy3 ipython jython micropython", "python", "python", "-c", "W=d X=s m=m Q=d --check-hash-based-pycs=d")
+	add("sh bash dash zsh ksh mksh ash rbash fish yash csh tcsh pwsh-sh", "", "sh", "", "")
+	add("python pypy pypy3 ipython jython micropython", "python", "python", "-c", "W=d X=d m=m Q=d --check-hash-based-pycs=d")
 	add("perl", "", "perl", "-e -E", "I=l M=d m=d F=d x= 0= i= l=")
-	add("ruby jruby irb", "ruby", "ruby", "-e", "I=l r=s C=g E=d x= i= F=d")
-	add("node nodejs ts-node tsx", "node", "node", "-e --eval", "r=k C=d --require=k --import=k --loader=k --env-file=r --inspect= --test-name-pattern=d --test-reporter=d --test-reporter-destination=w --conditions=d --title=d")
-	add("zx", "", "node", "-e --eval", "--cwd=g --shell=d --prefix=d --postfix=d --install= --registry=d")
+	add("ruby jruby irb", "ruby", "ruby", "-e", "I=l r=d C=g E=d x= i= F=d")
+	add("node nodejs ts-node tsx", "node", "node", "-e -p --eval --print", "r=k C=d --require=k --import=k --loader=k --env-file=r --inspect= --test-name-pattern=d --test-reporter=d --test-reporter-destination=w --conditions=d --title=d")
 	add("lua luajit", "lua", "lua", "-e", "l=d")
 	add("php", "", "php", "-r -B -R -E", "f=k d=d c=r F=k S=d t=g z=k")
 	add("rscript r", "", "r", "-e", "")
 	add("osascript", "", "applescript", "-e", "l=d s=d")
-	add("julia octave groovy ghc ghci runghc scala scala-cli kotlin ocaml ocamlfind elixir raku perl6 erl", "", "other", "-e -E --eval -eval", "")
-	add("racket sbcl clisp clojure clj lein-exec", "", "lisp", "-e -E --eval -eval", "")
-	add("bb joker planck lumo", "", "lisp", "-e --eval -x --exec", "-cp=s f=k m=d --file=k --main=d --classpath=s --config=r --nrepl-server=d --socket-repl=d --deps-root=g")
-	add("swipl", "", "other", "-g -t --goal", "f=k s=k l=k x=r p=d --on-error=d --on-warning=d")
-	add("jshell", "", "other", "", "R=d C=d --class-path=s --startup=k --feedback=d")
-	add("guile", "", "lisp", "-c -e", "l=k s=k L=l")
+	add("julia octave groovy ghci scala elixir racket sbcl clisp raku swipl erl", "", "other", "-e -E --eval -eval", "")
+	add("guile", "", "other", "-c -e", "l=k s=k L=l")
 	add("tclsh wish expect", "", "tcl", "-c", "f=k b=k")
-	add("awk gawk mawk nawk goawk frawk original-awk", "awk", "awk", "", "F=d v=d f=k i=k e=c E=k l=d --field-separator=d --assign=d --file=k --source=c --include=k --exec=k --load=d")
+	add("awk gawk mawk nawk original-awk", "awk", "awk", "", "F=d v=d f=k i=k e=c E=k l=d --field-separator=d --assign=d --file=k --source=c --include=k --exec=k --load=d")
 	add("cmd", "", "cmd", "", "")
 	add("powershell pwsh", "powershell", "powershell", "", "")
 	return m
@@ -60,69 +50,35 @@ func interpreters() map[string]*language {
 func (l *language) uses(name string, args []shell.Field) []Use {
 	switch l.lang {
 	case "sh":
-		return shellUses(name, args)
+		return l.shell(args)
 	case "cmd", "powershell":
 		return windowsShell(l.lang, args)
 	}
-	if l.as == "node" {
-		args = separated(args)
-	}
 	parsed := l.spec.Parse(shell.Texts(args))
 	var uses []Use
-	coded, codes, used := false, 0, ""
+	coded := false
 	for _, opt := range parsed.Options {
 		switch {
 		case !opt.Has:
-		case opt.Roles == "c", l.as == "node" && opt.Name == "--print":
-			text := opt.Value
-			if l.as == "node" && (opt.Name == "--print" || parsed.Has("-p")) {
-				text = printing(text)
-			}
-			if codes++; l.lang == "perl" && codes == 1 {
-				used = modules(parsed)
-			}
-			if codes <= maxCodes {
-				text = used + text
-			}
-			uses = append(uses, Use{Kind: Code, Lang: l.lang, Text: text})
+		case opt.Roles == "c":
+			uses = append(uses, Use{Kind: Code, Lang: l.lang, Text: opt.Value})
 			coded = true
 		case opt.Roles == "m":
-			if opt.Value == "code" || opt.Value == "asyncio" {
-				return append(uses, Use{Kind: Input, Lang: l.lang}) // Python's console
-			}
 			// The module's own arguments follow; pip is a program of its own.
 			argv := append([]shell.Field{{Text: opt.Value}}, args[min(opt.At+1, len(args)):]...)
-			if opt.Value == "pdb" {
-				uses = append(uses, Use{Kind: Input, Lang: "pdb"}) // what the debugger is told
-			}
 			return append(uses, Use{Kind: Command, Argv: argv})
-		case opt.Roles == "k" && strings.HasPrefix(opt.Value, "data:"):
-			uses = append(uses, Use{Kind: Code, Lang: l.lang, Text: inURL(opt.Value)})
 		case opt.Roles == "k":
 			uses = append(uses, Use{Kind: Script, Lang: l.lang, Text: opt.Value})
-			coded = coded || l.lang != "awk" || opt.Name != "-i" && !opt.Is("--include") // which is beside the program
-		case l.lang == "php" && opt.Name == "-d":
-			uses = append(uses, phpSetting(opt.Value)...)
+			coded = true
 		case opt.Roles != "":
 			uses = append(uses, Use{Kind: Kind(opt.Roles[0]), Text: opt.Value})
 		default:
 			uses = append(uses, Use{Kind: Shape, Text: opt.Value})
 		}
 	}
-	if l.lang == "perl" && parsed.Has("-d") {
-		uses = append(uses, Use{Kind: Input, Lang: "perl"}) // the debugger takes it for commands
-	}
 	at := parsed.Operands
-	if !coded && l.lang == "lisp" && len(at) > 0 && strings.HasPrefix(args[at[0]].Text, "(") {
-		uses = append(uses, Use{Kind: Code, Lang: l.lang, Text: args[at[0]].Text}) // a form of Lisp is no file's name
-		at, coded = at[1:], true
-	}
-	if !coded && l.as == "node" && len(at) > 0 && parsed.Has("-p", "--print") {
-		uses = append(uses, Use{Kind: Code, Lang: l.lang, Text: printing(args[at[0]].Text)})
-		at, coded = at[1:], true
-	}
 	if !coded && l.lang == "awk" && len(at) > 0 {
-		uses = append(uses, Use{Kind: Code, Lang: "awk", Text: assignments(parsed) + args[at[0]].Text})
+		uses = append(uses, Use{Kind: Code, Lang: "awk", Text: args[at[0]].Text})
 		at, coded = at[1:], true
 	}
 	switch {
@@ -132,68 +88,68 @@ func (l *language) uses(name string, args []shell.Field) []Use {
 			uses = append(uses, Use{Kind: Input, Lang: l.lang})
 		}
 	case l.lang == "node" && (args[at[0]].Text == "inspect" || args[at[0]].Text == "test"):
-	case (name == "node" || name == "nodejs") && parsed.Has("--check", "-c"): // is only read
 	default:
-		file := at[0]
-		uses = append(uses, Use{Kind: Script, Lang: l.lang, Text: args[file].Text, Glob: args[file].Glob})
-		rest := args[file+1:] // what the script gets
-		if l.lang == "ruby" {
-			rest = testArguments(args[file].Text, rest)
-		}
-		return append(uses, script(args[file].Text, rest)...)
+		uses = append(uses, Use{Kind: Script, Lang: l.lang, Text: args[at[0]].Text, Glob: args[at[0]].Glob})
+		at = at[1:]
 	}
 	for _, i := range at {
-		if command, ok := strings.CutSuffix(strings.TrimSpace(args[i].Text), "|"); ok && l.lang == "perl" {
-			uses = append(uses, sh(command)) // it opens what it reads as its open does
-		}
 		uses = append(uses, Use{Kind: Shape, Text: args[i].Text, Glob: args[i].Glob})
 	}
 	return uses
 }
 
-// maxCodes is how many pieces of code are read with the modules that Perl is told of.
-const maxCodes = 8
-
-// modules are those that Perl is told of by options, as the beginning of its code.
-func modules(parsed getopt.Args) string {
-	var b strings.Builder
-	for _, opt := range parsed.Options {
-		if opt.Has && (opt.Name == "-M" || opt.Name == "-m") {
-			name, _, _ := strings.Cut(opt.Value, "=")
-			b.WriteString("use " + name + ";")
+// shell takes a shell's arguments apart: -c may stand anywhere in a cluster, and code is the first operand.
+func (l *language) shell(args []shell.Field) []Use {
+	var uses []Use
+	code, stdin := false, false
+	i := 0
+	for ; i < len(args); i++ {
+		text := args[i].Text
+		if text == "--" || text == "-" {
+			i++
+			break
+		}
+		if len(text) < 2 || text[0] != '-' && text[0] != '+' {
+			break
+		}
+		if strings.HasPrefix(text, "--") {
+			switch text {
+			case "--rcfile", "--init-file":
+				uses, i = next(uses, Script, args, i)
+			case "--command":
+				code = true
+			case "--version", "--help":
+				return uses
+			}
+			continue
+		}
+		code = code || strings.Contains(text, "c") && text[0] == '-'
+		stdin = stdin || strings.Contains(text, "s")
+		if strings.HasSuffix(text, "o") || strings.HasSuffix(text, "O") {
+			i++
 		}
 	}
-	return b.String()
-}
-
-// phpSetting is what a setting of PHP's is for: some name files that it runs.
-func phpSetting(setting string) []Use {
-	key, value, _ := strings.Cut(setting, "=")
-	switch strings.TrimSpace(key) {
-	case "auto_prepend_file", "auto_append_file":
-		return []Use{{Kind: Script, Lang: "php", Text: strings.Trim(value, `"' `)}}
-	case "extension", "zend_extension", "error_log", "include_path", "extension_dir", "opcache.preload", "sendmail_path":
-		return []Use{{Kind: Shape, Text: strings.Trim(value, `"' `)}}
-	}
-	return nil
-}
-
-// awkEscaped writes a text so that it stands for itself in a string of awk.
-var awkEscaped = strings.NewReplacer(`\`, `\\`, `"`, `\"`)
-
-// assignments are the variables that awk gets by options, as the beginning of a program that sets them.
-func assignments(parsed getopt.Args) string {
-	var b strings.Builder
-	for _, opt := range parsed.Options {
-		if name, value, ok := strings.Cut(opt.Value, "="); ok && (opt.Name == "-v" || opt.Is("--assign")) {
-			b.WriteString("BEGIN{" + name + `="` + awkEscaped.Replace(value) + "\"}\n")
+	rest := args[min(i, len(args)):]
+	switch {
+	case code && len(rest) > 0:
+		params := shell.Texts(rest[1:])
+		if len(params) == 0 {
+			params = []string{"bash"}
+		}
+		uses = append(uses, Use{Kind: Code, Lang: "sh", Text: rest[0].Text, Params: params})
+	case stdin || len(rest) == 0:
+		uses = append(uses, Use{Kind: Input, Lang: "sh", Params: append([]string{"bash"}, shell.Texts(rest)...)})
+		for _, arg := range rest {
+			uses = append(uses, Use{Kind: Shape, Text: arg.Text, Glob: arg.Glob})
+		}
+	default:
+		uses = append(uses, Use{Kind: Script, Lang: "sh", Text: rest[0].Text, Glob: rest[0].Glob, Params: shell.Texts(rest)})
+		for _, arg := range rest[1:] {
+			uses = append(uses, Use{Kind: Shape, Text: arg.Text, Glob: arg.Glob})
 		}
 	}
-	return b.String()
+	return uses
 }
-
-// cmdCode matches the switches of cmd.exe up to the one that code stands behind.
-var cmdCode = regexp.MustCompile(`^(?:/[a-bd-jl-qs-z](?::\w+)?)*/[ckr]`)
 
 // windowsShell takes the arguments of cmd and PowerShell apart.
 func windowsShell(lang string, args []shell.Field) []Use {
@@ -201,8 +157,8 @@ func windowsShell(lang string, args []shell.Field) []Use {
 	for i, text := range texts {
 		lower := strings.ToLower(text)
 		switch {
-		case lang == "cmd" && cmdCode.MatchString(lower):
-			code := strings.TrimSpace(text[len(cmdCode.FindString(lower)):] + " " + strings.Join(texts[i+1:], " "))
+		case lang == "cmd" && (strings.HasPrefix(lower, "/c") || strings.HasPrefix(lower, "/k")):
+			code := strings.TrimSpace(text[2:] + " " + strings.Join(texts[i+1:], " "))
 			return []Use{{Kind: Code, Lang: lang, Text: code}}
 		case lang == "powershell" && len(lower) > 1 && lower[0] == '-':
 			option := lower[1:]

@@ -6,7 +6,6 @@ package programs
 
 import (
 	"strings"
-	"sync"
 
 	"github.com/picoclaw/picoclaw/sdk/guard/internal/getopt"
 	"github.com/picoclaw/picoclaw/sdk/guard/internal/shell"
@@ -23,30 +22,24 @@ const (
 	Write   Kind = 'w' // a path that is written
 	List    Kind = 'l' // a directory that is listed
 	Remove  Kind = 'x' // a path that is deleted
-	Enter   Kind = 'g' // a directory that the program changes to; it counts from where the program was started, see Changes
+	Enter   Kind = 'g' // a directory that the program changes to
 	Code    Kind = 'c' // code in the language Lang
 	Command Kind = 'p' // from here on, a command that the program starts
 	Script  Kind = 'k' // a file that the program runs as code
-	Commas  Kind = ',' // a command that the program starts, its words separated by commas
 	Input   Kind = 'i' // the program runs its standard input as code in the language Lang
 )
 
 // Use is one argument, or part of one, and what it is for.
 type Use struct {
-	Kind    Kind
-	Text    string
-	Glob    bool
-	Home    bool              // Text is a path in the home directory
-	Lang    string            // of Code and Input: "sh", "awk", "sed", "python" …
-	Argv    []shell.Field     // of Command
-	Env     map[string]string // of Command
-	Dir     string            // that it counts from, or that the command starts in, if it isn't the caller's
-	Params  []string          // of Code: $0, $1, …
-	Items   bool              // of Command: words of the standard input are appended
-	Between string            // of Items: what stands between them; "" for spaces, with quotes as the shell has them
-	From    string            // of Items: the file that they are in, if it isn't the standard input
-	Each    bool              // of Items: each may be appended by itself
-	Away    bool              // of Code and Command: it runs on another machine, or in a container, so its paths are those there
+	Kind   Kind
+	Text   string
+	Glob   bool
+	Lang   string            // of Code and Input: "sh", "awk", "sed", "python" …
+	Argv   []shell.Field     // of Command
+	Env    map[string]string // of Command
+	Dir    string            // of Command, if it isn't the caller's
+	Params []string          // of Code: $0, $1, …
+	Items  bool              // of Command: words of the standard input are appended
 }
 
 // program is one entry of the tables.
@@ -63,11 +56,11 @@ type program struct {
 }
 
 // table finds a program by its name.
-var table = sync.OnceValue(index)
+var table = index()
 
 func index() map[string]*program {
 	m := map[string]*program{}
-	for _, list := range [][]program{textPrograms, filePrograms, wrappers, netPrograms, devPrograms, databasePrograms} {
+	for _, list := range [][]program{textPrograms, filePrograms, wrappers, netPrograms, devPrograms} {
 		for i := range list {
 			p := &list[i]
 			p.spec = getopt.Parse(p.opts)
@@ -83,63 +76,26 @@ func index() map[string]*program {
 
 // Options takes the arguments of a program apart as far as its options are known.
 func Options(name string, args []string) getopt.Args {
-	if p := table()[name]; p != nil {
+	if p := table[name]; p != nil {
 		return p.spec.Parse(args)
 	}
 	return getopt.Spec{}.Parse(args)
 }
 
-// Memory is what one question after the other can be answered in. The zero value is ready.
-type Memory struct {
-	uses   []Use
-	parsed getopt.Args
-}
-
-// Give gives an answer that isn't needed any more to the memory, for the next one.
-func (m *Memory) Give(uses []Use) {
-	if cap(uses) > cap(m.uses) {
-		m.uses = uses
-	}
-}
-
-// Reset forgets what the memory holds.
-func (m *Memory) Reset() {
-	clear(m.uses[:cap(m.uses)])
-	clear(m.parsed.Options[:cap(m.parsed.Options)])
-}
-
-// take returns a list for an answer, which is the caller's until it is given back.
-func (m *Memory) take() []Use {
-	uses := m.uses[:0]
-	m.uses = nil
-	return uses
-}
-
-// Uses says what the arguments of a program are for. Args don't include the program's own name; texts are their texts. The
-// answer is in the memory until it is given back.
-func Uses(m *Memory, name string, args []shell.Field, texts []string) []Use {
-	if name == "git" {
-		return git(m, args, texts)
-	}
-	if name == "test" || name == "[" {
-		return tested(m.take(), args)
-	}
-	if compiles(name) {
-		return compiler(m, name, args, texts)
-	}
+// Uses says what the arguments of a program are for. Args don't include the program's own name.
+func Uses(name string, args []shell.Field) []Use {
 	if special := handler(name); special != nil {
 		return special(name, args)
 	}
-	if p := table()[name]; p != nil {
-		return p.into(m, args, texts)
+	if p := table[name]; p != nil {
+		return p.uses(args)
 	}
-	return unknownInto(m.take(), args)
+	return unknown(args)
 }
 
 // unknown is what is said of a program that no table has.
-func unknown(args []shell.Field) []Use { return unknownInto(make([]Use, 0, len(args)), args) }
-
-func unknownInto(uses []Use, args []shell.Field) []Use {
+func unknown(args []shell.Field) []Use {
+	uses := make([]Use, 0, len(args))
 	data := false
 	for _, arg := range args {
 		option := strings.HasPrefix(arg.Text, "--")
@@ -159,22 +115,15 @@ func unknownInto(uses []Use, args []shell.Field) []Use {
 }
 
 // uses goes by the table.
-func (p *program) uses(args []shell.Field, texts []string) []Use {
-	return p.into(&Memory{uses: make([]Use, 0, len(args))}, args, texts)
-}
-
-func (p *program) into(m *Memory, args []shell.Field, texts []string) []Use {
-	parsed, uses := &m.parsed, m.take()
-	p.spec.Into(parsed, texts)
+func (p *program) uses(args []shell.Field) []Use {
+	parsed := p.spec.Parse(shell.Texts(args))
+	uses := make([]Use, 0, len(args))
 	for _, opt := range parsed.Options {
 		uses = p.option(uses, opt, args)
 	}
 	skip := 0
 	if len(p.flags) > 0 && parsed.Has(p.flags...) {
 		skip = 1
-	}
-	if p.lang == "sed" {
-		uses = lines(uses)
 	}
 	return p.operands(uses, parsed.Operands, skip, args)
 }
@@ -213,15 +162,8 @@ func (p *program) option(uses []Use, opt getopt.Option, args []shell.Field) []Us
 }
 
 func (p *program) use(kind Kind, text string, glob bool) Use {
-	if kind == Commas {
-		var argv []shell.Field
-		for _, word := range strings.Split(text, ",") {
-			argv = append(argv, shell.Field{Text: word})
-		}
-		return Use{Kind: Command, Argv: argv}
-	}
 	u := Use{Kind: kind, Text: text, Glob: glob}
-	if kind == Code || kind == Script {
+	if kind == Code {
 		if u.Lang = p.lang; u.Lang == "" {
 			u.Lang = "sh"
 		}
@@ -237,9 +179,6 @@ func (p *program) operands(uses []Use, at []int, skip int, args []shell.Field) [
 	}
 	for n, i := range at {
 		role := "s"
-		if i > 0 && dataOptions[args[i-1].Text] && p.spec.Values[args[i-1].Text] == "" {
-			continue // the value of an option that no table has
-		}
 		if tail := tailOf(cut); len(cut) > 0 {
 			star := len(cut) - 1 - tail
 			switch left := len(at) - n; {
@@ -273,8 +212,7 @@ func tailOf(cut []string) int {
 // dataOptions are options whose value names nothing, whatever program they belong to.
 var dataOptions = set(`--message --format --pretty --pattern --regex --regexp --grep --filter --title --body --description
 	--query --header --url --exclude --include --ignore --name --label --prompt --text --template --match --test-name-pattern
-	--expression --data --json --jq --selector --path-prefix --base-path --base-href --base-url --baseurl --public-path --public-url --url-prefix --context-path --mount-path --route
-	--endpoint --notes --comment`)
+	--expression --data --json --jq --selector --path-prefix --base-path --base-href --public-path --route --endpoint --notes --comment`)
 
 // outputOptions are options whose value is a path that is written, whatever program they belong to.
 var outputOptions = set(`--output --out --output-file --outfile --out-file --output-dir --outdir --out-dir --dest --destination
@@ -293,6 +231,6 @@ func Understood(name string) bool {
 	if handler(name) != nil {
 		return true
 	}
-	p := table()[name]
+	p := table[name]
 	return p != nil && !strings.Contains(p.args, "s*")
 }

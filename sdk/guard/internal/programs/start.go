@@ -15,9 +15,6 @@ var (
 	scheduleSpec = getopt.Parse("f=k q=d t=d u=d")
 )
 
-// splits are the escapes of env -S that stand between words.
-var splits = strings.NewReplacer(`\\`, `\\`, `\_`, " ", `\n`, " ", `\t`, " ", `\v`, " ", `\f`, " ", `\r`, " ", `\c`, " #")
-
 // env sets variables, and may change the directory, before it starts a command.
 func env(_ string, args []shell.Field) []Use {
 	parsed := envSpec.Parse(shell.Texts(args))
@@ -37,7 +34,7 @@ func env(_ string, args []shell.Field) []Use {
 	}
 	for _, opt := range parsed.Options {
 		if opt.Has && (opt.Name == "-S" || opt.Is("--split-string")) {
-			code := "env " + splits.Replace(opt.Value) // what it splits may begin with options and variables
+			code := opt.Value
 			for _, arg := range args[opt.At+1:] {
 				code += " " + quote(arg.Text)
 			}
@@ -48,24 +45,6 @@ func env(_ string, args []shell.Field) []Use {
 		return uses
 	}
 	return append(uses, Use{Kind: Command, Argv: args[at[0]:], Env: vars, Dir: dir})
-}
-
-// typescript is script, which starts a shell that reads what script reads, unless it is told of a command.
-func typescript(name string, args []shell.Field) []Use {
-	texts := shell.Texts(args)
-	uses := table()[name].uses(args, texts)
-	if parsed := Options(name, texts); len(parsed.Operands) < 2 && !parsed.Has("-c", "--command", "-V", "--version", "-h", "--help") {
-		uses = append(uses, Use{Kind: Input, Lang: "sh"})
-	}
-	return uses
-}
-
-// jobs starts a command in which numbers of jobs are replaced by those of processes.
-func jobs(_ string, args []shell.Field) []Use {
-	if len(args) > 1 && args[0].Text == "-x" {
-		return []Use{{Kind: Command, Argv: args[1:]}}
-	}
-	return nil
 }
 
 // flock starts a command, or code behind -c, while it holds a lock.
@@ -152,63 +131,43 @@ func multiplexer(name string, args []shell.Field) []Use {
 	uses := unknown(args)
 	for i, arg := range args {
 		text := arg.Text
-		if i > 0 && name == "tmux" && (args[i-1].Text == "-f" || args[i-1].Text == "source-file" || args[i-1].Text == "source") {
-			uses = append(uses, Use{Kind: Script, Lang: "tmux", Text: text})
-			continue
-		}
 		if strings.HasPrefix(text, "-") {
 			continue
 		}
 		if strings.ContainsAny(text, " \t\n") {
 			uses = append(uses, Use{Kind: Code, Lang: "sh", Text: text})
-			if verb, _, _ := strings.Cut(text, " "); tmuxStarts[verb] {
-				uses = append(uses, Use{Kind: Code, Lang: "sh", Text: "tmux " + text})
-			}
-		} else if i > 0 || name == "screen" {
+		} else if i > 0 {
 			uses = append(uses, Use{Kind: Command, Argv: args[i:]})
 		}
 	}
 	return uses
 }
 
-// tmuxStarts are the commands of tmux that start others.
-var tmuxStarts = set("run run-shell if if-shell neww new-window new new-session splitw split-window respawnp respawn-pane popup display-popup pipep pipe-pane send send-keys bind bind-key set-hook")
-
-// runnerSpec has the options that may stand before or behind the verb run and take the next word.
-var runnerSpec = stop(getopt.Parse("C=g P=g p=d n=d --directory=g --project=g --with=d --python=d --name=d --package=d --env=d --group=d --extra=d --env-file=r --with-requirements=r --index-url=d --cwd=g --gemfile=r"))
-
 // runner is a tool that starts a command behind the verb run or exec.
 func runner(name string, args []shell.Field) []Use {
-	parsed := runnerSpec.Parse(shell.Texts(args))
-	if len(parsed.Operands) > 0 {
-		verb := parsed.Operands[0]
-		if text := args[verb].Text; text == "run" || text == "exec" {
-			rest := args[verb+1:]
-			behind := runnerSpec.Parse(shell.Texts(rest))
-			uses := append(runnerOptions(nil, parsed), runnerOptions(nil, behind)...)
-			if len(behind.Operands) > 0 {
-				uses = append(uses, Use{Kind: Command, Argv: rest[behind.Operands[0]:]})
+	for i, arg := range args {
+		if arg.Text == "run" || arg.Text == "exec" {
+			rest := args[i+1:]
+			for len(rest) > 0 && strings.HasPrefix(rest[0].Text, "-") {
+				value := !strings.Contains(rest[0].Text, "=") && (rest[0].Text == "-n" || rest[0].Text == "--with" || rest[0].Text == "--python" || rest[0].Text == "-p")
+				if rest = rest[1:]; value && len(rest) > 0 {
+					rest = rest[1:]
+				}
+			}
+			uses := unknown(args[:i])
+			if len(rest) > 0 {
+				uses = append(uses, Use{Kind: Command, Argv: rest})
 			}
 			return uses
 		}
-	}
-	if p := table()[name]; p != nil && p.style != "stop" {
-		return append(runnerOptions(nil, parsed), p.uses(args, shell.Texts(args))...)
-	}
-	return unknown(args)
-}
-
-// runnerOptions adds what the values of a runner's options are for.
-func runnerOptions(uses []Use, parsed getopt.Args) []Use {
-	for _, opt := range parsed.Options {
-		switch {
-		case opt.Has && opt.Roles != "":
-			uses = append(uses, Use{Kind: Kind(opt.Roles[0]), Text: opt.Value})
-		case opt.Has && !dataOptions[opt.Name]:
-			uses = append(uses, Use{Kind: Shape, Text: opt.Value})
+		if !strings.HasPrefix(arg.Text, "-") {
+			break
 		}
 	}
-	return uses
+	if p := table[name]; p != nil && p.style != "stop" {
+		return p.uses(args)
+	}
+	return unknown(args)
 }
 
 // quote writes a word so that a shell reads it as it is.

@@ -8,13 +8,13 @@ import (
 )
 
 var (
-	curlSpec = getopt.Parse("o=w O= d=@ F=f T=r K=k b=b c=w E=r D=w H=@ A=d e=d u=d x=d X=d m=d r=d w=@ C=d Y=d y=d z=d U=d Q=d t=d P=d " +
-		"--output=w --data=@ --data-raw=d --data-binary=@ --data-urlencode=@ --data-ascii=@ --json=@ --form=f --form-string=d --upload-file=r --config=k --cookie=b --cookie-jar=w --cert=r --key=r " +
+	curlSpec = getopt.Parse("o=w O= d=@ F=f T=r K=r b=b c=w E=r D=w H=@ A=d e=d u=d x=d X=d m=d r=d w=@ C=d Y=d y=d z=d U=d Q=d t=d P=d " +
+		"--output=w --data=@ --data-raw=d --data-binary=@ --data-urlencode=@ --data-ascii=@ --json=@ --form=f --form-string=d --upload-file=r --config=r --cookie=b --cookie-jar=w --cert=r --key=r " +
 		"--cacert=r --capath=l --dump-header=w --header=@ --user-agent=d --referer=d --user=d --proxy=d --request=d --max-time=d --range=d --write-out=@ --output-dir=g --trace=w " +
 		"--trace-ascii=w --stderr=w --unix-socket=w --resolve=d --connect-timeout=d --retry=d --retry-delay=d --retry-max-time=d --url=u --netrc-file=r --oauth2-bearer=d --limit-rate=d --interface=d --max-redirs=d --proto=d --etag-save=w --etag-compare=r --variable=@ --expand-data=d --hsts=w --alt-svc=w --pubkey=r --ciphers=d --tls-max=d --connect-to=d --noproxy=d --request-target=d --url-query=d")
-	wgetSpec = getopt.Parse("O=w o=w a=w P=w i=r t=d T=d w=d Q=d U=d e=e A=d R=d D=d I=d X=d l=d B=d --output-document=w --output-file=w --append-output=w --directory-prefix=w --input-file=r " +
+	wgetSpec = getopt.Parse("O=w o=w a=w P=w i=r t=d T=d w=d Q=d U=d e=d A=d R=d D=d I=d X=d l=d B=d --output-document=w --output-file=w --append-output=w --directory-prefix=w --input-file=r " +
 		"--post-file=r --body-file=r --post-data=d --body-data=d --method=d --header=d --user=d --password=d --user-agent=d --referer=d --load-cookies=r --save-cookies=w --ca-certificate=r --certificate=r " +
-		"--private-key=r --config=k --execute=e --tries=d --timeout=d --wait=d --level=d --accept=d --reject=d --domains=d --use-askpass=c --bind-address=d --limit-rate=d --base=d --cut-dirs=d --rejected-log=w --warc-file=w")
+		"--private-key=r --config=r --execute=d --tries=d --timeout=d --wait=d --level=d --accept=d --reject=d --domains=d --use-askpass=c --bind-address=d --limit-rate=d --base=d --cut-dirs=d --rejected-log=w --warc-file=w")
 	rsyncSpec = getopt.Parse("e=c f=d T=w B=d M=d --rsh=c --rsync-path=c --exclude=d --include=d --exclude-from=r --include-from=r --files-from=r --filter=d --log-file=w --temp-dir=w --backup-dir=w " +
 		"--partial-dir=w --compare-dest=r --copy-dest=r --link-dest=r --password-file=r --chmod=d --chown=d --suffix=d --port=d --bwlimit=d --timeout=d --max-size=d --min-size=d --info=d --out-format=d --usermap=d --groupmap=d")
 )
@@ -59,8 +59,6 @@ func curl(_ string, args []shell.Field) []Use {
 			}
 		case 'u':
 			uses = append(uses, Use{Kind: Shape, Text: opt.Value})
-		case 'k':
-			uses = append(uses, Use{Kind: Script, Lang: "curl", Text: opt.Value})
 		case 0:
 			uses = append(uses, Use{Kind: Shape, Text: opt.Value})
 		default:
@@ -85,14 +83,12 @@ func wget(_ string, args []shell.Field) []Use {
 	parsed := wgetSpec.Parse(shell.Texts(args))
 	var uses []Use
 	for _, opt := range parsed.Options {
-		switch {
-		case !opt.Has || opt.Roles == "":
-		case opt.Roles == "c":
-			uses = append(uses, sh(opt.Value))
-		case opt.Roles == "e":
-			uses = append(uses, Use{Kind: Code, Lang: "wget", Text: opt.Value}) // a line of its settings
-		default:
-			uses = append(uses, Use{Kind: Kind(opt.Roles[0]), Text: opt.Value, Lang: "wget"})
+		if opt.Has && opt.Roles != "" {
+			use := Use{Kind: Kind(opt.Roles[0]), Text: opt.Value}
+			if use.Kind == Code {
+				use.Lang = "sh"
+			}
+			uses = append(uses, use)
 		}
 	}
 	for _, i := range parsed.Operands {
@@ -123,55 +119,6 @@ func rsync(_ string, args []shell.Field) []Use {
 			kind = Data
 		}
 		uses = append(uses, Use{Kind: kind, Text: args[i].Text, Glob: args[i].Glob})
-	}
-	return uses
-}
-
-// httpie takes a method, an address, and items: name=value, name@file, name=@file and the like.
-func httpie(name string, args []shell.Field) []Use {
-	parsed := Options(name, shell.Texts(args))
-	uses := table()[name].uses(args, shell.Texts(args))
-	for _, i := range parsed.Operands {
-		text := args[i].Text
-		at := strings.IndexAny(text, "=:@")
-		if at < 0 || Remote(text) {
-			continue
-		}
-		value := strings.TrimLeft(text[at:], ":=")
-		if file, ok := strings.CutPrefix(value, "@"); ok && (text[at] == '@' || len(text[at:])-len(value) <= 2) {
-			file, _, _ = strings.Cut(file, ";type=")
-			uses = append(uses, Use{Kind: Read, Text: file})
-		}
-	}
-	return uses
-}
-
-// aws names logs and parameters by paths that are no files'.
-func aws(name string, args []shell.Field) []Use {
-	uses := table()[name].uses(args, shell.Texts(args))
-	if len(args) == 0 || args[0].Text != "logs" && args[0].Text != "ssm" {
-		return uses
-	}
-	for i, use := range uses {
-		if use.Kind == Shape && strings.HasPrefix(use.Text, "/") {
-			uses[i].Kind = Data
-		}
-	}
-	return uses
-}
-
-// hdfs works in a file system of its own. Some of its commands copy between that and this machine's.
-func hdfs(_ string, args []shell.Field) []Use {
-	local := false
-	var uses []Use
-	for _, arg := range args {
-		switch arg.Text {
-		case "-put", "-get", "-copyFromLocal", "-copyToLocal", "-moveFromLocal", "-moveToLocal", "-getmerge", "-appendToFile":
-			local = true
-		}
-		if local || strings.Contains(arg.Text, "=") {
-			uses = append(uses, Use{Kind: Shape, Text: arg.Text, Glob: arg.Glob})
-		}
 	}
 	return uses
 }

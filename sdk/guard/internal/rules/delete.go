@@ -3,14 +3,11 @@ package rules
 import (
 	"slices"
 	"strings"
-
-	"github.com/picoclaw/picoclaw/sdk/guard/internal/getopt"
-	"github.com/picoclaw/picoclaw/sdk/guard/internal/shell"
 )
 
 var deleteRules = []Rule{
 	{
-		ID: "exec.rm-recursive", Names: "rm grm srm unlink", Match: anyOf(flag("-r", "-R", "--recursive"), prefix("-"+shell.Unknown)),
+		ID: "exec.rm-recursive", Names: "rm grm srm unlink", Match: flag("-r", "-R", "--recursive"),
 		Reason: "deletes directories with everything in them",
 		Safer:  "delete the files that you mean by their names",
 		Seeds:  []string{`\brm\s+-[rf]{1,2}\b`},
@@ -39,32 +36,11 @@ var deleteRules = []Rule{
 		Miss:   []string{"rm a b"},
 	},
 	{
-		ID: "exec.rm-recursive", Names: "git", Match: gitRemoves,
-		Reason: "deletes directories with everything in them, changes that aren't committed included",
-		Safer:  "leave out -f, so that git keeps what it can't bring back",
-		Hit:    []string{"git rm -rf build", "git rm -r --force src", "git -C . rm src -r -f"},
-		Miss:   []string{"git rm -r build", "git rm -f a.txt", "git rm -rf --cached node_modules", "git rm -rfn x"},
-	},
-	{
 		ID: "exec.find-delete", Names: "find gfind", Match: word("-delete"),
 		Reason: "deletes everything that it finds",
 		Safer:  "use -print first, then delete the files that you mean",
 		Hit:    []string{"find . -name x -delete"},
 		Miss:   []string{"find . -name x", "find . -name delete"},
-	},
-	{
-		ID: "exec.git-clean", Names: "git", Match: gitClean,
-		Reason: "deletes every file that git doesn't know, which it can't bring back",
-		Safer:  "print the names with git clean -nd, then delete those that you mean",
-		Hit:    []string{"git clean -fdx", "git clean -f", "git -C sub clean -xdf", "git clean --force -d", "git -c clean.requireForce=false clean -d", "git clean -n -fd --no-dry-run", "git clean -f -e -n"},
-		Miss:   []string{"git clean -n", "git clean -nd", "git clean --dry-run -d", "git clean --help", "git commit -m clean", "git checkout clean"},
-	},
-	{
-		ID: "exec.git-history", Names: "git", Match: forgets,
-		Reason: "drops the record by which git brings lost commits back",
-		Safer:  "leave the expiring to git gc, which keeps what is recent",
-		Hit:    []string{"git reflog expire --expire=now --all", "git reflog expire --all --expire-unreachable now", "git -c gc.reflogExpire=now gc", "git -C sub reflog expire --expire=all --all", "git config gc.reflogExpireUnreachable now", "git reflog expire --expire=0 HEAD", "git stash clear"},
-		Miss:   []string{"git reflog", "git reflog show main", "git gc", "git gc --prune=now", "git reflog expire --expire=90.days --all", "git reflog expire -n --expire=now --all", "git config gc.auto 0", "git stash drop", "git commit -m now", "git stash list"},
 	},
 	{
 		ID: "exec.shred", Names: "shred srm wipe scrub", Match: operand,
@@ -73,53 +49,12 @@ var deleteRules = []Rule{
 		Miss:   []string{"shred --version"},
 	},
 	{
-		ID: "exec.mirror-delete", Names: "rsync rclone robocopy lftp", Match: both(anyOf(
-			prefix("--del", "--remove-source", "/mir", "/purge", "/move", "/mov"), verb("purge", "sync", "delete", "rmdirs")), not(flag("-n", "--dry-run"))),
+		ID: "exec.mirror-delete", Names: "rsync rclone robocopy lftp", Match: anyOf(
+			prefix("--del", "--remove-source", "/mir", "/purge", "/move", "/mov"), verb("purge", "sync", "delete", "rmdirs")),
 		Reason: "deletes what the other side doesn't have",
-		Safer:  "copy without deleting; a run with -n --delete shows what is too much there",
 		Hit:    []string{"rsync -a --delete empty/ ./", "robocopy a b /MIR"},
-		Miss:   []string{"rsync -a a/ b/", "rsync -avn --delete a/ b/"},
+		Miss:   []string{"rsync -a a/ b/"},
 	},
-}
-
-var archiveRules = []Rule{
-	{
-		ID: "exec.rm-recursive", Names: "tar gtar bsdtar zip 7z 7za 7zz 7zr rar", Match: removesPacked,
-		Reason: "deletes what it has packed",
-		Safer:  "pack without deleting, then delete the files that you mean",
-		Hit:    []string{"tar --remove-files -cf a.tar src", "tar czf a.tgz src --remove-f", "zip -rm a.zip src", "zip a.zip b --move", "7z a -sdel a.7z src", "rar m a.rar src"},
-		Miss:   []string{"tar -cf a.tar src", "zip -r a.zip m", "7z a a.7z src", "zip -r a.zip . -x node_modules", "rar a a.rar src"},
-	},
-	{
-		ID: "exec.rm-bulk", Names: "mv gmv", Match: func(c *Command) bool {
-			into, _ := c.Opts().Value("-t", "--target-directory")
-			return into == "/dev/null" || len(c.Args) > 1 && c.Args[len(c.Args)-1] == "/dev/null"
-		},
-		Reason: "puts files where nothing brings them back",
-		Safer:  "delete the files that you mean by their names",
-		Hit:    []string{"mv a /dev/null", "mv -t /dev/null a"},
-		Miss:   []string{"mv a b", "mv a null"},
-	},
-	{
-		ID: "exec.rm-bulk", Names: "cp gcp", Match: both(via("xargs", "gxargs", "find", "gfind", "fd", "fdfind", "parallel"), word("/dev/null")),
-		Reason: "empties whatever another command finds",
-		Safer:  "print the names first, then empty those that you mean",
-		Hit:    []string{"find . -exec cp /dev/null {} ;"},
-		Miss:   []string{"cp /dev/null a", "cp a b"},
-	},
-}
-
-// removesPacked says whether an archiver deletes what it packs.
-func removesPacked(c *Command) bool {
-	switch c.Name {
-	case "zip":
-		return c.Opts().Has("-m", "--move")
-	case "7z", "7za", "7zz", "7zr":
-		return slices.Contains(c.Args, "-sdel")
-	case "rar":
-		return len(c.Args) > 0 && strings.HasPrefix(c.Args[0], "m")
-	}
-	return c.Opts().Has("--remove-files")
 }
 
 var diskRules = []Rule{
@@ -153,63 +88,9 @@ var diskRules = []Rule{
 	{
 		ID: "exec.dd", Names: "dd gdd dcfldd", Match: prefix("if="),
 		Reason: "copies raw data",
-		Safer:  "copy files with cp, cut them with head -c, or make them with truncate -s",
+		Safer:  "copy files with cp, or cut them with head -c",
 		Seeds:  []string{`\bdd\s+if=`, `>/dev/(sd[a-z]|hd[a-z]|...)`},
 		Hit:    []string{"dd if=a of=b", "dd bs=4M if=a of=b"},
 		Miss:   []string{"dd of=out.bin bs=1k count=1"},
 	},
-}
-
-// gitRemoves says whether git deletes directories, whatever has changed in them since the last commit.
-func gitRemoves(c *Command) bool {
-	words := c.gitWords()
-	if len(words) == 0 || words[0] != "rm" {
-		return false
-	}
-	opts := gitRemoveOptions.Parse(words[1:])
-	return opts.Has("-r") && opts.Has("-f", "--force") && !opts.Has("--cached", "-n", "--dry-run")
-}
-
-var gitRemoveOptions = getopt.Parse("--pathspec-from-file=d")
-
-// gitClean says whether git deletes what it doesn't know. Whether it does so without being forced is a setting of the machine's.
-func gitClean(c *Command) bool {
-	words := c.gitWords()
-	if len(words) == 0 || words[0] != "clean" {
-		return false
-	}
-	opts := gitCleanOptions.Parse(words[1:])
-	return !opts.Has("-n", "--dry-run", "-h", "--help") || opts.Has("--no-dry-run")
-}
-
-var gitCleanOptions = getopt.Parse("e=d --exclude=d")
-
-// forgets says whether git is to drop what it has recorded of where branches pointed, or all that was stashed.
-func forgets(c *Command) bool {
-	if !mention("reflog", "stash")(c) && !mention("reflogExpire", "reflogexpire")(c) {
-		return false
-	}
-	words := c.gitWords()
-	if len(words) > 1 && words[0] == "stash" {
-		return words[1] == "clear"
-	}
-	expires := len(words) > 1 && words[0] == "reflog" && words[1] == "expire"
-	if expires && slices.ContainsFunc(c.Args, func(arg string) bool { return arg == "-n" || arg == "--dry-run" }) {
-		return false
-	}
-	for i, arg := range c.Args {
-		option, when, _ := strings.Cut(strings.ToLower(arg), "=")
-		setting := strings.HasPrefix(option, "gc.reflogexpire")
-		if !setting && (!expires || !strings.HasPrefix(option, "--expire")) {
-			continue
-		}
-		if when == "" && i+1 < len(c.Args) {
-			when = c.Args[i+1]
-		}
-		switch strings.ToLower(when) {
-		case "now", "all", "0", "1.second", "1.second.ago":
-			return true
-		}
-	}
-	return false
 }

@@ -4,7 +4,7 @@ import "strings"
 
 var packageRules = []Rule{
 	{
-		ID: "exec.system-packages", Names: "apt apt-get aptitude yum dnf microdnf zypper tdnf dnf5 urpmi slackpkg eopkg opkg pkg brew port snap flatpak choco winget scoop apk xbps-install nix-env guix ipkg pkgin",
+		ID: "exec.system-packages", Names: "apt apt-get aptitude yum dnf microdnf zypper tdnf dnf5 urpmi slackpkg eopkg opkg pkg brew port snap flatpak choco winget scoop apk xbps-install nix-env emerge guix ipkg pkgin",
 		Match: anyOf(anyWord("install", "remove", "purge", "erase", "reinstall", "upgrade", "dist-upgrade", "full-upgrade", "autoremove", "add", "del", "in", "rm", "uninstall", "groupinstall", "localinstall",
 			"downgrade", "build-dep", "swap", "update", "dup", "dist-sync", "install-suggests", "satisfy", "refresh", "delete"), flag("-i", "-e", "--install", "--uninstall")),
 		Reason: "changes the packages of the machine",
@@ -31,14 +31,9 @@ var packageRules = []Rule{
 		Hit:    []string{"pacman -S jq", "pacman -Syu"}, Miss: []string{"pacman -Q", "pacman -Ss x"},
 	},
 	{
-		ID: "exec.system-packages", Names: "emerge", Match: both(operand, not(flag("-p", "--pretend", "-s", "--search", "-S", "--searchdesc", "--info"))),
-		Reason: "changes the packages of the machine",
-		Hit:    []string{"emerge -av vim", "emerge --unmerge vim"}, Miss: []string{"emerge -p vim", "emerge --search vim"},
-	},
-	{
 		ID: "exec.global-packages", Names: "npm pnpm yarn bun cnpm", Match: func(c *Command) bool {
-			global := c.Opts().Has("-g", "--global") || anyWord("global")(c)
-			if value, ok := c.Opts().Value("--location"); ok && value == "global" {
+			global := c.Opts.Has("-g", "--global") || anyWord("global")(c)
+			if value, ok := c.Opts.Value("--location"); ok && value == "global" {
 				global = true
 			}
 			return global && anyWord("install", "i", "in", "ins", "inst", "insta", "instal", "isnt", "isnta", "isntal", "isntall", "add", "ci", "uninstall", "un", "unlink", "remove", "rm", "r", "update", "up", "upgrade", "link", "ln", "global", "install-test", "it")(c)
@@ -50,7 +45,7 @@ var packageRules = []Rule{
 		Miss:   []string{"npm install", "npm install x", "npm list -g", "npm run global"},
 	},
 	{
-		ID: "exec.global-packages", Names: "pip uv pipx pip-sync gem", Match: both(anyWord("install", "uninstall", "update"), anyOf(flag("--user", "--user-install", "--system", "--break-system-packages", "--global"), prefix("--user", "--system"))),
+		ID: "exec.global-packages", Names: "pip uv pipx pip-sync", Match: both(anyWord("install", "uninstall"), anyOf(flag("--user", "--system", "--break-system-packages", "--global"), prefix("--user", "--system"))),
 		Reason: "changes packages outside the project",
 		Safer:  "install into a virtual environment, without --user",
 		Seeds:  []string{`\bpip\s+install\s+--user\b`},

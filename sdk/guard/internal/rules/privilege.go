@@ -36,46 +36,22 @@ var privilegeRules = []Rule{
 	},
 	{
 		ID: "exec.chmod", Names: "install ginstall mkdir mknod mkfifo", Match: func(c *Command) bool {
-			mode, ok := c.Opts().Value("-m", "--mode")
+			mode, ok := c.Opts.Value("-m", "--mode")
 			return ok && wideMode(mode)
 		},
 		Reason: "makes a file that is open to everybody, or runs with its owner's rights",
 		Hit:    []string{"install -m 4755 a b", "mkdir -m 777 d"}, Miss: []string{"install -m 755 a b", "mkdir d"},
 	},
 	{
-		ID: "exec.chown", Names: "install ginstall", Match: flag("-o", "-g", "--owner", "--group"),
-		Reason: "makes a file of somebody else's",
-		Seeds:  []string{`\bchown\b`},
-		Hit:    []string{"install -o root a b"}, Miss: []string{"install -m 755 a b"},
-	},
-	{
-		ID: "exec.privilege", Tier: Hard, Names: "chpasswd newusers vipw vigr",
-		Reason: "changes users", Hit: []string{"chpasswd"}, Miss: []string{"passwdqc"},
-	},
-	{
-		ID: "exec.chmod", Names: "umask", Match: func(c *Command) bool { return masksNothing(c.Operand(0)) },
-		Reason: "lets everybody write the files that are made from here on",
-		Safer:  "use a mask such as 022, or 077",
-		Hit:    []string{"umask 0", "umask 000", "umask 0020", "umask a=rwx", "umask -S o=rwx"}, Miss: []string{"umask", "umask 022", "umask 077", "umask 002", "umask -S", "umask u=rwx,go=", "umask o-w"},
-	},
-	{
 		ID: "exec.chmod", Names: "setfacl", Match: anyOf(prefix("-m", "--modify", "--set", "-r", "-b")),
 		Reason: "changes who may use a file", Hit: []string{"setfacl -m u:x:rwx f"}, Miss: []string{"setfacl --help"},
 	},
 	{
-		ID: "exec.chown", Names: "chown gchown chgrp gchgrp takeown icacls cacls set-acl chattr", Match: anyOf(operand, prefix("/")),
+		ID: "exec.chown", Names: "chown gchown takeown icacls cacls set-acl chattr", Match: anyOf(operand, prefix("/")),
 		Reason: "changes who owns or may change files",
 		Seeds:  []string{`\bchown\b`},
-		Hit:    []string{"chown root x", "chgrp docker x", "takeown /f x"}, Miss: []string{"chown --version"},
+		Hit:    []string{"chown root x", "takeown /f x"}, Miss: []string{"chown --version"},
 	},
-}
-
-// masksNothing says whether a mask leaves others the right to write.
-func masksNothing(mask string) bool {
-	if mask != "" && strings.Trim(mask, "01234567") == "" {
-		return (mask[len(mask)-1]-'0')&2 == 0
-	}
-	return wideMode(mask)
 }
 
 // mode is the mode that chmod gets: its first operand, or an argument such as -x or u-w that looks like an option.
@@ -85,7 +61,7 @@ func (c *Command) mode() string {
 			return arg
 		}
 	}
-	if c.Opts().Has("--reference") {
+	if c.Opts.Has("--reference") {
 		return ""
 	}
 	return c.Operand(0)
@@ -107,11 +83,11 @@ func wideMode(mode string) bool {
 		return digits != "" && (digits[len(digits)-1]-'0')&2 != 0
 	}
 	for _, clause := range strings.Split(mode, ",") {
-		who, what, _ := strings.Cut(strings.ReplaceAll(clause, "=", "+"), "+")
+		who, what, _ := strings.Cut(strings.NewReplacer("=", "+").Replace(clause), "+")
 		if strings.Contains(what, "s") && !strings.Contains(who, "-") {
 			return true
 		}
-		if strings.ContainsAny(what, "wug") && strings.ContainsAny(who, "oa") { // w, or what the owner or the group may
+		if strings.Contains(what, "w") && strings.ContainsAny(who, "oa") {
 			return true
 		}
 	}

@@ -1,14 +1,10 @@
 package rules
 
-import (
-	"strings"
-
-	"github.com/picoclaw/picoclaw/sdk/guard/internal/getopt"
-)
+import "strings"
 
 var remoteRules = []Rule{
 	{
-		ID: "exec.ssh", Names: "ssh sshfs autossh slogin sshpass mosh rsh rlogin rexec ssh-copy-id telnet scp sftp dropbear dbclient plink pscp psexec winrs enter-pssession new-pssession", Match: both(operand, not(flag("-V", "--version"))),
+		ID: "exec.ssh", Names: "ssh autossh slogin sshpass mosh rsh rlogin rexec ssh-copy-id telnet scp sftp dropbear dbclient plink pscp psexec winrs enter-pssession", Match: both(operand, not(flag("-V", "--version"))),
 		Reason: "works on another machine",
 		Seeds:  []string{`\bssh\b.*@`},
 		Hit:    []string{"ssh user@host", "ssh host uptime", "ssh -l user host", "sshpass -p x ssh host"}, Miss: []string{"ssh -V", "ssh-keygen -t ed25519"},
@@ -41,16 +37,12 @@ var remoteRules = []Rule{
 		ID: "exec.git-push", Names: "git", Match: gitPush,
 		Reason: "changes a remote repository",
 		Seeds:  []string{`\bgit\s+push\b`, `\bgit\s+force\b`},
-		Hit:    []string{"git push", "git -c user.name=x push origin main", "git --work-tree . push", "git send-pack x", "git force push", "git lfs push origin", "git subtree push --prefix=a b c", "git push -o --dry-run", "git push --dry-run --no-dry-run"},
-		Miss:   []string{"git status", "git push --help", "git push --dry-run origin main", "git push -n", "git commit -m push", "git log --grep push", "git stash push"},
+		Hit:    []string{"git push", "git -c user.name=x push origin main", "git --work-tree . push", "git send-pack x", "git force push", "git lfs push origin", "git subtree push --prefix=a b c"},
+		Miss:   []string{"git status", "git push --help", "git commit -m push", "git log --grep push", "git stash push"},
 	},
 	{
 		ID: "exec.git-push", Names: "hub jj hg svn bzr fossil", Match: verb("push", "git push", "commit-remote", "dcommit"),
 		Reason: "changes a remote repository", Hit: []string{"hg push"}, Miss: []string{"hg log"},
-	},
-	{
-		ID: "exec.git-push", Names: "svn cvs p4 sl git-town", Match: verb("commit", "ci", "submit", "push", "ship"),
-		Reason: "changes a remote repository", Hit: []string{"svn commit -m x", "p4 submit"}, Miss: []string{"svn status", "svn diff", "p4 sync", "sl log"},
 	},
 	{
 		ID: "exec.container", Names: "docker podman nerdctl lxc incus crictl ctr docker-compose podman-compose buildah finch kubectl oc",
@@ -66,8 +58,8 @@ var remoteRules = []Rule{
 		},
 		Reason: "runs commands in a container, beside the policy",
 		Seeds:  []string{`\bdocker\s+run\b`, `\bdocker\s+exec\b`},
-		Hit:    []string{"docker run --rm alpine id", "docker run -h web alpine id", "docker exec -it web sh", "docker container exec web id", "docker -H tcp://x run alpine", "docker compose run web id", "docker-compose exec web sh", "docker compose -f x.yml exec web sh", "docker --log-level debug run x", "docker run alpine --help", "docker compose exec web ls --help"},
-		Miss:   []string{"docker build -t app .", "docker ps", "docker pull run", "docker images", "docker run --help", "docker compose up", "docker compose run --help", "docker container exec --help"},
+		Hit:    []string{"docker run --rm alpine id", "docker run -h web alpine id", "docker exec -it web sh", "docker container exec web id", "docker -H tcp://x run alpine", "docker compose run web id", "docker-compose exec web sh", "docker compose -f x.yml exec web sh", "docker --log-level debug run x"},
+		Miss:   []string{"docker build -t app .", "docker ps", "docker pull run", "docker images", "docker run --help", "docker compose up"},
 	},
 	{
 		ID: "exec.container", Names: "systemd-nspawn runc crun lxc-attach lxc-execute", Reason: "runs commands in a container, beside the policy",
@@ -89,10 +81,7 @@ func gitPush(c *Command) bool {
 		return false
 	}
 	switch words[0] {
-	case "push", "send-pack":
-		opts := gitPushOptions.Parse(words[1:])
-		return !opts.Has("-n", "--dry-run") || opts.Has("--no-dry-run")
-	case "force", "http-push", "send-email", "force-push", "pushf":
+	case "push", "send-pack", "force", "http-push", "send-email", "force-push", "pushf":
 		return true
 	case "lfs", "subtree", "subrepo", "town":
 		return second == "push"
@@ -104,44 +93,33 @@ func gitPush(c *Command) bool {
 	return false
 }
 
-var gitPushOptions = getopt.Parse("o=d --push-option=d --repo=d --receive-pack=d --exec=d")
-
-// gitTakes are git's own options that take the next word.
-var gitTakes = map[string]bool{"-C": true, "-c": true, "--git-dir": true, "--work-tree": true, "--namespace": true, "--super-prefix": true, "--config-env": true, "--attr-source": true}
-
 // gitWords are git's verb and what follows it.
 func (c *Command) gitWords() []string {
+	takes := map[string]bool{"-C": true, "-c": true, "--git-dir": true, "--work-tree": true, "--namespace": true, "--super-prefix": true, "--config-env": true, "--attr-source": true}
 	for i := 0; i < len(c.Args); i++ {
 		if arg := c.Args[i]; !strings.HasPrefix(arg, "-") {
 			return c.Args[i:]
-		} else if gitTakes[arg] {
+		} else if takes[arg] {
 			i++
 		}
 	}
 	return nil
 }
 
-// containerTakes are options of container tools that take the next word.
-var containerTakes = map[string]bool{"-H": true, "-c": true, "-l": true, "-f": true, "-p": true, "-n": true, "--host": true, "--context": true, "--config": true, "--log-level": true, "--file": true,
-	"--project-name": true, "--project-directory": true, "--env-file": true, "--profile": true, "--tlscacert": true, "--tlscert": true, "--tlskey": true, "--namespace": true,
-	"--connection": true, "--url": true, "--identity": true, "--root": true, "--kubeconfig": true, "--cluster": true, "--user": true, "-s": true, "--ansi": true, "--parallel": true, "--progress": true, "--address": true, "-a": true}
-
-// groups are the words of a container tool that others stand behind.
-var groups = map[string]bool{"compose": true, "container": true, "image": true, "volume": true, "network": true, "system": true, "swarm": true, "buildx": true, "manifest": true}
-
 // subcommands are the words of a container tool up to the first that names a container or an image: options and their
 // values left out.
 func (c *Command) subcommands() []string {
+	takes := map[string]bool{"-H": true, "-c": true, "-l": true, "-f": true, "-p": true, "-n": true, "--host": true, "--context": true, "--config": true, "--log-level": true, "--file": true,
+		"--project-name": true, "--project-directory": true, "--env-file": true, "--profile": true, "--tlscacert": true, "--tlscert": true, "--tlskey": true, "--namespace": true,
+		"--connection": true, "--url": true, "--identity": true, "--root": true, "--kubeconfig": true, "--cluster": true, "--user": true, "-s": true, "--ansi": true, "--parallel": true, "--progress": true, "--address": true, "-a": true}
 	var words []string
-	for i := 0; i < len(c.Args); i++ {
+	for i := 0; i < len(c.Args) && len(words) < 2; i++ {
 		arg := c.Args[i]
-		if arg == "--help" && (len(words) < 2 || groups[words[0]]) {
+		if arg == "--help" {
 			return nil // it only prints how it is used
 		}
 		switch {
-		case len(words) == 2:
-			return words
-		case containerTakes[arg]:
+		case takes[arg]:
 			i++
 		case !strings.HasPrefix(arg, "-"):
 			words = append(words, arg)

@@ -40,35 +40,26 @@ type Command struct {
 	Name string   // the canonical name of the program
 	Args []string // without the name
 	Via  []string // the programs that start it, outermost first
-	opts *getopt.Args
-}
-
-// Opts are the arguments taken apart. Many rules need not know.
-func (c *Command) Opts() *getopt.Args {
-	if c.opts == nil {
-		opts := programs.Options(c.Name, c.Args)
-		c.opts = &opts
-	}
-	return c.opts
+	Opts getopt.Args
 }
 
 // New makes a command from its words.
 func New(name string, args, via []string) *Command {
-	return &Command{Name: name, Args: args, Via: via}
+	return &Command{Name: name, Args: args, Via: via, Opts: programs.Options(name, args)}
 }
 
 // Operand returns the nth operand, or "".
 func (c *Command) Operand(n int) string {
-	if n < len(c.Opts().Operands) {
-		return c.Args[c.Opts().Operands[n]]
+	if n < len(c.Opts.Operands) {
+		return c.Args[c.Opts.Operands[n]]
 	}
 	return ""
 }
 
 // Operands returns all operands.
 func (c *Command) Operands() []string {
-	out := make([]string, len(c.Opts().Operands))
-	for i, at := range c.Opts().Operands {
+	out := make([]string, len(c.Opts.Operands))
+	for i, at := range c.Opts.Operands {
 		out[i] = c.Args[at]
 	}
 	return out
@@ -98,7 +89,7 @@ func Find(c *Command) []*Rule {
 }
 
 // All are the rules.
-var All = slices.Concat(deleteRules, archiveRules, diskRules, systemRules, machineRules, privilegeRules, loadRules, processRules, remoteRules, remoteDeleteRules, secretRules, publishRules, packageRules, windowsRules)
+var All = slices.Concat(deleteRules, diskRules, systemRules, privilegeRules, processRules, remoteRules, packageRules, windowsRules)
 
 var byName = index()
 
@@ -119,28 +110,25 @@ func index() map[string][]*Rule {
 
 // flag matches if one of the options was given.
 func flag(names ...string) Matcher {
-	return func(c *Command) bool { return c.Opts().Has(names...) }
+	return func(c *Command) bool { return c.Opts.Has(names...) }
 }
 
 // verb matches if the operands begin with one of the phrases.
 func verb(phrases ...string) Matcher {
-	split := make([][]string, len(phrases))
-	for i, phrase := range phrases {
-		split[i] = strings.Fields(phrase)
-	}
 	return func(c *Command) bool {
-		return slices.ContainsFunc(split, c.begins)
+		for _, phrase := range phrases {
+			words := strings.Fields(phrase)
+			if len(words) <= len(c.Opts.Operands) && allOf(words, c.Operands()) {
+				return true
+			}
+		}
+		return false
 	}
 }
 
-// begins says whether the operands begin with words.
-func (c *Command) begins(words []string) bool {
-	operands := c.Opts().Operands
-	if len(words) > len(operands) {
-		return false
-	}
+func allOf(words, operands []string) bool {
 	for i, w := range words {
-		if !strings.EqualFold(c.Args[operands[i]], w) {
+		if !strings.EqualFold(operands[i], w) {
 			return false
 		}
 	}
@@ -173,17 +161,8 @@ func prefix(prefixes ...string) Matcher {
 	}
 }
 
-// mention matches if one of the arguments holds one of the parts: what is cheap to know before arguments are taken apart.
-func mention(parts ...string) Matcher {
-	return func(c *Command) bool {
-		return slices.ContainsFunc(c.Args, func(arg string) bool {
-			return slices.ContainsFunc(parts, func(part string) bool { return strings.Contains(arg, part) })
-		})
-	}
-}
-
 // operand matches if there is an operand at all.
-func operand(c *Command) bool { return len(c.Opts().Operands) > 0 }
+func operand(c *Command) bool { return len(c.Opts.Operands) > 0 }
 
 func anyOf(ms ...Matcher) Matcher {
 	return func(c *Command) bool { return slices.ContainsFunc(ms, func(m Matcher) bool { return m(c) }) }

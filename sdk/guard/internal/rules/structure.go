@@ -64,13 +64,4 @@ var Structure = []Rule{
 		ID: "exec.dynamic-target", Reason: "writes a file that is only known when it runs", Safer: "name the file",
 		Hit: []string{"echo a > $(cat b)"}, Miss: []string{"echo a > b", "f=b; echo a > $f.txt"},
 	},
-	{
-		ID: "exec.database-delete", Reason: "deletes what a database keeps, which nothing brings back", Safer: "delete the rows that you mean, or use a database of your own",
-		Hit: []string{"psql -c 'DROP DATABASE app'", `psql "$DATABASE_URL" -tAc "drop table if exists users cascade"`, "psql app <<< 'begin; TRUNCATE users; commit'", "echo 'drop schema public cascade' | psql app", "mysql app -e 'delete from users'",
-			"mysql -e 'select 1; /*!50000 drop*/ table users'", `mysql -e "select 'it\'s'; drop database app"`, "echo 'DROP DATABASE x' > d.sql && psql -f d.sql", `psql -c "do \$\$ begin drop table users; end \$\$"`, "cockroach sql -e 'drop table t'", "clickhouse-client -q 'TRUNCATE TABLE t'",
-			"redis-cli FLUSHALL", "redis-cli -n 3 flushdb async", "echo flushall | redis-cli", `redis-cli eval "redis.call('flushall')" 0`, "mongosh app --eval 'db.dropDatabase()'", "mongosh app <<< 'db.users.drop()'", "mongo --eval 'db.users.deleteMany({})'", "echo 'db.dropDatabase()' > x.js; mongosh app x.js"},
-		Miss: []string{"psql -c 'select * from drops'", `psql -c "insert into log values ('drop table users')"`, "psql -c 'delete from sessions where expires < now()'", "psql -c 'alter table users drop column x'", "psql -c 'drop index users_name'", "psql -f schema.sql",
-			"psql <<< '-- drop table users'", "mysql -e 'select truncate(1.25, 1)'", `psql -c "select \$\$drop table x\$\$"`, "sqlite3 test.db 'drop table tmp'", "redis-cli get flushall", "redis-cli set a flushdb", "redis-cli del a",
-			"mongosh app --eval 'db.users.find({}).limit(3)'", "mongosh app --eval 'db.users.deleteMany({old: true})'", "mongosh app --eval 'db.users.dropIndex(\"x\")'", "mysqldump --add-drop-table app"},
-	},
 }

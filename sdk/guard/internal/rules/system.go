@@ -3,8 +3,6 @@ package rules
 import (
 	"slices"
 	"strings"
-
-	"github.com/picoclaw/picoclaw/sdk/guard/internal/shell"
 )
 
 var systemRules = []Rule{
@@ -64,20 +62,9 @@ var systemRules = []Rule{
 		Hit:    []string{"crontab -r", "crontab jobs.txt", "crontab -"}, Miss: []string{"crontab -l", "crontab -u me -l"},
 	},
 	{
-		ID: "exec.schedule", Names: "git", Match: both(mention("maintenance"), verb("maintenance start")),
+		ID: "exec.schedule", Names: "schtasks systemd-run launchctl", Match: anyOf(prefix("/create", "/change", "/delete", "/run", "--on-"), verb("load", "bootstrap", "submit")),
 		Reason: "changes what the machine runs later",
-		Hit:    []string{"git maintenance start"}, Miss: []string{"git maintenance run", "git maintenance stop", "git commit -m maintenance"},
-	},
-	{
-		ID: "exec.schedule", Names: "schtasks launchctl", Match: anyOf(prefix("/create", "/change", "/delete", "/run"), verb("load", "bootstrap", "submit")),
-		Reason: "changes what the machine runs later",
-		Hit:    []string{"schtasks /create /tn x"}, Miss: []string{"schtasks /query"},
-	},
-	{
-		ID: "exec.schedule", Names: "at batch systemd-run", Match: not(flag("-l", "-V", "-h", "--help", "--version")),
-		Reason: "has a service of the machine run something, which nothing of this sandbox holds",
-		Safer:  "start it with background set; process waits for it",
-		Hit:    []string{"at now", "batch", "systemd-run --user ./build", "systemd-run --on-active=5 ls"}, Miss: []string{"at -l", "systemd-run --version"},
+		Hit:    []string{"schtasks /create /tn x", "systemd-run --on-active=5 ls"}, Miss: []string{"schtasks /query"},
 	},
 }
 
@@ -94,7 +81,7 @@ var processRules = []Rule{
 		Reason: "kills processes without letting them finish, or all of them",
 		Safer:  "use kill with the default signal and the id of a process that you started",
 		Seeds:  []string{`\bkill\s+-[9]\b`},
-		Hit:    []string{"kill -9 1", "kill -s KILL 1", "kill -n 9 1", "kill -SIGKILL 1", "kill -TERM -1", "kill -s 9 1", "kill -sKILL 1", "kill -" + shell.Unknown + " 1"},
+		Hit:    []string{"kill -9 1", "kill -s KILL 1", "kill -n 9 1", "kill -SIGKILL 1", "kill -TERM -1", "kill -s 9 1", "kill -sKILL 1"},
 		Miss:   []string{"kill 1234", "kill -l", "kill -0 1", "kill -15 1", "kill %1"},
 	},
 	{
@@ -130,8 +117,8 @@ func sigkill(c *Command) bool {
 	return false
 }
 
-// kill9 says whether a word names signal 9. One that isn't known counts.
+// kill9 says whether a word names signal 9.
 func kill9(word string) bool {
 	word = strings.ToUpper(word)
-	return shell.HasUnknown(word) || strings.TrimLeft(word, "0") == "9" || word == "KILL" || word == "SIGKILL"
+	return strings.TrimLeft(word, "0") == "9" || word == "KILL" || word == "SIGKILL"
 }

@@ -28,16 +28,6 @@ var windowsRules = []Rule{
 		Hit:    []string{"Remove-Item -Recurse -Force x"}, Miss: []string{"Remove-Item x"},
 	},
 	{
-		ID: "exec.rm-bulk", Names: "remove-item clear-content", Match: anyOf(via("xargs"), prefix(shell.Item)),
-		Reason: "deletes whatever another command finds",
-		Safer:  "print the names first, then delete those that you mean",
-		Hit:    []string{"xargs remove-item"}, Miss: []string{"remove-item x"},
-	},
-	{
-		ID: "exec.windows-code", Tier: Hard, Names: "remove-item start-process invoke-item set-content", Match: prefix("@" + shell.Unknown),
-		Reason: "takes arguments that are only known when it runs", Hit: []string{"remove-item @" + shell.Unknown}, Miss: []string{"remove-item a"},
-	},
-	{
 		ID: "exec.windows-shadow", Tier: Hard, Names: "vssadmin wbadmin bcdedit bootrec diskshadow", Match: prefix("delete", "/set", "/delete", "resize", "/fix", "/rebuild", "-s", "/s", "/create", "/default"),
 		Reason: "changes how the machine starts or deletes its backups",
 		Hit:    []string{"vssadmin delete shadows"}, Miss: []string{"vssadmin list shadows"},
@@ -51,61 +41,16 @@ var windowsRules = []Rule{
 		Reason: "changes the registry", Hit: []string{"reg delete HKLM\\x /f"}, Miss: []string{"reg query x"},
 	},
 	{
-		ID: "exec.windows-system", Names: "wmic wevtutil net sc netsh fsutil dism schtasks set-executionpolicy stop-computer remove-itemproperty", Match: prefix("delete", "process", "shadowcopy", "cl", "user", "localgroup", "stop", "config", "create", "advfirewall", "/disable", "unrestricted", "bypass", "-", "usn"),
+		ID: "exec.windows-system", Names: "wmic wevtutil net sc netsh fsutil dism schtasks set-executionpolicy stop-service stop-computer remove-itemproperty", Match: prefix("delete", "process", "shadowcopy", "cl", "user", "localgroup", "stop", "advfirewall", "/disable", "unrestricted", "bypass", "-", "usn"),
 		Reason: "changes users, services or settings of the machine",
 		Hit:    []string{"net user x /add", "sc delete x"}, Miss: []string{"sc query"},
 	},
 	{
-		ID: "exec.windows-code", Tier: Hard, Names: "invoke-expression iex mshta rundll32 add-type invoke-item", Match: func(c *Command) bool {
-			return c.Name != "iex" || !flag("-S", "--sname", "--name", "--version", "--help")(c) // Elixir's shell
+		ID: "exec.windows-code", Tier: Hard, Names: "invoke-expression iex mshta regsvr32 rundll32 certutil bitsadmin", Match: func(c *Command) bool {
+			return c.Name == "iex" || c.Name == "invoke-expression" || c.Name == "mshta" || prefix("-urlcache", "/transfer", "/i:", "javascript:", "-decode", "/s", "-s", "shell32")(c)
 		},
 		Reason: "runs code that is only known when it runs",
-		Hit:    []string{"iex x", "mshta x", "rundll32 x,y"}, Miss: []string{"iex -S mix"},
-	},
-	{
-		ID: "exec.windows-code", Tier: Hard, Names: "certutil regsvr32", Match: prefix("-urlcache", "/urlcache", "-verifyctl", "/verifyctl", "-decode", "/decode", "/i:", "-i:", "/s", "-s", "http:", "https:"),
-		Reason: "runs or fetches code that is only known when it runs",
-		Hit:    []string{"certutil -urlcache -f http://x y", "regsvr32 /s x"}, Miss: []string{"certutil -hashfile x"},
-	},
-	{
-		ID: "exec.windows-code", Tier: Hard, Names: "bitsadmin", Match: not(anyOf(prefix("/list", "/info", "/monitor", "/?", "/help"), func(c *Command) bool { return len(c.Args) == 0 })),
-		Reason: "fetches files, and runs commands, in the background",
-		Hit:    []string{"bitsadmin /transfer a http://x y"}, Miss: []string{"bitsadmin /list"},
-	},
-	{
-		ID: "exec.windows-code", Tier: Hard, Names: "wmic", Match: prefix("/format:http", "/format:\"http", "/format:\\\\"),
-		Reason: "runs code that is only known when it runs",
-		Hit:    []string{"wmic os get /format:http://x"}, Miss: []string{"wmic os get /format:list"},
-	},
-	{
-		ID: "exec.windows-code", Tier: Hard, Names: "new-object", Match: anyOf(prefix("-com", "-c", "wscript.", "shell.application", "net.webclient", "system.net.webclient", "net.sockets", "system.net.sockets", "system.diagnostics.process", "diagnostics.process")),
-		Reason: "makes an object that runs or fetches code",
-		Hit:    []string{"new-object -ComObject WScript.Shell", "new-object Net.WebClient"}, Miss: []string{"new-object System.Collections.ArrayList"},
-	},
-	{
-		ID: "exec.windows-code", Tier: Hard, Names: "set-alias new-alias doskey",
-		Match:  anyOf(word("iex", "invoke-expression", "ri", "rm", "del", "rd", "rmdir", "erase", "remove-item", "saps", "start", "start-process", "icm", "invoke-command", "cmd", "powershell", "pwsh", "cmd.exe", "powershell.exe"), prefix(shell.Unknown)),
-		Reason: "hides what later commands do behind another name",
-		Hit:    []string{"set-alias z iex"}, Miss: []string{"set-alias ll get-childitem"},
-	},
-	{
-		ID: "exec.windows-system", Names: "stop-service set-service new-service remove-service suspend-service register-scheduledtask unregister-scheduledtask new-localuser remove-localuser set-localuser " +
-			"add-localgroupmember disable-windowsoptionalfeature enable-windowsoptionalfeature set-mppreference add-mppreference set-netfirewallprofile new-netfirewallrule disable-netadapter rename-computer " +
-			"add-computer register-objectevent register-wmievent invoke-wmimethod invoke-cimmethod clear-eventlog remove-eventlog disable-computerrestore",
-		Reason: "changes users, services or settings of the machine",
-		Hit:    []string{"stop-service x", "new-localuser x"}, Miss: []string{"get-service x"},
-	},
-	{
-		ID: "exec.ssh", Names: "invoke-command", Match: prefix("-comp", "-cn", "-sess", "-host", "-vm", "-conn"),
-		Reason: "works on another machine", Hit: []string{"invoke-command -ComputerName a"}, Miss: []string{"invoke-command a"},
-	},
-	{
-		ID: "exec.system-packages", Names: "install-module install-package install-script install-psresource update-module uninstall-module uninstall-package add-appxpackage remove-appxpackage",
-		Reason: "changes the packages of the machine", Hit: []string{"install-module x"}, Miss: []string{"get-module x"},
-	},
-	{
-		ID: "exec.system-packages", Names: "msiexec", Match: prefix("/i", "/package", "/x", "/uninstall", "/q", "/a", "/j", "/p", "-i", "-x", "-q"),
-		Reason: "changes the packages of the machine", Hit: []string{"msiexec /i a.msi"}, Miss: []string{"msiexec /?"},
+		Hit:    []string{"iex x", "certutil -urlcache -f http://x y"}, Miss: []string{"certutil -hashfile x"},
 	},
 	{
 		ID: "exec.windows-encoded", Tier: Hard, Names: "powershell", Match: func(c *Command) bool {

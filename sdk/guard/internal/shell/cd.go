@@ -2,10 +2,7 @@ package shell
 
 import (
 	"path/filepath"
-	"slices"
 	"strings"
-
-	"mvdan.cc/sh/v3/syntax"
 )
 
 // cd changes the working directory.
@@ -19,7 +16,9 @@ func (in *Interpreter) cd(c *Call, st *state, args []string) {
 			target = Unknown
 		}
 	case operands[0] == "-":
-		target = st.before()
+		if target = st.oldDir; target == "" {
+			target = "/" + Unknown // wherever the shell was before
+		}
 	default:
 		target = operands[0]
 	}
@@ -29,83 +28,26 @@ func (in *Interpreter) cd(c *Call, st *state, args []string) {
 	}
 	if cdpath != "" && !filepath.IsAbs(target) && !strings.HasPrefix(target, ".") {
 		for _, dir := range strings.Split(cdpath, ":") {
-			if !in.step(&c.Place) {
-				break
-			}
 			in.visitor.Open(&c.Place, ForEntering, Field{Text: filepath.Join(dir, target)})
 		}
 	}
-	if in.cdable && syntax.ValidName(target) {
-		if v := st.Get(target); v.IsSet() {
-			target = v.String()
-		}
-	}
-	before := st.dir
-	if in.enter(c, st, target); st.doubt == "" && (len(operands) > 1 || !slices.ContainsFunc(args, func(arg string) bool { return arg == "--" }) && oddOption(args)) {
-		st.doubt = before // it is an error
-	}
-}
-
-// oddOption says whether one of the options of cd is none.
-func oddOption(args []string) bool {
-	for _, arg := range args {
-		if len(arg) < 2 || arg[0] != '-' {
-			return false
-		}
-		if strings.Trim(arg[1:], "LPe@") != "" {
-			return true
-		}
-	}
-	return false
+	in.enter(c, st, target)
 }
 
 // enter makes target the working directory.
 func (in *Interpreter) enter(c *Call, st *state, target string) {
 	in.visitor.Open(&c.Place, ForEntering, Field{Text: target})
-	before := st.dir
-	if st.leave(before); st.doubt != "" {
-		st.leave("/" + Unknown)
-	}
+	st.oldDir = st.dir
 	switch {
 	case HasUnknown(target):
-		st.dir, st.doubt = "", ""
-		return
+		st.dir = ""
 	case filepath.IsAbs(target) || st.dir != "":
 		st.dir = st.abs(target)
-		st.adrift = st.adrift && !filepath.IsAbs(target)
 	}
-	switch {
-	case len(st.dir) > maxDir:
-		st.dir, st.doubt = "", "" // the kernel would resolve it step by step; here that takes too long
-	case st.doubt != "" && !filepath.IsAbs(target):
-		st.doubt = filepath.Join(st.doubt, target)
-	case before != "" && !st.strict && in.visitor.Missing(st.dir) && !in.mentioned(c.Span, target):
-		st.doubt = before
-	default:
-		st.doubt = ""
-	}
-}
-
-// step makes a directory the working directory, the way the kernel does: "link/.." is where the link leads to, and up from there.
-func (s *state) step(dir string) {
-	below := func(from string) string {
-		switch {
-		case HasUnknown(dir), from == "" && !filepath.IsAbs(dir), len(from)+len(dir) > maxDir:
-			return ""
-		case filepath.IsAbs(dir):
-			return dir
-		}
-		return from + "/" + dir
-	}
-	if s.doubt != "" {
-		s.doubt = below(s.doubt)
-	}
-	s.dir = below(s.dir)
 }
 
 // pushd changes the working directory and remembers the old one.
 func (in *Interpreter) pushd(c *Call, st *state, args []string) {
-	in.work += len(st.stack) * perWord
 	operands := skipOptions(args)
 	if len(operands) == 0 || strings.HasPrefix(operands[0], "+") {
 		n := len(st.stack)
@@ -118,18 +60,4 @@ func (in *Interpreter) pushd(c *Call, st *state, args []string) {
 	}
 	st.stack = append(st.stack[:len(st.stack):len(st.stack)], st.dir)
 	in.enter(c, st, operands[0])
-}
-
-// leave notes where the shell has been before it went elsewhere.
-func (s *state) leave(dir string) {
-	s.oldDir = &append(s.in.texts.list(1), dir)[0]
-}
-
-// before is where the shell was before: somewhere, if it was nowhere else since the text began.
-func (s *state) before() string {
-	s.in.lookedAt(s.oldDir)
-	if s.oldDir == nil || *s.oldDir == "" {
-		return "/" + Unknown
-	}
-	return *s.oldDir
 }

@@ -12,23 +12,11 @@ const (
 	MaxNesting = 64       // brackets open at once, and code within code
 	maxSteps   = 4096     // simple commands and loop rounds
 	maxFields  = 2048     // words that one word may expand to
-	maxBraces  = 16       // brace expressions behind each other in one word
 	maxStates  = 8        // ways the command can have gone, followed at once
 	maxRounds  = 64       // values of a loop that are followed one by one
 	maxValue   = 4 << 10  // bytes of a variable; one that is longer isn't known
-	maxDir     = 1 << 10  // bytes of the working directory's path; one that is longer isn't known
-	maxWork    = 1 << 20  // bytes of all arguments of all commands; an argument, or a variable that is copied, counts for perWord
-	perWord    = 16
+	maxWords   = 1 << 20  // bytes of all arguments of all commands
 )
-
-// plain are the ASCII characters that Check need not look at twice: all that are printed but brackets and braces.
-var plain = func() (plain [utf8.RuneSelf]bool) {
-	for c := ' '; c < 0x7f; c++ {
-		plain[c] = !strings.ContainsRune("(){}", c)
-	}
-	plain['\t'], plain['\n'] = true, true
-	return plain
-}()
 
 // Check says why a text must not even be parsed, or nil: it is too long, nested too deeply, or holds characters that
 // make a person and a shell read different things.
@@ -38,9 +26,6 @@ func Check(text string) *Problem {
 	}
 	depth := 0
 	for i, r := range text {
-		if r < utf8.RuneSelf && plain[r] {
-			continue // nearly everything
-		}
 		switch {
 		case r == '(' || r == '{':
 			if depth++; depth > MaxNesting {
@@ -50,11 +35,9 @@ func Check(text string) *Problem {
 			depth--
 		case r == utf8.RuneError && !strings.HasPrefix(text[i:], "\uFFFD"):
 			return problemAt(text, i, Malformed, "the command is not valid UTF-8")
-		case r == '\r':
-			return problemAt(text, i, Malformed, "the command contains a carriage return: end its lines with line feeds alone")
-		case r < ' ' && r != '\t' && r != '\n', r >= 0x7f && r < 0xa0:
+		case r < ' ' && r != '\t' && r != '\n', r == 0x7f:
 			return problemAt(text, i, Malformed, fmt.Sprintf("the command contains the control character %U", r))
-		case r > 0x7f && hidden(r):
+		case hidden(r):
 			return problemAt(text, i, Malformed, fmt.Sprintf("the command contains the invisible character %U", r))
 		}
 	}

@@ -4,6 +4,8 @@ import (
 	"maps"
 	"path/filepath"
 	"slices"
+	"strconv"
+	"strings"
 
 	"mvdan.cc/sh/v3/expand"
 	"mvdan.cc/sh/v3/syntax"
@@ -11,81 +13,133 @@ import (
 
 // state is what is known at one point of a program's way. Several states are several ways that it can have come.
 type state struct {
-	in       *Interpreter
-	base     map[string]string       // the environment that it started with
-	vars     *table[expand.Variable] // assigned since; nil values are unset ones
-	funcs    *table[*syntax.Stmt]
-	outer    *table[*syntax.Stmt] // functions that there may be, besides
-	aliases  *table[string]
-	files    *table[Stream] // written since, by absolute path
-	params   []string       // $0, $1, …
-	file     bool           // $0 is the file that the code is in
-	locals   []local        // variables of the functions that are being followed
-	depth    int            // how many functions that are
-	integers *table[bool]   // variables whose values are computed when they are set; false if that may be so
-	readonly *table[bool]   // variables that can't be set
-	exported *table[bool]   // variables that new shells get
-	dir      string         // "" if it isn't known
-	doubt    string         // where it is instead, if the directory that it entered doesn't exist; "" if it does
-	adrift   bool           // it may be elsewhere: where fewer steps up lead out is dir
-	strict   bool           // a command that fails ends the way (set -e)
-	oldDir   *string        // where it was before; nil if it has been nowhere else
-	stack    []string       // of pushd
-	dead     bool           // this way ends at an exit or return
-	trap     string         // what runs when the shell ends, or at a signal
-	trapped  *run           // how the trap was last followed; nil if it wasn't
-	drained  bool           // something may have read what there is to read, or a part of it
-	input    *Stream        // what exec has made the standard input of all that follows; nil if it hasn't
-	printer  *sink          // where exec has made all that follows print to; nil if it hasn't
-	self     [1]*state
+	base    map[string]string          // the environment that it started with
+	vars    map[string]expand.Variable // assigned since; nil values are unset ones
+	funcs   map[string]*syntax.Stmt
+	aliases map[string]string
+	files   map[string]Stream // written since, by absolute path
+	shared  bool              // the maps above may be another state's, too
+	params  []string          // $0, $1, …
+	locals  []string          // variables of the function that is being followed
+	dir     string            // "" if it isn't known
+	oldDir  string
+	stack   []string // of pushd
+	dead    bool     // this way ends at an exit or return
 }
 
-// clone returns a copy.
+// clone returns a copy. The maps are shared until one of the two changes them.
 func (s *state) clone() *state {
-	c := &s.in.states.list(1)[:1][0]
-	*c = *s
-	return c
+	s.shared = true
+	c := *s
+	return &c
 }
 
-// become makes the state what another one is.
-func (s *state) become(o *state) {
-	*s = *o
-	s.self[0] = s
-}
-
-// alone is the list of this state. The list must not be changed.
-func (s *state) alone() []*state {
-	s.self[0] = s
-	return s.self[:]
+// own makes the maps this state's alone. It must be called before they are changed.
+func (s *state) own() {
+	if s.shared {
+		s.vars, s.funcs, s.aliases, s.files = maps.Clone(s.vars), maps.Clone(s.funcs), maps.Clone(s.aliases), maps.Clone(s.files)
+		s.shared = false
+	}
 }
 
 func (s *state) equal(o *state) bool {
-	return s.dir == o.dir && s.doubt == o.doubt && s.adrift == o.adrift && s.strict == o.strict && s.in.sameText(s.oldDir, o.oldDir) && s.dead == o.dead && s.depth == o.depth && s.drained == o.drained && slices.Equal(s.stack, o.stack) && slices.EqualFunc(s.locals, o.locals, local.same) && s.trap == o.trap && s.input == o.input && s.printer == o.printer &&
-		same(s.in, s.aliases, o.aliases, identical) && same(s.in, s.funcs, o.funcs, identical) && same(s.in, s.outer, o.outer, identical) && slices.Equal(s.params, o.params) &&
-		same(s.in, s.integers, o.integers, identical) && same(s.in, s.readonly, o.readonly, identical) && same(s.in, s.exported, o.exported, identical) &&
-		same(s.in, s.vars, o.vars, sameVariable) && same(s.in, s.files, o.files, Stream.same)
+	return s.dir == o.dir && s.oldDir == o.oldDir && s.dead == o.dead && slices.Equal(s.stack, o.stack) &&
+		maps.Equal(s.aliases, o.aliases) && maps.Equal(s.funcs, o.funcs) && slices.Equal(s.params, o.params) &&
+		maps.EqualFunc(s.vars, o.vars, func(a, b expand.Variable) bool {
+			return a.Set == b.Set && a.Kind == b.Kind && a.Str == b.Str && slices.Equal(a.List, b.List) && maps.Equal(a.Map, b.Map)
+		}) &&
+		maps.EqualFunc(s.files, o.files, Stream.same)
 }
 
-// settles says whether nothing has changed since that the next round of a loop could act upon. Files grow with each round.
-func (s *state) settles(before *state) bool {
-	return s.dir == before.dir && s.adrift == before.adrift && s.in.sameText(s.oldDir, before.oldDir) && slices.Equal(s.params, before.params) && slices.Equal(s.stack, before.stack) &&
-		same(s.in, s.vars, before.vars, sameVariable) && same(s.in, s.funcs, before.funcs, identical)
-}
-
-func identical[V comparable](a, b V) bool { return a == b }
-
-func sameVariable(a, b expand.Variable) bool {
-	return a.Set == b.Set && a.Kind == b.Kind && a.Str == b.Str && slices.Equal(a.List, b.List) && slices.Equal(a.Indexes, b.Indexes) && maps.Equal(a.Map, b.Map)
-}
-
-// sameText says whether two texts are the same, either of which there may not be.
-func (in *Interpreter) sameText(a, b *string) bool {
-	if a == b {
-		return true
+// join unites the ways that can have been taken. Ways that ended are forgotten if others go on.
+func join(states ...*state) []*state {
+	if len(states) <= 1 {
+		return states
 	}
-	in.lookedAt(a)
-	in.lookedAt(b)
-	return a != nil && b != nil && *a == *b
+	alive := slices.ContainsFunc(states, func(s *state) bool { return !s.dead })
+	var out []*state
+	for _, s := range states {
+		if s.dead && alive || slices.ContainsFunc(out, s.equal) {
+			continue
+		}
+		out = append(out, s)
+	}
+	if len(out) > maxStates {
+		return []*state{blur(out)}
+	}
+	return out
+}
+
+// blur is the one state that holds what all the states agree on.
+func blur(states []*state) *state {
+	s := states[0].clone()
+	for _, o := range states[1:] {
+		s.locals = append(s.locals, o.locals...)
+		if o.dir != s.dir {
+			s.dir = ""
+		}
+		for name := range o.vars {
+			if s.vars[name].String() != o.vars[name].String() {
+				s.set(name, Unknown)
+			}
+		}
+		for path := range o.files {
+			s.own()
+			s.files = put(s.files, path, Stream{Piped: true, From: []string{"several ways"}})
+		}
+		for name, body := range o.funcs {
+			if s.funcs[name] == nil {
+				s.own()
+				s.funcs = put(s.funcs, name, body)
+			}
+		}
+		for name, value := range o.aliases {
+			s.own()
+			s.aliases = put(s.aliases, name, value)
+		}
+	}
+	return s
+}
+
+// keepFiles takes over the files that a subshell wrote: nothing else of it remains.
+func (s *state) keepFiles(from []*state) *state {
+	for _, o := range from {
+		for path, content := range o.files {
+			if before, ok := s.files[path]; !ok || !before.same(content) {
+				s.own()
+				s.files = put(s.files, path, content)
+			}
+		}
+	}
+	return s
+}
+
+func put[K comparable, V any](m map[K]V, key K, v V) map[K]V {
+	if m == nil {
+		m = map[K]V{}
+	}
+	m[key] = v
+	return m
+}
+
+func (s *state) set(name, value string) {
+	if len(value) > maxValue {
+		value = Unknown
+	}
+	s.own()
+	s.vars = put(s.vars, name, expand.Variable{Set: true, Kind: expand.String, Str: value})
+}
+
+func (s *state) setList(name string, list []string) {
+	size := 0
+	for _, item := range list {
+		size += len(item) + 1
+	}
+	if size > maxValue {
+		list = []string{Unknown}
+	}
+	s.own()
+	s.vars = put(s.vars, name, expand.Variable{Set: true, Kind: expand.Indexed, List: list})
 }
 
 // abs returns the absolute form of a path in this state; without a known directory the path itself.
@@ -93,5 +147,101 @@ func (s *state) abs(path string) string {
 	if filepath.IsAbs(path) {
 		return filepath.Clean(path)
 	}
-	return s.in.paths.Join(s.dir, path)
+	return filepath.Join(s.dir, path)
+}
+
+func (s *state) write(path string, content Stream) {
+	s.own()
+	s.files = put(s.files, s.abs(path), content)
+}
+
+// Get implements [expand.Environ].
+func (s *state) Get(name string) expand.Variable {
+	known := func(v string) expand.Variable { return expand.Variable{Set: true, Kind: expand.String, Str: v} }
+	switch name {
+	case "@", "*":
+		return expand.Variable{Set: true, Kind: expand.Indexed, List: s.args()}
+	case "#":
+		return known(strconv.Itoa(len(s.args())))
+	case "?", "$", "!", "-", "_", "RANDOM", "SRANDOM", "SECONDS", "LINENO", "PPID", "BASHPID", "UID", "EUID", "EPOCHSECONDS",
+		"EPOCHREALTIME", "HOSTNAME", "REPLY", "BASH_REMATCH", "COLUMNS", "LINES", "OPTARG", "OPTIND":
+		if v, ok := s.vars[name]; ok {
+			return v
+		}
+		return known(Unknown)
+	}
+	if n, err := strconv.Atoi(name); err == nil && n >= 0 {
+		if n < len(s.params) {
+			return known(s.params[n])
+		}
+		return expand.Variable{}
+	}
+	if user, ok := strings.CutPrefix(name, "HOME "); ok {
+		return known(s.homeOf(user))
+	}
+	if v, ok := s.vars[name]; ok {
+		return v
+	}
+	if name == "PWD" && s.dir != "" {
+		return known(s.dir)
+	}
+	if v, ok := s.base[name]; ok {
+		return known(v)
+	}
+	switch name {
+	case "IFS":
+		return known(" \t\n")
+	case "HOME", "OLDPWD":
+		return known("/" + Unknown) // every shell has one, and it is absolute
+	}
+	return expand.Variable{}
+}
+
+func (s *state) args() []string {
+	if len(s.params) == 0 {
+		return nil
+	}
+	return s.params[1:]
+}
+
+// homeOf is what "~name" stands for.
+func (s *state) homeOf(name string) string {
+	orUnknown := func(dir string) string {
+		if dir == "" {
+			return Unknown
+		}
+		return dir
+	}
+	switch home := s.Get("HOME").String(); {
+	case name == "":
+		return home
+	case name == "+":
+		return orUnknown(s.dir)
+	case name == "-":
+		return orUnknown(s.oldDir)
+	case name == "root":
+		return "/root"
+	case filepath.Base(home) == name:
+		return home
+	}
+	return "/home/" + name
+}
+
+// Set implements [expand.WriteEnviron] for expansions that assign, as ${x:=y} does.
+func (s *state) Set(name string, v expand.Variable) error {
+	if len(v.Str) > maxValue {
+		v.Str = Unknown
+	}
+	s.own()
+	s.vars = put(s.vars, name, v)
+	return nil
+}
+
+// Each implements [expand.Environ].
+func (s *state) Each(fn func(string, expand.Variable) bool) {
+	for name, v := range s.vars {
+		if !fn(name, v) {
+			return
+		}
+	}
 }

@@ -1,6 +1,9 @@
 package shell
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // Runes that stand for something that isn't known. They are noncharacters, which [Check] refuses in a command.
 const (
@@ -8,22 +11,18 @@ const (
 	Unset       = "\uFDD1" // a variable that nothing has set: empty, unless the environment has it
 	Substituted = "\uFDD2" // the number in the path of a process substitution
 	Item        = "\uFDD4" // a name that another command finds
-	Program     = "\uFDD5" // the directory on PATH that a program is in, as which tells it
-	Temporary   = "\uFDD3" // the directory that mktemp makes new files in; within a name, that mktemp makes it up
+	Temporary   = "\uFDD3" // the directory that mktemp makes new files in
 )
 
 // HasUnknown says whether part of s isn't known.
 func HasUnknown(s string) bool {
-	// All the marks begin with the same two bytes, which hardly anything else does.
-	return strings.Contains(s, "\uFDD0"[:2]) && (strings.Contains(s, Unknown) || strings.Contains(s, Unset) || strings.Contains(s, Item))
+	return strings.Contains(s, Unknown) || strings.Contains(s, Unset) || strings.Contains(s, Item)
 }
 
 // Field is one argument, after all expansions.
 type Field struct {
 	Text string
 	Glob bool // it is still a pattern, which the shell will replace by the paths that match
-
-	single bool // it is one argument, although it isn't known
 }
 
 // Texts returns the texts of fields.
@@ -33,4 +32,38 @@ func Texts(fields []Field) []string {
 		texts[i] = f.Text
 	}
 	return texts
+}
+
+// Stream is what a command reads or prints.
+type Stream struct {
+	Known bool
+	Text  string   // if Known
+	Piped bool     // it comes from another command, not from a terminal or a file
+	File  string   // the file that it is read from
+	From  []string // the names of the commands that made it, if it isn't known
+}
+
+// same says whether as much is known of two streams.
+func (s Stream) same(o Stream) bool { return s.Known == o.Known && s.Text == o.Text }
+
+// text is a stream whose content is known.
+func text(s string) Stream { return Stream{Known: true, Text: s, Piped: true} }
+
+// then is the stream of two commands after each other.
+func (s Stream) then(next Stream) Stream {
+	if s.Known && next.Known && len(s.Text)+len(next.Text) <= MaxText {
+		return text(s.Text + next.Text)
+	}
+	return Stream{Piped: true, From: from(s.From, next.From)}
+}
+
+// from unites the names of commands. There is an end to them.
+func from(a, b []string) []string {
+	const enough = 256
+	for _, name := range b {
+		if len(a) < enough && !slices.Contains(a, name) {
+			a = append(a[:len(a):len(a)], name)
+		}
+	}
+	return a
 }

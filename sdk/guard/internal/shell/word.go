@@ -2,9 +2,7 @@ package shell
 
 import (
 	"io"
-	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"mvdan.cc/sh/v3/expand"
 	"mvdan.cc/sh/v3/syntax"
@@ -17,16 +15,11 @@ type expansion struct {
 	place *Place
 	cfg   *expand.Config // made when it is first needed
 	glob  bool           // the word has a part that may be a pattern
-	from  Origin         // what made the unknown parts
+	from  []string       // what made the unknown parts
 }
 
 func (in *Interpreter) expansion(st *state, place *Place) *expansion {
-	x := in.expansions.get()
-	x.in, x.state, x.place, x.glob, x.from = in, st, place, false, Origin{}
-	if x.cfg != nil {
-		x.cfg.Env = st
-	}
-	return x
+	return &expansion{in: in, state: st, place: place}
 }
 
 func (x *expansion) config() *expand.Config {
@@ -38,75 +31,46 @@ func (x *expansion) config() *expand.Config {
 
 // fields expands words into arguments.
 func (x *expansion) fields(words []*syntax.Word) []Field {
-	out := x.in.fields.list(len(words))
+	var out []Field
 	for _, word := range words {
-		if text, pattern, ok := x.simple(word); ok && x.in.work <= maxWork {
-			if out = x.add(out, text, pattern); unsure(text) {
-				out[len(out)-1].single = isSingle(word)
-			}
+		if text, ok := plain(word); ok {
+			out = append(out, Field{Text: text})
 			continue
 		}
-		more, ok := x.several(word, len(out))
-		out = append(out, more...)
-		if !ok {
-			x.in.stopped = true
-			x.in.problem(x.place, TooComplex, "a word expands to too much")
-			break
+		x.glob = false
+		known := x.rewrite(word)
+		for text, err := range expand.FieldsSeq(x.config(), known) {
+			if err != nil {
+				out = append(out, Field{Text: Unknown})
+				break
+			}
+			if x.in.words += len(text); len(out) >= maxFields || x.in.words > maxWords {
+				x.in.stopped = true
+				x.in.problem(x.place, TooComplex, "a word expands to too much")
+				return out
+			}
+			field := Field{Text: text, Glob: x.glob && isPattern(text)}
+			if field.Glob && strings.Contains(text, "/") || text == ".*" {
+				x.in.visitor.Open(x.place, ForListing, field)
+			}
+			out = append(out, field)
 		}
 	}
 	return out
 }
 
-// several expands a word that may have extended patterns, which are followed as what they may match.
-func (x *expansion) several(word *syntax.Word, before int) (out []Field, ok bool) {
-	words, ok := alternatives(word)
-	if !ok {
-		return nil, false
+// plain returns the text of a word that means itself.
+func plain(word *syntax.Word) (string, bool) {
+	if len(word.Parts) != 1 {
+		return "", false
 	}
-	if words == nil {
-		return x.split(word, before)
+	switch p := word.Parts[0].(type) {
+	case *syntax.Lit:
+		return p.Value, p.Value != "" && p.Value != ".*" && !strings.ContainsAny(p.Value, "\\~*?[]{}") && len(p.Value) < maxValue
+	case *syntax.SglQuoted:
+		return p.Value, !p.Dollar && len(p.Value) < maxValue
 	}
-	for _, word := range words {
-		more, ok := x.split(word, before+len(out))
-		if out = append(out, more...); !ok {
-			return out, false
-		}
-	}
-	return out, true
-}
-
-// split expands a word that may be any number of arguments. It says whether they are few enough, with those before.
-func (x *expansion) split(word *syntax.Word, before int) (out []Field, ok bool) {
-	x.glob = false
-	known := x.rewrite(word)
-	if braces(known) > maxBraces {
-		return nil, false
-	}
-	words, ok := unbraced(known)
-	if !ok {
-		return nil, false
-	}
-	for text, err := range expand.FieldsSeq(x.config(), words...) {
-		if err != nil {
-			return append(out, Field{Text: Unknown}), true
-		}
-		if x.in.work += len(text) + perWord; before+len(out) >= maxFields || x.in.work > maxWork {
-			return out, false
-		}
-		if out = x.add(out, text, x.glob); unsure(text) {
-			out[len(out)-1].single = isSingle(word)
-		}
-	}
-	return out, true
-}
-
-// add adds an argument, which may be a pattern for the shell if pattern is set.
-func (x *expansion) add(out []Field, text string, pattern bool) []Field {
-	field := Field{Text: text, Glob: pattern && isPattern(text)}
-	if field.Glob && strings.Contains(text, "/") || text == ".*" {
-		x.in.visitor.Open(x.place, ForListing, field)
-	}
-	return append(out, field)
+	return "", false
 }
 
 // one expands a word where the shell neither splits nor matches patterns, as in an assignment.
@@ -114,94 +78,26 @@ func (x *expansion) one(word *syntax.Word) string {
 	if word == nil {
 		return ""
 	}
-	if text, _, ok := x.simple(word); ok && x.in.work <= maxWork {
-		return text
-	}
-	text, err := expand.Literal(x.config(), escaped(x.rewrite(word)))
+	text, err := expand.Literal(x.config(), x.rewrite(word))
 	if err != nil {
 		return Unknown
 	}
 	return text
 }
 
-// escaped is a word with what backslashes stand before in quotes, as expand.Literal leaves them where they are.
-func escaped(word *syntax.Word) *syntax.Word {
-	if !slices.ContainsFunc(word.Parts, func(part syntax.WordPart) bool { return backslashes(part) != "" }) {
-		return word
-	}
-	var parts []syntax.WordPart
-	for _, part := range word.Parts {
-		text := backslashes(part)
-		if text == "" {
-			parts = append(parts, part)
-			continue
-		}
-		for text != "" {
-			plain, rest, _ := strings.Cut(text, `\`)
-			if plain != "" {
-				parts = append(parts, &syntax.Lit{Value: plain})
-			}
-			_, size := utf8.DecodeRuneInString(rest)
-			if sign := rest[:size]; sign != "" && sign != "\n" {
-				parts = append(parts, &syntax.SglQuoted{Value: sign})
-			}
-			text = rest[size:]
-		}
-	}
-	return &syntax.Word{Parts: parts}
-}
-
-// backslashes is the text of a part without quotes that has some; "" if there are none.
-func backslashes(part syntax.WordPart) string {
-	if lit, ok := part.(*syntax.Lit); ok && strings.Contains(lit.Value, `\`) {
-		return lit.Value
-	}
-	return ""
-}
-
-// document expands the body of a here-document, unless the word is quoted that ends it.
-func (x *expansion) document(redir *syntax.Redirect) string {
-	word := redir.Hdoc
+// document expands the body of a here-document. With indented, tabs at the beginning of its lines don't count.
+func (x *expansion) document(word *syntax.Word, indented bool) string {
 	if word == nil {
 		return ""
 	}
-	if redir.Op == syntax.DashHdoc {
+	if indented {
 		word = outdented(word)
-	}
-	if quoted(redir.Word) {
-		return verbatim(word)
 	}
 	text, err := expand.Document(x.config(), &syntax.Word{Parts: x.parts(word.Parts, true)})
 	if err != nil {
 		return Unknown
 	}
 	return text
-}
-
-// quoted says whether a part of a word is quoted.
-func quoted(word *syntax.Word) bool {
-	for _, part := range word.Parts {
-		if lit, ok := part.(*syntax.Lit); !ok || strings.Contains(lit.Value, `\`) {
-			return true
-		}
-	}
-	return false
-}
-
-// verbatim is the body of a here-document as it stands.
-func verbatim(word *syntax.Word) string {
-	var b strings.Builder
-	for _, part := range word.Parts {
-		if lit, ok := part.(*syntax.Lit); ok {
-			b.WriteString(lit.Value)
-			continue
-		}
-		// The parser takes some quoted words for plain ones.
-		if syntax.NewPrinter().Print(&b, &syntax.Word{Parts: []syntax.WordPart{part}}) != nil {
-			return Unknown
-		}
-	}
-	return b.String()
 }
 
 // outdented is the body of a here-document without the tabs at the beginning of its lines.
@@ -267,9 +163,6 @@ func (x *expansion) part(part syntax.WordPart, quoted bool) []syntax.WordPart {
 		return x.param(p, quoted)
 	case *syntax.CmdSubst:
 		x.glob = x.glob || !quoted
-		if marks := x.state.marked(); !quoted && marks != "" {
-			part = x.splitPrint(p, marks)
-		}
 	case *syntax.ArithmExp:
 		if x.arithmUnknown(p.X) {
 			part = &syntax.Lit{Value: Unknown}
@@ -302,39 +195,25 @@ func hasPattern(s string) bool {
 
 // cmdSubst interprets a command substitution and prints what it would.
 func (x *expansion) cmdSubst(w io.Writer, cs *syntax.CmdSubst) error {
-	_, err := io.WriteString(w, x.prints(cs))
-	return err
-}
-
-// prints interprets a command substitution and returns what it would print.
-func (x *expansion) prints(cs *syntax.CmdSubst) string {
-	inner := x.state.clone()
-	inner.printer = nil
-	states, out := x.in.stmts(cs.Stmts, inner, Stream{})
-	x.state.keepFiles(states).drain()
+	states, out := x.in.stmts(cs.Stmts, x.state.clone(), Stream{})
+	x.state.keepFiles(states)
+	text := Unknown
 	if out.Known {
-		return out.Text
+		text = out.Text
+	} else {
+		x.from = append(x.from, out.From...)
 	}
-	x.from = x.in.origin(x.from, out.From)
-	return Unknown
+	_, err := io.WriteString(w, text)
+	return err
 }
 
 // procSubst interprets a process substitution; its value is the path of a pipe.
 func (x *expansion) procSubst(ps *syntax.ProcSubst) (string, error) {
 	stdin := Stream{}
 	if ps.Op == syntax.CmdOut {
-		stdin = Stream{Piped: true, From: From("a process substitution")}
+		stdin = Stream{Piped: true, From: []string{"a process substitution"}}
 	}
-	inner := x.state.clone()
-	inner.trap = "" // a shell of its own
-	if ps.Op == syntax.CmdOut {
-		inner.input = nil
-	} else {
-		inner.printer = nil
-	}
-	states, out := x.in.stmts(ps.Stmts, inner, stdin)
-	x.in.ends(states)
-	x.state.keepFiles(states)
+	_, out := x.in.stmts(ps.Stmts, x.state.clone(), stdin)
 	path := "/dev/fd/" + Substituted
 	if ps.Op == syntax.CmdIn || ps.Op == syntax.CmdInTemp {
 		x.state.write(path, out)
