@@ -39,7 +39,7 @@ func (g *Guard) Command(c Command) (d Decision) {
 		}
 	}()
 	if problem := shell.Check(c.Text); problem != nil {
-		a.Problem(&shell.Place{Span: problem.Span}, *problem)
+		a.Problem(problem.Place, *problem)
 		return a.decision()
 	}
 	if why := malformedEnv(c.Env); why != "" {

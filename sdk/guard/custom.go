@@ -26,7 +26,7 @@ func canonical(argv []string) string {
 	return strings.Join(words, " ")
 }
 
-// allowed says whether a custom allow pattern matches a simple command.
+// allowed reports whether a custom allow pattern matches a simple command.
 func (a *analysis) allowed(argv []string) bool {
 	if len(a.guard.allow) == 0 || shell.HasUnknown(strings.Join(argv, " ")) {
 		return false
@@ -34,7 +34,7 @@ func (a *analysis) allowed(argv []string) bool {
 	return matches(a.guard.allow, canonical(argv))
 }
 
-// matches says whether one of the patterns matches s.
+// matches reports whether one of the patterns matches s.
 func matches(patterns []*regexp.Regexp, s string) bool {
 	for _, re := range patterns {
 		if re.MatchString(s) {

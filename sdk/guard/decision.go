@@ -43,6 +43,9 @@ type Decision struct {
 	// Rule is the stable id of the rule that decided, such as "workspace.outside" or "exec.rm-recursive".
 	Rule string
 
+	// File is the file that a rule for commands stands in: one of the built-in ones, or the operator's configuration.
+	File string
+
 	// Reason says in one sentence why. Its first line is what the agent sees as the error.
 	Reason string
 

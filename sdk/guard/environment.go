@@ -63,7 +63,7 @@ func (a *analysis) environment(c *shell.Call) {
 		case searches:
 			a.search(c, name, value)
 		case names:
-			a.shape(c, "", strings.TrimSpace(value), false)
+			a.argument(c, "", strings.TrimSpace(value), false)
 		}
 	}
 }
@@ -78,7 +78,7 @@ func (a *analysis) search(c *shell.Call, name, value string) {
 	}
 }
 
-// malformedEnv says what in an environment would reach a program as something else than was decided on: a name with a "="
+// malformedEnv returns what in an environment would reach a program as something else than was decided on: a name with a "="
 // in it is a shorter name there.
 func malformedEnv(env map[string]string) string {
 	for _, name := range slices.Sorted(maps.Keys(env)) {

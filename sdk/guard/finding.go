@@ -16,6 +16,7 @@ const (
 type finding struct {
 	verdict Verdict
 	rule    string
+	file    string // that the rule stands in
 	line    string // the first line of the refusal
 	why     string
 	safer   string // what to do instead
@@ -52,18 +53,20 @@ func (a *analysis) decision() Decision {
 	if f == nil {
 		return Decision{Verdict: Allow}
 	}
-	d := Decision{Verdict: f.verdict, Rule: f.rule, Tier: f.tier, Reason: f.line, Argv: visible(f.argv)}.with(f.safer, f.setting)
+	d := Decision{Verdict: f.verdict, Rule: f.rule, File: f.file, Tier: f.tier, Reason: f.line, Argv: visible(f.argv)}
+	d = d.with(f.safer, f.setting)
 	if f.why != "" {
 		d.Reason += "\n" + printable(marks.Replace(f.why))
 	}
-	if f.span.Line > 0 && f.span.Start <= f.span.End && f.span.End <= len(a.text) {
-		d.Span = &Span{Start: f.span.Start, End: f.span.End, Line: f.span.Line, Column: f.span.Column, Text: a.text[f.span.Start:f.span.End]}
+	if s := f.span; s.Line > 0 && s.Start <= s.End && s.End <= len(a.text) {
+		d.Span = &Span{Start: s.Start, End: s.End, Line: s.Line, Column: s.Column, Text: a.text[s.Start:s.End]}
 	}
 	return d
 }
 
 // marks shows people the marks of what isn't known.
-var marks = strings.NewReplacer(shell.Unknown, "…", shell.Item, "{}", shell.Unset, "", shell.Substituted, "N", shell.Temporary, "tmp")
+var marks = strings.NewReplacer(shell.Unknown, "…", shell.Item, "{}", shell.Unset, "", shell.Substituted, "N",
+	shell.Temporary, "tmp")
 
 func visible(argv []string) []string {
 	if argv == nil {

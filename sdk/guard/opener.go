@@ -43,5 +43,5 @@ func opener(a Access, target string) string {
 	return fmt.Sprintf("add %s to %s, which opens all that is in there", strconv.Quote("^"+regexp.QuoteMeta(dir)+"(/|$)"), key)
 }
 
-// isGlob says whether a path may be a pattern of the shell.
+// isGlob reports whether a path may be a pattern of the shell.
 func isGlob(path string) bool { return strings.ContainsAny(path, "*?[") }

@@ -118,7 +118,7 @@ func (g *Guard) constrained(path, target string) Decision {
 		with("", fmt.Sprintf("add %s to %s", strconv.Quote(filepath.Dir(target)), hintConstraints))
 }
 
-// guarded says whether a resolved path outside the workspace is protected. To delete a directory is to delete what is
+// guarded reports whether a resolved path outside the workspace is protected. To delete a directory is to delete what is
 // protected in it.
 func (g *Guard) guarded(a Access, target string) bool {
 	if withinAny(g.open, target) {
@@ -127,7 +127,7 @@ func (g *Guard) guarded(a Access, target string) bool {
 	return withinAny(g.protected, target) || a == Delete && slices.ContainsFunc(g.protected, func(path string) bool { return within(target, path) })
 }
 
-// opened says whether a whitelist opens a resolved path outside the workspace.
+// opened reports whether a whitelist opens a resolved path outside the workspace.
 func (g *Guard) opened(a Access, target string) bool {
 	patterns := g.writePaths
 	if a == Read || a == List {

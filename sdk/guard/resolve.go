@@ -103,13 +103,13 @@ func (r *resolver) resolve(path string) (string, error) {
 	return at, nil
 }
 
-// within says whether path is dir or below it, component by component: /w2 is not within /w.
+// within reports whether path is dir or below it, component by component: /w2 is not within /w.
 func within(dir, path string) bool {
 	rel, err := filepath.Rel(dir, path)
 	return err == nil && filepath.IsLocal(rel)
 }
 
-// withinAny says whether path is one of the directories or below one of them.
+// withinAny reports whether path is one of the directories or below one of them.
 func withinAny(dirs []string, path string) bool {
 	for _, dir := range dirs {
 		if within(dir, path) {

@@ -3,7 +3,6 @@ package guard
 import (
 	"fmt"
 	"regexp"
-	"strings"
 
 	"github.com/picoclaw/picoclaw/sdk/guard/internal/shell"
 )
@@ -76,13 +75,12 @@ func (a *analysis) strict() {
 	}
 }
 
-// seedInside says whether the seed's guard lets what it takes for a path pass.
+// seedInside reports whether the seed's guard lets what it takes for a path pass.
 func (a *analysis) seedInside(path string) bool {
 	return safeDevices[path] || withinAny(a.guard.workspaces, path) || a.guard.opened(Read, path)
 }
 
 // span is a part of the text as the decision tells it.
 func (a *analysis) span(at []int) shell.Span {
-	before := a.text[:at[0]]
-	return shell.Span{Start: at[0], End: at[1], Line: 1 + strings.Count(before, "\n"), Column: at[0] - strings.LastIndexByte(before, '\n')}
+	return shell.NewPlace(a.text, at[0], at[1], "").Span()
 }

@@ -2,6 +2,7 @@ package guard
 
 import (
 	"path"
+	"path/filepath"
 	"strings"
 
 	"github.com/picoclaw/picoclaw/sdk/guard/internal/programs"
@@ -11,29 +12,40 @@ import (
 
 // Open implements [shell.Visitor].
 func (a *analysis) Open(p *shell.Place, use shell.Use, f shell.Field) {
-	access := map[shell.Use]Access{shell.ForReading: Read, shell.ForWriting: Write, shell.ForListing: List, shell.ForEntering: List}[use]
-	if use == shell.ForWriting && strings.HasPrefix(f.Text, shell.Unknown) && a.paths {
-		a.add(finding{verdict: Ask, rule: "exec.dynamic-target", line: reasonWorkdir, span: p.Span,
-			why: "which file it writes is only known when it runs", safer: "name the file"})
+	access := List
+	switch use {
+	case shell.ForReading:
+		access = Read
+	case shell.ForWriting:
+		access = Write
+		if strings.HasPrefix(f.Text, shell.Unknown) && a.paths {
+			a.computed(p, "exec.dynamic-target", reasonWorkdir, "which file it writes is only known when it runs", "name the file", nil)
+		}
 	}
 	a.path(p, access, f.Text, f.Glob, nil)
 }
 
 // Problem implements [shell.Visitor].
 func (a *analysis) Problem(p *shell.Place, problem shell.Problem) {
-	safer, setting := saferPlain, ""
+	f := finding{verdict: Deny, rule: "exec." + string(problem.Kind), line: reasonDangerous, tier: tierHard,
+		why: problem.Reason, safer: saferPlain, span: p.Span()}
 	switch problem.Kind {
-	case shell.Dynamic, shell.ForkBomb, shell.Network:
+	case shell.Dynamic:
+		if a.rules {
+			a.computed(p, f.rule, f.line, f.why, f.safer, problem.From)
+		}
+		return
+	case shell.ForkBomb, shell.Network:
 		if !a.rules {
 			return
 		}
-		setting = settingHard
+		f.setting = settingHard
 	case shell.TooLong, shell.TooComplex:
-		safer = "write it to a script in the workspace, or run it in several steps"
+		f.safer = "write it to a script in the workspace, or run it in several steps"
 	case shell.Syntax:
-		safer = "correct the command"
+		f.safer = "correct the command"
 	}
-	a.add(finding{verdict: Deny, rule: "exec." + string(problem.Kind), line: reasonDangerous, tier: tierHard, why: problem.Reason, safer: safer, setting: setting, span: problem.Span})
+	a.add(f)
 }
 
 // Call implements [shell.Visitor].
@@ -44,7 +56,7 @@ func (a *analysis) Call(c *shell.Call) {
 	}
 	argv := shell.Texts(c.Argv)
 	if len(a.guard.deny) > 0 {
-		a.custom(c.Span, argv, canonical(argv), canonical(append([]string{path.Base(argv[0])}, argv[1:]...)))
+		a.custom(c.Span(), argv, canonical(argv), canonical(append([]string{path.Base(argv[0])}, argv[1:]...)))
 	}
 	if head, _, ok := strings.Cut(strings.ToLower(argv[0]), "/"); ok && windows.Names[head] {
 		a.windowsLine(c, "cmd", c.Source())
@@ -62,15 +74,14 @@ func (a *analysis) Call(c *shell.Call) {
 	switch name {
 	case "curl", "wget", "aria2c", "axel":
 		fetched(c, name)
-	case "cpio", "pax", "afio", "zip", "tar", "rsync", "wc", "du", "cat", "sort":
-		if name == "cpio" || name == "pax" || name == "afio" || listsInput(argv) {
-			a.listed(c)
-		}
+	}
+	if listsInput(argv) {
+		a.listed(c)
 	}
 	if windows.Names[name] && a.paths {
 		for _, word := range strings.Fields(c.Source()) {
 			if windows.Outside(word) {
-				a.outside(c, word)
+				a.refuse(&c.Place, finding{rule: ruleOutside, why: word + " leaves the workspace", safer: saferInside, argv: argv})
 			}
 		}
 	}
@@ -79,15 +90,32 @@ func (a *analysis) Call(c *shell.Call) {
 	}
 }
 
-// listsInput says whether options make a program read names of files from its standard input.
-func listsInput(argv []string) bool {
-	for i, arg := range argv {
-		switch {
-		case arg == "-@", strings.HasSuffix(arg, "-from=-"), strings.HasSuffix(arg, "-from=/dev/stdin"), arg == "-T-":
-			return true
-		case i > 0 && (arg == "-" || arg == "/dev/stdin") && strings.HasSuffix(argv[i-1], "T"), i > 0 && arg == "-" && strings.HasSuffix(argv[i-1], "-from"):
-			return true
+// program decides on the program's own path.
+func (a *analysis) program(c *shell.Call, argv []string) {
+	word := c.Argv[0].Text
+	if !strings.Contains(word, "/") || systemBins[filepath.Dir(filepath.Clean(word))] {
+		return
+	}
+	a.path(&c.Place, Read, word, false, argv)
+	a.script(c, word, "sh", nil)
+}
+
+// starters are the commands that are looked for behind a program that isn't understood: it may start them.
+var starters = map[string]bool{
+	"rm": true, "sudo": true, "su": true, "doas": true, "dd": true, "mkfs": true, "shutdown": true, "reboot": true,
+	"poweroff": true, "pkill": true, "killall": true, "chown": true, "chmod": true, "kill": true, "ssh": true,
+	"docker": true, "bash": true, "sh": true, "zsh": true, "find": true, "git": true,
+}
+
+// guess looks for a command among the arguments of a program whose arguments nobody knows the meaning of.
+func (a *analysis) guess(c *shell.Call) {
+	for i, f := range c.Argv[1:] {
+		if starters[shell.Name(f.Text)] && i+2 < len(c.Argv) || strings.HasPrefix(f.Text, "mkfs.") {
+			before := a.guessing
+			a.guessing = true
+			c.Exec(shell.Name(c.Argv[0].Text), c.Argv[i+1:], nil, "")
+			a.guessing = before
+			return
 		}
 	}
-	return false
 }

@@ -14,7 +14,7 @@ const maxWindowsNesting = 8
 
 // windowsText decides on a text that a Windows shell will run.
 func (a *analysis) windowsText(language, text string) {
-	c := &shell.Call{Place: shell.Place{Span: shell.Span{End: len(text), Line: 1, Column: 1}}}
+	c := &shell.Call{Place: *shell.NewPlace(text, 0, len(text), "")}
 	a.windowsLine(c, language, text)
 }
 

@@ -53,7 +53,7 @@ func score(file string, verbose bool) error {
 	if err != nil {
 		return err
 	}
-	policy := guard.Policy{Workspace: "/home/user/ws", Restrict: true, Exec: guard.ExecPolicy{DenyPatterns: true}}
+	policy := guard.Policy{Workspace: "/home/user/ws", Restrict: true, Kernel: os.Getenv("NOKERNEL") == "", Exec: guard.ExecPolicy{DenyPatterns: true}}
 	if strings.HasPrefix(filepath.Base(file), guard.ProfileSeedStrict) {
 		policy.Exec.Profile = guard.ProfileSeedStrict
 	}

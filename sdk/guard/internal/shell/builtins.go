@@ -6,7 +6,7 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// builtin follows a command that changes the shell itself. The second result says whether it was one.
+// builtin follows a command that changes the shell itself. The second result reports whether it was one.
 // A few also go to the visitor, because rules may concern them.
 func (in *Interpreter) builtin(c *Call, st *state) (Stream, bool) {
 	args := Texts(c.Argv[1:])
@@ -24,12 +24,10 @@ func (in *Interpreter) builtin(c *Call, st *state) (Stream, bool) {
 		}
 		return none, true
 	case "eval":
-		states, out := in.code(&c.Place, strings.Join(args, " "), st.clone(), c.Stdin)
-		*st = *blur(states)
-		return out, true
+		return in.code(&c.Place, strings.Join(args, " "), c.From, st, c.Stdin), true
 	case "trap":
 		if operands := skipOptions(args); len(operands) > 1 && operands[0] != "-" && operands[0] != "" {
-			in.code(&c.Place, operands[0], st.clone(), Stream{})
+			in.code(&c.Place, operands[0], c.From, st.clone(), Stream{})
 		}
 		return none, true
 	case "alias":
@@ -37,7 +35,7 @@ func (in *Interpreter) builtin(c *Call, st *state) (Stream, bool) {
 			if name, value, ok := strings.Cut(arg, "="); ok {
 				st.own()
 				st.aliases = put(st.aliases, name, value)
-				in.code(&c.Place, value, st.clone(), Stream{})
+				in.code(&c.Place, value, c.From, st.clone(), Stream{})
 			}
 		}
 		return none, true
@@ -66,12 +64,12 @@ func (in *Interpreter) builtin(c *Call, st *state) (Stream, bool) {
 		return none, true
 	case "getopts":
 		if len(args) > 1 {
-			st.set(args[1], Unknown)
+			st.set(args[1], Unknown, nil)
 		}
 		return none, true
 	case "printf":
 		if len(args) > 2 && args[0] == "-v" {
-			st.set(args[1], printf(args[2:]))
+			st.set(args[1], printf(args[2:]), c.From)
 			return none, true
 		}
 	case ".", "source":
@@ -80,7 +78,7 @@ func (in *Interpreter) builtin(c *Call, st *state) (Stream, bool) {
 		// Reached through a wrapper such as `command export x=y`.
 		for _, arg := range args {
 			if name, value, ok := strings.Cut(arg, "="); ok && syntax.ValidName(name) {
-				st.set(name, value)
+				st.set(name, value, c.From)
 				c.Env = put(c.Env, name, value)
 			}
 		}
@@ -114,19 +112,17 @@ func (in *Interpreter) source1(c *Call, st *state, args []string) Stream {
 	}
 	switch {
 	case written && content.Known:
-		inner := st.clone()
-		if len(operands) > 1 {
-			inner.params = append([]string{"bash"}, operands[1:]...)
-		}
-		states, out := in.code(&c.Place, content.Text, inner, c.Stdin)
 		params := st.params
-		*st = *blur(states)
-		st.params = params
+		if len(operands) > 1 {
+			st.params = append([]string{"bash"}, operands[1:]...)
+		}
+		out := in.code(&c.Place, content.Text, c.From, st, c.Stdin)
+		st.params, st.dead = params, false
 		return out
 	default:
 		in.visitor.Call(c)
 	}
-	return Stream{Piped: true, From: []string{"a script"}}
+	return printed("a script")
 }
 
 // set changes the positional parameters.
@@ -214,6 +210,6 @@ func (in *Interpreter) read(c *Call, st *state, args []string) {
 		case i < len(words):
 			value = words[i]
 		}
-		st.set(name, value)
+		st.set(name, value, c.Stdin.From)
 	}
 }

@@ -6,82 +6,55 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// ifClause follows both branches.
-func (in *Interpreter) ifClause(c *syntax.IfClause, st *state, stdin Stream) ([]*state, Stream) {
+// ifClause follows each branch once, and joins what is known after them.
+func (in *Interpreter) ifClause(c *syntax.IfClause, st *state, stdin Stream) Stream {
 	if len(c.Cond) == 0 { // else
 		return in.stmts(c.Then, st, stdin)
 	}
-	states, _ := in.stmts(c.Cond, st, stdin)
-	var all []*state
-	for _, s := range states {
-		then, _ := in.stmts(c.Then, s.clone(), stdin)
-		all = append(all, then...)
-		if c.Else == nil {
-			all = append(all, s)
-			continue
-		}
-		other, _ := in.ifClause(c.Else, s.clone(), stdin)
-		all = append(all, other...)
+	in.stmts(c.Cond, st, stdin)
+	other := st.clone()
+	in.stmts(c.Then, st, stdin)
+	if c.Else != nil {
+		in.ifClause(c.Else, other, stdin)
 	}
-	return join(all...), Stream{Piped: true, From: []string{"a conditional"}}
+	st.join(other)
+	return printed("a conditional")
 }
 
-// caseClause follows every branch.
-func (in *Interpreter) caseClause(c *syntax.CaseClause, st *state, stdin Stream, place *Place) ([]*state, Stream) {
+// caseClause follows each branch once.
+func (in *Interpreter) caseClause(c *syntax.CaseClause, st *state, stdin Stream, place *Place) Stream {
 	x := in.expansion(st, place)
 	x.one(c.Word)
-	all := []*state{st}
+	before := st.clone()
 	for _, item := range c.Items {
 		for _, pattern := range item.Patterns {
 			x.one(pattern)
 		}
-		states, _ := in.stmts(item.Stmts, st.clone(), stdin)
-		all = append(all, states...)
+		branch := before.clone()
+		in.stmts(item.Stmts, branch, stdin)
+		st.join(branch)
 	}
-	return join(all...), Stream{Piped: true, From: []string{"a conditional"}}
+	return printed("a conditional")
 }
 
-// while follows the body for the first two rounds, and once for all further ones: there, what a round changes isn't known.
-func (in *Interpreter) while(c *syntax.WhileClause, st *state, stdin Stream, place *Place) ([]*state, Stream) {
+// while follows the body twice: the first round, and one that stands for all others, where what a round changes isn't
+// known.
+func (in *Interpreter) while(c *syntax.WhileClause, st *state, stdin Stream, place *Place) Stream {
 	if endless(c) && forks(c.Do) {
 		in.problem(place, ForkBomb, "an endless loop starts background jobs without waiting for them")
 	}
-	states, _ := in.stmts(c.Cond, st, stdin)
-	all := states
-	for _, s := range states {
-		before := []*state{s}
-		for round := range 3 {
-			after := in.round(c, before, stdin)
-			if len(after) == 0 {
-				break
-			}
-			all = append(all[:len(all):len(all)], after...)
-			if before = after; round == 1 {
-				before = []*state{blur(append([]*state{s}, after...))}
-			}
-		}
+	in.stmts(c.Cond, st, stdin)
+	for range 2 {
+		round := st.clone()
+		in.stmts(c.Do, round, stdin)
+		round.dead = false
+		in.stmts(c.Cond, round, stdin)
+		st.join(round)
 	}
-	return join(all...), Stream{Piped: true, From: []string{"a loop"}}
+	return printed("a loop")
 }
 
-// round follows a loop's body and then its condition. It returns the states that differ from those before: a round that
-// changes nothing is as the next one.
-func (in *Interpreter) round(c *syntax.WhileClause, before []*state, stdin Stream) []*state {
-	var changed []*state
-	for _, s := range before {
-		after, _ := in.stmts(c.Do, s.clone(), stdin)
-		for _, a := range after {
-			if a.dead || a.equal(s) {
-				continue
-			}
-			next, _ := in.stmts(c.Cond, a.clone(), stdin)
-			changed = append(changed, next...)
-		}
-	}
-	return join(changed...)
-}
-
-// endless says whether a loop's condition never ends it.
+// endless reports whether a loop's condition never ends it.
 func endless(c *syntax.WhileClause) bool {
 	if len(c.Cond) != 1 {
 		return false
@@ -99,7 +72,7 @@ func endless(c *syntax.WhileClause) bool {
 	return false
 }
 
-// forks says whether a loop's body starts background jobs and waits for nothing.
+// forks reports whether a loop's body starts background jobs and waits for nothing.
 func forks(body []*syntax.Stmt) bool {
 	background, waits := false, false
 	for _, stmt := range body {
@@ -125,7 +98,7 @@ func forks(body []*syntax.Stmt) bool {
 }
 
 // forClause follows the body once for every value that is known.
-func (in *Interpreter) forClause(c *syntax.ForClause, st *state, stdin Stream, place *Place) ([]*state, Stream) {
+func (in *Interpreter) forClause(c *syntax.ForClause, st *state, stdin Stream, place *Place) Stream {
 	x := in.expansion(st, place)
 	var name string
 	var values []Field
@@ -140,35 +113,29 @@ func (in *Interpreter) forClause(c *syntax.ForClause, st *state, stdin Stream, p
 			}
 		}
 	case *syntax.CStyleLoop:
-		in.arithm(x, loop.Init)
+		x.arithm(loop.Init)
 		if loop.Cond == nil && forks(c.Do) {
 			in.problem(place, ForkBomb, "an endless loop starts background jobs without waiting for them")
 		}
-		in.arithm(x, loop.Cond)
-		syntax.Walk(c.Loop, func(n syntax.Node) bool {
-			if lit, ok := n.(*syntax.Lit); ok && syntax.ValidName(lit.Value) {
-				st.set(lit.Value, Unknown)
-			}
-			return true
-		})
+		x.arithm(loop.Cond)
+		x.forget(c.Loop)
 		values = []Field{{Text: Unknown}}
 	}
-	states := []*state{st}
+	before := st.clone()
 	for _, value := range in.rounds(values) {
-		var next []*state
-		for _, s := range states {
-			s = s.clone()
-			if name != "" {
-				s.set(name, value.Text)
-			}
-			after, _ := in.stmts(c.Do, s, stdin)
-			next = append(next, after...)
+		if name != "" {
+			st.set(name, value.Text, x.from)
 		}
-		if states = join(next...); in.stopped {
+		in.stmts(c.Do, st, stdin)
+		st.dead = false
+		if in.stopped {
 			break
 		}
 	}
-	return join(append(states, st)...), Stream{Piped: true, From: []string{"a loop"}}
+	if len(values) == 0 || HasUnknown(values[0].Text) || values[0].Glob {
+		st.join(before) // there may have been nothing to do
+	}
+	return printed("a loop")
 }
 
 // rounds chooses the values that a loop is followed for: all if they are few; else the first, those that look like

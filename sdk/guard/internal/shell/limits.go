@@ -8,14 +8,14 @@ import (
 
 // The bounds of what is interpreted. What goes beyond them is refused unread.
 const (
-	MaxText    = 16 << 10 // bytes of a command
-	MaxNesting = 64       // brackets open at once, and code within code
-	maxSteps   = 4096     // simple commands and loop rounds
-	maxFields  = 2048     // words that one word may expand to
-	maxStates  = 8        // ways the command can have gone, followed at once
-	maxRounds  = 64       // values of a loop that are followed one by one
-	maxValue   = 4 << 10  // bytes of a variable; one that is longer isn't known
-	maxWords   = 1 << 20  // bytes of all arguments of all commands
+	MaxText    = 16 << 10     // bytes of a command
+	MaxNesting = 64           // brackets open at once, and code within code
+	maxCode    = 16 * MaxText // bytes of the text and all code within it
+	maxSteps   = 4096         // simple commands and loop rounds
+	maxFields  = 2048         // words that one word may expand to
+	maxRounds  = 64           // values of a loop that are followed one by one
+	maxValue   = 4 << 10      // bytes of a variable; one that is longer isn't known
+	maxWords   = 1 << 20      // bytes of all arguments of all commands
 )
 
 // Check says why a text must not even be parsed, or nil: it is too long, nested too deeply, or holds characters that
@@ -44,7 +44,7 @@ func Check(text string) *Problem {
 	return nil
 }
 
-// hidden says whether a rune has no glyph or reorders the text around it. The zero-width joiner stays allowed: emoji
+// hidden reports whether a rune has no glyph or reorders the text around it. The zero-width joiner stays allowed: emoji
 // are made with it, and a shell takes it for a letter, as a reader would.
 func hidden(r rune) bool {
 	switch {
@@ -58,8 +58,7 @@ func hidden(r rune) bool {
 }
 
 func problemAt(text string, offset int, kind Kind, reason string) *Problem {
-	line := 1 + strings.Count(text[:offset], "\n")
-	column := offset - strings.LastIndexByte(text[:offset], '\n')
-	return &Problem{Kind: kind, Reason: fmt.Sprintf("%s (line %d, column %d)", reason, line, column),
-		Span: Span{Start: offset, End: offset + 1, Line: line, Column: column}}
+	p := NewPlace(text, offset, offset+1, "")
+	span := p.Span()
+	return &Problem{Kind: kind, Place: p, Reason: fmt.Sprintf("%s (line %d, column %d)", reason, span.Line, span.Column)}
 }

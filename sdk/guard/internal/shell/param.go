@@ -16,6 +16,7 @@ func (x *expansion) param(p *syntax.ParamExp, quoted bool) []syntax.WordPart {
 		return []syntax.WordPart{unknown}
 	}
 	v := x.state.Get(p.Param.Value)
+	x.from = from(x.from, x.state.made[p.Param.Value])
 	if p.Excl {
 		if HasUnknown(v.String()) || !v.IsSet() {
 			return []syntax.WordPart{unknown}
@@ -46,7 +47,7 @@ func (x *expansion) param(p *syntax.ParamExp, quoted bool) []syntax.WordPart {
 	return []syntax.WordPart{x.paramRewritten(p)}
 }
 
-// anchored says whether the pattern of a replacement counts only at one end, which package expand doesn't know.
+// anchored reports whether the pattern of a replacement counts only at one end, which package expand doesn't know.
 func anchored(pattern *syntax.Word) bool {
 	if pattern == nil || len(pattern.Parts) == 0 {
 		return false
@@ -55,7 +56,7 @@ func anchored(pattern *syntax.Word) bool {
 	return ok && lit.Value != "" && strings.IndexByte("#%", lit.Value[0]) >= 0
 }
 
-// instead says whether an expansion such as ${x:-word} is its word.
+// instead reports whether an expansion such as ${x:-word} is its word.
 func instead(op syntax.ParExpOperator, set, null bool) bool {
 	switch op {
 	case syntax.DefaultUnset, syntax.AssignUnset:
@@ -73,8 +74,7 @@ func instead(op syntax.ParExpOperator, set, null bool) bool {
 // inline puts the word of an expansion in its place, with its own quotes, which package expand would lose.
 func (x *expansion) inline(p *syntax.ParamExp, quoted bool) []syntax.WordPart {
 	if p.Exp.Op == syntax.AssignUnset || p.Exp.Op == syntax.AssignUnsetOrNull {
-		value := x.one(p.Exp.Word)
-		x.state.set(p.Param.Value, value)
+		x.state.set(p.Param.Value, x.one(p.Exp.Word), x.from)
 		return []syntax.WordPart{&syntax.ParamExp{Param: p.Param, Short: true}}
 	}
 	var out []syntax.WordPart
@@ -157,39 +157,4 @@ func (x *expansion) substitutions(node syntax.Node) {
 		}
 		return true
 	})
-}
-
-// arithmUnknown says whether the value of an arithmetic expression isn't known. It also looks for values that bash
-// would evaluate once more: `a[$(command)]` in a variable runs the command.
-func (x *expansion) arithmUnknown(expr syntax.ArithmExpr) bool {
-	if expr == nil {
-		return false
-	}
-	unknown := false
-	syntax.Walk(expr, func(n syntax.Node) bool {
-		switch n := n.(type) {
-		case *syntax.CmdSubst:
-			unknown = true
-		case *syntax.ParamExp:
-			unknown = x.arithmName(n.Param.Value) || unknown
-		case *syntax.Lit:
-			if syntax.ValidName(n.Value) {
-				unknown = x.arithmName(n.Value) || unknown
-			}
-		}
-		return true
-	})
-	if unknown {
-		x.substitutions(expr)
-	}
-	return unknown
-}
-
-func (x *expansion) arithmName(name string) bool {
-	v := x.state.Get(name)
-	value := v.String()
-	if strings.ContainsAny(value, "`$") {
-		x.in.problem(x.place, Dynamic, "arithmetic would run the commands in the value of "+name)
-	}
-	return HasUnknown(value) || v.Kind != 0 && len(v.List) > 0 && HasUnknown(strings.Join(v.List, ""))
 }

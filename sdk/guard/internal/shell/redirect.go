@@ -99,14 +99,11 @@ func (in *Interpreter) redirect(r *redirections, redir *syntax.Redirect, fd stri
 }
 
 // output sends what was printed where the redirections want it, and returns what is left for the next command.
-func (r *redirections) output(states []*state, out Stream) Stream {
+func (r *redirections) output(st *state, out Stream) Stream {
 	if !r.moved {
 		return out
 	}
-	for _, st := range states {
-		if r.into == "" {
-			continue
-		}
+	if r.into != "" {
 		content := out
 		if before, ok := st.files[st.abs(r.into)]; ok && r.append {
 			content = before.then(out)

@@ -3,7 +3,10 @@ package shell
 import (
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
+	"unicode"
 
 	"mvdan.cc/sh/v3/syntax"
 )
@@ -20,9 +23,9 @@ type Interpreter struct {
 	visitor  Visitor
 	lang     syntax.LangVariant
 	parser   *syntax.Parser
-	source   string // the text that is being followed: the one that was given, or code within it
-	span     Span   // of the command whose code is being followed
+	source   *source // the text that is being followed
 	steps    int
+	bytes    int // of code so far
 	words    int // bytes of arguments so far
 	depth    int // code within code
 	calls    []frame
@@ -42,7 +45,7 @@ func Interpret(text string, opts Options, visitor Visitor) {
 	in := &Interpreter{visitor: visitor, lang: syntax.LangBash}
 	in.parser = syntax.NewParser(syntax.Variant(in.lang))
 	st := &state{base: opts.Env, dir: opts.Dir, params: []string{"bash"}}
-	in.code(&Place{Dir: opts.Dir, Span: Span{End: len(text), Line: 1, Column: 1}}, text, st, input(opts.Stdin))
+	in.code(&Place{Dir: opts.Dir, part: part{end: len(text)}, text: &source{text: text}}, text, nil, st, input(opts.Stdin))
 }
 
 // input is the standard input that a text begins with.
@@ -53,43 +56,57 @@ func input(text string) Stream {
 	return known(text)
 }
 
-// code follows a text in a state.
-func (in *Interpreter) code(place *Place, source string, st *state, stdin Stream) ([]*state, Stream) {
+// code follows a text in a state. From are the commands that printed its unknown parts.
+func (in *Interpreter) code(place *Place, code string, from []string, st *state, stdin Stream) Stream {
 	if in.depth >= MaxNesting {
 		in.problem(place, TooComplex, "code within code within code, too deep to follow")
-		return []*state{st}, Stream{}
+		return Stream{}
 	}
-	if strings.Contains(source, Unknown) || strings.Contains(source, Unset) {
-		in.problem(place, Dynamic, "the code is only known when it runs")
-		return []*state{st}, Stream{}
-	}
-	nested := in.depth > 0
-	if nested {
-		if p := Check(strings.ReplaceAll(source, Item, "")); p != nil {
-			in.problem(place, p.Kind, "in the code that it runs: "+p.Reason)
-			return []*state{st}, Stream{}
+	if HasUnknown(code) {
+		in.visitor.Problem(place, Problem{Kind: Dynamic, Reason: "the code is only known when it runs", From: from})
+		if !strings.ContainsFunc(code, unicode.IsLetter) {
+			return printed("a command")
 		}
 	}
-	file, err := in.parser.Parse(strings.NewReader(source), "")
-	if err != nil {
-		in.syntax(place, source, nested, err)
-		return []*state{st}, Stream{}
+	nested := in.depth > 0
+	if in.bytes += len(code); in.bytes > maxCode {
+		in.stopped = true
+		in.problem(place, TooComplex, "the command runs too much code to follow")
+		return Stream{}
 	}
-	outer, span := in.source, in.span
-	in.source, in.span = source, place.Span
+	if nested {
+		if p := Check(marks.Replace(code)); p != nil {
+			in.problem(place, p.Kind, "in the code that it runs: "+p.Reason)
+			return Stream{}
+		}
+	}
+	file, err := in.parser.Parse(strings.NewReader(code), "")
+	if err != nil {
+		if !HasUnknown(code) {
+			in.syntax(place, code, nested, err)
+		}
+		return Stream{}
+	}
+	outer := in.source
+	if in.source = place.text; nested {
+		in.source = &source{text: code, runs: place}
+	}
 	in.depth++
-	states, out := in.stmts(file.Stmts, st, stdin)
+	out := in.stmts(file.Stmts, st, stdin)
 	if !nested {
-		in.uncalled(states)
+		in.uncalled(st)
 	}
 	in.depth--
-	in.source, in.span = outer, span
-	return states, out
+	in.source = outer
+	return out
 }
 
+// marks takes the marks of what isn't known out of a text.
+var marks = strings.NewReplacer(Unknown, "", Unset, "", Item, "", Substituted, "", Temporary, "")
+
 // syntax reports a text that isn't a program.
-func (in *Interpreter) syntax(place *Place, source string, nested bool, err error) {
-	problem := Problem{Kind: Syntax, Reason: "it can't be parsed: " + err.Error(), Span: place.Span}
+func (in *Interpreter) syntax(place *Place, code string, nested bool, err error) {
+	problem := Problem{Kind: Syntax, Reason: "it can't be parsed: " + err.Error()}
 	var parse syntax.ParseError
 	var lang syntax.LangError
 	var pos syntax.Pos
@@ -103,20 +120,18 @@ func (in *Interpreter) syntax(place *Place, source string, nested bool, err erro
 	if nested {
 		problem.Reason = "in the code that it runs: " + problem.Reason
 	} else if pos.IsValid() {
-		at := min(int(pos.Offset()), len(source))
-		problem.Span = Span{Start: at, End: min(at+1, len(source)), Line: int(pos.Line()), Column: int(pos.Col())}
+		at := min(int(pos.Offset()), len(code))
+		place = &Place{Dir: place.Dir, part: part{start: at, end: min(at+1, len(code))}, text: place.text}
 	}
 	in.visitor.Problem(place, problem)
 }
 
 // uncalled follows the functions that the text defines and never calls: something that it starts may.
-func (in *Interpreter) uncalled(states []*state) {
-	for _, st := range states {
-		for name, body := range st.funcs {
-			if in.called[body] {
-				continue
-			}
+func (in *Interpreter) uncalled(st *state) {
+	for _, name := range slices.Sorted(maps.Keys(st.funcs)) {
+		if body := st.funcs[name]; !in.called[body] {
 			c := st.clone()
+			c.dead = false
 			c.params = []string{"bash", Unknown}
 			in.function(name, body, c, Stream{})
 		}
@@ -124,7 +139,7 @@ func (in *Interpreter) uncalled(states []*state) {
 }
 
 func (in *Interpreter) problem(place *Place, kind Kind, reason string) {
-	in.visitor.Problem(place, Problem{Kind: kind, Reason: reason, Span: place.Span})
+	in.visitor.Problem(place, Problem{Kind: kind, Reason: reason})
 }
 
 // step counts the work and says whether there may be more.
@@ -134,22 +149,4 @@ func (in *Interpreter) step(place *Place) bool {
 		in.problem(place, TooComplex, "the command has too many steps to follow")
 	}
 	return !in.stopped
-}
-
-// place is where a node stands. Code within code has the place of the command that runs it.
-func (in *Interpreter) place(node syntax.Node, st *state) *Place {
-	if in.depth > 1 {
-		return &Place{Span: in.span, Dir: st.dir}
-	}
-	pos, end := node.Pos(), node.End()
-	return &Place{Dir: st.dir, Span: Span{Start: int(pos.Offset()), End: int(end.Offset()), Line: int(pos.Line()), Column: int(pos.Col())}}
-}
-
-// raw is the text of a node.
-func (in *Interpreter) raw(node syntax.Node) string {
-	start, end := int(node.Pos().Offset()), int(node.End().Offset())
-	if start < 0 || end > len(in.source) || start > end {
-		return ""
-	}
-	return in.source[start:end]
 }

@@ -9,7 +9,7 @@ import (
 )
 
 // simple follows a simple command: assignments, arguments, redirections, then the command itself.
-func (in *Interpreter) simple(s *syntax.Stmt, c *syntax.CallExpr, st *state, stdin Stream, place *Place) ([]*state, Stream) {
+func (in *Interpreter) simple(s *syntax.Stmt, c *syntax.CallExpr, st *state, stdin Stream, place *Place) Stream {
 	x := in.expansion(st, place)
 	argv := x.fields(c.Args)
 	env := map[string]string(nil)
@@ -28,18 +28,18 @@ func (in *Interpreter) simple(s *syntax.Stmt, c *syntax.CallExpr, st *state, std
 		out := text("")
 		switch {
 		case len(c.Args) > 0:
-			in.problem(place, Dynamic, "the command word expands to nothing")
+			in.visitor.Problem(place, Problem{Kind: Dynamic, Reason: "the command word expands to nothing", From: x.from})
 		case len(c.Assigns) > 0 && in.raw(s) != "":
 			in.visitor.Call(&Call{Place: *place, Env: assigned(c.Assigns, st), in: in, state: st, raw: in.raw(s)})
 		}
-		return []*state{st}, r.output([]*state{st}, out)
+		return r.output(st, out)
 	}
-	call := &Call{Place: *place, Argv: argv, Env: env, Stdin: r.stdin, in: in, raw: in.raw(s)}
+	call := &Call{Place: *place, Argv: argv, Env: env, Stdin: r.stdin, From: x.from, in: in, raw: in.raw(s)}
 	out := in.call(call, st)
 	if !out.Known && len(out.From) == 0 {
 		out.From = append([]string{Name(argv[0].Text)}, x.from...)
 	}
-	return []*state{st}, r.output([]*state{st}, out)
+	return r.output(st, out)
 }
 
 // assigned is what the assignments of a command without words have set.
@@ -74,9 +74,11 @@ func (in *Interpreter) assignments(list []*syntax.Assign, st *state, x *expansio
 				st.setList(name, []string{Unknown})
 				continue
 			}
-			st.set(name, before.String()+x.assigned(a.Value))
+			value := x.assigned(a.Value)
+			st.set(name, before.String()+value, from(st.made[name], x.from))
 		default:
-			st.set(name, x.assigned(a.Value))
+			value := x.assigned(a.Value)
+			st.set(name, value, x.from)
 		}
 	}
 }
@@ -111,7 +113,7 @@ func (in *Interpreter) declare(c *syntax.DeclClause, st *state, stdin Stream, pl
 				call.Argv = append(call.Argv, f)
 				reference = reference || strings.HasPrefix(f.Text, "-") && strings.Contains(f.Text, "n")
 				if name, value, ok := strings.Cut(f.Text, "="); ok && syntax.ValidName(name) {
-					st.set(name, value)
+					st.set(name, value, x.from)
 					call.Env[name] = value
 				}
 			}
@@ -122,7 +124,7 @@ func (in *Interpreter) declare(c *syntax.DeclClause, st *state, stdin Stream, pl
 		}
 		in.assignments([]*syntax.Assign{a}, st, x)
 		if reference {
-			st.set(a.Name.Value, Unknown) // another name of a variable that may change
+			st.set(a.Name.Value, Unknown, nil) // another name of a variable that may change
 		}
 		if !a.Naked {
 			call.Env[a.Name.Value] = st.Get(a.Name.Value).String()
@@ -140,8 +142,9 @@ func (in *Interpreter) call(c *Call, st *state) Stream {
 	}
 	word := c.Argv[0]
 	if HasUnknown(word.Text) || word.Glob {
-		in.problem(&c.Place, Dynamic, "which program runs is only known when it runs")
-		return Stream{}
+		in.visitor.Problem(&c.Place, Problem{Kind: Dynamic, Reason: "which program runs is only known when it runs", From: c.From})
+		in.visitor.Call(c)
+		return printed("a command")
 	}
 	program := len(c.Via) > 0 // what a command starts is no alias and no function
 	if value, ok := st.aliases[word.Text]; ok && !program {
@@ -151,7 +154,7 @@ func (in *Interpreter) call(c *Call, st *state) Stream {
 		inner := st.clone()
 		inner.params = append([]string{"bash"}, Texts(c.Argv[1:])...)
 		for name, value := range c.Env {
-			inner.set(name, value)
+			inner.set(name, value, c.From)
 		}
 		return in.functionCall(word.Text, body, inner, st, c)
 	}
@@ -184,18 +187,17 @@ func (in *Interpreter) alias(c *Call, value string, st *state) Stream {
 	inner := st.clone()
 	inner.own()
 	delete(inner.aliases, c.Argv[0].Text)
-	_, out := in.code(&c.Place, line.String(), inner, c.Stdin)
-	return out
+	return in.code(&c.Place, line.String(), c.From, inner, c.Stdin)
 }
 
 // functionCall runs a function's body and takes over what it changed.
 func (in *Interpreter) functionCall(name string, body *syntax.Stmt, inner, st *state, c *Call) Stream {
 	inner.locals = nil
-	states, out := in.function(name, body, inner, c.Stdin)
-	after, outer := blur(states), st.clone()
-	*st = *after
+	out := in.function(name, body, inner, c.Stdin)
+	outer := st.clone()
+	*st = *inner
 	st.own()
-	for _, name := range after.locals {
+	for _, name := range inner.locals {
 		if v, ok := outer.vars[name]; ok {
 			st.vars = put(st.vars, name, v)
 		} else {
@@ -208,13 +210,13 @@ func (in *Interpreter) functionCall(name string, body *syntax.Stmt, inner, st *s
 
 // function follows a function's body unless it is being followed already. A function that calls itself in parallel
 // is a fork bomb.
-func (in *Interpreter) function(name string, body *syntax.Stmt, st *state, stdin Stream) ([]*state, Stream) {
+func (in *Interpreter) function(name string, body *syntax.Stmt, st *state, stdin Stream) Stream {
 	for _, f := range in.calls {
 		if f.name == name {
 			if in.parallel > f.parallel {
 				in.problem(in.place(body, st), ForkBomb, "the function "+name+" starts itself in parallel without end")
 			}
-			return []*state{st}, Stream{Piped: true, From: []string{name}}
+			return printed(name)
 		}
 	}
 	in.called = put(in.called, body, true)

@@ -11,20 +11,21 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// state is what is known at one point of a program's way. Several states are several ways that it can have come.
+// state is what is known at one point of a program. Where branches meet, what they don't agree on isn't known.
 type state struct {
 	base    map[string]string          // the environment that it started with
 	vars    map[string]expand.Variable // assigned since; nil values are unset ones
 	funcs   map[string]*syntax.Stmt
 	aliases map[string]string
-	files   map[string]Stream // written since, by absolute path
-	shared  bool              // the maps above may be another state's, too
-	params  []string          // $0, $1, …
-	locals  []string          // variables of the function that is being followed
-	dir     string            // "" if it isn't known
+	files   map[string]Stream   // written since, by absolute path
+	made    map[string][]string // the commands that printed the unknown parts of variables
+	shared  bool                // the maps above may be another state's, too
+	params  []string            // $0, $1, …
+	locals  []string            // variables of the function that is being followed
+	dir     string              // "" if it isn't known
 	oldDir  string
 	stack   []string // of pushd
-	dead    bool     // this way ends at an exit or return
+	dead    bool     // the text ends here at an exit or return
 }
 
 // clone returns a copy. The maps are shared until one of the two changes them.
@@ -37,81 +38,75 @@ func (s *state) clone() *state {
 // own makes the maps this state's alone. It must be called before they are changed.
 func (s *state) own() {
 	if s.shared {
-		s.vars, s.funcs, s.aliases, s.files = maps.Clone(s.vars), maps.Clone(s.funcs), maps.Clone(s.aliases), maps.Clone(s.files)
+		s.vars, s.funcs, s.aliases = maps.Clone(s.vars), maps.Clone(s.funcs), maps.Clone(s.aliases)
+		s.files, s.made = maps.Clone(s.files), maps.Clone(s.made)
 		s.shared = false
 	}
 }
 
-func (s *state) equal(o *state) bool {
-	return s.dir == o.dir && s.oldDir == o.oldDir && s.dead == o.dead && slices.Equal(s.stack, o.stack) &&
-		maps.Equal(s.aliases, o.aliases) && maps.Equal(s.funcs, o.funcs) && slices.Equal(s.params, o.params) &&
-		maps.EqualFunc(s.vars, o.vars, func(a, b expand.Variable) bool {
-			return a.Set == b.Set && a.Kind == b.Kind && a.Str == b.Str && slices.Equal(a.List, b.List) && maps.Equal(a.Map, b.Map)
-		}) &&
-		maps.EqualFunc(s.files, o.files, Stream.same)
+// join is called where two branches meet: of what they don't agree on, nothing is known any more. A branch that ended
+// doesn't count if the other goes on.
+func (s *state) join(o *state) {
+	switch {
+	case o.dead && !s.dead:
+		s.keepFiles(o)
+		return
+	case s.dead && !o.dead:
+		files := *s
+		*s = *o.clone()
+		s.keepFiles(&files)
+		return
+	}
+	s.own()
+	if o.dir != s.dir {
+		s.dir = ""
+	}
+	if o.oldDir != s.oldDir {
+		s.oldDir = ""
+	}
+	if !slices.Equal(s.params, o.params) {
+		s.params = []string{"bash", Unknown}
+	}
+	s.locals = append(s.locals[:len(s.locals):len(s.locals)], o.locals...)
+	for name, v := range s.vars {
+		if !same(v, o.vars[name]) {
+			s.set(name, Unknown, from(s.made[name], o.made[name]))
+		}
+	}
+	for name := range o.vars {
+		if _, ok := s.vars[name]; !ok {
+			s.set(name, Unknown, o.made[name])
+		}
+	}
+	for path, content := range o.files {
+		if before, ok := s.files[path]; !ok {
+			s.files = put(s.files, path, content)
+		} else if !before.same(content) {
+			s.files = put(s.files, path, Stream{Piped: true, From: from(before.From, content.From)})
+		}
+	}
+	for name, body := range o.funcs {
+		if s.funcs[name] == nil {
+			s.funcs = put(s.funcs, name, body)
+		}
+	}
+	for name, value := range o.aliases {
+		s.aliases = put(s.aliases, name, value)
+	}
 }
 
-// join unites the ways that can have been taken. Ways that ended are forgotten if others go on.
-func join(states ...*state) []*state {
-	if len(states) <= 1 {
-		return states
-	}
-	alive := slices.ContainsFunc(states, func(s *state) bool { return !s.dead })
-	var out []*state
-	for _, s := range states {
-		if s.dead && alive || slices.ContainsFunc(out, s.equal) {
-			continue
-		}
-		out = append(out, s)
-	}
-	if len(out) > maxStates {
-		return []*state{blur(out)}
-	}
-	return out
-}
-
-// blur is the one state that holds what all the states agree on.
-func blur(states []*state) *state {
-	s := states[0].clone()
-	for _, o := range states[1:] {
-		s.locals = append(s.locals, o.locals...)
-		if o.dir != s.dir {
-			s.dir = ""
-		}
-		for name := range o.vars {
-			if s.vars[name].String() != o.vars[name].String() {
-				s.set(name, Unknown)
-			}
-		}
-		for path := range o.files {
-			s.own()
-			s.files = put(s.files, path, Stream{Piped: true, From: []string{"several ways"}})
-		}
-		for name, body := range o.funcs {
-			if s.funcs[name] == nil {
-				s.own()
-				s.funcs = put(s.funcs, name, body)
-			}
-		}
-		for name, value := range o.aliases {
-			s.own()
-			s.aliases = put(s.aliases, name, value)
-		}
-	}
-	return s
+func same(a, b expand.Variable) bool {
+	return a.Set == b.Set && a.Kind == b.Kind && a.Str == b.Str && slices.Equal(a.List, b.List)
 }
 
 // keepFiles takes over the files that a subshell wrote: nothing else of it remains.
-func (s *state) keepFiles(from []*state) *state {
-	for _, o := range from {
-		for path, content := range o.files {
-			if before, ok := s.files[path]; !ok || !before.same(content) {
-				s.own()
-				s.files = put(s.files, path, content)
-			}
+func (s *state) keepFiles(o *state) {
+	for path, content := range o.files {
+		if before, ok := s.files[path]; !ok || !before.same(content) {
+			s.own()
+			s.files = put(s.files, path, content)
 		}
 	}
-	return s
 }
 
 func put[K comparable, V any](m map[K]V, key K, v V) map[K]V {
@@ -122,11 +117,16 @@ func put[K comparable, V any](m map[K]V, key K, v V) map[K]V {
 	return m
 }
 
-func (s *state) set(name, value string) {
+// set assigns a variable; made are the commands that printed its unknown parts.
+func (s *state) set(name, value string, made []string) {
 	if len(value) > maxValue {
 		value = Unknown
 	}
 	s.own()
+	delete(s.made, name)
+	if len(made) > 0 && HasUnknown(value) {
+		s.made = put(s.made, name, made)
+	}
 	s.vars = put(s.vars, name, expand.Variable{Set: true, Kind: expand.String, Str: value})
 }
 

@@ -14,7 +14,7 @@ const (
 	Temporary   = "\uFDD3" // the directory that mktemp makes new files in
 )
 
-// HasUnknown says whether part of s isn't known.
+// HasUnknown reports whether part of s isn't known.
 func HasUnknown(s string) bool {
 	return strings.Contains(s, Unknown) || strings.Contains(s, Unset) || strings.Contains(s, Item)
 }
@@ -43,11 +43,14 @@ type Stream struct {
 	From  []string // the names of the commands that made it, if it isn't known
 }
 
-// same says whether as much is known of two streams.
+// same reports whether as much is known of two streams.
 func (s Stream) same(o Stream) bool { return s.Known == o.Known && s.Text == o.Text }
 
 // text is a stream whose content is known.
 func text(s string) Stream { return Stream{Known: true, Text: s, Piped: true} }
+
+// printed is the stream of a command of which nothing is known but its name.
+func printed(by string) Stream { return Stream{Piped: true, From: []string{by}} }
 
 // then is the stream of two commands after each other.
 func (s Stream) then(next Stream) Stream {

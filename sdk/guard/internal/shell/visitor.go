@@ -42,16 +42,8 @@ const (
 type Problem struct {
 	Kind   Kind
 	Reason string
-	Span   Span
-}
-
-// Span is a part of the text, from byte Start up to End; Line and Column of Start count from 1.
-type Span struct{ Start, End, Line, Column int }
-
-// Place is where in the text, and in which directory, something happens.
-type Place struct {
-	Span Span
-	Dir  string // the working directory; "" if it isn't known
+	From   []string // of Dynamic: the commands that print what isn't known
+	Place  *Place   // of what [Check] finds
 }
 
 // Call is a simple command that would run.
@@ -61,6 +53,7 @@ type Call struct {
 	Env   map[string]string // assigned in front of the command
 	Stdin Stream
 	Via   []string // the commands that start this one, outermost first
+	From  []string // the commands that print the unknown parts of the words
 
 	Output Stream // what it prints, as far as the visitor knows; the shell's own commands fill it themselves
 
@@ -94,13 +87,13 @@ func (c *Call) Pipe(via string, argv []Field, stdin Stream) Stream {
 	inner.Stdin = stdin
 	after := c.state.clone()
 	out := c.in.call(inner, after)
-	c.state.keepFiles([]*state{after})
+	c.state.keepFiles(after)
 	return out
 }
 
 func (c *Call) nested(via string, argv []Field, env map[string]string) *Call {
-	return &Call{Place: c.Place, Argv: argv, Env: env, Stdin: c.Stdin, Via: append(c.Via[:len(c.Via):len(c.Via)], via),
-		in: c.in, raw: c.raw}
+	via2 := append(c.Via[:len(c.Via):len(c.Via)], via)
+	return &Call{Place: c.Place, Argv: argv, Env: env, Stdin: c.Stdin, Via: via2, From: c.From, in: c.in, raw: c.raw}
 }
 
 // Code interprets text as a program of a new shell with the given parameters ($0 first).
@@ -109,15 +102,16 @@ func (c *Call) Code(text string, params []string) Stream {
 	if len(params) > 0 {
 		state.params = params
 	}
-	states, out := c.in.code(&c.Place, text, state, c.Stdin)
-	c.state.keepFiles(states)
+	out := c.in.code(&c.Place, text, c.From, state, c.Stdin)
+	c.state.keepFiles(state)
 	return out
 }
 
 // Feed is like Code, for a program that gets other input than the command.
 func (c *Call) Feed(text string, stdin Stream) {
-	states, _ := c.in.code(&c.Place, text, c.state.clone(), stdin)
-	c.state.keepFiles(states)
+	state := c.state.clone()
+	c.in.code(&c.Place, text, c.From, state, stdin)
+	c.state.keepFiles(state)
 }
 
 // Written returns what earlier commands of the same text wrote into a file, if any did.

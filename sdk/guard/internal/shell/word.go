@@ -151,7 +151,7 @@ func (x *expansion) parts(parts []syntax.WordPart, quoted bool) []syntax.WordPar
 	return out
 }
 
-// part returns what stands for a part of a word; quoted says whether it stands between double quotes.
+// part returns what stands for a part of a word; quoted reports whether it stands between double quotes.
 func (x *expansion) part(part syntax.WordPart, quoted bool) []syntax.WordPart {
 	switch p := part.(type) {
 	case *syntax.Lit:
@@ -174,13 +174,13 @@ func (x *expansion) part(part syntax.WordPart, quoted bool) []syntax.WordPart {
 	return []syntax.WordPart{part}
 }
 
-// isPattern says whether a word is a pattern: it has a star, a question mark, or an opening bracket with a closing one.
+// isPattern reports whether a word is a pattern: it has a star, a question mark, or an opening bracket with a closing one.
 func isPattern(text string) bool {
 	open := strings.IndexByte(text, '[')
 	return strings.ContainsAny(text, "*?") || open >= 0 && strings.IndexByte(text[open:], ']') > 0
 }
 
-// hasPattern says whether a literal has pattern characters that no backslash escapes.
+// hasPattern reports whether a literal has pattern characters that no backslash escapes.
 func hasPattern(s string) bool {
 	for i := 0; i < len(s); i++ {
 		switch s[i] {
@@ -195,8 +195,9 @@ func hasPattern(s string) bool {
 
 // cmdSubst interprets a command substitution and prints what it would.
 func (x *expansion) cmdSubst(w io.Writer, cs *syntax.CmdSubst) error {
-	states, out := x.in.stmts(cs.Stmts, x.state.clone(), Stream{})
-	x.state.keepFiles(states)
+	child := x.state.clone()
+	out := x.in.stmts(cs.Stmts, child, Stream{})
+	x.state.keepFiles(child)
 	text := Unknown
 	if out.Known {
 		text = out.Text
@@ -211,18 +212,12 @@ func (x *expansion) cmdSubst(w io.Writer, cs *syntax.CmdSubst) error {
 func (x *expansion) procSubst(ps *syntax.ProcSubst) (string, error) {
 	stdin := Stream{}
 	if ps.Op == syntax.CmdOut {
-		stdin = Stream{Piped: true, From: []string{"a process substitution"}}
+		stdin = printed("a process substitution")
 	}
-	_, out := x.in.stmts(ps.Stmts, x.state.clone(), stdin)
+	out := x.in.stmts(ps.Stmts, x.state.clone(), stdin)
 	path := "/dev/fd/" + Substituted
 	if ps.Op == syntax.CmdIn || ps.Op == syntax.CmdInTemp {
 		x.state.write(path, out)
 	}
 	return path, nil
-}
-
-// evaluate computes an arithmetic expression for its side effects.
-func (x *expansion) evaluate(expr syntax.ArithmExpr) error {
-	_, err := expand.Arithm(x.config(), expr)
-	return err
 }

@@ -1,7 +1,6 @@
-package lang
+package inline
 
 import (
-	"slices"
 	"strings"
 
 	"github.com/picoclaw/picoclaw/sdk/guard/internal/shell"
@@ -13,9 +12,9 @@ type token struct {
 	text string
 }
 
-// Awk says what an awk program does: it can run commands through system and pipes, and read and write files.
-func Awk(code string) []Effect {
-	tokens := awkConstants(awkTokens(code))
+// awkEffects returns what an awk program does: it can run commands through system and pipes, and read and write files.
+func awkEffects(code string) []Effect {
+	tokens := awkTokens(code)
 	var out []Effect
 	printing := false
 	for i, t := range tokens {
@@ -39,7 +38,7 @@ func Awk(code string) []Effect {
 		case t.text == "<" && i > 0 && awkGetline(tokens[:i]) && next.kind == '"':
 			out = append(out, Effect{Kind: Read, Text: awkString(tokens[i+1:])})
 		case t.text == "@":
-			out = append(out, Effect{Kind: Dynamic, Text: "awk's @ loads code or calls a function by its name"})
+			out = append(out, Effect{Kind: Computed, Text: "awk's @ loads code or calls a function by its name"})
 		case t.kind == '"' && strings.HasPrefix(t.text, "/inet"):
 			out = append(out, Effect{Kind: Remote, Text: t.text})
 		}
@@ -47,38 +46,7 @@ func Awk(code string) []Effect {
 	return out
 }
 
-// changing are the signs behind a variable that changes in a way that isn't followed.
-var changing = []string{"=", "+", "-", "[", ","}
-
-// awkConstants replaces the variables that are only ever assigned one string by that string.
-func awkConstants(tokens []token) []token {
-	values := map[string]string{}
-	variable := map[string]bool{}
-	for i, t := range tokens {
-		if t.kind != 'a' || i+1 >= len(tokens) {
-			continue
-		}
-		switch next := tokens[i+1]; {
-		case next.text == "=" && i+3 < len(tokens) && tokens[i+2].kind == '"' && (tokens[i+3].text == ";" || tokens[i+3].text == "}" || tokens[i+3].text == "\n"):
-			if value, ok := values[t.text]; ok && value != tokens[i+2].text {
-				variable[t.text] = true
-			}
-			values[t.text] = tokens[i+2].text
-		case next.kind == '.' && slices.Contains(changing, next.text) || i > 0 && tokens[i-1].text == "getline":
-			variable[t.text] = true
-		}
-	}
-	out := make([]token, len(tokens))
-	for i, t := range tokens {
-		value, ok := values[t.text]
-		if out[i] = t; ok && t.kind == 'a' && !variable[t.text] && (i+1 >= len(tokens) || tokens[i+1].text != "=") {
-			out[i] = token{'"', value}
-		}
-	}
-	return out
-}
-
-// awkGetline says whether getline, or getline and a variable, end the tokens.
+// awkGetline reports whether getline, or getline and a variable, end the tokens.
 func awkGetline(tokens []token) bool {
 	for i := len(tokens) - 1; i >= 0 && i >= len(tokens)-4; i-- {
 		if tokens[i].text == "getline" {
@@ -116,12 +84,23 @@ func awkBefore(tokens []token) string {
 	start := len(tokens)
 	for start > 0 {
 		t := tokens[start-1]
-		if t.kind != '"' && t.kind != 'a' && t.text != ")" && t.text != "(" && t.text != "$" && t.kind != '0' || t.text == "while" || t.text == "if" || t.text == "print" {
+		if !awkOperand(t) {
 			break
 		}
 		start--
 	}
 	return awkString(tokens[start:])
+}
+
+// awkOperand reports whether a token may be part of the expression before a pipe.
+func awkOperand(t token) bool {
+	switch t.kind {
+	case '"', '0':
+		return true
+	case 'a':
+		return t.text != "while" && t.text != "if" && t.text != "print"
+	}
+	return t.text == ")" || t.text == "(" || t.text == "$"
 }
 
 // awkTokens splits a program.
@@ -137,11 +116,11 @@ func awkTokens(code string) []token {
 				i++
 			}
 		case c == '"':
-			text, n := quotedText(code[i:], '"')
+			text, n := quoted(code[i:], '"')
 			out = append(out, token{'"', text})
 			i += n
 		case c == '/' && regexAllowed(out):
-			_, n := quotedText(code[i:], '/')
+			_, n := quoted(code[i:], '/')
 			out = append(out, token{'/', ""})
 			i += n
 		case letter(c):
@@ -158,7 +137,8 @@ func awkTokens(code string) []token {
 			out = append(out, token{'0', code[start:i]})
 		default:
 			n := 1
-			if two := code[i:min(i+2, len(code))]; two == "||" || two == "|&" || two == ">>" || two == ">=" || two == "<=" || two == "&&" {
+			switch code[i:min(i+2, len(code))] {
+			case "||", "|&", ">>", ">=", "<=", "&&":
 				n = 2
 			}
 			out = append(out, token{'.', code[i : i+n]})
@@ -168,7 +148,7 @@ func awkTokens(code string) []token {
 	return out
 }
 
-// regexAllowed says whether a slash begins a regular expression and doesn't divide.
+// regexAllowed reports whether a slash begins a regular expression and doesn't divide.
 func regexAllowed(before []token) bool {
 	if len(before) == 0 {
 		return true
@@ -183,31 +163,6 @@ func regexAllowed(before []token) bool {
 	return last.text != ")" && last.text != "]" && last.text != "$"
 }
 
-// quotedText returns what stands between quote and the next unescaped quote, escapes resolved, and its length with
-// both quotes.
-func quotedText(s string, quote byte) (string, int) {
-	var b strings.Builder
-	for i := 1; i < len(s); i++ {
-		switch s[i] {
-		case '\\':
-			if i++; i < len(s) {
-				switch s[i] {
-				case 'n':
-					b.WriteByte('\n')
-				case 't':
-					b.WriteByte('\t')
-				default:
-					b.WriteByte(s[i])
-				}
-			}
-		case quote:
-			return b.String(), i + 1
-		default:
-			b.WriteByte(s[i])
-		}
-	}
-	return b.String(), len(s)
-}
+func letter(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' || c == '_' }
 
-func letter(c byte) bool { return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c == '_' }
-func digit(c byte) bool  { return c >= '0' && c <= '9' }
+func digit(c byte) bool { return c >= '0' && c <= '9' }

@@ -1,4 +1,4 @@
-package lang
+package inline
 
 import "strings"
 
@@ -9,8 +9,8 @@ type sed struct {
 	out  []Effect
 }
 
-// Sed says what a sed script does: e runs commands, r and R read files, w and W write them.
-func Sed(code string) []Effect {
+// sedEffects returns what a sed script does: e runs commands, r and R read files, w and W write them.
+func sedEffects(code string) []Effect {
 	s := &sed{code: code}
 	for s.at < len(code) {
 		s.command()
@@ -111,7 +111,7 @@ func (s *sed) command() {
 		if command := s.line(); command != "" {
 			s.out = append(s.out, Effect{Kind: Shell, Text: command})
 		} else {
-			s.out = append(s.out, Effect{Kind: Dynamic, Text: "sed's e runs its input as commands"})
+			s.out = append(s.out, Effect{Kind: Computed, Text: "sed's e runs its input as commands"})
 		}
 	case ':', 'b', 't', 'T':
 		for s.at < len(s.code) && s.peek() != ';' && s.peek() != '\n' && s.peek() != '}' {
@@ -133,7 +133,7 @@ func (s *sed) substitute() {
 		switch c := s.code[s.at]; {
 		case c == 'e':
 			s.at++
-			s.out = append(s.out, Effect{Kind: Dynamic, Text: "sed's flag e runs the result of s as a command"},
+			s.out = append(s.out, Effect{Kind: Computed, Text: "sed's flag e runs the result of s as a command"},
 				Effect{Kind: Shell, Text: replacement})
 		case c == 'w':
 			s.at++

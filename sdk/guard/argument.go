@@ -12,12 +12,31 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/guard/internal/windows"
 )
 
-// known replaces the marks of what isn't known by what makes a path of them: a variable that nothing has set is empty, and
-// anything else is taken for one name.
+// systemBins are the directories whose programs may be named by their full path.
+var systemBins = map[string]bool{
+	"/bin": true, "/sbin": true, "/usr/bin": true, "/usr/sbin": true, "/usr/local/bin": true, "/usr/local/sbin": true,
+	"/usr/local/go/bin": true, "/opt/homebrew/bin": true, "/snap/bin": true, "/usr/games": true,
+}
+
+// device matches the names of disks.
+var device = regexp.MustCompile(`^/dev/(sd|hd|vd|xvd|nvme|mmcblk|loop|dm-|md|sr|nbd|disk|rdisk|mapper/|ram|zram|mtd|root|block/|` +
+	`mem$|kmem$|port$)`)
+
+// safeDevices are always allowed, for reading and writing.
+var safeDevices = map[string]bool{
+	"/dev/null": true, "/dev/zero": true, "/dev/full": true, "/dev/random": true, "/dev/urandom": true, "/dev/tty": true,
+	"/dev/stdin": true, "/dev/stdout": true, "/dev/stderr": true,
+}
+
+// descriptor matches the files that a command has open already: what opened them was decided on.
+var descriptor = regexp.MustCompile(`^(/dev/fd|/proc/self/fd)/[0-9]+$`)
+
+// knownPath replaces the marks of what isn't known by what makes a path of them: a variable that nothing has set is
+// empty, and anything else is taken for one name.
 var knownPath = strings.NewReplacer(shell.Unset, "", shell.Unknown, "unknown", shell.Item, "unknown")
 
-// likeliest is a path of which parts aren't known, with what stands for them. A name that isn't known is one name; but where steps
-// to the parent follow, it may be none at all, so that they lead further up.
+// likeliest is a path of which parts aren't known, with what stands for them. A name that isn't known is one name; but
+// where steps to the parent follow, it may be none at all, so that they lead further up.
 func likeliest(text string) string {
 	if !shell.HasUnknown(text) {
 		return text
@@ -31,34 +50,23 @@ func likeliest(text string) string {
 	return knownPath.Replace(strings.Join(parts, "/"))
 }
 
-// device matches the names of disks.
-var device = regexp.MustCompile(`^/dev/(sd|hd|vd|xvd|nvme|mmcblk|loop|dm-|md|sr|nbd|disk|rdisk|mapper/|ram|zram|mtd|root|block/|mem$|kmem$|port$)`)
-
-// safeDevices are always allowed, for reading and writing.
-var safeDevices = map[string]bool{
-	"/dev/null": true, "/dev/zero": true, "/dev/random": true, "/dev/urandom": true,
-	"/dev/stdin": true, "/dev/stdout": true, "/dev/stderr": true,
-}
-
-// descriptor matches the files that a command has open already: what opened them was decided on.
-var descriptor = regexp.MustCompile(`^/dev/fd/[0-9]+$`)
-
 // path decides on a path in a command.
 func (a *analysis) path(p *shell.Place, access Access, text string, glob bool, argv []string) {
 	if len(text) > 5 && strings.EqualFold(text[:5], "file:") {
 		text = filePath(text)
 	}
-	text = likeliest(text)
-	if text == "" {
+	if text = likeliest(text); text == "" {
 		return
 	}
 	clean := filepath.Clean(text)
 	dev := strings.HasPrefix(clean, "/dev/")
 	if dev && access == Write && a.rules && device.MatchString(clean) {
-		a.add(finding{verdict: Deny, rule: "exec.device", line: reasonDangerous, tier: tierHard, why: "it writes to the device " + clean, setting: settingHard, span: p.Span, argv: argv})
+		a.add(finding{verdict: Deny, rule: "exec.device", line: reasonDangerous, tier: tierHard, setting: settingHard,
+			why: "it writes to the device " + clean, span: p.Span(), argv: argv})
 	}
-	if !a.paths || dev && (descriptor.MatchString(clean) || safeDevices[clean] && access != Delete || strings.HasPrefix(clean, "/dev/fd/"+shell.Substituted)) ||
-		strings.HasPrefix(clean, "/"+shell.Temporary+"/") {
+	open := descriptor.MatchString(clean) || strings.HasPrefix(clean, "/dev/fd/"+shell.Substituted) ||
+		strings.HasPrefix(clean, "/"+shell.Temporary+"/")
+	if !a.paths || open || dev && safeDevices[clean] && access != Delete {
 		return
 	}
 	if glob {
@@ -66,15 +74,15 @@ func (a *analysis) path(p *shell.Place, access Access, text string, glob bool, a
 	}
 	abs := text
 	if !filepath.IsAbs(text) {
-		dir := p.Dir
-		if dir == "" {
+		if p.Dir == "" {
 			// The directory is somewhere inside, nobody knows where: steps up may leave it.
-			if !filepath.IsLocal(text) {
-				a.refuse(p, finding{rule: ruleOutside, why: "the working directory isn't known here, so " + text + " may lie outside the workspace", safer: saferInside, argv: argv})
+			if !filepath.IsLocal(text) && !a.guard.policy.Kernel {
+				a.refuse(p, finding{rule: ruleOutside, safer: saferInside, argv: argv,
+					why: "the working directory isn't known here, so " + text + " may lie outside the workspace"})
 			}
 			return
 		}
-		abs = dir + string(filepath.Separator) + text
+		abs = p.Dir + string(filepath.Separator) + text
 	}
 	if reason := malformed(abs); reason != "" {
 		a.refuse(p, finding{rule: ruleMalformed, why: reason, safer: saferInside, argv: argv})
@@ -86,12 +94,8 @@ func (a *analysis) path(p *shell.Place, access Access, text string, glob bool, a
 }
 
 func (a *analysis) refuse(p *shell.Place, f finding) {
-	f.verdict, f.line, f.span = Deny, reasonWorkdir, p.Span
+	f.verdict, f.line, f.span = Deny, reasonWorkdir, p.Span()
 	a.add(f)
-}
-
-func (a *analysis) outside(c *shell.Call, word string) {
-	a.refuse(&c.Place, finding{rule: ruleOutside, why: word + " leaves the workspace", safer: saferInside, argv: shell.Texts(c.Argv)})
 }
 
 // parents replaces the parts of a pattern that may match ".." by "..".
@@ -117,17 +121,17 @@ func filePath(url string) string {
 	return rest
 }
 
-// separators stand between the parts of an argument that may each be a path: --opt=/x, a:/x, -Fname=@/x, type=bind,source=/x.
+// separators stand between the parts of an argument that may each be a path: --opt=/x, a:/x, -Fname=@/x,
+// type=bind,source=/x.
 const separators = "=:,@<>;"
 
-// shape decides on an argument that is for nobody knows what, if it looks like a path.
-func (a *analysis) shape(c *shell.Call, name, text string, glob bool) {
+// argument decides on an argument that is for nobody knows what, if it looks like a path.
+func (a *analysis) argument(c *shell.Call, name, text string, glob bool) {
 	argv := shell.Texts(c.Argv)
 	if programs.Remote(text) || windows.Names[name] && isSwitch(text) {
 		return
 	}
-	access := Read
-	check := func(text string) { a.path(&c.Place, access, text, glob, argv) }
+	check := func(text string) { a.path(&c.Place, Read, text, glob, argv) }
 	switch {
 	case strings.ContainsAny(text, " \t\n"):
 		if leaves(text) {
@@ -150,18 +154,19 @@ func (a *analysis) shape(c *shell.Call, name, text string, glob bool) {
 		if strings.IndexByte(separators, text[i]) < 0 {
 			continue
 		}
-		part := text[i+1:]
+		rest := text[i+1:]
+		if programs.Remote(rest) {
+			return // --url=https://host/path
+		}
+		part := rest
 		if end := strings.IndexAny(part, separators); end >= 0 {
 			part = part[:end]
-		}
-		if programs.Remote(text[i+1:]) {
-			return // --url=https://host/path
 		}
 		switch {
 		case leaves(part) && !strings.HasPrefix(part, "//"):
 			check(a.home(c, part))
-		case len(text) > i+6 && strings.EqualFold(text[i+1:i+6], "file:"):
-			check(text[i+1:])
+		case len(rest) > 5 && strings.EqualFold(rest[:5], "file:"):
+			check(rest)
 		case part != "" && text[0] == '-':
 			check(part)
 		}
@@ -170,10 +175,11 @@ func (a *analysis) shape(c *shell.Call, name, text string, glob bool) {
 
 const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-"
 
-// leaves says whether a text looks like a path that isn't simply below the working directory.
+// leaves reports whether a text looks like a path that isn't simply below the working directory.
 func leaves(text string) bool {
 	plain := knownPath.Replace(text)
-	return strings.HasPrefix(plain, "/") || strings.HasPrefix(plain, "~/") || plain == ".." || strings.HasPrefix(plain, "../") || strings.Contains(plain, "/../") || strings.HasSuffix(plain, "/..")
+	return strings.HasPrefix(plain, "/") || strings.HasPrefix(plain, "~/") || plain == ".." ||
+		strings.HasPrefix(plain, "../") || strings.Contains(plain, "/../") || strings.HasSuffix(plain, "/..")
 }
 
 // home is a path with its tilde replaced: programs do so themselves behind "=".
@@ -187,7 +193,7 @@ func (a *analysis) home(c *shell.Call, text string) string {
 	return text
 }
 
-// isSwitch says whether a word is a switch of a Windows command.
+// isSwitch reports whether a word is a switch of a Windows command.
 func isSwitch(text string) bool {
 	return strings.HasPrefix(text, "/") && len(text) > 1 && !strings.Contains(text[1:], "/")
 }

@@ -1,0 +1,70 @@
+package shell
+
+import (
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// Span is a part of the text, from byte Start up to End; Line and Column of Start count from 1.
+type Span struct{ Start, End, Line, Column int }
+
+// Place is where in the text, and in which directory, something happens.
+type Place struct {
+	Dir string // the working directory; "" if it isn't known
+
+	part part
+	text *source
+}
+
+// part is a part of one text.
+type part struct{ start, end int }
+
+// source is a text that is followed: the one that was given, or code within it.
+type source struct {
+	text string
+	runs *Place // the command that runs the code; nil for the text that was given
+}
+
+// NewPlace returns the place of a part of a text.
+func NewPlace(text string, start, end int, dir string) *Place {
+	return &Place{Dir: dir, part: part{start, end}, text: &source{text: text}}
+}
+
+// Span returns the part of the whole text. Code within code is pointed into where it stands there once; otherwise its
+// place is that of the command that runs it.
+func (p *Place) Span() Span {
+	whole, at := p.text, p.part
+	for whole != nil && whole.runs != nil {
+		outer := whole.runs.text
+		for outer.runs != nil {
+			outer = outer.runs.text
+		}
+		if found := strings.Index(outer.text, whole.text); found >= 0 && whole.text != "" &&
+			!strings.Contains(outer.text[found+1:], whole.text) {
+			whole, at = outer, part{found + at.start, found + at.end}
+			break
+		}
+		whole, at = whole.runs.text, whole.runs.part
+	}
+	if whole == nil || at.end > len(whole.text) || at.start > at.end {
+		return Span{}
+	}
+	before := whole.text[:at.start]
+	return Span{Start: at.start, End: at.end, Line: 1 + strings.Count(before, "\n"),
+		Column: at.start - strings.LastIndexByte(before, '\n')}
+}
+
+// place returns where a node stands.
+func (in *Interpreter) place(node syntax.Node, st *state) *Place {
+	return &Place{Dir: st.dir, part: part{int(node.Pos().Offset()), int(node.End().Offset())}, text: in.source}
+}
+
+// raw returns the text of a node.
+func (in *Interpreter) raw(node syntax.Node) string {
+	start, end := int(node.Pos().Offset()), int(node.End().Offset())
+	if start < 0 || end > len(in.source.text) || start > end {
+		return ""
+	}
+	return in.source.text[start:end]
+}
