@@ -55,6 +55,9 @@ func (a *analysis) path(p *shell.Place, access Access, text string, glob bool, a
 	if len(text) > 5 && strings.EqualFold(text[:5], "file:") {
 		text = filePath(text)
 	}
+	if a.guard.policy.Kernel && (strings.HasPrefix(text, shell.Unknown) || strings.HasPrefix(text, shell.Unset)) {
+		return // where it begins is computed
+	}
 	if text = likeliest(text); text == "" {
 		return
 	}
@@ -66,6 +69,7 @@ func (a *analysis) path(p *shell.Place, access Access, text string, glob bool, a
 	}
 	open := descriptor.MatchString(clean) || strings.HasPrefix(clean, "/dev/fd/"+shell.Substituted) ||
 		strings.HasPrefix(clean, "/"+shell.Temporary+"/")
+	text = strings.ReplaceAll(text, shell.Temporary, "tmp")
 	if !a.paths || open || dev && safeDevices[clean] && access != Delete {
 		return
 	}

@@ -30,6 +30,9 @@ func (a *analysis) code(c *shell.Call, language, text string, params []string) {
 // effect decides on something that code does.
 func (a *analysis) effect(c *shell.Call, language string, e inline.Effect) {
 	argv := shell.Texts(c.Argv)
+	if e.Moved {
+		c = c.Elsewhere()
+	}
 	switch e.Kind {
 	case inline.Shell:
 		if e.Fed {

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/picoclaw/picoclaw/sdk/guard/internal/shell"
 )
@@ -14,67 +15,102 @@ import (
 type hook byte
 
 const (
-	runs     hook = iota + 1 // the value is a command
-	loads                    // the value is loaded as code before anything else
-	expands                  // the shell expands the value, substitutions included
-	searches                 // the value is a list of directories to find programs or code in
-	names                    // the value is a path
+	runs      hook = iota + 1 // the value is a command
+	loads                     // the value is loaded as code before anything else
+	expands                   // the shell expands the value, substitutions included
+	searches                  // the value is a list of directories to find programs or code in
+	names                     // the value is a path
+	begins                    // the value is a file that shells run first, or the name of an environment, such as test
+	arguments                 // the value is more arguments for the program of that name
 )
 
-// hooks are the variables that can make a harmless program do something else.
-var hooks = map[string]hook{
-	"PAGER": runs, "GIT_PAGER": runs, "MANPAGER": runs, "EDITOR": runs, "VISUAL": runs, "GIT_EDITOR": runs, "GIT_SEQUENCE_EDITOR": runs, "FCEDIT": runs,
-	"GIT_SSH_COMMAND": runs, "GIT_SSH": runs, "GIT_ASKPASS": runs, "SSH_ASKPASS": runs, "SUDO_ASKPASS": runs, "GIT_EXTERNAL_DIFF": runs, "GIT_PROXY_COMMAND": runs,
-	"BROWSER": runs, "LESSOPEN": runs, "LESSCLOSE": runs, "PROMPT_COMMAND": runs, "RSYNC_RSH": runs, "CVS_RSH": runs, "SYSTEMD_PAGER": runs, "BAT_PAGER": runs,
-	"GH_PAGER": runs, "GH_EDITOR": runs, "GH_BROWSER": runs, "SVN_EDITOR": runs, "HGEDITOR": runs, "KUBE_EDITOR": runs, "PSQL_PAGER": runs, "AWS_PAGER": runs, "DELTA_PAGER": runs,
-	"RUSTC_WRAPPER": runs, "RUSTC_WORKSPACE_WRAPPER": runs, "CMAKE_C_COMPILER_LAUNCHER": runs, "GOFLAGS": expands,
-	"LD_PRELOAD": loads, "LD_AUDIT": loads, "DYLD_INSERT_LIBRARIES": loads, "BASH_ENV": loads, "ENV": loads, "PERL5OPT": loads, "PERL5DB": loads, "RUBYOPT": loads, "TAR_OPTIONS": loads,
-	"PYTHONSTARTUP": loads, "PYTHONINSPECT": loads, "JAVA_TOOL_OPTIONS": loads, "_JAVA_OPTIONS": loads, "BASH_FUNC_x%%": loads, "SHELLOPTS": loads, "BASHOPTS": expands, "PS4": expands, "PS0": expands, "PS1": expands, "PS2": expands,
-	"NODE_OPTIONS": names, "PATH": searches, "LD_LIBRARY_PATH": searches, "DYLD_LIBRARY_PATH": searches, "PYTHONPATH": searches, "PERL5LIB": searches, "RUBYLIB": searches, "NODE_PATH": searches,
-	"GIT_DIR": names, "GIT_WORK_TREE": names, "GIT_INDEX_FILE": names, "GIT_CONFIG": names, "GIT_CONFIG_GLOBAL": names, "GIT_CONFIG_SYSTEM": names, "GIT_CONFIG_PARAMETERS": loads, "GIT_TEMPLATE_DIR": names, "GIT_EXEC_PATH": names,
-	"KUBECONFIG": names, "HISTFILE": names, "PYTHONHOME": names, "GIT_TRACE": names, "GIT_TRACE2": names, "NPM_CONFIG_SCRIPT_SHELL": runs, "npm_config_script_shell": runs,
-}
+// hooks returns the variables that can make a harmless program do something else.
+var hooks = sync.OnceValue(func() map[string]hook {
+	all := map[string]hook{}
+	for _, group := range []struct {
+		how   hook
+		names string
+	}{
+		{runs, `PAGER GIT_PAGER MANPAGER SYSTEMD_PAGER BAT_PAGER GH_PAGER PSQL_PAGER AWS_PAGER DELTA_PAGER EDITOR VISUAL FCEDIT
+			GIT_EDITOR GIT_SEQUENCE_EDITOR GH_EDITOR SVN_EDITOR HGEDITOR KUBE_EDITOR PSQL_EDITOR SYSTEMD_EDITOR JJ_EDITOR CVSEDITOR
+			LYNX_EDITOR GIT_SSH_COMMAND GIT_SSH GIT_ASKPASS SSH_ASKPASS SUDO_ASKPASS GIT_EXTERNAL_DIFF GIT_PROXY_COMMAND BROWSER
+			GH_BROWSER LESSOPEN LESSCLOSE PROMPT_COMMAND RSYNC_RSH CVS_RSH SVN_SSH HG_SSH KUBECTL_EXTERNAL_DIFF RUSTC_WRAPPER
+			RUSTC_WORKSPACE_WRAPPER CARGO_BUILD_RUSTC_WRAPPER CMAKE_C_COMPILER_LAUNCHER CMAKE_CXX_COMPILER_LAUNCHER
+			FZF_DEFAULT_COMMAND DIFFPROG NPM_CONFIG_SCRIPT_SHELL npm_config_script_shell npm_config_git NPM_CONFIG_GIT
+			npm_config_editor npm_config_shell npm_config_viewer`},
+		{loads, `LD_PRELOAD LD_AUDIT DYLD_INSERT_LIBRARIES BASH_ENV PERL5OPT PERL5DB RUBYOPT TAR_OPTIONS PYTHONSTARTUP
+			PYTHONINSPECT JAVA_TOOL_OPTIONS _JAVA_OPTIONS SHELLOPTS GIT_CONFIG_PARAMETERS`},
+		{expands, "GOFLAGS BASHOPTS PS4 PS0 PS1 PS2 MANLESS TEXEDIT PERLDB_OPTS"},
+		{searches, "PATH LD_LIBRARY_PATH DYLD_LIBRARY_PATH PYTHONPATH PERL5LIB RUBYLIB NODE_PATH"},
+		{names, `GIT_DIR GIT_WORK_TREE GIT_INDEX_FILE GIT_CONFIG GIT_CONFIG_GLOBAL GIT_CONFIG_SYSTEM GIT_TEMPLATE_DIR GIT_EXEC_PATH
+			GIT_TRACE GIT_TRACE2 KUBECONFIG HISTFILE PYTHONHOME OPENSSL_CONF WGETRC SYSTEM_WGETRC MAKEFILES npm_config_prefix
+			NPM_CONFIG_PREFIX PIP_TARGET PIP_PREFIX PIP_ROOT`},
+		{begins, "ENV"},
+		{arguments, "MAKEFLAGS GNUMAKEFLAGS MFLAGS NODE_OPTIONS npm_config_node_options NPM_CONFIG_NODE_OPTIONS"},
+	} {
+		for name := range strings.FieldsSeq(group.names) {
+			all[name] = group.how
+		}
+	}
+	return all
+})
 
 // environment decides on the variables that are set for a command, or for all that follow.
 func (a *analysis) environment(c *shell.Call) {
-	for name, value := range c.Env {
+	if len(c.Env) == 0 {
+		return
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.Env)) {
+		value := c.Env[name]
 		if key, ok := strings.CutPrefix(name, "GIT_CONFIG_KEY_"); ok {
 			setting := value + "=" + c.Env["GIT_CONFIG_VALUE_"+key]
 			c.Pipe("git", []shell.Field{{Text: "git"}, {Text: "-c"}, {Text: setting}, {Text: "version"}}, shell.Stream{})
 		}
-		how, ok := hooks[name]
-		if !ok && strings.HasPrefix(name, "BASH_FUNC_") {
-			how, ok = loads, true
+		how := hooks()[name]
+		if strings.HasPrefix(name, "BASH_FUNC_") {
+			how = loads
 		}
-		if !ok || value == "" || value == shell.Unknown || value == shell.Unset {
-			continue
-		}
-		switch how {
-		case runs:
-			if !shell.HasUnknown(value) {
-				c.Code(strings.TrimLeft(value, "|-"), nil)
-			}
-		case loads:
-			a.hard(c, "exec.environment", name+" makes programs load code that they wouldn't otherwise")
-		case expands:
-			if strings.ContainsAny(value, "`$") || strings.Contains(value, "exec=") {
-				a.hard(c, "exec.environment", "the commands in the value of "+name+" would run")
-			}
-		case searches:
-			a.search(c, name, value)
-		case names:
-			a.argument(c, "", strings.TrimSpace(value), false)
+		if how != 0 && value != "" && value != shell.Unknown && value != shell.Unset {
+			a.hook(c, how, name, value)
 		}
 	}
 }
 
-// search decides on the directories of a search path.
-func (a *analysis) search(c *shell.Call, name, value string) {
-	for _, dir := range strings.Split(value, ":") {
-		if dir == "" || shell.HasUnknown(dir) || systemBins[filepath.Clean(dir)] {
-			continue
+// hook decides on the value of one variable that makes programs run something.
+func (a *analysis) hook(c *shell.Call, how hook, name, value string) {
+	switch how {
+	case runs:
+		if !shell.HasUnknown(value) {
+			c.Code(strings.TrimLeft(value, "|-"), nil)
 		}
-		a.path(&c.Place, Read, dir, false, []string{name + "=" + value})
+	case loads:
+		a.hard(c, "exec.environment", name+" makes programs load code that they wouldn't otherwise")
+	case begins:
+		if strings.ContainsAny(value, "/.") {
+			a.hard(c, "exec.environment", name+" makes shells run a file that they wouldn't otherwise")
+		}
+	case expands:
+		if strings.Contains(value, "`") || strings.Contains(value, "$(") || strings.Contains(value, "exec=") {
+			a.hard(c, "exec.environment", "the commands in the value of "+name+" would run")
+		}
+	case searches:
+		for _, dir := range strings.Split(value, ":") {
+			if dir != "" && !shell.HasUnknown(dir) && !systemBins[filepath.Clean(dir)] {
+				a.path(&c.Place, Read, dir, false, []string{name + "=" + value})
+			}
+		}
+	case names:
+		a.argument(c, "", strings.TrimSpace(value), false)
+	case arguments:
+		program := "make"
+		if strings.Contains(strings.ToUpper(name), "NODE") {
+			program = "node"
+		}
+		argv := []shell.Field{{Text: program}}
+		for word := range strings.FieldsSeq(value) {
+			argv = append(argv, shell.Field{Text: word})
+		}
+		c.Pipe(program, append(argv, shell.Field{Text: "--version"}), shell.Stream{})
 	}
 }
 

@@ -44,16 +44,23 @@ func (a *analysis) apply(c *shell.Call, rule *rules.Rule, name string, argv []st
 
 // temporary reports whether a rule about deleting meets a command that deletes what mktemp has made before it.
 func temporary(rule string, args []string) bool {
+	find := rule == "exec.find-delete"
+	if !find && !strings.HasPrefix(rule, "exec.rm-") {
+		return false
+	}
 	made := false
 	for _, arg := range args {
 		if strings.HasPrefix(arg, "-") {
+			if find {
+				break // the conditions follow
+			}
 			continue
 		}
-		if made = strings.HasPrefix(arg, "/"+shell.Temporary+"/"); !made {
+		if made = strings.Contains(arg, shell.Temporary) && !strings.Contains(arg, ".."); !made {
 			return false
 		}
 	}
-	return made && strings.HasPrefix(rule, "exec.rm-")
+	return made
 }
 
 // lifting names the setting that lifts a soft rule for one simple command.

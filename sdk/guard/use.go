@@ -8,6 +8,31 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/guard/internal/shell"
 )
 
+// uses decides on the arguments of a program. Where it changes to a directory first, they count from there.
+func (a *analysis) uses(c *shell.Call, name string) {
+	list, dir := programs.Uses(name, c.Argv[1:]), ""
+	for _, u := range list {
+		if u.Kind == programs.Enter {
+			a.use(c, name, u)
+			if dir = u.Text; !strings.HasPrefix(dir, "/") && c.Dir != "" {
+				dir = c.Dir + "/" + dir
+			}
+			if c.Dir = dir; shell.HasUnknown(dir) {
+				c.Dir = ""
+			}
+		}
+	}
+	for _, u := range list {
+		switch {
+		case u.Kind == programs.Enter:
+			continue
+		case u.Kind == programs.Command && u.Dir == "":
+			u.Dir = dir
+		}
+		a.use(c, name, u)
+	}
+}
+
 // use decides on one argument by what it is for.
 func (a *analysis) use(c *shell.Call, name string, u programs.Use) {
 	argv := shell.Texts(c.Argv)

@@ -68,9 +68,7 @@ func (a *analysis) Call(c *shell.Call) {
 		a.judge(c, name, argv)
 	}
 	a.program(c, argv)
-	for _, use := range programs.Uses(name, c.Argv[1:]) {
-		a.use(c, name, use)
-	}
+	a.uses(c, name)
 	switch name {
 	case "curl", "wget", "aria2c", "axel":
 		fetched(c, name)
@@ -110,7 +108,8 @@ var starters = map[string]bool{
 // guess looks for a command among the arguments of a program whose arguments nobody knows the meaning of.
 func (a *analysis) guess(c *shell.Call) {
 	for i, f := range c.Argv[1:] {
-		if starters[shell.Name(f.Text)] && i+2 < len(c.Argv) || strings.HasPrefix(f.Text, "mkfs.") {
+		bare := !strings.Contains(f.Text, "/") || systemBins[filepath.Dir(f.Text)]
+		if bare && starters[shell.Name(f.Text)] && i+2 < len(c.Argv) || strings.HasPrefix(f.Text, "mkfs.") {
 			before := a.guessing
 			a.guessing = true
 			c.Exec(shell.Name(c.Argv[0].Text), c.Argv[i+1:], nil, "")

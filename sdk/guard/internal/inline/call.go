@@ -43,6 +43,17 @@ func (s *scanner) call(c *Call, i int) {
 	if n == 0 {
 		return
 	}
+	raw := s.code[i : i+n]
+	if c.Option != "" && !strings.Contains(raw, c.Option) {
+		return
+	}
+	if before := len(s.out); strings.Contains(raw, "cwd") || strings.Contains(raw, "chdir") {
+		defer func() {
+			for j := before; j < len(s.out); j++ {
+				s.out[j].Moved = true
+			}
+		}()
+	}
 	named := func(name string) (argument, bool) {
 		for _, a := range args {
 			if a.name == name {
@@ -77,6 +88,9 @@ func (s *scanner) call(c *Call, i int) {
 		} else {
 			s.out = append(s.out, Effect{Kind: Computed, Text: "it runs code"})
 		}
+	case "enter":
+		s.moved = true
+		s.file(List, first)
 	case "open":
 		mode, ok := named("mode")
 		if !ok && len(positional) > 1 {

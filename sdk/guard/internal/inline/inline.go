@@ -36,6 +36,9 @@ type Effect struct {
 	Text string
 	Argv []string
 	Fed  bool // what Text runs reads what the code prints
+
+	// Moved reports whether the code changes its working directory, so that nobody knows where relative paths begin.
+	Moved bool
 }
 
 const (
@@ -64,7 +67,10 @@ func effects(l *Language, code string, depth int) []Effect {
 	}
 	s := &scanner{language: l, code: code, depth: depth, imports: l.imports(code)}
 	s.scan()
-	out = append(out, s.out...)
+	for _, e := range s.out {
+		e.Moved = e.Moved || s.moved
+		out = append(out, e)
+	}
 	switch {
 	case s.forks && l.loops.MatchString(code):
 		out = append(out, Effect{Kind: ForkBomb, Text: "fork in a loop"})

@@ -11,6 +11,7 @@ type scanner struct {
 	work     int               // bytes of arguments so far
 	out      []Effect
 
+	moved   bool // the code changes its working directory
 	starts  bool // a command is started, or a descriptor given another meaning
 	forks   bool
 	sockets bool

@@ -41,6 +41,8 @@ type Call struct {
 	From  int    `json:"from,omitempty"`  // the first argument that counts; 1 unless given
 	Drop  int    `json:"drop,omitempty"`  // the word of the command that doesn't count: a program's name, given twice
 	Needs string `json:"needs,omitempty"` // a word that the code must have
+
+	Option string `json:"option,omitempty"` // a word that the arguments must have
 }
 
 // Pattern says what a part of the code does that an expression matches.

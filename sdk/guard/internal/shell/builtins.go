@@ -27,7 +27,7 @@ func (in *Interpreter) builtin(c *Call, st *state) (Stream, bool) {
 		return in.code(&c.Place, strings.Join(args, " "), c.From, st, c.Stdin), true
 	case "trap":
 		if operands := skipOptions(args); len(operands) > 1 && operands[0] != "-" && operands[0] != "" {
-			in.code(&c.Place, operands[0], c.From, st.clone(), Stream{})
+			st.traps = append(st.traps[:len(st.traps):len(st.traps)], operands[0])
 		}
 		return none, true
 	case "alias":

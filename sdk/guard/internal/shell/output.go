@@ -64,11 +64,11 @@ func output(c *Call) Stream {
 		return known(temporary(args))
 	case "which":
 		if operands := skipOptions(args); len(operands) == 1 {
-			return known("/usr/bin/" + path.Base(operands[0]) + "\n")
+			return text("/usr/bin/" + path.Base(operands[0]) + "\n")
 		}
 	case "command":
 		if len(args) == 2 && args[0] == "-v" {
-			return known("/usr/bin/" + path.Base(args[1]) + "\n")
+			return text("/usr/bin/" + path.Base(args[1]) + "\n")
 		}
 	case "yes":
 		line := strings.Join(args, " ")
@@ -122,27 +122,32 @@ func printf(args []string) string {
 // lines turns NUL bytes, which separate items for some readers, into newlines, which do for the others.
 func lines(s string) string { return strings.ReplaceAll(s, "\x00", "\n") }
 
-// temporary is what mktemp prints: the path of a new file in the directory for such files, or where it is told.
+// temporary is what mktemp prints: the path of a new file in the directory for such files, or where it is told. Its
+// name holds the mark [Temporary].
 func temporary(args []string) string {
-	dir, template := "/"+Temporary, "tmp.XXXXXXXXXX"
+	dir, name, local := "/"+Temporary, "tmp."+Temporary, false
 	for i := 0; i < len(args); i++ {
-		name, value, has := strings.Cut(args[i], "=")
+		option, value, has := strings.Cut(args[i], "=")
 		switch {
 		case args[i] == "-p" && i+1 < len(args):
 			i++
-			dir = args[i]
-		case strings.HasPrefix(name, "--tmpdir"):
-			if has {
-				dir = value
+			dir, local = args[i], true
+		case strings.HasPrefix(option, "--tmpdir") && has:
+			dir, local = value, true
+		case strings.HasPrefix(option, "--tmpdir"):
+			local = true
+		case strings.HasPrefix(args[i], "-p") && len(args[i]) > 2:
+			dir, local = args[i][2:], true
+		case args[i] == "-t":
+			local = true
+		case !strings.HasPrefix(option, "-"):
+			if name = strings.TrimRight(args[i], "X") + Temporary; !local {
+				dir = ""
 			}
-		case !strings.HasPrefix(name, "-") && (i == 0 || args[i-1] != "-t" && !strings.HasPrefix(args[i-1], "--tmpdir")):
-			template = args[i]
-			if dir == "/"+Temporary {
-				return template + "\n" // relative to the working directory
-			}
-		case !strings.HasPrefix(name, "-"):
-			template = args[i]
 		}
 	}
-	return dir + "/" + template + "\n"
+	if dir == "" {
+		return name + "\n" // relative to the working directory
+	}
+	return dir + "/" + name + "\n"
 }

@@ -94,11 +94,22 @@ func (in *Interpreter) code(place *Place, code string, from []string, st *state,
 	in.depth++
 	out := in.stmts(file.Stmts, st, stdin)
 	if !nested {
+		in.end(place, st)
 		in.uncalled(st)
 	}
 	in.depth--
 	in.source = outer
 	return out
+}
+
+// end follows the traps of a shell that ends.
+func (in *Interpreter) end(place *Place, st *state) {
+	traps := st.traps
+	st.traps = nil
+	for _, trap := range traps {
+		st.dead = false
+		in.code(place, trap, nil, st, Stream{})
+	}
 }
 
 // marks takes the marks of what isn't known out of a text.

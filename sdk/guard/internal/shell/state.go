@@ -25,6 +25,7 @@ type state struct {
 	dir     string              // "" if it isn't known
 	oldDir  string
 	stack   []string // of pushd
+	traps   []string // the commands that run at the end of the shell
 	dead    bool     // the text ends here at an exit or return
 }
 
@@ -67,6 +68,7 @@ func (s *state) join(o *state) {
 	if !slices.Equal(s.params, o.params) {
 		s.params = []string{"bash", Unknown}
 	}
+	s.traps = from(s.traps, o.traps)
 	s.locals = append(s.locals[:len(s.locals):len(s.locals)], o.locals...)
 	for name, v := range s.vars {
 		if !same(v, o.vars[name]) {

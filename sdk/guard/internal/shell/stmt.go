@@ -56,10 +56,7 @@ func (in *Interpreter) compound(s *syntax.Stmt, st *state, stdin Stream, place *
 	case *syntax.Block:
 		return in.stmts(c.Stmts, st, stdin)
 	case *syntax.Subshell:
-		child := st.clone()
-		out := in.stmts(c.Stmts, child, stdin)
-		st.keepFiles(child)
-		return out
+		return in.subshell(c.Stmts, st, stdin, place)
 	case *syntax.BinaryCmd:
 		return in.binary(c, st, stdin)
 	case *syntax.IfClause:
@@ -98,6 +95,16 @@ func (in *Interpreter) compound(s *syntax.Stmt, st *state, stdin Stream, place *
 		in.problem(place, Syntax, "this construct isn't supported")
 	}
 	return text("")
+}
+
+// subshell follows statements in a shell of their own: only the files that they write remain.
+func (in *Interpreter) subshell(list []*syntax.Stmt, st *state, stdin Stream, place *Place) Stream {
+	child := st.clone()
+	child.traps = nil
+	out := in.stmts(list, child, stdin)
+	in.end(place, child)
+	st.keepFiles(child)
+	return out
 }
 
 // binary follows pipelines and lists.

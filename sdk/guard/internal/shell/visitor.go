@@ -65,6 +65,15 @@ type Call struct {
 // Source returns the command as it stands in the text.
 func (c *Call) Source() string { return c.raw }
 
+// Elsewhere returns the same command in a directory that isn't known.
+func (c *Call) Elsewhere() *Call {
+	moved := *c
+	moved.Dir = ""
+	moved.state = c.state.clone()
+	moved.state.dir = ""
+	return &moved
+}
+
 // Lookup returns the value of a shell variable, if it is known.
 func (c *Call) Lookup(name string) (string, bool) {
 	v := c.state.Get(name)
@@ -102,7 +111,9 @@ func (c *Call) Code(text string, params []string) Stream {
 	if len(params) > 0 {
 		state.params = params
 	}
+	state.traps = nil
 	out := c.in.code(&c.Place, text, c.From, state, c.Stdin)
+	c.in.end(&c.Place, state)
 	c.state.keepFiles(state)
 	return out
 }

@@ -195,9 +195,7 @@ func hasPattern(s string) bool {
 
 // cmdSubst interprets a command substitution and prints what it would.
 func (x *expansion) cmdSubst(w io.Writer, cs *syntax.CmdSubst) error {
-	child := x.state.clone()
-	out := x.in.stmts(cs.Stmts, child, Stream{})
-	x.state.keepFiles(child)
+	out := x.in.subshell(cs.Stmts, x.state, Stream{}, x.place)
 	text := Unknown
 	if out.Known {
 		text = out.Text
