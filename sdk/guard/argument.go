@@ -130,8 +130,7 @@ func filePath(url string) string {
 const separators = "=:,@<>;"
 
 // argument decides on an argument that is for nobody knows what, if it looks like a path.
-func (a *analysis) argument(c *shell.Call, name, text string, glob bool) {
-	argv := shell.Texts(c.Argv)
+func (a *analysis) argument(c *shell.Call, name string, argv []string, text string, glob bool) {
 	if programs.Remote(text) || windows.Names[name] && isSwitch(text) {
 		return
 	}

@@ -100,7 +100,7 @@ func (a *analysis) hook(c *shell.Call, how hook, name, value string) {
 			}
 		}
 	case names:
-		a.argument(c, "", strings.TrimSpace(value), false)
+		a.argument(c, "", []string{name + "=" + value}, strings.TrimSpace(value), false)
 	case arguments:
 		program := "make"
 		if strings.Contains(strings.ToUpper(name), "NODE") {

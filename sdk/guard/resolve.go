@@ -22,7 +22,8 @@ func resolve(path string) (string, error) { return (*resolver)(nil).resolve(path
 // A nil one does neither.
 type resolver struct {
 	seen map[string]entry
-	home string // [ExecPolicy.Home], symbolic links resolved
+	dirs map[string]string // the directories that are resolved already
+	home string            // [ExecPolicy.Home], symbolic links resolved
 }
 
 // entry is what a name in the file system stands for.
@@ -60,14 +61,42 @@ func look(path string) (e entry) {
 	return e
 }
 
+// resolve resolves a path from the longest beginning of it that is resolved already.
 func (r *resolver) resolve(path string) (string, error) {
+	if r == nil || strings.Contains(path, "..") {
+		return r.follow(string(filepath.Separator), path, 0)
+	}
+	dir, name := filepath.Split(path)
+	dir = filepath.Clean(dir)
+	if name == "" || dir == path {
+		return r.follow(string(filepath.Separator), path, 0)
+	}
+	real, ok := r.dirs[dir]
+	if !ok {
+		var err error
+		if real, err = r.resolve(dir); err != nil {
+			return "", err
+		}
+		if r.dirs == nil {
+			r.dirs = map[string]string{}
+		}
+		r.dirs[dir] = real
+	}
+	return r.follow(real, name, 0)
+}
+
+// follow resolves a path that begins at a directory which is resolved; links is how many led there.
+func (r *resolver) follow(at, path string, links int) (string, error) {
 	volume := filepath.VolumeName(path)
 	root := volume + string(filepath.Separator)
-	rest := strings.Split(path[len(volume):], string(filepath.Separator))
-	at, links, missing := root, 0, false
-	for len(rest) > 0 {
-		name := rest[0]
-		rest = rest[1:]
+	if volume != "" {
+		at = root
+	}
+	missing := false
+	rest := path[len(volume):]
+	for rest != "" {
+		var name string
+		name, rest, _ = strings.Cut(rest, string(filepath.Separator))
 		switch name {
 		case "", ".":
 			continue
@@ -94,11 +123,10 @@ func (r *resolver) resolve(path string) (string, error) {
 		if links++; links > maxLinks {
 			return "", fmt.Errorf("too many levels of symbolic links at %s", next)
 		}
-		target := e.target
-		if filepath.IsAbs(target) {
+		if filepath.IsAbs(e.target) {
 			at = root
 		}
-		rest = append(strings.Split(target[len(filepath.VolumeName(target)):], string(filepath.Separator)), rest...)
+		rest = e.target[len(filepath.VolumeName(e.target)):] + string(filepath.Separator) + rest
 	}
 	return at, nil
 }

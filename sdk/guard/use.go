@@ -11,9 +11,10 @@ import (
 // uses decides on the arguments of a program. Where it changes to a directory first, they count from there.
 func (a *analysis) uses(c *shell.Call, name string) {
 	list, dir := programs.Uses(name, c.Argv[1:]), ""
+	argv := shell.Texts(c.Argv)
 	for _, u := range list {
 		if u.Kind == programs.Enter {
-			a.use(c, name, u)
+			a.use(c, name, argv, u)
 			if dir = u.Text; !strings.HasPrefix(dir, "/") && c.Dir != "" {
 				dir = c.Dir + "/" + dir
 			}
@@ -29,13 +30,12 @@ func (a *analysis) uses(c *shell.Call, name string) {
 		case u.Kind == programs.Command && u.Dir == "":
 			u.Dir = dir
 		}
-		a.use(c, name, u)
+		a.use(c, name, argv, u)
 	}
 }
 
 // use decides on one argument by what it is for.
-func (a *analysis) use(c *shell.Call, name string, u programs.Use) {
-	argv := shell.Texts(c.Argv)
+func (a *analysis) use(c *shell.Call, name string, argv []string, u programs.Use) {
 	switch u.Kind {
 	case programs.Read:
 		a.path(&c.Place, Read, u.Text, u.Glob, argv)
@@ -47,7 +47,7 @@ func (a *analysis) use(c *shell.Call, name string, u programs.Use) {
 	case programs.Remove:
 		a.path(&c.Place, Delete, u.Text, u.Glob, argv)
 	case programs.Shape:
-		a.argument(c, name, u.Text, u.Glob)
+		a.argument(c, name, argv, u.Text, u.Glob)
 	case programs.Script:
 		a.path(&c.Place, Read, u.Text, u.Glob, argv)
 		a.script(c, u.Text, u.Lang, u.Params)

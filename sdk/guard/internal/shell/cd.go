@@ -28,6 +28,9 @@ func (in *Interpreter) cd(c *Call, st *state, args []string) {
 	}
 	if cdpath != "" && !filepath.IsAbs(target) && !strings.HasPrefix(target, ".") {
 		for _, dir := range strings.Split(cdpath, ":") {
+			if !in.step(&c.Place) {
+				return
+			}
 			in.visitor.Open(&c.Place, ForEntering, Field{Text: filepath.Join(dir, target)})
 		}
 	}

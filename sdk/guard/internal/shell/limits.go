@@ -13,6 +13,8 @@ const (
 	maxCode    = 16 * MaxText // bytes of the text and all code within it
 	maxSteps   = 4096         // simple commands and loop rounds
 	maxFields  = 2048         // words that one word may expand to
+	maxBraces  = 64           // braces in one word
+	wordCost   = 32           // bytes that a word counts for beside its own
 	maxRounds  = 64           // values of a loop that are followed one by one
 	maxValue   = 4 << 10      // bytes of a variable; one that is longer isn't known
 	maxWords   = 1 << 20      // bytes of all arguments of all commands

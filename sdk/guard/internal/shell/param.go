@@ -34,6 +34,8 @@ func (x *expansion) param(p *syntax.ParamExp, quoted bool) []syntax.WordPart {
 		return []syntax.WordPart{unknown}
 	case !v.IsSet():
 		return x.paramUnset(p, plain, quoted)
+	case !plain && !x.in.spend(len(value), x.place):
+		return []syntax.WordPart{unknown}
 	case p.Repl != nil && anchored(p.Repl.Orig):
 		x.substitutions(p)
 		return []syntax.WordPart{unknown}

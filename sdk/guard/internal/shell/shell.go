@@ -153,6 +153,21 @@ func (in *Interpreter) problem(place *Place, kind Kind, reason string) {
 	in.visitor.Problem(place, Problem{Kind: kind, Reason: reason})
 }
 
+// spend counts the bytes that words expand to, and reports whether there may be more.
+func (in *Interpreter) spend(bytes int, place *Place) bool {
+	if in.words += bytes; in.words > maxWords {
+		in.tooMuch(place)
+	}
+	return !in.stopped
+}
+
+func (in *Interpreter) tooMuch(place *Place) {
+	if !in.stopped {
+		in.stopped = true
+		in.problem(place, TooComplex, "a word expands to too much")
+	}
+}
+
 // step counts the work and says whether there may be more.
 func (in *Interpreter) step(place *Place) bool {
 	if in.steps++; in.steps > maxSteps && !in.stopped {

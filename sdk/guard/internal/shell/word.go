@@ -38,15 +38,19 @@ func (x *expansion) fields(words []*syntax.Word) []Field {
 			continue
 		}
 		x.glob = false
+		if braces(word) > maxBraces {
+			x.in.stopped = true
+			x.in.problem(x.place, TooComplex, "a word has too many braces")
+			return out
+		}
 		known := x.rewrite(word)
 		for text, err := range expand.FieldsSeq(x.config(), known) {
 			if err != nil {
 				out = append(out, Field{Text: Unknown})
 				break
 			}
-			if x.in.words += len(text); len(out) >= maxFields || x.in.words > maxWords {
-				x.in.stopped = true
-				x.in.problem(x.place, TooComplex, "a word expands to too much")
+			if !x.in.spend(len(text)+wordCost, x.place) || len(out) >= maxFields {
+				x.in.tooMuch(x.place)
 				return out
 			}
 			field := Field{Text: text, Glob: x.glob && isPattern(text)}
@@ -57,6 +61,17 @@ func (x *expansion) fields(words []*syntax.Word) []Field {
 		}
 	}
 	return out
+}
+
+// braces counts the braces of a word that may expand to several.
+func braces(word *syntax.Word) int {
+	n := 0
+	for _, part := range word.Parts {
+		if lit, ok := part.(*syntax.Lit); ok {
+			n += strings.Count(lit.Value, "{")
+		}
+	}
+	return n
 }
 
 // plain returns the text of a word that means itself.
