@@ -18,18 +18,22 @@ const (
 
 // judge applies the rules to one simple command.
 func (a *analysis) judge(c *shell.Call, name string, argv []string) {
-	if !rules.Concern(name) {
+	set := rules.Builtin()
+	if !set.Concerns(name) {
 		return
 	}
-	for _, rule := range rules.Find(rules.New(name, argv[1:], c.Via)) {
+	for _, rule := range set.Find(rules.New(name, argv[1:], c.Via)) {
 		a.apply(c, rule, name, argv)
 	}
 }
 
-// apply refuses a command by a rule, if no custom allow pattern lifts it.
+// apply refuses a command by a rule, or asks about it, if no custom allow pattern lifts the rule.
 func (a *analysis) apply(c *shell.Call, rule *rules.Rule, name string, argv []string) {
 	f := finding{verdict: Deny, rule: rule.ID, tier: tierHard, line: reasonDangerous, span: c.Span, argv: argv,
-		why: fmt.Sprintf("%s %s: %s", name, rule.Reason, canonical(argv)), safer: rule.Safer, setting: settingHard}
+		why: fmt.Sprintf("%s %s: %s", name, rule.Why, canonical(argv)), safer: rule.Instead, setting: settingHard}
+	if rule.Decision == rules.Ask {
+		f.verdict = Ask
+	}
 	if rule.Tier == rules.Soft {
 		if a.allowed(argv) {
 			return

@@ -51,7 +51,7 @@ func (a *analysis) windowsCommand(c *shell.Call, language string, argv []string,
 		name = "remove-item"
 	}
 	if a.rules {
-		for _, rule := range rules.Find(rules.New(name, argv[1:], nil)) {
+		for _, rule := range rules.Builtin().Find(rules.New(name, argv[1:], nil)) {
 			a.apply(c, rule, name, argv)
 		}
 	}

@@ -1,0 +1,245 @@
+package rules
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// Parse reads a file of rules: a JSON array of objects with the fields of [Rule]. What it doesn't know is an error,
+// which names the rule and what to do.
+func Parse(file string, text []byte) ([]Rule, error) {
+	var entries []json.RawMessage
+	if err := json.Unmarshal(text, &entries); err != nil {
+		return nil, fmt.Errorf("%s isn't an array of rules: %s", file, place(err, text))
+	}
+	rules := make([]Rule, len(entries))
+	for i, entry := range entries {
+		r := &rules[i]
+		if err := r.read(entry); err != nil {
+			return nil, fmt.Errorf("%s: rule %s: %w", file, cmpOr(r.ID, fmt.Sprint(i+1)), err)
+		}
+		r.File = file
+	}
+	return rules, nil
+}
+
+func cmpOr(id, number string) string {
+	if id == "" {
+		return number
+	}
+	return fmt.Sprintf("%q", id)
+}
+
+// place puts the line of a syntax error before what it says.
+func place(err error, text []byte) string {
+	if bad := new(json.SyntaxError); errors.As(err, &bad) {
+		return fmt.Sprintf("line %d: %s", 1+bytes.Count(text[:min(int(bad.Offset), len(text))], []byte("\n")), bad)
+	}
+	return "write [ before the first rule and ] behind the last"
+}
+
+// read reads one rule.
+func (r *Rule) read(entry []byte) error {
+	var id struct{ ID string }
+	if json.Unmarshal(entry, &id) == nil {
+		r.ID = id.ID
+	}
+	if err := checkKeys(entry, ruleKeys, ""); err != nil {
+		return err
+	}
+	if err := json.Unmarshal(entry, r); err != nil {
+		if wrong := new(json.UnmarshalTypeError); errors.As(err, &wrong) {
+			return fmt.Errorf("%q can't be a %s; write a %s", wrong.Field, wrong.Value, wrong.Type)
+		}
+		return err
+	}
+	r.Tier, r.Decision = orElse(r.Tier, Soft), orElse(r.Decision, Deny)
+	return r.check()
+}
+
+func orElse(value, other string) string {
+	if value == "" {
+		return other
+	}
+	return value
+}
+
+var validID = regexp.MustCompile(`^[a-z][a-z0-9.-]*$`)
+
+// check reports what is wrong with the rule.
+func (r *Rule) check() error {
+	conditions := len(r.Programs)+len(r.Takes)+len(r.Verb)+len(r.Flags)+len(r.Args)+len(r.Via)+r.Operands > 0 ||
+		r.When != "" || r.Unless != nil
+	switch {
+	case r.ID == "":
+		return errors.New(`it has no "id"; give it one such as "exec.terraform-destroy"`)
+	case !validID.MatchString(r.ID):
+		return errors.New("the id must begin with a small letter and hold small letters, digits, dots and hyphens only")
+	case !slices.Contains(tiers, r.Tier):
+		return unknown("tier", r.Tier, tiers)
+	case !slices.Contains(decisions, r.Decision):
+		return unknown("decision", r.Decision, decisions)
+	case r.Why == "":
+		return errors.New(`it has no "why"; say what the command does, such as "deletes the database"`)
+	case r.Operands < 0:
+		return errors.New(`"operands" can't be less than 0; leave it out`)
+	case r.Structure && conditions:
+		return errors.New(`a rule with "structure" has no programs and no conditions; leave one or the other out`)
+	case r.Structure:
+		return nil
+	case len(r.Programs) == 0:
+		return errors.New(`it has no "programs"; name those that it is about, such as "terraform tofu"`)
+	}
+	for _, program := range r.Programs {
+		if strings.ContainsAny(program, "/ ") {
+			return fmt.Errorf("the program %q must be a name; leave its directory and its arguments out", program)
+		}
+	}
+	for _, option := range r.Takes {
+		if len(option) < 2 || option[0] != '-' || strings.Contains(option, "=") {
+			return fmt.Errorf(`%q in "takes" must be an option with its dashes, such as -C or --context`, option)
+		}
+	}
+	if r.Unless != nil {
+		if err := r.Unless.check(); err != nil {
+			return fmt.Errorf(`in "unless": %w`, err)
+		}
+	}
+	return r.Conditions.check()
+}
+
+func (o *Conditions) check() error {
+	if i := slices.IndexFunc(o.Flags, func(f string) bool { return len(f) < 2 || f[0] != '-' }); i >= 0 {
+		return fmt.Errorf(`%q in "flags" must be an option with its dashes, such as -f or --force; other words belong in "args"`,
+			o.Flags[i])
+	}
+	if o.When != "" && predicates[o.When] == nil {
+		return unknown("predicate", o.When, slices.Sorted(maps.Keys(predicates)))
+	}
+	return nil
+}
+
+var (
+	tiers     = []string{Soft, Hard}
+	decisions = []string{Deny, Ask, Allow}
+
+	ruleKeys   = keysOf(reflect.TypeFor[Rule]())
+	unlessKeys = keysOf(reflect.TypeFor[Conditions]())
+)
+
+// keysOf are the JSON keys of a struct's fields.
+func keysOf(t reflect.Type) []string {
+	var keys []string
+	for _, f := range reflect.VisibleFields(t) {
+		if key := f.Tag.Get("json"); key != "" && key != "-" {
+			keys = append(keys, key)
+		}
+	}
+	return keys
+}
+
+// checkKeys reports a key that isn't known, also in "unless".
+func checkKeys(object []byte, known []string, where string) error {
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal(object, &fields); err != nil {
+		return fmt.Errorf("%sis %.20s…; write an object in braces", orElse(where, "it "), object)
+	}
+	for _, key := range slices.Sorted(maps.Keys(fields)) {
+		if !slices.Contains(known, key) {
+			return fmt.Errorf("%w%s", unknown("key", key, known), strings.TrimSuffix(where, " "))
+		}
+		if key == "unless" {
+			if err := checkKeys(fields[key], unlessKeys, ` in "unless" `); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// unknown is the error for a word that isn't one of the known ones.
+func unknown(what, word string, known []string) error {
+	nearest := slices.MinFunc(known, func(a, b string) int { return distance(word, a) - distance(word, b) })
+	if distance(word, nearest) <= max(1, len(word)/2) {
+		return fmt.Errorf("there is no %s %q; did you mean %q?", what, word, nearest)
+	}
+	return fmt.Errorf("there is no %s %q; there are %s", what, word, strings.Join(known, ", "))
+}
+
+// distance is how many letters must be put in, taken out or changed to make b of a.
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		before := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			change := before
+			if a[i] != b[j] {
+				change++
+			}
+			before, row[j+1] = row[j+1], min(change, row[j]+1, row[j+1]+1)
+		}
+	}
+	return row[len(b)]
+}
+
+type (
+	words   []string // in JSON a text of words, or an array
+	phrases [][]glob // in JSON one phrase, or an array of them
+	globs   []glob   // in JSON a text of patterns, or an array of those that may hold spaces
+)
+
+func (w *words) UnmarshalJSON(data []byte) error {
+	texts, err := texts(data)
+	*w = strings.Fields(strings.Join(texts, " "))
+	return err
+}
+
+func (p *phrases) UnmarshalJSON(data []byte) error {
+	texts, err := texts(data)
+	for _, text := range texts {
+		var phrase []glob
+		for _, word := range strings.Fields(text) {
+			phrase = append(phrase, newGlob(word))
+		}
+		if phrase == nil {
+			return errors.New(`a phrase in "verb" is empty; leave it out`)
+		}
+		*p = append(*p, phrase)
+	}
+	return err
+}
+
+func (g *globs) UnmarshalJSON(data []byte) error {
+	texts, err := texts(data)
+	if len(data) > 0 && data[0] == '"' && len(texts) == 1 {
+		texts = strings.Fields(texts[0])
+	}
+	for _, text := range texts {
+		*g = append(*g, newGlob(text))
+	}
+	return err
+}
+
+// texts reads a string or an array of strings.
+func texts(data []byte) ([]string, error) {
+	var one string
+	if json.Unmarshal(data, &one) == nil {
+		return []string{one}, nil
+	}
+	var several []string
+	if json.Unmarshal(data, &several) != nil {
+		return nil, fmt.Errorf("%.20s is neither a text nor an array of texts", data)
+	}
+	return several, nil
+}
