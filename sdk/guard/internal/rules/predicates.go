@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/picoclaw/picoclaw/sdk/guard/internal/getopt"
 	"github.com/picoclaw/picoclaw/sdk/guard/internal/shell"
 )
 
@@ -31,20 +32,25 @@ func clockStamp(c *Command) bool {
 
 // dryRun reports whether the command only tells what it would do, or how it is used.
 func dryRun(c *Command) bool {
+	isValue := func(at int) bool {
+		return slices.ContainsFunc(c.options().Options, func(o getopt.Option) bool { return o.Has && o.At == at && o.Arg < at })
+	}
 	dry := false
-	for _, option := range c.options().Options {
-		value := option.Value
+	for i, arg := range c.lower() {
+		option, value, _ := strings.Cut(arg, "=")
 		switch {
-		case option.Name == "--help", c.Args[option.Arg] == "-help":
-			return true
-		case option.Name == "--no-dry-run":
-			return false
-		case option.Name != "--dry-run" && option.Name != "--dryrun":
+		case isValue(i):
 			continue
-		case !option.Has && option.Arg+1 < len(c.Args):
-			value = c.Args[option.Arg+1] // as npm takes it
+		case option == "--help", option == "-help":
+			return true
+		case option == "--no-dry-run":
+			return false
+		case option != "--dry-run":
+			continue
+		case value == "" && i+1 < len(c.Args):
+			value = c.lower()[i+1] // as npm takes it
 		}
-		if slices.Contains([]string{"none", "false", "0", "no"}, strings.ToLower(value)) {
+		if slices.Contains([]string{"none", "false", "0", "no"}, value) {
 			return false
 		}
 		dry = true
