@@ -2,6 +2,7 @@ package rules
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -23,18 +24,11 @@ func Parse(file string, text []byte) ([]Rule, error) {
 	for i, entry := range entries {
 		r := &rules[i]
 		if err := r.read(entry); err != nil {
-			return nil, fmt.Errorf("%s: rule %s: %w", file, cmpOr(r.ID, fmt.Sprint(i+1)), err)
+			return nil, fmt.Errorf("%s: rule %d %s: %w", file, i+1, cmp.Or(r.ID, "(without an id)"), err)
 		}
 		r.File = file
 	}
 	return rules, nil
-}
-
-func cmpOr(id, number string) string {
-	if id == "" {
-		return number
-	}
-	return fmt.Sprintf("%q", id)
 }
 
 // place puts the line of a syntax error before what it says.
@@ -47,28 +41,36 @@ func place(err error, text []byte) string {
 
 // read reads one rule.
 func (r *Rule) read(entry []byte) error {
-	var id struct{ ID string }
-	if json.Unmarshal(entry, &id) == nil {
-		r.ID = id.ID
-	}
-	if err := checkKeys(entry, ruleKeys, ""); err != nil {
-		return err
-	}
-	if err := json.Unmarshal(entry, r); err != nil {
-		if wrong := new(json.UnmarshalTypeError); errors.As(err, &wrong) {
-			return fmt.Errorf("%q can't be a %s; write a %s", wrong.Field, wrong.Value, wrong.Type)
+	in := json.NewDecoder(bytes.NewReader(entry))
+	in.DisallowUnknownFields()
+	if err := in.Decode(r); err != nil {
+		_ = json.Unmarshal(entry, &struct{ ID *string }{&r.ID}) // for the message
+		wrong := new(json.UnmarshalTypeError)
+		if key := checkKeys(entry, ruleKeys); key != nil {
+			return key
+		} else if errors.As(err, &wrong) {
+			return fmt.Errorf("%q can't be a %s; write %s", wrong.Field, wrong.Value, kind(wrong.Type))
 		}
 		return err
 	}
-	r.Tier, r.Decision = orElse(r.Tier, Soft), orElse(r.Decision, Deny)
+	r.Tier, r.Decision = cmp.Or(r.Tier, Soft), cmp.Or(r.Decision, Deny)
 	return r.check()
 }
 
-func orElse(value, other string) string {
-	if value == "" {
-		return other
+// kind is what an operator calls a type of value.
+func kind(t reflect.Type) string {
+	switch t.Kind() {
+	case reflect.Bool:
+		return "true or false"
+	case reflect.Int:
+		return "a number"
+	case reflect.Slice:
+		return "an array of texts"
+	case reflect.Struct:
+		return "an object in braces"
+	default:
+		return "a text"
 	}
-	return value
 }
 
 var validID = regexp.MustCompile(`^[a-z][a-z0-9.-]*$`)
@@ -146,18 +148,18 @@ func keysOf(t reflect.Type) []string {
 }
 
 // checkKeys reports a key that isn't known, also in "unless".
-func checkKeys(object []byte, known []string, where string) error {
+func checkKeys(object []byte, known []string) error {
 	var fields map[string]json.RawMessage
 	if err := json.Unmarshal(object, &fields); err != nil {
-		return fmt.Errorf("%sis %.20s…; write an object in braces", orElse(where, "it "), object)
+		return fmt.Errorf("%.20s isn't an object; write its keys in braces", object)
 	}
 	for _, key := range slices.Sorted(maps.Keys(fields)) {
 		if !slices.Contains(known, key) {
-			return fmt.Errorf("%w%s", unknown("key", key, known), strings.TrimSuffix(where, " "))
+			return unknown("key", key, known)
 		}
 		if key == "unless" {
-			if err := checkKeys(fields[key], unlessKeys, ` in "unless" `); err != nil {
-				return err
+			if err := checkKeys(fields[key], unlessKeys); err != nil {
+				return fmt.Errorf(`in "unless": %w`, err)
 			}
 		}
 	}
@@ -222,7 +224,7 @@ func (p *phrases) UnmarshalJSON(data []byte) error {
 
 func (g *globs) UnmarshalJSON(data []byte) error {
 	texts, err := texts(data)
-	if len(data) > 0 && data[0] == '"' && len(texts) == 1 {
+	if data[0] == '"' && len(texts) == 1 {
 		texts = strings.Fields(texts[0])
 	}
 	for _, text := range texts {
@@ -233,13 +235,13 @@ func (g *globs) UnmarshalJSON(data []byte) error {
 
 // texts reads a string or an array of strings.
 func texts(data []byte) ([]string, error) {
-	var one string
-	if json.Unmarshal(data, &one) == nil {
-		return []string{one}, nil
+	one := make([]string, 1)
+	if data[0] == '"' {
+		return one, json.Unmarshal(data, &one[0])
 	}
 	var several []string
 	if json.Unmarshal(data, &several) != nil {
-		return nil, fmt.Errorf("%.20s is neither a text nor an array of texts", data)
+		return nil, fmt.Errorf("%.20s is neither a text nor an array of texts; put it in quotation marks", data)
 	}
 	return several, nil
 }

@@ -33,7 +33,9 @@ type wild struct {
 // Builtin returns the rules that the guard has.
 func Builtin() *Set { return builtin() }
 
-var builtin = sync.OnceValue(func() *Set {
+var builtin = sync.OnceValue(readBuiltin)
+
+func readBuiltin() *Set {
 	var all []*Rule
 	files, err := fs.Glob(data, "data/*.json")
 	for _, file := range files {
@@ -51,7 +53,7 @@ var builtin = sync.OnceValue(func() *Set {
 		panic(err) // a test reads every file
 	}
 	return newSet(all)
-})
+}
 
 // With returns a set in which an operator's own rules are tried too, behind those of s.
 func (s *Set) With(own []Rule) *Set {
