@@ -11,6 +11,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/picoclaw/picoclaw/sdk/nearest"
 )
 
 // Parse reads a file of rules: a JSON array of objects with the fields of [Rule]. What it doesn't know is an error,
@@ -49,7 +51,7 @@ func (r *Rule) read(entry []byte) error {
 		if key := checkKeys(entry, ruleKeys); key != nil {
 			return key
 		} else if errors.As(err, &wrong) {
-			return fmt.Errorf("%q can't be a %s; write %s", wrong.Field, wrong.Value, kind(wrong.Type))
+			return fmt.Errorf("%q can't be a %s; write %s", wrong.Field, wrong.Value, kinds[wrong.Type.Kind()])
 		}
 		return err
 	}
@@ -57,20 +59,9 @@ func (r *Rule) read(entry []byte) error {
 	return r.check()
 }
 
-// kind is what an operator calls a type of value.
-func kind(t reflect.Type) string {
-	switch t.Kind() {
-	case reflect.Bool:
-		return "true or false"
-	case reflect.Int:
-		return "a number"
-	case reflect.Slice:
-		return "an array of texts"
-	case reflect.Struct:
-		return "an object in braces"
-	default:
-		return "a text"
-	}
+// kinds are what an operator calls the types of values.
+var kinds = map[reflect.Kind]string{
+	reflect.Bool: "true or false", reflect.Int: "a number", reflect.String: "a text", reflect.Slice: "an array of texts",
 }
 
 var validID = regexp.MustCompile(`^[a-z][a-z0-9.-]*$`)
@@ -119,8 +110,7 @@ func (r *Rule) check() error {
 
 func (o *Conditions) check() error {
 	if i := slices.IndexFunc(o.Flags, func(f string) bool { return len(f) < 2 || f[0] != '-' }); i >= 0 {
-		return fmt.Errorf(`%q in "flags" must be an option with its dashes, such as -f or --force; other words belong in "args"`,
-			o.Flags[i])
+		return fmt.Errorf(`%q in "flags" must be an option with its dashes; other words belong in "args"`, o.Flags[i])
 	}
 	if o.When != "" && predicates[o.When] == nil {
 		return unknown("predicate", o.When, slices.Sorted(maps.Keys(predicates)))
@@ -168,31 +158,8 @@ func checkKeys(object []byte, known []string) error {
 
 // unknown is the error for a word that isn't one of the known ones.
 func unknown(what, word string, known []string) error {
-	nearest := slices.MinFunc(known, func(a, b string) int { return distance(word, a) - distance(word, b) })
-	if distance(word, nearest) <= max(1, len(word)/2) {
-		return fmt.Errorf("there is no %s %q; did you mean %q?", what, word, nearest)
-	}
-	return fmt.Errorf("there is no %s %q; there are %s", what, word, strings.Join(known, ", "))
-}
-
-// distance is how many letters must be put in, taken out or changed to make b of a.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		before := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			change := before
-			if a[i] != b[j] {
-				change++
-			}
-			before, row[j+1] = row[j+1], min(change, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)]
+	near := cmp.Or(nearest.Suggest(word, known), "; there are "+strings.Join(known, ", "))
+	return fmt.Errorf("there is no %s %q%s", what, word, near)
 }
 
 type (

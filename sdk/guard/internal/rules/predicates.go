@@ -32,14 +32,12 @@ func clockStamp(c *Command) bool {
 
 // dryRun reports whether the command only tells what it would do, or how it is used.
 func dryRun(c *Command) bool {
-	isValue := func(at int) bool {
-		return slices.ContainsFunc(c.options().Options, func(o getopt.Option) bool { return o.Has && o.At == at && o.Arg < at })
-	}
 	dry := false
 	for i, arg := range c.lower() {
 		option, value, _ := strings.Cut(arg, "=")
+		isValue := func(o getopt.Option) bool { return o.Has && o.At == i && o.Arg < i }
 		switch {
-		case isValue(i):
+		case slices.ContainsFunc(c.options().Options, isValue):
 			continue
 		case option == "--help", option == "-help":
 			return true

@@ -17,11 +17,10 @@ var data embed.FS
 
 // Set is rules that are tried together. It doesn't change.
 type Set struct {
-	rules   []*Rule
-	named   map[string][]*Rule     // by program
-	wild    []wild                 // in the place of a program, a name with an asterisk
-	takes   map[string]getopt.Spec // by program
-	overall map[string]*Rule       // the structural ones, by id
+	rules []*Rule
+	named map[string][]*Rule // by program
+	wild  []wild
+	takes map[string]getopt.Spec // by program
 }
 
 // wild is a rule about the programs whose names are like a pattern.
@@ -33,26 +32,30 @@ type wild struct {
 // Builtin returns the rules that the guard has.
 func Builtin() *Set { return builtin() }
 
-var builtin = sync.OnceValue(readBuiltin)
-
-func readBuiltin() *Set {
-	var all []*Rule
-	files, err := fs.Glob(data, "data/*.json")
-	for _, file := range files {
-		var text []byte
-		var rules []Rule
-		if text, err = data.ReadFile(file); err == nil {
-			rules, err = Parse(path.Base(file), text)
-		}
-		if err != nil {
-			break
-		}
-		all = append(all, pointers(rules)...)
-	}
+var builtin = sync.OnceValue(func() *Set {
+	set, err := read(data)
 	if err != nil {
 		panic(err) // a test reads every file
 	}
-	return newSet(all)
+	return set
+})
+
+// read reads the files of a directory called data.
+func read(files fs.FS) (*Set, error) {
+	names, err := fs.Glob(files, "data/*.json")
+	var all []*Rule
+	for _, name := range names {
+		text, err := fs.ReadFile(files, name)
+		if err != nil {
+			return nil, err
+		}
+		rules, err := Parse(path.Base(name), text)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, pointers(rules)...)
+	}
+	return newSet(all), err
 }
 
 // With returns a set in which an operator's own rules are tried too, behind those of s.
@@ -72,12 +75,9 @@ func pointers(rules []Rule) []*Rule {
 }
 
 func newSet(all []*Rule) *Set {
-	s := &Set{rules: all, named: map[string][]*Rule{}, takes: map[string]getopt.Spec{}, overall: map[string]*Rule{}}
+	s := &Set{rules: all, named: map[string][]*Rule{}, takes: map[string]getopt.Spec{}}
 	takes := map[string][]string{}
 	for _, r := range all {
-		if r.Structure && s.overall[r.ID] == nil {
-			s.overall[r.ID] = r
-		}
 		for _, program := range r.Programs {
 			if strings.Contains(program, "*") {
 				s.wild = append(s.wild, wild{newGlob(program), r})
@@ -106,7 +106,7 @@ func (s *Set) Concerns(program string) bool {
 	return s.named[program] != nil || slices.ContainsFunc(s.wild, func(w wild) bool { return w.name.matches(program) })
 }
 
-// Find returns the rules that a command falls under: those that name its program, then those that name it with an asterisk.
+// Find returns the rules that a command falls under: those that name its program, then those that do with an asterisk.
 func (s *Set) Find(c *Command) []*Rule {
 	if takes, ok := s.takes[c.Name]; ok {
 		c.takes = &takes
@@ -126,4 +126,11 @@ func (s *Set) Find(c *Command) []*Rule {
 }
 
 // Structure returns the built-in rule about whole lines that has an id, or nil.
-func Structure(id string) *Rule { return Builtin().overall[id] }
+func Structure(id string) *Rule {
+	for _, r := range Builtin().rules {
+		if r.Structure && r.ID == id {
+			return r
+		}
+	}
+	return nil
+}
