@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"path/filepath"
 	"regexp"
+
+	"github.com/picoclaw/picoclaw/sdk/guard/internal/rules"
 )
 
 // Guard decides by one compiled [Policy]. It never changes what it decides: any number of goroutines may ask it at once.
@@ -18,12 +20,13 @@ type Guard struct {
 	writePaths []*regexp.Regexp // Policy.AllowWritePaths
 	deny       []*regexp.Regexp // Policy.Exec.CustomDeny
 	allow      []*regexp.Regexp // Policy.Exec.CustomAllow, anchored at both ends
+	rules      *rules.Set       // the built-in ones and Policy.Exec.Rules
 }
 
 // New compiles a policy. Its error names the setting that is wrong and, for a regular expression, the
 // expression and what is wrong with it.
 func New(p Policy) (*Guard, error) {
-	g := &Guard{policy: p}
+	g := &Guard{policy: p, rules: rules.Builtin().With(p.Exec.Rules)}
 	if p.Workspace == "" || !filepath.IsAbs(p.Workspace) {
 		return nil, fmt.Errorf("agents.defaults.workspace: %q is not an absolute path", p.Workspace)
 	}

@@ -53,6 +53,10 @@ type ExecPolicy struct {
 	// match from end to end.
 	CustomAllow []string `json:"custom_allow_patterns,omitempty"`
 
+	// Rules are the operator's own, beside the built-in ones: [ParseRules] reads them. They hold in one process and don't
+	// travel.
+	Rules []Rule `json:"-"`
+
 	// Profile is the set of built-in rules: [ProfileDefault] or [ProfileSeedStrict].
 	Profile string `json:"profile,omitempty"`
 

@@ -2,7 +2,9 @@ package guard
 
 import (
 	"fmt"
+	"path"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -17,29 +19,52 @@ const (
 	settingKernel = "isolation.enabled: true has the kernel confine it instead"
 )
 
+// Rule decides on the commands that fulfil its conditions. Built-in rules and operators' own have the same form.
+type Rule = rules.Rule
+
+// ParseRules reads rules in the form that the built-in ones have: a JSON array. File names where they stand, for errors
+// and for [Decision.File].
+func ParseRules(file string, data []byte) ([]Rule, error) { return rules.Parse(file, data) }
+
 // judge applies the rules to one simple command.
 func (a *analysis) judge(c *shell.Call, name string, argv []string) {
-	if !rules.Concern(name) {
+	if !a.guard.rules.Concerns(name) {
 		return
 	}
-	for _, rule := range rules.Find(rules.New(name, argv[1:], c.Via)) {
-		if !temporary(rule.ID, argv[1:]) {
-			a.apply(c, rule, name, argv)
+	found := a.guard.rules.Find(rules.New(name, argv[1:], c.Via))
+	lifted := slices.ContainsFunc(found, func(r *Rule) bool { return r.Decision == rules.Allow })
+	for _, rule := range found {
+		if rule.Decision != rules.Allow && !temporary(rule.ID, argv[1:]) {
+			a.apply(c, rule, name, argv, lifted)
 		}
 	}
 }
 
-// apply refuses a command by a rule, if no custom allow pattern lifts it.
-func (a *analysis) apply(c *shell.Call, rule *rules.Rule, name string, argv []string) {
-	f := finding{verdict: Deny, rule: rule.ID, tier: tierHard, line: reasonDangerous, span: c.Span(), argv: argv,
-		why: fmt.Sprintf("%s %s: %s", name, rule.Reason, canonical(argv)), safer: rule.Safer, setting: settingHard}
+// apply refuses a command by a rule, if neither a custom allow pattern nor an operator's rule lifts it.
+func (a *analysis) apply(c *shell.Call, rule *Rule, name string, argv []string, lifted bool) {
+	f := finding{verdict: Deny, rule: rule.ID, file: rule.File, tier: rule.Tier, line: reasonDangerous, span: c.Span(), argv: argv,
+		why: fmt.Sprintf("%s %s: %s", name, rule.Why, shown(c, argv)), safer: rule.Instead, setting: settingHard}
+	if rule.Decision == rules.Ask {
+		f.verdict = Ask
+	}
 	if rule.Tier == rules.Soft {
-		if a.allowed(argv) {
+		if lifted || a.allowed(argv) {
 			return
 		}
-		f.tier, f.setting = tierSoft, lifting(argv)
+		f.setting = lifting(argv)
 	}
 	a.add(f)
+}
+
+// shown is a simple command for people: in its canonical form, or as it stands in the text where parts of it are only
+// known when it runs.
+func shown(c *shell.Call, argv []string) string {
+	if source := c.Source(); len(c.Argv) > 0 && shell.HasUnknown(strings.Join(argv, " ")) && !strings.Contains(source, "\n") {
+		if at := strings.LastIndex(source, path.Base(c.Argv[0].Text)+" "); at >= 0 {
+			return source[at:]
+		}
+	}
+	return canonical(argv)
 }
 
 // temporary reports whether a rule about deleting meets a command that deletes what mktemp has made before it.
@@ -71,7 +96,7 @@ func lifting(argv []string) string {
 	return "add " + strconv.Quote("^"+regexp.QuoteMeta(canonical(argv))+"$") + " to tools.exec.custom_allow_patterns"
 }
 
-// soft adds a finding that is no rule of a program's, but that a custom allow pattern lifts all the same.
+// soft adds a finding about a whole line that a custom allow pattern lifts all the same.
 func (a *analysis) soft(c *shell.Call, rule, why, safer string) {
 	argv := shell.Texts(c.Argv)
 	if a.rules && !a.allowed(argv) {

@@ -4,7 +4,6 @@ import (
 	"strings"
 
 	"github.com/picoclaw/picoclaw/sdk/guard/internal/programs"
-	"github.com/picoclaw/picoclaw/sdk/guard/internal/rules"
 	"github.com/picoclaw/picoclaw/sdk/guard/internal/shell"
 	"github.com/picoclaw/picoclaw/sdk/guard/internal/windows"
 )
@@ -51,9 +50,7 @@ func (a *analysis) windowsCommand(c *shell.Call, language string, argv []string,
 		name = "remove-item"
 	}
 	if a.rules {
-		for _, rule := range rules.Find(rules.New(name, argv[1:], nil)) {
-			a.apply(c, rule, name, argv)
-		}
+		a.judge(c, name, append([]string{name}, argv[1:]...))
 	}
 	fields := make([]shell.Field, len(argv)-1)
 	for i, word := range argv[1:] {

@@ -1,0 +1,214 @@
+package rules
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/picoclaw/picoclaw/sdk/nearest"
+)
+
+// Parse reads a file of rules: a JSON array of objects with the fields of [Rule]. What it doesn't know is an error,
+// which names the rule and what to do.
+func Parse(file string, text []byte) ([]Rule, error) {
+	var entries []json.RawMessage
+	if err := json.Unmarshal(text, &entries); err != nil {
+		return nil, fmt.Errorf("%s isn't an array of rules: %s", file, place(err, text))
+	}
+	rules := make([]Rule, len(entries))
+	for i, entry := range entries {
+		r := &rules[i]
+		if err := r.read(entry); err != nil {
+			return nil, fmt.Errorf("%s: rule %d %s: %w", file, i+1, cmp.Or(r.ID, "(without an id)"), err)
+		}
+		r.File = file
+	}
+	return rules, nil
+}
+
+// place puts the line of a syntax error before what it says.
+func place(err error, text []byte) string {
+	if bad := new(json.SyntaxError); errors.As(err, &bad) {
+		return fmt.Sprintf("line %d: %s", 1+bytes.Count(text[:min(int(bad.Offset), len(text))], []byte("\n")), bad)
+	}
+	return "write [ before the first rule and ] behind the last"
+}
+
+// read reads one rule.
+func (r *Rule) read(entry []byte) error {
+	in := json.NewDecoder(bytes.NewReader(entry))
+	in.DisallowUnknownFields()
+	if err := in.Decode(r); err != nil {
+		_ = json.Unmarshal(entry, &struct{ ID *string }{&r.ID}) // for the message
+		wrong := new(json.UnmarshalTypeError)
+		if key := checkKeys(entry, ruleKeys); key != nil {
+			return key
+		} else if errors.As(err, &wrong) {
+			return fmt.Errorf("%q can't be a %s; write %s", wrong.Field, wrong.Value, kinds[wrong.Type.Kind()])
+		}
+		return err
+	}
+	r.Tier, r.Decision = cmp.Or(r.Tier, Soft), cmp.Or(r.Decision, Deny)
+	return r.check()
+}
+
+// kinds are what an operator calls the types of values.
+var kinds = map[reflect.Kind]string{
+	reflect.Bool: "true or false", reflect.Int: "a number", reflect.String: "a text", reflect.Slice: "an array of texts",
+}
+
+var validID = regexp.MustCompile(`^[a-z][a-z0-9.-]*$`)
+
+// check reports what is wrong with the rule.
+func (r *Rule) check() error {
+	conditions := len(r.Programs)+len(r.Takes)+len(r.Verb)+len(r.Flags)+len(r.Args)+len(r.Via)+r.Operands > 0 ||
+		r.When != "" || r.Unless != nil
+	switch {
+	case r.ID == "":
+		return errors.New(`it has no "id"; give it one such as "exec.terraform-destroy"`)
+	case !validID.MatchString(r.ID):
+		return errors.New("the id must begin with a small letter and hold small letters, digits, dots and hyphens only")
+	case !slices.Contains(tiers, r.Tier):
+		return unknown("tier", r.Tier, tiers)
+	case !slices.Contains(decisions, r.Decision):
+		return unknown("decision", r.Decision, decisions)
+	case r.Why == "":
+		return errors.New(`it has no "why"; say what the command does, such as "deletes the database"`)
+	case r.Operands < 0:
+		return errors.New(`"operands" can't be less than 0; leave it out`)
+	case r.Structure && conditions:
+		return errors.New(`a rule with "structure" has no programs and no conditions; leave one or the other out`)
+	case r.Structure:
+		return nil
+	case len(r.Programs) == 0:
+		return errors.New(`it has no "programs"; name those that it is about, such as "terraform tofu"`)
+	}
+	for _, program := range r.Programs {
+		if strings.ContainsAny(program, "/ ") {
+			return fmt.Errorf("the program %q must be a name; leave its directory and its arguments out", program)
+		}
+	}
+	for _, option := range r.Takes {
+		if len(option) < 2 || option[0] != '-' || strings.Contains(option, "=") {
+			return fmt.Errorf(`%q in "takes" must be an option with its dashes, such as -C or --context`, option)
+		}
+	}
+	if r.Unless != nil {
+		if err := r.Unless.check(); err != nil {
+			return fmt.Errorf(`in "unless": %w`, err)
+		}
+	}
+	return r.Conditions.check()
+}
+
+func (o *Conditions) check() error {
+	if i := slices.IndexFunc(o.Flags, func(f string) bool { return len(f) < 2 || f[0] != '-' }); i >= 0 {
+		return fmt.Errorf(`%q in "flags" must be an option with its dashes; other words belong in "args"`, o.Flags[i])
+	}
+	if o.When != "" && predicates[o.When] == nil {
+		return unknown("predicate", o.When, slices.Sorted(maps.Keys(predicates)))
+	}
+	return nil
+}
+
+var (
+	tiers     = []string{Soft, Hard}
+	decisions = []string{Deny, Ask, Allow}
+
+	ruleKeys   = keysOf(reflect.TypeFor[Rule]())
+	unlessKeys = keysOf(reflect.TypeFor[Conditions]())
+)
+
+// keysOf are the JSON keys of a struct's fields.
+func keysOf(t reflect.Type) []string {
+	var keys []string
+	for _, f := range reflect.VisibleFields(t) {
+		if key := f.Tag.Get("json"); key != "" && key != "-" {
+			keys = append(keys, key)
+		}
+	}
+	return keys
+}
+
+// checkKeys reports a key that isn't known, also in "unless".
+func checkKeys(object []byte, known []string) error {
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal(object, &fields); err != nil {
+		return fmt.Errorf("%.20s isn't an object; write its keys in braces", object)
+	}
+	for _, key := range slices.Sorted(maps.Keys(fields)) {
+		if !slices.Contains(known, key) {
+			return unknown("key", key, known)
+		}
+		if key == "unless" {
+			if err := checkKeys(fields[key], unlessKeys); err != nil {
+				return fmt.Errorf(`in "unless": %w`, err)
+			}
+		}
+	}
+	return nil
+}
+
+// unknown is the error for a word that isn't one of the known ones.
+func unknown(what, word string, known []string) error {
+	near := cmp.Or(nearest.Suggest(word, known), "; there are "+strings.Join(known, ", "))
+	return fmt.Errorf("there is no %s %q%s", what, word, near)
+}
+
+type (
+	words   []string // in JSON a text of words, or an array
+	phrases [][]glob // in JSON one phrase, or an array of them
+	globs   []glob   // in JSON a text of patterns, or an array of those that may hold spaces
+)
+
+func (w *words) UnmarshalJSON(data []byte) error {
+	texts, err := texts(data)
+	*w = strings.Fields(strings.Join(texts, " "))
+	return err
+}
+
+func (p *phrases) UnmarshalJSON(data []byte) error {
+	texts, err := texts(data)
+	for _, text := range texts {
+		var phrase []glob
+		for _, word := range strings.Fields(text) {
+			phrase = append(phrase, newGlob(word))
+		}
+		if phrase == nil {
+			return errors.New(`a phrase in "verb" is empty; leave it out`)
+		}
+		*p = append(*p, phrase)
+	}
+	return err
+}
+
+func (g *globs) UnmarshalJSON(data []byte) error {
+	texts, err := texts(data)
+	if data[0] == '"' && len(texts) == 1 {
+		texts = strings.Fields(texts[0])
+	}
+	for _, text := range texts {
+		*g = append(*g, newGlob(text))
+	}
+	return err
+}
+
+// texts reads a string or an array of strings.
+func texts(data []byte) ([]string, error) {
+	one := make([]string, 1)
+	if data[0] == '"' {
+		return one, json.Unmarshal(data, &one[0])
+	}
+	var several []string
+	if json.Unmarshal(data, &several) != nil {
+		return nil, fmt.Errorf("%.20s is neither a text nor an array of texts; put it in quotation marks", data)
+	}
+	return several, nil
+}

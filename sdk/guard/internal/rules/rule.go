@@ -1,0 +1,117 @@
+package rules
+
+import (
+	"slices"
+	"strings"
+)
+
+// The tiers.
+const (
+	Soft = "soft" // lifted by a custom allow pattern that matches the command
+	Hard = "hard" // lifted only by switching all rules off
+)
+
+// The decisions.
+const (
+	Deny  = "deny"
+	Ask   = "ask"
+	Allow = "allow"
+)
+
+// Rule decides on the commands that fulfil all its conditions. Two rules may have the same ID.
+type Rule struct {
+	ID       string `json:"id"`
+	Tier     string `json:"tier"`     // Soft, unless it says otherwise
+	Decision string `json:"decision"` // Deny, unless it says otherwise
+	File     string `json:"-"`        // where it was read from
+
+	// Programs are the names of the programs that the rule is about; a `*` in one stands for any text.
+	Programs words `json:"programs"`
+	// Takes are options of the programs that take the next word as their value, where the guard doesn't know it.
+	// They hold for every rule about the program.
+	Takes words `json:"takes"`
+
+	Conditions
+	Operands int         `json:"operands"` // there are at least that many operands
+	Via      words       `json:"via"`      // one of these programs starts the command
+	Unless   *Conditions `json:"unless"`   // any of these lifts the rule
+
+	// Structure marks a rule about whole lines, which the guard finds by itself: it has no conditions.
+	Structure bool `json:"structure"`
+
+	Why     string   `json:"why"`     // what the command does: a sentence without its subject
+	Instead string   `json:"instead"` // what to do instead, if anything
+	Seeds   []string `json:"seeds"`   // the patterns of the seed that it stands for
+	Hit     []string `json:"hit"`     // commands that it finds
+	Miss    []string `json:"miss"`    // commands that it doesn't find
+}
+
+// Conditions are what is asked of a command.
+type Conditions struct {
+	Verb  phrases `json:"verb"`  // the operands begin with one of the phrases
+	Flags words   `json:"flags"` // one of these options was given, also in a cluster or as a long option's beginning
+	Args  globs   `json:"args"`  // an argument is like one of these
+	When  string  `json:"when"`  // the name of a predicate
+}
+
+// matches reports whether a command fulfils all conditions of the rule.
+func (r *Rule) matches(c *Command) bool {
+	starts := func(program string) bool { return slices.Contains(c.Via, program) }
+	switch u := r.Unless; {
+	case len(r.Via) > 0 && !slices.ContainsFunc(r.Via, starts),
+		len(r.Args) > 0 && !r.hasArg(c),
+		len(r.Flags) > 0 && !c.options().Has(r.Flags...),
+		len(r.Verb) > 0 && !r.hasVerb(c),
+		r.Operands > 0 && len(c.options().Operands) < r.Operands,
+		r.When != "" && !predicates[r.When](c):
+		return false
+	case u == nil:
+		return true
+	default:
+		return !(u.hasArg(c) || len(u.Flags) > 0 && c.options().Has(u.Flags...) ||
+			u.When != "" && predicates[u.When](c) || u.hasVerb(c))
+	}
+}
+
+func (o *Conditions) hasArg(c *Command) bool {
+	return len(o.Args) > 0 && slices.ContainsFunc(c.lower(), func(arg string) bool {
+		return slices.ContainsFunc(o.Args, func(g glob) bool { return g.matches(arg) })
+	})
+}
+
+// hasVerb reports whether the operands begin with one of the phrases, and has the command remember how long that is.
+func (o *Conditions) hasVerb(c *Command) bool {
+	return slices.ContainsFunc(o.Verb, func(phrase []glob) bool {
+		operands := c.options().Operands
+		if len(phrase) > len(operands) {
+			return false
+		}
+		for i, word := range phrase {
+			if !word.matches(c.lower()[operands[i]]) {
+				return false
+			}
+		}
+		c.verb = len(phrase)
+		return true
+	})
+}
+
+// glob is a pattern in lower case, cut at its asterisks.
+type glob []string
+
+func newGlob(pattern string) glob { return strings.Split(strings.ToLower(pattern), "*") }
+
+// matches reports whether a text in lower case is like the pattern.
+func (g glob) matches(text string) bool {
+	last := len(g) - 1
+	if last == 0 {
+		return text == g[0]
+	}
+	text, ok := strings.CutPrefix(text, g[0])
+	for _, part := range g[1:last] {
+		if ok {
+			_, text, ok = strings.Cut(text, part)
+		}
+	}
+	return ok && strings.HasSuffix(text, g[last])
+}
