@@ -1,0 +1,162 @@
+package programs
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/picoclaw/picoclaw/sdk/guard/internal/getopt"
+)
+
+// entry is what the data say of a program, or of one of its verbs, which adds to what the program has.
+type entry struct {
+	Program  string `json:"program"`  // names, separated by spaces
+	Alias    string `json:"alias"`    // more names of the first program
+	Verb     string `json:"verb"`     // one or two words; "*" is any other verb
+	Operands string `json:"operands"` // roles in their order; "read..." repeats, roles behind it are the last ones
+	Unless   string `json:"unless"`   // options that stand for the first operand, as -e does for grep's pattern
+	Style    string `json:"style"`    // "single", "slash", "bare" or "stop": see getopt.Spec
+	Lang     string `json:"lang"`     // of its code; "sh" if it is empty
+	Input    string `json:"input"`    // the language of its standard input, where nothing else is code
+	Handler  string `json:"handler"`  // what finds the uses, if not the data alone
+
+	// Options by the role of their value. An option with "?" behind it has only a value that is attached to it.
+	Data    string `json:"data"`
+	Path    string `json:"path"`
+	Read    string `json:"read"`
+	Write   string `json:"write"`
+	List    string `json:"list"`
+	Delete  string `json:"delete"`
+	Enter   string `json:"enter"`
+	Code    string `json:"code"`
+	Command string `json:"command"` // the value, or else the next operand, begins a command
+	Script  string `json:"script"`
+	Flag    string `json:"flag"`    // has no value, though a longer option that begins so has one, or the program's
+	Several string `json:"several"` // "--arg data data, --slurpfile data read"
+
+	first   string          // of the names
+	aliases map[string]bool // of the first
+	parent  *entry          // of a verb
+	verbs   map[string]*entry
+	roles   []role // of the operands
+	tail    int    // how many roles stand behind the repeated one
+	spec    func() getopt.Spec
+}
+
+// role is what an operand is for.
+type role struct {
+	kind   Kind
+	repeat bool
+}
+
+// kinds are the names of the kinds in the data.
+var kinds = map[string]Kind{
+	"data": Data, "path": Path, "read": Read, "write": Write, "list": List, "delete": Delete, "enter": Enter,
+	"code": Code, "command": Command, "script": Script,
+}
+
+// finish works out what follows from the fields. A verb has what it doesn't say itself from its parent.
+func (e *entry) finish() {
+	e.verbs = map[string]*entry{}
+	for word := range strings.FieldsSeq(e.Operands) {
+		name, repeat := strings.CutSuffix(word, "...")
+		e.roles = append(e.roles, role{kinds[name], repeat})
+	}
+	if at := slices.IndexFunc(e.roles, func(r role) bool { return r.repeat }); at >= 0 {
+		e.tail = len(e.roles) - 1 - at
+	}
+	e.spec = sync.OnceValue(e.options)
+}
+
+// inherit gives a verb what it doesn't say itself.
+func (e *entry) inherit(parent *entry) {
+	e.parent = parent
+	if e.Lang == "" {
+		e.Lang = parent.Lang
+	}
+	if e.Handler == "" {
+		e.Handler = parent.Handler
+	}
+	if e.Style == "" && parent.Style != "stop" {
+		e.Style = parent.Style
+	}
+}
+
+// options are the options of the entry and of those that it belongs to.
+func (e *entry) options() getopt.Spec {
+	s := getopt.Spec{Values: map[string]string{}}
+	if e.parent != nil {
+		maps.Copy(s.Values, e.parent.spec().Values)
+	}
+	s.Single, s.Slash, s.Bare = e.Style == "single", e.Style == "slash", e.Style == "bare"
+	for i, r := range e.roles {
+		// What a program starts has options of its own.
+		last := i == len(e.roles)-1
+		if s.Stop == 0 && (r.kind == Command || r.kind == Script && !r.repeat || r.kind == Code && last && !r.repeat) {
+			s.Stop = i + 1
+		}
+	}
+	if e.Style == "stop" {
+		s.Stop = 1
+	}
+	for names, roles := range e.byRole() {
+		for name := range strings.FieldsSeq(names) {
+			if plain, attached := strings.CutSuffix(name, "?"); attached && len(plain) > 1 {
+				s.Values[plain] = string(getopt.Attached) + roles
+			} else {
+				s.Values[name] = roles
+			}
+		}
+	}
+	for part := range strings.SplitSeq(e.Several, ",") {
+		if words := strings.Fields(part); len(words) > 0 {
+			roles := ""
+			for _, word := range words[1:] {
+				roles += string(rune(kinds[word]))
+			}
+			s.Values[words[0]] = roles
+		}
+	}
+	return s
+}
+
+// byRole are the options of the entry with the roles that getopt has for their values.
+func (e *entry) byRole() func(yield func(names, roles string) bool) {
+	return func(yield func(names, roles string) bool) {
+		for _, o := range []struct {
+			names string
+			kind  Kind
+		}{
+			{e.Data, Data}, {e.Path, Path}, {e.Read, Read}, {e.Write, Write}, {e.List, List}, {e.Delete, Delete},
+			{e.Enter, Enter}, {e.Code, Code}, {e.Script, Script},
+		} {
+			if !yield(o.names, string(rune(o.kind))) {
+				return
+			}
+		}
+		_ = yield(e.Command, string(getopt.Rest)+string(rune(Command))) && yield(e.Flag, "")
+	}
+}
+
+// hasPath reports whether an operand may be anything.
+func (e *entry) hasPath() bool {
+	return slices.ContainsFunc(e.roles, func(r role) bool { return r.kind == Path })
+}
+
+// role is what the nth of the operands is for; skip of the specified ones were given as options.
+func (e *entry) role(n, of, skip int) role {
+	roles := e.roles[min(skip, max(0, len(e.roles)-1)):]
+	if len(roles) == 0 {
+		return role{kind: Path, repeat: true}
+	}
+	star := len(roles) - 1 - e.tail
+	switch left := of - n; {
+	case e.tail > 0 && left <= e.tail && n >= star:
+		return roles[len(roles)-left]
+	case n < star:
+		return roles[n]
+	default:
+		return roles[max(star, 0)]
+	}
+}

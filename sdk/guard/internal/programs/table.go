@@ -1,0 +1,112 @@
+package programs
+
+import (
+	"embed"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"sync"
+)
+
+//go:embed data/*.json
+var files embed.FS
+
+// table finds a program by its name. The program "*" stands for those that aren't known.
+var table = sync.OnceValue(func() map[string]*entry {
+	list, err := load()
+	if err != nil {
+		panic(err) // the data are part of the program
+	}
+	return index(list)
+})
+
+// load reads the entries of all files.
+func load() ([]*entry, error) {
+	dir, err := files.ReadDir("data")
+	if err != nil {
+		return nil, err
+	}
+	var all []*entry
+	for _, file := range dir {
+		text, err := files.ReadFile("data/" + file.Name())
+		if err != nil {
+			return nil, err
+		}
+		var list []*entry
+		if err := json.Unmarshal(text, &list); err != nil {
+			return nil, fmt.Errorf("the programs of %s: %w", file.Name(), err)
+		}
+		all = append(all, list...)
+	}
+	return all, nil
+}
+
+// index puts the entries in order: programs by their names, and verbs below their programs.
+func index(list []*entry) map[string]*entry {
+	m := make(map[string]*entry, 2*len(list))
+	for _, e := range list {
+		e.finish()
+		if e.Verb != "" {
+			continue
+		}
+		for name := range strings.FieldsSeq(e.Program) {
+			if e.first == "" {
+				e.first = name
+			}
+			m[name] = e
+		}
+		for name := range strings.FieldsSeq(e.Alias) {
+			if e.aliases == nil {
+				e.aliases = map[string]bool{}
+			}
+			e.aliases[name], m[name] = true, e
+		}
+	}
+	for _, phrase := range []bool{false, true} {
+		for _, e := range list {
+			if e.Verb == "" || phrase != strings.Contains(e.Verb, " ") {
+				continue
+			}
+			owners := map[*entry]bool{}
+			for name := range strings.FieldsSeq(e.Program) {
+				if m[name] == nil {
+					m[name] = &entry{Program: name, Operands: "path...", first: name}
+					m[name].finish()
+				}
+				owners[m[name]] = true
+			}
+			for owner := range owners {
+				owner.put(e, len(owners) > 1)
+			}
+		}
+	}
+	return m
+}
+
+// put adds a verb. One that several programs share is copied, as it belongs to each of them.
+func (e *entry) put(verb *entry, shared bool) {
+	if shared {
+		own := *verb
+		own.roles = nil
+		own.finish()
+		verb = &own
+	}
+	word, second, phrase := strings.Cut(verb.Verb, " ")
+	if phrase {
+		between := e.verbs[word]
+		if between == nil {
+			between = &entry{Operands: "path..."}
+			if other := e.verbs["*"]; other != nil {
+				copied := *other
+				copied.roles = nil
+				between = &copied
+			}
+			between.finish()
+			between.inherit(e)
+			e.verbs[word] = between
+		}
+		e, word = between, second
+	}
+	verb.inherit(e)
+	e.verbs[word] = verb
+}
