@@ -59,6 +59,9 @@ var kinds = map[string]Kind{
 // finish works out what follows from the fields. A verb has what it doesn't say itself from its parent.
 func (e *entry) finish() {
 	e.verbs = map[string]*entry{}
+	if e.Operands == "" {
+		e.Operands = "path..."
+	}
 	for word := range strings.FieldsSeq(e.Operands) {
 		name, repeat := strings.CutSuffix(word, "...")
 		e.roles = append(e.roles, role{kinds[name], repeat})
@@ -67,6 +70,14 @@ func (e *entry) finish() {
 		e.tail = len(e.roles) - 1 - at
 	}
 	e.spec = sync.OnceValue(e.options)
+}
+
+// clone is an entry with the same fields, which has no verbs yet.
+func (e *entry) clone() *entry {
+	own := *e
+	own.roles = nil
+	own.finish()
+	return &own
 }
 
 // inherit gives a verb what it doesn't say itself.
@@ -146,10 +157,7 @@ func (e *entry) hasPath() bool {
 
 // role is what the nth of the operands is for; skip of the specified ones were given as options.
 func (e *entry) role(n, of, skip int) role {
-	roles := e.roles[min(skip, max(0, len(e.roles)-1)):]
-	if len(roles) == 0 {
-		return role{kind: Path, repeat: true}
-	}
+	roles := e.roles[min(skip, len(e.roles)-1):]
 	star := len(roles) - 1 - e.tail
 	switch left := of - n; {
 	case e.tail > 0 && left <= e.tail && n >= star:

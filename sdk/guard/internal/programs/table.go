@@ -62,51 +62,56 @@ func index(list []*entry) map[string]*entry {
 			e.aliases[name], m[name] = true, e
 		}
 	}
-	for _, phrase := range []bool{false, true} {
+	// What holds for any verb comes first, and phrases come behind the words that they begin with.
+	for _, order := range []func(verb string) bool{
+		func(verb string) bool { return verb == "*" },
+		func(verb string) bool { return verb != "*" && verb != "" && !strings.Contains(verb, " ") },
+		func(verb string) bool { return strings.Contains(verb, " ") },
+	} {
 		for _, e := range list {
-			if e.Verb == "" || phrase != strings.Contains(e.Verb, " ") {
-				continue
-			}
-			owners := map[*entry]bool{}
-			for name := range strings.FieldsSeq(e.Program) {
-				if m[name] == nil {
-					m[name] = &entry{Program: name, Operands: "path...", first: name}
-					m[name].finish()
-				}
-				owners[m[name]] = true
-			}
-			for owner := range owners {
-				owner.put(e, len(owners) > 1)
+			if order(e.Verb) {
+				addVerb(m, e)
 			}
 		}
 	}
 	return m
 }
 
-// put adds a verb. One that several programs share is copied, as it belongs to each of them.
+// addVerb adds a verb to its programs.
+func addVerb(m map[string]*entry, verb *entry) {
+	owners := map[*entry]bool{}
+	for name := range strings.FieldsSeq(verb.Program) {
+		if m[name] == nil {
+			m[name] = &entry{Program: name, first: name}
+			m[name].finish()
+		}
+		owners[m[name]] = true
+	}
+	for owner := range owners {
+		owner.put(verb, len(owners) > 1)
+	}
+}
+
+// put adds a verb. One that several programs share is copied, as it belongs to each of them. A verb has what the entry
+// for any verb has, or else what the program has.
 func (e *entry) put(verb *entry, shared bool) {
 	if shared {
-		own := *verb
-		own.roles = nil
-		own.finish()
-		verb = &own
+		verb = verb.clone()
 	}
 	word, second, phrase := strings.Cut(verb.Verb, " ")
+	parent := e
+	if other := e.verbs["*"]; other != nil {
+		parent = other
+	}
 	if phrase {
 		between := e.verbs[word]
 		if between == nil {
-			between = &entry{Operands: "path..."}
-			if other := e.verbs["*"]; other != nil {
-				copied := *other
-				copied.roles = nil
-				between = &copied
-			}
-			between.finish()
-			between.inherit(e)
+			between = (&entry{Operands: parent.Operands}).clone()
+			between.inherit(parent)
 			e.verbs[word] = between
 		}
-		e, word = between, second
+		e, parent, word = between, between, second
 	}
-	verb.inherit(e)
+	verb.inherit(parent)
 	e.verbs[word] = verb
 }
