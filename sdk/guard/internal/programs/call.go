@@ -104,7 +104,7 @@ func (c *call) option(uses []Use, opt getopt.Option) []Use {
 	case opt.Roles == "" && opt.Has && general != "":
 		return append(uses, c.use(Kind(general[0]), opt.Value, false))
 	case opt.Roles == "" && opt.Has:
-		return append(uses, Use{Kind: Path, Text: opt.Value})
+		return append(uses, field(Path, c.args[opt.Arg]))
 	case opt.Roles == "" && len(opt.Name) == 2 && opt.First:
 		// A cluster of flags can be an unknown option with an attached path, as in -I/usr/include.
 		if text := c.args[opt.Arg].Text; strings.HasPrefix(text, opt.Name) && len(text) > 2 {
@@ -131,11 +131,15 @@ func (c *call) option(uses []Use, opt getopt.Option) []Use {
 func (c *call) rest(opt getopt.Option) []shell.Field {
 	switch {
 	case opt.Has:
-		return append([]shell.Field{{Text: opt.Value}}, c.args[opt.Arg+1:]...)
-	case c.parsed.Rest > 0:
-		return c.args[c.parsed.Rest:]
+		return append(words(opt.Value), c.args[opt.Arg+1:]...)
+	case c.parsed.Rest == 0:
+		return nil
 	}
-	return nil
+	argv := c.args[c.parsed.Rest:]
+	if len(argv) > 1 && argv[1].Text == "--" {
+		return append([]shell.Field{argv[0]}, argv[2:]...)
+	}
+	return argv
 }
 
 // operandUses adds what operands are for.

@@ -37,6 +37,7 @@ type entry struct {
 
 	first   string          // of the names
 	aliases map[string]bool // of the first
+	own     bool            // no other name shares it
 	parent  *entry          // of a verb
 	verbs   map[string]*entry
 	roles   []role // of the operands
@@ -100,7 +101,8 @@ func (e *entry) options() getopt.Spec {
 	if e.parent != nil {
 		maps.Copy(s.Values, e.parent.spec().Values)
 	}
-	s.Single, s.Slash, s.Bare = e.Style == "single", e.Style == "slash", e.Style == "bare"
+	style := strings.Fields(e.Style)
+	s.Single, s.Slash, s.Bare = slices.Contains(style, "single"), slices.Contains(style, "slash"), slices.Contains(style, "bare")
 	for i, r := range e.roles {
 		// What a program starts has options of its own.
 		last := i == len(e.roles)-1
@@ -108,7 +110,7 @@ func (e *entry) options() getopt.Spec {
 			s.Stop = i + 1
 		}
 	}
-	if e.Style == "stop" {
+	if slices.Contains(style, "stop") {
 		s.Stop = 1
 	}
 	for names, roles := range e.byRole() {

@@ -31,14 +31,6 @@ func env(c call) []Use {
 	return based(uses)
 }
 
-// commandName is the builtin command, which starts a command or, with -v, tells where it is.
-func commandName(c call) []Use {
-	if c.parsed.Has("-v", "-V") {
-		return nil
-	}
-	return c.uses()
-}
-
 // test compares texts, and looks at files.
 func test(c call) []Use {
 	compares := func(i int) bool {

@@ -4,7 +4,6 @@ import "github.com/picoclaw/picoclaw/sdk/guard/internal/shell"
 
 // handlers find what the data can't say, by the name that entries call them.
 var handlers = map[string]func(call) []Use{
-	"command": commandName,
 	"copy":    copied,
 	"curl":    curl,
 	"dd":      dd,

@@ -77,7 +77,7 @@ func Canonical(name string) string {
 		return name
 	case e.aliases[name]:
 		return e.first
-	case known[trimmed] == e:
+	case known[trimmed] != nil && known[trimmed].first == e.first:
 		return trimmed // such as pip3
 	}
 	return name
@@ -86,7 +86,7 @@ func Canonical(name string) string {
 // Understood reports whether it is known what all operands of a program are for.
 func Understood(name string) bool {
 	e := table()[name]
-	return e != nil && (e.Handler != "" || len(e.verbs) > 0 || !e.hasPath())
+	return e != nil && (e.Handler != "" || !e.hasPath())
 }
 
 // Remote reports whether a word names something on another machine: user@host:path, or a URL that isn't file:.

@@ -9,7 +9,7 @@ import (
 // posixShell takes a shell's arguments apart: -c may stand anywhere in a cluster, and code is the first operand.
 func posixShell(c call) []Use {
 	var uses []Use
-	code, stdin, checks := false, false, false
+	code, stdin, checks, plus := false, false, false, false
 	i := 0
 	for ; i < len(c.args); i++ {
 		text := c.args[i].Text
@@ -37,6 +37,7 @@ func posixShell(c call) []Use {
 		}
 		code = code || strings.Contains(text, "c") && text[0] == '-'
 		stdin = stdin || strings.Contains(text, "s")
+		plus = plus || text[0] == '+'
 		checks = checks || strings.Contains(text, "n") && text[0] == '-' && strings.Trim(text[1:], "nvxeu") == ""
 		if strings.HasSuffix(text, "o") || strings.HasSuffix(text, "O") {
 			i++
@@ -52,7 +53,7 @@ func posixShell(c call) []Use {
 		return append(uses, Use{Kind: Code, Lang: "sh", Text: rest[0].Text, Params: params})
 	case stdin || len(rest) == 0:
 		uses = append(uses, Use{Kind: Input, Lang: "sh", Params: append([]string{"bash"}, params...)})
-	case checks && !strings.HasPrefix(rest[0].Text, shell.Unknown):
+	case checks && !plus && !strings.HasPrefix(rest[0].Text, shell.Unknown):
 		uses, rest = append(uses, field(Read, rest[0])), rest[1:]
 	default:
 		uses = append(uses, Use{Kind: Script, Lang: "sh", Text: rest[0].Text, Glob: rest[0].Glob, Params: params})

@@ -77,27 +77,22 @@ func index(list []*entry) map[string]*entry {
 	return m
 }
 
-// addVerb adds a verb to its programs.
+// addVerb adds a verb to its programs, which then share their entries with no others.
 func addVerb(m map[string]*entry, verb *entry) {
-	owners := map[*entry]bool{}
 	for name := range strings.FieldsSeq(verb.Program) {
-		if m[name] == nil {
-			m[name] = &entry{Program: name, first: name}
-			m[name].finish()
+		switch e := m[name]; {
+		case e == nil:
+			m[name] = (&entry{first: name}).clone()
+		case !e.own:
+			m[name] = e.clone()
 		}
-		owners[m[name]] = true
-	}
-	for owner := range owners {
-		owner.put(verb, len(owners) > 1)
+		m[name].own = true
+		m[name].put(verb.clone())
 	}
 }
 
-// put adds a verb. One that several programs share is copied, as it belongs to each of them. A verb has what the entry
-// for any verb has, or else what the program has.
-func (e *entry) put(verb *entry, shared bool) {
-	if shared {
-		verb = verb.clone()
-	}
+// put adds a verb. It has what the entry for any verb has, or else what the program has.
+func (e *entry) put(verb *entry) {
 	word, second, phrase := strings.Cut(verb.Verb, " ")
 	parent := e
 	if other := e.verbs["*"]; other != nil {
