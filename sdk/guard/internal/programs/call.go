@@ -103,6 +103,8 @@ func (c *call) option(uses []Use, opt getopt.Option) []Use {
 		return uses
 	case opt.Roles == "" && opt.Has && general != "":
 		return append(uses, c.use(Kind(general[0]), opt.Value, false))
+	case opt.Roles == "" && opt.Has && c.args[opt.Arg].Text[0] == '/':
+		return append(uses, Use{Kind: Path, Text: opt.Value})
 	case opt.Roles == "" && opt.Has:
 		return append(uses, field(Path, c.args[opt.Arg]))
 	case opt.Roles == "" && len(opt.Name) == 2 && opt.First:
@@ -152,6 +154,9 @@ func (c *call) operandUses(uses []Use, at []int) []Use {
 		r := c.entry.role(n, len(at), skip)
 		arg := c.args[i]
 		switch {
+		case r.kind == Command && strings.Contains(arg.Text, " "):
+			// No program is called so: it is for a shell.
+			return append(uses, sh(strings.Join(shell.Texts(c.args[i:]), " ")))
 		case r.kind == Command:
 			return append(uses, Use{Kind: Command, Argv: c.args[i:]})
 		case r.kind == Code && !r.repeat && n+skip == len(c.entry.roles)-1:
