@@ -147,7 +147,7 @@ func (c *call) rest(opt getopt.Option) []shell.Field {
 // operandUses adds what operands are for.
 func (c *call) operandUses(uses []Use, at []int) []Use {
 	skip := 0
-	if c.entry.Unless != "" && c.parsed.Has(strings.Fields(c.entry.Unless)...) {
+	if c.entry.Unless != "" && c.parsed.Has(strings.Fields(string(c.entry.Unless))...) {
 		skip = 1
 	}
 	for n, i := range at {

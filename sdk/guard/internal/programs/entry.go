@@ -1,6 +1,7 @@
 package programs
 
 import (
+	"encoding/json"
 	"maps"
 	"slices"
 	"strings"
@@ -11,29 +12,29 @@ import (
 
 // entry is what the data say of a program, or of one of its verbs, which adds to what the program has.
 type entry struct {
-	Program  string `json:"program"`  // names, separated by spaces
-	Alias    string `json:"alias"`    // more names of the first program
-	Verb     string `json:"verb"`     // one or two words; "*" is any other verb
-	Operands string `json:"operands"` // roles in their order; "read..." repeats, roles behind it are the last ones
-	Unless   string `json:"unless"`   // options that stand for the first operand, as -e does for grep's pattern
-	Style    string `json:"style"`    // "single", "slash", "bare" or "stop": see getopt.Spec
-	Lang     string `json:"lang"`     // of its code; "sh" if it is empty
-	Input    string `json:"input"`    // the language of its standard input, where nothing else is code
-	Handler  string `json:"handler"`  // what finds the uses, if not the data alone
+	Program  string  `json:"program"`  // names, separated by spaces
+	Alias    string  `json:"alias"`    // more names of the first program
+	Verb     string  `json:"verb"`     // one or two words; "*" is any other verb
+	Operands string  `json:"operands"` // roles in their order; "read..." repeats, roles behind it are the last ones
+	Unless   options `json:"unless"`   // options that stand for the first operand, as -e does for grep's pattern
+	Style    string  `json:"style"`    // "single", "slash", "bare" or "stop": see getopt.Spec
+	Lang     string  `json:"lang"`     // of its code; "sh" if it is empty
+	Input    string  `json:"input"`    // the language of its standard input, where nothing else is code
+	Handler  string  `json:"handler"`  // what finds the uses, if not the data alone
 
 	// Options by the role of their value. An option with "?" behind it has only a value that is attached to it.
-	Data    string `json:"data"`
-	Path    string `json:"path"`
-	Read    string `json:"read"`
-	Write   string `json:"write"`
-	List    string `json:"list"`
-	Delete  string `json:"delete"`
-	Enter   string `json:"enter"`
-	Code    string `json:"code"`
-	Command string `json:"command"` // the value, or else the next operand, begins a command
-	Script  string `json:"script"`
-	Flag    string `json:"flag"`    // has no value, though a longer option that begins so has one, or the program's
-	Several string `json:"several"` // "--arg data data, --slurpfile data read"
+	Data    options `json:"data"`
+	Path    options `json:"path"`
+	Read    options `json:"read"`
+	Write   options `json:"write"`
+	List    options `json:"list"`
+	Delete  options `json:"delete"`
+	Enter   options `json:"enter"`
+	Code    options `json:"code"`
+	Command options `json:"command"` // the value, or else the next operand, begins a command
+	Script  options `json:"script"`
+	Flag    options `json:"flag"`    // has no value, though a longer option that begins so has one, or the program's
+	Several options `json:"several"` // "--arg data data, --slurpfile data read"
 
 	first   string          // of the names
 	aliases map[string]bool // of the first
@@ -43,6 +44,20 @@ type entry struct {
 	roles   []role // of the operands
 	tail    int    // how many roles stand behind the repeated one
 	spec    func() getopt.Spec
+}
+
+// options are names of options, separated by spaces. A list of many may be written as an array of lines.
+type options string
+
+// UnmarshalJSON implements [json.Unmarshaler].
+func (o *options) UnmarshalJSON(text []byte) error {
+	if text[0] != '[' {
+		return json.Unmarshal(text, (*string)(o))
+	}
+	var lines []string
+	err := json.Unmarshal(text, &lines)
+	*o = options(strings.Join(lines, " "))
+	return err
 }
 
 // role is what an operand is for.
@@ -70,7 +85,7 @@ func (e *entry) finish() {
 	if at := slices.IndexFunc(e.roles, func(r role) bool { return r.repeat }); at >= 0 {
 		e.tail = len(e.roles) - 1 - at
 	}
-	e.spec = sync.OnceValue(e.options)
+	e.spec = sync.OnceValue(e.known)
 }
 
 // clone is an entry with the same fields, which has no verbs yet.
@@ -95,8 +110,8 @@ func (e *entry) inherit(parent *entry) {
 	}
 }
 
-// options are the options of the entry and of those that it belongs to.
-func (e *entry) options() getopt.Spec {
+// known are the options of the entry and of those that it belongs to.
+func (e *entry) known() getopt.Spec {
 	s := getopt.Spec{Values: map[string]string{}}
 	if e.parent != nil {
 		maps.Copy(s.Values, e.parent.spec().Values)
@@ -114,7 +129,7 @@ func (e *entry) options() getopt.Spec {
 		s.Stop = 1
 	}
 	for names, roles := range e.byRole() {
-		for name := range strings.FieldsSeq(names) {
+		for name := range strings.FieldsSeq(string(names)) {
 			if plain, attached := strings.CutSuffix(name, "?"); attached && len(plain) > 1 {
 				s.Values[plain] = string(getopt.Attached) + roles
 			} else {
@@ -122,7 +137,7 @@ func (e *entry) options() getopt.Spec {
 			}
 		}
 	}
-	for part := range strings.SplitSeq(e.Several, ",") {
+	for part := range strings.SplitSeq(string(e.Several), ",") {
 		if words := strings.Fields(part); len(words) > 0 {
 			roles := ""
 			for _, word := range words[1:] {
@@ -135,10 +150,10 @@ func (e *entry) options() getopt.Spec {
 }
 
 // byRole are the options of the entry with the roles that getopt has for their values.
-func (e *entry) byRole() func(yield func(names, roles string) bool) {
-	return func(yield func(names, roles string) bool) {
+func (e *entry) byRole() func(yield func(names options, roles string) bool) {
+	return func(yield func(names options, roles string) bool) {
 		for _, o := range []struct {
-			names string
+			names options
 			kind  Kind
 		}{
 			{e.Data, Data}, {e.Path, Path}, {e.Read, Read}, {e.Write, Write}, {e.List, List}, {e.Delete, Delete},
