@@ -109,7 +109,7 @@ func (c *call) option(uses []Use, opt getopt.Option) []Use {
 		return append(uses, field(Path, c.args[opt.Arg]))
 	case opt.Roles == "" && len(opt.Name) == 2 && opt.First:
 		// A cluster of flags can be an unknown option with an attached path, as in -I/usr/include.
-		if text := c.args[opt.Arg].Text; strings.HasPrefix(text, opt.Name) && len(text) > 2 {
+		if text := c.args[opt.Arg].Text; strings.HasPrefix(text, opt.Name) && isPathLike(text[2:]) {
 			uses = append(uses, Use{Kind: Path, Text: text[2:]})
 		}
 		return uses
@@ -128,6 +128,9 @@ func (c *call) option(uses []Use, opt getopt.Option) []Use {
 	}
 	return uses
 }
+
+// isPathLike reports whether the rest of a cluster may be a path, and not only more flags.
+func isPathLike(text string) bool { return strings.ContainsAny(text, "/.~") || shell.HasUnknown(text) }
 
 // rest is the command that an option announces.
 func (c *call) rest(opt getopt.Option) []shell.Field {

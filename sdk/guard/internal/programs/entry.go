@@ -16,7 +16,7 @@ type entry struct {
 	Alias    string  `json:"alias"`    // more names of the first program
 	Verb     string  `json:"verb"`     // one or two words; "*" is any other verb
 	Operands string  `json:"operands"` // roles in their order; "read..." repeats, roles behind it are the last ones
-	Unless   options `json:"unless"`   // options that stand for the first operand, as -e does for grep's pattern
+	Unless   options `json:"unless"`   // options that stand for the first operand, as grep's -e, or for the last of "read... write"
 	Style    string  `json:"style"`    // "single", "slash", "bare" or "stop": see getopt.Spec
 	Lang     string  `json:"lang"`     // of its code; "sh" if it is empty
 	Input    string  `json:"input"`    // the language of its standard input, where nothing else is code
@@ -172,12 +172,17 @@ func (e *entry) hasPath() bool {
 	return slices.ContainsFunc(e.roles, func(r role) bool { return r.kind == Path })
 }
 
-// role is what the nth of the operands is for; skip of the specified ones were given as options.
+// role is what the nth of the operands is for; skip is how many of them were given as options.
 func (e *entry) role(n, of, skip int) role {
-	roles := e.roles[min(skip, len(e.roles)-1):]
-	star := len(roles) - 1 - e.tail
+	roles, tail := e.roles, e.tail
+	if skip > 0 && tail > 0 && roles[0].repeat {
+		roles, tail = roles[:len(roles)-1], tail-1
+	} else {
+		roles = roles[min(skip, len(roles)-1):]
+	}
+	star := len(roles) - 1 - tail
 	switch left := of - n; {
-	case e.tail > 0 && left <= e.tail && n >= star:
+	case left <= tail && n >= star:
 		return roles[len(roles)-left]
 	case n < star:
 		return roles[n]
