@@ -11,7 +11,8 @@ import (
 type call struct {
 	name   string
 	args   []shell.Field
-	entry  *entry // of the program, or of the verb
+	texts  []string // of the arguments
+	entry  *entry   // of the program, or of the verb
 	parsed getopt.Args
 	verbs  int // how many of the operands are verbs
 }
@@ -20,12 +21,11 @@ type call struct {
 const unknown = "*"
 
 // parse takes arguments apart: options in front of a verb are the program's, those behind it are the verb's, too.
-func parse(name string, args []shell.Field) call {
-	c := call{name: name, args: args, entry: table()[name]}
+func parse(name string, texts []string) call {
+	c := call{name: name, texts: texts, entry: table()[name]}
 	if c.entry == nil {
 		c.entry = table()[unknown]
 	}
-	texts := shell.Texts(args)
 	for from := 0; ; {
 		spec := c.entry.spec()
 		if len(c.entry.verbs) == 0 {
@@ -54,7 +54,8 @@ func parse(name string, args []shell.Field) call {
 
 // plain are the uses of arguments of a program that isn't known.
 func plain(args []shell.Field) []Use {
-	c := parse(unknown, args)
+	c := parse(unknown, shell.Texts(args))
+	c.args = args
 	return c.uses()
 }
 
@@ -80,7 +81,7 @@ func (c *call) verb() string {
 	if c.verbs == 0 {
 		return ""
 	}
-	return c.args[c.parsed.Operands[0]].Text
+	return c.texts[c.parsed.Operands[0]]
 }
 
 // uses is what the data say.
@@ -96,7 +97,7 @@ func (c *call) uses() []Use {
 func (c *call) option(uses []Use, opt getopt.Option) []Use {
 	general := table()[unknown].spec().Values[opt.Name]
 	switch {
-	case opt.Roles == string(rune(Command)):
+	case is(opt, Command):
 		if argv := c.rest(opt); len(argv) > 0 {
 			uses = append(uses, Use{Kind: Command, Argv: placeholders(argv, "{}")})
 		}
@@ -128,6 +129,9 @@ func (c *call) option(uses []Use, opt getopt.Option) []Use {
 	}
 	return uses
 }
+
+// is reports whether the value of an option has a role.
+func is(opt getopt.Option, kind Kind) bool { return opt.Roles == string(rune(kind)) }
 
 // isPathLike reports whether the rest of a cluster may be a path, and not only more flags.
 func isPathLike(text string) bool { return strings.ContainsAny(text, "/.~") || shell.HasUnknown(text) }

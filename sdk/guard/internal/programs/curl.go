@@ -6,7 +6,7 @@ import "strings"
 func curl(c call) []Use {
 	var uses []Use
 	for _, opt := range c.parsed.Options {
-		if opt.Roles == string(rune(Data)) && opt.Has {
+		if is(opt, Data) && opt.Has {
 			uses = append(uses, sent(opt.Name, opt.Value)...)
 		} else {
 			uses = c.option(uses, opt)

@@ -16,7 +16,7 @@ type entry struct {
 	Alias    string  `json:"alias"`    // more names of the first program
 	Verb     string  `json:"verb"`     // one or two words; "*" is any other verb
 	Operands string  `json:"operands"` // roles in their order; "read..." repeats, roles behind it are the last ones
-	Unless   options `json:"unless"`   // options that stand for the first operand, as grep's -e, or for the last of "read... write"
+	Unless   options `json:"unless"`   // options that stand for an operand: the first, or the last of "read... write"
 	Style    string  `json:"style"`    // "single", "slash", "bare" or "stop": see getopt.Spec
 	Lang     string  `json:"lang"`     // of its code; "sh" if it is empty
 	Input    string  `json:"input"`    // the language of its standard input, where nothing else is code
@@ -117,7 +117,8 @@ func (e *entry) known() getopt.Spec {
 		maps.Copy(s.Values, e.parent.spec().Values)
 	}
 	style := strings.Fields(e.Style)
-	s.Single, s.Slash, s.Bare = slices.Contains(style, "single"), slices.Contains(style, "slash"), slices.Contains(style, "bare")
+	s.Single, s.Bare = slices.Contains(style, "single"), slices.Contains(style, "bare")
+	s.Slash = slices.Contains(style, "slash")
 	for i, r := range e.roles {
 		// What a program starts has options of its own.
 		last := i == len(e.roles)-1

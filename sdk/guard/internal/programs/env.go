@@ -1,9 +1,8 @@
 package programs
 
 import (
+	"path"
 	"strings"
-
-	"github.com/picoclaw/picoclaw/sdk/guard/internal/shell"
 )
 
 // env sets variables, and may change the directory, before it starts a command.
@@ -31,6 +30,10 @@ func env(c call) []Use {
 	return based(uses)
 }
 
+// told are what everybody may know of: the directories of the system's programs, and what a container has.
+var told = set(`/bin /sbin /usr/bin /usr/sbin /usr/local/bin /usr/local/sbin /opt/homebrew/bin
+	/.dockerenv /run/.containerenv`)
+
 // test compares texts, and looks at files.
 func test(c call) []Use {
 	compares := func(i int) bool {
@@ -45,9 +48,12 @@ func test(c call) []Use {
 	}
 	var uses []Use
 	for i, arg := range c.args {
+		if file := path.Clean(arg.Text); told[file] || told[path.Dir(file)] {
+			continue
+		}
 		text := compares(i-1) || compares(i+1) || i > 0 && (c.args[i-1].Text == "-z" || c.args[i-1].Text == "-n")
 		if !text && !compares(i) {
-			uses = append(uses, field(Path, shell.Field{Text: arg.Text, Glob: arg.Glob}))
+			uses = append(uses, field(Path, arg))
 		}
 	}
 	return uses

@@ -6,10 +6,13 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/guard/internal/shell"
 )
 
-// findValues are how many values the tests and actions of find have that name no file.
-var findValues = set(`-name -iname -path -ipath -wholename -iwholename -regex -iregex -lname -ilname -printf -type -xtype
-	-size -perm -user -group -uid -gid -mtime -atime -ctime -mmin -amin -cmin -maxdepth -mindepth -links -inum -fstype
-	-used -regextype -context`)
+// findValues are tests and actions of find with a value that names no file.
+var findValues = set(`-name -iname -path -ipath -wholename -iwholename -regex -iregex -lname -ilname -printf -type
+	-xtype -size -perm -user -group -uid -gid -mtime -atime -ctime -mmin -amin -cmin -maxdepth -mindepth -links -inum
+	-fstype -used -regextype -context`)
+
+// findReads are tests of find that look at another file.
+var findReads = set("-anewer -cnewer -samefile -files0-from")
 
 // find takes starting points, then an expression.
 func find(c call) []Use {
@@ -39,7 +42,7 @@ func find(c call) []Use {
 			continue
 		case test == "-fprint" || test == "-fprint0" || test == "-fls" || test == "-fprintf":
 			kind = Write
-		case strings.HasPrefix(test, "-newer"), test == "-anewer", test == "-cnewer", test == "-samefile", test == "-files0-from":
+		case strings.HasPrefix(test, "-newer"), findReads[test]:
 			kind = Read
 		case !findValues[test]:
 			continue

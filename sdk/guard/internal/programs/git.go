@@ -12,7 +12,7 @@ func git(c call) []Use {
 	aliases := map[string]string{}
 	for _, opt := range c.parsed.Options {
 		switch {
-		case opt.Has && (opt.Name == "-c" || opt.Is("--config")) && opt.Roles == string(rune(Data)) && c.configures(opt.Arg):
+		case opt.Has && is(opt, Data) && (opt.Name == "-c" || opt.Is("--config")) && c.configures(opt.Arg):
 			key, value, _ := strings.Cut(opt.Value, "=")
 			uses = append(uses, gitSetting(key, value)...)
 			if name, ok := strings.CutPrefix(strings.ToLower(key), "alias."); ok {
@@ -77,8 +77,8 @@ func gitConfig(c call, at []int) []Use {
 }
 
 // gitCommands are the last parts of the keys whose values are commands.
-var gitCommands = set(`pager editor sshcommand fsmonitor askpass external textconv command driver clean smudge process
-	cmd helper program uploadpack receivepack gitproxy difffilter packobjectshook defaultkeycommand guitool`)
+var gitCommands = set(`pager editor sshcommand fsmonitor askpass external textconv command driver clean smudge
+	process cmd helper program uploadpack receivepack gitproxy difffilter packobjectshook defaultkeycommand guitool`)
 
 // gitPaths are the last parts of the keys whose values are paths.
 var gitPaths = set("hookspath templatedir path worktree excludesfile attributesfile")
@@ -104,7 +104,7 @@ func gitSetting(key, value string) []Use {
 	return nil
 }
 
-// extWords splits the command in an address of git's transport ext: "% " is a space inside a word, "%%" a percent sign.
+// extWords splits the command in an address of git's transport ext: "% " is a space in a word, "%%" a percent sign.
 func extWords(command string) []shell.Field {
 	var argv []shell.Field
 	var word strings.Builder

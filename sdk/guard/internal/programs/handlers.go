@@ -4,6 +4,7 @@ import "github.com/picoclaw/picoclaw/sdk/guard/internal/shell"
 
 // handlers find what the data can't say, by the name that entries call them.
 var handlers = map[string]func(call) []Use{
+	"compile": compiler,
 	"copy":    copied,
 	"curl":    curl,
 	"dd":      dd,

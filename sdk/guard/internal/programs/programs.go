@@ -50,7 +50,8 @@ type Use struct {
 
 // Uses tells what the arguments of a program are for. Args don't include the program's own name.
 func Uses(name string, args []shell.Field) []Use {
-	c := parse(name, args)
+	c := parse(name, shell.Texts(args))
+	c.args = args
 	if handle := handlers[c.entry.Handler]; handle != nil {
 		return handle(c)
 	}
@@ -59,11 +60,7 @@ func Uses(name string, args []shell.Field) []Use {
 
 // Options takes the arguments of a program apart as far as its options are known. Verbs are operands.
 func Options(name string, args []string) getopt.Args {
-	fields := make([]shell.Field, len(args))
-	for i, arg := range args {
-		fields[i].Text = arg
-	}
-	return parse(name, fields).parsed
+	return parse(name, args).parsed
 }
 
 // Canonical is the name that the data and the rules have for a program: python3.12 is python.

@@ -75,6 +75,7 @@ func TestUses(t *testing.T) {
 		{"unknown -I/usr/x --out=y --title /z --what=/a b", "path /usr/x; write y; data /z; path --what=/a; path b"},
 		{"unknown --json a -- --title /z", "data a; path --title; path /z"},
 		{"test a = /b", ""},
+		{"test -x /usr/bin/x -a -f /etc/y", "path -x; path -a; path -f; path /etc/y"},
 		{"[ -f a ]", "path -f; path a; path ]"},
 
 		// Languages.
@@ -149,7 +150,10 @@ func TestUses(t *testing.T) {
 		{"git show HEAD:/a", "data HEAD:/a"},
 		{"git commit -am /x a", "data /x; path a"},
 		{"git push origin /x", "data origin; data /x"},
-		{"find -L a b -name c -newer d -exec rm {} ; -fprintf e f", "list a; list b; data c; read d; command rm " + shell.Item + "; write e"},
+		{
+			"find -L a b -name c -newer d -exec rm {} ; -fprintf e f",
+			"list a; list b; data c; read d; command rm " + shell.Item + "; write e",
+		},
 		{"tar xzf a -C b c", "read a; enter b; write b"},
 		{"tar czf a -C b c /d", "write a; enter b; read b/c; read /d"},
 		{"tar -x --checkpoint-action=exec=y -f a", "code sh y; read a"},
@@ -167,13 +171,20 @@ func TestUses(t *testing.T) {
 		{"parallel x ::: a b", "code sh x a; code sh x b; command x with items"},
 		{"parallel ::: a b", "code sh a; code sh b"},
 		{"parallel", "input sh"},
+		{
+			"gcc -I/usr/include/x -I../y -O2 -wrapper a,b c.c -o d",
+			"list ../y; data 2; command a b; path c.c; write d",
+		},
 		{"dd if=a of=b bs=1", "read a; write b; data bs=1"},
 		{"ln -s ../a b/c", "write b/c; read b/../a"},
 		{"ln a b", "write b; read a"},
 		{"curl -d @a -F x=@b;type=c -H X:/y -o d http://e", "read a; read b; write d; data http://e"},
 		{"curl file:///a", "path file:///a"},
 		{"http POST :3000/x f@a n=/b", "data POST; read a"},
-		{"docker run -v /a:/b -v c:/d --mount type=bind,source=/e,target=/f img ls /g", "write /a; write /e; data img; data ls; data /g"},
+		{
+			"docker run -v /a:/b -v c:/d --mount type=bind,source=/e,target=/f img ls /g",
+			"write /a; write /e; data img; data ls; data /g",
+		},
 		{"docker cp a web:/b", "path a; data web:/b"},
 		{"docker build -f a b", "read a; path b"},
 		{"bash -xc x a", "code sh x"},

@@ -91,7 +91,8 @@ func windowsShell(c call) []Use {
 func powershellValue(option string) bool {
 	option = strings.ToLower(strings.TrimPrefix(option, "-"))
 	for _, name := range []string{
-		"executionpolicy", "windowstyle", "version", "inputformat", "outputformat", "configurationname", "workingdirectory", "ep",
+		"executionpolicy", "windowstyle", "version", "inputformat", "outputformat", "configurationname",
+		"workingdirectory", "ep",
 	} {
 		if option != "" && strings.HasPrefix(name, option) {
 			return true
