@@ -173,7 +173,7 @@ func TestUses(t *testing.T) {
 		{"parallel", "input sh"},
 		{
 			"gcc -I/usr/include/x -I../y -O2 -wrapper a,b c.c -o d",
-			"list ../y; data 2; command a b; path c.c; write d",
+			"list ../y; data 2; command a b; write d; path c.c",
 		},
 		{"dd if=a of=b bs=1", "read a; write b; data bs=1"},
 		{"ln -s ../a b/c", "write b/c; read b/../a"},
@@ -242,6 +242,23 @@ func TestRemote(t *testing.T) {
 	} {
 		if Remote(word) != want {
 			t.Errorf("Remote(%q) = %v", word, !want)
+		}
+	}
+}
+
+// TestOddArguments checks that every program takes arguments as they shouldn't be.
+func TestOddArguments(t *testing.T) {
+	options := []string{"-", "--", "-o", "-c", "-e", "-f", "-x", "-m", "-S", "-I", "--=", "-=", "+", "!", "=", ":", "/", "/c", "", "-exec", "-C"}
+	for name, e := range table() {
+		for option := range e.spec().Values {
+			options = append(options[:21:21], option, option+"=", option+"x")
+			for _, first := range options {
+				for _, second := range []string{"", "a", "-x", "--"} {
+					Uses(name, words(first))
+					Uses(name, words(first, second))
+					Uses(name, words("run", first, second))
+				}
+			}
 		}
 	}
 }
