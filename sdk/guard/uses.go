@@ -140,7 +140,7 @@ func (a *analysis) input(c *shell.Call, u programs.Use) {
 		a.code(c, u.Lang, c.Stdin.Text, u.Params)
 	case c.Stdin.File != "" && !ownInput(c.Stdin.File):
 		a.script(c, c.Stdin.File, u.Lang, u.Params)
-	case c.Stdin.Piped && u.Lang != "vim" && u.Lang != "sql":
+	case c.Stdin.Piped && u.Lang != "vim" && u.Lang != "sql" && u.Lang != "sed":
 		a.soft(c, Deny, "exec.pipe-to-shell", "it runs what another command prints: "+strings.Join(c.Stdin.From, ", "), saferSaved)
 	}
 }
