@@ -4,7 +4,10 @@
 // It knows no program: which options take values is told by a [Spec].
 package getopt
 
-import "strings"
+import (
+	"strings"
+	"unicode/utf8"
+)
 
 // Spec tells which options of a program take values, and what the values are for.
 type Spec struct {
@@ -160,10 +163,12 @@ func (s Spec) roles(name string) string {
 // cluster takes a cluster of short options and returns the index of the last argument that it used.
 func (s Spec) cluster(out *Args, args []string, i int, letters string, dash bool) int {
 	last := i
-	for at, r := range letters {
-		roles, mark := split(s.Values["-"+string(r)])
-		opt := Option{Name: "-" + string(r), Arg: i, At: i, Roles: roles, First: at == 0}
-		rest := letters[at+len(string(r)):]
+	for rest := letters; rest != ""; {
+		_, size := utf8.DecodeRuneInString(rest)
+		name, first := "-"+rest[:size], len(rest) == len(letters)
+		rest = rest[size:]
+		roles, mark := split(s.Values[name])
+		opt := Option{Name: name, Arg: i, At: i, Roles: roles, First: first}
 		switch {
 		case roles == "", mark == Attached && rest == "":
 		case rest != "" && dash:

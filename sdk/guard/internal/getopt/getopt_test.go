@@ -21,12 +21,17 @@ func shown(a Args, args []string) string {
 	for _, i := range a.Operands {
 		words = append(words, args[i])
 	}
+	if a.Rest > 0 {
+		words = append(append(words, ">"), args[a.Rest:]...)
+	}
 	return strings.Join(words, " ")
 }
 
 func TestParse(t *testing.T) {
 	plain := Parse("o=w f=r e=d --output=w --format=d --form= -TT=c")
 	stop, single, bare := plain, Parse("-name=d -o=w"), Parse("f=r C=g")
+	marked := Parse("i=?d m=*p --color=?d --exec=*p a=dd -DNAME=d")
+	marked.Values["+"], marked.Slash = "c", true
 	stop.Stop, single.Single, bare.Bare = 1, true, true
 	for _, c := range []struct {
 		spec       Spec
@@ -49,6 +54,14 @@ func TestParse(t *testing.T) {
 		{plain, "-TT cmd -T x", "-TT=cmd -T | x"},
 		{stop, "-v a -o b", "-v | a -o b"},
 		{single, ". -name x -o=y --name z", "-name=x -o=y -name=z | ."},
+		{marked, "-i.bak -i a --color --color=x b", "-i=.bak -i --color --color=x | a b"},
+		{marked, "-a x y z", "-a=x | z"},
+		{marked, "-DNAME=x a", "-DNAME=x | a"},
+		{marked, "+q a + /t:x /a/b /m", "+=q /t=x /m | a + /a/b"},
+		{marked, "a -vm -i b -i c", "-v -m -i | a > b -i c"},
+		{marked, "-mb -i c", "-m=b | > -i c"},
+		{marked, "a --exec -- -i", "--exec | a > -i"},
+		{marked, "a -m", "-m | a"},
 		{bare, "xf a.tar b", "-x -f=a.tar | b"},
 		{bare, "xfC a.tar dir b", "-x -f=a.tar -C=dir | b"},
 		{bare, "-xfa.tar b", "-x -f=a.tar | b"},
@@ -77,6 +90,9 @@ func FuzzParse(f *testing.F) {
 			}
 		}
 		for _, o := range parsed.Options {
+			if parsed.Rest < 0 || parsed.Rest > len(args) {
+				t.Errorf("%q: the rest begins at %d", line, parsed.Rest)
+			}
 			if o.Arg < 0 || o.Arg >= len(args) || o.At < 0 || o.At >= len(args) {
 				t.Errorf("%q: option %+v", line, o)
 			}

@@ -205,7 +205,8 @@ func TestUses(t *testing.T) {
 func TestCanonical(t *testing.T) {
 	for name, want := range map[string]string{
 		"python3.12": "python", "pypy3": "python", "gawk": "awk", "pwsh": "powershell", "pip3": "pip", "gpg2": "gpg",
-		"grm": "grm", "sha256sum": "sha256sum", "base64": "base64", "7z": "7z", "nodejs": "node", "x-1": "x-1", "2048": "2048",
+		"grm": "grm", "sha256sum": "sha256sum", "base64": "base64",
+		"7z": "7z", "nodejs": "node", "x-1": "x-1", "2048": "2048",
 	} {
 		if got := Canonical(name); got != want {
 			t.Errorf("Canonical(%q) = %q, want %q", name, got, want)
@@ -229,7 +230,7 @@ func TestOptions(t *testing.T) {
 }
 
 func TestUnderstood(t *testing.T) {
-	for name, want := range map[string]bool{"cat": true, "git": true, "timeout": true, "cargo": false, "unheard-of": false} {
+	for name, want := range map[string]bool{"cat": true, "git": true, "timeout": true, "cargo": false, "none": false} {
 		if Understood(name) != want {
 			t.Errorf("Understood(%q) = %v", name, !want)
 		}
@@ -238,7 +239,8 @@ func TestUnderstood(t *testing.T) {
 
 func TestRemote(t *testing.T) {
 	for word, want := range map[string]bool{
-		"https://a/b": true, "a@b:c": true, "file:///a": false, "FILE://a": false, "/a:b": false, "a=b@c:d": false, "a:b": false,
+		"https://a/b": true, "a@b:c": true, "file:///a": false, "FILE://a": false, "/a:b": false, "a=b@c:d": false,
+		"a:b": false,
 	} {
 		if Remote(word) != want {
 			t.Errorf("Remote(%q) = %v", word, !want)
