@@ -44,9 +44,9 @@ func (a *analysis) use(c *shell.Call, name string, argv []string, u programs.Use
 		wrote(c, name, u.Text)
 	case programs.List, programs.Enter:
 		a.path(&c.Place, List, u.Text, u.Glob, argv)
-	case programs.Remove:
+	case programs.Delete:
 		a.path(&c.Place, Delete, u.Text, u.Glob, argv)
-	case programs.Shape:
+	case programs.Path:
 		a.argument(c, name, argv, u.Text, u.Glob)
 	case programs.Script:
 		a.path(&c.Place, Read, u.Text, u.Glob, argv)

@@ -4,15 +4,27 @@
 // It knows no program: which options take values is told by a [Spec].
 package getopt
 
-import "strings"
+import (
+	"strings"
+	"unicode/utf8"
+)
 
 // Spec tells which options of a program take values, and what the values are for.
 type Spec struct {
-	Values map[string]string // by option ("-o", "--output"): one letter a value, meaning what the user of Spec says
-	Single bool              // long options have one dash, as in find, go and java
-	Stop   bool              // options end at the first operand
-	Bare   bool              // a first argument without a dash is a cluster, as in tar
+	// Values has a letter for each value of an option ("-o", "--output", "+"), which means what the user of Spec says.
+	// [Attached] or [Rest] may stand in front of it. An option without values has "".
+	Values map[string]string
+	Single bool // long options have one dash, as in find, go and java
+	Slash  bool // options may also be /name and /name:value, as in MSBuild
+	Bare   bool // a first argument without a dash is a cluster, as in tar
+	Stop   int  // options end at this operand, counted from 1; 0 is never
 }
+
+// What may stand in front of the letter of an option's value.
+const (
+	Attached = '?' // there is only a value if it is attached, as in -i.bak and --color=never
+	Rest     = '*' // a command begins at the value, or else at the next operand, as in python -m
+)
 
 // Parse reads a spec from its compact form: "o=w e=d --output=w -name=d". A name of one letter is a short option.
 func Parse(form string) Spec {
@@ -43,34 +55,70 @@ type Option struct {
 type Args struct {
 	Options  []Option
 	Operands []int // their indexes
+	Rest     int   // the index of the argument that begins the command of a [Rest] option; 0 if there is none
 }
 
 // Parse takes arguments apart.
 func (s Spec) Parse(args []string) Args {
 	var out Args
 	for i := 0; i < len(args); i++ {
-		arg := args[i]
-		switch {
+		switch arg := args[i]; {
 		case arg == "--":
-			for i++; i < len(args); i++ {
-				out.Operands = append(out.Operands, i)
-			}
-		case strings.HasPrefix(arg, "--"), len(arg) > 2 && arg[0] == '-' && s.Values[arg] != "", s.Single && len(arg) > 1 && arg[0] == '-':
+			s.operands(&out, args, i+1)
+			return out
+		case s.isLong(arg):
 			i = s.long(&out, args, i)
 		case len(arg) > 1 && arg[0] == '-':
-			i = s.cluster(&out, args, i, arg[1:], 1)
+			i = s.cluster(&out, args, i, arg[1:], true)
 		case s.Bare && i == 0:
-			i = s.cluster(&out, args, i, arg, 0)
+			i = s.cluster(&out, args, i, arg, false)
+		case len(arg) > 1 && (arg[0] == '+' || arg[0] == '!') && s.Values[arg[:1]] != "":
+			value := strings.TrimPrefix(arg, "+")
+			out.add(Option{Name: arg[:1], Value: value, Has: true, Roles: s.Values[arg[:1]], Arg: i, At: i, First: true})
+		case s.Slash && isSwitch(arg):
+			name, value, has := strings.Cut(arg, ":")
+			out.add(Option{Name: name, Value: value, Has: has, Roles: s.Values[name], Arg: i, At: i, First: true})
+		case out.Rest < 0:
+			out.Rest = i
+			return out
+		case s.Stop == len(out.Operands)+1:
+			s.operands(&out, args, i)
+			return out
 		default:
 			out.Operands = append(out.Operands, i)
-			if s.Stop {
-				for i++; i < len(args); i++ {
-					out.Operands = append(out.Operands, i)
-				}
-			}
+		}
+		if out.Rest > 0 {
+			return out
 		}
 	}
+	out.Rest = max(out.Rest, 0)
 	return out
+}
+
+// operands takes all arguments from the given one for operands, or for a command that an option has announced.
+func (s Spec) operands(out *Args, args []string, from int) {
+	if out.Rest < 0 {
+		out.Rest = min(from, len(args)-1)
+		return
+	}
+	for i := from; i < len(args); i++ {
+		out.Operands = append(out.Operands, i)
+	}
+}
+
+// isLong reports whether an argument is a long option.
+func (s Spec) isLong(arg string) bool {
+	if len(arg) < 2 || arg[0] != '-' || strings.HasPrefix(arg, "--") || s.Single {
+		return strings.HasPrefix(arg, "-") && len(arg) > 1
+	}
+	name, _, _ := strings.Cut(arg, "=")
+	return len(name) > 2 && s.Values[name] != ""
+}
+
+// isSwitch reports whether an argument is /name or /name:value.
+func isSwitch(arg string) bool {
+	name, _, _ := strings.Cut(arg, ":")
+	return len(name) > 1 && name[0] == '/' && !strings.ContainsAny(name[1:], "/.=")
 }
 
 // long takes a long option and returns the index of the last argument that it used.
@@ -79,18 +127,25 @@ func (s Spec) long(out *Args, args []string, i int) int {
 	if s.Single && strings.HasPrefix(name, "--") {
 		name = name[1:]
 	}
-	opt := Option{Name: name, Value: value, Has: has, Arg: i, At: i, Roles: s.roles(name), First: true}
-	if !has && opt.Roles != "" && i+1 < len(args) {
+	roles, mark := split(s.roles(name))
+	opt := Option{Name: name, Value: value, Has: has, Arg: i, At: i, Roles: roles, First: true}
+	last := i
+	switch {
+	case mark == Rest && has:
+		out.Rest = i + 1
+	case mark == Rest:
+		out.Rest = -1
+	case !has && mark == 0 && roles != "" && i+1 < len(args):
 		opt.Value, opt.Has, opt.At = args[i+1], true, i+1
-		i = min(i+len(opt.Roles), len(args)-1)
+		last = min(i+len(roles), len(args)-1)
 	}
-	out.Options = append(out.Options, opt)
-	return i
+	out.add(opt)
+	return last
 }
 
 // roles looks a long option up, also by an unambiguous abbreviation.
 func (s Spec) roles(name string) string {
-	if roles, ok := s.Values[name]; ok || s.Single || len(name) < 4 {
+	if roles, ok := s.Values[name]; ok || s.Single || len(name) < 4 || !strings.HasPrefix(name, "--") {
 		return roles
 	}
 	found := ""
@@ -106,32 +161,46 @@ func (s Spec) roles(name string) string {
 }
 
 // cluster takes a cluster of short options and returns the index of the last argument that it used.
-func (s Spec) cluster(out *Args, args []string, i int, letters string, dash int) int {
+func (s Spec) cluster(out *Args, args []string, i int, letters string, dash bool) int {
 	last := i
-	for at, r := range letters {
-		name := "-" + string(r)
-		opt := Option{Name: name, Arg: i, At: i, Roles: s.Values[name], First: at == 0}
-		if opt.Roles == "" {
-			out.Options = append(out.Options, opt)
-			continue
-		}
-		rest := letters[at+len(string(r)):]
+	for rest := letters; rest != ""; {
+		_, size := utf8.DecodeRuneInString(rest)
+		name, first := "-"+rest[:size], len(rest) == len(letters)
+		rest = rest[size:]
+		roles, mark := split(s.Values[name])
+		opt := Option{Name: name, Arg: i, At: i, Roles: roles, First: first}
 		switch {
-		case rest != "" && dash == 1:
+		case roles == "", mark == Attached && rest == "":
+		case rest != "" && dash:
 			opt.Value, opt.Has = rest, true
-		case last+1 < len(args):
+			if mark == Rest {
+				out.Rest = i + 1
+			}
+		case mark == Rest:
+			out.Rest = -1
+		case mark == 0 && last+1 < len(args):
 			opt.Value, opt.Has, opt.At = args[last+1], true, last+1
-			last = min(last+len(opt.Roles), len(args)-1)
+			last = min(last+len(roles), len(args)-1)
 		}
-		out.Options = append(out.Options, opt)
-		if dash == 1 {
+		out.add(opt)
+		if roles != "" && dash {
 			break
 		}
 	}
 	return last
 }
 
-// Has says whether one of the options was given. An abbreviated long option counts.
+// split parts the roles of an option from the mark in front of them.
+func split(roles string) (string, byte) {
+	if roles != "" && (roles[0] == Attached || roles[0] == Rest) {
+		return roles[1:], roles[0]
+	}
+	return roles, 0
+}
+
+func (a *Args) add(opt Option) { a.Options = append(a.Options, opt) }
+
+// Has reports whether one of the options was given. An abbreviated long option counts.
 func (a Args) Has(names ...string) bool {
 	for _, opt := range a.Options {
 		for _, name := range names {
@@ -155,20 +224,7 @@ func (a Args) Value(names ...string) (string, bool) {
 	return "", false
 }
 
-// Is says whether the option is the named one, perhaps abbreviated.
+// Is reports whether the option is the named one, perhaps abbreviated.
 func (o Option) Is(name string) bool {
 	return o.Name == name || len(o.Name) >= 3 && strings.HasPrefix(o.Name, "--") && strings.HasPrefix(name, o.Name)
-}
-
-// With returns a copy of the spec in which the options of form differ.
-func (s Spec) With(form string) Spec {
-	values := make(map[string]string, len(s.Values))
-	for name, roles := range s.Values {
-		values[name] = roles
-	}
-	for name, roles := range Parse(form).Values {
-		values[name] = roles
-	}
-	s.Values = values
-	return s
 }

@@ -1,80 +1,72 @@
 package programs
 
 import (
+	"path"
 	"strings"
-
-	"github.com/picoclaw/picoclaw/sdk/guard/internal/getopt"
-	"github.com/picoclaw/picoclaw/sdk/guard/internal/shell"
 )
 
-var npmSpec = getopt.Parse("C=g w=d c=c --global= --prefix=w --cwd=g --dir=g --workspace=d --filter=d --location=d --registry=d --tag=d --otp=d --loglevel=d --userconfig=r --globalconfig=r --cache=w --script-shell=c --call=c --omit=d --include=d --package=d --access=d")
+// makeCommands are variables of make whose values it starts.
+var makeCommands = set("SHELL CC CXX MAKE AR")
 
-// makeVars finds the variables that hold code; the rest is as the table says.
-func makeVars(name string, args []shell.Field) []Use {
-	uses := table[name].uses(args)
-	if file, ok := Options(name, shell.Texts(args)).Value("-f", "--file", "--makefile"); ok && (file == "-" || file == "/dev/stdin") {
-		uses = append(uses, Use{Kind: Input, Lang: "make"})
+// destinations are variables of make that say where to install.
+var destinations = set(`prefix exec_prefix bindir sbindir libexecdir sysconfdir localstatedir libdir includedir
+	datarootdir datadir infodir localedir mandir docdir PREFIX EXEC_PREFIX BINDIR SBINDIR LIBDIR INCLUDEDIR DATADIR
+	MANDIR DOCDIR SYSCONFDIR INSTALL_PREFIX`)
+
+// makes finds the variables that hold code, and leaves out those for an installation that doesn't happen here.
+func makes(c call) []Use {
+	var uses []Use
+	for _, opt := range c.parsed.Options {
+		uses = c.option(uses, opt)
 	}
-	for _, arg := range args {
-		variable, value, ok := strings.Cut(arg.Text, "=")
+	installs, staged := false, false
+	for _, i := range c.operands() {
+		installs = installs || strings.Contains(c.args[i].Text, "install") && !strings.Contains(c.args[i].Text, "=")
+		staged = staged || strings.HasPrefix(c.args[i].Text, "DESTDIR=") && len(c.args[i].Text) > len("DESTDIR=")
+	}
+	for _, i := range c.operands() {
+		variable, value, ok := strings.Cut(c.args[i].Text, "=")
 		variable = strings.TrimRight(variable, ":+?!")
-		if ok && (variable == "SHELL" || variable == "CC" || variable == "CXX" || variable == "MAKE" || variable == "AR") {
-			uses = append(uses, Use{Kind: Code, Lang: "sh", Text: value})
-		} else if ok && strings.Contains(value, "$(shell ") {
+		switch {
+		case ok && destinations[variable] && (staged || !installs):
+			continue
+		case ok && makeCommands[variable]:
+			uses = append(uses, sh(value))
+		case ok && strings.Contains(value, "$(shell "):
 			uses = append(uses, Use{Kind: Code, Lang: "make", Text: value})
 		}
+		if ok {
+			uses = append(uses, Use{Kind: Path, Text: value})
+		} else {
+			uses = append(uses, field(Path, c.args[i]))
+		}
 	}
-	return uses
+	return based(uses)
 }
 
-// npm may start a command behind exec, x or dlx.
-func npm(name string, args []shell.Field) []Use {
-	parsed := npmSpec.Parse(shell.Texts(args))
+// searched are the directories of the system that compilers look into, named or not.
+var searched = set("/usr/include /usr/lib /usr/lib64 /usr/local/include /usr/local/lib /usr/share /opt/homebrew /lib")
+
+// compiler leaves out the system's directories that it is to look into. A wrapper is a command.
+func compiler(c call) []Use {
 	var uses []Use
-	for _, opt := range parsed.Options {
+	for _, opt := range c.parsed.Options {
 		switch {
-		case opt.Has && opt.Roles != "":
-			use := Use{Kind: Kind(opt.Roles[0]), Text: opt.Value}
-			if use.Kind == Code {
-				use.Lang = "sh"
-			}
-			uses = append(uses, use)
-		case name == "bun" && (opt.Name == "-e" || opt.Name == "--eval" || opt.Name == "-p" || opt.Name == "--print") && opt.Arg+1 < len(args):
-			uses = append(uses, Use{Kind: Code, Lang: "node", Text: args[opt.Arg+1].Text})
-		case opt.Has && !dataOptions[opt.Name]:
-			uses = append(uses, Use{Kind: Shape, Text: opt.Value})
+		case opt.Name == "-wrapper" && opt.Has:
+			uses = append(uses, Use{Kind: Command, Argv: words(strings.Split(opt.Value, ",")...)})
+		case !is(opt, List) || !installed(opt.Value):
+			uses = c.option(uses, opt)
 		}
 	}
-	for n, i := range parsed.Operands {
-		text := args[i].Text
-		if n == 0 && (text == "exec" || text == "x" || text == "dlx") && len(parsed.Operands) > 1 {
-			return append(uses, Use{Kind: Command, Argv: args[parsed.Operands[1]:]})
-		}
-		if n > 0 && i > 0 && args[i-1].Text == "--" {
-			return append(uses, unknown(args[i:])...) // what a script of the package gets
-		}
-		if n > 0 && !Remote(text) {
-			uses = append(uses, Use{Kind: Shape, Text: text, Glob: args[i].Glob})
-		}
-	}
-	return uses
+	return c.operandUses(uses, c.operands())
 }
 
-// deno runs files, and code behind the verb eval.
-func deno(_ string, args []shell.Field) []Use {
-	for i, arg := range args {
-		if arg.Text == "eval" {
-			var uses []Use
-			for _, code := range args[i+1:] {
-				if !strings.HasPrefix(code.Text, "-") {
-					uses = append(uses, Use{Kind: Code, Lang: "node", Text: code.Text})
-				}
-			}
-			return uses
-		}
-		if !strings.HasPrefix(arg.Text, "-") {
-			break
+// installed reports whether a path is in one of the searched directories.
+func installed(name string) bool {
+	for name = path.Clean(name); len(name) > 1; name = path.Dir(name) {
+		if searched[name] {
+			return true
 		}
 	}
-	return unknown(args)
+	return false
 }

@@ -6,12 +6,20 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/guard/internal/shell"
 )
 
+// findValues are tests and actions of find with a value that names no file.
+var findValues = set(`-name -iname -path -ipath -wholename -iwholename -regex -iregex -lname -ilname -printf -type
+	-xtype -size -perm -user -group -uid -gid -mtime -atime -ctime -mmin -amin -cmin -maxdepth -mindepth -links -inum
+	-fstype -used -regextype -context`)
+
+// findReads are tests of find that look at another file.
+var findReads = set("-anewer -cnewer -samefile -files0-from")
+
 // find takes starting points, then an expression.
-func find(_ string, args []shell.Field) []Use {
+func find(c call) []Use {
 	var uses []Use
 	i := 0
-	for ; i < len(args); i++ {
-		text := args[i].Text
+	for ; i < len(c.args); i++ {
+		text := c.args[i].Text
 		if text == "-H" || text == "-L" || text == "-P" || strings.HasPrefix(text, "-O") {
 			continue
 		}
@@ -22,55 +30,38 @@ func find(_ string, args []shell.Field) []Use {
 		if strings.HasPrefix(text, "-") || text == "(" || text == "!" {
 			break
 		}
-		uses = append(uses, Use{Kind: List, Text: text, Glob: args[i].Glob})
+		uses = append(uses, field(List, c.args[i]))
 	}
-	for ; i < len(args); i++ {
-		switch test := args[i].Text; test {
-		case "-exec", "-execdir", "-ok", "-okdir":
-			end := i + 1
-			for end < len(args) && args[end].Text != ";" && (args[end].Text != "+" || args[end-1].Text != "{}") {
-				end++
-			}
-			uses = append(uses, Use{Kind: Command, Argv: placeholders(args[i+1:min(end, len(args))], "{}")})
-			i = end
-		case "-fprint", "-fprint0", "-fls":
-			uses, i = next(uses, Write, args, i)
-		case "-fprintf":
-			uses, i = next(uses, Write, args, i)
+	for ; i < len(c.args); i++ {
+		test, kind := c.args[i].Text, Data
+		switch {
+		case test == "-exec" || test == "-execdir" || test == "-ok" || test == "-okdir":
+			var argv []shell.Field
+			argv, i = findCommand(c.args, i+1)
+			uses = append(uses, Use{Kind: Command, Argv: placeholders(argv, "{}")})
+			continue
+		case test == "-fprint" || test == "-fprint0" || test == "-fls" || test == "-fprintf":
+			kind = Write
+		case strings.HasPrefix(test, "-newer"), findReads[test]:
+			kind = Read
+		case !findValues[test]:
+			continue
+		}
+		if i++; i < len(c.args) {
+			uses = append(uses, field(kind, c.args[i]))
+		}
+		if test == "-fprintf" {
 			i++
-		case "-newer", "-anewer", "-cnewer", "-samefile", "-files0-from":
-			uses, i = next(uses, Read, args, i)
-		case "-name", "-iname", "-path", "-ipath", "-wholename", "-iwholename", "-regex", "-iregex", "-lname", "-ilname", "-printf",
-			"-type", "-xtype", "-size", "-perm", "-user", "-group", "-uid", "-gid", "-mtime", "-atime", "-ctime", "-mmin", "-amin", "-cmin",
-			"-maxdepth", "-mindepth", "-links", "-inum", "-fstype", "-used", "-regextype", "-context":
-			i++
-		default:
-			if strings.HasPrefix(test, "-newer") {
-				uses, i = next(uses, Read, args, i)
-			}
 		}
 	}
 	return uses
 }
 
-// fd is find with other words.
-func fd(_ string, args []shell.Field) []Use {
-	var uses []Use
-	operands := 0
-	for i := 0; i < len(args); i++ {
-		switch text := args[i].Text; {
-		case text == "-x" || text == "-X" || text == "--exec" || text == "--exec-batch":
-			return append(uses, Use{Kind: Command, Argv: placeholders(args[i+1:], "{}")})
-		case text == "-e" || text == "-t" || text == "-d" || text == "-E" || text == "-g" || text == "-S" || text == "-j":
-			i++
-		case text == "--base-directory" || text == "-C" || text == "--search-path":
-			uses, i = next(uses, List, args, i)
-		case strings.HasPrefix(text, "-"):
-		default:
-			if operands++; operands > 1 {
-				uses = append(uses, Use{Kind: List, Text: text, Glob: args[i].Glob})
-			}
-		}
+// findCommand is the command of an action of find, and the index of what ends it.
+func findCommand(args []shell.Field, from int) ([]shell.Field, int) {
+	end := from
+	for end < len(args) && args[end].Text != ";" && (args[end].Text != "+" || args[end-1].Text != "{}") {
+		end++
 	}
-	return uses
+	return args[min(from, len(args)):min(end, len(args))], end
 }

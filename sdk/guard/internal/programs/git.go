@@ -3,184 +3,109 @@ package programs
 import (
 	"strings"
 
-	"github.com/picoclaw/picoclaw/sdk/guard/internal/getopt"
 	"github.com/picoclaw/picoclaw/sdk/guard/internal/shell"
 )
 
-var (
-	gitSpec = stop(getopt.Parse("C=g c=d --git-dir=g --work-tree=g --namespace=d --exec-path= --super-prefix=d --config-env=d --attr-source=d"))
-	gitSub  = getopt.Parse("m=d F=r C=d c=d t=d S=d G=d n=d b=d B=d o=d O= e=d f=r x=c L=d s= X=d u= j=d U=d A=d W= --message=d --file=r --author=d --date=d --since=d --until=d --after=d --before=d " +
-		"--grep=d --format=d --pretty=d --max-count=d --skip=d --output=w --output-directory=w --exec=c --extcmd=c --upload-pack=c --receive-pack=c --open-files-in-pager=c " +
-		"--env-filter=c --tree-filter=c --index-filter=c --parent-filter=c --msg-filter=c --commit-filter=c --tag-name-filter=c --depth=d --branch=d --origin=d --reference=r " +
-		"--template=r --separate-git-dir=w --points-at=d --sort=d --cleanup=d --trailer=d --fixup=d --squash=d --strategy=d --strategy-option=d --onto=d --default=d --prefix=d --inter-hunk-context=d --word-diff-regex=d --diff-filter=d --blob=d --config=d --directory=d --exclude=d --include=d --shallow-since=d --filter=d --jobs=d --pathspec-from-file=r")
-	gitOutput = gitSub.With("o=w")
-	gitGrep   = gitSub.With("O=")
-	gitClone  = gitSub.With("u=c o=d c=d")
-)
-
-// git is global options, a verb, and what the verb takes.
-func git(_ string, args []shell.Field) []Use {
-	parsed := gitSpec.Parse(shell.Texts(args))
+// git has settings and aliases that are commands, and operands that are revisions, paths or addresses.
+func git(c call) []Use {
 	var uses []Use
 	aliases := map[string]string{}
-	for _, opt := range parsed.Options {
+	for _, opt := range c.parsed.Options {
 		switch {
-		case !opt.Has:
-		case opt.Name == "-c":
+		case opt.Has && is(opt, Data) && (opt.Name == "-c" || opt.Is("--config")) && c.configures(opt.Arg):
 			key, value, _ := strings.Cut(opt.Value, "=")
-			uses = append(uses, gitConfig(key, value)...)
+			uses = append(uses, gitSetting(key, value)...)
 			if name, ok := strings.CutPrefix(strings.ToLower(key), "alias."); ok {
 				aliases[name] = value
 			}
-		case opt.Roles == "g":
-			uses = append(uses, Use{Kind: Enter, Text: opt.Value})
-		case opt.Name == "--exec-path":
-			uses = append(uses, Use{Kind: Script, Text: opt.Value})
+		default:
+			uses = c.option(uses, opt)
 		}
 	}
-	if len(parsed.Operands) == 0 {
-		return uses
-	}
-	start := parsed.Operands[0]
-	verb, rest := args[start].Text, args[start+1:]
-	if value, ok := aliases[strings.ToLower(verb)]; ok && !strings.HasPrefix(value, "!") {
-		argv := []shell.Field{{Text: "git"}}
-		for _, word := range strings.Fields(value) {
-			argv = append(argv, shell.Field{Text: word})
+	at := c.operands()
+	if len(c.parsed.Operands) > 0 {
+		first := c.parsed.Operands[0]
+		if value, ok := aliases[strings.ToLower(c.args[first].Text)]; ok && !strings.HasPrefix(value, "!") {
+			argv := append(words("git"), words(strings.Fields(value)...)...)
+			return based(append(uses, Use{Kind: Command, Argv: append(argv, c.args[first+1:]...)}))
 		}
-		return append(uses, Use{Kind: Command, Argv: append(argv, rest...)})
 	}
-	return append(uses, gitVerb(verb, rest)...)
+	if c.verb() == "config" {
+		return based(append(uses, gitConfig(c, at)...))
+	}
+	from := len(uses)
+	uses = c.operandUses(uses, at)
+	for i := range uses[from:] {
+		u := &uses[from+i]
+		command, ext := strings.CutPrefix(u.Text, "ext::")
+		switch {
+		case ext:
+			*u = Use{Kind: Command, Argv: extWords(command)}
+		case u.Kind != Code && (Remote(u.Text) || strings.HasPrefix(u.Text, ":") || c.revision(u.Text)):
+			u.Kind = Data
+		}
+	}
+	return based(uses)
 }
 
-// gitConfig is what setting a key does: many values are commands.
-func gitConfig(key, value string) []Use {
+// configures reports whether the option -c at an argument is a setting: it is in front of the verb, and behind some.
+func (c *call) configures(arg int) bool {
+	return c.verbs == 0 || arg < c.parsed.Operands[0] || c.verb() == "clone" || c.verb() == "submodule"
+}
+
+// revision reports whether an operand is a file within a revision, as in HEAD:a/b.
+func (c *call) revision(text string) bool {
+	switch c.verb() {
+	case "show", "cat-file", "rev-parse", "diff", "log", "blame":
+		return strings.Contains(text, ":") && !strings.HasPrefix(text, "/")
+	}
+	return false
+}
+
+// gitConfig is what the verb config does with its operands.
+func gitConfig(c call, at []int) []Use {
+	var rest []string
+	for _, i := range at {
+		if text := c.args[i].Text; text != "set" && text != "get" {
+			rest = append(rest, text)
+		}
+	}
+	if len(rest) < 2 {
+		return nil
+	}
+	return gitSetting(rest[0], rest[1])
+}
+
+// gitCommands are the last parts of the keys whose values are commands.
+var gitCommands = set(`pager editor sshcommand fsmonitor askpass external textconv command driver clean smudge
+	process cmd helper program uploadpack receivepack gitproxy difffilter packobjectshook defaultkeycommand guitool`)
+
+// gitPaths are the last parts of the keys whose values are paths.
+var gitPaths = set("hookspath templatedir path worktree excludesfile attributesfile")
+
+// gitSetting is what setting a key does: many values are commands.
+func gitSetting(key, value string) []Use {
 	key = strings.ToLower(key)
-	last := key
-	if i := strings.LastIndexByte(key, '.'); i > 0 {
-		last = key[i+1:]
-	}
 	section, _, _ := strings.Cut(key, ".")
-	code := false
-	switch last {
-	case "pager", "editor", "sshcommand", "fsmonitor", "askpass", "external", "textconv", "command", "driver", "clean", "smudge", "process",
-		"cmd", "helper", "program", "uploadpack", "receivepack", "gitproxy", "difffilter", "packobjectshook", "defaultkeycommand", "guitool":
-		code = value != "true" && value != "false" && value != ""
-	case "hookspath", "templatedir", "path", "worktree", "excludesfile", "attributesfile":
-		return []Use{{Kind: Shape, Text: value}}
-	}
+	last := key[strings.LastIndexByte(key, '.')+1:]
+	command, shells := strings.CutPrefix(value, "!")
 	switch {
+	case gitPaths[last]:
+		return []Use{{Kind: Path, Text: value}}
+	case section == "alias" && !shells:
+		return []Use{{Kind: Command, Argv: append(words("git"), words(strings.Fields(value)...)...)}}
 	case section == "alias":
-		if command, ok := strings.CutPrefix(value, "!"); ok {
-			return []Use{{Kind: Code, Lang: "sh", Text: command}}
-		}
-		argv := []shell.Field{{Text: "git"}}
-		for _, word := range strings.Fields(value) {
-			argv = append(argv, shell.Field{Text: word})
-		}
-		return []Use{{Kind: Command, Argv: argv}}
-	case section == "credential" && !strings.HasPrefix(value, "!") && !strings.Contains(value, "/"):
-	case code || section == "pager":
-		return []Use{{Kind: Code, Lang: "sh", Text: strings.TrimPrefix(value, "!")}}
+		return []Use{sh(command)}
+	case section == "credential" && !shells && !strings.Contains(value, "/"):
+	case section == "pager", gitCommands[last] && value != "true" && value != "false" && value != "",
+		last == "update" && shells:
+		return []Use{sh(command)}
 	}
 	return nil
 }
 
-// gitVerb is what the arguments of a verb are for.
-func gitVerb(verb string, rest []shell.Field) []Use {
-	switch {
-	case verb == "bisect" && len(rest) > 1 && rest[0].Text == "run":
-		return []Use{{Kind: Command, Argv: rest[1:]}}
-	case verb == "submodule" && len(rest) > 1 && rest[0].Text == "foreach":
-		words := rest[1:]
-		for len(words) > 0 && strings.HasPrefix(words[0].Text, "-") {
-			words = words[1:]
-		}
-		return []Use{{Kind: Code, Lang: "sh", Text: strings.Join(shell.Texts(words), " ")}}
-	}
-	spec := gitSub
-	switch verb {
-	case "clone", "fetch", "pull", "ls-remote":
-		spec = gitClone
-	case "archive", "format-patch", "bundle", "diff", "log":
-		spec = gitOutput
-	case "grep":
-		spec = gitGrep
-	}
-	parsed := spec.Parse(shell.Texts(rest))
-	var uses []Use
-	for _, opt := range parsed.Options {
-		use := Use{Kind: Shape, Text: opt.Value}
-		switch {
-		case verb == "grep" && opt.Name == "-O":
-			if text := rest[opt.Arg].Text; strings.HasPrefix(text, "-O") {
-				uses = append(uses, Use{Kind: Code, Lang: "sh", Text: text[2:]})
-			}
-			continue
-		case !opt.Has:
-			continue
-		case (verb == "clone" || verb == "submodule") && (opt.Name == "-c" || opt.Name == "--config"):
-			key, value, _ := strings.Cut(opt.Value, "=")
-			uses = append(uses, gitConfig(key, value)...)
-			continue
-		case verb == "config" && (opt.Name == "-f" || opt.Name == "--file"):
-			use.Kind = Write
-		case opt.Roles != "":
-			use.Kind = Kind(opt.Roles[0])
-		case dataOptions[opt.Name]:
-			use.Kind = Data
-		}
-		if use.Kind == Code {
-			use.Lang = "sh"
-		}
-		uses = append(uses, use)
-	}
-	return append(uses, gitOperands(verb, parsed, rest)...)
-}
-
-// gitOperands is what the operands of a verb are for: revisions, paths, URLs.
-func gitOperands(verb string, parsed getopt.Args, rest []shell.Field) []Use {
-	var uses []Use
-	operands := parsed.Operands
-	if verb == "config" {
-		words := make([]string, 0, len(operands))
-		for _, i := range operands {
-			if text := rest[i].Text; text != "set" && text != "--add" {
-				words = append(words, text)
-			}
-		}
-		if len(words) > 1 {
-			return gitConfig(words[0], words[1])
-		}
-		return nil
-	}
-	if verb == "grep" && !parsed.Has("-e", "-f") && len(operands) > 0 {
-		operands = operands[1:]
-	}
-	for n, i := range operands {
-		text := rest[i].Text
-		use := Use{Kind: Shape, Text: text, Glob: rest[i].Glob}
-		switch {
-		case strings.HasPrefix(text, "ext::"):
-			use = Use{Kind: Command, Argv: gitExt(strings.TrimPrefix(text, "ext::"))}
-		case Remote(text), strings.HasPrefix(text, ":"):
-			use.Kind = Data
-		case verb == "clone" && n == 1, verb == "init", verb == "worktree" && n == 1:
-			use.Kind = Write
-		case verb == "show" || verb == "cat-file" || verb == "rev-parse" || verb == "diff" || verb == "log" || verb == "blame":
-			if strings.Contains(text, ":") && !strings.HasPrefix(text, "/") {
-				use.Kind = Data
-			}
-		case verb == "push" || verb == "check-ignore" || verb == "check-ref-format" || verb == "tag" || verb == "branch" || verb == "switch":
-			use.Kind = Data
-		}
-		uses = append(uses, use)
-	}
-	return uses
-}
-
-// gitExt splits the command in an address of git's transport ext: "% " is a space inside a word, "%%" a percent sign.
-func gitExt(command string) []shell.Field {
+// extWords splits the command in an address of git's transport ext: "% " is a space in a word, "%%" a percent sign.
+func extWords(command string) []shell.Field {
 	var argv []shell.Field
 	var word strings.Builder
 	for i := 0; i <= len(command); i++ {
@@ -198,4 +123,13 @@ func gitExt(command string) []shell.Field {
 		}
 	}
 	return argv
+}
+
+// set is a set of words.
+func set(words string) map[string]bool {
+	m := map[string]bool{}
+	for word := range strings.FieldsSeq(words) {
+		m[word] = true
+	}
+	return m
 }

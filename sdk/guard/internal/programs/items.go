@@ -3,49 +3,41 @@ package programs
 import (
 	"strings"
 
-	"github.com/picoclaw/picoclaw/sdk/guard/internal/getopt"
 	"github.com/picoclaw/picoclaw/sdk/guard/internal/shell"
 )
 
-var (
-	xargsSpec    = stop(getopt.Parse("I=d J=d R=d S=d n=d L=d P=d s=d d=d E=d a=r --arg-file=r --max-args=d --max-lines=d --max-procs=d --max-chars=d --delimiter=d --process-slot-var=d"))
-	parallelSpec = stop(getopt.Parse("j=d a=r I=d n=d N=d L=d S=d d=d C=d --jobs=d --colsep=d --delay=d --joblog=w --results=w --timeout=d --max-args=d --arg-file=r --workdir=g --tmpdir=w --retries=d"))
-)
+// maxItems is how many items of a command are looked at.
+const maxItems = 16
 
 // xargs starts a command with words of its input appended, or in the place of a mark.
-func xargs(_ string, args []shell.Field) []Use {
-	spec := xargsSpec
-	parsed := spec.Parse(shell.Texts(args))
+func xargs(c call) []Use {
 	var uses []Use
-	if file, ok := parsed.Value("-a", "--arg-file"); ok {
-		uses = append(uses, Use{Kind: Read, Text: file})
-	}
-	if len(parsed.Operands) == 0 {
-		return uses
-	}
-	argv := args[parsed.Operands[0]:]
-	mark, _ := parsed.Value("-I", "-J")
-	for _, opt := range parsed.Options {
-		if opt.Name == "-i" || opt.Is("--replace") {
+	mark := ""
+	for _, opt := range c.parsed.Options {
+		uses = c.option(uses, opt)
+		switch {
+		case opt.Name == "-I" || opt.Name == "-J":
+			mark = opt.Value
+		case opt.Name == "-i" || opt.Is("--replace"):
 			if mark = opt.Value; mark == "" {
 				mark = "{}"
 			}
 		}
 	}
-	if mark != "" {
-		return append(uses, Use{Kind: Command, Argv: argv, Items: true, Text: mark})
+	at := c.operands()
+	if len(at) == 0 {
+		return uses
 	}
-	return append(uses, Use{Kind: Command, Argv: argv, Items: true})
+	return append(uses, Use{Kind: Command, Argv: c.args[at[0]:], Items: true, Text: mark})
 }
 
-// parallel is xargs whose items can also stand behind ":::".
-func parallel(_ string, args []shell.Field) []Use {
-	parsed := parallelSpec.Parse(shell.Texts(args))
-	if len(parsed.Operands) == 0 {
-		return []Use{{Kind: Input, Lang: "sh"}}
+// parallel is xargs whose items can also stand behind ":::". It hands the words to a shell.
+func parallel(c call) []Use {
+	at := c.operands()
+	if len(at) == 0 {
+		return c.uses()
 	}
-	start := parsed.Operands[0]
-	argv := args[start:]
+	argv := c.args[at[0]:]
 	var items []shell.Field
 	for i, f := range argv {
 		if strings.HasPrefix(f.Text, ":::") {
@@ -53,28 +45,23 @@ func parallel(_ string, args []shell.Field) []Use {
 			break
 		}
 	}
-	if len(argv) == 0 {
-		var uses []Use
-		for _, item := range items {
-			uses = append(uses, Use{Kind: Code, Lang: "sh", Text: item.Text})
-		}
-		return uses
+	var uses []Use
+	for _, opt := range c.parsed.Options {
+		uses = c.option(uses, opt)
 	}
-	// GNU parallel hands the words to a shell.
 	line := strings.Join(shell.Texts(argv), " ")
 	if len(items) == 0 {
-		return []Use{{Kind: Command, Argv: argv, Items: true}, {Kind: Code, Lang: "sh", Text: line}}
+		return append(uses, Use{Kind: Command, Argv: argv, Items: true}, sh(line))
 	}
-	uses := make([]Use, 0, len(items))
-	for _, item := range items {
-		code := line + " " + item.Text
+	for _, item := range items[:min(len(items), maxItems)] {
 		if strings.Contains(line, "{}") {
-			code = strings.ReplaceAll(line, "{}", item.Text)
+			uses = append(uses, sh(strings.ReplaceAll(line, "{}", item.Text)))
+		} else {
+			uses = append(uses, sh(strings.TrimSpace(line+" "+item.Text)))
 		}
-		uses = append(uses, Use{Kind: Code, Lang: "sh", Text: code})
-		if len(uses) > 16 {
-			break
-		}
+	}
+	if len(argv) == 0 {
+		return uses
 	}
 	return append(uses, Use{Kind: Command, Argv: argv, Items: true})
 }
