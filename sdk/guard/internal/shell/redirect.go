@@ -79,7 +79,7 @@ func (in *Interpreter) redirect(r *redirections, redir *syntax.Redirect, fd stri
 			case redir.Op == syntax.DplOut && (fd == "" || fd == "1"):
 				r.moved = r.moved || number == "2"
 			case redir.Op == syntax.DplIn && (fd == "" || fd == "0"):
-				r.stdin = Stream{Piped: true, From: []string{"a descriptor"}}
+				r.stdin = Stream{File: "/dev/fd/" + number}
 				if content, ok := x.state.files["/dev/fd/"+number]; ok {
 					r.stdin = content
 				}
