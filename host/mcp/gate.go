@@ -9,8 +9,6 @@ import (
 	"net/url"
 	"slices"
 	"strings"
-
-	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 )
 
 // gate lets in requests that are meant for this server and carry its token. A page in a browser can send requests to
@@ -44,10 +42,10 @@ const Path = "/mcp"
 // refuse ends the connection with it: what else a stranger wants to send is not waited for.
 func (g *gate) refuse(w http.ResponseWriter, status int, text string) {
 	w.Header().Set("Connection", "close")
-	refuse(w, status, jsonrpc.CodeInvalidRequest, text)
+	refuse(w, status, text)
 }
 
-// meant says whether a Host header is one of this server's. A name can be pointed anywhere by whoever owns it, an IP
+// meant reports whether a Host header is one of this server's. A name can be pointed anywhere by whoever owns it, an IP
 // address can't.
 func (g *gate) meant(host string) bool {
 	name := host
@@ -61,7 +59,7 @@ func (g *gate) meant(host string) bool {
 	return name == "localhost" || slices.ContainsFunc(g.hosts, func(h string) bool { return strings.EqualFold(h, name) })
 }
 
-// sameOrigin says whether a request comes from no page, or from one of this server's own.
+// sameOrigin reports whether a request comes from no page, or from one of this server's own.
 func sameOrigin(r *http.Request) bool {
 	for _, origin := range r.Header.Values("Origin") {
 		from, err := url.Parse(origin)

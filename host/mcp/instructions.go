@@ -25,7 +25,7 @@ func Instructions(p *policy.Policy) string {
 	return b.String()
 }
 
-// outside says what is open beyond the workspace of a restricted agent.
+// outside is what is open beyond the workspace of a restricted agent.
 func outside(readAll bool, read, write []string) string {
 	var open []string
 	switch {

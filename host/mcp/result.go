@@ -87,7 +87,7 @@ func details(r *host.Result) any {
 	return json.RawMessage(append(kept, '}'))
 }
 
-// said says of a value that the text has it already, or is there for it.
+// said reports whether the text has a value already, or is there for it.
 func said(value jsontext.Value, text string) bool {
 	switch value.Kind() {
 	case '"':
@@ -101,7 +101,7 @@ func said(value jsontext.Value, text string) bool {
 	}
 }
 
-// isPlain says of a value in a list that it is neither an object nor a list.
+// isPlain reports whether a value in a list is neither an object nor a list.
 func isPlain(v any) bool {
 	switch v.(type) {
 	case map[string]any, []any:
