@@ -143,6 +143,9 @@ func (ts *toolset) find(name string) *listedTool {
 func (ts *toolset) middleware(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
 		result, err := next(ctx, method, req)
+		if called, ok := result.(*mcp.CallToolResult); ok && err == nil && versionOf(req.(*mcp.CallToolRequest)) < inRounds {
+			return flatten(called)
+		}
 		list, ok := result.(*mcp.ListToolsResult)
 		if err != nil || !ok {
 			return result, err

@@ -1,0 +1,228 @@
+package mcp
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+
+	"github.com/picoclaw/picoclaw/sdk/heap"
+)
+
+func TestABrokenLineIsAnsweredAndTheNextIsRead(t *testing.T) {
+	ping := `{"jsonrpc":"2.0","id":7,"method":"ping"}`
+	for name, test := range map[string]struct {
+		line string
+		id   any
+		code float64
+	}{
+		"garbage":      {"garbage", nil, jsonrpc.CodeParseError},
+		"half":         {`{"jsonrpc":"2.0",`, nil, jsonrpc.CodeParseError},
+		"no message":   {`{"a":1}`, nil, jsonrpc.CodeInvalidRequest},
+		"a number":     {`7`, nil, jsonrpc.CodeInvalidRequest},
+		"too long":     {`{"jsonrpc":"2.0","id":1,"method":"` + strings.Repeat("x", maxFrame) + `"}`, 1.0, jsonrpc.CodeInvalidRequest},
+		"no method":    {`{"jsonrpc":"2.0","id":5,"method":7}`, 5.0, jsonrpc.CodeInvalidRequest},
+		"cut off":      {`{"id":"a\"b","params":{"x":"` + strings.Repeat("x", maxFrame) + `"}}`, `a"b`, jsonrpc.CodeInvalidRequest},
+		"binary":       {"\x00\xff\xfe", nil, jsonrpc.CodeParseError},
+		"deep nesting": {strings.Repeat("[", 100000), nil, jsonrpc.CodeParseError},
+	} {
+		t.Run(name, func(t *testing.T) {
+			answers, writer := io.Pipe()
+			c, err := Lines{Reader: strings.NewReader(test.line + "\n\n  \n" + ping), Writer: writer}.open(new(heap.Tidy)).Connect(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _ = c.Close() }()
+			answer, err := bufio.NewReader(answers).ReadString('\n')
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got struct {
+				ID    any
+				Error struct{ Code float64 }
+			}
+			if err := json.Unmarshal([]byte(answer), &got); err != nil || got.ID != test.id || got.Error.Code != test.code {
+				t.Errorf("the answer is %s (%v); want code %v for id %v", answer, err, test.code, test.id)
+			}
+			next, err := c.Read(t.Context())
+			if r, ok := next.(*jsonrpc.Request); err != nil || !ok || r.Method != "ping" {
+				t.Errorf("what came next is %v, %v", next, err)
+			}
+			if _, err := c.Read(t.Context()); !errors.Is(err, io.EOF) {
+				t.Errorf("at the end: %v", err)
+			}
+		})
+	}
+}
+
+func TestClosingEndsAWaitingRead(t *testing.T) {
+	reader, _ := io.Pipe()
+	c, err := Lines{Reader: reader, Writer: io.Discard}.open(new(heap.Tidy)).Connect(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { _, err := c.Read(context.Background()); ended <- err }()
+	for range 2 {
+		if err := c.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := <-ended; err == nil {
+		t.Error("a closed connection has read something")
+	}
+}
+
+// The input may end before answers are given: a script has said all that it wants to ask. They are waited for as long as
+// somebody reads them.
+func TestTheEndWaitsForAnswersThatAreDue(t *testing.T) {
+	for name, gone := range map[string]bool{"somebody reads": false, "nobody reads": true} {
+		t.Run(name, func(t *testing.T) {
+			asked := make(chan struct{}, 1)
+			c, err := Lines{
+				Reader: strings.NewReader(`{"jsonrpc":"2.0","id":7,"method":"ping"}` + "\n"), Writer: io.Discard, Patience: time.Hour,
+				Gone: func() bool {
+					select {
+					case asked <- struct{}{}:
+					default:
+					}
+					return gone
+				},
+			}.open(new(heap.Tidy)).Connect(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _ = c.Close() }()
+			request, err := c.Read(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			ended := make(chan error, 1)
+			go func() { _, err := c.Read(context.Background()); ended <- err }()
+			<-asked // it waits
+			if !gone {
+				select {
+				case err := <-ended:
+					t.Fatalf("it has ended before the answer: %v", err)
+				default:
+				}
+				id := request.(*jsonrpc.Request).ID
+				if err := c.Write(t.Context(), &jsonrpc.Response{ID: id, Result: json.RawMessage(`{}`)}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := <-ended; !errors.Is(err, io.EOF) {
+				t.Errorf("at the end: %v", err)
+			}
+		})
+	}
+}
+
+func FuzzLines(f *testing.F) {
+	f.Add([]byte(`{"jsonrpc":"2.0","id":1,"method":"ping"}`))
+	f.Add([]byte("x\n{}\n"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		c, err := Lines{Reader: strings.NewReader(string(data)), Writer: io.Discard}.open(new(heap.Tidy)).Connect(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for {
+			if _, err := c.Read(t.Context()); err != nil {
+				if !errors.Is(err, io.EOF) {
+					t.Fatalf("reading ended with %v", err)
+				}
+				return
+			}
+		}
+	})
+}
+
+// A client that reads nothing and keeps the stream open must not keep the server.
+func TestAClientThatDoesNotReadHoldsUpNothing(t *testing.T) {
+	for name, end := range map[string]func(input io.Closer, cancel func()){
+		"its input ends":     func(input io.Closer, _ func()) { _ = input.Close() },
+		"the server is told": func(_ io.Closer, cancel func()) { cancel() },
+	} {
+		ctx, cancel := context.WithCancel(t.Context())
+		in, input := io.Pipe()
+		unread, output := io.Pipe()
+		ended := make(chan struct{})
+		go func() {
+			defer close(ended)
+			_ = NewServer(telling{}, "test", "").Run(ctx, Lines{Reader: in, Writer: output, Patience: time.Millisecond})
+		}()
+		if _, err := io.WriteString(input, hello+"\n"); err != nil {
+			t.Fatal(err)
+		}
+		end(input, cancel)
+		select {
+		case <-ended:
+		case <-time.After(20 * time.Second):
+			t.Errorf("%s: the server goes on", name)
+		}
+		cancel()
+		_ = unread.Close()
+		_ = input.Close()
+	}
+}
+
+// What has an id and is neither a request nor an answer is no message; nor is a request under the id of one that is not
+// answered yet.
+func TestABrokenRequestIsAnswered(t *testing.T) {
+	c := talkTo(t, "2025-06-18")
+	c.send(toolCall("7", "wait"))
+	for message, want := range map[string]string{
+		`{"jsonrpc":"1.0","id":1001,"method":"ping"}`:                `"id":1001`,
+		`{"jsonrpc":"2.0","id":{},"method":"ping"}`:                  `"id":null`,
+		`{"jsonrpc":"2.0","id":7,"method":"ping"}`:                   "already in use",
+		`{"jsonrpc":"2.0","id":8,"method":"no/such"}`:                "no/such",
+		`{"jsonrpc":"2.0","id":9,"method":"tools/call","params":[]}`: `"id":9,"error"`,
+	} {
+		c.send(message)
+		if got := c.line(); !strings.Contains(got, want) || !strings.Contains(got, `"error"`) {
+			t.Errorf("%s is answered with %s; want %s", message, got, want)
+		}
+	}
+}
+
+// A call that waits holds up no other, and ends when it is cancelled.
+func TestCallsTellAndAreCancelled(t *testing.T) {
+	c := talkTo(t, "2025-06-18")
+	c.send(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"test_tell","arguments":{},"_meta":{"progressToken":"p"}}}`)
+	var told struct {
+		Method string
+		Params struct{ ProgressToken, Message string }
+	}
+	if err := json.Unmarshal([]byte(c.line()), &told); err != nil || told.Params.ProgressToken != "p" || told.Params.Message != "half" {
+		t.Errorf("what came first is %+v, %v", told, err)
+	}
+	c.line()
+	c.send(toolCall(`"w"`, "wait"))
+	c.send(toolCall("2", ""))
+	if got := c.line(); !strings.Contains(got, `"id":2`) {
+		t.Errorf("a call that waits holds up another: %s", got)
+	}
+	c.send(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"w"}}`)
+	if got := c.line(); !strings.Contains(got, `"id":"w"`) || !strings.Contains(got, "it was cancelled") {
+		t.Errorf("the cancelled call is answered with %s", got)
+	}
+}
+
+// What a command prints is told in whole characters, wherever its plugin has cut it.
+func TestOutputIsToldInWholeCharacters(t *testing.T) {
+	c := talkTo(t, "2025-06-18")
+	c.send(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"test_tell","arguments":{"kind":"pieces"},"_meta":{"progressToken":"p"}}}`)
+	for _, want := range []string{"a", "éb\uFFFD", "\uFFFD"} {
+		var told struct{ Params struct{ Message string } }
+		if err := json.Unmarshal([]byte(c.line()), &told); err != nil || told.Params.Message != want {
+			t.Errorf("%q is told; want %q (%v)", told.Params.Message, want, err)
+		}
+	}
+	c.line()
+}
