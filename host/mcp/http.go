@@ -87,7 +87,7 @@ func (h *sessions) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // admit reads a message, and reports whether the SDK is to answer it; then done is to be called at the end. What is not is
 // answered here.
-func (h *sessions) admit(w http.ResponseWriter, r *http.Request, id string) (done func(), ok bool) {
+func (h *sessions) admit(w *answerWriter, r *http.Request, id string) (done func(), ok bool) {
 	size := maxFrame // where nobody says how long the message is
 	if length := r.ContentLength; length >= 0 && length < maxFrame {
 		size = int(length)
@@ -96,12 +96,14 @@ func (h *sessions) admit(w http.ResponseWriter, r *http.Request, id string) (don
 		busy(w, "1", err.Error())
 		return nil, false
 	}
-	if !readBody(w, r) {
+	body, whole := readBody(w, r)
+	if !whole {
 		h.load.give(size)
 		return nil, false
 	}
-	length := int(r.ContentLength)
+	length := len(body)
 	h.load.correct(size, length)
+	w.message, r.Body, r.ContentLength = body, io.NopCloser(bytes.NewReader(body)), int64(length)
 	if id != "" {
 		return func() { h.load.give(length) }, true
 	}
@@ -114,7 +116,7 @@ func (h *sessions) admit(w http.ResponseWriter, r *http.Request, id string) (don
 }
 
 // readBody reads a message in its time and of its size, and answers for itself what is none.
-func readBody(w http.ResponseWriter, r *http.Request) (whole bool) {
+func readBody(w http.ResponseWriter, r *http.Request) (body []byte, whole bool) {
 	control := http.NewResponseController(w)
 	_ = control.SetReadDeadline(time.Now().Add(bodyTimeout)) // a writer without deadlines is a test's
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxFrame))
@@ -123,13 +125,12 @@ func readBody(w http.ResponseWriter, r *http.Request) (whole bool) {
 	switch {
 	case errors.As(err, &tooLong):
 		refuse(w, http.StatusRequestEntityTooLarge, fmt.Sprintf("the message is longer than %d bytes; send less at a time", maxFrame))
-		return false
+		return nil, false
 	case err != nil:
 		refuse(w, http.StatusBadRequest, "the message did not arrive whole")
-		return false
+		return nil, false
 	}
-	r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
-	return true
+	return body, true
 }
 
 // enter reports whether there may be one more session. If so, leave is to be called when it is there, or has not come to be.
@@ -170,8 +171,9 @@ func refuse(w http.ResponseWriter, status int, text string) {
 // those, too. All else passes as it is.
 type answerWriter struct {
 	http.ResponseWriter
-	plain bool // it is such a refusal
-	sent  int  // bytes
+	message []byte // that is answered
+	plain   bool   // it is such a refusal
+	sent    int    // bytes
 }
 
 // Unwrap is for [http.ResponseController].
@@ -190,7 +192,7 @@ func (w *answerWriter) WriteHeader(status int) {
 func (w *answerWriter) Write(data []byte) (int, error) {
 	out := data
 	if w.plain {
-		out = refusal(nil, jsonrpc.CodeInvalidRequest, strings.TrimSpace(string(data)))
+		out = refusal(idIn(w.message), codeOf(w.message), strings.TrimSpace(string(data)))
 	}
 	n, err := w.ResponseWriter.Write(out)
 	w.sent += n
