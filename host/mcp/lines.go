@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"runtime"
+	"slices"
 	"sync"
 	"time"
 
@@ -218,14 +219,16 @@ func (c *lines) isOwing() bool {
 	return c.owing > 0
 }
 
-// readLine reads a line. Of one that is too long it keeps the beginning alone.
+// readLine reads a line. Of one that is too long it keeps the beginning and the end.
 func readLine(r *bufio.Reader) (line []byte, whole bool, err error) {
+	const kept = 4 << 10
 	for whole = true; ; {
 		part, err := r.ReadSlice('\n')
-		if whole = whole && len(line)+len(part) <= maxFrame; whole {
-			line = append(line, part...)
-		} else {
-			line = line[:min(len(line), r.Size()):min(len(line), r.Size())]
+		line = append(line, part...)
+		if whole && len(line) > maxFrame {
+			whole, line = false, slices.Concat(line[:kept], line[len(line)-kept:])
+		} else if !whole {
+			line = slices.Delete(line, kept, len(line)-kept)
 		}
 		if !errors.Is(err, bufio.ErrBufferFull) {
 			return bytes.TrimSpace(line), whole, err

@@ -29,6 +29,8 @@ func TestABrokenLineIsAnsweredAndTheNextIsRead(t *testing.T) {
 		"too long":     {`{"jsonrpc":"2.0","id":1,"method":"` + strings.Repeat("x", maxFrame) + `"}`, 1.0, jsonrpc.CodeInvalidRequest},
 		"no method":    {`{"jsonrpc":"2.0","id":5,"method":7}`, 5.0, jsonrpc.CodeInvalidRequest},
 		"cut off":      {`{"id":"a\"b","params":{"x":"` + strings.Repeat("x", maxFrame) + `"}}`, `a"b`, jsonrpc.CodeInvalidRequest},
+		"cut, id last": {`{"params":{"x":"` + strings.Repeat("x", maxFrame+1000) + `"},"jsonrpc":"2.0","id":12}`, 12.0, jsonrpc.CodeInvalidRequest},
+		"id within":    {`{"params":{"x":"` + strings.Repeat("x", maxFrame) + `","id":12}}`, nil, jsonrpc.CodeInvalidRequest},
 		"binary":       {"\x00\xff\xfe", nil, jsonrpc.CodeParseError},
 		"deep nesting": {strings.Repeat("[", 100000), nil, jsonrpc.CodeParseError},
 	} {

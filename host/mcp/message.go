@@ -3,6 +3,7 @@ package mcp
 import (
 	"bytes"
 	"encoding/json"
+	"regexp"
 
 	jsonv2 "github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -63,25 +64,31 @@ func codeOf(data []byte) int64 {
 	return jsonrpc.CodeParseError
 }
 
-// idIn returns the id of a message that is broken or cut off, nil if it can't be read.
+// idIn returns the id of a message that is broken or cut, nil if it can't be read.
 func idIn(data []byte) json.RawMessage {
 	in := jsontext.NewDecoder(bytes.NewReader(data), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 	if begin, err := in.ReadToken(); err != nil || begin.Kind() != '{' {
 		return nil
 	}
-	for in.PeekKind() == '"' {
+	for {
 		name, err := in.ReadValue()
 		isID := string(name) == `"id"`
 		if err != nil {
-			return nil
+			break
 		}
 		value, err := in.ReadValue()
 		if err != nil {
-			return nil
+			break
 		}
 		if isID && (value.Kind() == '"' || value.Kind() == '0') {
 			return json.RawMessage(value)
 		}
 	}
+	if match := lastID.FindSubmatch(data); match != nil && !json.Valid(data) {
+		return match[1]
+	}
 	return nil
 }
+
+// lastID is an id as the last member of a message, where most clients have it.
+var lastID = regexp.MustCompile(`,\s*"id"\s*:\s*("[^"\\]{0,256}"|-?[0-9]{1,16})\s*\}$`)
