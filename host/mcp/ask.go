@@ -16,8 +16,9 @@ import (
 	"github.com/picoclaw/picoclaw/host"
 )
 
-// The newest protocol asks a person in rounds (multi round-trip requests): the first answer to a call is a question, and the
-// client makes the same call again with what the person said. Older clients are asked in between, by elicitation.
+// The newest protocol asks a person in rounds (multi round-trip requests): the first answer to a call is a question,
+// and the client makes the same call again with what the person said. Older clients are asked in between, by
+// elicitation.
 
 // answerName is the name of the one question that a call can be answered with.
 const answerName = "allow"

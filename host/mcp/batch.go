@@ -13,8 +13,8 @@ import (
 // maxBatch is how many messages may come as one.
 const maxBatch = 100
 
-// batch is the answers to messages that came as one, as JSON-RPC has it and version 2025-03-26 of the protocol. They go back as
-// one, too.
+// batch is the answers to messages that came as one, as JSON-RPC has it and version 2025-03-26 of the protocol. They
+// go back as one, too.
 type batch struct {
 	mu      sync.Mutex
 	missing int

@@ -21,8 +21,8 @@ import (
 
 // The protocol's own conformance suite, from npm, against `picoclaw mcp --http`: go test -tags long ./host/mcp
 
-// applicable are the suite's scenarios of what this server offers. It has no prompts, no resources and no completion, and a
-// plugin neither logs to clients nor asks them anything.
+// applicable are the suite's scenarios of what this server offers. It has no prompts, no resources and no completion,
+// and a plugin neither logs to clients nor asks them anything.
 var applicable = []string{
 	"server-initialize", "ping", "logging-set-level", "tools-list", "tools-call-simple-text", "tools-call-image", "tools-call-audio",
 	"tools-call-error", "tools-call-with-progress", "server-sse-multiple-streams", "dns-rebinding-protection",
@@ -82,8 +82,8 @@ func conformanceSuite(t *testing.T) (node, suite string) {
 	return node, filepath.Join(dir, "node_modules/@modelcontextprotocol/conformance/dist/index.js")
 }
 
-// serveFixture serves the fixture plugin, beside picoclaw and confined as any other, and returns a URL by which the suite reaches
-// the server. The suite has no token; who stands between them adds it and changes nothing else.
+// serveFixture serves the fixture plugin, beside picoclaw and confined as any other, and returns a URL by which the
+// suite reaches the server. The suite has no token; who stands between them adds it and changes nothing else.
 func serveFixture(t *testing.T) string {
 	t.Helper()
 	dir := hosttest.TempDir(t)

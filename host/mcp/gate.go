@@ -22,12 +22,14 @@ type gate struct {
 func (g *gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case !g.meant(r.Host):
-		g.refuse(w, http.StatusForbidden, "the Host header names another server; use localhost, an IP address, or a name given with --allow-host")
+		g.refuse(w, http.StatusForbidden,
+			"the Host header names another server; use localhost, an IP address, or a name given with --allow-host")
 	case !sameOrigin(r):
 		g.refuse(w, http.StatusForbidden, "pages of other origins may not use this server")
 	case !g.carriesToken(r):
 		w.Header().Set("WWW-Authenticate", `Bearer realm="picoclaw"`)
-		g.refuse(w, http.StatusUnauthorized, "send the header \"Authorization: Bearer TOKEN\" with the token that picoclaw was started with")
+		g.refuse(w, http.StatusUnauthorized,
+			`send the header "Authorization: Bearer TOKEN" with the token that picoclaw was started with`)
 	case r.URL.Path != Path:
 		g.refuse(w, http.StatusNotFound, "there is nothing here; MCP is at "+Path)
 	default:

@@ -26,8 +26,8 @@ const (
 type HTTPOptions struct {
 	// Token is what every request has to carry as its bearer token. It must not be empty.
 	Token string
-	// Hosts are the names, without ports, that requests may be addressed to besides localhost and IP addresses. Whatever
-	// else a request says it is for, such as a name that somebody has pointed to this address, is refused.
+	// Hosts are the names, without ports, that requests may be addressed to besides localhost and IP addresses.
+	// Whatever else a request says it is for, such as a name that somebody has pointed to this address, is refused.
 	Hosts []string
 	// Sessions is how many sessions there may be at a time, SessionIdle how long one may go without a request; the
 	// defaults if zero.
@@ -47,7 +47,8 @@ func (s *Server) Handler(o HTTPOptions) (http.Handler, error) {
 	if o.SessionIdle == 0 {
 		o.SessionIdle = DefaultSessionIdle
 	}
-	streamable := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return s.Server }, &mcp.StreamableHTTPOptions{
+	get := func(*http.Request) *mcp.Server { return s.Server }
+	streamable := mcp.NewStreamableHTTPHandler(get, &mcp.StreamableHTTPOptions{
 		SessionTimeout:             o.SessionIdle,
 		MaxRequestBodyBytes:        -1,   // it is read here
 		DisableLocalhostProtection: true, // the gate is stricter, and not for localhost alone
@@ -85,8 +86,8 @@ func (h *sessions) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.next.ServeHTTP(answer, r)
 }
 
-// admit reads a message, and reports whether the SDK is to answer it; then done is to be called at the end. What is not is
-// answered here.
+// admit reads a message, and reports whether the SDK is to answer it; then done is to be called at the end. What is
+// not is answered here.
 func (h *sessions) admit(w *answerWriter, r *http.Request, id string) (done func(), ok bool) {
 	size := maxFrame // where nobody says how long the message is
 	if length := r.ContentLength; length >= 0 && length < maxFrame {
@@ -109,7 +110,8 @@ func (h *sessions) admit(w *answerWriter, r *http.Request, id string) (done func
 	}
 	if !h.enter() {
 		h.load.give(length)
-		busy(w, "60", fmt.Sprintf("all %d sessions are in use; end one with DELETE, or wait for one to be idle for long enough", h.most))
+		busy(w, "60", fmt.Sprintf(
+			"all %d sessions are in use; end one with DELETE, or wait for one to be idle for long enough", h.most))
 		return nil, false
 	}
 	return func() { h.leave(); h.load.give(length) }, true
@@ -124,7 +126,7 @@ func readBody(w http.ResponseWriter, r *http.Request) (body []byte, whole bool) 
 	var tooLong *http.MaxBytesError
 	switch {
 	case errors.As(err, &tooLong):
-		refuse(w, http.StatusRequestEntityTooLarge, fmt.Sprintf("the message is longer than %d bytes; send less at a time", maxFrame))
+		refuse(w, http.StatusRequestEntityTooLarge, errTooLong.Error())
 		return nil, false
 	case err != nil:
 		refuse(w, http.StatusBadRequest, "the message did not arrive whole")
@@ -133,7 +135,8 @@ func readBody(w http.ResponseWriter, r *http.Request) (body []byte, whole bool) 
 	return body, true
 }
 
-// enter reports whether there may be one more session. If so, leave is to be called when it is there, or has not come to be.
+// enter reports whether there may be one more session. If so, leave is to be called when it is there, or has not come
+// to be.
 func (h *sessions) enter() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -167,8 +170,8 @@ func refuse(w http.ResponseWriter, status int, text string) {
 	_, _ = w.Write(refusal(nil, jsonrpc.CodeInvalidRequest, text)) // whoever has gone does not need it
 }
 
-// answerWriter makes JSON-RPC errors of the plain text in which the SDK refuses requests: a client that reads answers reads
-// those, too. All else passes as it is.
+// answerWriter makes JSON-RPC errors of the plain text in which the SDK refuses requests: a client that reads answers
+// reads those, too. All else passes as it is.
 type answerWriter struct {
 	http.ResponseWriter
 	message []byte // that is answered

@@ -23,21 +23,24 @@ import (
 // maxFrame is the longest message that a client may send, in bytes: the largest arguments and what is round them.
 const maxFrame = pluginpb.MaxArgumentBytes + 1<<20
 
+var errTooLong = fmt.Errorf("the message is longer than %d bytes; send less at a time", maxFrame)
+
 // Lines are two streams of newline-delimited JSON.
 type Lines struct {
 	Reader io.Reader
 	Writer io.Writer
 
-	// Patience is how long the connection goes on after the end of what is read, for answers that are still due: a script
-	// may have said all that it wants to ask.
+	// Patience is how long the connection goes on after the end of what is read, for answers that are still due: a
+	// script may have said all that it wants to ask.
 	Patience time.Duration
 
 	// Gone reports whether nobody reads answers any more, which ends that; nil if that can't be told.
 	Gone func() bool
 }
 
-// lines is the connection of two streams, and the transport that makes it. Unlike the SDK's own it answers a line that is no
-// message, or too long for one, with an error and goes on: one broken request must not end the session of an agent.
+// lines is the connection of two streams, and the transport that makes it. Unlike the SDK's own it answers a line
+// that is no message, or too long for one, with an error and goes on: one broken request must not end the session of
+// an agent.
 type lines struct {
 	Lines
 	tidy     *heap.Tidy
@@ -137,21 +140,26 @@ func (c *lines) read(r *bufio.Reader) {
 			c.wait()
 			return
 		case !whole:
-			c.refuse(idIn(line), jsonrpc.CodeInvalidRequest,
-				fmt.Errorf("the message is longer than %d bytes; send less at a time", maxFrame))
-			c.tidy.Passed(maxFrame)
-		case len(line) > 0:
-			for _, message := range c.take(line) {
-				select {
-				case c.incoming <- message:
-				case <-c.closed:
-					return
-				}
-			}
-			c.tidy.Passed(len(line))
+			c.refuse(idIn(line), jsonrpc.CodeInvalidRequest, errTooLong)
+			c.tidy.Passed(maxFrame) // as it has been kept so far
+		case len(line) > 0 && !c.pass(c.take(line)):
+			return
 		}
 		runtime.Gosched() // what was passed on begins before this goroutine waits for the system
+		c.tidy.Passed(len(line))
 	}
+}
+
+// pass hands messages over, and reports whether the connection goes on.
+func (c *lines) pass(messages []jsonrpc.Message) bool {
+	for _, message := range messages {
+		select {
+		case c.incoming <- message:
+		case <-c.closed:
+			return false
+		}
+	}
+	return true
 }
 
 // take returns the messages of a line and expects their answers. What is none is answered.

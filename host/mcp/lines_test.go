@@ -31,6 +31,7 @@ func TestABrokenLineIsAnsweredAndTheNextIsRead(t *testing.T) {
 		"cut off":      {`{"id":"a\"b","params":{"x":"` + strings.Repeat("x", maxFrame) + `"}}`, `a"b`, jsonrpc.CodeInvalidRequest},
 		"cut, id last": {`{"params":{"x":"` + strings.Repeat("x", maxFrame+1000) + `"},"jsonrpc":"2.0","id":12}`, 12.0, jsonrpc.CodeInvalidRequest},
 		"id within":    {`{"params":{"x":"` + strings.Repeat("x", maxFrame) + `","id":12}}`, nil, jsonrpc.CodeInvalidRequest},
+		"two":          {`{"jsonrpc":"2.0","id":5,"method":"ping"}{"jsonrpc":"2.0","id":6,"method":"ping"}`, 5.0, jsonrpc.CodeParseError},
 		"binary":       {"\x00\xff\xfe", nil, jsonrpc.CodeParseError},
 		"deep nesting": {strings.Repeat("[", 100000), nil, jsonrpc.CodeParseError},
 	} {
@@ -81,8 +82,8 @@ func TestClosingEndsAWaitingRead(t *testing.T) {
 	}
 }
 
-// The input may end before answers are given: a script has said all that it wants to ask. They are waited for as long as
-// somebody reads them.
+// The input may end before answers are given: a script has said all that it wants to ask. They are waited for as long
+// as somebody reads them.
 func TestTheEndWaitsForAnswersThatAreDue(t *testing.T) {
 	for name, gone := range map[string]bool{"somebody reads": false, "nobody reads": true} {
 		t.Run(name, func(t *testing.T) {

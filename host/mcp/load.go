@@ -10,8 +10,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// The bounds of what all clients together have under way: requests, and bytes of their messages, which take several times as
-// much memory. What is small passes, since others may wait for it.
+// The bounds of what all clients together have under way: requests, and bytes of their messages, which take several
+// times as much memory. What is small passes, since others may wait for it.
 const (
 	maxUnderWay      = 1000
 	maxUnderWayBytes = 4 * maxFrame

@@ -3,6 +3,7 @@ package mcp
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"regexp"
 
 	jsonv2 "github.com/go-json-experiment/json"
@@ -10,10 +11,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 )
 
-// The SDK reads and writes messages by way of general encoders, which read again what is marshalled already. Requests and
-// results, which are nearly all messages, are done here.
-
-// decode reads a message. What is wrong within parameters is for those who read them to say.
+// decode reads a message, and refuses what has anything behind it, which the SDK would lose.
 func decode(data []byte) (jsonrpc.Message, error) {
 	var request struct {
 		Version string         `json:"jsonrpc"`
@@ -22,7 +20,10 @@ func decode(data []byte) (jsonrpc.Message, error) {
 		Params  jsontext.Value `json:"params"`
 	}
 	err := jsonv2.Unmarshal(data, &request, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
-	if err != nil || request.Version != "2.0" || request.Method == "" {
+	if err != nil {
+		return nil, fmt.Errorf("not a JSON-RPC 2.0 message: %w", err)
+	}
+	if request.Version != "2.0" || request.Method == "" {
 		return jsonrpc.DecodeMessage(data)
 	}
 	id, err := jsonrpc.MakeID(request.ID)
@@ -32,7 +33,8 @@ func decode(data []byte) (jsonrpc.Message, error) {
 	return &jsonrpc.Request{ID: id, Method: request.Method, Params: json.RawMessage(request.Params)}, nil
 }
 
-// encode writes a message. A result is marshalled already and is only put into its place.
+// encode writes a message. A result is marshalled already and is only put into its place; the SDK would read it once
+// more.
 func encode(message jsonrpc.Message) ([]byte, error) {
 	r, ok := message.(*jsonrpc.Response)
 	if !ok || r.Error != nil || len(r.Result) == 0 {

@@ -60,7 +60,8 @@ type plain struct {
 // MarshalJSON returns the result as it was marshalled.
 func (p *plain) MarshalJSON() ([]byte, error) { return p.text, nil }
 
-// flatten makes a plain result of one that has nothing but content, in the versions of the protocol that say no more of it.
+// flatten makes a plain result of one that has nothing but content, in the versions of the protocol that say no more
+// of it.
 func flatten(r *mcp.CallToolResult) (*plain, error) {
 	type media struct {
 		Type     string `json:"type"`
@@ -91,9 +92,9 @@ func flatten(r *mcp.CallToolResult) (*plain, error) {
 	return &plain{text: data}, err
 }
 
-// details are what a result tells about its text: its structured form without what the text says already, such as what a
-// command has printed or the matches that were found. Lists of more than plain values are what the text is there for. It
-// is nil if there are none, such as where the text is the structured form itself.
+// details are what a result tells about its text: its structured form without what the text says already, such as
+// what a command has printed or the matches that were found. Lists of more than plain values are what the text is
+// there for. It is nil if there are none, such as where the text is the structured form itself.
 func details(r *host.Result) any {
 	if r.Text == string(r.Structured) {
 		return nil

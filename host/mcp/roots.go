@@ -120,11 +120,14 @@ type rooted struct{ session }
 // ruleConstraint is the guard's for paths that are left out.
 const ruleConstraint = "constraint.paths"
 
-// Call says of a path that is left out who did that.
-func (r rooted) Call(ctx context.Context, tool string, arguments json.RawMessage, events func(host.Event)) *host.Result {
+// Call has the refusal of a path that is left out name who did that.
+func (r rooted) Call(
+	ctx context.Context, tool string, arguments json.RawMessage, events func(host.Event),
+) *host.Result {
 	result := r.session.Call(ctx, tool, arguments, events)
 	if e := result.Err; e != nil && e.Rule == ruleConstraint {
-		e.Hint = "it is outside the roots that the client has named: use a path within them, or have the client name another directory"
+		e.Hint = "it is outside the roots that the client has named: use a path within them, " +
+			"or have the client name another directory"
 	}
 	return result
 }

@@ -50,8 +50,8 @@ func NewServer(s session, version, instructions string) *Server {
 	return &Server{server, ts, all, new(heap.Tidy)}
 }
 
-// endGrace is how long a session may take to end, when its client has, or is told to. A client that does not read what it
-// has asked for, and keeps the stream open, holds up the writing of answers for as long as it likes.
+// endGrace is how long a session may take to end, when its client has, or is told to. A client that does not read
+// what it has asked for, and keeps the stream open, holds up the writing of answers for as long as it likes.
 const endGrace = 2 * time.Second
 
 // Run serves the one client at the other end of two streams, until that ends the session or ctx is done.

@@ -26,9 +26,9 @@ func describe(t host.Tool) *mcp.Tool {
 	}
 }
 
-// hints are what a tool has declared of itself. What it has not stays out, and the protocol's defaults hold, which expect
-// the worst: nobody is told that a tool is harmless because its author has said nothing. Whoever calls a risk low or medium
-// has said that nothing is lost for good and nothing goes out, unless another hint says so.
+// hints are what a tool has declared of itself. What it has not stays out, and the protocol's defaults hold, which
+// expect the worst: nobody is told that a tool is harmless because its author has said nothing. Whoever calls a risk
+// low or medium has said that nothing is lost for good and nothing goes out, unless another hint says so.
 func hints(s *pluginpb.Spec) *mcp.ToolAnnotations {
 	tame := s.Risk == "low" || s.Risk == "medium"
 	h := &mcp.ToolAnnotations{ReadOnlyHint: s.ReadOnly, IdempotentHint: s.Idempotent}
@@ -139,7 +139,8 @@ func (ts *toolset) find(name string) *listedTool {
 	return ts.listed[name]
 }
 
-// middleware puts the tools' schemas into the list of tools, so that a client that only connects does not wait for them.
+// middleware puts the tools' schemas into the list of tools, so that a client that only connects does not wait for
+// them.
 func (ts *toolset) middleware(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
 		result, err := next(ctx, method, req)

@@ -13,8 +13,9 @@ const (
 	inRounds        = "2026-07-28" // there is no initialize: each request says what others say once
 )
 
-// settle makes a session go on in the version that its client is told in answer to initialize. The SDK keeps the one that was
-// asked for, goes by it ever after, and so speaks a version that nobody has agreed to with a client whose own it does not know.
+// settle makes a session go on in the version that its client is told in answer to initialize. The SDK keeps the one
+// that was asked for, goes by it ever after, and so speaks a version that nobody has agreed to with a client whose
+// own it does not know.
 func settle(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
 		if req, ok := req.(*mcp.ServerRequest[*mcp.InitializeParams]); ok && req.Params != nil {
