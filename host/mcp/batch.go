@@ -62,7 +62,7 @@ func (c *lines) takeBatch(line []byte) []jsonrpc.Message {
 	}
 	switch {
 	case b.missing > 0:
-		c.owes(1)
+		c.owing.Add(1)
 	case len(b.answers) > 0:
 		_ = c.send(b.whole()) // the next message will meet the same stream
 	}

@@ -11,6 +11,7 @@ import (
 	"runtime"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -46,17 +47,16 @@ type lines struct {
 	tidy     *heap.Tidy
 	incoming chan jsonrpc.Message
 	over     chan struct{} // closed when what is read has ended, and the patience
+	end      error         // why it has ended
 	closed   chan struct{}
 	once     sync.Once
 
-	mu    sync.Mutex
-	due   map[jsonrpc.ID]*batch // requests without an answer; nil for one that came by itself
-	owing int                   // lines that the client is to be answered with and does not have as a whole yet
-
+	owing   atomic.Int64 // answers, or batches of them, that the client does not have as a whole yet
 	writing sync.Mutex
-}
 
-var _ mcp.Transport = (*lines)(nil)
+	mu  sync.Mutex
+	due map[jsonrpc.ID]*batch // requests without an answer; nil for one that came by itself
+}
 
 func (l Lines) open(tidy *heap.Tidy) *lines {
 	return &lines{Lines: l, tidy: tidy, incoming: make(chan jsonrpc.Message), over: make(chan struct{}),
@@ -75,7 +75,7 @@ func (c *lines) Read(ctx context.Context) (jsonrpc.Message, error) {
 	case message := <-c.incoming:
 		return message, nil
 	case <-c.over:
-		return nil, io.EOF
+		return nil, c.end
 	case <-c.closed:
 		return nil, io.EOF
 	case <-ctx.Done():
@@ -89,11 +89,11 @@ func (c *lines) Write(_ context.Context, message jsonrpc.Message) error {
 	if err != nil {
 		return err
 	}
+	defer c.tidy.Passed(len(data))
 	answer, ok := message.(*jsonrpc.Response)
 	if !ok {
 		return c.send(data)
 	}
-	defer c.tidy.Passed(len(data))
 	c.mu.Lock()
 	of := c.due[answer.ID]
 	delete(c.due, answer.ID) // whoever reads the answer may use its id again
@@ -104,7 +104,7 @@ func (c *lines) Write(_ context.Context, message jsonrpc.Message) error {
 	if data == nil {
 		return nil
 	}
-	defer c.owes(-1)
+	defer c.owing.Add(-1)
 	return c.send(data)
 }
 
@@ -138,6 +138,7 @@ func (c *lines) read(r *bufio.Reader) {
 		switch {
 		case len(line) == 0 && err != nil:
 			c.wait()
+			c.end = err
 			return
 		case !whole:
 			c.refuse(idIn(line), jsonrpc.CodeInvalidRequest, errTooLong)
@@ -193,15 +194,9 @@ func (c *lines) expect(message jsonrpc.Message, of *batch) error {
 	if of != nil {
 		of.missing++
 	} else {
-		c.owing++
+		c.owing.Add(1)
 	}
 	return nil
-}
-
-func (c *lines) owes(more int) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.owing += more
 }
 
 // wait waits for answers that are due and that somebody reads, until the patience is at its end.
@@ -210,7 +205,7 @@ func (c *lines) wait() {
 	defer impatient.Stop()
 	look := time.NewTicker(5 * time.Millisecond)
 	defer look.Stop()
-	for c.isOwing() && (c.Gone == nil || !c.Gone()) {
+	for c.owing.Load() > 0 && (c.Gone == nil || !c.Gone()) {
 		select {
 		case <-look.C:
 		case <-c.closed:
@@ -219,12 +214,6 @@ func (c *lines) wait() {
 			return
 		}
 	}
-}
-
-func (c *lines) isOwing() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.owing > 0
 }
 
 // readLine reads a line. Of one that is too long it keeps the beginning and the end.
