@@ -8,6 +8,11 @@
 // The host asks it before a call leaves the host; a plugin may ask it again; a program that has nothing to do with
 // picoclaw can use it by itself. So it must not know of hosts, plugins, agents or the wire.
 //
+// # Paths
+//
+// Whitelist patterns are searched, not anchored at the end: ^/a/b opens /a/bc as well. They are matched against paths
+// with their symbolic links resolved, so a link can neither open nor be opened.
+//
 // # Commands
 //
 // [Guard.Command] follows a command as its shell would, without running anything: quoting, expansions, variables, the
@@ -17,7 +22,7 @@
 //
 //	internal/shell     follows the shell's language and tells what it would do
 //	internal/programs  knows what the arguments of programs are for: paths, data, code, commands to start
-//	internal/lang      reads code of other languages for the commands and paths in it
+//	internal/inline    finds calls in code of other languages that start commands or touch files
 //	internal/windows   splits commands of cmd.exe and PowerShell
 //	internal/rules     the rules, as data with examples
 //	internal/getopt    takes arguments apart
@@ -27,6 +32,6 @@
 //
 // # What a decision is worth
 //
-// A refusal is final: the guard never runs anything to find out more. That something is allowed means that its text shows
-// nothing that the policy refuses. It is no promise about scripts and compiled programs that it starts.
+// A refusal is final: the guard never runs anything to find out more. That something is allowed means that its text
+// shows nothing that the policy refuses. It is no promise about scripts and compiled programs that it starts.
 package guard
