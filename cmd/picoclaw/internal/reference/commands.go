@@ -14,11 +14,16 @@ Results go to standard output, logs and what a person has to know to standard er
 if a tool or what was asked for failed, 2 if the command line is wrong, 3 if picoclaw can't start: configuration,
 plugins, isolation. There is colour on terminals only, and none with ` + "`NO_COLOR`" + `. Behind a flag stands its default.
 
-Commands that show ` + "`[--output json]`" + ` print text for people, and JSON with it. These flags go with every command:
+Commands that show ` + "`[--output json]`" + ` print text for people, and JSON with it. Those that show ` + "`[--agent ID]`" + ` are about
+the first agent, or the one that is named. These flags go with every command:
 `
 
-// output is the flag that is told of once: all commands that have it mean the same by it.
-const output = "output"
+// common are the flags that are told of once, since all commands that have them mean the same by them: what their
+// usage ends with, and how they are typed.
+var common = []struct{ name, usage, typed string }{
+	{"agent", "(default: the first one)", "[--agent ID]"},
+	{"output", "text or json", "[--output json]"},
+}
 
 // Commands returns the page about the commands below a root.
 func Commands(root *cobra.Command) string {
@@ -63,20 +68,31 @@ func writeCommand(b *strings.Builder, cmd *cobra.Command) {
 // useOf is how a command is typed.
 func useOf(cmd *cobra.Command) string {
 	use := strings.TrimSuffix(cmd.UseLine(), " [flags]")
-	flags := cmd.NonInheritedFlags()
-	if flags.Lookup(output) != nil {
-		use += " [--output json]"
-	}
 	others := false
-	flags.VisitAll(func(f *pflag.Flag) { others = others || told(f) })
+	cmd.NonInheritedFlags().VisitAll(func(f *pflag.Flag) {
+		if typed := commonFlag(f); typed != "" {
+			use += " " + typed
+		}
+		others = others || told(f)
+	})
 	if others {
 		use += " [flags]"
 	}
 	return use
 }
 
+// commonFlag is how a flag is typed that is told of once; "" for another.
+func commonFlag(f *pflag.Flag) string {
+	for _, c := range common {
+		if f.Name == c.name && strings.HasSuffix(f.Usage, c.usage) {
+			return c.typed
+		}
+	}
+	return ""
+}
+
 // told reports whether a command's own section tells of a flag.
-func told(f *pflag.Flag) bool { return !f.Hidden && f.Name != "help" && f.Name != output }
+func told(f *pflag.Flag) bool { return !f.Hidden && f.Name != "help" && commonFlag(f) == "" }
 
 // writeFlags writes a line for each flag, and one for all those that are the parent's as well.
 func writeFlags(b *strings.Builder, flags *pflag.FlagSet, parent *cobra.Command) {
