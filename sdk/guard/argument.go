@@ -58,6 +58,7 @@ func (a *analysis) path(p *shell.Place, access Access, text string, glob bool, a
 	if a.guard.policy.Kernel && (strings.HasPrefix(text, shell.Unknown) || strings.HasPrefix(text, shell.Unset)) {
 		return // where it begins is computed
 	}
+	written := text
 	if text = likeliest(text); text == "" {
 		return
 	}
@@ -67,9 +68,7 @@ func (a *analysis) path(p *shell.Place, access Access, text string, glob bool, a
 		a.add(finding{verdict: Deny, rule: "exec.device", line: reasonDangerous, tier: tierHard, setting: settingHard,
 			why: "it writes to the device " + clean, span: p.Span(), argv: argv})
 	}
-	open := descriptor.MatchString(clean) || strings.HasPrefix(clean, "/dev/fd/"+shell.Substituted) ||
-		strings.HasPrefix(clean, "/"+shell.Temporary+"/")
-	text = strings.ReplaceAll(text, shell.Temporary, "tmp")
+	open := descriptor.MatchString(clean) || strings.HasPrefix(clean, "/dev/fd/"+shell.Substituted)
 	if !a.paths || open || dev && safeDevices[clean] && access != Delete {
 		return
 	}
@@ -88,13 +87,26 @@ func (a *analysis) path(p *shell.Place, access Access, text string, glob bool, a
 		}
 		abs = p.Dir + string(filepath.Separator) + text
 	}
+	if strings.HasPrefix(filepath.Clean(abs), "/"+shell.Temporary+"/") {
+		return // mktemp has made it
+	}
+	abs = strings.ReplaceAll(abs, shell.Temporary, "tmp")
 	if reason := malformed(abs); reason != "" {
 		a.refuse(p, finding{rule: ruleMalformed, why: reason, safer: saferInside, argv: argv})
 		return
 	}
-	if d := a.guard.decidePath(&a.resolver, access, text, abs); d.Verdict != Allow {
-		a.refuse(p, finding{rule: d.Rule, why: text + ": " + d.Reason, safer: d.Safer, setting: d.Setting, argv: argv})
+	d := a.guard.decidePath(&a.resolver, access, text, abs)
+	if d.Verdict == Allow {
+		return
 	}
+	f := finding{rule: d.Rule, why: text + ": " + d.Reason, safer: d.Safer, setting: d.Setting, argv: argv}
+	switch {
+	case shell.HasUnknown(written):
+		f.why, f.setting = marks.Replace(written)+": "+d.Reason, "" // no setting is known to open it
+	case withinAny([]string{"/tmp", "/var/tmp"}, d.Path):
+		f.safer = "use $TMPDIR, or a file or directory that mktemp makes: those are the command's own"
+	}
+	a.refuse(p, f)
 }
 
 func (a *analysis) refuse(p *shell.Place, f finding) {
@@ -131,7 +143,7 @@ const separators = "=:,@<>;"
 
 // argument decides on an argument that is for nobody knows what, if it looks like a path.
 func (a *analysis) argument(c *shell.Call, name string, argv []string, text string, glob bool) {
-	if programs.Remote(text) || windows.Names[name] && isSwitch(text) {
+	if programs.Remote(text) || windows.Is(name) && isSwitch(text) {
 		return
 	}
 	check := func(text string) { a.path(&c.Place, Read, text, glob, argv) }

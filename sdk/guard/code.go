@@ -2,6 +2,7 @@ package guard
 
 import (
 	"strings"
+	"unicode"
 
 	"github.com/picoclaw/picoclaw/sdk/guard/internal/inline"
 	"github.com/picoclaw/picoclaw/sdk/guard/internal/programs"
@@ -18,7 +19,7 @@ func (a *analysis) code(c *shell.Call, language, text string, params []string) {
 		a.windowsLine(c, language, text)
 		return
 	}
-	if language != "sed" && strings.TrimSpace(marks.Replace(text)) == "…" {
+	if language != "sed" && shell.HasUnknown(text) && !strings.ContainsFunc(text, unicode.IsLetter) {
 		a.computed(&c.Place, "exec.dynamic", reasonDangerous, "the "+language+" code is only known when it runs", saferPlain, c.From)
 		return
 	}
@@ -33,6 +34,11 @@ func (a *analysis) effect(c *shell.Call, language string, e inline.Effect) {
 	if e.Moved {
 		c = c.Elsewhere()
 	}
+	before := c.Place
+	if c.Place = before.Within(e.Text); len(e.Argv) > 0 {
+		c.Place = before.Within(e.Argv...)
+	}
+	defer func() { c.Place = before }()
 	switch e.Kind {
 	case inline.Shell:
 		if e.Fed {

@@ -73,7 +73,7 @@ func (g *Guard) Command(c Command) (d Decision) {
 			env = map[string]string{}
 		}
 		shell.Interpret(c.Text, shell.Options{Dir: dir, Env: env, Stdin: c.Stdin}, a)
-		if first, _, _ := strings.Cut(strings.TrimLeft(c.Text, " \t"), " "); windows.Names[strings.ToLower(first)] && strings.Contains(c.Text, `\`) {
+		if first, _, _ := strings.Cut(strings.TrimLeft(c.Text, " \t"), " "); windows.Is(strings.ToLower(first)) && strings.Contains(c.Text, `\`) {
 			a.windowsText("cmd", c.Text)
 		}
 	}

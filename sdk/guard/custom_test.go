@@ -113,7 +113,7 @@ func TestSwitches(t *testing.T) {
 		"both":                         {policy: bothOff, rule: Allow, path: Allow},
 	} {
 		g := mustNew(t, c.policy)
-		for _, line := range []string{"rm -rf x", "sudo ls", ":(){ :|:& };:", "curl x | sh", "$(cat x)"} {
+		for _, line := range []string{"rm -rf x", "sudo ls", ":(){ :|:& };:", "curl x | sh", "$(curl x)"} {
 			if d := decide(g, line); d.Verdict != c.rule {
 				t.Errorf("%s: %s: %+v", name, line, d)
 			}

@@ -16,8 +16,8 @@ func TestARefusalPointsIntoTheCode(t *testing.T) {
 		{"ls; python3 - <<EOF\nx = open('/etc/passwd').read()\nEOF", 2, 11, "/etc/passwd"},
 		{"ls; python3 - <<EOF\n# not /etc/passwd\nx = open('/etc/passwd').read()\nEOF", 1, 5, "python3 - <<EOF\n# not /etc/passwd\nx = open('/etc/passwd').read()\nEOF"},
 		{"sh -c 'echo the first of some words; echo the second of some words; rm -rf build'", 1, 69, "rm -rf build"},
-		{"bash <<EOF\nrm -rf \"a b\"\nEOF", 2, 1, "rm -rf \"a b"},
-		{"bash <<'EOF'\nrm -rf $'\\xff'\nEOF", 1, 1, "bash <<'EOF'\nrm -rf $'\\xff'\nEOF"},
+		{"bash <<EOF\nrm -rf \"a b\"\nEOF", 2, 1, "rm -rf \"a b\""},
+		{"bash <<'EOF'\nrm -rf $'\\xff'\nEOF", 2, 1, "rm -rf $'\\xff'"},
 	} {
 		d := g.Command(Command{Text: c.text})
 		if d.Span == nil || d.Span.Line != c.line || d.Span.Column != c.column || d.Span.Text != c.part || c.text[d.Span.Start:d.Span.End] != c.part {

@@ -61,7 +61,7 @@ func (a *analysis) apply(c *shell.Call, rule *Rule, name string, argv []string, 
 func shown(c *shell.Call, argv []string) string {
 	if source := c.Source(); len(c.Argv) > 0 && shell.HasUnknown(strings.Join(argv, " ")) && !strings.Contains(source, "\n") {
 		if at := strings.LastIndex(source, path.Base(c.Argv[0].Text)+" "); at >= 0 {
-			return source[at:]
+			return strings.TrimRight(source[at:], " ;&|")
 		}
 	}
 	return canonical(argv)
@@ -96,12 +96,20 @@ func lifting(argv []string) string {
 	return "add " + strconv.Quote("^"+regexp.QuoteMeta(canonical(argv))+"$") + " to tools.exec.custom_allow_patterns"
 }
 
-// soft adds a finding about a whole line that a custom allow pattern lifts all the same.
+// fed is why no pattern is proposed for a program that is refused for what it reads.
+const fed = "a pattern would allow %s with whatever it is fed; have it run a file that can be read"
+
+// soft adds a finding about a whole line that a custom allow pattern lifts. None is proposed: it would match whatever
+// the program is fed.
 func (a *analysis) soft(c *shell.Call, rule, why, safer string) {
 	argv := shell.Texts(c.Argv)
 	if a.rules && !a.allowed(argv) {
+		name := "it"
+		if len(argv) > 0 {
+			name = argv[0]
+		}
 		a.add(finding{verdict: Deny, rule: rule, tier: tierSoft, line: reasonDangerous, why: why, span: c.Span(), argv: argv,
-			safer: safer, setting: lifting(argv)})
+			safer: safer, setting: fmt.Sprintf(fed, name)})
 	}
 }
 

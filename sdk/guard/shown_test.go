@@ -14,7 +14,7 @@ func TestReasonsShowWhatIsWritten(t *testing.T) {
 		`kill -9 $PID`:                                 `kill -9 $PID`,
 		`env A=b rm -rf "$a" 'b c' "$d"`:               `rm -rf "$a" 'b c' "$d"`,
 		`for f in *; do kill -9 "$(pgrep "$f")"; done`: `kill -9 "$(pgrep "$f")"`,
-		`x=-rf; rm $x "$tmp"`:                          `rm -rf …`,
+		`x=-rf; rm $x "$tmp"`:                          `rm $x "$tmp"`,
 		`find . | xargs rm -rf`:                        `rm -rf`,
 		`rm -rf build`:                                 `rm -rf build`,
 	} {

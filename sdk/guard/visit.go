@@ -58,7 +58,7 @@ func (a *analysis) Call(c *shell.Call) {
 	if len(a.guard.deny) > 0 {
 		a.custom(c.Span(), argv, canonical(argv), canonical(append([]string{path.Base(argv[0])}, argv[1:]...)))
 	}
-	if head, _, ok := strings.Cut(strings.ToLower(argv[0]), "/"); ok && windows.Names[head] {
+	if head, _, ok := strings.Cut(strings.ToLower(argv[0]), "/"); ok && windows.Is(head) {
 		a.windowsLine(c, "cmd", c.Source())
 		a.windowsLine(c, "cmd", strings.Join(argv, " "))
 	}
@@ -76,9 +76,9 @@ func (a *analysis) Call(c *shell.Call) {
 	if listsInput(argv) {
 		a.listed(c)
 	}
-	if windows.Names[name] && a.paths {
+	if windows.Is(name) && a.paths {
 		for _, word := range strings.Fields(c.Source()) {
-			if windows.Outside(word) {
+			if windows.Outside(word, 0) {
 				a.refuse(&c.Place, finding{rule: ruleOutside, why: word + " leaves the workspace", safer: saferInside, argv: argv})
 			}
 		}

@@ -1,6 +1,7 @@
 package guard
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/picoclaw/picoclaw/sdk/guard/internal/programs"
@@ -13,14 +14,31 @@ const maxWindowsNesting = 8
 
 // windowsText decides on a text that a Windows shell will run.
 func (a *analysis) windowsText(language, text string) {
-	c := &shell.Call{Place: *shell.NewPlace(text, 0, len(text), "")}
+	c := &shell.Call{Place: *shell.NewPlace(text, 0, len(text), a.guard.workspaces[0])}
 	a.windowsLine(c, language, text)
 }
 
 // windowsLine decides on code for cmd.exe or PowerShell.
 func (a *analysis) windowsLine(c *shell.Call, language, line string) {
-	if strings.Contains(line, shell.Unknown) {
-		a.hard(c, "exec.dynamic", "the code is encoded, or only known when it runs")
+	w := windowsCode{analysis: a, call: c}
+	w.line(language, line, 0)
+}
+
+// windowsCode is code of a Windows shell that is being followed.
+type windowsCode struct {
+	*analysis
+	call  *shell.Call
+	below int // how many directories below the workspace it works in
+}
+
+// line decides on the simple commands of a text.
+func (w *windowsCode) line(language, line string, depth int) {
+	switch {
+	case depth > maxWindowsNesting:
+		w.hard(w.call, "exec.too-complex", "code within code within code, too deep to follow")
+		return
+	case strings.Contains(line, shell.Unknown):
+		w.hard(w.call, "exec.dynamic", "the code is encoded, or only known when it runs")
 		return
 	}
 	split := windows.Cmd
@@ -28,49 +46,73 @@ func (a *analysis) windowsLine(c *shell.Call, language, line string) {
 		split = windows.PowerShell
 	}
 	for _, argv := range split(line) {
-		a.windowsCommand(c, language, argv, 0)
+		w.command(language, argv, depth)
 	}
 }
 
-// aliases are PowerShell's short names of the cmdlet that deletes.
-var aliases = map[string]bool{"rm": true, "ri": true, "del": true, "erase": true, "rd": true, "rmdir": true, "rni": true}
+// deletes are PowerShell's short names of the cmdlet that deletes.
+var deletes = map[string]bool{"rm": true, "ri": true, "del": true, "erase": true, "rd": true, "rmdir": true, "rni": true}
 
-// windowsCommand decides on one simple command of a Windows shell.
-func (a *analysis) windowsCommand(c *shell.Call, language string, argv []string, depth int) {
-	if depth > maxWindowsNesting {
-		a.hard(c, "exec.too-complex", "code within code within code, too deep to follow")
-		return
-	}
-	if strings.HasPrefix(argv[0], shell.Unknown) && language == "cmd" {
-		a.hard(c, "exec.dynamic", "which program runs is only known when it runs")
+// command decides on one simple command of a Windows shell.
+func (w *windowsCode) command(language string, argv []string, depth int) {
+	if strings.Contains(argv[0], shell.Unknown) && (language == "cmd" || argv[0] == shell.Unknown && len(argv) == 1) {
+		w.hard(w.call, "exec.dynamic", "which program runs is only known when it runs")
 		return
 	}
 	name := programs.Canonical(shell.Name(argv[0]))
-	if language == "powershell" && aliases[name] {
+	if language == "powershell" && deletes[name] {
 		name = "remove-item"
 	}
-	if a.rules {
-		a.judge(c, name, append([]string{name}, argv[1:]...))
+	if w.rules {
+		w.judge(w.call, name, append([]string{name}, argv[1:]...))
+	}
+	w.words(language, name, argv)
+	for i, word := range argv[:len(argv)-1] {
+		if name == "forfiles" && strings.EqualFold(word, "/c") {
+			w.line("cmd", argv[i+1], depth+1)
+		}
 	}
 	fields := make([]shell.Field, len(argv)-1)
 	for i, word := range argv[1:] {
 		fields[i] = shell.Field{Text: word}
-		if a.paths && windows.Outside(word) {
-			a.refuse(&c.Place, finding{rule: ruleOutside, why: word + " leaves the workspace", safer: saferInside, argv: argv})
-		}
 	}
 	for _, use := range programs.Uses(name, fields) {
 		switch {
 		case use.Kind == programs.Code && (use.Lang == "cmd" || use.Lang == "powershell"):
-			split := windows.Cmd
-			if use.Lang == "powershell" {
-				split = windows.PowerShell
-			}
-			for _, inner := range split(use.Text) {
-				a.windowsCommand(c, use.Lang, inner, depth+1)
-			}
-		case use.Kind == programs.Command && len(use.Argv) > 0:
-			a.windowsCommand(c, language, shell.Texts(use.Argv), depth+1)
+			w.line(use.Lang, use.Text, depth+1)
+		case use.Kind == programs.Code:
+			shell.Interpret(canonical(argv), shell.Options{Dir: w.guard.workspaces[0]}, w.analysis)
+			return
+		case use.Kind == programs.Input && (use.Lang == "cmd" || use.Lang == "powershell"):
+			w.soft(w.call, "exec.pipe-to-shell", "it runs what it is fed", saferSaved)
+		case use.Kind == programs.Command && len(use.Argv) > 0 && depth < maxWindowsNesting:
+			w.command(language, shell.Texts(use.Argv), depth+1)
+		}
+	}
+}
+
+// words decides on the words of a command that look like paths.
+func (w *windowsCode) words(language, name string, argv []string) {
+	enters := false
+	switch name {
+	case "echo", "write-output", "write-host", "rem", "reg":
+		argv = argv[max(slices.Index(argv, ">"), 0):]
+		argv = argv[:min(2, len(argv))]
+		if argv[0] != ">" {
+			return
+		}
+	case "cd", "chdir", "pushd", "sl", "set-location", "push-location":
+		enters = true
+	}
+	if rest, ok := strings.CutPrefix(strings.ToLower(argv[0]), "cd."); ok {
+		argv = append([]string{"cd", "." + rest}, argv[1:]...)
+	}
+	for i, word := range argv {
+		outside := windows.Outside(word, w.below) || language == "powershell" && (word == "~" || word == "/" || len(word) > 2 && leaves(word))
+		if (i > 0 || strings.ContainsAny(word, `\`)) && outside && w.paths {
+			w.refuse(&w.call.Place, finding{rule: ruleOutside, why: word + " leaves the workspace", safer: saferInside, argv: argv})
+		} else if enters && i > 0 {
+			w.below = windows.Depth(word, w.below)
 		}
 	}
 }

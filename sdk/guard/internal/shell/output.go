@@ -108,7 +108,7 @@ func printf(args []string) string {
 	format, rest := args[0], args[1:]
 	var out strings.Builder
 	for {
-		part, used, err := expand.Format(nil, format, rest)
+		part, used, err := expand.Format(&expand.Config{}, format, rest)
 		if err != nil {
 			return Unknown
 		}

@@ -55,6 +55,29 @@ func (p *Place) Span() Span {
 		Column: at.start - strings.LastIndexByte(before, '\n')}
 }
 
+// Within returns the place of a part of what stands at p, from the first text to the last, if that stands there once.
+func (p *Place) Within(texts ...string) Place {
+	if p.text == nil || len(texts) == 0 || texts[0] == "" || p.part.end > len(p.text.text) || p.part.start > p.part.end {
+		return *p
+	}
+	whole := p.text.text[p.part.start:p.part.end]
+	at := strings.Index(whole, texts[0])
+	if at < 0 || strings.Contains(whole[at+1:], texts[0]) {
+		return *p
+	}
+	end := at + len(texts[0])
+	for _, text := range texts[1:] {
+		next := strings.Index(whole[end:], text)
+		if next < 0 {
+			return *p
+		}
+		end += next + len(text)
+	}
+	found := *p
+	found.part = part{p.part.start + at, p.part.start + end}
+	return found
+}
+
 // place returns where a node stands.
 func (in *Interpreter) place(node syntax.Node, st *state) *Place {
 	return &Place{Dir: st.dir, part: part{int(node.Pos().Offset()), int(node.End().Offset())}, text: in.source}

@@ -44,8 +44,14 @@ type frame struct {
 func Interpret(text string, opts Options, visitor Visitor) {
 	in := &Interpreter{visitor: visitor, lang: syntax.LangBash}
 	in.parser = syntax.NewParser(syntax.Variant(in.lang))
+	place := NewPlace(text, 0, len(text), opts.Dir)
 	st := &state{base: opts.Env, dir: opts.Dir, params: []string{"bash"}}
-	in.code(&Place{Dir: opts.Dir, part: part{end: len(text)}, text: &source{text: text}}, text, nil, st, input(opts.Stdin))
+	if len(opts.Env) > 0 {
+		// What the environment makes programs do is decided on once, as if the text had set it.
+		in.source = place.text
+		visitor.Call(&Call{Place: *place, Env: opts.Env, in: in, state: st})
+	}
+	in.code(place, text, nil, st, input(opts.Stdin))
 }
 
 // input is the standard input that a text begins with.

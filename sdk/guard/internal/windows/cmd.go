@@ -1,0 +1,126 @@
+package windows
+
+import (
+	"strings"
+
+	"github.com/picoclaw/picoclaw/sdk/guard/internal/shell"
+)
+
+// Cmd splits a line of cmd.exe. Switches come out as arguments of their own, as cmd takes "del/f/q" too, and
+// what a variable holds isn't known.
+func Cmd(line string) [][]string {
+	var out [][]string
+	var argv []string
+	var word strings.Builder
+	quoted, started := false, false
+	end := func() {
+		if started {
+			argv = append(argv, word.String())
+		}
+		word.Reset()
+		started = false
+	}
+	finish := func() {
+		if end(); len(argv) > 0 {
+			out = append(out, cmdBodies(argv)...)
+		}
+		argv = nil
+	}
+	for i := 0; i < len(line); i++ {
+		c := line[i]
+		switch {
+		case c == '"':
+			quoted, started = !quoted, true
+		case c == '%' || c == '!' && strings.Count(line, "!") > 1:
+			if n := strings.IndexByte(line[i+1:], c); n > 0 && !strings.ContainsAny(line[i+1:i+1+n], " \t/&|") {
+				word.WriteString(shell.Unknown)
+				i += n + 1
+			} else {
+				word.WriteByte(c)
+			}
+			started = true
+		case quoted:
+			word.WriteByte(c)
+		case c == '^' && i+1 < len(line):
+			if i++; line[i] != '\n' {
+				word.WriteByte(line[i])
+				started = true
+			}
+		case c == '&' || c == '|' || c == '\n' || c == '\r':
+			finish()
+		case c == ' ' || c == '\t' || c == ',' || c == ';' || c == '(' || c == ')' || c == '@' && !started:
+			end()
+		case c == '>' || c == '<':
+			end()
+			argv = append(argv, string(c))
+		case c == '/' && started && !strings.ContainsAny(word.String(), `\:.`) && len(argv) == 0:
+			end()
+			word.WriteByte(c)
+			started = true
+		default:
+			word.WriteByte(c)
+			started = true
+		}
+	}
+	finish()
+	return out
+}
+
+// cmdBodies returns a simple command, and the commands behind words that only start another.
+func cmdBodies(argv []string) [][]string {
+	out := [][]string{splitSwitches(argv)}
+	for i, word := range argv {
+		switch strings.ToLower(word) {
+		case "in":
+			if i > 0 && i+2 < len(argv) && strings.EqualFold(argv[0], "for") {
+				inner := strings.Trim(strings.Join(argv[i+1:], " "), "'`")
+				inner, _, _ = strings.Cut(strings.ReplaceAll(inner, "`", "'"), "'")
+				out = append(out, Cmd(inner)...)
+			}
+		case "do", "else", "call":
+			return append(out, behind(argv[i+1:])...)
+		case "start", "wsl":
+			rest := argv[i+1:]
+			for len(rest) > 0 && (rest[0] == "" || strings.ContainsAny(rest[0][:1], "/-") || len(rest) > 1 && title(argv[0], rest)) {
+				rest = rest[1:]
+			}
+			return append(out, behind(rest)...)
+		case "if":
+			for j := i + 1; j < len(argv); j++ {
+				if Is(strings.ToLower(argv[j])) {
+					return append(out, splitSwitches(argv[j:]))
+				}
+			}
+		}
+	}
+	return out
+}
+
+// splitSwitches takes "/f/q" apart.
+func splitSwitches(argv []string) []string {
+	var out []string
+	for _, word := range argv {
+		if strings.HasPrefix(word, "/") && strings.Count(word, "/") > 1 && !strings.ContainsAny(word, `.\`) {
+			for _, s := range strings.Split(word[1:], "/") {
+				out = append(out, "/"+s)
+			}
+			continue
+		}
+		out = append(out, word)
+	}
+	return out
+}
+
+// behind returns the commands of the words behind one that only starts another.
+func behind(argv []string) [][]string {
+	if len(argv) == 0 {
+		return nil
+	}
+	return cmdBodies(argv)
+}
+
+// title reports whether the first word behind start is the title of a window: it is followed by options or a command.
+func title(starter string, rest []string) bool {
+	return strings.EqualFold(starter, "start") && !Is(strings.ToLower(rest[0])) &&
+		(strings.HasPrefix(rest[1], "/") || Is(strings.ToLower(rest[1])))
+}
