@@ -58,15 +58,14 @@ const marked = "?"
 
 // alone returns a guard in which rule i alone refuses anything. The others are there for what they tell of options.
 func alone(own []Rule, i int) *Guard {
-	var others []Rule
+	others := slices.Clone(own)
 	for _, r := range rules.Builtin().Rules() {
 		others = append(others, *r)
 	}
-	others = slices.Concat(others, own)
 	for i := range others {
 		others[i].Decision = rules.Allow
 	}
-	r := &others[len(others)-len(own)+i]
+	r := &others[i]
 	r.ID, r.Decision, r.Tier = marked, rules.Deny, rules.Hard
 	return ruled(new(rules.Set).With(others))
 }
