@@ -31,7 +31,7 @@ func (c *checker) rules(n *node, path string) (any, bool) {
 		return nil, false // an example may be about the rules that are at fault
 	}
 	if err := guard.CheckRules(parsed); err != nil {
-		problem, cure, _ := strings.Cut(err.Error(), "; ")
+		problem, cure := cutCure(err.Error())
 		c.fault(&Error{Origin: n.origin, Key: path, Problem: problem, Cure: cure, err: err})
 		return nil, false
 	}
@@ -52,13 +52,21 @@ func readRule(n *node, path string) (guard.Rule, *Error) {
 		if inner := errors.Unwrap(err); inner != nil {
 			err = inner // the place and the number are said by the key
 		}
-		problem, cure, _ := strings.Cut(err.Error(), "; ")
+		problem, cure := cutCure(err.Error())
 		if id := n.member("id"); id != nil && id.kind == text && id.scalar != "" {
 			problem = "rule " + id.scalar + ": " + problem
 		}
 		return guard.Rule{}, &Error{Origin: n.origin, Key: path, Problem: problem, Cure: cure, err: err}
 	}
 	return parsed[0], nil
+}
+
+// cutCure takes apart what the guard says: the cure is behind the last semicolon.
+func cutCure(text string) (problem, cure string) {
+	if at := strings.LastIndex(text, "; "); at >= 0 {
+		return text[:at], text[at+2:]
+	}
+	return text, ""
 }
 
 // ParseRules reads rules for commands as [Exec] has them. Decisions by them name what they were read from: the base name of

@@ -48,7 +48,8 @@ func agrees(r *Rule, all *Guard, line string) error {
 		return fmt.Errorf("%s: its hit %q is allowed, as another rule lifts this one; make it hard, or narrow the other",
 			r.ID, line)
 	case r.Decision == rules.Ask && d.Verdict == Deny:
-		return fmt.Errorf("%s: its hit %q is refused by %s before anybody is asked; correct the example", r.ID, line, d.Rule)
+		return fmt.Errorf("%s: its hit %q is refused by %s before anybody is asked; "+
+			"have another rule allow it and make this one hard, or correct the example", r.ID, line, d.Rule)
 	}
 	return nil
 }
