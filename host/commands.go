@@ -40,8 +40,8 @@ func (s *Session) confineCommands(exec *pluginpb.ExecPolicy) {
 // userEnvID names the directory that the commands of this policy have for their home.
 func (s *Session) userEnvID() string { return s.policy.Digest()[:16] }
 
-// kernelConfines reports whether the kernel confines what commands do: by a sandbox, or, where the policy confines them, by
-// Landlock.
+// kernelConfines reports whether the kernel confines what commands do: by a sandbox, or, where the policy confines
+// them, by Landlock.
 func (s *Session) kernelConfines() bool {
 	return s.policy.Isolation().Enabled || s.policy.Guard().Restrict && isolation.KernelConfines()
 }

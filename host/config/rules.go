@@ -69,8 +69,8 @@ func cutCure(text string) (problem, cure string) {
 	return text, ""
 }
 
-// ParseRules reads rules for commands as [Exec] has them. Decisions by them name what they were read from: the base name of
-// the file, or the variable.
+// ParseRules reads rules for commands as [Exec] has them. Decisions by them name what they were read from: the base
+// name of the file, or the variable.
 func ParseRules(rules []map[string]any, origin Origin) ([]guard.Rule, error) {
 	if len(rules) == 0 {
 		return nil, nil

@@ -6,13 +6,15 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-const ownRule = `{"id": "tf", "programs": "terraform tofu", "verb": "destroy", "why": "destroys", "operands": 1, "hit": ["terraform destroy"]}`
+const ownRule = `{"id": "tf", "programs": "terraform tofu", "verb": "destroy", "why": "destroys", "operands": 1,
+	"hit": ["terraform destroy"]}`
 
 // Rules in JSON, in YAML and in a variable are the same, and an agent's own replace those for all.
 func TestRules(t *testing.T) {
 	i := newInstance(t)
 	i.write("config.json", `{"tools": {"exec": {"rules": [`+ownRule+`, // the one
-]}}, "agents": {"agents": [{"id": "a"}, {"id": "b", "tools": {"exec": {"rules": [{"id": "x", "programs": "x", "why": "y"}]}}}]}}`)
+]}}, "agents": {"agents": [{"id": "a"},
+{"id": "b", "tools": {"exec": {"rules": [{"id": "x", "programs": "x", "why": "y"}]}}}]}}`)
 	c, err := i.load()
 	if err != nil {
 		t.Fatal(err)
@@ -26,7 +28,7 @@ func TestRules(t *testing.T) {
 	if got := b.Tools.Exec.Rules; len(got) != 1 || got[0]["id"] != "x" {
 		t.Errorf("agent b has %v", got)
 	}
-	if got := find(t, c.Settings(), "agents.agents[1].tools.exec.rules"); got.Origin.Line != 2 {
+	if got := find(t, c.Settings(), "agents.agents[1].tools.exec.rules"); got.Origin.Line != 4 {
 		t.Errorf("the rules of b are %+v", got)
 	}
 	parsed, err := ParseRules(a.Tools.Exec.Rules, find(t, a.Settings(), "tools.exec.rules").Origin)
@@ -61,11 +63,16 @@ func TestFaultsOfRules(t *testing.T) {
 	for _, fault := range []struct{ text, want string }{
 		{`{}`, `FILE:1: tools.exec.rules: must be a list of rules, not an object`},
 		{"[\n7]", `FILE:2: tools.exec.rules[0]: must be an object, not a number (7)`},
-		{"[{" + ok + "},\n{" + ok + `, "verbs": "x"}]`, `FILE:2: tools.exec.rules[1]: rule tf: there is no key "verbs"; did you mean "verb"?`},
-		{`[{` + ok + `, "unless": {"flag": "-x"}}]`, `FILE:1: tools.exec.rules[0]: rule tf: in "unless": there is no key "flag"; did you mean "flags"?`},
-		{`[{"programs": "x"}]`, `FILE:1: tools.exec.rules[0]: it has no "id"; give it one such as "exec.terraform-destroy"`},
-		{`[{` + ok + `, "why": "x"}]`, `FILE:1: tools.exec.rules[0].why: the key is here twice, first at FILE:1; remove one of them`},
-		{"[\n{" + ok + `, "hit": ["ls; ls"]}]`, `FILE:1: tools.exec.rules: tf: its hit "ls; ls" isn't found; correct the conditions, or the example`},
+		{"[{" + ok + "},\n{" + ok + `, "verbs": "x"}]`,
+			`FILE:2: tools.exec.rules[1]: rule tf: there is no key "verbs"; did you mean "verb"?`},
+		{`[{` + ok + `, "unless": {"flag": "-x"}}]`,
+			`FILE:1: tools.exec.rules[0]: rule tf: in "unless": there is no key "flag"; did you mean "flags"?`},
+		{`[{"programs": "x"}]`,
+			`FILE:1: tools.exec.rules[0]: it has no "id"; give it one such as "exec.terraform-destroy"`},
+		{`[{` + ok + `, "why": "x"}]`,
+			`FILE:1: tools.exec.rules[0].why: the key is here twice, first at FILE:1; remove one of them`},
+		{"[\n{" + ok + `, "hit": ["ls; ls"]}]`,
+			`FILE:1: tools.exec.rules: tf: its hit "ls; ls" isn't found; correct the conditions, or the example`},
 	} {
 		checkFault(t, "config.json", `{"tools": {"exec": {"rules": `+fault.text+`}}}`, fault.want)
 	}
@@ -75,7 +82,8 @@ func TestFaultsOfRules(t *testing.T) {
 	if len(faults) != 2 || faults[0].Cure != "correct the conditions, or the example" {
 		t.Fatalf("%v", faults)
 	}
-	if got, want := faults[1].Error(), `PICOCLAW_TOOLS_EXEC_RULES: tools.exec.rules[0]: "id" can't be a number; write a text`; got != want {
+	const want = `PICOCLAW_TOOLS_EXEC_RULES: tools.exec.rules[0]: "id" can't be a number; write a text`
+	if got := faults[1].Error(); got != want {
 		t.Errorf("%s; want %s", got, want)
 	}
 }

@@ -39,7 +39,9 @@ func TestAnAgentsRulesReplaceThoseForAll(t *testing.T) {
 func TestAChildHasItsParentsRules(t *testing.T) {
 	parent := must(t, ownRules)
 	yes := true
-	for _, child := range []Child{{}, {CustomDenyPatterns: []string{"x"}}, {EnableDenyPatterns: &yes}, {CustomAllowPatterns: []string{}}} {
+	for _, child := range []Child{
+		{}, {CustomDenyPatterns: []string{"x"}}, {EnableDenyPatterns: &yes}, {CustomAllowPatterns: []string{}},
+	} {
 		p, err := parent.Narrow(child)
 		if err != nil {
 			t.Fatal(err)
@@ -57,10 +59,11 @@ func TestAChildHasItsParentsRules(t *testing.T) {
 
 // Rules make a difference for who shares an instance, but neither their order nor their examples do.
 func TestRulesInTheDigest(t *testing.T) {
-	const a, b = `{"id": "a", "programs": "x", "why": "y"}`, `{"id": "b", "programs": "x", "why": "y"}`
+	const a, b = `"id": "a", "programs": "x", "why": "y"`, `"id": "b", "programs": "x", "why": "y"`
 	rules := func(list string) string { return `{"tools": {"exec": {"rules": [` + list + `]}}}` }
-	d := digests(t, rules(""), `{}`, rules(a+","+b), rules(b+","+a), rules(a), rules(`{"id": "a", "programs": "x", "why": "y", "hit": ["x a"]}`),
-		rules(`{"id": "a", "programs": "x", "why": "y", "decision": "allow"}`), rules(`{"id": "a", "programs": "x", "why": "y", "verb": "z"}`))
+	d := digests(t, rules(""), `{}`, rules("{"+a+"}, {"+b+"}"), rules("{"+b+"}, {"+a+"}"),
+		rules("{"+a+"}"), rules("{"+a+`, "hit": ["x a"]}`),
+		rules("{"+a+`, "decision": "allow"}`), rules("{"+a+`, "verb": "z"}`))
 	if d[0] != d[1] || d[2] != d[3] || d[4] != d[5] {
 		t.Error("what does not matter is in the digest")
 	}

@@ -8,9 +8,9 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/guard/internal/rules"
 )
 
-// CheckRules tries the examples of operators' rules: each rule must find the commands of its hit, with all built-in rules
-// beside it, and none of its miss. What a rule decides must be what comes of its hit: one that allows has to lift every
-// rule that refuses the command. The error names the rule, the command and what to do.
+// CheckRules tries the examples of operators' rules: each rule must find the commands of its hit and none of its miss.
+// With all rules together, what it decides must be what comes of its hit: one that allows has to lift every rule that
+// refuses the command. The error names the rule, the command and what to do.
 func CheckRules(own []Rule) error {
 	all := ruled(rules.Builtin().With(own))
 	for i, r := range own {

@@ -10,37 +10,49 @@ func TestCheckRules(t *testing.T) {
 	const deploy = `"id": "own.deploy", "programs": "mytool", "verb": "deploy", "why": "deploys"`
 	for _, test := range []struct{ text, want string }{
 		{`{` + deploy + `}`, ""},
-		{`{` + deploy + `, "hit": ["mytool deploy -n a", "cd sub && mytool deploy"], "miss": ["mytool show deploy", "echo $(x)"]}`, ""},
+		{`{` + deploy + `,
+			"hit": ["mytool deploy -n a", "cd sub && mytool deploy"], "miss": ["mytool show deploy", "echo $(x)"]}`, ""},
 		{`{` + deploy + `, "hit": ["mytool show"]}`, `own.deploy: its hit "mytool show" isn't found; correct`},
 		{`{` + deploy + `, "miss": ["mytool deploy"]}`, `own.deploy: its miss "mytool deploy" is found; narrow`},
 		{`{` + deploy + `, "hit": ["if true"]}`, `isn't found`},
 		{`{` + deploy + `, "decision": "ask", "hit": ["mytool deploy"]}`, ""},
 
 		// Of a refusal, own and built-in rules may both be the reason.
-		{`{"id": "own.push", "programs": "git", "verb": "push", "why": "pushes", "hit": ["git push", "sudo git push"]}`, ""},
-		{`{"id": "own.push", "programs": "git", "verb": "push", "decision": "ask", "why": "pushes", "hit": ["git push"]}`,
+		{`{"id": "own.push", "programs": "git", "verb": "push", "why": "pushes",
+			"hit": ["git push", "sudo git push"]}`, ""},
+		{`{"id": "own.push", "programs": "git", "verb": "push", "decision": "ask", "why": "pushes",
+			"hit": ["git push"]}`,
 			`its hit "git push" is refused by exec.git-push before anybody is asked; have another`},
 
 		// What allows must lift all that refuses.
-		{`{"id": "own.push", "programs": "git", "verb": "push", "decision": "allow", "why": "pushes", "hit": ["git push"],
+		{`{"id": "own.push", "programs": "git", "verb": "push", "decision": "allow", "why": "pushes",
+			"hit": ["git push"],
 			"unless": {"flags": "-f"}, "miss": ["git push -f"]}`, ""},
-		{`{"id": "own.push", "programs": "git", "verb": "push", "decision": "allow", "why": "pushes", "hit": ["git push; sudo ls"]}`,
+		{`{"id": "own.push", "programs": "git", "verb": "push", "decision": "allow", "why": "pushes",
+			"hit": ["git push; sudo ls"]}`,
 			`its hit "git push; sudo ls" isn't allowed, as exec.privilege refuses it; only soft`},
-		{`{"id": "own.push", "programs": "gti", "verb": "push", "decision": "allow", "why": "pushes", "hit": ["ls"]}`, `isn't found`},
-		{`{` + deploy + `, "hit": ["mytool deploy"]}, {"id": "own.all", "programs": "mytool", "decision": "allow", "why": "does it"}`,
+		{`{"id": "own.push", "programs": "gti", "verb": "push", "decision": "allow", "why": "pushes",
+			"hit": ["ls"]}`, `isn't found`},
+		{`{` + deploy + `,
+			"hit": ["mytool deploy"]}, {"id": "own.all", "programs": "mytool", "decision": "allow", "why": "does it"}`,
 			`own.deploy: its hit "mytool deploy" is allowed, as another rule lifts this one; make it hard`},
-		{`{` + deploy + `, "tier": "hard", "hit": ["mytool deploy"]}, {"id": "own.all", "programs": "mytool", "decision": "allow", "why": "does it"}`, ""},
+		{`{` + deploy + `, "tier": "hard",
+			"hit": ["mytool deploy"]}, {"id": "own.all", "programs": "mytool", "decision": "allow",
+			"why": "does it"}`, ""},
 
 		// To be asked instead of refused takes two rules.
 		{`{"id": "own.push", "programs": "git", "verb": "push", "decision": "allow", "why": "pushes"},
 		  {"id": "own.ask", "programs": "git", "verb": "push", "decision": "ask", "tier": "hard", "why": "pushes", "hit": ["git push"]}`, ""},
 
 		// Two rules of one id are two rules.
-		{`{` + deploy + `, "hit": ["mytool deploy"], "miss": ["mytool undo"]}, {"id": "own.deploy", "programs": "mytool", "verb": "undo",
+		{`{` + deploy + `,
+			"hit": ["mytool deploy"], "miss": ["mytool undo"]}, {"id": "own.deploy", "programs": "mytool", "verb": "undo",
 			"why": "undoes", "hit": ["mytool undo"], "miss": ["mytool deploy"]}`, ""},
 
 		// Options of which a rule knows that they take a value, another's included.
-		{`{` + deploy + `, "hit": ["mytool --env prod deploy"]}, {"id": "own.b", "programs": "mytool", "takes": "--env", "verb": "b", "why": "b"}`, ""},
+		{`{` + deploy + `,
+			"hit": ["mytool --env prod deploy"]}, {"id": "own.b", "programs": "mytool", "takes": "--env",
+			"verb": "b", "why": "b"}`, ""},
 		{`{"id": "own.b", "structure": true, "why": "does it"}`, `own.b: "structure" is for built-in rules; leave it out`},
 	} {
 		own, err := ParseRules("own.json", []byte("["+test.text+"]"))
