@@ -42,7 +42,8 @@ func TestCheckRules(t *testing.T) {
 
 		// To be asked instead of refused takes two rules.
 		{`{"id": "own.push", "programs": "git", "verb": "push", "decision": "allow", "why": "pushes"},
-		  {"id": "own.ask", "programs": "git", "verb": "push", "decision": "ask", "tier": "hard", "why": "pushes", "hit": ["git push"]}`, ""},
+		  {"id": "own.ask", "programs": "git", "verb": "push", "decision": "ask", "tier": "hard",
+			"why": "pushes", "hit": ["git push"]}`, ""},
 
 		// Two rules of one id are two rules.
 		{`{` + deploy + `,
