@@ -3,7 +3,6 @@ package guard
 import (
 	"fmt"
 	"path/filepath"
-	"slices"
 
 	"github.com/picoclaw/picoclaw/sdk/guard/internal/rules"
 )
@@ -12,15 +11,16 @@ import (
 // With all rules together, what it decides must be what comes of its hit: one that allows has to lift every rule that
 // refuses the command. The error names the rule, the command and what to do.
 func CheckRules(own []Rule) error {
-	all := ruled(rules.Builtin().With(own))
-	for i, r := range own {
+	set := rules.Builtin().With(own)
+	all := ruled(set)
+	for _, r := range own {
 		if r.Structure {
 			return fmt.Errorf(`%s: "structure" is for built-in rules; leave it out, and name programs`, r.ID)
 		}
 		if len(r.Hit)+len(r.Miss) == 0 {
 			continue
 		}
-		alone := alone(own, i)
+		alone := alone(r, set)
 		for _, line := range r.Hit {
 			if !finds(alone, line) {
 				return fmt.Errorf("%s: its hit %q isn't found; correct the conditions, or the example", r.ID, line)
@@ -57,18 +57,16 @@ func agrees(r *Rule, all *Guard, line string) error {
 // marked is the id of a rule that is looked for alone; no rule that is read can have it.
 const marked = "?"
 
-// alone returns a guard in which rule i alone refuses anything. The others are there for what they tell of options.
-func alone(own []Rule, i int) *Guard {
-	others := slices.Clone(own)
-	for _, r := range rules.Builtin().Rules() {
-		others = append(others, *r)
-	}
-	for i := range others {
-		others[i].Decision = rules.Allow
-	}
-	r := &others[i]
+// alone returns a guard that has one rule, and of the others only what they tell of options.
+func alone(r Rule, all *rules.Set) *Guard {
 	r.ID, r.Decision, r.Tier = marked, rules.Deny, rules.Hard
-	return ruled(new(rules.Set).With(others))
+	kept := []Rule{r}
+	for _, other := range all.Rules() {
+		if len(other.Takes) > 0 {
+			kept = append(kept, Rule{Programs: other.Programs, Takes: other.Takes, Decision: rules.Allow})
+		}
+	}
+	return ruled(new(rules.Set).With(kept))
 }
 
 // finds reports whether the rule that is alone finds a command.
