@@ -184,8 +184,8 @@ func (s *state) Get(name string) expand.Variable {
 		}
 		return known(Unknown)
 	}
-	if n, err := strconv.Atoi(name); err == nil && n >= 0 {
-		if n < len(s.params) {
+	if name != "" && name[0] >= '0' && name[0] <= '9' {
+		if n, err := strconv.Atoi(name); err == nil && n < len(s.params) {
 			return known(s.params[n])
 		}
 		return expand.Variable{}

@@ -110,6 +110,9 @@ func (x *expansion) one(word *syntax.Word) string {
 	if word == nil {
 		return ""
 	}
+	if text, ok := plain(word); ok {
+		return text
+	}
 	text, err := expand.Literal(x.config(), x.unescape(x.rewrite(word)))
 	if err != nil {
 		return Unknown
