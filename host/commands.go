@@ -40,16 +40,23 @@ func (s *Session) confineCommands(exec *pluginpb.ExecPolicy) {
 // userEnvID names the directory that the commands of this policy have for their home.
 func (s *Session) userEnvID() string { return s.policy.Digest()[:16] }
 
+// kernelConfines reports whether the kernel confines what commands do: by a sandbox, or, where the policy confines
+// them, by Landlock.
+func (s *Session) kernelConfines() bool {
+	return s.policy.Isolation().Enabled || s.policy.Guard().Restrict && isolation.KernelConfines()
+}
+
 // unwalled says that only the guard would stand between a command and this machine, although the policy confines it:
 // there is neither a sandbox nor a kernel that could.
 func (s *Session) unwalled() bool {
-	return s.policy.Guard().Restrict && !s.policy.Isolation().Enabled && !isolation.KernelConfines()
+	return s.policy.Guard().Restrict && !s.kernelConfines()
 }
 
 // guardPolicy is the policy that calls are decided by: where no wall stands behind the guard, its strict profile. The kernel
 // lets commands use their home, so the guard does.
 func (s *Session) guardPolicy() guard.Policy {
 	p := s.policy.Guard()
+	p.Kernel = s.kernelConfines()
 	if s.unwalled() {
 		p.Exec.Profile = guard.ProfileSeedStrict
 	}
