@@ -102,16 +102,16 @@ func TestBrokenRequestsOverHTTPAreAnswered(t *testing.T) {
 		message, want string
 		status        int
 	}{
-		"nothing":     {"", "not a JSON-RPC 2.0 message", 400},
+		"nothing":     {"", "-32700", 400},
 		"garbage":     {"garbage", "-32700", 400},
 		"half":        {`{"jsonrpc":"2.0"`, "-32700", 400},
 		"half a list": {`[{"jsonrpc":"2.0"`, "-32700", 400},
 		"no message":  {`{"a":1}`, "-32600", 400},
 		"deep":        {strings.Repeat("[", 100_000), "-32700", 400},
 		"oversized":   {`{"jsonrpc":"2.0","id":1,"method":"` + strings.Repeat("x", 50<<20) + `"}`, "send less at a time", 413},
-		"no method":   {`{"jsonrpc":"2.0","id":1,"method":"no/such"}`, "no/such", 200},
+		"no method":   {`{"jsonrpc":"2.0","id":1,"method":"no/such"}`, "no/such", 400},
 		"no tool":     {`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"none"}}`, "-32602", 200},
-		"no params":   {`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":[]}`, "not an array", 200},
+		"no params":   {`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":[]}`, "-32602", 200},
 		"no messages": {`[]`, "-32600", 400},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -16,9 +16,9 @@ import (
 	"github.com/picoclaw/picoclaw/host"
 )
 
-// The protocol asks a person in rounds (multi round-trip requests): the first answer to a call is a question, and the
-// client makes the same call again with what the person said. For older clients the SDK asks by an elicitation of its
-// own in between; either way it comes back as an answered call.
+// The newest protocol asks a person in rounds (multi round-trip requests): the first answer to a call is a question,
+// and the client makes the same call again with what the person said. Older clients are asked in between, by
+// elicitation.
 
 // answerName is the name of the one question that a call can be answered with.
 const answerName = "allow"
@@ -68,7 +68,7 @@ func (q *questions) ask(tool string, arguments json.RawMessage) string {
 	return state
 }
 
-// answered says whether a call comes with an answer to its own question, and what the answer is.
+// answered reports whether a call comes with an answer to its own question, and what the answer is.
 func (q *questions) answered(tool string, p *mcp.CallToolParamsRaw) (allowed, answered bool) {
 	if p.RequestState == "" {
 		return false, false
@@ -84,11 +84,20 @@ func (q *questions) answered(tool string, p *mcp.CallToolParamsRaw) (allowed, an
 	return yes(result), true
 }
 
-// yes says whether a person allowed the call.
+// yes reports whether a person allowed the call.
 func yes(r *mcp.ElicitResult) bool { return r.Action == "accept" && r.Content[answerName] == true }
 
 // call makes a call. What a person has to allow becomes a question, if the client can ask one.
 func (q *questions) call(ctx context.Context, s session, t host.Tool, req *mcp.CallToolRequest) *mcp.CallToolResult {
+	if versionOf(req) < inRounds {
+		if canAsk(req.Session) {
+			ctx = host.WithAsker(ctx, func(ctx context.Context, asked host.Question) bool {
+				said, err := req.Session.Elicit(ctx, form(asked))
+				return err == nil && yes(said)
+			})
+		}
+		return answer(tell(ctx, s, t, req), t.Spec.TextResult)
+	}
 	allowed, answered := q.answered(t.Name, req.Params)
 	var open *host.Question
 	if answered || canAsk(req.Session) {
@@ -109,7 +118,7 @@ func (q *questions) call(ctx context.Context, s session, t host.Tool, req *mcp.C
 	}
 }
 
-// canAsk says whether a client can show a form to a person.
+// canAsk reports whether a client can show a form to a person.
 func canAsk(s *mcp.ServerSession) bool {
 	p := s.InitializeParams()
 	if p == nil || p.Capabilities == nil || p.Capabilities.Elicitation == nil {

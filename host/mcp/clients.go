@@ -17,8 +17,7 @@ type clients struct {
 
 // client is one connected client. Its calls end with it.
 type client struct {
-	roots   roots
-	workers workers
+	roots roots
 
 	gone context.Context
 	end  context.CancelFunc
@@ -37,7 +36,6 @@ func (c *clients) of(s *mcp.ServerSession) *client {
 	}
 	known := &client{roots: roots{wide: c.session}}
 	known.gone, known.end = context.WithCancel(context.Background())
-	known.workers = newWorkers(known.gone)
 	c.all[s] = known
 	go func() {
 		_ = s.Wait() // however it ended

@@ -9,8 +9,6 @@ import (
 	"net/url"
 	"slices"
 	"strings"
-
-	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 )
 
 // gate lets in requests that are meant for this server and carry its token. A page in a browser can send requests to
@@ -24,12 +22,14 @@ type gate struct {
 func (g *gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case !g.meant(r.Host):
-		g.refuse(w, http.StatusForbidden, "the Host header names another server; use localhost, an IP address, or a name given with --allow-host")
+		g.refuse(w, http.StatusForbidden,
+			"the Host header names another server; use localhost, an IP address, or a name given with --allow-host")
 	case !sameOrigin(r):
 		g.refuse(w, http.StatusForbidden, "pages of other origins may not use this server")
 	case !g.carriesToken(r):
 		w.Header().Set("WWW-Authenticate", `Bearer realm="picoclaw"`)
-		g.refuse(w, http.StatusUnauthorized, "send the header \"Authorization: Bearer TOKEN\" with the token that picoclaw was started with")
+		g.refuse(w, http.StatusUnauthorized,
+			`send the header "Authorization: Bearer TOKEN" with the token that picoclaw was started with`)
 	case r.URL.Path != Path:
 		g.refuse(w, http.StatusNotFound, "there is nothing here; MCP is at "+Path)
 	default:
@@ -44,10 +44,10 @@ const Path = "/mcp"
 // refuse ends the connection with it: what else a stranger wants to send is not waited for.
 func (g *gate) refuse(w http.ResponseWriter, status int, text string) {
 	w.Header().Set("Connection", "close")
-	refuse(w, status, jsonrpc.CodeInvalidRequest, text)
+	refuse(w, status, text)
 }
 
-// meant says whether a Host header is one of this server's. A name can be pointed anywhere by whoever owns it, an IP
+// meant reports whether a Host header is one of this server's. A name can be pointed anywhere by whoever owns it, an IP
 // address can't.
 func (g *gate) meant(host string) bool {
 	name := host
@@ -61,7 +61,7 @@ func (g *gate) meant(host string) bool {
 	return name == "localhost" || slices.ContainsFunc(g.hosts, func(h string) bool { return strings.EqualFold(h, name) })
 }
 
-// sameOrigin says whether a request comes from no page, or from one of this server's own.
+// sameOrigin reports whether a request comes from no page, or from one of this server's own.
 func sameOrigin(r *http.Request) bool {
 	for _, origin := range r.Header.Values("Origin") {
 		from, err := url.Parse(origin)

@@ -20,12 +20,12 @@ func Instructions(p *policy.Policy) string {
 		b.WriteString(outside(g.AllowReadOutside, g.AllowReadPaths, g.AllowWritePaths))
 	}
 	b.WriteString(limits(p))
-	b.WriteString(" A refusal names its rule and what would lift it, which is for the operator to do: don't look for a way round," +
-		" take another way to the goal, or say what you need.")
+	b.WriteString(" A refusal names its rule and what would lift it, which is for the operator to do:" +
+		" don't look for a way round, take another way to the goal, or say what you need.")
 	return b.String()
 }
 
-// outside says what is open beyond the workspace of a restricted agent.
+// outside is what is open beyond the workspace of a restricted agent.
 func outside(readAll bool, read, write []string) string {
 	var open []string
 	switch {

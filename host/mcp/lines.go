@@ -2,9 +2,14 @@ package mcp
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"io"
+	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -13,110 +18,64 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/picoclaw/picoclaw/sdk/heap"
+	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
-// Lines is a transport of newline-delimited JSON over two streams. Unlike the SDK's own, it answers a line that is no
-// message, or too long for one, with an error and goes on: one broken request must not end the session of an agent.
+// maxFrame is the longest message that a client may send, in bytes: the largest arguments and what is round them.
+const maxFrame = pluginpb.MaxArgumentBytes + 1<<20
+
+var errTooLong = fmt.Errorf("the message is longer than %d bytes; send less at a time", maxFrame)
+
+// Lines are two streams of newline-delimited JSON.
 type Lines struct {
 	Reader io.Reader
 	Writer io.Writer
 
-	// Patience is how long the connection goes on after the end of what is read, for answers that are still due: a script
-	// may have said all that it wants to ask.
+	// Patience is how long the connection goes on after the end of what is read, for answers that are still due: a
+	// script may have said all that it wants to ask.
 	Patience time.Duration
 
-	// Gone says that nobody reads answers any more, which ends that; nil if that can't be told.
+	// Gone reports whether nobody reads answers any more, which ends that; nil if that can't be told.
 	Gone func() bool
-
-	opened func(*lines) // told of the connection; may be nil
-	tidy   *heap.Tidy   // may be nil
 }
 
-var _ mcp.Transport = Lines{}
-
-// Connect begins to read.
-func (l Lines) Connect(context.Context) (mcp.Connection, error) {
-	c := &lines{
-		writer: l.Writer, incoming: make(chan incoming), over: make(chan struct{}), closed: make(chan struct{}),
-		reader: make(chan *bufio.Reader), due: newDue(), tidy: l.tidy, patience: l.Patience, gone: l.Gone,
-	}
-	if c.tidy == nil {
-		c.tidy = new(heap.Tidy)
-	}
-	if l.opened != nil {
-		l.opened(c)
-	}
-	go c.read(bufio.NewReaderSize(l.Reader, 64<<10))
-	return c, nil
-}
-
-// lines is a connection of two streams.
+// lines is the connection of two streams, and the transport that makes it. Unlike the SDK's own it answers a line
+// that is no message, or too long for one, with an error and goes on: one broken request must not end the session of
+// an agent.
 type lines struct {
-	incoming chan incoming
+	Lines
+	tidy     *heap.Tidy
+	incoming chan jsonrpc.Message
 	over     chan struct{} // closed when what is read has ended, and the patience
+	end      error         // why it has ended
 	closed   chan struct{}
 	once     sync.Once
-	reader   chan *bufio.Reader // to who reads on
-	idle     atomic.Int32       // how many wait for that
-	due      *due
-	direct   atomic.Pointer[direct] // nil until the session is there
-	told     atomic.Pointer[string] // the version of the protocol that initialize was answered with; nil until then
-	tidy     *heap.Tidy
-	patience time.Duration
-	gone     func() bool
 
-	mu     sync.Mutex // of writing
-	writer io.Writer
+	owing   atomic.Int64 // answers, or batches of them, that the client does not have as a whole yet
+	writing sync.Mutex
+
+	mu  sync.Mutex
+	due map[jsonrpc.ID]*batch // requests without an answer; nil for one that came by itself
 }
 
-// incoming is what came in, or why nothing more will.
-type incoming struct {
-	message jsonrpc.Message
-	err     error
+func (l Lines) open(tidy *heap.Tidy) *lines {
+	return &lines{Lines: l, tidy: tidy, incoming: make(chan jsonrpc.Message), over: make(chan struct{}),
+		closed: make(chan struct{}), due: make(map[jsonrpc.ID]*batch)}
 }
 
-// codeOf tells what is not JSON from what is JSON but no message.
-func codeOf(line []byte) int64 {
-	if json.Valid(line) {
-		return jsonrpc.CodeInvalidRequest
-	}
-	return jsonrpc.CodeParseError
-}
-
-// refuse answers a line that is no message.
-func (c *lines) refuse(id json.RawMessage, code int64, text string) {
-	_ = c.write(append(refusal(id, code, text), '\n')) // the next message will meet the same stream
-}
-
-// write sends one line, which ends with a line feed.
-func (c *lines) write(line []byte) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	_, err := c.writer.Write(line)
-	return err
-}
-
-// reply sends the answer to what was asked, or keeps it for those to its batch.
-func (c *lines) reply(to asked, id jsonrpc.ID, line []byte) error {
-	size := len(line)
-	if to.request != nil {
-		size += len(to.request.Params)
-	}
-	defer c.tidy.Passed(size)
-	if to.batch != nil {
-		line = to.batch.add(id, line)
-	}
-	if line == nil {
-		return nil
-	}
-	return c.write(line)
+// Connect begins to read.
+func (c *lines) Connect(context.Context) (mcp.Connection, error) {
+	go c.read(bufio.NewReaderSize(c.Reader, 64<<10))
+	return c, nil
 }
 
 // Read returns the next message.
 func (c *lines) Read(ctx context.Context) (jsonrpc.Message, error) {
 	select {
-	case next := <-c.incoming:
-		return next.message, next.err
+	case message := <-c.incoming:
+		return message, nil
+	case <-c.over:
+		return nil, c.end
 	case <-c.closed:
 		return nil, io.EOF
 	case <-ctx.Done():
@@ -124,46 +83,41 @@ func (c *lines) Read(ctx context.Context) (jsonrpc.Message, error) {
 	}
 }
 
-// Write sends a message.
+// Write sends a message, or keeps the answer to a part of a batch for those to its other parts.
 func (c *lines) Write(_ context.Context, message jsonrpc.Message) error {
-	r, ok := message.(*jsonrpc.Response)
-	if !ok {
-		data, err := encode(message)
-		if err != nil {
-			return err
-		}
-		return c.write(append(data, '\n'))
-	}
-	c.listen(r)
-	to := c.due.answer(r.ID)
-	defer c.due.written(to)
-	if r.Error != nil {
-		r = &jsonrpc.Response{ID: r.ID, Error: inWords(to.request, r.Error)}
-	}
-	data, err := encode(r)
+	data, err := encode(message)
 	if err != nil {
-		data = refusal(appendID(nil, r.ID), jsonrpc.CodeInternalError, err.Error())
+		return err
 	}
-	return c.reply(to, r.ID, append(data, '\n'))
+	defer c.tidy.Passed(len(data))
+	answer, ok := message.(*jsonrpc.Response)
+	if !ok {
+		return c.send(data)
+	}
+	c.mu.Lock()
+	of := c.due[answer.ID]
+	delete(c.due, answer.ID) // whoever reads the answer may use its id again
+	c.mu.Unlock()
+	if of != nil {
+		data = of.add(data)
+	}
+	if data == nil {
+		return nil
+	}
+	defer c.owing.Add(-1)
+	return c.send(data)
 }
 
-// listen hears in the answer to initialize which version of the protocol the client is told.
-func (c *lines) listen(r *jsonrpc.Response) {
-	if request := c.due.find(r.ID); request == nil || !begins(request) || r.Error != nil {
-		return
-	}
-	var result struct{ ProtocolVersion string }
-	if json.Unmarshal(r.Result, &result) == nil {
-		c.told.Store(&result.ProtocolVersion)
-	}
+func (c *lines) send(data []byte) error {
+	c.writing.Lock()
+	defer c.writing.Unlock()
+	_, err := c.Writer.Write(append(data, '\n'))
+	return err
 }
 
-// version is the version of the protocol that the client was told, empty before that.
-func (c *lines) version() string {
-	if v := c.told.Load(); v != nil {
-		return *v
-	}
-	return ""
+// refuse answers what is no message.
+func (c *lines) refuse(id json.RawMessage, code int64, err error) {
+	_ = c.send(refusal(id, code, err.Error())) // the next message will meet the same stream
 }
 
 // Close ends the connection. The streams stay open; they are the caller's.
@@ -174,3 +128,107 @@ func (c *lines) Close() error {
 
 // SessionID is empty: a pair of streams is one session.
 func (c *lines) SessionID() string { return "" }
+
+// read passes messages on until the stream ends or the connection is closed. It may then still wait for the stream,
+// which is not its to close.
+func (c *lines) read(r *bufio.Reader) {
+	defer close(c.over)
+	for {
+		line, whole, err := readLine(r)
+		switch {
+		case len(line) == 0 && err != nil:
+			c.wait()
+			c.end = err
+			return
+		case !whole:
+			c.refuse(idIn(line), jsonrpc.CodeInvalidRequest, errTooLong)
+			c.tidy.Passed(maxFrame) // as it has been kept so far
+		case len(line) > 0 && !c.pass(c.take(line)):
+			return
+		}
+		runtime.Gosched() // what was passed on begins before this goroutine waits for the system
+		c.tidy.Passed(len(line))
+	}
+}
+
+// pass hands messages over, and reports whether the connection goes on.
+func (c *lines) pass(messages []jsonrpc.Message) bool {
+	for _, message := range messages {
+		select {
+		case c.incoming <- message:
+		case <-c.closed:
+			return false
+		}
+	}
+	return true
+}
+
+// take returns the messages of a line and expects their answers. What is none is answered.
+func (c *lines) take(line []byte) []jsonrpc.Message {
+	if line[0] == '[' {
+		return c.takeBatch(line)
+	}
+	message, err := decode(line)
+	if err == nil {
+		err = c.expect(message, nil)
+	}
+	if err != nil {
+		c.refuse(idIn(line), codeOf(line), err)
+		return nil
+	}
+	return []jsonrpc.Message{message}
+}
+
+// expect notes a request that is to be answered.
+func (c *lines) expect(message jsonrpc.Message, of *batch) error {
+	request, ok := message.(*jsonrpc.Request)
+	if !ok || !request.IsCall() {
+		return nil
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if _, taken := c.due[request.ID]; taken {
+		return fmt.Errorf("request ID %v already in use", request.ID.Raw())
+	}
+	c.due[request.ID] = of
+	if of != nil {
+		of.missing++
+	} else {
+		c.owing.Add(1)
+	}
+	return nil
+}
+
+// wait waits for answers that are due and that somebody reads, until the patience is at its end.
+func (c *lines) wait() {
+	impatient := time.NewTimer(c.Patience)
+	defer impatient.Stop()
+	look := time.NewTicker(5 * time.Millisecond)
+	defer look.Stop()
+	for c.owing.Load() > 0 && (c.Gone == nil || !c.Gone()) {
+		select {
+		case <-look.C:
+		case <-c.closed:
+			return
+		case <-impatient.C:
+			return
+		}
+	}
+}
+
+// readLine reads a line. Of one that is too long it keeps the beginning and the end.
+func readLine(r *bufio.Reader) (line []byte, whole bool, err error) {
+	const kept = 4 << 10
+	for whole = true; ; {
+		part, err := r.ReadSlice('\n')
+		line = append(line, part...)
+		if whole && len(line) > maxFrame {
+			whole, line = false, slices.Concat(line[:kept], line[len(line)-kept:])
+		} else if !whole {
+			line = slices.Delete(line, kept, len(line)-kept)
+		}
+		if !errors.Is(err, bufio.ErrBufferFull) {
+			return bytes.TrimSpace(line), whole, err
+		}
+	}
+}

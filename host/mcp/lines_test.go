@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+
+	"github.com/picoclaw/picoclaw/sdk/heap"
 )
 
 func TestABrokenLineIsAnsweredAndTheNextIsRead(t *testing.T) {
@@ -25,14 +27,17 @@ func TestABrokenLineIsAnsweredAndTheNextIsRead(t *testing.T) {
 		"no message":   {`{"a":1}`, nil, jsonrpc.CodeInvalidRequest},
 		"a number":     {`7`, nil, jsonrpc.CodeInvalidRequest},
 		"too long":     {`{"jsonrpc":"2.0","id":1,"method":"` + strings.Repeat("x", maxFrame) + `"}`, 1.0, jsonrpc.CodeInvalidRequest},
-		"id behind":    {`{"params":{"id":1,"x":"` + strings.Repeat("\\\"id\\\":2,", maxFrame/9) + `"}, "id" : "a\"b" }`, `a"b`, jsonrpc.CodeInvalidRequest},
 		"no method":    {`{"jsonrpc":"2.0","id":5,"method":7}`, 5.0, jsonrpc.CodeInvalidRequest},
+		"cut off":      {`{"id":"a\"b","params":{"x":"` + strings.Repeat("x", maxFrame) + `"}}`, `a"b`, jsonrpc.CodeInvalidRequest},
+		"cut, id last": {`{"params":{"x":"` + strings.Repeat("x", maxFrame+1000) + `"},"jsonrpc":"2.0","id":12}`, 12.0, jsonrpc.CodeInvalidRequest},
+		"id within":    {`{"params":{"x":"` + strings.Repeat("x", maxFrame) + `","id":12}}`, nil, jsonrpc.CodeInvalidRequest},
+		"two":          {`{"jsonrpc":"2.0","id":5,"method":"ping"}{"jsonrpc":"2.0","id":6,"method":"ping"}`, 5.0, jsonrpc.CodeParseError},
 		"binary":       {"\x00\xff\xfe", nil, jsonrpc.CodeParseError},
 		"deep nesting": {strings.Repeat("[", 100000), nil, jsonrpc.CodeParseError},
 	} {
 		t.Run(name, func(t *testing.T) {
 			answers, writer := io.Pipe()
-			c, err := Lines{Reader: strings.NewReader(test.line + "\n\n  \n" + ping), Writer: writer}.Connect(t.Context())
+			c, err := Lines{Reader: strings.NewReader(test.line + "\n\n  \n" + ping), Writer: writer}.open(new(heap.Tidy)).Connect(t.Context())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -61,7 +66,7 @@ func TestABrokenLineIsAnsweredAndTheNextIsRead(t *testing.T) {
 
 func TestClosingEndsAWaitingRead(t *testing.T) {
 	reader, _ := io.Pipe()
-	c, err := Lines{Reader: reader, Writer: io.Discard}.Connect(t.Context())
+	c, err := Lines{Reader: reader, Writer: io.Discard}.open(new(heap.Tidy)).Connect(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,8 +82,8 @@ func TestClosingEndsAWaitingRead(t *testing.T) {
 	}
 }
 
-// The input may end before answers are given: a script has said all that it wants to ask. They are waited for as long as
-// somebody reads them.
+// The input may end before answers are given: a script has said all that it wants to ask. They are waited for as long
+// as somebody reads them.
 func TestTheEndWaitsForAnswersThatAreDue(t *testing.T) {
 	for name, gone := range map[string]bool{"somebody reads": false, "nobody reads": true} {
 		t.Run(name, func(t *testing.T) {
@@ -92,7 +97,7 @@ func TestTheEndWaitsForAnswersThatAreDue(t *testing.T) {
 					}
 					return gone
 				},
-			}.Connect(t.Context())
+			}.open(new(heap.Tidy)).Connect(t.Context())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -126,7 +131,7 @@ func FuzzLines(f *testing.F) {
 	f.Add([]byte(`{"jsonrpc":"2.0","id":1,"method":"ping"}`))
 	f.Add([]byte("x\n{}\n"))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		c, err := Lines{Reader: strings.NewReader(string(data)), Writer: io.Discard}.Connect(t.Context())
+		c, err := Lines{Reader: strings.NewReader(string(data)), Writer: io.Discard}.open(new(heap.Tidy)).Connect(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -137,29 +142,6 @@ func FuzzLines(f *testing.F) {
 				}
 				return
 			}
-		}
-	})
-}
-
-func FuzzIDFinder(f *testing.F) {
-	f.Add([]byte(`{"jsonrpc":"2.0","id":1,"method":"ping"}`), uint8(3))
-	f.Add([]byte(`{"params":{"id":2},"id" : "a\"b" }`), uint8(1))
-	f.Fuzz(func(t *testing.T, data []byte, step uint8) {
-		var find idFinder
-		for rest := data; len(rest) > 0; {
-			n := min(len(rest), int(step)+1)
-			find.read(rest[:n])
-			rest = rest[n:]
-		}
-		var message struct {
-			ID json.RawMessage `json:"id"`
-		}
-		id := find.id()
-		if id == nil || json.Unmarshal(data, &message) != nil {
-			return
-		}
-		if !json.Valid(id) || !strings.Contains(string(data), string(id)) {
-			t.Errorf("the id of %q is said to be %q", data, id)
 		}
 	})
 }
@@ -193,13 +175,57 @@ func TestAClientThatDoesNotReadHoldsUpNothing(t *testing.T) {
 	}
 }
 
-// What has an id and is neither a request nor an answer is answered.
-func TestAMessageWithoutAMethodIsAnswered(t *testing.T) {
-	c := talkTo(t, "2025-06-18", true)
-	for _, message := range []string{`{"jsonrpc":"2.0","id":1001}`, `{"jsonrpc":"2.0","id":1001,"METHOD":"ping"}`} {
+// What has an id and is neither a request nor an answer is no message; nor is a request under the id of one that is not
+// answered yet.
+func TestABrokenRequestIsAnswered(t *testing.T) {
+	c := talkTo(t, "2025-06-18")
+	c.send(toolCall("7", "wait"))
+	for message, want := range map[string]string{
+		`{"jsonrpc":"1.0","id":1001,"method":"ping"}`:                `"id":1001`,
+		`{"jsonrpc":"2.0","id":{},"method":"ping"}`:                  `"id":null`,
+		`{"jsonrpc":"2.0","id":7,"method":"ping"}`:                   "already in use",
+		`{"jsonrpc":"2.0","id":8,"method":"no/such"}`:                "no/such",
+		`{"jsonrpc":"2.0","id":9,"method":"tools/call","params":[]}`: `"id":9,"error"`,
+	} {
 		c.send(message)
-		if got := c.line(); !strings.Contains(got, `"id":1001`) || !strings.Contains(got, "it has no method") {
-			t.Errorf("%s is answered with %s", message, got)
+		if got := c.line(); !strings.Contains(got, want) || !strings.Contains(got, `"error"`) {
+			t.Errorf("%s is answered with %s; want %s", message, got, want)
 		}
 	}
+}
+
+// A call that waits holds up no other, and ends when it is cancelled.
+func TestCallsTellAndAreCancelled(t *testing.T) {
+	c := talkTo(t, "2025-06-18")
+	c.send(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"test_tell","arguments":{},"_meta":{"progressToken":"p"}}}`)
+	var told struct {
+		Method string
+		Params struct{ ProgressToken, Message string }
+	}
+	if err := json.Unmarshal([]byte(c.line()), &told); err != nil || told.Params.ProgressToken != "p" || told.Params.Message != "half" {
+		t.Errorf("what came first is %+v, %v", told, err)
+	}
+	c.line()
+	c.send(toolCall(`"w"`, "wait"))
+	c.send(toolCall("2", ""))
+	if got := c.line(); !strings.Contains(got, `"id":2`) {
+		t.Errorf("a call that waits holds up another: %s", got)
+	}
+	c.send(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"w"}}`)
+	if got := c.line(); !strings.Contains(got, `"id":"w"`) || !strings.Contains(got, "it was cancelled") {
+		t.Errorf("the cancelled call is answered with %s", got)
+	}
+}
+
+// What a command prints is told in whole characters, wherever its plugin has cut it.
+func TestOutputIsToldInWholeCharacters(t *testing.T) {
+	c := talkTo(t, "2025-06-18")
+	c.send(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"test_tell","arguments":{"kind":"pieces"},"_meta":{"progressToken":"p"}}}`)
+	for _, want := range []string{"a", "éb\uFFFD", "\uFFFD"} {
+		var told struct{ Params struct{ Message string } }
+		if err := json.Unmarshal([]byte(c.line()), &told); err != nil || told.Params.Message != want {
+			t.Errorf("%q is told; want %q (%v)", told.Params.Message, want, err)
+		}
+	}
+	c.line()
 }

@@ -1,13 +1,17 @@
 package mcp
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"sync"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// The bounds of what one client, or all together over HTTP, have under way: requests, and bytes of their messages, which
-// take several times as much memory. What is small passes, since others may wait for it.
+// The bounds of what all clients together have under way: requests, and bytes of their messages, which take several
+// times as much memory. What is small passes, since others may wait for it.
 const (
 	maxUnderWay      = 1000
 	maxUnderWayBytes = 4 * maxFrame
@@ -27,7 +31,8 @@ func (l *load) take(bytes int) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.requests >= maxUnderWay || bytes > smallMessage && l.bytes+bytes > maxUnderWayBytes {
-		return fmt.Errorf("%w: %d requests of %d bytes; wait for their answers, and send this again", errUnderWay, l.requests, l.bytes)
+		return fmt.Errorf("%w: %d requests of %d bytes; wait for their answers, and send this again",
+			errUnderWay, l.requests, l.bytes)
 	}
 	l.requests++
 	l.bytes += bytes
@@ -41,9 +46,25 @@ func (l *load) give(bytes int) {
 	l.bytes -= bytes
 }
 
-// correct says that a message of so many bytes has turned out to have others.
+// correct notes that a message of so many bytes has turned out to have others.
 func (l *load) correct(from, to int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.bytes += to - from
+}
+
+// middleware holds calls of tools to the bounds.
+func (l *load) middleware(next mcp.MethodHandler) mcp.MethodHandler {
+	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
+		call, ok := req.(*mcp.CallToolRequest)
+		if !ok {
+			return next(ctx, method, req)
+		}
+		size := len(call.Params.Arguments)
+		if err := l.take(size); err != nil {
+			return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: err.Error()}
+		}
+		defer l.give(size)
+		return next(ctx, method, req)
+	}
 }

@@ -44,23 +44,25 @@ func TestWhatIsUnderWayIsBounded(t *testing.T) {
 
 // A client that asks and asks is refused at some time, one by one, and goes on when it has an answer.
 func TestAClientHasNoMoreThanSoMuchUnderWay(t *testing.T) {
-	for _, direct := range []bool{false, true} {
-		c := talkTo(t, "2025-06-18", direct)
-		for n := range maxUnderWay {
-			c.send(toolCall(fmt.Sprint(n), "wait"))
-		}
-		c.send(toolCall(`"more"`, ""))
-		if line := c.line(); !strings.Contains(line, `"id":"more"`) || !strings.Contains(line, "too much is under way already: 1000 requests of ") {
-			t.Errorf("direct %t: one more is answered with %s", direct, line)
-		}
-		c.send(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":5}}`)
-		if line := c.line(); !strings.Contains(line, `"id":5,`) {
-			t.Errorf("direct %t: the cancelled one is answered with %s", direct, line)
-		}
-		c.send(toolCall(`"again"`, ""))
-		if line := c.line(); !strings.Contains(line, `"id":"again","result"`) {
-			t.Errorf("direct %t: after that one more is answered with %s", direct, line)
-		}
+	c := talkTo(t, "2025-06-18")
+	for n := range maxUnderWay + 1 {
+		c.send(toolCall(fmt.Sprint(n+1), "wait"))
+	}
+	refused := c.line() // which of them comes last is for the scheduler to choose
+	if !strings.Contains(refused, "too much is under way already: 1000 requests of ") {
+		t.Errorf("one more is answered with %s", refused)
+	}
+	cancelled := "5"
+	if strings.Contains(refused, `"id":5,`) {
+		cancelled = "6"
+	}
+	c.send(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":` + cancelled + `}}`)
+	if line := c.line(); !strings.Contains(line, `"id":`+cancelled+`,`) {
+		t.Errorf("the cancelled one is answered with %s", line)
+	}
+	c.send(toolCall(`"again"`, ""))
+	if line := c.line(); !strings.Contains(line, `"id":"again","result"`) {
+		t.Errorf("after that one more is answered with %s", line)
 	}
 }
 

@@ -1,82 +1,40 @@
 package mcp
 
 import (
+	"bytes"
 	"encoding/json"
-	"errors"
-	"math"
-	"strconv"
+	"fmt"
+	"regexp"
 
 	jsonv2 "github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 )
 
-// The SDK reads and writes messages by way of general encoders. At each message those allocate buffers of 64 KB, and read
-// results again that are marshalled already. Requests and results, which are nearly all messages, are done here.
-
-// envelope is a request, or what else has a method.
-type envelope struct {
-	Version string         `json:"jsonrpc"`
-	ID      jsontext.Value `json:"id"`
-	Method  *string        `json:"method"`
-	Params  jsontext.Value `json:"params"`
-	Result  jsontext.Value `json:"result"`
-	Error   jsontext.Value `json:"error"`
-}
-
-// decode reads a message. What is wrong within parameters is for those who read them to say.
+// decode reads a message, and refuses what has anything behind it, which the SDK would lose.
 func decode(data []byte) (jsonrpc.Message, error) {
-	var e envelope
-	if err := jsonv2.Unmarshal(data, &e, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)); err != nil {
-		return nil, unread(data)
+	var request struct {
+		Version string         `json:"jsonrpc"`
+		ID      any            `json:"id"`
+		Method  string         `json:"method"`
+		Params  jsontext.Value `json:"params"`
 	}
-	if e.Version != "2.0" {
-		return nil, unread(data)
+	err := jsonv2.Unmarshal(data, &request, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+	if err != nil {
+		return nil, fmt.Errorf("not a JSON-RPC 2.0 message: %w", err)
 	}
-	if e.Method == nil {
-		answer, err := jsonrpc.DecodeMessage(data)
-		if err != nil || e.Result == nil && e.Error == nil {
-			return nil, errors.New("it has no method, and is no answer with an id and a result or an error either")
-		}
-		return answer, nil
+	if request.Version != "2.0" || request.Method == "" {
+		return jsonrpc.DecodeMessage(data)
 	}
-	id, err := decodeID(e.ID)
+	id, err := jsonrpc.MakeID(request.ID)
 	if err != nil {
 		return nil, err
 	}
-	return &jsonrpc.Request{ID: id, Method: *e.Method, Params: json.RawMessage(e.Params)}, nil
+	return &jsonrpc.Request{ID: id, Method: request.Method, Params: json.RawMessage(request.Params)}, nil
 }
 
-// maxNumber is the largest number that every client and server reads alike.
-const maxNumber = 1 << 53
-
-// decodeID reads the id of a request; a notification has none. The library cuts what is behind the point off a number, and
-// would answer another request than was asked.
-func decodeID(text jsontext.Value) (jsonrpc.ID, error) {
-	if text == nil {
-		return jsonrpc.ID{}, nil
-	}
-	if n, err := strconv.ParseInt(string(text), 10, 64); err == nil && -maxNumber <= n && n <= maxNumber {
-		return jsonrpc.MakeID(float64(n)) // what nearly all ids are
-	}
-	switch text.Kind() {
-	case '"':
-		var id string
-		if err := jsonv2.Unmarshal(text, &id); err != nil { // what would be answered is another id
-			return jsonrpc.ID{}, errors.New("an id that is a string has to be valid UTF-8, without single surrogates")
-		}
-		return jsonrpc.MakeID(id)
-	case '0':
-		number, err := strconv.ParseFloat(string(text), 64)
-		if err != nil || number != math.Trunc(number) || math.Abs(number) >= maxNumber { // it may have been rounded to that
-			return jsonrpc.ID{}, errors.New("an id that is a number has to be a whole one, and at most 2^53; or make it a string")
-		}
-		return jsonrpc.MakeID(number)
-	}
-	return jsonrpc.ID{}, errors.New("an id has to be a string or a number; a notification has no id")
-}
-
-// encode writes a message. A result is marshalled already and is only put into its place.
+// encode writes a message. A result is marshalled already and is only put into its place; the SDK would read it once
+// more.
 func encode(message jsonrpc.Message) ([]byte, error) {
 	r, ok := message.(*jsonrpc.Response)
 	if !ok || r.Error != nil || len(r.Result) == 0 {
@@ -86,8 +44,53 @@ func encode(message jsonrpc.Message) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	const before, between, after = `{"jsonrpc":"2.0","id":`, `,"result":`, `}`
+	const before, between, after = `{"jsonrpc":"2.0","id":`, `,"result":`, "}"
 	data := make([]byte, 0, len(before)+len(id)+len(between)+len(r.Result)+len(after)+1) // and a line feed
 	data = append(append(append(data, before...), id...), between...)
 	return append(append(data, r.Result...), after...), nil
 }
+
+// refusal is the answer to what is not passed on. The id is null where it could not be read.
+func refusal(id json.RawMessage, code int64, text string) []byte {
+	data, _ := json.Marshal(map[string]any{ // it has nothing that could fail
+		"jsonrpc": "2.0", "id": id, "error": map[string]any{"code": code, "message": text},
+	})
+	return data
+}
+
+// codeOf tells what is not JSON from what is JSON but no message.
+func codeOf(data []byte) int64 {
+	if json.Valid(data) {
+		return jsonrpc.CodeInvalidRequest
+	}
+	return jsonrpc.CodeParseError
+}
+
+// idIn returns the id of a message that is broken or cut, nil if it can't be read.
+func idIn(data []byte) json.RawMessage {
+	in := jsontext.NewDecoder(bytes.NewReader(data), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+	if begin, err := in.ReadToken(); err != nil || begin.Kind() != '{' {
+		return nil
+	}
+	for {
+		name, err := in.ReadValue()
+		isID := string(name) == `"id"`
+		if err != nil {
+			break
+		}
+		value, err := in.ReadValue()
+		if err != nil {
+			break
+		}
+		if isID && (value.Kind() == '"' || value.Kind() == '0') {
+			return json.RawMessage(value)
+		}
+	}
+	if match := lastID.FindSubmatch(data); match != nil && !json.Valid(data) {
+		return match[1]
+	}
+	return nil
+}
+
+// lastID is an id as the last member of a message, where most clients have it.
+var lastID = regexp.MustCompile(`,\s*"id"\s*:\s*("[^"\\]{0,256}"|-?[0-9]{1,16})\s*\}$`)

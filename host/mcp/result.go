@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	jsonv2 "github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -49,9 +50,51 @@ func answer(r *host.Result, textResult bool) *mcp.CallToolResult {
 	return out
 }
 
-// details are what a result tells about its text: its structured form without what the text says already, such as what a
-// command has printed or the matches that were found. Lists of more than plain values are what the text is there for. It
-// is nil if there are none, such as where the text is the structured form itself.
+// plain is a result of a call that is marshalled in one pass. The SDK's own type marshals itself piece by piece, and
+// encoding/json reads all that a type has marshalled once more, at every level: a megabyte is gone through five times.
+type plain struct {
+	mcp.ResultBase
+	text []byte
+}
+
+// MarshalJSON returns the result as it was marshalled.
+func (p *plain) MarshalJSON() ([]byte, error) { return p.text, nil }
+
+// flatten makes a plain result of one that has nothing but content, in the versions of the protocol that say no more
+// of it.
+func flatten(r *mcp.CallToolResult) (*plain, error) {
+	type media struct {
+		Type     string `json:"type"`
+		Data     []byte `json:"data"`
+		MIMEType string `json:"mimeType"`
+	}
+	type text struct {
+		Type string `json:"type"`
+		Text string `json:"text"`
+	}
+	out := struct {
+		Meta       mcp.Meta `json:"_meta,omitempty"`
+		Content    []any    `json:"content"`
+		Structured any      `json:"structuredContent,omitempty"`
+		IsError    bool     `json:"isError,omitzero"`
+	}{r.Meta, make([]any, 0, len(r.Content)), r.StructuredContent, r.IsError}
+	for _, block := range r.Content {
+		switch c := block.(type) {
+		case *mcp.TextContent:
+			out.Content = append(out.Content, text{"text", c.Text})
+		case *mcp.ImageContent:
+			out.Content = append(out.Content, media{"image", c.Data, c.MIMEType})
+		case *mcp.AudioContent:
+			out.Content = append(out.Content, media{"audio", c.Data, c.MIMEType})
+		}
+	}
+	data, err := jsonv2.Marshal(out, jsontext.AllowInvalidUTF8(true), jsontext.EscapeForJS(true))
+	return &plain{text: data}, err
+}
+
+// details are what a result tells about its text: its structured form without what the text says already, such as
+// what a command has printed or the matches that were found. Lists of more than plain values are what the text is
+// there for. It is nil if there are none, such as where the text is the structured form itself.
 func details(r *host.Result) any {
 	if r.Text == string(r.Structured) {
 		return nil
@@ -87,7 +130,7 @@ func details(r *host.Result) any {
 	return json.RawMessage(append(kept, '}'))
 }
 
-// said says of a value that the text has it already, or is there for it.
+// said reports whether the text has a value already, or is there for it.
 func said(value jsontext.Value, text string) bool {
 	switch value.Kind() {
 	case '"':
@@ -101,7 +144,7 @@ func said(value jsontext.Value, text string) bool {
 	}
 }
 
-// isPlain says of a value in a list that it is neither an object nor a list.
+// isPlain reports whether a value in a list is neither an object nor a list.
 func isPlain(v any) bool {
 	switch v.(type) {
 	case map[string]any, []any:

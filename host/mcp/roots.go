@@ -18,6 +18,7 @@ import (
 
 	"github.com/picoclaw/picoclaw/host"
 	"github.com/picoclaw/picoclaw/host/policy"
+	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
 // rootsTimeout is how long a client may take to list its roots.
@@ -58,9 +59,9 @@ func (r *roots) session(ctx context.Context, client *mcp.ServerSession) (session
 	case errors.As(err, &answered):
 		list = &mcp.ListRootsResult{} // it has none to name
 	case err != nil:
-		return nil, unlisted(ctx, err)
+		return nil, fmt.Errorf("the client was asked for its roots (roots/list): %w", err)
 	case slices.Contains(list.Roots, nil):
-		return nil, misread("a root in it is null")
+		return nil, errors.New("the client was asked for its roots (roots/list): a root in its answer is null")
 	}
 	narrowed, err := narrow(r.wide, list.Roots)
 	if err != nil {
@@ -70,29 +71,13 @@ func (r *roots) session(ctx context.Context, client *mcp.ServerSession) (session
 	return narrowed, nil
 }
 
-// unlisted says why a client's roots are not known. The library's own errors name its types in Go.
-func unlisted(ctx context.Context, err error) error {
-	var mistyped *json.UnmarshalTypeError
-	switch {
-	case errors.As(err, &mistyped):
-		if mistyped.Field == "" {
-			return misread("it is of another type")
-		}
-		return misread(mistyped.Field + " in it is of another type")
-	case errors.Is(ctx.Err(), context.DeadlineExceeded):
-		return fmt.Errorf("the client was asked for its roots (roots/list) and did not answer within %v", rootsTimeout)
-	case strings.Contains(err.Error(), "unmarshal"):
-		return misread("it is of another type")
-	}
-	return fmt.Errorf("the client did not list its roots: %w", err)
+// noRoots is the result of a call for which it is not known where the client works.
+func noRoots(err error) *host.Result {
+	return &host.Result{Err: &host.Error{Code: pluginpb.CodeUnavailable, Message: err.Error(),
+		Hint: "the client has to name directories that exist, or none"}}
 }
 
-// misread is the error for an answer about roots that is none.
-func misread(wrong string) error {
-	return fmt.Errorf(`the client's answer to roots/list can't be read: %s; the protocol has {"roots":[{"uri":"file:///a/directory"}]}`, wrong)
-}
-
-// hasRoots says whether a client can be asked. The newest protocol has given roots up.
+// hasRoots reports whether a client can be asked. The newest protocol has given roots up.
 func hasRoots(client *mcp.ServerSession) bool {
 	p := client.InitializeParams()
 	return p != nil && p.Capabilities != nil && p.Capabilities.RootsV2 != nil && p.ProtocolVersion < inRounds
@@ -135,11 +120,14 @@ type rooted struct{ session }
 // ruleConstraint is the guard's for paths that are left out.
 const ruleConstraint = "constraint.paths"
 
-// Call says of a path that is left out who did that.
-func (r rooted) Call(ctx context.Context, tool string, arguments json.RawMessage, events func(host.Event)) *host.Result {
+// Call has the refusal of a path that is left out name who did that.
+func (r rooted) Call(
+	ctx context.Context, tool string, arguments json.RawMessage, events func(host.Event),
+) *host.Result {
 	result := r.session.Call(ctx, tool, arguments, events)
 	if e := result.Err; e != nil && e.Rule == ruleConstraint {
-		e.Hint = "it is outside the roots that the client has named: use a path within them, or have the client name another directory"
+		e.Hint = "it is outside the roots that the client has named: use a path within them, " +
+			"or have the client name another directory"
 	}
 	return result
 }
@@ -165,7 +153,7 @@ func directory(uri string) (path string, ok bool) {
 	return path, true
 }
 
-// within says whether a clean path is a directory or below it.
+// within reports whether a clean path is a directory or below it.
 func within(path, dir string) bool {
 	relative, err := filepath.Rel(dir, path)
 	return err == nil && !slices.Contains(strings.SplitN(relative, string(filepath.Separator), 2)[:1], "..")

@@ -2,45 +2,53 @@ package mcp
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 )
 
-// A client's broken answer about its roots is told to the model in words: what was wrong with it, and what would be right.
-// It breaks nothing else: the next call asks again.
-func TestABrokenListOfRootsIsToldInWords(t *testing.T) {
-	const none = "made"
-	for answer, want := range map[string]string{
-		`"result":{"roots":5}`:                 "roots in it is of another type",
-		`"result":{"roots":[5]}`:               "roots.0 in it is of another type",
-		`"result":{"roots":[{"uri":5}]}`:       "roots.0.uri in it is of another type",
-		`"result":{"roots":["file:///tmp"]}`:   "roots.0 in it is of another type",
-		`"result":{"roots":[null]}`:            "a root in it is null",
-		`"result":[]`:                          "it is of another type",
-		`"result":"no"`:                        "it is of another type",
-		`"result":null`:                        none,
-		`"result":{}`:                          none,
-		`"result":{"roots":null}`:              none,
-		`"result":{"roots":[{}]}`:              none,
-		`"error":{"code":-1,"message":"mine"}`: none,
-		`"error":{}`:                           none,
+// A client's broken answer about its roots is told to the model, and breaks nothing else: the next call asks again.
+func TestABrokenListOfRootsIsTold(t *testing.T) {
+	for answer, broken := range map[string]bool{
+		`"result":{"roots":5}`:                 true,
+		`"result":{"roots":["file:///tmp"]}`:   true,
+		`"result":{"roots":[null]}`:            true,
+		`"result":[]`:                          true,
+		`"result":{}`:                          false,
+		`"result":{"roots":null}`:              false,
+		`"result":{"roots":[{}]}`:              false,
+		`"error":{"code":-1,"message":"mine"}`: false,
 	} {
-		for _, direct := range []bool{false, true} {
-			c := talkWith(t, "2025-06-18", `{"roots":{}}`, direct)
-			got := askedForRoots(c, answer)
-			if want == none {
-				if strings.Contains(got, "isError") {
-					t.Errorf("%s, direct %t: %s", answer, direct, got)
-				}
-				continue
-			}
-			if !strings.Contains(got, "can't be read: "+want+`; the protocol has {\"roots\":[{\"uri\":`) || strings.Contains(got, "Go ") {
-				t.Errorf("%s, direct %t: %s", answer, direct, got)
-			}
-			if got := askedForRoots(c, `"result":{"roots":[]}`); strings.Contains(got, "isError") {
-				t.Errorf("after %s, direct %t: %s", answer, direct, got)
-			}
+		c := talkWith(t, "2025-06-18", `{"roots":{}}`)
+		got := askedForRoots(c, answer)
+		if strings.Contains(got, "isError") != broken || broken && !strings.Contains(got, "(roots/list): ") {
+			t.Errorf("%s: %s", answer, got)
 		}
+		if !broken {
+			continue
+		}
+		if got := askedForRoots(c, `"result":{"roots":[]}`); strings.Contains(got, "isError") {
+			t.Errorf("after %s: %s", answer, got)
+		}
+	}
+}
+
+// What a client has said comes before what it says next: its call is made when it has been asked for its new roots.
+func TestACallAfterNewRootsIsMadeInThem(t *testing.T) {
+	c := talkWith(t, "2025-06-18", `{"roots":{"listChanged":true}}`)
+	for n := range 100 {
+		c.send(`{"jsonrpc":"2.0","method":"notifications/roots/list_changed"}`)
+		c.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":"call-%d","method":"tools/call","params":{"name":"test_tell","arguments":{}}}`, n))
+		line := c.line()
+		if !strings.Contains(line, `"roots/list"`) {
+			t.Fatalf("call %d is answered before its roots are asked for: %s", n, line)
+		}
+		var asked struct{ ID json.RawMessage }
+		if err := json.Unmarshal([]byte(line), &asked); err != nil {
+			t.Fatal(err)
+		}
+		c.send(`{"jsonrpc":"2.0","id":` + string(asked.ID) + `,"result":{"roots":[]}}`)
+		c.line()
 	}
 }
 

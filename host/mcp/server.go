@@ -1,6 +1,6 @@
 // Package mcp offers a session's tools over the Model Context Protocol.
 //
-// It translates between the protocol and the session, and decides nothing: every call goes through the session. It
+// It translates between the official SDK and the session, and decides nothing: every call goes through the session. It
 // must not know how a call is made, nor where the connection comes from.
 package mcp
 
@@ -46,36 +46,29 @@ func NewServer(s session, version, instructions string) *Server {
 	})
 	ts := &toolset{session: s, server: server, clients: all, asked: newQuestions(), listed: map[string]*listedTool{}}
 	ts.refresh()
-	server.AddReceivingMiddleware(ts.middleware)
+	server.AddReceivingMiddleware(new(load).middleware, settle, ts.middleware)
 	return &Server{server, ts, all, new(heap.Tidy)}
 }
 
-// endGrace is how long a session may take to end, when its client has, or is told to. A client that does not read what it
-// has asked for, and keeps the stream open, holds up the writing of answers for as long as it likes.
+// endGrace is how long a session may take to end, when its client has, or is told to. A client that does not read
+// what it has asked for, and keeps the stream open, holds up the writing of answers for as long as it likes.
 const endGrace = 2 * time.Second
 
 // Run serves the one client at the other end of two streams, until that ends the session or ctx is done.
 func (s *Server) Run(ctx context.Context, streams Lines) error {
-	var conn *lines
-	streams.opened = func(c *lines) { conn = c }
-	streams.tidy = s.tidy
-	session, err := s.Connect(ctx, streams, nil)
+	conn := streams.open(s.tidy)
+	session, err := s.Connect(ctx, conn, nil)
 	if err != nil {
 		return err
 	}
-	d := newDirect(s.tools, session, conn)
-	conn.direct.Store(d)
 	ended := make(chan error, 1)
-	go func() {
-		err := session.Wait()
-		d.end()
-		ended <- err
-	}()
+	go func() { ended <- session.Wait() }()
 	select {
 	case err := <-ended:
 		return err
 	case <-conn.over:
 	case <-ctx.Done():
+		s.clients.cancelAll()
 		go func() { _ = session.Close() }() // its connection may be gone already
 	}
 	select {
@@ -100,30 +93,6 @@ func (s *Server) Follow(ctx context.Context, changes <-chan struct{}) {
 			s.tools.refresh()
 		}
 	}
-}
-
-// progress passes a call's events on to a client that has asked for them. end is to be called when the call has ended.
-func progress(ctx context.Context, req *mcp.CallToolRequest) (events func(host.Event), end func()) {
-	token := req.Params.GetProgressToken()
-	if token == nil {
-		return host.InCharacters(nil)
-	}
-	bytes := 0.0
-	return host.InCharacters(func(e host.Event) {
-		p := &mcp.ProgressNotificationParams{ProgressToken: token, Message: e.Message, Progress: e.Done, Total: e.Total}
-		if e.Output != nil {
-			bytes += float64(len(e.Output))
-			p.Progress, p.Message = bytes, string(e.Output)
-		}
-		_ = req.Session.NotifyProgress(ctx, p) // it may be dropped
-	})
-}
-
-// tell makes a call whose events are passed on.
-func tell(ctx context.Context, s session, t host.Tool, req *mcp.CallToolRequest) *host.Result {
-	events, end := progress(ctx, req)
-	defer end()
-	return s.Call(ctx, t.Name, req.Params.Arguments, events)
 }
 
 // End cancels all calls and ends all sessions, those over HTTP too. It returns when they have ended, or ctx is done.

@@ -10,11 +10,9 @@ import (
 	"sync"
 
 	"github.com/google/jsonschema-go/jsonschema"
-	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/picoclaw/picoclaw/host"
-	"github.com/picoclaw/picoclaw/sdk/nearest"
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
@@ -28,9 +26,9 @@ func describe(t host.Tool) *mcp.Tool {
 	}
 }
 
-// hints are what a tool has declared of itself. What it has not stays out, and the protocol's defaults hold, which expect
-// the worst: nobody is told that a tool is harmless because its author has said nothing. Whoever calls a risk low or medium
-// has said that nothing is lost for good and nothing goes out, unless another hint says so.
+// hints are what a tool has declared of itself. What it has not stays out, and the protocol's defaults hold, which
+// expect the worst: nobody is told that a tool is harmless because its author has said nothing. Whoever calls a risk
+// low or medium has said that nothing is lost for good and nothing goes out, unless another hint says so.
 func hints(s *pluginpb.Spec) *mcp.ToolAnnotations {
 	tame := s.Risk == "low" || s.Risk == "medium"
 	h := &mcp.ToolAnnotations{ReadOnlyHint: s.ReadOnly, IdempotentHint: s.Idempotent}
@@ -101,18 +99,38 @@ func (ts *toolset) handler(t host.Tool) mcp.ToolHandler {
 		defer cancel()
 		s, err := client.roots.session(ctx, req.Session)
 		if err != nil {
-			return noRoots(err), nil
+			return answer(noRoots(err), false), nil
 		}
-		var result *mcp.CallToolResult
-		client.workers.do(func() { result = ts.asked.call(ctx, s, t, req) })
+		result := ts.asked.call(ctx, s, t, req)
+		if versionOf(req) < structuredSince && len(result.Content) > 0 {
+			result.StructuredContent = nil
+		}
 		return result, nil
 	}
 }
 
-// noRoots is the result of a call for which it is not known where the client works.
-func noRoots(err error) *mcp.CallToolResult {
-	return answer(&host.Result{Err: &host.Error{Code: pluginpb.CodeUnavailable, Message: err.Error(),
-		Hint: "the client has to name directories that exist, or none"}}, false)
+// tell makes a call and passes its events on to a client that has asked for them.
+func tell(ctx context.Context, s session, t host.Tool, req *mcp.CallToolRequest) *host.Result {
+	events, end := progress(ctx, req)
+	defer end()
+	return s.Call(ctx, t.Name, req.Params.Arguments, events)
+}
+
+// progress passes a call's events on to a client that has asked for them. end is to be called when the call has ended.
+func progress(ctx context.Context, req *mcp.CallToolRequest) (events func(host.Event), end func()) {
+	token := req.Params.GetProgressToken()
+	if token == nil {
+		return host.InCharacters(nil)
+	}
+	bytes := 0.0
+	return host.InCharacters(func(e host.Event) {
+		p := &mcp.ProgressNotificationParams{ProgressToken: token, Message: e.Message, Progress: e.Done, Total: e.Total}
+		if e.Output != nil {
+			bytes += float64(len(e.Output))
+			p.Progress, p.Message = bytes, string(e.Output)
+		}
+		_ = req.Session.NotifyProgress(ctx, p) // it may be dropped
+	})
 }
 
 func (ts *toolset) find(name string) *listedTool {
@@ -121,59 +139,17 @@ func (ts *toolset) find(name string) *listedTool {
 	return ts.listed[name]
 }
 
-// explain says of an error what a request named that there is not.
-func (ts *toolset) explain(req mcp.Request, err error) error {
-	switch req := req.(type) {
-	case *mcp.CallToolRequest:
-		if name := req.Params.Name; ts.find(name) == nil {
-			return &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams,
-				Message: fmt.Sprintf("there is no tool %q here%s; tools/list has those that there are", name, nearest.Suggest(name, ts.names()))}
-		}
-	case *mcp.ListToolsRequest:
-		if req.Params.Cursor != "" {
-			return &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams,
-				Message: "the cursor is none that this server gave; leave it out to list from the beginning"}
-		}
-	}
-	return err
-}
-
-func (ts *toolset) names() []string {
-	ts.mu.Lock()
-	defer ts.mu.Unlock()
-	return slices.Sorted(maps.Keys(ts.listed))
-}
-
-// middleware puts the tools' schemas into the list of tools, so that a client that only connects does not wait for them,
-// flattens results, and keeps a session to the version that its client was told.
+// middleware puts the tools' schemas into the list of tools, so that a client that only connects does not wait for
+// them.
 func (ts *toolset) middleware(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
-		switch req := req.(type) {
-		case *mcp.ServerRequest[*mcp.InitializeParams]:
-			settle(req.Params)
-		case *mcp.SubscriptionsListenRequest:
-			if req.ProtocolVersion() < inRounds {
-				return nil, noMethod(method) // it would never be answered, and nobody be told anything
-			}
-		}
-		if method == "logging/setLevel" {
-			if wrong := noLevel(req.GetParams()); wrong != nil {
-				return nil, wrong
-			}
-		}
 		result, err := next(ctx, method, req)
-		if err != nil {
-			return nil, ts.explain(req, err)
-		}
-		if called, ok := result.(*mcp.CallToolResult); ok {
-			if form, ok := flatten(called, versionOf(req.(*mcp.CallToolRequest))); ok {
-				return form, nil
-			}
-			return called, nil
+		if called, ok := result.(*mcp.CallToolResult); ok && err == nil && versionOf(req.(*mcp.CallToolRequest)) < inRounds {
+			return flatten(called)
 		}
 		list, ok := result.(*mcp.ListToolsResult)
-		if !ok {
-			return result, nil
+		if err != nil || !ok {
+			return result, err
 		}
 		for i, tool := range list.Tools {
 			known := ts.find(tool.Name)

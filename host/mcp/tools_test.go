@@ -10,8 +10,8 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
-// Clients are told what a tool declares and nothing more: what is left out is, by the protocol, destructive and open to the
-// world.
+// Clients are told what a tool declares and nothing more: what is left out is, by the protocol, destructive and open
+// to the world.
 func TestHintsAreWhatIsDeclared(t *testing.T) {
 	yes, no := new(true), new(false)
 	for name, test := range map[string]struct {

@@ -8,7 +8,7 @@ import (
 )
 
 // A session speaks the version that its client was told, whatever the client has asked for: its results have what that
-// version has, and its person is asked as that version does it. The library's answers are those of direct calls.
+// version has, and its person is asked as that version does it.
 func TestASessionSpeaksTheVersionThatWasAnswered(t *testing.T) {
 	const call = `{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"test_tell","arguments":{"kind":"both"}}}`
 	for asked, want := range map[string]struct {
@@ -26,16 +26,16 @@ func TestASessionSpeaksTheVersionThatWasAnswered(t *testing.T) {
 		"":           {"2025-11-25", true},
 		"latest":     {"2025-11-25", true},
 	} {
-		for _, direct := range []bool{false, true} {
-			c := talkWith(t, asked, `{"roots":{}}`, direct)
+		func() {
+			c := talkWith(t, asked, `{"roots":{}}`)
 			if c.version != want.version {
 				t.Errorf("asked for %q, the answer is %q; want %q", asked, c.version, want.version)
 			}
 			c.send(call)
 			line := c.line()
 			if !strings.Contains(line, `"roots/list"`) {
-				t.Errorf("%q, direct %t: the client's roots are not asked for: %s", asked, direct, line)
-				continue
+				t.Errorf("%q: the client's roots are not asked for: %s", asked, line)
+				return
 			}
 			var question struct{ ID json.RawMessage }
 			if err := json.Unmarshal([]byte(line), &question); err != nil {
@@ -43,7 +43,7 @@ func TestASessionSpeaksTheVersionThatWasAnswered(t *testing.T) {
 			}
 			c.send(`{"jsonrpc":"2.0","id":` + string(question.ID) + `,"result":{"roots":[]}}`)
 			checkForm(t, asked, c.line(), want.structured)
-		}
+		}()
 		post := servedBy(t, telling{}, HTTPOptions{})
 		status, answer, session := post("", helloIn(asked, `{}`))
 		if status != http.StatusOK || !strings.Contains(answer, `"protocolVersion":"`+want.version+`"`) {
@@ -62,19 +62,5 @@ func checkForm(t *testing.T, asked, answer string, structured bool) {
 	}
 	if strings.Contains(answer, "resultType") || !strings.Contains(answer, "line one") {
 		t.Errorf("%q: %s", asked, answer)
-	}
-}
-
-// A call that says what others say once is answered in its own version, in whatever session it comes.
-func TestACallOfTheNewestVersionIsAnsweredInIt(t *testing.T) {
-	const meta = `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}`
-	c := talkTo(t, "2025-06-18", true)
-	c.send(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"test_tell","arguments":{},` + meta + `}}`)
-	if line := c.line(); !strings.Contains(line, `"resultType":"complete"`) {
-		t.Errorf("the call is answered with %s", line)
-	}
-	c.send(`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"test_tell","arguments":{}}}`)
-	if line := c.line(); strings.Contains(line, "resultType") {
-		t.Errorf("the session's own call is answered with %s", line)
 	}
 }

@@ -102,7 +102,8 @@ func (a *analysis) path(p *shell.Place, access Access, text string, glob bool, a
 	f := finding{rule: d.Rule, why: text + ": " + d.Reason, safer: d.Safer, setting: d.Setting, argv: argv}
 	switch {
 	case shell.HasUnknown(written):
-		f.why, f.setting = marks.Replace(written)+": "+d.Reason, "" // no setting is known to open it
+		f.why = marks.Replace(written) + ": " + d.Reason
+		f.safer, f.setting = saferInside, "" // no setting is known to open it
 	case withinAny([]string{"/tmp", "/var/tmp"}, d.Path):
 		f.safer = "use $TMPDIR, or a file or directory that mktemp makes: those are the command's own"
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"os"
 
@@ -8,7 +9,7 @@ import (
 )
 
 // serveSDKArg makes this program the server that measureMCP has beside picoclaw: the official SDK as it is, with one tool
-// that reads a file in the server's own process, unguarded and unrecorded. What picoclaw takes beyond it is its own.
+// that reads a file in the server's own process, unguarded and unrecorded, and answers with the bytes that picoclaw does.
 const serveSDKArg = "serve-sdk"
 
 type readInput struct {
@@ -23,7 +24,14 @@ func serveSDK() error {
 			if err != nil {
 				return nil, nil, err
 			}
-			return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: string(data)}}}, nil, nil
+			lines := bytes.Count(data, []byte("\n"))
+			return &mcp.CallToolResult{
+				Meta: mcp.Meta{"io.github.picoclaw/details": map[string]any{
+					"path": in.Path, "etag": "0123456789abcdef", "size_bytes": len(data), "total_lines": lines,
+					"start_line": 1, "end_line": lines, "encoding": "utf-8", "eol": "lf",
+				}},
+				Content: []mcp.Content{&mcp.TextContent{Text: string(data)}},
+			}, nil, nil
 		})
 	return server.Run(context.Background(), &mcp.StdioTransport{})
 }

@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"strconv"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -48,8 +49,12 @@ func (in *Interpreter) builtin(c *Call, st *state) (Stream, bool) {
 		in.set(st, args)
 		return none, true
 	case "shift":
-		if len(st.params) > 1 {
-			st.params = append(st.params[:1:1], st.params[2:]...)
+		n := 1
+		if len(args) > 0 {
+			n, _ = strconv.Atoi(args[0])
+		}
+		if n > 0 && len(st.params) > n {
+			st.params = append(st.params[:1:1], st.params[n+1:]...)
 		}
 		return none, true
 	case "unset":
@@ -178,38 +183,73 @@ func readNames(args []string, mapfile bool) (names []string, list bool) {
 func (in *Interpreter) read(c *Call, st *state, args []string) {
 	mapfile := c.Argv[0].Text != "read"
 	names, list := readNames(args, mapfile)
-	lines := []string{Unknown}
-	if c.Stdin.Known {
-		lines = strings.Split(strings.TrimSuffix(c.Stdin.Text, "\n"), "\n")
-	}
 	if len(names) == 0 {
-		names = []string{"REPLY"}
-		if list {
-			names = []string{"MAPFILE"}
+		names = map[bool][]string{false: {"REPLY"}, true: {"MAPFILE"}}[list]
+	}
+	line, rest, _ := strings.Cut(c.Stdin.Text, "\n")
+	known := c.Stdin.Known && plainRead(args, mapfile) && (mapfile || rest == "" && !strings.Contains(line, `\`))
+	if !known {
+		for _, name := range names {
+			if list {
+				st.setList(name, []string{Unknown})
+			} else {
+				st.set(name, Unknown, c.Stdin.From)
+			}
 		}
+		return
 	}
 	separators := st.Get("IFS").String()
 	if value, ok := c.Env["IFS"]; ok {
 		separators = value
 	}
-	words := strings.FieldsFunc(lines[0], func(r rune) bool { return strings.ContainsRune(separators, r) })
-	if mapfile {
-		words = lines
-	}
-	if list {
-		st.setList(names[0], words)
-		return
-	}
-	for i, name := range names {
-		value := ""
-		switch {
-		case len(lines) > 1:
-			value = Unknown
-		case i == len(names)-1 && i < len(words):
-			value = strings.Join(words[i:], " ")
-		case i < len(words):
-			value = words[i]
+	switch {
+	case mapfile:
+		st.setList(names[0], strings.Split(strings.TrimSuffix(c.Stdin.Text, "\n"), "\n"))
+	case list:
+		st.setList(names[0], splitFields(line, separators, -1))
+	default:
+		words := splitFields(line, separators, len(names))
+		for i, name := range names {
+			value := ""
+			if i < len(words) {
+				value = words[i]
+			}
+			st.set(name, value, nil)
 		}
-		st.set(name, value, c.Stdin.From)
 	}
+}
+
+// plainRead reports whether read or mapfile has only options that don't change what is read.
+func plainRead(args []string, mapfile bool) bool {
+	for _, arg := range args {
+		if letters, ok := strings.CutPrefix(arg, "-"); ok && strings.Trim(letters, map[bool]string{false: "rsea", true: "t"}[mapfile]) != "" {
+			return false
+		}
+	}
+	return true
+}
+
+// splitFields splits a line as read does: the last of n fields is the rest of the line.
+func splitFields(line, separators string, n int) []string {
+	space := strings.Map(func(r rune) rune {
+		if strings.ContainsRune(" \t\n", r) {
+			return r
+		}
+		return -1
+	}, separators)
+	line = strings.Trim(line, space)
+	var out []string
+	for line != "" {
+		end := strings.IndexAny(line, separators)
+		if end < 0 || len(out)+1 == n {
+			return append(out, line)
+		}
+		out = append(out, line[:end])
+		after := strings.TrimLeft(line[end:], space)
+		if len(after) > 0 && strings.IndexByte(separators, after[0]) >= 0 && strings.IndexByte(space, after[0]) < 0 {
+			after = after[1:]
+		}
+		line = strings.TrimLeft(after, space)
+	}
+	return out
 }

@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"slices"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -12,7 +13,8 @@ func (x *expansion) param(p *syntax.ParamExp, quoted bool) []syntax.WordPart {
 	if p.Param == nil || p.Names != 0 || p.Width || p.IsSet || p.Flags != nil || len(p.Modifiers) > 0 {
 		return []syntax.WordPart{unknown}
 	}
-	if p.Index != nil && x.arithmUnknown(p.Index) {
+	if p.Index != nil && (x.arithmUnknown(p.Index) || p.Param.Value == "BASH_REMATCH" ||
+		HasUnknown(strings.Join(x.state.Get(p.Param.Value).List, ""))) {
 		return []syntax.WordPart{unknown}
 	}
 	v := x.state.Get(p.Param.Value)
@@ -49,10 +51,18 @@ func (x *expansion) param(p *syntax.ParamExp, quoted bool) []syntax.WordPart {
 	return []syntax.WordPart{x.paramRewritten(p)}
 }
 
-// anchored reports whether the pattern of a replacement counts only at one end, which package expand doesn't know.
+// anchored reports whether a replacement is one that package expand doesn't know: its pattern counts only at one end,
+// or is an extended one.
 func anchored(pattern *syntax.Word) bool {
 	if pattern == nil || len(pattern.Parts) == 0 {
 		return false
+	}
+	if slices.ContainsFunc(pattern.Parts, func(p syntax.WordPart) bool {
+		lit, ok := p.(*syntax.Lit)
+		_, extended := p.(*syntax.ExtGlob)
+		return extended || ok && strings.Contains(lit.Value, "(")
+	}) {
+		return true
 	}
 	lit, ok := pattern.Parts[0].(*syntax.Lit)
 	return ok && lit.Value != "" && strings.IndexByte("#%", lit.Value[0]) >= 0
@@ -140,7 +150,7 @@ func (x *expansion) paramRewritten(p *syntax.ParamExp) syntax.WordPart {
 			c.Repl.Orig = x.rewrite(p.Repl.Orig)
 		}
 		if p.Repl.With != nil {
-			c.Repl.With = x.rewrite(p.Repl.With)
+			c.Repl.With = x.unescape(x.rewrite(p.Repl.With))
 		}
 	}
 	return &c
@@ -151,10 +161,10 @@ func (x *expansion) substitutions(node syntax.Node) {
 	syntax.Walk(node, func(n syntax.Node) bool {
 		switch n := n.(type) {
 		case *syntax.CmdSubst:
-			x.in.stmts(n.Stmts, x.state.clone(), Stream{})
+			x.in.child(x.state, x.place, func(child *state) Stream { return x.in.stmts(n.Stmts, child, Stream{}) })
 			return false
 		case *syntax.ProcSubst:
-			x.in.stmts(n.Stmts, x.state.clone(), Stream{})
+			x.in.child(x.state, x.place, func(child *state) Stream { return x.in.stmts(n.Stmts, child, Stream{}) })
 			return false
 		}
 		return true

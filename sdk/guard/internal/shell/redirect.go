@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"slices"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -28,7 +29,7 @@ func (in *Interpreter) redirects(list []*syntax.Redirect, st *state, stdin Strea
 		}
 		switch redir.Op {
 		case syntax.Hdoc, syntax.DashHdoc:
-			r.feed(fd, known(x.document(redir.Hdoc, redir.Op == syntax.DashHdoc)), st)
+			r.feed(fd, known(x.document(redir.Hdoc, redir.Op == syntax.DashHdoc, plainDelimiter(redir.Word))), st)
 			continue
 		case syntax.WordHdoc:
 			r.feed(fd, known(x.one(redir.Word)+"\n"), st)
@@ -37,6 +38,14 @@ func (in *Interpreter) redirects(list []*syntax.Redirect, st *state, stdin Strea
 		in.redirect(&r, redir, fd, x)
 	}
 	return r
+}
+
+// plainDelimiter reports whether the delimiter of a here-document is quoted, so that nothing in it is expanded.
+func plainDelimiter(word *syntax.Word) bool {
+	return slices.ContainsFunc(word.Parts, func(part syntax.WordPart) bool {
+		lit, ok := part.(*syntax.Lit)
+		return !ok || strings.Contains(lit.Value, `\`)
+	})
 }
 
 // feed opens a descriptor for reading a text.
@@ -66,8 +75,14 @@ func (in *Interpreter) redirect(r *redirections, redir *syntax.Redirect, fd stri
 	if redir.Op == syntax.DplIn || redir.Op == syntax.DplOut {
 		number := strings.TrimSuffix(target.Text, "-")
 		if strings.Trim(number, "0123456789") == "" || target.Text == Unknown {
-			if redir.Op == syntax.DplOut && (fd == "" || fd == "1") {
+			switch {
+			case redir.Op == syntax.DplOut && (fd == "" || fd == "1"):
 				r.moved = r.moved || number == "2"
+			case redir.Op == syntax.DplIn && (fd == "" || fd == "0"):
+				r.stdin = Stream{File: "/dev/fd/" + number}
+				if content, ok := x.state.files["/dev/fd/"+number]; ok {
+					r.stdin = content
+				}
 			}
 			return
 		}
@@ -77,6 +92,9 @@ func (in *Interpreter) redirect(r *redirections, redir *syntax.Redirect, fd stri
 	}
 	if redir.Op == syntax.RdrIn || redir.Op == syntax.DplIn {
 		in.visitor.Open(x.place, ForReading, target)
+		if written, ok := x.state.files[x.state.abs(target.Text)]; ok && fd != "" && fd != "0" {
+			x.state.write("/dev/fd/"+fd, written)
+		}
 		if fd == "" || fd == "0" {
 			if r.stdin = (Stream{File: target.Text}); !HasUnknown(target.Text) {
 				if written, ok := x.state.files[x.state.abs(target.Text)]; ok {

@@ -110,10 +110,9 @@ func (in *Interpreter) code(place *Place, code string, from []string, st *state,
 
 // end follows the traps of a shell that ends.
 func (in *Interpreter) end(place *Place, st *state) {
-	traps := st.traps
-	st.traps = nil
-	for _, trap := range traps {
-		st.dead = false
+	for len(st.traps) > 0 && !in.stopped {
+		trap := st.traps[0]
+		st.traps, st.dead = st.traps[1:], false
 		in.code(place, trap, nil, st, Stream{})
 	}
 }
@@ -151,6 +150,7 @@ func (in *Interpreter) uncalled(st *state) {
 			c.dead = false
 			c.params = []string{"bash", Unknown}
 			in.function(name, body, c, Stream{})
+			in.end(in.place(body, c), c)
 		}
 	}
 }

@@ -1,7 +1,9 @@
 package shell
 
 import (
+	"maps"
 	"path"
+	"slices"
 	"strings"
 
 	"mvdan.cc/sh/v3/expand"
@@ -123,6 +125,10 @@ func (in *Interpreter) declare(c *syntax.DeclClause, st *state, stdin Stream, pl
 			st.locals = append(st.locals[:len(st.locals):len(st.locals)], a.Name.Value)
 		}
 		in.assignments([]*syntax.Assign{a}, st, x)
+		if c.Variant.Value == "export" {
+			st.own()
+			st.exports = put(st.exports, a.Name.Value, true)
+		}
 		if reference {
 			st.set(a.Name.Value, Unknown, nil) // another name of a variable that may change
 		}
@@ -148,7 +154,7 @@ func (in *Interpreter) call(c *Call, st *state) Stream {
 	}
 	program := len(c.Via) > 0 // what a command starts is no alias and no function
 	if value, ok := st.aliases[word.Text]; ok && !program {
-		return in.alias(c, value, st)
+		in.alias(c, value, st) // and as if it were none: bash expands aliases only when told so
 	}
 	if body, ok := st.funcs[word.Text]; ok && !program {
 		inner := st.clone()
@@ -197,7 +203,7 @@ func (in *Interpreter) functionCall(name string, body *syntax.Stmt, inner, st *s
 	outer := st.clone()
 	*st = *inner
 	st.own()
-	for _, name := range inner.locals {
+	for _, name := range slices.AppendSeq(inner.locals, maps.Keys(c.Env)) {
 		if v, ok := outer.vars[name]; ok {
 			st.vars = put(st.vars, name, v)
 		} else {

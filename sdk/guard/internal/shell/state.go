@@ -18,6 +18,7 @@ type state struct {
 	funcs   map[string]*syntax.Stmt
 	aliases map[string]string
 	files   map[string]Stream   // written since, by absolute path
+	exports map[string]bool     // the variables that programs get
 	made    map[string][]string // the commands that printed the unknown parts of variables
 	shared  bool                // the maps above may be another state's, too
 	params  []string            // $0, $1, …
@@ -40,7 +41,7 @@ func (s *state) clone() *state {
 func (s *state) own() {
 	if s.shared {
 		s.vars, s.funcs, s.aliases = maps.Clone(s.vars), maps.Clone(s.funcs), maps.Clone(s.aliases)
-		s.files, s.made = maps.Clone(s.files), maps.Clone(s.made)
+		s.files, s.made, s.exports = maps.Clone(s.files), maps.Clone(s.made), maps.Clone(s.exports)
 		s.shared = false
 	}
 }
@@ -48,14 +49,16 @@ func (s *state) own() {
 // join is called where two branches meet: of what they don't agree on, nothing is known any more. A branch that ended
 // doesn't count if the other goes on.
 func (s *state) join(o *state) {
+	s.traps = from(s.traps, o.traps)
 	switch {
 	case o.dead && !s.dead:
 		s.keepFiles(o)
 		return
 	case s.dead && !o.dead:
-		files := *s
+		ended := *s
 		*s = *o.clone()
-		s.keepFiles(&files)
+		s.traps = ended.traps
+		s.keepFiles(&ended)
 		return
 	}
 	s.own()
@@ -68,7 +71,6 @@ func (s *state) join(o *state) {
 	if !slices.Equal(s.params, o.params) {
 		s.params = []string{"bash", Unknown}
 	}
-	s.traps = from(s.traps, o.traps)
 	s.locals = append(s.locals[:len(s.locals):len(s.locals)], o.locals...)
 	for name, v := range s.vars {
 		if !same(v, o.vars[name]) {
@@ -107,6 +109,16 @@ func (s *state) keepFiles(o *state) {
 		if before, ok := s.files[path]; !ok || !before.same(content) {
 			s.own()
 			s.files = put(s.files, path, content)
+		}
+	}
+}
+
+// exported forgets all variables but those that programs get.
+func (s *state) exported() {
+	s.own()
+	for name := range s.vars {
+		if _, inherited := s.base[name]; !inherited && !s.exports[name] {
+			delete(s.vars, name)
 		}
 	}
 }

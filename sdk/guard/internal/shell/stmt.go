@@ -10,7 +10,11 @@ import (
 func (in *Interpreter) stmts(list []*syntax.Stmt, st *state, stdin Stream) Stream {
 	out := text("")
 	for _, stmt := range list {
-		out = out.then(in.stmt(stmt, st, stdin))
+		at := st
+		if st.dead {
+			at = st.clone() // it isn't reached, but it is looked at
+		}
+		out = out.then(in.stmt(stmt, at, stdin))
 		if in.stopped {
 			break
 		}
@@ -27,9 +31,7 @@ func (in *Interpreter) stmt(s *syntax.Stmt, st *state, stdin Stream) Stream {
 	if s.Background || s.Coprocess || s.Disown {
 		in.parallel++
 		defer func() { in.parallel-- }()
-		child := st.clone()
-		in.command(s, child, stdin, place)
-		st.keepFiles(child)
+		in.child(st, place, func(child *state) Stream { return in.command(s, child, stdin, place) })
 		return printed("a background job")
 	}
 	return in.command(s, st, stdin, place)
@@ -56,7 +58,7 @@ func (in *Interpreter) compound(s *syntax.Stmt, st *state, stdin Stream, place *
 	case *syntax.Block:
 		return in.stmts(c.Stmts, st, stdin)
 	case *syntax.Subshell:
-		return in.subshell(c.Stmts, st, stdin, place)
+		return in.child(st, place, func(child *state) Stream { return in.stmts(c.Stmts, child, stdin) })
 	case *syntax.BinaryCmd:
 		return in.binary(c, st, stdin)
 	case *syntax.IfClause:
@@ -68,6 +70,14 @@ func (in *Interpreter) compound(s *syntax.Stmt, st *state, stdin Stream, place *
 	case *syntax.CaseClause:
 		return in.caseClause(c, st, stdin, place)
 	case *syntax.FuncDecl:
+		if body, ok := c.Body.Cmd.(*syntax.BinaryCmd); ok {
+			// The parser takes what is joined to a function's body for a part of it.
+			joined := *body
+			declaration := *c
+			declaration.Body = body.X
+			joined.X = &syntax.Stmt{Cmd: &declaration, Position: s.Position}
+			return in.binary(&joined, st, stdin)
+		}
 		if c.Name != nil {
 			st.own()
 			st.funcs = put(st.funcs, c.Name.Value, c.Body)
@@ -79,7 +89,7 @@ func (in *Interpreter) compound(s *syntax.Stmt, st *state, stdin Stream, place *
 	case *syntax.CoprocClause:
 		in.parallel++
 		defer func() { in.parallel-- }()
-		in.stmt(c.Stmt, st.clone(), printed("a coprocess"))
+		in.child(st, place, func(child *state) Stream { return in.stmt(c.Stmt, child, printed("a coprocess")) })
 	case *syntax.DeclClause:
 		in.declare(c, st, stdin, place, in.raw(s))
 	case *syntax.LetClause:
@@ -97,11 +107,11 @@ func (in *Interpreter) compound(s *syntax.Stmt, st *state, stdin Stream, place *
 	return text("")
 }
 
-// subshell follows statements in a shell of their own: only the files that they write remain.
-func (in *Interpreter) subshell(list []*syntax.Stmt, st *state, stdin Stream, place *Place) Stream {
+// child follows something that runs in a shell of its own: only the files that it writes remain.
+func (in *Interpreter) child(st *state, place *Place, follow func(*state) Stream) Stream {
 	child := st.clone()
 	child.traps = nil
-	out := in.stmts(list, child, stdin)
+	out := follow(child)
 	in.end(place, child)
 	st.keepFiles(child)
 	return out
@@ -113,14 +123,10 @@ func (in *Interpreter) binary(c *syntax.BinaryCmd, st *state, stdin Stream) Stre
 	case syntax.Pipe, syntax.PipeAll:
 		in.parallel++
 		defer func() { in.parallel-- }()
-		left := st.clone()
-		out := in.stmt(c.X, left, stdin)
-		st.keepFiles(left)
+		place := in.place(c, st)
+		out := in.child(st, place, func(child *state) Stream { return in.stmt(c.X, child, stdin) })
 		out.Piped = true
-		right := st.clone()
-		out = in.stmt(c.Y, right, out)
-		st.keepFiles(right)
-		return out
+		return in.child(st, place, func(child *state) Stream { return in.stmt(c.Y, child, out) })
 	case syntax.AndStmt:
 		// What stands before && is taken to succeed: a command that fails changes nothing that counts.
 		out := in.stmt(c.X, st, stdin)

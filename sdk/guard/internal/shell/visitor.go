@@ -107,22 +107,22 @@ func (c *Call) nested(via string, argv []Field, env map[string]string) *Call {
 
 // Code interprets text as a program of a new shell with the given parameters ($0 first).
 func (c *Call) Code(text string, params []string) Stream {
-	state := c.state.clone()
-	if len(params) > 0 {
-		state.params = params
-	}
-	state.traps = nil
-	out := c.in.code(&c.Place, text, c.From, state, c.Stdin)
-	c.in.end(&c.Place, state)
-	c.state.keepFiles(state)
-	return out
+	return c.in.child(c.state, &c.Place, func(child *state) Stream {
+		child.exported()
+		for name, value := range c.Env {
+			child.set(name, value, c.From)
+			child.exports = put(child.exports, name, true)
+		}
+		if len(params) > 0 {
+			child.params = params
+		}
+		return c.in.code(&c.Place, text, c.From, child, c.Stdin)
+	})
 }
 
 // Feed is like Code, for a program that gets other input than the command.
 func (c *Call) Feed(text string, stdin Stream) {
-	state := c.state.clone()
-	c.in.code(&c.Place, text, c.From, state, stdin)
-	c.state.keepFiles(state)
+	c.in.child(c.state, &c.Place, func(child *state) Stream { return c.in.code(&c.Place, text, c.From, child, stdin) })
 }
 
 // Written returns what earlier commands of the same text wrote into a file, if any did.

@@ -2,6 +2,7 @@ package shell
 
 import (
 	"io"
+	"slices"
 	"strings"
 
 	"mvdan.cc/sh/v3/expand"
@@ -53,6 +54,9 @@ func (x *expansion) fields(words []*syntax.Word) []Field {
 				x.in.tooMuch(x.place)
 				return out
 			}
+			if text == "" && !hasQuotes(word) {
+				continue // of a brace
+			}
 			field := Field{Text: text, Glob: x.glob && isPattern(text)}
 			if field.Glob && strings.Contains(text, "/") || text == ".*" {
 				x.in.visitor.Open(x.place, ForListing, field)
@@ -61,6 +65,19 @@ func (x *expansion) fields(words []*syntax.Word) []Field {
 		}
 	}
 	return out
+}
+
+// hasQuotes reports whether a part of a word is quoted, so that there is a word even if it is empty.
+func hasQuotes(word *syntax.Word) bool {
+	return slices.ContainsFunc(word.Parts, func(part syntax.WordPart) bool {
+		switch p := part.(type) {
+		case *syntax.SglQuoted, *syntax.DblQuoted:
+			return true
+		case *syntax.Lit:
+			return strings.ContainsAny(p.Value, `"'`)
+		}
+		return false
+	})
 }
 
 // braces counts the braces of a word that may expand to several.
@@ -93,20 +110,60 @@ func (x *expansion) one(word *syntax.Word) string {
 	if word == nil {
 		return ""
 	}
-	text, err := expand.Literal(x.config(), x.rewrite(word))
+	text, err := expand.Literal(x.config(), x.unescape(x.rewrite(word)))
 	if err != nil {
 		return Unknown
 	}
 	return text
 }
 
-// document expands the body of a here-document. With indented, tabs at the beginning of its lines don't count.
-func (x *expansion) document(word *syntax.Word, indented bool) string {
+// unescape takes the backslashes out of what stands outside of quotes, which package expand leaves there, and replaces
+// the tilde in front.
+func (x *expansion) unescape(word *syntax.Word) *syntax.Word {
+	for i, part := range word.Parts {
+		lit, ok := part.(*syntax.Lit)
+		if !ok {
+			continue
+		}
+		var b strings.Builder
+		value := lit.Value
+		if name, rest, _ := strings.Cut(value, "/"); i == 0 && strings.HasPrefix(name, "~") && !strings.Contains(name, `\`) &&
+			(rest != "" || len(word.Parts) == 1 || strings.HasSuffix(value, "/")) {
+			b.WriteString(x.state.homeOf(name[1:]))
+			value = value[len(name):]
+		}
+		for j := 0; j < len(value); j++ {
+			if value[j] == '\\' && j+1 < len(value) {
+				if j++; value[j] == '\n' {
+					continue
+				}
+			}
+			b.WriteByte(value[j])
+		}
+		word.Parts[i] = &syntax.SglQuoted{Value: b.String()}
+	}
+	return word
+}
+
+// document expands the body of a here-document. With indented, tabs at the beginning of its lines
+// don't count; with plain, all characters mean themselves.
+func (x *expansion) document(word *syntax.Word, indented, plain bool) string {
 	if word == nil {
 		return ""
 	}
 	if indented {
 		word = outdented(word)
+	}
+	if plain {
+		var b strings.Builder
+		for _, part := range word.Parts {
+			lit, ok := part.(*syntax.Lit)
+			if !ok {
+				return Unknown
+			}
+			b.WriteString(lit.Value)
+		}
+		return b.String()
 	}
 	text, err := expand.Document(x.config(), &syntax.Word{Parts: x.parts(word.Parts, true)})
 	if err != nil {
@@ -210,7 +267,7 @@ func hasPattern(s string) bool {
 
 // cmdSubst interprets a command substitution and prints what it would.
 func (x *expansion) cmdSubst(w io.Writer, cs *syntax.CmdSubst) error {
-	out := x.in.subshell(cs.Stmts, x.state, Stream{}, x.place)
+	out := x.in.child(x.state, x.place, func(child *state) Stream { return x.in.stmts(cs.Stmts, child, Stream{}) })
 	text := Unknown
 	if out.Known {
 		text = out.Text
@@ -227,7 +284,7 @@ func (x *expansion) procSubst(ps *syntax.ProcSubst) (string, error) {
 	if ps.Op == syntax.CmdOut {
 		stdin = printed("a process substitution")
 	}
-	out := x.in.stmts(ps.Stmts, x.state.clone(), stdin)
+	out := x.in.child(x.state, x.place, func(child *state) Stream { return x.in.stmts(ps.Stmts, child, stdin) })
 	path := "/dev/fd/" + Substituted
 	if ps.Op == syntax.CmdIn || ps.Op == syntax.CmdInTemp {
 		x.state.write(path, out)

@@ -1,0 +1,123 @@
+package mcp
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"io"
+	"testing"
+
+	"github.com/picoclaw/picoclaw/host"
+	"github.com/picoclaw/picoclaw/sdk/pluginpb"
+)
+
+// telling is a session with one tool, whose results are those that there are.
+type telling struct{ nothing }
+
+func (telling) Tools() []host.Tool {
+	return []host.Tool{{Name: "test.tell", Spec: &pluginpb.Spec{Name: "tell", Doc: "Tells."}}}
+}
+
+func (telling) Call(ctx context.Context, _ string, arguments json.RawMessage, events func(host.Event)) *host.Result {
+	var args struct{ Kind string }
+	if err := json.Unmarshal(arguments, &args); err != nil {
+		return &host.Result{Err: &host.Error{Code: "invalid_argument", Message: err.Error()}}
+	}
+	if events != nil && args.Kind == "pieces" {
+		for _, piece := range []string{"a\xc3", "\xa9b\xff", "\xe2\x82"} {
+			events(host.Event{Output: []byte(piece)})
+		}
+	} else if events != nil {
+		events(host.Event{Done: 1, Total: 2, Message: "half"})
+	}
+	switch args.Kind {
+	case "structured":
+		return &host.Result{Structured: json.RawMessage(`{"a":[1,"<&>"],"b":null}`)}
+	case "both":
+		return &host.Result{Text: "line one\nline <two> & \u2028 \"three\"", Structured: json.RawMessage(`{"n":1}`)}
+	case "image":
+		return &host.Result{Text: "an image", Media: []byte{0, 1, 2, 255}, MediaType: "image/png"}
+	case "error":
+		return &host.Result{Text: "until then", Err: &host.Error{Code: "failed", Message: "no", Rule: "r", Hint: "h"}}
+	case "wait":
+		<-ctx.Done()
+		return &host.Result{Err: &host.Error{Code: "cancelled", Message: "it was cancelled"}}
+	}
+	return &host.Result{Text: string(arguments)}
+}
+
+// talk is one client's streams.
+type talk struct {
+	t       testing.TB
+	input   io.Writer
+	lines   *bufio.Reader
+	version string // that the client was told
+}
+
+// talkTo serves tools to a client of a version of the protocol.
+func talkTo(t testing.TB, version string) *talk {
+	t.Helper()
+	return talkWith(t, version, `{}`)
+}
+
+// talkWith is the same for a client with capabilities.
+func talkWith(t testing.TB, version, capabilities string) *talk {
+	t.Helper()
+	c := connectTo(t)
+	c.send(helloIn(version, capabilities))
+	var begun struct {
+		Result struct{ ProtocolVersion string }
+	}
+	if err := json.Unmarshal([]byte(c.line()), &begun); err != nil {
+		t.Fatal(err)
+	}
+	c.version = begun.Result.ProtocolVersion
+	c.send(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)
+	return c
+}
+
+// connectTo is the same for a client that has said nothing yet.
+func connectTo(t testing.TB) *talk {
+	t.Helper()
+	in, input := io.Pipe()
+	answers, output := io.Pipe()
+	server := NewServer(telling{}, "test", "")
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_ = server.Run(t.Context(), Lines{Reader: in, Writer: output}) // the streams are closed under it
+	}()
+	t.Cleanup(func() {
+		_ = answers.Close()
+		_ = input.Close()
+		<-ended
+	})
+	return &talk{t: t, input: input, lines: bufio.NewReader(answers)}
+}
+
+// helloIn is how a client begins.
+func helloIn(version, capabilities string) string {
+	return `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"` + version +
+		`","capabilities":` + capabilities + `,"clientInfo":{"name":"test","version":"1"}}}`
+}
+
+// toolCall is a call of the one tool.
+func toolCall(id, kind string) string {
+	return `{"jsonrpc":"2.0","id":` + id + `,"method":"tools/call","params":{"name":"test_tell","arguments":{"kind":"` + kind + `"}}}`
+}
+
+func (c *talk) send(message string) {
+	c.t.Helper()
+	if _, err := io.WriteString(c.input, message+"\n"); err != nil {
+		c.t.Fatal(err)
+	}
+}
+
+func (c *talk) line() string {
+	c.t.Helper()
+	line, err := c.lines.ReadString('\n')
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return line
+}
