@@ -9,7 +9,7 @@ import (
 // confineCommands tells a plugin what each single command may touch and use: the plugin's own view without what only the
 // plugin needs. Nothing in it comes from a call.
 func (s *Session) confineCommands(exec *pluginpb.ExecPolicy) {
-	open := s.policy.KernelPaths()
+	open := s.kernelPaths(true)
 	exec.Confine = s.policy.Guard().Restrict
 	exec.Unwalled = s.unwalled()
 	exec.ReadOnly, exec.ReadWrite = existing(open.ReadOnly), existing(open.ReadWrite)
