@@ -3,6 +3,7 @@ package supervise
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -20,7 +21,7 @@ type CrashError struct {
 func (e *CrashError) Error() string {
 	text := fmt.Sprintf("plugin %s ended during the call (%s); the outcome is unknown", e.Plugin, e.Exit)
 	if e.Stderr != "" {
-		text += "\nits last words were:\n" + e.Stderr
+		text += "\nits last words were:\n  " + strings.ReplaceAll(e.Stderr, "\n", "\n  ") // and no line of the host's
 	}
 	return text
 }
