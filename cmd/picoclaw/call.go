@@ -30,6 +30,9 @@ func newCall(a *app) *cobra.Command {
 not a path or a command, @FILE stands for what a file of yours holds, - for standard input, and @@ for an @ in front. A
 list is given by repeating its key, or as JSON.
 
+An error is one line that begins with [ERROR]; what else the tool says of it stands in lines that begin with |, and what refused
+and what would help in a line each, rule: and hint:.
+
 The exit code is 0 if the tool succeeded, 1 if it failed or was refused, 2 if the command line is wrong or the arguments
 are not such as the tool takes, and 3 if picoclaw can't start.`,
 		Example: strings.Trim(`

@@ -21,7 +21,7 @@ type CrashError struct {
 func (e *CrashError) Error() string {
 	text := fmt.Sprintf("plugin %s ended during the call (%s); the outcome is unknown", e.Plugin, e.Exit)
 	if e.Stderr != "" {
-		text += "\nits last words were:\n  " + strings.ReplaceAll(e.Stderr, "\n", "\n  ") // and no line of the host's
+		text += "\nits last words were:\n  " + indented(e.Stderr)
 	}
 	return text
 }
@@ -48,5 +48,8 @@ func reason(err error) error {
 	case codes.Unimplemented:
 		return errors.New("it does not know this part of picoclaw's protocol")
 	}
-	return errors.New(s.Message())
+	return errors.New(indented(s.Message()))
 }
+
+// indented returns what a plugin has said with its further lines indented, so that none is taken for one of the host's.
+func indented(text string) string { return strings.ReplaceAll(text, "\n", "\n  ") }
