@@ -8,6 +8,11 @@
 // The host asks it before a call leaves the host; a plugin may ask it again; a program that has nothing to do with
 // picoclaw can use it by itself. So it must not know of hosts, plugins, agents or the wire.
 //
+// # Paths
+//
+// Whitelist patterns are searched, not anchored at the end: ^/a/b opens /a/bc as well. They are matched against paths
+// with their symbolic links resolved, so a link can neither open nor be opened.
+//
 // # Commands
 //
 // The contract, in one line: the guard decides on what stands literally in a command; what is computed is left to the
