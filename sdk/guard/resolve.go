@@ -131,9 +131,9 @@ func (r *resolver) follow(at, path string) (resolved, error) {
 	return resolved{at, missing}, nil
 }
 
-// within reports whether path is dir or below it, component by component: /w2 is not within /w. Both are clean.
+// within reports whether path is dir or below it, component by component: /w2 is not within /w.
 func within(dir, path string) bool {
-	if filepath.Separator == '/' {
+	if filepath.Separator == '/' && filepath.IsAbs(dir) && filepath.Clean(dir) == dir && filepath.Clean(path) == path {
 		rest, ok := strings.CutPrefix(path, dir)
 		return ok && (rest == "" || rest[0] == '/' || dir == "/")
 	}

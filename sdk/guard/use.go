@@ -8,25 +8,13 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/guard/internal/shell"
 )
 
-// uses decides on the arguments of a program. Where it changes to a directory first, they count from there.
+// uses decides on the arguments of a program. A command that it starts starts where the program has changed to.
 func (a *analysis) uses(c *shell.Call, name string) {
-	list, dir := programs.Uses(name, c.Argv[1:]), ""
-	argv := shell.Texts(c.Argv)
-	for _, u := range list {
-		if u.Kind == programs.Enter {
-			a.use(c, name, argv, u)
-			if dir = u.Text; !strings.HasPrefix(dir, "/") && c.Dir != "" {
-				dir = c.Dir + "/" + dir
-			}
-			if c.Dir = dir; shell.HasUnknown(dir) {
-				c.Dir = ""
-			}
-		}
-	}
-	for _, u := range list {
+	dir, argv := "", shell.Texts(c.Argv)
+	for _, u := range programs.Uses(name, c.Argv[1:]) {
 		switch {
 		case u.Kind == programs.Enter:
-			continue
+			dir = u.Text
 		case u.Kind == programs.Command && u.Dir == "":
 			u.Dir = dir
 		}

@@ -32,7 +32,7 @@ func TestEffects(t *testing.T) {
 		{"python", `from os import system as s, popen; s('ls'); popen("id")`, "shell ls; shell id"},
 		{"python", `__import__('os').system('id')`, "shell id"},
 		{"python", `import subprocess; subprocess.run(["rm", "-rf", d], check=True)`, "argv rm -rf …"},
-		{"python", `subprocess.run("ls " + d, shell=True, cwd="/x")`, "shell ls …"},
+		{"python", `subprocess.run("ls " + d, shell=True, cwd="/x")`, "list /x; shell ls …"},
 		{"python", `subprocess.run(f"ls {d}", shell=True)`, "shell ls …"},
 		{"python", `subprocess.check_output(args=["id"])`, "argv id"},
 		{"python", `subprocess.run(cmd)`, "computed"},

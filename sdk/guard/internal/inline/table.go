@@ -22,6 +22,7 @@ type Language struct {
 	Prefixes string    `json:"prefixes,omitempty"` // letters that may stand right before a quote
 	Words    bool      `json:"words,omitempty"`    // strings may be written q(…), %w(…) and the like
 	Bare     bool      `json:"bare,omitempty"`     // a call may have no parentheses
+	Spaces   bool      `json:"spaces,omitempty"`   // blanks stand between arguments, as in Lisp
 	Last     bool      `json:"last,omitempty"`     // a call is known by the last part of its name
 	Imports  bool      `json:"imports,omitempty"`  // names may be imported, as Python does
 	Inserts  string    `json:"inserts,omitempty"`  // the expression of what is replaced in a string
