@@ -18,9 +18,9 @@
 // The contract, in one line: the guard decides on what stands literally in a command; what is computed is left to the
 // kernel where the kernel holds ([Policy].Kernel), and is [Ask] where it does not.
 //
-// [Guard.Command] follows a command as its shell would, without running anything. Each simple command that it finds, with
-// its words as the program would get them, goes through the rules; each path that the shell or the program would touch
-// goes through [Guard.Path]. The strictest finding is the answer.
+// [Guard.Command] follows a command as its shell would, without running anything. Each simple command that it finds,
+// with its words as the program would get them, goes through the rules; each path that the shell or the program would
+// touch goes through [Guard.Path]. The strictest finding is the answer.
 //
 //	internal/shell     follows the shell's language and tells what it would do
 //	internal/programs  knows what the arguments of programs are for: paths, data, code, commands to start

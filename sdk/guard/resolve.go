@@ -14,8 +14,8 @@ const maxLinks = 40
 // because creating the path would create the target.
 func resolve(path string) (string, error) { return (*resolver)(nil).resolve(path) }
 
-// resolver is for the many paths of one command: it remembers what it has looked up, and what is open to commands alone.
-// A nil one does neither.
+// resolver is for the many paths of one command: it remembers what it has looked up, and what is open to commands
+// alone. A nil one does neither.
 type resolver struct {
 	seen map[string]entry
 	dirs map[string]resolved // the paths that are resolved already, but for those with steps to the parent
