@@ -62,7 +62,7 @@ func writeTool(b *strings.Builder, spec *pluginpb.Spec) error {
 		}
 	}
 	if len(facts) > 0 {
-		b.WriteString(wrapped(strings.Join(facts, " · "), "") + "\n\n")
+		b.WriteString(wrapped(strings.Join(facts, "; ")+".", "") + "\n\n")
 	}
 	input, err := spec.Input.Parse()
 	if err != nil {
