@@ -3,8 +3,8 @@ package sdktest
 import (
 	"testing"
 
+	"github.com/picoclaw/picoclaw/internal/contract"
 	"github.com/picoclaw/picoclaw/sdk"
-	"github.com/picoclaw/picoclaw/sdk/contract"
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 

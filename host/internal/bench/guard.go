@@ -13,8 +13,8 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 
 	"github.com/picoclaw/picoclaw/host"
+	"github.com/picoclaw/picoclaw/internal/heap"
 	"github.com/picoclaw/picoclaw/sdk/guard"
-	"github.com/picoclaw/picoclaw/sdk/heap"
 )
 
 // Where the shapes of long commands are, and everyday ones with their labels, seen from the top of the repository.

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/picoclaw/picoclaw/internal/contract"
 	"github.com/picoclaw/picoclaw/sdk"
-	"github.com/picoclaw/picoclaw/sdk/contract"
 )
 
 type good struct {
