@@ -24,15 +24,15 @@
 //			Version: "1.0.0",
 //			Doc:     "Counts things in files.",
 //			Grants:  sdk.Grants{Workspace: sdk.ReadOnlyWorkspace},
-//			Tools:   []sdk.Tool{sdk.NewTool("count_lines", "Count the lines of a file.", count, sdk.ReadOnly())},
+//			Tools:   []sdk.Tool{sdk.NewTool("count_lines", "Count the lines of a file.", count, sdk.Traits{ReadOnly: true})},
 //		})
 //	}
 //
 // The binary serves a host that starts it, and is of use by itself: `wordcount describe` prints the manifest that goes
 // beside it as plugin.json, and `wordcount call count_lines '{"path":"go.mod"}'` runs a tool in the current directory.
 //
-// [NewConfig] declares what the operator can configure, and [ConfigOf] hands it to a handler; an [Error] tells agents and
-// programs what went wrong; package sdktest tests all of it. `picoclaw plugin new` writes a plugin to begin with.
+// [Plugin.Config] declares what the operator can configure, and [ConfigOf] hands it to a handler; an [Error] tells agents
+// and programs what went wrong; package sdktest tests all of it. `picoclaw plugin new` writes a plugin to begin with.
 //
 // A plugin must not trust its own checks with the safety of the machine: it does its I/O through [Request.Workspace],
 // and the host starts it in a sandbox that holds when it does not. Package sdk must not know how the host decides or

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"strings"
 
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
@@ -55,6 +56,9 @@ func wire(err error) *pluginpb.Error {
 	e.Message, e.Rule, e.Hint = valid(e.Message), valid(e.Rule), valid(e.Hint)
 	return e
 }
+
+// valid makes a text one that the wire, and JSON behind it, can carry: bytes that are not UTF-8 show as U+FFFD.
+func valid(text string) string { return strings.ToValidUTF8(text, "\uFFFD") }
 
 func classify(err error) *pluginpb.Error {
 	var own *Error

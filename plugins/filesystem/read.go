@@ -61,5 +61,5 @@ func read(m *memory) sdk.Tool {
 			}
 			return out, nil
 		},
-		sdk.ReadOnly(), sdk.TextResult(), sdk.Sets(moduleSet), sdk.Permissions("fs.read"), sdk.Risk("low"))
+		sdk.Traits{ReadOnly: true, TextResult: true, Sets: []string{moduleSet}, Permissions: []string{"fs.read"}, Risk: "low"})
 }

@@ -88,5 +88,5 @@ func readFile(m *memory) sdk.Tool {
 				window: w,
 			}, nil
 		},
-		sdk.ReadOnly(), sdk.TextResult(), sdk.Sets(picoclawSet), sdk.Permissions("fs.read"), sdk.Risk("low"))
+		sdk.Traits{ReadOnly: true, TextResult: true, Sets: []string{picoclawSet}, Permissions: []string{"fs.read"}, Risk: "low"})
 }

@@ -55,7 +55,7 @@ func rm(m *memory) sdk.Tool {
 			}
 			return out, nil
 		},
-		sdk.Destructive(), sdk.Sets(picoclawSet, moduleSet), sdk.Permissions("fs.delete"), sdk.Risk("high"), sdk.SideEffects("filesystem_delete"))
+		sdk.Traits{Destructive: true, Sets: []string{picoclawSet, moduleSet}, Permissions: []string{"fs.delete"}, Risk: "high", SideEffects: []string{"filesystem_delete"}})
 }
 
 // keepDoomed writes what is about to be deleted into the journal.

@@ -3,15 +3,17 @@ package sdktest
 import (
 	"context"
 	"encoding/json"
+	"log/slog"
 	"net"
 	"path/filepath"
 	"testing"
 
-	"github.com/hashicorp/go-hclog"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/test/bufconn"
 
+	"github.com/picoclaw/picoclaw/internal/serve"
+	"github.com/picoclaw/picoclaw/internal/served"
 	"github.com/picoclaw/picoclaw/sdk"
 	"github.com/picoclaw/picoclaw/sdk/guard"
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
@@ -53,20 +55,17 @@ type Result struct {
 // Start runs a plugin until the end of the test.
 func Start(t testing.TB, p sdk.Plugin, o Options) *Plugin {
 	t.Helper()
-	manifest, err := p.Manifest()
+	manifest, err := served.Manifest(p)
 	if err != nil {
 		t.Fatalf("the plugin can't be used: %v", err)
 	}
-	server, err := sdk.NewServer(p, hclog.NewNullLogger())
-	if err != nil {
-		t.Fatal(err)
-	}
+	server := serve.NewServer(served.Plugin(p), slog.New(slog.DiscardHandler))
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
 	writeFiles(t, dir, o.Files)
-	s := &Plugin{Dir: dir, t: t, client: serve(t, server), readers: map[string]*pluginpb.ArgumentReader{}}
+	s := &Plugin{Dir: dir, t: t, client: connect(t, server), readers: map[string]*pluginpb.ArgumentReader{}}
 	for _, tool := range manifest.Tools {
 		if s.readers[tool.Name], _, err = tool.Arguments(); err != nil {
 			t.Fatal(err)
@@ -76,8 +75,8 @@ func Start(t testing.TB, p sdk.Plugin, o Options) *Plugin {
 	return s
 }
 
-// serve serves the plugin on a connection in memory.
-func serve(t testing.TB, server pluginpb.PluginServer) pluginpb.PluginClient {
+// connect serves the plugin on a connection in memory.
+func connect(t testing.TB, server pluginpb.PluginServer) pluginpb.PluginClient {
 	t.Helper()
 	listener := bufconn.Listen(1 << 20)
 	s := grpc.NewServer(grpc.MaxRecvMsgSize(pluginpb.MaxMessageBytes), grpc.MaxSendMsgSize(pluginpb.MaxMessageBytes))

@@ -26,11 +26,11 @@ func main() {
 	sdk.Main(sdk.Plugin{
 		ID: "conformance", Version: "1.0.0", Doc: "What the conformance suite calls.",
 		Tools: []sdk.Tool{
-			sdk.NewTool("test_simple_text", "Returns a text.", simpleText, sdk.ReadOnly()),
-			sdk.NewTool("test_image_content", "Returns a picture.", imageContent, sdk.ReadOnly()),
-			sdk.NewTool("test_audio_content", "Returns a sound.", audioContent, sdk.ReadOnly()),
-			sdk.NewTool("test_error_handling", "Fails.", errorHandling, sdk.ReadOnly()),
-			sdk.NewTool("test_tool_with_progress", "Tells how far it is.", toolWithProgress, sdk.ReadOnly()),
+			sdk.NewTool("test_simple_text", "Returns a text.", simpleText, sdk.Traits{ReadOnly: true}),
+			sdk.NewTool("test_image_content", "Returns a picture.", imageContent, sdk.Traits{ReadOnly: true}),
+			sdk.NewTool("test_audio_content", "Returns a sound.", audioContent, sdk.Traits{ReadOnly: true}),
+			sdk.NewTool("test_error_handling", "Fails.", errorHandling, sdk.Traits{ReadOnly: true}),
+			sdk.NewTool("test_tool_with_progress", "Tells how far it is.", toolWithProgress, sdk.Traits{ReadOnly: true}),
 		},
 	})
 }

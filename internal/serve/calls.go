@@ -1,4 +1,4 @@
-package sdk
+package serve
 
 import (
 	"context"
@@ -58,7 +58,7 @@ func (s *service) answer(ctx context.Context, req *pluginpb.CallRequest, send fu
 	}
 
 	events := &outgoing{send: send, broken: cancel}
-	result := s.run(ctx, tool, &call{arguments: req.GetArguments(), environment: env, emit: events.emit})
+	result := s.run(ctx, tool, &Call{Environment: env, Arguments: req.GetArguments(), Emit: events.emit})
 	defer s.tidy.Passed(len(req.GetArguments()) + len(result.GetText()) + len(result.GetStructured()) + len(result.GetMedia()))
 	return events.end(result)
 }
@@ -73,10 +73,10 @@ type outgoing struct {
 	ended bool
 }
 
-func (o *outgoing) emit(e event) {
+func (o *outgoing) emit(e *pluginpb.CallEvent) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if !o.ended && o.send(e.wire()) != nil {
+	if !o.ended && o.send(e) != nil {
 		o.broken()
 	}
 }
