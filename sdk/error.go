@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
+	"github.com/picoclaw/picoclaw/sdk/workspace"
 )
 
 // The codes of errors that programs tell apart. A tool may use others of its own.
@@ -44,12 +45,6 @@ func (e *Error) WithHint(format string, args ...any) *Error {
 // Error returns the message.
 func (e *Error) Error() string { return e.Message }
 
-// refusal is implemented by errors of the guard and the workspace.
-type refusal interface {
-	error
-	Refusal() (rule, hint string)
-}
-
 // wire turns any error into what the host is told.
 func wire(err error) *pluginpb.Error {
 	e := classify(err)
@@ -66,10 +61,8 @@ func classify(err error) *pluginpb.Error {
 		// The text of what wraps it is kept: it is the sentence that the author meant.
 		return &pluginpb.Error{Code: own.Code, Message: err.Error(), Rule: own.Rule, Hint: own.Hint}
 	}
-	var refused refusal
-	if errors.As(err, &refused) {
-		rule, hint := refused.Refusal()
-		return &pluginpb.Error{Code: AccessDenied, Message: err.Error(), Rule: rule, Hint: hint}
+	if refused := workspace.Refusal(err); refused != nil {
+		return &pluginpb.Error{Code: AccessDenied, Message: err.Error(), Rule: refused.Rule, Hint: refused.Hint}
 	}
 	code := Failed
 	switch {

@@ -3,6 +3,7 @@ package serve
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -132,10 +133,10 @@ func (s *service) newEnvironment(req *pluginpb.ConfigureRequest) (*Environment, 
 const noWorkspace = "none"
 
 // notGranted says why this plugin has no workspace.
-func (s *service) notGranted() workspace.Refused {
+func (s *service) notGranted() workspace.Error {
 	setting := "plugins." + s.plugin.ID + ".grants.workspace"
-	refused := workspace.Refused{Rule: "grant.workspace", Message: "access denied: plugin " + s.plugin.ID + " is not granted the workspace",
-		Hint: "the operator grants it with " + setting}
+	refused := workspace.Error{Code: workspace.Refused, Rule: "grant.workspace", Hint: "the operator grants it with " + setting,
+		Err: errors.New("access denied: plugin " + s.plugin.ID + " is not granted the workspace")}
 	if asked := s.plugin.Grants.Workspace; asked == "" || asked == noWorkspace {
 		refused.Hint = "the plugin does not ask for it: that is for its author to change"
 	}

@@ -34,9 +34,8 @@ func mkdir(m *memory) sdk.Tool {
 			}
 			parents := missingAbove(req.Workspace, req.Args.Path)
 			made, err := req.Workspace.Mkdir(req.Args.Path, moduleDirMode)
-			var exists *workspace.Exists
-			if errors.As(err, &exists) {
-				return mkdirOutput{}, sdk.Errorf(sdk.Conflict, "failed to create directory: %s exists already and is no directory", shown(exists.Path))
+			if errors.Is(err, workspace.Exists) {
+				return mkdirOutput{}, sdk.Errorf(sdk.Conflict, "failed to create directory: %s exists already and is no directory", shown(req.Args.Path))
 			}
 			if err != nil {
 				return mkdirOutput{}, failure("create directory", err)
