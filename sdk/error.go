@@ -19,6 +19,7 @@ const (
 	TooLarge        = pluginpb.CodeTooLarge        // over a limit
 	Timeout         = pluginpb.CodeTimeout         // out of time
 	Cancelled       = pluginpb.CodeCancelled       // the caller gave up
+	NobodyToAsk     = pluginpb.CodeNobodyToAsk     // there is no person to put a question to
 	Failed          = pluginpb.CodeFailed          // anything else
 )
 

@@ -37,7 +37,7 @@ type Environment struct {
 	// StateDir is a directory of the plugin's own for the agent that it serves, for what is to be there in the next run
 	// too; empty unless the plugin is granted state.
 	StateDir string
-	// Log writes to the host's log.
+	// Log writes to the host's log, and from info on to the caller's, if that asks for it.
 	Log *slog.Logger
 
 	config any // what [ConfigOf] returns

@@ -51,7 +51,8 @@ type Traits struct {
 //   - `minimum:"1"` and `maximum:"100"` bound a number.
 //
 // Out may be a string, which the agent reads as it is; or a type with a method Text() string, which the agent reads as
-// that text and programs as JSON; or any other struct, which both read as JSON. Its schema is published too.
+// that text and programs as JSON; or any other struct, which both read as JSON. Its schema is published too. What goes along
+// with the text, such as an image, is returned by a method Contents() []Content; or Out is []Content itself.
 func NewTool[In, Out any](name, doc string, handler func(ctx context.Context, req *Request[In]) (Out, error), t Traits) Tool {
 	spec := pluginpb.Spec{
 		Name: name, Doc: doc, Sets: t.Sets, Permissions: t.Permissions, Risk: t.Risk, SideEffects: t.SideEffects,
@@ -59,13 +60,13 @@ func NewTool[In, Out any](name, doc string, handler func(ctx context.Context, re
 		TextResult: t.TextResult,
 	}
 	schemas := func(s *pluginpb.Spec) (err error) {
-		if s.Input, err = serve.InputSchema(reflect.TypeFor[In]()); err == nil {
+		if s.Input, err = serve.InputSchema(reflect.TypeFor[In]()); err == nil && reflect.TypeFor[Out]() != reflect.TypeFor[[]Content]() {
 			s.Output, err = serve.OutputSchema(reflect.TypeFor[Out]())
 		}
 		return err
 	}
 	return serve.NewTool(spec, schemas, func(ctx context.Context, call *serve.Call) *pluginpb.Result {
-		req := &Request[In]{Environment: environment(call.Environment), call: call}
+		req := &Request[In]{Environment: environment(call), call: call}
 		if err := json.Unmarshal(call.Arguments, &req.Args); err != nil {
 			return &pluginpb.Result{Error: wire(Errorf(InvalidArgument, "the arguments of %s do not fit: %v", name, err))}
 		}
@@ -84,7 +85,7 @@ func NewTool[In, Out any](name, doc string, handler func(ctx context.Context, re
 	})
 }
 
-func environment(e *serve.Environment) Environment {
+func environment(e *serve.Call) Environment {
 	return Environment{
 		Workspace: e.Workspace, Guard: e.Guard, Grants: Grants(e.Grants), Exec: e.Exec, StateDir: e.StateDir, Log: e.Log, config: e.Config,
 	}
@@ -93,15 +94,18 @@ func environment(e *serve.Environment) Environment {
 // texter is implemented by results that have a form for people.
 type texter interface{ Text() string }
 
-// viewable is implemented by results that have something to look at or listen to.
-type viewable interface {
-	Media() (mediaType string, data []byte)
-}
+// contented is implemented by results that have more than a text.
+type contented interface{ Contents() []Content }
 
 // encode puts what a handler has returned on the wire. There is a result, if an empty one, beside an error too.
 func encode(out any) (*pluginpb.Result, error) {
-	if s, ok := out.(string); ok {
-		return &pluginpb.Result{Text: valid(s)}, nil
+	switch out := out.(type) {
+	case string:
+		return &pluginpb.Result{Text: valid(out)}, nil
+	case []Content:
+		result := &pluginpb.Result{}
+		addContent(result, out)
+		return result, nil
 	}
 	var data bytes.Buffer
 	e := json.NewEncoder(&data)
@@ -115,8 +119,8 @@ func encode(out any) (*pluginpb.Result, error) {
 	} else {
 		result.TextIsStructured = true
 	}
-	if m, ok := out.(viewable); ok {
-		result.MediaType, result.Media = m.Media()
+	if c, ok := out.(contented); ok {
+		addContent(result, c.Contents())
 	}
 	return result, nil
 }

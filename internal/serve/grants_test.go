@@ -4,9 +4,9 @@ import (
 	"context"
 	"errors"
 	"io/fs"
-	"log/slog"
 	"testing"
 
+	"github.com/hashicorp/go-hclog"
 	"google.golang.org/grpc"
 
 	"github.com/picoclaw/picoclaw/internal/serve"
@@ -47,7 +47,7 @@ func TestAWorkspaceThatIsNotGranted(t *testing.T) {
 				return "", use(r)
 			}, sdk.Traits{}))
 		}
-		s := serve.NewServer(served.Plugin(p), slog.New(slog.DiscardHandler))
+		s := serve.NewServer(served.Plugin(p), hclog.NewNullLogger())
 		policy := pluginpb.NewPolicy(guard.Policy{Workspace: t.TempDir(), Restrict: true})
 		if _, err := s.Configure(t.Context(), &pluginpb.ConfigureRequest{Policy: policy, Grants: &pluginpb.Grants{Workspace: "none"}}); err != nil {
 			t.Fatal(err)

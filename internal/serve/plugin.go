@@ -40,7 +40,6 @@ type Environment struct {
 	Exec      exec.Settings
 	StateDir  string
 	Config    any // of the type of the plugin's
-	Log       *slog.Logger
 }
 
 // Call is one call on its way to a handler.
@@ -48,6 +47,9 @@ type Call struct {
 	*Environment
 	Arguments []byte // canonical JSON, validated
 	Emit      func(*pluginpb.CallEvent)
+	Log       *slog.Logger // in place of the environment's: what it is told from info on is emitted too
+	// Ask puts a question to the person behind the call; nil if there is nobody.
+	Ask func(ctx context.Context, message string, schema []byte) (*pluginpb.Answer, error)
 }
 
 // Manifest returns the description of a plugin that goes beside its binary as plugin.json, or what is wrong with it.

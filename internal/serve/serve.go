@@ -6,7 +6,6 @@ import (
 	"crypto/tls"
 	"fmt"
 	"io"
-	"log/slog"
 	"os"
 	"os/signal"
 	"syscall"
@@ -36,7 +35,7 @@ func serve(p Plugin) error {
 		return err
 	}
 	logger := newLogger(os.Stderr, p.ID, true)
-	s := newService(p, slog.New(&bridge{to: logger}))
+	s := newService(p, logger)
 	s.stderr = os.Stderr
 	go lifeline(stdin, s)
 

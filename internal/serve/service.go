@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/hashicorp/go-hclog"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
@@ -29,7 +30,7 @@ type service struct {
 	plugin   Plugin
 	tools    map[string]Tool
 	manifest func() ([]byte, error) // as JSON
-	log      *slog.Logger
+	logger   hclog.Logger
 
 	// stderr is this process's standard error, as long as it serves a host. go-plugin puts a pipe in its place which it
 	// sends on by itself: what is in there when the process ends is lost, and last words are what matters most.
@@ -50,10 +51,10 @@ type service struct {
 
 // NewServer returns a plugin as the gRPC service that a host calls. Describe, Configure and then Call have to come in that
 // order.
-func NewServer(p Plugin, log *slog.Logger) pluginpb.PluginServer { return newService(p, log) }
+func NewServer(p Plugin, logger hclog.Logger) pluginpb.PluginServer { return newService(p, logger) }
 
-func newService(p Plugin, log *slog.Logger) *service {
-	s := &service{plugin: p, tools: make(map[string]Tool, len(p.Tools)), log: log}
+func newService(p Plugin, logger hclog.Logger) *service {
+	s := &service{plugin: p, tools: make(map[string]Tool, len(p.Tools)), logger: logger}
 	s.manifest = sync.OnceValues(func() ([]byte, error) {
 		m, err := Manifest(p)
 		if err != nil {
@@ -111,7 +112,6 @@ func (s *service) newEnvironment(req *pluginpb.ConfigureRequest) (*Environment, 
 		},
 		Exec:     execSettings(req.GetPolicy().GetExec()),
 		StateDir: req.GetStateDir(),
-		Log:      s.log,
 	}
 	if s.plugin.Config != nil {
 		if env.Config, err = readConfig(s.plugin.Config, req.GetConfig()); err != nil {
@@ -176,11 +176,16 @@ func (s *service) enter() (*Environment, error) {
 	return s.environment, nil
 }
 
+// newCall makes a call. What it tells before its result goes to emit.
+func (s *service) newCall(env *Environment, arguments []byte, emit func(*pluginpb.CallEvent)) *Call {
+	return &Call{Environment: env, Arguments: arguments, Emit: emit, Log: slog.New(&bridge{to: s.logger, emit: emit})}
+}
+
 // run runs a handler; a panic becomes that call's error and the plugin goes on.
 func (s *service) run(ctx context.Context, t Tool, c *Call) (result *pluginpb.Result) {
 	defer func() {
 		if v := recover(); v != nil {
-			s.log.Error("tool panicked", "tool", t.spec.Name, "panic", fmt.Sprint(v), "stack", string(debug.Stack()))
+			s.logger.Error("tool panicked", "tool", t.spec.Name, "panic", fmt.Sprint(v), "stack", string(debug.Stack()))
 			result = &pluginpb.Result{Error: &pluginpb.Error{
 				Code:    pluginpb.CodePanic,
 				Message: strings.ToValidUTF8(fmt.Sprintf("%s panicked: %v", t.spec.Name, v), "\uFFFD"),

@@ -6,7 +6,6 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"log/slog"
 	"os"
 	"os/signal"
 	"strings"
@@ -116,7 +115,7 @@ func (c *standalone) run(p Plugin, m *pluginpb.Manifest, arguments []byte, stdou
 	if err != nil {
 		return err
 	}
-	s := newService(p, slog.New(&bridge{to: newLogger(stderr, p.ID, false)}))
+	s := newService(p, newLogger(stderr, p.ID, false))
 	req := &pluginpb.ConfigureRequest{
 		Policy: &pluginpb.Policy{
 			Workspace:           dir,
@@ -141,9 +140,7 @@ func (c *standalone) run(p Plugin, m *pluginpb.Manifest, arguments []byte, stdou
 	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer cancel()
 	defer s.stop(context.WithoutCancel(ctx))
-	result := s.run(ctx, s.tools[c.tool], &Call{
-		Environment: env, Arguments: arguments, Emit: func(e *pluginpb.CallEvent) { show(stderr, e) },
-	})
+	result := s.run(ctx, s.tools[c.tool], s.newCall(env, arguments, func(e *pluginpb.CallEvent) { show(stderr, e) }))
 	if result.AgentText() != "" {
 		fmt.Fprintln(stdout, result.AgentText())
 	}
