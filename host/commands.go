@@ -1,6 +1,7 @@
 package host
 
 import (
+	"github.com/picoclaw/picoclaw/host/audit"
 	"github.com/picoclaw/picoclaw/isolation"
 	"github.com/picoclaw/picoclaw/sdk/guard"
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
@@ -9,7 +10,7 @@ import (
 // confineCommands tells a plugin what each single command may touch and use: the plugin's own view without what only the
 // plugin needs. Nothing in it comes from a call.
 func (s *Session) confineCommands(exec *pluginpb.ExecPolicy) {
-	open := s.policy.KernelPaths()
+	open := s.kernelPaths(true)
 	exec.Confine = s.policy.Guard().Restrict
 	exec.Unwalled = s.unwalled()
 	exec.ReadOnly, exec.ReadWrite = existing(open.ReadOnly), existing(open.ReadWrite)
@@ -40,16 +41,23 @@ func (s *Session) confineCommands(exec *pluginpb.ExecPolicy) {
 // userEnvID names the directory that the commands of this policy have for their home.
 func (s *Session) userEnvID() string { return s.policy.Digest()[:16] }
 
+// kernelConfines reports whether the kernel confines what commands do: by a sandbox, or, where the policy confines
+// them, by Landlock.
+func (s *Session) kernelConfines() bool {
+	return s.policy.Isolation().Enabled || s.policy.Guard().Restrict && isolation.KernelConfines()
+}
+
 // unwalled says that only the guard would stand between a command and this machine, although the policy confines it:
 // there is neither a sandbox nor a kernel that could.
 func (s *Session) unwalled() bool {
-	return s.policy.Guard().Restrict && !s.policy.Isolation().Enabled && !isolation.KernelConfines()
+	return s.policy.Guard().Restrict && !s.kernelConfines()
 }
 
 // guardPolicy is the policy that calls are decided by: where no wall stands behind the guard, its strict profile. The kernel
 // lets commands use their home, so the guard does.
 func (s *Session) guardPolicy() guard.Policy {
 	p := s.policy.Guard()
+	p.Kernel = s.kernelConfines()
 	if s.unwalled() {
 		p.Exec.Profile = guard.ProfileSeedStrict
 	}
@@ -65,4 +73,27 @@ func (s *Session) commandEnv() map[string]string {
 		delete(env, name)
 	}
 	return env
+}
+
+// CommandOf returns the command that a recorded call has run, as the record has it; "" if it ran none.
+func (s *Session) CommandOf(r audit.Record) string {
+	t, _ := s.find(r.Tool)
+	if t == nil || r.Denied() {
+		return ""
+	}
+	known, err := t.Arguments()
+	if err != nil {
+		return ""
+	}
+	for _, site := range known.Claims {
+		if site.Claim != pluginpb.ClaimCommand {
+			continue
+		}
+		for _, at := range find(r.Args, site.Path) {
+			if text, ok := at.value.(string); ok {
+				return text
+			}
+		}
+	}
+	return ""
 }

@@ -128,3 +128,22 @@ func TestExplainDecidesAsCallDoes(t *testing.T) {
 		t.Errorf("a directory outside: %+v, %v", d, e)
 	}
 }
+
+// A spawned session is bound by its parent's own rules for commands.
+func TestASpawnedSessionHasItsParentsRules(t *testing.T) {
+	h := open(t, `PICOCLAW_TOOLS_EXEC_RULES=[{"id": "own", "programs": "mytool", "why": "does it", "hit": ["mytool"]}]`)
+	parent, err := h.Session("", host.Main)
+	if err != nil {
+		t.Fatal(err)
+	}
+	child, err := parent.Spawn(host.Subagent, policy.Child{CustomDenyPatterns: []string{"x"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range []*host.Session{parent, child} {
+		d, e := s.Explain("exec", json.RawMessage(`{"command":"true && mytool"}`))
+		if e != nil || d.Verdict != guard.Deny || d.Rule != "own" || d.File != "PICOCLAW_TOOLS_EXEC_RULES" {
+			t.Errorf("%+v, %v", d, e)
+		}
+	}
+}

@@ -126,7 +126,7 @@ func (o *configCheck) check() checkedConfig {
 			found.Faults = append(found.Faults, newConfigFault(exposedFault(cfg, fmt.Errorf("agent %s: %w", id, err))))
 		}
 		found.Warnings = append(found.Warnings, idleNames(cfg, id, session, h.Installed())...)
-		for _, odd := range oddPatterns(cfg, id) {
+		for _, odd := range append(oddPatterns(cfg, id), idleRules(cfg, id)...) {
 			if !slices.Contains(found.Warnings, odd) {
 				found.Warnings = append(found.Warnings, odd)
 			}

@@ -56,3 +56,15 @@ func oddPath(pattern string) (problem, cure string) {
 	}
 	return "", ""
 }
+
+// idleRules finds rules of an agent's that nothing asks.
+func idleRules(cfg *config.Config, id string) []configFault {
+	agent, err := cfg.Agent(id)
+	if err != nil || agent.Tools.Exec.EnableDenyPatterns || len(agent.Tools.Exec.Rules) == 0 {
+		return nil
+	}
+	const key = "tools.exec.rules"
+	return []configFault{newConfigFault(&config.Error{Origin: originOf(agent.Settings(), key), Key: key,
+		Problem: "no rule holds while tools.exec.enable_deny_patterns is false, for agent " + id,
+		Cure:    "set that to true, or use custom_deny_patterns, which always hold"})}
+}

@@ -59,7 +59,7 @@ func newExplain(a *app) *cobra.Command {
 	a.agentFlag(cmd, &agent, "the agent to decide for (default: the first one)")
 	a.outputFlag(cmd, &output)
 	jsonFlag(cmd, &arguments)
-	cmd.Flags().BoolVar(&batch, "batch", false, "decide on JSON lines from standard input, as for `picoclaw batch`")
+	cmd.Flags().BoolVar(&batch, "batch", false, "decide on JSON lines from standard input, as for picoclaw batch")
 	return cmd
 }
 
@@ -72,6 +72,7 @@ type explanation struct {
 	Hint     string          `json:"hint"`
 
 	// What more there is to say of a refused command.
+	File    string           `json:"file,omitempty"`    // that the rule stands in
 	Tier    string           `json:"tier,omitempty"`    // whether a custom allow pattern lifts the rule: soft or hard
 	Command string           `json:"command,omitempty"` // the simple command that decided, as custom patterns see it
 	Argv    []string         `json:"argv,omitempty"`
@@ -99,7 +100,7 @@ func newExplanation(d guard.Decision, e *host.Error) explanation {
 		return explanation{Decision: guard.Deny.String(), Rule: rule, Reason: e.Message, Hint: e.Hint}
 	}
 	out := explanation{Decision: d.Verdict.String(), Rule: d.Rule, Reason: d.Reason, Hint: d.Hint,
-		Tier: d.Tier, Command: d.Canonical(), Argv: d.Argv, Safer: d.Safer, Setting: d.Setting}
+		File: d.File, Tier: d.Tier, Command: d.Canonical(), Argv: d.Argv, Safer: d.Safer, Setting: d.Setting}
 	if s := d.Span; s != nil {
 		out.Span = &explanationSpan{Start: s.Start, End: s.End, Line: s.Line, Column: s.Column, Text: s.Text}
 	}
@@ -147,7 +148,7 @@ func (a *app) showDecision(e explanation, output string) error {
 		hint = "" // it is made of the two
 	}
 	for _, line := range []struct{ name, text string }{
-		{"rule", rule}, {"reason", e.Reason}, {"at", where}, {"command", e.Command}, {"instead", instead}, {"setting", setting}, {"hint", hint},
+		{"rule", rule}, {"file", e.File}, {"reason", e.Reason}, {"at", where}, {"command", e.Command}, {"instead", instead}, {"setting", setting}, {"hint", hint},
 	} {
 		if line.text != "" {
 			fmt.Fprintf(out, "  %-8s %s\n", line.name+":", strings.ReplaceAll(out.Clean(line.text), "\n", "\n           "))

@@ -100,3 +100,26 @@ func TestDoctorSaysThatOnlyTheGuardIsLeft(t *testing.T) {
 		t.Errorf("with Landlock:\n%s", out)
 	}
 }
+
+// What a command computes is left to the kernel where Landlock or a sandbox confines it; otherwise a person is asked.
+func TestWhatIsComputedIsLeftToTheKernel(t *testing.T) {
+	home := hosttest.TempDir(t)
+	for _, test := range []struct {
+		name, kernel, want string
+		variables          []string
+	}{
+		{"Landlock", "new", `"decision":"allow"`, nil},
+		{"a sandbox", "old", `"decision":"allow"`, []string{"PICOCLAW_ISOLATION_ENABLED=true"}},
+		{"no Landlock", "old", `"decision":"ask","rule":"exec.dynamic"`, nil},
+		{"no restriction", "new", `"decision":"ask","rule":"exec.dynamic"`, []string{"PICOCLAW_AGENTS_DEFAULTS_RESTRICT_TO_WORKSPACE=false"}},
+		{"a sandbox, no restriction", "old", `"decision":"allow"`,
+			[]string{"PICOCLAW_ISOLATION_ENABLED=true", "PICOCLAW_AGENTS_DEFAULTS_RESTRICT_TO_WORKSPACE=false"}},
+	} {
+		cmd := exec.Command("/proc/self/exe", filepath.Join(hosttest.Dir(), "bin", "picoclaw"), "explain", "--output", "json", "exec", "command=$CMD x")
+		cmd.Env = append([]string{"PATH=/usr/bin:/bin", "HOME=" + home, "PICOCLAW_HOME=" + filepath.Join(home, "p"), oldKernel + "=" + test.kernel},
+			test.variables...)
+		if out, err := cmd.CombinedOutput(); err != nil || !strings.Contains(string(out), test.want) {
+			t.Errorf("%s: %v\n%s", test.name, err, out)
+		}
+	}
+}

@@ -28,6 +28,9 @@ func (c *checker) value(n *node, e *entry, path string) (any, bool) {
 	case Objects:
 		return c.objects(n, e, path)
 	}
+	if e.typ() == Rules {
+		return c.rules(n, path)
+	}
 	v, err := c.leaf(n, e.key, path)
 	if err != nil {
 		c.fault(err)

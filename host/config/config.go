@@ -162,6 +162,12 @@ func cloneValue(v any) any {
 			out[i] = cloneValue(value)
 		}
 		return out
+	case []map[string]any:
+		out := make([]map[string]any, len(v))
+		for i, value := range v {
+			out[i] = cloneFree(value)
+		}
+		return out
 	case []string:
 		return slices.Clone(v)
 	default:

@@ -57,6 +57,9 @@ func schemaOf(e *entry) *jsonschema.Schema {
 		s.Minimum = jsonschema.Ptr(1.0)
 	case Free:
 		s.Type = "object"
+	case Rules:
+		s.Type = "array"
+		s.Items = &jsonschema.Schema{Type: "object", Required: []string{"id", "programs", "why"}}
 	}
 	return s
 }

@@ -48,6 +48,8 @@ var keys = []Key{
 		Doc: "Regular expressions that refuse a command whatever else allows it."},
 	{Name: "tools.exec.custom_allow_patterns", Type: Strings, Format: Regexp, Default: []string{}, PerAgent: true,
 		Doc: "Regular expressions that lift a built-in rule for the one simple command that they match from end to end."},
+	{Name: "tools.exec.rules", Type: Rules, Default: []map[string]any{}, PerAgent: true,
+		Doc: "Rules for commands beside the built-in ones, in the same form, such as {\"id\": \"terraform-destroy\", \"programs\": \"terraform tofu\", \"verb\": \"destroy\", \"why\": \"destroys what the configuration describes\"}. They hold while enable_deny_patterns is true; the examples in hit and miss are tried at each start."},
 	{Name: "tools.exec.profile", Type: String, Values: []string{"default", "seed_strict"}, Default: "default", PerAgent: true,
 		Doc: "The set of built-in rules: default decides by what a command would do, seed_strict also refuses every substitution and numeric chmod."},
 	{Name: "tools.exec.timeout_seconds", Type: Int, Min: 1, Max: 86400, Default: int64(60), PerAgent: true,

@@ -84,7 +84,7 @@ func TestDefaults(t *testing.T) {
 		},
 		Tools: Tools{
 			Set: "picoclaw", Enabled: []string{}, Disabled: []string{}, AllowReadPaths: []string{}, AllowWritePaths: []string{},
-			Exec: Exec{EnableDenyPatterns: true, CustomDenyPatterns: []string{}, CustomAllowPatterns: []string{},
+			Exec: Exec{EnableDenyPatterns: true, CustomDenyPatterns: []string{}, CustomAllowPatterns: []string{}, Rules: []map[string]any{},
 				Profile: "default", TimeoutSeconds: 60, Env: []string{},
 				Limits: ExecLimits{Processes: 1024, Memory: "4GB", FileSize: "4GB", OpenFiles: 8192}},
 			Cron: Cron{ExecTimeoutMinutes: 5},

@@ -44,7 +44,8 @@ type Setting struct {
 	// Key is the full name, such as "tools.exec.timeout_seconds" or "agents.agents[1].id".
 	Key string
 
-	// Value is a string, bool, int64, []string or, for the free part of a plugin's configuration, map[string]any.
+	// Value is a string, bool, int64, []string, for rules []map[string]any or, for the free part of a plugin's
+	// configuration, map[string]any.
 	Value any
 
 	Origin Origin

@@ -19,6 +19,7 @@ const (
 	Objects Type = "list of objects" // the keys of one are in the table under "name[]"
 	Map     Type = "objects by id"   // the keys of one are in the table under "name.<id>"
 	Free    Type = "free object"     // any keys; not checked here
+	Rules   Type = "list of rules"   // rules for commands, for [guard.ParseRules]
 )
 
 // Key is a row of the table of known keys.
@@ -35,7 +36,7 @@ type Key struct {
 	Min    int64    // the smallest and the largest integer allowed; both 0 for no bounds
 	Max    int64
 
-	// Default is the built-in value: string, bool, int64 or []string; nil when there is none.
+	// Default is the built-in value: string, bool, int64, []string or []map[string]any; nil when there is none.
 	Default any
 
 	// Required says that the object which may hold the key must hold it.

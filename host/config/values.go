@@ -21,13 +21,14 @@ type Tools struct {
 
 // Exec are the settings of tools.exec.
 type Exec struct {
-	EnableDenyPatterns  bool       `koanf:"enable_deny_patterns"`
-	CustomDenyPatterns  []string   `koanf:"custom_deny_patterns"`
-	CustomAllowPatterns []string   `koanf:"custom_allow_patterns"`
-	Profile             string     `koanf:"profile"` // "default" or "seed_strict"
-	TimeoutSeconds      int64      `koanf:"timeout_seconds"`
-	Env                 []string   `koanf:"env"`
-	Limits              ExecLimits `koanf:"limits"`
+	EnableDenyPatterns  bool             `koanf:"enable_deny_patterns"`
+	CustomDenyPatterns  []string         `koanf:"custom_deny_patterns"`
+	CustomAllowPatterns []string         `koanf:"custom_allow_patterns"`
+	Rules               []map[string]any `koanf:"rules"`   // for [guard.ParseRules]; they have passed it
+	Profile             string           `koanf:"profile"` // "default" or "seed_strict"
+	TimeoutSeconds      int64            `koanf:"timeout_seconds"`
+	Env                 []string         `koanf:"env"`
+	Limits              ExecLimits       `koanf:"limits"`
 }
 
 // ExecLimits are the settings of tools.exec.limits.

@@ -20,6 +20,10 @@ func (p *Policy) seal() (*Policy, error) {
 	for _, l := range []*[]string{&g.AllowReadPaths, &g.AllowWritePaths, &g.Paths, &g.Protected, &g.Unprotected, &g.Exec.CustomDeny, &g.Exec.CustomAllow} {
 		*l = sorted(*l)
 	}
+	rules, err := encodeRules(g.Exec.Rules)
+	if err != nil {
+		return nil, fmt.Errorf("computing the digest of the policy of agent %q: %w", p.agent, err)
+	}
 	exposed := slices.Clone(p.isolation.ExposePaths)
 	slices.SortFunc(exposed, compareExposed)
 	encoded, err := json.Marshal(struct {
@@ -34,13 +38,28 @@ func (p *Policy) seal() (*Policy, error) {
 		Isolation bool
 		Network   bool
 		Exposed   []config.ExposePath
-	}{1, p.home, p.file, g, p.tools, p.plugins, p.limits, p.execEnv, p.isolation.Enabled, p.isolation.Network, exposed})
+		Rules     []string `json:",omitempty"`
+	}{1, p.home, p.file, g, p.tools, p.plugins, p.limits, p.execEnv, p.isolation.Enabled, p.isolation.Network, exposed, rules})
 	if err != nil {
 		return nil, fmt.Errorf("computing the digest of the policy of agent %q: %w", p.agent, err)
 	}
 	sum := sha256.Sum256(encoded)
 	p.digest = hex.EncodeToString(sum[:])
 	return p, nil
+}
+
+// encodeRules returns the sorted texts of operators' rules, which the guard's policy in JSON leaves out.
+func encodeRules(rules []guard.Rule) ([]string, error) {
+	out := make([]string, 0, len(rules))
+	for _, rule := range rules {
+		rule.Hit, rule.Miss = nil, nil // examples decide nothing
+		encoded, err := json.Marshal(rule)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, string(encoded))
+	}
+	return sorted(out), nil
 }
 
 // sorted returns a sorted copy of l without repetitions, never nil.

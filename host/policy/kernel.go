@@ -20,7 +20,13 @@ type KernelPaths struct {
 }
 
 // KernelPaths returns what the kernel's wall opens so that all that the guard allows can be done.
-func (p *Policy) KernelPaths() KernelPaths {
+func (p *Policy) KernelPaths() KernelPaths { return p.kernelPaths(false) }
+
+// SandboxPaths returns what of that a sandbox shows which has a /tmp of its own, as every one has that starts programs.
+// The prefix of a whitelist does not open the machine's /tmp there, but what is named below it is seen.
+func (p *Policy) SandboxPaths() KernelPaths { return p.kernelPaths(true) }
+
+func (p *Policy) kernelPaths(ownTmp bool) KernelPaths {
 	g := p.guard
 	var k KernelPaths
 	switch {
@@ -33,9 +39,14 @@ func (p *Policy) KernelPaths() KernelPaths {
 			k.ReadOnly = []string{"/"}
 		}
 	}
-	own := p.instancePaths()
-	k.ReadWrite = outermost(intersect(k.ReadWrite, g.Paths), own)
-	k.ReadOnly = outermost(intersect(k.ReadOnly, g.Paths), own)
+	own := append(p.instancePaths(), "/run")
+	k.ReadWrite, k.ReadOnly = intersect(k.ReadWrite, g.Paths), intersect(k.ReadOnly, g.Paths)
+	if ownTmp {
+		own = append(own, "/tmp")
+		opened := func(path string) bool { return path == "/tmp" && path != g.Workspace }
+		k.ReadWrite, k.ReadOnly = slices.DeleteFunc(k.ReadWrite, opened), slices.DeleteFunc(k.ReadOnly, opened)
+	}
+	k.ReadWrite, k.ReadOnly = outermost(k.ReadWrite, own), outermost(k.ReadOnly, own)
 	k.ReadOnly = slices.DeleteFunc(k.ReadOnly, func(path string) bool { return covered(path, k.ReadWrite, own) })
 	k.Open = sorted(k.Open)
 	k.protect(p)
@@ -104,8 +115,8 @@ func outermost(paths, boundaries []string) []string {
 	return out
 }
 
-// covered reports whether path lies below one of paths with no boundary in between. What is inside the instance root is
-// seen only where it is named, so the instance root is a boundary.
+// covered reports whether path lies below one of paths with no boundary in between. What is inside the instance root, or
+// in a directory of which the sandbox has its own, is seen only where it is named, so these are boundaries.
 func covered(path string, paths, boundaries []string) bool {
 	return slices.ContainsFunc(paths, func(above string) bool {
 		return within(path, above) && !slices.ContainsFunc(boundaries, func(boundary string) bool {

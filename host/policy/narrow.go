@@ -13,6 +13,8 @@ import (
 
 // Child says what a child session asks for. Its zero value asks for all that the parent has: a nil pointer, a nil
 // list, an empty string and a zero inherit. An empty list that is not nil asks for none.
+//
+// The rules for commands aren't asked for: a child has its parent's, those that allow among them.
 type Child struct {
 	Workspace                 string // a directory inside the parent's workspace, absolute or relative to it
 	RestrictToWorkspace       *bool

@@ -92,6 +92,7 @@ func cloneGuard(g guard.Policy) guard.Policy {
 	g.Unprotected = slices.Clone(g.Unprotected)
 	g.Exec.CustomDeny = slices.Clone(g.Exec.CustomDeny)
 	g.Exec.CustomAllow = slices.Clone(g.Exec.CustomAllow)
+	g.Exec.Rules = slices.Clone(g.Exec.Rules) // nothing in a rule is ever changed
 	return g
 }
 

@@ -68,6 +68,9 @@ func resolve(cfg *config.Config, agentID string, provide provider) (*Policy, err
 		return nil, fmt.Errorf("agent %q: %w", agent.ID, err)
 	}
 	p.guard = guardFrom(agent, workspace)
+	if p.guard.Exec.Rules, err = config.ParseRules(agent.Tools.Exec.Rules, p.origins["tools.exec.rules"]); err != nil {
+		return nil, fmt.Errorf("agent %q: tools.exec.rules: %w", agent.ID, err)
+	}
 	p.guard.Protected = p.instancePaths()
 	p.guard.Unprotected = []string{workspace, filepath.Join(p.home, userEnv)}
 	if err := p.constrain(agent); err != nil {

@@ -37,6 +37,12 @@ func Value(name string, v any) any {
 			out[i] = Value(name, item)
 		}
 		return out
+	case []map[string]any:
+		out := make([]map[string]any, len(v))
+		for i, item := range v {
+			out[i] = Value(name, item).(map[string]any)
+		}
+		return out
 	case []string:
 		out := make([]string, len(v))
 		for i, item := range v {

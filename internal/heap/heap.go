@@ -1,7 +1,7 @@
-// Package heap gives memory back to the system when much has gone through a process. What goes through one once in a while is
-// larger than all that it needs otherwise, and the runtime keeps that memory for minutes: until as much again has been
-// allocated. And garbage is collected between two calls, where nobody waits, rather than in the middle of one. It must not know what it was
-// that went through.
+// Package heap gives memory back to the system when much has gone through a process. What goes through one once in a
+// while is larger than all that it needs otherwise, and the runtime keeps that memory for minutes: until as much again
+// has been allocated. And garbage is collected between two calls, where nobody waits, rather than in the middle of one.
+// It must not know what it was that went through.
 package heap
 
 import (

@@ -19,8 +19,8 @@ var systemBins = map[string]bool{
 }
 
 // device matches the names of disks.
-var device = regexp.MustCompile(`^/dev/(sd|hd|vd|xvd|nvme|mmcblk|loop|dm-|md|sr|nbd|disk|rdisk|mapper/|ram|zram|mtd|root|block/|` +
-	`mem$|kmem$|port$)`)
+var device = regexp.MustCompile(`^/dev/(sd|hd|vd|xvd|nvme|mmcblk|loop|dm-|md|sr|nbd|disk|rdisk|mapper/|ram|zram|mtd|` +
+	`root|block/|mem$|kmem$|port$)`)
 
 // safeDevices are always allowed, for reading and writing.
 var safeDevices = map[string]bool{

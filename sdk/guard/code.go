@@ -20,7 +20,8 @@ func (a *analysis) code(c *shell.Call, language, text string, params []string) {
 		return
 	}
 	if language != "sed" && shell.HasUnknown(text) && !strings.ContainsFunc(text, unicode.IsLetter) {
-		a.computed(&c.Place, "exec.dynamic", reasonDangerous, "the "+language+" code is only known when it runs", saferPlain, c.From)
+		a.computed(&c.Place, "exec.dynamic", reasonDangerous, "the "+language+" code is only known when it runs", saferPlain,
+			c.From)
 		return
 	}
 	for _, e := range inline.Effects(language, text) {
@@ -41,17 +42,24 @@ func (a *analysis) effect(c *shell.Call, language string, e inline.Effect) {
 	defer func() { c.Place = before }()
 	switch e.Kind {
 	case inline.Shell:
-		if e.Fed {
+		switch {
+		case e.Input != "":
+			c.Feed(e.Text, shell.Known(e.Input))
+		case e.Fed:
 			c.Feed(e.Text, shell.Stream{Piped: true, From: []string{language}})
-			return
+		default:
+			c.Code(e.Text, nil)
 		}
-		c.Code(e.Text, nil)
 	case inline.Argv:
 		fields := make([]shell.Field, len(e.Argv))
 		for i, word := range e.Argv {
 			fields[i] = shell.Field{Text: word}
 		}
-		c.Pipe(language, fields, shell.Stream{})
+		stdin := shell.Stream{}
+		if e.Input != "" {
+			stdin = shell.Known(e.Input)
+		}
+		c.Pipe(language, fields, stdin)
 	case inline.Computed:
 		a.computed(&c.Place, "exec.dynamic", reasonDangerous, e.Text+" that is only known when it runs", saferPlain, nil)
 	case inline.Read:
@@ -75,6 +83,9 @@ func (a *analysis) effect(c *shell.Call, language string, e inline.Effect) {
 func (a *analysis) input(c *shell.Call, u programs.Use) {
 	switch {
 	case c.Stdin.Known:
+		if argv := shell.Texts(c.Argv); u.Lang == "sql" && a.rules {
+			a.judge(c, programs.Canonical(shell.Name(argv[0])), append(argv, c.Stdin.Text))
+		}
 		a.code(c, u.Lang, c.Stdin.Text, u.Params)
 	case c.Stdin.File != "" && !ownInput(c.Stdin.File):
 		a.script(c, c.Stdin.File, u.Lang, u.Params)

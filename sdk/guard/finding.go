@@ -3,6 +3,7 @@ package guard
 import (
 	"strings"
 
+	"github.com/picoclaw/picoclaw/sdk/guard/internal/rules"
 	"github.com/picoclaw/picoclaw/sdk/guard/internal/shell"
 )
 
@@ -52,6 +53,9 @@ func (a *analysis) decision() Decision {
 	f := a.worst
 	if f == nil {
 		return Decision{Verdict: Allow}
+	}
+	if r := rules.Structure(f.rule); f.file == "" && r != nil {
+		f.file = r.File
 	}
 	d := Decision{Verdict: f.verdict, Rule: f.rule, File: f.file, Tier: f.tier, Reason: f.line, Argv: visible(f.argv)}
 	d = d.with(f.safer, f.setting)

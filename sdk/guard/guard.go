@@ -9,7 +9,8 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/guard/internal/rules"
 )
 
-// Guard decides by one compiled [Policy]. It never changes what it decides: any number of goroutines may ask it at once.
+// Guard decides by one compiled [Policy]. It never changes what it decides: any number of goroutines may ask it at
+// once.
 type Guard struct {
 	policy     Policy
 	workspaces []string         // the workspace as it was named, and resolved; both name the same directory

@@ -83,7 +83,8 @@ func TestHarmlessAdditionsChangeNothing(t *testing.T) {
 	g := mustNew(t, everything())
 	for i, l := range corpus(t, "deny_direct", "path_escape", "allow_benign", "harmful", "outside", "everyday") {
 		plain := decide(g, l.Cmd)
-		for n, line := range []string{l.Cmd + "\ntrue", "true\n" + l.Cmd, "echo begin; " + l.Cmd, "unused=1\n" + l.Cmd, "\n\n" + l.Cmd + "\n\n", "# a comment\n" + l.Cmd} {
+		for n, line := range []string{l.Cmd + "\ntrue", "true\n" + l.Cmd, "echo begin; " + l.Cmd, "unused=1\n" + l.Cmd,
+			"\n\n" + l.Cmd + "\n\n", "# a comment\n" + l.Cmd} {
 			if (i+n)%share != 0 {
 				continue
 			}
@@ -154,5 +155,7 @@ func TestDisguisedLinesAreNotWeaker(t *testing.T) {
 }
 
 // shellOnly are words that mean something else, or nothing, when they aren't written plainly or a program starts them.
-var shellOnly = map[string]bool{"if": true, "cd": true, "pushd": true, "export": true, "source": true, "alias": true, "exec": true, "eval": true, "time": true,
-	"enable": true, "hash": true, "history": true, "builtin": true, "coproc": true, "trap": true, "set": true, "local": true, "readonly": true}
+var shellOnly = map[string]bool{"if": true, "cd": true, "pushd": true, "export": true, "source": true, "alias": true,
+	"exec": true, "eval": true, "time": true,
+	"enable": true, "hash": true, "history": true, "builtin": true, "coproc": true, "trap": true, "set": true,
+	"local": true, "readonly": true}

@@ -62,7 +62,8 @@ func (g *Guard) decidePath(r *resolver, a Access, path, abs string) Decision {
 		}
 	}
 	if errors.Is(err, syscall.ENAMETOOLONG) {
-		return Decision{Verdict: Deny, Rule: ruleMalformed, Reason: "access denied: a name in the path is longer than this system takes"}.with("use a shorter name", "")
+		return Decision{Verdict: Deny, Rule: ruleMalformed,
+			Reason: "access denied: a name in the path is longer than this system takes"}.with("use a shorter name", "")
 	}
 	if err != nil {
 		return Decision{Verdict: Deny, Rule: ruleUnresolved,
@@ -103,7 +104,8 @@ func (g *Guard) decideTarget(r *resolver, a Access, path, clean, target string) 
 		}
 		return d.with("", opener(a, target))
 	case g.guarded(a, target):
-		return Decision{Verdict: Deny, Rule: ruleProtected, Reason: reasonOutside, Path: target}.with(saferInside, settingGuarded)
+		return Decision{Verdict: Deny, Rule: ruleProtected, Reason: reasonOutside, Path: target}.with(saferInside,
+			settingGuarded)
 	}
 	if len(g.allowed) > 0 && !withinAny(g.allowed, target) {
 		return g.constrained(path, target)
@@ -118,13 +120,14 @@ func (g *Guard) constrained(path, target string) Decision {
 		with("", fmt.Sprintf("add %s to %s", strconv.Quote(filepath.Dir(target)), hintConstraints))
 }
 
-// guarded reports whether a resolved path outside the workspace is protected. To delete a directory is to delete what is
-// protected in it.
+// guarded reports whether a resolved path outside the workspace is protected. To delete a directory is to delete what
+// is protected in it.
 func (g *Guard) guarded(a Access, target string) bool {
 	if withinAny(g.open, target) {
 		return false
 	}
-	return withinAny(g.protected, target) || a == Delete && slices.ContainsFunc(g.protected, func(path string) bool { return within(target, path) })
+	return withinAny(g.protected, target) || a == Delete && slices.ContainsFunc(g.protected,
+		func(path string) bool { return within(target, path) })
 }
 
 // opened reports whether a whitelist opens a resolved path outside the workspace.

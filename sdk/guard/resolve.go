@@ -1,13 +1,9 @@
 package guard
 
 import (
-	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 )
 
 // maxLinks is how many symbolic links one path may go through; Linux allows as many.
@@ -18,12 +14,12 @@ const maxLinks = 40
 // because creating the path would create the target.
 func resolve(path string) (string, error) { return (*resolver)(nil).resolve(path) }
 
-// resolver is for the many paths of one command: it remembers what it has looked up, and what is open to commands alone.
-// A nil one does neither.
+// resolver is for the many paths of one command: it remembers what it has looked up, and what is open to commands
+// alone. A nil one does neither.
 type resolver struct {
 	seen map[string]entry
-	dirs map[string]string // the directories that are resolved already
-	home string            // [ExecPolicy.Home], symbolic links resolved
+	dirs map[string]resolved // the paths that are resolved already, but for those with steps to the parent
+	home string              // [ExecPolicy.Home], symbolic links resolved
 }
 
 // entry is what a name in the file system stands for.
@@ -48,51 +44,55 @@ func (r *resolver) look(path string) entry {
 	return e
 }
 
-func look(path string) (e entry) {
-	info, err := os.Lstat(path)
-	switch {
-	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
-		e.missing = true
-	case err != nil:
-		e.err = err
-	case info.Mode()&fs.ModeSymlink != 0:
-		e.target, e.err = os.Readlink(path)
-	}
-	return e
+// resolved is what a directory is called by the system.
+type resolved struct {
+	path    string
+	missing bool // there is no such directory, and so nothing in it
 }
 
 // resolve resolves a path from the longest beginning of it that is resolved already.
 func (r *resolver) resolve(path string) (string, error) {
 	if r == nil || strings.Contains(path, "..") {
-		return r.follow(string(filepath.Separator), path, 0)
+		real, err := r.follow(string(filepath.Separator), path)
+		return real.path, err
 	}
-	dir, name := filepath.Split(path)
-	dir = filepath.Clean(dir)
-	if name == "" || dir == path {
-		return r.follow(string(filepath.Separator), path, 0)
-	}
-	real, ok := r.dirs[dir]
-	if !ok {
-		var err error
-		if real, err = r.resolve(dir); err != nil {
-			return "", err
-		}
-		if r.dirs == nil {
-			r.dirs = map[string]string{}
-		}
-		r.dirs[dir] = real
-	}
-	return r.follow(real, name, 0)
+	real, err := r.step(path)
+	return real.path, err
 }
 
-// follow resolves a path that begins at a directory which is resolved; links is how many led there.
-func (r *resolver) follow(at, path string, links int) (string, error) {
+// step resolves a clean path from the directory above it.
+func (r *resolver) step(path string) (resolved, error) {
+	if real, ok := r.dirs[path]; ok {
+		return real, nil
+	}
+	dir, name := filepath.Split(path)
+	if name == "" {
+		return r.follow(string(filepath.Separator), path)
+	}
+	at, err := r.step(filepath.Clean(dir))
+	if err != nil {
+		return resolved{}, err
+	}
+	if at.missing {
+		at.path += string(filepath.Separator) + name
+	} else if at, err = r.follow(at.path, name); err != nil {
+		return resolved{}, err
+	}
+	if r.dirs == nil {
+		r.dirs = map[string]resolved{}
+	}
+	r.dirs[path] = at
+	return at, nil
+}
+
+// follow resolves a path that begins at a directory which is resolved.
+func (r *resolver) follow(at, path string) (resolved, error) {
 	volume := filepath.VolumeName(path)
 	root := volume + string(filepath.Separator)
 	if volume != "" {
 		at = root
 	}
-	missing := false
+	missing, links := false, 0
 	rest := path[len(volume):]
 	for rest != "" {
 		var name string
@@ -112,7 +112,7 @@ func (r *resolver) follow(at, path string, links int) (string, error) {
 		e := r.look(next)
 		switch {
 		case e.err != nil:
-			return "", e.err
+			return resolved{}, e.err
 		case e.missing:
 			at, missing = next, true
 			continue
@@ -121,18 +121,22 @@ func (r *resolver) follow(at, path string, links int) (string, error) {
 			continue
 		}
 		if links++; links > maxLinks {
-			return "", fmt.Errorf("too many levels of symbolic links at %s", next)
+			return resolved{}, fmt.Errorf("too many levels of symbolic links at %s", next)
 		}
 		if filepath.IsAbs(e.target) {
 			at = root
 		}
 		rest = e.target[len(filepath.VolumeName(e.target)):] + string(filepath.Separator) + rest
 	}
-	return at, nil
+	return resolved{at, missing}, nil
 }
 
 // within reports whether path is dir or below it, component by component: /w2 is not within /w.
 func within(dir, path string) bool {
+	if filepath.Separator == '/' && filepath.IsAbs(dir) && filepath.Clean(dir) == dir && filepath.Clean(path) == path {
+		rest, ok := strings.CutPrefix(path, dir)
+		return ok && (rest == "" || rest[0] == '/' || dir == "/")
+	}
 	rel, err := filepath.Rel(dir, path)
 	return err == nil && filepath.IsLocal(rel)
 }

@@ -51,12 +51,14 @@ var seedTraversal = regexp.MustCompile(`(^|[\s"'/=:])\.\.(/|[\s"']|$)`)
 
 // strict refuses what the seed's guard refuses, by the text as it stands.
 func (a *analysis) strict() {
-	const setting = "set tools.exec.profile to \"default\" to have commands judged by what they do, which may refuse it as well"
+	const setting = "set tools.exec.profile to \"default\" to have commands judged by what they do, " +
+		"which may refuse it as well"
 	if a.rules {
 		for _, re := range seedPatterns {
 			if at := re.FindStringIndex(a.text); at != nil {
-				a.add(finding{verdict: Deny, rule: "exec.seed-pattern", tier: tierHard, line: reasonDangerous, setting: setting, span: a.span(at),
-					why: fmt.Sprintf("profile seed_strict refuses whatever the pattern %q matches", re.String())})
+				a.add(finding{verdict: Deny, rule: "exec.seed-pattern", tier: tierHard, line: reasonDangerous, setting: setting,
+					span: a.span(at),
+					why:  fmt.Sprintf("profile seed_strict refuses whatever the pattern %q matches", re.String())})
 			}
 		}
 	}

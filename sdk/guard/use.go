@@ -8,25 +8,13 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/guard/internal/shell"
 )
 
-// uses decides on the arguments of a program. Where it changes to a directory first, they count from there.
+// uses decides on the arguments of a program. A command that it starts starts where the program has changed to.
 func (a *analysis) uses(c *shell.Call, name string) {
-	list, dir := programs.Uses(name, c.Argv[1:]), ""
-	argv := shell.Texts(c.Argv)
-	for _, u := range list {
-		if u.Kind == programs.Enter {
-			a.use(c, name, argv, u)
-			if dir = u.Text; !strings.HasPrefix(dir, "/") && c.Dir != "" {
-				dir = c.Dir + "/" + dir
-			}
-			if c.Dir = dir; shell.HasUnknown(dir) {
-				c.Dir = ""
-			}
-		}
-	}
-	for _, u := range list {
+	dir, argv := "", shell.Texts(c.Argv)
+	for _, u := range programs.Uses(name, c.Argv[1:]) {
 		switch {
 		case u.Kind == programs.Enter:
-			continue
+			dir = u.Text
 		case u.Kind == programs.Command && u.Dir == "":
 			u.Dir = dir
 		}
@@ -104,7 +92,8 @@ func (a *analysis) start(c *shell.Call, name string, u programs.Use) {
 func foreign(from []string) bool {
 	for _, name := range from {
 		switch name {
-		case "curl", "wget", "nc", "ncat", "http", "https", "xh", "aria2c", "fetch", "lynx", "w3m", "invoke-webrequest", "iwr",
+		case "curl", "wget", "nc", "ncat", "http", "https", "xh", "aria2c", "fetch", "lynx", "w3m", "invoke-webrequest",
+			"iwr",
 			"base64", "base32", "xxd", "openssl", "gpg", "uudecode", "tr", "rev":
 			return true
 		}
@@ -166,7 +155,8 @@ func listsInput(argv []string) bool {
 		switch {
 		case arg == "-@", strings.HasSuffix(arg, "-from=-"), strings.HasSuffix(arg, "-from=/dev/stdin"), arg == "-T-":
 			return true
-		case (arg == "-" || arg == "/dev/stdin") && i > 0 && (strings.HasSuffix(before, "T") || strings.HasSuffix(before, "-from")):
+		case (arg == "-" || arg == "/dev/stdin") && i > 0 && (strings.HasSuffix(before, "T") || strings.HasSuffix(before,
+			"-from")):
 			return true
 		}
 	}

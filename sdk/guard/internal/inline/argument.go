@@ -20,7 +20,7 @@ func (s *scanner) arguments(i int) ([]argument, int) {
 	switch {
 	case s.code[at] == '(':
 		at++
-	case s.language.Bare && at > i:
+	case s.language.Bare && (at > i || strings.IndexByte(s.language.Quotes, s.code[at]) >= 0):
 		closing = 0
 	default:
 		return nil, 0
@@ -73,7 +73,7 @@ func (s *scanner) value(at int, closing byte) (argument, int) {
 	var text strings.Builder
 	for at < len(s.code) {
 		c := s.code[at]
-		if c == ',' || s.ends(at, closing) {
+		if c == ',' || s.ends(at, closing) || s.language.Spaces && c == ' ' {
 			break
 		}
 		lit, n := s.literal(at)
@@ -97,11 +97,12 @@ func (s *scanner) value(at int, closing byte) (argument, int) {
 			}
 			at = end + 1
 		case c == '[' || c == '(' || c == '{':
-			_, end := s.list(at+1, map[byte]byte{'[': ']', '(': ')', '{': '}'}[c])
-			if c != '{' {
+			items, end := s.list(at+1, map[byte]byte{'[': ']', '(': ')', '{': '}'}[c])
+			switch {
+			case c != '{':
 				text.WriteString(shell.Unknown)
-			} else if text.Len() == 0 {
-				arg.name = "{}" // options
+			case text.Len() == 0:
+				arg.name, arg.options = "{}", items
 			}
 			at = end + 1
 		default:

@@ -13,6 +13,8 @@ type argument struct {
 	text  string   // of a string or a number; with marks where it is computed
 	words []string // of a list
 	list  bool
+
+	options []argument // of an object of named values
 }
 
 // known reports whether an argument stands in the code, all of it.
@@ -54,19 +56,26 @@ func (s *scanner) call(c *Call, i int) {
 			}
 		}()
 	}
-	named := func(name string) (argument, bool) {
-		for _, a := range args {
-			if a.name == name {
-				return a, true
-			}
-		}
-		return argument{}, false
-	}
 	var positional []argument
+	options := map[string]argument{}
 	for _, a := range args {
-		if a.name == "" || a.name == "args" {
+		for _, option := range append(a.options, a) {
+			options[option.name] = option
+		}
+		if a.name == "" {
 			positional = append(positional, a)
 		}
+	}
+	if words, ok := options["args"]; ok {
+		positional = append(positional, words)
+	}
+	s.file(List, options["cwd"])
+	if before := len(s.out); options["input"].known() || options["stdin_data"].known() {
+		defer func() {
+			for j := before; j < len(s.out); j++ {
+				s.out[j].Input = options["input"].text + options["stdin_data"].text
+			}
+		}()
 	}
 	positional = positional[min(max(c.From-1, 0), len(positional)):]
 	if c.As != "" {
@@ -92,7 +101,7 @@ func (s *scanner) call(c *Call, i int) {
 		s.moved = true
 		s.file(List, first)
 	case "open":
-		mode, ok := named("mode")
+		mode, ok := options["mode"]
 		if !ok && len(positional) > 1 {
 			mode = positional[1]
 		}

@@ -37,6 +37,8 @@ type Effect struct {
 	Argv []string
 	Fed  bool // what Text runs reads what the code prints
 
+	Input string // what a command reads that is started, if it stands in the code
+
 	// Moved reports whether the code changes its working directory, so that nobody knows where relative paths begin.
 	Moved bool
 }
@@ -48,11 +50,8 @@ const (
 
 // Effects returns what code of a language does, as far as its table tells.
 func Effects(language, code string) []Effect {
-	switch language {
-	case "sed":
+	if language == "sed" {
 		return sedEffects(code)
-	case "awk":
-		return awkEffects(code)
 	}
 	return effects(table().find(language), code, 0)
 }
@@ -92,15 +91,15 @@ func (p *Pattern) effects(code string) []Effect {
 		case "code":
 			out = append(out, effects(table().find(p.Lang), text, maxDepth)...)
 		default:
-			out = append(out, Effect{Kind: Kind(p.Does), Text: text})
+			out = append(out, Effect{Kind: Kind(p.Does), Text: text, Fed: p.Fed})
 		}
 	}
 	return out
 }
 
 var (
-	importAs   = regexp.MustCompile(`\bimport\s+([\w.]+)\s+as\s+(\w+)`)
-	importFrom = regexp.MustCompile(`\bfrom\s+([\w.]+)\s+import\s+(\([^)]*\)|[\w ,]+)`)
+	importAs   = regexp.MustCompile(`\bimport\s+(?:[\w. ]+,)*\s*([\w.]+)\s+as\s+(\w+)`)
+	importFrom = regexp.MustCompile(`\bfrom\s+([\w.]+)\s+import\s+(\([^)]*\)|[\w ,*]+)`)
 )
 
 // imports returns the full names of what the code calls by other ones.
@@ -115,6 +114,8 @@ func (l *Language) imports(code string) map[string]string {
 	for _, m := range importFrom.FindAllStringSubmatch(code, -1) {
 		for item := range strings.SplitSeq(strings.Trim(m[2], "()"), ",") {
 			switch words := strings.Fields(item); {
+			case len(words) == 1 && words[0] == "*":
+				names["*"] = m[1]
 			case len(words) == 1:
 				names[words[0]] = m[1] + "." + words[0]
 			case len(words) == 3 && words[1] == "as":

@@ -114,6 +114,9 @@ func (s *scanner) find(name string) *Call {
 		}
 	}
 	call := s.language.calls[name]
+	if module := s.imports["*"]; call == nil && module != "" {
+		call = s.language.calls[module+"."+name]
+	}
 	if call == nil && s.language.Last {
 		call = s.language.calls[name[strings.LastIndexByte(name, '.')+1:]]
 	}

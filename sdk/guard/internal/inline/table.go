@@ -22,6 +22,7 @@ type Language struct {
 	Prefixes string    `json:"prefixes,omitempty"` // letters that may stand right before a quote
 	Words    bool      `json:"words,omitempty"`    // strings may be written q(…), %w(…) and the like
 	Bare     bool      `json:"bare,omitempty"`     // a call may have no parentheses
+	Spaces   bool      `json:"spaces,omitempty"`   // blanks stand between arguments, as in Lisp
 	Last     bool      `json:"last,omitempty"`     // a call is known by the last part of its name
 	Imports  bool      `json:"imports,omitempty"`  // names may be imported, as Python does
 	Inserts  string    `json:"inserts,omitempty"`  // the expression of what is replaced in a string
@@ -37,7 +38,8 @@ type Language struct {
 type Call struct {
 	Names string `json:"call"` // separated by spaces
 	Does  string `json:"does,omitempty"`
-	As    string `json:"as,omitempty"`    // the command that does the same; {1} is the first argument, {1?} may be computed
+	// the command that does the same; {1} is the first argument, {1?} may be computed
+	As    string `json:"as,omitempty"`
 	From  int    `json:"from,omitempty"`  // the first argument that counts; 1 unless given
 	Drop  int    `json:"drop,omitempty"`  // the word of the command that doesn't count: a program's name, given twice
 	Needs string `json:"needs,omitempty"` // a word that the code must have
@@ -50,6 +52,7 @@ type Pattern struct {
 	Match string `json:"match"`
 	Does  string `json:"does"`
 	Lang  string `json:"lang,omitempty"` // of "code"
+	Fed   bool   `json:"fed,omitempty"`  // what is started reads what the code prints
 
 	expression *regexp.Regexp
 }

@@ -38,12 +38,12 @@ func (c *Command) options() *getopt.Args {
 	return c.parsed
 }
 
-// lower are the arguments in lower case.
+// lower are the arguments in lower case, with one space where there is more.
 func (c *Command) lower() []string {
 	if c.lowered == nil {
 		c.lowered = make([]string, len(c.Args))
 		for i, arg := range c.Args {
-			c.lowered[i] = strings.ToLower(arg)
+			c.lowered[i] = strings.ToLower(strings.Join(strings.Fields(arg), " "))
 		}
 	}
 	return c.lowered

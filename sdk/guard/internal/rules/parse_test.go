@@ -42,7 +42,7 @@ func TestParseErrors(t *testing.T) {
 	}
 }
 
-// An operator's rules are tried behind the built-in ones, with all that a rule can ask.
+// An operator's rules are tried before the built-in ones, with all that a rule can ask.
 func TestWith(t *testing.T) {
 	own, err := Parse("own.json", []byte(`[
 		{"id": "own.deploy", "programs": ["mytool", "my*-cli"], "takes": "-e --env", "verb": ["deploy", "* undo"],
@@ -73,7 +73,7 @@ func TestWith(t *testing.T) {
 		"mytool show deploy":         "",
 		"rm a b c":                   "own.rm",
 		"rm a b":                     "",
-		"rm -r a b c":                "exec.rm-recursive own.rm",
+		"rm -r a b c":                "own.rm exec.rm-recursive",
 		"my-cli2 deploy":             "",
 		"mkfs.ext4 deploy":           "exec.format",
 	} {

@@ -58,12 +58,13 @@ func read(files fs.FS) (*Set, error) {
 	return newSet(all), err
 }
 
-// With returns a set in which an operator's own rules are tried too, behind those of s.
+// With returns a set in which an operator's own rules are tried too, before those of s: of two that decide alike, the
+// operator's is named.
 func (s *Set) With(own []Rule) *Set {
 	if len(own) == 0 {
 		return s
 	}
-	return newSet(slices.Concat(s.rules, pointers(slices.Clone(own))))
+	return newSet(slices.Concat(pointers(slices.Clone(own)), s.rules))
 }
 
 func pointers(rules []Rule) []*Rule {

@@ -94,7 +94,12 @@ func (x *expansion) inline(p *syntax.ParamExp, quoted bool) []syntax.WordPart {
 		switch w := part.(type) {
 		case *syntax.SglQuoted:
 			if quoted && !w.Dollar {
-				// Between double quotes a single one is a letter.
+				// Between double quotes a single one is a letter, and what it holds is expanded.
+				if strings.ContainsAny(w.Value, "$`") {
+					x.in.child(x.state, x.place, func(child *state) Stream {
+						return x.in.code(x.place, `: "`+w.Value+`"`, nil, child, Stream{})
+					})
+				}
 				part = &syntax.Lit{Value: "'" + escaped(w.Value) + "'"}
 			}
 		case *syntax.Lit:

@@ -177,15 +177,16 @@ func (s *state) Get(name string) expand.Variable {
 		return expand.Variable{Set: true, Kind: expand.Indexed, List: s.args()}
 	case "#":
 		return known(strconv.Itoa(len(s.args())))
-	case "?", "$", "!", "-", "_", "RANDOM", "SRANDOM", "SECONDS", "LINENO", "PPID", "BASHPID", "UID", "EUID", "EPOCHSECONDS",
+	case "?", "$", "!", "-", "_", "RANDOM", "SRANDOM", "SECONDS", "LINENO", "PPID", "BASHPID", "UID", "EUID",
+		"EPOCHSECONDS",
 		"EPOCHREALTIME", "HOSTNAME", "REPLY", "BASH_REMATCH", "COLUMNS", "LINES", "OPTARG", "OPTIND":
 		if v, ok := s.vars[name]; ok {
 			return v
 		}
 		return known(Unknown)
 	}
-	if n, err := strconv.Atoi(name); err == nil && n >= 0 {
-		if n < len(s.params) {
+	if name != "" && name[0] >= '0' && name[0] <= '9' {
+		if n, err := strconv.Atoi(name); err == nil && n < len(s.params) {
 			return known(s.params[n])
 		}
 		return expand.Variable{}

@@ -46,6 +46,9 @@ type Stream struct {
 // same reports whether as much is known of two streams.
 func (s Stream) same(o Stream) bool { return s.Known == o.Known && s.Text == o.Text }
 
+// Known returns the stream of a text, which may have unknown parts.
+func Known(s string) Stream { return known(s) }
+
 // text is a stream whose content is known.
 func text(s string) Stream { return Stream{Known: true, Text: s, Piped: true} }
 

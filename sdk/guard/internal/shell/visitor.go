@@ -94,6 +94,7 @@ func (c *Call) Exec(via string, argv []Field, env map[string]string, dir string)
 func (c *Call) Pipe(via string, argv []Field, stdin Stream) Stream {
 	inner := c.nested(via, argv, nil)
 	inner.Stdin = stdin
+	inner.From = from(c.From, c.Stdin.From)
 	after := c.state.clone()
 	out := c.in.call(inner, after)
 	c.state.keepFiles(after)
@@ -109,6 +110,7 @@ func (c *Call) nested(via string, argv []Field, env map[string]string) *Call {
 func (c *Call) Code(text string, params []string) Stream {
 	return c.in.child(c.state, &c.Place, func(child *state) Stream {
 		child.exported()
+		child.funcs, child.aliases = nil, nil
 		for name, value := range c.Env {
 			child.set(name, value, c.From)
 			child.exports = put(child.exports, name, true)
