@@ -16,11 +16,12 @@ const module = "github.com/picoclaw/picoclaw/"
 // mayImport says which floors each floor stands on: every arrow points down, and host and plugins meet only on the
 // wire. docs/architecture.md draws it.
 var mayImport = map[string][]string{
-	"cmd":       {"cmd", "host", "isolation", "sdk"},
-	"host":      {"host", "isolation", "sdk"},
+	"cmd":       {"cmd", "host", "isolation", "sdk", "internal"},
+	"host":      {"host", "isolation", "sdk", "internal"},
 	"plugins":   {"plugins", "isolation", "sdk"},
-	"isolation": {"isolation"},
-	"sdk":       {"sdk"},
+	"isolation": {"isolation", "internal"},
+	"sdk":       {"sdk", "internal"},
+	"internal":  {"internal"}, // not for plugins: one here may be no more than a third party's is
 	"docs":      {"docs"}, // what pages are made and tested with
 }
 

@@ -29,8 +29,10 @@ func Below(dir, path string) (name string, ok bool) {
 			return ".", true
 		case dir == "/":
 			return rest, true
+		case rest[0] == '/':
+			return rest[1:], true
 		}
-		return strings.CutPrefix(rest, "/")
+		return "", false
 	}
 	name, err := filepath.Rel(dir, path)
 	if err != nil || !filepath.IsLocal(name) {
