@@ -154,8 +154,10 @@ func isPlain(v any) bool {
 	}
 }
 
+// errorText is an error as an agent reads it. What a plugin has said can't pass for the host's own lines: its lines that
+// look like them are indented.
 func errorText(e *host.Error) string {
-	text := e.Message
+	text := strings.NewReplacer("\nhint:", "\n  hint:", "\n(rule", "\n  (rule").Replace(e.Message)
 	if e.Rule != "" {
 		text += fmt.Sprintf("\n(rule %s)", e.Rule)
 	}

@@ -52,6 +52,7 @@ type Pattern struct {
 	Match string `json:"match"`
 	Does  string `json:"does"`
 	Lang  string `json:"lang,omitempty"` // of "code"
+	Fed   bool   `json:"fed,omitempty"`  // what is started reads what the code prints
 
 	expression *regexp.Regexp
 }
