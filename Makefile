@@ -35,7 +35,7 @@ RACED := ./host ./host/audit ./host/mcp ./host/store ./host/supervise ./sdk ./sd
 
 test: ## Run the tests that a change may break, in some minutes: make test-long runs them all
 	.ci/install tests
-	@unformatted=$$(gofmt -l cmd docs host isolation plugins sdk); \
+	@unformatted=$$(gofmt -l cmd docs host internal isolation plugins sdk); \
 		[ -z "$$unformatted" ] || { echo "not formatted by gofmt: $$unformatted"; exit 1; }
 	@built=$$(mktemp -d) && trap 'rm -rf "$$built"' EXIT && export PICOCLAW_TEST_BUILT="$$built" && set -x && \
 		CGO_ENABLED=0 $(GO) test -short $$($(GO) list ./... | grep -vxFf <($(GO) list $(RACED))) && \
