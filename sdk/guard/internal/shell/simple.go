@@ -166,7 +166,7 @@ func (in *Interpreter) call(c *Call, st *state) Stream {
 		}
 		return in.functionCall(word.Text, body, inner, st, c)
 	}
-	if len(c.Via) > MaxNesting {
+	if len(c.Via) > maxStarts {
 		in.problem(&c.Place, TooComplex, "commands that start commands, too deep to follow")
 		return Stream{}
 	}
