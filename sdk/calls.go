@@ -59,7 +59,6 @@ func (s *service) answer(ctx context.Context, req *pluginpb.CallRequest, send fu
 
 	events := &outgoing{send: send, broken: cancel}
 	result := s.run(ctx, tool, &call{arguments: req.GetArguments(), environment: env, emit: events.emit})
-	defer s.tidy.Passed(len(req.GetArguments()) + len(result.GetText()) + len(result.GetStructured()) + len(result.GetMedia()))
 	return events.end(result)
 }
 

@@ -16,7 +16,6 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/picoclaw/picoclaw/sdk/guard"
-	"github.com/picoclaw/picoclaw/sdk/heap"
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 	"github.com/picoclaw/picoclaw/sdk/workspace"
 )
@@ -38,8 +37,6 @@ type service struct {
 	life context.Context
 	end  context.CancelFunc
 	once sync.Once
-
-	tidy heap.Tidy
 
 	mu          sync.Mutex
 	environment *Environment // nil until configured

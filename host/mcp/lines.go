@@ -17,7 +17,6 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/picoclaw/picoclaw/sdk/heap"
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
@@ -44,7 +43,6 @@ type Lines struct {
 // an agent.
 type lines struct {
 	Lines
-	tidy     *heap.Tidy
 	incoming chan jsonrpc.Message
 	over     chan struct{} // closed when what is read has ended, and the patience
 	end      error         // why it has ended
@@ -58,8 +56,8 @@ type lines struct {
 	due map[jsonrpc.ID]*batch // requests without an answer; nil for one that came by itself
 }
 
-func (l Lines) open(tidy *heap.Tidy) *lines {
-	return &lines{Lines: l, tidy: tidy, incoming: make(chan jsonrpc.Message), over: make(chan struct{}),
+func (l Lines) open() *lines {
+	return &lines{Lines: l, incoming: make(chan jsonrpc.Message), over: make(chan struct{}),
 		closed: make(chan struct{}), due: make(map[jsonrpc.ID]*batch)}
 }
 
@@ -89,7 +87,6 @@ func (c *lines) Write(_ context.Context, message jsonrpc.Message) error {
 	if err != nil {
 		return err
 	}
-	defer c.tidy.Passed(len(data))
 	answer, ok := message.(*jsonrpc.Response)
 	if !ok {
 		return c.send(data)
@@ -142,12 +139,10 @@ func (c *lines) read(r *bufio.Reader) {
 			return
 		case !whole:
 			c.refuse(idIn(line), jsonrpc.CodeInvalidRequest, errTooLong)
-			c.tidy.Passed(maxFrame) // as it has been kept so far
 		case len(line) > 0 && !c.pass(c.take(line)):
 			return
 		}
 		runtime.Gosched() // what was passed on begins before this goroutine waits for the system
-		c.tidy.Passed(len(line))
 	}
 }
 
