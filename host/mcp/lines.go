@@ -51,13 +51,14 @@ type lines struct {
 
 	owing   atomic.Int64 // answers, or batches of them, that the client does not have as a whole yet
 	writing sync.Mutex
+	out     *bufio.Writer // guarded by writing; what is larger passes it by
 
 	mu  sync.Mutex
 	due map[jsonrpc.ID]*batch // requests without an answer; nil for one that came by itself
 }
 
 func (l Lines) open() *lines {
-	return &lines{Lines: l, incoming: make(chan jsonrpc.Message), over: make(chan struct{}),
+	return &lines{Lines: l, out: bufio.NewWriter(l.Writer), incoming: make(chan jsonrpc.Message), over: make(chan struct{}),
 		closed: make(chan struct{}), due: make(map[jsonrpc.ID]*batch)}
 }
 
@@ -83,33 +84,38 @@ func (c *lines) Read(ctx context.Context) (jsonrpc.Message, error) {
 
 // Write sends a message, or keeps the answer to a part of a batch for those to its other parts.
 func (c *lines) Write(_ context.Context, message jsonrpc.Message) error {
-	data, err := encode(message)
+	parts, err := encode(message)
 	if err != nil {
 		return err
 	}
 	answer, ok := message.(*jsonrpc.Response)
 	if !ok {
-		return c.send(data)
+		return c.send(parts...)
 	}
 	c.mu.Lock()
 	of := c.due[answer.ID]
 	delete(c.due, answer.ID) // whoever reads the answer may use its id again
 	c.mu.Unlock()
 	if of != nil {
-		data = of.add(data)
-	}
-	if data == nil {
-		return nil
+		whole := of.add(bytes.Join(parts, nil))
+		if whole == nil {
+			return nil
+		}
+		parts = [][]byte{whole}
 	}
 	defer c.owing.Add(-1)
-	return c.send(data)
+	return c.send(parts...)
 }
 
-func (c *lines) send(data []byte) error {
+// send writes the parts of a line.
+func (c *lines) send(parts ...[]byte) error {
 	c.writing.Lock()
 	defer c.writing.Unlock()
-	_, err := c.Writer.Write(append(data, '\n'))
-	return err
+	for _, part := range parts {
+		_, _ = c.out.Write(part) // an error stays until Flush
+	}
+	_ = c.out.WriteByte('\n')
+	return c.out.Flush()
 }
 
 // refuse answers what is no message.
