@@ -16,12 +16,13 @@ const module = "github.com/picoclaw/picoclaw/"
 // mayImport says which floors each floor stands on: every arrow points down, and host and plugins meet only on the
 // wire. docs/architecture.md draws it.
 var mayImport = map[string][]string{
-	"cmd":       {"cmd", "host", "isolation", "sdk"},
-	"host":      {"host", "isolation", "sdk"},
+	"cmd":       {"cmd", "host", "isolation", "sdk", "internal"},
+	"host":      {"host", "isolation", "sdk", "internal"},
 	"plugins":   {"plugins", "isolation", "sdk"},
-	"isolation": {"isolation"},
-	"sdk":       {"sdk"},
-	"docs":      {"docs"}, // what pages are made and tested with
+	"isolation": {"isolation", "internal"},
+	"sdk":       {"sdk", "internal"},
+	"internal":  {"internal", "sdk"}, // what the sdk is made of, and is not for authors
+	"docs":      {"docs"},            // what pages are made and tested with
 }
 
 func TestEveryArrowPointsDown(t *testing.T) {

@@ -1,6 +1,7 @@
 package host
 
 import (
+	"github.com/picoclaw/picoclaw/host/audit"
 	"github.com/picoclaw/picoclaw/isolation"
 	"github.com/picoclaw/picoclaw/sdk/guard"
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
@@ -9,7 +10,7 @@ import (
 // confineCommands tells a plugin what each single command may touch and use: the plugin's own view without what only the
 // plugin needs. Nothing in it comes from a call.
 func (s *Session) confineCommands(exec *pluginpb.ExecPolicy) {
-	open := s.policy.KernelPaths()
+	open := s.kernelPaths(true)
 	exec.Confine = s.policy.Guard().Restrict
 	exec.Unwalled = s.unwalled()
 	exec.ReadOnly, exec.ReadWrite = existing(open.ReadOnly), existing(open.ReadWrite)
@@ -72,4 +73,27 @@ func (s *Session) commandEnv() map[string]string {
 		delete(env, name)
 	}
 	return env
+}
+
+// CommandOf returns the command that a recorded call has run, as the record has it; "" if it ran none.
+func (s *Session) CommandOf(r audit.Record) string {
+	t, _ := s.find(r.Tool)
+	if t == nil || r.Denied() {
+		return ""
+	}
+	known, err := t.Arguments()
+	if err != nil {
+		return ""
+	}
+	for _, site := range known.Claims {
+		if site.Claim != pluginpb.ClaimCommand {
+			continue
+		}
+		for _, at := range find(r.Args, site.Path) {
+			if text, ok := at.value.(string); ok {
+				return text
+			}
+		}
+	}
+	return ""
 }

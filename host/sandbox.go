@@ -110,7 +110,7 @@ func grantsOf(a pluginpb.Asked) policy.Grants {
 // profile is the kernel's wall for a plugin: what the policy opens, as far as the grants go. Nothing in it comes from
 // a call.
 func (s *Session) profile(m *pluginpb.Manifest, g policy.Grants) isolation.Profile {
-	open := s.policy.KernelPaths().Limit(g.Workspace)
+	open := s.kernelPaths(g.Exec).Limit(g.Workspace)
 	profile := isolation.Profile{
 		Name:      m.ID,
 		ReadOnly:  existing(open.ReadOnly),
@@ -128,6 +128,14 @@ func (s *Session) profile(m *pluginpb.Manifest, g policy.Grants) isolation.Profi
 		profile.Group = group(s.policy.Limits().Exec)
 	}
 	return profile
+}
+
+// kernelPaths are what the policy opens to a plugin, or to one that starts programs: that has a /tmp of its own in a sandbox.
+func (s *Session) kernelPaths(exec bool) policy.KernelPaths {
+	if exec && s.policy.Isolation().Enabled {
+		return s.policy.SandboxPaths()
+	}
+	return s.policy.KernelPaths()
 }
 
 // existing leaves out paths that are not there, since a whitelist may name what one machine has and another has not,

@@ -136,8 +136,8 @@ func group(gid string) []byte {
 // memory.
 const scratchBytes = 512 << 20
 
-// addKernel adds the kernel's file systems and a private /tmp. The host's own
-// are never shown, not even below a path that holds them: they would show the
+// addKernel adds the kernel's file systems and, unless it is named itself, a private /tmp. The host's own
+// file systems are never shown, not even below a path that holds them: they would show the
 // host's processes, and with them their environments.
 func (v *view) addKernel() {
 	exec := v.profile.Exec
@@ -149,7 +149,7 @@ func (v *view) addKernel() {
 	if exec || v.dev || v.covers("/dev") {
 		v.set(mount{kind: devfs, target: "/dev"})
 	}
-	if exec {
+	if exec && !v.has("/tmp") {
 		v.set(mount{kind: tmpfs, target: "/tmp"})
 	}
 	if _, inside := v.holder("/run"); inside && !v.has("/run") {

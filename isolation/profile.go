@@ -20,8 +20,8 @@ type Profile struct {
 	ReadWrite []string
 	// Exec lets the child start programs: it sees the system directories
 	// (/usr, /bin, /lib* and a few files of /etc) read-only, /proc, a minimal
-	// /dev, and a private /tmp. Without it, none of those exist, and the
-	// child must be statically linked.
+	// /dev, and a private /tmp unless the paths name /tmp itself. Without it,
+	// none of those exist, and the child must be statically linked.
 	Exec bool
 	// Programs, if there are any, are the only programs of the system's that
 	// the child may start: names or absolute paths. Landlock holds it to them,

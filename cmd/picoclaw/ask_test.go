@@ -12,8 +12,12 @@ import (
 	sdkmcp "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// needsYes is a command that nobody can judge without running it.
-const needsYes = `python3 -c 'import os; exec(os.environ.get("X", "open(\"made\", \"w\")"))'`
+// needsYes is a command that the rule in askFirst leaves to a person.
+const needsYes = "touch made"
+
+// askFirst is a variable of the environment with an operator's rule.
+const askFirst = `PICOCLAW_TOOLS_EXEC_RULES=[{"id": "make-it", "programs": "touch", "verb": "made", "decision": "ask", ` +
+	`"why": "makes it", "hit": ["touch made"], "miss": ["touch a"]}]`
 
 // asking connects a client whose person answers with answer. The messages that the person has seen are in asked.
 func asking(t *testing.T, answer *sdkmcp.ElicitResult) (client *sdkmcp.ClientSession, workspace string, asked *[]string) {
@@ -58,8 +62,8 @@ func TestAPersonIsAsked(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			client, workspace, asked := asking(t, c.answer)
 			result := execCommand(t, client, needsYes)
-			if len(*asked) != 1 || !strings.Contains((*asked)[0], "shell.exec") || !strings.Contains((*asked)[0], "exec.dynamic") ||
-				!strings.Contains((*asked)[0], `python3 -c 'import os; exec(`) {
+			if len(*asked) != 1 || !strings.Contains((*asked)[0], "shell.exec") || !strings.Contains((*asked)[0], "make-it") ||
+				!strings.Contains((*asked)[0], needsYes) {
 				t.Errorf("the questions were %q", *asked)
 			}
 			if result.IsError == c.runs || made(workspace) != c.runs {

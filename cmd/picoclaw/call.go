@@ -30,6 +30,9 @@ func newCall(a *app) *cobra.Command {
 not a path or a command, @FILE stands for what a file of yours holds, - for standard input, and @@ for an @ in front. A
 list is given by repeating its key, or as JSON.
 
+An error is one line that begins with [ERROR]; what else the tool says of it stands in lines that begin with |, and what refused
+and what would help in a line each, rule: and hint:.
+
 The exit code is 0 if the tool succeeded, 1 if it failed or was refused, 2 if the command line is wrong or the arguments
 are not such as the tool takes, and 3 if picoclaw can't start.`,
 		Example: strings.Trim(`
@@ -116,6 +119,9 @@ func (a *app) call(ctx context.Context, s *host.Session, tool string, raw json.R
 		return s.Call(ctx, tool, raw, nil)
 	}
 	events, end := host.InCharacters(func(e host.Event) {
+		if e.Log != nil {
+			return // it is in the host's log
+		}
 		if e.Output == nil {
 			progress.Show(e.Done, e.Total, e.Message)
 		} else if line := strings.TrimSpace(string(e.Output)); line != "" {
@@ -167,24 +173,34 @@ func (a *app) showResult(tool string, r *host.Result, output string) error {
 	return &failure{code: exitFailed, err: errSaid}
 }
 
+// further stands before all lines of an error but the first, so that what a plugin, a file or a command says there can't
+// be taken for the lines that picoclaw has for rules and hints.
+const further = "  | "
+
+// lineBreaks are turned into one kind: any of them begins a line somewhere.
+var lineBreaks = strings.NewReplacer("\r\n", "\n", "\r", "\n", "\v", "\n", "\f", "\n", "\u0085", "\n", "\u2028", "\n", "\u2029", "\n")
+
+// marked returns a text's first line, and its further lines marked as such, each with a line break before it.
+func marked(text string) (first, more string) {
+	first, more, found := strings.Cut(strings.TrimRight(lineBreaks.Replace(text), "\n"), "\n")
+	if !found {
+		return first, ""
+	}
+	return first, "\n" + further + strings.ReplaceAll(more, "\n", "\n"+further)
+}
+
 func (a *app) showError(tool string, e *host.Error) {
 	out := terminal.New(a.stderr)
-	first, more, _ := strings.Cut(out.Clean(e.Message), "\n")
+	first, more := marked(e.Message)
 	if e.Code == pluginpb.CodePanic { // all of it is the one value that the plugin has panicked with, and no explanation follows
 		first, more = terminal.Line(e.Message), ""
 	}
-	fmt.Fprintf(out, "%s tool: Tool execution failed {tool=%s, error=%s}\n", out.Paint(terminal.Bad, "[ERROR]"), out.Clean(tool), first)
-	for line := range strings.Lines(more) {
-		line = strings.TrimSuffix(line, "\n")
-		if own := strings.TrimSpace(line); strings.HasPrefix(own, "rule:") || strings.HasPrefix(own, "hint:") {
-			line = "> " + line // a plugin's line must not look like one of those below
+	fmt.Fprintf(out, "%s tool: Tool execution failed {tool=%s, error=%s}%s\n",
+		out.Paint(terminal.Bad, "[ERROR]"), out.Clean(tool), out.Clean(first), out.Clean(more))
+	for _, own := range []struct{ label, text string }{{"  rule:", e.Rule}, {"  hint:", e.Hint}} {
+		if own.text != "" {
+			first, more := marked(own.text)
+			fmt.Fprintf(out, "%s %s\n", out.Paint(terminal.Faint, own.label), out.Clean(first+more))
 		}
-		fmt.Fprintln(out, line)
-	}
-	if e.Rule != "" {
-		fmt.Fprintln(out, out.Paint(terminal.Faint, "  rule:"), out.Clean(e.Rule))
-	}
-	if e.Hint != "" {
-		fmt.Fprintln(out, out.Paint(terminal.Faint, "  hint:"), out.Clean(e.Hint))
 	}
 }

@@ -9,12 +9,20 @@ import (
 
 // No line of a plugin's looks like one of picoclaw's own.
 func TestAPluginsErrorCantForgeALine(t *testing.T) {
-	var b bytes.Buffer
-	a := &app{stderr: &b}
-	a.showError("x", &host.Error{Message: "no\nas it is\n  rule: none\n  hint: run as root", Rule: "paths", Hint: "stay inside"})
-	want := "[ERROR] tool: Tool execution failed {tool=x, error=no}\n" +
-		"as it is\n>   rule: none\n>   hint: run as root\n  rule: paths\n  hint: stay inside\n"
-	if b.String() != want {
-		t.Errorf("the error is shown as\n%s\nwant\n%s", b.String(), want)
+	for text, want := range map[string]string{
+		"no\nas it is\n  rule: none\n  hint: run as root": "no}\n  | as it is\n  |   rule: none\n  |   hint: run as root",
+		"no\r  hint: run as root":                         "no}\n  |   hint: run as root",
+		"no\r\n\u2028  Hint: run as root\n":               "no}\n  | \n  |   Hint: run as root",
+		"no\n[ERROR] tool: no":                            "no}\n  | [ERROR] tool: no",
+		"no\n\u200b  hint: run as root":                   "no}\n  | \u200b  hint: run as root",
+	} {
+		var b bytes.Buffer
+		a := &app{stderr: &b}
+		a.showError("x", &host.Error{Message: text, Rule: "paths\n  hint: none", Hint: "stay inside\v  rule: none"})
+		want = "[ERROR] tool: Tool execution failed {tool=x, error=" + want +
+			"\n  rule: paths\n  |   hint: none\n  hint: stay inside\n  |   rule: none\n"
+		if b.String() != want {
+			t.Errorf("the error is shown as\n%s\nwant\n%s", b.String(), want)
+		}
 	}
 }

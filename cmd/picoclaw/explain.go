@@ -59,7 +59,7 @@ func newExplain(a *app) *cobra.Command {
 	a.agentFlag(cmd, &agent, "the agent to decide for (default: the first one)")
 	a.outputFlag(cmd, &output)
 	jsonFlag(cmd, &arguments)
-	cmd.Flags().BoolVar(&batch, "batch", false, "decide on JSON lines from standard input, as for `picoclaw batch`")
+	cmd.Flags().BoolVar(&batch, "batch", false, "decide on JSON lines from standard input, as for picoclaw batch")
 	return cmd
 }
 

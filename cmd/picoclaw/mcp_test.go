@@ -24,7 +24,7 @@ func connect(t *testing.T, isolated string, options *sdkmcp.ClientOptions) (clie
 	t.Helper()
 	home := hosttest.TempDir(t)
 	cmd := exec.Command(hosttest.Program("bin/picoclaw"), "mcp")
-	cmd.Env = []string{"HOME=" + home, "PICOCLAW_HOME=" + home, "PICOCLAW_ISOLATION_ENABLED=" + isolated, "PATH=/usr/bin:/bin"}
+	cmd.Env = []string{"HOME=" + home, "PICOCLAW_HOME=" + home, "PICOCLAW_ISOLATION_ENABLED=" + isolated, "PATH=/usr/bin:/bin", askFirst}
 	cmd.Stderr = os.Stderr
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	t.Cleanup(cancel)

@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/picoclaw/picoclaw/host/store"
-	"github.com/picoclaw/picoclaw/sdk/nearest"
+	"github.com/picoclaw/picoclaw/internal/nearest"
 )
 
 // newPluginSwitch is `picoclaw plugin enable` and `disable`.
@@ -16,14 +16,15 @@ func newPluginSwitch(a *app, on bool) *cobra.Command {
 	var off store.Off
 	var output string
 	verb, short := "disable", "Switch a plugin off, or a tool of it, for all agents or one"
+	long := `Takes effect at once, also in a host that runs: what is off is neither listed nor started, and MCP clients are told.`
 	if on {
 		verb, short = "enable", "Switch on again what was switched off"
+		long = `Takes effect at once, also in a host that runs. What the configuration switches off stays off.`
 	}
 	cmd := &cobra.Command{
-		Use:   verb + " ID|GLOB",
-		Short: short,
-		Long: `Takes effect at once, also in a host that runs: what is off is neither listed nor started, and MCP clients are told. What
-the configuration switches off is not switched on by this.`,
+		Use:               verb + " ID|GLOB",
+		Short:             short,
+		Long:              long,
 		Example:           "  picoclaw plugin " + verb + " grep\n  picoclaw plugin " + verb + " shell --agent guest\n  picoclaw plugin " + verb + " filesystem --tool 'rm*'",
 		Args:              onePlugin,
 		ValidArgsFunction: a.pluginNames,

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"strings"
 
@@ -19,6 +20,8 @@ func newUndo(a *app) *cobra.Command {
 		Use:        "undo [ID]",
 		SuggestFor: []string{"restore", "revert"},
 		Short:      "Take back an agent's last change to files, or the one that is named",
+		Long: `Takes back an agent's last change to files, or the one that is named. What commands change is in no history: if the agent
+has run one since its last change, undo asks for the ID of what is meant.`,
 		Example: strings.Trim(`
   picoclaw undo
   picoclaw undo 20261121T051354282482850-fzaj
@@ -33,6 +36,8 @@ func newUndo(a *app) *cobra.Command {
 			wanted := map[string]any{"force": force}
 			if len(args) == 1 {
 				wanted["id"] = args[0]
+			} else {
+				v.refused = a.commandSince
 			}
 			return v.run(cmd, wanted)
 		},
@@ -64,6 +69,7 @@ type toolVerb struct {
 	app           *app
 	tool          string
 	agent, output string
+	refused       func(context.Context, *host.Session) (*host.Error, error) // why the call is not to be made; nil to make it
 }
 
 func (v *toolVerb) flags(cmd *cobra.Command) {
@@ -86,6 +92,14 @@ func (v *toolVerb) run(cmd *cobra.Command, arguments map[string]any) error {
 	}
 	if err := h.Ready(); err != nil {
 		return cantStart(err)
+	}
+	if v.refused != nil {
+		switch e, err := v.refused(cmd.Context(), s); {
+		case err != nil:
+			return asFailed(err)
+		case e != nil:
+			return v.app.showResult(v.tool, &host.Result{Err: e}, v.output)
+		}
 	}
 	return v.app.showResult(v.tool, s.Call(cmd.Context(), v.tool, raw, nil), v.output)
 }

@@ -34,21 +34,32 @@ func answer(r *host.Result, textResult bool) *mcp.CallToolResult {
 	default:
 		out.StructuredContent = r.Structured
 	}
-	if r.Text != "" || r.Err == nil {
+	if len(r.Content) == 0 && (r.Text != "" || r.Err == nil) {
 		out.Content = append(out.Content, &mcp.TextContent{Text: r.Text})
 	}
-	switch {
-	case len(r.Media) == 0:
-	case strings.HasPrefix(r.MediaType, "image/"):
-		out.Content = append(out.Content, &mcp.ImageContent{Data: r.Media, MIMEType: r.MediaType})
-	case strings.HasPrefix(r.MediaType, "audio/"):
-		out.Content = append(out.Content, &mcp.AudioContent{Data: r.Media, MIMEType: r.MediaType})
+	for _, c := range r.Content {
+		out.Content = append(out.Content, block(c))
 	}
 	if r.Err != nil {
 		out.IsError = true
 		out.Content = append(out.Content, &mcp.TextContent{Text: errorText(r.Err)})
 	}
 	return out
+}
+
+// block puts a block of a result into the protocol's form.
+func block(c host.Content) mcp.Content {
+	switch {
+	case c.URI != "":
+		return &mcp.EmbeddedResource{Resource: &mcp.ResourceContents{URI: c.URI, MIMEType: c.MediaType, Text: c.Text, Blob: c.Data}}
+	case strings.HasPrefix(c.MediaType, "image/"):
+		return &mcp.ImageContent{Data: c.Data, MIMEType: c.MediaType}
+	case strings.HasPrefix(c.MediaType, "audio/"):
+		return &mcp.AudioContent{Data: c.Data, MIMEType: c.MediaType}
+	case len(c.Data) > 0:
+		return &mcp.TextContent{Text: fmt.Sprintf("(%d bytes of %s, which can't be shown)", len(c.Data), c.MediaType)}
+	}
+	return &mcp.TextContent{Text: c.Text}
 }
 
 // plain is a result of a call that is marshalled in one pass. The SDK's own type marshals itself piece by piece, and
@@ -91,6 +102,8 @@ func flatten(r *mcp.CallToolResult) (*plain, error) {
 		case *mcp.AudioContent:
 			length += base64.StdEncoding.EncodedLen(len(c.Data))
 			out.Content = append(out.Content, media{"audio", c.Data, c.MIMEType})
+		default:
+			out.Content = append(out.Content, block)
 		}
 	}
 	var data bytes.Buffer // of which, unlike of what Marshal returns, no second copy is made and kept
@@ -161,8 +174,10 @@ func isPlain(v any) bool {
 	}
 }
 
+// errorText is an error as an agent reads it. What a plugin has said can't pass for the host's own lines: its lines that
+// look like them are indented.
 func errorText(e *host.Error) string {
-	text := e.Message
+	text := strings.NewReplacer("\nhint:", "\n  hint:", "\n(rule", "\n  (rule").Replace(e.Message)
 	if e.Rule != "" {
 		text += fmt.Sprintf("\n(rule %s)", e.Rule)
 	}

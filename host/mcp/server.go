@@ -2,6 +2,16 @@
 //
 // It translates between the official SDK and the session, and decides nothing: every call goes through the session. It
 // must not know how a call is made, nor where the connection comes from.
+//
+// The server stands on the official SDK alone, with one transport of ours for standard input and output ([Lines]): the
+// SDK's ends the session at a line that is no message, or too long for one. Over HTTP the host, origin and token of a
+// request are checked before the SDK: a stranger's message is not even read.
+//
+// A client's roots choose within what the operator has opened. Those elsewhere are not applied, since nearly all
+// clients name the directory they were started in, whatever a server is for.
+//
+// Where a tool's text is its result, the details go into _meta: many clients show a model the structured content alone
+// where there is any.
 package mcp
 
 import (

@@ -156,6 +156,23 @@ func TestKernelPathsAreWhatThePolicyImplies(t *testing.T) {
 	}
 }
 
+// A sandbox that has a /tmp of its own has the workspace that lies there all the same, whatever is opened around it.
+func TestSandboxPathsNameTheWorkspace(t *testing.T) {
+	for _, text := range []string{
+		`{}`,
+		`{"tools": {"allow_write_paths": ["^/tmp/picoclaw-.*"], "allow_read_paths": ["^/tmp/.*"]}}`,
+		`{"tools": {"allow_write_paths": ["x"]}}`,
+		`{"agents": {"defaults": {"allow_read_outside_workspace": true}}}`,
+		`{"agents": {"defaults": {"restrict_to_workspace": false}}}`,
+	} {
+		p := must(t, text)
+		k := p.SandboxPaths()
+		if !slices.Contains(k.ReadWrite, p.Workspace()) || slices.Contains(slices.Concat(k.ReadWrite, k.ReadOnly), "/tmp") {
+			t.Errorf("%s: write %v, read %v", text, k.ReadWrite, k.ReadOnly)
+		}
+	}
+}
+
 func TestAPolicyCantBeChanged(t *testing.T) {
 	p := must(t, `{"tools": {"allow_read_paths": ["^/etc/hosts$"]}}`)
 	p.Guard().AllowReadPaths[0] = ".*"

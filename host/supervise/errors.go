@@ -3,6 +3,7 @@ package supervise
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -20,7 +21,7 @@ type CrashError struct {
 func (e *CrashError) Error() string {
 	text := fmt.Sprintf("plugin %s ended during the call (%s); the outcome is unknown", e.Plugin, e.Exit)
 	if e.Stderr != "" {
-		text += "\nits last words were:\n" + e.Stderr
+		text += "\nits last words were:\n  " + indented(e.Stderr)
 	}
 	return text
 }
@@ -47,5 +48,8 @@ func reason(err error) error {
 	case codes.Unimplemented:
 		return errors.New("it does not know this part of picoclaw's protocol")
 	}
-	return errors.New(s.Message())
+	return errors.New(indented(s.Message()))
 }
+
+// indented returns what a plugin has said with its further lines indented, so that none is taken for one of the host's.
+func indented(text string) string { return strings.ReplaceAll(text, "\n", "\n  ") }

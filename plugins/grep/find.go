@@ -16,7 +16,7 @@ type findInput struct {
 	Pattern    string `json:"pattern" jsonschema:"Glob pattern, such as *.py or src/**/*_test.{go,py}; without a slash it is matched against the last part of each name"`
 	Path       string `json:"path,omitempty" jsonschema:"Root directory" default:"." claim:"list"`
 	Type       string `json:"type,omitempty" jsonschema:"file or dir; both if not given" enum:"file,dir"`
-	MaxResults int    `json:"max_results,omitempty" jsonschema:"Maximum results" default:"100" minimum:"1" maximum:"10000"`
+	MaxResults int    `json:"max_results,omitempty" jsonschema:"Maximum results; more than 10000 means 10000" default:"100" minimum:"1"`
 	Sort       string `json:"sort,omitempty" jsonschema:"path, or time: what was changed last comes first" default:"path" enum:"path,time"`
 	Hidden     *bool  `json:"hidden,omitempty" jsonschema:"Find dotfiles too; .git is never looked into" default:"true"`
 	Gitignore  *bool  `json:"gitignore,omitempty" jsonschema:"Leave alone what .gitignore files name" default:"true"`
@@ -83,22 +83,24 @@ func findTool() sdk.Tool {
 			if in.Path == "" {
 				in.Path = "."
 			}
-			if in.MaxResults == 0 {
-				in.MaxResults = 100
-			}
+			limit, note := bounded(in.MaxResults)
 			if err := checkGlob("the pattern", in.Pattern); err != nil {
 				return findOutput{}, err
 			}
-			f := finding{req: req, in: in}
-			return f.run(ctx)
+			f := finding{req: req, in: in, limit: limit}
+			out, err := f.run(ctx)
+			out.Notes = append(out.Notes, note...)
+			return out, err
 		},
-		sdk.ReadOnly(), sdk.TextResult(), sdk.Sets("picoclaw", "module"), sdk.Permissions("fs.read"), sdk.Risk("low"))
+		sdk.Traits{ReadOnly: true, TextResult: true, Sets: []string{"picoclaw", "module"}, Permissions: []string{"fs.read"}, Risk: "low"})
 }
 
 // finding is one call of find.
 type finding struct {
 	req *sdk.Request[findInput]
 	in  findInput
+
+	limit int // of results
 
 	mu      sync.Mutex
 	all     []found
@@ -141,7 +143,7 @@ func (f *finding) run(ctx context.Context) (findOutput, error) {
 		}
 		rest = rest[at:]
 	}
-	for i := range rest[:min(len(rest), f.in.MaxResults)] {
+	for i := range rest[:min(len(rest), f.limit)] {
 		r := rest[i]
 		r.Path = join(abs, r.name)
 		if f.in.Sort == "time" {

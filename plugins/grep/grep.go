@@ -15,7 +15,7 @@ type grepInput struct {
 	Path          string `json:"path,omitempty" jsonschema:"File or directory to search" default:"." claim:"list"`
 	Include       string `json:"include,omitempty" jsonschema:"Glob filter, such as *.py; with a slash in it, it is matched against the whole name below path, and ** stands for any directories"`
 	Recursive     *bool  `json:"recursive,omitempty" jsonschema:"Search subdirectories" default:"true"`
-	MaxResults    int    `json:"max_results,omitempty" jsonschema:"Maximum matches, in all" default:"100" minimum:"1" maximum:"10000"`
+	MaxResults    int    `json:"max_results,omitempty" jsonschema:"Maximum matches, in all; more than 10000 means 10000" default:"100" minimum:"1"`
 	CaseSensitive *bool  `json:"case_sensitive,omitempty" jsonschema:"Case-sensitive matching" default:"true"`
 	Context       int    `json:"context,omitempty" jsonschema:"How many lines to show before and after each match" default:"0" minimum:"0" maximum:"50"`
 	Multiline     bool   `json:"multiline,omitempty" jsonschema:"Let matches span lines" default:"false"`
@@ -48,7 +48,24 @@ func grepTool(engines []engine) sdk.Tool {
 			}
 			return s.run(ctx)
 		},
-		sdk.ReadOnly(), sdk.TextResult(), sdk.Sets("picoclaw", "module"), sdk.Permissions("fs.read"), sdk.Risk("low"))
+		sdk.Traits{ReadOnly: true, TextResult: true, Sets: []string{"picoclaw", "module"}, Permissions: []string{"fs.read"}, Risk: "low"})
+}
+
+// How many results an answer has: those that do not ask, and at most.
+const (
+	usualResults = 100
+	mostResults  = 10_000
+)
+
+// bounded returns how many results an answer has where so many are asked for, and what to say about it.
+func bounded(asked int) (limit int, note []string) {
+	switch {
+	case asked == 0:
+		return usualResults, nil
+	case asked > mostResults:
+		return mostResults, []string{fmt.Sprintf("max_results is %d, the most that one answer has", mostResults)}
+	}
+	return asked, nil
 }
 
 // search is one call of grep.
@@ -74,10 +91,8 @@ func (s *search) run(ctx context.Context) (grepOutput, error) {
 	if err != nil {
 		return grepOutput{}, failure(s.path, err)
 	}
-	f := first{limit: in.MaxResults, files: out.mode != outputContent}
-	if f.limit == 0 {
-		f.limit = 100
-	}
+	limit, note := bounded(in.MaxResults)
+	f := first{limit: limit, files: out.mode != outputContent}
 	if in.Cursor != "" {
 		if f.from, err = parseCursor(in.Cursor); err != nil {
 			return grepOutput{}, err
@@ -103,6 +118,7 @@ func (s *search) run(ctx context.Context) (grepOutput, error) {
 		return grepOutput{}, err
 	}
 	out.Total, out.FilesMatched = f.total, f.count
+	out.Notes = append(out.Notes, note...)
 	if err := s.fill(&f, &out); err != nil {
 		return grepOutput{}, err
 	}

@@ -3,6 +3,12 @@
 // It must not decide what may be run: the guard has done that in the host, and the sandbox that this process and its
 // commands live in holds when the guard was wrong. It starts every command through package isolation, which confines it
 // by itself and ends the whole tree of its processes for certain.
+//
+// The whole of a long output goes to .picoclaw/output in the workspace. Every agent can read there whatever its policy,
+// so nothing else has to be opened for it; number, size and age are bounded.
+//
+// A command that exits with another status than 0 is a tool error with the code exit_status. Its output is in the
+// result all the same.
 package main
 
 import (

@@ -50,8 +50,10 @@ func BenchmarkHostileCommand(b *testing.B) {
 		name, part string
 		dialect    Dialect
 	}{
-		{"directories", "cd a;", Bash}, {"words", "a ", Bash}, {"braces", "<{a,b}", Bash}, {"doubling", "a=$a$a;", Bash}, {"finds", "a find . -exec ", POSIX},
-		{"cmd-ifs", "if a ", Cmd}, {"cmd-calls", "call cmd /c ", Cmd}, {"cmd-lines", "@\"\n", Cmd}, {"powershell-variables", "$", PowerShell}, {"powershell-here-strings", "@'\n", PowerShell},
+		{"directories", "cd a;", Bash}, {"words", "a ", Bash}, {"braces", "<{a,b}", Bash}, {"doubling", "a=$a$a;", Bash},
+		{"finds", "a find . -exec ", POSIX},
+		{"cmd-ifs", "if a ", Cmd}, {"cmd-calls", "call cmd /c ", Cmd}, {"cmd-lines", "@\"\n", Cmd},
+		{"powershell-variables", "$", PowerShell}, {"powershell-here-strings", "@'\n", PowerShell},
 	} {
 		b.Run(hostile.name, func(b *testing.B) {
 			g := mustNew(b, everything())

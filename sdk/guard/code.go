@@ -20,7 +20,8 @@ func (a *analysis) code(c *shell.Call, language, text string, params []string) {
 		return
 	}
 	if language != "sed" && shell.HasUnknown(text) && !strings.ContainsFunc(text, unicode.IsLetter) {
-		a.computed(&c.Place, "exec.dynamic", reasonDangerous, "the "+language+" code is only known when it runs", saferPlain, c.From)
+		a.computed(&c.Place, "exec.dynamic", reasonDangerous, "the "+language+" code is only known when it runs", saferPlain,
+			c.From)
 		return
 	}
 	for _, e := range inline.Effects(language, text) {

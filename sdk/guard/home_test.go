@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// Commands may use their home, where the policy names one; whatever links are in it leads nowhere, and tools don't have it.
+// Commands may use their home, where the policy names one; whatever links are in it leads nowhere, and tools don't have
+// it.
 func TestCommandsHaveAHome(t *testing.T) {
 	home, outside := t.TempDir(), t.TempDir()
 	if err := os.Symlink(outside, filepath.Join(home, "link")); err != nil {
@@ -67,7 +68,8 @@ func TestPathsThatAreNotKnownAreSaidSo(t *testing.T) {
 	g := mustNew(t, everything())
 	for _, line := range []string{"cd -; cat x", "cat $HOME/x", "cat ~/x"} {
 		d := g.Command(Command{Text: line})
-		if text := d.Reason + d.Setting + d.Hint + d.Safer; d.Verdict != Deny || strings.Contains(text, "unknown") || d.Setting != "" {
+		if text := d.Reason + d.Setting + d.Hint + d.Safer; d.Verdict != Deny || strings.Contains(text, "unknown") ||
+			d.Setting != "" {
 			t.Errorf("%s: %s %q, setting %q, hint %q", line, d.Verdict, d.Reason, d.Setting, d.Hint)
 		}
 	}

@@ -14,13 +14,15 @@ func TestARefusalPointsIntoTheCode(t *testing.T) {
 		{"ls\nbash <<EOF\ncd x\n  rm -rf build\nEOF", 4, 3, "rm -rf build"},
 		{"ls; python3 - <<EOF\nimport subprocess\nsubprocess.run(['rm', '-rf', 'build'])\nEOF", 3, 18, "rm', '-rf', 'build"},
 		{"ls; python3 - <<EOF\nx = open('/etc/passwd').read()\nEOF", 2, 11, "/etc/passwd"},
-		{"ls; python3 - <<EOF\n# not /etc/passwd\nx = open('/etc/passwd').read()\nEOF", 1, 5, "python3 - <<EOF\n# not /etc/passwd\nx = open('/etc/passwd').read()\nEOF"},
+		{"ls; python3 - <<EOF\n# not /etc/passwd\nx = open('/etc/passwd').read()\nEOF", 1, 5,
+			"python3 - <<EOF\n# not /etc/passwd\nx = open('/etc/passwd').read()\nEOF"},
 		{"sh -c 'echo the first of some words; echo the second of some words; rm -rf build'", 1, 69, "rm -rf build"},
 		{"bash <<EOF\nrm -rf \"a b\"\nEOF", 2, 1, "rm -rf \"a b\""},
 		{"bash <<'EOF'\nrm -rf $'\\xff'\nEOF", 2, 1, "rm -rf $'\\xff'"},
 	} {
 		d := g.Command(Command{Text: c.text})
-		if d.Span == nil || d.Span.Line != c.line || d.Span.Column != c.column || d.Span.Text != c.part || c.text[d.Span.Start:d.Span.End] != c.part {
+		if d.Span == nil || d.Span.Line != c.line || d.Span.Column != c.column || d.Span.Text != c.part ||
+			c.text[d.Span.Start:d.Span.End] != c.part {
 			t.Errorf("%q: %+v", c.text, d.Span)
 		}
 	}

@@ -10,12 +10,15 @@ import (
 )
 
 const (
-	settingRead = "agents.defaults.allow_read_outside_workspace: true opens everything for reading; nothing less opens the root directory"
-	settingRoot = "agents.defaults.restrict_to_workspace: false lifts the checks of paths; nothing less opens the root directory"
+	settingRead = "agents.defaults.allow_read_outside_workspace: true opens everything for reading; " +
+		"nothing less opens the root directory"
+	settingRoot = "agents.defaults.restrict_to_workspace: false lifts the checks of paths; " +
+		"nothing less opens the root directory"
 )
 
-// opener names the setting that would open target: for a file, this file. A directory can only be opened with all that is in it, since
-// the kernel's wall knows no other way. So is the one of a file that is to be made or deleted, or that a pattern of the shell means.
+// opener names the setting that would open target: for a file, this file. A directory can only be opened with all that
+// is in it, since the kernel's wall knows no other way. So is the one of a file that is to be made or deleted, or that
+// a pattern of the shell means.
 func opener(a Access, target string) string {
 	if below, ok := strings.CutPrefix(target, "/proc/"); ok && below != "" && '0' <= below[0] && below[0] <= '9' {
 		return settingProcess
@@ -40,7 +43,8 @@ func opener(a Access, target string) string {
 	if dir == filepath.Dir(dir) {
 		return root
 	}
-	return fmt.Sprintf("add %s to %s, which opens all that is in there", strconv.Quote("^"+regexp.QuoteMeta(dir)+"(/|$)"), key)
+	return fmt.Sprintf("add %s to %s, which opens all that is in there", strconv.Quote("^"+regexp.QuoteMeta(dir)+"(/|$)"),
+		key)
 }
 
 // isGlob reports whether a path may be a pattern of the shell.

@@ -27,13 +27,15 @@ func home(t *testing.T) (root, ws string) {
 func TestProtectedBeatsWhitelists(t *testing.T) {
 	root, ws := home(t)
 	env := filepath.Join(root, "runtime-user-env")
-	wide := Policy{Workspace: ws, Restrict: true, AllowReadOutside: true, AllowReadPaths: []string{"/"}, AllowWritePaths: []string{"/"},
-		Exec: ExecPolicy{DenyPatterns: true}}
+	wide := Policy{Workspace: ws, Restrict: true, AllowReadOutside: true, AllowReadPaths: []string{"/"},
+		AllowWritePaths: []string{"/"},
+		Exec:            ExecPolicy{DenyPatterns: true}}
 	open := mustNew(t, wide)
 	wide.Protected, wide.Unprotected = []string{root}, []string{env}
 	g := mustNew(t, wide)
 	link(t, root, filepath.Join(ws, "up"))
-	for _, path := range []string{root, root + "/config.json", root + "/new.json", root + "/plugins/x", root + "/logs/audit.jsonl", root + "/workspace-other/a"} {
+	for _, path := range []string{root, root + "/config.json", root + "/new.json", root + "/plugins/x",
+		root + "/logs/audit.jsonl", root + "/workspace-other/a"} {
 		for _, a := range []Access{Read, Write, List, Delete} {
 			if d := open.Path(a, path); d.Verdict != Allow && path != root {
 				t.Errorf("without protection %s %s: %+v", a, path, d)
@@ -42,7 +44,8 @@ func TestProtectedBeatsWhitelists(t *testing.T) {
 				t.Errorf("%s %s: %+v", a, path, d)
 			}
 		}
-		for _, command := range []string{"cat " + path, "echo x > " + path, "cp a " + path, "ls " + path, "mv " + path + " a", "tool --out=" + path} {
+		for _, command := range []string{"cat " + path, "echo x > " + path, "cp a " + path, "ls " + path, "mv " + path + " a",
+			"tool --out=" + path} {
 			if d := open.Command(Command{Text: command}); d.Verdict != Allow && path != root {
 				t.Errorf("without protection %s: %+v", command, d)
 			}

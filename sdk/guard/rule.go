@@ -42,8 +42,9 @@ func (a *analysis) judge(c *shell.Call, name string, argv []string) {
 
 // apply refuses a command by a rule, if neither a custom allow pattern nor an operator's rule lifts it.
 func (a *analysis) apply(c *shell.Call, rule *Rule, name string, argv []string, lifted bool) {
-	f := finding{verdict: Deny, rule: rule.ID, file: rule.File, tier: rule.Tier, line: reasonDangerous, span: c.Span(), argv: argv,
-		why: fmt.Sprintf("%s %s: %s", name, rule.Why, shown(c, argv)), safer: rule.Instead, setting: settingHard}
+	f := finding{verdict: Deny, rule: rule.ID, file: rule.File, tier: rule.Tier, line: reasonDangerous, span: c.Span(),
+		argv: argv,
+		why:  fmt.Sprintf("%s %s: %s", name, rule.Why, shown(c, argv)), safer: rule.Instead, setting: settingHard}
 	if rule.Decision == rules.Ask {
 		f.verdict = Ask
 	}
@@ -59,7 +60,8 @@ func (a *analysis) apply(c *shell.Call, rule *Rule, name string, argv []string, 
 // shown is a simple command for people: in its canonical form, or as it stands in the text where parts of it are only
 // known when it runs.
 func shown(c *shell.Call, argv []string) string {
-	if source := c.Source(); len(c.Argv) > 0 && shell.HasUnknown(strings.Join(argv, " ")) && !strings.Contains(source, "\n") {
+	if source := c.Source(); len(c.Argv) > 0 && shell.HasUnknown(strings.Join(argv, " ")) && !strings.Contains(source,
+		"\n") {
 		if at := strings.LastIndex(source, path.Base(c.Argv[0].Text)+" "); at >= 0 {
 			return strings.TrimRight(source[at:], " ;&|")
 		}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"regexp"
 
+	"github.com/picoclaw/picoclaw/internal/paths"
 	"github.com/picoclaw/picoclaw/sdk/guard/internal/shell"
 )
 
@@ -51,12 +52,14 @@ var seedTraversal = regexp.MustCompile(`(^|[\s"'/=:])\.\.(/|[\s"']|$)`)
 
 // strict refuses what the seed's guard refuses, by the text as it stands.
 func (a *analysis) strict() {
-	const setting = "set tools.exec.profile to \"default\" to have commands judged by what they do, which may refuse it as well"
+	const setting = "set tools.exec.profile to \"default\" to have commands judged by what they do, " +
+		"which may refuse it as well"
 	if a.rules {
 		for _, re := range seedPatterns {
 			if at := re.FindStringIndex(a.text); at != nil {
-				a.add(finding{verdict: Deny, rule: "exec.seed-pattern", tier: tierHard, line: reasonDangerous, setting: setting, span: a.span(at),
-					why: fmt.Sprintf("profile seed_strict refuses whatever the pattern %q matches", re.String())})
+				a.add(finding{verdict: Deny, rule: "exec.seed-pattern", tier: tierHard, line: reasonDangerous, setting: setting,
+					span: a.span(at),
+					why:  fmt.Sprintf("profile seed_strict refuses whatever the pattern %q matches", re.String())})
 			}
 		}
 	}
@@ -77,7 +80,7 @@ func (a *analysis) strict() {
 
 // seedInside reports whether the seed's guard lets what it takes for a path pass.
 func (a *analysis) seedInside(path string) bool {
-	return safeDevices[path] || withinAny(a.guard.workspaces, path) || a.guard.opened(Read, path)
+	return safeDevices[path] || paths.WithinAny(a.guard.workspaces, path) || a.guard.opened(Read, path)
 }
 
 // span is a part of the text as the decision tells it.

@@ -18,7 +18,8 @@ func TestReasonsShowWhatIsWritten(t *testing.T) {
 		`find . | xargs rm -rf`:                        `rm -rf`,
 		`rm -rf build`:                                 `rm -rf build`,
 	} {
-		if d := decide(g, line); d.Verdict != Deny || !strings.HasSuffix(d.Reason, ": "+want) && !strings.Contains(d.Reason, ": "+want+" ") {
+		if d := decide(g, line); d.Verdict != Deny || !strings.HasSuffix(d.Reason, ": "+want) && !strings.Contains(d.Reason,
+			": "+want+" ") {
 			t.Errorf("%q: %s %q; want it to show %q", line, d.Verdict, d.Reason, want)
 		}
 	}
@@ -28,8 +29,10 @@ func TestReasonsShowWhatIsWritten(t *testing.T) {
 func TestTemporaryFilesHaveAnotherPlace(t *testing.T) {
 	t.Parallel()
 	g := mustNew(t, everything())
-	for line, want := range map[string]bool{"echo x > /tmp/x": true, "cp a /var/tmp/b": true, "cat /etc/passwd": false, "cat /tmpx/a": false} {
-		if d := decide(g, line); d.Verdict != Deny || strings.Contains(d.Hint, "$TMPDIR") != want || strings.Contains(d.Hint, "mktemp") != want {
+	for line, want := range map[string]bool{"echo x > /tmp/x": true, "cp a /var/tmp/b": true, "cat /etc/passwd": false,
+		"cat /tmpx/a": false} {
+		if d := decide(g, line); d.Verdict != Deny || strings.Contains(d.Hint, "$TMPDIR") != want || strings.Contains(d.Hint,
+			"mktemp") != want {
 			t.Errorf("%q: %s %q; want $TMPDIR and mktemp named: %t", line, d.Verdict, d.Hint, want)
 		}
 	}

@@ -31,8 +31,8 @@ func TestStandardInputIsFollowed(t *testing.T) {
 	}
 }
 
-// A pattern for a program that is refused for what it reads would allow it whatever it reads, so none is proposed. What that
-// starts has words of its own, which a pattern may match.
+// A pattern for a program that is refused for what it reads would allow it whatever it reads, so none is proposed. What
+// that starts has words of its own, which a pattern may match.
 func TestFedIsNotProposed(t *testing.T) {
 	t.Parallel()
 	g := mustNew(t, everything())
@@ -41,12 +41,14 @@ func TestFedIsNotProposed(t *testing.T) {
 		"cat a | grep b | python3",
 	} {
 		d := decide(g, text)
-		if d.Verdict == Allow || !strings.Contains(d.Setting, "with whatever it is fed") || strings.Contains(d.Setting, "custom_allow_patterns") {
+		if d.Verdict == Allow || !strings.Contains(d.Setting, "with whatever it is fed") || strings.Contains(d.Setting,
+			"custom_allow_patterns") {
 			t.Errorf("%q: %s, setting %q", text, d.Verdict, d.Setting)
 		}
 	}
 	for text, pattern := range map[string]string{
-		"echo 'rm -rf build' | sh": "^rm -rf build$", "echo build | xargs rm -rf": "^rm -rf build$", "rm -rf build": "^rm -rf build$",
+		"echo 'rm -rf build' | sh": "^rm -rf build$", "echo build | xargs rm -rf": "^rm -rf build$",
+		"rm -rf build": "^rm -rf build$",
 	} {
 		if d := decide(g, text); d.Verdict == Allow || !strings.Contains(d.Setting, pattern) {
 			t.Errorf("%q: %s, setting %q", text, d.Verdict, d.Setting)

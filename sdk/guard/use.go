@@ -92,7 +92,8 @@ func (a *analysis) start(c *shell.Call, name string, u programs.Use) {
 func foreign(from []string) bool {
 	for _, name := range from {
 		switch name {
-		case "curl", "wget", "nc", "ncat", "http", "https", "xh", "aria2c", "fetch", "lynx", "w3m", "invoke-webrequest", "iwr",
+		case "curl", "wget", "nc", "ncat", "http", "https", "xh", "aria2c", "fetch", "lynx", "w3m", "invoke-webrequest",
+			"iwr",
 			"base64", "base32", "xxd", "openssl", "gpg", "uudecode", "tr", "rev":
 			return true
 		}
@@ -154,7 +155,8 @@ func listsInput(argv []string) bool {
 		switch {
 		case arg == "-@", strings.HasSuffix(arg, "-from=-"), strings.HasSuffix(arg, "-from=/dev/stdin"), arg == "-T-":
 			return true
-		case (arg == "-" || arg == "/dev/stdin") && i > 0 && (strings.HasSuffix(before, "T") || strings.HasSuffix(before, "-from")):
+		case (arg == "-" || arg == "/dev/stdin") && i > 0 && (strings.HasSuffix(before, "T") || strings.HasSuffix(before,
+			"-from")):
 			return true
 		}
 	}

@@ -19,7 +19,8 @@ func (a *analysis) Open(p *shell.Place, use shell.Use, f shell.Field) {
 	case shell.ForWriting:
 		access = Write
 		if strings.HasPrefix(f.Text, shell.Unknown) && a.paths {
-			a.computed(p, "exec.dynamic-target", reasonWorkdir, "which file it writes is only known when it runs", "name the file", nil)
+			a.computed(p, "exec.dynamic-target", reasonWorkdir, "which file it writes is only known when it runs",
+				"name the file", nil)
 		}
 	}
 	a.path(p, access, f.Text, f.Glob, nil)

@@ -51,7 +51,8 @@ func (w *windowsCode) line(language, line string, depth int) {
 }
 
 // deletes are PowerShell's short names of the cmdlet that deletes.
-var deletes = map[string]bool{"rm": true, "ri": true, "del": true, "erase": true, "rd": true, "rmdir": true, "rni": true}
+var deletes = map[string]bool{"rm": true, "ri": true, "del": true, "erase": true, "rd": true, "rmdir": true,
+	"rni": true}
 
 // command decides on one simple command of a Windows shell.
 func (w *windowsCode) command(language string, argv []string, depth int) {
@@ -108,9 +109,11 @@ func (w *windowsCode) words(language, name string, argv []string) {
 		argv = append([]string{"cd", "." + rest}, argv[1:]...)
 	}
 	for i, word := range argv {
-		outside := windows.Outside(word, w.below) || language == "powershell" && (word == "~" || word == "/" || len(word) > 2 && leaves(word))
+		outside := windows.Outside(word, w.below) || language == "powershell" &&
+			(word == "~" || word == "/" || len(word) > 2 && leaves(word))
 		if (i > 0 || strings.ContainsAny(word, `\`)) && outside && w.paths {
-			w.refuse(&w.call.Place, finding{rule: ruleOutside, why: word + " leaves the workspace", safer: saferInside, argv: argv})
+			w.refuse(&w.call.Place, finding{rule: ruleOutside, why: word + " leaves the workspace", safer: saferInside,
+				argv: argv})
 		} else if enters && i > 0 {
 			w.below = windows.Depth(word, w.below)
 		}

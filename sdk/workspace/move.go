@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 
+	"github.com/picoclaw/picoclaw/internal/paths"
 	"github.com/picoclaw/picoclaw/sdk/guard"
 )
 
@@ -25,13 +26,6 @@ type TransferOptions struct {
 	// Stop, if not nil, is called before each file that has to be copied, and now and then within a large one; its error
 	// stops everything, and takes back what was copied.
 	Stop func() error
-}
-
-// Same is the error for a source that is its own destination, or contains it.
-type Same struct{ Source, Destination string }
-
-func (e *Same) Error() string {
-	return fmt.Sprintf("%s and %s are the same, or one is inside the other", e.Source, e.Destination)
 }
 
 // Move gives a file, link or directory another place. Within a file system it is a rename, at once; between two the
@@ -64,7 +58,7 @@ func (w *Workspace) Move(source, destination string, o TransferOptions) error {
 		return err
 	}
 	if limit := w.MaxFileSize(); limit > 0 && t.Source.Info.Mode().IsRegular() && t.Source.Info.Size() > limit {
-		return &TooLarge{Path: source, Size: t.Source.Info.Size(), Limit: limit}
+		return tooLarge(source, t.Source.Info.Size(), limit)
 	}
 	if o.Last != nil {
 		if err := o.Last(t); err != nil {
@@ -80,21 +74,19 @@ func (w *Workspace) Move(source, destination string, o TransferOptions) error {
 // transfer looks at both ends.
 func transfer(asked string, source *Tree, to *target, o TransferOptions) (*Transfer, error) {
 	if endsInSlash(to.asked) && !source.Info.IsDir() {
-		return nil, &DirectoryName{to.asked}
+		return nil, &Error{Code: DirectoryName, Path: to.asked}
 	}
 	replaced, err := to.tree()
 	if err != nil {
 		return nil, err
 	}
-	_, inside := below(source.Path, to.path)
-	_, around := below(to.path, source.Path)
 	switch {
-	case inside || around:
-		return nil, &Same{asked, to.asked}
+	case paths.Within(source.Path, to.path) || paths.Within(to.path, source.Path):
+		return nil, &Error{Code: Same, Path: asked, Err: errors.New(to.asked)}
 	case replaced != nil && !o.Overwrite:
-		return nil, &Exists{to.asked}
+		return nil, &Error{Code: Exists, Path: to.asked}
 	case replaced != nil && replaced.Info.IsDir() && !source.Info.IsDir():
-		return nil, &IsDirectory{to.asked}
+		return nil, &Error{Code: IsDirectory, Path: to.asked}
 	}
 	return &Transfer{Source: source, Destination: to.path, Replaced: replaced}, nil
 }
@@ -150,7 +142,7 @@ func (w *Workspace) rename(from, to *target, replace bool, stop stopper) error {
 		return err
 	}
 	if err := from.dir.RemoveAll(from.name); err != nil {
-		return &Halfway{to.asked, err}
+		return &Error{Code: Halfway, Path: to.asked, Err: err}
 	}
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"strings"
 
+	"github.com/picoclaw/picoclaw/internal/paths"
 	"github.com/picoclaw/picoclaw/sdk/guard"
 )
 
@@ -21,22 +22,6 @@ const (
 // maxPath is the longest path that is looked at, in bytes.
 const maxPath = 4096
 
-// Refused is the error for a path that the policy does not open.
-type Refused struct {
-	Path    string
-	Message string
-	Rule    string
-	Hint    string // what would change that; empty where the guard knows better
-}
-
-func (e *Refused) Error() string { return e.Message }
-
-// Unwrap makes a refusal an [fs.ErrPermission].
-func (e *Refused) Unwrap() error { return fs.ErrPermission }
-
-// Refusal names the rule that refused, and the hint.
-func (e *Refused) Refusal() (rule, hint string) { return e.Rule, e.Hint }
-
 // Abs returns the absolute form of a path as callers write it: relative ones start at the workspace. It resolves no
 // links and decides nothing.
 func (w *Workspace) Abs(path string) (string, error) {
@@ -46,11 +31,11 @@ func (w *Workspace) Abs(path string) (string, error) {
 		refused.Path = path
 		return "", &refused
 	case path == "":
-		return "", &Refused{Path: path, Message: "the path is empty", Rule: "workspace.path"}
+		return "", refused(path, "workspace.path", "the path is empty")
 	case strings.ContainsRune(path, 0):
-		return "", &Refused{Path: path, Message: "the path contains a NUL byte", Rule: "workspace.path"}
+		return "", refused(path, "workspace.path", "the path contains a NUL byte")
 	case len(path) > maxPath:
-		return "", &Refused{Path: path[:64] + "…", Message: "the path is too long", Rule: "workspace.path"}
+		return "", refused(path[:64]+"…", "workspace.path", "the path is too long")
 	case !filepath.IsAbs(path):
 		path = filepath.Join(w.policy.Workspace, path)
 	}
@@ -86,7 +71,7 @@ func (w *Workspace) useAs(access guard.Access, follow bool, path string, op func
 	}
 	reading := access == guard.Read || access == guard.List
 	if !reading && w.readOnly {
-		return &Refused{Path: path, Message: "access denied: the workspace is read-only for this plugin", Rule: "grant.workspace"}
+		return refused(path, "grant.workspace", "access denied: the workspace is read-only for this plugin")
 	}
 	if first := w.find(access, abs); first != nil && reading && follow && !w.guarded(first) {
 		err = op(place{dir: first.handle, name: first.name(abs)})
@@ -99,7 +84,7 @@ func (w *Workspace) useAs(access guard.Access, follow bool, path string, op func
 		return err
 	}
 	if w.protected(access, real) {
-		return &Refused{Path: path, Message: outside, Rule: "workspace.protected"}
+		return refused(path, "workspace.protected", outside)
 	}
 	exactly := reading && follow // if there is something protected near
 	if r := w.find(access, real); r != nil && (!exactly || !w.guarded(r)) {
@@ -120,11 +105,11 @@ func (w *Workspace) resolveAs(follow bool, abs string) (string, error) {
 		if w.straight(abs) {
 			return abs, nil
 		}
-		return resolve(abs)
+		return paths.Resolve(abs)
 	}
 	dir, err := filepath.Dir(abs), error(nil)
 	if !w.straight(dir) {
-		dir, err = resolve(dir)
+		dir, err = paths.Resolve(dir)
 	}
 	return filepath.Join(dir, filepath.Base(abs)), err
 }
@@ -136,7 +121,7 @@ func (w *Workspace) straight(abs string) bool {
 		return false // there a name has other forms besides
 	}
 	for _, r := range w.roots {
-		name, ok := below(r.dir, abs)
+		name, ok := paths.Below(r.dir, abs)
 		if !ok {
 			continue
 		}
@@ -162,7 +147,7 @@ func (w *Workspace) straight(abs string) bool {
 func (w *Workspace) find(access guard.Access, abs string) *root {
 	reading := access == guard.Read || access == guard.List
 	for _, r := range w.roots {
-		if _, ok := below(r.dir, abs); ok && (reading || r.writable) {
+		if paths.Within(r.dir, abs) && (reading || r.writable) {
 			return r
 		}
 	}
@@ -170,7 +155,7 @@ func (w *Workspace) find(access guard.Access, abs string) *root {
 }
 
 func (r *root) name(abs string) string {
-	name, _ := below(r.dir, abs)
+	name, _ := paths.Below(r.dir, abs)
 	return name
 }
 
@@ -194,26 +179,18 @@ func matches(patterns []*regexp.Regexp, path string) bool {
 
 // constrained reports whether the paths constraint, if there is one, leaves a path open.
 func (w *Workspace) constrained(real string) bool {
-	if len(w.policy.Paths) == 0 {
-		return true
-	}
-	for _, dir := range w.policy.Paths {
-		if _, ok := below(dir, real); ok {
-			return true
-		}
-	}
-	return false
+	return len(w.policy.Paths) == 0 || paths.WithinAny(w.policy.Paths, real)
 }
 
 // refusal says why a path is not open.
 func (w *Workspace) refusal(path, abs string) error {
 	if len(w.policy.Paths) > 0 && !w.constrained(abs) {
-		return &Refused{Path: path, Message: "Path '" + path + "' is outside allowed paths", Rule: "constraint.paths"}
+		return refused(path, "constraint.paths", "Path '"+path+"' is outside allowed paths")
 	}
-	if _, inside := below(w.policy.Workspace, abs); inside {
-		return &Refused{Path: path, Message: outsideSymlink, Rule: "workspace.symlink"}
+	if paths.Within(w.policy.Workspace, abs) {
+		return refused(path, "workspace.symlink", outsideSymlink)
 	}
-	return &Refused{Path: path, Message: outside, Rule: "workspace.outside"}
+	return refused(path, "workspace.outside", outside)
 }
 
 // reworded replaces os.Root's words: for a link that was swapped while it was in use, and where it names a system call
@@ -223,7 +200,7 @@ func reworded(err error, path string) error {
 		return nil
 	}
 	if escapes(err) {
-		return &Refused{Path: path, Message: outsideSymlink, Rule: "workspace.symlink"}
+		return refused(path, "workspace.symlink", outsideSymlink)
 	}
 	if p, ok := err.(*fs.PathError); ok { //nolint:errorlint // one that is wrapped is part of somebody's sentence
 		switch op := strings.TrimSuffix(p.Op, "at"); op {
@@ -241,48 +218,4 @@ func escapes(err error) bool {
 		err = p.Err
 	}
 	return err.Error() == "path escapes from parent"
-}
-
-// below returns the name of path relative to dir if it is dir or below it. Both are clean and absolute.
-func below(dir, path string) (name string, ok bool) {
-	if path == dir {
-		return ".", true
-	}
-	prefix := dir
-	if !os.IsPathSeparator(dir[len(dir)-1]) {
-		prefix += string(filepath.Separator)
-	}
-	if len(path) > len(prefix) && path[:len(prefix)] == prefix {
-		return path[len(prefix):], true
-	}
-	return "", false
-}
-
-// resolve resolves the symbolic links in the longest part of a path that exists.
-func resolve(abs string) (string, error) {
-	rest := ""
-	for at := abs; ; {
-		real, err := filepath.EvalSymlinks(at)
-		if err == nil {
-			return filepath.Join(real, rest), nil
-		}
-		if !errors.Is(err, fs.ErrNotExist) {
-			return "", err
-		}
-		// A link whose target is missing leads to its target all the same.
-		if target, err := os.Readlink(at); err == nil {
-			if !filepath.IsAbs(target) {
-				target = filepath.Join(filepath.Dir(at), target)
-			}
-			if real, err := resolve(filepath.Dir(target)); err == nil {
-				return filepath.Join(real, filepath.Base(target), rest), nil
-			}
-		}
-		parent := filepath.Dir(at)
-		if parent == at {
-			return abs, nil
-		}
-		rest = filepath.Join(filepath.Base(at), rest)
-		at = parent
-	}
 }

@@ -2,8 +2,8 @@
 // and the certain end of all of them.
 //
 // [Open] finds where this process may make groups, in cgroup v2 and in the hierarchies of v1, and makes a directory of
-// its own there, which is locked while it lives; what killed processes left is removed on the way. [Place.New] makes one
-// group. Nothing here can be had on every machine, so whoever asks has to go on without; [Place.Missing] and the
+// its own there, which is locked while it lives; what killed processes left is removed on the way. [Place.New] makes
+// one group. Nothing here can be had on every machine, so whoever asks has to go on without; [Place.Missing] and the
 // [Problem] that Open returns say what is missing, why, and what would change that.
 //
 // It must not know what runs in a group, nor what else bounds it.

@@ -10,9 +10,9 @@ import (
 
 const configurationIntro = `# Configuration
 
-The configuration is ` + "`config.json`" + ` (JSON with comments and trailing commas) or ` + "`config.yaml`" + ` in the home: ` + "`PICOCLAW_HOME`" + `,
-or ` + "`~/.picoclaw`" + `. ` + "`--config`" + ` and ` + "`PICOCLAW_CONFIG`" + ` name another file. Above the file stand variables, above those flags, below
-it the defaults of this page.
+The configuration is ` + "`config.json`" + ` (JSON with comments and trailing commas) or ` + "`config.yaml`" + ` in the home:
+` + "`PICOCLAW_HOME`" + `, or ` + "`~/.picoclaw`" + `. ` + "`--config`" + ` and ` + "`PICOCLAW_CONFIG`" + ` name another file. Above the file stand variables,
+above those flags, below it the defaults of this page.
 
 - ` + "`picoclaw init`" + ` writes a commented one.
 - ` + "`picoclaw config check`" + ` says everything that is wrong with it, each with its line and the cure. Nothing starts with a
@@ -20,14 +20,12 @@ it the defaults of this page.
 - ` + "`picoclaw config show`" + ` says what every key is set to, and where that was said.
 - ` + "`picoclaw config schema`" + ` prints the JSON Schema that editors complete keys by.
 
-In a variable, a list is separated by commas or written as JSON, an object is JSON. A size is a number of bytes, or has
-KB, MB, GB or TB behind it; 1 KB is 1024 bytes. Keys marked with ● can be set for one agent too, in its entry of
-` + "`agents.agents`" + ` and without ` + "`agents.defaults.`" + ` in front; what an agent sets replaces what is set for all.
+Behind a key stand its type and its default. Keys marked with ● can be set for one agent too, in its entry of
+` + "`agents.agents`" + ` and without ` + "`agents.defaults.`" + ` in front; what an agent sets replaces what is set for all. A size is a
+number of bytes, or has KB, MB, GB or TB behind it; 1 KB is 1024 bytes.
 
-| variable | what it is |
-|---|---|
-| ` + "`PICOCLAW_HOME`" + ` | the home: configuration, logs, state, and the workspaces that are not elsewhere |
-| ` + "`PICOCLAW_CONFIG`" + ` | the configuration file |
+A key's variable is ` + "`PICOCLAW_`" + ` and the key in capitals, with ` + "`_`" + ` for each dot: ` + "`log.level`" + ` is ` + "`PICOCLAW_LOG_LEVEL`" + `.
+What stands within a list has none. In a variable, a list is separated by commas or written as JSON, an object is JSON.
 `
 
 // sections are the parts of the page, each with what its keys begin with.
@@ -64,7 +62,7 @@ func Configuration(keys []config.Key) string {
 	var b strings.Builder
 	b.WriteString(notice + configurationIntro)
 	for _, section := range sections {
-		fmt.Fprintf(&b, "\n## %s\n\n| key | type | default | variable | |\n|---|---|---|---|---|\n", section.title)
+		fmt.Fprintf(&b, "\n## %s\n\n", section.title)
 		for _, key := range keys {
 			if sectionOf(key.Name) == section.title && !own[key.Name] {
 				writeKey(&b, key)
@@ -82,15 +80,14 @@ func writeKey(b *strings.Builder, key config.Key) {
 	if key.Alias != "" {
 		name += ", or " + code(key.Alias)
 	}
-	variable := ""
-	if v := key.Variable(); v != "" {
-		variable = code(v)
-	}
-	doc := key.Doc
+	facts := typeOf(key)
 	if key.Required {
-		doc = "Needed. " + doc
+		facts += "; needed"
 	}
-	fmt.Fprintf(b, "| %s | %s | %s | %s | %s |\n", name, cell(typeOf(key)), valueOf(key.Default), variable, cell(doc))
+	if standard := valueOf(key.Default); standard != "" {
+		facts += "; " + standard
+	}
+	b.WriteString(entry(name, facts, key.Doc))
 }
 
 func typeOf(key config.Key) string {
@@ -116,15 +113,8 @@ func valueOf(value any) string {
 		return ""
 	}
 	text, err := json.Marshal(value)
-	if err != nil {
+	if err != nil || string(text) == "[]" {
 		return ""
 	}
 	return code(strings.NewReplacer(`\u003c`, "<", `\u003e`, ">").Replace(string(text)))
-}
-
-func code(text string) string { return "`" + strings.ReplaceAll(text, "|", `\|`) + "`" }
-
-// cell is text as it stands in a table.
-func cell(text string) string {
-	return strings.NewReplacer("|", `\|`, "\n", " ", "<", `\<`).Replace(text)
 }

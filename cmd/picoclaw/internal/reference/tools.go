@@ -15,11 +15,13 @@ import (
 
 const toolsIntro = `# Tools
 
-These are the tools of the plugins that come with picoclaw. An agent has those of the set that ` + "`tools.set`" + ` names (picoclaw, module
-or all), as far as ` + "`tools.enabled`" + `, ` + "`tools.disabled`" + ` and its ` + "`modules`" + ` leave them; ` + "`picoclaw tools --agent ID`" + ` lists
-them. What the tools promise is in [filesystem.md](filesystem.md), [search.md](search.md) and [shell.md](shell.md).
+These are the tools of the plugins that come with picoclaw. An agent has those of the set that ` + "`tools.set`" + ` names
+(picoclaw, module or all), as far as ` + "`tools.enabled`" + `, ` + "`tools.disabled`" + ` and its ` + "`modules`" + ` leave them;
+` + "`picoclaw tools --agent ID`" + ` lists them. A tool is in both sets unless it names one. What the tools promise
+is in [filesystem.md](filesystem.md), [search.md](search.md) and [shell.md](shell.md).
 
-A claim says what an argument reaches: the guard decides on it before the call leaves the host.
+Behind an argument stand its type, whether it is needed, its default, and its claim. A claim says what the argument
+reaches: the guard decides on it before the call leaves the host.
 `
 
 // Tools returns the page about tools.
@@ -40,14 +42,16 @@ func Tools(tools []host.Tool) (string, error) {
 }
 
 func writeTool(b *strings.Builder, spec *pluginpb.Spec) error {
-	fmt.Fprintf(b, "\n### %s\n\n%s\n\n", spec.Name, spec.Doc)
+	fmt.Fprintf(b, "\n### %s\n\n%s\n\n", spec.Name, paragraphs(spec.Doc))
 	var facts []string
 	add := func(name string, values ...string) {
 		if text := strings.Join(values, ", "); text != "" {
 			facts = append(facts, name+": "+text)
 		}
 	}
-	add("Sets", spec.Sets...)
+	if len(spec.Sets) == 1 {
+		add("Set", spec.Sets...)
+	}
 	add("Permissions", spec.Permissions...)
 	add("Risk", spec.Risk)
 	add("Side effects", spec.SideEffects...)
@@ -60,7 +64,7 @@ func writeTool(b *strings.Builder, spec *pluginpb.Spec) error {
 		}
 	}
 	if len(facts) > 0 {
-		b.WriteString(strings.Join(facts, " · ") + "\n\n")
+		b.WriteString(wrapped(strings.Join(facts, "; ")+".", "") + "\n\n")
 	}
 	input, err := spec.Input.Parse()
 	if err != nil {
@@ -70,27 +74,27 @@ func writeTool(b *strings.Builder, spec *pluginpb.Spec) error {
 		b.WriteString("It takes no arguments.\n")
 		return nil
 	}
-	b.WriteString("| argument | type | default | claim | |\n|---|---|---|---|---|\n")
 	writeArguments(b, input, "")
 	return nil
 }
 
-// writeArguments writes a row for each argument, those that are needed first, and for what is in objects.
+// writeArguments writes a line for each argument, those that are needed first, and for what is in objects.
 func writeArguments(b *strings.Builder, s *jsonschema.Schema, in string) {
 	names := slices.Sorted(maps.Keys(s.Properties))
 	slices.SortStableFunc(names, func(x, y string) int { return needed(s, y) - needed(s, x) })
 	for _, name := range names {
 		p := s.Properties[name]
-		doc := p.Description
+		facts := []string{argumentType(p)}
 		if needed(s, name) > 0 {
-			doc = "Needed. " + doc
+			facts = append(facts, "needed")
 		}
-		standard := ""
 		if p.Default != nil {
-			standard = code(string(p.Default))
+			facts = append(facts, code(string(p.Default)))
 		}
-		claim, _ := p.Extra[pluginpb.ClaimKey].(string) // "" for an argument without
-		fmt.Fprintf(b, "| %s | %s | %s | %s | %s |\n", code(in+name), cell(argumentType(p)), standard, claim, cell(doc))
+		if claim, _ := p.Extra[pluginpb.ClaimKey].(string); claim != "" {
+			facts = append(facts, "claim: "+claim)
+		}
+		b.WriteString(entry(code(in+name), strings.Join(facts, "; "), p.Description))
 		if p.Items != nil && len(p.Items.Properties) > 0 {
 			writeArguments(b, p.Items, in+name+"[].")
 		}

@@ -50,11 +50,8 @@ const (
 
 // Effects returns what code of a language does, as far as its table tells.
 func Effects(language, code string) []Effect {
-	switch language {
-	case "sed":
+	if language == "sed" {
 		return sedEffects(code)
-	case "awk":
-		return awkEffects(code)
 	}
 	return effects(table().find(language), code, 0)
 }
@@ -94,7 +91,7 @@ func (p *Pattern) effects(code string) []Effect {
 		case "code":
 			out = append(out, effects(table().find(p.Lang), text, maxDepth)...)
 		default:
-			out = append(out, Effect{Kind: Kind(p.Does), Text: text})
+			out = append(out, Effect{Kind: Kind(p.Does), Text: text, Fed: p.Fed})
 		}
 	}
 	return out

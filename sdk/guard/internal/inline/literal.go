@@ -22,10 +22,12 @@ func (s *scanner) literal(i int) (literal, int) {
 		}
 	}
 	prefix := 0
-	for prefix < 2 && prefix < len(code) && code[prefix]|0x20 != '`' && strings.IndexByte(l.Prefixes, code[prefix]|0x20) >= 0 {
+	for prefix < 2 && prefix < len(code) && code[prefix]|0x20 != '`' && strings.IndexByte(l.Prefixes,
+		code[prefix]|0x20) >= 0 {
 		prefix++
 	}
-	if prefix >= len(code) || strings.IndexByte(l.Quotes, code[prefix]) < 0 || prefix > 0 && i > 0 && namePart(s.code[i-1]) {
+	if prefix >= len(code) || strings.IndexByte(l.Quotes, code[prefix]) < 0 || prefix > 0 && i > 0 &&
+		namePart(s.code[i-1]) {
 		return literal{}, 0
 	}
 	mark := code[prefix]

@@ -38,7 +38,8 @@ type Language struct {
 type Call struct {
 	Names string `json:"call"` // separated by spaces
 	Does  string `json:"does,omitempty"`
-	As    string `json:"as,omitempty"`    // the command that does the same; {1} is the first argument, {1?} may be computed
+	// the command that does the same; {1} is the first argument, {1?} may be computed
+	As    string `json:"as,omitempty"`
 	From  int    `json:"from,omitempty"`  // the first argument that counts; 1 unless given
 	Drop  int    `json:"drop,omitempty"`  // the word of the command that doesn't count: a program's name, given twice
 	Needs string `json:"needs,omitempty"` // a word that the code must have
@@ -51,6 +52,7 @@ type Pattern struct {
 	Match string `json:"match"`
 	Does  string `json:"does"`
 	Lang  string `json:"lang,omitempty"` // of "code"
+	Fed   bool   `json:"fed,omitempty"`  // what is started reads what the code prints
 
 	expression *regexp.Regexp
 }

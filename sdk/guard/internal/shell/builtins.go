@@ -222,7 +222,8 @@ func (in *Interpreter) read(c *Call, st *state, args []string) {
 // plainRead reports whether read or mapfile has only options that don't change what is read.
 func plainRead(args []string, mapfile bool) bool {
 	for _, arg := range args {
-		if letters, ok := strings.CutPrefix(arg, "-"); ok && strings.Trim(letters, map[bool]string{false: "rsea", true: "t"}[mapfile]) != "" {
+		if letters, ok := strings.CutPrefix(arg, "-"); ok && strings.Trim(letters,
+			map[bool]string{false: "rsea", true: "t"}[mapfile]) != "" {
 			return false
 		}
 	}

@@ -24,7 +24,8 @@ const (
 // make a person and a shell read different things.
 func Check(text string) *Problem {
 	if len(text) > MaxText {
-		return &Problem{Kind: TooLong, Place: &Place{}, Reason: fmt.Sprintf("the command is %d bytes long; the limit is %d", len(text), MaxText)}
+		return &Problem{Kind: TooLong, Place: &Place{}, Reason: fmt.Sprintf("the command is %d bytes long; the limit is %d",
+			len(text), MaxText)}
 	}
 	depth := 0
 	for i, r := range text {

@@ -8,13 +8,17 @@ import (
 	"mvdan.cc/sh/v3/expand"
 )
 
-// setups are tools, and their verbs, that print code for the shell to evaluate. It sets variables and functions for working
-// with the tool and does nothing else, so it counts as none.
+// setups are tools, and their verbs, that print code for the shell to evaluate. It sets variables and functions for
+// working with the tool and does nothing else, so it counts as none.
 var setups = map[string][]string{
-	"direnv": {"hook", "export"}, "pyenv": {"init", "virtualenv-init"}, "rbenv": {"init"}, "nodenv": {"init"}, "goenv": {"init"}, "jenv": {"init"},
-	"starship": {"init"}, "zoxide": {"init"}, "atuin": {"init"}, "fnm": {"env"}, "mise": {"activate", "env"}, "rtx": {"activate"}, "brew": {"shellenv"},
-	"opam": {"env"}, "luarocks": {"path"}, "minikube": {"docker-env"}, "docker-machine": {"env"}, "ssh-agent": {"-s"}, "dircolors": {"-b"},
-	"conda": {"shell.bash"}, "micromamba": {"shell"}, "kubectl": {"completion"}, "npm": {"completion"}, "pip": {"completion"}, "gh": {"completion"},
+	"direnv": {"hook", "export"}, "pyenv": {"init", "virtualenv-init"}, "rbenv": {"init"}, "nodenv": {"init"},
+	"goenv": {"init"}, "jenv": {"init"},
+	"starship": {"init"}, "zoxide": {"init"}, "atuin": {"init"}, "fnm": {"env"}, "mise": {"activate", "env"},
+	"rtx": {"activate"}, "brew": {"shellenv"},
+	"opam": {"env"}, "luarocks": {"path"}, "minikube": {"docker-env"}, "docker-machine": {"env"}, "ssh-agent": {"-s"},
+	"dircolors": {"-b"},
+	"conda":     {"shell.bash"}, "micromamba": {"shell"}, "kubectl": {"completion"}, "npm": {"completion"},
+	"pip": {"completion"}, "gh": {"completion"},
 }
 
 // output returns what a harmless command prints, if that follows from its arguments and input alone.

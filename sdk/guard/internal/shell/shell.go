@@ -174,7 +174,7 @@ func (in *Interpreter) tooMuch(place *Place) {
 	}
 }
 
-// step counts the work and says whether there may be more.
+// step counts the work and reports whether there may be more.
 func (in *Interpreter) step(place *Place) bool {
 	if in.steps++; in.steps > maxSteps && !in.stopped {
 		in.stopped = true

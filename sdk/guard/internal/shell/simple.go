@@ -107,7 +107,8 @@ func (in *Interpreter) array(a *syntax.Assign, st *state, x *expansion) {
 func (in *Interpreter) declare(c *syntax.DeclClause, st *state, stdin Stream, place *Place, raw string) {
 	x := in.expansion(st, place)
 	reference := c.Variant.Value == "nameref"
-	call := &Call{Place: *place, Argv: []Field{{Text: c.Variant.Value}}, Env: map[string]string{}, Stdin: stdin, in: in, state: st, raw: raw}
+	call := &Call{Place: *place, Argv: []Field{{Text: c.Variant.Value}}, Env: map[string]string{}, Stdin: stdin, in: in,
+		state: st, raw: raw}
 	for _, a := range c.Args {
 		if a.Name == nil || a.Naked && a.Name == nil {
 			// An option, or a word such as "$name=value", which sets something that isn't known.
@@ -148,7 +149,8 @@ func (in *Interpreter) call(c *Call, st *state) Stream {
 	}
 	word := c.Argv[0]
 	if HasUnknown(word.Text) || word.Glob {
-		in.visitor.Problem(&c.Place, Problem{Kind: Dynamic, Reason: "which program runs is only known when it runs", From: c.From})
+		in.visitor.Problem(&c.Place, Problem{Kind: Dynamic, Reason: "which program runs is only known when it runs",
+			From: c.From})
 		in.visitor.Call(c)
 		return printed("a command")
 	}

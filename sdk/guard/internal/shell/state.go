@@ -177,7 +177,8 @@ func (s *state) Get(name string) expand.Variable {
 		return expand.Variable{Set: true, Kind: expand.Indexed, List: s.args()}
 	case "#":
 		return known(strconv.Itoa(len(s.args())))
-	case "?", "$", "!", "-", "_", "RANDOM", "SRANDOM", "SECONDS", "LINENO", "PPID", "BASHPID", "UID", "EUID", "EPOCHSECONDS",
+	case "?", "$", "!", "-", "_", "RANDOM", "SRANDOM", "SECONDS", "LINENO", "PPID", "BASHPID", "UID", "EUID",
+		"EPOCHSECONDS",
 		"EPOCHREALTIME", "HOSTNAME", "REPLY", "BASH_REMATCH", "COLUMNS", "LINES", "OPTARG", "OPTIND":
 		if v, ok := s.vars[name]; ok {
 			return v

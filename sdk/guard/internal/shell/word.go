@@ -98,7 +98,8 @@ func plain(word *syntax.Word) (string, bool) {
 	}
 	switch p := word.Parts[0].(type) {
 	case *syntax.Lit:
-		return p.Value, p.Value != "" && p.Value != ".*" && !strings.ContainsAny(p.Value, "\\~*?[]{}") && len(p.Value) < maxValue
+		return p.Value, p.Value != "" && p.Value != ".*" && !strings.ContainsAny(p.Value, "\\~*?[]{}") &&
+			len(p.Value) < maxValue
 	case *syntax.SglQuoted:
 		return p.Value, !p.Dollar && len(p.Value) < maxValue
 	}
@@ -249,7 +250,8 @@ func (x *expansion) part(part syntax.WordPart, quoted bool) []syntax.WordPart {
 	return []syntax.WordPart{part}
 }
 
-// isPattern reports whether a word is a pattern: it has a star, a question mark, or an opening bracket with a closing one.
+// isPattern reports whether a word is a pattern: it has a star, a question mark, or an opening bracket with a closing
+// one.
 func isPattern(text string) bool {
 	open := strings.IndexByte(text, '[')
 	return strings.ContainsAny(text, "*?") || open >= 0 && strings.IndexByte(text[open:], ']') > 0

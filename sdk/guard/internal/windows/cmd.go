@@ -81,7 +81,8 @@ func cmdBodies(argv []string) [][]string {
 			return append(out, behind(argv[i+1:])...)
 		case "start", "wsl":
 			rest := argv[i+1:]
-			for len(rest) > 0 && (rest[0] == "" || strings.ContainsAny(rest[0][:1], "/-") || len(rest) > 1 && title(argv[0], rest)) {
+			for len(rest) > 0 && (rest[0] == "" || strings.ContainsAny(rest[0][:1], "/-") || len(rest) > 1 && title(argv[0],
+				rest)) {
 				rest = rest[1:]
 			}
 			return append(out, behind(rest)...)

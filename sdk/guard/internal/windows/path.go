@@ -11,10 +11,11 @@ import (
 // of PowerShell, and drives of its own.
 var directories = strings.Fields(`%userprofile% %appdata% %localappdata% %programdata% %allusersprofile% %public%
 	%systemroot% %windir% %systemdrive% %homepath% %homedrive% %temp% %tmp% %programfiles% %programfiles(x86)% %onedrive%
-	$env: $home $pshome $profile hklm: hkcu: hkcr: hku: cert: wsman: filesystem:: registry:: microsoft.powershell.core\ ~\`)
+	$env: $home $pshome $profile hklm: hkcu: hkcr: hku: cert: wsman: filesystem:: registry::
+	microsoft.powershell.core\ ~\`)
 
-// Outside reports whether a word is a Windows path that leaves the directory which is depth directories below the workspace:
-// with a drive, a share or a device in front, at the root, or with too many steps to the parent.
+// Outside reports whether a word is a Windows path that leaves the directory which is depth directories below the
+// workspace: with a drive, a share or a device in front, at the root, or with too many steps to the parent.
 func Outside(word string, depth int) bool {
 	word = strings.Trim(word, `"'`)
 	lower := strings.ToLower(word)

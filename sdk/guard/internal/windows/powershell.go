@@ -13,7 +13,8 @@ var comments = regexp.MustCompile(`(?s)<#.*?#>`)
 // PowerShell splits a line of PowerShell. What a variable holds isn't known; a command that is computed comes out as
 // [shell.Unknown] alone.
 func PowerShell(line string) [][]string {
-	l := &lexer{code: strings.NewReplacer("–", "-", "—", "-", "―", "-").Replace(comments.ReplaceAllString(line, " "))}
+	dashes := strings.NewReplacer("–", "-", "—", "-", "―", "-")
+	l := &lexer{code: dashes.Replace(comments.ReplaceAllString(line, " "))}
 	for ; l.at < len(l.code); l.at++ {
 		l.next(l.code[l.at])
 	}

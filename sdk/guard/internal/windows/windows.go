@@ -1,6 +1,6 @@
 // Package windows splits commands of cmd.exe and PowerShell into simple commands, by those shells' own rules of
-// quoting, and tells their paths. It knows words and paths; what variables, strings and methods hold, it doesn't follow.
-// It must not know what is dangerous or what a policy allows.
+// quoting, and tells their paths. It knows words and paths; what variables, strings and methods hold, it doesn't
+// follow. It must not know what is dangerous or what a policy allows.
 package windows
 
 import (

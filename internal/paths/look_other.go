@@ -1,0 +1,28 @@
+//go:build !unix
+
+package paths
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+)
+
+// look looks a name up.
+func look(path string) (e entry) {
+	info, err := os.Lstat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
+		e.missing = true
+	case err != nil:
+		e.err = err
+	case info.Mode()&fs.ModeSymlink != 0:
+		e.target, e.err = os.Readlink(path)
+		e.target = filepath.FromSlash(e.target)
+	default:
+		e.real, _ = filepath.EvalSymlinks(path) // the long form of a short name, in its own case
+	}
+	return e
+}

@@ -1,0 +1,30 @@
+//go:build unix
+
+package paths
+
+import (
+	"os"
+	"syscall"
+)
+
+// look looks a name up. It asks only for where a symbolic link leads, which the system refuses for whatever is none:
+// that is quicker than to ask for all that it knows of a file.
+func look(path string) (e entry) {
+	var target [256]byte
+	n, err := syscall.Readlink(path, target[:])
+	for err == syscall.EINTR {
+		n, err = syscall.Readlink(path, target[:])
+	}
+	switch {
+	case err == syscall.EINVAL: // no link
+	case err == syscall.ENOENT || err == syscall.ENOTDIR:
+		e.missing = true
+	case err != nil:
+		e.err = &os.PathError{Op: "readlink", Path: path, Err: err}
+	case n == len(target):
+		e.target, e.err = os.Readlink(path)
+	default:
+		e.target = string(target[:n])
+	}
+	return e
+}

@@ -1,0 +1,151 @@
+package serve
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/google/jsonschema-go/jsonschema"
+
+	"github.com/picoclaw/picoclaw/sdk/pluginpb"
+)
+
+// InputSchema infers the schema of a tool's arguments.
+func InputSchema(t reflect.Type) (*pluginpb.Schema, error) {
+	if t.Kind() != reflect.Struct {
+		return nil, fmt.Errorf("the input type is %s; it must be a struct", t)
+	}
+	s, err := jsonschema.ForType(t, nil)
+	if err != nil {
+		return nil, fmt.Errorf("infer the input schema: %w", err)
+	}
+	if err := annotate(s, t); err != nil {
+		return nil, err
+	}
+	return pluginpb.NewSchema(s)
+}
+
+// OutputSchema infers the schema of a tool's structured result; nil for a plain string.
+func OutputSchema(t reflect.Type) (*pluginpb.Schema, error) {
+	if t.Kind() == reflect.String {
+		return nil, nil
+	}
+	if t.Kind() != reflect.Struct {
+		return nil, fmt.Errorf("the output type is %s; it must be a string or a struct", t)
+	}
+	s, err := jsonschema.ForType(t, nil)
+	if err != nil {
+		return nil, fmt.Errorf("infer the output schema: %w", err)
+	}
+	if err := annotate(s, t); err != nil {
+		return nil, err
+	}
+	return pluginpb.NewSchema(s)
+}
+
+// annotate adds to an inferred schema what the struct's tags say, and takes "null" off arrays: a nil slice is sent as
+// an empty array, and clients are confused by two types.
+func annotate(s *jsonschema.Schema, t reflect.Type) error {
+	switch t.Kind() {
+	case reflect.Pointer:
+		return annotate(s, t.Elem())
+	case reflect.Slice, reflect.Array:
+		if slices.Equal(s.Types, []string{"null", "array"}) {
+			s.Type, s.Types = "array", nil
+		}
+		if s.Items != nil {
+			return annotate(s.Items, t.Elem())
+		}
+		return nil
+	case reflect.Struct:
+		return annotateFields(s, t)
+	}
+	return nil
+}
+
+func annotateFields(s *jsonschema.Schema, t reflect.Type) error {
+	for _, f := range reflect.VisibleFields(t) {
+		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
+		if name == "" {
+			name = f.Name
+		}
+		prop := s.Properties[name]
+		if prop == nil {
+			continue // unexported, embedded or left out of the JSON
+		}
+		if f.Type.Kind() == reflect.Pointer && strings.Contains(options, "omit") && len(prop.Types) == 2 && prop.Types[0] == "null" {
+			// It is left out where there is nothing; to send null for it would be a third way.
+			prop.Type, prop.Types = prop.Types[1], nil
+		}
+		if err := annotate(prop, f.Type); err != nil {
+			return err
+		}
+		if err := applyTags(prop, f); err != nil {
+			return fmt.Errorf("field %s: %w", f.Name, err)
+		}
+	}
+	return nil
+}
+
+func applyTags(s *jsonschema.Schema, f reflect.StructField) error {
+	if text, ok := f.Tag.Lookup("claim"); ok {
+		if !pluginpb.Claim(text).Valid() {
+			return fmt.Errorf("claim %q is not one of read, write, list, delete, command, cwd, env", text)
+		}
+		// A list of paths carries its claim on the elements.
+		target := s
+		if s.Items != nil {
+			target = s.Items
+		}
+		target.Extra = map[string]any{pluginpb.ClaimKey: text}
+	}
+	if text, ok := f.Tag.Lookup("enum"); ok {
+		for _, value := range strings.Split(text, ",") {
+			s.Enum = append(s.Enum, value)
+		}
+	}
+	if text, ok := f.Tag.Lookup("default"); ok {
+		value, err := literal(f.Type, text)
+		if err != nil {
+			return fmt.Errorf("default %q: %w", text, err)
+		}
+		s.Default = value
+	}
+	var err error
+	if s.Minimum, err = bound(f, "minimum"); err != nil {
+		return err
+	}
+	s.Maximum, err = bound(f, "maximum")
+	return err
+}
+
+func bound(f reflect.StructField, tag string) (*float64, error) {
+	text, ok := f.Tag.Lookup(tag)
+	if !ok {
+		return nil, nil
+	}
+	n, err := strconv.ParseFloat(text, 64)
+	if err != nil {
+		return nil, fmt.Errorf("%s %q is not a number", tag, text)
+	}
+	return &n, nil
+}
+
+// literal turns a tag's text into the JSON of a field's type.
+func literal(t reflect.Type, text string) (json.RawMessage, error) {
+	if t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	if t.Kind() == reflect.String {
+		return json.Marshal(text)
+	}
+	value := reflect.New(t)
+	if err := json.Unmarshal([]byte(text), value.Interface()); err != nil {
+		return nil, errors.New("it does not fit the field's type")
+	}
+	return json.RawMessage(text), nil
+}

@@ -1,0 +1,229 @@
+package serve
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"runtime/debug"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/picoclaw/picoclaw/sdk/exec"
+	"github.com/picoclaw/picoclaw/sdk/guard"
+	"github.com/picoclaw/picoclaw/sdk/pluginpb"
+	"github.com/picoclaw/picoclaw/sdk/workspace"
+)
+
+// service answers the wire's calls for one plugin process.
+type service struct {
+	pluginpb.UnimplementedPluginServer
+
+	plugin   Plugin
+	tools    map[string]Tool
+	manifest func() ([]byte, error) // as JSON
+	logger   hclog.Logger
+
+	// stderr is this process's standard error, as long as it serves a host. go-plugin puts a pipe in its place which it
+	// sends on by itself: what is in there when the process ends is lost, and last words are what matters most.
+	stderr *os.File
+
+	// life ends when the process is about to: it cancels every call.
+	life context.Context
+	end  context.CancelFunc
+	once sync.Once
+
+	mu          sync.Mutex
+	environment *Environment // nil until configured
+	draining    bool
+	calls       sync.WaitGroup // Add only under mu, while not draining
+}
+
+// NewServer returns a plugin as the gRPC service that a host calls. Describe, Configure and then Call have to come in that
+// order.
+func NewServer(p Plugin, logger hclog.Logger) pluginpb.PluginServer { return newService(p, logger) }
+
+func newService(p Plugin, logger hclog.Logger) *service {
+	s := &service{plugin: p, tools: make(map[string]Tool, len(p.Tools)), logger: logger}
+	s.manifest = sync.OnceValues(func() ([]byte, error) {
+		m, err := Manifest(p)
+		if err != nil {
+			return nil, err
+		}
+		return json.Marshal(m)
+	})
+	for _, t := range p.Tools {
+		s.tools[t.spec.Name] = t
+	}
+	s.life, s.end = context.WithCancel(context.Background())
+	return s
+}
+
+func (s *service) Describe(context.Context, *pluginpb.DescribeRequest) (*pluginpb.DescribeResponse, error) {
+	manifest, err := s.manifest()
+	if err != nil {
+		return nil, status.Errorf(codes.FailedPrecondition, "this plugin can't be used: %v", err)
+	}
+	return &pluginpb.DescribeResponse{Manifest: manifest}, nil
+}
+
+func (s *service) Configure(_ context.Context, req *pluginpb.ConfigureRequest) (*pluginpb.ConfigureResponse, error) {
+	env, err := s.newEnvironment(req)
+	if err != nil {
+		return nil, status.Error(codes.InvalidArgument, err.Error())
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.stderr != nil {
+		os.Stderr = s.stderr
+	}
+	if s.environment != nil {
+		return nil, status.Error(codes.FailedPrecondition, "this plugin has its policy already; a policy is for life")
+	}
+	s.environment = env
+	return &pluginpb.ConfigureResponse{Calls: true}, nil
+}
+
+func (s *service) newEnvironment(req *pluginpb.ConfigureRequest) (*Environment, error) {
+	policy := req.GetPolicy().Guard()
+	g, err := guard.New(policy)
+	if err != nil {
+		return nil, err
+	}
+	granted := req.GetGrants()
+	env := &Environment{
+		Guard: g,
+		Grants: pluginpb.Asked{
+			Workspace: granted.GetWorkspace(),
+			Exec:      granted.GetExec(),
+			Network:   granted.GetNetwork(),
+			State:     granted.GetState(),
+			Env:       granted.GetEnv(),
+		},
+		Exec:     execSettings(req.GetPolicy().GetExec()),
+		StateDir: req.GetStateDir(),
+	}
+	if s.plugin.Config != nil {
+		if env.Config, err = readConfig(s.plugin.Config, req.GetConfig()); err != nil {
+			return nil, fmt.Errorf("plugins.%s.config does not fit: %w", s.plugin.ID, err)
+		}
+	}
+	if access := env.Grants.Workspace; access == noWorkspace || access == "" {
+		env.Workspace = workspace.Refusing(s.notGranted())
+		return env, nil
+	}
+	env.Workspace, err = workspace.Open(policy, workspace.Options{
+		ReadOnly: env.Grants.Workspace == "ro",
+		StateDir: env.StateDir,
+	})
+	return env, err
+}
+
+// noWorkspace is the grant of no workspace.
+const noWorkspace = "none"
+
+// notGranted says why this plugin has no workspace.
+func (s *service) notGranted() workspace.Error {
+	setting := "plugins." + s.plugin.ID + ".grants.workspace"
+	refused := workspace.Error{Code: workspace.Refused, Rule: "grant.workspace", Hint: "the operator grants it with " + setting,
+		Err: errors.New("access denied: plugin " + s.plugin.ID + " is not granted the workspace")}
+	if asked := s.plugin.Grants.Workspace; asked == "" || asked == noWorkspace {
+		refused.Hint = "the plugin does not ask for it: that is for its author to change"
+	}
+	return refused
+}
+
+func execSettings(p *pluginpb.ExecPolicy) exec.Settings {
+	limits := p.GetLimits()
+	return exec.Settings{
+		Timeout:   time.Duration(p.GetTimeoutSeconds()) * time.Second,
+		Env:       p.GetEnv(),
+		Confine:   p.GetConfine(),
+		ReadOnly:  p.GetReadOnly(),
+		ReadWrite: p.GetReadWrite(),
+		Unwalled:  p.GetUnwalled(),
+		Limits: exec.Limits{
+			Processes: int(limits.GetProcesses()),
+			Memory:    limits.GetMemoryBytes(),
+			CPU:       time.Duration(limits.GetCpuSeconds()) * time.Second,
+			FileSize:  limits.GetFileBytes(),
+			OpenFiles: int(limits.GetOpenFiles()),
+		},
+	}
+}
+
+// enter counts a call in, or refuses it.
+func (s *service) enter() (*Environment, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.draining:
+		return nil, status.Error(codes.Unavailable, "the plugin is stopping")
+	case s.environment == nil:
+		return nil, status.Error(codes.FailedPrecondition, "the plugin was not given its policy (Configure) yet")
+	}
+	s.calls.Add(1)
+	return s.environment, nil
+}
+
+// newCall makes a call. What it tells before its result goes to emit.
+func (s *service) newCall(env *Environment, arguments []byte, emit func(*pluginpb.CallEvent)) *Call {
+	return &Call{Environment: env, Arguments: arguments, Emit: emit, Log: slog.New(&bridge{to: s.logger, emit: emit})}
+}
+
+// run runs a handler; a panic becomes that call's error and the plugin goes on.
+func (s *service) run(ctx context.Context, t Tool, c *Call) (result *pluginpb.Result) {
+	defer func() {
+		if v := recover(); v != nil {
+			s.logger.Error("tool panicked", "tool", t.spec.Name, "panic", fmt.Sprint(v), "stack", string(debug.Stack()))
+			result = &pluginpb.Result{Error: &pluginpb.Error{
+				Code:    pluginpb.CodePanic,
+				Message: strings.ToValidUTF8(fmt.Sprintf("%s panicked: %v", t.spec.Name, v), "\uFFFD"),
+				Hint:    fmt.Sprintf("this is a fault in the plugin %s %s; its log has the stack", s.plugin.ID, s.plugin.Version),
+			}}
+		}
+	}()
+	return t.run(ctx, c)
+}
+
+func (s *service) Drain(ctx context.Context, _ *pluginpb.DrainRequest) (*pluginpb.DrainResponse, error) {
+	s.mu.Lock()
+	s.draining = true
+	s.mu.Unlock()
+	idle := make(chan struct{})
+	go func() {
+		s.calls.Wait()
+		close(idle)
+	}()
+	select {
+	case <-idle:
+	case <-ctx.Done():
+	}
+	stopping, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopGrace)
+	defer cancel()
+	s.stop(stopping)
+	return &pluginpb.DrainResponse{}, nil
+}
+
+// stop cancels what runs and ends what calls have left running, once.
+func (s *service) stop(ctx context.Context) {
+	s.once.Do(func() {
+		s.end()
+		if s.plugin.Stop != nil {
+			s.plugin.Stop(ctx)
+		}
+		s.mu.Lock()
+		env := s.environment
+		s.mu.Unlock()
+		if env != nil && env.Workspace != nil {
+			_ = env.Workspace.Close()
+		}
+	})
+}

@@ -1,0 +1,177 @@
+package serve
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+
+	"github.com/picoclaw/picoclaw/internal/nearest"
+	"github.com/picoclaw/picoclaw/sdk/pluginpb"
+)
+
+// standalone is a command line that calls a tool without a host.
+type standalone struct {
+	tool      string
+	arguments string // JSON, or "-" for standard input
+	config    string // JSON
+	help      bool
+}
+
+// callHere runs one tool without a host: the current directory is the workspace, everything the plugin asks for is
+// granted, and nothing but the guard and the workspace stands between the tool and the machine. It is for authors.
+func callHere(p Plugin, args []string, stdin io.Reader, stdout, stderr io.Writer) error {
+	command, err := parseCall(args)
+	if err != nil {
+		return usageError{err}
+	}
+	manifest, err := Manifest(p)
+	if err != nil {
+		return fmt.Errorf("this plugin can't be used: %w", err)
+	}
+	if command.tool == "" {
+		if command.help {
+			help(stdout, p)
+			return nil
+		}
+		return usageError{fmt.Errorf("say which tool to call: %s", strings.Join(toolNames(manifest), ", "))}
+	}
+	spec, err := findTool(manifest, command.tool)
+	if err != nil {
+		return usageError{err}
+	}
+	command.tool = spec.Name
+	if command.help {
+		return helpTool(stdout, spec)
+	}
+	if command.arguments == "-" {
+		read, err := io.ReadAll(io.LimitReader(stdin, pluginpb.MaxArgumentBytes+1))
+		if err != nil {
+			return fmt.Errorf("read the arguments from standard input: %w", err)
+		}
+		command.arguments = string(read)
+	}
+	canonical, err := readArguments(spec, command.arguments)
+	if err != nil {
+		return usageError{err}
+	}
+	return command.run(p, manifest, canonical, stdout, stderr)
+}
+
+// parseCall reads what follows `call`. The options may stand anywhere.
+func parseCall(args []string) (*standalone, error) {
+	c := &standalone{}
+	flags := flag.NewFlagSet("call", flag.ContinueOnError)
+	flags.SetOutput(io.Discard)
+	flags.StringVar(&c.config, "config", "", "")
+	var words []string
+	for {
+		if err := flags.Parse(args); errors.Is(err, flag.ErrHelp) {
+			c.help = true
+		} else if err != nil {
+			return nil, fmt.Errorf("call: %w", err)
+		}
+		if flags.NArg() == 0 {
+			break
+		}
+		words, args = append(words, flags.Arg(0)), flags.Args()[1:]
+	}
+	if len(words) > 0 {
+		c.tool = words[0]
+	}
+	if len(words) > 1 {
+		c.arguments = words[1]
+	}
+	if len(words) > 2 {
+		return nil, fmt.Errorf("call takes a tool and one JSON object, not also %q; quote the JSON for your shell", words[2])
+	}
+	return c, nil
+}
+
+// readArguments checks arguments as a host does and writes them anew.
+func readArguments(spec *pluginpb.Spec, text string) ([]byte, error) {
+	reader, _, err := spec.Arguments()
+	if err != nil {
+		return nil, err
+	}
+	args, err := reader.Read([]byte(text))
+	if err == nil {
+		return args.Canonical, nil
+	}
+	var wrong *pluginpb.ArgumentError
+	suggestion := ""
+	if errors.As(err, &wrong) && wrong.Unknown != "" {
+		suggestion = nearest.Suggest(wrong.Unknown, wrong.Known)
+	}
+	return nil, fmt.Errorf("%s: %w%s; `call %s --help` says what it takes", spec.Name, err, suggestion, spec.Name)
+}
+
+func (c *standalone) run(p Plugin, m *pluginpb.Manifest, arguments []byte, stdout, stderr io.Writer) error {
+	dir, err := os.Getwd()
+	if err != nil {
+		return err
+	}
+	s := newService(p, newLogger(stderr, p.ID, false))
+	req := &pluginpb.ConfigureRequest{
+		Policy: &pluginpb.Policy{
+			Workspace:           dir,
+			RestrictToWorkspace: true,
+			Exec:                &pluginpb.ExecPolicy{EnableDenyPatterns: true, TimeoutSeconds: 60},
+		},
+		Grants: &pluginpb.Grants{
+			Workspace: m.Grants.Workspace, Exec: m.Grants.Exec, Network: m.Grants.Network, State: m.Grants.State, Env: m.Grants.Env,
+		},
+		Config: []byte(c.config),
+	}
+	if m.Grants.State {
+		if req.StateDir, err = os.MkdirTemp("", p.ID+"-state"); err != nil {
+			return err
+		}
+		defer func() { _ = os.RemoveAll(req.StateDir) }()
+	}
+	env, err := s.newEnvironment(req)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer cancel()
+	defer s.stop(context.WithoutCancel(ctx))
+	result := s.run(ctx, s.tools[c.tool], s.newCall(env, arguments, func(e *pluginpb.CallEvent) { show(stderr, e) }))
+	if result.AgentText() != "" {
+		fmt.Fprintln(stdout, result.AgentText())
+	}
+	return shown(c.tool, result.GetError())
+}
+
+// show passes on what a call tells while it runs.
+func show(w io.Writer, e *pluginpb.CallEvent) {
+	switch e := e.GetEvent().(type) {
+	case *pluginpb.CallEvent_Output:
+		_, _ = w.Write(e.Output.GetData())
+	case *pluginpb.CallEvent_Progress:
+		if p := e.Progress; p.GetTotal() > 0 {
+			fmt.Fprintf(w, "%g of %g %s\n", p.GetDone(), p.GetTotal(), p.GetMessage())
+		} else {
+			fmt.Fprintf(w, "%g %s\n", p.GetDone(), p.GetMessage())
+		}
+	}
+}
+
+// shown is a call's error as a person reads it.
+func shown(tool string, e *pluginpb.Error) error {
+	if e == nil {
+		return nil
+	}
+	text := fmt.Sprintf("%s: %s [%s]", tool, e.GetMessage(), e.GetCode())
+	if e.GetRule() != "" {
+		text += "\nrule: " + e.GetRule()
+	}
+	if e.GetHint() != "" {
+		text += "\nhint: " + e.GetHint()
+	}
+	return errors.New(text)
+}

@@ -1,0 +1,87 @@
+package serve
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/google/jsonschema-go/jsonschema"
+
+	"github.com/picoclaw/picoclaw/internal/nearest"
+	"github.com/picoclaw/picoclaw/sdk/pluginpb"
+)
+
+func toolNames(m *pluginpb.Manifest) []string {
+	names := make([]string, 0, len(m.Tools))
+	for i := range m.Tools {
+		names = append(names, m.Tools[i].Name)
+	}
+	return names
+}
+
+// findTool finds a tool by its name, also with the plugin's id before it, as hosts write it.
+func findTool(m *pluginpb.Manifest, name string) (*pluginpb.Spec, error) {
+	name = strings.TrimPrefix(name, m.ID+".")
+	for i := range m.Tools {
+		if m.Tools[i].Name == name {
+			return &m.Tools[i], nil
+		}
+	}
+	names := toolNames(m)
+	if suggestion := nearest.Suggest(name, names); suggestion != "" {
+		return nil, fmt.Errorf("no tool %q%s", name, suggestion)
+	}
+	return nil, fmt.Errorf("no tool %q; the tools are %s", name, strings.Join(names, ", "))
+}
+
+// helpTool says what a tool does and takes.
+func helpTool(w io.Writer, spec *pluginpb.Spec) error {
+	input, err := spec.Input.Parse()
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(w, "%s: %s\n", spec.Name, spec.Doc)
+	if len(input.Properties) == 0 {
+		_, err = fmt.Fprintln(w, "It takes no arguments.")
+		return err
+	}
+	fmt.Fprintln(w, "\nIt takes a JSON object:")
+	for _, name := range slices.Sorted(maps.Keys(input.Properties)) {
+		p := input.Properties[name]
+		fmt.Fprintf(w, "  %-18s %s\n", name, strings.TrimSpace(strings.Join(notes(name, input, p), "; ")))
+	}
+	return nil
+}
+
+// notes says of an argument its type, whether it must be there, what it may be, and what it means.
+func notes(name string, input, p *jsonschema.Schema) []string {
+	kind := p.Type
+	if kind == "" {
+		kind = strings.Join(p.Types, " or ")
+	}
+	if slices.Contains(input.Required, name) {
+		kind += ", required"
+	}
+	all := []string{kind}
+	if len(p.Enum) > 0 {
+		values := make([]string, 0, len(p.Enum))
+		for _, v := range p.Enum {
+			values = append(values, fmt.Sprint(v))
+		}
+		all = append(all, "one of "+strings.Join(values, ", "))
+	}
+	if p.Default != nil {
+		all = append(all, "default "+string(p.Default))
+	}
+	if p.Description != "" {
+		all = append(all, firstLine(p.Description))
+	}
+	return all
+}
+
+func firstLine(text string) string {
+	line, _, _ := strings.Cut(text, "\n")
+	return line
+}
