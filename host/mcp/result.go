@@ -106,7 +106,7 @@ func flatten(r *mcp.CallToolResult) (*plain, error) {
 			out.Content = append(out.Content, block)
 		}
 	}
-	var data bytes.Buffer // of which, unlike of what Marshal returns, no second copy is made and kept
+	var data bytes.Buffer         // of which, unlike of what Marshal returns, no second copy is made and kept
 	data.Grow(length*3/2 + 4<<10) // of which the encoder wants a quarter to spare
 	err := jsonv2.MarshalWrite(&data, out, jsontext.AllowInvalidUTF8(true), jsontext.EscapeForJS(true))
 	return &plain{text: data.Bytes()}, err
