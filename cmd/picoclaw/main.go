@@ -10,8 +10,8 @@ import (
 )
 
 // gcPercent lets the heap grow to 16 MiB before anything is collected: most commands end before that, and a collection
-// takes as long as their whole work. What has passed through a server stays below memoryLimit: the collector then runs in
-// each call with a megabyte, and in one with less seldom. GOGC and GOMEMLIMIT say otherwise.
+// takes as long as their whole work. memoryLimit bounds what a server keeps of what has passed through it.
+// GOGC and GOMEMLIMIT say otherwise.
 const (
 	gcPercent   = 400
 	memoryLimit = 32 << 20

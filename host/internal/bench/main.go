@@ -28,7 +28,8 @@ func main() {
 		return
 	}
 	bin := flag.String("bin", "bin", "the directory that `make build` fills")
-	only := flag.String("only", "", "what to measure, of call, start, sandbox, files, search, plugins, program, mcp, commands and memory; everything if empty")
+	only := flag.String("only", "", "what to measure, of call, start, sandbox, files, search, plugins, program, mcp, "+
+		"commands and memory; everything if empty")
 	flag.Parse()
 	if err := run(*bin, *only); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)

@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// measureMemory is what an MCP server and its plugins take of the machine's memory: each page that several processes have is
-// shared out among them.
+// measureMemory is what an MCP server and its plugins take of the machine's memory: each page that several processes have
+// is shared out among them.
 func measureMemory(bin string) error {
 	const reads, rest = 1000, 10 * time.Second
 	return withHome(func(home string) error {
@@ -23,7 +23,8 @@ func measureMemory(bin string) error {
 			return err
 		}
 		for name, lines := range map[string]int{"1k": 64, "1m": 64 << 10} {
-			if err := os.WriteFile(filepath.Join(workspace, name), []byte(strings.Repeat("0123456789abcde\n", lines)), 0o600); err != nil {
+			text := strings.Repeat("0123456789abcde\n", lines)
+			if err := os.WriteFile(filepath.Join(workspace, name), []byte(text), 0o600); err != nil {
 				return err
 			}
 		}
