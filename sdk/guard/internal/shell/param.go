@@ -30,9 +30,7 @@ func (x *expansion) param(p *syntax.ParamExp, quoted bool) []syntax.WordPart {
 	switch {
 	case p.Exp != nil && p.Exp.Op == syntax.OtherParamOps:
 		// ${x@P} expands x once more, substitutions included.
-		if strings.ContainsAny(value, "`$") {
-			x.in.problem(x.place, Dynamic, "${…@P} would run the commands in the variable's value")
-		}
+		x.in.evaluated(x.place, value, x.state)
 		return []syntax.WordPart{unknown}
 	case !v.IsSet():
 		return x.paramUnset(p, plain, quoted)

@@ -138,6 +138,11 @@ func (in *Interpreter) declare(c *syntax.DeclClause, st *state, stdin Stream, pl
 		}
 		call.Argv = append(call.Argv, Field{Text: a.Name.Value})
 	}
+	for _, f := range call.Argv[1:] {
+		if strings.Contains(f.Text, "[") {
+			in.evaluated(place, f.Text, st)
+		}
+	}
 	in.visitor.Call(call)
 }
 
