@@ -51,11 +51,17 @@ func WithFormer(ctx context.Context, show Former) context.Context {
 	return context.WithValue(ctx, formerKey{}, show)
 }
 
+// FormerOf returns what shows forms to the person behind a context, nil if there is nobody.
+func FormerOf(ctx context.Context) Former {
+	show, _ := ctx.Value(formerKey{}).(Former)
+	return show
+}
+
 // answers returns what answers a tool's questions, nil if nobody does. The time of the call, that of ctx, stands still
 // while a person thinks.
 func answers(ctx context.Context, tool string) func(*pluginpb.Question) *pluginpb.Answer {
-	show, ok := ctx.Value(formerKey{}).(Former)
-	if !ok || show == nil {
+	show := FormerOf(ctx)
+	if show == nil {
 		return nil
 	}
 	return func(q *pluginpb.Question) *pluginpb.Answer {
