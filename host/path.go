@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"path/filepath"
 
+	"github.com/picoclaw/picoclaw/internal/paths"
 	"github.com/picoclaw/picoclaw/isolation"
 	"github.com/picoclaw/picoclaw/sdk/guard"
 	"github.com/picoclaw/picoclaw/sdk/workspace"
@@ -88,7 +89,9 @@ func (s *Session) workspaceWall(path string) (wall PathWall, real string, err er
 		return wall, "", err
 	}
 	wall = PathWall{Wall: "workspace", Why: "it is opened below a directory that the policy opens"}
-	real = resolved(abs)
+	if real, err = paths.Resolve(abs); err != nil {
+		real = abs
+	}
 	_, err = w.Stat(path)
 	readErr := refusedBy(err)
 	writeErr := refusedBy(w.Look(guard.Write, real, func(*workspace.Tree) error { return nil }))
@@ -119,15 +122,4 @@ func (s *Session) kernelWall(name string, profile isolation.Profile, path string
 		return PathWall{}, fmt.Errorf("%s: %w", name, err)
 	}
 	return PathWall{Wall: name, Read: reach.Read, Write: reach.Write, Why: reach.Why}, nil
-}
-
-// resolved is where a path leads, as far as it exists.
-func resolved(path string) string {
-	if real, err := filepath.EvalSymlinks(path); err == nil {
-		return real
-	}
-	if dir := filepath.Dir(path); dir != path {
-		return filepath.Join(resolved(dir), filepath.Base(path))
-	}
-	return path
 }

@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/picoclaw/picoclaw/internal/paths"
 )
 
 // maxBeside is how many files and directories may lie beside the way to a hidden directory.
@@ -53,7 +55,7 @@ func spare(p Profile, grants map[string]uint64) error {
 // above are the granted directories that a hidden one lies in.
 func above(hidden string, grants map[string]uint64) (trees []string) {
 	for path := range grants {
-		if below(hidden, path) {
+		if below(path, hidden) {
 			trees = append(trees, path)
 		}
 	}
@@ -73,7 +75,7 @@ func way(tree, path string) []string {
 
 // besides are the entries of a directory on the way to a hidden one, apart from the next on that way. Links are none of them: a rule
 // would be about what they lead to.
-func besides(dir, hidden string) (paths []string, err error) {
+func besides(dir, hidden string) (beside []string, err error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return nil, err
@@ -82,9 +84,9 @@ func besides(dir, hidden string) (paths []string, err error) {
 		return nil, fmt.Errorf("%s holds %d files and directories, and the limit is %d", dir, len(entries), maxBeside)
 	}
 	for _, entry := range entries {
-		if path := filepath.Join(dir, entry.Name()); !within(hidden, path) && entry.Type()&fs.ModeSymlink == 0 {
-			paths = append(paths, path)
+		if path := filepath.Join(dir, entry.Name()); !paths.Within(path, hidden) && entry.Type()&fs.ModeSymlink == 0 {
+			beside = append(beside, path)
 		}
 	}
-	return paths, nil
+	return beside, nil
 }

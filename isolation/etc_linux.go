@@ -14,6 +14,8 @@ import (
 	"sync"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/picoclaw/picoclaw/internal/paths"
 )
 
 // etcCopies keeps, below the instance root, a directory with copies of what sandboxes are shown of /etc. One mount of it
@@ -43,8 +45,8 @@ func (c *etcCopies) pack(v *view) error {
 	var parts, rest []mount
 	for _, m := range v.mounts {
 		switch {
-		case !within(m.target, etc):
-			if m.bind() && within(etc, m.target) {
+		case !paths.Within(etc, m.target):
+			if m.bind() && paths.Within(m.target, etc) {
 				return nil // it is shown as it is
 			}
 			rest = append(rest, m)

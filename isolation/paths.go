@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
+
+	"github.com/picoclaw/picoclaw/internal/paths"
 )
 
 // checkPath refuses what can't be a path of a sandbox.
@@ -17,15 +19,5 @@ func checkPath(path string) error {
 	return nil
 }
 
-// within says whether path is dir or lies below it. Both must be clean.
-func within(path, dir string) bool {
-	return path == dir || below(path, dir)
-}
-
-// below says whether path lies strictly below dir. Both must be clean.
-func below(path, dir string) bool {
-	if dir == string(filepath.Separator) {
-		return path != dir
-	}
-	return strings.HasPrefix(path, dir+string(filepath.Separator))
-}
+// below reports whether path lies strictly below dir.
+func below(dir, path string) bool { return path != dir && paths.Within(dir, path) }

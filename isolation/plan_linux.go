@@ -5,6 +5,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+
+	"github.com/picoclaw/picoclaw/internal/paths"
 )
 
 // mountKind is what stands at a place of the mount view. The values are
@@ -145,7 +147,7 @@ func (v *view) holder(path string) (mount, bool) {
 	var found mount
 	ok := false
 	for _, m := range v.mounts {
-		if below(path, m.target) && m.kind != symlink && (!ok || below(m.target, found.target)) {
+		if below(m.target, path) && m.kind != symlink && (!ok || below(found.target, m.target)) {
 			found, ok = m, true
 		}
 	}
@@ -159,7 +161,7 @@ func (v *view) has(path string) bool {
 
 // covers says whether a mount at or above path exists.
 func (v *view) covers(path string) bool {
-	return slices.ContainsFunc(v.mounts, func(m mount) bool { return within(path, m.target) })
+	return slices.ContainsFunc(v.mounts, func(m mount) bool { return paths.Within(m.target, path) })
 }
 
 // shows says whether path inside is the host's file of that name.
@@ -181,7 +183,7 @@ func checkDir(dir string, mounts []mount, p Profile) error {
 	}
 	dir = filepath.Clean(dir)
 	for _, m := range mounts {
-		if within(dir, m.target) || within(m.target, dir) {
+		if paths.Within(m.target, dir) || paths.Within(dir, m.target) {
 			return nil
 		}
 	}

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/picoclaw/picoclaw/internal/paths"
 )
 
 // addProfile adds the profile's own paths.
@@ -29,10 +31,10 @@ func (v *view) addProfile() error {
 // sandbox's own and not the host's.
 func (v *view) addOwn(kind mountKind, path string) error {
 	switch {
-	case within(path, "/proc"):
+	case paths.Within("/proc", path):
 		v.proc = true
 		return nil
-	case within(path, "/dev"):
+	case paths.Within("/dev", path):
 		v.dev = true
 		return nil
 	}
@@ -113,7 +115,7 @@ func (v *view) exposed(rule ExposePath, key string) (mount, error) {
 	// Whoever can write the directory that holds the target can put a
 	// symbolic link there, and the mount point would be made where it leads.
 	for _, m := range v.mounts {
-		if m.kind == bindRW && m.origin == fromProfile && within(rule.Source, m.source) {
+		if m.kind == bindRW && m.origin == fromProfile && paths.Within(m.source, rule.Source) {
 			cure := "expose a directory that no agent can change"
 			if m.source == "/" {
 				cure = "it has the whole file system but /tmp without the rule: take the rule out, or restrict the agent to a workspace"
@@ -124,7 +126,7 @@ func (v *view) exposed(rule ExposePath, key string) (mount, error) {
 				Cure:    cure,
 			}
 		}
-		if m.kind == bindRW && (rule.Target == m.target || below(rule.Target, m.target) && !v.linkSafe()) {
+		if m.kind == bindRW && (rule.Target == m.target || below(m.target, rule.Target) && !v.linkSafe()) {
 			return mount{}, &ConfigError{
 				Key:     key,
 				Problem: fmt.Sprintf("the target lies in %s, which the sandbox %s can write, and bubblewrap would follow a link there", m.target, v.profile.Name),

@@ -5,6 +5,8 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+
+	"github.com/picoclaw/picoclaw/internal/paths"
 )
 
 // protect checks every mount that lies inside another one. Its place has to
@@ -42,7 +44,7 @@ func (v *view) protect() error {
 
 // pin mounts the directories between outer and target onto themselves.
 func (v *view) pin(outer mount, target string) error {
-	for dir := filepath.Dir(target); below(dir, outer.target); dir = filepath.Dir(dir) {
+	for dir := filepath.Dir(target); below(outer.target, dir); dir = filepath.Dir(dir) {
 		inside := filepath.Join(outer.source, rel(outer.target, dir))
 		if err := v.checkPlain(inside); err != nil {
 			return err
@@ -63,14 +65,14 @@ func (v *view) hide() error {
 			if !m.bind() {
 				continue
 			}
-			if m.origin == fromConfig && within(m.source, hidden) {
+			if m.origin == fromConfig && paths.Within(hidden, m.source) {
 				return &ConfigError{
 					Key:     "isolation.expose_paths",
 					Problem: fmt.Sprintf("the source %s lies in %s, which no sandbox may see", m.source, hidden),
 					Cure:    "move it somewhere else",
 				}
 			}
-			if !below(hidden, m.source) {
+			if !below(m.source, hidden) {
 				continue
 			}
 			at := filepath.Join(m.target, rel(m.source, hidden))
@@ -93,9 +95,6 @@ func (m mount) bind() bool { return m.kind == bindRO || m.kind == bindRW }
 
 // rel is the path of path relative to dir, which holds it.
 func rel(dir, path string) string {
-	r, err := filepath.Rel(dir, path)
-	if err != nil {
-		return "."
-	}
-	return r
+	name, _ := paths.Below(dir, path)
+	return name
 }

@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/picoclaw/picoclaw/internal/paths"
 )
 
 // noProgram is what the trial sandbox is told to run. Nothing of that name
@@ -95,7 +97,7 @@ func checkSources(rules []ExposePath) error {
 		default:
 			return &ConfigError{Key: key, Problem: err.Error(), Cure: "expose a path that this user can open"}
 		}
-		if rule.Target == "/" || within(rule.Target, "/proc") || within(rule.Target, "/dev") {
+		if rule.Target == "/" || paths.Within("/proc", rule.Target) || paths.Within("/dev", rule.Target) {
 			return &ConfigError{Key: fmt.Sprintf("isolation.expose_paths: target %q", rule.Target), Problem: "it is reserved for the sandbox itself", Cure: "choose another target"}
 		}
 	}

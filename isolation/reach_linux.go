@@ -6,6 +6,8 @@ import (
 	"slices"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/picoclaw/picoclaw/internal/paths"
 )
 
 func reach(cfg Config, p Profile, path string) (Reach, error) {
@@ -60,7 +62,7 @@ func (cfg Config) confined(p Profile, path string) Reach {
 	var rights uint64
 	var by string
 	for granted, r := range cfg.grants(p) {
-		if !within(path, granted) {
+		if !paths.Within(granted, path) {
 			continue
 		}
 		rights |= r

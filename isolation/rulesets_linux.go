@@ -60,7 +60,7 @@ func ruleKey(program string, p Profile) string {
 	}
 	for _, hidden := range p.Hide {
 		for _, tree := range slices.Concat(p.ReadOnly, p.ReadWrite) {
-			if !below(hidden, tree) {
+			if !below(tree, hidden) {
 				continue
 			}
 			for _, dir := range way(tree, hidden) { // what lies in it counts

@@ -6,6 +6,8 @@ import (
 	"slices"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/picoclaw/picoclaw/internal/paths"
 )
 
 // stageName is where the stage stands in a sandbox: in a directory that is the sandbox's own, the root or /dev.
@@ -86,7 +88,7 @@ func (m mount) atMost(rights uint64) uint64 {
 // reaches says whether a mount shows what is at path on the host, at the same place.
 func (p *plan) reaches(path string) bool {
 	for _, m := range p.mounts {
-		if m.bind() && m.source == m.target && within(path, m.target) {
+		if m.bind() && m.source == m.target && paths.Within(m.target, path) {
 			return true
 		}
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/picoclaw/picoclaw/host"
 	"github.com/picoclaw/picoclaw/host/config"
+	"github.com/picoclaw/picoclaw/internal/paths"
 )
 
 // missingWorkspace is the fault of an agent whose workspace is not there and is not made by picoclaw, which makes only
@@ -20,10 +21,7 @@ func missingWorkspace(cfg *config.Config, id string) error {
 		return nil // what is wrong with the agent has been said
 	}
 	home, err := filepath.Abs(cfg.Home().Path)
-	if err != nil {
-		return nil
-	}
-	if inside, err := filepath.Rel(home, agent.Workspace); err == nil && filepath.IsLocal(inside) {
+	if err != nil || paths.Within(home, agent.Workspace) {
 		return nil
 	}
 	if _, err := os.Stat(agent.Workspace); !errors.Is(err, fs.ErrNotExist) {

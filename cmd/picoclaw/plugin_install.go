@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"fmt"
-	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -11,6 +10,7 @@ import (
 	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/terminal"
 	"github.com/picoclaw/picoclaw/host/policy"
 	"github.com/picoclaw/picoclaw/host/store"
+	"github.com/picoclaw/picoclaw/internal/paths"
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
@@ -114,8 +114,7 @@ func (o *pluginInstall) outOfReach(s *shelf) error {
 		if err != nil {
 			return err
 		}
-		rel, err := filepath.Rel(p.Workspace(), s.store.Path())
-		if err == nil && filepath.IsLocal(rel) {
+		if paths.Within(p.Workspace(), s.store.Path()) {
 			return fmt.Errorf("the plugin store %s is inside the workspace of agent %s, %s; give the agent another workspace, or picoclaw another home",
 				s.store.Path(), id, p.Workspace())
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/scaffold"
+	"github.com/picoclaw/picoclaw/internal/paths"
 )
 
 // source is the directory that this program was built from, set when it is built.
@@ -124,8 +125,8 @@ func (o *pluginNew) show(made newPluginResult) error {
 	}
 	shown := made.Dir
 	if cwd, err := os.Getwd(); err == nil {
-		if relative, err := filepath.Rel(cwd, made.Dir); err == nil && !strings.HasPrefix(relative, "..") {
-			shown = relative
+		if name, ok := paths.Below(cwd, made.Dir); ok {
+			shown = name
 		}
 	}
 	_, err := fmt.Fprintf(o.app.stdout, `%s has the plugin %s: %s

@@ -8,7 +8,6 @@ import (
 	"net/url"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -18,6 +17,7 @@ import (
 
 	"github.com/picoclaw/picoclaw/host"
 	"github.com/picoclaw/picoclaw/host/policy"
+	"github.com/picoclaw/picoclaw/internal/paths"
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
@@ -94,9 +94,9 @@ func narrow(s session, listed []*mcp.Root) (session, error) {
 		path, ok := directory(root.URI)
 		switch {
 		case !ok:
-		case within(allowed.Workspace, path):
+		case paths.Within(path, allowed.Workspace):
 			return s, nil // all of it
-		case !allowed.Restrict || within(path, allowed.Workspace):
+		case !allowed.Restrict || paths.Within(allowed.Workspace, path):
 			inside = append(inside, path)
 		}
 	}
@@ -147,14 +147,8 @@ func directory(uri string) (path string, ok bool) {
 		return "", false
 	}
 	path = filepath.Clean(u.Path)
-	if resolved, err := filepath.EvalSymlinks(path); err == nil {
+	if resolved, err := paths.Resolve(path); err == nil {
 		path = resolved
 	}
 	return path, true
-}
-
-// within reports whether a clean path is a directory or below it.
-func within(path, dir string) bool {
-	relative, err := filepath.Rel(dir, path)
-	return err == nil && !slices.Contains(strings.SplitN(relative, string(filepath.Separator), 2)[:1], "..")
 }

@@ -1,6 +1,10 @@
 package policy
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/picoclaw/picoclaw/internal/paths"
+)
 
 // KernelPaths is what the kernel's wall opens. All paths are absolute and clean; each is opened with everything
 // below it, and need not exist.
@@ -55,7 +59,7 @@ func (p *Policy) kernelPaths(ownTmp bool) KernelPaths {
 
 // instancePaths are the paths that bind the agents: the instance root and the configuration file.
 func (p *Policy) instancePaths() []string {
-	if p.file == "" || within(p.file, p.home) {
+	if p.file == "" || paths.Within(p.home, p.file) {
 		return []string{p.home}
 	}
 	return []string{p.home, p.file}
@@ -82,9 +86,9 @@ func (k *KernelPaths) protect(p *Policy) {
 	}
 	for _, path := range p.instancePaths() {
 		switch {
-		case p.guard.AllowReadOutside && withinAny(path, k.ReadWrite):
+		case p.guard.AllowReadOutside && paths.WithinAny(k.ReadWrite, path):
 			k.ReadOnly = sorted(append(k.ReadOnly, path))
-		case !p.guard.AllowReadOutside && (withinAny(path, k.ReadWrite) || withinAny(path, k.ReadOnly)):
+		case !p.guard.AllowReadOutside && (paths.WithinAny(k.ReadWrite, path) || paths.WithinAny(k.ReadOnly, path)):
 			k.Hidden = sorted(append(k.Hidden, path))
 		}
 	}
@@ -104,10 +108,10 @@ func (k KernelPaths) Limit(access Access) KernelPaths {
 	}
 }
 
-// outermost sorts paths and leaves out those that another one covers.
-func outermost(paths, boundaries []string) []string {
+// outermost sorts all paths and leaves out those that another one covers.
+func outermost(all, boundaries []string) []string {
 	var out []string
-	for _, path := range sorted(paths) {
+	for _, path := range sorted(all) {
 		if !covered(path, out, boundaries) {
 			out = append(out, path)
 		}
@@ -115,28 +119,28 @@ func outermost(paths, boundaries []string) []string {
 	return out
 }
 
-// covered reports whether path lies below one of paths with no boundary in between. What is inside the instance root, or
+// covered reports whether path lies below one of dirs with no boundary in between. What is inside the instance root, or
 // in a directory of which the sandbox has its own, is seen only where it is named, so these are boundaries.
-func covered(path string, paths, boundaries []string) bool {
-	return slices.ContainsFunc(paths, func(above string) bool {
-		return within(path, above) && !slices.ContainsFunc(boundaries, func(boundary string) bool {
-			return within(path, boundary) && within(boundary, above) && boundary != above
+func covered(path string, dirs, boundaries []string) bool {
+	return slices.ContainsFunc(dirs, func(above string) bool {
+		return paths.Within(above, path) && !slices.ContainsFunc(boundaries, func(boundary string) bool {
+			return paths.Within(boundary, path) && paths.Within(above, boundary) && boundary != above
 		})
 	})
 }
 
-// intersect returns what lies both below one of paths and below one of limits; no limits limit nothing.
-func intersect(paths, limits []string) []string {
+// intersect returns what lies both below one of dirs and below one of limits; no limits limit nothing.
+func intersect(dirs, limits []string) []string {
 	if len(limits) == 0 {
-		return paths
+		return dirs
 	}
 	var out []string
-	for _, path := range paths {
+	for _, path := range dirs {
 		for _, limit := range limits {
 			switch {
-			case within(path, limit):
+			case paths.Within(limit, path):
 				out = append(out, path)
-			case within(limit, path):
+			case paths.Within(path, limit):
 				out = append(out, limit)
 			}
 		}

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/picoclaw/picoclaw/host/config"
+	"github.com/picoclaw/picoclaw/internal/paths"
 )
 
 // Child says what a child session asks for. Its zero value asks for all that the parent has: a nil pointer, a nil
@@ -180,7 +181,7 @@ func childDirectory(path string, parent *Policy) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if g.Restrict && !within(resolved, g.Workspace) || len(g.Paths) > 0 && !withinAny(resolved, g.Paths) {
+	if g.Restrict && !paths.Within(g.Workspace, resolved) || len(g.Paths) > 0 && !paths.WithinAny(g.Paths, resolved) {
 		return "", wider("directory", resolved)
 	}
 	return resolved, nil

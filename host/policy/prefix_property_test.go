@@ -7,6 +7,8 @@ import (
 	"regexp/syntax"
 	"strings"
 	"testing"
+
+	"github.com/picoclaw/picoclaw/internal/paths"
 )
 
 // Patterns are thrown together from pieces that have surprised people, and paths are made to match them.
@@ -42,7 +44,7 @@ func TestNoMatchLiesOutsideOfThePrefix(t *testing.T) {
 				continue
 			}
 			matches++
-			if !within(path, prefix) || exact && path != prefix {
+			if !paths.Within(prefix, path) || exact && path != prefix {
 				t.Fatalf("%q matches %q, which is outside of %q (exact %t)", pattern, path, prefix, exact)
 			}
 		}

@@ -4,6 +4,8 @@ import (
 	"path/filepath"
 	"regexp"
 	"testing"
+
+	"github.com/picoclaw/picoclaw/internal/paths"
 )
 
 func TestLiteralPrefix(t *testing.T) {
@@ -88,7 +90,7 @@ func FuzzLiteralPrefix(f *testing.F) {
 		if !re.MatchString(path) {
 			return
 		}
-		if !within(path, prefix) || exact && path != prefix {
+		if !paths.Within(prefix, path) || exact && path != prefix {
 			t.Fatalf("%q matches %q, which is outside of %q (exact %t)", pattern, path, prefix, exact)
 		}
 	})

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/picoclaw/picoclaw/host/config"
+	"github.com/picoclaw/picoclaw/internal/paths"
 	"github.com/picoclaw/picoclaw/sdk/guard"
 )
 
@@ -143,7 +144,7 @@ func kernelAccess(k KernelPaths, path string) Access {
 		gives Access
 	}{{k.Hidden, NoAccess}, {k.ReadOnly, ReadOnly}, {k.ReadWrite, ReadWrite}} {
 		for _, open := range list.paths {
-			if within(path, open) && len(open) > depth {
+			if paths.Within(open, path) && len(open) > depth {
 				access, depth = list.gives, len(open)
 			}
 		}
@@ -167,7 +168,7 @@ func TestTheKernelOpensWhatTheGuardAllows(t *testing.T) {
 		for access, needs := range accesses {
 			for _, path := range w.paths {
 				d := g.Path(access, path)
-				bound := within(d.Path, w.home) && !within(d.Path, p.Workspace())
+				bound := paths.Within(w.home, d.Path) && !paths.Within(p.Workspace(), d.Path)
 				if d.Verdict != guard.Allow || bound && p.Guard().Restrict {
 					continue
 				}
@@ -179,8 +180,8 @@ func TestTheKernelOpensWhatTheGuardAllows(t *testing.T) {
 		}
 		// A module's paths confine the kernel's wall too.
 		for _, open := range slices.Concat(k.ReadWrite, k.ReadOnly) {
-			if paths := p.Guard().Paths; len(paths) > 0 && !withinAny(open, paths) {
-				t.Fatalf("the kernel opens %s, which is in none of %v", open, paths)
+			if limits := p.Guard().Paths; len(limits) > 0 && !paths.WithinAny(limits, open) {
+				t.Fatalf("the kernel opens %s, which is in none of %v", open, limits)
 			}
 		}
 		if p.Guard().Restrict && kernelAccess(k, w.home+"/config.json") == ReadWrite {
@@ -239,7 +240,7 @@ func (w *world) widerThan(t *testing.T, child, parent *Policy) string {
 	ck, pk := child.KernelPaths(), parent.KernelPaths()
 	for _, path := range w.paths {
 		for access := range accesses {
-			if access == guard.Delete && within(parent.Workspace(), path) {
+			if access == guard.Delete && paths.Within(path, parent.Workspace()) {
 				continue // a session can't delete the directory that it works in, which says nothing of other sessions
 			}
 			if cg.Path(access, path).Verdict == guard.Allow && pg.Path(access, path).Verdict != guard.Allow {

@@ -6,7 +6,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -186,16 +185,3 @@ func originsOf(cfg *config.Config, agent *config.Agent) map[string]config.Origin
 }
 
 func compareExposed(a, b config.ExposePath) int { return strings.Compare(a.Target, b.Target) }
-
-// within reports whether path is dir or lies below it. Both are absolute and clean.
-func within(path, dir string) bool {
-	if path == dir || dir == string(filepath.Separator) {
-		return true
-	}
-	return strings.HasPrefix(path, dir+string(filepath.Separator))
-}
-
-// withinAny reports whether path is one of dirs or lies below one.
-func withinAny(path string, dirs []string) bool {
-	return slices.ContainsFunc(dirs, func(dir string) bool { return within(path, dir) })
-}

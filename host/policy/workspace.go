@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/picoclaw/picoclaw/host/config"
+	"github.com/picoclaw/picoclaw/internal/paths"
 )
 
 // instanceNames are what the instance root holds besides workspaces. None of them may be a workspace or hold one.
@@ -42,7 +43,7 @@ func (p *Policy) settleWorkspace(cfg *config.Config, agent *config.Agent, provid
 	if !filepath.IsAbs(path) {
 		return "", fmt.Errorf("%s is not an absolute path; give it in full", named)
 	}
-	if err := provide(path, named, !agent.OwnWorkspace || within(path, home)); err != nil {
+	if err := provide(path, named, !agent.OwnWorkspace || paths.Within(home, path)); err != nil {
 		return "", err
 	}
 	resolved, err := resolveExisting(path)
@@ -91,17 +92,17 @@ func (p *Policy) checkWorkspace(resolved, named string) error {
 		return nil
 	}
 	const cure = "an agent could rewrite its own policy; choose another workspace, or put the instance root elsewhere with PICOCLAW_HOME"
-	if within(p.home, resolved) {
+	if paths.Within(resolved, p.home) {
 		if p.home == resolved {
 			return fmt.Errorf("%s is the instance root: %s", named, cure)
 		}
 		return fmt.Errorf("%s contains the instance root %s: %s", named, p.home, cure)
 	}
-	if p.file != "" && within(p.file, resolved) {
+	if p.file != "" && paths.Within(resolved, p.file) {
 		return fmt.Errorf("%s contains the configuration file %s: an agent could rewrite its own policy; "+
 			"choose another workspace, or move the file", named, p.file)
 	}
-	if inside, err := filepath.Rel(p.home, resolved); err == nil && within(resolved, p.home) {
+	if inside, ok := paths.Below(p.home, resolved); ok {
 		first, _, _ := strings.Cut(inside, string(filepath.Separator))
 		if slices.Contains(instanceNames, first) {
 			return fmt.Errorf("%s is in the instance root's own %s; choose another directory, such as %s", named, first,
@@ -111,23 +112,14 @@ func (p *Policy) checkWorkspace(resolved, named string) error {
 	return nil
 }
 
-// resolveExisting resolves the symbolic links in path as far as it exists, and keeps the rest as it is.
+// resolveExisting resolves the symbolic links in path as far as it exists, and keeps the rest as it is. What an operator
+// names is not to be a link to nothing.
 func resolveExisting(path string) (string, error) {
 	path = filepath.Clean(path)
-	rest := ""
-	for {
-		resolved, err := filepath.EvalSymlinks(path)
-		if err == nil {
-			return filepath.Join(resolved, rest), nil
-		}
-		parent := filepath.Dir(path)
-		if !errors.Is(err, fs.ErrNotExist) || parent == path {
-			return "", err
-		}
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 		if _, err := os.Lstat(path); err == nil {
 			return "", fmt.Errorf("%s is a symbolic link to nothing", path)
 		}
-		rest = filepath.Join(filepath.Base(path), rest)
-		path = parent
 	}
+	return paths.Resolve(path)
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/picoclaw/picoclaw/internal/paths"
 	"github.com/picoclaw/picoclaw/sdk/guard/internal/programs"
 	"github.com/picoclaw/picoclaw/sdk/guard/internal/shell"
 	"github.com/picoclaw/picoclaw/sdk/guard/internal/windows"
@@ -95,7 +96,7 @@ func (a *analysis) path(p *shell.Place, access Access, text string, glob bool, a
 		a.refuse(p, finding{rule: ruleMalformed, why: reason, safer: saferInside, argv: argv})
 		return
 	}
-	d := a.guard.decidePath(&a.resolver, access, text, abs)
+	d := a.guard.decidePath(&a.known, access, text, abs)
 	if d.Verdict == Allow {
 		return
 	}
@@ -104,7 +105,7 @@ func (a *analysis) path(p *shell.Place, access Access, text string, glob bool, a
 	case shell.HasUnknown(written):
 		f.why = marks.Replace(written) + ": " + d.Reason
 		f.safer, f.setting = saferInside, "" // no setting is known to open it
-	case withinAny([]string{"/tmp", "/var/tmp"}, d.Path):
+	case paths.WithinAny([]string{"/tmp", "/var/tmp"}, d.Path):
 		f.safer = "use $TMPDIR, or a file or directory that mktemp makes: those are the command's own"
 	}
 	a.refuse(p, f)

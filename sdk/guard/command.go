@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/picoclaw/picoclaw/internal/paths"
 	"github.com/picoclaw/picoclaw/sdk/guard/internal/shell"
 	"github.com/picoclaw/picoclaw/sdk/guard/internal/windows"
 )
@@ -56,7 +57,7 @@ func (g *Guard) Command(c Command) (d Decision) {
 	if dir == "" {
 		dir = g.workspaces[0]
 	}
-	if d := g.resolvePath(&a.resolver, List, dir); d.Verdict == Allow {
+	if d := g.resolvePath(&a.known, List, dir); d.Verdict == Allow {
 		dir = d.Path // absolute, and what the system will call it
 	} else {
 		a.add(finding{verdict: Deny, rule: d.Rule, line: reasonWorkdir,
@@ -64,7 +65,7 @@ func (g *Guard) Command(c Command) (d Decision) {
 		return a.decision()
 	}
 	if home := g.policy.Exec.Home; home != "" {
-		a.resolver.home, _ = resolve(home)
+		a.known.home, _ = paths.Resolve(home)
 	}
 	switch {
 	case !a.rules && !a.paths && len(g.deny) == 0:

@@ -35,7 +35,7 @@ type analysis struct {
 	paths    bool // paths are confined
 	guessing bool // what is being followed may not be a command at all
 	worst    *finding
-	resolver resolver
+	known    known
 }
 
 // add keeps the strictest finding, and of equally strict ones the first.

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"regexp"
 
+	"github.com/picoclaw/picoclaw/internal/paths"
 	"github.com/picoclaw/picoclaw/sdk/guard/internal/rules"
 )
 
@@ -32,7 +33,7 @@ func New(p Policy) (*Guard, error) {
 		return nil, fmt.Errorf("agents.defaults.workspace: %q is not an absolute path", p.Workspace)
 	}
 	named := filepath.Clean(p.Workspace)
-	real, err := resolve(named)
+	real, err := paths.Resolve(named)
 	if err != nil {
 		return nil, fmt.Errorf("agents.defaults.workspace: %w", err)
 	}
@@ -62,12 +63,12 @@ func New(p Policy) (*Guard, error) {
 }
 
 // resolveAll resolves the paths of one setting.
-func resolveAll(key string, paths []string, into *[]string) error {
-	for _, path := range paths {
+func resolveAll(key string, named []string, into *[]string) error {
+	for _, path := range named {
 		if !filepath.IsAbs(path) {
 			return fmt.Errorf("%s: %q is not an absolute path", key, path)
 		}
-		real, err := resolve(filepath.Clean(path))
+		real, err := paths.Resolve(filepath.Clean(path))
 		if err != nil {
 			return fmt.Errorf("%s: %w", key, err)
 		}

@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+
+	"github.com/picoclaw/picoclaw/internal/paths"
 )
 
 // The rules for paths.
@@ -36,7 +38,21 @@ const (
 // user of the path must open it through package workspace, which can't be raced.
 func (g *Guard) Path(a Access, path string) Decision { return g.resolvePath(nil, a, path) }
 
-func (g *Guard) resolvePath(r *resolver, a Access, path string) Decision {
+// known is for the many paths of one command: what is looked up already, and what is open to commands alone. A nil one
+// is neither.
+type known struct {
+	paths.Resolver
+	home string // [ExecPolicy.Home], symbolic links resolved
+}
+
+func (k *known) resolve(path string) (string, error) {
+	if k == nil {
+		return paths.Resolve(path)
+	}
+	return k.Resolve(path)
+}
+
+func (g *Guard) resolvePath(k *known, a Access, path string) Decision {
 	if reason := malformed(path); reason != "" {
 		return Decision{Verdict: Deny, Rule: ruleMalformed, Reason: "access denied: " + reason}.with(saferInside, "")
 	}
@@ -44,20 +60,20 @@ func (g *Guard) resolvePath(r *resolver, a Access, path string) Decision {
 	if !filepath.IsAbs(path) {
 		abs = g.workspaces[0] + string(filepath.Separator) + path
 	}
-	return g.decidePath(r, a, path, abs)
+	return g.decidePath(k, a, path, abs)
 }
 
 // decidePath decides on abs, which the caller wrote as path.
-func (g *Guard) decidePath(r *resolver, a Access, path, abs string) Decision {
+func (g *Guard) decidePath(k *known, a Access, path, abs string) Decision {
 	clean := filepath.Clean(abs)
-	if len(g.allowed) > 0 && !withinAny(g.allowed, clean) && !withinAny(g.policy.Paths, clean) {
+	if len(g.allowed) > 0 && !paths.WithinAny(g.allowed, clean) && !paths.WithinAny(g.policy.Paths, clean) {
 		return g.constrained(path, clean)
 	}
-	real, err := r.resolve(clean)
+	real, err := k.resolve(clean)
 	itself := real
 	if a == Delete && !strings.HasSuffix(path, "/") && !strings.HasSuffix(path, "/.") {
 		// Deleting a link deletes the link, not what it points to, which may be anywhere, or nowhere.
-		if dir, dirErr := r.resolve(filepath.Dir(clean)); dirErr == nil {
+		if dir, dirErr := k.resolve(filepath.Dir(clean)); dirErr == nil {
 			itself, err = filepath.Join(dir, filepath.Base(clean)), nil
 		}
 	}
@@ -71,16 +87,16 @@ func (g *Guard) decidePath(r *resolver, a Access, path, abs string) Decision {
 	}
 	// "link/.." is the link's directory to this function and the target's parent to the kernel; both must be allowed.
 	if strings.Contains(abs, "..") {
-		if kernel, err := r.resolve(abs); err == nil && kernel != real {
-			if d := g.decideTarget(r, a, path, clean, kernel); d.Verdict != Allow {
+		if kernel, err := k.resolve(abs); err == nil && kernel != real {
+			if d := g.decideTarget(k, a, path, clean, kernel); d.Verdict != Allow {
 				return d
 			}
 		}
 	}
-	if d := g.decideTarget(r, a, path, clean, itself); d.Verdict != Allow {
+	if d := g.decideTarget(k, a, path, clean, itself); d.Verdict != Allow {
 		return d
 	}
-	if a == Delete && within(itself, g.workspaces[0]) {
+	if a == Delete && paths.Within(itself, g.workspaces[0]) {
 		return Decision{Verdict: Deny, Rule: ruleRoot, Path: itself,
 			Reason: "access denied: the workspace itself can't be deleted"}.with("delete what is inside it", "")
 	}
@@ -88,12 +104,12 @@ func (g *Guard) decidePath(r *resolver, a Access, path, abs string) Decision {
 }
 
 // decideTarget decides on one resolved target of a path.
-func (g *Guard) decideTarget(r *resolver, a Access, path, clean, target string) Decision {
-	lexical := withinAny(g.workspaces, clean)
+func (g *Guard) decideTarget(k *known, a Access, path, clean, target string) Decision {
+	lexical := paths.WithinAny(g.workspaces, clean)
 	switch {
 	case !g.policy.Restrict:
-	case lexical && within(g.workspaces[0], target):
-	case r != nil && r.home != "" && within(r.home, target):
+	case lexical && paths.Within(g.workspaces[0], target):
+	case k != nil && k.home != "" && paths.Within(k.home, target):
 	case !g.opened(a, target):
 		d := Decision{Verdict: Deny, Rule: ruleOutside, Reason: reasonOutside, Path: target}
 		if lexical {
@@ -107,7 +123,7 @@ func (g *Guard) decideTarget(r *resolver, a Access, path, clean, target string) 
 		return Decision{Verdict: Deny, Rule: ruleProtected, Reason: reasonOutside, Path: target}.with(saferInside,
 			settingGuarded)
 	}
-	if len(g.allowed) > 0 && !withinAny(g.allowed, target) {
+	if len(g.allowed) > 0 && !paths.WithinAny(g.allowed, target) {
 		return g.constrained(path, target)
 	}
 	return Decision{Verdict: Allow, Path: target}
@@ -123,11 +139,11 @@ func (g *Guard) constrained(path, target string) Decision {
 // guarded reports whether a resolved path outside the workspace is protected. To delete a directory is to delete what
 // is protected in it.
 func (g *Guard) guarded(a Access, target string) bool {
-	if withinAny(g.open, target) {
+	if paths.WithinAny(g.open, target) {
 		return false
 	}
-	return withinAny(g.protected, target) || a == Delete && slices.ContainsFunc(g.protected,
-		func(path string) bool { return within(target, path) })
+	return paths.WithinAny(g.protected, target) || a == Delete && slices.ContainsFunc(g.protected,
+		func(path string) bool { return paths.Within(target, path) })
 }
 
 // opened reports whether a whitelist opens a resolved path outside the workspace.

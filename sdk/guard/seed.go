@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"regexp"
 
+	"github.com/picoclaw/picoclaw/internal/paths"
 	"github.com/picoclaw/picoclaw/sdk/guard/internal/shell"
 )
 
@@ -79,7 +80,7 @@ func (a *analysis) strict() {
 
 // seedInside reports whether the seed's guard lets what it takes for a path pass.
 func (a *analysis) seedInside(path string) bool {
-	return safeDevices[path] || withinAny(a.guard.workspaces, path) || a.guard.opened(Read, path)
+	return safeDevices[path] || paths.WithinAny(a.guard.workspaces, path) || a.guard.opened(Read, path)
 }
 
 // span is a part of the text as the decision tells it.

@@ -7,8 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 
+	"github.com/picoclaw/picoclaw/internal/paths"
 	"github.com/picoclaw/picoclaw/sdk/guard"
 )
 
@@ -164,7 +164,7 @@ func (tx *transaction) changed() []Changed {
 	for i, f := range tx.files {
 		all[i] = Changed{Old: &f.old, Data: f.data}
 		for _, d := range tx.made {
-			if dir := filepath.Join(d.root.Name(), d.name); strings.HasPrefix(f.path, dir+string(filepath.Separator)) {
+			if dir := filepath.Join(d.root.Name(), d.name); paths.Within(dir, f.path) {
 				all[i].Dirs = append(all[i].Dirs, dir)
 			}
 		}

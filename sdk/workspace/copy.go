@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/picoclaw/picoclaw/internal/paths"
 	"github.com/picoclaw/picoclaw/sdk/guard"
 )
 
@@ -29,7 +30,7 @@ func (w *Workspace) Copy(source, destination string, o TransferOptions) error {
 			return err
 		}
 		defer unlock()
-		if real, err := resolve(from.Path); err == nil {
+		if real, err := paths.Resolve(from.Path); err == nil {
 			from.Path = real
 		}
 		t, err := transfer(source, from, to, o)

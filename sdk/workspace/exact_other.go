@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+
+	"github.com/picoclaw/picoclaw/internal/paths"
 )
 
 // directory is of no use where a file can be told from a directory only after it was opened.
@@ -60,7 +62,7 @@ func openDirExactly(path string) (*os.Root, error) {
 	if err != nil {
 		return nil, err
 	}
-	rest, _ := below(volume, path)
+	rest, _ := paths.Below(volume, path)
 	for rest != "." {
 		name, tail := rest, "."
 		for i := range rest {

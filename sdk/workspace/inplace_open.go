@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"syscall"
 
+	"github.com/picoclaw/picoclaw/internal/paths"
 	"github.com/picoclaw/picoclaw/sdk/guard"
 )
 
@@ -25,7 +26,7 @@ func (w *Workspace) openInPlace(path string) (*target, error) {
 	if err != nil {
 		return nil, err
 	}
-	real, err := resolve(abs)
+	real, err := paths.Resolve(abs)
 	if err != nil {
 		return nil, err
 	}

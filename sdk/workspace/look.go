@@ -3,6 +3,7 @@ package workspace
 import (
 	"io/fs"
 
+	"github.com/picoclaw/picoclaw/internal/paths"
 	"github.com/picoclaw/picoclaw/sdk/guard"
 )
 
@@ -32,7 +33,7 @@ func (w *Workspace) lookExactly(access guard.Access, path string, fn func(*Tree)
 	if err != nil {
 		return err
 	}
-	real, err := resolve(abs)
+	real, err := paths.Resolve(abs)
 	if err != nil {
 		return err
 	}

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 
+	"github.com/picoclaw/picoclaw/internal/paths"
 	"github.com/picoclaw/picoclaw/sdk/guard"
 )
 
@@ -79,10 +80,8 @@ func transfer(asked string, source *Tree, to *target, o TransferOptions) (*Trans
 	if err != nil {
 		return nil, err
 	}
-	_, inside := below(source.Path, to.path)
-	_, around := below(to.path, source.Path)
 	switch {
-	case inside || around:
+	case paths.Within(source.Path, to.path) || paths.Within(to.path, source.Path):
 		return nil, &Error{Code: Same, Path: asked, Err: errors.New(to.asked)}
 	case replaced != nil && !o.Overwrite:
 		return nil, &Error{Code: Exists, Path: to.asked}

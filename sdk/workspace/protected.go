@@ -3,15 +3,17 @@ package workspace
 import (
 	"errors"
 	"io/fs"
+	"slices"
 
+	"github.com/picoclaw/picoclaw/internal/paths"
 	"github.com/picoclaw/picoclaw/sdk/guard"
 )
 
-// resolved resolves the symbolic links of paths, as far as they exist.
-func (w *Workspace) resolved(paths []string) ([]string, error) {
-	out := make([]string, 0, len(paths))
-	for _, path := range paths {
-		real, err := resolve(path)
+// resolved resolves the symbolic links of the named paths, as far as they exist.
+func (w *Workspace) resolved(named []string) ([]string, error) {
+	out := make([]string, 0, len(named))
+	for _, path := range named {
+		real, err := paths.Resolve(path)
 		if errors.Is(err, fs.ErrPermission) {
 			real, err = path, nil // closed to this process, so it can't be reached by another name either
 		}
@@ -26,21 +28,13 @@ func (w *Workspace) resolved(paths []string) ([]string, error) {
 // protected reports whether a resolved path is one that no whitelist opens. To delete a directory is to delete what is
 // protected in it.
 func (w *Workspace) protected(access guard.Access, real string) bool {
-	if !w.policy.Restrict || covers(w.opened, real) || covers([]string{w.policy.Workspace}, real) {
+	if !w.policy.Restrict || paths.WithinAny(w.opened, real) || paths.Within(w.policy.Workspace, real) {
 		return false
 	}
-	if covers(w.closed, real) {
+	if paths.WithinAny(w.closed, real) {
 		return true
 	}
-	if access != guard.Delete {
-		return false
-	}
-	for _, path := range w.closed {
-		if _, above := below(real, path); above {
-			return true
-		}
-	}
-	return false
+	return access == guard.Delete && w.closedBelow(real)
 }
 
 // guarded reports whether there is something protected below an open directory, so that where a path in it really leads has
@@ -49,20 +43,10 @@ func (w *Workspace) guarded(r *root) bool {
 	if !w.policy.Restrict || r.dir == w.policy.Workspace {
 		return false // what is in the workspace is not protected
 	}
-	for _, path := range w.closed {
-		if _, ok := below(r.dir, path); ok {
-			return true
-		}
-	}
-	return false
+	return w.closedBelow(r.dir)
 }
 
-// covers reports whether a path is one of some directories, or below one.
-func covers(dirs []string, path string) bool {
-	for _, dir := range dirs {
-		if _, ok := below(dir, path); ok {
-			return true
-		}
-	}
-	return false
+// closedBelow reports whether something protected is dir or lies below it.
+func (w *Workspace) closedBelow(dir string) bool {
+	return slices.ContainsFunc(w.closed, func(path string) bool { return paths.Within(dir, path) })
 }

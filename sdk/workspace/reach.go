@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"strings"
 
+	"github.com/picoclaw/picoclaw/internal/paths"
 	"github.com/picoclaw/picoclaw/sdk/guard"
 )
 
@@ -104,11 +105,11 @@ func (w *Workspace) resolveAs(follow bool, abs string) (string, error) {
 		if w.straight(abs) {
 			return abs, nil
 		}
-		return resolve(abs)
+		return paths.Resolve(abs)
 	}
 	dir, err := filepath.Dir(abs), error(nil)
 	if !w.straight(dir) {
-		dir, err = resolve(dir)
+		dir, err = paths.Resolve(dir)
 	}
 	return filepath.Join(dir, filepath.Base(abs)), err
 }
@@ -120,7 +121,7 @@ func (w *Workspace) straight(abs string) bool {
 		return false // there a name has other forms besides
 	}
 	for _, r := range w.roots {
-		name, ok := below(r.dir, abs)
+		name, ok := paths.Below(r.dir, abs)
 		if !ok {
 			continue
 		}
@@ -146,7 +147,7 @@ func (w *Workspace) straight(abs string) bool {
 func (w *Workspace) find(access guard.Access, abs string) *root {
 	reading := access == guard.Read || access == guard.List
 	for _, r := range w.roots {
-		if _, ok := below(r.dir, abs); ok && (reading || r.writable) {
+		if paths.Within(r.dir, abs) && (reading || r.writable) {
 			return r
 		}
 	}
@@ -154,7 +155,7 @@ func (w *Workspace) find(access guard.Access, abs string) *root {
 }
 
 func (r *root) name(abs string) string {
-	name, _ := below(r.dir, abs)
+	name, _ := paths.Below(r.dir, abs)
 	return name
 }
 
@@ -178,15 +179,7 @@ func matches(patterns []*regexp.Regexp, path string) bool {
 
 // constrained reports whether the paths constraint, if there is one, leaves a path open.
 func (w *Workspace) constrained(real string) bool {
-	if len(w.policy.Paths) == 0 {
-		return true
-	}
-	for _, dir := range w.policy.Paths {
-		if _, ok := below(dir, real); ok {
-			return true
-		}
-	}
-	return false
+	return len(w.policy.Paths) == 0 || paths.WithinAny(w.policy.Paths, real)
 }
 
 // refusal says why a path is not open.
@@ -194,7 +187,7 @@ func (w *Workspace) refusal(path, abs string) error {
 	if len(w.policy.Paths) > 0 && !w.constrained(abs) {
 		return refused(path, "constraint.paths", "Path '"+path+"' is outside allowed paths")
 	}
-	if _, inside := below(w.policy.Workspace, abs); inside {
+	if paths.Within(w.policy.Workspace, abs) {
 		return refused(path, "workspace.symlink", outsideSymlink)
 	}
 	return refused(path, "workspace.outside", outside)
@@ -225,48 +218,4 @@ func escapes(err error) bool {
 		err = p.Err
 	}
 	return err.Error() == "path escapes from parent"
-}
-
-// below returns the name of path relative to dir if it is dir or below it. Both are clean and absolute.
-func below(dir, path string) (name string, ok bool) {
-	if path == dir {
-		return ".", true
-	}
-	prefix := dir
-	if !os.IsPathSeparator(dir[len(dir)-1]) {
-		prefix += string(filepath.Separator)
-	}
-	if len(path) > len(prefix) && path[:len(prefix)] == prefix {
-		return path[len(prefix):], true
-	}
-	return "", false
-}
-
-// resolve resolves the symbolic links in the longest part of a path that exists.
-func resolve(abs string) (string, error) {
-	rest := ""
-	for at := abs; ; {
-		real, err := filepath.EvalSymlinks(at)
-		if err == nil {
-			return filepath.Join(real, rest), nil
-		}
-		if !errors.Is(err, fs.ErrNotExist) {
-			return "", err
-		}
-		// A link whose target is missing leads to its target all the same.
-		if target, err := os.Readlink(at); err == nil {
-			if !filepath.IsAbs(target) {
-				target = filepath.Join(filepath.Dir(at), target)
-			}
-			if real, err := resolve(filepath.Dir(target)); err == nil {
-				return filepath.Join(real, filepath.Base(target), rest), nil
-			}
-		}
-		parent := filepath.Dir(at)
-		if parent == at {
-			return abs, nil
-		}
-		rest = filepath.Join(filepath.Base(at), rest)
-		at = parent
-	}
 }

@@ -4,6 +4,7 @@ import (
 	"io/fs"
 	"time"
 
+	"github.com/picoclaw/picoclaw/internal/paths"
 	"github.com/picoclaw/picoclaw/sdk/guard"
 )
 
@@ -36,7 +37,7 @@ func (w *Workspace) Status(path string) (Status, error) {
 	if err != nil {
 		return Status{}, err
 	}
-	if s.Path, err = resolve(abs); err != nil {
+	if s.Path, err = paths.Resolve(abs); err != nil {
 		return Status{}, err
 	}
 	s.Links = links(s.Info)

@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"slices"
 
+	"github.com/picoclaw/picoclaw/internal/paths"
 	"github.com/picoclaw/picoclaw/sdk/guard"
 )
 
@@ -105,7 +106,7 @@ func (w *Workspace) plan() []*root {
 			continue
 		}
 		for _, r := range whole {
-			if _, ok := below(r.dir, real); ok {
+			if paths.Within(r.dir, real) {
 				narrowed = append(narrowed, &root{dir: real, writable: r.writable})
 				break
 			}

@@ -1,6 +1,7 @@
-package guard
+package paths
 
 import (
+	"cmp"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -9,28 +10,27 @@ import (
 // maxLinks is how many symbolic links one path may go through; Linux allows as many.
 const maxLinks = 40
 
-// resolve follows the symbolic links of the longest existing prefix of an absolute path, the way the kernel would,
+// Resolve follows the symbolic links of the longest existing prefix of an absolute path, the way the kernel would,
 // and keeps the rest as it is. Unlike [filepath.EvalSymlinks] it also follows a link whose target doesn't exist,
 // because creating the path would create the target.
-func resolve(path string) (string, error) { return (*resolver)(nil).resolve(path) }
+func Resolve(path string) (string, error) { return (*Resolver)(nil).Resolve(path) }
 
-// resolver is for the many paths of one command: it remembers what it has looked up, and what is open to commands
-// alone. A nil one does neither.
-type resolver struct {
+// Resolver is for many paths at one time: it remembers what it has looked up. A nil one does not.
+type Resolver struct {
 	seen map[string]entry
 	dirs map[string]resolved // the paths that are resolved already, but for those with steps to the parent
-	home string              // [ExecPolicy.Home], symbolic links resolved
 }
 
 // entry is what a name in the file system stands for.
 type entry struct {
 	missing bool
 	target  string // of a symbolic link
+	real    string // what the system calls it, where one file has several names; else empty
 	err     error
 }
 
 // look looks a name up.
-func (r *resolver) look(path string) entry {
+func (r *Resolver) look(path string) entry {
 	if r == nil {
 		return look(path)
 	}
@@ -50,8 +50,8 @@ type resolved struct {
 	missing bool // there is no such directory, and so nothing in it
 }
 
-// resolve resolves a path from the longest beginning of it that is resolved already.
-func (r *resolver) resolve(path string) (string, error) {
+// Resolve is like the function, from the longest beginning of the path that is resolved already.
+func (r *Resolver) Resolve(path string) (string, error) {
 	if r == nil || strings.Contains(path, "..") {
 		real, err := r.follow(string(filepath.Separator), path)
 		return real.path, err
@@ -61,7 +61,7 @@ func (r *resolver) resolve(path string) (string, error) {
 }
 
 // step resolves a clean path from the directory above it.
-func (r *resolver) step(path string) (resolved, error) {
+func (r *Resolver) step(path string) (resolved, error) {
 	if real, ok := r.dirs[path]; ok {
 		return real, nil
 	}
@@ -86,11 +86,10 @@ func (r *resolver) step(path string) (resolved, error) {
 }
 
 // follow resolves a path that begins at a directory which is resolved.
-func (r *resolver) follow(at, path string) (resolved, error) {
+func (r *Resolver) follow(at, path string) (resolved, error) {
 	volume := filepath.VolumeName(path)
-	root := volume + string(filepath.Separator)
 	if volume != "" {
-		at = root
+		at = volume + string(filepath.Separator)
 	}
 	missing, links := false, 0
 	rest := path[len(volume):]
@@ -117,36 +116,17 @@ func (r *resolver) follow(at, path string) (resolved, error) {
 			at, missing = next, true
 			continue
 		case e.target == "":
-			at = next
+			at = cmp.Or(e.real, next)
 			continue
 		}
 		if links++; links > maxLinks {
 			return resolved{}, fmt.Errorf("too many levels of symbolic links at %s", next)
 		}
+		volume := filepath.VolumeName(e.target)
 		if filepath.IsAbs(e.target) {
-			at = root
+			at = volume + string(filepath.Separator)
 		}
-		rest = e.target[len(filepath.VolumeName(e.target)):] + string(filepath.Separator) + rest
+		rest = e.target[len(volume):] + string(filepath.Separator) + rest
 	}
 	return resolved{at, missing}, nil
-}
-
-// within reports whether path is dir or below it, component by component: /w2 is not within /w.
-func within(dir, path string) bool {
-	if filepath.Separator == '/' && filepath.IsAbs(dir) && filepath.Clean(dir) == dir && filepath.Clean(path) == path {
-		rest, ok := strings.CutPrefix(path, dir)
-		return ok && (rest == "" || rest[0] == '/' || dir == "/")
-	}
-	rel, err := filepath.Rel(dir, path)
-	return err == nil && filepath.IsLocal(rel)
-}
-
-// withinAny reports whether path is one of the directories or below one of them.
-func withinAny(dirs []string, path string) bool {
-	for _, dir := range dirs {
-		if within(dir, path) {
-			return true
-		}
-	}
-	return false
 }

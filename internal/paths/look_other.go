@@ -1,11 +1,12 @@
 //go:build !unix
 
-package guard
+package paths
 
 import (
 	"errors"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"syscall"
 )
 
@@ -19,6 +20,9 @@ func look(path string) (e entry) {
 		e.err = err
 	case info.Mode()&fs.ModeSymlink != 0:
 		e.target, e.err = os.Readlink(path)
+		e.target = filepath.FromSlash(e.target)
+	default:
+		e.real, _ = filepath.EvalSymlinks(path) // the long form of a short name, in its own case
 	}
 	return e
 }
