@@ -21,8 +21,8 @@ const (
 	lookAtEach = 8        // calls, as to look takes a microsecond
 )
 
-// Tidy gives memory back when 1 MiB or more has passed, at once or little by little, and then nothing for two seconds. The
-// zero value is ready for use, concurrently.
+// Tidy gives memory back when 1 MiB or more has passed, at once or little by little, and then nothing for two
+// seconds. The zero value is ready for use, concurrently.
 type Tidy struct {
 	passed atomic.Int64 // bytes, since memory was given back
 
@@ -33,8 +33,8 @@ type Tidy struct {
 	timer *time.Timer // nil until the first time
 }
 
-// Passed is told of the size of something, in bytes, when nothing needs it any more: when a call has been answered. It does not wait for
-// what it starts.
+// Passed is told of the size of something, in bytes, when nothing needs it any more: when a call has been answered.
+// It does not wait for what it starts.
 func (t *Tidy) Passed(size int) {
 	if t.calls.Add(1)%lookAtEach == 0 && t.Due() {
 		go runtime.GC()

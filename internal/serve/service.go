@@ -49,8 +49,8 @@ type service struct {
 	calls       sync.WaitGroup // Add only under mu, while not draining
 }
 
-// NewServer returns a plugin as the gRPC service that a host calls. Describe, Configure and then Call have to come in that
-// order.
+// NewServer returns a plugin as the gRPC service that a host calls. Describe, Configure and then Call have to come in
+// that order.
 func NewServer(p Plugin, logger hclog.Logger) pluginpb.PluginServer { return newService(p, logger) }
 
 func newService(p Plugin, logger hclog.Logger) *service {
@@ -135,8 +135,10 @@ const noWorkspace = "none"
 // notGranted says why this plugin has no workspace.
 func (s *service) notGranted() workspace.Error {
 	setting := "plugins." + s.plugin.ID + ".grants.workspace"
-	refused := workspace.Error{Code: workspace.Refused, Rule: "grant.workspace", Hint: "the operator grants it with " + setting,
-		Err: errors.New("access denied: plugin " + s.plugin.ID + " is not granted the workspace")}
+	refused := workspace.Error{
+		Code: workspace.Refused, Rule: "grant.workspace", Hint: "the operator grants it with " + setting,
+		Err: errors.New("access denied: plugin " + s.plugin.ID + " is not granted the workspace"),
+	}
 	if asked := s.plugin.Grants.Workspace; asked == "" || asked == noWorkspace {
 		refused.Hint = "the plugin does not ask for it: that is for its author to change"
 	}
