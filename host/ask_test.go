@@ -2,6 +2,7 @@ package host
 
 import (
 	"context"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -22,6 +23,9 @@ func TestTheCallsTimeStandsStillWhileAPersonFillsInAForm(t *testing.T) {
 		answer := answers(ctx, "p.t")(&pluginpb.Question{Schema: []byte(`{}`)})
 		if answer.GetAction() != "accept" || string(answer.GetContent()) != `{}` || ctx.Err() != nil {
 			t.Errorf("%v, %v", answer, ctx.Err())
+		}
+		if refused := answers(ctx, "p.t")(&pluginpb.Question{Message: strings.Repeat("x", maxForm+1)}); refused.GetError() == "" {
+			t.Errorf("%v", refused)
 		}
 	})
 	if answers(t.Context(), "p.t") != nil {

@@ -35,21 +35,13 @@ type Content struct {
 	URI       string
 }
 
-// add adds blocks behind the result's text.
-func (r *Result) add(blocks []*pluginpb.Content) {
-	if len(blocks) == 0 {
-		return
-	}
-	if r.Text != "" {
-		r.Content = []Content{{Text: r.Text}}
-	}
+// contents are a plugin's blocks as callers have them.
+func contents(blocks []*pluginpb.Content) []Content {
+	var all []Content
 	for _, b := range blocks {
-		r.Content = append(r.Content, Content{b.GetText(), b.GetData(), b.GetMediaType(), b.GetUri()})
-		if r.Text != "" && b.GetText() != "" {
-			r.Text += "\n"
-		}
-		r.Text += b.GetText()
+		all = append(all, Content{b.GetText(), b.GetData(), b.GetMediaType(), b.GetUri()})
 	}
+	return all
 }
 
 // size is how many bytes the result has.

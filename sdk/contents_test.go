@@ -24,6 +24,7 @@ func (p pictures) Contents() []sdk.Content { return p.Shown }
 func TestContents(t *testing.T) {
 	one := sdk.Content{Data: []byte{1}, MediaType: "image/png"}
 	resource := sdk.Content{Text: "{}", MediaType: "application/json", URI: "test://r"}
+	text := sdk.Content{Text: "pictures"}
 	both := []sdk.Content{{Text: "first"}, one, resource}
 	returns := func(name string, shown ...sdk.Content) sdk.Tool {
 		return sdk.NewTool(name, "Shows.", func(context.Context, *sdk.Request[struct{}]) (pictures, error) {
@@ -35,9 +36,14 @@ func TestContents(t *testing.T) {
 		sdk.NewTool("alone", "Shows.", func(context.Context, *sdk.Request[struct{}]) ([]sdk.Content, error) { return both, nil }, sdk.Traits{}),
 	}}
 	p := sdktest.Start(t, plugin, sdktest.Options{})
-	for tool, want := range map[string][]sdk.Content{"none": nil, "one": {one}, "resource": {resource}, "several": both, "alone": both} {
+	texts := map[string]string{
+		"none": "pictures", "one": "pictures", "resource": "pictures\n{}", "several": "pictures\nfirst\n{}", "alone": "first\n{}",
+	}
+	for tool, want := range map[string][]sdk.Content{
+		"none": nil, "one": {text, one}, "resource": {text, resource}, "several": append([]sdk.Content{text}, both...), "alone": both,
+	} {
 		r := p.Call(tool, `{}`)
-		if diff := cmp.Diff(want, r.Content); r.Err != nil || diff != "" || (r.Text == "pictures") != (tool != "alone") {
+		if diff := cmp.Diff(want, r.Content); r.Err != nil || diff != "" || r.Text != texts[tool] {
 			t.Errorf("%s: %q, %v\n%s", tool, r.Text, r.Err, diff)
 		}
 	}

@@ -123,8 +123,8 @@ func understand(t *testing.T, all []exchange) {
 	if e := last(ended(t, calls)).GetError(); e.GetCode() != pluginpb.CodeAccessDenied || e.GetRule() != "workspace.outside" {
 		t.Errorf("outside: %v", e)
 	}
-	if r := last(ended(t, calls)); r.AgentText() != "a picture" || len(r.Blocks()) != 1 || r.Blocks()[0].GetMediaType() != "image/png" ||
-		string(r.Blocks()[0].GetData()) != "\x89PNG" {
+	if r := last(ended(t, calls)); r.AgentText() != "a picture" || len(r.Blocks()) != 2 || r.Blocks()[1].GetMediaType() != "image/png" ||
+		string(r.Blocks()[1].GetData()) != "\x89PNG" {
 		t.Errorf("the picture is %v", r)
 	}
 	if r := last(ended(t, calls)); r.AgentText() != `{"n":3}` {

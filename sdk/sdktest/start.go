@@ -48,7 +48,7 @@ type Plugin struct {
 type Result struct {
 	Text       string
 	Structured json.RawMessage
-	Content    []sdk.Content   // what there is behind the text
+	Content    []sdk.Content   // all blocks in order, if there is more than a text
 	Err        *pluginpb.Error // nil if the call succeeded
 	Output     []byte          // what was passed on while it ran
 	Progress   []*pluginpb.Progress
