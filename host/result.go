@@ -11,7 +11,7 @@ import (
 type Result struct {
 	Text       string          // what an agent reads
 	Structured json.RawMessage // the typed result, a JSON object in one line; nil for tools that have only text
-	Content    []Content       // all blocks in order, if there is more than the text, which has what is to be read of them
+	Content    []Content       // all blocks in order, if there is more than text; Text has what is to be read
 	Err        *Error          // nil if the call succeeded
 	Duration   time.Duration   // from the call's arrival to its answer
 }
@@ -26,8 +26,8 @@ type Error struct {
 
 func (e *Error) Error() string { return e.Message }
 
-// Content is one block of a result: a text, something to look at or listen to, or with a URI a resource, whose contents are
-// the text or the data.
+// Content is one block of a result: a text, something to look at or listen to, or with a URI a resource, whose
+// contents are the text or the data.
 type Content struct {
 	Text      string
 	Data      []byte
@@ -35,21 +35,13 @@ type Content struct {
 	URI       string
 }
 
-// add adds blocks behind the result's text.
-func (r *Result) add(blocks []*pluginpb.Content) {
-	if len(blocks) == 0 {
-		return
-	}
-	if r.Text != "" {
-		r.Content = []Content{{Text: r.Text}}
-	}
+// contents are a plugin's blocks as callers have them.
+func contents(blocks []*pluginpb.Content) []Content {
+	var all []Content
 	for _, b := range blocks {
-		r.Content = append(r.Content, Content{b.GetText(), b.GetData(), b.GetMediaType(), b.GetUri()})
-		if r.Text != "" && b.GetText() != "" {
-			r.Text += "\n"
-		}
-		r.Text += b.GetText()
+		all = append(all, Content{b.GetText(), b.GetData(), b.GetMediaType(), b.GetUri()})
 	}
+	return all
 }
 
 // size is how many bytes the result has.
