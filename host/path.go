@@ -47,8 +47,8 @@ func (s *Session) kernelWalls(path string) (walls []PathWall, err error) {
 		if !given.Enabled {
 			continue
 		}
-		grants := given.Grants.Intersect(grantsOf(p.Manifest.Grants))
-		wall, err := s.kernelWall("kernel, plugin "+p.Manifest.ID, s.profile(p.Manifest, grants), path)
+		grants := given.Grants.Intersect(p.Manifest.Grants)
+		wall, err := s.kernelWall("kernel, plugin "+p.Manifest.ID, s.profile(p.Manifest.ID, grants), path)
 		if err != nil {
 			return nil, err
 		}

@@ -59,7 +59,7 @@ func (p *Plugin) Manifest() (*pluginpb.Manifest, error) {
 		Version:  p.Version,
 		Doc:      p.Doc,
 		Protocol: pluginpb.Range{Min: pluginpb.ProtocolVersion, Max: pluginpb.ProtocolVersion},
-		Grants: pluginpb.Asked{
+		Grants: pluginpb.Grant{
 			Workspace: string(workspace),
 			Exec:      p.Grants.Exec,
 			Programs:  p.Grants.Programs,

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
 // instance is a home for a test, with HOME=/home/user.
@@ -102,7 +104,7 @@ func TestDefaults(t *testing.T) {
 	if c.File() != "" || c.IsolationEnabled() {
 		t.Errorf("file %q, isolation %t", c.File(), c.IsolationEnabled())
 	}
-	for id, want := range map[string]Grants{
+	for id, want := range map[string]pluginpb.Grant{
 		"filesystem": {Workspace: "rw", State: true},
 		"grep":       {Workspace: "ro", Exec: true, Env: []string{"HOME", "XDG_CONFIG_HOME"}},
 		"shell":      {Workspace: "rw", Exec: true, Network: true},
@@ -127,7 +129,7 @@ func TestLayersAndTheirOrigins(t *testing.T) {
 	if a.Tools.Set != "all" || a.Tools.Exec.TimeoutSeconds != 7 || a.Tools.Exec.Profile != "seed_strict" || !a.Tools.Exec.EnableDenyPatterns {
 		t.Errorf("the tools are %+v", a.Tools)
 	}
-	if got, want := c.Plugin("shell").Grants, (Grants{Workspace: "rw", Exec: true}); !cmp.Equal(got, want) {
+	if got, want := c.Plugin("shell").Grants, (pluginpb.Grant{Workspace: "rw", Exec: true}); !cmp.Equal(got, want) {
 		t.Errorf("the shell's grants are %+v; want %+v", got, want)
 	}
 	for key, want := range map[string]string{

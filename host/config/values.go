@@ -1,5 +1,9 @@
 package config
 
+import (
+	"github.com/picoclaw/picoclaw/sdk/pluginpb"
+)
+
 // Defaults are the settings of agents.defaults.
 type Defaults struct {
 	Workspace                 string `koanf:"workspace"` // absolute
@@ -95,8 +99,8 @@ type AgentPlugins struct {
 // Plugin is what the operator decided about one plugin.
 type Plugin struct {
 	Enabled bool           `koanf:"enabled"`
-	Dev     string         `koanf:"dev"` // absolute build directory, or ""
-	Grants  Grants         `koanf:"grants"`
+	Dev     string         `koanf:"dev"`    // absolute build directory, or ""
+	Grants  pluginpb.Grant `koanf:"grants"` // what the operator gives to it
 	Config  map[string]any `koanf:"config"`
 
 	// Granted says that the configuration speaks of the plugin's grants, be it to give nothing.
@@ -107,13 +111,4 @@ type Plugin struct {
 type Signatures struct {
 	Required bool     `koanf:"required"`
 	Keys     []string `koanf:"keys"` // minisign's public keys
-}
-
-// Grants is what the operator gives to a plugin. The zero value gives nothing.
-type Grants struct {
-	Workspace string   `koanf:"workspace"` // "", "none", "ro" or "rw"
-	Exec      bool     `koanf:"exec"`
-	Network   bool     `koanf:"network"`
-	State     bool     `koanf:"state"`
-	Env       []string `koanf:"env"`
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/picoclaw/picoclaw/host/config"
 	"github.com/picoclaw/picoclaw/internal/paths"
+	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
 // Child says what a child session asks for. Its zero value asks for all that the parent has: a nil pointer, a nil
@@ -30,7 +31,7 @@ type Child struct {
 	DisabledTools   []string // of the parent's tools, none that matches
 	EnabledPlugins  []string // the same for plugins
 	DisabledPlugins []string
-	Grants          map[string]Grants // by plugin id: at most what the parent's plugin has
+	Grants          map[string]pluginpb.Grant // by plugin id: at most what the parent's plugin has
 
 	EnableDenyPatterns  *bool
 	CustomDenyPatterns  []string // besides the parent's
