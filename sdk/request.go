@@ -6,6 +6,7 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
+	"github.com/picoclaw/picoclaw/internal/limits"
 	"github.com/picoclaw/picoclaw/sdk/guard"
 	"github.com/picoclaw/picoclaw/sdk/workspace"
 )
@@ -56,14 +57,9 @@ type ExecSettings struct {
 	Limits   ExecLimits
 }
 
-// ExecLimits bound one command with all that it starts; a zero is no limit.
-type ExecLimits struct {
-	Processes int           // processes and threads
-	Memory    int64         // bytes
-	CPU       time.Duration // processor time
-	FileSize  int64         // bytes of one file
-	OpenFiles int           // descriptors of one process
-}
+// ExecLimits bound one command with all that it starts: Processes, Memory in bytes, CPU time, FileSize in bytes, and
+// OpenFiles of each process; a zero is no limit.
+type ExecLimits = limits.Limits
 
 // emit passes on what a call has to tell before its result; nil when nobody listens.
 type emit func(event)

@@ -147,7 +147,6 @@ func (s *service) noWorkspace() workspace.Refused {
 }
 
 func execSettings(p *pluginpb.ExecPolicy) ExecSettings {
-	limits := p.GetLimits()
 	return ExecSettings{
 		Timeout:   time.Duration(p.GetTimeoutSeconds()) * time.Second,
 		Env:       p.GetEnv(),
@@ -155,13 +154,7 @@ func execSettings(p *pluginpb.ExecPolicy) ExecSettings {
 		ReadOnly:  p.GetReadOnly(),
 		ReadWrite: p.GetReadWrite(),
 		Unwalled:  p.GetUnwalled(),
-		Limits: ExecLimits{
-			Processes: int(limits.GetProcesses()),
-			Memory:    limits.GetMemoryBytes(),
-			CPU:       time.Duration(limits.GetCpuSeconds()) * time.Second,
-			FileSize:  limits.GetFileBytes(),
-			OpenFiles: int(limits.GetOpenFiles()),
-		},
+		Limits:    p.GetLimits().Limits(),
 	}
 }
 
