@@ -117,7 +117,7 @@ func refusedBy(err error) error {
 func (s *Session) kernelWall(name string, profile isolation.Profile, path string) (PathWall, error) {
 	in := s.policy.Isolation()
 	reach, err := isolation.ReachOf(isolation.Config{
-		Enabled: in.Enabled, Home: s.policy.Home(), ExposePaths: exposed(in.ExposePaths),
+		Enabled: in.Enabled, Home: s.policy.Home(), ExposePaths: in.ExposePaths,
 	}, profile, path)
 	if err != nil {
 		return PathWall{}, fmt.Errorf("%s: %w", name, err)

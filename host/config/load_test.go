@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/picoclaw/picoclaw/isolation"
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
@@ -91,7 +92,7 @@ func TestDefaults(t *testing.T) {
 				Limits: ExecLimits{Processes: 1024, Memory: "4GB", FileSize: "4GB", OpenFiles: 8192}},
 			Cron: Cron{ExecTimeoutMinutes: 5},
 		},
-		Isolation: Isolation{Network: true, ExposePaths: []ExposePath{}},
+		Isolation: Isolation{Network: true, ExposePaths: []isolation.ExposePath{}},
 	}
 	if diff := cmp.Diff(want, a, cmp.FilterPath(func(p cmp.Path) bool { return p.String() == "settings" }, cmp.Ignore())); diff != "" {
 		t.Errorf("the default agent (-want +got):\n%s", diff)
@@ -179,7 +180,7 @@ plugins:
 		if a.Workspace != "/home/user/ws" || !a.OwnWorkspace || !cmp.Equal(a.Tools.Disabled, []string{"exec", "w*"}) {
 			t.Errorf("the agent is %+v", a)
 		}
-		want := []ExposePath{{Source: "/home/user/go", Target: "/go", Mode: "rw"}}
+		want := []isolation.ExposePath{{Source: "/home/user/go", Target: "/go", Mode: "rw"}}
 		if !c.IsolationEnabled() || !cmp.Equal(a.Isolation.ExposePaths, want) {
 			t.Errorf("the isolation is %+v", a.Isolation)
 		}
@@ -197,7 +198,7 @@ func TestExposedPathsAreJoinedByTarget(t *testing.T) {
 	c := mustLoad(t, `{"isolation": {"expose_paths": [
 		{"source": "/a"}, {"source": "/b", "target": "/t"}, {"source": "/c", "target": "/t/", "mode": "rw"}]}}`,
 		`PICOCLAW_ISOLATION_EXPOSE_PATHS=[{"source": "/d", "target": "/a", "mode": "rw"}, {"source": "/e"}]`)
-	want := []ExposePath{
+	want := []isolation.ExposePath{
 		{Source: "/c", Target: "/t", Mode: "rw"},
 		{Source: "/d", Target: "/a", Mode: "rw"},
 		{Source: "/e", Target: "/e", Mode: "ro"},

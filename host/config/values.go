@@ -1,6 +1,7 @@
 package config
 
 import (
+	"github.com/picoclaw/picoclaw/isolation"
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
@@ -51,16 +52,9 @@ type Cron struct {
 
 // Isolation are the settings of isolation.
 type Isolation struct {
-	Enabled     bool         `koanf:"enabled"`
-	Network     bool         `koanf:"network"`
-	ExposePaths []ExposePath `koanf:"expose_paths"` // one for each target
-}
-
-// ExposePath shows a host path to isolated processes.
-type ExposePath struct {
-	Source string `koanf:"source" json:"source"` // absolute
-	Target string `koanf:"target" json:"target"` // absolute
-	Mode   string `koanf:"mode" json:"mode"`     // "ro" or "rw"
+	Enabled     bool                   `koanf:"enabled"`
+	Network     bool                   `koanf:"network"`
+	ExposePaths []isolation.ExposePath `koanf:"expose_paths"` // one for each target
 }
 
 // Audit are the settings of audit.

@@ -8,8 +8,8 @@ import (
 	"regexp/syntax"
 	"slices"
 
-	"github.com/picoclaw/picoclaw/host/config"
 	"github.com/picoclaw/picoclaw/internal/paths"
+	"github.com/picoclaw/picoclaw/isolation"
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
@@ -42,7 +42,7 @@ type Child struct {
 
 	IsolationEnabled *bool
 	Network          *bool
-	ExposePaths      []config.ExposePath // some of the parent's; "rw" may become "ro"
+	ExposePaths      []isolation.ExposePath // some of the parent's; "rw" may become "ro"
 }
 
 // Narrow returns the policy of a child session. It allows nothing that p does not allow: a child that asks for more

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/picoclaw/picoclaw/host/config"
 	"github.com/picoclaw/picoclaw/internal/limits"
+	"github.com/picoclaw/picoclaw/isolation"
 	"github.com/picoclaw/picoclaw/sdk/guard"
 )
 
@@ -109,8 +109,8 @@ func narrowIsolation(out, parent *Policy, child Child) (err error) {
 		return nil
 	}
 	for _, asked := range child.ExposePaths {
-		has := slices.ContainsFunc(parent.isolation.ExposePaths, func(rule config.ExposePath) bool {
-			return rule == asked || rule == config.ExposePath{Source: asked.Source, Target: asked.Target, Mode: "rw"} && asked.Mode == "ro"
+		has := slices.ContainsFunc(parent.isolation.ExposePaths, func(rule isolation.ExposePath) bool {
+			return rule == asked || rule == isolation.ExposePath{Source: asked.Source, Target: asked.Target, Mode: "rw"} && asked.Mode == "ro"
 		})
 		if !has {
 			return wider("expose_paths", fmt.Sprintf("%s on %s (%s)", asked.Source, asked.Target, asked.Mode))

@@ -8,6 +8,7 @@ import (
 
 	"github.com/picoclaw/picoclaw/host/config"
 	"github.com/picoclaw/picoclaw/internal/limits"
+	"github.com/picoclaw/picoclaw/isolation"
 	"github.com/picoclaw/picoclaw/sdk/guard"
 )
 
@@ -44,7 +45,7 @@ const defaultResultSize = 16 << 20
 type Isolation struct {
 	Enabled     bool // namespaces and a mount view of their own
 	Network     bool // whether a process that is granted the network has it
-	ExposePaths []config.ExposePath
+	ExposePaths []isolation.ExposePath
 }
 
 // Agent returns the id of the agent.

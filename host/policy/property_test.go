@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/picoclaw/picoclaw/host/config"
 	"github.com/picoclaw/picoclaw/internal/paths"
+	"github.com/picoclaw/picoclaw/isolation"
 	"github.com/picoclaw/picoclaw/sdk/guard"
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
@@ -292,16 +292,16 @@ func (w *world) command(g *guard.Guard, p *Policy, text string) bool {
 
 func TestExposedPathsOfAChild(t *testing.T) {
 	parent := must(t, `{"isolation": {"expose_paths": [{"source": "/a", "mode": "rw"}, {"source": "/b", "target": "/c"}]}}`)
-	rule := func(source, target, mode string) []config.ExposePath {
-		return []config.ExposePath{{Source: source, Target: target, Mode: mode}}
+	rule := func(source, target, mode string) []isolation.ExposePath {
+		return []isolation.ExposePath{{Source: source, Target: target, Mode: mode}}
 	}
-	for _, good := range [][]config.ExposePath{{}, rule("/a", "/a", "rw"), rule("/a", "/a", "ro"), rule("/b", "/c", "ro")} {
+	for _, good := range [][]isolation.ExposePath{{}, rule("/a", "/a", "rw"), rule("/a", "/a", "ro"), rule("/b", "/c", "ro")} {
 		child, err := parent.Narrow(Child{ExposePaths: good})
 		if err != nil || !slices.Equal(child.Isolation().ExposePaths, good) {
 			t.Errorf("%+v: %v", good, err)
 		}
 	}
-	for _, bad := range [][]config.ExposePath{rule("/b", "/c", "rw"), rule("/b", "/b", "ro"), rule("/", "/a", "ro"), rule("/a", "/a", "rwx")} {
+	for _, bad := range [][]isolation.ExposePath{rule("/b", "/c", "rw"), rule("/b", "/b", "ro"), rule("/", "/a", "ro"), rule("/a", "/a", "rwx")} {
 		if _, err := parent.Narrow(Child{ExposePaths: bad}); err == nil || !strings.Contains(err.Error(), "wider") {
 			t.Errorf("%+v: %v", bad, err)
 		}

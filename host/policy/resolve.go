@@ -11,6 +11,7 @@ import (
 
 	"github.com/picoclaw/picoclaw/host/config"
 	"github.com/picoclaw/picoclaw/internal/limits"
+	"github.com/picoclaw/picoclaw/isolation"
 	"github.com/picoclaw/picoclaw/sdk/guard"
 )
 
@@ -185,4 +186,4 @@ func originsOf(cfg *config.Config, agent *config.Agent) map[string]config.Origin
 	return out
 }
 
-func compareExposed(a, b config.ExposePath) int { return strings.Compare(a.Target, b.Target) }
+func compareExposed(a, b isolation.ExposePath) int { return strings.Compare(a.Target, b.Target) }
