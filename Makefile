@@ -15,8 +15,9 @@ GORELEASER         := github.com/goreleaser/goreleaser/v2@v2.16.0
 PROTOC_GEN_GO      := google.golang.org/protobuf/cmd/protoc-gen-go@v1.36.12
 PROTOC_GEN_GO_GRPC := google.golang.org/grpc/cmd/protoc-gen-go-grpc@v1.6.2
 
+SHELL         := bash
 .DEFAULT_GOAL := build
-.PHONY: build test vet lint bench demo docs man release-check guard-score proto clean help
+.PHONY: build test test-long vet lint bench demo docs man release-check guard-score proto clean help
 
 help: ## Show what there is to make
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -29,14 +30,24 @@ build: ## Build picoclaw and its plugins into bin/
 		bin/plugins/$$p/$$p$(EXE) describe > bin/plugins/$$p/plugin.json; \
 	done
 
-test: vet ## Run every test, with the race detector, as root (if you are) and unprivileged
-	.ci/install tests
-	@built=$$(mktemp -d) && trap 'rm -rf "$$built"' EXIT && set -x && \
-		PICOCLAW_TEST_BUILT="$$built" CGO_ENABLED=1 $(GO) test -race -exec "$(CURDIR)/.ci/twice" ./...
+# The packages with goroutines of their own, which are tested with the race detector.
+RACED := ./host ./host/audit ./host/mcp ./host/store ./host/supervise ./sdk ./sdk/workspace ./plugins/shell/...
 
-vet:
+test: ## Run the tests that a change may break, in some minutes: make test-long runs them all
+	.ci/install tests
 	@unformatted=$$(gofmt -l cmd docs host internal isolation plugins sdk); \
 		[ -z "$$unformatted" ] || { echo "not formatted by gofmt: $$unformatted"; exit 1; }
+	@built=$$(mktemp -d) && trap 'rm -rf "$$built"' EXIT && export PICOCLAW_TEST_BUILT="$$built" && set -x && \
+		CGO_ENABLED=0 $(GO) test -short $$($(GO) list ./... | grep -vxFf <($(GO) list $(RACED))) && \
+		CGO_ENABLED=1 $(GO) test -short -race $(RACED)
+
+test-long: vet ## Run every test in full, with the race detector, as root (if you are) and unprivileged, and the suites of others
+	.ci/install tests
+	@built=$$(mktemp -d) && trap 'rm -rf "$$built"' EXIT && export PICOCLAW_TEST_BUILT="$$built" && set -x && \
+		CGO_ENABLED=1 $(GO) test -race -exec "$(CURDIR)/.ci/twice" ./... && \
+		CGO_ENABLED=0 $(GO) test -tags long ./host/mcp
+
+vet:
 	$(GO) vet ./...
 	GOOS=windows $(GO) vet ./...
 	GOOS=darwin $(GO) vet ./...

@@ -37,3 +37,21 @@ func TestLinksLeadSomewhere(t *testing.T) {
 		}
 	}
 }
+
+// The files and directories that the architecture names are there: whoever follows it finds them.
+func TestFilesThatTheArchitectureNamesExist(t *testing.T) {
+	text, err := os.ReadFile("architecture.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := regexp.MustCompile("`((?:cmd|docs|host|internal|isolation|plugins|sdk)/[a-z0-9_./*-]+)`")
+	found := name.FindAllStringSubmatch(string(text), -1)
+	if len(found) < 40 {
+		t.Errorf("only %d were found", len(found))
+	}
+	for _, file := range found {
+		if matches, err := filepath.Glob(filepath.Join("..", file[1])); err != nil || len(matches) == 0 {
+			t.Errorf("the architecture names %s, which is not there", file[1])
+		}
+	}
+}

@@ -2,8 +2,11 @@ package host
 
 import (
 	"context"
+	"encoding/json"
 
+	"github.com/picoclaw/picoclaw/internal/patience"
 	"github.com/picoclaw/picoclaw/sdk/guard"
+	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
 // Question is a call that a person has to allow.
@@ -17,11 +20,52 @@ type Question struct {
 // the context ends it returns false.
 type Asker func(context.Context, Question) bool
 
-type askerKey struct{}
+// Form is what a tool asks of a person. Its words are the plugin's: whoever shows it says whose.
+type Form struct {
+	Tool    string          // full name
+	Message string          // what it is about
+	Schema  json.RawMessage // an object of strings, numbers, booleans and choices
+}
+
+// Filled is a form that a person was shown.
+type Filled struct {
+	Action string          // "accept", "decline" or "cancel"
+	Values json.RawMessage // with accept, an object that fits the schema
+}
+
+// Former shows a form to a person, for as long as a person takes. An error says why that was not possible.
+type Former func(context.Context, Form) (Filled, error)
+
+type (
+	askerKey  struct{}
+	formerKey struct{}
+)
 
 // WithAsker returns a context whose calls can ask a person. Where nobody can be asked, what needs a yes is refused.
 func WithAsker(ctx context.Context, ask Asker) context.Context {
 	return context.WithValue(ctx, askerKey{}, ask)
+}
+
+// WithFormer returns a context whose calls can have a person fill in forms. Where nobody can, tools are told so.
+func WithFormer(ctx context.Context, show Former) context.Context {
+	return context.WithValue(ctx, formerKey{}, show)
+}
+
+// answers returns what answers a tool's questions, nil if nobody does. The time of the call, that of ctx, stands still
+// while a person thinks.
+func answers(ctx context.Context, tool string) func(*pluginpb.Question) *pluginpb.Answer {
+	show, ok := ctx.Value(formerKey{}).(Former)
+	if !ok || show == nil {
+		return nil
+	}
+	return func(q *pluginpb.Question) *pluginpb.Answer {
+		defer patience.Pause(ctx)()
+		filled, err := show(ctx, Form{Tool: tool, Message: q.GetMessage(), Schema: q.GetSchema()})
+		if err != nil {
+			return &pluginpb.Answer{Error: err.Error()}
+		}
+		return &pluginpb.Answer{Action: filled.Action, Content: filled.Values}
+	}
 }
 
 // asked says whether there is somebody to ask.

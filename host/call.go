@@ -13,8 +13,9 @@ import (
 	"github.com/picoclaw/picoclaw/host/audit"
 	"github.com/picoclaw/picoclaw/host/catalog"
 	"github.com/picoclaw/picoclaw/host/supervise"
+	"github.com/picoclaw/picoclaw/internal/nearest"
+	"github.com/picoclaw/picoclaw/internal/patience"
 	"github.com/picoclaw/picoclaw/sdk/guard"
-	"github.com/picoclaw/picoclaw/sdk/nearest"
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
@@ -40,7 +41,7 @@ func (s *Session) Call(ctx context.Context, tool string, arguments json.RawMessa
 	result.Duration = time.Since(began)
 
 	record.Millis = float64(result.Duration.Microseconds()) / 1000
-	record.Bytes = len(result.Text) + len(result.Structured) + len(result.Media)
+	record.Bytes = result.size()
 	if result.Err != nil {
 		record.Error = result.Err.Message
 		if record.Rule == "" {
@@ -77,10 +78,11 @@ func (s *Session) call(ctx context.Context, name string, raw json.RawMessage, ev
 	if err != nil {
 		return unavailable(err)
 	}
-	ctx, cancel := context.WithTimeout(ctx, s.timeout())
+	ctx, cancel := patience.WithTimeout(ctx, s.timeout())
 	defer cancel()
 	outcome, err := machinery.supervisor.Call(ctx, spec,
-		&pluginpb.CallRequest{Tool: t.Spec.Name, Arguments: args.Canonical, CallId: s.id}, translate(events))
+		&pluginpb.CallRequest{Tool: t.Spec.Name, Arguments: args.Canonical, CallId: s.id},
+		supervise.Listener{Event: translate(events), Answer: answers(ctx, t.FullName())})
 	if err != nil {
 		return s.broken(ctx, t, err)
 	}
@@ -176,12 +178,12 @@ func resetHint(plugin string) string {
 
 // bounded turns a plugin's answer into a result, if it is not larger than the policy's limit.
 func (s *Session) bounded(t *catalog.Tool, r *pluginpb.Result) *Result {
-	out := &Result{Text: r.AgentText(), Structured: r.GetStructured(), Media: r.GetMedia(), MediaType: r.GetMediaType()}
+	out := &Result{Text: r.AgentText(), Structured: r.GetStructured()}
+	out.add(r.Blocks())
 	if e := r.GetError(); e != nil {
 		out.Err = &Error{Code: e.GetCode(), Message: e.GetMessage(), Rule: e.GetRule(), Hint: e.GetHint()}
 	}
-	size := int64(len(out.Text)) + int64(len(out.Structured)) + int64(len(out.Media))
-	if limit := s.policy.Limits().ResultSize; limit > 0 && size > limit {
+	if size, limit := int64(out.size()), s.policy.Limits().ResultSize; limit > 0 && size > limit {
 		return &Result{Err: &Error{
 			Code:    pluginpb.CodeTooLarge,
 			Message: fmt.Sprintf("the result of %s is %d bytes long; at most %d are passed on", t.Spec.Name, size, limit),
@@ -201,19 +203,4 @@ func (s *Session) bounded(t *catalog.Tool, r *pluginpb.Result) *Result {
 
 func unavailable(err error) *Result {
 	return &Result{Err: &Error{Code: pluginpb.CodeUnavailable, Message: err.Error()}}
-}
-
-// translate turns the wire's events into the caller's.
-func translate(events func(Event)) func(*pluginpb.CallEvent) {
-	if events == nil {
-		return nil
-	}
-	return func(e *pluginpb.CallEvent) {
-		if o := e.GetOutput(); o != nil {
-			events(Event{Output: o.GetData(), Stderr: o.GetStream() == pluginpb.Output_STREAM_STDERR})
-		}
-		if p := e.GetProgress(); p != nil {
-			events(Event{Done: p.GetDone(), Total: p.GetTotal(), Message: p.GetMessage()})
-		}
-	}
 }

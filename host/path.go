@@ -107,8 +107,7 @@ func (s *Session) workspaceWall(path string) (wall PathWall, real string, err er
 
 // refusedBy is err if the workspace refuses. That there is nothing, or nothing that this user may see, is no refusal.
 func refusedBy(err error) error {
-	var refused *workspace.Refused
-	if errors.As(err, &refused) {
+	if refused := workspace.Refusal(err); refused != nil {
 		return refused
 	}
 	return nil

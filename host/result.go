@@ -3,14 +3,15 @@ package host
 import (
 	"encoding/json"
 	"time"
+
+	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
 // Result is how a call ended. Text and Structured may be there beside an error: what was found until then.
 type Result struct {
 	Text       string          // what an agent reads
 	Structured json.RawMessage // the typed result, a JSON object in one line; nil for tools that have only text
-	Media      []byte          // something to look at or listen to, such as an image
-	MediaType  string          // what Media is, such as image/png
+	Content    []Content       // all blocks in order, if there is more than the text, which has what is to be read of them
 	Err        *Error          // nil if the call succeeded
 	Duration   time.Duration   // from the call's arrival to its answer
 }
@@ -25,11 +26,37 @@ type Error struct {
 
 func (e *Error) Error() string { return e.Message }
 
-// Event is what a call has to tell before its result: a piece of output, or progress.
-type Event struct {
-	Output []byte // what the tool prints, as it comes; nil for progress
-	Stderr bool   // the output is of the error stream
+// Content is one block of a result: a text, something to look at or listen to, or with a URI a resource, whose contents are
+// the text or the data.
+type Content struct {
+	Text      string
+	Data      []byte
+	MediaType string
+	URI       string
+}
 
-	Done, Total float64 // in any unit; Total is 0 when not known
-	Message     string
+// add adds blocks behind the result's text.
+func (r *Result) add(blocks []*pluginpb.Content) {
+	if len(blocks) == 0 {
+		return
+	}
+	if r.Text != "" {
+		r.Content = []Content{{Text: r.Text}}
+	}
+	for _, b := range blocks {
+		r.Content = append(r.Content, Content{b.GetText(), b.GetData(), b.GetMediaType(), b.GetUri()})
+		if r.Text != "" && b.GetText() != "" {
+			r.Text += "\n"
+		}
+		r.Text += b.GetText()
+	}
+}
+
+// size is how many bytes the result has.
+func (r *Result) size() int {
+	n := len(r.Text) + len(r.Structured)
+	for _, c := range r.Content {
+		n += len(c.Data)
+	}
+	return n
 }

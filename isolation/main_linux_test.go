@@ -16,7 +16,7 @@ import (
 const childEnv = "PICOCLAW_TEST_CHILD"
 
 // TestMain runs the tests as the user who starts them and, if that is root,
-// once more as an unprivileged user.
+// once more as an unprivileged user, but not with -short.
 func TestMain(m *testing.M) {
 	flag.Parse()
 	os.Exit(run(m))
@@ -47,7 +47,7 @@ func run(m *testing.M) int {
 		return fail(fmt.Errorf("build the child: %w\n%s", err, out))
 	}
 	os.Setenv(childEnv, child)
-	if code := m.Run(); code != 0 || os.Getuid() != 0 || !plainRun() {
+	if code := m.Run(); code != 0 || os.Getuid() != 0 || testing.Short() || !plainRun() {
 		return code
 	}
 	return asUnprivileged(dir)

@@ -4,8 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"strings"
 
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
+	"github.com/picoclaw/picoclaw/sdk/workspace"
 )
 
 // The codes of errors that programs tell apart. A tool may use others of its own.
@@ -17,6 +19,7 @@ const (
 	TooLarge        = pluginpb.CodeTooLarge        // over a limit
 	Timeout         = pluginpb.CodeTimeout         // out of time
 	Cancelled       = pluginpb.CodeCancelled       // the caller gave up
+	NobodyToAsk     = pluginpb.CodeNobodyToAsk     // there is no person to put a question to
 	Failed          = pluginpb.CodeFailed          // anything else
 )
 
@@ -43,12 +46,6 @@ func (e *Error) WithHint(format string, args ...any) *Error {
 // Error returns the message.
 func (e *Error) Error() string { return e.Message }
 
-// refusal is implemented by errors of the guard and the workspace.
-type refusal interface {
-	error
-	Refusal() (rule, hint string)
-}
-
 // wire turns any error into what the host is told.
 func wire(err error) *pluginpb.Error {
 	e := classify(err)
@@ -56,16 +53,17 @@ func wire(err error) *pluginpb.Error {
 	return e
 }
 
+// valid makes a text one that the wire, and JSON behind it, can carry: bytes that are not UTF-8 show as U+FFFD.
+func valid(text string) string { return strings.ToValidUTF8(text, "\uFFFD") }
+
 func classify(err error) *pluginpb.Error {
 	var own *Error
 	if errors.As(err, &own) {
 		// The text of what wraps it is kept: it is the sentence that the author meant.
 		return &pluginpb.Error{Code: own.Code, Message: err.Error(), Rule: own.Rule, Hint: own.Hint}
 	}
-	var refused refusal
-	if errors.As(err, &refused) {
-		rule, hint := refused.Refusal()
-		return &pluginpb.Error{Code: AccessDenied, Message: err.Error(), Rule: rule, Hint: hint}
+	if refused := workspace.Refusal(err); refused != nil {
+		return &pluginpb.Error{Code: AccessDenied, Message: err.Error(), Rule: refused.Rule, Hint: refused.Hint}
 	}
 	code := Failed
 	switch {

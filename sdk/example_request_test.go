@@ -35,7 +35,7 @@ func search(ctx context.Context, req *sdk.Request[searchInput]) (string, error) 
 			found, limit = append(found, path+"\n"...), limit-1
 		}
 	}
-	req.Logger.Debug("searched", "files", len(req.Args.Paths))
+	req.Log.Debug("searched", "files", len(req.Args.Paths))
 	if found == nil {
 		return "", sdk.Errorf(sdk.NotFound, "%q is in none of the files", req.Args.Word).WithHint("look in others, or for another word")
 	}
@@ -46,7 +46,7 @@ func TestSearch(t *testing.T) {
 	p := sdk.Plugin{
 		ID: "search", Version: "1.0.0", Doc: "Looks for words.",
 		Grants: sdk.Grants{Workspace: sdk.ReadOnlyWorkspace},
-		Tools:  []sdk.Tool{sdk.NewTool("search", "Look for a word in files.", search, sdk.ReadOnly())},
+		Tools:  []sdk.Tool{sdk.NewTool("search", "Look for a word in files.", search, sdk.Traits{ReadOnly: true})},
 	}
 	files := map[string]string{"a": "roses", "b": "violets"}
 	cases := []sdktest.Case{

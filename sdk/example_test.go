@@ -40,29 +40,15 @@ func wordcount() sdk.Plugin {
 		Doc:     "Counts things in files.",
 		Grants:  sdk.Grants{Workspace: sdk.ReadOnlyWorkspace},
 		Tools: []sdk.Tool{
-			sdk.NewTool("count_lines", "Count the lines of a file.", countLines, sdk.ReadOnly()),
+			sdk.NewTool("count_lines", "Count the lines of a file.", countLines, sdk.Traits{ReadOnly: true}),
 		},
 	}
 }
 
 func ExampleNewTool() {
 	plugin := wordcount()
-	manifest, err := plugin.Manifest() // what `wordcount describe` prints
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	tool := manifest.Tools[0]
-	fmt.Println(manifest.ID, "offers", tool.Name)
-	input, err := tool.Input.Parse()
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	fmt.Println(input.Properties["path"].Description)
-	// Output:
-	// wordcount offers count_lines
-	// file to count, relative to the workspace
+	fmt.Println(plugin.ID, "offers", len(plugin.Tools), "tool") // sdk.Main(plugin) serves it
+	// Output: wordcount offers 1 tool
 }
 
 // Package sdktest runs a plugin in the test's own process, with a workspace of its own.

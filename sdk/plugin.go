@@ -2,8 +2,10 @@ package sdk
 
 import (
 	"context"
-	"fmt"
+	"os"
+	"runtime/debug"
 
+	"github.com/picoclaw/picoclaw/internal/serve"
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
@@ -18,8 +20,11 @@ type Plugin struct {
 	// Grants is what the plugin asks for. It gets at most this, and less where the operator or the agent's policy
 	// says so; see [Request.Grants].
 	Grants Grants
-	// Config is what the operator can configure; see [NewConfig].
-	Config Config
+	// Config is what the operator can configure, plugins.<id>.config in picoclaw's configuration: a struct with the values
+	// that stand where the operator says nothing. Its schema is inferred as that of a tool's arguments is, and goes into
+	// the manifest. Handlers get the operator's values with [ConfigOf]; a configuration that does not fit keeps the plugin
+	// from starting. It is nil if there is nothing to configure.
+	Config any
 	// Tools are the tools, in the order in which they are listed.
 	Tools []Tool
 	// Stop, when set, is called once before the process ends, after the last call has returned or was cancelled. It
@@ -29,63 +34,33 @@ type Plugin struct {
 
 // Grants is what a plugin may touch beyond its own memory.
 type Grants struct {
-	Workspace WorkspaceGrant // the agent's workspace and the paths that its policy opens besides
-	Exec      bool           // start other programs
-	Programs  []string       // with Exec, the only ones that it starts, by name; all of the system's if there are none
-	Network   bool           // reach the network
-	State     bool           // keep files of its own, for each agent, from one run to the next
-	Env       []string       // names of the host's environment variables
+	Workspace string   // the agent's workspace and the paths that its policy opens besides: ReadOnlyWorkspace, WorkspaceAccess, or none
+	Exec      bool     // start other programs
+	Programs  []string // with Exec, the only ones that it starts, by name; all of the system's if there are none
+	Network   bool     // reach the network
+	State     bool     // keep files of its own, for each agent, from one run to the next
+	Env       []string // names of the host's environment variables
 }
 
-// WorkspaceGrant is how a plugin may use the agent's workspace.
-type WorkspaceGrant string
-
-// The workspace grants. The empty value asks for no access.
+// What a plugin may do with the agent's workspace: see [Grants].
 const (
-	NoWorkspace       WorkspaceGrant = "none"
-	ReadOnlyWorkspace WorkspaceGrant = "ro"
-	WorkspaceAccess   WorkspaceGrant = "rw"
+	NoWorkspace       = "none"
+	ReadOnlyWorkspace = "ro"
+	WorkspaceAccess   = "rw"
 )
 
-// Manifest returns the description of the plugin that goes beside its binary as plugin.json, or what is wrong with
-// the plugin.
-func (p *Plugin) Manifest() (*pluginpb.Manifest, error) {
-	workspace := p.Grants.Workspace
-	if workspace == "" {
-		workspace = NoWorkspace
-	}
-	m := &pluginpb.Manifest{
-		ID:       p.ID,
-		Version:  p.Version,
-		Doc:      p.Doc,
-		Protocol: pluginpb.Range{Min: pluginpb.ProtocolVersion, Max: pluginpb.ProtocolVersion},
-		Grants: pluginpb.Grant{
-			Workspace: string(workspace),
-			Exec:      p.Grants.Exec,
-			Programs:  p.Grants.Programs,
-			Network:   p.Grants.Network,
-			State:     p.Grants.State,
-			Env:       p.Grants.Env,
-		},
-	}
-	var err error
-	if m.Config, err = p.Config.manifest(); err != nil {
-		return nil, err
-	}
-	for _, t := range p.Tools {
-		spec := t.spec
-		if err := t.schemas(&spec); err != nil {
-			return nil, fmt.Errorf("tool %s: %w", spec.Name, err)
-		}
-		m.Tools = append(m.Tools, spec)
-	}
-	if err := m.Check(); err != nil {
-		return nil, err
-	}
-	for i := range m.Tools {
-		if err := m.Tools[i].CheckSchemas(); err != nil {
-			return nil, fmt.Errorf("plugin %s: %w", m.ID, err)
-		}
-	}
-	return m, nil
+// Main is the whole main function of a plugin. Started by a host it serves the tools until the host is done or gone.
+// Started by a person it understands two commands:
+//
+//	describe                             print the manifest (plugin.json)
+//	call TOOL [JSON] [--config JSON]     run one tool here, without a host, in the current directory
+//
+// It does not return.
+func Main(p Plugin) {
+	// Most of what a plugin allocates is a result on its way: garbage a moment later. At Go's default the collector runs in
+	// nearly every call with a large one.
+	debug.SetGCPercent(400)
+	os.Exit(serve.Run(serve.Plugin{
+		ID: p.ID, Version: p.Version, Doc: p.Doc, Grants: pluginpb.Grant(p.Grants), Config: p.Config, Tools: p.Tools, Stop: p.Stop,
+	}, os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }

@@ -1,13 +1,14 @@
 package sdk
 
 import (
-	"encoding/json"
-	"time"
+	"fmt"
+	"log/slog"
+	"reflect"
 
-	"github.com/hashicorp/go-hclog"
-
-	"github.com/picoclaw/picoclaw/internal/limits"
+	"github.com/picoclaw/picoclaw/internal/serve"
+	"github.com/picoclaw/picoclaw/sdk/exec"
 	"github.com/picoclaw/picoclaw/sdk/guard"
+	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 	"github.com/picoclaw/picoclaw/sdk/workspace"
 )
 
@@ -19,7 +20,7 @@ type Request[In any] struct {
 	// Environment is what the plugin may do; the same for all calls of this process.
 	Environment
 
-	emit emit
+	call *serve.Call
 }
 
 // Environment is what all calls of one plugin process share.
@@ -32,63 +33,48 @@ type Environment struct {
 	// Grants is what the plugin really has.
 	Grants Grants
 	// Exec holds the operator's settings for commands; of use to plugins with the exec grant.
-	Exec ExecSettings
+	Exec exec.Settings
 	// StateDir is a directory of the plugin's own for the agent that it serves, for what is to be there in the next run
 	// too; empty unless the plugin is granted state.
 	StateDir string
-	// Config is the operator's configuration of this plugin, a JSON object; nil when there is none. [ConfigOf] has it typed.
-	Config json.RawMessage
-	// Logger writes to the host's log.
-	Logger hclog.Logger
+	// Log writes to the host's log, and from info on to the caller's, if that asks for it.
+	Log *slog.Logger
 
-	settings any // what [ConfigOf] returns
+	config any // what [ConfigOf] returns
 }
 
-// ExecSettings are the operator's settings for commands that a plugin runs for an agent.
-type ExecSettings struct {
-	Timeout time.Duration // how long a command may run unless the call asks for less
-	Env     []string      // NAME=value pairs for every command
-	// Confine says that commands are held by the kernel to ReadOnly and ReadWrite, absolute paths, and to what the
-	// system needs in order to run programs.
-	Confine             bool
-	ReadOnly, ReadWrite []string
-	// Unwalled says that nothing but the guard stands between a command and this machine.
-	Unwalled bool
-	Limits   ExecLimits
-}
+func (e *Environment) configured() any { return e.config }
 
-// ExecLimits bound one command with all that it starts: Processes, Memory in bytes, CPU time, FileSize in bytes, and
-// OpenFiles of each process; a zero is no limit.
-type ExecLimits = limits.Limits
-
-// emit passes on what a call has to tell before its result; nil when nobody listens.
-type emit func(event)
-
-// event is a progress or output message.
-type event struct {
-	done, total float64
-	message     string
-	stderr      bool
-	output      []byte
+// ConfigOf returns the operator's configuration, from a *[Request] or an *[Environment]. C is the type of the plugin's
+// [Plugin.Config]; like a type assertion it panics if it is another.
+func ConfigOf[C any](from interface{ configured() any }) C {
+	config := from.configured()
+	c, ok := config.(C)
+	if !ok {
+		panic(fmt.Sprintf("ConfigOf is asked for a %s, and the plugin's Config is a %T", reflect.TypeFor[C](), config))
+	}
+	return c
 }
 
 // Progress tells the caller how far the call is, in any unit; total is 0 when it is not known. It may be called from
 // several goroutines.
 func (r *Request[In]) Progress(done, total float64, message string) {
-	if r.emit != nil {
-		r.emit(event{done: done, total: total, message: message})
-	}
+	r.call.Emit(&pluginpb.CallEvent{Event: &pluginpb.CallEvent_Progress{
+		Progress: &pluginpb.Progress{Done: done, Total: total, Message: valid(message)},
+	}})
 }
 
 // Stdout passes on a piece of what a long-running tool prints, as it comes. It may be called from several goroutines,
 // and blocks while the host is slow to read.
-func (r *Request[In]) Stdout(data []byte) { r.output(data, false) }
+func (r *Request[In]) Stdout(data []byte) { r.output(data, pluginpb.Output_STREAM_STDOUT) }
 
 // Stderr is like [Request.Stdout] for the error stream.
-func (r *Request[In]) Stderr(data []byte) { r.output(data, true) }
+func (r *Request[In]) Stderr(data []byte) { r.output(data, pluginpb.Output_STREAM_STDERR) }
 
-func (r *Request[In]) output(data []byte, stderr bool) {
-	if r.emit != nil && len(data) > 0 {
-		r.emit(event{output: data, stderr: stderr})
+func (r *Request[In]) output(data []byte, stream pluginpb.Output_Stream) {
+	if len(data) > 0 {
+		r.call.Emit(&pluginpb.CallEvent{Event: &pluginpb.CallEvent_Output{
+			Output: &pluginpb.Output{Stream: stream, Data: data},
+		}})
 	}
 }

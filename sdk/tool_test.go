@@ -17,7 +17,7 @@ func TestAnAgentReadsTypedResultsAsTheyAre(t *testing.T) {
 	plugin := sdk.Plugin{ID: "pages", Version: "1.0.0", Doc: "Has pages.", Tools: []sdk.Tool{
 		sdk.NewTool("page", "A page.", func(context.Context, *sdk.Request[struct{}]) (page, error) {
 			return page{"<b>bold & \"quoted\"</b>"}, nil
-		}),
+		}, sdk.Traits{}),
 	}}
 	sdktest.Run(t, plugin, sdktest.Case{
 		Tool:     "page",

@@ -7,7 +7,7 @@ import (
 	"github.com/picoclaw/picoclaw/host"
 	"github.com/picoclaw/picoclaw/host/audit"
 	"github.com/picoclaw/picoclaw/host/config"
-	"github.com/picoclaw/picoclaw/sdk/nearest"
+	"github.com/picoclaw/picoclaw/internal/nearest"
 )
 
 // auditNames are the agents and tools that a log has calls of, so that a name that nobody has is not taken for one that did nothing.

@@ -119,6 +119,9 @@ func (a *app) call(ctx context.Context, s *host.Session, tool string, raw json.R
 		return s.Call(ctx, tool, raw, nil)
 	}
 	events, end := host.InCharacters(func(e host.Event) {
+		if e.Log != nil {
+			return // it is in the host's log
+		}
 		if e.Output == nil {
 			progress.Show(e.Done, e.Total, e.Message)
 		} else if line := strings.TrimSpace(string(e.Output)); line != "" {

@@ -60,7 +60,9 @@ func newInstance(t *testing.T) instance {
 }
 
 func (i instance) env() map[string]string {
-	return map[string]string{"HOME": i.home, "PICOCLAW_HOME": i.home, "PICOCLAW_ISOLATION_ENABLED": "false", "PATH": "/usr/bin:/bin"}
+	rules, rule, _ := strings.Cut(askFirst, "=")
+	return map[string]string{"HOME": i.home, "PICOCLAW_HOME": i.home, "PICOCLAW_ISOLATION_ENABLED": "false",
+		"PATH": "/usr/bin:/bin", rules: rule}
 }
 
 func (i instance) command(name string, args ...string) *exec.Cmd {

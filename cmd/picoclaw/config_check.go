@@ -13,8 +13,8 @@ import (
 	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/terminal"
 	"github.com/picoclaw/picoclaw/host"
 	"github.com/picoclaw/picoclaw/host/config"
+	"github.com/picoclaw/picoclaw/internal/nearest"
 	"github.com/picoclaw/picoclaw/isolation"
-	"github.com/picoclaw/picoclaw/sdk/nearest"
 )
 
 // configCheck is `picoclaw config check`.

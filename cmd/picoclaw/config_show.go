@@ -11,7 +11,7 @@ import (
 	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/terminal"
 	"github.com/picoclaw/picoclaw/host/config"
 	"github.com/picoclaw/picoclaw/host/redact"
-	"github.com/picoclaw/picoclaw/sdk/nearest"
+	"github.com/picoclaw/picoclaw/internal/nearest"
 )
 
 // configShow is `picoclaw config show`.

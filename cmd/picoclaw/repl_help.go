@@ -10,7 +10,7 @@ import (
 
 	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/prompt"
 	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/terminal"
-	"github.com/picoclaw/picoclaw/sdk/nearest"
+	"github.com/picoclaw/picoclaw/internal/nearest"
 )
 
 // verbs are what a line can begin with that is no tool.

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/picoclaw/picoclaw/sdk/nearest"
+	"github.com/picoclaw/picoclaw/internal/nearest"
 )
 
 // checker walks a document beside the tree of known keys. It checks and converts in one go, and notes every value

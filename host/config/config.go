@@ -8,8 +8,8 @@ import (
 
 	"github.com/go-viper/mapstructure/v2"
 
+	"github.com/picoclaw/picoclaw/internal/nearest"
 	"github.com/picoclaw/picoclaw/isolation"
-	"github.com/picoclaw/picoclaw/sdk/nearest"
 )
 
 // Config is a checked configuration. It doesn't change, and may be used from several goroutines; what its methods

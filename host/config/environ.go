@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/knadh/koanf/providers/env/v2"
-	"github.com/picoclaw/picoclaw/sdk/nearest"
+	"github.com/picoclaw/picoclaw/internal/nearest"
 )
 
 // variables reads the PICOCLAW_* variables as a layer. expose is the file's list of isolation.expose_paths, which a

@@ -3,7 +3,7 @@ package config
 import (
 	"strings"
 
-	"github.com/picoclaw/picoclaw/sdk/nearest"
+	"github.com/picoclaw/picoclaw/internal/nearest"
 )
 
 // nearestKey returns the known key that an unknown one was most likely meant to be. parent is the full name, in the

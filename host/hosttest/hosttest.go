@@ -26,7 +26,7 @@ const unprivileged = 1000
 
 // Main is for TestMain: it builds the programs, named by their place below the directory that [Program] looks in, from
 // packages, runs the tests, and returns the exit code. prepare, which may be nil, is called with that directory after
-// the programs are built.
+// the programs are built. Without -short the tests run once more as an unprivileged user, if root started them.
 func Main(m *testing.M, programs map[string]string, prepare func(dir string) error) int {
 	flag.Parse()
 	if os.Getenv(dirVariable) != "" {
@@ -45,7 +45,7 @@ func Main(m *testing.M, programs map[string]string, prepare func(dir string) err
 	if err != nil {
 		return complain(err)
 	}
-	if code := m.Run(); code != 0 || os.Getuid() != 0 || !plainRun() {
+	if code := m.Run(); code != 0 || os.Getuid() != 0 || testing.Short() || !plainRun() {
 		return code
 	}
 	if err := again(dir); err != nil {

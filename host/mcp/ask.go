@@ -95,6 +95,7 @@ func (q *questions) call(ctx context.Context, s session, t host.Tool, req *mcp.C
 				said, err := req.Session.Elicit(ctx, form(asked))
 				return err == nil && yes(said)
 			})
+			ctx = host.WithFormer(ctx, func(ctx context.Context, f host.Form) (host.Filled, error) { return fill(ctx, req.Session, f) })
 		}
 		return answer(tell(ctx, s, t, req), t.Spec.TextResult)
 	}
@@ -116,6 +117,22 @@ func (q *questions) call(ctx context.Context, s session, t host.Tool, req *mcp.C
 		RequestState:  q.ask(t.Name, req.Params.Arguments),
 		InputRequests: mcp.InputRequestMap{answerName: form(*open)},
 	}
+}
+
+// fill has a person fill in a tool's form. In the newest protocol there is no asking in between, and a call that is made
+// again would begin again.
+func fill(ctx context.Context, client *mcp.ServerSession, f host.Form) (host.Filled, error) {
+	said, err := client.Elicit(ctx, &mcp.ElicitParams{
+		Mode: "form", Message: "The tool " + f.Tool + " asks: " + f.Message, RequestedSchema: f.Schema,
+	})
+	if err != nil {
+		return host.Filled{}, err
+	}
+	out := host.Filled{Action: said.Action}
+	if said.Action == "accept" {
+		out.Values, err = jsonv2.Marshal(said.Content, jsonv2.Deterministic(true))
+	}
+	return out, err
 }
 
 // canAsk reports whether a client can show a form to a person.

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/picoclaw/picoclaw/sdk/heap"
+	"github.com/picoclaw/picoclaw/internal/heap"
 )
 
 // inBatch are the answers in a line that answers a batch, by their ids.

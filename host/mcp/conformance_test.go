@@ -22,10 +22,11 @@ import (
 // The protocol's own conformance suite, from npm, against `picoclaw mcp --http`: go test -tags long ./host/mcp
 
 // applicable are the suite's scenarios of what this server offers. It has no prompts, no resources and no completion,
-// and a plugin neither logs to clients nor asks them anything.
+// and nothing that a model could be sampled for.
 var applicable = []string{
 	"server-initialize", "ping", "logging-set-level", "tools-list", "tools-call-simple-text", "tools-call-image", "tools-call-audio",
-	"tools-call-error", "tools-call-with-progress", "server-sse-multiple-streams", "dns-rebinding-protection",
+	"tools-call-error", "tools-call-with-progress", "tools-call-with-logging", "tools-call-mixed-content", "tools-call-embedded-resource",
+	"tools-call-elicitation", "elicitation-sep1034-defaults", "elicitation-sep1330-enums", "server-sse-multiple-streams", "dns-rebinding-protection",
 }
 
 func TestTheConformanceSuite(t *testing.T) {

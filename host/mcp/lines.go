@@ -17,7 +17,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/picoclaw/picoclaw/sdk/heap"
+	"github.com/picoclaw/picoclaw/internal/heap"
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 

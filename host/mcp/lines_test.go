@@ -12,7 +12,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 
-	"github.com/picoclaw/picoclaw/sdk/heap"
+	"github.com/picoclaw/picoclaw/internal/heap"
 )
 
 func TestABrokenLineIsAnsweredAndTheNextIsRead(t *testing.T) {

@@ -33,21 +33,32 @@ func answer(r *host.Result, textResult bool) *mcp.CallToolResult {
 	default:
 		out.StructuredContent = r.Structured
 	}
-	if r.Text != "" || r.Err == nil {
+	if len(r.Content) == 0 && (r.Text != "" || r.Err == nil) {
 		out.Content = append(out.Content, &mcp.TextContent{Text: r.Text})
 	}
-	switch {
-	case len(r.Media) == 0:
-	case strings.HasPrefix(r.MediaType, "image/"):
-		out.Content = append(out.Content, &mcp.ImageContent{Data: r.Media, MIMEType: r.MediaType})
-	case strings.HasPrefix(r.MediaType, "audio/"):
-		out.Content = append(out.Content, &mcp.AudioContent{Data: r.Media, MIMEType: r.MediaType})
+	for _, c := range r.Content {
+		out.Content = append(out.Content, block(c))
 	}
 	if r.Err != nil {
 		out.IsError = true
 		out.Content = append(out.Content, &mcp.TextContent{Text: errorText(r.Err)})
 	}
 	return out
+}
+
+// block puts a block of a result into the protocol's form.
+func block(c host.Content) mcp.Content {
+	switch {
+	case c.URI != "":
+		return &mcp.EmbeddedResource{Resource: &mcp.ResourceContents{URI: c.URI, MIMEType: c.MediaType, Text: c.Text, Blob: c.Data}}
+	case strings.HasPrefix(c.MediaType, "image/"):
+		return &mcp.ImageContent{Data: c.Data, MIMEType: c.MediaType}
+	case strings.HasPrefix(c.MediaType, "audio/"):
+		return &mcp.AudioContent{Data: c.Data, MIMEType: c.MediaType}
+	case len(c.Data) > 0:
+		return &mcp.TextContent{Text: fmt.Sprintf("(%d bytes of %s, which can't be shown)", len(c.Data), c.MediaType)}
+	}
+	return &mcp.TextContent{Text: c.Text}
 }
 
 // plain is a result of a call that is marshalled in one pass. The SDK's own type marshals itself piece by piece, and
@@ -86,6 +97,8 @@ func flatten(r *mcp.CallToolResult) (*plain, error) {
 			out.Content = append(out.Content, media{"image", c.Data, c.MIMEType})
 		case *mcp.AudioContent:
 			out.Content = append(out.Content, media{"audio", c.Data, c.MIMEType})
+		default:
+			out.Content = append(out.Content, block)
 		}
 	}
 	data, err := jsonv2.Marshal(out, jsontext.AllowInvalidUTF8(true), jsontext.EscapeForJS(true))

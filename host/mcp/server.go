@@ -25,7 +25,7 @@ import (
 
 	"github.com/picoclaw/picoclaw/host"
 	"github.com/picoclaw/picoclaw/host/policy"
-	"github.com/picoclaw/picoclaw/sdk/heap"
+	"github.com/picoclaw/picoclaw/internal/heap"
 )
 
 // session is what the server needs of a host; *host.Session is one.

@@ -36,7 +36,7 @@ func (telling) Call(ctx context.Context, _ string, arguments json.RawMessage, ev
 	case "both":
 		return &host.Result{Text: "line one\nline <two> & \u2028 \"three\"", Structured: json.RawMessage(`{"n":1}`)}
 	case "image":
-		return &host.Result{Text: "an image", Media: []byte{0, 1, 2, 255}, MediaType: "image/png"}
+		return &host.Result{Text: "an image", Content: []host.Content{{Text: "an image"}, {Data: []byte{0, 1, 2, 255}, MediaType: "image/png"}}}
 	case "error":
 		return &host.Result{Text: "until then", Err: &host.Error{Code: "failed", Message: "no", Rule: "r", Hint: "h"}}
 	case "wait":

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"maps"
 	"slices"
 	"strings"
@@ -111,19 +112,24 @@ func (ts *toolset) handler(t host.Tool) mcp.ToolHandler {
 
 // tell makes a call and passes its events on to a client that has asked for them.
 func tell(ctx context.Context, s session, t host.Tool, req *mcp.CallToolRequest) *host.Result {
-	events, end := progress(ctx, req)
+	events, end := passed(ctx, t, req)
 	defer end()
 	return s.Call(ctx, t.Name, req.Params.Arguments, events)
 }
 
-// progress passes a call's events on to a client that has asked for them. end is to be called when the call has ended.
-func progress(ctx context.Context, req *mcp.CallToolRequest) (events func(host.Event), end func()) {
+// passed passes a call's events on to a client: progress and output if it has asked for progress, and what the tool logs,
+// which the SDK keeps from clients that have not asked for that. end is to be called when the call has ended.
+func passed(ctx context.Context, t host.Tool, req *mcp.CallToolRequest) (events func(host.Event), end func()) {
 	token := req.Params.GetProgressToken()
-	if token == nil {
-		return host.InCharacters(nil)
-	}
 	bytes := 0.0
 	return host.InCharacters(func(e host.Event) {
+		if e.Log != nil {
+			_ = req.Session.Log(ctx, message(t, e.Log)) // it may be dropped
+			return
+		}
+		if token == nil {
+			return
+		}
 		p := &mcp.ProgressNotificationParams{ProgressToken: token, Message: e.Message, Progress: e.Done, Total: e.Total}
 		if e.Output != nil {
 			bytes += float64(len(e.Output))
@@ -131,6 +137,23 @@ func progress(ctx context.Context, req *mcp.CallToolRequest) (events func(host.E
 		}
 		_ = req.Session.NotifyProgress(ctx, p) // it may be dropped
 	})
+}
+
+// message puts what a tool logs into the protocol's form: a text, or an object with the text and what belongs to it.
+func message(t host.Tool, l *host.Log) *mcp.LoggingMessageParams {
+	p := &mcp.LoggingMessageParams{Logger: t.Plugin + "." + t.Spec.Name, Level: "info", Data: l.Message}
+	switch {
+	case l.Level >= slog.LevelError:
+		p.Level = "error"
+	case l.Level >= slog.LevelWarn:
+		p.Level = "warning"
+	}
+	data := map[string]any{}
+	if l.Attributes != nil && json.Unmarshal(l.Attributes, &data) == nil {
+		data["message"] = l.Message
+		p.Data = data
+	}
+	return p
 }
 
 func (ts *toolset) find(name string) *listedTool {

@@ -32,7 +32,7 @@ func playHost(home string) {
 		fmt.Println(err)
 		os.Exit(1)
 	}
-	out, err := s.Call(context.Background(), spec(&m), &pluginpb.CallRequest{Tool: "grandchild", Arguments: []byte("{}")}, nil)
+	out, err := s.Call(context.Background(), spec(&m), &pluginpb.CallRequest{Tool: "grandchild", Arguments: []byte("{}")}, Listener{})
 	if err != nil {
 		fmt.Println(err)
 		os.Exit(1)

@@ -214,14 +214,14 @@ func (in *instance) compare(said []byte) error {
 }
 
 // call runs one tool.
-func (in *instance) call(ctx context.Context, req *pluginpb.CallRequest, sink func(*pluginpb.CallEvent)) (*pluginpb.Result, error) {
+func (in *instance) call(ctx context.Context, req *pluginpb.CallRequest, to Listener) (*pluginpb.Result, error) {
 	health := in.watchHealth()
 	defer health.stop()
 	run := in.callAlone
 	if in.streams != nil {
 		run = in.streams.call
 	}
-	result, err := run(ctx, req, sink)
+	result, err := run(ctx, req, to)
 	if err != nil {
 		return nil, in.callError(ctx, err)
 	}
@@ -229,14 +229,14 @@ func (in *instance) call(ctx context.Context, req *pluginpb.CallRequest, sink fu
 }
 
 // callAlone makes a call on a stream of its own, as every plugin takes it.
-func (in *instance) callAlone(ctx context.Context, req *pluginpb.CallRequest, sink func(*pluginpb.CallEvent)) (*pluginpb.Result, error) {
+func (in *instance) callAlone(ctx context.Context, req *pluginpb.CallRequest, to Listener) (*pluginpb.Result, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel() // ends the stream, whatever is left on it
 	stream, err := in.rpc.Call(ctx, req)
 	if err != nil {
 		return nil, err
 	}
-	return receive(stream, sink)
+	return receive(stream, to.Event, func(*pluginpb.Question) {}) // there is no way back for an answer
 }
 
 // callError says why a call has not come back: out of time, cancelled, or the plugin is gone, and then how it went.

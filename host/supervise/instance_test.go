@@ -65,7 +65,7 @@ func TestOneInstanceServesAllWhoseSpecIsTheSame(t *testing.T) {
 		pids := make([]string, 8)
 		for i := range pids {
 			wg.Go(func() {
-				out, err := f.Call(t.Context(), f.spec(), request(t, "pid", nil), nil)
+				out, err := f.Call(t.Context(), f.spec(), request(t, "pid", nil), Listener{})
 				if err != nil {
 					t.Error(err)
 					return
@@ -105,7 +105,7 @@ func TestAPanicIsThatCallsErrorOnly(t *testing.T) {
 func TestTheEndOfAPluginIsSeenThoughAGrandchildHoldsItsPipes(t *testing.T) {
 	each(t, func(t *testing.T, f *fixture) {
 		began := time.Now()
-		_, err := f.Call(t.Context(), f.spec(), request(t, "crash", nil), nil)
+		_, err := f.Call(t.Context(), f.spec(), request(t, "crash", nil), Listener{})
 		var crash *CrashError
 		if !errors.As(err, &crash) {
 			t.Fatalf("the error is %v", err)
@@ -124,10 +124,10 @@ func TestCancellingACallCancelsTheTool(t *testing.T) {
 	each(t, func(t *testing.T, f *fixture) {
 		ctx, cancel := context.WithCancel(t.Context())
 		var seen []*pluginpb.CallEvent
-		_, err := f.Call(ctx, f.spec(), request(t, "wait", nil), func(e *pluginpb.CallEvent) {
+		_, err := f.Call(ctx, f.spec(), request(t, "wait", nil), Listener{Event: func(e *pluginpb.CallEvent) {
 			seen = append(seen, e)
 			cancel()
-		})
+		}})
 		if !errors.Is(err, context.Canceled) {
 			t.Errorf("the error is %v", err)
 		}
@@ -145,7 +145,7 @@ func TestAStoppedPluginHoldsUpNothingButItsCall(t *testing.T) {
 		hosttest.Eventually(t, "a call of the stopped plugin runs out of time", func() bool {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 			defer cancel()
-			_, err := f.Call(ctx, frozen, request(t, "stop", nil), nil) // the answer may get out just before
+			_, err := f.Call(ctx, frozen, request(t, "stop", nil), Listener{}) // the answer may get out just before
 			return errors.Is(err, context.DeadlineExceeded)
 		})
 		f.call(f.spec(), "pid", nil)
@@ -181,7 +181,7 @@ func TestCloseEndsEverything(t *testing.T) {
 		if err != nil || len(left) != 1 { // the lock of the directory itself
 			t.Errorf("left in the run directory: %v, %v", left, err)
 		}
-		if _, err := f.Call(t.Context(), f.spec(), request(t, "pid", nil), nil); err == nil {
+		if _, err := f.Call(t.Context(), f.spec(), request(t, "pid", nil), Listener{}); err == nil {
 			t.Error("a closed supervisor takes calls")
 		}
 	})

@@ -117,7 +117,7 @@ func (f *fixture) call(spec *Spec, tool string, args any) *pluginpb.Result {
 	f.t.Helper()
 	ctx, cancel := context.WithTimeout(f.t.Context(), 20*time.Second)
 	defer cancel()
-	out, err := f.Call(ctx, spec, request(f.t, tool, args), nil)
+	out, err := f.Call(ctx, spec, request(f.t, tool, args), Listener{})
 	if err != nil {
 		f.t.Fatalf("call %s: %v", tool, err)
 	}

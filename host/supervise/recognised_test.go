@@ -25,7 +25,7 @@ func TestABinaryIsAskedOnceWhatItIs(t *testing.T) {
 
 		changed := f.spec("START=3")
 		changed.Digest, changed.Manifest = "two", &lie
-		_, err := f.Call(t.Context(), changed, request(t, "pid", nil), nil)
+		_, err := f.Call(t.Context(), changed, request(t, "pid", nil), Listener{})
 		if err == nil || !strings.Contains(err.Error(), "something else of itself") {
 			t.Errorf("a binary that is another now was not asked: %v", err)
 		}

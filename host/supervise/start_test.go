@@ -75,7 +75,7 @@ func TestAPluginThatDoesNotStartSaysWhy(t *testing.T) {
 				}
 				s := f.spec()
 				test.change(s)
-				_, err := f.Call(t.Context(), s, request(t, "pid", nil), nil)
+				_, err := f.Call(t.Context(), s, request(t, "pid", nil), Listener{})
 				if err == nil {
 					t.Fatal("it started")
 				}

@@ -17,6 +17,13 @@ type callStream struct {
 	cancel context.CancelFunc
 }
 
+// Listener hears what a call has to tell before its result, in order.
+type Listener struct {
+	Event func(*pluginpb.CallEvent) // may be nil
+	// Answer answers a question of the tool's, for as long as a person takes; nil where there is nobody to ask.
+	Answer func(*pluginpb.Question) *pluginpb.Answer
+}
+
 // streams are an instance's streams that carry calls one after another. Opening one costs as much as a small call does, so
 // one that brought its result is kept.
 type streams struct {
@@ -69,16 +76,17 @@ func (s *streams) close() {
 }
 
 // call makes one call on a stream. When ctx is done before the result is there, the stream ends, and with it the call.
-func (s *streams) call(ctx context.Context, req *pluginpb.CallRequest, sink func(*pluginpb.CallEvent)) (*pluginpb.Result, error) {
+func (s *streams) call(ctx context.Context, req *pluginpb.CallRequest, to Listener) (*pluginpb.Result, error) {
 	if deadline, ok := ctx.Deadline(); ok {
 		req.TimeoutMillis = max(1, time.Until(deadline).Milliseconds())
 	}
+	req.Answers = to.Answer != nil
 	st, err := s.take()
 	if err != nil {
 		return nil, err
 	}
 	release := context.AfterFunc(ctx, st.cancel)
-	result, err := untilResult(st, req, sink)
+	result, err := untilResult(st, req, to)
 	if release() && err == nil {
 		s.put(st)
 	} else {
@@ -88,16 +96,23 @@ func (s *streams) call(ctx context.Context, req *pluginpb.CallRequest, sink func
 }
 
 // untilResult sends a request and passes on the events that come before its result.
-func untilResult(st *callStream, req *pluginpb.CallRequest, sink func(*pluginpb.CallEvent)) (*pluginpb.Result, error) {
+func untilResult(st *callStream, req *pluginpb.CallRequest, to Listener) (*pluginpb.Result, error) {
 	// What ends a stream is told by Recv; Send says only that it has ended.
 	_ = st.Send(req)
-	return receive(st, sink)
+	return receive(st, to.Event, func(q *pluginpb.Question) {
+		answer := &pluginpb.Answer{Error: "the plugin asks although it was told that there is nobody"}
+		if to.Answer != nil {
+			answer = to.Answer(q)
+		}
+		answer.Id = q.GetId()
+		_ = st.Send(&pluginpb.CallRequest{Answer: answer})
+	})
 }
 
-// receive passes on a call's events until its result.
+// receive passes on a call's events until its result. Questions go to ask.
 func receive(from interface {
 	Recv() (*pluginpb.CallEvent, error)
-}, sink func(*pluginpb.CallEvent)) (*pluginpb.Result, error) {
+}, sink func(*pluginpb.CallEvent), ask func(*pluginpb.Question)) (*pluginpb.Result, error) {
 	for {
 		event, err := from.Recv()
 		if err != nil {
@@ -106,7 +121,9 @@ func receive(from interface {
 		if result := event.GetResult(); result != nil {
 			return result, nil
 		}
-		if sink != nil {
+		if q := event.GetQuestion(); q != nil {
+			ask(q)
+		} else if sink != nil {
 			sink(event)
 		}
 	}

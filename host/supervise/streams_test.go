@@ -22,7 +22,7 @@ func TestEachCallGetsItsOwnResult(t *testing.T) {
 			wg.Go(func() {
 				for n := range calls {
 					want := fmt.Sprintf("%d of %d", n, caller)
-					out, err := f.Call(t.Context(), spec, request(t, "echo", map[string]string{"text": want}), nil)
+					out, err := f.Call(t.Context(), spec, request(t, "echo", map[string]string{"text": want}), Listener{})
 					if err != nil || out.Result.GetText() != want {
 						t.Errorf("the call for %q brought %v, %v", want, out, err)
 					}
@@ -49,9 +49,9 @@ func TestWhatAToolTellsAfterItsResultReachesNoOtherCall(t *testing.T) {
 		spec := f.spec()
 		f.call(spec, "late", nil)
 		for range 200 {
-			_, err := f.Call(t.Context(), spec, request(t, "pid", nil), func(e *pluginpb.CallEvent) {
+			_, err := f.Call(t.Context(), spec, request(t, "pid", nil), Listener{Event: func(e *pluginpb.CallEvent) {
 				t.Errorf("another call's event: %v", e)
-			})
+			}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -66,7 +66,7 @@ func TestADeadlineReachesTheTool(t *testing.T) {
 			"false": func() (context.Context, context.CancelFunc) { return context.WithCancel(t.Context()) },
 		} {
 			ctx, cancel := limit()
-			out, err := f.Call(ctx, f.spec(), request(t, "deadline", nil), nil)
+			out, err := f.Call(ctx, f.spec(), request(t, "deadline", nil), Listener{})
 			cancel()
 			if err != nil || out.Result.GetText() != want {
 				t.Errorf("the deadline: %v, %v; want %s", out, err, want)

@@ -121,9 +121,9 @@ type Outcome struct {
 	Started time.Duration
 }
 
-// Call runs a tool in the instance that spec describes, which it starts if need be. sink is given the events before
-// the result, in order; it may be nil. The error is about the way there, the result about the tool.
-func (s *Supervisor) Call(ctx context.Context, spec *Spec, req *pluginpb.CallRequest, sink func(*pluginpb.CallEvent)) (*Outcome, error) {
+// Call runs a tool in the instance that spec describes, which it starts if need be. The error is about
+// the way there, the result about the tool.
+func (s *Supervisor) Call(ctx context.Context, spec *Spec, req *pluginpb.CallRequest, to Listener) (*Outcome, error) {
 	began := time.Now()
 	in, started, err := s.instance(ctx, spec)
 	if err != nil {
@@ -134,7 +134,7 @@ func (s *Supervisor) Call(ctx context.Context, spec *Spec, req *pluginpb.CallReq
 		out.Started = time.Since(began)
 	}
 	defer s.leave(in)
-	out.Result, err = in.call(ctx, req, sink)
+	out.Result, err = in.call(ctx, req, to)
 	if crash := (*CrashError)(nil); errors.As(err, &crash) {
 		crash.Last = s.wasLast(in)
 	}

@@ -28,7 +28,7 @@ func TestMain(m *testing.M) {
 		return
 	}
 	flag.Parse()
-	if code := m.Run(); code != 0 || os.Getuid() != 0 {
+	if code := m.Run(); code != 0 || os.Getuid() != 0 || testing.Short() {
 		os.Exit(code)
 	}
 	os.Exit(unprivileged())

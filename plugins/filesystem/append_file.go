@@ -28,7 +28,7 @@ func appendFile(m *memory) sdk.Tool {
 			}
 			return newChangedFile(fmt.Sprintf("Appended to %s", shown(in.Path)), out), nil
 		},
-		sdk.TextResult(), sdk.Sets(picoclawSet), sdk.Permissions("fs.write"), sdk.Risk("medium"), sdk.SideEffects("filesystem_write"))
+		sdk.Traits{TextResult: true, Sets: []string{picoclawSet}, Permissions: []string{"fs.write"}, Risk: "medium", SideEffects: []string{"filesystem_write"}})
 }
 
 // atEnd adds text to the end of a file, with its line endings and in its encoding.

@@ -143,9 +143,9 @@ func (m *memory) do(ctx context.Context, env *sdk.Environment, c change) (*outco
 // failure says what went wrong, and of several files with which.
 func (c *change) failure(err error) error {
 	path := c.edits[0].path
-	var about *workspace.FileError
-	if errors.As(err, &about) {
-		path = about.Path
+	about := workspace.FileOf(err)
+	if about != "" {
+		path = about
 	}
 	said := failureAt(c.doing, path, err)
 	if len(c.edits) < 2 {
@@ -156,7 +156,7 @@ func (c *change) failure(err error) error {
 		return said // a refusal, which names the path
 	}
 	with := *own
-	if about != nil && !strings.Contains(with.Message+with.Hint, shown(path)) {
+	if about != "" && !strings.Contains(with.Message+with.Hint, shown(path)) {
 		with.Message += "\nthe file is " + shown(path)
 	}
 	if workspace.Untouched(err) {

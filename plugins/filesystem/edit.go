@@ -63,7 +63,7 @@ func edit(m *memory) sdk.Tool {
 			}
 			return out, nil
 		},
-		append(writes(moduleSet), sdk.TextResult(), sdk.Permissions("fs.read", "fs.write"))...)
+		writes(sdk.Traits{Sets: []string{moduleSet}, TextResult: true, Permissions: []string{"fs.read", "fs.write"}}))
 }
 
 func (in *editInput) wanted() ([]wantedEdit, error) {

@@ -36,7 +36,7 @@ func editFile(m *memory) sdk.Tool {
 			}
 			return m.edit(ctx, &req.Environment, "edit_file", wanted, req.Args.DryRun)
 		},
-		append(writes(picoclawSet), sdk.TextResult(), sdk.Permissions("fs.read", "fs.write"))...)
+		writes(sdk.Traits{Sets: []string{picoclawSet}, TextResult: true, Permissions: []string{"fs.read", "fs.write"}}))
 }
 
 // wantedEdit is one replacement as it was asked for.

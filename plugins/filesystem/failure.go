@@ -23,27 +23,16 @@ func failureAt(doing, path string, err error) error {
 // failure says what a tool could not do, in the words that agents know: a refusal as it is, and "failed to read file:
 // file not found" for what the operating system says.
 func failure(doing string, err error) error {
-	var refused *workspace.Refused
 	var own *sdk.Error
 	if errors.As(err, &own) {
 		return own
 	}
-	if errors.As(err, &refused) {
-		return &workspace.Refused{Path: refused.Path, Message: legible(refused.Message), Rule: refused.Rule}
+	if refused := workspace.Refusal(err); refused != nil {
+		said := *refused
+		said.Err = errors.New(legible(refused.Error()))
+		return &said
 	}
 	say := func(code, what string) *sdk.Error { return sdk.Errorf(code, "failed to %s: %s", doing, legible(what)) }
-	var (
-		tooLarge    *workspace.TooLarge
-		notRegular  *workspace.NotRegular
-		readOnly    *workspace.ReadOnly
-		busy        *workspace.Busy
-		exists      *workspace.Exists
-		isDirectory *workspace.IsDirectory
-		same        *workspace.Same
-		foreign     *workspace.Foreign
-		noDirectory *workspace.NoDirectory
-		slash       *workspace.DirectoryName
-	)
 	switch {
 	case !workspace.Untouched(err):
 		return sdk.Errorf(sdk.Failed, "%s", legible(err.Error())).
@@ -54,32 +43,32 @@ func failure(doing string, err error) error {
 		return say(sdk.InvalidArgument, "a name in the path is too long").WithHint("a name takes at most 255 bytes, a whole path 4095")
 	case errors.Is(err, syscall.ENOTDIR):
 		return say(sdk.InvalidArgument, "a part of the path is a file, not a directory")
-	case errors.As(err, &foreign):
+	case errors.Is(err, workspace.Foreign):
 		denied := say(sdk.AccessDenied, "access denied")
 		denied.Message += "\n" + legible(err.Error())
 		return denied.WithHint("have its owner let others write to it, or delete it and write a new one, which will be this user's")
-	case errors.As(err, &readOnly):
+	case errors.Is(err, workspace.ReadOnly):
 		return say(sdk.AccessDenied, "access denied").WithHint("the file is read-only; change its mode first, with exec and chmod for example")
-	case errors.As(err, &exists):
+	case errors.Is(err, workspace.Exists):
 		return say(sdk.Conflict, err.Error()).WithHint("set overwrite to replace it")
 	case errors.Is(err, syscall.ENOSPC):
 		return say(sdk.Failed, "no space left on the device").WithHint("nothing was changed; make room on that disk, then try again")
 	case errors.Is(err, syscall.EDQUOT):
 		return say(sdk.Failed, "the user's disk quota is exceeded").
 			WithHint("nothing was changed; delete files that count towards the quota, or have it raised, then try again")
-	case errors.As(err, &noDirectory):
+	case errors.Is(err, workspace.NoDirectory):
 		return say(sdk.NotFound, "file not found").WithHint("%s", legible(err.Error()))
 	case errors.Is(err, fs.ErrNotExist):
 		return say(sdk.NotFound, "file not found")
 	case errors.Is(err, fs.ErrPermission):
 		return say(sdk.AccessDenied, "access denied")
-	case errors.As(err, &tooLarge):
+	case errors.Is(err, workspace.TooLarge):
 		return say(sdk.TooLarge, err.Error()).WithHint("a larger file can be changed with exec: printf >>, sed -i, a script")
-	case errors.As(err, &busy):
+	case errors.Is(err, workspace.Busy):
 		return say(sdk.Conflict, err.Error())
-	case errors.As(err, &slash):
+	case errors.Is(err, workspace.DirectoryName):
 		return say(sdk.InvalidArgument, err.Error()).WithHint("name the file itself: in that directory, or without the slash")
-	case errors.As(err, &notRegular), errors.As(err, &isDirectory), errors.As(err, &same):
+	case errors.Is(err, workspace.NotRegular), errors.Is(err, workspace.IsDirectory), errors.Is(err, workspace.Same):
 		return say(sdk.InvalidArgument, err.Error())
 	}
 	return say(sdk.Failed, err.Error())

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -19,10 +20,10 @@ func TestFailuresSayWhatIsWrong(t *testing.T) {
 	}{
 		{&fs.PathError{Op: "write", Path: "/w/.tmp-1-2", Err: syscall.ENOSPC}, "failed to write file: no space left on the device"},
 		{&fs.PathError{Op: "write", Path: "/w/.tmp-1-2", Err: syscall.EDQUOT}, "failed to write file: the user's disk quota is exceeded"},
-		{fmt.Errorf("wrapped: %w", &workspace.Exists{Path: "a\n[ERROR] \x1b[2Jb"}), `a\n[ERROR] \x1b[2Jb exists already`},
-		{&workspace.TooLarge{Path: "\u202etxt", Size: 2, Limit: 1}, `\u202e`},
+		{fmt.Errorf("wrapped: %w", &workspace.Error{Code: workspace.Exists, Path: "a\n[ERROR] \x1b[2Jb"}), `a\n[ERROR] \x1b[2Jb exists already`},
+		{&workspace.Error{Code: workspace.TooLarge, Path: "\u202etxt", Err: errors.New("2 bytes long")}, `\u202e`},
 		{&fs.PathError{Op: "open", Path: "a\n[ERROR] \x1b[2Jb", Err: syscall.EIO}, `open a\n[ERROR] \x1b[2Jb: input/output error`},
-		{&workspace.Refused{Path: "a\nb", Message: "access denied: a\nb is the workspace itself"}, `access denied: a\nb is`},
+		{&workspace.Error{Code: workspace.Refused, Path: "a\nb", Err: errors.New("access denied: a\nb is the workspace itself")}, `access denied: a\nb is`},
 		{&fs.PathError{Op: "lstat", Path: "/w/a\nb", Err: syscall.ENAMETOOLONG}, "failed to write file: a name in the path is too long"},
 		{&fs.PathError{Op: "open", Path: "f/x", Err: syscall.ENOTDIR}, "failed to write file: a part of the path is a file"},
 	} {

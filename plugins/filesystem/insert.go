@@ -41,7 +41,7 @@ func insert(m *memory) sdk.Tool {
 				moduleChange: newModuleChange(out), Line: in.Line, Lines: i.lines, TotalLines: i.total, Preview: i.preview,
 			}, nil
 		},
-		append(writes(picoclawSet, moduleSet), sdk.Permissions("fs.read", "fs.write"))...)
+		writes(sdk.Traits{Sets: []string{picoclawSet, moduleSet}, Permissions: []string{"fs.read", "fs.write"}}))
 }
 
 // inserting is text on its way into a file.

@@ -32,7 +32,7 @@ func listDir() sdk.Tool {
 			}
 			return listed(req.Workspace, path, req.Args.After)
 		},
-		sdk.ReadOnly(), sdk.Sets(picoclawSet), sdk.Permissions("fs.list"), sdk.Risk("low"))
+		sdk.Traits{ReadOnly: true, Sets: []string{picoclawSet}, Permissions: []string{"fs.list"}, Risk: "low"})
 }
 
 // listed is a directory in the form that agents know, a line for each entry.

@@ -69,7 +69,7 @@ func ls() sdk.Tool {
 			}
 			return out, nil
 		},
-		sdk.ReadOnly(), sdk.TextResult(), sdk.Sets(moduleSet), sdk.Permissions("fs.list"), sdk.Risk("low"))
+		sdk.Traits{ReadOnly: true, TextResult: true, Sets: []string{moduleSet}, Permissions: []string{"fs.list"}, Risk: "low"})
 }
 
 // visit lists one entry of the walk.

@@ -26,7 +26,7 @@ func newPlugin() sdk.Plugin {
 		Version: version,
 		Doc:     "Reads, writes, lists and edits files in the workspace.",
 		Grants:  sdk.Grants{Workspace: sdk.WorkspaceAccess, State: true},
-		Config:  sdk.NewConfig(settings{}),
+		Config:  settings{},
 		Tools: []sdk.Tool{
 			readFile(m), writeFile(m), listDir(), editFile(m), appendFile(m),
 			read(m), write(m), edit(m), insert(m), ls(),

@@ -2,8 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
 	"path/filepath"
 	"sync"
 	"time"
@@ -39,12 +37,7 @@ func (m *memory) open(env *sdk.Environment) error {
 
 func (m *memory) setUp(env *sdk.Environment) error {
 	m.seen = versions.Open("")
-	var s settings
-	if len(env.Config) > 0 {
-		if err := json.Unmarshal(env.Config, &s); err != nil {
-			return fmt.Errorf("plugins.filesystem.config: %w", err)
-		}
-	}
+	s := sdk.ConfigOf[settings](env)
 	if env.StateDir == "" || (s.Journal.Enabled != nil && !*s.Journal.Enabled) {
 		return nil
 	}

@@ -34,9 +34,8 @@ func mkdir(m *memory) sdk.Tool {
 			}
 			parents := missingAbove(req.Workspace, req.Args.Path)
 			made, err := req.Workspace.Mkdir(req.Args.Path, moduleDirMode)
-			var exists *workspace.Exists
-			if errors.As(err, &exists) {
-				return mkdirOutput{}, sdk.Errorf(sdk.Conflict, "failed to create directory: %s exists already and is no directory", shown(exists.Path))
+			if errors.Is(err, workspace.Exists) {
+				return mkdirOutput{}, sdk.Errorf(sdk.Conflict, "failed to create directory: %s exists already and is no directory", shown(req.Args.Path))
 			}
 			if err != nil {
 				return mkdirOutput{}, failure("create directory", err)
@@ -61,7 +60,7 @@ func mkdir(m *memory) sdk.Tool {
 				Tool: "mkdir", Summary: fmt.Sprintf("mkdir: made %s", path), Steps: steps,
 			}, &out.Undo, &notes, func(*journal.Writer) error { return nil })
 		},
-		sdk.Idempotent(), sdk.Sets(picoclawSet, moduleSet), sdk.Permissions("fs.write"), sdk.Risk("low"), sdk.SideEffects("filesystem_write"))
+		sdk.Traits{Idempotent: true, Sets: []string{picoclawSet, moduleSet}, Permissions: []string{"fs.write"}, Risk: "low", SideEffects: []string{"filesystem_write"}})
 }
 
 // missingAbove counts the directories above a path that are not there. Should others make some meanwhile it makes no

@@ -29,5 +29,5 @@ func mv(m *memory) sdk.Tool {
 			}
 			return t.out, nil
 		},
-		append(writes(picoclawSet, moduleSet), sdk.Permissions("fs.read", "fs.write"))...)
+		writes(sdk.Traits{Sets: []string{picoclawSet, moduleSet}, Permissions: []string{"fs.read", "fs.write"}}))
 }

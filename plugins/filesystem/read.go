@@ -35,8 +35,13 @@ type readOutput struct {
 	media []byte
 }
 
-// Media is an image, if the file is one.
-func (o readOutput) Media() (mediaType string, data []byte) { return o.MediaType, o.media }
+// Contents are an image, if the file is one.
+func (o readOutput) Contents() []sdk.Content {
+	if o.media == nil {
+		return nil
+	}
+	return []sdk.Content{{Data: o.media, MediaType: o.MediaType}}
+}
 
 func read(m *memory) sdk.Tool {
 	return sdk.NewTool("read", "Read a file with line numbers. Supports partial reads.",
@@ -61,5 +66,5 @@ func read(m *memory) sdk.Tool {
 			}
 			return out, nil
 		},
-		sdk.ReadOnly(), sdk.TextResult(), sdk.Sets(moduleSet), sdk.Permissions("fs.read"), sdk.Risk("low"))
+		sdk.Traits{ReadOnly: true, TextResult: true, Sets: []string{moduleSet}, Permissions: []string{"fs.read"}, Risk: "low"})
 }

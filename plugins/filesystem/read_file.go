@@ -61,12 +61,12 @@ func (o readFileOutput) Text() string {
 	return text + "[" + strings.Join(said, "; ") + "]"
 }
 
-// Media is an image, if the file is one.
-func (o readFileOutput) Media() (mediaType string, data []byte) {
+// Contents are an image, if the file is one.
+func (o readFileOutput) Contents() []sdk.Content {
 	if o.window == nil || o.window.Media == nil {
-		return "", nil
+		return nil
 	}
-	return o.window.MediaType, o.window.Media
+	return []sdk.Content{{Data: o.window.Media, MediaType: o.window.MediaType}}
 }
 
 func readFile(m *memory) sdk.Tool {
@@ -88,5 +88,5 @@ func readFile(m *memory) sdk.Tool {
 				window: w,
 			}, nil
 		},
-		sdk.ReadOnly(), sdk.TextResult(), sdk.Sets(picoclawSet), sdk.Permissions("fs.read"), sdk.Risk("low"))
+		sdk.Traits{ReadOnly: true, TextResult: true, Sets: []string{picoclawSet}, Permissions: []string{"fs.read"}, Risk: "low"})
 }

@@ -37,16 +37,14 @@ func rm(m *memory) sdk.Tool {
 				}
 				return m.keepDoomed(ctx, doomed, &out)
 			})
-			var isDirectory *workspace.IsDirectory
-			var left *workspace.Leftover
 			switch {
-			case errors.As(err, &left):
-				out.Notes = append(out.Notes, legible(left.Error()))
+			case errors.Is(err, workspace.Leftover):
+				out.Notes = append(out.Notes, legible(err.Error()))
 				return out, nil
 			case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 				m.drop(out.Undo, err)
 				return rmOutput{}, sdk.Errorf(sdk.Cancelled, "failed to delete: it was stopped, and nothing is deleted")
-			case errors.As(err, &isDirectory):
+			case errors.Is(err, workspace.IsDirectory):
 				return rmOutput{}, sdk.Errorf(sdk.InvalidArgument, "failed to delete: %s is a directory", shown(req.Args.Path)).
 					WithHint("set recursive to delete it with everything in it")
 			case err != nil:
@@ -55,7 +53,7 @@ func rm(m *memory) sdk.Tool {
 			}
 			return out, nil
 		},
-		sdk.Destructive(), sdk.Sets(picoclawSet, moduleSet), sdk.Permissions("fs.delete"), sdk.Risk("high"), sdk.SideEffects("filesystem_delete"))
+		sdk.Traits{Destructive: true, Sets: []string{picoclawSet, moduleSet}, Permissions: []string{"fs.delete"}, Risk: "high", SideEffects: []string{"filesystem_delete"}})
 }
 
 // keepDoomed writes what is about to be deleted into the journal.

@@ -47,7 +47,7 @@ func undo(m *memory) sdk.Tool {
 			}
 			return r.undo(ctx, op)
 		},
-		append(writes(picoclawSet, moduleSet), sdk.Permissions("fs.read", "fs.write", "fs.delete"))...)
+		writes(sdk.Traits{Sets: []string{picoclawSet, moduleSet}, Permissions: []string{"fs.read", "fs.write", "fs.delete"}}))
 }
 
 // choose finds the operation that is meant: the last that was not taken back and did take place.

@@ -11,7 +11,6 @@ import (
 	"github.com/picoclaw/picoclaw/plugins/filesystem/internal/text"
 	"github.com/picoclaw/picoclaw/plugins/filesystem/internal/versions"
 	"github.com/picoclaw/picoclaw/sdk"
-	"github.com/picoclaw/picoclaw/sdk/workspace"
 )
 
 const (
@@ -110,8 +109,8 @@ func readPart(ctx context.Context, env *sdk.Environment, m *memory, path string,
 	if err != nil {
 		return nil, err
 	}
-	if limit := env.Workspace.MaxFileSize(); limit > 0 && info.Size() > limit {
-		return nil, &workspace.TooLarge{Path: path, Size: info.Size(), Limit: limit}
+	if err := env.Workspace.CheckSize(path, info.Size()); err != nil {
+		return nil, err
 	}
 	w := &window{Path: f.Name(), Size: info.Size()}
 	if info.Size() > inMemory {

@@ -43,5 +43,5 @@ func write(m *memory) sdk.Tool {
 			}
 			return newModuleChange(out), nil
 		},
-		append(writes(moduleSet), sdk.Idempotent(), sdk.Permissions("fs.write"))...)
+		writes(sdk.Traits{Sets: []string{moduleSet}, Idempotent: true, Permissions: []string{"fs.write"}}))
 }

@@ -28,7 +28,7 @@ func writeFile(m *memory) sdk.Tool {
 			}
 			return newChangedFile(fmt.Sprintf("File written: %s", shown(in.Path)), out), nil
 		},
-		append(writes(picoclawSet), sdk.TextResult(), sdk.Idempotent(), sdk.Permissions("fs.write"))...)
+		writes(sdk.Traits{Sets: []string{picoclawSet}, TextResult: true, Idempotent: true, Permissions: []string{"fs.write"}}))
 }
 
 // whole makes text the whole contents of a file, in the encoding that is given, or else in that of the byte order mark that the

@@ -42,7 +42,8 @@ func newModuleChange(out *outcomes) moduleChange {
 	}
 }
 
-// writes are the options that all tools share which change contents.
-func writes(sets ...string) []sdk.ToolOption {
-	return []sdk.ToolOption{sdk.Destructive(), sdk.Sets(sets...), sdk.Risk("medium"), sdk.SideEffects("filesystem_write")}
+// writes adds to a tool's traits what all tools share which change contents.
+func writes(t sdk.Traits) sdk.Traits {
+	t.Destructive, t.Risk, t.SideEffects = true, "medium", []string{"filesystem_write"}
+	return t
 }

@@ -73,17 +73,15 @@ func isBinary(data []byte) bool { return bytes.IndexByte(data, 0) >= 0 }
 
 // failure says that something can't be searched.
 func failure(path string, err error) error {
-	var refused *workspace.Refused
 	var own *sdk.Error
-	var notRegular *workspace.NotRegular
 	switch {
-	case errors.As(err, &refused), errors.As(err, &own):
+	case errors.Is(err, workspace.Refused), errors.As(err, &own):
 		return err
 	case errors.Is(err, fs.ErrNotExist):
 		return sdk.Errorf(sdk.NotFound, "failed to search: there is no %s", shown(path))
 	case errors.Is(err, fs.ErrPermission):
 		return sdk.Errorf(sdk.AccessDenied, "failed to search %s: access denied", shown(path))
-	case errors.As(err, &notRegular):
+	case errors.Is(err, workspace.NotRegular):
 		return sdk.Errorf(sdk.InvalidArgument, "failed to search: %v", err)
 	}
 	return err

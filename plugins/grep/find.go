@@ -92,7 +92,7 @@ func findTool() sdk.Tool {
 			out.Notes = append(out.Notes, note...)
 			return out, err
 		},
-		sdk.ReadOnly(), sdk.TextResult(), sdk.Sets("picoclaw", "module"), sdk.Permissions("fs.read"), sdk.Risk("low"))
+		sdk.Traits{ReadOnly: true, TextResult: true, Sets: []string{"picoclaw", "module"}, Permissions: []string{"fs.read"}, Risk: "low"})
 }
 
 // finding is one call of find.

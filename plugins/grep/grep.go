@@ -48,7 +48,7 @@ func grepTool(engines []engine) sdk.Tool {
 			}
 			return s.run(ctx)
 		},
-		sdk.ReadOnly(), sdk.TextResult(), sdk.Sets("picoclaw", "module"), sdk.Permissions("fs.read"), sdk.Risk("low"))
+		sdk.Traits{ReadOnly: true, TextResult: true, Sets: []string{"picoclaw", "module"}, Permissions: []string{"fs.read"}, Risk: "low"})
 }
 
 // How many results an answer has: those that do not ask, and at most.

@@ -18,9 +18,8 @@ const largestList = 1 << 20
 // a link to a device, or that is huge. It returns "" for one that is as it should be, or that is not there.
 func (t *tree) odd(path string) string {
 	info, err := t.w.Stat(path)
-	var refused *workspace.Refused
 	switch {
-	case errors.As(err, &refused):
+	case errors.Is(err, workspace.Refused):
 		if _, inside := strings.CutPrefix(path, t.top+string(filepath.Separator)); inside {
 			return shown(path) + " leads out of the workspace and was not honoured"
 		}

@@ -64,8 +64,7 @@ func (o execOutput) Text() string {
 
 func (s *shell) execTool() sdk.Tool {
 	return sdk.NewTool("exec", "Run a shell command in the workspace and return its output.", s.exec,
-		sdk.Destructive(), sdk.OpenWorld(), sdk.TextResult(), sdk.Sets("picoclaw"),
-		sdk.Permissions("exec"), sdk.Risk("high"), sdk.SideEffects("process"))
+		sdk.Traits{Destructive: true, OpenWorld: true, TextResult: true, Sets: []string{"picoclaw"}, Permissions: []string{"exec"}, Risk: "high", SideEffects: []string{"process"}})
 }
 
 func (s *shell) exec(ctx context.Context, req *sdk.Request[execInput]) (execOutput, error) {

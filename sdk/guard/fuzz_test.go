@@ -9,12 +9,12 @@ import (
 // Whatever the text, the guard decides, decides the same twice, says why it refuses, and never less in a wrapping.
 func FuzzCommand(f *testing.F) {
 	for i, l := range corpus(f, "harmful", "outside", "everyday") {
-		if i%share == 0 {
+		if i%share() == 0 {
 			f.Add(l.Cmd, "")
 		}
 	}
 	for i, l := range corpus(f, "everyday") {
-		if i%share == 0 {
+		if i%share() == 0 {
 			f.Add(l.Cmd, string(POSIX))
 		}
 	}

@@ -2,5 +2,5 @@
 
 package guard
 
-// share is the share of the pairs of a line and a wrapping that is tried: all.
-const share = 1
+// raced reports whether the race detector is on.
+const raced = false

@@ -10,6 +10,7 @@ const (
 	CodeTooLarge        = "too_large"        // over a limit
 	CodeTimeout         = "timeout"          // out of time
 	CodeCancelled       = "cancelled"        // the caller gave up
+	CodeNobodyToAsk     = "nobody_to_ask"    // there is no person to put a question to
 	CodeFailed          = "failed"           // anything else
 	CodePanic           = "panic"            // the tool's code crashed; its plugin goes on
 	CodeUnavailable     = "unavailable"      // the plugin could not be started, or ended during the call

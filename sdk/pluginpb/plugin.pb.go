@@ -27,6 +27,58 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
+type Log_Level int32
+
+const (
+	Log_LEVEL_UNSPECIFIED Log_Level = 0
+	Log_LEVEL_INFO        Log_Level = 1
+	Log_LEVEL_WARNING     Log_Level = 2
+	Log_LEVEL_ERROR       Log_Level = 3
+)
+
+// Enum value maps for Log_Level.
+var (
+	Log_Level_name = map[int32]string{
+		0: "LEVEL_UNSPECIFIED",
+		1: "LEVEL_INFO",
+		2: "LEVEL_WARNING",
+		3: "LEVEL_ERROR",
+	}
+	Log_Level_value = map[string]int32{
+		"LEVEL_UNSPECIFIED": 0,
+		"LEVEL_INFO":        1,
+		"LEVEL_WARNING":     2,
+		"LEVEL_ERROR":       3,
+	}
+)
+
+func (x Log_Level) Enum() *Log_Level {
+	p := new(Log_Level)
+	*p = x
+	return p
+}
+
+func (x Log_Level) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (Log_Level) Descriptor() protoreflect.EnumDescriptor {
+	return file_plugin_proto_enumTypes[0].Descriptor()
+}
+
+func (Log_Level) Type() protoreflect.EnumType {
+	return &file_plugin_proto_enumTypes[0]
+}
+
+func (x Log_Level) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use Log_Level.Descriptor instead.
+func (Log_Level) EnumDescriptor() ([]byte, []int) {
+	return file_plugin_proto_rawDescGZIP(), []int{11, 0}
+}
+
 type Output_Stream int32
 
 const (
@@ -60,11 +112,11 @@ func (x Output_Stream) String() string {
 }
 
 func (Output_Stream) Descriptor() protoreflect.EnumDescriptor {
-	return file_plugin_proto_enumTypes[0].Descriptor()
+	return file_plugin_proto_enumTypes[1].Descriptor()
 }
 
 func (Output_Stream) Type() protoreflect.EnumType {
-	return &file_plugin_proto_enumTypes[0]
+	return &file_plugin_proto_enumTypes[1]
 }
 
 func (x Output_Stream) Number() protoreflect.EnumNumber {
@@ -73,7 +125,7 @@ func (x Output_Stream) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Output_Stream.Descriptor instead.
 func (Output_Stream) EnumDescriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{12, 0}
+	return file_plugin_proto_rawDescGZIP(), []int{15, 0}
 }
 
 type DescribeRequest struct {
@@ -751,7 +803,12 @@ type CallRequest struct {
 	// An opaque id for logs.
 	CallId string `protobuf:"bytes,3,opt,name=call_id,json=callId,proto3" json:"call_id,omitempty"`
 	// In Calls, where no deadline comes with the stream: how long the call may take, in milliseconds; 0 is no limit.
+	// Time that a person takes to answer a question does not count.
 	TimeoutMillis int64 `protobuf:"varint,4,opt,name=timeout_millis,json=timeoutMillis,proto3" json:"timeout_millis,omitempty"`
+	// In Calls: there is somebody who answers questions. Without it a tool must not ask.
+	Answers bool `protobuf:"varint,5,opt,name=answers,proto3" json:"answers,omitempty"`
+	// In Calls: the answer to a question of the call that runs.
+	Answer        *Answer `protobuf:"bytes,6,opt,name=answer,proto3" json:"answer,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -814,6 +871,21 @@ func (x *CallRequest) GetTimeoutMillis() int64 {
 	return 0
 }
 
+func (x *CallRequest) GetAnswers() bool {
+	if x != nil {
+		return x.Answers
+	}
+	return false
+}
+
+func (x *CallRequest) GetAnswer() *Answer {
+	if x != nil {
+		return x.Answer
+	}
+	return nil
+}
+
+// CallEvent is what a call has to tell. Whoever reads one that it does not know goes on.
 type CallEvent struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Types that are valid to be assigned to Event:
@@ -821,6 +893,8 @@ type CallEvent struct {
 	//	*CallEvent_Progress
 	//	*CallEvent_Output
 	//	*CallEvent_Result
+	//	*CallEvent_Log
+	//	*CallEvent_Question
 	Event         isCallEvent_Event `protobuf_oneof:"event"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -890,6 +964,24 @@ func (x *CallEvent) GetResult() *Result {
 	return nil
 }
 
+func (x *CallEvent) GetLog() *Log {
+	if x != nil {
+		if x, ok := x.Event.(*CallEvent_Log); ok {
+			return x.Log
+		}
+	}
+	return nil
+}
+
+func (x *CallEvent) GetQuestion() *Question {
+	if x != nil {
+		if x, ok := x.Event.(*CallEvent_Question); ok {
+			return x.Question
+		}
+	}
+	return nil
+}
+
 type isCallEvent_Event interface {
 	isCallEvent_Event()
 }
@@ -906,11 +998,219 @@ type CallEvent_Result struct {
 	Result *Result `protobuf:"bytes,3,opt,name=result,proto3,oneof"`
 }
 
+type CallEvent_Log struct {
+	Log *Log `protobuf:"bytes,4,opt,name=log,proto3,oneof"`
+}
+
+type CallEvent_Question struct {
+	Question *Question `protobuf:"bytes,5,opt,name=question,proto3,oneof"`
+}
+
 func (*CallEvent_Progress) isCallEvent_Event() {}
 
 func (*CallEvent_Output) isCallEvent_Event() {}
 
 func (*CallEvent_Result) isCallEvent_Event() {}
+
+func (*CallEvent_Log) isCallEvent_Event() {}
+
+func (*CallEvent_Question) isCallEvent_Event() {}
+
+// Log is a message for the caller's log. The plugin has written it to its own already. It may be dropped.
+type Log struct {
+	state   protoimpl.MessageState `protogen:"open.v1"`
+	Level   Log_Level              `protobuf:"varint,1,opt,name=level,proto3,enum=picoclaw.plugin.v1.Log_Level" json:"level,omitempty"`
+	Message string                 `protobuf:"bytes,2,opt,name=message,proto3" json:"message,omitempty"`
+	// What belongs to it, as a JSON object; empty when there is nothing.
+	Attributes    []byte `protobuf:"bytes,3,opt,name=attributes,proto3" json:"attributes,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Log) Reset() {
+	*x = Log{}
+	mi := &file_plugin_proto_msgTypes[11]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Log) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Log) ProtoMessage() {}
+
+func (x *Log) ProtoReflect() protoreflect.Message {
+	mi := &file_plugin_proto_msgTypes[11]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Log.ProtoReflect.Descriptor instead.
+func (*Log) Descriptor() ([]byte, []int) {
+	return file_plugin_proto_rawDescGZIP(), []int{11}
+}
+
+func (x *Log) GetLevel() Log_Level {
+	if x != nil {
+		return x.Level
+	}
+	return Log_LEVEL_UNSPECIFIED
+}
+
+func (x *Log) GetMessage() string {
+	if x != nil {
+		return x.Message
+	}
+	return ""
+}
+
+func (x *Log) GetAttributes() []byte {
+	if x != nil {
+		return x.Attributes
+	}
+	return nil
+}
+
+// Question is a form for the person behind a call.
+type Question struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Tells a call's questions apart.
+	Id      uint32 `protobuf:"varint,1,opt,name=id,proto3" json:"id,omitempty"`
+	Message string `protobuf:"bytes,2,opt,name=message,proto3" json:"message,omitempty"`
+	// The form's JSON Schema: an object whose properties are strings, numbers, booleans and choices.
+	Schema        []byte `protobuf:"bytes,3,opt,name=schema,proto3" json:"schema,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Question) Reset() {
+	*x = Question{}
+	mi := &file_plugin_proto_msgTypes[12]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Question) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Question) ProtoMessage() {}
+
+func (x *Question) ProtoReflect() protoreflect.Message {
+	mi := &file_plugin_proto_msgTypes[12]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Question.ProtoReflect.Descriptor instead.
+func (*Question) Descriptor() ([]byte, []int) {
+	return file_plugin_proto_rawDescGZIP(), []int{12}
+}
+
+func (x *Question) GetId() uint32 {
+	if x != nil {
+		return x.Id
+	}
+	return 0
+}
+
+func (x *Question) GetMessage() string {
+	if x != nil {
+		return x.Message
+	}
+	return ""
+}
+
+func (x *Question) GetSchema() []byte {
+	if x != nil {
+		return x.Schema
+	}
+	return nil
+}
+
+type Answer struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Id    uint32                 `protobuf:"varint,1,opt,name=id,proto3" json:"id,omitempty"`
+	// "accept", "decline" or "cancel"; empty when nobody could be asked.
+	Action string `protobuf:"bytes,2,opt,name=action,proto3" json:"action,omitempty"`
+	// With accept, what was filled in, as a JSON object.
+	Content []byte `protobuf:"bytes,3,opt,name=content,proto3" json:"content,omitempty"`
+	// Why nobody could be asked.
+	Error         string `protobuf:"bytes,4,opt,name=error,proto3" json:"error,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Answer) Reset() {
+	*x = Answer{}
+	mi := &file_plugin_proto_msgTypes[13]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Answer) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Answer) ProtoMessage() {}
+
+func (x *Answer) ProtoReflect() protoreflect.Message {
+	mi := &file_plugin_proto_msgTypes[13]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Answer.ProtoReflect.Descriptor instead.
+func (*Answer) Descriptor() ([]byte, []int) {
+	return file_plugin_proto_rawDescGZIP(), []int{13}
+}
+
+func (x *Answer) GetId() uint32 {
+	if x != nil {
+		return x.Id
+	}
+	return 0
+}
+
+func (x *Answer) GetAction() string {
+	if x != nil {
+		return x.Action
+	}
+	return ""
+}
+
+func (x *Answer) GetContent() []byte {
+	if x != nil {
+		return x.Content
+	}
+	return nil
+}
+
+func (x *Answer) GetError() string {
+	if x != nil {
+		return x.Error
+	}
+	return ""
+}
 
 // Progress tells how far the call is. It may be dropped.
 type Progress struct {
@@ -925,7 +1225,7 @@ type Progress struct {
 
 func (x *Progress) Reset() {
 	*x = Progress{}
-	mi := &file_plugin_proto_msgTypes[11]
+	mi := &file_plugin_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -937,7 +1237,7 @@ func (x *Progress) String() string {
 func (*Progress) ProtoMessage() {}
 
 func (x *Progress) ProtoReflect() protoreflect.Message {
-	mi := &file_plugin_proto_msgTypes[11]
+	mi := &file_plugin_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -950,7 +1250,7 @@ func (x *Progress) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Progress.ProtoReflect.Descriptor instead.
 func (*Progress) Descriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{11}
+	return file_plugin_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *Progress) GetDone() float64 {
@@ -985,7 +1285,7 @@ type Output struct {
 
 func (x *Output) Reset() {
 	*x = Output{}
-	mi := &file_plugin_proto_msgTypes[12]
+	mi := &file_plugin_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -997,7 +1297,7 @@ func (x *Output) String() string {
 func (*Output) ProtoMessage() {}
 
 func (x *Output) ProtoReflect() protoreflect.Message {
-	mi := &file_plugin_proto_msgTypes[12]
+	mi := &file_plugin_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1010,7 +1310,7 @@ func (x *Output) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Output.ProtoReflect.Descriptor instead.
 func (*Output) Descriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{12}
+	return file_plugin_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *Output) GetStream() Output_Stream {
@@ -1035,18 +1335,20 @@ type Result struct {
 	Structured []byte `protobuf:"bytes,2,opt,name=structured,proto3" json:"structured,omitempty"`
 	// Set when the call failed; text and structured may still say what was found until then.
 	Error *Error `protobuf:"bytes,3,opt,name=error,proto3" json:"error,omitempty"`
-	// Something to look at or listen to, such as an image, in the form that media_type says.
+	// Something to look at or listen to, such as an image, in the form that media_type says: what content says too.
 	Media     []byte `protobuf:"bytes,4,opt,name=media,proto3" json:"media,omitempty"`
 	MediaType string `protobuf:"bytes,5,opt,name=media_type,json=mediaType,proto3" json:"media_type,omitempty"`
 	// The agent reads the structured result as it stands; text is empty then, so that a large result is not sent twice.
 	TextIsStructured bool `protobuf:"varint,6,opt,name=text_is_structured,json=textIsStructured,proto3" json:"text_is_structured,omitempty"`
-	unknownFields    protoimpl.UnknownFields
-	sizeCache        protoimpl.SizeCache
+	// What the agent reads, looks at and listens to, in this order. Text and media are empty then.
+	Content       []*Content `protobuf:"bytes,7,rep,name=content,proto3" json:"content,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Result) Reset() {
 	*x = Result{}
-	mi := &file_plugin_proto_msgTypes[13]
+	mi := &file_plugin_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1058,7 +1360,7 @@ func (x *Result) String() string {
 func (*Result) ProtoMessage() {}
 
 func (x *Result) ProtoReflect() protoreflect.Message {
-	mi := &file_plugin_proto_msgTypes[13]
+	mi := &file_plugin_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1071,7 +1373,7 @@ func (x *Result) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Result.ProtoReflect.Descriptor instead.
 func (*Result) Descriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{13}
+	return file_plugin_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *Result) GetText() string {
@@ -1116,6 +1418,84 @@ func (x *Result) GetTextIsStructured() bool {
 	return false
 }
 
+func (x *Result) GetContent() []*Content {
+	if x != nil {
+		return x.Content
+	}
+	return nil
+}
+
+// Content is one block of a result: a text, something to look at or listen to, or with a URI a resource.
+type Content struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Text  string                 `protobuf:"bytes,1,opt,name=text,proto3" json:"text,omitempty"`
+	// What is not text, in the form that media_type says.
+	Data      []byte `protobuf:"bytes,2,opt,name=data,proto3" json:"data,omitempty"`
+	MediaType string `protobuf:"bytes,3,opt,name=media_type,json=mediaType,proto3" json:"media_type,omitempty"`
+	// Of a resource, whose contents are the text or the data.
+	Uri           string `protobuf:"bytes,4,opt,name=uri,proto3" json:"uri,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Content) Reset() {
+	*x = Content{}
+	mi := &file_plugin_proto_msgTypes[17]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Content) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Content) ProtoMessage() {}
+
+func (x *Content) ProtoReflect() protoreflect.Message {
+	mi := &file_plugin_proto_msgTypes[17]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Content.ProtoReflect.Descriptor instead.
+func (*Content) Descriptor() ([]byte, []int) {
+	return file_plugin_proto_rawDescGZIP(), []int{17}
+}
+
+func (x *Content) GetText() string {
+	if x != nil {
+		return x.Text
+	}
+	return ""
+}
+
+func (x *Content) GetData() []byte {
+	if x != nil {
+		return x.Data
+	}
+	return nil
+}
+
+func (x *Content) GetMediaType() string {
+	if x != nil {
+		return x.MediaType
+	}
+	return ""
+}
+
+func (x *Content) GetUri() string {
+	if x != nil {
+		return x.Uri
+	}
+	return ""
+}
+
 type Error struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// One word for programs, such as "not_found" or "access_denied".
@@ -1132,7 +1512,7 @@ type Error struct {
 
 func (x *Error) Reset() {
 	*x = Error{}
-	mi := &file_plugin_proto_msgTypes[14]
+	mi := &file_plugin_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1144,7 +1524,7 @@ func (x *Error) String() string {
 func (*Error) ProtoMessage() {}
 
 func (x *Error) ProtoReflect() protoreflect.Message {
-	mi := &file_plugin_proto_msgTypes[14]
+	mi := &file_plugin_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1157,7 +1537,7 @@ func (x *Error) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Error.ProtoReflect.Descriptor instead.
 func (*Error) Descriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{14}
+	return file_plugin_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *Error) GetCode() string {
@@ -1196,7 +1576,7 @@ type DrainRequest struct {
 
 func (x *DrainRequest) Reset() {
 	*x = DrainRequest{}
-	mi := &file_plugin_proto_msgTypes[15]
+	mi := &file_plugin_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1208,7 +1588,7 @@ func (x *DrainRequest) String() string {
 func (*DrainRequest) ProtoMessage() {}
 
 func (x *DrainRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_plugin_proto_msgTypes[15]
+	mi := &file_plugin_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1221,7 +1601,7 @@ func (x *DrainRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DrainRequest.ProtoReflect.Descriptor instead.
 func (*DrainRequest) Descriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{15}
+	return file_plugin_proto_rawDescGZIP(), []int{19}
 }
 
 type DrainResponse struct {
@@ -1232,7 +1612,7 @@ type DrainResponse struct {
 
 func (x *DrainResponse) Reset() {
 	*x = DrainResponse{}
-	mi := &file_plugin_proto_msgTypes[16]
+	mi := &file_plugin_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1244,7 +1624,7 @@ func (x *DrainResponse) String() string {
 func (*DrainResponse) ProtoMessage() {}
 
 func (x *DrainResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_plugin_proto_msgTypes[16]
+	mi := &file_plugin_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1257,7 +1637,7 @@ func (x *DrainResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DrainResponse.ProtoReflect.Descriptor instead.
 func (*DrainResponse) Descriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{16}
+	return file_plugin_proto_rawDescGZIP(), []int{20}
 }
 
 var File_plugin_proto protoreflect.FileDescriptor
@@ -1321,17 +1701,42 @@ const file_plugin_proto_rawDesc = "" +
 	"\x03env\x18\x04 \x03(\tR\x03env\x12\x14\n" +
 	"\x05state\x18\x05 \x01(\bR\x05state\"+\n" +
 	"\x06Limits\x12!\n" +
-	"\fresult_bytes\x18\x01 \x01(\x03R\vresultBytes\"\x7f\n" +
+	"\fresult_bytes\x18\x01 \x01(\x03R\vresultBytes\"\xcd\x01\n" +
 	"\vCallRequest\x12\x12\n" +
 	"\x04tool\x18\x01 \x01(\tR\x04tool\x12\x1c\n" +
 	"\targuments\x18\x02 \x01(\fR\targuments\x12\x17\n" +
 	"\acall_id\x18\x03 \x01(\tR\x06callId\x12%\n" +
-	"\x0etimeout_millis\x18\x04 \x01(\x03R\rtimeoutMillis\"\xbc\x01\n" +
+	"\x0etimeout_millis\x18\x04 \x01(\x03R\rtimeoutMillis\x12\x18\n" +
+	"\aanswers\x18\x05 \x01(\bR\aanswers\x122\n" +
+	"\x06answer\x18\x06 \x01(\v2\x1a.picoclaw.plugin.v1.AnswerR\x06answer\"\xa5\x02\n" +
 	"\tCallEvent\x12:\n" +
 	"\bprogress\x18\x01 \x01(\v2\x1c.picoclaw.plugin.v1.ProgressH\x00R\bprogress\x124\n" +
 	"\x06output\x18\x02 \x01(\v2\x1a.picoclaw.plugin.v1.OutputH\x00R\x06output\x124\n" +
-	"\x06result\x18\x03 \x01(\v2\x1a.picoclaw.plugin.v1.ResultH\x00R\x06resultB\a\n" +
-	"\x05event\"N\n" +
+	"\x06result\x18\x03 \x01(\v2\x1a.picoclaw.plugin.v1.ResultH\x00R\x06result\x12+\n" +
+	"\x03log\x18\x04 \x01(\v2\x17.picoclaw.plugin.v1.LogH\x00R\x03log\x12:\n" +
+	"\bquestion\x18\x05 \x01(\v2\x1c.picoclaw.plugin.v1.QuestionH\x00R\bquestionB\a\n" +
+	"\x05event\"\xc8\x01\n" +
+	"\x03Log\x123\n" +
+	"\x05level\x18\x01 \x01(\x0e2\x1d.picoclaw.plugin.v1.Log.LevelR\x05level\x12\x18\n" +
+	"\amessage\x18\x02 \x01(\tR\amessage\x12\x1e\n" +
+	"\n" +
+	"attributes\x18\x03 \x01(\fR\n" +
+	"attributes\"R\n" +
+	"\x05Level\x12\x15\n" +
+	"\x11LEVEL_UNSPECIFIED\x10\x00\x12\x0e\n" +
+	"\n" +
+	"LEVEL_INFO\x10\x01\x12\x11\n" +
+	"\rLEVEL_WARNING\x10\x02\x12\x0f\n" +
+	"\vLEVEL_ERROR\x10\x03\"L\n" +
+	"\bQuestion\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\rR\x02id\x12\x18\n" +
+	"\amessage\x18\x02 \x01(\tR\amessage\x12\x16\n" +
+	"\x06schema\x18\x03 \x01(\fR\x06schema\"`\n" +
+	"\x06Answer\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\rR\x02id\x12\x16\n" +
+	"\x06action\x18\x02 \x01(\tR\x06action\x12\x18\n" +
+	"\acontent\x18\x03 \x01(\fR\acontent\x12\x14\n" +
+	"\x05error\x18\x04 \x01(\tR\x05error\"N\n" +
 	"\bProgress\x12\x12\n" +
 	"\x04done\x18\x01 \x01(\x01R\x04done\x12\x14\n" +
 	"\x05total\x18\x02 \x01(\x01R\x05total\x12\x18\n" +
@@ -1342,7 +1747,7 @@ const file_plugin_proto_rawDesc = "" +
 	"\x06Stream\x12\x16\n" +
 	"\x12STREAM_UNSPECIFIED\x10\x00\x12\x11\n" +
 	"\rSTREAM_STDOUT\x10\x01\x12\x11\n" +
-	"\rSTREAM_STDERR\x10\x02\"\xd0\x01\n" +
+	"\rSTREAM_STDERR\x10\x02\"\x87\x02\n" +
 	"\x06Result\x12\x12\n" +
 	"\x04text\x18\x01 \x01(\tR\x04text\x12\x1e\n" +
 	"\n" +
@@ -1352,7 +1757,14 @@ const file_plugin_proto_rawDesc = "" +
 	"\x05media\x18\x04 \x01(\fR\x05media\x12\x1d\n" +
 	"\n" +
 	"media_type\x18\x05 \x01(\tR\tmediaType\x12,\n" +
-	"\x12text_is_structured\x18\x06 \x01(\bR\x10textIsStructured\"]\n" +
+	"\x12text_is_structured\x18\x06 \x01(\bR\x10textIsStructured\x125\n" +
+	"\acontent\x18\a \x03(\v2\x1b.picoclaw.plugin.v1.ContentR\acontent\"b\n" +
+	"\aContent\x12\x12\n" +
+	"\x04text\x18\x01 \x01(\tR\x04text\x12\x12\n" +
+	"\x04data\x18\x02 \x01(\fR\x04data\x12\x1d\n" +
+	"\n" +
+	"media_type\x18\x03 \x01(\tR\tmediaType\x12\x10\n" +
+	"\x03uri\x18\x04 \x01(\tR\x03uri\"]\n" +
 	"\x05Error\x12\x12\n" +
 	"\x04code\x18\x01 \x01(\tR\x04code\x12\x18\n" +
 	"\amessage\x18\x02 \x01(\tR\amessage\x12\x12\n" +
@@ -1379,54 +1791,64 @@ func file_plugin_proto_rawDescGZIP() []byte {
 	return file_plugin_proto_rawDescData
 }
 
-var file_plugin_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_plugin_proto_msgTypes = make([]protoimpl.MessageInfo, 17)
+var file_plugin_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
+var file_plugin_proto_msgTypes = make([]protoimpl.MessageInfo, 21)
 var file_plugin_proto_goTypes = []any{
-	(Output_Stream)(0),        // 0: picoclaw.plugin.v1.Output.Stream
-	(*DescribeRequest)(nil),   // 1: picoclaw.plugin.v1.DescribeRequest
-	(*DescribeResponse)(nil),  // 2: picoclaw.plugin.v1.DescribeResponse
-	(*ConfigureRequest)(nil),  // 3: picoclaw.plugin.v1.ConfigureRequest
-	(*ConfigureResponse)(nil), // 4: picoclaw.plugin.v1.ConfigureResponse
-	(*Policy)(nil),            // 5: picoclaw.plugin.v1.Policy
-	(*ExecPolicy)(nil),        // 6: picoclaw.plugin.v1.ExecPolicy
-	(*ExecLimits)(nil),        // 7: picoclaw.plugin.v1.ExecLimits
-	(*Grants)(nil),            // 8: picoclaw.plugin.v1.Grants
-	(*Limits)(nil),            // 9: picoclaw.plugin.v1.Limits
-	(*CallRequest)(nil),       // 10: picoclaw.plugin.v1.CallRequest
-	(*CallEvent)(nil),         // 11: picoclaw.plugin.v1.CallEvent
-	(*Progress)(nil),          // 12: picoclaw.plugin.v1.Progress
-	(*Output)(nil),            // 13: picoclaw.plugin.v1.Output
-	(*Result)(nil),            // 14: picoclaw.plugin.v1.Result
-	(*Error)(nil),             // 15: picoclaw.plugin.v1.Error
-	(*DrainRequest)(nil),      // 16: picoclaw.plugin.v1.DrainRequest
-	(*DrainResponse)(nil),     // 17: picoclaw.plugin.v1.DrainResponse
+	(Log_Level)(0),            // 0: picoclaw.plugin.v1.Log.Level
+	(Output_Stream)(0),        // 1: picoclaw.plugin.v1.Output.Stream
+	(*DescribeRequest)(nil),   // 2: picoclaw.plugin.v1.DescribeRequest
+	(*DescribeResponse)(nil),  // 3: picoclaw.plugin.v1.DescribeResponse
+	(*ConfigureRequest)(nil),  // 4: picoclaw.plugin.v1.ConfigureRequest
+	(*ConfigureResponse)(nil), // 5: picoclaw.plugin.v1.ConfigureResponse
+	(*Policy)(nil),            // 6: picoclaw.plugin.v1.Policy
+	(*ExecPolicy)(nil),        // 7: picoclaw.plugin.v1.ExecPolicy
+	(*ExecLimits)(nil),        // 8: picoclaw.plugin.v1.ExecLimits
+	(*Grants)(nil),            // 9: picoclaw.plugin.v1.Grants
+	(*Limits)(nil),            // 10: picoclaw.plugin.v1.Limits
+	(*CallRequest)(nil),       // 11: picoclaw.plugin.v1.CallRequest
+	(*CallEvent)(nil),         // 12: picoclaw.plugin.v1.CallEvent
+	(*Log)(nil),               // 13: picoclaw.plugin.v1.Log
+	(*Question)(nil),          // 14: picoclaw.plugin.v1.Question
+	(*Answer)(nil),            // 15: picoclaw.plugin.v1.Answer
+	(*Progress)(nil),          // 16: picoclaw.plugin.v1.Progress
+	(*Output)(nil),            // 17: picoclaw.plugin.v1.Output
+	(*Result)(nil),            // 18: picoclaw.plugin.v1.Result
+	(*Content)(nil),           // 19: picoclaw.plugin.v1.Content
+	(*Error)(nil),             // 20: picoclaw.plugin.v1.Error
+	(*DrainRequest)(nil),      // 21: picoclaw.plugin.v1.DrainRequest
+	(*DrainResponse)(nil),     // 22: picoclaw.plugin.v1.DrainResponse
 }
 var file_plugin_proto_depIdxs = []int32{
-	5,  // 0: picoclaw.plugin.v1.ConfigureRequest.policy:type_name -> picoclaw.plugin.v1.Policy
-	8,  // 1: picoclaw.plugin.v1.ConfigureRequest.grants:type_name -> picoclaw.plugin.v1.Grants
-	9,  // 2: picoclaw.plugin.v1.ConfigureRequest.limits:type_name -> picoclaw.plugin.v1.Limits
-	6,  // 3: picoclaw.plugin.v1.Policy.exec:type_name -> picoclaw.plugin.v1.ExecPolicy
-	7,  // 4: picoclaw.plugin.v1.ExecPolicy.limits:type_name -> picoclaw.plugin.v1.ExecLimits
-	12, // 5: picoclaw.plugin.v1.CallEvent.progress:type_name -> picoclaw.plugin.v1.Progress
-	13, // 6: picoclaw.plugin.v1.CallEvent.output:type_name -> picoclaw.plugin.v1.Output
-	14, // 7: picoclaw.plugin.v1.CallEvent.result:type_name -> picoclaw.plugin.v1.Result
-	0,  // 8: picoclaw.plugin.v1.Output.stream:type_name -> picoclaw.plugin.v1.Output.Stream
-	15, // 9: picoclaw.plugin.v1.Result.error:type_name -> picoclaw.plugin.v1.Error
-	1,  // 10: picoclaw.plugin.v1.Plugin.Describe:input_type -> picoclaw.plugin.v1.DescribeRequest
-	3,  // 11: picoclaw.plugin.v1.Plugin.Configure:input_type -> picoclaw.plugin.v1.ConfigureRequest
-	10, // 12: picoclaw.plugin.v1.Plugin.Call:input_type -> picoclaw.plugin.v1.CallRequest
-	10, // 13: picoclaw.plugin.v1.Plugin.Calls:input_type -> picoclaw.plugin.v1.CallRequest
-	16, // 14: picoclaw.plugin.v1.Plugin.Drain:input_type -> picoclaw.plugin.v1.DrainRequest
-	2,  // 15: picoclaw.plugin.v1.Plugin.Describe:output_type -> picoclaw.plugin.v1.DescribeResponse
-	4,  // 16: picoclaw.plugin.v1.Plugin.Configure:output_type -> picoclaw.plugin.v1.ConfigureResponse
-	11, // 17: picoclaw.plugin.v1.Plugin.Call:output_type -> picoclaw.plugin.v1.CallEvent
-	11, // 18: picoclaw.plugin.v1.Plugin.Calls:output_type -> picoclaw.plugin.v1.CallEvent
-	17, // 19: picoclaw.plugin.v1.Plugin.Drain:output_type -> picoclaw.plugin.v1.DrainResponse
-	15, // [15:20] is the sub-list for method output_type
-	10, // [10:15] is the sub-list for method input_type
-	10, // [10:10] is the sub-list for extension type_name
-	10, // [10:10] is the sub-list for extension extendee
-	0,  // [0:10] is the sub-list for field type_name
+	6,  // 0: picoclaw.plugin.v1.ConfigureRequest.policy:type_name -> picoclaw.plugin.v1.Policy
+	9,  // 1: picoclaw.plugin.v1.ConfigureRequest.grants:type_name -> picoclaw.plugin.v1.Grants
+	10, // 2: picoclaw.plugin.v1.ConfigureRequest.limits:type_name -> picoclaw.plugin.v1.Limits
+	7,  // 3: picoclaw.plugin.v1.Policy.exec:type_name -> picoclaw.plugin.v1.ExecPolicy
+	8,  // 4: picoclaw.plugin.v1.ExecPolicy.limits:type_name -> picoclaw.plugin.v1.ExecLimits
+	15, // 5: picoclaw.plugin.v1.CallRequest.answer:type_name -> picoclaw.plugin.v1.Answer
+	16, // 6: picoclaw.plugin.v1.CallEvent.progress:type_name -> picoclaw.plugin.v1.Progress
+	17, // 7: picoclaw.plugin.v1.CallEvent.output:type_name -> picoclaw.plugin.v1.Output
+	18, // 8: picoclaw.plugin.v1.CallEvent.result:type_name -> picoclaw.plugin.v1.Result
+	13, // 9: picoclaw.plugin.v1.CallEvent.log:type_name -> picoclaw.plugin.v1.Log
+	14, // 10: picoclaw.plugin.v1.CallEvent.question:type_name -> picoclaw.plugin.v1.Question
+	0,  // 11: picoclaw.plugin.v1.Log.level:type_name -> picoclaw.plugin.v1.Log.Level
+	1,  // 12: picoclaw.plugin.v1.Output.stream:type_name -> picoclaw.plugin.v1.Output.Stream
+	20, // 13: picoclaw.plugin.v1.Result.error:type_name -> picoclaw.plugin.v1.Error
+	19, // 14: picoclaw.plugin.v1.Result.content:type_name -> picoclaw.plugin.v1.Content
+	2,  // 15: picoclaw.plugin.v1.Plugin.Describe:input_type -> picoclaw.plugin.v1.DescribeRequest
+	4,  // 16: picoclaw.plugin.v1.Plugin.Configure:input_type -> picoclaw.plugin.v1.ConfigureRequest
+	11, // 17: picoclaw.plugin.v1.Plugin.Call:input_type -> picoclaw.plugin.v1.CallRequest
+	11, // 18: picoclaw.plugin.v1.Plugin.Calls:input_type -> picoclaw.plugin.v1.CallRequest
+	21, // 19: picoclaw.plugin.v1.Plugin.Drain:input_type -> picoclaw.plugin.v1.DrainRequest
+	3,  // 20: picoclaw.plugin.v1.Plugin.Describe:output_type -> picoclaw.plugin.v1.DescribeResponse
+	5,  // 21: picoclaw.plugin.v1.Plugin.Configure:output_type -> picoclaw.plugin.v1.ConfigureResponse
+	12, // 22: picoclaw.plugin.v1.Plugin.Call:output_type -> picoclaw.plugin.v1.CallEvent
+	12, // 23: picoclaw.plugin.v1.Plugin.Calls:output_type -> picoclaw.plugin.v1.CallEvent
+	22, // 24: picoclaw.plugin.v1.Plugin.Drain:output_type -> picoclaw.plugin.v1.DrainResponse
+	20, // [20:25] is the sub-list for method output_type
+	15, // [15:20] is the sub-list for method input_type
+	15, // [15:15] is the sub-list for extension type_name
+	15, // [15:15] is the sub-list for extension extendee
+	0,  // [0:15] is the sub-list for field type_name
 }
 
 func init() { file_plugin_proto_init() }
@@ -1438,14 +1860,16 @@ func file_plugin_proto_init() {
 		(*CallEvent_Progress)(nil),
 		(*CallEvent_Output)(nil),
 		(*CallEvent_Result)(nil),
+		(*CallEvent_Log)(nil),
+		(*CallEvent_Question)(nil),
 	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_plugin_proto_rawDesc), len(file_plugin_proto_rawDesc)),
-			NumEnums:      1,
-			NumMessages:   17,
+			NumEnums:      2,
+			NumMessages:   21,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -47,6 +47,9 @@ type PluginClient interface {
 	// Calls runs tools one after another: each request is answered as by Call, by events of which the result is the last, and
 	// the next request comes after that. It saves opening a stream for each call, half of what the way of a small one
 	// costs. Optional: the host uses it where ConfigureResponse says so. Cancelling the stream ends the tool that runs.
+	//
+	// While a call runs, each of its questions is answered by a request that has an answer and nothing else. Answers that
+	// come when their call is over, or does not wait any more, are ignored.
 	Calls(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[CallRequest, CallEvent], error)
 	// Drain asks the plugin to finish: it takes no further calls, waits for the ones under way, ends what they left
 	// running and answers. The host ends the process after that.
@@ -138,6 +141,9 @@ type PluginServer interface {
 	// Calls runs tools one after another: each request is answered as by Call, by events of which the result is the last, and
 	// the next request comes after that. It saves opening a stream for each call, half of what the way of a small one
 	// costs. Optional: the host uses it where ConfigureResponse says so. Cancelling the stream ends the tool that runs.
+	//
+	// While a call runs, each of its questions is answered by a request that has an answer and nothing else. Answers that
+	// come when their call is over, or does not wait any more, are ignored.
 	Calls(grpc.BidiStreamingServer[CallRequest, CallEvent]) error
 	// Drain asks the plugin to finish: it takes no further calls, waits for the ones under way, ends what they left
 	// running and answers. The host ends the process after that.

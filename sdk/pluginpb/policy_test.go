@@ -11,12 +11,12 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
-// A field of the guard's policy that is not carried would silently widen what a plugin allows. What is about commands
-// alone, their home, the operator's rules and whether the kernel confines them, the host decides by: a plugin does without.
+// A field of the guard's policy that is not carried would silently widen what a plugin allows. The commands' home opens
+// something, to nothing but the host's decisions on commands: a plugin does with less.
 func TestPolicyComesOffTheWireAsItWentOn(t *testing.T) {
 	var want guard.Policy
 	fill(t, reflect.ValueOf(&want).Elem())
-	want.Exec.Home, want.Exec.Rules, want.Kernel = "", nil, false
+	want.Exec.Home, want.Exec.Rules, want.Kernel = "", nil, false // commands are decided on in the host
 	encoded, err := proto.Marshal(pluginpb.NewPolicy(want))
 	if err != nil {
 		t.Fatal(err)

@@ -90,7 +90,7 @@ func echo() sdk.Plugin {
 	return sdk.Plugin{
 		ID: "echo", Version: "1.0.0", Doc: "Says it again.",
 		Tools: []sdk.Tool{sdk.NewTool("echo", "Says it again.",
-			func(_ context.Context, req *sdk.Request[echoInput]) (string, error) { return req.Args.Say, nil }, sdk.ReadOnly())},
+			func(_ context.Context, req *sdk.Request[echoInput]) (string, error) { return req.Args.Say, nil }, sdk.Traits{ReadOnly: true})},
 	}
 }
 

@@ -29,7 +29,7 @@ func count(_ context.Context, req *sdk.Request[countInput]) (countOutput, error)
 	if err != nil {
 		return countOutput{}, err
 	}
-	req.Logger.Debug("read", "bytes", len(data))
+	req.Log.Debug("read", "bytes", len(data))
 	unit := sdk.ConfigOf[settings](req).Unit
 	if unit == "bytes" {
 		return countOutput{Count: len(data), Unit: unit}, nil
@@ -44,8 +44,8 @@ func counter() sdk.Plugin {
 		Version: "1.0.0",
 		Doc:     "Counts what is in files.",
 		Grants:  sdk.Grants{Workspace: sdk.ReadOnlyWorkspace},
-		Config:  sdk.NewConfig(settings{Unit: "lines"}),
-		Tools:   []sdk.Tool{sdk.NewTool("count", "Count what is in a file.", count, sdk.ReadOnly())},
+		Config:  settings{Unit: "lines"},
+		Tools:   []sdk.Tool{sdk.NewTool("count", "Count what is in a file.", count, sdk.Traits{ReadOnly: true})},
 	}
 }
 

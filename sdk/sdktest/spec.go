@@ -3,8 +3,9 @@ package sdktest
 import (
 	"testing"
 
+	"github.com/picoclaw/picoclaw/internal/contract"
+	"github.com/picoclaw/picoclaw/internal/served"
 	"github.com/picoclaw/picoclaw/sdk"
-	"github.com/picoclaw/picoclaw/sdk/contract"
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
@@ -13,7 +14,7 @@ import (
 // examples that readers go by.
 func Spec(t testing.TB, p sdk.Plugin, cases ...Case) {
 	t.Helper()
-	m, err := p.Manifest()
+	m, err := served.Manifest(p)
 	if err != nil {
 		t.Fatalf("the plugin can't be used: %v", err)
 	}

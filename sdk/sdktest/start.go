@@ -12,6 +12,8 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/test/bufconn"
 
+	"github.com/picoclaw/picoclaw/internal/serve"
+	"github.com/picoclaw/picoclaw/internal/served"
 	"github.com/picoclaw/picoclaw/sdk"
 	"github.com/picoclaw/picoclaw/sdk/guard"
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
@@ -28,6 +30,8 @@ type Options struct {
 	Config any
 	// StateDir is the plugin's own directory, if it asks for one; a new one if empty.
 	StateDir string
+	// Answer answers what a tool asks a person; nil is nobody.
+	Answer func(message string, form json.RawMessage) sdk.Answer
 }
 
 // Plugin is a running plugin under test.
@@ -36,6 +40,7 @@ type Plugin struct {
 
 	t       testing.TB
 	client  pluginpb.PluginClient
+	answer  func(message string, form json.RawMessage) sdk.Answer
 	readers map[string]*pluginpb.ArgumentReader
 }
 
@@ -43,30 +48,27 @@ type Plugin struct {
 type Result struct {
 	Text       string
 	Structured json.RawMessage
-	Media      []byte // something to look at or listen to, and what it is
-	MediaType  string
+	Content    []sdk.Content   // what there is behind the text
 	Err        *pluginpb.Error // nil if the call succeeded
 	Output     []byte          // what was passed on while it ran
 	Progress   []*pluginpb.Progress
+	Log        []*pluginpb.Log // what the tool has logged from info on
 }
 
 // Start runs a plugin until the end of the test.
 func Start(t testing.TB, p sdk.Plugin, o Options) *Plugin {
 	t.Helper()
-	manifest, err := p.Manifest()
+	manifest, err := served.Manifest(p)
 	if err != nil {
 		t.Fatalf("the plugin can't be used: %v", err)
 	}
-	server, err := sdk.NewServer(p, hclog.NewNullLogger())
-	if err != nil {
-		t.Fatal(err)
-	}
+	server := serve.NewServer(served.Plugin(p), hclog.NewNullLogger())
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
 	writeFiles(t, dir, o.Files)
-	s := &Plugin{Dir: dir, t: t, client: serve(t, server), readers: map[string]*pluginpb.ArgumentReader{}}
+	s := &Plugin{Dir: dir, t: t, answer: o.Answer, client: connect(t, server), readers: map[string]*pluginpb.ArgumentReader{}}
 	for _, tool := range manifest.Tools {
 		if s.readers[tool.Name], _, err = tool.Arguments(); err != nil {
 			t.Fatal(err)
@@ -76,8 +78,8 @@ func Start(t testing.TB, p sdk.Plugin, o Options) *Plugin {
 	return s
 }
 
-// serve serves the plugin on a connection in memory.
-func serve(t testing.TB, server pluginpb.PluginServer) pluginpb.PluginClient {
+// connect serves the plugin on a connection in memory.
+func connect(t testing.TB, server pluginpb.PluginServer) pluginpb.PluginClient {
 	t.Helper()
 	listener := bufconn.Listen(1 << 20)
 	s := grpc.NewServer(grpc.MaxRecvMsgSize(pluginpb.MaxMessageBytes), grpc.MaxSendMsgSize(pluginpb.MaxMessageBytes))
@@ -149,10 +151,14 @@ func (s *Plugin) CallContext(ctx context.Context, tool string, args any) Result 
 	if err != nil {
 		return Result{Err: &pluginpb.Error{Code: sdk.InvalidArgument, Message: err.Error()}}
 	}
-	stream, err := s.client.Call(ctx, &pluginpb.CallRequest{Tool: tool, Arguments: arguments.Canonical})
+	stream, err := s.client.Calls(ctx)
+	if err == nil {
+		err = stream.Send(&pluginpb.CallRequest{Tool: tool, Arguments: arguments.Canonical, Answers: s.answer != nil})
+	}
 	if err != nil {
 		s.t.Fatalf("call %s: %v", tool, err)
 	}
+	defer func() { _ = stream.CloseSend() }()
 	var r Result
 	for {
 		event, err := stream.Recv()
@@ -167,8 +173,16 @@ func (s *Plugin) CallContext(ctx context.Context, tool string, args any) Result 
 			r.Progress = append(r.Progress, e.Progress)
 		case *pluginpb.CallEvent_Output:
 			r.Output = append(r.Output, e.Output.GetData()...)
+		case *pluginpb.CallEvent_Log:
+			r.Log = append(r.Log, e.Log)
+		case *pluginpb.CallEvent_Question:
+			said := s.answer(e.Question.GetMessage(), e.Question.GetSchema())
+			// What ends the stream is told by Recv.
+			_ = stream.Send(&pluginpb.CallRequest{Answer: &pluginpb.Answer{Id: e.Question.GetId(), Action: said.Action, Content: said.Values}})
 		case *pluginpb.CallEvent_Result:
-			r.Media, r.MediaType = e.Result.GetMedia(), e.Result.GetMediaType()
+			for _, b := range e.Result.Blocks() {
+				r.Content = append(r.Content, sdk.Content{Text: b.GetText(), Data: b.GetData(), MediaType: b.GetMediaType(), URI: b.GetUri()})
+			}
 			r.Text, r.Structured, r.Err = e.Result.AgentText(), e.Result.GetStructured(), e.Result.GetError()
 			return r
 		}

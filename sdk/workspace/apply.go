@@ -76,7 +76,7 @@ type changing struct {
 // add opens where an edit takes place.
 func (tx *transaction) add(e Edit) error {
 	if endsInSlash(e.Path) {
-		return &DirectoryName{e.Path}
+		return &Error{Code: DirectoryName, Path: e.Path}
 	}
 	t, err := tx.w.target(guard.Write, e.Path)
 	var none *missing
@@ -141,7 +141,7 @@ func (f *changing) compute(w *Workspace) (err error) {
 	case err != nil:
 		return err
 	case f.old.Info.Mode().Perm()&0o222 == 0:
-		return &ReadOnly{Path: f.asked}
+		return &Error{Code: ReadOnly, Path: f.asked}
 	}
 	current := f.old
 	for _, e := range f.edits {
@@ -149,7 +149,7 @@ func (f *changing) compute(w *Workspace) (err error) {
 			return err
 		}
 		if limit := w.MaxFileSize(); limit > 0 && int64(len(f.data)) > limit {
-			return &TooLarge{Path: f.asked, Size: int64(len(f.data)), Limit: limit}
+			return tooLarge(f.asked, int64(len(f.data)), limit)
 		}
 		if !f.old.read && current.read {
 			f.old.data, f.old.read = current.data, true
@@ -172,17 +172,6 @@ func (tx *transaction) changed() []Changed {
 	return all
 }
 
-// ReadOnly is the error for a file that its mode protects from writing. To replace it would be possible wherever its
-// directory can be written to, but is not what the mode says.
-type ReadOnly struct{ Path string }
-
-func (e *ReadOnly) Error() string {
-	return fmt.Sprintf("%s is read-only; its mode has to be changed first", e.Path)
-}
-
-// Unwrap makes it an [fs.ErrPermission].
-func (e *ReadOnly) Unwrap() error { return fs.ErrPermission }
-
 // open opens the file as it is before the change.
 func (f *changing) open() (*os.File, fs.FileInfo, error) {
 	switch {
@@ -202,7 +191,7 @@ func (tx *transaction) commit() error {
 			err = of(f.asked, err)
 			for _, before := range slices.Backward(tx.files[:i]) {
 				if back := before.rollBack(); back != nil {
-					err = &Halfway{before.asked, errors.Join(err, back)}
+					err = &Error{Code: Halfway, Path: before.asked, Err: errors.Join(err, back)}
 				}
 			}
 			return err

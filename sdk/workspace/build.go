@@ -162,7 +162,7 @@ func (b *Building) File(name string, meta Meta, contents io.Reader) error {
 	}
 	n, err := io.CopyBuffer(struct{ io.Writer }{f}, contents, b.buffer)
 	if err == nil && b.limit > 0 && n > b.limit {
-		err = &TooLarge{Path: name, Size: n, Limit: b.limit}
+		err = tooLarge(name, n, b.limit)
 	}
 	if err := errors.Join(err, f.Close()); err != nil {
 		return err

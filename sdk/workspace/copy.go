@@ -38,7 +38,7 @@ func (w *Workspace) Copy(source, destination string, o TransferOptions) error {
 			return err
 		}
 		if t.Replaced != nil && os.SameFile(from.Info, t.Replaced.Info) {
-			return &Same{source, destination}
+			return &Error{Code: Same, Path: source, Err: errors.New(destination)}
 		}
 		if err := copyable(from, w.MaxFileSize(), o.Stop); err != nil {
 			return err
@@ -66,9 +66,9 @@ func copyable(tree *Tree, limit int64, stop stopper) error {
 		case mode.IsDir(), mode&fs.ModeSymlink != 0:
 			return nil
 		case !mode.IsRegular():
-			return &NotRegular{Path: shown, Mode: mode}
+			return notRegular(shown, mode)
 		case limit > 0 && e.Info.Size() > limit:
-			return &TooLarge{Path: shown, Size: e.Info.Size(), Limit: limit}
+			return tooLarge(shown, e.Info.Size(), limit)
 		}
 		return nil
 	})
@@ -161,7 +161,7 @@ func (c *copying) entry(e *Entry, in *os.Root, base string) error {
 	case mode.IsRegular():
 		return c.file(e, in, base)
 	default:
-		return &NotRegular{Path: filepath.Join(c.source.Path, e.Name), Mode: mode}
+		return notRegular(filepath.Join(c.source.Path, e.Name), mode)
 	}
 }
 
@@ -181,7 +181,7 @@ func (c *copying) file(e *Entry, dir *os.Root, base string) (err error) {
 		return err
 	}
 	if c.limit > 0 && n > c.limit {
-		return &TooLarge{Path: e.Name, Size: n, Limit: c.limit}
+		return tooLarge(e.Name, n, c.limit)
 	}
 	if e.Name != "." {
 		return copyMetadata(in, e.Info, out) // what is in a directory goes to the disk with the whole of it
@@ -205,7 +205,7 @@ func takeOver(to *target, out *os.File) error {
 	}
 	defer func() { _ = old.Close() }()
 	if info.Mode().Perm()&0o222 == 0 {
-		return &ReadOnly{Path: to.asked}
+		return &Error{Code: ReadOnly, Path: to.asked}
 	}
 	return keepMetadata(old, info, out)
 }

@@ -29,7 +29,7 @@ func (w *Workspace) useExact(real string, op func(place) error) error {
 	name := filepath.Base(real)
 	info, err := dir.Lstat(name)
 	if err == nil && info.Mode()&os.ModeSymlink != 0 {
-		return &Refused{Path: real, Message: outsideSymlink, Rule: "workspace.symlink"}
+		return refused(real, "workspace.symlink", outsideSymlink)
 	}
 	return op(place{dir: dir, name: name, exact: true})
 }

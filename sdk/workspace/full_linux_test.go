@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 
@@ -96,14 +97,16 @@ func removeAround(w *Workspace, dir string) error {
 	if err := errors.Join(os.MkdirAll(kept, 0o755), unix.Mount("kept", kept, "tmpfs", 0, "")); err != nil {
 		return err
 	}
-	var left *Leftover
-	if err := w.Remove(context.Background(), "tree", true, nil); !errors.As(err, &left) {
-		return fmt.Errorf("what can't be deleted was deleted: %w", err)
+	left := w.Remove(context.Background(), "tree", true, nil)
+	if !errors.Is(left, Leftover) {
+		return fmt.Errorf("what can't be deleted was deleted: %w", left)
 	}
 	if _, err := os.Lstat(filepath.Join(dir, "tree")); !errors.Is(err, os.ErrNotExist) {
 		return fmt.Errorf("a part of what was to be deleted is still there: %w", err)
 	}
-	rest := filepath.Join(dir, left.Left)
+	_, where, _ := strings.Cut(left.Error(), "that is in ")
+	where, _, _ = strings.Cut(where, " now: ")
+	rest := filepath.Join(dir, where)
 	return errors.Join(unix.Unmount(filepath.Join(rest, "kept"), 0), os.RemoveAll(rest))
 }
 

@@ -65,7 +65,7 @@ func (p *inPlace) commit(data []byte, old *Old) error {
 	if err := p.overwrite(data); err != nil {
 		if back := p.overwrite(was); back != nil {
 			p.torn = true
-			return &Torn{old.asked, errors.Join(err, back)}
+			return &Error{Code: Torn, Path: old.asked, Err: errors.Join(err, back)}
 		}
 		return err
 	}

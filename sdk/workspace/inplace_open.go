@@ -14,8 +14,7 @@ import (
 
 // closed reports whether an error says that a directory can't be changed, while a file in it perhaps can.
 func closed(err error) bool {
-	var refused *Refused
-	return (errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS)) && !errors.As(err, &refused)
+	return (errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS)) && !errors.Is(err, Refused)
 }
 
 // openInPlace opens a single whitelisted file for a change in place.
@@ -39,7 +38,7 @@ func (w *Workspace) openInPlace(path string) (*target, error) {
 		return nil, err
 	}
 	if !before.Mode().IsRegular() {
-		return nil, &NotRegular{Path: path, Mode: before.Mode()}
+		return nil, notRegular(path, before.Mode())
 	}
 	f, err := openExactly(real, os.O_RDWR|nonblock)
 	if err != nil {
@@ -113,7 +112,7 @@ func (w *Workspace) replaceOwned(source *Entry, to *target) error {
 	defer old.close()
 	p, err := to.openOwned(w, info)
 	if err != nil {
-		return &Foreign{to.asked, err}
+		return &Error{Code: Foreign, Path: to.asked, Err: err}
 	}
 	defer func() {
 		p.done()

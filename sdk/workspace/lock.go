@@ -2,7 +2,6 @@ package workspace
 
 import (
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -14,13 +13,6 @@ import (
 // lockPatience is how long a change waits for its turn. Changes take milliseconds; who holds a directory for longer is
 // another program that locked it for reasons of its own.
 const lockPatience = 10 * time.Second
-
-// Busy is the error for a directory that another process has kept locked.
-type Busy struct{ Path string }
-
-func (e *Busy) Error() string {
-	return fmt.Sprintf("%s is locked by another process; nothing was changed, try again", e.Path)
-}
 
 // locks makes changes in one directory take turns: those of this workspace by a mutex, which is fair, and those of
 // other processes by a lock on the directory itself, which ends with its holder, however that ends.
@@ -80,7 +72,7 @@ func (l *locks) lockOne(id string, dir *os.File, deadline time.Time) (unlock fun
 		case <-h.turn:
 		case <-patience.C:
 			leave()
-			return nil, &Busy{filepath.Clean(dir.Name())}
+			return nil, &Error{Code: Busy, Path: filepath.Clean(dir.Name())}
 		}
 	}
 	// Polling, because a wait in the kernel could not be ended.
@@ -93,7 +85,7 @@ func (l *locks) lockOne(id string, dir *os.File, deadline time.Time) (unlock fun
 			h.turn <- struct{}{}
 			leave()
 			if errors.Is(err, errLocked) {
-				err = &Busy{filepath.Clean(dir.Name())}
+				err = &Error{Code: Busy, Path: filepath.Clean(dir.Name())}
 			}
 			return nil, err
 		}

@@ -83,8 +83,7 @@ func (g *ground) untouched(after string) {
 
 func wantRefused(t testing.TB, what string, err error) {
 	t.Helper()
-	var refused *Refused
-	if !errors.As(err, &refused) {
+	if !errors.Is(err, Refused) {
 		t.Errorf("%s: the error is %v, not a refusal", what, err)
 	}
 }

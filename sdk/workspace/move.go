@@ -28,13 +28,6 @@ type TransferOptions struct {
 	Stop func() error
 }
 
-// Same is the error for a source that is its own destination, or contains it.
-type Same struct{ Source, Destination string }
-
-func (e *Same) Error() string {
-	return fmt.Sprintf("%s and %s are the same, or one is inside the other", e.Source, e.Destination)
-}
-
 // Move gives a file, link or directory another place. Within a file system it is a rename, at once; between two the
 // copy is complete before the source is deleted.
 func (w *Workspace) Move(source, destination string, o TransferOptions) error {
@@ -65,7 +58,7 @@ func (w *Workspace) Move(source, destination string, o TransferOptions) error {
 		return err
 	}
 	if limit := w.MaxFileSize(); limit > 0 && t.Source.Info.Mode().IsRegular() && t.Source.Info.Size() > limit {
-		return &TooLarge{Path: source, Size: t.Source.Info.Size(), Limit: limit}
+		return tooLarge(source, t.Source.Info.Size(), limit)
 	}
 	if o.Last != nil {
 		if err := o.Last(t); err != nil {
@@ -81,7 +74,7 @@ func (w *Workspace) Move(source, destination string, o TransferOptions) error {
 // transfer looks at both ends.
 func transfer(asked string, source *Tree, to *target, o TransferOptions) (*Transfer, error) {
 	if endsInSlash(to.asked) && !source.Info.IsDir() {
-		return nil, &DirectoryName{to.asked}
+		return nil, &Error{Code: DirectoryName, Path: to.asked}
 	}
 	replaced, err := to.tree()
 	if err != nil {
@@ -89,11 +82,11 @@ func transfer(asked string, source *Tree, to *target, o TransferOptions) (*Trans
 	}
 	switch {
 	case paths.Within(source.Path, to.path) || paths.Within(to.path, source.Path):
-		return nil, &Same{asked, to.asked}
+		return nil, &Error{Code: Same, Path: asked, Err: errors.New(to.asked)}
 	case replaced != nil && !o.Overwrite:
-		return nil, &Exists{to.asked}
+		return nil, &Error{Code: Exists, Path: to.asked}
 	case replaced != nil && replaced.Info.IsDir() && !source.Info.IsDir():
-		return nil, &IsDirectory{to.asked}
+		return nil, &Error{Code: IsDirectory, Path: to.asked}
 	}
 	return &Transfer{Source: source, Destination: to.path, Replaced: replaced}, nil
 }
@@ -149,7 +142,7 @@ func (w *Workspace) rename(from, to *target, replace bool, stop stopper) error {
 		return err
 	}
 	if err := from.dir.RemoveAll(from.name); err != nil {
-		return &Halfway{to.asked, err}
+		return &Error{Code: Halfway, Path: to.asked, Err: err}
 	}
 	return nil
 }

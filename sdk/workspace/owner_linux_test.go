@@ -84,17 +84,16 @@ func changeOthers(dir, state string) error {
 		w.Copy("mine", "target", TransferOptions{Overwrite: true})); err != nil {
 		return err
 	}
-	var foreign *Foreign
 	for _, name := range []string{"closed", "named"} {
-		if err := w.WriteFile(name, []byte("new")); !errors.As(err, &foreign) {
+		if err := w.WriteFile(name, []byte("new")); !errors.Is(err, Foreign) {
 			return fmt.Errorf("%s was not refused: %w", name, err)
 		}
-		if err := w.Copy("mine", name, TransferOptions{Overwrite: true}); !errors.As(err, &foreign) {
+		if err := w.Copy("mine", name, TransferOptions{Overwrite: true}); !errors.Is(err, Foreign) {
 			return fmt.Errorf("a copy onto %s was not refused: %w", name, err)
 		}
 	}
 	// Of several, one that fails takes those back that were written in place.
-	if err := w.Apply(nil, becoming("open", "newer"), becoming("named", "newer")); !errors.As(err, &foreign) {
+	if err := w.Apply(nil, becoming("open", "newer"), becoming("named", "newer")); !errors.Is(err, Foreign) {
 		return fmt.Errorf("several were not refused: %w", err)
 	}
 	for name, want := range map[string]string{"open": "new", "target": "mine", "closed": "old", "named": "old", "twice": "old"} {

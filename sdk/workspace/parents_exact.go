@@ -2,7 +2,6 @@ package workspace
 
 import (
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -10,16 +9,6 @@ import (
 
 	"github.com/picoclaw/picoclaw/sdk/guard"
 )
-
-// NoDirectory is the error for a file whose directory is missing and may not be made.
-type NoDirectory struct{ Path string }
-
-func (e *NoDirectory) Error() string {
-	return fmt.Sprintf("the directory %s is missing, and the policy does not open it for writing: it can't be made", e.Path)
-}
-
-// Unwrap makes it an [fs.ErrNotExist].
-func (e *NoDirectory) Unwrap() error { return fs.ErrNotExist }
 
 // exactParents makes the missing directories above a whitelisted path, each of which has to be whitelisted itself, and opens the
 // target there. tried is the error that there was without them, which is returned where they are not what is wrong.
@@ -38,7 +27,7 @@ func (tx *transaction) exactParents(e Edit, tried error) (*target, error) {
 			break
 		}
 		if tx.w.find(guard.Write, dir) == nil && !tx.w.whitelisted(guard.Write, dir) {
-			return nil, &NoDirectory{dir}
+			return nil, &Error{Code: NoDirectory, Path: dir}
 		}
 		wanted = append(wanted, dir)
 	}

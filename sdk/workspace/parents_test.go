@@ -50,8 +50,8 @@ func TestParentsBelowAWhitelistedDirectory(t *testing.T) {
 	for _, path := range []string{filepath.Join(open, "out", "new", "f"), filepath.Join(open, "..", "other", "new", "f")} {
 		wantRefused(t, path, g.WriteFile(path, nil))
 	}
-	var none *NoDirectory
-	if err := g.WriteFile(filepath.Join(outside, "single", "deep", "f"), nil); !errors.As(err, &none) || none.Path != filepath.Join(outside, "single", "deep") {
+	var none *Error
+	if err := g.WriteFile(filepath.Join(outside, "single", "deep", "f"), nil); !errors.As(err, &none) || none.Code != NoDirectory || none.Path != filepath.Join(outside, "single", "deep") {
 		t.Errorf("%v", err)
 	}
 	if entries, err := os.ReadDir(outside); err != nil || len(entries) != 2 {

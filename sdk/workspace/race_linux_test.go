@@ -15,7 +15,12 @@ import (
 )
 
 // tries is how often each way is tried while files change under it.
-const tries = 50_000
+func tries() int {
+	if testing.Short() {
+		return 2_000
+	}
+	return 50_000
+}
 
 // attacker swaps a directory and a file of the workspace for links to the outside and back, as fast as it can, until
 // the test ends or calls stop. renameat2 exchanges them in one step, so there is no moment at which one is missing.
@@ -55,7 +60,7 @@ func race(f func()) {
 	var wg sync.WaitGroup
 	for range 4 {
 		wg.Go(func() {
-			for range tries / 4 {
+			for range tries() / 4 {
 				f()
 			}
 		})
@@ -80,9 +85,9 @@ func TestNoReadLeaksWhileFilesAreSwapped(t *testing.T) {
 		see(g.ReadFile("f"))
 	})
 	if leaks.Load() > 0 || harmless.Load() == 0 {
-		t.Errorf("%d leaks and %d harmless reads in %d", leaks.Load(), harmless.Load(), 2*tries)
+		t.Errorf("%d leaks and %d harmless reads in %d", leaks.Load(), harmless.Load(), 2*tries())
 	}
-	t.Logf("%d reads, %d of them of the harmless file", 2*tries, harmless.Load())
+	t.Logf("%d reads, %d of them of the harmless file", 2*tries(), harmless.Load())
 }
 
 func TestNoWriteLandsOutsideWhileFilesAreSwapped(t *testing.T) {
@@ -103,7 +108,7 @@ func TestNoWriteLandsOutsideWhileFilesAreSwapped(t *testing.T) {
 			t.Errorf("listed %v", entries)
 		}
 	})
-	for i := range tries / 25 { // each is synced to disk
+	for i := range tries() / 25 { // each is synced to disk
 		path := "d/secret.txt"
 		if i%2 == 1 {
 			path = "f"
@@ -164,7 +169,7 @@ func TestCheckingAndThenUsingDoesLeak(t *testing.T) {
 	g := newGround(t)
 	attacker(t, g)
 	path := filepath.Join(g.w, "d", "secret.txt")
-	for range 20 * tries {
+	for range 20 * tries() {
 		real, err := filepath.EvalSymlinks(path)
 		if err != nil || !strings.HasPrefix(real, g.w+"/") {
 			continue

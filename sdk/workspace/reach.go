@@ -22,22 +22,6 @@ const (
 // maxPath is the longest path that is looked at, in bytes.
 const maxPath = 4096
 
-// Refused is the error for a path that the policy does not open.
-type Refused struct {
-	Path    string
-	Message string
-	Rule    string
-	Hint    string // what would change that; empty where the guard knows better
-}
-
-func (e *Refused) Error() string { return e.Message }
-
-// Unwrap makes a refusal an [fs.ErrPermission].
-func (e *Refused) Unwrap() error { return fs.ErrPermission }
-
-// Refusal names the rule that refused, and the hint.
-func (e *Refused) Refusal() (rule, hint string) { return e.Rule, e.Hint }
-
 // Abs returns the absolute form of a path as callers write it: relative ones start at the workspace. It resolves no
 // links and decides nothing.
 func (w *Workspace) Abs(path string) (string, error) {
@@ -47,11 +31,11 @@ func (w *Workspace) Abs(path string) (string, error) {
 		refused.Path = path
 		return "", &refused
 	case path == "":
-		return "", &Refused{Path: path, Message: "the path is empty", Rule: "workspace.path"}
+		return "", refused(path, "workspace.path", "the path is empty")
 	case strings.ContainsRune(path, 0):
-		return "", &Refused{Path: path, Message: "the path contains a NUL byte", Rule: "workspace.path"}
+		return "", refused(path, "workspace.path", "the path contains a NUL byte")
 	case len(path) > maxPath:
-		return "", &Refused{Path: path[:64] + "…", Message: "the path is too long", Rule: "workspace.path"}
+		return "", refused(path[:64]+"…", "workspace.path", "the path is too long")
 	case !filepath.IsAbs(path):
 		path = filepath.Join(w.policy.Workspace, path)
 	}
@@ -87,7 +71,7 @@ func (w *Workspace) useAs(access guard.Access, follow bool, path string, op func
 	}
 	reading := access == guard.Read || access == guard.List
 	if !reading && w.readOnly {
-		return &Refused{Path: path, Message: "access denied: the workspace is read-only for this plugin", Rule: "grant.workspace"}
+		return refused(path, "grant.workspace", "access denied: the workspace is read-only for this plugin")
 	}
 	if first := w.find(access, abs); first != nil && reading && follow && !w.guarded(first) {
 		err = op(place{dir: first.handle, name: first.name(abs)})
@@ -100,7 +84,7 @@ func (w *Workspace) useAs(access guard.Access, follow bool, path string, op func
 		return err
 	}
 	if w.protected(access, real) {
-		return &Refused{Path: path, Message: outside, Rule: "workspace.protected"}
+		return refused(path, "workspace.protected", outside)
 	}
 	exactly := reading && follow // if there is something protected near
 	if r := w.find(access, real); r != nil && (!exactly || !w.guarded(r)) {
@@ -201,12 +185,12 @@ func (w *Workspace) constrained(real string) bool {
 // refusal says why a path is not open.
 func (w *Workspace) refusal(path, abs string) error {
 	if len(w.policy.Paths) > 0 && !w.constrained(abs) {
-		return &Refused{Path: path, Message: "Path '" + path + "' is outside allowed paths", Rule: "constraint.paths"}
+		return refused(path, "constraint.paths", "Path '"+path+"' is outside allowed paths")
 	}
 	if paths.Within(w.policy.Workspace, abs) {
-		return &Refused{Path: path, Message: outsideSymlink, Rule: "workspace.symlink"}
+		return refused(path, "workspace.symlink", outsideSymlink)
 	}
-	return &Refused{Path: path, Message: outside, Rule: "workspace.outside"}
+	return refused(path, "workspace.outside", outside)
 }
 
 // reworded replaces os.Root's words: for a link that was swapped while it was in use, and where it names a system call
@@ -216,7 +200,7 @@ func reworded(err error, path string) error {
 		return nil
 	}
 	if escapes(err) {
-		return &Refused{Path: path, Message: outsideSymlink, Rule: "workspace.symlink"}
+		return refused(path, "workspace.symlink", outsideSymlink)
 	}
 	if p, ok := err.(*fs.PathError); ok { //nolint:errorlint // one that is wrapped is part of somebody's sentence
 		switch op := strings.TrimSuffix(p.Op, "at"); op {

@@ -10,26 +10,6 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/guard"
 )
 
-// NotRegular is the error for something that is not a regular file where one is needed.
-type NotRegular struct {
-	Path string
-	Mode fs.FileMode
-}
-
-func (e *NotRegular) Error() string {
-	return fmt.Sprintf("%s is %s, not a regular file", e.Path, kind(e.Mode))
-}
-
-// TooLarge is the error for a file over the policy's limit.
-type TooLarge struct {
-	Path        string
-	Size, Limit int64 // bytes
-}
-
-func (e *TooLarge) Error() string {
-	return fmt.Sprintf("%s is %d bytes long; at most %d are allowed", e.Path, e.Size, e.Limit)
-}
-
 // Open opens a regular file for reading.
 func (w *Workspace) Open(path string) (*os.File, error) {
 	var f *os.File
@@ -54,11 +34,19 @@ func (w *Workspace) ReadFile(path string) ([]byte, error) {
 	return w.readAll(f, info, path)
 }
 
+// CheckSize reports what is wrong with a file of a size: that it is over the policy's limit.
+func (w *Workspace) CheckSize(path string, size int64) error {
+	if limit := w.MaxFileSize(); limit > 0 && size > limit {
+		return tooLarge(path, size, limit)
+	}
+	return nil
+}
+
 // readAll reads an open file from its beginning, up to the policy's limit.
 func (w *Workspace) readAll(f io.Reader, info fs.FileInfo, path string) ([]byte, error) {
 	limit := w.MaxFileSize()
 	if limit > 0 && info.Size() > limit {
-		return nil, &TooLarge{Path: path, Size: info.Size(), Limit: limit}
+		return nil, tooLarge(path, info.Size(), limit)
 	}
 	data := make([]byte, info.Size(), info.Size()+1)
 	n, err := io.ReadFull(f, data)
@@ -79,7 +67,7 @@ func (w *Workspace) readAll(f io.Reader, info fs.FileInfo, path string) ([]byte,
 	}
 	data = append(data, more...)
 	if limit > 0 && int64(len(data)) > limit {
-		return nil, &TooLarge{Path: path, Size: int64(len(data)), Limit: limit}
+		return nil, tooLarge(path, int64(len(data)), limit)
 	}
 	return data, nil
 }
@@ -102,7 +90,7 @@ func (at place) open(path string) (f *os.File, info fs.FileInfo, err error) {
 		return nil, nil, err
 	}
 	if !before.Mode().IsRegular() {
-		return nil, nil, &NotRegular{Path: path, Mode: before.Mode()}
+		return nil, nil, notRegular(path, before.Mode())
 	}
 	if at.path != "" {
 		f, err = openExactly(at.path, os.O_RDONLY|nonblock)
@@ -116,7 +104,7 @@ func (at place) open(path string) (f *os.File, info fs.FileInfo, err error) {
 	switch {
 	case err != nil:
 	case !after.Mode().IsRegular():
-		err = &NotRegular{Path: path, Mode: after.Mode()}
+		err = notRegular(path, after.Mode())
 	case at.exact && !os.SameFile(before, after):
 		err = fmt.Errorf("%s was replaced while it was opened", path)
 	}
@@ -136,20 +124,4 @@ func (at place) stat() (fs.FileInfo, error) {
 		return at.dir.Lstat(at.name)
 	}
 	return at.dir.Stat(at.name)
-}
-
-func kind(m fs.FileMode) string {
-	switch {
-	case m.IsDir():
-		return "a directory"
-	case m&fs.ModeNamedPipe != 0:
-		return "a FIFO"
-	case m&fs.ModeSocket != 0:
-		return "a socket"
-	case m&fs.ModeDevice != 0:
-		return "a device"
-	case m&fs.ModeSymlink != 0:
-		return "a symbolic link"
-	}
-	return "a special file"
 }

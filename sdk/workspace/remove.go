@@ -10,24 +10,6 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/guard"
 )
 
-// IsDirectory is the error for a directory where none is wanted.
-type IsDirectory struct{ Path string }
-
-func (e *IsDirectory) Error() string { return e.Path + " is a directory" }
-
-// Leftover is the error for a directory that is deleted, while something that was in it could not be.
-type Leftover struct {
-	Path string
-	Left string // where it is now, beside Path
-	Err  error
-}
-
-func (e *Leftover) Error() string {
-	return fmt.Sprintf("%s is deleted, but something that was in it can't be; that is in %s now: %v", e.Path, e.Left, e.Err)
-}
-
-func (e *Leftover) Unwrap() error { return e.Err }
-
 // Remove deletes a file, a link, or with recursive a directory and everything in it. A link is deleted itself. last is
 // called with what is about to be deleted; its error stops it.
 //
@@ -51,7 +33,7 @@ func (w *Workspace) Remove(ctx context.Context, path string, recursive bool, las
 	case doomed == nil:
 		return &fs.PathError{Op: "remove", Path: path, Err: fs.ErrNotExist}
 	case doomed.Info.IsDir() && !recursive:
-		return &IsDirectory{path}
+		return &Error{Code: IsDirectory, Path: path}
 	}
 	if last != nil {
 		if err := last(doomed); err != nil {
@@ -101,16 +83,16 @@ func (w *Workspace) removeDir(ctx context.Context, t *target) error {
 	case <-ctx.Done():
 	}
 	if err != nil {
-		return &Leftover{Path: t.asked, Left: temp.name, Err: err}
+		return &Error{Code: Leftover, Path: t.asked, Err: fmt.Errorf("%s now: %w", temp.name, err)}
 	}
 	return nil
 }
 
 // notItself says what is wrong with moving or deleting an allowed directory itself.
 func notItself(err error, path string) error {
-	if special, ok := err.(*NotRegular); ok && special.Mode.IsDir() { //nolint:errorlint // made by target, never wrapped
-		return &Refused{Path: path, Rule: "workspace.root",
-			Message: fmt.Sprintf("access denied: %s is the workspace itself", path)}
+	var what kind
+	if errors.As(err, &what) && fs.FileMode(what).IsDir() {
+		return refused(path, "workspace.root", fmt.Sprintf("access denied: %s is the workspace itself", path))
 	}
 	return err
 }
@@ -124,7 +106,7 @@ func (w *Workspace) Mkdir(path string, mode fs.FileMode) (made bool, err error) 
 		case err == nil && info.IsDir():
 			return nil
 		case err == nil:
-			return &Exists{Path: path}
+			return &Error{Code: Exists, Path: path}
 		case gone(err) != nil:
 			return err
 		}
@@ -141,11 +123,3 @@ func (w *Workspace) Mkdir(path string, mode fs.FileMode) (made bool, err error) 
 	})
 	return made && err == nil, err
 }
-
-// Exists is the error for something that is there already.
-type Exists struct{ Path string }
-
-func (e *Exists) Error() string { return e.Path + " exists already" }
-
-// Unwrap makes it an [fs.ErrExist].
-func (e *Exists) Unwrap() error { return fs.ErrExist }

@@ -24,7 +24,7 @@ func renameAt(from, to *target, replace bool) error {
 	case errors.Is(err, unix.EXDEV):
 		return errOtherFileSystem
 	case errors.Is(err, unix.EEXIST):
-		return &Exists{to.asked}
+		return &Error{Code: Exists, Path: to.asked}
 	}
 	return &os.LinkError{Op: "rename", Old: from.asked, New: to.asked, Err: err}
 }

@@ -20,7 +20,7 @@ func renameAt(from, to *target, replace bool) error {
 	}
 	if !replace {
 		if _, err := to.dir.Lstat(to.name); err == nil {
-			return &Exists{to.asked}
+			return &Error{Code: Exists, Path: to.asked}
 		}
 	}
 	return from.dir.Rename(from.name, to.name)

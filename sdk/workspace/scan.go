@@ -23,7 +23,7 @@ func (w *Workspace) Scan(ctx context.Context, path string, visit func(dir string
 		}
 		defer done()
 		if !tree.Info.IsDir() {
-			return &NotDirectory{path}
+			return &Error{Code: NotDirectory, Path: path}
 		}
 		first, err := topmost(tree.dir)
 		if err != nil {
@@ -45,11 +45,6 @@ func (w *Workspace) Scan(ctx context.Context, path string, visit func(dir string
 		return s.err
 	})
 }
-
-// NotDirectory is the error for something else where a directory is needed.
-type NotDirectory struct{ Path string }
-
-func (e *NotDirectory) Error() string { return e.Path + " is not a directory" }
 
 // scan is one Scan.
 type scan struct {

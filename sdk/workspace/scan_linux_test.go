@@ -80,8 +80,7 @@ func TestAScanSeesEachDirectoryOnceAndFollowsNoLinks(t *testing.T) {
 	if after := descriptors(t); after != before {
 		t.Errorf("%d descriptors are open; before it were %d", after, before)
 	}
-	var none *NotDirectory
-	if err := g.Scan(t.Context(), "file", nil); !errors.As(err, &none) {
+	if err := g.Scan(t.Context(), "file", nil); !errors.Is(err, NotDirectory) {
 		t.Errorf("a file: %v", err)
 	}
 	wantRefused(t, "scan outside", g.Scan(t.Context(), "out", nil))

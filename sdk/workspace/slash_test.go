@@ -23,8 +23,8 @@ func TestAPathThatEndsInASlashIsNoFile(t *testing.T) {
 			if path == "deep/new/" && name != "write" {
 				continue // there is nothing to copy into
 			}
-			var is *DirectoryName
-			if err := do(); !errors.As(err, &is) || is.Path != path {
+			var is *Error
+			if err := do(); !errors.As(err, &is) || is.Code != DirectoryName || is.Path != path {
 				t.Errorf("%s %s: %v", name, path, err)
 			}
 		}

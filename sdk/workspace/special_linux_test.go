@@ -41,15 +41,13 @@ func TestSpecialFilesAreAnErrorAtOnce(t *testing.T) {
 			var wg sync.WaitGroup
 			for range 8 {
 				wg.Go(func() {
-					var special *NotRegular
-					if _, err := g.ReadFile(name); !errors.As(err, &special) {
+					if _, err := g.ReadFile(name); !errors.Is(err, NotRegular) {
 						t.Errorf("read %s: %v", name, err)
 					}
 				})
 			}
 			wg.Wait()
-			var special *NotRegular
-			if err := g.WriteFile(name, []byte("x")); !errors.As(err, &special) {
+			if err := g.WriteFile(name, []byte("x")); !errors.Is(err, NotRegular) {
 				t.Errorf("write %s: %v", name, err)
 			}
 		}

@@ -100,7 +100,7 @@ func (f *changing) stage(w *Workspace) error {
 		f.temp.remove()
 		f.temp = nil
 		if f.inPlace, err = f.openOwned(w, f.old.Info); err != nil {
-			return &Foreign{f.asked, err}
+			return &Error{Code: Foreign, Path: f.asked, Err: err}
 		}
 	}
 	return err

@@ -49,7 +49,7 @@ func (w *Workspace) targetAs(access guard.Access, follow bool, path string) (*ta
 
 func (at place) target(asked string) (*target, error) {
 	if at.name == "." {
-		return nil, &NotRegular{Path: asked, Mode: fs.ModeDir}
+		return nil, notRegular(asked, fs.ModeDir)
 	}
 	dir, own := at.dir, at.exact
 	parent := filepath.Dir(at.name)
@@ -103,7 +103,7 @@ func (t *target) is(other *target) bool {
 // sync puts the directory's entries on disk, after a change.
 func (t *target) sync() error {
 	if err := flushDir(t.handle); err != nil {
-		return &Unsettled{t.asked, err}
+		return &Error{Code: Unsettled, Path: t.asked, Err: err}
 	}
 	return nil
 }

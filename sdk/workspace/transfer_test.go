@@ -1,6 +1,7 @@
 package workspace
 
 import (
+	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -79,7 +80,7 @@ func TestMoveAndCopy(t *testing.T) {
 			if got := g.files(test.from); !slices.Equal(got, want) {
 				t.Errorf("after copying, the source is %q", got)
 			}
-			if err := g.Move(test.from, test.to, TransferOptions{}); !like(err, &Exists{}) {
+			if err := g.Move(test.from, test.to, TransferOptions{}); !errors.Is(err, Exists) {
 				t.Errorf("moving onto the copy: %v", err)
 			}
 			if err := g.Move(test.from, test.to, TransferOptions{Overwrite: true}); err != nil {
@@ -110,17 +111,17 @@ func TestMovesAndCopiesThatAreRefusedLoseNothing(t *testing.T) {
 		from, to string
 		want     error
 	}{
-		{"f", "other/z", &Exists{}}, {"d", "other", &Exists{}}, {"f", "f", &Same{}}, {"d", "d/e/d", &Same{}}, {"d", "d", &Same{}},
-		{"d/e", "d", &Same{}}, {"missing", "m", fs.ErrNotExist}, {"f", "none/m", fs.ErrNotExist}, {"f", "out/f", &Refused{}},
-		{"f", g.o, &Refused{}}, {".", "w", &Refused{}}, {g.o, "stolen", &Refused{}}, {"out/secret.txt", "stolen", &Refused{}},
+		{"f", "other/z", Exists}, {"d", "other", Exists}, {"f", "f", Same}, {"d", "d/e/d", Same}, {"d", "d", Same},
+		{"d/e", "d", Same}, {"missing", "m", fs.ErrNotExist}, {"f", "none/m", fs.ErrNotExist}, {"f", "out/f", Refused},
+		{"f", g.o, Refused}, {".", "w", Refused}, {g.o, "stolen", Refused}, {"out/secret.txt", "stolen", Refused},
 	} {
-		if err := g.Move(test.from, test.to, TransferOptions{}); !like(err, test.want) {
+		if err := g.Move(test.from, test.to, TransferOptions{}); !errors.Is(err, test.want) {
 			t.Errorf("moving %s to %s: %v; want %T", test.from, test.to, err, test.want)
 		}
 		if test.from == "." {
 			continue // to copy it into itself is another error
 		}
-		if err := g.Copy(test.from, test.to, TransferOptions{}); !like(err, test.want) {
+		if err := g.Copy(test.from, test.to, TransferOptions{}); !errors.Is(err, test.want) {
 			t.Errorf("copying %s to %s: %v; want %T", test.from, test.to, err, test.want)
 		}
 	}
@@ -158,9 +159,9 @@ func TestRemove(t *testing.T) {
 	g := newGround(t)
 	g.plant()
 	for path, want := range map[string]error{
-		".": &Refused{}, "d": &IsDirectory{}, "missing": fs.ErrNotExist, g.o: &Refused{}, "../work2": &Refused{}, "/": &Refused{},
+		".": Refused, "d": IsDirectory, "missing": fs.ErrNotExist, g.o: Refused, "../work2": Refused, "/": Refused,
 	} {
-		if err := g.Remove(t.Context(), path, path != "d", nil); !like(err, want) {
+		if err := g.Remove(t.Context(), path, path != "d", nil); !errors.Is(err, want) {
 			t.Errorf("removing %s: %v; want %T", path, err, want)
 		}
 	}
@@ -190,13 +191,13 @@ func TestLimitsHoldForMovesAndCopies(t *testing.T) {
 	g.put(filepath.Join(g.w, "a", "f"), "f")
 	g.put(filepath.Join(g.w, "b"), "b")
 	for name, do := range map[string]func(from, to string, o TransferOptions) error{"move": w.Move, "copy": w.Copy} {
-		if err := do("a/large", "a/l2", TransferOptions{}); !like(err, &TooLarge{}) {
+		if err := do("a/large", "a/l2", TransferOptions{}); !errors.Is(err, TooLarge) {
 			t.Errorf("%s of a large file: %v", name, err)
 		}
-		if err := do("a/f", "c", TransferOptions{}); !like(err, &Refused{}) || !strings.Contains(err.Error(), "outside allowed paths") {
+		if err := do("a/f", "c", TransferOptions{}); !errors.Is(err, Refused) || !strings.Contains(err.Error(), "outside allowed paths") {
 			t.Errorf("%s out of the paths: %v", name, err)
 		}
-		if err := do("b", "a/b", TransferOptions{}); !like(err, &Refused{}) {
+		if err := do("b", "a/b", TransferOptions{}); !errors.Is(err, Refused) {
 			t.Errorf("%s into the paths: %v", name, err)
 		}
 	}

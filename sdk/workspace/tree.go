@@ -80,7 +80,7 @@ func (at place) tree() (tree *Tree, done func(), err error) {
 	}
 	opened, err := dir.Stat(".")
 	if err == nil && at.path != "" && !os.SameFile(info, opened) {
-		err = &Refused{Path: at.path, Message: outsideSymlink, Rule: "workspace.symlink"}
+		err = refused(at.path, "workspace.symlink", outsideSymlink)
 	}
 	if err != nil {
 		_ = dir.Close()

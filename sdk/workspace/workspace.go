@@ -34,11 +34,11 @@ type Workspace struct {
 	opened   []string // Policy.Unprotected, resolved
 	locks    locks
 	pending  pending
-	refused  *Refused // what everything is refused with; nil for a workspace that is open
+	refused  *Error //  what everything is refused with; nil for a workspace that is open
 }
 
 // Refusing returns a workspace that has no files: whatever is done with a path is refused in these words.
-func Refusing(with Refused) *Workspace { return &Workspace{refused: &with} }
+func Refusing(with Error) *Workspace { return &Workspace{refused: &with} }
 
 // root is a directory that is open as a whole.
 type root struct {

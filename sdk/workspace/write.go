@@ -70,7 +70,7 @@ func (o *Old) Bytes() ([]byte, error) {
 		return o.data, nil
 	}
 	if o.Info.Size() > MaxOld {
-		return nil, &TooLarge{Path: o.asked, Size: o.Info.Size(), Limit: MaxOld}
+		return nil, tooLarge(o.asked, o.Info.Size(), MaxOld)
 	}
 	data, err := o.w.readAll(io.NewSectionReader(o.file, 0, 1<<62), o.Info, o.asked)
 	if err != nil {

@@ -36,7 +36,7 @@ func plainPlugin() sdk.Plugin {
 		Tools: []sdk.Tool{sdk.NewTool("plain", "Does something to a file in a plain loop.",
 			func(_ context.Context, req *sdk.Request[plainInput]) (string, error) {
 				return inPlainLoop(req.Args.Op, req.Args.Path, req.Args.Content)
-			})},
+			}, sdk.Traits{})},
 	}
 }
 

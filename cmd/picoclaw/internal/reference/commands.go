@@ -51,10 +51,11 @@ func writeCommand(b *strings.Builder, cmd *cobra.Command) {
 	if about == "" {
 		about = cmd.Short + "."
 	}
-	fmt.Fprintf(b, "\n## %s\n\n%s\n", cmd.CommandPath(), paragraphs(about))
+	fmt.Fprintf(b, "\n## %s\n\n", cmd.CommandPath())
 	if cmd.Runnable() {
-		fmt.Fprintf(b, "\n```sh\n%s\n```\n", useOf(cmd))
+		b.WriteString(code(useOf(cmd)) + "\n\n")
 	}
+	b.WriteString(paragraphs(about) + "\n")
 	if cmd.Example != "" {
 		var lines []string
 		for line := range strings.Lines(cmd.Example) {

@@ -29,12 +29,13 @@ func wrapped(text, indent string) string {
 	return b.String()
 }
 
-// words are the words of a text, of which code between backquotes is one.
+// words are the words of a text, of which code between backquotes is one. A dash stays behind the word before it, since
+// it would make a list at the beginning of a line.
 func words(text string) []string {
 	var words []string
 	open := false
 	for _, field := range strings.Fields(text) {
-		if last := len(words) - 1; open {
+		if last := len(words) - 1; open || field == "-" && last >= 0 {
 			words[last] += " " + field
 		} else {
 			words = append(words, field)

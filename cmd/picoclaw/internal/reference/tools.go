@@ -17,8 +17,8 @@ const toolsIntro = `# Tools
 
 These are the tools of the plugins that come with picoclaw. An agent has those of the set that ` + "`tools.set`" + ` names
 (picoclaw, module or all), as far as ` + "`tools.enabled`" + `, ` + "`tools.disabled`" + ` and its ` + "`modules`" + ` leave them;
-` + "`picoclaw tools --agent ID`" + ` lists them. What the tools promise is in [filesystem.md](filesystem.md),
-[search.md](search.md) and [shell.md](shell.md).
+` + "`picoclaw tools --agent ID`" + ` lists them. A tool is in both sets unless it names one. What the tools promise
+is in [filesystem.md](filesystem.md), [search.md](search.md) and [shell.md](shell.md).
 
 Behind an argument stand its type, whether it is needed, its default, and its claim. A claim says what the argument
 reaches: the guard decides on it before the call leaves the host.
@@ -49,7 +49,9 @@ func writeTool(b *strings.Builder, spec *pluginpb.Spec) error {
 			facts = append(facts, name+": "+text)
 		}
 	}
-	add("Sets", spec.Sets...)
+	if len(spec.Sets) == 1 {
+		add("Set", spec.Sets...)
+	}
 	add("Permissions", spec.Permissions...)
 	add("Risk", spec.Risk)
 	add("Side effects", spec.SideEffects...)
@@ -62,7 +64,7 @@ func writeTool(b *strings.Builder, spec *pluginpb.Spec) error {
 		}
 	}
 	if len(facts) > 0 {
-		b.WriteString(wrapped(strings.Join(facts, " · "), "") + "\n\n")
+		b.WriteString(wrapped(strings.Join(facts, "; ")+".", "") + "\n\n")
 	}
 	input, err := spec.Input.Parse()
 	if err != nil {

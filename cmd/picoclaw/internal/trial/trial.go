@@ -13,7 +13,7 @@ import (
 	"github.com/picoclaw/picoclaw/host"
 	"github.com/picoclaw/picoclaw/host/config"
 	"github.com/picoclaw/picoclaw/host/store"
-	"github.com/picoclaw/picoclaw/sdk/contract"
+	"github.com/picoclaw/picoclaw/internal/contract"
 )
 
 // Grade says what a finding means.

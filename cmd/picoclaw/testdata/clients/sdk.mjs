@@ -130,9 +130,8 @@ const steps = {
     rmSync(`${workspace}/many`, { recursive: true });
   },
   async "a person is asked"() {
-    const command = `python3 -c 'import os; exec(os.environ.get("X", "open(\\"made\\", \\"w\\")"))'`;
-    await works("exec", { command });
-    assert.ok(asked.length === 1 && asked[0].includes("exec.dynamic"), `the questions were ${JSON.stringify(asked)}`);
+    await works("exec", { command: "touch made" });
+    assert.ok(asked.length === 1 && asked[0].includes("make-it"), `the questions were ${JSON.stringify(asked)}`);
     assert.ok(existsSync(`${workspace}/made`));
   },
   async "roots narrow and never widen"() {

@@ -47,26 +47,26 @@ func main() {
 		Tools: []sdk.Tool{
 			sdk.NewTool("environ", "The environment.", func(context.Context, *sdk.Request[none]) (string, error) {
 				return strings.Join(os.Environ(), "\n"), nil
-			}),
+			}, sdk.Traits{}),
 			sdk.NewTool("pid", "The process id.", func(context.Context, *sdk.Request[none]) (string, error) {
 				return fmt.Sprint(os.Getpid()), nil
-			}),
+			}, sdk.Traits{}),
 			sdk.NewTool("echo", "The text.", func(_ context.Context, req *sdk.Request[text]) (string, error) {
 				return req.Args.Text, nil
-			}),
+			}, sdk.Traits{}),
 			sdk.NewTool("fill", "Many bytes.", func(_ context.Context, req *sdk.Request[size]) (string, error) {
 				return strings.Repeat("x", req.Args.Bytes), nil
-			}),
+			}, sdk.Traits{}),
 			sdk.NewTool("panic", "Panics.", func(context.Context, *sdk.Request[none]) (string, error) {
 				panic("on purpose")
-			}),
-			sdk.NewTool("crash", "Ends the process while a grandchild holds its pipes.", crash),
-			sdk.NewTool("grandchild", "Starts a process of a session of its own.", grandchild),
+			}, sdk.Traits{}),
+			sdk.NewTool("crash", "Ends the process while a grandchild holds its pipes.", crash, sdk.Traits{}),
+			sdk.NewTool("grandchild", "Starts a process of a session of its own.", grandchild, sdk.Traits{}),
 			sdk.NewTool("wait", "Waits until it is cancelled.", func(ctx context.Context, req *sdk.Request[none]) (string, error) {
 				req.Progress(1, 2, "waiting")
 				<-ctx.Done()
 				return "", ctx.Err()
-			}),
+			}, sdk.Traits{}),
 			sdk.NewTool("finish", "Waits until a file is there.", func(ctx context.Context, req *sdk.Request[text]) (string, error) {
 				for ctx.Err() == nil {
 					if _, err := os.Stat(req.Args.Text); err == nil {
@@ -75,7 +75,7 @@ func main() {
 					time.Sleep(time.Millisecond)
 				}
 				return "", ctx.Err()
-			}),
+			}, sdk.Traits{}),
 			sdk.NewTool("late", "Answers, and goes on telling.", func(_ context.Context, req *sdk.Request[none]) (string, error) {
 				go func() {
 					for {
@@ -84,14 +84,14 @@ func main() {
 					}
 				}()
 				return "", nil
-			}),
+			}, sdk.Traits{}),
 			sdk.NewTool("deadline", "Says whether the call has a deadline.", func(ctx context.Context, _ *sdk.Request[none]) (string, error) {
 				_, has := ctx.Deadline()
 				return fmt.Sprint(has), nil
-			}),
+			}, sdk.Traits{}),
 			sdk.NewTool("stop", "Stops the process as Ctrl-Z does.", func(context.Context, *sdk.Request[none]) (string, error) {
 				return "", syscall.Kill(os.Getpid(), syscall.SIGSTOP)
-			}),
+			}, sdk.Traits{}),
 		},
 	})
 }

@@ -12,7 +12,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/picoclaw/picoclaw/sdk/nearest"
+	"github.com/picoclaw/picoclaw/internal/nearest"
 )
 
 // Parse reads a file of rules: a JSON array of objects with the fields of [Rule]. What it doesn't know is an error,

@@ -1,4 +1,4 @@
-package sdk
+package serve
 
 import (
 	"encoding/json"
@@ -26,11 +26,15 @@ func TestDefaultsAreNotSharedByTwoReaders(t *testing.T) {
 }
 
 func TestAConfigurationThatIsNoStructIsRefused(t *testing.T) {
-	p := sample()
-	p.Config = NewConfig("hello")
-	if _, err := p.Manifest(); err == nil || !strings.Contains(err.Error(), "configuration: the type is string; it must be a struct") {
+	p := Plugin{ID: "p", Version: "1.0.0", Doc: "d", Config: "hello"}
+	if _, err := Manifest(p); err == nil || !strings.Contains(err.Error(), "configuration: the type is string; it must be a struct") {
 		t.Errorf("the error is %v", err)
 	}
+}
+
+type bounded struct {
+	Greeting string `json:"greeting"`
+	Times    int    `json:"times" minimum:"1" maximum:"9"`
 }
 
 // Whatever an operator writes, a handler sees settings within their bounds or none.
@@ -39,11 +43,11 @@ func FuzzConfiguration(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, raw string) {
-		c, err := readConfig(sampleSettings{Greeting: "hello", Times: 1}, json.RawMessage(raw))
+		c, err := readConfig(bounded{Greeting: "hello", Times: 1}, json.RawMessage(raw))
 		if err != nil {
 			return
 		}
-		if got := c.(sampleSettings); got.Times < 1 || got.Times > 9 {
+		if got := c.(bounded); got.Times < 1 || got.Times > 9 {
 			t.Errorf("%q is read as %+v", raw, got)
 		}
 	})

@@ -1,4 +1,4 @@
-package sdk
+package serve
 
 import (
 	"context"
@@ -10,9 +10,7 @@ import (
 	"os/signal"
 	"strings"
 
-	"github.com/hashicorp/go-hclog"
-
-	"github.com/picoclaw/picoclaw/sdk/nearest"
+	"github.com/picoclaw/picoclaw/internal/nearest"
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
@@ -31,7 +29,7 @@ func callHere(p Plugin, args []string, stdin io.Reader, stdout, stderr io.Writer
 	if err != nil {
 		return usageError{err}
 	}
-	manifest, err := p.Manifest()
+	manifest, err := Manifest(p)
 	if err != nil {
 		return fmt.Errorf("this plugin can't be used: %w", err)
 	}
@@ -117,9 +115,7 @@ func (c *standalone) run(p Plugin, m *pluginpb.Manifest, arguments []byte, stdou
 	if err != nil {
 		return err
 	}
-	s := newService(p, hclog.New(&hclog.LoggerOptions{
-		Name: p.ID, Level: hclog.LevelFromString(os.Getenv("PICOCLAW_LOG_LEVEL")), Output: stderr,
-	}))
+	s := newService(p, newLogger(stderr, p.ID, false))
 	req := &pluginpb.ConfigureRequest{
 		Policy: &pluginpb.Policy{
 			Workspace:           dir,
@@ -142,7 +138,7 @@ func (c *standalone) run(p Plugin, m *pluginpb.Manifest, arguments []byte, stdou
 	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer cancel()
 	defer s.stop(context.WithoutCancel(ctx))
-	result := s.run(ctx, s.tools[c.tool], &call{arguments: arguments, environment: env, emit: func(e event) { e.show(stderr) }})
+	result := s.run(ctx, s.tools[c.tool], s.newCall(env, arguments, func(e *pluginpb.CallEvent) { show(stderr, e) }))
 	if result.AgentText() != "" {
 		fmt.Fprintln(stdout, result.AgentText())
 	}
@@ -150,14 +146,16 @@ func (c *standalone) run(p Plugin, m *pluginpb.Manifest, arguments []byte, stdou
 }
 
 // show passes on what a call tells while it runs.
-func (e event) show(w io.Writer) {
-	switch {
-	case e.output != nil:
-		_, _ = w.Write(e.output)
-	case e.total > 0:
-		fmt.Fprintf(w, "%g of %g %s\n", e.done, e.total, e.message)
-	default:
-		fmt.Fprintf(w, "%g %s\n", e.done, e.message)
+func show(w io.Writer, e *pluginpb.CallEvent) {
+	switch e := e.GetEvent().(type) {
+	case *pluginpb.CallEvent_Output:
+		_, _ = w.Write(e.Output.GetData())
+	case *pluginpb.CallEvent_Progress:
+		if p := e.Progress; p.GetTotal() > 0 {
+			fmt.Fprintf(w, "%g of %g %s\n", p.GetDone(), p.GetTotal(), p.GetMessage())
+		} else {
+			fmt.Fprintf(w, "%g %s\n", p.GetDone(), p.GetMessage())
+		}
 	}
 }
 

@@ -1,6 +1,6 @@
 //go:build !linux
 
-package sdk
+package serve
 
 // forbidTracing does nothing: only Linux has a switch for it that costs nothing.
 func forbidTracing() error { return nil }

@@ -1,8 +1,8 @@
-package sdk
+package serve
 
 import (
-	"context"
 	"encoding/json"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -26,7 +26,7 @@ type inner struct {
 }
 
 func TestTheSchemaSaysWhatTheTagsSay(t *testing.T) {
-	s, err := inputSchema[everything]()
+	s, err := InputSchema(reflect.TypeFor[everything]())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -63,30 +63,3 @@ func TestTheSchemaSaysWhatTheTagsSay(t *testing.T) {
 		t.Errorf("the claims are %s\nwant %s", got, want)
 	}
 }
-
-func TestWhatIsWrongWithAToolIsSaid(t *testing.T) {
-	type badClaim struct {
-		P string `json:"p" claim:"execute"`
-	}
-	type claimedNumber struct {
-		N int `json:"n" claim:"read"`
-	}
-	type badDefault struct {
-		N int `json:"n" default:"many"`
-	}
-	for want, tool := range map[string]Tool{
-		"not one of read":       NewTool("t", "d", nothing[badClaim]),
-		"which is not a string": NewTool("t", "d", nothing[claimedNumber]),
-		"does not fit":          NewTool("t", "d", nothing[badDefault]),
-		"must be a struct":      NewTool("t", "d", nothing[string]),
-		"has no doc":            NewTool("t", "", nothing[struct{}]),
-		"tool name":             NewTool("T-1", "d", nothing[struct{}]),
-	} {
-		p := Plugin{ID: "p", Version: "1", Doc: "d", Tools: []Tool{tool}}
-		if _, err := p.Manifest(); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("the error is %v; want it to say %q", err, want)
-		}
-	}
-}
-
-func nothing[In any](context.Context, *Request[In]) (string, error) { return "", nil }

@@ -1,6 +1,6 @@
 //go:build !linux
 
-package sdk
+package serve
 
 import "time"
 

@@ -1,10 +1,11 @@
-package sdk
+package serve
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"runtime/debug"
 	"strings"
@@ -15,8 +16,9 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/picoclaw/picoclaw/internal/heap"
+	"github.com/picoclaw/picoclaw/sdk/exec"
 	"github.com/picoclaw/picoclaw/sdk/guard"
-	"github.com/picoclaw/picoclaw/sdk/heap"
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 	"github.com/picoclaw/picoclaw/sdk/workspace"
 )
@@ -47,18 +49,14 @@ type service struct {
 	calls       sync.WaitGroup // Add only under mu, while not draining
 }
 
-// NewServer returns the plugin as the gRPC service that [Main] serves, for programs that serve it by other means, such
-// as tests. Describe, Configure and then Call have to come in that order.
-func NewServer(p Plugin, logger hclog.Logger) (pluginpb.PluginServer, error) {
-	s := newService(p, logger)
-	_, err := s.manifest()
-	return s, err
-}
+// NewServer returns a plugin as the gRPC service that a host calls. Describe, Configure and then Call have to come in that
+// order.
+func NewServer(p Plugin, logger hclog.Logger) pluginpb.PluginServer { return newService(p, logger) }
 
 func newService(p Plugin, logger hclog.Logger) *service {
 	s := &service{plugin: p, tools: make(map[string]Tool, len(p.Tools)), logger: logger}
 	s.manifest = sync.OnceValues(func() ([]byte, error) {
-		m, err := p.Manifest()
+		m, err := Manifest(p)
 		if err != nil {
 			return nil, err
 		}
@@ -102,52 +100,41 @@ func (s *service) newEnvironment(req *pluginpb.ConfigureRequest) (*Environment, 
 	if err != nil {
 		return nil, err
 	}
-	grants := Grants{
-		Workspace: WorkspaceGrant(req.GetGrants().GetWorkspace()),
-		Exec:      req.GetGrants().GetExec(),
-		Network:   req.GetGrants().GetNetwork(),
-		State:     req.GetGrants().GetState(),
-		Env:       req.GetGrants().GetEnv(),
-	}
 	env := &Environment{
 		Guard:    g,
-		Grants:   grants,
+		Grants:   req.GetGrants().Grant(),
 		Exec:     execSettings(req.GetPolicy().GetExec()),
 		StateDir: req.GetStateDir(),
-		Logger:   s.logger,
 	}
-	if config := bytes.TrimSpace(req.GetConfig()); len(config) > 0 {
-		env.Config = config
-	}
-	if s.plugin.Config.read != nil {
-		if env.settings, err = s.plugin.Config.read(env.Config); err != nil {
+	if s.plugin.Config != nil {
+		if env.Config, err = readConfig(s.plugin.Config, req.GetConfig()); err != nil {
 			return nil, fmt.Errorf("plugins.%s.config does not fit: %w", s.plugin.ID, err)
 		}
 	}
-	if grants.Workspace == NoWorkspace || grants.Workspace == "" {
-		env.Workspace = workspace.Refusing(s.noWorkspace())
+	if access := env.Grants.Workspace; access == pluginpb.NoWorkspace || access == "" {
+		env.Workspace = workspace.Refusing(s.notGranted())
 		return env, nil
 	}
 	env.Workspace, err = workspace.Open(policy, workspace.Options{
-		ReadOnly: grants.Workspace == ReadOnlyWorkspace,
+		ReadOnly: env.Grants.Workspace == pluginpb.ReadOnlyWorkspace,
 		StateDir: env.StateDir,
 	})
 	return env, err
 }
 
-// noWorkspace says why this plugin has no workspace.
-func (s *service) noWorkspace() workspace.Refused {
+// notGranted says why this plugin has no workspace.
+func (s *service) notGranted() workspace.Error {
 	setting := "plugins." + s.plugin.ID + ".grants.workspace"
-	refused := workspace.Refused{Rule: "grant.workspace", Message: "access denied: plugin " + s.plugin.ID + " is not granted the workspace",
-		Hint: "the operator grants it with " + setting}
-	if asked := s.plugin.Grants.Workspace; asked == "" || asked == NoWorkspace {
+	refused := workspace.Error{Code: workspace.Refused, Rule: "grant.workspace", Hint: "the operator grants it with " + setting,
+		Err: errors.New("access denied: plugin " + s.plugin.ID + " is not granted the workspace")}
+	if asked := s.plugin.Grants.Workspace; asked == "" || asked == pluginpb.NoWorkspace {
 		refused.Hint = "the plugin does not ask for it: that is for its author to change"
 	}
 	return refused
 }
 
-func execSettings(p *pluginpb.ExecPolicy) ExecSettings {
-	return ExecSettings{
+func execSettings(p *pluginpb.ExecPolicy) exec.Settings {
+	return exec.Settings{
 		Timeout:   time.Duration(p.GetTimeoutSeconds()) * time.Second,
 		Env:       p.GetEnv(),
 		Confine:   p.GetConfine(),
@@ -172,25 +159,24 @@ func (s *service) enter() (*Environment, error) {
 	return s.environment, nil
 }
 
+// newCall makes a call. What it tells before its result goes to emit.
+func (s *service) newCall(env *Environment, arguments []byte, emit func(*pluginpb.CallEvent)) *Call {
+	return &Call{Environment: env, Arguments: arguments, Emit: emit, Log: slog.New(&bridge{to: s.logger, emit: emit})}
+}
+
 // run runs a handler; a panic becomes that call's error and the plugin goes on.
-func (s *service) run(ctx context.Context, t Tool, c *call) (result *pluginpb.Result) {
+func (s *service) run(ctx context.Context, t Tool, c *Call) (result *pluginpb.Result) {
 	defer func() {
 		if v := recover(); v != nil {
 			s.logger.Error("tool panicked", "tool", t.spec.Name, "panic", fmt.Sprint(v), "stack", string(debug.Stack()))
-			result = &pluginpb.Result{Error: wire(Errorf(pluginpb.CodePanic, "%s panicked: %v", t.spec.Name, v).
-				WithHint("this is a fault in the plugin %s %s; its log has the stack", s.plugin.ID, s.plugin.Version))}
+			result = &pluginpb.Result{Error: &pluginpb.Error{
+				Code:    pluginpb.CodePanic,
+				Message: strings.ToValidUTF8(fmt.Sprintf("%s panicked: %v", t.spec.Name, v), "\uFFFD"),
+				Hint:    fmt.Sprintf("this is a fault in the plugin %s %s; its log has the stack", s.plugin.ID, s.plugin.Version),
+			}}
 		}
 	}()
-	ans, err := t.run(ctx, c)
-	result = &pluginpb.Result{}
-	if ans != nil {
-		result.Text, result.Structured, result.TextIsStructured = valid(ans.text), ans.structured, ans.textIsStructured
-		result.Media, result.MediaType = ans.media, ans.mediaType
-	}
-	if err != nil {
-		result.Error = wire(err)
-	}
-	return result
+	return t.run(ctx, c)
 }
 
 func (s *service) Drain(ctx context.Context, _ *pluginpb.DrainRequest) (*pluginpb.DrainResponse, error) {
@@ -226,23 +212,4 @@ func (s *service) stop(ctx context.Context) {
 			_ = env.Workspace.Close()
 		}
 	})
-}
-
-// valid makes a text one that the wire, and JSON behind it, can carry: bytes that are not UTF-8 show as U+FFFD.
-func valid(text string) string { return strings.ToValidUTF8(text, "\uFFFD") }
-
-// wire puts an event on the wire.
-func (e event) wire() *pluginpb.CallEvent {
-	if e.output == nil {
-		return &pluginpb.CallEvent{Event: &pluginpb.CallEvent_Progress{
-			Progress: &pluginpb.Progress{Done: e.done, Total: e.total, Message: valid(e.message)},
-		}}
-	}
-	stream := pluginpb.Output_STREAM_STDOUT
-	if e.stderr {
-		stream = pluginpb.Output_STREAM_STDERR
-	}
-	return &pluginpb.CallEvent{Event: &pluginpb.CallEvent_Output{
-		Output: &pluginpb.Output{Stream: stream, Data: e.output},
-	}}
 }

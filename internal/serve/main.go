@@ -1,4 +1,4 @@
-package sdk
+package serve
 
 import (
 	"encoding/json"
@@ -6,32 +6,20 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"runtime/debug"
 
-	"github.com/picoclaw/picoclaw/sdk/nearest"
+	"github.com/picoclaw/picoclaw/internal/nearest"
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
-
-// Main is the whole main function of a plugin. Started by a host it serves the tools until the host is done or gone.
-// Started by a person it understands two commands:
-//
-//	describe                             print the manifest (plugin.json)
-//	call TOOL [JSON] [--config JSON]     run one tool here, without a host, in the current directory
-//
-// It does not return.
-func Main(p Plugin) {
-	// Most of what a plugin allocates is a result on its way: garbage a moment later. At Go's default the collector runs in
-	// nearly every call with a large one.
-	debug.SetGCPercent(400)
-	os.Exit(run(p, os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
-}
 
 // usageError is the error of a wrong command line.
 type usageError struct{ error }
 
-// run is Main with its surroundings as arguments; it returns the exit code: 0, 1 if what was asked for failed, 2 if the
-// command line is wrong.
-func run(p Plugin, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+// Run is a plugin's main function with its surroundings as arguments; it returns the exit code: 0, 1 if what was asked for
+// failed, 2 if the command line is wrong. It serves a host that has started it; else the commands are
+//
+//	describe                             print the manifest (plugin.json)
+//	call TOOL [JSON] [--config JSON]     run one tool here, without a host, in the current directory
+func Run(p Plugin, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	err := dispatch(p, args, stdin, stdout, stderr)
 	if err == nil {
 		return 0
@@ -80,7 +68,7 @@ func help(w io.Writer, p Plugin) {
 }
 
 func describe(w io.Writer, p Plugin) error {
-	m, err := p.Manifest()
+	m, err := Manifest(p)
 	if err != nil {
 		return fmt.Errorf("this plugin can't be used: %w", err)
 	}

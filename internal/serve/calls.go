@@ -1,4 +1,4 @@
-package sdk
+package serve
 
 import (
 	"context"
@@ -10,34 +10,41 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/picoclaw/picoclaw/internal/patience"
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
 // Call answers one call and ends its stream.
 func (s *service) Call(req *pluginpb.CallRequest, stream pluginpb.Plugin_CallServer) error {
-	return s.answer(stream.Context(), req, stream.Send)
+	return s.answer(stream.Context(), req, stream.Send, nil)
 }
 
 // Calls answers calls one after another. The goroutine that serves the stream keeps a stack that has grown to what a call
 // takes, and nothing is set up again for the next call.
 func (s *service) Calls(stream pluginpb.Plugin_CallsServer) error {
+	in := &incoming{receive: stream.Recv}
 	for {
-		req, err := stream.Recv()
+		req, err := in.next(nil)
 		if errors.Is(err, io.EOF) {
 			return nil
 		}
 		if err != nil {
 			return err
 		}
-		if err := s.answer(stream.Context(), req, stream.Send); err != nil {
+		if req.GetAnswer() != nil {
+			continue // nobody waits for it any more
+		}
+		if err := s.answer(stream.Context(), req, stream.Send, in); err != nil {
 			return err
 		}
 	}
 }
 
 // answer runs the tool that a request asks for and sends what it has to tell, the result last. An error is about the way:
-// what goes wrong in the tool is in its result.
-func (s *service) answer(ctx context.Context, req *pluginpb.CallRequest, send func(*pluginpb.CallEvent) error) error {
+// what goes wrong in the tool is in its result. The answers to its questions come in behind the request, if they can.
+func (s *service) answer(
+	ctx context.Context, req *pluginpb.CallRequest, send func(*pluginpb.CallEvent) error, in *incoming,
+) error {
 	tool, ok := s.tools[req.GetTool()]
 	if !ok {
 		return status.Errorf(codes.NotFound, "the plugin %s has no tool %q", s.plugin.ID, req.GetTool())
@@ -53,12 +60,19 @@ func (s *service) answer(ctx context.Context, req *pluginpb.CallRequest, send fu
 	defer context.AfterFunc(s.life, cancel)()
 	if limit := req.GetTimeoutMillis(); limit > 0 {
 		var done context.CancelFunc
-		ctx, done = context.WithTimeout(ctx, time.Duration(limit)*time.Millisecond)
+		ctx, done = patience.WithTimeout(ctx, time.Duration(limit)*time.Millisecond)
 		defer done()
 	}
 
 	events := &outgoing{send: send, broken: cancel}
-	result := s.run(ctx, tool, &call{arguments: req.GetArguments(), environment: env, emit: events.emit})
+	c := s.newCall(env, req.GetArguments(), events.emit)
+	if in != nil && req.GetAnswers() {
+		asks := &questions{call: ctx, in: in, emit: events.emit}
+		defer asks.end()
+		c.Ask = asks.ask
+	}
+	result := s.run(ctx, tool, c)
+	cancel()
 	defer s.tidy.Passed(len(req.GetArguments()) + len(result.GetText()) + len(result.GetStructured()) + len(result.GetMedia()))
 	return events.end(result)
 }
@@ -73,10 +87,10 @@ type outgoing struct {
 	ended bool
 }
 
-func (o *outgoing) emit(e event) {
+func (o *outgoing) emit(e *pluginpb.CallEvent) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if !o.ended && o.send(e.wire()) != nil {
+	if !o.ended && o.send(e) != nil {
 		o.broken()
 	}
 }

@@ -1,4 +1,4 @@
-package sdk
+package serve_test
 
 import (
 	"bytes"
@@ -8,7 +8,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/picoclaw/picoclaw/internal/serve"
+	"github.com/picoclaw/picoclaw/internal/served"
+	"github.com/picoclaw/picoclaw/sdk"
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
+	"github.com/picoclaw/picoclaw/sdk/sdktest"
 )
 
 type sampleSettings struct {
@@ -22,13 +26,13 @@ type sampleInput struct {
 }
 
 // sample greets what a file says.
-func sample() Plugin {
-	return Plugin{
+func sample() sdk.Plugin {
+	return sdk.Plugin{
 		ID: "sample", Version: "1.0.0", Doc: "Greets.",
-		Grants: Grants{Workspace: ReadOnlyWorkspace, State: true},
-		Config: NewConfig(sampleSettings{Greeting: "hello", Times: 1}),
-		Tools: []Tool{
-			NewTool("greet_file", "Greets what is in a file.", func(_ context.Context, req *Request[sampleInput]) (string, error) {
+		Grants: sdk.Grants{Workspace: sdk.ReadOnlyWorkspace, State: true},
+		Config: sampleSettings{Greeting: "hello", Times: 1},
+		Tools: []sdk.Tool{
+			sdk.NewTool("greet_file", "Greets what is in a file.", func(_ context.Context, req *sdk.Request[sampleInput]) (string, error) {
 				req.Progress(1, 2, "reading")
 				req.Stderr([]byte("a line of output\n"))
 				if _, err := os.Stat(req.StateDir); err != nil {
@@ -38,10 +42,10 @@ func sample() Plugin {
 				if err != nil {
 					return "", err
 				}
-				c := ConfigOf[sampleSettings](req)
+				c := sdk.ConfigOf[sampleSettings](req)
 				return strings.Repeat(c.Greeting+" ", c.Times) + string(data), nil
-			}),
-			NewTool("fall", "Panics.", func(context.Context, *Request[struct{}]) (string, error) { panic("the floor") }),
+			}, sdk.Traits{}),
+			sdk.NewTool("fall", "Panics.", func(context.Context, *sdk.Request[struct{}]) (string, error) { panic("the floor") }, sdk.Traits{}),
 		},
 	}
 }
@@ -87,7 +91,7 @@ func TestAPluginByItself(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			var stdout, stderr bytes.Buffer
-			code := run(sample(), tt.args, strings.NewReader(tt.stdin), &stdout, &stderr)
+			code := serve.Run(served.Plugin(sample()), tt.args, strings.NewReader(tt.stdin), &stdout, &stderr)
 			if code != tt.code || stdout.String() != tt.stdout {
 				t.Errorf("exit code %d, want %d; it printed %q, want %q\n%s", code, tt.code, stdout.String(), tt.stdout, stderr.String())
 			}
@@ -102,7 +106,7 @@ func TestAPluginByItself(t *testing.T) {
 
 func TestDescribePrintsTheManifest(t *testing.T) {
 	var stdout, stderr bytes.Buffer
-	if code := run(sample(), []string{"describe"}, nil, &stdout, &stderr); code != 0 {
+	if code := serve.Run(served.Plugin(sample()), []string{"describe"}, nil, &stdout, &stderr); code != 0 {
 		t.Fatal(stderr.String())
 	}
 	m, err := pluginpb.ParseManifest(stdout.Bytes())
@@ -126,7 +130,7 @@ func TestAPluginThatCantBeUsedSaysWhy(t *testing.T) {
 	wrong.ID = "Sample"
 	for _, args := range [][]string{{"describe"}, {"call", "fall"}} {
 		var stdout, stderr bytes.Buffer
-		if code := run(wrong, args, nil, &stdout, &stderr); code != 1 || !strings.Contains(stderr.String(), `this plugin can't be used: plugin id "Sample"`) {
+		if code := serve.Run(served.Plugin(wrong), args, nil, &stdout, &stderr); code != 1 || !strings.Contains(stderr.String(), `this plugin can't be used: plugin id "Sample"`) {
 			t.Errorf("%s: exit code %d: %s%s", args, code, stdout.String(), stderr.String())
 		}
 	}
@@ -148,18 +152,17 @@ func sameJSON(t *testing.T, a, b []byte) bool {
 func TestHelpListsTheTools(t *testing.T) {
 	for _, word := range []string{"--help", "-h", "help"} {
 		var stdout, stderr bytes.Buffer
-		if code := run(sample(), []string{word}, nil, &stdout, &stderr); code != 0 || !strings.Contains(stdout.String(), "greet_file") || stderr.Len() > 0 {
+		if code := serve.Run(served.Plugin(sample()), []string{word}, nil, &stdout, &stderr); code != 0 || !strings.Contains(stdout.String(), "greet_file") || stderr.Len() > 0 {
 			t.Errorf("%s: exit code %d: %s%s", word, code, stdout.String(), stderr.String())
 		}
 	}
 }
 
 func TestAConfigurationOfAnotherTypeIsTheAuthorsFault(t *testing.T) {
-	defer func() {
-		if v, _ := recover().(string); !strings.Contains(v, "sdk.sampleInput") || !strings.Contains(v, "sdk.sampleSettings") {
-			t.Errorf("the panic says %q", v)
-		}
-	}()
-	req := &Request[struct{}]{Environment: Environment{settings: sampleSettings{}}}
-	ConfigOf[sampleInput](req)
+	p := sample()
+	p.Tools = []sdk.Tool{sdk.NewTool("take", "Takes another.", func(_ context.Context, req *sdk.Request[struct{}]) (string, error) {
+		return sdk.ConfigOf[sampleInput](req).Path, nil
+	}, sdk.Traits{})}
+	sdktest.Run(t, p, sdktest.Case{Tool: "take", WantErr: pluginpb.CodePanic,
+		WantContains: []string{"ConfigOf is asked for a serve_test.sampleInput", "Config is a serve_test.sampleSettings"}})
 }

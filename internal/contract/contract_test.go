@@ -5,8 +5,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/picoclaw/picoclaw/internal/contract"
+	"github.com/picoclaw/picoclaw/internal/served"
 	"github.com/picoclaw/picoclaw/sdk"
-	"github.com/picoclaw/picoclaw/sdk/contract"
 )
 
 type good struct {
@@ -15,8 +16,8 @@ type good struct {
 }
 
 // tool makes a tool of an input type.
-func tool[In any](options ...sdk.ToolOption) sdk.Tool {
-	return sdk.NewTool("act", "Acts.", func(context.Context, *sdk.Request[In]) (string, error) { return "", nil }, options...)
+func tool[In any](t sdk.Traits) sdk.Tool {
+	return sdk.NewTool("act", "Acts.", func(context.Context, *sdk.Request[In]) (string, error) { return "", nil }, t)
 }
 
 func plugin(tools ...sdk.Tool) sdk.Plugin {
@@ -64,34 +65,34 @@ func TestFindings(t *testing.T) {
 		plugin sdk.Plugin
 		want   string // a part of the only finding; empty for none
 	}{
-		{"a good one", plugin(tool[good]()), ""},
+		{"a good one", plugin(tool[good](sdk.Traits{})), ""},
 		{"a count of files", plugin(tool[struct {
 			MaxFiles int `json:"max_files" jsonschema:"how many"`
-		}]()), ""},
+		}](sdk.Traits{})), ""},
 		{"the kind of a file", plugin(tool[struct {
 			File string `json:"file" jsonschema:"which" enum:"first,last"`
-		}]()), ""},
-		{"a version", with(func(p *sdk.Plugin) { p.Version = "1.0" }, tool[good]()), `the version "1.0" is not a semantic one; write three numbers`},
-		{"no doc", with(func(p *sdk.Plugin) { p.Doc = "" }, tool[good]()), "the plugin has no doc"},
-		{"a long doc", with(func(p *sdk.Plugin) { p.Doc = strings.Repeat("long ", 50) + "." }, tool[good]()), "has 251 bytes"},
-		{"a field without a word", plugin(tool[silent]()), "tool act: field count: nothing says what it means"},
-		{"a path without a claim", plugin(tool[unclaimed]()), "tool act: field target.source_file: its name says"},
-		{"paths without a claim", plugin(tool[unclaimedList]()), "tool act: field paths: its name says"},
-		{"a default that does not fit", plugin(tool[badDefault]()), `field mode: its default "quick" does not fit`},
-		{"read-only and writing", plugin(tool[write](sdk.ReadOnly()), tool2()), "it says that it changes nothing, and claims"},
-		{"read-only and destructive", plugin(tool[good](sdk.ReadOnly(), sdk.Destructive()), tool2()), "and that it destroys"},
-		{"deleting in silence", plugin(tool[remove]()), "add Destructive"},
-		{"deleting", plugin(tool[remove](sdk.Destructive())), ""},
-		{"a directory for no command", plugin(tool[cwdOnly]()), "and no command"},
-		{"a risk", plugin(tool[good](sdk.Risk("grave"))), `its risk is "grave"`},
-		{"no workspace", with(func(p *sdk.Plugin) { p.Grants.Workspace = "" }, tool[good]()), "asks for no workspace"},
-		{"a workspace to read", with(func(p *sdk.Plugin) { p.Grants.Workspace = sdk.ReadOnlyWorkspace }, tool[write]()), "to read only"},
-		{"no programs", with(func(p *sdk.Plugin) { p.Grants.Exec = false }, tool[run]()), "does not ask to start programs"},
-		{"too much", plugin(tool[good](sdk.ReadOnly())), "asks to change the workspace"},
+		}](sdk.Traits{})), ""},
+		{"a version", with(func(p *sdk.Plugin) { p.Version = "1.0" }, tool[good](sdk.Traits{})), `the version "1.0" is not a semantic one; write three numbers`},
+		{"no doc", with(func(p *sdk.Plugin) { p.Doc = "" }, tool[good](sdk.Traits{})), "the plugin has no doc"},
+		{"a long doc", with(func(p *sdk.Plugin) { p.Doc = strings.Repeat("long ", 50) + "." }, tool[good](sdk.Traits{})), "has 251 bytes"},
+		{"a field without a word", plugin(tool[silent](sdk.Traits{})), "tool act: field count: nothing says what it means"},
+		{"a path without a claim", plugin(tool[unclaimed](sdk.Traits{})), "tool act: field target.source_file: its name says"},
+		{"paths without a claim", plugin(tool[unclaimedList](sdk.Traits{})), "tool act: field paths: its name says"},
+		{"a default that does not fit", plugin(tool[badDefault](sdk.Traits{})), `field mode: its default "quick" does not fit`},
+		{"read-only and writing", plugin(tool[write](sdk.Traits{ReadOnly: true}), tool2()), "it says that it changes nothing, and claims"},
+		{"read-only and destructive", plugin(tool[good](sdk.Traits{ReadOnly: true, Destructive: true}), tool2()), "and that it destroys"},
+		{"deleting in silence", plugin(tool[remove](sdk.Traits{})), "add Destructive"},
+		{"deleting", plugin(tool[remove](sdk.Traits{Destructive: true})), ""},
+		{"a directory for no command", plugin(tool[cwdOnly](sdk.Traits{})), "and no command"},
+		{"a risk", plugin(tool[good](sdk.Traits{Risk: "grave"})), `its risk is "grave"`},
+		{"no workspace", with(func(p *sdk.Plugin) { p.Grants.Workspace = "" }, tool[good](sdk.Traits{})), "asks for no workspace"},
+		{"a workspace to read", with(func(p *sdk.Plugin) { p.Grants.Workspace = sdk.ReadOnlyWorkspace }, tool[write](sdk.Traits{})), "to read only"},
+		{"no programs", with(func(p *sdk.Plugin) { p.Grants.Exec = false }, tool[run](sdk.Traits{})), "does not ask to start programs"},
+		{"too much", plugin(tool[good](sdk.Traits{ReadOnly: true})), "asks to change the workspace"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			m, err := tt.plugin.Manifest()
+			m, err := served.Manifest(tt.plugin)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -111,12 +112,12 @@ func TestFindings(t *testing.T) {
 
 // tool2 changes something, so that a plugin that asks to is right to.
 func tool2() sdk.Tool {
-	return sdk.NewTool("change", "Changes.", func(context.Context, *sdk.Request[struct{}]) (string, error) { return "", nil })
+	return sdk.NewTool("change", "Changes.", func(context.Context, *sdk.Request[struct{}]) (string, error) { return "", nil }, sdk.Traits{})
 }
 
 func TestAManifestThatNoHostTakesIsAnError(t *testing.T) {
-	p := plugin(tool[good]())
-	m, err := p.Manifest()
+	p := plugin(tool[good](sdk.Traits{}))
+	m, err := served.Manifest(p)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -127,8 +128,8 @@ func TestAManifestThatNoHostTakesIsAnError(t *testing.T) {
 }
 
 func TestOpenArguments(t *testing.T) {
-	p := plugin(tool[good]())
-	m, err := p.Manifest()
+	p := plugin(tool[good](sdk.Traits{}))
+	m, err := served.Manifest(p)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package sdk
+package serve
 
 import "golang.org/x/sys/unix"
 

@@ -1,4 +1,4 @@
-package sdk
+package serve
 
 import (
 	"encoding/json"
@@ -14,13 +14,12 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
-// inputSchema infers the schema of a tool's arguments.
-func inputSchema[In any]() (*pluginpb.Schema, error) {
-	t := reflect.TypeFor[In]()
+// InputSchema infers the schema of a tool's arguments.
+func InputSchema(t reflect.Type) (*pluginpb.Schema, error) {
 	if t.Kind() != reflect.Struct {
 		return nil, fmt.Errorf("the input type is %s; it must be a struct", t)
 	}
-	s, err := jsonschema.For[In](nil)
+	s, err := jsonschema.ForType(t, nil)
 	if err != nil {
 		return nil, fmt.Errorf("infer the input schema: %w", err)
 	}
@@ -30,16 +29,15 @@ func inputSchema[In any]() (*pluginpb.Schema, error) {
 	return pluginpb.NewSchema(s)
 }
 
-// outputSchema infers the schema of a tool's structured result; nil for a plain string.
-func outputSchema[Out any]() (*pluginpb.Schema, error) {
-	t := reflect.TypeFor[Out]()
+// OutputSchema infers the schema of a tool's structured result; nil for a plain string.
+func OutputSchema(t reflect.Type) (*pluginpb.Schema, error) {
 	if t.Kind() == reflect.String {
 		return nil, nil
 	}
 	if t.Kind() != reflect.Struct {
 		return nil, fmt.Errorf("the output type is %s; it must be a string or a struct", t)
 	}
-	s, err := jsonschema.For[Out](nil)
+	s, err := jsonschema.ForType(t, nil)
 	if err != nil {
 		return nil, fmt.Errorf("infer the output schema: %w", err)
 	}

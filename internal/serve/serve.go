@@ -1,4 +1,4 @@
-package sdk
+package serve
 
 import (
 	"bufio"
@@ -11,7 +11,6 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/hashicorp/go-hclog"
 	"github.com/hashicorp/go-plugin"
 	"google.golang.org/grpc"
 
@@ -24,12 +23,6 @@ const stopGrace = 2 * time.Second
 // serve answers a host until it is done with this process. Standard input carries the instance's credentials and then
 // stays open for as long as the host lives: its end is the host's end, by whatever signal it died.
 func serve(p Plugin) error {
-	logger := hclog.New(&hclog.LoggerOptions{
-		Name:       p.ID,
-		Level:      hclog.LevelFromString(os.Getenv("PICOCLAW_LOG_LEVEL")),
-		Output:     os.Stderr,
-		JSONFormat: true,
-	})
 	if err := forbidTracing(); err != nil {
 		return fmt.Errorf("keep other processes out of this one's memory: %w", err)
 	}
@@ -41,6 +34,7 @@ func serve(p Plugin) error {
 	if err != nil {
 		return err
 	}
+	logger := newLogger(os.Stderr, p.ID, true)
 	s := newService(p, logger)
 	s.stderr = os.Stderr
 	go lifeline(stdin, s)

@@ -1,0 +1,54 @@
+package patience_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/picoclaw/picoclaw/internal/patience"
+)
+
+func TestTimeStandsStillWhileAPersonThinks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		ctx, cancel := patience.WithTimeout(t.Context(), 10*time.Second)
+		defer cancel()
+		made, cancelMade := context.WithTimeout(ctx, 4*time.Minute)
+		defer cancelMade()
+		time.Sleep(4 * time.Second)
+		resume := patience.Pause(made)
+		again := patience.Pause(ctx)
+		time.Sleep(time.Minute)
+		if end, ok := ctx.Deadline(); !ok || !end.Equal(time.Now().Add(6*time.Second)) {
+			t.Errorf("while it stands still it would end at %v", end)
+		}
+		again()
+		again() // counts once
+		time.Sleep(time.Minute)
+		if ctx.Err() != nil {
+			t.Fatal("it has ended while a person thinks")
+		}
+		resume()
+		<-made.Done()
+		if took := time.Since(began); took != 2*time.Minute+10*time.Second {
+			t.Errorf("it has ended after %v", took)
+		}
+		if !errors.Is(ctx.Err(), context.DeadlineExceeded) || !errors.Is(made.Err(), context.DeadlineExceeded) {
+			t.Errorf("%v, %v", ctx.Err(), made.Err())
+		}
+	})
+}
+
+func TestWhoGivesUpIsNotOutOfTime(t *testing.T) {
+	parent, give := context.WithCancel(t.Context())
+	ctx, cancel := patience.WithTimeout(parent, time.Hour)
+	defer cancel()
+	give()
+	<-ctx.Done()
+	if !errors.Is(ctx.Err(), context.Canceled) {
+		t.Error(ctx.Err())
+	}
+	patience.Pause(t.Context())() // there is nothing to pause
+}

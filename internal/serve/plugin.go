@@ -1,0 +1,92 @@
+package serve
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+
+	"github.com/picoclaw/picoclaw/sdk/exec"
+	"github.com/picoclaw/picoclaw/sdk/guard"
+	"github.com/picoclaw/picoclaw/sdk/pluginpb"
+	"github.com/picoclaw/picoclaw/sdk/workspace"
+)
+
+// Plugin is a plugin as its author wrote it, in the wire's words.
+type Plugin struct {
+	ID, Version, Doc string
+	Grants           pluginpb.Grant
+	Config           any // a struct with the defaults; nil if there is nothing to configure
+	Tools            []Tool
+	Stop             func(ctx context.Context)
+}
+
+// Tool is one tool of a plugin.
+type Tool struct {
+	spec    pluginpb.Spec              // but for the schemas
+	schemas func(*pluginpb.Spec) error // infers them, which takes longer than a plugin's start should
+	run     func(context.Context, *Call) *pluginpb.Result
+}
+
+// NewTool makes a tool of what its handler does with a call.
+func NewTool(spec pluginpb.Spec, schemas func(*pluginpb.Spec) error, run func(context.Context, *Call) *pluginpb.Result) Tool {
+	return Tool{spec, schemas, run}
+}
+
+// Environment is what all calls of one plugin process share.
+type Environment struct {
+	Workspace *workspace.Workspace
+	Guard     *guard.Guard
+	Grants    pluginpb.Grant
+	Exec      exec.Settings
+	StateDir  string
+	Config    any // of the type of the plugin's
+}
+
+// Call is one call on its way to a handler.
+type Call struct {
+	*Environment
+	Arguments []byte // canonical JSON, validated
+	Emit      func(*pluginpb.CallEvent)
+	Log       *slog.Logger // in place of the environment's: what it is told from info on is emitted too
+	// Ask puts a question to the person behind the call; nil if there is nobody.
+	Ask func(ctx context.Context, message string, schema []byte) (*pluginpb.Answer, error)
+}
+
+// Manifest returns the description of a plugin that goes beside its binary as plugin.json, or what is wrong with it.
+func Manifest(p Plugin) (*pluginpb.Manifest, error) {
+	m := &pluginpb.Manifest{
+		ID:       p.ID,
+		Version:  p.Version,
+		Doc:      p.Doc,
+		Protocol: pluginpb.Range{Min: pluginpb.ProtocolVersion, Max: pluginpb.ProtocolVersion},
+		Grants:   p.Grants,
+	}
+	if m.Grants.Workspace == "" {
+		m.Grants.Workspace = pluginpb.NoWorkspace
+	}
+	if p.Config != nil {
+		s, err := configSchema(p.Config)
+		if err != nil {
+			return nil, fmt.Errorf("configuration: %w", err)
+		}
+		if m.Config, err = pluginpb.NewSchema(s); err != nil {
+			return nil, err
+		}
+	}
+	for _, t := range p.Tools {
+		spec := t.spec
+		if err := t.schemas(&spec); err != nil {
+			return nil, fmt.Errorf("tool %s: %w", spec.Name, err)
+		}
+		m.Tools = append(m.Tools, spec)
+	}
+	if err := m.Check(); err != nil {
+		return nil, err
+	}
+	for i := range m.Tools {
+		if err := m.Tools[i].CheckSchemas(); err != nil {
+			return nil, fmt.Errorf("plugin %s: %w", m.ID, err)
+		}
+	}
+	return m, nil
+}
