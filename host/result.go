@@ -13,6 +13,7 @@ type Result struct {
 	Structured json.RawMessage // the typed result, a JSON object in one line; nil for tools that have only text
 	Content    []Content       // all blocks in order, if there is more than the text, which has what is to be read of them
 	Err        *Error          // nil if the call succeeded
+	Answered   bool            // the tool was called and has answered: an error is its own
 	Duration   time.Duration   // from the call's arrival to its answer
 }
 
