@@ -125,10 +125,10 @@ func serveUntil(ctx context.Context, listener net.Listener, server *mcp.Server, 
 		Handler: handler, ErrorLog: logger.StandardLogger(&hclog.StandardLoggerOptions{ForceLevel: hclog.Debug}),
 		ReadHeaderTimeout: headerTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeaderBytes,
 	}
-	ended := make(chan error, 1)
-	go func() { ended <- web.Serve(listener) }()
+	served := make(chan error, 1)
+	go func() { served <- web.Serve(listener) }()
 	select {
-	case err := <-ended:
+	case err := <-served:
 		return failed(fmt.Errorf("serve MCP over HTTP: %w", err))
 	case <-ctx.Done():
 	}
