@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"time"
 
+	"github.com/picoclaw/picoclaw/sdk"
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
@@ -17,24 +18,12 @@ type Result struct {
 	Duration   time.Duration   // from the call's arrival to its answer
 }
 
-// Error says why a call failed, so that an agent or a person can do something about it.
-type Error struct {
-	Code    string `json:"code"`           // for programs, such as "not_found"
-	Message string `json:"message"`        // what went wrong
-	Rule    string `json:"rule,omitempty"` // what refused, when something did
-	Hint    string `json:"hint,omitempty"` // what would change that
-}
+// Error says why a call failed, so that an agent or a person can do something about it: in the tool's words or in the
+// host's.
+type Error = sdk.Error
 
-func (e *Error) Error() string { return e.Message }
-
-// Content is one block of a result: a text, something to look at or listen to, or with a URI a resource, whose contents are
-// the text or the data.
-type Content struct {
-	Text      string
-	Data      []byte
-	MediaType string
-	URI       string
-}
+// Content is one block of a result: a text, something to look at or listen to, or with a URI a resource.
+type Content = sdk.Content
 
 // add adds blocks behind the result's text.
 func (r *Result) add(blocks []*pluginpb.Content) {
@@ -45,7 +34,7 @@ func (r *Result) add(blocks []*pluginpb.Content) {
 		r.Content = []Content{{Text: r.Text}}
 	}
 	for _, b := range blocks {
-		r.Content = append(r.Content, Content{b.GetText(), b.GetData(), b.GetMediaType(), b.GetUri()})
+		r.Content = append(r.Content, Content{Text: b.GetText(), Data: b.GetData(), MediaType: b.GetMediaType(), URI: b.GetUri()})
 		if r.Text != "" && b.GetText() != "" {
 			r.Text += "\n"
 		}
