@@ -59,7 +59,10 @@ const (
 func Main(p Plugin) {
 	// Most of what a plugin allocates is a result on its way: garbage a moment later. At Go's default the collector runs in
 	// nearly every call with a large one.
-	debug.SetGCPercent(400)
+	if os.Getenv("GOGC") == "" && os.Getenv("GOMEMLIMIT") == "" {
+		debug.SetGCPercent(400)
+		debug.SetMemoryLimit(20 << 20) // enough for results of a megabyte one after another
+	}
 	os.Exit(serve.Run(serve.Plugin{
 		ID: p.ID, Version: p.Version, Doc: p.Doc, Grants: pluginpb.Grant(p.Grants), Config: p.Config, Tools: p.Tools, Stop: p.Stop,
 	}, os.Args[1:], os.Stdin, os.Stdout, os.Stderr))

@@ -10,12 +10,17 @@ import (
 )
 
 // gcPercent lets the heap grow to 16 MiB before anything is collected: most commands end before that, and a collection
-// takes as long as their whole work. GOGC says otherwise.
-const gcPercent = 400
+// takes as long as their whole work. memoryLimit bounds what a server keeps of what has passed through it.
+// GOGC and GOMEMLIMIT say otherwise.
+const (
+	gcPercent   = 400
+	memoryLimit = 32 << 20
+)
 
 func main() {
-	if os.Getenv("GOGC") == "" {
+	if os.Getenv("GOGC") == "" && os.Getenv("GOMEMLIMIT") == "" {
 		debug.SetGCPercent(gcPercent)
+		debug.SetMemoryLimit(memoryLimit)
 	}
 	code := run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
 	os.Exit(code)

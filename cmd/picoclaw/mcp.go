@@ -45,7 +45,6 @@ it, in mcp-token below the instance root; --token-file names another file. One s
 			if err := h.Ready(); err != nil {
 				return cantStart(err)
 			}
-			go host.KeepHeadroom(cmd.Context())
 			server := mcp.NewServer(s, version, mcp.Instructions(s.Policy()))
 			go server.Follow(cmd.Context(), h.Changes(cmd.Context().Done()))
 			if over.address != "" {

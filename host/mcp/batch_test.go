@@ -7,8 +7,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/picoclaw/picoclaw/internal/heap"
 )
 
 // inBatch are the answers in a line that answers a batch, by their ids.
@@ -106,7 +104,7 @@ func FuzzBatch(f *testing.F) {
 	f.Add([]byte(`[`))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		var answers strings.Builder
-		c := Lines{Writer: &answers}.open(new(heap.Tidy))
+		c := Lines{Writer: &answers}.open()
 		if messages := c.takeBatch(data); len(messages) > maxBatch || len(messages) == 0 && c.owing.Load() > 0 {
 			t.Errorf("%d messages are taken, and %t", len(messages), c.owing.Load() > 0)
 		}

@@ -72,7 +72,6 @@ const sessionHeader = "Mcp-Session-Id"
 func (h *sessions) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	id := r.Header.Get(sessionHeader)
 	answer := &answerWriter{ResponseWriter: w}
-	defer func() { h.server.tidy.Passed(max(0, int(r.ContentLength)) + answer.sent) }()
 	switch {
 	case r.Method == http.MethodDelete && id != "":
 		h.server.clients.cancel(id) // or ending the session would wait for its calls
@@ -176,7 +175,6 @@ type answerWriter struct {
 	http.ResponseWriter
 	message []byte // that is answered
 	plain   bool   // it is such a refusal
-	sent    int    // bytes
 }
 
 // Unwrap is for [http.ResponseController].
@@ -198,6 +196,5 @@ func (w *answerWriter) Write(data []byte) (int, error) {
 		out = refusal(idIn(w.message), codeOf(w.message), strings.TrimSpace(string(data)))
 	}
 	n, err := w.ResponseWriter.Write(out)
-	w.sent += n
 	return min(n, len(data)), err
 }

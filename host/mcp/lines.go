@@ -17,7 +17,6 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/picoclaw/picoclaw/internal/heap"
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
@@ -44,7 +43,6 @@ type Lines struct {
 // an agent.
 type lines struct {
 	Lines
-	tidy     *heap.Tidy
 	incoming chan jsonrpc.Message
 	over     chan struct{} // closed when what is read has ended, and the patience
 	end      error         // why it has ended
@@ -53,13 +51,14 @@ type lines struct {
 
 	owing   atomic.Int64 // answers, or batches of them, that the client does not have as a whole yet
 	writing sync.Mutex
+	out     *bufio.Writer // guarded by writing; what is larger passes it by
 
 	mu  sync.Mutex
 	due map[jsonrpc.ID]*batch // requests without an answer; nil for one that came by itself
 }
 
-func (l Lines) open(tidy *heap.Tidy) *lines {
-	return &lines{Lines: l, tidy: tidy, incoming: make(chan jsonrpc.Message), over: make(chan struct{}),
+func (l Lines) open() *lines {
+	return &lines{Lines: l, out: bufio.NewWriter(l.Writer), incoming: make(chan jsonrpc.Message), over: make(chan struct{}),
 		closed: make(chan struct{}), due: make(map[jsonrpc.ID]*batch)}
 }
 
@@ -85,34 +84,38 @@ func (c *lines) Read(ctx context.Context) (jsonrpc.Message, error) {
 
 // Write sends a message, or keeps the answer to a part of a batch for those to its other parts.
 func (c *lines) Write(_ context.Context, message jsonrpc.Message) error {
-	data, err := encode(message)
+	parts, err := encode(message)
 	if err != nil {
 		return err
 	}
-	defer c.tidy.Passed(len(data))
 	answer, ok := message.(*jsonrpc.Response)
 	if !ok {
-		return c.send(data)
+		return c.send(parts...)
 	}
 	c.mu.Lock()
 	of := c.due[answer.ID]
 	delete(c.due, answer.ID) // whoever reads the answer may use its id again
 	c.mu.Unlock()
 	if of != nil {
-		data = of.add(data)
-	}
-	if data == nil {
-		return nil
+		whole := of.add(bytes.Join(parts, nil))
+		if whole == nil {
+			return nil
+		}
+		parts = [][]byte{whole}
 	}
 	defer c.owing.Add(-1)
-	return c.send(data)
+	return c.send(parts...)
 }
 
-func (c *lines) send(data []byte) error {
+// send writes the parts of a line.
+func (c *lines) send(parts ...[]byte) error {
 	c.writing.Lock()
 	defer c.writing.Unlock()
-	_, err := c.Writer.Write(append(data, '\n'))
-	return err
+	for _, part := range parts {
+		_, _ = c.out.Write(part) // an error stays until Flush
+	}
+	_ = c.out.WriteByte('\n')
+	return c.out.Flush()
 }
 
 // refuse answers what is no message.
@@ -142,12 +145,10 @@ func (c *lines) read(r *bufio.Reader) {
 			return
 		case !whole:
 			c.refuse(idIn(line), jsonrpc.CodeInvalidRequest, errTooLong)
-			c.tidy.Passed(maxFrame) // as it has been kept so far
 		case len(line) > 0 && !c.pass(c.take(line)):
 			return
 		}
 		runtime.Gosched() // what was passed on begins before this goroutine waits for the system
-		c.tidy.Passed(len(line))
 	}
 }
 

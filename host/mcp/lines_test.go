@@ -11,8 +11,6 @@ import (
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
-
-	"github.com/picoclaw/picoclaw/internal/heap"
 )
 
 func TestABrokenLineIsAnsweredAndTheNextIsRead(t *testing.T) {
@@ -37,7 +35,7 @@ func TestABrokenLineIsAnsweredAndTheNextIsRead(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			answers, writer := io.Pipe()
-			c, err := Lines{Reader: strings.NewReader(test.line + "\n\n  \n" + ping), Writer: writer}.open(new(heap.Tidy)).Connect(t.Context())
+			c, err := Lines{Reader: strings.NewReader(test.line + "\n\n  \n" + ping), Writer: writer}.open().Connect(t.Context())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -66,7 +64,7 @@ func TestABrokenLineIsAnsweredAndTheNextIsRead(t *testing.T) {
 
 func TestClosingEndsAWaitingRead(t *testing.T) {
 	reader, _ := io.Pipe()
-	c, err := Lines{Reader: reader, Writer: io.Discard}.open(new(heap.Tidy)).Connect(t.Context())
+	c, err := Lines{Reader: reader, Writer: io.Discard}.open().Connect(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,7 +95,7 @@ func TestTheEndWaitsForAnswersThatAreDue(t *testing.T) {
 					}
 					return gone
 				},
-			}.open(new(heap.Tidy)).Connect(t.Context())
+			}.open().Connect(t.Context())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -131,7 +129,7 @@ func FuzzLines(f *testing.F) {
 	f.Add([]byte(`{"jsonrpc":"2.0","id":1,"method":"ping"}`))
 	f.Add([]byte("x\n{}\n"))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		c, err := Lines{Reader: strings.NewReader(string(data)), Writer: io.Discard}.open(new(heap.Tidy)).Connect(t.Context())
+		c, err := Lines{Reader: strings.NewReader(string(data)), Writer: io.Discard}.open().Connect(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -33,21 +33,19 @@ func decode(data []byte) (jsonrpc.Message, error) {
 	return &jsonrpc.Request{ID: id, Method: request.Method, Params: json.RawMessage(request.Params)}, nil
 }
 
-// encode writes a message. A result is marshalled already and is only put into its place; the SDK would read it once
-// more.
-func encode(message jsonrpc.Message) ([]byte, error) {
+// encode returns the parts of a message. A result is marshalled already and is one of them as it is; the SDK would read
+// and copy it once more.
+func encode(message jsonrpc.Message) ([][]byte, error) {
 	r, ok := message.(*jsonrpc.Response)
 	if !ok || r.Error != nil || len(r.Result) == 0 {
-		return jsonrpc.EncodeMessage(message)
+		data, err := jsonrpc.EncodeMessage(message)
+		return [][]byte{data}, err
 	}
 	id, err := jsonv2.Marshal(r.ID.Raw())
 	if err != nil {
 		return nil, err
 	}
-	const before, between, after = `{"jsonrpc":"2.0","id":`, `,"result":`, "}"
-	data := make([]byte, 0, len(before)+len(id)+len(between)+len(r.Result)+len(after)+1) // and a line feed
-	data = append(append(append(data, before...), id...), between...)
-	return append(append(data, r.Result...), after...), nil
+	return [][]byte{[]byte(`{"jsonrpc":"2.0","id":`), id, []byte(`,"result":`), r.Result, []byte("}")}, nil
 }
 
 // refusal is the answer to what is not passed on. The id is null where it could not be read.

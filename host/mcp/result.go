@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"bytes"
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -89,20 +90,26 @@ func flatten(r *mcp.CallToolResult) (*plain, error) {
 		Structured any      `json:"structuredContent,omitempty"`
 		IsError    bool     `json:"isError,omitzero"`
 	}{r.Meta, make([]any, 0, len(r.Content)), r.StructuredContent, r.IsError}
+	length := 0
 	for _, block := range r.Content {
 		switch c := block.(type) {
 		case *mcp.TextContent:
+			length += len(c.Text)
 			out.Content = append(out.Content, text{"text", c.Text})
 		case *mcp.ImageContent:
+			length += base64.StdEncoding.EncodedLen(len(c.Data))
 			out.Content = append(out.Content, media{"image", c.Data, c.MIMEType})
 		case *mcp.AudioContent:
+			length += base64.StdEncoding.EncodedLen(len(c.Data))
 			out.Content = append(out.Content, media{"audio", c.Data, c.MIMEType})
 		default:
 			out.Content = append(out.Content, block)
 		}
 	}
-	data, err := jsonv2.Marshal(out, jsontext.AllowInvalidUTF8(true), jsontext.EscapeForJS(true))
-	return &plain{text: data}, err
+	var data bytes.Buffer         // of which, unlike of what Marshal returns, no second copy is made and kept
+	data.Grow(length*3/2 + 4<<10) // of which the encoder wants a quarter to spare
+	err := jsonv2.MarshalWrite(&data, out, jsontext.AllowInvalidUTF8(true), jsontext.EscapeForJS(true))
+	return &plain{text: data.Bytes()}, err
 }
 
 // details are what a result tells about its text: its structured form without what the text says already, such as

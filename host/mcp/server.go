@@ -25,7 +25,6 @@ import (
 
 	"github.com/picoclaw/picoclaw/host"
 	"github.com/picoclaw/picoclaw/host/policy"
-	"github.com/picoclaw/picoclaw/internal/heap"
 )
 
 // session is what the server needs of a host; *host.Session is one.
@@ -41,7 +40,6 @@ type Server struct {
 	*mcp.Server
 	tools   *toolset
 	clients *clients
-	tidy    *heap.Tidy
 }
 
 // NewServer makes a server that offers a session's tools. instructions tell the model where it is.
@@ -57,7 +55,7 @@ func NewServer(s session, version, instructions string) *Server {
 	ts := &toolset{session: s, server: server, clients: all, asked: newQuestions(), listed: map[string]*listedTool{}}
 	ts.refresh()
 	server.AddReceivingMiddleware(new(load).middleware, settle, ts.middleware)
-	return &Server{server, ts, all, new(heap.Tidy)}
+	return &Server{server, ts, all}
 }
 
 // endGrace is how long a session may take to end, when its client has, or is told to. A client that does not read
@@ -66,7 +64,7 @@ const endGrace = 2 * time.Second
 
 // Run serves the one client at the other end of two streams, until that ends the session or ctx is done.
 func (s *Server) Run(ctx context.Context, streams Lines) error {
-	conn := streams.open(s.tidy)
+	conn := streams.open()
 	session, err := s.Connect(ctx, conn, nil)
 	if err != nil {
 		return err

@@ -73,7 +73,6 @@ func (s *service) answer(
 	}
 	result := s.run(ctx, tool, c)
 	cancel()
-	defer s.tidy.Passed(len(req.GetArguments()) + len(result.GetText()) + len(result.GetStructured()) + len(result.GetMedia()))
 	return events.end(result)
 }
 

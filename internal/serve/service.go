@@ -16,7 +16,6 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
-	"github.com/picoclaw/picoclaw/internal/heap"
 	"github.com/picoclaw/picoclaw/sdk/exec"
 	"github.com/picoclaw/picoclaw/sdk/guard"
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
@@ -40,8 +39,6 @@ type service struct {
 	life context.Context
 	end  context.CancelFunc
 	once sync.Once
-
-	tidy heap.Tidy
 
 	mu          sync.Mutex
 	environment *Environment // nil until configured

@@ -1,6 +1,7 @@
 package guard
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 )
@@ -33,6 +34,7 @@ func TestBounds(t *testing.T) {
 		"functions calling each": {strings.Repeat("f(){ f; f; }; ", 100) + "f", "?"},
 		"a doubling variable":    {"x=aaaaaaaa; " + strings.Repeat("x=$x$x; ", 60) + "echo $x", "?"},
 		"a long value, often":    {"x=" + strings.Repeat("a", 4000) + "; echo " + strings.Repeat("$x", 5000), "?"},
+		"files that run others":  {chained(64), "exec.too-complex"},
 		"a doubling file":        {"echo aaaaaaaa > f; " + strings.Repeat(`echo "$(cat f)$(cat f)" > f; `, 100), "?"},
 		"a doubling set":         {"set -- a b; " + strings.Repeat(`set -- "$@" "$@"; `, 60) + "echo $@", "?"},
 		"a doubling function": {`f() { f2 "$@" "$@"; }; f2() { f3 "$@" "$@"; }; ` + strings.Repeat("f a b c d e f; ", 200),
@@ -111,6 +113,15 @@ func TestBounds(t *testing.T) {
 			}
 		})
 	}
+}
+
+// chained is a command that writes files of which each runs the next ones many times, and then runs the first.
+func chained(files int) string {
+	var b strings.Builder
+	for i := range files {
+		fmt.Fprintf(&b, "echo '%s'>s%d;", strings.Repeat(fmt.Sprintf("sh s%d;", i+1), 20), i)
+	}
+	return b.String() + "sh s0"
 }
 
 // In every dialect what is not a program of it is refused, and nothing panics.

@@ -96,7 +96,9 @@ func (a *analysis) hook(c *shell.Call, how hook, name, value string) {
 			a.hard(c, "exec.environment", "the commands in the value of "+name+" would run")
 		}
 	case searches:
-		for _, dir := range strings.Split(value, ":") {
+		dirs := strings.Split(value, ":")
+		slices.Sort(dirs)
+		for _, dir := range slices.Compact(dirs) {
 			if dir != "" && !shell.HasUnknown(dir) && !systemBins[filepath.Clean(dir)] {
 				a.path(&c.Place, Read, dir, false, []string{name + "=" + value})
 			}

@@ -35,7 +35,9 @@ type analysis struct {
 	paths    bool // paths are confined
 	guessing bool // what is being followed may not be a command at all
 	worst    *finding
-	known    known
+
+	arguments int // of all commands so far
+	known     known
 }
 
 // add keeps the strictest finding, and of equally strict ones the first.

@@ -8,9 +8,16 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/guard/internal/shell"
 )
 
+// maxArguments is how many arguments of all commands are looked at.
+const maxArguments = 1 << 14
+
 // uses decides on the arguments of a program. A command that it starts starts where the program has changed to.
 func (a *analysis) uses(c *shell.Call, name string) {
 	dir, argv := "", shell.Texts(c.Argv)
+	if a.arguments += len(argv); a.arguments > maxArguments {
+		a.Problem(&c.Place, shell.Problem{Kind: shell.TooComplex, Reason: "the command has too many arguments to look at"})
+		return
+	}
 	for _, u := range programs.Uses(name, c.Argv[1:]) {
 		switch {
 		case u.Kind == programs.Enter:

@@ -12,6 +12,9 @@ import (
 // maxWindowsNesting is how deep cmd and PowerShell may start each other.
 const maxWindowsNesting = 8
 
+// maxWindowsSteps is how many simple commands of a Windows shell are followed.
+const maxWindowsSteps = 256
+
 // windowsText decides on a text that a Windows shell will run.
 func (a *analysis) windowsText(language, text string) {
 	c := &shell.Call{Place: *shell.NewPlace(text, 0, len(text), a.guard.workspaces[0])}
@@ -28,24 +31,31 @@ func (a *analysis) windowsLine(c *shell.Call, language, line string) {
 type windowsCode struct {
 	*analysis
 	call  *shell.Call
+	steps int // simple commands so far
+	bytes int // of code so far
 	below int // how many directories below the workspace it works in
 }
 
 // line decides on the simple commands of a text.
 func (w *windowsCode) line(language, line string, depth int) {
 	switch {
-	case depth > maxWindowsNesting:
+	case depth > maxWindowsNesting || w.bytes > 2*MaxCommand:
 		w.hard(w.call, "exec.too-complex", "code within code within code, too deep to follow")
 		return
 	case strings.Contains(line, shell.Unknown):
 		w.hard(w.call, "exec.dynamic", "the code is encoded, or only known when it runs")
 		return
 	}
+	w.bytes += len(line)
 	split := windows.Cmd
 	if language == "powershell" {
 		split = windows.PowerShell
 	}
 	for _, argv := range split(line) {
+		if w.steps++; w.steps > maxWindowsSteps {
+			w.hard(w.call, "exec.too-complex", "the code has too many commands to follow")
+			return
+		}
 		w.command(language, argv, depth)
 	}
 }
@@ -95,6 +105,10 @@ func (w *windowsCode) command(language string, argv []string, depth int) {
 // words decides on the words of a command that look like paths.
 func (w *windowsCode) words(language, name string, argv []string) {
 	enters := false
+	if w.arguments += len(argv); w.arguments > maxArguments {
+		w.hard(w.call, "exec.too-complex", "the code has too many words to look at")
+		return
+	}
 	switch name {
 	case "echo", "write-output", "write-host", "rem", "reg":
 		argv = argv[max(slices.Index(argv, ">"), 0):]

@@ -28,7 +28,8 @@ func main() {
 		return
 	}
 	bin := flag.String("bin", "bin", "the directory that `make build` fills")
-	only := flag.String("only", "", "what to measure, of call, start, sandbox, files, search, plugins, program, mcp and commands; everything if empty")
+	only := flag.String("only", "", "what to measure, of call, start, sandbox, files, search, plugins, program, mcp, "+
+		"commands and memory; everything if empty")
 	flag.Parse()
 	if err := run(*bin, *only); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
@@ -48,6 +49,7 @@ func run(bin, only string) error {
 	}{
 		{"call", measureCall}, {"start", measureStart}, {"sandbox", measureSandbox}, {"files", measureFiles},
 		{"search", measureSearch}, {"plugins", measurePlugins}, {"program", measureProgram}, {"mcp", measureMCP}, {"commands", measureCommands},
+		{"memory", measureMemory},
 	} {
 		if only != "" && only != m.name {
 			continue

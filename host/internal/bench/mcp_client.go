@@ -11,6 +11,7 @@ import (
 
 // client is a client of an MCP server that it has started.
 type client struct {
+	pid    int // of the server
 	in     io.Writer
 	out    *bufio.Reader
 	answer []byte // the last one; its room is used again
@@ -33,7 +34,7 @@ func withClient(s *server, f func(*client) error) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, in.Close(), cmd.Wait()) }()
-	c := &client{in: in, out: bufio.NewReaderSize(out, 64<<10)}
+	c := &client{pid: cmd.Process.Pid, in: in, out: bufio.NewReaderSize(out, 64<<10)}
 	if _, err := io.WriteString(in, initialize); err != nil {
 		return err
 	}

@@ -28,6 +28,9 @@ func (a argument) strings() []string {
 	return []string{a.text}
 }
 
+// positionalNames are names of first arguments, which may be given by name.
+var positionalNames = map[string]bool{"command": true, "cmd": true, "path": true, "file": true}
+
 // call adds what a call does whose arguments begin at i.
 func (s *scanner) call(c *Call, i int) {
 	switch c.Does {
@@ -62,7 +65,7 @@ func (s *scanner) call(c *Call, i int) {
 		for _, option := range append(a.options, a) {
 			options[option.name] = option
 		}
-		if a.name == "" {
+		if a.name == "" || positionalNames[a.name] {
 			positional = append(positional, a)
 		}
 	}

@@ -1,6 +1,7 @@
 package inline
 
 import (
+	"strconv"
 	"strings"
 
 	"github.com/picoclaw/picoclaw/sdk/guard/internal/shell"
@@ -101,7 +102,9 @@ func quoted(code string, quote byte) (string, int) {
 		switch code[i] {
 		case '\\':
 			if i++; i < len(code) {
-				b.WriteString(escape(code[i]))
+				text, more := escape(code[i:])
+				b.WriteString(text)
+				i += more
 			}
 		case quote:
 			return b.String(), i + 1
@@ -112,14 +115,21 @@ func quoted(code string, quote byte) (string, int) {
 	return b.String(), len(code)
 }
 
-func escape(c byte) string {
-	switch c {
-	case 'n':
-		return "\n"
-	case 't':
-		return "\t"
-	case '\n':
-		return ""
+// escape returns what an escape stands for, and how many bytes it has beside its first.
+func escape(code string) (string, int) {
+	digits := map[byte]int{'x': 2, 'u': 4}[code[0]]
+	if end := 1 + digits; digits > 0 && end <= len(code) {
+		if n, err := strconv.ParseUint(code[1:end], 16, 32); err == nil {
+			return string(rune(n)), digits
+		}
 	}
-	return string(c)
+	switch code[0] {
+	case 'n':
+		return "\n", 0
+	case 't':
+		return "\t", 0
+	case '\n':
+		return "", 0
+	}
+	return code[:1], 0
 }

@@ -59,8 +59,6 @@ func (x *expansion) arithmUnknown(expr syntax.ArithmExpr) bool {
 func (x *expansion) arithmName(name string) bool {
 	v := x.state.Get(name)
 	value := v.String()
-	if strings.ContainsAny(value, "`$") {
-		x.in.problem(x.place, Dynamic, "arithmetic would run the commands in the value of "+name)
-	}
+	x.in.evaluated(x.place, value, x.state)
 	return HasUnknown(value) || v.Kind != 0 && len(v.List) > 0 && HasUnknown(strings.Join(v.List, ""))
 }

@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"path"
 	"strconv"
 	"strings"
 
@@ -12,6 +13,18 @@ import (
 func (in *Interpreter) builtin(c *Call, st *state) (Stream, bool) {
 	args := Texts(c.Argv[1:])
 	none := text("")
+	switch c.Argv[0].Text {
+	case "test", "[", "printf", "let", "declare", "typeset", "local", "export", "readonly", "read", "unset", "mapfile", "readarray":
+		for _, arg := range args {
+			if strings.Contains(arg, "[") {
+				in.evaluated(&c.Place, arg, st)
+			}
+		}
+	case "command", "type":
+		if len(args) == 2 && (args[0] == "-v" || args[0] == "-P" || args[0] == "-p" && c.Argv[0].Text == "type") {
+			return text("/usr/bin/" + path.Base(args[1]) + "\n"), true
+		}
+	}
 	switch c.Argv[0].Text {
 	case "cd", "chdir":
 		in.cd(c, st, args)

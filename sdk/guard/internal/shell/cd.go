@@ -42,7 +42,7 @@ func (in *Interpreter) enter(c *Call, st *state, target string) {
 	in.visitor.Open(&c.Place, ForEntering, Field{Text: target})
 	st.oldDir = st.dir
 	switch {
-	case HasUnknown(target):
+	case HasUnknown(target) || len(st.dir)+len(target) > maxDir:
 		st.dir = ""
 	case filepath.IsAbs(target) || st.dir != "":
 		st.dir = st.abs(target)

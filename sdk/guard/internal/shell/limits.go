@@ -13,6 +13,9 @@ const (
 	maxCode    = 16 * MaxText // bytes of the text and all code within it
 	maxSteps   = 4096         // simple commands and loop rounds
 	maxFields  = 2048         // words that one word may expand to
+	maxStarts  = 16           // commands that start one another
+	maxDir     = 1 << 10      // bytes of a directory; one that is longer isn't known
+	maxStars   = 16           // stars in the pattern of an expansion
 	maxBraces  = 64           // braces in one word
 	wordCost   = 32           // bytes that a word counts for beside its own
 	maxRounds  = 64           // values of a loop that are followed one by one

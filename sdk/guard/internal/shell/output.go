@@ -70,10 +70,6 @@ func output(c *Call) Stream {
 		if operands := skipOptions(args); len(operands) == 1 {
 			return text("/usr/bin/" + path.Base(operands[0]) + "\n")
 		}
-	case "command":
-		if len(args) == 2 && args[0] == "-v" {
-			return text("/usr/bin/" + path.Base(args[1]) + "\n")
-		}
 	case "yes":
 		line := strings.Join(args, " ")
 		return known(strings.Repeat(line+"\n", 2))

@@ -30,13 +30,11 @@ func (x *expansion) param(p *syntax.ParamExp, quoted bool) []syntax.WordPart {
 	switch {
 	case p.Exp != nil && p.Exp.Op == syntax.OtherParamOps:
 		// ${x@P} expands x once more, substitutions included.
-		if strings.ContainsAny(value, "`$") {
-			x.in.problem(x.place, Dynamic, "${…@P} would run the commands in the variable's value")
-		}
+		x.in.evaluated(x.place, value, x.state)
 		return []syntax.WordPart{unknown}
 	case !v.IsSet():
 		return x.paramUnset(p, plain, quoted)
-	case !plain && !x.in.spend(len(value), x.place):
+	case !x.in.spend(x.cost(p, len(value), plain), x.place):
 		return []syntax.WordPart{unknown}
 	case p.Repl != nil && anchored(p.Repl.Orig):
 		x.substitutions(p)
@@ -49,6 +47,15 @@ func (x *expansion) param(p *syntax.ParamExp, quoted bool) []syntax.WordPart {
 		return x.inline(p, quoted)
 	}
 	return []syntax.WordPart{x.paramRewritten(p)}
+}
+
+// cost is what an expansion of a value counts for. Matching a pattern takes longer the more stars it has.
+func (x *expansion) cost(p *syntax.ParamExp, length int, plain bool) int {
+	if plain {
+		return length
+	}
+	stars := strings.Count(x.in.raw(p), "*")
+	return length * 8 * (1 + stars*stars/maxStars)
 }
 
 // anchored reports whether a replacement is one that package expand doesn't know: its pattern counts only at one end,

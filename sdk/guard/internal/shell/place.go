@@ -13,12 +13,21 @@ type Span struct{ Start, End, Line, Column int }
 type Place struct {
 	Dir string // the working directory; "" if it isn't known
 
+	node syntax.Node // that stands there; nil if it is a part
 	part part
 	text *source
 }
 
 // part is a part of one text.
 type part struct{ start, end int }
+
+// bounds returns the part of its text that a place is. The end of a node is only looked for when somebody asks.
+func (p *Place) bounds() part {
+	if p.node == nil {
+		return p.part
+	}
+	return part{int(p.node.Pos().Offset()), int(p.node.End().Offset())}
+}
 
 // source is a text that is followed: the one that was given, or code within it.
 type source struct {
@@ -34,7 +43,7 @@ func NewPlace(text string, start, end int, dir string) *Place {
 // Span returns the part of the whole text. Code within code is pointed into where it stands there once; otherwise its
 // place is that of the command that runs it.
 func (p *Place) Span() Span {
-	whole, at := p.text, p.part
+	whole, at := p.text, p.bounds()
 	for whole != nil && whole.runs != nil {
 		outer := whole.runs.text
 		for outer.runs != nil {
@@ -45,7 +54,7 @@ func (p *Place) Span() Span {
 			whole, at = outer, part{found + at.start, found + at.end}
 			break
 		}
-		whole, at = whole.runs.text, whole.runs.part
+		whole, at = whole.runs.text, whole.runs.bounds()
 	}
 	if whole == nil || at.end > len(whole.text) || at.start > at.end {
 		return Span{}
@@ -57,10 +66,11 @@ func (p *Place) Span() Span {
 
 // Within returns the place of a part of what stands at p, from the first text to the last, if that stands there once.
 func (p *Place) Within(texts ...string) Place {
-	if p.text == nil || len(texts) == 0 || texts[0] == "" || p.part.end > len(p.text.text) || p.part.start > p.part.end {
+	all := p.bounds()
+	if p.text == nil || len(texts) == 0 || texts[0] == "" || all.end > len(p.text.text) || all.start > all.end {
 		return *p
 	}
-	whole := p.text.text[p.part.start:p.part.end]
+	whole := p.text.text[all.start:all.end]
 	at := strings.Index(whole, texts[0])
 	if at < 0 || strings.Contains(whole[at+1:], texts[0]) {
 		return *p
@@ -74,13 +84,13 @@ func (p *Place) Within(texts ...string) Place {
 		end += next + len(text)
 	}
 	found := *p
-	found.part = part{p.part.start + at, p.part.start + end}
+	found.node, found.part = nil, part{all.start + at, all.start + end}
 	return found
 }
 
 // place returns where a node stands.
 func (in *Interpreter) place(node syntax.Node, st *state) *Place {
-	return &Place{Dir: st.dir, part: part{int(node.Pos().Offset()), int(node.End().Offset())}, text: in.source}
+	return &Place{Dir: st.dir, node: node, text: in.source}
 }
 
 // raw returns the text of a node.

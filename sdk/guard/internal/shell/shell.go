@@ -65,6 +65,7 @@ func input(text string) Stream {
 // code follows a text in a state. From are the commands that printed its unknown parts.
 func (in *Interpreter) code(place *Place, code string, from []string, st *state, stdin Stream) Stream {
 	if in.depth >= MaxNesting {
+		in.stopped = true
 		in.problem(place, TooComplex, "code within code within code, too deep to follow")
 		return Stream{}
 	}
@@ -114,6 +115,16 @@ func (in *Interpreter) end(place *Place, st *state) {
 		trap := st.traps[0]
 		st.traps, st.dead = st.traps[1:], false
 		in.code(place, trap, nil, st, Stream{})
+	}
+}
+
+// evaluated follows a text that bash expands once more where it counts as an expression or as the name of a variable:
+// `a[$(command)]` runs the command.
+func (in *Interpreter) evaluated(place *Place, text string, st *state) {
+	if strings.Contains(text, "$(") || strings.Contains(text, "`") {
+		in.child(st, place, func(child *state) Stream {
+			return in.code(place, `: "`+strings.ReplaceAll(text, `"`, `\"`)+`"`, nil, child, Stream{})
+		})
 	}
 }
 

@@ -138,6 +138,11 @@ func (in *Interpreter) declare(c *syntax.DeclClause, st *state, stdin Stream, pl
 		}
 		call.Argv = append(call.Argv, Field{Text: a.Name.Value})
 	}
+	for _, f := range call.Argv[1:] {
+		if strings.Contains(f.Text, "[") {
+			in.evaluated(place, f.Text, st)
+		}
+	}
 	in.visitor.Call(call)
 }
 
@@ -166,7 +171,7 @@ func (in *Interpreter) call(c *Call, st *state) Stream {
 		}
 		return in.functionCall(word.Text, body, inner, st, c)
 	}
-	if len(c.Via) > MaxNesting {
+	if len(c.Via) > maxStarts {
 		in.problem(&c.Place, TooComplex, "commands that start commands, too deep to follow")
 		return Stream{}
 	}

@@ -115,9 +115,9 @@ func (s *state) keepFiles(o *state) {
 
 // exported forgets all variables but those that programs get.
 func (s *state) exported() {
-	s.own()
 	for name := range s.vars {
 		if _, inherited := s.base[name]; !inherited && !s.exports[name] {
+			s.own()
 			delete(s.vars, name)
 		}
 	}

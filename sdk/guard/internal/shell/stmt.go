@@ -95,6 +95,9 @@ func (in *Interpreter) compound(s *syntax.Stmt, st *state, stdin Stream, place *
 	case *syntax.LetClause:
 		x := in.expansion(st, place)
 		for _, expr := range c.Exprs {
+			if word, ok := expr.(*syntax.Word); ok {
+				in.evaluated(place, x.one(word), st)
+			}
 			x.arithm(expr)
 		}
 	case *syntax.ArithmCmd:
@@ -183,7 +186,11 @@ func (in *Interpreter) test(x *expansion, expr syntax.TestExpr) {
 			in.test(x, e.X)
 			return
 		}
-		if value := x.one(word); e.Op >= syntax.TsExists && e.Op <= syntax.TsNoEmpty {
+		value := x.one(word)
+		if e.Op == syntax.TsVarSet || e.Op == syntax.TsRefVar {
+			in.evaluated(x.place, value, x.state)
+		}
+		if e.Op >= syntax.TsExists && e.Op <= syntax.TsNoEmpty {
 			in.visitor.Open(x.place, ForReading, Field{Text: value})
 		}
 	case *syntax.BinaryTest:
@@ -191,6 +198,10 @@ func (in *Interpreter) test(x *expansion, expr syntax.TestExpr) {
 		for _, side := range []syntax.TestExpr{e.X, e.Y} {
 			if word, ok := side.(*syntax.Word); ok && files {
 				in.visitor.Open(x.place, ForReading, Field{Text: x.one(word)})
+				continue
+			}
+			if word, ok := side.(*syntax.Word); ok && e.Op >= syntax.TsEql && e.Op <= syntax.TsGtr {
+				in.evaluated(x.place, x.one(word), x.state)
 				continue
 			}
 			in.test(x, side)

@@ -22,7 +22,7 @@ func Cmd(line string) [][]string {
 	}
 	finish := func() {
 		if end(); len(argv) > 0 {
-			out = append(out, cmdBodies(argv)...)
+			out = append(out, cmdBodies(argv, 0)...)
 		}
 		argv = nil
 	}
@@ -66,8 +66,14 @@ func Cmd(line string) [][]string {
 	return out
 }
 
+// maxBodies is how many commands may start one another by words such as call.
+const maxBodies = 16
+
 // cmdBodies returns a simple command, and the commands behind words that only start another.
-func cmdBodies(argv []string) [][]string {
+func cmdBodies(argv []string, depth int) [][]string {
+	if depth > maxBodies {
+		return [][]string{{shell.Unknown}}
+	}
 	out := [][]string{splitSwitches(argv)}
 	for i, word := range argv {
 		switch strings.ToLower(word) {
@@ -78,20 +84,21 @@ func cmdBodies(argv []string) [][]string {
 				out = append(out, Cmd(inner)...)
 			}
 		case "do", "else", "call":
-			return append(out, behind(argv[i+1:])...)
+			return append(out, behind(argv[i+1:], depth+1)...)
 		case "start", "wsl":
 			rest := argv[i+1:]
 			for len(rest) > 0 && (rest[0] == "" || strings.ContainsAny(rest[0][:1], "/-") || len(rest) > 1 && title(argv[0],
 				rest)) {
 				rest = rest[1:]
 			}
-			return append(out, behind(rest)...)
+			return append(out, behind(rest, depth+1)...)
 		case "if":
 			for j := i + 1; j < len(argv); j++ {
 				if Is(strings.ToLower(argv[j])) {
 					return append(out, splitSwitches(argv[j:]))
 				}
 			}
+			return out
 		}
 	}
 	return out
@@ -113,11 +120,11 @@ func splitSwitches(argv []string) []string {
 }
 
 // behind returns the commands of the words behind one that only starts another.
-func behind(argv []string) [][]string {
+func behind(argv []string, depth int) [][]string {
 	if len(argv) == 0 {
 		return nil
 	}
-	return cmdBodies(argv)
+	return cmdBodies(argv, depth)
 }
 
 // title reports whether the first word behind start is the title of a window: it is followed by options or a command.
