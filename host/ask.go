@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/picoclaw/picoclaw/internal/patience"
+	"github.com/picoclaw/picoclaw/sdk"
 	"github.com/picoclaw/picoclaw/sdk/guard"
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
@@ -28,11 +29,8 @@ type Form struct {
 	Schema  json.RawMessage // an object of strings, numbers, booleans and choices
 }
 
-// Filled is a form that a person was shown.
-type Filled struct {
-	Action string          // "accept", "decline" or "cancel"
-	Values json.RawMessage // with accept, an object that fits the schema
-}
+// Filled is what a person has done with a form: accepted it with values that fit its schema, declined, or cancelled.
+type Filled = sdk.Answer
 
 // Former shows a form to a person, for as long as a person takes. An error says why that was not possible.
 type Former func(context.Context, Form) (Filled, error)

@@ -29,13 +29,8 @@ func (s *Session) confineCommands(exec *pluginpb.ExecPolicy) {
 		}
 	}
 	limits := s.policy.Limits().Exec
-	exec.Limits = &pluginpb.ExecLimits{
-		Processes:   limits.Processes,
-		MemoryBytes: boundedMemory(limits),
-		CpuSeconds:  int64(limits.CPU.Seconds()),
-		FileBytes:   limits.FileSize,
-		OpenFiles:   limits.OpenFiles,
-	}
+	limits.Memory = boundedMemory(limits)
+	exec.Limits = pluginpb.NewExecLimits(limits)
 }
 
 // userEnvID names the directory that the commands of this policy have for their home.

@@ -1,7 +1,7 @@
 package host
 
 import (
-	"github.com/picoclaw/picoclaw/host/policy"
+	"github.com/picoclaw/picoclaw/internal/limits"
 	"github.com/picoclaw/picoclaw/isolation"
 )
 
@@ -18,17 +18,17 @@ const pluginWeight = 50
 
 // group bounds an instance with all its commands together, in a control group where there can be one. One command may use
 // up what all may: what each may use is looked after by the plugin.
-func group(l policy.ExecLimits) isolation.GroupLimits {
+func group(l limits.Limits) isolation.GroupLimits {
 	g := isolation.GroupLimits{Memory: boundedMemory(l) + memoryBehind, Weight: pluginWeight}
 	if l.Processes > 0 {
-		g.Processes = int(l.Processes) + processesBehind
+		g.Processes = l.Processes + processesBehind
 	}
 	return g
 }
 
 // boundedMemory is how much memory a command may use: what the operator says, and never so much that the machine has none
 // left.
-func boundedMemory(l policy.ExecLimits) int64 {
+func boundedMemory(l limits.Limits) int64 {
 	if most := isolation.MachineMemory() / 4 * 3; most > 0 && (l.Memory <= 0 || l.Memory > most) {
 		return most
 	}

@@ -2,7 +2,7 @@ package host
 
 import (
 	"github.com/picoclaw/picoclaw/host/catalog"
-	"github.com/picoclaw/picoclaw/host/policy"
+	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
 // Holding is a plugin as one agent has it.
@@ -12,9 +12,8 @@ type Holding struct {
 	Kind    catalog.Kind
 	Enabled bool
 	// Grants is what it has in effect: what it asks for, was given, and the agent's policy allows.
-	Grants   policy.Grants
-	Programs []string // with the exec grant, the only ones that it may start; all if there are none
-	Tools    []HeldTool
+	Grants pluginpb.Grant
+	Tools  []HeldTool
 }
 
 // HeldTool is a tool as one agent has it.
@@ -33,7 +32,7 @@ func (s *Session) Holdings() []Holding {
 		given := s.given(p)
 		h := Holding{
 			Plugin: p.Manifest.ID, Version: p.Manifest.Version, Kind: p.Kind, Enabled: given.Enabled,
-			Grants: given.Grants.Intersect(grantsOf(p.Manifest.Grants)), Programs: p.Manifest.Grants.Programs,
+			Grants: given.Grants.Intersect(p.Manifest.Grants),
 		}
 		for _, t := range p.Tools {
 			held := HeldTool{Name: t.Spec.Name, Enabled: s.allows(c, t)}

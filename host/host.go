@@ -106,7 +106,7 @@ func (h *Host) prepare() (*machinery, error) {
 	m.isolation, err = isolation.Configure(isolation.Config{
 		Enabled:     h.config.IsolationEnabled(),
 		Home:        home,
-		ExposePaths: exposed(agent.Isolation.ExposePaths), // the same for all agents
+		ExposePaths: agent.Isolation.ExposePaths, // the same for all agents
 		Groups:      true,
 	}, h.logger.Named("isolation"))
 	if err != nil {
@@ -142,21 +142,13 @@ func (e *StartError) Error() string { return e.err.Error() }
 // Unwrap returns the cause.
 func (e *StartError) Unwrap() error { return e.err }
 
-func exposed(rules []config.ExposePath) []isolation.ExposePath {
-	out := make([]isolation.ExposePath, 0, len(rules))
-	for _, r := range rules {
-		out = append(out, isolation.ExposePath{Source: r.Source, Target: r.Target, Mode: r.Mode})
-	}
-	return out
-}
-
 // CheckExposed says why isolation.expose_paths would keep this host from making calls: a *isolation.ConfigError.
 func (h *Host) CheckExposed() error {
 	agent, err := h.config.Agent("")
 	if err != nil || !h.config.IsolationEnabled() {
 		return err
 	}
-	return isolation.CheckExposed(exposed(agent.Isolation.ExposePaths))
+	return isolation.CheckExposed(agent.Isolation.ExposePaths)
 }
 
 // Config returns the configuration.

@@ -47,8 +47,8 @@ func (s *Session) kernelWalls(path string) (walls []PathWall, err error) {
 		if !given.Enabled {
 			continue
 		}
-		grants := given.Grants.Intersect(grantsOf(p.Manifest.Grants))
-		wall, err := s.kernelWall("kernel, plugin "+p.Manifest.ID, s.profile(p.Manifest, grants), path)
+		grants := given.Grants.Intersect(p.Manifest.Grants)
+		wall, err := s.kernelWall("kernel, plugin "+p.Manifest.ID, s.profile(p.Manifest.ID, grants), path)
 		if err != nil {
 			return nil, err
 		}
@@ -116,7 +116,7 @@ func refusedBy(err error) error {
 func (s *Session) kernelWall(name string, profile isolation.Profile, path string) (PathWall, error) {
 	in := s.policy.Isolation()
 	reach, err := isolation.ReachOf(isolation.Config{
-		Enabled: in.Enabled, Home: s.policy.Home(), ExposePaths: exposed(in.ExposePaths),
+		Enabled: in.Enabled, Home: s.policy.Home(), ExposePaths: in.ExposePaths,
 	}, profile, path)
 	if err != nil {
 		return PathWall{}, fmt.Errorf("%s: %w", name, err)

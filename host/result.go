@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"time"
 
+	"github.com/picoclaw/picoclaw/sdk"
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
@@ -13,33 +14,22 @@ type Result struct {
 	Structured json.RawMessage // the typed result, a JSON object in one line; nil for tools that have only text
 	Content    []Content       // all blocks in order, if there is more than text; Text has what is to be read
 	Err        *Error          // nil if the call succeeded
+	Answered   bool            // the tool was called and has answered: an error is its own
 	Duration   time.Duration   // from the call's arrival to its answer
 }
 
-// Error says why a call failed, so that an agent or a person can do something about it.
-type Error struct {
-	Code    string `json:"code"`           // for programs, such as "not_found"
-	Message string `json:"message"`        // what went wrong
-	Rule    string `json:"rule,omitempty"` // what refused, when something did
-	Hint    string `json:"hint,omitempty"` // what would change that
-}
+// Error says why a call failed, so that an agent or a person can do something about it: in the tool's words or in the
+// host's.
+type Error = sdk.Error
 
-func (e *Error) Error() string { return e.Message }
-
-// Content is one block of a result: a text, something to look at or listen to, or with a URI a resource, whose
-// contents are the text or the data.
-type Content struct {
-	Text      string
-	Data      []byte
-	MediaType string
-	URI       string
-}
+// Content is one block of a result: a text, something to look at or listen to, or with a URI a resource.
+type Content = sdk.Content
 
 // contents are a plugin's blocks as callers have them.
 func contents(blocks []*pluginpb.Content) []Content {
 	var all []Content
 	for _, b := range blocks {
-		all = append(all, Content{b.GetText(), b.GetData(), b.GetMediaType(), b.GetUri()})
+		all = append(all, Content{Text: b.GetText(), Data: b.GetData(), MediaType: b.GetMediaType(), URI: b.GetUri()})
 	}
 	return all
 }

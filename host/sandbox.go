@@ -30,7 +30,7 @@ func (s *Session) spec(p *catalog.Plugin) (*supervise.Spec, error) {
 	if err := checkConfig(p.Manifest, given.Config); err != nil {
 		return nil, err
 	}
-	grants := given.Grants.Intersect(grantsOf(p.Manifest.Grants))
+	grants := given.Grants.Intersect(p.Manifest.Grants)
 	limits := s.policy.Limits()
 	wire := pluginpb.NewPolicy(s.policy.Guard())
 	wire.Exec.TimeoutSeconds = int64(limits.ExecTimeout.Seconds())
@@ -47,17 +47,11 @@ func (s *Session) spec(p *catalog.Plugin) (*supervise.Spec, error) {
 		Digest:   p.Digest,
 		Configure: &pluginpb.ConfigureRequest{
 			Policy: wire,
-			Grants: &pluginpb.Grants{
-				Workspace: string(grants.Workspace),
-				Exec:      grants.Exec,
-				Network:   grants.Network,
-				State:     grants.State,
-				Env:       grants.Env,
-			},
+			Grants: pluginpb.NewGrants(grants),
 			Config: given.Config,
 			Limits: &pluginpb.Limits{ResultBytes: limits.ResultSize},
 		},
-		Profile: s.profile(p.Manifest, grants),
+		Profile: s.profile(p.Manifest.ID, grants),
 		Env:     pluginEnvironment(grants),
 	}
 	if grants.Exec {
@@ -85,7 +79,7 @@ func (s *Session) given(p *catalog.Plugin) policy.Plugin {
 	if p.Pin == nil {
 		return s.policy.Plugin(p.Manifest.ID)
 	}
-	return s.policy.Installed(p.Manifest.ID, grantsOf(p.Pin.Grants))
+	return s.policy.Installed(p.Manifest.ID, p.Pin.Grants)
 }
 
 // giveState gives a plugin a directory of its own for this agent: the one place in the instance root that it may write to.
@@ -103,21 +97,17 @@ func (s *Session) giveState(spec *supervise.Spec) error {
 	return nil
 }
 
-func grantsOf(a pluginpb.Asked) policy.Grants {
-	return policy.Grants{Workspace: policy.Access(a.Workspace), Exec: a.Exec, Network: a.Network, State: a.State, Env: a.Env}
-}
-
 // profile is the kernel's wall for a plugin: what the policy opens, as far as the grants go. Nothing in it comes from
 // a call.
-func (s *Session) profile(m *pluginpb.Manifest, g policy.Grants) isolation.Profile {
+func (s *Session) profile(id string, g pluginpb.Grant) isolation.Profile {
 	open := s.kernelPaths(g.Exec).Limit(g.Workspace)
 	profile := isolation.Profile{
-		Name:      m.ID,
+		Name:      id,
 		ReadOnly:  existing(open.ReadOnly),
 		ReadWrite: existing(open.ReadWrite),
 		Hide:      open.Hidden,
 		Exec:      g.Exec,
-		Programs:  m.Grants.Programs,
+		Programs:  g.Programs,
 		Network:   g.Network,
 		Terminals: g.Exec,
 		Confine:   s.policy.Guard().Restrict,
@@ -149,7 +139,7 @@ func existing(paths []string) []string {
 
 // pluginEnvironment is the whole environment of a plugin process: nothing of the host's but what its grants name and,
 // for those that run commands, what commands need to find their way.
-func pluginEnvironment(g policy.Grants) []string {
+func pluginEnvironment(g pluginpb.Grant) []string {
 	names := append([]string{"PICOCLAW_LOG_LEVEL"}, g.Env...)
 	if g.Exec {
 		names = append(names, "PATH", "LANG", "LC_ALL", "TERM", "TZ")

@@ -13,9 +13,9 @@ const (
 
 // ExposePath makes a host path visible in every sandbox.
 type ExposePath struct {
-	Source string // absolute path on the host
-	Target string // absolute path inside; empty means the same as Source
-	Mode   string // ModeReadOnly or ModeReadWrite
+	Source string `json:"source"` // absolute path on the host
+	Target string `json:"target"` // absolute path inside; empty means the same as Source
+	Mode   string `json:"mode"`   // ModeReadOnly or ModeReadWrite
 }
 
 // CheckExposed says, as a *ConfigError, why Configure would not take these rules on this machine. It makes nothing.

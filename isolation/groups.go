@@ -1,13 +1,11 @@
 package isolation
 
+import "github.com/picoclaw/picoclaw/isolation/internal/cgroup"
+
 // GroupLimits bound what a child and all its descendants use together, the commands that it starts and confines itself
 // among them. The kernel keeps them, by a control group of the child's own, wherever this process may make one; nothing
 // stands in elsewhere. A zero is no limit, and all zero no group.
-type GroupLimits struct {
-	Processes int   // processes and threads
-	Memory    int64 // bytes in memory; with more, the kernel ends the largest process
-	Weight    int   // the share of the processors when others want them too; 100 is everybody's
-}
+type GroupLimits cgroup.Limits
 
 // Groups says what control groups do on this machine.
 type Groups struct {

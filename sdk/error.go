@@ -25,10 +25,10 @@ const (
 
 // Error is an error that an agent can act on.
 type Error struct {
-	Code    string // one of the codes above
-	Message string // what went wrong
-	Rule    string // the rule that refused, when one did
-	Hint    string // what would change that
+	Code    string `json:"code"`           // one of the codes above, or of the tool's own
+	Message string `json:"message"`        // what went wrong
+	Rule    string `json:"rule,omitempty"` // the rule that refused, when one did
+	Hint    string `json:"hint,omitempty"` // what would change that
 }
 
 // Errorf makes an [Error] with a message.

@@ -68,6 +68,6 @@ func Main(p Plugin) {
 	}
 	os.Exit(serve.Run(serve.Plugin{
 		ID: p.ID, Version: p.Version, Doc: p.Doc,
-		Grants: pluginpb.Asked(p.Grants), Config: p.Config, Tools: p.Tools, Stop: p.Stop,
+		Grants: pluginpb.Grant(p.Grants), Config: p.Config, Tools: p.Tools, Stop: p.Stop,
 	}, os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }

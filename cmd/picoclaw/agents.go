@@ -88,7 +88,7 @@ type heldPlugin struct {
 	Version string         `json:"version"`
 	Kind    catalog.Kind   `json:"kind"`
 	Enabled bool           `json:"enabled"`
-	Grants  pluginpb.Asked `json:"grants"` // in effect
+	Grants  pluginpb.Grant `json:"grants"` // in effect
 	From    string         `json:"from"`   // who gave them
 	Tools   []heldTool     `json:"tools"`
 }
@@ -163,11 +163,8 @@ func (a *app) showAgent(id, output string) error {
 }
 
 func newHeldPlugin(cfg *config.Config, h host.Holding) heldPlugin {
-	p := heldPlugin{ID: h.Plugin, Version: h.Version, Kind: h.Kind, Enabled: h.Enabled, From: grantedBy(cfg, h)}
-	p.Grants = pluginpb.Asked{Workspace: string(h.Grants.Workspace), Exec: h.Grants.Exec, Network: h.Grants.Network,
-		State: h.Grants.State, Env: h.Grants.Env}
-	if p.Grants.Exec {
-		p.Grants.Programs = h.Programs
+	p := heldPlugin{
+		ID: h.Plugin, Version: h.Version, Kind: h.Kind, Enabled: h.Enabled, Grants: h.Grants, From: grantedBy(cfg, h),
 	}
 	for _, t := range h.Tools {
 		p.Tools = append(p.Tools, heldTool(t))

@@ -102,7 +102,7 @@ func asFailed(err error) error {
 	if err == nil {
 		return nil
 	}
-	return &failure{code: exitFailed, err: err}
+	return failed(err)
 }
 
 func (a *app) complainOfLines(broken int) {

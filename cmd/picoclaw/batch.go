@@ -107,14 +107,14 @@ const maxLine = pluginpb.MaxArgumentBytes + 4096
 // eachLine answers the lines on standard input, several at the same time.
 func (a *app) eachLine(jobs int, answer func(line []byte) any) error {
 	var writing sync.Mutex
-	var failed error
+	var unwritten error
 	progress := a.batchProgress()
 	defer progress.end()
 	write := func(v any, bytes int) {
 		writing.Lock()
 		defer writing.Unlock()
-		if err := a.printJSON(v); err != nil && failed == nil {
-			failed = err
+		if err := a.printJSON(v); err != nil && unwritten == nil {
+			unwritten = err
 		}
 		progress.answered(v, bytes)
 	}
@@ -137,10 +137,10 @@ func (a *app) eachLine(jobs int, answer func(line []byte) any) error {
 		if err != nil {
 			running.Wait()
 			if !errors.Is(err, io.EOF) {
-				return &failure{code: exitFailed, err: fmt.Errorf("read standard input: %w", err)}
+				return failed(fmt.Errorf("read standard input: %w", err))
 			}
-			if failed != nil {
-				return &failure{code: exitFailed, err: failed}
+			if unwritten != nil {
+				return failed(unwritten)
 			}
 			return nil
 		}

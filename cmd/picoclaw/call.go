@@ -81,26 +81,7 @@ func (o *callVerb) run(ctx context.Context, tool string) error {
 	if err := h.Ready(); err != nil {
 		return cantStart(err)
 	}
-	r := o.app.call(ctx, s, tool, raw, nil)
-	err = o.app.showResult(tool, r, o.output)
-	if r.Err != nil && r.Err.Code == pluginpb.CodeInvalidArgument && !fit(s, tool, raw) {
-		return &failure{code: exitUsage, err: errSaid}
-	}
-	return err
-}
-
-// fit reports whether arguments are such as a tool takes: of what it does with them it has errors of its own.
-func fit(s *host.Session, tool string, raw json.RawMessage) bool {
-	schema, err := inputOf(s, tool)
-	if err != nil || schema == nil {
-		return true
-	}
-	reader, err := pluginpb.NewArgumentReader(schema)
-	if err != nil {
-		return true
-	}
-	_, err = reader.Read(raw)
-	return err == nil
+	return o.app.showResult(tool, o.app.call(ctx, s, tool, raw, nil), o.output)
 }
 
 // call calls a tool, and shows how far it is to a person who waits. ask puts a question to the person; nil where there is
@@ -170,7 +151,7 @@ func (a *app) showResult(tool string, r *host.Result, output string) error {
 	if output == "text" {
 		a.showError(tool, r.Err)
 	}
-	return &failure{code: exitFailed, err: errSaid}
+	return &failure{code: exitOf(r), err: errSaid}
 }
 
 // further stands before all lines of an error but the first, so that what a plugin, a file or a command says there can't

@@ -169,7 +169,7 @@ func exposedFault(cfg *config.Config, err error) error {
 // exposes says whether a path is the target of a rule.
 func exposes(cfg *config.Config, target string) bool {
 	agent, err := cfg.Agent("")
-	return err == nil && slices.ContainsFunc(agent.Isolation.ExposePaths, func(rule config.ExposePath) bool {
+	return err == nil && slices.ContainsFunc(agent.Isolation.ExposePaths, func(rule isolation.ExposePath) bool {
 		return cmp.Or(rule.Target, rule.Source) == target
 	})
 }

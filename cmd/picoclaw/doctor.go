@@ -70,7 +70,7 @@ func (a *app) showReport(r *doctor.Report, output string) error {
 		}
 	}
 	if !r.OK {
-		return &failure{code: exitFailed, err: errSaid}
+		return failed(errSaid)
 	}
 	return nil
 }

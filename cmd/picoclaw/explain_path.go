@@ -37,7 +37,7 @@ func (a *app) explainPath(s *host.Session, args []string, output string) error {
 	}
 	walls, err := s.ExplainPath(args[0])
 	if err != nil {
-		return &failure{code: exitFailed, err: err}
+		return failed(err)
 	}
 	if output == "json" {
 		return a.printJSON(map[string]any{"path": args[0], "walls": walls})

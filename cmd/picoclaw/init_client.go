@@ -45,7 +45,7 @@ func (o *initVerb) writeClient(client clients.Client, server clients.Server, m *
 	}
 	if !o.yes {
 		if yes, err := o.app.ask(fmt.Sprintf("Write this to %s?", change.Path)); err != nil || !yes {
-			return &failure{code: exitFailed, err: because("nothing was written", err)}
+			return failed(because("nothing was written", err))
 		}
 	}
 	if told.Backup, err = change.Apply(time.Now()); err != nil {

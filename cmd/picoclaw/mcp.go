@@ -66,7 +66,7 @@ const answerPatience = 1500 * time.Millisecond
 func (a *app) serveStreams(ctx context.Context, server *mcp.Server) error {
 	err := server.Run(ctx, mcp.Lines{Reader: a.stdin, Writer: a.stdout, Patience: answerPatience, Gone: func() bool { return unread(a.stdout) }})
 	if err != nil && ctx.Err() == nil && !errors.Is(err, io.EOF) {
-		return &failure{code: exitFailed, err: fmt.Errorf("serve MCP: %w", err)}
+		return failed(fmt.Errorf("serve MCP: %w", err))
 	}
 	return nil
 }

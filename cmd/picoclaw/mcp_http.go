@@ -125,11 +125,11 @@ func serveUntil(ctx context.Context, listener net.Listener, server *mcp.Server, 
 		Handler: handler, ErrorLog: logger.StandardLogger(&hclog.StandardLoggerOptions{ForceLevel: hclog.Debug}),
 		ReadHeaderTimeout: headerTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeaderBytes,
 	}
-	failed := make(chan error, 1)
-	go func() { failed <- web.Serve(listener) }()
+	served := make(chan error, 1)
+	go func() { served <- web.Serve(listener) }()
 	select {
-	case err := <-failed:
-		return &failure{code: exitFailed, err: fmt.Errorf("serve MCP over HTTP: %w", err)}
+	case err := <-served:
+		return failed(fmt.Errorf("serve MCP over HTTP: %w", err))
 	case <-ctx.Done():
 	}
 	soon, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)

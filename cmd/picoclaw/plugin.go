@@ -103,6 +103,3 @@ func (a *app) pluginNames(_ *cobra.Command, args []string, _ string) ([]cobra.Co
 	}
 	return s.ids(), cobra.ShellCompDirectiveNoFileComp
 }
-
-// failed is the error of something that was asked for and did not work.
-func failed(err error) error { return &failure{code: exitFailed, err: err} }

@@ -57,7 +57,7 @@ once, and that it ends when it is asked to. The plugin is run, with all that it 
 				return err
 			}
 			if !result.OK {
-				return &failure{code: exitFailed, err: errSaid}
+				return failed(errSaid)
 			}
 			return nil
 		},

@@ -143,7 +143,7 @@ func (o *pluginInstall) show(p *store.Package) {
 }
 
 // meaning says in a sentence each what grants let a plugin do.
-func meaning(g pluginpb.Asked) []string {
+func meaning(g pluginpb.Grant) []string {
 	var all []string
 	switch g.Workspace {
 	case "ro":

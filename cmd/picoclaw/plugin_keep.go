@@ -95,7 +95,7 @@ func newPluginVerify(a *app) *cobra.Command {
 				return err
 			}
 			if !good {
-				return &failure{code: exitFailed, err: errSaid}
+				return failed(errSaid)
 			}
 			return nil
 		},

@@ -26,8 +26,8 @@ type listedPlugin struct {
 	Dir     string          `json:"dir,omitempty"`
 	Source  string          `json:"source,omitempty"`
 	Signer  string          `json:"signer,omitempty"`
-	Asks    *pluginpb.Asked `json:"asks,omitempty"`
-	Granted *pluginpb.Asked `json:"granted,omitempty"` // when it was installed
+	Asks    *pluginpb.Grant `json:"asks,omitempty"`
+	Granted *pluginpb.Grant `json:"granted,omitempty"` // when it was installed
 	Tools   []listedTool    `json:"tools,omitempty"`
 	Off     []store.Off     `json:"off,omitempty"`
 }
@@ -123,8 +123,7 @@ func (s *shelf) describe(p *catalog.Plugin) listedPlugin {
 		}
 	}
 	if c := s.cfg.Plugin(m.ID); c.Granted {
-		out.Granted = &pluginpb.Asked{Workspace: c.Grants.Workspace, Exec: c.Grants.Exec, Network: c.Grants.Network,
-			State: c.Grants.State, Env: c.Grants.Env}
+		out.Granted = &c.Grants
 	}
 	for i := range p.Tools {
 		out.Tools = append(out.Tools, toolList([]host.Tool{{Name: p.Tools[i].Spec.Name, Plugin: m.ID, Spec: p.Tools[i].Spec}})...)
@@ -152,7 +151,7 @@ func (s *shelf) describe(p *catalog.Plugin) listedPlugin {
 }
 
 // grantText says in a few words what a plugin has been given.
-func grantText(g *pluginpb.Asked) string {
+func grantText(g *pluginpb.Grant) string {
 	if g == nil {
 		return "none"
 	}
@@ -178,7 +177,7 @@ func grantText(g *pluginpb.Asked) string {
 }
 
 // execText names the exec grant, with the programs that it is for.
-func execText(g *pluginpb.Asked) string {
+func execText(g *pluginpb.Grant) string {
 	if len(g.Programs) == 0 {
 		return "exec"
 	}

@@ -72,17 +72,17 @@ func (o *pluginNew) run(name string) error {
 	}
 	dir, err := filepath.Abs(dir)
 	if err != nil {
-		return &failure{code: exitFailed, err: err}
+		return failed(err)
 	}
 	p := scaffold.Plugin{ID: name, Dir: dir, Module: o.module, Picoclaw: "picoclaw"}
 	if err := p.Check(); err != nil {
-		return &failure{code: exitUsage, err: err}
+		return usage("%w", err)
 	}
 	if s, err := o.app.shelf(); err == nil && s.comesWith(name) {
 		return usage("picoclaw comes with a plugin %s, and two can't have one id; choose another name", name)
 	}
 	if p.SDK, err = o.chooseSDK(); err != nil {
-		return &failure{code: exitFailed, err: err}
+		return failed(err)
 	}
 	if p.SDK.Source != "" {
 		if self, err := os.Executable(); err == nil {
@@ -91,7 +91,7 @@ func (o *pluginNew) run(name string) error {
 	}
 	files, err := p.Write()
 	if err != nil {
-		return &failure{code: exitFailed, err: fmt.Errorf("write the plugin: %w", err)}
+		return failed(fmt.Errorf("write the plugin: %w", err))
 	}
 	return o.show(newPluginResult{ID: name, Dir: dir, Files: files})
 }

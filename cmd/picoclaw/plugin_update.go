@@ -107,7 +107,7 @@ func (o *pluginInstall) waiting(r installedPlugin) error {
 	if err := o.done(r); err != nil {
 		return err
 	}
-	return &failure{code: exitFailed, err: errSaid}
+	return failed(errSaid)
 }
 
 // accept makes the version that waits the one that runs.

@@ -87,7 +87,7 @@ func (r *repl) run(ctx context.Context) error {
 
 func (r *repl) end() error {
 	if r.failed && !r.lines.Interactive() {
-		return &failure{code: exitFailed, err: errSaid}
+		return failed(errSaid)
 	}
 	return nil
 }

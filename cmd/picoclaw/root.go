@@ -18,34 +18,6 @@ import (
 	"github.com/picoclaw/picoclaw/internal/nearest"
 )
 
-// The exit codes that scripts rely on.
-const (
-	exitOK     = 0
-	exitFailed = 1 // the tool, or what was asked for, failed
-	exitUsage  = 2 // the command line is wrong
-	exitStart  = 3 // the host can't start: configuration, plugins, isolation
-)
-
-// failure is an error with its exit code. Its text may be empty if all has been said.
-type failure struct {
-	code int
-	err  error
-}
-
-func (f *failure) Error() string { return f.err.Error() }
-func (f *failure) Unwrap() error { return f.err }
-
-// usage is the error of a wrong command line.
-func usage(format string, args ...any) error {
-	return &failure{code: exitUsage, err: fmt.Errorf(format, args...)}
-}
-
-// cantStart is the error of a host that can't start.
-func cantStart(err error) error { return &failure{code: exitStart, err: err} }
-
-// errSaid is the error of a call whose failure has been shown already.
-var errSaid = errors.New("")
-
 // run is the whole program with its surroundings as arguments; it returns the exit code.
 func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -61,17 +33,10 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 		fmt.Fprintln(stderr, "picoclaw: the result could not be written:", unwritten)
 		return exitFailed
 	}
-	if err == nil {
-		return exitOK
+	if err != nil && err.Error() != "" {
+		fmt.Fprintln(stderr, "picoclaw: "+terminal.New(stderr).Clean(err.Error()))
 	}
-	if text := err.Error(); text != "" {
-		fmt.Fprintln(stderr, "picoclaw: "+terminal.New(stderr).Clean(text))
-	}
-	var f *failure
-	if errors.As(err, &f) {
-		return f.code
-	}
-	return exitUsage // cobra's own errors are about the command line
+	return codeOf(err)
 }
 
 func newRoot(a *app) *cobra.Command {

@@ -9,6 +9,7 @@ import (
 	"github.com/go-viper/mapstructure/v2"
 
 	"github.com/picoclaw/picoclaw/internal/nearest"
+	"github.com/picoclaw/picoclaw/isolation"
 )
 
 // Config is a checked configuration. It doesn't change, and may be used from several goroutines; what its methods
@@ -18,7 +19,7 @@ type Config struct {
 	file      string
 	agents    []map[string]any // what each agent sets; never empty
 	plugins   map[string]Plugin
-	exposed   []ExposePath
+	exposed   []isolation.ExposePath
 	isolation bool // isolation.enabled
 	audit     Audit
 	log       Log
@@ -75,8 +76,8 @@ func decode(values map[string]any, out any) error {
 }
 
 // lastForTarget fills in what a rule leaves out and keeps the last rule for each target.
-func lastForTarget(rules []ExposePath) []ExposePath {
-	out := make([]ExposePath, 0, len(rules))
+func lastForTarget(rules []isolation.ExposePath) []isolation.ExposePath {
+	out := make([]isolation.ExposePath, 0, len(rules))
 	for _, rule := range rules {
 		if rule.Target == "" {
 			rule.Target = rule.Source
@@ -84,7 +85,7 @@ func lastForTarget(rules []ExposePath) []ExposePath {
 		if rule.Mode == "" {
 			rule.Mode = "ro"
 		}
-		out = slices.DeleteFunc(out, func(earlier ExposePath) bool { return earlier.Target == rule.Target })
+		out = slices.DeleteFunc(out, func(earlier isolation.ExposePath) bool { return earlier.Target == rule.Target })
 		out = append(out, rule)
 	}
 	return out

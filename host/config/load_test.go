@@ -7,6 +7,9 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/picoclaw/picoclaw/isolation"
+	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
 // instance is a home for a test, with HOME=/home/user.
@@ -89,7 +92,7 @@ func TestDefaults(t *testing.T) {
 				Limits: ExecLimits{Processes: 1024, Memory: "4GB", FileSize: "4GB", OpenFiles: 8192}},
 			Cron: Cron{ExecTimeoutMinutes: 5},
 		},
-		Isolation: Isolation{Network: true, ExposePaths: []ExposePath{}},
+		Isolation: Isolation{Network: true, ExposePaths: []isolation.ExposePath{}},
 	}
 	if diff := cmp.Diff(want, a, cmp.FilterPath(func(p cmp.Path) bool { return p.String() == "settings" }, cmp.Ignore())); diff != "" {
 		t.Errorf("the default agent (-want +got):\n%s", diff)
@@ -102,7 +105,7 @@ func TestDefaults(t *testing.T) {
 	if c.File() != "" || c.IsolationEnabled() {
 		t.Errorf("file %q, isolation %t", c.File(), c.IsolationEnabled())
 	}
-	for id, want := range map[string]Grants{
+	for id, want := range map[string]pluginpb.Grant{
 		"filesystem": {Workspace: "rw", State: true},
 		"grep":       {Workspace: "ro", Exec: true, Env: []string{"HOME", "XDG_CONFIG_HOME"}},
 		"shell":      {Workspace: "rw", Exec: true, Network: true},
@@ -127,7 +130,7 @@ func TestLayersAndTheirOrigins(t *testing.T) {
 	if a.Tools.Set != "all" || a.Tools.Exec.TimeoutSeconds != 7 || a.Tools.Exec.Profile != "seed_strict" || !a.Tools.Exec.EnableDenyPatterns {
 		t.Errorf("the tools are %+v", a.Tools)
 	}
-	if got, want := c.Plugin("shell").Grants, (Grants{Workspace: "rw", Exec: true}); !cmp.Equal(got, want) {
+	if got, want := c.Plugin("shell").Grants, (pluginpb.Grant{Workspace: "rw", Exec: true}); !cmp.Equal(got, want) {
 		t.Errorf("the shell's grants are %+v; want %+v", got, want)
 	}
 	for key, want := range map[string]string{
@@ -177,7 +180,7 @@ plugins:
 		if a.Workspace != "/home/user/ws" || !a.OwnWorkspace || !cmp.Equal(a.Tools.Disabled, []string{"exec", "w*"}) {
 			t.Errorf("the agent is %+v", a)
 		}
-		want := []ExposePath{{Source: "/home/user/go", Target: "/go", Mode: "rw"}}
+		want := []isolation.ExposePath{{Source: "/home/user/go", Target: "/go", Mode: "rw"}}
 		if !c.IsolationEnabled() || !cmp.Equal(a.Isolation.ExposePaths, want) {
 			t.Errorf("the isolation is %+v", a.Isolation)
 		}
@@ -195,7 +198,7 @@ func TestExposedPathsAreJoinedByTarget(t *testing.T) {
 	c := mustLoad(t, `{"isolation": {"expose_paths": [
 		{"source": "/a"}, {"source": "/b", "target": "/t"}, {"source": "/c", "target": "/t/", "mode": "rw"}]}}`,
 		`PICOCLAW_ISOLATION_EXPOSE_PATHS=[{"source": "/d", "target": "/a", "mode": "rw"}, {"source": "/e"}]`)
-	want := []ExposePath{
+	want := []isolation.ExposePath{
 		{Source: "/c", Target: "/t", Mode: "rw"},
 		{Source: "/d", Target: "/a", Mode: "rw"},
 		{Source: "/e", Target: "/e", Mode: "ro"},

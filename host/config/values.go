@@ -1,5 +1,10 @@
 package config
 
+import (
+	"github.com/picoclaw/picoclaw/isolation"
+	"github.com/picoclaw/picoclaw/sdk/pluginpb"
+)
+
 // Defaults are the settings of agents.defaults.
 type Defaults struct {
 	Workspace                 string `koanf:"workspace"` // absolute
@@ -47,16 +52,9 @@ type Cron struct {
 
 // Isolation are the settings of isolation.
 type Isolation struct {
-	Enabled     bool         `koanf:"enabled"`
-	Network     bool         `koanf:"network"`
-	ExposePaths []ExposePath `koanf:"expose_paths"` // one for each target
-}
-
-// ExposePath shows a host path to isolated processes.
-type ExposePath struct {
-	Source string `koanf:"source" json:"source"` // absolute
-	Target string `koanf:"target" json:"target"` // absolute
-	Mode   string `koanf:"mode" json:"mode"`     // "ro" or "rw"
+	Enabled     bool                   `koanf:"enabled"`
+	Network     bool                   `koanf:"network"`
+	ExposePaths []isolation.ExposePath `koanf:"expose_paths"` // one for each target
 }
 
 // Audit are the settings of audit.
@@ -95,8 +93,8 @@ type AgentPlugins struct {
 // Plugin is what the operator decided about one plugin.
 type Plugin struct {
 	Enabled bool           `koanf:"enabled"`
-	Dev     string         `koanf:"dev"` // absolute build directory, or ""
-	Grants  Grants         `koanf:"grants"`
+	Dev     string         `koanf:"dev"`    // absolute build directory, or ""
+	Grants  pluginpb.Grant `koanf:"grants"` // what the operator gives to it
 	Config  map[string]any `koanf:"config"`
 
 	// Granted says that the configuration speaks of the plugin's grants, be it to give nothing.
@@ -107,13 +105,4 @@ type Plugin struct {
 type Signatures struct {
 	Required bool     `koanf:"required"`
 	Keys     []string `koanf:"keys"` // minisign's public keys
-}
-
-// Grants is what the operator gives to a plugin. The zero value gives nothing.
-type Grants struct {
-	Workspace string   `koanf:"workspace"` // "", "none", "ro" or "rw"
-	Exec      bool     `koanf:"exec"`
-	Network   bool     `koanf:"network"`
-	State     bool     `koanf:"state"`
-	Env       []string `koanf:"env"`
 }

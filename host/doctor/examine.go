@@ -86,9 +86,7 @@ func (e *examination) sandbox() {
 func (e *examination) configure(enabled bool) (*isolation.Isolation, error) {
 	var rules []isolation.ExposePath
 	if enabled {
-		for _, r := range e.Policy.Isolation().ExposePaths {
-			rules = append(rules, isolation.ExposePath{Source: r.Source, Target: r.Target, Mode: r.Mode})
-		}
+		rules = e.Policy.Isolation().ExposePaths
 	}
 	return isolation.Configure(isolation.Config{Enabled: enabled, Home: e.Policy.Home(), ExposePaths: rules, Groups: true}, e.Logger)
 }

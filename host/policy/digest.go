@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/picoclaw/picoclaw/host/config"
+	"github.com/picoclaw/picoclaw/isolation"
 	"github.com/picoclaw/picoclaw/sdk/guard"
 )
 
@@ -37,7 +37,7 @@ func (p *Policy) seal() (*Policy, error) {
 		ExecEnv   []string
 		Isolation bool
 		Network   bool
-		Exposed   []config.ExposePath
+		Exposed   []isolation.ExposePath
 		Rules     []string `json:",omitempty"`
 	}{1, p.home, p.file, g, p.tools, p.plugins, p.limits, p.execEnv, p.isolation.Enabled, p.isolation.Network, exposed, rules})
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/picoclaw/picoclaw/internal/paths"
+	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
 // KernelPaths is what the kernel's wall opens. All paths are absolute and clean; each is opened with everything
@@ -95,11 +96,11 @@ func (k *KernelPaths) protect(p *Policy) {
 }
 
 // Limit returns what is left of k for a plugin with the given access.
-func (k KernelPaths) Limit(access Access) KernelPaths {
+func (k KernelPaths) Limit(access string) KernelPaths {
 	switch access {
-	case ReadWrite:
+	case pluginpb.ReadWriteWorkspace:
 		return k
-	case ReadOnly:
+	case pluginpb.ReadOnlyWorkspace:
 		k.ReadOnly = sorted(slices.Concat(k.ReadOnly, k.ReadWrite))
 		k.ReadWrite = nil
 		return k

@@ -8,8 +8,9 @@ import (
 	"regexp/syntax"
 	"slices"
 
-	"github.com/picoclaw/picoclaw/host/config"
 	"github.com/picoclaw/picoclaw/internal/paths"
+	"github.com/picoclaw/picoclaw/isolation"
+	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
 // Child says what a child session asks for. Its zero value asks for all that the parent has: a nil pointer, a nil
@@ -30,7 +31,7 @@ type Child struct {
 	DisabledTools   []string // of the parent's tools, none that matches
 	EnabledPlugins  []string // the same for plugins
 	DisabledPlugins []string
-	Grants          map[string]Grants // by plugin id: at most what the parent's plugin has
+	Grants          map[string]pluginpb.Grant // by plugin id: at most what the parent's plugin has
 
 	EnableDenyPatterns  *bool
 	CustomDenyPatterns  []string // besides the parent's
@@ -41,7 +42,7 @@ type Child struct {
 
 	IsolationEnabled *bool
 	Network          *bool
-	ExposePaths      []config.ExposePath // some of the parent's; "rw" may become "ro"
+	ExposePaths      []isolation.ExposePath // some of the parent's; "rw" may become "ro"
 }
 
 // Narrow returns the policy of a child session. It allows nothing that p does not allow: a child that asks for more

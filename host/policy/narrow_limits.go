@@ -1,11 +1,13 @@
 package policy
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
 
-	"github.com/picoclaw/picoclaw/host/config"
+	"github.com/picoclaw/picoclaw/internal/limits"
+	"github.com/picoclaw/picoclaw/isolation"
 	"github.com/picoclaw/picoclaw/sdk/guard"
 )
 
@@ -63,7 +65,7 @@ func narrowLimits(out, parent *Policy, child Child) error {
 			*limit.out = limit.asked
 		}
 	}
-	if err := narrowExecLimits(&out.limits.Exec, has.Exec, asked.Exec); err != nil {
+	if err := narrowExecLimits(&out.limits.Exec, asked.Exec); err != nil {
 		return err
 	}
 	if asked.ResultSize < 0 || asked.ResultSize > has.ResultSize {
@@ -75,26 +77,23 @@ func narrowLimits(out, parent *Policy, child Child) error {
 	return nil
 }
 
-// narrowExecLimits lowers what a command may use to what the child asks for; where the parent has no limit any is lower.
-func narrowExecLimits(out *ExecLimits, has, asked ExecLimits) error {
-	for _, limit := range []struct {
-		name       string
-		out        *int64
-		has, asked int64
-	}{
-		{"limit of processes", &out.Processes, has.Processes, asked.Processes},
-		{"limit of memory", &out.Memory, has.Memory, asked.Memory},
-		{"limit of processor time", (*int64)(&out.CPU), int64(has.CPU), int64(asked.CPU)},
-		{"limit of file size", &out.FileSize, has.FileSize, asked.FileSize},
-		{"limit of open files", &out.OpenFiles, has.OpenFiles, asked.OpenFiles},
-	} {
-		if limit.asked < 0 || limit.has > 0 && limit.asked > limit.has {
-			return wider(limit.name, limit.asked)
-		}
-		if limit.asked > 0 {
-			*limit.out = limit.asked
-		}
+// narrowExecLimits lowers what a command may use to what the child asks for.
+func narrowExecLimits(l *limits.Limits, asked limits.Limits) error {
+	return cmp.Or(
+		lower("limit of processes", &l.Processes, asked.Processes),
+		lower("limit of memory", &l.Memory, asked.Memory),
+		lower("limit of processor time", &l.CPU, asked.CPU),
+		lower("limit of file size", &l.FileSize, asked.FileSize),
+		lower("limit of open files", &l.OpenFiles, asked.OpenFiles),
+	)
+}
+
+// lower lowers one limit of the parent's; where it has none any is lower.
+func lower[T int | int64 | time.Duration](name string, limit *T, asked T) error {
+	if asked < 0 || *limit > 0 && asked > *limit {
+		return wider(name, asked)
 	}
+	*limit = cmp.Or(asked, *limit)
 	return nil
 }
 
@@ -110,8 +109,8 @@ func narrowIsolation(out, parent *Policy, child Child) (err error) {
 		return nil
 	}
 	for _, asked := range child.ExposePaths {
-		has := slices.ContainsFunc(parent.isolation.ExposePaths, func(rule config.ExposePath) bool {
-			return rule == asked || rule == config.ExposePath{Source: asked.Source, Target: asked.Target, Mode: "rw"} && asked.Mode == "ro"
+		has := slices.ContainsFunc(parent.isolation.ExposePaths, func(rule isolation.ExposePath) bool {
+			return rule == asked || rule == isolation.ExposePath{Source: asked.Source, Target: asked.Target, Mode: "rw"} && asked.Mode == "ro"
 		})
 		if !has {
 			return wider("expose_paths", fmt.Sprintf("%s on %s (%s)", asked.Source, asked.Target, asked.Mode))

@@ -5,6 +5,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
 func narrowTools(out, parent *Policy, child Child) error {
@@ -88,11 +90,11 @@ func narrowPlugins(out, parent *Policy, child Child) error {
 	if len(child.Grants) == 0 {
 		return nil
 	}
-	narrowed := map[string]Grants{}
+	narrowed := map[string]pluginpb.Grant{}
 	for id, asked := range child.Grants {
-		asked.Env = sorted(asked.Env)
+		asked = asked.Intersect(asked)
 		has := parent.Plugin(id).Grants
-		if got := has.Intersect(asked); got.Workspace.rank() != asked.Workspace.rank() || got.Exec != asked.Exec ||
+		if got := has.Intersect(asked); got.Workspace != asked.Workspace || got.Exec != asked.Exec ||
 			got.Network != asked.Network || got.State != asked.State || len(got.Env) != len(asked.Env) {
 			return wider("grants of plugin "+id, fmt.Sprintf("%+v", asked))
 		}

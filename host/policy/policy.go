@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/picoclaw/picoclaw/host/config"
+	"github.com/picoclaw/picoclaw/internal/limits"
+	"github.com/picoclaw/picoclaw/isolation"
 	"github.com/picoclaw/picoclaw/sdk/guard"
 )
 
@@ -33,16 +35,7 @@ type Limits struct {
 	ExecTimeout time.Duration // how long a command may run
 	CronTimeout time.Duration // how long a command of a scheduled task may run
 	ResultSize  int64         // the largest result of a call, in bytes
-	Exec        ExecLimits    // what a command may use
-}
-
-// ExecLimits bound one command with all that it starts; a zero is no limit.
-type ExecLimits struct {
-	Processes int64         // processes and threads
-	Memory    int64         // bytes
-	CPU       time.Duration // processor time
-	FileSize  int64         // bytes of one file
-	OpenFiles int64         // descriptors of one process
+	Exec        limits.Limits // what a command may use
 }
 
 // defaultResultSize is far more than a model can read and little enough to hold in memory for many calls.
@@ -52,7 +45,7 @@ const defaultResultSize = 16 << 20
 type Isolation struct {
 	Enabled     bool // namespaces and a mount view of their own
 	Network     bool // whether a process that is granted the network has it
-	ExposePaths []config.ExposePath
+	ExposePaths []isolation.ExposePath
 }
 
 // Agent returns the id of the agent.

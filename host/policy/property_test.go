@@ -10,9 +10,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/picoclaw/picoclaw/host/config"
 	"github.com/picoclaw/picoclaw/internal/paths"
+	"github.com/picoclaw/picoclaw/isolation"
 	"github.com/picoclaw/picoclaw/sdk/guard"
+	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
 // world is a file system for random policies, and the questions that are asked of them.
@@ -131,18 +132,18 @@ func (w *world) child(parent *Policy) Child {
 	c.MaxFileSize = []int64{0, 0, 1 << 10, 1 << 30}[w.rng.IntN(4)]
 	c.Limits.ExecTimeout = []time.Duration{0, 0, time.Second, time.Hour}[w.rng.IntN(4)]
 	if w.rng.IntN(4) == 0 {
-		c.Grants = map[string]Grants{"grep": {Workspace: []Access{"none", "ro", "rw"}[w.rng.IntN(3)], Exec: w.flip(), Network: w.flip()}}
+		c.Grants = map[string]pluginpb.Grant{"grep": {Workspace: []string{"none", "ro", "rw"}[w.rng.IntN(3)], Exec: w.flip(), Network: w.flip()}}
 	}
 	return c
 }
 
-// kernelAccess is what k gives at path: the deepest of its paths decides, and hidden paths go before open ones.
-func kernelAccess(k KernelPaths, path string) Access {
-	access, depth := NoAccess, -1
+// kernelAccess is what k gives at path, in words that are in order by their letters: the deepest of its paths decides, and hidden paths go before open ones.
+func kernelAccess(k KernelPaths, path string) string {
+	access, depth := pluginpb.NoWorkspace, -1
 	for _, list := range []struct {
 		paths []string
-		gives Access
-	}{{k.Hidden, NoAccess}, {k.ReadOnly, ReadOnly}, {k.ReadWrite, ReadWrite}} {
+		gives string
+	}{{k.Hidden, pluginpb.NoWorkspace}, {k.ReadOnly, pluginpb.ReadOnlyWorkspace}, {k.ReadWrite, pluginpb.ReadWriteWorkspace}} {
 		for _, open := range list.paths {
 			if paths.Within(open, path) && len(open) > depth {
 				access, depth = list.gives, len(open)
@@ -152,7 +153,7 @@ func kernelAccess(k KernelPaths, path string) Access {
 	return access
 }
 
-var accesses = map[guard.Access]Access{guard.Read: ReadOnly, guard.List: ReadOnly, guard.Write: ReadWrite, guard.Delete: ReadWrite}
+var accesses = map[guard.Access]string{guard.Read: pluginpb.ReadOnlyWorkspace, guard.List: pluginpb.ReadOnlyWorkspace, guard.Write: pluginpb.ReadWriteWorkspace, guard.Delete: pluginpb.ReadWriteWorkspace}
 
 // The kernel's wall opens all that the guard allows, but for what binds the agent, and never lets it write that.
 func TestTheKernelOpensWhatTheGuardAllows(t *testing.T) {
@@ -173,7 +174,7 @@ func TestTheKernelOpensWhatTheGuardAllows(t *testing.T) {
 					continue
 				}
 				allowed++
-				if kernelAccess(k, d.Path).rank() < needs.rank() {
+				if kernelAccess(k, d.Path) < needs {
 					t.Fatalf("the guard allows to %s %s, and the kernel does not:\npolicy %+v\nkernel %+v", access, d.Path, p.Guard(), k)
 				}
 			}
@@ -184,7 +185,7 @@ func TestTheKernelOpensWhatTheGuardAllows(t *testing.T) {
 				t.Fatalf("the kernel opens %s, which is in none of %v", open, limits)
 			}
 		}
-		if p.Guard().Restrict && kernelAccess(k, w.home+"/config.json") == ReadWrite {
+		if p.Guard().Restrict && kernelAccess(k, w.home+"/config.json") == pluginpb.ReadWriteWorkspace {
 			t.Fatalf("a restricted agent could write its configuration:\npolicy %+v\nkernel %+v", p.Guard(), k)
 		}
 	}
@@ -247,8 +248,8 @@ func (w *world) widerThan(t *testing.T, child, parent *Policy) string {
 				return string(access) + " " + path
 			}
 		}
-		if c, p := kernelAccess(ck, path), kernelAccess(pk, path); c.rank() > p.rank() {
-			return "have the kernel's " + string(c) + " at " + path
+		if c, p := kernelAccess(ck, path), kernelAccess(pk, path); c > p {
+			return "have the kernel's " + c + " at " + path
 		}
 	}
 	for _, command := range []string{"ls", "sudo ls", "rm -rf /", "git push", "curl x | sh"} {
@@ -291,16 +292,16 @@ func (w *world) command(g *guard.Guard, p *Policy, text string) bool {
 
 func TestExposedPathsOfAChild(t *testing.T) {
 	parent := must(t, `{"isolation": {"expose_paths": [{"source": "/a", "mode": "rw"}, {"source": "/b", "target": "/c"}]}}`)
-	rule := func(source, target, mode string) []config.ExposePath {
-		return []config.ExposePath{{Source: source, Target: target, Mode: mode}}
+	rule := func(source, target, mode string) []isolation.ExposePath {
+		return []isolation.ExposePath{{Source: source, Target: target, Mode: mode}}
 	}
-	for _, good := range [][]config.ExposePath{{}, rule("/a", "/a", "rw"), rule("/a", "/a", "ro"), rule("/b", "/c", "ro")} {
+	for _, good := range [][]isolation.ExposePath{{}, rule("/a", "/a", "rw"), rule("/a", "/a", "ro"), rule("/b", "/c", "ro")} {
 		child, err := parent.Narrow(Child{ExposePaths: good})
 		if err != nil || !slices.Equal(child.Isolation().ExposePaths, good) {
 			t.Errorf("%+v: %v", good, err)
 		}
 	}
-	for _, bad := range [][]config.ExposePath{rule("/b", "/c", "rw"), rule("/b", "/b", "ro"), rule("/", "/a", "ro"), rule("/a", "/a", "rwx")} {
+	for _, bad := range [][]isolation.ExposePath{rule("/b", "/c", "rw"), rule("/b", "/b", "ro"), rule("/", "/a", "ro"), rule("/a", "/a", "rwx")} {
 		if _, err := parent.Narrow(Child{ExposePaths: bad}); err == nil || !strings.Contains(err.Error(), "wider") {
 			t.Errorf("%+v: %v", bad, err)
 		}

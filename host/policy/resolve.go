@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/picoclaw/picoclaw/host/config"
+	"github.com/picoclaw/picoclaw/internal/limits"
+	"github.com/picoclaw/picoclaw/isolation"
 	"github.com/picoclaw/picoclaw/sdk/guard"
 )
 
@@ -79,21 +81,21 @@ func resolve(cfg *config.Config, agentID string, provide provider) (*Policy, err
 }
 
 // execLimits takes what bounds a command from the configuration.
-func execLimits(l config.ExecLimits) (ExecLimits, error) {
+func execLimits(l config.ExecLimits) (limits.Limits, error) {
 	memory, err := config.ParseSize(l.Memory)
 	if err != nil {
-		return ExecLimits{}, fmt.Errorf("tools.exec.limits.memory: %w", err)
+		return limits.Limits{}, fmt.Errorf("tools.exec.limits.memory: %w", err)
 	}
 	file, err := config.ParseSize(l.FileSize)
 	if err != nil {
-		return ExecLimits{}, fmt.Errorf("tools.exec.limits.file_size: %w", err)
+		return limits.Limits{}, fmt.Errorf("tools.exec.limits.file_size: %w", err)
 	}
-	return ExecLimits{
-		Processes: l.Processes,
+	return limits.Limits{
+		Processes: int(l.Processes),
 		Memory:    memory,
 		CPU:       time.Duration(l.CPUSeconds) * time.Second,
 		FileSize:  file,
-		OpenFiles: l.OpenFiles,
+		OpenFiles: int(l.OpenFiles),
 	}, nil
 }
 
@@ -184,4 +186,4 @@ func originsOf(cfg *config.Config, agent *config.Agent) map[string]config.Origin
 	return out
 }
 
-func compareExposed(a, b config.ExposePath) int { return strings.Compare(a.Target, b.Target) }
+func compareExposed(a, b isolation.ExposePath) int { return strings.Compare(a.Target, b.Target) }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/picoclaw/picoclaw/sdk/guard"
+	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
 // tool is a question to a policy. The sets are those of the built-in tools; a third party's tools have none.
@@ -116,13 +117,13 @@ func TestGrants(t *testing.T) {
 	if !p.Enabled || p.Dev != "/build" || string(p.Config) != `{"k":1}` {
 		t.Errorf("the plugin is %+v", p)
 	}
-	if g := p.Grants; g.Workspace != ReadOnly || g.Exec || !g.Network || !slices.Equal(g.Env, []string{"A", "B"}) {
+	if g := p.Grants; g.Workspace != pluginpb.ReadOnlyWorkspace || g.Exec || !g.Network || !slices.Equal(g.Env, []string{"A", "B"}) {
 		t.Errorf("the grants are %+v", g)
 	}
 	if b.Plugin("p").Grants.Network || b.Plugin("shell").Grants.Network {
 		t.Error("an agent without the network grants it")
 	}
-	if g := a.Plugin("unknown").Grants; g.Workspace != NoAccess || g.Exec || g.Network || g.Env != nil {
+	if g := a.Plugin("unknown").Grants; g.Workspace != pluginpb.NoWorkspace || g.Exec || g.Network || g.Env != nil {
 		t.Errorf("an unknown plugin is granted %+v", g)
 	}
 	p.Grants.Env[0], p.Config[0] = "X", 'x'
@@ -131,39 +132,23 @@ func TestGrants(t *testing.T) {
 	}
 }
 
-func TestGrantsIntersect(t *testing.T) {
-	all := Grants{Workspace: ReadWrite, Exec: true, Network: true, Env: []string{"B", "A"}}
-	some := Grants{Workspace: ReadOnly, Network: true, Env: []string{"B", "C"}}
-	want := Grants{Workspace: ReadOnly, Network: true, Env: []string{"B"}}
-	for _, got := range []Grants{all.Intersect(some), some.Intersect(all)} {
-		if got.Workspace != want.Workspace || got.Exec || !got.Network || !slices.Equal(got.Env, want.Env) {
-			t.Errorf("the intersection is %+v", got)
-		}
-	}
-	for _, none := range []Grants{{}, {Workspace: "rwx"}} {
-		if got := none.Intersect(none); got.Workspace != NoAccess {
-			t.Errorf("%+v gives %+v", none, got)
-		}
-	}
-}
-
 func TestGrantsOfAChild(t *testing.T) {
 	parent := must(t, `{"plugins": {"p": {"grants": {"workspace": "ro", "exec": true, "env": ["A", "B"]}}}}`)
-	child, err := parent.Narrow(Child{Grants: map[string]Grants{"p": {Workspace: ReadOnly, Env: []string{"B"}}}})
+	child, err := parent.Narrow(Child{Grants: map[string]pluginpb.Grant{"p": {Workspace: pluginpb.ReadOnlyWorkspace, Env: []string{"B"}}}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if g := child.Plugin("p").Grants; g.Workspace != ReadOnly || g.Exec || !slices.Equal(g.Env, []string{"B"}) {
+	if g := child.Plugin("p").Grants; g.Workspace != pluginpb.ReadOnlyWorkspace || g.Exec || !slices.Equal(g.Env, []string{"B"}) {
 		t.Errorf("the child's grants are %+v", g)
 	}
-	for name, wish := range map[string]Grants{
-		"workspace": {Workspace: ReadWrite}, "network": {Network: true}, "env": {Env: []string{"C"}},
+	for name, wish := range map[string]pluginpb.Grant{
+		"workspace": {Workspace: pluginpb.ReadWriteWorkspace}, "network": {Network: true}, "env": {Env: []string{"C"}},
 	} {
-		if _, err := parent.Narrow(Child{Grants: map[string]Grants{"p": wish}}); err == nil || !strings.Contains(err.Error(), "plugin p") {
+		if _, err := parent.Narrow(Child{Grants: map[string]pluginpb.Grant{"p": wish}}); err == nil || !strings.Contains(err.Error(), "plugin p") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if _, err := child.Narrow(Child{Grants: map[string]Grants{"p": {Exec: true}}}); err == nil {
+	if _, err := child.Narrow(Child{Grants: map[string]pluginpb.Grant{"p": {Exec: true}}}); err == nil {
 		t.Error("a grandchild has back what the child gave away")
 	}
 }

@@ -30,7 +30,7 @@ type Pin struct {
 	Version   string            `json:"version"`
 	Binary    string            `json:"binary"`           // the program's path below the version's directory
 	Files     map[string]string `json:"files"`            // the SHA-256 of every file, by its path with slashes
-	Grants    pluginpb.Asked    `json:"grants"`           // what the operator has given
+	Grants    pluginpb.Grant    `json:"grants"`           // what the operator has given
 	Source    string            `json:"source"`           // where it was installed from
 	Signer    string            `json:"signer,omitempty"` // the id of the key that signed it
 	Installed time.Time         `json:"installed"`

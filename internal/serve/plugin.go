@@ -14,7 +14,7 @@ import (
 // Plugin is a plugin as its author wrote it, in the wire's words.
 type Plugin struct {
 	ID, Version, Doc string
-	Grants           pluginpb.Asked
+	Grants           pluginpb.Grant
 	Config           any // a struct with the defaults; nil if there is nothing to configure
 	Tools            []Tool
 	Stop             func(ctx context.Context)
@@ -38,7 +38,7 @@ func NewTool(
 type Environment struct {
 	Workspace *workspace.Workspace
 	Guard     *guard.Guard
-	Grants    pluginpb.Asked
+	Grants    pluginpb.Grant
 	Exec      exec.Settings
 	StateDir  string
 	Config    any // of the type of the plugin's
@@ -64,7 +64,7 @@ func Manifest(p Plugin) (*pluginpb.Manifest, error) {
 		Grants:   p.Grants,
 	}
 	if m.Grants.Workspace == "" {
-		m.Grants.Workspace = noWorkspace
+		m.Grants.Workspace = pluginpb.NoWorkspace
 	}
 	if p.Config != nil {
 		s, err := configSchema(p.Config)

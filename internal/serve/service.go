@@ -103,16 +103,9 @@ func (s *service) newEnvironment(req *pluginpb.ConfigureRequest) (*Environment, 
 	if err != nil {
 		return nil, err
 	}
-	granted := req.GetGrants()
 	env := &Environment{
-		Guard: g,
-		Grants: pluginpb.Asked{
-			Workspace: granted.GetWorkspace(),
-			Exec:      granted.GetExec(),
-			Network:   granted.GetNetwork(),
-			State:     granted.GetState(),
-			Env:       granted.GetEnv(),
-		},
+		Guard:    g,
+		Grants:   req.GetGrants().Grant(),
 		Exec:     execSettings(req.GetPolicy().GetExec()),
 		StateDir: req.GetStateDir(),
 	}
@@ -121,19 +114,16 @@ func (s *service) newEnvironment(req *pluginpb.ConfigureRequest) (*Environment, 
 			return nil, fmt.Errorf("plugins.%s.config does not fit: %w", s.plugin.ID, err)
 		}
 	}
-	if access := env.Grants.Workspace; access == noWorkspace || access == "" {
+	if access := env.Grants.Workspace; access == pluginpb.NoWorkspace || access == "" {
 		env.Workspace = workspace.Refusing(s.notGranted())
 		return env, nil
 	}
 	env.Workspace, err = workspace.Open(policy, workspace.Options{
-		ReadOnly: env.Grants.Workspace == "ro",
+		ReadOnly: env.Grants.Workspace == pluginpb.ReadOnlyWorkspace,
 		StateDir: env.StateDir,
 	})
 	return env, err
 }
-
-// noWorkspace is the grant of no workspace.
-const noWorkspace = "none"
 
 // notGranted says why this plugin has no workspace.
 func (s *service) notGranted() workspace.Error {
@@ -142,14 +132,13 @@ func (s *service) notGranted() workspace.Error {
 		Code: workspace.Refused, Rule: "grant.workspace", Hint: "the operator grants it with " + setting,
 		Err: errors.New("access denied: plugin " + s.plugin.ID + " is not granted the workspace"),
 	}
-	if asked := s.plugin.Grants.Workspace; asked == "" || asked == noWorkspace {
+	if asked := s.plugin.Grants.Workspace; asked == "" || asked == pluginpb.NoWorkspace {
 		refused.Hint = "the plugin does not ask for it: that is for its author to change"
 	}
 	return refused
 }
 
 func execSettings(p *pluginpb.ExecPolicy) exec.Settings {
-	limits := p.GetLimits()
 	return exec.Settings{
 		Timeout:   time.Duration(p.GetTimeoutSeconds()) * time.Second,
 		Env:       p.GetEnv(),
@@ -157,13 +146,7 @@ func execSettings(p *pluginpb.ExecPolicy) exec.Settings {
 		ReadOnly:  p.GetReadOnly(),
 		ReadWrite: p.GetReadWrite(),
 		Unwalled:  p.GetUnwalled(),
-		Limits: exec.Limits{
-			Processes: int(limits.GetProcesses()),
-			Memory:    limits.GetMemoryBytes(),
-			CPU:       time.Duration(limits.GetCpuSeconds()) * time.Second,
-			FileSize:  limits.GetFileBytes(),
-			OpenFiles: int(limits.GetOpenFiles()),
-		},
+		Limits:    p.GetLimits().Limits(),
 	}
 }
 

@@ -122,9 +122,7 @@ func (c *standalone) run(p Plugin, m *pluginpb.Manifest, arguments []byte, stdou
 			RestrictToWorkspace: true,
 			Exec:                &pluginpb.ExecPolicy{EnableDenyPatterns: true, TimeoutSeconds: 60},
 		},
-		Grants: &pluginpb.Grants{
-			Workspace: m.Grants.Workspace, Exec: m.Grants.Exec, Network: m.Grants.Network, State: m.Grants.State, Env: m.Grants.Env,
-		},
+		Grants: pluginpb.NewGrants(m.Grants),
 		Config: []byte(c.config),
 	}
 	if m.Grants.State {

@@ -2,7 +2,11 @@
 // [github.com/picoclaw/picoclaw/sdk.Environment] has it. It must not know how programs are started.
 package exec
 
-import "time"
+import (
+	"time"
+
+	"github.com/picoclaw/picoclaw/internal/limits"
+)
 
 // Settings are the operator's settings for commands that a plugin runs for an agent.
 type Settings struct {
@@ -17,11 +21,6 @@ type Settings struct {
 	Limits   Limits
 }
 
-// Limits bound one command with all that it starts; a zero is no limit.
-type Limits struct {
-	Processes int           // processes and threads
-	Memory    int64         // bytes
-	CPU       time.Duration // processor time
-	FileSize  int64         // bytes of one file
-	OpenFiles int           // descriptors of one process
-}
+// Limits bound one command with all that it starts: Processes, Memory in bytes, CPU time, FileSize in bytes, and
+// OpenFiles of each process; a zero is no limit.
+type Limits = limits.Limits

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"reflect"
 	"regexp"
+	"slices"
 )
 
 // ManifestFile is the name of the manifest beside a plugin's binary.
@@ -17,7 +18,7 @@ type Manifest struct {
 	Version  string `json:"version"` // semantic version
 	Doc      string `json:"doc"`     // one sentence for the operator
 	Protocol Range  `json:"protocol"`
-	Grants   Asked  `json:"grants"` // what it asks for
+	Grants   Grant  `json:"grants"` // what it asks for
 	Tools    []Spec `json:"tools"`
 
 	// Config is the schema of the operator's settings for the plugin (plugins.<id>.config); nil for one that has none.
@@ -38,16 +39,6 @@ type Binary struct {
 type Range struct {
 	Min int `json:"min"`
 	Max int `json:"max"`
-}
-
-// Asked is what a plugin asks to be granted.
-type Asked struct {
-	Workspace string   `json:"workspace"`          // "none", "ro" or "rw"
-	Exec      bool     `json:"exec"`               // start other programs
-	Programs  []string `json:"programs,omitempty"` // with exec, the only ones that it may start; all if there are none
-	Network   bool     `json:"network"`            // reach the network
-	State     bool     `json:"state,omitempty"`    // keep files of its own from one run to the next
-	Env       []string `json:"env,omitempty"`      // names of environment variables
 }
 
 // Spec describes one tool.
@@ -142,9 +133,7 @@ func (m *Manifest) Check() error {
 	if m.Protocol.Min < 1 || m.Protocol.Max < m.Protocol.Min {
 		return fmt.Errorf("plugin %s: protocol range %d to %d is not a range", m.ID, m.Protocol.Min, m.Protocol.Max)
 	}
-	switch m.Grants.Workspace {
-	case "none", "ro", "rw":
-	default:
+	if !slices.Contains(workspaces, m.Grants.Workspace) {
 		return fmt.Errorf("plugin %s asks for workspace %q: want none, ro or rw", m.ID, m.Grants.Workspace)
 	}
 	if len(m.Tools) == 0 {

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/picoclaw/picoclaw/sdk"
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
@@ -125,9 +126,7 @@ func said(err error) error {
 type answer struct {
 	Text       string          `json:"text"`
 	Structured json.RawMessage `json:"structured"`
-	Error      *struct {
-		Code, Message, Rule, Hint string
-	} `json:"error"`
+	Error      *sdk.Error      `json:"error"`
 }
 
 func (a *answer) result() Result {

@@ -113,13 +113,7 @@ func (s *Plugin) configure(m *pluginpb.Manifest, o Options) {
 	}
 	req := &pluginpb.ConfigureRequest{
 		Policy: pluginpb.NewPolicy(policy),
-		Grants: &pluginpb.Grants{
-			Workspace: m.Grants.Workspace,
-			Exec:      m.Grants.Exec,
-			Network:   m.Grants.Network,
-			State:     m.Grants.State,
-			Env:       m.Grants.Env,
-		},
+		Grants: pluginpb.NewGrants(m.Grants),
 	}
 	if m.Grants.State {
 		if req.StateDir = o.StateDir; req.StateDir == "" {

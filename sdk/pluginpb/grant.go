@@ -1,0 +1,71 @@
+package pluginpb
+
+import "slices"
+
+// What a plugin may do with the agent's workspace, each including the ones before it.
+const (
+	NoWorkspace        = "none"
+	ReadOnlyWorkspace  = "ro"
+	ReadWriteWorkspace = "rw"
+)
+
+// Grant is what a plugin may touch: what it asks for, what it is given, or what is in effect of both. The zero value is
+// nothing.
+type Grant struct {
+	Workspace string   `json:"workspace"`          // "none", "ro" or "rw": the workspace and the whitelisted paths
+	Exec      bool     `json:"exec"`               // start other programs
+	Programs  []string `json:"programs,omitempty"` // with exec, the only ones that it may start; all if there are none
+	Network   bool     `json:"network"`            // reach the network
+	State     bool     `json:"state,omitempty"`    // keep files of its own from one run to the next
+	Env       []string `json:"env,omitempty"`      // names of environment variables
+}
+
+// Intersect returns what both g and other grant, sorted.
+func (g Grant) Intersect(other Grant) Grant {
+	out := Grant{
+		Workspace: NoWorkspace,
+		Exec:      g.Exec && other.Exec,
+		Network:   g.Network && other.Network,
+		State:     g.State && other.State,
+		Env:       common(g.Env, other.Env),
+	}
+	if rank := min(workspaceRank(g.Workspace), workspaceRank(other.Workspace)); rank > 0 {
+		out.Workspace = workspaces[rank]
+	}
+	switch {
+	case !out.Exec:
+	case len(g.Programs) == 0:
+		out.Programs = common(other.Programs, other.Programs)
+	case len(other.Programs) == 0:
+		out.Programs = common(g.Programs, g.Programs)
+	default:
+		out.Programs = common(g.Programs, other.Programs)
+		out.Exec = len(out.Programs) > 0 // none in common is not all
+	}
+	return out
+}
+
+var workspaces = []string{NoWorkspace, ReadOnlyWorkspace, ReadWriteWorkspace}
+
+// workspaceRank orders what may be done with the workspace; what is unknown is nothing.
+func workspaceRank(access string) int { return max(0, slices.Index(workspaces, access)) }
+
+// common returns the names that stand in both lists, sorted; nil if there are none.
+func common(a, b []string) (both []string) {
+	for _, name := range slices.Sorted(slices.Values(a)) {
+		if slices.Contains(b, name) {
+			both = append(both, name)
+		}
+	}
+	return slices.Compact(both)
+}
+
+// NewGrants puts a grant on the wire.
+func NewGrants(g Grant) *Grants {
+	return &Grants{Workspace: g.Workspace, Exec: g.Exec, Network: g.Network, Env: g.Env, State: g.State}
+}
+
+// Grant takes a grant off the wire, which does not carry programs: the kernel keeps those.
+func (g *Grants) Grant() Grant {
+	return Grant{Workspace: g.GetWorkspace(), Exec: g.GetExec(), Network: g.GetNetwork(), State: g.GetState(), Env: g.GetEnv()}
+}
