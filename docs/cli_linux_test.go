@@ -109,8 +109,8 @@ func answered(command string) string {
 	return command
 }
 
-// newPlugin has picoclaw begin a plugin, goes the way to it that the page on plugins shows, and returns the directory of
-// its package.
+// newPlugin has picoclaw begin a plugin, goes the way to it that the page on plugins shows, and returns the directory
+// of its package.
 func newPlugin(t *testing.T) string {
 	t.Helper()
 	text, err := os.ReadFile("plugins.md")

@@ -10,8 +10,8 @@ import (
 	"github.com/picoclaw/picoclaw/docs/internal/console"
 )
 
-// What a page shows as typed into a terminal is typed, page by page in an empty home, and answered as the page says: with
-// the output that it shows, or else with success.
+// What a page shows as typed into a terminal is typed, page by page in an empty home, and answered as the page says:
+// with the output that it shows, or else with success.
 func TestCommandsOnThePagesDoWhatThePagesSay(t *testing.T) {
 	played := 0
 	for _, page := range pages(t) {

@@ -30,7 +30,8 @@ func TestConfigurationsOnThePagesAreValid(t *testing.T) {
 			if err := os.WriteFile(filepath.Join(s.Home, "example.json"), []byte(example[1]), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			results, err := s.Play(t.Context(), []console.Step{{Command: "picoclaw config check --config example.json --output json"}})
+			results, err := s.Play(t.Context(),
+				[]console.Step{{Command: "picoclaw config check --config example.json --output json"}})
 			if err != nil {
 				t.Fatal(err)
 			}

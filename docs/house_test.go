@@ -64,7 +64,8 @@ func TestTheHostsRoomsDoNotKnowTheirRoot(t *testing.T) {
 	eachFile(t, func(path string, imports []string) {
 		rest, inHost := strings.CutPrefix(path, "host/")
 		room, _, nested := strings.Cut(rest, "/")
-		if !inHost || !nested || room == "mcp" || room == "internal" { // these show a host, or measure one: they stand above it
+		// these show a host, or measure one: they stand above it
+		if !inHost || !nested || room == "mcp" || room == "internal" {
 			return
 		}
 		if slices.Contains(imports, module+"host") {

@@ -20,7 +20,8 @@ func TestTheSDKNeedsNoMoreThanItsList(t *testing.T) {
 	want := strings.Fields(string(list))
 	var got []string
 	for _, system := range []string{"linux", "darwin", "windows"} {
-		cmd := exec.Command("go", "list", "-deps", "-f", "{{with .Module}}{{if not .Main}}{{.Path}}{{end}}{{end}}", "./sdk", "./sdk/sdktest")
+		cmd := exec.Command("go", "list", "-deps", "-f", "{{with .Module}}{{if not .Main}}{{.Path}}{{end}}{{end}}", "./sdk",
+			"./sdk/sdktest")
 		cmd.Dir = ".."
 		cmd.Env = append(os.Environ(), "GOOS="+system, "CGO_ENABLED=0")
 		out, err := cmd.Output()

@@ -60,7 +60,8 @@ func TestAReleaseIsComplete(t *testing.T) {
 	}
 	for _, plugin := range plugins {
 		id := plugin.Name()
-		for _, part := range []string{"main: ./plugins/" + id, "binary: plugins/" + id + "/" + id, "dst: /usr/lib/picoclaw/plugins/" + id + "/plugin.json"} {
+		for _, part := range []string{"main: ./plugins/" + id, "binary: plugins/" + id + "/" + id,
+			"dst: /usr/lib/picoclaw/plugins/" + id + "/plugin.json"} {
 			if !strings.Contains(config, part) {
 				t.Errorf("the release does not have plugin %s: no %q", id, part)
 			}

@@ -24,7 +24,8 @@ func TestTheCallsTimeStandsStillWhileAPersonFillsInAForm(t *testing.T) {
 		if answer.GetAction() != "accept" || string(answer.GetContent()) != `{}` || ctx.Err() != nil {
 			t.Errorf("%v, %v", answer, ctx.Err())
 		}
-		if refused := answers(ctx, "p.t")(&pluginpb.Question{Message: strings.Repeat("x", maxForm+1)}); refused.GetError() == "" {
+		if refused := answers(ctx, "p.t")(&pluginpb.Question{Message: strings.Repeat("x",
+			maxForm+1)}); refused.GetError() == "" {
 			t.Errorf("%v", refused)
 		}
 	})

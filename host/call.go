@@ -52,7 +52,8 @@ func (s *Session) Call(ctx context.Context, tool string, arguments json.RawMessa
 }
 
 // call is the way of a call; it fills in the record as it goes.
-func (s *Session) call(ctx context.Context, name string, raw json.RawMessage, events func(Event), record *audit.Record) *Result {
+func (s *Session) call(ctx context.Context, name string, raw json.RawMessage, events func(Event),
+	record *audit.Record) *Result {
 	machinery, err := s.host.ready()
 	if err != nil {
 		return unavailable(err)

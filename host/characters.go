@@ -8,8 +8,8 @@ import (
 )
 
 // InCharacters returns what passes a call's events on with output in whole characters, whose pieces a plugin may cut
-// anywhere. What is no character becomes U+FFFD. end is to be called when the call has ended, and passes on what then still
-// waits for its rest. Without events there is nothing to pass on.
+// anywhere. What is no character becomes U+FFFD. end is to be called when the call has ended, and passes on what then
+// still waits for its rest. Without events there is nothing to pass on.
 func InCharacters(events func(Event)) (whole func(Event), end func()) {
 	if events == nil {
 		return nil, func() {}

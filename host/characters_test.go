@@ -24,11 +24,12 @@ func TestOutputComesInWholeCharacters(t *testing.T) {
 	err := func(text string) Event { return Event{Output: []byte(text), Stderr: true} }
 	half := Event{Done: 1, Total: 2, Message: "half"}
 	for name, test := range map[string]struct{ pieces, want []Event }{
-		"whole":                  {[]Event{out("aé"), out("")}, []Event{out("aé")}},
-		"cut in two":             {[]Event{out("a\xc3"), out("\xa9b")}, []Event{out("a"), out("éb")}},
-		"cut in four":            {[]Event{out("\xf0"), out("\x9f"), out("\x98"), out("\x80.")}, []Event{out("😀.")}},
-		"progress between":       {[]Event{out("\xc3"), half, out("\xa9")}, []Event{half, out("é")}},
-		"two streams":            {[]Event{out("\xc3"), err("\xe2\x82"), out("\xa9"), err("\xac")}, []Event{out("é"), err("€")}},
+		"whole":            {[]Event{out("aé"), out("")}, []Event{out("aé")}},
+		"cut in two":       {[]Event{out("a\xc3"), out("\xa9b")}, []Event{out("a"), out("éb")}},
+		"cut in four":      {[]Event{out("\xf0"), out("\x9f"), out("\x98"), out("\x80.")}, []Event{out("😀.")}},
+		"progress between": {[]Event{out("\xc3"), half, out("\xa9")}, []Event{half, out("é")}},
+		"two streams": {[]Event{out("\xc3"), err("\xe2\x82"), out("\xa9"), err("\xac")},
+			[]Event{out("é"), err("€")}},
 		"never whole":            {[]Event{out("a\xe2\x82")}, []Event{out("a"), out("\uFFFD")}},
 		"broken off":             {[]Event{out("\xe2\x82"), out("a")}, []Event{out("\uFFFDa")}},
 		"no character":           {[]Event{out("a\xffb"), out("\x80")}, []Event{out("a\uFFFDb"), out("\uFFFD")}},

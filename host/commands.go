@@ -7,8 +7,8 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
-// confineCommands tells a plugin what each single command may touch and use: the plugin's own view without what only the
-// plugin needs. Nothing in it comes from a call.
+// confineCommands tells a plugin what each single command may touch and use: the plugin's own view without what only
+// the plugin needs. Nothing in it comes from a call.
 func (s *Session) confineCommands(exec *pluginpb.ExecPolicy) {
 	open := s.kernelPaths(true)
 	exec.Confine = s.policy.Guard().Restrict
@@ -48,8 +48,8 @@ func (s *Session) unwalled() bool {
 	return s.policy.Guard().Restrict && !s.kernelConfines()
 }
 
-// guardPolicy is the policy that calls are decided by: where no wall stands behind the guard, its strict profile. The kernel
-// lets commands use their home, so the guard does.
+// guardPolicy is the policy that calls are decided by: where no wall stands behind the guard, its strict profile. The
+// kernel lets commands use their home, so the guard does.
 func (s *Session) guardPolicy() guard.Policy {
 	p := s.policy.Guard()
 	p.Kernel = s.kernelConfines()

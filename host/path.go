@@ -33,8 +33,8 @@ func (s *Session) ExplainPath(path string) ([]PathWall, error) {
 	return append(walls, kernel...), err
 }
 
-// CheckSandboxes says why the sandboxes of this session's plugins can't be built as the configuration has them. It starts
-// nothing and makes nothing.
+// CheckSandboxes says why the sandboxes of this session's plugins can't be built as the configuration has them. It
+// starts nothing and makes nothing.
 func (s *Session) CheckSandboxes() error {
 	_, err := s.kernelWalls(s.policy.Workspace())
 	return err
@@ -60,7 +60,8 @@ func (s *Session) kernelWalls(path string) (walls []PathWall, err error) {
 // guardWall asks the guard, as a tool does that takes a path.
 func (s *Session) guardWall(path string) PathWall {
 	read, write := s.guard.Path(guard.Read, path), s.guard.Path(guard.Write, path)
-	wall := PathWall{Wall: "guard", Read: read.Verdict == guard.Allow, Write: write.Verdict == guard.Allow, Why: "no rule refuses it"}
+	wall := PathWall{Wall: "guard", Read: read.Verdict == guard.Allow, Write: write.Verdict == guard.Allow,
+		Why: "no rule refuses it"}
 	switch {
 	case !wall.Read:
 		wall.Why = read.Rule + ": " + read.Reason

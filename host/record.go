@@ -93,7 +93,8 @@ func (s *Session) recordable() *Result {
 	return nil
 }
 
-// record adds a call to the audit log, and returns its result, or what stands for it when the record could not be written.
+// record adds a call to the audit log, and returns its result, or what stands for it when the record could not be
+// written.
 func (s *Session) record(r audit.Record, result *Result) *Result {
 	m, err := s.host.ready()
 	if err != nil {
@@ -103,7 +104,8 @@ func (s *Session) record(r audit.Record, result *Result) *Result {
 	if err == nil {
 		return result
 	}
-	s.host.logger.Error("a call could not be recorded", "tool", r.Tool, "agent", r.Agent, "decision", r.Decision, "error", err)
+	s.host.logger.Error("a call could not be recorded", "tool", r.Tool, "agent", r.Agent, "decision", r.Decision, "error",
+		err)
 	if !m.audit.refuse {
 		return result
 	}
@@ -120,7 +122,8 @@ func (a *auditor) refusal(what string, err error) *Result {
 		Code:    pluginpb.CodeUnavailable,
 		Message: fmt.Sprintf("%s: %v", what, err),
 		Rule:    "audit.on_error",
-		Hint:    fmt.Sprintf("see to it that %s can be written; audit.on_error = \"continue\" goes on without a record", a.path),
+		Hint: fmt.Sprintf("see to it that %s can be written; audit.on_error = \"continue\" goes on without a record",
+			a.path),
 	}}
 }
 

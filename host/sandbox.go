@@ -82,7 +82,8 @@ func (s *Session) given(p *catalog.Plugin) policy.Plugin {
 	return s.policy.Installed(p.Manifest.ID, p.Pin.Grants)
 }
 
-// giveState gives a plugin a directory of its own for this agent: the one place in the instance root that it may write to.
+// giveState gives a plugin a directory of its own for this agent: the one place in the instance root that it may write
+// to.
 func (s *Session) giveState(spec *supervise.Spec) error {
 	dir := filepath.Join(s.policy.Home(), "state", spec.Manifest.ID, s.policy.Agent())
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -120,7 +121,8 @@ func (s *Session) profile(id string, g pluginpb.Grant) isolation.Profile {
 	return profile
 }
 
-// kernelPaths are what the policy opens to a plugin, or to one that starts programs: that has a /tmp of its own in a sandbox.
+// kernelPaths are what the policy opens to a plugin, or to one that starts programs: that has a /tmp of its own in a
+// sandbox.
 func (s *Session) kernelPaths(exec bool) policy.KernelPaths {
 	if exec && s.policy.Isolation().Enabled {
 		return s.policy.SandboxPaths()

@@ -66,7 +66,8 @@ func (h *Host) Preview(agent string, origin Origin) (*Session, error) {
 	return s, nil
 }
 
-func (h *Host) policyOf(agent string, resolve func(*config.Config, string) (*policy.Policy, error)) (*policy.Policy, error) {
+func (h *Host) policyOf(agent string, resolve func(*config.Config, string) (*policy.Policy, error)) (*policy.Policy,
+	error) {
 	ids := h.config.AgentIDs()
 	if agent == "" {
 		agent = ids[0]
@@ -177,7 +178,8 @@ func (s *Session) unknown(name string) *Error {
 	for _, t := range s.Tools() {
 		names = append(names, t.Name)
 	}
-	e := &Error{Code: pluginpb.CodeUnknownTool, Message: fmt.Sprintf("there is no tool %q%s", name, nearest.Suggest(name, names))}
+	e := &Error{Code: pluginpb.CodeUnknownTool, Message: fmt.Sprintf("there is no tool %q%s", name, nearest.Suggest(name,
+		names))}
 	if len(names) > 0 {
 		e.Hint = "the tools of agent " + s.policy.Agent() + ": " + strings.Join(names, ", ")
 	}

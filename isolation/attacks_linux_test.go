@@ -31,7 +31,10 @@ func TestRootCannotRemount(t *testing.T) {
 	}
 	// Each of the walls is enough by itself.
 	for name, alone := range map[string]func(*platform){
-		"no capabilities": func(pl *platform) { pl.flags, pl.filter, pl.landlock = withFlags("--disable-userns"), withoutFilter, 0 },
+		"no capabilities": func(pl *platform) {
+			pl.flags, pl.filter, pl.landlock = withFlags("--disable-userns"),
+				withoutFilter, 0
+		},
 		"the inner namespace": func(pl *platform) {
 			pl.flags, pl.filter, pl.landlock = withFlags("--cap-drop", "ALL"), withoutFilter, 0
 		},
@@ -69,7 +72,8 @@ func TestNobodySetsTheKernelUp(t *testing.T) {
 	if r := outcome(t, i, shell(attack), p); r.exit.Success() {
 		t.Error("core_pattern can be opened for writing with a read-only /proc alone")
 	}
-	naive := exec.Command("/usr/bin/bwrap", "--unshare-all", "--ro-bind", "/", "/", "--proc", "/proc", "--", "/bin/sh", "-c", attack)
+	naive := exec.Command("/usr/bin/bwrap", "--unshare-all", "--ro-bind", "/", "/", "--proc", "/proc", "--", "/bin/sh",
+		"-c", attack)
 	if out, err := naive.CombinedOutput(); err != nil && os.Getuid() == 0 {
 		t.Errorf("it cannot be opened without that, too: %v, %s", err, out)
 	}
@@ -150,7 +154,8 @@ func TestNoEnvironmentInsideHoldsSecrets(t *testing.T) {
 	if r := outcome(t, i, shell(attack), Profile{Exec: true}); strings.Contains(r.stdout, "canary") {
 		t.Error("a process inside has it")
 	}
-	naive := exec.Command("/usr/bin/bwrap", "--unshare-all", "--clearenv", "--ro-bind", "/", "/", "--proc", "/proc", "--", "/bin/sh", "-c", attack)
+	naive := exec.Command("/usr/bin/bwrap", "--unshare-all", "--clearenv", "--ro-bind", "/", "/", "--proc", "/proc", "--",
+		"/bin/sh", "-c", attack)
 	if out, err := naive.CombinedOutput(); err != nil || !strings.Contains(string(out), "canary") {
 		t.Errorf("clearing it inside would do, so nothing is shown: %v %s", err, out)
 	}
@@ -179,7 +184,8 @@ func TestProtectedPathsCannotBeMovedAside(t *testing.T) {
 		t.Error("a hook was planted")
 	}
 	// Bubblewrap with the same mounts and no pin on what is between them.
-	naive := exec.Command("/usr/bin/bwrap", "--unshare-user", "--ro-bind", "/", "/", "--bind", work, work, "--ro-bind", hooks, hooks,
+	naive := exec.Command("/usr/bin/bwrap", "--unshare-user", "--ro-bind", "/", "/", "--bind", work, work, "--ro-bind",
+		hooks, hooks,
 		"--chdir", work, "--", "/bin/sh", "-c", attack)
 	if out, err := naive.CombinedOutput(); err != nil {
 		t.Errorf("without the pin it fails, too: %v %s", err, out)

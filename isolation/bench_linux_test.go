@@ -17,7 +17,8 @@ func BenchmarkStart(b *testing.B) {
 	}{
 		{"plain", false, func(*Profile) {}, nil},
 		{"confined", false, func(p *Profile) { p.Confine = true }, nil},
-		{"confined, without filter", false, func(p *Profile) { p.Confine = true }, func(pl *platform) { pl.filter = withoutFilter }},
+		{"confined, without filter", false, func(p *Profile) { p.Confine = true },
+			func(pl *platform) { pl.filter = withoutFilter }},
 		{"sandbox, view alone", true, func(*Profile) {}, func(pl *platform) { pl.filter = withoutFilter }},
 		{"sandbox, with filter", true, func(*Profile) {}, nil},
 		{"sandbox, with filter and Landlock", true, func(p *Profile) { p.Confine = true }, nil},
@@ -39,7 +40,8 @@ func BenchmarkStart(b *testing.B) {
 	}
 	b.Run("bubblewrap by itself", func(b *testing.B) {
 		for b.Loop() {
-			if err := exec.Command("/usr/bin/bwrap", "--unshare-all", "--ro-bind", "/", "/", "--", child().Path, "exit", "0").Run(); err != nil {
+			if err := exec.Command("/usr/bin/bwrap", "--unshare-all", "--ro-bind", "/", "/", "--", child().Path, "exit",
+				"0").Run(); err != nil {
 				b.Fatal(err)
 			}
 		}

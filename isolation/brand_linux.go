@@ -12,7 +12,8 @@ import (
 //
 // It is the limit on file locks (RLIMIT_LOCKS), which the kernel keeps, passes on to every child and has ignored for
 // twenty years. Whoever has no privilege can lower it but not raise it, so nobody can take the brand of an older
-// child's, and lowering it to a later child's is dying with that one: what is older than its leader does not belong to it.
+// child's, and lowering it to a later child's is dying with that one: what is older than its leader does not belong to
+// it.
 type brand uint64
 
 // noBrand is what nobody has: this process could not set a limit of its own.
@@ -70,7 +71,7 @@ func (b brand) among(pids []int) []int {
 	return found
 }
 
-// on says whether a process bears the brand.
+// on reports whether a process bears the brand.
 func (b brand) on(pid int) bool {
 	got, ok := brandOf(pid)
 	return ok && b != noBrand && got == b

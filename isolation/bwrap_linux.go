@@ -28,7 +28,8 @@ func findBwrap(places []string) (string, error) {
 		}
 		return real, nil
 	}
-	return "", &Unavailable{Cause: fmt.Sprintf("bubblewrap (bwrap) is not installed at any of %q", places), Cure: installBwrap}
+	return "", &Unavailable{Cause: fmt.Sprintf("bubblewrap (bwrap) is not installed at any of %q", places),
+		Cure: installBwrap}
 }
 
 // trusted checks that only root can change the program at path, and that it
@@ -43,14 +44,18 @@ func trusted(path string) error {
 	case !mode.IsRegular():
 		return &Unavailable{Cause: path + " is not a regular file", Cure: "reinstall bubblewrap"}
 	case mode&(fs.ModeSetuid|fs.ModeSetgid) != 0:
-		return &Unavailable{Cause: path + " is setuid", Cure: "run `chmod u-s,g-s " + path + "` as root and allow unprivileged user namespaces"}
+		return &Unavailable{Cause: path + " is setuid", Cure: "run `chmod u-s,g-s " + path +
+			"` as root and allow unprivileged user namespaces"}
 	case mode.Perm()&0o111 == 0:
-		return &Unavailable{Cause: path + " is not executable", Cure: "run `chmod 755 " + path + "` as root, or reinstall bubblewrap"}
+		return &Unavailable{Cause: path + " is not executable", Cure: "run `chmod 755 " + path +
+			"` as root, or reinstall bubblewrap"}
 	case mode.Perm()&0o022 != 0:
-		return &Unavailable{Cause: path + " can be written by others than root", Cure: "run `chmod go-w " + path + "` as root, or reinstall bubblewrap"}
+		return &Unavailable{Cause: path + " can be written by others than root",
+			Cure: "run `chmod go-w " + path + "` as root, or reinstall bubblewrap"}
 	}
 	if owner := ownerOf(info); owner != 0 {
-		return &Unavailable{Cause: fmt.Sprintf("%s belongs to uid %d, not to root", path, owner), Cure: "reinstall bubblewrap"}
+		return &Unavailable{Cause: fmt.Sprintf("%s belongs to uid %d, not to root", path, owner),
+			Cure: "reinstall bubblewrap"}
 	}
 	return trustedParents(path)
 }

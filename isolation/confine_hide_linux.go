@@ -16,9 +16,10 @@ import (
 // maxBeside is how many files and directories may lie beside the way to a hidden directory.
 const maxBeside = 4096
 
-// spare takes hidden directories out of what is granted. Landlock can't close what lies in a tree that it opens, so in the
-// place of such a tree comes what lies beside the way to the hidden directory. Of the directories on the way, and so of the hidden
-// one, only the names can be listed; nothing can be made in them, and what others make there later isn't open.
+// spare takes hidden directories out of what is granted. Landlock can't close what lies in a tree that it opens, so in
+// the place of such a tree comes what lies beside the way to the hidden directory. Of the directories on the way, and
+// so of the hidden one, only the names can be listed; nothing can be made in them, and what others make there later
+// isn't open.
 //
 // A plugin that starts no programs keeps what it may write, since it would otherwise make no file there at all: it has
 // the guard and the workspace to hold it, which programs have not.
@@ -41,7 +42,8 @@ func spare(p Profile, grants map[string]uint64) error {
 				grants[dir] |= rights & unix.LANDLOCK_ACCESS_FS_READ_DIR
 				beside, err := besides(dir, hidden)
 				if err != nil {
-					return &ProfileError{Profile: p.Name, Path: tree, Problem: fmt.Sprintf("can't be opened around %s: %v", hidden, err), Cure: "open a directory that doesn't hold it"}
+					return &ProfileError{Profile: p.Name, Path: tree, Problem: fmt.Sprintf("can't be opened around %s: %v", hidden,
+						err), Cure: "open a directory that doesn't hold it"}
 				}
 				for _, path := range beside {
 					grants[path] |= rights
@@ -73,8 +75,8 @@ func way(tree, path string) []string {
 	return dirs
 }
 
-// besides are the entries of a directory on the way to a hidden one, apart from the next on that way. Links are none of them: a rule
-// would be about what they lead to.
+// besides are the entries of a directory on the way to a hidden one, apart from the next on that way. Links are none of
+// them: a rule would be about what they lead to.
 func besides(dir, hidden string) (beside []string, err error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {

@@ -11,9 +11,9 @@ import (
 )
 
 // startConfined starts a child that Landlock holds to its profile and a filter to its system calls, without a helper
-// process: the restriction is the thread's that starts the child. The thread is the child's own. It lives as long as the
-// child, since the child is killed when it ends, and is thrown away, so that nothing of ours is ever restricted. Until
-// then it is the domain's thread inside.
+// process: the restriction is the thread's that starts the child. The thread is the child's own. It lives as long as
+// the child, since the child is killed when it ends, and is thrown away, so that nothing of ours is ever restricted.
+// Until then it is the domain's thread inside.
 //
 // Where the kernel has no Landlock the child is started with the rest; the log says so.
 func (pl *platform) startConfined(child *exec.Cmd, p Profile, atDeath syscall.Signal) (*domain, error) {

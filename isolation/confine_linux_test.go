@@ -47,7 +47,8 @@ func TestConfinedChildrenReachOnlyTheirProfile(t *testing.T) {
 	}
 	p.Confine = true
 	for name, work := range map[string]string{
-		"its files":     "cat " + work + "/a && echo more >> " + work + "/a && mkdir -p " + work + "/d && mv " + work + "/a " + work + "/d/a",
+		"its files": "cat " + work + "/a && echo more >> " + work + "/a && mkdir -p " + work + "/d && mv " + work +
+			"/a " + work + "/d/a",
 		"what is shown": "cat " + base + "/shown/b",
 		"programs":      "echo x | sed s/x/y/ | grep y > /dev/null && id",
 		"its script":    "printf '#!/bin/sh\\necho ran\\n' > " + work + "/s && chmod +x " + work + "/s && " + work + "/s",
@@ -103,7 +104,8 @@ func TestAConfinedChildWithoutExecRunsNothingElse(t *testing.T) {
 // A child of root keeps no capability but those for files of any owner.
 func TestConfinementTakesCapabilities(t *testing.T) {
 	i := configured(t, Config{})
-	r := outcome(t, i, shell("grep -E '^(CapPrm|CapEff|NoNewPrivs)' /proc/self/status"), Profile{Exec: true, Confine: true})
+	r := outcome(t, i, shell("grep -E '^(CapPrm|CapEff|NoNewPrivs)' /proc/self/status"),
+		Profile{Exec: true, Confine: true})
 	for _, line := range strings.Split(strings.TrimSpace(r.stdout), "\n") {
 		name, value, _ := strings.Cut(line, ":")
 		n, err := strconv.ParseUint(strings.TrimSpace(value), 16, 64)

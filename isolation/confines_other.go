@@ -2,5 +2,5 @@
 
 package isolation
 
-// KernelConfines says whether the kernel can hold a process to its profile with nothing installed.
+// KernelConfines reports whether the kernel can hold a process to its profile with nothing installed.
 func KernelConfines() bool { return false }

@@ -11,12 +11,13 @@ import (
 // devices are those that bubblewrap takes over from the host.
 var devices = []string{"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty"}
 
-// keepingDevices starts a sandbox in which nobody changes the devices that everybody uses: they can be read and written, but have the modes,
-// the owners and the times that they have. They are the machine's own in there, too, and belong to root if it is root: its chmod of
-// /dev/null would be one for all programs. Who isn't root owns none, and needs none of this.
+// keepingDevices starts a sandbox in which nobody changes the devices that everybody uses: they can be read and
+// written, but have the modes, the owners and the times that they have. They are the machine's own in there, too, and
+// belong to root if it is root: its chmod of /dev/null would be one for all programs. Who isn't root owns none, and
+// needs none of this.
 //
-// The calling thread has a mount view of its own meanwhile, and has to be one that nobody else uses. Where root may not mount, as in a
-// container, the devices aren't the machine's either, and the sandbox is started as it is.
+// The calling thread has a mount view of its own meanwhile, and has to be one that nobody else uses. Where root may not
+// mount, as in a container, the devices aren't the machine's either, and the sandbox is started as it is.
 func keepingDevices(start func() error) error {
 	if os.Geteuid() != 0 {
 		return start()
@@ -43,8 +44,8 @@ func keepDevice(device string) error {
 	return unix.Mount("", device, "", unix.MS_REMOUNT|unix.MS_BIND|unix.MS_RDONLY|unix.MS_NOSUID|unix.MS_NOEXEC, "")
 }
 
-// leaveMounts gives the calling thread a mount view of its own, a copy of the machine's as it is now. The function that it returns goes
-// back, to the same directories.
+// leaveMounts gives the calling thread a mount view of its own, a copy of the machine's as it is now. The function that
+// it returns goes back, to the same directories.
 func leaveMounts() (back func() error, err error) {
 	var places [3]int // the mounts, the root and the working directory
 	for i, name := range []string{"/proc/thread-self/ns/mnt", "/", "."} {

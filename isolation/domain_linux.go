@@ -10,8 +10,8 @@ import (
 //
 // Every process is born into the domain of its parent and can't leave it, whatever it detaches itself from: not by a
 // session or group of its own, not by forking twice, not by another name or environment. And a thread inside can signal
-// nobody outside. So the thread's kill(-1) reaches all descendants of the child and nobody else, in one step: the kernel
-// walks the list of processes with forking held off.
+// nobody outside. So the thread's kill(-1) reaches all descendants of the child and nobody else, in one step: the
+// kernel walks the list of processes with forking held off.
 type domain struct {
 	jobs chan func()
 	quit chan struct{} // closed to end the thread
@@ -21,7 +21,8 @@ type domain struct {
 }
 
 func newDomain(abi int) *domain {
-	return &domain{jobs: make(chan func()), quit: make(chan struct{}), gone: make(chan struct{}), scoped: abi >= scopedSignals}
+	return &domain{jobs: make(chan func()), quit: make(chan struct{}), gone: make(chan struct{}),
+		scoped: abi >= scopedSignals}
 }
 
 // scopedSignals is the first version of Landlock that keeps signals inside a domain.

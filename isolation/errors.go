@@ -72,7 +72,8 @@ func (e *SetupError) Error() string {
 	if e.Err != nil {
 		return e.Err.Error()
 	}
-	return fmt.Sprintf("the sandbox of %s ended before its program started (%s); its standard error says why", e.Profile, e.Exit)
+	return fmt.Sprintf("the sandbox of %s ended before its program started (%s); its standard error says why", e.Profile,
+		e.Exit)
 }
 
 // Unwrap returns why there can be no sandbox here, if that is it.

@@ -18,9 +18,9 @@ import (
 	"github.com/picoclaw/picoclaw/internal/paths"
 )
 
-// etcCopies keeps, below the instance root, a directory with copies of what sandboxes are shown of /etc. One mount of it
-// stands for some thirty, which cost a start more than all the rest. Nothing in it is secret, and no sandbox can write to
-// it. It is made anew when what it was copied from is another.
+// etcCopies keeps, below the instance root, a directory with copies of what sandboxes are shown of /etc. One mount of
+// it stands for some thirty, which cost a start more than all the rest. Nothing in it is secret, and no sandbox can
+// write to it. It is made anew when what it was copied from is another.
 type etcCopies struct {
 	dir string // where the copies are kept
 
@@ -69,7 +69,7 @@ func (c *etcCopies) pack(v *view) error {
 	return nil
 }
 
-// copyable says whether a copy can stand for a mount: not for what changes while a sandbox lives.
+// copyable reports whether a copy can stand for a mount: not for what changes while a sandbox lives.
 func copyable(m mount) bool {
 	if m.kind != bindRO {
 		return true
@@ -244,6 +244,7 @@ func addIdentity(sum hash.Hash, path string) error {
 	if err := unix.Lstat(path, &stat); err != nil {
 		return &fs.PathError{Op: "lstat", Path: path, Err: err}
 	}
-	fmt.Fprintf(sum, "%q %d:%d %o %d %d.%d\n", path, stat.Dev, stat.Ino, stat.Mode, stat.Size, stat.Mtim.Sec, stat.Mtim.Nsec)
+	fmt.Fprintf(sum, "%q %d:%d %o %d %d.%d\n", path, stat.Dev, stat.Ino, stat.Mode, stat.Size, stat.Mtim.Sec,
+		stat.Mtim.Nsec)
 	return nil
 }

@@ -32,8 +32,10 @@ func TestCopiesOfEtcAreLikeIt(t *testing.T) {
 func TestExposedInEtc(t *testing.T) {
 	base := realTemp(t)
 	put(t, filepath.Join(base, "x"), "exposed")
-	i := configured(t, Config{Enabled: true, ExposePaths: []ExposePath{{Source: filepath.Join(base, "x"), Target: "/etc/a/b", Mode: ModeReadOnly}}})
-	r := outcome(t, i, shell("cat /etc/a/b && test -s /etc/nsswitch.conf"), Profile{Name: "test", Exec: true, Confine: true})
+	i := configured(t, Config{Enabled: true, ExposePaths: []ExposePath{{Source: filepath.Join(base, "x"),
+		Target: "/etc/a/b", Mode: ModeReadOnly}}})
+	r := outcome(t, i, shell("cat /etc/a/b && test -s /etc/nsswitch.conf"),
+		Profile{Name: "test", Exec: true, Confine: true})
 	if r.stdout != "exposed" || !r.exit.Success() {
 		t.Errorf("%q, %s", r.stdout, r.stderr)
 	}

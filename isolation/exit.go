@@ -18,7 +18,7 @@ type Exit struct {
 	Exceeded string
 }
 
-// Success says whether the process ended by itself with status 0.
+// Success reports whether the process ended by itself with status 0.
 func (e Exit) Success() bool { return e.Code == 0 && e.Signal == nil }
 
 func (e Exit) String() string {

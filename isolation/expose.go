@@ -49,7 +49,8 @@ func exposeRules(rules []ExposePath) ([]ExposePath, error) {
 
 func checkRule(rule ExposePath, key string) (ExposePath, error) {
 	if rule.Mode != ModeReadOnly && rule.Mode != ModeReadWrite {
-		return rule, &ConfigError{Key: key + ".mode", Problem: fmt.Sprintf("%q is not a mode", rule.Mode), Cure: `write "ro" or "rw"`}
+		return rule, &ConfigError{Key: key + ".mode", Problem: fmt.Sprintf("%q is not a mode", rule.Mode),
+			Cure: `write "ro" or "rw"`}
 	}
 	if rule.Target == "" {
 		rule.Target = rule.Source

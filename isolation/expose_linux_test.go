@@ -58,7 +58,8 @@ func TestExposedPathsThatAreRefusedAtOnce(t *testing.T) {
 		{ExposePath{Source: base, Target: "/proc/x", Mode: "ro"}, "reserved"},
 		{ExposePath{Source: base, Mode: "wr"}, "is not a mode"},
 	} {
-		_, err := Configure(Config{Enabled: true, Home: filepath.Join(base, "home"), ExposePaths: []ExposePath{test.rule}}, nil)
+		_, err := Configure(Config{Enabled: true, Home: filepath.Join(base, "home"), ExposePaths: []ExposePath{test.rule}},
+			nil)
 		var wrong *ConfigError
 		if !errors.As(err, &wrong) || !strings.Contains(err.Error(), test.says) {
 			t.Errorf("%+v: got %v", test.rule, err)
@@ -101,13 +102,16 @@ func TestExposedOverAReadOnlyPath(t *testing.T) {
 	outer, inner := filepath.Join(base, "outer"), filepath.Join(base, "inner")
 	put(t, filepath.Join(outer, "place", "f"), "outer")
 	put(t, filepath.Join(inner, "f"), "inner")
-	i := configured(t, Config{Enabled: true, ExposePaths: []ExposePath{{Source: inner, Target: filepath.Join(outer, "place"), Mode: "ro"}}})
+	i := configured(t, Config{Enabled: true, ExposePaths: []ExposePath{{Source: inner, Target: filepath.Join(outer,
+		"place"), Mode: "ro"}}})
 	r := outcome(t, i, child("read", filepath.Join(outer, "place", "f")), Profile{ReadOnly: []string{outer}})
 	if r.stdout != "inner" {
 		t.Errorf("got %q %q", r.stdout, r.stderr)
 	}
-	i = configured(t, Config{Enabled: true, ExposePaths: []ExposePath{{Source: inner, Target: filepath.Join(outer, "none"), Mode: "ro"}}})
-	if _, err := i.Start(child("env"), Profile{ReadOnly: []string{outer}}); err == nil || !strings.Contains(err.Error(), "does not exist there") {
+	i = configured(t, Config{Enabled: true, ExposePaths: []ExposePath{{Source: inner, Target: filepath.Join(outer, "none"),
+		Mode: "ro"}}})
+	if _, err := i.Start(child("env"), Profile{ReadOnly: []string{outer}}); err == nil || !strings.Contains(err.Error(),
+		"does not exist there") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -40,7 +40,8 @@ func TestExposeRulesRefuse(t *testing.T) {
 		{ExposePath{Source: "/a"}, "isolation.expose_paths[0].mode", `"" is not a mode`},
 		{ExposePath{Source: "a/b", Mode: "ro"}, "isolation.expose_paths[0].source", `"a/b" is not an absolute path`},
 		{ExposePath{Mode: "ro"}, "isolation.expose_paths[0].source", `"" is not an absolute path`},
-		{ExposePath{Source: "/a", Target: "b", Mode: "ro"}, "isolation.expose_paths[0].target", `"b" is not an absolute path`},
+		{ExposePath{Source: "/a", Target: "b", Mode: "ro"}, "isolation.expose_paths[0].target",
+			`"b" is not an absolute path`},
 		{ExposePath{Source: "/a\x00b", Mode: "ro"}, "isolation.expose_paths[0].source", "NUL"},
 	} {
 		_, err := exposeRules([]ExposePath{test.rule})

@@ -4,16 +4,16 @@ package isolation
 
 import "golang.org/x/sys/unix"
 
-// setID are the bits of a mode that have a program run with the rights of the file's owner or group. Nobody confined may
-// set them: what root makes such a file of, in a workspace or anywhere else, anybody on the machine can run as root.
-// Directories have the second bit too, for another purpose, and no filter can tell.
+// setID are the bits of a mode that have a program run with the rights of the file's owner or group. Nobody confined
+// may set them: what root makes such a file of, in a workspace or anywhere else, anybody on the machine can run as
+// root. Directories have the second bit too, for another purpose, and no filter can tell.
 const setID = unix.S_ISUID | unix.S_ISGID
 
 // modeCall is a call that gives a file a mode.
 type modeCall struct {
 	number uint32
 	mode   uint32 // which argument it is
-	flags  int    // which one says whether a file is made at all; -1 for none: one is, or there is one
+	flags  int    // which one reports whether a file is made at all; -1 for none: one is, or there is one
 }
 
 // modeCalls are those of every architecture.
@@ -50,7 +50,8 @@ func limitRules() []unix.SockFilter {
 // means the caller.
 var schedulingCalls = []struct{ number, process uint32 }{
 	{unix.SYS_SETPRIORITY, 1}, {unix.SYS_IOPRIO_SET, 1},
-	{unix.SYS_SCHED_SETAFFINITY, 0}, {unix.SYS_SCHED_SETSCHEDULER, 0}, {unix.SYS_SCHED_SETPARAM, 0}, {unix.SYS_SCHED_SETATTR, 0},
+	{unix.SYS_SCHED_SETAFFINITY, 0}, {unix.SYS_SCHED_SETSCHEDULER, 0}, {unix.SYS_SCHED_SETPARAM, 0},
+	{unix.SYS_SCHED_SETATTR, 0},
 }
 
 // ownRules refuse a call that names a process.
@@ -58,10 +59,11 @@ func ownRules(process uint32) []unix.SockFilter {
 	return []unix.SockFilter{load(lowHalf(process)), jump(unix.BPF_JEQ, 0, 1, 0), answer(refused), answer(allowed)}
 }
 
-// sharedMemory are the calls for memory, queues and semaphores that are found by a number or a name, and that know users
-// but neither paths nor domains: without a namespace of one's own they are those of all the user's programs.
+// sharedMemory are the calls for memory, queues and semaphores that are found by a number or a name, and that know
+// users but neither paths nor domains: without a namespace of one's own they are those of all the user's programs.
 var sharedMemory = []uint32{
-	unix.SYS_SHMGET, unix.SYS_SHMAT, unix.SYS_SHMCTL, unix.SYS_SEMGET, unix.SYS_SEMOP, unix.SYS_SEMTIMEDOP, unix.SYS_SEMCTL,
+	unix.SYS_SHMGET, unix.SYS_SHMAT, unix.SYS_SHMCTL, unix.SYS_SEMGET, unix.SYS_SEMOP, unix.SYS_SEMTIMEDOP,
+	unix.SYS_SEMCTL,
 	unix.SYS_MSGGET, unix.SYS_MSGSND, unix.SYS_MSGRCV, unix.SYS_MSGCTL, unix.SYS_MQ_OPEN, unix.SYS_MQ_UNLINK,
 }
 

@@ -6,8 +6,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// refusedCalls are the system calls that fail whatever their arguments are. Many need a capability besides, which nobody
-// inside has; this is the second lock on the door.
+// refusedCalls are the system calls that fail whatever their arguments are. Many need a capability besides, which
+// nobody inside has; this is the second lock on the door.
 var refusedCalls = slices.Concat([]uint32{
 	// Keys of the kernel's: they are kept for users and sessions, not for namespaces.
 	unix.SYS_ADD_KEY, unix.SYS_REQUEST_KEY, unix.SYS_KEYCTL,

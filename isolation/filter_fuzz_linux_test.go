@@ -56,15 +56,16 @@ func decide(t *testing.T, f filter, number, arch uint32, args [6]uint64) uint32 
 }
 
 // Whatever a call is, the filter has an answer; high halves of arguments change nothing; another architecture gets
-// nothing; what is refused always is, and what no rule is about never. A pointer is the one argument of which both halves
-// count.
+// nothing; what is refused always is, and what no rule is about never. A pointer is the one argument of which both
+// halves count.
 func FuzzFilter(f *testing.F) {
 	f.Add(uint32(unix.SYS_IOCTL), uint32(auditArch), uint64(0), uint64(unix.TIOCSTI), uint64(0), uint64(1)<<32, true)
 	f.Add(uint32(unix.SYS_SOCKET), uint32(auditArch), uint64(unix.AF_VSOCK), uint64(1), uint64(0), uint64(1)<<40, false)
 	f.Add(uint32(unix.SYS_CLONE), uint32(auditArch), uint64(unix.CLONE_NEWUSER), uint64(0), uint64(0), uint64(1)<<63, true)
 	f.Add(uint32(unix.SYS_KEYCTL), uint32(0), uint64(0), uint64(0), uint64(0), uint64(0), false)
 	about := slices.Concat(refusedCalls, forkCalls, []uint32{unix.SYS_MEMFD_CREATE, unix.SYS_EXECVEAT, unix.SYS_CLONE,
-		unix.SYS_CLONE3, unix.SYS_UNSHARE, unix.SYS_IOCTL, unix.SYS_SOCKET, unix.SYS_SOCKETPAIR, unix.SYS_OPENAT2, unix.SYS_PRLIMIT64},
+		unix.SYS_CLONE3, unix.SYS_UNSHARE, unix.SYS_IOCTL, unix.SYS_SOCKET, unix.SYS_SOCKETPAIR, unix.SYS_OPENAT2,
+		unix.SYS_PRLIMIT64},
 		sharedMemory)
 	for _, call := range slices.Concat(modeCalls, archModeCalls) {
 		about = append(about, call.number)
@@ -78,7 +79,8 @@ func FuzzFilter(f *testing.F) {
 		calls := newFilter(filterNeeds{programs: all, processes: all, internet: all, apart: all})
 		got := decide(t, calls, number, arch, [6]uint64{a, b, c})
 		high &^= 1<<32 - 1
-		if with := decide(t, calls, number, arch, [6]uint64{a ^ high, b ^ high, c ^ high}); with != got && number != unix.SYS_PRLIMIT64 {
+		if with := decide(t, calls, number, arch, [6]uint64{a ^ high, b ^ high, c ^ high}); with != got &&
+			number != unix.SYS_PRLIMIT64 {
 			t.Errorf("call %d (%#x %#x %#x): %#x, and with high bits %#x", number, a, b, c, got, with)
 		}
 		switch {

@@ -55,10 +55,12 @@ func rulesFor(needs filterNeeds) callRules {
 	// What clone3 is asked for lies in memory, where no filter can look. Who is told that there is none uses clone.
 	calls.on(unix.SYS_CLONE3, answer(absent))
 	calls.on(unix.SYS_CLONE, cloneRules(needs.processes)...)
-	calls.on(unix.SYS_UNSHARE, load(lowHalf(0)), jump(unix.BPF_JSET, namespaces|unix.CLONE_NEWTIME, 0, 1), answer(refused), answer(allowed))
+	calls.on(unix.SYS_UNSHARE, load(lowHalf(0)), jump(unix.BPF_JSET, namespaces|unix.CLONE_NEWTIME, 0, 1), answer(refused),
+		answer(allowed))
 	calls.on(unix.SYS_IOCTL, ioctlRules()...)
 	calls.on(unix.SYS_SOCKET, socketRules(needs.internet)...)
-	calls.on(unix.SYS_SOCKETPAIR, append(append([]unix.SockFilter{load(lowHalf(0))}, unless(unix.AF_UNIX, noFamily)...), answer(allowed))...)
+	calls.on(unix.SYS_SOCKETPAIR, append(append([]unix.SockFilter{load(lowHalf(0))}, unless(unix.AF_UNIX, noFamily)...),
+		answer(allowed))...)
 	return calls
 }
 
@@ -160,7 +162,8 @@ func (f filter) set(flags uintptr) error {
 		return nil
 	}
 	program := unix.SockFprog{Len: uint16(len(f)), Filter: &f[0]}
-	apart, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, flags, uintptr(unsafe.Pointer(&program)))
+	apart, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, flags,
+		uintptr(unsafe.Pointer(&program)))
 	if errno != 0 {
 		return fmt.Errorf("set the filter of system calls: %w", errno)
 	}

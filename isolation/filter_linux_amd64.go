@@ -18,7 +18,8 @@ var archRefusedCalls = []uint32{unix.SYS_IOPL, unix.SYS_IOPERM, unix.SYS_MODIFY_
 var forkCalls = []uint32{unix.SYS_FORK, unix.SYS_VFORK}
 
 // archModeCalls are the older ways to give a file a mode.
-var archModeCalls = []modeCall{{unix.SYS_CHMOD, 1, -1}, {unix.SYS_CREAT, 1, -1}, {unix.SYS_MKNOD, 1, -1}, {unix.SYS_OPEN, 2, 1}}
+var archModeCalls = []modeCall{{unix.SYS_CHMOD, 1, -1}, {unix.SYS_CREAT, 1, -1}, {unix.SYS_MKNOD, 1, -1},
+	{unix.SYS_OPEN, 2, 1}}
 
 // stageMachine is this architecture in a program's header.
 const stageMachine = elf.EM_X86_64

@@ -62,7 +62,8 @@ func TestTheFilterShutsDoorsIntoTheKernel(t *testing.T) {
 // A child that may not start programs can't even start a second process.
 func TestWithoutExecThereAreOnlyThreads(t *testing.T) {
 	i := configured(t, Config{Enabled: true})
-	if r := outcome(t, i, child("again"), Profile{}); r.exit.Success() || !strings.Contains(r.stderr, "operation not permitted") {
+	if r := outcome(t, i, child("again"), Profile{}); r.exit.Success() || !strings.Contains(r.stderr,
+		"operation not permitted") {
 		t.Errorf("%v: %s", r.exit, r.stderr)
 	}
 	i.platform.filter = withoutFilter

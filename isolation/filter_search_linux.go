@@ -13,9 +13,9 @@ type callRules map[uint32][]unix.SockFilter
 // on sets the rules for one call.
 func (calls callRules) on(number uint32, rules ...unix.SockFilter) { calls[number] = rules }
 
-// search finds the rules for the call whose number was loaded, and allows it if there are none. It halves the numbers at
-// every step: when a filter is set the kernel runs it for each call that there is, to note those that are always allowed,
-// and that is paid for with every command that is started.
+// search finds the rules for the call whose number was loaded, and allows it if there are none. It halves the numbers
+// at every step: when a filter is set the kernel runs it for each call that there is, to note those that are always
+// allowed, and that is paid for with every command that is started.
 func search(calls callRules) []unix.SockFilter {
 	return searchAmong(slices.Sorted(maps.Keys(calls)), calls)
 }

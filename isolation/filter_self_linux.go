@@ -20,8 +20,8 @@ func (pl *platform) filterSelf(p Profile) error {
 	return nil
 }
 
-// confinedNeeds are those of a child that is confined without a sandbox. The thread itself has to start a process behind
-// the filter, so processes can't be refused.
+// confinedNeeds are those of a child that is confined without a sandbox. The thread itself has to start a process
+// behind the filter, so processes can't be refused.
 func confinedNeeds(p Profile) filterNeeds {
 	return filterNeeds{programs: p.anyProgram(), processes: true, internet: p.Network, apart: p.apart()}
 }

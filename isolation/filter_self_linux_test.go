@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// filteredEnv has this test binary play a process that starts a child without giving it a filter: one that has put itself
-// behind the filter first ("self"), or not ("none").
+// filteredEnv has this test binary play a process that starts a child without giving it a filter: one that has put
+// itself behind the filter first ("self"), or not ("none").
 const filteredEnv = "PICOCLAW_TEST_FILTERED"
 
 // playFiltered runs the child that tries the doors into the kernel, and then says on how many of its own threads each

@@ -12,9 +12,9 @@ import (
 	"github.com/picoclaw/picoclaw/isolation/internal/cgroup"
 )
 
-// groups puts children into control groups. Where the machine lets it, a child is born in its own. Elsewhere it is moved
-// there, with what it has started, once it has lived for a while: the kernel takes some milliseconds for that, and lets
-// nobody on the machine start a process meanwhile.
+// groups puts children into control groups. Where the machine lets it, a child is born in its own. Elsewhere it is
+// moved there, with what it has started, once it has lived for a while: the kernel takes some milliseconds for that,
+// and lets nobody on the machine start a process meanwhile.
 type groups struct {
 	log    hclog.Logger
 	wanted bool
@@ -45,8 +45,8 @@ func (gs *groups) background(f func()) {
 	}()
 }
 
-// moveAfter is how long a child has to have lived until it is moved. Until then it is bounded by what is looked at, as it is
-// where there are no groups.
+// moveAfter is how long a child has to have lived until it is moved. Until then it is bounded by what is looked at, as
+// it is where there are no groups.
 const moveAfter = 250 * time.Millisecond
 
 func newGroups(wanted bool, log hclog.Logger) *groups {
@@ -132,7 +132,7 @@ func (m *member) start(cmd *exec.Cmd, start func() error) error {
 	return start()
 }
 
-// canBeBorn says whether a group can be made at once, and a child born into the whole of it.
+// canBeBorn reports whether a group can be made at once, and a child born into the whole of it.
 func (m *member) canBeBorn() bool {
 	select {
 	case <-m.groups.opened:
@@ -182,7 +182,8 @@ func (m *member) settle(members func() []int) {
 			return // it has ended meanwhile
 		}
 		if err := group.Take(members); err != nil {
-			m.groups.log.Warn("a process is not in its control group with all that it has started", "profile", m.name, "error", err)
+			m.groups.log.Warn("a process is not in its control group with all that it has started", "profile", m.name, "error",
+				err)
 		}
 	})
 }

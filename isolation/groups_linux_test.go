@@ -28,8 +28,8 @@ func groupOf(pid int) string {
 	return ""
 }
 
-// The group bounds what a child and all that it starts are together, in a sandbox and without; and where no group can be
-// made, the child runs all the same and it is said why.
+// The group bounds what a child and all that it starts are together, in a sandbox and without; and where no group can
+// be made, the child runs all the same and it is said why.
 func TestGroup(t *testing.T) {
 	for mode, enabled := range modes {
 		t.Run(mode, func(t *testing.T) {
@@ -75,7 +75,7 @@ func TestGroup(t *testing.T) {
 	}
 }
 
-// allInGroups says whether whatever belongs to the process is in a group.
+// allInGroups reports whether whatever belongs to the process is in a group.
 func allInGroups(p *Process) bool {
 	members := []int{p.pid}
 	if tree, ok := p.tree.(*sandboxTree); ok {
@@ -109,8 +109,8 @@ func TestGroupsAreRemoved(t *testing.T) {
 	}
 }
 
-// What detaches itself and bears no mark is ended by its group, where the kernel does that; without a group it lives on,
-// as TestWithoutAMarkWhatDetachesLivesOn shows.
+// What detaches itself and bears no mark is ended by its group, where the kernel does that; without a group it lives
+// on, as TestWithoutAMarkWhatDetachesLivesOn shows.
 func TestAGroupEndsWhatDetaches(t *testing.T) {
 	i := configured(t, Config{Groups: true})
 	if !i.Groups().Kill {

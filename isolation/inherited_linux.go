@@ -7,8 +7,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// inherited reaps what a child's processes leave behind while it runs. Where this process adopts orphans, those that have
-// ended would stay in the table of processes, and take from everybody's, until the child ends.
+// inherited reaps what a child's processes leave behind while it runs. Where this process adopts orphans, those that
+// have ended would stay in the table of processes, and take from everybody's, until the child ends.
 type inherited struct {
 	leader int
 	among  func(pids []int) []int // those that are the child's

@@ -81,7 +81,8 @@ func TestWhatHasEndedAndIsNotReapedCounts(t *testing.T) {
 		i := configured(t, Config{Enabled: enabled})
 		cmd := exec.Command("/usr/bin/perl", "-e", "for (1..60) { fork or exit } sleep 30")
 		cmd.Env = []string{"PATH=/usr/bin:/bin"}
-		if r := outcome(t, i, cmd, Profile{Exec: true, Confine: true, Limits: Limits{Processes: 40}}); !strings.Contains(r.exit.Exceeded, "more than 40 processes") {
+		if r := outcome(t, i, cmd, Profile{Exec: true, Confine: true,
+			Limits: Limits{Processes: 40}}); !strings.Contains(r.exit.Exceeded, "more than 40 processes") {
 			t.Errorf("%s: %v, %q, %s", name, r.exit, r.exit.Exceeded, r.stderr)
 		}
 	}

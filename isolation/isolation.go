@@ -97,13 +97,13 @@ func checkHome(cfg Config) error {
 	}
 }
 
-// Enabled says whether children run in namespaces with a mount view.
+// Enabled reports whether children run in namespaces with a mount view.
 func (i *Isolation) Enabled() bool { return i.cfg.Enabled }
 
-// FilterSelf puts this process itself, with all its threads, behind the filter of system calls that children with p get,
-// for good: children inherit it and are spared one of their own, which takes the kernel longer than all else that confines
-// a command (`go test -bench Start ./isolation`). It does nothing where such children get no filter, or bubblewrap sets
-// it. Call it before the first Start.
+// FilterSelf puts this process itself, with all its threads, behind the filter of system calls that children with p
+// get, for good: children inherit it and are spared one of their own, which takes the kernel longer than all else that
+// confines a command (`go test -bench Start ./isolation`). It does nothing where such children get no filter, or
+// bubblewrap sets it. Call it before the first Start.
 func (i *Isolation) FilterSelf(p Profile) error { return i.platform.filterSelf(p) }
 
 // Close ends every process that Start began, with its whole tree, and waits

@@ -29,7 +29,8 @@ func newJob(l Limits, restricted bool) (*job, error) {
 	}
 	j := &job{handle: handle}
 	limits := jobLimits(l)
-	if err := j.set(windows.JobObjectExtendedLimitInformation, unsafe.Pointer(&limits), unsafe.Sizeof(limits)); err != nil {
+	if err := j.set(windows.JobObjectExtendedLimitInformation, unsafe.Pointer(&limits),
+		unsafe.Sizeof(limits)); err != nil {
 		j.close()
 		return nil, err
 	}

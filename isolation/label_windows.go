@@ -32,7 +32,8 @@ func labelLow(path string) error {
 	if err != nil {
 		return fmt.Errorf("describe a low integrity label: %w", err)
 	}
-	err = windows.SetNamedSecurityInfo(path, windows.SE_FILE_OBJECT, windows.LABEL_SECURITY_INFORMATION, nil, nil, nil, list)
+	err = windows.SetNamedSecurityInfo(path, windows.SE_FILE_OBJECT, windows.LABEL_SECURITY_INFORMATION, nil, nil, nil,
+		list)
 	if err != nil {
 		return fmt.Errorf("label %s: %w", path, err)
 	}

@@ -51,7 +51,8 @@ func orUnlimited(n int64) uint64 {
 	return uint64(n)
 }
 
-// lower lowers both bounds of a limit of a process, and raises neither. It says whether there was something to lower.
+// lower lowers both bounds of a limit of a process, and raises neither. It reports whether there was something to
+// lower.
 func lower(pid, resource int, limit uint64) (lowered bool, err error) {
 	var now unix.Rlimit
 	if err := unix.Prlimit(pid, resource, nil, &now); err != nil {
@@ -71,7 +72,7 @@ func (l Limits) apply(pid int) error {
 	return err
 }
 
-// lowerTo is apply, and says whether there was something to lower.
+// lowerTo is apply, and reports whether there was something to lower.
 func (l Limits) lowerTo(pid int) (lowered bool, err error) {
 	for resource, limit := range map[int]int64{unix.RLIMIT_FSIZE: l.FileSize, unix.RLIMIT_NOFILE: int64(l.OpenFiles)} {
 		did, err := lower(pid, resource, orUnlimited(limit))
@@ -91,8 +92,8 @@ const (
 	growsLarge = 64 << 20 // bytes in memory
 )
 
-// watch looks at a tree until it ends, reaps what it leaves behind, and ends it when it uses too much. members finds the
-// tree's processes; left, which may be nil, those that this process has inherited of it.
+// watch looks at a tree until it ends, reaps what it leaves behind, and ends it when it uses too much. members finds
+// the tree's processes; left, which may be nil, those that this process has inherited of it.
 func (p *Process) watch(l Limits, members func() []int, left *inherited) {
 	unlimited := l.Processes <= 0 && l.Memory <= 0 && l.CPU <= 0
 	if unlimited && left == nil {
@@ -133,8 +134,8 @@ func (p *Process) watch(l Limits, members func() []int, left *inherited) {
 	}
 }
 
-// exceeded says what the processes of a tree use, and in words which of its limits that exceeds; empty for none. before is
-// the processor time of those that are gone, files what they have of files in memory.
+// exceeded says what the processes of a tree use, and in words which of its limits that exceeds; empty for none. before
+// is the processor time of those that are gone, files what they have of files in memory.
 func (l Limits) exceeded(pids []int, before time.Duration, files int64) (sum usage, what string) {
 	sum.cpu = before
 	for _, pid := range pids {

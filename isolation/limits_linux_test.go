@@ -13,11 +13,14 @@ func TestLimits(t *testing.T) {
 		script string
 		says   string
 	}{
-		"processes":  {Limits{Processes: 20}, "for i in $(seq 40); do setsid sleep 1 & done; wait", "more than 20 processes"},
-		"memory":     {Limits{Memory: 64 << 20}, "dd if=/dev/zero bs=150000000 count=1 2>/dev/null | (sleep 1; cat >/dev/null)", "more than 64 MB"},
-		"cpu":        {Limits{CPU: 100 * time.Millisecond}, "i=0; while [ $i -lt 400000 ]; do i=$((i+1)); done", "more than 100ms"},
-		"file size":  {Limits{FileSize: 1 << 20}, "AWAIT -f 2048; head -c 2000000 /dev/zero > big || exit 1", ""},
-		"open files": {Limits{OpenFiles: 40}, "AWAIT -n 40; for i in $(seq 3 9); do eval \"exec $i</dev/null\"; done; ulimit -n 1000 && exit 0; exit 1", ""},
+		"processes": {Limits{Processes: 20}, "for i in $(seq 40); do setsid sleep 1 & done; wait", "more than 20 processes"},
+		"memory": {Limits{Memory: 64 << 20},
+			"dd if=/dev/zero bs=150000000 count=1 2>/dev/null | (sleep 1; cat >/dev/null)", "more than 64 MB"},
+		"cpu": {Limits{CPU: 100 * time.Millisecond}, "i=0; while [ $i -lt 400000 ]; do i=$((i+1)); done",
+			"more than 100ms"},
+		"file size": {Limits{FileSize: 1 << 20}, "AWAIT -f 2048; head -c 2000000 /dev/zero > big || exit 1", ""},
+		"open files": {Limits{OpenFiles: 40},
+			"AWAIT -n 40; for i in $(seq 3 9); do eval \"exec $i</dev/null\"; done; ulimit -n 1000 && exit 0; exit 1", ""},
 	} {
 		for mode, enabled := range modes {
 			t.Run(mode+"/"+name, func(t *testing.T) {

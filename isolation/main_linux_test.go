@@ -53,7 +53,7 @@ func run(m *testing.M) int {
 	return asUnprivileged(dir)
 }
 
-// plainRun says whether this is a run of tests and nothing else.
+// plainRun reports whether this is a run of tests and nothing else.
 func plainRun() bool {
 	for _, name := range []string{"test.fuzz", "test.bench", "test.list"} {
 		if f := flag.Lookup(name); f != nil && f.Value.String() != "" {

@@ -8,9 +8,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// inMemory is the memory of processes with what several share counted once, and with held, the files in memory that they have
-// open: these belong to them whether they are mapped or not. It takes long to find out, so it is only asked for when the
-// cheaper sum is too large, and stops at enough.
+// inMemory is the memory of processes with what several share counted once, and with held, the files in memory that
+// they have open: these belong to them whether they are mapped or not. It takes long to find out, so it is only asked
+// for when the cheaper sum is too large, and stops at enough.
 func inMemory(pids []int, held, enough int64) int64 {
 	var all, files int64 // files of memory that are mapped are in all, and some of them in held
 	for _, pid := range pids {
@@ -44,8 +44,8 @@ func kilobytes(value string) int64 {
 // heldEvery is at how many looks files in memory are looked for, where there were none the last time.
 const heldEvery = 10
 
-// held looks for the files in memory that processes have open, as memfd_create makes them. They are in no process's memory
-// until they are mapped.
+// held looks for the files in memory that processes have open, as memfd_create makes them. They are in no process's
+// memory until they are mapped.
 type held struct {
 	looks int
 	bytes int64
@@ -76,7 +76,8 @@ func filesInMemory(descriptors string, seen map[uint64]bool) (bytes int64) {
 	for _, name := range names {
 		var info unix.Stat_t
 		target, err := os.Readlink(descriptors + name)
-		if err != nil || !strings.HasPrefix(target, "/memfd:") || unix.Stat(descriptors+name, &info) != nil || seen[info.Ino] {
+		if err != nil || !strings.HasPrefix(target, "/memfd:") || unix.Stat(descriptors+name, &info) != nil ||
+			seen[info.Ino] {
 			continue
 		}
 		seen[info.Ino] = true

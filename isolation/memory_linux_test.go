@@ -38,7 +38,8 @@ time.sleep(float(sys.argv[3]))
 				cmd := exec.Command("/usr/bin/python3", "-c", hold, strconv.Itoa(c.megabytes), c.how, c.seconds)
 				cmd.Env = []string{"PATH=/usr/bin:/bin"}
 				r := outcome(t, i, cmd, Profile{Exec: true, Confine: true, Limits: Limits{Memory: 90 << 20}})
-				if ended := strings.Contains(r.exit.Exceeded, "more than 90 MB of memory"); ended != c.ended || r.exit.Success() == c.ended {
+				if ended := strings.Contains(r.exit.Exceeded, "more than 90 MB of memory"); ended != c.ended ||
+					r.exit.Success() == c.ended {
 					t.Errorf("%v, %q, %s", r.exit, r.exit.Exceeded, r.stderr)
 				}
 			})

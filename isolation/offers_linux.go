@@ -17,7 +17,8 @@ func (i *Isolation) Identity() string {
 	var kernel unix.Utsname
 	_ = unix.Uname(&kernel) // it can't fail
 	text := fmt.Sprintf("%s %s %s uid=%d landlock=%d", unix.ByteSliceToString(kernel.Release[:]),
-		unix.ByteSliceToString(kernel.Version[:]), unix.ByteSliceToString(kernel.Machine[:]), os.Getuid(), i.platform.landlock)
+		unix.ByteSliceToString(kernel.Version[:]), unix.ByteSliceToString(kernel.Machine[:]), os.Getuid(),
+		i.platform.landlock)
 	if i.platform.bwrap == "" {
 		return text
 	}

@@ -16,7 +16,8 @@ import (
 // for a device, take longer.
 const clearWithin = time.Second
 
-// leftNothing says that a child which has ended has certainly left no process behind: this process would have adopted it.
+// leftNothing says that a child which has ended has certainly left no process behind: this process would have adopted
+// it.
 func leftNothing(leader int) bool {
 	if !adoptsOrphans() {
 		return false
@@ -25,7 +26,7 @@ func leftNothing(leader int) bool {
 	return len(others) == 0
 }
 
-// adoptsOrphans says whether this process is given the orphans among its descendants.
+// adoptsOrphans reports whether this process is given the orphans among its descendants.
 func adoptsOrphans() bool {
 	var adopts int32
 	return unix.Prctl(unix.PR_GET_CHILD_SUBREAPER, uintptr(unsafe.Pointer(&adopts)), 0, 0, 0) == nil && adopts != 0

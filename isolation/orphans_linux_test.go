@@ -28,8 +28,9 @@ func TestWhatACommandDetachesEndsWithIt(t *testing.T) {
 	for name, test := range map[string]struct {
 		script string
 	}{
-		"a session of its own":   {script: "setsid sh -c '" + sleep + "' & read forever"},
-		"a double fork":          {script: "(setsid sh -c '(sh -c \"" + strings.ReplaceAll(sleep, "$", `\$`) + "\" &)' &); read forever"},
+		"a session of its own": {script: "setsid sh -c '" + sleep + "' & read forever"},
+		"a double fork": {script: "(setsid sh -c '(sh -c \"" + strings.ReplaceAll(sleep, "$", `\$`) +
+			"\" &)' &); read forever"},
 		"without an environment": {script: "env -i /usr/bin/setsid /bin/sh -c '" + sleep + "' & read forever"},
 		"ignoring signals":       {script: "setsid sh -c 'trap \"\" TERM HUP; echo $$; exec >&-; while :; do sleep 1; done' & read forever"},
 	} {

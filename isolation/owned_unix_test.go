@@ -19,7 +19,8 @@ func TestDirectoriesOfTheInstanceRootAreTheUsersOwn(t *testing.T) {
 	}{
 		{"its own", "", func(path string) error { return os.Mkdir(path, 0o700) }},
 		{"readable", "", func(path string) error { return os.Mkdir(path, 0o755) }},
-		{"everybody's", "can be written by others (mode 0777): `chmod go-w ", func(path string) error { return makeWithMode(path, 0o777) }},
+		{"everybody's", "can be written by others (mode 0777): `chmod go-w ",
+			func(path string) error { return makeWithMode(path, 0o777) }},
 		{"its own group's", "", func(path string) error { return makeWithMode(path, 0o770) }},
 		{"a link", "is not a directory: move it away", func(path string) error { return os.Symlink(t.TempDir(), path) }},
 		{"a file", "is not a directory: move it away", func(path string) error { return os.WriteFile(path, nil, 0o600) }},

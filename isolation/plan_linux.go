@@ -50,8 +50,8 @@ type plan struct {
 	mounts  []mount
 }
 
-// newPlan turns a profile and the operator's rules into a mount view for cmd. pack may put fewer mounts into the place of
-// several; it may be nil.
+// newPlan turns a profile and the operator's rules into a mount view for cmd. pack may put fewer mounts into the place
+// of several; it may be nil.
 func newPlan(cmd *exec.Cmd, p Profile, rules []ExposePath, linkSafe func() bool, pack func(*view)) (*plan, error) {
 	v, err := newView(p, rules, linkSafe)
 	if err != nil {
@@ -73,7 +73,7 @@ func newPlan(cmd *exec.Cmd, p Profile, rules []ExposePath, linkSafe func() bool,
 	return &plan{profile: p, mounts: mounts}, nil
 }
 
-// newView collects what a profile and the operator's rules show. linkSafe says whether bubblewrap can be trusted to
+// newView collects what a profile and the operator's rules show. linkSafe reports whether bubblewrap can be trusted to
 // mount where others can make links.
 func newView(p Profile, rules []ExposePath, linkSafe func() bool) (*view, error) {
 	v := &view{profile: p, linkSafe: linkSafe}
@@ -154,17 +154,17 @@ func (v *view) holder(path string) (mount, bool) {
 	return found, ok
 }
 
-// has says whether a mount stands exactly at path.
+// has reports whether a mount stands exactly at path.
 func (v *view) has(path string) bool {
 	return slices.ContainsFunc(v.mounts, func(m mount) bool { return m.target == path })
 }
 
-// covers says whether a mount at or above path exists.
+// covers reports whether a mount at or above path exists.
 func (v *view) covers(path string) bool {
 	return slices.ContainsFunc(v.mounts, func(m mount) bool { return paths.Within(m.target, path) })
 }
 
-// shows says whether path inside is the host's file of that name.
+// shows reports whether path inside is the host's file of that name.
 func (v *view) shows(path string) bool {
 	if v.has(path) {
 		return true
@@ -187,5 +187,6 @@ func checkDir(dir string, mounts []mount, p Profile) error {
 			return nil
 		}
 	}
-	return &ProfileError{Profile: p.Name, Path: dir, Problem: "is the working directory and not visible in the sandbox", Cure: "grant it, or choose one that is"}
+	return &ProfileError{Profile: p.Name, Path: dir, Problem: "is the working directory and not visible in the sandbox",
+		Cure: "grant it, or choose one that is"}
 }

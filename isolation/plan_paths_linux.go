@@ -74,7 +74,8 @@ func (v *view) checkPlain(path string) error {
 // plainPath resolves path and returns unix.ELOOP if any part of it is a
 // symbolic link.
 func plainPath(path string) error {
-	fd, err := unix.Openat2(unix.AT_FDCWD, path, &unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC, Resolve: unix.RESOLVE_NO_SYMLINKS})
+	fd, err := unix.Openat2(unix.AT_FDCWD, path, &unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC,
+		Resolve: unix.RESOLVE_NO_SYMLINKS})
 	if err == nil {
 		return unix.Close(fd)
 	}
@@ -130,7 +131,8 @@ func (v *view) exposed(rule ExposePath, key string) (mount, error) {
 			return mount{}, &ConfigError{
 				Key:     key,
 				Problem: fmt.Sprintf("the target lies in %s, which the sandbox %s can write, and bubblewrap would follow a link there", m.target, v.profile.Name),
-				Cure:    "choose a target outside every writable directory, such as /exposed/" + filepath.Base(rule.Target) + ", or install bubblewrap 0.12 or later",
+				Cure: "choose a target outside every writable directory, such as /exposed/" + filepath.Base(rule.Target) +
+					", or install bubblewrap 0.12 or later",
 			}
 		}
 	}
@@ -167,16 +169,18 @@ func (v *view) checkStatic(path string) error {
 			"build a program of it, statically linked, or grant exec")
 	}
 	if err != nil {
-		return v.fail(path, "is not a program that can run without a system: "+err.Error(), "grant exec, or use a statically linked program")
+		return v.fail(path, "is not a program that can run without a system: "+err.Error(),
+			"grant exec, or use a statically linked program")
 	}
 	defer file.Close()
 	for _, segment := range file.Progs {
 		if segment.Type == elf.PT_INTERP {
-			return v.fail(path, "is dynamically linked, and its sandbox has no libraries", "build it with CGO_ENABLED=0, or grant exec")
+			return v.fail(path, "is dynamically linked, and its sandbox has no libraries",
+				"build it with CGO_ENABLED=0, or grant exec")
 		}
 	}
 	return nil
 }
 
-// sameKind says whether a and b are both directories or both files.
+// sameKind reports whether a and b are both directories or both files.
 func sameKind(a, b os.FileInfo) bool { return a.IsDir() == b.IsDir() }

@@ -22,7 +22,8 @@ func (v *view) protect() error {
 		inside := filepath.Join(outer.source, rel(outer.target, m.target))
 		info, err := os.Lstat(inside)
 		if err != nil {
-			return v.fail(m.target, fmt.Sprintf("is to be mounted in %s and does not exist there", outer.target), "make it first, or choose a place outside")
+			return v.fail(m.target, fmt.Sprintf("is to be mounted in %s and does not exist there", outer.target),
+				"make it first, or choose a place outside")
 		}
 		if m.bind() {
 			source, err := os.Lstat(m.source)

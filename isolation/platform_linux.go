@@ -156,7 +156,10 @@ func (pl *platform) startSandbox(child *exec.Cmd, p Profile) (*Process, error) {
 		return nil, err
 	}
 	in := pl.groups.member(p)
-	if err := in.start(s.cmd, func() error { return pl.spawner.startWithin(pl.around, s.cmd, syscall.SIGKILL) }); err != nil {
+	if err := in.start(s.cmd, func() error {
+		return pl.spawner.startWithin(pl.around, s.cmd,
+			syscall.SIGKILL)
+	}); err != nil {
 		in.leave()
 		s.close()
 		return nil, err
@@ -204,7 +207,8 @@ func (pl *platform) sandbox(child *exec.Cmd, p Profile) (*sandbox, error) {
 // prepare rewrites cmd into the command that runs child with p's rights.
 func (pl *platform) prepare(cmd, child *exec.Cmd, p Profile) error {
 	if p.Confine && !pl.cfg.Enabled {
-		return &ProfileError{Profile: p.Name, Problem: "is confined by the thread that starts it and cannot be prepared", Cure: "use Start"}
+		return &ProfileError{Profile: p.Name, Problem: "is confined by the thread that starts it and cannot be prepared",
+			Cure: "use Start"}
 	}
 	if pl.cfg.Enabled {
 		s, err := pl.sandbox(child, p)

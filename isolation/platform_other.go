@@ -34,7 +34,8 @@ func (*platform) filterSelf(Profile) error { return nil }
 
 func (pl *platform) start(child *exec.Cmd, p Profile) (*Process, error) {
 	if p.Confine {
-		pl.log.Warn("the kernel of "+runtime.GOOS+" confines nothing: only the guard and the workspace confine this process", "profile", p.Name)
+		pl.log.Warn("the kernel of "+runtime.GOOS+" confines nothing: only the guard and the workspace confine this process",
+			"profile", p.Name)
 	}
 	child.SysProcAttr = childAttributes(child.SysProcAttr)
 	if err := child.Start(); err != nil {

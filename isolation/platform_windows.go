@@ -13,8 +13,8 @@ type machine struct{}
 
 func defaultMachine() machine { return machine{} }
 
-// platform starts processes on Windows: each in a job of its own and, with isolation enabled, with a restricted token at
-// low integrity.
+// platform starts processes on Windows: each in a job of its own and, with isolation enabled, with a restricted token
+// at low integrity.
 type platform struct {
 	cfg Config
 	log hclog.Logger
@@ -40,7 +40,8 @@ func (*platform) filterSelf(Profile) error { return nil }
 // start starts child suspended, puts it into its job, makes sure of what it is, and lets it run.
 func (pl *platform) start(child *exec.Cmd, p Profile) (*Process, error) {
 	if p.Confine && !pl.cfg.Enabled {
-		pl.log.Warn("without isolation Windows confines nothing: only the guard and the workspace confine this process", "profile", p.Name)
+		pl.log.Warn("without isolation Windows confines nothing: only the guard and the workspace confine this process",
+			"profile", p.Name)
 	}
 	if err := pl.grant(p); err != nil {
 		return nil, err
@@ -111,7 +112,8 @@ func (pl *platform) grant(p Profile) error {
 			continue
 		}
 		if err := labelLow(rule.path); err != nil {
-			return &ProfileError{Profile: p.Name, Path: rule.path, Problem: "cannot be made writable at low integrity: " + err.Error(), Cure: "grant a directory that this user owns"}
+			return &ProfileError{Profile: p.Name, Path: rule.path, Problem: "cannot be made writable at low integrity: " +
+				err.Error(), Cure: "grant a directory that this user owns"}
 		}
 	}
 	pl.log.Debug("windows isolation access rules", "profile", p.Name, "exec", p.Exec, "rules", lines)
@@ -120,7 +122,8 @@ func (pl *platform) grant(p Profile) error {
 
 func (pl *platform) prepare(cmd, child *exec.Cmd, p Profile) error {
 	if pl.cfg.Enabled {
-		return &ProfileError{Profile: p.Name, Problem: "is restricted while it is started and cannot be prepared", Cure: "use Start"}
+		return &ProfileError{Profile: p.Name, Problem: "is restricted while it is started and cannot be prepared",
+			Cure: "use Start"}
 	}
 	cmd.Env = child.Env
 	return nil

@@ -22,9 +22,11 @@ const noProgram = "/no-program"
 // cause if that fails.
 func probeBwrap(bwrap string) error {
 	if err := unix.Access(bwrap, unix.X_OK); err != nil {
-		return &Unavailable{Cause: bwrap + " cannot be executed by this user", Cure: "run `chmod 755 " + bwrap + "` as root", Err: err}
+		return &Unavailable{Cause: bwrap + " cannot be executed by this user", Cure: "run `chmod 755 " + bwrap + "` as root",
+			Err: err}
 	}
-	args := append(append([]string{}, sandboxFlags...), "--unshare-net", "--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp", "--remount-ro", "/", "--", noProgram)
+	args := append(append([]string{}, sandboxFlags...), "--unshare-net", "--proc", "/proc", "--dev", "/dev", "--tmpfs",
+		"/tmp", "--remount-ro", "/", "--", noProgram)
 	cmd := exec.Command(bwrap, args...)
 	cmd.Env, cmd.Dir = []string{}, "/"
 	var said bytes.Buffer
@@ -45,7 +47,8 @@ func diagnose(bwrap, said string, err error) *Unavailable {
 	if said != "" {
 		err = fmt.Errorf("%s", firstLine(said))
 	}
-	u := &Unavailable{Cause: "bubblewrap cannot build a sandbox here", Cure: "run `bwrap --unshare-all --ro-bind / / true` to see why, or set isolation.enabled to false", Err: err}
+	u := &Unavailable{Cause: "bubblewrap cannot build a sandbox here",
+		Cure: "run `bwrap --unshare-all --ro-bind / / true` to see why, or set isolation.enabled to false", Err: err}
 	switch {
 	case strings.Contains(said, "nknown option"):
 		u.Cause = bwrap + " is too old"
@@ -93,12 +96,14 @@ func checkSources(rules []ExposePath) error {
 		case errors.Is(err, unix.ENOENT):
 			return &ConfigError{Key: key, Problem: "it does not exist", Cure: "make it, or take the rule out"}
 		case errors.Is(err, unix.ELOOP):
-			return &ConfigError{Key: key, Problem: "it leads through a symbolic link", Cure: "write the place that it leads to as the source, and this path as the target"}
+			return &ConfigError{Key: key, Problem: "it leads through a symbolic link",
+				Cure: "write the place that it leads to as the source, and this path as the target"}
 		default:
 			return &ConfigError{Key: key, Problem: err.Error(), Cure: "expose a path that this user can open"}
 		}
 		if rule.Target == "/" || paths.Within("/proc", rule.Target) || paths.Within("/dev", rule.Target) {
-			return &ConfigError{Key: fmt.Sprintf("isolation.expose_paths: target %q", rule.Target), Problem: "it is reserved for the sandbox itself", Cure: "choose another target"}
+			return &ConfigError{Key: fmt.Sprintf("isolation.expose_paths: target %q", rule.Target),
+				Problem: "it is reserved for the sandbox itself", Cure: "choose another target"}
 		}
 	}
 	return nil

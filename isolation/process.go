@@ -104,8 +104,8 @@ func (p *Process) Stop(ctx context.Context, grace time.Duration) (Exit, error) {
 	return p.exit, p.err
 }
 
-// Contained says whether nothing that the process starts can outlive it, whatever it does: the kernel sees to that. A
-// process that is not is better asked to end what it has started: see Stop.
+// Contained reports whether nothing that the process starts can outlive it, whatever it does: the kernel sees to that.
+// A process that is not is better asked to end what it has started: see Stop.
 func (p *Process) Contained() bool { return p.contained }
 
 // Kill ends the whole tree at once. It does not wait for it: see Done.

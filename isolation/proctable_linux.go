@@ -37,10 +37,10 @@ func readProc(pid int) (procEntry, bool) {
 	return e, true
 }
 
-// alive says whether the process can still run.
+// alive reports whether the process can still run.
 func (e procEntry) alive() bool { return e.state != 'Z' && e.state != 'X' }
 
-// olderThan says whether the process was started before other. The start is a
+// olderThan reports whether the process was started before other. The start is a
 // number of ticks: one with fewer digits, or lower ones, is earlier.
 func (e procEntry) olderThan(other procEntry) bool {
 	if len(e.started) != len(other.started) {

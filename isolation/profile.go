@@ -62,11 +62,11 @@ type Profile struct {
 	UserEnvID string
 }
 
-// anyProgram says whether the child may start programs of all kinds, also such as are no files.
+// anyProgram reports whether the child may start programs of all kinds, also such as are no files.
 func (p Profile) anyProgram() bool { return p.Exec && len(p.Programs) == 0 }
 
-// apart says whether who confines the child is in a sandbox already, with namespaces of its own: then it has been given
-// the sandbox's shared memory, which nobody may have to himself elsewhere.
+// apart reports whether who confines the child is in a sandbox already, with namespaces of its own: then it has been
+// given the sandbox's shared memory, which nobody may have to himself elsewhere.
 func (p Profile) apart() bool { return slices.Contains(p.ReadWrite, "/dev/shm") }
 
 // normal checks p and returns it with clean paths.
@@ -85,7 +85,8 @@ func (p Profile) normal() (Profile, error) {
 		*list = clean
 	}
 	if id := p.UserEnvID; id != "" && (id == "." || id == ".." || strings.ContainsAny(id, "/\\\x00")) {
-		return p, &ProfileError{Profile: p.Name, Path: id, Problem: "cannot name a user environment", Cure: "use a plain name without separators"}
+		return p, &ProfileError{Profile: p.Name, Path: id, Problem: "cannot name a user environment",
+			Cure: "use a plain name without separators"}
 	}
 	return p, nil
 }

@@ -8,10 +8,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// libraryDirs are what of a system's directories a program needs besides itself: its libraries and data. A child that may
-// start only some programs does not get to read the others, because the dynamic linker would run what it can read.
+// libraryDirs are what of a system's directories a program needs besides itself: its libraries and data. A child that
+// may start only some programs does not get to read the others, because the dynamic linker would run what it can read.
 var libraryDirs = []string{
-	"/usr/lib", "/usr/lib32", "/usr/lib64", "/usr/libx32", "/usr/local/lib", "/usr/share", "/lib", "/lib32", "/lib64", "/libx32", "/nix/store",
+	"/usr/lib", "/usr/lib32", "/usr/lib64", "/usr/libx32", "/usr/local/lib", "/usr/share", "/lib", "/lib32", "/lib64",
+	"/libx32", "/nix/store",
 }
 
 // programDirs is where programs that are named without a path are looked for.

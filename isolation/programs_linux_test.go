@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// A child that may start some programs starts these and no others, not by the dynamic linker either; with the list taken
-// away, all of it works.
+// A child that may start some programs starts these and no others, not by the dynamic linker either; with the list
+// taken away, all of it works.
 func TestOnlyTheProgramsOfTheProfileStart(t *testing.T) {
 	const script = `
 true && /usr/bin/true && echo started true

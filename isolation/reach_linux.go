@@ -70,7 +70,8 @@ func (cfg Config) confined(p Profile, path string) Reach {
 			by = granted
 		}
 	}
-	r := Reach{Read: rights&(unix.LANDLOCK_ACCESS_FS_READ_FILE|unix.LANDLOCK_ACCESS_FS_READ_DIR) != 0, Write: rights&unix.LANDLOCK_ACCESS_FS_WRITE_FILE != 0}
+	r := Reach{Read: rights&(unix.LANDLOCK_ACCESS_FS_READ_FILE|unix.LANDLOCK_ACCESS_FS_READ_DIR) != 0,
+		Write: rights&unix.LANDLOCK_ACCESS_FS_WRITE_FILE != 0}
 	switch {
 	case by == "":
 		r.Why = "Landlock allows nothing there"

@@ -80,13 +80,15 @@ type accessRule struct {
 	mode string // ModeReadOnly or ModeReadWrite
 }
 
-// accessRules are a profile's. Whole volumes can't be given: whoever is at low integrity, a browser's page for one, could
-// write to them afterwards.
+// accessRules are a profile's. Whole volumes can't be given: whoever is at low integrity, a browser's page for one,
+// could write to them afterwards.
 func accessRules(p Profile) ([]accessRule, error) {
 	var rules []accessRule
 	for _, path := range p.ReadWrite {
 		if path == filepath.VolumeName(path)+string(filepath.Separator) {
-			return nil, &ProfileError{Profile: p.Name, Path: path, Problem: "is a whole volume and cannot be writable at low integrity", Cure: "grant a directory, or set isolation.enabled to false"}
+			return nil, &ProfileError{Profile: p.Name, Path: path,
+				Problem: "is a whole volume and cannot be writable at low integrity",
+				Cure:    "grant a directory, or set isolation.enabled to false"}
 		}
 		rules = append(rules, accessRule{path, ModeReadWrite})
 	}

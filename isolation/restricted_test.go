@@ -81,7 +81,8 @@ func TestAccessRules(t *testing.T) {
 	if want := []accessRule{{work, "rw"}, {docs, "ro"}, {root, "ro"}}; err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("%v %v", got, err)
 	}
-	if _, err := accessRules(Profile{ReadWrite: []string{root}}); err == nil || !strings.Contains(err.Error(), "whole volume") {
+	if _, err := accessRules(Profile{ReadWrite: []string{root}}); err == nil || !strings.Contains(err.Error(),
+		"whole volume") {
 		t.Errorf("a whole volume: %v", err)
 	}
 }
@@ -91,7 +92,8 @@ func TestExposedPathsNeedAMountView(t *testing.T) {
 		t.Error(err)
 	}
 	var wrong *ConfigError
-	if err := refuseExposed([]ExposePath{{Source: "/a"}}); !errors.As(err, &wrong) || !strings.Contains(err.Error(), "/a") {
+	if err := refuseExposed([]ExposePath{{Source: "/a"}}); !errors.As(err, &wrong) || !strings.Contains(err.Error(),
+		"/a") {
 		t.Errorf("%v", err)
 	}
 }

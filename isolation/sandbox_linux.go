@@ -69,7 +69,8 @@ func (s *sandbox) describe(pl *platform, child *exec.Cmd, plan *plan) error {
 		s.program = at
 	}
 	a.add("--remount-ro", "/")
-	if calls := pl.filter(filterNeeds{programs: plan.profile.anyProgram(), processes: plan.profile.Exec, internet: true, apart: true}); calls != nil {
+	if calls := pl.filter(filterNeeds{programs: plan.profile.anyProgram(), processes: plan.profile.Exec, internet: true,
+		apart: true}); calls != nil {
 		fd, err := a.data("filter", calls.bytes())
 		if err != nil {
 			return fmt.Errorf("describe the sandbox: %w", err)

@@ -44,7 +44,8 @@ func (s *spawner) start(cmd *exec.Cmd, atDeath syscall.Signal) error {
 }
 
 // startWithin is start, within something that is done to the thread meanwhile.
-func (s *spawner) startWithin(around func(start func() error) error, cmd *exec.Cmd, atDeath syscall.Signal) (err error) {
+func (s *spawner) startWithin(around func(start func() error) error, cmd *exec.Cmd,
+	atDeath syscall.Signal) (err error) {
 	cmd.SysProcAttr = childAttributes(cmd.SysProcAttr)
 	cmd.SysProcAttr.Pdeathsig = atDeath
 	s.do(func() { err = around(cmd.Start) })

@@ -12,8 +12,8 @@ import (
 // still refuses it. It has to come after bubblewrap, because nobody who is confined may mount.
 //
 // It is a program of its own that this process writes, some 200 instructions with its rules behind them, because any
-// other way costs a start: of this program again, or of a helper that would have to be installed. What it does stands in
-// stage_linux_*.s, a file for each architecture.
+// other way costs a start: of this program again, or of a helper that would have to be installed. What it does stands
+// in stage_linux_*.s, a file for each architecture.
 
 // Where the stage is in memory, and where in it the table stands. stage_linux_*.s knows both.
 const (
@@ -56,8 +56,8 @@ func stageProgram(attr rulesetAttr, rules []stageRule, program string) []byte {
 	return image.Bytes()
 }
 
-// stageHeader is what the kernel reads of a program: one segment that holds everything and that nobody can write to, and
-// a stack that nobody can run.
+// stageHeader is what the kernel reads of a program: one segment that holds everything and that nobody can write to,
+// and a stack that nobody can run.
 func stageHeader(size int) []byte {
 	const headers = 64 + 2*56
 	ident := [elf.EI_NIDENT]byte{0x7f, 'E', 'L', 'F', byte(elf.ELFCLASS64), byte(elf.ELFDATA2LSB), byte(elf.EV_CURRENT)}

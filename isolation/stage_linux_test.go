@@ -50,10 +50,11 @@ func TestAStageThatCannotConfineStartsNothing(t *testing.T) {
 	dir := realTemp(t)
 	attr := newAttributes(landlockABI(), true)
 	for name, stage := range map[string][]byte{
-		"a path is missing": stageProgram(attr, []stageRule{{"/", readTree}, {filepath.Join(dir, "none"), readTree}}, child().Path),
-		"wrong attributes":  stageProgram(rulesetAttr{files: 1 << 63}, nil, child().Path),
-		"wrong rights":      stageProgram(attr, []stageRule{{"/", 1 << 63}}, child().Path),
-		"no program":        stageProgram(attr, []stageRule{{"/", runTree}}, filepath.Join(dir, "none")),
+		"a path is missing": stageProgram(attr, []stageRule{{"/", readTree}, {filepath.Join(dir, "none"), readTree}},
+			child().Path),
+		"wrong attributes": stageProgram(rulesetAttr{files: 1 << 63}, nil, child().Path),
+		"wrong rights":     stageProgram(attr, []stageRule{{"/", 1 << 63}}, child().Path),
+		"no program":       stageProgram(attr, []stageRule{{"/", runTree}}, filepath.Join(dir, "none")),
 	} {
 		path := filepath.Join(dir, "stage")
 		if err := os.WriteFile(path, stage, 0o755); err != nil {
@@ -70,7 +71,8 @@ func TestAStageThatCannotConfineStartsNothing(t *testing.T) {
 // A stage passes on arguments and environment as they are, whatever they are.
 func TestAStagePassesOnWhatItIsGiven(t *testing.T) {
 	i := configured(t, Config{Enabled: true})
-	for _, args := range [][]string{{"echo"}, {"echo", ""}, {"echo", "a b", "", "\n", "ä"}, append([]string{"echo"}, make([]string, 500)...)} {
+	for _, args := range [][]string{{"echo"}, {"echo", ""}, {"echo", "a b", "", "\n", "ä"},
+		append([]string{"echo"}, make([]string, 500)...)} {
 		cmd := child(args...)
 		cmd.Env = []string{"A=1", "LONG=" + strings.Repeat("x", 5000), "EMPTY="}
 		r := outcome(t, i, cmd, Profile{Confine: true})

@@ -16,9 +16,10 @@ const stageName = ".confine"
 // stage returns the stage for a plan and where it stands inside; nil where this kernel has no Landlock, where this
 // architecture has no stage, or where nobody asked for it.
 //
-// For a profile that names its programs Landlock leaves reading to the mount view, in which then nothing is that could be
-// run by reading it, and truncating to the right to write. It looks at each directory above a file that is opened, and
-// programs of that kind, such as those that search, open tens of thousands: it would be a tenth of the time that they take.
+// For a profile that names its programs Landlock leaves reading to the mount view, in which then nothing is that could
+// be run by reading it, and truncating to the right to write. It looks at each directory above a file that is opened,
+// and programs of that kind, such as those that search, open tens of thousands: it would be a tenth of the time that
+// they take.
 func (pl *platform) stage(program string, plan *plan) (image []byte, at string) {
 	if pl.landlock == 0 || !plan.profile.Confine {
 		return nil, ""
@@ -85,7 +86,7 @@ func (m mount) atMost(rights uint64) uint64 {
 	return rights
 }
 
-// reaches says whether a mount shows what is at path on the host, at the same place.
+// reaches reports whether a mount shows what is at path on the host, at the same place.
 func (p *plan) reaches(path string) bool {
 	for _, m := range p.mounts {
 		if m.bind() && m.source == m.target && paths.Within(m.target, path) {
@@ -95,7 +96,7 @@ func (p *plan) reaches(path string) bool {
 	return false
 }
 
-// shows says whether a mount stands exactly at path.
+// shows reports whether a mount stands exactly at path.
 func (p *plan) shows(path string) bool {
 	for _, m := range p.mounts {
 		if m.target == path {

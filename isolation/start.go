@@ -101,7 +101,8 @@ func (i *Isolation) child(cmd *exec.Cmd, p Profile) (*exec.Cmd, Profile, error) 
 	}
 	if p.UserEnv {
 		if i.layout.home == "" {
-			return nil, p, &ProfileError{Profile: p.Name, Problem: "wants a user environment, and there is no instance root", Cure: "set PICOCLAW_HOME"}
+			return nil, p, &ProfileError{Profile: p.Name, Problem: "wants a user environment, and there is no instance root",
+				Cure: "set PICOCLAW_HOME"}
 		}
 		if err := i.layout.prepareUserEnv(p.UserEnvID); err != nil {
 			return nil, p, err

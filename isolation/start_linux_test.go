@@ -44,7 +44,8 @@ func TestEnvironmentIsOnlyWhatIsGiven(t *testing.T) {
 			cmd := child("env")
 			cmd.Env = []string{"A=1", "B=two words", "A=2"}
 			given := outcome(t, i, cmd, Profile{})
-			if !strings.Contains(given.stdout, "A=2\n") || !strings.Contains(given.stdout, "B=two words\n") || strings.Contains(given.stdout, "hunter2") {
+			if !strings.Contains(given.stdout, "A=2\n") || !strings.Contains(given.stdout, "B=two words\n") ||
+				strings.Contains(given.stdout, "hunter2") {
 				t.Errorf("got %q, stderr %q", given.stdout, given.stderr)
 			}
 		})

@@ -55,7 +55,7 @@ func followStatus(report *os.File) *status {
 }
 
 // killInit kills pid 1 of the sandbox and with it, by the kernel, everybody
-// inside. It says whether there was one to kill.
+// inside. It reports whether there was one to kill.
 func (s *status) killInit() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -84,7 +84,7 @@ func (s *status) awaitInit() {
 	}
 }
 
-// programRan says whether the program inside was started, once the report has
+// programRan reports whether the program inside was started, once the report has
 // ended.
 func (s *status) programRan() bool {
 	<-s.ended

@@ -16,8 +16,8 @@ var everybodys = []windows.WELL_KNOWN_SID_TYPE{
 	windows.WinWorldSid, windows.WinBuiltinUsersSid, windows.WinAuthenticatedUserSid, windows.WinRestrictedCodeSid,
 }
 
-// restrictedToken makes a token of this process's with fewer rights: no privileges, no administrators' group, of groups'
-// rights none but everybody's, and low integrity.
+// restrictedToken makes a token of this process's with fewer rights: no privileges, no administrators' group, of
+// groups' rights none but everybody's, and low integrity.
 func restrictedToken() (windows.Token, error) {
 	var own windows.Token
 	const access = windows.TOKEN_DUPLICATE | windows.TOKEN_QUERY | windows.TOKEN_ASSIGN_PRIMARY | windows.TOKEN_ADJUST_DEFAULT
@@ -83,7 +83,8 @@ func lowerIntegrity(token windows.Token) error {
 		return fmt.Errorf("name the low integrity level: %w", err)
 	}
 	label := windows.Tokenmandatorylabel{Label: windows.SIDAndAttributes{Sid: low, Attributes: windows.SE_GROUP_INTEGRITY}}
-	if err := windows.SetTokenInformation(token, windows.TokenIntegrityLevel, (*byte)(unsafe.Pointer(&label)), label.Size()); err != nil {
+	if err := windows.SetTokenInformation(token, windows.TokenIntegrityLevel, (*byte)(unsafe.Pointer(&label)),
+		label.Size()); err != nil {
 		return fmt.Errorf("lower the integrity level: %w", err)
 	}
 	return nil

@@ -43,7 +43,7 @@ func pidIn(t testing.TB, file string) int {
 	return pid
 }
 
-// running says whether a process can still do something.
+// running reports whether a process can still do something.
 func running(pid int) bool {
 	e, ok := readProc(pid)
 	return ok && e.alive()

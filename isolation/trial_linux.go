@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// trial finds out whether bubblewrap can build a sandbox here, and keeps below the instance root that it could: building
-// one takes as long as starting a plugin does. What is kept counts for this boot, this bubblewrap and these kernel
-// settings, in these namespaces. Where it is wrong all the same, a start fails, and says why: see SetupError.
+// trial finds out whether bubblewrap can build a sandbox here, and keeps below the instance root that it could:
+// building one takes as long as starting a plugin does. What is kept counts for this boot, this bubblewrap and these
+// kernel settings, in these namespaces. Where it is wrong all the same, a start fails, and says why: see SetupError.
 type trial struct {
 	bwrap string
 	file  string
@@ -49,7 +49,8 @@ func (t trial) identity() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "uid=%d %s\n", os.Geteuid(), FileIdentity(t.bwrap))
 	for _, name := range []string{
-		"kernel/random/boot_id", "user/max_user_namespaces", "kernel/unprivileged_userns_clone", "kernel/apparmor_restrict_unprivileged_userns",
+		"kernel/random/boot_id", "user/max_user_namespaces", "kernel/unprivileged_userns_clone",
+		"kernel/apparmor_restrict_unprivileged_userns",
 	} {
 		fmt.Fprintf(&b, "%s=%s\n", name, setting(name))
 	}

@@ -54,7 +54,8 @@ func TestAStartSaysThatThereIsNoSandboxAnyMore(t *testing.T) {
 	spoil(t, bwrap)
 	r := outcome(t, i, child("true"), Profile{Name: "late"})
 	var cant *Unavailable
-	if !errors.As(r.err, &cant) || !strings.Contains(r.err.Error(), "bubblewrap cannot build a sandbox here") || cant.Cure == "" {
+	if !errors.As(r.err, &cant) || !strings.Contains(r.err.Error(), "bubblewrap cannot build a sandbox here") ||
+		cant.Cure == "" {
 		t.Errorf("%v", r.err)
 	}
 	if _, err := os.Stat(filepath.Join(home, "cache", "sandbox-built")); !errors.Is(err, fs.ErrNotExist) {

@@ -27,14 +27,17 @@ func TestBubblewrapMustBeTrusted(t *testing.T) {
 		"writable":    {make("writable", 0o757), "can be written by others", "chmod go-w"},
 	}
 	if os.Getuid() == 0 {
-		cases["in a place that others can write"] = struct{ path, cause, cure string }{loose(t, dir), "could be replaced", "chmod go-w"}
-		cases["no sandbox comes of it"] = struct{ path, cause, cure string }{honest(t), "cannot build a sandbox", "to see why"}
+		cases["in a place that others can write"] = struct{ path, cause, cure string }{loose(t, dir), "could be replaced",
+			"chmod go-w"}
+		cases["no sandbox comes of it"] = struct{ path, cause, cure string }{honest(t), "cannot build a sandbox",
+			"to see why"}
 	} else {
 		cases["somebody's own"] = struct{ path, cause, cure string }{make("own", 0o755), "belongs to uid", "reinstall"}
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			_, err := configure(Config{Enabled: true, Home: filepath.Join(realTemp(t), "home")}, nil, machine{bwrap: []string{c.path}})
+			_, err := configure(Config{Enabled: true, Home: filepath.Join(realTemp(t), "home")}, nil,
+				machine{bwrap: []string{c.path}})
 			var cant *Unavailable
 			if !errors.As(err, &cant) || !strings.Contains(cant.Cause, c.cause) || !strings.Contains(cant.Cure, c.cure) {
 				t.Errorf("%v", err)
@@ -69,7 +72,8 @@ func TestASuspectBubblewrapIsNotPassedOver(t *testing.T) {
 	if err := os.Chmod(suspect, 0o777); err != nil {
 		t.Fatal(err)
 	}
-	_, err := configure(Config{Enabled: true, Home: filepath.Join(realTemp(t), "home")}, nil, machine{bwrap: append([]string{suspect}, defaultMachine().bwrap...)})
+	_, err := configure(Config{Enabled: true, Home: filepath.Join(realTemp(t), "home")}, nil,
+		machine{bwrap: append([]string{suspect}, defaultMachine().bwrap...)})
 	if err == nil || !strings.Contains(err.Error(), suspect) {
 		t.Errorf("%v", err)
 	}
@@ -90,7 +94,8 @@ func TestWithoutUserNamespacesTheCauseIsNamed(t *testing.T) {
 		return
 	}
 	tmp := realTemp(t)
-	self := exec.Command("/usr/bin/bwrap", "--unshare-user", "--disable-userns", "--dev-bind", "/", "/", "--bind", tmp, tmp, "--",
+	self := exec.Command("/usr/bin/bwrap", "--unshare-user", "--disable-userns", "--dev-bind", "/", "/", "--bind", tmp,
+		tmp, "--",
 		os.Args[0], "-test.run", "^"+t.Name()+"$")
 	self.Env = append(os.Environ(), "TEST_NO_NAMESPACES=yes", "TMPDIR="+tmp)
 	if out, err := self.CombinedOutput(); err != nil || !strings.Contains(string(out), "PASS") {

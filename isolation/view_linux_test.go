@@ -167,7 +167,8 @@ func TestInstanceRootIsClosedByLandlock(t *testing.T) {
 					t.Errorf("the configuration was read as %s: %q", path, r.stdout)
 				}
 			}
-			for _, change := range []string{"echo >> " + home + "/config.json", "touch " + home + "/new", "rm " + home + "/config.json", "mv " + work + "/a " + home + "/a"} {
+			for _, change := range []string{"echo >> " + home + "/config.json", "touch " + home + "/new",
+				"rm " + home + "/config.json", "mv " + work + "/a " + home + "/a"} {
 				if r := outcome(t, i, shell(change), p); r.exit.Success() {
 					t.Errorf("it was changed by %s", change)
 				}
@@ -193,8 +194,10 @@ func TestTheSystemYieldsToWiderMounts(t *testing.T) {
 		}
 	}
 	for _, expose := range []string{"/etc", "/usr/share", "/var"} {
-		i := configured(t, Config{Enabled: true, ExposePaths: []ExposePath{{Source: expose, Target: expose, Mode: ModeReadOnly}}})
-		if r := outcome(t, i, shell("cat /etc/passwd && ls "+expose), Profile{ReadWrite: []string{work}, Exec: true, Confine: true}); !r.exit.Success() {
+		i := configured(t, Config{Enabled: true, ExposePaths: []ExposePath{{Source: expose, Target: expose,
+			Mode: ModeReadOnly}}})
+		if r := outcome(t, i, shell("cat /etc/passwd && ls "+expose),
+			Profile{ReadWrite: []string{work}, Exec: true, Confine: true}); !r.exit.Success() {
 			t.Errorf("exposed %s: %s", expose, r.stderr)
 		}
 	}

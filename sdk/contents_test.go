@@ -33,14 +33,19 @@ func TestContents(t *testing.T) {
 	}
 	plugin := sdk.Plugin{ID: "shows", Version: "1.0.0", Doc: "Shows things.", Tools: []sdk.Tool{
 		returns("none"), returns("one", one), returns("resource", resource), returns("several", both...),
-		sdk.NewTool("alone", "Shows.", func(context.Context, *sdk.Request[struct{}]) ([]sdk.Content, error) { return both, nil }, sdk.Traits{}),
+		sdk.NewTool("alone", "Shows.", func(context.Context, *sdk.Request[struct{}]) ([]sdk.Content, error) {
+			return both,
+				nil
+		}, sdk.Traits{}),
 	}}
 	p := sdktest.Start(t, plugin, sdktest.Options{})
 	texts := map[string]string{
-		"none": "pictures", "one": "pictures", "resource": "pictures\n{}", "several": "pictures\nfirst\n{}", "alone": "first\n{}",
+		"none": "pictures", "one": "pictures", "resource": "pictures\n{}", "several": "pictures\nfirst\n{}",
+		"alone": "first\n{}",
 	}
 	for tool, want := range map[string][]sdk.Content{
-		"none": nil, "one": {text, one}, "resource": {text, resource}, "several": append([]sdk.Content{text}, both...), "alone": both,
+		"none": nil, "one": {text, one}, "resource": {text, resource}, "several": append([]sdk.Content{text}, both...),
+		"alone": both,
 	} {
 		r := p.Call(tool, `{}`)
 		if diff := cmp.Diff(want, r.Content); r.Err != nil || diff != "" || r.Text != texts[tool] {
@@ -63,7 +68,8 @@ func TestAsk(t *testing.T) {
 			return answer.Action + string(answer.Values), err
 		}, sdk.Traits{}),
 	}}
-	sdktest.Run(t, plugin, sdktest.Case{Tool: "ask", WantErr: sdk.NobodyToAsk, WantContains: []string{"nobody can be asked"}})
+	sdktest.Run(t, plugin, sdktest.Case{Tool: "ask", WantErr: sdk.NobodyToAsk,
+		WantContains: []string{"nobody can be asked"}})
 	p := sdktest.Start(t, plugin, sdktest.Options{Answer: func(message string, form json.RawMessage) sdk.Answer {
 		var asked jsonschema.Schema
 		if err := json.Unmarshal(form, &asked); err != nil || message != "Who?" || asked.Properties["name"].Type != "string" {

@@ -37,7 +37,8 @@ func search(ctx context.Context, req *sdk.Request[searchInput]) (string, error) 
 	}
 	req.Log.Debug("searched", "files", len(req.Args.Paths))
 	if found == nil {
-		return "", sdk.Errorf(sdk.NotFound, "%q is in none of the files", req.Args.Word).WithHint("look in others, or for another word")
+		return "", sdk.Errorf(sdk.NotFound, "%q is in none of the files",
+			req.Args.Word).WithHint("look in others, or for another word")
 	}
 	return string(found), nil
 }
@@ -57,7 +58,8 @@ func TestSearch(t *testing.T) {
 				}
 			}},
 		{Name: "in none", Tool: "search", Files: files, Args: `{"paths":["a","b"],"word":"lily"}`, WantErr: sdk.NotFound},
-		{Name: "no such file", Tool: "search", Args: `{"paths":["c"],"word":"x"}`, WantErr: sdk.NotFound, WantContains: []string{"look through c"}},
+		{Name: "no such file", Tool: "search", Args: `{"paths":["c"],"word":"x"}`, WantErr: sdk.NotFound,
+			WantContains: []string{"look through c"}},
 		{Name: "outside", Tool: "search", Args: `{"paths":["/etc/passwd"],"word":"x"}`, WantErr: sdk.AccessDenied},
 	}
 	sdktest.Spec(t, p, cases...)

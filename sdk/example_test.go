@@ -54,10 +54,12 @@ func ExampleNewTool() {
 // Package sdktest runs a plugin in the test's own process, with a workspace of its own.
 func TestWordcount(t *testing.T) {
 	p := sdktest.Start(t, wordcount(), sdktest.Options{Files: map[string]string{"poem": "roses\nviolets\n"}})
-	if r := p.Call("count_lines", map[string]any{"path": "poem"}); r.Err != nil || r.Text != "2 lines" || string(r.Structured) != `{"lines":2}` {
+	if r := p.Call("count_lines", map[string]any{"path": "poem"}); r.Err != nil || r.Text != "2 lines" ||
+		string(r.Structured) != `{"lines":2}` {
 		t.Errorf("%q %s %v", r.Text, r.Structured, r.Err)
 	}
-	if r := p.Call("count_lines", map[string]any{"path": "/etc/passwd"}); r.Err == nil || r.Err.GetRule() != "workspace.outside" {
+	if r := p.Call("count_lines", map[string]any{"path": "/etc/passwd"}); r.Err == nil ||
+		r.Err.GetRule() != "workspace.outside" {
 		t.Errorf("a file outside: %q %v", r.Text, r.Err)
 	}
 	if r := p.Call("count_lines", `{"path":"poem","PATH":"/etc/passwd"}`); r.Err == nil {

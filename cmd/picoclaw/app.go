@@ -61,7 +61,7 @@ func (a *app) config(agent string) (*config.Config, error) {
 	return nil, cantStart(fmt.Errorf("%w\n  and %d more: `picoclaw config check` says all", faults[0], len(faults)-1))
 }
 
-// namesConfig says whether the configuration's file is one that a flag or a variable names.
+// namesConfig reports whether the configuration's file is one that a flag or a variable names.
 func (a *app) namesConfig() bool { return a.configFile != "" || os.Getenv("PICOCLAW_CONFIG") != "" }
 
 // opener opens a session: (*host.Host).Session for calls, (*host.Host).Preview for decisions alone.
@@ -72,7 +72,8 @@ func (a *app) session(agent string, origin host.Origin) (s *host.Session, h *hos
 	return a.sessionBy((*host.Host).Session, agent, origin)
 }
 
-func (a *app) sessionBy(open opener, agent string, origin host.Origin) (s *host.Session, h *host.Host, done func(), err error) {
+func (a *app) sessionBy(open opener, agent string, origin host.Origin) (s *host.Session, h *host.Host, done func(),
+	err error) {
 	h, err = a.open(agent)
 	if err != nil {
 		return nil, nil, nil, err
@@ -92,8 +93,8 @@ func (a *app) close(h *host.Host) {
 	}
 }
 
-// logger makes the logger that the flags, or else the configuration, ask for. It writes to standard error: standard output
-// is for results only.
+// logger makes the logger that the flags, or else the configuration, ask for. It writes to standard error: standard
+// output is for results only.
 func (a *app) logger(cfg *config.Config) (hclog.Logger, error) {
 	level, format := a.logLevel, a.logFormat
 	if level == "" {

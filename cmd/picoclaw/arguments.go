@@ -167,10 +167,11 @@ func meantPair(schema *jsonschema.Schema, word string) string {
 	return fmt.Sprintf("; did you mean %s=%s?", schema.Required[0], strings.TrimPrefix(word, "="))
 }
 
-// takesContents says whether an argument is text that may come from elsewhere. What names a file, or is a command, is meant
-// as it stands.
+// takesContents reports whether an argument is text that may come from elsewhere. What names a file, or is a command,
+// is meant as it stands.
 func takesContents(property *jsonschema.Schema) bool {
-	return property != nil && slices.Contains(append(property.Types, property.Type), "string") && claimOf(property) == "" && len(property.Enum) == 0
+	return property != nil && slices.Contains(append(property.Types, property.Type), "string") &&
+		claimOf(property) == "" && len(property.Enum) == 0
 }
 
 func claimOf(property *jsonschema.Schema) pluginpb.Claim {

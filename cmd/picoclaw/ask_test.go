@@ -20,7 +20,8 @@ const askFirst = `PICOCLAW_TOOLS_EXEC_RULES=[{"id": "make-it", "programs": "touc
 	`"why": "makes it", "hit": ["touch made"], "miss": ["touch a"]}]`
 
 // asking connects a client whose person answers with answer. The messages that the person has seen are in asked.
-func asking(t *testing.T, answer *sdkmcp.ElicitResult) (client *sdkmcp.ClientSession, workspace string, asked *[]string) {
+func asking(t *testing.T, answer *sdkmcp.ElicitResult) (client *sdkmcp.ClientSession, workspace string,
+	asked *[]string) {
 	t.Helper()
 	asked = new([]string)
 	client, workspace = connect(t, "false", &sdkmcp.ClientOptions{
@@ -37,7 +38,8 @@ var yes = &sdkmcp.ElicitResult{Action: "accept", Content: map[string]any{"allow"
 // execCommand calls exec with a command.
 func execCommand(t *testing.T, client *sdkmcp.ClientSession, command string) *sdkmcp.CallToolResult {
 	t.Helper()
-	result, err := client.CallTool(t.Context(), &sdkmcp.CallToolParams{Name: "exec", Arguments: map[string]any{"command": command}})
+	result, err := client.CallTool(t.Context(), &sdkmcp.CallToolParams{Name: "exec",
+		Arguments: map[string]any{"command": command}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -94,7 +96,8 @@ func TestAClientThatCantAskIsRefused(t *testing.T) {
 	}
 }
 
-// An answer is for the one call that was shown: one that nobody asked for is not taken, nor does it let the call pass again.
+// An answer is for the one call that was shown: one that nobody asked for is not taken, nor does it let the call pass
+// again.
 func TestAnAnswerCountsOnce(t *testing.T) {
 	client, workspace, asked := asking(t, yes)
 	forged := &sdkmcp.CallToolParams{Name: "exec", Arguments: map[string]any{"command": needsYes}, RequestState: "made up",

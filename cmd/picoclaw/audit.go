@@ -143,7 +143,8 @@ func (o *auditVerb) show(records []audit.Record) error {
 	return nil
 }
 
-// roomForAll is how wide a terminal has to be for all columns. On a narrower one the call itself has what room there is.
+// roomForAll is how wide a terminal has to be for all columns. On a narrower one the call itself has what room there
+// is.
 const roomForAll = 132
 
 // table prints records below each other.
@@ -179,7 +180,8 @@ func (o *auditVerb) showOne(r audit.Record) error {
 		cells[i] = terminal.Line(cell)
 	}
 	decision := out.Paint(decisionStyle(r), fmt.Sprintf("%-8s", cells[4]))
-	_, err := fmt.Fprintf(out, "%s  %-10s %-6s %-24s %s %8s %8s  %s\n", cells[0], cells[1], cells[2], cells[3], decision, cells[5], cells[6], cells[7])
+	_, err := fmt.Fprintf(out, "%s  %-10s %-6s %-24s %s %8s %8s  %s\n", cells[0], cells[1], cells[2], cells[3], decision,
+		cells[5], cells[6], cells[7])
 	return err
 }
 

@@ -26,7 +26,8 @@ func (f *auditFilter) flags(a *app, cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.session, "session", "", "only calls of the session with this `id`")
 	cmd.Flags().BoolVar(&f.denied, "denied", false, "only calls that were refused")
 	cmd.Flags().BoolVar(&f.failed, "failed", false, "only calls that ended with an error")
-	cmd.Flags().StringVar(&f.since, "since", "", "only calls since a `time`: how long ago (90m, 24h, 7d), or 2006-01-02, or 2006-01-02T15:04:05Z")
+	cmd.Flags().StringVar(&f.since, "since", "",
+		"only calls since a `time`: how long ago (90m, 24h, 7d), or 2006-01-02, or 2006-01-02T15:04:05Z")
 }
 
 func (f *auditFilter) filter(now time.Time) (audit.Filter, error) {
@@ -34,7 +35,8 @@ func (f *auditFilter) filter(now time.Time) (audit.Filter, error) {
 		return audit.Filter{}, usage("--tool %q is not a name or a glob", f.tool)
 	}
 	since, err := sinceTime(f.since, now)
-	return audit.Filter{Agent: f.agent, Session: f.session, Tool: f.tool, Denied: f.denied, Failed: f.failed, Since: since}, err
+	return audit.Filter{Agent: f.agent, Session: f.session, Tool: f.tool, Denied: f.denied, Failed: f.failed,
+		Since: since}, err
 }
 
 // sinceTime reads a time as people give it: how long ago, a day, or a moment.
@@ -50,7 +52,8 @@ func sinceTime(text string, now time.Time) (time.Time, error) {
 	if ago, err := time.ParseDuration(text); err == nil && ago >= 0 {
 		return now.Add(-ago), nil
 	}
-	for _, layout := range []string{time.RFC3339, "2006-01-02T15:04:05", "2006-01-02 15:04:05", "2006-01-02 15:04", "2006-01-02"} {
+	for _, layout := range []string{time.RFC3339, "2006-01-02T15:04:05", "2006-01-02 15:04:05", "2006-01-02 15:04",
+		"2006-01-02"} {
 		if at, err := time.ParseInLocation(layout, text, now.Location()); err == nil {
 			return at, nil
 		}

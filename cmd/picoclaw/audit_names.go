@@ -10,7 +10,8 @@ import (
 	"github.com/picoclaw/picoclaw/internal/nearest"
 )
 
-// auditNames are the agents and tools that a log has calls of, so that a name that nobody has is not taken for one that did nothing.
+// auditNames are the agents and tools that a log has calls of, so that a name that nobody has is not taken for one that
+// did nothing.
 type auditNames struct{ agents, tools []string }
 
 func (n *auditNames) see(r audit.Record) {
@@ -25,7 +26,8 @@ func (n *auditNames) see(r audit.Record) {
 // complain says on standard error when a filter names what is neither in the log nor in the configuration.
 func (n *auditNames) complain(a *app, cfg *config.Config, f audit.Filter) {
 	if agents := append(cfg.AgentIDs(), n.agents...); f.Agent != "" && !slices.Contains(agents, f.Agent) {
-		fmt.Fprintf(a.stderr, "picoclaw: no agent %q is configured, and no call of one is in the log%s\n", f.Agent, nearest.Suggest(f.Agent, agents))
+		fmt.Fprintf(a.stderr, "picoclaw: no agent %q is configured, and no call of one is in the log%s\n", f.Agent,
+			nearest.Suggest(f.Agent, agents))
 	}
 	if f.Tool == "" || slices.ContainsFunc(n.tools, toolFilter(f.Tool)) {
 		return
@@ -40,7 +42,8 @@ func (n *auditNames) complain(a *app, cfg *config.Config, f audit.Filter) {
 		tools = append(tools, t.Spec.Name, t.Name)
 	}
 	if !slices.ContainsFunc(tools, toolFilter(f.Tool)) {
-		fmt.Fprintf(a.stderr, "picoclaw: no tool %q is installed, and no call of one is in the log%s\n", f.Tool, nearest.Suggest(f.Tool, tools))
+		fmt.Fprintf(a.stderr, "picoclaw: no tool %q is installed, and no call of one is in the log%s\n", f.Tool,
+			nearest.Suggest(f.Tool, tools))
 	}
 }
 

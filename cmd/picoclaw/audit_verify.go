@@ -37,7 +37,8 @@ this prints where agents and their host can't write, and give it later with --he
 		RunE: func(*cobra.Command, []string) error { return o.run() },
 	}
 	a.outputFlag(cmd, &o.output)
-	cmd.Flags().StringVar(&o.head, "head", "", "a head that was printed before, and has to be in the record: 64 characters of `hex`")
+	cmd.Flags().StringVar(&o.head, "head", "",
+		"a head that was printed before, and has to be in the record: 64 characters of `hex`")
 	return cmd
 }
 
@@ -104,7 +105,8 @@ func (o *auditVerify) print(v *audit.Verified) {
 		text  string
 	}{
 		{!v.Whole && v.Unchained == 0, "older files are gone, as audit.max_files has it or by somebody's hand"},
-		{v.Unchained > 0, many(v.Unchained, "record") + " from before records were chained: nothing says whether they are as they were written"},
+		{v.Unchained > 0, many(v.Unchained, "record") +
+			" from before records were chained: nothing reports whether they are as they were written"},
 		{v.Cut > 0, many(v.Cut, "line") + " cut short, as a power failure leaves one"},
 	} {
 		if note.holds {

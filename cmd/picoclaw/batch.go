@@ -81,8 +81,9 @@ func (s *sessions) of(agent string) (*host.Session, error) {
 func (s *sessions) read(line []byte) (batchLine, *host.Session, *host.Error) {
 	in, err := readBatchLine(line)
 	if err != nil {
-		return in, nil, &host.Error{Code: pluginpb.CodeInvalidArgument, Message: fmt.Sprintf("the line is not a call: %v", err),
-			Hint: `a line looks like {"id":1,"tool":"read_file","args":{"path":"go.mod"}}`}
+		return in, nil, &host.Error{Code: pluginpb.CodeInvalidArgument,
+			Message: fmt.Sprintf("the line is not a call: %v", err),
+			Hint:    `a line looks like {"id":1,"tool":"read_file","args":{"path":"go.mod"}}`}
 	}
 	session, err := s.of(in.Agent)
 	if err != nil {
@@ -131,7 +132,8 @@ func (a *app) eachLine(jobs int, answer func(line []byte) any) error {
 			})
 		}
 		if errors.Is(err, errTooLong) {
-			write(callResult{Error: &host.Error{Code: pluginpb.CodeTooLarge, Message: fmt.Sprintf("a line is longer than %d bytes", maxLine)}}, maxLine)
+			write(callResult{Error: &host.Error{Code: pluginpb.CodeTooLarge,
+				Message: fmt.Sprintf("a line is longer than %d bytes", maxLine)}}, maxLine)
 			continue
 		}
 		if err != nil {

@@ -9,7 +9,8 @@ import (
 func FuzzBatchLine(f *testing.F) {
 	for _, seed := range []string{
 		`{"id":1,"tool":"read_file","args":{"path":"a"},"agent":"main"}`, `{"tool":"a","tool":"b"}`, `{"TOOL":"a"}`,
-		`{"id":{"a":[1,{}]},"args":null}`, `{} {}`, `[]`, `{"tool":"\ud800"}`, "{\"tool\":\"\xff\"}", `{"id":`, ` {"tool" : "\u0061"} `,
+		`{"id":{"a":[1,{}]},"args":null}`, `{} {}`, `[]`, `{"tool":"\ud800"}`, "{\"tool\":\"\xff\"}", `{"id":`,
+		` {"tool" : "\u0061"} `,
 	} {
 		f.Add([]byte(seed))
 	}

@@ -62,7 +62,8 @@ are not such as the tool takes, and 3 if picoclaw can't start.`,
 
 // jsonFlag adds --json.
 func jsonFlag(cmd *cobra.Command, text *string) {
-	cmd.Flags().StringVar(text, "json", "", "the arguments as a JSON `object`, as @FILE, or - to read them from standard input")
+	cmd.Flags().StringVar(text, "json", "",
+		"the arguments as a JSON `object`, as @FILE, or - to read them from standard input")
 }
 
 func (o *callVerb) run(ctx context.Context, tool string) error {
@@ -84,9 +85,10 @@ func (o *callVerb) run(ctx context.Context, tool string) error {
 	return o.app.showResult(tool, o.app.call(ctx, s, tool, raw, nil), o.output)
 }
 
-// call calls a tool, and shows how far it is to a person who waits. ask puts a question to the person; nil where there is
-// nobody to ask.
-func (a *app) call(ctx context.Context, s *host.Session, tool string, raw json.RawMessage, ask host.Asker) *host.Result {
+// call calls a tool, and shows how far it is to a person who waits. ask puts a question to the person; nil where there
+// is nobody to ask.
+func (a *app) call(ctx context.Context, s *host.Session, tool string, raw json.RawMessage,
+	ask host.Asker) *host.Result {
 	out := terminal.New(a.stderr)
 	progress := terminal.NewProgress(out, tool)
 	defer progress.Done()
@@ -154,12 +156,13 @@ func (a *app) showResult(tool string, r *host.Result, output string) error {
 	return &failure{code: exitOf(r), err: errSaid}
 }
 
-// further stands before all lines of an error but the first, so that what a plugin, a file or a command says there can't
-// be taken for the lines that picoclaw has for rules and hints.
+// further stands before all lines of an error but the first, so that what a plugin, a file or a command says there
+// can't be taken for the lines that picoclaw has for rules and hints.
 const further = "  | "
 
 // lineBreaks are turned into one kind: any of them begins a line somewhere.
-var lineBreaks = strings.NewReplacer("\r\n", "\n", "\r", "\n", "\v", "\n", "\f", "\n", "\u0085", "\n", "\u2028", "\n", "\u2029", "\n")
+var lineBreaks = strings.NewReplacer("\r\n", "\n", "\r", "\n", "\v", "\n", "\f", "\n", "\u0085", "\n", "\u2028", "\n",
+	"\u2029", "\n")
 
 // marked returns a text's first line, and its further lines marked as such, each with a line break before it.
 func marked(text string) (first, more string) {
@@ -173,7 +176,8 @@ func marked(text string) (first, more string) {
 func (a *app) showError(tool string, e *host.Error) {
 	out := terminal.New(a.stderr)
 	first, more := marked(e.Message)
-	if e.Code == pluginpb.CodePanic { // all of it is the one value that the plugin has panicked with, and no explanation follows
+	// all of it is the one value that the plugin has panicked with, and no explanation follows
+	if e.Code == pluginpb.CodePanic {
 		first, more = terminal.Line(e.Message), ""
 	}
 	fmt.Fprintf(out, "%s tool: Tool execution failed {tool=%s, error=%s}%s\n",

@@ -40,7 +40,7 @@ func strangers(t *testing.T) (dir, node string) {
 	return dir, node
 }
 
-// secondRun says whether this is the run of these tests as an unprivileged user, who may not read the sources.
+// secondRun reports whether this is the run of these tests as an unprivileged user, who may not read the sources.
 func secondRun() bool {
 	exe, err := os.Executable()
 	return err != nil || filepath.Dir(exe) == hosttest.Dir()
@@ -150,7 +150,8 @@ func TestTheMCPInspector(t *testing.T) {
 	for _, over := range []string{"stdio", "http"} {
 		t.Run(over, func(t *testing.T) {
 			in := newInstance(t)
-			target := []string{hosttest.Program("bin/picoclaw"), "mcp", "-e", "PICOCLAW_HOME=" + in.home, "-e", "PICOCLAW_ISOLATION_ENABLED=false"}
+			target := []string{hosttest.Program("bin/picoclaw"), "mcp", "-e", "PICOCLAW_HOME=" + in.home, "-e",
+				"PICOCLAW_ISOLATION_ENABLED=false"}
 			if over == "http" {
 				_, url, token := in.serve(t)
 				target = []string{url, "--transport", "http", "--header", "Authorization: Bearer " + token}
@@ -171,10 +172,12 @@ func TestTheMCPInspector(t *testing.T) {
 				want string
 			}{
 				{[]string{"--method", "tools/list", "--strict"}, `"name": "read_file"`},
-				{[]string{"--method", "tools/call", "--tool-name", "write_file", "--tool-arg", "path=a", "content=hello"}, `File written: a`},
+				{[]string{"--method", "tools/call", "--tool-name", "write_file", "--tool-arg", "path=a", "content=hello"},
+					`File written: a`},
 				{[]string{"--method", "tools/call", "--tool-name", "read_file", "--tool-arg", "path=a"}, `"text": "hello"`},
 				{[]string{"--method", "tools/call", "--tool-name", "exec", "--tool-arg", "command=wc -c < a"}, `5\n`},
-				{[]string{"--method", "tools/call", "--tool-name", "read_file", "--tool-arg", "path=/etc/passwd"}, `workspace.outside`},
+				{[]string{"--method", "tools/call", "--tool-name", "read_file", "--tool-arg", "path=/etc/passwd"},
+					`workspace.outside`},
 			} {
 				if got := inspect(step.args...); !strings.Contains(got, step.want) {
 					t.Errorf("%v: the answer has no %s:\n%s", step.args, step.want, got)

@@ -103,7 +103,8 @@ func firstSentence(doc string) string {
 }
 
 // completeCall proposes a tool, then its arguments, for the agent that the flag names.
-func (a *app) completeCall(cmd *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
+func (a *app) completeCall(cmd *cobra.Command, args []string, word string) ([]cobra.Completion,
+	cobra.ShellCompDirective) {
 	agent, err := cmd.Flags().GetString("agent")
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
@@ -120,7 +121,7 @@ func (a *app) completeCall(cmd *cobra.Command, args []string, word string) ([]co
 	return words, cobra.ShellCompDirectiveNoFileComp
 }
 
-// completeWord proposes what can follow the words of a call; space says whether a proposal is a whole word.
+// completeWord proposes what can follow the words of a call; space reports whether a proposal is a whole word.
 func completeWord(s *host.Session, before []string, word string) (words []cobra.Completion, space bool) {
 	if len(before) == 0 {
 		for _, t := range s.Tools() {

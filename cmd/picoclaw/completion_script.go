@@ -24,7 +24,8 @@ func newCompletion(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "completion SHELL",
 		Short: "Print a script that completes commands, tools, agents and arguments in a shell",
-		Long:  "Prints a script for " + strings.Join(names, ", ") + ". It knows the commands and flags, and the tools, agents and arguments of your configuration.",
+		Long: "Prints a script for " + strings.Join(names, ", ") +
+			". It knows the commands and flags, and the tools, agents and arguments of your configuration.",
 		Example: strings.Trim(`
   source <(picoclaw completion bash)
   picoclaw completion bash > /etc/bash_completion.d/picoclaw

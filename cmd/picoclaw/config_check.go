@@ -67,7 +67,8 @@ func newConfigFault(err error) configFault {
 	if !errors.As(err, &e) {
 		return configFault{Problem: err.Error(), text: err.Error()}
 	}
-	f := configFault{Name: e.Origin.Name, Line: e.Origin.Line, Key: e.Key, Problem: e.Problem, Cure: e.Cure, text: e.Error()}
+	f := configFault{Name: e.Origin.Name, Line: e.Origin.Line, Key: e.Key, Problem: e.Problem, Cure: e.Cure,
+		text: e.Error()}
 	if e.Origin.Source != config.Default {
 		f.Source = e.Origin.Source.String()
 	}
@@ -166,7 +167,7 @@ func exposedFault(cfg *config.Config, err error) error {
 	return fault
 }
 
-// exposes says whether a path is the target of a rule.
+// exposes reports whether a path is the target of a rule.
 func exposes(cfg *config.Config, target string) bool {
 	agent, err := cfg.Agent("")
 	return err == nil && slices.ContainsFunc(agent.Isolation.ExposePaths, func(rule isolation.ExposePath) bool {
@@ -174,7 +175,8 @@ func exposes(cfg *config.Config, target string) bool {
 	})
 }
 
-// idlePlugins finds the plugins that the configuration speaks of and nobody has installed, each by the first key about it.
+// idlePlugins finds the plugins that the configuration speaks of and nobody has installed, each by the first key about
+// it.
 func idlePlugins(cfg *config.Config, h *host.Host) []configFault {
 	var installed []string
 	for _, p := range h.Plugins().Plugins() {
@@ -196,7 +198,8 @@ func idlePlugins(cfg *config.Config, h *host.Host) []configFault {
 		if meant := nearest.Suggest(id, installed); meant != "" {
 			cure = strings.TrimPrefix(meant, "; ")
 		}
-		idle = append(idle, newConfigFault(&config.Error{Origin: s.Origin, Key: "plugins." + id, Problem: fmt.Sprintf("no plugin %q is installed", id), Cure: cure}))
+		idle = append(idle, newConfigFault(&config.Error{Origin: s.Origin, Key: "plugins." + id,
+			Problem: fmt.Sprintf("no plugin %q is installed", id), Cure: cure}))
 	}
 	return idle
 }
@@ -214,7 +217,11 @@ func idleNames(cfg *config.Config, id string, session *host.Session, tools []hos
 	}
 	var idle []configFault
 	for _, pattern := range session.Policy().Tools().Patterns() {
-		if slices.ContainsFunc(names, func(name string) bool { ok, err := path.Match(pattern, name); return ok && err == nil }) {
+		if slices.ContainsFunc(names, func(name string) bool {
+			ok,
+				err := path.Match(pattern, name)
+			return ok && err == nil
+		}) {
 			continue
 		}
 		at := namedBy(agent, pattern)

@@ -32,8 +32,8 @@ func missingWorkspace(cfg *config.Config, id string) error {
 		Cure:    "create it (mkdir -p), or choose another"}
 }
 
-// brokenPlugins finds the settings that make a plugin useless: a build directory that has no plugin, and a configuration that
-// the plugin does not start with.
+// brokenPlugins finds the settings that make a plugin useless: a build directory that has no plugin, and a
+// configuration that the plugin does not start with.
 func brokenPlugins(cfg *config.Config, h *host.Host) []configFault {
 	var broken []configFault
 	add := func(key string, err error) {

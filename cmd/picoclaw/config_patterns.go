@@ -33,7 +33,8 @@ func oddPatterns(cfg *config.Config, id string) []configFault {
 				continue
 			}
 			if at := strings.IndexFunc(pattern, unicode.IsControl); at >= 0 {
-				problem = fmt.Sprintf("%q holds the control character %U, which no command and hardly a path has", pattern, rune(pattern[at]))
+				problem = fmt.Sprintf("%q holds the control character %U, which no command and hardly a path has", pattern,
+					rune(pattern[at]))
 				cure = `write each backslash of a regular expression twice: "\\b" in JSON is \b in the expression`
 			}
 			if problem != "" {
@@ -48,10 +49,12 @@ func oddPatterns(cfg *config.Config, id string) []configFault {
 func oddPath(pattern string) (problem, cure string) {
 	path, exact := policy.LiteralPrefix(pattern)
 	if path == "/" {
-		return fmt.Sprintf("%q begins with no directory, so the kernel opens the whole file system to programs", pattern), "begin it with ^ and an absolute directory"
+		return fmt.Sprintf("%q begins with no directory, so the kernel opens the whole file system to programs", pattern),
+			"begin it with ^ and an absolute directory"
 	}
 	if info, err := os.Stat(path); exact && err == nil && info.IsDir() {
-		return fmt.Sprintf("%q is a directory: programs get all that is in it, and tools and the guard itself alone", pattern),
+		return fmt.Sprintf("%q is a directory: programs get all that is in it, and tools and the guard itself alone",
+				pattern),
 			fmt.Sprintf("write %q for all that is in it", "^"+regexp.QuoteMeta(path)+"(/|$)")
 	}
 	return "", ""

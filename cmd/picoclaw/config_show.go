@@ -81,7 +81,8 @@ func (o *configShow) chosen(settings []config.Setting) ([]config.Setting, error)
 	}
 	for _, key := range o.keys {
 		if !slices.ContainsFunc(names, func(name string) bool { return below(name, key) }) {
-			return nil, usage("nothing is set by the name of %s; the nearest key is %s", key, nearest.Name(key, withSections(names)))
+			return nil, usage("nothing is set by the name of %s; the nearest key is %s", key,
+				nearest.Name(key, withSections(names)))
 		}
 	}
 	return slices.DeleteFunc(settings, func(s config.Setting) bool {
@@ -90,7 +91,7 @@ func (o *configShow) chosen(settings []config.Setting) ([]config.Setting, error)
 	}), nil
 }
 
-// below says whether a key is the named one or inside it.
+// below reports whether a key is the named one or inside it.
 func below(key, named string) bool {
 	rest, ok := strings.CutPrefix(key, named)
 	return ok && (rest == "" || strings.HasSuffix(named, ".") || rest[0] == '.' || rest[0] == '[')

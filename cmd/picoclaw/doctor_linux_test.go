@@ -16,11 +16,15 @@ func TestDoctorOnAnOldKernel(t *testing.T) {
 		isolated bool
 		rows     []string
 	}{
-		{true, []string{`sandbox +on `, `Landlock +impossible .*\n +to change it: use Linux 5.13 or later`, `files +on `, `second wall +impossible `, `processes +on `, `system calls +on `}},
-		{false, []string{`sandbox +off `, `Landlock +impossible `, `files +impossible .*\n +to change it: set isolation.enabled to true`, `processes +impossible `, `system calls +on `}},
+		{true, []string{`sandbox +on `, `Landlock +impossible .*\n +to change it: use Linux 5.13 or later`, `files +on `,
+			`second wall +impossible `, `processes +on `, `system calls +on `}},
+		{false, []string{`sandbox +off `, `Landlock +impossible `,
+			`files +impossible .*\n +to change it: set isolation.enabled to true`, `processes +impossible `,
+			`system calls +on `}},
 	} {
 		home := hosttest.TempDir(t)
-		cmd := exec.Command("/proc/self/exe", filepath.Join(hosttest.Dir(), "bin", "picoclaw"), "doctor", "--log-level", "error")
+		cmd := exec.Command("/proc/self/exe", filepath.Join(hosttest.Dir(), "bin", "picoclaw"), "doctor", "--log-level",
+			"error")
 		cmd.Env = []string{"PATH=/usr/bin:/bin", "HOME=" + home, "PICOCLAW_HOME=" + filepath.Join(home, "p"),
 			"PICOCLAW_ISOLATION_ENABLED=" + strconv.FormatBool(c.isolated), oldKernel + "=old"}
 		out, err := cmd.CombinedOutput()

@@ -45,7 +45,8 @@ func newExplain(a *app) *cobra.Command {
 			if isPath(args[0]) {
 				return a.explainPath(s, args, output)
 			}
-			raw, err := (&callArguments{pairs: args[1:], json: arguments, isJSON: cmd.Flags().Changed("json"), stdin: a.stdin}).read(s, args[0])
+			raw, err := (&callArguments{pairs: args[1:], json: arguments, isJSON: cmd.Flags().Changed("json"),
+				stdin: a.stdin}).read(s, args[0])
 			if err != nil {
 				return err
 			}
@@ -148,7 +149,8 @@ func (a *app) showDecision(e explanation, output string) error {
 		hint = "" // it is made of the two
 	}
 	for _, line := range []struct{ name, text string }{
-		{"rule", rule}, {"file", e.File}, {"reason", e.Reason}, {"at", where}, {"command", e.Command}, {"instead", instead}, {"setting", setting}, {"hint", hint},
+		{"rule", rule}, {"file", e.File}, {"reason", e.Reason}, {"at", where}, {"command", e.Command}, {"instead", instead},
+		{"setting", setting}, {"hint", hint},
 	} {
 		if line.text != "" {
 			fmt.Fprintf(out, "  %-8s %s\n", line.name+":", strings.ReplaceAll(out.Clean(line.text), "\n", "\n           "))

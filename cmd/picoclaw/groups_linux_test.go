@@ -58,7 +58,8 @@ func TestControlGroups(t *testing.T) {
 				return err == nil
 			})
 			if string(row[1]) == "on" {
-				hosttest.Eventually(t, "plugin and command are in a group of their own", func() bool { return grouped(host.Process.Pid) })
+				hosttest.Eventually(t, "plugin and command are in a group of their own",
+					func() bool { return grouped(host.Process.Pid) })
 			}
 			if groups, err := os.ReadFile(left); err == nil {
 				t.Errorf("it went to %s", groups)
@@ -67,7 +68,7 @@ func TestControlGroups(t *testing.T) {
 	}
 }
 
-// grouped says whether all below a host, and some are, are in a group that was made for them.
+// grouped reports whether all below a host, and some are, are in a group that was made for them.
 func grouped(host int) bool {
 	below := descendants(host)
 	for pid := range below {

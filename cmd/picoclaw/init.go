@@ -102,11 +102,12 @@ func (o *initVerb) chosenClient() (*clients.Client, error) {
 			return &c, nil
 		}
 	}
-	return nil, usage("--client %q is not known%s; known are %s", o.client, nearest.Suggest(o.client, clientIDs()), strings.Join(clientIDs(), ", "))
+	return nil, usage("--client %q is not known%s; known are %s", o.client, nearest.Suggest(o.client, clientIDs()),
+		strings.Join(clientIDs(), ", "))
 }
 
-// examine runs `picoclaw doctor`, so that a person sees at once which walls hold here. What it finds is not a failure of
-// setting up.
+// examine runs `picoclaw doctor`, so that a person sees at once which walls hold here. What it finds is not a failure
+// of setting up.
 func (o *initVerb) examine(ctx context.Context) {
 	fmt.Fprintln(o.app.stdout)
 	doctor := newDoctor(o.app)
@@ -116,8 +117,8 @@ func (o *initVerb) examine(ctx context.Context) {
 	}
 }
 
-// server is how a client starts this picoclaw, with this configuration, and with the workspace that was asked for by name:
-// the configuration may say another one.
+// server is how a client starts this picoclaw, with this configuration, and with the workspace that was asked for by
+// name: the configuration may say another one.
 func (o *initVerb) server(made *prepared) (clients.Server, error) {
 	cfg := made.cfg
 	command, err := ownPath()

@@ -161,7 +161,8 @@ func (o *initVerb) printEntries(out *terminal.Out, server clients.Server) error 
 		fmt.Fprintln(out)
 		for _, same := range list {
 			if same.Entry == e.Entry {
-				fmt.Fprintf(out, "%s  %s\n", out.Paint(terminal.Bold, fmt.Sprintf("%-15s", same.Client)), out.Paint(terminal.Faint, same.File))
+				fmt.Fprintf(out, "%s  %s\n", out.Paint(terminal.Bold, fmt.Sprintf("%-15s", same.Client)),
+					out.Paint(terminal.Faint, same.File))
 			}
 		}
 		fmt.Fprint(out, e.Entry)
@@ -183,5 +184,6 @@ func (o *initVerb) printJSON(m *prepared, server clients.Server) error {
 		Isolation bool          `json:"isolation"`
 		SelfTest  string        `json:"isolation_error,omitempty"`
 		Clients   []clientEntry `json:"clients"`
-	}{m.cfg.Home().Path, m.cfg.File(), m.workspace, append([]string{}, m.files...), m.cfg.IsolationEnabled(), oneLine(m.isolated), list})
+	}{m.cfg.Home().Path, m.cfg.File(), m.workspace, append([]string{}, m.files...), m.cfg.IsolationEnabled(),
+		oneLine(m.isolated), list})
 }

@@ -57,7 +57,8 @@ func TestAKilledHostLeavesNothingBehind(t *testing.T) {
 			hosttest.Eventually(t, "the commands run", func() bool {
 				below = descendants(host.Process.Pid)
 				all := strings.Join(commands(below), "\n")
-				return strings.Contains(all, "sleep 3011") && strings.Contains(all, "sleep 3012") && strings.Contains(all, "kill -STOP") && len(below) >= 7
+				return strings.Contains(all, "sleep 3011") && strings.Contains(all, "sleep 3012") && strings.Contains(all,
+					"kill -STOP") && len(below) >= 7
 			})
 			if err := host.Process.Kill(); err != nil {
 				t.Fatal(err)

@@ -64,7 +64,8 @@ const answerPatience = 1500 * time.Millisecond
 
 // serveStreams serves the one client that has started this process, until that ends it.
 func (a *app) serveStreams(ctx context.Context, server *mcp.Server) error {
-	err := server.Run(ctx, mcp.Lines{Reader: a.stdin, Writer: a.stdout, Patience: answerPatience, Gone: func() bool { return unread(a.stdout) }})
+	err := server.Run(ctx, mcp.Lines{Reader: a.stdin, Writer: a.stdout, Patience: answerPatience,
+		Gone: func() bool { return unread(a.stdout) }})
 	if err != nil && ctx.Err() == nil && !errors.Is(err, io.EOF) {
 		return failed(fmt.Errorf("serve MCP: %w", err))
 	}

@@ -32,8 +32,10 @@ func (o *httpOptions) flags(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&o.address, "http", "", "serve over HTTP at this `address`, such as 127.0.0.1:8765")
 	flags.BoolVar(&o.remote, "allow-remote", false, "with --http, an address that other machines can reach")
-	flags.StringVar(&o.tokenFile, "token-file", "", "with --http, the `file` that has the token (default: mcp-token below the instance root)")
-	flags.StringSliceVar(&o.hosts, "allow-host", nil, "with --http, a `name` by which clients may reach this machine besides localhost")
+	flags.StringVar(&o.tokenFile, "token-file", "",
+		"with --http, the `file` that has the token (default: mcp-token below the instance root)")
+	flags.StringSliceVar(&o.hosts, "allow-host", nil,
+		"with --http, a `name` by which clients may reach this machine besides localhost")
 }
 
 // check checks the flags, and fills in what an address leaves out.
@@ -47,7 +49,8 @@ func (o *httpOptions) check(cmd *cobra.Command) error {
 		return nil
 	}
 	if strings.HasPrefix(o.address, "unix:") || strings.Contains(o.address, "/") {
-		return usage("--http %s: want an address with a port, such as 127.0.0.1:8765, neither a URL nor a socket's path", o.address)
+		return usage("--http %s: want an address with a port, such as 127.0.0.1:8765, neither a URL nor a socket's path",
+			o.address)
 	}
 	name, port, err := net.SplitHostPort(o.address)
 	if err != nil {
@@ -120,7 +123,8 @@ func (a *app) serveHTTP(ctx context.Context, h *host.Host, server *mcp.Server, o
 }
 
 // serveUntil serves until ctx is done; then it ends the calls and the sessions.
-func serveUntil(ctx context.Context, listener net.Listener, server *mcp.Server, handler http.Handler, logger hclog.Logger) error {
+func serveUntil(ctx context.Context, listener net.Listener, server *mcp.Server, handler http.Handler,
+	logger hclog.Logger) error {
 	web := &http.Server{
 		Handler: handler, ErrorLog: logger.StandardLogger(&hclog.StandardLoggerOptions{ForceLevel: hclog.Debug}),
 		ReadHeaderTimeout: headerTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeaderBytes,

@@ -15,8 +15,10 @@ import (
 	"github.com/picoclaw/picoclaw/host/pidfile"
 )
 
-// post sends a message as the transport wants it, but for what header changes, and returns the answer's status and text.
-func post(t *testing.T, url, token, message string, header map[string]string) (status int, answer string, got http.Header) {
+// post sends a message as the transport wants it, but for what header changes, and returns the answer's status and
+// text.
+func post(t *testing.T, url, token, message string, header map[string]string) (status int, answer string,
+	got http.Header) {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, strings.NewReader(message))
 	if err != nil {
@@ -55,7 +57,8 @@ func openSession(t *testing.T, url, token string) map[string]string {
 		t.Fatalf("%d %s", status, answer)
 	}
 	session := map[string]string{"Mcp-Session-Id": header.Get("Mcp-Session-Id")}
-	if status, answer, _ := post(t, url, token, `{"jsonrpc":"2.0","method":"notifications/initialized"}`, session); status != http.StatusAccepted {
+	if status, answer, _ := post(t, url, token, `{"jsonrpc":"2.0","method":"notifications/initialized"}`,
+		session); status != http.StatusAccepted {
 		t.Fatalf("%d %s", status, answer)
 	}
 	return session
@@ -108,7 +111,8 @@ func TestBrokenRequestsOverHTTPAreAnswered(t *testing.T) {
 		"half a list": {`[{"jsonrpc":"2.0"`, "-32700", 400},
 		"no message":  {`{"a":1}`, "-32600", 400},
 		"deep":        {strings.Repeat("[", 100_000), "-32700", 400},
-		"oversized":   {`{"jsonrpc":"2.0","id":1,"method":"` + strings.Repeat("x", 50<<20) + `"}`, "send less at a time", 413},
+		"oversized": {`{"jsonrpc":"2.0","id":1,"method":"` + strings.Repeat("x", 50<<20) + `"}`, "send less at a time",
+			413},
 		"no method":   {`{"jsonrpc":"2.0","id":1,"method":"no/such"}`, "no/such", 400},
 		"no tool":     {`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"none"}}`, "-32602", 200},
 		"no params":   {`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":[]}`, "-32602", 200},
@@ -124,13 +128,15 @@ func TestBrokenRequestsOverHTTPAreAnswered(t *testing.T) {
 			}
 		})
 	}
-	if status, _, _ := post(t, url, token, `{"jsonrpc":"2.0","id":2,"method":"ping"}`, map[string]string{"Mcp-Session-Id": "made up"}); status != 404 {
+	if status, _, _ := post(t, url, token, `{"jsonrpc":"2.0","id":2,"method":"ping"}`,
+		map[string]string{"Mcp-Session-Id": "made up"}); status != 404 {
 		t.Errorf("a session that there is not: %d", status)
 	}
 }
 
 // begin has a session call a command that runs until it is ended. answered is closed when the call is, in whatever way.
-func begin(t *testing.T, in instance, url, token string, session map[string]string) (pid int, answered <-chan struct{}) {
+func begin(t *testing.T, in instance, url, token string, session map[string]string) (pid int,
+	answered <-chan struct{}) {
 	t.Helper()
 	r, err := http.NewRequest(http.MethodPost, url, strings.NewReader(
 		`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"exec","arguments":{"command":"echo $$ > pid; exec sleep 3053"}}}`))
@@ -164,7 +170,8 @@ func TestAStoppedServerLeavesNothingBehind(t *testing.T) {
 	// Another one can't start meanwhile, and says which one is there.
 	second := in.command(hosttest.Program("bin/picoclaw"), "mcp", "--http", "127.0.0.1:0")
 	out, err := second.CombinedOutput()
-	if err == nil || second.ProcessState.ExitCode() != exitStart || !strings.Contains(string(out), strconv.Itoa(server.Process.Pid)) {
+	if err == nil || second.ProcessState.ExitCode() != exitStart || !strings.Contains(string(out),
+		strconv.Itoa(server.Process.Pid)) {
 		t.Errorf("a second server: %v %s", err, out)
 	}
 	stop(t, server)
@@ -210,7 +217,8 @@ func TestTheTokenIsItsOwnersAlone(t *testing.T) {
 	// The agent that is served can't read it.
 	session := openSession(t, url, first)
 	for _, call := range []string{
-		`{"name":"read_file","arguments":{"path":"` + kept + `"}}`, `{"name":"exec","arguments":{"command":"cat ../mcp-token"}}`,
+		`{"name":"read_file","arguments":{"path":"` + kept + `"}}`,
+		`{"name":"exec","arguments":{"command":"cat ../mcp-token"}}`,
 		`{"name":"exec","arguments":{"command":"cat ../mcp-to\"\"ken || true"}}`,
 	} {
 		_, answer, _ := post(t, url, first, `{"jsonrpc":"2.0","id":3,"method":"tools/call","params":`+call+`}`, session)
@@ -234,7 +242,8 @@ func TestTheTokenIsItsOwnersAlone(t *testing.T) {
 		if err := os.WriteFile(file, []byte(c.text), c.mode); err != nil {
 			t.Fatal(err)
 		}
-		out, err := in.command(hosttest.Program("bin/picoclaw"), "mcp", "--http", "127.0.0.1:0", "--token-file", file).CombinedOutput()
+		out, err := in.command(hosttest.Program("bin/picoclaw"), "mcp", "--http", "127.0.0.1:0", "--token-file",
+			file).CombinedOutput()
 		if err == nil || !strings.Contains(string(out), c.want) || c.text != "" && strings.Contains(string(out), c.text) {
 			t.Errorf("%s: %v %s", name, err, out)
 		}

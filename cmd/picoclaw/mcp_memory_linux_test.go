@@ -19,7 +19,8 @@ import (
 
 const megabyte = 1 << 20
 
-// What large messages have taken goes back to the system when they are through; a server that has nothing to do is small.
+// What large messages have taken goes back to the system when they are through; a server that has nothing to do is
+// small.
 func TestTheMemoryOfLargeMessagesIsGivenBack(t *testing.T) {
 	s := serveWrites(t)
 	s.write(0, "small")
@@ -83,7 +84,8 @@ func serveWrites(t *testing.T) *writing {
 		}
 	})
 	s := &writing{t, cmd.Process.Pid, in, bufio.NewReader(stdout)}
-	if _, err := io.WriteString(in, `{"jsonrpc":"2.0","id":"h","method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"test","version":"1"}}}`+"\n"); err != nil {
+	if _, err := io.WriteString(in,
+		`{"jsonrpc":"2.0","id":"h","method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"test","version":"1"}}}`+"\n"); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := s.lines.ReadString('\n'); err != nil {

@@ -20,11 +20,13 @@ import (
 )
 
 // connect starts `picoclaw mcp` and connects a client to it.
-func connect(t *testing.T, isolated string, options *sdkmcp.ClientOptions) (client *sdkmcp.ClientSession, workspace string) {
+func connect(t *testing.T, isolated string, options *sdkmcp.ClientOptions) (client *sdkmcp.ClientSession,
+	workspace string) {
 	t.Helper()
 	home := hosttest.TempDir(t)
 	cmd := exec.Command(hosttest.Program("bin/picoclaw"), "mcp")
-	cmd.Env = []string{"HOME=" + home, "PICOCLAW_HOME=" + home, "PICOCLAW_ISOLATION_ENABLED=" + isolated, "PATH=/usr/bin:/bin", askFirst}
+	cmd.Env = []string{"HOME=" + home, "PICOCLAW_HOME=" + home, "PICOCLAW_ISOLATION_ENABLED=" + isolated,
+		"PATH=/usr/bin:/bin", askFirst}
 	cmd.Stderr = os.Stderr
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	t.Cleanup(cancel)
@@ -74,7 +76,8 @@ func TestAnAgentWorksOverMCP(t *testing.T) {
 			}{
 				{tool: "write_file", args: map[string]any{"path": "a", "content": "one\ntwo\n"}, want: "File written: a"},
 				{tool: "read_file", args: map[string]any{"path": "a"}, want: "one\ntwo\n"},
-				{tool: "grep", args: map[string]any{"pattern": "tw."}, want: filepath.Join(workspace, "a") + ":2: two\n[1 match in 1 file, 1 file searched]"},
+				{tool: "grep", args: map[string]any{"pattern": "tw."}, want: filepath.Join(workspace, "a") +
+					":2: two\n[1 match in 1 file, 1 file searched]"},
 				{tool: "exec", args: map[string]any{"command": "wc -l < a"}, want: "2\n"},
 				{tool: "read_file", args: map[string]any{"path": "/etc/passwd"}, failed: true,
 					want: "access denied: path is outside the workspace\n(rule workspace.outside)\nhint: add \"^/etc/passwd$\" to tools.allow_read_paths"},
@@ -135,7 +138,8 @@ func TestOutputStreamsAsProgress(t *testing.T) {
 	})
 	params := &sdkmcp.CallToolParams{Name: "exec", Arguments: map[string]any{"command": "echo first; read x < fifo"}}
 	params.SetProgressToken("token")
-	if _, err := client.CallTool(t.Context(), &sdkmcp.CallToolParams{Name: "exec", Arguments: map[string]any{"command": "mkfifo fifo"}}); err != nil {
+	if _, err := client.CallTool(t.Context(), &sdkmcp.CallToolParams{Name: "exec",
+		Arguments: map[string]any{"command": "mkfifo fifo"}}); err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())

@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// unread says whether nobody reads what is written any more: the other end of the pipe or the socket is closed.
+// unread reports whether nobody reads what is written any more: the other end of the pipe or the socket is closed.
 func unread(w io.Writer) bool {
 	f, ok := w.(interface{ Fd() uintptr })
 	if !ok {

@@ -157,7 +157,8 @@ func TestWorkspaceBelowTmp(t *testing.T) {
 		"read outside": {defaults: map[string]any{"allow_read_outside_workspace": true}},
 		"exposed ro":   {openings: []opening{{"ro", "/tmp", ""}}, want: " r r"},
 		"exposed rw":   {openings: []opening{{"rw", "/tmp", ""}}, want: " rw rw"},
-		"exposed, and written": {openings: []opening{{"ro", "/tmp", ""}, {"write", "/tmp", `^/tmp/picoclaw-.*`}, {"write", named, ""}},
+		"exposed, and written": {openings: []opening{{"ro", "/tmp", ""}, {"write", "/tmp", `^/tmp/picoclaw-.*`},
+			{"write", named, ""}},
 			want: " r rw"},
 	} {
 		t.Run(name, func(t *testing.T) {

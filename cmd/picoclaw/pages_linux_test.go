@@ -59,7 +59,8 @@ func commandsIn(page string) [][]string {
 	}
 	var found [][]string
 	for _, line := range code {
-		line = regexp.MustCompile(`\[.*?\]|<.*?>|…|\.\.\.|  .*`).ReplaceAllString(line, "") // what stands for something else, or explains
+		// what stands for something else, or explains
+		line = regexp.MustCompile(`\[.*?\]|<.*?>|…|\.\.\.|  .*`).ReplaceAllString(line, "")
 		parsed, err := syntax.NewParser().Parse(strings.NewReader(line), "")
 		if err != nil {
 			continue // output, or the first line of several

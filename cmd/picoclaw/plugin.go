@@ -19,7 +19,8 @@ func newPlugin(a *app) *cobra.Command {
 		Use:     "plugin",
 		Short:   "Install, look at and switch plugins, and write them",
 		Example: "  picoclaw plugin list\n  picoclaw plugin new linecount",
-	}, newPluginList(a), newPluginInfo(a), newPluginInstall(a), newPluginUpdate(a), newPluginSwitch(a, true), newPluginSwitch(a, false),
+	}, newPluginList(a), newPluginInfo(a), newPluginInstall(a), newPluginUpdate(a), newPluginSwitch(a, true),
+		newPluginSwitch(a, false),
 		newPluginRemove(a), newPluginVerify(a), newPluginReset(a), newPluginNew(a), newPluginCheck(a))
 }
 
@@ -60,15 +61,19 @@ func (s *shelf) installed(id string) (*store.Pin, error) {
 	}
 	for _, p := range s.catalog.Plugins() {
 		if p.Manifest.ID == id {
-			return nil, usage("plugin %s is %s and not in the store; `picoclaw plugin disable %s` switches it off", id, p.Kind, id)
+			return nil, usage("plugin %s is %s and not in the store; `picoclaw plugin disable %s` switches it off", id, p.Kind,
+				id)
 		}
 	}
 	return nil, usage("plugin %q is not installed%s", id, nearest.Suggest(id, s.ids()))
 }
 
-// comesWith says whether a plugin comes with picoclaw.
+// comesWith reports whether a plugin comes with picoclaw.
 func (s *shelf) comesWith(id string) bool {
-	return slices.ContainsFunc(s.catalog.Plugins(), func(p *catalog.Plugin) bool { return p.Manifest.ID == id && p.Kind == catalog.Bundled })
+	return slices.ContainsFunc(s.catalog.Plugins(), func(p *catalog.Plugin) bool {
+		return p.Manifest.ID == id &&
+			p.Kind == catalog.Bundled
+	})
 }
 
 // ids are the ids of all plugins that there are, or should be.

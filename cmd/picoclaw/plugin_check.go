@@ -72,9 +72,11 @@ func (a *app) showChecked(result checkedPlugin, output string) error {
 		return a.printJSON(result)
 	}
 	out := terminal.New(a.stdout)
-	styles := map[trial.Grade]terminal.Style{trial.Good: terminal.Good, trial.Poor: terminal.Doubt, trial.Bad: terminal.Bad}
+	styles := map[trial.Grade]terminal.Style{trial.Good: terminal.Good, trial.Poor: terminal.Doubt,
+		trial.Bad: terminal.Bad}
 	for _, f := range result.Findings {
-		fmt.Fprintf(out, "%s  %s: %s\n", out.Paint(styles[f.Grade], fmt.Sprintf("%-7s", f.Grade)), terminal.Line(f.Check), terminal.Line(f.What))
+		fmt.Fprintf(out, "%s  %s: %s\n", out.Paint(styles[f.Grade], fmt.Sprintf("%-7s", f.Grade)), terminal.Line(f.Check),
+			terminal.Line(f.What))
 	}
 	return nil
 }

@@ -182,7 +182,8 @@ func (o *pluginInstall) done(r installedPlugin) error {
 	}
 	switch {
 	case r.Waiting:
-		fmt.Fprintf(o.app.stdout, "plugin %s %s waits; %s runs on until `picoclaw plugin update %s` has your yes\n", r.ID, r.Version, r.Previous, r.ID)
+		fmt.Fprintf(o.app.stdout, "plugin %s %s waits; %s runs on until `picoclaw plugin update %s` has your yes\n", r.ID,
+			r.Version, r.Previous, r.ID)
 	case r.Previous != "":
 		fmt.Fprintf(o.app.stdout, "plugin %s is now %s (it was %s)\n", r.ID, r.Version, r.Previous)
 	default:

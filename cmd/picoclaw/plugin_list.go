@@ -100,7 +100,8 @@ func (s *shelf) list() []listedPlugin {
 			if pin := s.lock.Plugins[id]; !known && dev != "" {
 				p = listedPlugin{ID: id, Kind: catalog.Dev, Dir: dev}
 			} else if !known && pin != nil {
-				p = listedPlugin{ID: id, Version: pin.Version, Kind: catalog.Installed, Dir: s.store.Dir(id, pin.Version), Source: pin.Source}
+				p = listedPlugin{ID: id, Version: pin.Version, Kind: catalog.Installed, Dir: s.store.Dir(id, pin.Version),
+					Source: pin.Source}
 			}
 			p.State, p.Why = broken, problem.Err.Error()
 			byID[id] = p
@@ -126,7 +127,8 @@ func (s *shelf) describe(p *catalog.Plugin) listedPlugin {
 		out.Granted = &c.Grants
 	}
 	for i := range p.Tools {
-		out.Tools = append(out.Tools, toolList([]host.Tool{{Name: p.Tools[i].Spec.Name, Plugin: m.ID, Spec: p.Tools[i].Spec}})...)
+		out.Tools = append(out.Tools, toolList([]host.Tool{{Name: p.Tools[i].Spec.Name, Plugin: m.ID,
+			Spec: p.Tools[i].Spec}})...)
 	}
 	for _, off := range s.lock.Off {
 		if off.Concerns(m.ID) {

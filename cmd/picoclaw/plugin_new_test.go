@@ -88,7 +88,8 @@ func authoredCases() []sdktest.Case {
 		{Name: "two lines", Tool: "count_lines", Files: poem, Args: map[string]any{"path": "poem"}, WantJSON: `{"lines":2}`},
 		{Name: "no such file", Tool: "count_lines", Args: `{"path":"prose"}`, WantErr: sdk.NotFound},
 		{Name: "outside", Tool: "count_lines", Args: `{"path":"/etc/passwd"}`, WantErr: sdk.AccessDenied},
-		{Name: "no such argument", Tool: "count_lines", Args: `{"pth":"poem"}`, WantErr: sdk.InvalidArgument, WantContains: []string{`did you mean "path"`}},
+		{Name: "no such argument", Tool: "count_lines", Args: `{"pth":"poem"}`, WantErr: sdk.InvalidArgument,
+			WantContains: []string{`did you mean "path"`}},
 	}
 }
 
@@ -111,17 +112,20 @@ func TestANewPluginIsOfUseByItself(t *testing.T) {
 		t.Fatal(err)
 	}
 	program := hosttest.Program(authored + "/bin/wordcount/wordcount")
-	if out, err := exec.Command(program, "call", "count_lines", `{"path":"poem"}`).Output(); err != nil || string(out) != "{\"lines\":1}\n" {
+	if out, err := exec.Command(program, "call", "count_lines", `{"path":"poem"}`).Output(); err != nil ||
+		string(out) != "{\"lines\":1}\n" {
 		t.Errorf("call: %q %v", out, err)
 	}
 	described, err := exec.Command(program, "describe").Output()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if written, err := os.ReadFile(filepath.Join(filepath.Dir(program), "plugin.json")); err != nil || !bytes.Equal(written, described) {
+	if written, err := os.ReadFile(filepath.Join(filepath.Dir(program), "plugin.json")); err != nil ||
+		!bytes.Equal(written, described) {
 		t.Errorf("plugin.json differs from what the program says: %v", err)
 	}
-	if out, err := exec.Command(program, "call", "count_line").CombinedOutput(); err == nil || !strings.Contains(string(out), `did you mean "count_lines"?`) {
+	if out, err := exec.Command(program, "call", "count_line").CombinedOutput(); err == nil ||
+		!strings.Contains(string(out), `did you mean "count_lines"?`) {
 		t.Errorf("an unknown tool: %s %v", out, err)
 	}
 }
@@ -147,7 +151,8 @@ func TestWhatANewPluginIsBuiltWith(t *testing.T) {
 		name, version, source string
 		want                  []string
 	}{
-		{"from sources", "v1.2.3-4-gabcdef0", sources, []string{"example.com/used v1.0.0", "replace github.com/picoclaw/picoclaw => " + sources}},
+		{"from sources", "v1.2.3-4-gabcdef0", sources, []string{"example.com/used v1.0.0",
+			"replace github.com/picoclaw/picoclaw => " + sources}},
 		{"a release", "v1.2.3", "", []string{"require github.com/picoclaw/picoclaw v1.2.3"}},
 	}
 	for _, tt := range tests {
@@ -155,7 +160,8 @@ func TestWhatANewPluginIsBuiltWith(t *testing.T) {
 			version, source = tt.version, tt.source
 			dir := filepath.Join(t.TempDir(), "p")
 			var stdout, stderr bytes.Buffer
-			if code := run([]string{"plugin", "new", "p", "--dir", dir, "--output", "json"}, nil, &stdout, &stderr); code != exitOK {
+			if code := run([]string{"plugin", "new", "p", "--dir", dir, "--output", "json"}, nil, &stdout,
+				&stderr); code != exitOK {
 				t.Fatalf("exit code %d: %s", code, stderr.String())
 			}
 			var made newPluginResult
@@ -178,7 +184,8 @@ func TestWhatANewPluginIsBuiltWith(t *testing.T) {
 	}
 	for why, s := range map[string]string{
 		"gone does not have picoclaw's sources (any more); name another directory with --sdk": filepath.Join(sources, "gone"),
-		"does not know the sources that it was built from; name their directory with --sdk":   "", // it was built without make
+		// it was built without make
+		"does not know the sources that it was built from; name their directory with --sdk": "",
 	} {
 		version, source = "dev", s
 		var stdout, stderr bytes.Buffer

@@ -22,10 +22,11 @@ func newPluginSwitch(a *app, on bool) *cobra.Command {
 		long = `Takes effect at once, also in a host that runs. What the configuration switches off stays off.`
 	}
 	cmd := &cobra.Command{
-		Use:               verb + " ID|GLOB",
-		Short:             short,
-		Long:              long,
-		Example:           "  picoclaw plugin " + verb + " grep\n  picoclaw plugin " + verb + " shell --agent guest\n  picoclaw plugin " + verb + " filesystem --tool 'rm*'",
+		Use:   verb + " ID|GLOB",
+		Short: short,
+		Long:  long,
+		Example: "  picoclaw plugin " + verb + " grep\n  picoclaw plugin " + verb +
+			" shell --agent guest\n  picoclaw plugin " + verb + " filesystem --tool 'rm*'",
 		Args:              onePlugin,
 		ValidArgsFunction: a.pluginNames,
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -78,7 +79,8 @@ func (a *app) said(output string, value any, text string) error {
 // known refuses names that mean nothing here: a typo would switch nothing, silently. A glob may mean what comes later.
 func (s *shelf) known(off store.Off) error {
 	if agents := s.cfg.AgentIDs(); isName(off.Agent) && !slices.Contains(agents, off.Agent) {
-		return usage("there is no agent %q%s; the configuration has %s", off.Agent, nearest.Suggest(off.Agent, agents), strings.Join(agents, ", "))
+		return usage("there is no agent %q%s; the configuration has %s", off.Agent, nearest.Suggest(off.Agent, agents),
+			strings.Join(agents, ", "))
 	}
 	if !isName(off.Plugin) {
 		return nil

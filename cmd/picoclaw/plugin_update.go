@@ -61,7 +61,8 @@ asks for is shown, and it takes the place when you say yes; until then it waits 
 	return cmd
 }
 
-// update puts another version of an installed plugin in the place of the one that runs, or beside it until there is a yes.
+// update puts another version of an installed plugin in the place of the one that runs, or beside it until there is a
+// yes.
 func (o *pluginInstall) update(s *shelf, p *store.Package, pin *store.Pin) error {
 	id := p.Manifest.ID
 	r := installedPlugin{ID: id, Version: p.Manifest.Version, Previous: pin.Version}

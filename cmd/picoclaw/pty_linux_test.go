@@ -58,7 +58,8 @@ func onTerminalWith(t *testing.T, home string, env []string, stdin, stdout *os.F
 		t.Fatal(err)
 	}
 	c := &console{t: t, home: home, end: master, cmd: exec.Command(hosttest.Program("bin/picoclaw"), args...)}
-	c.cmd.Env = append([]string{"HOME=" + home, "PICOCLAW_HOME=" + home, "PATH=/usr/bin:/bin", "TERM=xterm", askFirst}, env...)
+	c.cmd.Env = append([]string{"HOME=" + home, "PICOCLAW_HOME=" + home, "PATH=/usr/bin:/bin", "TERM=xterm", askFirst},
+		env...)
 	c.cmd.Stdin, c.cmd.Stdout, c.cmd.Stderr = cmp.Or(stdin, slave), cmp.Or(stdout, slave), slave
 	c.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true, Ctty: 2}
 	if err := c.cmd.Start(); err != nil {
@@ -154,20 +155,26 @@ func TestTyping(t *testing.T) {
 	c.types(`python` + "\x15" + "exec command='touch made'" + "\r")
 	c.sees("make this call \\[y/N\\] ")
 	c.types("y\r")
-	hosttest.Eventually(t, "what was allowed is done", func() bool { _, err := os.Stat(filepath.Join(home, "workspace", "made")); return err == nil })
+	hosttest.Eventually(t, "what was allowed is done", func() bool {
+		_, err := os.Stat(filepath.Join(home, "workspace",
+			"made"))
+		return err == nil
+	})
 	c.sees("main> ") // until then Ctrl-D is not ours
 	c.types("\x04")
 	c.succeeds()
 
 	kept, err := os.ReadFile(filepath.Join(home, "repl_history"))
-	if err != nil || !strings.HasPrefix(string(kept), "write_file path=notes.md content=hi\nread_file path=notes.md\nexec ") ||
+	if err != nil || !strings.HasPrefix(string(kept),
+		"write_file path=notes.md content=hi\nread_file path=notes.md\nexec ") ||
 		regexp.MustCompile(`private|hunter2|garbage|(?m)^y$`).Match(kept) {
 		t.Errorf("the history is %q (%v)", kept, err)
 	}
 	if info, err := os.Stat(filepath.Join(home, "repl_history")); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("the history's mode is %v (%v)", info.Mode(), err)
 	}
-	if log, err := os.ReadFile(filepath.Join(home, "logs", "audit.jsonl")); err != nil || !strings.Contains(string(log), `"decision":"ask","answer":"yes"`) {
+	if log, err := os.ReadFile(filepath.Join(home, "logs", "audit.jsonl")); err != nil || !strings.Contains(string(log),
+		`"decision":"ask","answer":"yes"`) {
 		t.Errorf("the audit log is %s (%v)", log, err)
 	}
 	again := onTerminal(t, home, nil, "repl")
@@ -198,7 +205,8 @@ func commandLines(t *testing.T) string {
 // Who waits sees what goes on, in a line that is gone afterwards.
 func TestProgressIsShown(t *testing.T) {
 	home := hosttest.TempDir(t)
-	c := onTerminal(t, home, nil, "call", "exec", "command=echo under way; until [ -e seen ]; do sleep 0.05; done; echo over")
+	c := onTerminal(t, home, nil, "call", "exec",
+		"command=echo under way; until [ -e seen ]; do sleep 0.05; done; echo over")
 	c.sees(`under way\x1b\[K`)
 	if err := os.WriteFile(filepath.Join(home, "workspace", "seen"), nil, 0o644); err != nil {
 		t.Fatal(err)
@@ -247,7 +255,8 @@ func TestExplanationsDoNotDriveTheTerminal(t *testing.T) {
 	} {
 		c := onTerminal(t, hosttest.TempDir(t), []string{"NO_COLOR=1"}, args...)
 		_ = c.ends() // some fail, as they should
-		hosttest.Eventually(t, "the answer is there: "+c.text(), func() bool { return regexp.MustCompile(want).MatchString(c.text()) })
+		hosttest.Eventually(t, "the answer is there: "+c.text(),
+			func() bool { return regexp.MustCompile(want).MatchString(c.text()) })
 		if strings.ContainsAny(c.text(), "\x07\u009b\x1b") {
 			t.Errorf("%q: the terminal got %q", args, c.text())
 		}
@@ -293,7 +302,8 @@ func TestABatchSaysHowFarItIs(t *testing.T) {
 	}
 	c.sees("\r\x1b\\[K")
 	c.succeeds()
-	if text, err := os.ReadFile(answers.Name()); err != nil || strings.Count(string(text), "\n") != 2 || strings.Contains(string(text), "\x1b") {
+	if text, err := os.ReadFile(answers.Name()); err != nil || strings.Count(string(text), "\n") != 2 ||
+		strings.Contains(string(text), "\x1b") {
 		t.Errorf("the answers are %q (%v)", text, err)
 	}
 }

@@ -69,7 +69,8 @@ func (r *repl) run(ctx context.Context) error {
 	ctx, stop := signal.NotifyContext(context.WithoutCancel(ctx), syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
 	if r.lines.Interactive() {
-		fmt.Fprintf(r.out, "agent %s in %s; `help` says what there is\n", session.Policy().Agent(), session.Policy().Workspace())
+		fmt.Fprintf(r.out, "agent %s in %s; `help` says what there is\n", session.Policy().Agent(),
+			session.Policy().Workspace())
 	}
 	for {
 		line, err := r.lines.Line(ctx, session.Policy().Agent()+"> ")
@@ -152,7 +153,8 @@ func (r *repl) call(ctx context.Context, words []string) error {
 
 // ask puts a call to the person that only a person can allow.
 func (r *repl) ask(ctx context.Context, q host.Question) bool {
-	fmt.Fprintf(r.out, "%s %s\n  rule:   %s\n  reason: %s\n", r.out.Paint(terminal.Doubt, "allow?"), q.Tool, q.Decision.Rule, terminal.Line(q.Decision.Reason))
+	fmt.Fprintf(r.out, "%s %s\n  rule:   %s\n  reason: %s\n", r.out.Paint(terminal.Doubt, "allow?"), q.Tool,
+		q.Decision.Rule, terminal.Line(q.Decision.Reason))
 	answer, err := r.lines.Ask(ctx, "make this call [y/N] ")
 	return err == nil && (strings.EqualFold(answer, "y") || strings.EqualFold(answer, "yes"))
 }

@@ -79,7 +79,8 @@ func (r *repl) helpTool(name string) error {
 }
 
 func typeOf(s *jsonschema.Schema) string {
-	types := slices.DeleteFunc(append(slices.Clone(s.Types), s.Type), func(t string) bool { return t == "" || t == "null" })
+	types := slices.DeleteFunc(append(slices.Clone(s.Types), s.Type),
+		func(t string) bool { return t == "" || t == "null" })
 	return cmp.Or(strings.Join(types, " or "), "any")
 }
 

@@ -6,8 +6,8 @@ import (
 	"sync"
 )
 
-// results is standard output, which remembers whether something could not be written: a result that is lost, on a full disk
-// for example, is a failure whoever wrote it.
+// results is standard output, which remembers whether something could not be written: a result that is lost, on a full
+// disk for example, is a failure whoever wrote it.
 type results struct {
 	*os.File
 

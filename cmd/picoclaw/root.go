@@ -83,7 +83,8 @@ func newRoot(a *app) *cobra.Command {
 	}
 	add("agent", "What an agent does:", newMCP(a), newCall(a), newBatch(a), newTools(a), newREPL(a))
 	add("operator", "What it may do, and has done:", newExplain(a), newAudit(a), newHistory(a), newUndo(a))
-	add("setup", "Setting up:", newInit(a), newDoctor(a), newConfig(a), newAgents(a), newPlugin(a), newCompletion(a), newMan(), newVersion(a))
+	add("setup", "Setting up:", newInit(a), newDoctor(a), newConfig(a), newAgents(a), newPlugin(a), newCompletion(a),
+		newMan(), newVersion(a))
 	root.AddCommand(newDocs(a), newSelfTest(a))
 	withoutFiles(root)
 	return root

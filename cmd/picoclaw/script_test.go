@@ -76,7 +76,8 @@ func TestScripts(t *testing.T) {
 			env.Setenv("O", filepath.Join(home, "secret.txt"))
 			env.Setenv("UID", strconv.Itoa(os.Getuid()))
 			env.Setenv("BIN", filepath.Join(hosttest.Dir(), "bin"))
-			env.Setenv("PATH", filepath.Join(hosttest.Dir(), "bin")+":/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin")
+			env.Setenv("PATH", filepath.Join(hosttest.Dir(),
+				"bin")+":/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin")
 			toolchain.give(env)
 			if err := os.MkdirAll(filepath.Join(home, ".picoclaw", "workspace"), 0o700); err != nil {
 				return err

@@ -69,7 +69,8 @@ type toolVerb struct {
 	app           *app
 	tool          string
 	agent, output string
-	refused       func(context.Context, *host.Session) (*host.Error, error) // why the call is not to be made; nil to make it
+	// why the call is not to be made; nil to make it
+	refused func(context.Context, *host.Session) (*host.Error, error)
 }
 
 func (v *toolVerb) flags(cmd *cobra.Command) {

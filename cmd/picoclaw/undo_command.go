@@ -43,8 +43,8 @@ func (c change) at() time.Time {
 // mostChanges is how many changes an error shows.
 const mostChanges = 5
 
-// commandSince returns the refusal of an undo that names no change, if the agent has run a command since the change that
-// it would take back: what the command did is in no history, and may be what was meant.
+// commandSince returns the refusal of an undo that names no change, if the agent has run a command since the change
+// that it would take back: what the command did is in no history, and may be what was meant.
 func (a *app) commandSince(ctx context.Context, s *host.Session) (*host.Error, error) {
 	r := s.Call(ctx, "history", json.RawMessage(`{"limit":1000}`), nil)
 	if r.Err != nil {

@@ -39,8 +39,8 @@ func withoutLandlock(args []string) error {
 	return unix.Exec(args[0], args, os.Environ())
 }
 
-// Where neither wall of the kernel's is to be had, the guard is strict, nothing is written to commands in the background,
-// and the first result says so. On this kernel, the same calls go through.
+// Where neither wall of the kernel's is to be had, the guard is strict, nothing is written to commands in the
+// background, and the first result says so. On this kernel, the same calls go through.
 func TestWithoutAWallTheGuardIsStrict(t *testing.T) {
 	home := hosttest.TempDir(t)
 	calls := strings.Join([]string{
@@ -52,7 +52,8 @@ func TestWithoutAWallTheGuardIsStrict(t *testing.T) {
 	}, "\n") + "\n"
 	batch := func(kernel string) []string {
 		cmd := exec.Command("/proc/self/exe", filepath.Join(hosttest.Dir(), "bin", "picoclaw"), "batch")
-		cmd.Env = []string{"PATH=/usr/bin:/bin", "HOME=" + home, "PICOCLAW_HOME=" + filepath.Join(home, "p"), oldKernel + "=" + kernel}
+		cmd.Env = []string{"PATH=/usr/bin:/bin", "HOME=" + home, "PICOCLAW_HOME=" + filepath.Join(home, "p"),
+			oldKernel + "=" + kernel}
 		cmd.Stdin = strings.NewReader(calls)
 		out, err := cmd.CombinedOutput()
 		if err != nil {
@@ -75,7 +76,8 @@ func TestWithoutAWallTheGuardIsStrict(t *testing.T) {
 		}
 	}
 	old := batch("old")
-	for n, want := range []string{"neither a sandbox nor Landlock", `"text":"second\n"`, "safety guard (dangerous pattern detected)",
+	for n, want := range []string{"neither a sandbox nor Landlock", `"text":"second\n"`,
+		"safety guard (dangerous pattern detected)",
 		`"session":"p1"`, "writing to a background command is refused"} {
 		if !strings.Contains(old[n], want) {
 			t.Errorf("without Landlock call %d: %s", n+1, old[n])
@@ -88,7 +90,8 @@ func TestDoctorSaysThatOnlyTheGuardIsLeft(t *testing.T) {
 	home := hosttest.TempDir(t)
 	doctor := func(kernel string) string {
 		cmd := exec.Command("/proc/self/exe", filepath.Join(hosttest.Dir(), "bin", "picoclaw"), "doctor")
-		cmd.Env = []string{"PATH=/usr/bin:/bin", "HOME=" + home, "PICOCLAW_HOME=" + filepath.Join(home, "p"), oldKernel + "=" + kernel}
+		cmd.Env = []string{"PATH=/usr/bin:/bin", "HOME=" + home, "PICOCLAW_HOME=" + filepath.Join(home, "p"),
+			oldKernel + "=" + kernel}
 		out, _ := cmd.CombinedOutput() // its exit code is about what the configuration asks for
 		return string(out)
 	}
@@ -111,12 +114,15 @@ func TestWhatIsComputedIsLeftToTheKernel(t *testing.T) {
 		{"Landlock", "new", `"decision":"allow"`, nil},
 		{"a sandbox", "old", `"decision":"allow"`, []string{"PICOCLAW_ISOLATION_ENABLED=true"}},
 		{"no Landlock", "old", `"decision":"ask","rule":"exec.dynamic"`, nil},
-		{"no restriction", "new", `"decision":"ask","rule":"exec.dynamic"`, []string{"PICOCLAW_AGENTS_DEFAULTS_RESTRICT_TO_WORKSPACE=false"}},
+		{"no restriction", "new", `"decision":"ask","rule":"exec.dynamic"`,
+			[]string{"PICOCLAW_AGENTS_DEFAULTS_RESTRICT_TO_WORKSPACE=false"}},
 		{"a sandbox, no restriction", "old", `"decision":"allow"`,
 			[]string{"PICOCLAW_ISOLATION_ENABLED=true", "PICOCLAW_AGENTS_DEFAULTS_RESTRICT_TO_WORKSPACE=false"}},
 	} {
-		cmd := exec.Command("/proc/self/exe", filepath.Join(hosttest.Dir(), "bin", "picoclaw"), "explain", "--output", "json", "exec", "command=$CMD x")
-		cmd.Env = append([]string{"PATH=/usr/bin:/bin", "HOME=" + home, "PICOCLAW_HOME=" + filepath.Join(home, "p"), oldKernel + "=" + test.kernel},
+		cmd := exec.Command("/proc/self/exe", filepath.Join(hosttest.Dir(), "bin", "picoclaw"), "explain", "--output", "json",
+			"exec", "command=$CMD x")
+		cmd.Env = append([]string{"PATH=/usr/bin:/bin", "HOME=" + home, "PICOCLAW_HOME=" + filepath.Join(home, "p"),
+			oldKernel + "=" + test.kernel},
 			test.variables...)
 		if out, err := cmd.CombinedOutput(); err != nil || !strings.Contains(string(out), test.want) {
 			t.Errorf("%s: %v\n%s", test.name, err, out)

@@ -37,5 +37,6 @@ func newVersion(a *app) *cobra.Command {
 
 // versionText is the version and what goes with it.
 func versionText() string {
-	return fmt.Sprintf("%s (plugin protocol %d, %s %s/%s)", version, pluginpb.ProtocolVersion, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+	return fmt.Sprintf("%s (plugin protocol %d, %s %s/%s)", version, pluginpb.ProtocolVersion, runtime.Version(),
+		runtime.GOOS, runtime.GOARCH)
 }

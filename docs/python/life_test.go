@@ -44,7 +44,8 @@ func start(t *testing.T, b sdktest.Binary) *play {
 	config, err := json.Marshal(map[string]any{
 		"isolation": map[string]any{"enabled": b.Isolation},
 		"agents":    map[string]any{"agents": []any{map[string]any{"id": "main", "workspace": work}}},
-		"plugins":   map[string]any{"words": map[string]any{"dev": plugin, "grants": map[string]any{"workspace": "ro", "exec": true}}},
+		"plugins": map[string]any{"words": map[string]any{"dev": plugin,
+			"grants": map[string]any{"workspace": "ro", "exec": true}}},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -52,7 +53,8 @@ func start(t *testing.T, b sdktest.Binary) *play {
 	if err := os.WriteFile(filepath.Join(home, "config.json"), config, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	p := &play{Cmd: exec.Command(hosttest.Program("bin/picoclaw"), "--log-level", "info", "call", "tick", "times=100000", "every_ms=10")}
+	p := &play{Cmd: exec.Command(hosttest.Program("bin/picoclaw"), "--log-level", "info", "call", "tick", "times=100000",
+		"every_ms=10")}
 	p.Env = []string{"PICOCLAW_HOME=" + home, "HOME=" + home, "PATH=" + os.Getenv("PATH")}
 	stderr, err := p.StderrPipe()
 	if err != nil {

@@ -19,8 +19,8 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
-// Whoever finds the socket of a running plugin gets nowhere without the key of its host. The test plays the host, so that it
-// can show that nothing but the key makes the difference.
+// Whoever finds the socket of a running plugin gets nowhere without the key of its host. The test plays the host, so
+// that it can show that nothing but the key makes the difference.
 func TestNobodyButTheHostConnects(t *testing.T) {
 	given, host, err := pluginpb.NewCredentials()
 	if err != nil {
@@ -57,7 +57,8 @@ func introduce(t *testing.T, given *pluginpb.Credentials) string {
 	dir := hosttest.TempDir(t)
 	handshake := pluginpb.Handshake()
 	cmd := exec.Command(hosttest.Program("python/words/words"))
-	cmd.Env = []string{handshake.MagicCookieKey + "=" + handshake.MagicCookieValue, "PLUGIN_PROTOCOL_VERSIONS=1", "PLUGIN_UNIX_SOCKET_DIR=" + dir}
+	cmd.Env = []string{handshake.MagicCookieKey + "=" + handshake.MagicCookieValue, "PLUGIN_PROTOCOL_VERSIONS=1",
+		"PLUGIN_UNIX_SOCKET_DIR=" + dir}
 	cmd.Stderr = t.Output()
 	stdin, err := cmd.StdinPipe()
 	if err != nil {

@@ -7,10 +7,10 @@ import (
 	"os"
 )
 
-// Every line ends with the member "chain": the SHA-256, in hex, of the chain of the line before and this line without its
-// own. So no line can be changed, left out, put in or moved without all that follow being written anew, and whoever has
-// noted one chain elsewhere can tell. The first line of a file says besides, in "follows", what chain it goes on from: the
-// files before it may be gone.
+// Every line ends with the member "chain": the SHA-256, in hex, of the chain of the line before and this line without
+// its own. So no line can be changed, left out, put in or moved without all that follow being written anew, and whoever
+// has noted one chain elsewhere can tell. The first line of a file says besides, in "follows", what chain it goes on
+// from: the files before it may be gone.
 
 // chain is that of one line: 64 characters of hex. The first line's follows from none, which is empty.
 type chain string
@@ -43,8 +43,8 @@ func (c chain) line(record []byte) []byte {
 	return append(append(append(line, c...), chainEnds...), '\n')
 }
 
-// unchain splits the end of a line, without its line feed, into what is of the record and its chain; ok is false if it has
-// none.
+// unchain splits the end of a line, without its line feed, into what is of the record and its chain; ok is false if it
+// has none.
 func unchain(line []byte) (record []byte, c chain, ok bool) {
 	at := len(line) - chainMember
 	if at < 1 || !bytes.HasPrefix(line[at:], []byte(chainBegins)) || !bytes.HasSuffix(line, []byte(chainEnds)) {
@@ -57,12 +57,12 @@ func unchain(line []byte) (record []byte, c chain, ok bool) {
 	return append(bytes.Clone(line[:at]), '}'), c, true
 }
 
-// lookBack is how much of a file's end is looked through for a line with a chain, if the last has none: a power failure may
-// have cut it.
+// lookBack is how much of a file's end is looked through for a line with a chain, if the last has none: a power failure
+// may have cut it.
 const lookBack = 64 << 10
 
-// lastChain returns the chain that the next line of a file follows: that of the last line that has one. It is empty if there
-// is none.
+// lastChain returns the chain that the next line of a file follows: that of the last line that has one. It is empty if
+// there is none.
 func lastChain(f *os.File, end int64) (chain, error) {
 	for _, size := range []int64{int64(chainMember) + 2, lookBack} { // the first is enough for a line with something in it
 		tail := make([]byte, min(size, end))
@@ -99,8 +99,8 @@ func chainBefore(path string) (chain, error) {
 	return lastChain(f, info.Size())
 }
 
-// gone says whether somebody has taken the file at hand away, other than by putting it aside as picoclaw does. l.last is then
-// that of its last line: the chain goes on from there, so that it shows.
+// gone reports whether somebody has taken the file at hand away, other than by putting it aside as picoclaw does.
+// l.last is then that of its last line: the chain goes on from there, so that it shows.
 func (l *Log) gone() bool {
 	ours, err := l.file.Stat()
 	if err != nil || !ours.Mode().IsRegular() {

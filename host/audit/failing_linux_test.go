@@ -9,7 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// What can't be written is kept, and written in its order when that is possible again. /dev/full is a disk that is full.
+// What can't be written is kept, and written in its order when that is possible again. /dev/full is a disk that is
+// full.
 func TestRecordsWaitForRoom(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "audit.jsonl")
 	if err := os.Symlink("/dev/full", path); err != nil {
@@ -53,7 +54,8 @@ func TestLostRecordsAreTold(t *testing.T) {
 	if err := os.Remove(path); err != nil {
 		t.Fatal(err)
 	}
-	if err := log.Ready(); err == nil || err.Error() != "write the audit log: records were lost while it could not be written: 2" {
+	if err := log.Ready(); err == nil ||
+		err.Error() != "write the audit log: records were lost while it could not be written: 2" {
 		t.Errorf("the error is %v", err)
 	}
 	if err := log.Ready(); err != nil {
@@ -64,7 +66,8 @@ func TestLostRecordsAreTold(t *testing.T) {
 	}
 }
 
-// Another process that holds the lock for good is an error, not a host that hangs. It takes as long as the patience does.
+// Another process that holds the lock for good is an error, not a host that hangs. It takes as long as the patience
+// does.
 func TestAnotherProcessHoldsTheLock(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "audit.jsonl")

@@ -66,7 +66,8 @@ func Open(path string, options Options) (*Log, error) {
 	return l, nil
 }
 
-// Write adds a record. Its line is written in one piece, or not at all; then it is kept, to be written with the next one.
+// Write adds a record. Its line is written in one piece, or not at all; then it is kept, to be written with the next
+// one.
 func (l *Log) Write(r Record) error {
 	record, err := r.text()
 	if err != nil {
@@ -85,8 +86,8 @@ func (l *Log) Write(r Record) error {
 	return l.flush()
 }
 
-// Ready says whether the next record can be written, and writes those that could not be so far. It makes sure of room on
-// disk, where the file system can.
+// Ready reports whether the next record can be written, and writes those that could not be so far. It makes sure of
+// room on disk, where the file system can.
 func (l *Log) Ready() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()

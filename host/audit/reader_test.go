@@ -151,8 +151,10 @@ func BenchmarkWrite(b *testing.B) {
 		b.Fatal(err)
 	}
 	defer log.Close()
-	r := Record{Time: time.Now().UTC(), Agent: "main", Session: "abcdefghijkl", Origin: "mcp", Tool: "filesystem.read_file",
-		Args: map[string]any{"path": "internal/server/handler.go", "offset": int64(1)}, Decision: "allow", Rule: "tools", Millis: 0.2, Bytes: 4096}
+	r := Record{Time: time.Now().UTC(), Agent: "main", Session: "abcdefghijkl", Origin: "mcp",
+		Tool: "filesystem.read_file",
+		Args: map[string]any{"path": "internal/server/handler.go", "offset": int64(1)}, Decision: "allow", Rule: "tools",
+		Millis: 0.2, Bytes: 4096}
 	b.ReportAllocs()
 	for b.Loop() {
 		if err := log.Ready(); err != nil {

@@ -11,7 +11,8 @@ import (
 // system can't tell, it says nothing.
 func reserve(f *os.File, offset, size int64) error {
 	err := unix.Fallocate(int(f.Fd()), unix.FALLOC_FL_KEEP_SIZE, offset, size)
-	if errors.Is(err, unix.ENOSPC) || errors.Is(err, unix.EDQUOT) || errors.Is(err, unix.EIO) || errors.Is(err, unix.EROFS) {
+	if errors.Is(err, unix.ENOSPC) || errors.Is(err, unix.EDQUOT) || errors.Is(err, unix.EIO) || errors.Is(err,
+		unix.EROFS) {
 		return err
 	}
 	return nil

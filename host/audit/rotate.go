@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// follow makes l.file the file at the path: another process may have put the one that it was aside. The caller holds the
-// lock on the directory.
+// follow makes l.file the file at the path: another process may have put the one that it was aside. The caller holds
+// the lock on the directory.
 func (l *Log) follow() error {
 	if l.file != nil {
 		if now, err := os.Stat(l.path); err == nil && os.SameFile(l.opened, now) {
@@ -73,7 +73,8 @@ func (l *Log) rotate() error {
 	if info, err := os.Lstat(l.path); err != nil || !info.Mode().IsRegular() {
 		return err // somewhere else is somebody else's to keep small
 	}
-	if err := errors.Join(l.file.Truncate(l.end), l.file.Sync()); err != nil { // the former gives back room that was reserved
+	// the former gives back room that was reserved
+	if err := errors.Join(l.file.Truncate(l.end), l.file.Sync()); err != nil {
 		return err
 	}
 	at := time.Now().UTC()

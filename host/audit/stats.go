@@ -54,7 +54,10 @@ func (s *Summary) Tools() []Stats {
 		t.P50, t.P99 = percentile(times, 50), percentile(times, 99)
 		out = append(out, *t)
 	}
-	slices.SortFunc(out, func(a, b Stats) int { return cmp.Or(cmp.Compare(b.Calls, a.Calls), cmp.Compare(a.Tool, b.Tool)) })
+	slices.SortFunc(out, func(a, b Stats) int {
+		return cmp.Or(cmp.Compare(b.Calls, a.Calls),
+			cmp.Compare(a.Tool, b.Tool))
+	})
 	return out
 }
 

@@ -33,11 +33,11 @@ type Broken struct {
 
 func (b *Broken) Error() string { return fmt.Sprintf("%s:%d: %s", b.File, b.Line, b.Why) }
 
-// Verify follows the chain of the log at a path from its first line to its last, across the files that were put aside. The
-// error is a [*Broken] where the chain is. wanted is a head that was noted earlier, or "".
+// Verify follows the chain of the log at a path from its first line to its last, across the files that were put aside.
+// The error is a [*Broken] where the chain is. wanted is a head that was noted earlier, or "".
 //
-// Whoever can write the files can write them anew with chains that fit. That shows in a head that was noted elsewhere: no
-// line has it any more. Nor can it be told without one that the last records were removed.
+// Whoever can write the files can write them anew with chains that fit. That shows in a head that was noted elsewhere:
+// no line has it any more. Nor can it be told without one that the last records were removed.
 func Verify(path, wanted string) (*Verified, error) {
 	r := &reader{path: path}
 	defer r.close()

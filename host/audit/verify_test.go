@@ -52,7 +52,8 @@ func TestSeveralProcessesMakeOneChain(t *testing.T) {
 		}
 	}
 	v := verified(t, path)
-	if v.Records != writers*count || !v.Whole || v.Files < 10 || v.Cut != 0 || v.Unchained != 0 || len(v.Head) != chainLength {
+	if v.Records != writers*count || !v.Whole || v.Files < 10 || v.Cut != 0 || v.Unchained != 0 ||
+		len(v.Head) != chainLength {
 		t.Errorf("the log is %+v", v)
 	}
 }
@@ -64,18 +65,39 @@ func TestWhatIsDoneToALogShows(t *testing.T) {
 		line  int
 		why   string
 	}{
-		"a record is changed":       {func(b []byte) []byte { return bytes.Replace(b, []byte("tool4"), []byte("toolX"), 1) }, 5, "does not follow"},
-		"the first decision":        {func(b []byte) []byte { return bytes.Replace(b, []byte(`"allow"`), []byte(`"deny" `), 1) }, 1, "altered"},
-		"a record is left out":      {func(b []byte) []byte { l := lines(b); return bytes.Join(append(l[:3:3], l[4:]...), nil) }, 4, "others were removed"},
-		"the first are left out":    {func(b []byte) []byte { return bytes.Join(lines(b)[2:], nil) }, 1, "others were removed"},
-		"a record is put in twice":  {func(b []byte) []byte { l := lines(b); return bytes.Join(append(l[:3:3], l[2:]...), nil) }, 4, "put in"},
-		"two records are exchanged": {func(b []byte) []byte { l := lines(b); l[3], l[4] = l[4], l[3]; return bytes.Join(l, nil) }, 4, "moved"},
+		"a record is changed": {func(b []byte) []byte { return bytes.Replace(b, []byte("tool4"), []byte("toolX"), 1) },
+			5, "does not follow"},
+		"the first decision": {func(b []byte) []byte {
+			return bytes.Replace(b, []byte(`"allow"`), []byte(`"deny" `),
+				1)
+		}, 1, "altered"},
+		"a record is left out": {func(b []byte) []byte {
+			l := lines(b)
+			return bytes.Join(append(l[:3:3], l[4:]...),
+				nil)
+		}, 4, "others were removed"},
+		"the first are left out": {func(b []byte) []byte { return bytes.Join(lines(b)[2:], nil) }, 1,
+			"others were removed"},
+		"a record is put in twice": {func(b []byte) []byte {
+			l := lines(b)
+			return bytes.Join(append(l[:3:3], l[2:]...),
+				nil)
+		}, 4, "put in"},
+		"two records are exchanged": {func(b []byte) []byte {
+			l := lines(b)
+			l[3], l[4] = l[4],
+				l[3]
+			return bytes.Join(l, nil)
+		}, 4, "moved"},
 		"a chain is taken off": {func(b []byte) []byte {
 			l := lines(b)
 			l[6] = append(l[6][:len(l[6])-chainMember-1], "}\n"...)
 			return bytes.Join(l, nil)
 		}, 7, "has no chain"},
-		"a chain is put on something": {func(b []byte) []byte { return bytes.Replace(b, []byte(`{"time":"2`), []byte(`{"tame":"2`), 1) }, 1, "is no record"},
+		"a chain is put on something": {func(b []byte) []byte {
+			return bytes.Replace(b, []byte(`{"time":"2`),
+				[]byte(`{"tame":"2`), 1)
+		}, 1, "is no record"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			path, _ := chained(t, 10, Options{})
@@ -246,7 +268,8 @@ func TestTheChainBeginsBehindWhatWasThere(t *testing.T) {
 }
 
 func TestALogThatIsNotThereIsInOrder(t *testing.T) {
-	if v, err := Verify(filepath.Join(t.TempDir(), "no", "audit.jsonl"), ""); err != nil || v.Records != 0 || v.Head != "" {
+	if v, err := Verify(filepath.Join(t.TempDir(), "no", "audit.jsonl"), ""); err != nil || v.Records != 0 ||
+		v.Head != "" {
 		t.Errorf("it is %+v, %v", v, err)
 	}
 }

@@ -81,7 +81,8 @@ func loadBundled(dir string) (*Catalog, error) {
 		}
 		p, err := readPlugin(at)
 		if err == nil && p.Manifest.ID != entry.Name() {
-			err = fmt.Errorf("its %s is that of plugin %s; the directory has to have that name", pluginpb.ManifestFile, p.Manifest.ID)
+			err = fmt.Errorf("its %s is that of plugin %s; the directory has to have that name", pluginpb.ManifestFile,
+				p.Manifest.ID)
 		}
 		if err == nil {
 			err = p.identify()
@@ -108,7 +109,8 @@ func readPlugin(dir string) (*Plugin, error) {
 	}
 	m, err := pluginpb.ParseManifest(data)
 	if err != nil {
-		return nil, fmt.Errorf("its %s: %w; have the plugin's binary print it again, with `describe`", pluginpb.ManifestFile, err)
+		return nil, fmt.Errorf("its %s: %w; have the plugin's binary print it again, with `describe`", pluginpb.ManifestFile,
+			err)
 	}
 	if v := pluginpb.ProtocolVersion; v < m.Protocol.Min || v > m.Protocol.Max {
 		return nil, fmt.Errorf("it speaks versions %d to %d of the plugin protocol, this picoclaw version %d; "+

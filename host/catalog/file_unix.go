@@ -10,7 +10,7 @@ import (
 
 func runnable(info os.FileInfo) bool { return info.Mode().Perm()&0o111 != 0 }
 
-// changeable says whether everybody on this machine could change the file.
+// changeable reports whether everybody on this machine could change the file.
 func changeable(info os.FileInfo) bool { return info.Mode().Perm()&0o002 != 0 }
 
 // fileID tells a file from another of the same size and time.

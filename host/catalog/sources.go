@@ -109,7 +109,8 @@ func (c *Catalog) addInstalled(s *store.Store, id string, pin *store.Pin) error 
 // loadDir reads a plugin that is being made from its build directory, whatever the directory's name is.
 func loadDir(dir, id string) (*Plugin, error) {
 	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("the directory %s does not exist; build the plugin, or name the directory that has its %s", dir, pluginpb.ManifestFile)
+		return nil, fmt.Errorf("the directory %s does not exist; build the plugin, or name the directory that has its %s",
+			dir, pluginpb.ManifestFile)
 	}
 	p, err := readPlugin(dir)
 	if err != nil {

@@ -43,7 +43,8 @@ func TestAnAgentSetsWhatIsSetForAll(t *testing.T) {
 		t.Errorf("disabled: main %v, coder %v", main.Tools.Disabled, coder.Tools.Disabled)
 	}
 	// What is set for one agent is more specific than a variable that sets it for all.
-	if main.Tools.Exec.TimeoutSeconds != 3 || coder.Tools.Exec.TimeoutSeconds != 9 || !cmp.Equal(coder.Tools.Exec.Env, []string{"LANG"}) {
+	if main.Tools.Exec.TimeoutSeconds != 3 || coder.Tools.Exec.TimeoutSeconds != 9 || !cmp.Equal(coder.Tools.Exec.Env,
+		[]string{"LANG"}) {
 		t.Errorf("exec: main %+v, coder %+v", main.Tools.Exec, coder.Tools.Exec)
 	}
 	if !main.Isolation.Network || coder.Isolation.Network {

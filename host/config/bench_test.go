@@ -19,7 +19,8 @@ func BenchmarkLoad(b *testing.B) {
   "isolation": {"enabled": true, "expose_paths": [{"source": "/opt/go", "target": "/opt/go", "mode": "ro"}]},
 ` + strings.Repeat("  // a comment of some length, as people leave behind in their files\n", 12) + `}`
 	typical = numbered(typical)
-	many := numbered(`{"agents": {"agents": [` + strings.TrimSuffix(strings.Repeat(`{"id": "agent-%d", "plugins": {"enabled": ["a", "b", "c"]}},`, 200), ",") + `]}}`)
+	many := numbered(`{"agents": {"agents": [` +
+		strings.TrimSuffix(strings.Repeat(`{"id": "agent-%d", "plugins": {"enabled": ["a", "b", "c"]}},`, 200), ",") + `]}}`)
 	for _, bench := range []struct{ name, file, text string }{
 		{"defaults", "", ""},
 		{fmt.Sprintf("json_%d_bytes", len(typical)), "config.json", typical},

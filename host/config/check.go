@@ -209,7 +209,8 @@ func (c *checker) string(n *node, key *Key, path string) (any, *Error) {
 		return nil, fault(n.origin, path, err.Error(), "")
 	}
 	if key.Values != nil && !slices.Contains(key.Values, s) {
-		return nil, fault(n.origin, path, fmt.Sprintf("%q is not known; the nearest is %q", n.scalar, nearest.Name(s, key.Values)),
+		return nil, fault(n.origin, path, fmt.Sprintf("%q is not known; the nearest is %q", n.scalar, nearest.Name(s,
+			key.Values)),
 			"known are "+strings.Join(key.Values, ", "))
 	}
 	return s, nil

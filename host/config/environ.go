@@ -28,8 +28,8 @@ func (e environment) own() []string {
 	return own
 }
 
-// provider returns koanf's provider over these variables. What is wrong with one is noted by the checker, in the order of
-// the names.
+// provider returns koanf's provider over these variables. What is wrong with one is noted by the checker, in the order
+// of the names.
 func (v *variables) provider(own []string) *env.Env {
 	return env.Provider(".", env.Opt{
 		Prefix:        variablePrefix,
@@ -112,7 +112,8 @@ func variableEntry(name string) (*entry, string) {
 		case variable == "":
 		case !plugin && variable == name:
 			found = row
-		case plugin && len(name) > len(before)+len(after) && strings.HasPrefix(name, before) && strings.HasSuffix(name, after):
+		case plugin && len(name) > len(before)+len(after) && strings.HasPrefix(name, before) && strings.HasSuffix(name,
+			after):
 			// The key with the longest name behind the id is meant: _GRANTS_EXEC before _EXEC.
 			candidate := strings.ToLower(name[len(before) : len(name)-len(after)])
 			if isID(candidate) && (found == nil || len(candidate) < len(id)) {
@@ -130,8 +131,8 @@ func variableEntry(name string) (*entry, string) {
 	return e, strings.ReplaceAll(found.Name, "<id>", id)
 }
 
-// nearestVariable returns the known variable that an unknown one was most likely meant to be, with the plugin's id that it
-// names in it. Of a name that others begin with, it is one of these.
+// nearestVariable returns the known variable that an unknown one was most likely meant to be, with the plugin's id that
+// it names in it. Of a name that others begin with, it is one of these.
 func nearestVariable(name string) string {
 	names := slices.Clone(notKeys)
 	for _, row := range schema().rows {

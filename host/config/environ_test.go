@@ -21,7 +21,8 @@ func TestVariables(t *testing.T) {
 		`PICOCLAW_PLUGINS_SHELL_CONFIG={"x": {"y": 1}}`,
 	)
 	a, b := mustAgent(t, c, "a"), mustAgent(t, c, "b")
-	if a.RestrictToWorkspace || a.Workspace != "/home/user/ws" || a.Tools.Exec.TimeoutSeconds != 120 || b.Tools.Set != "all" {
+	if a.RestrictToWorkspace || a.Workspace != "/home/user/ws" || a.Tools.Exec.TimeoutSeconds != 120 ||
+		b.Tools.Set != "all" {
 		t.Errorf("the agents are %+v and %+v", a, b)
 	}
 	if diff := cmp.Diff([]string{"^/etc/hosts$", "^/proc/.*"}, a.Tools.AllowReadPaths); diff != "" {
@@ -30,7 +31,8 @@ func TestVariables(t *testing.T) {
 	if diff := cmp.Diff([]string{"^/a,b$"}, a.Tools.AllowWritePaths); diff != "" {
 		t.Error(diff)
 	}
-	if got := find(t, a.Settings(), "tools.disabled"); len(got.Value.([]string)) != 0 || got.Origin.Name != "PICOCLAW_TOOLS_DISABLED" {
+	if got := find(t, a.Settings(), "tools.disabled"); len(got.Value.([]string)) != 0 ||
+		got.Origin.Name != "PICOCLAW_TOOLS_DISABLED" {
 		t.Errorf("tools.disabled is %+v", got)
 	}
 	if c.Plugin("word_count").Grants.Workspace != "ro" || c.Plugin("enabled").Enabled {

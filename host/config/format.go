@@ -33,8 +33,8 @@ var (
 	sizePattern     = regexp.MustCompile(`(?i)^(\d+) ?(?:([KMGT])i?)?B?$`)
 )
 
-// idSchema is the same as isID says, for a JSON Schema. To compile the repetition that is counted in it takes longer than all
-// else at a start.
+// idSchema is the same as isID says, for a JSON Schema. To compile the repetition that is counted in it takes longer
+// than all else at a start.
 const idSchema = `^[a-z0-9][a-z0-9_-]{0,63}$`
 
 func isID(s string) bool { return len(s) <= 64 && idPattern.MatchString(s) }
@@ -62,7 +62,8 @@ func (f Format) apply(s, userHome string) (string, error) {
 		return s, checkTemplate(s)
 	case Regexp:
 		if _, err := syntax.Parse(s, syntax.Perl); err != nil {
-			return "", fmt.Errorf("%q is not a regular expression: %s", s, strings.TrimPrefix(err.Error(), "error parsing regexp: "))
+			return "", fmt.Errorf("%q is not a regular expression: %s", s,
+				strings.TrimPrefix(err.Error(), "error parsing regexp: "))
 		}
 	case Glob:
 		if _, err := path.Match(s, ""); err != nil {

@@ -25,8 +25,8 @@ func FuzzYAML(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) { checkText(t, "config.yaml", text, parseYAML) })
 }
 
-// checkText checks what must be true of every text: it is loaded, and then all of it can be used, or it has faults that each
-// have a place in the file.
+// checkText checks what must be true of every text: it is loaded, and then all of it can be used, or it has faults that
+// each have a place in the file.
 func checkText(t *testing.T, name, text string, parse func([]byte, Origin) (*node, *Error)) {
 	if !utf8.ValidString(text) {
 		return

@@ -70,7 +70,8 @@ func TestWhichFile(t *testing.T) {
 	}
 
 	_, err := Load(Options{Environ: i.environ(), File: i.path("missing.json")})
-	if !errors.Is(err, fs.ErrNotExist) || !strings.HasPrefix(err.Error(), "--config: the configuration file can't be read: ") {
+	if !errors.Is(err, fs.ErrNotExist) || !strings.HasPrefix(err.Error(),
+		"--config: the configuration file can't be read: ") {
 		t.Errorf("a missing file that was named: %v", err)
 	}
 	_, err = i.load("PICOCLAW_CONFIG=" + i.path("missing.json"))

@@ -25,8 +25,9 @@ var keys = []Key{
 	{Name: "agents.agents[].modules[].module", Type: String, Values: []string{"filesystem"}, Required: true, Unique: true,
 		Doc: "The module."},
 	{Name: "agents.agents[].modules[].actions", Type: Strings,
-		Values: []string{"read", "write", "edit", "insert", "ls", "grep", "find", "mv", "cp", "rm", "mkdir", "file_stat", "undo", "history"},
-		Doc:    "The actions that the agent has; all of them when not set."},
+		Values: []string{"read", "write", "edit", "insert", "ls", "grep", "find", "mv", "cp", "rm", "mkdir", "file_stat",
+			"undo", "history"},
+		Doc: "The actions that the agent has; all of them when not set."},
 	{Name: "agents.agents[].modules[].constraints.paths", Type: Strings, Format: Template,
 		Doc: "Directories that every operation is confined to, besides all other rules. {{workspace}} stands for the agent's workspace."},
 	{Name: "agents.agents[].modules[].constraints.max_file_size", Type: Size, Default: "100MB",
@@ -50,8 +51,9 @@ var keys = []Key{
 		Doc: "Regular expressions that lift a built-in rule for the one simple command that they match from end to end."},
 	{Name: "tools.exec.rules", Type: Rules, Default: []map[string]any{}, PerAgent: true,
 		Doc: "Rules for commands beside the built-in ones, in the same form, such as {\"id\": \"terraform-destroy\", \"programs\": \"terraform tofu\", \"verb\": \"destroy\", \"why\": \"destroys what the configuration describes\"}. They hold while enable_deny_patterns is true; the examples in hit and miss are tried at each start."},
-	{Name: "tools.exec.profile", Type: String, Values: []string{"default", "seed_strict"}, Default: "default", PerAgent: true,
-		Doc: "The set of built-in rules: default decides by what a command would do, seed_strict also refuses every substitution and numeric chmod."},
+	{Name: "tools.exec.profile", Type: String, Values: []string{"default", "seed_strict"}, Default: "default",
+		PerAgent: true,
+		Doc:      "The set of built-in rules: default decides by what a command would do, seed_strict also refuses every substitution and numeric chmod."},
 	{Name: "tools.exec.timeout_seconds", Type: Int, Min: 1, Max: 86400, Default: int64(60), PerAgent: true,
 		Doc: "How long a command may run."},
 	{Name: "tools.exec.env", Type: Strings, Format: VariableName, Default: []string{}, PerAgent: true,
@@ -91,8 +93,9 @@ var keys = []Key{
 	{Name: "audit.on_error", Type: String, Values: []string{"refuse", "continue"}, Default: "refuse",
 		Doc: "What happens when a call can't be recorded: refuse makes no further call and withholds the result of one that was made, continue goes on and logs an error for each."},
 
-	{Name: "log.level", Type: String, Format: Lower, Values: []string{"trace", "debug", "info", "warn", "error", "off"}, Default: "warn",
-		Doc: "What is logged on standard error: this level and what is graver."},
+	{Name: "log.level", Type: String, Format: Lower, Values: []string{"trace", "debug", "info", "warn", "error", "off"},
+		Default: "warn",
+		Doc:     "What is logged on standard error: this level and what is graver."},
 	{Name: "log.format", Type: String, Format: Lower, Values: []string{"text", "json"}, Default: "text",
 		Doc: "How a log line looks: text for people, or json, an object with @timestamp, @level, @module and @message."},
 
@@ -128,7 +131,8 @@ var keys = []Key{
 // here, as an operator gives them to any other plugin, so that they can be seen and taken away.
 func bundled() map[string]any {
 	grants := func(workspace string, exec, network, state bool) map[string]any {
-		return map[string]any{"grants": map[string]any{"workspace": workspace, "exec": exec, "network": network, "state": state}}
+		return map[string]any{"grants": map[string]any{"workspace": workspace, "exec": exec, "network": network,
+			"state": state}}
 	}
 	grep := grants("ro", true, false, false)                                  // it runs ripgrep
 	grep["grants"].(map[string]any)["env"] = []any{"HOME", "XDG_CONFIG_HOME"} // and finds git's own list of ignored files

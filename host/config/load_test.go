@@ -87,14 +87,16 @@ func TestDefaults(t *testing.T) {
 		},
 		Tools: Tools{
 			Set: "picoclaw", Enabled: []string{}, Disabled: []string{}, AllowReadPaths: []string{}, AllowWritePaths: []string{},
-			Exec: Exec{EnableDenyPatterns: true, CustomDenyPatterns: []string{}, CustomAllowPatterns: []string{}, Rules: []map[string]any{},
+			Exec: Exec{EnableDenyPatterns: true, CustomDenyPatterns: []string{}, CustomAllowPatterns: []string{},
+				Rules:   []map[string]any{},
 				Profile: "default", TimeoutSeconds: 60, Env: []string{},
 				Limits: ExecLimits{Processes: 1024, Memory: "4GB", FileSize: "4GB", OpenFiles: 8192}},
 			Cron: Cron{ExecTimeoutMinutes: 5},
 		},
 		Isolation: Isolation{Network: true, ExposePaths: []isolation.ExposePath{}},
 	}
-	if diff := cmp.Diff(want, a, cmp.FilterPath(func(p cmp.Path) bool { return p.String() == "settings" }, cmp.Ignore())); diff != "" {
+	if diff := cmp.Diff(want, a, cmp.FilterPath(func(p cmp.Path) bool { return p.String() == "settings" },
+		cmp.Ignore())); diff != "" {
 		t.Errorf("the default agent (-want +got):\n%s", diff)
 	}
 	for _, s := range append(c.Settings(), a.Settings()...) {
@@ -127,7 +129,8 @@ func TestLayersAndTheirOrigins(t *testing.T) {
   "plugins": {"shell": {"grants": {"network": false}}},
 }`, "PICOCLAW_TOOLS_EXEC_TIMEOUT_SECONDS=7", "PICOCLAW_LOG_LEVEL=debug")
 	a := mustAgent(t, c, "main")
-	if a.Tools.Set != "all" || a.Tools.Exec.TimeoutSeconds != 7 || a.Tools.Exec.Profile != "seed_strict" || !a.Tools.Exec.EnableDenyPatterns {
+	if a.Tools.Set != "all" || a.Tools.Exec.TimeoutSeconds != 7 || a.Tools.Exec.Profile != "seed_strict" ||
+		!a.Tools.Exec.EnableDenyPatterns {
 		t.Errorf("the tools are %+v", a.Tools)
 	}
 	if got, want := c.Plugin("shell").Grants, (pluginpb.Grant{Workspace: "rw", Exec: true}); !cmp.Equal(got, want) {
@@ -189,7 +192,8 @@ plugins:
 			t.Errorf("the plugin's configuration (-want +got):\n%s", diff)
 		}
 	}
-	if got := find(t, asYAML.Settings(), "isolation.expose_paths[0].mode").Origin; got.Line != 13 || !strings.HasSuffix(got.Name, "config.yaml") {
+	if got := find(t, asYAML.Settings(), "isolation.expose_paths[0].mode").Origin; got.Line != 13 ||
+		!strings.HasSuffix(got.Name, "config.yaml") {
 		t.Errorf("the mode comes from %s", got)
 	}
 }
@@ -209,7 +213,8 @@ func TestExposedPathsAreJoinedByTarget(t *testing.T) {
 	if got := find(t, c.Settings(), "isolation.expose_paths[0].source").Origin.String(); got != c.File()+":2" {
 		t.Errorf("the first source comes from %s", got)
 	}
-	if got := find(t, c.Settings(), "isolation.expose_paths[4].source").Origin.String(); got != "PICOCLAW_ISOLATION_EXPOSE_PATHS" {
+	if got := find(t, c.Settings(),
+		"isolation.expose_paths[4].source").Origin.String(); got != "PICOCLAW_ISOLATION_EXPOSE_PATHS" {
 		t.Errorf("the last source comes from %s", got)
 	}
 }

@@ -10,8 +10,8 @@ import (
 // table, of the object that holds the unknown key, and path the same as it was written; where the answer lies
 // below the same list element or id, it is given as the document would have it.
 //
-// What counts most is how much of the last part is mistyped; then how far the parents are apart. near is false if hardly a
-// letter of it is right.
+// What counts most is how much of the last part is mistyped; then how far the parents are apart. near is false if
+// hardly a letter of it is right.
 func nearestKey(unknown, parent, path string) (key string, near bool) {
 	last := unknown[strings.LastIndex(unknown, ".")+1:]
 	above, written := splitName(parent), splitName(path)
@@ -46,7 +46,8 @@ func unknownKey(full, path string, e *entry) string {
 	for _, child := range e.children {
 		names = append(names, child.name)
 	}
-	return "the nearest known key is " + joinName(path, nearest.Name(full[strings.LastIndex(full, ".")+1:], names)) + ", and " + path + " has " + strings.Join(names, ", ")
+	return "the nearest known key is " + joinName(path, nearest.Name(full[strings.LastIndex(full, ".")+1:], names)) +
+		", and " + path + " has " + strings.Join(names, ", ")
 }
 
 // concrete joins parts, with the first shared of them as they were written.

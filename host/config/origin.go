@@ -50,8 +50,8 @@ type Setting struct {
 
 	Origin Origin
 
-	// Common is the full name that the key has for all agents, and Own says that an agent's own value replaces what is set by
-	// that. Both are only given by [Agent.Settings].
+	// Common is the full name that the key has for all agents, and Own says that an agent's own value replaces what is set
+	// by that. Both are only given by [Agent.Settings].
 	Common string
 	Own    bool
 }

@@ -75,11 +75,13 @@ func TestTheTable(t *testing.T) {
 		if s, ok := row.Default.(string); ok && row.Values != nil && !slices.Contains(row.Values, s) {
 			t.Errorf("the default of %s is not one of its values", row.Name)
 		}
-		if own := row.AgentName(); own != "" && !slices.ContainsFunc(Schema(), func(k Key) bool { return k.Name == "agents.agents[]."+own }) {
+		if own := row.AgentName(); own != "" && !slices.ContainsFunc(Schema(),
+			func(k Key) bool { return k.Name == "agents.agents[]."+own }) {
 			t.Errorf("an agent can't set %s", row.Name)
 		}
 	}
-	for _, name := range []string{"agents.agents[].workspace", "agents.agents[].tools.exec.profile", "agents.agents[].isolation.network"} {
+	for _, name := range []string{"agents.agents[].workspace", "agents.agents[].tools.exec.profile",
+		"agents.agents[].isolation.network"} {
 		if !names[name] {
 			t.Errorf("there is no %s", name)
 		}
@@ -121,9 +123,11 @@ func TestJSONSchema(t *testing.T) {
 		mustLoad(t, text)
 	}
 	for _, text := range []string{
-		`{"log": {"level": "Debug"}}`, `{"audit": {"on_error": "ignore"}}`, `{"tool": {}}`, `{"tools": {"set": "x"}}`, `{"tools": {"exec": {"timeout_seconds": 0}}}`, `{"tools": {"enabled": [""]}}`,
+		`{"log": {"level": "Debug"}}`, `{"audit": {"on_error": "ignore"}}`, `{"tool": {}}`, `{"tools": {"set": "x"}}`,
+		`{"tools": {"exec": {"timeout_seconds": 0}}}`, `{"tools": {"enabled": [""]}}`,
 		`{"agents": {"agents": [{}]}}`, `{"agents": {"agents": [], "list": []}}`, `{"agents": {"list": [{"id": "A"}]}}`,
-		`{"plugins": {"A": {}}}`, `{"plugins": {"a": {"x": 1}}}`, `{"isolation": {"expose_paths": [{"source": "/a", "mode": "x"}]}}`,
+		`{"plugins": {"A": {}}}`, `{"plugins": {"a": {"x": 1}}}`,
+		`{"isolation": {"expose_paths": [{"source": "/a", "mode": "x"}]}}`,
 		`{"agents": {"agents": [{"id": "a", "modules": [{"module": "filesystem", "constraints": {"max_file_size": "x"}}]}]}}`,
 	} {
 		if accepts(text) == nil {
@@ -139,7 +143,8 @@ func TestJSONSchema(t *testing.T) {
 
 func TestParseSize(t *testing.T) {
 	for text, want := range map[string]int64{
-		"1": 1, "12B": 12, "1KB": 1024, "2 kb": 2048, "3KiB": 3072, "100MB": 100 << 20, "50M": 50 << 20, "1gb": 1 << 30, "2TB": 2 << 40,
+		"1": 1, "12B": 12, "1KB": 1024, "2 kb": 2048, "3KiB": 3072, "100MB": 100 << 20, "50M": 50 << 20, "1gb": 1 << 30,
+		"2TB":                 2 << 40,
 		"9223372036854775807": 1<<63 - 1,
 		"":                    -1, "0": -1, "0MB": -1, "-1": -1, "1.5MB": -1, "MB": -1, "1XB": -1, "1 MB ": -1, "1iB": -1,
 		"9223372036854775808": -1, "8388608TB": -1, "99999999999999999999KB": -1,

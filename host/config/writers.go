@@ -8,15 +8,16 @@ import (
 	"runtime"
 )
 
-// openToAll says why a configuration file is one that everybody on the machine could have written, nil if it is not: what
-// is in it decides what agents may do. Modes of Windows say nothing of that.
+// openToAll says why a configuration file is one that everybody on the machine could have written, nil if it is not:
+// what is in it decides what agents may do. Modes of Windows say nothing of that.
 func openToAll(path string, info fs.FileInfo) *Error {
 	if runtime.GOOS == "windows" {
 		return nil
 	}
 	origin := Origin{Source: File, Name: path}
 	if mode := info.Mode(); mode.Perm()&0o002 != 0 {
-		return fault(origin, "", fmt.Sprintf("everybody can write this file (mode %04o), and it decides what agents may do", mode.Perm()), "`chmod go-w "+path+"`")
+		return fault(origin, "", fmt.Sprintf("everybody can write this file (mode %04o), and it decides what agents may do",
+			mode.Perm()), "`chmod go-w "+path+"`")
 	}
 	real, err := filepath.EvalSymlinks(path)
 	if err != nil {

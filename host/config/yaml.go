@@ -13,7 +13,8 @@ import (
 // maxNodes bounds a YAML document after its aliases are filled in, against a small file that unfolds to a huge one.
 const maxNodes = 100_000
 
-// parseYAML parses one YAML document. The nodes get origin, with their line. koanf's own parser is of no use here, as it forgets the lines.
+// parseYAML parses one YAML document. The nodes get origin, with their line. koanf's own parser is of no use here, as
+// it forgets the lines.
 func parseYAML(data []byte, origin Origin) (*node, *Error) {
 	decoder := yaml.NewDecoder(bytes.NewReader(data))
 	var document yaml.Node

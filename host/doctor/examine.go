@@ -88,7 +88,8 @@ func (e *examination) configure(enabled bool) (*isolation.Isolation, error) {
 	if enabled {
 		rules = e.Policy.Isolation().ExposePaths
 	}
-	return isolation.Configure(isolation.Config{Enabled: enabled, Home: e.Policy.Home(), ExposePaths: rules, Groups: true}, e.Logger)
+	return isolation.Configure(isolation.Config{Enabled: enabled, Home: e.Policy.Home(), ExposePaths: rules, Groups: true},
+		e.Logger)
 }
 
 func cause(u *isolation.Unavailable) string {
@@ -142,14 +143,16 @@ func (e *examination) filter() {
 	case in.Enabled || e.Policy.Guard().Restrict:
 		e.report.add(wall, On, "what no ordinary program asks the kernel for is refused", "")
 	default:
-		e.report.add(wall, Off, "neither isolation.enabled nor restrict_to_workspace is true", "set isolation.enabled to true")
+		e.report.add(wall, Off, "neither isolation.enabled nor restrict_to_workspace is true",
+			"set isolation.enabled to true")
 	}
 }
 
 // attacks has the sandbox attacked, and says of each wall whether it held.
 func (e *examination) attacks(ctx context.Context) error {
 	if !selftest.Possible {
-		e.report.add("self-test", Impossible, "there are no attacks for this system, so that what is said here is what is configured", "use Linux")
+		e.report.add("self-test", Impossible,
+			"there are no attacks for this system, so that what is said here is what is configured", "use Linux")
 		return nil
 	}
 	options := selftest.Options{
@@ -180,7 +183,8 @@ func (e *examination) attacked(wall selftest.Wall, result selftest.Result, mode 
 		e.report.add(wall.Name, Impossible, missing, e.cure(mode))
 	default:
 		e.report.OK = false
-		e.report.add(wall.Name, Off, "the self-test could "+wall.Attack+", and got "+result.Got, "report this with the output of `uname -a`")
+		e.report.add(wall.Name, Off, "the self-test could "+wall.Attack+", and got "+result.Got,
+			"report this with the output of `uname -a`")
 	}
 }
 
@@ -201,8 +205,9 @@ func (e *examination) whitelists() {
 	if len(open) == 0 || !e.Policy.Guard().Restrict {
 		return
 	}
-	e.report.add("mount view", Off, "the whole file system is open to the kernel's wall, since these patterns begin with no directory: "+
-		strings.Join(open, ", "), "begin each pattern with ^ and a directory, such as ^/usr/share/")
+	e.report.add("mount view", Off,
+		"the whole file system is open to the kernel's wall, since these patterns begin with no directory: "+
+			strings.Join(open, ", "), "begin each pattern with ^ and a directory, such as ^/usr/share/")
 }
 
 // user warns of a host that has more to lose than it needs.
@@ -210,7 +215,8 @@ func (e *examination) user() {
 	switch uid := os.Geteuid(); {
 	case uid < 0: // this system has none
 	case uid == 0:
-		e.report.add("unprivileged host", Off, "picoclaw runs as root: what gets past every wall is root's", "run picoclaw as a user of its own")
+		e.report.add("unprivileged host", Off, "picoclaw runs as root: what gets past every wall is root's",
+			"run picoclaw as a user of its own")
 	default:
 		e.report.add("unprivileged host", On, fmt.Sprintf("picoclaw runs as uid %d", uid), "")
 	}

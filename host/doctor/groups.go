@@ -6,13 +6,14 @@ import (
 	"github.com/picoclaw/picoclaw/isolation"
 )
 
-// groups says what the kernel bounds an instance and its commands by, together. Nothing depends on it: limits are looked
-// after without it, and ended is what exceeds them.
+// groups says what the kernel bounds an instance and its commands by, together. Nothing depends on it: limits are
+// looked after without it, and ended is what exceeds them.
 func (e *examination) groups() {
 	const wall = "control groups"
 	if e.iso == nil {
 		if !e.Policy.Isolation().Enabled {
-			e.report.add(wall, Off, "neither isolation.enabled nor restrict_to_workspace is true", "set isolation.enabled to true")
+			e.report.add(wall, Off, "neither isolation.enabled nor restrict_to_workspace is true",
+				"set isolation.enabled to true")
 		}
 		return // else nothing starts, as said above
 	}

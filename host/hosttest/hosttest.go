@@ -78,7 +78,7 @@ func build(programs map[string]string) (dir string, err error) {
 	return dir, nil
 }
 
-// plainRun says whether this is a run of tests and nothing else.
+// plainRun reports whether this is a run of tests and nothing else.
 func plainRun() bool {
 	for _, name := range []string{"test.fuzz", "test.bench", "test.list"} {
 		if f := flag.Lookup(name); f != nil && f.Value.String() != "" {

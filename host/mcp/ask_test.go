@@ -46,7 +46,8 @@ func TestWhereNobodyCanBeAskedToolsAreToldSo(t *testing.T) {
 
 // What a tool logs goes to clients that have asked for it, and as much of it as they have.
 func TestAToolLogsToItsClient(t *testing.T) {
-	const plain, more = `"data":"plain","level":"info","logger":"test.tell"`, `"data":{"message":"with more","n":1},"level":"warning","logger":"test.tell"`
+	const plain, more = `"data":"plain","level":"info","logger":"test.tell"`,
+		`"data":{"message":"with more","n":1},"level":"warning","logger":"test.tell"`
 	for level, want := range map[string][]string{"": nil, "debug": {plain, more}, "warning": {more}, "error": nil} {
 		c := talkTo(t, "2025-11-25")
 		if level != "" {

@@ -24,9 +24,12 @@ import (
 // applicable are the suite's scenarios of what this server offers. It has no prompts, no resources and no completion,
 // and nothing that a model could be sampled for.
 var applicable = []string{
-	"server-initialize", "ping", "logging-set-level", "tools-list", "tools-call-simple-text", "tools-call-image", "tools-call-audio",
-	"tools-call-error", "tools-call-with-progress", "tools-call-with-logging", "tools-call-mixed-content", "tools-call-embedded-resource",
-	"tools-call-elicitation", "elicitation-sep1034-defaults", "elicitation-sep1330-enums", "server-sse-multiple-streams", "dns-rebinding-protection",
+	"server-initialize", "ping", "logging-set-level", "tools-list", "tools-call-simple-text", "tools-call-image",
+	"tools-call-audio",
+	"tools-call-error", "tools-call-with-progress", "tools-call-with-logging", "tools-call-mixed-content",
+	"tools-call-embedded-resource",
+	"tools-call-elicitation", "elicitation-sep1034-defaults", "elicitation-sep1330-enums", "server-sse-multiple-streams",
+	"dns-rebinding-protection",
 }
 
 func TestTheConformanceSuite(t *testing.T) {
@@ -88,13 +91,15 @@ func conformanceSuite(t *testing.T) (node, suite string) {
 func serveFixture(t *testing.T) string {
 	t.Helper()
 	dir := hosttest.TempDir(t)
-	home, plugin, picoclaw := filepath.Join(dir, "home"), filepath.Join(dir, "plugins/conformance"), filepath.Join(dir, "picoclaw")
+	home, plugin, picoclaw := filepath.Join(dir, "home"), filepath.Join(dir, "plugins/conformance"),
+		filepath.Join(dir, "picoclaw")
 	for _, made := range []string{home, plugin} {
 		if err := os.MkdirAll(made, 0o700); err != nil {
 			t.Fatal(err)
 		}
 	}
-	for program, pkg := range map[string]string{picoclaw: "../../cmd/picoclaw", filepath.Join(plugin, "conformance"): "./testdata/conformance"} {
+	for program, pkg := range map[string]string{picoclaw: "../../cmd/picoclaw",
+		filepath.Join(plugin, "conformance"): "./testdata/conformance"} {
 		if err := hosttest.Build(program, pkg); err != nil {
 			t.Fatal(err)
 		}

@@ -58,7 +58,8 @@ type lines struct {
 }
 
 func (l Lines) open() *lines {
-	return &lines{Lines: l, out: bufio.NewWriter(l.Writer), incoming: make(chan jsonrpc.Message), over: make(chan struct{}),
+	return &lines{Lines: l, out: bufio.NewWriter(l.Writer), incoming: make(chan jsonrpc.Message),
+		over:   make(chan struct{}),
 		closed: make(chan struct{}), due: make(map[jsonrpc.ID]*batch)}
 }
 

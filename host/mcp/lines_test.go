@@ -20,16 +20,20 @@ func TestABrokenLineIsAnsweredAndTheNextIsRead(t *testing.T) {
 		id   any
 		code float64
 	}{
-		"garbage":      {"garbage", nil, jsonrpc.CodeParseError},
-		"half":         {`{"jsonrpc":"2.0",`, nil, jsonrpc.CodeParseError},
-		"no message":   {`{"a":1}`, nil, jsonrpc.CodeInvalidRequest},
-		"a number":     {`7`, nil, jsonrpc.CodeInvalidRequest},
-		"too long":     {`{"jsonrpc":"2.0","id":1,"method":"` + strings.Repeat("x", maxFrame) + `"}`, 1.0, jsonrpc.CodeInvalidRequest},
-		"no method":    {`{"jsonrpc":"2.0","id":5,"method":7}`, 5.0, jsonrpc.CodeInvalidRequest},
-		"cut off":      {`{"id":"a\"b","params":{"x":"` + strings.Repeat("x", maxFrame) + `"}}`, `a"b`, jsonrpc.CodeInvalidRequest},
-		"cut, id last": {`{"params":{"x":"` + strings.Repeat("x", maxFrame+1000) + `"},"jsonrpc":"2.0","id":12}`, 12.0, jsonrpc.CodeInvalidRequest},
-		"id within":    {`{"params":{"x":"` + strings.Repeat("x", maxFrame) + `","id":12}}`, nil, jsonrpc.CodeInvalidRequest},
-		"two":          {`{"jsonrpc":"2.0","id":5,"method":"ping"}{"jsonrpc":"2.0","id":6,"method":"ping"}`, 5.0, jsonrpc.CodeParseError},
+		"garbage":    {"garbage", nil, jsonrpc.CodeParseError},
+		"half":       {`{"jsonrpc":"2.0",`, nil, jsonrpc.CodeParseError},
+		"no message": {`{"a":1}`, nil, jsonrpc.CodeInvalidRequest},
+		"a number":   {`7`, nil, jsonrpc.CodeInvalidRequest},
+		"too long": {`{"jsonrpc":"2.0","id":1,"method":"` + strings.Repeat("x", maxFrame) + `"}`, 1.0,
+			jsonrpc.CodeInvalidRequest},
+		"no method": {`{"jsonrpc":"2.0","id":5,"method":7}`, 5.0, jsonrpc.CodeInvalidRequest},
+		"cut off": {`{"id":"a\"b","params":{"x":"` + strings.Repeat("x", maxFrame) + `"}}`, `a"b`,
+			jsonrpc.CodeInvalidRequest},
+		"cut, id last": {`{"params":{"x":"` + strings.Repeat("x", maxFrame+1000) + `"},"jsonrpc":"2.0","id":12}`, 12.0,
+			jsonrpc.CodeInvalidRequest},
+		"id within": {`{"params":{"x":"` + strings.Repeat("x", maxFrame) + `","id":12}}`, nil, jsonrpc.CodeInvalidRequest},
+		"two": {`{"jsonrpc":"2.0","id":5,"method":"ping"}{"jsonrpc":"2.0","id":6,"method":"ping"}`, 5.0,
+			jsonrpc.CodeParseError},
 		"binary":       {"\x00\xff\xfe", nil, jsonrpc.CodeParseError},
 		"deep nesting": {strings.Repeat("[", 100000), nil, jsonrpc.CodeParseError},
 	} {
@@ -87,7 +91,8 @@ func TestTheEndWaitsForAnswersThatAreDue(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			asked := make(chan struct{}, 1)
 			c, err := Lines{
-				Reader: strings.NewReader(`{"jsonrpc":"2.0","id":7,"method":"ping"}` + "\n"), Writer: io.Discard, Patience: time.Hour,
+				Reader: strings.NewReader(`{"jsonrpc":"2.0","id":7,"method":"ping"}` + "\n"), Writer: io.Discard,
+				Patience: time.Hour,
 				Gone: func() bool {
 					select {
 					case asked <- struct{}{}:
@@ -200,7 +205,8 @@ func TestCallsTellAndAreCancelled(t *testing.T) {
 		Method string
 		Params struct{ ProgressToken, Message string }
 	}
-	if err := json.Unmarshal([]byte(c.line()), &told); err != nil || told.Params.ProgressToken != "p" || told.Params.Message != "half" {
+	if err := json.Unmarshal([]byte(c.line()), &told); err != nil || told.Params.ProgressToken != "p" ||
+		told.Params.Message != "half" {
 		t.Errorf("what came first is %+v, %v", told, err)
 	}
 	c.line()

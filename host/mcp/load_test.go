@@ -69,7 +69,8 @@ func TestAClientHasNoMoreThanSoMuchUnderWay(t *testing.T) {
 // Over HTTP that holds for all clients together, and nothing of a message is read that is too much.
 func TestTooMuchUnderWayIsRefusedOverHTTP(t *testing.T) {
 	reached := 0
-	h := &sessions{server: NewServer(nothing{}, "test", ""), most: 1, next: http.HandlerFunc(func(http.ResponseWriter, *http.Request) { reached++ })}
+	h := &sessions{server: NewServer(nothing{}, "test", ""), most: 1,
+		next: http.HandlerFunc(func(http.ResponseWriter, *http.Request) { reached++ })}
 	post := func(message string) *httptest.ResponseRecorder {
 		w := httptest.NewRecorder()
 		h.ServeHTTP(w, httptest.NewRequest(http.MethodPost, Path, strings.NewReader(message)))
@@ -85,7 +86,8 @@ func TestTooMuchUnderWayIsRefusedOverHTTP(t *testing.T) {
 		t.Fatal(err)
 	}
 	w := post(strings.Replace(hello, "2025", strings.Repeat("2025", smallMessage), 1))
-	if w.Code != http.StatusServiceUnavailable || w.Header().Get("Retry-After") == "" || !strings.Contains(w.Body.String(), "wait for their answers") {
+	if w.Code != http.StatusServiceUnavailable || w.Header().Get("Retry-After") == "" || !strings.Contains(w.Body.String(),
+		"wait for their answers") {
 		t.Errorf("the answer is %d %v %s", w.Code, w.Header(), w.Body)
 	}
 	if post(hello); reached != 2*maxUnderWay+1 {

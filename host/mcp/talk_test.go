@@ -35,7 +35,8 @@ func (telling) Call(ctx context.Context, _ string, arguments json.RawMessage, ev
 	switch args.Kind {
 	case "log":
 		events(host.Event{Log: &host.Log{Message: "plain"}})
-		events(host.Event{Log: &host.Log{Level: slog.LevelWarn, Message: "with more", Attributes: json.RawMessage(`{"n":1}`)}})
+		events(host.Event{Log: &host.Log{Level: slog.LevelWarn, Message: "with more",
+			Attributes: json.RawMessage(`{"n":1}`)}})
 	case "ask":
 		show := host.FormerOf(ctx)
 		if show == nil {
@@ -54,7 +55,8 @@ func (telling) Call(ctx context.Context, _ string, arguments json.RawMessage, ev
 	case "both":
 		return &host.Result{Text: "line one\nline <two> & \u2028 \"three\"", Structured: json.RawMessage(`{"n":1}`)}
 	case "image":
-		return &host.Result{Text: "an image", Content: []host.Content{{Text: "an image"}, {Data: []byte{0, 1, 2, 255}, MediaType: "image/png"}}}
+		return &host.Result{Text: "an image", Content: []host.Content{{Text: "an image"}, {Data: []byte{0, 1, 2, 255},
+			MediaType: "image/png"}}}
 	case "error":
 		return &host.Result{Text: "until then", Err: &host.Error{Code: "failed", Message: "no", Rule: "r", Hint: "h"}}
 	case "wait":
@@ -121,7 +123,8 @@ func helloIn(version, capabilities string) string {
 
 // toolCall is a call of the one tool.
 func toolCall(id, kind string) string {
-	return `{"jsonrpc":"2.0","id":` + id + `,"method":"tools/call","params":{"name":"test_tell","arguments":{"kind":"` + kind + `"}}}`
+	return `{"jsonrpc":"2.0","id":` + id + `,"method":"tools/call","params":{"name":"test_tell","arguments":{"kind":"` +
+		kind + `"}}}`
 }
 
 func (c *talk) send(message string) {

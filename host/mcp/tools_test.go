@@ -18,16 +18,18 @@ func TestHintsAreWhatIsDeclared(t *testing.T) {
 		spec pluginpb.Spec
 		want *mcp.ToolAnnotations
 	}{
-		"nothing":           {pluginpb.Spec{}, nil},
-		"words":             {pluginpb.Spec{Permissions: []string{"x"}, SideEffects: []string{"y"}}, nil},
-		"high":              {pluginpb.Spec{Risk: "high"}, nil},
-		"idempotent":        {pluginpb.Spec{Idempotent: true}, &mcp.ToolAnnotations{IdempotentHint: true}},
-		"destructive":       {pluginpb.Spec{Destructive: true}, &mcp.ToolAnnotations{DestructiveHint: yes}},
-		"open":              {pluginpb.Spec{OpenWorld: true}, &mcp.ToolAnnotations{OpenWorldHint: yes}},
-		"read only":         {pluginpb.Spec{ReadOnly: true}, &mcp.ToolAnnotations{ReadOnlyHint: true, DestructiveHint: no}},
-		"low":               {pluginpb.Spec{Risk: "low"}, &mcp.ToolAnnotations{DestructiveHint: no, OpenWorldHint: no}},
-		"destructive again": {pluginpb.Spec{Risk: "medium", Destructive: true}, &mcp.ToolAnnotations{DestructiveHint: yes, OpenWorldHint: no}},
-		"low and open":      {pluginpb.Spec{Risk: "low", OpenWorld: true}, &mcp.ToolAnnotations{DestructiveHint: no, OpenWorldHint: yes}},
+		"nothing":     {pluginpb.Spec{}, nil},
+		"words":       {pluginpb.Spec{Permissions: []string{"x"}, SideEffects: []string{"y"}}, nil},
+		"high":        {pluginpb.Spec{Risk: "high"}, nil},
+		"idempotent":  {pluginpb.Spec{Idempotent: true}, &mcp.ToolAnnotations{IdempotentHint: true}},
+		"destructive": {pluginpb.Spec{Destructive: true}, &mcp.ToolAnnotations{DestructiveHint: yes}},
+		"open":        {pluginpb.Spec{OpenWorld: true}, &mcp.ToolAnnotations{OpenWorldHint: yes}},
+		"read only":   {pluginpb.Spec{ReadOnly: true}, &mcp.ToolAnnotations{ReadOnlyHint: true, DestructiveHint: no}},
+		"low":         {pluginpb.Spec{Risk: "low"}, &mcp.ToolAnnotations{DestructiveHint: no, OpenWorldHint: no}},
+		"destructive again": {pluginpb.Spec{Risk: "medium", Destructive: true},
+			&mcp.ToolAnnotations{DestructiveHint: yes, OpenWorldHint: no}},
+		"low and open": {pluginpb.Spec{Risk: "low", OpenWorld: true},
+			&mcp.ToolAnnotations{DestructiveHint: no, OpenWorldHint: yes}},
 	} {
 		got := describe(host.Tool{Name: "test.tool", Spec: &test.spec}).Annotations
 		if diff := cmp.Diff(test.want, got); diff != "" {

@@ -39,7 +39,8 @@ func (e *RunningError) Error() string {
 	if e.Data.PID != 0 {
 		who = fmt.Sprintf(" (process %d)", e.Data.PID)
 	}
-	return fmt.Sprintf("another picoclaw%s runs on %s; stop it first, or set PICOCLAW_HOME to another directory", who, e.Home)
+	return fmt.Sprintf("another picoclaw%s runs on %s; stop it first, or set PICOCLAW_HOME to another directory", who,
+		e.Home)
 }
 
 // StaleError says that a pid file is no running daemon's.
@@ -56,9 +57,9 @@ type PidFile struct {
 	path string
 }
 
-// WritePidFile records this process as the one daemon of an instance root, which has to exist. A stale file is replaced.
-// If another daemon runs the error is a *RunningError. Address and Version of data are the caller's; the rest is filled
-// in. Keep the result until the end: the lock goes with it.
+// WritePidFile records this process as the one daemon of an instance root, which has to exist. A stale file is
+// replaced. If another daemon runs the error is a *RunningError. Address and Version of data are the caller's; the rest
+// is filled in. Keep the result until the end: the lock goes with it.
 func WritePidFile(home string, data Data) (*PidFile, error) {
 	path := filepath.Join(home, Name)
 	file, err := claim(path)
@@ -175,7 +176,7 @@ func read(path string) (Data, error) {
 	return data, nil
 }
 
-// heldByAnother says whether somebody has the lock. This process's own counts: it is a daemon that runs.
+// heldByAnother reports whether somebody has the lock. This process's own counts: it is a daemon that runs.
 func heldByAnother(path string) (bool, error) {
 	file, err := os.OpenFile(path, os.O_RDWR|nonblock, 0)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -68,7 +68,8 @@ func TestOneDaemonAtATime(t *testing.T) {
 	if _, err := WritePidFile(home, Data{}); !errors.As(err, &running) || running.Data.PID != first.Process.Pid {
 		t.Errorf("a second one may start: %v", err)
 	}
-	if _, said := daemon(t, home); !strings.Contains(said, "process "+strconv.Itoa(first.Process.Pid)) || !strings.Contains(said, "PICOCLAW_HOME") {
+	if _, said := daemon(t, home); !strings.Contains(said, "process "+strconv.Itoa(first.Process.Pid)) ||
+		!strings.Contains(said, "PICOCLAW_HOME") {
 		t.Errorf("a second process says %q", said)
 	}
 	// Killed, it leaves its file behind, and that is stale at once.

@@ -17,7 +17,8 @@ import (
 // policy (the agent's id, the origins) is left out.
 func (p *Policy) seal() (*Policy, error) {
 	g := cloneGuard(p.guard)
-	for _, l := range []*[]string{&g.AllowReadPaths, &g.AllowWritePaths, &g.Paths, &g.Protected, &g.Unprotected, &g.Exec.CustomDeny, &g.Exec.CustomAllow} {
+	for _, l := range []*[]string{&g.AllowReadPaths, &g.AllowWritePaths, &g.Paths, &g.Protected, &g.Unprotected,
+		&g.Exec.CustomDeny, &g.Exec.CustomAllow} {
 		*l = sorted(*l)
 	}
 	rules, err := encodeRules(g.Exec.Rules)
@@ -39,7 +40,8 @@ func (p *Policy) seal() (*Policy, error) {
 		Network   bool
 		Exposed   []isolation.ExposePath
 		Rules     []string `json:",omitempty"`
-	}{1, p.home, p.file, g, p.tools, p.plugins, p.limits, p.execEnv, p.isolation.Enabled, p.isolation.Network, exposed, rules})
+	}{1, p.home, p.file, g, p.tools, p.plugins, p.limits, p.execEnv, p.isolation.Enabled, p.isolation.Network, exposed,
+		rules})
 	if err != nil {
 		return nil, fmt.Errorf("computing the digest of the policy of agent %q: %w", p.agent, err)
 	}

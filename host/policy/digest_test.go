@@ -26,7 +26,8 @@ func TestWhatDoesNotMatterIsNotInTheDigest(t *testing.T) {
 		{`{}`, `{"tools": {"set": "picoclaw", "exec": {"timeout_seconds": 60}}}`},
 		{`{"tools": {"disabled": ["a", "b"]}}`, `{"tools": {"disabled": ["b", "a", "b"]}}`},
 		{`{"tools": {"allow_read_paths": ["^/a$", "^/b$"]}}`, `{"tools": {"allow_read_paths": ["^/b$", "^/a$"]}}`},
-		{`{"isolation": {"expose_paths": [{"source": "/a"}, {"source": "/b"}]}}`, `{"isolation": {"expose_paths": [{"source": "/b"}, {"source": "/a", "mode": "ro"}]}}`},
+		{`{"isolation": {"expose_paths": [{"source": "/a"}, {"source": "/b"}]}}`,
+			`{"isolation": {"expose_paths": [{"source": "/b"}, {"source": "/a", "mode": "ro"}]}}`},
 		{`{"tools": {"set": "all"}}`, `{"agents": {"agents": [{"id": "other", "tools": {"set": "all"}}]}}`},
 	} {
 		if d := digests(t, same[0], same[1]); d[0] != d[1] {
@@ -93,7 +94,8 @@ func TestModuleConstraints(t *testing.T) {
 	workspace := filepath.Join(home, "workspace")
 	g := resolve(`, "modules": [{"module": "filesystem", "constraints": {"paths": ["{{workspace}}", "{{workspace}}/link/new", "/etc"], "max_file_size": "50MB"}}]`).Guard()
 	want := []string{workspace, filepath.Join(workspace, "src", "new"), "/etc"}
-	if len(g.Paths) != 3 || g.Paths[0] != want[0] || g.Paths[1] != want[1] || g.Paths[2] != want[2] || g.MaxFileSize != 50<<20 {
+	if len(g.Paths) != 3 || g.Paths[0] != want[0] || g.Paths[1] != want[1] || g.Paths[2] != want[2] ||
+		g.MaxFileSize != 50<<20 {
 		t.Errorf("the constraints are %v and %d; want %v", g.Paths, g.MaxFileSize, want)
 	}
 	if g := resolve(`, "modules": [{"module": "filesystem"}]`).Guard(); g.MaxFileSize != 100<<20 || g.Paths != nil {

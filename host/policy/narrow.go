@@ -23,8 +23,9 @@ type Child struct {
 	AllowReadOutsideWorkspace *bool
 	AllowReadPaths            []string // some of the parent's
 	AllowWritePaths           []string // some of the parent's
-	Paths                     []string // directories that confine the child besides the parent's; absolute or relative to the workspace
-	MaxFileSize               int64    // bytes
+	// directories that confine the child besides the parent's; absolute or relative to the workspace
+	Paths       []string
+	MaxFileSize int64 // bytes
 
 	ToolSet         string   // the parent's, or any when the parent has "all"
 	EnabledTools    []string // of the parent's tools, only those that match a name or glob
@@ -51,7 +52,8 @@ func (p *Policy) Narrow(child Child) (*Policy, error) {
 	out := *p
 	out.guard = cloneGuard(p.guard)
 	for _, step := range []func(*Policy, *Policy, Child) error{
-		narrowFlags, narrowWhitelists, narrowWorkspace, narrowCommands, narrowTools, narrowPlugins, narrowLimits, narrowIsolation,
+		narrowFlags, narrowWhitelists, narrowWorkspace, narrowCommands, narrowTools, narrowPlugins, narrowLimits,
+		narrowIsolation,
 	} {
 		if err := step(&out, p, child); err != nil {
 			return nil, fmt.Errorf("agent %q: %w", p.agent, err)
@@ -79,7 +81,8 @@ func stricter(name string, parent bool, asked *bool, strict bool) (bool, error) 
 
 func narrowFlags(out, parent *Policy, child Child) (err error) {
 	g := parent.guard
-	if out.guard.Restrict, err = stricter("restrict_to_workspace", g.Restrict, child.RestrictToWorkspace, true); err != nil {
+	if out.guard.Restrict, err = stricter("restrict_to_workspace", g.Restrict, child.RestrictToWorkspace,
+		true); err != nil {
 		return err
 	}
 	// A parent that is not restricted reads everywhere, whatever this flag is.
@@ -97,7 +100,8 @@ func narrowFlags(out, parent *Policy, child Child) (err error) {
 func narrowWhitelists(out, parent *Policy, child Child) error {
 	g := parent.guard
 	if child.AllowReadPaths != nil {
-		if err := subset("allow_read_paths", child.AllowReadPaths, g.AllowReadPaths, !g.Restrict || g.AllowReadOutside); err != nil {
+		if err := subset("allow_read_paths", child.AllowReadPaths, g.AllowReadPaths,
+			!g.Restrict || g.AllowReadOutside); err != nil {
 			return err
 		}
 		out.guard.AllowReadPaths = slices.Clone(child.AllowReadPaths)
@@ -163,7 +167,8 @@ func narrowWorkspace(out, parent *Policy, child Child) error {
 		}
 		out.guard.Paths = paths
 	}
-	if child.MaxFileSize < 0 || child.MaxFileSize > 0 && parent.guard.MaxFileSize > 0 && child.MaxFileSize > parent.guard.MaxFileSize {
+	if child.MaxFileSize < 0 || child.MaxFileSize > 0 && parent.guard.MaxFileSize > 0 &&
+		child.MaxFileSize > parent.guard.MaxFileSize {
 		return wider("max_file_size", child.MaxFileSize)
 	}
 	if child.MaxFileSize > 0 {

@@ -13,7 +13,8 @@ import (
 
 func narrowCommands(out, parent *Policy, child Child) (err error) {
 	exec := parent.guard.Exec
-	if out.guard.Exec.DenyPatterns, err = stricter("enable_deny_patterns", exec.DenyPatterns, child.EnableDenyPatterns, true); err != nil {
+	if out.guard.Exec.DenyPatterns, err = stricter("enable_deny_patterns", exec.DenyPatterns, child.EnableDenyPatterns,
+		true); err != nil {
 		return err
 	}
 	if err := checkPatterns("custom_deny_patterns", child.CustomDenyPatterns); err != nil {
@@ -21,7 +22,8 @@ func narrowCommands(out, parent *Policy, child Child) (err error) {
 	}
 	out.guard.Exec.CustomDeny = slices.Concat(exec.CustomDeny, child.CustomDenyPatterns)
 	if child.CustomAllowPatterns != nil {
-		if err := subset("custom_allow_patterns", child.CustomAllowPatterns, exec.CustomAllow, !exec.DenyPatterns); err != nil {
+		if err := subset("custom_allow_patterns", child.CustomAllowPatterns, exec.CustomAllow,
+			!exec.DenyPatterns); err != nil {
 			return err
 		}
 		out.guard.Exec.CustomAllow = slices.Clone(child.CustomAllowPatterns)
@@ -98,10 +100,12 @@ func lower[T int | int64 | time.Duration](name string, limit *T, asked T) error 
 }
 
 func narrowIsolation(out, parent *Policy, child Child) (err error) {
-	if out.isolation.Enabled, err = stricter("isolation.enabled", parent.isolation.Enabled, child.IsolationEnabled, true); err != nil {
+	if out.isolation.Enabled, err = stricter("isolation.enabled", parent.isolation.Enabled, child.IsolationEnabled,
+		true); err != nil {
 		return err
 	}
-	if out.isolation.Network, err = stricter("isolation.network", parent.isolation.Network, child.Network, false); err != nil {
+	if out.isolation.Network, err = stricter("isolation.network", parent.isolation.Network, child.Network,
+		false); err != nil {
 		return err
 	}
 	out.plugins.Network = out.isolation.Network
@@ -110,7 +114,8 @@ func narrowIsolation(out, parent *Policy, child Child) (err error) {
 	}
 	for _, asked := range child.ExposePaths {
 		has := slices.ContainsFunc(parent.isolation.ExposePaths, func(rule isolation.ExposePath) bool {
-			return rule == asked || rule == isolation.ExposePath{Source: asked.Source, Target: asked.Target, Mode: "rw"} && asked.Mode == "ro"
+			return rule == asked || rule == isolation.ExposePath{Source: asked.Source, Target: asked.Target, Mode: "rw"} &&
+				asked.Mode == "ro"
 		})
 		if !has {
 			return wider("expose_paths", fmt.Sprintf("%s on %s (%s)", asked.Source, asked.Target, asked.Mode))

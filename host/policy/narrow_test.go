@@ -39,7 +39,8 @@ func TestAChildIsWhatItAsksFor(t *testing.T) {
 	if err := os.Mkdir(filepath.Join(parent.Workspace(), "sub"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	child, err := parent.Narrow(Child{Workspace: "sub", AllowReadPaths: []string{"^/etc/hosts$"}, DisabledTools: []string{"write_*"}})
+	child, err := parent.Narrow(Child{Workspace: "sub", AllowReadPaths: []string{"^/etc/hosts$"},
+		DisabledTools: []string{"write_*"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,7 +48,8 @@ func TestAChildIsWhatItAsksFor(t *testing.T) {
 	if g.Workspace != filepath.Join(parent.Workspace(), "sub") || len(g.AllowReadPaths) != 1 {
 		t.Errorf("the child's policy is %+v", g)
 	}
-	if child.Allows("filesystem", "write_file", []string{"picoclaw"}) || !child.Allows("filesystem", "read_file", []string{"picoclaw"}) {
+	if child.Allows("filesystem", "write_file", []string{"picoclaw"}) || !child.Allows("filesystem", "read_file",
+		[]string{"picoclaw"}) {
 		t.Error("the child's tools are not the parent's less write_*")
 	}
 	if !parent.Allows("filesystem", "write_file", []string{"picoclaw"}) {

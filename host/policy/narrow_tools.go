@@ -10,7 +10,8 @@ import (
 )
 
 func narrowTools(out, parent *Policy, child Child) error {
-	if err := checkGlobs(child.EnabledTools, child.DisabledTools, child.EnabledPlugins, child.DisabledPlugins); err != nil {
+	if err := checkGlobs(child.EnabledTools, child.DisabledTools, child.EnabledPlugins,
+		child.DisabledPlugins); err != nil {
 		return err
 	}
 	set := parent.Tools().Set()

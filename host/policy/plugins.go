@@ -15,7 +15,8 @@ type Plugin struct {
 	Grants  pluginpb.Grant  // given by the operator and allowed to the agent; the manifest narrows it further
 	Config  json.RawMessage // the plugin's own configuration, an object; nil for none
 
-	// Granted says that the configuration speaks of its grants; what was granted when it was installed does not count then.
+	// Granted says that the configuration speaks of its grants; what was granted when it was installed does not count
+	// then.
 	Granted bool
 }
 
@@ -93,7 +94,8 @@ func rulesFrom(cfg *config.Config, agent *config.Agent) (pluginRules, error) {
 		if err != nil {
 			return pluginRules{}, err
 		}
-		rules.Known[id] = Plugin{Enabled: plugin.Enabled, Dev: plugin.Dev, Grants: plugin.Grants.Intersect(plugin.Grants), Config: raw, Granted: plugin.Granted}
+		rules.Known[id] = Plugin{Enabled: plugin.Enabled, Dev: plugin.Dev, Grants: plugin.Grants.Intersect(plugin.Grants),
+			Config: raw, Granted: plugin.Granted}
 	}
 	return rules, nil
 }

@@ -56,7 +56,8 @@ func TestTheDefaultsAreTheSeeds(t *testing.T) {
 		t.Fatal(err)
 	}
 	g := p.Guard()
-	if p.Agent() != "main" || g.Workspace != filepath.Join(home, "workspace") || !g.Restrict || g.AllowReadOutside || !g.Exec.DenyPatterns {
+	if p.Agent() != "main" || g.Workspace != filepath.Join(home, "workspace") || !g.Restrict || g.AllowReadOutside ||
+		!g.Exec.DenyPatterns {
 		t.Errorf("the default policy is %s %+v", p.Agent(), g)
 	}
 	if got := p.Limits().ExecTimeout.Seconds(); got != 60 {
@@ -131,7 +132,8 @@ func TestTheDigestIsOfWhatIsAllowed(t *testing.T) {
 func TestKernelPathsAreWhatThePolicyImplies(t *testing.T) {
 	for text, want := range map[string]struct{ write, read []string }{
 		`{}`: {write: []string{"W"}},
-		`{"tools": {"allow_read_paths": ["^/etc/hosts$", "^/proc/.*"]}}`:   {write: []string{"W"}, read: []string{"/etc/hosts", "/proc"}},
+		`{"tools": {"allow_read_paths": ["^/etc/hosts$", "^/proc/.*"]}}`: {write: []string{"W"},
+			read: []string{"/etc/hosts", "/proc"}},
 		`{"tools": {"allow_write_paths": ["^/tmp/picoclaw-.*"]}}`:          {write: []string{"/tmp", "W"}},
 		`{"agents": {"defaults": {"allow_read_outside_workspace": true}}}`: {write: []string{"W"}, read: []string{"/"}},
 		`{"agents": {"defaults": {"restrict_to_workspace": false}}}`:       {write: []string{"/", "W"}},
@@ -146,7 +148,8 @@ func TestKernelPathsAreWhatThePolicyImplies(t *testing.T) {
 		}
 		slices.Sort(want.write)
 		write := slices.DeleteFunc(slices.Clone(k.ReadWrite), func(path string) bool { return path == "" })
-		if strings.HasPrefix(p.Workspace(), "/tmp/") && slices.Contains(write, "/tmp") && !slices.Contains(write, p.Workspace()) {
+		if strings.HasPrefix(p.Workspace(), "/tmp/") && slices.Contains(write, "/tmp") && !slices.Contains(write,
+			p.Workspace()) {
 			write = append(write, p.Workspace()) // the test's own directory is below /tmp
 			slices.Sort(write)
 		}

@@ -142,7 +142,8 @@ func alternatePrefix(alternatives []*syntax.Regexp) prefix {
 	return all
 }
 
-// separates says whether every match of expressions behind each other starts with a slash, or is nothing at the end of the text.
+// separates reports whether every match of expressions behind each other starts with a slash, or is nothing at the end
+// of the text.
 func separates(list []*syntax.Regexp) bool {
 	if len(list) == 0 {
 		return false

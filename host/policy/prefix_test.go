@@ -76,7 +76,8 @@ func TestLiteralPrefix(t *testing.T) {
 
 // No clean path that a pattern matches lies outside of what its prefix opens.
 func FuzzLiteralPrefix(f *testing.F) {
-	for _, seed := range []string{`^/etc/hosts$`, `^/a|b`, `^/(?i)a/b`, `^/a/*b`, `(^/a/b)`, `\A/x/y\z`, `^^/a/b`, `^/a{2}/b`, `^(/a/b)*`} {
+	for _, seed := range []string{`^/etc/hosts$`, `^/a|b`, `^/(?i)a/b`, `^/a/*b`, `(^/a/b)`, `\A/x/y\z`, `^^/a/b`,
+		`^/a{2}/b`, `^(/a/b)*`} {
 		f.Add(seed, "/etc/hosts")
 		f.Add(seed, "/a/b")
 	}

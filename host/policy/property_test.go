@@ -28,7 +28,8 @@ type world struct {
 func newWorld(t *testing.T) *world {
 	t.Helper()
 	root := tempHome(t)
-	w := &world{home: filepath.Join(root, "home"), outside: filepath.Join(root, "outside"), rng: rand.New(rand.NewPCG(3, 4))}
+	w := &world{home: filepath.Join(root, "home"), outside: filepath.Join(root, "outside"),
+		rng: rand.New(rand.NewPCG(3, 4))}
 	ws := filepath.Join(w.home, "workspace")
 	for _, dir := range []string{filepath.Join(ws, "sub"), filepath.Join(w.outside, "deep")} {
 		if err := os.MkdirAll(dir, 0o755); err != nil {
@@ -44,11 +45,14 @@ func newWorld(t *testing.T) *world {
 		t.Fatal(err)
 	}
 	w.paths = []string{
-		ws, ws + "/a", ws + "/sub", ws + "/sub/b", ws + "/sub/new", ws + "/link/x", ws + "/link/deep/new", w.outside, w.outside + "/x",
-		w.outside + "/deep/y", w.outside + "/xx", root, "/", "/etc/hosts", "/etc/passwd", w.home, w.home + "/config.json", w.home + "/state",
+		ws, ws + "/a", ws + "/sub", ws + "/sub/b", ws + "/sub/new", ws + "/link/x", ws + "/link/deep/new", w.outside,
+		w.outside + "/x",
+		w.outside + "/deep/y", w.outside + "/xx", root, "/", "/etc/hosts", "/etc/passwd", w.home, w.home + "/config.json",
+		w.home + "/state",
 	}
 	w.patterns = []string{
-		"^" + w.outside + "/x$", "^" + w.outside + "/x", "^" + w.outside + "/.*", "^" + w.outside, "deep", ".*", "^/etc/hosts$", "^/etc/.*",
+		"^" + w.outside + "/x$", "^" + w.outside + "/x", "^" + w.outside + "/.*", "^" + w.outside, "deep", ".*",
+		"^/etc/hosts$", "^/etc/.*",
 		"^/(?i)ETC/hosts$", "^" + root + "/.*",
 	}
 	w.dirs = []string{ws, ws + "/sub", w.outside, w.outside + "/deep", root, "/"}
@@ -79,7 +83,8 @@ func (w *world) policy(t *testing.T) *Policy {
 		"plugins":                      map[string]any{"disabled": some(w, []string{"grep", "s*"})},
 		"isolation":                    map[string]any{"network": w.flip()},
 		"tools": map[string]any{
-			"set": set[w.rng.IntN(3)], "enabled": some(w, []string{"read_file", "*_file", "shell.*", "r*"}), "disabled": some(w, []string{"exec", "write*"}),
+			"set": set[w.rng.IntN(3)], "enabled": some(w, []string{"read_file", "*_file", "shell.*", "r*"}),
+			"disabled":         some(w, []string{"exec", "write*"}),
 			"allow_read_paths": some(w, w.patterns), "allow_write_paths": some(w, w.patterns),
 			"exec": map[string]any{"enable_deny_patterns": w.flip(), "custom_allow_patterns": some(w, allowPatterns),
 				"custom_deny_patterns": some(w, []string{"git"}), "env": some(w, []string{"A", "B"})},
@@ -114,10 +119,12 @@ func (w *world) child(parent *Policy) Child {
 	}
 	g := parent.Guard()
 	c := Child{
-		RestrictToWorkspace: flag(), AllowReadOutsideWorkspace: flag(), EnableDenyPatterns: flag(), Network: flag(), IsolationEnabled: flag(),
-		AllowReadPaths: list(g.AllowReadPaths, w.patterns), AllowWritePaths: list(g.AllowWritePaths, w.patterns),
+		RestrictToWorkspace: flag(), AllowReadOutsideWorkspace: flag(), EnableDenyPatterns: flag(), Network: flag(),
+		IsolationEnabled: flag(),
+		AllowReadPaths:   list(g.AllowReadPaths, w.patterns), AllowWritePaths: list(g.AllowWritePaths, w.patterns),
 		CustomAllowPatterns: list(g.Exec.CustomAllow, allowPatterns), CustomDenyPatterns: some(w, []string{"ls"}),
-		EnabledTools: list([]string{"read_file"}, []string{"exec", "w*", "shell.exec"}), DisabledTools: some(w, []string{"list_dir"}),
+		EnabledTools:   list([]string{"read_file"}, []string{"exec", "w*", "shell.exec"}),
+		DisabledTools:  some(w, []string{"list_dir"}),
 		EnabledPlugins: list([]string{"*"}, []string{"shell", "grep"}), DisabledPlugins: some(w, []string{"filesystem"}),
 		ExecEnv: list(parent.ExecEnv(), []string{"A", "C"}),
 	}
@@ -132,18 +139,21 @@ func (w *world) child(parent *Policy) Child {
 	c.MaxFileSize = []int64{0, 0, 1 << 10, 1 << 30}[w.rng.IntN(4)]
 	c.Limits.ExecTimeout = []time.Duration{0, 0, time.Second, time.Hour}[w.rng.IntN(4)]
 	if w.rng.IntN(4) == 0 {
-		c.Grants = map[string]pluginpb.Grant{"grep": {Workspace: []string{"none", "ro", "rw"}[w.rng.IntN(3)], Exec: w.flip(), Network: w.flip()}}
+		c.Grants = map[string]pluginpb.Grant{"grep": {Workspace: []string{"none", "ro", "rw"}[w.rng.IntN(3)], Exec: w.flip(),
+			Network: w.flip()}}
 	}
 	return c
 }
 
-// kernelAccess is what k gives at path, in words that are in order by their letters: the deepest of its paths decides, and hidden paths go before open ones.
+// kernelAccess is what k gives at path, in words that are in order by their letters: the deepest of its paths decides,
+// and hidden paths go before open ones.
 func kernelAccess(k KernelPaths, path string) string {
 	access, depth := pluginpb.NoWorkspace, -1
 	for _, list := range []struct {
 		paths []string
 		gives string
-	}{{k.Hidden, pluginpb.NoWorkspace}, {k.ReadOnly, pluginpb.ReadOnlyWorkspace}, {k.ReadWrite, pluginpb.ReadWriteWorkspace}} {
+	}{{k.Hidden, pluginpb.NoWorkspace}, {k.ReadOnly, pluginpb.ReadOnlyWorkspace},
+		{k.ReadWrite, pluginpb.ReadWriteWorkspace}} {
 		for _, open := range list.paths {
 			if paths.Within(open, path) && len(open) > depth {
 				access, depth = list.gives, len(open)
@@ -153,7 +163,8 @@ func kernelAccess(k KernelPaths, path string) string {
 	return access
 }
 
-var accesses = map[guard.Access]string{guard.Read: pluginpb.ReadOnlyWorkspace, guard.List: pluginpb.ReadOnlyWorkspace, guard.Write: pluginpb.ReadWriteWorkspace, guard.Delete: pluginpb.ReadWriteWorkspace}
+var accesses = map[guard.Access]string{guard.Read: pluginpb.ReadOnlyWorkspace, guard.List: pluginpb.ReadOnlyWorkspace,
+	guard.Write: pluginpb.ReadWriteWorkspace, guard.Delete: pluginpb.ReadWriteWorkspace}
 
 // The kernel's wall opens all that the guard allows, but for what binds the agent, and never lets it write that.
 func TestTheKernelOpensWhatTheGuardAllows(t *testing.T) {
@@ -175,7 +186,8 @@ func TestTheKernelOpensWhatTheGuardAllows(t *testing.T) {
 				}
 				allowed++
 				if kernelAccess(k, d.Path) < needs {
-					t.Fatalf("the guard allows to %s %s, and the kernel does not:\npolicy %+v\nkernel %+v", access, d.Path, p.Guard(), k)
+					t.Fatalf("the guard allows to %s %s, and the kernel does not:\npolicy %+v\nkernel %+v", access, d.Path, p.Guard(),
+						k)
 				}
 			}
 		}
@@ -261,14 +273,17 @@ func (w *world) widerThan(t *testing.T, child, parent *Policy) string {
 		plugin, name string
 		sets         []string
 	}{
-		{"filesystem", "read_file", []string{"picoclaw"}}, {"filesystem", "write_file", []string{"picoclaw"}}, {"filesystem", "read", []string{"module"}},
-		{"filesystem", "list_dir", []string{"picoclaw"}}, {"grep", "grep", []string{"picoclaw", "module"}}, {"shell", "exec", []string{"picoclaw"}}, {"other", "tool", nil},
+		{"filesystem", "read_file", []string{"picoclaw"}}, {"filesystem", "write_file", []string{"picoclaw"}},
+		{"filesystem", "read", []string{"module"}},
+		{"filesystem", "list_dir", []string{"picoclaw"}}, {"grep", "grep", []string{"picoclaw", "module"}},
+		{"shell", "exec", []string{"picoclaw"}}, {"other", "tool", nil},
 	} {
 		if child.Allows(tool.plugin, tool.name, tool.sets) && !parent.Allows(tool.plugin, tool.name, tool.sets) {
 			return "use " + tool.name
 		}
 		c, p := child.Plugin(tool.plugin).Grants, parent.Plugin(tool.plugin).Grants
-		if both := c.Intersect(p); both.Workspace != c.Workspace || both.Exec != c.Exec || both.Network != c.Network || !slices.Equal(both.Env, c.Env) {
+		if both := c.Intersect(p); both.Workspace != c.Workspace || both.Exec != c.Exec || both.Network != c.Network ||
+			!slices.Equal(both.Env, c.Env) {
 			return "be granted more through " + tool.plugin
 		}
 	}
@@ -276,11 +291,13 @@ func (w *world) widerThan(t *testing.T, child, parent *Policy) string {
 	switch {
 	case cl.ExecTimeout > pl.ExecTimeout || cl.CronTimeout > pl.CronTimeout || cl.ResultSize > pl.ResultSize:
 		return "take longer"
-	case child.Isolation().Network && !parent.Isolation().Network, !child.Isolation().Enabled && parent.Isolation().Enabled:
+	case child.Isolation().Network && !parent.Isolation().Network,
+		!child.Isolation().Enabled && parent.Isolation().Enabled:
 		return "be isolated less"
 	case slices.ContainsFunc(child.ExecEnv(), func(name string) bool { return !slices.Contains(parent.ExecEnv(), name) }):
 		return "see more variables"
-	case parent.Guard().MaxFileSize > 0 && (child.Guard().MaxFileSize == 0 || child.Guard().MaxFileSize > parent.Guard().MaxFileSize):
+	case parent.Guard().MaxFileSize > 0 && (child.Guard().MaxFileSize == 0 ||
+		child.Guard().MaxFileSize > parent.Guard().MaxFileSize):
 		return "read larger files"
 	}
 	return ""
@@ -295,13 +312,15 @@ func TestExposedPathsOfAChild(t *testing.T) {
 	rule := func(source, target, mode string) []isolation.ExposePath {
 		return []isolation.ExposePath{{Source: source, Target: target, Mode: mode}}
 	}
-	for _, good := range [][]isolation.ExposePath{{}, rule("/a", "/a", "rw"), rule("/a", "/a", "ro"), rule("/b", "/c", "ro")} {
+	for _, good := range [][]isolation.ExposePath{{}, rule("/a", "/a", "rw"), rule("/a", "/a", "ro"),
+		rule("/b", "/c", "ro")} {
 		child, err := parent.Narrow(Child{ExposePaths: good})
 		if err != nil || !slices.Equal(child.Isolation().ExposePaths, good) {
 			t.Errorf("%+v: %v", good, err)
 		}
 	}
-	for _, bad := range [][]isolation.ExposePath{rule("/b", "/c", "rw"), rule("/b", "/b", "ro"), rule("/", "/a", "ro"), rule("/a", "/a", "rwx")} {
+	for _, bad := range [][]isolation.ExposePath{rule("/b", "/c", "rw"), rule("/b", "/b", "ro"), rule("/", "/a", "ro"),
+		rule("/a", "/a", "rwx")} {
 		if _, err := parent.Narrow(Child{ExposePaths: bad}); err == nil || !strings.Contains(err.Error(), "wider") {
 			t.Errorf("%+v: %v", bad, err)
 		}

@@ -29,7 +29,8 @@ func TestTheInstanceRootIsProtected(t *testing.T) {
 			t.Errorf("a command may write %s: %+v", path, d)
 		}
 	}
-	for _, path := range []string{filepath.Join(home, "workspace", "a"), filepath.Join(home, "runtime-user-env", "a"), "/elsewhere"} {
+	for _, path := range []string{filepath.Join(home, "workspace", "a"), filepath.Join(home, "runtime-user-env", "a"),
+		"/elsewhere"} {
 		if d := g.Path(guard.Write, path); d.Verdict != guard.Allow {
 			t.Errorf("%s: %+v", path, d)
 		}

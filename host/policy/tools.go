@@ -63,7 +63,8 @@ func (p *Policy) DecideTool(plugin, tool string, sets []string) guard.Decision {
 		d := p.deny(rule, fmt.Sprintf("tool %s.%s is not enabled for agent %s", plugin, tool, p.agent), tool)
 		switch rule {
 		case "tools.set":
-			d.Hint = fmt.Sprintf("set tools.set (%s) to %s", p.origins[rule], strings.Join(append(slices.Clone(sets), setAll), " or "))
+			d.Hint = fmt.Sprintf("set tools.set (%s) to %s", p.origins[rule],
+				strings.Join(append(slices.Clone(sets), setAll), " or "))
 		case "modules":
 			d.Hint = p.moduleHint(tool)
 		}
@@ -85,7 +86,8 @@ func (p *Policy) deny(rule, reason, name string) guard.Decision {
 func (p *Policy) moduleHint(tool string) string {
 	action := moduleAction(tool)
 	if !slices.Contains(config.ModuleActions(), action) {
-		return fmt.Sprintf("no action of a module stands for %s; without modules (%s) the agent has it", tool, p.origins["modules"])
+		return fmt.Sprintf("no action of a module stands for %s; without modules (%s) the agent has it", tool,
+			p.origins["modules"])
 	}
 	return fmt.Sprintf("add the action %s to the filesystem module in modules (%s)", action, p.origins["modules"])
 }

@@ -35,14 +35,17 @@ func TestWhichToolsAreAllowed(t *testing.T) {
 		`{}`:                         {readFile, writeFile, appendFile, listDir, insert, grep, execute, foreign},
 		`"tools": {"set": "module"}`: {read, insert, grep, foreign},
 		`"tools": {"set": "all"}`:    everything,
-		`"tools": {"disabled": ["exec", "write_*"]}`:                                                                {readFile, appendFile, listDir, insert, grep, foreign},
-		`"tools": {"disabled": ["filesystem.*", "weather.forecast"]}`:                                               {grep, execute},
-		`"tools": {"enabled": ["read_file", "grep.*"]}`:                                                             {readFile, grep},
-		`"tools": {"enabled": ["*_file"], "disabled": ["write_file"]}`:                                              {readFile, appendFile},
-		`"plugins": {"enabled": ["file*", "weather"]}`:                                                              {readFile, writeFile, appendFile, listDir, insert, foreign},
-		`"plugins": {"disabled": ["*"]}`:                                                                            {},
-		`"modules": [{"module": "filesystem"}]`:                                                                     {read, insert, grep, foreign},
-		`"modules": [{"module": "filesystem", "actions": ["read"]}]`:                                                {read, foreign},
+		`"tools": {"disabled": ["exec", "write_*"]}`: {readFile, appendFile, listDir, insert, grep, foreign},
+		`"tools": {"disabled": ["filesystem.*", "weather.forecast"]}`: {grep,
+			execute},
+		`"tools": {"enabled": ["read_file", "grep.*"]}`:                {readFile, grep},
+		`"tools": {"enabled": ["*_file"], "disabled": ["write_file"]}`: {readFile, appendFile},
+		`"plugins": {"enabled": ["file*", "weather"]}`:                 {readFile, writeFile, appendFile, listDir, insert, foreign},
+		`"plugins": {"disabled": ["*"]}`:                               {},
+		`"modules": [{"module": "filesystem"}]`: {read,
+			insert, grep, foreign},
+		`"modules": [{"module": "filesystem", "actions": ["read"]}]`: {read,
+			foreign},
 		`"modules": [{"module": "filesystem", "actions": []}]`:                                                      {foreign},
 		`"modules": [{"module": "filesystem", "actions": ["read", "write", "ls"]}], "tools": {"set": "all"}`:        {readFile, writeFile, appendFile, listDir, read, foreign},
 		`"modules": [{"module": "filesystem", "actions": ["read", "ls"]}], "tools": {"set": "picoclaw"}`:            {readFile, listDir, foreign},
@@ -117,7 +120,8 @@ func TestGrants(t *testing.T) {
 	if !p.Enabled || p.Dev != "/build" || string(p.Config) != `{"k":1}` {
 		t.Errorf("the plugin is %+v", p)
 	}
-	if g := p.Grants; g.Workspace != pluginpb.ReadOnlyWorkspace || g.Exec || !g.Network || !slices.Equal(g.Env, []string{"A", "B"}) {
+	if g := p.Grants; g.Workspace != pluginpb.ReadOnlyWorkspace || g.Exec || !g.Network || !slices.Equal(g.Env,
+		[]string{"A", "B"}) {
 		t.Errorf("the grants are %+v", g)
 	}
 	if b.Plugin("p").Grants.Network || b.Plugin("shell").Grants.Network {
@@ -134,17 +138,20 @@ func TestGrants(t *testing.T) {
 
 func TestGrantsOfAChild(t *testing.T) {
 	parent := must(t, `{"plugins": {"p": {"grants": {"workspace": "ro", "exec": true, "env": ["A", "B"]}}}}`)
-	child, err := parent.Narrow(Child{Grants: map[string]pluginpb.Grant{"p": {Workspace: pluginpb.ReadOnlyWorkspace, Env: []string{"B"}}}})
+	child, err := parent.Narrow(Child{Grants: map[string]pluginpb.Grant{"p": {Workspace: pluginpb.ReadOnlyWorkspace,
+		Env: []string{"B"}}}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if g := child.Plugin("p").Grants; g.Workspace != pluginpb.ReadOnlyWorkspace || g.Exec || !slices.Equal(g.Env, []string{"B"}) {
+	if g := child.Plugin("p").Grants; g.Workspace != pluginpb.ReadOnlyWorkspace || g.Exec || !slices.Equal(g.Env,
+		[]string{"B"}) {
 		t.Errorf("the child's grants are %+v", g)
 	}
 	for name, wish := range map[string]pluginpb.Grant{
 		"workspace": {Workspace: pluginpb.ReadWriteWorkspace}, "network": {Network: true}, "env": {Env: []string{"C"}},
 	} {
-		if _, err := parent.Narrow(Child{Grants: map[string]pluginpb.Grant{"p": wish}}); err == nil || !strings.Contains(err.Error(), "plugin p") {
+		if _, err := parent.Narrow(Child{Grants: map[string]pluginpb.Grant{"p": wish}}); err == nil ||
+			!strings.Contains(err.Error(), "plugin p") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -112,8 +112,8 @@ func (p *Policy) checkWorkspace(resolved, named string) error {
 	return nil
 }
 
-// resolveExisting resolves the symbolic links in path as far as it exists, and keeps the rest as it is. What an operator
-// names is not to be a link to nothing.
+// resolveExisting resolves the symbolic links in path as far as it exists, and keeps the rest as it is. What an
+// operator names is not to be a link to nothing.
 func resolveExisting(path string) (string, error) {
 	path = filepath.Clean(path)
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {

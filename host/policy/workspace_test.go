@@ -26,7 +26,8 @@ func newRoot(t *testing.T) root {
 	if err := os.WriteFile(filepath.Join(dir, "file"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for name, target := range map[string]string{"dangling": "nowhere", "link": "project", "to-home": "home", "to-root": "/", "loop": "loop"} {
+	for name, target := range map[string]string{"dangling": "nowhere", "link": "project", "to-home": "home",
+		"to-root": "/", "loop": "loop"} {
 		if err := os.Symlink(target, filepath.Join(dir, name)); err != nil {
 			t.Fatal(err)
 		}

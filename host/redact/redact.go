@@ -74,15 +74,22 @@ var shapes = sync.OnceValue(func() []shape {
 		{[]string{"bearer"}, regexp.MustCompile(`(?i)(\bbearer\s+)[a-z0-9._~+/=-]{12,}`), "${1}" + Mark},
 		{[]string{"://"}, regexp.MustCompile(`([a-zA-Z][a-zA-Z0-9+.-]*://[^\s/:@"']*:)[^\s/@"']+@`), "${1}" + Mark + "@"},
 		// Assignments and options: NAME=value, --name value, "name": "value", with quotes of a quoted text too.
-		{[]string{"pass", "secret", "token", "key", "credential"}, regexp.MustCompile(`(?i)(\b[\w.-]*` + word + `\\?["']?\s*[=:]\s*|--?[\w-]*` + word + `\s+)` +
-			`(?:(\\?")(?:[^"\\\[]|\\[^"])(?:[^"\\]|\\[^"])*|(')[^'\[][^']*|[^\s"'\\&;|\[-][^\s"'&;|]*)`), "${1}${2}${3}" + Mark},
-		{[]string{"pass=", "_key=", "_pw=", "_pin="}, regexp.MustCompile(`(\b[A-Z][A-Z0-9_]*(?:PASS|_KEY|_PW|_PIN)=["']?)[^\s"'&;|\[-][^\s"'&;|]*`), "${1}" + Mark},
+		{[]string{"pass", "secret", "token", "key", "credential"},
+			regexp.MustCompile(`(?i)(\b[\w.-]*` + word + `\\?["']?\s*[=:]\s*|--?[\w-]*` + word + `\s+)` +
+				`(?:(\\?")(?:[^"\\\[]|\\[^"])(?:[^"\\]|\\[^"])*|(')[^'\[][^']*|[^\s"'\\&;|\[-][^\s"'&;|]*)`), "${1}${2}${3}" + Mark},
+		{[]string{"pass=", "_key=", "_pw=", "_pin="},
+			regexp.MustCompile(`(\b[A-Z][A-Z0-9_]*(?:PASS|_KEY|_PW|_PIN)=["']?)[^\s"'&;|\[-][^\s"'&;|]*`), "${1}" + Mark},
 		{[]string{"cookie"}, regexp.MustCompile(`(?i)(\bcookie\s*:\s*)[^\s"'\[][^"'\n]*`), "${1}" + Mark},
 		// A user with a password, not one with a group's number.
-		{[]string{"-u ", "-u=", "-user"}, regexp.MustCompile(`((?:^|\s)(?:-u|--user|--proxy-user)[ =]\s*["']?[^\s:"'/]+:)[^\s"'/\[]*[^\s"'/\[0-9][^\s"'/]*`), "${1}" + Mark},
-		{[]string{"mysql", "mariadb"}, regexp.MustCompile(`(\b(?:mysql|mariadb)[\w-]*\s(?:[^|;&]*?\s)?-p)[^\s"'\[][^\s"']*`), "${1}" + Mark},
-		{[]string{"sshpass", "redis-cli"}, regexp.MustCompile(`(\b(?:sshpass\s+-p|redis-cli\s(?:[^|;&]*?\s)?-a)\s*["']?)[^\s"'\[][^\s"']*`), "${1}" + Mark},
-		{[]string{"sk-", "gh", "glpat-", "xox", "akia", "asia", "aiza", "npm_", "eyj", "pypi-", "hf_", "sk_live_", "rk_live_"},
+		{[]string{"-u ", "-u=", "-user"},
+			regexp.MustCompile(`((?:^|\s)(?:-u|--user|--proxy-user)[ =]\s*["']?[^\s:"'/]+:)[^\s"'/\[]*[^\s"'/\[0-9][^\s"'/]*`),
+			"${1}" + Mark},
+		{[]string{"mysql", "mariadb"}, regexp.MustCompile(`(\b(?:mysql|mariadb)[\w-]*\s(?:[^|;&]*?\s)?-p)[^\s"'\[][^\s"']*`),
+			"${1}" + Mark},
+		{[]string{"sshpass", "redis-cli"},
+			regexp.MustCompile(`(\b(?:sshpass\s+-p|redis-cli\s(?:[^|;&]*?\s)?-a)\s*["']?)[^\s"'\[][^\s"']*`), "${1}" + Mark},
+		{[]string{"sk-", "gh", "glpat-", "xox", "akia", "asia", "aiza", "npm_", "eyj", "pypi-", "hf_", "sk_live_",
+			"rk_live_"},
 			regexp.MustCompile(`\b(?:sk-[A-Za-z0-9_-]{16,}|(?:sk|rk)_live_[A-Za-z0-9]{16,}|gh[pousr]_[A-Za-z0-9]{20,}|github_pat_\w{20,}|glpat-[\w-]{16,}|xox[abeoprs]-[\w-]{10,}|` +
 				`(?:AKIA|ASIA)[0-9A-Z]{16}|AIza[\w-]{30,}|npm_[A-Za-z0-9]{30,}|pypi-[\w-]{30,}|hf_[A-Za-z0-9]{30,}|eyJ[\w-]{8,}\.eyJ[\w-]{8,}\.[\w-]+)`), Mark},
 	}

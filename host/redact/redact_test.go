@@ -9,11 +9,13 @@ import (
 
 func TestTexts(t *testing.T) {
 	for text, want := range map[string]string{
-		"curl -H 'Authorization: Bearer abc.def' https://x":               "curl -H 'Authorization: Bearer " + Mark + "' https://x",
-		"curl -H \"authorization: hunter2hunter2\"":                       "curl -H \"authorization: " + Mark + "\"",
-		"use bearer 0123456789abcdef now":                                 "use bearer " + Mark + " now",
-		"git clone https://me:hunter2@example.org/x":                      "git clone https://me:" + Mark + "@example.org/x",
-		"postgres://app:p%40ss@db:5432/x?sslmode=off":                     "postgres://app:" + Mark + "@db:5432/x?sslmode=off",
+		"curl -H 'Authorization: Bearer abc.def' https://x": "curl -H 'Authorization: Bearer " + Mark +
+			"' https://x",
+		"curl -H \"authorization: hunter2hunter2\"":  "curl -H \"authorization: " + Mark + "\"",
+		"use bearer 0123456789abcdef now":            "use bearer " + Mark + " now",
+		"git clone https://me:hunter2@example.org/x": "git clone https://me:" + Mark + "@example.org/x",
+		"postgres://app:p%40ss@db:5432/x?sslmode=off": "postgres://app:" + Mark +
+			"@db:5432/x?sslmode=off",
 		"GITHUB_TOKEN=abc123 make":                                        "GITHUB_TOKEN=" + Mark + " make",
 		"mysql --password hunter2 -u me":                                  "mysql --password " + Mark + " -u me",
 		"mysql --password=hunter2 -u me":                                  "mysql --password=" + Mark + " -u me",

@@ -10,8 +10,8 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
-// Diff returns what is different in what two versions of a plugin offer and ask for, as a unified diff; empty if nothing
-// is. Their versions and programs are not part of it.
+// Diff returns what is different in what two versions of a plugin offer and ask for, as a unified diff; empty if
+// nothing is. Their versions and programs are not part of it.
 func Diff(old, new *pluginpb.Manifest) (string, error) {
 	before, err := definition(old)
 	if err != nil {

@@ -169,7 +169,8 @@ type Changed struct{ Plugin, File string }
 
 func (e *Changed) Error() string {
 	return fmt.Sprintf("plugin %s is not started: its %s was changed after it was installed; install it again if that was you "+
-		"(`picoclaw plugin remove %s`, then `picoclaw plugin install`), and find out who it was if not", e.Plugin, e.File, e.Plugin)
+		"(`picoclaw plugin remove %s`, then `picoclaw plugin install`), and find out who it was if not", e.Plugin, e.File,
+		e.Plugin)
 }
 
 func changed(id, file string) error { return &Changed{id, file} }

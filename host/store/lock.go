@@ -68,11 +68,13 @@ func (s *Store) Read() (*Lock, error) {
 			s.LockFile(), err)
 	}
 	if lock.Version != lockVersion {
-		return nil, fmt.Errorf("the plugin lock %s has format %d; this picoclaw reads format %d", s.LockFile(), lock.Version, lockVersion)
+		return nil, fmt.Errorf("the plugin lock %s has format %d; this picoclaw reads format %d", s.LockFile(), lock.Version,
+			lockVersion)
 	}
 	for id, pin := range lock.Plugins {
 		if pin == nil || !safeElement(id) || !safeElement(pin.Version) || pin.Files[pin.Binary] == "" {
-			return nil, fmt.Errorf("the plugin lock %s is broken at plugin %q; remove it there and install it again", s.LockFile(), id)
+			return nil, fmt.Errorf("the plugin lock %s is broken at plugin %q; remove it there and install it again",
+				s.LockFile(), id)
 		}
 	}
 	return lock, nil

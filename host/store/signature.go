@@ -33,8 +33,9 @@ func (k Keys) parse() ([]minisign.PublicKey, error) {
 	return keys, nil
 }
 
-// verify checks the signature beside an archive, of the kind that minisign makes unless it is told otherwise. contents is the archive as it is going to be unpacked. It returns the
-// id of the key, empty where there is no signature and none is required.
+// verify checks the signature beside an archive, of the kind that minisign makes unless it is told otherwise. contents
+// is the archive as it is going to be unpacked. It returns the id of the key, empty where there is no signature and
+// none is required.
 func (k Keys) verify(source string, contents io.Reader) (signer string, err error) {
 	keys, err := k.parse()
 	if err != nil {
@@ -61,7 +62,8 @@ func (k Keys) verify(source string, contents io.Reader) (signer string, err erro
 			return fmt.Sprintf("%016X", key.ID()), nil
 		}
 	}
-	return "", fmt.Errorf("its signature %s%s is not one of the keys in signatures.keys; do not install it", source, signatureSuffix)
+	return "", fmt.Errorf("its signature %s%s is not one of the keys in signatures.keys; do not install it", source,
+		signatureSuffix)
 }
 
 // copyArchive copies an archive into a directory of this process's own, so that what is verified is what is unpacked.

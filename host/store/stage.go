@@ -35,8 +35,8 @@ type Package struct {
 	dir string
 }
 
-// Stage copies a package, a directory or an archive (.tar.gz, .tgz or .zip), and checks it and its signature. Nothing of
-// it is run.
+// Stage copies a package, a directory or an archive (.tar.gz, .tgz or .zip), and checks it and its signature. Nothing
+// of it is run.
 func (s *Store) Stage(source string, keys Keys) (staged *Package, err error) {
 	if source, err = filepath.Abs(source); err != nil {
 		return nil, err
@@ -128,7 +128,8 @@ func (p *Package) findBinary() error {
 		}
 		p.Binary = path.Clean(named.Path)
 		if got := p.Files[p.Binary]; got != "" && got != strings.ToLower(named.SHA256) {
-			return fmt.Errorf("its program %s is not the one that its %s speaks of (SHA-256 %s, not %s)", p.Binary, pluginpb.ManifestFile, got, named.SHA256)
+			return fmt.Errorf("its program %s is not the one that its %s speaks of (SHA-256 %s, not %s)", p.Binary,
+				pluginpb.ManifestFile, got, named.SHA256)
 		}
 	}
 	if p.Files[p.Binary] == "" {

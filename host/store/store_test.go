@@ -27,7 +27,8 @@ func archive(t testing.TB, files map[string]string) []byte {
 	z := gzip.NewWriter(&out)
 	w := tar.NewWriter(z)
 	for name, text := range files {
-		if err := w.WriteHeader(&tar.Header{Name: name, Typeflag: tar.TypeReg, Mode: 0o755, Size: int64(len(text))}); err != nil {
+		if err := w.WriteHeader(&tar.Header{Name: name, Typeflag: tar.TypeReg, Mode: 0o755,
+			Size: int64(len(text))}); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := w.Write([]byte(text)); err != nil {
@@ -50,7 +51,8 @@ func written(t testing.TB, name string, data []byte) string {
 }
 
 func good(t testing.TB) string {
-	return written(t, "p.tar.gz", archive(t, map[string]string{"p-1.0.0/p": "#!/bin/sh\n", "p-1.0.0/plugin.json": manifest}))
+	return written(t, "p.tar.gz", archive(t, map[string]string{"p-1.0.0/p": "#!/bin/sh\n",
+		"p-1.0.0/plugin.json": manifest}))
 }
 
 // What is not signed by one of the keys is not installed where that is required; what was changed after it was signed,
@@ -112,7 +114,8 @@ func TestSignatures(t *testing.T) {
 	keys.Required = true
 	source = filepath.Dir(source)
 	refused("a directory", "a directory has no signature")
-	if _, err := s.Stage(good(t), Keys{Public: []string{"RW"}}); err == nil || !strings.Contains(err.Error(), "signatures.keys") {
+	if _, err := s.Stage(good(t), Keys{Public: []string{"RW"}}); err == nil || !strings.Contains(err.Error(),
+		"signatures.keys") {
 		t.Errorf("a key that is none: %v", err)
 	}
 }

@@ -7,9 +7,9 @@ import (
 	"path/filepath"
 )
 
-// checkAddress accepts the address that a plugin printed only if it is a socket in the directory that was made for it, or
-// on Windows, where plugins have none, a port of this machine's own. Anything else would have the host dial whatever the
-// plugin likes. Who answers there has to have the instance's key, besides.
+// checkAddress accepts the address that a plugin printed only if it is a socket in the directory that was made for it,
+// or on Windows, where plugins have none, a port of this machine's own. Anything else would have the host dial whatever
+// the plugin likes. Who answers there has to have the instance's key, besides.
 func checkAddress(goos, socketDir, network, address string) error {
 	if goos == "windows" && network == "tcp" {
 		at, err := netip.ParseAddrPort(address)

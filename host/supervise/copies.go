@@ -8,7 +8,8 @@ import (
 )
 
 // copies are the checked copies of installed plugins that this host's instances run: the bytes that were hashed are the
-// bytes that are executed, and nobody else writes where they are. One is made for each plugin and kept for the host's life.
+// bytes that are executed, and nobody else writes where they are. One is made for each plugin and kept for the host's
+// life.
 type copies struct {
 	mu   sync.Mutex
 	made map[string]func() (string, error) // by digest: its directory

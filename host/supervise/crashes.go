@@ -149,8 +149,8 @@ func Reset(crashDir, plugin string) (bool, error) {
 	return err == nil, err
 }
 
-// Crashed returns how often a plugin has crashed lately, and whether it is not started any more for that, for one agent at
-// least.
+// Crashed returns how often a plugin has crashed lately, and whether it is not started any more for that, for one agent
+// at least.
 func Crashed(crashDir, plugin string) (times int, failed bool) {
 	for _, crashed := range (&crashes{dir: crashDir}).read(plugin).By {
 		for _, t := range crashed.Times {

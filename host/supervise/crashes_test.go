@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// A plugin that crashes is started again at once, then after a while, and then not any more, until somebody says so; one
-// that crashes now and then goes on.
+// A plugin that crashes is started again at once, then after a while, and then not any more, until somebody says so;
+// one that crashes now and then goes on.
 func TestCrashesAreCounted(t *testing.T) {
 	now := time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
 	dir := t.TempDir()

@@ -69,7 +69,8 @@ func (in *instance) answers() bool {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), in.health/2)
 	defer cancel()
-	_, err = grpc_health_v1.NewHealthClient(conn.Conn).Check(ctx, &grpc_health_v1.HealthCheckRequest{Service: plugin.GRPCServiceName})
+	_, err = grpc_health_v1.NewHealthClient(conn.Conn).Check(ctx,
+		&grpc_health_v1.HealthCheckRequest{Service: plugin.GRPCServiceName})
 	switch status.Code(err) {
 	case codes.DeadlineExceeded, codes.Unavailable:
 		return false

@@ -32,7 +32,8 @@ func playHost(home string) {
 		fmt.Println(err)
 		os.Exit(1)
 	}
-	out, err := s.Call(context.Background(), spec(&m), &pluginpb.CallRequest{Tool: "grandchild", Arguments: []byte("{}")}, Listener{})
+	out, err := s.Call(context.Background(), spec(&m), &pluginpb.CallRequest{Tool: "grandchild", Arguments: []byte("{}")},
+		Listener{})
 	if err != nil {
 		fmt.Println(err)
 		os.Exit(1)

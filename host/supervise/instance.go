@@ -155,8 +155,8 @@ func (in *instance) connect(ctx context.Context) error {
 	return nil
 }
 
-// unintroduced says why a program did not open with the handshake: what is wrong with it, unless it was refused for a reason
-// that is said already, or else what go-plugin tells in several lines, behind one of its own.
+// unintroduced says why a program did not open with the handshake: what is wrong with it, unless it was refused for a
+// reason that is said already, or else what go-plugin tells in several lines, behind one of its own.
 func (in *instance) unintroduced(err error) error {
 	var failed *fs.PathError
 	started := in.runner.process.Load() != nil
@@ -168,7 +168,8 @@ func (in *instance) unintroduced(err error) error {
 	if !started || !strings.Contains(err.Error(), "\n") {
 		return err
 	}
-	return fmt.Errorf("%s does not introduce itself as a picoclaw plugin; install the plugin again\n%w", in.spec.Binary, err)
+	return fmt.Errorf("%s does not introduce itself as a picoclaw plugin; install the plugin again\n%w", in.spec.Binary,
+		err)
 }
 
 // recognise checks that the running plugin is what its manifest says, unless the same binary was found to be already.
@@ -261,8 +262,8 @@ func (in *instance) callError(ctx context.Context, err error) error {
 // done is closed when the process has ended.
 func (in *instance) done() <-chan struct{} { return in.runner.process.Load().Done() }
 
-// stop lets the calls under way finish until ctx is done, then ends the process. The instance has been retired: a call that
-// is on its way could otherwise come to the process behind the word that there are no more.
+// stop lets the calls under way finish until ctx is done, then ends the process. The instance has been retired: a call
+// that is on its way could otherwise come to the process behind the word that there are no more.
 func (in *instance) stop(ctx context.Context) {
 	select {
 	case <-in.idle:

@@ -83,8 +83,8 @@ func (s *Supervisor) retire(key string, sl *slot) {
 	}
 }
 
-// Retire takes the instances out of use that are no longer wanted, and stops each when its calls have finished. Calls that
-// come from now on start others.
+// Retire takes the instances out of use that are no longer wanted, and stops each when its calls have finished. Calls
+// that come from now on start others.
 func (s *Supervisor) Retire(wanted func(*Spec) bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -27,7 +27,7 @@ func flock(path string, how int) (*os.File, error) {
 	return f, nil
 }
 
-// ours says whether a directory belongs to this user, and nobody else may use it.
+// ours reports whether a directory belongs to this user, and nobody else may use it.
 func ours(info os.FileInfo) bool {
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	return ok && int(stat.Uid) == os.Getuid() && info.Mode().Perm()&0o077 == 0

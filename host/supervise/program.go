@@ -14,8 +14,8 @@ import (
 	"strings"
 )
 
-// unrunnable says why the program of a plugin that did not start can't run on this machine, and what to do about it. It is
-// nil where nothing is wrong with the program itself.
+// unrunnable says why the program of a plugin that did not start can't run on this machine, and what to do about it. It
+// is nil where nothing is wrong with the program itself.
 func unrunnable(s *Spec) error {
 	if runtime.GOOS == "windows" {
 		return nil // programs are told by their names there
@@ -73,7 +73,8 @@ func badScript(line string, s *Spec) error {
 		return fmt.Errorf(`for %s, which a plugin may start with the exec grant only; have its plugin.json ask for it ("exec": true), grant it, and install the plugin again`, needed[0])
 	}
 	for _, name := range needed {
-		if only := s.Profile.Programs; len(only) > 0 && !slices.Contains(only, name) && !slices.Contains(only, filepath.Base(name)) {
+		if only := s.Profile.Programs; len(only) > 0 && !slices.Contains(only, name) && !slices.Contains(only,
+			filepath.Base(name)) {
 			return fmt.Errorf("for %s, which is not among the programs that its plugin.json says it starts (%s); add it there, and install the plugin again",
 				name, strings.Join(only, ", "))
 		}

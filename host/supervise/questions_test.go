@@ -14,7 +14,8 @@ import (
 
 func TestAToolThatHasNobodyToAskIsToldSo(t *testing.T) {
 	each(t, func(_ *testing.T, f *fixture) {
-		if e := f.call(f.spec(), "ask", nil).GetError(); e.GetCode() != pluginpb.CodeNobodyToAsk || !strings.Contains(e.GetMessage(), "nobody can be asked") {
+		if e := f.call(f.spec(), "ask", nil).GetError(); e.GetCode() != pluginpb.CodeNobodyToAsk ||
+			!strings.Contains(e.GetMessage(), "nobody can be asked") {
 			t.Errorf("%v", e)
 		}
 	})
@@ -26,20 +27,22 @@ func TestQuestionsAreAnswered(t *testing.T) {
 		spec := f.spec()
 		for range 3 {
 			asked := 0
-			out, err := f.Call(t.Context(), spec, request(t, "ask", nil), Listener{Answer: func(q *pluginpb.Question) *pluginpb.Answer {
-				if asked++; q.GetMessage() != "And now?" || string(q.GetSchema()) != `{"type":"object"}` || asked > 2 {
-					return &pluginpb.Answer{Action: "decline"}
-				}
-				return &pluginpb.Answer{Action: "accept", Content: fmt.Appendf(nil, `{"n":%d}`, asked)}
-			}})
+			out, err := f.Call(t.Context(), spec, request(t, "ask", nil),
+				Listener{Answer: func(q *pluginpb.Question) *pluginpb.Answer {
+					if asked++; q.GetMessage() != "And now?" || string(q.GetSchema()) != `{"type":"object"}` || asked > 2 {
+						return &pluginpb.Answer{Action: "decline"}
+					}
+					return &pluginpb.Answer{Action: "accept", Content: fmt.Appendf(nil, `{"n":%d}`, asked)}
+				}})
 			if err != nil || out.Result.GetText() != `{"n":1} {"n":2} decline` {
 				t.Errorf("%v, %v", out, err)
 			}
 			f.call(spec, "pid", nil)
 		}
-		out, err := f.Call(t.Context(), spec, request(t, "ask", nil), Listener{Answer: func(*pluginpb.Question) *pluginpb.Answer {
-			return &pluginpb.Answer{Error: "the person has left"}
-		}})
+		out, err := f.Call(t.Context(), spec, request(t, "ask", nil),
+			Listener{Answer: func(*pluginpb.Question) *pluginpb.Answer {
+				return &pluginpb.Answer{Error: "the person has left"}
+			}})
 		if err != nil || out.Result.GetError().GetMessage() != "nobody can be asked: the person has left" {
 			t.Errorf("%v, %v", out, err)
 		}

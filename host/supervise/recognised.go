@@ -6,8 +6,8 @@ import (
 )
 
 // recognised keeps which binaries have said of themselves what their manifest says. To say it, a plugin builds all its
-// tools' schemas, which takes longer than all else that it does before its first call. One note for each plugin is kept, of
-// the binary that was asked last.
+// tools' schemas, which takes longer than all else that it does before its first call. One note for each plugin is
+// kept, of the binary that was asked last.
 type recognised struct {
 	dir string // empty to keep none
 }

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// What a binary says of itself is compared with its manifest at its first start, and again when either is another: not at
-// each start.
+// What a binary says of itself is compared with its manifest at its first start, and again when either is another: not
+// at each start.
 func TestABinaryIsAskedOnceWhatItIs(t *testing.T) {
 	each(t, func(t *testing.T, f *fixture) {
 		f.known.dir = filepath.Join(f.home, "cache")

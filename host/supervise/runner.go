@@ -132,8 +132,8 @@ func (r *pluginRunner) Wait(ctx context.Context) error {
 	return nil
 }
 
-// Kill ends the process and everything it has started, politely first: but one that has cleared up, and that nothing can
-// outlive, has nothing left to be polite about.
+// Kill ends the process and everything it has started, politely first: but one that has cleared up, and that nothing
+// can outlive, has nothing left to be polite about.
 func (r *pluginRunner) Kill(ctx context.Context) error {
 	process := r.process.Load()
 	if process == nil {
@@ -151,7 +151,8 @@ func (r *pluginRunner) Kill(ctx context.Context) error {
 	return err
 }
 
-// noSandbox says why the process, which has ended, never ran: this machine gives no sandbox. It is nil if that is not why.
+// noSandbox says why the process, which has ended, never ran: this machine gives no sandbox. It is nil if that is not
+// why.
 func (r *pluginRunner) noSandbox() error {
 	process := r.process.Load()
 	if process == nil {

@@ -70,7 +70,8 @@ func (s *socketDir) usableParent() (string, error) {
 		}
 	}
 	if parent == "" {
-		return "", fmt.Errorf("%s is too long a path for plugin sockets; give picoclaw a shorter home (PICOCLAW_HOME)", s.parent)
+		return "", fmt.Errorf("%s is too long a path for plugin sockets; give picoclaw a shorter home (PICOCLAW_HOME)",
+			s.parent)
 	}
 	if parent != s.parent {
 		s.logger.Debug("the path of the run directory is too long for sockets", "instead", parent)

@@ -44,13 +44,17 @@ func TestAPluginThatDoesNotStartSaysWhy(t *testing.T) {
 			name, want string
 			change     func(*Spec)
 		}{
-			{"is a script for nothing", "for /nowhere/python3, which is not there or not executable; install it", contents("#!/nowhere/python3 -I\n", true)},
-			{"is a script for nothing in PATH", "for python0, which is not there or not executable; install it", contents("#!/usr/bin/env -S A=b python0 -I\n", true)},
+			{"is a script for nothing", "for /nowhere/python3, which is not there or not executable; install it",
+				contents("#!/nowhere/python3 -I\n", true)},
+			{"is a script for nothing in PATH", "for python0, which is not there or not executable; install it",
+				contents("#!/usr/bin/env -S A=b python0 -I\n", true)},
 			{"is a script for no program", "for /etc, which is not there or not executable", contents("#!/etc\n", true)},
 			{"is a script of Windows'", "save it with LF line ends", contents("#!/bin/sh\r\necho hi\r\n", true)},
 			{"is a script for no path", "begin it with #! and an absolute path", contents("#! sh\n", true)},
 			{"is a script that may start nothing", "is a script ", contents("#!/bin/sh\n"+strings.Repeat("#", 64), false)},
-			{"is a script that may start others", "for /bin/sh, which is not among the programs that its plugin.json says it starts (rg)", contents("#!/bin/sh\n", true, "rg")},
+			{"is a script that may start others",
+				"for /bin/sh, which is not among the programs that its plugin.json says it starts (rg)",
+				contents("#!/bin/sh\n", true, "rg")},
 			{"is a text", "is neither a program for linux/", contents("echo hi\n", true)},
 			{"is cut off", "is neither a program for linux/", contents("\x7fELF", true)},
 			{"is for other processors", "is a program for other processors (EM_BPF)", contents(string(program), true)},

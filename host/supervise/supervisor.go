@@ -141,7 +141,7 @@ func (s *Supervisor) Call(ctx context.Context, spec *Spec, req *pluginpb.CallReq
 	return out, err
 }
 
-// wasLast says whether a crash was one too many for its plugin, once it is noted. That is not waited for long.
+// wasLast reports whether a crash was one too many for its plugin, once it is noted. That is not waited for long.
 func (s *Supervisor) wasLast(in *instance) bool {
 	select {
 	case <-in.noted:

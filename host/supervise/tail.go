@@ -26,8 +26,8 @@ func (t *tail) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// String returns what is kept, from the first whole line on. What a terminal would take for a command is spelled out: it
-// ends up in front of people.
+// String returns what is kept, from the first whole line on. What a terminal would take for a command is spelled out:
+// it ends up in front of people.
 func (t *tail) String() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -40,8 +40,8 @@ func (t *tail) String() string {
 	return strings.TrimSpace(spelledOut(text, true))
 }
 
-// spelledOut writes what can't be seen as Go writes it in a string, but for line ends and tabs where there may be several
-// lines.
+// spelledOut writes what can't be seen as Go writes it in a string, but for line ends and tabs where there may be
+// several lines.
 func spelledOut(text string, lines bool) string {
 	var b strings.Builder
 	for _, r := range strings.ToValidUTF8(text, "\uFFFD") {

@@ -107,7 +107,8 @@ func (c *check) tool(s *pluginpb.Spec) error {
 		return err
 	}
 	if !closed(input) {
-		c.add(s.Name, "", "its arguments are open: names that it does not know are taken", `add "additionalProperties": false to the schema`)
+		c.add(s.Name, "", "its arguments are open: names that it does not know are taken",
+			`add "additionalProperties": false to the schema`)
 	}
 	c.fields(s.Name, "", input)
 	return nil
@@ -120,12 +121,14 @@ func (c *check) hints(t claims) {
 	case t.tool.ReadOnly && t.tool.Destructive:
 		c.add(name, "", "it says that it changes nothing and that it destroys", "take off one of ReadOnly and Destructive")
 	case t.tool.ReadOnly && t.has(pluginpb.ClaimWrite, pluginpb.ClaimDelete):
-		c.add(name, "", "it says that it changes nothing, and claims a path to write or delete", "take off ReadOnly, or claim read")
+		c.add(name, "", "it says that it changes nothing, and claims a path to write or delete",
+			"take off ReadOnly, or claim read")
 	case t.has(pluginpb.ClaimDelete) && !t.tool.Destructive:
 		c.add(name, "", "it deletes and does not say that it is destructive", "add Destructive")
 	}
 	if t.has(pluginpb.ClaimCwd, pluginpb.ClaimStdin, pluginpb.ClaimEnv) && !t.has(pluginpb.ClaimCommand) {
-		c.add(name, "", "it claims the surroundings of a command, and no command", "claim command for the field that holds it")
+		c.add(name, "", "it claims the surroundings of a command, and no command",
+			"claim command for the field that holds it")
 	}
 	if risk := t.tool.Risk; risk != "" && !slices.Contains([]string{"low", "medium", "high"}, risk) {
 		c.add(name, "", fmt.Sprintf("its risk is %q", risk), "say low, medium or high")
@@ -143,7 +146,8 @@ func (c *check) grants() {
 		case paths && asked.Workspace == "none":
 			c.add(name, "", "it takes paths, and the plugin asks for no workspace", "ask for it in Grants")
 		case t.has(pluginpb.ClaimWrite, pluginpb.ClaimDelete) && asked.Workspace == "ro":
-			c.add(name, "", "it changes files, and the plugin asks for a workspace to read only", "ask for WorkspaceAccess in Grants")
+			c.add(name, "", "it changes files, and the plugin asks for a workspace to read only",
+				"ask for WorkspaceAccess in Grants")
 		}
 		if t.has(pluginpb.ClaimCommand) && !asked.Exec {
 			c.add(name, "", "it takes commands, and the plugin does not ask to start programs", "ask for Exec in Grants")
@@ -151,6 +155,7 @@ func (c *check) grants() {
 		changes = changes || !t.tool.ReadOnly
 	}
 	if asked.Workspace == "rw" && !changes {
-		c.add("", "", "the plugin asks to change the workspace, and all its tools say that they change nothing", "ask for ReadOnlyWorkspace")
+		c.add("", "", "the plugin asks to change the workspace, and all its tools say that they change nothing",
+			"ask for ReadOnlyWorkspace")
 	}
 }

@@ -72,22 +72,31 @@ func TestFindings(t *testing.T) {
 		{"the kind of a file", plugin(tool[struct {
 			File string `json:"file" jsonschema:"which" enum:"first,last"`
 		}](sdk.Traits{})), ""},
-		{"a version", with(func(p *sdk.Plugin) { p.Version = "1.0" }, tool[good](sdk.Traits{})), `the version "1.0" is not a semantic one; write three numbers`},
+		{"a version", with(func(p *sdk.Plugin) { p.Version = "1.0" }, tool[good](sdk.Traits{})),
+			`the version "1.0" is not a semantic one; write three numbers`},
 		{"no doc", with(func(p *sdk.Plugin) { p.Doc = "" }, tool[good](sdk.Traits{})), "the plugin has no doc"},
-		{"a long doc", with(func(p *sdk.Plugin) { p.Doc = strings.Repeat("long ", 50) + "." }, tool[good](sdk.Traits{})), "has 251 bytes"},
+		{"a long doc", with(func(p *sdk.Plugin) { p.Doc = strings.Repeat("long ", 50) + "." }, tool[good](sdk.Traits{})),
+			"has 251 bytes"},
 		{"a field without a word", plugin(tool[silent](sdk.Traits{})), "tool act: field count: nothing says what it means"},
-		{"a path without a claim", plugin(tool[unclaimed](sdk.Traits{})), "tool act: field target.source_file: its name says"},
+		{"a path without a claim", plugin(tool[unclaimed](sdk.Traits{})),
+			"tool act: field target.source_file: its name says"},
 		{"paths without a claim", plugin(tool[unclaimedList](sdk.Traits{})), "tool act: field paths: its name says"},
-		{"a default that does not fit", plugin(tool[badDefault](sdk.Traits{})), `field mode: its default "quick" does not fit`},
-		{"read-only and writing", plugin(tool[write](sdk.Traits{ReadOnly: true}), tool2()), "it says that it changes nothing, and claims"},
-		{"read-only and destructive", plugin(tool[good](sdk.Traits{ReadOnly: true, Destructive: true}), tool2()), "and that it destroys"},
+		{"a default that does not fit", plugin(tool[badDefault](sdk.Traits{})),
+			`field mode: its default "quick" does not fit`},
+		{"read-only and writing", plugin(tool[write](sdk.Traits{ReadOnly: true}), tool2()),
+			"it says that it changes nothing, and claims"},
+		{"read-only and destructive", plugin(tool[good](sdk.Traits{ReadOnly: true, Destructive: true}), tool2()),
+			"and that it destroys"},
 		{"deleting in silence", plugin(tool[remove](sdk.Traits{})), "add Destructive"},
 		{"deleting", plugin(tool[remove](sdk.Traits{Destructive: true})), ""},
 		{"a directory for no command", plugin(tool[cwdOnly](sdk.Traits{})), "and no command"},
 		{"a risk", plugin(tool[good](sdk.Traits{Risk: "grave"})), `its risk is "grave"`},
-		{"no workspace", with(func(p *sdk.Plugin) { p.Grants.Workspace = "" }, tool[good](sdk.Traits{})), "asks for no workspace"},
-		{"a workspace to read", with(func(p *sdk.Plugin) { p.Grants.Workspace = sdk.ReadOnlyWorkspace }, tool[write](sdk.Traits{})), "to read only"},
-		{"no programs", with(func(p *sdk.Plugin) { p.Grants.Exec = false }, tool[run](sdk.Traits{})), "does not ask to start programs"},
+		{"no workspace", with(func(p *sdk.Plugin) { p.Grants.Workspace = "" }, tool[good](sdk.Traits{})),
+			"asks for no workspace"},
+		{"a workspace to read", with(func(p *sdk.Plugin) { p.Grants.Workspace = sdk.ReadOnlyWorkspace },
+			tool[write](sdk.Traits{})), "to read only"},
+		{"no programs", with(func(p *sdk.Plugin) { p.Grants.Exec = false }, tool[run](sdk.Traits{})),
+			"does not ask to start programs"},
 		{"too much", plugin(tool[good](sdk.Traits{ReadOnly: true})), "asks to change the workspace"},
 	}
 	for _, tt := range tests {
@@ -112,7 +121,10 @@ func TestFindings(t *testing.T) {
 
 // tool2 changes something, so that a plugin that asks to is right to.
 func tool2() sdk.Tool {
-	return sdk.NewTool("change", "Changes.", func(context.Context, *sdk.Request[struct{}]) (string, error) { return "", nil }, sdk.Traits{})
+	return sdk.NewTool("change", "Changes.", func(context.Context, *sdk.Request[struct{}]) (string, error) {
+		return "",
+			nil
+	}, sdk.Traits{})
 }
 
 func TestAManifestThatNoHostTakesIsAnError(t *testing.T) {

@@ -27,7 +27,8 @@ func TestDefaultsAreNotSharedByTwoReaders(t *testing.T) {
 
 func TestAConfigurationThatIsNoStructIsRefused(t *testing.T) {
 	p := Plugin{ID: "p", Version: "1.0.0", Doc: "d", Config: "hello"}
-	if _, err := Manifest(p); err == nil || !strings.Contains(err.Error(), "configuration: the type is string; it must be a struct") {
+	if _, err := Manifest(p); err == nil || !strings.Contains(err.Error(),
+		"configuration: the type is string; it must be a struct") {
 		t.Errorf("the error is %v", err)
 	}
 }
@@ -39,7 +40,8 @@ type bounded struct {
 
 // Whatever an operator writes, a handler sees settings within their bounds or none.
 func FuzzConfiguration(f *testing.F) {
-	for _, seed := range []string{``, `{}`, `{"times":3}`, `{"times":10}`, `{"TIMES":99}`, `{"times":1,"times":99}`, `{"greeting":null}`, `[]`, `{"times":1e0}`} {
+	for _, seed := range []string{``, `{}`, `{"times":3}`, `{"times":10}`, `{"TIMES":99}`, `{"times":1,"times":99}`,
+		`{"greeting":null}`, `[]`, `{"times":1e0}`} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, raw string) {

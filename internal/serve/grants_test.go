@@ -43,20 +43,23 @@ func TestAWorkspaceThatIsNotGranted(t *testing.T) {
 		}
 		p := sdk.Plugin{ID: "p", Version: "1.0.0", Doc: "Tests.", Grants: sdk.Grants{Workspace: test.asked}}
 		for name, use := range uses {
-			p.Tools = append(p.Tools, sdk.NewTool(name, "Uses the workspace.", func(_ context.Context, r *sdk.Request[struct{}]) (string, error) {
-				return "", use(r)
-			}, sdk.Traits{}))
+			p.Tools = append(p.Tools, sdk.NewTool(name, "Uses the workspace.",
+				func(_ context.Context, r *sdk.Request[struct{}]) (string, error) {
+					return "", use(r)
+				}, sdk.Traits{}))
 		}
 		s := serve.NewServer(served.Plugin(p), hclog.NewNullLogger())
 		policy := pluginpb.NewPolicy(guard.Policy{Workspace: t.TempDir(), Restrict: true})
-		if _, err := s.Configure(t.Context(), &pluginpb.ConfigureRequest{Policy: policy, Grants: &pluginpb.Grants{Workspace: "none"}}); err != nil {
+		if _, err := s.Configure(t.Context(), &pluginpb.ConfigureRequest{Policy: policy,
+			Grants: &pluginpb.Grants{Workspace: "none"}}); err != nil {
 			t.Fatal(err)
 		}
 		for name := range uses {
 			stream := &answers{ctx: t.Context()}
 			err := s.Call(&pluginpb.CallRequest{Tool: name, Arguments: []byte("{}")}, stream)
 			got := stream.result.GetError()
-			if err != nil || got.GetCode() != sdk.AccessDenied || got.GetRule() != "grant.workspace" || got.GetHint() != test.hint ||
+			if err != nil || got.GetCode() != sdk.AccessDenied || got.GetRule() != "grant.workspace" ||
+				got.GetHint() != test.hint ||
 				got.GetMessage() != "access denied: plugin p is not granted the workspace" {
 				t.Errorf("%s: %v, %v", name, err, got)
 			}

@@ -61,7 +61,8 @@ func help(w io.Writer, p Plugin) {
 	fmt.Fprintf(w, "%s %s is a picoclaw plugin: %s\n\nIt is started by picoclaw. By itself it understands:\n"+
 		"  describe                           print the manifest that goes beside it as %s\n"+
 		"  call TOOL [JSON] [--config JSON]   run one tool in the current directory; \"-\" reads JSON from standard input\n"+
-		"  call TOOL --help                   say what a tool takes\n\nIts tools:\n", p.ID, p.Version, p.Doc, pluginpb.ManifestFile)
+		"  call TOOL --help                   say what a tool takes\n\nIts tools:\n", p.ID, p.Version, p.Doc,
+		pluginpb.ManifestFile)
 	for _, t := range p.Tools {
 		fmt.Fprintf(w, "  %-18s %s\n", t.spec.Name, firstLine(t.spec.Doc))
 	}

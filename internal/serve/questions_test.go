@@ -46,13 +46,15 @@ func (c *conversation) Recv() (*pluginpb.CallRequest, error) {
 // converse serves a tool to f, on one stream.
 func converse(t *testing.T, tool sdk.Tool, f func(c *conversation)) {
 	t.Helper()
-	s := serve.NewServer(served.Plugin(sdk.Plugin{ID: "p", Version: "1.0.0", Doc: "Tests.", Tools: []sdk.Tool{tool}}), hclog.NewNullLogger())
+	s := serve.NewServer(served.Plugin(sdk.Plugin{ID: "p", Version: "1.0.0", Doc: "Tests.", Tools: []sdk.Tool{tool}}),
+		hclog.NewNullLogger())
 	policy := pluginpb.NewPolicy(guard.Policy{Workspace: t.TempDir(), Restrict: true})
 	if _, err := s.Configure(t.Context(), &pluginpb.ConfigureRequest{Policy: policy}); err != nil {
 		t.Fatal(err)
 	}
 	synctest.Test(t, func(t *testing.T) {
-		c := &conversation{ctx: t.Context(), requests: make(chan *pluginpb.CallRequest, 8), events: make(chan *pluginpb.CallEvent, 64)}
+		c := &conversation{ctx: t.Context(), requests: make(chan *pluginpb.CallRequest, 8),
+			events: make(chan *pluginpb.CallEvent, 64)}
 		ended := make(chan error, 1)
 		go func() { ended <- s.Calls(c) }()
 		f(c)
@@ -78,9 +80,12 @@ func TestTheCallsTimeStandsStillWhileAPersonThinks(t *testing.T) {
 			first := (<-c.events).GetQuestion()
 			second := (<-c.events).GetQuestion()
 			time.Sleep(time.Hour) // of the test's own clock
-			c.requests <- &pluginpb.CallRequest{Answer: &pluginpb.Answer{Id: first.GetId(), Action: "accept", Content: []byte(`{"late":1}`)}}
-			c.requests <- &pluginpb.CallRequest{Answer: &pluginpb.Answer{Id: second.GetId(), Action: "accept", Content: []byte(`{}`)}}
-			c.requests <- &pluginpb.CallRequest{Answer: &pluginpb.Answer{Id: second.GetId(), Action: "decline"}} // nobody waits for it
+			c.requests <- &pluginpb.CallRequest{Answer: &pluginpb.Answer{Id: first.GetId(), Action: "accept",
+				Content: []byte(`{"late":1}`)}}
+			c.requests <- &pluginpb.CallRequest{Answer: &pluginpb.Answer{Id: second.GetId(), Action: "accept",
+				Content: []byte(`{}`)}}
+			// nobody waits for it
+			c.requests <- &pluginpb.CallRequest{Answer: &pluginpb.Answer{Id: second.GetId(), Action: "decline"}}
 			if got := (<-c.events).GetResult(); got.GetText() != "wait for a person's answer: context deadline exceeded, accept {}, <nil>" {
 				t.Errorf("%v", got)
 			}

@@ -77,7 +77,8 @@ func annotateFields(s *jsonschema.Schema, t reflect.Type) error {
 		if prop == nil {
 			continue // unexported, embedded or left out of the JSON
 		}
-		if f.Type.Kind() == reflect.Pointer && strings.Contains(options, "omit") && len(prop.Types) == 2 && prop.Types[0] == "null" {
+		if f.Type.Kind() == reflect.Pointer && strings.Contains(options, "omit") && len(prop.Types) == 2 &&
+			prop.Types[0] == "null" {
 			// It is left out where there is nothing; to send null for it would be a third way.
 			prop.Type, prop.Types = prop.Types[1], nil
 		}

@@ -59,7 +59,8 @@ func TestTheSchemaSaysWhatTheTagsSay(t *testing.T) {
 	for _, site := range sites {
 		found = append(found, strings.Join(site.Path, ".")+"="+string(site.Claim))
 	}
-	if got, want := strings.Join(found, " "), "deep.*.to=delete dir=cwd env=env line=command path=read paths.*=write"; got != want {
+	if got, want := strings.Join(found, " "),
+		"deep.*.to=delete dir=cwd env=env line=command path=read paths.*=write"; got != want {
 		t.Errorf("the claims are %s\nwant %s", got, want)
 	}
 }

@@ -20,11 +20,12 @@ import (
 // handed is the one descriptor besides the standard streams that the command is given: a directory outside its view.
 const handed = 3
 
-// Possible says whether there are attacks for this system.
+// Possible reports whether there are attacks for this system.
 const Possible = true
 
 // Attack tries to get out of the sandbox that this process is in, and writes a Result for each wall, one JSON value a
-// line. It changes nothing but what it was given to attack. The arguments are those that Check has added to the command.
+// line. It changes nothing but what it was given to attack. The arguments are those that Check has added to the
+// command.
 func Attack(args []string, out io.Writer) error {
 	var at targets
 	if len(args) != 1 || json.Unmarshal([]byte(args[0]), &at) != nil || !filepath.IsAbs(at.Outside) {
@@ -95,7 +96,8 @@ func descriptors(targets) string {
 func environments(at targets) string {
 	own := strconv.Itoa(os.Getpid())
 	for _, pid := range []string{"1", strconv.Itoa(at.Host)} {
-		if data, err := os.ReadFile("/proc/" + pid + "/environ"); pid != own && err == nil && len(bytes.Trim(data, "\x00")) > 0 {
+		if data, err := os.ReadFile("/proc/" + pid + "/environ"); pid != own && err == nil &&
+			len(bytes.Trim(data, "\x00")) > 0 {
 			return "the environment of process " + pid + " was read"
 		}
 	}
@@ -131,7 +133,8 @@ func capabilities(targets) string {
 
 // userNamespaces starts a program that does not exist in a new one: only if there is one, that is what is wrong.
 func userNamespaces(targets) string {
-	_, err := os.StartProcess("/no-program", []string{"no-program"}, &os.ProcAttr{Sys: &syscall.SysProcAttr{Cloneflags: unix.CLONE_NEWUSER}})
+	_, err := os.StartProcess("/no-program", []string{"no-program"},
+		&os.ProcAttr{Sys: &syscall.SysProcAttr{Cloneflags: unix.CLONE_NEWUSER}})
 	if errors.Is(err, unix.ENOENT) {
 		return "a user namespace"
 	}

@@ -11,7 +11,7 @@ import (
 // errElsewhere is the error of a self-test on another system than Linux.
 var errElsewhere = errors.New("there is a self-test on Linux only")
 
-// Possible says whether there are attacks for this system.
+// Possible reports whether there are attacks for this system.
 const Possible = false
 
 // Attack has nothing to try here.

@@ -40,7 +40,8 @@ func attack(ctx context.Context, o Options) (results []Result, err error) {
 		cmd.Dir = work
 		cmd.ExtraFiles = []*os.File{outside} // becomes the descriptor handed
 		said, err := output(ctx, o.Isolation, cmd, isolation.Profile{
-			Name: "selftest", Exec: true, Confine: true, ReadWrite: []string{work}, ReadOnly: []string{o.Command[0]}, Network: o.Network,
+			Name: "selftest", Exec: true, Confine: true, ReadWrite: []string{work}, ReadOnly: []string{o.Command[0]},
+			Network: o.Network,
 		})
 		if err != nil {
 			return err
@@ -58,8 +59,8 @@ func attack(ctx context.Context, o Options) (results []Result, err error) {
 	return results, err
 }
 
-// output runs cmd and returns what it has said; what it has complained about is in the error. It says little: as much as
-// a pipe takes.
+// output runs cmd and returns what it has said; what it has complained about is in the error. It says little: as much
+// as a pipe takes.
 func output(ctx context.Context, iso *isolation.Isolation, cmd *exec.Cmd, p isolation.Profile) ([]byte, error) {
 	var read [2]*os.File
 	var written [2]*os.File

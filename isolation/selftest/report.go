@@ -14,7 +14,7 @@ type Result struct {
 	Got  string `json:"got,omitempty"` // what was got; empty if it held
 }
 
-// Held says whether the attack came to nothing.
+// Held reports whether the attack came to nothing.
 func (r Result) Held() bool { return r.Got == "" }
 
 // Broken returns the walls that this machine could have, and that did not hold.
@@ -28,7 +28,7 @@ func (r *Report) Broken(m Mode, machine isolation.Offers) []Result {
 	return broken
 }
 
-// complete says whether the report is about the walls that there are now.
+// complete reports whether the report is about the walls that there are now.
 func (r *Report) complete() bool {
 	if len(r.Results) != len(Walls) {
 		return false

@@ -17,8 +17,8 @@ import (
 	"github.com/picoclaw/picoclaw/isolation"
 )
 
-// TestMain has this test binary be the command that attacks, when it is told to, and runs the tests as root and, if that
-// is who started them, once more as an unprivileged user.
+// TestMain has this test binary be the command that attacks, when it is told to, and runs the tests as root and, if
+// that is who started them, once more as an unprivileged user.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == "attack" {
 		if err := Attack(os.Args[2:], os.Stdout); err != nil {
@@ -101,7 +101,8 @@ func TestSandboxesHold(t *testing.T) {
 	for _, m := range []Mode{{}, {Sandboxed: true}, {Network: true}, {Sandboxed: true, Network: true}} {
 		t.Run(m.file(), func(t *testing.T) {
 			dir := tempDir(t)
-			report, err := Check(t.Context(), Options{Isolation: configure(t, m.Sandboxed), Network: m.Network, Command: attacker(t), Dir: dir})
+			report, err := Check(t.Context(), Options{Isolation: configure(t, m.Sandboxed), Network: m.Network,
+				Command: attacker(t), Dir: dir})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -19,7 +19,8 @@ func TestAttributesComeBack(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := errors.Join(os.Chmod(filepath.Join(p.Dir, "d/e/closed"), 0o400), os.Chmod(filepath.Join(p.Dir, "d/e"), 0o500)); err != nil {
+	if err := errors.Join(os.Chmod(filepath.Join(p.Dir, "d/e/closed"), 0o400),
+		os.Chmod(filepath.Join(p.Dir, "d/e"), 0o500)); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = os.Chmod(filepath.Join(p.Dir, "d/e"), 0o700) })
@@ -38,7 +39,8 @@ func TestAttributesComeBack(t *testing.T) {
 		}
 	}
 	list := make([]byte, 64)
-	if n, err := unix.Listxattr(filepath.Join(p.Dir, "d/plain"), list); err != nil || strings.Contains(string(list[:n]), "user.") {
+	if n, err := unix.Listxattr(filepath.Join(p.Dir, "d/plain"), list); err != nil || strings.Contains(string(list[:n]),
+		"user.") {
 		t.Errorf("%q, %v", list[:max(n, 0)], err)
 	}
 	info, err := os.Stat(filepath.Join(p.Dir, "d/e/closed"))

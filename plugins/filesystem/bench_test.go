@@ -81,7 +81,8 @@ func BenchmarkDurableWrite(b *testing.B) {
 	data := string(bytes.Repeat([]byte("0123456789abcde\n"), 64))
 	b.Run("tool", func(b *testing.B) {
 		for b.Loop() {
-			if _, err := m.do(b.Context(), env, change{tool: "write_file", edits: []fileEdit{{path: "f", make: whole(data, nil)}}}); err != nil {
+			if _, err := m.do(b.Context(), env, change{tool: "write_file", edits: []fileEdit{{path: "f", make: whole(data,
+				nil)}}}); err != nil {
 				b.Fatal(err)
 			}
 		}

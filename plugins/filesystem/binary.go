@@ -38,7 +38,8 @@ func (w *window) hexadecimal(f io.ReaderAt, head []byte, p part) error {
 	}
 	data = data[:n]
 	w.Binary, w.MediaType, w.asked = true, http.DetectContentType(head), true
-	w.Text = fmt.Sprintf("binary file, %d bytes, %s; of these %d from %d on, in hexadecimal:\n% x", w.Size, w.MediaType, n, from, data)
+	w.Text = fmt.Sprintf("binary file, %d bytes, %s; of these %d from %d on, in hexadecimal:\n% x", w.Size, w.MediaType, n,
+		from, data)
 	if end := from + int64(n); end < w.Size {
 		w.Next = &next{Offset: &end}
 	}

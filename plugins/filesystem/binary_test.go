@@ -27,10 +27,12 @@ func TestBytesOfABinaryFile(t *testing.T) {
 		next int64
 		etag bool
 	}{
-		{args{"path": "short", "offset": 4, "length": 3}, "binary file, 8 bytes, application/octet-stream; of these 3 from 4 on, in hexadecimal:\n00 01 02", 7, true},
+		{args{"path": "short", "offset": 4, "length": 3},
+			"binary file, 8 bytes, application/octet-stream; of these 3 from 4 on, in hexadecimal:\n00 01 02", 7, true},
 		{args{"path": "short", "offset": 4}, "of these 4 from 4 on, in hexadecimal:\n00 01 02 ff", 0, true},
 		{args{"path": "short", "offset": 99}, "of these 0 from 8 on", 0, true},
-		{args{"path": "long", "offset": 1<<30 - 1, "length": 3}, "of these 3 from 1073741823 on, in hexadecimal:\n00 01 02", 1<<30 + 2, false},
+		{args{"path": "long", "offset": 1<<30 - 1, "length": 3}, "of these 3 from 1073741823 on, in hexadecimal:\n00 01 02",
+			1<<30 + 2, false},
 		{args{"path": "long", "offset": 1 << 30}, "of these 4 from 1073741824 on, in hexadecimal:\n01 02 03 04", 0, false},
 		{args{"path": "long", "offset": 0, "length": 1 << 20}, "of these 4096 from 0 on", 4096, false},
 	} {

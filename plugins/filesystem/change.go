@@ -111,12 +111,13 @@ func (m *memory) do(ctx context.Context, env *sdk.Environment, c change) (*outco
 	out := &outcomes{}
 	edits := make([]workspace.Edit, len(c.edits))
 	for i, e := range c.edits {
-		edits[i] = workspace.Edit{Path: e.path, Mode: e.mode, Parents: e.parents, Change: func(old *workspace.Old) ([]byte, error) {
-			if err := ctx.Err(); err != nil {
-				return nil, sdk.Errorf(sdk.Cancelled, "failed to %s: cancelled", c.doing)
-			}
-			return m.make(ctx, &existing{old: old, env: env, path: e.path}, e, c.doing)
-		}}
+		edits[i] = workspace.Edit{Path: e.path, Mode: e.mode, Parents: e.parents,
+			Change: func(old *workspace.Old) ([]byte, error) {
+				if err := ctx.Err(); err != nil {
+					return nil, sdk.Errorf(sdk.Cancelled, "failed to %s: cancelled", c.doing)
+				}
+				return m.make(ctx, &existing{old: old, env: env, path: e.path}, e, c.doing)
+			}}
 	}
 	if c.dryRun {
 		err := env.Workspace.Try(func(changed []workspace.Changed) error {
@@ -233,8 +234,8 @@ func said(message string, notes []string) string {
 	return message
 }
 
-// readable reports whether the policy opens a path for reading: what a change says about contents goes only to those who may
-// read them.
+// readable reports whether the policy opens a path for reading: what a change says about contents goes only to those
+// who may read them.
 func readable(env *sdk.Environment, path string) bool {
 	return env.Guard.Path(guard.Read, path).Verdict == guard.Allow
 }

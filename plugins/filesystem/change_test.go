@@ -47,7 +47,8 @@ func TestEveryChangeAnswersWithTheEtagThatReadingGives(t *testing.T) {
 		tool string
 		args args
 	}{
-		{"write_file", args{"path": "f", "content": "a\nb\n"}}, {"edit_file", args{"path": "f", "old_text": "a", "new_text": "A"}},
+		{"write_file", args{"path": "f", "content": "a\nb\n"}}, {"edit_file", args{"path": "f", "old_text": "a",
+			"new_text": "A"}},
 		{"append_file", args{"path": "f", "content": "c\n"}}, {"insert", args{"path": "f", "line": 1, "content": "top"}},
 		{"write", args{"path": "f", "content": "x\ny\n"}}, {"edit", args{"path": "f", "old_string": "x", "new_string": "X"}},
 	} {
@@ -62,9 +63,11 @@ func TestEveryChangeAnswersWithTheEtagThatReadingGives(t *testing.T) {
 
 func TestAConflictChangesNothingAndTellsWhatHasChanged(t *testing.T) {
 	for tool, a := range map[string]args{
-		"write_file": {"content": "mine"}, "edit_file": {"old_text": "one", "new_text": "1"}, "append_file": {"content": "mine"},
-		"insert": {"line": 1, "content": "mine"}, "write": {"content": "mine"}, "edit": {"old_string": "one", "new_string": "1"},
-		"rm": {}, "mv": {"source": "f", "destination": "g"}, "cp": {"source": "f", "destination": "g"},
+		"write_file": {"content": "mine"}, "edit_file": {"old_text": "one", "new_text": "1"},
+		"append_file": {"content": "mine"},
+		"insert":      {"line": 1, "content": "mine"}, "write": {"content": "mine"},
+		"edit": {"old_string": "one", "new_string": "1"},
+		"rm":   {}, "mv": {"source": "f", "destination": "g"}, "cp": {"source": "f", "destination": "g"},
 	} {
 		t.Run(tool, func(t *testing.T) {
 			p := start(t, map[string]string{"f": "one\ntwo\n"})
@@ -98,7 +101,8 @@ func TestAConflictIsToldByTheNextProcess(t *testing.T) {
 		etag, dir = must(t, p, "read_file", args{"path": "f"})["etag"], p.Dir
 	})
 	p := sdktest.Start(t, newPlugin(), sdktest.Options{Files: map[string]string{"f": "one\n2\n"}, StateDir: state})
-	if r := p.Call("write_file", args{"path": "f", "content": "x", "if_match": etag}); !strings.Contains(r.Err.GetMessage(), "\n-two\n+2\n") {
+	if r := p.Call("write_file", args{"path": "f", "content": "x",
+		"if_match": etag}); !strings.Contains(r.Err.GetMessage(), "\n-two\n+2\n") {
 		t.Errorf("after %s: %v", dir, r.Err)
 	}
 }
@@ -106,10 +110,12 @@ func TestAConflictIsToldByTheNextProcess(t *testing.T) {
 func TestIfMatchAbsentMakesAFileOnce(t *testing.T) {
 	p := start(t, nil)
 	must(t, p, "write_file", args{"path": "f", "content": "first", "if_match": "absent"})
-	if r := p.Call("write_file", args{"path": "f", "content": "second", "if_match": "absent"}); r.Err.GetCode() != "conflict" {
+	if r := p.Call("write_file", args{"path": "f", "content": "second",
+		"if_match": "absent"}); r.Err.GetCode() != "conflict" {
 		t.Errorf("%q, %v", r.Text, r.Err)
 	}
-	if r := p.Call("write_file", args{"path": "g", "content": "x", "if_match": "0123456789abcdef"}); r.Err.GetCode() != "conflict" {
+	if r := p.Call("write_file", args{"path": "g", "content": "x",
+		"if_match": "0123456789abcdef"}); r.Err.GetCode() != "conflict" {
 		t.Errorf("%q, %v", r.Text, r.Err)
 	}
 	wantContents(t, p, "f", "first")
@@ -122,7 +128,8 @@ func TestSeveralEditsAreMadeOrNone(t *testing.T) {
 		if tool == "edit" {
 			old, new = "old_string", "new_string"
 		}
-		good := []args{{"path": "a", old: "1", new: "one"}, {"path": "a", old: "one\n2", new: "both"}, {"path": "b", old: "x\ny", new: "z"}}
+		good := []args{{"path": "a", old: "1", new: "one"}, {"path": "a", old: "one\n2", new: "both"},
+			{"path": "b", old: "x\ny", new: "z"}}
 		p := start(t, files)
 		r := p.Call(tool, args{"edits": append(good[:3:3], args{"path": "b", old: "missing", new: "q"})})
 		if !strings.HasPrefix(r.Err.GetMessage(), "edits[3], b: "+old+" not found in file. Make sure it matches exactly") ||
@@ -164,11 +171,13 @@ func TestWhatAChangeDidNotMeanStays(t *testing.T) {
 		"CR, appended":     {"a\rb\r", "append_file", args{"content": "c\nd\n"}, "a\rb\rc\rd\r"},
 		"CR, inserted":     {"a\rb\r", "insert", args{"line": 1, "content": "c"}, "c\ra\rb\r"},
 		"CR, edited":       {"a\rb\r", "edit", args{"old_string": "b", "new_string": "c\nd"}, "a\rc\rd\r"},
-		"ISO-2022-JP, edited": {"\x1b$B$\"$$\x1b(B x\n\x1b$B$&\x1b(B\n", "edit", args{"old_string": "い x", "new_string": "う y", "encoding": "iso-2022-jp"},
+		"ISO-2022-JP, edited": {"\x1b$B$\"$$\x1b(B x\n\x1b$B$&\x1b(B\n", "edit",
+			args{"old_string": "い x", "new_string": "う y", "encoding": "iso-2022-jp"},
 			"\x1b$B$\"$&\x1b(B y\n\x1b$B$&\x1b(B\n"},
-		"no end, inserted":       {"a\nb", "insert", args{"line": 3, "content": "c\n"}, "a\nb\nc"},
-		"an empty file":          {"", "insert", args{"line": 1, "content": "a"}, "a\n"},
-		"cp1252, edited":         {"caf\xe9 x", "edit", args{"old_string": "x", "new_string": "é", "encoding": "windows-1252"}, "caf\xe9 \xe9"},
+		"no end, inserted": {"a\nb", "insert", args{"line": 3, "content": "c\n"}, "a\nb\nc"},
+		"an empty file":    {"", "insert", args{"line": 1, "content": "a"}, "a\n"},
+		"cp1252, edited": {"caf\xe9 x", "edit", args{"old_string": "x", "new_string": "é",
+			"encoding": "windows-1252"}, "caf\xe9 \xe9"},
 		"binary, appended":       {"a\r\n\x00", "append_file", args{"content": "b\n"}, "a\r\n\x00b\n"},
 		"all, counted":           {"b b b", "edit", args{"old_string": "b", "new_string": "x", "count": 0}, "x x x"},
 		"two, counted":           {"b b b", "edit", args{"old_string": "b", "new_string": "x", "count": 2}, "x x b"},
@@ -185,14 +194,16 @@ func TestWhatAChangeDidNotMeanStays(t *testing.T) {
 		})
 	}
 	p := start(t, map[string]string{"f": "caf\xe9 x"})
-	if r := p.Call("edit_file", args{"path": "f", "old_text": "x", "new_text": "é"}); r.Err.GetCode() != "invalid_argument" {
+	if r := p.Call("edit_file", args{"path": "f", "old_text": "x",
+		"new_text": "é"}); r.Err.GetCode() != "invalid_argument" {
 		t.Errorf("a file in two encodings: %q, %v", r.Text, r.Err)
 	}
 	wantContents(t, p, "f", "caf\xe9 x")
 }
 
 func TestWhatIsSaidBesides(t *testing.T) {
-	p := start(t, map[string]string{"f": "a\n", "crlf": "a\r\nb\r\n", "tabs": "\tx\n\ty\n", "py": "def f():\n\treturn 1\n"})
+	p := start(t, map[string]string{"f": "a\n", "crlf": "a\r\nb\r\n", "tabs": "\tx\n\ty\n",
+		"py": "def f():\n\treturn 1\n"})
 	if err := os.Link(filepath.Join(p.Dir, "f"), filepath.Join(p.Dir, "g")); err != nil {
 		t.Fatal(err)
 	}
@@ -201,20 +212,25 @@ func TestWhatIsSaidBesides(t *testing.T) {
 		args args
 		want string
 	}{
-		{"write_file", args{"path": "f", "content": "b"}, "File written: f\nnote: the file had 2 names (hard links); the others keep the old contents"},
-		{"edit_file", args{"path": "crlf", "old_text": "a\nb", "new_text": "c"}, "File edited: crlf\nnote: old_text was found at line 1 with other line endings; those of the file were kept"},
-		{"edit_file", args{"path": "tabs", "old_text": "    x\n    y", "new_text": "    z"}, "File edited: tabs\nnote: old_text was found at line 1 with another unit of indentation; that of the file was used"},
+		{"write_file", args{"path": "f", "content": "b"},
+			"File written: f\nnote: the file had 2 names (hard links); the others keep the old contents"},
+		{"edit_file", args{"path": "crlf", "old_text": "a\nb", "new_text": "c"},
+			"File edited: crlf\nnote: old_text was found at line 1 with other line endings; those of the file were kept"},
+		{"edit_file", args{"path": "tabs", "old_text": "    x\n    y", "new_text": "    z"},
+			"File edited: tabs\nnote: old_text was found at line 1 with another unit of indentation; that of the file was used"},
 	} {
 		if r := p.Call(test.tool, test.args); r.Err != nil || r.Text != test.want {
 			t.Errorf("%q, %v; want %q", r.Text, r.Err, test.want)
 		}
 	}
 	r := p.Call("edit", args{"path": "f", "old_string": "b", "new_string": "c", "count": 5})
-	if want := "old_string is there once, not the 5 that count says; all were replaced"; r.Err != nil || !strings.Contains(r.Text, want) {
+	if want := "old_string is there once, not the 5 that count says; all were replaced"; r.Err != nil ||
+		!strings.Contains(r.Text, want) {
 		t.Errorf("%q, %v; want %q", r.Text, r.Err, want)
 	}
 	const miss = "old_text not found in file. Make sure it matches exactly\nnearest in the file (· is a space, → a tab, ␍ a carriage return):\n1│def f():\n2│→return 1"
-	if r := p.Call("edit_file", args{"path": "py", "old_text": "def g():\n\treturn 1", "new_text": "x"}); r.Err.GetMessage() != miss {
+	if r := p.Call("edit_file", args{"path": "py", "old_text": "def g():\n\treturn 1",
+		"new_text": "x"}); r.Err.GetMessage() != miss {
 		t.Errorf("%q; want %q", r.Err.GetMessage(), miss)
 	}
 }
@@ -225,7 +241,10 @@ func TestAnEditTellsNothingOfAFileThatMayNotBeRead(t *testing.T) {
 	if err := os.WriteFile(outside, []byte("the password is swordfish\nthe password is swordfish\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	p := sdktest.Start(t, newPlugin(), sdktest.Options{Policy: func(g *guard.Policy) { g.AllowWritePaths = []string{"^" + outside + "$"} }})
+	p := sdktest.Start(t, newPlugin(), sdktest.Options{Policy: func(g *guard.Policy) {
+		g.AllowWritePaths = []string{"^" +
+			outside + "$"}
+	}})
 	for tool, a := range map[string]args{
 		"edit_file":  {"old_text": "the password is sword", "new_text": "x"},
 		"edit":       {"old_string": "the password is swor fish", "new_string": "x"},
@@ -236,11 +255,13 @@ func TestAnEditTellsNothingOfAFileThatMayNotBeRead(t *testing.T) {
 	} {
 		a["path"] = outside
 		r := p.Call(tool, a)
-		if all := r.Text + string(r.Structured) + r.Err.GetMessage(); strings.Contains(all, "swordfish") || strings.Contains(all, "sword\n") {
+		if all := r.Text + string(r.Structured) + r.Err.GetMessage(); strings.Contains(all, "swordfish") ||
+			strings.Contains(all, "sword\n") {
 			t.Errorf("%s tells %q", tool, all)
 		}
 	}
-	if r := p.Call("insert", args{"path": outside, "line": 1, "content": "first"}); r.Err != nil || strings.Contains(string(r.Structured), "password") {
+	if r := p.Call("insert", args{"path": outside, "line": 1, "content": "first"}); r.Err != nil ||
+		strings.Contains(string(r.Structured), "password") {
 		t.Errorf("%s, %v", r.Structured, r.Err)
 	}
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/workspace"
 )
 
-// conflict is the error for a file that is not in the version that the caller has seen, with what has changed since as far as that
-// version is kept, and the caller may read the file.
+// conflict is the error for a file that is not in the version that the caller has seen, with what has changed since as
+// far as that version is kept, and the caller may read the file.
 func (m *memory) conflict(doing, path, seen, now string, open bool, contents func() ([]byte, error)) error {
 	e := sdk.Errorf(sdk.Conflict, "failed to %s: the file has changed since the version %s; it is %s now and nothing was changed", doing, seen, nowCalled(now))
 	if now == "" {
@@ -43,7 +43,8 @@ func (m *memory) matches(ctx context.Context, env *sdk.Environment, tree *worksp
 		return err
 	}
 	if !tree.Info.Mode().IsRegular() || tree.Info.Size() > mostDiffable {
-		return sdk.Errorf(sdk.Conflict, "failed to %s: it is not the version %s; it is %s now and nothing was changed", doing, etag, nowCalled(now))
+		return sdk.Errorf(sdk.Conflict, "failed to %s: it is not the version %s; it is %s now and nothing was changed", doing,
+			etag, nowCalled(now))
 	}
 	return m.conflict(doing, tree.Path, etag, now, readable(env, tree.Path), func() (data []byte, err error) {
 		err = tree.Walk(func(e *workspace.Entry) error {

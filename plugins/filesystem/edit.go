@@ -86,7 +86,8 @@ func (in *editInput) wanted() ([]wantedEdit, error) {
 			return nil, err
 		}
 		all[i] = wantedEdit{path, match, replacing{
-			old: item.OldString, new: item.NewString, count: counted(item.Count), encoding: in.Encoding, names: names, show: true,
+			old: item.OldString, new: item.NewString, count: counted(item.Count), encoding: in.Encoding, names: names,
+			show: true,
 		}}
 	}
 	return all, nil

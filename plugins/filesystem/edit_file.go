@@ -99,7 +99,8 @@ type changedFiles struct {
 func (o changedFiles) Text() string { return o.text }
 
 // edit makes replacements, all or none.
-func (m *memory) edit(ctx context.Context, env *sdk.Environment, tool string, wanted []wantedEdit, dryRun bool) (changedFiles, error) {
+func (m *memory) edit(ctx context.Context, env *sdk.Environment, tool string, wanted []wantedEdit,
+	dryRun bool) (changedFiles, error) {
 	c := change{tool: tool, doing: "edit file", dryRun: dryRun}
 	matched := map[string]bool{}
 	for i := range wanted {

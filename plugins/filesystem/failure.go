@@ -10,7 +10,8 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/workspace"
 )
 
-// failureAt is failure, and says in the hint which file is not there, where that is what is wrong: the message itself is fixed.
+// failureAt is failure, and says in the hint which file is not there, where that is what is wrong: the message itself
+// is fixed.
 func failureAt(doing, path string, err error) error {
 	said := failure(doing, err)
 	var own *sdk.Error
@@ -40,7 +41,8 @@ func failure(doing string, err error) error {
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return say(sdk.Cancelled, "it was stopped")
 	case errors.Is(err, syscall.ENAMETOOLONG):
-		return say(sdk.InvalidArgument, "a name in the path is too long").WithHint("a name takes at most 255 bytes, a whole path 4095")
+		return say(sdk.InvalidArgument,
+			"a name in the path is too long").WithHint("a name takes at most 255 bytes, a whole path 4095")
 	case errors.Is(err, syscall.ENOTDIR):
 		return say(sdk.InvalidArgument, "a part of the path is a file, not a directory")
 	case errors.Is(err, workspace.Foreign):

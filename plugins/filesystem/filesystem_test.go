@@ -46,7 +46,8 @@ func TestAFileHasOneEncoding(t *testing.T) {
 		"insert":      {"path": "f", "line": 1, "content": "th\u00e9"},
 		"edit":        {"path": "f", "old_string": "caf", "new_string": "th\u00e9"},
 	} {
-		if r := p.Call(tool, call); !strings.Contains(r.Err.GetMessage(), "is not plain ASCII; nothing was changed") || r.Err.GetHint() == "" {
+		if r := p.Call(tool, call); !strings.Contains(r.Err.GetMessage(), "is not plain ASCII; nothing was changed") ||
+			r.Err.GetHint() == "" {
 			t.Errorf("%s: %q, %v", tool, r.Text, r.Err)
 		}
 		wantContents(t, p, "f", before)
@@ -58,7 +59,8 @@ func TestAFileHasOneEncoding(t *testing.T) {
 
 func TestEditsThatAreRefusedLeaveTheFileAlone(t *testing.T) {
 	const before = "aaa bbb aaa\n"
-	p := sdktest.Start(t, newPlugin(), sdktest.Options{Files: map[string]string{"f": before, "many": strings.Repeat("x\n", 28)}})
+	p := sdktest.Start(t, newPlugin(), sdktest.Options{Files: map[string]string{"f": before, "many": strings.Repeat("x\n",
+		28)}})
 	for _, test := range []struct{ path, from, to, want string }{
 		{"f", "ccc", "d", "old_text not found in file. Make sure it matches exactly"},
 		{"f", "aaa", "d", "old_text appears 2 times. Please provide more context to make it unique"},
@@ -114,7 +116,8 @@ func TestAnyFileCanBeRead(t *testing.T) {
 	p := sdktest.Start(t, newPlugin(), sdktest.Options{Files: map[string]string{
 		"le": "\xff\xfea\x00\xe9\x00", "be": "\xfe\xff\x00a\x00\xe9", "cp1252": "caf\xe9", "empty": "", "binary": "\x00\x01",
 	}})
-	for name, want := range map[string]string{"le": "aé", "be": "aé", "cp1252": "caf\uFFFD\n[the file is not valid UTF-8; bytes that are not show as U+FFFD. Name its encoding to read it as what it is, such as windows-1252]", "empty": "",
+	for name, want := range map[string]string{"le": "aé", "be": "aé",
+		"cp1252": "caf\uFFFD\n[the file is not valid UTF-8; bytes that are not show as U+FFFD. Name its encoding to read it as what it is, such as windows-1252]", "empty": "",
 		"binary": "binary file, 2 bytes, application/octet-stream, sha256 b413f47d13ee2fe6c845b2ee141af81de858df4ec549a58b7970bb96645bc8d2; its bytes are not shown"} {
 		if r := p.Call("read_file", args{"path": name}); r.Err != nil || r.Text != want {
 			t.Errorf("%s: %q, %v; want %q", name, r.Text, r.Err, want)
@@ -124,13 +127,15 @@ func TestAnyFileCanBeRead(t *testing.T) {
 
 func TestWhatIsNotAFile(t *testing.T) {
 	p := sdktest.Start(t, newPlugin(), sdktest.Options{Files: map[string]string{"dir/f": "x"}})
-	if r := p.Call("read_file", args{"path": "dir"}); r.Err == nil || r.Err.GetMessage() != "failed to read file: dir is a directory, not a regular file" {
+	if r := p.Call("read_file", args{"path": "dir"}); r.Err == nil ||
+		r.Err.GetMessage() != "failed to read file: dir is a directory, not a regular file" {
 		t.Errorf("reading a directory: %v", r.Err)
 	}
 	if r := p.Call("list_dir", args{"path": "dir/f"}); r.Err == nil {
 		t.Errorf("listing a file: %q", r.Text)
 	}
-	if r := p.Call("list_dir", args{"path": "missing"}); r.Err == nil || r.Err.GetMessage() != "failed to list directory: file not found" {
+	if r := p.Call("list_dir", args{"path": "missing"}); r.Err == nil ||
+		r.Err.GetMessage() != "failed to list directory: file not found" {
 		t.Errorf("listing nothing: %v", r.Err)
 	}
 	if r := p.Call("list_dir", args{}); r.Text != "DIR: dir" {
@@ -146,7 +151,8 @@ func TestAFileThatMayNotBeReadIsSaidSo(t *testing.T) {
 	if err := os.Chmod(filepath.Join(p.Dir, "closed"), 0); err != nil {
 		t.Fatal(err)
 	}
-	if r := p.Call("read_file", args{"path": "closed"}); r.Err == nil || r.Err.GetMessage() != "failed to read file: access denied" {
+	if r := p.Call("read_file", args{"path": "closed"}); r.Err == nil ||
+		r.Err.GetMessage() != "failed to read file: access denied" {
 		t.Errorf("reading what may not be read: %v", r.Err)
 	}
 }
@@ -169,7 +175,8 @@ func TestWhichOfTwoPathsIsMissing(t *testing.T) {
 			{"here", "no/such/there", "the directory that no/such/there would be in is missing", "mkdir"},
 		} {
 			r := p.Call(tool, args{"source": c.source, "destination": c.destination})
-			if r.Err == nil || r.Err.Code != "not_found" || !strings.Contains(r.Err.Message, c.says) || !strings.Contains(r.Err.Hint, c.hint) {
+			if r.Err == nil || r.Err.Code != "not_found" || !strings.Contains(r.Err.Message, c.says) ||
+				!strings.Contains(r.Err.Hint, c.hint) {
 				t.Errorf("%s %s to %s: %+v", tool, c.source, c.destination, r.Err)
 			}
 		}

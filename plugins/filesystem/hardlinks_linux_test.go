@@ -31,10 +31,12 @@ func TestNamesOfOneFileComeBackAsSuch(t *testing.T) {
 		}
 		return os.SameFile(x, y)
 	}
-	for name, want := range map[string]string{"d/a": "one", "d/y": "one", "d/sub/deep/b": "one", "d/z": "two", "d/sub/z": "two", "d/w": "three", "elsewhere": "three"} {
+	for name, want := range map[string]string{"d/a": "one", "d/y": "one", "d/sub/deep/b": "one", "d/z": "two",
+		"d/sub/z": "two", "d/w": "three", "elsewhere": "three"} {
 		wantContents(t, p, name, want)
 	}
-	if !same("d/a", "d/sub/deep/b") || !same("d/a", "d/y") || !same("d/z", "d/sub/z") || same("d/a", "d/z") || same("d/w", "elsewhere") {
+	if !same("d/a", "d/sub/deep/b") || !same("d/a", "d/y") || !same("d/z", "d/sub/z") || same("d/a", "d/z") || same("d/w",
+		"elsewhere") {
 		t.Error("the names are not those of the same files as before")
 	}
 }

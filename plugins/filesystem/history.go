@@ -108,8 +108,9 @@ func (m *memory) ready(env *sdk.Environment) error {
 // leadsOut is why what strayed can't be undone.
 const leadsOut = "its place leads out of the workspace now"
 
-// strayed returns the path of an operation that was in the workspace and leads out of it now, by a link that somebody has
-// put in its way; "" if there is none. It is the agent's all the same: an older operation must not be taken for its last.
+// strayed returns the path of an operation that was in the workspace and leads out of it now, by a link that somebody
+// has put in its way; "" if there is none. It is the agent's all the same: an older operation must not be taken for its
+// last.
 func strayed(env *sdk.Environment, op *journal.Op) string {
 	for _, step := range op.Steps {
 		if step.Action == journal.Tidy {
@@ -140,8 +141,8 @@ func permitted(env *sdk.Environment, op *journal.Op) bool {
 	return true
 }
 
-// decided is what the policy says of putting something back at a path. A link is put back, or taken away, itself: where it points to
-// is no matter.
+// decided is what the policy says of putting something back at a path. A link is put back, or taken away, itself: where
+// it points to is no matter.
 func decided(env *sdk.Environment, op *journal.Op, path string) guard.Decision {
 	access := guard.Write
 	for _, step := range op.Steps {

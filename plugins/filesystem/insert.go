@@ -74,7 +74,8 @@ func (i *inserting) make(c *existing) ([]byte, error) {
 	}
 	have := text.Count(s)
 	if i.line > have+1 {
-		return nil, sdk.Errorf(sdk.InvalidArgument, "failed to insert into file: there is no line %d; the file has %s", i.line, lines(have)).
+		return nil, sdk.Errorf(sdk.InvalidArgument, "failed to insert into file: there is no line %d; the file has %s",
+			i.line, lines(have)).
 			WithHint("line=%d adds to its end", have+1)
 	}
 	at, ok := text.LineStart(s, i.line)

@@ -60,11 +60,13 @@ func TestAVeryLongFileIsNotRead(t *testing.T) {
 		"copy over":      {"cp", args{"source": "small", "destination": "f", "overwrite": true}, ""},
 		"lines":          {"read_file", args{"path": "f"}, "[the file goes on: 4294967296 bytes in all; next: start_line="},
 		"later lines":    {"read", args{"path": "f", "start_line": 99_999, "end_line": 100_000}, "a line of some text"},
-		"far lines":      {"read_file", args{"path": "f", "start_line": 200_000}, "line 200000 does not begin in the first 1073741824 bytes"},
-		"bytes":          {"read_file", args{"path": "f", "offset": 20, "length": 7}, "a line "},
-		"binary":         {"read_file", args{"path": "binary"}, "binary file, 4294967296 bytes, font/ttf; its bytes are not shown; offset and length show some"},
-		"binary bytes":   {"read", args{"path": "binary", "offset": 0, "length": 2}, "00 01"},
-		"describe":       {"file_stat", args{"path": "f"}, ""},
+		"far lines": {"read_file", args{"path": "f", "start_line": 200_000},
+			"line 200000 does not begin in the first 1073741824 bytes"},
+		"bytes": {"read_file", args{"path": "f", "offset": 20, "length": 7}, "a line "},
+		"binary": {"read_file", args{"path": "binary"},
+			"binary file, 4294967296 bytes, font/ttf; its bytes are not shown; offset and length show some"},
+		"binary bytes": {"read", args{"path": "binary", "offset": 0, "length": 2}, "00 01"},
+		"describe":     {"file_stat", args{"path": "f"}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := start(t, map[string]string{"small": "small"})
@@ -93,8 +95,8 @@ func TestAVeryLongFileIsNotRead(t *testing.T) {
 	}
 }
 
-// The etag of a file that is too long to be read stands for it nevertheless: a change in the middle that leaves its length and its
-// modification time shows.
+// The etag of a file that is too long to be read stands for it nevertheless: a change in the middle that leaves its
+// length and its modification time shows.
 func TestTheEtagOfAVeryLongFileTellsItsChanges(t *testing.T) {
 	p := start(t, nil)
 	path := makeLarge(t, p, "f", longText)
@@ -149,7 +151,8 @@ func TestTheEtagOfAVeryLongFileTellsItsChanges(t *testing.T) {
 	wantContents(t, p, "f", "new")
 }
 
-// A move of what is not read is taken back all the same; a copy, which might be changed where it was not looked at, only by force.
+// A move of what is not read is taken back all the same; a copy, which might be changed where it was not looked at,
+// only by force.
 func TestUndoOfWhatWasNotRead(t *testing.T) {
 	p := start(t, nil)
 	path := makeLarge(t, p, "f", longText)
@@ -167,7 +170,8 @@ func TestUndoOfWhatWasNotRead(t *testing.T) {
 	}
 	makeLarge(t, p, "f", longText)
 	must(t, p, "cp", args{"source": "f", "destination": "h"})
-	if r := p.Call("undo", args{}); r.Err.GetCode() != "conflict" || !strings.Contains(r.Err.GetMessage(), "is too long to tell whether it has changed") {
+	if r := p.Call("undo", args{}); r.Err.GetCode() != "conflict" || !strings.Contains(r.Err.GetMessage(),
+		"is too long to tell whether it has changed") {
 		t.Errorf("%q, %v", r.Text, r.Err)
 	}
 	must(t, p, "undo", args{"force": true})

@@ -65,8 +65,8 @@ func listed(w *workspace.Workspace, path, after string) (string, error) {
 	return b.String(), nil
 }
 
-// leadsToDir reports whether an entry is a link to a directory that may be listed as well: it is used as one. Where any other link
-// leads is nobody's business.
+// leadsToDir reports whether an entry is a link to a directory that may be listed as well: it is used as one. Where any
+// other link leads is nobody's business.
 func leadsToDir(w *workspace.Workspace, in string, entry fs.DirEntry) bool {
 	if entry.Type()&fs.ModeSymlink == 0 {
 		return false

@@ -35,7 +35,8 @@ func mkdir(m *memory) sdk.Tool {
 			parents := missingAbove(req.Workspace, req.Args.Path)
 			made, err := req.Workspace.Mkdir(req.Args.Path, moduleDirMode)
 			if errors.Is(err, workspace.Exists) {
-				return mkdirOutput{}, sdk.Errorf(sdk.Conflict, "failed to create directory: %s exists already and is no directory", shown(req.Args.Path))
+				return mkdirOutput{}, sdk.Errorf(sdk.Conflict, "failed to create directory: %s exists already and is no directory",
+					shown(req.Args.Path))
 			}
 			if err != nil {
 				return mkdirOutput{}, failure("create directory", err)

@@ -22,7 +22,8 @@ func (r *restoring) shrink(step journal.Step) error {
 	if step.Modified != nil {
 		meta = &workspace.Meta{}
 	}
-	return r.env.Workspace.Apply(nil, workspace.Edit{Path: step.Path, Meta: meta, Change: func(old *workspace.Old) ([]byte, error) {
+	return r.env.Workspace.Apply(nil, workspace.Edit{Path: step.Path, Meta: meta, Change: func(old *workspace.Old) ([]byte,
+		error) {
 		data, err := old.Bytes()
 		if err != nil {
 			return nil, err
@@ -132,7 +133,8 @@ func (r *restoring) countForeign(h *tar.Header) {
 	}
 }
 
-// clear removes what is in the way of what is put back. A file stays: it gets its contents back, and what it was besides.
+// clear removes what is in the way of what is put back. A file stays: it gets its contents back, and what it was
+// besides.
 func (r *restoring) clear(ctx context.Context, name string, info fs.FileInfo) (stays bool, err error) {
 	now, err := r.at(ctx, name, absent)
 	if err != nil || now.state == absent {

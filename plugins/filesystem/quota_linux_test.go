@@ -20,8 +20,9 @@ import (
 // quotaVariable says how the disk quota of this process is used up.
 const quotaVariable = "PICOCLAW_TEST_QUOTA"
 
-// With the disk quota used up, a change fails and says why, everything is as it was, and nothing lies beside it. The quota
-// is one of btrfs where that can be had; and everywhere a kernel that finds out only when data is to be on the disk.
+// With the disk quota used up, a change fails and says why, everything is as it was, and nothing lies beside it. The
+// quota is one of btrfs where that can be had; and everywhere a kernel that finds out only when data is to be on the
+// disk.
 func TestADiskQuotaLosesNothing(t *testing.T) {
 	switch kind, dir, _ := strings.Cut(os.Getenv(quotaVariable), ":"); kind {
 	case "btrfs":
@@ -43,7 +44,8 @@ func TestADiskQuotaLosesNothing(t *testing.T) {
 		})
 	}
 	again("fsync", 0)
-	if known, err := os.ReadFile("/proc/filesystems"); err == nil && os.Getuid() == 0 && bytes.Contains(known, []byte("\tbtrfs\n")) {
+	if known, err := os.ReadFile("/proc/filesystems"); err == nil && os.Getuid() == 0 && bytes.Contains(known,
+		[]byte("\tbtrfs\n")) {
 		again("btrfs", unix.CLONE_NEWNS) // with which the mount ends
 	}
 }
@@ -157,8 +159,8 @@ func fill(t *testing.T, dir string) {
 	}
 }
 
-// refuseToSync has the kernel answer every fsync and syncfs of this process with an exceeded quota, as file systems do that take data
-// first and look for room later.
+// refuseToSync has the kernel answer every fsync and syncfs of this process with an exceeded quota, as file systems do
+// that take data first and look for room later.
 func refuseToSync(t *testing.T) {
 	refuse(t, []unix.SockFilter{
 		{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: 0}, // the number of the call

@@ -70,7 +70,8 @@ func (o readFileOutput) Contents() []sdk.Content {
 }
 
 func readFile(m *memory) sdk.Tool {
-	return sdk.NewTool("read_file", "Read the contents of a file from the filesystem. Reads all of it, or some lines, or some bytes.",
+	return sdk.NewTool("read_file",
+		"Read the contents of a file from the filesystem. Reads all of it, or some lines, or some bytes.",
 		func(ctx context.Context, req *sdk.Request[readFileInput]) (readFileOutput, error) {
 			in := req.Args
 			p := part{StartLine: in.StartLine, EndLine: in.EndLine, Length: in.Length, Encoding: in.Encoding}

@@ -52,7 +52,8 @@ func TestPartsOfAFile(t *testing.T) {
 			t.Errorf("%v: %q, %v; want %q", test.args, r.Text, r.Err, test.want)
 		}
 	}
-	for _, a := range []args{{"path": "f", "start_line": 3, "end_line": 2}, {"path": "f", "start_line": 1, "offset": 0}, {"path": "f", "encoding": "utf-99"}} {
+	for _, a := range []args{{"path": "f", "start_line": 3, "end_line": 2}, {"path": "f", "start_line": 1, "offset": 0},
+		{"path": "f", "encoding": "utf-99"}} {
 		if r := p.Call("read_file", a); r.Err.GetCode() != "invalid_argument" {
 			t.Errorf("%v: %q, %v", a, r.Text, r.Err)
 		}
@@ -113,17 +114,20 @@ func TestImagesAreShown(t *testing.T) {
 	const png = "\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00\x00\x01\x00\x00\x00\x01"
 	p := start(t, map[string]string{"i.png": png, "i.bin": "\x00\x01\x02"})
 	for _, tool := range []string{"read_file", "read"} {
-		if r := p.Call(tool, args{"path": "i.png"}); r.Err != nil || len(r.Content) != 2 || r.Content[1].MediaType != "image/png" || string(r.Content[1].Data) != png {
+		if r := p.Call(tool, args{"path": "i.png"}); r.Err != nil || len(r.Content) != 2 ||
+			r.Content[1].MediaType != "image/png" || string(r.Content[1].Data) != png {
 			t.Errorf("%s: %v, %v", tool, r.Content, r.Err)
 		}
-		if r := p.Call(tool, args{"path": "i.bin"}); r.Err != nil || r.Content != nil || !strings.Contains(r.Text, "binary file, 3 bytes, application/octet-stream, sha256 ") {
+		if r := p.Call(tool, args{"path": "i.bin"}); r.Err != nil || r.Content != nil || !strings.Contains(r.Text,
+			"binary file, 3 bytes, application/octet-stream, sha256 ") {
 			t.Errorf("%s: %q, %v", tool, r.Text, r.Err)
 		}
 	}
 }
 
 func TestLs(t *testing.T) {
-	p := start(t, map[string]string{"a.py": "12345", "b.txt": "", "sub/c.py": "1", "sub/deep/d.py": "", ".hidden": "", ".dir/e.py": "", "x\ny": ""})
+	p := start(t, map[string]string{"a.py": "12345", "b.txt": "", "sub/c.py": "1", "sub/deep/d.py": "", ".hidden": "",
+		".dir/e.py": "", "x\ny": ""})
 	if err := os.Symlink("a.py", filepath.Join(p.Dir, "link")); err != nil {
 		t.Fatal(err)
 	}
@@ -225,9 +229,11 @@ func TestFileStat(t *testing.T) {
 		t.Fatal(err)
 	}
 	for path, want := range map[string]map[string]any{
-		"main.py": {"path": filepath.Join(p.Dir, "main.py"), "name": "main.py", "type": "file", "size_bytes": 5.0, "permissions": "0o644", "is_symlink": false},
-		"link":    {"path": filepath.Join(p.Dir, "main.py"), "type": "file", "size_bytes": 5.0, "is_symlink": true, "link_target": "main.py"},
-		"d":       {"name": "d", "type": "dir", "permissions": "0o755", "is_symlink": false},
+		"main.py": {"path": filepath.Join(p.Dir, "main.py"), "name": "main.py", "type": "file", "size_bytes": 5.0,
+			"permissions": "0o644", "is_symlink": false},
+		"link": {"path": filepath.Join(p.Dir, "main.py"), "type": "file", "size_bytes": 5.0, "is_symlink": true,
+			"link_target": "main.py"},
+		"d": {"name": "d", "type": "dir", "permissions": "0o755", "is_symlink": false},
 	} {
 		out := must(t, p, "file_stat", args{"path": path})
 		for key, value := range want {
@@ -255,13 +261,18 @@ func TestLimitsComeBeforeAnyReading(t *testing.T) {
 		code string
 	}{
 		{"read_file", args{"path": "in/large"}, "too_large"}, {"read", args{"path": "in/large", "end_line": 1}, "too_large"},
-		{"write", args{"path": "in/n", "content": "12345678901"}, "too_large"}, {"append_file", args{"path": "in/small", "content": "1234567890"}, "too_large"},
+		{"write", args{"path": "in/n", "content": "12345678901"}, "too_large"},
+		{"append_file", args{"path": "in/small", "content": "1234567890"}, "too_large"},
 		{"edit", args{"path": "in/small", "old_string": "1", "new_string": "12345678901"}, "too_large"},
 		{"insert", args{"path": "in/small", "line": 1, "content": "1234567890"}, "too_large"},
-		{"cp", args{"source": "in/large", "destination": "in/c"}, "too_large"}, {"mv", args{"source": "in/large", "destination": "in/m"}, "too_large"},
-		{"read", args{"path": "out"}, "access_denied"}, {"ls", args{}, "access_denied"}, {"write", args{"path": "o2", "content": ""}, "access_denied"},
-		{"cp", args{"source": "in/small", "destination": "o2"}, "access_denied"}, {"mv", args{"source": "out", "destination": "in/o"}, "access_denied"},
-		{"rm", args{"path": "out"}, "access_denied"}, {"mkdir", args{"path": "d"}, "access_denied"}, {"file_stat", args{"path": "out"}, "access_denied"},
+		{"cp", args{"source": "in/large", "destination": "in/c"}, "too_large"},
+		{"mv", args{"source": "in/large", "destination": "in/m"}, "too_large"},
+		{"read", args{"path": "out"}, "access_denied"}, {"ls", args{}, "access_denied"},
+		{"write", args{"path": "o2", "content": ""}, "access_denied"},
+		{"cp", args{"source": "in/small", "destination": "o2"}, "access_denied"},
+		{"mv", args{"source": "out", "destination": "in/o"}, "access_denied"},
+		{"rm", args{"path": "out"}, "access_denied"}, {"mkdir", args{"path": "d"}, "access_denied"},
+		{"file_stat", args{"path": "out"}, "access_denied"},
 	} {
 		if r := p.Call(call.tool, call.args); r.Err.GetCode() != call.code {
 			t.Errorf("%s %v: %v; want %s", call.tool, call.args, r.Err, call.code)
@@ -275,7 +286,8 @@ func TestLimitsComeBeforeAnyReading(t *testing.T) {
 // A file's length does not show in memory: that of a long one is that of a window.
 func TestLongFilesTakeLittleMemory(t *testing.T) {
 	p := start(t, map[string]string{"sparse": "text\n", "line": ""})
-	if err := errors.Join(os.Truncate(filepath.Join(p.Dir, "sparse"), 600<<20), os.Truncate(filepath.Join(p.Dir, "line"), 0)); err != nil {
+	if err := errors.Join(os.Truncate(filepath.Join(p.Dir, "sparse"), 600<<20),
+		os.Truncate(filepath.Join(p.Dir, "line"), 0)); err != nil {
 		t.Fatal(err)
 	}
 	line, err := os.OpenFile(filepath.Join(p.Dir, "line"), os.O_WRONLY, 0)

@@ -78,10 +78,11 @@ func (r *replacing) fits(s string, enc text.Encoding, f *replace.Found) error {
 	return nil
 }
 
-// fits reports whether a file is in one encoding still with something added: one that is not UTF-8, and has no other name, takes
-// ASCII only.
+// fits reports whether a file is in one encoding still with something added: one that is not UTF-8, and has no other
+// name, takes ASCII only.
 func fits(s string, enc text.Encoding, added string) bool {
-	return !enc.Plain() || !strings.ContainsFunc(added, func(c rune) bool { return c >= utf8.RuneSelf }) || utf8.ValidString(s)
+	return !enc.Plain() || !strings.ContainsFunc(added, func(c rune) bool { return c >= utf8.RuneSelf }) ||
+		utf8.ValidString(s)
 }
 
 // found says when a place was not exactly what was looked for, or when there were fewer.
@@ -118,7 +119,8 @@ func (r *replacing) failure(err error, c *existing) error {
 	case errors.As(err, &replace.Same{}):
 		return sdk.Errorf(sdk.InvalidArgument, "%s and %s are the same; nothing to edit", r.names.old, r.names.new)
 	case errors.As(err, &ambiguous):
-		e := sdk.Errorf(sdk.Conflict, "%s appears %d times. Please provide more context to make it unique", r.names.old, ambiguous.Count)
+		e := sdk.Errorf(sdk.Conflict, "%s appears %d times. Please provide more context to make it unique", r.names.old,
+			ambiguous.Count)
 		if !c.shut() {
 			e.Message += "\n" + onLines(ambiguous)
 		}

@@ -129,10 +129,12 @@ func (r *restoring) check(ctx context.Context, op *journal.Op) error {
 				WithHint("force takes it back all the same, and keeps what is there now")
 		}
 		if step.Action == journal.Remove && isSampled(now.state) && !r.force {
-			return sdk.Errorf(sdk.Conflict, "%s is too long to tell whether it has changed since %s (%s); nothing was undone", shown(where), op.ID, op.Summary).
+			return sdk.Errorf(sdk.Conflict, "%s is too long to tell whether it has changed since %s (%s); nothing was undone",
+				shown(where), op.ID, op.Summary).
 				WithHint("force takes it back all the same, and deletes what is there now")
 		}
-		if step.Action != journal.Move || slices.ContainsFunc(op.Steps[:i], func(s journal.Step) bool { return s.Path == step.Path }) {
+		if step.Action != journal.Move || slices.ContainsFunc(op.Steps[:i],
+			func(s journal.Step) bool { return s.Path == step.Path }) {
 			continue
 		}
 		if now, err := r.at(ctx, step.Path, absent); err != nil || now.state != absent {
@@ -153,7 +155,8 @@ func (r *restoring) opposite(ctx context.Context, op *journal.Op) (journal.Op, f
 			continue // what is put back there makes its directories
 		}
 		if step.Action == journal.Move {
-			again.Steps = append(again.Steps, journal.Step{Action: journal.Move, Path: step.From, From: step.Path, After: step.After})
+			again.Steps = append(again.Steps, journal.Step{Action: journal.Move, Path: step.From, From: step.Path,
+				After: step.After})
 			continue
 		}
 		now, err := r.at(ctx, step.Path, step.After)
@@ -177,7 +180,10 @@ func (r *restoring) opposite(ctx context.Context, op *journal.Op) (journal.Op, f
 	slices.Reverse(again.Steps)
 	return again, func(w *journal.Writer) error {
 		for _, k := range keeps {
-			err := r.env.Workspace.Look(guard.Write, k.path, func(tree *workspace.Tree) error { return keepTree(ctx, w, k.blob, tree) })
+			err := r.env.Workspace.Look(guard.Write, k.path, func(tree *workspace.Tree) error {
+				return keepTree(ctx, w, k.blob,
+					tree)
+			})
 			if err != nil {
 				return err
 			}

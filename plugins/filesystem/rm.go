@@ -71,8 +71,9 @@ func (m *memory) keepDoomed(ctx context.Context, doomed *workspace.Tree, out *rm
 	op := journal.Op{
 		Tool:    "rm",
 		Summary: fmt.Sprintf("rm: deleted %s %s", kind(doomed.Info), doomed.Path),
-		Steps:   []journal.Step{before.step(journal.Step{Action: journal.Restore, Path: doomed.Path, Blob: "0", After: absent})},
-		Lost:    before.lost,
+		Steps: []journal.Step{before.step(journal.Step{Action: journal.Restore, Path: doomed.Path, Blob: "0",
+			After: absent})},
+		Lost: before.lost,
 	}
 	if before.whole {
 		m.writeUnkept(op, errGone, &out.Notes)

@@ -161,7 +161,8 @@ func TestUndoBringsBackTheOwner(t *testing.T) {
 // There are two kinds in a listing: what can be listed in turn, by a link too, and what can't.
 func TestALinkToADirectoryIsListedAsOne(t *testing.T) {
 	p := start(t, map[string]string{"d/x": "x", "f": "x"})
-	for link, to := range map[string]string{"to-d": "d", "to-f": "f", "to-link": "to-d", "out": "/usr", "nowhere": "none", "loop": "loop", "d/up": ".."} {
+	for link, to := range map[string]string{"to-d": "d", "to-f": "f", "to-link": "to-d", "out": "/usr", "nowhere": "none",
+		"loop": "loop", "d/up": ".."} {
 		if err := os.Symlink(to, filepath.Join(p.Dir, link)); err != nil {
 			t.Fatal(err)
 		}

@@ -16,7 +16,8 @@ import (
 const streamBlock = 256 << 10
 
 // stream makes the window of a file that is too long for memory. It reads the file once, to its end: how many lines
-// there are, and which version it is, belongs to every answer. One that is longer than mostRead it reads only as far as it has to.
+// there are, and which version it is, belongs to every answer. One that is longer than mostRead it reads only as far as
+// it has to.
 func (w *window) stream(ctx context.Context, f *os.File, p part) error {
 	head := make([]byte, looked)
 	n, err := f.ReadAt(head, 0)

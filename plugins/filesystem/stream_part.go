@@ -11,8 +11,8 @@ import (
 	"github.com/picoclaw/picoclaw/plugins/filesystem/internal/text"
 )
 
-// streamPart makes the window of a file that is too long to be read to its end. Its lines are not counted, and its etag is not one
-// of its contents.
+// streamPart makes the window of a file that is too long to be read to its end. Its lines are not counted, and its etag
+// is not one of its contents.
 func (w *window) streamPart(ctx context.Context, f *os.File, head []byte, enc text.Encoding, p part) error {
 	info, err := f.Stat()
 	if err != nil {
@@ -25,7 +25,8 @@ func (w *window) streamPart(ctx context.Context, f *os.File, head []byte, enc te
 		return w.hexadecimal(f, head, p)
 	case binaryFile:
 		w.Binary, w.MediaType = true, http.DetectContentType(head)
-		w.Text = fmt.Sprintf("binary file, %d bytes, %s; its bytes are not shown; offset and length show some", w.Size, w.MediaType)
+		w.Text = fmt.Sprintf("binary file, %d bytes, %s; its bytes are not shown; offset and length show some", w.Size,
+			w.MediaType)
 		return nil
 	case p.Bytes:
 		return w.readBytes(f, enc, p)
@@ -33,7 +34,8 @@ func (w *window) streamPart(ctx context.Context, f *os.File, head []byte, enc te
 	mark := int64(len(enc.Mark))
 	raw := &stoppable{ctx, io.NewSectionReader(f, mark, w.Size-mark)}
 	lines := &lineWindow{from: max(p.StartLine, 1), to: p.EndLine, room: largestWindow, hurry: true}
-	if _, err := io.CopyBuffer(lines, onlyReader{enc.Reader(raw)}, make([]byte, streamBlock)); err != nil && !errors.Is(err, errEnough) {
+	if _, err := io.CopyBuffer(lines, onlyReader{enc.Reader(raw)}, make([]byte, streamBlock)); err != nil &&
+		!errors.Is(err, errEnough) {
 		return err
 	}
 	if w.Start = lines.from; lines.kept.Len() == 0 {

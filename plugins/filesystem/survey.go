@@ -67,8 +67,8 @@ func look(ctx context.Context, tree *workspace.Tree, most int64) (survey, error)
 	return s, err
 }
 
-// lookInto tells directories apart by the names, kinds and sizes of all that is in them: to read all of it would take as
-// long as to copy it.
+// lookInto tells directories apart by the names, kinds and sizes of all that is in them: to read all of it would take
+// as long as to copy it.
 func lookInto(ctx context.Context, tree *workspace.Tree) (survey, error) {
 	s := survey{}
 	all, rest := versions.NewHash(), versions.NewHash() // the rest is what can be made again

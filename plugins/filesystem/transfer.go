@@ -49,7 +49,8 @@ func (t *transferring) last(ctx context.Context, env *sdk.Environment, m *memory
 			back = journal.Step{Action: journal.Move, Path: w.Source.Path, From: w.Destination, After: source.state}
 		}
 		op := journal.Op{
-			Tool: t.tool, Summary: fmt.Sprintf("%s: %s to %s", t.tool, w.Source.Path, w.Destination), Steps: []journal.Step{back},
+			Tool: t.tool, Summary: fmt.Sprintf("%s: %s to %s", t.tool, w.Source.Path, w.Destination),
+			Steps: []journal.Step{back},
 		}
 		replaced, err := look(ctx, w.Replaced, mostCompared)
 		if err != nil {
@@ -66,7 +67,10 @@ func (t *transferring) last(ctx context.Context, env *sdk.Environment, m *memory
 			restore.After = source.state
 			op.Steps = []journal.Step{restore}
 		}
-		return m.write(op, &t.out.Undo, &t.out.Notes, func(jw *journal.Writer) error { return keepTree(ctx, jw, "0", w.Replaced) })
+		return m.write(op, &t.out.Undo, &t.out.Notes, func(jw *journal.Writer) error {
+			return keepTree(ctx, jw, "0",
+				w.Replaced)
+		})
 	}
 }
 
@@ -83,6 +87,7 @@ func (t *transferring) failure(w *workspace.Workspace, source, destination strin
 	if _, err := w.Status(source); err != nil {
 		return own.WithHint("there is no %s", shown(source))
 	}
-	return sdk.Errorf(sdk.NotFound, "failed to %s: the directory that %s would be in is missing", t.doing, shown(destination)).
+	return sdk.Errorf(sdk.NotFound, "failed to %s: the directory that %s would be in is missing", t.doing,
+		shown(destination)).
 		WithHint("make it first, with mkdir")
 }

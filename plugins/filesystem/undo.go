@@ -79,7 +79,8 @@ func (r *restoring) choose(ctx context.Context, id string) (*journal.Op, error) 
 		return nil, err
 	}
 	if out != "" {
-		return nil, sdk.Errorf(sdk.Conflict, "the last change, %s (%s), can't be undone: %s", last.ID, last.Summary, leadsOut).
+		return nil, sdk.Errorf(sdk.Conflict, "the last change, %s (%s), can't be undone: %s", last.ID, last.Summary,
+			leadsOut).
 			WithHint("remove the link on the way to %s, or name an older operation; history lists them", shown(out))
 	}
 	if last == nil {

@@ -70,8 +70,10 @@ func TestUndoBringsEverythingBack(t *testing.T) {
 		"a change through links": {"write_file", args{"path": "link", "content": "new"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := start(t, map[string]string{"f": "old\n", "script": "#!/bin/sh\n", "d/x": "x", "d/e/y": strings.Repeat("y", 2<<20), "other/z": "z"})
-			for path, mode := range map[string]os.FileMode{"script": 0o755, "d/x": 0o600, "d/e": 0o700 | os.ModeSticky, "d": 0o775 | os.ModeSetgid} {
+			p := start(t, map[string]string{"f": "old\n", "script": "#!/bin/sh\n", "d/x": "x",
+				"d/e/y": strings.Repeat("y", 2<<20), "other/z": "z"})
+			for path, mode := range map[string]os.FileMode{"script": 0o755, "d/x": 0o600, "d/e": 0o700 | os.ModeSticky,
+				"d": 0o775 | os.ModeSetgid} {
 				if err := os.Chmod(filepath.Join(p.Dir, path), mode); err != nil {
 					t.Fatal(err)
 				}
@@ -124,7 +126,8 @@ func TestUndoBringsBackTimesAndDepth(t *testing.T) {
 		t.Fatal(err)
 	}
 	must(t, p, "undo", args{})
-	if entries, err := os.ReadDir(filepath.Join(p.Dir, "d", "e")); err != nil || len(entries) != 1 || entries[0].Name() != "precious" {
+	if entries, err := os.ReadDir(filepath.Join(p.Dir, "d", "e")); err != nil || len(entries) != 1 ||
+		entries[0].Name() != "precious" {
 		t.Errorf("of the directories that were made there is left %v, %v", entries, err)
 	}
 }
@@ -224,7 +227,8 @@ func TestUndoSeesWhatCameIntoADirectory(t *testing.T) {
 	}
 }
 
-// Half of a directory is not taken for one that was never deleted, so that the change before is not taken back in its place.
+// Half of a directory is not taken for one that was never deleted, so that the change before is not taken back in its
+// place.
 func TestUndoKnowsHalfADirectory(t *testing.T) {
 	p := start(t, map[string]string{"f": "0", "d/a": "a", "d/b": "b"})
 	must(t, p, "write_file", args{"path": "f", "content": "1"})
@@ -267,9 +271,11 @@ func TestUndoStopsAtWhatLeadsOut(t *testing.T) {
 	}
 }
 
-// A link is deleted and moved itself, and comes back, wherever it points to: to itself, to nothing, out of the workspace.
+// A link is deleted and moved itself, and comes back, wherever it points to: to itself, to nothing, out of the
+// workspace.
 func TestLinksAreThemselves(t *testing.T) {
-	for name, target := range map[string]string{"to itself": "link", "to nothing": "nothing", "out": "/etc/passwd", "to a file": "f", "to a tree": "d"} {
+	for name, target := range map[string]string{"to itself": "link", "to nothing": "nothing", "out": "/etc/passwd",
+		"to a file": "f", "to a tree": "d"} {
 		t.Run(name, func(t *testing.T) {
 			p := start(t, map[string]string{"f": "f", "d/f": "f"})
 			if err := os.Symlink(target, filepath.Join(p.Dir, "link")); err != nil {
@@ -311,7 +317,8 @@ func TestUndoOfWhatIsUnknown(t *testing.T) {
 func TestTheJournalCanBeSwitchedOff(t *testing.T) {
 	state := t.TempDir()
 	p := sdktest.Start(t, newPlugin(), sdktest.Options{
-		Files: map[string]string{"f": "old"}, StateDir: state, Config: map[string]any{"journal": map[string]any{"enabled": false}},
+		Files: map[string]string{"f": "old"}, StateDir: state,
+		Config: map[string]any{"journal": map[string]any{"enabled": false}},
 	})
 	must(t, p, "write_file", args{"path": "f", "content": "new"})
 	if r := p.Call("undo", args{}); r.Err.GetCode() != "conflict" {
@@ -332,7 +339,8 @@ func TestWhatIsTooLargeForTheJournalIsDoneAndSaid(t *testing.T) {
 	if notes, _ := out["notes"].([]any); len(notes) != 1 || out["undo"] != nil {
 		t.Errorf("%v", out)
 	}
-	if r := p.Call("undo", args{}); r.Err.GetCode() != "conflict" || !strings.Contains(r.Err.GetMessage(), "can't be undone") {
+	if r := p.Call("undo", args{}); r.Err.GetCode() != "conflict" || !strings.Contains(r.Err.GetMessage(),
+		"can't be undone") {
 		t.Errorf("%q, %v", r.Text, r.Err)
 	}
 	if r := p.Call("history", args{}); !strings.Contains(r.Text, "can't be undone") {

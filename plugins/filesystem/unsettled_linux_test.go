@@ -57,7 +57,8 @@ func TestAChangeThatMayNotBeOnTheDiskIsSaidToBeMade(t *testing.T) {
 	}
 }
 
-// failDirectories has the kernel refuse to sync what is opened next, which is the directory of a change: its file comes after.
+// failDirectories has the kernel refuse to sync what is opened next, which is the directory of a change: its file comes
+// after.
 func failDirectories(t *testing.T) {
 	t.Helper()
 	next, err := os.Open(os.DevNull)

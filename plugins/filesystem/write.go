@@ -36,7 +36,8 @@ func write(m *memory) sdk.Tool {
 			}
 			out, err := m.do(ctx, &req.Environment, change{
 				tool: "write", doing: "write file", dryRun: in.DryRun,
-				edits: []fileEdit{{path: in.Path, ifMatch: in.IfMatch, parents: in.CreateDirs, mode: moduleMode, make: whole(in.Content, given)}},
+				edits: []fileEdit{{path: in.Path, ifMatch: in.IfMatch, parents: in.CreateDirs, mode: moduleMode,
+					make: whole(in.Content, given)}},
 			})
 			if err != nil {
 				return moduleChange{}, missingDir(err, in.Path, in.CreateDirs)

@@ -28,12 +28,13 @@ func writeFile(m *memory) sdk.Tool {
 			}
 			return newChangedFile(fmt.Sprintf("File written: %s", shown(in.Path)), out), nil
 		},
-		writes(sdk.Traits{Sets: []string{picoclawSet}, TextResult: true, Idempotent: true, Permissions: []string{"fs.write"}}))
+		writes(sdk.Traits{Sets: []string{picoclawSet}, TextResult: true, Idempotent: true,
+			Permissions: []string{"fs.write"}}))
 }
 
-// whole makes text the whole contents of a file, in the encoding that is given, or else in that of the byte order mark that the
-// file has: it is not part of what is read, so it can't be meant to go. Line endings are written as they are given, since
-// they are part of what is read.
+// whole makes text the whole contents of a file, in the encoding that is given, or else in that of the byte order mark
+// that the file has: it is not part of what is read, so it can't be meant to go. Line endings are written as they are
+// given, since they are part of what is read.
 func whole(content string, given *text.Encoding) func(*existing) ([]byte, error) {
 	return func(c *existing) ([]byte, error) {
 		if given != nil {

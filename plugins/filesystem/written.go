@@ -38,7 +38,8 @@ type moduleChange struct {
 func newModuleChange(out *outcomes) moduleChange {
 	f := out.Files[0]
 	return moduleChange{
-		Path: f.Path, SizeBytes: f.SizeBytes, Etag: f.Etag, Created: f.Created, Undo: out.Undo, Notes: out.notes(), Diff: out.Diff,
+		Path: f.Path, SizeBytes: f.SizeBytes, Etag: f.Etag, Created: f.Created, Undo: out.Undo, Notes: out.notes(),
+		Diff: out.Diff,
 	}
 }
 

@@ -14,8 +14,8 @@ import (
 // mostLeftOut is how many of the files that were left out are named.
 const mostLeftOut = 5
 
-// lookAgain looks for matches in what was left out, when nothing else has any: not to be found and to be ignored are two
-// things, and an agent that takes one for the other writes the same thing twice.
+// lookAgain looks for matches in what was left out, when nothing else has any: not to be found and to be ignored are
+// two things, and an agent that takes one for the other writes the same thing twice.
 func (s *search) lookAgain(ctx context.Context, out *grepOutput) {
 	all := *s.query
 	all.ignore, all.text = false, true

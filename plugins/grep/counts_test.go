@@ -30,9 +30,11 @@ func TestWhatIsLeftOutIsCounted(t *testing.T) {
 	for name, e := range engines(t) {
 		p := sdktest.Start(t, newPlugin(e), sdktest.Options{})
 		write(t, p.Dir, map[string]string{
-			"a.go": "needle\n", "b.go": "x\n", ".gitignore": "node_modules/\n*.log\ndeep/\\[x]*\ndeep/x*\n", "node_modules/a/b.go": "needle\n", "x.log": "needle\n",
-			"sub/y.log": "x\n", "sub/node_modules/z.go": "needle\n", "deep/[x]1/f.go": "needle\n", "deep/x y /f.go": "needle\n", "deep/xé\n/f.go": "needle\n",
-			"logo.png": "\x89PNG\x00needle", "tool": "\x7fELF\x00",
+			"a.go": "needle\n", "b.go": "x\n", ".gitignore": "node_modules/\n*.log\ndeep/\\[x]*\ndeep/x*\n",
+			"node_modules/a/b.go": "needle\n", "x.log": "needle\n",
+			"sub/y.log": "x\n", "sub/node_modules/z.go": "needle\n", "deep/[x]1/f.go": "needle\n", "deep/x y /f.go": "needle\n",
+			"deep/xé\n/f.go": "needle\n",
+			"logo.png":       "\x89PNG\x00needle", "tool": "\x7fELF\x00",
 		})
 		for _, c := range []struct {
 			call                     args
@@ -49,7 +51,8 @@ func TestWhatIsLeftOutIsCounted(t *testing.T) {
 			if out.Total != c.total || out.Ignored != c.ignored || out.FilesSearched != c.searched || out.Binary != c.binary {
 				t.Errorf("%s %v: %s", name, c.call, text)
 			}
-			if c.ignored > 0 && !strings.Contains(text, fmt.Sprintf("%d files or directories that .gitignore names", c.ignored)) {
+			if c.ignored > 0 && !strings.Contains(text, fmt.Sprintf("%d files or directories that .gitignore names",
+				c.ignored)) {
 				t.Errorf("%s %v does not say it: %s", name, c.call, text)
 			}
 		}
@@ -78,7 +81,8 @@ func TestAnOddListBelowStopsNothing(t *testing.T) {
 		if !strings.Contains(text, "a/b/.gitignore is not a regular file and was not honoured") {
 			t.Errorf("%s does not say it: %s", name, text)
 		}
-		if r := p.Call("find", args{"pattern": "g"}); !strings.Contains(r.Text, "a/b/.gitignore is not a regular file and was not honoured") {
+		if r := p.Call("find", args{"pattern": "g"}); !strings.Contains(r.Text,
+			"a/b/.gitignore is not a regular file and was not honoured") {
 			t.Errorf("find does not say it: %s", r.Text)
 		}
 	}
@@ -89,8 +93,10 @@ func TestPatternsThatNoLineCanHave(t *testing.T) {
 	for name, e := range engines(t) {
 		p := sdktest.Start(t, newPlugin(e), sdktest.Options{Files: map[string]string{"a": "one\ntwo\n"}})
 		for pattern, want := range map[string]string{
-			`one\ntwo`: "the pattern asks for a line break; lines are searched one by one", `(a|b\x0a)`: "the pattern asks for a line break; lines are searched one by one",
-			`one[\n]`: "the pattern asks for a line break; lines are searched one by one", `a\x00`: "the pattern asks for a NUL byte, which no text has",
+			`one\ntwo`:  "the pattern asks for a line break; lines are searched one by one",
+			`(a|b\x0a)`: "the pattern asks for a line break; lines are searched one by one",
+			`one[\n]`:   "the pattern asks for a line break; lines are searched one by one",
+			`a\x00`:     "the pattern asks for a NUL byte, which no text has",
 		} {
 			r := p.Call("grep", args{"pattern": pattern})
 			if r.Err.GetMessage() != want {

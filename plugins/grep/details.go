@@ -27,9 +27,10 @@ const (
 
 var errLarge = errors.New("the file is too large")
 
-// details finds the matching lines of a file, from a line on, at most limit of them. more reports whether there are more.
-// known is how many lines match in all, 0 if that is not known.
-func (q *query) details(w *workspace.Workspace, path, shown string, known, after, limit, context int) (found []match, more bool, err error) {
+// details finds the matching lines of a file, from a line on, at most limit of them. more reports whether there are
+// more. known is how many lines match in all, 0 if that is not known.
+func (q *query) details(w *workspace.Workspace, path, shown string, known, after, limit, context int) (found []match,
+	more bool, err error) {
 	data, err := readWhole(w, path)
 	if err != nil {
 		return nil, false, err

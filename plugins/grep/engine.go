@@ -17,7 +17,8 @@ type engine interface {
 	takes(q *query) bool
 	// files calls found with the name, relative to the directory, of each file with matching lines, and their number, or 0
 	// if it is not known. It may call it from several goroutines, in any order.
-	files(ctx context.Context, w *workspace.Workspace, path string, q *query, found func(name string, lines int)) (tally, error)
+	files(ctx context.Context, w *workspace.Workspace, path string, q *query, found func(name string, lines int)) (tally,
+		error)
 }
 
 // tally is what an engine has to tell about a search.

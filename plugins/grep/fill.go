@@ -103,7 +103,8 @@ func (s *search) pages(kept []candidate, f *first) func(yield func(int, page) bo
 				for i := int(next.Add(1)) - 1; i < len(kept) && !enough.Load(); i = int(next.Add(1)) - 1 {
 					c := kept[i]
 					var p page
-					p.found, p.more, p.err = s.details(s.req.Workspace, join(s.path, c.name), join(s.abs, c.name), c.lines, s.after(c, f), f.limit, s.req.Args.Context)
+					p.found, p.more, p.err = s.details(s.req.Workspace, join(s.path, c.name), join(s.abs, c.name), c.lines,
+						s.after(c, f), f.limit, s.req.Args.Context)
 					done[i] <- p
 				}
 			})

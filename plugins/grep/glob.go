@@ -25,14 +25,15 @@ func checkGlob(what, glob string) error {
 		return sdk.Errorf(sdk.InvalidArgument, "%s is not a glob: %q", what, glob).WithHint(globHint)
 	}
 	if n, _ := combinations(glob, 0, false); n > maxCombinations {
-		return sdk.Errorf(sdk.InvalidArgument, "the alternatives in %s make more than %d combinations", what, maxCombinations).
+		return sdk.Errorf(sdk.InvalidArgument, "the alternatives in %s make more than %d combinations", what,
+			maxCombinations).
 			WithHint("ask for some of them at a time")
 	}
 	return nil
 }
 
-// combinations counts what the alternatives make together from a place on, to the end of the alternative that it is in. It
-// counts no further than it has to.
+// combinations counts what the alternatives make together from a place on, to the end of the alternative that it is in.
+// It counts no further than it has to.
 func combinations(glob string, at int, inside bool) (n, end int) {
 	n = 1
 	for at < len(glob) {

@@ -13,8 +13,8 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/workspace"
 )
 
-// gnugrep is the engine for machines that have grep and not ripgrep. It knows nothing of .gitignore, so it is told which
-// files to look at.
+// gnugrep is the engine for machines that have grep and not ripgrep. It knows nothing of .gitignore, so it is told
+// which files to look at.
 type gnugrep struct{ program }
 
 func (*gnugrep) name() string { return "grep" }
@@ -52,7 +52,8 @@ func common(pattern string) bool {
 }
 
 func (*gnugrep) arguments(q *query) []string {
-	args := []string{"--color=never", "--no-messages", "--null", "--with-filename", "--count", "--text", "--devices=skip", "--directories=skip"}
+	args := []string{"--color=never", "--no-messages", "--null", "--with-filename", "--count", "--text", "--devices=skip",
+		"--directories=skip"}
 	if q.fold {
 		args = append(args, "--ignore-case")
 	}
@@ -62,8 +63,8 @@ func (*gnugrep) arguments(q *query) []string {
 	return append(args, "--extended-regexp", "--regexp="+posixLineEnds(q.pattern), "--")
 }
 
-// texts finds the files that grep is to search. It finds out itself which are binary: grep would leave them out, and take what is
-// not UTF-8 for one of them.
+// texts finds the files that grep is to search. It finds out itself which are binary: grep would leave them out, and
+// take what is not UTF-8 for one of them.
 func texts(ctx context.Context, w *workspace.Workspace, path string, q *query, t *tally) (names []string, err error) {
 	var mu sync.Mutex
 	var workers sync.WaitGroup
@@ -102,7 +103,8 @@ func texts(ctx context.Context, w *workspace.Workspace, path string, q *query, t
 // batchBytes is how long the names are that one process is given, less than what the kernel takes.
 const batchBytes = 96 << 10
 
-func (g *gnugrep) files(ctx context.Context, w *workspace.Workspace, path string, q *query, found func(string, int)) (tally, error) {
+func (g *gnugrep) files(ctx context.Context, w *workspace.Workspace, path string, q *query,
+	found func(string, int)) (tally, error) {
 	var t tally
 	names, err := texts(ctx, w, path, q, &t)
 	if err != nil {

@@ -149,7 +149,8 @@ func (s *search) directory(ctx context.Context, f *first, out *grepOutput) error
 		}
 	})
 	out.Engine, out.FilesSearched, out.Failed, out.Notes = s.engine.name(), t.searched, t.failed, t.notes
-	out.Ignored, out.Binary, out.MoreBinary, out.TooLarge, out.Closed = t.ignored, t.binary, t.moreBinary, t.tooLarge, t.closed
+	out.Ignored, out.Binary, out.MoreBinary, out.TooLarge, out.Closed = t.ignored, t.binary, t.moreBinary, t.tooLarge,
+		t.closed
 	return err
 }
 
@@ -157,7 +158,8 @@ func (s *search) directory(ctx context.Context, f *first, out *grepOutput) error
 func (s *search) file(f *first, out *grepOutput) error {
 	data, err := readWhole(s.req.Workspace, s.path)
 	if errors.Is(err, errLarge) {
-		return sdk.Errorf(sdk.TooLarge, "%s is longer than the %d bytes that are searched in one file", shown(s.path), largestFile).
+		return sdk.Errorf(sdk.TooLarge, "%s is longer than the %d bytes that are searched in one file", shown(s.path),
+			largestFile).
 			WithHint("search it with exec and grep")
 	}
 	if err != nil {

@@ -52,12 +52,16 @@ func awkward(t testing.TB, dir string) {
 	write(t, dir, map[string]string{
 		"a.txt": "one\nthe needle\nNeedle\n", "sub/b.go": "func needle() {}\n", "sub/deep/c.txt": "no end needle",
 		".hidden/d": "needle\n", ".git/e": "needle\n", ".git/info/exclude": "excluded\n", "excluded": "needle\n",
-		".gitignore": "# comment\nignored\n*.log\n!kept.log\n/build/\n", "ignored": "needle\n", "x.log": "needle\n", "kept.log": "needle\n",
-		"build/o": "needle\n", "sub/build/o": "needle\n", "sub/.gitignore": "!x.log\n/deeper\n", "sub/x.log": "needle\n", "sub/deeper/f": "needle\n",
-		"binary": "needle\x00\n", "-rf": "needle\n", "--pre=x": "needle\n", "crlf": "needle\r\nx\r\n", "empty": "",
+		".gitignore": "# comment\nignored\n*.log\n!kept.log\n/build/\n", "ignored": "needle\n", "x.log": "needle\n",
+		"kept.log": "needle\n",
+		"build/o":  "needle\n", "sub/build/o": "needle\n", "sub/.gitignore": "!x.log\n/deeper\n", "sub/x.log": "needle\n",
+		"sub/deeper/f": "needle\n",
+		"binary":       "needle\x00\n", "-rf": "needle\n", "--pre=x": "needle\n", "crlf": "needle\r\nx\r\n", "empty": "",
 		"utf8": "ünïcödé needle ß\nÄ\n", "latin1": "caf\xe9 needle\n", "colon:1:x": "needle\n", "new\nline": "needle\n",
-		"a.b/f": "needle\n", "a-b": "needle\n", "a/f": "needle\nneedle\n", "a/\x1b[31m": "needle\n", ".ignore": "a.txt\n", ".rgignore": "a.txt\n",
-		"dup": "needle needle\n", "long": strings.Repeat("x", 3000) + "needle" + strings.Repeat("y", 3000) + "\n", "under_score": "aneedle needle_ needle1\n",
+		"a.b/f": "needle\n", "a-b": "needle\n", "a/f": "needle\nneedle\n", "a/\x1b[31m": "needle\n", ".ignore": "a.txt\n",
+		".rgignore": "a.txt\n",
+		"dup":       "needle needle\n", "long": strings.Repeat("x", 3000) + "needle" + strings.Repeat("y", 3000) + "\n",
+		"under_score":      "aneedle needle_ needle1\n",
 		"repo/.git/config": "", "repo/x.log": "needle\n", "late": "needle\n" + strings.Repeat("x\n", 100_000) + "\x00",
 		"digits": "٣ needle 3\n", "blank": "\n\nneedle\n\n",
 	})
@@ -79,18 +83,30 @@ func awkward(t testing.TB, dir string) {
 
 func TestTheEnginesAgree(t *testing.T) {
 	calls := []args{
-		{"pattern": "needle"}, {"pattern": "needle", "case_sensitive": false}, {"pattern": "^needle$"}, {"pattern": "needle$"},
-		{"pattern": "needle", "include": "*.go"}, {"pattern": "needle", "include": "sub/**"}, {"pattern": "needle", "include": "*.{go,txt}"},
-		{"pattern": "needle", "include": "*.log"}, {"pattern": "needle", "recursive": false}, {"pattern": "needle", "max_results": 3},
-		{"pattern": "n[e]{2}dle|one"}, {"pattern": "needle|one"}, {"pattern": "(need)(le)+"}, {"pattern": "needle", "path": "sub"},
-		{"pattern": "needle", "path": "a.txt"}, {"pattern": "needle", "path": "-rf"}, {"pattern": "needle", "path": "./--pre=x"},
-		{"pattern": "-e"}, {"pattern": "--pre=sh"}, {"pattern": "ß"}, {"pattern": "ä", "case_sensitive": false}, {"pattern": `\bneedle\b`},
-		{"pattern": `\w+ needle`}, {"pattern": `\d needle \d`}, {"pattern": `[[:alpha:]]+le`}, {"pattern": `\Aneedle\z`}, {"pattern": `(?i)NEEDLE`},
-		{"pattern": "a.c", "fixed_strings": true}, {"pattern": "needle()", "fixed_strings": true}, {"pattern": "needle", "gitignore": false},
-		{"pattern": "needle", "hidden": false}, {"pattern": "needle", "type": "go"}, {"pattern": "needle", "type": "txt", "include": "sub/**"},
-		{"pattern": "needle", "output": "files"}, {"pattern": "needle", "output": "count", "max_results": 5}, {"pattern": "needle", "context": 1},
-		{"pattern": "(?s)one.the", "multiline": true}, {"pattern": "needle\\nneedle", "multiline": true}, {"pattern": "^needle$", "multiline": true},
-		{"pattern": "x*"}, {"pattern": "$"}, {"pattern": "needle", "cursor": "1:a/f"}, {"pattern": "needle", "cursor": "0:a/f", "output": "files"},
+		{"pattern": "needle"}, {"pattern": "needle", "case_sensitive": false}, {"pattern": "^needle$"},
+		{"pattern": "needle$"},
+		{"pattern": "needle", "include": "*.go"}, {"pattern": "needle", "include": "sub/**"},
+		{"pattern": "needle", "include": "*.{go,txt}"},
+		{"pattern": "needle", "include": "*.log"}, {"pattern": "needle", "recursive": false},
+		{"pattern": "needle", "max_results": 3},
+		{"pattern": "n[e]{2}dle|one"}, {"pattern": "needle|one"}, {"pattern": "(need)(le)+"},
+		{"pattern": "needle", "path": "sub"},
+		{"pattern": "needle", "path": "a.txt"}, {"pattern": "needle", "path": "-rf"},
+		{"pattern": "needle", "path": "./--pre=x"},
+		{"pattern": "-e"}, {"pattern": "--pre=sh"}, {"pattern": "ß"}, {"pattern": "ä", "case_sensitive": false},
+		{"pattern": `\bneedle\b`},
+		{"pattern": `\w+ needle`}, {"pattern": `\d needle \d`}, {"pattern": `[[:alpha:]]+le`}, {"pattern": `\Aneedle\z`},
+		{"pattern": `(?i)NEEDLE`},
+		{"pattern": "a.c", "fixed_strings": true}, {"pattern": "needle()", "fixed_strings": true},
+		{"pattern": "needle", "gitignore": false},
+		{"pattern": "needle", "hidden": false}, {"pattern": "needle", "type": "go"},
+		{"pattern": "needle", "type": "txt", "include": "sub/**"},
+		{"pattern": "needle", "output": "files"}, {"pattern": "needle", "output": "count", "max_results": 5},
+		{"pattern": "needle", "context": 1},
+		{"pattern": "(?s)one.the", "multiline": true}, {"pattern": "needle\\nneedle", "multiline": true},
+		{"pattern": "^needle$", "multiline": true},
+		{"pattern": "x*"}, {"pattern": "$"}, {"pattern": "needle", "cursor": "1:a/f"},
+		{"pattern": "needle", "cursor": "0:a/f", "output": "files"},
 		{"pattern": "nothing at all"}, {"pattern": `\.`}, {"pattern": "{"}, {"pattern": "a{"},
 	}
 	answers := map[string][]string{}
@@ -107,7 +123,8 @@ func TestTheEnginesAgree(t *testing.T) {
 			if err := json.Unmarshal(r.Structured, &out); err != nil {
 				t.Fatal(err)
 			}
-			if out.MoreBinary != (name == "ripgrep" && r.Structured != nil && out.Engine == "ripgrep") || (out.Engine == "ripgrep" && out.Binary > 2) {
+			if out.MoreBinary != (name == "ripgrep" && r.Structured != nil && out.Engine == "ripgrep") ||
+				(out.Engine == "ripgrep" && out.Binary > 2) {
 				t.Errorf("%v: %s says %d binary files", call, name, out.Binary)
 			}
 			out.Engine, out.FilesSearched, out.Binary, out.MoreBinary = "", 0, 0, false // what differs and may
@@ -131,15 +148,19 @@ func TestTheEnginesAgree(t *testing.T) {
 func TestGitIgnoresTheSame(t *testing.T) {
 	p := sdktest.Start(t, newPlugin(engines(t)["built-in"]), sdktest.Options{})
 	rules := []string{
-		"*.log", "!keep.log", "/top", "dir/", "a/b", "a/**/z", "**/deep", "x/**", "!x/y", "[ab]c", "q?", `\#hash`, `\!bang`, "sp ", `sp\ `, "{br}", "*.tmp", "!imp/*.tmp",
+		"*.log", "!keep.log", "/top", "dir/", "a/b", "a/**/z", "**/deep", "x/**", "!x/y", "[ab]c", "q?", `\#hash`, `\!bang`,
+		"sp ", `sp\ `, "{br}", "*.tmp", "!imp/*.tmp",
 		"**/foo/bar", "only/*/this", "we[!x]rd", "trail/", "!trail/back", "ünï",
 	}
 	names := []string{
-		"a.log", "keep.log", "sub/keep.log", "top", "sub/top", "dir/f", "sub/dir/f", "dirfile", "a/b", "sub/a/b", "a/z", "a/1/2/z", "deep", "s/deep", "x/y", "x/z/w", "ac", "bc", "cc",
-		"q1", "q12", "#hash", "!bang", "sp", "sp ", "{br}", "br", "n.tmp", "imp/n.tmp", "foo/bar", "p/foo/bar", "only/1/this", "only/1/2/this", "weird", "wexrd", "trail/f", "trail/back",
+		"a.log", "keep.log", "sub/keep.log", "top", "sub/top", "dir/f", "sub/dir/f", "dirfile", "a/b", "sub/a/b", "a/z",
+		"a/1/2/z", "deep", "s/deep", "x/y", "x/z/w", "ac", "bc", "cc",
+		"q1", "q12", "#hash", "!bang", "sp", "sp ", "{br}", "br", "n.tmp", "imp/n.tmp", "foo/bar", "p/foo/bar", "only/1/this",
+		"only/1/2/this", "weird", "wexrd", "trail/f", "trail/back",
 		"ünï", "unï",
 	}
-	files := map[string]string{".gitignore": strings.Join(rules, "\n") + "\n", "sub/.gitignore": "!top\nlocal\n", "sub/local": "", "local": ""}
+	files := map[string]string{".gitignore": strings.Join(rules, "\n") + "\n", "sub/.gitignore": "!top\nlocal\n",
+		"sub/local": "", "local": ""}
 	for _, name := range names {
 		files[name] = ""
 	}
@@ -158,7 +179,8 @@ func TestGitIgnoresTheSame(t *testing.T) {
 	}
 	git("", "init", "-q")
 	want := map[string]bool{}
-	for _, name := range strings.Split(strings.TrimSuffix(git("", "ls-files", "-z", "--others", "--exclude-standard"), "\x00"), "\x00") {
+	for _, name := range strings.Split(strings.TrimSuffix(git("", "ls-files", "-z", "--others", "--exclude-standard"),
+		"\x00"), "\x00") {
 		want[name] = true
 	}
 	var out findOutput
@@ -178,7 +200,8 @@ func TestGitIgnoresTheSame(t *testing.T) {
 // Page by page every match comes once, in order, however many each page has.
 func TestPagesMakeUpTheWhole(t *testing.T) {
 	for name, e := range engines(t) {
-		for _, call := range []args{{"pattern": "needle"}, {"pattern": "needle", "output": "files"}, {"pattern": "e", "context": 1}} {
+		for _, call := range []args{{"pattern": "needle"}, {"pattern": "needle", "output": "files"},
+			{"pattern": "e", "context": 1}} {
 			p := sdktest.Start(t, newPlugin(e), sdktest.Options{})
 			awkward(t, p.Dir)
 			all := pages(t, p, call, 10_000)
@@ -221,7 +244,8 @@ func pages(t *testing.T, p *sdktest.Plugin, call args, size int) (all []string) 
 
 func TestWhatAnAgentReads(t *testing.T) {
 	p := sdktest.Start(t, newPlugin(engines(t)["ripgrep"]), sdktest.Options{Files: map[string]string{
-		"main.py": "a\nraise ValueError('invalid')\nb\n", "x.log": "hidden treasure\n", ".gitignore": "*.log\n", "bin": "\x00treasure",
+		"main.py": "a\nraise ValueError('invalid')\nb\n", "x.log": "hidden treasure\n", ".gitignore": "*.log\n",
+		"bin":        "\x00treasure",
 		"evil\nname": "ValueError\n", "esc": "\x1b[2J ValueError\n",
 	}})
 	r := p.Call("grep", args{"pattern": "ValueError", "path": ".", "include": "*.py", "context": 1})
@@ -231,7 +255,8 @@ func TestWhatAnAgentReads(t *testing.T) {
 		t.Errorf("%q, %v; want %q", r.Text, r.Err, want)
 	}
 	r = p.Call("grep", args{"pattern": "treasure"})
-	if !strings.HasPrefix(r.Text, "[no matches, ") || !strings.Contains(r.Text, "of those, 2 have matches: "+p.Dir+"/bin (binary), "+p.Dir+"/x.log (ignored)]") {
+	if !strings.HasPrefix(r.Text, "[no matches, ") || !strings.Contains(r.Text,
+		"of those, 2 have matches: "+p.Dir+"/bin (binary), "+p.Dir+"/x.log (ignored)]") {
 		t.Errorf("%q, %v", r.Text, r.Err)
 	}
 	r = p.Call("grep", args{"pattern": "ValueError"})
@@ -249,7 +274,8 @@ func TestWhatAnAgentReads(t *testing.T) {
 			t.Errorf("%q: %q, want %q", pattern, r.Err.GetMessage(), want)
 		}
 	}
-	for _, call := range []args{{"pattern": "a", "type": "klingon"}, {"pattern": "a", "cursor": "x"}, {"pattern": "a", "include": "[a"}, {"pattern": "a", "path": "missing"},
+	for _, call := range []args{{"pattern": "a", "type": "klingon"}, {"pattern": "a", "cursor": "x"},
+		{"pattern": "a", "include": "[a"}, {"pattern": "a", "path": "missing"},
 		{"pattern": "a", "path": "/etc"}, {"pattern": "a", "path": "../.."}, {"pattern": strings.Repeat("a", 5000)}} {
 		if r := p.Call("grep", call); r.Err == nil {
 			t.Errorf("%v: %s", call, r.Text)

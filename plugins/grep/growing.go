@@ -19,8 +19,8 @@ type growing struct {
 }
 
 const (
-	// glance is how often it is looked for more: often enough for results to be told of at once, and seldom enough not to be in
-	// the way of the program that searches.
+	// glance is how often it is looked for more: often enough for results to be told of at once, and seldom enough not to
+	// be in the way of the program that searches.
 	glance = 3 * time.Millisecond
 	// releasedBytes is how much is given back at once.
 	releasedBytes = 1 << 20

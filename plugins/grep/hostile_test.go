@@ -16,22 +16,33 @@ import (
 // Odd contents and odd patterns have the same answer from every engine, and none of it is a program's own words.
 func TestOddCalls(t *testing.T) {
 	files := map[string]string{
-		"utf16": "\xff\xfen\x00e\x00e\x00d\x00l\x00e\x00\n\x00", "utf16text": "\xff\xfe\x41\x42\n", "bom": "\xef\xbb\xbfneedle bom\n", "crlf": "needle\r\nend\r\n", "cr": "a\rneedle\rb\n",
-		"bad\xff": "needle \xff\xfe\n", "kelvin": "K k \u212a \u017f s S ß ẞ İ i ı\n", "-e": "needle\n", "ctx": strings.Repeat("needle\nx\n", 5), "nonl": "needle",
+		"utf16": "\xff\xfen\x00e\x00e\x00d\x00l\x00e\x00\n\x00", "utf16text": "\xff\xfe\x41\x42\n",
+		"bom": "\xef\xbb\xbfneedle bom\n", "crlf": "needle\r\nend\r\n", "cr": "a\rneedle\rb\n",
+		"bad\xff": "needle \xff\xfe\n", "kelvin": "K k \u212a \u017f s S ß ẞ İ i ı\n", "-e": "needle\n",
+		"ctx": strings.Repeat("needle\nx\n", 5), "nonl": "needle",
 		"sub/{a,b}.go": "needle\n", "sub/[x].go": "needle\n", "tabs": "\tneedle\v\f\n", "wide": "日本語 needle 日本\n",
 	}
 	calls := []args{}
 	for _, pattern := range []string{
-		"^needle", "needle$", "^\xef\xbb\xbf", "\\x{FEFF}", "needle\\r$", "needle.$", "\\r", "[^a]needle", "e{2}", "(n)(e)", "k", "\\x{212a}", "s", "[a-z]+$", "\\p{Han}+", "\\p{Lu}", "\\pL",
-		"[[:upper:]]", "\\w+", "\\d*", "\\S+", "\\s+$", "\\v", "\\f", "\\Qa.b\\E", "(?s).needle", "(?m)^needle$", "(?U)n.*e", "(?i:N)eedle", "(?P<a>n)eedle", "(?-i)needle", "--", "-e", "-f/etc/passwd", "--pre=id",
-		"needle|", "|", "()", "x*", "^$", "$^", ".", "\\B", "\\bneedle\\b", "\\Aneedle", "needle\\z", "[\\s\\S]", "[^\\n]+x", "ß", "\\x{1F600}", "n{1,1000}", "(?:n{10}){20}", "日", "[日-本]", "\\xff", "\\xc3",
+		"^needle", "needle$", "^\xef\xbb\xbf", "\\x{FEFF}", "needle\\r$", "needle.$", "\\r", "[^a]needle", "e{2}", "(n)(e)",
+		"k", "\\x{212a}", "s", "[a-z]+$", "\\p{Han}+", "\\p{Lu}", "\\pL",
+		"[[:upper:]]", "\\w+", "\\d*", "\\S+", "\\s+$", "\\v", "\\f", "\\Qa.b\\E", "(?s).needle", "(?m)^needle$", "(?U)n.*e",
+		"(?i:N)eedle", "(?P<a>n)eedle", "(?-i)needle", "--", "-e", "-f/etc/passwd", "--pre=id",
+		"needle|", "|", "()", "x*", "^$", "$^", ".", "\\B", "\\bneedle\\b", "\\Aneedle", "needle\\z", "[\\s\\S]", "[^\\n]+x",
+		"ß", "\\x{1F600}", "n{1,1000}", "(?:n{10}){20}", "日", "[日-本]", "\\xff", "\\xc3",
 	} {
-		calls = append(calls, args{"pattern": pattern}, args{"pattern": pattern, "case_sensitive": false}, args{"pattern": pattern, "multiline": true}, args{"pattern": pattern, "fixed_strings": true})
+		calls = append(calls, args{"pattern": pattern}, args{"pattern": pattern, "case_sensitive": false},
+			args{"pattern": pattern, "multiline": true}, args{"pattern": pattern, "fixed_strings": true})
 	}
 	for _, more := range []args{
-		{"context": 2}, {"context": 1, "max_results": 2}, {"include": "{crlf,bom}"}, {"include": "\\{a,b\\}.go"}, {"include": "**/*.go"}, {"include": "sub/*"}, {"include": "/sub/*"}, {"include": "-e"}, {"multiline": true, "output": "count"},
-		{"output": "count", "context": 3}, {"max_results": 1}, {"max_results": 10000}, {"cursor": "99:zzz"}, {"cursor": "0:../../etc"}, {"cursor": "1:ctx"}, {"path": "sub/"}, {"path": "./sub/../sub"}, {"path": "crlf"}, {"path": "utf16"},
-		{"path": "bad\xff"}, {"type": "go"}, {"type": "go", "include": "[[]*"}, {"hidden": false}, {"recursive": false, "include": "sub/*"}, {"timeout": 600},
+		{"context": 2}, {"context": 1, "max_results": 2}, {"include": "{crlf,bom}"}, {"include": "\\{a,b\\}.go"},
+		{"include": "**/*.go"}, {"include": "sub/*"}, {"include": "/sub/*"}, {"include": "-e"},
+		{"multiline": true, "output": "count"},
+		{"output": "count", "context": 3}, {"max_results": 1}, {"max_results": 10000}, {"cursor": "99:zzz"},
+		{"cursor": "0:../../etc"}, {"cursor": "1:ctx"}, {"path": "sub/"}, {"path": "./sub/../sub"}, {"path": "crlf"},
+		{"path": "utf16"},
+		{"path": "bad\xff"}, {"type": "go"}, {"type": "go", "include": "[[]*"}, {"hidden": false},
+		{"recursive": false, "include": "sub/*"}, {"timeout": 600},
 	} {
 		more["pattern"] = "needle"
 		calls = append(calls, more)
@@ -57,7 +68,8 @@ func TestOddCalls(t *testing.T) {
 				}
 				said = string(data)
 			}
-			if out := strings.ToLower(said); strings.Contains(out, "ripgrep") || strings.Contains(out, "rg:") || strings.Contains(out, "--multiline") {
+			if out := strings.ToLower(said); strings.Contains(out, "ripgrep") || strings.Contains(out, "rg:") ||
+				strings.Contains(out, "--multiline") {
 				t.Errorf("%s %v: a program's words: %s", name, call, said)
 			}
 			answers[name] = append(answers[name], strings.ReplaceAll(said, p.Dir, ""))

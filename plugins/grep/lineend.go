@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// lineEnds returns a pattern in which $ also means the place before \r\n, since that is where such a line ends for whoever reads
-// it. The engines are all given the same: an option that only one of them has would make them differ.
+// lineEnds returns a pattern in which $ also means the place before \r\n, since that is where such a line ends for
+// whoever reads it. The engines are all given the same: an option that only one of them has would make them differ.
 func lineEnds(pattern string, multiline bool) string {
 	if !strings.Contains(pattern, "$") {
 		return pattern

@@ -13,7 +13,8 @@ import (
 // A line ends before \r\n as it does before \n, for every engine, in counts, places and pages.
 func TestLinesThatEndInCRLF(t *testing.T) {
 	files := map[string]string{
-		"crlf": "a\r\nb a\r\n\r\nab\r\n$a\r\n", "lf": "a\nb a\n\nab\n$a\n", "mixed": "a\r\na\na", "cr": "a\r", "double": "a\r\r\n", "tail": "x a \r\n",
+		"crlf": "a\r\nb a\r\n\r\nab\r\n$a\r\n", "lf": "a\nb a\n\nab\n$a\n", "mixed": "a\r\na\na", "cr": "a\r",
+		"double": "a\r\r\n", "tail": "x a \r\n",
 	}
 	for name, e := range engines(t) {
 		p := sdktest.Start(t, newPlugin(e), sdktest.Options{Files: files})
@@ -21,7 +22,8 @@ func TestLinesThatEndInCRLF(t *testing.T) {
 			call args
 			want []string // file:line:column
 		}{
-			{args{"pattern": "a$"}, []string{"cr:1:1", "crlf:1:1", "crlf:2:3", "crlf:5:2", "lf:1:1", "lf:2:3", "lf:5:2", "mixed:1:1", "mixed:2:1", "mixed:3:1"}},
+			{args{"pattern": "a$"}, []string{"cr:1:1", "crlf:1:1", "crlf:2:3", "crlf:5:2", "lf:1:1", "lf:2:3", "lf:5:2",
+				"mixed:1:1", "mixed:2:1", "mixed:3:1"}},
 			{args{"pattern": "^a$"}, []string{"cr:1:1", "crlf:1:1", "lf:1:1", "mixed:1:1", "mixed:2:1", "mixed:3:1"}},
 			{args{"pattern": "^A$", "case_sensitive": false, "include": "*lf"}, []string{"crlf:1:1", "lf:1:1"}},
 			{args{"pattern": "^$"}, []string{"crlf:3:1", "lf:3:1"}},

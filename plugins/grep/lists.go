@@ -14,8 +14,8 @@ import (
 // largestList is how long a list of what to ignore may be, in bytes. A longer one is none of a person's.
 const largestList = 1 << 20
 
-// odd returns what is wrong with a list of what to ignore that nobody should be led to: one that is no file, such as a FIFO or
-// a link to a device, or that is huge. It returns "" for one that is as it should be, or that is not there.
+// odd returns what is wrong with a list of what to ignore that nobody should be led to: one that is no file, such as a
+// FIFO or a link to a device, or that is huge. It returns "" for one that is as it should be, or that is not there.
 func (t *tree) odd(path string) string {
 	info, err := t.w.Stat(path)
 	switch {

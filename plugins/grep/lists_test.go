@@ -13,9 +13,12 @@ import (
 // Whoever made the workspace can't have a search wait, or read without end, by a list of what to ignore.
 func TestOddListsOfWhatToIgnore(t *testing.T) {
 	for name, make := range map[string]func(path string) error{
-		"a FIFO":                mkfifo,
-		"a link to a device":    func(path string) error { return os.Symlink("/dev/zero", path) },
-		"a huge file":           func(path string) error { return os.WriteFile(path, []byte(strings.Repeat("x\n", largestList)), 0o600) },
+		"a FIFO":             mkfifo,
+		"a link to a device": func(path string) error { return os.Symlink("/dev/zero", path) },
+		"a huge file": func(path string) error {
+			return os.WriteFile(path,
+				[]byte(strings.Repeat("x\n", largestList)), 0o600)
+		},
 		"a directory":           func(path string) error { return os.Mkdir(path, 0o700) },
 		"a link that is broken": func(path string) error { return os.Symlink("nothing", path) },
 	} {

@@ -1,9 +1,9 @@
 // Command grep is the plugin that searches: the contents of files by grep, their names by find.
 //
-// Searching contents goes in two steps. An engine says which files have matches, and how many: ripgrep where the machine
-// has it, else grep, else the plugin itself. Then the plugin reads the first of these files itself, through the workspace, for
-// lines, columns and context. So the answer is the same whatever the engine, no file's name or contents can pass for a
-// program's output, and memory depends on what is shown and not on what is found.
+// Searching contents goes in two steps. An engine says which files have matches, and how many: ripgrep where the
+// machine has it, else grep, else the plugin itself. Then the plugin reads the first of these files itself, through the
+// workspace, for lines, columns and context. So the answer is the same whatever the engine, no file's name or contents
+// can pass for a program's output, and memory depends on what is shown and not on what is found.
 //
 // It must not know of hosts, agents or sandboxes.
 package main

@@ -11,8 +11,8 @@ import (
 	"github.com/picoclaw/picoclaw/sdk"
 )
 
-// Results are in one order whatever the engine: directory by directory, names in the order of their bytes, a file's lines
-// from the top. A directory comes where its name does, with everything in it.
+// Results are in one order whatever the engine: directory by directory, names in the order of their bytes, a file's
+// lines from the top. A directory comes where its name does, with everything in it.
 
 // before compares two names in that order.
 func before(a, b string) int {
@@ -61,8 +61,8 @@ type candidate struct {
 	lines int // 0 if not known
 }
 
-// first keeps the first files of all that are found, in order, as many as can have a place in the answer; and counts all. It
-// may be used by several goroutines.
+// first keeps the first files of all that are found, in order, as many as can have a place in the answer; and counts
+// all. It may be used by several goroutines.
 type first struct {
 	limit int // matches, or files
 	files bool

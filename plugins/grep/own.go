@@ -22,7 +22,8 @@ func (own) takes(*query) bool { return true }
 // largestFile is the longest file that is searched without a program, in bytes.
 const largestFile = 64 << 20
 
-func (own) files(ctx context.Context, w *workspace.Workspace, path string, q *query, found func(string, int)) (tally, error) {
+func (own) files(ctx context.Context, w *workspace.Workspace, path string, q *query, found func(string, int)) (tally,
+	error) {
 	var t tally
 	var mu sync.Mutex
 	var workers sync.WaitGroup

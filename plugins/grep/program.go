@@ -19,9 +19,10 @@ type program struct {
 	launcher *isolation.Isolation
 }
 
-// run starts the program in a directory and gives its output to parse, while it comes. The directory is the one that was opened:
-// its name is not used again. The program ends with the context.
-func (p *program) run(ctx context.Context, w *workspace.Workspace, path string, args, env []string, parse func(io.Reader) error) (exit int, said complaints, err error) {
+// run starts the program in a directory and gives its output to parse, while it comes. The directory is the one that
+// was opened: its name is not used again. The program ends with the context.
+func (p *program) run(ctx context.Context, w *workspace.Workspace, path string, args, env []string,
+	parse func(io.Reader) error) (exit int, said complaints, err error) {
 	dir, err := w.OpenDir(path)
 	if err != nil {
 		return 0, said, err

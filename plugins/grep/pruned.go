@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// pruned is what a search program is not to search. It is told of it as far as that can be told; of what it searches all the
-// same, what it finds is not taken.
+// pruned is what a search program is not to search. It is told of it as far as that can be told; of what it searches
+// all the same, what it finds is not taken.
 type pruned struct {
 	mu    sync.Mutex
 	dirs  []string
@@ -62,8 +62,8 @@ func (p *pruned) globs() (globs []string) {
 	return globs
 }
 
-// literalGlob writes a name as a glob that means nothing else. There is none for a name that ends with a space, or that a
-// command line in UTF-8 can't carry.
+// literalGlob writes a name as a glob that means nothing else. There is none for a name that ends with a space, or that
+// a command line in UTF-8 can't carry.
 func literalGlob(name string) (string, bool) {
 	last, _ := utf8.DecodeLastRuneInString(name)
 	if !utf8.ValidString(name) || unicode.IsSpace(last) {

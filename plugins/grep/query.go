@@ -29,8 +29,8 @@ type query struct {
 	text      bool // take every file for text
 }
 
-// newQuery checks and compiles a pattern. Both for us and for ripgrep it is what Go's regexp package takes, RE2, with its
-// meaning: the two agree on nearly all of it, and plain says how to write the rest.
+// newQuery checks and compiles a pattern. Both for us and for ripgrep it is what Go's regexp package takes, RE2, with
+// its meaning: the two agree on nearly all of it, and plain says how to write the rest.
 func newQuery(in *grepInput) (*query, error) {
 	q := &query{
 		pattern:   in.Pattern,
@@ -46,7 +46,8 @@ func newQuery(in *grepInput) (*query, error) {
 	case q.pattern == "":
 		return nil, sdk.Errorf(sdk.InvalidArgument, "the pattern is empty")
 	case len(q.pattern) > maxPattern:
-		return nil, sdk.Errorf(sdk.InvalidArgument, "the pattern is %d bytes long; at most %d are taken", len(q.pattern), maxPattern)
+		return nil, sdk.Errorf(sdk.InvalidArgument, "the pattern is %d bytes long; at most %d are taken", len(q.pattern),
+			maxPattern)
 	case strings.ContainsRune(q.pattern, 0):
 		return nil, sdk.Errorf(sdk.InvalidArgument, "the pattern has a NUL byte, which no text has")
 	case strings.Contains(q.pattern, "\n") && !q.multiline:
@@ -77,8 +78,8 @@ func newQuery(in *grepInput) (*query, error) {
 	return q, nil
 }
 
-// oneLine refuses a pattern that asks for a line break, which no line has, and for a NUL, which no text has: engines make
-// different things of these.
+// oneLine refuses a pattern that asks for a line break, which no line has, and for a NUL, which no text has: engines
+// make different things of these.
 func oneLine(pattern string) error {
 	parsed, err := syntax.Parse(pattern, syntax.Perl)
 	if err != nil {

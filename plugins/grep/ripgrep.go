@@ -23,7 +23,8 @@ func (*ripgrep) takes(*query) bool { return true }
 // arguments never let a pattern or a name be taken for an option, nor a configuration file have a say.
 func (*ripgrep) arguments(q *query) []string {
 	args := []string{
-		"--no-config", "--color=never", "--no-ignore", "--null", "--with-filename", "--no-follow", "--sort=none", "--count", "--encoding=none",
+		"--no-config", "--color=never", "--no-ignore", "--null", "--with-filename", "--no-follow", "--sort=none", "--count",
+		"--encoding=none",
 	}
 	add := func(yes bool, arg string) {
 		if yes {
@@ -52,7 +53,8 @@ func narrowing(q *query) []string {
 	return q.globs
 }
 
-func (r *ripgrep) files(ctx context.Context, w *workspace.Workspace, path string, q *query, found func(string, int)) (tally, error) {
+func (r *ripgrep) files(ctx context.Context, w *workspace.Workspace, path string, q *query,
+	found func(string, int)) (tally, error) {
 	var t tally
 	var left pruned
 	var wanted atomic.Int64
@@ -85,7 +87,8 @@ func (r *ripgrep) files(ctx context.Context, w *workspace.Workspace, path string
 	t.closed = said.closed
 	t.searched = max(0, t.searched-t.binary-t.closed)
 	if exit > 1 && strings.Contains(said.first, "regex") {
-		return t, sdk.Errorf(sdk.InvalidArgument, "the pattern can't be searched for: it is too large, or can match a line break").
+		return t, sdk.Errorf(sdk.InvalidArgument,
+			"the pattern can't be searched for: it is too large, or can match a line break").
 			WithHint("search for less at once; multiline lets a match go over a line break")
 	}
 	if exit > 1 && said.first != "" {

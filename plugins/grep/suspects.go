@@ -8,8 +8,9 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/workspace"
 )
 
-// suspects finds binary files while a program that does not tell of them searches: it looks into those whose names are not the
-// names of text. To look into all would take as long as the search. What it finds is certain, and perhaps not all there is.
+// suspects finds binary files while a program that does not tell of them searches: it looks into those whose names are
+// not the names of text. To look into all would take as long as the search. What it finds is certain, and perhaps not
+// all there is.
 type suspects struct {
 	w     *workspace.Workspace
 	path  string
@@ -76,9 +77,12 @@ func (s *suspects) stop() int {
 // suspicious reports whether a name could be one of a binary file: it has no extension, or one that such files have.
 func suspicious(name string) bool {
 	switch extension := strings.ToLower(strings.TrimPrefix(filepath.Ext(name), ".")); extension {
-	case "", "a", "avi", "bin", "bmp", "bz2", "class", "dat", "db", "dll", "dylib", "eot", "exe", "flac", "gif", "gz", "ico", "iso",
-		"jar", "jpeg", "jpg", "mov", "mp3", "mp4", "o", "obj", "ogg", "otf", "pdf", "png", "pyc", "pyd", "rar", "rlib", "so", "sqlite",
-		"sqlite3", "tar", "tgz", "tiff", "ttf", "wasm", "wav", "webm", "webp", "whl", "woff", "woff2", "xlsx", "docx", "pptx", "xz", "zip", "zst", "7z":
+	case "", "a", "avi", "bin", "bmp", "bz2", "class", "dat", "db", "dll", "dylib", "eot", "exe", "flac", "gif", "gz",
+		"ico", "iso",
+		"jar", "jpeg", "jpg", "mov", "mp3", "mp4", "o", "obj", "ogg", "otf", "pdf", "png", "pyc", "pyd", "rar", "rlib", "so",
+		"sqlite",
+		"sqlite3", "tar", "tgz", "tiff", "ttf", "wasm", "wav", "webm", "webp", "whl", "woff", "woff2", "xlsx", "docx", "pptx",
+		"xz", "zip", "zst", "7z":
 		return true
 	}
 	return false

@@ -15,8 +15,8 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/workspace"
 )
 
-// tree looks through directories for files, leaving out what is to be left out. No search program is trusted with that: none
-// would count what it leaves out, and a list of what to ignore that is a FIFO would stop it.
+// tree looks through directories for files, leaving out what is to be left out. No search program is trusted with that:
+// none would count what it leaves out, and a list of what to ignore that is a FIFO would stop it.
 type tree struct {
 	w         *workspace.Workspace
 	path      string // where to begin
@@ -137,8 +137,8 @@ func (t *tree) rules(dir string, entries []fs.DirEntry) rules {
 	return r
 }
 
-// above returns the rules of the directories above the one where the search begins, as far as they may be read; those of
-// version control up to the top of the repository.
+// above returns the rules of the directories above the one where the search begins, as far as they may be read; those
+// of version control up to the top of the repository.
 func (t *tree) above() rules {
 	var dirs []string // from the nearest
 	for at := t.abs; at != filepath.Dir(at); {

@@ -7,7 +7,8 @@ import (
 	"github.com/picoclaw/picoclaw/sdk"
 )
 
-// types are the kinds of files that can be asked for, and what their names look like. They are the same for every engine.
+// types are the kinds of files that can be asked for, and what their names look like. They are the same for every
+// engine.
 func types() map[string][]string {
 	return map[string][]string{
 		"c":        {"*.c", "*.h"},

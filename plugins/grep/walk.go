@@ -8,9 +8,10 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/workspace"
 )
 
-// walk calls found with the name of each file that a query is about, and counts what it leaves alone. left, which may be nil, is
-// told of all that is left alone. Both are called from several goroutines.
-func (q *query) walk(ctx context.Context, w *workspace.Workspace, path string, t *tally, found func(name string), left func(name string, dir bool)) error {
+// walk calls found with the name of each file that a query is about, and counts what it leaves alone. left, which may
+// be nil, is told of all that is left alone. Both are called from several goroutines.
+func (q *query) walk(ctx context.Context, w *workspace.Workspace, path string, t *tally, found func(name string),
+	left func(name string, dir bool)) error {
 	var count atomic.Int64
 	tree := tree{
 		w: w, path: path, recursive: q.recursive, hidden: q.hidden, ignore: q.ignore,

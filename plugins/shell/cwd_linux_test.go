@@ -32,7 +32,8 @@ func swapping(t *testing.T, dir string) (outside string) {
 			case <-stop:
 				return
 			default:
-				_ = unix.Renameat2(unix.AT_FDCWD, filepath.Join(dir, "sub"), unix.AT_FDCWD, filepath.Join(dir, "link"), unix.RENAME_EXCHANGE)
+				_ = unix.Renameat2(unix.AT_FDCWD, filepath.Join(dir, "sub"), unix.AT_FDCWD, filepath.Join(dir, "link"),
+					unix.RENAME_EXCHANGE)
 			}
 		}
 	})

@@ -72,7 +72,8 @@ func (s *shell) execTool() sdk.Tool {
 
 func (s *shell) exec(ctx context.Context, req *sdk.Request[execInput]) (execOutput, error) {
 	if strings.TrimSpace(req.Args.Command) == "" {
-		return execOutput{}, sdk.Errorf(sdk.InvalidArgument, "there is no command to run").WithHint("command is the line that the shell shall run")
+		return execOutput{}, sdk.Errorf(sdk.InvalidArgument,
+			"there is no command to run").WithHint("command is the line that the shell shall run")
 	}
 	if req.Args.Background {
 		return s.background(req)
@@ -139,9 +140,11 @@ func result(record *output.Record, exit isolation.Exit) execOutput {
 	case rest.File == "":
 		out.addNote(fmt.Sprintf("%d bytes of the output are left out, and could not be kept: %v", rest.Missing, rest.Err))
 	case rest.Written < rest.Total:
-		out.addNote(fmt.Sprintf("%d bytes are left out; the first %d bytes of the output are in %s, for read_file or grep", rest.Missing, rest.Written, rest.File))
+		out.addNote(fmt.Sprintf("%d bytes are left out; the first %d bytes of the output are in %s, for read_file or grep",
+			rest.Missing, rest.Written, rest.File))
 	default:
-		out.addNote(fmt.Sprintf("%d bytes are left out; the whole output is in %s, for read_file or grep", rest.Missing, rest.File))
+		out.addNote(fmt.Sprintf("%d bytes are left out; the whole output is in %s, for read_file or grep", rest.Missing,
+			rest.File))
 	}
 	return out
 }
@@ -183,7 +186,8 @@ func (s *shell) background(req *sdk.Request[execInput]) (execOutput, error) {
 			_ = ring.Close()
 			return nil, err
 		}
-		return &sessions.Session{Command: req.Args.Command, PTY: req.Args.PTY, Running: running, Ring: ring, Began: running.Began,
+		return &sessions.Session{Command: req.Args.Command, PTY: req.Args.PTY, Running: running, Ring: ring,
+			Began: running.Began,
 			Given: given(req), Told: req.Args.Stdin}, nil
 	})
 	if errors.Is(err, sessions.ErrFull) {
@@ -206,7 +210,8 @@ func (s *shell) background(req *sdk.Request[execInput]) (execOutput, error) {
 		}()
 	}
 	out := execOutput{Session: session.ID}
-	out.addNote("started in the background as " + session.ID + "; process (action poll, session " + session.ID + ") reads its output")
+	out.addNote("started in the background as " + session.ID + "; process (action poll, session " + session.ID +
+		") reads its output")
 	out.addNote(s.warning(req.Environment))
 	return out, nil
 }

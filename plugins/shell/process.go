@@ -130,7 +130,8 @@ func (s *shell) process(ctx context.Context, req *sdk.Request[processInput]) (pr
 	}
 	session, ok := s.sessions.Find(in.Session)
 	if in.Session == "" {
-		return processOutput{}, sdk.Errorf(sdk.InvalidArgument, "%s needs session: which background command is meant", in.Action).
+		return processOutput{}, sdk.Errorf(sdk.InvalidArgument, "%s needs session: which background command is meant",
+			in.Action).
 			WithHint("exec with background=true names the command that it starts; process with action=list lists them")
 	}
 	if !ok {
@@ -142,7 +143,8 @@ func (s *shell) process(ctx context.Context, req *sdk.Request[processInput]) (pr
 		return poll(ctx, session, in)
 	case "write":
 		if req.Exec.Unwalled {
-			return processOutput{}, sdk.Errorf(sdk.AccessDenied, "writing to a background command is refused: nothing but the guard would see what a shell is told").
+			return processOutput{}, sdk.Errorf(sdk.AccessDenied,
+				"writing to a background command is refused: nothing but the guard would see what a shell is told").
 				WithHint("set isolation.enabled, or use a kernel with Landlock (Linux 5.13)")
 		}
 		return write(req.Environment, session, in)
@@ -172,7 +174,8 @@ func poll(ctx context.Context, session *sessions.Session, in processInput) (proc
 		cancel()
 	}
 	if _, end := session.Ring.Fetched(); cursor > end {
-		return processOutput{}, sdk.Errorf(sdk.InvalidArgument, "cursor %d is behind the end of the output, which is at %d", cursor, end)
+		return processOutput{}, sdk.Errorf(sdk.InvalidArgument, "cursor %d is behind the end of the output, which is at %d",
+			cursor, end)
 	}
 	piece, err := session.Ring.Read(cursor, pollBytes, session.IsOver())
 	if err != nil {
@@ -193,7 +196,8 @@ func write(env sdk.Environment, session *sessions.Session, in processInput) (pro
 	if in.Data != "" {
 		n, err := session.Running.Write([]byte(in.Data))
 		if errors.Is(err, os.ErrDeadlineExceeded) {
-			return processOutput{}, sdk.Errorf(sdk.Timeout, "%s has read %d of %d bytes and takes no more now", session.ID, n, len(in.Data)).
+			return processOutput{}, sdk.Errorf(sdk.Timeout, "%s has read %d of %d bytes and takes no more now", session.ID, n,
+				len(in.Data)).
 				WithHint("poll its output, and write the rest later")
 		}
 		if err != nil {
@@ -237,8 +241,9 @@ func signalNamed(name string) (syscall.Signal, bool) {
 func about(session *sessions.Session) processOutput {
 	state := stateOf(session)
 	return processOutput{
-		Session: state.Session, Command: state.Command, Running: &state.Running, ExitCode: state.ExitCode, Signal: state.Signal,
-		Why: state.Why, Unread: state.Unread, Seconds: &state.Seconds, one: &state,
+		Session: state.Session, Command: state.Command, Running: &state.Running, ExitCode: state.ExitCode,
+		Signal: state.Signal,
+		Why:    state.Why, Unread: state.Unread, Seconds: &state.Seconds, one: &state,
 	}
 }
 

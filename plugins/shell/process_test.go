@@ -52,23 +52,27 @@ func until(t *testing.T, p *sdktest.Plugin, session, text string) string {
 
 func TestACommandReadsWhatItIsGiven(t *testing.T) {
 	p := startPlugin(t)
-	if out := must(t, p, "exec", args{"command": "cat; echo end", "stdin": "one\ntwo\n"}); out["stdout"] != "one\ntwo\nend\n" {
+	if out := must(t, p, "exec", args{"command": "cat; echo end",
+		"stdin": "one\ntwo\n"}); out["stdout"] != "one\ntwo\nend\n" {
 		t.Errorf("%v", out)
 	}
 	if out := must(t, p, "exec", args{"command": "cat; echo end"}); out["stdout"] != "end\n" {
 		t.Errorf("without input: %v", out)
 	}
-	if out := must(t, p, "exec", args{"command": "head -c 5 >/dev/null", "stdin": strings.Repeat("x", 1<<20)}); out["exit_code"] != 0.0 {
+	if out := must(t, p, "exec", args{"command": "head -c 5 >/dev/null",
+		"stdin": strings.Repeat("x", 1<<20)}); out["exit_code"] != 0.0 {
 		t.Errorf("not reading it all: %v", out)
 	}
-	if out := must(t, p, "exec", args{"command": "tty && stty size", "pty": true}); !strings.Contains(out["stdout"].(string), "24 80") {
+	if out := must(t, p, "exec", args{"command": "tty && stty size",
+		"pty": true}); !strings.Contains(out["stdout"].(string), "24 80") {
 		t.Errorf("on a terminal: %v", out)
 	}
 }
 
 func TestABackgroundCommandIsSpokenWith(t *testing.T) {
 	p := startPlugin(t)
-	s := must(t, p, "exec", args{"command": "echo ready; while read -r line; do echo \"got $line\"; done; echo over", "background": true})["session"].(string)
+	s := must(t, p, "exec", args{"command": "echo ready; while read -r line; do echo \"got $line\"; done; echo over",
+		"background": true})["session"].(string)
 	until(t, p, s, "ready\n")
 	must(t, p, "process", args{"action": "write", "session": s, "data": "a\nb\n"})
 	if got := until(t, p, s, "got b\n"); !strings.HasSuffix(got, "got a\ngot b\n") {
@@ -83,7 +87,8 @@ func TestABackgroundCommandIsSpokenWith(t *testing.T) {
 	if r := p.Call("process", args{"action": "write", "session": s, "data": "x"}); r.Err.GetCode() != "conflict" {
 		t.Errorf("writing to one that has ended: %q, %v", r.Text, r.Err)
 	}
-	for _, a := range []args{{"action": "poll", "session": "s9"}, {"action": "poll"}, {"action": "signal", "session": s, "signal": "NOPE"},
+	for _, a := range []args{{"action": "poll", "session": "s9"}, {"action": "poll"},
+		{"action": "signal", "session": s, "signal": "NOPE"},
 		{"action": "resize", "session": s, "rows": 1, "cols": 1}, {"action": "poll", "session": s, "cursor": 9999}} {
 		if r := p.Call("process", a); r.Err == nil {
 			t.Errorf("%v: %q", a, r.Text)
@@ -117,7 +122,8 @@ func TestPollingLosesNothing(t *testing.T) {
 
 func TestABackgroundCommandEndsWhenItIsTold(t *testing.T) {
 	p := startPlugin(t)
-	stubborn := must(t, p, "exec", args{"command": "trap '' TERM; echo $$; while :; do sleep 1; done", "background": true})["session"].(string)
+	stubborn := must(t, p, "exec", args{"command": "trap '' TERM; echo $$; while :; do sleep 1; done",
+		"background": true})["session"].(string)
 	until(t, p, stubborn, "\n")
 	began := time.Now()
 	out := must(t, p, "process", args{"action": "kill", "session": stubborn})
@@ -134,7 +140,8 @@ func TestABackgroundCommandEndsWhenItIsTold(t *testing.T) {
 	if !strings.Contains(said, "timed out after 1s") {
 		t.Errorf("%q", said)
 	}
-	asked := must(t, p, "exec", args{"command": "trap 'echo bye; exit 3' USR1; echo ready; while :; do sleep 0.05; done", "background": true})["session"].(string)
+	asked := must(t, p, "exec", args{"command": "trap 'echo bye; exit 3' USR1; echo ready; while :; do sleep 0.05; done",
+		"background": true})["session"].(string)
 	until(t, p, asked, "ready")
 	must(t, p, "process", args{"action": "signal", "session": asked, "signal": "SIGUSR1"})
 	until(t, p, asked, "bye")
@@ -189,12 +196,14 @@ func TestErrorsNameTheThingAndTheCure(t *testing.T) {
 		{"process", args{"action": "kill"}, "invalid_argument", "kill needs session", "action=list"},
 		{"process", args{"action": "poll", "session": "zz"}, "not_found", `"zz"`, "action list"},
 		{"process", args{"action": "signal", "session": session, "signal": "64"}, "invalid_argument", `"64"`, "TERM"},
-		{"process", args{"action": "signal", "session": session, "signal": "SIGNONE"}, "invalid_argument", `"SIGNONE"`, "by their numbers"},
+		{"process", args{"action": "signal", "session": session, "signal": "SIGNONE"}, "invalid_argument", `"SIGNONE"`,
+			"by their numbers"},
 		{"exec", args{"command": "true", "cwd": "missing"}, "not_found", `no directory "missing"`, "leave cwd out"},
 		{"exec", args{"command": "true", "cwd": "file"}, "invalid_argument", `"file" is not a directory`, "leave cwd out"},
 	} {
 		r := p.Call(c.tool, c.args)
-		if r.Err == nil || r.Err.Code != c.code || !strings.Contains(r.Err.Message, c.says) || !strings.Contains(r.Err.Hint, c.hint) {
+		if r.Err == nil || r.Err.Code != c.code || !strings.Contains(r.Err.Message, c.says) || !strings.Contains(r.Err.Hint,
+			c.hint) {
 			t.Errorf("%s %v: %+v", c.tool, c.args, r.Err)
 		}
 	}

@@ -111,10 +111,12 @@ func TestOutputIsBoundedAndWhole(t *testing.T) {
 	if err := json.Unmarshal(r.Structured, &out); err != nil || r.Err != nil {
 		t.Fatal(err, r.Err)
 	}
-	if len(r.Text) > 3*output.Keep || !strings.HasPrefix(r.Text, "begin\n") || !strings.HasSuffix(out.Output, "\nend\n") || out.Truncated == 0 {
+	if len(r.Text) > 3*output.Keep || !strings.HasPrefix(r.Text, "begin\n") || !strings.HasSuffix(out.Output, "\nend\n") ||
+		out.Truncated == 0 {
 		t.Errorf("%d bytes, %d left out, from %.10q to %q", len(r.Text), out.Truncated, r.Text, r.Text[len(r.Text)-10:])
 	}
-	if whole, err := os.ReadFile(filepath.Join(p.Dir, out.OutputFile)); err != nil || len(whole) != 5000000+11 || !strings.HasPrefix(string(whole), "begin\nxx") {
+	if whole, err := os.ReadFile(filepath.Join(p.Dir, out.OutputFile)); err != nil || len(whole) != 5000000+11 ||
+		!strings.HasPrefix(string(whole), "begin\nxx") {
 		t.Errorf("the whole output is %d bytes in %q: %v", len(whole), out.OutputFile, err)
 	}
 	if len(r.Output) == 0 || len(r.Output) > 5000000+100 {

@@ -25,8 +25,8 @@ func given(req *sdk.Request[execInput]) guard.Command {
 	return c
 }
 
-// tell decides whether a command in the background may be told something, and remembers it: a shell runs what it is told, and so
-// do other programs. The guard decides as if all of it had been there from the beginning.
+// tell decides whether a command in the background may be told something, and remembers it: a shell runs what it is
+// told, and so do other programs. The guard decides as if all of it had been there from the beginning.
 func tell(env sdk.Environment, session *sessions.Session, data string) error {
 	if data == "" || session.PTY && strings.Trim(data, interrupts) == "" {
 		return nil
@@ -50,8 +50,8 @@ func tell(env sdk.Environment, session *sessions.Session, data string) error {
 	})
 }
 
-// judge decides on a command that is told something behind what it was told before, and says whether that is the cause: what the
-// command was started in spite of is no reason any more.
+// judge decides on a command that is told something behind what it was told before, and reports whether that is the
+// cause: what the command was started in spite of is no reason any more.
 func judge(env sdk.Environment, session *sessions.Session, told, data string) (d guard.Decision, cause bool) {
 	command := session.Given
 	command.Stdin = typed(session, told)
@@ -76,8 +76,8 @@ func last(text string, most int) string {
 // interrupts are keys of a terminal that only end or stop something: ^C, ^D, ^Z and ^\.
 const interrupts = "\x03\x04\x1a\x1c"
 
-// typed is what a command reads of what it is told. On a terminal, keys edit the line that they are typed into, complete it, or fetch
-// another one: what such a line becomes is not known, which a NUL says that no code may have.
+// typed is what a command reads of what it is told. On a terminal, keys edit the line that they are typed into,
+// complete it, or fetch another one: what such a line becomes is not known, which a NUL says that no code may have.
 func typed(session *sessions.Session, data string) string {
 	if !session.PTY {
 		return data

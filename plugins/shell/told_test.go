@@ -13,7 +13,8 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/sdktest"
 )
 
-// told starts a command in the background and writes to it piece by piece. It returns what the last piece is answered with.
+// told starts a command in the background and writes to it piece by piece. It returns what the last piece is answered
+// with.
 func told(t *testing.T, p *sdktest.Plugin, start args, pieces ...string) *pluginpb.Error {
 	t.Helper()
 	start["background"] = true
@@ -34,7 +35,8 @@ func ruled(t *testing.T, on bool) *sdktest.Plugin {
 	})
 }
 
-// What a shell is told in the background is decided on like a command: otherwise one that is allowed would be the way to all.
+// What a shell is told in the background is decided on like a command: otherwise one that is allowed would be the way
+// to all.
 func TestWhatIsToldInTheBackgroundIsDecidedOn(t *testing.T) {
 	p := ruled(t, true)
 	for _, c := range []struct {
@@ -52,7 +54,8 @@ func TestWhatIsToldInTheBackgroundIsDecidedOn(t *testing.T) {
 		{"bash", []string{strings.Repeat("echo hi\n", 1000), strings.Repeat("echo ho\n", 1500), "rm -rf build\n"}, false},
 		{"bash", []string{strings.Repeat("echo hi\n", 3000)}, false},
 		{"bash", []string{"r", "m -rf build\n" + strings.Repeat("#", guard.MaxCommand-len("m -rf build\n"))}, false},
-		{"bash", []string{strings.Repeat("echo hi\n", 1000) + "r", "m -rf build\n" + strings.Repeat("# filler\n", 1800)}, false},
+		{"bash", []string{strings.Repeat("echo hi\n", 1000) + "r", "m -rf build\n" + strings.Repeat("# filler\n", 1800)},
+			false},
 		{"bash", []string{"git status\r", "rn\x7fm -rf build\r"}, true},
 		{"bash", []string{"\x03", "sud\tid\r"}, true},
 		{"python3 -i", []string{"import os\n", "os.system('rm -rf build')\n"}, false},

@@ -71,8 +71,8 @@ func wrongType(s *jsonschema.Schema, v any) (want string, wrong bool) {
 	return strings.Join(names, " or "), true
 }
 
-// outOfBounds reports whether a value is none of those that its schema lists, or too small or too large a number, and what it
-// should be.
+// outOfBounds reports whether a value is none of those that its schema lists, or too small or too large a number, and
+// what it should be.
 func outOfBounds(s *jsonschema.Schema, v any) (want string, wrong bool) {
 	if len(s.Enum) > 0 && !slices.ContainsFunc(s.Enum, func(known any) bool { return plain(known) == plain(v) }) {
 		known := make([]string, len(s.Enum))

@@ -10,9 +10,9 @@ import (
 // maxShapeDepth is how deeply a shape looks. Schemas that go deeper are the validator's.
 const maxShapeDepth = 4
 
-// shape is what a schema asks for that has nothing but types, listed texts, bounds, items and members, as those of nearly
-// all tools do. A value that has the shape fits the schema; of one that has not, the validator says what is wrong. It
-// takes ten times as long, more than all else that is read of a small call.
+// shape is what a schema asks for that has nothing but types, listed texts, bounds, items and members, as those of
+// nearly all tools do. A value that has the shape fits the schema; of one that has not, the validator says what is
+// wrong. It takes ten times as long, more than all else that is read of a small call.
 type shape struct {
 	types    []string
 	texts    []string // those that are listed; nil for any
@@ -62,13 +62,13 @@ func shapeOf(s *jsonschema.Schema, depth int) *shape {
 	return out
 }
 
-// isFalse says whether a schema is the one that nothing fits.
+// isFalse reports whether a schema is the one that nothing fits.
 func isFalse(s *jsonschema.Schema) bool {
 	return s != nil && s.Not != nil && reflect.ValueOf(*s.Not).IsZero() &&
 		reflect.DeepEqual(*s, jsonschema.Schema{Not: s.Not})
 }
 
-// has says whether a value has the shape. A nil shape is one that no value is known to have.
+// has reports whether a value has the shape. A nil shape is one that no value is known to have.
 func (s *shape) has(v any) bool {
 	if s == nil || !s.hasType(v) {
 		return false

@@ -19,7 +19,8 @@ func FuzzShape(f *testing.F) {
 		`{"type":"object","properties":{"a":{"type":"string"}},"patternProperties":{"^x":{"type":"string"}},"additionalProperties":{"type":"integer"}}`,
 		`{"type":"object","properties":{"a":{"type":"string"}},"required":["b"],"additionalProperties":{"not":{"type":"string"}}}`,
 	} {
-		for _, value := range []string{`{"path":"a","n":1,"kind":"dir","deep":{"x":[]}}`, `{"a":"x","b":[{"c":1}]}`, `{"a":null,"b":[{}]}`, `{"b":1}`, `{"x":1,"c":1.5}`, `{}`} {
+		for _, value := range []string{`{"path":"a","n":1,"kind":"dir","deep":{"x":[]}}`, `{"a":"x","b":[{"c":1}]}`,
+			`{"a":null,"b":[{}]}`, `{"b":1}`, `{"x":1,"c":1.5}`, `{}`} {
 			f.Add(schema, value)
 		}
 	}

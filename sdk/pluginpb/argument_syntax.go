@@ -11,7 +11,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// NotJSON says in plain words why a text is not valid JSON, as the error of the decoder that has read it has it, and at which byte.
+// NotJSON says in plain words why a text is not valid JSON, as the error of the decoder that has read it has it, and at
+// which byte.
 func NotJSON(text []byte, err error) string {
 	var syntax *jsontext.SyntacticError
 	if !errors.As(err, &syntax) {

@@ -59,7 +59,8 @@ func NewArgumentReader(input *jsonschema.Schema) (*ArgumentReader, error) {
 // Read reads arguments. Any error is an [*ArgumentError].
 func (r *ArgumentReader) Read(raw []byte) (*Arguments, error) {
 	if len(raw) > MaxArgumentBytes {
-		return nil, &ArgumentError{Message: fmt.Sprintf("the arguments are %d bytes long; at most %d are taken", len(raw), MaxArgumentBytes)}
+		return nil, &ArgumentError{Message: fmt.Sprintf("the arguments are %d bytes long; at most %d are taken", len(raw),
+			MaxArgumentBytes)}
 	}
 	if len(bytes.TrimSpace(raw)) == 0 {
 		raw = []byte("{}")
@@ -112,7 +113,8 @@ func decodeObject(raw []byte) (map[string]any, error) {
 	return values, wrong
 }
 
-// decodeMembers reads an object and passes on its members, with what is wrong with the value of one if it can't be taken.
+// decodeMembers reads an object and passes on its members, with what is wrong with the value of one if it can't be
+// taken.
 func decodeMembers(d *jsontext.Decoder, member func(name string, v any, err error)) error {
 	if _, err := d.ReadToken(); err != nil {
 		return err

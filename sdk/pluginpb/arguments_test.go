@@ -112,7 +112,8 @@ func TestWhatIsWrongWithArgumentsIsSaidInOneLine(t *testing.T) {
 
 // Whatever is accepted reads the same when it is read again, by this reader and by encoding/json.
 func FuzzArguments(f *testing.F) {
-	for _, seed := range []string{`{"path":"a","n":1,"ratio":1.5,"deep":{"x":["y"]}}`, `{"path":"a","PATH":"b"}`, `{"path":"\u0000"}`} {
+	for _, seed := range []string{`{"path":"a","n":1,"ratio":1.5,"deep":{"x":["y"]}}`, `{"path":"a","PATH":"b"}`,
+		`{"path":"\u0000"}`} {
 		f.Add([]byte(seed))
 	}
 	r := testReader(f)

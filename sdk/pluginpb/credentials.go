@@ -28,8 +28,8 @@ const maxCredentialsBytes = 64 << 10
 // through the TLS handshake, so finding the socket, or sitting between its ends, is of no use.
 //
 // It is mutual TLS as go-plugin's AutoMTLS does it, with two differences. The keys are P-256 instead of P-521, which
-// makes starting a plugin some 10 ms cheaper (BenchmarkSecret). And they travel through a pipe that only the two processes hold,
-// not through the environment or the handshake line, so no third process can read or replace them.
+// makes starting a plugin some 10 ms cheaper (BenchmarkSecret). And they travel through a pipe that only the two
+// processes hold, not through the environment or the handshake line, so no third process can read or replace them.
 type Credentials struct {
 	Certificate string `json:"certificate"` // the plugin's own, PEM
 	Key         string `json:"key"`         // the plugin's own, PEM (PKCS #8)

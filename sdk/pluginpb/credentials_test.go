@@ -105,8 +105,10 @@ func BenchmarkSecret(b *testing.B) {
 				return p
 			}
 			err := handshake(
-				&tls.Config{MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{client}, RootCAs: pool(server), ServerName: "localhost"},
-				&tls.Config{MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{server}, ClientCAs: pool(client), ClientAuth: tls.RequireAndVerifyClientCert})
+				&tls.Config{MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{client}, RootCAs: pool(server),
+					ServerName: "localhost"},
+				&tls.Config{MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{server}, ClientCAs: pool(client),
+					ClientAuth: tls.RequireAndVerifyClientCert})
 			if err != nil {
 				b.Fatal(err)
 			}

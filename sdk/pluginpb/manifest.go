@@ -73,8 +73,8 @@ var (
 	toolPattern = regexp.MustCompile(`^[a-z][a-z0-9_]*$`)
 )
 
-// maxName is how long the name of a plugin or tool may be, in bytes. It does not stand in the patterns, because repetitions
-// that are counted take long to compile, at every start.
+// maxName is how long the name of a plugin or tool may be, in bytes. It does not stand in the patterns, because
+// repetitions that are counted take long to compile, at every start.
 const maxName = 64
 
 // maxTools bounds what a plugin may offer: a client's context is not a plugin's to fill.
@@ -117,7 +117,8 @@ func (m *Manifest) Equal(other *Manifest) (bool, error) {
 // CheckID says what is wrong with a plugin's id, if anything is.
 func CheckID(id string) error {
 	if len(id) > maxName || !idPattern.MatchString(id) {
-		return fmt.Errorf("plugin id %q: want lower-case letters, digits, '-' and '_', starting with a letter, at most 64", id)
+		return fmt.Errorf("plugin id %q: want lower-case letters, digits, '-' and '_', starting with a letter, at most 64",
+			id)
 	}
 	return nil
 }

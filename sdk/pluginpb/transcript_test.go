@@ -51,25 +51,26 @@ func (bytesAsTheyAre) Unmarshal(data []byte, v any) error {
 func replay(t *testing.T, all []exchange) pluginpb.PluginClient {
 	t.Helper()
 	listener := bufconn.Listen(1 << 20)
-	server := grpc.NewServer(grpc.ForceServerCodec(bytesAsTheyAre{}), grpc.UnknownServiceHandler(func(_ any, stream grpc.ServerStream) error {
-		method, _ := grpc.MethodFromServerStream(stream)
-		for len(all) > 0 && method == "/picoclaw.plugin.v1.Plugin/"+all[0].Method {
-			var request []byte
-			if err := stream.RecvMsg(&request); err != nil {
-				return err
-			}
-			for _, answer := range all[0].Answers {
-				if err := stream.SendMsg(&answer); err != nil {
+	server := grpc.NewServer(grpc.ForceServerCodec(bytesAsTheyAre{}),
+		grpc.UnknownServiceHandler(func(_ any, stream grpc.ServerStream) error {
+			method, _ := grpc.MethodFromServerStream(stream)
+			for len(all) > 0 && method == "/picoclaw.plugin.v1.Plugin/"+all[0].Method {
+				var request []byte
+				if err := stream.RecvMsg(&request); err != nil {
 					return err
 				}
+				for _, answer := range all[0].Answers {
+					if err := stream.SendMsg(&answer); err != nil {
+						return err
+					}
+				}
+				streams := all[0].Method == "Calls"
+				if all = all[1:]; !streams {
+					return nil
+				}
 			}
-			streams := all[0].Method == "Calls"
-			if all = all[1:]; !streams {
-				return nil
-			}
-		}
-		return nil
-	}))
+			return nil
+		}))
 	go func() { _ = server.Serve(listener) }()
 	conn, err := grpc.NewClient("passthrough:plugin", grpc.WithTransportCredentials(insecure.NewCredentials()),
 		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return listener.DialContext(ctx) }))
@@ -101,7 +102,8 @@ func understand(t *testing.T, all []exchange) {
 		t.Fatal(err)
 	}
 	manifest, err := pluginpb.ParseManifest(described.GetManifest())
-	if err != nil || manifest.ID != "wordcount" || len(manifest.Tools) != 4 || !manifest.Tools[0].ReadOnly || manifest.Tools[0].Risk != "low" {
+	if err != nil || manifest.ID != "wordcount" || len(manifest.Tools) != 4 || !manifest.Tools[0].ReadOnly ||
+		manifest.Tools[0].Risk != "low" {
 		t.Fatalf("it describes itself as %+v, %v", manifest, err)
 	}
 	configured, err := plugin.Configure(t.Context(), &pluginpb.ConfigureRequest{})
@@ -113,24 +115,30 @@ func understand(t *testing.T, all []exchange) {
 		t.Fatal(err)
 	}
 	counted := ended(t, calls)
-	if len(counted) != 4 || counted[0].GetProgress().GetMessage() != "reading" || string(counted[1].GetOutput().GetData()) != "out\n" ||
-		counted[2].GetOutput().GetStream() != pluginpb.Output_STREAM_STDERR || string(counted[2].GetOutput().GetData()) != "err\xff\n" {
+	if len(counted) != 4 || counted[0].GetProgress().GetMessage() != "reading" ||
+		string(counted[1].GetOutput().GetData()) != "out\n" ||
+		counted[2].GetOutput().GetStream() != pluginpb.Output_STREAM_STDERR ||
+		string(counted[2].GetOutput().GetData()) != "err\xff\n" {
 		t.Errorf("it told %v", counted)
 	}
-	if r := last(counted); r.AgentText() != "2 lines" || string(r.GetStructured()) != `{"lines":2}` || len(r.Blocks()) != 0 {
+	if r := last(counted); r.AgentText() != "2 lines" || string(r.GetStructured()) != `{"lines":2}` ||
+		len(r.Blocks()) != 0 {
 		t.Errorf("it counted %v", r)
 	}
-	if e := last(ended(t, calls)).GetError(); e.GetCode() != pluginpb.CodeAccessDenied || e.GetRule() != "workspace.outside" {
+	if e := last(ended(t, calls)).GetError(); e.GetCode() != pluginpb.CodeAccessDenied ||
+		e.GetRule() != "workspace.outside" {
 		t.Errorf("outside: %v", e)
 	}
-	if r := last(ended(t, calls)); r.AgentText() != "a picture" || len(r.Blocks()) != 2 || r.Blocks()[1].GetMediaType() != "image/png" ||
+	if r := last(ended(t, calls)); r.AgentText() != "a picture" || len(r.Blocks()) != 2 ||
+		r.Blocks()[1].GetMediaType() != "image/png" ||
 		string(r.Blocks()[1].GetData()) != "\x89PNG" {
 		t.Errorf("the picture is %v", r)
 	}
 	if r := last(ended(t, calls)); r.AgentText() != `{"n":3}` {
 		t.Errorf("the number is %v", r)
 	}
-	if e := last(ended(t, calls)).GetError(); e.GetCode() != pluginpb.CodeConflict || e.GetMessage() != "no" || e.GetHint() != "try again" {
+	if e := last(ended(t, calls)).GetError(); e.GetCode() != pluginpb.CodeConflict || e.GetMessage() != "no" ||
+		e.GetHint() != "try again" {
 		t.Errorf("the failure is %v", e)
 	}
 }
@@ -166,7 +174,8 @@ func TestAnOlderHostIsUnderstood(t *testing.T) {
 				t.Errorf("%v, %v", &configure, err)
 			}
 		case "Calls":
-			if err := proto.Unmarshal(x.Request, &call); err != nil || call.GetTool() == "" || call.GetAnswers() || call.GetAnswer() != nil {
+			if err := proto.Unmarshal(x.Request, &call); err != nil || call.GetTool() == "" || call.GetAnswers() ||
+				call.GetAnswer() != nil {
 				t.Errorf("%v, %v", &call, err)
 			}
 		}

@@ -20,8 +20,8 @@ import (
 type Binary struct {
 	Dir string
 
-	// Isolation says that picoclaw starts the plugin in its sandbox, where it sees what it is granted and nothing else; set
-	// by [Build]. Without it, only what needs nothing installed confines the plugin.
+	// Isolation says that picoclaw starts the plugin in its sandbox, where it sees what it is granted and nothing else;
+	// set by [Build]. Without it, only what needs nothing installed confines the plugin.
 	Isolation bool
 }
 

@@ -55,7 +55,8 @@ func TestACaseFailsWhenTheCallIsNotAsItSays(t *testing.T) {
 		want   string // part of the only complaint; empty for none
 	}{
 		{"nothing is asked", Case{}, good, ""},
-		{"everything is right", Case{Want: "two lines", WantContains: []string{"two"}, WantJSON: `{"lines":2}`, WantFiles: map[string]string{"file": "new"}}, good, ""},
+		{"everything is right", Case{Want: "two lines", WantContains: []string{"two"}, WantJSON: `{"lines":2}`,
+			WantFiles: map[string]string{"file": "new"}}, good, ""},
 		{"the text", Case{Want: "three lines"}, good, "the text differs"},
 		{"a part of the text", Case{WantContains: []string{"three"}}, good, `"three" is missing`},
 		{"a part of the message", Case{WantErr: sdk.NotFound, WantContains: []string{"such"}}, bad, ""},
@@ -67,7 +68,10 @@ func TestACaseFailsWhenTheCallIsNotAsItSays(t *testing.T) {
 		{"the failure", Case{WantErr: sdk.NotFound}, bad, ""},
 		{"another failure", Case{WantErr: sdk.AccessDenied}, bad, "with the code not_found, not access_denied"},
 		{"a success", Case{Tool: "count", WantErr: sdk.NotFound}, good, "it should have failed"},
-		{"what is checked besides", Case{Check: func(t testing.TB, at string, r Result) { t.Errorf("%t %s", at == dir, r.Text) }}, good, "true two lines"},
+		{"what is checked besides", Case{Check: func(t testing.TB, at string,
+			r Result) {
+			t.Errorf("%t %s", at == dir, r.Text)
+		}}, good, "true two lines"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -90,7 +94,8 @@ func echo() sdk.Plugin {
 	return sdk.Plugin{
 		ID: "echo", Version: "1.0.0", Doc: "Says it again.",
 		Tools: []sdk.Tool{sdk.NewTool("echo", "Says it again.",
-			func(_ context.Context, req *sdk.Request[echoInput]) (string, error) { return req.Args.Say, nil }, sdk.Traits{ReadOnly: true})},
+			func(_ context.Context, req *sdk.Request[echoInput]) (string, error) { return req.Args.Say, nil },
+			sdk.Traits{ReadOnly: true})},
 	}
 }
 
@@ -103,9 +108,12 @@ func TestSpecWantsEveryToolShown(t *testing.T) {
 	}{
 		{"no cases", echo(), nil, ""},
 		{"one for each", echo(), []Case{{Tool: "echo", Args: `{"say":"x"}`}}, ""},
-		{"failures show nothing", echo(), []Case{{Tool: "echo", WantErr: sdk.InvalidArgument}}, "tool echo: no case shows how it is called"},
-		{"arguments that do not fit", echo(), []Case{{Name: "one", Tool: "echo", Args: `{"sya":"x"}`}}, `case one: unknown argument "sya"`},
-		{"an unknown tool", echo(), []Case{{Tool: "echo", Args: `{"say":"x"}`}, {Tool: "ohce"}}, `the plugin has no tool "ohce"`},
+		{"failures show nothing", echo(), []Case{{Tool: "echo", WantErr: sdk.InvalidArgument}},
+			"tool echo: no case shows how it is called"},
+		{"arguments that do not fit", echo(), []Case{{Name: "one", Tool: "echo", Args: `{"sya":"x"}`}},
+			`case one: unknown argument "sya"`},
+		{"an unknown tool", echo(), []Case{{Tool: "echo", Args: `{"say":"x"}`}, {Tool: "ohce"}},
+			`the plugin has no tool "ohce"`},
 		{"a finding", sdk.Plugin{ID: "echo", Version: "1", Doc: "Says.", Tools: echo().Tools}, nil, "not a semantic one"},
 		{"a plugin that can't be used", sdk.Plugin{ID: "Echo"}, nil, `the plugin can't be used: plugin id "Echo"`},
 	}

@@ -53,8 +53,10 @@ func counter() sdk.Plugin {
 func cases() []sdktest.Case {
 	poem := map[string]string{"poem": "roses\nviolets\n"}
 	return []sdktest.Case{
-		{Name: "lines", Tool: "count", Files: poem, Args: map[string]any{"path": "poem"}, WantJSON: `{"count":2,"unit":"lines"}`},
-		{Name: "bytes", Tool: "count", Files: poem, Args: `{"path":"poem"}`, Config: settings{Unit: "bytes"}, WantContains: []string{"14"}},
+		{Name: "lines", Tool: "count", Files: poem, Args: map[string]any{"path": "poem"},
+			WantJSON: `{"count":2,"unit":"lines"}`},
+		{Name: "bytes", Tool: "count", Files: poem, Args: `{"path":"poem"}`, Config: settings{Unit: "bytes"},
+			WantContains: []string{"14"}},
 		{Name: "outside", Tool: "count", Args: `{"path":"/etc/passwd"}`, WantErr: sdk.AccessDenied},
 	}
 }

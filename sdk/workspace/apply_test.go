@@ -23,8 +23,9 @@ func TestSeveralEditsAreAllMadeOrNone(t *testing.T) {
 		edits []Edit
 		want  error
 	}{
-		"a change fails":        {nil, []Edit{becoming("a", "new"), failing}, broken},
-		"the last word is no":   {func([]Changed) error { return broken }, []Edit{becoming("a", "new"), becoming("b", "new")}, broken},
+		"a change fails": {nil, []Edit{becoming("a", "new"), failing}, broken},
+		"the last word is no": {func([]Changed) error { return broken }, []Edit{becoming("a", "new"), becoming("b", "new")},
+			broken},
 		"one is a directory":    {nil, []Edit{becoming("a", "new"), becoming("dir", "new")}, NotRegular},
 		"one may not be":        {nil, []Edit{becoming("a", "new"), becoming("../work2/secret.txt", "new")}, Refused},
 		"one is read-only":      {nil, []Edit{becoming("a", "new"), becoming("closed", "new")}, ReadOnly},
@@ -37,7 +38,8 @@ func TestSeveralEditsAreAllMadeOrNone(t *testing.T) {
 			for _, f := range []string{"a", "b", "closed"} {
 				g.put(filepath.Join(g.w, f), "old")
 			}
-			if err := errors.Join(os.Mkdir(filepath.Join(g.w, "dir"), 0o755), os.Chmod(filepath.Join(g.w, "closed"), 0o444)); err != nil {
+			if err := errors.Join(os.Mkdir(filepath.Join(g.w, "dir"), 0o755),
+				os.Chmod(filepath.Join(g.w, "closed"), 0o444)); err != nil {
 				t.Fatal(err)
 			}
 			err := g.Apply(test.last, test.edits...)

@@ -13,8 +13,8 @@ func ours(name string) bool {
 	return strings.HasPrefix(name, "user.") || name == "system.posix_acl_access"
 }
 
-// Attributes returns the extended attributes of an open file or directory that a program may set, by name. A file system without
-// any has none.
+// Attributes returns the extended attributes of an open file or directory that a program may set, by name. A file
+// system without any has none.
 func Attributes(f *os.File) (map[string]string, error) {
 	size, err := unix.Flistxattr(int(f.Fd()), nil)
 	if errors.Is(err, unix.ENOTSUP) || size == 0 {

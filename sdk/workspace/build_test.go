@@ -18,14 +18,16 @@ func TestBuildMakesAllOrNothing(t *testing.T) {
 		return Meta{Mode: mode, Modified: long.Add(time.Duration(mode) * time.Hour)}
 	}
 	fill := func(b *Building) error {
-		return errors.Join(b.Mkdir("sub", as(0o550)), b.Mkdir("sub/deep", as(0o500)), b.File("sub/deep/f", as(0o640), strings.NewReader("f")),
+		return errors.Join(b.Mkdir("sub", as(0o550)), b.Mkdir("sub/deep", as(0o500)),
+			b.File("sub/deep/f", as(0o640), strings.NewReader("f")),
 			b.File("sub/g", as(0o600), strings.NewReader("g")), b.Symlink("sub/deep/f", "link"))
 	}
 	if err := g.Build("d", as(0o711), fill); err != nil {
 		t.Fatal(err)
 	}
 	for name, want := range map[string]fs.FileMode{
-		"d": 0o711 | fs.ModeDir, "d/sub": 0o550 | fs.ModeDir, "d/sub/deep": 0o500 | fs.ModeDir, "d/sub/deep/f": 0o640, "d/sub/g": 0o600,
+		"d": 0o711 | fs.ModeDir, "d/sub": 0o550 | fs.ModeDir, "d/sub/deep": 0o500 | fs.ModeDir, "d/sub/deep/f": 0o640,
+		"d/sub/g": 0o600,
 	} {
 		info, err := os.Lstat(filepath.Join(g.w, name))
 		if err != nil || info.Mode() != want || !info.ModTime().Equal(as(want.Perm()).Modified) {
@@ -41,7 +43,8 @@ func TestBuildMakesAllOrNothing(t *testing.T) {
 		want error
 	}{
 		"on what is there": {"d", fill, fs.ErrExist},
-		"failed":           {"n", func(b *Building) error { return errors.Join(fill(b), context.Canceled) }, context.Canceled},
+		"failed": {"n", func(b *Building) error { return errors.Join(fill(b), context.Canceled) },
+			context.Canceled},
 		"outside":          {"../work2/n", fill, fs.ErrPermission},
 		"without a parent": {"none/n", fill, fs.ErrNotExist},
 	} {

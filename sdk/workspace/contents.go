@@ -20,8 +20,8 @@ func (s stopper) asked() error {
 // copyPiece is how much is copied between two questions whether to stop, in bytes.
 const copyPiece = 64 << 20
 
-// copy copies the contents of a file, and leaves out what is a hole in it, so that the copy takes no more room. Of a file that is
-// longer than limit, if that is not 0, it copies one byte more than that.
+// copy copies the contents of a file, and leaves out what is a hole in it, so that the copy takes no more room. Of a
+// file that is longer than limit, if that is not 0, it copies one byte more than that.
 func (s stopper) copy(out, in *os.File, limit int64) (size int64, err error) {
 	most := int64(math.MaxInt64)
 	if limit > 0 {

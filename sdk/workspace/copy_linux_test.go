@@ -16,7 +16,8 @@ func TestHolesStayHoles(t *testing.T) {
 	g := newGround(t)
 	const mib = 1 << 20
 	data := map[string]map[int64]string{
-		"ends in one": {0: "a", 8 * mib: "b"}, "begins with one": {32*mib - 1: "z"}, "nothing else": {}, "several": {mib: "1", 9 * mib: "2", 20 * mib: strings.Repeat("3", 3*mib)},
+		"ends in one": {0: "a", 8 * mib: "b"}, "begins with one": {32*mib - 1: "z"}, "nothing else": {},
+		"several": {mib: "1", 9 * mib: "2", 20 * mib: strings.Repeat("3", 3*mib)},
 	}
 	for name, parts := range data {
 		path := filepath.Join(g.w, name)
@@ -50,7 +51,8 @@ func blocks(t *testing.T, path string) int64 {
 	return stat.Blocks
 }
 
-// Directories in directories are copied as deep as they are, whatever their modes, also past where a path as a whole would be too long.
+// Directories in directories are copied as deep as they are, whatever their modes, also past where a path as a whole
+// would be too long.
 func TestDeepTreesAreCopied(t *testing.T) {
 	g := newGround(t)
 	const depth = 1200
@@ -72,7 +74,8 @@ func TestDeepTreesAreCopied(t *testing.T) {
 		if i == depth-1 {
 			mode = 0o500
 		}
-		if err := errors.Join(dir.Mkdir("d", mode), dir.WriteFile("f", fmt.Append(nil, i), 0o640), dir.Symlink("f", "l")); err != nil {
+		if err := errors.Join(dir.Mkdir("d", mode), dir.WriteFile("f", fmt.Append(nil, i), 0o640),
+			dir.Symlink("f", "l")); err != nil {
 			t.Fatal(err)
 		}
 	}

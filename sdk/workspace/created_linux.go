@@ -14,7 +14,8 @@ import (
 func (w *Workspace) created(path string, info fs.FileInfo) (at time.Time) {
 	read := func(f *os.File) {
 		var stat unix.Statx_t
-		if unix.Statx(int(f.Fd()), "", unix.AT_EMPTY_PATH, unix.STATX_BTIME, &stat) == nil && stat.Mask&unix.STATX_BTIME != 0 {
+		if unix.Statx(int(f.Fd()), "", unix.AT_EMPTY_PATH, unix.STATX_BTIME, &stat) == nil &&
+			stat.Mask&unix.STATX_BTIME != 0 {
 			at = time.Unix(stat.Btime.Sec, int64(stat.Btime.Nsec))
 		}
 		_ = f.Close()

@@ -17,7 +17,10 @@ func entries(d *os.File) (*os.File, error) {
 	if connErr != nil {
 		return nil, connErr
 	}
-	if connErr = conn.Control(func(raw uintptr) { fd, err = unix.FcntlInt(raw, unix.F_DUPFD_CLOEXEC, 0) }); connErr != nil {
+	if connErr = conn.Control(func(raw uintptr) {
+		fd, err = unix.FcntlInt(raw, unix.F_DUPFD_CLOEXEC,
+			0)
+	}); connErr != nil {
 		return nil, connErr
 	}
 	if err != nil {

@@ -5,8 +5,8 @@ import (
 	"os"
 )
 
-// flushTree has everything in a directory on the disk: all of its file system at once where the kernel does that, since to
-// wait for the disk once for each of many files takes minutes.
+// flushTree has everything in a directory on the disk: all of its file system at once where the kernel does that, since
+// to wait for the disk once for each of many files takes minutes.
 func flushTree(t *target, name string) error {
 	if done, err := flushAll(t.handle); done {
 		return err

@@ -16,8 +16,8 @@ func hasHoles(info fs.FileInfo) bool {
 	return ok && info.Mode().IsRegular() && stat.Blocks*block < info.Size()
 }
 
-// nextData finds the next part of a file, from an offset on, that is no hole; from and to are the same where there is none. A file
-// system that knows of no holes has one part. Where the file is read next is undefined after that.
+// nextData finds the next part of a file, from an offset on, that is no hole; from and to are the same where there is
+// none. A file system that knows of no holes has one part. Where the file is read next is undefined after that.
 func nextData(f *os.File, at, size int64) (from, to int64, err error) {
 	if from, err = f.Seek(at, unix.SEEK_DATA); errors.Is(err, unix.ENXIO) {
 		return size, size, nil

@@ -12,8 +12,8 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/guard"
 )
 
-// closeDir makes the directory of a single whitelisted file one that nothing can be made in, as the kernel's wall does. Root may
-// write anywhere, so for root it is shown where the whole is tried: in the sandbox.
+// closeDir makes the directory of a single whitelisted file one that nothing can be made in, as the kernel's wall does.
+// Root may write anywhere, so for root it is shown where the whole is tried: in the sandbox.
 func closeDir(t *testing.T) (g *ground, file string, open func() *Workspace) {
 	t.Helper()
 	if os.Getuid() == 0 {
@@ -28,7 +28,8 @@ func closeDir(t *testing.T) (g *ground, file string, open func() *Workspace) {
 	t.Cleanup(func() { _ = os.Chmod(filepath.Dir(file), 0o755) })
 	state := t.TempDir()
 	return g, file, func() *Workspace {
-		w, err := Open(guard.Policy{Workspace: g.w, Restrict: true, AllowWritePaths: []string{"^" + file + "$"}}, Options{StateDir: state})
+		w, err := Open(guard.Policy{Workspace: g.w, Restrict: true, AllowWritePaths: []string{"^" + file + "$"}},
+			Options{StateDir: state})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -59,11 +60,13 @@ func TestAFileInAClosedDirectoryIsChangedInPlace(t *testing.T) {
 	}
 	// Of several, one that fails takes it back.
 	broken := errors.New("broken")
-	err = w.Apply(func([]Changed) error { return os.Mkdir(filepath.Join(g.w, "f"), 0o755) }, becoming(file, "newer"), becoming("f", "x"))
+	err = w.Apply(func([]Changed) error { return os.Mkdir(filepath.Join(g.w, "f"), 0o755) }, becoming(file, "newer"),
+		becoming("f", "x"))
 	if err == nil || g.contents(file) != "new" {
 		t.Errorf("the file has %q in it, %v", g.contents(file), err)
 	}
-	if err := w.Apply(func([]Changed) error { return broken }, becoming(file, "newer")); !errors.Is(err, broken) || g.contents(file) != "new" {
+	if err := w.Apply(func([]Changed) error { return broken }, becoming(file, "newer")); !errors.Is(err, broken) ||
+		g.contents(file) != "new" {
 		t.Errorf("the file has %q in it, %v", g.contents(file), err)
 	}
 	if err := w.WriteFile(g.o, []byte("x")); !errors.Is(err, fs.ErrPermission) {

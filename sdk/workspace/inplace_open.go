@@ -48,7 +48,8 @@ func (w *Workspace) openInPlace(path string) (*target, error) {
 		_ = f.Close()
 		return nil, fmt.Errorf("%s was replaced while it was opened", path)
 	}
-	return &target{handle: f, name: filepath.Base(real), path: real, asked: path, exact: true, inPlace: &inPlace{file: f}}, nil
+	return &target{handle: f, name: filepath.Base(real), path: real, asked: path, exact: true, inPlace: &inPlace{file: f}},
+		nil
 }
 
 // openOwned opens a file that belongs to somebody else, for a change in place that leaves it to him. Another name of

@@ -31,7 +31,8 @@ func tryLock(f *os.File) error {
 	switch {
 	case errors.Is(err, unix.EWOULDBLOCK):
 		return errLocked
-	case errors.Is(err, unix.ENOLCK), errors.Is(err, unix.ENOTSUP), errors.Is(err, unix.EBADF), errors.Is(err, unix.ENOSYS):
+	case errors.Is(err, unix.ENOLCK), errors.Is(err, unix.ENOTSUP), errors.Is(err, unix.EBADF),
+		errors.Is(err, unix.ENOSYS):
 		return nil
 	case errors.Is(err, unix.EINTR):
 		return tryLock(f)
@@ -50,8 +51,8 @@ func links(info os.FileInfo) uint64 {
 	return 1
 }
 
-// SeveralNames tells the names of one file from those of others: id is the same for all of them. It is false for a file that has
-// one name only.
+// SeveralNames tells the names of one file from those of others: id is the same for all of them. It is false for a file
+// that has one name only.
 func SeveralNames(info os.FileInfo) (id [2]uint64, ok bool) {
 	s, ok := info.Sys().(*syscall.Stat_t)
 	if !ok || s.Nlink < 2 || !info.Mode().IsRegular() {

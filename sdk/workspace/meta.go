@@ -37,8 +37,9 @@ func (m Meta) bits() fs.FileMode {
 // unknownMode is the mode of what may have any.
 const unknownMode = fs.ModeIrregular
 
-// give makes something what m says, that has a mode now. An owner that this process can't give anything to is no error: it stays this process's then.
-// The mode comes after the time, since it may take the right to set one; the owner comes last for the same reason.
+// give makes something what m says, that has a mode now. An owner that this process can't give anything to is no error:
+// it stays this process's then. The mode comes after the time, since it may take the right to set one; the owner comes
+// last for the same reason.
 func (m Meta) give(in *os.Root, name string, mode fs.FileMode) error {
 	if err := m.giveAttributes(in, name); err != nil {
 		return err

@@ -46,8 +46,8 @@ func keepMetadata(old *os.File, info fs.FileInfo, f *os.File) error {
 // overflow is the number that a user namespace shows for owners that it has no number for.
 const overflow = 65534
 
-// nameless reports whether an owner is one that this process's user namespace has no number for: to give a file to the number that
-// is shown would give it to somebody else.
+// nameless reports whether an owner is one that this process's user namespace has no number for: to give a file to the
+// number that is shown would give it to somebody else.
 func nameless(id uint32, kind string) bool {
 	if id != overflow {
 		return false

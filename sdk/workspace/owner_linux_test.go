@@ -33,7 +33,8 @@ func oneUser() *syscall.SysProcAttr {
 // giveAway makes a file that belongs to somebody.
 func giveAway(t *testing.T, path, content string, mode os.FileMode) {
 	t.Helper()
-	if err := errors.Join(os.WriteFile(path, []byte(content), 0o600), os.Chown(path, somebody, somebody), os.Chmod(path, mode)); err != nil {
+	if err := errors.Join(os.WriteFile(path, []byte(content), 0o600), os.Chown(path, somebody, somebody),
+		os.Chmod(path, mode)); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -96,7 +97,8 @@ func changeOthers(dir, state string) error {
 	if err := w.Apply(nil, becoming("open", "newer"), becoming("named", "newer")); !errors.Is(err, Foreign) {
 		return fmt.Errorf("several were not refused: %w", err)
 	}
-	for name, want := range map[string]string{"open": "new", "target": "mine", "closed": "old", "named": "old", "twice": "old"} {
+	for name, want := range map[string]string{"open": "new", "target": "mine", "closed": "old", "named": "old",
+		"twice": "old"} {
 		if got, err := os.ReadFile(filepath.Join(dir, name)); err != nil || string(got) != want {
 			return fmt.Errorf("%s has %q in it, not %q: %w", name, got, want, err)
 		}

@@ -16,8 +16,8 @@ type madeDir struct {
 // remove removes it if nobody has put anything into it.
 func (d madeDir) remove() { _ = d.root.Remove(d.name) }
 
-// makeParents makes the missing directories above a place and opens the target there. It goes from each directory to the
-// next: to find each from the first would take hours for a path as long as paths may be.
+// makeParents makes the missing directories above a place and opens the target there. It goes from each directory to
+// the next: to find each from the first would take hours for a path as long as paths may be.
 func (tx *transaction) makeParents(at place, asked string) (*target, error) {
 	step := at
 	above, base := filepath.Split(at.name)

@@ -40,7 +40,8 @@ func TestParentsBelowAWhitelistedDirectory(t *testing.T) {
 	if err := g.Apply(func(c []Changed) error { made = c[0].Dirs; return nil }, edit); err != nil {
 		t.Fatal(err)
 	}
-	if got := g.contents(file); got != "x" || strings.Join(made, " ") != filepath.Join(open, "a")+" "+filepath.Join(open, "a", "b") {
+	if got := g.contents(file); got != "x" || strings.Join(made, " ") != filepath.Join(open, "a")+" "+filepath.Join(open,
+		"a", "b") {
 		t.Errorf("%q, and made were %q", got, made)
 	}
 	if err := g.RemoveEmpty(filepath.Join(open, "a", "b"), filepath.Join(open, "a")); err != nil {
@@ -51,7 +52,8 @@ func TestParentsBelowAWhitelistedDirectory(t *testing.T) {
 		wantRefused(t, path, g.WriteFile(path, nil))
 	}
 	var none *Error
-	if err := g.WriteFile(filepath.Join(outside, "single", "deep", "f"), nil); !errors.As(err, &none) || none.Code != NoDirectory || none.Path != filepath.Join(outside, "single", "deep") {
+	if err := g.WriteFile(filepath.Join(outside, "single", "deep", "f"), nil); !errors.As(err, &none) ||
+		none.Code != NoDirectory || none.Path != filepath.Join(outside, "single", "deep") {
 		t.Errorf("%v", err)
 	}
 	if entries, err := os.ReadDir(outside); err != nil || len(entries) != 2 {

@@ -19,8 +19,8 @@ const pendingSlot = maxPath + 128
 const pendingPrefix = "pending-"
 
 // pending records the temporary files that exist now in a file of this process's own, so that the next process can
-// remove them if this one is killed. The file is locked for as long as the process lives. A record is a write to the page
-// cache, which a killed process does not take with it.
+// remove them if this one is killed. The file is locked for as long as the process lives. A record is a write to the
+// page cache, which a killed process does not take with it.
 type pending struct {
 	dir string // "" records nothing
 
@@ -79,7 +79,8 @@ func (p *pending) close() error {
 	return err
 }
 
-// createLocked makes a file in the state directory that is locked. Somebody who sweeps may come between making and locking it; then another is made.
+// createLocked makes a file in the state directory that is locked. Somebody who sweeps may come between making and
+// locking it; then another is made.
 func createLocked(dir, prefix string) (*os.File, error) {
 	for {
 		f, err := os.CreateTemp(dir, prefix+"*")
@@ -134,8 +135,8 @@ func recorded(f *os.File) []string {
 	}
 }
 
-// removeLitter removes something temporary and reports whether nothing is left to do. It goes the way of every change, so that a
-// record can't name more than the policy opens, and touches nothing but what has a temporary's name.
+// removeLitter removes something temporary and reports whether nothing is left to do. It goes the way of every change,
+// so that a record can't name more than the policy opens, and touches nothing but what has a temporary's name.
 func (w *Workspace) removeLitter(path string) (done bool) {
 	if !tempName.MatchString(filepath.Base(path)) {
 		return true

@@ -97,8 +97,8 @@ func notItself(err error, path string) error {
 	return err
 }
 
-// Mkdir makes a directory and those above it that are missing. That there is one already is no error; made reports whether
-// it is new.
+// Mkdir makes a directory and those above it that are missing. That there is one already is no error; made reports
+// whether it is new.
 func (w *Workspace) Mkdir(path string, mode fs.FileMode) (made bool, err error) {
 	err = w.use(guard.Write, path, func(at place) error {
 		info, err := at.stat()

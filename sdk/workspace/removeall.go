@@ -6,8 +6,8 @@ import (
 	"os"
 )
 
-// removeAll removes what is this package's to throw away. A directory that its owner has closed to himself is opened for
-// that: it would stay behind otherwise, under a name that nobody knows.
+// removeAll removes what is this package's to throw away. A directory that its owner has closed to himself is opened
+// for that: it would stay behind otherwise, under a name that nobody knows.
 func removeAll(dir *os.Root, name string) error {
 	err := dir.RemoveAll(name)
 	if !errors.Is(err, fs.ErrPermission) || openUp(dir, name) != nil {

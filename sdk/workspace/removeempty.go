@@ -9,8 +9,8 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/guard"
 )
 
-// RemoveEmpty deletes directories that have nothing in them, in the order given, and leaves all others alone. Directories that
-// are each in the next are found by one way from the outermost, and the disk is waited for once.
+// RemoveEmpty deletes directories that have nothing in them, in the order given, and leaves all others alone.
+// Directories that are each in the next are found by one way from the outermost, and the disk is waited for once.
 func (w *Workspace) RemoveEmpty(paths ...string) error {
 	for len(paths) > 0 {
 		chain := 1

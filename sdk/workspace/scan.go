@@ -15,7 +15,8 @@ import (
 // goroutines, for each directory once: dir is its slash-separated name relative to where the scan began ("." for
 // that), and entries are in no order. It returns the names of the entries to go into; links are never followed.
 // Directories that can't be opened, or are gone, are left out.
-func (w *Workspace) Scan(ctx context.Context, path string, visit func(dir string, entries []fs.DirEntry) (into []string, err error)) error {
+func (w *Workspace) Scan(ctx context.Context, path string, visit func(dir string, entries []fs.DirEntry) (into []string,
+	err error)) error {
 	return w.use(guard.List, path, func(at place) error {
 		tree, done, err := at.tree()
 		if err != nil {

@@ -9,9 +9,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// subdir is a directory to look into. It is opened by its last name, in the directory that it was found in, which is held open: one
-// look for the kernel, where a path from the top takes one for each of its parts, and as safe, since a single name that is no link
-// leads nowhere else.
+// subdir is a directory to look into. It is opened by its last name, in the directory that it was found in, which is
+// held open: one look for the kernel, where a path from the top takes one for each of its parts, and as safe, since a
+// single name that is no link leads nowhere else.
 type subdir struct {
 	in   *shared
 	name string // there
@@ -49,7 +49,8 @@ func (at subdir) leave() {
 func (at subdir) open() (*os.File, error) {
 	defer at.leave()
 	for {
-		fd, err := unix.Openat(int(at.in.file.Fd()), at.name, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+		fd, err := unix.Openat(int(at.in.file.Fd()), at.name, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC,
+			0)
 		switch {
 		case errors.Is(err, unix.EINTR):
 			continue

@@ -7,7 +7,8 @@ import (
 	"path"
 )
 
-// subdir is a directory to look into. That it is opened below the top, wherever its name leads by then, keeps it inside.
+// subdir is a directory to look into. That it is opened below the top, wherever its name leads by then, keeps it
+// inside.
 type subdir struct {
 	top  *os.Root
 	path string // relative to it

@@ -11,7 +11,8 @@ import (
 func TestAPathThatEndsInASlashIsNoFile(t *testing.T) {
 	g := newGround(t)
 	g.put(filepath.Join(g.w, "f"), "f")
-	if err := errors.Join(os.Mkdir(filepath.Join(g.w, "d"), 0o755), os.WriteFile(filepath.Join(g.w, "d", "x"), nil, 0o600)); err != nil {
+	if err := errors.Join(os.Mkdir(filepath.Join(g.w, "d"), 0o755),
+		os.WriteFile(filepath.Join(g.w, "d", "x"), nil, 0o600)); err != nil {
 		t.Fatal(err)
 	}
 	for _, path := range []string{"new/", "new/.", "new//", "deep/new/", "f/", "d/"} {
@@ -32,7 +33,8 @@ func TestAPathThatEndsInASlashIsNoFile(t *testing.T) {
 	if entries, err := os.ReadDir(g.w); err != nil || len(entries) != 2 || g.contents(filepath.Join(g.w, "f")) != "f" {
 		t.Errorf("%v, %v", entries, err)
 	}
-	if err := errors.Join(g.Copy("d/", "copied/", TransferOptions{}), g.Move("copied/", "moved/", TransferOptions{}), g.WriteFile("moved/.x", nil)); err != nil {
+	if err := errors.Join(g.Copy("d/", "copied/", TransferOptions{}), g.Move("copied/", "moved/", TransferOptions{}),
+		g.WriteFile("moved/.x", nil)); err != nil {
 		t.Errorf("directories: %v", err)
 	}
 }

@@ -194,7 +194,8 @@ func TestLimitsHoldForMovesAndCopies(t *testing.T) {
 		if err := do("a/large", "a/l2", TransferOptions{}); !errors.Is(err, TooLarge) {
 			t.Errorf("%s of a large file: %v", name, err)
 		}
-		if err := do("a/f", "c", TransferOptions{}); !errors.Is(err, Refused) || !strings.Contains(err.Error(), "outside allowed paths") {
+		if err := do("a/f", "c", TransferOptions{}); !errors.Is(err, Refused) || !strings.Contains(err.Error(),
+			"outside allowed paths") {
 			t.Errorf("%s out of the paths: %v", name, err)
 		}
 		if err := do("b", "a/b", TransferOptions{}); !errors.Is(err, Refused) {

@@ -80,7 +80,8 @@ func (s Stage) Play(ctx context.Context, steps []Step) ([]Result, error) {
 func script(steps []Step, records string) string {
 	var b strings.Builder
 	for i, step := range steps {
-		fmt.Fprintf(&b, "{\n%s\n} >%s 2>&1 </dev/null\necho $? >%s\n", step.Command, record(records, i, "output"), record(records, i, "code"))
+		fmt.Fprintf(&b, "{\n%s\n} >%s 2>&1 </dev/null\necho $? >%s\n", step.Command, record(records, i, "output"),
+			record(records, i, "code"))
 	}
 	b.WriteString("exit 0\n")
 	return b.String()

@@ -1,7 +1,7 @@
 //go:build unix
 
-// Command record plays a short session with the picoclaw that was built and draws it, as a terminal would show it, as an
-// SVG. The same picoclaw makes the same picture: the home is written as ~, and nothing that is played prints a time.
+// Command record plays a short session with the picoclaw that was built and draws it, as a terminal would show it, as
+// an SVG. The same picoclaw makes the same picture: the home is written as ~, and nothing that is played prints a time.
 //
 //	record -programs bin -o docs/session.svg
 package main

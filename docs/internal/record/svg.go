@@ -71,8 +71,10 @@ func draw(lines []line) string {
 		width, height, width, height)
 	fmt.Fprintf(&b, "<style>%s</style>\n", style)
 	// The border and the title bar tell the window from a page that is as dark.
-	fmt.Fprintf(&b, `<rect x=".5" y=".5" width="%d" height="%d" rx="8" fill="#0d1117" stroke="#30363d"/>`+"\n", width-1, height-1)
-	fmt.Fprintf(&b, `<path d="M1 %dV9a8 8 0 0 1 8-8H%da8 8 0 0 1 8 8V%dz" fill="#161b22"/>`+"\n", titleBar, width-9, titleBar)
+	fmt.Fprintf(&b, `<rect x=".5" y=".5" width="%d" height="%d" rx="8" fill="#0d1117" stroke="#30363d"/>`+"\n", width-1,
+		height-1)
+	fmt.Fprintf(&b, `<path d="M1 %dV9a8 8 0 0 1 8-8H%da8 8 0 0 1 8 8V%dz" fill="#161b22"/>`+"\n", titleBar, width-9,
+		titleBar)
 	for i, colour := range []string{"#ff5f57", "#febc2e", "#28c840"} {
 		fmt.Fprintf(&b, `<circle cx="%d" cy="16" r="5" fill="%s"/>`+"\n", margin+6+18*i, colour)
 	}

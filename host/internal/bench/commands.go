@@ -12,7 +12,8 @@ import (
 	"github.com/picoclaw/picoclaw/host"
 )
 
-// measureCommands measures the decision on commands, and compares commands through host and plugin with the same ones that Go starts.
+// measureCommands measures the decision on commands, and compares commands through host and plugin with the same ones
+// that Go starts.
 func measureCommands(bin string) error {
 	if err := measureGuard(); err != nil {
 		return err
@@ -34,8 +35,8 @@ func measureCommands(bin string) error {
 	return nil
 }
 
-// measureTrue is what the least command costs. The way to the plugin and back is measured by itself, and so is the shell
-// that runs commands, which takes longer to start than /bin/sh may.
+// measureTrue is what the least command costs. The way to the plugin and back is measured by itself, and so is the
+// shell that runs commands, which takes longer to start than /bin/sh may.
 func measureTrue(s *host.Session) error {
 	const rounds, warmup = 400, 50
 	var confined, way, plain, same sample
@@ -56,7 +57,8 @@ func measureTrue(s *host.Session) error {
 	fmt.Println("  bash -c true, started by Go     ", same)
 	fmt.Println("  exec of true                    ", confined)
 	fmt.Println("  the way to the plugin and back  ", way)
-	fmt.Printf("  a confined true costs            %+.3f ms beside it (at most +1)\n", ms(confined.p50()-way.p50()-plain.p50()))
+	fmt.Printf("  a confined true costs            %+.3f ms beside it (at most +1)\n",
+		ms(confined.p50()-way.p50()-plain.p50()))
 	return nil
 }
 

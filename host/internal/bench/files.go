@@ -90,7 +90,8 @@ func (f *files) comparisons() ([]comparison, error) {
 	if err := os.MkdirAll(filepath.Join(f.dir, "many"), 0o755); err != nil {
 		return nil, err
 	}
-	for name, data := range map[string][]byte{"large": large, "edited": middle, "written": small, "floor": middle, "floor1k": small} {
+	for name, data := range map[string][]byte{"large": large, "edited": middle, "written": small, "floor": middle,
+		"floor1k": small} {
 		if err := os.WriteFile(filepath.Join(f.dir, name), data, 0o600); err != nil {
 			return nil, err
 		}

@@ -22,8 +22,8 @@ var (
 // guardRatio is how many times as long as the parser alone deciding on a command may take, at the median of the shapes.
 const guardRatio = 3
 
-// measureGuard measures deciding on commands of 4 KiB of several shapes beside the parser alone, in turn, and on everyday
-// lines.
+// measureGuard measures deciding on commands of 4 KiB of several shapes beside the parser alone, in turn, and on
+// everyday lines.
 func measureGuard() error {
 	data, err := os.ReadFile(longShapes)
 	if err != nil {
@@ -38,7 +38,8 @@ func measureGuard() error {
 		return err
 	}
 	defer func() { _ = os.RemoveAll(workspace) }()
-	g, err := guard.New(guard.Policy{Workspace: workspace, Restrict: true, Kernel: true, Exec: guard.ExecPolicy{DenyPatterns: true}})
+	g, err := guard.New(guard.Policy{Workspace: workspace, Restrict: true, Kernel: true,
+		Exec: guard.ExecPolicy{DenyPatterns: true}})
 	if err != nil {
 		return err
 	}
@@ -56,7 +57,8 @@ func measureGuard() error {
 		fmt.Printf("  %-14s %v   %.1fx the parser's %.3f ms\n", shape.Name, decided, ratio(decided, parsed), ms(parsed.p50()))
 		allDecided, allParsed = append(allDecided, decided...), append(allParsed, parsed...)
 	}
-	fmt.Printf("  %-14s %v   %.1fx the parser's %.3f ms\n", "all", allDecided, ratio(allDecided, allParsed), ms(allParsed.p50()))
+	fmt.Printf("  %-14s %v   %.1fx the parser's %.3f ms\n", "all", allDecided, ratio(allDecided, allParsed),
+		ms(allParsed.p50()))
 	return measureEveryday(g)
 }
 

@@ -42,13 +42,15 @@ func run(bin, only string) error {
 	if err != nil {
 		return err
 	}
-	fmt.Printf("%d CPUs, %s/%s, %s, uid %d\n\n", runtime.NumCPU(), runtime.GOOS, runtime.GOARCH, runtime.Version(), os.Getuid())
+	fmt.Printf("%d CPUs, %s/%s, %s, uid %d\n\n", runtime.NumCPU(), runtime.GOOS, runtime.GOARCH, runtime.Version(),
+		os.Getuid())
 	for _, m := range []struct {
 		name    string
 		measure func(bin string) error
 	}{
 		{"call", measureCall}, {"start", measureStart}, {"sandbox", measureSandbox}, {"files", measureFiles},
-		{"search", measureSearch}, {"plugins", measurePlugins}, {"program", measureProgram}, {"mcp", measureMCP}, {"commands", measureCommands},
+		{"search", measureSearch}, {"plugins", measurePlugins}, {"program", measureProgram}, {"mcp", measureMCP},
+		{"commands", measureCommands},
 		{"memory", measureMemory},
 	} {
 		if only != "" && only != m.name {

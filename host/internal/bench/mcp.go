@@ -21,8 +21,8 @@ type server struct {
 	took   [mcpSteps]sample
 }
 
-// The steps that are timed. A client waits at each for all of what it asked for: from the start, or from a request's line on
-// the server's standard input, to the whole answer's line on its standard output.
+// The steps that are timed. A client waits at each for all of what it asked for: from the start, or from a request's
+// line on the server's standard input, to the whole answer's line on its standard output.
 const (
 	stepInitialize = iota
 	stepFirstRead
@@ -41,20 +41,23 @@ func measureMCP(bin string) error {
 			return err
 		}
 		for name, lines := range map[string]int{"1k": 64, "1m": 64 << 10} {
-			if err := os.WriteFile(filepath.Join(workspace, name), []byte(strings.Repeat("0123456789abcde\n", lines)), 0o600); err != nil {
+			if err := os.WriteFile(filepath.Join(workspace, name), []byte(strings.Repeat("0123456789abcde\n", lines)),
+				0o600); err != nil {
 				return err
 			}
 		}
 		servers := []*server{{
-			name: "picoclaw, isolation on", tool: "read_file", argv: []string{filepath.Join(bin, "picoclaw"), "mcp"}, stderr: os.Stderr,
-			env: []string{"HOME=" + home, "PICOCLAW_HOME=" + home, "PICOCLAW_ISOLATION_ENABLED=true"},
+			name: "picoclaw, isolation on", tool: "read_file", argv: []string{filepath.Join(bin, "picoclaw"), "mcp"},
+			stderr: os.Stderr,
+			env:    []string{"HOME=" + home, "PICOCLAW_HOME=" + home, "PICOCLAW_ISOLATION_ENABLED=true"},
 		}}
 		self, err := os.Executable()
 		if err != nil {
 			return err
 		}
 		servers = append(servers, &server{
-			name: "the official Go SDK alone, reading in its own process, not confined", tool: "read", argv: []string{self, serveSDKArg},
+			name: "the official Go SDK alone, reading in its own process, not confined", tool: "read",
+			argv: []string{self, serveSDKArg},
 		})
 		reference, err := exec.LookPath("mcp-server-filesystem")
 		if err == nil {
@@ -114,8 +117,8 @@ func measureColdMCP(servers []*server, dir string) error {
 	return nil
 }
 
-// measureWarmMCP asks servers that run. They take turns by tenths: at every call, each would find the caches full of the
-// other's.
+// measureWarmMCP asks servers that run. They take turns by tenths: at every call, each would find the caches full of
+// the other's.
 func measureWarmMCP(servers []*server, dir string, clients ...*client) error {
 	if n := len(clients); n < len(servers) {
 		return withClient(servers[n], func(c *client) error {

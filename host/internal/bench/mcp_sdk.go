@@ -8,8 +8,9 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// serveSDKArg makes this program the server that measureMCP has beside picoclaw: the official SDK as it is, with one tool
-// that reads a file in the server's own process, unguarded and unrecorded, and answers with the bytes that picoclaw does.
+// serveSDKArg makes this program the server that measureMCP has beside picoclaw: the official SDK as it is, with one
+// tool that reads a file in the server's own process, unguarded and unrecorded, and answers with the bytes that
+// picoclaw does.
 const serveSDKArg = "serve-sdk"
 
 type readInput struct {

@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// measureMemory is what an MCP server and its plugins take of the machine's memory: each page that several processes have
-// is shared out among them.
+// measureMemory is what an MCP server and its plugins take of the machine's memory: each page that several processes
+// have is shared out among them.
 func measureMemory(bin string) error {
 	const reads, rest = 1000, 10 * time.Second
 	return withHome(func(home string) error {

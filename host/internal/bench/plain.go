@@ -15,8 +15,8 @@ import (
 	"github.com/picoclaw/picoclaw/sdk"
 )
 
-// plainID is the id of the plugin that does what the file tools do in plain loops. Beside the same loops in this process
-// it shows what one call's way there and back costs, with the same waiting for the disk.
+// plainID is the id of the plugin that does what the file tools do in plain loops. Beside the same loops in this
+// process it shows what one call's way there and back costs, with the same waiting for the disk.
 const plainID = "plain"
 
 // plainGrants is the configuration that gives it the workspace.

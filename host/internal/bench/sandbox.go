@@ -46,7 +46,8 @@ func measureSandbox(bin string) error {
 			{name: "plain", run: func() error { return exec.Command(program, "describe").Run() }},
 			{name: "confined by Landlock and the filter", run: in(free, profile)},
 			{name: "bubblewrap by itself", run: func() error {
-				return exec.Command("bwrap", "--unshare-all", "--die-with-parent", "--ro-bind", program, program, "--", program, "describe").Run()
+				return exec.Command("bwrap", "--unshare-all", "--die-with-parent", "--ro-bind", program, program, "--", program,
+					"describe").Run()
 			}},
 			{name: "in a sandbox, with all walls", run: in(boxed, profile)},
 			{name: "the same, and it may start programs", run: in(boxed, programs)},

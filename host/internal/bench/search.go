@@ -57,10 +57,14 @@ func searches(s *host.Session, dir string, rounds int) error {
 		}
 	}
 	find := func() error { return call(s, "find", `{"pattern":"**/*_target.go"}`) }
-	if err := beside("find by name", "1.0", rounds, find, func() error { return ripgrep(dir, "--files", "-g", "**/*_target.go") }); err != nil {
+	if err := beside("find by name", "1.0", rounds, find, func() error {
+		return ripgrep(dir, "--files", "-g",
+			"**/*_target.go")
+	}); err != nil {
 		return err
 	}
-	if err := beside("find, beside a walk in Go", "3.0", rounds, find, func() error { return parallelWalk(dir) }); err != nil {
+	if err := beside("find, beside a walk in Go", "3.0", rounds, find,
+		func() error { return parallelWalk(dir) }); err != nil {
 		return err
 	}
 	return firstResult(s)
@@ -77,7 +81,8 @@ func beside(name, limit string, rounds int, tool, other func() error) error {
 			return fmt.Errorf("%s: %w", name, err)
 		}
 	}
-	fmt.Printf("  %-30s %8.1f ms %7.1f ms   %.2f (at most %s)\n", name, ms(a.p50()), ms(b.p50()), float64(a.p50())/float64(b.p50()), limit)
+	fmt.Printf("  %-30s %8.1f ms %7.1f ms   %.2f (at most %s)\n", name, ms(a.p50()), ms(b.p50()),
+		float64(a.p50())/float64(b.p50()), limit)
 	return nil
 }
 

@@ -30,7 +30,8 @@ func growTree(root string, size int) error {
 		if i%5 == 4 {
 			top = "node_modules"
 		}
-		dir := filepath.Join(root, top, fmt.Sprintf("a%02d", i/perDir%40), fmt.Sprintf("b%02d", i/perDir/40%5), fmt.Sprintf("c%03d", i/perDir/200))
+		dir := filepath.Join(root, top, fmt.Sprintf("a%02d", i/perDir%40), fmt.Sprintf("b%02d", i/perDir/40%5),
+			fmt.Sprintf("c%03d", i/perDir/200))
 		if i%perDir < 5 { // the directory may be a new one
 			if err := os.MkdirAll(dir, 0o700); err != nil {
 				return err

@@ -105,7 +105,8 @@ func entries(dir string) []string {
 	return names
 }
 
-// goneWithin bounds how long the end of what runs in a group is waited for. Only what the kernel can't end takes longer.
+// goneWithin bounds how long the end of what runs in a group is waited for. Only what the kernel can't end takes
+// longer.
 const goneWithin = time.Second
 
 // remove ends what runs in a group and removes the group.

@@ -68,14 +68,14 @@ func (h *hierarchy) give(controller string) error {
 
 func subtree(dir string) string { return filepath.Join(dir, "cgroup.subtree_control") }
 
-// root says whether h's own group is the first of all, which may have processes as well as controllers to give.
+// root reports whether h's own group is the first of all, which may have processes as well as controllers to give.
 func (h *hierarchy) root() bool {
 	_, err := os.Stat(filepath.Join(h.own, "cgroup.type"))
 	return errors.Is(err, os.ErrNotExist)
 }
 
-// moveSelf moves this process to a leaf, if nobody else is in h's own group. What it has started meanwhile moves with it:
-// the kernel may take a while to move a process, and nobody waits for that.
+// moveSelf moves this process to a leaf, if nobody else is in h's own group. What it has started meanwhile moves with
+// it: the kernel may take a while to move a process, and nobody waits for that.
 func (h *hierarchy) moveSelf() error {
 	to := filepath.Join(h.base.dir, leaf)
 	if err := os.Mkdir(to, 0o755); err != nil && !errors.Is(err, os.ErrExist) {
@@ -98,7 +98,7 @@ func (h *hierarchy) moveSelf() error {
 	return errNotAlone
 }
 
-// ours says whether a process is this one or descends from it.
+// ours reports whether a process is this one or descends from it.
 func ours(pid int) bool {
 	for pid > 1 && pid != os.Getpid() {
 		stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")

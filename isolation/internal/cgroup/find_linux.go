@@ -25,7 +25,8 @@ type membership struct {
 	path        string
 }
 
-// memberships reads /proc/self/cgroup. A group outside of this process's namespace has a path that leads up; it is left out.
+// memberships reads /proc/self/cgroup. A group outside of this process's namespace has a path that leads up; it is left
+// out.
 func memberships(r io.Reader) []membership {
 	var found []membership
 	for lines := bufio.NewScanner(r); lines.Scan(); {
@@ -113,7 +114,7 @@ func hierarchies(in []membership, at []mounted) []*hierarchy {
 	return found
 }
 
-// holds says whether the mount is of the hierarchy with these controllers.
+// holds reports whether the mount is of the hierarchy with these controllers.
 func (m mounted) holds(controllers string) bool {
 	if controllers == "" {
 		return m.version == 2

@@ -32,10 +32,12 @@ func TestHierarchies(t *testing.T) {
 			"31 23 0:27 /docker/1234 /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n",
 			[]hierarchy{{version: 2, controllers: []string{""}, own: "/sys/fs/cgroup/inner"}},
 		},
-		"another part is mounted":      {"0::/docker/1234\n", "31 23 0:27 /docker/12 /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n", nil},
+		"another part is mounted": {"0::/docker/1234\n",
+			"31 23 0:27 /docker/12 /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n", nil},
 		"outside of its own namespace": {"0::/../other\n", "31 23 0:27 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n", nil},
-		"a name with a space":          {"0::/\n", "31 23 0:27 / /sys/c\\040g rw - cgroup2 cgroup2 rw\n", []hierarchy{{version: 2, controllers: []string{""}, own: "/sys/c g"}}},
-		"none":                         {"", "31 23 0:27 / /proc rw - proc proc rw\n", nil},
+		"a name with a space": {"0::/\n", "31 23 0:27 / /sys/c\\040g rw - cgroup2 cgroup2 rw\n",
+			[]hierarchy{{version: 2, controllers: []string{""}, own: "/sys/c g"}}},
+		"none": {"", "31 23 0:27 / /proc rw - proc proc rw\n", nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var got []hierarchy

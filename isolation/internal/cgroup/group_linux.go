@@ -67,8 +67,8 @@ func plain(name string) string {
 	}, name)
 }
 
-// Birth has a child that is started with attr born into the group, as far as it is one of version 2, and says whether
-// that is so. The caller calls done when the child was started, or could not be.
+// Birth has a child that is started with attr born into the group, as far as it is one of version 2, and reports
+// whether that is so. The caller calls done when the child was started, or could not be.
 func (g *Group) Birth(attr *syscall.SysProcAttr) (done func(), ok bool) {
 	for _, part := range g.parts {
 		if part.version != 2 {
@@ -125,7 +125,7 @@ func (g *Group) outside(pids []int) []int {
 	return found
 }
 
-// gone says whether a process has ended; one that was not waited for stays where it was.
+// gone reports whether a process has ended; one that was not waited for stays where it was.
 func gone(pid int) bool {
 	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	if err != nil {

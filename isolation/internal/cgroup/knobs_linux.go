@@ -34,7 +34,8 @@ func knobs(version int, controller string, l Limits) []knob {
 		all = []knob{{file: "memory.max", value: bytes(l.Memory)}, {"memory.swap.max", "0", true}}
 	case controller == Memory && l.Memory > 0:
 		// The second includes swap, and can't be lower than the first.
-		all = []knob{{file: "memory.limit_in_bytes", value: bytes(l.Memory)}, {"memory.memsw.limit_in_bytes", bytes(l.Memory), true}}
+		all = []knob{{file: "memory.limit_in_bytes", value: bytes(l.Memory)},
+			{"memory.memsw.limit_in_bytes", bytes(l.Memory), true}}
 	case controller == Processor && l.Weight > 0 && version == 2:
 		all = []knob{{file: "cpu.weight", value: strconv.Itoa(l.Weight)}}
 	}

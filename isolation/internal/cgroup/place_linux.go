@@ -31,7 +31,7 @@ func Open() (*Place, error) {
 	return open(found)
 }
 
-// Unified says whether version 2 is all there is, so that a process can be born into its group.
+// Unified reports whether version 2 is all there is, so that a process can be born into its group.
 func Unified() bool {
 	member, err := os.ReadFile("/proc/self/cgroup")
 	return err == nil && strings.HasPrefix(string(member), "0::") && strings.Count(string(member), "\n") == 1
@@ -62,7 +62,8 @@ func open(found []*hierarchy) (*Place, error) {
 		}
 	}
 	if len(found) == 0 {
-		problems = append(problems, &Problem{Cause: "no control groups are mounted that this process is in", Cure: "mount them: `mount -t cgroup2 none /sys/fs/cgroup` as root", Never: true})
+		problems = append(problems, &Problem{Cause: "no control groups are mounted that this process is in",
+			Cure: "mount them: `mount -t cgroup2 none /sys/fs/cgroup` as root", Never: true})
 	}
 	if len(p.used) == 0 {
 		return nil, errors.Join(problems...)
@@ -77,7 +78,10 @@ func open(found []*hierarchy) (*Place, error) {
 
 // use prepares a hierarchy, if there is something in it that is not there yet.
 func (p *Place) use(h *hierarchy) (err error) {
-	if h.version == 1 && !slices.ContainsFunc(h.controllers, func(c string) bool { return c != Processor && slices.Contains(controllers, c) && p.bounds[c] == nil }) {
+	if h.version == 1 && !slices.ContainsFunc(h.controllers, func(c string) bool {
+		return c != Processor &&
+			slices.Contains(controllers, c) && p.bounds[c] == nil
+	}) {
 		return nil
 	}
 	if err := h.writable(); err != nil {
@@ -107,7 +111,7 @@ func (p *Place) Bounds() []string {
 	return slices.DeleteFunc(slices.Clone(controllers), func(c string) bool { return p.bounds[c] == nil })
 }
 
-// Kills says whether the kernel ends all of a group in one step.
+// Kills reports whether the kernel ends all of a group in one step.
 func (p *Place) Kills() bool {
 	return slices.ContainsFunc(p.used, func(h *hierarchy) bool {
 		return h.version == 2 && unix.Access(filepath.Join(h.base.dir, "cgroup.kill"), unix.W_OK) == nil
@@ -131,7 +135,7 @@ func (p *Place) Close() {
 	})
 }
 
-// Births says whether a process can be born into the whole of a group that is made here: all of it is version 2.
+// Births reports whether a process can be born into the whole of a group that is made here: all of it is version 2.
 func (p *Place) Births() bool {
 	return !slices.ContainsFunc(p.used, func(h *hierarchy) bool { return h.version != 2 })
 }

@@ -57,7 +57,8 @@ func delegated() string {
 		user = "--user "
 	}
 	if _, err := os.Stat("/run/systemd/system"); err == nil {
-		return "start picoclaw with `systemd-run " + user + "--scope -p Delegate=yes picoclaw …`, or from a unit with Delegate=yes"
+		return "start picoclaw with `systemd-run " + user +
+			"--scope -p Delegate=yes picoclaw …`, or from a unit with Delegate=yes"
 	}
 	return fmt.Sprintf("make a group for it as root, `mkdir /sys/fs/cgroup/picoclaw && chown -R %d /sys/fs/cgroup/picoclaw`, and start it there", os.Geteuid())
 }

@@ -20,7 +20,8 @@ const high = 1 << 32
 // succeed they go that way; elsewhere they are made with arguments that the kernel itself finds wrong, and its error
 // tells that the call got there.
 var attempts = map[string]func() error{
-	"keyctl":                    func() error { return raw(unix.SYS_KEYCTL, unix.KEYCTL_GET_KEYRING_ID, keySpecSession, 1) },
+	"keyctl":                    func() error { return raw(unix.SYS_KEYCTL, unix.KEYCTL_GET_KEYRING_ID, keySpecSession,
+		1) },
 	"add_key":                   func() error { return raw(unix.SYS_ADD_KEY, nothing, nothing, nothing, 0) },
 	"request_key":               func() error { return raw(unix.SYS_REQUEST_KEY, nothing, nothing, nothing, 0) },
 	"bpf":                       func() error { return raw(unix.SYS_BPF, nothing, nothing, 16) },
@@ -28,7 +29,8 @@ var attempts = map[string]func() error{
 	"io_uring_setup":            func() error { return raw(unix.SYS_IO_URING_SETUP, 1, nothing) },
 	"io_uring_register":         func() error { return raw(unix.SYS_IO_URING_REGISTER, nothing, nothing, 0) },
 	"mount":                     func() error { return raw(unix.SYS_MOUNT, 0, 0, nothing, 0, 0) },
-	"mount_setattr":             func() error { return raw(unix.SYS_MOUNT_SETATTR, nothing, nothing, nothing, nothing, nothing) },
+	"mount_setattr":             func() error { return raw(unix.SYS_MOUNT_SETATTR, nothing, nothing, nothing, nothing,
+		nothing) },
 	"open_tree":                 func() error { return raw(unix.SYS_OPEN_TREE, nothing, nothing, 0) },
 	"quotactl":                  func() error { return raw(unix.SYS_QUOTACTL, nothing, nothing, 0, 0) },
 	"setns":                     func() error { return raw(unix.SYS_SETNS, nothing, 0) },
@@ -48,7 +50,8 @@ var attempts = map[string]func() error{
 	"socket vsock":              func() error { return raw(unix.SYS_SOCKET, unix.AF_VSOCK, unix.SOCK_STREAM) },
 	"socket vsock, high bit":    func() error { return raw(unix.SYS_SOCKET, unix.AF_VSOCK|high, unix.SOCK_STREAM) },
 	"socket alg":                func() error { return raw(unix.SYS_SOCKET, unix.AF_ALG, nothing) },
-	"socket netlink, netfilter": func() error { return raw(unix.SYS_SOCKET, unix.AF_NETLINK, unix.SOCK_RAW, unix.NETLINK_NETFILTER) },
+	"socket netlink, netfilter": func() error { return raw(unix.SYS_SOCKET, unix.AF_NETLINK, unix.SOCK_RAW,
+		unix.NETLINK_NETFILTER) },
 }
 
 const keySpecSession = ^uintptr(2) // KEY_SPEC_SESSION_KEYRING, -3

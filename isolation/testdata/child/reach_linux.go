@@ -114,7 +114,8 @@ func sigio(args []string) error {
 	if err := unix.Pipe2(ends[:], unix.O_NONBLOCK); err != nil {
 		return err
 	}
-	for command, value := range map[int]int{unix.F_SETOWN: pid, unix.F_SETSIG: int(unix.SIGKILL), unix.F_SETFL: unix.O_ASYNC} {
+	for command, value := range map[int]int{unix.F_SETOWN: pid, unix.F_SETSIG: int(unix.SIGKILL),
+		unix.F_SETFL: unix.O_ASYNC} {
 		if _, err := unix.FcntlInt(uintptr(ends[0]), command, value); err != nil {
 			return err
 		}

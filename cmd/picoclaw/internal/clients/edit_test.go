@@ -53,7 +53,8 @@ var jsonEdits = []struct{ name, before, after string }{
 		`{"a":1,"mcpServers":{"o":{}, "picoclaw": {"command":"/opt/picoclaw", "args": ["mcp"]}}}`},
 	{"an entry of an older place", "{\n  \"mcpServers\": {\n    \"picoclaw\": {\"command\": \"/old\", \"disabled\": true, \"args\": [\"mcp\"]} // mine\n  }\n}\n",
 		"{\n  \"mcpServers\": {\n    \"picoclaw\": {\"command\": \"/opt/picoclaw\", \"disabled\": true, \"args\": [\"mcp\"]} // mine\n  }\n}\n"},
-	{"the entry itself, written otherwise", "\ufeff{\"mcpServers\": {\"picoclaw\": {\"args\":[ \"mcp\" ,], \"command\": \"\\/opt/picoclaw\"}}}",
+	{"the entry itself, written otherwise",
+		"\ufeff{\"mcpServers\": {\"picoclaw\": {\"args\":[ \"mcp\" ,], \"command\": \"\\/opt/picoclaw\"}}}",
 		"\ufeff{\"mcpServers\": {\"picoclaw\": {\"args\":[ \"mcp\" ,], \"command\": \"\\/opt/picoclaw\"}}}"},
 	{"lines that end as on Windows", "{\r\n  \"a\": 1\r\n}\r\n",
 		"{\r\n  \"a\": 1,\r\n  \"mcpServers\": {\r\n    \"picoclaw\": {\r\n      \"command\": \"/opt/picoclaw\",\r\n      \"args\": [\"mcp\"]\r\n    }\r\n  }\r\n}\r\n"},
@@ -100,7 +101,8 @@ func TestTOML(t *testing.T) {
 	entry := "[mcp_servers.picoclaw]\ncommand = \"/opt/picoclaw\"\nargs = [\"mcp\"]\n"
 	for _, edit := range []struct{ name, before, after string }{
 		{"nothing", "", entry},
-		{"other settings", "# mine\nmodel = \"x\"\n\n[mcp_servers.other]\ncommand = 'y' # keep", "# mine\nmodel = \"x\"\n\n[mcp_servers.other]\ncommand = 'y' # keep\n\n" + entry},
+		{"other settings", "# mine\nmodel = \"x\"\n\n[mcp_servers.other]\ncommand = 'y' # keep",
+			"# mine\nmodel = \"x\"\n\n[mcp_servers.other]\ncommand = 'y' # keep\n\n" + entry},
 		{"an entry of an older place",
 			"[mcp_servers.picoclaw] # mine\n# where it is\ncommand = '/old'   # keep\nstartup_timeout_sec = 20\nargs = [\n  \"mcp\", # the verb\n]\n\n[mcp_servers.picoclaw.env]\nA = \"b\"\n[z]\n",
 			"[mcp_servers.picoclaw] # mine\n# where it is\ncommand = \"/opt/picoclaw\"   # keep\nstartup_timeout_sec = 20\nargs = [\n  \"mcp\", # the verb\n]\n\n[mcp_servers.picoclaw.env]\nA = \"b\"\n[z]\n"},
@@ -135,7 +137,8 @@ func TestTOML(t *testing.T) {
 }
 
 func TestEntriesOfAllClients(t *testing.T) {
-	s := Server{Name: "picoclaw", Command: `/a "b"\c`, Args: []string{"mcp", "--agent", "x"}, Env: map[string]string{"PICOCLAW_HOME": "/h", "A": "1"}}
+	s := Server{Name: "picoclaw", Command: `/a "b"\c`, Args: []string{"mcp", "--agent", "x"},
+		Env: map[string]string{"PICOCLAW_HOME": "/h", "A": "1"}}
 	for id, want := range map[string]string{
 		"vscode":   "{\n  \"servers\": {\n    \"picoclaw\": {\n      \"type\": \"stdio\",\n      \"command\": \"/a \\\"b\\\"\\\\c\",\n      \"args\": [\"mcp\", \"--agent\", \"x\"],\n      \"env\": {\n        \"A\": \"1\",\n        \"PICOCLAW_HOME\": \"/h\"\n      }\n    }\n  }\n}\n",
 		"codex":    "[mcp_servers.picoclaw]\ncommand = \"/a \\\"b\\\"\\\\c\"\nargs = [\"mcp\", \"--agent\", \"x\"]\nenv = { A = \"1\", PICOCLAW_HOME = \"/h\" }\n",

@@ -30,7 +30,8 @@ func (c Client) Plan(p Places, path string, s Server) (*Change, error) {
 	if real, err := filepath.EvalSymlinks(path); err == nil {
 		change.Path = real // a link stays a link
 	} else if target, linkErr := os.Readlink(path); linkErr == nil {
-		return nil, fmt.Errorf("%s is a link to %s, and there is nothing; make that file, or take the link away", path, target)
+		return nil, fmt.Errorf("%s is a link to %s, and there is nothing; make that file, or take the link away", path,
+			target)
 	}
 	info, err := os.Stat(change.Path)
 	switch {
@@ -66,7 +67,7 @@ func (c Client) File(p Places) string {
 	return files[len(files)-1]
 }
 
-// Needed says whether anything would change.
+// Needed reports whether anything would change.
 func (c *Change) Needed() bool { return c.isNew || !bytes.Equal(c.before, c.after) }
 
 // Diff returns the change as a unified diff.
@@ -99,7 +100,8 @@ func (c *Change) Apply(now time.Time) (backup string, err error) {
 	return backup, replace(c.Path, c.after, c.mode)
 }
 
-// keep writes the file as it was beside it, under a name with the time in it, and a number if there is one of this second.
+// keep writes the file as it was beside it, under a name with the time in it, and a number if there is one of this
+// second.
 func (c *Change) keep(now time.Time) (backup string, err error) {
 	name := c.Path + ".before-picoclaw-" + now.UTC().Format("20060102T150405Z")
 	backup = name

@@ -113,7 +113,7 @@ func nested(names []string, value any) any {
 	return value
 }
 
-// same says whether a value is there already, however it is written.
+// same reports whether a value is there already, however it is written.
 func same(at *hujson.Value, value any) bool {
 	clone := at.Clone()
 	clone.Standardize()

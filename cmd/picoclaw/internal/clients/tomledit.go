@@ -121,7 +121,7 @@ func readTOML(text []byte, where []string) (*tomlTable, error) {
 	return found, nil
 }
 
-// overlaps says whether a key is the place, around it or in it.
+// overlaps reports whether a key is the place, around it or in it.
 func overlaps(name, where []string) bool {
 	n := min(len(name), len(where))
 	return slices.Equal(name[:n], where[:n])
@@ -198,7 +198,7 @@ func tomlValue(v any) string {
 	return `""` // there are no other values
 }
 
-// sameTOML says whether a line sets what is wanted, however it is written.
+// sameTOML reports whether a line sets what is wanted, however it is written.
 func sameTOML(line []byte, s setting) bool {
 	var have, want map[string]any
 	return toml.Unmarshal(line, &have) == nil && toml.Unmarshal([]byte(s.key+" = "+tomlValue(s.value)), &want) == nil &&

@@ -14,7 +14,8 @@ import (
 func say(l hclog.Logger) {
 	l = l.Named("tool").With("agent", "main")
 	l.Error("Tool execution failed", "tool", "read_file", "error", errors.New("access denied:\npath \x1b[31mis outside"))
-	l.Warn("password=hunter2 in a message", "api_key", "hunter2", "url", "https://me:hunter2@x", "env", []string{"TOKEN=hunter2"})
+	l.Warn("password=hunter2 in a message", "api_key", "hunter2", "url", "https://me:hunter2@x", "env",
+		[]string{"TOKEN=hunter2"})
 	l.Info("odd", "alone")
 	l.Debug("not seen")
 }
@@ -25,7 +26,8 @@ func TestText(t *testing.T) {
 	say(l)
 	l.Error("plain")
 	want := "[ERROR] tool: Tool execution failed {agent=main, tool=read_file, error=access denied: path �[31mis outside}\n" +
-		"[WARN] tool: password=" + redact.Mark + " in a message {agent=main, api_key=" + redact.Mark + ", url=https://me:" + redact.Mark +
+		"[WARN] tool: password=" + redact.Mark + " in a message {agent=main, api_key=" + redact.Mark + ", url=https://me:" +
+		redact.Mark +
 		"@x, env=[TOKEN=" + redact.Mark + "]}\n" +
 		"[INFO] tool: odd {agent=main, alone}\n" +
 		"[ERROR] picoclaw: plain\n"
@@ -42,7 +44,8 @@ func TestJSON(t *testing.T) {
 	}
 	for line := range bytes.Lines(b.Bytes()) {
 		var entry map[string]any
-		if err := json.Unmarshal(line, &entry); err != nil || entry["@module"] != "picoclaw.tool" || entry["agent"] != "main" {
+		if err := json.Unmarshal(line, &entry); err != nil || entry["@module"] != "picoclaw.tool" ||
+			entry["agent"] != "main" {
 			t.Errorf("%v: %s", err, line)
 		}
 	}

@@ -11,8 +11,8 @@ import (
 // mostKept is how many lines are kept.
 const mostKept = 1000
 
-// history is the lines that were typed before, in a file that only its owner can read. What goes wrong with the file is no
-// reason not to go on.
+// history is the lines that were typed before, in a file that only its owner can read. What goes wrong with the file is
+// no reason not to go on.
 type history struct {
 	path  string
 	lines []string // the oldest first
@@ -52,7 +52,8 @@ func (h *history) rewrite() {
 // Add keeps a line, unless it is the same as the last, begins with a space, or seems to have a secret in it.
 func (h *history) Add(line string) {
 	kept := strings.TrimSpace(line)
-	if h.pause || kept == "" || strings.HasPrefix(line, " ") || redact.Text(line) != line || h.Len() > 0 && h.At(0) == kept {
+	if h.pause || kept == "" || strings.HasPrefix(line, " ") || redact.Text(line) != line || h.Len() > 0 &&
+		h.At(0) == kept {
 		return
 	}
 	h.lines = append(h.lines, kept)

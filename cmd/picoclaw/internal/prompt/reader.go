@@ -52,7 +52,7 @@ func New(in io.Reader, out io.Writer, historyFile string, complete func(line str
 	return r
 }
 
-// Interactive says whether a person is at the other end.
+// Interactive reports whether a person is at the other end.
 func (r *Reader) Interactive() bool { return r.screen != nil }
 
 // Line reads a line; [io.EOF] after the last. It returns when the context ends; then the reader is of no use any more.

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Split takes a line apart at white space, as a shell does with quotes and backslashes, and does nothing else that shells
-// do. A word that begins with { goes to the end of the line: it is JSON.
+// Split takes a line apart at white space, as a shell does with quotes and backslashes, and does nothing else that
+// shells do. A word that begins with { goes to the end of the line: it is JSON.
 func Split(line string) ([]string, error) {
 	s := splitter{}
 	s.read(line)
@@ -19,8 +19,8 @@ func Split(line string) ([]string, error) {
 	return s.words, nil
 }
 
-// SplitOpen takes the beginning of a line apart: into the words before, and the last one, which may go on. It is not ok if
-// that one has quotes in it.
+// SplitOpen takes the beginning of a line apart: into the words before, and the last one, which may go on. It is not ok
+// if that one has quotes in it.
 func SplitOpen(line string) (before []string, last string, ok bool) {
 	s := splitter{}
 	s.read(line)

@@ -58,7 +58,8 @@ func writeTool(b *strings.Builder, spec *pluginpb.Spec) error {
 	for _, hint := range []struct {
 		is   bool
 		name string
-	}{{spec.ReadOnly, "changes nothing"}, {spec.Destructive, "can remove or overwrite"}, {spec.Idempotent && !spec.ReadOnly, "twice is as once"}, {spec.OpenWorld, "reaches outside"}} {
+	}{{spec.ReadOnly, "changes nothing"}, {spec.Destructive, "can remove or overwrite"},
+		{spec.Idempotent && !spec.ReadOnly, "twice is as once"}, {spec.OpenWorld, "reaches outside"}} {
 		if hint.is {
 			facts = append(facts, hint.name)
 		}
@@ -109,7 +110,8 @@ func needed(s *jsonschema.Schema, name string) int {
 }
 
 func argumentType(s *jsonschema.Schema) string {
-	types := slices.DeleteFunc(append(slices.Clone(s.Types), s.Type), func(t string) bool { return t == "" || t == "null" })
+	types := slices.DeleteFunc(append(slices.Clone(s.Types), s.Type),
+		func(t string) bool { return t == "" || t == "null" })
 	text := strings.Join(types, " or ")
 	if s.Items != nil && s.Items.Type != "" {
 		text += " of " + s.Items.Type + "s"

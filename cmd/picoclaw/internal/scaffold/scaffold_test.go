@@ -39,7 +39,8 @@ func TestANewPluginBuildsWithoutANetwork(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := []string{"main.go", "main_test.go", "README.md", "Makefile", ".gitignore", "go.mod", "go.sum"}; !slices.Equal(files, want) {
+	if want := []string{"main.go", "main_test.go", "README.md", "Makefile", ".gitignore", "go.mod",
+		"go.sum"}; !slices.Equal(files, want) {
 		t.Errorf("the files are %q, want %q", files, want)
 	}
 	left, err := filepath.Glob(filepath.Join(filepath.Dir(dir), "*"))
@@ -65,14 +66,16 @@ func TestANewPluginBuildsWithoutANetwork(t *testing.T) {
 
 func TestAReleasedSDKIsNamedByItsVersion(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "p")
-	if _, err := (Plugin{ID: "p", Dir: dir, Module: "github.com/me/p", SDK: SDK{Version: "v1.2.3"}, Picoclaw: "picoclaw"}).Write(); err != nil {
+	if _, err := (Plugin{ID: "p", Dir: dir, Module: "github.com/me/p", SDK: SDK{Version: "v1.2.3"},
+		Picoclaw: "picoclaw"}).Write(); err != nil {
 		t.Fatal(err)
 	}
 	mod, err := os.ReadFile(filepath.Join(dir, "go.mod"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if text := string(mod); !strings.Contains(text, "module github.com/me/p\n") || !strings.Contains(text, "require github.com/picoclaw/picoclaw v1.2.3\n") ||
+	if text := string(mod); !strings.Contains(text, "module github.com/me/p\n") || !strings.Contains(text,
+		"require github.com/picoclaw/picoclaw v1.2.3\n") ||
 		strings.Contains(text, "replace") {
 		t.Errorf("go.mod is\n%s", text)
 	}

@@ -14,8 +14,8 @@ type Out struct {
 	coloured bool
 }
 
-// New looks at what a stream leads to. On a terminal there is colour, unless the variable NO_COLOR is set to anything or
-// TERM is dumb.
+// New looks at what a stream leads to. On a terminal there is colour, unless the variable NO_COLOR is set to anything
+// or TERM is dumb.
 func New(w io.Writer) *Out {
 	o := &Out{Writer: w, fd: -1}
 	if f, ok := w.(interface{ Fd() uintptr }); ok && term.IsTerminal(int(f.Fd())) {
@@ -25,7 +25,7 @@ func New(w io.Writer) *Out {
 	return o
 }
 
-// IsTerminal says whether a person sees this as it is written.
+// IsTerminal reports whether a person sees this as it is written.
 func (o *Out) IsTerminal() bool { return o.fd >= 0 }
 
 // Width is how many columns there are; 0 for no limit.

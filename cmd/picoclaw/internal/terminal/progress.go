@@ -8,7 +8,8 @@ import (
 )
 
 const (
-	patience = 400 * time.Millisecond // how long work may take before its progress is shown: what is over sooner needs none
+	// how long work may take before its progress is shown: what is over sooner needs none
+	patience = 400 * time.Millisecond
 	redraw   = 200 * time.Millisecond // how often the line is drawn again, so that the time goes on
 )
 
@@ -40,8 +41,8 @@ func (p *Progress) Show(done, total float64, message string) {
 	p.done, p.total, p.message = done, total, message
 }
 
-// Pause takes the line away until resume is called: while a person is asked something on the same terminal. There may be
-// several questions at once.
+// Pause takes the line away until resume is called: while a person is asked something on the same terminal. There may
+// be several questions at once.
 func (p *Progress) Pause() (resume func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -109,7 +110,8 @@ func bar(done, total float64, message string, since time.Duration) string {
 	if total > 0 {
 		part := min(max(done/total, 0), 1)
 		full := int(part * cells)
-		return fmt.Sprintf("[%s%s] %3.0f%%  %s", strings.Repeat("#", full), strings.Repeat("-", cells-full), part*100, message)
+		return fmt.Sprintf("[%s%s] %3.0f%%  %s", strings.Repeat("#", full), strings.Repeat("-", cells-full), part*100,
+			message)
 	}
 	return fmt.Sprintf("%s  %s", since.Round(time.Second), message)
 }

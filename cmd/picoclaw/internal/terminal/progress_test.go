@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// While a person is asked, the line is away, and nothing is drawn over the question; it comes back behind the last answer.
+// While a person is asked, the line is away, and nothing is drawn over the question; it comes back behind the last
+// answer.
 func TestProgressWaitsForAnswers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var seen bytes.Buffer

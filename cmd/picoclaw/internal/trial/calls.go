@@ -49,7 +49,8 @@ func (c *caller) start(ctx context.Context) bool {
 
 // gone reports whether a call has not come back from the plugin.
 func gone(r *host.Result) bool {
-	return r.Err != nil && (r.Err.Code == pluginpb.CodeUnavailable || r.Err.Code == pluginpb.CodeTimeout || r.Err.Code == pluginpb.CodePanic)
+	return r.Err != nil && (r.Err.Code == pluginpb.CodeUnavailable || r.Err.Code == pluginpb.CodeTimeout ||
+		r.Err.Code == pluginpb.CodePanic)
 }
 
 // everyTool calls every tool with arguments that fit its schema.

@@ -1,4 +1,5 @@
-// Command conformance is a plugin with the tools that the protocol's conformance suite calls, as far as a plugin can offer them.
+// Command conformance is a plugin with the tools that the protocol's conformance suite calls, as far as a plugin can
+// offer them.
 package main
 
 import (
@@ -31,7 +32,8 @@ func main() {
 			sdk.NewTool("test_error_handling", "Fails.", errorHandling, sdk.Traits{ReadOnly: true}),
 			sdk.NewTool("test_tool_with_progress", "Tells how far it is.", toolWithProgress, sdk.Traits{ReadOnly: true}),
 			sdk.NewTool("test_tool_with_logging", "Logs what it does.", toolWithLogging, sdk.Traits{ReadOnly: true}),
-			sdk.NewTool("test_multiple_content_types", "Returns several things.", multipleContentTypes, sdk.Traits{ReadOnly: true}),
+			sdk.NewTool("test_multiple_content_types", "Returns several things.", multipleContentTypes,
+				sdk.Traits{ReadOnly: true}),
 			sdk.NewTool("test_embedded_resource", "Returns a resource.", embeddedResource, sdk.Traits{ReadOnly: true}),
 			sdk.NewTool("test_elicitation", "Asks a person.", elicitation, sdk.Traits{ReadOnly: true}),
 			sdk.NewTool("test_elicitation_sep1034_defaults", "Asks with defaults.", defaults, sdk.Traits{ReadOnly: true}),
@@ -60,7 +62,8 @@ func imageContent(context.Context, *sdk.Request[none]) ([]sdk.Content, error) {
 
 // audioContent returns a sound of no samples.
 func audioContent(context.Context, *sdk.Request[none]) ([]sdk.Content, error) {
-	return []sdk.Content{{MediaType: "audio/wav", Data: []byte("RIFF\x24\x00\x00\x00WAVEfmt \x10\x00\x00\x00\x01\x00\x01\x00" +
+	return []sdk.Content{{MediaType: "audio/wav",
+		Data: []byte("RIFF\x24\x00\x00\x00WAVEfmt \x10\x00\x00\x00\x01\x00\x01\x00" +
 		"\x40\x1f\x00\x00\x80\x3e\x00\x00\x02\x00\x10\x00data\x00\x00\x00\x00")}}, nil
 }
 
@@ -74,7 +77,8 @@ func multipleContentTypes(context.Context, *sdk.Request[none]) ([]sdk.Content, e
 }
 
 func embeddedResource(context.Context, *sdk.Request[none]) ([]sdk.Content, error) {
-	return []sdk.Content{{URI: "test://embedded-resource", MediaType: "text/plain", Text: "This is an embedded resource content."}}, nil
+	return []sdk.Content{{URI: "test://embedded-resource", MediaType: "text/plain",
+		Text: "This is an embedded resource content."}}, nil
 }
 
 func toolWithLogging(_ context.Context, req *sdk.Request[none]) (string, error) {

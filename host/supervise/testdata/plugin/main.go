@@ -64,12 +64,14 @@ func main() {
 			}, sdk.Traits{}),
 			sdk.NewTool("crash", "Ends the process while a grandchild holds its pipes.", crash, sdk.Traits{}),
 			sdk.NewTool("grandchild", "Starts a process of a session of its own.", grandchild, sdk.Traits{}),
-			sdk.NewTool("wait", "Waits until it is cancelled.", func(ctx context.Context, req *sdk.Request[none]) (string, error) {
+			sdk.NewTool("wait", "Waits until it is cancelled.", func(ctx context.Context, req *sdk.Request[none]) (string,
+				error) {
 				req.Progress(1, 2, "waiting")
 				<-ctx.Done()
 				return "", ctx.Err()
 			}, sdk.Traits{}),
-			sdk.NewTool("finish", "Waits until a file is there.", func(ctx context.Context, req *sdk.Request[text]) (string, error) {
+			sdk.NewTool("finish", "Waits until a file is there.", func(ctx context.Context, req *sdk.Request[text]) (string,
+				error) {
 				for ctx.Err() == nil {
 					if _, err := os.Stat(req.Args.Text); err == nil {
 						return "finished", nil
@@ -78,7 +80,8 @@ func main() {
 				}
 				return "", ctx.Err()
 			}, sdk.Traits{}),
-			sdk.NewTool("late", "Answers, and goes on telling.", func(_ context.Context, req *sdk.Request[none]) (string, error) {
+			sdk.NewTool("late", "Answers, and goes on telling.", func(_ context.Context, req *sdk.Request[none]) (string,
+				error) {
 				go func() {
 					for {
 						req.Progress(1, 2, "late")
@@ -87,7 +90,8 @@ func main() {
 				}()
 				return "", nil
 			}, sdk.Traits{}),
-			sdk.NewTool("ask", "Asks for a word until the answer is to stop.", func(ctx context.Context, req *sdk.Request[none]) (string, error) {
+			sdk.NewTool("ask", "Asks for a word until the answer is to stop.",
+				func(ctx context.Context, req *sdk.Request[none]) (string, error) {
 				said := ""
 				for {
 					answer, err := req.Ask(ctx, "And now?", &jsonschema.Schema{Type: "object"})
@@ -97,7 +101,8 @@ func main() {
 					said += string(answer.Values) + " "
 				}
 			}, sdk.Traits{}),
-			sdk.NewTool("deadline", "Says whether the call has a deadline.", func(ctx context.Context, _ *sdk.Request[none]) (string, error) {
+			sdk.NewTool("deadline", "Says whether the call has a deadline.",
+				func(ctx context.Context, _ *sdk.Request[none]) (string, error) {
 				_, has := ctx.Deadline()
 				return fmt.Sprint(has), nil
 			}, sdk.Traits{}),

@@ -135,7 +135,8 @@ func TestTheJournalIsBounded(t *testing.T) {
 	dir := t.TempDir()
 	j := open(t, dir, Options{MaxBytes: 10 << 20, MaxAge: time.Hour})
 	old := filepath.Join(dir, "20200101T000000000000000-aaaa.tar")
-	if err := errors.Join(os.WriteFile(old, nil, 0o600), os.Chtimes(old, time.Now(), time.Now().Add(-2*time.Hour))); err != nil {
+	if err := errors.Join(os.WriteFile(old, nil, 0o600), os.Chtimes(old, time.Now(),
+		time.Now().Add(-2*time.Hour))); err != nil {
 		t.Fatal(err)
 	}
 	for range 8 {

@@ -11,7 +11,8 @@ import (
 	"time"
 )
 
-// share is how long an archive of several operations may be, and how much is written before the bounds are looked at again.
+// share is how long an archive of several operations may be, and how much is written before the bounds are looked at
+// again.
 func (j *Journal) share() int64 { return min(fullArchive, j.options.MaxBytes/archiveShare) }
 
 // wrote counts an operation that has an archive of its own.
@@ -55,7 +56,8 @@ func (j *Journal) archives() ([]archive, error) {
 	return all, nil
 }
 
-// prune deletes the oldest archives until the journal is within its bounds, with room for what is written until the next time.
+// prune deletes the oldest archives until the journal is within its bounds, with room for what is written until the
+// next time.
 func (j *Journal) prune() {
 	all, err := j.archives()
 	if err != nil {

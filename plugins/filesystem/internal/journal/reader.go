@@ -82,8 +82,8 @@ func decode(id string, h *tar.Header, contents io.Reader) *Op {
 	return &op
 }
 
-// scan calls fn with the members of an archive, as far as they are whole: its process may have been killed in the middle of
-// one. An archive that was deleted meanwhile is empty.
+// scan calls fn with the members of an archive, as far as they are whole: its process may have been killed in the
+// middle of one. An archive that was deleted meanwhile is empty.
 func scan(name string, fn func(*tar.Header, io.Reader) error) error {
 	f, err := os.Open(name)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -9,8 +9,8 @@ import (
 // readAhead is how much of an archive is read at a time, in bytes.
 const readAhead = 64 << 10
 
-// skipping reads an archive in large pieces, and skips what nobody reads: an archive of many small files has much to read, and one of
-// large files much to skip.
+// skipping reads an archive in large pieces, and skips what nobody reads: an archive of many small files has much to
+// read, and one of large files much to skip.
 type skipping struct {
 	file   *os.File
 	ahead  *bufio.Reader

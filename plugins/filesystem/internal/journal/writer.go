@@ -48,7 +48,8 @@ func (j *Journal) Begin(op Op) (*Writer, error) {
 		return nil, err
 	}
 	w.out.buffer.Grow(usualSize)
-	h := &tar.Header{Name: path.Join(op.ID, opMember), Typeflag: tar.TypeReg, Mode: 0o600, Size: int64(len(data)), ModTime: op.Time}
+	h := &tar.Header{Name: path.Join(op.ID, opMember), Typeflag: tar.TypeReg, Mode: 0o600, Size: int64(len(data)),
+		ModTime: op.Time}
 	return w, w.member(h, bytes.NewReader(data))
 }
 
@@ -64,8 +65,8 @@ func (numbered) Gname() (string, error) { return "", nil }
 // ID is the id of the operation.
 func (w *Writer) ID() string { return w.op.ID }
 
-// Keep adds something that was there before: a file, whose contents it reads, a directory, a link or a FIFO. name is relative to
-// the blob, "." for the blob itself.
+// Keep adds something that was there before: a file, whose contents it reads, a directory, a link or a FIFO. name is
+// relative to the blob, "." for the blob itself.
 func (w *Writer) Keep(blob, name string, info fs.FileInfo, link string, contents io.Reader) error {
 	return w.KeepWith(nil, blob, name, info, link, contents)
 }
@@ -74,7 +75,8 @@ func (w *Writer) Keep(blob, name string, info fs.FileInfo, link string, contents
 const attributePrefix = "SCHILY.xattr."
 
 // KeepWith is Keep with extended attributes, by name.
-func (w *Writer) KeepWith(attributes map[string]string, blob, name string, info fs.FileInfo, link string, contents io.Reader) error {
+func (w *Writer) KeepWith(attributes map[string]string, blob, name string, info fs.FileInfo, link string,
+	contents io.Reader) error {
 	h, err := tar.FileInfoHeader(numbered{info}, link)
 	if err != nil {
 		return fmt.Errorf("write the journal: %w", err)

@@ -22,24 +22,28 @@ func TestFind(t *testing.T) {
 		want        string
 		how         How
 	}{
-		"exact":                       {"a\nb\nc\n", "b", "B", Unique, "a\nB\nc\n", Exactly},
-		"the first of several":        {"b b b", "b", "x", 1, "x b b", Exactly},
-		"two of three":                {"b b b", "b", "x", 2, "x x b", Exactly},
-		"all":                         {"b b b", "b", "xx", 0, "xx xx xx", Exactly},
-		"all without overlap":         {"aaaaa", "aa", "b", 0, "bba", Exactly},
-		"new lines take CRLF":         {"a\r\nb\r\n", "b", "b\nc", Unique, "a\r\nb\r\nc\r\n", Exactly},
-		"new lines at the very end":   {"a\r\nb", "b", "b\nc", Unique, "a\r\nb\r\nc", Exactly},
-		"those that have CR keep it":  {"a\r\nb\r\n", "b", "x\ny\r\n", Unique, "a\r\nx\ny\r\n\r\n", Exactly},
-		"LF finds CRLF":               {"a\r\nb\r\nc\r\n", "a\nb", "x\ny", Unique, "x\r\ny\r\nc\r\n", LineEndings},
-		"CRLF finds LF":               {"a\nb\nc\n", "a\r\nb", "x\r\ny", Unique, "x\ny\nc\n", LineEndings},
-		"LF finds mixed":              {"a\r\nb\nc\r\n", "a\nb\nc", "x", Unique, "x\r\n", LineEndings},
-		"a newline at the beginning":  {"a\r\nb\r\n", "\nb\n", "\nB\n", Unique, "a\r\nB\r\n", LineEndings},
-		"tabs for four spaces":        {"f {\n\tif x {\n\t\ty\n\t}\n}\n", "    if x {\n        y\n    }", "    if z {\n        y()\n    }", Unique, "f {\n\tif z {\n\t\ty()\n\t}\n}\n", Indentation},
-		"two spaces for tabs":         {"a:\n  b:\n    c\n", "\tb:\n\t\tc\n", "\tb:\n\t\td\n", Unique, "a:\n  b:\n    d\n", Indentation},
-		"two spaces for four":         {"a:\n  b:\n    c\n", "    b:\n        c", "    b:\n        d", Unique, "a:\n  b:\n    d\n", Indentation},
-		"indentation and CRLF at one": {"f\r\n\tx\r\n\ty\r\n", "    x\n    y\n", "    z\n", Unique, "f\r\n\tz\r\n", Indentation},
-		"to nothing":                  {"a b", " b", "", Unique, "a", Exactly},
-		"bytes that are no text":      {"caf\xe9 \x80 old", "old", "new", Unique, "caf\xe9 \x80 new", Exactly},
+		"exact":                      {"a\nb\nc\n", "b", "B", Unique, "a\nB\nc\n", Exactly},
+		"the first of several":       {"b b b", "b", "x", 1, "x b b", Exactly},
+		"two of three":               {"b b b", "b", "x", 2, "x x b", Exactly},
+		"all":                        {"b b b", "b", "xx", 0, "xx xx xx", Exactly},
+		"all without overlap":        {"aaaaa", "aa", "b", 0, "bba", Exactly},
+		"new lines take CRLF":        {"a\r\nb\r\n", "b", "b\nc", Unique, "a\r\nb\r\nc\r\n", Exactly},
+		"new lines at the very end":  {"a\r\nb", "b", "b\nc", Unique, "a\r\nb\r\nc", Exactly},
+		"those that have CR keep it": {"a\r\nb\r\n", "b", "x\ny\r\n", Unique, "a\r\nx\ny\r\n\r\n", Exactly},
+		"LF finds CRLF":              {"a\r\nb\r\nc\r\n", "a\nb", "x\ny", Unique, "x\r\ny\r\nc\r\n", LineEndings},
+		"CRLF finds LF":              {"a\nb\nc\n", "a\r\nb", "x\r\ny", Unique, "x\ny\nc\n", LineEndings},
+		"LF finds mixed":             {"a\r\nb\nc\r\n", "a\nb\nc", "x", Unique, "x\r\n", LineEndings},
+		"a newline at the beginning": {"a\r\nb\r\n", "\nb\n", "\nB\n", Unique, "a\r\nB\r\n", LineEndings},
+		"tabs for four spaces": {"f {\n\tif x {\n\t\ty\n\t}\n}\n", "    if x {\n        y\n    }",
+			"    if z {\n        y()\n    }", Unique, "f {\n\tif z {\n\t\ty()\n\t}\n}\n", Indentation},
+		"two spaces for tabs": {"a:\n  b:\n    c\n", "\tb:\n\t\tc\n", "\tb:\n\t\td\n", Unique, "a:\n  b:\n    d\n",
+			Indentation},
+		"two spaces for four": {"a:\n  b:\n    c\n", "    b:\n        c", "    b:\n        d", Unique,
+			"a:\n  b:\n    d\n", Indentation},
+		"indentation and CRLF at one": {"f\r\n\tx\r\n\ty\r\n", "    x\n    y\n", "    z\n", Unique, "f\r\n\tz\r\n",
+			Indentation},
+		"to nothing":             {"a b", " b", "", Unique, "a", Exactly},
+		"bytes that are no text": {"caf\xe9 \x80 old", "old", "new", Unique, "caf\xe9 \x80 new", Exactly},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f, err := Find(test.s, test.old, test.new, test.count)
@@ -112,7 +116,8 @@ func TestAMissTellsTheNearestPlaces(t *testing.T) {
 	if len(miss.Nearest) > mostPlaces {
 		t.Errorf("%d places", len(miss.Nearest))
 	}
-	if _, err := Find(s, "nothing like this anywhere at all", "x", Unique); !errors.As(err, &miss) || len(miss.Nearest) > 0 {
+	if _, err := Find(s, "nothing like this anywhere at all", "x", Unique); !errors.As(err, &miss) ||
+		len(miss.Nearest) > 0 {
 		t.Errorf("%+v", err)
 	}
 }

@@ -27,8 +27,8 @@ func Endings(s string) string {
 	return Mixed
 }
 
-// EndingNear returns the line ending of the line that a place in a text is in, or of one before if that has none: "\n" or
-// "\r\n", and "\r" of a text that ends with it and has no newline at all.
+// EndingNear returns the line ending of the line that a place in a text is in, or of one before if that has none: "\n"
+// or "\r\n", and "\r" of a text that ends with it and has no newline at all.
 func EndingNear(s string, at int) string {
 	end := strings.IndexByte(s[at:], '\n')
 	if end >= 0 {

@@ -97,8 +97,8 @@ type Chain struct {
 	above *Chain
 }
 
-// Below returns the chain of a directory below c's, with lists of its own; the strongest comes first. c may be nil, which
-// has no rules; lists without any change nothing.
+// Below returns the chain of a directory below c's, with lists of its own; the strongest comes first. c may be nil,
+// which has no rules; lists without any change nothing.
 func (c *Chain) Below(dir string, lists ...List) *Chain {
 	lists = slices.DeleteFunc(slices.Clone(lists), func(l List) bool { return len(l.rules) == 0 })
 	if len(lists) == 0 {
@@ -108,13 +108,14 @@ func (c *Chain) Below(dir string, lists ...List) *Chain {
 }
 
 // Decide reports whether something in the chain's directory, or below, is ignored, and whether any rule says so or the
-// opposite; in is the absolute directory that it is in, base its name there. That a directory above it is ignored is its
-// caller's to see: nothing in it is looked at then.
+// opposite; in is the absolute directory that it is in, base its name there. That a directory above it is ignored is
+// its caller's to see: nothing in it is looked at then.
 func (c *Chain) Decide(in, base string, dir bool) (ignored, decided bool) {
 	for ; c != nil; c = c.above {
 		relative := base
 		if in != c.dir {
-			below := strings.TrimPrefix(strings.TrimPrefix(filepath.ToSlash(in), strings.TrimSuffix(filepath.ToSlash(c.dir), "/")), "/")
+			below := strings.TrimPrefix(strings.TrimPrefix(filepath.ToSlash(in),
+				strings.TrimSuffix(filepath.ToSlash(c.dir), "/")), "/")
 			relative = below + "/" + base
 		}
 		for _, l := range c.lists {

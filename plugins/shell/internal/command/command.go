@@ -17,8 +17,8 @@ import (
 // Grace is how long a command's processes have between SIGTERM and SIGKILL.
 const Grace = 2 * time.Second
 
-// drainGrace is how long the output of a command whose processes are gone may take to be read, when none comes. What the
-// kernel can't end may hold the pipes.
+// drainGrace is how long the output of a command whose processes are gone may take to be read, when none comes. What
+// the kernel can't end may hold the pipes.
 const drainGrace = 500 * time.Millisecond
 
 // Spec says what to run and where its output goes.

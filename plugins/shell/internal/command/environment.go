@@ -21,8 +21,8 @@ var searched = []string{"/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/
 // temporary are the directories that are a sandbox's own, or everybody's where there is no sandbox.
 var temporary = []string{"/tmp", "/var/tmp", "/dev/shm"}
 
-// Environment is the whole environment of a command: a sane PATH, the list above, what the operator names, what the call
-// adds; the later wins. visible are the directories that commands see besides the system's.
+// Environment is the whole environment of a command: a sane PATH, the list above, what the operator names, what the
+// call adds; the later wins. visible are the directories that commands see besides the system's.
 func Environment(operator []string, call map[string]string, visible []string) []string {
 	env := []string{"PATH=" + searchPath(os.Getenv("PATH"), visible)}
 	for _, name := range passed {
@@ -60,7 +60,7 @@ func searchPath(host string, visible []string) string {
 	return strings.Join(path, string(filepath.ListSeparator))
 }
 
-// below says whether path is one of dirs or lies in one.
+// below reports whether path is one of dirs or lies in one.
 func below(path string, dirs ...string) bool {
 	return slices.ContainsFunc(dirs, func(dir string) bool {
 		return path == dir || strings.HasPrefix(path, strings.TrimSuffix(dir, "/")+"/")

@@ -9,8 +9,9 @@ func TestSearchPath(t *testing.T) {
 		visible []string
 		want    string
 	}{
-		"nothing":               {"", nil, usual},
-		"the system's":          {"/usr/lib/go/bin:/usr/bin", nil, "/usr/lib/go/bin:/usr/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/sbin:/bin"},
+		"nothing": {"", nil, usual},
+		"the system's": {"/usr/lib/go/bin:/usr/bin", nil,
+			"/usr/lib/go/bin:/usr/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/sbin:/bin"},
 		"somebody's own":        {"/home/u/bin:bin:.:", nil, usual},
 		"exposed":               {"/opt/go/bin", []string{"/opt/go"}, "/opt/go/bin:" + usual},
 		"a temporary directory": {"/tmp/tools:/tmp:/dev/shm/x", []string{"/tmp", "/dev/shm", "/w"}, usual},

@@ -34,7 +34,8 @@ type chunk struct {
 
 // NewLive passes stdout and stderr on until Close.
 func NewLive(stdout, stderr func([]byte)) *Live {
-	l := &Live{pass: [2]func([]byte){stdout, stderr}, wake: make(chan struct{}, 1), quit: make(chan struct{}), done: make(chan struct{})}
+	l := &Live{pass: [2]func([]byte){stdout, stderr}, wake: make(chan struct{}, 1), quit: make(chan struct{}),
+		done: make(chan struct{})}
 	go l.run()
 	return l
 }

@@ -11,8 +11,8 @@ const (
 	Stderr
 )
 
-// Record keeps the output of one command: both streams as they came, and each apart. The whole goes to a file as soon as
-// it is more than can be kept. It may be used concurrently.
+// Record keeps the output of one command: both streams as they came, and each apart. The whole goes to a file as soon
+// as it is more than can be kept. It may be used concurrently.
 type Record struct {
 	create func() (File, error)
 
@@ -22,7 +22,8 @@ type Record struct {
 	first   int        // the stream that spoke first
 	both    bool
 	file    File
-	waiting []byte // for the file: the system takes a third of the time for pieces of this size that it takes for what pipes bring
+	// for the file: the system takes a third of the time for pieces of this size that it takes for what pipes bring
+	waiting []byte
 	written int64
 	failed  error
 }

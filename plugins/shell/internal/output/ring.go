@@ -11,9 +11,9 @@ import (
 // RingBytes is how much a ring holds.
 const RingBytes = 16 << 20
 
-// Ring keeps the last output of a command that is polled. What nobody has fetched yet is never overwritten: whoever adds
-// to a full ring waits, and with it the command. It is a file without a name, so that it takes no memory and is gone with
-// this process. It may be used concurrently.
+// Ring keeps the last output of a command that is polled. What nobody has fetched yet is never overwritten: whoever
+// adds to a full ring waits, and with it the command. It is a file without a name, so that it takes no memory and is
+// gone with this process. It may be used concurrently.
 type Ring struct {
 	file *os.File
 
@@ -81,8 +81,8 @@ type Piece struct {
 	More bool  // there is more already
 }
 
-// Read returns what there is from a cursor on, at most limit bytes. The beginning of a character at the end of it is left
-// for the next time, when the rest of it has come; but not if that was all, and nothing more will come.
+// Read returns what there is from a cursor on, at most limit bytes. The beginning of a character at the end of it is
+// left for the next time, when the rest of it has come; but not if that was all, and nothing more will come.
 func (r *Ring) Read(cursor int64, limit int, all bool) (Piece, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

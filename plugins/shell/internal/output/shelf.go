@@ -23,9 +23,9 @@ const (
 // whatever its policy. Git does not see it.
 const ShelfDir = ".picoclaw/output"
 
-// NewFile makes a file on the shelf of a workspace, and clears away what is too old, too much or too many while it is written:
-// a command that prints much needn't wait until the system has given the blocks of old files back. Nothing that a command has put in
-// its way leads out of the workspace.
+// NewFile makes a file on the shelf of a workspace, and clears away what is too old, too much or too many while it is
+// written: a command that prints much needn't wait until the system has given the blocks of old files back. Nothing
+// that a command has put in its way leads out of the workspace.
 func NewFile(workspace string) (File, error) {
 	root, err := os.OpenRoot(workspace)
 	if err != nil {
@@ -94,7 +94,10 @@ func sweep(shelf *os.Root, written string, now time.Time) {
 			total += info.Size()
 		}
 	}
-	slices.SortFunc(files, func(a, b fs.FileInfo) int { return cmp.Compare(a.ModTime().UnixNano(), b.ModTime().UnixNano()) })
+	slices.SortFunc(files, func(a, b fs.FileInfo) int {
+		return cmp.Compare(a.ModTime().UnixNano(),
+			b.ModTime().UnixNano())
+	})
 	for n, info := range files {
 		left := len(files) - n
 		if left < ShelfFiles && total+FileBytes <= shelfBytes && now.Sub(info.ModTime()) < shelfAge {

@@ -18,7 +18,8 @@ func Open(size Size) (control, terminal *os.File, err error) {
 			return err
 		}
 		// By descriptor, not by name: a name could mean somebody else's terminal.
-		peer, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(fd), unix.TIOCGPTPEER, unix.O_RDWR|unix.O_NOCTTY|unix.O_CLOEXEC)
+		peer, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(fd), unix.TIOCGPTPEER,
+			unix.O_RDWR|unix.O_NOCTTY|unix.O_CLOEXEC)
 		if errno != 0 {
 			return errno
 		}

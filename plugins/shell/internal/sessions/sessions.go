@@ -34,8 +34,8 @@ type Session struct {
 	hearing sync.Mutex
 }
 
-// Hear calls decide with what the command has been told so far, one call at a time, and keeps what that returns instead, unless
-// it fails.
+// Hear calls decide with what the command has been told so far, one call at a time, and keeps what that returns
+// instead, unless it fails.
 func (s *Session) Hear(decide func(told string) (string, error)) error {
 	s.hearing.Lock()
 	defer s.hearing.Unlock()
@@ -46,8 +46,8 @@ func (s *Session) Hear(decide func(told string) (string, error)) error {
 	return err
 }
 
-// End ends the command and says why. It returns when nothing is left of it; output that nobody has fetched and that there
-// is no room for is given up.
+// End ends the command and says why. It returns when nothing is left of it; output that nobody has fetched and that
+// there is no room for is given up.
 func (s *Session) End(why string) {
 	s.mu.Lock()
 	if s.why == "" && !s.IsOver() {
@@ -66,7 +66,7 @@ func (s *Session) Why() string {
 	return s.why
 }
 
-// IsOver says whether the command has ended.
+// IsOver reports whether the command has ended.
 func (s *Session) IsOver() bool {
 	select {
 	case <-s.Running.Over():

@@ -14,7 +14,8 @@ func (in *Interpreter) builtin(c *Call, st *state) (Stream, bool) {
 	args := Texts(c.Argv[1:])
 	none := text("")
 	switch c.Argv[0].Text {
-	case "test", "[", "printf", "let", "declare", "typeset", "local", "export", "readonly", "read", "unset", "mapfile", "readarray":
+	case "test", "[", "printf", "let", "declare", "typeset", "local", "export", "readonly", "read", "unset", "mapfile",
+		"readarray":
 		for _, arg := range args {
 			if strings.Contains(arg, "[") {
 				in.evaluated(&c.Place, arg, st)
