@@ -3,6 +3,7 @@ package host
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 
 	"github.com/picoclaw/picoclaw/internal/patience"
 	"github.com/picoclaw/picoclaw/sdk"
@@ -17,7 +18,7 @@ type Question struct {
 	Decision guard.Decision // why it is asked
 }
 
-// Asker puts a question to a person and says whether the answer was yes. It may take as long as a person takes; when
+// Asker puts a question to a person and reports whether the answer was yes. It may take as long as a person takes; when
 // the context ends it returns false.
 type Asker func(context.Context, Question) bool
 
@@ -49,14 +50,26 @@ func WithFormer(ctx context.Context, show Former) context.Context {
 	return context.WithValue(ctx, formerKey{}, show)
 }
 
+// FormerOf returns what shows forms to the person behind a context, nil if there is nobody.
+func FormerOf(ctx context.Context) Former {
+	show, _ := ctx.Value(formerKey{}).(Former)
+	return show
+}
+
+// maxForm is the largest form that is shown to a person, in bytes.
+const maxForm = 64 << 10
+
 // answers returns what answers a tool's questions, nil if nobody does. The time of the call, that of ctx, stands still
 // while a person thinks.
 func answers(ctx context.Context, tool string) func(*pluginpb.Question) *pluginpb.Answer {
-	show, ok := ctx.Value(formerKey{}).(Former)
-	if !ok || show == nil {
+	show := FormerOf(ctx)
+	if show == nil {
 		return nil
 	}
 	return func(q *pluginpb.Question) *pluginpb.Answer {
+		if size := len(q.GetMessage()) + len(q.GetSchema()); size > maxForm {
+			return &pluginpb.Answer{Error: fmt.Sprintf("the form is %d bytes long; at most %d can be shown", size, maxForm)}
+		}
 		defer patience.Pause(ctx)()
 		filled, err := show(ctx, Form{Tool: tool, Message: q.GetMessage(), Schema: q.GetSchema()})
 		if err != nil {
@@ -66,13 +79,13 @@ func answers(ctx context.Context, tool string) func(*pluginpb.Question) *pluginp
 	}
 }
 
-// asked says whether there is somebody to ask.
+// asked reports whether there is somebody to ask.
 func asked(ctx context.Context) bool {
 	ask, ok := ctx.Value(askerKey{}).(Asker)
 	return ok && ask != nil
 }
 
-// permitted says whether a decision lets a call go on, if need be after asking.
+// permitted reports whether a decision lets a call go on, if need be after asking.
 func permitted(ctx context.Context, q Question) bool {
 	if q.Decision.Verdict != guard.Ask {
 		return q.Decision.Verdict == guard.Allow

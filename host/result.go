@@ -12,7 +12,7 @@ import (
 type Result struct {
 	Text       string          // what an agent reads
 	Structured json.RawMessage // the typed result, a JSON object in one line; nil for tools that have only text
-	Content    []Content       // all blocks in order, if there is more than the text, which has what is to be read of them
+	Content    []Content       // all blocks in order, if there is more than text; Text has what is to be read
 	Err        *Error          // nil if the call succeeded
 	Answered   bool            // the tool was called and has answered: an error is its own
 	Duration   time.Duration   // from the call's arrival to its answer
@@ -25,21 +25,13 @@ type Error = sdk.Error
 // Content is one block of a result: a text, something to look at or listen to, or with a URI a resource.
 type Content = sdk.Content
 
-// add adds blocks behind the result's text.
-func (r *Result) add(blocks []*pluginpb.Content) {
-	if len(blocks) == 0 {
-		return
-	}
-	if r.Text != "" {
-		r.Content = []Content{{Text: r.Text}}
-	}
+// contents are a plugin's blocks as callers have them.
+func contents(blocks []*pluginpb.Content) []Content {
+	var all []Content
 	for _, b := range blocks {
-		r.Content = append(r.Content, Content{Text: b.GetText(), Data: b.GetData(), MediaType: b.GetMediaType(), URI: b.GetUri()})
-		if r.Text != "" && b.GetText() != "" {
-			r.Text += "\n"
-		}
-		r.Text += b.GetText()
+		all = append(all, Content{Text: b.GetText(), Data: b.GetData(), MediaType: b.GetMediaType(), URI: b.GetUri()})
 	}
+	return all
 }
 
 // size is how many bytes the result has.

@@ -14,10 +14,11 @@ type Answer struct {
 	Values json.RawMessage // with accept, what the person filled in, a JSON object that fits the form
 }
 
-// Ask puts a form to the person behind the call and waits for the answer, for as long as a person takes: the call's time
-// stands still. The form is an object whose properties are strings, numbers, booleans or choices (enum), perhaps with
-// defaults; jsonschema.For makes one of a struct. Questions of one call are put one after another. Where there is nobody
-// to ask the error is an [Error] with the code [NobodyToAsk]. Never ask for a secret: whoever shows the form may keep it.
+// Ask puts a form to the person behind the call and waits for the answer, for as long as a person takes: the call's
+// time stands still. The form is an object whose properties are strings, numbers, booleans or choices (enum), perhaps
+// with defaults; jsonschema.For makes one of a struct. Questions of one call are put one after another. Where there
+// is nobody to ask the error is an [Error] with the code [NobodyToAsk]. Never ask for a secret: whoever shows the
+// form may keep it.
 func (r *Request[In]) Ask(ctx context.Context, message string, form *jsonschema.Schema) (Answer, error) {
 	if r.call.Ask == nil {
 		return Answer{}, nobody("whoever has called this tool can't put a question to a person")

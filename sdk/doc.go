@@ -1,5 +1,5 @@
-// Package sdk is what a plugin author imports to offer tools to picoclaw's agents: Go functions from a typed request to a
-// typed result. A whole plugin is
+// Package sdk is what a plugin author imports to offer tools to picoclaw's agents: Go functions from a typed request
+// to a typed result. A whole plugin is
 //
 //	type in struct {
 //		Path string `json:"path" jsonschema:"file to count" claim:"read"`
@@ -21,7 +21,8 @@
 //		})
 //	}
 //
-// The claim tells the host that path names a file that is read, so that it can guard it. Package sdktest tests plugins;
-// `picoclaw plugin new` writes one to begin with. A plugin must not trust its own checks with the safety of the machine:
-// it does its I/O through the workspace, and the host starts it in a sandbox. Package sdk must not know how.
+// The claim tells the host that path names a file that is read, so that it can guard it. Package sdktest tests
+// plugins; `picoclaw plugin new` writes one to begin with. A plugin must not trust its own checks with the safety of
+// the machine: it does its I/O through the workspace, and the host starts it in a sandbox. Package sdk must not know
+// how.
 package sdk

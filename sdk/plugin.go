@@ -20,10 +20,10 @@ type Plugin struct {
 	// Grants is what the plugin asks for. It gets at most this, and less where the operator or the agent's policy
 	// says so; see [Request.Grants].
 	Grants Grants
-	// Config is what the operator can configure, plugins.<id>.config in picoclaw's configuration: a struct with the values
-	// that stand where the operator says nothing. Its schema is inferred as that of a tool's arguments is, and goes into
-	// the manifest. Handlers get the operator's values with [ConfigOf]; a configuration that does not fit keeps the plugin
-	// from starting. It is nil if there is nothing to configure.
+	// Config is what the operator can configure, plugins.<id>.config in picoclaw's configuration: a struct with the
+	// values that stand where the operator says nothing. Its schema is inferred as that of a tool's arguments is, and
+	// goes into the manifest. Handlers get the operator's values with [ConfigOf]; a configuration that does not fit
+	// keeps the plugin from starting. It is nil if there is nothing to configure.
 	Config any
 	// Tools are the tools, in the order in which they are listed.
 	Tools []Tool
@@ -34,12 +34,15 @@ type Plugin struct {
 
 // Grants is what a plugin may touch beyond its own memory.
 type Grants struct {
-	Workspace string   // the agent's workspace and the paths that its policy opens besides: ReadOnlyWorkspace, WorkspaceAccess, or none
-	Exec      bool     // start other programs
-	Programs  []string // with Exec, the only ones that it starts, by name; all of the system's if there are none
-	Network   bool     // reach the network
-	State     bool     // keep files of its own, for each agent, from one run to the next
-	Env       []string // names of the host's environment variables
+	// Workspace is one of ReadOnlyWorkspace and WorkspaceAccess, for the agent's workspace and the paths that its policy
+	// opens besides; empty for neither.
+	Workspace string
+
+	Exec     bool     // start other programs
+	Programs []string // with Exec, the only ones that it starts, by name; all of the system's if there are none
+	Network  bool     // reach the network
+	State    bool     // keep files of its own, for each agent, from one run to the next
+	Env      []string // names of the host's environment variables
 }
 
 // What a plugin may do with the agent's workspace: see [Grants].
@@ -57,13 +60,14 @@ const (
 //
 // It does not return.
 func Main(p Plugin) {
-	// Most of what a plugin allocates is a result on its way: garbage a moment later. At Go's default the collector runs in
-	// nearly every call with a large one.
+	// Most of what a plugin allocates is a result on its way: garbage a moment later. At Go's default the collector
+	// runs in nearly every call with a large one.
 	if os.Getenv("GOGC") == "" && os.Getenv("GOMEMLIMIT") == "" {
 		debug.SetGCPercent(400)
 		debug.SetMemoryLimit(20 << 20) // enough for results of a megabyte one after another
 	}
 	os.Exit(serve.Run(serve.Plugin{
-		ID: p.ID, Version: p.Version, Doc: p.Doc, Grants: pluginpb.Grant(p.Grants), Config: p.Config, Tools: p.Tools, Stop: p.Stop,
+		ID: p.ID, Version: p.Version, Doc: p.Doc,
+		Grants: pluginpb.Grant(p.Grants), Config: p.Config, Tools: p.Tools, Stop: p.Stop,
 	}, os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }

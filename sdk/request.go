@@ -25,8 +25,8 @@ type Request[In any] struct {
 
 // Environment is what all calls of one plugin process share.
 type Environment struct {
-	// Workspace is the agent's files: everything that the policy allows, and nothing else, whatever races. It is never nil:
-	// without the workspace grant every use of it is refused.
+	// Workspace is the agent's files: everything that the policy allows, and nothing else, whatever races. It is
+	// never nil: without the workspace grant every use of it is refused.
 	Workspace *workspace.Workspace
 	// Guard decides on paths and commands from the same policy as the host's.
 	Guard *guard.Guard

@@ -24,22 +24,22 @@ type Traits struct {
 	Idempotent bool
 	// OpenWorld says that the tool reaches things outside the machine.
 	OpenWorld bool
-	// Risk says how much harm a wrong call can do: "low", "medium" or "high". Operators are shown it before they install
-	// the plugin, with Permissions, what the tool uses, such as "fs.read", and SideEffects, what it changes, such as
-	// "filesystem_write". They decide nothing.
+	// Risk says how much harm a wrong call can do: "low", "medium" or "high". Operators are shown it before they
+	// install the plugin, with Permissions, what the tool uses, such as "fs.read", and SideEffects, what it changes,
+	// such as "filesystem_write". They decide nothing.
 	Risk        string
 	Permissions []string
 	SideEffects []string
 	// Sets names the vocabularies that the tool belongs to. An operator chooses one with tools.set; a tool in none is
 	// offered in all.
 	Sets []string
-	// TextResult says that the text is the result and that the structured form tells about it: agents read the text, and
-	// what it does not say travels beside it. Otherwise an MCP client is sent both.
+	// TextResult says that the text is the result and that the structured form tells about it: agents read the text,
+	// and what it does not say travels beside it. Otherwise an MCP client is sent both.
 	TextResult bool
 }
 
-// NewTool makes a tool of a handler, which is called concurrently. It must return soon after ctx is done: the caller has
-// cancelled, or the call's time is over. An error that is or wraps an [Error] keeps its code and hint.
+// NewTool makes a tool of a handler, which is called concurrently. It must return soon after ctx is done: the caller
+// has cancelled, or the call's time is over. An error that is or wraps an [Error] keeps its code and hint.
 //
 // The schema of its arguments is inferred from In, a struct: every exported field
 // is a property, named by its `json` tag and optional with `omitempty` or `omitzero`, described by its `jsonschema`
@@ -50,25 +50,32 @@ type Traits struct {
 //   - `default:"10"` documents the value that an absent field stands for;
 //   - `minimum:"1"` and `maximum:"100"` bound a number.
 //
-// Out may be a string, which the agent reads as it is; or a type with a method Text() string, which the agent reads as
-// that text and programs as JSON; or any other struct, which both read as JSON. Its schema is published too. What goes along
-// with the text, such as an image, is returned by a method Contents() []Content; or Out is []Content itself.
-func NewTool[In, Out any](name, doc string, handler func(ctx context.Context, req *Request[In]) (Out, error), t Traits) Tool {
+// Out may be a string, which the agent reads as it is; or a type with a method Text() string, which the agent reads
+// as that text and programs as JSON; or any other struct, which both read as JSON. Its schema is published too. What
+// goes along with the text, such as an image, is returned by a method Contents() []Content; or Out is []Content
+// itself.
+func NewTool[In, Out any](
+	name, doc string, handler func(ctx context.Context, req *Request[In]) (Out, error), t Traits,
+) Tool {
 	spec := pluginpb.Spec{
 		Name: name, Doc: doc, Sets: t.Sets, Permissions: t.Permissions, Risk: t.Risk, SideEffects: t.SideEffects,
-		ReadOnly: t.ReadOnly, Destructive: t.Destructive, Idempotent: t.Idempotent || t.ReadOnly, OpenWorld: t.OpenWorld,
-		TextResult: t.TextResult,
+		ReadOnly: t.ReadOnly, Destructive: t.Destructive, Idempotent: t.Idempotent || t.ReadOnly,
+		OpenWorld: t.OpenWorld, TextResult: t.TextResult,
 	}
 	schemas := func(s *pluginpb.Spec) (err error) {
-		if s.Input, err = serve.InputSchema(reflect.TypeFor[In]()); err == nil && reflect.TypeFor[Out]() != reflect.TypeFor[[]Content]() {
-			s.Output, err = serve.OutputSchema(reflect.TypeFor[Out]())
+		if s.Input, err = serve.InputSchema(reflect.TypeFor[In]()); err != nil {
+			return err
+		}
+		if out := reflect.TypeFor[Out](); out != reflect.TypeFor[[]Content]() {
+			s.Output, err = serve.OutputSchema(out)
 		}
 		return err
 	}
 	return serve.NewTool(spec, schemas, func(ctx context.Context, call *serve.Call) *pluginpb.Result {
 		req := &Request[In]{Environment: environment(call), call: call}
 		if err := json.Unmarshal(call.Arguments, &req.Args); err != nil {
-			return &pluginpb.Result{Error: wire(Errorf(InvalidArgument, "the arguments of %s do not fit: %v", name, err))}
+			wrong := Errorf(InvalidArgument, "the arguments of %s do not fit: %v", name, err)
+			return &pluginpb.Result{Error: wire(wrong)}
 		}
 		out, err := handler(ctx, req)
 		if err != nil && reflect.ValueOf(&out).Elem().IsZero() {
@@ -87,7 +94,8 @@ func NewTool[In, Out any](name, doc string, handler func(ctx context.Context, re
 
 func environment(e *serve.Call) Environment {
 	return Environment{
-		Workspace: e.Workspace, Guard: e.Guard, Grants: Grants(e.Grants), Exec: e.Exec, StateDir: e.StateDir, Log: e.Log, config: e.Config,
+		Workspace: e.Workspace, Guard: e.Guard, Grants: Grants(e.Grants), Exec: e.Exec,
+		StateDir: e.StateDir, Log: e.Log, config: e.Config,
 	}
 }
 

@@ -16,8 +16,8 @@ const (
 	exitStart  = 3 // the host can't start: configuration, plugins, isolation
 )
 
-// uncalled are the exit codes of errors, by their codes, with which a call did not get to its tool; that of all others is
-// exitFailed. What the tool itself says of its arguments is no matter of the command line.
+// uncalled are the exit codes of errors, by their codes, with which a call did not get to its tool; that of all others
+// is exitFailed. What the tool itself says of its arguments is no matter of the command line.
 var uncalled = map[string]int{pluginpb.CodeInvalidArgument: exitUsage}
 
 // exitOf is the exit code of a call.

@@ -95,7 +95,9 @@ func (q *questions) call(ctx context.Context, s session, t host.Tool, req *mcp.C
 				said, err := req.Session.Elicit(ctx, form(asked))
 				return err == nil && yes(said)
 			})
-			ctx = host.WithFormer(ctx, func(ctx context.Context, f host.Form) (host.Filled, error) { return fill(ctx, req.Session, f) })
+			ctx = host.WithFormer(ctx, func(ctx context.Context, f host.Form) (host.Filled, error) {
+				return fill(ctx, req.Session, f)
+			})
 		}
 		return answer(tell(ctx, s, t, req), t.Spec.TextResult)
 	}
@@ -119,8 +121,8 @@ func (q *questions) call(ctx context.Context, s session, t host.Tool, req *mcp.C
 	}
 }
 
-// fill has a person fill in a tool's form. In the newest protocol there is no asking in between, and a call that is made
-// again would begin again.
+// fill has a person fill in a tool's form. In the newest protocol there is no asking in between, and a call that is
+// made again would begin again.
 func fill(ctx context.Context, client *mcp.ServerSession, f host.Form) (host.Filled, error) {
 	said, err := client.Elicit(ctx, &mcp.ElicitParams{
 		Mode: "form", Message: "The tool " + f.Tool + " asks: " + f.Message, RequestedSchema: f.Schema,

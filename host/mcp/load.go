@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime/debug"
 	"sync"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -25,6 +27,9 @@ type load struct {
 	mu              sync.Mutex
 	requests, bytes int
 }
+
+// rest is how long there is no call before memory goes back to the system.
+const rest = 3 * time.Second
 
 // take takes a request on, unless that is too much. Whatever is taken has to be given back.
 func (l *load) take(bytes int) error {
@@ -55,6 +60,7 @@ func (l *load) correct(from, to int) {
 
 // middleware holds calls of tools to the bounds.
 func (l *load) middleware(next mcp.MethodHandler) mcp.MethodHandler {
+	idle := time.AfterFunc(rest, debug.FreeOSMemory)
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
 		call, ok := req.(*mcp.CallToolRequest)
 		if !ok {
@@ -65,6 +71,7 @@ func (l *load) middleware(next mcp.MethodHandler) mcp.MethodHandler {
 			return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: err.Error()}
 		}
 		defer l.give(size)
+		defer idle.Reset(rest)
 		return next(ctx, method, req)
 	}
 }

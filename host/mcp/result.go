@@ -51,7 +51,9 @@ func answer(r *host.Result, textResult bool) *mcp.CallToolResult {
 func block(c host.Content) mcp.Content {
 	switch {
 	case c.URI != "":
-		return &mcp.EmbeddedResource{Resource: &mcp.ResourceContents{URI: c.URI, MIMEType: c.MediaType, Text: c.Text, Blob: c.Data}}
+		return &mcp.EmbeddedResource{
+			Resource: &mcp.ResourceContents{URI: c.URI, MIMEType: c.MediaType, Text: c.Text, Blob: c.Data},
+		}
 	case strings.HasPrefix(c.MediaType, "image/"):
 		return &mcp.ImageContent{Data: c.Data, MIMEType: c.MediaType}
 	case strings.HasPrefix(c.MediaType, "audio/"):
@@ -174,8 +176,8 @@ func isPlain(v any) bool {
 	}
 }
 
-// errorText is an error as an agent reads it. What a plugin has said can't pass for the host's own lines: its lines that
-// look like them are indented.
+// errorText is an error as an agent reads it. What a plugin has said can't pass for the host's own lines: its lines
+// that look like them are indented.
 func errorText(e *host.Error) string {
 	text := strings.NewReplacer("\nhint:", "\n  hint:", "\n(rule", "\n  (rule").Replace(e.Message)
 	if e.Rule != "" {

@@ -4,7 +4,9 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
+	"log/slog"
 	"testing"
 
 	"github.com/picoclaw/picoclaw/host"
@@ -15,7 +17,7 @@ import (
 type telling struct{ nothing }
 
 func (telling) Tools() []host.Tool {
-	return []host.Tool{{Name: "test.tell", Spec: &pluginpb.Spec{Name: "tell", Doc: "Tells."}}}
+	return []host.Tool{{Name: "test.tell", Plugin: "test", Spec: &pluginpb.Spec{Name: "tell", Doc: "Tells."}}}
 }
 
 func (telling) Call(ctx context.Context, _ string, arguments json.RawMessage, events func(host.Event)) *host.Result {
@@ -31,6 +33,22 @@ func (telling) Call(ctx context.Context, _ string, arguments json.RawMessage, ev
 		events(host.Event{Done: 1, Total: 2, Message: "half"})
 	}
 	switch args.Kind {
+	case "log":
+		events(host.Event{Log: &host.Log{Message: "plain"}})
+		events(host.Event{Log: &host.Log{Level: slog.LevelWarn, Message: "with more", Attributes: json.RawMessage(`{"n":1}`)}})
+	case "ask":
+		show := host.FormerOf(ctx)
+		if show == nil {
+			return &host.Result{Text: "nobody"}
+		}
+		said, err := show(ctx, host.Form{Tool: "test.tell", Message: "How many?",
+			Schema: json.RawMessage(`{"type":"object","properties":{"n":{"type":"integer","default":3}}}`)})
+		return &host.Result{Text: fmt.Sprint(said.Action, string(said.Values), err)}
+	case "blocks":
+		return &host.Result{Text: "a\nb", Content: []host.Content{
+			{Text: "a"}, {URI: "test://r", MediaType: "text/plain", Text: "b"}, {Data: []byte{1}, MediaType: "audio/wav"},
+			{URI: "test://s", Data: []byte{2}},
+		}}
 	case "structured":
 		return &host.Result{Structured: json.RawMessage(`{"a":[1,"<&>"],"b":null}`)}
 	case "both":

@@ -117,8 +117,8 @@ func tell(ctx context.Context, s session, t host.Tool, req *mcp.CallToolRequest)
 	return s.Call(ctx, t.Name, req.Params.Arguments, events)
 }
 
-// passed passes a call's events on to a client: progress and output if it has asked for progress, and what the tool logs,
-// which the SDK keeps from clients that have not asked for that. end is to be called when the call has ended.
+// passed passes a call's events on to a client: progress and output if it has asked for progress, and what the tool
+// logs, which the SDK keeps from clients that have not asked for that. end is to be called when the call has ended.
 func passed(ctx context.Context, t host.Tool, req *mcp.CallToolRequest) (events func(host.Event), end func()) {
 	token := req.Params.GetProgressToken()
 	bytes := 0.0

@@ -137,7 +137,8 @@ func (w *world) child(parent *Policy) Child {
 	return c
 }
 
-// kernelAccess is what k gives at path, in words that are in order by their letters: the deepest of its paths decides, and hidden paths go before open ones.
+// kernelAccess is what k gives at path, in words that are in order by their letters: the deepest of its paths decides,
+// and hidden paths go before open ones.
 func kernelAccess(k KernelPaths, path string) string {
 	access, depth := pluginpb.NoWorkspace, -1
 	for _, list := range []struct {

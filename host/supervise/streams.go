@@ -24,8 +24,8 @@ type Listener struct {
 	Answer func(*pluginpb.Question) *pluginpb.Answer
 }
 
-// streams are an instance's streams that carry calls one after another. Opening one costs as much as a small call does, so
-// one that brought its result is kept.
+// streams are an instance's streams that carry calls one after another. Opening one costs as much as a small call
+// does, so one that brought its result is kept.
 type streams struct {
 	rpc pluginpb.PluginClient
 

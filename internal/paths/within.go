@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Within reports whether path is dir or lies below it, component by component: /w2 is not within /w. On Windows the case
-// of letters does not count.
+// Within reports whether path is dir or lies below it, component by component: /w2 is not within /w. On Windows the
+// case of letters does not count.
 func Within(dir, path string) bool {
 	_, ok := Below(dir, path)
 	return ok

@@ -1,5 +1,5 @@
-// Package patience bounds what is done by a time that stands still while a person thinks. It must not know who waits for
-// whom.
+// Package patience bounds what is done by a time that stands still while a person thinks. It must not know who waits
+// for whom.
 package patience
 
 import (
@@ -83,8 +83,8 @@ func (c *clockContext) Err() error {
 	return c.Context.Err()
 }
 
-// Value finds the clock. What package context looks for in its own contexts is the parent's, so that contexts made of this
-// one end with the error that this one ends with.
+// Value finds the clock. What package context looks for in its own contexts is the parent's, so that contexts made of
+// this one end with the error that this one ends with.
 func (c *clockContext) Value(key any) any {
 	if key == (clockKey{}) {
 		return c.clock

@@ -19,8 +19,8 @@ func (s *service) Call(req *pluginpb.CallRequest, stream pluginpb.Plugin_CallSer
 	return s.answer(stream.Context(), req, stream.Send, nil)
 }
 
-// Calls answers calls one after another. The goroutine that serves the stream keeps a stack that has grown to what a call
-// takes, and nothing is set up again for the next call.
+// Calls answers calls one after another. The goroutine that serves the stream keeps a stack that has grown to what a
+// call takes, and nothing is set up again for the next call.
 func (s *service) Calls(stream pluginpb.Plugin_CallsServer) error {
 	in := &incoming{receive: stream.Recv}
 	for {
@@ -40,8 +40,9 @@ func (s *service) Calls(stream pluginpb.Plugin_CallsServer) error {
 	}
 }
 
-// answer runs the tool that a request asks for and sends what it has to tell, the result last. An error is about the way:
-// what goes wrong in the tool is in its result. The answers to its questions come in behind the request, if they can.
+// answer runs the tool that a request asks for and sends what it has to tell, the result last. An error is about the
+// way: what goes wrong in the tool is in its result. The answers to its questions come in behind the request, if they
+// can.
 func (s *service) answer(
 	ctx context.Context, req *pluginpb.CallRequest, send func(*pluginpb.CallEvent) error, in *incoming,
 ) error {
@@ -73,6 +74,7 @@ func (s *service) answer(
 	}
 	result := s.run(ctx, tool, c)
 	cancel()
+	defer s.idle.Reset(rest)
 	return events.end(result)
 }
 

@@ -25,8 +25,8 @@ func newLogger(w io.Writer, name string, forHost bool) hclog.Logger {
 	})
 }
 
-// bridge hands what is logged to hclog, whose lines go-plugin knows, and during a call from info on to its caller too. Names
-// of attributes in groups have the groups' before them.
+// bridge hands what is logged to hclog, whose lines go-plugin knows, and during a call from info on to its caller
+// too. Names of attributes in groups have the groups' before them.
 type bridge struct {
 	to     hclog.Logger
 	emit   func(*pluginpb.CallEvent) // nil if no caller listens

@@ -14,8 +14,8 @@ import (
 // usageError is the error of a wrong command line.
 type usageError struct{ error }
 
-// Run is a plugin's main function with its surroundings as arguments; it returns the exit code: 0, 1 if what was asked for
-// failed, 2 if the command line is wrong. It serves a host that has started it; else the commands are
+// Run is a plugin's main function with its surroundings as arguments; it returns the exit code: 0, 1 if what was
+// asked for failed, 2 if the command line is wrong. It serves a host that has started it; else the commands are
 //
 //	describe                             print the manifest (plugin.json)
 //	call TOOL [JSON] [--config JSON]     run one tool here, without a host, in the current directory

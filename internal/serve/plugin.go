@@ -28,7 +28,9 @@ type Tool struct {
 }
 
 // NewTool makes a tool of what its handler does with a call.
-func NewTool(spec pluginpb.Spec, schemas func(*pluginpb.Spec) error, run func(context.Context, *Call) *pluginpb.Result) Tool {
+func NewTool(
+	spec pluginpb.Spec, schemas func(*pluginpb.Spec) error, run func(context.Context, *Call) *pluginpb.Result,
+) Tool {
 	return Tool{spec, schemas, run}
 }
 

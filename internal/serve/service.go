@@ -44,14 +44,20 @@ type service struct {
 	environment *Environment // nil until configured
 	draining    bool
 	calls       sync.WaitGroup // Add only under mu, while not draining
+
+	idle *time.Timer // gives memory back when there has been no call for a while
 }
 
-// NewServer returns a plugin as the gRPC service that a host calls. Describe, Configure and then Call have to come in that
-// order.
+// rest is how long there is no call before memory goes back to the system.
+const rest = 3 * time.Second
+
+// NewServer returns a plugin as the gRPC service that a host calls. Describe, Configure and then Call have to come in
+// that order.
 func NewServer(p Plugin, logger hclog.Logger) pluginpb.PluginServer { return newService(p, logger) }
 
 func newService(p Plugin, logger hclog.Logger) *service {
 	s := &service{plugin: p, tools: make(map[string]Tool, len(p.Tools)), logger: logger}
+	s.idle = time.AfterFunc(rest, debug.FreeOSMemory)
 	s.manifest = sync.OnceValues(func() ([]byte, error) {
 		m, err := Manifest(p)
 		if err != nil {
@@ -122,8 +128,10 @@ func (s *service) newEnvironment(req *pluginpb.ConfigureRequest) (*Environment, 
 // notGranted says why this plugin has no workspace.
 func (s *service) notGranted() workspace.Error {
 	setting := "plugins." + s.plugin.ID + ".grants.workspace"
-	refused := workspace.Error{Code: workspace.Refused, Rule: "grant.workspace", Hint: "the operator grants it with " + setting,
-		Err: errors.New("access denied: plugin " + s.plugin.ID + " is not granted the workspace")}
+	refused := workspace.Error{
+		Code: workspace.Refused, Rule: "grant.workspace", Hint: "the operator grants it with " + setting,
+		Err: errors.New("access denied: plugin " + s.plugin.ID + " is not granted the workspace"),
+	}
 	if asked := s.plugin.Grants.Workspace; asked == "" || asked == pluginpb.NoWorkspace {
 		refused.Hint = "the plugin does not ask for it: that is for its author to change"
 	}

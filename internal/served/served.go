@@ -1,5 +1,5 @@
-// Package served makes of an author's plugin what package serve serves, for packages that test plugins. It must not know
-// what they do with it; sdk.Main has its own way, since sdk can't import this.
+// Package served makes of an author's plugin what package serve serves, for packages that test plugins. It must not
+// know what they do with it; sdk.Main has its own way, since sdk can't import this.
 package served
 
 import (
@@ -11,7 +11,8 @@ import (
 // Plugin is an author's plugin in the wire's words.
 func Plugin(p sdk.Plugin) serve.Plugin {
 	return serve.Plugin{
-		ID: p.ID, Version: p.Version, Doc: p.Doc, Grants: pluginpb.Grant(p.Grants), Config: p.Config, Tools: p.Tools, Stop: p.Stop,
+		ID: p.ID, Version: p.Version, Doc: p.Doc,
+		Grants: pluginpb.Grant(p.Grants), Config: p.Config, Tools: p.Tools, Stop: p.Stop,
 	}
 }
 

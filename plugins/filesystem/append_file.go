@@ -28,7 +28,10 @@ func appendFile(m *memory) sdk.Tool {
 			}
 			return newChangedFile(fmt.Sprintf("Appended to %s", shown(in.Path)), out), nil
 		},
-		sdk.Traits{TextResult: true, Sets: []string{picoclawSet}, Permissions: []string{"fs.write"}, Risk: "medium", SideEffects: []string{"filesystem_write"}})
+		sdk.Traits{
+			TextResult: true, Sets: []string{picoclawSet},
+			Permissions: []string{"fs.write"}, Risk: "medium", SideEffects: []string{"filesystem_write"},
+		})
 }
 
 // atEnd adds text to the end of a file, with its line endings and in its encoding.

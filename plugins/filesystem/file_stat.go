@@ -57,7 +57,9 @@ func fileStat() sdk.Tool {
 			}
 			return out, nil
 		},
-		sdk.Traits{ReadOnly: true, Sets: []string{picoclawSet, moduleSet}, Permissions: []string{"fs.read"}, Risk: "low"})
+		sdk.Traits{
+			ReadOnly: true, Sets: []string{picoclawSet, moduleSet}, Permissions: []string{"fs.read"}, Risk: "low",
+		})
 }
 
 // etagOf returns the etag of a file that is not long, and none if it can't be read.

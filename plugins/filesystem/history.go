@@ -87,7 +87,10 @@ func history(m *memory) sdk.Tool {
 			})
 			return out, err
 		},
-		sdk.Traits{ReadOnly: true, TextResult: true, Sets: []string{picoclawSet, moduleSet}, Permissions: []string{"fs.list"}, Risk: "low"})
+		sdk.Traits{
+			ReadOnly: true, TextResult: true, Sets: []string{picoclawSet, moduleSet},
+			Permissions: []string{"fs.list"}, Risk: "low",
+		})
 }
 
 // ready opens the memory for a tool that is about the journal.

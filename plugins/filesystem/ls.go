@@ -69,7 +69,10 @@ func ls() sdk.Tool {
 			}
 			return out, nil
 		},
-		sdk.Traits{ReadOnly: true, TextResult: true, Sets: []string{moduleSet}, Permissions: []string{"fs.list"}, Risk: "low"})
+		sdk.Traits{
+			ReadOnly: true, TextResult: true, Sets: []string{moduleSet},
+			Permissions: []string{"fs.list"}, Risk: "low",
+		})
 }
 
 // visit lists one entry of the walk.

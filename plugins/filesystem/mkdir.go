@@ -60,7 +60,10 @@ func mkdir(m *memory) sdk.Tool {
 				Tool: "mkdir", Summary: fmt.Sprintf("mkdir: made %s", path), Steps: steps,
 			}, &out.Undo, &notes, func(*journal.Writer) error { return nil })
 		},
-		sdk.Traits{Idempotent: true, Sets: []string{picoclawSet, moduleSet}, Permissions: []string{"fs.write"}, Risk: "low", SideEffects: []string{"filesystem_write"}})
+		sdk.Traits{
+			Idempotent: true, Sets: []string{picoclawSet, moduleSet},
+			Permissions: []string{"fs.write"}, Risk: "low", SideEffects: []string{"filesystem_write"},
+		})
 }
 
 // missingAbove counts the directories above a path that are not there. Should others make some meanwhile it makes no

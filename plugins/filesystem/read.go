@@ -66,5 +66,8 @@ func read(m *memory) sdk.Tool {
 			}
 			return out, nil
 		},
-		sdk.Traits{ReadOnly: true, TextResult: true, Sets: []string{moduleSet}, Permissions: []string{"fs.read"}, Risk: "low"})
+		sdk.Traits{
+			ReadOnly: true, TextResult: true, Sets: []string{moduleSet},
+			Permissions: []string{"fs.read"}, Risk: "low",
+		})
 }

@@ -88,5 +88,8 @@ func readFile(m *memory) sdk.Tool {
 				window: w,
 			}, nil
 		},
-		sdk.Traits{ReadOnly: true, TextResult: true, Sets: []string{picoclawSet}, Permissions: []string{"fs.read"}, Risk: "low"})
+		sdk.Traits{
+			ReadOnly: true, TextResult: true, Sets: []string{picoclawSet},
+			Permissions: []string{"fs.read"}, Risk: "low",
+		})
 }

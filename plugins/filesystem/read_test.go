@@ -113,7 +113,7 @@ func TestImagesAreShown(t *testing.T) {
 	const png = "\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00\x00\x01\x00\x00\x00\x01"
 	p := start(t, map[string]string{"i.png": png, "i.bin": "\x00\x01\x02"})
 	for _, tool := range []string{"read_file", "read"} {
-		if r := p.Call(tool, args{"path": "i.png"}); r.Err != nil || len(r.Content) != 1 || r.Content[0].MediaType != "image/png" || string(r.Content[0].Data) != png {
+		if r := p.Call(tool, args{"path": "i.png"}); r.Err != nil || len(r.Content) != 2 || r.Content[1].MediaType != "image/png" || string(r.Content[1].Data) != png {
 			t.Errorf("%s: %v, %v", tool, r.Content, r.Err)
 		}
 		if r := p.Call(tool, args{"path": "i.bin"}); r.Err != nil || r.Content != nil || !strings.Contains(r.Text, "binary file, 3 bytes, application/octet-stream, sha256 ") {

@@ -53,7 +53,10 @@ func rm(m *memory) sdk.Tool {
 			}
 			return out, nil
 		},
-		sdk.Traits{Destructive: true, Sets: []string{picoclawSet, moduleSet}, Permissions: []string{"fs.delete"}, Risk: "high", SideEffects: []string{"filesystem_delete"}})
+		sdk.Traits{
+			Destructive: true, Sets: []string{picoclawSet, moduleSet},
+			Permissions: []string{"fs.delete"}, Risk: "high", SideEffects: []string{"filesystem_delete"},
+		})
 }
 
 // keepDoomed writes what is about to be deleted into the journal.

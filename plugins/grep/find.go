@@ -92,7 +92,10 @@ func findTool() sdk.Tool {
 			out.Notes = append(out.Notes, note...)
 			return out, err
 		},
-		sdk.Traits{ReadOnly: true, TextResult: true, Sets: []string{"picoclaw", "module"}, Permissions: []string{"fs.read"}, Risk: "low"})
+		sdk.Traits{
+			ReadOnly: true, TextResult: true, Sets: []string{"picoclaw", "module"},
+			Permissions: []string{"fs.read"}, Risk: "low",
+		})
 }
 
 // finding is one call of find.

@@ -48,7 +48,10 @@ func grepTool(engines []engine) sdk.Tool {
 			}
 			return s.run(ctx)
 		},
-		sdk.Traits{ReadOnly: true, TextResult: true, Sets: []string{"picoclaw", "module"}, Permissions: []string{"fs.read"}, Risk: "low"})
+		sdk.Traits{
+			ReadOnly: true, TextResult: true, Sets: []string{"picoclaw", "module"},
+			Permissions: []string{"fs.read"}, Risk: "low",
+		})
 }
 
 // How many results an answer has: those that do not ask, and at most.

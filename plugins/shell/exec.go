@@ -64,7 +64,10 @@ func (o execOutput) Text() string {
 
 func (s *shell) execTool() sdk.Tool {
 	return sdk.NewTool("exec", "Run a shell command in the workspace and return its output.", s.exec,
-		sdk.Traits{Destructive: true, OpenWorld: true, TextResult: true, Sets: []string{"picoclaw"}, Permissions: []string{"exec"}, Risk: "high", SideEffects: []string{"process"}})
+		sdk.Traits{
+			Destructive: true, OpenWorld: true, TextResult: true, Sets: []string{"picoclaw"},
+			Permissions: []string{"exec"}, Risk: "high", SideEffects: []string{"process"},
+		})
 }
 
 func (s *shell) exec(ctx context.Context, req *sdk.Request[execInput]) (execOutput, error) {

@@ -110,7 +110,10 @@ func (p State) describe() string {
 
 func (s *shell) processTool() sdk.Tool {
 	return sdk.NewTool("process", "List the commands that run in the background, read their output, write to them, send them signals, end them.", s.process,
-		sdk.Traits{Destructive: true, OpenWorld: true, TextResult: true, Sets: []string{"picoclaw"}, Permissions: []string{"exec"}, Risk: "high", SideEffects: []string{"process"}})
+		sdk.Traits{
+			Destructive: true, OpenWorld: true, TextResult: true, Sets: []string{"picoclaw"},
+			Permissions: []string{"exec"}, Risk: "high", SideEffects: []string{"process"},
+		})
 }
 
 // pollBytes is how much one poll returns at most.

@@ -1335,12 +1335,12 @@ type Result struct {
 	Structured []byte `protobuf:"bytes,2,opt,name=structured,proto3" json:"structured,omitempty"`
 	// Set when the call failed; text and structured may still say what was found until then.
 	Error *Error `protobuf:"bytes,3,opt,name=error,proto3" json:"error,omitempty"`
-	// Something to look at or listen to, such as an image, in the form that media_type says: what content says too.
+	// Something to look at or listen to, such as an image, in the form that media_type says. It stands before content.
 	Media     []byte `protobuf:"bytes,4,opt,name=media,proto3" json:"media,omitempty"`
 	MediaType string `protobuf:"bytes,5,opt,name=media_type,json=mediaType,proto3" json:"media_type,omitempty"`
 	// The agent reads the structured result as it stands; text is empty then, so that a large result is not sent twice.
 	TextIsStructured bool `protobuf:"varint,6,opt,name=text_is_structured,json=textIsStructured,proto3" json:"text_is_structured,omitempty"`
-	// What the agent reads, looks at and listens to, in this order. Text and media are empty then.
+	// What the agent reads, looks at and listens to behind the text, in this order.
 	Content       []*Content `protobuf:"bytes,7,rep,name=content,proto3" json:"content,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

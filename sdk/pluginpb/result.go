@@ -1,15 +1,39 @@
 package pluginpb
 
-// Blocks are what there is of a result behind its text, in order, wherever the plugin has put it.
-func (r *Result) Blocks() []*Content {
-	if len(r.GetMedia()) == 0 {
-		return r.GetContent()
-	}
-	return append([]*Content{{Data: r.GetMedia(), MediaType: r.GetMediaType()}}, r.GetContent()...)
-}
+import "strings"
 
 // AgentText is what an agent reads of a result.
 func (r *Result) AgentText() string {
+	blocks := r.Blocks()
+	if blocks == nil {
+		return r.leading()
+	}
+	var texts []string
+	for _, b := range blocks {
+		if b.GetText() != "" {
+			texts = append(texts, b.GetText())
+		}
+	}
+	return strings.Join(texts, "\n")
+}
+
+// Blocks are all that there is of a result, in order and wherever the plugin has put it; nil if it is only a text.
+func (r *Result) Blocks() []*Content {
+	if len(r.GetMedia()) == 0 && len(r.GetContent()) == 0 {
+		return nil
+	}
+	var all []*Content
+	if text := r.leading(); text != "" {
+		all = append(all, &Content{Text: text})
+	}
+	if len(r.GetMedia()) > 0 {
+		all = append(all, &Content{Data: r.GetMedia(), MediaType: r.GetMediaType()})
+	}
+	return append(all, r.GetContent()...)
+}
+
+// leading is the text that stands before everything else.
+func (r *Result) leading() string {
 	if r.GetTextIsStructured() {
 		return string(r.GetStructured())
 	}

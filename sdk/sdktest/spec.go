@@ -10,8 +10,8 @@ import (
 )
 
 // Spec checks what a plugin says of itself: names, docs, schemas and claims, the hints on its tools, and that it asks
-// for what they need. If cases are given, every tool has to have one that succeeds, and their arguments have to fit: they are the
-// examples that readers go by.
+// for what they need. If cases are given, every tool has to have one that succeeds, and their arguments have to fit:
+// they are the examples that readers go by.
 func Spec(t testing.TB, p sdk.Plugin, cases ...Case) {
 	t.Helper()
 	m, err := served.Manifest(p)

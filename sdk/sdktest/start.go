@@ -48,7 +48,7 @@ type Plugin struct {
 type Result struct {
 	Text       string
 	Structured json.RawMessage
-	Content    []sdk.Content   // what there is behind the text
+	Content    []sdk.Content   // all blocks in order, if there is more than a text
 	Err        *pluginpb.Error // nil if the call succeeded
 	Output     []byte          // what was passed on while it ran
 	Progress   []*pluginpb.Progress
@@ -68,7 +68,10 @@ func Start(t testing.TB, p sdk.Plugin, o Options) *Plugin {
 		t.Fatal(err)
 	}
 	writeFiles(t, dir, o.Files)
-	s := &Plugin{Dir: dir, t: t, answer: o.Answer, client: connect(t, server), readers: map[string]*pluginpb.ArgumentReader{}}
+	s := &Plugin{
+		Dir: dir, t: t, answer: o.Answer,
+		client: connect(t, server), readers: map[string]*pluginpb.ArgumentReader{},
+	}
 	for _, tool := range manifest.Tools {
 		if s.readers[tool.Name], _, err = tool.Arguments(); err != nil {
 			t.Fatal(err)
@@ -129,8 +132,8 @@ func (s *Plugin) configure(m *pluginpb.Manifest, o Options) {
 	}
 }
 
-// Call calls a tool with arguments that are a JSON text ([]byte or string) or a value to be sent as JSON, checked against the
-// tool's schema as a host does it.
+// Call calls a tool with arguments that are a JSON text ([]byte or string) or a value to be sent as JSON, checked
+// against the tool's schema as a host does it.
 func (s *Plugin) Call(tool string, args any) Result {
 	s.t.Helper()
 	return s.CallContext(s.t.Context(), tool, args)
@@ -178,10 +181,13 @@ func (s *Plugin) CallContext(ctx context.Context, tool string, args any) Result 
 		case *pluginpb.CallEvent_Question:
 			said := s.answer(e.Question.GetMessage(), e.Question.GetSchema())
 			// What ends the stream is told by Recv.
-			_ = stream.Send(&pluginpb.CallRequest{Answer: &pluginpb.Answer{Id: e.Question.GetId(), Action: said.Action, Content: said.Values}})
+			answer := &pluginpb.Answer{Id: e.Question.GetId(), Action: said.Action, Content: said.Values}
+			_ = stream.Send(&pluginpb.CallRequest{Answer: answer})
 		case *pluginpb.CallEvent_Result:
 			for _, b := range e.Result.Blocks() {
-				r.Content = append(r.Content, sdk.Content{Text: b.GetText(), Data: b.GetData(), MediaType: b.GetMediaType(), URI: b.GetUri()})
+				r.Content = append(r.Content, sdk.Content{
+					Text: b.GetText(), Data: b.GetData(), MediaType: b.GetMediaType(), URI: b.GetUri(),
+				})
 			}
 			r.Text, r.Structured, r.Err = e.Result.AgentText(), e.Result.GetStructured(), e.Result.GetError()
 			return r

@@ -16,8 +16,9 @@ import (
 // killed; a process that is killed between two files has changed the first. Changes that take part in one directory
 // take turns, also with other processes. Several edits of one file are made in their order.
 //
-// last, if not nil, is called when all changes are made up, none is in place yet and nobody else can change these files; its
-// error stops everything. It is called from another goroutine, since the new contents are on their way to the disk meanwhile.
+// last, if not nil, is called when all changes are made up, none is in place yet and nobody else can change these
+// files; its error stops everything. It is called from another goroutine, since the new contents are on their way to
+// the disk meanwhile.
 func (w *Workspace) Apply(last func([]Changed) error, edits ...Edit) (err error) {
 	tx := transaction{w: w}
 	defer func() { tx.end(!Untouched(err)) }()

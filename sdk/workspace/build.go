@@ -11,9 +11,9 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/guard"
 )
 
-// Building is a directory that is being made. Names in it are slash-separated and relative to it, and come in the order of a
-// walk: a directory, then all that is in it, then what is beside it. So each is made in a directory that is open already, however
-// deep it is.
+// Building is a directory that is being made. Names in it are slash-separated and relative to it, and come in the
+// order of a walk: a directory, then all that is in it, then what is beside it. So each is made in a directory that
+// is open already, however deep it is.
 type Building struct {
 	limit  int64       // on each file, in bytes; 0 for none
 	open   []*unfilled // the directory that is being filled comes last, each in the one before
@@ -29,8 +29,8 @@ type unfilled struct {
 	meta Meta
 }
 
-// Build makes a directory with everything in it. It appears under its name when all of it is on the disk, or, where fill
-// fails or the process is killed, not at all. What is there already is not replaced.
+// Build makes a directory with everything in it. It appears under its name when all of it is on the disk, or, where
+// fill fails or the process is killed, not at all. What is there already is not replaced.
 func (w *Workspace) Build(path string, meta Meta, fill func(*Building) error) error {
 	t, err := w.targetAs(guard.Write, false, path)
 	if err != nil {
@@ -90,8 +90,8 @@ func (b *Building) enter(name string, in *os.Root, base string, meta Meta) error
 	return nil
 }
 
-// leave makes the last directory what it is to be, now that it is full: it may be closed to its writer from then on, and what is
-// made in it would change its time.
+// leave makes the last directory what it is to be, now that it is full: it may be closed to its writer from then on,
+// and what is made in it would change its time.
 func (b *Building) leave() error {
 	last := b.open[len(b.open)-1]
 	b.open = b.open[:len(b.open)-1]

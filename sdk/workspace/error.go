@@ -6,13 +6,14 @@ import (
 	"io/fs"
 )
 
-// Code says what is wrong with a use of the workspace. errors.Is(err, workspace.Exists) reports whether an error says so.
+// Code says what is wrong with a use of the workspace. errors.Is(err, workspace.Exists) reports whether an error says
+// so.
 type Code string
 
 // The codes.
 const (
 	Refused       Code = "refused"        // the policy does not open the path
-	ReadOnly      Code = "read_only"      // its mode protects a file from writing, though its directory would let it be replaced
+	ReadOnly      Code = "read_only"      // a file's mode protects it, though its directory would let it be replaced
 	Foreign       Code = "foreign"        // a file is somebody else's, and a change would make it this user's
 	Exists        Code = "exists"         // something is there already
 	NoDirectory   Code = "no_directory"   // a file's directory is missing and may not be made
@@ -49,8 +50,9 @@ var sentences = map[Code]string{
 	Busy:          "%[1]s is locked by another process; nothing was changed, try again",
 	Leftover:      "%[1]s is deleted, but something that was in it can't be; that is in %[2]v",
 	Unsettled:     "the change of %[1]s is made, but it may not be on the disk: %[2]v",
-	Torn:          "%[1]s is written in part only; it is finished when this program starts again and the disk takes it: %[2]v",
-	Halfway:       "%[1]s is changed already, and could not be changed back: %[2]v",
+	Torn: "%[1]s is written in part only; " +
+		"it is finished when this program starts again and the disk takes it: %[2]v",
+	Halfway: "%[1]s is changed already, and could not be changed back: %[2]v",
 }
 
 // kinds are what else errors are.
@@ -94,10 +96,16 @@ func Refusal(err error) *Error {
 
 // Untouched reports whether an error of a change says that nothing was changed, as all do but a few.
 func Untouched(err error) bool {
-	return err != nil && !errors.Is(err, Leftover) && !errors.Is(err, Unsettled) && !errors.Is(err, Torn) && !errors.Is(err, Halfway)
+	for _, touched := range []Code{Leftover, Unsettled, Torn, Halfway} {
+		if errors.Is(err, touched) {
+			return false
+		}
+	}
+	return err != nil
 }
 
-// FileOf returns the file that a change of several has failed with, as the caller wrote it; empty if the error does not say.
+// FileOf returns the file that a change of several has failed with, as the caller wrote it; empty if the error does
+// not say.
 func FileOf(err error) string {
 	var about *fileError
 	if errors.As(err, &about) {

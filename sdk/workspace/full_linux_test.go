@@ -20,7 +20,8 @@ import (
 // fullVariable makes this program a process that has a small disk of its own to fill.
 const fullVariable = "PICOCLAW_TEST_FULL"
 
-// Within and between file systems, on a full disk, and on one that can't be written to, a change fails and the old file stays whole, with nothing beside it.
+// Within and between file systems, on a full disk, and on one that can't be written to, a change fails and the old
+// file stays whole, with nothing beside it.
 func TestAFullDiskLosesNothing(t *testing.T) {
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), fullVariable+"="+t.TempDir())
@@ -91,7 +92,8 @@ func fillDisk(dir string) error {
 	return nil
 }
 
-// removeAround deletes a directory in which something can't be deleted: it is gone, and the error says where the rest is.
+// removeAround deletes a directory in which something can't be deleted: it is gone, and the error says where the rest
+// is.
 func removeAround(w *Workspace, dir string) error {
 	kept := filepath.Join(dir, "tree", "kept")
 	if err := errors.Join(os.MkdirAll(kept, 0o755), unix.Mount("kept", kept, "tmpfs", 0, "")); err != nil {

@@ -15,12 +15,13 @@ import (
 // intentPrefix begins the names of files that say what is being written in place.
 const intentPrefix = "intent-"
 
-// longestWrite is how long a write in place takes at most, about: who has changed the file later than that was somebody else.
+// longestWrite is how long a write in place takes at most, about: who has changed the file later than that was
+// somebody else.
 const longestWrite = 10 * time.Second
 
-// inPlace is how a file is changed that can't be replaced: its directory is closed to this process, as the kernel's wall leaves
-// that of a single whitelisted file, or whatever took its place would belong to somebody else. The new contents go to the state
-// directory first, so that the next process can finish what a killed one has begun.
+// inPlace is how a file is changed that can't be replaced: its directory is closed to this process, as the kernel's
+// wall leaves that of a single whitelisted file, or whatever took its place would belong to somebody else. The new
+// contents go to the state directory first, so that the next process can finish what a killed one has begun.
 type inPlace struct {
 	file   *os.File // open for reading and writing
 	intent *os.File // the new contents, in the state directory; locked, so that nobody takes it for a killed process's
@@ -113,8 +114,9 @@ func (w *Workspace) finish() {
 	}
 }
 
-// finishOne reports whether nothing is left to do. An intent that is not whole was never begun to be carried out: it is on
-// the disk before the first byte of the file is changed. A file that somebody has replaced or changed since is left as it is.
+// finishOne reports whether nothing is left to do. An intent that is not whole was never begun to be carried out: it
+// is on the disk before the first byte of the file is changed. A file that somebody has replaced or changed since is
+// left as it is.
 func (w *Workspace) finishOne(f *os.File) bool {
 	all, err := io.ReadAll(f)
 	if err != nil {

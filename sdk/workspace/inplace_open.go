@@ -51,8 +51,8 @@ func (w *Workspace) openInPlace(path string) (*target, error) {
 	return &target{handle: f, name: filepath.Base(real), path: real, asked: path, exact: true, inPlace: &inPlace{file: f}}, nil
 }
 
-// openOwned opens a file that belongs to somebody else, for a change in place that leaves it to him. Another name of the file, which
-// may be anywhere, would have the new contents too: such a file is not changed.
+// openOwned opens a file that belongs to somebody else, for a change in place that leaves it to him. Another name of
+// the file, which may be anywhere, would have the new contents too: such a file is not changed.
 func (t *target) openOwned(w *Workspace, was fs.FileInfo) (*inPlace, error) {
 	if w.pending.dir == "" {
 		return nil, errors.New("there is no state directory, which a change in place needs")

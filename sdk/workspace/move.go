@@ -23,8 +23,8 @@ type TransferOptions struct {
 	Overwrite bool
 	// Last, if not nil, is called when nothing is done yet; its error stops everything.
 	Last func(*Transfer) error
-	// Stop, if not nil, is called before each file that has to be copied, and now and then within a large one; its error
-	// stops everything, and takes back what was copied.
+	// Stop, if not nil, is called before each file that has to be copied, and now and then within a large one; its
+	// error stops everything, and takes back what was copied.
 	Stop func() error
 }
 

@@ -38,8 +38,8 @@ func giveAway(t *testing.T, path, content string, mode os.FileMode) {
 	}
 }
 
-// Who can't give a file away writes it in place, if he may write it at all, and otherwise leaves it alone. Only root can make
-// files of others to try it with.
+// Who can't give a file away writes it in place, if he may write it at all, and otherwise leaves it alone. Only root
+// can make files of others to try it with.
 func TestFilesOfOthersStayTheirs(t *testing.T) {
 	if os.Getuid() != 0 {
 		return
@@ -117,8 +117,8 @@ func changeOthers(dir, state string) error {
 // ownedKills is how often a process that writes in place is killed.
 const ownedKills = 200
 
-// A process that is killed while it writes in place leaves a file that is old or new as soon as the next one has begun, and never
-// an owner that is another.
+// A process that is killed while it writes in place leaves a file that is old or new as soon as the next one has
+// begun, and never an owner that is another.
 func TestAKilledWriterInPlaceIsFinishedByTheNext(t *testing.T) {
 	if os.Getuid() != 0 {
 		return

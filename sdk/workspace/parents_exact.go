@@ -10,8 +10,9 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/guard"
 )
 
-// exactParents makes the missing directories above a whitelisted path, each of which has to be whitelisted itself, and opens the
-// target there. tried is the error that there was without them, which is returned where they are not what is wrong.
+// exactParents makes the missing directories above a whitelisted path, each of which has to be whitelisted itself,
+// and opens the target there. tried is the error that there was without them, which is returned where they are not
+// what is wrong.
 func (tx *transaction) exactParents(e Edit, tried error) (*target, error) {
 	abs, err := tx.w.Abs(e.Path)
 	if err != nil {

@@ -37,8 +37,8 @@ func (w *Workspace) protected(access guard.Access, real string) bool {
 	return access == guard.Delete && w.closedBelow(real)
 }
 
-// guarded reports whether there is something protected below an open directory, so that where a path in it really leads has
-// to be looked at before it is opened.
+// guarded reports whether there is something protected below an open directory, so that where a path in it really
+// leads has to be looked at before it is opened.
 func (w *Workspace) guarded(r *root) bool {
 	if !w.policy.Restrict || r.dir == w.policy.Workspace {
 		return false // what is in the workspace is not protected

@@ -114,8 +114,8 @@ func (w *Workspace) resolveAs(follow bool, abs string) (string, error) {
 	return filepath.Join(dir, filepath.Base(abs)), err
 }
 
-// straight reports whether no link is on the way from an open directory, which was resolved when it was opened, to a path below
-// it. It spares looking at each directory above.
+// straight reports whether no link is on the way from an open directory, which was resolved when it was opened, to a
+// path below it. It spares looking at each directory above.
 func (w *Workspace) straight(abs string) bool {
 	if runtime.GOOS == "windows" {
 		return false // there a name has other forms besides

@@ -13,8 +13,8 @@ import (
 // Remove deletes a file, a link, or with recursive a directory and everything in it. A link is deleted itself. last is
 // called with what is about to be deleted; its error stops it.
 //
-// A directory is gone at once, and then its space is freed. Where ctx ends before, it is gone all the same, and freeing goes
-// on.
+// A directory is gone at once, and then its space is freed. Where ctx ends before, it is gone all the same, and
+// freeing goes on.
 func (w *Workspace) Remove(ctx context.Context, path string, recursive bool, last func(*Tree) error) error {
 	t, err := w.target(guard.Delete, path)
 	if err != nil {
@@ -97,7 +97,7 @@ func notItself(err error, path string) error {
 	return err
 }
 
-// Mkdir makes a directory and those above it that are missing. That there is one already is no error; made says whether
+// Mkdir makes a directory and those above it that are missing. That there is one already is no error; made reports whether
 // it is new.
 func (w *Workspace) Mkdir(path string, mode fs.FileMode) (made bool, err error) {
 	err = w.use(guard.Write, path, func(at place) error {

@@ -12,9 +12,9 @@ import (
 )
 
 // Scan reads a directory and those below it that visit chooses, several at a time. visit is called from several
-// goroutines, for each directory once: dir is its slash-separated name relative to where the scan began ("." for that),
-// and entries are in no order. It returns the names of the entries to go into; links are never followed. Directories that
-// can't be opened, or are gone, are left out.
+// goroutines, for each directory once: dir is its slash-separated name relative to where the scan began ("." for
+// that), and entries are in no order. It returns the names of the entries to go into; links are never followed.
+// Directories that can't be opened, or are gone, are left out.
 func (w *Workspace) Scan(ctx context.Context, path string, visit func(dir string, entries []fs.DirEntry) (into []string, err error)) error {
 	return w.use(guard.List, path, func(at place) error {
 		tree, done, err := at.tree()
@@ -66,8 +66,8 @@ func (s *scan) fail(err error) {
 	s.more.Broadcast()
 }
 
-// work takes directories until there are none left and nobody can add any. The last that was found comes first, so that few
-// are open at a time.
+// work takes directories until there are none left and nobody can add any. The last that was found comes first, so
+// that few are open at a time.
 func (s *scan) work() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

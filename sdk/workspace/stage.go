@@ -68,8 +68,8 @@ func beside(f func() error) (wait func() error) {
 	}
 }
 
-// stage writes the new contents beside the file, with all that the file is besides its contents, and onto the disk. Where
-// nothing can be put beside it, or what is put there can't be its owner's, it will be changed in place.
+// stage writes the new contents beside the file, with all that the file is besides its contents, and onto the disk.
+// Where nothing can be put beside it, or what is put there can't be its owner's, it will be changed in place.
 func (f *changing) stage(w *Workspace) error {
 	var err error
 	if f.temp, err = f.temporary(w); err != nil {
@@ -123,7 +123,8 @@ func fill(file *os.File, f *changing) error {
 	return file.Sync()
 }
 
-// stageInPlace readies a change of a file that can't be replaced. What it was is read now if it may have to be put back.
+// stageInPlace readies a change of a file that can't be replaced. What it was is read now if it may have to be put
+// back.
 func (f *changing) stageInPlace(w *Workspace) error {
 	if _, err := f.old.Bytes(); err != nil {
 		return err

@@ -32,8 +32,8 @@ type missing struct {
 func (e *missing) Error() string { return e.err.Error() }
 func (e *missing) Unwrap() error { return e.err }
 
-// target opens the directory of a path that is to be changed. A link at the end of the path is followed for writing, and
-// stands for itself where it is to be moved or deleted.
+// target opens the directory of a path that is to be changed. A link at the end of the path is followed for writing,
+// and stands for itself where it is to be moved or deleted.
 func (w *Workspace) target(access guard.Access, path string) (*target, error) {
 	return w.targetAs(access, access != guard.Delete, path)
 }

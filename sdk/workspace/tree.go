@@ -33,8 +33,8 @@ type Entry struct {
 	exact string
 }
 
-// Walk calls fn for everything in a tree, a directory before its contents and these sorted by name. It follows no links.
-// fn may return [fs.SkipDir] and [fs.SkipAll]. What disappears meanwhile is left out.
+// Walk calls fn for everything in a tree, a directory before its contents and these sorted by name. It follows no
+// links. fn may return [fs.SkipDir] and [fs.SkipAll]. What disappears meanwhile is left out.
 func (t *Tree) Walk(fn func(*Entry) error) error {
 	err := walk(t.top(), fn)
 	if errors.Is(err, fs.SkipAll) || errors.Is(err, fs.SkipDir) {

@@ -17,9 +17,9 @@ type Options struct {
 	// ReadOnly refuses every change, whatever the policy allows.
 	ReadOnly bool
 
-	// StateDir is a directory outside the workspace where the temporary files that exist are recorded, so that those of
-	// a process that was killed are removed by the next. Without it they stay. What is written in place is there until it is
-	// done: without it no file is.
+	// StateDir is a directory outside the workspace where the temporary files that exist are recorded, so that those
+	// of a process that was killed are removed by the next. Without it they stay. What is written in place is there
+	// until it is done: without it no file is.
 	StateDir string
 }
 

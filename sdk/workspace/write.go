@@ -24,7 +24,8 @@ type Edit struct {
 	// Mode is the mode of a file that is made new, less the process's umask; 0600 if zero.
 	Mode fs.FileMode
 
-	// Meta, if not nil, is what the file is to be besides, whatever it was. One that can be changed in place only stays what it is.
+	// Meta, if not nil, is what the file is to be besides, whatever it was. One that can be changed in place only
+	// stays what it is.
 	Meta *Meta
 
 	// Parents says that missing directories are made.
@@ -61,7 +62,8 @@ func (o *Old) Links() uint64 {
 	return links(o.Info)
 }
 
-// MaxOld is how large a file may be whose contents are changed by its old ones, in bytes: they are in memory, more than once.
+// MaxOld is how large a file may be whose contents are changed by its old ones, in bytes: they are in memory, more
+// than once.
 const MaxOld = 64 << 20
 
 // Bytes returns the contents, nil if there is no file. They may not be changed.
@@ -86,8 +88,8 @@ type Contents interface {
 	io.ReaderAt
 }
 
-// Reader returns the contents, for those who need not have them in memory; nil if there is no file. It may be used until the
-// callback that was given o has returned.
+// Reader returns the contents, for those who need not have them in memory; nil if there is no file. It may be used
+// until the callback that was given o has returned.
 func (o *Old) Reader() Contents {
 	if o.file == nil {
 		return nil
@@ -106,9 +108,9 @@ func (o *Old) close() {
 	}
 }
 
-// WriteFile makes data the whole contents of a file. A file that is there keeps its mode, owner and extended attributes;
-// a new one is for its owner only. Missing parent directories are made. When WriteFile has returned without an error the
-// file is on disk; when the machine stops before, the old file is there.
+// WriteFile makes data the whole contents of a file. A file that is there keeps its mode, owner and extended
+// attributes; a new one is for its owner only. Missing parent directories are made. When WriteFile has returned
+// without an error the file is on disk; when the machine stops before, the old file is there.
 func (w *Workspace) WriteFile(path string, data []byte) error {
 	return w.Apply(nil, Edit{Path: path, Parents: true, Change: func(*Old) ([]byte, error) { return data, nil }})
 }

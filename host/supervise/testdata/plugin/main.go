@@ -12,6 +12,8 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/google/jsonschema-go/jsonschema"
+
 	"github.com/picoclaw/picoclaw/sdk"
 )
 
@@ -84,6 +86,16 @@ func main() {
 					}
 				}()
 				return "", nil
+			}, sdk.Traits{}),
+			sdk.NewTool("ask", "Asks for a word until the answer is to stop.", func(ctx context.Context, req *sdk.Request[none]) (string, error) {
+				said := ""
+				for {
+					answer, err := req.Ask(ctx, "And now?", &jsonschema.Schema{Type: "object"})
+					if err != nil || answer.Action != "accept" {
+						return said + answer.Action, err
+					}
+					said += string(answer.Values) + " "
+				}
 			}, sdk.Traits{}),
 			sdk.NewTool("deadline", "Says whether the call has a deadline.", func(ctx context.Context, _ *sdk.Request[none]) (string, error) {
 				_, has := ctx.Deadline()

@@ -1,0 +1,137 @@
+//go:build linux
+
+package main
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/picoclaw/picoclaw/host/hosttest"
+)
+
+const megabyte = 1 << 20
+
+// What large messages have taken goes back to the system when they are through; a server that has nothing to do is small.
+func TestTheMemoryOfLargeMessagesIsGivenBack(t *testing.T) {
+	s := serveWrites(t)
+	s.write(0, "small")
+	before := resident(t, s.pid)
+	for id := range 2 {
+		s.write(id+1, strings.Repeat("0123456789abcdef", 20*megabyte/16))
+	}
+	if grown := resident(t, s.pid) - before; grown < 40*megabyte {
+		t.Errorf("the messages have taken %d MB; there is nothing to give back", grown/megabyte)
+	}
+	hosttest.Eventually(t, "the memory is given back", func() bool { return resident(t, s.pid)-before < 60*megabyte })
+}
+
+// So does what many small ones have taken.
+func TestTheMemoryOfManyMessagesIsGivenBack(t *testing.T) {
+	s := serveWrites(t)
+	s.write(0, "small")
+	before, most := resident(t, s.pid), 0
+	text := strings.Repeat("0123456789abcdef", megabyte/16/4)
+	for id := range 200 {
+		s.write(id+1, text)
+		most = max(most, resident(t, s.pid))
+	}
+	if most-before < 20*megabyte {
+		t.Errorf("the messages have taken %d MB; there is nothing to give back", (most-before)/megabyte)
+	}
+	hosttest.Eventually(t, "the memory is given back", func() bool { return resident(t, s.pid) < before+(most-before)/2 })
+}
+
+// writing is a server that files are written with.
+type writing struct {
+	t     *testing.T
+	pid   int
+	in    io.Writer
+	lines *bufio.Reader
+}
+
+func serveWrites(t *testing.T) *writing {
+	t.Helper()
+	home := hosttest.TempDir(t)
+	cmd := exec.CommandContext(context.Background(), hosttest.Program("bin/picoclaw"), "mcp")
+	cmd.Env = []string{"HOME=" + home, "PICOCLAW_HOME=" + home, "PATH=/usr/bin:/bin"}
+	cmd.Stderr = os.Stderr
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := in.Close(); err != nil {
+			t.Error(err)
+		}
+		if err := cmd.Wait(); err != nil {
+			t.Error(err)
+		}
+	})
+	s := &writing{t, cmd.Process.Pid, in, bufio.NewReader(stdout)}
+	if _, err := io.WriteString(in, `{"jsonrpc":"2.0","id":"h","method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"test","version":"1"}}}`+"\n"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.lines.ReadString('\n'); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func (s *writing) write(id int, content string) {
+	s.t.Helper()
+	if _, err := fmt.Fprintf(s.in, `{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"write_file","arguments":{"path":"a","content":"%s"}}}`+"\n",
+		id, content); err != nil {
+		s.t.Fatal(err)
+	}
+	if line, err := s.lines.ReadString('\n'); err != nil || !strings.Contains(line, "File written: a") {
+		s.t.Fatalf("%.500s (%v)", line, err)
+	}
+}
+
+// resident is what a process has in memory, in bytes, with all that it has started.
+func resident(t *testing.T, pid int) int {
+	t.Helper()
+	dir := "/proc/" + strconv.Itoa(pid)
+	data, err := os.ReadFile(dir + "/statm")
+	if err != nil {
+		t.Fatal(err)
+	}
+	pages, err := strconv.Atoi(strings.Fields(string(data))[1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := pages * os.Getpagesize()
+	threads, err := filepath.Glob(dir + "/task/*/children")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, thread := range threads {
+		children, err := os.ReadFile(thread)
+		if err != nil {
+			continue // the thread has ended
+		}
+		for _, child := range strings.Fields(string(children)) {
+			pid, err := strconv.Atoi(child)
+			if err != nil {
+				t.Fatal(err)
+			}
+			all += resident(t, pid)
+		}
+	}
+	return all
+}

@@ -1,0 +1,77 @@
+package mcp
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+)
+
+// A tool's question goes to the person in whose session the call is made, and the answer comes back to the tool.
+func TestAToolAsksAPerson(t *testing.T) {
+	for _, test := range []struct{ result, want string }{
+		{`{"action":"accept","content":{"n":7}}`, `accept{\"n\":7}`},
+		{`{"action":"accept","content":{}}`, `accept{\"n\":3}`},
+		{`{"action":"decline"}`, `decline`},
+		{`{"action":"cancel"}`, `cancel`},
+		{`{"action":"accept","content":{"n":"many"}}`, `does not match requested schema`},
+	} {
+		c := talkWith(t, "2025-11-25", `{"elicitation":{}}`)
+		c.send(toolCall("7", "ask"))
+		line := c.line()
+		for _, part := range []string{`"method":"elicitation/create"`, `The tool test.tell asks: How many?`, `"default":3`} {
+			if !strings.Contains(line, part) {
+				t.Fatalf("%s is missing: %s", part, line)
+			}
+		}
+		var question struct{ ID json.RawMessage }
+		if err := json.Unmarshal([]byte(line), &question); err != nil {
+			t.Fatal(err)
+		}
+		c.send(`{"jsonrpc":"2.0","id":` + string(question.ID) + `,"result":` + test.result + `}`)
+		if answer := c.line(); !strings.Contains(answer, test.want) {
+			t.Errorf("%s: %s", test.result, answer)
+		}
+	}
+}
+
+func TestWhereNobodyCanBeAskedToolsAreToldSo(t *testing.T) {
+	for _, capabilities := range []string{`{}`, `{"elicitation":{"url":{}}}`} {
+		c := talkWith(t, "2025-11-25", capabilities)
+		c.send(toolCall("7", "ask"))
+		if answer := c.line(); !strings.Contains(answer, "nobody") {
+			t.Errorf("%s: %s", capabilities, answer)
+		}
+	}
+}
+
+// What a tool logs goes to clients that have asked for it, and as much of it as they have.
+func TestAToolLogsToItsClient(t *testing.T) {
+	const plain, more = `"data":"plain","level":"info","logger":"test.tell"`, `"data":{"message":"with more","n":1},"level":"warning","logger":"test.tell"`
+	for level, want := range map[string][]string{"": nil, "debug": {plain, more}, "warning": {more}, "error": nil} {
+		c := talkTo(t, "2025-11-25")
+		if level != "" {
+			c.send(`{"jsonrpc":"2.0","id":1,"method":"logging/setLevel","params":{"level":"` + level + `"}}`)
+			c.line()
+		}
+		c.send(toolCall("7", "log"))
+		for _, part := range want {
+			if line := c.line(); !strings.Contains(line, `"method":"notifications/message"`) || !strings.Contains(line, part) {
+				t.Errorf("from %s on: %s; want %s", level, line, part)
+			}
+		}
+		if line := c.line(); !strings.Contains(line, `"id":7`) {
+			t.Errorf("from %s on it hears besides: %s", level, line)
+		}
+	}
+}
+
+func TestAResultOfSeveralBlocks(t *testing.T) {
+	c := talkTo(t, "2025-11-25")
+	c.send(toolCall("7", "blocks"))
+	const want = `"content":[{"type":"text","text":"a"},` +
+		`{"type":"resource","resource":{"uri":"test://r","mimeType":"text/plain","text":"b"}},` +
+		`{"type":"audio","data":"AQ==","mimeType":"audio/wav"},{"type":"resource","resource":{"uri":"test://s","blob":"Ag=="}}]`
+	if line := c.line(); !strings.Contains(line, want) {
+		t.Errorf("%s\nwant %s", line, want)
+	}
+}
