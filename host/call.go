@@ -179,7 +179,9 @@ func resetHint(plugin string) string {
 
 // bounded turns a plugin's answer into a result, if it is not larger than the policy's limit.
 func (s *Session) bounded(t *catalog.Tool, r *pluginpb.Result) *Result {
-	out := &Result{Answered: true, Text: r.AgentText(), Structured: r.GetStructured(), Content: contents(r.Blocks())}
+	out := &Result{
+		Answered: true, Text: r.AgentText(), Structured: r.GetStructured(), Content: contents(r.Blocks()),
+	}
 	if e := r.GetError(); e != nil {
 		out.Err = &Error{Code: e.GetCode(), Message: e.GetMessage(), Rule: e.GetRule(), Hint: e.GetHint()}
 	}

@@ -114,8 +114,8 @@ func narrowIsolation(out, parent *Policy, child Child) (err error) {
 	}
 	for _, asked := range child.ExposePaths {
 		has := slices.ContainsFunc(parent.isolation.ExposePaths, func(rule isolation.ExposePath) bool {
-			return rule == asked || rule == isolation.ExposePath{Source: asked.Source, Target: asked.Target, Mode: "rw"} &&
-				asked.Mode == "ro"
+			wider := isolation.ExposePath{Source: asked.Source, Target: asked.Target, Mode: isolation.ModeReadWrite}
+			return rule == asked || rule == wider && asked.Mode == isolation.ModeReadOnly
 		})
 		if !has {
 			return wider("expose_paths", fmt.Sprintf("%s on %s (%s)", asked.Source, asked.Target, asked.Mode))

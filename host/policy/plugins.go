@@ -94,8 +94,10 @@ func rulesFrom(cfg *config.Config, agent *config.Agent) (pluginRules, error) {
 		if err != nil {
 			return pluginRules{}, err
 		}
-		rules.Known[id] = Plugin{Enabled: plugin.Enabled, Dev: plugin.Dev, Grants: plugin.Grants.Intersect(plugin.Grants),
-			Config: raw, Granted: plugin.Granted}
+		rules.Known[id] = Plugin{
+			Enabled: plugin.Enabled, Dev: plugin.Dev, Grants: plugin.Grants.Intersect(plugin.Grants), Config: raw,
+			Granted: plugin.Granted,
+		}
 	}
 	return rules, nil
 }

@@ -139,8 +139,8 @@ func (w *world) child(parent *Policy) Child {
 	c.MaxFileSize = []int64{0, 0, 1 << 10, 1 << 30}[w.rng.IntN(4)]
 	c.Limits.ExecTimeout = []time.Duration{0, 0, time.Second, time.Hour}[w.rng.IntN(4)]
 	if w.rng.IntN(4) == 0 {
-		c.Grants = map[string]pluginpb.Grant{"grep": {Workspace: []string{"none", "ro", "rw"}[w.rng.IntN(3)], Exec: w.flip(),
-			Network: w.flip()}}
+		access := []string{"none", "ro", "rw"}[w.rng.IntN(3)]
+		c.Grants = map[string]pluginpb.Grant{"grep": {Workspace: access, Exec: w.flip(), Network: w.flip()}}
 	}
 	return c
 }
@@ -148,12 +148,11 @@ func (w *world) child(parent *Policy) Child {
 // kernelAccess is what k gives at path, in words that are in order by their letters: the deepest of its paths decides,
 // and hidden paths go before open ones.
 func kernelAccess(k KernelPaths, path string) string {
-	access, depth := pluginpb.NoWorkspace, -1
+	access, depth := "none", -1
 	for _, list := range []struct {
 		paths []string
 		gives string
-	}{{k.Hidden, pluginpb.NoWorkspace}, {k.ReadOnly, pluginpb.ReadOnlyWorkspace},
-		{k.ReadWrite, pluginpb.ReadWriteWorkspace}} {
+	}{{k.Hidden, "none"}, {k.ReadOnly, "ro"}, {k.ReadWrite, "rw"}} {
 		for _, open := range list.paths {
 			if paths.Within(open, path) && len(open) > depth {
 				access, depth = list.gives, len(open)
@@ -163,8 +162,7 @@ func kernelAccess(k KernelPaths, path string) string {
 	return access
 }
 
-var accesses = map[guard.Access]string{guard.Read: pluginpb.ReadOnlyWorkspace, guard.List: pluginpb.ReadOnlyWorkspace,
-	guard.Write: pluginpb.ReadWriteWorkspace, guard.Delete: pluginpb.ReadWriteWorkspace}
+var accesses = map[guard.Access]string{guard.Read: "ro", guard.List: "ro", guard.Write: "rw", guard.Delete: "rw"}
 
 // The kernel's wall opens all that the guard allows, but for what binds the agent, and never lets it write that.
 func TestTheKernelOpensWhatTheGuardAllows(t *testing.T) {
@@ -197,7 +195,7 @@ func TestTheKernelOpensWhatTheGuardAllows(t *testing.T) {
 				t.Fatalf("the kernel opens %s, which is in none of %v", open, limits)
 			}
 		}
-		if p.Guard().Restrict && kernelAccess(k, w.home+"/config.json") == pluginpb.ReadWriteWorkspace {
+		if p.Guard().Restrict && kernelAccess(k, w.home+"/config.json") == "rw" {
 			t.Fatalf("a restricted agent could write its configuration:\npolicy %+v\nkernel %+v", p.Guard(), k)
 		}
 	}
@@ -312,15 +310,17 @@ func TestExposedPathsOfAChild(t *testing.T) {
 	rule := func(source, target, mode string) []isolation.ExposePath {
 		return []isolation.ExposePath{{Source: source, Target: target, Mode: mode}}
 	}
-	for _, good := range [][]isolation.ExposePath{{}, rule("/a", "/a", "rw"), rule("/a", "/a", "ro"),
-		rule("/b", "/c", "ro")} {
+	for _, good := range [][]isolation.ExposePath{
+		{}, rule("/a", "/a", "rw"), rule("/a", "/a", "ro"), rule("/b", "/c", "ro"),
+	} {
 		child, err := parent.Narrow(Child{ExposePaths: good})
 		if err != nil || !slices.Equal(child.Isolation().ExposePaths, good) {
 			t.Errorf("%+v: %v", good, err)
 		}
 	}
-	for _, bad := range [][]isolation.ExposePath{rule("/b", "/c", "rw"), rule("/b", "/b", "ro"), rule("/", "/a", "ro"),
-		rule("/a", "/a", "rwx")} {
+	for _, bad := range [][]isolation.ExposePath{
+		rule("/b", "/c", "rw"), rule("/b", "/b", "ro"), rule("/", "/a", "ro"), rule("/a", "/a", "rwx"),
+	} {
 		if _, err := parent.Narrow(Child{ExposePaths: bad}); err == nil || !strings.Contains(err.Error(), "wider") {
 			t.Errorf("%+v: %v", bad, err)
 		}

@@ -120,14 +120,13 @@ func TestGrants(t *testing.T) {
 	if !p.Enabled || p.Dev != "/build" || string(p.Config) != `{"k":1}` {
 		t.Errorf("the plugin is %+v", p)
 	}
-	if g := p.Grants; g.Workspace != pluginpb.ReadOnlyWorkspace || g.Exec || !g.Network || !slices.Equal(g.Env,
-		[]string{"A", "B"}) {
+	if g := p.Grants; g.Workspace != "ro" || g.Exec || !g.Network || !slices.Equal(g.Env, []string{"A", "B"}) {
 		t.Errorf("the grants are %+v", g)
 	}
 	if b.Plugin("p").Grants.Network || b.Plugin("shell").Grants.Network {
 		t.Error("an agent without the network grants it")
 	}
-	if g := a.Plugin("unknown").Grants; g.Workspace != pluginpb.NoWorkspace || g.Exec || g.Network || g.Env != nil {
+	if g := a.Plugin("unknown").Grants; g.Workspace != "none" || g.Exec || g.Network || g.Env != nil {
 		t.Errorf("an unknown plugin is granted %+v", g)
 	}
 	p.Grants.Env[0], p.Config[0] = "X", 'x'
@@ -138,20 +137,18 @@ func TestGrants(t *testing.T) {
 
 func TestGrantsOfAChild(t *testing.T) {
 	parent := must(t, `{"plugins": {"p": {"grants": {"workspace": "ro", "exec": true, "env": ["A", "B"]}}}}`)
-	child, err := parent.Narrow(Child{Grants: map[string]pluginpb.Grant{"p": {Workspace: pluginpb.ReadOnlyWorkspace,
-		Env: []string{"B"}}}})
+	child, err := parent.Narrow(Child{Grants: map[string]pluginpb.Grant{"p": {Workspace: "ro", Env: []string{"B"}}}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if g := child.Plugin("p").Grants; g.Workspace != pluginpb.ReadOnlyWorkspace || g.Exec || !slices.Equal(g.Env,
-		[]string{"B"}) {
+	if g := child.Plugin("p").Grants; g.Workspace != "ro" || g.Exec || !slices.Equal(g.Env, []string{"B"}) {
 		t.Errorf("the child's grants are %+v", g)
 	}
 	for name, wish := range map[string]pluginpb.Grant{
-		"workspace": {Workspace: pluginpb.ReadWriteWorkspace}, "network": {Network: true}, "env": {Env: []string{"C"}},
+		"workspace": {Workspace: "rw"}, "network": {Network: true}, "env": {Env: []string{"C"}},
 	} {
-		if _, err := parent.Narrow(Child{Grants: map[string]pluginpb.Grant{"p": wish}}); err == nil ||
-			!strings.Contains(err.Error(), "plugin p") {
+		_, err := parent.Narrow(Child{Grants: map[string]pluginpb.Grant{"p": wish}})
+		if err == nil || !strings.Contains(err.Error(), "plugin p") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"github.com/picoclaw/picoclaw/host/config"
-	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
 // home builds an instance root beside a few other things, for the tests of workspaces.
@@ -125,7 +124,7 @@ func TestTheWholeFileSystemNeedsToBeAskedFor(t *testing.T) {
 		t.Fatal(err)
 	}
 	k := p.KernelPaths()
-	if p.Workspace() != "/" || kernelAccess(k, "/etc") != pluginpb.ReadWriteWorkspace || len(k.Hidden) != 0 {
+	if p.Workspace() != "/" || kernelAccess(k, "/etc") != "rw" || len(k.Hidden) != 0 {
 		t.Errorf("workspace %s, kernel %+v", p.Workspace(), k)
 	}
 }

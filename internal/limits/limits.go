@@ -1,5 +1,4 @@
-// Package limits has what a command may use, in the one form for all between the configuration, the wire and the
-// kernel.
+// Package limits has what a command may use, in one form for all between the configuration, the wire and the kernel.
 package limits
 
 import "time"

@@ -67,6 +67,7 @@ func NewGrants(g Grant) *Grants {
 
 // Grant takes a grant off the wire, which does not carry programs: the kernel keeps those.
 func (g *Grants) Grant() Grant {
-	return Grant{Workspace: g.GetWorkspace(), Exec: g.GetExec(), Network: g.GetNetwork(), State: g.GetState(),
-		Env: g.GetEnv()}
+	return Grant{
+		Workspace: g.GetWorkspace(), Exec: g.GetExec(), Network: g.GetNetwork(), State: g.GetState(), Env: g.GetEnv(),
+	}
 }
