@@ -79,6 +79,8 @@ func (r *Rule) check() error {
 		return unknown("tier", r.Tier, tiers)
 	case !slices.Contains(decisions, r.Decision):
 		return unknown("decision", r.Decision, decisions)
+	case r.Decision == Allow && r.Tier == Hard:
+		return errors.New(`a rule that allows has no tier; leave "tier" out`)
 	case r.Why == "":
 		return errors.New(`it has no "why"; say what the command does, such as "deletes the database"`)
 	case r.Operands < 0:
@@ -111,6 +113,13 @@ func (r *Rule) check() error {
 func (o *Conditions) check() error {
 	if i := slices.IndexFunc(o.Flags, func(f string) bool { return len(f) < 2 || f[0] != '-' }); i >= 0 {
 		return fmt.Errorf(`%q in "flags" must be an option with its dashes; other words belong in "args"`, o.Flags[i])
+	}
+	for _, phrase := range o.Verb {
+		for _, word := range phrase {
+			if strings.HasPrefix(word[0], "-") {
+				return fmt.Errorf(`%q in "verb" is an option; options belong in "flags"`, strings.Join(word, "*"))
+			}
+		}
 	}
 	if o.When != "" && predicates[o.When] == nil {
 		return unknown("predicate", o.When, slices.Sorted(maps.Keys(predicates)))
