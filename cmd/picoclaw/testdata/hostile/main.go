@@ -36,7 +36,9 @@ func main() {
 				return "", nil
 			}, sdk.Traits{}),
 			sdk.NewTool("panics", "Panics.", func(context.Context, *sdk.Request[none]) (string,
-				error) { panic("on purpose\nand at length") }, sdk.Traits{}),
+				error) {
+				panic("on purpose\nand at length")
+			}, sdk.Traits{}),
 			sdk.NewTool("big", "Answers with many bytes.", func(_ context.Context, r *sdk.Request[size]) (string, error) {
 				return strings.Repeat("x", r.Args.N), nil
 			}, sdk.Traits{}),

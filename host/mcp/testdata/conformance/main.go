@@ -64,7 +64,7 @@ func imageContent(context.Context, *sdk.Request[none]) ([]sdk.Content, error) {
 func audioContent(context.Context, *sdk.Request[none]) ([]sdk.Content, error) {
 	return []sdk.Content{{MediaType: "audio/wav",
 		Data: []byte("RIFF\x24\x00\x00\x00WAVEfmt \x10\x00\x00\x00\x01\x00\x01\x00" +
-		"\x40\x1f\x00\x00\x80\x3e\x00\x00\x02\x00\x10\x00data\x00\x00\x00\x00")}}, nil
+			"\x40\x1f\x00\x00\x80\x3e\x00\x00\x02\x00\x10\x00data\x00\x00\x00\x00")}}, nil
 }
 
 func multipleContentTypes(context.Context, *sdk.Request[none]) ([]sdk.Content, error) {

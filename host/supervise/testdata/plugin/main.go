@@ -92,20 +92,20 @@ func main() {
 			}, sdk.Traits{}),
 			sdk.NewTool("ask", "Asks for a word until the answer is to stop.",
 				func(ctx context.Context, req *sdk.Request[none]) (string, error) {
-				said := ""
-				for {
-					answer, err := req.Ask(ctx, "And now?", &jsonschema.Schema{Type: "object"})
-					if err != nil || answer.Action != "accept" {
-						return said + answer.Action, err
+					said := ""
+					for {
+						answer, err := req.Ask(ctx, "And now?", &jsonschema.Schema{Type: "object"})
+						if err != nil || answer.Action != "accept" {
+							return said + answer.Action, err
+						}
+						said += string(answer.Values) + " "
 					}
-					said += string(answer.Values) + " "
-				}
-			}, sdk.Traits{}),
+				}, sdk.Traits{}),
 			sdk.NewTool("deadline", "Says whether the call has a deadline.",
 				func(ctx context.Context, _ *sdk.Request[none]) (string, error) {
-				_, has := ctx.Deadline()
-				return fmt.Sprint(has), nil
-			}, sdk.Traits{}),
+					_, has := ctx.Deadline()
+					return fmt.Sprint(has), nil
+				}, sdk.Traits{}),
 			sdk.NewTool("stop", "Stops the process as Ctrl-Z does.", func(context.Context, *sdk.Request[none]) (string, error) {
 				return "", syscall.Kill(os.Getpid(), syscall.SIGSTOP)
 			}, sdk.Traits{}),
