@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -80,4 +81,17 @@ func command(t *testing.T, line string) *Command {
 		}
 	}
 	return New(programs.Canonical(strings.ToLower(words[0])), words[1:], via)
+}
+
+// Every rule's id stands on the page about the guard.
+func TestIDsAreDocumented(t *testing.T) {
+	page, err := os.ReadFile("../../../../docs/guard.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range Builtin().Rules() {
+		if !strings.Contains(string(page), "`"+r.ID+"`") {
+			t.Errorf("%s is not on docs/guard.md", r.ID)
+		}
+	}
 }
