@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -22,6 +23,9 @@ func snapshot(t *testing.T, p *sdktest.Plugin) []string {
 			return err
 		}
 		info, err := d.Info()
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil // a file on its way that is gone meanwhile
+		}
 		if err != nil {
 			return err
 		}
