@@ -39,7 +39,7 @@ type windowsCode struct {
 // line decides on the simple commands of a text.
 func (w *windowsCode) line(language, line string, depth int) {
 	switch {
-	case depth > maxWindowsNesting || w.bytes > 2*MaxCommand:
+	case depth > maxWindowsNesting || w.bytes > 3*MaxCommand/2:
 		w.hard(w.call, "exec.too-complex", "code within code within code, too deep to follow")
 		return
 	case strings.Contains(line, shell.Unknown):
