@@ -1,3 +1,10 @@
+// Package doctor says which walls stand between an agent and this machine, and what would raise the others.
+//
+// It reads the agent's policy, builds the sandbox that the policy asks for, and has it attacked (isolation/selftest):
+// what it reports is what holds, not what is configured. It also says of one path which of the walls would let it
+// through.
+//
+// It must not know how calls are made, nor how what it says is shown.
 package doctor
 
 import (
@@ -15,6 +22,36 @@ import (
 	"github.com/picoclaw/picoclaw/isolation"
 	"github.com/picoclaw/picoclaw/isolation/selftest"
 )
+
+// State is whether a wall stands.
+type State string
+
+// The states.
+const (
+	On         State = "on"
+	Off        State = "off"        // the configuration does not ask for it, or it does not hold
+	Impossible State = "impossible" // this machine can't have it
+)
+
+// Row is what there is to say of one wall.
+type Row struct {
+	Wall  string `json:"wall"`
+	State State  `json:"state"`
+	Why   string `json:"why"`
+	Fix   string `json:"fix,omitempty"` // what would raise it: a command, or a setting
+}
+
+// Report is what there is to say of all.
+type Report struct {
+	Agent string `json:"agent"`
+	// OK is false if something that the configuration asks for does not hold.
+	OK   bool  `json:"ok"`
+	Rows []Row `json:"walls"`
+}
+
+func (r *Report) add(wall string, state State, why, fix string) {
+	r.Rows = append(r.Rows, Row{Wall: wall, State: state, Why: why, Fix: fix})
+}
 
 // Options say what is examined.
 type Options struct {

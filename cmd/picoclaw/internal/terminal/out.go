@@ -1,8 +1,14 @@
+// Package terminal shows results to a person: colour, tables and progress, as far as what is at the other end of a
+// stream can show them. A file or a pipe gets plain text.
+//
+// It must not know what is shown.
 package terminal
 
 import (
 	"io"
 	"os"
+	"strings"
+	"unicode"
 
 	"golang.org/x/term"
 )
@@ -60,4 +66,28 @@ func (o *Out) Paint(s Style, text string) string {
 		return text
 	}
 	return "\x1b[" + string(s) + "m" + text + "\x1b[0m"
+}
+
+// Line returns text as it can stand in one line of a terminal: control characters, and those that turn the direction of
+// writing, are replaced.
+func Line(text string) string {
+	return clean(strings.NewReplacer("\n", " ", "\t", " ", "\r", " ").Replace(text))
+}
+
+// Clean returns text as it can be shown on a terminal, where what an agent has written, or the name of a file, could
+// otherwise move the cursor, change the title or type for the person. What goes elsewhere is left as it is.
+func (o *Out) Clean(text string) string {
+	if !o.IsTerminal() {
+		return text
+	}
+	return clean(text)
+}
+
+func clean(text string) string {
+	return strings.Map(func(r rune) rune {
+		if r != '\n' && r != '\t' && unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) {
+			return '\uFFFD'
+		}
+		return r
+	}, text)
 }
