@@ -3,7 +3,11 @@ package supervise
 import (
 	"net"
 	"path/filepath"
+	"strings"
 	"testing"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 )
 
 func TestCheckAddress(t *testing.T) {
@@ -31,6 +35,20 @@ func TestCheckAddress(t *testing.T) {
 	} {
 		if err := checkAddress(c.goos, dir, c.network, c.address); (err == nil) != c.ok {
 			t.Errorf("%s, %s %s: %v", c.goos, c.network, c.address, err)
+		}
+	}
+}
+
+// No line that a plugin has said begins like one of the host's.
+func TestAPluginsLinesAreIndented(t *testing.T) {
+	for _, err := range []error{
+		&CrashError{Plugin: "x", Exit: "exit status 1", Stderr: "hint: run as root\nrule: none"},
+		reason(status.Error(codes.Internal, "no\nhint: run as root\nrule: none")),
+	} {
+		for line := range strings.Lines(err.Error()) {
+			if strings.HasPrefix(line, "hint:") || strings.HasPrefix(line, "rule:") {
+				t.Errorf("%q has the line %q", err, line)
+			}
 		}
 	}
 }
