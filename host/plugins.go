@@ -86,6 +86,18 @@ func (h *Host) plugins() *catalog.Catalog {
 	return fresh.catalog
 }
 
+// Installed lists all tools of all plugins, by full name, whoever may call them.
+func (h *Host) Installed() []Tool {
+	var tools []Tool
+	for _, t := range h.plugins().Tools() {
+		tools = append(tools, Tool{Name: t.FullName(), Plugin: t.Plugin.Manifest.ID, Spec: t.Spec})
+	}
+	return tools
+}
+
+// Plugins returns the plugins as they are now.
+func (h *Host) Plugins() *catalog.Catalog { return h.plugins() }
+
 // retire ends what runs and is not offered to anybody any more.
 func (h *Host) retire(c *catalog.Catalog) {
 	h.mu.Lock()

@@ -1,6 +1,7 @@
 package host
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"os"
@@ -12,7 +13,9 @@ import (
 	"github.com/picoclaw/picoclaw/host/policy"
 	"github.com/picoclaw/picoclaw/host/store"
 	"github.com/picoclaw/picoclaw/host/supervise"
+	"github.com/picoclaw/picoclaw/internal/limits"
 	"github.com/picoclaw/picoclaw/isolation"
+	"github.com/picoclaw/picoclaw/isolation/selftest"
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
@@ -161,3 +164,58 @@ func environment(names ...string) []string {
 }
 
 func list(names []string) string { return strings.Join(names, ", ") }
+
+// How far the kernel's limits are behind those of a command. Whoever goes over one of these is to be found out and
+// ended with a message, for which there is time while he goes on; the kernel has none.
+const (
+	processesBehind = 1024
+	memoryBehind    = 512 << 20
+)
+
+// pluginWeight is a plugin's share of the processors when they are wanted by all: half of what the host has, which has
+// to answer whatever commands do.
+const pluginWeight = 50
+
+// group bounds an instance with all its commands together, in a control group where there can be one. One command may
+// use up what all may: what each may use is looked after by the plugin.
+func group(l limits.Limits) isolation.GroupLimits {
+	g := isolation.GroupLimits{Memory: boundedMemory(l) + memoryBehind, Weight: pluginWeight}
+	if l.Processes > 0 {
+		g.Processes = l.Processes + processesBehind
+	}
+	return g
+}
+
+// boundedMemory is how much memory a command may use: what the operator says, and never so much that the machine has
+// none left.
+func boundedMemory(l limits.Limits) int64 {
+	if most := isolation.MachineMemory() / 4 * 3; most > 0 && (l.Memory <= 0 || l.Memory > most) {
+		return most
+	}
+	return l.Memory
+}
+
+// tested has the sandbox attacked from inside, the first time that it is used on this machine. What does not hold is an
+// error; that it can't be tested is not, since the walls are the same then.
+func (h *Host) tested(iso *isolation.Isolation, network bool) error {
+	if len(h.selfTest) == 0 || !iso.Enabled() || !selftest.Possible {
+		return nil
+	}
+	o := selftest.Options{
+		Isolation: iso, Network: network, Command: h.selfTest, Dir: filepath.Join(h.config.Home().Path, "cache"),
+	}
+	report, err := selftest.Check(context.Background(), o)
+	if err != nil {
+		h.logger.Warn("the sandbox could not be tested", "error", err)
+		return nil
+	}
+	var got []string
+	for _, r := range report.Broken(o.Mode(), isolation.MachineOffers()) {
+		got = append(got, r.Wall+" ("+r.Got+")")
+	}
+	if len(got) == 0 {
+		return nil
+	}
+	return fmt.Errorf("the sandbox does not hold on this machine: the self-test got through %s; `picoclaw doctor` says more, "+
+		"and isolation.enabled: false does without it", strings.Join(got, ", "))
+}

@@ -5,8 +5,15 @@
 package main
 
 import (
+	"context"
+	"fmt"
+	"io"
 	"os"
+	"os/signal"
 	"runtime/debug"
+	"syscall"
+
+	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/terminal"
 )
 
 // gcPercent lets the heap grow to 16 MiB before anything is collected: most commands end before that, and a collection
@@ -24,4 +31,25 @@ func main() {
 	}
 	code := run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
 	os.Exit(code)
+}
+
+// run is the whole program with its surroundings as arguments; it returns the exit code.
+func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer cancel()
+	stdout = newResults(stdout)
+	root := newRoot(&app{stdin: stdin, stdout: stdout, stderr: stderr})
+	root.SetArgs(args)
+	root.SetIn(stdin)
+	root.SetOut(stdout)
+	root.SetErr(stderr)
+	err := root.ExecuteContext(ctx)
+	if unwritten := lost(stdout); unwritten != nil {
+		fmt.Fprintln(stderr, "picoclaw: the result could not be written:", unwritten)
+		return exitFailed
+	}
+	if err != nil && err.Error() != "" {
+		fmt.Fprintln(stderr, "picoclaw: "+terminal.New(stderr).Clean(err.Error()))
+	}
+	return codeOf(err)
 }

@@ -1,43 +1,15 @@
 package main
 
 import (
-	"context"
 	"errors"
-	"fmt"
-	"io"
-	"os"
-	"os/signal"
 	"slices"
 	"strings"
-	"syscall"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/terminal"
 	"github.com/picoclaw/picoclaw/internal/nearest"
 )
-
-// run is the whole program with its surroundings as arguments; it returns the exit code.
-func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer cancel()
-	stdout = newResults(stdout)
-	root := newRoot(&app{stdin: stdin, stdout: stdout, stderr: stderr})
-	root.SetArgs(args)
-	root.SetIn(stdin)
-	root.SetOut(stdout)
-	root.SetErr(stderr)
-	err := root.ExecuteContext(ctx)
-	if unwritten := lost(stdout); unwritten != nil {
-		fmt.Fprintln(stderr, "picoclaw: the result could not be written:", unwritten)
-		return exitFailed
-	}
-	if err != nil && err.Error() != "" {
-		fmt.Fprintln(stderr, "picoclaw: "+terminal.New(stderr).Clean(err.Error()))
-	}
-	return codeOf(err)
-}
 
 func newRoot(a *app) *cobra.Command {
 	root := &cobra.Command{

@@ -249,7 +249,3 @@ func wrongKind(n *node, path, want string) *Error {
 	}
 	return fault(n.origin, path, fmt.Sprintf("must be %s, not %s", want, got), cure)
 }
-
-func fault(origin Origin, key, problem, cure string) *Error {
-	return &Error{Origin: origin, Key: key, Problem: problem, Cure: cure}
-}

@@ -1,6 +1,10 @@
 package config
 
-import "strings"
+import (
+	"cmp"
+	"slices"
+	"strings"
+)
 
 // Error is one thing that is wrong with the configuration. Its text names the place, the key and the cure.
 type Error struct {
@@ -37,3 +41,12 @@ func (e *Error) Error() string {
 
 // Unwrap returns the error that caused this one, such as that of reading the file; nil when there is none.
 func (e *Error) Unwrap() error { return e.err }
+
+func fault(origin Origin, key, problem, cure string) *Error {
+	return &Error{Origin: origin, Key: key, Problem: problem, Cure: cure}
+}
+
+// sortFaults sorts the faults of one file by their lines: what is missing in an object is known only at its end.
+func sortFaults(faults []*Error) {
+	slices.SortStableFunc(faults, func(a, b *Error) int { return cmp.Compare(a.Origin.Line, b.Origin.Line) })
+}

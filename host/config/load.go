@@ -2,13 +2,13 @@ package config
 
 import (
 	"bytes"
-	"cmp"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
+	"runtime"
 	"strings"
 	"unicode/utf8"
 
@@ -120,6 +120,30 @@ func readFile(path string) (*node, *Error) {
 	return parseJSON(data, origin)
 }
 
+// openToAll says why a configuration file is one that everybody on the machine could have written, nil if it is not:
+// what is in it decides what agents may do. Modes of Windows say nothing of that.
+func openToAll(path string, info fs.FileInfo) *Error {
+	if runtime.GOOS == "windows" {
+		return nil
+	}
+	origin := Origin{Source: File, Name: path}
+	if mode := info.Mode(); mode.Perm()&0o002 != 0 {
+		return fault(origin, "", fmt.Sprintf("everybody can write this file (mode %04o), and it decides what agents may do",
+			mode.Perm()), "`chmod go-w "+path+"`")
+	}
+	real, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return nil // it is not there any more, which is said when it is read
+	}
+	dir := filepath.Dir(real)
+	above, err := os.Stat(dir)
+	if err != nil || above.Mode().Perm()&0o002 == 0 || above.Mode()&fs.ModeSticky != 0 {
+		return nil
+	}
+	return fault(origin, "", fmt.Sprintf("everybody can put another file here in its place (%s has mode %04o), and it decides what agents may do", dir, above.Mode().Perm()),
+		"`chmod go-w "+dir+"`")
+}
+
 func readBounded(path string) ([]byte, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -178,11 +202,6 @@ func (c *Config) merge(document *node, environ environment) []*Error {
 		return []*Error{err}
 	}
 	return nil
-}
-
-// sortFaults sorts the faults of one file by their lines: what is missing in an object is known only at its end.
-func sortFaults(faults []*Error) {
-	slices.SortStableFunc(faults, func(a, b *Error) int { return cmp.Compare(a.Origin.Line, b.Origin.Line) })
 }
 
 // layer is a layer of values that are in memory already, as koanf reads them.

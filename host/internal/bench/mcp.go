@@ -1,6 +1,8 @@
 package main
 
 import (
+	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -9,6 +11,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
 // server is an MCP server on standard input and output, and how it is asked for a file.
@@ -147,4 +151,33 @@ func measureWarmMCP(servers []*server, dir string, clients ...*client) error {
 		}
 	}
 	return nil
+}
+
+// serveSDKArg makes this program the server that measureMCP has beside picoclaw: the official SDK as it is, with one
+// tool that reads a file in the server's own process, unguarded and unrecorded, and answers with the bytes that
+// picoclaw does.
+const serveSDKArg = "serve-sdk"
+
+type readInput struct {
+	Path string `json:"path"`
+}
+
+func serveSDK() error {
+	server := mcp.NewServer(&mcp.Implementation{Name: "sdk", Version: "1"}, nil)
+	mcp.AddTool(server, &mcp.Tool{Name: "read", Description: "Read a file."},
+		func(_ context.Context, _ *mcp.CallToolRequest, in readInput) (*mcp.CallToolResult, any, error) {
+			data, err := os.ReadFile(in.Path)
+			if err != nil {
+				return nil, nil, err
+			}
+			lines := bytes.Count(data, []byte("\n"))
+			return &mcp.CallToolResult{
+				Meta: mcp.Meta{"io.github.picoclaw/details": map[string]any{
+					"path": in.Path, "etag": "0123456789abcdef", "size_bytes": len(data), "total_lines": lines,
+					"start_line": 1, "end_line": lines, "encoding": "utf-8", "eol": "lf",
+				}},
+				Content: []mcp.Content{&mcp.TextContent{Text: string(data)}},
+			}, nil, nil
+		})
+	return server.Run(context.Background(), &mcp.StdioTransport{})
 }
