@@ -3,10 +3,13 @@ package docs_test
 import (
 	"encoding/json"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/picoclaw/picoclaw/docs/internal/console"
 )
@@ -79,5 +82,26 @@ func TestTheChainCanBeCheckedByAnybody(t *testing.T) {
 	}
 	if results[1].Code != 0 || results[2].Code == 0 || results[3].Code == 0 {
 		t.Errorf("untouched: %+v; altered: %+v; picoclaw says %+v", results[1], results[2], results[3])
+	}
+}
+
+// The recorded session is what picoclaw does today.
+func TestTheRecordedSessionIsFresh(t *testing.T) {
+	drawn := filepath.Join(t.TempDir(), "session.svg")
+	cmd := exec.Command("go", "run", "./internal/record", "-programs", programs, "-o", drawn)
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	want, err := os.ReadFile(drawn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	have, err := os.ReadFile("session.svg")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(have), string(want)); diff != "" {
+		t.Errorf("docs/session.svg is stale: run `make docs`\n%s", diff)
 	}
 }

@@ -4,11 +4,15 @@ import (
 	"go/parser"
 	"go/token"
 	"io/fs"
+	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 const module = "github.com/picoclaw/picoclaw/"
@@ -128,5 +132,31 @@ func eachFile(t *testing.T, f func(path string, imports []string)) {
 	}
 	if seen < 20 {
 		t.Fatalf("only %d files were looked at", seen)
+	}
+}
+
+// What a plugin author's module needs because of the SDK is a short list, which grows only on purpose. A new plugin's
+// go.mod is made of it.
+func TestTheSDKNeedsNoMoreThanItsList(t *testing.T) {
+	list, err := os.ReadFile("../sdk/modules.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := strings.Fields(string(list))
+	var got []string
+	for _, system := range []string{"linux", "darwin", "windows"} {
+		cmd := exec.Command("go", "list", "-deps", "-f", "{{with .Module}}{{if not .Main}}{{.Path}}{{end}}{{end}}", "./sdk",
+			"./sdk/sdktest")
+		cmd.Dir = ".."
+		cmd.Env = append(os.Environ(), "GOOS="+system, "CGO_ENABLED=0")
+		out, err := cmd.Output()
+		if err != nil {
+			t.Fatalf("go list: %v", err)
+		}
+		got = append(got, strings.Fields(string(out))...)
+	}
+	slices.Sort(got)
+	if diff := cmp.Diff(want, slices.Compact(got)); diff != "" {
+		t.Errorf("sdk/modules.txt differs from what sdk and sdk/sdktest import (-listed +imported):\n%s", diff)
 	}
 }

@@ -9,6 +9,23 @@ import (
 	"syscall"
 )
 
+// machine is what of this machine the sandbox depends on.
+type machine struct {
+	// bwrap are the places where bubblewrap is looked for, best first. PATH
+	// is not asked: whoever can write to a directory in it must not choose
+	// the program that builds the sandbox.
+	bwrap []string
+}
+
+func defaultMachine() machine {
+	return machine{bwrap: []string{
+		"/usr/bin/bwrap",
+		"/bin/bwrap",
+		"/usr/local/bin/bwrap",
+		"/run/current-system/sw/bin/bwrap",
+	}}
+}
+
 const installBwrap = "install it with one of `apt install bubblewrap`, `dnf install bubblewrap`, `yum install bubblewrap`, `pacman -S bubblewrap`, `apk add bubblewrap`, or set isolation.enabled to false"
 
 // findBwrap returns the first of the machine's places where bubblewrap is. It

@@ -2,6 +2,9 @@ package isolation
 
 import (
 	"fmt"
+	"maps"
+	"runtime"
+	"slices"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -34,73 +37,6 @@ func newFilter(needs filterNeeds) filter {
 		f.add(jump(unix.BPF_JSET, foreignBit, 0, 1), answer(absent))
 	}
 	return append(f, search(rulesFor(needs))...)
-}
-
-// rulesFor are the rules for all calls that are not always allowed.
-func rulesFor(needs filterNeeds) callRules {
-	calls := callRules{}
-	calls.guard(needs)
-	for _, number := range refusedCalls {
-		calls.on(number, answer(refused))
-	}
-	if !needs.programs {
-		calls.on(unix.SYS_MEMFD_CREATE, answer(refused)) // memory that could be run as a program
-		calls.on(unix.SYS_EXECVEAT, answer(refused))
-	}
-	if !needs.processes {
-		for _, number := range forkCalls {
-			calls.on(number, answer(refused))
-		}
-	}
-	// What clone3 is asked for lies in memory, where no filter can look. Who is told that there is none uses clone.
-	calls.on(unix.SYS_CLONE3, answer(absent))
-	calls.on(unix.SYS_CLONE, cloneRules(needs.processes)...)
-	calls.on(unix.SYS_UNSHARE, load(lowHalf(0)), jump(unix.BPF_JSET, namespaces|unix.CLONE_NEWTIME, 0, 1), answer(refused),
-		answer(allowed))
-	calls.on(unix.SYS_IOCTL, ioctlRules()...)
-	calls.on(unix.SYS_SOCKET, socketRules(needs.internet)...)
-	calls.on(unix.SYS_SOCKETPAIR, append(append([]unix.SockFilter{load(lowHalf(0))}, unless(unix.AF_UNIX, noFamily)...),
-		answer(allowed))...)
-	return calls
-}
-
-// namespaces are the flags of clone that make new ones.
-const namespaces = unix.CLONE_NEWNS | unix.CLONE_NEWCGROUP | unix.CLONE_NEWUTS | unix.CLONE_NEWIPC |
-	unix.CLONE_NEWUSER | unix.CLONE_NEWPID | unix.CLONE_NEWNET
-
-// cloneRules refuse new namespaces, and new processes where there may be none.
-func cloneRules(processes bool) []unix.SockFilter {
-	rules := []unix.SockFilter{load(lowHalf(0)), jump(unix.BPF_JSET, namespaces, 0, 1), answer(refused)}
-	if !processes {
-		rules = append(rules, jump(unix.BPF_JSET, unix.CLONE_THREAD, 1, 0), answer(refused))
-	}
-	return append(rules, answer(allowed))
-}
-
-// ioctlRules refuse to type into a terminal in somebody else's place.
-func ioctlRules() []unix.SockFilter {
-	rules := []unix.SockFilter{load(lowHalf(1))}
-	for _, request := range []uint32{unix.TIOCSTI, unix.TIOCLINUX, unix.TIOCSETD} {
-		rules = append(rules, jump(unix.BPF_JEQ, request, 0, 1), answer(refused))
-	}
-	return append(rules, answer(allowed))
-}
-
-// socketRules allow the families that programs talk through, and of the kernel's own the one that lists addresses and
-// routes. The others reach other machines around the network's namespace (AF_VSOCK), or are ways to attack the kernel.
-func socketRules(internet bool) []unix.SockFilter {
-	families := []uint32{unix.AF_UNIX}
-	if internet {
-		families = append(families, unix.AF_INET, unix.AF_INET6)
-	}
-	rules := []unix.SockFilter{load(lowHalf(0))}
-	for _, family := range families {
-		rules = append(rules, jump(unix.BPF_JEQ, family, 0, 1), answer(allowed))
-	}
-	rules = append(rules, unless(unix.AF_NETLINK, noFamily)...)
-	rules = append(rules, load(lowHalf(2)))
-	rules = append(rules, unless(unix.NETLINK_ROUTE, noFamily)...)
-	return append(rules, answer(allowed))
 }
 
 // What a filter answers: the call is made; the process is killed; or the call fails, with an error that programs know
@@ -171,4 +107,64 @@ func (f filter) set(flags uintptr) error {
 		return fmt.Errorf("set the filter of system calls: thread %d has one of its own", apart)
 	}
 	return nil
+}
+
+// callRules are the rules of a filter by the number of the call that they are about. Each call's end with an answer.
+type callRules map[uint32][]unix.SockFilter
+
+// on sets the rules for one call.
+func (calls callRules) on(number uint32, rules ...unix.SockFilter) { calls[number] = rules }
+
+// search finds the rules for the call whose number was loaded, and allows it if there are none. It halves the numbers
+// at every step: when a filter is set the kernel runs it for each call that there is, to note those that are always
+// allowed, and that is paid for with every command that is started.
+func search(calls callRules) []unix.SockFilter {
+	return searchAmong(slices.Sorted(maps.Keys(calls)), calls)
+}
+
+// searchedOneByOne is how many numbers are compared one after another, which is shorter than to halve them.
+const searchedOneByOne = 4
+
+func searchAmong(numbers []uint32, calls callRules) []unix.SockFilter {
+	if len(numbers) > searchedOneByOne {
+		half := len(numbers) / 2
+		below, from := searchAmong(numbers[:half], calls), searchAmong(numbers[half:], calls)
+		return slices.Concat([]unix.SockFilter{jump(unix.BPF_JGE, numbers[half], 0, 1), skip(len(below))}, below, from)
+	}
+	var f []unix.SockFilter
+	for _, number := range numbers {
+		rules := calls[number]
+		f = append(f, jump(unix.BPF_JEQ, number, 0, uint8(len(rules))))
+		f = append(f, rules...)
+	}
+	return append(f, answer(allowed))
+}
+
+// skip leaves out any number of instructions; a jump that compares can only leave out 255.
+func skip(instructions int) unix.SockFilter {
+	return unix.SockFilter{Code: unix.BPF_JMP | unix.BPF_JA, K: uint32(instructions)}
+}
+
+// filterSelf puts this process behind the filter that children with p's needs get, and notes which it is.
+func (pl *platform) filterSelf(p Profile) error {
+	if !p.Confine || pl.cfg.Enabled {
+		return nil // children get none from the thread that starts them
+	}
+	needs := confinedNeeds(p)
+	runtime.LockOSThread() // giving up privileges is the thread's; the filter takes the other threads along
+	defer runtime.UnlockOSThread()
+	if err := giveUpPrivileges(); err != nil {
+		return err
+	}
+	if err := pl.filter(needs).restrictProcess(); err != nil {
+		return err
+	}
+	pl.behind.Store(&needs)
+	return nil
+}
+
+// confinedNeeds are those of a child that is confined without a sandbox. The thread itself has to start a process
+// behind the filter, so processes can't be refused.
+func confinedNeeds(p Profile) filterNeeds {
+	return filterNeeds{programs: p.anyProgram(), processes: true, internet: p.Network, apart: p.apart()}
 }

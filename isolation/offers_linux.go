@@ -34,3 +34,6 @@ func FileIdentity(path string) string {
 	stat := info.Sys().(*syscall.Stat_t)
 	return fmt.Sprintf("%s %d:%d %d %d", path, stat.Dev, stat.Ino, info.Size(), info.ModTime().UnixNano())
 }
+
+// KernelConfines reports whether the kernel can hold a process to its profile with nothing installed.
+func KernelConfines() bool { return landlockABI() > 0 }

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/hashicorp/go-hclog"
+
 	"github.com/picoclaw/picoclaw/internal/paths"
 )
 
@@ -189,4 +191,21 @@ func checkDir(dir string, mounts []mount, p Profile) error {
 	}
 	return &ProfileError{Profile: p.Name, Path: dir, Problem: "is the working directory and not visible in the sandbox",
 		Cure: "grant it, or choose one that is"}
+}
+
+// log writes the plan down. It holds paths and no content, and no value of any
+// environment variable.
+func (p *plan) log(log hclog.Logger) {
+	if !log.IsDebug() {
+		return
+	}
+	lines := make([]string, len(p.mounts))
+	for n, m := range p.mounts {
+		lines[n] = string(m.kind) + " " + m.target
+		if m.source != "" && m.source != m.target {
+			lines[n] = string(m.kind) + " " + m.source + " -> " + m.target
+		}
+	}
+	log.Debug("linux isolation mount plan",
+		"profile", p.profile.Name, "exec", p.profile.Exec, "network", p.profile.Network, "mounts", lines)
 }

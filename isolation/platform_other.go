@@ -3,9 +3,11 @@
 package isolation
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"runtime"
+	"syscall"
 
 	"github.com/hashicorp/go-hclog"
 )
@@ -61,4 +63,31 @@ var _ tree = plainTree{}
 // plainTree is a child without isolation.
 type plainTree struct {
 	process *os.Process
+}
+
+func (t plainTree) signal(sig os.Signal) error {
+	number, ok := sig.(syscall.Signal)
+	if !ok {
+		return fmt.Errorf("send %v: not a signal of this system", sig)
+	}
+	return syscall.Kill(-t.process.Pid, number)
+}
+
+func (t plainTree) kill() { _ = syscall.Kill(-t.process.Pid, syscall.SIGKILL) }
+
+// childAttributes gives a child a session of its own, which is also its
+// process group.
+func childAttributes(given *syscall.SysProcAttr) *syscall.SysProcAttr {
+	attr := syscall.SysProcAttr{}
+	if given != nil {
+		attr = *given
+	}
+	attr.Setsid = true
+	attr.Setpgid = false
+	return &attr
+}
+
+// Groups says what control groups do here: nothing, they are Linux's.
+func (i *Isolation) Groups() Groups {
+	return Groups{Cause: "there are none on " + runtime.GOOS, Never: true}
 }

@@ -1,7 +1,9 @@
 package isolation
 
 import (
+	"os"
 	"os/exec"
+	"strings"
 	"syscall"
 
 	"github.com/hashicorp/go-hclog"
@@ -137,3 +139,26 @@ func childAttributes(given *syscall.SysProcAttr) *syscall.SysProcAttr {
 	attr.HideWindow = true
 	return &attr
 }
+
+// exitOf says how an ended process ended.
+func exitOf(state *os.ProcessState) Exit {
+	if state == nil {
+		return Exit{Code: -1}
+	}
+	return Exit{Code: state.ExitCode()}
+}
+
+var userEnvVars = []userEnvVar{
+	{"USERPROFILE", "."},
+	{"HOME", "."},
+	{"TEMP", `AppData\Local\Temp`},
+	{"TMP", `AppData\Local\Temp`},
+	{"APPDATA", `AppData\Roaming`},
+	{"LOCALAPPDATA", `AppData\Local`},
+}
+
+// Windows does not tell variables apart by case.
+func sameEnvName(a, b string) bool { return strings.EqualFold(a, b) }
+
+// checkOwned takes what is there: the directory is below the user's own, and its access list is inherited from that.
+func checkOwned(string, os.FileInfo) error { return nil }

@@ -1,9 +1,14 @@
 package isolation
 
 import (
+	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/picoclaw/picoclaw/internal/limits"
+	"github.com/picoclaw/picoclaw/internal/paths"
+	"github.com/picoclaw/picoclaw/isolation/internal/cgroup"
 )
 
 // Profile is what one child may see and do. It comes from policy and grants,
@@ -90,3 +95,29 @@ func (p Profile) normal() (Profile, error) {
 	}
 	return p, nil
 }
+
+// Limits bound what a child and its descendants may use. A zero is no limit.
+//
+// Processes, Memory and CPU are the whole tree's. No limit that a process inherits says that, so the tree is looked at
+// every so often, and ended when it has too much: it may have more for a moment. FileSize and OpenFiles are each
+// process's own, kept by the kernel.
+type Limits limits.Limits
+
+// GroupLimits bound what a child and all its descendants use together, the commands that it starts and confines itself
+// among them. The kernel keeps them, by a control group of the child's own, wherever this process may make one; nothing
+// stands in elsewhere. A zero is no limit, and all zero no group.
+type GroupLimits cgroup.Limits
+
+// checkPath refuses what can't be a path of a sandbox.
+func checkPath(path string) error {
+	switch {
+	case strings.ContainsRune(path, 0):
+		return fmt.Errorf("%q holds a NUL byte", path)
+	case !filepath.IsAbs(path):
+		return fmt.Errorf("%q is not an absolute path", path)
+	}
+	return nil
+}
+
+// below reports whether path lies strictly below dir.
+func below(dir, path string) bool { return path != dir && paths.Within(dir, path) }

@@ -2,6 +2,7 @@ package command
 
 import (
 	"os"
+	"strconv"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -19,3 +20,6 @@ func widen(pipe *os.File) {
 
 // onTerminal makes standard input the terminal that the command's session is controlled from.
 func onTerminal() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setctty: true, Ctty: 0} }
+
+// handlePath is a name for an open directory that means it and nothing else, whatever its own name has come to mean.
+func handlePath(dir *os.File) string { return "/proc/self/fd/" + strconv.Itoa(int(dir.Fd())) }

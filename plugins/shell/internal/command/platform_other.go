@@ -10,3 +10,6 @@ import (
 func widen(*os.File) {}
 
 func onTerminal() *syscall.SysProcAttr { return nil }
+
+// handlePath is the directory's name: only Linux can name a handle.
+func handlePath(dir *os.File) string { return dir.Name() }

@@ -2,9 +2,16 @@
 
 package isolation
 
+import "debug/elf"
+
 // There is no filter of system calls for this architecture yet; see newFilter.
 const auditArch, foreignBit = 0, 0
 
 var archRefusedCalls, forkCalls []uint32
 
 func (*filter) guard(filterNeeds) {}
+
+const stageMachine = elf.EM_NONE
+
+// stageCode returns nothing: there is no stage for this architecture yet.
+func stageCode() []byte { return nil }

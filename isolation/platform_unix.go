@@ -26,3 +26,24 @@ func checkOwned(path string, info os.FileInfo) error {
 	}
 	return nil
 }
+
+// exitOf says how a reaped process ended.
+func exitOf(state *os.ProcessState) Exit {
+	if state == nil {
+		return Exit{Code: -1}
+	}
+	if status, ok := state.Sys().(syscall.WaitStatus); ok && status.Signaled() {
+		return Exit{Code: 128 + int(status.Signal()), Signal: status.Signal()}
+	}
+	return Exit{Code: state.ExitCode()}
+}
+
+var userEnvVars = []userEnvVar{
+	{"HOME", "."},
+	{"TMPDIR", "tmp"},
+	{"XDG_CONFIG_HOME", ".config"},
+	{"XDG_CACHE_HOME", ".cache"},
+	{"XDG_STATE_HOME", ".local/state"},
+}
+
+func sameEnvName(a, b string) bool { return a == b }

@@ -1,4 +1,0 @@
-package isolation
-
-// KernelConfines reports whether the kernel can hold a process to its profile with nothing installed.
-func KernelConfines() bool { return landlockABI() > 0 }
