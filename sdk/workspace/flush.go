@@ -3,7 +3,17 @@ package workspace
 import (
 	"errors"
 	"os"
+	"runtime"
 )
+
+// flushDir has the names in a directory on disk. On Windows it does nothing: that flushes no directory that is open for
+// reading, and its file systems keep a journal of names.
+func flushDir(dir *os.File) error {
+	if runtime.GOOS == "windows" {
+		return nil
+	}
+	return dir.Sync()
+}
 
 // flushTree has everything in a directory on the disk: all of its file system at once where the kernel does that, since
 // to wait for the disk once for each of many files takes minutes.

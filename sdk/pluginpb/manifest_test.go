@@ -3,6 +3,9 @@ package pluginpb
 import (
 	"reflect"
 	"testing"
+	"time"
+
+	"github.com/picoclaw/picoclaw/internal/limits"
 )
 
 func TestGrantsIntersect(t *testing.T) {
@@ -41,5 +44,23 @@ func TestGrantsOnTheWire(t *testing.T) {
 	g := Grant{Workspace: "rw", Exec: true, Network: true, State: true, Env: []string{"A"}}
 	if got := NewGrants(g).Grant(); !reflect.DeepEqual(got, g) {
 		t.Errorf("%+v came as %+v", g, got)
+	}
+}
+
+func TestLimitsComeOffTheWireAsTheyWentOn(t *testing.T) {
+	want := limits.Limits{Processes: 1, Memory: 2, CPU: 3 * time.Second, FileSize: 4, OpenFiles: 5}
+	if got := NewExecLimits(want).Limits(); got != want {
+		t.Errorf("%+v came as %+v", want, got)
+	}
+	if got := (*ExecLimits)(nil).Limits(); got != (limits.Limits{}) {
+		t.Errorf("no limits came as %+v", got)
+	}
+}
+
+func TestProgramName(t *testing.T) {
+	for goos, want := range map[string]string{"linux": "grep", "darwin": "grep", "windows": "grep.exe"} {
+		if got := ProgramName("grep", goos); got != want {
+			t.Errorf("%s: %s, not %s", goos, got, want)
+		}
 	}
 }

@@ -76,3 +76,28 @@ func ownerOf(info os.FileInfo) *Owner {
 	}
 	return nil
 }
+
+// entries returns the directory as a handle of its own that reads entries without looking at each. One that was opened
+// through an os.Root looks, so that a later look could not lead elsewhere; nobody here looks later.
+func entries(d *os.File) (*os.File, error) {
+	var fd int
+	var err error
+	conn, connErr := d.SyscallConn()
+	if connErr != nil {
+		return nil, connErr
+	}
+	if connErr = conn.Control(func(raw uintptr) {
+		fd, err = unix.FcntlInt(raw, unix.F_DUPFD_CLOEXEC,
+			0)
+	}); connErr != nil {
+		return nil, connErr
+	}
+	if err != nil {
+		return nil, os.NewSyscallError("fcntl", err)
+	}
+	return os.NewFile(uintptr(fd), d.Name()), nil
+}
+
+// nonblock makes opening a FIFO return at once. Regular files and directories do not block in this sense; there it only
+// spares what os does to find that out.
+const nonblock = syscall.O_NONBLOCK

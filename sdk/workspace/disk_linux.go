@@ -34,3 +34,19 @@ func nextData(f *os.File, at, size int64) (from, to int64, err error) {
 	to, err = f.Seek(from, unix.SEEK_HOLE)
 	return from, min(to, size), err
 }
+
+// reserve has room on the disk for a file that is to grow. A file system that can't promise any is no reason not to
+// try.
+func reserve(f *os.File, size int64) error {
+	err := unix.Fallocate(int(f.Fd()), unix.FALLOC_FL_KEEP_SIZE, 0, size)
+	if errors.Is(err, unix.ENOSPC) || errors.Is(err, unix.EDQUOT) || errors.Is(err, unix.EFBIG) {
+		return &os.PathError{Op: "write", Path: f.Name(), Err: err}
+	}
+	return nil
+}
+
+// flushAll has the file system that a directory is on on the disk, unless the kernel or a sandbox does not do that.
+func flushAll(dir *os.File) (done bool, err error) {
+	err = unix.Syncfs(int(dir.Fd()))
+	return !errors.Is(err, unix.ENOSYS) && !errors.Is(err, unix.EPERM), err
+}

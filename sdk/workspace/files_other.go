@@ -23,3 +23,9 @@ func inode(os.FileInfo) string { return "" }
 
 // ownerOf knows nobody where owners are no numbers.
 func ownerOf(os.FileInfo) *Owner { return nil }
+
+// entries returns a handle that reads the directory's entries.
+func entries(d *os.File) (*os.File, error) { return os.Open(d.Name()) }
+
+// nonblock is of no use where files can't be FIFOs.
+const nonblock = 0
