@@ -74,8 +74,8 @@ func (r *Rule) matches(c *Command) bool {
 	case u == nil:
 		return true
 	default:
-		return !(u.hasArg(c) || len(u.Flags) > 0 && c.options().Has(u.Flags...) ||
-			u.When != "" && predicates[u.When](c) || u.hasVerb(c))
+		return !u.hasArg(c) && (len(u.Flags) == 0 || !c.options().Has(u.Flags...)) &&
+			(u.When == "" || !predicates[u.When](c)) && !u.hasVerb(c)
 	}
 }
 
