@@ -1,7 +1,6 @@
 package sdk
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -97,38 +96,4 @@ func environment(e *serve.Call) Environment {
 		Workspace: e.Workspace, Guard: e.Guard, Grants: Grants(e.Grants), Exec: e.Exec,
 		StateDir: e.StateDir, Log: e.Log, config: e.Config,
 	}
-}
-
-// texter is implemented by results that have a form for people.
-type texter interface{ Text() string }
-
-// contented is implemented by results that have more than a text.
-type contented interface{ Contents() []Content }
-
-// encode puts what a handler has returned on the wire. There is a result, if an empty one, beside an error too.
-func encode(out any) (*pluginpb.Result, error) {
-	switch out := out.(type) {
-	case string:
-		return &pluginpb.Result{Text: valid(out)}, nil
-	case []Content:
-		result := &pluginpb.Result{}
-		addContent(result, out)
-		return result, nil
-	}
-	var data bytes.Buffer
-	e := json.NewEncoder(&data)
-	e.SetEscapeHTML(false) // agents read it as it stands: a < has to be one
-	if err := e.Encode(out); err != nil {
-		return &pluginpb.Result{}, err
-	}
-	result := &pluginpb.Result{Structured: bytes.TrimSuffix(data.Bytes(), []byte{'\n'})}
-	if t, ok := out.(texter); ok {
-		result.Text = valid(t.Text())
-	} else {
-		result.TextIsStructured = true
-	}
-	if c, ok := out.(contented); ok {
-		addContent(result, c.Contents())
-	}
-	return result, nil
 }

@@ -1,6 +1,11 @@
 package pluginpb
 
-import "slices"
+import (
+	"slices"
+	"time"
+
+	"github.com/picoclaw/picoclaw/internal/limits"
+)
 
 // What a plugin may do with the agent's workspace, each including the ones before it.
 const (
@@ -69,5 +74,27 @@ func NewGrants(g Grant) *Grants {
 func (g *Grants) Grant() Grant {
 	return Grant{
 		Workspace: g.GetWorkspace(), Exec: g.GetExec(), Network: g.GetNetwork(), State: g.GetState(), Env: g.GetEnv(),
+	}
+}
+
+// NewExecLimits puts a command's limits on the wire.
+func NewExecLimits(l limits.Limits) *ExecLimits {
+	return &ExecLimits{
+		Processes:   int64(l.Processes),
+		MemoryBytes: l.Memory,
+		CpuSeconds:  int64(l.CPU.Seconds()),
+		FileBytes:   l.FileSize,
+		OpenFiles:   int64(l.OpenFiles),
+	}
+}
+
+// Limits takes a command's limits off the wire.
+func (l *ExecLimits) Limits() limits.Limits {
+	return limits.Limits{
+		Processes: int(l.GetProcesses()),
+		Memory:    l.GetMemoryBytes(),
+		CPU:       time.Duration(l.GetCpuSeconds()) * time.Second,
+		FileSize:  l.GetFileBytes(),
+		OpenFiles: int(l.GetOpenFiles()),
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 	"testing"
 )
 
@@ -50,15 +51,12 @@ func TestErrorsSayWhatIsWrong(t *testing.T) {
 		wrapped := fmt.Errorf("wrapped: %w", of("file", test.err))
 		for _, target := range []error{Refused, Exists, Halfway, fs.ErrPermission, fs.ErrExist, fs.ErrNotExist, cause,
 			test.is[0]} {
-			want := false
-			for _, is := range test.is {
-				want = want || is == target
-			}
+			want := slices.Contains(test.is, target)
 			if errors.Is(wrapped, target) != want {
 				t.Errorf("%q is %v: %t", test.err, target, !want)
 			}
 		}
-		if refusal := Refusal(wrapped); (refusal != nil) != (test.is[0] == error(Refused)) {
+		if refusal := Refusal(wrapped); (refusal != nil) != errors.Is(test.is[0], Refused) {
 			t.Errorf("%q: the refusal is %v", test.err, refusal)
 		}
 		if FileOf(wrapped) != "file" {

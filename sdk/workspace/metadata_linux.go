@@ -8,8 +8,11 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/picoclaw/picoclaw/sdk/guard"
 )
 
 // keepMetadata gives a file that is about to take the place of another the other's owner, extended attributes and
@@ -62,4 +65,111 @@ func copyMetadata(from *os.File, info fs.FileInfo, to *os.File) error {
 		return fmt.Errorf("copy the extended attributes: %w", err)
 	}
 	return to.Chmod(info.Mode().Perm())
+}
+
+// ours reports whether an extended attribute is one that a program may set: the user's, and access control lists.
+func ours(name string) bool {
+	return strings.HasPrefix(name, "user.") || name == "system.posix_acl_access"
+}
+
+// Attributes returns the extended attributes of an open file or directory that a program may set, by name. A file
+// system without any has none.
+func Attributes(f *os.File) (map[string]string, error) {
+	size, err := unix.Flistxattr(int(f.Fd()), nil)
+	if errors.Is(err, unix.ENOTSUP) || size == 0 {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	list := make([]byte, size)
+	if size, err = unix.Flistxattr(int(f.Fd()), list); err != nil {
+		return nil, err
+	}
+	all := map[string]string{}
+	for _, name := range strings.Split(strings.TrimRight(string(list[:size]), "\x00"), "\x00") {
+		if !ours(name) {
+			continue
+		}
+		size, err := unix.Fgetxattr(int(f.Fd()), name, nil)
+		if err != nil {
+			return nil, err
+		}
+		value := make([]byte, size)
+		if size, err = unix.Fgetxattr(int(f.Fd()), name, value); err != nil {
+			return nil, err
+		}
+		all[name] = string(value[:size])
+	}
+	return all, nil
+}
+
+// setAttributes gives an open file or directory extended attributes, besides those that it has.
+func setAttributes(f *os.File, all map[string]string) error {
+	for name, value := range all {
+		if !ours(name) {
+			continue
+		}
+		if err := unix.Fsetxattr(int(f.Fd()), name, []byte(value), 0); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// copyAttributes gives a file the extended attributes of another.
+func copyAttributes(from, to *os.File) error {
+	all, err := Attributes(from)
+	if err != nil {
+		return err
+	}
+	return setAttributes(to, all)
+}
+
+// created returns when a file or directory was made; the zero time where that is not known.
+func (w *Workspace) created(path string, info fs.FileInfo) (at time.Time) {
+	read := func(f *os.File) {
+		var stat unix.Statx_t
+		if unix.Statx(int(f.Fd()), "", unix.AT_EMPTY_PATH, unix.STATX_BTIME, &stat) == nil &&
+			stat.Mask&unix.STATX_BTIME != 0 {
+			at = time.Unix(stat.Btime.Sec, int64(stat.Btime.Nsec))
+		}
+		_ = f.Close()
+	}
+	_ = w.use(guard.Read, path, func(p place) error {
+		var f *os.File
+		var err error
+		switch {
+		case info.IsDir():
+			f, err = p.openDir()
+		case info.Mode().IsRegular():
+			f, _, err = p.open(path)
+		default:
+			return nil // to open a device or FIFO may do something
+		}
+		if err != nil {
+			return err
+		}
+		read(f)
+		return nil
+	})
+	return at
+}
+
+// settled is how long ago a file must have been changed for its times to tell the next change: no file system's clock
+// is coarser.
+const settled = 2 * time.Second
+
+// Revision tells a file from what it is after a change, without reading it: by its number, its size, and when its
+// contents and it itself were changed last, which no program can set. It is empty where the next change might not show:
+// the file was changed a moment ago, or its time lies ahead.
+//
+// What a program changes through a mapping of the file into its memory shows only once the kernel notices, within half
+// a minute.
+func Revision(info fs.FileInfo) string {
+	s, ok := info.Sys().(*syscall.Stat_t)
+	if !ok || time.Since(time.Unix(s.Ctim.Unix())) < settled {
+		return ""
+	}
+	return fmt.Sprint(s.Ino, info.Size(), info.ModTime().UnixNano(), s.Ctim.Nano())
 }

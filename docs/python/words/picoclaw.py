@@ -23,7 +23,7 @@ MAX_CALLS = 64  # at the same time; a few threads more answer what else the host
 
 
 class ToolError(Exception):
-    """An error that an agent can act on. The codes are in sdk/pluginpb/codes.go; a tool may use others."""
+    """An error that an agent can act on. The codes are in sdk/pluginpb/result.go; a tool may use others."""
 
     def __init__(self, code, message, rule="", hint=""):
         super().__init__(message)

@@ -89,15 +89,13 @@ func (s *scanner) name(at int) int {
 
 // joins reports whether the byte at i joins the parts of a name: a dot, or a part of "::" or "->".
 func (s *scanner) joins(i int) bool {
+	rest := s.code[i+1:]
 	switch s.code[i] {
-	case '.', ':', '>':
-		rest := s.code[i+1:]
-		switch {
-		case s.code[i] == '.':
-			return rest != "" && nameStart(rest[0])
-		case s.code[i] == ':':
-			return strings.HasPrefix(rest, ":") || s.code[i-1] == ':'
-		}
+	case '.':
+		return rest != "" && nameStart(rest[0])
+	case ':':
+		return strings.HasPrefix(rest, ":") || s.code[i-1] == ':'
+	case '>':
 		return s.code[i-1] == '-'
 	case '-':
 		return strings.HasPrefix(s.code[i:], "->") || s.language.Comments == ";"

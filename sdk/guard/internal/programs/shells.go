@@ -76,16 +76,19 @@ func windowsShell(c call) []Use {
 		case !dashed && (i == 0 || !powershellValue(texts[i-1])):
 			return []Use{{Kind: Code, Lang: lang, Text: strings.Join(texts[i:], " ")}}
 		case !dashed || option == "":
-		case strings.HasPrefix("encodedcommand", option) || option == "ec":
+		case abbreviates(option, "encodedcommand") || option == "ec":
 			return []Use{{Kind: Code, Lang: lang, Text: shell.Unknown}}
-		case strings.HasPrefix("command", option):
+		case abbreviates(option, "command"):
 			return []Use{{Kind: Code, Lang: lang, Text: rest}}
-		case strings.HasPrefix("file", option) && i+1 < len(texts):
+		case abbreviates(option, "file") && i+1 < len(texts):
 			return []Use{{Kind: Script, Lang: lang, Text: texts[i+1]}}
 		}
 	}
 	return []Use{{Kind: Input, Lang: lang}}
 }
+
+// abbreviates reports whether a name begins with an option, as PowerShell takes it.
+func abbreviates(option, name string) bool { return strings.HasPrefix(name, option) }
 
 // powershellValue reports whether an option of PowerShell, perhaps abbreviated, takes the next argument.
 func powershellValue(option string) bool {
@@ -94,7 +97,7 @@ func powershellValue(option string) bool {
 		"executionpolicy", "windowstyle", "version", "inputformat", "outputformat", "configurationname",
 		"workingdirectory", "ep",
 	} {
-		if option != "" && strings.HasPrefix(name, option) {
+		if option != "" && abbreviates(option, name) {
 			return true
 		}
 	}

@@ -49,10 +49,10 @@ func (c *Command) lower() []string {
 	return c.lowered
 }
 
-// operand returns the nth operand, or "".
-func (c *Command) operand(n int) string {
-	if operands := c.options().Operands; n < len(operands) {
-		return c.Args[operands[n]]
+// operand returns the first operand, or "".
+func (c *Command) operand() string {
+	if operands := c.options().Operands; len(operands) > 0 {
+		return c.Args[operands[0]]
 	}
 	return ""
 }

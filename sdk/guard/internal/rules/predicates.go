@@ -26,7 +26,7 @@ var predicates = map[string]func(*Command) bool{
 
 // clockStamp reports whether the first operand is a time to set, MMDDhhmm[[CC]YY][.ss].
 func clockStamp(c *Command) bool {
-	digits, _, _ := strings.Cut(c.operand(0), ".")
+	digits, _, _ := strings.Cut(c.operand(), ".")
 	return len(digits) >= 8 && strings.Trim(digits, "0123456789") == ""
 }
 
@@ -60,9 +60,12 @@ func dryRun(c *Command) bool {
 func encodedOption(c *Command) bool {
 	return slices.ContainsFunc(c.lower(), func(arg string) bool {
 		name := strings.TrimLeft(arg, "-/")
-		return name != arg && name != "" && (name == "ec" || strings.HasPrefix("encodedcommand", name))
+		return name != arg && name != "" && (name == "ec" || abbreviates(name, "encodedcommand"))
 	})
 }
+
+// abbreviates reports whether a name begins with an option, as PowerShell takes it.
+func abbreviates(option, name string) bool { return strings.HasPrefix(name, option) }
 
 // help reports whether --help stands before what follows the verb, and so isn't an argument of what the command starts.
 func help(c *Command) bool {
@@ -87,7 +90,7 @@ func hostPath(c *Command) bool {
 func httpDelete(c *Command) bool {
 	method, ok := c.options().Value("-X", "--request", "--method")
 	if !ok {
-		method = c.operand(0)
+		method = c.operand()
 	}
 	return strings.EqualFold(method, "DELETE")
 }
@@ -99,7 +102,7 @@ func item(c *Command) bool {
 
 // openMask reports whether a mask leaves others the right to write.
 func openMask(c *Command) bool {
-	mask := c.operand(0)
+	mask := c.operand()
 	if mask != "" && strings.Trim(mask, "01234567") == "" {
 		return (mask[len(mask)-1]-'0')&2 == 0
 	}
@@ -142,7 +145,7 @@ func modeOf(c *Command) string {
 			return arg
 		}
 	}
-	return c.operand(0)
+	return c.operand()
 }
 
 // wide reports whether a mode lets everybody write, or sets the set-user-id or set-group-id bit.

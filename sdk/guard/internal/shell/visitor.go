@@ -1,5 +1,7 @@
 package shell
 
+import "slices"
+
 // Visitor is told what the interpreted text would do.
 type Visitor interface {
 	// Call is a simple command, neither a function nor an alias; or assignments alone, then Argv is empty. It may
@@ -102,7 +104,7 @@ func (c *Call) Pipe(via string, argv []Field, stdin Stream) Stream {
 }
 
 func (c *Call) nested(via string, argv []Field, env map[string]string) *Call {
-	via2 := append(c.Via[:len(c.Via):len(c.Via)], via)
+	via2 := slices.Concat(c.Via, []string{via})
 	return &Call{Place: c.Place, Argv: argv, Env: env, Stdin: c.Stdin, Via: via2, From: c.From, in: c.in, raw: c.raw}
 }
 

@@ -4,8 +4,11 @@
 package windows
 
 import (
+	"slices"
 	"strings"
 	"sync"
+
+	"github.com/picoclaw/picoclaw/sdk/guard/internal/shell"
 )
 
 // Is reports whether a name is a command of cmd.exe or a cmdlet that only Windows has. A line that begins with one is
@@ -30,3 +33,92 @@ const commands = `
 	initialize-disk clear-recyclebin set-acl out-file set-executionpolicy invoke-command icm add-type stop-service
 	remove-itemproperty set-itemproperty new-object get-item gi foreach-object where-object select-object
 	write-host write-output`
+
+// directories are the beginnings of words that name a directory outside any workspace: variables of cmd.exe, variables
+// of PowerShell, and drives of its own.
+var directories = strings.Fields(`%userprofile% %appdata% %localappdata% %programdata% %allusersprofile% %public%
+	%systemroot% %windir% %systemdrive% %homepath% %homedrive% %temp% %tmp% %programfiles% %programfiles(x86)% %onedrive%
+	$env: $home $pshome $profile hklm: hkcu: hkcr: hku: cert: wsman: filesystem:: registry::
+	microsoft.powershell.core\ ~\`)
+
+// Outside reports whether a word is a Windows path that leaves the directory which is depth directories below the
+// workspace: with a drive, a share or a device in front, at the root, or with too many steps to the parent.
+func Outside(word string, depth int) bool {
+	word = strings.Trim(word, `"'`)
+	lower := strings.ToLower(word)
+	if strings.Contains(word, "://") && !strings.HasPrefix(lower, "file:") {
+		return false
+	}
+	if slices.ContainsFunc(directories, func(dir string) bool { return strings.HasPrefix(lower, dir) }) || drive(word) {
+		return true
+	}
+	if rest, ok := strings.CutPrefix(word, shell.Unknown); ok && strings.ContainsAny(rest, `\/`) {
+		return true // nobody knows where it begins
+	}
+	if strings.HasPrefix(word, `\\`) || strings.HasPrefix(word, "//") {
+		return true
+	}
+	if strings.ContainsAny(word, " ") && !strings.ContainsAny(word[:strings.IndexByte(word, ' ')], `\/`) {
+		return false // a text
+	}
+	for _, part := range strings.FieldsFunc(word, func(r rune) bool { return strings.ContainsRune("=:+;,\"", r) }) {
+		if part == `\` || strings.HasPrefix(part, `\`) && len(part) > 1 && part[1] != '"' || climbs(part, depth) {
+			return true
+		}
+	}
+	return false
+}
+
+// drive reports whether a word names a drive: at its beginning, or where a path may begin in it.
+func drive(word string) bool {
+	for i := 1; i < len(word); i++ {
+		if word[i] != ':' || !alpha(word[i-1]) {
+			continue
+		}
+		rooted := i+1 < len(word) && (word[i+1] == '\\' || word[i+1] == '/')
+		switch {
+		case i == 1:
+			return true
+		case rooted && word[i+1] == '\\', rooted && !alpha(word[i-2]):
+			return true
+		case !rooted && strings.IndexByte("=:+;,", word[i-2]) >= 0:
+			return true
+		}
+	}
+	return false
+}
+
+// climbs reports whether the steps of a path to the parent lead out.
+func climbs(path string, depth int) bool {
+	if !strings.Contains(path, "..") {
+		return false
+	}
+	for _, part := range strings.FieldsFunc(path, func(r rune) bool { return r == '\\' || r == '/' }) {
+		switch part {
+		case ".":
+		case "..":
+			if depth--; depth < 0 {
+				return true
+			}
+		default:
+			depth++
+		}
+	}
+	return false
+}
+
+// Depth is how many directories below the workspace a directory is that is entered from depth.
+func Depth(path string, depth int) int {
+	for _, part := range strings.FieldsFunc(path, func(r rune) bool { return r == '\\' || r == '/' }) {
+		switch part {
+		case ".":
+		case "..":
+			depth--
+		default:
+			depth++
+		}
+	}
+	return depth
+}
+
+func alpha(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' }

@@ -1,0 +1,113 @@
+package serve_test
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"strings"
+	"testing"
+
+	"github.com/hashicorp/go-hclog"
+	"google.golang.org/grpc"
+
+	"github.com/picoclaw/picoclaw/internal/serve"
+	"github.com/picoclaw/picoclaw/internal/served"
+	"github.com/picoclaw/picoclaw/sdk"
+	"github.com/picoclaw/picoclaw/sdk/guard"
+	"github.com/picoclaw/picoclaw/sdk/pluginpb"
+)
+
+func TestWhatIsWrongWithAToolIsSaid(t *testing.T) {
+	type badClaim struct {
+		P string `json:"p" claim:"execute"`
+	}
+	type claimedNumber struct {
+		N int `json:"n" claim:"read"`
+	}
+	type badDefault struct {
+		N int `json:"n" default:"many"`
+	}
+	for want, tool := range map[string]sdk.Tool{
+		"not one of read":       sdk.NewTool("t", "d", nothing[badClaim], sdk.Traits{}),
+		"which is not a string": sdk.NewTool("t", "d", nothing[claimedNumber], sdk.Traits{}),
+		"does not fit":          sdk.NewTool("t", "d", nothing[badDefault], sdk.Traits{}),
+		"must be a struct":      sdk.NewTool("t", "d", nothing[string], sdk.Traits{}),
+		"has no doc":            sdk.NewTool("t", "", nothing[struct{}], sdk.Traits{}),
+		"tool name":             sdk.NewTool("T-1", "d", nothing[struct{}], sdk.Traits{}),
+	} {
+		p := sdk.Plugin{ID: "p", Version: "1", Doc: "d", Tools: []sdk.Tool{tool}}
+		if _, err := served.Manifest(p); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("the error is %v; want it to say %q", err, want)
+		}
+	}
+}
+
+func nothing[In any](context.Context, *sdk.Request[In]) (string, error) { return "", nil }
+
+// A tool of a plugin that was not granted the workspace is refused by what it does with it; it does not fall.
+func TestAWorkspaceThatIsNotGranted(t *testing.T) {
+	for _, test := range []struct {
+		asked string
+		hint  string
+	}{
+		{sdk.ReadOnlyWorkspace, "the operator grants it with plugins.p.grants.workspace"},
+		{"", "the plugin does not ask for it: that is for its author to change"},
+	} {
+		uses := map[string]func(*sdk.Request[struct{}]) error{
+			"read":   func(r *sdk.Request[struct{}]) error { _, err := r.Workspace.ReadFile("a"); return err },
+			"write":  func(r *sdk.Request[struct{}]) error { return r.Workspace.WriteFile("a", nil) },
+			"list":   func(r *sdk.Request[struct{}]) error { _, err := r.Workspace.ReadDir("."); return err },
+			"remove": func(r *sdk.Request[struct{}]) error { return r.Workspace.RemoveEmpty("a") },
+			"scan": func(r *sdk.Request[struct{}]) error {
+				return r.Workspace.Scan(t.Context(), ".", func(string, []fs.DirEntry) ([]string, error) { return nil, nil })
+			},
+			"where it is": func(r *sdk.Request[struct{}]) error {
+				if r.Workspace.Dir() != "" || r.Workspace.MaxFileSize() != 0 {
+					return errors.New("it is somewhere")
+				}
+				_, err := r.Workspace.Abs("a")
+				return err
+			},
+		}
+		p := sdk.Plugin{ID: "p", Version: "1.0.0", Doc: "Tests.", Grants: sdk.Grants{Workspace: test.asked}}
+		for name, use := range uses {
+			p.Tools = append(p.Tools, sdk.NewTool(name, "Uses the workspace.",
+				func(_ context.Context, r *sdk.Request[struct{}]) (string, error) {
+					return "", use(r)
+				}, sdk.Traits{}))
+		}
+		s := serve.NewServer(served.Plugin(p), hclog.NewNullLogger())
+		policy := pluginpb.NewPolicy(guard.Policy{Workspace: t.TempDir(), Restrict: true})
+		if _, err := s.Configure(t.Context(), &pluginpb.ConfigureRequest{Policy: policy,
+			Grants: &pluginpb.Grants{Workspace: "none"}}); err != nil {
+			t.Fatal(err)
+		}
+		for name := range uses {
+			stream := &answers{ctx: t.Context()}
+			err := s.Call(&pluginpb.CallRequest{Tool: name, Arguments: []byte("{}")}, stream)
+			got := stream.result.GetError()
+			if err != nil || got.GetCode() != sdk.AccessDenied || got.GetRule() != "grant.workspace" ||
+				got.GetHint() != test.hint ||
+				got.GetMessage() != "access denied: plugin p is not granted the workspace" {
+				t.Errorf("%s: %v, %v", name, err, got)
+			}
+		}
+		if _, err := s.Drain(t.Context(), &pluginpb.DrainRequest{}); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// answers is a stream that keeps its call's result.
+type answers struct {
+	grpc.ServerStream
+	ctx    context.Context
+	result *pluginpb.Result
+}
+
+func (a *answers) Context() context.Context { return a.ctx }
+
+func (a *answers) Send(e *pluginpb.CallEvent) error {
+	a.result = e.GetResult()
+	return nil
+}

@@ -1,0 +1,63 @@
+package sdk
+
+import (
+	"bytes"
+	"encoding/json"
+
+	"github.com/picoclaw/picoclaw/sdk/pluginpb"
+)
+
+// Content is one block of a result: a text to read, something to look at or listen to, or a resource.
+type Content struct {
+	Text      string
+	Data      []byte // what is no text
+	MediaType string // what Data or a resource's Text is, such as "image/png"
+	URI       string // of a resource, whose contents are Text or Data; empty for the others
+}
+
+// texter is implemented by results that have a form for people.
+type texter interface{ Text() string }
+
+// contented is implemented by results that have more than a text.
+type contented interface{ Contents() []Content }
+
+// encode puts what a handler has returned on the wire. There is a result, if an empty one, beside an error too.
+func encode(out any) (*pluginpb.Result, error) {
+	switch out := out.(type) {
+	case string:
+		return &pluginpb.Result{Text: valid(out)}, nil
+	case []Content:
+		result := &pluginpb.Result{}
+		addContent(result, out)
+		return result, nil
+	}
+	var data bytes.Buffer
+	e := json.NewEncoder(&data)
+	e.SetEscapeHTML(false) // agents read it as it stands: a < has to be one
+	if err := e.Encode(out); err != nil {
+		return &pluginpb.Result{}, err
+	}
+	result := &pluginpb.Result{Structured: bytes.TrimSuffix(data.Bytes(), []byte{'\n'})}
+	if t, ok := out.(texter); ok {
+		result.Text = valid(t.Text())
+	} else {
+		result.TextIsStructured = true
+	}
+	if c, ok := out.(contented); ok {
+		addContent(result, c.Contents())
+	}
+	return result, nil
+}
+
+// addContent puts blocks behind a result's text. A single picture or sound goes where hosts have always looked for it.
+func addContent(r *pluginpb.Result, blocks []Content) {
+	if len(blocks) == 1 && blocks[0].URI == "" && blocks[0].Text == "" {
+		r.Media, r.MediaType = blocks[0].Data, blocks[0].MediaType
+		return
+	}
+	for _, b := range blocks {
+		r.Content = append(r.Content, &pluginpb.Content{
+			Text: valid(b.Text), Data: b.Data, MediaType: valid(b.MediaType), Uri: valid(b.URI),
+		})
+	}
+}

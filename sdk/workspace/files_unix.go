@@ -1,0 +1,103 @@
+//go:build unix
+
+package workspace
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// identity tells directories apart, whatever names they are reached by.
+func identity(dir *os.File) (string, error) {
+	info, err := dir.Stat()
+	if err != nil {
+		return "", err
+	}
+	if s, ok := info.Sys().(*syscall.Stat_t); ok {
+		return fmt.Sprintf("%016x:%016x", uint64(s.Dev), uint64(s.Ino)), nil //nolint:unconvert // signed on some systems
+	}
+	return dir.Name(), nil
+}
+
+// tryLock locks a file or directory for this handle, or fails with errLocked. On file systems that have no locks nobody
+// else could have one either.
+func tryLock(f *os.File) error {
+	err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+	switch {
+	case errors.Is(err, unix.EWOULDBLOCK):
+		return errLocked
+	case errors.Is(err, unix.ENOLCK), errors.Is(err, unix.ENOTSUP), errors.Is(err, unix.EBADF),
+		errors.Is(err, unix.ENOSYS):
+		return nil
+	case errors.Is(err, unix.EINTR):
+		return tryLock(f)
+	}
+	return err
+}
+
+// releaseLock ends what tryLock began.
+func releaseLock(f *os.File) { _ = unix.Flock(int(f.Fd()), unix.LOCK_UN) }
+
+// links returns how many names a file has.
+func links(info os.FileInfo) uint64 {
+	if s, ok := info.Sys().(*syscall.Stat_t); ok {
+		return uint64(s.Nlink) //nolint:unconvert // narrower on some systems
+	}
+	return 1
+}
+
+// SeveralNames tells the names of one file from those of others: id is the same for all of them. It is false for a file
+// that has one name only.
+func SeveralNames(info os.FileInfo) (id [2]uint64, ok bool) {
+	s, ok := info.Sys().(*syscall.Stat_t)
+	if !ok || s.Nlink < 2 || !info.Mode().IsRegular() {
+		return id, false
+	}
+	return [2]uint64{uint64(s.Dev), uint64(s.Ino)}, true //nolint:unconvert,gosec // other types on some systems
+}
+
+// inode returns the number that tells a file from others that come to its name later.
+func inode(info os.FileInfo) string {
+	if s, ok := info.Sys().(*syscall.Stat_t); ok {
+		return strconv.FormatUint(uint64(s.Ino), 10) //nolint:unconvert // signed on some systems
+	}
+	return ""
+}
+
+// ownerOf returns whom something belongs to.
+func ownerOf(info os.FileInfo) *Owner {
+	if s, ok := info.Sys().(*syscall.Stat_t); ok {
+		return &Owner{UID: int(s.Uid), GID: int(s.Gid)}
+	}
+	return nil
+}
+
+// entries returns the directory as a handle of its own that reads entries without looking at each. One that was opened
+// through an os.Root looks, so that a later look could not lead elsewhere; nobody here looks later.
+func entries(d *os.File) (*os.File, error) {
+	var fd int
+	var err error
+	conn, connErr := d.SyscallConn()
+	if connErr != nil {
+		return nil, connErr
+	}
+	if connErr = conn.Control(func(raw uintptr) {
+		fd, err = unix.FcntlInt(raw, unix.F_DUPFD_CLOEXEC,
+			0)
+	}); connErr != nil {
+		return nil, connErr
+	}
+	if err != nil {
+		return nil, os.NewSyscallError("fcntl", err)
+	}
+	return os.NewFile(uintptr(fd), d.Name()), nil
+}
+
+// nonblock makes opening a FIFO return at once. Regular files and directories do not block in this sense; there it only
+// spares what os does to find that out.
+const nonblock = syscall.O_NONBLOCK
