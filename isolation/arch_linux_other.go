@@ -9,7 +9,7 @@ const auditArch, foreignBit = 0, 0
 
 var archRefusedCalls, forkCalls []uint32
 
-func (*filter) guard(filterNeeds) {}
+func (callRules) guard(filterNeeds) {}
 
 const stageMachine = elf.EM_NONE
 

@@ -29,7 +29,6 @@ func newFilter(needs filterNeeds) filter {
 		return nil
 	}
 	// Each architecture has its own numbers. A call by another one's would be taken for a different call.
-	// Each architecture has its own numbers. A call by another one's would be taken for a different call.
 	f := filter{load(offsetArch)}
 	f.add(unless(auditArch, kill)...)
 	f.add(load(offsetNumber))
