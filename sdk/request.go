@@ -9,6 +9,7 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/exec"
 	"github.com/picoclaw/picoclaw/sdk/guard"
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
+	"github.com/picoclaw/picoclaw/sdk/takeback"
 	"github.com/picoclaw/picoclaw/sdk/workspace"
 )
 
@@ -37,6 +38,9 @@ type Environment struct {
 	// StateDir is a directory of the plugin's own for the agent that it serves, for what is to be there in the next run
 	// too; empty unless the plugin is granted state.
 	StateDir string
+	// Takeback is the store of what changes destroy, which undo takes them back from; zero without the grant takeback,
+	// and where the operator has switched it off.
+	Takeback takeback.Options
 	// Log writes to the host's log, and from info on to the caller's, if that asks for it.
 	Log *slog.Logger
 

@@ -6,9 +6,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/picoclaw/picoclaw/plugins/filesystem/internal/journal"
 	"github.com/picoclaw/picoclaw/sdk"
 	"github.com/picoclaw/picoclaw/sdk/guard"
+	"github.com/picoclaw/picoclaw/sdk/takeback"
 )
 
 type historyInput struct {
@@ -65,7 +65,7 @@ func history(m *memory) sdk.Tool {
 			}
 			out := historyOutput{Operations: []operation{}}
 			undone := map[string]bool{}
-			err := m.journal.Each(func(op *journal.Op) bool {
+			err := m.store.Each(func(op *takeback.Op) bool {
 				if op.Undoes != "" && !undone[op.ID] {
 					undone[op.Undoes] = true
 				}
@@ -98,9 +98,9 @@ func (m *memory) ready(env *sdk.Environment) error {
 	if err := m.open(env); err != nil {
 		return err
 	}
-	if m.journal == nil {
-		return sdk.Errorf(sdk.Conflict, "there is no journal, so nothing can be undone").
-			WithHint("plugins.filesystem.config.journal.enabled and plugins.filesystem.grants.state switch it on")
+	if m.store == nil {
+		return sdk.Errorf(sdk.Conflict, "nothing is kept of what changes destroy, so nothing can be undone").
+			WithHint("tools.undo.enabled and plugins.filesystem.grants.takeback switch it on")
 	}
 	return nil
 }
@@ -111,9 +111,9 @@ const leadsOut = "its place leads out of the workspace now"
 // strayed returns the path of an operation that was in the workspace and leads out of it now, by a link that somebody
 // has put in its way; "" if there is none. It is the agent's all the same: an older operation must not be taken for its
 // last.
-func strayed(env *sdk.Environment, op *journal.Op) string {
+func strayed(env *sdk.Environment, op *takeback.Op) string {
 	for _, step := range op.Steps {
-		if step.Action == journal.Tidy {
+		if step.Action == takeback.Tidy {
 			continue // above another
 		}
 		for _, path := range []string{step.Path, step.From} {
@@ -127,9 +127,9 @@ func strayed(env *sdk.Environment, op *journal.Op) string {
 
 // permitted reports whether the policy opens what an operation was about: an agent whose policy was narrowed since, or
 // a child of it, has no business with the rest.
-func permitted(env *sdk.Environment, op *journal.Op) bool {
+func permitted(env *sdk.Environment, op *takeback.Op) bool {
 	for _, step := range op.Steps {
-		if step.Action == journal.Tidy {
+		if step.Action == takeback.Tidy {
 			continue // above another
 		}
 		for _, path := range []string{step.Path, step.From} {
@@ -143,7 +143,7 @@ func permitted(env *sdk.Environment, op *journal.Op) bool {
 
 // decided is what the policy says of putting something back at a path. A link is put back, or taken away, itself: where
 // it points to is no matter.
-func decided(env *sdk.Environment, op *journal.Op, path string) guard.Decision {
+func decided(env *sdk.Environment, op *takeback.Op, path string) guard.Decision {
 	access := guard.Write
 	for _, step := range op.Steps {
 		if (step.Path == path || step.From == path) && (step.Before == stateLink || step.After == stateLink) {

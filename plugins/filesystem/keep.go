@@ -9,29 +9,29 @@ import (
 	"os"
 	"slices"
 
-	"github.com/picoclaw/picoclaw/plugins/filesystem/internal/journal"
 	"github.com/picoclaw/picoclaw/plugins/filesystem/internal/versions"
+	"github.com/picoclaw/picoclaw/sdk/takeback"
 	"github.com/picoclaw/picoclaw/sdk/workspace"
 )
 
 // keep writes what a change is about to destroy into the journal. What is too large for it is changed all the same: the
 // outcome says so.
 func (m *memory) keep(ctx context.Context, out *outcomes, c change, changed []workspace.Changed) error {
-	if m.journal == nil {
+	if m.store == nil {
 		return nil
 	}
-	op := journal.Op{Tool: c.tool}
+	op := takeback.Op{Tool: c.tool}
 	for i, f := range changed {
 		after := out.Files[i].Etag
-		step := journal.Step{Path: f.Old.Path, After: after}
+		step := takeback.Step{Path: f.Old.Path, After: after}
 		switch {
 		case !f.Old.Exists():
-			step.Action = journal.Remove
+			step.Action = takeback.Remove
 		case len(changed) == 1 && c.edits[0].added:
 			modified := f.Old.Info.ModTime()
-			step.Action, step.Size, step.Modified = journal.Shrink, f.Old.Info.Size(), &modified
+			step.Action, step.Size, step.Modified = takeback.Shrink, f.Old.Info.Size(), &modified
 		default:
-			step.Action, step.Blob = journal.Restore, fmt.Sprint(i)
+			step.Action, step.Blob = takeback.Restore, fmt.Sprint(i)
 		}
 		if f.Old.Exists() {
 			state, err := stateOfOld(ctx, f.Old, mostCompared)
@@ -44,9 +44,9 @@ func (m *memory) keep(ctx context.Context, out *outcomes, c change, changed []wo
 	}
 	op.Steps = append(op.Steps, tidying(changed)...)
 	op.Summary = summarize(c.tool, changed)
-	return m.write(op, &out.Undo, &out.Notes, func(w *journal.Writer) error {
+	return m.write(op, &out.Undo, &out.Notes, func(w *takeback.Writer) error {
 		for i, f := range changed {
-			if op.Steps[i].Action != journal.Restore {
+			if op.Steps[i].Action != takeback.Restore {
 				continue
 			}
 			if err := w.Keep(op.Steps[i].Blob, ".", f.Old.Info, "", f.Old.Reader()); err != nil {
@@ -58,17 +58,17 @@ func (m *memory) keep(ctx context.Context, out *outcomes, c change, changed []wo
 }
 
 // tidying are the steps that delete the directories that were made for files, the innermost first.
-func tidying(changed []workspace.Changed) []journal.Step {
-	var steps []journal.Step
+func tidying(changed []workspace.Changed) []takeback.Step {
+	var steps []takeback.Step
 	for _, f := range changed {
 		for _, dir := range slices.Backward(f.Dirs) {
-			step := journal.Step{Action: journal.Tidy, Path: dir}
+			step := takeback.Step{Action: takeback.Tidy, Path: dir}
 			if !slices.Contains(steps, step) {
 				steps = append(steps, step)
 			}
 		}
 	}
-	slices.SortStableFunc(steps, func(a, b journal.Step) int { return len(b.Path) - len(a.Path) })
+	slices.SortStableFunc(steps, func(a, b takeback.Step) int { return len(b.Path) - len(a.Path) })
 	return steps
 }
 
@@ -86,8 +86,8 @@ func summarize(tool string, changed []workspace.Changed) string {
 
 // write writes an operation with what it keeps. An operation that is too large for the journal, and one that can't be
 // written because there is no room, is not kept: id is empty then, and a note says why.
-func (m *memory) write(op journal.Op, id *string, notes *[]string, keep func(*journal.Writer) error) error {
-	w, err := m.journal.Begin(op)
+func (m *memory) write(op takeback.Op, id *string, notes *[]string, keep func(*takeback.Writer) error) error {
+	w, err := m.store.Begin(op)
 	if err == nil {
 		if err = keep(w); err == nil {
 			err = w.Commit()
@@ -111,26 +111,26 @@ func (m *memory) write(op journal.Op, id *string, notes *[]string, keep func(*jo
 }
 
 // writeUnkept writes down that an operation was done that can't be undone, and why.
-func (m *memory) writeUnkept(op journal.Op, why error, notes *[]string) {
+func (m *memory) writeUnkept(op takeback.Op, why error, notes *[]string) {
 	*notes = append(*notes, fmt.Sprintf("this can't be undone: %v", why))
 	op.Missing = why.Error()
 	for i := range op.Steps {
 		op.Steps[i].Blob = "" // what the operation was about still says whose it is
 	}
-	if w, err := m.journal.Begin(op); err == nil {
+	if w, err := m.store.Begin(op); err == nil {
 		_ = w.Commit() // history says at least that it was done
 	}
 }
 
 // drop forgets an operation that did not take place, as its error says.
 func (m *memory) drop(id string, err error) {
-	if id != "" && m.journal != nil && workspace.Untouched(err) {
-		_ = m.journal.Drop(id)
+	if id != "" && m.store != nil && workspace.Untouched(err) {
+		_ = m.store.Drop(id)
 	}
 }
 
 // keepTree writes a tree into an operation.
-func keepTree(ctx context.Context, w *journal.Writer, blob string, tree *workspace.Tree) error {
+func keepTree(ctx context.Context, w *takeback.Writer, blob string, tree *workspace.Tree) error {
 	first := map[[2]uint64]string{} // the name under which a file with several is kept
 	return tree.Walk(func(e *workspace.Entry) error {
 		if err := ctx.Err(); err != nil {
@@ -180,13 +180,13 @@ func attributesOf(f *os.File) map[string]string {
 }
 
 // kept finds contents in the journal by their etag.
-func kept(j *journal.Journal, etag string) (data []byte, ok bool) {
-	_ = j.Each(func(op *journal.Op) bool {
+func kept(j *takeback.Store, etag string) (data []byte, ok bool) {
+	_ = j.Each(func(op *takeback.Op) bool {
 		for _, step := range op.Steps {
 			if step.Before != etag || step.Blob == "" {
 				continue
 			}
-			_ = j.Blob(op.ID, step.Blob, func(k journal.Kept) error {
+			_ = j.Blob(op.ID, step.Blob, func(k takeback.Kept) error {
 				if k.Name == "." && k.Header.Size <= mostDiffable {
 					data, _ = io.ReadAll(k.Contents)
 					ok = versions.Etag(data) == etag

@@ -25,8 +25,7 @@ func newPlugin() sdk.Plugin {
 		ID:      "filesystem",
 		Version: version,
 		Doc:     "Reads, writes, lists and edits files in the workspace.",
-		Grants:  sdk.Grants{Workspace: sdk.WorkspaceAccess, State: true},
-		Config:  settings{},
+		Grants:  sdk.Grants{Workspace: sdk.WorkspaceAccess, State: true, Takeback: true},
 		Tools: []sdk.Tool{
 			readFile(m), writeFile(m), listDir(), editFile(m), appendFile(m),
 			read(m), write(m), edit(m), insert(m), ls(),

@@ -8,8 +8,8 @@ import (
 	"path/filepath"
 	"sort"
 
-	"github.com/picoclaw/picoclaw/plugins/filesystem/internal/journal"
 	"github.com/picoclaw/picoclaw/sdk"
+	"github.com/picoclaw/picoclaw/sdk/takeback"
 	"github.com/picoclaw/picoclaw/sdk/workspace"
 )
 
@@ -49,17 +49,17 @@ func mkdir(m *memory) sdk.Tool {
 				path = real // to be told, no more
 			}
 			out := mkdirOutput{Path: path, Created: made}
-			if !made || m.journal == nil {
+			if !made || m.store == nil {
 				return out, nil
 			}
-			steps := []journal.Step{{Action: journal.Remove, Path: path, After: stateEmpty()}}
+			steps := []takeback.Step{{Action: takeback.Remove, Path: path, After: stateEmpty()}}
 			for dir := filepath.Dir(path); parents > 0; dir, parents = filepath.Dir(dir), parents-1 {
-				steps = append(steps, journal.Step{Action: journal.Tidy, Path: dir})
+				steps = append(steps, takeback.Step{Action: takeback.Tidy, Path: dir})
 			}
 			var notes []string
-			return out, m.write(journal.Op{
+			return out, m.write(takeback.Op{
 				Tool: "mkdir", Summary: fmt.Sprintf("mkdir: made %s", path), Steps: steps,
-			}, &out.Undo, &notes, func(*journal.Writer) error { return nil })
+			}, &out.Undo, &notes, func(*takeback.Writer) error { return nil })
 		},
 		sdk.Traits{
 			Idempotent: true, Sets: []string{picoclawSet, moduleSet},

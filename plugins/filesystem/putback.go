@@ -10,14 +10,14 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/picoclaw/picoclaw/plugins/filesystem/internal/journal"
 	"github.com/picoclaw/picoclaw/plugins/filesystem/internal/versions"
 	"github.com/picoclaw/picoclaw/sdk"
+	"github.com/picoclaw/picoclaw/sdk/takeback"
 	"github.com/picoclaw/picoclaw/sdk/workspace"
 )
 
 // shrink cuts off what was added to the end.
-func (r *restoring) shrink(step journal.Step) error {
+func (r *restoring) shrink(step takeback.Step) error {
 	var meta *workspace.Meta
 	if step.Modified != nil {
 		meta = &workspace.Meta{}
@@ -40,10 +40,10 @@ func (r *restoring) shrink(step journal.Step) error {
 }
 
 // restore puts back what was kept: all of a directory, or nothing.
-func (r *restoring) restore(ctx context.Context, op *journal.Op, step journal.Step) error {
+func (r *restoring) restore(ctx context.Context, op *takeback.Op, step takeback.Step) error {
 	w := r.env.Workspace
-	var top *journal.Kept
-	err := r.m.journal.Blob(op.ID, step.Blob, func(k journal.Kept) error {
+	var top *takeback.Kept
+	err := r.m.store.Blob(op.ID, step.Blob, func(k takeback.Kept) error {
 		if top == nil {
 			top = &k
 		}
@@ -80,7 +80,7 @@ func (r *restoring) restore(ctx context.Context, op *journal.Op, step journal.St
 
 var errLooked = errors.New("it has been looked at")
 
-func (r *restoring) restoreDir(ctx context.Context, op *journal.Op, step journal.Step, top *journal.Kept) error {
+func (r *restoring) restoreDir(ctx context.Context, op *takeback.Op, step takeback.Step, top *takeback.Kept) error {
 	w := r.env.Workspace
 	if _, err := r.clear(ctx, step.Path, top.Header.FileInfo()); err != nil {
 		return err
@@ -91,7 +91,7 @@ func (r *restoring) restoreDir(ctx context.Context, op *journal.Op, step journal
 		}
 	}
 	return w.Build(step.Path, metaOf(*top), func(b *workspace.Building) error {
-		return r.m.journal.Blob(op.ID, step.Blob, func(k journal.Kept) error {
+		return r.m.store.Blob(op.ID, step.Blob, func(k takeback.Kept) error {
 			if err := ctx.Err(); err != nil {
 				return err
 			}
@@ -117,7 +117,7 @@ func (r *restoring) restoreDir(ctx context.Context, op *journal.Op, step journal
 const nobody = 65534
 
 // metaOf returns what something was besides its contents.
-func metaOf(k journal.Kept) workspace.Meta {
+func metaOf(k takeback.Kept) workspace.Meta {
 	h := k.Header
 	meta := workspace.Meta{Mode: h.FileInfo().Mode(), Modified: h.ModTime, Attributes: k.Attributes()}
 	if h.Uid != nobody && h.Gid != nobody {

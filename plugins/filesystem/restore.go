@@ -8,9 +8,9 @@ import (
 	"io/fs"
 	"slices"
 
-	"github.com/picoclaw/picoclaw/plugins/filesystem/internal/journal"
 	"github.com/picoclaw/picoclaw/sdk"
 	"github.com/picoclaw/picoclaw/sdk/guard"
+	"github.com/picoclaw/picoclaw/sdk/takeback"
 	"github.com/picoclaw/picoclaw/sdk/workspace"
 )
 
@@ -42,23 +42,23 @@ func (r *restoring) at(ctx context.Context, name, with string) (survey, error) {
 
 // neverHappened reports whether the files are as they were before: the process was killed between writing the journal
 // and the change.
-func (r *restoring) neverHappened(ctx context.Context, op *journal.Op) bool {
+func (r *restoring) neverHappened(ctx context.Context, op *takeback.Op) bool {
 	if op.Missing != "" || len(op.Steps) == 0 {
 		return false
 	}
 	for _, step := range op.Steps {
 		before, where := step.Before, step.Path
 		switch step.Action {
-		case journal.Tidy:
+		case takeback.Tidy:
 			continue
-		case journal.Remove:
+		case takeback.Remove:
 			before = absent
-		case journal.Move:
+		case takeback.Move:
 			before, where = absent, step.From
 			if len(op.Steps) > 1 {
 				return false // something was there before; it can't be told apart
 			}
-		case journal.Restore, journal.Shrink:
+		case takeback.Restore, takeback.Shrink:
 		}
 		if now, err := r.at(ctx, where, before); err != nil || now.state != before || now.state == step.After {
 			return false
@@ -68,7 +68,7 @@ func (r *restoring) neverHappened(ctx context.Context, op *journal.Op) bool {
 }
 
 // undo takes an operation back, if the files are still what it left, and writes down how to do it again.
-func (r *restoring) undo(ctx context.Context, op *journal.Op) (undoOutput, error) {
+func (r *restoring) undo(ctx context.Context, op *takeback.Op) (undoOutput, error) {
 	if err := r.check(ctx, op); err != nil {
 		return undoOutput{}, err
 	}
@@ -85,7 +85,7 @@ func (r *restoring) undo(ctx context.Context, op *journal.Op) (undoOutput, error
 		if err := ctx.Err(); err != nil {
 			return out, sdk.Errorf(sdk.Cancelled, "undo was cancelled; of its steps %d of %d are done", i, len(op.Steps))
 		}
-		if step.Action == journal.Tidy && i > 0 && op.Steps[i-1].Action == journal.Tidy {
+		if step.Action == takeback.Tidy && i > 0 && op.Steps[i-1].Action == takeback.Tidy {
 			continue // with the first of them
 		}
 		if err := r.step(ctx, op, i); err != nil {
@@ -97,7 +97,7 @@ func (r *restoring) undo(ctx context.Context, op *journal.Op) (undoOutput, error
 			}
 			return out, failure(fmt.Sprintf("undo step %d of %d", i+1, len(op.Steps)), err)
 		}
-		if step.Action != journal.Tidy {
+		if step.Action != takeback.Tidy {
 			out.Paths = append(out.Paths, step.Path)
 		}
 	}
@@ -108,16 +108,16 @@ func (r *restoring) undo(ctx context.Context, op *journal.Op) (undoOutput, error
 }
 
 // check compares what is there with what the operation left.
-func (r *restoring) check(ctx context.Context, op *journal.Op) error {
+func (r *restoring) check(ctx context.Context, op *takeback.Op) error {
 	if len(op.Steps) == 0 {
 		return sdk.Errorf(sdk.Conflict, "%s can't be undone", op.ID)
 	}
 	for i, step := range op.Steps {
-		if i > 0 && step.After == absent || step.Action == journal.Tidy {
+		if i > 0 && step.After == absent || step.Action == takeback.Tidy {
 			continue // the step before makes room
 		}
 		where := step.Path
-		if step.Action == journal.Move {
+		if step.Action == takeback.Move {
 			where = step.From
 		}
 		now, err := r.at(ctx, where, step.After)
@@ -128,13 +128,13 @@ func (r *restoring) check(ctx context.Context, op *journal.Op) error {
 			return sdk.Errorf(sdk.Conflict, "%s has changed since %s (%s); nothing was undone", shown(where), op.ID, op.Summary).
 				WithHint("force takes it back all the same, and keeps what is there now")
 		}
-		if step.Action == journal.Remove && isSampled(now.state) && !r.force {
+		if step.Action == takeback.Remove && isSampled(now.state) && !r.force {
 			return sdk.Errorf(sdk.Conflict, "%s is too long to tell whether it has changed since %s (%s); nothing was undone",
 				shown(where), op.ID, op.Summary).
 				WithHint("force takes it back all the same, and deletes what is there now")
 		}
-		if step.Action != journal.Move || slices.ContainsFunc(op.Steps[:i],
-			func(s journal.Step) bool { return s.Path == step.Path }) {
+		if step.Action != takeback.Move || slices.ContainsFunc(op.Steps[:i],
+			func(s takeback.Step) bool { return s.Path == step.Path }) {
 			continue
 		}
 		if now, err := r.at(ctx, step.Path, absent); err != nil || now.state != absent {
@@ -146,16 +146,16 @@ func (r *restoring) check(ctx context.Context, op *journal.Op) error {
 }
 
 // opposite makes the operation that undoing is, with what it destroys.
-func (r *restoring) opposite(ctx context.Context, op *journal.Op) (journal.Op, func(*journal.Writer) error, error) {
-	again := journal.Op{Tool: "undo", Summary: "undo of " + op.Summary, Undoes: op.ID}
+func (r *restoring) opposite(ctx context.Context, op *takeback.Op) (takeback.Op, func(*takeback.Writer) error, error) {
+	again := takeback.Op{Tool: "undo", Summary: "undo of " + op.Summary, Undoes: op.ID}
 	type kept struct{ blob, path string }
 	var keeps []kept
 	for i, step := range op.Steps {
-		if step.Action == journal.Tidy {
+		if step.Action == takeback.Tidy {
 			continue // what is put back there makes its directories
 		}
-		if step.Action == journal.Move {
-			again.Steps = append(again.Steps, journal.Step{Action: journal.Move, Path: step.From, From: step.Path,
+		if step.Action == takeback.Move {
+			again.Steps = append(again.Steps, takeback.Step{Action: takeback.Move, Path: step.From, From: step.Path,
 				After: step.After})
 			continue
 		}
@@ -163,22 +163,22 @@ func (r *restoring) opposite(ctx context.Context, op *journal.Op) (journal.Op, f
 		if err != nil {
 			return again, nil, failure("undo", err)
 		}
-		back := now.step(journal.Step{Action: journal.Restore, Path: step.Path, After: cmp.Or(step.Undone, step.Before)})
+		back := now.step(takeback.Step{Action: takeback.Restore, Path: step.Path, After: cmp.Or(step.Undone, step.Before)})
 		again.Lost = append(again.Lost, now.lost...)
 		switch {
 		case i > 0 && step.After == absent, now.state == absent, now.whole:
-			back.Action = journal.Remove
+			back.Action = takeback.Remove
 		default:
 			back.Blob = fmt.Sprint(i)
 			keeps = append(keeps, kept{back.Blob, step.Path})
 		}
-		if step.Action == journal.Remove {
+		if step.Action == takeback.Remove {
 			back.After = absent
 		}
 		again.Steps = append(again.Steps, back)
 	}
 	slices.Reverse(again.Steps)
-	return again, func(w *journal.Writer) error {
+	return again, func(w *takeback.Writer) error {
 		for _, k := range keeps {
 			err := r.env.Workspace.Look(guard.Write, k.path, func(tree *workspace.Tree) error {
 				return keepTree(ctx, w, k.blob,
@@ -193,26 +193,26 @@ func (r *restoring) opposite(ctx context.Context, op *journal.Op) (journal.Op, f
 }
 
 // step takes one part back, or all the directories that are to be tidied up in a row.
-func (r *restoring) step(ctx context.Context, op *journal.Op, i int) error {
+func (r *restoring) step(ctx context.Context, op *takeback.Op, i int) error {
 	w, step := r.env.Workspace, op.Steps[i]
 	switch step.Action {
-	case journal.Move:
+	case takeback.Move:
 		return w.Move(step.From, step.Path, workspace.TransferOptions{})
-	case journal.Remove:
+	case takeback.Remove:
 		err := w.Remove(ctx, step.Path, true, nil)
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil
 		}
 		return err
-	case journal.Tidy:
+	case takeback.Tidy:
 		var row []string
-		for ; i < len(op.Steps) && op.Steps[i].Action == journal.Tidy; i++ {
+		for ; i < len(op.Steps) && op.Steps[i].Action == takeback.Tidy; i++ {
 			row = append(row, op.Steps[i].Path)
 		}
 		return w.RemoveEmpty(row...)
-	case journal.Shrink:
+	case takeback.Shrink:
 		return r.shrink(step)
-	case journal.Restore:
+	case takeback.Restore:
 		return r.restore(ctx, op, step)
 	}
 	return fmt.Errorf("the journal asks for %q, which is not known", step.Action)

@@ -5,8 +5,8 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/picoclaw/picoclaw/plugins/filesystem/internal/journal"
 	"github.com/picoclaw/picoclaw/sdk"
+	"github.com/picoclaw/picoclaw/sdk/takeback"
 	"github.com/picoclaw/picoclaw/sdk/workspace"
 )
 
@@ -61,17 +61,17 @@ func rm(m *memory) sdk.Tool {
 
 // keepDoomed writes what is about to be deleted into the journal.
 func (m *memory) keepDoomed(ctx context.Context, doomed *workspace.Tree, out *rmOutput) error {
-	if m.journal == nil {
+	if m.store == nil {
 		return nil
 	}
 	before, err := look(ctx, doomed, mostCompared)
 	if err != nil {
 		return err
 	}
-	op := journal.Op{
+	op := takeback.Op{
 		Tool:    "rm",
 		Summary: fmt.Sprintf("rm: deleted %s %s", kind(doomed.Info), doomed.Path),
-		Steps: []journal.Step{before.step(journal.Step{Action: journal.Restore, Path: doomed.Path, Blob: "0",
+		Steps: []takeback.Step{before.step(takeback.Step{Action: takeback.Restore, Path: doomed.Path, Blob: "0",
 			After: absent})},
 		Lost: before.lost,
 	}
@@ -80,5 +80,5 @@ func (m *memory) keepDoomed(ctx context.Context, doomed *workspace.Tree, out *rm
 		return nil
 	}
 	out.Notes = append(out.Notes, losses(willBeLost, before.lost)...)
-	return m.write(op, &out.Undo, &out.Notes, func(w *journal.Writer) error { return keepTree(ctx, w, "0", doomed) })
+	return m.write(op, &out.Undo, &out.Notes, func(w *takeback.Writer) error { return keepTree(ctx, w, "0", doomed) })
 }

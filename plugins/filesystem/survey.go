@@ -8,8 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/picoclaw/picoclaw/plugins/filesystem/internal/journal"
 	"github.com/picoclaw/picoclaw/plugins/filesystem/internal/versions"
+	"github.com/picoclaw/picoclaw/sdk/takeback"
 	"github.com/picoclaw/picoclaw/sdk/workspace"
 )
 
@@ -32,7 +32,7 @@ type survey struct {
 }
 
 // step makes a survey a part of an operation.
-func (s *survey) step(step journal.Step) journal.Step {
+func (s *survey) step(step takeback.Step) takeback.Step {
 	step.Before, step.Undone = s.state, s.undone
 	return step
 }

@@ -5,8 +5,8 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/picoclaw/picoclaw/plugins/filesystem/internal/journal"
 	"github.com/picoclaw/picoclaw/sdk"
+	"github.com/picoclaw/picoclaw/sdk/takeback"
 	"github.com/picoclaw/picoclaw/sdk/workspace"
 )
 
@@ -33,7 +33,7 @@ func (t *transferring) last(ctx context.Context, env *sdk.Environment, m *memory
 		if err := m.matches(ctx, env, w.Source, t.ifMatch, t.doing); err != nil {
 			return err
 		}
-		if m.journal == nil {
+		if m.store == nil {
 			return nil
 		}
 		read := int64(mostCompared)
@@ -44,13 +44,13 @@ func (t *transferring) last(ctx context.Context, env *sdk.Environment, m *memory
 		if err != nil {
 			return err
 		}
-		back := journal.Step{Action: journal.Remove, Path: w.Destination, After: source.state}
+		back := takeback.Step{Action: takeback.Remove, Path: w.Destination, After: source.state}
 		if t.tool == "mv" {
-			back = journal.Step{Action: journal.Move, Path: w.Source.Path, From: w.Destination, After: source.state}
+			back = takeback.Step{Action: takeback.Move, Path: w.Source.Path, From: w.Destination, After: source.state}
 		}
-		op := journal.Op{
+		op := takeback.Op{
 			Tool: t.tool, Summary: fmt.Sprintf("%s: %s to %s", t.tool, w.Source.Path, w.Destination),
-			Steps: []journal.Step{back},
+			Steps: []takeback.Step{back},
 		}
 		replaced, err := look(ctx, w.Replaced, mostCompared)
 		if err != nil {
@@ -59,15 +59,15 @@ func (t *transferring) last(ctx context.Context, env *sdk.Environment, m *memory
 		op.Lost = replaced.lost
 		t.out.Notes = append(t.out.Notes, losses(willBeLost, replaced.lost)...)
 		if w.Replaced == nil || replaced.whole {
-			return m.write(op, &t.out.Undo, &t.out.Notes, func(*journal.Writer) error { return nil })
+			return m.write(op, &t.out.Undo, &t.out.Notes, func(*takeback.Writer) error { return nil })
 		}
-		restore := replaced.step(journal.Step{Action: journal.Restore, Path: w.Destination, Blob: "0", After: absent})
+		restore := replaced.step(takeback.Step{Action: takeback.Restore, Path: w.Destination, Blob: "0", After: absent})
 		op.Steps = append(op.Steps, restore)
 		if t.tool == "cp" {
 			restore.After = source.state
-			op.Steps = []journal.Step{restore}
+			op.Steps = []takeback.Step{restore}
 		}
-		return m.write(op, &t.out.Undo, &t.out.Notes, func(jw *journal.Writer) error {
+		return m.write(op, &t.out.Undo, &t.out.Notes, func(jw *takeback.Writer) error {
 			return keepTree(ctx, jw, "0",
 				w.Replaced)
 		})

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/picoclaw/picoclaw/plugins/filesystem/internal/journal"
 	"github.com/picoclaw/picoclaw/sdk"
+	"github.com/picoclaw/picoclaw/sdk/takeback"
 )
 
 type undoInput struct {
@@ -51,18 +51,18 @@ func undo(m *memory) sdk.Tool {
 }
 
 // choose finds the operation that is meant: the last that was not taken back and did take place.
-func (r *restoring) choose(ctx context.Context, id string) (*journal.Op, error) {
+func (r *restoring) choose(ctx context.Context, id string) (*takeback.Op, error) {
 	if id != "" {
-		op, err := r.m.journal.Op(id)
+		op, err := r.m.store.Op(id)
 		if err != nil {
 			return nil, sdk.Errorf(sdk.NotFound, "%v", err)
 		}
 		return op, undoable(op)
 	}
-	var last *journal.Op
+	var last *takeback.Op
 	var out string // where it leads out
 	undone := map[string]bool{}
-	err := r.m.journal.Each(func(op *journal.Op) bool {
+	err := r.m.store.Each(func(op *takeback.Op) bool {
 		if op.Undoes != "" && !undone[op.ID] {
 			undone[op.Undoes] = true
 		}
@@ -89,7 +89,7 @@ func (r *restoring) choose(ctx context.Context, id string) (*journal.Op, error) 
 	return last, undoable(last)
 }
 
-func undoable(op *journal.Op) error {
+func undoable(op *takeback.Op) error {
 	if op.Missing == "" {
 		return nil
 	}

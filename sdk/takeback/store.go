@@ -1,16 +1,16 @@
-// Package journal keeps what changes to files destroy, so that they can be taken back.
+// Package takeback keeps what changes to files destroy, so that they can be taken back.
 //
-// A journal is a directory of tar archives. Each operation has a folder of its own in one of them, named by its id: its
+// A store is a directory of tar archives. Each operation has a folder of its own in one of them, named by its id: its
 // first member, op.json, says what was done and how to undo it, and the others are what was there before. Nothing in it
 // needs this program to be read: `tar xf` gives the bytes back. A process adds small operations to one archive, with a
-// single write each, and gives a large one an archive of its own. Several processes may use one journal.
+// single write each, and gives a large one an archive of its own. Several processes may use one store.
 //
-// The journal is bounded in size and age. It is written before the change that it is about, and not forced onto the
+// The store is bounded in size and age. It is written before the change that it is about, and not forced onto the
 // disk: it survives a killed process, and a machine that loses power may lose its last entries, but no change.
 //
-// The package reads and writes the journal's own directory only. What to keep comes from its caller and goes back to
+// The package writes to the store's own directory only. What to keep comes from its caller and goes back to
 // its caller; it must not know of workspaces, policies or tools.
-package journal
+package takeback
 
 import (
 	"cmp"
@@ -25,9 +25,9 @@ import (
 	"time"
 )
 
-// The bounds of a journal that sets none.
+// The bounds of a store that sets none.
 const (
-	DefaultMaxBytes = 256 << 20
+	DefaultMaxBytes = 2 << 30
 	DefaultMaxAge   = 30 * 24 * time.Hour
 )
 
@@ -40,14 +40,15 @@ const (
 	suffix       = ".tar"
 )
 
-// Options bound a journal.
+// Options say where a store is, and bound it.
 type Options struct {
+	Dir      string        // absolute; empty for no store
 	MaxBytes int64         // of all operations; DefaultMaxBytes if zero
 	MaxAge   time.Duration // of an operation; DefaultMaxAge if zero
 }
 
-// Journal is a directory of operations. It may be used concurrently.
-type Journal struct {
+// Store is a directory of operations. It may be used concurrently.
+type Store struct {
 	dir     string
 	options Options
 	pruning sync.WaitGroup
@@ -60,18 +61,18 @@ type Journal struct {
 	added   int64 // bytes, since the bounds were looked at
 }
 
-// Open opens the journal in a directory, which is made if it is missing.
-func Open(dir string, o Options) (*Journal, error) {
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, fmt.Errorf("open the journal: %w", err)
+// Open opens a store, whose directory is made if it is missing.
+func Open(o Options) (*Store, error) {
+	if err := os.MkdirAll(o.Dir, 0o700); err != nil {
+		return nil, fmt.Errorf("open the store of changes: %w", err)
 	}
 	o.MaxBytes = cmp.Or(o.MaxBytes, DefaultMaxBytes)
 	o.MaxAge = cmp.Or(o.MaxAge, DefaultMaxAge)
-	return &Journal{dir: dir, options: o}, nil
+	return &Store{dir: o.Dir, options: o}, nil
 }
 
 // Close ends the journal's use by this process.
-func (j *Journal) Close() {
+func (j *Store) Close() {
 	j.pruning.Wait()
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -81,10 +82,10 @@ func (j *Journal) Close() {
 }
 
 // MaxOperation is how many bytes one operation may keep.
-func (j *Journal) MaxOperation() int64 { return j.options.MaxBytes / largestShare }
+func (j *Store) MaxOperation() int64 { return j.options.MaxBytes / largestShare }
 
 // newID makes the id of an operation: the time, so that ids sort, and something random, so that processes differ.
-func (j *Journal) newID() string {
+func (j *Store) newID() string {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.last = max(time.Now().UnixNano(), j.last+1)
@@ -93,12 +94,12 @@ func (j *Journal) newID() string {
 }
 
 // create makes an archive that begins with an operation.
-func (j *Journal) create(id string) (*os.File, error) {
+func (j *Store) create(id string) (*os.File, error) {
 	return os.OpenFile(filepath.Join(j.dir, id+suffix), os.O_WRONLY|os.O_CREATE|os.O_EXCL|os.O_APPEND, 0o600)
 }
 
 // add adds the members of a small operation to the current archive.
-func (j *Journal) add(id string, members []byte) error {
+func (j *Store) add(id string, members []byte) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if j.current != nil && j.size+int64(len(members)) > j.share() {
@@ -130,7 +131,7 @@ func (j *Journal) add(id string, members []byte) error {
 }
 
 // end ends the current archive.
-func (j *Journal) end() {
+func (j *Store) end() {
 	_ = j.current.Close()
 	j.current = nil
 }

@@ -1,4 +1,4 @@
-package journal
+package takeback
 
 import (
 	"cmp"
@@ -13,17 +13,17 @@ import (
 
 // share is how long an archive of several operations may be, and how much is written before the bounds are looked at
 // again.
-func (j *Journal) share() int64 { return min(fullArchive, j.options.MaxBytes/archiveShare) }
+func (j *Store) share() int64 { return min(fullArchive, j.options.MaxBytes/archiveShare) }
 
 // wrote counts an operation that has an archive of its own.
-func (j *Journal) wrote(bytes int64) {
+func (j *Store) wrote(bytes int64) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.count(bytes)
 }
 
 // count counts what was written, and looks at the bounds now and then, beside the calls. The lock is held.
-func (j *Journal) count(bytes int64) {
+func (j *Store) count(bytes int64) {
 	j.writes++
 	if j.added += bytes; j.added > j.share() || j.writes%pruneEvery == 1 {
 		j.added = 0
@@ -38,7 +38,7 @@ type archive struct {
 }
 
 // archives returns the files of the journal, the one that was written last first.
-func (j *Journal) archives() ([]archive, error) {
+func (j *Store) archives() ([]archive, error) {
 	entries, err := os.ReadDir(j.dir)
 	if err != nil {
 		return nil, fmt.Errorf("read the journal: %w", err)
@@ -58,7 +58,7 @@ func (j *Journal) archives() ([]archive, error) {
 
 // prune deletes the oldest archives until the journal is within its bounds, with room for what is written until the
 // next time.
-func (j *Journal) prune() {
+func (j *Store) prune() {
 	all, err := j.archives()
 	if err != nil {
 		return

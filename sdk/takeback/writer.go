@@ -1,4 +1,4 @@
-package journal
+package takeback
 
 import (
 	"archive/tar"
@@ -23,7 +23,7 @@ const (
 // Writer writes one operation.
 type Writer struct {
 	op   Op
-	j    *Journal
+	j    *Store
 	out  spill
 	tar  *tar.Writer
 	left int64
@@ -37,7 +37,7 @@ func (e *TooLarge) Error() string {
 }
 
 // Begin begins an operation. ID and Time are filled in. End it with Commit or Abort.
-func (j *Journal) Begin(op Op) (*Writer, error) {
+func (j *Store) Begin(op Op) (*Writer, error) {
 	op.Time = time.Now().UTC().Truncate(time.Millisecond)
 	op.ID = j.newID()
 	w := &Writer{op: op, j: j, left: j.MaxOperation()}
@@ -152,7 +152,7 @@ func (w *Writer) Commit() error {
 func (w *Writer) Abort() error { return w.out.discard() }
 
 // Drop says that a complete operation did not take place after all.
-func (j *Journal) Drop(id string) error {
+func (j *Store) Drop(id string) error {
 	var out bytes.Buffer
 	archive := tar.NewWriter(&out)
 	h := &tar.Header{Name: path.Join(id, droppedMember), Typeflag: tar.TypeReg, Mode: 0o600}

@@ -1,4 +1,4 @@
-package journal
+package takeback
 
 import (
 	"archive/tar"
@@ -14,9 +14,10 @@ import (
 	"time"
 )
 
-func open(t *testing.T, dir string, o Options) *Journal {
+func open(t *testing.T, dir string, o Options) *Store {
 	t.Helper()
-	j, err := Open(dir, o)
+	o.Dir = dir
+	j, err := Open(o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -25,7 +26,7 @@ func open(t *testing.T, dir string, o Options) *Journal {
 }
 
 // keep writes an operation that keeps one file.
-func keep(t *testing.T, j *Journal, summary string, contents []byte) string {
+func keep(t *testing.T, j *Store, summary string, contents []byte) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "f")
 	if err := os.WriteFile(path, contents, 0o640); err != nil {
@@ -48,7 +49,7 @@ func keep(t *testing.T, j *Journal, summary string, contents []byte) string {
 	return w.ID()
 }
 
-func summaries(t *testing.T, j *Journal) []string {
+func summaries(t *testing.T, j *Store) []string {
 	t.Helper()
 	var all []string
 	if err := j.Each(func(op *Op) bool { all = append(all, op.Summary); return true }); err != nil {

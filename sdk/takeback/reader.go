@@ -1,4 +1,4 @@
-package journal
+package takeback
 
 import (
 	"archive/tar"
@@ -33,7 +33,7 @@ func (e *Unknown) Error() string {
 }
 
 // Each calls fn with the operations that took place, the newest first, until it returns false.
-func (j *Journal) Each(fn func(*Op) bool) error {
+func (j *Store) Each(fn func(*Op) bool) error {
 	all, err := j.archives()
 	if err != nil {
 		return err
@@ -108,7 +108,7 @@ func scan(name string, fn func(*tar.Header, io.Reader) error) error {
 var errFound = errors.New("found")
 
 // Op returns an operation.
-func (j *Journal) Op(id string) (op *Op, err error) {
+func (j *Store) Op(id string) (op *Op, err error) {
 	err = j.members(id, func(rest string, h *tar.Header, contents io.Reader) error {
 		if rest == opMember {
 			op = decode(id, h, contents)
@@ -123,7 +123,7 @@ func (j *Journal) Op(id string) (op *Op, err error) {
 }
 
 // members calls fn with the members of one operation, named below its folder.
-func (j *Journal) members(id string, fn func(rest string, h *tar.Header, contents io.Reader) error) error {
+func (j *Store) members(id string, fn func(rest string, h *tar.Header, contents io.Reader) error) error {
 	if !idPattern.MatchString(id) {
 		return &Unknown{id}
 	}
@@ -180,7 +180,7 @@ func (k Kept) Attributes() map[string]string {
 }
 
 // Blob calls fn with everything that was kept under a name, directories before their contents.
-func (j *Journal) Blob(id, blob string, fn func(Kept) error) error {
+func (j *Store) Blob(id, blob string, fn func(Kept) error) error {
 	return j.members(id, func(rest string, h *tar.Header, contents io.Reader) error {
 		name, ok := strings.CutPrefix(rest+"/", blob+"/")
 		if !ok {
