@@ -19,5 +19,8 @@ var forkCalls []uint32
 // archModeCalls are the older ways to give a file a mode: there are none.
 var archModeCalls []modeCall
 
+// archMutationCalls is the older way to change files.
+var archMutationCalls = []mutationCall{{unix.SYS_RENAMEAT, Rename, 0, 1, 2, 3, none, never}}
+
 // stageMachine is this architecture in a program's header.
 const stageMachine = elf.EM_AARCH64

@@ -11,6 +11,8 @@ var archRefusedCalls, forkCalls []uint32
 
 func (callRules) guard(filterNeeds) {}
 
+var archMutationCalls []mutationCall
+
 const stageMachine = elf.EM_NONE
 
 // stageCode returns nothing: there is no stage for this architecture yet.

@@ -27,6 +27,9 @@ func (pl *platform) startConfined(child *exec.Cmd, p Profile, atDeath syscall.Si
 	started := make(chan error)
 	onThrownAwayThread(func() {
 		err := restrict()
+		if err == nil && p.Notice != nil {
+			err = listen(p.Notice)
+		}
 		if err == nil {
 			err = child.Start()
 		}

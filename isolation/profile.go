@@ -53,6 +53,11 @@ type Profile struct {
 	// other end this process alone holds, it is continued besides, should it
 	// be stopped.
 	EndsItself bool
+	// Notice, if there is one, is told of each change that the child and its
+	// descendants make to files, before they make it and one after another. An
+	// error of its lets the change fail. It takes Confine, and a kernel that can
+	// tell; where nothing is told, it is told so by an Unseen change.
+	Notice func(Mutation) error
 	// Limits bound what the child and its descendants may use.
 	Limits Limits
 	// Group bounds what they use together, whoever else bounds what. It takes

@@ -2,6 +2,7 @@ package isolation
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -21,6 +22,10 @@ func (i *Isolation) Start(cmd *exec.Cmd, p Profile) (*Process, error) {
 	defer i.starting.RUnlock()
 	if i.closed {
 		return nil, ErrClosed
+	}
+	if p.Notice != nil && (!p.Confine || i.cfg.Enabled) {
+		_ = p.Notice(Mutation{Err: errors.New("the command is not confined by itself")})
+		p.Notice = nil
 	}
 	proc, err := i.platform.start(child, p)
 	if err != nil {

@@ -1,0 +1,286 @@
+package isolation
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// listener is told of the calls that a filter stops, one after another, and lets them go on.
+type listener struct {
+	fd     int
+	notice func(Mutation) error
+	text   [unix.PathMax]byte
+}
+
+// listen puts the calling thread, and what it starts from now on, behind the filter that stops changes to files, and
+// tells notice of each before it is made. It ends with the last process behind the filter. A machine on which nothing
+// can be noticed is told as well, as a change that is not seen.
+//
+// Who is stopped is the thread that makes the call, and another one may change what it has asked for before it goes on:
+// this tells what a program does that does not hide it, and refuses nothing for certain.
+func listen(notice func(Mutation) error) error {
+	fd, err := mutationFilter().listener()
+	if err != nil {
+		_ = notice(Mutation{Err: fmt.Errorf("this machine does not tell of changes to files: %w", err)})
+		return nil
+	}
+	go (&listener{fd: fd, notice: notice}).serve()
+	return nil
+}
+
+// listener sets the filter and returns the descriptor of who listens.
+func (f filter) listener() (int, error) {
+	if len(f) == 0 {
+		return 0, errors.New("there is no filter of system calls for this architecture")
+	}
+	program := unix.SockFprog{Len: uint16(len(f)), Filter: &f[0]}
+	const flags = unix.SECCOMP_FILTER_FLAG_NEW_LISTENER | unix.SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV
+	fd, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, flags, uintptr(unsafe.Pointer(&program)))
+	if errno != 0 {
+		return 0, fmt.Errorf("listen to system calls: %w", errno)
+	}
+	// Both sides take turns, so the one that is woken may as well run where the other did. Older kernels can't.
+	_ = unix.IoctlSetInt(int(fd), unix.SECCOMP_IOCTL_NOTIF_SET_FLAGS, unix.SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP)
+	return int(fd), nil
+}
+
+// stopped is a call that waits: struct seccomp_notif.
+type stopped struct {
+	id    uint64
+	pid   uint32 // of the thread
+	flags uint32
+	call  struct {
+		number int32
+		arch   uint32
+		at     uint64
+		args   [6]uint64
+	}
+}
+
+// goOn lets a stopped call be made, or fail with an error: struct seccomp_notif_resp.
+type goOn struct {
+	id    uint64
+	value int64
+	errno int32
+	flags uint32
+}
+
+func (l *listener) serve() {
+	defer func() { _ = unix.Close(l.fd) }()
+	for {
+		ready := []unix.PollFd{{Fd: int32(l.fd), Events: unix.POLLIN}}
+		if _, err := unix.Poll(ready, -1); err != nil && !errors.Is(err, unix.EINTR) {
+			return
+		}
+		if ready[0].Revents&unix.POLLIN == 0 {
+			if ready[0].Revents != 0 {
+				return // nobody is behind the filter any more
+			}
+			continue
+		}
+		var s stopped
+		if l.ioctl(unix.SECCOMP_IOCTL_NOTIF_RECV, unsafe.Pointer(&s)) != 0 {
+			continue // it was killed meanwhile
+		}
+		answer := goOn{id: s.id, flags: unix.SECCOMP_USER_NOTIF_FLAG_CONTINUE}
+		if err := l.tell(&s); err != nil {
+			answer.flags, answer.errno = 0, -int32(errnoOf(err))
+		}
+		_ = l.ioctl(unix.SECCOMP_IOCTL_NOTIF_SEND, unsafe.Pointer(&answer)) // it may have been killed meanwhile
+	}
+}
+
+func (l *listener) ioctl(request uint, with unsafe.Pointer) unix.Errno {
+	_, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(l.fd), uintptr(request), uintptr(with))
+	return errno
+}
+
+func errnoOf(err error) unix.Errno {
+	var errno unix.Errno
+	if errors.As(err, &errno) {
+		return errno
+	}
+	return unix.EPERM
+}
+
+// errNothing says that a call changes no file that has a name.
+var errNothing = errors.New("no file with a name is changed")
+
+// tell tells of a stopped call. Its error is the listener's: the call fails with it.
+func (l *listener) tell(s *stopped) error {
+	c := mutationCallOf(uint32(s.call.number))
+	if c == nil {
+		return nil
+	}
+	m, err := l.look(c, s)
+	switch {
+	case errors.Is(err, errNothing), errors.Is(err, unix.ENOENT), errors.Is(err, unix.ENOTDIR), errors.Is(err, unix.ELOOP),
+		errors.Is(err, unix.EFAULT), errors.Is(err, unix.ENAMETOOLONG):
+		return nil // the call will fail
+	case err != nil:
+		m = Mutation{Err: err}
+	}
+	return l.notice(m)
+}
+
+// look reads what a call is asked for.
+func (l *listener) look(c *mutationCall, s *stopped) (Mutation, error) {
+	m := Mutation{Kind: c.kind}
+	flags := uint64(0)
+	if c.flags != none {
+		flags = s.call.args[c.flags]
+	}
+	if c.kind == Write && flags&unix.O_TMPFILE == unix.O_TMPFILE {
+		return m, errNothing // a file without a name; it may get one by a link
+	}
+	if c.kind == Rename && flags&unix.RENAME_EXCHANGE != 0 {
+		m.Kind = Exchange
+	}
+	var err error
+	if m.Path, err = l.name(s, c.number, c.at, c.path, c.follows(flags)); err != nil {
+		if c.kind != Link {
+			return m, err
+		}
+		m.Path = "" // a file without a name gets one
+	}
+	if c.to != none {
+		m.To, err = l.name(s, c.number, c.toAt, c.to, false)
+	}
+	return m, err
+}
+
+func (c *mutationCall) follows(flags uint64) bool {
+	switch c.follow {
+	case always:
+		return true
+	case unlessFlag:
+		return flags&unix.AT_SYMLINK_NOFOLLOW == 0
+	case ifFlag:
+		return flags&unix.AT_SYMLINK_FOLLOW != 0
+	case asOpened:
+		return flags&unix.O_NOFOLLOW == 0 && flags&(unix.O_CREAT|unix.O_EXCL) != unix.O_CREAT|unix.O_EXCL
+	}
+	return false
+}
+
+// name returns the absolute path of what a pair of arguments names.
+func (l *listener) name(s *stopped, number uint32, at, path int, follow bool) (string, error) {
+	proc := "/proc/" + strconv.Itoa(int(s.pid))
+	if path == none || s.call.args[path] == 0 { // the file itself is given
+		if at == none {
+			return "", errNothing
+		}
+		return readLink(proc + "/fd/" + strconv.Itoa(int(int32(s.call.args[at]))))
+	}
+	name, err := l.readText(proc, s.call.args[path], number == unix.SYS_BIND)
+	if err != nil {
+		return "", err
+	}
+	base := proc + "/cwd"
+	if at != none && int32(s.call.args[at]) != unix.AT_FDCWD {
+		base = proc + "/fd/" + strconv.Itoa(int(int32(s.call.args[at])))
+	}
+	if name == "" { // AT_EMPTY_PATH
+		return readLink(base)
+	}
+	return resolveName(base, name, follow)
+}
+
+// resolveName follows the links on the way to a name that is relative to the directory that a link of /proc leads to.
+func resolveName(base, name string, follow bool) (string, error) {
+	for range 40 {
+		name = strings.TrimRight(name, "/")
+		dir, last := filepath.Split(name)
+		var err error
+		switch {
+		case name == "":
+			return "/", nil
+		case last == "." || last == "..":
+			dir, last = name, ""
+		}
+		if dir == "" {
+			dir, err = readLink(base)
+		} else if filepath.IsAbs(dir) {
+			dir, err = realDir(dir)
+		} else {
+			dir, err = realDir(base + "/" + dir)
+		}
+		if err != nil {
+			return "", err
+		}
+		path := filepath.Join(dir, last)
+		if !follow {
+			return path, nil
+		}
+		link, err := readLink(path)
+		if err != nil {
+			return path, nil //nolint:nilerr // it is no link
+		}
+		if name = link; !filepath.IsAbs(link) {
+			name = dir + "/" + link
+		}
+	}
+	return "", unix.ELOOP
+}
+
+// realDir returns where a directory is, whatever links lead to it.
+func realDir(path string) (string, error) {
+	fd, err := unix.Open(path, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = unix.Close(fd) }()
+	return readLink("/proc/self/fd/" + strconv.Itoa(fd))
+}
+
+// readLink returns where a link points to.
+func readLink(path string) (string, error) {
+	var buffer [unix.PathMax]byte
+	n, err := unix.Readlink(path, buffer[:])
+	if err != nil {
+		return "", err
+	}
+	to := string(buffer[:n])
+	if strings.HasPrefix(path, "/proc/") && (!filepath.IsAbs(to) || strings.HasSuffix(to, " (deleted)")) {
+		return "", errNothing // a pipe or a socket, or it has no name any more
+	}
+	return to, nil
+}
+
+// readText reads a path from a thread's memory; of a socket's address if that is where it stands.
+func (l *listener) readText(proc string, at uint64, address bool) (string, error) {
+	fd, err := unix.Open(proc+"/mem", unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return "", fmt.Errorf("look at what a process asks for: %w", err)
+	}
+	defer func() { _ = unix.Close(fd) }()
+	if address {
+		var family [2]byte
+		if n, err := unix.Pread(fd, family[:], int64(at)); err != nil || n < 2 || family != [2]byte{unix.AF_UNIX, 0} {
+			return "", errNothing
+		}
+		at += 2
+	}
+	for n := 0; n < len(l.text); {
+		page := 4096 - int((at+uint64(n))%4096) // what comes behind may not be there
+		read, err := unix.Pread(fd, l.text[n:min(n+page, len(l.text))], int64(at)+int64(n))
+		if err != nil || read == 0 {
+			return "", unix.EFAULT
+		}
+		if end := bytes.IndexByte(l.text[n:n+read], 0); end >= 0 {
+			if address && n+end == 0 {
+				return "", errNothing // an abstract name, or none
+			}
+			return string(l.text[:n+end]), nil
+		}
+		n += read
+	}
+	return "", unix.ENAMETOOLONG
+}

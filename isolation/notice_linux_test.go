@@ -1,0 +1,105 @@
+package isolation
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// changes runs a shell script in a directory and returns what was noticed of it, relative to the directory.
+func changes(t *testing.T, dir, script string, answer func(Mutation) error) []string {
+	t.Helper()
+	iso := configured(t, Config{})
+	var mu sync.Mutex
+	var all []string
+	p := Profile{Name: "noticed", Exec: true, Confine: true, ReadWrite: []string{dir}, Notice: func(m Mutation) error {
+		mu.Lock()
+		defer mu.Unlock()
+		line := fmt.Sprintf("%d %s", m.Kind, strings.TrimPrefix(m.Path, dir+"/"))
+		if m.To != "" {
+			line += " " + strings.TrimPrefix(m.To, dir+"/")
+		}
+		if m.Err != nil {
+			line += m.Err.Error()
+		}
+		if !strings.Contains(line, "/dev/") {
+			all = append(all, line)
+		}
+		return answer(m)
+	}}
+	cmd := shell("cd " + dir + "; " + script)
+	if err := iso.Run(t.Context(), cmd, p); err != nil {
+		t.Logf("%s: %v", script, err)
+	}
+	return all
+}
+
+func TestChangesAreNoticedBeforeTheyAreMade(t *testing.T) {
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ script, want string }{
+		{"true; cat /etc/passwd >/dev/null; ls -la . >/dev/null", ""},
+		{"echo x > a", "1 a"},
+		{"echo x >> a", "1 a"},
+		{"mkdir d d/e", "2 d|2 d/e"},
+		{"ln -s a l; echo y > l", "2 l|1 a"},
+		{"ln -s ../d/e d/up; echo y > d/up/f", "2 d/up|1 d/e/f"},
+		{"ln -s gone dangling; echo y > dangling", "2 dangling|1 gone"},
+		{"mv a d/b", "4 a d/b"},
+		{"ln d/b h", "6 d/b h"},
+		{"cd d; rm -f ../d/./b", "3 d/b"},
+		{"rm -rf d/e", "3 d/e/f|3 d/e"},
+		{"chmod 600 h; touch -d yesterday h", "7 h|1 h|7 h"},
+		{"mkfifo p", "2 p"},
+		{"(cd d && rm up)", "3 d/up"},
+	} {
+		got := strings.Join(changes(t, dir, c.script, func(Mutation) error { return nil }), "|")
+		if got != c.want {
+			t.Errorf("%s: %s; want %s", c.script, got, c.want)
+		}
+	}
+}
+
+// What the listener refuses fails with its error, and the rest goes on.
+func TestAChangeCanBeRefused(t *testing.T) {
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := changes(t, dir, "echo x > no; echo x > yes", func(m Mutation) error {
+		if filepath.Base(m.Path) == "no" {
+			return unix.EPERM
+		}
+		return nil
+	})
+	if _, err := os.Stat(filepath.Join(dir, "no")); err == nil || !slices.Contains(got, "1 no") {
+		t.Errorf("it was made: %v", got)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "yes")); err != nil {
+		t.Error(err)
+	}
+}
+
+// A child that nobody can listen to is started all the same, and that is said.
+func TestWhatCantBeNoticedIsSaid(t *testing.T) {
+	iso := configured(t, Config{})
+	var said error
+	cmd := shell("true")
+	if err := iso.Run(t.Context(), cmd, Profile{Name: "open", Exec: true, Notice: func(m Mutation) error {
+		said = m.Err
+		return nil
+	}}); err != nil {
+		t.Fatal(err)
+	}
+	if said == nil {
+		t.Error("nothing was said")
+	}
+}
