@@ -23,7 +23,7 @@ var mayImport = map[string][]string{
 	"cmd":       {"cmd", "host", "isolation", "sdk", "internal"},
 	"host":      {"host", "isolation", "sdk", "internal"},
 	"plugins":   {"plugins", "isolation", "sdk"},
-	"isolation": {"isolation", "internal/limits", "internal/paths"},
+	"isolation": {"isolation", "internal/limits", "internal/mutation", "internal/paths"},
 	"sdk":       {"sdk", "internal"},
 	"internal":  {"internal", "sdk"}, // what the sdk is made of, and is not for authors
 	"docs":      {"docs"},            // what pages are made and tested with

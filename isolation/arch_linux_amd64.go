@@ -4,6 +4,8 @@ import (
 	"debug/elf"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/picoclaw/picoclaw/internal/mutation"
 )
 
 const (
@@ -23,22 +25,22 @@ var archModeCalls = []modeCall{{unix.SYS_CHMOD, 1, -1}, {unix.SYS_CREAT, 1, -1},
 
 // archMutationCalls are the older ways to change files.
 var archMutationCalls = []mutationCall{
-	{unix.SYS_RENAMEAT, Rename, 0, 1, 2, 3, none, never},
-	{unix.SYS_OPEN, Write, none, 0, none, none, 1, asOpened},
-	{unix.SYS_CREAT, Write, none, 0, none, none, none, asOpened},
-	{unix.SYS_UNLINK, Remove, none, 0, none, none, none, never},
-	{unix.SYS_RMDIR, Remove, none, 0, none, none, none, never},
-	{unix.SYS_RENAME, Rename, none, 0, none, 1, none, never},
-	{unix.SYS_LINK, Link, none, 0, none, 1, none, never},
-	{unix.SYS_SYMLINK, Make, none, 1, none, none, none, never},
-	{unix.SYS_MKDIR, Make, none, 0, none, none, none, never},
-	{unix.SYS_MKNOD, Make, none, 0, none, none, none, never},
-	{unix.SYS_CHMOD, Attribute, none, 0, none, none, none, always},
-	{unix.SYS_CHOWN, Attribute, none, 0, none, none, none, always},
-	{unix.SYS_LCHOWN, Attribute, none, 0, none, none, none, never},
-	{unix.SYS_UTIME, Attribute, none, 0, none, none, none, always},
-	{unix.SYS_UTIMES, Attribute, none, 0, none, none, none, always},
-	{unix.SYS_FUTIMESAT, Attribute, 0, 1, none, none, none, always},
+	{unix.SYS_RENAMEAT, mutation.Rename, 0, 1, 2, 3, none, never},
+	{unix.SYS_OPEN, mutation.Write, none, 0, none, none, 1, asOpened},
+	{unix.SYS_CREAT, mutation.Write, none, 0, none, none, none, asOpened},
+	{unix.SYS_UNLINK, mutation.Remove, none, 0, none, none, none, never},
+	{unix.SYS_RMDIR, mutation.Remove, none, 0, none, none, none, never},
+	{unix.SYS_RENAME, mutation.Rename, none, 0, none, 1, none, never},
+	{unix.SYS_LINK, mutation.Link, none, 0, none, 1, none, never},
+	{unix.SYS_SYMLINK, mutation.Make, none, 1, none, none, none, never},
+	{unix.SYS_MKDIR, mutation.Make, none, 0, none, none, none, never},
+	{unix.SYS_MKNOD, mutation.Make, none, 0, none, none, none, never},
+	{unix.SYS_CHMOD, mutation.Attribute, none, 0, none, none, none, always},
+	{unix.SYS_CHOWN, mutation.Attribute, none, 0, none, none, none, always},
+	{unix.SYS_LCHOWN, mutation.Attribute, none, 0, none, none, none, never},
+	{unix.SYS_UTIME, mutation.Attribute, none, 0, none, none, none, always},
+	{unix.SYS_UTIMES, mutation.Attribute, none, 0, none, none, none, always},
+	{unix.SYS_FUTIMESAT, mutation.Attribute, 0, 1, none, none, none, always},
 }
 
 // stageMachine is this architecture in a program's header.

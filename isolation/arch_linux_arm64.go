@@ -4,6 +4,8 @@ import (
 	"debug/elf"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/picoclaw/picoclaw/internal/mutation"
 )
 
 const (
@@ -20,7 +22,7 @@ var forkCalls []uint32
 var archModeCalls []modeCall
 
 // archMutationCalls is the older way to change files.
-var archMutationCalls = []mutationCall{{unix.SYS_RENAMEAT, Rename, 0, 1, 2, 3, none, never}}
+var archMutationCalls = []mutationCall{{unix.SYS_RENAMEAT, mutation.Rename, 0, 1, 2, 3, none, never}}
 
 // stageMachine is this architecture in a program's header.
 const stageMachine = elf.EM_AARCH64

@@ -4,13 +4,15 @@ import (
 	"slices"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/picoclaw/picoclaw/internal/mutation"
 )
 
 // mutationCall is a system call that changes what a name stands for, or what is behind it. The numbers say which
 // argument is what; none says that the call has no such argument.
 type mutationCall struct {
 	number uint32
-	kind   MutationKind
+	kind   mutation.Kind
 	at     int // the directory that path is relative to, or, without a path, the file itself
 	path   int
 	toAt   int // the same for the second name
@@ -39,29 +41,29 @@ const writing = unix.O_WRONLY | unix.O_RDWR | unix.O_CREAT | unix.O_TRUNC
 // mutationCalls are those of every architecture. A call that works on a descriptor which had to be opened for writing
 // is not among them: that was noticed when it was opened.
 var mutationCalls = slices.Concat([]mutationCall{
-	{unix.SYS_OPENAT, Write, 0, 1, none, none, 2, asOpened},
-	{unix.SYS_TRUNCATE, Write, none, 0, none, none, none, always},
-	{unix.SYS_UNLINKAT, Remove, 0, 1, none, none, none, never},
-	{unix.SYS_RENAMEAT2, Rename, 0, 1, 2, 3, 4, never},
-	{unix.SYS_LINKAT, Link, 0, 1, 2, 3, 4, ifFlag},
-	{unix.SYS_SYMLINKAT, Make, 1, 2, none, none, none, never},
-	{unix.SYS_MKDIRAT, Make, 0, 1, none, none, none, never},
-	{unix.SYS_MKNODAT, Make, 0, 1, none, none, none, never},
-	{unix.SYS_BIND, Make, none, 1, none, none, none, never},
-	{unix.SYS_FCHMOD, Attribute, 0, none, none, none, none, always},
-	{unix.SYS_FCHMODAT, Attribute, 0, 1, none, none, none, always},
-	{unix.SYS_FCHMODAT2, Attribute, 0, 1, none, none, 3, unlessFlag},
-	{unix.SYS_FCHOWN, Attribute, 0, none, none, none, none, always},
-	{unix.SYS_FCHOWNAT, Attribute, 0, 1, none, none, 4, unlessFlag},
-	{unix.SYS_UTIMENSAT, Attribute, 0, 1, none, none, 3, unlessFlag},
-	{unix.SYS_SETXATTR, Attribute, none, 0, none, none, none, always},
-	{unix.SYS_LSETXATTR, Attribute, none, 0, none, none, none, never},
-	{unix.SYS_FSETXATTR, Attribute, 0, none, none, none, none, always},
-	{unix.SYS_SETXATTRAT, Attribute, 0, 1, none, none, 2, unlessFlag},
-	{unix.SYS_REMOVEXATTR, Attribute, none, 0, none, none, none, always},
-	{unix.SYS_LREMOVEXATTR, Attribute, none, 0, none, none, none, never},
-	{unix.SYS_FREMOVEXATTR, Attribute, 0, none, none, none, none, always},
-	{unix.SYS_REMOVEXATTRAT, Attribute, 0, 1, none, none, 2, unlessFlag},
+	{unix.SYS_OPENAT, mutation.Write, 0, 1, none, none, 2, asOpened},
+	{unix.SYS_TRUNCATE, mutation.Write, none, 0, none, none, none, always},
+	{unix.SYS_UNLINKAT, mutation.Remove, 0, 1, none, none, none, never},
+	{unix.SYS_RENAMEAT2, mutation.Rename, 0, 1, 2, 3, 4, never},
+	{unix.SYS_LINKAT, mutation.Link, 0, 1, 2, 3, 4, ifFlag},
+	{unix.SYS_SYMLINKAT, mutation.Make, 1, 2, none, none, none, never},
+	{unix.SYS_MKDIRAT, mutation.Make, 0, 1, none, none, none, never},
+	{unix.SYS_MKNODAT, mutation.Make, 0, 1, none, none, none, never},
+	{unix.SYS_BIND, mutation.Make, none, 1, none, none, none, never},
+	{unix.SYS_FCHMOD, mutation.Attribute, 0, none, none, none, none, always},
+	{unix.SYS_FCHMODAT, mutation.Attribute, 0, 1, none, none, none, always},
+	{unix.SYS_FCHMODAT2, mutation.Attribute, 0, 1, none, none, 3, unlessFlag},
+	{unix.SYS_FCHOWN, mutation.Attribute, 0, none, none, none, none, always},
+	{unix.SYS_FCHOWNAT, mutation.Attribute, 0, 1, none, none, 4, unlessFlag},
+	{unix.SYS_UTIMENSAT, mutation.Attribute, 0, 1, none, none, 3, unlessFlag},
+	{unix.SYS_SETXATTR, mutation.Attribute, none, 0, none, none, none, always},
+	{unix.SYS_LSETXATTR, mutation.Attribute, none, 0, none, none, none, never},
+	{unix.SYS_FSETXATTR, mutation.Attribute, 0, none, none, none, none, always},
+	{unix.SYS_SETXATTRAT, mutation.Attribute, 0, 1, none, none, 2, unlessFlag},
+	{unix.SYS_REMOVEXATTR, mutation.Attribute, none, 0, none, none, none, always},
+	{unix.SYS_LREMOVEXATTR, mutation.Attribute, none, 0, none, none, none, never},
+	{unix.SYS_FREMOVEXATTR, mutation.Attribute, 0, none, none, none, none, always},
+	{unix.SYS_REMOVEXATTRAT, mutation.Attribute, 0, 1, none, none, 2, unlessFlag},
 }, archMutationCalls)
 
 // mutationFilter stops the calls that change files until somebody who listens lets them go on; nil on an architecture

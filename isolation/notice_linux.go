@@ -10,12 +10,14 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/picoclaw/picoclaw/internal/mutation"
 )
 
 // listener is told of the calls that a filter stops, one after another, and lets them go on.
 type listener struct {
 	fd     int
-	notice func(Mutation) error
+	notice func(mutation.Mutation) error
 	text   [unix.PathMax]byte
 }
 
@@ -25,10 +27,10 @@ type listener struct {
 //
 // Who is stopped is the thread that makes the call, and another one may change what it has asked for before it goes on:
 // this tells what a program does that does not hide it, and refuses nothing for certain.
-func listen(notice func(Mutation) error) error {
+func listen(notice func(mutation.Mutation) error) error {
 	fd, err := mutationFilter().listener()
 	if err != nil {
-		_ = notice(Mutation{Err: fmt.Errorf("this machine does not tell of changes to files: %w", err)})
+		_ = notice(mutation.Mutation{Err: fmt.Errorf("this machine does not tell of changes to files: %w", err)})
 		return nil
 	}
 	go (&listener{fd: fd, notice: notice}).serve()
@@ -125,33 +127,36 @@ func (l *listener) tell(s *stopped) error {
 		errors.Is(err, unix.EFAULT), errors.Is(err, unix.ENAMETOOLONG):
 		return nil // the call will fail
 	case err != nil:
-		m = Mutation{Err: err}
+		m = mutation.Mutation{Err: err}
 	}
 	return l.notice(m)
 }
 
 // look reads what a call is asked for.
-func (l *listener) look(c *mutationCall, s *stopped) (Mutation, error) {
-	m := Mutation{Kind: c.kind}
+func (l *listener) look(c *mutationCall, s *stopped) (mutation.Mutation, error) {
+	m := mutation.Mutation{Kind: c.kind, Thread: int(s.pid)}
 	flags := uint64(0)
 	if c.flags != none {
 		flags = s.call.args[c.flags]
 	}
-	if c.kind == Write && flags&unix.O_TMPFILE == unix.O_TMPFILE {
+	if c.kind == mutation.Write && flags&unix.O_TMPFILE == unix.O_TMPFILE {
 		return m, errNothing // a file without a name; it may get one by a link
 	}
-	if c.kind == Rename && flags&unix.RENAME_EXCHANGE != 0 {
-		m.Kind = Exchange
+	if c.kind == mutation.Rename && flags&unix.RENAME_EXCHANGE != 0 {
+		m.Kind = mutation.Exchange
 	}
 	var err error
 	if m.Path, err = l.name(s, c.number, c.at, c.path, c.follows(flags)); err != nil {
-		if c.kind != Link {
+		if c.kind != mutation.Link {
 			return m, err
 		}
 		m.Path = "" // a file without a name gets one
 	}
 	if c.to != none {
 		m.To, err = l.name(s, c.number, c.toAt, c.to, false)
+	}
+	if c.kind == mutation.Rename && flags&unix.RENAME_NOREPLACE != 0 && unix.Access(m.To, unix.F_OK) == nil {
+		return m, errNothing // it will fail
 	}
 	return m, err
 }

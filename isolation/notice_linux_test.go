@@ -10,15 +10,17 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/picoclaw/picoclaw/internal/mutation"
 )
 
 // changes runs a shell script in a directory and returns what was noticed of it, relative to the directory.
-func changes(t *testing.T, dir, script string, answer func(Mutation) error) []string {
+func changes(t *testing.T, dir, script string, answer func(mutation.Mutation) error) []string {
 	t.Helper()
 	iso := configured(t, Config{})
 	var mu sync.Mutex
 	var all []string
-	p := Profile{Name: "noticed", Exec: true, Confine: true, ReadWrite: []string{dir}, Notice: func(m Mutation) error {
+	p := Profile{Name: "noticed", Exec: true, Confine: true, ReadWrite: []string{dir}, Notice: func(m mutation.Mutation) error {
 		mu.Lock()
 		defer mu.Unlock()
 		line := fmt.Sprintf("%d %s", m.Kind, strings.TrimPrefix(m.Path, dir+"/"))
@@ -61,7 +63,7 @@ func TestChangesAreNoticedBeforeTheyAreMade(t *testing.T) {
 		{"mkfifo p", "2 p"},
 		{"(cd d && rm up)", "3 d/up"},
 	} {
-		got := strings.Join(changes(t, dir, c.script, func(Mutation) error { return nil }), "|")
+		got := strings.Join(changes(t, dir, c.script, func(mutation.Mutation) error { return nil }), "|")
 		if got != c.want {
 			t.Errorf("%s: %s; want %s", c.script, got, c.want)
 		}
@@ -74,7 +76,7 @@ func TestAChangeCanBeRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := changes(t, dir, "echo x > no; echo x > yes", func(m Mutation) error {
+	got := changes(t, dir, "echo x > no; echo x > yes", func(m mutation.Mutation) error {
 		if filepath.Base(m.Path) == "no" {
 			return unix.EPERM
 		}
@@ -93,7 +95,7 @@ func TestWhatCantBeNoticedIsSaid(t *testing.T) {
 	iso := configured(t, Config{})
 	var said error
 	cmd := shell("true")
-	if err := iso.Run(t.Context(), cmd, Profile{Name: "open", Exec: true, Notice: func(m Mutation) error {
+	if err := iso.Run(t.Context(), cmd, Profile{Name: "open", Exec: true, Notice: func(m mutation.Mutation) error {
 		said = m.Err
 		return nil
 	}}); err != nil {

@@ -9,6 +9,8 @@ import (
 	"github.com/picoclaw/picoclaw/internal/limits"
 	"github.com/picoclaw/picoclaw/internal/paths"
 	"github.com/picoclaw/picoclaw/isolation/internal/cgroup"
+
+	"github.com/picoclaw/picoclaw/internal/mutation"
 )
 
 // Profile is what one child may see and do. It comes from policy and grants,
@@ -57,7 +59,7 @@ type Profile struct {
 	// descendants make to files, before they make it and one after another. An
 	// error of its lets the change fail. It takes Confine, and a kernel that can
 	// tell; where nothing is told, it is told so by an Unseen change.
-	Notice func(Mutation) error
+	Notice func(mutation.Mutation) error
 	// Limits bound what the child and its descendants may use.
 	Limits Limits
 	// Group bounds what they use together, whoever else bounds what. It takes

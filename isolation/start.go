@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+
+	"github.com/picoclaw/picoclaw/internal/mutation"
 )
 
 // Start starts the program that cmd names, with p's rights. Of cmd it takes
@@ -24,7 +26,7 @@ func (i *Isolation) Start(cmd *exec.Cmd, p Profile) (*Process, error) {
 		return nil, ErrClosed
 	}
 	if p.Notice != nil && (!p.Confine || i.cfg.Enabled) {
-		_ = p.Notice(Mutation{Err: errors.New("the command is not confined by itself")})
+		_ = p.Notice(mutation.Mutation{Err: errors.New("the command is not confined by itself")})
 		p.Notice = nil
 	}
 	proc, err := i.platform.start(child, p)
