@@ -29,6 +29,9 @@ type operation struct {
 	Undone  bool   `json:"undone,omitempty"`
 	Undoes  string `json:"undoes,omitempty"`
 	Missing string `json:"cannot_undo,omitempty" jsonschema:"Why it can't be undone"`
+
+	Changes    *takeback.Changes `json:"changes,omitempty" jsonschema:"What a command has changed"`
+	NotCovered []string          `json:"not_covered,omitempty" jsonschema:"What undo does not bring back"`
 }
 
 // Text is a line for each, the last first.
@@ -44,6 +47,9 @@ func (o historyOutput) Text() string {
 			b.WriteString("  (undone)")
 		case op.Missing != "":
 			fmt.Fprintf(&b, "  (can't be undone: %s)", shown(op.Missing))
+		}
+		for _, lost := range op.NotCovered {
+			fmt.Fprintf(&b, "\n    not covered: %s", shown(lost))
 		}
 		b.WriteByte('\n')
 	}
@@ -81,7 +87,7 @@ func history(m *memory) sdk.Tool {
 				}
 				out.Operations = append(out.Operations, operation{
 					ID: op.ID, Time: op.Time.Local().Format(time.DateTime), Tool: op.Tool, Summary: op.Summary,
-					Undone: undone[op.ID], Undoes: op.Undoes, Missing: missing,
+					Undone: undone[op.ID], Undoes: op.Undoes, Missing: missing, Changes: op.Changes, NotCovered: op.Lost,
 				})
 				return true
 			})
@@ -128,6 +134,13 @@ func strayed(env *sdk.Environment, op *takeback.Op) string {
 // permitted reports whether the policy opens what an operation was about: an agent whose policy was narrowed since, or
 // a child of it, has no business with the rest.
 func permitted(env *sdk.Environment, op *takeback.Op) bool {
+	if op.Changes != nil {
+		for _, path := range op.Changes.Names {
+			if env.Guard.Path(guard.Delete, path).Verdict != guard.Allow {
+				return false
+			}
+		}
+	}
 	for _, step := range op.Steps {
 		if step.Action == takeback.Tidy {
 			continue // above another

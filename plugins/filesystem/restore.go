@@ -43,7 +43,7 @@ func (r *restoring) at(ctx context.Context, name, with string) (survey, error) {
 // neverHappened reports whether the files are as they were before: the process was killed between writing the journal
 // and the change.
 func (r *restoring) neverHappened(ctx context.Context, op *takeback.Op) bool {
-	if op.Missing != "" || len(op.Steps) == 0 {
+	if op.Recorded || op.Missing != "" || len(op.Steps) == 0 {
 		return false
 	}
 	for _, step := range op.Steps {

@@ -10,8 +10,9 @@ import (
 )
 
 type undoInput struct {
-	ID    string `json:"id,omitempty" jsonschema:"The operation to take back, as history lists it; the last one if not given"`
-	Force bool   `json:"force,omitempty" jsonschema:"Take it back although the files have changed since; what they are now is kept too" default:"false"`
+	ID     string `json:"id,omitempty" jsonschema:"The operation to take back, as history lists it; the last one if not given"`
+	DryRun bool   `json:"dry_run,omitempty" jsonschema:"Only say what would be put back" default:"false"`
+	Force  bool   `json:"force,omitempty" jsonschema:"Take it back although the files have changed since; what they are now is kept too" default:"false"`
 }
 
 type undoOutput struct {
@@ -19,6 +20,7 @@ type undoOutput struct {
 	Summary string   `json:"summary"`
 	Paths   []string `json:"paths" jsonschema:"What was put back"`
 	Undo    string   `json:"undo,omitempty" jsonschema:"The operation that this was: to undo it is to do the other again"`
+	DryRun  bool     `json:"dry_run,omitempty"`
 	Notes   []string `json:"notes,omitempty"`
 }
 
@@ -31,11 +33,22 @@ func (o undoOutput) Text() string {
 	for i, path := range o.Paths {
 		shownPaths[i] = shown(path)
 	}
-	return said(fmt.Sprintf("Undone: %s\n%s", shown(o.Summary), strings.Join(shownPaths, "\n")), o.Notes)
+	what := "Undone"
+	if o.DryRun {
+		what = "Would be undone"
+	}
+	if more := len(shownPaths) - mostShown; more > 0 {
+		shownPaths = append(shownPaths[:mostShown], fmt.Sprintf("and %d more", more))
+	}
+	return said(fmt.Sprintf("%s: %s\n%s", what, shown(o.Summary), strings.Join(shownPaths, "\n")), o.Notes)
 }
 
+// mostShown is how many paths the text of an undo names.
+const mostShown = 50
+
 func undo(m *memory) sdk.Tool {
-	return sdk.NewTool("undo", "Take back a change to files: the last one, or the one that is named. Brings back contents, mode and place.",
+	return sdk.NewTool("undo", "Take back a change to files, by a tool or a command: the last one, or the one that is named. "+
+		"Brings back contents, mode and place.",
 		func(ctx context.Context, req *sdk.Request[undoInput]) (undoOutput, error) {
 			if err := m.ready(&req.Environment); err != nil {
 				return undoOutput{}, err
@@ -44,6 +57,12 @@ func undo(m *memory) sdk.Tool {
 			op, err := r.choose(ctx, req.Args.ID)
 			if err != nil {
 				return undoOutput{}, err
+			}
+			if op.Recorded {
+				return r.undoRecorded(ctx, op, req.Args.DryRun)
+			}
+			if req.Args.DryRun {
+				return r.dryRun(ctx, op)
 			}
 			return r.undo(ctx, op)
 		},

@@ -15,6 +15,7 @@ import (
 	"github.com/picoclaw/picoclaw/plugins/shell/internal/pty"
 	"github.com/picoclaw/picoclaw/plugins/shell/internal/sessions"
 	"github.com/picoclaw/picoclaw/sdk"
+	"github.com/picoclaw/picoclaw/sdk/takeback"
 )
 
 type execInput struct {
@@ -48,6 +49,29 @@ type execOutput struct {
 	OutputFile string `json:"whole_output,omitempty"`    // the file with all of it, for read_file
 	Session    string `json:"session,omitempty"`         // the name of a command in the background, for process
 	Note       string `json:"note,omitempty"`
+
+	Changes    *changes `json:"changes,omitempty"`     // what it has changed in the workspace
+	NotCovered []string `json:"not_covered,omitempty"` // what undo can't bring back
+}
+
+// changes are what a command has changed in the workspace.
+type changes struct {
+	Undo string `json:"undo,omitempty"` // the operation that undo takes back
+	takeback.Changes
+}
+
+// addChanges says what a command has changed, and what of it can't be taken back.
+func (o *execOutput) addChanges(e takeback.Ended) {
+	if c := e.Changes; c.Made+c.Changed+c.Moved+c.Deleted > 0 {
+		o.Changes = &changes{Undo: e.ID, Changes: c}
+	}
+	o.NotCovered = e.Lost
+	if e.Missing != "" {
+		o.NotCovered = append([]string{e.Missing}, e.Lost...)
+	}
+	if len(o.NotCovered) > 0 {
+		o.addNote("not covered by undo: " + strings.Join(o.NotCovered, ", "))
+	}
 }
 
 // Text is what a terminal would have shown, and what there is to know besides.
@@ -91,7 +115,7 @@ func (s *shell) exec(ctx context.Context, req *sdk.Request[execInput]) (execOutp
 	if req.Args.Stdin != "" {
 		running.Feed(req.Args.Stdin)
 	}
-	ended := await(ctx, running, timeout(req.Exec.Timeout, req.Args.Timeout))
+	ended := await(ctx, running.Running, timeout(req.Exec.Timeout, req.Args.Timeout))
 	<-running.Over()
 	live.Close()
 	exit, err := running.Exit()
@@ -101,6 +125,7 @@ func (s *shell) exec(ctx context.Context, req *sdk.Request[execInput]) (execOutp
 	out := result(record, exit)
 	out.Millis = time.Since(running.Began).Milliseconds()
 	out.addNote(s.warning(req.Environment))
+	out.addChanges(running.Changes)
 	if ended != nil {
 		return out, ended
 	}
@@ -186,7 +211,7 @@ func (s *shell) background(req *sdk.Request[execInput]) (execOutput, error) {
 			_ = ring.Close()
 			return nil, err
 		}
-		return &sessions.Session{Command: req.Args.Command, PTY: req.Args.PTY, Running: running, Ring: ring,
+		return &sessions.Session{Command: req.Args.Command, PTY: req.Args.PTY, Running: running.Running, Ring: ring,
 			Began: running.Began,
 			Given: given(req), Told: req.Args.Stdin}, nil
 	})

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io/fs"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/picoclaw/picoclaw/isolation"
@@ -12,6 +13,7 @@ import (
 	"github.com/picoclaw/picoclaw/plugins/shell/internal/sessions"
 	"github.com/picoclaw/picoclaw/sdk"
 	"github.com/picoclaw/picoclaw/sdk/guard"
+	"github.com/picoclaw/picoclaw/sdk/takeback"
 	"github.com/picoclaw/picoclaw/sdk/workspace"
 )
 
@@ -25,16 +27,53 @@ type shell struct {
 	held   sync.Once
 	failed error // of holdSelf
 	warned sync.Once
+
+	opening sync.Once
+	store   *takeback.Store // nil where nothing is kept of what commands change
+}
+
+// started is a command that was started.
+type started struct {
+	*command.Running
+	Changes takeback.Ended // what it has changed, once it is over
 }
 
 // stop ends the commands that are left when the plugin ends.
 func (s *shell) stop(context.Context) {
 	s.sessions.Close()
 	_ = s.launcher.Close()
+	if s.store != nil {
+		s.store.Close()
+	}
+}
+
+// keep has what a command changes kept, if it is to be: the profile's child tells of its changes.
+func (s *shell) keep(env sdk.Environment, text string, profile *isolation.Profile) (end func() takeback.Ended) {
+	s.opening.Do(func() {
+		if env.Takeback.Dir != "" && env.Grants.Workspace == sdk.WorkspaceAccess {
+			s.store, _ = takeback.Open(env.Takeback) // where it can't be opened, nothing is kept
+		}
+	})
+	if s.store == nil {
+		return func() takeback.Ended { return takeback.Ended{} }
+	}
+	r := s.store.Record("exec", "exec: "+clipped(text), env.Workspace)
+	profile.Notice = r.Notice
+	return r.End
+}
+
+// clipped is the beginning of a command, on one line.
+func clipped(text string) string {
+	const most = 80
+	text = strings.Join(strings.Fields(text), " ")
+	if runes := []rune(text); len(runes) > most {
+		return string(runes[:most]) + "…"
+	}
+	return text
 }
 
 // start starts a command for a call.
-func (s *shell) start(env sdk.Environment, in execInput, out func(int, []byte)) (*command.Running, error) {
+func (s *shell) start(env sdk.Environment, in execInput, out func(int, []byte)) (*started, error) {
 	profile := isolation.Profile{
 		Name:      "exec",
 		Exec:      true,
@@ -61,14 +100,22 @@ func (s *shell) start(env sdk.Environment, in execInput, out func(int, []byte)) 
 	}
 	defer func() { _ = dir.Close() }()
 	visible := slices.Concat(env.Exec.ReadOnly, env.Exec.ReadWrite)
-	return command.Start(s.launcher, profile, command.Spec{
+	end := s.keep(env, in.Command, &profile)
+	begun := &started{}
+	begun.Running, err = command.Start(s.launcher, profile, command.Spec{
 		Shell:  slices.Concat([]string{pinned.Path}, pinned.Args, []string{in.Command}),
 		Dir:    dir,
 		Env:    command.Environment(env.Exec.Env, in.Env, visible),
 		Stdin:  in.Stdin != "" || in.Background,
 		PTY:    in.size(),
 		Output: out,
+		Ended:  func() { begun.Changes = end() },
 	})
+	if err != nil {
+		end()
+		return nil, err
+	}
+	return begun, nil
 }
 
 // unusable says why a command can't run in a directory.

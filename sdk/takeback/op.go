@@ -12,6 +12,24 @@ type Op struct {
 	Undoes  string    `json:"undoes,omitempty"`  // the operation that this one took back
 	Missing string    `json:"missing,omitempty"` // why it can't be undone
 	Lost    []string  `json:"lost,omitempty"`    // what undoing it does not bring back
+
+	// Recorded says that what the operation changed stands in a list of its own, and not in Steps; see [Recorder].
+	Recorded bool     `json:"recorded,omitempty"`
+	Changes  *Changes `json:"changes,omitempty"` // in short; nil if the end of the operation was not seen
+}
+
+// Changes are what a recorded operation has changed.
+type Changes struct {
+	Made    int      `json:"made,omitempty"`
+	Changed int      `json:"changed,omitempty"`
+	Moved   int      `json:"moved,omitempty"`
+	Deleted int      `json:"deleted,omitempty"`
+	Names   []string `json:"names,omitempty"` // absolute paths of some of them
+}
+
+// start gives an operation its id.
+func (o *Op) start(id string) {
+	o.ID, o.Time = id, time.Now().UTC().Truncate(time.Millisecond)
 }
 
 // Action is how one thing is put back.

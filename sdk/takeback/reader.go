@@ -55,7 +55,10 @@ func (j *Store) Each(fn func(*Op) bool) error {
 		if err := scan(a.path, func(h *tar.Header, contents io.Reader) error {
 			switch id, rest, _ := strings.Cut(path.Clean(h.Name), "/"); rest {
 			case opMember:
-				if op := decode(id, h, contents); op != nil {
+				op := decode(id, h, contents)
+				if n := len(waiting); op != nil && n > 0 && waiting[n-1].ID == id {
+					waiting[n-1] = op // its end, which says more than its beginning
+				} else if op != nil {
 					waiting = append(waiting, op)
 				}
 			case droppedMember:
@@ -110,11 +113,13 @@ var errFound = errors.New("found")
 // Op returns an operation.
 func (j *Store) Op(id string) (op *Op, err error) {
 	err = j.members(id, func(rest string, h *tar.Header, contents io.Reader) error {
-		if rest == opMember {
-			op = decode(id, h, contents)
-			return errFound
+		if rest != opMember {
+			return nil
 		}
-		return nil
+		if op = decode(id, h, contents); op != nil && op.Recorded && op.Changes == nil {
+			return nil // its beginning; its end says more
+		}
+		return errFound
 	})
 	if err == nil && op == nil {
 		err = &Unknown{id}

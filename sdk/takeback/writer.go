@@ -38,8 +38,7 @@ func (e *TooLarge) Error() string {
 
 // Begin begins an operation. ID and Time are filled in. End it with Commit or Abort.
 func (j *Store) Begin(op Op) (*Writer, error) {
-	op.Time = time.Now().UTC().Truncate(time.Millisecond)
-	op.ID = j.newID()
+	op.start(j.newID())
 	w := &Writer{op: op, j: j, left: j.MaxOperation()}
 	w.out.create = func() (*os.File, error) { return j.create(op.ID) }
 	w.tar = tar.NewWriter(&w.out)

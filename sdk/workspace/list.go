@@ -127,6 +127,21 @@ func (h *largestFirst) Pop() any {
 	return last
 }
 
+// OpenRoot opens a directory to work on what is in it, one name at a time. Like that of [Workspace.OpenDir] the handle
+// stays on that directory. It is not decided again what is done through it.
+func (w *Workspace) OpenRoot(path string) (*os.Root, error) {
+	var dir *os.Root
+	err := w.use(guard.List, path, func(at place) (err error) {
+		if at.path != "" {
+			dir, err = os.OpenRoot(at.path)
+			return err
+		}
+		dir, err = at.dir.OpenRoot(at.name)
+		return err
+	})
+	return dir, err
+}
+
 // OpenDir opens a directory. The handle stays on that directory whatever becomes of its name, so a process that is to
 // start in it can be given the handle instead of the name.
 func (w *Workspace) OpenDir(path string) (*os.File, error) {

@@ -6,6 +6,8 @@ import (
 	"os"
 	"syscall"
 	"time"
+
+	"github.com/picoclaw/picoclaw/sdk/guard"
 )
 
 // Meta is what something is besides its contents.
@@ -36,6 +38,20 @@ func (m Meta) bits() fs.FileMode {
 
 // unknownMode is the mode of what may have any.
 const unknownMode = fs.ModeIrregular
+
+// SetMeta makes a file or a directory what meta says. A link at the end of the path is not followed, and left alone.
+func (w *Workspace) SetMeta(path string, meta Meta) error {
+	t, err := w.targetAs(guard.Write, false, path)
+	if err != nil {
+		return notItself(err, path)
+	}
+	defer t.close()
+	info, err := t.dir.Lstat(t.name)
+	if err != nil || info.Mode()&fs.ModeSymlink != 0 {
+		return err
+	}
+	return meta.give(t.dir, t.name, info.Mode().Perm())
+}
 
 // give makes something what m says, that has a mode now. An owner that this process can't give anything to is no error:
 // it stays this process's then. The mode comes after the time, since it may take the right to set one; the owner comes

@@ -30,6 +30,7 @@ type Spec struct {
 	Stdin  bool      // whether something will be written to it
 	PTY    *pty.Size // runs it on a terminal of this size
 	Output func(stream int, p []byte)
+	Ended  func() // called when it has ended, before it is over
 }
 
 // Running is a command that was started.
@@ -68,7 +69,7 @@ func Start(l *isolation.Isolation, p isolation.Profile, s Spec) (*Running, error
 	for stream, f := range r.readers {
 		r.read.Go(func() { drain(f, stream, s.Output) })
 	}
-	go r.follow()
+	go r.follow(s.Ended)
 	return r, nil
 }
 
@@ -124,7 +125,7 @@ func drain(f *os.File, stream int, pass func(int, []byte)) {
 }
 
 // follow waits for the end of the command and of its output.
-func (r *Running) follow() {
+func (r *Running) follow(ended func()) {
 	<-r.process.Done()
 	read := make(chan struct{})
 	go func() {
@@ -145,6 +146,7 @@ func (r *Running) follow() {
 	closeAll(r.ours())
 	r.stdin, r.control = nil, nil
 	r.writing.Unlock()
+	ended()
 	close(r.over)
 }
 

@@ -1,0 +1,61 @@
+package takeback
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/picoclaw/picoclaw/sdk/workspace"
+)
+
+// dirs opens directories through the workspace, and holds on to the last ones: changes come in clusters.
+type dirs struct {
+	files *workspace.Workspace
+	held  [4]heldDir
+	next  int
+}
+
+type heldDir struct {
+	path string
+	root *os.Root // nil where the policy opens nothing
+}
+
+// open opens the directory that a path is in; nil if the policy does not open it.
+func (d *dirs) open(path string) (*os.Root, string) {
+	if path == "" {
+		return nil, ""
+	}
+	dir, name := filepath.Dir(path), filepath.Base(path)
+	for i := range d.held {
+		if d.held[i].path == dir {
+			return d.held[i].root, name
+		}
+	}
+	root, err := d.files.OpenRoot(dir)
+	if err != nil {
+		root = nil
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil, name // it may be made
+		}
+	}
+	slot := &d.held[d.next]
+	d.next = (d.next + 1) % len(d.held)
+	slot.close()
+	*slot = heldDir{dir, root}
+	return root, name
+}
+
+// forget closes all: their names may have come to mean others.
+func (d *dirs) forget() {
+	for i := range d.held {
+		d.held[i].close()
+		d.held[i] = heldDir{}
+	}
+}
+
+func (h *heldDir) close() {
+	if h.root != nil {
+		_ = h.root.Close()
+	}
+}

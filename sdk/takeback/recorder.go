@@ -1,0 +1,380 @@
+package takeback
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync"
+	"syscall"
+
+	"github.com/picoclaw/picoclaw/internal/mutation"
+	"github.com/picoclaw/picoclaw/sdk/workspace"
+)
+
+// Recorder keeps what an operation is about to change, at the first change to each path. It can be used concurrently.
+//
+// Who changes files tells it of each change by [Recorder.Notice] before it is made. It opens files through the
+// workspace only, so what the policy does not open is neither read nor kept.
+type Recorder struct {
+	store *Store
+	files *workspace.Workspace
+	op    Op
+
+	mu      sync.Mutex
+	ledger  ledger
+	before  map[string]*Entry // what was there, by its path before the operation
+	states  map[string]string // the states of these, as long as nothing is known to have changed
+	order   []*Entry          // all entries, as they came
+	links   map[fileID]string // files of which another name was made, or that have several, by one path of theirs
+	pending map[int]rename    // what threads have asked for and may have failed
+	dirs    dirs
+	out     *archiveWriter // nil before the first entry
+	broken  error          // why nothing is kept any more
+	over    bool
+}
+
+// rename is one that was about to be made.
+type rename struct {
+	from, to string
+	id       fileID
+}
+
+// mostEntries is how many paths of one operation are kept.
+const mostEntries = 200_000
+
+// mostLost is how many of the things that can't be brought back are named.
+const mostLost = 20
+
+// Record begins an operation. It takes no room in the store before something changes. End it with [Recorder.End].
+func (j *Store) Record(tool, summary string, files *workspace.Workspace) *Recorder {
+	return &Recorder{
+		store: j, files: files, op: Op{Tool: tool, Summary: summary, Recorded: true}, ledger: newLedger(),
+		before: map[string]*Entry{}, states: map[string]string{}, links: map[fileID]string{}, pending: map[int]rename{},
+		dirs: dirs{files: files},
+	}
+}
+
+// Notice keeps what a change is about to destroy. It never refuses one: what can't be kept is named by [Recorder.End].
+func (r *Recorder) Notice(m mutation.Mutation) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.over {
+		return nil
+	}
+	if p, ok := r.pending[m.Thread]; ok {
+		delete(r.pending, m.Thread)
+		r.settle(p)
+	}
+	switch m.Kind {
+	case mutation.Unseen:
+		r.lose(fmt.Sprintf("changes that could not be noticed: %v", m.Err))
+	case mutation.Write, mutation.Make, mutation.Remove, mutation.Attribute:
+		r.touch(m.Path, m.Kind)
+	case mutation.Rename:
+		r.rename(m)
+	case mutation.Exchange:
+		r.exchange(m)
+	case mutation.Link:
+		r.link(m)
+	}
+	return nil
+}
+
+// touch keeps what is at a path, unless it was made by the operation: with its contents, or, where only its attributes
+// change, without.
+func (r *Recorder) touch(path string, kind mutation.Kind) {
+	contents := kind != mutation.Attribute
+	was, made := r.ledger.origin(path)
+	if made {
+		r.touchLinked(path)
+		return
+	}
+	if e := r.before[was]; e != nil && (!contents || e.Kind != File || e.Kept) {
+		return
+	}
+	dir, name := r.dirs.open(path)
+	if dir == nil {
+		return // no place of the policy's
+	}
+	info := lstat(dir, name)
+	if info != nil || kind != mutation.Remove {
+		r.touchDir(filepath.Dir(path))
+	}
+	switch {
+	case info != nil:
+		r.keep(was, dir, name, info, contents)
+		if info.IsDir() && kind == mutation.Remove {
+			r.dirs.forget()
+		}
+	case contents && kind != mutation.Remove:
+		r.write(&Entry{Kind: Made, Path: path}, nil)
+		r.ledger.made[path] = fileID{}
+	}
+}
+
+// touchDir keeps what a directory is: its time changes with what is in it.
+func (r *Recorder) touchDir(path string) {
+	was, made := r.ledger.origin(path)
+	if made || r.before[was] != nil {
+		return
+	}
+	if dir, _ := r.dirs.open(filepath.Join(path, "x")); dir != nil {
+		if info := lstat(dir, "."); info != nil {
+			r.keep(was, dir, ".", info, false)
+		}
+	}
+}
+
+// touchLinked keeps a file that was there before and is changed under a name that was made.
+func (r *Recorder) touchLinked(path string) {
+	if len(r.links) == 0 {
+		return
+	}
+	dir, name := r.dirs.open(path)
+	info := lstat(dir, name)
+	if info == nil {
+		return
+	}
+	id, _ := identity(info)
+	if was, ok := r.links[id]; ok && (r.before[was] == nil || !r.before[was].Kept) {
+		r.keep(was, dir, name, info, true)
+	}
+}
+
+// keep writes what is at a name into the store.
+func (r *Recorder) keep(was string, dir *os.Root, name string, info fs.FileInfo, contents bool) {
+	e := describe(was, info)
+	first := r.before[was]
+	if first != nil { // its contents come later than what else it was
+		first.Kept, first.Size = true, e.Size
+		e = first
+	} else {
+		r.states[was] = stateOf(info)
+	}
+	var file *os.File
+	var err error
+	switch e.Kind {
+	case "":
+		r.lose(was + " (a socket or a device)")
+		return
+	case Sym:
+		e.Link, err = dir.Readlink(name)
+	case Dir:
+		file, err = dir.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	case File:
+		id, _ := identity(info)
+		if other, ok := r.links[id]; ok && contents && other != was && r.before[other] != nil && r.before[other].Kept {
+			e.Same, e.Kept = other, true
+			break
+		}
+		if _, several := workspace.SeveralNames(info); several && contents {
+			r.links[id] = was
+		}
+		if contents {
+			e.Kept = true
+		}
+		file, err = dir.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+		if err == nil && contents && e.Size > r.left() {
+			err = fmt.Errorf("%s, more than is kept of one operation", size(e.Size))
+		}
+	}
+	if file != nil {
+		defer func() { _ = file.Close() }()
+		if first == nil {
+			e.Attributes, _ = workspace.Attributes(file) // without them the rest is worth keeping
+		}
+	}
+	if err != nil && (e.Kind != Dir || !errors.Is(err, fs.ErrPermission)) {
+		e.Kept = false
+		r.lose(fmt.Sprintf("%s (%v)", was, reason(err)))
+		r.before[was] = e // and is not asked for again
+		return
+	}
+	if first == nil {
+		r.before[was] = e
+		r.order = append(r.order, e)
+	}
+	r.write(e, file)
+}
+
+// write writes an entry into the archive, which is made with the first.
+func (r *Recorder) write(e *Entry, contents io.Reader) {
+	if r.broken != nil {
+		return
+	}
+	if len(r.order) > mostEntries {
+		r.broken = fmt.Errorf("it changed more than %d paths", mostEntries)
+		return
+	}
+	if r.out == nil {
+		if r.out, r.broken = r.store.begin(&r.op); r.broken != nil {
+			return
+		}
+	}
+	if e.Kind != File || !e.Kept || e.Same != "" {
+		contents = nil
+	}
+	at, err := r.out.member(e.header(r.op.ID), contents)
+	e.At = at
+	if err != nil {
+		r.broken = err
+	}
+}
+
+// left is how many bytes may still be kept.
+func (r *Recorder) left() int64 {
+	if r.out == nil {
+		return r.store.MaxOperation()
+	}
+	return r.store.MaxOperation() - r.out.written
+}
+
+// lose notes what undo can't bring back.
+func (r *Recorder) lose(what string) {
+	switch {
+	case len(r.op.Lost) < mostLost:
+		r.op.Lost = append(r.op.Lost, what)
+	case len(r.op.Lost) == mostLost:
+		r.op.Lost = append(r.op.Lost, "and more")
+	}
+}
+
+// kept reports whether all of what was at a path before is kept, so that it is of no matter what becomes of it.
+func (r *Recorder) kept(was string) bool {
+	e := r.before[was]
+	return e != nil && e.Kind != Dir && (e.Kind != File || e.Kept)
+}
+
+// rename follows what gets another name, and keeps what had it.
+func (r *Recorder) rename(m mutation.Mutation) {
+	dir, name := r.dirs.open(m.Path)
+	from := lstat(dir, name)
+	toDir, toName := r.dirs.open(m.To)
+	if from == nil { // from a place that is not the policy's
+		r.touch(m.To, mutation.Make)
+		return
+	}
+	if toDir == nil { // out of it
+		if r.touch(m.Path, mutation.Remove); from.IsDir() && sameDevice(m.To, from) {
+			r.lose(m.Path + " (a directory that was moved out of the workspace)")
+		}
+		return
+	}
+	id, _ := identity(from)
+	if to := lstat(toDir, toName); to != nil {
+		other, _ := identity(to)
+		if other == id || other.device != id.device || to.IsDir() != from.IsDir() || to.IsDir() && !empty(toDir, toName) {
+			return // it will fail, or change nothing
+		}
+		r.touch(m.To, mutation.Make)
+	}
+	r.touchDir(filepath.Dir(m.Path))
+	r.touchDir(filepath.Dir(m.To))
+	if from.IsDir() {
+		r.dirs.forget()
+	}
+	r.ledger.rename(m.Path, m.To, id, r.kept)
+	r.pending[m.Thread] = rename{m.Path, m.To, id}
+	r.noteMoved(m.To)
+}
+
+// noteMoved writes down where something is now.
+func (r *Recorder) noteMoved(path string) {
+	if m, ok := r.ledger.moved[path]; ok {
+		r.write(&Entry{Kind: Moved, Path: m.from, Now: path}, nil)
+	} else if _, ok := r.ledger.made[path]; ok {
+		r.write(&Entry{Kind: Made, Path: path}, nil)
+	}
+}
+
+func (r *Recorder) exchange(m mutation.Mutation) {
+	dirA, nameA := r.dirs.open(m.Path)
+	dirB, nameB := r.dirs.open(m.To)
+	a, b := lstat(dirA, nameA), lstat(dirB, nameB)
+	if a == nil || b == nil {
+		return
+	}
+	idA, _ := identity(a)
+	idB, _ := identity(b)
+	r.touchDir(filepath.Dir(m.Path))
+	r.touchDir(filepath.Dir(m.To))
+	r.dirs.forget()
+	r.ledger.exchange(m.Path, m.To, idA, idB, r.kept)
+	r.noteMoved(m.Path)
+	r.noteMoved(m.To)
+}
+
+// link notes the new name of a file, which is another way to change it.
+func (r *Recorder) link(m mutation.Mutation) {
+	dir, name := r.dirs.open(m.Path)
+	if info := lstat(dir, name); m.Path != "" && info != nil {
+		if was, made := r.ledger.origin(m.Path); !made {
+			id, _ := identity(info)
+			r.links[id] = was
+		}
+	}
+	r.touch(m.To, mutation.Make)
+}
+
+// settle takes a rename back that has failed: the thread that asked for it has gone on.
+func (r *Recorder) settle(p rename) {
+	toDir, toName := r.dirs.open(p.to)
+	if info := lstat(toDir, toName); info != nil {
+		if id, _ := identity(info); id == p.id {
+			return
+		}
+	}
+	dir, name := r.dirs.open(p.from)
+	info := lstat(dir, name)
+	if info == nil {
+		return // it is gone since
+	}
+	if id, _ := identity(info); id == p.id {
+		r.dirs.forget()
+		r.ledger.rename(p.to, p.from, p.id, r.kept)
+	}
+}
+
+// sameDevice reports whether what is to be moved to a path could be, at once: elsewhere it is copied and deleted.
+func sameDevice(to string, from fs.FileInfo) bool {
+	info, err := os.Stat(filepath.Dir(to))
+	if err != nil {
+		return false
+	}
+	a, _ := identity(from)
+	b, _ := identity(info)
+	return a.device == b.device
+}
+
+func empty(dir *os.Root, name string) bool {
+	d, err := dir.Open(name)
+	if err != nil {
+		return false
+	}
+	defer func() { _ = d.Close() }()
+	names, _ := d.Readdirnames(1)
+	return len(names) == 0
+}
+
+// reason is an error without the path that it is said of anyway.
+func reason(err error) error {
+	var p *fs.PathError
+	if errors.As(err, &p) {
+		return p.Err
+	}
+	return err
+}
+
+// size is a number of bytes in words.
+func size(n int64) string {
+	switch {
+	case n >= 1<<30:
+		return fmt.Sprintf("%.1f GB", float64(n)/(1<<30))
+	case n >= 1<<20:
+		return fmt.Sprintf("%.1f MB", float64(n)/(1<<20))
+	}
+	return fmt.Sprintf("%d bytes", n)
+}
