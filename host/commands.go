@@ -1,7 +1,10 @@
 package host
 
 import (
+	"slices"
+
 	"github.com/picoclaw/picoclaw/host/audit"
+	"github.com/picoclaw/picoclaw/internal/paths"
 	"github.com/picoclaw/picoclaw/isolation"
 	"github.com/picoclaw/picoclaw/sdk/guard"
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
@@ -31,6 +34,24 @@ func (s *Session) confineCommands(exec *pluginpb.ExecPolicy) {
 	limits := s.policy.Limits().Exec
 	limits.Memory = boundedMemory(limits)
 	exec.Limits = pluginpb.NewExecLimits(limits)
+}
+
+// openToCommands reports whether commands would get at a directory of the instance root because their plugin does. Only
+// Landlock holds them to less than it, and only where they have no path above the directory. Where they get at the
+// instance root in any case, the plugin's access opens nothing.
+func (s *Session) openToCommands(exec *pluginpb.ExecPolicy, dir string) bool {
+	opened := exec.ReadWrite
+	if s.policy.Isolation().Enabled || !s.policy.Guard().AllowReadOutside {
+		opened = slices.Concat(opened, exec.ReadOnly)
+	}
+	switch {
+	case !s.kernelConfines():
+		return false
+	case !exec.Confine || !isolation.KernelConfines():
+		return true
+	default:
+		return paths.WithinAny(opened, dir)
+	}
 }
 
 // userEnvID names the directory that the commands of this policy have for their home.

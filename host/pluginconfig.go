@@ -41,8 +41,11 @@ func checkConfig(m *pluginpb.Manifest, settings json.RawMessage) error {
 }
 
 func fitsConfig(m *pluginpb.Manifest, settings json.RawMessage) error {
-	if m.Config == nil || len(settings) == 0 {
+	if len(settings) == 0 {
 		return nil
+	}
+	if m.Config == nil {
+		return takesNone(settings)
 	}
 	schema, err := m.Config.Parse()
 	if err != nil {
@@ -64,6 +67,18 @@ func fitsConfig(m *pluginpb.Manifest, settings json.RawMessage) error {
 		return unknown
 	}
 	return err
+}
+
+// takesNone refuses settings for a plugin that has none.
+func takesNone(settings json.RawMessage) error {
+	var set map[string]json.RawMessage
+	if err := json.Unmarshal(settings, &set); err != nil {
+		return err
+	}
+	for _, name := range slices.Sorted(maps.Keys(set)) {
+		return fmt.Errorf("unknown key %q; the plugin has no settings", name)
+	}
+	return nil
 }
 
 // unknownKey finds a key that the schema does not have where it takes no others, and says which was likely meant.

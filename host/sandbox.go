@@ -17,6 +17,7 @@ import (
 	"github.com/picoclaw/picoclaw/isolation"
 	"github.com/picoclaw/picoclaw/isolation/selftest"
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
+	"github.com/picoclaw/picoclaw/sdk/takeback"
 )
 
 // spec says which instance of a plugin this session's calls go to. It is made once: a session's policy is for life.
@@ -65,6 +66,11 @@ func (s *Session) spec(p *catalog.Plugin) (*supervise.Spec, error) {
 			return nil, err
 		}
 	}
+	if grants.Takeback && s.policy.Undo().Enabled {
+		if err := s.giveTakeback(spec); err != nil {
+			return nil, err
+		}
+	}
 	if p.Pin != nil {
 		spec.Program = p.Pin.Binary
 		spec.Copy = func(to string) error { return store.CopyVerified(p.Manifest.ID, p.Dir, to, p.Pin.Files) }
@@ -85,20 +91,57 @@ func (s *Session) given(p *catalog.Plugin) policy.Plugin {
 	return s.policy.Installed(p.Manifest.ID, p.Pin.Grants)
 }
 
-// giveState gives a plugin a directory of its own for this agent: the one place in the instance root that it may write
-// to.
+// takebackName is the directory of the stores of what changes destroy, beside those that plugins have of their own.
+const takebackName = "takeback"
+
+// giveState gives a plugin a directory of its own for this agent.
 func (s *Session) giveState(spec *supervise.Spec) error {
-	dir := filepath.Join(s.policy.Home(), "state", spec.Manifest.ID, s.policy.Agent())
+	if spec.Manifest.ID == takebackName {
+		return fmt.Errorf("plugin %s can't keep state: the directory of that name is where undo's is; give it another id",
+			takebackName)
+	}
+	dir, err := s.give(spec, spec.Manifest.ID)
+	if err != nil {
+		return fmt.Errorf("the state directory of plugin %s: %w", spec.Manifest.ID, err)
+	}
+	spec.Configure.StateDir = dir
+	return nil
+}
+
+// giveTakeback gives a plugin this agent's store of what changes destroy, unless commands would get at it too.
+func (s *Session) giveTakeback(spec *supervise.Spec) error {
+	if exec := spec.Configure.Policy.Exec; spec.Profile.Exec && s.openToCommands(exec, s.stateDir(takebackName)) {
+		s.host.logger.Info("nothing holds commands to less than their plugin at this place, so undo does without this plugin",
+			"plugin", spec.Manifest.ID, "dir", s.stateDir(takebackName))
+		return nil
+	}
+	dir, err := s.give(spec, takebackName)
+	if err != nil {
+		return fmt.Errorf("the store of what changes destroy, for plugin %s: %w", spec.Manifest.ID, err)
+	}
+	undo := s.policy.Undo()
+	spec.Configure.Takeback = pluginpb.NewTakeback(takeback.Options{
+		Dir: dir, MaxBytes: undo.MaxSize, MaxAge: undo.MaxAge,
+	})
+	return nil
+}
+
+func (s *Session) stateDir(name string) string {
+	return filepath.Join(s.policy.Home(), "state", name, s.policy.Agent())
+}
+
+// give makes a directory for this agent in the instance root's state, and lets a plugin write to it.
+func (s *Session) give(spec *supervise.Spec, name string) (string, error) {
+	dir := s.stateDir(name)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return fmt.Errorf("make the state directory of plugin %s: %w", spec.Manifest.ID, err)
+		return "", err
 	}
 	dir, err := filepath.EvalSymlinks(dir)
 	if err != nil {
-		return fmt.Errorf("find the state directory of plugin %s: %w", spec.Manifest.ID, err)
+		return "", err
 	}
-	spec.Configure.StateDir = dir
 	spec.Profile.ReadWrite = append(spec.Profile.ReadWrite, dir)
-	return nil
+	return dir, nil
 }
 
 // profile is the kernel's wall for a plugin: what the policy opens, as far as the grants go. Nothing in it comes from

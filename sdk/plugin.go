@@ -42,6 +42,7 @@ type Grants struct {
 	Programs []string // with Exec, the only ones that it starts, by name; all of the system's if there are none
 	Network  bool     // reach the network
 	State    bool     // keep files of its own, for each agent, from one run to the next
+	Takeback bool     // use the agent's store of what changes destroy, which undo reads
 	Env      []string // names of the host's environment variables
 }
 

@@ -94,6 +94,6 @@ func NewTool[In, Out any](
 func environment(e *serve.Call) Environment {
 	return Environment{
 		Workspace: e.Workspace, Guard: e.Guard, Grants: Grants(e.Grants), Exec: e.Exec,
-		StateDir: e.StateDir, Log: e.Log, config: e.Config,
+		StateDir: e.StateDir, Takeback: e.Takeback, Log: e.Log, config: e.Config,
 	}
 }

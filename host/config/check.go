@@ -154,10 +154,7 @@ func (c *checker) leaf(n *node, key *Key, path string) (any, *Error) {
 		if n.kind != text && n.kind != number {
 			return nil, wrongKind(n, path, `a size such as "50MB"`)
 		}
-		if _, err := ParseSize(n.scalar); err != nil {
-			return nil, fault(n.origin, path, err.Error(), "")
-		}
-		return n.scalar, nil
+		return size(n, key, path)
 	case Strings:
 		return c.strings(n, key, path)
 	case Free:
@@ -182,6 +179,18 @@ func integer(n *node, key *Key, path string) (any, *Error) {
 		return nil, fault(n.origin, path, fmt.Sprintf("%d is not between %d and %d", i, key.Min, key.Max), "")
 	}
 	return i, nil
+}
+
+func size(n *node, key *Key, path string) (any, *Error) {
+	bytes, err := ParseSize(n.scalar)
+	if err != nil {
+		return nil, fault(n.origin, path, err.Error(), "")
+	}
+	if key.Max != 0 && (bytes < key.Min || bytes > key.Max) {
+		return nil, fault(n.origin, path, fmt.Sprintf("%s is %d bytes, which is not between %d and %d", n.scalar, bytes,
+			key.Min, key.Max), "")
+	}
+	return n.scalar, nil
 }
 
 func (c *checker) strings(n *node, key *Key, path string) (any, *Error) {

@@ -54,7 +54,10 @@ func schemaOf(e *entry) *jsonschema.Schema {
 	case Size:
 		s.Types = []string{"string", "integer"}
 		s.Pattern = sizeJSONPattern
-		s.Minimum = jsonschema.Ptr(1.0)
+		s.Minimum = jsonschema.Ptr(max(1.0, float64(e.key.Min)))
+		if e.key.Max != 0 {
+			s.Maximum = jsonschema.Ptr(float64(e.key.Max))
+		}
 	case Free:
 		s.Type = "object"
 	case Rules:

@@ -70,6 +70,12 @@ var keys = []Key{
 		Doc: "How many descriptors each process of a command may have open."},
 	{Name: "tools.cron.exec_timeout_minutes", Type: Int, Min: 1, Max: 1440, Default: int64(5), PerAgent: true,
 		Doc: "How long a command of a scheduled task may run."},
+	{Name: "tools.undo.enabled", Type: Bool, Default: true, PerAgent: true,
+		Doc: "Keeps what changes destroy in <home>/state/takeback/<agent>, so that undo can take them back."},
+	{Name: "tools.undo.max_size", Type: Size, Min: 1 << 20, Max: 1 << 50, Default: "2GiB", PerAgent: true,
+		Doc: "How much of that is kept, the latest, between 1MB and 1024TB. One change may take a quarter; a larger one is made all the same and can't be undone."},
+	{Name: "tools.undo.max_age_days", Type: Int, Min: 1, Max: 36500, Default: int64(30), PerAgent: true,
+		Doc: "How long it is kept."},
 
 	{Name: "isolation.enabled", Type: Bool, Default: false,
 		Doc: "Starts plugins in namespaces with a mount view of their own (Linux, bubblewrap)."},
@@ -121,6 +127,8 @@ var keys = []Key{
 		Doc: "Whether the plugin may use the network."},
 	{Name: "plugins.<id>.grants.state", Type: Bool, Default: false,
 		Doc: "Whether the plugin may keep files of its own, in a directory for each agent below the home."},
+	{Name: "plugins.<id>.grants.takeback", Type: Bool, Default: false,
+		Doc: "Whether the plugin may use the store of what changes destroy, which undo reads."},
 	{Name: "plugins.<id>.grants.env", Type: Strings, Format: VariableName, Default: []string{},
 		Doc: "Names of variables of the host's environment that the plugin gets."},
 	{Name: "plugins.<id>.config", Type: Free,
@@ -130,15 +138,15 @@ var keys = []Key{
 // bundled holds the grants of the plugins that come with picoclaw, as one more layer of defaults. They are given
 // here, as an operator gives them to any other plugin, so that they can be seen and taken away.
 func bundled() map[string]any {
-	grants := func(workspace string, exec, network, state bool) map[string]any {
+	grants := func(workspace string, exec, network, state, takeback bool) map[string]any {
 		return map[string]any{"grants": map[string]any{"workspace": workspace, "exec": exec, "network": network,
-			"state": state}}
+			"state": state, "takeback": takeback}}
 	}
-	grep := grants("ro", true, false, false)                                  // it runs ripgrep
+	grep := grants("ro", true, false, false, false)                           // it runs ripgrep
 	grep["grants"].(map[string]any)["env"] = []any{"HOME", "XDG_CONFIG_HOME"} // and finds git's own list of ignored files
 	return map[string]any{
-		"filesystem": grants("rw", false, false, true), // it keeps a journal
+		"filesystem": grants("rw", false, false, true, true), // it keeps what the agent has seen
 		"grep":       grep,
-		"shell":      grants("rw", true, true, false),
+		"shell":      grants("rw", true, true, false, true),
 	}
 }

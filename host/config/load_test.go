@@ -92,6 +92,7 @@ func TestDefaults(t *testing.T) {
 				Profile: "default", TimeoutSeconds: 60, Env: []string{},
 				Limits: ExecLimits{Processes: 1024, Memory: "4GB", FileSize: "4GB", OpenFiles: 8192}},
 			Cron: Cron{ExecTimeoutMinutes: 5},
+			Undo: Undo{Enabled: true, MaxSize: "2GiB", MaxAgeDays: 30},
 		},
 		Isolation: Isolation{Network: true, ExposePaths: []isolation.ExposePath{}},
 	}
@@ -108,9 +109,9 @@ func TestDefaults(t *testing.T) {
 		t.Errorf("file %q, isolation %t", c.File(), c.IsolationEnabled())
 	}
 	for id, want := range map[string]pluginpb.Grant{
-		"filesystem": {Workspace: "rw", State: true},
+		"filesystem": {Workspace: "rw", State: true, Takeback: true},
 		"grep":       {Workspace: "ro", Exec: true, Env: []string{"HOME", "XDG_CONFIG_HOME"}},
-		"shell":      {Workspace: "rw", Exec: true, Network: true},
+		"shell":      {Workspace: "rw", Exec: true, Network: true, Takeback: true},
 		"unheard-of": {},
 	} {
 		if p := c.Plugin(id); !p.Enabled || !cmp.Equal(p.Grants, want) {
@@ -133,7 +134,7 @@ func TestLayersAndTheirOrigins(t *testing.T) {
 		!a.Tools.Exec.EnableDenyPatterns {
 		t.Errorf("the tools are %+v", a.Tools)
 	}
-	if got, want := c.Plugin("shell").Grants, (pluginpb.Grant{Workspace: "rw", Exec: true}); !cmp.Equal(got, want) {
+	if got, want := c.Plugin("shell").Grants, (pluginpb.Grant{Workspace: "rw", Exec: true, Takeback: true}); !cmp.Equal(got, want) {
 		t.Errorf("the shell's grants are %+v; want %+v", got, want)
 	}
 	for key, want := range map[string]string{

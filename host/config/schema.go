@@ -33,7 +33,7 @@ type Key struct {
 	Type   Type
 	Format Format   // a further condition on the string, or on each string of the list
 	Values []string // when not empty, the only strings allowed
-	Min    int64    // the smallest and the largest integer allowed; both 0 for no bounds
+	Min    int64    // the smallest and the largest integer or size allowed; both 0 for no bounds
 	Max    int64
 
 	// Default is the built-in value: string, bool, int64, []string or []map[string]any; nil when there is none.

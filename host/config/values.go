@@ -22,6 +22,7 @@ type Tools struct {
 	AllowWritePaths []string `koanf:"allow_write_paths"`
 	Exec            Exec     `koanf:"exec"`
 	Cron            Cron     `koanf:"cron"`
+	Undo            Undo     `koanf:"undo"`
 }
 
 // Exec are the settings of tools.exec.
@@ -48,6 +49,13 @@ type ExecLimits struct {
 // Cron are the settings of tools.cron.
 type Cron struct {
 	ExecTimeoutMinutes int64 `koanf:"exec_timeout_minutes"`
+}
+
+// Undo are the settings of tools.undo.
+type Undo struct {
+	Enabled    bool   `koanf:"enabled"`
+	MaxSize    string `koanf:"max_size"` // for [ParseSize]
+	MaxAgeDays int64  `koanf:"max_age_days"`
 }
 
 // Isolation are the settings of isolation.

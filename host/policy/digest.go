@@ -40,8 +40,9 @@ func (p *Policy) seal() (*Policy, error) {
 		Network   bool
 		Exposed   []isolation.ExposePath
 		Rules     []string `json:",omitempty"`
+		Undo      Undo
 	}{1, p.home, p.file, g, p.tools, p.plugins, p.limits, p.execEnv, p.isolation.Enabled, p.isolation.Network, exposed,
-		rules})
+		rules, p.undo})
 	if err != nil {
 		return nil, fmt.Errorf("computing the digest of the policy of agent %q: %w", p.agent, err)
 	}

@@ -16,7 +16,8 @@ import (
 // Child says what a child session asks for. Its zero value asks for all that the parent has: a nil pointer, a nil
 // list, an empty string and a zero inherit. An empty list that is not nil asks for none.
 //
-// The rules for commands aren't asked for: a child has its parent's, those that allow among them.
+// The rules for commands aren't asked for: a child has its parent's, those that allow among them. Nor is undo: a child
+// with a smaller store would delete what its parent has kept in the one that they share.
 type Child struct {
 	Workspace                 string // a directory inside the parent's workspace, absolute or relative to it
 	RestrictToWorkspace       *bool

@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
 func TestAChildIsNeverWider(t *testing.T) {
@@ -24,6 +26,7 @@ func TestAChildIsNeverWider(t *testing.T) {
 		"the network":          {Network: &yes},
 		"a longer timeout":     {Limits: Limits{ExecTimeout: parent.Limits().ExecTimeout + 1}},
 		"a larger result":      {Limits: Limits{ResultSize: parent.Limits().ResultSize + 1}},
+		"a grant of its own":   {Grants: map[string]pluginpb.Grant{"grep": {Workspace: "none", Takeback: true}}},
 		"another tool set":     {ToolSet: "all"},
 	} {
 		if got, err := parent.Narrow(child); err == nil {

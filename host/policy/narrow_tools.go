@@ -96,7 +96,8 @@ func narrowPlugins(out, parent *Policy, child Child) error {
 		asked = asked.Intersect(asked)
 		has := parent.Plugin(id).Grants
 		if got := has.Intersect(asked); got.Workspace != asked.Workspace || got.Exec != asked.Exec ||
-			got.Network != asked.Network || got.State != asked.State || len(got.Env) != len(asked.Env) {
+			got.Network != asked.Network || got.State != asked.State || got.Takeback != asked.Takeback ||
+			len(got.Env) != len(asked.Env) {
 			return wider("grants of plugin "+id, fmt.Sprintf("%+v", asked))
 		}
 		narrowed[id] = asked

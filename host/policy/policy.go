@@ -35,6 +35,7 @@ type Policy struct {
 	tools     []toolFilter
 	plugins   pluginRules
 	limits    Limits
+	undo      Undo
 	execEnv   []string
 	isolation Isolation
 	origins   map[string]config.Origin // where the agent's settings came from, for hints
@@ -52,6 +53,14 @@ type Limits struct {
 
 // defaultResultSize is far more than a model can read and little enough to hold in memory for many calls.
 const defaultResultSize = 16 << 20
+
+// Undo says whether what the agent's changes destroy is kept, and how much of it. The agent has one store, so that this
+// is the same for all its sessions.
+type Undo struct {
+	Enabled bool
+	MaxSize int64 // bytes
+	MaxAge  time.Duration
+}
 
 // Isolation is how the agent's processes are isolated.
 type Isolation struct {
@@ -74,6 +83,9 @@ func (p *Policy) Guard() guard.Policy { return cloneGuard(p.guard) }
 
 // Limits returns the limits.
 func (p *Policy) Limits() Limits { return p.limits }
+
+// Undo returns whether what changes destroy is kept.
+func (p *Policy) Undo() Undo { return p.undo }
 
 // ExecEnv returns the sorted names of the variables of the host's environment that commands get.
 func (p *Policy) ExecEnv() []string { return slices.Clone(p.execEnv) }

@@ -140,7 +140,8 @@ func (w *world) child(parent *Policy) Child {
 	c.Limits.ExecTimeout = []time.Duration{0, 0, time.Second, time.Hour}[w.rng.IntN(4)]
 	if w.rng.IntN(4) == 0 {
 		access := []string{"none", "ro", "rw"}[w.rng.IntN(3)]
-		c.Grants = map[string]pluginpb.Grant{"grep": {Workspace: access, Exec: w.flip(), Network: w.flip()}}
+		c.Grants = map[string]pluginpb.Grant{"grep": {Workspace: access, Exec: w.flip(), Network: w.flip(),
+			Takeback: w.rng.IntN(4) == 0}}
 	}
 	return c
 }
@@ -281,7 +282,7 @@ func (w *world) widerThan(t *testing.T, child, parent *Policy) string {
 		}
 		c, p := child.Plugin(tool.plugin).Grants, parent.Plugin(tool.plugin).Grants
 		if both := c.Intersect(p); both.Workspace != c.Workspace || both.Exec != c.Exec || both.Network != c.Network ||
-			!slices.Equal(both.Env, c.Env) {
+			both.Takeback != c.Takeback || !slices.Equal(both.Env, c.Env) {
 			return "be granted more through " + tool.plugin
 		}
 	}
@@ -289,6 +290,8 @@ func (w *world) widerThan(t *testing.T, child, parent *Policy) string {
 	switch {
 	case cl.ExecTimeout > pl.ExecTimeout || cl.CronTimeout > pl.CronTimeout || cl.ResultSize > pl.ResultSize:
 		return "take longer"
+	case child.Undo() != parent.Undo():
+		return "have another store"
 	case child.Isolation().Network && !parent.Isolation().Network,
 		!child.Isolation().Enabled && parent.Isolation().Enabled:
 		return "be isolated less"

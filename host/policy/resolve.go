@@ -68,6 +68,9 @@ func resolve(cfg *config.Config, agentID string, provide provider) (*Policy, err
 	if p.limits.Exec, err = execLimits(agent.Tools.Exec.Limits); err != nil {
 		return nil, fmt.Errorf("agent %q: %w", agent.ID, err)
 	}
+	if p.undo, err = undoFrom(agent.Tools.Undo); err != nil {
+		return nil, fmt.Errorf("agent %q: %w", agent.ID, err)
+	}
 	p.guard = guardFrom(agent, workspace)
 	if p.guard.Exec.Rules, err = config.ParseRules(agent.Tools.Exec.Rules, p.origins["tools.exec.rules"]); err != nil {
 		return nil, fmt.Errorf("agent %q: tools.exec.rules: %w", agent.ID, err)
@@ -97,6 +100,15 @@ func execLimits(l config.ExecLimits) (limits.Limits, error) {
 		FileSize:  file,
 		OpenFiles: int(l.OpenFiles),
 	}, nil
+}
+
+// undoFrom takes what is kept of what changes destroy from the configuration.
+func undoFrom(u config.Undo) (Undo, error) {
+	size, err := config.ParseSize(u.MaxSize)
+	if err != nil {
+		return Undo{}, fmt.Errorf("tools.undo.max_size: %w", err)
+	}
+	return Undo{Enabled: u.Enabled, MaxSize: size, MaxAge: time.Duration(u.MaxAgeDays) * 24 * time.Hour}, nil
 }
 
 // guardFrom takes what decides on paths and commands from the configuration.

@@ -8,6 +8,7 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/exec"
 	"github.com/picoclaw/picoclaw/sdk/guard"
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
+	"github.com/picoclaw/picoclaw/sdk/takeback"
 	"github.com/picoclaw/picoclaw/sdk/workspace"
 )
 
@@ -41,6 +42,7 @@ type Environment struct {
 	Grants    pluginpb.Grant
 	Exec      exec.Settings
 	StateDir  string
+	Takeback  takeback.Options
 	Config    any // of the type of the plugin's
 }
 

@@ -108,6 +108,7 @@ func (s *service) newEnvironment(req *pluginpb.ConfigureRequest) (*Environment, 
 		Grants:   req.GetGrants().Grant(),
 		Exec:     execSettings(req.GetPolicy().GetExec()),
 		StateDir: req.GetStateDir(),
+		Takeback: req.GetTakeback().Options(),
 	}
 	if s.plugin.Config != nil {
 		if env.Config, err = readConfig(s.plugin.Config, req.GetConfig()); err != nil {

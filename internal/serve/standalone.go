@@ -131,6 +131,14 @@ func (c *standalone) run(p Plugin, m *pluginpb.Manifest, arguments []byte, stdou
 		}
 		defer func() { _ = os.RemoveAll(req.StateDir) }()
 	}
+	if m.Grants.Takeback {
+		dir, err := os.MkdirTemp("", p.ID+"-takeback")
+		if err != nil {
+			return err
+		}
+		defer func() { _ = os.RemoveAll(dir) }()
+		req.Takeback = &pluginpb.Takeback{Dir: dir}
+	}
 	env, err := s.newEnvironment(req)
 	if err != nil {
 		return err

@@ -29,15 +29,17 @@ type sampleInput struct {
 func sample() sdk.Plugin {
 	return sdk.Plugin{
 		ID: "sample", Version: "1.0.0", Doc: "Greets.",
-		Grants: sdk.Grants{Workspace: sdk.ReadOnlyWorkspace, State: true},
+		Grants: sdk.Grants{Workspace: sdk.ReadOnlyWorkspace, State: true, Takeback: true},
 		Config: sampleSettings{Greeting: "hello", Times: 1},
 		Tools: []sdk.Tool{
 			sdk.NewTool("greet_file", "Greets what is in a file.", func(_ context.Context,
 				req *sdk.Request[sampleInput]) (string, error) {
 				req.Progress(1, 2, "reading")
 				req.Stderr([]byte("a line of output\n"))
-				if _, err := os.Stat(req.StateDir); err != nil {
-					return "", err
+				for _, dir := range []string{req.StateDir, req.Takeback.Dir} {
+					if _, err := os.Stat(dir); err != nil {
+						return "", err
+					}
 				}
 				data, err := req.Workspace.ReadFile(req.Args.Path)
 				if err != nil {

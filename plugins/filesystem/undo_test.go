@@ -12,6 +12,7 @@ import (
 
 	"github.com/picoclaw/picoclaw/sdk/guard"
 	"github.com/picoclaw/picoclaw/sdk/sdktest"
+	"github.com/picoclaw/picoclaw/sdk/takeback"
 )
 
 // snapshot is everything in a workspace: names, modes, contents and their times, links.
@@ -318,25 +319,23 @@ func TestUndoOfWhatIsUnknown(t *testing.T) {
 	}
 }
 
-func TestTheJournalCanBeSwitchedOff(t *testing.T) {
-	state := t.TempDir()
-	p := sdktest.Start(t, newPlugin(), sdktest.Options{
-		Files: map[string]string{"f": "old"}, StateDir: state,
-		Config: map[string]any{"journal": map[string]any{"enabled": false}},
-	})
+func TestWithoutTakebackNothingIsKept(t *testing.T) {
+	state, without := t.TempDir(), newPlugin()
+	without.Grants.Takeback = false
+	p := sdktest.Start(t, without, sdktest.Options{Files: map[string]string{"f": "old"}, StateDir: state})
 	must(t, p, "write_file", args{"path": "f", "content": "new"})
 	if r := p.Call("undo", args{}); r.Err.GetCode() != "conflict" {
 		t.Errorf("%q, %v", r.Text, r.Err)
 	}
-	if _, err := os.Stat(filepath.Join(state, "journal")); err == nil {
-		t.Error("there is a journal")
+	if kept, _ := filepath.Glob(filepath.Join(state, "*.tar")); len(kept) > 0 {
+		t.Errorf("there is %v", kept)
 	}
 }
 
 func TestWhatIsTooLargeForTheJournalIsDoneAndSaid(t *testing.T) {
 	p := sdktest.Start(t, newPlugin(), sdktest.Options{
-		Files:  map[string]string{"large": strings.Repeat("x", 4000), "small": "s"},
-		Config: map[string]any{"journal": map[string]any{"max_bytes": 8000}},
+		Files:    map[string]string{"large": strings.Repeat("x", 4000), "small": "s"},
+		Takeback: takeback.Options{MaxBytes: 8000},
 	})
 	must(t, p, "rm", args{"path": "small"})
 	out := must(t, p, "rm", args{"path": "large"})

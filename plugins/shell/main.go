@@ -41,7 +41,7 @@ func newPlugin(s *shell) sdk.Plugin {
 		ID:      "shell",
 		Version: version,
 		Doc:     "Runs commands in the workspace.",
-		Grants:  sdk.Grants{Workspace: sdk.WorkspaceAccess, Exec: true, Network: true},
+		Grants:  sdk.Grants{Workspace: sdk.WorkspaceAccess, Exec: true, Network: true, Takeback: true},
 		Tools:   []sdk.Tool{s.execTool(), s.processTool()},
 		Stop:    s.stop,
 	}

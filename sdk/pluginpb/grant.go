@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/picoclaw/picoclaw/internal/limits"
+	"github.com/picoclaw/picoclaw/sdk/takeback"
 )
 
 // What a plugin may do with the agent's workspace, each including the ones before it.
@@ -22,6 +23,7 @@ type Grant struct {
 	Programs  []string `json:"programs,omitempty"` // with exec, the only ones that it may start; all if there are none
 	Network   bool     `json:"network"`            // reach the network
 	State     bool     `json:"state,omitempty"`    // keep files of its own from one run to the next
+	Takeback  bool     `json:"takeback,omitempty"` // use the store of what changes destroy, which undo reads
 	Env       []string `json:"env,omitempty"`      // names of environment variables
 }
 
@@ -32,6 +34,7 @@ func (g Grant) Intersect(other Grant) Grant {
 		Exec:      g.Exec && other.Exec,
 		Network:   g.Network && other.Network,
 		State:     g.State && other.State,
+		Takeback:  g.Takeback && other.Takeback,
 		Env:       common(g.Env, other.Env),
 	}
 	if rank := min(workspaceRank(g.Workspace), workspaceRank(other.Workspace)); rank > 0 {
@@ -67,13 +70,16 @@ func common(a, b []string) (both []string) {
 
 // NewGrants puts a grant on the wire.
 func NewGrants(g Grant) *Grants {
-	return &Grants{Workspace: g.Workspace, Exec: g.Exec, Network: g.Network, Env: g.Env, State: g.State}
+	return &Grants{
+		Workspace: g.Workspace, Exec: g.Exec, Network: g.Network, Env: g.Env, State: g.State, Takeback: g.Takeback,
+	}
 }
 
 // Grant takes a grant off the wire, which does not carry programs: the kernel keeps those.
 func (g *Grants) Grant() Grant {
 	return Grant{
-		Workspace: g.GetWorkspace(), Exec: g.GetExec(), Network: g.GetNetwork(), State: g.GetState(), Env: g.GetEnv(),
+		Workspace: g.GetWorkspace(), Exec: g.GetExec(), Network: g.GetNetwork(), State: g.GetState(),
+		Takeback: g.GetTakeback(), Env: g.GetEnv(),
 	}
 }
 
@@ -96,5 +102,17 @@ func (l *ExecLimits) Limits() limits.Limits {
 		CPU:       time.Duration(l.GetCpuSeconds()) * time.Second,
 		FileSize:  l.GetFileBytes(),
 		OpenFiles: int(l.GetOpenFiles()),
+	}
+}
+
+// NewTakeback puts a store of what changes destroy on the wire.
+func NewTakeback(o takeback.Options) *Takeback {
+	return &Takeback{Dir: o.Dir, MaxBytes: o.MaxBytes, MaxAgeSeconds: int64(o.MaxAge.Seconds())}
+}
+
+// Options takes a store of what changes destroy off the wire; without one they are zero.
+func (t *Takeback) Options() takeback.Options {
+	return takeback.Options{
+		Dir: t.GetDir(), MaxBytes: t.GetMaxBytes(), MaxAge: time.Duration(t.GetMaxAgeSeconds()) * time.Second,
 	}
 }

@@ -6,14 +6,18 @@ import (
 	"time"
 
 	"github.com/picoclaw/picoclaw/internal/limits"
+	"github.com/picoclaw/picoclaw/sdk/takeback"
 )
 
 func TestGrantsIntersect(t *testing.T) {
 	for name, test := range map[string]struct{ a, b, want Grant }{
 		"what both have": {
-			Grant{Workspace: "rw", Exec: true, Network: true, State: true, Env: []string{"C", "B", "A"}},
-			Grant{Workspace: "ro", Network: true, Env: []string{"B", "C", "D"}},
-			Grant{Workspace: "ro", Network: true, Env: []string{"B", "C"}},
+			Grant{Workspace: "rw", Exec: true, Network: true, State: true, Takeback: true, Env: []string{"C", "B", "A"}},
+			Grant{Workspace: "ro", Network: true, Takeback: true, Env: []string{"B", "C", "D"}},
+			Grant{Workspace: "ro", Network: true, Takeback: true, Env: []string{"B", "C"}},
+		},
+		"what only one has": {
+			Grant{State: true, Takeback: true}, Grant{Workspace: "none"}, Grant{Workspace: "none"},
 		},
 		"nothing":      {Grant{}, Grant{Workspace: "rw", Exec: true}, Grant{Workspace: "none"}},
 		"no such word": {Grant{Workspace: "rwx"}, Grant{Workspace: "rw"}, Grant{Workspace: "none"}},
@@ -41,7 +45,7 @@ func TestGrantsIntersect(t *testing.T) {
 
 // What is put on the wire comes off it again, but for programs.
 func TestGrantsOnTheWire(t *testing.T) {
-	g := Grant{Workspace: "rw", Exec: true, Network: true, State: true, Env: []string{"A"}}
+	g := Grant{Workspace: "rw", Exec: true, Network: true, State: true, Takeback: true, Env: []string{"A"}}
 	if got := NewGrants(g).Grant(); !reflect.DeepEqual(got, g) {
 		t.Errorf("%+v came as %+v", g, got)
 	}
@@ -54,6 +58,16 @@ func TestLimitsComeOffTheWireAsTheyWentOn(t *testing.T) {
 	}
 	if got := (*ExecLimits)(nil).Limits(); got != (limits.Limits{}) {
 		t.Errorf("no limits came as %+v", got)
+	}
+}
+
+func TestTheStoreComesOffTheWireAsItWentOn(t *testing.T) {
+	want := takeback.Options{Dir: "/a", MaxBytes: 1, MaxAge: 2 * time.Hour}
+	if got := NewTakeback(want).Options(); got != want {
+		t.Errorf("%+v came as %+v", want, got)
+	}
+	if got := (*Takeback)(nil).Options(); got != (takeback.Options{}) {
+		t.Errorf("no store came as %+v", got)
 	}
 }
 

@@ -76,7 +76,7 @@ func (x Log_Level) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Log_Level.Descriptor instead.
 func (Log_Level) EnumDescriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{11, 0}
+	return file_plugin_proto_rawDescGZIP(), []int{12, 0}
 }
 
 type Output_Stream int32
@@ -125,7 +125,7 @@ func (x Output_Stream) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Output_Stream.Descriptor instead.
 func (Output_Stream) EnumDescriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{15, 0}
+	return file_plugin_proto_rawDescGZIP(), []int{16, 0}
 }
 
 type DescribeRequest struct {
@@ -219,7 +219,9 @@ type ConfigureRequest struct {
 	// A directory of the plugin's own for this agent, absolute; empty unless the plugin is granted state.
 	StateDir string `protobuf:"bytes,5,opt,name=state_dir,json=stateDir,proto3" json:"state_dir,omitempty"`
 	// The agent, for plugins that start processes: what these leave running belongs to it, so no other shares the plugin.
-	Agent         string `protobuf:"bytes,6,opt,name=agent,proto3" json:"agent,omitempty"`
+	Agent string `protobuf:"bytes,6,opt,name=agent,proto3" json:"agent,omitempty"`
+	// Where what changes destroy is kept; absent unless the plugin is granted takeback and the operator wants it kept.
+	Takeback      *Takeback `protobuf:"bytes,7,opt,name=takeback,proto3" json:"takeback,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -296,6 +298,78 @@ func (x *ConfigureRequest) GetAgent() string {
 	return ""
 }
 
+func (x *ConfigureRequest) GetTakeback() *Takeback {
+	if x != nil {
+		return x.Takeback
+	}
+	return nil
+}
+
+// Takeback is a store of what changes destroy, which undo reads. It is one agent's, and of all its plugins that have
+// the grant.
+type Takeback struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Absolute.
+	Dir string `protobuf:"bytes,1,opt,name=dir,proto3" json:"dir,omitempty"`
+	// Of all that is kept.
+	MaxBytes int64 `protobuf:"varint,2,opt,name=max_bytes,json=maxBytes,proto3" json:"max_bytes,omitempty"`
+	// How long it is kept.
+	MaxAgeSeconds int64 `protobuf:"varint,3,opt,name=max_age_seconds,json=maxAgeSeconds,proto3" json:"max_age_seconds,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Takeback) Reset() {
+	*x = Takeback{}
+	mi := &file_plugin_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Takeback) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Takeback) ProtoMessage() {}
+
+func (x *Takeback) ProtoReflect() protoreflect.Message {
+	mi := &file_plugin_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Takeback.ProtoReflect.Descriptor instead.
+func (*Takeback) Descriptor() ([]byte, []int) {
+	return file_plugin_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *Takeback) GetDir() string {
+	if x != nil {
+		return x.Dir
+	}
+	return ""
+}
+
+func (x *Takeback) GetMaxBytes() int64 {
+	if x != nil {
+		return x.MaxBytes
+	}
+	return 0
+}
+
+func (x *Takeback) GetMaxAgeSeconds() int64 {
+	if x != nil {
+		return x.MaxAgeSeconds
+	}
+	return 0
+}
+
 type ConfigureResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The plugin serves Calls.
@@ -306,7 +380,7 @@ type ConfigureResponse struct {
 
 func (x *ConfigureResponse) Reset() {
 	*x = ConfigureResponse{}
-	mi := &file_plugin_proto_msgTypes[3]
+	mi := &file_plugin_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -318,7 +392,7 @@ func (x *ConfigureResponse) String() string {
 func (*ConfigureResponse) ProtoMessage() {}
 
 func (x *ConfigureResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_plugin_proto_msgTypes[3]
+	mi := &file_plugin_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -331,7 +405,7 @@ func (x *ConfigureResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConfigureResponse.ProtoReflect.Descriptor instead.
 func (*ConfigureResponse) Descriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{3}
+	return file_plugin_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *ConfigureResponse) GetCalls() bool {
@@ -367,7 +441,7 @@ type Policy struct {
 
 func (x *Policy) Reset() {
 	*x = Policy{}
-	mi := &file_plugin_proto_msgTypes[4]
+	mi := &file_plugin_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -379,7 +453,7 @@ func (x *Policy) String() string {
 func (*Policy) ProtoMessage() {}
 
 func (x *Policy) ProtoReflect() protoreflect.Message {
-	mi := &file_plugin_proto_msgTypes[4]
+	mi := &file_plugin_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -392,7 +466,7 @@ func (x *Policy) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Policy.ProtoReflect.Descriptor instead.
 func (*Policy) Descriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{4}
+	return file_plugin_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *Policy) GetWorkspace() string {
@@ -488,7 +562,7 @@ type ExecPolicy struct {
 
 func (x *ExecPolicy) Reset() {
 	*x = ExecPolicy{}
-	mi := &file_plugin_proto_msgTypes[5]
+	mi := &file_plugin_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -500,7 +574,7 @@ func (x *ExecPolicy) String() string {
 func (*ExecPolicy) ProtoMessage() {}
 
 func (x *ExecPolicy) ProtoReflect() protoreflect.Message {
-	mi := &file_plugin_proto_msgTypes[5]
+	mi := &file_plugin_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -513,7 +587,7 @@ func (x *ExecPolicy) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExecPolicy.ProtoReflect.Descriptor instead.
 func (*ExecPolicy) Descriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{5}
+	return file_plugin_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *ExecPolicy) GetEnableDenyPatterns() bool {
@@ -609,7 +683,7 @@ type ExecLimits struct {
 
 func (x *ExecLimits) Reset() {
 	*x = ExecLimits{}
-	mi := &file_plugin_proto_msgTypes[6]
+	mi := &file_plugin_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -621,7 +695,7 @@ func (x *ExecLimits) String() string {
 func (*ExecLimits) ProtoMessage() {}
 
 func (x *ExecLimits) ProtoReflect() protoreflect.Message {
-	mi := &file_plugin_proto_msgTypes[6]
+	mi := &file_plugin_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -634,7 +708,7 @@ func (x *ExecLimits) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExecLimits.ProtoReflect.Descriptor instead.
 func (*ExecLimits) Descriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{6}
+	return file_plugin_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *ExecLimits) GetProcesses() int64 {
@@ -680,13 +754,14 @@ type Grants struct {
 	Network       bool     `protobuf:"varint,3,opt,name=network,proto3" json:"network,omitempty"`
 	Env           []string `protobuf:"bytes,4,rep,name=env,proto3" json:"env,omitempty"`
 	State         bool     `protobuf:"varint,5,opt,name=state,proto3" json:"state,omitempty"`
+	Takeback      bool     `protobuf:"varint,6,opt,name=takeback,proto3" json:"takeback,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Grants) Reset() {
 	*x = Grants{}
-	mi := &file_plugin_proto_msgTypes[7]
+	mi := &file_plugin_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -698,7 +773,7 @@ func (x *Grants) String() string {
 func (*Grants) ProtoMessage() {}
 
 func (x *Grants) ProtoReflect() protoreflect.Message {
-	mi := &file_plugin_proto_msgTypes[7]
+	mi := &file_plugin_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -711,7 +786,7 @@ func (x *Grants) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Grants.ProtoReflect.Descriptor instead.
 func (*Grants) Descriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{7}
+	return file_plugin_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *Grants) GetWorkspace() string {
@@ -749,6 +824,13 @@ func (x *Grants) GetState() bool {
 	return false
 }
 
+func (x *Grants) GetTakeback() bool {
+	if x != nil {
+		return x.Takeback
+	}
+	return false
+}
+
 type Limits struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The largest result that the host takes, in bytes.
@@ -759,7 +841,7 @@ type Limits struct {
 
 func (x *Limits) Reset() {
 	*x = Limits{}
-	mi := &file_plugin_proto_msgTypes[8]
+	mi := &file_plugin_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -771,7 +853,7 @@ func (x *Limits) String() string {
 func (*Limits) ProtoMessage() {}
 
 func (x *Limits) ProtoReflect() protoreflect.Message {
-	mi := &file_plugin_proto_msgTypes[8]
+	mi := &file_plugin_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -784,7 +866,7 @@ func (x *Limits) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Limits.ProtoReflect.Descriptor instead.
 func (*Limits) Descriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{8}
+	return file_plugin_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *Limits) GetResultBytes() int64 {
@@ -815,7 +897,7 @@ type CallRequest struct {
 
 func (x *CallRequest) Reset() {
 	*x = CallRequest{}
-	mi := &file_plugin_proto_msgTypes[9]
+	mi := &file_plugin_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -827,7 +909,7 @@ func (x *CallRequest) String() string {
 func (*CallRequest) ProtoMessage() {}
 
 func (x *CallRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_plugin_proto_msgTypes[9]
+	mi := &file_plugin_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -840,7 +922,7 @@ func (x *CallRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CallRequest.ProtoReflect.Descriptor instead.
 func (*CallRequest) Descriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{9}
+	return file_plugin_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *CallRequest) GetTool() string {
@@ -902,7 +984,7 @@ type CallEvent struct {
 
 func (x *CallEvent) Reset() {
 	*x = CallEvent{}
-	mi := &file_plugin_proto_msgTypes[10]
+	mi := &file_plugin_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -914,7 +996,7 @@ func (x *CallEvent) String() string {
 func (*CallEvent) ProtoMessage() {}
 
 func (x *CallEvent) ProtoReflect() protoreflect.Message {
-	mi := &file_plugin_proto_msgTypes[10]
+	mi := &file_plugin_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -927,7 +1009,7 @@ func (x *CallEvent) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CallEvent.ProtoReflect.Descriptor instead.
 func (*CallEvent) Descriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{10}
+	return file_plugin_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *CallEvent) GetEvent() isCallEvent_Event {
@@ -1029,7 +1111,7 @@ type Log struct {
 
 func (x *Log) Reset() {
 	*x = Log{}
-	mi := &file_plugin_proto_msgTypes[11]
+	mi := &file_plugin_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1041,7 +1123,7 @@ func (x *Log) String() string {
 func (*Log) ProtoMessage() {}
 
 func (x *Log) ProtoReflect() protoreflect.Message {
-	mi := &file_plugin_proto_msgTypes[11]
+	mi := &file_plugin_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1054,7 +1136,7 @@ func (x *Log) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Log.ProtoReflect.Descriptor instead.
 func (*Log) Descriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{11}
+	return file_plugin_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *Log) GetLevel() Log_Level {
@@ -1092,7 +1174,7 @@ type Question struct {
 
 func (x *Question) Reset() {
 	*x = Question{}
-	mi := &file_plugin_proto_msgTypes[12]
+	mi := &file_plugin_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1104,7 +1186,7 @@ func (x *Question) String() string {
 func (*Question) ProtoMessage() {}
 
 func (x *Question) ProtoReflect() protoreflect.Message {
-	mi := &file_plugin_proto_msgTypes[12]
+	mi := &file_plugin_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1117,7 +1199,7 @@ func (x *Question) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Question.ProtoReflect.Descriptor instead.
 func (*Question) Descriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{12}
+	return file_plugin_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *Question) GetId() uint32 {
@@ -1156,7 +1238,7 @@ type Answer struct {
 
 func (x *Answer) Reset() {
 	*x = Answer{}
-	mi := &file_plugin_proto_msgTypes[13]
+	mi := &file_plugin_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1168,7 +1250,7 @@ func (x *Answer) String() string {
 func (*Answer) ProtoMessage() {}
 
 func (x *Answer) ProtoReflect() protoreflect.Message {
-	mi := &file_plugin_proto_msgTypes[13]
+	mi := &file_plugin_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1181,7 +1263,7 @@ func (x *Answer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Answer.ProtoReflect.Descriptor instead.
 func (*Answer) Descriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{13}
+	return file_plugin_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *Answer) GetId() uint32 {
@@ -1225,7 +1307,7 @@ type Progress struct {
 
 func (x *Progress) Reset() {
 	*x = Progress{}
-	mi := &file_plugin_proto_msgTypes[14]
+	mi := &file_plugin_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1237,7 +1319,7 @@ func (x *Progress) String() string {
 func (*Progress) ProtoMessage() {}
 
 func (x *Progress) ProtoReflect() protoreflect.Message {
-	mi := &file_plugin_proto_msgTypes[14]
+	mi := &file_plugin_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1250,7 +1332,7 @@ func (x *Progress) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Progress.ProtoReflect.Descriptor instead.
 func (*Progress) Descriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{14}
+	return file_plugin_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *Progress) GetDone() float64 {
@@ -1285,7 +1367,7 @@ type Output struct {
 
 func (x *Output) Reset() {
 	*x = Output{}
-	mi := &file_plugin_proto_msgTypes[15]
+	mi := &file_plugin_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1297,7 +1379,7 @@ func (x *Output) String() string {
 func (*Output) ProtoMessage() {}
 
 func (x *Output) ProtoReflect() protoreflect.Message {
-	mi := &file_plugin_proto_msgTypes[15]
+	mi := &file_plugin_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1310,7 +1392,7 @@ func (x *Output) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Output.ProtoReflect.Descriptor instead.
 func (*Output) Descriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{15}
+	return file_plugin_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *Output) GetStream() Output_Stream {
@@ -1348,7 +1430,7 @@ type Result struct {
 
 func (x *Result) Reset() {
 	*x = Result{}
-	mi := &file_plugin_proto_msgTypes[16]
+	mi := &file_plugin_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1360,7 +1442,7 @@ func (x *Result) String() string {
 func (*Result) ProtoMessage() {}
 
 func (x *Result) ProtoReflect() protoreflect.Message {
-	mi := &file_plugin_proto_msgTypes[16]
+	mi := &file_plugin_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1373,7 +1455,7 @@ func (x *Result) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Result.ProtoReflect.Descriptor instead.
 func (*Result) Descriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{16}
+	return file_plugin_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *Result) GetText() string {
@@ -1440,7 +1522,7 @@ type Content struct {
 
 func (x *Content) Reset() {
 	*x = Content{}
-	mi := &file_plugin_proto_msgTypes[17]
+	mi := &file_plugin_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1452,7 +1534,7 @@ func (x *Content) String() string {
 func (*Content) ProtoMessage() {}
 
 func (x *Content) ProtoReflect() protoreflect.Message {
-	mi := &file_plugin_proto_msgTypes[17]
+	mi := &file_plugin_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1465,7 +1547,7 @@ func (x *Content) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Content.ProtoReflect.Descriptor instead.
 func (*Content) Descriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{17}
+	return file_plugin_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *Content) GetText() string {
@@ -1512,7 +1594,7 @@ type Error struct {
 
 func (x *Error) Reset() {
 	*x = Error{}
-	mi := &file_plugin_proto_msgTypes[18]
+	mi := &file_plugin_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1524,7 +1606,7 @@ func (x *Error) String() string {
 func (*Error) ProtoMessage() {}
 
 func (x *Error) ProtoReflect() protoreflect.Message {
-	mi := &file_plugin_proto_msgTypes[18]
+	mi := &file_plugin_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1537,7 +1619,7 @@ func (x *Error) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Error.ProtoReflect.Descriptor instead.
 func (*Error) Descriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{18}
+	return file_plugin_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *Error) GetCode() string {
@@ -1576,7 +1658,7 @@ type DrainRequest struct {
 
 func (x *DrainRequest) Reset() {
 	*x = DrainRequest{}
-	mi := &file_plugin_proto_msgTypes[19]
+	mi := &file_plugin_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1588,7 +1670,7 @@ func (x *DrainRequest) String() string {
 func (*DrainRequest) ProtoMessage() {}
 
 func (x *DrainRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_plugin_proto_msgTypes[19]
+	mi := &file_plugin_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1601,7 +1683,7 @@ func (x *DrainRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DrainRequest.ProtoReflect.Descriptor instead.
 func (*DrainRequest) Descriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{19}
+	return file_plugin_proto_rawDescGZIP(), []int{20}
 }
 
 type DrainResponse struct {
@@ -1612,7 +1694,7 @@ type DrainResponse struct {
 
 func (x *DrainResponse) Reset() {
 	*x = DrainResponse{}
-	mi := &file_plugin_proto_msgTypes[20]
+	mi := &file_plugin_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1624,7 +1706,7 @@ func (x *DrainResponse) String() string {
 func (*DrainResponse) ProtoMessage() {}
 
 func (x *DrainResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_plugin_proto_msgTypes[20]
+	mi := &file_plugin_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1637,7 +1719,7 @@ func (x *DrainResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DrainResponse.ProtoReflect.Descriptor instead.
 func (*DrainResponse) Descriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{20}
+	return file_plugin_proto_rawDescGZIP(), []int{21}
 }
 
 var File_plugin_proto protoreflect.FileDescriptor
@@ -1647,14 +1729,19 @@ const file_plugin_proto_rawDesc = "" +
 	"\fplugin.proto\x12\x12picoclaw.plugin.v1\"\x11\n" +
 	"\x0fDescribeRequest\".\n" +
 	"\x10DescribeResponse\x12\x1a\n" +
-	"\bmanifest\x18\x01 \x01(\fR\bmanifest\"\xf9\x01\n" +
+	"\bmanifest\x18\x01 \x01(\fR\bmanifest\"\xb3\x02\n" +
 	"\x10ConfigureRequest\x122\n" +
 	"\x06policy\x18\x01 \x01(\v2\x1a.picoclaw.plugin.v1.PolicyR\x06policy\x122\n" +
 	"\x06grants\x18\x02 \x01(\v2\x1a.picoclaw.plugin.v1.GrantsR\x06grants\x12\x16\n" +
 	"\x06config\x18\x03 \x01(\fR\x06config\x122\n" +
 	"\x06limits\x18\x04 \x01(\v2\x1a.picoclaw.plugin.v1.LimitsR\x06limits\x12\x1b\n" +
 	"\tstate_dir\x18\x05 \x01(\tR\bstateDir\x12\x14\n" +
-	"\x05agent\x18\x06 \x01(\tR\x05agent\")\n" +
+	"\x05agent\x18\x06 \x01(\tR\x05agent\x128\n" +
+	"\btakeback\x18\a \x01(\v2\x1c.picoclaw.plugin.v1.TakebackR\btakeback\"a\n" +
+	"\bTakeback\x12\x10\n" +
+	"\x03dir\x18\x01 \x01(\tR\x03dir\x12\x1b\n" +
+	"\tmax_bytes\x18\x02 \x01(\x03R\bmaxBytes\x12&\n" +
+	"\x0fmax_age_seconds\x18\x03 \x01(\x03R\rmaxAgeSeconds\")\n" +
 	"\x11ConfigureResponse\x12\x14\n" +
 	"\x05calls\x18\x01 \x01(\bR\x05calls\"\x9f\x03\n" +
 	"\x06Policy\x12\x1c\n" +
@@ -1693,13 +1780,14 @@ const file_plugin_proto_rawDesc = "" +
 	"\n" +
 	"file_bytes\x18\x04 \x01(\x03R\tfileBytes\x12\x1d\n" +
 	"\n" +
-	"open_files\x18\x05 \x01(\x03R\topenFiles\"|\n" +
+	"open_files\x18\x05 \x01(\x03R\topenFiles\"\x98\x01\n" +
 	"\x06Grants\x12\x1c\n" +
 	"\tworkspace\x18\x01 \x01(\tR\tworkspace\x12\x12\n" +
 	"\x04exec\x18\x02 \x01(\bR\x04exec\x12\x18\n" +
 	"\anetwork\x18\x03 \x01(\bR\anetwork\x12\x10\n" +
 	"\x03env\x18\x04 \x03(\tR\x03env\x12\x14\n" +
-	"\x05state\x18\x05 \x01(\bR\x05state\"+\n" +
+	"\x05state\x18\x05 \x01(\bR\x05state\x12\x1a\n" +
+	"\btakeback\x18\x06 \x01(\bR\btakeback\"+\n" +
 	"\x06Limits\x12!\n" +
 	"\fresult_bytes\x18\x01 \x01(\x03R\vresultBytes\"\xcd\x01\n" +
 	"\vCallRequest\x12\x12\n" +
@@ -1792,63 +1880,65 @@ func file_plugin_proto_rawDescGZIP() []byte {
 }
 
 var file_plugin_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_plugin_proto_msgTypes = make([]protoimpl.MessageInfo, 21)
+var file_plugin_proto_msgTypes = make([]protoimpl.MessageInfo, 22)
 var file_plugin_proto_goTypes = []any{
 	(Log_Level)(0),            // 0: picoclaw.plugin.v1.Log.Level
 	(Output_Stream)(0),        // 1: picoclaw.plugin.v1.Output.Stream
 	(*DescribeRequest)(nil),   // 2: picoclaw.plugin.v1.DescribeRequest
 	(*DescribeResponse)(nil),  // 3: picoclaw.plugin.v1.DescribeResponse
 	(*ConfigureRequest)(nil),  // 4: picoclaw.plugin.v1.ConfigureRequest
-	(*ConfigureResponse)(nil), // 5: picoclaw.plugin.v1.ConfigureResponse
-	(*Policy)(nil),            // 6: picoclaw.plugin.v1.Policy
-	(*ExecPolicy)(nil),        // 7: picoclaw.plugin.v1.ExecPolicy
-	(*ExecLimits)(nil),        // 8: picoclaw.plugin.v1.ExecLimits
-	(*Grants)(nil),            // 9: picoclaw.plugin.v1.Grants
-	(*Limits)(nil),            // 10: picoclaw.plugin.v1.Limits
-	(*CallRequest)(nil),       // 11: picoclaw.plugin.v1.CallRequest
-	(*CallEvent)(nil),         // 12: picoclaw.plugin.v1.CallEvent
-	(*Log)(nil),               // 13: picoclaw.plugin.v1.Log
-	(*Question)(nil),          // 14: picoclaw.plugin.v1.Question
-	(*Answer)(nil),            // 15: picoclaw.plugin.v1.Answer
-	(*Progress)(nil),          // 16: picoclaw.plugin.v1.Progress
-	(*Output)(nil),            // 17: picoclaw.plugin.v1.Output
-	(*Result)(nil),            // 18: picoclaw.plugin.v1.Result
-	(*Content)(nil),           // 19: picoclaw.plugin.v1.Content
-	(*Error)(nil),             // 20: picoclaw.plugin.v1.Error
-	(*DrainRequest)(nil),      // 21: picoclaw.plugin.v1.DrainRequest
-	(*DrainResponse)(nil),     // 22: picoclaw.plugin.v1.DrainResponse
+	(*Takeback)(nil),          // 5: picoclaw.plugin.v1.Takeback
+	(*ConfigureResponse)(nil), // 6: picoclaw.plugin.v1.ConfigureResponse
+	(*Policy)(nil),            // 7: picoclaw.plugin.v1.Policy
+	(*ExecPolicy)(nil),        // 8: picoclaw.plugin.v1.ExecPolicy
+	(*ExecLimits)(nil),        // 9: picoclaw.plugin.v1.ExecLimits
+	(*Grants)(nil),            // 10: picoclaw.plugin.v1.Grants
+	(*Limits)(nil),            // 11: picoclaw.plugin.v1.Limits
+	(*CallRequest)(nil),       // 12: picoclaw.plugin.v1.CallRequest
+	(*CallEvent)(nil),         // 13: picoclaw.plugin.v1.CallEvent
+	(*Log)(nil),               // 14: picoclaw.plugin.v1.Log
+	(*Question)(nil),          // 15: picoclaw.plugin.v1.Question
+	(*Answer)(nil),            // 16: picoclaw.plugin.v1.Answer
+	(*Progress)(nil),          // 17: picoclaw.plugin.v1.Progress
+	(*Output)(nil),            // 18: picoclaw.plugin.v1.Output
+	(*Result)(nil),            // 19: picoclaw.plugin.v1.Result
+	(*Content)(nil),           // 20: picoclaw.plugin.v1.Content
+	(*Error)(nil),             // 21: picoclaw.plugin.v1.Error
+	(*DrainRequest)(nil),      // 22: picoclaw.plugin.v1.DrainRequest
+	(*DrainResponse)(nil),     // 23: picoclaw.plugin.v1.DrainResponse
 }
 var file_plugin_proto_depIdxs = []int32{
-	6,  // 0: picoclaw.plugin.v1.ConfigureRequest.policy:type_name -> picoclaw.plugin.v1.Policy
-	9,  // 1: picoclaw.plugin.v1.ConfigureRequest.grants:type_name -> picoclaw.plugin.v1.Grants
-	10, // 2: picoclaw.plugin.v1.ConfigureRequest.limits:type_name -> picoclaw.plugin.v1.Limits
-	7,  // 3: picoclaw.plugin.v1.Policy.exec:type_name -> picoclaw.plugin.v1.ExecPolicy
-	8,  // 4: picoclaw.plugin.v1.ExecPolicy.limits:type_name -> picoclaw.plugin.v1.ExecLimits
-	15, // 5: picoclaw.plugin.v1.CallRequest.answer:type_name -> picoclaw.plugin.v1.Answer
-	16, // 6: picoclaw.plugin.v1.CallEvent.progress:type_name -> picoclaw.plugin.v1.Progress
-	17, // 7: picoclaw.plugin.v1.CallEvent.output:type_name -> picoclaw.plugin.v1.Output
-	18, // 8: picoclaw.plugin.v1.CallEvent.result:type_name -> picoclaw.plugin.v1.Result
-	13, // 9: picoclaw.plugin.v1.CallEvent.log:type_name -> picoclaw.plugin.v1.Log
-	14, // 10: picoclaw.plugin.v1.CallEvent.question:type_name -> picoclaw.plugin.v1.Question
-	0,  // 11: picoclaw.plugin.v1.Log.level:type_name -> picoclaw.plugin.v1.Log.Level
-	1,  // 12: picoclaw.plugin.v1.Output.stream:type_name -> picoclaw.plugin.v1.Output.Stream
-	20, // 13: picoclaw.plugin.v1.Result.error:type_name -> picoclaw.plugin.v1.Error
-	19, // 14: picoclaw.plugin.v1.Result.content:type_name -> picoclaw.plugin.v1.Content
-	2,  // 15: picoclaw.plugin.v1.Plugin.Describe:input_type -> picoclaw.plugin.v1.DescribeRequest
-	4,  // 16: picoclaw.plugin.v1.Plugin.Configure:input_type -> picoclaw.plugin.v1.ConfigureRequest
-	11, // 17: picoclaw.plugin.v1.Plugin.Call:input_type -> picoclaw.plugin.v1.CallRequest
-	11, // 18: picoclaw.plugin.v1.Plugin.Calls:input_type -> picoclaw.plugin.v1.CallRequest
-	21, // 19: picoclaw.plugin.v1.Plugin.Drain:input_type -> picoclaw.plugin.v1.DrainRequest
-	3,  // 20: picoclaw.plugin.v1.Plugin.Describe:output_type -> picoclaw.plugin.v1.DescribeResponse
-	5,  // 21: picoclaw.plugin.v1.Plugin.Configure:output_type -> picoclaw.plugin.v1.ConfigureResponse
-	12, // 22: picoclaw.plugin.v1.Plugin.Call:output_type -> picoclaw.plugin.v1.CallEvent
-	12, // 23: picoclaw.plugin.v1.Plugin.Calls:output_type -> picoclaw.plugin.v1.CallEvent
-	22, // 24: picoclaw.plugin.v1.Plugin.Drain:output_type -> picoclaw.plugin.v1.DrainResponse
-	20, // [20:25] is the sub-list for method output_type
-	15, // [15:20] is the sub-list for method input_type
-	15, // [15:15] is the sub-list for extension type_name
-	15, // [15:15] is the sub-list for extension extendee
-	0,  // [0:15] is the sub-list for field type_name
+	7,  // 0: picoclaw.plugin.v1.ConfigureRequest.policy:type_name -> picoclaw.plugin.v1.Policy
+	10, // 1: picoclaw.plugin.v1.ConfigureRequest.grants:type_name -> picoclaw.plugin.v1.Grants
+	11, // 2: picoclaw.plugin.v1.ConfigureRequest.limits:type_name -> picoclaw.plugin.v1.Limits
+	5,  // 3: picoclaw.plugin.v1.ConfigureRequest.takeback:type_name -> picoclaw.plugin.v1.Takeback
+	8,  // 4: picoclaw.plugin.v1.Policy.exec:type_name -> picoclaw.plugin.v1.ExecPolicy
+	9,  // 5: picoclaw.plugin.v1.ExecPolicy.limits:type_name -> picoclaw.plugin.v1.ExecLimits
+	16, // 6: picoclaw.plugin.v1.CallRequest.answer:type_name -> picoclaw.plugin.v1.Answer
+	17, // 7: picoclaw.plugin.v1.CallEvent.progress:type_name -> picoclaw.plugin.v1.Progress
+	18, // 8: picoclaw.plugin.v1.CallEvent.output:type_name -> picoclaw.plugin.v1.Output
+	19, // 9: picoclaw.plugin.v1.CallEvent.result:type_name -> picoclaw.plugin.v1.Result
+	14, // 10: picoclaw.plugin.v1.CallEvent.log:type_name -> picoclaw.plugin.v1.Log
+	15, // 11: picoclaw.plugin.v1.CallEvent.question:type_name -> picoclaw.plugin.v1.Question
+	0,  // 12: picoclaw.plugin.v1.Log.level:type_name -> picoclaw.plugin.v1.Log.Level
+	1,  // 13: picoclaw.plugin.v1.Output.stream:type_name -> picoclaw.plugin.v1.Output.Stream
+	21, // 14: picoclaw.plugin.v1.Result.error:type_name -> picoclaw.plugin.v1.Error
+	20, // 15: picoclaw.plugin.v1.Result.content:type_name -> picoclaw.plugin.v1.Content
+	2,  // 16: picoclaw.plugin.v1.Plugin.Describe:input_type -> picoclaw.plugin.v1.DescribeRequest
+	4,  // 17: picoclaw.plugin.v1.Plugin.Configure:input_type -> picoclaw.plugin.v1.ConfigureRequest
+	12, // 18: picoclaw.plugin.v1.Plugin.Call:input_type -> picoclaw.plugin.v1.CallRequest
+	12, // 19: picoclaw.plugin.v1.Plugin.Calls:input_type -> picoclaw.plugin.v1.CallRequest
+	22, // 20: picoclaw.plugin.v1.Plugin.Drain:input_type -> picoclaw.plugin.v1.DrainRequest
+	3,  // 21: picoclaw.plugin.v1.Plugin.Describe:output_type -> picoclaw.plugin.v1.DescribeResponse
+	6,  // 22: picoclaw.plugin.v1.Plugin.Configure:output_type -> picoclaw.plugin.v1.ConfigureResponse
+	13, // 23: picoclaw.plugin.v1.Plugin.Call:output_type -> picoclaw.plugin.v1.CallEvent
+	13, // 24: picoclaw.plugin.v1.Plugin.Calls:output_type -> picoclaw.plugin.v1.CallEvent
+	23, // 25: picoclaw.plugin.v1.Plugin.Drain:output_type -> picoclaw.plugin.v1.DrainResponse
+	21, // [21:26] is the sub-list for method output_type
+	16, // [16:21] is the sub-list for method input_type
+	16, // [16:16] is the sub-list for extension type_name
+	16, // [16:16] is the sub-list for extension extendee
+	0,  // [0:16] is the sub-list for field type_name
 }
 
 func init() { file_plugin_proto_init() }
@@ -1856,7 +1946,7 @@ func file_plugin_proto_init() {
 	if File_plugin_proto != nil {
 		return
 	}
-	file_plugin_proto_msgTypes[10].OneofWrappers = []any{
+	file_plugin_proto_msgTypes[11].OneofWrappers = []any{
 		(*CallEvent_Progress)(nil),
 		(*CallEvent_Output)(nil),
 		(*CallEvent_Result)(nil),
@@ -1869,7 +1959,7 @@ func file_plugin_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_plugin_proto_rawDesc), len(file_plugin_proto_rawDesc)),
 			NumEnums:      2,
-			NumMessages:   21,
+			NumMessages:   22,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -17,6 +17,7 @@ import (
 	"github.com/picoclaw/picoclaw/sdk"
 	"github.com/picoclaw/picoclaw/sdk/guard"
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
+	"github.com/picoclaw/picoclaw/sdk/takeback"
 )
 
 // Options say what a plugin under test finds. The zero value is an empty workspace, restricted, with everything granted
@@ -30,6 +31,8 @@ type Options struct {
 	Config any
 	// StateDir is the plugin's own directory, if it asks for one; a new one if empty.
 	StateDir string
+	// Takeback is the store of what changes destroy, if the plugin asks for one; in a new directory if Dir is empty.
+	Takeback takeback.Options
 	// Answer answers what a tool asks a person; nil is nobody.
 	Answer func(message string, form json.RawMessage) sdk.Answer
 }
@@ -119,6 +122,12 @@ func (s *Plugin) configure(m *pluginpb.Manifest, o Options) {
 		if req.StateDir = o.StateDir; req.StateDir == "" {
 			req.StateDir = s.t.TempDir()
 		}
+	}
+	if m.Grants.Takeback {
+		if o.Takeback.Dir == "" {
+			o.Takeback.Dir = s.t.TempDir()
+		}
+		req.Takeback = pluginpb.NewTakeback(o.Takeback)
 	}
 	if o.Config != nil {
 		config, err := json.Marshal(o.Config)
