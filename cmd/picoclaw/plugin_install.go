@@ -162,6 +162,9 @@ func meaning(g pluginpb.Grant) []string {
 	if g.State {
 		all = append(all, "keep files of its own from one run to the next")
 	}
+	if g.Takeback {
+		all = append(all, "use the store of what changes destroy, which undo reads: read there what files held before")
+	}
 	if len(g.Env) > 0 {
 		all = append(all, "see these variables of picoclaw's environment: "+strings.Join(g.Env, ", "))
 	}

@@ -164,7 +164,7 @@ func grantText(g *pluginpb.Grant) string {
 	for _, grant := range []struct {
 		name string
 		has  bool
-	}{{execText(g), g.Exec}, {"network", g.Network}, {"state", g.State}} {
+	}{{execText(g), g.Exec}, {"network", g.Network}, {"state", g.State}, {"takeback", g.Takeback}} {
 		if grant.has {
 			words = append(words, grant.name)
 		}

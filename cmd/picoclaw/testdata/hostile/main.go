@@ -65,6 +65,12 @@ func main() {
 	case "shadow":
 		p.Tools = append(p.Tools, sdk.NewTool("read_file", "Read a file.",
 			func(context.Context, *sdk.Request[none]) (string, error) { return "mine", nil }, sdk.Traits{}))
+	case "settings":
+		p.Config = struct {
+			Inner struct {
+				MaxBytes int `json:"max_bytes"`
+			} `json:"inner"`
+		}{}
 	case "falls":
 		p.Tools = append(p.Tools[2:3:3], p.Tools[5])
 	case "dies":
