@@ -91,10 +91,14 @@ func (s *Session) commandEnv() map[string]string {
 	return env
 }
 
-// CommandOf returns the command that a recorded call has run, as the record has it; "" if it ran none.
-func (s *Session) CommandOf(r audit.Record) string {
+// UnkeptCommand returns the command that a recorded call has run, as the record has it; "" if it ran none, and if what it
+// changed is kept for undo.
+func (s *Session) UnkeptCommand(r audit.Record) string {
 	t, _ := s.find(r.Tool)
 	if t == nil || r.Denied() {
+		return ""
+	}
+	if spec, err := s.spec(t.Plugin); err == nil && spec.Configure.Takeback != nil {
 		return ""
 	}
 	known, err := t.Arguments()

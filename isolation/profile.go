@@ -59,7 +59,7 @@ type Profile struct {
 	// descendants make to files, before they make it and one after another. An
 	// error of its lets the change fail. It takes Confine, and a kernel that can
 	// tell; where nothing is told, it is told so by an Unseen change.
-	Notice func(mutation.Mutation) error
+	Notice func(mutation.Mutation) error `json:"-"`
 	// Limits bound what the child and its descendants may use.
 	Limits Limits
 	// Group bounds what they use together, whoever else bounds what. It takes

@@ -14,14 +14,15 @@ import (
 // looked at and taken back by whoever runs it.
 
 func newUndo(a *app) *cobra.Command {
-	var force bool
+	var force, dryRun bool
 	v := toolVerb{app: a, tool: "undo"}
 	cmd := &cobra.Command{
 		Use:        "undo [ID]",
 		SuggestFor: []string{"restore", "revert"},
 		Short:      "Take back an agent's last change to files, or the one that is named",
-		Long: `Takes back an agent's last change to files, or the one that is named. What commands change is in no history: if the agent
-has run one since its last change, undo asks for the ID of what is meant.`,
+		Long: `Takes back an agent's last change to files, by a tool or a command, or the one that is named. Nothing is touched but what
+that has changed, and nothing at all if one of these files has changed since. Where commands can't be kept track of, and
+the agent has run one since its last change, undo asks for the ID of what is meant.`,
 		Example: strings.Trim(`
   picoclaw undo
   picoclaw undo 20261121T051354282482850-fzaj
@@ -33,7 +34,7 @@ has run one since its last change, undo asks for the ID of what is meant.`,
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			wanted := map[string]any{"force": force}
+			wanted := map[string]any{"force": force, "dry_run": dryRun}
 			if len(args) == 1 {
 				wanted["id"] = args[0]
 			} else {
@@ -43,6 +44,7 @@ has run one since its last change, undo asks for the ID of what is meant.`,
 		},
 	}
 	cmd.Flags().BoolVar(&force, "force", false, "also if the files have changed since; what they are now is kept too")
+	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "only say what would be put back")
 	v.flags(cmd)
 	return cmd
 }

@@ -62,7 +62,7 @@ func (a *app) commandSince(ctx context.Context, s *host.Session) (*host.Error, e
 	if err != nil || !at.After(left[0].at()) {
 		return nil, err
 	}
-	text := fmt.Sprintf("the last change may be a command's, and what commands change is not in the history: %s (%s)",
+	text := fmt.Sprintf("the last change may be a command's, and what this one changed is not in the history: %s (%s)",
 		short(command), at.Local().Format(time.DateTime))
 	for _, c := range left[:min(len(left), mostChanges)] {
 		text += fmt.Sprintf("\n%s  %s  %s", c.ID, c.Time, terminal.Line(c.Summary))
@@ -79,7 +79,7 @@ func (a *app) lastCommand(s *host.Session) (command string, at time.Time, err er
 		}
 		ended := r.Time.Add(time.Duration(r.Millis * float64(time.Millisecond)))
 		if ended.After(at) {
-			if text := s.CommandOf(r); text != "" {
+			if text := s.UnkeptCommand(r); text != "" {
 				command, at = text, ended
 			}
 		}

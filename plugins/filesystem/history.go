@@ -136,7 +136,7 @@ func strayed(env *sdk.Environment, op *takeback.Op) string {
 func permitted(env *sdk.Environment, op *takeback.Op) bool {
 	if op.Changes != nil {
 		for _, path := range op.Changes.Names {
-			if env.Guard.Path(guard.Delete, path).Verdict != guard.Allow {
+			if path != env.Workspace.Dir() && env.Guard.Path(guard.Delete, path).Verdict != guard.Allow {
 				return false
 			}
 		}

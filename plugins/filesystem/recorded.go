@@ -17,7 +17,7 @@ func (r *restoring) undoRecorded(ctx context.Context, op *takeback.Op, dryRun bo
 	}
 	defer list.Close()
 	if path := list.Refused(func(access guard.Access, path string) bool {
-		return r.env.Guard.Path(access, path).Verdict == guard.Allow
+		return path == r.env.Workspace.Dir() || r.env.Guard.Path(access, path).Verdict == guard.Allow
 	}); path != "" {
 		return undoOutput{}, sdk.Errorf(sdk.AccessDenied, "%s (%s) can't be undone: the policy does not open %s", op.ID,
 			shown(op.Summary), shown(path))
@@ -39,11 +39,15 @@ func (r *restoring) undoRecorded(ctx context.Context, op *takeback.Op, dryRun bo
 	if undone.Ended.Missing != "" {
 		out.Notes = append(out.Notes, "this can't be undone: "+undone.Ended.Missing)
 	}
+	if err != nil {
+		out.Paths = nil // the text is about what was done
+	}
 	switch {
 	case errors.Is(err, context.Canceled):
 		return out, sdk.Errorf(sdk.Cancelled, "undo was cancelled; undo of %s takes back what it has done", out.Undo)
 	case err != nil:
-		return out, failure("undo", err)
+		return out, sdk.Errorf("io_error", "undo was not finished: %v", err).
+			WithHint("undo of %s takes back what it has done", out.Undo)
 	}
 	return out, nil
 }

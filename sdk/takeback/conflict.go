@@ -23,7 +23,6 @@ func (e *Conflict) Error() string { return e.Path + " " + e.Problem }
 type Undone struct {
 	Paths []string // what was put back or deleted
 	Ended Ended    // the operation that this was
-	Notes []string
 }
 
 // Conflict finds what is not any more as the operation has left it; nil for nothing.
@@ -40,7 +39,7 @@ func (l *List) Conflict(w *workspace.Workspace) *Conflict {
 			made[e.Path] = true
 		}
 	}
-	d := dirs{files: w}
+	d := dirs{files: w, exact: true}
 	defer d.forget()
 	for _, e := range l.Entries {
 		at := e.Path
@@ -49,9 +48,8 @@ func (l *List) Conflict(w *workspace.Workspace) *Conflict {
 		} else if e.Kind != Made {
 			at = place(places, e.Path)
 		}
-		dir, name := d.open(at)
 		now := absent
-		info := lstat(dir, name)
+		info := d.stat(at)
 		if info != nil {
 			now = stateOf(info)
 		}
@@ -113,10 +111,11 @@ func (j *Store) Undo(ctx context.Context, l *List, w *workspace.Workspace) (Undo
 		l.expand(w)
 	}
 	r := j.Record("undo", "undo of "+l.Op.Summary, w)
-	r.op.Undoes = l.Op.ID
-	u := &undoing{ctx: ctx, list: l, w: w, record: r, built: map[string]bool{}}
+	r.op.Undoes, r.dirs.exact = l.Op.ID, true
+	u := &undoing{ctx: ctx, list: l, w: w, record: r, built: map[string]bool{}, back: map[string]string{}}
+	out := Undone{Paths: l.Paths()}
 	err := u.all()
-	out := Undone{Paths: l.Paths(), Notes: u.notes, Ended: r.End()}
+	out.Ended = r.End()
 	return out, err
 }
 

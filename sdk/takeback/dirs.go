@@ -12,6 +12,7 @@ import (
 // dirs opens directories through the workspace, and holds on to the last ones: changes come in clusters.
 type dirs struct {
 	files *workspace.Workspace
+	exact bool // no link on the way is followed: paths are older than what is there now
 	held  [4]heldDir
 	next  int
 }
@@ -32,6 +33,11 @@ func (d *dirs) open(path string) (*os.Root, string) {
 			return d.held[i].root, name
 		}
 	}
+	if d.exact {
+		if real, err := filepath.EvalSymlinks(dir); err != nil || real != dir {
+			return nil, name
+		}
+	}
 	root, err := d.files.OpenRoot(dir)
 	if err != nil {
 		root = nil
@@ -44,6 +50,16 @@ func (d *dirs) open(path string) (*os.Root, string) {
 	slot.close()
 	*slot = heldDir{dir, root}
 	return root, name
+}
+
+// stat returns what is at a path, of itself if it is a link; nil for nothing, and where the policy opens nothing.
+func (d *dirs) stat(path string) fs.FileInfo {
+	dir, name := d.open(path)
+	if dir != nil {
+		return lstat(dir, name)
+	}
+	top, _ := d.open(filepath.Join(path, "x")) // it may be open, and what it is in not
+	return lstat(top, ".")
 }
 
 // forget closes all: their names may have come to mean others.

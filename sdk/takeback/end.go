@@ -52,13 +52,16 @@ func (r *Recorder) End() Ended {
 		if nothing && len(r.op.Lost) == 0 {
 			return Ended{}
 		}
-		if r.broken != nil {
-			r.noteUnkept(c)
+		if r.op.Missing == "" {
+			r.op.Missing = r.op.Lost[0]
 		}
+		r.noteUnkept(c)
 		return out
 	}
 	r.op.Changes = &c
-	r.op.Summary += c.words(r.files.Dir())
+	if r.op.Undoes == "" {
+		r.op.Summary += c.words(r.files.Dir())
+	}
 	values := make([]any, len(list))
 	for i, e := range list {
 		values[i] = e
@@ -104,7 +107,7 @@ func (r *Recorder) listMoved(c *Changes) []*Entry {
 	var list []*Entry
 	for _, now := range slices.Sorted(maps.Keys(r.ledger.moved)) {
 		m := r.ledger.moved[now]
-		info := r.lstat(now)
+		info := r.dirs.stat(now)
 		if info == nil {
 			delete(r.ledger.moved, now)
 			continue // deleted since, and kept when it was
@@ -133,7 +136,7 @@ func (r *Recorder) listBefore(c *Changes) []*Entry {
 		dir := filepath.Dir(now)
 		var info fs.FileInfo
 		if !gone[dir] {
-			info = r.lstat(now)
+			info = r.dirs.stat(now)
 		}
 		e.After = absent
 		if info != nil {
@@ -209,12 +212,6 @@ func (r *Recorder) listMade(c *Changes) []*Entry {
 		}
 	}
 	return list
-}
-
-// lstat returns what is at a path of the policy's; nil for nothing.
-func (r *Recorder) lstat(path string) fs.FileInfo {
-	dir, name := r.dirs.open(path)
-	return lstat(dir, name)
 }
 
 func (c *Changes) name(path string) {

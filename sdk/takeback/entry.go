@@ -36,11 +36,12 @@ type Entry struct {
 	GID        int               `json:"gid"`
 	Modified   int64             `json:"modified,omitempty"` // in nanoseconds since 1970
 	Attributes map[string]string `json:"attributes,omitempty"`
-	Link       string            `json:"link,omitempty"` // where a symbolic link pointed to
-	Same       string            `json:"same,omitempty"` // the entry's path that has the contents: it was the same file
-	Kept       bool              `json:"kept,omitempty"` // the contents of a file are kept, not only what else it was
-	At         int64             `json:"at,omitempty"`   // where in the archive they begin
-	Size       int64             `json:"size,omitempty"` // their length in bytes
+	Link       string            `json:"link,omitempty"`  // where a symbolic link pointed to
+	Same       string            `json:"same,omitempty"`  // the entry's path that has the contents: it was the same file
+	Inode      uint64            `json:"inode,omitempty"` // the number of a file that had several names
+	Kept       bool              `json:"kept,omitempty"`  // the contents of a file are kept, not only what else it was
+	At         int64             `json:"at,omitempty"`    // where in the archive they begin
+	Size       int64             `json:"size,omitempty"`  // their length in bytes
 
 	// After is the state that the operation has left at Path, or at Now; absent for nothing.
 	After string `json:"after,omitempty"`
@@ -55,6 +56,14 @@ func (e *Entry) meta() workspace.Meta {
 		m.Owner = &workspace.Owner{UID: e.UID, GID: e.GID}
 	}
 	return m
+}
+
+// file is the path under which the contents are kept: that of another name of the same file, or its own.
+func (e *Entry) file() string {
+	if e.Same != "" {
+		return e.Same
+	}
+	return e.Path
 }
 
 // nobody is the number that a sandbox shows for owners whom it does not know.

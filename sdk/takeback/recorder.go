@@ -93,11 +93,17 @@ func (r *Recorder) touch(path string, kind mutation.Kind) {
 		return
 	}
 	if e := r.before[was]; e != nil && (!contents || e.Kind != File || e.Kept) {
+		if contents {
+			r.touchDir(filepath.Dir(path))
+		}
 		return
 	}
 	dir, name := r.dirs.open(path)
-	if dir == nil {
-		return // no place of the policy's
+	if dir == nil { // no place of the policy's, or the workspace itself
+		if !contents {
+			r.touchDir(path)
+		}
+		return
 	}
 	info := lstat(dir, name)
 	if info != nil || kind != mutation.Remove {
@@ -110,6 +116,17 @@ func (r *Recorder) touch(path string, kind mutation.Kind) {
 			r.dirs.forget()
 		}
 	case contents && kind != mutation.Remove:
+		r.write(&Entry{Kind: Made, Path: path}, nil)
+		r.ledger.made[path] = fileID{}
+	}
+}
+
+// noteMade notes that something is about to be made where nothing is.
+func (r *Recorder) noteMade(path string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.touchDir(filepath.Dir(path))
+	if was, made := r.ledger.origin(path); !made && r.before[was] == nil {
 		r.write(&Entry{Kind: Made, Path: path}, nil)
 		r.ledger.made[path] = fileID{}
 	}
@@ -171,7 +188,7 @@ func (r *Recorder) keep(was string, dir *os.Root, name string, info fs.FileInfo,
 			break
 		}
 		if _, several := workspace.SeveralNames(info); several && contents {
-			r.links[id] = was
+			r.links[id], e.Inode = was, id.inode
 		}
 		if contents {
 			e.Kept = true
@@ -187,7 +204,7 @@ func (r *Recorder) keep(was string, dir *os.Root, name string, info fs.FileInfo,
 			e.Attributes, _ = workspace.Attributes(file) // without them the rest is worth keeping
 		}
 	}
-	if err != nil && (e.Kind != Dir || !errors.Is(err, fs.ErrPermission)) {
+	if err != nil && (contents || e.Kind == Sym) {
 		e.Kept = false
 		r.lose(fmt.Sprintf("%s (%v)", was, reason(err)))
 		r.before[was] = e // and is not asked for again

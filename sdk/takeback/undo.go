@@ -9,10 +9,11 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
+	"time"
 
 	"github.com/picoclaw/picoclaw/internal/mutation"
 	"github.com/picoclaw/picoclaw/internal/paths"
+	"github.com/picoclaw/picoclaw/sdk/guard"
 	"github.com/picoclaw/picoclaw/sdk/workspace"
 )
 
@@ -22,9 +23,9 @@ type undoing struct {
 	list   *List
 	w      *workspace.Workspace
 	record *Recorder
-	moves  []*Entry        // those of the list that were moved
-	built  map[string]bool // what was put back with the directory that it is in
-	notes  []string
+	moves  []*Entry          // those of the list that were moved
+	built  map[string]bool   // what was put back with the directory that it is in
+	back   map[string]string // the first name under which a file is back, by the name that it is kept under
 }
 
 func (u *undoing) all() error {
@@ -35,13 +36,23 @@ func (u *undoing) all() error {
 		}
 	}
 	for _, step := range []func() error{
-		u.removeMade, u.buildDirs, u.moveBack, u.removeDirs, u.buildDirs, u.moveBack, u.restoreFiles, u.restoreMeta,
+		u.openDirs, u.findNames, u.removeMade, u.buildDirs, u.moveBack, u.removeDirs, u.buildDirs, u.moveBack, u.restoreFiles, u.restoreMeta,
 	} {
 		if err := step(); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// restoreTop gives the workspace itself its mode and time back.
+func (u *undoing) restoreTop(e *Entry) error {
+	top, err := u.w.OpenRoot(e.Path)
+	if err != nil {
+		return err
+	}
+	err = top.Chmod(".", e.Mode.Perm())
+	return errors.Join(err, top.Chtimes(".", time.Time{}, time.Unix(0, e.Modified)), top.Close())
 }
 
 // compare sorts a directory right before what is in it.
@@ -77,7 +88,7 @@ func (u *undoing) each(do func(*Entry) error, kinds ...Kind) error {
 }
 
 func (u *undoing) stat(path string) fs.FileInfo {
-	return u.record.lstat(path)
+	return u.record.dirs.stat(path)
 }
 
 func (u *undoing) notice(kind mutation.Kind, path, to string) {
@@ -86,14 +97,77 @@ func (u *undoing) notice(kind mutation.Kind, path, to string) {
 
 func (u *undoing) remove(path string) error {
 	u.notice(mutation.Remove, path, "")
-	err := u.w.Remove(u.ctx, path, false, nil)
+	var err error
+	if info := u.stat(path); info != nil && info.IsDir() {
+		u.record.dirs.forget()
+		err = u.w.RemoveEmpty(path)
+	} else {
+		err = u.w.Remove(u.ctx, path, false, nil)
+	}
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	return err
 }
 
-// removeMade deletes what was made and is no directory. A file in the place of another stays: it gets the contents back.
+// openDirs opens directories to their owner that the operation has closed, the outermost first.
+func (u *undoing) openDirs() error {
+	return u.each(func(e *Entry) error { return u.open(e.Path, 0o700) }, Dir, Made)
+}
+
+// open gives the owner of what is at a path the rights that it takes to put back what was there.
+func (u *undoing) open(path string, rights fs.FileMode) error {
+	info := u.stat(path)
+	if info == nil || info.Mode()&rights == rights || rights&0o100 != 0 && !info.IsDir() || path == u.w.Dir() {
+		return nil
+	}
+	u.notice(mutation.Attribute, path, "")
+	u.record.dirs.forget()
+	return u.w.SetMeta(path, workspace.Meta{Mode: info.Mode() | rights})
+}
+
+// findNames finds files that have a name left of the several that they had: what is put back becomes another name again.
+func (u *undoing) findNames() error {
+	kept := map[uint64]*Entry{}                            // what is kept of files with these numbers
+	made, listed := map[string]bool{}, map[string]string{} // and under which path that of these files is
+	for _, e := range u.list.Entries {
+		if e.Inode != 0 {
+			kept[e.Inode] = e
+		}
+		made[e.Path] = made[e.Path] || e.Kind == Made
+		if e.Kind == File {
+			listed[e.Path] = e.file()
+		}
+	}
+	if len(kept) == 0 {
+		return nil
+	}
+	return u.w.Walk(guard.List, u.w.Dir(), func(found *workspace.Entry) error {
+		path := filepath.Join(u.w.Dir(), filepath.FromSlash(found.Name))
+		id, _ := identity(found.Info)
+		e := kept[id.inode]
+		if e == nil || !found.Info.Mode().IsRegular() || made[path] && listed[path] == "" {
+			return u.ctx.Err()
+		}
+		if file, ok := listed[path]; ok {
+			if file == e.file() { // else it is another file, which has got the number
+				u.back[file] = path
+			}
+			return u.ctx.Err()
+		}
+		if u.back[e.file()] != "" {
+			return u.ctx.Err()
+		}
+		u.back[e.file()] = path
+		if found.Info.Size() != e.Size || found.Info.ModTime().UnixNano() != e.Modified {
+			return u.restoreFile(path, e)
+		}
+		return u.ctx.Err()
+	})
+}
+
+// removeMade deletes what was made and is no directory, and what stands where one was. A file in the place of another
+// stays: it gets the contents back.
 func (u *undoing) removeMade() error {
 	files := map[string]bool{}
 	for _, e := range u.list.Entries {
@@ -105,7 +179,12 @@ func (u *undoing) removeMade() error {
 			return nil
 		}
 		return u.remove(e.Path)
-	}, Made)
+	}, Made, Dir)
+}
+
+// comesBack reports whether what is to be at a path was moved, itself or with what it is in.
+func (u *undoing) comesBack(path string) bool {
+	return slices.ContainsFunc(u.moves, func(e *Entry) bool { return paths.Within(e.Path, path) && u.stat(e.Now) != nil })
 }
 
 // isMoved reports whether what is at a path was moved there.
@@ -118,8 +197,18 @@ func (u *undoing) moveBack() error {
 	for {
 		moved, blocked := false, (*Entry)(nil)
 		err := u.each(func(e *Entry) error {
-			info := u.stat(e.Now)
-			if e.Now == e.Path || info == nil || u.stat(filepath.Dir(e.Path)) == nil && filepath.Dir(e.Path) != "/" {
+			if e.Now == e.Path || u.stat(e.Now) == nil {
+				return nil
+			}
+			if paths.Within(e.Now, e.Path) { // what it was in is missing, and it is in that one's place
+				moved = true
+				return u.move(e, e.Now+aside)
+			}
+			if paths.Within(e.Path, e.Now) { // it is in what was made in its place
+				moved = true
+				return u.move(e, e.Path+aside)
+			}
+			if u.stat(filepath.Dir(e.Path)) == nil {
 				return nil
 			}
 			if u.stat(e.Path) != nil {
@@ -155,6 +244,11 @@ func (u *undoing) move(e *Entry, to string) error {
 	if err := u.w.Move(from, to, workspace.TransferOptions{}); err != nil {
 		return err
 	}
+	for kept, first := range u.back {
+		if paths.Within(from, first) {
+			u.back[kept] = to + first[len(from):]
+		}
+	}
 	for _, other := range u.list.Entries {
 		if other.Kind == Moved && paths.Within(from, other.Now) {
 			other.Now = to + other.Now[len(from):]
@@ -180,13 +274,13 @@ func (u *undoing) removeDirs() error {
 // buildDirs makes the directories that are missing, each with all that is to be in it.
 func (u *undoing) buildDirs() error {
 	for i, e := range u.list.Entries {
-		if e.Kind != Dir || u.built[e.Path] || u.stat(e.Path) != nil || u.stat(filepath.Dir(e.Path)) == nil {
+		if e.Kind != Dir || u.built[e.Path] || u.stat(e.Path) != nil || u.stat(filepath.Dir(e.Path)) == nil || u.comesBack(e.Path) {
 			continue
 		}
 		if err := u.ctx.Err(); err != nil {
 			return err
 		}
-		u.notice(mutation.Make, e.Path, "")
+		u.record.noteMade(e.Path)
 		if err := u.w.Build(e.Path, e.meta(), func(b *workspace.Building) error { return u.fill(b, i) }); err != nil {
 			return fmt.Errorf("put back %s: %w", e.Path, err)
 		}
@@ -203,13 +297,14 @@ func (u *undoing) fill(b *workspace.Building, top int) error {
 		if !paths.Within(dir, e.Path) {
 			break
 		}
-		if !inside[filepath.Dir(e.Path)] {
+		if !inside[filepath.Dir(e.Path)] || u.comesBack(e.Path) {
 			continue // of a directory that was moved
 		}
 		if err := u.ctx.Err(); err != nil {
 			return err
 		}
 		name := filepath.ToSlash(e.Path[len(dir)+1:])
+		u.record.noteMade(e.Path)
 		var err error
 		switch e.Kind {
 		case Dir:
@@ -223,10 +318,13 @@ func (u *undoing) fill(b *workspace.Building, top int) error {
 			if !e.Kept {
 				continue
 			}
-			if first, ok := strings.CutPrefix(e.Same, dir+"/"); ok && u.built[e.Same] {
-				err = b.Link(filepath.ToSlash(first), name, e.meta())
+			if first := u.back[e.file()]; paths.Within(dir, first) {
+				err = b.Link(filepath.ToSlash(first[len(dir)+1:]), name, e.meta())
 				break
+			} else if first != "" {
+				continue // it gets its other name back once this directory is in its place
 			}
+			u.back[e.file()] = e.Path
 			var contents io.Reader
 			if contents, err = u.list.contents(e); err == nil {
 				err = b.File(name, e.meta(), contents)
@@ -262,27 +360,70 @@ func (u *undoing) restoreFiles() error {
 			u.notice(mutation.Make, e.Path, "")
 			return u.w.Fifo(e.Path, e.meta())
 		}
-		u.notice(mutation.Write, e.Path, "")
-		return u.restoreFile(e)
+		if first, ok := u.back[e.file()]; ok && first != e.Path && u.relink(first, e.Path) {
+			return nil
+		}
+		u.back[e.file()] = e.Path
+		return u.restoreFile(e.Path, e)
 	}, File, Sym, Fifo)
 }
 
-func (u *undoing) restoreFile(e *Entry) error {
+// relink gives a file that is back its other name back; false if it has to be another file.
+func (u *undoing) relink(first, path string) bool {
+	top := u.w.Dir()
+	if !paths.Within(top, first) || !paths.Within(top, path) {
+		return false
+	}
+	dir, err := u.w.OpenRoot(top)
+	if err != nil {
+		return false
+	}
+	defer func() { _ = dir.Close() }()
+	if u.stat(path) != nil {
+		if u.remove(path) != nil {
+			return false
+		}
+	}
+	u.notice(mutation.Link, first, path)
+	return dir.Link(first[len(top)+1:], path[len(top)+1:]) == nil
+}
+
+func (u *undoing) restoreFile(path string, e *Entry) error {
 	contents, err := u.list.contents(e)
 	if err != nil {
 		return err
 	}
+	if err := u.open(path, 0o600); err != nil {
+		return err
+	}
+	u.notice(mutation.Write, path, "")
 	meta := e.meta()
+	if info := u.stat(path); info != nil && (e.Inode != 0 || e.Same != "") {
+		if _, several := workspace.SeveralNames(info); several {
+			return u.overwrite(path, contents)
+		}
+	}
 	if e.Size > inMemory {
-		return u.replace(e.Path, contents)
+		return u.replace(path, contents)
 	}
 	data, err := io.ReadAll(contents)
 	if err != nil {
 		return err
 	}
 	return u.w.Apply(nil, workspace.Edit{
-		Path: e.Path, Meta: &meta, Change: func(*workspace.Old) ([]byte, error) { return data, nil },
+		Path: path, Meta: &meta, Change: func(*workspace.Old) ([]byte, error) { return data, nil },
 	})
+}
+
+// overwrite puts the contents of a file with several names back under all of them.
+func (u *undoing) overwrite(path string, contents io.Reader) error {
+	dir, name := u.record.dirs.open(path)
+	f, err := dir.OpenFile(name, os.O_WRONLY|os.O_TRUNC, 0)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(f, contents)
+	return errors.Join(err, f.Sync(), f.Close())
 }
 
 // inMemory is how large a file may be that is put back through memory, in bytes.
@@ -312,19 +453,31 @@ func (u *undoing) replace(path string, contents io.Reader) error {
 // aside is behind the name of what goes out of the way for a moment.
 const aside = ".picoclaw-undo"
 
-// restoreMeta gives back what files and directories were besides their contents, the innermost first.
+// restoreMeta gives back what files and directories were besides their contents, the innermost first. Directories that
+// the operation had left as they were are so again: putting back what is in them has changed their times.
 func (u *undoing) restoreMeta() error {
-	slices.Reverse(u.list.Entries)
-	defer slices.Reverse(u.list.Entries)
-	return u.each(func(e *Entry) error {
-		info := u.stat(e.Path)
-		if info == nil || info.IsDir() != (e.Kind == Dir) || e.Path == u.w.Dir() {
-			return nil
+	listed := map[string]bool{}
+	for _, e := range u.list.Entries {
+		listed[e.Path] = listed[e.Path] || e.Kind == Dir || e.Kind == Made
+	}
+	for _, e := range u.record.order {
+		if e.Kind == Dir && !listed[e.Path] {
+			u.list.Entries = append(u.list.Entries, e)
 		}
-		if info.Mode() == e.Mode && info.ModTime().UnixNano() == e.Modified {
-			return nil
-		}
-		u.notice(mutation.Attribute, e.Path, "")
-		return u.w.SetMeta(e.Path, e.meta())
-	}, Dir, File)
+	}
+	slices.SortStableFunc(u.list.Entries, func(a, b *Entry) int { return compare(b.Path, a.Path) })
+	return u.each(u.restoreOne, Dir, File)
+}
+
+func (u *undoing) restoreOne(e *Entry) error {
+	info := u.stat(e.Path)
+	if info == nil || info.IsDir() != (e.Kind == Dir) ||
+		info.Mode() == e.Mode && info.ModTime().UnixNano() == e.Modified {
+		return nil
+	}
+	u.notice(mutation.Attribute, e.Path, "")
+	if e.Path == u.w.Dir() {
+		return u.restoreTop(e)
+	}
+	return u.w.SetMeta(e.Path, e.meta())
 }

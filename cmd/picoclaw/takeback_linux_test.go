@@ -1,0 +1,272 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/picoclaw/picoclaw/host/hosttest"
+)
+
+// undoAgent is an agent whose commands are confined and kept track of.
+type undoAgent struct {
+	t    *testing.T
+	home string
+	dir  string // the workspace
+	env  []string
+}
+
+// newUndoAgent makes a home outside /tmp: a sandbox has one of its own.
+func newUndoAgent(t *testing.T, isolated bool, settings ...string) *undoAgent {
+	t.Helper()
+	home, err := os.MkdirTemp("/var/tmp", "p")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(home) })
+	a := &undoAgent{t: t, home: home, dir: filepath.Join(home, "workspace")}
+	a.env = append([]string{"PICOCLAW_HOME=" + home, "PATH=" + os.Getenv("PATH"), "HOME=" + home,
+		"PICOCLAW_TOOLS_EXEC_ENABLE_DENY_PATTERNS=false", fmt.Sprintf("PICOCLAW_ISOLATION_ENABLED=%v", isolated)}, settings...)
+	if err := os.Mkdir(a.dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+// shell runs a script in the workspace, with no tool in between.
+func (a *undoAgent) shell(script string) {
+	a.t.Helper()
+	cmd := exec.Command("bash", "-ec", script)
+	cmd.Dir = a.dir
+	cmd.Env = append(a.env, "GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@b", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@b")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		a.t.Fatalf("%s: %v\n%s", script, err, out)
+	}
+}
+
+type undoCall struct {
+	Tool string         `json:"tool"`
+	Args map[string]any `json:"args"`
+}
+
+type undoAnswer struct {
+	OK         bool   `json:"ok"`
+	Text       string `json:"text"`
+	Structured struct {
+		NotCovered []string `json:"not_covered"`
+		Changes    struct {
+			Undo string `json:"undo"`
+		} `json:"changes"`
+		Undo string `json:"undo"`
+	} `json:"structured"`
+	Error struct {
+		Code    string `json:"code"`
+		Message string `json:"message"`
+	} `json:"error"`
+}
+
+// calls makes calls one after another.
+func (a *undoAgent) calls(calls ...undoCall) []undoAnswer {
+	a.t.Helper()
+	var in bytes.Buffer
+	for i, c := range calls {
+		line, err := json.Marshal(map[string]any{"id": fmt.Sprint(i), "tool": c.Tool, "args": c.Args})
+		if err != nil {
+			a.t.Fatal(err)
+		}
+		fmt.Fprintf(&in, "%s\n", line)
+	}
+	cmd := exec.Command(hosttest.Program("bin/picoclaw"), "batch", "--jobs", "1")
+	cmd.Env, cmd.Stdin, cmd.Stderr = a.env, &in, os.Stderr
+	out, _ := cmd.Output() // a call that fails makes it exit with 1
+	var answers []undoAnswer
+	for line := range strings.Lines(string(out)) {
+		var r undoAnswer
+		if err := json.Unmarshal([]byte(line), &r); err != nil {
+			a.t.Fatalf("%v: %s", err, line)
+		}
+		answers = append(answers, r)
+	}
+	if len(answers) != len(calls) {
+		a.t.Fatalf("%d answers to %d calls: %s", len(answers), len(calls), out)
+	}
+	return answers
+}
+
+func command(text string) undoCall { return undoCall{"exec", map[string]any{"command": text}} }
+
+// snapshot describes everything in the workspace: kind, mode, contents, time, links, and which names are one file.
+func (a *undoAgent) snapshot() map[string]string {
+	a.t.Helper()
+	all, first := map[string]string{}, map[uint64]string{}
+	err := filepath.WalkDir(a.dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		name := strings.TrimPrefix(path, a.dir)
+		if strings.HasPrefix(name, "/.picoclaw") {
+			return filepath.SkipDir
+		}
+		info, err := d.Info()
+		if err != nil {
+			return err
+		}
+		line := fmt.Sprint(info.Mode(), " ")
+		switch {
+		case info.Mode()&fs.ModeSymlink != 0:
+			to, err := os.Readlink(path)
+			all[name] = line + to
+			return err
+		case info.Mode().IsRegular():
+			data, err := os.ReadFile(path)
+			if err != nil {
+				return err
+			}
+			line += fmt.Sprintf("%d %.40q %x ", len(data), data, cheapSum(data))
+			stat := info.Sys().(*syscall.Stat_t)
+			if stat.Nlink > 1 {
+				if first[stat.Ino] == "" {
+					first[stat.Ino] = name
+				}
+				line += "same as " + first[stat.Ino]
+			}
+		}
+		all[name] = line + fmt.Sprint(info.ModTime().UnixNano())
+		return nil
+	})
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	return all
+}
+
+// differences names some paths that two snapshots differ in.
+func differences(a, b map[string]string) string {
+	var lines []string
+	for name := range a {
+		if a[name] != b[name] {
+			lines = append(lines, fmt.Sprintf("%q: %s; now %s", name, a[name], b[name]))
+		}
+	}
+	for name := range b {
+		if _, ok := a[name]; !ok {
+			lines = append(lines, fmt.Sprintf("%q: now %s", name, b[name]))
+		}
+	}
+	slices.Sort(lines)
+	return strings.Join(lines[:min(len(lines), 12)], "\n")
+}
+
+func cheapSum(data []byte) (sum uint64) {
+	for _, b := range data {
+		sum = sum*1099511628211 + uint64(b)
+	}
+	return sum
+}
+
+// repository is a repository with nested ones, and much that no version control has.
+const repository = `
+git init -q . ; git config gc.auto 0
+mkdir -p src/deep/deeper build/obj node_modules/a/node_modules/b 'with space' docs
+for i in $(seq 40); do echo "file $i" > src/f$i.txt; seq $i > src/deep/g$i; done
+seq 5000 > build/big.o; head -c 300000 /dev/urandom > build/random.bin; : > build/empty
+printf 'build/\nnode_modules/\n' > .gitignore
+git add -A; git commit -qm one; git branch side; echo more >> src/f1.txt; git commit -qam two
+ln src/f1.txt build/hard1; ln src/f1.txt build/hard2; ln -s ../src build/link; ln -s nowhere dangling
+mkfifo build/pipe; chmod 755 src/f2.txt; chmod 640 src/f3.txt; chmod 700 src/deep/deeper
+echo secret > .env; echo x > 'with space/a b'; echo ünï > docs/ünï; printf 'a\nb' > "docs/new
+line"
+for n in nested nested/inner; do mkdir -p $n; (cd $n; git init -q .; git config gc.auto 0; seq 30 > h; git add h; git commit -qm n); done
+echo dirty >> nested/h; echo untracked > nested/u; git -C nested stash list
+touch -d '2001-02-03 04:05:06.789' src/f4.txt build; touch -d '2002-02-02' src/deep
+`
+
+// destroyers are commands of all kinds that destroy a repository.
+var destroyers = []string{
+	"rm -rf * .git .env", "rm -rf build node_modules", "git clean -fdxq; git reset -q --hard side", "find . -type f -delete",
+	"find . -name '*.txt' -exec sed -i s/file/FILE/ {} +", "mv src gone; mv gone/deep elsewhere; rm -rf gone",
+	"for f in src/*.txt; do mv $f $f.bak; done; rm src/f1.txt.bak", "truncate -s 0 src/*.txt; chmod 000 src/f5.txt",
+	"python3 -c \"import shutil; shutil.rmtree('nested')\"; mkdir nested; echo other > nested/h",
+	"perl -e 'unlink glob(\"src/deep/*\"); rename \"docs\", \"papers\"; open F, \">\", \"src\"; '; rm -rf src; echo a file now > src",
+	"cp -r src src2; rm -rf src; mv src2 src", "tar cf all.tar . 2>/dev/null; rm -rf src; tar xf all.tar; rm all.tar",
+	"git checkout -q side; git branch -D master main; git stash -q; rm -rf .git/refs", "mv .git .git2; git init -q .; rm -rf .git2",
+	"echo x > build/hard1; rm src/f1.txt; ln build/hard2 again", "ln -sfn docs build/link; rm dangling; touch nowhere",
+	"chmod -R a-w src; chmod 777 . src; touch -d yesterday src/* build", "rm build/pipe; mkfifo build/pipe2; rm -rf 'with space'",
+	"mv src a; mv build src; mv a build", "mv nested/inner inner; rm -rf nested; mv inner nested",
+	"dd if=/dev/zero of=build/random.bin bs=1000 count=3 conv=notrunc 2>/dev/null; seq 9 >> build/big.o",
+	"rsync -a --delete docs/ src/ 2>/dev/null || cp docs/* src; rm -rf docs", "sed -i d src/f*.txt; rm -f src/f1*; git add -A; git rm -rqf .",
+	"(sleep 0.2; rm -rf src) & rm -rf build; wait", "printf '%s\\n' src/f* | xargs rm; mkdir src/f1.txt; echo in > src/f1.txt/in",
+	"python3 - <<'E'\nimport os\nfor d, _, fs in os.walk('src'):\n  for f in fs:\n    p = os.path.join(d, f)\n    if f[0] != 'h': os.replace(p, p + '~')\nE\n",
+	"rm -rf src/deep; ln -s ../docs src/deep; echo through > src/deep/ünï", "git -C nested checkout -q -- .; git -C nested clean -fdxq",
+	"mkdir new; mv * new 2>/dev/null; mv new/src/f1.txt .; rm -rf new/build", "cd src; rm f*; cd deep; mv g1 ../../; rm -rf ../deep",
+}
+
+// Whatever a command destroys comes back to the byte, with modes, times and links, in one step; and taking that back
+// does again what it had done.
+func TestWhatCommandsDestroyComesBack(t *testing.T) {
+	for _, isolated := range []bool{true, false} {
+		t.Run(fmt.Sprintf("isolated=%v", isolated), func(t *testing.T) {
+			a := newUndoAgent(t, isolated)
+			a.shell(repository)
+			random := rand.New(rand.NewPCG(1, 2))
+			rounds := slices.Clone(destroyers)
+			for range 3 * len(destroyers) * boolInt(!testing.Short()) { // several one after another, as one command
+				var parts []string
+				for range 1 + random.IntN(3) {
+					parts = append(parts, "("+destroyers[random.IntN(len(destroyers))]+"\n)")
+				}
+				rounds = append(rounds, strings.Join(parts, "; "))
+			}
+			for _, text := range rounds {
+				if !a.destroy(text) {
+					a.shell("cd ..; chmod -R u+rwx workspace; rm -rf workspace; mkdir workspace; cd workspace;" + repository)
+				}
+			}
+		})
+	}
+}
+
+// destroy runs a command, and takes it back, does it again and takes it back once more. It reports whether everything
+// was as it should be each time.
+func (a *undoAgent) destroy(text string) bool {
+	a.t.Helper()
+	before := a.snapshot()
+	ran := a.calls(command(text))[0]
+	if len(ran.Structured.NotCovered) > 0 {
+		a.t.Errorf("%s: not covered: %q", text, ran.Structured.NotCovered)
+	}
+	after := a.snapshot()
+	if maps.Equal(before, after) {
+		return true
+	}
+	args, want := map[string]any{}, before
+	for _, step := range []string{"undone", "again", "back"} {
+		r := a.calls(undoCall{"undo", args})[0]
+		if diff := differences(want, a.snapshot()); diff != "" || !r.OK {
+			a.t.Errorf("%s, %s: %v\n%s", step, text, r.Error, diff)
+			return false
+		}
+		args = map[string]any{"id": r.Structured.Undo}
+		if want = after; step == "again" {
+			want = before
+		}
+	}
+	return true
+}
+
+func boolInt(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
