@@ -125,10 +125,7 @@ func (r *Recorder) listMoved(c *Changes) []*Entry {
 
 // listBefore lists what is not any more what it was.
 func (r *Recorder) listBefore(c *Changes) []*Entry {
-	places := map[string]string{} // where what was moved is now
-	for now, m := range r.ledger.moved {
-		places[m.from] = now
-	}
+	places := r.places()
 	gone := map[string]bool{} // directories that are not there any more
 	var list []*Entry
 	for _, e := range r.order {
@@ -158,6 +155,15 @@ func (r *Recorder) listBefore(c *Changes) []*Entry {
 		list = append(list, e)
 	}
 	return list
+}
+
+// places is where what was moved is now, by where it was before.
+func (r *Recorder) places() map[string]string {
+	all := map[string]string{}
+	for now, m := range r.ledger.moved {
+		all[m.from] = now
+	}
+	return all
 }
 
 // place is where what was at a path before is now.

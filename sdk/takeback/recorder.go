@@ -183,11 +183,14 @@ func (r *Recorder) keep(was string, dir *os.Root, name string, info fs.FileInfo,
 		file, err = dir.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	case File:
 		id, _ := identity(info)
-		if other, ok := r.links[id]; ok && contents && other != was && r.before[other] != nil && r.before[other].Kept {
-			e.Same, e.Kept = other, true
-			break
+		if other := r.before[r.links[id]]; other != nil && other != first { // what it was is known by another name
+			e.Mode, e.UID, e.GID, e.Modified, e.Attributes = other.Mode, other.UID, other.GID, other.Modified, other.Attributes
+			if e.Inode = id.inode; other.Kept && contents {
+				e.Same, e.Kept = other.file(), true
+				break
+			}
 		}
-		if _, several := workspace.SeveralNames(info); several && contents {
+		if _, several := workspace.SeveralNames(info); several || e.Inode != 0 {
 			r.links[id], e.Inode = was, id.inode
 		}
 		if contents {
@@ -200,7 +203,7 @@ func (r *Recorder) keep(was string, dir *os.Root, name string, info fs.FileInfo,
 	}
 	if file != nil {
 		defer func() { _ = file.Close() }()
-		if first == nil {
+		if first == nil && e.Attributes == nil {
 			e.Attributes, _ = workspace.Attributes(file) // without them the rest is worth keeping
 		}
 	}
@@ -329,8 +332,9 @@ func (r *Recorder) link(m mutation.Mutation) {
 	dir, name := r.dirs.open(m.Path)
 	if info := lstat(dir, name); m.Path != "" && info != nil {
 		if was, made := r.ledger.origin(m.Path); !made {
-			id, _ := identity(info)
-			r.links[id] = was
+			if id, _ := identity(info); r.links[id] == "" {
+				r.links[id] = was
+			}
 		}
 	}
 	r.touch(m.To, mutation.Make)

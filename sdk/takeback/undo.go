@@ -171,7 +171,7 @@ func (u *undoing) findNames() error {
 func (u *undoing) removeMade() error {
 	files := map[string]bool{}
 	for _, e := range u.list.Entries {
-		files[e.Path] = files[e.Path] || e.Kind == File
+		files[e.Path] = files[e.Path] || e.Kind == File && !u.comesBack(e.Path)
 	}
 	return u.each(func(e *Entry) error {
 		info := u.stat(e.Path)
@@ -460,9 +460,12 @@ func (u *undoing) restoreMeta() error {
 	for _, e := range u.list.Entries {
 		listed[e.Path] = listed[e.Path] || e.Kind == Dir || e.Kind == Made
 	}
+	places := u.record.places()
 	for _, e := range u.record.order {
-		if e.Kind == Dir && !listed[e.Path] {
-			u.list.Entries = append(u.list.Entries, e)
+		if at := place(places, e.Path); e.Kind == Dir && !listed[at] {
+			now := *e
+			now.Path = at
+			u.list.Entries = append(u.list.Entries, &now)
 		}
 	}
 	slices.SortStableFunc(u.list.Entries, func(a, b *Entry) int { return compare(b.Path, a.Path) })
