@@ -71,8 +71,11 @@ func (r *Recorder) Notice(m mutation.Mutation) error {
 	switch m.Kind {
 	case mutation.Unseen:
 		r.lose(fmt.Sprintf("changes that could not be noticed: %v", m.Err))
-	case mutation.Write, mutation.Make, mutation.Remove, mutation.Attribute:
+	case mutation.Write, mutation.Make, mutation.Attribute:
 		r.touch(m.Path, m.Kind)
+	case mutation.Remove:
+		r.touch(m.Path, m.Kind)
+		r.forgetMoved(m.Path)
 	case mutation.Rename:
 		r.rename(m)
 	case mutation.Exchange:
@@ -118,6 +121,18 @@ func (r *Recorder) touch(path string, kind mutation.Kind) {
 	case contents && kind != mutation.Remove:
 		r.write(&Entry{Kind: Made, Path: path}, nil)
 		r.ledger.made[path] = fileID{}
+	}
+}
+
+// forgetMoved has what is deleted be no longer what was moved there: what comes to its name is made.
+func (r *Recorder) forgetMoved(path string) {
+	m, ok := r.ledger.moved[path]
+	if !ok {
+		return
+	}
+	if dir, name := r.dirs.open(path); r.kept(m.from) || r.before[m.from] != nil && empty(dir, name) {
+		delete(r.ledger.moved, path)
+		r.ledger.made[path] = m.id
 	}
 }
 

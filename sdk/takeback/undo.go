@@ -184,7 +184,9 @@ func (u *undoing) removeMade() error {
 
 // comesBack reports whether what is to be at a path was moved, itself or with what it is in.
 func (u *undoing) comesBack(path string) bool {
-	return slices.ContainsFunc(u.moves, func(e *Entry) bool { return paths.Within(e.Path, path) && u.stat(e.Now) != nil })
+	return slices.ContainsFunc(u.moves, func(e *Entry) bool {
+		return e.Now != e.Path && paths.Within(e.Path, path) && u.stat(e.Now) != nil
+	})
 }
 
 // isMoved reports whether what is at a path was moved there.
