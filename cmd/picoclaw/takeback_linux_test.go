@@ -275,3 +275,83 @@ func (a *undoAgent) destroy(text string) bool {
 	}
 	return true
 }
+
+// What can't be brought back is named in the result and in the history, and the rest comes back.
+func TestWhatUndoDoesNotCoverIsSaid(t *testing.T) {
+	a := newUndoAgent(t, true, "PICOCLAW_TOOLS_UNDO_MAX_SIZE=8MB")
+	a.shell(`head -c 3000000 /dev/zero > data.bin; echo small > small`)
+	ran := a.calls(command("rm data.bin small"), undoCall{"history", map[string]any{}})
+	if said := strings.Join(ran[0].Structured.NotCovered, " "); !strings.Contains(said, "data.bin (2.9 MB") ||
+		!strings.Contains(ran[0].Text, "not covered by undo") || !strings.Contains(ran[1].Text, "not covered: ") {
+		t.Errorf("the result says %q and %q, the history %q", said, ran[0].Text, ran[1].Text)
+	}
+	undone := a.calls(undoCall{"undo", map[string]any{}})[0]
+	if data, err := os.ReadFile(filepath.Join(a.dir, "small")); string(data) != "small\n" || err != nil || !undone.OK {
+		t.Errorf("%q %v: %v", data, err, undone.Error)
+	}
+}
+
+// Nothing is undone where one of the files has changed since, unless that is asked for; a dry run changes nothing.
+func TestUndoOfACommandRefusesWhatHasChangedSince(t *testing.T) {
+	a := newUndoAgent(t, true)
+	a.shell("echo one > a; echo two > b; mkdir d")
+	a.calls(command("echo 1 > a; rm b; mkdir new; echo x > new/x"))
+	before := a.snapshot()
+	if r := a.calls(undoCall{"undo", map[string]any{"dry_run": true}})[0]; !r.OK || !strings.Contains(r.Text, "Would be undone") {
+		t.Errorf("dry run: %v %q", r.Error, r.Text)
+	}
+	for _, change := range []string{"echo mine > a", "echo mine > b", "echo mine > new/mine", "echo mine > new/x"} {
+		a.shell(change)
+		changed := a.snapshot()
+		r := a.calls(undoCall{"undo", map[string]any{}})[0]
+		if diff := differences(changed, a.snapshot()); r.OK || r.Error.Code != "conflict" || diff != "" {
+			t.Errorf("after %q: %v\n%s", change, r.Error, diff)
+		}
+		if change == "echo mine > b" {
+			a.shell("rm b")
+		}
+	}
+	if maps.Equal(before, a.snapshot()) {
+		t.Fatal("nothing had changed")
+	}
+	r := a.calls(undoCall{"undo", map[string]any{"force": true}})[0]
+	if data, err := os.ReadFile(filepath.Join(a.dir, "b")); string(data) != "two\n" || err != nil || !r.OK {
+		t.Errorf("forced: %q %v: %v", data, err, r.Error)
+	}
+	if _, err := os.Stat(filepath.Join(a.dir, "new", "mine")); err != nil {
+		t.Errorf("what the command did not make was deleted: %v", err)
+	}
+}
+
+// A host that is killed in the middle of a command leaves a store that opens, and what was kept comes back.
+func TestWhatAKilledCommandDestroyedComesBack(t *testing.T) {
+	a := newUndoAgent(t, true)
+	a.shell("for i in $(seq 300); do echo $i > f$i; done")
+	before := a.snapshot()
+	host := exec.Command(hosttest.Program("bin/picoclaw"), "batch")
+	host.Env = a.env
+	host.Stdin = strings.NewReader(`{"id":1,"tool":"exec","args":{"command":"for f in f*; do rm $f; done; sleep 60"}}` + "\n")
+	if err := host.Start(); err != nil {
+		t.Fatal(err)
+	}
+	hosttest.Eventually(t, "files are deleted", func() bool {
+		left, err := os.ReadDir(a.dir)
+		return err == nil && len(left) < 200
+	})
+	_ = host.Process.Kill()
+	_ = host.Wait()
+	r := a.calls(undoCall{"undo", map[string]any{}})[0]
+	if r.OK || !strings.Contains(r.Error.Message, "its end was not seen") {
+		t.Errorf("without force: %v", r.Error)
+	}
+	r = a.calls(undoCall{"undo", map[string]any{"force": true}})[0]
+	after := a.snapshot()
+	for name := range before { // times have whole seconds then
+		if b, a := strings.Fields(before[name]), strings.Fields(after[name]); name != "" && (len(a) < 3 || b[2] != a[2]) {
+			t.Errorf("%s: %v; now %v", name, b, a)
+		}
+	}
+	if !r.OK {
+		t.Error(r.Error)
+	}
+}

@@ -36,7 +36,8 @@ func (u *undoing) all() error {
 		}
 	}
 	for _, step := range []func() error{
-		u.openDirs, u.findNames, u.removeMade, u.buildDirs, u.moveBack, u.removeDirs, u.buildDirs, u.moveBack, u.restoreFiles, u.restoreMeta,
+		u.openDirs, u.findNames, u.removeMade, u.clearDirs, u.buildDirs, u.moveBack, u.removeDirs,
+		u.buildDirs, u.moveBack, u.removeDirs, u.clearDirs, u.buildDirs, u.restoreFiles, u.restoreMeta,
 	} {
 		if err := step(); err != nil {
 			return err
@@ -166,8 +167,7 @@ func (u *undoing) findNames() error {
 	})
 }
 
-// removeMade deletes what was made and is no directory, and what stands where one was. A file in the place of another
-// stays: it gets the contents back.
+// removeMade deletes what was made and is no directory. A file in the place of another stays: it gets the contents back.
 func (u *undoing) removeMade() error {
 	files := map[string]bool{}
 	for _, e := range u.list.Entries {
@@ -179,7 +179,17 @@ func (u *undoing) removeMade() error {
 			return nil
 		}
 		return u.remove(e.Path)
-	}, Made, Dir)
+	}, Made)
+}
+
+// clearDirs deletes what stands where a directory was.
+func (u *undoing) clearDirs() error {
+	return u.each(func(e *Entry) error {
+		if info := u.stat(e.Path); info == nil || info.IsDir() || u.isMoved(e.Path) || u.comesBack(e.Path) {
+			return nil
+		}
+		return u.remove(e.Path)
+	}, Dir)
 }
 
 // comesBack reports whether what is to be at a path was moved, itself or with what it is in.
@@ -261,12 +271,17 @@ func (u *undoing) move(e *Entry, to string) error {
 	return nil
 }
 
-// removeDirs deletes the directories that were made, the innermost first.
+// removeDirs deletes the directories that were made, the innermost first, but what has come back to their places.
 func (u *undoing) removeDirs() error {
 	slices.Reverse(u.list.Entries)
 	defer slices.Reverse(u.list.Entries)
+	back := func(path string) bool {
+		return u.built[path] || slices.ContainsFunc(u.moves, func(e *Entry) bool {
+			return e.Now == e.Path && paths.Within(e.Path, path)
+		})
+	}
 	return u.each(func(e *Entry) error {
-		if info := u.stat(e.Path); info == nil || !info.IsDir() || u.isMoved(e.Path) {
+		if info := u.stat(e.Path); info == nil || !info.IsDir() || u.isMoved(e.Path) || back(e.Path) {
 			return nil
 		}
 		return u.remove(e.Path)

@@ -108,7 +108,7 @@ func TestNoWriteLandsOutsideWhileFilesAreSwapped(t *testing.T) {
 			t.Errorf("listed %v", entries)
 		}
 	})
-	for i := range tries() / 25 { // each is synced to disk
+	for i := 0; i < tries()/25 || wrote.Load() == 0 && i < 8*tries(); i++ { // each is synced to disk
 		path := "d/secret.txt"
 		if i%2 == 1 {
 			path = "f"
