@@ -36,7 +36,7 @@ func (u *undoing) all() error {
 		}
 	}
 	for _, step := range []func() error{
-		u.openDirs, u.findNames, u.removeMade, u.clearDirs, u.buildDirs, u.moveBack, u.removeDirs,
+		u.openDirs, u.findNames, u.removeMade, u.removeDirs, u.clearDirs, u.buildDirs, u.moveBack, u.removeDirs,
 		u.buildDirs, u.moveBack, u.removeDirs, u.clearDirs, u.buildDirs, u.restoreFiles, u.restoreMeta,
 	} {
 		if err := step(); err != nil {
@@ -192,10 +192,11 @@ func (u *undoing) clearDirs() error {
 	}, Dir)
 }
 
-// comesBack reports whether what is to be at a path was moved, itself or with what it is in.
+// comesBack reports whether a path has to wait: what is to be there was moved, itself or with what it is in, or what is
+// there now is still to be moved back.
 func (u *undoing) comesBack(path string) bool {
 	return slices.ContainsFunc(u.moves, func(e *Entry) bool {
-		return e.Now != e.Path && paths.Within(e.Path, path) && u.stat(e.Now) != nil
+		return e.Now != e.Path && (paths.Within(e.Path, path) || paths.Within(e.Now, path)) && u.stat(e.Now) != nil
 	})
 }
 
