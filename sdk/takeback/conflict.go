@@ -13,6 +13,8 @@ type Conflict struct {
 	Problem string
 }
 
+func (e *Conflict) Error() string { return e.Path + " " + e.Problem }
+
 // Conflict finds what is not any more as the operation has left it; nil for nothing.
 func (l *List) Conflict(w *workspace.Workspace) *Conflict {
 	if l.Op.Changes == nil {

@@ -16,8 +16,6 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/workspace"
 )
 
-func (e *Conflict) Error() string { return e.Path + " " + e.Problem }
-
 // Undone is what was taken back, or would be.
 type Undone struct {
 	Paths []string // what was put back or deleted
@@ -159,7 +157,7 @@ func (u *undoing) remove(path string) error {
 
 // openDirs opens directories to their owner that the operation has closed, the outermost first.
 func (u *undoing) openDirs() error {
-	return u.each(func(e *Entry) error { return u.open(e.Path, 0o700) }, Dir, Made)
+	return u.each(func(e *Entry) error { return u.open(e.Path, 0o700) }, Dir, Made, File, Sym, Fifo)
 }
 
 // open gives the owner of what is at a path the rights that it takes to put back what was there.
