@@ -39,6 +39,8 @@ func changes(t *testing.T, dir, script string, answer func(mutation.Mutation) er
 	if err := iso.Run(t.Context(), cmd, p); err != nil {
 		t.Logf("%s: %v", script, err)
 	}
+	mu.Lock()
+	defer mu.Unlock()
 	return all
 }
 
@@ -93,14 +95,19 @@ func TestAChangeCanBeRefused(t *testing.T) {
 // A child that nobody can listen to is started all the same, and that is said.
 func TestWhatCantBeNoticedIsSaid(t *testing.T) {
 	iso := configured(t, Config{})
+	var mu sync.Mutex
 	var said error
 	cmd := shell("true")
 	if err := iso.Run(t.Context(), cmd, Profile{Name: "open", Exec: true, Notice: func(m mutation.Mutation) error {
+		mu.Lock()
+		defer mu.Unlock()
 		said = m.Err
 		return nil
 	}}); err != nil {
 		t.Fatal(err)
 	}
+	mu.Lock()
+	defer mu.Unlock()
 	if said == nil {
 		t.Error("nothing was said")
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io/fs"
 	"maps"
@@ -129,6 +130,9 @@ func (a *undoAgent) snapshot() map[string]string {
 			return err
 		case info.Mode().IsRegular():
 			data, err := os.ReadFile(path)
+			if errors.Is(err, fs.ErrPermission) {
+				data, err = []byte("closed to everybody"), nil
+			}
 			if err != nil {
 				return err
 			}
