@@ -110,7 +110,8 @@ func (s *Session) giveState(spec *supervise.Spec) error {
 
 // giveTakeback gives a plugin this agent's store of what changes destroy, unless commands would get at it too.
 func (s *Session) giveTakeback(spec *supervise.Spec) error {
-	if exec := spec.Configure.Policy.Exec; spec.Profile.Exec && s.openToCommands(exec, s.stateDir(takebackName)) {
+	exec := spec.Configure.Policy.Exec
+	if spec.Profile.Exec && (!exec.Confine || s.openToCommands(exec, s.stateDir(takebackName))) {
 		s.host.logger.Info("nothing holds commands to less than their plugin at this place, so undo does without this plugin",
 			"plugin", spec.Manifest.ID, "dir", s.stateDir(takebackName))
 		return nil

@@ -220,7 +220,7 @@ var destroyers = []string{
 func TestWhatCommandsDestroyComesBack(t *testing.T) {
 	more, seed := 0, uint64(1)
 	if !testing.Short() {
-		more = 20
+		more = 5
 	}
 	if text := os.Getenv("PICOCLAW_TEST_DESTROY"); text != "" { // how often, and the seed
 		if _, err := fmt.Sscan(text, &more, &seed); err != nil {

@@ -54,7 +54,7 @@ func (s *shell) keep(env sdk.Environment, text string, profile *isolation.Profil
 			s.store, _ = takeback.Open(env.Takeback) // where it can't be opened, nothing is kept
 		}
 	})
-	if s.store == nil {
+	if s.store == nil || !env.Exec.Confine { // nothing tells of what such a command changes
 		return func() takeback.Ended { return takeback.Ended{} }
 	}
 	r := s.store.Record("exec", "exec: "+clipped(text), env.Workspace)
