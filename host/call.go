@@ -82,7 +82,8 @@ func (s *Session) call(ctx context.Context, name string, raw json.RawMessage, ev
 	ctx, cancel := patience.WithTimeout(ctx, s.timeout())
 	defer cancel()
 	outcome, err := machinery.supervisor.Call(ctx, spec,
-		&pluginpb.CallRequest{Tool: t.Spec.Name, Arguments: args.Canonical, CallId: s.id},
+		&pluginpb.CallRequest{Tool: t.Spec.Name, Arguments: args.Canonical, CallId: s.id,
+			Agreed: decision.Verdict == guard.Ask},
 		supervise.Listener{Event: translate(events), Answer: answers(ctx, t.FullName())})
 	if err != nil {
 		return s.broken(ctx, t, err)

@@ -14,6 +14,7 @@ import (
 	"github.com/picoclaw/picoclaw/host/store"
 	"github.com/picoclaw/picoclaw/host/supervise"
 	"github.com/picoclaw/picoclaw/internal/limits"
+	"github.com/picoclaw/picoclaw/internal/protect"
 	"github.com/picoclaw/picoclaw/isolation"
 	"github.com/picoclaw/picoclaw/isolation/selftest"
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
@@ -162,10 +163,24 @@ func (s *Session) profile(id string, g pluginpb.Grant) isolation.Profile {
 		UserEnv:   g.Exec,
 		UserEnvID: s.userEnvID(),
 	}
+	if g.Exec {
+		profile.Protect = s.protected
+	}
 	if profile.Confine || s.policy.Isolation().Enabled {
 		profile.Group = group(s.policy.Limits().Exec)
 	}
 	return profile
+}
+
+// protected finds what exists of the workspace's protected paths. What a person may agree to is not among it: a mount
+// knows no exceptions.
+func (s *Session) protected() ([]string, error) {
+	p := s.policy.Guard()
+	rules, err := protect.New(p.Workspace, protect.Entries{Deny: p.WorkspaceDeny, Ask: p.WorkspaceAsk})
+	if err != nil {
+		return nil, err
+	}
+	return rules.Find(p.Workspace, false)
 }
 
 // kernelPaths are what the policy opens to a plugin, or to one that starts programs: that has a /tmp of its own in a

@@ -43,6 +43,7 @@ const (
 	fromSystem origin = iota
 	fromProfile
 	fromConfig
+	fromInside // what is protected in a tree that can be written, and the directories on the way to it
 )
 
 // plan is the mount view of one child, in the order in which it is built:
@@ -86,6 +87,9 @@ func newView(p Profile, rules []ExposePath, linkSafe func() bool) (*view, error)
 		return nil, err
 	}
 	if err := v.addExposed(rules); err != nil {
+		return nil, err
+	}
+	if err := v.addProtected(); err != nil {
 		return nil, err
 	}
 	v.addKernel()

@@ -35,7 +35,7 @@ func (v *view) protect() error {
 			}
 		}
 		if outer.kind == bindRW {
-			if err := v.pin(outer, m.target); err != nil {
+			if err := v.pin(outer, m.target, m.origin); err != nil {
 				return err
 			}
 		}
@@ -44,13 +44,16 @@ func (v *view) protect() error {
 }
 
 // pin mounts the directories between outer and target onto themselves.
-func (v *view) pin(outer mount, target string) error {
+func (v *view) pin(outer mount, target string, origin origin) error {
 	for dir := filepath.Dir(target); below(outer.target, dir); dir = filepath.Dir(dir) {
 		inside := filepath.Join(outer.source, rel(outer.target, dir))
 		if err := v.checkPlain(inside); err != nil {
 			return err
 		}
-		v.set(mount{kind: bindRW, source: inside, target: dir, origin: outer.origin})
+		if origin != fromInside {
+			origin = outer.origin
+		}
+		v.set(mount{kind: bindRW, source: inside, target: dir, origin: origin})
 	}
 	return nil
 }
@@ -81,7 +84,7 @@ func (v *view) hide() error {
 				continue // another mount stands in between and is looked at itself
 			}
 			if m.kind == bindRW {
-				if err := v.pin(m, at); err != nil {
+				if err := v.pin(m, at, m.origin); err != nil {
 					return err
 				}
 			}

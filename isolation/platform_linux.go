@@ -166,9 +166,14 @@ func (pl *platform) startSandbox(child *exec.Cmd, p Profile) (*Process, error) {
 	}
 	s.started()
 	st := followStatus(s.status)
+	held := s.held
 	proc := &Process{pid: s.cmd.Process.Pid, done: make(chan struct{}), contained: true}
 	tree := &sandboxTree{guard: proc, status: st}
 	proc.tree = tree
+	proc.check = func() error {
+		tree.awaitKnown()
+		return st.checkHeld(held)
+	}
 	go func() {
 		awaitExit(proc.pid)
 		st.awaitInit()

@@ -22,7 +22,8 @@ type Process struct {
 	tree tree
 	done chan struct{}
 
-	contained bool // see Contained
+	contained bool         // see Contained
+	check     func() error // see Check; nil for nothing to look at
 
 	// reaping is held for writing while the process is reaped. Whoever
 	// signals its pid holds it for reading, and so never meets another
@@ -108,6 +109,15 @@ func (p *Process) Stop(ctx context.Context, grace time.Duration) (Exit, error) {
 // Contained reports whether nothing that the process starts can outlive it, whatever it does: the kernel sees to that.
 // A process that is not is better asked to end what it has started: see Stop.
 func (p *Process) Contained() bool { return p.contained }
+
+// Check reports an error if the sandbox is not the one that was meant, as something in what its child can write was
+// replaced while it was made. Call it when the program has begun, and before it does anything for anybody.
+func (p *Process) Check() error {
+	if p.check == nil {
+		return nil
+	}
+	return p.check()
+}
 
 // Kill ends the whole tree at once. It does not wait for it: see Done.
 func (p *Process) Kill() { p.unlessReaped(p.tree.kill) }

@@ -25,6 +25,11 @@ type Profile struct {
 	// a read-write one stays protected, also against renaming its parents.
 	ReadOnly  []string
 	ReadWrite []string
+	// Protect finds what exists below the read-write paths and is to stay as it
+	// is, with the names of the directories on the way to it. It is asked each
+	// time that a sandbox is made, and holds for that sandbox. Without one it
+	// does nothing: Landlock can't take away from what it gives.
+	Protect func() ([]string, error) `json:"-"`
 	// Exec lets the child start programs: it sees the system directories
 	// (/usr, /bin, /lib* and a few files of /etc) read-only, /proc, a minimal
 	// /dev, and a private /tmp unless the paths name /tmp itself. Without it,

@@ -14,6 +14,7 @@ type sandbox struct {
 	// program is what bubblewrap starts: the command's, or what becomes it.
 	program string
 	status  *os.File // what bubblewrap says about the sandbox is read here
+	held    []heldMount
 }
 
 // newSandbox turns child into the bubblewrap command that runs it in plan's
@@ -21,7 +22,12 @@ type sandbox struct {
 func (pl *platform) newSandbox(child *exec.Cmd, plan *plan) (*sandbox, error) {
 	a := &arguments{first: firstInherited + len(child.ExtraFiles)}
 	s := &sandbox{args: a}
-	if err := s.describe(pl, child, plan); err != nil {
+	err := s.describe(pl, child, plan)
+	if err != nil {
+		s.close()
+		return nil, err
+	}
+	if s.held, err = plan.heldMounts(); err != nil {
 		s.close()
 		return nil, err
 	}

@@ -54,6 +54,13 @@ func followStatus(report *os.File) *status {
 	return s
 }
 
+// checkHeld looks at the mounts that a sandbox was to have, once they are there.
+func (s *status) checkHeld(held []heldMount) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return checkHeld(held, s.initPid)
+}
+
 // killInit kills pid 1 of the sandbox and with it, by the kernel, everybody
 // inside. It reports whether there was one to kill.
 func (s *status) killInit() bool {

@@ -60,6 +60,9 @@ func ConfigOf[C any](from interface{ configured() any }) C {
 	return c
 }
 
+// Agreed reports whether a person was asked about this call, and has agreed to it.
+func (r *Request[In]) Agreed() bool { return r.call.Agreed }
+
 // Progress tells the caller how far the call is, in any unit; total is 0 when it is not known. It may be called from
 // several goroutines.
 func (r *Request[In]) Progress(done, total float64, message string) {

@@ -38,6 +38,7 @@ type Config struct {
 	audit     Audit
 	log       Log
 	signed    Signatures
+	protect   Protect
 	shared    map[string]any     // what is set for all agents, of the keys that an agent can set
 	settings  map[string]Setting // what was set, by the key as it was written
 
@@ -53,11 +54,15 @@ func (c *Config) take(merged map[string]any) *Error {
 		Audit     Audit                     `koanf:"audit"`
 		Log       Log                       `koanf:"log"`
 		Signed    Signatures                `koanf:"signatures"`
+		Workspace struct {
+			Protect Protect `koanf:"protect"`
+		} `koanf:"workspace"`
 	}
 	if err := decode(merged, &all); err != nil {
 		return &Error{Problem: err.Error(), err: err}
 	}
 	c.isolation, c.audit, c.log, c.signed = all.Isolation.Enabled, all.Audit, all.Log, all.Signed
+	c.protect = all.Workspace.Protect
 	c.exposed = lastForTarget(all.Isolation.ExposePaths)
 	c.plugins = make(map[string]Plugin, len(all.Plugins))
 	for id, values := range all.Plugins {
@@ -69,7 +74,7 @@ func (c *Config) take(merged map[string]any) *Error {
 		c.plugins[id] = plugin
 	}
 	c.shared = merged
-	for _, name := range []string{"plugins", "audit", "log", "signatures"} {
+	for _, name := range []string{"plugins", "audit", "log", "signatures", "workspace"} {
 		delete(merged, name)
 	}
 	delete(merged["isolation"].(map[string]any), "expose_paths")
@@ -122,6 +127,9 @@ func (c *Config) Log() Log { return c.log }
 
 // Signatures returns whose signatures on plugins count, and whether one is required.
 func (c *Config) Signatures() Signatures { return c.signed }
+
+// Protect returns which paths in workspaces are protected.
+func (c *Config) Protect() Protect { return c.protect }
 
 // AgentIDs returns the ids of the agents, the default one first. It is never empty.
 func (c *Config) AgentIDs() []string {

@@ -10,6 +10,8 @@ import (
 	"regexp/syntax"
 	"strconv"
 	"strings"
+
+	"github.com/picoclaw/picoclaw/internal/protect"
 )
 
 // Format is a condition on a string beyond its type.
@@ -24,6 +26,7 @@ const (
 	Glob         Format = "glob"     // compiles for path.Match
 	ID           Format = "id"       // [a-z0-9][a-z0-9_-]*, at most 64 bytes
 	VariableName Format = "variable" // [A-Za-z_][A-Za-z0-9_]*
+	Inside       Format = "inside"   // a path below a workspace, as [protect.Check] takes it
 	Lower        Format = "lower"    // all in capitals means the same as in small letters
 )
 
@@ -73,6 +76,8 @@ func (f Format) apply(s, userHome string) (string, error) {
 		if !isID(s) {
 			return "", fmt.Errorf("%q is not an id: small letters, digits, _ and -, a letter or digit first, at most 64", s)
 		}
+	case Inside:
+		return s, protect.Check(s)
 	case Lower:
 		if s == strings.ToUpper(s) {
 			return strings.ToLower(s), nil

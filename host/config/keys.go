@@ -77,6 +77,15 @@ var keys = []Key{
 	{Name: "tools.undo.max_age_days", Type: Int, Min: 1, Max: 36500, Default: int64(30), PerAgent: true,
 		Doc: "How long it is kept."},
 
+	{Name: "workspace.protect.enabled", Type: Bool, Default: true,
+		Doc: "Keeps agents from changing files in a workspace that run, or are believed, when a person enters it, opens it or commits in it: see security.md."},
+	{Name: "workspace.protect.deny", Type: Strings, Format: Inside, Default: []string{},
+		Doc: "More such paths, relative to the top of a workspace and of each repository in it, with what is below them. A * stands for a part of a name."},
+	{Name: "workspace.protect.ask", Type: Strings, Format: Inside, Default: []string{},
+		Doc: "The same for paths that are changed if a person agrees, be they built-in ones."},
+	{Name: "workspace.protect.allow", Type: Strings, Format: Inside, Default: []string{},
+		Doc: "Those of the built-in paths that are not protected."},
+
 	{Name: "isolation.enabled", Type: Bool, Default: false,
 		Doc: "Starts plugins in namespaces with a mount view of their own (Linux, bubblewrap)."},
 	{Name: "isolation.network", Type: Bool, Default: true, PerAgent: true,

@@ -109,6 +109,15 @@ type Plugin struct {
 	Granted bool `koanf:"-"`
 }
 
+// Protect are the settings of workspace.protect: the built-in entries, those that are added, and those that are not
+// wanted.
+type Protect struct {
+	Enabled bool     `koanf:"enabled"`
+	Deny    []string `koanf:"deny"`
+	Ask     []string `koanf:"ask"`
+	Allow   []string `koanf:"allow"`
+}
+
 // Signatures says whose signatures on plugins count.
 type Signatures struct {
 	Required bool     `koanf:"required"`

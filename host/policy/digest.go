@@ -18,6 +18,7 @@ import (
 func (p *Policy) seal() (*Policy, error) {
 	g := cloneGuard(p.guard)
 	for _, l := range []*[]string{&g.AllowReadPaths, &g.AllowWritePaths, &g.Paths, &g.Protected, &g.Unprotected,
+		&g.WorkspaceDeny, &g.WorkspaceAsk,
 		&g.Exec.CustomDeny, &g.Exec.CustomAllow} {
 		*l = sorted(*l)
 	}

@@ -107,6 +107,8 @@ func cloneGuard(g guard.Policy) guard.Policy {
 	g.Paths = slices.Clone(g.Paths)
 	g.Protected = slices.Clone(g.Protected)
 	g.Unprotected = slices.Clone(g.Unprotected)
+	g.WorkspaceDeny = slices.Clone(g.WorkspaceDeny)
+	g.WorkspaceAsk = slices.Clone(g.WorkspaceAsk)
 	g.Exec.CustomDeny = slices.Clone(g.Exec.CustomDeny)
 	g.Exec.CustomAllow = slices.Clone(g.Exec.CustomAllow)
 	g.Exec.Rules = slices.Clone(g.Exec.Rules) // nothing in a rule is ever changed

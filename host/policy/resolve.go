@@ -11,6 +11,7 @@ import (
 
 	"github.com/picoclaw/picoclaw/host/config"
 	"github.com/picoclaw/picoclaw/internal/limits"
+	"github.com/picoclaw/picoclaw/internal/protect"
 	"github.com/picoclaw/picoclaw/isolation"
 	"github.com/picoclaw/picoclaw/sdk/guard"
 )
@@ -72,6 +73,13 @@ func resolve(cfg *config.Config, agentID string, provide provider) (*Policy, err
 		return nil, fmt.Errorf("agent %q: %w", agent.ID, err)
 	}
 	p.guard = guardFrom(agent, workspace)
+	if protected := cfg.Protect(); protected.Enabled {
+		entries, err := protect.Defaults().With(protected.Deny, protected.Ask, protected.Allow)
+		if err != nil {
+			return nil, fmt.Errorf("workspace.protect.allow: %w", err)
+		}
+		p.guard.WorkspaceDeny, p.guard.WorkspaceAsk = entries.Deny, entries.Ask
+	}
 	if p.guard.Exec.Rules, err = config.ParseRules(agent.Tools.Exec.Rules, p.origins["tools.exec.rules"]); err != nil {
 		return nil, fmt.Errorf("agent %q: tools.exec.rules: %w", agent.ID, err)
 	}

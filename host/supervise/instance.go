@@ -145,6 +145,9 @@ func (in *instance) connect(ctx context.Context) error {
 	if err := in.recognise(ctx); err != nil {
 		return err
 	}
+	if err := in.runner.process.Load().Check(); err != nil {
+		return err
+	}
 	configured, err := rpc.Configure(ctx, in.spec.Configure)
 	if err != nil {
 		return fmt.Errorf("give it its policy: %w", reason(err))

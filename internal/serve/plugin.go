@@ -50,6 +50,7 @@ type Environment struct {
 type Call struct {
 	*Environment
 	Arguments []byte // canonical JSON, validated
+	Agreed    bool   // a person was asked about the call, and has agreed
 	Emit      func(*pluginpb.CallEvent)
 	Log       *slog.Logger // in place of the environment's: what it is told from info on is emitted too
 	// Ask puts a question to the person behind the call; nil if there is nobody.

@@ -136,7 +136,7 @@ func strayed(env *sdk.Environment, op *takeback.Op) string {
 func permitted(env *sdk.Environment, op *takeback.Op) bool {
 	if op.Changes != nil {
 		for _, path := range op.Changes.Names {
-			if path != env.Workspace.Dir() && env.Guard.Path(guard.Delete, path).Verdict != guard.Allow {
+			if !restorable(env, guard.Delete, path) {
 				return false
 			}
 		}
@@ -152,6 +152,13 @@ func permitted(env *sdk.Environment, op *takeback.Op) bool {
 		}
 	}
 	return true
+}
+
+// restorable reports whether what a command has changed at a path may be put back. What is protected inside the
+// workspace is: a command changes it only if a person agrees, or in a repository that it makes.
+func restorable(env *sdk.Environment, access guard.Access, path string) bool {
+	d := env.Guard.Path(access, path)
+	return path == env.Workspace.Dir() || d.Verdict == guard.Allow || d.Rule == guard.RuleProtect
 }
 
 // decided is what the policy says of putting something back at a path. A link is put back, or taken away, itself: where

@@ -17,7 +17,7 @@ func (r *restoring) undoRecorded(ctx context.Context, op *takeback.Op, dryRun bo
 	}
 	defer list.Close()
 	if path := list.Refused(func(access guard.Access, path string) bool {
-		return path == r.env.Workspace.Dir() || r.env.Guard.Path(access, path).Verdict == guard.Allow
+		return restorable(r.env, access, path)
 	}); path != "" {
 		return undoOutput{}, sdk.Errorf(sdk.AccessDenied, "%s (%s) can't be undone: the policy does not open %s", op.ID,
 			shown(op.Summary), shown(path))

@@ -15,7 +15,6 @@ import (
 	"github.com/picoclaw/picoclaw/plugins/shell/internal/pty"
 	"github.com/picoclaw/picoclaw/plugins/shell/internal/sessions"
 	"github.com/picoclaw/picoclaw/sdk"
-	"github.com/picoclaw/picoclaw/sdk/takeback"
 )
 
 type execInput struct {
@@ -50,28 +49,7 @@ type execOutput struct {
 	Session    string `json:"session,omitempty"`         // the name of a command in the background, for process
 	Note       string `json:"note,omitempty"`
 
-	Changes    *changes `json:"changes,omitempty"`     // what it has changed in the workspace
-	NotCovered []string `json:"not_covered,omitempty"` // what undo can't bring back
-}
-
-// changes are what a command has changed in the workspace.
-type changes struct {
-	Undo string `json:"undo,omitempty"` // the operation that undo takes back
-	takeback.Changes
-}
-
-// addChanges says what a command has changed, and what of it can't be taken back.
-func (o *execOutput) addChanges(e takeback.Ended) {
-	if c := e.Changes; c.Made+c.Changed+c.Moved+c.Deleted > 0 {
-		o.Changes = &changes{Undo: e.ID, Changes: c}
-	}
-	o.NotCovered = e.Lost
-	if e.Missing != "" {
-		o.NotCovered = append([]string{e.Missing}, e.Lost...)
-	}
-	if len(o.NotCovered) > 0 {
-		o.addNote("not covered by undo: " + strings.Join(o.NotCovered, ", "))
-	}
+	effects
 }
 
 // Text is what a terminal would have shown, and what there is to know besides.
@@ -104,7 +82,7 @@ func (s *shell) exec(ctx context.Context, req *sdk.Request[execInput]) (execOutp
 	}
 	record := output.NewRecord(func() (output.File, error) { return output.NewFile(req.Workspace.Dir()) })
 	live := output.NewLive(req.Stdout, req.Stderr)
-	running, err := s.start(req.Environment, req.Args, func(stream int, p []byte) {
+	running, err := s.start(req, func(stream int, p []byte) {
 		record.Add(stream, p)
 		live.Add(stream, p)
 	})
@@ -125,7 +103,9 @@ func (s *shell) exec(ctx context.Context, req *sdk.Request[execInput]) (execOutp
 	out := result(record, exit)
 	out.Millis = time.Since(running.Began).Milliseconds()
 	out.addNote(s.warning(req.Environment))
-	out.addChanges(running.Changes)
+	done, notes := effectsOf(&running.Outcome)
+	out.effects = done
+	out.addNote(strings.Join(notes, "\n"))
 	if ended != nil {
 		return out, ended
 	}
@@ -206,13 +186,13 @@ func (s *shell) background(req *sdk.Request[execInput]) (execOutput, error) {
 		if err != nil {
 			return nil, fmt.Errorf("make room for the command's output: %w", err)
 		}
-		running, err := s.start(req.Environment, req.Args, func(_ int, p []byte) { ring.Add(p) })
+		running, err := s.start(req, func(_ int, p []byte) { ring.Add(p) })
 		if err != nil {
 			_ = ring.Close()
 			return nil, err
 		}
 		return &sessions.Session{Command: req.Args.Command, PTY: req.Args.PTY, Running: running.Running, Ring: ring,
-			Began: running.Began,
+			Began: running.Began, Outcome: &running.Outcome,
 			Given: given(req), Told: req.Args.Stdin}, nil
 	})
 	if errors.Is(err, sessions.ErrFull) {

@@ -47,7 +47,10 @@ type processOutput struct {
 	More   bool    `json:"more,omitempty"`       // there is more output now
 	List   []State `json:"sessions,omitempty"`
 
-	one *State // whom it is about, unless it is a list
+	effects // of a command that is over
+
+	one   *State // whom it is about, unless it is a list
+	notes []string
 }
 
 // State is how a command in the background is.
@@ -76,6 +79,9 @@ func (o processOutput) Text() string {
 		b.WriteString("[" + o.one.Session + " is " + o.one.describe())
 		if o.Cursor > 0 {
 			fmt.Fprintf(&b, "; next: cursor=%d", o.Cursor)
+		}
+		for _, note := range o.notes {
+			b.WriteString("\n" + note)
 		}
 		b.WriteString("]")
 		return b.String()
@@ -240,11 +246,15 @@ func signalNamed(name string) (syscall.Signal, bool) {
 
 func about(session *sessions.Session) processOutput {
 	state := stateOf(session)
-	return processOutput{
+	out := processOutput{
 		Session: state.Session, Command: state.Command, Running: &state.Running, ExitCode: state.ExitCode,
 		Signal: state.Signal,
 		Why:    state.Why, Unread: state.Unread, Seconds: &state.Seconds, one: &state,
 	}
+	if !state.Running {
+		out.effects, out.notes = effectsOf(session.Outcome)
+	}
+	return out
 }
 
 func stateOf(session *sessions.Session) State {

@@ -35,7 +35,7 @@ type shell struct {
 // started is a command that was started.
 type started struct {
 	*command.Running
-	Changes takeback.Ended // what it has changed, once it is over
+	sessions.Outcome // of the command, once it is over
 }
 
 // stop ends the commands that are left when the plugin ends.
@@ -47,19 +47,30 @@ func (s *shell) stop(context.Context) {
 	}
 }
 
-// keep has what a command changes kept, if it is to be: the profile's child tells of its changes.
-func (s *shell) keep(env sdk.Environment, text string, profile *isolation.Profile) (end func() takeback.Ended) {
+// watch has a command kept from what is protected, and what it changes kept. End says what became of both.
+func (s *shell) watch(req *sdk.Request[execInput], profile *isolation.Profile, begun *started) (end func()) {
+	if !req.Exec.Confine || req.Grants.Workspace != sdk.WorkspaceAccess { // nothing tells of what such a command changes
+		return func() {}
+	}
 	s.opening.Do(func() {
-		if env.Takeback.Dir != "" && env.Grants.Workspace == sdk.WorkspaceAccess {
-			s.store, _ = takeback.Open(env.Takeback) // where it can't be opened, nothing is kept
+		if req.Takeback.Dir != "" {
+			s.store, _ = takeback.Open(req.Takeback) // where it can't be opened, nothing is kept
 		}
 	})
-	if s.store == nil || !env.Exec.Confine { // nothing tells of what such a command changes
-		return func() takeback.Ended { return takeback.Ended{} }
+	options := workspace.WatchOptions{Agreed: req.Agreed(), Unattended: req.Args.Background}
+	var recorder *takeback.Recorder
+	if s.store != nil {
+		recorder = s.store.Record("exec", "exec: "+clipped(req.Args.Command), req.Workspace)
+		options.Next = recorder.Notice
 	}
-	r := s.store.Record("exec", "exec: "+clipped(text), env.Workspace)
-	profile.Notice = r.Notice
-	return r.End
+	watch := req.Workspace.Watch(options)
+	profile.Notice = watch.Notice
+	return func() {
+		begun.Watched = watch.End()
+		if recorder != nil {
+			begun.Changes = recorder.End()
+		}
+	}
 }
 
 // clipped is the beginning of a command, on one line.
@@ -73,7 +84,8 @@ func clipped(text string) string {
 }
 
 // start starts a command for a call.
-func (s *shell) start(env sdk.Environment, in execInput, out func(int, []byte)) (*started, error) {
+func (s *shell) start(req *sdk.Request[execInput], out func(int, []byte)) (*started, error) {
+	env, in := req.Environment, req.Args
 	profile := isolation.Profile{
 		Name:      "exec",
 		Exec:      true,
@@ -100,8 +112,8 @@ func (s *shell) start(env sdk.Environment, in execInput, out func(int, []byte)) 
 	}
 	defer func() { _ = dir.Close() }()
 	visible := slices.Concat(env.Exec.ReadOnly, env.Exec.ReadWrite)
-	end := s.keep(env, in.Command, &profile)
 	begun := &started{}
+	end := s.watch(req, &profile, begun)
 	begun.Running, err = command.Start(s.launcher, profile, command.Spec{
 		Shell:  slices.Concat([]string{pinned.Path}, pinned.Args, []string{in.Command}),
 		Dir:    dir,
@@ -109,7 +121,7 @@ func (s *shell) start(env sdk.Environment, in execInput, out func(int, []byte)) 
 		Stdin:  in.Stdin != "" || in.Background,
 		PTY:    in.size(),
 		Output: out,
-		Ended:  func() { begun.Changes = end() },
+		Ended:  end,
 	})
 	if err != nil {
 		end()

@@ -70,7 +70,7 @@ func (a *analysis) path(p *shell.Place, access Access, text string, glob bool, a
 			why: "it writes to the device " + clean, span: p.Span(), argv: argv})
 	}
 	open := descriptor.MatchString(clean) || strings.HasPrefix(clean, "/dev/fd/"+shell.Substituted)
-	if !a.paths || open || dev && safeDevices[clean] && access != Delete {
+	if open || dev && safeDevices[clean] && access != Delete {
 		return
 	}
 	if glob {
@@ -80,7 +80,7 @@ func (a *analysis) path(p *shell.Place, access Access, text string, glob bool, a
 	if !filepath.IsAbs(text) {
 		if p.Dir == "" {
 			// The directory is somewhere inside, nobody knows where: steps up may leave it.
-			if !filepath.IsLocal(text) && !a.guard.policy.Kernel {
+			if a.paths && !filepath.IsLocal(text) && !a.guard.policy.Kernel {
 				a.refuse(p, finding{rule: ruleOutside, safer: saferInside, argv: argv,
 					why: "the working directory isn't known here, so " + text + " may lie outside the workspace"})
 			}
@@ -93,11 +93,19 @@ func (a *analysis) path(p *shell.Place, access Access, text string, glob bool, a
 	}
 	abs = strings.ReplaceAll(abs, shell.Temporary, "tmp")
 	if reason := malformed(abs); reason != "" {
+		if !a.paths {
+			return
+		}
 		a.refuse(p, finding{rule: ruleMalformed, why: reason, safer: saferInside, argv: argv})
 		return
 	}
 	d := a.guard.decidePath(&a.known, access, text, abs)
-	if d.Verdict == Allow {
+	if d.Rule == RuleProtect {
+		a.add(finding{verdict: d.Verdict, rule: d.Rule, line: reasonProtected, why: text + ": " + d.Reason,
+			setting: d.Setting, span: p.Span(), argv: argv})
+		return
+	}
+	if d.Verdict == Allow || !a.paths {
 		return
 	}
 	f := finding{rule: d.Rule, why: text + ": " + d.Reason, safer: d.Safer, setting: d.Setting, argv: argv}

@@ -25,6 +25,7 @@ const MaxCommand = shell.MaxText
 const (
 	reasonDangerous = "Command blocked by safety guard (dangerous pattern detected)"
 	reasonWorkdir   = "Command blocked by safety guard (path outside working dir)"
+	reasonProtected = "Command blocked by safety guard (protected path)"
 )
 
 // Command decides whether a command may be run. It follows the text as its shell would, without running anything,

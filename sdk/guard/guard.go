@@ -7,6 +7,7 @@ import (
 	"regexp"
 
 	"github.com/picoclaw/picoclaw/internal/paths"
+	"github.com/picoclaw/picoclaw/internal/protect"
 	"github.com/picoclaw/picoclaw/sdk/guard/internal/rules"
 )
 
@@ -23,6 +24,7 @@ type Guard struct {
 	deny       []*regexp.Regexp // Policy.Exec.CustomDeny
 	allow      []*regexp.Regexp // Policy.Exec.CustomAllow, anchored at both ends
 	rules      *rules.Set       // the built-in ones and Policy.Exec.Rules
+	inside     *protect.Rules   // Policy.WorkspaceDeny and WorkspaceAsk
 }
 
 // New compiles a policy. Its error names the setting that is wrong and, for a regular expression, the
@@ -47,6 +49,9 @@ func New(p Policy) (*Guard, error) {
 		resolveAll("unprotected", p.Unprotected, &g.open),
 	); err != nil {
 		return nil, err
+	}
+	if g.inside, err = protect.New(real, protect.Entries{Deny: p.WorkspaceDeny, Ask: p.WorkspaceAsk}); err != nil {
+		return nil, fmt.Errorf("workspace.protect: %w", err)
 	}
 	switch p.Exec.Profile {
 	case ProfileDefault, ProfileSeedStrict:

@@ -12,7 +12,10 @@ import (
 	"github.com/picoclaw/picoclaw/internal/paths"
 )
 
-// The rules for paths.
+// RuleProtect is the rule about protected paths inside a workspace.
+const RuleProtect = "workspace.protect"
+
+// The other rules for paths.
 const (
 	ruleMalformed   = "path.malformed"
 	ruleUnresolved  = "path.unresolved"
@@ -91,6 +94,9 @@ func (g *Guard) decidePath(k *known, a Access, path, abs string) Decision {
 			if d := g.decideTarget(k, a, path, clean, kernel); d.Verdict != Allow {
 				return d
 			}
+			if d := g.decideInside(k, a, kernel); d.Verdict != Allow {
+				return d
+			}
 		}
 	}
 	if d := g.decideTarget(k, a, path, clean, itself); d.Verdict != Allow {
@@ -100,7 +106,7 @@ func (g *Guard) decidePath(k *known, a Access, path, abs string) Decision {
 		return Decision{Verdict: Deny, Rule: ruleRoot, Path: itself,
 			Reason: "access denied: the workspace itself can't be deleted"}.with("delete what is inside it", "")
 	}
-	return Decision{Verdict: Allow, Path: itself}
+	return g.decideInside(k, a, itself)
 }
 
 // decideTarget decides on one resolved target of a path.
@@ -127,6 +133,31 @@ func (g *Guard) decideTarget(k *known, a Access, path, clean, target string) Dec
 		return g.constrained(path, target)
 	}
 	return Decision{Verdict: Allow, Path: target}
+}
+
+// decideInside decides on a change inside the workspace, where some paths are protected. What a command deletes below a
+// directory is left to who sees it: it may be the command's own.
+func (g *Guard) decideInside(k *known, a Access, target string) Decision {
+	if a == Read || a == List {
+		return Decision{Verdict: Allow, Path: target}
+	}
+	hit, ok := g.inside.Match(target)
+	at := target
+	if !ok && a == Delete && k == nil { // to delete a directory is to delete what is in it
+		if found, err := g.inside.Find(target, true); err == nil && len(found) > 0 {
+			at = found[0]
+			hit, ok = g.inside.Match(at)
+		}
+	}
+	if !ok {
+		return Decision{Verdict: Allow, Path: target}
+	}
+	d := Decision{Verdict: Deny, Rule: RuleProtect, Path: at,
+		Reason: fmt.Sprintf("access denied: %s is protected", printable(g.inside.Name(at)))}
+	if hit.Ask {
+		d.Verdict = Ask
+	}
+	return d.with("", fmt.Sprintf("add %q to workspace.protect.allow", hit.Entry))
 }
 
 // constrained is the refusal of a path that the constraint leaves out.

@@ -433,8 +433,12 @@ type Policy struct {
 	MaxFileSize int64       `protobuf:"varint,7,opt,name=max_file_size,json=maxFileSize,proto3" json:"max_file_size,omitempty"`
 	Exec        *ExecPolicy `protobuf:"bytes,8,opt,name=exec,proto3" json:"exec,omitempty"`
 	// Absolute paths that nothing above opens, with what is below them, but for the workspace and what is unprotected.
-	Protected     []string `protobuf:"bytes,9,rep,name=protected,proto3" json:"protected,omitempty"`
-	Unprotected   []string `protobuf:"bytes,10,rep,name=unprotected,proto3" json:"unprotected,omitempty"`
+	Protected   []string `protobuf:"bytes,9,rep,name=protected,proto3" json:"protected,omitempty"`
+	Unprotected []string `protobuf:"bytes,10,rep,name=unprotected,proto3" json:"unprotected,omitempty"`
+	// Paths inside the workspace that are not changed, or only in calls that a person has agreed to: relative to the top
+	// of the workspace and of each repository in it.
+	WorkspaceDeny []string `protobuf:"bytes,11,rep,name=workspace_deny,json=workspaceDeny,proto3" json:"workspace_deny,omitempty"`
+	WorkspaceAsk  []string `protobuf:"bytes,12,rep,name=workspace_ask,json=workspaceAsk,proto3" json:"workspace_ask,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -535,6 +539,20 @@ func (x *Policy) GetProtected() []string {
 func (x *Policy) GetUnprotected() []string {
 	if x != nil {
 		return x.Unprotected
+	}
+	return nil
+}
+
+func (x *Policy) GetWorkspaceDeny() []string {
+	if x != nil {
+		return x.WorkspaceDeny
+	}
+	return nil
+}
+
+func (x *Policy) GetWorkspaceAsk() []string {
+	if x != nil {
+		return x.WorkspaceAsk
 	}
 	return nil
 }
@@ -890,7 +908,9 @@ type CallRequest struct {
 	// In Calls: there is somebody who answers questions. Without it a tool must not ask.
 	Answers bool `protobuf:"varint,5,opt,name=answers,proto3" json:"answers,omitempty"`
 	// In Calls: the answer to a question of the call that runs.
-	Answer        *Answer `protobuf:"bytes,6,opt,name=answer,proto3" json:"answer,omitempty"`
+	Answer *Answer `protobuf:"bytes,6,opt,name=answer,proto3" json:"answer,omitempty"`
+	// A person was asked about this call, and has agreed.
+	Agreed        bool `protobuf:"varint,7,opt,name=agreed,proto3" json:"agreed,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -965,6 +985,13 @@ func (x *CallRequest) GetAnswer() *Answer {
 		return x.Answer
 	}
 	return nil
+}
+
+func (x *CallRequest) GetAgreed() bool {
+	if x != nil {
+		return x.Agreed
+	}
+	return false
 }
 
 // CallEvent is what a call has to tell. Whoever reads one that it does not know goes on.
@@ -1743,7 +1770,7 @@ const file_plugin_proto_rawDesc = "" +
 	"\tmax_bytes\x18\x02 \x01(\x03R\bmaxBytes\x12&\n" +
 	"\x0fmax_age_seconds\x18\x03 \x01(\x03R\rmaxAgeSeconds\")\n" +
 	"\x11ConfigureResponse\x12\x14\n" +
-	"\x05calls\x18\x01 \x01(\bR\x05calls\"\x9f\x03\n" +
+	"\x05calls\x18\x01 \x01(\bR\x05calls\"\xeb\x03\n" +
 	"\x06Policy\x12\x1c\n" +
 	"\tworkspace\x18\x01 \x01(\tR\tworkspace\x122\n" +
 	"\x15restrict_to_workspace\x18\x02 \x01(\bR\x13restrictToWorkspace\x12?\n" +
@@ -1755,7 +1782,9 @@ const file_plugin_proto_rawDesc = "" +
 	"\x04exec\x18\b \x01(\v2\x1e.picoclaw.plugin.v1.ExecPolicyR\x04exec\x12\x1c\n" +
 	"\tprotected\x18\t \x03(\tR\tprotected\x12 \n" +
 	"\vunprotected\x18\n" +
-	" \x03(\tR\vunprotected\"\xa3\x03\n" +
+	" \x03(\tR\vunprotected\x12%\n" +
+	"\x0eworkspace_deny\x18\v \x03(\tR\rworkspaceDeny\x12#\n" +
+	"\rworkspace_ask\x18\f \x03(\tR\fworkspaceAsk\"\xa3\x03\n" +
 	"\n" +
 	"ExecPolicy\x120\n" +
 	"\x14enable_deny_patterns\x18\x01 \x01(\bR\x12enableDenyPatterns\x120\n" +
@@ -1789,14 +1818,15 @@ const file_plugin_proto_rawDesc = "" +
 	"\x05state\x18\x05 \x01(\bR\x05state\x12\x1a\n" +
 	"\btakeback\x18\x06 \x01(\bR\btakeback\"+\n" +
 	"\x06Limits\x12!\n" +
-	"\fresult_bytes\x18\x01 \x01(\x03R\vresultBytes\"\xcd\x01\n" +
+	"\fresult_bytes\x18\x01 \x01(\x03R\vresultBytes\"\xe5\x01\n" +
 	"\vCallRequest\x12\x12\n" +
 	"\x04tool\x18\x01 \x01(\tR\x04tool\x12\x1c\n" +
 	"\targuments\x18\x02 \x01(\fR\targuments\x12\x17\n" +
 	"\acall_id\x18\x03 \x01(\tR\x06callId\x12%\n" +
 	"\x0etimeout_millis\x18\x04 \x01(\x03R\rtimeoutMillis\x12\x18\n" +
 	"\aanswers\x18\x05 \x01(\bR\aanswers\x122\n" +
-	"\x06answer\x18\x06 \x01(\v2\x1a.picoclaw.plugin.v1.AnswerR\x06answer\"\xa5\x02\n" +
+	"\x06answer\x18\x06 \x01(\v2\x1a.picoclaw.plugin.v1.AnswerR\x06answer\x12\x16\n" +
+	"\x06agreed\x18\a \x01(\bR\x06agreed\"\xa5\x02\n" +
 	"\tCallEvent\x12:\n" +
 	"\bprogress\x18\x01 \x01(\v2\x1c.picoclaw.plugin.v1.ProgressH\x00R\bprogress\x124\n" +
 	"\x06output\x18\x02 \x01(\v2\x1a.picoclaw.plugin.v1.OutputH\x00R\x06output\x124\n" +

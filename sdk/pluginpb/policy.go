@@ -14,6 +14,8 @@ func NewPolicy(p guard.Policy) *Policy {
 		MaxFileSize:               p.MaxFileSize,
 		Protected:                 p.Protected,
 		Unprotected:               p.Unprotected,
+		WorkspaceDeny:             p.WorkspaceDeny,
+		WorkspaceAsk:              p.WorkspaceAsk,
 		Exec: &ExecPolicy{
 			EnableDenyPatterns:  p.Exec.DenyPatterns,
 			CustomDenyPatterns:  p.Exec.CustomDeny,
@@ -35,6 +37,8 @@ func (p *Policy) Guard() guard.Policy {
 		MaxFileSize:      p.GetMaxFileSize(),
 		Protected:        p.GetProtected(),
 		Unprotected:      p.GetUnprotected(),
+		WorkspaceDeny:    p.GetWorkspaceDeny(),
+		WorkspaceAsk:     p.GetWorkspaceAsk(),
 		Exec: guard.ExecPolicy{
 			DenyPatterns: p.GetExec().GetEnableDenyPatterns(),
 			CustomDeny:   p.GetExec().GetCustomDenyPatterns(),

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 
 	"github.com/picoclaw/picoclaw/sdk/guard"
 )
@@ -108,6 +109,9 @@ func (w *Workspace) Mkdir(path string, mode fs.FileMode) (made bool, err error) 
 		case err == nil:
 			return &Error{Code: Exists, Path: path}
 		case gone(err) != nil:
+			return err
+		}
+		if err := w.held(guard.Write, path, filepath.Join(at.dir.Name(), at.name)); err != nil {
 			return err
 		}
 		made = true

@@ -41,8 +41,18 @@ func (w *Workspace) target(access guard.Access, path string) (*target, error) {
 func (w *Workspace) targetAs(access guard.Access, follow bool, path string) (*target, error) {
 	var t *target
 	err := w.useAs(access, follow, path, func(at place) (err error) {
-		t, err = at.target(path)
-		return err
+		real := filepath.Join(at.dir.Name(), at.name)
+		if err := w.held(access, path, real); err != nil {
+			return err
+		}
+		if t, err = at.target(path); err != nil {
+			return err
+		}
+		if err := w.still(t, real); err != nil {
+			t.close()
+			return err
+		}
+		return nil
 	})
 	return t, err
 }

@@ -26,6 +26,7 @@ import (
 	"slices"
 
 	"github.com/picoclaw/picoclaw/internal/paths"
+	"github.com/picoclaw/picoclaw/internal/protect"
 	"github.com/picoclaw/picoclaw/sdk/guard"
 )
 
@@ -49,6 +50,8 @@ type Workspace struct {
 	writes   []*regexp.Regexp
 	closed   []string // Policy.Protected, resolved
 	opened   []string // Policy.Unprotected, resolved
+	inside   *protect.Rules
+	watched  own // what watched commands have made
 	locks    locks
 	pending  pending
 	refused  *Error //  what everything is refused with; nil for a workspace that is open
@@ -80,6 +83,10 @@ func Open(p guard.Policy, o Options) (*Workspace, error) {
 	// A workspace that is given through a link is the link's target from here on.
 	if w.policy.Workspace, err = filepath.EvalSymlinks(p.Workspace); err != nil {
 		return nil, fmt.Errorf("open the workspace: %w", err)
+	}
+	entries := protect.Entries{Deny: p.WorkspaceDeny, Ask: p.WorkspaceAsk}
+	if w.inside, err = protect.New(w.policy.Workspace, entries); err != nil {
+		return nil, fmt.Errorf("workspace.protect: %w", err)
 	}
 	if w.closed, err = w.resolved(p.Protected); err != nil {
 		return nil, fmt.Errorf("open the workspace: %w", err)

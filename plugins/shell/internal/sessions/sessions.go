@@ -12,6 +12,8 @@ import (
 	"github.com/picoclaw/picoclaw/plugins/shell/internal/command"
 	"github.com/picoclaw/picoclaw/plugins/shell/internal/output"
 	"github.com/picoclaw/picoclaw/sdk/guard"
+	"github.com/picoclaw/picoclaw/sdk/takeback"
+	"github.com/picoclaw/picoclaw/sdk/workspace"
 )
 
 // Max is how many sessions are kept at most. What has ended makes room for what is new, the oldest first.
@@ -26,12 +28,20 @@ type Session struct {
 	Ring    *output.Ring
 	Began   time.Time
 
+	Outcome *Outcome
+
 	Given guard.Command // the command as it was decided on
 	Told  string        // the end of what has been written to it; once it is registered, for Hear alone
 
 	mu      sync.Mutex
 	why     string
 	hearing sync.Mutex
+}
+
+// Outcome is what a command has done to the workspace, once it is over.
+type Outcome struct {
+	Changes takeback.Ended
+	Watched workspace.Watched // what it was not to change
 }
 
 // Hear calls decide with what the command has been told so far, one call at a time, and keeps what that returns

@@ -1,0 +1,51 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/picoclaw/picoclaw/plugins/shell/internal/sessions"
+	"github.com/picoclaw/picoclaw/sdk/takeback"
+)
+
+// effects are what a command has done to the workspace.
+type effects struct {
+	Changes    *changes `json:"changes,omitempty"`     // what it has changed
+	NotCovered []string `json:"not_covered,omitempty"` // what undo can't bring back
+	Protected  []string `json:"protected,omitempty"`   // what it was not allowed to change
+	PutAside   []string `json:"put_aside,omitempty"`   // what it had made and was not to, by the name that it has now
+}
+
+// changes are what a command has changed in the workspace.
+type changes struct {
+	Undo string `json:"undo,omitempty"` // the operation that undo takes back
+	takeback.Changes
+}
+
+// effectsOf tells what there is to say of a command that is over, for programs and in words.
+func effectsOf(o *sessions.Outcome) (out effects, notes []string) {
+	if c := o.Changes.Changes; c.Made+c.Changed+c.Moved+c.Deleted > 0 {
+		out.Changes = &changes{Undo: o.Changes.ID, Changes: c}
+	}
+	out.NotCovered = o.Changes.Lost
+	if o.Changes.Missing != "" {
+		out.NotCovered = append([]string{o.Changes.Missing}, o.Changes.Lost...)
+	}
+	out.Protected, out.PutAside = o.Watched.Refused, o.Watched.Aside
+	if len(out.Protected) > 0 {
+		notes = append(notes, fmt.Sprintf("not allowed to change %s: the operator protects it (workspace.protect)",
+			strings.Join(out.Protected, ", ")))
+	}
+	if len(out.PutAside) > 0 {
+		notes = append(notes, fmt.Sprintf("put aside, as it would run or be believed later (workspace.protect): now %s",
+			strings.Join(out.PutAside, ", ")))
+	}
+	if found := o.Watched.Found; len(found) > 0 {
+		notes = append(notes, fmt.Sprintf("while the command ran, somebody made %s, which the operator protects",
+			strings.Join(found, ", ")))
+	}
+	if len(out.NotCovered) > 0 {
+		notes = append(notes, "not covered by undo: "+strings.Join(out.NotCovered, ", "))
+	}
+	return out, notes
+}

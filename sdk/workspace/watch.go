@@ -1,0 +1,289 @@
+package workspace
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"sync"
+	"syscall"
+
+	"github.com/picoclaw/picoclaw/internal/mutation"
+	"github.com/picoclaw/picoclaw/internal/protect"
+)
+
+// WatchOptions say how a command is watched.
+type WatchOptions struct {
+	// Agreed allows what a person is to be asked about: one has agreed to the command.
+	Agreed bool
+	// Unattended leaves what is found at the end, and was not seen when it was made, where it is: in the time that a
+	// command in the background takes, somebody else may have made it.
+	Unattended bool
+	// Next, if not nil, is told of each change that is allowed, and of those that End makes itself.
+	Next func(mutation.Mutation) error
+}
+
+// Watch keeps a command from what is protected inside the workspace. Who changes files tells it of each change by
+// [Watch.Notice] before it is made. It can be used concurrently.
+//
+// It is no wall: a process that is quick enough can have another change made than the one that was noticed. What exists
+// when a sandbox is made is held by the sandbox.
+//
+// A repository that the command makes is its own while it runs, since git has to write settings and hooks into it. What
+// git would run or believe of them is put aside at the end.
+type Watch struct {
+	files   *Workspace
+	options WatchOptions
+
+	mu      sync.Mutex
+	made    map[string]bool // what the command has made: directories, and whole repositories
+	inspect map[string]bool // what it has made that is looked at in the end
+	absent  []string        // what is protected and was not there at the beginning
+	refused []string
+}
+
+// Watched is what there is to say of a command that is over. Paths are relative to the workspace.
+type Watched struct {
+	Refused []string // what the command was not allowed to change
+	Aside   []string // what it has made and was put aside, with the name that it has now
+	Found   []string // what is there now and was not seen when it was made
+}
+
+// mostRefused is how many paths that were refused are named.
+const mostRefused = 10
+
+// Watch begins to watch a command. End it with [Watch.End].
+func (w *Workspace) Watch(o WatchOptions) *Watch {
+	return &Watch{
+		files: w, options: o, made: map[string]bool{}, inspect: map[string]bool{},
+		absent: w.inside.Absent(),
+	}
+}
+
+// Notice refuses a change of what is protected.
+func (c *Watch) Notice(m mutation.Mutation) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var allowed bool
+	switch m.Kind {
+	case mutation.Rename:
+		allowed = c.mayMove(m.Path) && c.mayChange(m.To, true)
+		if allowed && c.fresh(m.Path) {
+			c.made[m.To] = true
+		}
+	case mutation.Exchange:
+		allowed = c.mayMove(m.Path) && c.mayMove(m.To)
+	case mutation.Link:
+		allowed = (m.Path == "" || c.mayChange(m.Path, false)) && c.mayChange(m.To, true)
+	case mutation.Make:
+		allowed = c.mayChange(m.Path, true)
+	case mutation.Remove:
+		allowed = c.files.watched.own(c.files.inside, m.Path) || c.mayChange(m.Path, false)
+	default:
+		allowed = c.mayChange(m.Path, false)
+	}
+	switch {
+	case !allowed:
+		return syscall.EPERM
+	case c.options.Next != nil:
+		return c.options.Next(m)
+	}
+	return nil
+}
+
+// mayChange decides on a change at a path; making says that something new takes it.
+func (c *Watch) mayChange(path string, making bool) bool {
+	rules := c.files.inside
+	hit, ok := rules.Match(path)
+	switch {
+	case ok && hit.Ask && c.options.Agreed:
+		return true
+	case ok && hit.Entry == protect.GitDir:
+		info, err := os.Lstat(path)
+		if err != nil { // a repository, or a file that leads to one
+			c.made[path], c.inspect[path] = true, true
+			return true
+		}
+		return info.IsDir() || c.inspect[path] || c.refuse(hit.Path)
+	case ok && c.own(hit, path):
+		if hit.Git() {
+			c.inspect[path] = true
+		}
+		return true
+	case ok:
+		return c.refuse(hit.Path)
+	case !making:
+		return true
+	}
+	if _, err := os.Lstat(path); err != nil {
+		c.made[path] = true
+		if rules.Above(path) {
+			c.inspect[path] = true
+		}
+	}
+	return true
+}
+
+// mayMove decides on taking what is at a path away from it.
+func (c *Watch) mayMove(path string) bool {
+	hit, ok := c.files.inside.Match(path)
+	switch {
+	case !ok && !c.files.inside.Above(path):
+		return true
+	case ok && hit.Ask && c.options.Agreed, c.fresh(path):
+		return true
+	}
+	if _, err := os.Lstat(path); err != nil {
+		return true // it will fail
+	}
+	return c.refuse(path)
+}
+
+// own reports whether a protected path belongs to something that the command has made: a repository, or a directory
+// that git keeps for a work tree or a module.
+func (c *Watch) own(hit protect.Hit, path string) bool {
+	if hit.Git() {
+		return c.fresh(filepath.Dir(path))
+	}
+	return hit.Top != c.files.policy.Workspace && c.fresh(hit.Top)
+}
+
+// fresh reports whether something, or a directory above it, was made by the command.
+func (c *Watch) fresh(path string) bool {
+	for len(path) > len(c.files.policy.Workspace) {
+		if c.made[path] {
+			return true
+		}
+		path = filepath.Dir(path)
+	}
+	return false
+}
+
+func (c *Watch) refuse(path string) bool {
+	if name := c.files.inside.Name(path); len(c.refused) < mostRefused && !slices.Contains(c.refused, name) {
+		c.refused = append(c.refused, name)
+	}
+	return false
+}
+
+// End looks at what the command has made, and puts aside what git would run or believe.
+func (c *Watch) End() Watched {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	out := Watched{Refused: c.refused}
+	aside := func(path string) {
+		if to := c.putAside(path); to != "" {
+			out.Aside = append(out.Aside, c.files.inside.Name(to))
+		}
+	}
+	for _, path := range c.suspects() {
+		if c.files.credible(path) {
+			c.files.watched.add(path)
+			continue
+		}
+		aside(path)
+	}
+	for _, path := range c.absent {
+		hit, ok := c.files.inside.Match(path)
+		if _, err := os.Lstat(path); err != nil || !ok || c.own(hit, path) || c.inspect[path] {
+			continue
+		}
+		if c.options.Unattended {
+			out.Found = append(out.Found, c.files.inside.Name(path))
+			continue
+		}
+		aside(path)
+	}
+	return out
+}
+
+// suspects are what the command has made, and of the repositories among it what is protected in them.
+func (c *Watch) suspects() []string {
+	var all []string
+	for path := range c.inspect {
+		all = append(all, path)
+		if filepath.Base(path) != protect.GitDir {
+			continue
+		}
+		if found, err := c.files.inside.Find(filepath.Dir(path), false); err == nil {
+			all = slices.AppendSeq(all, func(yield func(string) bool) {
+				for _, in := range found {
+					if hit, _ := c.files.inside.Match(in); hit.Git() && !yield(in) {
+						return
+					}
+				}
+			})
+		}
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// putAside gives something another name in its directory; "" if there is nothing.
+func (c *Watch) putAside(path string) string {
+	root, err := c.files.OpenRoot(filepath.Dir(path))
+	if err != nil {
+		return ""
+	}
+	defer func() { _ = root.Close() }()
+	name := filepath.Base(path)
+	for n := range 1000 {
+		to := name + ".put-aside"
+		if n > 0 {
+			to += "-" + strconv.Itoa(n)
+		}
+		if _, err := root.Lstat(to); err == nil {
+			continue
+		}
+		at := filepath.Join(filepath.Dir(path), to)
+		if c.options.Next != nil {
+			_ = c.options.Next(mutation.Mutation{Kind: mutation.Rename, Path: path, To: at})
+		}
+		if err := root.Rename(name, to); err != nil {
+			if _, gone := root.Lstat(name); gone != nil {
+				return ""
+			}
+			return path // where it is
+		}
+		return at
+	}
+	return path
+}
+
+// own is what commands have made while the workspace is open: repositories, and what git keeps of work trees. Later ones
+// may delete it.
+type own struct {
+	mu    sync.Mutex
+	paths map[string]bool
+}
+
+func (o *own) add(path string) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.paths == nil {
+		o.paths = map[string]bool{}
+	}
+	if name := filepath.Base(path); name == "gitdir" || name == "commondir" {
+		path = filepath.Dir(path)
+	}
+	o.paths[path] = true
+}
+
+// own reports whether a protected path is in something of this kind.
+func (o *own) own(rules *protect.Rules, path string) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if len(o.paths) == 0 {
+		return false
+	}
+	hit, ok := rules.Match(path)
+	if !ok {
+		return false
+	}
+	for at := path; len(at) > len(hit.Top); at = filepath.Dir(at) {
+		if o.paths[at] {
+			return true
+		}
+	}
+	return o.paths[filepath.Join(hit.Top, protect.GitDir)]
+}
