@@ -29,6 +29,9 @@ func TestTheStructsHaveTheKeysOfTheTable(t *testing.T) {
 		Audit     Audit             `koanf:"audit"`
 		Log       Log               `koanf:"log"`
 		Signed    Signatures        `koanf:"signatures"`
+		Workspace struct {
+			Protect Protect `koanf:"protect"`
+		} `koanf:"workspace"`
 	}
 	have := map[string]bool{}
 	fieldNames(reflect.TypeOf(file), "", have)

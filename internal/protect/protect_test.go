@@ -1,0 +1,204 @@
+package protect
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// tree makes a workspace of files, and of directories where a name ends in a slash.
+func tree(t *testing.T, names ...string) string {
+	t.Helper()
+	dir := t.TempDir()
+	for _, name := range names {
+		at := filepath.Join(dir, name)
+		if strings.HasSuffix(name, "/") {
+			if err := os.MkdirAll(at, 0o755); err != nil {
+				t.Fatal(err)
+			}
+			continue
+		}
+		if err := os.MkdirAll(filepath.Dir(at), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(at, nil, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+func TestMatch(t *testing.T) {
+	dir := tree(t, "plain/x", "sub/.git/config", "work/.git")
+	r, err := New(dir, Defaults())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, entry := range map[string]string{
+		".git":                                   ".git",
+		".GIT/Hooks":                             ".git/hooks",
+		".git/config":                            ".git/config",
+		".git/configs":                           "",
+		".git/config.lock":                       "",
+		".git/hooks/pre-commit":                  ".git/hooks",
+		".git/objects/ab/cd":                     "",
+		".git/worktrees/w/gitdir":                ".git/worktrees/*/gitdir",
+		".git/worktrees/w/HEAD":                  "",
+		".git/modules/a/b/hooks/post-checkout":   ".git/modules/*/*/hooks",
+		"sub/.git/hooks/x":                       ".git/hooks",
+		"sub/.vscode/tasks.json":                 ".vscode",
+		"work/.vscode/tasks.json":                ".vscode",
+		"plain/.vscode/tasks.json":               "",
+		"plain/.git":                             ".git",
+		"a/b/c/.git/config":                      ".git/config",
+		".vscode":                                ".vscode",
+		".github/workflows/ci.yml":               ".github/workflows",
+		".github/dependabot.yml":                 "",
+		".github":                                "",
+		"node_modules/p/.github/workflows/x.yml": "",
+		".bashrc":                                ".bashrc",
+		"src/.bashrc":                            "",
+		".":                                      "",
+		"../x/.git/config":                       "",
+	} {
+		hit, ok := r.Match(filepath.Join(dir, name))
+		if ok != (entry != "") || hit.Entry != entry {
+			t.Errorf("%s: %+v, %v; want %q", name, hit, ok, entry)
+		}
+	}
+	hit, _ := r.Match(filepath.Join(dir, "sub/.git/hooks/a/b"))
+	if want := (Hit{Entry: ".git/hooks", Top: filepath.Join(dir, "sub"), Path: filepath.Join(dir, "sub/.git/hooks")}); hit != want {
+		t.Errorf("got %+v, want %+v", hit, want)
+	}
+	for name, above := range map[string]bool{
+		".git": true, ".github": true, ".git/modules": true, ".git/worktrees/w": true, ".git/objects": false,
+		".vscode": false, "src": false, ".github/workflows": false, "plain/.github": false, "sub/.github": true,
+	} {
+		if got := r.Above(filepath.Join(dir, name)); got != above {
+			t.Errorf("Above(%s) = %v", name, got)
+		}
+	}
+}
+
+func TestFind(t *testing.T) {
+	dir := tree(t, ".git/hooks/a.sample", ".git/config", ".git/worktrees/w/gitdir", ".git/worktrees/w/HEAD", "wt/.git",
+		"a/b/.git/config", "a/b/c/.git/config", ".vscode/x", "a/.vscode/x", ".claude/x", "a/b/.envrc")
+	if err := os.Symlink("a", filepath.Join(dir, ".codex")); err != nil {
+		t.Fatal(err)
+	}
+	r, err := New(dir, Defaults())
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := r.Find(dir, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range got {
+		got[i] = r.Name(got[i])
+	}
+	want := []string{".claude", ".git/config", ".git/hooks", ".git/worktrees/w/gitdir", "a/b/.envrc", "a/b/.git/config",
+		"wt/.git"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	asked, err := r.Find(dir, true)
+	if err != nil || !slices.Contains(asked, filepath.Join(dir, ".vscode")) {
+		t.Errorf("with those to ask about: %v, %v", asked, err)
+	}
+}
+
+func TestWith(t *testing.T) {
+	d := Defaults()
+	for _, text := range slices.Concat(d.Deny, d.Ask) {
+		if err := Check(text); err != nil {
+			t.Error(err)
+		}
+	}
+	got, err := d.With([]string{"secrets", ".vscode"}, []string{".envrc"}, []string{".idea", ".git/hooks"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for text, list := range map[string][]string{"secrets": got.Deny, ".vscode": got.Deny, ".envrc": got.Ask} {
+		if !slices.Contains(list, text) {
+			t.Errorf("%s is missing in %q", text, list)
+		}
+	}
+	for _, text := range []string{".idea", ".git/hooks"} {
+		if slices.Contains(slices.Concat(got.Deny, got.Ask), text) {
+			t.Errorf("%s is there", text)
+		}
+	}
+	if slices.Contains(got.Deny, ".envrc") || slices.Contains(got.Ask, ".vscode") {
+		t.Error("an entry is in two lists")
+	}
+	if _, err := d.With(nil, nil, []string{".vscod"}); err == nil || !strings.Contains(err.Error(), `".vscode"`) {
+		t.Errorf("a slip: %v", err)
+	}
+	for _, text := range []string{"", "/etc", "../x", "a/../b", "*/x", "a/[", "./a", "."} {
+		if Check(text) == nil {
+			t.Errorf("%q was taken", text)
+		}
+	}
+}
+
+func TestHarmlessGitConfig(t *testing.T) {
+	for text, want := range map[string]bool{
+		"": true,
+		"[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = false\n\tlogallrefupdates = true\n":   true,
+		"[remote \"origin\"]\n\turl = https://e.com/x\n\tfetch = +refs/heads/*:refs/remotes/origin/*\n; c\n# d\n": true,
+		"[branch \"main\"]\n remote=origin\n merge = refs/heads/main\n[user]\n name = A B\n":                      true,
+		"[core]\n\tworktree = ../../../sub\n":          true,
+		"[core]\n\tworktree = /etc\n":                  false,
+		"[core]\n\tworktree = ../../../../..\n":        false,
+		"[core]\n\tfsmonitor = touch x\n":              false,
+		"[CORE]\n\tFSMonitor = touch x\n":              false,
+		"[core]\n\thooksPath = h\n":                    false,
+		"[core] fsmonitor = x\n":                       false,
+		"[core]\n\tbare = false \\\n fsmonitor=x\n":    false,
+		"[alias]\n\tst = !sh\n":                        false,
+		"[include]\n\tpath = x\n":                      false,
+		"[includeIf \"gitdir:/\"]\n\tpath = x\n":       false,
+		"[filter \"lfs\"]\n\tclean = x\n":              false,
+		"[remote \"o\"]\n\turl = ext::sh -c x\n":       false,
+		"[remote \"o\"]\n\tuploadpack = x\n":           false,
+		"[credential]\n\thelper = !x\n":                false,
+		"[core \"x\"]\n\tbare = true\n":                false,
+		"[url \"ext::x\"]\n\tinsteadOf = https://\n":   false,
+		"[submodule \"x\"]\n\tupdate = !x\n":           false,
+		"[submodule \"x\"]\n\turl = ../x\n":            true,
+		"\ufeff[core]\n\tbare = true\n":                false,
+		"[core]\rfsmonitor = x\n":                      false,
+		"[core]\n\tbare = true\x00\n":                  false,
+		"[branch.main]\n\tremote = o\n":                false,
+		"[user]\n\tname = a\n[core]\n\tpager = less\n": false,
+	} {
+		got := HarmlessGitConfig([]byte(text), func(dir string) bool { return dir == "../../../sub" })
+		if got != want {
+			t.Errorf("%q: %v", text, got)
+		}
+	}
+}
+
+// What is harmless names no program, whatever it looks like.
+func FuzzHarmlessGitConfig(f *testing.F) {
+	f.Add("[core]\n\tfsmonitor = x\n")
+	f.Add("[remote \"a\"]\n url=x\n")
+	f.Fuzz(func(t *testing.T, text string) {
+		if !HarmlessGitConfig([]byte(text), func(string) bool { return false }) {
+			return
+		}
+		for line := range strings.Lines(strings.ToLower(text)) {
+			line = strings.TrimSpace(line)
+			for _, key := range []string{"fsmonitor", "hookspath", "pager", "sshcommand", "helper", "[include", "[alias"} {
+				if strings.HasPrefix(line, key) {
+					t.Errorf("%q in %q", key, text)
+				}
+			}
+		}
+	})
+}
