@@ -37,7 +37,7 @@ func newUndoAgent(t *testing.T, isolated bool, settings ...string) *undoAgent {
 	t.Cleanup(func() { _ = os.RemoveAll(home) })
 	a := &undoAgent{t: t, home: home, dir: filepath.Join(home, "workspace")}
 	a.env = append([]string{"PICOCLAW_HOME=" + home, "PATH=" + os.Getenv("PATH"), "HOME=" + home,
-		"PICOCLAW_TOOLS_EXEC_ENABLE_DENY_PATTERNS=false", fmt.Sprintf("PICOCLAW_ISOLATION_ENABLED=%v", isolated)}, settings...)
+		"PICOCLAW_TOOLS_EXEC_ENABLE_DENY_PATTERNS=false", "PICOCLAW_WORKSPACE_PROTECT_ENABLED=false", fmt.Sprintf("PICOCLAW_ISOLATION_ENABLED=%v", isolated)}, settings...)
 	if err := os.Mkdir(a.dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -68,7 +68,9 @@ type undoAnswer struct {
 		Changes    struct {
 			Undo string `json:"undo"`
 		} `json:"changes"`
-		Undo string `json:"undo"`
+		Undo      string   `json:"undo"`
+		Protected []string `json:"protected"`
+		PutAside  []string `json:"put_aside"`
 	} `json:"structured"`
 	Error struct {
 		Code    string `json:"code"`
@@ -227,12 +229,12 @@ func TestWhatCommandsDestroyComesBack(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for _, isolated := range []bool{true, false} {
-		if !isolated && testing.Short() {
+	for _, how := range []struct{ isolated, protected bool }{{true, false}, {false, false}, {true, true}} {
+		if testing.Short() && (!how.isolated || how.protected) {
 			continue // the way to the changes is the same; test-long has it
 		}
-		t.Run(fmt.Sprintf("isolated=%v", isolated), func(t *testing.T) {
-			a := newUndoAgent(t, isolated)
+		t.Run(fmt.Sprintf("%+v", how), func(t *testing.T) {
+			a := newUndoAgent(t, how.isolated, fmt.Sprintf("PICOCLAW_WORKSPACE_PROTECT_ENABLED=%v", how.protected))
 			a.shell(repository)
 			random := rand.New(rand.NewPCG(seed, 2))
 			rounds := slices.Clone(destroyers)

@@ -1,6 +1,7 @@
 package workspace
 
 import (
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -9,6 +10,7 @@ import (
 	"syscall"
 
 	"github.com/picoclaw/picoclaw/internal/mutation"
+	"github.com/picoclaw/picoclaw/internal/paths"
 	"github.com/picoclaw/picoclaw/internal/protect"
 )
 
@@ -67,12 +69,14 @@ func (c *Watch) Notice(m mutation.Mutation) error {
 	var allowed bool
 	switch m.Kind {
 	case mutation.Rename:
-		allowed = c.mayMove(m.Path) && c.mayChange(m.To, true)
-		if allowed && c.fresh(m.Path) {
-			c.made[m.To] = true
+		if allowed = c.mayMove(m.Path) && c.mayBring(m.To) && c.mayChange(m.To, false); allowed {
+			c.arrive(m.Path, m.To)
 		}
 	case mutation.Exchange:
-		allowed = c.mayMove(m.Path) && c.mayMove(m.To)
+		if allowed = c.mayMove(m.Path) && c.mayMove(m.To); allowed {
+			c.leave(m.Path, m.To)
+			c.leave(m.To, m.Path)
+		}
 	case mutation.Link:
 		allowed = (m.Path == "" || c.mayChange(m.Path, false)) && c.mayChange(m.To, true)
 	case mutation.Make:
@@ -139,6 +143,39 @@ func (c *Watch) mayMove(path string) bool {
 	return c.refuse(path)
 }
 
+// arrive notes that what is at a path takes another one. It may fail to, so it is looked at by both names in the end.
+func (c *Watch) arrive(from, to string) {
+	if entries, err := os.ReadDir(to); err == nil && len(entries) > 0 {
+		return // it will fail
+	}
+	fresh := c.fresh(from) || filepath.Base(to) == protect.GitDir
+	c.leave(from, to)
+	c.leave(to, from)
+	if fresh {
+		c.made[to] = true
+	}
+}
+
+// leave forgets that what is at a path was made, as something else may come there, and has it looked at by another name.
+func (c *Watch) leave(path, to string) {
+	c.files.watched.forget(path)
+	for at := range c.made {
+		if paths.Within(path, at) {
+			delete(c.made, at)
+		}
+	}
+	for at := range maps.Clone(c.inspect) {
+		if inside, ok := paths.Below(path, at); ok {
+			c.inspect[filepath.Join(to, inside)] = true
+		}
+	}
+}
+
+// mayBring decides on putting something, with all that is in it, on the way to what is protected.
+func (c *Watch) mayBring(path string) bool {
+	return filepath.Base(path) == protect.GitDir || !c.files.inside.Above(path) || c.fresh(filepath.Dir(path)) || c.refuse(path)
+}
+
 // own reports whether a protected path belongs to something that the command has made: a repository, or a directory
 // that git keeps for a work tree or a module.
 func (c *Watch) own(hit protect.Hit, path string) bool {
@@ -177,11 +214,12 @@ func (c *Watch) End() Watched {
 		}
 	}
 	for _, path := range c.suspects() {
-		if c.files.credible(path) {
+		switch {
+		case !c.files.credible(path):
+			aside(path)
+		case c.fresh(path):
 			c.files.watched.add(path)
-			continue
 		}
-		aside(path)
 	}
 	for _, path := range c.absent {
 		hit, ok := c.files.inside.Match(path)
@@ -267,6 +305,17 @@ func (o *own) add(path string) {
 		path = filepath.Dir(path)
 	}
 	o.paths[path] = true
+}
+
+// forget takes out what is at or below a path.
+func (o *own) forget(taken string) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for path := range o.paths {
+		if paths.Within(taken, path) {
+			delete(o.paths, path)
+		}
+	}
 }
 
 // own reports whether a protected path is in something of this kind.
