@@ -19,6 +19,7 @@ func NewPolicy(p guard.Policy) *Policy {
 			CustomDenyPatterns:  p.Exec.CustomDeny,
 			CustomAllowPatterns: p.Exec.CustomAllow,
 			Profile:             p.Exec.Profile,
+			UndoableDeletes:     p.Exec.UndoableDeletes,
 		},
 	}
 }
@@ -36,10 +37,11 @@ func (p *Policy) Guard() guard.Policy {
 		Protected:        p.GetProtected(),
 		Unprotected:      p.GetUnprotected(),
 		Exec: guard.ExecPolicy{
-			DenyPatterns: p.GetExec().GetEnableDenyPatterns(),
-			CustomDeny:   p.GetExec().GetCustomDenyPatterns(),
-			CustomAllow:  p.GetExec().GetCustomAllowPatterns(),
-			Profile:      p.GetExec().GetProfile(),
+			DenyPatterns:    p.GetExec().GetEnableDenyPatterns(),
+			CustomDeny:      p.GetExec().GetCustomDenyPatterns(),
+			CustomAllow:     p.GetExec().GetCustomAllowPatterns(),
+			Profile:         p.GetExec().GetProfile(),
+			UndoableDeletes: p.GetExec().GetUndoableDeletes(),
 		},
 	}
 }
