@@ -66,7 +66,7 @@ func (s *Session) call(ctx context.Context, name string, raw json.RawMessage, ev
 		return &Result{Err: e}
 	}
 	record.Args = args.Values
-	decision := s.decide(args)
+	decision := s.decide(t.Plugin, args)
 	record.Decision, record.Rule = decision.Verdict.String(), decision.Rule
 	allowed := permitted(ctx, Question{Tool: t.FullName(), Args: args.Values, Decision: decision})
 	if decision.Verdict == guard.Ask {

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/picoclaw/picoclaw/host/audit"
+	"github.com/picoclaw/picoclaw/host/catalog"
 	"github.com/picoclaw/picoclaw/internal/paths"
 	"github.com/picoclaw/picoclaw/isolation"
 	"github.com/picoclaw/picoclaw/sdk/guard"
@@ -52,6 +53,17 @@ func (s *Session) openToCommands(exec *pluginpb.ExecPolicy, dir string) bool {
 	default:
 		return paths.WithinAny(opened, dir)
 	}
+}
+
+// keepsCommands reports whether what the commands of a plugin destroy in the workspace is kept for undo.
+func (s *Session) keepsCommands(p *catalog.Plugin) bool {
+	grants := s.given(p).Grants.Intersect(p.Manifest.Grants)
+	if !grants.Exec || grants.Workspace != pluginpb.ReadWriteWorkspace {
+		return false
+	}
+	exec := &pluginpb.ExecPolicy{}
+	s.confineCommands(exec)
+	return s.takesBack(grants, exec) && s.kernelConfines() && isolation.TellsOfChanges()
 }
 
 // userEnvID names the directory that the commands of this policy have for their home.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"github.com/picoclaw/picoclaw/host/catalog"
 	"github.com/picoclaw/picoclaw/sdk/guard"
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
@@ -12,27 +13,30 @@ import (
 // Explain decides a call without making it. The error is about the call itself: no such tool, or arguments that are
 // not the tool's.
 func (s *Session) Explain(name string, raw json.RawMessage) (guard.Decision, *Error) {
-	_, args, e := s.read(name, raw)
+	t, args, e := s.read(name, raw)
 	if e != nil {
 		return guard.Decision{}, e
 	}
-	return s.decide(args), nil
+	return s.decide(t.Plugin, args), nil
 }
 
 // decide asks the guard about every claim of a call; the strictest answer is the call's.
-func (s *Session) decide(args *arguments) guard.Decision {
+func (s *Session) decide(p *catalog.Plugin, args *arguments) guard.Decision {
 	strictest := guard.Decision{Verdict: guard.Allow, Rule: "tools"}
 	for _, site := range args.claims {
 		for _, at := range find(args.Values, site.Path) {
-			if d := s.decideClaim(args.claims, site, at); d.Verdict > strictest.Verdict {
+			d := s.decideClaim(p, args.claims, site, at)
+			if d.Verdict > strictest.Verdict {
 				strictest = d
+			} else if strictest.Verdict == guard.Allow {
+				strictest.Softened = append(strictest.Softened, d.Softened...)
 			}
 		}
 	}
 	return s.policy.Located(strictest)
 }
 
-func (s *Session) decideClaim(claims []pluginpb.Site, site pluginpb.Site, at found) guard.Decision {
+func (s *Session) decideClaim(p *catalog.Plugin, claims []pluginpb.Site, site pluginpb.Site, at found) guard.Decision {
 	if site.Claim == pluginpb.ClaimEnv || site.Claim == pluginpb.ClaimStdin {
 		return guard.Decision{} // decided with the command beside it
 	}
@@ -42,7 +46,9 @@ func (s *Session) decideClaim(claims []pluginpb.Site, site pluginpb.Site, at fou
 	}
 	switch site.Claim {
 	case pluginpb.ClaimCommand:
-		return s.guard.Command(s.command(claims, site, at, text))
+		c := s.command(claims, site, at, text)
+		c.Kept = s.policy.Guard().Exec.UndoableDeletes && s.keepsCommands(p)
+		return s.guard.Command(c)
 	case pluginpb.ClaimCwd, pluginpb.ClaimList:
 		// To name no directory, by an empty string as by leaving it out, is to mean the workspace.
 		return s.guard.Path(guard.List, cmp.Or(text, "."))

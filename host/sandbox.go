@@ -46,6 +46,7 @@ func (s *Session) spec(p *catalog.Plugin) (*supervise.Spec, error) {
 		wire.Exec.Env = environment(s.policy.ExecEnv()...)
 		s.confineCommands(wire.Exec)
 	}
+	wire.Exec.UndoableDeletes = wire.Exec.UndoableDeletes && s.keepsCommands(p)
 	spec := &supervise.Spec{
 		Manifest: p.Manifest,
 		Binary:   p.Binary,
@@ -67,10 +68,14 @@ func (s *Session) spec(p *catalog.Plugin) (*supervise.Spec, error) {
 			return nil, err
 		}
 	}
-	if grants.Takeback && s.policy.Undo().Enabled {
+	switch {
+	case s.takesBack(grants, wire.Exec):
 		if err := s.giveTakeback(spec); err != nil {
 			return nil, err
 		}
+	case grants.Takeback && s.policy.Undo().Enabled:
+		s.host.logger.Info("nothing holds commands to less than their plugin at this place, so undo does without this plugin",
+			"plugin", p.Manifest.ID, "dir", s.stateDir(takebackName))
 	}
 	if p.Pin != nil {
 		spec.Program = p.Pin.Binary
@@ -109,14 +114,15 @@ func (s *Session) giveState(spec *supervise.Spec) error {
 	return nil
 }
 
-// giveTakeback gives a plugin this agent's store of what changes destroy, unless commands would get at it too.
+// takesBack reports whether a plugin has this agent's store of what changes destroy: not if its commands would get at
+// it too.
+func (s *Session) takesBack(grants pluginpb.Grant, exec *pluginpb.ExecPolicy) bool {
+	return grants.Takeback && s.policy.Undo().Enabled &&
+		(!grants.Exec || exec.Confine && !s.openToCommands(exec, s.stateDir(takebackName)))
+}
+
+// giveTakeback gives a plugin this agent's store of what changes destroy.
 func (s *Session) giveTakeback(spec *supervise.Spec) error {
-	exec := spec.Configure.Policy.Exec
-	if spec.Profile.Exec && (!exec.Confine || s.openToCommands(exec, s.stateDir(takebackName))) {
-		s.host.logger.Info("nothing holds commands to less than their plugin at this place, so undo does without this plugin",
-			"plugin", spec.Manifest.ID, "dir", s.stateDir(takebackName))
-		return nil
-	}
 	dir, err := s.give(spec, takebackName)
 	if err != nil {
 		return fmt.Errorf("the store of what changes destroy, for plugin %s: %w", spec.Manifest.ID, err)

@@ -37,6 +37,23 @@ func listen(notice func(mutation.Mutation) error) error {
 	return nil
 }
 
+// TellsOfChanges reports whether a child can be noticed at each change to files on this machine: see [Profile.Notice].
+// Older kernels can't, and neither can whoever is listened to already.
+func TellsOfChanges() bool {
+	tells := make(chan bool)
+	onThrownAwayThread(func() {
+		fd, err := -1, giveUpPrivileges()
+		if err == nil {
+			fd, err = mutationFilter().listener()
+		}
+		if err == nil {
+			_ = unix.Close(fd)
+		}
+		tells <- err == nil
+	})
+	return <-tells
+}
+
 // listener sets the filter and returns the descriptor of who listens.
 func (f filter) listener() (int, error) {
 	if len(f) == 0 {

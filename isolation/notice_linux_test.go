@@ -112,3 +112,20 @@ func TestWhatCantBeNoticedIsSaid(t *testing.T) {
 		t.Error("nothing was said")
 	}
 }
+
+// That changes would be noticed is known without a child, and costs nobody else the right to make them.
+func TestWhetherChangesAreNoticedIsKnown(t *testing.T) {
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	noticed := changes(t, dir, "echo x > a", func(mutation.Mutation) error { return nil })
+	if told := TellsOfChanges(); told != slices.Equal(noticed, []string{"1 a"}) {
+		t.Errorf("%v, but what was noticed is %q", told, noticed)
+	}
+	for range 64 {
+		if err := os.WriteFile(filepath.Join(dir, "b"), []byte("y"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+}

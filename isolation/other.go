@@ -11,6 +11,9 @@ import (
 // KernelConfines reports whether the kernel can hold a process to its profile with nothing installed.
 func KernelConfines() bool { return false }
 
+// TellsOfChanges reports that a child's changes to files are not noticed here.
+func TellsOfChanges() bool { return false }
+
 // closeInherited does nothing: here a child gets only what it is handed
 // (Windows), or isolation is not offered.
 func closeInherited() error { return nil }

@@ -72,6 +72,9 @@ type explanation struct {
 	Reason   string          `json:"reason"`
 	Hint     string          `json:"hint"`
 
+	// The rules that tools.exec.undoable_deletes has lifted for a command that is allowed.
+	Softened []string `json:"softened,omitempty"`
+
 	// What more there is to say of a refused command.
 	File    string           `json:"file,omitempty"`    // that the rule stands in
 	Tier    string           `json:"tier,omitempty"`    // whether a custom allow pattern lifts the rule: soft or hard
@@ -101,7 +104,7 @@ func newExplanation(d guard.Decision, e *host.Error) explanation {
 		return explanation{Decision: guard.Deny.String(), Rule: rule, Reason: e.Message, Hint: e.Hint}
 	}
 	out := explanation{Decision: d.Verdict.String(), Rule: d.Rule, Reason: d.Reason, Hint: d.Hint,
-		File: d.File, Tier: d.Tier, Command: d.Canonical(), Argv: d.Argv, Safer: d.Safer, Setting: d.Setting}
+		Softened: d.Softened, File: d.File, Tier: d.Tier, Command: d.Canonical(), Argv: d.Argv, Safer: d.Safer, Setting: d.Setting}
 	if s := d.Span; s != nil {
 		out.Span = &explanationSpan{Start: s.Start, End: s.End, Line: s.Line, Column: s.Column, Text: s.Text}
 	}
@@ -148,8 +151,12 @@ func (a *app) showDecision(e explanation, output string) error {
 	if instead != "" || setting != "" {
 		hint = "" // it is made of the two
 	}
+	softened := strings.Join(e.Softened, ", ")
+	if softened != "" {
+		softened += ", by tools.exec.undoable_deletes"
+	}
 	for _, line := range []struct{ name, text string }{
-		{"rule", rule}, {"file", e.File}, {"reason", e.Reason}, {"at", where}, {"command", e.Command}, {"instead", instead},
+		{"rule", rule}, {"softened", softened}, {"file", e.File}, {"reason", e.Reason}, {"at", where}, {"command", e.Command}, {"instead", instead},
 		{"setting", setting}, {"hint", hint},
 	} {
 		if line.text != "" {

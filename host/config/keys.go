@@ -54,6 +54,8 @@ var keys = []Key{
 	{Name: "tools.exec.profile", Type: String, Values: []string{"default", "seed_strict"}, Default: "default",
 		PerAgent: true,
 		Doc:      "The set of built-in rules: default decides by what a command would do, seed_strict also refuses every substitution and numeric chmod."},
+	{Name: "tools.exec.undoable_deletes", Type: Bool, Default: false, PerAgent: true,
+		Doc: "Allows rm -rf and the like in the workspace, where undo brings back what they delete."},
 	{Name: "tools.exec.timeout_seconds", Type: Int, Min: 1, Max: 86400, Default: int64(60), PerAgent: true,
 		Doc: "How long a command may run."},
 	{Name: "tools.exec.env", Type: Strings, Format: VariableName, Default: []string{}, PerAgent: true,

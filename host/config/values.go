@@ -32,6 +32,7 @@ type Exec struct {
 	CustomAllowPatterns []string         `koanf:"custom_allow_patterns"`
 	Rules               []map[string]any `koanf:"rules"`   // for [guard.ParseRules]; they have passed it
 	Profile             string           `koanf:"profile"` // "default" or "seed_strict"
+	UndoableDeletes     bool             `koanf:"undoable_deletes"`
 	TimeoutSeconds      int64            `koanf:"timeout_seconds"`
 	Env                 []string         `koanf:"env"`
 	Limits              ExecLimits       `koanf:"limits"`

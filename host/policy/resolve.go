@@ -129,10 +129,11 @@ func guardFrom(agent *config.Agent, workspace string) guard.Policy {
 		AllowReadPaths:   agent.Tools.AllowReadPaths,
 		AllowWritePaths:  agent.Tools.AllowWritePaths,
 		Exec: guard.ExecPolicy{
-			DenyPatterns: exec.EnableDenyPatterns,
-			CustomDeny:   exec.CustomDenyPatterns,
-			CustomAllow:  exec.CustomAllowPatterns,
-			Profile:      exec.Profile,
+			DenyPatterns:    exec.EnableDenyPatterns,
+			CustomDeny:      exec.CustomDenyPatterns,
+			CustomAllow:     exec.CustomAllowPatterns,
+			UndoableDeletes: exec.UndoableDeletes,
+			Profile:         exec.Profile,
 		},
 	}
 	if g.Exec.Profile == "default" {

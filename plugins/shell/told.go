@@ -13,6 +13,7 @@ import (
 // given is a command as the host has decided on it.
 func given(req *sdk.Request[execInput]) guard.Command {
 	c := guard.Command{Text: req.Args.Command, Dir: req.Args.Cwd, Env: maps.Clone(req.Args.Env)}
+	c.Kept = true // where it is not, the policy that is sent doesn't ask
 	if c.Env == nil {
 		c.Env = make(map[string]string)
 	}

@@ -16,6 +16,7 @@ type Command struct {
 	Env     map[string]string // what is known of its environment; it is decided on as if the text had set it
 	Stdin   string            // what it will read from its standard input, if anything is
 	Dialect Dialect           // the shell that will run it
+	Kept    bool              // what it destroys in the workspace is kept, so that it can be undone
 }
 
 // MaxCommand is the longest command, in bytes, that is decided on. A longer one is refused.
@@ -33,7 +34,8 @@ const (
 // these decisions is the answer. What only shows when the command runs, it can't know: what scripts and
 // compiled programs do, and what is in files.
 func (g *Guard) Command(c Command) (d Decision) {
-	a := &analysis{guard: g, text: c.Text, rules: g.policy.Exec.DenyPatterns, paths: g.policy.Restrict}
+	a := &analysis{guard: g, text: c.Text, rules: g.policy.Exec.DenyPatterns, paths: g.policy.Restrict,
+		kept: c.Kept}
 	defer func() {
 		if p := recover(); p != nil {
 			d = Decision{Verdict: Deny, Rule: "exec.internal", Hint: "write the command in a simpler way",

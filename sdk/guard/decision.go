@@ -58,6 +58,9 @@ type Decision struct {
 	// Tier says of a rule for commands whether a custom allow pattern lifts it ("soft") or not ("hard"); empty for others.
 	Tier string
 
+	// Softened are the ids of the rules that [ExecPolicy].UndoableDeletes has lifted for a command that is allowed.
+	Softened []string
+
 	// Path is the resolved path that was decided on; empty for commands.
 	Path string
 

@@ -62,6 +62,9 @@ func (a *analysis) environment(c *shell.Call) {
 	if len(c.Env) == 0 {
 		return
 	}
+	before := a.away
+	defer func() { a.away = before }()
+	a.away = true // who runs what a variable holds has a directory of its own
 	for _, name := range slices.Sorted(maps.Keys(c.Env)) {
 		value := c.Env[name]
 		if key, ok := strings.CutPrefix(name, "GIT_CONFIG_KEY_"); ok {

@@ -34,7 +34,10 @@ type analysis struct {
 	rules    bool // the built-in rules apply
 	paths    bool // paths are confined
 	guessing bool // what is being followed may not be a command at all
+	kept     bool // what it destroys in the workspace is kept
+	away     bool // what starts that which is being followed may do so in another place
 	worst    *finding
+	softened []string // the ids of rules that were lifted because of kept
 
 	arguments int // of all commands so far
 	known     known
@@ -54,7 +57,7 @@ func (a *analysis) add(f finding) {
 func (a *analysis) decision() Decision {
 	f := a.worst
 	if f == nil {
-		return Decision{Verdict: Allow}
+		return Decision{Verdict: Allow, Softened: a.softened}
 	}
 	if r := rules.Structure(f.rule); f.file == "" && r != nil {
 		f.file = r.File

@@ -62,6 +62,10 @@ type ExecPolicy struct {
 	// travel.
 	Rules []Rule `json:"-"`
 
+	// UndoableDeletes lifts the soft rules about deleting files for a simple command whose words show that all it deletes
+	// lies in the workspace, if it is [Command].Kept (`undoable_deletes`).
+	UndoableDeletes bool `json:"undoable_deletes,omitempty"`
+
 	// Profile is the set of built-in rules: [ProfileDefault] or [ProfileSeedStrict].
 	Profile string `json:"profile,omitempty"`
 

@@ -40,7 +40,7 @@ func (a *analysis) judge(c *shell.Call, name string, argv []string) {
 	}
 }
 
-// apply refuses a command by a rule, if neither a custom allow pattern nor an operator's rule lifts it.
+// apply refuses a command by a rule, if neither a custom allow pattern, nor an operator's rule, nor undo lifts it.
 func (a *analysis) apply(c *shell.Call, rule *Rule, name string, argv []string, lifted bool) {
 	f := finding{verdict: Deny, rule: rule.ID, file: rule.File, tier: rule.Tier, line: reasonDangerous, span: c.Span(),
 		argv: argv,
@@ -53,6 +53,14 @@ func (a *analysis) apply(c *shell.Call, rule *Rule, name string, argv []string, 
 			return
 		}
 		f.setting = lifting(argv)
+		if rule.Undoable && a.guard.policy.Exec.UndoableDeletes {
+			why := a.irretrievable(c, name)
+			if why == "" {
+				a.soften(rule.ID)
+				return
+			}
+			f.setting += "; tools.exec.undoable_deletes doesn't lift it here, as " + why
+		}
 	}
 	a.add(f)
 }

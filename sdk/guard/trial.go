@@ -17,6 +17,9 @@ func CheckRules(own []Rule) error {
 		if r.Structure {
 			return fmt.Errorf(`%s: "structure" is for built-in rules; leave it out, and name programs`, r.ID)
 		}
+		if r.Undoable {
+			return fmt.Errorf(`%s: "undoable" is for built-in rules; leave it out`, r.ID)
+		}
 		if len(r.Hit)+len(r.Miss) == 0 {
 			continue
 		}

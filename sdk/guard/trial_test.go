@@ -55,6 +55,8 @@ func TestCheckRules(t *testing.T) {
 			"hit": ["mytool --env prod deploy"]}, {"id": "own.b", "programs": "mytool", "takes": "--env",
 			"verb": "b", "why": "b"}`, ""},
 		{`{"id": "own.b", "structure": true, "why": "does it"}`, `own.b: "structure" is for built-in rules; leave it out`},
+		{`{"id": "own.b", "programs": "mytool", "undoable": true, "why": "does it"}`,
+			`own.b: "undoable" is for built-in rules; leave it out`},
 	} {
 		own, err := ParseRules("own.json", []byte("["+test.text+"]"))
 		if err != nil {

@@ -18,10 +18,13 @@ func (a *analysis) uses(c *shell.Call, name string) {
 		a.Problem(&c.Place, shell.Problem{Kind: shell.TooComplex, Reason: "the command has too many arguments to look at"})
 		return
 	}
+	before := a.away
+	defer func() { a.away = before }()
+	a.away = before || !stays[name]
 	for _, u := range programs.Uses(name, c.Argv[1:]) {
 		switch {
 		case u.Kind == programs.Enter:
-			dir = u.Text
+			dir, a.away = u.Text, true
 		case u.Kind == programs.Command && u.Dir == "":
 			u.Dir = dir
 		}

@@ -23,6 +23,9 @@ func (a *analysis) windowsText(language, text string) {
 
 // windowsLine decides on code for cmd.exe or PowerShell.
 func (a *analysis) windowsLine(c *shell.Call, language, line string) {
+	before := a.away
+	defer func() { a.away = before }()
+	a.away = true // its words are no call's
 	w := windowsCode{analysis: a, call: c}
 	w.line(language, line, 0)
 }

@@ -572,10 +572,12 @@ type ExecPolicy struct {
 	ReadOnly  []string `protobuf:"bytes,8,rep,name=read_only,json=readOnly,proto3" json:"read_only,omitempty"`
 	ReadWrite []string `protobuf:"bytes,9,rep,name=read_write,json=readWrite,proto3" json:"read_write,omitempty"`
 	// Neither a sandbox nor the kernel confines commands on this machine.
-	Unwalled      bool        `protobuf:"varint,10,opt,name=unwalled,proto3" json:"unwalled,omitempty"`
-	Limits        *ExecLimits `protobuf:"bytes,11,opt,name=limits,proto3" json:"limits,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Unwalled bool        `protobuf:"varint,10,opt,name=unwalled,proto3" json:"unwalled,omitempty"`
+	Limits   *ExecLimits `protobuf:"bytes,11,opt,name=limits,proto3" json:"limits,omitempty"`
+	// Allow deletions in the workspace that undo can take back. It is only set where what commands destroy is kept.
+	UndoableDeletes bool `protobuf:"varint,12,opt,name=undoable_deletes,json=undoableDeletes,proto3" json:"undoable_deletes,omitempty"`
+	unknownFields   protoimpl.UnknownFields
+	sizeCache       protoimpl.SizeCache
 }
 
 func (x *ExecPolicy) Reset() {
@@ -683,6 +685,13 @@ func (x *ExecPolicy) GetLimits() *ExecLimits {
 		return x.Limits
 	}
 	return nil
+}
+
+func (x *ExecPolicy) GetUndoableDeletes() bool {
+	if x != nil {
+		return x.UndoableDeletes
+	}
+	return false
 }
 
 // ExecLimits bound one command with all that it starts; 0 is no limit.
@@ -1784,7 +1793,7 @@ const file_plugin_proto_rawDesc = "" +
 	"\vunprotected\x18\n" +
 	" \x03(\tR\vunprotected\x12%\n" +
 	"\x0eworkspace_deny\x18\v \x03(\tR\rworkspaceDeny\x12#\n" +
-	"\rworkspace_ask\x18\f \x03(\tR\fworkspaceAsk\"\xa3\x03\n" +
+	"\rworkspace_ask\x18\f \x03(\tR\fworkspaceAsk\"\xce\x03\n" +
 	"\n" +
 	"ExecPolicy\x120\n" +
 	"\x14enable_deny_patterns\x18\x01 \x01(\bR\x12enableDenyPatterns\x120\n" +
@@ -1799,7 +1808,8 @@ const file_plugin_proto_rawDesc = "" +
 	"read_write\x18\t \x03(\tR\treadWrite\x12\x1a\n" +
 	"\bunwalled\x18\n" +
 	" \x01(\bR\bunwalled\x126\n" +
-	"\x06limits\x18\v \x01(\v2\x1e.picoclaw.plugin.v1.ExecLimitsR\x06limits\"\xac\x01\n" +
+	"\x06limits\x18\v \x01(\v2\x1e.picoclaw.plugin.v1.ExecLimitsR\x06limits\x12)\n" +
+	"\x10undoable_deletes\x18\f \x01(\bR\x0fundoableDeletes\"\xac\x01\n" +
 	"\n" +
 	"ExecLimits\x12\x1c\n" +
 	"\tprocesses\x18\x01 \x01(\x03R\tprocesses\x12!\n" +

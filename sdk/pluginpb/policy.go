@@ -21,6 +21,7 @@ func NewPolicy(p guard.Policy) *Policy {
 			CustomDenyPatterns:  p.Exec.CustomDeny,
 			CustomAllowPatterns: p.Exec.CustomAllow,
 			Profile:             p.Exec.Profile,
+			UndoableDeletes:     p.Exec.UndoableDeletes,
 		},
 	}
 }
@@ -40,10 +41,11 @@ func (p *Policy) Guard() guard.Policy {
 		WorkspaceDeny:    p.GetWorkspaceDeny(),
 		WorkspaceAsk:     p.GetWorkspaceAsk(),
 		Exec: guard.ExecPolicy{
-			DenyPatterns: p.GetExec().GetEnableDenyPatterns(),
-			CustomDeny:   p.GetExec().GetCustomDenyPatterns(),
-			CustomAllow:  p.GetExec().GetCustomAllowPatterns(),
-			Profile:      p.GetExec().GetProfile(),
+			DenyPatterns:    p.GetExec().GetEnableDenyPatterns(),
+			CustomDeny:      p.GetExec().GetCustomDenyPatterns(),
+			CustomAllow:     p.GetExec().GetCustomAllowPatterns(),
+			Profile:         p.GetExec().GetProfile(),
+			UndoableDeletes: p.GetExec().GetUndoableDeletes(),
 		},
 	}
 }

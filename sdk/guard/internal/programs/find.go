@@ -14,12 +14,18 @@ var findValues = set(`-name -iname -path -ipath -wholename -iwholename -regex -i
 // findReads are tests of find that look at another file.
 var findReads = set("-anewer -cnewer -samefile -files0-from")
 
+// unnamed are the places that find searches and no word names: where links lead, and what a file lists.
+var unnamed = Use{Kind: List, Text: shell.Unknown}
+
 // find takes starting points, then an expression.
 func find(c call) []Use {
 	var uses []Use
 	i := 0
 	for ; i < len(c.args); i++ {
 		text := c.args[i].Text
+		if text == "-L" {
+			uses = append(uses, unnamed)
+		}
 		if text == "-H" || text == "-L" || text == "-P" || strings.HasPrefix(text, "-O") {
 			continue
 		}
@@ -40,6 +46,12 @@ func find(c call) []Use {
 			argv, i = findCommand(c.args, i+1)
 			uses = append(uses, Use{Kind: Command, Argv: placeholders(argv, "{}")})
 			continue
+		case test == "-follow":
+			uses = append(uses, unnamed)
+			continue
+		case test == "-files0-from":
+			uses = append(uses, unnamed)
+			kind = Read
 		case test == "-fprint" || test == "-fprint0" || test == "-fls" || test == "-fprintf":
 			kind = Write
 		case strings.HasPrefix(test, "-newer"), findReads[test]:

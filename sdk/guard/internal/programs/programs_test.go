@@ -152,8 +152,9 @@ func TestUses(t *testing.T) {
 		{"git push origin /x", "data origin; data /x"},
 		{
 			"find -L a b -name c -newer d -exec rm {} ; -fprintf e f",
-			"list a; list b; data c; read d; command rm " + shell.Item + "; write e",
+			"list " + shell.Unknown + "; list a; list b; data c; read d; command rm " + shell.Item + "; write e",
 		},
+		{"find a -follow -files0-from b", "list a; list " + shell.Unknown + "; list " + shell.Unknown + "; read b"},
 		{"tar xzf a -C b c", "read a; enter b; write b"},
 		{"tar czf a -C b c /d", "write a; enter b; read b/c; read /d"},
 		{"tar -x --checkpoint-action=exec=y -f a", "code sh y; read a"},

@@ -42,6 +42,10 @@ type Rule struct {
 	Via      words       `json:"via"`      // one of these programs starts the command
 	Unless   *Conditions `json:"unless"`   // any of these lifts the rule
 
+	// Undoable marks a rule about deleting files of this machine that a setting lifts where undo brings them back and the
+	// words of the command say which they are. Only built-in rules have it.
+	Undoable bool `json:"undoable,omitempty"`
+
 	// Structure marks a rule about whole lines, which the guard finds by itself: it has no conditions.
 	Structure bool `json:"structure"`
 
