@@ -147,3 +147,65 @@ func TestASpawnedSessionHasItsParentsRules(t *testing.T) {
 		}
 	}
 }
+
+// What a person is to be asked about inside the workspace is changed if they agree, by whatever way the call takes, and
+// by nobody else; what is denied is nobody's to allow.
+func TestAProtectedPathIsChangedIfAPersonAgrees(t *testing.T) {
+	for _, isolated := range []string{"true", "false"} {
+		h := open(t, "PICOCLAW_ISOLATION_ENABLED="+isolated)
+		s, err := h.Session("", host.CLI)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r := call(t, s, "write_file", map[string]any{"path": "s.sh", "content": "echo a > .gitlab-ci.yml; echo b > .envrc"}); r.Err != nil {
+			t.Fatal(r.Err)
+		}
+		asked := 0
+		with := func(agrees bool, tool string, args map[string]any) *host.Result {
+			raw, err := json.Marshal(args)
+			if err != nil {
+				t.Fatal(err)
+			}
+			ctx := host.WithAsker(t.Context(), func(_ context.Context, q host.Question) bool {
+				asked++
+				if q.Decision.Rule != guard.RuleProtect {
+					t.Errorf("asked about %s", q.Decision.Rule)
+				}
+				return agrees
+			})
+			return s.Call(ctx, tool, raw, nil)
+		}
+		there := func(name string) bool {
+			_, err := os.Lstat(filepath.Join(s.Policy().Workspace(), name))
+			return err == nil
+		}
+		file := map[string]any{"path": ".vscode/tasks.json", "content": "{}"}
+		for _, test := range []struct {
+			what   string
+			r      func() *host.Result
+			path   string
+			change bool
+			asks   int
+		}{
+			{"with nobody to ask", func() *host.Result { return call(t, s, "write_file", file) }, ".vscode", false, 0},
+			{"refused", func() *host.Result { return with(false, "write_file", file) }, ".vscode", false, 1},
+			{"agreed", func() *host.Result { return with(true, "write_file", file) }, ".vscode/tasks.json", true, 1},
+			{"a script, without a word of it", func() *host.Result {
+				return with(true, "exec", map[string]any{"command": "sh s.sh"})
+			}, ".gitlab-ci.yml", false, 0},
+			{"a script and a word", func() *host.Result {
+				return with(true, "exec", map[string]any{"command": "sh s.sh; touch .gitlab-ci.yml"})
+			}, ".gitlab-ci.yml", true, 1},
+			{"which does not open what is denied", func() *host.Result { return nil }, ".envrc", false, 0},
+			{"denied", func() *host.Result {
+				return with(true, "write_file", map[string]any{"path": ".envrc", "content": "x"})
+			}, ".envrc", false, 0},
+		} {
+			asked = 0
+			r := test.r()
+			if there(test.path) != test.change || asked != test.asks {
+				t.Errorf("isolated %s, %s: %v; asked %d times; %+v", isolated, test.what, there(test.path), asked, r)
+			}
+		}
+	}
+}

@@ -19,6 +19,49 @@ type listener struct {
 	fd     int
 	notice func(mutation.Mutation) error
 	text   [unix.PathMax]byte
+	memory memory
+}
+
+// memory is that of the thread that was looked at last: calls come in runs.
+type memory struct {
+	thread uint32
+	fd     int // -1 for none
+}
+
+// of opens a thread's memory. What is open already stays that of a program which has ended or become another one, and
+// can't be read then.
+func (m *memory) of(thread uint32) (err error) {
+	if m.fd >= 0 && m.thread == thread {
+		return nil
+	}
+	m.close()
+	m.fd, err = unix.Open("/proc/"+strconv.Itoa(int(thread))+"/mem", unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	if m.thread = thread; err != nil {
+		m.fd = -1
+		return fmt.Errorf("look at what a process asks for: %w", err)
+	}
+	return nil
+}
+
+// read reads what is at an address of a thread's memory.
+func (m *memory) read(thread uint32, into []byte, at uint64) (int, error) {
+	for again := m.fd >= 0 && m.thread == thread; ; again = false {
+		if err := m.of(thread); err != nil {
+			return 0, err
+		}
+		n, err := unix.Pread(m.fd, into, int64(at))
+		if n > 0 || !again {
+			return n, err
+		}
+		m.close() // it was another program's
+	}
+}
+
+func (m *memory) close() {
+	if m.fd >= 0 {
+		_ = unix.Close(m.fd)
+		m.fd = -1
+	}
 }
 
 // listen puts the calling thread, and what it starts from now on, behind the filter that stops changes to files, and
@@ -33,7 +76,7 @@ func listen(notice func(mutation.Mutation) error) error {
 		_ = notice(mutation.Mutation{Err: fmt.Errorf("this machine does not tell of changes to files: %w", err)})
 		return nil
 	}
-	go (&listener{fd: fd, notice: notice}).serve()
+	go (&listener{fd: fd, notice: notice, memory: memory{fd: -1}}).serve()
 	return nil
 }
 
@@ -93,6 +136,7 @@ type goOn struct {
 
 func (l *listener) serve() {
 	defer func() { _ = unix.Close(l.fd) }()
+	defer l.memory.close()
 	for {
 		ready := []unix.PollFd{{Fd: int32(l.fd), Events: unix.POLLIN}}
 		if _, err := unix.Poll(ready, -1); err != nil && !errors.Is(err, unix.EINTR) {
@@ -201,7 +245,7 @@ func (l *listener) name(s *stopped, number uint32, at, path int, follow bool) (s
 		}
 		return readLink(proc + "/fd/" + strconv.Itoa(int(int32(s.call.args[at]))))
 	}
-	name, err := l.readText(proc, s.call.args[path], number == unix.SYS_BIND)
+	name, err := l.readText(s.pid, s.call.args[path], number == unix.SYS_BIND)
 	if err != nil {
 		return "", err
 	}
@@ -277,23 +321,21 @@ func readLink(path string) (string, error) {
 }
 
 // readText reads a path from a thread's memory; of a socket's address if that is where it stands.
-func (l *listener) readText(proc string, at uint64, address bool) (string, error) {
-	fd, err := unix.Open(proc+"/mem", unix.O_RDONLY|unix.O_CLOEXEC, 0)
-	if err != nil {
-		return "", fmt.Errorf("look at what a process asks for: %w", err)
-	}
-	defer func() { _ = unix.Close(fd) }()
+func (l *listener) readText(thread uint32, at uint64, address bool) (string, error) {
 	if address {
 		var family [2]byte
-		if n, err := unix.Pread(fd, family[:], int64(at)); err != nil || n < 2 || family != [2]byte{unix.AF_UNIX, 0} {
+		if n, err := l.memory.read(thread, family[:], at); err != nil || n < 2 || family != [2]byte{unix.AF_UNIX, 0} {
 			return "", errNothing
 		}
 		at += 2
 	}
 	for n := 0; n < len(l.text); {
 		page := 4096 - int((at+uint64(n))%4096) // what comes behind may not be there
-		read, err := unix.Pread(fd, l.text[n:min(n+page, len(l.text))], int64(at)+int64(n))
-		if err != nil || read == 0 {
+		read, err := l.memory.read(thread, l.text[n:min(n+page, len(l.text))], at+uint64(n))
+		switch {
+		case l.memory.fd < 0:
+			return "", err
+		case err != nil || read == 0:
 			return "", unix.EFAULT
 		}
 		if end := bytes.IndexByte(l.text[n:n+read], 0); end >= 0 {

@@ -57,6 +57,9 @@ func (s *shell) watch(req *sdk.Request[execInput], profile *isolation.Profile, b
 			s.store, _ = takeback.Open(req.Takeback) // where it can't be opened, nothing is kept
 		}
 	})
+	if s.store == nil && !req.Workspace.Protects() {
+		return func() {}
+	}
 	options := workspace.WatchOptions{Agreed: req.Agreed(), Unattended: req.Args.Background}
 	var recorder *takeback.Recorder
 	if s.store != nil {

@@ -9,6 +9,9 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/guard"
 )
 
+// Protects reports whether something inside the workspace is protected.
+func (w *Workspace) Protects() bool { return len(w.policy.WorkspaceDeny)+len(w.policy.WorkspaceAsk) > 0 }
+
 // held refuses a change of what is protected inside the workspace. What a person is to be asked about is not held: who
 // has asked is not known here.
 func (w *Workspace) held(access guard.Access, path, real string) error {

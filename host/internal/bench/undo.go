@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// measureUndo compares commands whose changes are kept for undo with the same ones where nothing is kept. Both take
-// turns. The homes are outside /tmp, of which a sandbox has its own.
+// measureUndo compares commands whose changes are kept for undo, and that are kept from protected paths, with the same
+// ones where neither is. Both take turns. The homes are outside /tmp, of which a sandbox has its own.
 func measureUndo(bin string) error {
 	base, err := os.MkdirTemp("/var/tmp", "picoclaw-bench")
 	if err != nil {
@@ -38,7 +38,8 @@ func withUndo(bin, home string, enabled bool, f func(*undoBench) error) error {
 	s := &server{
 		argv: []string{filepath.Join(bin, "picoclaw"), "mcp"}, stderr: os.Stderr,
 		env: []string{"HOME=" + home, "PICOCLAW_HOME=" + home, "PATH=/usr/bin:/bin", "PICOCLAW_ISOLATION_ENABLED=true",
-			"PICOCLAW_TOOLS_EXEC_ENABLE_DENY_PATTERNS=false", fmt.Sprintf("PICOCLAW_TOOLS_UNDO_ENABLED=%v", enabled)},
+			"PICOCLAW_TOOLS_EXEC_ENABLE_DENY_PATTERNS=false", fmt.Sprintf("PICOCLAW_TOOLS_UNDO_ENABLED=%v", enabled),
+			fmt.Sprintf("PICOCLAW_WORKSPACE_PROTECT_ENABLED=%v", enabled)},
 	}
 	return withClient(s, func(c *client) error { return f(&undoBench{c, workspace}) })
 }
