@@ -34,7 +34,12 @@ func (r *restoring) undoRecorded(ctx context.Context, op *takeback.Op, dryRun bo
 	if dryRun {
 		return out, nil
 	}
-	undone, err := r.m.store.Undo(ctx, list, r.env.Workspace)
+	files, err := r.env.Workspace.Restoring()
+	if err != nil {
+		return undoOutput{}, err
+	}
+	defer func() { _ = files.Close() }()
+	undone, err := r.m.store.Undo(ctx, list, files)
 	out.Undo = undone.Ended.ID
 	if undone.Ended.Missing != "" {
 		out.Notes = append(out.Notes, "this can't be undone: "+undone.Ended.Missing)

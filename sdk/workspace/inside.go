@@ -12,6 +12,16 @@ import (
 // Protects reports whether something inside the workspace is protected.
 func (w *Workspace) Protects() bool { return len(w.policy.WorkspaceDeny)+len(w.policy.WorkspaceAsk) > 0 }
 
+// Restoring opens the same files with nothing protected inside, for putting back what was there. Close it when done.
+func (w *Workspace) Restoring() (*Workspace, error) {
+	if w.refused != nil {
+		return Refusing(*w.refused), nil
+	}
+	p := w.policy
+	p.WorkspaceDeny, p.WorkspaceAsk = nil, nil
+	return Open(p, Options{ReadOnly: w.readOnly, StateDir: w.pending.dir})
+}
+
 // held refuses a change of what is protected inside the workspace. What a person is to be asked about is not held: who
 // has asked is not known here.
 func (w *Workspace) held(access guard.Access, path, real string) error {
