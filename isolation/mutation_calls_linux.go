@@ -63,6 +63,7 @@ var mutationCalls = slices.Concat([]mutationCall{
 	{unix.SYS_REMOVEXATTR, mutation.Attribute, none, 0, none, none, none, always},
 	{unix.SYS_LREMOVEXATTR, mutation.Attribute, none, 0, none, none, none, never},
 	{unix.SYS_FREMOVEXATTR, mutation.Attribute, 0, none, none, none, none, always},
+	{unix.SYS_FILE_SETATTR, mutation.Attribute, 0, 1, none, none, 4, unlessFlag},
 	{unix.SYS_REMOVEXATTRAT, mutation.Attribute, 0, 1, none, none, 2, unlessFlag},
 }, archMutationCalls)
 

@@ -4,9 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"strconv"
-	"strings"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -185,7 +183,7 @@ func (l *listener) tell(s *stopped) error {
 	m, err := l.look(c, s)
 	switch {
 	case errors.Is(err, errNothing), errors.Is(err, unix.ENOENT), errors.Is(err, unix.ENOTDIR), errors.Is(err, unix.ELOOP),
-		errors.Is(err, unix.EFAULT), errors.Is(err, unix.ENAMETOOLONG):
+		errors.Is(err, unix.EFAULT):
 		return nil // the call will fail
 	case err != nil:
 		m = mutation.Mutation{Err: err}
@@ -234,90 +232,6 @@ func (c *mutationCall) follows(flags uint64) bool {
 		return flags&unix.O_NOFOLLOW == 0 && flags&(unix.O_CREAT|unix.O_EXCL) != unix.O_CREAT|unix.O_EXCL
 	}
 	return false
-}
-
-// name returns the absolute path of what a pair of arguments names.
-func (l *listener) name(s *stopped, number uint32, at, path int, follow bool) (string, error) {
-	proc := "/proc/" + strconv.Itoa(int(s.pid))
-	if path == none || s.call.args[path] == 0 { // the file itself is given
-		if at == none {
-			return "", errNothing
-		}
-		return readLink(proc + "/fd/" + strconv.Itoa(int(int32(s.call.args[at]))))
-	}
-	name, err := l.readText(s.pid, s.call.args[path], number == unix.SYS_BIND)
-	if err != nil {
-		return "", err
-	}
-	base := proc + "/cwd"
-	if at != none && int32(s.call.args[at]) != unix.AT_FDCWD {
-		base = proc + "/fd/" + strconv.Itoa(int(int32(s.call.args[at])))
-	}
-	if name == "" { // AT_EMPTY_PATH
-		return readLink(base)
-	}
-	return resolveName(base, name, follow)
-}
-
-// resolveName follows the links on the way to a name that is relative to the directory that a link of /proc leads to.
-func resolveName(base, name string, follow bool) (string, error) {
-	for range 40 {
-		name = strings.TrimRight(name, "/")
-		dir, last := filepath.Split(name)
-		var err error
-		switch {
-		case name == "":
-			return "/", nil
-		case last == "." || last == "..":
-			dir, last = name, ""
-		}
-		if dir == "" {
-			dir, err = readLink(base)
-		} else if filepath.IsAbs(dir) {
-			dir, err = realDir(dir)
-		} else {
-			dir, err = realDir(base + "/" + dir)
-		}
-		if err != nil {
-			return "", err
-		}
-		path := filepath.Join(dir, last)
-		if !follow {
-			return path, nil
-		}
-		link, err := readLink(path)
-		if err != nil {
-			return path, nil //nolint:nilerr // it is no link
-		}
-		if name = link; !filepath.IsAbs(link) {
-			name = dir + "/" + link
-		}
-	}
-	return "", unix.ELOOP
-}
-
-// realDir returns where a directory is, whatever links lead to it.
-func realDir(path string) (string, error) {
-	fd, err := unix.Open(path, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
-	if err != nil {
-		return "", err
-	}
-	defer func() { _ = unix.Close(fd) }()
-	return readLink("/proc/self/fd/" + strconv.Itoa(fd))
-}
-
-// readLink returns where a link points to.
-func readLink(path string) (string, error) {
-	var buffer [unix.PathMax]byte
-	n, err := unix.Readlink(path, buffer[:])
-	if err != nil {
-		return "", err
-	}
-	to := string(buffer[:n])
-	if strings.HasPrefix(path, "/proc/") && (!filepath.IsAbs(to) || strings.HasSuffix(to, " (deleted)")) {
-		return "", errNothing // a pipe or a socket, or it has no name any more
-	}
-	return to, nil
 }
 
 // readText reads a path from a thread's memory; of a socket's address if that is where it stands.

@@ -119,6 +119,12 @@ var attacks = []string{
 	"git init -q m; echo evil > m/.git/hooks/post-commit; mv m n", "git init -q m; echo evil > m/.git/hooks/x; mv m/.git e/g; mkdir n; mv e/g n/.git",
 	"mkdir n; python3 -c 'import ctypes; ctypes.CDLL(None).renameat2(-100, b\"n\", -100, b\"sub\", 2)'; echo evil > n/.git/hooks/post-commit || mv -T n m; rmdir sub; mv m sub",
 	"mkdir n; rmdir n; mv sub n; git -C n config core.fsmonitor evil || mv n sub", "mkdir n n/.git; rmdir n/.git; mv -T sub n; git -C n config core.fsmonitor evil || mv n sub",
+	"echo evil > /proc/self/cwd/.git/hooks/post-commit", "ln -s /proc/self/cwd/.git/hooks m; echo evil > m/post-commit",
+	"echo evil > /proc/thread-self/cwd/sub/.git/hooks/x", "exec 3< .git/hooks/pre-push.sample; chmod 777 /proc/self/fd/3; chmod 777 /dev/fd/3",
+	"python3 -c 'import ctypes; ctypes.CDLL(None).prctl(4, 0, 0, 0, 0); open(\".git/hooks/x\", \"w\")'",
+	"f=$(printf './%.0s' $(seq 2040)); echo evil > ${f}.zshenv", "git init -q n; git -C n config core.fsmonitor evil; chmod 500 n/.git",
+	"git init -q n; echo evil > n/.git/hooks/x; chmod 500 n/.git/hooks n/.git n",
+	"git init -q n; printf '[core]\nbare=false\n' > l; ln -f l n/.git/config", "printf '[core]\nfsmonitor=evil\n' > l",
 	"( setsid bash -c 'sleep 0.1; echo evil > .git/hooks/post-commit' & ); sleep 0.4",
 }
 
@@ -209,14 +215,14 @@ func TestWhatIsProtectedStaysWhateverCommandsTry(t *testing.T) {
 				r := ask(calls[i])
 				after := a.danger()
 				if after == before {
-					a.shell("[ -e sub ] || mv n sub 2>/dev/null || mv s2 sub; rm -rf n w m d c l gh .git/worktrees/w .git/refs/heads/w; find . -name '*.put-aside*' -prune -exec rm -rf {} +; rm -rf .github")
+					a.shell("[ -e sub ] || mv n sub 2>/dev/null || mv s2 sub; [ ! -e n ] || chmod -R u+rwX n; rm -rf n w m d c l gh .git/worktrees/w .git/refs/heads/w; find . -name '*.put-aside*' -prune -exec rm -rf {} +; rm -rf .github")
 					continue
 				}
 				changed++
 				if how.protected {
 					t.Errorf("%s: %v %s\n%s", attack, r.Error, r.Text, cmp.Diff(before, after))
 				}
-				a.shell("shopt -s dotglob; rm -rf *;" + projects + "cp ../scripts/* e")
+				a.shell("shopt -s dotglob; chmod -R u+rwX .; rm -rf *;" + projects + "cp ../scripts/* e")
 				before = a.danger()
 			}
 			if !how.protected && changed < len(attacks)*9/10 {

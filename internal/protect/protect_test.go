@@ -177,10 +177,15 @@ func TestHarmlessGitConfig(t *testing.T) {
 		"[branch.main]\n\tremote = o\n":                false,
 		"[user]\n\tname = a\n[core]\n\tpager = less\n": false,
 	} {
-		got := HarmlessGitConfig([]byte(text), func(dir string) bool { return dir == "../../../sub" })
-		if got != want {
-			t.Errorf("%q: %v", text, got)
+		kept, got := HarmlessGitConfig([]byte(text), func(dir string) bool { return dir == "../../../sub" })
+		if got != want || got && string(kept) != text {
+			t.Errorf("%q: %v, %q", text, got, kept)
 		}
+	}
+	const mixed = "[core]\n\tbare = false\n\tpager = \\\n evil\n[nonsense\n\tname = x\n[user]\n\tname = a\n"
+	kept, _ := HarmlessGitConfig([]byte(mixed), nil)
+	if want := "[core]\n\tbare = false\n[user]\n\tname = a\n"; string(kept) != want {
+		t.Errorf("kept %q, want %q", kept, want)
 	}
 }
 
@@ -189,10 +194,11 @@ func FuzzHarmlessGitConfig(f *testing.F) {
 	f.Add("[core]\n\tfsmonitor = x\n")
 	f.Add("[remote \"a\"]\n url=x\n")
 	f.Fuzz(func(t *testing.T, text string) {
-		if !HarmlessGitConfig([]byte(text), func(string) bool { return false }) {
-			return
+		kept, _ := HarmlessGitConfig([]byte(text), func(string) bool { return false })
+		if again, whole := HarmlessGitConfig(kept, func(string) bool { return false }); !whole || string(again) != string(kept) {
+			t.Errorf("of %q is kept %q, and of that %q", text, kept, again)
 		}
-		for line := range strings.Lines(strings.ToLower(text)) {
+		for line := range strings.Lines(strings.ToLower(string(kept))) {
 			line = strings.TrimSpace(line)
 			for _, key := range []string{"fsmonitor", "hookspath", "pager", "sshcommand", "helper", "[include", "[alias"} {
 				if strings.HasPrefix(line, key) {

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -136,7 +137,7 @@ func strayed(env *sdk.Environment, op *takeback.Op) string {
 func permitted(env *sdk.Environment, op *takeback.Op) bool {
 	if op.Changes != nil {
 		for _, path := range op.Changes.Names {
-			if !restorable(env, guard.Delete, path) {
+			if !restorable(env, path) {
 				return false
 			}
 		}
@@ -155,10 +156,18 @@ func permitted(env *sdk.Environment, op *takeback.Op) bool {
 }
 
 // restorable reports whether what a command has changed at a path may be put back. What is protected inside the
-// workspace is: a command changes it only if a person agrees, or in a repository that it makes.
-func restorable(env *sdk.Environment, access guard.Access, path string) bool {
-	d := env.Guard.Path(access, path)
-	return path == env.Workspace.Dir() || d.Verdict == guard.Allow || d.Rule == guard.RuleProtect
+// workspace is: a command changes it only if a person agrees, or in a repository that it makes. Below a link that leads
+// out, which the command may have put there, the link counts: it is taken away first, and nothing is opened through it.
+func restorable(env *sdk.Environment, path string) bool {
+	for at := path; at != env.Workspace.Dir(); at = filepath.Dir(at) {
+		switch d := env.Guard.Path(guard.Delete, at); {
+		case d.Verdict == guard.Allow, d.Rule == guard.RuleProtect:
+			return true
+		case d.Rule != guard.RuleSymlink:
+			return false
+		}
+	}
+	return true
 }
 
 // decided is what the policy says of putting something back at a path. A link is put back, or taken away, itself: where

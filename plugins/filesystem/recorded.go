@@ -5,7 +5,6 @@ import (
 	"errors"
 
 	"github.com/picoclaw/picoclaw/sdk"
-	"github.com/picoclaw/picoclaw/sdk/guard"
 	"github.com/picoclaw/picoclaw/sdk/takeback"
 )
 
@@ -16,9 +15,7 @@ func (r *restoring) undoRecorded(ctx context.Context, op *takeback.Op, dryRun bo
 		return undoOutput{}, sdk.Errorf(sdk.NotFound, "%v", err)
 	}
 	defer list.Close()
-	if path := list.Refused(func(access guard.Access, path string) bool {
-		return restorable(r.env, access, path)
-	}); path != "" {
+	if path := list.Refused(func(path string) bool { return restorable(r.env, path) }); path != "" {
 		return undoOutput{}, sdk.Errorf(sdk.AccessDenied, "%s (%s) can't be undone: the policy does not open %s", op.ID,
 			shown(op.Summary), shown(path))
 	}

@@ -41,8 +41,8 @@ func effectsOf(o *sessions.Outcome) (out effects, notes []string) {
 			strings.Join(out.PutAside, ", ")))
 	}
 	if found := o.Watched.Found; len(found) > 0 {
-		notes = append(notes, fmt.Sprintf("while the command ran, somebody made %s, which the operator protects",
-			strings.Join(found, ", ")))
+		notes = append(notes, fmt.Sprintf("beware of %s: made while the command ran, by it or somebody else, "+
+			"where the operator protects it", strings.Join(found, ", ")))
 	}
 	if len(out.NotCovered) > 0 {
 		notes = append(notes, "not covered by undo: "+strings.Join(out.NotCovered, ", "))

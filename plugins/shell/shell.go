@@ -39,9 +39,15 @@ type started struct {
 }
 
 // stop ends the commands that are left when the plugin ends.
-func (s *shell) stop(context.Context) {
+func (s *shell) stop(ctx context.Context) {
 	s.sessions.Close()
 	_ = s.launcher.Close()
+	for _, session := range s.sessions.List() { // until what they have changed is written down
+		select {
+		case <-session.Running.Over():
+		case <-ctx.Done():
+		}
+	}
 	if s.store != nil {
 		s.store.Close()
 	}

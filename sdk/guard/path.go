@@ -12,15 +12,17 @@ import (
 	"github.com/picoclaw/picoclaw/internal/paths"
 )
 
-// RuleProtect is the rule about protected paths inside a workspace.
-const RuleProtect = "workspace.protect"
+// The rules for paths that others know.
+const (
+	RuleProtect = "workspace.protect" // a path inside the workspace is protected
+	RuleSymlink = "workspace.symlink" // a path inside leads out, by a link
+)
 
 // The other rules for paths.
 const (
 	ruleMalformed   = "path.malformed"
 	ruleUnresolved  = "path.unresolved"
 	ruleOutside     = "workspace.outside"
-	ruleSymlink     = "workspace.symlink"
 	ruleRoot        = "workspace.root"
 	ruleProtected   = "workspace.protected"
 	ruleConstraint  = "constraint.paths"
@@ -119,7 +121,7 @@ func (g *Guard) decideTarget(k *known, a Access, path, clean, target string) Dec
 	case !g.opened(a, target):
 		d := Decision{Verdict: Deny, Rule: ruleOutside, Reason: reasonOutside, Path: target}
 		if lexical {
-			d.Rule, d.Reason = ruleSymlink, reasonSymlink
+			d.Rule, d.Reason = RuleSymlink, reasonSymlink
 		}
 		if g.guarded(a, target) {
 			return d.with(saferInside, settingGuarded)

@@ -3,7 +3,6 @@ package takeback
 import (
 	"path/filepath"
 
-	"github.com/picoclaw/picoclaw/sdk/guard"
 	"github.com/picoclaw/picoclaw/sdk/workspace"
 )
 
@@ -82,14 +81,10 @@ func others(d dirs, path string, made map[string]bool, places map[string]string)
 }
 
 // Refused returns the first path of an operation that a policy does not open to be changed; "" for none.
-func (l *List) Refused(allowed func(access guard.Access, path string) bool) string {
+func (l *List) Refused(allowed func(path string) bool) string {
 	for _, e := range l.Entries {
-		access := guard.Write
-		if e.Kind == Sym {
-			access = guard.Delete // the link itself, wherever it leads
-		}
 		for _, path := range []string{e.Path, e.Now} {
-			if path != "" && !allowed(access, path) {
+			if path != "" && !allowed(path) {
 				return path
 			}
 		}

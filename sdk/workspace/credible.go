@@ -12,44 +12,54 @@ import (
 	"github.com/picoclaw/picoclaw/internal/protect"
 )
 
-// credible reports whether something of git's that a command has made is what git makes, and has git run nothing.
-func (w *Workspace) credible(path string) bool {
-	root, err := w.OpenRoot(filepath.Dir(path))
-	if err != nil {
-		return true
-	}
-	defer func() { _ = root.Close() }()
+// made is something of git's that a command has made.
+type made struct {
+	credible bool        // it is what git makes, and has git run nothing
+	believed bool        // it is a file that git goes by
+	text     []byte      // of such a file, as far as it is credible; nil for nothing
+	mode     fs.FileMode // of it
+	linked   bool        // it has other names
+}
+
+// look looks at what a command has made.
+func (w *Workspace) look(root *os.Root, path string) made {
 	name := filepath.Base(path)
 	info, err := root.Lstat(name)
 	if err != nil {
-		return true
+		return made{credible: true}
 	}
 	switch mode := info.Mode(); {
 	case mode&fs.ModeSymlink != 0:
-		return false
+		return made{}
 	case name == "hooks":
-		return onlySamples(root, name)
+		return made{credible: onlySamples(root, name)}
 	case !mode.IsRegular():
-		return mode.IsDir()
-	}
-	text, err := head(root, name)
-	if err != nil {
-		return false
+		return made{credible: mode.IsDir()}
 	}
 	dir := filepath.Dir(path)
+	m := made{believed: true, mode: info.Mode().Perm()}
+	_, m.linked = SeveralNames(info)
+	if m.text, err = head(root, name); err != nil {
+		return made{}
+	}
 	switch name {
 	case "config", "config.worktree":
-		return protect.HarmlessGitConfig(text, func(to string) bool {
+		m.text, m.credible = protect.HarmlessGitConfig(m.text, func(to string) bool {
 			return paths.Within(w.policy.Workspace, filepath.Join(dir, to))
 		})
 	case protect.GitDir:
-		to, ok := strings.CutPrefix(string(text), "gitdir: ")
+		to, ok := strings.CutPrefix(string(m.text), "gitdir: ")
 		to = w.within(dir, to)
-		return ok && (strings.Contains(to, "/.git/worktrees/") || strings.Contains(to, "/.git/modules/"))
+		m.credible = ok && (strings.Contains(to, "/.git/worktrees/") || strings.Contains(to, "/.git/modules/"))
 	case "commondir":
-		return filepath.Base(w.within(dir, string(text))) == protect.GitDir
+		m.credible = filepath.Base(w.within(dir, string(m.text))) == protect.GitDir
+	default:
+		m.credible, m.believed = true, name == "gitdir"
 	}
-	return true
+	if !m.credible && !strings.HasPrefix(name, "config") {
+		m.text = nil
+	}
+	return m
 }
 
 // within is where a line of one of git's files leads; "" out of the workspace.

@@ -10,7 +10,9 @@ import (
 )
 
 // Protects reports whether something inside the workspace is protected.
-func (w *Workspace) Protects() bool { return len(w.policy.WorkspaceDeny)+len(w.policy.WorkspaceAsk) > 0 }
+func (w *Workspace) Protects() bool {
+	return len(w.policy.WorkspaceDeny)+len(w.policy.WorkspaceAsk) > 0
+}
 
 // Restoring opens the same files with nothing protected inside, for putting back what was there. Close it when done.
 func (w *Workspace) Restoring() (*Workspace, error) {

@@ -1,6 +1,7 @@
 package workspace
 
 import (
+	"errors"
 	"maps"
 	"os"
 	"path/filepath"
@@ -48,7 +49,7 @@ type Watch struct {
 type Watched struct {
 	Refused []string // what the command was not allowed to change
 	Aside   []string // what it has made and was put aside, with the name that it has now
-	Found   []string // what is there now and was not seen when it was made
+	Found   []string // what is there, and is not to be believed
 }
 
 // mostRefused is how many paths that were refused are named.
@@ -68,14 +69,16 @@ func (c *Watch) Notice(m mutation.Mutation) error {
 	defer c.mu.Unlock()
 	var allowed bool
 	switch m.Kind {
+	case mutation.Unseen: // by a program that nobody may look into; a path that is too long is none of the protected ones
+		allowed = !c.files.Protects() || errors.Is(m.Err, syscall.ENAMETOOLONG) || c.refuse("what can't be looked at")
 	case mutation.Rename:
+		c.files.watched.forget(m.Path)
 		if allowed = c.mayMove(m.Path) && c.mayBring(m.To) && c.mayChange(m.To, false); allowed {
 			c.arrive(m.Path, m.To)
 		}
 	case mutation.Exchange:
 		if allowed = c.mayMove(m.Path) && c.mayMove(m.To); allowed {
-			c.leave(m.Path, m.To)
-			c.leave(m.To, m.Path)
+			c.swap(m.Path, m.To)
 		}
 	case mutation.Link:
 		allowed = (m.Path == "" || c.mayChange(m.Path, false)) && c.mayChange(m.To, true)
@@ -149,24 +152,36 @@ func (c *Watch) arrive(from, to string) {
 		return // it will fail
 	}
 	fresh := c.fresh(from) || filepath.Base(to) == protect.GitDir
-	c.leave(from, to)
-	c.leave(to, from)
+	c.also(from, to)
+	c.forget(to)
 	if fresh {
 		c.made[to] = true
 	}
 }
 
-// leave forgets that what is at a path was made, as something else may come there, and has it looked at by another name.
-func (c *Watch) leave(path, to string) {
+// swap notes that two paths change places, or fail to.
+func (c *Watch) swap(a, b string) {
+	c.also(a, b)
+	c.also(b, a)
+	c.forget(a)
+	c.forget(b)
+}
+
+// also has what is looked at below a path in the end looked at below another one as well.
+func (c *Watch) also(path, other string) {
+	for at := range maps.Clone(c.inspect) {
+		if inside, ok := paths.Below(path, at); ok {
+			c.inspect[filepath.Join(other, inside)] = true
+		}
+	}
+}
+
+// forget forgets that what is at a path was made: something else may come there.
+func (c *Watch) forget(path string) {
 	c.files.watched.forget(path)
 	for at := range c.made {
 		if paths.Within(path, at) {
 			delete(c.made, at)
-		}
-	}
-	for at := range maps.Clone(c.inspect) {
-		if inside, ok := paths.Below(path, at); ok {
-			c.inspect[filepath.Join(to, inside)] = true
 		}
 	}
 }
@@ -208,18 +223,8 @@ func (c *Watch) End() Watched {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	out := Watched{Refused: c.refused}
-	aside := func(path string) {
-		if to := c.putAside(path); to != "" {
-			out.Aside = append(out.Aside, c.files.inside.Name(to))
-		}
-	}
 	for _, path := range c.suspects() {
-		switch {
-		case !c.files.credible(path):
-			aside(path)
-		case c.fresh(path):
-			c.files.watched.add(path)
-		}
+		c.judge(path, &out)
 	}
 	for _, path := range c.absent {
 		hit, ok := c.files.inside.Match(path)
@@ -230,9 +235,54 @@ func (c *Watch) End() Watched {
 			out.Found = append(out.Found, c.files.inside.Name(path))
 			continue
 		}
-		aside(path)
+		if root, err := c.files.OpenRoot(filepath.Dir(path)); err == nil {
+			c.putAside(root, path, &out)
+			_ = root.Close()
+		}
 	}
 	return out
+}
+
+// judge puts something aside that the command has made, if it is not what git makes. Of what git goes by a copy takes the
+// place: whoever still has the file open, or has another name of it, does not change what was looked at.
+func (c *Watch) judge(path string, out *Watched) {
+	root, err := c.files.OpenRoot(filepath.Dir(path))
+	if err != nil {
+		return
+	}
+	defer func() { _ = root.Close() }()
+	m := c.files.look(root, path)
+	if !m.credible && !c.putAside(root, path, out) {
+		return
+	}
+	fresh := c.fresh(path)
+	if m.credible && fresh {
+		c.files.watched.add(path)
+	}
+	if m.believed && m.text != nil && (fresh || m.linked || !m.credible) {
+		c.renew(root, path, m)
+	}
+}
+
+// renew puts a copy into the place of a file, or where it was.
+func (c *Watch) renew(root *os.Root, path string, m made) {
+	name := filepath.Base(path)
+	temp := name + ".picoclaw-new"
+	c.tell(mutation.Mutation{Kind: mutation.Write, Path: path})
+	_ = root.Remove(temp)
+	err := root.WriteFile(temp, m.text, m.mode|0o600)
+	if err == nil {
+		err = root.Rename(temp, name)
+	}
+	if err != nil {
+		_ = root.Remove(temp)
+	}
+}
+
+func (c *Watch) tell(m mutation.Mutation) {
+	if c.options.Next != nil {
+		_ = c.options.Next(m)
+	}
 }
 
 // suspects are what the command has made, and of the repositories among it what is protected in them.
@@ -257,14 +307,12 @@ func (c *Watch) suspects() []string {
 	return slices.Compact(all)
 }
 
-// putAside gives something another name in its directory; "" if there is nothing.
-func (c *Watch) putAside(path string) string {
-	root, err := c.files.OpenRoot(filepath.Dir(path))
-	if err != nil {
-		return ""
-	}
-	defer func() { _ = root.Close() }()
+// putAside gives something another name in its directory, and reports whether it is away from its own.
+func (c *Watch) putAside(root *os.Root, path string, out *Watched) bool {
 	name := filepath.Base(path)
+	if info, err := root.Lstat("."); err == nil && info.Mode().Perm()&0o300 != 0o300 {
+		_ = root.Chmod(".", info.Mode().Perm()|0o700) // it was closed for that
+	}
 	for n := range 1000 {
 		to := name + ".put-aside"
 		if n > 0 {
@@ -274,18 +322,18 @@ func (c *Watch) putAside(path string) string {
 			continue
 		}
 		at := filepath.Join(filepath.Dir(path), to)
-		if c.options.Next != nil {
-			_ = c.options.Next(mutation.Mutation{Kind: mutation.Rename, Path: path, To: at})
+		c.tell(mutation.Mutation{Kind: mutation.Rename, Path: path, To: at})
+		if err := root.Rename(name, to); err == nil {
+			out.Aside = append(out.Aside, c.files.inside.Name(at))
+			return true
 		}
-		if err := root.Rename(name, to); err != nil {
-			if _, gone := root.Lstat(name); gone != nil {
-				return ""
-			}
-			return path // where it is
-		}
-		return at
+		break
 	}
-	return path
+	if _, err := root.Lstat(name); err != nil {
+		return true
+	}
+	out.Found = append(out.Found, c.files.inside.Name(path))
+	return false
 }
 
 // own is what commands have made while the workspace is open: repositories, and what git keeps of work trees. Later ones
