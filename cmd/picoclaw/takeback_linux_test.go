@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 
@@ -361,5 +362,48 @@ func TestWhatAKilledCommandDestroyedComesBack(t *testing.T) {
 	}
 	if !r.OK {
 		t.Error(r.Error)
+	}
+}
+
+// Two agents that share a workspace each take back what is theirs, also while both are at work; what the other has
+// changed since is a conflict.
+func TestTwoAgentsTakeBackTheirOwn(t *testing.T) {
+	a := newUndoAgent(t, true)
+	config := fmt.Sprintf(`{"agents": {"agents": [{"id": "one", "workspace": %q}, {"id": "two", "workspace": %[1]q}]}}`, a.dir)
+	if err := os.WriteFile(filepath.Join(a.home, "config.json"), []byte(config), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	a.shell("for i in $(seq 100); do echo $i > one$i; echo $i > two$i; done; echo x > both")
+	before := a.snapshot()
+	run := func(agent, tool string, args ...string) string {
+		cmd := exec.Command(hosttest.Program("bin/picoclaw"), append([]string{"call", tool, "--agent", agent}, args...)...)
+		cmd.Env = a.env
+		out, err := cmd.CombinedOutput()
+		if err != nil {
+			return "error: " + string(out)
+		}
+		return string(out)
+	}
+	var both sync.WaitGroup
+	for _, agent := range []string{"one", "two"} {
+		both.Go(func() {
+			if out := run(agent, "exec", fmt.Sprintf("command=for i in $(seq 90); do mv %[1]s$i tmp-%[1]s; mv tmp-%[1]s gone-%[1]s; "+
+				"done; rm -f %[1]s*", agent)); strings.HasPrefix(out, "error") {
+				t.Error(out)
+			}
+		})
+	}
+	both.Wait()
+	_ = run("two", "exec", "command=echo two > both")
+	for _, step := range []struct{ agent, says string }{{"one", ""}, {"two", "both"}, {"two", ""}} {
+		if out := run(step.agent, "undo", "force=true"); strings.HasPrefix(out, "error") || !strings.Contains(out, step.says) {
+			t.Errorf("undo by %s: %s", step.agent, out)
+		}
+	}
+	after := a.snapshot()
+	for name := range before {
+		if strings.HasPrefix(name, "/") && name != "/both" && strings.Fields(before[name])[2] != strings.Fields(after[name] + " - - -")[2] {
+			t.Errorf("%s: %s, now %s", name, before[name], after[name])
+		}
 	}
 }
