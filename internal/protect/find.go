@@ -92,22 +92,3 @@ func isDir(path string) bool {
 	info, err := os.Stat(path)
 	return err == nil && info.IsDir()
 }
-
-// Absent returns what is not to be changed at the top of the workspace, and is not there.
-func (r *Rules) Absent() (absent []string) {
-	if r == nil {
-		return nil
-	}
-	for _, entries := range r.entries {
-		for _, e := range entries {
-			at := filepath.Join(r.dir, filepath.FromSlash(e.text))
-			if e.ask || e.text == GitDir || strings.Contains(e.text, "*") {
-				continue
-			}
-			if _, err := os.Lstat(at); err != nil {
-				absent = append(absent, at)
-			}
-		}
-	}
-	return absent
-}

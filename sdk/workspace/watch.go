@@ -41,7 +41,7 @@ type Watch struct {
 	mu      sync.Mutex
 	made    map[string]bool // what the command has made: directories, and whole repositories
 	inspect map[string]bool // what it has made that is looked at in the end
-	absent  []string        // what is protected and was not there at the beginning
+	missing *protect.Missing
 	refused []string
 }
 
@@ -59,7 +59,7 @@ const mostRefused = 10
 func (w *Workspace) Watch(o WatchOptions) *Watch {
 	return &Watch{
 		files: w, options: o, made: map[string]bool{}, inspect: map[string]bool{},
-		absent: w.inside.Absent(),
+		missing: w.watched.missing(w.inside),
 	}
 }
 
@@ -226,7 +226,10 @@ func (c *Watch) End() Watched {
 	for _, path := range c.suspects() {
 		c.judge(path, &out)
 	}
-	for _, path := range c.absent {
+	if c.missing.Same() {
+		return out
+	}
+	for _, path := range c.missing.Paths {
 		hit, ok := c.files.inside.Match(path)
 		if _, err := os.Lstat(path); err != nil || !ok || c.own(hit, path) || c.inspect[path] {
 			continue
@@ -341,6 +344,17 @@ func (c *Watch) putAside(root *os.Root, path string, out *Watched) bool {
 type own struct {
 	mu    sync.Mutex
 	paths map[string]bool
+	last  *protect.Missing
+}
+
+// missing looks what is protected and not there, if that may have changed since the last time.
+func (o *own) missing(rules *protect.Rules) *protect.Missing {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.last == nil || !o.last.Same() {
+		o.last = rules.Missing()
+	}
+	return o.last
 }
 
 func (o *own) add(path string) {
