@@ -207,6 +207,9 @@ func (a *undoAgent) danger() string {
 // Nothing that a command tries changes what is protected; most of it does where nothing is.
 func TestWhatIsProtectedStaysWhateverCommandsTry(t *testing.T) {
 	for _, how := range []struct{ isolated, protected bool }{{true, true}, {false, true}, {false, false}} {
+		if testing.Short() && how.isolated {
+			continue // the watch alone is the thinner wall; test-long has both
+		}
 		t.Run(fmt.Sprintf("%+v", how), func(t *testing.T) {
 			a, calls := protectedAgent(t, how.isolated, how.protected, attacks...)
 			before, changed := a.danger(), 0
