@@ -18,6 +18,7 @@ import (
 	"testing"
 
 	"github.com/picoclaw/picoclaw/host/hosttest"
+	"github.com/picoclaw/picoclaw/sdk/workspace"
 )
 
 // undoAgent is an agent whose commands are confined and kept track of.
@@ -129,7 +130,7 @@ func (a *undoAgent) snapshot() map[string]string {
 		switch {
 		case info.Mode()&fs.ModeSymlink != 0:
 			to, err := os.Readlink(path)
-			all[name] = line + to
+			all[name] = fmt.Sprint(line, to, info.ModTime().UnixNano())
 			return err
 		case info.Mode().IsRegular():
 			data, err := os.ReadFile(path)
@@ -148,6 +149,9 @@ func (a *undoAgent) snapshot() map[string]string {
 				line += "same as " + first[stat.Ino]
 			}
 		}
+		if info.Mode().IsRegular() || info.IsDir() {
+			line += attributes(a.t, path)
+		}
 		all[name] = line + fmt.Sprint(info.ModTime().UnixNano())
 		return nil
 	})
@@ -155,6 +159,28 @@ func (a *undoAgent) snapshot() map[string]string {
 		a.t.Fatal(err)
 	}
 	return all
+}
+
+// attributes describes the extended attributes of a file that programs may set.
+func attributes(t *testing.T, path string) string {
+	t.Helper()
+	f, err := os.Open(path)
+	if errors.Is(err, fs.ErrPermission) {
+		return ""
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = f.Close() }()
+	all, err := workspace.Attributes(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := ""
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		text += fmt.Sprintf("%s=%q ", name, all[name])
+	}
+	return text
 }
 
 // differences names some paths that two snapshots differ in.
@@ -195,7 +221,14 @@ echo secret > .env; echo x > 'with space/a b'; echo ünï > docs/ünï; printf '
 line"
 for n in nested nested/inner; do mkdir -p $n; (cd $n; git init -q .; git config gc.auto 0; seq 30 > h; git add h; git commit -qm n); done
 echo dirty >> nested/h; echo untracked > nested/u; git -C nested stash list
-touch -d '2001-02-03 04:05:06.789' src/f4.txt build; touch -d '2002-02-02' src/deep
+touch -d '2001-02-03 04:05:06.789' src/f4.txt build; touch -d '2002-02-02' src/deep; touch -hd '2003-03-03' dangling
+mkdir odd odd/closed odd/$'not \xff\xfe utf8'; echo q > odd/$'\xffq'; echo w > odd/$'not \xff\xfe utf8'/w; ln -s $'to\xff' odd/link
+python3 - <<'E'
+import os
+os.setxattr('odd/closed', 'user.kind', b'closed'); os.setxattr('src/f6.txt', 'user.raw', b'\xff\x00\xfe')
+os.setxattr('odd', 'user.kind', b'odd')
+E
+echo c > odd/closed/c; chmod 1777 odd/closed; ln odd/closed/c odd/c2; mkdir -p two/x; echo t > two/x/t; chmod 500 two/x
 `
 
 // destroyers are commands of all kinds that destroy a repository.
@@ -215,6 +248,14 @@ var destroyers = []string{
 	"(sleep 0.2; rm -rf src) & rm -rf build; wait", "printf '%s\\n' src/f* | xargs rm; mkdir src/f1.txt; echo in > src/f1.txt/in",
 	"python3 - <<'E'\nimport os\nfor d, _, fs in os.walk('src'):\n  for f in fs:\n    p = os.path.join(d, f)\n    if f[0] != 'h': os.replace(p, p + '~')\nE\n",
 	"rm -rf src/deep; ln -s ../docs src/deep; echo through > src/deep/ünï", "git -C nested checkout -q -- .; git -C nested clean -fdxq",
+	"mv odd oo; mkdir odd; mv oo odd/; mv odd x; mv two odd; mv x two", "mv two a; mkdir two; mv a/x two/y; touch two/y/../n",
+	"rm odd/closed/c; mkdir odd/closed/c; touch odd/closed/c/x; rm -r odd/closed; echo f > odd/closed; echo more >> odd/c2",
+	"rm -rf odd; mkdir -p odd/closed; mv two/x odd/closed/x; rm -rf two", "chmod 0 two/x odd/closed; mv two odd/closed || mv two t",
+	"python3 -c \"import os; os.removexattr('odd', 'user.kind'); os.setxattr('src', 'user.new', b'1'); os.setxattr('src/f6.txt', 'user.raw', b'x')\"",
+	"rm -r odd/closed; mkdir odd/closed; python3 -c \"import os; os.setxattr('odd/closed', 'user.kind', b'other')\"",
+	"for d in *; do mv \"$d\" a$$; mkdir \"$d\"; mv a$$ \"$d/$d\"; done", "rm src/f1.txt; ln src/f2.txt src/f1.txt; echo both >> src/f1.txt",
+	"mv src/f1.txt src/t; mv src/f2.txt src/f1.txt; mv src/t src/f2.txt; rm src/f1.txt; echo new > src/f1.txt", "rm -rf src; mv build src; mkdir build; mv src/obj build",
+	"for i in 1 2 3; do mv src s$i; mkdir src; mv s$i/* src/; rmdir s$i; done", "touch -h build/link dangling; ln -sfn x odd/link; mv odd/link src",
 	"mkdir new; mv * new 2>/dev/null; mv new/src/f1.txt .; rm -rf new/build", "cd src; rm f*; cd deep; mv g1 ../../; rm -rf ../deep",
 }
 

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/picoclaw/picoclaw/sdk"
 	"github.com/picoclaw/picoclaw/sdk/takeback"
@@ -10,7 +11,7 @@ import (
 
 // undoRecorded takes back what a command, or the undo of one, has changed.
 func (r *restoring) undoRecorded(ctx context.Context, op *takeback.Op, dryRun bool) (undoOutput, error) {
-	list, err := r.m.store.List(op)
+	list, err := r.m.store.List(op, r.env.Workspace)
 	if err != nil {
 		return undoOutput{}, sdk.Errorf(sdk.NotFound, "%v", err)
 	}
@@ -44,14 +45,17 @@ func (r *restoring) undoRecorded(ctx context.Context, op *takeback.Op, dryRun bo
 	if err != nil {
 		out.Paths = nil // the text is about what was done
 	}
-	switch {
-	case errors.Is(err, context.Canceled):
-		return out, sdk.Errorf(sdk.Cancelled, "undo was cancelled; undo of %s takes back what it has done", out.Undo)
-	case err != nil:
-		return out, sdk.Errorf("io_error", "undo was not finished: %v", err).
-			WithHint("undo of %s takes back what it has done", out.Undo)
+	if err == nil {
+		return out, nil
 	}
-	return out, nil
+	hint := "nothing had been undone yet"
+	if out.Undo != "" {
+		hint = fmt.Sprintf("undo of %s takes back what it has done", out.Undo)
+	}
+	if errors.Is(err, context.Canceled) {
+		return out, sdk.Errorf(sdk.Cancelled, "undo was cancelled; %s", hint)
+	}
+	return out, sdk.Errorf("io_error", "undo was not finished: %v", err).WithHint("%s", hint)
 }
 
 // dryRun says what taking back an operation of a tool would put back.

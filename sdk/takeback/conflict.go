@@ -19,13 +19,13 @@ func (l *List) Conflict(w *workspace.Workspace) *Conflict {
 	if l.Op.Changes == nil {
 		return &Conflict{l.Op.Summary, "was killed, or still runs: its end was not seen"}
 	}
-	places, made := map[string]string{}, map[string]bool{}
+	places, ours := map[string]string{}, map[string]bool{}
 	for _, e := range l.Entries {
 		switch e.Kind {
 		case Moved:
-			places[e.Path] = e.Now
+			places[e.Path], ours[e.Now] = e.Now, true
 		case Made:
-			made[e.Path] = true
+			ours[e.Path] = true
 		}
 	}
 	d := dirs{files: w, exact: true}
@@ -46,7 +46,7 @@ func (l *List) Conflict(w *workspace.Workspace) *Conflict {
 			return &Conflict{at, "has changed since"}
 		}
 		if e.Kind == Made && info.IsDir() {
-			if extra := others(d, at, made, places); extra != "" {
+			if extra := others(&d, at, ours); extra != "" {
 				return &Conflict{extra, "was made since, where a directory is to be deleted"}
 			}
 		}
@@ -55,12 +55,11 @@ func (l *List) Conflict(w *workspace.Workspace) *Conflict {
 }
 
 // others finds something in a directory that was made which the operation did not put there.
-func others(d dirs, path string, made map[string]bool, places map[string]string) string {
-	root, err := d.files.OpenRoot(path)
-	if err != nil {
+func others(d *dirs, path string, ours map[string]bool) string {
+	root, _ := d.open(filepath.Join(path, "x"))
+	if root == nil {
 		return ""
 	}
-	defer func() { _ = root.Close() }()
 	dir, err := root.Open(".")
 	if err != nil {
 		return ""
@@ -68,12 +67,7 @@ func others(d dirs, path string, made map[string]bool, places map[string]string)
 	defer func() { _ = dir.Close() }()
 	names, _ := dir.Readdirnames(-1)
 	for _, name := range names {
-		at := filepath.Join(path, name)
-		moved := false
-		for _, now := range places {
-			moved = moved || now == at
-		}
-		if !made[at] && !moved {
+		if at := filepath.Join(path, name); !ours[at] {
 			return at
 		}
 	}

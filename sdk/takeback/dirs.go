@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 
 	"github.com/picoclaw/picoclaw/sdk/workspace"
 )
@@ -40,10 +41,10 @@ func (d *dirs) open(path string) (*os.Root, string) {
 	}
 	root, err := d.files.OpenRoot(dir)
 	if err != nil {
-		root = nil
-		if errors.Is(err, fs.ErrNotExist) {
+		if d.exact || errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
 			return nil, name // it may be made
 		}
+		root = nil
 	}
 	slot := &d.held[d.next]
 	d.next = (d.next + 1) % len(d.held)

@@ -37,7 +37,9 @@ func (r *Recorder) End() Ended {
 	defer r.dirs.forget()
 	r.dirs.forget()
 	for _, p := range r.pending {
-		r.settle(p)
+		if !r.arrived(p) {
+			r.settle(p)
+		}
 	}
 	var c Changes
 	list := r.listMoved(&c)
@@ -146,15 +148,40 @@ func (r *Recorder) listBefore(c *Changes) []*Entry {
 				c.Deleted++
 				c.name(e.Path)
 			}
-		case e.After == r.states[e.Path] && (e.Kind != Dir || info.ModTime().UnixNano() == e.Modified):
+		case e.Kind != Dir && e.After == e.state:
 			continue // opened for writing, and not written to
-		case e.Kind != Dir || e.After != r.states[e.Path]:
+		case e.Kind != Dir || e.After != e.state || e.given && r.otherAttributes(e, now):
 			c.Changed++
 			c.name(e.Path)
+		case info.ModTime().UnixNano() == e.Modified && r.same(e, now):
+			continue
+		default:
+			e.TimeOnly = true
 		}
 		list = append(list, e)
 	}
 	return list
+}
+
+// same reports whether the directory at a path is the one that an entry is about.
+func (r *Recorder) same(e *Entry, now string) bool {
+	was, made := r.ledger.origin(now)
+	return !made && was == e.Path
+}
+
+// otherAttributes reports whether a directory has other extended attributes than it had.
+func (r *Recorder) otherAttributes(e *Entry, now string) bool {
+	dir, _ := r.dirs.open(filepath.Join(now, "x"))
+	if dir == nil {
+		return false
+	}
+	f, err := dir.Open(".")
+	if err != nil {
+		return false
+	}
+	defer func() { _ = f.Close() }()
+	has, err := workspace.Attributes(f)
+	return err == nil && !maps.Equal(has, e.Attributes)
 }
 
 // places is where what was moved is now, by where it was before.

@@ -2,10 +2,10 @@ package takeback
 
 import (
 	"archive/tar"
-	"fmt"
 	"io/fs"
 	"os"
 	"path"
+	"strconv"
 	"strings"
 	"time"
 
@@ -34,17 +34,22 @@ type Entry struct {
 	Mode       fs.FileMode       `json:"mode,omitempty"` // what it was before, from here on
 	UID        int               `json:"uid"`
 	GID        int               `json:"gid"`
-	Modified   int64             `json:"modified,omitempty"` // in nanoseconds since 1970
-	Attributes map[string]string `json:"attributes,omitempty"`
-	Link       string            `json:"link,omitempty"`  // where a symbolic link pointed to
-	Same       string            `json:"same,omitempty"`  // the entry's path that has the contents: it was the same file
-	Inode      uint64            `json:"inode,omitempty"` // the number of a file that had several names
-	Kept       bool              `json:"kept,omitempty"`  // the contents of a file are kept, not only what else it was
-	At         int64             `json:"at,omitempty"`    // where in the archive they begin
-	Size       int64             `json:"size,omitempty"`  // their length in bytes
+	Modified   int64             `json:"modified,omitempty"`  // in nanoseconds since 1970
+	Attributes map[string]string `json:"attributes,omitzero"` // nil if they could not be read
+	Link       string            `json:"link,omitempty"`      // where a symbolic link pointed to
+	Same       string            `json:"same,omitempty"`      // the entry's path that has the contents: it was the same file
+	Inode      uint64            `json:"inode,omitempty"`     // the number of a file that had several names
+	Kept       bool              `json:"kept,omitempty"`      // the contents of a file are kept, not only what else it was
+	At         int64             `json:"at,omitempty"`        // where in the archive they begin
+	Size       int64             `json:"size,omitempty"`      // their length in bytes
 
 	// After is the state that the operation has left at Path, or at Now; absent for nothing.
 	After string `json:"after,omitempty"`
+	// TimeOnly says of a directory that nothing but its time has changed.
+	TimeOnly bool `json:"time_only,omitempty"`
+
+	state string // what it was, in the words of After
+	given bool   // attributes or an owner were given to it, or a mode
 }
 
 const absent = "absent"
@@ -166,11 +171,24 @@ func describe(path string, info fs.FileInfo) *Entry {
 
 // stateOf is what something is in a word that changes with it. What is in a directory is not a part of it.
 func stateOf(info fs.FileInfo) string {
+	var state []byte
+	number := func(n int64) { state = strconv.AppendInt(append(state, ' '), n, 10) }
 	if info.IsDir() {
-		return fmt.Sprintf("dir %o", info.Mode().Perm())
+		state = append(state, "dir "...)
+		state = strconv.AppendInt(state, int64(info.Mode()&(fs.ModePerm|fs.ModeSetgid|fs.ModeSticky)), 8)
+		if owner := workspace.MetaOf(info).Owner; owner != nil {
+			number(int64(owner.UID))
+			number(int64(owner.GID))
+		}
+		return string(state)
 	}
 	id, changed := identity(info)
-	return fmt.Sprintf("%s %d %d %d %d", info.Mode(), info.Size(), info.ModTime().UnixNano(), id.inode, changed)
+	state = append(state, info.Mode().String()...)
+	number(info.Size())
+	number(info.ModTime().UnixNano())
+	number(int64(id.inode)) //nolint:gosec // to be compared only
+	number(changed)
+	return string(state)
 }
 
 // lstat returns what is at a path, nil for nothing or what can't be reached.

@@ -1,6 +1,7 @@
 package takeback
 
 import (
+	"maps"
 	"path/filepath"
 	"strings"
 
@@ -68,23 +69,28 @@ func (l *ledger) put(path string, h holding) {
 	switch {
 	case h.made:
 		l.made[path] = h.id
-	case h.from != path || l.below(path):
-		l.moved[path] = move{h.from, h.id}
+	default:
+		if was, made := l.origin(path); made || was != h.from { // else it is where it belongs
+			l.moved[path] = move{h.from, h.id}
+		}
 	}
 }
 
-// below reports whether something above a path was made or moved.
-func (l *ledger) below(path string) bool {
-	was, made := l.origin(filepath.Dir(path))
-	return made || was != filepath.Dir(path)
+// rename gives what is at a path, with all that is below it if it is a directory, another one.
+func (l *ledger) rename(from, to string, id fileID, dir bool, kept func(string) bool) {
+	h := l.take(from, id, kept)
+	if dir {
+		l.clear(to)
+		l.carry(from, to)
+	}
+	l.put(to, h)
 }
 
-// rename gives what is at a path, with all that is below it, another one.
-func (l *ledger) rename(from, to string, id fileID, kept func(string) bool) {
-	h := l.take(from, id, kept)
-	l.clear(to)
-	l.carry(from, to)
-	l.put(to, h)
+// takeBack takes a rename back that has not taken place. What has come below its old path since stays there.
+func (l *ledger) takeBack(from, to string, id fileID, kept func(string) bool) {
+	h := l.take(to, id, kept)
+	l.carry(to, from)
+	l.put(from, h)
 }
 
 // exchange has two paths change places.
@@ -100,11 +106,9 @@ func (l *ledger) exchange(a, b string, idA, idB fileID, kept func(string) bool) 
 
 // clear forgets what is below a path that is replaced: it was empty.
 func (l *ledger) clear(path string) {
-	for at := range l.made {
-		if at != path && paths.Within(path, at) {
-			delete(l.made, at)
-		}
-	}
+	below := func(at string) bool { return at != path && paths.Within(path, at) }
+	maps.DeleteFunc(l.made, func(at string, _ fileID) bool { return below(at) })
+	maps.DeleteFunc(l.moved, func(at string, _ move) bool { return below(at) })
 }
 
 // carry gives what is below a path the same place below another one.

@@ -11,6 +11,9 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/picoclaw/picoclaw/sdk/guard"
+	"github.com/picoclaw/picoclaw/sdk/workspace"
 )
 
 // List is what a recorded operation has changed, with the archive that keeps what was there before.
@@ -19,11 +22,12 @@ type List struct {
 	Entries []*Entry
 
 	archive *os.File
+	files   map[string]*Entry // those whose contents are kept, by their paths; nil before one is asked for
 }
 
-// List opens the list of a recorded operation. The list of one whose end was not seen is made from what it kept: then
-// no entry has an After. Close it when done.
-func (j *Store) List(op *Op) (*List, error) {
+// List opens the list of a recorded operation. The list of one whose end was not seen is made from what it kept and what
+// is there now: then no entry has an After. Close it when done.
+func (j *Store) List(op *Op, files *workspace.Workspace) (*List, error) {
 	if !idPattern.MatchString(op.ID) {
 		return nil, &Unknown{op.ID}
 	}
@@ -35,6 +39,9 @@ func (j *Store) List(op *Op) (*List, error) {
 	if err := l.read(); err != nil {
 		_ = f.Close()
 		return nil, fmt.Errorf("read the store of changes: %w", err)
+	}
+	if op.Changes == nil {
+		l.expand(files)
 	}
 	return l, nil
 }
@@ -95,11 +102,40 @@ func (l *List) decode(from io.Reader) error {
 // contents are those of a file that is kept.
 func (l *List) contents(e *Entry) (io.Reader, error) {
 	if e.Same != "" {
-		i := slices.IndexFunc(l.Entries, func(o *Entry) bool { return o.Path == e.Same && o.Kind == File && o.Same == "" })
-		if i < 0 {
+		if l.files == nil {
+			l.files = map[string]*Entry{}
+			for _, o := range l.Entries {
+				if o.Kind == File && o.Same == "" {
+					l.files[o.Path] = o
+				}
+			}
+		}
+		other := l.files[e.Same]
+		if other == nil {
 			return nil, fmt.Errorf("it was the same file as %s, which is not kept", e.Same)
 		}
-		e = l.Entries[i]
+		e = other
 	}
 	return io.NewSectionReader(l.archive, e.At, e.Size), nil
+}
+
+// expand lists what is in the directories that were made, for an operation whose end was not seen.
+func (l *List) expand(w *workspace.Workspace) {
+	known := map[string]bool{}
+	for _, e := range l.Entries {
+		known[e.Path], known[e.Now] = true, true
+	}
+	for _, made := range slices.Clone(l.Entries) {
+		if made.Kind != Made {
+			continue
+		}
+		_ = w.Look(guard.Write, made.Path, func(t *workspace.Tree) error { // what is not there any more is no matter
+			return t.Walk(func(e *workspace.Entry) error {
+				if at := filepath.Join(made.Path, filepath.FromSlash(e.Name)); !known[at] {
+					l.Entries = append(l.Entries, &Entry{Kind: Made, Path: at})
+				}
+				return nil
+			})
+		})
+	}
 }

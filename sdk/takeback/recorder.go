@@ -11,6 +11,7 @@ import (
 	"syscall"
 
 	"github.com/picoclaw/picoclaw/internal/mutation"
+	"github.com/picoclaw/picoclaw/internal/paths"
 	"github.com/picoclaw/picoclaw/sdk/workspace"
 )
 
@@ -26,7 +27,6 @@ type Recorder struct {
 	mu      sync.Mutex
 	ledger  ledger
 	before  map[string]*Entry // what was there, by its path before the operation
-	states  map[string]string // the states of these, as long as nothing is known to have changed
 	order   []*Entry          // all entries, as they came
 	links   map[fileID]string // files of which another name was made, or that have several, by one path of theirs
 	pending map[int]rename    // what threads have asked for and may have failed
@@ -52,7 +52,7 @@ const mostLost = 20
 func (j *Store) Record(tool, summary string, files *workspace.Workspace) *Recorder {
 	return &Recorder{
 		store: j, files: files, op: Op{Tool: tool, Summary: summary, Recorded: true}, ledger: newLedger(),
-		before: map[string]*Entry{}, states: map[string]string{}, links: map[fileID]string{}, pending: map[int]rename{},
+		before: map[string]*Entry{}, links: map[fileID]string{}, pending: map[int]rename{},
 		dirs: dirs{files: files},
 	}
 }
@@ -64,10 +64,7 @@ func (r *Recorder) Notice(m mutation.Mutation) error {
 	if r.over {
 		return nil
 	}
-	if p, ok := r.pending[m.Thread]; ok {
-		delete(r.pending, m.Thread)
-		r.settle(p)
-	}
+	r.settlePending(m.Thread)
 	switch m.Kind {
 	case mutation.Unseen:
 		r.lose(fmt.Sprintf("changes that could not be noticed: %v", m.Err))
@@ -95,16 +92,18 @@ func (r *Recorder) touch(path string, kind mutation.Kind) {
 		r.touchLinked(path)
 		return
 	}
-	if e := r.before[was]; e != nil && (!contents || e.Kind != File || e.Kept) {
-		if contents {
-			r.touchDir(filepath.Dir(path))
-		}
+	known := r.before[was]
+	if known != nil && !contents {
+		known.given = true
 		return
 	}
 	dir, name := r.dirs.open(path)
 	if dir == nil { // no place of the policy's, or the workspace itself
 		if !contents {
 			r.touchDir(path)
+			if e := r.before[was]; e != nil {
+				e.given = true
+			}
 		}
 		return
 	}
@@ -112,11 +111,15 @@ func (r *Recorder) touch(path string, kind mutation.Kind) {
 	if info != nil || kind != mutation.Remove {
 		r.touchDir(filepath.Dir(path))
 	}
+	if info != nil && info.IsDir() && kind == mutation.Remove {
+		defer r.dirs.forget()
+	}
 	switch {
+	case info != nil && known != nil && (known.Kind != File || known.Kept):
 	case info != nil:
 		r.keep(was, dir, name, info, contents)
-		if info.IsDir() && kind == mutation.Remove {
-			r.dirs.forget()
+		if e := r.before[was]; e != nil && !contents {
+			e.given = true
 		}
 	case contents && kind != mutation.Remove:
 		r.write(&Entry{Kind: Made, Path: path}, nil)
@@ -184,7 +187,7 @@ func (r *Recorder) keep(was string, dir *os.Root, name string, info fs.FileInfo,
 		first.Kept, first.Size = true, e.Size
 		e = first
 	} else {
-		r.states[was] = stateOf(info)
+		e.state = stateOf(info)
 	}
 	var file *os.File
 	var err error
@@ -287,6 +290,9 @@ func (r *Recorder) kept(was string) bool {
 func (r *Recorder) rename(m mutation.Mutation) {
 	dir, name := r.dirs.open(m.Path)
 	from := lstat(dir, name)
+	if paths.Within(m.Path, m.To) {
+		return // it will fail, or change nothing
+	}
 	toDir, toName := r.dirs.open(m.To)
 	if from == nil { // from a place that is not the policy's
 		r.touch(m.To, mutation.Make)
@@ -311,7 +317,7 @@ func (r *Recorder) rename(m mutation.Mutation) {
 	if from.IsDir() {
 		r.dirs.forget()
 	}
-	r.ledger.rename(m.Path, m.To, id, r.kept)
+	r.ledger.rename(m.Path, m.To, id, from.IsDir(), r.kept)
 	r.pending[m.Thread] = rename{m.Path, m.To, id}
 	r.noteMoved(m.To)
 }
@@ -355,14 +361,35 @@ func (r *Recorder) link(m mutation.Mutation) {
 	r.touch(m.To, mutation.Make)
 }
 
-// settle takes a rename back that has failed: the thread that asked for it has gone on.
-func (r *Recorder) settle(p rename) {
-	toDir, toName := r.dirs.open(p.to)
-	if info := lstat(toDir, toName); info != nil {
-		if id, _ := identity(info); id == p.id {
-			return
+// mostPending is how many renames may be undecided at a time.
+const mostPending = 16
+
+// settlePending decides which renames have taken place: those that show, and what the thread has asked for that goes
+// on.
+func (r *Recorder) settlePending(thread int) {
+	all := len(r.pending) > mostPending
+	for asked, p := range r.pending {
+		if arrived := r.arrived(p); arrived || asked == thread || all {
+			if delete(r.pending, asked); !arrived {
+				r.settle(p)
+			}
 		}
 	}
+}
+
+// arrived reports whether what is renamed is where it was to go.
+func (r *Recorder) arrived(p rename) bool {
+	dir, name := r.dirs.open(p.to)
+	info := lstat(dir, name)
+	if info == nil {
+		return false
+	}
+	id, _ := identity(info)
+	return id == p.id
+}
+
+// settle takes a rename back that has failed.
+func (r *Recorder) settle(p rename) {
 	dir, name := r.dirs.open(p.from)
 	info := lstat(dir, name)
 	if info == nil {
@@ -370,13 +397,13 @@ func (r *Recorder) settle(p rename) {
 	}
 	if id, _ := identity(info); id == p.id {
 		r.dirs.forget()
-		r.ledger.rename(p.to, p.from, p.id, r.kept)
+		r.ledger.takeBack(p.from, p.to, p.id, r.kept)
 	}
 }
 
 // sameDevice reports whether what is to be moved to a path could be, at once: elsewhere it is copied and deleted.
 func sameDevice(to string, from fs.FileInfo) bool {
-	info, err := os.Stat(filepath.Dir(to))
+	info, err := os.Stat(filepath.Dir(to) + "/.") // fails where nothing may be put into it
 	if err != nil {
 		return false
 	}

@@ -1,13 +1,15 @@
 package takeback
 
 import (
+	"bytes"
+	"crypto/rand"
 	"errors"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
-	"time"
+	"strings"
 
 	"github.com/picoclaw/picoclaw/internal/mutation"
 	"github.com/picoclaw/picoclaw/internal/paths"
@@ -15,28 +17,17 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/workspace"
 )
 
-// restoreTop gives the workspace itself its mode and time back.
-func (u *undoing) restoreTop(e *Entry) error {
-	top, err := u.w.OpenRoot(e.Path)
-	if err != nil {
-		return err
-	}
-	err = top.Chmod(".", e.Mode.Perm())
-	return errors.Join(err, top.Chtimes(".", time.Time{}, time.Unix(0, e.Modified)), top.Close())
-}
-
-// findNames finds files that have a name left of the several that they had: what is put back becomes another name
-// again.
+// findNames finds files that have a name left of the several that they had, and puts their contents back: what else is
+// put back becomes another name again.
 func (u *undoing) findNames() error {
-	kept := map[uint64]*Entry{}                            // what is kept of files with these numbers
-	made, listed := map[string]bool{}, map[string]string{} // and under which path that of these files is
+	kept := map[uint64]*Entry{}   // of files with these numbers
+	listed := map[string]*Entry{} // by their paths
 	for _, e := range u.list.Entries {
-		if e.Inode != 0 {
-			kept[e.Inode] = e
-		}
-		made[e.Path] = made[e.Path] || e.Kind == Made
 		if e.Kind == File {
-			listed[e.Path] = e.file()
+			listed[e.Path] = e
+		}
+		if e.Inode != 0 && (kept[e.Inode] == nil || e.Kept) {
+			kept[e.Inode] = e
 		}
 	}
 	if len(kept) == 0 {
@@ -46,128 +37,98 @@ func (u *undoing) findNames() error {
 		path := filepath.Join(u.w.Dir(), filepath.FromSlash(found.Name))
 		id, _ := identity(found.Info)
 		e := kept[id.inode]
-		if e == nil || !found.Info.Mode().IsRegular() || made[path] && listed[path] == "" {
+		if e == nil || !found.Info.Mode().IsRegular() || u.back[e.file()] != "" {
 			return u.ctx.Err()
 		}
-		if file, ok := listed[path]; ok {
-			if file == e.file() { // else it is another file, which has got the number
-				u.back[file] = path
-			}
+		was := listed[path]
+		if was != nil && was.Inode != e.Inode { // another file, which has got the number
 			return u.ctx.Err()
 		}
-		if u.back[e.file()] != "" {
+		if was == nil && u.w.Look(guard.Write, path, func(*workspace.Tree) error { return nil }) != nil {
 			return u.ctx.Err()
 		}
 		u.back[e.file()] = path
-		if found.Info.Size() != e.Size || found.Info.ModTime().UnixNano() != e.Modified {
-			return u.restoreFile(path, e)
+		if !e.Kept {
+			return u.ctx.Err()
 		}
-		return u.ctx.Err()
+		return u.overwrite(path, e)
 	})
 }
 
-// restoreFiles puts back files and links one by one.
-func (u *undoing) restoreFiles() error {
+// putFiles puts back files and links one by one.
+func (u *undoing) putFiles() error {
 	return u.each(func(e *Entry) error {
-		info := u.stat(e.Path)
-		if u.built[e.Path] || e.Kind == File && !e.Kept {
-			return nil
-		}
-		if info != nil && (e.Kind != File || !info.Mode().IsRegular()) {
-			if err := u.remove(e.Path); err != nil {
-				return err
+		first := ""
+		if e.Kind == File {
+			if first = u.back[e.file()]; !e.Kept || first == e.Path {
+				return nil
 			}
 		}
-		switch e.Kind {
-		case Sym:
+		info := u.stat(e.Path)
+		if info != nil && (e.Kind != File || !info.Mode().IsRegular() || first != "") {
+			if err := u.clear(e.Path, info); err != nil {
+				return err
+			}
+			info = nil
+		}
+		switch {
+		case e.Kind == Sym:
 			u.notice(mutation.Make, e.Path, "")
-			return u.w.Symlink(e.Link, e.Path)
-		case Fifo:
+			dir, name, err := u.in(e.Path)
+			if err != nil {
+				return err
+			}
+			return errors.Join(dir.Symlink(e.Link, name), e.meta().Give(dir, name))
+		case e.Kind == Fifo:
 			u.notice(mutation.Make, e.Path, "")
 			return u.w.Fifo(e.Path, e.meta())
-		}
-		if first, ok := u.back[e.file()]; ok && first != e.Path && u.relink(first, e.Path) {
+		case first != "" && u.link(first, e.Path):
 			return nil
 		}
 		u.back[e.file()] = e.Path
-		return u.restoreFile(e.Path, e)
+		return u.putFile(e, info)
 	}, File, Sym, Fifo)
 }
 
-// relink gives a file that is back its other name back; false if it has to be another file.
-func (u *undoing) relink(first, path string) bool {
+// link gives a file that is back its other name back; false if it has to be another file.
+func (u *undoing) link(first, path string) bool {
 	top := u.w.Dir()
 	if !paths.Within(top, first) || !paths.Within(top, path) {
 		return false
 	}
-	dir, err := u.w.OpenRoot(top)
-	if err != nil {
+	u.notice(mutation.Link, first, path)
+	if dir, _ := u.at(path); dir == nil {
 		return false
 	}
-	defer func() { _ = dir.Close() }()
-	if u.stat(path) != nil {
-		if u.remove(path) != nil {
-			return false
-		}
-	}
-	u.notice(mutation.Link, first, path)
-	return dir.Link(first[len(top)+1:], path[len(top)+1:]) == nil
+	dir, _ := u.at(filepath.Join(top, "x"))
+	return dir != nil && dir.Link(strings.TrimPrefix(first, top+"/"), strings.TrimPrefix(path, top+"/")) == nil
 }
 
-func (u *undoing) restoreFile(path string, e *Entry) error {
+// putFile puts a file back as a file of its own: what is there may be another's by another name. It is there under its
+// name when it is whole.
+func (u *undoing) putFile(e *Entry, now fs.FileInfo) error {
 	contents, err := u.list.contents(e)
 	if err != nil {
 		return err
 	}
-	if err := u.open(path, 0o600); err != nil {
-		return err
-	}
-	u.notice(mutation.Write, path, "")
-	meta := e.meta()
-	if info := u.stat(path); info != nil && (e.Inode != 0 || e.Same != "") {
-		if _, several := workspace.SeveralNames(info); several {
-			return u.overwrite(path, contents)
+	if now != nil {
+		if err := u.open(e.Path, now, 0o600); err != nil { // so that it can be kept
+			return err
 		}
+		u.notice(mutation.Remove, e.Path, "")
 	}
-	if e.Size > inMemory {
-		return u.replace(path, contents)
-	}
-	data, err := io.ReadAll(contents)
+	u.notice(mutation.Make, e.Path, "")
+	dir, name, err := u.in(e.Path)
 	if err != nil {
 		return err
 	}
-	return u.w.Apply(nil, workspace.Edit{
-		Path: path, Meta: &meta, Change: func(*workspace.Old) ([]byte, error) { return data, nil },
-	})
-}
-
-// overwrite puts the contents of a file with several names back under all of them.
-func (u *undoing) overwrite(path string, contents io.Reader) error {
-	dir, name := u.record.dirs.open(path)
-	f, err := dir.OpenFile(name, os.O_WRONLY|os.O_TRUNC, 0)
-	if err != nil {
-		return err
-	}
-	_, err = io.Copy(f, contents)
-	return errors.Join(err, f.Sync(), f.Close())
-}
-
-// inMemory is how large a file may be that is put back through memory, in bytes.
-const inMemory = 64 << 20
-
-// replace puts a large file in the place of what is there.
-func (u *undoing) replace(path string, contents io.Reader) error {
-	dir, name := u.record.dirs.open(path)
-	if dir == nil {
-		return fs.ErrNotExist
-	}
-	temp := name + aside
+	temp := stagingName + rand.Text()[:8]
 	f, err := dir.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return err
 	}
 	_, err = io.Copy(f, contents)
-	if err = errors.Join(err, f.Sync(), f.Close()); err == nil {
+	if err = errors.Join(err, f.Close()); err == nil {
 		err = dir.Rename(temp, name)
 	}
 	if err != nil {
@@ -176,34 +137,96 @@ func (u *undoing) replace(path string, contents io.Reader) error {
 	return err
 }
 
-// restoreMeta gives back what files and directories were besides their contents, the innermost first. Directories that
-// the operation had left as they were are so again: putting back what is in them has changed their times.
-func (u *undoing) restoreMeta() error {
+// overwrite puts the contents of a file back under all the names that it has left, if they are others.
+func (u *undoing) overwrite(path string, e *Entry) error {
+	info := u.stat(path)
+	if info == nil {
+		return fs.ErrNotExist
+	}
+	if err := u.open(path, info, 0o600); err != nil {
+		return err
+	}
+	same, err := u.holds(path, e)
+	if err != nil || same {
+		return err
+	}
+	u.notice(mutation.Write, path, "")
+	dir, name, err := u.in(path)
+	if err != nil {
+		return err
+	}
+	contents, err := u.list.contents(e)
+	if err != nil {
+		return err
+	}
+	f, err := dir.OpenFile(name, os.O_WRONLY|os.O_TRUNC, 0)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(f, contents)
+	return errors.Join(err, f.Close())
+}
+
+// holds reports whether a file holds what is kept.
+func (u *undoing) holds(path string, e *Entry) (bool, error) {
+	contents, err := u.list.contents(e)
+	if err != nil {
+		return false, err
+	}
+	dir, name, err := u.in(path)
+	if err != nil {
+		return false, err
+	}
+	f, err := dir.Open(name)
+	if err != nil {
+		return false, err
+	}
+	defer func() { _ = f.Close() }()
+	return equal(f, contents), nil
+}
+
+// equal reports whether two hold the same bytes.
+func equal(a, b io.Reader) bool {
+	x, y := make([]byte, 64<<10), make([]byte, 64<<10)
+	for {
+		n, errA := io.ReadFull(a, x)
+		m, errB := io.ReadFull(b, y)
+		if !bytes.Equal(x[:n], y[:m]) {
+			return false
+		}
+		if errA != nil || errB != nil {
+			return errA == errB //nolint:errorlint // both are ends
+		}
+	}
+}
+
+// putMeta gives back what files and directories were besides their contents, the innermost first. Directories that the
+// operation had left as they were are so again: putting back what is in them has changed their times.
+func (u *undoing) putMeta() error {
 	listed := map[string]bool{}
 	for _, e := range u.list.Entries {
-		listed[e.Path] = listed[e.Path] || e.Kind == Dir || e.Kind == Made
+		listed[e.Path] = listed[e.Path] || e.Kind == Dir
 	}
 	places := u.record.places()
 	for _, e := range u.record.order {
-		if at := place(places, e.Path); e.Kind == Dir && !listed[at] {
+		at := place(places, e.Path)
+		if was, made := u.record.ledger.origin(at); e.Kind == Dir && !listed[at] && !made && was == e.Path {
 			now := *e
 			now.Path = at
 			u.list.Entries = append(u.list.Entries, &now)
 		}
 	}
 	slices.SortStableFunc(u.list.Entries, func(a, b *Entry) int { return compare(b.Path, a.Path) })
-	return u.each(u.restoreOne, Dir, File)
-}
-
-func (u *undoing) restoreOne(e *Entry) error {
-	info := u.stat(e.Path)
-	if info == nil || info.IsDir() != (e.Kind == Dir) ||
-		info.Mode() == e.Mode && info.ModTime().UnixNano() == e.Modified {
-		return nil
-	}
-	u.notice(mutation.Attribute, e.Path, "")
-	if e.Path == u.w.Dir() {
-		return u.restoreTop(e)
-	}
-	return u.w.SetMeta(e.Path, e.meta())
+	return u.each(func(e *Entry) error {
+		info := u.stat(e.Path)
+		if info == nil || info.IsDir() != (e.Kind == Dir) {
+			return nil
+		}
+		u.notice(mutation.Attribute, e.Path, "")
+		dir, name, err := u.in(e.Path)
+		if err != nil {
+			return err
+		}
+		return e.meta().Give(dir, name)
+	}, Dir, File)
 }

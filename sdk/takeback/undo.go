@@ -1,17 +1,16 @@
 package takeback
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/picoclaw/picoclaw/internal/mutation"
-	"github.com/picoclaw/picoclaw/internal/paths"
 	"github.com/picoclaw/picoclaw/sdk/guard"
 	"github.com/picoclaw/picoclaw/sdk/workspace"
 )
@@ -26,78 +25,55 @@ type Undone struct {
 func (l *List) Paths() []string {
 	var all []string
 	for _, e := range l.Entries {
-		if e.Kind == Dir && strings.HasPrefix(e.After, "dir") && e.After == fmt.Sprintf("dir %o", e.Mode.Perm()) {
-			continue // its time alone
+		if !e.TimeOnly {
+			all = append(all, e.Path)
 		}
-		all = append(all, e.Path)
 	}
 	slices.Sort(all)
 	return slices.Compact(all)
 }
 
-// Undo puts back what an operation has changed, whatever is there now: see [List.Conflict]. Nothing else is touched.
-// What it destroys is recorded, as an operation of its own.
+// Undo puts back what an operation has changed, whatever is there now: see [List.Conflict] and [List.Refused]. Nothing
+// else is touched. What it destroys is recorded, as an operation of its own.
 func (j *Store) Undo(ctx context.Context, l *List, w *workspace.Workspace) (Undone, error) {
-	if l.Op.Changes == nil {
-		l.expand(w)
-	}
 	r := j.Record("undo", "undo of "+l.Op.Summary, w)
 	r.op.Undoes, r.dirs.exact = l.Op.ID, true
-	u := &undoing{ctx: ctx, list: l, w: w, record: r, built: map[string]bool{}, back: map[string]string{}}
+	u := &undoing{ctx: ctx, list: l, w: w, record: r, back: map[string]string{}}
 	out := Undone{Paths: l.Paths()}
 	err := u.all()
 	out.Ended = r.End()
 	return out, err
 }
 
-// expand lists what is in the directories that were made, for an operation whose end was not seen.
-func (l *List) expand(w *workspace.Workspace) {
-	known := map[string]bool{}
-	for _, e := range l.Entries {
-		known[e.Path], known[e.Now] = true, true
-	}
-	for _, made := range slices.Clone(l.Entries) {
-		if made.Kind != Made {
-			continue
-		}
-		_ = w.Look(guard.Write, made.Path, func(t *workspace.Tree) error { // what is not there any more is no matter
-			return t.Walk(func(e *workspace.Entry) error {
-				if at := filepath.Join(made.Path, filepath.FromSlash(e.Name)); !known[at] {
-					l.Entries = append(l.Entries, &Entry{Kind: Made, Path: at})
-				}
-				return nil
-			})
-		})
-	}
-}
-
-// undoing takes an operation back: what was made goes, what was moved comes back, what was there before is put there.
+// undoing takes an operation back in four steps. First all that the operation has put somewhere is taken away, from the
+// innermost on: what it made is deleted, what it moved goes to a directory of this undo's. Then, from the outermost on,
+// directories are made and what was moved gets its place back. Files follow, when each has the directory that it was
+// in, and at last modes and times, which all of this has changed. So no step meets a path that means something else to
+// another.
 type undoing struct {
 	ctx    context.Context
 	list   *List
 	w      *workspace.Workspace
 	record *Recorder
-	moves  []*Entry          // those of the list that were moved
-	built  map[string]bool   // what was put back with the directory that it is in
+	aside  staging
 	back   map[string]string // the first name under which a file is back, by the name that it is kept under
 }
 
 func (u *undoing) all() error {
-	slices.SortStableFunc(u.list.Entries, func(a, b *Entry) int { return compare(a.Path, b.Path) })
-	for _, e := range u.list.Entries {
-		if e.Kind == Moved {
-			u.moves = append(u.moves, e)
+	slices.SortStableFunc(u.list.Entries, func(a, b *Entry) int {
+		if a.Path == b.Path {
+			return cmp.Compare(rank(a), rank(b))
 		}
-	}
+		return compare(a.Path, b.Path)
+	})
 	for _, step := range []func() error{
-		u.openDirs, u.findNames, u.removeMade, u.removeDirs, u.clearDirs, u.buildDirs, u.moveBack, u.removeDirs,
-		u.buildDirs, u.moveBack, u.removeDirs, u.clearDirs, u.buildDirs, u.restoreFiles, u.restoreMeta,
+		u.openDirs, u.takeAway, u.putDirs, u.findNames, u.putFiles, u.closeStaging, u.putMeta,
 	} {
 		if err := step(); err != nil {
 			return err
 		}
 	}
-	return nil
+	return u.flush()
 }
 
 // compare sorts a directory right before what is in it.
@@ -116,7 +92,15 @@ func compare(a, b string) int {
 	return len(a) - len(b)
 }
 
-// each calls do for the entries of some kinds, until the call is cancelled.
+// rank has what was moved come back before anything else is said of it.
+func rank(e *Entry) int {
+	if e.Kind == Moved {
+		return 0
+	}
+	return 1
+}
+
+// each calls do for the entries of some kinds, a directory before what is in it, until the call is cancelled.
 func (u *undoing) each(do func(*Entry) error, kinds ...Kind) error {
 	for _, e := range u.list.Entries {
 		if !slices.Contains(kinds, e.Kind) {
@@ -132,6 +116,56 @@ func (u *undoing) each(do func(*Entry) error, kinds ...Kind) error {
 	return nil
 }
 
+// present is what the operation has left, each with the path that it has now, a directory before what is in it.
+func (u *undoing) present(kinds ...Kind) []present {
+	places := map[string]string{}
+	for _, e := range u.list.Entries {
+		if e.Kind == Moved {
+			places[e.Path] = e.Now
+		}
+	}
+	var all []present
+	for _, e := range u.list.Entries {
+		if !slices.Contains(kinds, e.Kind) {
+			continue
+		}
+		at := e.Path
+		if e.Kind == Moved {
+			at = e.Now
+		} else if e.Kind != Made {
+			at = place(places, e.Path)
+		}
+		all = append(all, present{e, at})
+	}
+	slices.SortStableFunc(all, func(a, b present) int { return compare(a.at, b.at) })
+	return all
+}
+
+type present struct {
+	*Entry
+
+	at string
+}
+
+// at returns the directory that a path is in and its name there; of the workspace itself that is the directory and ".".
+// It is nil where the policy opens nothing, where nothing is, and where a link leads elsewhere.
+func (u *undoing) at(path string) (*os.Root, string) {
+	if dir, name := u.record.dirs.open(path); dir != nil {
+		return dir, name
+	}
+	top, _ := u.record.dirs.open(filepath.Join(path, "x")) // it may be open, and what it is in not
+	return top, "."
+}
+
+// in is at for who needs the directory.
+func (u *undoing) in(path string) (*os.Root, string, error) {
+	dir, name := u.at(path)
+	if dir == nil {
+		return nil, "", fs.ErrNotExist
+	}
+	return dir, name, nil
+}
+
 func (u *undoing) stat(path string) fs.FileInfo {
 	return u.record.dirs.stat(path)
 }
@@ -140,229 +174,138 @@ func (u *undoing) notice(kind mutation.Kind, path, to string) {
 	_ = u.record.Notice(mutation.Mutation{Kind: kind, Path: path, To: to})
 }
 
-func (u *undoing) remove(path string) error {
-	u.notice(mutation.Remove, path, "")
-	var err error
-	if info := u.stat(path); info != nil && info.IsDir() {
-		u.record.dirs.forget()
-		err = u.w.RemoveEmpty(path)
-	} else {
-		err = u.w.Remove(u.ctx, path, false, nil)
+// openDirs opens directories to their owner that the operation has closed.
+func (u *undoing) openDirs() error {
+	for _, e := range u.present(Dir, Made, Moved, File, Sym, Fifo) {
+		if info := u.stat(e.at); info != nil && info.IsDir() {
+			if err := u.open(e.at, info, 0o700); err != nil {
+				return err
+			}
+		}
 	}
-	if errors.Is(err, fs.ErrNotExist) {
+	return nil
+}
+
+// open gives the owner of what is at a path the rights that it takes to put back what was there.
+func (u *undoing) open(path string, info fs.FileInfo, rights fs.FileMode) error {
+	if info.Mode()&rights == rights {
 		return nil
+	}
+	u.notice(mutation.Attribute, path, "")
+	dir, name, err := u.in(path)
+	if err != nil {
+		return err
+	}
+	if err := dir.Chmod(name, info.Mode()|rights); err != nil {
+		return err
+	}
+	u.record.dirs.forget() // what was closed was not opened
+	return nil
+}
+
+// takeAway deletes what was made and moves aside what was moved, the innermost first. A directory that somebody else
+// has put something into stays.
+func (u *undoing) takeAway() error {
+	all := u.present(Made, Moved)
+	u.aside = newStaging(all)
+	for _, e := range slices.Backward(all) {
+		if err := u.ctx.Err(); err != nil {
+			return err
+		}
+		info := u.stat(e.at)
+		var err error
+		switch {
+		case info == nil, e.Kind == Made && info.IsDir() && !u.isEmpty(e.at):
+		case e.Kind == Made:
+			err = u.remove(e.at, info)
+		default:
+			err = u.stage(e.Entry)
+		}
+		if err != nil {
+			return fmt.Errorf("take away %s: %w", e.at, err)
+		}
+	}
+	return nil
+}
+
+func (u *undoing) isEmpty(path string) bool {
+	dir, name := u.at(path)
+	return dir == nil || empty(dir, name)
+}
+
+func (u *undoing) remove(path string, info fs.FileInfo) error {
+	if info.IsDir() && !u.isEmpty(path) {
+		return errors.New("it is not empty")
+	}
+	if info.Mode().IsRegular() {
+		if err := u.open(path, info, 0o600); err != nil { // so that it can be kept
+			return err
+		}
+	}
+	u.notice(mutation.Remove, path, "")
+	dir, name, err := u.in(path)
+	if err != nil {
+		return err
+	}
+	err = dir.Remove(name)
+	if info.IsDir() {
+		u.record.dirs.forget()
 	}
 	return err
 }
 
-// openDirs opens directories to their owner that the operation has closed, the outermost first.
-func (u *undoing) openDirs() error {
-	return u.each(func(e *Entry) error { return u.open(e.Path, 0o700) }, Dir, Made, File, Sym, Fifo)
+// clear takes what stands in the way of what was at a path away: somebody has put it there since.
+func (u *undoing) clear(path string, info fs.FileInfo) error {
+	if !info.IsDir() {
+		return u.remove(path, info)
+	}
+	var all []string
+	err := u.w.Walk(guard.Delete, path, func(e *workspace.Entry) error {
+		all = append(all, filepath.Join(path, filepath.FromSlash(e.Name)))
+		return u.ctx.Err()
+	})
+	for _, at := range slices.Backward(all) {
+		if info := u.stat(at); info != nil && err == nil {
+			err = u.remove(at, info)
+		}
+	}
+	return err
 }
 
-// open gives the owner of what is at a path the rights that it takes to put back what was there.
-func (u *undoing) open(path string, rights fs.FileMode) error {
-	info := u.stat(path)
-	if info == nil || info.Mode()&rights == rights || rights&0o100 != 0 && !info.IsDir() || path == u.w.Dir() {
-		return nil
-	}
-	u.notice(mutation.Attribute, path, "")
-	u.record.dirs.forget()
-	return u.w.SetMeta(path, workspace.Meta{Mode: info.Mode() | rights})
-}
-
-// removeMade deletes what was made and is no directory. A file in the place of another stays: it gets the contents
-// back.
-func (u *undoing) removeMade() error {
-	files := map[string]bool{}
-	for _, e := range u.list.Entries {
-		files[e.Path] = files[e.Path] || e.Kind == File && !u.comesBack(e.Path)
-	}
+// putDirs puts directories back, and everything that was moved, the outermost first.
+func (u *undoing) putDirs() error {
 	return u.each(func(e *Entry) error {
 		info := u.stat(e.Path)
-		if info == nil || info.IsDir() || info.Mode().IsRegular() && files[e.Path] || u.isMoved(e.Path) {
+		staged := u.aside.staged[e]
+		if e.Kind == Moved && staged == "" || e.Kind == Dir && info != nil && info.IsDir() {
 			return nil
 		}
-		return u.remove(e.Path)
-	}, Made)
-}
-
-// clearDirs deletes what stands where a directory was.
-func (u *undoing) clearDirs() error {
-	return u.each(func(e *Entry) error {
-		if info := u.stat(e.Path); info == nil || info.IsDir() || u.isMoved(e.Path) || u.comesBack(e.Path) {
-			return nil
-		}
-		return u.remove(e.Path)
-	}, Dir)
-}
-
-// comesBack reports whether a path has to wait: what is to be there was moved, itself or with what it is in, or what is
-// there now is still to be moved back.
-func (u *undoing) comesBack(path string) bool {
-	return slices.ContainsFunc(u.moves, func(e *Entry) bool {
-		return e.Now != e.Path && (paths.Within(e.Path, path) || paths.Within(e.Now, path)) && u.stat(e.Now) != nil
-	})
-}
-
-// isMoved reports whether what is at a path was moved there.
-func (u *undoing) isMoved(path string) bool {
-	return slices.ContainsFunc(u.moves, func(e *Entry) bool { return e.Now == path })
-}
-
-// moveBack moves back what was moved, where nothing is in the way. Of what changed places in a circle one goes aside.
-func (u *undoing) moveBack() error {
-	for {
-		moved, blocked := false, (*Entry)(nil)
-		err := u.each(func(e *Entry) error {
-			if e.Now == e.Path || u.stat(e.Now) == nil {
-				return nil
-			}
-			if paths.Within(e.Now, e.Path) { // what it was in is missing, and it is in that one's place
-				moved = true
-				return u.move(e, e.Now+aside)
-			}
-			if paths.Within(e.Path, e.Now) { // it is in what was made in its place
-				moved = true
-				return u.move(e, e.Path+aside)
-			}
-			if u.stat(filepath.Dir(e.Path)) == nil {
-				return nil
-			}
-			if u.stat(e.Path) != nil {
-				if u.isMoved(e.Path) {
-					blocked = e
-				}
-				return nil
-			}
-			if err := u.move(e, e.Path); err != nil {
-				return err
-			}
-			moved = true
-			return nil
-		}, Moved)
-		switch {
-		case err != nil:
-			return err
-		case moved:
-		case blocked == nil:
-			return nil
-		default:
-			if err := u.move(blocked, blocked.Now+aside); err != nil {
+		if info != nil {
+			if err := u.clear(e.Path, info); err != nil {
 				return err
 			}
 		}
-	}
+		if e.Kind == Moved {
+			return u.rename(u.aside.tops[e], staged, e.Path)
+		}
+		return u.mkdir(e.Path)
+	}, Moved, Dir)
 }
 
-// move gives what was moved another place, and what was moved with it.
-func (u *undoing) move(e *Entry, to string) error {
-	from := e.Now
-	u.notice(mutation.Rename, from, to)
-	if err := u.w.Move(from, to, workspace.TransferOptions{}); err != nil {
+func (u *undoing) mkdir(path string) error {
+	u.notice(mutation.Make, path, "")
+	dir, name, err := u.in(path)
+	if err != nil {
 		return err
 	}
-	for kept, first := range u.back {
-		if paths.Within(from, first) {
-			u.back[kept] = to + first[len(from):]
-		}
-	}
-	for _, other := range u.list.Entries {
-		if other.Kind == Moved && paths.Within(from, other.Now) {
-			other.Now = to + other.Now[len(from):]
-		} else if other.Kind == Made && other.Path != from && paths.Within(from, other.Path) {
-			other.Path = to + other.Path[len(from):]
-		}
-	}
-	return nil
+	return dir.Mkdir(name, 0o700)
 }
 
-// removeDirs deletes the directories that were made, the innermost first, but what has come back to their places.
-func (u *undoing) removeDirs() error {
-	slices.Reverse(u.list.Entries)
-	defer slices.Reverse(u.list.Entries)
-	back := func(path string) bool {
-		return u.built[path] || slices.ContainsFunc(u.moves, func(e *Entry) bool {
-			return e.Now == e.Path && paths.Within(e.Path, path)
-		})
+// flush has what was put back on the disk.
+func (u *undoing) flush() error {
+	top, err := u.w.OpenRoot(u.w.Dir())
+	if err != nil {
+		return nil //nolint:nilerr // it could not be changed either
 	}
-	return u.each(func(e *Entry) error {
-		if info := u.stat(e.Path); info == nil || !info.IsDir() || u.isMoved(e.Path) || back(e.Path) {
-			return nil
-		}
-		return u.remove(e.Path)
-	}, Made)
+	return errors.Join(workspace.Flush(top), top.Close())
 }
-
-// buildDirs makes the directories that are missing, each with all that is to be in it.
-func (u *undoing) buildDirs() error {
-	for i, e := range u.list.Entries {
-		if e.Kind != Dir || u.built[e.Path] || u.stat(e.Path) != nil || u.stat(filepath.Dir(e.Path)) == nil ||
-			u.comesBack(e.Path) {
-			continue
-		}
-		if err := u.ctx.Err(); err != nil {
-			return err
-		}
-		u.record.noteMade(e.Path)
-		if err := u.w.Build(e.Path, e.meta(), func(b *workspace.Building) error { return u.fill(b, i) }); err != nil {
-			return fmt.Errorf("put back %s: %w", e.Path, err)
-		}
-		u.built[e.Path] = true
-	}
-	return nil
-}
-
-// fill puts what was in a directory into it.
-func (u *undoing) fill(b *workspace.Building, top int) error {
-	dir := u.list.Entries[top].Path
-	inside := map[string]bool{dir: true}
-	for _, e := range u.list.Entries[top+1:] {
-		if !paths.Within(dir, e.Path) {
-			break
-		}
-		if !inside[filepath.Dir(e.Path)] || u.comesBack(e.Path) {
-			continue // of a directory that was moved
-		}
-		if err := u.ctx.Err(); err != nil {
-			return err
-		}
-		name := filepath.ToSlash(e.Path[len(dir)+1:])
-		u.record.noteMade(e.Path)
-		var err error
-		switch e.Kind {
-		case Dir:
-			err = b.Mkdir(name, e.meta())
-			inside[e.Path] = true
-		case Sym:
-			err = b.Symlink(e.Link, name)
-		case Fifo:
-			err = b.Fifo(name, e.meta())
-		case File:
-			if !e.Kept {
-				continue
-			}
-			if first := u.back[e.file()]; paths.Within(dir, first) {
-				err = b.Link(filepath.ToSlash(first[len(dir)+1:]), name, e.meta())
-				break
-			} else if first != "" {
-				continue // it gets its other name back once this directory is in its place
-			}
-			u.back[e.file()] = e.Path
-			var contents io.Reader
-			if contents, err = u.list.contents(e); err == nil {
-				err = b.File(name, e.meta(), contents)
-			}
-		default:
-			continue
-		}
-		if err != nil {
-			return err
-		}
-		u.built[e.Path] = true
-	}
-	return nil
-}
-
-// aside is behind the name of what goes out of the way for a moment.
-const aside = ".picoclaw-undo"

@@ -95,7 +95,7 @@ func (b *Building) enter(name string, in *os.Root, base string, meta Meta) error
 func (b *Building) leave() error {
 	last := b.open[len(b.open)-1]
 	b.open = b.open[:len(b.open)-1]
-	return errors.Join(last.meta.give(last.in, last.base, newDir), last.dir.Close())
+	return errors.Join(last.meta.Give(last.in, last.base), last.dir.Close())
 }
 
 // at returns the directory that a name is in, and leaves those that are full by that.
@@ -144,7 +144,7 @@ func (b *Building) Fifo(name string, meta Meta) error {
 	if err := errors.Join(err, dir.Close()); err != nil {
 		return err
 	}
-	return meta.give(in, base, newFile)
+	return meta.Give(in, base)
 }
 
 // File makes a file.
@@ -167,7 +167,7 @@ func (b *Building) File(name string, meta Meta, contents io.Reader) error {
 	if err := errors.Join(err, f.Close()); err != nil {
 		return err
 	}
-	return meta.give(in, base, newFile)
+	return meta.Give(in, base)
 }
 
 // Link gives a file that has been made another name, or where that can't be, makes another like it.

@@ -42,3 +42,13 @@ func flushTree(t *target, name string) error {
 		return errors.Join(err, f.Close())
 	})
 }
+
+// Flush has what is on the file system of a directory on the disk, where the kernel does that for all at once.
+func Flush(dir *os.Root) error {
+	d, err := dir.Open(".")
+	if err != nil {
+		return err
+	}
+	_, err = flushAll(d)
+	return errors.Join(err, d.Close())
+}

@@ -58,7 +58,7 @@ func (w *Workspace) Fifo(path string, meta Meta) error {
 		if err := mkfifoAt(t.handle, t.name); err != nil {
 			return err
 		}
-		return meta.give(t.dir, t.name, newFile)
+		return meta.Give(t.dir, t.name)
 	})
 }
 

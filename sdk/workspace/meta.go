@@ -16,7 +16,8 @@ type Meta struct {
 	Modified time.Time   // when the contents were changed last; zero for now
 	Owner    *Owner      // nil for this process's user
 
-	// Attributes are extended attributes, as [Attributes] returns them. A file system that takes none is no error.
+	// Attributes are all its extended attributes, as [Attributes] returns them; nil for those that it has. A file system
+	// that takes none is no error.
 	Attributes map[string]string
 }
 
@@ -36,9 +37,6 @@ func (m Meta) bits() fs.FileMode {
 	return m.Mode.Perm()
 }
 
-// unknownMode is the mode of what may have any.
-const unknownMode = fs.ModeIrregular
-
 // SetMeta makes a file or a directory what meta says. A link at the end of the path is not followed, and left alone.
 func (w *Workspace) SetMeta(path string, meta Meta) error {
 	t, err := w.targetAs(guard.Write, false, path)
@@ -50,22 +48,40 @@ func (w *Workspace) SetMeta(path string, meta Meta) error {
 	if err != nil || info.Mode()&fs.ModeSymlink != 0 {
 		return err
 	}
-	return meta.give(t.dir, t.name, info.Mode().Perm())
+	return meta.Give(t.dir, t.name)
 }
 
-// give makes something what m says, that has a mode now. An owner that this process can't give anything to is no error:
-// it stays this process's then. The mode comes after the time, since it may take the right to set one; the owner comes
-// last for the same reason.
-func (m Meta) give(in *os.Root, name string, mode fs.FileMode) error {
-	if err := m.giveAttributes(in, name); err != nil {
+// Give makes what is at a name in a directory what m says; of a link the time and the owner. An owner that this process
+// can't give anything to is no error: it stays this process's then. The mode comes after attributes and time, since it
+// may take the right to set them; the owner comes last for the same reason.
+func (m Meta) Give(in *os.Root, name string) error {
+	info, err := in.Lstat(name)
+	if err != nil {
 		return err
+	}
+	if info.Mode()&fs.ModeSymlink != 0 {
+		return errors.Join(m.giveLinkTime(in, name), m.giveOwner(in, name, info))
+	}
+	mode := info.Mode()
+	if m.Attributes != nil {
+		if mode&0o600 != 0o600 {
+			if mode |= 0o600; in.Chmod(name, mode) != nil {
+				mode = info.Mode()
+			}
+		}
+		if err := m.giveAttributes(in, name); err != nil {
+			return err
+		}
+		if len(m.Attributes) > 0 {
+			mode = unknownMode // a list of who has access changes it
+		}
 	}
 	if !m.Modified.IsZero() {
 		if err := in.Chtimes(name, time.Time{}, m.Modified); err != nil {
 			return err
 		}
 	}
-	if wanted := m.bits(); wanted != mode {
+	if wanted := m.bits(); wanted != mode&(fs.ModePerm|fs.ModeSetuid|fs.ModeSetgid|fs.ModeSticky) {
 		err := in.Chmod(name, wanted)
 		if errors.Is(err, fs.ErrPermission) && wanted != m.Mode.Perm() { // a sandbox lets nobody set such bits
 			err = in.Chmod(name, m.Mode.Perm())
@@ -74,7 +90,14 @@ func (m Meta) give(in *os.Root, name string, mode fs.FileMode) error {
 			return err
 		}
 	}
-	if m.Owner == nil || (m.Owner.UID == os.Geteuid() && m.Owner.GID == os.Getegid()) {
+	return m.giveOwner(in, name, info)
+}
+
+// unknownMode is no mode that anything has.
+const unknownMode = fs.ModeSetuid | fs.ModeSetgid | fs.ModeSticky
+
+func (m Meta) giveOwner(in *os.Root, name string, info fs.FileInfo) error {
+	if is := ownerOf(info); m.Owner == nil || is != nil && *is == *m.Owner {
 		return nil
 	}
 	err := in.Lchown(name, m.Owner.UID, m.Owner.GID)
@@ -84,13 +107,25 @@ func (m Meta) give(in *os.Root, name string, mode fs.FileMode) error {
 	return err
 }
 
-// giveAttributes comes before the mode, which may take the right to open it.
-func (m Meta) giveAttributes(in *os.Root, name string) error {
-	if len(m.Attributes) == 0 {
+// giveLinkTime gives a link its time, where the system has a call for that.
+func (m Meta) giveLinkTime(in *os.Root, name string) error {
+	if m.Modified.IsZero() {
 		return nil
 	}
+	dir, err := in.Open(".")
+	if err != nil {
+		return err
+	}
+	return errors.Join(setLinkTime(dir, name, m.Modified), dir.Close())
+}
+
+// giveAttributes comes before the mode, which may take the right to open it.
+func (m Meta) giveAttributes(in *os.Root, name string) error {
 	f, err := in.OpenFile(name, os.O_RDONLY|nonblock, 0)
 	if err != nil {
+		if len(m.Attributes) == 0 && errors.Is(err, fs.ErrPermission) {
+			return nil
+		}
 		return err
 	}
 	err = setAttributes(f, m.Attributes)

@@ -69,15 +69,18 @@ func copyMetadata(from *os.File, info fs.FileInfo, to *os.File) error {
 
 // ours reports whether an extended attribute is one that a program may set: the user's, and access control lists.
 func ours(name string) bool {
-	return strings.HasPrefix(name, "user.") || name == "system.posix_acl_access"
+	return strings.HasPrefix(name, "user.") || name == "system.posix_acl_access" || name == "system.posix_acl_default"
 }
 
 // Attributes returns the extended attributes of an open file or directory that a program may set, by name. A file
-// system without any has none.
+// system without any has none: nil.
 func Attributes(f *os.File) (map[string]string, error) {
 	size, err := unix.Flistxattr(int(f.Fd()), nil)
-	if errors.Is(err, unix.ENOTSUP) || size == 0 {
+	if errors.Is(err, unix.ENOTSUP) {
 		return nil, nil
+	}
+	if err == nil && size == 0 {
+		return map[string]string{}, nil
 	}
 	if err != nil {
 		return nil, err
@@ -104,17 +107,29 @@ func Attributes(f *os.File) (map[string]string, error) {
 	return all, nil
 }
 
-// setAttributes gives an open file or directory extended attributes, besides those that it has.
+// setAttributes gives an open file or directory extended attributes, and takes away the others that it has.
 func setAttributes(f *os.File, all map[string]string) error {
-	for name, value := range all {
-		if !ours(name) {
-			continue
-		}
-		if err := unix.Fsetxattr(int(f.Fd()), name, []byte(value), 0); err != nil {
-			return err
+	has, err := Attributes(f)
+	if err != nil {
+		return err
+	}
+	for name := range has {
+		if _, ok := all[name]; !ok {
+			err = errors.Join(err, unix.Fremovexattr(int(f.Fd()), name))
 		}
 	}
-	return nil
+	for name, value := range all {
+		if is, ok := has[name]; ours(name) && (!ok || is != value) {
+			err = errors.Join(err, unix.Fsetxattr(int(f.Fd()), name, []byte(value), 0))
+		}
+	}
+	return err
+}
+
+// setLinkTime sets when a link was changed last.
+func setLinkTime(dir *os.File, name string, at time.Time) error {
+	times := []unix.Timespec{{Nsec: unix.UTIME_OMIT}, unix.NsecToTimespec(at.UnixNano())}
+	return unix.UtimesNanoAt(int(dir.Fd()), name, times, unix.AT_SYMLINK_NOFOLLOW)
 }
 
 // copyAttributes gives a file the extended attributes of another.

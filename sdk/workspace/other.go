@@ -24,6 +24,8 @@ func Attributes(*os.File) (map[string]string, error) { return nil, nil }
 
 func setAttributes(*os.File, map[string]string) error { return nil }
 
+func setLinkTime(*os.File, string, time.Time) error { return nil }
+
 // created is not known in a way that is the same everywhere.
 func (w *Workspace) created(string, fs.FileInfo) time.Time { return time.Time{} }
 

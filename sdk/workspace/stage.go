@@ -116,7 +116,7 @@ func fill(file *os.File, f *changing) error {
 		}
 	}
 	if meta := f.edits[0].Meta; meta != nil {
-		if err := meta.give(f.dir, f.temp.name, unknownMode); err != nil {
+		if err := meta.Give(f.dir, f.temp.name); err != nil {
 			return err
 		}
 	}
