@@ -40,6 +40,8 @@ type Recorder struct {
 type rename struct {
 	from, to string
 	id       fileID
+	was      string // what is held to be at to
+	made     bool
 }
 
 // mostEntries is how many paths of one operation are kept.
@@ -64,7 +66,7 @@ func (r *Recorder) Notice(m mutation.Mutation) error {
 	if r.over {
 		return nil
 	}
-	r.settlePending(m.Thread)
+	r.settlePending(m)
 	switch m.Kind {
 	case mutation.Unseen:
 		r.lose(fmt.Sprintf("changes that could not be noticed: %v", m.Err))
@@ -318,7 +320,8 @@ func (r *Recorder) rename(m mutation.Mutation) {
 		r.dirs.forget()
 	}
 	r.ledger.rename(m.Path, m.To, id, from.IsDir(), r.kept)
-	r.pending[m.Thread] = rename{m.Path, m.To, id}
+	was, made := r.ledger.origin(m.To)
+	r.pending[m.Thread] = rename{m.Path, m.To, id, was, made}
 	r.noteMoved(m.To)
 }
 
@@ -364,15 +367,17 @@ func (r *Recorder) link(m mutation.Mutation) {
 // mostPending is how many renames may be undecided at a time.
 const mostPending = 16
 
-// settlePending decides which renames have taken place: those that show, and what the thread has asked for that goes
-// on.
-func (r *Recorder) settlePending(thread int) {
+// settlePending decides which renames have taken place: those that show, what was asked for by the thread that goes on,
+// and where something else is to take the place.
+func (r *Recorder) settlePending(m mutation.Mutation) {
 	all := len(r.pending) > mostPending
-	for asked, p := range r.pending {
-		if arrived := r.arrived(p); arrived || asked == thread || all {
-			if delete(r.pending, asked); !arrived {
-				r.settle(p)
-			}
+	for thread, p := range r.pending {
+		arrived := r.arrived(p)
+		if !arrived && thread != m.Thread && m.Path != p.to && m.To != p.to && !all {
+			continue
+		}
+		if delete(r.pending, thread); !arrived {
+			r.settle(p)
 		}
 	}
 }
@@ -390,6 +395,9 @@ func (r *Recorder) arrived(p rename) bool {
 
 // settle takes a rename back that has failed.
 func (r *Recorder) settle(p rename) {
+	if was, made := r.ledger.origin(p.to); was != p.was || made != p.made {
+		return // something has happened to that place since
+	}
 	dir, name := r.dirs.open(p.from)
 	info := lstat(dir, name)
 	if info == nil {
