@@ -49,17 +49,15 @@ func (l *ledger) origin(path string) (was string, made bool) {
 
 // holding is what stands at a path: something that was made, or what was at another path before.
 type holding struct {
-	made bool
+	made bool // or what was there before is kept whole, so that it may as well have been
 	from string
 	id   fileID
 }
 
-// take takes what is at a path away; kept reports whether what was at a path before is kept whole.
-func (l *ledger) take(path string, id fileID, kept func(was string) bool) holding {
-	was, made := l.origin(path)
+// take takes what is at a path away.
+func (l *ledger) take(path string) {
 	delete(l.made, path)
 	delete(l.moved, path)
-	return holding{made: made || kept(was), from: was, id: id}
 }
 
 // put puts it where nothing is, or something that is replaced.
@@ -77,8 +75,8 @@ func (l *ledger) put(path string, h holding) {
 }
 
 // rename gives what is at a path, with all that is below it if it is a directory, another one.
-func (l *ledger) rename(from, to string, id fileID, dir bool, kept func(string) bool) {
-	h := l.take(from, id, kept)
+func (l *ledger) rename(from, to string, h holding, dir bool) {
+	l.take(from)
 	if dir {
 		l.clear(to)
 		l.carry(from, to)
@@ -87,16 +85,17 @@ func (l *ledger) rename(from, to string, id fileID, dir bool, kept func(string) 
 }
 
 // takeBack takes a rename back that has not taken place. What has come below its old path since stays there.
-func (l *ledger) takeBack(from, to string, id fileID, kept func(string) bool) {
-	h := l.take(to, id, kept)
+func (l *ledger) takeBack(from, to string, h holding) {
+	l.take(to)
 	l.carry(to, from)
 	l.put(from, h)
 }
 
 // exchange has two paths change places.
-func (l *ledger) exchange(a, b string, idA, idB fileID, kept func(string) bool) {
+func (l *ledger) exchange(a, b string, atA, atB holding) {
 	const between = "\x00" // no path
-	atA, atB := l.take(a, idA, kept), l.take(b, idB, kept)
+	l.take(a)
+	l.take(b)
 	l.carry(a, between)
 	l.carry(b, a)
 	l.carry(between, b)

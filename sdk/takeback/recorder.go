@@ -29,6 +29,7 @@ type Recorder struct {
 	before  map[string]*Entry // what was there, by its path before the operation
 	order   []*Entry          // all entries, as they came
 	links   map[fileID]string // files of which another name was made, or that have several, by one path of theirs
+	renamed map[fileID]string // what was renamed, by where it was before: several may be at it at once
 	pending map[int]rename    // what threads have asked for and may have failed
 	dirs    dirs
 	out     *archiveWriter // nil before the first entry
@@ -39,9 +40,7 @@ type Recorder struct {
 // rename is one that was about to be made.
 type rename struct {
 	from, to string
-	id       fileID
-	was      string // what is held to be at to
-	made     bool
+	held     holding
 }
 
 // mostEntries is how many paths of one operation are kept.
@@ -54,8 +53,9 @@ const mostLost = 20
 func (j *Store) Record(tool, summary string, files *workspace.Workspace) *Recorder {
 	return &Recorder{
 		store: j, files: files, op: Op{Tool: tool, Summary: summary, Recorded: true}, ledger: newLedger(),
-		before: map[string]*Entry{}, links: map[fileID]string{}, pending: map[int]rename{},
-		dirs: dirs{files: files},
+		before: map[string]*Entry{}, links: map[fileID]string{}, renamed: map[fileID]string{},
+		pending: map[int]rename{},
+		dirs:    dirs{files: files},
 	}
 }
 
@@ -90,8 +90,13 @@ func (r *Recorder) Notice(m mutation.Mutation) error {
 func (r *Recorder) touch(path string, kind mutation.Kind) {
 	contents := kind != mutation.Attribute
 	was, made := r.ledger.origin(path)
-	if made {
-		r.touchLinked(path)
+	if made && len(r.links)+len(r.renamed) == 0 {
+		return
+	}
+	dir, name := r.dirs.open(path)
+	info := lstat(dir, name)
+	if was, made = r.origin(path, info); made {
+		r.touchLinked(dir, name, info)
 		return
 	}
 	known := r.before[was]
@@ -99,7 +104,6 @@ func (r *Recorder) touch(path string, kind mutation.Kind) {
 		known.given = true
 		return
 	}
-	dir, name := r.dirs.open(path)
 	if dir == nil { // no place of the policy's, or the workspace itself
 		if !contents {
 			r.touchDir(path)
@@ -109,7 +113,6 @@ func (r *Recorder) touch(path string, kind mutation.Kind) {
 		}
 		return
 	}
-	info := lstat(dir, name)
 	if info != nil || kind != mutation.Remove {
 		r.touchDir(filepath.Dir(path))
 	}
@@ -125,8 +128,20 @@ func (r *Recorder) touch(path string, kind mutation.Kind) {
 		}
 	case contents && kind != mutation.Remove:
 		r.write(&Entry{Kind: Made, Path: path}, nil)
+		r.ledger.take(path)
 		r.ledger.made[path] = fileID{}
 	}
+}
+
+// origin returns the path that what is at a path had before the operation; made reports that it had none.
+func (r *Recorder) origin(path string, info fs.FileInfo) (was string, made bool) {
+	if info != nil && len(r.renamed) > 0 {
+		id, _ := identity(info)
+		if was, ok := r.renamed[id]; ok {
+			return was, false
+		}
+	}
+	return r.ledger.origin(path)
 }
 
 // forgetMoved has what is deleted be no longer what was moved there: what comes to its name is made.
@@ -137,18 +152,8 @@ func (r *Recorder) forgetMoved(path string) {
 	}
 	if dir, name := r.dirs.open(path); r.kept(m.from) || r.before[m.from] != nil && empty(dir, name) {
 		delete(r.ledger.moved, path)
+		delete(r.renamed, m.id)
 		r.ledger.made[path] = m.id
-	}
-}
-
-// noteMade notes that something is about to be made where nothing is.
-func (r *Recorder) noteMade(path string) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.touchDir(filepath.Dir(path))
-	if was, made := r.ledger.origin(path); !made && r.before[was] == nil {
-		r.write(&Entry{Kind: Made, Path: path}, nil)
-		r.ledger.made[path] = fileID{}
 	}
 }
 
@@ -166,12 +171,7 @@ func (r *Recorder) touchDir(path string) {
 }
 
 // touchLinked keeps a file that was there before and is changed under a name that was made.
-func (r *Recorder) touchLinked(path string) {
-	if len(r.links) == 0 {
-		return
-	}
-	dir, name := r.dirs.open(path)
-	info := lstat(dir, name)
+func (r *Recorder) touchLinked(dir *os.Root, name string, info fs.FileInfo) {
 	if info == nil {
 		return
 	}
@@ -296,6 +296,9 @@ func (r *Recorder) rename(m mutation.Mutation) {
 		return // it will fail, or change nothing
 	}
 	toDir, toName := r.dirs.open(m.To)
+	if from == nil && dir != nil {
+		return // it will fail
+	}
 	if from == nil { // from a place that is not the policy's
 		r.touch(m.To, mutation.Make)
 		return
@@ -313,16 +316,27 @@ func (r *Recorder) rename(m mutation.Mutation) {
 			return // it will fail, or change nothing
 		}
 		r.touch(m.To, mutation.Make)
+		r.holding(m.To, to)
 	}
 	r.touchDir(filepath.Dir(m.Path))
 	r.touchDir(filepath.Dir(m.To))
 	if from.IsDir() {
 		r.dirs.forget()
 	}
-	r.ledger.rename(m.Path, m.To, id, from.IsDir(), r.kept)
-	was, made := r.ledger.origin(m.To)
-	r.pending[m.Thread] = rename{m.Path, m.To, id, was, made}
+	h := r.holding(m.Path, from)
+	r.ledger.rename(m.Path, m.To, h, from.IsDir())
+	r.pending[m.Thread] = rename{m.Path, m.To, h}
 	r.noteMoved(m.To)
+}
+
+// holding is what is at a path, which is to be renamed.
+func (r *Recorder) holding(path string, info fs.FileInfo) holding {
+	was, made := r.origin(path, info)
+	id, _ := identity(info)
+	if _, several := workspace.SeveralNames(info); !made && !several {
+		r.renamed[id] = was
+	}
+	return holding{made: made || r.kept(was), from: was, id: id}
 }
 
 // noteMoved writes down where something is now.
@@ -341,12 +355,10 @@ func (r *Recorder) exchange(m mutation.Mutation) {
 	if a == nil || b == nil {
 		return
 	}
-	idA, _ := identity(a)
-	idB, _ := identity(b)
 	r.touchDir(filepath.Dir(m.Path))
 	r.touchDir(filepath.Dir(m.To))
 	r.dirs.forget()
-	r.ledger.exchange(m.Path, m.To, idA, idB, r.kept)
+	r.ledger.exchange(m.Path, m.To, r.holding(m.Path, a), r.holding(m.To, b))
 	r.noteMoved(m.Path)
 	r.noteMoved(m.To)
 }
@@ -377,6 +389,12 @@ func (r *Recorder) settlePending(m mutation.Mutation) {
 			continue
 		}
 		if delete(r.pending, thread); !arrived {
+			if thread != m.Thread && !p.held.made { // it may yet be put there, and be replaced at once
+				dir, name := r.dirs.open(p.from)
+				if info := lstat(dir, name); info != nil && !info.IsDir() && !r.kept(p.held.from) {
+					r.keep(p.held.from, dir, name, info, true)
+				}
+			}
 			r.settle(p)
 		}
 	}
@@ -390,12 +408,12 @@ func (r *Recorder) arrived(p rename) bool {
 		return false
 	}
 	id, _ := identity(info)
-	return id == p.id
+	return id == p.held.id
 }
 
 // settle takes a rename back that has failed.
 func (r *Recorder) settle(p rename) {
-	if was, made := r.ledger.origin(p.to); was != p.was || made != p.made {
+	if was, made := r.ledger.origin(p.to); made != p.held.made || !made && was != p.held.from {
 		return // something has happened to that place since
 	}
 	dir, name := r.dirs.open(p.from)
@@ -403,9 +421,9 @@ func (r *Recorder) settle(p rename) {
 	if info == nil {
 		return // it is gone since
 	}
-	if id, _ := identity(info); id == p.id {
+	if id, _ := identity(info); id == p.held.id {
 		r.dirs.forget()
-		r.ledger.takeBack(p.from, p.to, p.id, r.kept)
+		r.ledger.takeBack(p.from, p.to, p.held)
 	}
 }
 
