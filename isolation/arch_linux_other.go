@@ -17,3 +17,6 @@ const stageMachine = elf.EM_NONE
 
 // stageCode returns nothing: there is no stage for this architecture yet.
 func stageCode() []byte { return nil }
+
+// scriptCode returns nothing either.
+func scriptCode() []byte { return nil }

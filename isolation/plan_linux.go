@@ -93,8 +93,11 @@ func newView(p Profile, rules []ExposePath, linkSafe func() bool) (*view, error)
 		return nil, err
 	}
 	v.addKernel()
-	if p.Network && !p.Exec {
+	if (p.Network || p.Proxied != nil) && !p.Exec {
 		v.addNetworkFiles()
+	}
+	if p.Proxied != nil {
+		v.addNames()
 	}
 	return v, nil
 }

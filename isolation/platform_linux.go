@@ -165,6 +165,7 @@ func (pl *platform) startSandbox(child *exec.Cmd, p Profile) (*Process, error) {
 		return nil, err
 	}
 	s.started()
+	network := serveNetwork(s.sockets, p)
 	st := followStatus(s.status)
 	held := s.held
 	proc := &Process{pid: s.cmd.Process.Pid, done: make(chan struct{}), contained: true}
@@ -177,6 +178,7 @@ func (pl *platform) startSandbox(child *exec.Cmd, p Profile) (*Process, error) {
 	go func() {
 		awaitExit(proc.pid)
 		st.awaitInit()
+		network.end()
 		in.leave()
 		proc.finish(s.cmd, func(exit Exit) error {
 			if exit.Code == 1 && !st.programRan() {
@@ -221,6 +223,11 @@ func (pl *platform) prepare(cmd, child *exec.Cmd, p Profile) error {
 			return err
 		}
 		s.status.Close()
+		if s.sockets != nil {
+			s.close()
+			return &ProfileError{Profile: p.Name, Problem: "has a network that its start makes and cannot be prepared",
+				Cure: "use Start"}
+		}
 		child = s.cmd
 	}
 	cmd.Path, cmd.Args, cmd.Env, cmd.Dir = child.Path, child.Args, child.Env, child.Dir

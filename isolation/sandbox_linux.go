@@ -14,6 +14,7 @@ type sandbox struct {
 	// program is what bubblewrap starts: the command's, or what becomes it.
 	program string
 	status  *os.File // what bubblewrap says about the sandbox is read here
+	sockets *os.File // those of its network come from here; nil for none
 	held    []heldMount
 }
 
@@ -50,6 +51,12 @@ func (pl *platform) newSandbox(child *exec.Cmd, plan *plan) (*sandbox, error) {
 		ExtraFiles:  append(append([]*os.File{}, child.ExtraFiles...), a.files...),
 		SysProcAttr: child.SysProcAttr,
 	}
+	if p := plan.profile.Proxied; p != nil {
+		if s.sockets, err = s.enterNetwork(pl.bwrap, p.Ports); err != nil {
+			s.close()
+			return nil, err
+		}
+	}
 	return s, nil
 }
 
@@ -57,7 +64,7 @@ func (pl *platform) newSandbox(child *exec.Cmd, plan *plan) (*sandbox, error) {
 func (s *sandbox) describe(pl *platform, child *exec.Cmd, plan *plan) error {
 	a := s.args
 	a.add(pl.flags...)
-	if !plan.profile.Network {
+	if !plan.profile.Network && plan.profile.Proxied == nil {
 		a.add("--unshare-net")
 	}
 	for _, m := range plan.mounts {
@@ -102,5 +109,8 @@ func (s *sandbox) close() {
 	s.args.close()
 	if s.status != nil {
 		s.status.Close()
+	}
+	if s.sockets != nil {
+		s.sockets.Close()
 	}
 }

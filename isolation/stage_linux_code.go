@@ -20,3 +20,16 @@ func stageCode() []byte {
 	at := stageAddress()
 	return upToEnd(unsafe.Slice(*(**byte)(unsafe.Pointer(&at)), stageMost))
 }
+
+// script_ is never called either: it is what scriptCode copies.
+func script_() //nolint:revive // script is the type
+
+var _ = script_
+
+func scriptAddress() uintptr
+
+// scriptCode returns the machine code that makes a script's calls.
+func scriptCode() []byte {
+	at := scriptAddress()
+	return upToEnd(unsafe.Slice(*(**byte)(unsafe.Pointer(&at)), stageMost))
+}

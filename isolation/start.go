@@ -29,6 +29,10 @@ func (i *Isolation) Start(cmd *exec.Cmd, p Profile) (*Process, error) {
 		_ = p.Notice(mutation.Mutation{Err: errors.New("the command is not confined by itself")})
 		p.Notice = nil
 	}
+	if p.Proxied != nil && !i.cfg.Enabled {
+		return nil, &ProfileError{Profile: p.Name, Problem: "has a network by name, which only a sandbox keeps it to",
+			Cure: "set isolation.enabled to true, or do without network.allow"}
+	}
 	proc, err := i.platform.start(child, p)
 	if err != nil {
 		return nil, err

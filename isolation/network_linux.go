@@ -1,0 +1,168 @@
+package isolation
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+	"net"
+	"os"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// A network that leads to this process alone is made before bubblewrap starts: a script runs in a user and a network
+// namespace of its own, where it may listen on any port, sends the sockets here and becomes bubblewrap. Nothing of ours
+// has to run inside for that, and no socket has to be found there.
+
+// proxyPort is that of ProxyAddress.
+const proxyPort = 3128
+
+// backlog is how many connections wait to be accepted at a port.
+const backlog = 1024
+
+// enterNetwork has the script start bubblewrap, and returns where the sockets come from.
+func (s *sandbox) enterNetwork(bwrap string, ports []uint16) (*os.File, error) {
+	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return nil, os.NewSyscallError("socketpair", err)
+	}
+	ours, theirs := os.NewFile(uintptr(pair[0]), "sockets"), os.NewFile(uintptr(pair[1]), "sockets")
+	s.args.pass(theirs)
+	s.cmd.ExtraFiles = append(s.cmd.ExtraFiles, theirs)
+	image := networkScript(bwrap, firstInherited+len(s.cmd.ExtraFiles), ports)
+	if image == nil {
+		_ = ours.Close()
+		return nil, errors.New("there is no network by name for this architecture")
+	}
+	program, err := memoryFile("network", image)
+	if err != nil {
+		_ = ours.Close()
+		return nil, err
+	}
+	s.args.files = append(s.args.files, program) // to be closed with the others; nobody inherits it
+	s.cmd.Path = fmt.Sprintf("/proc/self/fd/%d", program.Fd())
+	attr := syscall.SysProcAttr{}
+	if s.cmd.SysProcAttr != nil {
+		attr = *s.cmd.SysProcAttr
+	}
+	attr.Cloneflags |= syscall.CLONE_NEWUSER | syscall.CLONE_NEWNET
+	attr.UidMappings = []syscall.SysProcIDMap{{ContainerID: os.Geteuid(), HostID: os.Geteuid(), Size: 1}}
+	attr.GidMappings = []syscall.SysProcIDMap{{ContainerID: os.Getegid(), HostID: os.Getegid(), Size: 1}}
+	if os.Geteuid() != 0 { // who is root there has them anyway
+		attr.AmbientCaps = []uintptr{unix.CAP_NET_ADMIN, unix.CAP_NET_BIND_SERVICE}
+	}
+	s.cmd.SysProcAttr = &attr
+	return ours, nil
+}
+
+// networkScript brings the loopback up, listens, hands the sockets over and becomes bubblewrap. first is the first
+// descriptor that is free; where the sockets go is the one before.
+func networkScript(bwrap string, first int, ports []uint16) []byte {
+	s := &script{}
+	next := uint64(first) //nolint:gosec // small, as all numbers here
+	everything := uint64(math.MaxInt32)
+	socket := func(kind uint64, address [4]byte, port uint16) {
+		raw := binary.NativeEndian.AppendUint16(nil, unix.AF_INET)
+		raw = append(binary.BigEndian.AppendUint16(raw, port), address[:]...)
+		s.do(unix.SYS_SOCKET, unix.AF_INET, kind|unix.SOCK_CLOEXEC, 0)
+		if kind == unix.SOCK_DGRAM {
+			up := append([]byte("lo"), make([]byte, unix.IFNAMSIZ-2)...)
+			up = binary.NativeEndian.AppendUint16(up, unix.IFF_UP|unix.IFF_RUNNING)
+			s.do(unix.SYS_IOCTL, next, unix.SIOCSIFFLAGS, s.at(append(up, make([]byte, 22)...)))
+		}
+		s.do(unix.SYS_BIND, next, s.at(append(raw, make([]byte, 8)...)), 16)
+		if kind == unix.SOCK_STREAM {
+			s.do(unix.SYS_LISTEN, next, backlog)
+		}
+		next++
+	}
+	local := [4]byte{127, 0, 0, 1}
+	s.do(unix.SYS_CLOSE_RANGE, next, everything, 0)
+	socket(unix.SOCK_DGRAM, local, 53)
+	socket(unix.SOCK_STREAM, local, proxyPort)
+	for _, port := range ports {
+		socket(unix.SOCK_STREAM, [4]byte{}, port)
+	}
+	var sockets []int
+	for fd := first; fd < int(next); fd++ { //nolint:gosec // small
+		sockets = append(sockets, fd)
+	}
+	rights := unix.UnixRights(sockets...)
+	vector := s.words(s.at([]byte{1}), 1)
+	header := s.words(0, 0, vector, 1, s.at(rights), uint64(len(rights)), 0)
+	s.do(unix.SYS_SENDMSG, uint64(first-1), header, 0)                       //nolint:gosec // small
+	s.do(unix.SYS_CLOSE_RANGE, uint64(first-1), everything, 0)               //nolint:gosec // small
+	s.do(unix.SYS_PRCTL, unix.PR_CAP_AMBIENT, unix.PR_CAP_AMBIENT_CLEAR_ALL) // bubblewrap wants none
+	return s.program(bwrap, "picoclaw: a network of its own could not be made for the sandbox\n")
+}
+
+// receiveListeners takes the sockets from the script.
+func receiveListeners(from *os.File, ports int) (Listeners, error) {
+	defer func() { _ = from.Close() }()
+	most := 2 + ports
+	control := make([]byte, unix.CmsgSpace(4*most))
+	n, size, _, _, err := unix.Recvmsg(int(from.Fd()), make([]byte, 1), control, unix.MSG_CMSG_CLOEXEC)
+	if err != nil || n == 0 {
+		return Listeners{}, fmt.Errorf("the sandbox's network was not made: %w", errors.Join(err, os.ErrClosed))
+	}
+	messages, err := unix.ParseSocketControlMessage(control[:size])
+	if err != nil || len(messages) != 1 {
+		return Listeners{}, fmt.Errorf("the sandbox's network was not handed over: %w", err)
+	}
+	descriptors, err := unix.ParseUnixRights(&messages[0])
+	if err != nil || len(descriptors) != most {
+		return Listeners{}, fmt.Errorf("the sandbox's network was not handed over whole: %w", err)
+	}
+	var l Listeners
+	for i, fd := range descriptors {
+		file := os.NewFile(uintptr(fd), "socket")
+		var made error
+		if i == 0 {
+			l.Names, made = net.FilePacketConn(file)
+		} else {
+			var listener net.Listener
+			if listener, made = net.FileListener(file); i == 1 {
+				l.Proxy = listener
+			} else {
+				l.Ports = append(l.Ports, listener)
+			}
+		}
+		err = errors.Join(err, made, file.Close())
+	}
+	return l, err
+}
+
+// network is what a sandbox's listeners are served by.
+type network struct {
+	served chan struct{}
+	open   Listeners
+	err    error
+}
+
+// serveNetwork has a sandbox's listeners served as soon as they are there; nil for a sandbox without.
+func serveNetwork(sockets *os.File, p Profile) *network {
+	if sockets == nil {
+		return nil
+	}
+	n := &network{served: make(chan struct{})}
+	go func() {
+		defer close(n.served)
+		if n.open, n.err = receiveListeners(sockets, len(p.Proxied.Ports)); n.err == nil {
+			p.Proxied.Serve(n.open)
+		}
+	}()
+	return n
+}
+
+// end closes the listeners: a network lives as long as one of its sockets.
+func (n *network) end() {
+	if n == nil {
+		return
+	}
+	<-n.served
+	if n.err == nil {
+		n.open.Close()
+	}
+}

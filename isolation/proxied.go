@@ -1,0 +1,32 @@
+package isolation
+
+import "net"
+
+// Proxied is a network that leads to this process alone. The child has a machine of its own, without any other: names
+// are looked up on its port 53, and what connects to the listeners' ports there is accepted here. So whoever serves
+// them decides what is reached, and there is no way around it.
+type Proxied struct {
+	// Ports are those TCP ports that are listened on, on every address of the child's machine, 127.0.0.0/8.
+	Ports []uint16
+	// Serve is given the listeners while the child starts, and returns at once. They are closed when the child has
+	// ended.
+	Serve func(Listeners)
+}
+
+// ProxyAddress is where a child with a [Proxied] network finds the proxy for HTTP.
+const ProxyAddress = "127.0.0.1:3128"
+
+// Listeners are open in the network of a child.
+type Listeners struct {
+	Proxy net.Listener   // at [ProxyAddress]
+	Ports []net.Listener // at each of the ports, in their order
+	Names net.PacketConn // at 127.0.0.1:53
+}
+
+// Close closes all of them.
+func (l Listeners) Close() {
+	for _, one := range append([]net.Listener{l.Proxy}, l.Ports...) {
+		_ = one.Close()
+	}
+	_ = l.Names.Close()
+}
