@@ -82,8 +82,9 @@ func modifyResponse(resp *http.Response) error {
 	resp.Header.Del(errorHeader) // it is the proxy's
 	body := &body{from: resp.Body, reader: resp.Body, count: &x.received}
 	if len(x.red.pairs) > 0 {
+		empty := resp.Request.Method == http.MethodHead || resp.StatusCode == http.StatusNotModified
 		for _, encoding := range resp.Header.Values("Content-Encoding") {
-			if !strings.EqualFold(encoding, "identity") && encoding != "" {
+			if !strings.EqualFold(encoding, "identity") && encoding != "" && !empty {
 				return fmt.Errorf("network: %s sent %.32q though asked for no encoding, in which its secret can't be found",
 					x.shown(), encoding)
 			}

@@ -32,7 +32,7 @@ type lease struct {
 }
 
 const (
-	maxNames = 8192             // leases at once
+	maxNames = 8192            // leases at once
 	lifetime = 60              // seconds that an answer may be kept
 	quiet    = 5 * time.Second // a name is reported once in this time
 	maxQuiet = 1024            // names that are told apart for it
