@@ -1,0 +1,174 @@
+package egress
+
+import (
+	"net/netip"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestCompileErrors(t *testing.T) {
+	for _, c := range []struct {
+		rules Rules
+		want  string
+	}{
+		{Rules{Allow: []string{"*.com"}}, `network.allow: "*.com": it stands for everybody's names below com`},
+		{Rules{Allow: []string{"*.co.uk"}}, "below co.uk"},
+		{Rules{Ask: []string{"*.github.io"}}, "network.ask"},
+		{Rules{Allow: []string{"10.0.0.5"}}, "write 10.0.0.5/32"},
+		{Rules{Deny: []string{"[fd00::1]"}}, "write fd00::1/128"},
+		{Rules{Allow: []string{"10.0.0.5/8"}}, "write 10.0.0.0/8"},
+		{Rules{Allow: []string{"https://example.com/"}}, "no scheme"},
+		{Rules{Allow: []string{"a.*.example.com"}}, "first label"},
+		{Rules{Allow: []string{"example.com:0"}}, "is no port"},
+		{Rules{Allow: []string{"0x7f.1"}}, "network.allow"},
+		{Rules{Methods: map[string][]string{"a.example.com": {"get"}}}, `network.methods: "a.example.com"`},
+		{Rules{Methods: map[string][]string{"a.example.com": nil}}, "no methods"},
+		{Rules{Hosts: map[string][]string{"a.example.com": {"x"}}}, `network.hosts: "a.example.com": "x" is no address`},
+		{Rules{Hosts: map[string][]string{"10.0.0.1": {"10.0.0.1"}}}, "write a name"},
+	} {
+		if _, err := Compile(c.rules); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("Compile(%v) = %v, want %q in it", c.rules, err, c.want)
+		}
+	}
+	compile(t, Rules{Deny: []string{"*.com"}, Allow: []string{"*.internal"}})
+}
+
+func TestDecide(t *testing.T) {
+	p := compile(t, Rules{
+		Allow: []string{"api.example.com", "*.example.org", "files.example.net:8443", "10.0.0.0/8", "[fd00::/8]:22",
+			"0.0.0.0/0:99"},
+		Deny: []string{"admin.example.org", "10.9.0.0/16", "*.bad.example.org:443"},
+		Ask:  []string{"ask.example.org", "wait.example.net:444", "admin.example.org"},
+	})
+	for _, c := range []struct {
+		host  string
+		port  uint16
+		want  Verdict
+		entry string
+	}{
+		{"api.example.com", 443, Allow, "api.example.com"},
+		{"API.EXAMPLE.COM.", 80, Allow, "api.example.com"},
+		{"api.example.com", 22, Deny, ""},
+		{"x.api.example.com", 443, Deny, ""},
+		{"example.org", 443, Deny, ""},
+		{"notexample.org", 443, Deny, ""},
+		{"a.b.example.org", 443, Allow, "*.example.org"},
+		{"admin.example.org", 443, Deny, "admin.example.org"},
+		{"admin.example.org.", 9999, Deny, "admin.example.org"},
+		{"x.bad.example.org", 443, Deny, "*.bad.example.org:443"},
+		{"x.bad.example.org", 80, Allow, "*.example.org"},
+		{"ask.example.org", 443, Ask, "ask.example.org"},
+		{"ask.example.org", 22, Deny, ""},
+		{"wait.example.net", 444, Ask, "wait.example.net:444"},
+		{"wait.example.net", 443, Deny, ""},
+		{"files.example.net", 8443, Allow, "files.example.net:8443"},
+		{"files.example.net", 443, Deny, ""},
+		{"10.1.2.3", 80, Allow, "10.0.0.0/8"},
+		{"::ffff:10.1.2.3", 80, Allow, "10.0.0.0/8"},
+		{"10.9.2.3", 80, Deny, "10.9.0.0/16"},
+		{"8.8.8.8", 99, Allow, "0.0.0.0/0:99"},
+		{"127.0.0.1", 99, Deny, ""},
+		{"169.254.169.254", 99, Deny, ""},
+		{"fd00::1", 22, Allow, "[fd00::/8]:22"},
+		{"fd00:ec2::254", 22, Deny, ""},
+		{"fd00::1", 443, Deny, ""},
+		{"evil\x00.example.org", 443, Deny, ""},
+		{"0177.0.0.1", 443, Deny, ""},
+	} {
+		d := p.Decide(c.host, c.port)
+		if d.Verdict != c.want || d.Entry != c.entry {
+			t.Errorf("Decide(%q, %d) = %+v, want %s by %q", c.host, c.port, d, c.want, c.entry)
+		}
+		if (d.Reason == "") != (c.want == Allow) {
+			t.Errorf("Decide(%q, %d) has the reason %q", c.host, c.port, d.Reason)
+		}
+	}
+	if got := p.Decide("x.test", 443).Reason; got != "network: refused x.test; setting network.allow" {
+		t.Error(got)
+	}
+}
+
+func TestAny(t *testing.T) {
+	p := compile(t, Rules{Allow: []string{"*"}, Deny: []string{"*.evil.test"}})
+	for host, want := range map[string]Verdict{"a.test": Allow, "x.evil.test": Deny, "8.8.8.8": Deny} {
+		if got := p.Decide(host, 443).Verdict; got != want {
+			t.Errorf("%s: %s, want %s", host, got, want)
+		}
+	}
+	if d := compile(t, Rules{Allow: []string{"8.0.0.0/8"}, Deny: []string{"*"}}).Decide("8.8.8.8", 443); d.Verdict != Deny {
+		t.Error("deny * doesn't deny addresses")
+	}
+}
+
+func TestAnd(t *testing.T) {
+	agent := compile(t, Rules{Allow: []string{"a.test", "b.test", "c.test:9"}, Ask: []string{"d.test"},
+		Methods: map[string][]string{"a.test": {"GET", "PUT"}}})
+	plugin := compile(t, Rules{Allow: []string{"*.test", "a.test", "b.test:9", "c.test:9", "d.test", "e.test"},
+		Deny: []string{"b.test"}, Methods: map[string][]string{"a.test": {"GET"}},
+		Hosts: map[string][]string{"a.test": {"169.254.169.254"}}})
+	both := agent.And(plugin)
+	for host, want := range map[string]Verdict{"a.test": Allow, "b.test": Deny, "d.test": Ask, "e.test": Deny} {
+		if got := both.Decide(host, 443).Verdict; got != want {
+			t.Errorf("%s: %s, want %s", host, got, want)
+		}
+	}
+	if got := both.Ports(); !slices.Equal(got, []uint16{9, 80, 443}) {
+		t.Error(got)
+	}
+	if _, ok := both.method(target{name: "a.test", port: 443}, "PUT"); ok {
+		t.Error("a method that only one allows")
+	}
+	if both.reaches(target{name: "a.test", port: 443}, netip.MustParseAddr("169.254.169.254"), false) {
+		t.Error("one list's entry for the resolver opens an address that the other doesn't")
+	}
+	if both.Digest() != plugin.And(agent).Digest() || both.Digest() == agent.Digest() {
+		t.Error(both.Digest())
+	}
+	if agent.And(nil) != agent || (*Policy)(nil).And(agent) != agent {
+		t.Error("a missing list has a say")
+	}
+}
+
+func TestNarrowestMethods(t *testing.T) {
+	p := compile(t, Rules{Methods: map[string][]string{
+		"*": {"GET"}, "*.example.test": {"GET", "PUT"}, "api.example.test": {"DELETE"},
+	}})
+	for _, c := range []struct {
+		host, method string
+		want         bool
+	}{
+		{"x.test", "PUT", false}, {"x.test", "GET", true}, {"a.example.test", "PUT", true},
+		{"api.example.test", "PUT", false}, {"api.example.test", "DELETE", true},
+	} {
+		if d, ok := p.method(target{name: c.host, port: 443}, c.method); ok != c.want {
+			t.Errorf("%v: %v", c, d)
+		}
+	}
+}
+
+func TestReaches(t *testing.T) {
+	p := compile(t, Rules{Allow: []string{"*", "10.1.0.0/16", "0.0.0.0/0"}, Deny: []string{"8.8.8.0/24", "10.1.1.0/24"},
+		Hosts: local("local.test")})
+	name := target{name: "x.test", port: 443}
+	for addr, want := range map[string]bool{
+		"1.1.1.1": true, "2606:4700::1": true, "10.1.0.1": true,
+		"8.8.8.8": false, "10.1.1.1": false, "10.2.0.1": false, "127.0.0.1": false, "169.254.169.254": false,
+		"169.254.0.1": false, "172.16.0.1": false, "192.168.1.1": false, "100.64.0.1": false, "0.0.0.0": false,
+		"224.0.0.1": false, "255.255.255.255": false, "198.18.0.1": false, "192.0.2.1": false, "::": false, "::1": false,
+		"fe80::1": false, "fc00::1": false, "fd00:ec2::254": false, "ff02::1": false, "64:ff9b::7f00:1": false,
+		"64:ff9b:1::1": false, "2002:7f00:1::": false, "2001::1": false, "2001:db8::1": false, "::127.0.0.1": false,
+		"168.63.129.16": false,
+	} {
+		if got := p.reaches(name, netip.MustParseAddr(addr), false); got != want {
+			t.Errorf("%s: %v", addr, got)
+		}
+	}
+	if loop := netip.MustParseAddr("127.0.0.1"); !p.reaches(target{name: "local.test", port: 9}, loop, true) {
+		t.Error("an entry of the resolver isn't believed")
+	}
+	public := compile(t, Rules{Allow: []string{"*"}})
+	if public.reaches(name, netip.MustParseAddr("1.1.1.1"), true) {
+		t.Error("this machine's own address is reached")
+	}
+}
