@@ -81,14 +81,19 @@ func (s *Session) call(ctx context.Context, name string, raw json.RawMessage, ev
 	}
 	ctx, cancel := patience.WithTimeout(ctx, s.timeout())
 	defer cancel()
+	network := s.network(t.Plugin)
+	reaching := network.begin(ctx)
 	outcome, err := machinery.supervisor.Call(ctx, spec,
 		&pluginpb.CallRequest{Tool: t.Spec.Name, Arguments: args.Canonical, CallId: s.id,
 			Agreed: decision.Verdict == guard.Ask},
 		supervise.Listener{Event: translate(events), Answer: answers(ctx, t.FullName())})
+	refused := network.end(reaching)
 	if err != nil {
 		return s.broken(ctx, t, err)
 	}
-	return s.bounded(t, outcome.Result)
+	result := s.bounded(t, outcome.Result)
+	result.addRefused(refused)
+	return result
 }
 
 // arguments are a call's arguments, and which of them say what the call reaches.

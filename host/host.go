@@ -25,6 +25,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/picoclaw/picoclaw/host/config"
+	"github.com/picoclaw/picoclaw/host/egress"
 	"github.com/picoclaw/picoclaw/host/store"
 	"github.com/picoclaw/picoclaw/host/supervise"
 	"github.com/picoclaw/picoclaw/isolation"
@@ -56,6 +57,9 @@ type Host struct {
 	ready func() (*machinery, error)
 	mu    sync.Mutex
 	ran   *machinery // set once ready has made it
+
+	networks  map[string]*network // by name; made at the first call that takes one
+	authority *egress.Authority   // made with the first that ends TLS
 }
 
 // machinery is what a host needs to make calls.

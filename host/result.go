@@ -2,6 +2,7 @@ package host
 
 import (
 	"encoding/json"
+	"strings"
 	"time"
 
 	"github.com/picoclaw/picoclaw/sdk"
@@ -32,6 +33,19 @@ func contents(blocks []*pluginpb.Content) []Content {
 		all = append(all, Content{Text: b.GetText(), Data: b.GetData(), MediaType: b.GetMediaType(), URI: b.GetUri()})
 	}
 	return all
+}
+
+// addRefused says what the network has refused meanwhile.
+func (r *Result) addRefused(reasons []string) {
+	for _, reason := range reasons {
+		if r.Text != "" && !strings.HasSuffix(r.Text, "\n") {
+			r.Text += "\n"
+		}
+		r.Text += "[" + reason + "]"
+		if r.Err != nil && r.Err.Hint == "" {
+			r.Err.Hint = reason
+		}
+	}
 }
 
 // size is how many bytes the result has.

@@ -63,6 +63,9 @@ func (s *Session) spec(p *catalog.Plugin) (*supervise.Spec, error) {
 	if grants.Exec {
 		spec.Configure.Agent = s.policy.Agent()
 	}
+	if err := s.giveNetwork(p, spec, grants); err != nil {
+		return nil, err
+	}
 	if grants.State {
 		if err := s.giveState(spec); err != nil {
 			return nil, err

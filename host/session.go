@@ -38,8 +38,9 @@ type Session struct {
 	policy  *policy.Policy
 	guard   *guard.Guard
 
-	mu    sync.Mutex
-	specs map[*catalog.Plugin]*supervise.Spec // made at the first call
+	mu       sync.Mutex
+	specs    map[*catalog.Plugin]*supervise.Spec // made at the first call
+	networks map[*catalog.Plugin]*network        // those of the specs that have one
 }
 
 // Session opens a session for an agent; the empty id means the first one in the configuration.

@@ -88,6 +88,9 @@ func (v *view) addNames() {
 	} {
 		v.set(mount{kind: bindData, target: path, data: []byte(text)})
 	}
+	if certificates := v.profile.Proxied.Certificates; len(certificates) > 0 {
+		v.set(mount{kind: bindData, target: CertificatesPath, data: certificates})
+	}
 }
 
 func (v *view) addEtc(names []string) {

@@ -47,7 +47,7 @@ type Profile struct {
 	Network bool
 	// Proxied gives it a network of its own instead, which leads to this
 	// process alone. It takes Config.Enabled.
-	Proxied *Proxied `json:"-"`
+	Proxied *Proxied `json:",omitempty"`
 	// Confine holds the child to the profile by what needs nothing installed,
 	// Landlock, no_new_privs and fewer capabilities, where no sandbox does.
 	// A kernel without Landlock starts the child unconfined, and the log says

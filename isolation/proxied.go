@@ -6,15 +6,22 @@ import "net"
 // are looked up on its port 53, and what connects to the listeners' ports there is accepted here. So whoever serves
 // them decides what is reached, and there is no way around it.
 type Proxied struct {
+	// Name is the same for networks that are the same: what may share a process.
+	Name string
 	// Ports are those TCP ports that are listened on, on every address of the child's machine, 127.0.0.0/8.
 	Ports []uint16
 	// Serve is given the listeners while the child starts, and returns at once. They are closed when the child has
 	// ended.
-	Serve func(Listeners)
+	Serve func(Listeners) `json:"-"`
+	// Certificates, if there are any, are in PEM those that the child is to believe, at [CertificatesPath].
+	Certificates []byte `json:"-"`
 }
 
 // ProxyAddress is where a child with a [Proxied] network finds the proxy for HTTP.
 const ProxyAddress = "127.0.0.1:3128"
+
+// CertificatesPath is where a child finds its certificates.
+const CertificatesPath = "/etc/picoclaw-certificates.pem"
 
 // Listeners are open in the network of a child.
 type Listeners struct {

@@ -44,6 +44,9 @@ type Grants struct {
 	State    bool     // keep files of its own, for each agent, from one run to the next
 	Takeback bool     // use the agent's store of what changes destroy, which undo reads
 	Env      []string // names of the host's environment variables
+	// Secrets are names of the operator's secrets that the plugin uses without holding them, "*" for any: a variable of
+	// that name holds what stands for the value, in requests to the hosts that are to get it.
+	Secrets []string
 }
 
 // What a plugin may do with the agent's workspace: see [Grants].

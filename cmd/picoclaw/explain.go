@@ -19,13 +19,14 @@ func newExplain(a *app) *cobra.Command {
 	var agent, output, arguments string
 	var batch bool
 	cmd := &cobra.Command{
-		Use:   "explain TOOL [key=value ...] | explain PATH",
-		Short: "Say whether a call would be allowed, by which rule, and what would change that; or which walls a path gets through",
+		Use:   "explain TOOL [key=value ...] | explain PATH | explain network HOST[:PORT]",
+		Short: "Say whether a call would be allowed, by which rule, and what would change that; or for a path or host",
 		Example: strings.Trim(`
   picoclaw explain read_file path=/etc/hosts
   picoclaw explain exec --json '{"command":"rm -rf build"}' --output json
   picoclaw explain --batch < calls.jsonl
-  picoclaw explain /etc/hosts`, "\n"),
+  picoclaw explain /etc/hosts
+  picoclaw explain network api.example.com`, "\n"),
 		ValidArgsFunction: a.completeCall,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := format(output); err != nil {
@@ -44,6 +45,9 @@ func newExplain(a *app) *cobra.Command {
 			defer done()
 			if isPath(args[0]) {
 				return a.explainPath(s, args, output)
+			}
+			if args[0] == "network" {
+				return a.explainHost(s, args[1:], output)
 			}
 			raw, err := (&callArguments{pairs: args[1:], json: arguments, isJSON: cmd.Flags().Changed("json"),
 				stdin: a.stdin}).read(s, args[0])

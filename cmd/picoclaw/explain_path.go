@@ -50,6 +50,18 @@ func (a *app) explainPath(s *host.Session, args []string, output string) error {
 	return table.Flush()
 }
 
+// explainHost says whether processes that have the network reach a host.
+func (a *app) explainHost(s *host.Session, args []string, output string) error {
+	if len(args) != 1 {
+		return usage("explain network takes one host, such as api.example.com or files.example.net:8443")
+	}
+	decision, err := s.ExplainHost(args[0])
+	if err != nil {
+		return failed(err)
+	}
+	return a.showDecision(newExplanation(decision, nil), output)
+}
+
 func yesNo(yes bool) string {
 	if yes {
 		return "yes"

@@ -8,7 +8,9 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"text/template"
 
@@ -97,6 +99,7 @@ func (o *initVerb) writeConfig(m *prepared, home string) error {
 	var text strings.Builder
 	if err := layout.Execute(&text, map[string]any{
 		"Home": home, "Workspace": workspace, "Isolated": m.isolated == nil, "Why": oneLine(m.isolated),
+		"Programs": installedSources(),
 	}); err != nil {
 		return err
 	}
@@ -122,6 +125,22 @@ func (o *initVerb) writeConfig(m *prepared, home string) error {
 		m.files = append(m.files, path)
 	}
 	return nil
+}
+
+// installedSources are the programs of this machine whose hosts network.from takes, as a list in JSON has them.
+func installedSources() string {
+	var found []string
+	for _, key := range config.Schema() {
+		if key.Name != "network.from" {
+			continue
+		}
+		for _, name := range key.Values {
+			if _, err := exec.LookPath(strings.Replace(name, "apt", "apt-get", 1)); err == nil {
+				found = append(found, strconv.Quote(name))
+			}
+		}
+	}
+	return strings.Join(found, ", ")
 }
 
 func quoted(text string) (string, error) {

@@ -165,6 +165,9 @@ func meaning(g pluginpb.Grant) []string {
 	if g.Takeback {
 		all = append(all, "use the store of what changes destroy, which undo reads: read there what files held before")
 	}
+	if len(g.Secrets) > 0 {
+		all = append(all, "use these secrets, without seeing them: "+strings.Join(g.Secrets, ", "))
+	}
 	if len(g.Env) > 0 {
 		all = append(all, "see these variables of picoclaw's environment: "+strings.Join(g.Env, ", "))
 	}

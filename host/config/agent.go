@@ -14,6 +14,7 @@ type Agent struct {
 	Defaults  // with the workspace that it has
 	Tools     Tools
 	Isolation Isolation
+	Network   *Network // nil if nothing is said of it
 	Modules   []Module
 	Plugins   AgentPlugins
 
@@ -57,6 +58,7 @@ func (c *Config) resolve(i int) (*Agent, error) {
 		} `koanf:"agents"`
 		Tools     Tools     `koanf:"tools"`
 		Isolation Isolation `koanf:"isolation"`
+		Network   *Network  `koanf:"network"`
 	}
 	if err := decode(values, &merged); err != nil {
 		return nil, err
@@ -66,6 +68,7 @@ func (c *Config) resolve(i int) (*Agent, error) {
 		Defaults:  merged.Agents.Defaults,
 		Tools:     merged.Tools,
 		Isolation: merged.Isolation,
+		Network:   merged.Network,
 		Modules:   entry.Modules,
 		Plugins:   entry.Plugins,
 	}
@@ -82,7 +85,7 @@ func asShared(own map[string]any) map[string]any {
 	out, defaults := map[string]any{}, map[string]any{}
 	for key, value := range own {
 		switch key {
-		case "tools", "isolation":
+		case "tools", "isolation", "network":
 			out[key] = value
 		default:
 			defaults[key] = value

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -83,7 +84,7 @@ func (c *checker) object(n *node, e *entry, path string) (any, bool) {
 func known(m member, e *entry, path string) (*entry, *Error) {
 	full := joinName(path, m.key)
 	if e.typ() == Map {
-		if _, err := ID.apply(m.key, ""); err != nil {
+		if _, err := cmp.Or(e.key.Format, ID).apply(m.key, ""); err != nil {
 			return nil, fault(m.origin, full, err.Error(), "")
 		}
 		return e.children[0], nil

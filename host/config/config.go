@@ -16,6 +16,7 @@ package config
 
 import (
 	"fmt"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -39,6 +40,7 @@ type Config struct {
 	log       Log
 	signed    Signatures
 	protect   Protect
+	secrets   map[string]Secret
 	shared    map[string]any     // what is set for all agents, of the keys that an agent can set
 	settings  map[string]Setting // what was set, by the key as it was written
 
@@ -54,6 +56,7 @@ func (c *Config) take(merged map[string]any) *Error {
 		Audit     Audit                     `koanf:"audit"`
 		Log       Log                       `koanf:"log"`
 		Signed    Signatures                `koanf:"signatures"`
+		Secrets   map[string]map[string]any `koanf:"secrets"`
 		Workspace struct {
 			Protect Protect `koanf:"protect"`
 		} `koanf:"workspace"`
@@ -73,11 +76,43 @@ func (c *Config) take(merged map[string]any) *Error {
 		_, plugin.Granted = values["grants"]
 		c.plugins[id] = plugin
 	}
+	if err := c.takeSecrets(all.Secrets); err != nil {
+		return err
+	}
 	c.shared = merged
-	for _, name := range []string{"plugins", "audit", "log", "signatures", "workspace"} {
+	for _, name := range []string{"plugins", "audit", "log", "signatures", "workspace", "secrets"} {
 		delete(merged, name)
 	}
 	delete(merged["isolation"].(map[string]any), "expose_paths")
+	return nil
+}
+
+// takeSecrets takes what is said of secrets: each comes from one place.
+func (c *Config) takeSecrets(all map[string]map[string]any) *Error {
+	c.secrets = make(map[string]Secret, len(all))
+	for name, values := range all {
+		var s Secret
+		s.As.Header, s.As.Value = "Authorization", "Bearer {{secret}}"
+		key := "secrets." + name
+		if err := decode(values, &s); err != nil {
+			return &Error{Key: key, Problem: err.Error(), err: err}
+		}
+		places := 0
+		for _, has := range []bool{s.From.Env != "", s.From.File != "", len(s.From.Command) > 0} {
+			if has {
+				places++
+			}
+		}
+		switch {
+		case places != 1:
+			return &Error{Key: key + ".from", Problem: "says not where the value comes from",
+				Cure: "set one of env, file and command"}
+		case !strings.Contains(s.As.Value, "{{secret}}"):
+			return &Error{Key: key + ".as.value", Problem: fmt.Sprintf("%q has no place for the value", s.As.Value),
+				Cure: `write {{secret}} where it belongs, as in "Bearer {{secret}}"`}
+		}
+		c.secrets[name] = s
+	}
 	return nil
 }
 
@@ -131,6 +166,9 @@ func (c *Config) Signatures() Signatures { return c.signed }
 // Protect returns which paths in workspaces are protected.
 func (c *Config) Protect() Protect { return c.protect }
 
+// Secrets returns what is used without being held, by name.
+func (c *Config) Secrets() map[string]Secret { return maps.Clone(c.secrets) }
+
 // AgentIDs returns the ids of the agents, the default one first. It is never empty.
 func (c *Config) AgentIDs() []string {
 	ids := make([]string, 0, len(c.agents))
@@ -160,6 +198,10 @@ func (c *Config) Plugin(id string) Plugin {
 	}
 	plugin.Grants.Env = slices.Clone(plugin.Grants.Env)
 	plugin.Config = cloneFree(plugin.Config)
+	if plugin.Network != nil {
+		network := *plugin.Network
+		plugin.Network = &network
+	}
 	return plugin
 }
 

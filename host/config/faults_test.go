@@ -23,7 +23,7 @@ var jsonFaults = []struct{ text, want string }{
 	{`{"plugins": {"shell": {"grants": {"exce": true}}}}`,
 		`FILE:1: plugins.shell.grants.exce: unknown key; the nearest known key is plugins.shell.grants.exec`},
 	{`{"plugins": {"shell": {"zzz": 1}}}`,
-		`FILE:1: plugins.shell.zzz: unknown key; the nearest known key is plugins.shell.dev, and plugins.shell has enabled, dev, grants, config`},
+		`FILE:1: plugins.shell.zzz: unknown key; the nearest known key is plugins.shell.dev, and plugins.shell has enabled, dev, grants, network, config`},
 	{`{"tools.set": "all"}`, `FILE:1: tools.set: unknown key: a name with dots is written as one object in the other; the nearest known key is tools.set`},
 	{"{\"tools\": {\"set\": \"all\",\n\"set\": \"all\"}}",
 		`FILE:2: tools.set: the key is here twice, first at FILE:1; remove one of them`},

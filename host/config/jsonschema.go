@@ -34,6 +34,9 @@ func schemaOf(e *entry) *jsonschema.Schema {
 	case Map:
 		s.Type = "object"
 		s.PropertyNames = &jsonschema.Schema{Pattern: idSchema}
+		if e.key.Format == VariableName {
+			s.PropertyNames.Pattern = variablePattern.String()
+		}
 		s.AdditionalProperties = schemaOf(e.children[0])
 	case Objects:
 		s.Type = "array"

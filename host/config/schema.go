@@ -64,7 +64,7 @@ func (k Key) AgentName() string {
 // Variable returns the name of the environment variable that sets the key; empty when there is none. The "<id>" of
 // a plugin stays in it and stands for the id in capitals.
 func (k Key) Variable() string {
-	if strings.ContainsAny(k.Name, "[$") || k.Type == Map {
+	if strings.ContainsAny(k.Name, "[$") || k.Type == Map || strings.HasPrefix(k.Name, "secrets.") {
 		return ""
 	}
 	name := strings.ReplaceAll(k.Name, ".", "_")

@@ -25,6 +25,8 @@ func TestTheStructsHaveTheKeysOfTheTable(t *testing.T) {
 		} `koanf:"agents"`
 		Tools     Tools             `koanf:"tools"`
 		Isolation Isolation         `koanf:"isolation"`
+		Network   Network           `koanf:"network"`
+		Secrets   map[string]Secret `koanf:"secrets"`
 		Plugins   map[string]Plugin `koanf:"plugins"`
 		Audit     Audit             `koanf:"audit"`
 		Log       Log               `koanf:"log"`
@@ -35,6 +37,9 @@ func TestTheStructsHaveTheKeysOfTheTable(t *testing.T) {
 	}
 	have := map[string]bool{}
 	fieldNames(reflect.TypeOf(file), "", have)
+	for _, name := range []string{"ask", "from", "hosts", "methods"} { // the agent's alone
+		delete(have, "plugins.<id>.network."+name)
+	}
 	delete(have, "plugins.<id>.grants.programs") // those that a plugin asks for, or none of them
 	for _, row := range keys {
 		if !have[row.Name] && row.Type != Objects && row.Type != Map {
@@ -56,6 +61,8 @@ func fieldNames(typ reflect.Type, name string, have map[string]bool) {
 				fieldNames(field.Type, joinName(name, cmp.Or(tag, strings.ToLower(field.Name))), have)
 			}
 		}
+	case typ.Kind() == reflect.Pointer:
+		fieldNames(typ.Elem(), name, have)
 	case typ.Kind() == reflect.Slice && typ.Elem().Kind() == reflect.Struct:
 		fieldNames(typ.Elem(), name+"[]", have)
 	case typ.Kind() == reflect.Map && typ.Elem().Kind() == reflect.Struct:

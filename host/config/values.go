@@ -66,6 +66,30 @@ type Isolation struct {
 	ExposePaths []isolation.ExposePath `koanf:"expose_paths"` // one for each target
 }
 
+// Network are the settings of network.
+type Network struct {
+	Allow   []string            `koanf:"allow"`
+	Deny    []string            `koanf:"deny"`
+	Ask     []string            `koanf:"ask"`
+	Methods map[string][]string `koanf:"methods"`
+	From    []string            `koanf:"from"`
+	Hosts   map[string][]string `koanf:"hosts"`
+}
+
+// Secret is a value that is used without being held.
+type Secret struct {
+	From struct {
+		Env     string   `koanf:"env"`
+		File    string   `koanf:"file"`
+		Command []string `koanf:"command"`
+	} `koanf:"from"`
+	Hosts []string `koanf:"hosts"`
+	As    struct {
+		Header string `koanf:"header"`
+		Value  string `koanf:"value"`
+	} `koanf:"as"`
+}
+
 // Audit are the settings of audit.
 type Audit struct {
 	MaxSize  string `koanf:"max_size"` // for [ParseSize]
@@ -102,8 +126,9 @@ type AgentPlugins struct {
 // Plugin is what the operator decided about one plugin.
 type Plugin struct {
 	Enabled bool           `koanf:"enabled"`
-	Dev     string         `koanf:"dev"`    // absolute build directory, or ""
-	Grants  pluginpb.Grant `koanf:"grants"` // what the operator gives to it
+	Dev     string         `koanf:"dev"`     // absolute build directory, or ""
+	Grants  pluginpb.Grant `koanf:"grants"`  // what the operator gives to it
+	Network *Network       `koanf:"network"` // what it may reach of what the agent's processes may; nil for all
 	Config  map[string]any `koanf:"config"`
 
 	// Granted says that the configuration speaks of the plugin's grants, be it to give nothing.

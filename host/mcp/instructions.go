@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/picoclaw/picoclaw/host/policy"
@@ -58,8 +59,26 @@ func limits(p *policy.Policy) string {
 	}
 	if in := p.Isolation(); in.Enabled && !in.Network {
 		b.WriteString(" There is no network.")
+	} else if n := p.Network(); n != nil {
+		b.WriteString(" The network is " + reached(n) + ".")
 	}
 	return b.String()
+}
+
+// reached names the hosts that are reached, as far as they are few.
+func reached(n *policy.Network) string {
+	const most = 20
+	hosts := slices.Concat(n.Allow, n.Ask)
+	for _, program := range n.From {
+		hosts = append(hosts, "what "+program+" is set to")
+	}
+	if len(hosts) > most {
+		hosts = append(hosts[:most], "more")
+	}
+	if len(hosts) == 0 {
+		return "reached by nothing"
+	}
+	return "open to " + strings.Join(hosts, ", ") + "; commands are told which other hosts were refused"
 }
 
 // size writes a number of bytes as people do.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/picoclaw/picoclaw/host/config"
 	"github.com/picoclaw/picoclaw/isolation"
 	"github.com/picoclaw/picoclaw/sdk/guard"
 )
@@ -42,8 +43,10 @@ func (p *Policy) seal() (*Policy, error) {
 		Exposed   []isolation.ExposePath
 		Rules     []string `json:",omitempty"`
 		Undo      Undo
+		Reached   *Network                 `json:",omitempty"`
+		Secrets   map[string]config.Secret `json:",omitempty"`
 	}{1, p.home, p.file, g, p.tools, p.plugins, p.limits, p.execEnv, p.isolation.Enabled, p.isolation.Network, exposed,
-		rules, p.undo})
+		rules, p.undo, p.network, p.secrets})
 	if err != nil {
 		return nil, fmt.Errorf("computing the digest of the policy of agent %q: %w", p.agent, err)
 	}

@@ -97,7 +97,7 @@ func narrowPlugins(out, parent *Policy, child Child) error {
 		has := parent.Plugin(id).Grants
 		if got := has.Intersect(asked); got.Workspace != asked.Workspace || got.Exec != asked.Exec ||
 			got.Network != asked.Network || got.State != asked.State || got.Takeback != asked.Takeback ||
-			len(got.Env) != len(asked.Env) {
+			len(got.Env) != len(asked.Env) || !slices.Equal(got.Secrets, asked.Secrets) {
 			return wider("grants of plugin "+id, fmt.Sprintf("%+v", asked))
 		}
 		narrowed[id] = asked

@@ -18,6 +18,8 @@ type Plugin struct {
 	// Granted says that the configuration speaks of its grants; what was granted when it was installed does not count
 	// then.
 	Granted bool
+
+	Network *Network `json:",omitempty"` // which hosts of the agent's it may reach; nil for all
 }
 
 // pluginRules says which plugins there are for an agent.
@@ -94,9 +96,13 @@ func rulesFrom(cfg *config.Config, agent *config.Agent) (pluginRules, error) {
 		if err != nil {
 			return pluginRules{}, err
 		}
+		network, err := networkFrom(plugin.Network, "plugins."+id+".")
+		if err != nil {
+			return pluginRules{}, err
+		}
 		rules.Known[id] = Plugin{
 			Enabled: plugin.Enabled, Dev: plugin.Dev, Grants: plugin.Grants.Intersect(plugin.Grants), Config: raw,
-			Granted: plugin.Granted,
+			Granted: plugin.Granted, Network: network,
 		}
 	}
 	return rules, nil

@@ -38,6 +38,8 @@ type Policy struct {
 	undo      Undo
 	execEnv   []string
 	isolation Isolation
+	network   *Network // nil for the host's
+	secrets   map[string]config.Secret
 	origins   map[string]config.Origin // where the agent's settings came from, for hints
 	elsewhere *strings.Replacer        // of the names of settings, for those that are set elsewhere for this agent
 	digest    string

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -62,6 +63,14 @@ func resolve(cfg *config.Config, agentID string, provide provider) (*Policy, err
 	if p.plugins, err = rulesFrom(cfg, agent); err != nil {
 		return nil, fmt.Errorf("agent %q: %w", agent.ID, err)
 	}
+	if p.network, err = networkFrom(agent.Network, ""); err != nil {
+		return nil, fmt.Errorf("agent %q: %w", agent.ID, err)
+	}
+	if p.network != nil && slices.Contains(p.network.From, "git") && !cfg.Protect().Enabled {
+		return nil, fmt.Errorf("agent %q: network.from: git takes hosts from .git/config in the workspace, which commands may "+
+			"change while workspace.protect.enabled is false; name the hosts in network.allow", agent.ID)
+	}
+	p.secrets = cfg.Secrets()
 	workspace, err := p.settleWorkspace(cfg, agent, provide)
 	if err != nil {
 		return nil, fmt.Errorf("agent %q: %w", agent.ID, err)

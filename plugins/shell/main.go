@@ -41,8 +41,9 @@ func newPlugin(s *shell) sdk.Plugin {
 		ID:      "shell",
 		Version: version,
 		Doc:     "Runs commands in the workspace.",
-		Grants:  sdk.Grants{Workspace: sdk.WorkspaceAccess, Exec: true, Network: true, Takeback: true},
-		Tools:   []sdk.Tool{s.execTool(), s.processTool()},
-		Stop:    s.stop,
+		Grants: sdk.Grants{Workspace: sdk.WorkspaceAccess, Exec: true, Network: true, Takeback: true,
+			Secrets: []string{"*"}},
+		Tools: []sdk.Tool{s.execTool(), s.processTool()},
+		Stop:  s.stop,
 	}
 }

@@ -25,6 +25,7 @@ type Grant struct {
 	State     bool     `json:"state,omitempty"`    // keep files of its own from one run to the next
 	Takeback  bool     `json:"takeback,omitempty"` // use the store of what changes destroy, which undo reads
 	Env       []string `json:"env,omitempty"`      // names of environment variables
+	Secrets   []string `json:"secrets,omitempty"`  // names of secrets that may be used, "*" for any
 }
 
 // Intersect returns what both g and other grant, sorted.
@@ -36,6 +37,7 @@ func (g Grant) Intersect(other Grant) Grant {
 		State:     g.State && other.State,
 		Takeback:  g.Takeback && other.Takeback,
 		Env:       common(g.Env, other.Env),
+		Secrets:   commonSecrets(g.Secrets, other.Secrets),
 	}
 	if rank := min(workspaceRank(g.Workspace), workspaceRank(other.Workspace)); rank > 0 {
 		out.Workspace = workspaces[rank]
@@ -66,6 +68,20 @@ func common(a, b []string) (both []string) {
 		}
 	}
 	return slices.Compact(both)
+}
+
+// AnySecret stands for every secret there is.
+const AnySecret = "*"
+
+// commonSecrets is common for names among which AnySecret may be.
+func commonSecrets(a, b []string) []string {
+	switch {
+	case slices.Contains(a, AnySecret):
+		return common(b, b)
+	case slices.Contains(b, AnySecret):
+		return common(a, a)
+	}
+	return common(a, b)
 }
 
 // NewGrants puts a grant on the wire.

@@ -1,0 +1,306 @@
+package host
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"net"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/picoclaw/picoclaw/host/audit"
+	"github.com/picoclaw/picoclaw/host/catalog"
+	"github.com/picoclaw/picoclaw/host/egress"
+	"github.com/picoclaw/picoclaw/host/policy"
+	"github.com/picoclaw/picoclaw/host/supervise"
+	"github.com/picoclaw/picoclaw/internal/patience"
+	"github.com/picoclaw/picoclaw/isolation"
+	"github.com/picoclaw/picoclaw/sdk/guard"
+	"github.com/picoclaw/picoclaw/sdk/pluginpb"
+)
+
+// network is what the instances of one plugin with one policy reach by name, and who is told of it.
+type network struct {
+	policy    *egress.Policy
+	secrets   []egress.Secret
+	authority *egress.Authority // nil where no TLS is ended here
+	name      string            // the same for what may share an instance
+	audit     *auditor
+	session   *Session // the first that has asked for it: its agent and origin are recorded
+
+	mu    sync.Mutex
+	calls []*reaching
+}
+
+// reaching is a call that runs, and what it was refused meanwhile.
+type reaching struct {
+	ctx     context.Context //nolint:containedctx // whose person is asked
+	refused []string
+
+	asking sync.Mutex // one question at a time
+	agreed map[string]bool
+}
+
+// giveNetwork gives a plugin its network by name, if the policy has one.
+func (s *Session) giveNetwork(p *catalog.Plugin, spec *supervise.Spec, grants pluginpb.Grant) error {
+	reached := s.policy.Network()
+	if reached == nil || !grants.Network {
+		if len(grants.Secrets) > 0 && grants.Network && s.named(grants.Secrets) != "" {
+			return fmt.Errorf("plugin %s may use the secret %s, which takes a network by name; set network.allow to the hosts "+
+				"that its commands reach", spec.Manifest.ID, s.named(grants.Secrets))
+		}
+		return nil
+	}
+	if !s.policy.Isolation().Enabled {
+		return fmt.Errorf("network.allow can't be enforced for plugin %s without a sandbox; set isolation.enabled to true, or "+
+			"remove the network settings", spec.Manifest.ID)
+	}
+	n, err := s.host.networkOf(s, reached, spec.Manifest.ID, grants.Secrets)
+	if err != nil {
+		return err
+	}
+	spec.Profile.Network = false
+	spec.Profile.Proxied = &isolation.Proxied{Name: n.name, Ports: n.policy.Ports(), Serve: n.serve}
+	env := proxyEnvironment
+	if n.authority != nil {
+		bundle, err := egress.Bundle(n.authority)
+		if err != nil {
+			return err
+		}
+		spec.Profile.Proxied.Certificates = bundle
+		for _, name := range certificateVariables {
+			env = append(slices.Clip(env), name+"="+isolation.CertificatesPath)
+		}
+	}
+	for _, secret := range n.secrets {
+		env = append(slices.Clip(env), secret.Name+"="+secret.Placeholder)
+	}
+	spec.Env = append(spec.Env, env...)
+	if grants.Exec {
+		spec.Configure.Policy.Exec.Env = append(spec.Configure.Policy.Exec.Env, env...)
+	}
+	if s.networks == nil {
+		s.networks = map[*catalog.Plugin]*network{}
+	}
+	s.networks[p] = n
+	return nil
+}
+
+// network returns what a plugin's calls reach by name; nil where they don't.
+func (s *Session) network(p *catalog.Plugin) *network {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.networks[p]
+}
+
+// named returns the first of the secrets that are granted and that there are; "" for none.
+func (s *Session) named(granted []string) string {
+	for name := range s.policy.Secrets() {
+		if slices.Contains(granted, name) || slices.Contains(granted, pluginpb.AnySecret) {
+			return name
+		}
+	}
+	return ""
+}
+
+// proxyEnvironment tells programs of the proxy. What does not heed it gets there all the same: names lead to listeners
+// in the sandbox.
+var proxyEnvironment = []string{
+	"HTTP_PROXY=http://" + isolation.ProxyAddress, "http_proxy=http://" + isolation.ProxyAddress,
+	"HTTPS_PROXY=http://" + isolation.ProxyAddress, "https_proxy=http://" + isolation.ProxyAddress,
+	"ALL_PROXY=http://" + isolation.ProxyAddress, "all_proxy=http://" + isolation.ProxyAddress,
+	"NO_PROXY=localhost,127.0.0.1,::1", "no_proxy=localhost,127.0.0.1,::1", "NODE_USE_ENV_PROXY=1",
+}
+
+// certificateVariables are those by which programs find whom to believe. Each names all: they replace the system's.
+var certificateVariables = []string{
+	"SSL_CERT_FILE", "NODE_EXTRA_CA_CERTS", "CURL_CA_BUNDLE", "REQUESTS_CA_BUNDLE", "PIP_CERT", "GIT_SSL_CAINFO",
+	"AWS_CA_BUNDLE", "CARGO_HTTP_CAINFO", "DENO_CERT", "CLOUDSDK_CORE_CUSTOM_CA_CERTS_FILE", "NIX_SSL_CERT_FILE",
+}
+
+// networkOf returns the network of a plugin's instances, which are the same as long as the host lives.
+func (h *Host) networkOf(s *Session, reached *policy.Network, plugin string, granted []string) (*network, error) {
+	key, err := json.Marshal([]any{s.policy.Digest(), plugin, granted})
+	if err != nil {
+		return nil, err
+	}
+	sum := sha256.Sum256(key)
+	name := hex.EncodeToString(sum[:8])
+	machinery, err := h.ready()
+	if err != nil {
+		return nil, err
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if n := h.networks[name]; n != nil {
+		return n, nil
+	}
+	n := &network{name: name, session: s, audit: machinery.audit}
+	if n.policy, err = compiled(reached, s.policy.Workspace()); err != nil {
+		return nil, err
+	}
+	if own := s.policy.PluginNetwork(plugin); own != nil {
+		narrower, err := egress.Compile(own.Rules)
+		if err != nil {
+			return nil, fmt.Errorf("plugins.%s.%w", plugin, err)
+		}
+		n.policy = n.policy.And(narrower)
+	}
+	if n.secrets, err = secretsOf(s.policy.Secrets(), granted); err != nil {
+		return nil, err
+	}
+	if len(n.secrets) > 0 || len(reached.Methods) > 0 {
+		if h.authority == nil {
+			if h.authority, err = egress.NewAuthority(); err != nil {
+				return nil, err
+			}
+		}
+		n.authority = h.authority
+	}
+	if h.networks == nil {
+		h.networks = map[string]*network{}
+	}
+	h.networks[name] = n
+	return n, nil
+}
+
+// compiled adds the hosts of programs to a network's rules, and makes a policy of them.
+func compiled(n *policy.Network, workspace string) (*egress.Policy, error) {
+	rules := n.Rules
+	hosts, err := programHosts(n.From, workspace)
+	if err != nil {
+		return nil, err
+	}
+	rules.Allow = append(rules.Allow, hosts...)
+	return egress.Compile(rules)
+}
+
+// ExplainHost says whether the agent's processes that have the network reach a host, with a port or on 443.
+func (s *Session) ExplainHost(place string) (guard.Decision, error) {
+	switch reached := s.policy.Network(); {
+	case !s.policy.Isolation().Network:
+		return guard.Decision{Verdict: guard.Deny, Rule: "isolation.network", Reason: "there is no network",
+			Hint: "isolation.network: true gives it to plugins that are granted it"}, nil
+	case reached == nil:
+		return guard.Decision{Verdict: guard.Allow, Rule: "isolation.network",
+			Reason: "no host is named, so processes with the network grant have the host's network"}, nil
+	default:
+		p, err := compiled(reached, s.policy.Workspace())
+		if err != nil {
+			return guard.Decision{}, err
+		}
+		name, port := place, uint16(443)
+		if host, text, err := net.SplitHostPort(place); err == nil {
+			number, err := strconv.ParseUint(text, 10, 16)
+			if err != nil {
+				return guard.Decision{}, fmt.Errorf("%q is no port; write one such as %s:443", text, host)
+			}
+			name, port = host, uint16(number)
+		}
+		d := p.Decide(strings.Trim(name, "[]"), port)
+		verdicts := map[egress.Verdict]guard.Verdict{egress.Allow: guard.Allow, egress.Ask: guard.Ask, egress.Deny: guard.Deny}
+		out := guard.Decision{Verdict: verdicts[d.Verdict], Rule: cmp.Or(d.Rule, "network.allow"), Reason: d.Reason}
+		if d.Verdict == egress.Allow {
+			out.Reason = fmt.Sprintf("%q allows it", d.Entry)
+		}
+		return out, nil
+	}
+}
+
+// serve serves the listeners of one sandbox.
+func (n *network) serve(l isolation.Listeners) {
+	proxy, err := egress.New(egress.Options{
+		Policy: n.policy, Secrets: n.secrets, Authority: n.authority, Report: n.report, Ask: n.ask,
+	})
+	if err != nil {
+		n.session.host.logger.Error("the network of a plugin can't be served", "error", err)
+		l.Close()
+		return
+	}
+	proxy.Serve(egress.Listeners{Proxy: l.Proxy, Web: l.Ports, Names: l.Names})
+}
+
+// report tells the calls that run what was refused, and records what was reached.
+func (n *network) report(e egress.Event) {
+	if e.Decision.Verdict != egress.Allow {
+		n.mu.Lock()
+		for _, c := range n.calls {
+			if !slices.Contains(c.refused, e.Decision.Reason) && len(c.refused) < mostRefused {
+				c.refused = append(c.refused, e.Decision.Reason)
+			}
+		}
+		n.mu.Unlock()
+	}
+	s := n.session
+	args := map[string]any{"host": e.Host, "port": int(e.Port), "sent": e.Sent, "received": e.Received}
+	if e.Method != "" {
+		args["method"] = e.Method
+	}
+	err := n.audit.write(audit.Record{
+		Time: e.Time.UTC(), Agent: s.policy.Agent(), Session: s.id, Origin: string(s.origin), Tool: "network", Args: args,
+		Decision: string(e.Decision.Verdict), Rule: cmp.Or(e.Decision.Rule, "network.allow"), Millis: float64(e.Duration.Microseconds()) / 1000,
+		Error: e.Err,
+	})
+	if err != nil {
+		s.host.logger.Error("what was reached could not be recorded", "host", e.Host, "error", err)
+	}
+}
+
+// mostRefused is how many refusals the result of one call names.
+const mostRefused = 10
+
+// ask has a person decide on a host: one who is behind a call that runs.
+func (n *network) ask(_ context.Context, host string, port uint16) bool {
+	n.mu.Lock()
+	calls := slices.Clone(n.calls)
+	n.mu.Unlock()
+	for _, c := range calls {
+		if asked(c.ctx) {
+			return c.ask(host, port)
+		}
+	}
+	return false
+}
+
+func (c *reaching) ask(host string, port uint16) bool {
+	c.asking.Lock()
+	defer c.asking.Unlock()
+	key := fmt.Sprintf("%s:%d", host, port)
+	if yes, known := c.agreed[key]; known {
+		return yes
+	}
+	defer patience.Pause(c.ctx)()
+	c.agreed[key] = permitted(c.ctx, Question{
+		Tool: "network", Args: map[string]any{"host": host, "port": int(port)},
+		Decision: guard.Decision{Verdict: guard.Ask, Rule: "network.ask", Reason: "the command wants to reach " + key},
+	})
+	return c.agreed[key]
+}
+
+// begin has a call be told what it is refused.
+func (n *network) begin(ctx context.Context) *reaching {
+	if n == nil {
+		return nil
+	}
+	c := &reaching{ctx: ctx, agreed: map[string]bool{}}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.calls = append(n.calls, c)
+	return c
+}
+
+// end returns what a call was refused.
+func (n *network) end(c *reaching) []string {
+	if n == nil {
+		return nil
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.calls = slices.DeleteFunc(n.calls, func(other *reaching) bool { return other == c })
+	return c.refused
+}
