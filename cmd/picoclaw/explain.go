@@ -19,7 +19,7 @@ func newExplain(a *app) *cobra.Command {
 	var agent, output, arguments string
 	var batch bool
 	cmd := &cobra.Command{
-		Use:   "explain TOOL [key=value ...] | explain PATH | explain network HOST[:PORT]",
+		Use:   "explain TOOL [key=value ...] | explain PATH | explain network HOST",
 		Short: "Say whether a call would be allowed, by which rule, and what would change that; or for a path or host",
 		Example: strings.Trim(`
   picoclaw explain read_file path=/etc/hosts
