@@ -178,7 +178,7 @@ func treeRights(p Profile) (read, write uint64) {
 
 // grantSystem gives what programs need in order to run: the same as in a sandbox, as far as Landlock can tell it apart.
 func (cfg Config) grantSystem(grant func(path string, rights uint64), run bool) {
-	for _, name := range append([]string{"passwd", "group"}, etcFiles...) {
+	for _, name := range append([]string{"passwd", "group", filepath.Base(CertificatesPath)}, etcFiles...) {
 		grant(filepath.Join("/etc", name), readTree)
 	}
 	grant("/proc", readTree) // of other processes no more than their names: Landlock refuses what ptrace would need
