@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -141,7 +142,7 @@ func (h *Host) networkOf(s *Session, reached *policy.Network, plugin string, gra
 		return n, nil
 	}
 	n := &network{name: name, session: s, audit: machinery.audit}
-	if n.policy, err = compiled(reached, s.policy.Workspace()); err != nil {
+	if n.policy, err = h.compiled(reached, s.policy.Workspace()); err != nil {
 		return nil, err
 	}
 	if own := s.policy.PluginNetwork(plugin); own != nil {
@@ -170,9 +171,9 @@ func (h *Host) networkOf(s *Session, reached *policy.Network, plugin string, gra
 }
 
 // compiled adds the hosts of programs to a network's rules, and makes a policy of them.
-func compiled(n *policy.Network, workspace string) (*egress.Policy, error) {
+func (h *Host) compiled(n *policy.Network, workspace string) (*egress.Policy, error) {
 	rules := n.Rules
-	hosts, err := programHosts(n.From, workspace)
+	hosts, err := programHosts(filepath.Join(h.config.Home().Path, "cache", "network-from.json"), n.From, workspace)
 	if err != nil {
 		return nil, err
 	}
@@ -190,7 +191,7 @@ func (s *Session) ExplainHost(place string) (guard.Decision, error) {
 		return guard.Decision{Verdict: guard.Allow, Rule: "isolation.network",
 			Reason: "no host is named, so processes with the network grant have the host's network"}, nil
 	default:
-		p, err := compiled(reached, s.policy.Workspace())
+		p, err := s.host.compiled(reached, s.policy.Workspace())
 		if err != nil {
 			return guard.Decision{}, err
 		}

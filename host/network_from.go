@@ -5,8 +5,10 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/url"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -19,37 +21,108 @@ const programWithin = 20 * time.Second
 
 // programHosts returns the hosts that programs reach by their own settings on this machine, as entries of
 // network.allow. A program that is not installed has none. All are asked at once, in the root directory: what stands in
-// a workspace is the agent's, but for git, whose settings there are protected.
-func programHosts(from []string, workspace string) ([]string, error) {
-	ask := map[string]func(string) ([]string, error){
-		"go": goHosts, "npm": npmHosts, "pip": pipHosts, "apt": aptHosts, "git": gitHosts,
+// a workspace is the agent's, but for git, whose settings there are protected. file keeps their answers for a while.
+func programHosts(file string, from []string, workspace string) ([]string, error) {
+	if len(from) == 0 {
+		return nil, nil
 	}
-	type answer struct {
+	cache := &sayings{file: file}
+	cache.read()
+	ask := map[string]func() ([]string, error){
+		"go": goHosts, "npm": npmHosts, "pip": pipHosts, "apt": aptHosts,
+		"git": func() ([]string, error) { return gitHosts(workspace) },
+	}
+	type result struct {
 		places []string
 		err    error
 	}
-	answers := make([]chan answer, len(from))
+	results := make([]chan result, len(from))
 	for i, name := range from {
-		answers[i] = make(chan answer, 1)
+		results[i] = make(chan result, 1)
+		if places, ok := cache.fresh(name); ok {
+			results[i] <- result{places, nil}
+			continue
+		}
 		go func() {
-			places, err := ask[name](workspace)
-			answers[i] <- answer{places, err}
+			places, err := ask[name]()
+			results[i] <- result{places, err}
 		}()
 	}
 	var hosts []string
 	for i, name := range from {
-		a := <-answers[i]
-		if a.err != nil {
-			return nil, fmt.Errorf("network.from: %s: %w", name, a.err)
+		r := <-results[i]
+		if r.err != nil {
+			return nil, fmt.Errorf("network.from: %s: %w", name, r.err)
 		}
-		for _, place := range a.places {
+		cache.note(name, r.places)
+		for _, place := range r.places {
 			if entry := hostEntry(place); entry != "" {
 				hosts = append(hosts, entry)
 			}
 		}
 	}
+	cache.write()
 	slices.Sort(hosts)
 	return slices.Compact(hosts), nil
+}
+
+// sayings are what programs have said a short while ago: some take half a second to say it.
+type sayings struct {
+	file    string
+	Said    map[string]said `json:"said"`
+	changed bool
+}
+
+type said struct {
+	At     time.Time `json:"at"`
+	Places []string  `json:"places"`
+}
+
+// answerLasts is how long what a program has said is believed.
+const answerLasts = 5 * time.Minute
+
+func (a *sayings) read() {
+	if data, err := os.ReadFile(a.file); err != nil || json.Unmarshal(data, a) != nil {
+		a.Said = nil // it is asked again
+	}
+	if a.Said == nil {
+		a.Said = map[string]said{}
+	}
+}
+
+func (a *sayings) fresh(name string) ([]string, bool) {
+	s, ok := a.Said[name]
+	age := time.Since(s.At)
+	return s.Places, ok && age >= 0 && age < answerLasts
+}
+
+// note keeps an answer, but git's, which is quick and differs with the workspace.
+func (a *sayings) note(name string, places []string) {
+	if _, ok := a.fresh(name); !ok && name != "git" {
+		a.Said[name], a.changed = said{time.Now(), places}, true
+	}
+}
+
+// write keeps the sayings where it can.
+func (a *sayings) write() {
+	if !a.changed {
+		return
+	}
+	data, err := json.Marshal(a)
+	if err != nil || os.MkdirAll(filepath.Dir(a.file), 0o700) != nil {
+		return
+	}
+	temp, err := os.CreateTemp(filepath.Dir(a.file), "network-from")
+	if err != nil {
+		return
+	}
+	_, err = temp.Write(data)
+	if err = errors.Join(err, temp.Close()); err == nil {
+		err = os.Rename(temp.Name(), a.file)
+	}
+	if err != nil {
+		_ = os.Remove(temp.Name())
+	}
 }
 
 // hostEntry is the entry for where a URL leads, or git's short form of one; "" for none that is reached by TLS or HTTP.
@@ -85,7 +158,7 @@ func output(name string, args ...string) ([]byte, error) {
 }
 
 // goHosts are those of the module proxies and of the checksum database.
-func goHosts(string) ([]string, error) {
+func goHosts() ([]string, error) {
 	out, err := output("go", "env", "-json", "GOPROXY", "GOSUMDB")
 	if err != nil || out == nil {
 		return nil, err
@@ -105,7 +178,7 @@ func goHosts(string) ([]string, error) {
 }
 
 // npmHosts are those of the registries, scoped ones among them.
-func npmHosts(string) ([]string, error) {
+func npmHosts() ([]string, error) {
 	out, err := output("npm", "config", "ls", "--json")
 	if err != nil || out == nil {
 		return nil, err
@@ -127,7 +200,7 @@ func npmHosts(string) ([]string, error) {
 const pipDefaults = `from pip._internal.models.index import PyPI; print(PyPI.simple_url); print("https://" + PyPI.file_storage_domain)`
 
 // pipHosts are those of the indexes, and of the files that the standard one leads to.
-func pipHosts(string) ([]string, error) {
+func pipHosts() ([]string, error) {
 	out, err := output("pip", "config", "list")
 	if err != nil || out == nil {
 		return nil, err
@@ -152,7 +225,7 @@ func pipHosts(string) ([]string, error) {
 }
 
 // aptHosts are those of the package sources.
-func aptHosts(string) ([]string, error) {
+func aptHosts() ([]string, error) {
 	out, err := output("apt-get", "indextargets", "--format", "$(REPO_URI)")
 	return strings.Fields(string(out)), err
 }
