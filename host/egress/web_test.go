@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 
@@ -80,35 +81,27 @@ func TestUntrustedServer(t *testing.T) {
 // TestTransparent connects as a program that knows of no proxy.
 func TestTransparent(t *testing.T) {
 	for _, limited := range []bool{false, true} {
-		var port string
 		s := newServers(t)
-		h := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, "for ", r.Host) })
-		// The server has the port of the listener, as a name is connected to on the port that it was asked for on.
-		var w *world
-		server := &http.Server{Handler: h}
+		cert, err := s.issue(target{name: "a.test"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			fmt.Fprint(w, "for ", r.Host)
+		}))
+		server.TLS = &tls.Config{Certificates: []tls.Certificate{*cert}}
+		server.StartTLS()
 		defer server.Close()
-		names := local("a.test", "b.test")
-		rules := Rules{Hosts: names}
-		w = s.serve(Options{Policy: compile(t, rules)})
-		_ = w.Proxy.Close()
-		port = w.web
-		rules.Allow, rules.Deny = []string{"*:" + port, "*"}, []string{"b.test:" + port}
+		port := portOf(server.Listener.Addr()) // a name is connected to on the port that it was asked for on
+		rules := Rules{Allow: []string{"*:" + port, "*"}, Deny: []string{"b.test:" + port}, Hosts: local("a.test")}
 		if limited {
 			rules.Methods = map[string][]string{"a.test": {"GET"}}
 		}
-		rules.Hosts = map[string][]string{"a.test": {"127.0.0.77"}}
-		p, err := New(Options{Policy: compile(t, rules), Authority: s.Authority, Roots: s.pool(),
-			Report: func(e Event) { w.events <- e }})
+		p, err := New(Options{Policy: compile(t, rules), Authority: s.Authority, Roots: s.pool()})
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer p.Close()
-		cert, _ := s.issue(target{name: "a.test"})
-		l, err := tls.Listen("tcp", "127.0.0.77:"+port, &tls.Config{Certificates: []tls.Certificate{*cert}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		go func() { _ = server.Serve(l) }()
 
 		dial := func(name string) net.Conn {
 			var m dnsmessage.Message
@@ -138,7 +131,6 @@ func TestTransparent(t *testing.T) {
 		if code, body := status(t, bufio.NewReader(b)); code != 403 || !strings.Contains(body, "network.deny") {
 			t.Error(code, body)
 		}
-		w.refusal()
 	}
 }
 
