@@ -59,6 +59,9 @@ func (p *Proxy) connect(w http.ResponseWriter, r *http.Request) {
 // admit decides on the target of a request to a proxy, and answers if it is refused.
 func (p *Proxy) admit(w http.ResponseWriter, r *http.Request, port uint16) (target, Decision, bool) {
 	t, err := parseAuthority(r.Host, port)
+	if r.URL.User != nil {
+		err = fmt.Errorf("%q has a user in front of the host", r.RequestURI)
+	}
 	if err != nil {
 		bad := refuse("network: refused, as %v", err)
 		p.refused(target{name: r.Host, port: t.port}, r.Method, bad.Decision)

@@ -133,6 +133,14 @@ func (u *upgraded) Write(b []byte) (int, error) {
 	return n, err
 }
 
+// CloseWrite ends what the server reads.
+func (u *upgraded) CloseWrite() error {
+	if half, ok := u.to.(interface{ CloseWrite() error }); ok {
+		return half.CloseWrite()
+	}
+	return nil
+}
+
 // redactingWriter redacts the header of a response, also of one before the last.
 type redactingWriter struct {
 	http.ResponseWriter

@@ -58,9 +58,15 @@ func standardPort(scheme string) uint16 {
 	return 80
 }
 
+// maxText is longer than the longest name in any script.
+const maxText = 1024
+
 // parseHost makes a target of a name or an address. What two programs could read in two ways is an error: an address in
 // octal, a zone, a NUL or an empty label.
 func parseHost(text string, port uint16) (target, error) {
+	if len(text) > maxText {
+		return target{}, fmt.Errorf("%.20q and %d bytes more are no host name", text, len(text)-20)
+	}
 	if inner, ok := strings.CutPrefix(text, "["); ok {
 		inner, ok = strings.CutSuffix(inner, "]")
 		if !ok || !strings.Contains(inner, ":") {

@@ -108,8 +108,7 @@ func (s servers) serve(o Options) *world {
 	w.roots.AppendCertsFromPEM(s.Certificate())
 	w.roots.AppendCertsFromPEM(ours.Certificate())
 	o.Authority = ours
-	o.Roots = x509.NewCertPool()
-	o.Roots.AppendCertsFromPEM(s.Certificate())
+	o.Roots = s.pool()
 	o.Report = func(e Event) { w.events <- e }
 	if w.Proxy, err = New(o); err != nil {
 		s.Fatal(err)
@@ -241,3 +240,10 @@ var echo = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 	body, _ := io.ReadAll(r.Body)
 	fmt.Fprintf(w, "%s %s %s %s", r.Method, r.Host, r.URL.RequestURI(), body)
 })
+
+// pool has the authority.
+func (s servers) pool() *x509.CertPool {
+	p := x509.NewCertPool()
+	p.AppendCertsFromPEM(s.Certificate())
+	return p
+}

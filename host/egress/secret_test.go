@@ -1,0 +1,214 @@
+package egress
+
+import (
+	"bufio"
+	"encoding/base64"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+)
+
+const value = "real-value-0123456789"
+
+var dummy = Placeholder(len(value))
+
+func TestPlaceholder(t *testing.T) {
+	for _, n := range []int{8, 20, 28, 40, 300} {
+		if a, b := Placeholder(n), Placeholder(n); len(a) != n || a == b || n >= 28 && !strings.HasPrefix(a, "placeholder-") {
+			t.Error(n, a, b)
+		}
+	}
+}
+
+// token is a secret for some hosts.
+func token(hosts ...string) Secret {
+	return Secret{"TOKEN", dummy, value, hosts, "Authorization", "Bearer {{secret}}"}
+}
+
+func TestSecretErrors(t *testing.T) {
+	for want, change := range map[string]func(*Secret){
+		"fewer than":        func(s *Secret) { s.Value, s.Placeholder = "short", "other" },
+		"as long as":        func(s *Secret) { s.Placeholder += "x" },
+		"no hosts":          func(s *Secret) { s.Hosts = nil },
+		"no name of a":      func(s *Secret) { s.Header = "a b" },
+		"of the connec":     func(s *Secret) { s.Header = "host" },
+		"{{secret}} once":   func(s *Secret) { s.Template = "Bearer" },
+		"end of a line":     func(s *Secret) { s.Template += "\n" },
+		`"*"`:               func(s *Secret) { s.Hosts = []string{"*"} },
+		`"*.com"`:           func(s *Secret) { s.Hosts = []string{"*.com"} },
+		`secret "TOKEN": "`: func(s *Secret) { s.Hosts = []string{"10.0.0.1"} },
+	} {
+		s := token("a.test")
+		change(&s)
+		if _, err := bind(s); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), value) {
+			t.Errorf("%v, want %q in it", err, want)
+		}
+	}
+	if _, err := New(Options{Policy: compile(t, Rules{}), Secrets: []Secret{token("a.test")}}); err == nil {
+		t.Error("no authority is needed")
+	}
+}
+
+// secretWorld has a server that gets a secret, and one that doesn't. Both answer with what they got.
+func secretWorld(t *testing.T, h http.HandlerFunc) (w *world, with, without string) {
+	s := newServers(t)
+	bound, other := s.start("a.test", h), s.start("b.test", h)
+	plain := s.startPlain(h)
+	w = s.serve(Options{
+		Policy: compile(t, Rules{Hosts: local("a.test", "b.test"), Allow: []string{"a.test:" + bound, "b.test:" + other,
+			"a.test:" + plain}, Methods: map[string][]string{"b.test": {"GET", "POST"}}}),
+		Secrets: []Secret{token("a.test:" + bound)},
+	})
+	t.Cleanup(func() {
+		if resp, body := w.do(w.client(), request(t, "GET", "http://a.test:"+plain)); resp.StatusCode != 403 {
+			t.Errorf("plain HTTP to a host with a secret: %d %s", resp.StatusCode, body)
+		}
+	})
+	return w, "https://a.test:" + bound, "https://b.test:" + other
+}
+
+// TestPut shows what the servers get.
+func TestPut(t *testing.T) {
+	got := make(chan string, 1)
+	w, with, without := secretWorld(t, func(_ http.ResponseWriter, r *http.Request) {
+		b, _ := io.ReadAll(r.Body)
+		got <- strings.Join(r.Header["Authorization"], "|") + string(b)
+	})
+	credentials := func(s string) string { return base64.StdEncoding.EncodeToString([]byte("user:" + s)) }
+	for _, c := range []struct{ url, header, want string }{
+		{with, "", "Bearer " + value},
+		{with, "Authorization: Bearer " + dummy, "Bearer " + value},
+		{with, "Authorization: token " + dummy, "Bearer " + value},
+		{with, "Authorization: Basic " + credentials(dummy), "Basic " + credentials(value)},
+		{with, "Authorization: Bearer mine", "Bearer mine"},
+		{with, "X-Other: " + dummy, ""},
+		{with, "X-Other: Basic " + credentials(dummy), ""},
+		{with, "X-" + dummy + ": x", ""},
+		{with + "/?q=" + dummy, "", ""},
+		{with + "/" + dummy, "", ""},
+		{with + "/%70" + dummy[1:], "", dummy},
+		{without, "", "-"},
+		{without, "Authorization: Bearer " + dummy, ""},
+		{without, "Authorization: Basic " + credentials(dummy), ""},
+		{without + "/?" + dummy, "", ""},
+	} {
+		if strings.Contains(c.url, "%70") && dummy[0] != 'p' {
+			c.url, c.want = strings.Replace(c.url, "%70", fmt.Sprintf("%%%x", dummy[0]), 1), ""
+		}
+		r := request(t, "GET", c.url)
+		if c.header != "" {
+			r = request(t, "GET", c.url, c.header)
+		}
+		resp, body := w.do(w.client(), r)
+		switch {
+		case c.want == "":
+			if resp.StatusCode != 403 || !strings.Contains(body, "TOKEN") || strings.Contains(body, value) || len(got) != 0 {
+				t.Errorf("%v: %d %s", c, resp.StatusCode, body)
+			}
+			w.refusal()
+		case resp.StatusCode != 200:
+			t.Errorf("%v: %d %s", c, resp.StatusCode, body)
+		default:
+			if header := <-got; header != c.want && header+"-" != c.want {
+				t.Errorf("%v: the server got %q", c, header)
+			}
+		}
+	}
+	r, _ := http.NewRequest("POST", with, strings.NewReader(dummy))
+	w.do(w.client(), r)
+	if header := <-got; header != "Bearer "+value+dummy {
+		t.Errorf("the body: %q", header)
+	}
+}
+
+// TestEcho has the server send the value in all ways there are.
+func TestEcho(t *testing.T) {
+	w, with, _ := secretWorld(t, func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("X-Echo", r.Header.Get("Authorization"))
+		w.Header().Set("Link", value)
+		w.WriteHeader(http.StatusEarlyHints)
+		w.Header().Set("Trailer", "X-End")
+		for _, part := range []string{"<", r.Header.Get("Authorization"), value[:5], value[5:9], value[9:], ">", value[:7]} {
+			_, _ = io.WriteString(w, part)
+			_ = http.NewResponseController(w).Flush()
+		}
+		w.Header().Set("X-End", value)
+	})
+	for _, header := range []string{"A: b", "Authorization: Basic " + base64.StdEncoding.EncodeToString([]byte("u:"+dummy))} {
+		tr := w.client().Transport
+		resp, body := w.do(&http.Client{Transport: tr}, request(t, "GET", with, header))
+		auth := "Bearer " + dummy
+		if header != "A: b" {
+			auth = strings.TrimPrefix(header, "Authorization: ")
+		}
+		if want := "<" + auth + dummy + ">" + value[:7]; body != want {
+			t.Errorf("the body is %q, want %q", body, want)
+		}
+		if all := fmt.Sprint(resp.Header, resp.Trailer); strings.Contains(all, value) || strings.Count(all, dummy) < 2 {
+			t.Error(all)
+		}
+	}
+}
+
+// TestEarlyHints looks at the response before the last as it is on the wire.
+func TestEarlyHints(t *testing.T) {
+	w, with, _ := secretWorld(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Link", value)
+		w.WriteHeader(http.StatusEarlyHints)
+	})
+	c := w.secure(with)
+	fmt.Fprintf(c, "GET / HTTP/1.1\r\nHost: %s\r\nConnection: close\r\n\r\n", strings.TrimPrefix(with, "https://"))
+	b, err := io.ReadAll(c)
+	if err != nil || !strings.HasPrefix(string(b), "HTTP/1.1 103") || strings.Contains(string(b), value) {
+		t.Errorf("%q, %v", b, err)
+	}
+}
+
+// TestEncoded has the server compress what it was asked not to.
+func TestEncoded(t *testing.T) {
+	asked := make(chan string, 2)
+	w, with, without := secretWorld(t, func(w http.ResponseWriter, r *http.Request) {
+		asked <- r.Header.Get("Accept-Encoding") + r.Header.Get("Range")
+		w.Header().Set("Content-Encoding", "gzip")
+	})
+	r := request(t, "GET", with, "Range: bytes=0-3", "Accept-Encoding: gzip")
+	if resp, body := w.do(w.client(), r); resp.StatusCode != 502 || <-asked != "identity" {
+		t.Error(resp.StatusCode, body)
+	}
+	r = request(t, "GET", without, "Range: bytes=0-3", "Accept-Encoding: gzip")
+	if resp, body := w.do(w.client(), r); resp.StatusCode != 200 || <-asked != "gzipbytes=0-3" {
+		t.Error(resp.StatusCode, body)
+	}
+}
+
+// TestUpgraded has a connection to a host with a secret become another protocol.
+func TestUpgraded(t *testing.T) {
+	w, with, _ := secretWorld(t, func(w http.ResponseWriter, r *http.Request) {
+		c, rw, err := http.NewResponseController(w).Hijack()
+		if err != nil {
+			return
+		}
+		defer c.Close()
+		fmt.Fprintf(rw, "HTTP/1.1 101 %s\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nX-Echo: %s\r\n\r\n", value,
+			r.Header.Get("Authorization"))
+		_ = rw.Flush()
+		line, _ := rw.ReadString('\n')
+		for _, part := range []string{line, value[:9], value[9:], r.Header.Get("Sec-Websocket-Extensions")} {
+			_, _ = io.WriteString(c, part)
+		}
+	})
+	c := w.secure(with)
+	fmt.Fprintf(c, "GET / HTTP/1.1\r\nHost: %s\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"+
+		"Sec-WebSocket-Extensions: permessage-deflate\r\n\r\n", strings.TrimPrefix(with, "https://"))
+	r := bufio.NewReader(c)
+	resp, err := http.ReadResponse(r, nil)
+	if err != nil || resp.StatusCode != 101 || strings.Contains(fmt.Sprint(resp), value) {
+		t.Fatal(resp, err)
+	}
+	_, _ = io.WriteString(c, "ping\n")
+	if b, _ := io.ReadAll(r); string(b) != "ping\n"+dummy {
+		t.Errorf("%q", b)
+	}
+}

@@ -1,0 +1,226 @@
+package egress
+
+import (
+	"bufio"
+	"context"
+	"crypto/tls"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"golang.org/x/net/dns/dnsmessage"
+)
+
+// secure opens TLS to a server through the proxy.
+func (w *world) secure(url string) net.Conn {
+	w.Helper()
+	host := strings.TrimPrefix(url, "https://")
+	c, _ := w.connect(host)
+	name, _, _ := net.SplitHostPort(host)
+	secure := tls.Client(c, &tls.Config{RootCAs: w.roots, ServerName: name})
+	if err := secure.Handshake(); err != nil {
+		w.Fatal(err)
+	}
+	return secure
+}
+
+func TestTunnel(t *testing.T) {
+	s := newServers(t)
+	port := s.start("a.test", echo)
+	six := s.start("::1", echo)
+	asked := 0
+	w := s.serve(Options{
+		Policy: compile(t, Rules{Allow: []string{"a.test:" + port, "[::1/128]:" + six}, Ask: []string{"ask.test:" + port},
+			Hosts: local("a.test", "ask.test")}),
+		Ask: func(_ context.Context, host string, _ uint16) bool { asked++; return host == "ask.test" },
+	})
+	body := strings.Repeat("x", 3*chunk)
+	resp, err := w.client().Post("https://a.test:"+port+"/p?q=1;2", "", strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, _ := io.ReadAll(resp.Body)
+	if want := "POST a.test:" + port + " /p?q=1;2 " + body; string(got) != want || resp.TLS.PeerCertificates[0].DNSNames[0] != "a.test" {
+		t.Errorf("%.100s", got)
+	}
+	if resp.TLS.VerifiedChains[0][1].Subject.CommonName != s.cert.Subject.CommonName {
+		t.Error("TLS to a host without secrets ends at the proxy")
+	}
+	e := w.event(func(e Event) bool { return e.Host == "a.test" })
+	if e.Method != "CONNECT" || e.Err != "" || e.Sent < 3*chunk || e.Received < 3*chunk || e.Decision.Verdict != Allow {
+		t.Errorf("%+v", e)
+	}
+	if _, body := w.do(w.client(), request(t, "GET", "https://[::1]:"+six)); !strings.Contains(body, "GET [::1]:") {
+		t.Error(body)
+	}
+	tr := w.client()
+	tr.Transport.(*http.Transport).TLSClientConfig.InsecureSkipVerify = true
+	if _, body := w.do(tr, request(t, "GET", "https://ask.test:"+port)); !strings.Contains(body, "GET ask.test") || asked != 1 {
+		t.Error(body, asked)
+	}
+}
+
+// TestUntrustedServer has a server show a certificate for another name.
+func TestUntrustedServer(t *testing.T) {
+	s := newServers(t)
+	port := s.start("b.test", echo)
+	w := s.serve(Options{Policy: compile(t, Rules{Allow: []string{"a.test:" + port}, Hosts: local("a.test")}),
+		Secrets: []Secret{token("a.test:" + port)}})
+	if resp, body := w.do(w.client(), request(t, "GET", "https://a.test:"+port)); resp.StatusCode != 502 {
+		t.Error(resp.StatusCode, body)
+	}
+	if e := w.event(func(e Event) bool { return e.Err != "" }); !strings.Contains(e.Err, "certificate is valid for b.test") {
+		t.Errorf("%+v", e)
+	}
+}
+
+// TestTransparent connects as a program that knows of no proxy.
+func TestTransparent(t *testing.T) {
+	for _, limited := range []bool{false, true} {
+		s := newServers(t)
+		cert, err := s.issue(target{name: "a.test"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			fmt.Fprint(w, "for ", r.Host)
+		}))
+		server.TLS = &tls.Config{Certificates: []tls.Certificate{*cert}}
+		server.StartTLS()
+		defer server.Close()
+		port := portOf(server.Listener.Addr()) // a name is connected to on the port that it was asked for on
+		rules := Rules{Allow: []string{"*:" + port, "*"}, Deny: []string{"b.test:" + port}, Hosts: local("a.test")}
+		if limited {
+			rules.Methods = map[string][]string{"a.test": {"GET"}}
+		}
+		p, err := New(Options{Policy: compile(t, rules), Authority: s.Authority, Roots: s.pool()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer p.Close()
+
+		dial := func(name string) net.Conn {
+			var m dnsmessage.Message
+			if err := m.Unpack(p.names.answer(question(t, name+".", dnsmessage.TypeA))); err != nil || len(m.Answers) != 1 {
+				t.Fatal(name, m, err)
+			}
+			a := m.Answers[0].Body.(*dnsmessage.AResource).A
+			web, err := net.Listen("tcp", net.JoinHostPort(net.IP(a[:]).String(), port))
+			if err != nil {
+				t.Fatal(err)
+			}
+			p.Serve(Listeners{Web: []net.Listener{web}})
+			c, err := net.Dial("tcp", web.Addr().String())
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { _ = c.Close() })
+			return c
+		}
+		c := tls.Client(dial("a.test"), &tls.Config{ServerName: "a.test", RootCAs: s.pool()})
+		fmt.Fprintf(c, "GET / HTTP/1.1\r\nHost: a.test:%s\r\n\r\n", port)
+		if code, body := status(t, bufio.NewReader(c)); code != 200 || body != "for a.test:"+port {
+			t.Error(code, body)
+		}
+		b := dial("b.test")
+		fmt.Fprintf(b, "GET / HTTP/1.1\r\nHost: b.test\r\n\r\n")
+		if code, body := status(t, bufio.NewReader(b)); code != 403 || !strings.Contains(body, "network.deny") {
+			t.Error(code, body)
+		}
+	}
+}
+
+// TestTransparentUnknown connects to an address that stands for no name.
+func TestTransparentUnknown(t *testing.T) {
+	w := newServers(t).serve(Options{Policy: compile(t, Rules{Allow: []string{"*"}})})
+	c, err := net.Dial("tcp", "127.1.2.3:"+w.web)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	fmt.Fprintf(c, "GET / HTTP/1.1\r\nHost: a.test\r\n\r\n")
+	if code, body := status(t, bufio.NewReader(c)); code != 403 || !strings.Contains(body, "stands for no name") {
+		t.Error(code, body)
+	}
+	w.refusal()
+}
+
+// TestTrailers has a call as gRPC makes them: HTTP/2, both ways at once, with trailers.
+func TestTrailers(t *testing.T) {
+	s := newServers(t)
+	port := s.start("a.test", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Trailer", "Grpc-Status")
+		in := bufio.NewReader(r.Body)
+		for {
+			line, err := in.ReadString('\n')
+			if err != nil {
+				break
+			}
+			fmt.Fprint(w, r.Proto, " ", r.Header.Get("Te"), " ", line)
+			_ = http.NewResponseController(w).Flush()
+		}
+		w.Header().Set("Grpc-Status", "0")
+	}))
+	w := s.serve(Options{Policy: compile(t, Rules{Allow: []string{"a.test:" + port}, Hosts: local("a.test")}),
+		Secrets: []Secret{token("a.test:" + port)}})
+	from, to := io.Pipe()
+	r := request(t, "POST", "https://a.test:"+port, "Te: trailers")
+	r.Body, r.ContentLength = from, -1
+	go func() { _, _ = io.WriteString(to, "one\n") }()
+	resp, err := w.client().Do(r)
+	if err != nil || resp.ProtoMajor != 2 {
+		t.Fatal(resp, err)
+	}
+	in := bufio.NewReader(resp.Body)
+	for _, next := range []string{"two", "three", ""} {
+		line, err := in.ReadString('\n')
+		if err != nil || !strings.HasPrefix(line, "HTTP/2.0 trailers ") {
+			t.Fatal(line, err)
+		}
+		if next != "" {
+			_, _ = io.WriteString(to, next+"\n")
+		}
+	}
+	_ = to.Close()
+	if b, err := io.ReadAll(in); len(b) != 0 || err != nil || resp.Trailer.Get("Grpc-Status") != "0" {
+		t.Error(b, err, resp.Trailer)
+	}
+}
+
+// TestWebSocket has a connection that isn't looked into, and one that is, become another protocol.
+func TestWebSocket(t *testing.T) {
+	s := newServers(t)
+	h := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		c, rw, err := http.NewResponseController(w).Hijack()
+		if err != nil {
+			return
+		}
+		defer c.Close()
+		_, _ = rw.WriteString("HTTP/1.1 101 x\r\nConnection: Upgrade\r\nUpgrade: " + r.Header.Get("Upgrade") + "\r\n\r\n")
+		_ = rw.Flush()
+		line, _ := rw.ReadString('\n')
+		_, _ = io.WriteString(c, "got "+line)
+	})
+	plain, opaque, looked := s.startPlain(h), s.start("a.test", h), s.start("a.test", h)
+	w := s.serve(Options{Policy: compile(t, Rules{Allow: []string{"a.test:" + plain, "a.test:" + opaque, "a.test:" + looked},
+		Hosts: local("a.test"), Methods: map[string][]string{"a.test:" + looked: {"GET"}}})})
+	clear, _ := w.connect("a.test:" + plain)
+	for port, c := range map[string]net.Conn{
+		plain: clear, opaque: w.secure("https://a.test:" + opaque), looked: w.secure("https://a.test:" + looked),
+	} {
+		fmt.Fprintf(c, "GET / HTTP/1.1\r\nHost: a.test:%s\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n", port)
+		r := bufio.NewReader(c)
+		resp, err := http.ReadResponse(r, nil)
+		if err != nil || resp.StatusCode != 101 {
+			t.Fatal(resp, err)
+		}
+		_, _ = io.WriteString(c, "ping\n")
+		if line, err := r.ReadString('\n'); line != "got ping\n" {
+			t.Error(line, err)
+		}
+	}
+}
