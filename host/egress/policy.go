@@ -132,15 +132,19 @@ func (p *Policy) Digest() string {
 	return strings.Join(slices.Compact(parts), "\nand\n")
 }
 
-// reachable decides on a name for the port where most is open.
+// reachable decides on a name for the port where most is open, or for the first.
 func (p *Policy) reachable(name string) Decision {
-	var last Decision
-	for _, port := range p.Ports() {
-		if last = p.decide(target{name: name, port: port}); last.Verdict != Deny {
-			return last
+	var first Decision
+	for i, port := range p.Ports() {
+		d := p.decide(target{name: name, port: port})
+		if d.Verdict != Deny {
+			return d
+		}
+		if i == 0 {
+			first = d
 		}
 	}
-	return last
+	return first
 }
 
 // method decides on a method of a request.

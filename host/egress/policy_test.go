@@ -155,9 +155,9 @@ func TestReaches(t *testing.T) {
 		"1.1.1.1": true, "2606:4700::1": true, "10.1.0.1": true,
 		"8.8.8.8": false, "10.1.1.1": false, "10.2.0.1": false, "127.0.0.1": false, "169.254.169.254": false,
 		"169.254.0.1": false, "172.16.0.1": false, "192.168.1.1": false, "100.64.0.1": false, "0.0.0.0": false,
-		"224.0.0.1": false, "255.255.255.255": false, "198.18.0.1": false, "192.0.2.1": false, "::": false, "::1": false,
+		"224.0.0.1": false, "255.255.255.255": false, "198.18.0.1": true, "192.0.2.1": true, "::": false, "::1": false,
 		"fe80::1": false, "fc00::1": false, "fd00:ec2::254": false, "ff02::1": false, "64:ff9b::7f00:1": false,
-		"64:ff9b:1::1": false, "2002:7f00:1::": false, "2001::1": false, "2001:db8::1": false, "::127.0.0.1": false,
+		"64:ff9b:1::1": false, "2002:7f00:1::": false, "2001::1": false, "2001:db8::1": true, "::127.0.0.1": false,
 		"168.63.129.16": false,
 	} {
 		if got := p.reaches(name, netip.MustParseAddr(addr), false); got != want {
