@@ -55,7 +55,7 @@ func TestParseHost(t *testing.T) {
 		strings.Repeat("a", 64) + ".example": "",
 		strings.Repeat("abcdefgh.", 28) + "example": "",
 		strings.Repeat("abcdefgh.", 27) + "example": strings.Repeat("abcdefgh.", 27) + "example",
-		strings.Repeat("ü.", 1000) + "example":                 "",
+		strings.Repeat("ü.", 1000) + "example":      "",
 		"\xff.example.com":                          "",
 	} {
 		got, err := parseHost(text, 443)
