@@ -214,16 +214,17 @@ func (s *Session) ExplainHost(place string) (guard.Decision, error) {
 }
 
 // serve serves the listeners of one sandbox.
-func (n *network) serve(l isolation.Listeners) {
+func (n *network) serve(l isolation.Listeners) (end func()) {
 	proxy, err := egress.New(egress.Options{
 		Policy: n.policy, Secrets: n.secrets, Authority: n.authority, Report: n.report, Ask: n.ask,
 	})
 	if err != nil {
 		n.session.host.logger.Error("the network of a plugin can't be served", "error", err)
 		l.Close()
-		return
+		return func() {}
 	}
 	proxy.Serve(egress.Listeners{Proxy: l.Proxy, Web: l.Ports, Names: l.Names})
+	return func() { _ = proxy.Close() }
 }
 
 // report tells the calls that run what was refused, and records what was reached.

@@ -138,6 +138,7 @@ func receiveListeners(from *os.File, ports int) (Listeners, error) {
 type network struct {
 	served chan struct{}
 	open   Listeners
+	stop   func()
 	err    error
 }
 
@@ -150,7 +151,7 @@ func serveNetwork(sockets *os.File, p Profile) *network {
 	go func() {
 		defer close(n.served)
 		if n.open, n.err = receiveListeners(sockets, len(p.Proxied.Ports)); n.err == nil {
-			p.Proxied.Serve(n.open)
+			n.stop = p.Proxied.Serve(n.open)
 		}
 	}()
 	return n
@@ -164,5 +165,6 @@ func (n *network) end() {
 	<-n.served
 	if n.err == nil {
 		n.open.Close()
+		go n.stop() // what is on its way may take its time
 	}
 }

@@ -15,7 +15,7 @@ type served struct {
 	all []Listeners
 }
 
-func (s *served) serve(l Listeners) {
+func (s *served) serve(l Listeners) func() {
 	s.mu.Lock()
 	s.all = append(s.all, l)
 	s.mu.Unlock()
@@ -41,6 +41,7 @@ func (s *served) serve(l Listeners) {
 			_, _ = l.Names.WriteTo(append([]byte("asked "), packet[:n]...), from)
 		}
 	}()
+	return func() {}
 }
 
 const dialAll = `import socket

@@ -10,9 +10,9 @@ type Proxied struct {
 	Name string
 	// Ports are those TCP ports that are listened on, on every address of the child's machine, 127.0.0.0/8.
 	Ports []uint16
-	// Serve is given the listeners while the child starts, and returns at once. They are closed when the child has
-	// ended.
-	Serve func(Listeners) `json:"-"`
+	// Serve is given the listeners while the child starts, and returns at once what ends serving them. That is called
+	// when the child has ended and the listeners are closed.
+	Serve func(Listeners) (end func()) `json:"-"`
 	// Certificates, if there are any, are in PEM those that the child is to believe, at [CertificatesPath].
 	Certificates []byte `json:"-"`
 }

@@ -42,7 +42,8 @@ func measureNetworkStart() error {
 		}
 		open := isolation.Profile{Name: "bench", Exec: true, Confine: true, Network: true}
 		named := open
-		named.Network, named.Proxied = false, &isolation.Proxied{Ports: []uint16{80, 443}, Serve: func(isolation.Listeners) {}}
+		serve := func(isolation.Listeners) func() { return func() {} }
+		named.Network, named.Proxied = false, &isolation.Proxied{Ports: []uint16{80, 443}, Serve: serve}
 		for range rounds {
 			if err := errors.Join(with.timed(run(named)), without.timed(run(open))); err != nil {
 				return err
