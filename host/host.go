@@ -129,7 +129,7 @@ func (h *Host) prepare() (*machinery, error) {
 	if err != nil {
 		return nil, &StartError{err}
 	}
-	if err := h.tested(m.isolation, agent.Isolation.Network); err != nil {
+	if err := h.tested(m.isolation, agent.Isolation.Network && agent.Network == nil); err != nil {
 		return nil, errors.Join(&StartError{err}, m.isolation.Close())
 	}
 	if m.audit, err = openAudit(h.config); err != nil {

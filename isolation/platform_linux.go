@@ -1,6 +1,8 @@
 package isolation
 
 import (
+	"errors"
+	"io/fs"
 	"os/exec"
 	"path/filepath"
 	"sync"
@@ -162,6 +164,10 @@ func (pl *platform) startSandbox(child *exec.Cmd, p Profile) (*Process, error) {
 	}); err != nil {
 		in.leave()
 		s.close()
+		if p.Proxied != nil && errors.Is(err, fs.ErrPermission) {
+			err = &Unavailable{Cause: "a network of its own can't be made for " + p.Name, Err: err,
+				Cure: "let picoclaw make user namespaces (Ubuntu: an AppArmor profile for it with userns), or do without network.allow"}
+		}
 		return nil, err
 	}
 	s.started()

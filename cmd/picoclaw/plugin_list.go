@@ -172,6 +172,9 @@ func grantText(g *pluginpb.Grant) string {
 	if len(g.Env) > 0 {
 		words = append(words, "env "+strings.Join(g.Env, " "))
 	}
+	if len(g.Secrets) > 0 {
+		words = append(words, "secrets "+strings.Join(g.Secrets, " "))
+	}
 	if len(words) == 0 {
 		return "none"
 	}

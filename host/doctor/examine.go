@@ -193,7 +193,7 @@ func (e *examination) attacks(ctx context.Context) error {
 		return nil
 	}
 	options := selftest.Options{
-		Isolation: e.iso, Network: e.Policy.Isolation().Network, Command: e.SelfTest,
+		Isolation: e.iso, Network: e.Policy.Isolation().Network && e.Policy.Network() == nil, Command: e.SelfTest,
 		Dir: filepath.Join(e.Policy.Home(), "cache"),
 	}
 	report, err := selftest.Check(ctx, options)
@@ -215,7 +215,7 @@ func (e *examination) attacked(wall selftest.Wall, result selftest.Result, mode 
 		e.report.add(wall.Name, On, "the self-test could not "+wall.Attack, "")
 	case wall.Name == "network" && mode.Network:
 		e.report.add(wall.Name, Off, "isolation.network is true: plugins with the network grant, commands among them, use the host's",
-			"set isolation.network to false")
+			"set isolation.network to false, or the hosts that they reach with network.allow")
 	case missing != "":
 		e.report.add(wall.Name, Impossible, missing, e.cure(mode))
 	default:
