@@ -55,7 +55,7 @@ func TestParseHost(t *testing.T) {
 		strings.Repeat("a", 64) + ".example": "",
 		strings.Repeat("abcdefgh.", 28) + "example": "",
 		strings.Repeat("abcdefgh.", 27) + "example": strings.Repeat("abcdefgh.", 27) + "example",
-		strings.Repeat("ü.", 1000) + "example":                 "",
+		strings.Repeat("ü.", 1000) + "example":      "",
 		"\xff.example.com":                          "",
 	} {
 		got, err := parseHost(text, 443)
@@ -90,7 +90,7 @@ func TestParseAuthority(t *testing.T) {
 }
 
 func FuzzParseHost(f *testing.F) {
-	for _, s := range []string{"api.example.com.", "BÜCHER.example", "xn--bcher-kva.example", "[fd00::1]", "0x7f.1", "１.2"} {
+	for _, s := range []string{"api.example.com.", "BÜCHER.example", "[fd00::1]", "0x7f.1", "１.2"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
