@@ -36,7 +36,8 @@ func TestRefusedTargets(t *testing.T) {
 	names := &counting{f: func(string, int64) []string { return []string{"127.0.0.1"} }}
 	s := newServers(t)
 	port := s.start("allowed.test", echo)
-	w := s.serve(Options{resolver: names, Policy: compile(t, Rules{Allow: []string{"allowed.test:" + port, "allowed.test"}})})
+	w := s.serve(Options{resolver: names,
+		Policy: compile(t, Rules{Allow: []string{"allowed.test:" + port, "allowed.test"}})})
 	for _, host := range []string{
 		"evil.test", "xallowed.test", "allowed.test.evil.test", "evil\x00.allowed.test", "evil%00.allowed.test",
 		"allowed.test..", "allowеd.test", "xn--allowd-cvf.test", "127.0.0.1", "0177.0.0.1", "0x7f000001", "2130706433",
@@ -110,7 +111,8 @@ func TestConnectToPort22(t *testing.T) {
 		}
 	}()
 	port := portOf(l.Addr())
-	w := newServers(t).serve(Options{Policy: compile(t, Rules{Allow: []string{"a.test", "a.test:" + port}, Hosts: local("a.test")})})
+	w := newServers(t).serve(Options{Policy: compile(t, Rules{
+		Allow: []string{"a.test", "a.test:" + port}, Hosts: local("a.test")})})
 	_, r := w.raw("CONNECT a.test:22 HTTP/1.1\r\nHost: a.test:22\r\n\r\n")
 	if code, _ := status(t, r); code != 403 {
 		t.Error(code)
@@ -141,7 +143,8 @@ func TestRebinding(t *testing.T) {
 	}}
 	w := s.serve(Options{resolver: names, Policy: compile(t, Rules{Allow: []string{"a.test:" + port}})})
 	resp, body := w.do(w.client(), request(t, "GET", "http://a.test:"+port))
-	if resp.StatusCode != 403 || !strings.Contains(body, "none of its addresses") || !strings.Contains(body, "127.0.0.1/32") {
+	if resp.StatusCode != 403 || !strings.Contains(body, "addresses [127.0.0.1 ::1") ||
+		!strings.Contains(body, "127.0.0.1/32") {
 		t.Error(resp.StatusCode, body)
 	}
 	if e := w.refusal(); e.Host != "a.test" {
@@ -151,7 +154,7 @@ func TestRebinding(t *testing.T) {
 	// The first answer is the one that is dialed.
 	names = &counting{f: func(_ string, call int64) []string {
 		if call == 1 {
-			return []string{"10.0.0.9", "127.0.0.1"}
+			return []string{"10.0.0.9", "::ffff:127.0.0.1"}
 		}
 		return []string{"10.0.0.9"}
 	}}
@@ -181,7 +184,8 @@ func TestOneName(t *testing.T) {
 	s := newServers(t)
 	opaque, looked := s.start("a.test", echo), s.start("a.test", echo)
 	w := s.serve(Options{Policy: compile(t, Rules{
-		Allow: []string{"a.test:" + opaque, "a.test:" + looked, "b.test:" + looked}, Hosts: local("a.test", "b.test"),
+		Allow:   []string{"a.test:" + opaque, "a.test:" + looked, "b.test:" + looked, "127.0.0.0/8:" + opaque},
+		Hosts:   local("a.test", "b.test"),
 		Methods: map[string][]string{"a.test:" + looked: {"GET"}},
 	})})
 	for _, port := range []string{opaque, looked} {
@@ -195,6 +199,11 @@ func TestOneName(t *testing.T) {
 				t.Errorf("%+v", e)
 			}
 		}
+	}
+	c, _ := w.connect("127.0.0.1:" + opaque)
+	_, _ = c.Write(hello(t, "a.test"))
+	if e := w.refusal(); e.Host != "127.0.0.1" {
+		t.Errorf("%+v", e)
 	}
 	for _, proto := range []string{"http/1.1", "h2"} { // fronting
 		for host, want := range map[string]int{
@@ -242,6 +251,22 @@ func TestKeptAlive(t *testing.T) {
 		if code, body := status(t, r); code != step.want {
 			t.Errorf("%v: %d %s", step, code, body)
 		}
+	}
+}
+
+// TestUpgradeToHTTP2 asks for a protocol in which requests would be sent that nobody checks.
+func TestUpgradeToHTTP2(t *testing.T) {
+	got := make(chan http.Header, 1)
+	s := newServers(t)
+	port := s.startPlain(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { got <- r.Header }))
+	w := s.serve(Options{Policy: compile(t, Rules{Allow: []string{"a.test:" + port}, Hosts: local("a.test")})})
+	_, r := w.raw("GET http://a.test:" + port + "/ HTTP/1.1\r\nHost: a.test:" + port + "\r\n" +
+		"Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABkAAQCAAAAAAIAAAAA\r\n\r\n")
+	if code, body := status(t, r); code != 200 {
+		t.Error(code, body)
+	}
+	if h := <-got; h["Upgrade"] != nil || h["Connection"] != nil || h["Http2-Settings"] != nil {
+		t.Error(h)
 	}
 }
 

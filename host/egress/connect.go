@@ -3,14 +3,11 @@ package egress
 import (
 	"bytes"
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
-	"net/netip"
-	"os"
 	"time"
 )
 
@@ -105,166 +102,6 @@ func answer(w http.ResponseWriter, status int, no *refusal) {
 
 // errorHeader tells programs by what they are refused.
 const errorHeader = "X-Proxy-Error"
-
-// serveWeb serves connections to addresses that stand for names.
-func (p *Proxy) serveWeb(l net.Listener) {
-	for {
-		conn, err := l.Accept()
-		switch {
-		case err == nil:
-			if p.enter() {
-				go func() {
-					defer p.wg.Done()
-					p.transparent(conn.(*client))
-				}()
-			}
-			continue
-		case errors.Is(err, net.ErrClosed):
-			return
-		}
-		select { // such as too many open files
-		case <-p.ctx.Done():
-			return
-		case <-time.After(100 * time.Millisecond):
-		}
-	}
-}
-
-// transparent serves a connection from a program that knows of no proxy.
-func (p *Proxy) transparent(c *client) {
-	local, err := netip.ParseAddrPort(c.LocalAddr().String())
-	if err != nil {
-		_ = c.Close()
-		return
-	}
-	t := target{port: local.Port()}
-	var ok bool
-	if t.name, ok = p.names.lookup(local.Addr()); !ok {
-		t.addr = local.Addr().Unmap()
-		p.turnAway(&begun{client: c, target: t},
-			refuse("network: refused %s, which stands for no name; look the name up again", t))
-		return
-	}
-	d, no := p.agree(p.ctx, t)
-	b := &begun{client: c, target: t, decision: d}
-	if no != nil {
-		p.turnAway(b, no)
-		return
-	}
-	outside, err := p.reach(p.ctx, t)
-	switch {
-	case errors.As(err, &no):
-		p.turnAway(b, no)
-	case err != nil:
-		p.ended(b, time.Now(), 0, 0, err)
-		_ = c.Close()
-	default:
-		p.carry(b, outside)
-	}
-}
-
-// turnAway tells a client that it is refused in a way that it understands, once it has said something.
-func (p *Proxy) turnAway(b *begun, no *refusal) {
-	p.refused(b.target, "", no.Decision)
-	defer closeAll(b)
-	_ = b.SetDeadline(time.Now().Add(wait))
-	o, err := readOpening(b)
-	if err == nil {
-		p.tell(b, o, no)
-	}
-}
-
-// tell writes a refusal as what the client speaks.
-func (p *Proxy) tell(b *begun, o opening, no *refusal) {
-	if o.secure {
-		_, _ = b.Write(unrecognized[:])
-		return
-	}
-	_, _ = fmt.Fprintf(b, "HTTP/1.1 403 Forbidden\r\n%s: %s\r\nContent-Type: text/plain; charset=utf-8\r\n"+
-		"Content-Length: %d\r\nConnection: close\r\n\r\n%s\n", errorHeader, no.code, len(no.Reason)+1, no.Reason)
-	_ = b.CloseWrite()
-}
-
-// carry carries a connection that has been agreed to. The one to the outside is nil if it is to be looked into.
-func (p *Proxy) carry(b *begun, outside net.Conn) {
-	start := time.Now()
-	_ = b.SetReadDeadline(start.Add(wait))
-	o, err := readOpening(b)
-	_ = b.SetReadDeadline(time.Time{})
-	b.head = append(o.head, b.head...) // what readOpening has left of it
-	switch {
-	case len(b.head) == 0:
-		p.ended(b, start, 0, 0, fmt.Errorf("network: %s was connected to, and nothing was said", b.target.shown()))
-	case errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, os.ErrDeadlineExceeded):
-		p.ended(b, start, 0, 0, err)
-	case err != nil:
-		p.refused(b.target, http.MethodConnect, refuse(
-			"network: refused a connection to %s, as it begins with neither TLS nor HTTP", b.target.shown()).Decision)
-	case o.secure && !o.matches(b.target):
-		no := refuse("network: refused TLS for %q on a connection to %s", o.name, b.target.shown())
-		p.refused(b.target, http.MethodConnect, no.Decision)
-		p.tell(b, o, no)
-	case o.secure && outside != nil:
-		p.through(b, outside, start)
-		return
-	case o.secure:
-		p.found.put(p.terminate(b))
-		return
-	default:
-		closeAll(outside)
-		p.found.put(b)
-		return
-	}
-	closeAll(b, outside)
-}
-
-// through carries bytes without a look at them.
-func (p *Proxy) through(b *begun, outside net.Conn, start time.Time) {
-	defer closeAll(b, outside)
-	if !p.keep(outside) {
-		return
-	}
-	defer p.drop(outside)
-	head := int64(len(b.head))
-	_ = outside.SetWriteDeadline(start.Add(2 * wait))
-	if _, err := outside.Write(b.head); err != nil {
-		p.ended(b, start, 0, 0, err)
-		return
-	}
-	b.timer.Stop()
-	sent, received, err := tunnel(b.Conn, outside, idle)
-	p.ended(b, start, head+sent, received, err)
-}
-
-// drop forgets what keep has kept.
-func (p *Proxy) drop(c io.Closer) {
-	p.mu.Lock()
-	delete(p.open, c)
-	p.mu.Unlock()
-	p.wg.Done()
-}
-
-// terminate ends TLS here.
-func (p *Proxy) terminate(b *begun) net.Conn {
-	return tls.Server(b, &tls.Config{
-		MinVersion:             tls.VersionTLS12,
-		NextProtos:             []string{"h2", "http/1.1"},
-		SessionTicketsDisabled: true,
-		GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) {
-			return p.Authority.issue(b.target)
-		},
-	})
-}
-
-// ended reports a connection that has ended.
-func (p *Proxy) ended(b *begun, start time.Time, sent, received int64, err error) {
-	e := Event{Time: start, Host: b.target.host(), Port: b.target.port, Method: http.MethodConnect,
-		Decision: b.decision, Sent: sent, Received: received, Duration: time.Since(start)}
-	if err != nil && p.ctx.Err() == nil {
-		e.Err = err.Error()
-	}
-	p.report(e)
-}
 
 func closeAll(conns ...io.Closer) {
 	for _, c := range conns {

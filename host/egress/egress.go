@@ -1,5 +1,6 @@
-// Package egress is the way from one sandbox to the network. The sandbox has a network of its own with nothing in it but
-// listeners that this process holds; what they accept is connected to the hosts that a policy names, and to no other.
+// Package egress is the way from one sandbox to the network. The sandbox has a network of its own with nothing in it
+// but listeners that this process holds; what they accept is connected to the hosts that a policy names, and to no
+// other.
 //
 // A host is decided on before it is resolved. It is resolved once, the addresses are checked, and a checked one is
 // dialed. The name that the client connects to, the one that its TLS asks for and the one in its requests have to be
@@ -33,7 +34,8 @@ type Options struct {
 	// goroutines, and has to return soon.
 	Report func(Event)
 
-	// Ask asks a person whether a host may be connected to. If it is nil, nobody agrees.
+	// Ask asks a person whether a host may be connected to, for each connection anew. It has to return when the context
+	// ends. If it is nil, nobody agrees.
 	Ask func(ctx context.Context, host string, port uint16) bool
 
 	Roots       *x509.CertPool // whom servers are believed by; nil for the system's

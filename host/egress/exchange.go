@@ -196,12 +196,16 @@ func (p *Proxy) forward(w http.ResponseWriter, r *http.Request, t target, d Deci
 		answer(w, http.StatusForbidden, no)
 		return
 	}
+	if !strings.EqualFold(r.Header.Get("Upgrade"), "websocket") {
+		r.Header.Del("Upgrade") // HTTP/2 has requests that nobody would check
+		r.Header.Del("Http2-Settings")
+	}
 	start := time.Now()
 	defer func() {
 		e := Event{Time: start, Host: t.host(), Port: t.port, Method: r.Method, Decision: x.decision,
 			Sent: x.sent.Load(), Received: x.received.Load(), Duration: time.Since(start)}
 		if x.err != nil {
-			e.Err = x.err.Error()
+			e.Err = x.red.text(x.err.Error())
 		}
 		p.report(e)
 	}()

@@ -50,7 +50,8 @@ func TestConnections(t *testing.T) {
 	const room, clients = 8, 300
 	s := newServers(t)
 	port := s.startPlain(echo)
-	p, err := New(Options{Connections: room, Policy: compile(t, Rules{Allow: []string{"a.test:" + port}, Hosts: local("a.test")})})
+	p, err := New(Options{Connections: room,
+		Policy: compile(t, Rules{Allow: []string{"a.test:" + port}, Hosts: local("a.test")})})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -129,8 +130,8 @@ func TestSilentClient(t *testing.T) {
 	}
 }
 
-// pair is two ends of a TCP connection.
-func tcpPair(t *testing.T) (a, b net.Conn) {
+// tcpPair is two ends of a TCP connection.
+func tcpPair(t testing.TB) (a, b net.Conn) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -90,7 +90,7 @@ func TestParseAuthority(t *testing.T) {
 }
 
 func FuzzParseHost(f *testing.F) {
-	for _, s := range []string{"api.example.com.", "BÜCHER.example", "xn--bcher-kva.example", "[fd00::1]", "0x7f.1", "１.2"} {
+	for _, s := range []string{"api.example.com.", "BÜCHER.example", "[fd00::1]", "0x7f.1", "１.2"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, text string) {

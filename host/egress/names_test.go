@@ -67,7 +67,8 @@ func TestNames(t *testing.T) {
 	}
 	first := ask(t, n, "a.example.org.", dnsmessage.TypeA).Answers[0].Body.(*dnsmessage.AResource).A
 	addr := netip.AddrFrom4(first)
-	if name, ok := n.lookup(addr); !ok || name != "a.example.org" || !netip.MustParsePrefix("127.1.0.0/16").Contains(addr) {
+	name, ok := n.lookup(addr)
+	if !ok || name != "a.example.org" || !netip.MustParsePrefix("127.1.0.0/16").Contains(addr) {
 		t.Error(addr, name)
 	}
 	other := ask(t, n, "b.example.org.", dnsmessage.TypeA).Answers[0].Body.(*dnsmessage.AResource).A
@@ -115,7 +116,8 @@ func TestNamesRefuseOthers(t *testing.T) {
 			dnsmessage.RCodeFormatError},
 		"no question": {func(m *dnsmessage.Message) { m.Questions = nil }, dnsmessage.RCodeFormatError},
 		"an update":   {func(m *dnsmessage.Message) { m.OpCode = 5 }, dnsmessage.RCodeNotImplemented},
-		"chaos":       {func(m *dnsmessage.Message) { m.Questions[0].Class = dnsmessage.ClassCHAOS }, dnsmessage.RCodeRefused},
+		"chaos": {func(m *dnsmessage.Message) { m.Questions[0].Class = dnsmessage.ClassCHAOS },
+			dnsmessage.RCodeRefused},
 	} {
 		changed := m
 		changed.Questions = append([]dnsmessage.Question(nil), m.Questions...)

@@ -36,10 +36,10 @@ func TestCompileErrors(t *testing.T) {
 
 func TestDecide(t *testing.T) {
 	p := compile(t, Rules{
-		Allow: []string{"api.example.com", "*.example.org", "files.example.net:8443", "10.0.0.0/8", "[fd00::/8]:22",
-			"0.0.0.0/0:99"},
+		Allow: []string{"api.example.com", "*.example.org", "files.example.net:8443", "more.example.net:8443", "10.0.0.0/8",
+			"[fd00::/8]:22", "0.0.0.0/0:99"},
 		Deny: []string{"admin.example.org", "10.9.0.0/16", "*.bad.example.org:443"},
-		Ask:  []string{"ask.example.org", "wait.example.net:444", "admin.example.org"},
+		Ask:  []string{"ask.example.org", "files.example.net", "wait.example.net:444", "admin.example.org"},
 	})
 	for _, c := range []struct {
 		host  string
@@ -62,8 +62,10 @@ func TestDecide(t *testing.T) {
 		{"ask.example.org", 22, Deny, ""},
 		{"wait.example.net", 444, Ask, "wait.example.net:444"},
 		{"wait.example.net", 443, Deny, ""},
-		{"files.example.net", 8443, Allow, "files.example.net:8443"},
-		{"files.example.net", 443, Deny, ""},
+		{"files.example.net", 8443, Ask, "files.example.net"},
+		{"files.example.net", 8444, Deny, ""},
+		{"more.example.net", 8443, Allow, "more.example.net:8443"},
+		{"more.example.net", 443, Deny, ""},
 		{"10.1.2.3", 80, Allow, "10.0.0.0/8"},
 		{"::ffff:10.1.2.3", 80, Allow, "10.0.0.0/8"},
 		{"10.9.2.3", 80, Deny, "10.9.0.0/16"},
@@ -96,7 +98,8 @@ func TestAny(t *testing.T) {
 			t.Errorf("%s: %s, want %s", host, got, want)
 		}
 	}
-	if d := compile(t, Rules{Allow: []string{"8.0.0.0/8"}, Deny: []string{"*"}}).Decide("8.8.8.8", 443); d.Verdict != Deny {
+	p = compile(t, Rules{Allow: []string{"8.0.0.0/8"}, Deny: []string{"*"}})
+	if d := p.Decide("8.8.8.8", 443); d.Verdict != Deny {
 		t.Error("deny * doesn't deny addresses")
 	}
 }

@@ -70,7 +70,7 @@ func Compile(r Rules) (*Policy, error) {
 		c.methods = append(c.methods, m)
 		lines = append(lines, "network.methods "+text+" "+strings.Join(slices.Sorted(slices.Values(m.list)), " "))
 	}
-	slices.SortStableFunc(c.methods, func(a, b methods) int { return b.narrower(a.entry) })
+	slices.SortStableFunc(c.methods, func(a, b methods) int { return a.narrower(b.entry) })
 	for _, text := range slices.Sorted(maps.Keys(r.Hosts)) {
 		t, addrs, err := parseHosts(text, r.Hosts[text])
 		if err != nil {
@@ -119,22 +119,11 @@ func parseHosts(text string, list []string) (string, []netip.Addr, error) {
 	return t.name, addrs, err
 }
 
-// narrower compares entries: a name goes before names below one, and a longer one before a shorter.
+// narrower compares entries. Of two that stand for one host, the one with the longer name stands for fewer.
 func (e entry) narrower(other entry) int {
 	return cmp.Or(
-		cmp.Compare(width(other), width(e)),
-		cmp.Compare(len(e.name), len(other.name)),
-		cmp.Compare(e.prefix.Bits(), other.prefix.Bits()),
-		cmp.Compare(e.port, other.port),
+		cmp.Compare(len(other.name), len(e.name)),
+		cmp.Compare(other.prefix.Bits(), e.prefix.Bits()),
+		cmp.Compare(other.port, e.port),
 	)
-}
-
-func width(e entry) int {
-	switch {
-	case e.any:
-		return 2
-	case e.below:
-		return 1
-	}
-	return 0
 }

@@ -11,16 +11,22 @@ import (
 	"golang.org/x/net/http/httpguts"
 )
 
-// Secret is a value that the sandbox never holds. It holds a placeholder, and the value is put in its place in one header
-// of requests to the hosts that the secret is bound to.
+// Secret is a value that the sandbox never holds. It holds a placeholder, and the value is put in its place in one
+// header of requests to the hosts that the secret is bound to.
 type Secret struct {
 	Name        string
 	Placeholder string   // as long as the value
-	Value       string   // what servers get
+	Value       string   `json:"-"` // what servers get
 	Hosts       []string // entries as in Rules; one without a port stands for 443
 	Header      string   // such as Authorization
 	Template    string   // such as "Bearer {{secret}}"
 }
+
+// String is the name. The value is to be in no log.
+func (s Secret) String() string { return s.Name }
+
+// GoString is the name.
+func (s Secret) GoString() string { return s.Name }
 
 // slot is where a template has the value.
 const slot = "{{secret}}"

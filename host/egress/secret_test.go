@@ -27,6 +27,16 @@ func token(hosts ...string) Secret {
 	return Secret{"TOKEN", dummy, value, hosts, "Authorization", "Bearer {{secret}}"}
 }
 
+// TestPrinted has a proxy printed, which has its secrets.
+func TestPrinted(t *testing.T) {
+	w, _, _ := secretWorld(t, echo)
+	for _, format := range []string{"%v", "%+v", "%#v", "%s"} {
+		if text := fmt.Sprintf(format, []any{w.Options.Secrets, w.secrets[0].Secret}); strings.Contains(text, value) {
+			t.Error(text)
+		}
+	}
+}
+
 func TestSecretErrors(t *testing.T) {
 	for want, change := range map[string]func(*Secret){
 		"fewer than":        func(s *Secret) { s.Value, s.Placeholder = "short", "other" },
@@ -136,7 +146,7 @@ func TestEcho(t *testing.T) {
 		}
 		w.Header().Set("X-End", value)
 	})
-	for _, header := range []string{"A: b", "Authorization: Basic " + base64.StdEncoding.EncodeToString([]byte("u:"+dummy))} {
+	for _, header := range []string{"A: b", "Authorization: Basic " + encode("u:"+dummy)} {
 		tr := w.client().Transport
 		resp, body := w.do(&http.Client{Transport: tr}, request(t, "GET", with, header))
 		auth := "Bearer " + dummy

@@ -6,6 +6,7 @@ import (
 	"crypto/x509"
 	"fmt"
 	"io"
+	"log"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -18,7 +19,7 @@ import (
 
 // world is a proxy with servers that it may be asked for, and the events that it reports.
 type world struct {
-	*testing.T
+	testing.TB
 	*Proxy
 	address string // of the proxy
 	web     string // port of the transparent listener
@@ -29,11 +30,11 @@ type world struct {
 
 // servers is an authority that the proxy believes.
 type servers struct {
-	*testing.T
+	testing.TB
 	*Authority
 }
 
-func newServers(t *testing.T) servers {
+func newServers(t testing.TB) servers {
 	t.Helper()
 	a, err := NewAuthority()
 	if err != nil {
@@ -61,6 +62,7 @@ func (s servers) start(name string, h http.Handler) (port string) {
 		}
 	}
 	server.EnableHTTP2 = true
+	server.Config.ErrorLog = log.New(io.Discard, "", 0)
 	server.TLS = &tls.Config{Certificates: []tls.Certificate{*cert}}
 	server.StartTLS()
 	s.Cleanup(server.Close)
@@ -104,7 +106,7 @@ func (s servers) serve(o Options) *world {
 	if err != nil {
 		s.Fatal(err)
 	}
-	w := &world{T: s.T, events: make(chan Event, 4096), roots: x509.NewCertPool()}
+	w := &world{TB: s.TB, events: make(chan Event, 4096), roots: x509.NewCertPool()}
 	w.roots.AppendCertsFromPEM(s.Certificate())
 	w.roots.AppendCertsFromPEM(ours.Certificate())
 	o.Authority = ours
