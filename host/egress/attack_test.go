@@ -151,6 +151,15 @@ func TestRebinding(t *testing.T) {
 		t.Errorf("%+v", e)
 	}
 
+	// An address of this machine is refused though it is public.
+	names = &counting{f: func(string, int64) []string { return []string{"8.8.8.8"} }}
+	w = s.serve(Options{resolver: names, own: func() []netip.Addr { return []netip.Addr{netip.MustParseAddr("8.8.8.8")} },
+		Policy: compile(t, Rules{Allow: []string{"a.test:" + port}})})
+	resp, body = w.do(w.client(), request(t, "GET", "http://a.test:"+port))
+	if resp.StatusCode != 403 || !strings.Contains(body, "8.8.8.8/32") {
+		t.Error(resp.StatusCode, body)
+	}
+
 	// The first answer is the one that is dialed.
 	names = &counting{f: func(_ string, call int64) []string {
 		if call == 1 {

@@ -52,7 +52,6 @@ func (p *Proxy) newReverse() *httputil.ReverseProxy {
 			r.Out.URL.Scheme, r.Out.URL.Host, r.Out.URL.User = x.scheme, x.String(), nil
 			r.Out.URL.RawQuery, r.Out.URL.ForceQuery = r.In.URL.RawQuery, r.In.URL.ForceQuery
 			r.Out.Host = x.authority(x.scheme)
-			r.Out.Header.Del("Host")
 			r.Out.Header.Del("Proxy-Connection")
 			if len(x.red.pairs) > 0 {
 				r.Out.Header.Set("Accept-Encoding", "identity")

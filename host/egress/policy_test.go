@@ -107,7 +107,7 @@ func TestAny(t *testing.T) {
 func TestAnd(t *testing.T) {
 	agent := compile(t, Rules{Allow: []string{"a.test", "b.test", "c.test:9"}, Ask: []string{"d.test"},
 		Methods: map[string][]string{"a.test": {"GET", "PUT"}}})
-	plugin := compile(t, Rules{Allow: []string{"*.test", "a.test", "b.test:9", "c.test:9", "d.test", "e.test"},
+	plugin := compile(t, Rules{Allow: []string{"*.test", "a.test", "b.test:9", "c.test:9", "d.test", "e.test:10"},
 		Deny: []string{"b.test"}, Methods: map[string][]string{"a.test": {"GET"}},
 		Hosts: map[string][]string{"a.test": {"169.254.169.254"}}})
 	both := agent.And(plugin)

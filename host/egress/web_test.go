@@ -264,7 +264,8 @@ func TestWebSocket(t *testing.T) {
 	})
 	plain, opaque, looked := s.startPlain(h), s.start("a.test", h), s.start("a.test", h)
 	w := s.serve(Options{Policy: compile(t, Rules{
-		Allow: []string{"a.test:" + plain, "a.test:" + opaque, "a.test:" + looked}, Hosts: local("a.test"), Methods: map[string][]string{"a.test:" + looked: {"GET"}}})})
+		Allow: []string{"a.test:" + plain, "a.test:" + opaque, "a.test:" + looked},
+		Hosts: local("a.test"), Methods: map[string][]string{"a.test:" + looked: {"GET"}}})})
 	clear, _ := w.connect("a.test:" + plain)
 	for port, c := range map[string]net.Conn{
 		plain: clear, opaque: w.secure("https://a.test:" + opaque), looked: w.secure("https://a.test:" + looked),
