@@ -258,31 +258,38 @@ func (n *network) report(e egress.Event) {
 const mostRefused = 10
 
 // ask has a person decide on a host: one who is behind a call that runs.
-func (n *network) ask(_ context.Context, host string, port uint16) bool {
+func (n *network) ask(ctx context.Context, host string, port uint16) bool {
 	n.mu.Lock()
 	calls := slices.Clone(n.calls)
 	n.mu.Unlock()
 	for _, c := range calls {
 		if asked(c.ctx) {
-			return c.ask(host, port)
+			return c.ask(ctx, host, port)
 		}
 	}
 	return false
 }
 
-func (c *reaching) ask(host string, port uint16) bool {
+// ask asks until the call or the connection ends. A connection that ends decides nothing.
+func (c *reaching) ask(connection context.Context, host string, port uint16) bool {
 	c.asking.Lock()
 	defer c.asking.Unlock()
 	key := fmt.Sprintf("%s:%d", host, port)
 	if yes, known := c.agreed[key]; known {
 		return yes
 	}
+	ctx, cancel := context.WithCancel(c.ctx)
+	defer cancel()
+	defer context.AfterFunc(connection, cancel)()
 	defer patience.Pause(c.ctx)()
-	c.agreed[key] = permitted(c.ctx, Question{
+	yes := permitted(ctx, Question{
 		Tool: "network", Args: map[string]any{"host": host, "port": int(port)},
 		Decision: guard.Decision{Verdict: guard.Ask, Rule: "network.ask", Reason: "the command wants to reach " + key},
 	})
-	return c.agreed[key]
+	if connection.Err() == nil {
+		c.agreed[key] = yes
+	}
+	return yes
 }
 
 // begin has a call be told what it is refused.
