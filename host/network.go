@@ -57,10 +57,6 @@ func (s *Session) giveNetwork(p *catalog.Plugin, spec *supervise.Spec, grants pl
 		}
 		return nil
 	}
-	if !s.policy.Isolation().Enabled {
-		return fmt.Errorf("network.allow can't be enforced for plugin %s without a sandbox; set isolation.enabled to true, or "+
-			"remove the network settings", spec.Manifest.ID)
-	}
 	n, err := s.host.networkOf(s, reached, spec.Manifest.ID, grants.Secrets)
 	if err != nil {
 		return err
@@ -233,7 +229,11 @@ func (n *network) report(e egress.Event) {
 	if e.Decision.Verdict != egress.Allow {
 		n.mu.Lock()
 		for _, c := range n.calls {
-			if !slices.Contains(c.refused, e.Decision.Reason) && len(c.refused) < mostRefused {
+			switch known := slices.Contains(c.refused, e.Decision.Reason); {
+			case known || len(c.refused) > mostRefused:
+			case len(c.refused) == mostRefused:
+				c.refused = append(c.refused, "network: refused more; `picoclaw audit` has all of it")
+			default:
 				c.refused = append(c.refused, e.Decision.Reason)
 			}
 		}

@@ -2,6 +2,7 @@ package isolation
 
 import (
 	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"testing"
@@ -63,11 +64,18 @@ func TestAMountThatWasReplacedIsFoundOut(t *testing.T) {
 		t.Fatalf("%v, %v", held, err)
 	}
 	p.Protect = func() ([]string, error) { return nil, nil }
-	begun, err := i.Start(shell("sleep 60"), p)
+	out, stdout := pipe(t)
+	cmd := shell("echo up; exec sleep 60")
+	cmd.Stdout = stdout
+	begun, err := i.Start(cmd, p)
+	stdout.Close()
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer begun.Kill()
+	if _, err := io.ReadFull(out, make([]byte, 3)); err != nil { // the mounts are there
+		t.Fatal(err)
+	}
 	tree := begun.tree.(*sandboxTree)
 	tree.awaitKnown()
 	if err := tree.status.checkHeld(held); err != nil {

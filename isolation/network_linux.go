@@ -71,6 +71,10 @@ func networkScript(bwrap string, first int, ports []uint16) []byte {
 			up := append([]byte("lo"), make([]byte, unix.IFNAMSIZ-2)...)
 			up = binary.NativeEndian.AppendUint16(up, unix.IFF_UP|unix.IFF_RUNNING)
 			s.do(unix.SYS_IOCTL, next, unix.SIOCSIFFLAGS, s.at(append(up, make([]byte, 22)...)))
+			// To the C library a machine with no other address than 127.0.0.1 has no IPv4 (AI_ADDRCONFIG).
+			more := append([]byte("lo:1"), make([]byte, unix.IFNAMSIZ-4)...)
+			more = append(binary.NativeEndian.AppendUint16(more, unix.AF_INET), 0, 0, 127, 0, 0, 2)
+			s.do(unix.SYS_IOCTL, next, unix.SIOCSIFADDR, s.at(append(more, make([]byte, 16)...)))
 		}
 		s.do(unix.SYS_BIND, next, s.at(append(raw, make([]byte, 8)...)), 16)
 		if kind == unix.SOCK_STREAM {

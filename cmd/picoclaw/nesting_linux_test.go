@@ -67,7 +67,12 @@ func (s sandboxed) rights(t *testing.T, dirs ...string) (string, error) {
 	}
 	cmd := exec.Command(filepath.Join(hosttest.Dir(), "bin", "picoclaw"), "call", "exec", "command=sh probe.sh")
 	cmd.Env = []string{"PATH=/usr/bin:/bin", "HOME=" + s.home, "PICOCLAW_HOME=" + s.home}
-	out, err := cmd.CombinedOutput()
+	var said strings.Builder
+	cmd.Stderr = &said
+	out, err := cmd.Output()
+	if err != nil {
+		out = append(out, said.String()...)
+	}
 	return strings.Join(strings.Fields(string(out)), " "), err
 }
 

@@ -66,6 +66,10 @@ func resolve(cfg *config.Config, agentID string, provide provider) (*Policy, err
 	if p.network, err = networkFrom(agent.Network, ""); err != nil {
 		return nil, fmt.Errorf("agent %q: %w", agent.ID, err)
 	}
+	if p.network != nil && !p.isolation.Enabled {
+		return nil, fmt.Errorf("agent %q: network: only a sandbox keeps processes to the hosts that are named; set "+
+			"isolation.enabled to true, or remove the network settings", agent.ID)
+	}
 	if p.network != nil && slices.Contains(p.network.From, "git") && !cfg.Protect().Enabled {
 		return nil, fmt.Errorf("agent %q: network.from: git takes hosts from .git/config in the workspace, which commands may "+
 			"change while workspace.protect.enabled is false; name the hosts in network.allow", agent.ID)

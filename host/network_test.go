@@ -1,0 +1,78 @@
+//go:build linux
+
+package host_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/picoclaw/picoclaw/host"
+	"github.com/picoclaw/picoclaw/host/config"
+	"github.com/picoclaw/picoclaw/host/hosttest"
+	"github.com/picoclaw/picoclaw/sdk/guard"
+)
+
+// A person decides on the hosts of network.ask, once in a call for each of them. Where there is none they are refused.
+func TestAPersonIsAskedForAHost(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.WriteString(w, "hello from "+r.Host)
+	}))
+	t.Cleanup(server.Close)
+	place := "web.test" + server.URL[strings.LastIndexByte(server.URL, ':'):]
+	home := hosttest.TempDir(t)
+	settings := fmt.Sprintf(`{"isolation": {"enabled": true},
+"network": {"ask": [%q], "hosts": {"web.test": ["127.0.0.1"]}}}`, place)
+	if err := os.WriteFile(filepath.Join(home, "config.json"), []byte(settings), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cfg, err := config.Load(config.Options{Environ: []string{"HOME=" + home, "PICOCLAW_HOME=" + home}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h, err := host.Open(host.Options{Config: cfg, PluginDir: filepath.Join(hosttest.Dir(), "plugins")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = h.Close(context.Background()) })
+	s, err := h.Session("", host.Main)
+	if err != nil {
+		t.Fatal(err)
+	}
+	raw, err := json.Marshal(map[string]any{"command": fmt.Sprintf("curl -sS http://%s; curl -sS http://%[1]s", place)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	refused := fmt.Sprintf("[network: refused %s, as nobody agreed to it; setting network.ask]", place)
+	for _, test := range []struct {
+		who  string
+		want string
+		not  string
+	}{{"nobody", refused, "hello"}, {"agrees", "hello from " + place, refused}, {"declines", refused, "hello"}} {
+		ctx, asked := t.Context(), 0
+		if test.who != "nobody" {
+			ctx = host.WithAsker(ctx, func(_ context.Context, q host.Question) bool {
+				asked++
+				if q.Tool != "network" || q.Args["host"] != "web.test" || q.Decision.Verdict != guard.Ask ||
+					!strings.Contains(q.Decision.Reason, place) {
+					t.Errorf("asked %+v", q)
+				}
+				return test.who == "agrees"
+			})
+		}
+		r := s.Call(ctx, "exec", raw, nil)
+		if !strings.Contains(r.Text, test.want) || strings.Contains(r.Text, test.not) {
+			t.Errorf("%s: %s %v", test.who, r.Text, r.Err)
+		}
+		if want := 1; test.who != "nobody" && asked != want {
+			t.Errorf("%s: asked %d times", test.who, asked)
+		}
+	}
+}
