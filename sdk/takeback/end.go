@@ -126,38 +126,6 @@ func (r *Recorder) listMoved(c *Changes) []*Entry {
 	return list
 }
 
-// findRenamed corrects where what was renamed is now: of several that rename the same at once, some fail.
-func (r *Recorder) findRenamed() {
-	lost := maps.Clone(r.renamed)
-	at := func(path string, id fileID) bool {
-		info := r.dirs.stat(path)
-		if info == nil {
-			return false
-		}
-		is, _ := identity(info)
-		return is == id
-	}
-	for now, m := range r.ledger.moved {
-		if at(now, m.id) {
-			delete(lost, m.id)
-		}
-	}
-	maps.DeleteFunc(lost, func(id fileID, was string) bool { return r.kept(was) || at(was, id) })
-	if len(lost) == 0 {
-		return
-	}
-	_ = r.files.Walk(guard.List, r.files.Dir(), func(e *workspace.Entry) error {
-		id, _ := identity(e.Info)
-		if was, ok := lost[id]; ok {
-			delete(lost, id)
-			now := filepath.Join(r.files.Dir(), filepath.FromSlash(e.Name))
-			r.ledger.take(now)
-			r.ledger.put(now, holding{from: was, id: id})
-		}
-		return nil
-	})
-}
-
 // listBefore lists what is not any more what it was.
 func (r *Recorder) listBefore(c *Changes) []*Entry {
 	places := r.places()
