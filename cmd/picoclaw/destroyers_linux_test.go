@@ -52,5 +52,6 @@ var destroyers = []string{
 	"for k in 1 2 3; do (for i in $(seq 2 30); do mv src/f$i.txt s$k-$i; mv s$k-$i src/f$((i+1)).txt; done) 2>/dev/null & done; wait",
 	"python3 - <<'E'\nimport os, threading\ndef storm(k):\n  for i in range(100):\n    for a, b in (('src/f2.txt', f'x{k}'), (f'x{k}', 'src/f3.txt'), ('docs', f'y{k}'), (f'y{k}', 'docs'), ('src/f3.txt', 'src/f2.txt')):\n" +
 		"      try: os.rename(a, b)\n      except OSError: pass\nts = [threading.Thread(target=storm, args=(k,)) for k in range(4)]\n[t.start() for t in ts]\n[t.join() for t in ts]\nos.rename('docs', 'end')\nE\n",
+	"rm -rf src/deep; chmod 000 src two/x", "chmod 000 docs; rm build/hard1; echo changed > build/hard2; rm src/f1.txt; cp build/hard2 src/f1.txt",
 	"mkdir new; mv * new 2>/dev/null; mv new/src/f1.txt .; rm -rf new/build", "cd src; rm f*; cd deep; mv g1 ../../; rm -rf ../deep",
 }

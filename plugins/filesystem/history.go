@@ -157,13 +157,14 @@ func permitted(env *sdk.Environment, op *takeback.Op) bool {
 
 // restorable reports whether what a command has changed at a path may be put back. What is protected inside the
 // workspace is: a command changes it only if a person agrees, or in a repository that it makes. Below a link that leads
-// out, which the command may have put there, the link counts: it is taken away first, and nothing is opened through it.
+// out, or a directory that is closed, which the command may have put there, these count: they are taken away or opened
+// first, and nothing is opened through a link.
 func restorable(env *sdk.Environment, path string) bool {
 	for at := path; at != env.Workspace.Dir(); at = filepath.Dir(at) {
 		switch d := env.Guard.Path(guard.Delete, at); {
 		case d.Verdict == guard.Allow, d.Rule == guard.RuleProtect:
 			return true
-		case d.Rule != guard.RuleSymlink:
+		case d.Rule != guard.RuleSymlink && d.Rule != guard.RuleUnresolved:
 			return false
 		}
 	}

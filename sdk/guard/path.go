@@ -14,14 +14,14 @@ import (
 
 // The rules for paths that others know.
 const (
-	RuleProtect = "workspace.protect" // a path inside the workspace is protected
-	RuleSymlink = "workspace.symlink" // a path inside leads out, by a link
+	RuleProtect    = "workspace.protect" // a path inside the workspace is protected
+	RuleSymlink    = "workspace.symlink" // a path inside leads out, by a link
+	RuleUnresolved = "path.unresolved"   // where a path leads can't be found out
 )
 
 // The other rules for paths.
 const (
 	ruleMalformed   = "path.malformed"
-	ruleUnresolved  = "path.unresolved"
 	ruleOutside     = "workspace.outside"
 	ruleRoot        = "workspace.root"
 	ruleProtected   = "workspace.protected"
@@ -87,7 +87,7 @@ func (g *Guard) decidePath(k *known, a Access, path, abs string) Decision {
 			Reason: "access denied: a name in the path is longer than this system takes"}.with("use a shorter name", "")
 	}
 	if err != nil {
-		return Decision{Verdict: Deny, Rule: ruleUnresolved,
+		return Decision{Verdict: Deny, Rule: RuleUnresolved,
 			Reason: "access denied: the path can't be resolved: " + printable(err.Error())}.with(saferInside, "")
 	}
 	// "link/.." is the link's directory to this function and the target's parent to the kernel; both must be allowed.

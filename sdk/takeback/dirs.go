@@ -63,6 +63,25 @@ func (d *dirs) stat(path string) fs.FileInfo {
 	return lstat(top, ".")
 }
 
+// walk calls fn with everything in the workspace that can be looked at, until it fails.
+func walk(files *workspace.Workspace, fn func(path string, info fs.FileInfo) error) error {
+	top, err := files.OpenRoot(files.Dir())
+	if err != nil {
+		return err
+	}
+	defer func() { _ = top.Close() }()
+	return fs.WalkDir(top.FS(), ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return nil //nolint:nilerr // what is closed is passed over
+		}
+		info, err := d.Info()
+		if err != nil {
+			return nil //nolint:nilerr // it is gone
+		}
+		return fn(filepath.Join(files.Dir(), filepath.FromSlash(name)), info)
+	})
+}
+
 // forget closes all: their names may have come to mean others.
 func (d *dirs) forget() {
 	for i := range d.held {

@@ -2,6 +2,7 @@ package takeback
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"maps"
 	"path"
@@ -231,6 +232,10 @@ func (r *Recorder) listMade(c *Changes) []*Entry {
 				}
 				if len(list) > mostEntries {
 					return errTooMany
+				}
+				if len(at) > longest {
+					r.loseOnce(fmt.Sprintf("%.100s… and other paths of more than %d bytes", at, longest))
+					return fs.SkipDir
 				}
 				listed[at] = true
 				list = append(list, &Entry{Kind: Made, Path: at, After: stateOf(e.Info)})

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"syscall"
 
@@ -81,6 +82,10 @@ func (r *Recorder) Notice(m mutation.Mutation) error {
 // touch keeps what is at a path, unless it was made by the operation: with its contents, or, where only its attributes
 // change, without.
 func (r *Recorder) touch(path string, kind mutation.Kind) {
+	if len(path) > longest {
+		r.loseOnce(fmt.Sprintf("%.100s… and other paths of more than %d bytes", path, longest))
+		return
+	}
 	contents := kind != mutation.Attribute
 	was, made := r.ledger.origin(path)
 	if made && len(r.links)+len(r.renamed) == 0 {
@@ -230,6 +235,12 @@ func (r *Recorder) keep(was string, dir *os.Root, name string, info fs.FileInfo,
 		r.before[was] = e
 		r.order = append(r.order, e)
 	}
+	if contents && e.Kind == File && e.Mode&(fs.ModeSetuid|fs.ModeSetgid) != 0 {
+		r.loseOnce(fmt.Sprintf("%.100s… (that it runs as somebody else)", was))
+	}
+	if contents && (e.UID == nobody || e.GID == nobody) {
+		r.loseOnce(fmt.Sprintf("%.100s… (owners other than picoclaw's)", was))
+	}
 	r.write(e, file)
 }
 
@@ -263,6 +274,21 @@ func (r *Recorder) left() int64 {
 		return r.store.MaxOperation()
 	}
 	return r.store.MaxOperation() - r.out.written
+}
+
+// longest is how long a path may be that is kept, in bytes: the kernel opens none of 4096, and undo needs some for names
+// of its own.
+const longest = 4000
+
+// loseOnce is lose for what is said of many.
+func (r *Recorder) loseOnce(what string) {
+	kind := what[strings.LastIndex(what, "…")+1:]
+	for _, lost := range r.op.Lost {
+		if strings.HasSuffix(lost, kind) {
+			return
+		}
+	}
+	r.lose(what)
 }
 
 // lose notes what undo can't bring back.

@@ -8,7 +8,6 @@ import (
 
 	"github.com/picoclaw/picoclaw/internal/mutation"
 	"github.com/picoclaw/picoclaw/internal/paths"
-	"github.com/picoclaw/picoclaw/sdk/guard"
 	"github.com/picoclaw/picoclaw/sdk/workspace"
 )
 
@@ -198,11 +197,10 @@ func (r *Recorder) findRenamed() {
 	if len(lost) == 0 {
 		return
 	}
-	_ = r.files.Walk(guard.List, r.files.Dir(), func(e *workspace.Entry) error {
-		id, _ := identity(e.Info)
+	_ = walk(r.files, func(now string, info fs.FileInfo) error {
+		id, _ := identity(info)
 		if was, ok := lost[id]; ok {
 			delete(lost, id)
-			now := filepath.Join(r.files.Dir(), filepath.FromSlash(e.Name))
 			r.ledger.take(now)
 			r.ledger.put(now, holding{from: was, id: id})
 		}

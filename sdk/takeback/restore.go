@@ -33,11 +33,10 @@ func (u *undoing) findNames() error {
 	if len(kept) == 0 {
 		return nil
 	}
-	return u.w.Walk(guard.List, u.w.Dir(), func(found *workspace.Entry) error {
-		path := filepath.Join(u.w.Dir(), filepath.FromSlash(found.Name))
-		id, _ := identity(found.Info)
+	return walk(u.w, func(path string, info fs.FileInfo) error {
+		id, _ := identity(info)
 		e := kept[id.inode]
-		if e == nil || !found.Info.Mode().IsRegular() || u.back[e.file()] != "" {
+		if e == nil || !info.Mode().IsRegular() || u.back[e.file()] != "" {
 			return u.ctx.Err()
 		}
 		was := listed[path]

@@ -129,7 +129,8 @@ func (m Meta) giveAttributes(in *os.Root, name string) error {
 		return err
 	}
 	err = setAttributes(f, m.Attributes)
-	if errors.Is(err, fs.ErrPermission) || errors.Is(err, errors.ErrUnsupported) || errors.Is(err, syscall.ENOTSUP) {
+	if errors.Is(err, fs.ErrPermission) || errors.Is(err, errors.ErrUnsupported) || errors.Is(err, syscall.ENOTSUP) ||
+		errors.Is(err, syscall.EINVAL) { // a list that names somebody whom this process does not know
 		err = nil
 	}
 	return errors.Join(err, f.Close())
