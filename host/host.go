@@ -179,5 +179,11 @@ func (h *Host) Close(ctx context.Context) error {
 	if m == nil {
 		return nil
 	}
-	return errors.Join(m.supervisor.Close(ctx), m.isolation.Close(), m.audit.Close())
+	err := errors.Join(m.supervisor.Close(ctx), m.isolation.Close())
+	h.mu.Lock()
+	for _, n := range h.networks {
+		n.log.flush()
+	}
+	h.mu.Unlock()
+	return errors.Join(err, m.audit.Close())
 }

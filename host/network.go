@@ -31,7 +31,7 @@ type network struct {
 	secrets   []egress.Secret
 	authority *egress.Authority // nil where no TLS is ended here
 	name      string            // the same for what may share an instance
-	audit     *auditor
+	log       reachedLog
 	session   *Session // the first that has asked for it: its agent and origin are recorded
 
 	mu    sync.Mutex
@@ -138,7 +138,10 @@ func (h *Host) networkOf(s *Session, reached *policy.Network, plugin string, gra
 	if n := h.networks[name]; n != nil {
 		return n, nil
 	}
-	n := &network{name: name, session: s, audit: machinery.audit}
+	n := &network{name: name, session: s, log: reachedLog{
+		write: machinery.audit.write,
+		fail:  func(err error) { h.logger.Error("what was reached could not be recorded", "error", err) },
+	}}
 	if n.policy, err = h.compiled(reached, s.policy.Workspace()); err != nil {
 		return nil, err
 	}
@@ -244,14 +247,11 @@ func (n *network) report(e egress.Event) {
 	if e.Method != "" {
 		args["method"] = e.Method
 	}
-	err := n.audit.write(audit.Record{
+	n.log.note(audit.Record{
 		Time: e.Time.UTC(), Agent: s.policy.Agent(), Session: s.id, Origin: string(s.origin), Tool: "network", Args: args,
-		Decision: string(e.Decision.Verdict), Rule: cmp.Or(e.Decision.Rule, "network.allow"), Millis: float64(e.Duration.Microseconds()) / 1000,
-		Error: e.Err,
-	})
-	if err != nil {
-		s.host.logger.Error("what was reached could not be recorded", "host", e.Host, "error", err)
-	}
+		Decision: string(e.Decision.Verdict), Rule: cmp.Or(e.Decision.Rule, "network.allow"),
+		Millis: float64(e.Duration.Microseconds()) / 1000, Error: e.Err,
+	}, e)
 }
 
 // mostRefused is how many refusals the result of one call names.

@@ -169,6 +169,6 @@ func (n *network) end() {
 	<-n.served
 	if n.err == nil {
 		n.open.Close()
-		go n.stop() // what is on its way may take its time
+		n.stop()
 	}
 }

@@ -158,6 +158,8 @@ func (c *checker) leaf(n *node, key *Key, path string) (any, *Error) {
 		return size(n, key, path)
 	case Strings:
 		return c.strings(n, key, path)
+	case Lists:
+		return c.lists(n, key, path)
 	case Free:
 		if n.kind != object {
 			return nil, wrongKind(n, path, "an object")
@@ -258,4 +260,23 @@ func wrongKind(n *node, path, want string) *Error {
 		cure = "remove the key to have its default"
 	}
 	return fault(n.origin, path, fmt.Sprintf("must be %s, not %s", want, got), cure)
+}
+
+// lists checks an object of lists of strings.
+func (c *checker) lists(n *node, key *Key, path string) (any, *Error) {
+	if n.kind != object {
+		return nil, wrongKind(n, path, "an object with a list for each name")
+	}
+	if err := freeDuplicates(n, path); err != nil {
+		return nil, err
+	}
+	out := map[string]any{}
+	for _, m := range n.members {
+		list, err := c.strings(m.value, key, path+"."+m.key)
+		if err != nil {
+			return nil, err
+		}
+		out[m.key] = list
+	}
+	return out, nil
 }

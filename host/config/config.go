@@ -104,8 +104,14 @@ func (c *Config) takeSecrets(all map[string]map[string]any) *Error {
 			}
 		}
 		switch {
-		case places != 1:
-			return &Error{Key: key + ".from", Problem: "says not where the value comes from",
+		case taken(name):
+			return &Error{Key: key, Problem: fmt.Sprintf("commands need %s for something else", name),
+				Cure: "give the secret another name"}
+		case places == 0:
+			return &Error{Key: key + ".from", Problem: "does not say where the value comes from",
+				Cure: "set one of env, file and command"}
+		case places > 1:
+			return &Error{Key: key + ".from", Problem: "has the value come from several places",
 				Cure: "set one of env, file and command"}
 		case !strings.Contains(s.As.Value, "{{secret}}"):
 			return &Error{Key: key + ".as.value", Problem: fmt.Sprintf("%q has no place for the value", s.As.Value),
@@ -114,6 +120,13 @@ func (c *Config) takeSecrets(all map[string]map[string]any) *Error {
 		c.secrets[name] = s
 	}
 	return nil
+}
+
+// taken reports whether a variable means something to programs, so that it can't stand for a secret.
+func taken(name string) bool {
+	upper := strings.ToUpper(name)
+	return slices.Contains([]string{"PATH", "HOME", "SHELL", "USER", "TMPDIR", "IFS", "ENV", "BASH_ENV"}, upper) ||
+		strings.HasPrefix(upper, "LD_") || strings.HasSuffix(upper, "_PROXY") || strings.HasPrefix(upper, "PICOCLAW_")
 }
 
 // decode fills a struct from values that were checked before, by its koanf tags. It is koanf's own way of doing that

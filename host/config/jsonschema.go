@@ -61,6 +61,9 @@ func schemaOf(e *entry) *jsonschema.Schema {
 		if e.key.Max != 0 {
 			s.Maximum = jsonschema.Ptr(float64(e.key.Max))
 		}
+	case Lists:
+		s.Type = "object"
+		s.AdditionalProperties = &jsonschema.Schema{Type: "array", Items: &jsonschema.Schema{Type: "string"}}
 	case Free:
 		s.Type = "object"
 	case Rules:

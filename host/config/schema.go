@@ -19,6 +19,7 @@ const (
 	Objects Type = "list of objects" // the keys of one are in the table under "name[]"
 	Map     Type = "objects by id"   // the keys of one are in the table under "name.<id>"
 	Free    Type = "free object"     // any keys; not checked here
+	Lists   Type = "lists by name"   // an object of lists of strings
 	Rules   Type = "list of rules"   // rules for commands, for [guard.ParseRules]
 )
 

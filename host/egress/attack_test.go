@@ -80,7 +80,7 @@ func TestRefusalTells(t *testing.T) {
 	})})
 	for target, want := range map[string][2]string{
 		"http://api.example.com/":   {byAllowlist, "network: refused api.example.com; setting network.allow\n"},
-		"http://api.test:22/":       {byAllowlist, "network: refused api.test:22; setting network.allow\n"},
+		"http://api.test:22/":       {byAllowlist, "setting network.allow\n"},
 		"http://no.example.test/":   {byDenylist, "setting network.deny\n"},
 		"http://ask.example.test/":  {byPolicy, "setting network.ask\n"},
 		"https://api.test:" + port:  {byMethod, "setting network.methods\n"},

@@ -21,6 +21,10 @@ type entry struct {
 // parseEntry reads an entry as an operator writes it.
 func parseEntry(text string) (entry, error) {
 	e := entry{text: text}
+	if scheme, rest, ok := strings.Cut(text, "://"); ok {
+		host, _, _ := strings.Cut(rest, "/")
+		return e, fmt.Errorf("it is a URL of %s; write the host alone, such as %s", scheme, host)
+	}
 	if strings.Contains(text, "/") {
 		return parseNetwork(text)
 	}

@@ -73,6 +73,12 @@ func (r *rules) decide(t target) Decision {
 	case allowed != nil:
 		return Decision{Verdict: Allow, Rule: "network.allow", Entry: allowed.text}
 	}
+	for _, e := range r.allow {
+		if e.is(t) && e.port != 0 && e.port != t.port {
+			return Decision{Verdict: Deny, Reason: fmt.Sprintf("network: refused %s, which is allowed on port %d; setting "+
+				"network.allow", t.shown(), e.port)}
+		}
+	}
 	return Decision{Verdict: Deny, Reason: fmt.Sprintf("network: refused %s; setting network.allow", t.shown())}
 }
 

@@ -18,7 +18,7 @@ func TestCompileErrors(t *testing.T) {
 		{Rules{Allow: []string{"10.0.0.5"}}, "write 10.0.0.5/32"},
 		{Rules{Deny: []string{"[fd00::1]"}}, "write fd00::1/128"},
 		{Rules{Allow: []string{"10.0.0.5/8"}}, "write 10.0.0.0/8"},
-		{Rules{Allow: []string{"https://example.com/"}}, "no scheme"},
+		{Rules{Allow: []string{"https://example.com/"}}, "write the host alone, such as example.com"},
 		{Rules{Allow: []string{"a.*.example.com"}}, "first label"},
 		{Rules{Allow: []string{"example.com:0"}}, "is no port"},
 		{Rules{Allow: []string{"0x7f.1"}}, "network.allow"},

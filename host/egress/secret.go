@@ -3,6 +3,7 @@ package egress
 import (
 	"crypto/rand"
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -27,6 +28,13 @@ func (s Secret) String() string { return s.Name }
 
 // GoString is the name.
 func (s Secret) GoString() string { return s.Name }
+
+// Check says what is wrong with a secret besides its value, which need not be known.
+func (s Secret) Check() error {
+	s.Value, s.Placeholder = strings.Repeat("v", minSecret), strings.Repeat("p", minSecret)
+	_, err := bind(s)
+	return errors.Unwrap(err) // whose it is is known
+}
 
 // slot is where a template has the value.
 const slot = "{{secret}}"

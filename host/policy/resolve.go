@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/picoclaw/picoclaw/host/config"
+	"github.com/picoclaw/picoclaw/host/egress"
 	"github.com/picoclaw/picoclaw/internal/limits"
 	"github.com/picoclaw/picoclaw/internal/protect"
 	"github.com/picoclaw/picoclaw/isolation"
@@ -75,6 +76,11 @@ func resolve(cfg *config.Config, agentID string, provide provider) (*Policy, err
 			"change while workspace.protect.enabled is false; name the hosts in network.allow", agent.ID)
 	}
 	p.secrets = cfg.Secrets()
+	for name, s := range p.secrets {
+		if err := (egress.Secret{Name: name, Hosts: s.Hosts, Header: s.As.Header, Template: s.As.Value}).Check(); err != nil {
+			return nil, fmt.Errorf("secrets.%s: %w", name, err)
+		}
+	}
 	workspace, err := p.settleWorkspace(cfg, agent, provide)
 	if err != nil {
 		return nil, fmt.Errorf("agent %q: %w", agent.ID, err)

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -294,6 +295,7 @@ func (r *Recorder) loseOnce(what string) {
 // lose notes what undo can't bring back.
 func (r *Recorder) lose(what string) {
 	switch {
+	case slices.Contains(r.op.Lost, what):
 	case len(r.op.Lost) < mostLost:
 		r.op.Lost = append(r.op.Lost, what)
 	case len(r.op.Lost) == mostLost:
