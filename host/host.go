@@ -58,6 +58,7 @@ type Host struct {
 	mu    sync.Mutex
 	ran   *machinery // set once ready has made it
 
+	reached   sync.Mutex          // held while a network is made, which may take programs their time
 	networks  map[string]*network // by name; made at the first call that takes one
 	authority *egress.Authority   // made with the first that ends TLS
 }
@@ -180,10 +181,10 @@ func (h *Host) Close(ctx context.Context) error {
 		return nil
 	}
 	err := errors.Join(m.supervisor.Close(ctx), m.isolation.Close())
-	h.mu.Lock()
+	h.reached.Lock()
 	for _, n := range h.networks {
 		n.log.flush()
 	}
-	h.mu.Unlock()
+	h.reached.Unlock()
 	return errors.Join(err, m.audit.Close())
 }

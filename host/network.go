@@ -133,8 +133,8 @@ func (h *Host) networkOf(s *Session, reached *policy.Network, plugin string, gra
 	if err != nil {
 		return nil, err
 	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
+	h.reached.Lock()
+	defer h.reached.Unlock()
 	if n := h.networks[name]; n != nil {
 		return n, nil
 	}
@@ -217,6 +217,7 @@ func (s *Session) ExplainHost(place string) (guard.Decision, error) {
 func (n *network) serve(l isolation.Listeners) (end func()) {
 	proxy, err := egress.New(egress.Options{
 		Policy: n.policy, Secrets: n.secrets, Authority: n.authority, Report: n.report, Ask: n.ask,
+		Connections: min(mostConnections, l.Room),
 	})
 	if err != nil {
 		n.session.host.logger.Error("the network of a plugin can't be served", "error", err)
@@ -253,6 +254,9 @@ func (n *network) report(e egress.Event) {
 		Millis: float64(e.Duration.Microseconds()) / 1000, Error: e.Err,
 	}, e)
 }
+
+// mostConnections is how many connections one sandbox may have open at a time.
+const mostConnections = 512
 
 // mostRefused is how many refusals the result of one call names.
 const mostRefused = 10

@@ -119,7 +119,7 @@ func receiveListeners(from *os.File, ports int) (Listeners, error) {
 	if err != nil || len(descriptors) != most {
 		return Listeners{}, fmt.Errorf("the sandbox's network was not handed over whole: %w", err)
 	}
-	var l Listeners
+	l := Listeners{Room: room()}
 	for i, fd := range descriptors {
 		file := os.NewFile(uintptr(fd), "socket")
 		var made error
@@ -136,6 +136,15 @@ func receiveListeners(from *os.File, ports int) (Listeners, error) {
 		err = errors.Join(err, made, file.Close())
 	}
 	return l, err
+}
+
+// room is how many connections one network may have open: a sixteenth of what this process may have.
+func room() int {
+	var limit unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &limit); err != nil {
+		return 64
+	}
+	return int(min(limit.Cur, 1<<20)) / 16 //nolint:gosec // bounded
 }
 
 // network is what a sandbox's listeners are served by.

@@ -28,6 +28,9 @@ type Listeners struct {
 	Proxy net.Listener   // at [ProxyAddress]
 	Ports []net.Listener // at each of the ports, in their order
 	Names net.PacketConn // at 127.0.0.1:53
+
+	// Room is how many connections this process has descriptors for, beside all else that it has open: each takes two.
+	Room int
 }
 
 // Close closes all of them.
