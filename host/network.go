@@ -230,18 +230,11 @@ func (n *network) serve(l isolation.Listeners) (end func()) {
 
 // report tells the calls that run what was refused, and records what was reached.
 func (n *network) report(e egress.Event) {
-	if e.Decision.Verdict != egress.Allow {
-		n.mu.Lock()
-		for _, c := range n.calls {
-			switch known := slices.Contains(c.refused, e.Decision.Reason); {
-			case known || len(c.refused) > mostRefused:
-			case len(c.refused) == mostRefused:
-				c.refused = append(c.refused, "network: refused more; `picoclaw audit` has all of it")
-			default:
-				c.refused = append(c.refused, e.Decision.Reason)
-			}
-		}
-		n.mu.Unlock()
+	switch {
+	case e.Decision.Verdict != egress.Allow:
+		n.tell(e.Decision.Reason)
+	case strings.HasPrefix(e.Err, "network: "): // nothing was reached
+		n.tell(e.Err)
 	}
 	s := n.session
 	args := map[string]any{"host": e.Host, "port": int(e.Port), "sent": e.Sent, "received": e.Received}
@@ -253,6 +246,21 @@ func (n *network) report(e egress.Event) {
 		Decision: string(e.Decision.Verdict), Rule: cmp.Or(e.Decision.Rule, "network.allow"),
 		Millis: float64(e.Duration.Microseconds()) / 1000, Error: e.Err,
 	}, e)
+}
+
+// tell has the calls that run know of something.
+func (n *network) tell(reason string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for _, c := range n.calls {
+		switch known := slices.Contains(c.refused, reason); {
+		case known || len(c.refused) > mostRefused:
+		case len(c.refused) == mostRefused:
+			c.refused = append(c.refused, "network: refused more; `picoclaw audit` has all of it")
+		default:
+			c.refused = append(c.refused, reason)
+		}
+	}
 }
 
 // mostConnections is how many connections one sandbox may have open at a time.
