@@ -233,7 +233,7 @@ func (n *network) report(e egress.Event) {
 	switch {
 	case e.Decision.Verdict != egress.Allow:
 		n.tell(e.Decision.Reason)
-	case strings.HasPrefix(e.Err, "network: "): // nothing was reached
+	case strings.HasPrefix(e.Err, "network: ") && strings.Contains(e.Err, " can't be "): // nothing was reached
 		n.tell(e.Err)
 	}
 	s := n.session
