@@ -82,7 +82,7 @@ func (s *Session) call(ctx context.Context, name string, raw json.RawMessage, ev
 	ctx, cancel := patience.WithTimeout(ctx, s.timeout())
 	defer cancel()
 	network := s.network(t.Plugin)
-	reaching := network.begin(ctx)
+	reaching := network.begin(ctx, s)
 	outcome, err := machinery.supervisor.Call(ctx, spec,
 		&pluginpb.CallRequest{Tool: t.Spec.Name, Arguments: args.Canonical, CallId: s.id,
 			Agreed: decision.Verdict == guard.Ask},

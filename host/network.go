@@ -41,6 +41,7 @@ type network struct {
 // reaching is a call that runs, and what it was refused meanwhile.
 type reaching struct {
 	ctx     context.Context //nolint:containedctx // whose person is asked
+	session *Session
 	refused []string
 
 	asking sync.Mutex // one question at a time
@@ -236,7 +237,7 @@ func (n *network) report(e egress.Event) {
 	case strings.HasPrefix(e.Err, "network: ") && strings.Contains(e.Err, " can't be "): // nothing was reached
 		n.tell(e.Err)
 	}
-	s := n.session
+	s := n.from()
 	args := map[string]any{"host": e.Host, "port": int(e.Port), "sent": e.Sent, "received": e.Received}
 	if e.Method != "" {
 		args["method"] = e.Method
@@ -246,6 +247,16 @@ func (n *network) report(e egress.Event) {
 		Decision: string(e.Decision.Verdict), Rule: cmp.Or(e.Decision.Rule, "network.allow"),
 		Millis: float64(e.Duration.Microseconds()) / 1000, Error: e.Err,
 	}, e)
+}
+
+// from is the session that something is recorded of: that of the call that runs, if it is one alone, or the first.
+func (n *network) from() *Session {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if len(n.calls) == 1 {
+		return n.calls[0].session
+	}
+	return n.session
 }
 
 // tell has the calls that run know of something.
@@ -305,11 +316,11 @@ func (c *reaching) ask(connection context.Context, host string, port uint16) boo
 }
 
 // begin has a call be told what it is refused.
-func (n *network) begin(ctx context.Context) *reaching {
+func (n *network) begin(ctx context.Context, s *Session) *reaching {
 	if n == nil {
 		return nil
 	}
-	c := &reaching{ctx: ctx, agreed: map[string]bool{}}
+	c := &reaching{ctx: ctx, session: s, agreed: map[string]bool{}}
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.calls = append(n.calls, c)

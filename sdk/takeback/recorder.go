@@ -236,8 +236,8 @@ func (r *Recorder) keep(was string, dir *os.Root, name string, info fs.FileInfo,
 		r.before[was] = e
 		r.order = append(r.order, e)
 	}
-	if contents && e.Kind == File && e.Mode&(fs.ModeSetuid|fs.ModeSetgid) != 0 {
-		r.loseOnce(fmt.Sprintf("%.100s… (that it runs as somebody else)", was))
+	if contents && e.Mode&(fs.ModeSetuid|fs.ModeSetgid) != 0 {
+		r.loseOnce(fmt.Sprintf("%.100s… (the setuid and setgid bits)", was))
 	}
 	if contents && (e.UID == nobody || e.GID == nobody) {
 		r.loseOnce(fmt.Sprintf("%.100s… (owners other than picoclaw's)", was))
