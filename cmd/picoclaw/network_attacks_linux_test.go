@@ -96,7 +96,7 @@ func TestNamesLeadWhereTheySay(t *testing.T) {
 	if s.saw("/stolen") {
 		t.Error("a request got where none should")
 	}
-	if !strings.Contains(r.Text, "[network: refused web.test:22; setting network.allow]") {
+	if !strings.Contains(r.Text, a.ports("[network: refused web.test:22, which is allowed on port %PLAIN; setting network.allow]")) {
 		t.Errorf("the result does not tell of a refusal: %s", r.all())
 	}
 }
@@ -316,7 +316,7 @@ func TestTheNetworkIsExplained(t *testing.T) {
 		return string(out)
 	}
 	for _, c := range []struct{ host, want string }{
-		{"web.test:%PLAIN", `allows it`}, {"web.test", "refused web.test; setting network.allow"},
+		{"web.test:%PLAIN", `allows it`}, {"web.test", "refused web.test, which is allowed on port "}, {"x.test", "refused x.test; setting network.allow"},
 		{"admin.web.test:%PLAIN", `which "admin.web.test" denies; setting network.deny`},
 		{"a.web.test:%PLAIN", `"*.web.test:%PLAIN" allows it`}, {"127.0.0.1:%PLAIN", "setting network.allow"},
 	} {
@@ -329,7 +329,7 @@ func TestTheNetworkIsExplained(t *testing.T) {
 		t.Errorf("without isolation: %s", off)
 	}
 	for entry, want := range map[string]string{
-		"*.com": "below com", "*.co.uk": "below co.uk", "127.0.0.1": "write 127.0.0.1/32", "https://web.test": "no scheme",
+		"*.com": "below com", "*.co.uk": "below co.uk", "127.0.0.1": "write 127.0.0.1/32", "https://web.test": "write the host alone, such as web.test",
 		"web.*": "*.example.org", "0177.0.0.1": "neither a host name nor an address", "web.test:http": "is no port",
 	} {
 		config := fmt.Sprintf(`{"network": {"allow": [%q]}}`, entry)
