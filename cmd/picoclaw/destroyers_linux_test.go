@@ -53,5 +53,6 @@ var destroyers = []string{
 	"python3 - <<'E'\nimport os, threading\ndef storm(k):\n  for i in range(100):\n    for a, b in (('src/f2.txt', f'x{k}'), (f'x{k}', 'src/f3.txt'), ('docs', f'y{k}'), (f'y{k}', 'docs'), ('src/f3.txt', 'src/f2.txt')):\n" +
 		"      try: os.rename(a, b)\n      except OSError: pass\nts = [threading.Thread(target=storm, args=(k,)) for k in range(4)]\n[t.start() for t in ts]\n[t.join() for t in ts]\nos.rename('docs', 'end')\nE\n",
 	"rm -rf src/deep; chmod 000 src two/x", "chmod 000 docs; rm build/hard1; echo changed > build/hard2; rm src/f1.txt; cp build/hard2 src/f1.txt",
+	"mkdir n; echo x > n/f; mkdir n/d; mv odd n/d/; mv src/f2.txt n/; chmod 0 n", "mkdir n; cp -r docs n/d; mv n/d m; mv m n/; chmod 0 n/d n",
 	"mkdir new; mv * new 2>/dev/null; mv new/src/f1.txt .; rm -rf new/build", "cd src; rm f*; cd deep; mv g1 ../../; rm -rf ../deep",
 }

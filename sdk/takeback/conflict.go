@@ -45,7 +45,7 @@ func (l *List) Conflict(w *workspace.Workspace) *Conflict {
 		if now != e.After {
 			return &Conflict{at, "has changed since"}
 		}
-		if e.Kind == Made && info.IsDir() {
+		if e.Kind == Made && info != nil && info.IsDir() {
 			if extra := others(&d, at, ours); extra != "" {
 				return &Conflict{extra, "was made since, where a directory is to be deleted"}
 			}

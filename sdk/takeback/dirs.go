@@ -82,6 +82,12 @@ func walk(files *workspace.Workspace, fn func(path string, info fs.FileInfo) err
 	})
 }
 
+// closed reports whether what is at a path can't be looked at, because a directory above it is closed.
+func closed(path string) bool {
+	_, err := os.Lstat(path)
+	return errors.Is(err, fs.ErrPermission)
+}
+
 // forget closes all: their names may have come to mean others.
 func (d *dirs) forget() {
 	for i := range d.held {

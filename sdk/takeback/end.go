@@ -112,6 +112,12 @@ func (r *Recorder) listMoved(c *Changes) []*Entry {
 	for _, now := range slices.Sorted(maps.Keys(r.ledger.moved)) {
 		m := r.ledger.moved[now]
 		info := r.dirs.stat(now)
+		if info == nil && closed(now) { // undo opens it
+			list = append(list, &Entry{Kind: Moved, Path: m.from, Now: now, After: absent})
+			c.Moved++
+			c.name(now)
+			continue
+		}
 		if info == nil {
 			delete(r.ledger.moved, now)
 			continue // deleted since, and kept when it was
@@ -246,6 +252,11 @@ func (r *Recorder) listMade(c *Changes) []*Entry {
 				return nil
 			})
 		})
+		if !listed[top] && closed(top) {
+			list = append(list, &Entry{Kind: Made, Path: top, After: absent})
+			c.Made++
+			c.name(top)
+		}
 		if errors.Is(err, errTooMany) && r.broken == nil {
 			r.broken = errors.New("it made more paths than are kept of one operation")
 		}

@@ -11,7 +11,6 @@ import (
 	"slices"
 
 	"github.com/picoclaw/picoclaw/internal/mutation"
-	"github.com/picoclaw/picoclaw/sdk/guard"
 	"github.com/picoclaw/picoclaw/sdk/workspace"
 )
 
@@ -215,7 +214,10 @@ func (u *undoing) takeAway() error {
 		info := u.stat(e.at)
 		var err error
 		switch {
-		case info == nil, e.Kind == Made && info.IsDir() && !u.isEmpty(e.at):
+		case info == nil:
+		case e.Kind == Made && info.IsDir() && leftClosed(e.After): // what is in it could not be listed
+			err = u.clear(e.at, info)
+		case e.Kind == Made && info.IsDir() && !u.isEmpty(e.at):
 		case e.Kind == Made:
 			err = u.remove(e.at, info)
 		default:
@@ -254,22 +256,38 @@ func (u *undoing) remove(path string, info fs.FileInfo) error {
 	return err
 }
 
-// clear takes what stands in the way of what was at a path away: somebody has put it there since.
+// leftClosed reports whether a state is that of a directory whose owner can't see what is in it.
+func leftClosed(state string) bool {
+	var mode fs.FileMode
+	n, _ := fmt.Sscanf(state, "dir %o", &mode)
+	return n == 1 && mode&0o500 != 0o500
+}
+
+// clear takes what is at a path away, with all that is in it.
 func (u *undoing) clear(path string, info fs.FileInfo) error {
 	if !info.IsDir() {
 		return u.remove(path, info)
 	}
-	var all []string
-	err := u.w.Walk(guard.Delete, path, func(e *workspace.Entry) error {
-		all = append(all, filepath.Join(path, filepath.FromSlash(e.Name)))
-		return u.ctx.Err()
-	})
-	for _, at := range slices.Backward(all) {
-		if info := u.stat(at); info != nil && err == nil {
-			err = u.remove(at, info)
+	if err := u.open(path, info, 0o700); err != nil {
+		return err
+	}
+	dir, _, err := u.in(filepath.Join(path, "x"))
+	if err != nil {
+		return err
+	}
+	names, err := fs.ReadDir(dir.FS(), ".")
+	if err != nil {
+		return err
+	}
+	for _, d := range names {
+		at := filepath.Join(path, d.Name())
+		if now := u.stat(at); now != nil {
+			if err := u.clear(at, now); err != nil {
+				return err
+			}
 		}
 	}
-	return err
+	return u.remove(path, info)
 }
 
 // putDirs puts directories back, and everything that was moved, the outermost first.
