@@ -253,8 +253,10 @@ func (a *undoAgent) destroy(text string) bool {
 	a.t.Helper()
 	before := a.snapshot()
 	ran := a.calls(command(text))[0]
-	if len(ran.Structured.NotCovered) > 0 {
-		a.t.Errorf("%s: not covered: %q", text, ran.Structured.NotCovered)
+	for _, lost := range ran.Structured.NotCovered {
+		if !strings.HasSuffix(lost, "(no such file or directory)") { // another thread has renamed it meanwhile, and it is said
+			a.t.Errorf("%s: not covered: %q", text, lost)
+		}
 	}
 	after := a.snapshot()
 	if maps.Equal(before, after) {
