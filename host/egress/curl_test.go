@@ -14,7 +14,7 @@ import (
 func TestCurl(t *testing.T) {
 	curl, err := exec.LookPath("curl")
 	if err != nil {
-		t.Skip("no curl here")
+		t.Fatal("there is no curl; `.ci/install tests` installs it")
 	}
 	s := newServers(t)
 	h := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, r.Host, r.Header["Authorization"]) })

@@ -216,6 +216,9 @@ func (r *Recorder) keep(was string, dir *os.Root, name string, info fs.FileInfo,
 			e.Kept = true
 		}
 		file, err = dir.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+		if errors.Is(err, fs.ErrNotExist) {
+			file, err = r.openRenamed(info)
+		}
 		if err == nil && contents && e.Size > r.left() {
 			err = fmt.Errorf("%s, more than is kept of one operation", size(e.Size))
 		}

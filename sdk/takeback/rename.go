@@ -5,6 +5,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"syscall"
 
 	"github.com/picoclaw/picoclaw/internal/mutation"
 	"github.com/picoclaw/picoclaw/internal/paths"
@@ -206,4 +207,17 @@ func (r *Recorder) findRenamed() {
 		}
 		return nil
 	})
+}
+
+// openRenamed opens a file that another thread has renamed since it was looked at.
+func (r *Recorder) openRenamed(info fs.FileInfo) (*os.File, error) {
+	for _, p := range r.pending {
+		for _, path := range []string{p.to, p.from} {
+			dir, name := r.dirs.open(path)
+			if now := lstat(dir, name); now != nil && os.SameFile(now, info) {
+				return dir.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+			}
+		}
+	}
+	return nil, fs.ErrNotExist
 }
