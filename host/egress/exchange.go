@@ -211,6 +211,9 @@ func (p *Proxy) forward(w http.ResponseWriter, r *http.Request, t target, d Deci
 	if r.ContentLength != 0 {
 		r.Body = &body{from: r.Body, reader: r.Body, count: &x.sent}
 	}
+	// Or the HTTP/1 server would close the request's body with the first byte of the response. The transport, which looks
+	// there for more than the length says, would take that for a failure and cut off the rest of the response.
+	_ = http.NewResponseController(w).EnableFullDuplex() // HTTP/2 always is
 	if len(x.red.pairs) > 0 {
 		w = redactingWriter{w, x.red}
 	}

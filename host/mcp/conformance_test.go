@@ -6,7 +6,6 @@ import (
 	"bufio"
 	"bytes"
 	"net/http/httptest"
-	"net/http/httputil"
 	"net/url"
 	"os"
 	"os/exec"
@@ -134,10 +133,7 @@ func serveFixture(t *testing.T) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	between := httptest.NewServer(&httputil.ReverseProxy{FlushInterval: -1, Rewrite: func(r *httputil.ProxyRequest) {
-		r.Out.URL.Scheme, r.Out.URL.Host = to.Scheme, to.Host
-		r.Out.Header.Set("Authorization", "Bearer "+strings.TrimSpace(string(token)))
-	}})
+	between := httptest.NewServer(adding(strings.TrimSpace(string(token)), to, nil))
 	t.Cleanup(between.Close)
 	return between.URL + to.Path
 }
