@@ -10,8 +10,8 @@ import (
 	"github.com/picoclaw/picoclaw/host/hosttest"
 )
 
-// TestAnswerBeforeTheRequestHasEnded has a server begin its answer before the proxy has seen that the request has come to
-// its end. The rest of the answer arrives nevertheless.
+// TestAnswerBeforeTheRequestHasEnded has a server begin its answer before the proxy has seen that the request has come
+// to its end. The rest of the answer arrives nevertheless.
 func TestAnswerBeforeTheRequestHasEnded(t *testing.T) {
 	for _, scheme := range []string{"http", "https"} {
 		t.Run(scheme, func(t *testing.T) {
