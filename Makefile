@@ -29,6 +29,8 @@ build: ## Build picoclaw and its plugins into bin/
 		CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/plugins/$$p/$$p$(EXE) ./plugins/$$p; \
 		bin/plugins/$$p/$$p$(EXE) describe > bin/plugins/$$p/plugin.json; \
 	done
+	@mkdir -p bin/plugins/mcp # which becomes a plugin for each server
+	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/plugins/mcp/mcp$(EXE) ./plugins/mcp
 
 # The packages with goroutines of their own, which are tested with the race detector.
 RACED := ./host ./host/audit ./host/mcp ./host/store ./host/supervise ./sdk ./sdk/workspace ./plugins/shell/...

@@ -92,6 +92,9 @@ func (s *Session) call(ctx context.Context, name string, raw json.RawMessage, ev
 		return s.broken(ctx, t, err)
 	}
 	result := s.bounded(t, outcome.Result)
+	if result.Err != nil && result.Err.Code == pluginpb.CodeWithdrawn {
+		s.host.gone.add(t)
+	}
 	result.addRefused(refused)
 	return result
 }

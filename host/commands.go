@@ -13,8 +13,8 @@ import (
 
 // confineCommands tells a plugin what each single command may touch and use: the plugin's own view without what only
 // the plugin needs. Nothing in it comes from a call.
-func (s *Session) confineCommands(exec *pluginpb.ExecPolicy) {
-	open := s.kernelPaths(true)
+func (s *Session) confineCommands(exec *pluginpb.ExecPolicy, workspace string) {
+	open := s.kernelPaths(true).Limit(workspace)
 	exec.Confine = s.policy.Guard().Restrict
 	exec.Unwalled = s.unwalled()
 	exec.ReadOnly, exec.ReadWrite = existing(open.ReadOnly), existing(open.ReadWrite)
@@ -62,7 +62,7 @@ func (s *Session) keepsCommands(p *catalog.Plugin) bool {
 		return false
 	}
 	exec := &pluginpb.ExecPolicy{}
-	s.confineCommands(exec)
+	s.confineCommands(exec, grants.Workspace)
 	return s.takesBack(grants, exec) && s.kernelConfines() && isolation.TellsOfChanges()
 }
 

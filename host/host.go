@@ -53,6 +53,7 @@ type Host struct {
 
 	seen    atomic.Pointer[view] // the plugins
 	reading sync.Mutex           // held while they are read again
+	gone    withdrawn            // tools that plugins have taken back
 
 	ready func() (*machinery, error)
 	mu    sync.Mutex

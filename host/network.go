@@ -51,6 +51,13 @@ type reaching struct {
 // giveNetwork gives a plugin its network by name, if the policy has one.
 func (s *Session) giveNetwork(p *catalog.Plugin, spec *supervise.Spec, grants pluginpb.Grant) error {
 	reached := s.policy.Network()
+	if reached == nil && grants.Network && len(grants.Hosts) > 0 {
+		if !s.policy.Isolation().Enabled {
+			return fmt.Errorf("plugin %s is granted the network for %s alone, which only a sandbox keeps it to; set "+
+				"isolation.enabled to true", spec.Manifest.ID, list(grants.Hosts))
+		}
+		reached = &policy.Network{Rules: egress.Rules{Allow: grants.Hosts}}
+	}
 	if reached == nil || !grants.Network {
 		if len(grants.Secrets) > 0 && grants.Network && s.named(grants.Secrets) != "" {
 			return fmt.Errorf("plugin %s may use the secret %s, which takes a network by name; set network.allow to the hosts "+
@@ -58,25 +65,13 @@ func (s *Session) giveNetwork(p *catalog.Plugin, spec *supervise.Spec, grants pl
 		}
 		return nil
 	}
-	n, err := s.host.networkOf(s, reached, spec.Manifest.ID, grants.Secrets)
+	n, err := s.host.networkOf(s, reached, spec.Manifest.ID, grants)
 	if err != nil {
 		return err
 	}
-	spec.Profile.Network = false
-	spec.Profile.Proxied = &isolation.Proxied{Name: n.name, Ports: n.policy.Ports(), Serve: n.serve}
-	env := proxyEnvironment
-	if n.authority != nil {
-		bundle, err := egress.Bundle(n.authority)
-		if err != nil {
-			return err
-		}
-		spec.Profile.Proxied.Certificates = bundle
-		for _, name := range certificateVariables {
-			env = append(slices.Clip(env), name+"="+isolation.CertificatesPath)
-		}
-	}
-	for _, secret := range n.secrets {
-		env = append(slices.Clip(env), secret.Name+"="+secret.Placeholder)
+	env, err := n.give(&spec.Profile)
+	if err != nil {
+		return err
 	}
 	spec.Env = append(spec.Env, env...)
 	if grants.Exec {
@@ -87,6 +82,27 @@ func (s *Session) giveNetwork(p *catalog.Plugin, spec *supervise.Spec, grants pl
 	}
 	s.networks[p] = n
 	return nil
+}
+
+// give gives a sandbox the network, and returns the environment that belongs to it.
+func (n *network) give(profile *isolation.Profile) (env []string, err error) {
+	profile.Network = false
+	profile.Proxied = &isolation.Proxied{Name: n.name, Ports: n.policy.Ports(), Serve: n.serve}
+	env = slices.Clone(proxyEnvironment)
+	if n.authority != nil {
+		bundle, err := egress.Bundle(n.authority)
+		if err != nil {
+			return nil, err
+		}
+		profile.Proxied.Certificates = bundle
+		for _, name := range certificateVariables {
+			env = append(env, name+"="+isolation.CertificatesPath)
+		}
+	}
+	for _, secret := range n.secrets {
+		env = append(env, secret.Name+"="+secret.Placeholder)
+	}
+	return env, nil
 }
 
 // network returns what a plugin's calls reach by name; nil where they don't.
@@ -123,8 +139,8 @@ var certificateVariables = []string{
 }
 
 // networkOf returns the network of a plugin's instances, which are the same as long as the host lives.
-func (h *Host) networkOf(s *Session, reached *policy.Network, plugin string, granted []string) (*network, error) {
-	key, err := json.Marshal([]any{s.policy.Digest(), plugin, granted})
+func (h *Host) networkOf(s *Session, reached *policy.Network, plugin string, grants pluginpb.Grant) (*network, error) {
+	key, err := json.Marshal([]any{s.policy.Digest(), plugin, grants.Hosts, grants.Secrets})
 	if err != nil {
 		return nil, err
 	}
@@ -153,7 +169,14 @@ func (h *Host) networkOf(s *Session, reached *policy.Network, plugin string, gra
 		}
 		n.policy = n.policy.And(narrower)
 	}
-	if n.secrets, err = secretsOf(s.policy.Secrets(), granted); err != nil {
+	if len(grants.Hosts) > 0 {
+		granted, err := egress.Compile(egress.Rules{Allow: grants.Hosts})
+		if err != nil {
+			return nil, fmt.Errorf("plugin %s asks for %w", plugin, err)
+		}
+		n.policy = n.policy.And(granted)
+	}
+	if n.secrets, err = secretsOf(s.policy.Secrets(), grants.Secrets); err != nil {
 		return nil, err
 	}
 	if len(n.secrets) > 0 || len(reached.Methods) > 0 {

@@ -133,15 +133,15 @@ func (h *Host) Changes(done <-chan struct{}) <-chan struct{} {
 	go func() {
 		tick := time.NewTicker(watchInterval)
 		defer tick.Stop()
-		last := h.plugins()
+		last, gone := h.plugins(), h.gone.number()
 		for {
 			select {
 			case <-done:
 				return
 			case <-tick.C:
 			}
-			if now := h.plugins(); now != last {
-				last = now
+			if now, number := h.plugins(), h.gone.number(); now != last || number != gone {
+				last, gone = now, number
 				select {
 				case changes <- struct{}{}:
 				default: // one is waiting already

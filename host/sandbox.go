@@ -44,7 +44,7 @@ func (s *Session) spec(p *catalog.Plugin) (*supervise.Spec, error) {
 	}
 	if grants.Exec {
 		wire.Exec.Env = environment(s.policy.ExecEnv()...)
-		s.confineCommands(wire.Exec)
+		s.confineCommands(wire.Exec, grants.Workspace)
 	}
 	wire.Exec.UndoableDeletes = wire.Exec.UndoableDeletes && s.keepsCommands(p)
 	spec := &supervise.Spec{
@@ -81,6 +81,10 @@ func (s *Session) spec(p *catalog.Plugin) (*supervise.Spec, error) {
 			"plugin", p.Manifest.ID, "dir", s.stateDir(takebackName))
 	}
 	if p.Pin != nil {
+		if p.Pin.Data != "" {
+			spec.Configure.DataDir = filepath.Join(p.Dir, store.DataDir)
+			spec.Profile.ReadOnly = append(spec.Profile.ReadOnly, existing([]string{spec.Configure.DataDir})...)
+		}
 		spec.Program = p.Pin.Binary
 		spec.Copy = func(to string) error { return store.CopyVerified(p.Manifest.ID, p.Dir, to, p.Pin.Files) }
 	}

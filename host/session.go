@@ -105,7 +105,7 @@ func (s *Session) Policy() *policy.Policy { return s.policy }
 
 // Tool is a tool that a session may call.
 type Tool struct {
-	Name   string // what to call it: the short name, or the full one where two plugins share the short
+	Name   string // what to call it: the short name, or the full one where that does not say which tool is meant
 	Plugin string
 	Spec   *pluginpb.Spec
 }
@@ -116,15 +116,17 @@ func (s *Session) Tools() []Tool {
 	var enabled []*catalog.Tool
 	short := make(map[string]int)
 	for _, t := range c.Tools() {
-		if s.allows(c, t) {
+		if s.allows(c, t) && !s.host.gone.has(t) {
 			enabled = append(enabled, t)
-			short[t.Spec.Name]++
+			if !t.Plugin.Manifest.FullNames {
+				short[t.Spec.Name]++
+			}
 		}
 	}
 	tools := make([]Tool, 0, len(enabled))
 	for _, t := range enabled {
 		name := t.Spec.Name
-		if short[name] > 1 {
+		if short[name] != 1 || t.Plugin.Manifest.FullNames {
 			name = t.FullName()
 		}
 		tools = append(tools, Tool{Name: name, Plugin: t.Plugin.Manifest.ID, Spec: t.Spec})

@@ -20,6 +20,7 @@ const (
 	Timeout         = pluginpb.CodeTimeout         // out of time
 	Cancelled       = pluginpb.CodeCancelled       // the caller gave up
 	NobodyToAsk     = pluginpb.CodeNobodyToAsk     // there is no person to put a question to
+	Withdrawn       = pluginpb.CodeWithdrawn       // the tool is not what its manifest says, and not offered any more
 	Failed          = pluginpb.CodeFailed          // anything else
 )
 

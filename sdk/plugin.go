@@ -27,6 +27,9 @@ type Plugin struct {
 	Config any
 	// Tools are the tools, in the order in which they are listed.
 	Tools []Tool
+	// FullNames says that the tools are called by their full names alone, such as "web.search": set it if their names are
+	// not yours to choose.
+	FullNames bool
 	// Stop, when set, is called once before the process ends, after the last call has returned or was cancelled. It
 	// ends what calls have left running. Its context has a deadline of about two seconds.
 	Stop func(ctx context.Context)
@@ -41,6 +44,7 @@ type Grants struct {
 	Exec     bool     // start other programs
 	Programs []string // with Exec, the only ones that it starts, by name; all of the system's if there are none
 	Network  bool     // reach the network
+	Hosts    []string // with Network, the only hosts that it reaches, such as "api.example.com"; all if there are none
 	State    bool     // keep files of its own, for each agent, from one run to the next
 	Takeback bool     // use the agent's store of what changes destroy, which undo reads
 	Env      []string // names of the host's environment variables
@@ -72,6 +76,6 @@ func Main(p Plugin) {
 	}
 	os.Exit(serve.Run(serve.Plugin{
 		ID: p.ID, Version: p.Version, Doc: p.Doc,
-		Grants: pluginpb.Grant(p.Grants), Config: p.Config, Tools: p.Tools, Stop: p.Stop,
+		Grants: pluginpb.Grant(p.Grants), Config: p.Config, Tools: p.Tools, FullNames: p.FullNames, Stop: p.Stop,
 	}, os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }

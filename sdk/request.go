@@ -38,6 +38,8 @@ type Environment struct {
 	// StateDir is a directory of the plugin's own for the agent that it serves, for what is to be there in the next run
 	// too; empty unless the plugin is granted state.
 	StateDir string
+	// DataDir is the directory "data" of the plugin's package, which cannot be changed; empty if the package has none.
+	DataDir string
 	// Takeback is the store of what changes destroy, which undo takes them back from; zero without the grant takeback,
 	// and where the operator has switched it off.
 	Takeback takeback.Options

@@ -15,6 +15,13 @@ type Content struct {
 	URI       string // of a resource, whose contents are Text or Data; empty for the others
 }
 
+// Result is what a tool of [NewSpecTool] has to say.
+type Result struct {
+	Text       string          // what the agent reads
+	Structured json.RawMessage // the typed result, a JSON object that fits the specification's schema; nil for none
+	Content    []Content       // what goes along with the text, in order
+}
+
 // texter is implemented by results that have a form for people.
 type texter interface{ Text() string }
 
@@ -29,6 +36,10 @@ func encode(out any) (*pluginpb.Result, error) {
 	case []Content:
 		result := &pluginpb.Result{}
 		addContent(result, out)
+		return result, nil
+	case Result:
+		result := &pluginpb.Result{Text: valid(out.Text), Structured: out.Structured}
+		addContent(result, out.Content)
 		return result, nil
 	}
 	var data bytes.Buffer

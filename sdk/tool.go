@@ -70,7 +70,21 @@ func NewTool[In, Out any](
 		}
 		return err
 	}
-	return serve.NewTool(spec, schemas, func(ctx context.Context, call *serve.Call) *pluginpb.Result {
+	return serve.NewTool(spec, schemas, run(name, handler))
+}
+
+// NewSpecTool makes a tool of a specification that is not known before the program runs, such as one that a server
+// elsewhere has told. Its arguments are JSON, validated against the specification's schema by the host.
+func NewSpecTool(
+	spec pluginpb.Spec, handler func(ctx context.Context, req *Request[json.RawMessage]) (Result, error),
+) Tool {
+	return serve.NewTool(spec, func(*pluginpb.Spec) error { return nil }, run(spec.Name, handler))
+}
+
+// run makes a tool's run of its handler.
+func run[In, Out any](name string, handler func(context.Context, *Request[In]) (Out, error),
+) func(context.Context, *serve.Call) *pluginpb.Result {
+	return func(ctx context.Context, call *serve.Call) *pluginpb.Result {
 		req := &Request[In]{Environment: environment(call), call: call}
 		if err := json.Unmarshal(call.Arguments, &req.Args); err != nil {
 			wrong := Errorf(InvalidArgument, "the arguments of %s do not fit: %v", name, err)
@@ -88,12 +102,12 @@ func NewTool[In, Out any](
 			result.Error = wire(err) // what a failed handler did return goes along with its error
 		}
 		return result
-	})
+	}
 }
 
 func environment(e *serve.Call) Environment {
 	return Environment{
 		Workspace: e.Workspace, Guard: e.Guard, Grants: Grants(e.Grants), Exec: e.Exec,
-		StateDir: e.StateDir, Takeback: e.Takeback, Log: e.Log, config: e.Config,
+		StateDir: e.StateDir, DataDir: e.DataDir, Takeback: e.Takeback, Log: e.Log, config: e.Config,
 	}
 }

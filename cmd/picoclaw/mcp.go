@@ -55,6 +55,8 @@ it, in mcp-token below the instance root; --token-file names another file. One s
 	}
 	a.agentFlag(cmd, &agent, "the agent to serve (default: the first one)")
 	over.flags(cmd)
+	cmd.AddCommand(newMCPAdd(a), newMCPImport(a), newMCPList(a), newMCPShow(a), newMCPUpdate(a), newMCPTrust(a),
+		newMCPRemove(a))
 	return cmd
 }
 

@@ -156,7 +156,9 @@ func meaning(g pluginpb.Grant) []string {
 	} else if g.Exec {
 		all = append(all, "start other programs")
 	}
-	if g.Network {
+	if g.Network && len(g.Hosts) > 0 {
+		all = append(all, "reach these hosts: "+strings.Join(g.Hosts, ", "))
+	} else if g.Network {
 		all = append(all, "reach the network: what it reads it can send anywhere")
 	}
 	if g.State {

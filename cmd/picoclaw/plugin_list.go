@@ -164,7 +164,7 @@ func grantText(g *pluginpb.Grant) string {
 	for _, grant := range []struct {
 		name string
 		has  bool
-	}{{execText(g), g.Exec}, {"network", g.Network}, {"state", g.State}, {"takeback", g.Takeback}} {
+	}{{execText(g), g.Exec}, {networkText(g), g.Network}, {"state", g.State}, {"takeback", g.Takeback}} {
 		if grant.has {
 			words = append(words, grant.name)
 		}
@@ -179,6 +179,14 @@ func grantText(g *pluginpb.Grant) string {
 		return "none"
 	}
 	return strings.Join(words, ", ")
+}
+
+// networkText names the network grant, with the hosts that it is for.
+func networkText(g *pluginpb.Grant) string {
+	if len(g.Hosts) == 0 {
+		return "network"
+	}
+	return "network " + strings.Join(g.Hosts, " ")
 }
 
 // execText names the exec grant, with the programs that it is for.

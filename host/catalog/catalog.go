@@ -194,7 +194,9 @@ func (c *Catalog) add(p *Plugin) error {
 	slices.SortFunc(c.plugins, func(a, b *Plugin) int { return cmp.Compare(a.Manifest.ID, b.Manifest.ID) })
 	for _, t := range p.Tools {
 		c.byFull[t.FullName()] = t
-		c.byShort[t.Spec.Name] = append(c.byShort[t.Spec.Name], t)
+		if !p.Manifest.FullNames {
+			c.byShort[t.Spec.Name] = append(c.byShort[t.Spec.Name], t)
+		}
 	}
 	return nil
 }

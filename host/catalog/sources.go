@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/picoclaw/picoclaw/host/store"
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
@@ -93,7 +94,7 @@ func (c *Catalog) addInstalled(s *store.Store, id string, pin *store.Pin) error 
 	if err != nil {
 		return err
 	}
-	files, err := json.Marshal(pin.Files)
+	files, err := json.Marshal([]any{pin.Files, pin.Data})
 	if err != nil {
 		return err
 	}
@@ -152,15 +153,32 @@ func (c *Catalog) Off(t *Tool, agent string) *store.Off {
 	return c.lock.Disabled(t.Plugin.Manifest.ID, t.Spec.Name, agent)
 }
 
-// Shadowed returns an error if one of a plugin's tools has the name of a tool that comes with picoclaw. Two others may
-// share a name: agents have to say the full one then.
+// Shadowed returns an error if one of a plugin's tools has the name of a tool that comes with picoclaw, or one that MCP
+// clients could take for another plugin's: they write a full name with "_". Two others may share a short name: agents
+// have to say the full one then.
 func (c *Catalog) Shadowed(m *pluginpb.Manifest) error {
+	clients := map[string]string{}
+	for _, p := range c.plugins {
+		for _, t := range p.Tools {
+			clients[ClientName(t.FullName())] = p.Manifest.ID
+			if p.Kind == Bundled {
+				clients[t.Spec.Name] = p.Manifest.ID
+			}
+		}
+	}
 	for _, t := range m.Tools {
-		for _, known := range c.byShort[t.Name] {
-			if other := known.Plugin.Manifest.ID; other != m.ID && known.Plugin.Kind == Bundled {
+		names := []string{ClientName(m.ID + "." + t.Name)}
+		if !m.FullNames {
+			names = append(names, t.Name)
+		}
+		for _, name := range names {
+			if other := clients[name]; other != "" && other != m.ID {
 				return fmt.Errorf("its tool %s has the name of one of plugin %s's; agents could not tell them apart", t.Name, other)
 			}
 		}
 	}
 	return nil
 }
+
+// ClientName is a tool's name as MCP clients take it: they do not agree on dots in names.
+func ClientName(name string) string { return strings.ReplaceAll(name, ".", "_") }

@@ -7,13 +7,13 @@ import (
 	"log/slog"
 	"maps"
 	"slices"
-	"strings"
 	"sync"
 
 	"github.com/google/jsonschema-go/jsonschema"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/picoclaw/picoclaw/host"
+	"github.com/picoclaw/picoclaw/host/catalog"
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
@@ -45,8 +45,7 @@ func hints(s *pluginpb.Spec) *mcp.ToolAnnotations {
 	return h
 }
 
-// clientName is a tool's name as clients take it: they do not agree on dots in names.
-func clientName(t host.Tool) string { return strings.ReplaceAll(t.Name, ".", "_") }
+func clientName(t host.Tool) string { return catalog.ClientName(t.Name) }
 
 // toolset is the tools that a server offers. They change when the operator installs, removes or switches something.
 type toolset struct {

@@ -17,8 +17,8 @@ import (
 func (s *Store) Install(p *Package) error {
 	return s.place(p, func(l *Lock) {
 		l.Plugins[p.Manifest.ID] = &Pin{
-			Version: p.Manifest.Version, Binary: p.Binary, Files: p.Files, Grants: p.Manifest.Grants,
-			Source: p.Source, Signer: p.Signer, Installed: time.Now().UTC().Truncate(time.Second),
+			Version: p.Manifest.Version, Binary: p.Binary, Files: p.Files, Data: p.Data, Grants: p.Manifest.Grants,
+			Agents: p.Agents, Source: p.Source, Signer: p.Signer, Installed: time.Now().UTC().Truncate(time.Second),
 		}
 	})
 }
@@ -27,7 +27,7 @@ func (s *Store) Install(p *Package) error {
 func (s *Store) Hold(p *Package) error {
 	return s.place(p, func(l *Lock) {
 		l.Plugins[p.Manifest.ID].Waiting = &Waiting{
-			Version: p.Manifest.Version, Binary: p.Binary, Files: p.Files, Source: p.Source, Signer: p.Signer,
+			Version: p.Manifest.Version, Binary: p.Binary, Files: p.Files, Data: p.Data, Source: p.Source, Signer: p.Signer,
 		}
 	})
 }
@@ -37,7 +37,8 @@ func (s *Store) place(p *Package, change func(*Lock)) error {
 	id, version := p.Manifest.ID, p.Manifest.Version
 	return s.update(func(l *Lock) error {
 		to := s.Dir(id, version)
-		if pin := l.Plugins[id]; pin != nil && pin.Version == version && !maps.Equal(pin.Files, p.Files) {
+		if pin := l.Plugins[id]; pin != nil && pin.Version == version &&
+			(!maps.Equal(pin.Files, p.Files) || pin.Data != p.Data) {
 			return fmt.Errorf("plugin %s %s is installed already, with other contents; give the new one another version, or remove it first", id, version)
 		}
 		if err := s.makeDir(filepath.Dir(to)); err != nil {
@@ -71,8 +72,8 @@ func (s *Store) Accept(id string) (*Pin, error) {
 			return err
 		}
 		w := pin.Waiting
-		*pin = Pin{Version: w.Version, Binary: w.Binary, Files: w.Files, Grants: m.Grants, Source: w.Source, Signer: w.Signer,
-			Installed: time.Now().UTC().Truncate(time.Second)}
+		*pin = Pin{Version: w.Version, Binary: w.Binary, Files: w.Files, Data: w.Data, Grants: m.Grants, Agents: pin.Agents,
+			Source: w.Source, Signer: w.Signer, Installed: time.Now().UTC().Truncate(time.Second)}
 		return nil
 	})
 	return pin, err

@@ -30,6 +30,8 @@ type Pin struct {
 	Version   string            `json:"version"`
 	Binary    string            `json:"binary"`           // the program's path below the version's directory
 	Files     map[string]string `json:"files"`            // the SHA-256 of every file, by its path with slashes
+	Data      string            `json:"data,omitempty"`   // the SHA-256 of all that is below data/
+	Agents    []string          `json:"agents,omitempty"` // the only ones that it is for; all if there are none
 	Grants    pluginpb.Grant    `json:"grants"`           // what the operator has given
 	Source    string            `json:"source"`           // where it was installed from
 	Signer    string            `json:"signer,omitempty"` // the id of the key that signed it
@@ -42,6 +44,7 @@ type Waiting struct {
 	Version string            `json:"version"`
 	Binary  string            `json:"binary"`
 	Files   map[string]string `json:"files"`
+	Data    string            `json:"data,omitempty"`
 	Source  string            `json:"source"`
 	Signer  string            `json:"signer,omitempty"`
 }

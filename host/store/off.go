@@ -40,6 +40,9 @@ func matches(glob, name string) bool {
 
 // Disabled returns what switches a tool off for an agent; nil if nothing does.
 func (l *Lock) Disabled(plugin, tool, agent string) *Off {
+	if pin := l.Plugins[plugin]; pin != nil && len(pin.Agents) > 0 && !slices.Contains(pin.Agents, agent) {
+		return &Off{Plugin: plugin, Agent: agent}
+	}
 	for i, o := range l.Off {
 		if o.covers(plugin, tool, agent) {
 			return &l.Off[i]
@@ -63,11 +66,17 @@ func (s *Store) Disable(o Off) error {
 	})
 }
 
-// Enable takes back a Disable, with the same words. It says what else still switches the same thing off, if anything
+// Enable takes back a Disable, with the same words, and gives an agent a plugin that was installed for others. It says what else still switches the same thing off, if anything
 // does.
 func (s *Store) Enable(o Off) (still *Off, err error) {
 	err = s.update(func(l *Lock) error {
 		l.Off = slices.DeleteFunc(l.Off, func(other Off) bool { return other == o })
+		if pin := l.Plugins[o.Plugin]; pin != nil && len(pin.Agents) > 0 {
+			pin.Agents = append(pin.Agents, o.Agent)
+			if o.Agent == "" {
+				pin.Agents = nil
+			}
+		}
 		for i, other := range l.Off {
 			if other.covers(o.Plugin, o.Tool, o.Agent) {
 				still = &l.Off[i]

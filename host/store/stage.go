@@ -28,7 +28,9 @@ const (
 type Package struct {
 	Manifest *pluginpb.Manifest
 	Binary   string            // the program for this machine, below the directory
-	Files    map[string]string // the SHA-256 of every file
+	Files    map[string]string // the SHA-256 of every file that is not data
+	Data     string            // the SHA-256 of all its data; empty if it has none
+	Agents   []string          // the only ones that it is for; all if there are none
 	Source   string
 	Signer   string // the id of the key that signed it; empty if none has
 
@@ -37,8 +39,9 @@ type Package struct {
 
 // Stage copies a package, a directory or an archive (.tar.gz, .tgz or .zip), and checks it and its signature. Nothing
 // of it is run.
-func (s *Store) Stage(source string, keys Keys) (staged *Package, err error) {
-	if source, err = filepath.Abs(source); err != nil {
+func (s *Store) Stage(source string, keys Keys) (*Package, error) {
+	source, err := filepath.Abs(source)
+	if err != nil {
 		return nil, err
 	}
 	info, err := os.Stat(source)
@@ -48,6 +51,20 @@ func (s *Store) Stage(source string, keys Keys) (staged *Package, err error) {
 	if err != nil {
 		return nil, err
 	}
+	return s.Build(source, func(p *Package) error {
+		switch {
+		case !info.IsDir():
+			return p.unpack(source, keys)
+		case keys.Required:
+			return errors.New("a directory has no signature, and signatures.required is set; install the signed archive")
+		default:
+			return p.copyDir(source)
+		}
+	})
+}
+
+// Build makes a package of what fill puts into its directory, and checks it. source says where that comes from.
+func (s *Store) Build(source string, fill func(*Package) error) (*Package, error) {
 	if err := s.makeDir(s.dir()); err != nil {
 		return nil, err
 	}
@@ -59,27 +76,19 @@ func (s *Store) Stage(source string, keys Keys) (staged *Package, err error) {
 		return nil, err
 	}
 	p := &Package{Source: source, dir: dir}
-	defer func() {
-		if err != nil {
-			p.Discard()
-		}
-	}()
-	switch {
-	case !info.IsDir():
-		err = p.unpack(source, keys)
-	case keys.Required:
-		err = errors.New("a directory has no signature, and signatures.required is set; install the signed archive")
-	default:
-		err = p.copyDir(source)
+	err = fill(p)
+	if err == nil {
+		err = p.check()
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", source, err)
-	}
-	if err := p.check(); err != nil {
+		p.Discard()
 		return nil, fmt.Errorf("%s: %w", source, err)
 	}
 	return p, nil
 }
+
+// Dir is the staging directory that the package is in.
+func (p *Package) Dir() string { return p.dir }
 
 // errNoManifest is the error for a package that is none.
 var errNoManifest = fmt.Errorf("there is no %s in it; a plugin's `make build` puts one beside its binary, and `describe` prints it", pluginpb.ManifestFile)
@@ -111,7 +120,7 @@ func (p *Package) check() error {
 	if !safeElement(p.Manifest.Version) {
 		return fmt.Errorf("its version %q is no version, such as 1.2.0", p.Manifest.Version)
 	}
-	if p.Files, err = hashAll(p.dir); err != nil {
+	if p.Files, p.Data, err = hashAll(p.dir); err != nil {
 		return err
 	}
 	return p.findBinary()
@@ -211,10 +220,15 @@ func (w *writer) add(name string, mode fs.FileMode, contents io.Reader) error {
 	return errors.Join(err, f.Sync(), f.Close())
 }
 
-// hashAll returns the SHA-256 of every file below a directory, by its path with slashes.
-func hashAll(dir string) (map[string]string, error) {
-	hashes := map[string]string{}
-	err := filepath.WalkDir(dir, func(at string, e fs.DirEntry, err error) error {
+// DataDir is the directory of a package's data, which its program finds as it stands in the store. What else is in the
+// package is copied at each start, as its hash is taken.
+const DataDir = "data"
+
+// hashAll returns the SHA-256 of every file below a directory, by its path with slashes, and one of all its data.
+func hashAll(dir string) (hashes map[string]string, data string, err error) {
+	hashes = map[string]string{}
+	var names strings.Builder // of the data, in order, with modes and hashes
+	err = filepath.WalkDir(dir, func(at string, e fs.DirEntry, err error) error {
 		if err != nil || e.IsDir() {
 			return err
 		}
@@ -225,10 +239,21 @@ func hashAll(dir string) (map[string]string, error) {
 		if !e.Type().IsRegular() {
 			return fmt.Errorf("%s is no file", name)
 		}
-		hashes[filepath.ToSlash(name)], err = hashFile(at)
-		return err
+		sum, err := hashFile(at)
+		if name = filepath.ToSlash(name); !strings.HasPrefix(name, DataDir+"/") {
+			hashes[name] = sum
+			return err
+		}
+		info, statErr := e.Info()
+		if statErr == nil {
+			fmt.Fprintf(&names, "%q %t %s\n", name, info.Mode().Perm()&0o100 != 0, sum)
+		}
+		return errors.Join(err, statErr)
 	})
-	return hashes, err
+	if names.Len() > 0 {
+		data = hash([]byte(names.String()))
+	}
+	return hashes, data, err
 }
 
 func hashFile(path string) (string, error) {

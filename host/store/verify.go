@@ -20,7 +20,7 @@ func hash(data []byte) string {
 // Verify compares every file of an installed plugin with what the lock says. The errors are what differs.
 func (s *Store) Verify(id string, pin *Pin) []error {
 	dir := s.Dir(id, pin.Version)
-	found, err := hashAll(dir)
+	found, data, err := hashAll(dir)
 	if err != nil {
 		return []error{fmt.Errorf("plugin %s: %w", id, err)}
 	}
@@ -29,6 +29,9 @@ func (s *Store) Verify(id string, pin *Pin) []error {
 		if found[name] != pin.Files[name] {
 			problems = append(problems, changed(id, name))
 		}
+	}
+	if data != pin.Data {
+		problems = append(problems, changed(id, DataDir))
 	}
 	err = filepath.WalkDir(dir, func(at string, e fs.DirEntry, err error) error {
 		if err != nil {
@@ -126,4 +129,16 @@ func copyVerified(root *os.Root, name, to, want string) error {
 		return errDiffers
 	}
 	return nil
+}
+
+// ReadFile returns what is in a file of an installed plugin, if it is what the lock says.
+func (s *Store) ReadFile(id string, pin *Pin, name string) ([]byte, error) {
+	data, err := readBounded(filepath.Join(s.Dir(id, pin.Version), filepath.FromSlash(name)), maxManifestBytes)
+	if err != nil {
+		return nil, fmt.Errorf("plugin %s: %w; install it again", id, err)
+	}
+	if hash(data) != pin.Files[name] {
+		return nil, changed(id, name)
+	}
+	return data, nil
 }

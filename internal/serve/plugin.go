@@ -18,6 +18,7 @@ type Plugin struct {
 	Grants           pluginpb.Grant
 	Config           any // a struct with the defaults; nil if there is nothing to configure
 	Tools            []Tool
+	FullNames        bool // tools are called by their full names alone
 	Stop             func(ctx context.Context)
 }
 
@@ -42,6 +43,7 @@ type Environment struct {
 	Grants    pluginpb.Grant
 	Exec      exec.Settings
 	StateDir  string
+	DataDir   string
 	Takeback  takeback.Options
 	Config    any // of the type of the plugin's
 }
@@ -65,6 +67,8 @@ func Manifest(p Plugin) (*pluginpb.Manifest, error) {
 		Doc:      p.Doc,
 		Protocol: pluginpb.Range{Min: pluginpb.ProtocolVersion, Max: pluginpb.ProtocolVersion},
 		Grants:   p.Grants,
+
+		FullNames: p.FullNames,
 	}
 	if m.Grants.Workspace == "" {
 		m.Grants.Workspace = pluginpb.NoWorkspace

@@ -108,6 +108,7 @@ func (s *service) newEnvironment(req *pluginpb.ConfigureRequest) (*Environment, 
 		Grants:   req.GetGrants().Grant(),
 		Exec:     execSettings(req.GetPolicy().GetExec()),
 		StateDir: req.GetStateDir(),
+		DataDir:  req.GetDataDir(),
 		Takeback: req.GetTakeback().Options(),
 	}
 	if s.plugin.Config != nil {

@@ -12,6 +12,7 @@ import (
 	"github.com/picoclaw/picoclaw/plugins/shell/internal/command"
 	"github.com/picoclaw/picoclaw/plugins/shell/internal/sessions"
 	"github.com/picoclaw/picoclaw/sdk"
+	"github.com/picoclaw/picoclaw/sdk/exec"
 	"github.com/picoclaw/picoclaw/sdk/guard"
 	"github.com/picoclaw/picoclaw/sdk/takeback"
 	"github.com/picoclaw/picoclaw/sdk/workspace"
@@ -126,7 +127,7 @@ func (s *shell) start(req *sdk.Request[execInput], out func(int, []byte)) (*star
 	begun.Running, err = command.Start(s.launcher, profile, command.Spec{
 		Shell:  slices.Concat([]string{pinned.Path}, pinned.Args, []string{in.Command}),
 		Dir:    dir,
-		Env:    command.Environment(env.Exec.Env, in.Env, visible),
+		Env:    exec.Environment(env.Exec.Env, in.Env, visible),
 		Stdin:  in.Stdin != "" || in.Background,
 		PTY:    in.size(),
 		Output: out,

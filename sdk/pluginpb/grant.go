@@ -22,6 +22,7 @@ type Grant struct {
 	Exec      bool     `json:"exec"`               // start other programs
 	Programs  []string `json:"programs,omitempty"` // with exec, the only ones that it may start; all if there are none
 	Network   bool     `json:"network"`            // reach the network
+	Hosts     []string `json:"hosts,omitempty"`    // with network, the only hosts that it reaches; all if there are none
 	State     bool     `json:"state,omitempty"`    // keep files of its own from one run to the next
 	Takeback  bool     `json:"takeback,omitempty"` // use the store of what changes destroy, which undo reads
 	Env       []string `json:"env,omitempty"`      // names of environment variables
@@ -42,17 +43,26 @@ func (g Grant) Intersect(other Grant) Grant {
 	if rank := min(workspaceRank(g.Workspace), workspaceRank(other.Workspace)); rank > 0 {
 		out.Workspace = workspaces[rank]
 	}
-	switch {
-	case !out.Exec:
-	case len(g.Programs) == 0:
-		out.Programs = common(other.Programs, other.Programs)
-	case len(other.Programs) == 0:
-		out.Programs = common(g.Programs, g.Programs)
-	default:
-		out.Programs = common(g.Programs, other.Programs)
-		out.Exec = len(out.Programs) > 0 // none in common is not all
+	if out.Exec {
+		out.Programs, out.Exec = only(g.Programs, other.Programs)
+	}
+	if out.Network {
+		out.Hosts, out.Network = only(g.Hosts, other.Hosts)
 	}
 	return out
+}
+
+// only returns what two lists allow of which an empty one stands for all. If they have nothing in common, nothing is
+// left: that is not all.
+func only(a, b []string) (both []string, left bool) {
+	switch {
+	case len(a) == 0:
+		return common(b, b), true
+	case len(b) == 0:
+		return common(a, a), true
+	}
+	both = common(a, b)
+	return both, len(both) > 0
 }
 
 var workspaces = []string{NoWorkspace, ReadOnlyWorkspace, ReadWriteWorkspace}

@@ -21,6 +21,10 @@ type Manifest struct {
 	Grants   Grant  `json:"grants"` // what it asks for
 	Tools    []Spec `json:"tools"`
 
+	// FullNames says that the tools are called by their full names alone, such as "web.search": whoever made up their
+	// names did not know of other plugins'.
+	FullNames bool `json:"full_names,omitempty"`
+
 	// Config is the schema of the operator's settings for the plugin (plugins.<id>.config); nil for one that has none.
 	Config *Schema `json:"config,omitempty"`
 

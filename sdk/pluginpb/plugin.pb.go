@@ -221,7 +221,9 @@ type ConfigureRequest struct {
 	// The agent, for plugins that start processes: what these leave running belongs to it, so no other shares the plugin.
 	Agent string `protobuf:"bytes,6,opt,name=agent,proto3" json:"agent,omitempty"`
 	// Where what changes destroy is kept; absent unless the plugin is granted takeback and the operator wants it kept.
-	Takeback      *Takeback `protobuf:"bytes,7,opt,name=takeback,proto3" json:"takeback,omitempty"`
+	Takeback *Takeback `protobuf:"bytes,7,opt,name=takeback,proto3" json:"takeback,omitempty"`
+	// The directory of the package's data, absolute and read-only; empty unless the package has one.
+	DataDir       string `protobuf:"bytes,8,opt,name=data_dir,json=dataDir,proto3" json:"data_dir,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -303,6 +305,13 @@ func (x *ConfigureRequest) GetTakeback() *Takeback {
 		return x.Takeback
 	}
 	return nil
+}
+
+func (x *ConfigureRequest) GetDataDir() string {
+	if x != nil {
+		return x.DataDir
+	}
+	return ""
 }
 
 // Takeback is a store of what changes destroy, which undo reads. It is one agent's, and of all its plugins that have
@@ -1765,7 +1774,7 @@ const file_plugin_proto_rawDesc = "" +
 	"\fplugin.proto\x12\x12picoclaw.plugin.v1\"\x11\n" +
 	"\x0fDescribeRequest\".\n" +
 	"\x10DescribeResponse\x12\x1a\n" +
-	"\bmanifest\x18\x01 \x01(\fR\bmanifest\"\xb3\x02\n" +
+	"\bmanifest\x18\x01 \x01(\fR\bmanifest\"\xce\x02\n" +
 	"\x10ConfigureRequest\x122\n" +
 	"\x06policy\x18\x01 \x01(\v2\x1a.picoclaw.plugin.v1.PolicyR\x06policy\x122\n" +
 	"\x06grants\x18\x02 \x01(\v2\x1a.picoclaw.plugin.v1.GrantsR\x06grants\x12\x16\n" +
@@ -1773,7 +1782,8 @@ const file_plugin_proto_rawDesc = "" +
 	"\x06limits\x18\x04 \x01(\v2\x1a.picoclaw.plugin.v1.LimitsR\x06limits\x12\x1b\n" +
 	"\tstate_dir\x18\x05 \x01(\tR\bstateDir\x12\x14\n" +
 	"\x05agent\x18\x06 \x01(\tR\x05agent\x128\n" +
-	"\btakeback\x18\a \x01(\v2\x1c.picoclaw.plugin.v1.TakebackR\btakeback\"a\n" +
+	"\btakeback\x18\a \x01(\v2\x1c.picoclaw.plugin.v1.TakebackR\btakeback\x12\x19\n" +
+	"\bdata_dir\x18\b \x01(\tR\adataDir\"a\n" +
 	"\bTakeback\x12\x10\n" +
 	"\x03dir\x18\x01 \x01(\tR\x03dir\x12\x1b\n" +
 	"\tmax_bytes\x18\x02 \x01(\x03R\bmaxBytes\x12&\n" +

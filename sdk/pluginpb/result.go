@@ -51,6 +51,7 @@ const (
 	CodeTimeout         = "timeout"          // out of time
 	CodeCancelled       = "cancelled"        // the caller gave up
 	CodeNobodyToAsk     = "nobody_to_ask"    // there is no person to put a question to
+	CodeWithdrawn       = "withdrawn"        // the tool is not what its manifest says, and not offered any more
 	CodeFailed          = "failed"           // anything else
 	CodePanic           = "panic"            // the tool's code crashed; its plugin goes on
 	CodeUnavailable     = "unavailable"      // the plugin could not be started, or ended during the call

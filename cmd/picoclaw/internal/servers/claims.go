@@ -1,0 +1,126 @@
+package servers
+
+import (
+	_ "embed"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/picoclaw/picoclaw/sdk/pluginpb"
+)
+
+// noClaim says that a field is not to be guarded, whatever its name.
+const noClaim = "none"
+
+// wellKnown is what is known of servers, by the names of their packages.
+type wellKnown struct {
+	Claims map[string]string `json:"claims"`
+	Env    map[string]string `json:"env"`
+}
+
+//go:embed known.json
+var knownText []byte
+
+// knownOf returns what is known of a package.
+func knownOf(name string) (wellKnown, error) {
+	all := map[string]wellKnown{}
+	err := json.Unmarshal(knownText, &all)
+	return all[name], err
+}
+
+// propose says how a tool's fields are to be guarded: as is known of the server, else as their names suggest. Without a
+// workspace there are no paths to guard.
+func propose(s *Spec, d *Description, known map[string]string) map[string]string {
+	out := map[string]string{}
+	properties, _ := d.Input["properties"].(map[string]any)
+	for field := range properties {
+		claim := suggested(d, field)
+		if claim == string(pluginpb.ClaimCommand) || s.Workspace == "ro" || s.Workspace == "rw" {
+			out[field] = claim
+		}
+		if out[field] == "" {
+			delete(out, field)
+		}
+	}
+	for at, claim := range known {
+		if tool, field, _ := strings.Cut(at, "."); tool == d.Name {
+			out[field] = claim
+		}
+	}
+	return out
+}
+
+// suggested is the claim that the name of a field suggests; "" for none.
+func suggested(d *Description, field string) string {
+	word := strings.ToLower(field)
+	if i := strings.LastIndexAny(word, "_-"); i >= 0 {
+		word = word[i+1:]
+	}
+	for _, suffix := range []string{"path", "paths", "file", "files", "filename", "dir", "directory", "folder"} {
+		if strings.HasSuffix(word, suffix) {
+			word = suffix
+			break
+		}
+	}
+	tool := strings.ToLower(d.Name)
+	has := func(words ...string) bool {
+		return slices.ContainsFunc(words, func(w string) bool { return strings.Contains(tool, w) })
+	}
+	switch word {
+	case "command", "cmd", "commandline":
+		return "command"
+	case "source", "src":
+		switch {
+		case has("move", "rename"):
+			return "delete"
+		case has("copy"):
+			return "read"
+		}
+		return ""
+	case "destination", "dest", "dst":
+		if has("move", "rename", "copy") {
+			return "write"
+		}
+		return ""
+	case "path", "paths", "file", "files", "filename", "dir", "directory", "folder", "cwd":
+	default:
+		return ""
+	}
+	switch {
+	case has("delete", "remove", "unlink"):
+		return "delete"
+	case has("list", "search", "tree", "find", "glob", "grep"):
+		return "list"
+	case d.Annotations.ReadOnly || has("read", "get", "show", "view", "info", "stat", "open"):
+		return "read"
+	}
+	return "write"
+}
+
+// mark puts a claim on a field, or on the elements of a list. It reports whether the field is there and takes a text.
+func mark(s map[string]any, at []string, claim string) bool {
+	properties, _ := s["properties"].(map[string]any)
+	field, _ := properties[at[0]].(map[string]any)
+	if at[0] == "*" {
+		field, _ = s["items"].(map[string]any)
+	}
+	if field == nil {
+		return false
+	}
+	if len(at) > 1 {
+		return mark(field, at[1:], claim)
+	}
+	if items, ok := field["items"].(map[string]any); ok && claim != string(pluginpb.ClaimEnv) {
+		field = items
+	}
+	want := "string"
+	if claim == string(pluginpb.ClaimEnv) {
+		want = "object"
+	}
+	types, _ := field["type"].([]any)
+	if field["type"] != want && !slices.Contains(types, any(want)) {
+		return false
+	}
+	field[pluginpb.ClaimKey] = claim
+	return true
+}

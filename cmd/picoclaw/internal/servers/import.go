@@ -1,0 +1,61 @@
+package servers
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/tailscale/hujson"
+)
+
+// Import reads the servers of a client's settings, by the names that they get here.
+func Import(text []byte) (map[string]Spec, error) {
+	standard, err := hujson.Standardize(text)
+	if err != nil {
+		return nil, err
+	}
+	type entry struct {
+		Command json.RawMessage   `json:"command"`
+		Args    []string          `json:"args"`
+		Env     map[string]string `json:"env"`
+		URL     string            `json:"url"`
+		HTTPURL string            `json:"httpUrl"`
+		Headers map[string]string `json:"headers"`
+	}
+	var settings struct {
+		MCPServers map[string]entry `json:"mcpServers"`
+		Servers    map[string]entry `json:"servers"`
+		Context    map[string]entry `json:"context_servers"`
+	}
+	if err := json.Unmarshal(standard, &settings); err != nil {
+		return nil, err
+	}
+	out := map[string]Spec{}
+	for _, all := range []map[string]entry{settings.MCPServers, settings.Servers, settings.Context} {
+		for name, e := range all {
+			spec := Spec{Env: e.Env, URL: e.URL, Headers: e.Headers}
+			if spec.URL == "" {
+				spec.URL = e.HTTPURL
+			}
+			var program string
+			if len(e.Command) > 0 && json.Unmarshal(e.Command, &program) != nil {
+				if err := json.Unmarshal(e.Command, &spec.Command); err != nil {
+					return nil, fmt.Errorf("server %q: its command is neither a text nor a list of texts", name)
+				}
+			} else if program != "" {
+				spec.Command = []string{program}
+			}
+			spec.Command = append(spec.Command, e.Args...)
+			id := strings.Trim(notInNames.ReplaceAllString(strings.ToLower(name), "_"), "_")
+			if _, twice := out[id]; twice {
+				return nil, fmt.Errorf("two servers would be called %s; rename one", id)
+			}
+			out[id] = spec
+		}
+	}
+	if len(out) == 0 {
+		return nil, errors.New(`it has no servers under "mcpServers" or "servers"`)
+	}
+	return out, nil
+}

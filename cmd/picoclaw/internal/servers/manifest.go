@@ -1,0 +1,192 @@
+package servers
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/picoclaw/picoclaw/sdk/pluginpb"
+)
+
+// mostClientName is how long a tool's name may be to MCP clients, with the server's in front.
+const mostClientName = 64
+
+var notInNames = regexp.MustCompile(`[^a-z0-9_]+`)
+
+// toolName is what a server's tool is called here: lower-case letters, digits and "_". taken are the names that are
+// others' already.
+func toolName(id, name string, taken map[string]pinned) string {
+	var spaced strings.Builder // printEnv is print_env
+	for i, r := range name {
+		if r >= 'A' && r <= 'Z' && i > 0 && name[i-1] >= 'a' && name[i-1] <= 'z' {
+			spaced.WriteByte('_')
+		}
+		spaced.WriteRune(r)
+	}
+	short := strings.Trim(notInNames.ReplaceAllString(strings.ToLower(spaced.String()), "_"), "_")
+	if short == "" || short[0] < 'a' || short[0] > 'z' {
+		short = "t_" + short
+	}
+	room := mostClientName - len(id) - 1
+	if _, ambiguous := taken[short]; ambiguous || len(short) > room {
+		hash := "_" + shortHash([]byte(name))
+		short = short[:min(len(short), max(1, room-len(hash)))] + hash
+	}
+	return short
+}
+
+// built is a package that is not yet in the store.
+type built struct {
+	manifest *pluginpb.Manifest
+	tools    map[string]pinned
+	leftOut  []string // what is not offered, and why
+	claims   map[string]string
+}
+
+// build makes a manifest of what a server has said. version is that of what was fetched.
+func build(id string, s *Spec, said *Said, programs []string, known map[string]string) (*built, error) {
+	b := &built{tools: map[string]pinned{}, claims: map[string]string{}}
+	doc := said.Title
+	if doc == "" {
+		doc = said.Name
+	}
+	b.manifest = &pluginpb.Manifest{
+		ID: id, Doc: fmt.Sprintf("The MCP server %s: %s", oneLine(doc), s.Source()), FullNames: true,
+		Protocol: pluginpb.Range{Min: pluginpb.ProtocolVersion, Max: pluginpb.ProtocolVersion},
+		Grants:   s.grants(programs),
+	}
+	unused := maps.Clone(s.Claims)
+	for _, name := range slices.Sorted(maps.Keys(said.Tools)) {
+		tool := said.Tools[name]
+		spec, err := b.spec(id, s, &tool.Tool, known, unused)
+		if err != nil {
+			b.leftOut = append(b.leftOut, fmt.Sprintf("%s: %v", oneLine(name), err))
+			continue
+		}
+		b.tools[spec.Name] = pinned{Name: name, Hash: tool.Hash}
+		b.manifest.Tools = append(b.manifest.Tools, *spec)
+	}
+	for at := range unused {
+		return nil, fmt.Errorf("the claim for %s: the server has no such tool or field that takes a text", at)
+	}
+	if len(b.manifest.Tools) == 0 {
+		return nil, fmt.Errorf("the server has no tools that could be offered: %s", strings.Join(b.leftOut, "; "))
+	}
+	return b, nil
+}
+
+// spec makes a tool's specification of its description.
+func (b *built) spec(id string, s *Spec, d *Description, known, unused map[string]string) (*pluginpb.Spec, error) {
+	out := &pluginpb.Spec{
+		Name: toolName(id, d.Name, b.tools), Doc: strings.TrimSpace(d.Description), ReadOnly: d.Annotations.ReadOnly,
+		Destructive: d.Annotations.Destructive != nil && *d.Annotations.Destructive, Idempotent: d.Annotations.Idempotent,
+		OpenWorld: d.Annotations.OpenWorld != nil && *d.Annotations.OpenWorld,
+	}
+	if out.Doc == "" {
+		out.Doc = d.Name
+	}
+	input := d.Input
+	if input == nil {
+		input = map[string]any{}
+	}
+	strip(input)
+	input["type"] = "object"
+	if _, says := input["additionalProperties"]; !says {
+		input["additionalProperties"] = false
+	}
+	claims := propose(s, d, known)
+	for at, claim := range s.Claims {
+		if tool, field, _ := strings.Cut(at, "."); tool == d.Name || tool == out.Name {
+			claims[field] = claim
+		}
+	}
+	for _, field := range slices.Sorted(maps.Keys(claims)) {
+		if claims[field] != noClaim && !mark(input, strings.Split(field, "."), claims[field]) {
+			continue
+		}
+		for _, tool := range []string{d.Name, out.Name} {
+			delete(unused, tool+"."+field)
+		}
+		if claims[field] != noClaim {
+			b.claims[out.Name+"."+field] = claims[field]
+		}
+	}
+	var err error
+	if out.Input, err = schema(input); err != nil {
+		return nil, err
+	}
+	if d.Output != nil {
+		strip(d.Output)
+		if out.Output, err = schema(d.Output); err != nil {
+			return nil, err
+		}
+	}
+	if err := out.CheckSchemas(); err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func schema(value map[string]any) (*pluginpb.Schema, error) {
+	text, err := json.Marshal(value)
+	if err != nil {
+		return nil, err
+	}
+	s := new(pluginpb.Schema)
+	return s, s.UnmarshalJSON(text)
+}
+
+// strip takes out of a schema what is not a server's to say, and the name of the draft, which the library wants to be
+// the newest.
+func strip(v any) {
+	switch v := v.(type) {
+	case map[string]any:
+		delete(v, pluginpb.ClaimKey)
+		if _, text := v["$schema"].(string); text {
+			delete(v, "$schema")
+		}
+		for _, below := range v {
+			strip(below)
+		}
+	case []any:
+		for _, below := range v {
+			strip(below)
+		}
+	}
+}
+
+// oneLine is a stranger's text on one line of moderate length.
+func oneLine(text string) string {
+	const most = 120
+	text = strings.Join(strings.Fields(text), " ")
+	if runes := []rune(text); len(runes) > most {
+		return string(runes[:most]) + "…"
+	}
+	return text
+}
+
+// SeenFile is where the plugin notes what its server offers in place of what was accepted, in its state directory.
+const SeenFile = "seen.json"
+
+// Again makes the manifest that a server would have which says what seen holds, for comparison with the one that was
+// accepted.
+func Again(old *pluginpb.Manifest, s *Spec, fetched string, seen []byte) (*pluginpb.Manifest, error) {
+	said := &Said{}
+	if err := json.Unmarshal(seen, &said.Tools); err != nil {
+		return nil, fmt.Errorf("what the server was seen to offer: %w", err)
+	}
+	name, _, _ := strings.Cut(fetched, " ")
+	known, err := knownOf(name)
+	if err != nil {
+		return nil, err
+	}
+	b, err := build(old.ID, s, said, nil, known.Claims)
+	if err != nil {
+		return nil, err
+	}
+	b.manifest.Grants, b.manifest.Doc, b.manifest.Version = old.Grants, old.Doc, "now"
+	return b.manifest, nil
+}

@@ -1,0 +1,96 @@
+package servers
+
+import (
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+)
+
+// longDescription is a length from which on nobody reads what a model is told, in bytes.
+const longDescription = 4096
+
+// instructions are what descriptions say that mean to steer a model and not to describe a tool.
+var instructions = regexp.MustCompile(`(?i)` + strings.Join([]string{
+	`ignore (all |any |the )?(previous|prior|above|other)`, `<\s*/?\s*(important|system|secret|instructions?|critical)\s*>`,
+	`do not (tell|mention|inform|reveal|show|notify)`, `don'?t (tell|mention|inform|reveal|show|notify)`,
+	`(without|never) (telling|mentioning|informing|asking) the user`, `system prompt`, `you (must|should) (always|first|never)`,
+	`before (using|calling|you use|you call) (this|any|other|the) `, `instead of (using |calling )?(the |any )?other tool`,
+	`\.ssh/|id_rsa|id_ed25519|\.aws/credentials|/etc/(passwd|shadow)`, `(api|access|secret)[ _-]?key.{0,40}(pass|send|include|as (the|an) argument)`,
+	`side ?note`, `conversation (history|so far)`,
+}, "|"))
+
+// hidden reports whether a character can't be seen, or changes how others are seen.
+func hidden(r rune) bool {
+	switch {
+	case r == '\n' || r == '\t' || r == '\r':
+		return false
+	case unicode.IsControl(r), unicode.In(r, unicode.Cf, unicode.Co, unicode.Zl, unicode.Zp):
+		return true
+	case r >= 0xFE00 && r <= 0xFE0F, r >= 0xE0100 && r <= 0xE01EF, r == 0x3164, r == 0x115F, r == 0x1160, r == 0xFFA0:
+		return true // variation selectors and fillers, which carry texts that nobody sees
+	}
+	return false
+}
+
+// Review says what is suspicious in what a server says to a model. shadows returns who has a tool of a name already; "" for
+// nobody.
+func Review(said *Said, shadows func(tool string) string) []string {
+	var out []string
+	texts := func(at string, all ...string) {
+		for _, text := range all {
+			out = append(out, suspicious(at, text)...)
+		}
+	}
+	texts("its instructions", said.Instructions)
+	for _, name := range slices.Sorted(maps.Keys(said.Tools)) {
+		d := said.Tools[name].Tool
+		at := "tool " + oneLine(name)
+		texts(at, name, d.Title, d.Annotations.Title, d.Description)
+		texts(at+"'s arguments", strs(d.Input)...)
+		texts(at+"'s results", strs(d.Output)...)
+		if other := shadows(name); other != "" {
+			out = append(out, fmt.Sprintf("%s has the name of one of %s's: a model may take one for the other", at, other))
+		}
+	}
+	return slices.Compact(out)
+}
+
+func suspicious(at, text string) (out []string) {
+	if i := strings.IndexFunc(text, hidden); i >= 0 {
+		r := []rune(text[i:])[0]
+		out = append(out, fmt.Sprintf("%s has characters that can't be seen (U+%04X)", at, r))
+	}
+	visible := strings.Map(func(r rune) rune {
+		if hidden(r) {
+			return -1
+		}
+		return r
+	}, text)
+	if found := instructions.FindString(visible); found != "" {
+		out = append(out, fmt.Sprintf("%s tells the model what to do: %q", at, oneLine(found)))
+	}
+	if len(text) > longDescription {
+		out = append(out, fmt.Sprintf("%s has a text of %d bytes", at, len(text)))
+	}
+	return out
+}
+
+// strs are all texts in a schema, names among them.
+func strs(v any) (out []string) {
+	switch v := v.(type) {
+	case string:
+		out = append(out, v)
+	case map[string]any:
+		for _, name := range slices.Sorted(maps.Keys(v)) {
+			out = append(append(out, name), strs(v[name])...)
+		}
+	case []any:
+		for _, one := range v {
+			out = append(out, strs(one)...)
+		}
+	}
+	return out
+}

@@ -1,0 +1,245 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/servers"
+	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/terminal"
+	"github.com/picoclaw/picoclaw/host"
+	"github.com/picoclaw/picoclaw/host/store"
+	"github.com/picoclaw/picoclaw/internal/nearest"
+	"github.com/picoclaw/picoclaw/sdk/pluginpb"
+)
+
+// mcpServer is what the verbs about MCP servers share.
+type mcpServer struct {
+	pluginInstall
+	spec servers.Spec
+
+	env, headers, claims []string // as they stand on the command line
+}
+
+func newMCPAdd(a *app) *cobra.Command {
+	o := &mcpServer{pluginInstall: pluginInstall{app: a}}
+	cmd := &cobra.Command{
+		Use:   "add NAME [flags] -- COMMAND [ARGUMENT...]",
+		Short: "Add an MCP server's tools, confined and pinned",
+		Long: `Fetches the server, starts it once in a sandbox with nothing of yours, shows which tools it has and what is suspicious in
+what it says, asks, and makes a plugin of it: from then on it runs as it was looked at, with what was granted here and
+nothing else, and its tools are called NAME.TOOL. A tool that the server later describes in other words is not offered.
+
+COMMAND is as in the server's documentation: npx PACKAGE, uvx PACKAGE, node FILE, python3 FILE or a program. {{workspace}}
+in its arguments stands for the agent's workspace, {{state}} for a directory of the server's own. A server that is reached
+over HTTP is named by --url; ${NAME} in its headers stands for the secret NAME, which --secret grants.`,
+		Example: strings.Trim(`
+  picoclaw mcp add everything -- npx -y @modelcontextprotocol/server-everything
+  picoclaw mcp add files --workspace rw -- npx -y @modelcontextprotocol/server-filesystem '{{workspace}}'
+  picoclaw mcp add wiki --url https://mcp.deepwiki.com/mcp
+  picoclaw mcp add api --url https://mcp.example.com/mcp --secret API_TOKEN --header 'Authorization: Bearer ${API_TOKEN}'`, "\n"),
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return usage("name the server, and its command behind --, such as: picoclaw mcp add everything -- npx -y @modelcontextprotocol/server-everything")
+			}
+			return nil
+		},
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.spec.Command = args[1:]
+			return o.add(cmd.Context(), args[0])
+		},
+	}
+	o.specFlags(cmd)
+	return cmd
+}
+
+// specFlags are those that say what a server is and what it gets.
+func (o *mcpServer) specFlags(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.StringVar(&o.spec.Workspace, "workspace", "none", "what it may do with the agent's workspace: none, ro or rw")
+	f.StringSliceVar(&o.spec.Network, "network", nil, "`HOSTS` that it may reach, * for any (default: none)")
+	f.StringSliceVar(&o.spec.Secrets, "secret", nil, "`NAMES` of secrets that it may use without seeing them")
+	f.StringSliceVar(&o.spec.Programs, "program", nil, "`PROGRAMS` that it may start besides its own, * for any")
+	f.StringSliceVar(&o.spec.Agents, "agent", nil, "`AGENTS` that it is for (default: all)")
+	f.StringVar(&o.spec.URL, "url", "", "`URL` of a server that is reached over HTTP")
+	f.StringArrayVar(&o.headers, "header", nil, "`HEADER` that it is sent, as in \"Name: value\"")
+	f.StringArrayVar(&o.env, "env", nil, "variable that it finds, as `NAME=VALUE`")
+	f.StringArrayVar(&o.claims, "claim", nil, "how an argument is guarded, as `TOOL.FIELD=CLAIM`: read, write, list, delete, command or none")
+	f.StringVar(&o.spec.Files, "files", "", "`DIR` that the command needs, which is copied")
+	f.BoolVar(&o.spec.Roots, "roots", false, "tell it where the workspace is")
+	o.flags(cmd)
+}
+
+// add makes a plugin of the server that the command line describes.
+func (o *mcpServer) add(ctx context.Context, name string) error {
+	if err := o.read(); err != nil {
+		return err
+	}
+	s, err := o.app.shelf()
+	if err != nil {
+		return err
+	}
+	if err := pluginpb.CheckID(name); err != nil {
+		return usage("%v", err)
+	}
+	if s.lock.Plugins[name] != nil {
+		return failed(fmt.Errorf("there is a plugin %s already; `picoclaw mcp update %s` fetches it anew, and `picoclaw mcp remove %s` takes it away", name, name, name))
+	}
+	return o.place(ctx, s, name, nil)
+}
+
+// read takes what has a form of its own from the command line.
+func (o *mcpServer) read() error {
+	if err := format(o.output); err != nil {
+		return err
+	}
+	for _, list := range []struct {
+		name, between string
+		from          []string
+		to            *map[string]string
+	}{
+		{"env", "=", o.env, &o.spec.Env}, {"header", ":", o.headers, &o.spec.Headers}, {"claim", "=", o.claims, &o.spec.Claims},
+	} {
+		for _, text := range list.from {
+			key, value, ok := strings.Cut(text, list.between)
+			if key = strings.TrimSpace(key); !ok || key == "" {
+				return usage("--%s %q: want NAME%sVALUE", list.name, text, list.between)
+			}
+			if *list.to == nil {
+				*list.to = map[string]string{}
+			}
+			(*list.to)[key] = strings.TrimSpace(value)
+		}
+	}
+	if err := o.spec.Check(); err != nil {
+		return usage("%v", err)
+	}
+	return nil
+}
+
+// place makes the package and installs it: a new one, or one in the place of the pin's.
+func (o *mcpServer) place(ctx context.Context, s *shelf, name string, pin *store.Pin) error {
+	if err := o.outOfReach(s); err != nil {
+		return failed(err)
+	}
+	if s.comesWith(name) {
+		return failed(fmt.Errorf("plugin %s comes with picoclaw; give the server another name", name))
+	}
+	if ids := s.cfg.AgentIDs(); len(o.spec.Agents) > 0 {
+		for _, id := range o.spec.Agents {
+			if !slices.Contains(ids, id) {
+				return usage("there is no agent %q%s", id, nearest.Suggest(id, ids))
+			}
+		}
+	}
+	for _, secret := range o.spec.Secrets {
+		if known := s.cfg.Secrets(); known[secret].Hosts == nil {
+			return failed(fmt.Errorf("there is no secret %q; say in the configuration where it comes from: secrets.%s", secret, secret))
+		}
+	}
+	maker, done, err := o.maker(s)
+	if err != nil {
+		return err
+	}
+	defer done()
+	p, report, err := maker.Make(ctx, name, &o.spec, s.shadows(name))
+	if err != nil {
+		return failed(fmt.Errorf("%s was not added: %w", name, err))
+	}
+	defer p.Discard()
+	if err := s.catalog.Shadowed(p.Manifest); err != nil {
+		return failed(fmt.Errorf("%s was not added: %w", name, err))
+	}
+	o.showServer(p, report)
+	if pin != nil {
+		return o.update(s, p, pin)
+	}
+	yes, err := o.confirm("Add the server " + name + ", and grant it this?")
+	if err != nil {
+		return failed(fmt.Errorf("%s was not added: %w", name, err))
+	}
+	if !yes {
+		return failed(fmt.Errorf("%s was not added", name))
+	}
+	if err := s.store.Install(p); err != nil {
+		return failed(err)
+	}
+	return o.done(installedPlugin{ID: name, Version: p.Manifest.Version})
+}
+
+// maker makes packages by means of a host whose session looks after the sandbox. done closes it.
+func (o *mcpServer) maker(s *shelf) (*servers.Maker, func(), error) {
+	exe, err := os.Executable()
+	if err == nil {
+		exe, err = filepath.EvalSymlinks(exe)
+	}
+	if err != nil {
+		return nil, nil, cantStart(err)
+	}
+	program := filepath.Join(filepath.Dir(exe), "plugins", "mcp", pluginpb.ProgramName("mcp", runtime.GOOS))
+	if _, err := os.Stat(program); err != nil {
+		return nil, nil, cantStart(fmt.Errorf("the plugin mcp is missing: %w; unpack picoclaw's archive as a whole, or run `make build`", err))
+	}
+	session, _, done, err := o.app.sessionBy((*host.Host).Preview, "", host.CLI)
+	if err != nil {
+		return nil, nil, err
+	}
+	return &servers.Maker{
+		Store: s.store, Run: session.RunApart, Program: program,
+		Progress: func(text string) { fmt.Fprintln(o.app.stderr, text+" …") },
+	}, done, nil
+}
+
+// shadows returns who else has a tool of a name.
+func (s *shelf) shadows(id string) func(string) string {
+	others := map[string]string{}
+	for _, p := range s.catalog.Plugins() {
+		for _, t := range p.Tools {
+			if p.Manifest.ID != id {
+				others[t.Spec.Name] = "plugin " + p.Manifest.ID
+			}
+		}
+	}
+	return func(tool string) string { return others[tool] }
+}
+
+// showServer tells what a server offers, what it is granted, and what is suspicious.
+func (o *mcpServer) showServer(p *store.Package, r *servers.Report) {
+	out := terminal.New(o.app.stderr)
+	m := p.Manifest
+	fmt.Fprintf(out, "%s %s\n", out.Paint(terminal.Bold, m.ID), terminal.Line(m.Version))
+	fmt.Fprintf(out, "  server    %s\n", terminal.Line(p.Source))
+	if r.Fetched != "" {
+		fmt.Fprintf(out, "  package   %s\n", terminal.Line(r.Fetched))
+	}
+	if len(p.Agents) > 0 {
+		fmt.Fprintf(out, "  agents    %s\n", strings.Join(p.Agents, ", "))
+	}
+	fmt.Fprintf(out, "  granted   %s\n", terminal.Line(grantText(&m.Grants)))
+	for _, text := range meaning(m.Grants) {
+		fmt.Fprintf(out, "            %s\n", terminal.Line(text))
+	}
+	for _, t := range m.Tools {
+		doc, _, _ := strings.Cut(t.Doc, "\n")
+		fmt.Fprintf(out, "  tool      %s.%s  %s\n", m.ID, t.Name, terminal.Line(terminal.Shorten(doc, 100)))
+		for _, at := range slices.Sorted(maps.Keys(r.Claims)) {
+			if tool, field, _ := strings.Cut(at, "."); tool == t.Name {
+				fmt.Fprintf(out, "            %s is guarded as: %s\n", terminal.Line(field), r.Claims[at])
+			}
+		}
+	}
+	for _, text := range r.LeftOut {
+		fmt.Fprintf(out, "  %s  %s\n", out.Paint(terminal.Bad, "left out"), terminal.Line(text))
+	}
+	for _, text := range r.Warnings {
+		fmt.Fprintf(out, "  %s   %s\n", out.Paint(terminal.Bad, "beware"), terminal.Line(text))
+	}
+}

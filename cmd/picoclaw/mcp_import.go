@@ -1,0 +1,76 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/servers"
+)
+
+func newMCPImport(a *app) *cobra.Command {
+	o := &mcpServer{pluginInstall: pluginInstall{app: a}}
+	cmd := &cobra.Command{
+		Use:   "import FILE",
+		Short: "Add the MCP servers of a client's settings",
+		Long: `Reads the servers of a client's settings, "mcpServers" or "servers" in JSON with comments, and adds those that there are
+not yet, one after another, as mcp add does. What the flags grant is granted to each. Names become lower case.`,
+		Example: "  picoclaw mcp import ~/.config/Claude/claude_desktop_config.json\n  picoclaw mcp import .vscode/mcp.json --workspace ro",
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return usage("name the file with the client's settings")
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error { return o.importFile(cmd.Context(), args[0]) },
+	}
+	f := cmd.Flags()
+	f.StringVar(&o.spec.Workspace, "workspace", "none", "what each may do with the agent's workspace: none, ro or rw")
+	f.StringSliceVar(&o.spec.Network, "network", nil, "`HOSTS` that each may reach, * for any (default: none)")
+	f.StringSliceVar(&o.spec.Agents, "agent", nil, "`AGENTS` that they are for (default: all)")
+	o.flags(cmd)
+	return cmd
+}
+
+func (o *mcpServer) importFile(ctx context.Context, file string) error {
+	if err := format(o.output); err != nil {
+		return err
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return usage("%v", err)
+	}
+	found, err := servers.Import(text)
+	if err != nil {
+		return usage("%s: %v", file, err)
+	}
+	var wrong []error
+	for _, name := range slices.Sorted(maps.Keys(found)) {
+		s, err := o.app.shelf()
+		if err != nil {
+			return err
+		}
+		if s.lock.Plugins[name] != nil {
+			fmt.Fprintf(o.app.stderr, "%s is there already\n", name)
+			continue
+		}
+		one := &mcpServer{pluginInstall: o.pluginInstall, spec: found[name]}
+		one.spec.Workspace, one.spec.Network, one.spec.Agents = o.spec.Workspace, o.spec.Network, o.spec.Agents
+		if err := one.place(ctx, s, name, nil); err != nil {
+			fmt.Fprintf(o.app.stderr, "picoclaw: %v\n", err)
+			wrong = append(wrong, err)
+		}
+	}
+	if len(wrong) > 0 {
+		return failed(fmt.Errorf("%d of %d servers were not added", len(wrong), len(found)))
+	}
+	if len(found) == 0 {
+		return failed(errors.New("the file names no servers"))
+	}
+	return nil
+}

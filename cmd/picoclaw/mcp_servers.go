@@ -1,0 +1,292 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/servers"
+	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/terminal"
+	"github.com/picoclaw/picoclaw/host/store"
+	"github.com/picoclaw/picoclaw/internal/nearest"
+	"github.com/picoclaw/picoclaw/sdk/pluginpb"
+)
+
+// listedServer is an MCP server as scripts read it.
+type listedServer struct {
+	Name    string            `json:"name"`
+	Version string            `json:"version"`
+	State   string            `json:"state"` // ok, changed, waiting or broken
+	Why     string            `json:"why,omitempty"`
+	Server  string            `json:"server"`
+	Package string            `json:"package,omitempty"`
+	Agents  []string          `json:"agents,omitempty"` // the only ones that it is for
+	Granted *pluginpb.Grant   `json:"granted"`
+	Tools   map[string]string `json:"tools"`          // the server's names by ours
+	Diff    string            `json:"diff,omitempty"` // what is different from what was accepted
+}
+
+// servers lists the MCP servers that were added, sorted by name.
+func (s *shelf) servers() []listedServer {
+	var all []listedServer
+	for _, id := range slices.Sorted(maps.Keys(s.lock.Plugins)) {
+		if pin := s.lock.Plugins[id]; pin.Files[servers.DefinitionFile] != "" {
+			all = append(all, s.server(id, pin))
+		}
+	}
+	return all
+}
+
+func (s *shelf) server(id string, pin *store.Pin) listedServer {
+	out := listedServer{
+		Name: id, Version: pin.Version, State: "ok", Server: pin.Source, Agents: pin.Agents, Granted: &pin.Grants,
+	}
+	fail := func(err error) listedServer {
+		out.State, out.Why = broken, err.Error()
+		return out
+	}
+	text, err := s.store.ReadFile(id, pin, servers.DefinitionFile)
+	if err != nil {
+		return fail(err)
+	}
+	spec, fetched, names, err := servers.Parse(text)
+	if err != nil {
+		return fail(err)
+	}
+	out.Server, out.Package, out.Tools = spec.Source(), fetched, names
+	old, err := s.store.Manifest(id, pin)
+	if err != nil {
+		return fail(err)
+	}
+	if pin.Waiting != nil {
+		next, err := s.store.WaitingManifest(id, pin)
+		if err != nil {
+			return fail(err)
+		}
+		out.State, out.Why = "waiting", pin.Waiting.Version+" waits for your yes"
+		if out.Diff, err = store.Diff(old, next); err != nil {
+			return fail(err)
+		}
+		return out
+	}
+	seen := s.seen(id)
+	if seen == nil {
+		return out
+	}
+	out.State, out.Why = "changed", "it describes tools in other words than those that were accepted"
+	next, err := servers.Again(old, spec, fetched, seen)
+	if err == nil {
+		out.Diff, err = store.Diff(old, next)
+	}
+	if err != nil {
+		out.Why += fmt.Sprintf("; they can't be shown: %v", err)
+	}
+	return out
+}
+
+// mostSeen is how much of what a server was seen to offer is read, in bytes. Whatever runs as the server can write it.
+const mostSeen = 8 << 20
+
+// seen is what a server was seen to offer in place of what was accepted; nil if it was not.
+func (s *shelf) seen(id string) []byte {
+	for _, agent := range s.cfg.AgentIDs() {
+		root, err := os.OpenRoot(filepath.Join(s.cfg.Home().Path, "state", id, agent))
+		if err != nil {
+			continue
+		}
+		info, err := root.Lstat(servers.SeenFile)
+		var text []byte
+		if err == nil && info.Mode().IsRegular() && info.Size() <= mostSeen {
+			text, err = root.ReadFile(servers.SeenFile)
+		}
+		_ = root.Close()
+		if err == nil && json.Valid(text) {
+			return text
+		}
+	}
+	return nil
+}
+
+// forgetSeen removes what a server was seen to offer: something else was accepted.
+func (s *shelf) forgetSeen(id string) error {
+	for _, agent := range s.cfg.AgentIDs() {
+		err := os.Remove(filepath.Join(s.cfg.Home().Path, "state", id, agent, servers.SeenFile))
+		if err != nil && !errors.Is(err, os.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
+}
+
+// addedServer returns the pin of an MCP server.
+func (s *shelf) addedServer(name string) (*store.Pin, error) {
+	if pin := s.lock.Plugins[name]; pin != nil && pin.Files[servers.DefinitionFile] != "" {
+		return pin, nil
+	}
+	var names []string
+	for _, one := range s.servers() {
+		names = append(names, one.Name)
+	}
+	return nil, usage("there is no MCP server %q%s; `picoclaw mcp list` shows those that there are", name,
+		nearest.Suggest(name, names))
+}
+
+func newMCPList(a *app) *cobra.Command {
+	var output string
+	cmd := &cobra.Command{
+		Use:   "list",
+		Short: "List the MCP servers that were added, and what is different from what was accepted",
+		Args:  noArguments,
+		RunE: func(*cobra.Command, []string) error {
+			if err := format(output); err != nil {
+				return err
+			}
+			s, err := a.shelf()
+			if err != nil {
+				return err
+			}
+			all := s.servers()
+			if output == "json" {
+				return a.printJSON(all)
+			}
+			table := terminal.NewTable("NAME", "VERSION", "STATE", "TOOLS", "GRANTS", "SERVER")
+			for _, one := range all {
+				table.Row(one.Name, one.Version, one.State, fmt.Sprint(len(one.Tools)), grantText(one.Granted), one.Server)
+				if one.State != "ok" {
+					table.Style(2, terminal.Bad)
+				}
+			}
+			out := terminal.New(a.stdout)
+			if err := table.Write(out); err != nil {
+				return err
+			}
+			for _, one := range all {
+				if one.Why == "" {
+					continue
+				}
+				fmt.Fprintf(out, "\n%s: %s\n", out.Paint(terminal.Bad, one.Name), terminal.Line(one.Why))
+				for line := range strings.Lines(one.Diff) {
+					fmt.Fprintln(out, terminal.Line(strings.TrimSuffix(line, "\n")))
+				}
+				if one.State != broken {
+					fmt.Fprintf(out, "`picoclaw mcp trust %s` accepts it\n", one.Name)
+				}
+			}
+			return nil
+		},
+	}
+	a.outputFlag(cmd, &output)
+	return cmd
+}
+
+func newMCPShow(a *app) *cobra.Command {
+	var output string
+	cmd := &cobra.Command{
+		Use:     "show NAME",
+		Short:   "Show an MCP server: what it is granted, and its tools",
+		Example: "  picoclaw mcp show everything",
+		Args:    oneServer,
+		RunE: func(_ *cobra.Command, args []string) error {
+			if err := format(output); err != nil {
+				return err
+			}
+			s, err := a.shelf()
+			if err != nil {
+				return err
+			}
+			pin, err := s.addedServer(args[0])
+			if err != nil {
+				return err
+			}
+			one := s.server(args[0], pin)
+			if output == "json" {
+				return a.printJSON(one)
+			}
+			out := terminal.New(a.stdout)
+			fmt.Fprintf(out, "%s %s (%s)\n", out.Paint(terminal.Bold, one.Name), one.Version, one.State)
+			fmt.Fprintf(out, "  server    %s\n", terminal.Line(one.Server))
+			if one.Package != "" {
+				fmt.Fprintf(out, "  package   %s\n", terminal.Line(one.Package))
+			}
+			if len(one.Agents) > 0 {
+				fmt.Fprintf(out, "  agents    %s\n", strings.Join(one.Agents, ", "))
+			}
+			fmt.Fprintf(out, "  granted   %s\n", terminal.Line(grantText(one.Granted)))
+			for _, text := range meaning(*one.Granted) {
+				fmt.Fprintf(out, "            %s\n", terminal.Line(text))
+			}
+			if m, err := s.store.Manifest(args[0], pin); err == nil {
+				for _, t := range m.Tools {
+					fmt.Fprintf(out, "  tool      %s.%s\n", one.Name, t.Name)
+					for line := range strings.Lines(t.Doc) {
+						fmt.Fprintf(out, "            %s\n", terminal.Line(strings.TrimSuffix(line, "\n")))
+					}
+				}
+			}
+			if one.Why != "" {
+				fmt.Fprintf(out, "%s\n", terminal.Line(one.Why))
+				for line := range strings.Lines(one.Diff) {
+					fmt.Fprintln(out, terminal.Line(strings.TrimSuffix(line, "\n")))
+				}
+			}
+			return nil
+		},
+		ValidArgsFunction: a.serverNames,
+	}
+	a.outputFlag(cmd, &output)
+	return cmd
+}
+
+func newMCPRemove(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:     "remove NAME",
+		Aliases: []string{"rm"},
+		Short:   "Remove an MCP server, with all that was fetched for it",
+		Example: "  picoclaw mcp remove everything",
+		Args:    oneServer,
+		RunE: func(_ *cobra.Command, args []string) error {
+			s, err := a.shelf()
+			if err != nil {
+				return err
+			}
+			if _, err := s.addedServer(args[0]); err != nil {
+				return err
+			}
+			if err := s.store.Remove(args[0]); err != nil {
+				return failed(err)
+			}
+			fmt.Fprintf(a.stdout, "the server %s is removed; what it kept is in %s\n", args[0],
+				filepath.Join(s.cfg.Home().Path, "state", args[0]))
+			return nil
+		},
+		ValidArgsFunction: a.serverNames,
+	}
+}
+
+// oneServer is for a command that takes the name of one server.
+func oneServer(cmd *cobra.Command, args []string) error {
+	if len(args) != 1 {
+		return usage("%s takes the name of one server, as `picoclaw mcp list` shows it", spoken(cmd))
+	}
+	return nil
+}
+
+// serverNames proposes servers.
+func (a *app) serverNames(_ *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	s, err := a.shelf()
+	if err != nil || len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	var names []cobra.Completion
+	for _, one := range s.servers() {
+		names = append(names, one.Name)
+	}
+	return names, cobra.ShellCompDirectiveNoFileComp
+}

@@ -1,0 +1,84 @@
+package main
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/servers"
+)
+
+func newMCPUpdate(a *app) *cobra.Command {
+	o := &mcpServer{pluginInstall: pluginInstall{app: a}}
+	cmd := &cobra.Command{
+		Use:   "update NAME",
+		Short: "Fetch an MCP server anew, and look at it again",
+		Long: `Fetches the newest version that its command allows, and looks at it as mcp add does. If it offers the same, it takes the
+place of the one that runs; what is different is shown, and it takes the place when you say yes.`,
+		Example:           "  picoclaw mcp update everything",
+		Args:              oneServer,
+		ValidArgsFunction: a.serverNames,
+		RunE:              func(cmd *cobra.Command, args []string) error { return o.again(cmd.Context(), args[0]) },
+	}
+	o.flags(cmd)
+	return cmd
+}
+
+func newMCPTrust(a *app) *cobra.Command {
+	o := &mcpServer{pluginInstall: pluginInstall{app: a}}
+	cmd := &cobra.Command{
+		Use:   "trust NAME",
+		Short: "Accept what an MCP server offers now",
+		Long: `Shows what is different from what was accepted, asks, and accepts it: a version that waits, or else what the server says
+when it is looked at again. A server that stands in the configuration (tools.mcp.servers) is looked at for the first time.`,
+		Example:           "  picoclaw mcp trust everything",
+		Args:              oneServer,
+		ValidArgsFunction: a.serverNames,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			s, err := a.shelf()
+			if err != nil {
+				return err
+			}
+			if pin := s.lock.Plugins[args[0]]; pin != nil && pin.Waiting != nil {
+				if err := format(o.output); err != nil {
+					return err
+				}
+				return o.accept(s, args[0], pin)
+			}
+			return o.again(cmd.Context(), args[0])
+		},
+	}
+	o.flags(cmd)
+	return cmd
+}
+
+// again makes the package of a server once more, as it was asked for.
+func (o *mcpServer) again(ctx context.Context, name string) error {
+	if err := format(o.output); err != nil {
+		return err
+	}
+	s, err := o.app.shelf()
+	if err != nil {
+		return err
+	}
+	pin, err := s.addedServer(name)
+	if err != nil {
+		return err
+	}
+	text, err := s.store.ReadFile(name, pin, servers.DefinitionFile)
+	if err != nil {
+		return failed(err)
+	}
+	asked, _, _, err := servers.Parse(text)
+	if err != nil {
+		return failed(err)
+	}
+	o.spec = *asked
+	if err := o.place(ctx, s, name, pin); err != nil {
+		return err
+	}
+	if err := s.forgetSeen(name); err != nil {
+		return failed(err)
+	}
+	return nil
+}

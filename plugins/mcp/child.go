@@ -1,0 +1,206 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	osexec "os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/picoclaw/picoclaw/isolation"
+	"github.com/picoclaw/picoclaw/sdk"
+	"github.com/picoclaw/picoclaw/sdk/exec"
+)
+
+// child is a server that runs as a child of this process.
+type child struct {
+	process *isolation.Process
+	stdin   *os.File
+	stdout  *os.File
+	said    *tail // the end of what it has written to its standard error
+}
+
+// startChild starts a server.
+func startChild(
+	l *isolation.Isolation, p isolation.Profile, d *definition, where places, dir string, operator []string,
+) (*child, error) {
+	env := exec.Environment(append(operator, ownEnvironment(where)...), nil, slices.Concat(p.ReadOnly, p.ReadWrite))
+	lookup := lookupIn(env)
+	for _, name := range slices.Sorted(maps.Keys(d.Env)) {
+		env = append(env, name+"="+where.fill(d.Env[name], lookup))
+	}
+	var argv []string
+	for _, arg := range d.Command {
+		argv = append(argv, where.fill(arg, lookup))
+	}
+	if len(argv) == 0 {
+		return nil, sdk.Errorf(sdk.InvalidArgument, "the server has no command")
+	}
+	program, err := find(argv[0], lookup("PATH"))
+	if err != nil {
+		return nil, err
+	}
+	theirIn, ourIn, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	ourOut, theirOut, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	ourErr, theirErr, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = theirIn.Close(); _ = theirOut.Close(); _ = theirErr.Close() }()
+	cmd := &osexec.Cmd{Path: program, Args: argv, Dir: dir, Env: env, Stdin: theirIn, Stdout: theirOut, Stderr: theirErr}
+	c := &child{stdin: ourIn, stdout: ourOut, said: &tail{}}
+	if c.process, err = l.Start(cmd, p); err != nil {
+		_ = ourIn.Close()
+		_ = ourOut.Close()
+		_ = ourErr.Close()
+		return nil, fmt.Errorf("start the server: %w", err)
+	}
+	go func() {
+		_, _ = io.Copy(c.said, ourErr)
+		_ = ourErr.Close()
+	}()
+	return c, nil
+}
+
+// ownEnvironment has runtimes keep what they cache where the server may write.
+func ownEnvironment(where places) []string {
+	if where.state == "" {
+		return nil
+	}
+	cache := filepath.Join(where.state, "cache")
+	env := []string{"HOME=" + where.state, "XDG_CACHE_HOME=" + cache, "npm_config_cache=" + filepath.Join(cache, "npm"),
+		"UV_CACHE_DIR=" + filepath.Join(cache, "uv"), "PYTHONDONTWRITEBYTECODE=1"}
+	return append(env, "npm_config_offline=true", "UV_OFFLINE=1")
+}
+
+func lookupIn(env []string) func(string) string {
+	return func(name string) string {
+		value := ""
+		for _, pair := range env {
+			if v, ok := strings.CutPrefix(pair, name+"="); ok {
+				value = v // the last one counts
+			}
+		}
+		return value
+	}
+}
+
+// find looks a program up in the child's PATH and not in this process's.
+func find(name, path string) (string, error) {
+	if strings.Contains(name, "/") {
+		return name, nil
+	}
+	for _, dir := range filepath.SplitList(path) {
+		at := filepath.Join(dir, name)
+		if info, err := os.Stat(at); err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0 {
+			return at, nil
+		}
+	}
+	return "", sdk.Errorf(sdk.NotFound, "there is no program %s in the system's directories (%s)", name, path)
+}
+
+func (c *child) done() <-chan struct{} { return c.process.Done() }
+
+// lastWords are what the server has said at the end, to be put behind a message.
+func (c *child) lastWords() string {
+	if text := c.said.text(); text != "" {
+		return "; it said:\n" + text
+	}
+	return ""
+}
+
+// endGrace is how long a server has to end when its input has ended.
+const endGrace = 300 * time.Millisecond
+
+// end ends the server.
+func (c *child) end() {
+	_ = c.stdin.Close()
+	select {
+	case <-c.process.Done():
+	case <-time.After(endGrace):
+		c.process.Kill()
+		_, _ = c.process.Wait(context.Background())
+	}
+}
+
+// maxLine is the longest message of a server, in bytes.
+const maxLine = 64 << 20
+
+// transport connects the SDK with the server. What the server prints besides messages is no reason to end: many say
+// hello.
+func (c *child) transport() mcp.Transport {
+	read, write := io.Pipe()
+	go func() {
+		in := bufio.NewReaderSize(c.stdout, 64<<10)
+		for {
+			line, err := readLine(in)
+			if text := bytes.TrimSpace(line); len(text) > 0 && (text[0] == '{' || text[0] == '[') {
+				if _, err := write.Write(append(text, '\n')); err != nil {
+					return
+				}
+			}
+			if err != nil {
+				_ = write.CloseWithError(err)
+				_ = c.stdout.Close()
+				return
+			}
+		}
+	}()
+	return &mcp.IOTransport{Reader: read, Writer: c.stdin, MaxLineLength: -1}
+}
+
+// readLine reads a line that is not too long.
+func readLine(in *bufio.Reader) ([]byte, error) {
+	var line []byte
+	for {
+		part, err := in.ReadSlice('\n')
+		line = append(line, part...)
+		if len(line) > maxLine {
+			return nil, fmt.Errorf("the server has sent a message of more than %d bytes", maxLine)
+		}
+		if err != bufio.ErrBufferFull {
+			return line, err
+		}
+	}
+}
+
+// tail keeps the end of what is written to it.
+type tail struct {
+	mu   sync.Mutex
+	kept []byte
+}
+
+// mostSaid is how much of a server's standard error is kept, in bytes.
+const mostSaid = 2 << 10
+
+func (t *tail) Write(p []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.kept = append(t.kept, p...)
+	if over := len(t.kept) - mostSaid; over > 0 {
+		t.kept = append(t.kept[:0], t.kept[over:]...)
+	}
+	return len(p), nil
+}
+
+func (t *tail) text() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return strings.TrimSpace(strings.ToValidUTF8(string(t.kept), "\uFFFD"))
+}

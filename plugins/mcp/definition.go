@@ -1,0 +1,62 @@
+package main
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"strings"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// definitionFile is the name of the file that says how the server is started, beside the program.
+const definitionFile = "server.json"
+
+// definition is how a server is started, or where it is, and which tools of it were accepted.
+type definition struct {
+	Command []string          `json:"command,omitempty"` // the program and its arguments
+	Env     map[string]string `json:"env,omitempty"`
+	URL     string            `json:"url,omitempty"` // of a server that is reached over HTTP
+	Headers map[string]string `json:"headers,omitempty"`
+	Roots   bool              `json:"roots,omitempty"` // tell the server of the workspace
+	Tools   map[string]pin    `json:"tools"`           // by their names here
+}
+
+// pin is a tool as it was accepted.
+type pin struct {
+	Name string `json:"name"` // the server's
+	Hash string `json:"hash"` // of its definition
+}
+
+// places are the directories that a definition can name.
+type places struct{ workspace, state, data string }
+
+// fill puts directories and variables into a text: {{workspace}}, {{state}}, {{data}}, and ${NAME}.
+func (p places) fill(text string, variable func(string) string) string {
+	text = strings.NewReplacer("{{workspace}}", p.workspace, "{{state}}", p.state, "{{data}}", p.data).Replace(text)
+	var out strings.Builder
+	for {
+		before, after, found := strings.Cut(text, "${")
+		name, rest, closed := strings.Cut(after, "}")
+		if !found || !closed {
+			out.WriteString(text)
+			return out.String()
+		}
+		out.WriteString(before)
+		out.WriteString(variable(name))
+		text = rest
+	}
+}
+
+// hashOf is what tells one definition of a tool from another: all that a model is told of it.
+func hashOf(t *mcp.Tool) (string, error) {
+	text, err := json.Marshal(map[string]any{
+		"name": t.Name, "title": t.Title, "description": t.Description, "annotations": t.Annotations,
+		"input": t.InputSchema, "output": t.OutputSchema,
+	})
+	if err != nil {
+		return "", err
+	}
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:]), nil
+}

@@ -1,0 +1,133 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+
+	"github.com/picoclaw/picoclaw/sdk"
+	"github.com/picoclaw/picoclaw/sdk/takeback"
+	"github.com/picoclaw/picoclaw/sdk/workspace"
+)
+
+// keeper has what the server changes in the workspace kept for undo, and keeps it from what is protected. The kernel
+// tells which process makes a change and not for which call, so calls that overlap are one operation; what the server
+// does between calls is one too.
+type keeper struct {
+	id    string
+	env   *sdk.Environment // nil where nothing tells of changes
+	store *takeback.Store  // nil where nothing is kept
+
+	mu      sync.Mutex
+	running int // calls
+	period  *period
+}
+
+// period is the time of one operation.
+type period struct {
+	watch    *workspace.Watch
+	recorder *takeback.Recorder // nil where nothing is kept
+}
+
+// open prepares for changes of the server's.
+func (k *keeper) open(id string, env *sdk.Environment) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.id = id
+	if env.Takeback.Dir != "" {
+		k.store, _ = takeback.Open(env.Takeback) // where it can't be opened, nothing is kept
+	}
+	if k.store != nil || env.Workspace.Protects() {
+		k.env = env
+	}
+}
+
+// relay makes a function that is told of the server's changes. M is the type of a change.
+func relay[M any](notice func(*workspace.Watch, M) error, k *keeper) func(M) error {
+	return func(m M) error {
+		k.mu.Lock()
+		if k.env == nil {
+			k.mu.Unlock()
+			return nil
+		}
+		if k.period == nil {
+			k.period = k.newPeriod(k.id+" (between calls)", false)
+		}
+		p := k.period
+		k.mu.Unlock()
+		return notice(p.watch, m)
+	}
+}
+
+func (k *keeper) newPeriod(tool string, agreed bool) *period {
+	p := &period{}
+	o := workspace.WatchOptions{Agreed: agreed, Unattended: true}
+	if k.store != nil {
+		p.recorder = k.store.Record(tool, tool, k.env.Workspace)
+		o.Next = p.recorder.Notice
+	}
+	p.watch = k.env.Workspace.Watch(o)
+	return p
+}
+
+// begin begins a call; end says what there is to tell the agent of what the server has changed meanwhile.
+func (k *keeper) begin(r *request, tool string) (end func() string) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.env == nil {
+		return func() string { return "" }
+	}
+	if k.running == 0 {
+		k.finish()
+		k.period = k.newPeriod(tool, r.Agreed())
+	}
+	k.running++
+	return func() string {
+		k.mu.Lock()
+		defer k.mu.Unlock()
+		if k.running--; k.running > 0 {
+			return ""
+		}
+		return k.finish()
+	}
+}
+
+// finish ends the operation, if there is one.
+func (k *keeper) finish() string {
+	p := k.period
+	if p == nil {
+		return ""
+	}
+	k.period = nil
+	watched := p.watch.End()
+	var notes []string
+	if len(watched.Refused) > 0 {
+		notes = append(notes, fmt.Sprintf("not allowed to change %s: the operator protects it (workspace.protect)",
+			strings.Join(watched.Refused, ", ")))
+	}
+	if len(watched.Aside) > 0 {
+		notes = append(notes, fmt.Sprintf("put aside, as it would run or be believed later (workspace.protect): now %s",
+			strings.Join(watched.Aside, ", ")))
+	}
+	if p.recorder != nil {
+		ended := p.recorder.End()
+		lost := ended.Lost
+		if ended.Missing != "" {
+			lost = append([]string{ended.Missing}, lost...)
+		}
+		if len(lost) > 0 {
+			notes = append(notes, "not covered by undo: "+strings.Join(lost, ", "))
+		}
+	}
+	return strings.Join(notes, "\n")
+}
+
+// close ends what is open when this process ends.
+func (k *keeper) close() {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.finish()
+	if k.store != nil {
+		k.store.Close()
+	}
+}

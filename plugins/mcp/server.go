@@ -1,0 +1,218 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/google/jsonschema-go/jsonschema"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/picoclaw/picoclaw/isolation"
+	"github.com/picoclaw/picoclaw/sdk"
+	"github.com/picoclaw/picoclaw/sdk/pluginpb"
+	"github.com/picoclaw/picoclaw/sdk/workspace"
+)
+
+// server is the one server of this process. It is started at the first call.
+type server struct {
+	id         string
+	definition *definition
+	launcher   *isolation.Isolation
+	calls      *calls
+	state      string // its state directory
+	tools      []pluginpb.Spec
+	keeper     keeper
+
+	starting sync.Mutex
+	session  *mcp.ClientSession // nil before the start
+	child    *child             // nil of a server that is reached over HTTP
+	outputs  map[string]*jsonschema.Resolved
+
+	checking sync.Mutex
+	changed  map[string]string // tools that are not what was accepted, by their names here, and why
+}
+
+// startTime is how long a server may take to answer for the first time.
+const startTime = 60 * time.Second
+
+// connect starts the server, unless it runs, and compares its tools with those that were accepted.
+func (s *server) connect(ctx context.Context, env *sdk.Environment) (*mcp.ClientSession, error) {
+	s.starting.Lock()
+	defer s.starting.Unlock()
+	if s.session != nil {
+		return s.session, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, startTime)
+	defer cancel()
+	where := places{workspace: env.Workspace.Dir(), state: env.StateDir, data: env.DataDir}
+	s.state = env.StateDir
+	var transport mcp.Transport
+	if s.definition.URL != "" {
+		transport = remote(s.definition, where)
+	} else {
+		child, err := s.start(env, where)
+		if err != nil {
+			return nil, err
+		}
+		s.child, transport = child, child.transport()
+	}
+	session, err := s.open(ctx, transport, where.workspace)
+	if err == nil {
+		err = s.check(ctx, session)
+	}
+	if err != nil {
+		return nil, s.failed(err)
+	}
+	s.session = session
+	go s.follow(session)
+	return session, nil
+}
+
+// start starts the server as a child, with what this process was given, and the state of its own.
+func (s *server) start(env *sdk.Environment, where places) (*child, error) {
+	profile := isolation.Profile{
+		Name: s.id, Exec: true, Network: env.Grants.Network, Confine: env.Exec.Confine,
+		ReadOnly: env.Exec.ReadOnly, ReadWrite: env.Exec.ReadWrite, Limits: isolation.Limits(env.Exec.Limits),
+	}
+	profile.Limits.CPU = 0 // that is for a command; a server lives as long as its calls come
+	dir := where.workspace
+	if where.data != "" {
+		profile.ReadOnly = append(profile.ReadOnly, where.data)
+	}
+	if where.state != "" {
+		profile.ReadWrite = append(profile.ReadWrite, where.state)
+		if env.Grants.Workspace == sdk.NoWorkspace || env.Grants.Workspace == "" {
+			dir = where.state
+		}
+	}
+	if env.Exec.Confine && env.Grants.Workspace == sdk.WorkspaceAccess {
+		s.keeper.open(s.id, env)
+		profile.Notice = relay((*workspace.Watch).Notice, &s.keeper)
+	}
+	// This process itself is held to what the server inherits: there is no limiting of others in here.
+	if err := errors.Join(isolation.LimitSelf(profile.Limits), s.launcher.FilterSelf(profile)); err != nil {
+		return nil, err
+	}
+	return startChild(s.launcher, profile, s.definition, where, dir, env.Exec.Env)
+}
+
+// failed says why the server can't be used, with what it has said itself, and ends it.
+func (s *server) failed(err error) error {
+	if s.child == nil {
+		return sdk.Errorf("unavailable", "the server %s can't be used: %v", s.id, err)
+	}
+	said := s.child.lastWords()
+	s.child.end()
+	s.child = nil
+	return sdk.Errorf("unavailable", "the server %s did not start: %v%s", s.id, err, said)
+}
+
+// follow waits for the end of the server, which is this process's too, once the calls that it leaves have been answered:
+// what a plugin's crash means is the host's to say.
+func (s *server) follow(session *mcp.ClientSession) {
+	if s.child == nil {
+		return
+	}
+	_ = session.Wait()
+	<-s.child.done()
+	s.calls.wait()
+	fmt.Fprintf(os.Stderr, "%s: the server has ended%s\n", s.id, s.child.lastWords())
+	time.Sleep(100 * time.Millisecond) // for the answers on their way
+	os.Exit(1)
+}
+
+// stop ends the server when the plugin ends.
+func (s *server) stop(context.Context) {
+	s.starting.Lock()
+	defer s.starting.Unlock()
+	if s.child != nil {
+		s.child.end()
+	} else if s.session != nil {
+		_ = s.session.Close()
+	}
+	_ = s.launcher.Close()
+	s.keeper.close()
+}
+
+// check compares the tools that the server has with those that were accepted.
+func (s *server) check(ctx context.Context, session *mcp.ClientSession) error {
+	found, err := list(ctx, session)
+	if err != nil {
+		return err
+	}
+	changed := map[string]string{}
+	for name, accepted := range s.definition.Tools {
+		switch now, ok := found[accepted.Name]; {
+		case !ok:
+			changed[name] = "the server does not have it any more"
+		case now.Hash != accepted.Hash:
+			changed[name] = "the server describes it in other words than those that were accepted"
+		}
+	}
+	s.checking.Lock()
+	defer s.checking.Unlock()
+	s.changed = changed
+	s.note(found)
+	return nil
+}
+
+// seenFile is where it is noted what the server offers in place of what was accepted, for the operator to read.
+const seenFile = "seen.json"
+
+// note notes it, where there is something to note.
+func (s *server) note(found map[string]found) {
+	if s.state == "" {
+		return
+	}
+	at := filepath.Join(s.state, seenFile)
+	if len(s.changed) == 0 {
+		_ = os.Remove(at)
+		return
+	}
+	if text, err := json.Marshal(found); err == nil {
+		_ = os.WriteFile(at, text, 0o600) // without it, the operator is told less
+	}
+}
+
+// withdrawn is the error for a tool that is not what was accepted; nil for one that is.
+func (s *server) withdrawn(name string) error {
+	s.checking.Lock()
+	defer s.checking.Unlock()
+	why, ok := s.changed[name]
+	if !ok {
+		return nil
+	}
+	return sdk.Errorf(sdk.Withdrawn, "the tool %s.%s is not offered: %s", s.id, name, why).
+		WithHint("`picoclaw mcp trust %s` shows what is different, and accepts it", s.id)
+}
+
+// validator returns what the structured results of a tool have to fit; nil if it has none.
+func (s *server) validator(spec pluginpb.Spec) (*jsonschema.Resolved, error) {
+	if spec.Output == nil {
+		return nil, nil
+	}
+	s.starting.Lock()
+	defer s.starting.Unlock()
+	if known := s.outputs[spec.Name]; known != nil {
+		return known, nil
+	}
+	schema, err := spec.Output.Parse()
+	if err != nil {
+		return nil, err
+	}
+	resolved, err := schema.Resolve(nil)
+	if err != nil {
+		return nil, err
+	}
+	if s.outputs == nil {
+		s.outputs = map[string]*jsonschema.Resolved{}
+	}
+	s.outputs[spec.Name] = resolved
+	return resolved, nil
+}
