@@ -24,6 +24,12 @@ type view struct {
 // sources says where this host's plugins come from.
 func (h *Host) sources() catalog.Sources {
 	from := catalog.Sources{Bundled: h.pluginDir, Store: h.store, Dev: map[string]string{}}
+	for name, server := range h.config.MCPServers() {
+		if from.Declared == nil {
+			from.Declared = map[string]string{}
+		}
+		from.Declared[name] = server.Digest()
+	}
 	for _, id := range h.config.PluginIDs() {
 		if dev := h.config.Plugin(id).Dev; dev != "" {
 			from.Dev[id] = dev

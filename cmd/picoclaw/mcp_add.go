@@ -23,7 +23,8 @@ import (
 // mcpServer is what the verbs about MCP servers share.
 type mcpServer struct {
 	pluginInstall
-	spec servers.Spec
+	spec     servers.Spec
+	declared string // the digest of what the configuration says; empty for a server that does not stand there
 
 	env, headers, claims []string // as they stand on the command line
 }
@@ -93,6 +94,9 @@ func (o *mcpServer) add(ctx context.Context, name string) error {
 	if s.lock.Plugins[name] != nil {
 		return failed(fmt.Errorf("there is a plugin %s already; `picoclaw mcp update %s` fetches it anew, and `picoclaw mcp remove %s` takes it away", name, name, name))
 	}
+	if _, declared := s.cfg.MCPServers()[name]; declared {
+		return failed(fmt.Errorf("the server %s stands in the configuration; `picoclaw mcp trust %s` looks at it", name, name))
+	}
 	return o.place(ctx, s, name, nil)
 }
 
@@ -155,6 +159,7 @@ func (o *mcpServer) place(ctx context.Context, s *shelf, name string, pin *store
 		return failed(fmt.Errorf("%s was not added: %w", name, err))
 	}
 	defer p.Discard()
+	p.Declared = o.declared
 	if err := s.catalog.Shadowed(p.Manifest); err != nil {
 		return failed(fmt.Errorf("%s was not added: %w", name, err))
 	}

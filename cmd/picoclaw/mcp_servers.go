@@ -41,6 +41,23 @@ func (s *shelf) servers() []listedServer {
 			all = append(all, s.server(id, pin))
 		}
 	}
+	declared := s.cfg.MCPServers()
+	for _, problem := range s.catalog.Problems() {
+		server, is := declared[problem.Plugin]
+		i := slices.IndexFunc(all, func(one listedServer) bool { return one.Name == problem.Plugin })
+		switch {
+		case i >= 0:
+			all[i].State, all[i].Why = broken, problem.Err.Error()
+			if is {
+				all[i].State = "changed"
+			}
+		case is:
+			spec := declaredSpec(server)
+			all = append(all, listedServer{Name: problem.Plugin, State: "untrusted", Why: problem.Err.Error(),
+				Server: spec.Source(), Agents: spec.Agents})
+		}
+	}
+	slices.SortFunc(all, func(a, b listedServer) int { return strings.Compare(a.Name, b.Name) })
 	return all
 }
 

@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/servers"
+	"github.com/picoclaw/picoclaw/host/config"
 )
 
 func newMCPUpdate(a *app) *cobra.Command {
@@ -62,18 +63,23 @@ func (o *mcpServer) again(ctx context.Context, name string) error {
 		return err
 	}
 	pin, err := s.addedServer(name)
-	if err != nil {
-		return err
+	if declared, is := s.cfg.MCPServers()[name]; is {
+		pin = s.lock.Plugins[name] // nil the first time
+		o.spec, o.declared = declaredSpec(declared), declared.Digest()
+	} else {
+		if err != nil {
+			return err
+		}
+		text, err := s.store.ReadFile(name, pin, servers.DefinitionFile)
+		if err != nil {
+			return failed(err)
+		}
+		asked, _, _, err := servers.Parse(text)
+		if err != nil {
+			return failed(err)
+		}
+		o.spec = *asked
 	}
-	text, err := s.store.ReadFile(name, pin, servers.DefinitionFile)
-	if err != nil {
-		return failed(err)
-	}
-	asked, _, _, err := servers.Parse(text)
-	if err != nil {
-		return failed(err)
-	}
-	o.spec = *asked
 	if err := o.place(ctx, s, name, pin); err != nil {
 		return err
 	}
@@ -81,4 +87,16 @@ func (o *mcpServer) again(ctx context.Context, name string) error {
 		return failed(err)
 	}
 	return nil
+}
+
+// declaredSpec is what the configuration says of a server.
+func declaredSpec(c config.MCPServer) servers.Spec {
+	s := servers.Spec{
+		Env: c.Env, URL: c.URL, Headers: c.Headers, Files: c.Files, Workspace: c.Workspace, Network: c.Network,
+		Secrets: c.Secrets, Programs: c.Programs, Roots: c.Roots, Claims: c.Claims, Agents: c.Agents,
+	}
+	if c.Command != "" {
+		s.Command = append([]string{c.Command}, c.Args...)
+	}
+	return s
 }

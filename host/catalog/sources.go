@@ -32,6 +32,8 @@ type Sources struct {
 	Bundled string            // the directory beside picoclaw's binary
 	Store   *store.Store      // nil for none
 	Dev     map[string]string // build directories by id
+	// Declared are the digests of what the configuration asks for, by the ids of the plugins that are made of it.
+	Declared map[string]string
 }
 
 // Problem is a plugin that is there and can't be offered. The others are offered all the same.
@@ -75,11 +77,35 @@ func Load(from Sources) (*Catalog, error) {
 		if known := c.plugin(id); known != nil && known.Kind == Dev {
 			continue
 		}
-		if err := c.addInstalled(from.Store, id, lock.Plugins[id]); err != nil {
+		err := stale(id, lock.Plugins[id], from.Declared)
+		if err == nil {
+			err = c.addInstalled(from.Store, id, lock.Plugins[id])
+		}
+		if err != nil {
 			c.problem(id, err)
 		}
 	}
+	for _, id := range slices.Sorted(maps.Keys(from.Declared)) {
+		if lock.Plugins[id] == nil {
+			c.problem(id, fmt.Errorf("the MCP server %s stands in the configuration and nobody has looked at it; "+
+				"`picoclaw mcp trust %s` shows its tools and asks you", id, id))
+		}
+	}
 	return c, nil
+}
+
+// stale says why a plugin is not what the configuration asks for, if it isn't.
+func stale(id string, pin *store.Pin, declared map[string]string) error {
+	asked, is := declared[id]
+	switch {
+	case is && pin.Declared != asked:
+		return fmt.Errorf("the MCP server %s stands otherwise in the configuration than it was accepted; "+
+			"`picoclaw mcp trust %s` shows what is different and asks you", id, id)
+	case !is && pin.Declared != "":
+		return fmt.Errorf("the MCP server %s does not stand in the configuration any more; `picoclaw mcp remove %s` removes it",
+			id, id)
+	}
+	return nil
 }
 
 func (c *Catalog) problem(id string, err error) {

@@ -160,6 +160,8 @@ func (c *checker) leaf(n *node, key *Key, path string) (any, *Error) {
 		return c.strings(n, key, path)
 	case Lists:
 		return c.lists(n, key, path)
+	case Texts:
+		return c.texts(n, path)
 	case Free:
 		if n.kind != object {
 			return nil, wrongKind(n, path, "an object")
@@ -171,6 +173,24 @@ func (c *checker) leaf(n *node, key *Key, path string) (any, *Error) {
 	default:
 		return c.string(n, key, path)
 	}
+}
+
+// texts checks an object of strings.
+func (c *checker) texts(n *node, path string) (any, *Error) {
+	if n.kind != object {
+		return nil, wrongKind(n, path, "an object of strings")
+	}
+	if err := freeDuplicates(n, path); err != nil {
+		return nil, err
+	}
+	out := map[string]any{}
+	for _, m := range n.members {
+		if m.value.kind != text {
+			return nil, wrongKind(m.value, joinName(path, m.key), "a string")
+		}
+		out[m.key] = m.value.scalar
+	}
+	return out, nil
 }
 
 func integer(n *node, key *Key, path string) (any, *Error) {

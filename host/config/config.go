@@ -41,6 +41,7 @@ type Config struct {
 	signed    Signatures
 	protect   Protect
 	secrets   map[string]Secret
+	servers   map[string]MCPServer
 	shared    map[string]any     // what is set for all agents, of the keys that an agent can set
 	settings  map[string]Setting // what was set, by the key as it was written
 
@@ -57,6 +58,11 @@ func (c *Config) take(merged map[string]any) *Error {
 		Log       Log                       `koanf:"log"`
 		Signed    Signatures                `koanf:"signatures"`
 		Secrets   map[string]map[string]any `koanf:"secrets"`
+		Tools     struct {
+			MCP struct {
+				Servers map[string]map[string]any `koanf:"servers"`
+			} `koanf:"mcp"`
+		} `koanf:"tools"`
 		Workspace struct {
 			Protect Protect `koanf:"protect"`
 		} `koanf:"workspace"`
@@ -78,6 +84,17 @@ func (c *Config) take(merged map[string]any) *Error {
 	}
 	if err := c.takeSecrets(all.Secrets); err != nil {
 		return err
+	}
+	c.servers = make(map[string]MCPServer, len(all.Tools.MCP.Servers))
+	for name, values := range all.Tools.MCP.Servers {
+		server := MCPServer{Enabled: true, Workspace: "none"}
+		if err := decode(values, &server); err != nil {
+			return &Error{Key: "tools.mcp.servers." + name, Problem: err.Error(), err: err}
+		}
+		c.servers[name] = server
+	}
+	if tools, ok := merged["tools"].(map[string]any); ok {
+		delete(tools, "mcp")
 	}
 	c.shared = merged
 	for _, name := range []string{"plugins", "audit", "log", "signatures", "workspace", "secrets"} {
@@ -181,6 +198,9 @@ func (c *Config) Protect() Protect { return c.protect }
 
 // Secrets returns what is used without being held, by name.
 func (c *Config) Secrets() map[string]Secret { return maps.Clone(c.secrets) }
+
+// MCPServers returns the MCP servers that are asked for, by name.
+func (c *Config) MCPServers() map[string]MCPServer { return maps.Clone(c.servers) }
 
 // AgentIDs returns the ids of the agents, the default one first. It is never empty.
 func (c *Config) AgentIDs() []string {

@@ -94,7 +94,7 @@ func variableNode(t Type, value string, origin Origin) (*node, *Error) {
 				n.items = append(n.items, &node{kind: text, origin: origin, scalar: part})
 			}
 		}
-	case Objects, Free, Lists, Rules:
+	case Objects, Free, Lists, Texts, Rules:
 		return parseJSON([]byte(value), origin)
 	}
 	return n, nil

@@ -64,6 +64,9 @@ func schemaOf(e *entry) *jsonschema.Schema {
 	case Lists:
 		s.Type = "object"
 		s.AdditionalProperties = &jsonschema.Schema{Type: "array", Items: &jsonschema.Schema{Type: "string"}}
+	case Texts:
+		s.Type = "object"
+		s.AdditionalProperties = &jsonschema.Schema{Type: "string"}
 	case Free:
 		s.Type = "object"
 	case Rules:

@@ -20,6 +20,7 @@ const (
 	Map     Type = "objects by id"   // the keys of one are in the table under "name.<id>"
 	Free    Type = "free object"     // any keys; not checked here
 	Lists   Type = "lists by name"   // an object of lists of strings
+	Texts   Type = "texts by name"   // an object of strings
 	Rules   Type = "list of rules"   // rules for commands, for [guard.ParseRules]
 )
 
@@ -65,7 +66,8 @@ func (k Key) AgentName() string {
 // Variable returns the name of the environment variable that sets the key; empty when there is none. The "<id>" of
 // a plugin stays in it and stands for the id in capitals.
 func (k Key) Variable() string {
-	if strings.ContainsAny(k.Name, "[$") || k.Type == Map || strings.HasPrefix(k.Name, "secrets.") {
+	if strings.ContainsAny(k.Name, "[$") || k.Type == Map ||
+		strings.HasPrefix(k.Name, "secrets.") || strings.HasPrefix(k.Name, "tools.mcp.") {
 		return ""
 	}
 	name := strings.ReplaceAll(k.Name, ".", "_")

@@ -23,7 +23,12 @@ func TestTheStructsHaveTheKeysOfTheTable(t *testing.T) {
 				Plugins AgentPlugins `koanf:"plugins"`
 			} `koanf:"agents"`
 		} `koanf:"agents"`
-		Tools     Tools             `koanf:"tools"`
+		Tools struct {
+			Tools `koanf:",squash"`
+			MCP   struct {
+				Servers map[string]MCPServer `koanf:"servers"`
+			} `koanf:"mcp"`
+		} `koanf:"tools"`
 		Isolation Isolation         `koanf:"isolation"`
 		Network   Network           `koanf:"network"`
 		Secrets   map[string]Secret `koanf:"secrets"`
@@ -40,6 +45,7 @@ func TestTheStructsHaveTheKeysOfTheTable(t *testing.T) {
 	for _, name := range []string{"ask", "from", "hosts", "methods"} { // the agent's alone
 		delete(have, "plugins.<id>.network."+name)
 	}
+	delete(have, "plugins.<id>.grants.hosts")    // plugins.<id>.network says that
 	delete(have, "plugins.<id>.grants.programs") // those that a plugin asks for, or none of them
 	for _, row := range keys {
 		if !have[row.Name] && row.Type != Objects && row.Type != Map {
@@ -57,7 +63,10 @@ func fieldNames(typ reflect.Type, name string, have map[string]bool) {
 	switch {
 	case typ.Kind() == reflect.Struct:
 		for field := range typ.Fields() {
-			if tag := field.Tag.Get("koanf"); tag != ",remain" && tag != "-" {
+			switch tag := field.Tag.Get("koanf"); {
+			case tag == ",squash":
+				fieldNames(field.Type, name, have)
+			case tag != ",remain" && tag != "-":
 				fieldNames(field.Type, joinName(name, cmp.Or(tag, strings.ToLower(field.Name))), have)
 			}
 		}

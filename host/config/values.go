@@ -1,6 +1,10 @@
 package config
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+
 	"github.com/picoclaw/picoclaw/isolation"
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
@@ -133,6 +137,35 @@ type Plugin struct {
 
 	// Granted says that the configuration speaks of the plugin's grants, be it to give nothing.
 	Granted bool `koanf:"-"`
+}
+
+// MCPServer is an MCP server that is asked for.
+type MCPServer struct {
+	Enabled   bool              `koanf:"enabled"`
+	Command   string            `koanf:"command"`
+	Args      []string          `koanf:"args"`
+	Env       map[string]string `koanf:"env"`
+	URL       string            `koanf:"url"`
+	Headers   map[string]string `koanf:"headers"`
+	Files     string            `koanf:"files"`
+	Workspace string            `koanf:"workspace"` // "none", "ro" or "rw"
+	Network   []string          `koanf:"network"`
+	Secrets   []string          `koanf:"secrets"`
+	Programs  []string          `koanf:"programs"`
+	Roots     bool              `koanf:"roots"`
+	Claims    map[string]string `koanf:"claims"`
+	Agents    []string          `koanf:"agents"`
+}
+
+// Digest is the same for servers that are asked for in the same way, switched on or off.
+func (s MCPServer) Digest() string {
+	s.Enabled = true
+	text, err := json.Marshal(s)
+	if err != nil {
+		return "" // texts, lists and maps of texts have JSON
+	}
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:])
 }
 
 // Protect are the settings of workspace.protect: the built-in entries, those that are added, and those that are not

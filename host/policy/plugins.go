@@ -105,5 +105,14 @@ func rulesFrom(cfg *config.Config, agent *config.Agent) (pluginRules, error) {
 			Granted: plugin.Granted, Network: network,
 		}
 	}
+	for id, server := range cfg.MCPServers() {
+		if known, ok := rules.Known[id]; !server.Enabled {
+			if !ok {
+				known.Grants.Workspace = pluginpb.NoWorkspace
+			}
+			known.Enabled = false
+			rules.Known[id] = known
+		}
+	}
 	return rules, nil
 }

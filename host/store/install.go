@@ -18,7 +18,7 @@ func (s *Store) Install(p *Package) error {
 	return s.place(p, func(l *Lock) {
 		l.Plugins[p.Manifest.ID] = &Pin{
 			Version: p.Manifest.Version, Binary: p.Binary, Files: p.Files, Data: p.Data, Grants: p.Manifest.Grants,
-			Agents: p.Agents, Source: p.Source, Signer: p.Signer, Installed: time.Now().UTC().Truncate(time.Second),
+			Agents: p.Agents, Declared: p.Declared, Source: p.Source, Signer: p.Signer, Installed: time.Now().UTC().Truncate(time.Second),
 		}
 	})
 }
@@ -27,7 +27,8 @@ func (s *Store) Install(p *Package) error {
 func (s *Store) Hold(p *Package) error {
 	return s.place(p, func(l *Lock) {
 		l.Plugins[p.Manifest.ID].Waiting = &Waiting{
-			Version: p.Manifest.Version, Binary: p.Binary, Files: p.Files, Data: p.Data, Source: p.Source, Signer: p.Signer,
+			Version: p.Manifest.Version, Binary: p.Binary, Files: p.Files, Data: p.Data, Declared: p.Declared, Source: p.Source,
+			Signer: p.Signer,
 		}
 	})
 }
@@ -73,7 +74,7 @@ func (s *Store) Accept(id string) (*Pin, error) {
 		}
 		w := pin.Waiting
 		*pin = Pin{Version: w.Version, Binary: w.Binary, Files: w.Files, Data: w.Data, Grants: m.Grants, Agents: pin.Agents,
-			Source: w.Source, Signer: w.Signer, Installed: time.Now().UTC().Truncate(time.Second)}
+			Declared: w.Declared, Source: w.Source, Signer: w.Signer, Installed: time.Now().UTC().Truncate(time.Second)}
 		return nil
 	})
 	return pin, err

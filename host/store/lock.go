@@ -28,25 +28,27 @@ type Lock struct {
 // Pin is one installed plugin: the version that runs, and what was accepted when it was installed.
 type Pin struct {
 	Version   string            `json:"version"`
-	Binary    string            `json:"binary"`           // the program's path below the version's directory
-	Files     map[string]string `json:"files"`            // the SHA-256 of every file, by its path with slashes
-	Data      string            `json:"data,omitempty"`   // the SHA-256 of all that is below data/
-	Agents    []string          `json:"agents,omitempty"` // the only ones that it is for; all if there are none
-	Grants    pluginpb.Grant    `json:"grants"`           // what the operator has given
-	Source    string            `json:"source"`           // where it was installed from
-	Signer    string            `json:"signer,omitempty"` // the id of the key that signed it
+	Binary    string            `json:"binary"`             // the program's path below the version's directory
+	Files     map[string]string `json:"files"`              // the SHA-256 of every file, by its path with slashes
+	Data      string            `json:"data,omitempty"`     // the SHA-256 of all that is below data/
+	Agents    []string          `json:"agents,omitempty"`   // the only ones that it is for; all if there are none
+	Grants    pluginpb.Grant    `json:"grants"`             // what the operator has given
+	Source    string            `json:"source"`             // where it was installed from
+	Declared  string            `json:"declared,omitempty"` // the digest of what the configuration asked for; empty if it did not
+	Signer    string            `json:"signer,omitempty"`   // the id of the key that signed it
 	Installed time.Time         `json:"installed"`
 	Waiting   *Waiting          `json:"waiting,omitempty"`
 }
 
 // Waiting is another version of an installed plugin that is in the store and waits for the operator's yes.
 type Waiting struct {
-	Version string            `json:"version"`
-	Binary  string            `json:"binary"`
-	Files   map[string]string `json:"files"`
-	Data    string            `json:"data,omitempty"`
-	Source  string            `json:"source"`
-	Signer  string            `json:"signer,omitempty"`
+	Version  string            `json:"version"`
+	Binary   string            `json:"binary"`
+	Files    map[string]string `json:"files"`
+	Data     string            `json:"data,omitempty"`
+	Declared string            `json:"declared,omitempty"`
+	Source   string            `json:"source"`
+	Signer   string            `json:"signer,omitempty"`
 }
 
 // Read returns what the lock file says; an empty lock if there is none.

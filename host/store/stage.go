@@ -32,6 +32,7 @@ type Package struct {
 	Data     string            // the SHA-256 of all its data; empty if it has none
 	Agents   []string          // the only ones that it is for; all if there are none
 	Source   string
+	Declared string // the digest of what the configuration asked for; empty if it did not
 	Signer   string // the id of the key that signed it; empty if none has
 
 	dir string
