@@ -131,8 +131,12 @@ func remote(d *definition, where places) mcp.Transport {
 	for name, value := range d.Headers {
 		headers.Set(name, where.fill(value, os.Getenv))
 	}
+	way := http.DefaultTransport.(*http.Transport).Clone()
+	if proxy, err := url.Parse(os.Getenv("HTTPS_PROXY")); err == nil && proxy.Host != "" {
+		way.Proxy = http.ProxyURL(proxy) // also for names of this machine, which are the sandbox itself without it
+	}
 	return &mcp.StreamableClientTransport{
-		Endpoint: d.URL, HTTPClient: &http.Client{Transport: &withHeaders{headers, http.DefaultTransport}},
+		Endpoint: d.URL, HTTPClient: &http.Client{Transport: &withHeaders{headers, way}},
 	}
 }
 

@@ -18,25 +18,18 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/hashicorp/go-hclog"
-
-	"github.com/picoclaw/picoclaw/isolation"
 	"github.com/picoclaw/picoclaw/sdk"
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
 func main() {
-	launcher, err := isolation.Configure(isolation.Config{}, hclog.NewNullLogger())
-	if err != nil {
-		fail(err)
-	}
 	if len(os.Args) > 1 && os.Args[1] == "probe" {
-		if err := probe(launcher, os.Stdin, os.Stdout); err != nil {
+		if err := probe(os.Stdin, os.Stdout); err != nil {
 			fail(err)
 		}
 		return
 	}
-	plugin, err := beside(launcher)
+	plugin, err := beside()
 	if err != nil {
 		fail(err)
 	}
@@ -49,10 +42,13 @@ func fail(err error) {
 }
 
 // beside makes the plugin of what lies beside this program.
-func beside(launcher *isolation.Isolation) (sdk.Plugin, error) {
-	exe, err := os.Executable()
-	if err != nil {
-		return sdk.Plugin{}, err
+func beside() (sdk.Plugin, error) {
+	exe := os.Args[0] // the host starts it by its whole path; a sandbox without programs has no /proc to ask
+	if !filepath.IsAbs(exe) {
+		var err error
+		if exe, err = os.Executable(); err != nil {
+			return sdk.Plugin{}, err
+		}
 	}
 	var m pluginpb.Manifest
 	var d definition
@@ -68,16 +64,19 @@ func beside(launcher *isolation.Isolation) (sdk.Plugin, error) {
 			return sdk.Plugin{}, fmt.Errorf("%s: %w", name, err)
 		}
 	}
-	return newPlugin(launcher, &m, &d), nil
+	return newPlugin(&m, &d)
 }
 
-func newPlugin(launcher *isolation.Isolation, m *pluginpb.Manifest, d *definition) sdk.Plugin {
-	s := &server{id: m.ID, definition: d, launcher: launcher, calls: newCalls(), tools: m.Tools}
+func newPlugin(m *pluginpb.Manifest, d *definition) (sdk.Plugin, error) {
+	s, err := newServer(m.ID, d)
+	if err != nil {
+		return sdk.Plugin{}, err
+	}
 	p := sdk.Plugin{
 		ID: m.ID, Version: m.Version, Doc: m.Doc, Grants: sdk.Grants(m.Grants), FullNames: m.FullNames, Stop: s.stop,
 	}
 	for _, spec := range m.Tools {
 		p.Tools = append(p.Tools, sdk.NewSpecTool(spec, s.handler(spec)))
 	}
-	return p
+	return p, nil
 }

@@ -23,7 +23,7 @@ type probed struct {
 
 // probe starts the server of a definition, which in holds, in this process's own sandbox and directory, and writes what
 // it says of itself. It calls no tool.
-func probe(launcher *isolation.Isolation, in io.Reader, out io.Writer) error {
+func probe(in io.Reader, out io.Writer) error {
 	var asked struct {
 		definition
 		Workspace, State, Data string
@@ -31,7 +31,10 @@ func probe(launcher *isolation.Isolation, in io.Reader, out io.Writer) error {
 	if err := json.NewDecoder(in).Decode(&asked); err != nil {
 		return fmt.Errorf("read the definition: %w", err)
 	}
-	s := &server{id: "server", definition: &asked.definition, launcher: launcher, calls: newCalls()}
+	s, err := newServer("server", &asked.definition)
+	if err != nil {
+		return err
+	}
 	where := places{workspace: asked.Workspace, state: asked.State, data: asked.Data}
 	ctx, cancel := context.WithTimeout(context.Background(), startTime)
 	defer cancel()
@@ -40,7 +43,7 @@ func probe(launcher *isolation.Isolation, in io.Reader, out io.Writer) error {
 		transport = remote(&asked.definition, where)
 	} else {
 		profile := isolation.Profile{Name: s.id, Exec: true, Network: true}
-		child, err := startChild(launcher, profile, &asked.definition, where, where.workspace, os.Environ())
+		child, err := startChild(s.launcher, profile, &asked.definition, where, where.workspace, os.Environ())
 		if err != nil {
 			return err
 		}

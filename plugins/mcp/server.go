@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/google/jsonschema-go/jsonschema"
+	"github.com/hashicorp/go-hclog"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/picoclaw/picoclaw/isolation"
@@ -23,10 +24,9 @@ import (
 type server struct {
 	id         string
 	definition *definition
-	launcher   *isolation.Isolation
+	launcher   *isolation.Isolation // nil for a server that is reached over HTTP
 	calls      *calls
 	state      string // its state directory
-	tools      []pluginpb.Spec
 	keeper     keeper
 
 	starting sync.Mutex
@@ -36,6 +36,16 @@ type server struct {
 
 	checking sync.Mutex
 	changed  map[string]string // tools that are not what was accepted, by their names here, and why
+}
+
+func newServer(id string, d *definition) (*server, error) {
+	s := &server{id: id, definition: d, calls: newCalls()}
+	if d.URL != "" {
+		return s, nil
+	}
+	var err error
+	s.launcher, err = isolation.Configure(isolation.Config{}, hclog.NewNullLogger())
+	return s, err
 }
 
 // startTime is how long a server may take to answer for the first time.
@@ -136,7 +146,9 @@ func (s *server) stop(context.Context) {
 	} else if s.session != nil {
 		_ = s.session.Close()
 	}
-	_ = s.launcher.Close()
+	if s.launcher != nil {
+		_ = s.launcher.Close()
+	}
 	s.keeper.close()
 }
 

@@ -13,6 +13,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"net/netip"
 	"net/url"
 	"slices"
 	"strings"
@@ -81,7 +82,27 @@ func (s *Spec) hosts() []string {
 	if err != nil {
 		return nil
 	}
-	return append([]string{u.Host}, s.Network...)
+	return append(entries(u), s.Network...)
+}
+
+// entries are those of network.allow for where a URL leads.
+func entries(u *url.URL) []string {
+	port := ""
+	if u.Port() != "" {
+		port = ":" + u.Port()
+	}
+	addr, err := netip.ParseAddr(u.Hostname())
+	switch {
+	case u.Hostname() == "localhost":
+		return []string{"localhost" + port, "127.0.0.0/8" + port}
+	case err == nil && addr.Is4():
+		return []string{addr.String() + "/32" + port}
+	case err == nil && port != "":
+		return []string{"[" + addr.String() + "/128]" + port}
+	case err == nil:
+		return []string{addr.String() + "/128"}
+	}
+	return []string{u.Hostname() + port}
 }
 
 // grants are what the server is to be granted. programs are those that its command takes.
