@@ -10,6 +10,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 
@@ -79,7 +80,7 @@ func Load(from Sources) (*Catalog, error) {
 		}
 		err := stale(id, lock.Plugins[id], from.Declared)
 		if err == nil {
-			err = c.addInstalled(from.Store, id, lock.Plugins[id])
+			err = c.addInstalled(from, id, lock.Plugins[id])
 		}
 		if err != nil {
 			c.problem(id, err)
@@ -112,7 +113,8 @@ func (c *Catalog) problem(id string, err error) {
 	c.problems = append(c.problems, Problem{id, err})
 }
 
-func (c *Catalog) addInstalled(s *store.Store, id string, pin *store.Pin) error {
+func (c *Catalog) addInstalled(from Sources, id string, pin *store.Pin) error {
+	s := from.Store
 	if known := c.plugin(id); known != nil {
 		return fmt.Errorf("plugin %s comes with picoclaw; an installed one can't take its place", id)
 	}
@@ -130,6 +132,12 @@ func (c *Catalog) addInstalled(s *store.Store, id string, pin *store.Pin) error 
 	p.Kind, p.Pin = Installed, pin
 	p.Binary = filepath.Join(dir, filepath.FromSlash(pin.Binary))
 	p.Digest = hex.EncodeToString(sum[:])
+	if pin.Program != "" { // picoclaw's own, as it is now
+		p.Binary = filepath.Join(from.Bundled, pin.Program, pluginpb.ProgramName(pin.Program, runtime.GOOS))
+		if err := p.identify(); err != nil {
+			return fmt.Errorf("plugin %s: %w", id, err)
+		}
+	}
 	return c.add(p)
 }
 

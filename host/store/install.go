@@ -17,7 +17,7 @@ import (
 func (s *Store) Install(p *Package) error {
 	return s.place(p, func(l *Lock) {
 		l.Plugins[p.Manifest.ID] = &Pin{
-			Version: p.Manifest.Version, Binary: p.Binary, Files: p.Files, Data: p.Data, Grants: p.Manifest.Grants,
+			Version: p.Manifest.Version, Binary: p.Binary, Program: p.Program, Files: p.Files, Data: p.Data, Grants: p.Manifest.Grants,
 			Agents: p.Agents, Declared: p.Declared, Source: p.Source, Signer: p.Signer, Installed: time.Now().UTC().Truncate(time.Second),
 		}
 	})
@@ -27,7 +27,8 @@ func (s *Store) Install(p *Package) error {
 func (s *Store) Hold(p *Package) error {
 	return s.place(p, func(l *Lock) {
 		l.Plugins[p.Manifest.ID].Waiting = &Waiting{
-			Version: p.Manifest.Version, Binary: p.Binary, Files: p.Files, Data: p.Data, Declared: p.Declared, Source: p.Source,
+			Version: p.Manifest.Version, Binary: p.Binary, Program: p.Program, Files: p.Files, Data: p.Data,
+			Declared: p.Declared, Source: p.Source,
 			Signer: p.Signer,
 		}
 	})
@@ -73,7 +74,8 @@ func (s *Store) Accept(id string) (*Pin, error) {
 			return err
 		}
 		w := pin.Waiting
-		*pin = Pin{Version: w.Version, Binary: w.Binary, Files: w.Files, Data: w.Data, Grants: m.Grants, Agents: pin.Agents,
+		*pin = Pin{Version: w.Version, Binary: w.Binary, Program: w.Program, Files: w.Files, Data: w.Data,
+			Grants: m.Grants, Agents: pin.Agents,
 			Declared: w.Declared, Source: w.Source, Signer: w.Signer, Installed: time.Now().UTC().Truncate(time.Second)}
 		return nil
 	})

@@ -29,6 +29,7 @@ type Lock struct {
 type Pin struct {
 	Version   string            `json:"version"`
 	Binary    string            `json:"binary"`             // the program's path below the version's directory
+	Program   string            `json:"program,omitempty"`  // in place of that, one that comes with picoclaw
 	Files     map[string]string `json:"files"`              // the SHA-256 of every file, by its path with slashes
 	Data      string            `json:"data,omitempty"`     // the SHA-256 of all that is below data/
 	Agents    []string          `json:"agents,omitempty"`   // the only ones that it is for; all if there are none
@@ -44,6 +45,7 @@ type Pin struct {
 type Waiting struct {
 	Version  string            `json:"version"`
 	Binary   string            `json:"binary"`
+	Program  string            `json:"program,omitempty"`
 	Files    map[string]string `json:"files"`
 	Data     string            `json:"data,omitempty"`
 	Declared string            `json:"declared,omitempty"`
@@ -77,7 +79,8 @@ func (s *Store) Read() (*Lock, error) {
 			lockVersion)
 	}
 	for id, pin := range lock.Plugins {
-		if pin == nil || !safeElement(id) || !safeElement(pin.Version) || pin.Files[pin.Binary] == "" {
+		if pin == nil || !safeElement(id) || !safeElement(pin.Version) ||
+			pin.Program == "" && pin.Files[pin.Binary] == "" || pin.Program != "" && !safeElement(pin.Program) {
 			return nil, fmt.Errorf("the plugin lock %s is broken at plugin %q; remove it there and install it again",
 				s.LockFile(), id)
 		}

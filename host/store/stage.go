@@ -28,6 +28,7 @@ const (
 type Package struct {
 	Manifest *pluginpb.Manifest
 	Binary   string            // the program for this machine, below the directory
+	Program  string            // in place of that, the id of one that comes with picoclaw
 	Files    map[string]string // the SHA-256 of every file that is not data
 	Data     string            // the SHA-256 of all its data; empty if it has none
 	Agents   []string          // the only ones that it is for; all if there are none
@@ -129,6 +130,9 @@ func (p *Package) check() error {
 
 // findBinary finds the program for this machine: what the manifest names for it, or the file with the plugin's id.
 func (p *Package) findBinary() error {
+	if p.Program != "" {
+		return nil
+	}
 	here := runtime.GOOS + "/" + runtime.GOARCH
 	p.Binary = pluginpb.ProgramName(p.Manifest.ID, runtime.GOOS)
 	if len(p.Manifest.Platforms) > 0 {

@@ -3,7 +3,6 @@ package supervise
 import (
 	"errors"
 	"os"
-	"path/filepath"
 	"sync"
 )
 
@@ -15,8 +14,8 @@ type copies struct {
 	made map[string]func() (string, error) // by digest: its directory
 }
 
-// of returns the path of a spec's program in the copy, which it makes at the first call.
-func (c *copies) of(spec *Spec, parent string) (binary string, err error) {
+// of returns the directory of a spec's copy, which it makes at the first call.
+func (c *copies) of(spec *Spec, parent string) (dir string, err error) {
 	c.mu.Lock()
 	if c.made == nil {
 		c.made = make(map[string]func() (string, error))
@@ -27,14 +26,14 @@ func (c *copies) of(spec *Spec, parent string) (binary string, err error) {
 		c.made[spec.Digest] = make
 	}
 	c.mu.Unlock()
-	dir, err := make()
+	dir, err = make()
 	if err != nil {
 		c.mu.Lock()
 		delete(c.made, spec.Digest) // it may be installed again meanwhile
 		c.mu.Unlock()
 		return "", err
 	}
-	return filepath.Join(dir, filepath.FromSlash(spec.Program)), nil
+	return dir, nil
 }
 
 func copyOf(spec *Spec, parent string) (string, error) {

@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"sync"
 	"time"
@@ -53,10 +54,13 @@ func (s *Supervisor) start(spec *Spec) (*instance, error) {
 	if err != nil {
 		return nil, err
 	}
-	binary := spec.Binary
+	binary, files := spec.Binary, filepath.Dir(spec.Binary)
 	if spec.Copy != nil {
-		if binary, err = s.copies.of(spec, dir); err != nil {
+		if files, err = s.copies.of(spec, dir); err != nil {
 			return nil, err
+		}
+		if spec.Program != "" {
+			binary = filepath.Join(files, filepath.FromSlash(spec.Program))
 		}
 	}
 	credentials, hostTLS, err := pluginpb.NewCredentials()
@@ -75,6 +79,7 @@ func (s *Supervisor) start(spec *Spec) (*instance, error) {
 			launcher:    s.options.Isolation,
 			spec:        spec,
 			binary:      binary,
+			files:       files,
 			credentials: credentials,
 			stderrTail:  &tail{},
 			silent:      make(chan struct{}),

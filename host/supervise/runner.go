@@ -32,6 +32,7 @@ type pluginRunner struct {
 	launcher    launcher
 	spec        *Spec
 	binary      string
+	files       string   // the directory of what belongs to it
 	handshake   []string // go-plugin's variables: cookie, protocol versions, socket directory
 	socketDir   string
 	credentials *pluginpb.Credentials
@@ -79,11 +80,14 @@ func (r *pluginRunner) Start(context.Context) error {
 
 	cmd := exec.Command(r.binary)
 	cmd.Env = append(append([]string{}, r.spec.Env...), r.handshake...)
-	cmd.Dir = filepath.Dir(r.binary)
+	cmd.Dir = r.files
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = stdin, stdout, stderr
 	profile := r.spec.Profile
 	profile.EndsItself = true // the SDK does, and the lifeline tells it when
 	profile.ReadOnly = append(append([]string{}, profile.ReadOnly...), filepath.Dir(r.binary))
+	if r.files != filepath.Dir(r.binary) {
+		profile.ReadOnly = append(profile.ReadOnly, r.files)
+	}
 	profile.ReadWrite = append(append([]string{}, profile.ReadWrite...), r.socketDir)
 	process, err := r.launcher.Start(cmd, profile)
 	if err != nil {

@@ -21,7 +21,7 @@ type Spec struct {
 	Binary string
 	Digest string
 	// Copy, if not nil, copies the plugin's files to another directory, and fails if any of them is not what was
-	// installed. The copy is what runs: Program, a path below it.
+	// installed. The copy is what runs: Program, a path below it; if that is empty, Binary runs in the copy's directory.
 	Copy    func(to string) error
 	Program string
 	// Configure is the policy, grants and settings that the process is given for life.

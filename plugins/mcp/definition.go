@@ -9,7 +9,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// definitionFile is the name of the file that says how the server is started, beside the program.
+// definitionFile is the name of the file that says how the server is started, beside the manifest.
 const definitionFile = "server.json"
 
 // definition is how a server is started, or where it is, and which tools of it were accepted.

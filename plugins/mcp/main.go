@@ -1,8 +1,8 @@
 // Command mcp is the plugin that offers the tools of one MCP server, which it runs as its child or reaches over HTTP.
 //
-// A copy of it is the program of each server that an operator has added; what lies beside it says which server that is:
-// plugin.json, the manifest with the tools as they were accepted, and server.json, how the server is started or where it
-// is. So a server is a plugin like any other to the host.
+// It is the program of each server that an operator has added; what lies in the directory that it is started in says which
+// server that is: plugin.json, the manifest with the tools as they were accepted, and server.json, how the server is
+// started or where it is. So a server is a plugin like any other to the host.
 //
 // It must not decide what a server may do: the sandbox that it shares with the server does, and whoever breaks out of
 // the one is still in the other. It offers what was accepted and nothing else: a tool that the server now describes in
@@ -16,7 +16,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
-	"path/filepath"
 
 	"github.com/picoclaw/picoclaw/sdk"
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
@@ -29,7 +28,7 @@ func main() {
 		}
 		return
 	}
-	plugin, err := beside()
+	plugin, err := here()
 	if err != nil {
 		fail(err)
 	}
@@ -41,21 +40,14 @@ func fail(err error) {
 	os.Exit(1)
 }
 
-// beside makes the plugin of what lies beside this program.
-func beside() (sdk.Plugin, error) {
-	exe := os.Args[0] // the host starts it by its whole path; a sandbox without programs has no /proc to ask
-	if !filepath.IsAbs(exe) {
-		var err error
-		if exe, err = os.Executable(); err != nil {
-			return sdk.Plugin{}, err
-		}
-	}
+// here makes the plugin of what lies in the working directory.
+func here() (sdk.Plugin, error) {
 	var m pluginpb.Manifest
 	var d definition
 	for name, to := range map[string]any{pluginpb.ManifestFile: &m, definitionFile: &d} {
-		text, err := os.ReadFile(filepath.Join(filepath.Dir(exe), name))
+		text, err := os.ReadFile(name)
 		if os.IsNotExist(err) {
-			return sdk.Plugin{}, fmt.Errorf("there is no %s beside this program; `picoclaw mcp add` makes a plugin of it", name)
+			return sdk.Plugin{}, fmt.Errorf("there is no %s here; `picoclaw mcp add` makes a plugin of it", name)
 		}
 		if err == nil {
 			err = json.Unmarshal(text, to)

@@ -13,7 +13,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -48,6 +47,9 @@ const (
 	mostSaid  = 8 << 20 // bytes
 )
 
+// programID is the plugin of picoclaw's own that runs servers.
+const programID = "mcp"
+
 // Make fetches what a server takes, has it say what it offers, and makes a package of it. Neither sees anything of an
 // agent's. shadows returns who else has a tool of a name.
 func (m *Maker) Make(ctx context.Context, id string, s *Spec, shadows func(string) string) (*store.Package, *Report, error) {
@@ -58,7 +60,10 @@ func (m *Maker) Make(ctx context.Context, id string, s *Spec, shadows func(strin
 		return nil, nil, err
 	}
 	r := &Report{}
-	p, err := m.Store.Build(s.Source(), func(p *store.Package) error { return m.fill(ctx, p.Dir(), id, s, r) })
+	p, err := m.Store.Build(s.Source(), func(p *store.Package) error {
+		p.Program = programID
+		return m.fill(ctx, p.Dir(), id, s, r)
+	})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -144,21 +149,14 @@ func (m *Maker) write(dir string, manifest *pluginpb.Manifest, d *definition, ve
 	if len(version) > 64 || version == "" {
 		version = "0"
 	}
-	program, err := os.ReadFile(m.Program)
-	if err != nil {
-		return err
-	}
-	manifest.Version = version + "+" + shortHash(slices.Concat(offered, text, program))
+	manifest.Version = version + "+" + shortHash(append(offered, text...))
 	if offered, err = json.MarshalIndent(manifest, "", "  "); err != nil {
 		return err
 	}
 	if err := os.WriteFile(filepath.Join(dir, DefinitionFile), append(text, '\n'), 0o400); err != nil {
 		return err
 	}
-	if err := os.WriteFile(filepath.Join(dir, pluginpb.ManifestFile), append(offered, '\n'), 0o400); err != nil {
-		return err
-	}
-	return copyFile(m.Program, filepath.Join(dir, pluginpb.ProgramName(manifest.ID, runtime.GOOS)), 0o500)
+	return os.WriteFile(filepath.Join(dir, pluginpb.ManifestFile), append(offered, '\n'), 0o400)
 }
 
 // fetch has a package manager put a package into data.
