@@ -33,7 +33,11 @@ func TestMain(m *testing.M) {
 		"bin/plugins/filesystem/filesystem": "../../plugins/filesystem",
 		"bin/plugins/grep/grep":             "../../plugins/grep",
 		"bin/plugins/shell/shell":           "../../plugins/shell",
+		"bin/plugins/mcp/mcp":               "../../plugins/mcp",
 		"hostile/hostile":                   "./testdata/hostile",
+		"servers/malicious":                 "./testdata/maliciousserver",
+		"servers/everything":                "github.com/modelcontextprotocol/go-sdk/examples/server/everything",
+		"servers/memory":                    "github.com/modelcontextprotocol/go-sdk/examples/server/memory",
 	}, prepare))
 }
 

@@ -1,0 +1,271 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/picoclaw/picoclaw/host/hosttest"
+	"github.com/picoclaw/picoclaw/isolation"
+	"github.com/picoclaw/picoclaw/isolation/selftest"
+)
+
+// secretText is in all that a server must not read.
+const secretText = "nobody-may-know-this"
+
+// A server withstands no less than a command does: the attacks of the isolation's own suite come to nothing, from the
+// server and from what it starts.
+func TestAServerIsHeldAsACommandIs(t *testing.T) {
+	h := newServerHome(t)
+	h.addEvil("")
+	for _, what := range []string{"selftest", "selftest as a child"} {
+		t.Run(what, func(t *testing.T) {
+			a := h.try(what, aim(t, filepath.Join(h.home, "outside")), "")
+			report := selftest.Report{}
+			for line := range strings.Lines(a.Text) {
+				var r selftest.Result
+				if err := json.Unmarshal([]byte(line), &r); err != nil {
+					t.Fatalf("%v: %s", err, a.all())
+				}
+				report.Results = append(report.Results, r)
+			}
+			if len(report.Results) != len(selftest.Walls) {
+				t.Fatalf("the attacks did not come to their end: %s", a.all())
+			}
+			for _, r := range report.Broken(selftest.Mode{Sandboxed: true}, isolation.MachineOffers()) {
+				t.Errorf("%s: %s", r.Wall, r.Got)
+			}
+		})
+	}
+}
+
+// aim is what the attacks aim at, with this process for the host.
+func aim(t *testing.T, outside string) string {
+	t.Helper()
+	if err := os.MkdirAll(outside, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(outside, "canary"), []byte("canary"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	name := "@picoclaw-servers-" + filepath.Base(filepath.Dir(outside)) + fmt.Sprint(os.Getpid())
+	var at [2]string
+	for i, where := range [][2]string{{"tcp", "127.0.0.1:0"}, {"unix", name}} {
+		l, err := net.Listen(where[0], where[1])
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = l.Close() })
+		at[i] = l.Addr().String()
+	}
+	text, err := json.Marshal(map[string]any{"outside": outside, "host": os.Getpid(), "started": "", "tcp": at[0],
+		"abstract": at[1]})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// A server sees nothing of the operator's, of picoclaw's and of other agents', and changes nothing of it.
+func TestAServerSeesNothingOfOthers(t *testing.T) {
+	h := newServerHome(t)
+	config := `{"agents": {"list": [{"id": "main"}, {"id": "other", "workspace": "` + filepath.Join(h.home, "others") + `"}]}}`
+	h.place("config.json", config)
+	h.addEvil("")
+	h.add("good", "--", hosttest.Program("servers/memory"), "-memory", "{{state}}/kb.json")
+	for _, name := range []string{".ssh/id_ed25519", ".aws/credentials", "notes", "workspace/file", "others/file",
+		"state/good/main/kb.json", "state/evil/other/file", "logs/other"} {
+		h.place(name, secretText)
+	}
+	for _, name := range []string{".ssh/id_ed25519", ".aws/credentials", "notes", "workspace/file", "others/file",
+		"state/good/main/kb.json", "state/evil/other/file", "logs/other", "logs/audit.jsonl", "config.json", "plugins/lock.json",
+		"mcp-token", "../../../root/.bashrc"} {
+		at := filepath.Join(h.home, name)
+		before, _ := os.ReadFile(at)
+		for _, what := range []string{"read", "write", "append", "remove"} {
+			if a := h.try(what, at, "evil"); strings.HasPrefix(a.Text, "read") || strings.Contains(a.all(), secretText) {
+				t.Errorf("%s: %s", name, a.all())
+			}
+		}
+		after, _ := os.ReadFile(at)
+		if string(before) != string(after) && name != "logs/audit.jsonl" || strings.Contains(string(after), "evil\n") {
+			t.Errorf("%s was %q and is %q", name, before, after)
+		}
+	}
+	if a := h.try("find", "id_ed25519", ""); !strings.HasPrefix(a.Text, "no:") {
+		t.Errorf("a key is found: %s", a.all())
+	}
+	for _, dir := range []string{h.home, filepath.Join(h.home, "state"), filepath.Join(h.home, "workspace"), filepath.Join(h.home, "plugins")} {
+		a := h.try("list", dir, "")
+		if got, listed := strings.CutPrefix(a.Text, "listed"); listed && (strings.Contains(got, "good") ||
+			strings.Contains(got, "file") || strings.Contains(got, "notes") || strings.Contains(got, "lock")) {
+			t.Errorf("%s: %s", dir, a.all())
+		}
+	}
+}
+
+// place writes a file below the home.
+func (h serverHome) place(name, text string) {
+	h.t.Helper()
+	at := filepath.Join(h.home, name)
+	if err := os.MkdirAll(filepath.Dir(at), 0o700); err != nil {
+		h.t.Fatal(err)
+	}
+	if err := os.WriteFile(at, []byte(text), 0o600); err != nil {
+		h.t.Fatal(err)
+	}
+}
+
+// What the host finds in its environment is nothing that a server finds.
+func TestAServerSeesNoSecretsOfTheHost(t *testing.T) {
+	h := newServerHome(t, "SECRET="+secretText, "ANTHROPIC_API_KEY="+secretText, "AWS_SECRET_ACCESS_KEY="+secretText)
+	h.addEvil("", "--env", "GIVEN=this is given")
+	a := h.try("environments", "", "")
+	if !a.OK || strings.Contains(a.Text, secretText) || !strings.Contains(a.Text, "GIVEN=this is given") {
+		t.Errorf("%s", a.all())
+	}
+}
+
+// Without --network a server reaches nobody; with it, those that it names alone.
+func TestAServerReachesNobody(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = l.Close() })
+	for name, flags := range map[string][]string{"none": nil, "another": {"--network", "example.com"}} {
+		t.Run(name, func(t *testing.T) {
+			h := newServerHome(t)
+			h.addEvil("", flags...)
+			for _, at := range []string{l.Addr().String(), "192.0.2.1:443", "1.1.1.1:53", "[::1]:22", "169.254.169.254:80", "example.org:443"} {
+				if a := h.try("dial", at, ""); !strings.HasPrefix(a.Text, "no:") {
+					t.Errorf("%s: %s", at, a.all())
+				}
+			}
+		})
+	}
+}
+
+// What a server may do with the workspace is what it was granted.
+func TestTheWorkspaceIsAsItWasGranted(t *testing.T) {
+	for _, c := range []struct {
+		grant       string
+		read, write bool
+	}{{"none", false, false}, {"ro", true, false}, {"rw", true, true}} {
+		t.Run(c.grant, func(t *testing.T) {
+			h := newServerHome(t)
+			h.addEvil("", "--workspace", c.grant, "--claim", "try.at=none")
+			h.place("workspace/file", "before")
+			at := filepath.Join(h.dir, "file")
+			if a := h.try("read", at, ""); strings.HasPrefix(a.Text, "read before") != c.read {
+				t.Errorf("read: %s", a.all())
+			}
+			a := h.try("write", at, "after")
+			h.try("write", filepath.Join(h.dir, "new"), "after")
+			text, err := os.ReadFile(at)
+			_, newErr := os.Lstat(filepath.Join(h.dir, "new"))
+			if err != nil || (string(text) == "after") != c.write || (newErr == nil) != c.write {
+				t.Errorf("write: %q %v %v %s", text, err, newErr, a.all())
+			}
+			if a := h.try("read", filepath.Join(h.home, "config.json"), ""); strings.HasPrefix(a.Text, "read") {
+				t.Errorf("outside: %s", a.all())
+			}
+		})
+	}
+}
+
+// A server can't become another program than the one that was looked at.
+func TestAServerDoesNotChangeItself(t *testing.T) {
+	h := newServerHome(t)
+	h.addEvil("")
+	programs, err := filepath.Glob(filepath.Join(h.home, "plugins", "store", "*", "data", "own", "malicious"))
+	if more, _ := filepath.Glob(filepath.Join(h.home, "plugins", "*", "*", "data", "own", "malicious")); len(programs) == 0 {
+		programs = more
+	}
+	if err != nil || len(programs) != 1 {
+		t.Fatalf("%v %v", programs, err)
+	}
+	pkg := filepath.Dir(filepath.Dir(filepath.Dir(programs[0])))
+	for _, at := range []string{programs[0], filepath.Join(pkg, "server.json"), filepath.Join(pkg, "plugin.json"),
+		filepath.Join(pkg, "evil")} {
+		before, err := os.ReadFile(at)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, what := range []string{"write", "append", "remove", "link", "fifo"} {
+			if a := h.try(what, at, "/bin/sh"); !strings.HasPrefix(a.Text, "no:") && what != "remove" {
+				t.Errorf("%s %s: %s", what, at, a.all())
+			}
+		}
+		if after, err := os.ReadFile(at); err != nil || string(after) != string(before) {
+			t.Errorf("%s is changed: %v", at, err)
+		}
+	}
+}
+
+// A server neither signals nor traces the plugin whose child it is.
+func TestAServerDoesNotTouchItsPlugin(t *testing.T) {
+	h := newServerHome(t)
+	h.addEvil("")
+	for _, what := range []string{"kill", "trace"} {
+		if what == "kill" && isolation.MachineOffers().Landlock < isolation.LandlockScope {
+			continue // what keeps signals inside is that version of the kernel's
+		}
+		if a := h.try(what, "", ""); !strings.HasPrefix(a.Text, "no:") {
+			t.Errorf("%s: %s", what, a.all())
+		}
+	}
+}
+
+// Nothing of a server stays when the host ends, however it ends.
+func TestNothingOfAServerStays(t *testing.T) {
+	for _, killed := range []bool{false, true} {
+		t.Run(fmt.Sprintf("killed=%v", killed), func(t *testing.T) {
+			h := newServerHome(t)
+			h.addEvil("")
+			c, host, end := h.client(nil)
+			said := text(calling(t, c, "evil_try", map[string]any{"what": "daemon"}))
+			if !strings.Contains(said, "started") {
+				t.Fatal(said)
+			}
+			hosttest.Eventually(t, "the daemon runs", func() bool { return running(h.home, "evil-daemon") })
+			if killed {
+				if err := host.Process.Kill(); err != nil {
+					t.Fatal(err)
+				}
+			}
+			end()
+			hosttest.Eventually(t, "nothing of the server runs", func() bool { return !running(h.home, "") })
+		})
+	}
+}
+
+// running reports whether a process runs whose command line has both texts.
+func running(one, other string) bool {
+	files, _ := filepath.Glob("/proc/[0-9]*/cmdline")
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err == nil && strings.Contains(string(text), one) && strings.Contains(string(text), other) {
+			return true
+		}
+	}
+	return false
+}
+
+// A server that takes all that it can gets what commands get, and no more; the next call works.
+func TestAServerIsLimited(t *testing.T) {
+	h := newServerHome(t, "PICOCLAW_TOOLS_EXEC_LIMITS_PROCESSES=100", "PICOCLAW_TOOLS_EXEC_LIMITS_MEMORY=512MB")
+	h.addEvil("")
+	for _, what := range []string{"fork", "memory"} {
+		if a := h.try(what, "", ""); a.OK && !strings.HasPrefix(a.Text, "no:") {
+			t.Errorf("%s: %s", what, a.all())
+		}
+		if a := h.call("evil.steady", map[string]any{}); a.Text != "steady" {
+			t.Errorf("after %s: %s", what, a.all())
+		}
+	}
+}
