@@ -2,7 +2,6 @@ package main
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -134,8 +133,8 @@ func (s *shelf) seen(id string) []byte {
 // forgetSeen removes what a server was seen to offer: something else was accepted.
 func (s *shelf) forgetSeen(id string) error {
 	for _, agent := range s.cfg.AgentIDs() {
-		err := os.Remove(filepath.Join(s.cfg.Home().Path, "state", id, agent, servers.SeenFile))
-		if err != nil && !errors.Is(err, os.ErrNotExist) {
+		// Whatever the server has put there, a directory perhaps.
+		if err := os.RemoveAll(filepath.Join(s.cfg.Home().Path, "state", id, agent, servers.SeenFile)); err != nil {
 			return err
 		}
 	}

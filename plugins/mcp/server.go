@@ -177,19 +177,27 @@ func (s *server) check(ctx context.Context, session *mcp.ClientSession) error {
 // seenFile is where it is noted what the server offers in place of what was accepted, for the operator to read.
 const seenFile = "seen.json"
 
-// note notes it, where there is something to note.
+// note notes it, where there is something to note. The directory is the server's too: what it has put in the note's
+// place is removed and not written to, as it may be a link to what only this process can write, or wait for a reader.
 func (s *server) note(found map[string]found) {
 	if s.state == "" {
 		return
 	}
 	at := filepath.Join(s.state, seenFile)
+	_ = os.RemoveAll(at)
 	if len(s.changed) == 0 {
-		_ = os.Remove(at)
 		return
 	}
-	if text, err := json.Marshal(found); err == nil {
-		_ = os.WriteFile(at, text, 0o600) // without it, the operator is told less
+	text, err := json.Marshal(found)
+	if err != nil {
+		return
 	}
+	f, err := os.OpenFile(at, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return // without the note, the operator is told less
+	}
+	_, _ = f.Write(text)
+	_ = f.Close()
 }
 
 // withdrawn is the error for a tool that is not what was accepted; nil for one that is.
