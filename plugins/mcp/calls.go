@@ -3,11 +3,15 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strconv"
 	"sync"
+	"time"
 
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/picoclaw/picoclaw/sdk"
@@ -22,7 +26,6 @@ type calls struct {
 	mu   sync.Mutex
 	last int
 	open map[string]*request // by their progress tokens
-	all  sync.WaitGroup
 }
 
 func newCalls() *calls { return &calls{open: map[string]*request{}} }
@@ -34,17 +37,12 @@ func (c *calls) begin(r *request) (token string, end func()) {
 	c.last++
 	token = strconv.Itoa(c.last)
 	c.open[token] = r
-	c.all.Add(1)
 	return token, func() {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		delete(c.open, token)
-		c.all.Done()
 	}
 }
-
-// wait waits until no call is under way.
-func (c *calls) wait() { c.all.Wait() }
 
 // asking is the call that a question of the server's is put to a person for: the one that began last.
 func (c *calls) asking() *request {
@@ -95,7 +93,7 @@ func (c *calls) log(p *mcp.LoggingMessageParams) {
 // handler calls a tool of the server's.
 func (s *server) handler(spec pluginpb.Spec) func(context.Context, *request) (sdk.Result, error) {
 	return func(ctx context.Context, req *request) (sdk.Result, error) {
-		session, err := s.connect(ctx, &req.Environment)
+		link, err := s.connect(ctx, &req.Environment)
 		if err != nil {
 			return sdk.Result{}, err
 		}
@@ -107,10 +105,10 @@ func (s *server) handler(spec pluginpb.Spec) func(context.Context, *request) (sd
 		ended := s.keeper.begin(req, s.id+"."+spec.Name)
 		params := &mcp.CallToolParams{Name: s.definition.Tools[spec.Name].Name, Arguments: req.Args}
 		params.SetProgressToken(token)
-		said, err := session.CallTool(ctx, params)
+		said, err := link.session.CallTool(ctx, params)
 		note := ended()
 		if err != nil {
-			return sdk.Result{}, s.notAnswered(ctx, spec.Name, err)
+			return sdk.Result{}, s.notAnswered(ctx, link, spec.Name, err)
 		}
 		result, err := s.result(spec, said)
 		if note != "" {
@@ -121,17 +119,23 @@ func (s *server) handler(spec pluginpb.Spec) func(context.Context, *request) (sd
 }
 
 // notAnswered says why a call has no result.
-func (s *server) notAnswered(ctx context.Context, tool string, err error) error {
+func (s *server) notAnswered(ctx context.Context, l *link, tool string, err error) error {
 	if ctx.Err() != nil {
 		return sdk.Errorf(sdk.Cancelled, "%s was cancelled", tool)
 	}
-	if s.child != nil {
-		select {
-		case <-s.child.done():
-			return sdk.Errorf("unavailable", "the server %s has ended during the call%s", s.id, s.child.lastWords()).
-				WithHint("the call may have been carried out or not; it is not repeated, and the next one starts the server again")
-		default:
-		}
+	var said *jsonrpc.Error
+	if l.child == nil || errors.As(err, &said) {
+		return sdk.Errorf(sdk.Failed, "%s: %v", tool, err)
 	}
-	return sdk.Errorf(sdk.Failed, "%s: %v", tool, err)
+	select {
+	case <-l.ended:
+	case <-time.After(2 * endGrace): // it goes on; what it said can't be read
+		return sdk.Errorf(sdk.Failed, "%s: %v", tool, err)
+	}
+	why := ""
+	if !errors.Is(err, io.EOF) && !errors.Is(err, mcp.ErrConnectionClosed) {
+		why = fmt.Sprintf(": %v", err)
+	}
+	return sdk.Errorf("unavailable", "the server %s has ended during the call%s%s", s.id, why, l.child.lastWords()).
+		WithHint("the call may have been carried out or not; it is not repeated, and the next one starts the server again")
 }

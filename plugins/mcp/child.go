@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"maps"
@@ -27,7 +28,8 @@ type child struct {
 	process *isolation.Process
 	stdin   *os.File
 	stdout  *os.File
-	said    *tail // the end of what it has written to its standard error
+	said    *tail         // the end of what it has written to its standard error
+	silent  chan struct{} // closed when nothing more comes from it
 }
 
 // startChild starts a server.
@@ -64,7 +66,7 @@ func startChild(
 	}
 	defer func() { _ = theirIn.Close(); _ = theirOut.Close(); _ = theirErr.Close() }()
 	cmd := &osexec.Cmd{Path: program, Args: argv, Dir: dir, Env: env, Stdin: theirIn, Stdout: theirOut, Stderr: theirErr}
-	c := &child{stdin: ourIn, stdout: ourOut, said: &tail{}}
+	c := &child{stdin: ourIn, stdout: ourOut, said: &tail{}, silent: make(chan struct{})}
 	if c.process, err = l.Start(cmd, p); err != nil {
 		_ = ourIn.Close()
 		_ = ourOut.Close()
@@ -115,8 +117,6 @@ func find(name, path string) (string, error) {
 	return "", sdk.Errorf(sdk.NotFound, "there is no program %s in the system's directories (%s)", name, path)
 }
 
-func (c *child) done() <-chan struct{} { return c.process.Done() }
-
 // lastWords are what the server has said at the end, to be put behind a message.
 func (c *child) lastWords() string {
 	if text := c.said.text(); text != "" {
@@ -150,12 +150,14 @@ func (c *child) transport() mcp.Transport {
 		in := bufio.NewReaderSize(c.stdout, 64<<10)
 		for {
 			line, err := readLine(in)
-			if text := bytes.TrimSpace(line); len(text) > 0 && (text[0] == '{' || text[0] == '[') {
+			if text := bytes.TrimSpace(line); isMessage(text) {
 				if _, err := write.Write(append(text, '\n')); err != nil {
+					close(c.silent)
 					return
 				}
 			}
 			if err != nil {
+				close(c.silent)
 				_ = write.CloseWithError(err)
 				_ = c.stdout.Close()
 				return
@@ -163,6 +165,24 @@ func (c *child) transport() mcp.Transport {
 		}
 	}()
 	return &mcp.IOTransport{Reader: read, Writer: c.stdin, MaxLineLength: -1}
+}
+
+// isMessage reports whether a line is one of the protocol's: a line of a log may be JSON as well, or begin as JSON does.
+func isMessage(line []byte) bool {
+	type message struct {
+		Version string `json:"jsonrpc"`
+	}
+	if len(line) == 0 || line[0] != '{' && line[0] != '[' {
+		return false
+	}
+	all := make([]message, 1)
+	var err error
+	if line[0] == '{' {
+		err = json.Unmarshal(line, &all[0])
+	} else {
+		err = json.Unmarshal(line, &all)
+	}
+	return err == nil && len(all) > 0 && all[0].Version == "2.0"
 }
 
 // readLine reads a line that is not too long.

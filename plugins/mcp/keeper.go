@@ -33,6 +33,9 @@ type period struct {
 func (k *keeper) open(id string, env *sdk.Environment) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
+	if k.id != "" {
+		return // the server is started again
+	}
 	k.id = id
 	if env.Takeback.Dir != "" {
 		k.store, _ = takeback.Open(env.Takeback) // where it can't be opened, nothing is kept

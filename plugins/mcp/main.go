@@ -8,8 +8,7 @@
 // the one is still in the other. It offers what was accepted and nothing else: a tool that the server now describes in
 // other words than those that the operator has read is not called.
 //
-// A call is made once. A server that ends meanwhile is an error, and so is the next call's wait for nothing: this process
-// ends with its server, and the host starts both again as it does any plugin that has crashed.
+// A call is made once. A server that ends meanwhile is an error, and the next call starts it again.
 package main
 
 import (

@@ -39,20 +39,21 @@ func probe(in io.Reader, out io.Writer) error {
 	ctx, cancel := context.WithTimeout(context.Background(), startTime)
 	defer cancel()
 	var transport mcp.Transport
+	var child *child
 	if asked.URL != "" {
 		transport = remote(&asked.definition, where)
 	} else {
 		profile := isolation.Profile{Name: s.id, Exec: true, Network: true}
-		child, err := startChild(s.launcher, profile, &asked.definition, where, where.workspace, os.Environ())
+		child, err = startChild(s.launcher, profile, &asked.definition, where, where.workspace, os.Environ())
 		if err != nil {
 			return err
 		}
-		s.child, transport = child, child.transport()
+		transport = child.transport()
 		defer child.end()
 	}
 	session, err := s.open(ctx, transport, where.workspace)
 	if err != nil {
-		return s.failed(err)
+		return s.failed(child, err)
 	}
 	said := probed{}
 	if r := session.InitializeResult(); r != nil {
@@ -62,7 +63,7 @@ func probe(in io.Reader, out io.Writer) error {
 		}
 	}
 	if said.Tools, err = list(ctx, session); err != nil {
-		return s.failed(err)
+		return s.failed(child, err)
 	}
 	return json.NewEncoder(out).Encode(said)
 }

@@ -42,7 +42,11 @@ func (s *server) result(spec pluginpb.Spec, said *mcp.CallToolResult) (sdk.Resul
 		out.Text = ""
 		return out, sdk.Errorf(sdk.Failed, "%s", message)
 	}
-	return out, s.fits(spec, said)
+	if err := s.fits(spec, said); err != nil {
+		out.Structured = nil // whoever reads it would take it for what the schema says
+		return out, err
+	}
+	return out, nil
 }
 
 // fits says what is wrong with a structured result, if anything is.

@@ -30,12 +30,19 @@ type server struct {
 	keeper     keeper
 
 	starting sync.Mutex
-	session  *mcp.ClientSession // nil before the start
-	child    *child             // nil of a server that is reached over HTTP
+	link     *link // nil while the server does not run
+	held     bool  // whether this process is held to what the server inherits
 	outputs  map[string]*jsonschema.Resolved
 
 	checking sync.Mutex
 	changed  map[string]string // tools that are not what was accepted, by their names here, and why
+}
+
+// link is the way to a server that runs.
+type link struct {
+	session *mcp.ClientSession
+	child   *child        // nil of a server that is reached over HTTP
+	ended   chan struct{} // closed when the session and the child have ended
 }
 
 func newServer(id string, d *definition) (*server, error) {
@@ -52,36 +59,57 @@ func newServer(id string, d *definition) (*server, error) {
 const startTime = 60 * time.Second
 
 // connect starts the server, unless it runs, and compares its tools with those that were accepted.
-func (s *server) connect(ctx context.Context, env *sdk.Environment) (*mcp.ClientSession, error) {
+func (s *server) connect(ctx context.Context, env *sdk.Environment) (*link, error) {
 	s.starting.Lock()
 	defer s.starting.Unlock()
-	if s.session != nil {
-		return s.session, nil
+	if s.link != nil && !s.link.over(ctx) {
+		return s.link, nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, startTime)
 	defer cancel()
 	where := places{workspace: env.Workspace.Dir(), state: env.StateDir, data: env.DataDir}
 	s.state = env.StateDir
+	l := &link{ended: make(chan struct{})}
 	var transport mcp.Transport
 	if s.definition.URL != "" {
 		transport = remote(s.definition, where)
 	} else {
-		child, err := s.start(env, where)
-		if err != nil {
+		var err error
+		if l.child, err = s.start(env, where); err != nil {
 			return nil, err
 		}
-		s.child, transport = child, child.transport()
+		transport = l.child.transport()
 	}
-	session, err := s.open(ctx, transport, where.workspace)
+	var err error
+	l.session, err = s.open(ctx, transport, where.workspace)
 	if err == nil {
-		err = s.check(ctx, session)
+		err = s.check(ctx, l.session)
 	}
 	if err != nil {
-		return nil, s.failed(err)
+		return nil, s.failed(l.child, err)
 	}
-	s.session = session
-	go s.follow(session)
-	return session, nil
+	s.link = l
+	go s.follow(l)
+	return l, nil
+}
+
+// over reports whether the server has ended, or is about to: nothing more can be sent to it.
+func (l *link) over(ctx context.Context) bool {
+	if l.child == nil {
+		return false
+	}
+	select {
+	case <-l.child.silent:
+		select {
+		case <-l.ended:
+		case <-ctx.Done():
+		}
+		return true
+	case <-l.ended:
+		return true
+	default:
+		return false
+	}
 }
 
 // start starts the server as a child, with what this process was given, and the state of its own.
@@ -105,46 +133,47 @@ func (s *server) start(env *sdk.Environment, where places) (*child, error) {
 		s.keeper.open(s.id, env)
 		profile.Notice = relay((*workspace.Watch).Notice, &s.keeper)
 	}
-	// This process itself is held to what the server inherits: there is no limiting of others in here.
-	if err := errors.Join(isolation.LimitSelf(profile.Limits), s.launcher.FilterSelf(profile)); err != nil {
-		return nil, err
+	if !s.held {
+		// This process itself is held to what the server inherits: there is no limiting of others in here.
+		if err := errors.Join(isolation.LimitSelf(profile.Limits), s.launcher.FilterSelf(profile)); err != nil {
+			return nil, err
+		}
+		s.held = true
 	}
 	return startChild(s.launcher, profile, s.definition, where, dir, env.Exec.Env)
 }
 
 // failed says why the server can't be used, with what it has said itself, and ends it.
-func (s *server) failed(err error) error {
-	if s.child == nil {
+func (s *server) failed(c *child, err error) error {
+	if c == nil {
 		return sdk.Errorf("unavailable", "the server %s can't be used: %v", s.id, err)
 	}
-	said := s.child.lastWords()
-	s.child.end()
-	s.child = nil
-	return sdk.Errorf("unavailable", "the server %s did not start: %v%s", s.id, err, said)
+	c.end()
+	return sdk.Errorf("unavailable", "the server %s did not start: %v%s", s.id, err, c.lastWords())
 }
 
-// follow waits for the end of the server, which is this process's too, once the calls that it leaves have been answered:
-// what a plugin's crash means is the host's to say.
-func (s *server) follow(session *mcp.ClientSession) {
-	if s.child == nil {
+// follow waits for the end of the server, and ends with it what it has left. The next call starts it again: were that
+// the host's to do, a call that comes before the host knows of the end would be lost.
+func (s *server) follow(l *link) {
+	if l.child == nil {
 		return
 	}
-	_ = session.Wait()
-	<-s.child.done()
-	s.calls.wait()
-	fmt.Fprintf(os.Stderr, "%s: the server has ended%s\n", s.id, s.child.lastWords())
-	time.Sleep(100 * time.Millisecond) // for the answers on their way
-	os.Exit(1)
+	_ = l.session.Wait()
+	l.child.end()
+	fmt.Fprintf(os.Stderr, "%s: the server has ended%s\n", s.id, l.child.lastWords())
+	close(l.ended)
 }
 
 // stop ends the server when the plugin ends.
 func (s *server) stop(context.Context) {
 	s.starting.Lock()
 	defer s.starting.Unlock()
-	if s.child != nil {
-		s.child.end()
-	} else if s.session != nil {
-		_ = s.session.Close()
+	if s.link != nil {
+		if s.link.child != nil {
+			s.link.child.end()
+		} else {
+			_ = s.link.session.Close()
+		}
 	}
 	if s.launcher != nil {
 		_ = s.launcher.Close()
