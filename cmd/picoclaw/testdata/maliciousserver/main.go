@@ -54,7 +54,7 @@ func main() {
 		s.how = strings.TrimSpace(string(text))
 	}
 	if s.how == "garbage" {
-		s.write("Welcome to the server!\n\n\x00\xff\x1b[2J{\n[DEBUG] {\"jsonrpc\"\n")
+		s.write("Welcome to the server!\n\n\x00\xff\x1b[2J{\n[1, 2]\n{\"level\": \"info\"}\n{}\n[]\nnull\n[DEBUG] {\"jsonrpc\"\n")
 	}
 	for {
 		line, err := s.in.ReadBytes('\n')
@@ -130,10 +130,11 @@ func (s *server) answer(m *message) {
 	case "tools/call":
 		var p struct {
 			Name      string
-			Arguments struct{ What, At, With string }
+			Arguments map[string]any
 		}
 		if json.Unmarshal(m.Params, &p) == nil {
-			s.call(m, p.Name, p.Arguments.What, p.Arguments.At, p.Arguments.With)
+			argument := func(name string) string { text, _ := p.Arguments[name].(string); return text }
+			s.call(m, p.Name, argument("what"), argument("at"), argument("with"))
 		}
 	default:
 		s.reply(m, map[string]any{})

@@ -1,0 +1,253 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/picoclaw/picoclaw/host/hosttest"
+)
+
+// What means to steer a model, and what nobody can see, is told before a server is added.
+func TestWhatIsSuspiciousIsTold(t *testing.T) {
+	h := newServerHome(t)
+	said := h.addEvil("hidden")
+	for _, want := range []string{
+		"tool d0 has characters that can't be seen (U+200B)", "tool d0's arguments has characters that can't be seen (U+200B)",
+		"tool d1 has characters that can't be seen (U+202E)", "tool d2 has characters that can't be seen (U+E00",
+		"tool d3 has characters that can't be seen (U+00AD)", "tool d4 has characters that can't be seen (U+FE0F)",
+		`tool d5 tells the model what to do: "<IMPORTANT>"`, `tool d5's arguments tells the model what to do`,
+		`tool d6 tells the model what to do: "Do not tell"`, `tool d7 tells the model what to do: "do not tell"`,
+		"tool d8 has characters that can't be seen (U+001B)",
+	} {
+		if !strings.Contains(said, want) {
+			t.Errorf("not told: %s\n%s", want, said)
+		}
+	}
+	if strings.ContainsAny(said, "\x1b\u202e") {
+		t.Errorf("what changes how others are seen gets to the terminal: %q", said)
+	}
+	if said := newServerHome(t).addEvil("instructs"); !strings.Contains(said, "its instructions tells the model what to do") {
+		t.Error(said)
+	}
+	if said := newServerHome(t).addEvil(""); strings.Contains(said, "beware") {
+		t.Errorf("nothing is suspicious: %s", said)
+	}
+}
+
+// Whatever a server calls its tools, they have names here that clients take, and each leads to its own tool.
+func TestToolsHaveNamesThatClientsTake(t *testing.T) {
+	h := newServerHome(t)
+	said := h.addEvil("names")
+	one := h.list()["evil"]
+	theirs := map[string]bool{}
+	for name, their := range one.Tools {
+		theirs[their] = true
+		if len("evil_"+name) > 64 || strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789_") != "" {
+			t.Errorf("%q is called %q", their, name)
+		}
+	}
+	for _, their := range []string{"With Spaces", "lower", "LOWER", "Lower", "日本語", "🦀", "9lives", "a/b", "a.b", "a b",
+		"printEnv", "print_env", "exec", strings.Repeat("long", 30), strings.Repeat("long", 30) + "er"} {
+		if !theirs[their] {
+			t.Errorf("%q is not offered: %v\n%s", their, one.Tools, said)
+		}
+	}
+	c, _, _ := h.client(nil)
+	names := toolNames(t, c)
+	if n := len(slices.Compact(names)); n != len(toolNames(t, c)) {
+		t.Errorf("%d names: %v", n, names)
+	}
+	for name := range one.Tools {
+		if !slices.Contains(names, "evil_"+name) {
+			t.Errorf("%s is not offered: %v", name, names)
+		}
+	}
+	if a := h.call("exec", map[string]any{"command": "echo ours"}); a.Text != "ours\n" {
+		t.Errorf("the server has taken the place of a tool: %s", a.all())
+	}
+}
+
+// How arguments are guarded is not the server's to say.
+func TestClaimsOfAServerAreNothing(t *testing.T) {
+	h := newServerHome(t)
+	said := h.addEvil("claims", "--workspace", "ro")
+	if strings.Contains(said, "is guarded as") {
+		t.Error(said)
+	}
+	if a := h.try("environments", "/etc/passwd", "rm -rf /"); !a.OK {
+		t.Errorf("a claim of the server's holds: %s", a.all())
+	}
+	files, err := filepath.Glob(filepath.Join(h.home, "plugins", "*", "*", "plugin.json"))
+	if err != nil || len(files) != 1 {
+		t.Fatalf("%v %v", files, err)
+	}
+	if text, err := os.ReadFile(files[0]); err != nil || strings.Contains(string(text), "x-picoclaw-claim") {
+		t.Errorf("%v: %s", err, text)
+	}
+	// The operator's are.
+	guarded := newServerHome(t)
+	if said := guarded.addEvil("claims", "--workspace", "ro", "--claim", "try.at=read"); !strings.Contains(said, "at is guarded as: read") {
+		t.Error(said)
+	}
+	if a := guarded.try("read", "/etc/passwd", ""); a.Error.Rule != "workspace.outside" {
+		t.Error(a.all())
+	}
+}
+
+// Schemas that can be understood are offered, of whichever draft; the others are left out, with a reason.
+func TestSchemasOfAllKinds(t *testing.T) {
+	h := newServerHome(t)
+	said := h.addEvil("schemas")
+	tools := h.list()["evil"].Tools
+	for _, name := range []string{"draft7", "any", "nothing"} {
+		if tools[name] == "" {
+			t.Errorf("%s is not offered: %s", name, said)
+		}
+	}
+	for _, name := range []string{"elsewhere", "wrong"} {
+		if tools[name] != "" || !strings.Contains(said, name+": ") {
+			t.Errorf("%s is offered: %s", name, said)
+		}
+	}
+	for tool, args := range map[string]map[string]any{"draft7": {"at": "text"}, "any": {"at": 7}, "nothing": {}} {
+		if a := h.call("evil."+tool, args); a.Text != "steady" {
+			t.Errorf("%s: %s", tool, a.all())
+		}
+	}
+	if a := h.call("evil.draft7", map[string]any{"at": 7}); a.OK || a.Error.Code != "invalid_argument" {
+		t.Errorf("%s", a.all())
+	}
+}
+
+// A server with too many tools, or with one twice, is not added; nor is one that ends.
+func TestServersThatAreNotAdded(t *testing.T) {
+	for how, why := range map[string]string{"many": "more than 1024 tools", "twice": `the tool "try" twice`,
+		"ends in tools/list": "did not start"} {
+		h := newServerHome(t)
+		out, said, code := h.run("mcp", "add", "evil", "--yes", "--", hosttest.Program("servers/malicious"), "{{state}}", how)
+		if code != 1 || !strings.Contains(said, why) {
+			t.Errorf("%s: %d %s%s", how, code, out, said)
+		}
+		if all := h.list(); len(all) > 0 {
+			t.Errorf("%s: %v", how, all)
+		}
+	}
+}
+
+// Whoever asks for what can't be is told what is wrong, and nothing is added.
+func TestServersThatCantBeAddedSayWhy(t *testing.T) {
+	h := newServerHome(t)
+	good := hosttest.Program("servers/memory")
+	h.add("taken", "--", good)
+	for _, c := range []struct {
+		code int
+		why  string
+		args []string
+	}{
+		{1, "there is no program nosuchprogram; install it, or give its path", []string{"x", "--", "nosuchprogram"}},
+		{1, "docker starts containers, which a sandbox can't hold", []string{"x", "--", "docker", "run", "x"}},
+		{1, "give it as npx PACKAGE", []string{"x", "--", "bunx", "x"}},
+		{1, "npx names no package", []string{"x", "--", "npx", "-y"}},
+		{1, "npx --node-arg is not known here", []string{"x", "--", "npx", "--node-arg", "x"}},
+		{1, "is not a package of npm's registry", []string{"x", "--", "npx", "git+https://example.com/x"}},
+		{1, "is not a package of Python's index", []string{"x", "--", "uvx", "./x"}},
+		{1, "there is no jruby on this machine", []string{"x", "--", "jruby"}},
+		{1, "there is a plugin taken already", []string{"taken", "--", good}},
+		{1, "plugin filesystem comes with picoclaw", []string{"filesystem", "--", good}},
+		{1, "there is no secret \"NOPE\"", []string{"x", "--secret", "NOPE", "--", good}},
+		{1, "the server has no such tool or field that takes a text", []string{"x", "--claim", "read_graph.x=read", "--", good}},
+		{1, "did not start", []string{"x", "--", "/bin/true"}},
+		{2, "want TOOL.FIELD", []string{"x", "--claim", "field=read", "--", good}},
+		{2, "want read, write, list, delete", []string{"x", "--claim", "a.b=eat", "--", good}},
+		{2, `there is no agent "nobody"`, []string{"x", "--agent", "nobody", "--", good}},
+		{2, "want none, ro or rw", []string{"x", "--workspace", "all", "--", good}},
+		{2, "neither a command nor a URL", []string{"x"}},
+		{2, "both a command and a URL", []string{"x", "--url", "https://example.com", "--", good}},
+		{2, `plugin id "UP"`, []string{"UP", "--", good}},
+		{2, "want NAME=VALUE", []string{"x", "--env", "NAME", "--", good}},
+	} {
+		out, said, code := h.run(append([]string{"mcp", "add", "--yes"}, c.args...)...)
+		if code != c.code || !strings.Contains(said, c.why) {
+			if c.why == "there is no jruby on this machine" {
+				c.why = "there is no program jruby"
+				if code == c.code && strings.Contains(said, c.why) {
+					continue
+				}
+			}
+			t.Errorf("%v: %d %s%s", c.args, code, out, said)
+		}
+	}
+	if all := h.list(); len(all) != 1 || all["taken"].State != "ok" {
+		t.Errorf("%v", all)
+	}
+}
+
+// A server that is for one agent is no other's.
+func TestAServerIsForItsAgents(t *testing.T) {
+	h := newServerHome(t)
+	h.place("config.json", `{"agents": {"list": [{"id": "main"}, {"id": "other"}]}}`)
+	h.add("graph", "--agent", "other", "--", hosttest.Program("servers/memory"), "-memory", "{{state}}/kb.json")
+	if one := h.list()["graph"]; !slices.Equal(one.Agents, []string{"other"}) {
+		t.Errorf("%+v", one)
+	}
+	if a := h.call("graph.read_graph", map[string]any{}, "--agent", "other"); !a.OK {
+		t.Error(a.all())
+	}
+	if a := h.call("graph.read_graph", map[string]any{}, "--agent", "main"); a.OK {
+		t.Error(a.all())
+	}
+	for agent, sees := range map[string]bool{"main": false, "other": true} {
+		out, said, _ := h.run("tools", "--agent", agent, "--output", "json")
+		if strings.Contains(out, "graph.read_graph") != sees {
+			t.Errorf("%s: %s%s", agent, out, said)
+		}
+	}
+}
+
+// The settings of other clients are read: what is there already stays, what can't be added is told.
+func TestSettingsOfClientsAreImported(t *testing.T) {
+	h := newServerHome(t)
+	program := hosttest.Program("servers/memory")
+	settings, err := json.Marshal(map[string]any{"mcpServers": map[string]any{
+		"Knowledge Graph": map[string]any{"command": program, "args": []string{"-memory", "{{state}}/kb.json"},
+			"env": map[string]string{"A": "b"}},
+		"docker-thing": map[string]any{"command": "docker", "args": []string{"run", "-i", "--rm", "mcp/x"}}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.place("claude_desktop_config.json", string(settings))
+	out, said, code := h.run("mcp", "import", filepath.Join(h.home, "claude_desktop_config.json"), "--yes")
+	if code != 1 || !strings.Contains(said, "docker starts containers") || !strings.Contains(said, "1 of 2 servers were not added") {
+		t.Errorf("%d: %s%s", code, out, said)
+	}
+	if a := h.call("knowledge_graph.read_graph", map[string]any{}); !a.OK {
+		t.Error(a.all())
+	}
+	h.place("mcp.json", `{
+		// what VS Code writes
+		"inputs": [],
+		"servers": {
+			"knowledge-graph": {"type": "stdio", "command": "nothing"},
+			"greeter": {"type": "stdio", "command": "`+hosttest.Program("servers/everything")+`", "args": []},
+		},
+	}`)
+	out, said, code = h.run("mcp", "import", filepath.Join(h.home, "mcp.json"), "--yes", "--workspace", "ro")
+	if code != 0 || !strings.Contains(said, "knowledge_graph is there already") {
+		t.Errorf("%d: %s%s", code, out, said)
+	}
+	all := h.list()
+	if len(all) != 2 || all["greeter"].Granted.Workspace != "ro" || all["knowledge_graph"].Granted.Workspace != "none" {
+		t.Errorf("%+v", all)
+	}
+	for text, why := range map[string]string{"{": "unexpected", `{"mcpServers": {}}`: "it has no servers", `[]`: "cannot unmarshal",
+		`{"servers": {"a b": {"command": "x"}, "A_B": {"command": "y"}}}`: "two servers would be called a_b"} {
+		h.place("bad.json", text)
+		if out, said, code := h.run("mcp", "import", filepath.Join(h.home, "bad.json"), "--yes"); code != 2 || !strings.Contains(said, why) {
+			t.Errorf("%s: %d %s%s", text, code, out, said)
+		}
+	}
+}
