@@ -124,14 +124,14 @@ func (h serverHome) list() map[string]listedServer {
 	return found
 }
 
-// client connects a client to `picoclaw mcp`. end ends both; it is called at the end of the test otherwise.
+// client connects a client to `picoclaw mcp`, by the last version of the protocol that has a server ask. end ends both; it is called at the end of the test otherwise.
 func (h serverHome) client(options *sdkmcp.ClientOptions) (session *sdkmcp.ClientSession, host *exec.Cmd, end func()) {
 	h.t.Helper()
 	host = exec.Command(hosttest.Program("bin/picoclaw"), "mcp")
 	host.Env = h.env
 	ctx, cancel := context.WithTimeout(h.t.Context(), 2*time.Minute)
 	session, err := sdkmcp.NewClient(&sdkmcp.Implementation{Name: "test", Version: "1"}, options).
-		Connect(ctx, &sdkmcp.CommandTransport{Command: host}, nil)
+		Connect(ctx, &sdkmcp.CommandTransport{Command: host}, &sdkmcp.ClientSessionOptions{ProtocolVersion: "2025-11-25"})
 	if err != nil {
 		cancel()
 		h.t.Fatal(err)
