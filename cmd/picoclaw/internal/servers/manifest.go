@@ -2,6 +2,7 @@ package servers
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"regexp"
@@ -14,10 +15,13 @@ import (
 // mostClientName is how long a tool's name may be to MCP clients, with the server's in front.
 const mostClientName = 64
 
+// leastToolName is the room that a server's own name has to leave in that for a tool's: a letter and a hash.
+const leastToolName = 10
+
 var notInNames = regexp.MustCompile(`[^a-z0-9_]+`)
 
 // toolName is what a server's tool is called here: lower-case letters, digits and "_". taken are the names that are
-// others' already.
+// others' already; where nothing else is left, as one tool has what would be another's, the name is empty.
 func toolName(id, name string, taken map[string]pinned) string {
 	var spaced strings.Builder // printEnv is print_env
 	for i, r := range name {
@@ -34,6 +38,9 @@ func toolName(id, name string, taken map[string]pinned) string {
 	if _, ambiguous := taken[short]; ambiguous || len(short) > room {
 		hash := "_" + shortHash([]byte(name))
 		short = short[:min(len(short), max(1, room-len(hash)))] + hash
+		if _, ambiguous := taken[short]; ambiguous {
+			return ""
+		}
 	}
 	return short
 }
@@ -48,6 +55,9 @@ type built struct {
 
 // build makes a manifest of what a server has said. version is that of what was fetched.
 func build(id string, s *Spec, said *Said, programs []string, known map[string]string) (*built, error) {
+	if most := mostClientName - 1 - leastToolName; len(id) > most {
+		return nil, fmt.Errorf("the name %s is too long for tools to be called by it; at most %d characters are not", id, most)
+	}
 	b := &built{tools: map[string]pinned{}, claims: map[string]string{}}
 	doc := said.Title
 	if doc == "" {
@@ -85,7 +95,12 @@ func (b *built) spec(id string, s *Spec, d *Description, known, unused map[strin
 		Destructive: d.Annotations.Destructive != nil && *d.Annotations.Destructive, Idempotent: d.Annotations.Idempotent,
 		OpenWorld: d.Annotations.OpenWorld != nil && *d.Annotations.OpenWorld,
 	}
-	if out.Doc == "" {
+	switch {
+	case strings.TrimSpace(d.Name) == "":
+		return nil, errors.New("it has no name")
+	case out.Name == "":
+		return nil, errors.New("its name can't be told from another's")
+	case out.Doc == "":
 		out.Doc = d.Name
 	}
 	input := d.Input
