@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	sdkmcp "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/picoclaw/picoclaw/host/hosttest"
 )
 
 // A tool that a server describes in other words than those that were accepted is refused until they are accepted too.
@@ -126,16 +128,13 @@ func TestAToolThatChangesMeanwhileIsWithdrawn(t *testing.T) {
 	if r := calling(t, c, "evil_try", map[string]any{"what": "change"}); r.IsError {
 		t.Fatal(text(r))
 	}
-	for {
-		// The plugin looks at the tools while calls go on; what counts is that it does.
+	hosttest.Eventually(t, "the tool is withdrawn", func() bool {
 		r, err := c.CallTool(t.Context(), &sdkmcp.CallToolParams{Name: "evil_try", Arguments: map[string]any{"what": "list", "at": "/"}})
-		if err != nil || r.IsError {
-			if err == nil && !strings.Contains(text(r), "is not offered") {
-				t.Error(text(r))
-			}
-			break
+		if err == nil && r.IsError && !strings.Contains(text(r), "is not offered") {
+			t.Error(text(r))
 		}
-	}
+		return err != nil || r.IsError
+	})
 	<-changed
 	names := toolNames(t, c)
 	if slices.Contains(names, "evil_try") || slices.Contains(names, "evil_added") || !slices.Contains(names, "evil_steady") {
