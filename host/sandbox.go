@@ -84,6 +84,7 @@ func (s *Session) spec(p *catalog.Plugin) (*supervise.Spec, error) {
 		if p.Pin.Data != "" {
 			spec.Configure.DataDir = filepath.Join(p.Dir, store.DataDir)
 			spec.Profile.ReadOnly = append(spec.Profile.ReadOnly, existing([]string{spec.Configure.DataDir})...)
+			spec.Profile.Programs = ownPrograms(p.Dir, grants.Programs)
 		}
 		spec.Program = p.Pin.Binary
 		spec.Copy = func(to string) error { return store.CopyVerified(p.Manifest.ID, p.Dir, to, p.Pin.Files) }
@@ -94,6 +95,17 @@ func (s *Session) spec(p *catalog.Plugin) (*supervise.Spec, error) {
 	maps.DeleteFunc(s.specs, func(old *catalog.Plugin, _ *supervise.Spec) bool { return old.Manifest.ID == p.Manifest.ID })
 	s.specs[p] = spec
 	return spec, nil
+}
+
+// ownPrograms puts the path before those programs that lie in a package's data.
+func ownPrograms(dir string, names []string) []string {
+	out := slices.Clone(names)
+	for i, name := range out {
+		if strings.HasPrefix(name, store.DataDir+"/") && filepath.IsLocal(name) {
+			out[i] = filepath.Join(dir, filepath.FromSlash(name))
+		}
+	}
+	return out
 }
 
 // given is what the policy says about a plugin, with what was granted when it was installed.

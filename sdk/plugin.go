@@ -42,7 +42,7 @@ type Grants struct {
 	Workspace string
 
 	Exec     bool     // start other programs
-	Programs []string // with Exec, the only ones that it starts, by name; all of the system's if there are none
+	Programs []string // with Exec, the only ones that it starts, by name or by path below data/; all if there are none
 	Network  bool     // reach the network
 	Hosts    []string // with Network, the only hosts that it reaches, such as "api.example.com"; all if there are none
 	State    bool     // keep files of its own, for each agent, from one run to the next

@@ -12,6 +12,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/picoclaw/picoclaw/host/store"
 )
 
 // recipe is how a command line becomes one that starts without the network.
@@ -171,7 +173,8 @@ func planFiles(s *Spec, program string, args []string) (*recipe, error) {
 		if path, err = filepath.Abs(path); err != nil {
 			return nil, err
 		}
-		r.command = []string{r.take(path)}
+		at := r.take(path)
+		r.name, r.command = strings.Replace(at, "{{data}}", store.DataDir, 1), []string{at}
 	}
 	for _, arg := range args {
 		if info, err := os.Stat(arg); err == nil && info.Mode().IsRegular() && isRuntime && !strings.HasPrefix(arg, "-") {
