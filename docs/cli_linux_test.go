@@ -33,21 +33,34 @@ for agent in main reviewer; do picoclaw call --agent $agent write_file path=made
 // installed are the sections whose examples are about a plugin that is installed.
 var installed = []string{"picoclaw plugin remove", "picoclaw plugin reset", "picoclaw plugin update"}
 
+// fetches is why examples about MCP servers are not played here: cmd/picoclaw has tests that fetch some.
+const fetches = "it takes a server that is fetched"
+
 // notPlayed are the examples that can't be played, and why.
 func notPlayed() map[string]string {
 	return map[string]string{
-		"picoclaw audit --agent main --tool exec --follow":           "it goes on until it is told to stop",
-		"picoclaw mcp --http 127.0.0.1:8765":                         "it goes on until it is told to stop",
-		"picoclaw undo 20261121T051354282482850-fzaj":                "the change has another id each time",
-		"claude mcp add picoclaw -- picoclaw mcp":                    "the client is not there",
-		"man picoclaw-call":                                          "man need not be there",
-		"picoclaw completion bash > /etc/bash_completion.d/picoclaw": "it writes outside the home",
-		`picoclaw completion zsh > "${fpath[1]}/_picoclaw"`:          "it is for zsh",
-		"picoclaw call exec command='go test ./...' timeout=120":     "it needs Go",
-		"picoclaw plugin new wordcount && cd wordcount && make test": "it needs Go; it is played with the page on plugins",
-		"picoclaw plugin update wordcount":                           "the package that it was installed from says no other version",
-		"picoclaw plugin update wordcount-1.1.0.tar.gz":              "there is no other version",
-		`# then in config.json:  "$schema": "./config.schema.json"`:  "it is a comment",
+		"picoclaw audit --agent main --tool exec --follow":                                                                        "it goes on until it is told to stop",
+		"picoclaw mcp --http 127.0.0.1:8765":                                                                                      "it goes on until it is told to stop",
+		"picoclaw undo 20261121T051354282482850-fzaj":                                                                             "the change has another id each time",
+		"claude mcp add picoclaw -- picoclaw mcp":                                                                                 "the client is not there",
+		"picoclaw mcp add everything -- npx -y @modelcontextprotocol/server-everything":                                           fetches,
+		"picoclaw mcp add files --workspace rw -- npx -y @modelcontextprotocol/server-filesystem '{{workspace}}'":                 fetches,
+		"picoclaw mcp add wiki --url https://mcp.deepwiki.com/mcp":                                                                fetches,
+		"picoclaw mcp add api --url https://mcp.example.com/mcp --secret API_TOKEN --header 'Authorization: Bearer ${API_TOKEN}'": fetches,
+		"picoclaw mcp import ~/.config/Claude/claude_desktop_config.json":                                                         fetches,
+		"picoclaw mcp import .vscode/mcp.json --workspace ro":                                                                     fetches,
+		"picoclaw mcp show everything":                                                                                            fetches,
+		"picoclaw mcp update everything":                                                                                          fetches,
+		"picoclaw mcp trust everything":                                                                                           fetches,
+		"picoclaw mcp remove everything":                                                                                          fetches,
+		"man picoclaw-call":                                                                                                       "man need not be there",
+		"picoclaw completion bash > /etc/bash_completion.d/picoclaw":                                                              "it writes outside the home",
+		`picoclaw completion zsh > "${fpath[1]}/_picoclaw"`:                                                                       "it is for zsh",
+		"picoclaw call exec command='go test ./...' timeout=120":                                                                  "it needs Go",
+		"picoclaw plugin new wordcount && cd wordcount && make test":                                                              "it needs Go; it is played with the page on plugins",
+		"picoclaw plugin update wordcount":                                                                                        "the package that it was installed from says no other version",
+		"picoclaw plugin update wordcount-1.1.0.tar.gz":                                                                           "there is no other version",
+		`# then in config.json:  "$schema": "./config.schema.json"`:                                                               "it is a comment",
 	}
 }
 

@@ -182,16 +182,12 @@ func TestTheWorkspaceIsAsItWasGranted(t *testing.T) {
 func TestAServerDoesNotChangeItself(t *testing.T) {
 	h := newServerHome(t)
 	h.addEvil("")
-	programs, err := filepath.Glob(filepath.Join(h.home, "plugins", "store", "*", "data", "own", "malicious"))
-	if more, _ := filepath.Glob(filepath.Join(h.home, "plugins", "*", "*", "data", "own", "malicious")); len(programs) == 0 {
-		programs = more
-	}
+	programs, err := filepath.Glob(filepath.Join(h.home, "plugins", "*", "*", "data", "own", "malicious"))
 	if err != nil || len(programs) != 1 {
 		t.Fatalf("%v %v", programs, err)
 	}
 	pkg := filepath.Dir(filepath.Dir(filepath.Dir(programs[0])))
-	for _, at := range []string{programs[0], filepath.Join(pkg, "server.json"), filepath.Join(pkg, "plugin.json"),
-		filepath.Join(pkg, "evil")} {
+	for _, at := range []string{programs[0], filepath.Join(pkg, "server.json"), filepath.Join(pkg, "plugin.json")} {
 		before, err := os.ReadFile(at)
 		if err != nil {
 			t.Fatal(err)
@@ -217,6 +213,17 @@ func TestAServerDoesNotTouchItsPlugin(t *testing.T) {
 		}
 		if a := h.try(what, "", ""); !strings.HasPrefix(a.Text, "no:") {
 			t.Errorf("%s: %s", what, a.all())
+		}
+	}
+}
+
+// A server starts its own program, and of the system's only those that were named.
+func TestAServerStartsWhatWasNamed(t *testing.T) {
+	for flag, want := range map[string]string{"": "no:", "sh,dash": "started"} {
+		h := newServerHome(t)
+		h.add("evil", "--program", flag, "--", hosttest.Program("servers/malicious"), "{{state}}", "")
+		if a := h.try("daemon", "", ""); !strings.HasPrefix(a.Text, want) {
+			t.Errorf("with --program %q: %s", flag, a.all())
 		}
 	}
 }

@@ -52,9 +52,11 @@ func (h serverHome) add(name string, args ...string) string {
 	return said
 }
 
-// addEvil adds the malicious server with a behaviour; "" for the ordinary one.
+// addEvil adds the malicious server with a behaviour; "" for the ordinary one. It may start any program: what it does by
+// them is to fail by other walls.
 func (h serverHome) addEvil(behaviour string, flags ...string) string {
 	h.t.Helper()
+	flags = append(flags, "--program", "*")
 	return h.add("evil", append(flags, "--", hosttest.Program("servers/malicious"), "{{state}}", behaviour)...)
 }
 

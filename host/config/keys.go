@@ -106,7 +106,7 @@ var keys = []Key{
 		Doc: "Addresses of names that no resolver knows, such as {\"registry.test\": [\"10.0.0.5\"]}."},
 
 	{Name: "tools.mcp.servers", Type: Map,
-		Doc: "MCP servers whose tools are offered once `picoclaw mcp trust NAME` has shown them to you and you have said yes: see mcp.md. `picoclaw mcp add` does without this."},
+		Doc: "MCP servers whose tools are offered once `picoclaw mcp trust NAME` has shown them to you and you have said yes: see servers.md. `picoclaw mcp add` does without this."},
 	{Name: "tools.mcp.servers.<id>.enabled", Type: Bool, Default: true,
 		Doc: "Whether its tools are offered."},
 	{Name: "tools.mcp.servers.<id>.command", Type: String,
