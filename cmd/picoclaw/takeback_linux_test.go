@@ -275,6 +275,25 @@ func (a *undoAgent) destroy(text string) bool {
 	return true
 }
 
+// Commands that change the same files are taken back one after another, to the beginning.
+func TestCommandsAreTakenBackOneAfterAnother(t *testing.T) {
+	a := newUndoAgent(t, true)
+	var before []map[string]string
+	for _, text := range []string{"echo one > f; mkdir d; echo x > d/x; ln -s f l", "echo two > t; mv t f; rm d/x",
+		"rm f l; mv d e; echo z > e/z", "echo three > f; echo y > e/y", "mv f g; rm -r e"} {
+		before = append(before, a.snapshot())
+		if r := a.calls(command(text))[0]; !r.OK {
+			t.Fatalf("%s: %v", text, r.Error)
+		}
+	}
+	for i := len(before) - 1; i >= 0; i-- {
+		r := a.calls(undoCall{"undo", map[string]any{}})[0]
+		if diff := differences(before[i], a.snapshot()); diff != "" || !r.OK {
+			t.Fatalf("%d: %v\n%s", i, r.Error, diff)
+		}
+	}
+}
+
 // What can't be brought back is named in the result and in the history, and the rest comes back.
 func TestWhatUndoDoesNotCoverIsSaid(t *testing.T) {
 	a := newUndoAgent(t, true, "PICOCLAW_TOOLS_UNDO_MAX_SIZE=8MB")

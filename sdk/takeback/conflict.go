@@ -2,6 +2,7 @@ package takeback
 
 import (
 	"path/filepath"
+	"strings"
 
 	"github.com/picoclaw/picoclaw/sdk/workspace"
 )
@@ -42,7 +43,7 @@ func (l *List) Conflict(w *workspace.Workspace) *Conflict {
 		if info != nil {
 			now = stateOf(info)
 		}
-		if now != e.After {
+		if lasting(now) != lasting(e.After) {
 			return &Conflict{at, "has changed since"}
 		}
 		if e.Kind == Made && info != nil && info.IsDir() {
@@ -52,6 +53,16 @@ func (l *List) Conflict(w *workspace.Workspace) *Conflict {
 		}
 	}
 	return nil
+}
+
+// lasting is the part of a state that is the same again once a later operation was taken back: a file that was put back
+// is another inode, changed at another time.
+func lasting(state string) string {
+	fields := strings.Fields(state)
+	if len(fields) == 5 && fields[0] != "dir" {
+		fields = fields[:3]
+	}
+	return strings.Join(fields, " ")
 }
 
 // others finds something in a directory that was made which the operation did not put there.
