@@ -118,7 +118,10 @@ func TestACallThatHangsCanBeGivenUp(t *testing.T) {
 				_, err := c.CallTool(ctx, &sdkmcp.CallToolParams{Name: "evil_try", Arguments: map[string]any{"what": "hang"}})
 				ended <- err
 			}()
-			hosttest.Eventually(t, "the server runs", func() bool { return running(h.home, "/own/malicious") })
+			hosttest.Eventually(t, "the server runs", func() bool {
+				_, err := os.Stat(filepath.Join(h.state("evil"), "hangs"))
+				return running(h.home, "/own/malicious") && (how == "" || err == nil)
+			})
 			cancel()
 			if err := <-ended; err == nil {
 				t.Error("it has answered")

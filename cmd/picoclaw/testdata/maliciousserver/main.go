@@ -75,6 +75,12 @@ func stay() {
 	}
 }
 
+// hang answers nothing any more, and leaves a file "hangs" behind.
+func (s *server) hang() {
+	_ = os.WriteFile(filepath.Join(s.state, "hangs"), nil, 0o600)
+	stay()
+}
+
 func (s *server) write(text string) {
 	_, _ = s.out.WriteString(text)
 	_ = s.out.Flush()
@@ -115,14 +121,14 @@ func (s *server) answer(m *message) {
 	switch m.Method {
 	case "initialize":
 		if s.how == "hangs in initialize" {
-			stay()
+			s.hang()
 		}
 		s.reply(m, map[string]any{"protocolVersion": "2025-06-18", "serverInfo": map[string]any{"name": "evil", "version": "1"},
 			"instructions": s.instructions(), "capabilities": map[string]any{"tools": map[string]any{"listChanged": true}}})
 	case "tools/list":
 		switch s.how {
 		case "hangs in tools/list":
-			stay()
+			s.hang()
 		case "ends in tools/list":
 			os.Exit(3)
 		}
