@@ -39,6 +39,8 @@ var keys = []Key{
 		Doc: "Tool names or globs, such as read_file or filesystem.*: when not empty, only the tools that match are offered."},
 	{Name: "tools.disabled", Type: Strings, Format: Glob, Default: []string{}, PerAgent: true,
 		Doc: "Tool names or globs that are not offered."},
+	{Name: "tools.deferred", Type: Strings, Format: Glob, Default: []string{}, PerAgent: true,
+		Doc: "Tool names or globs that MCP clients are not listed until they have searched for them with tools_search. They can be called all the same."},
 	{Name: "tools.allow_read_paths", Type: Strings, Format: Regexp, Default: []string{}, PerAgent: true,
 		Doc: "Regular expressions (RE2), searched in absolute paths with symbolic links resolved: what matches may be read though it is outside the workspace."},
 	{Name: "tools.allow_write_paths", Type: Strings, Format: Regexp, Default: []string{}, PerAgent: true,

@@ -22,6 +22,7 @@ type Tools struct {
 	Set             string   `koanf:"set"` // "picoclaw", "module" or "all"
 	Enabled         []string `koanf:"enabled"`
 	Disabled        []string `koanf:"disabled"`
+	Deferred        []string `koanf:"deferred"`
 	AllowReadPaths  []string `koanf:"allow_read_paths"`
 	AllowWritePaths []string `koanf:"allow_write_paths"`
 	Exec            Exec     `koanf:"exec"`

@@ -33,6 +33,7 @@ type Policy struct {
 	rootOK    bool   // allow_root_workspace
 	guard     guard.Policy
 	tools     []toolFilter
+	deferred  []string // sorted names and globs of tools that clients have to search for; no wall
 	plugins   pluginRules
 	limits    Limits
 	undo      Undo

@@ -41,9 +41,10 @@ func resolve(cfg *config.Config, agentID string, provide provider) (*Policy, err
 		return nil, err
 	}
 	p := &Policy{
-		agent:  agent.ID,
-		rootOK: agent.AllowRootWorkspace,
-		tools:  []toolFilter{filterFrom(agent)},
+		agent:    agent.ID,
+		rootOK:   agent.AllowRootWorkspace,
+		tools:    []toolFilter{filterFrom(agent)},
+		deferred: sorted(agent.Tools.Deferred),
 		limits: Limits{
 			ExecTimeout: time.Duration(agent.Tools.Exec.TimeoutSeconds) * time.Second,
 			CronTimeout: time.Duration(agent.Tools.Cron.ExecTimeoutMinutes) * time.Minute,

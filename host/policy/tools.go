@@ -24,23 +24,29 @@ type toolFilter struct {
 }
 
 // Tools says which tools are allowed.
-type Tools struct{ filters []toolFilter }
+type Tools struct {
+	filters  []toolFilter
+	deferred []string
+}
 
 // Tools returns which tools are allowed, by their own names alone; see [Policy.Allows] for the plugins too.
-func (p *Policy) Tools() Tools { return Tools{slices.Clone(p.tools)} }
+func (p *Policy) Tools() Tools { return Tools{slices.Clone(p.tools), slices.Clone(p.deferred)} }
 
 // Set returns the vocabulary of built-in tools: "picoclaw", "module" or "all".
 func (t Tools) Set() string { return t.filters[len(t.filters)-1].Set }
 
-// Patterns returns the sorted names and globs that enable or disable tools, for a caller that knows all tools and
+// Patterns returns the sorted names and globs that enable, disable or defer tools, for a caller that knows all tools and
 // wants to report a pattern that matches none of them.
 func (t Tools) Patterns() []string {
-	var out []string
+	out := slices.Clone(t.deferred)
 	for _, f := range t.filters {
 		out = append(append(out, f.Enabled...), f.Disabled...)
 	}
 	return sorted(out)
 }
+
+// Defers reports whether the tool, if it is allowed, is left out of clients' lists until they have searched for it.
+func (t Tools) Defers(plugin, tool string) bool { return matchesAny(t.deferred, tool, plugin+"."+tool) }
 
 // Allows reports whether the tool is allowed. sets are the vocabularies that it is part of; a tool that is not one
 // of the built-in ones has none.
