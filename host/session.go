@@ -105,9 +105,10 @@ func (s *Session) Policy() *policy.Policy { return s.policy }
 
 // Tool is a tool that a session may call.
 type Tool struct {
-	Name   string // what to call it: the short name, or the full one where that does not say which tool is meant
-	Plugin string
-	Spec   *pluginpb.Spec
+	Name     string // what to call it: the short name, or the full one where that does not say which tool is meant
+	Plugin   string
+	Spec     *pluginpb.Spec
+	Deferred bool // clients are not listed it until they have searched for it
 }
 
 // Tools lists what the session's agent may call, sorted by full name.
@@ -129,7 +130,8 @@ func (s *Session) Tools() []Tool {
 		if short[name] != 1 || t.Plugin.Manifest.FullNames {
 			name = t.FullName()
 		}
-		tools = append(tools, Tool{Name: name, Plugin: t.Plugin.Manifest.ID, Spec: t.Spec})
+		tools = append(tools, Tool{Name: name, Plugin: t.Plugin.Manifest.ID, Spec: t.Spec,
+			Deferred: s.policy.Tools().Defers(t.Plugin.Manifest.ID, t.Spec.Name)})
 	}
 	return tools
 }

@@ -38,7 +38,11 @@ what the plugin's author says of a wrong call. --output json has their schemas a
 			}
 			table := terminal.NewTable("TOOL", "PLUGIN", "RISK", "WHAT IT DOES")
 			for _, t := range s.Tools() {
-				table.Row(t.Name, t.Plugin, cmp.Or(t.Spec.Risk, "unknown"), t.Spec.Doc)
+				doc := t.Spec.Doc
+				if t.Deferred {
+					doc = "(deferred) " + doc
+				}
+				table.Row(t.Name, t.Plugin, cmp.Or(t.Spec.Risk, "unknown"), doc)
 				table.Style(0, terminal.Name)
 				table.Style(2, riskStyle(t.Spec.Risk))
 			}
@@ -68,6 +72,7 @@ type listedTool struct {
 	Permissions []string         `json:"permissions,omitempty"`
 	Risk        string           `json:"risk,omitempty"`
 	ReadOnly    bool             `json:"read_only"`
+	Deferred    bool             `json:"deferred,omitempty"`
 	Input       *pluginpb.Schema `json:"input"`
 	Output      *pluginpb.Schema `json:"output,omitempty"`
 }
@@ -77,7 +82,7 @@ func toolList(tools []host.Tool) []listedTool {
 	for _, t := range tools {
 		list = append(list, listedTool{
 			Name: t.Name, Plugin: t.Plugin, Doc: t.Spec.Doc, Permissions: t.Spec.Permissions, Risk: t.Spec.Risk,
-			ReadOnly: t.Spec.ReadOnly, Input: t.Spec.Input, Output: t.Spec.Output,
+			ReadOnly: t.Spec.ReadOnly, Deferred: t.Deferred, Input: t.Spec.Input, Output: t.Spec.Output,
 		})
 	}
 	return list

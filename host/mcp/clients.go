@@ -19,6 +19,8 @@ type clients struct {
 type client struct {
 	roots roots
 
+	shown sync.Map // the clients' names of deferred tools that it has searched for
+
 	gone context.Context
 	end  context.CancelFunc
 }
@@ -45,6 +47,16 @@ func (c *clients) of(s *mcp.ServerSession) *client {
 		delete(c.all, s)
 	}()
 	return known
+}
+
+// show lists deferred tools to the client from now on, and reports whether one of them was not listed before.
+func (c *client) show(names []string) bool {
+	more := false
+	for _, name := range names {
+		_, was := c.shown.LoadOrStore(name, true)
+		more = more || !was
+	}
+	return more
 }
 
 // cancel ends the calls of a session over HTTP.

@@ -54,8 +54,9 @@ type toolset struct {
 	clients *clients
 	asked   *questions
 
-	mu     sync.Mutex
-	listed map[string]*listedTool // by the clients' name
+	mu         sync.Mutex
+	listed     map[string]*listedTool // by the clients' name
+	searchable bool                   // whether the search is offered
 }
 
 type listedTool struct {
@@ -82,11 +83,12 @@ func (ts *toolset) refresh() {
 		ts.listed[name] = &listedTool{t, string(text), sync.OnceValues(func() (*published, error) { return publish(t) })}
 		ts.server.AddTool(describe(t), ts.handler(t))
 	}
-	if len(gone) == 0 {
-		return
-	}
 	for name := range gone {
 		delete(ts.listed, name)
+	}
+	ts.offerSearch()
+	if len(gone) == 0 {
+		return
 	}
 	ts.server.RemoveTools(slices.Collect(maps.Keys(gone))...)
 }
@@ -173,6 +175,7 @@ func (ts *toolset) middleware(next mcp.MethodHandler) mcp.MethodHandler {
 		if err != nil || !ok {
 			return result, err
 		}
+		list.Tools = ts.shownTo(req, list.Tools)
 		for i, tool := range list.Tools {
 			known := ts.find(tool.Name)
 			if known == nil {
