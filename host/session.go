@@ -124,14 +124,14 @@ func (s *Session) Tools() []Tool {
 			}
 		}
 	}
-	tools := make([]Tool, 0, len(enabled))
+	tools, rules := make([]Tool, 0, len(enabled)), s.policy.Tools()
 	for _, t := range enabled {
 		name := t.Spec.Name
 		if short[name] != 1 || t.Plugin.Manifest.FullNames {
 			name = t.FullName()
 		}
 		tools = append(tools, Tool{Name: name, Plugin: t.Plugin.Manifest.ID, Spec: t.Spec,
-			Deferred: s.policy.Tools().Defers(t.Plugin.Manifest.ID, t.Spec.Name)})
+			Deferred: rules.Defers(t.Plugin.Manifest.ID, t.Spec.Name)})
 	}
 	return tools
 }

@@ -204,8 +204,8 @@ func idlePlugins(cfg *config.Config, h *host.Host) []configFault {
 	return idle
 }
 
-// idleNames finds the names and globs in tools.enabled and tools.disabled that no installed tool has: a tool that was
-// to be disabled, and is misspelled, is enabled.
+// idleNames finds the names and globs in tools.enabled, tools.disabled and tools.deferred that no installed tool has: a
+// tool that was to be disabled, and is misspelled, is enabled.
 func idleNames(cfg *config.Config, id string, session *host.Session, tools []host.Tool) []configFault {
 	var names []string
 	for _, t := range tools {

@@ -59,6 +59,23 @@ func (c *client) show(names []string) bool {
 	return more
 }
 
+// shows reports whether a deferred tool is listed to the client.
+func (c *client) shows(name string) bool {
+	_, ok := c.shown.Load(name)
+	return ok
+}
+
+// forget lists tools that are gone to nobody, should they come back.
+func (c *clients) forget(names []string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, known := range c.all {
+		for _, name := range names {
+			known.shown.Delete(name)
+		}
+	}
+}
+
 // cancel ends the calls of a session over HTTP.
 func (c *clients) cancel(id string) {
 	c.mu.Lock()

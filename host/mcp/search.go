@@ -1,15 +1,19 @@
 package mcp
 
 import (
-	"cmp"
+	"bytes"
 	"context"
 	"encoding/json"
-	"slices"
+	"errors"
+	"fmt"
+	"io"
 	"strings"
-	"unicode"
 
 	"github.com/google/jsonschema-go/jsonschema"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/picoclaw/picoclaw/host"
+	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
 // searchName is what clients call the search for deferred tools.
@@ -53,115 +57,92 @@ type foundTool struct {
 // search answers a client that searches for deferred tools, and lists to it what it found from then on. It calls no
 // plugin and decides nothing, so it is no call and leaves no audit record, as tools/list leaves none.
 //
+// What is listed is kept for a session. So the answer has all that a call needs, and a deferred tool can be called
+// whether it was found or not: a client that does not read the list again, or has another session for each request,
+// needs the answer alone.
+//
 // The SDK tells all clients of a changed list or none: others are told too, and find their own list as it was.
 func (ts *toolset) search(_ context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-	args := struct {
-		Query string `json:"query"`
-		Limit int    `json:"limit"`
-	}{Limit: searchLimit}
-	if err := json.Unmarshal(req.Params.Arguments, &args); err != nil {
-		return failed("the arguments can't be read: " + err.Error()), nil
-	}
-	if strings.TrimSpace(args.Query) == "" || args.Limit < 1 || args.Limit > searchLimitMax {
-		return failed("query must say what you want to do, and limit must be from 1 to 20"), nil
+	query, limit, err := searchArguments(req.Params.Arguments)
+	if err != nil {
+		return answer(&host.Result{Err: &host.Error{Code: pluginpb.CodeInvalidArgument, Message: err.Error(),
+			Hint: fmt.Sprintf("give query, a text, and if you like limit, a whole number from 1 to %d", searchLimitMax)},
+		}, false), nil
 	}
 	found := []foundTool{}
 	var names []string
-	for _, t := range ts.ranked(args.Query, args.Limit) {
+	for _, t := range ts.ranked(query, limit) {
 		p, err := t.schemas()
 		if err != nil {
 			continue // it can't be listed either
 		}
-		found = append(found, foundTool{clientName(t.tool), t.tool.Spec.Doc, p.input})
-		names = append(names, clientName(t.tool))
+		name := clientName(t.tool)
+		found = append(found, foundTool{name, t.tool.Spec.Doc, p.input})
+		names = append(names, name)
+	}
+	if len(found) == 0 {
+		return answer(&host.Result{Text: "No tool that is left out of the list fits. Try other words."}, false), nil
 	}
 	if ts.clients.of(req.Session).show(names) {
-		ts.server.AddTool(searchTool(), ts.search) // the SDK's one way to say that the list has changed
+		ts.tellChanged()
 	}
 	text, err := json.Marshal(map[string]any{"tools": found})
 	if err != nil {
 		return nil, err
 	}
-	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: string(text)}}}, nil
+	return answer(&host.Result{Text: string(text)}, false), nil
 }
 
-func failed(text string) *mcp.CallToolResult {
-	return &mcp.CallToolResult{IsError: true, Content: []mcp.Content{&mcp.TextContent{Text: text}}}
+// searchArguments are what a search is called with.
+func searchArguments(text json.RawMessage) (query string, limit int, err error) {
+	args := struct {
+		Query *string `json:"query"`
+		Limit int     `json:"limit"`
+	}{Limit: searchLimit}
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.DisallowUnknownFields()
+	var kind *json.UnmarshalTypeError
+	switch err := decoder.Decode(&args); {
+	case errors.Is(err, io.EOF): // no arguments
+	case errors.As(err, &kind) && kind.Field != "":
+		return "", 0, fmt.Errorf("%s is a %s", kind.Field, kind.Value)
+	case err != nil:
+		return "", 0, fmt.Errorf("the arguments can't be read: %s", strings.TrimPrefix(err.Error(), "json: "))
+	}
+	switch {
+	case args.Query == nil:
+		return "", 0, errors.New("query is missing")
+	case strings.TrimSpace(*args.Query) == "":
+		return "", 0, errors.New("query is empty")
+	case args.Limit < 1 || args.Limit > searchLimitMax:
+		return "", 0, fmt.Errorf("limit is %d", args.Limit)
+	}
+	return *args.Query, args.Limit, nil
 }
 
-// ranked returns the deferred tools that share words with the query, the best first.
-func (ts *toolset) ranked(query string, limit int) []*listedTool {
+// tellChanged has clients told that the list has changed. The SDK has no other way to say so than to add a tool, and
+// does when it is the same. A plugin's own tool of that name, which may have come meanwhile, is left alone.
+func (ts *toolset) tellChanged() {
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
-	points := map[*listedTool]int{}
-	var all []*listedTool
-	for name, t := range ts.listed {
-		if !t.tool.Deferred {
-			continue
-		}
-		if points[t] = score(t, name, query); points[t] > 0 {
-			all = append(all, t)
-		}
+	if ts.searchable {
+		ts.server.AddTool(searchTool(), ts.search)
 	}
-	slices.SortFunc(all, func(a, b *listedTool) int {
-		return cmp.Or(points[b]-points[a], strings.Compare(a.tool.Name, b.tool.Name))
-	})
-	return all[:min(limit, len(all))]
 }
 
-// score counts the query's words in a tool's name, the first paragraph of its doc, and its arguments' names.
-func score(t *listedTool, name, query string) int {
-	query = strings.TrimSpace(query)
-	full := t.tool.Plugin + "." + t.tool.Spec.Name
-	for _, is := range []string{name, t.tool.Name, full} {
-		if strings.EqualFold(query, is) {
-			return 1 << 20
-		}
-	}
-	doc, _, _ := strings.Cut(t.tool.Spec.Doc, "\n\n")
-	names, docs, fields := words(name+" "+full), words(doc), []string(nil)
-	if t.tool.Spec.Input != nil {
-		var input struct{ Properties map[string]json.RawMessage }
-		if text, err := json.Marshal(t.tool.Spec.Input); err == nil {
-			_ = json.Unmarshal(text, &input) // without properties there are no names to search
-		}
-		for field := range input.Properties {
-			fields = append(fields, words(field)...)
-		}
-	}
-	points := 0
-	for _, word := range words(query) {
-		if slices.Contains(names, word) {
-			points += 4
-		}
-		if slices.Contains(docs, word) {
-			points += 2
-		}
-		if slices.Contains(fields, word) {
-			points++
-		}
-	}
-	return points
-}
-
-// words are the words of a text, in lower case.
-func words(text string) []string {
-	return strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
-}
-
-// offerSearch offers the search while there is a deferred tool. ts.mu is held.
+// offerSearch offers the search while there is a deferred tool. A plugin's own tool of that name is offered instead,
+// and then no tool is left out of the list. ts.mu is held, and the tools that are gone have been removed.
 func (ts *toolset) offerSearch() {
-	wanted := ts.listed[searchName] == nil // a plugin's own tool of that name stays
-	if wanted {
-		wanted = false
-		for _, t := range ts.listed {
-			wanted = wanted || t.tool.Deferred
-		}
+	wanted := false
+	for _, t := range ts.listed {
+		wanted = wanted || t.tool.Deferred
 	}
+	taken := ts.listed[searchName] != nil
+	wanted = wanted && !taken
 	switch {
 	case wanted && !ts.searchable:
 		ts.server.AddTool(searchTool(), ts.search)
-	case !wanted && ts.searchable && ts.listed[searchName] == nil:
+	case !wanted && ts.searchable && !taken:
 		ts.server.RemoveTools(searchName)
 	}
 	ts.searchable = wanted
@@ -170,18 +151,20 @@ func (ts *toolset) offerSearch() {
 // shownTo leaves out the deferred tools that the client has not searched for. A page of the list may become empty;
 // the next one is asked for all the same.
 func (ts *toolset) shownTo(req mcp.Request, tools []*mcp.Tool) []*mcp.Tool {
-	ts.mu.Lock()
-	searchable := ts.searchable
-	ts.mu.Unlock()
 	session, ok := req.GetSession().(*mcp.ServerSession)
-	if !searchable || !ok {
+	if !ok {
 		return tools
 	}
 	client := ts.clients.of(session)
+	ts.mu.Lock()
+	defer ts.mu.Unlock()
+	if !ts.searchable {
+		return tools
+	}
 	shown := []*mcp.Tool{}
 	for _, tool := range tools {
-		known := ts.find(tool.Name)
-		if _, found := client.shown.Load(tool.Name); found || known == nil || !known.tool.Deferred {
+		known := ts.listed[tool.Name]
+		if known == nil || !known.tool.Deferred || client.shows(tool.Name) {
 			shown = append(shown, tool)
 		}
 	}

@@ -83,14 +83,14 @@ func (ts *toolset) refresh() {
 		ts.listed[name] = &listedTool{t, string(text), sync.OnceValues(func() (*published, error) { return publish(t) })}
 		ts.server.AddTool(describe(t), ts.handler(t))
 	}
-	for name := range gone {
-		delete(ts.listed, name)
+	if names := slices.Collect(maps.Keys(gone)); len(names) > 0 {
+		for _, name := range names {
+			delete(ts.listed, name)
+		}
+		ts.server.RemoveTools(names...)
+		ts.clients.forget(names)
 	}
-	ts.offerSearch()
-	if len(gone) == 0 {
-		return
-	}
-	ts.server.RemoveTools(slices.Collect(maps.Keys(gone))...)
+	ts.offerSearch() // last: one of those that are gone may have had its name
 }
 
 // handler calls a tool for a client.

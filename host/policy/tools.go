@@ -35,8 +35,8 @@ func (p *Policy) Tools() Tools { return Tools{slices.Clone(p.tools), slices.Clon
 // Set returns the vocabulary of built-in tools: "picoclaw", "module" or "all".
 func (t Tools) Set() string { return t.filters[len(t.filters)-1].Set }
 
-// Patterns returns the sorted names and globs that enable, disable or defer tools, for a caller that knows all tools and
-// wants to report a pattern that matches none of them.
+// Patterns returns the sorted names and globs that enable, disable or defer tools, for a caller that knows all tools
+// and wants to report a pattern that matches none of them.
 func (t Tools) Patterns() []string {
 	out := slices.Clone(t.deferred)
 	for _, f := range t.filters {
