@@ -86,7 +86,7 @@ func TestDefaults(t *testing.T) {
 			RestrictToWorkspace: true,
 		},
 		Tools: Tools{
-			Set: "picoclaw", Enabled: []string{}, Disabled: []string{}, AllowReadPaths: []string{}, AllowWritePaths: []string{},
+			Set: "picoclaw", Enabled: []string{}, Disabled: []string{}, Deferred: []string{}, AllowReadPaths: []string{}, AllowWritePaths: []string{},
 			Exec: Exec{EnableDenyPatterns: true, CustomDenyPatterns: []string{}, CustomAllowPatterns: []string{},
 				Rules:   []map[string]any{},
 				Profile: "default", TimeoutSeconds: 60, Env: []string{},

@@ -83,13 +83,18 @@ func talkTo(t testing.TB, version string) *talk {
 // talkWith is the same for a client with capabilities.
 func talkWith(t testing.TB, version, capabilities string) *talk {
 	t.Helper()
-	c := connectTo(t)
+	return connectTo(t).begin(version, capabilities)
+}
+
+// begin says what a client begins with.
+func (c *talk) begin(version, capabilities string) *talk {
+	c.t.Helper()
 	c.send(helloIn(version, capabilities))
 	var begun struct {
 		Result struct{ ProtocolVersion string }
 	}
 	if err := json.Unmarshal([]byte(c.line()), &begun); err != nil {
-		t.Fatal(err)
+		c.t.Fatal(err)
 	}
 	c.version = begun.Result.ProtocolVersion
 	c.send(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)
@@ -99,9 +104,14 @@ func talkWith(t testing.TB, version, capabilities string) *talk {
 // connectTo is the same for a client that has said nothing yet.
 func connectTo(t testing.TB) *talk {
 	t.Helper()
+	return connectWith(t, NewServer(telling{}, "test", ""))
+}
+
+// connectWith is the same with a server of the test's.
+func connectWith(t testing.TB, server *Server) *talk {
+	t.Helper()
 	in, input := io.Pipe()
 	answers, output := io.Pipe()
-	server := NewServer(telling{}, "test", "")
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)

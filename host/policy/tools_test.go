@@ -104,6 +104,37 @@ func TestARefusedToolNamesTheSetting(t *testing.T) {
 	}
 }
 
+// A tool that clients have to search for is allowed all the same, and has to be searched for in a child session, too.
+func TestWhichToolsAreDeferred(t *testing.T) {
+	home := tempHome(t)
+	p, err := resolveIn(t, home, `{"tools": {"deferred": ["write_*", "weather.*", "grep"]},
+		"agents": {"agents": [{"id": "a", "tools": {"deferred": ["*_file", "weather.*"]}}]}}`, "a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	plain, err := resolveIn(t, home, `{"agents": {"agents": [{"id": "a"}]}}`, "a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	child, err := p.Narrow(Child{DisabledTools: []string{"exec"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, q := range everything {
+		want := strings.HasSuffix(q.name, "_file") || q.plugin == "weather"
+		if got, inherited := p.Tools().Defers(q.plugin, q.name), child.Tools().Defers(q.plugin, q.name); got != want ||
+			inherited != want {
+			t.Errorf("%s.%s is deferred: %t, in the child %t; want %t", q.plugin, q.name, got, inherited, want)
+		}
+	}
+	if !p.Allows(foreign.plugin, foreign.name, nil) || p.Digest() != plain.Digest() {
+		t.Error("tools that are deferred are allowed otherwise than those that are not")
+	}
+	if got := p.Tools().Patterns(); !slices.Equal(got, []string{"*_file", "weather.*"}) {
+		t.Errorf("the patterns are %q", got)
+	}
+}
+
 func TestGrants(t *testing.T) {
 	const text = `{"agents": {"agents": [{"id": "a"}, {"id": "b", "isolation": {"network": false}}]},
 		"plugins": {"p": {"dev": "/build", "config": {"k": 1}, "grants": {"workspace": "ro", "network": true, "env": ["B", "A", "A"]}}}}`
