@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/picoclaw/picoclaw/host"
+	"github.com/picoclaw/picoclaw/host/hosttest"
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
@@ -77,9 +78,10 @@ func (c *talk) search(arguments string) string {
 // changed waits until the client is told that the list has changed.
 func (c *talk) changed() {
 	c.t.Helper()
-	if line := c.line(); !strings.Contains(line, `"notifications/tools/list_changed"`) {
-		c.t.Fatalf("the client is not told of a changed list: %s", line)
-	}
+	hosttest.Eventually(c.t, "the client is told that the list has changed", func() bool {
+		_, told := c.ask("ping", `{}`)
+		return told
+	})
 }
 
 // listed are the names of the tools that the client is listed.
@@ -236,7 +238,7 @@ func TestWhatASearchIsCalledWith(t *testing.T) {
 	for arguments, want := range map[string]int{
 		`{"query":"n0"}`: 0, `{"query":"counts"}`: 5, `{"query":"counts","limit":20}`: 20, `{"query":"N007 x"}`: 1,
 		`{"query":"nonsense"}`: 0, `{"query":"letters"}`: 1, `{"query":"mail.send","limit":1}`: 1,
-		`{"query":"amount","limit":8}`: 8,
+		`{"query":"amount","limit":8}`: 8, `{"query":"file"}`: 1, `{"query":"a"}`: 1,
 	} {
 		if answer := c.search(arguments); strings.Count(answer, `\"inputSchema\"`) != want ||
 			strings.Contains(answer, `"isError":true`) {
