@@ -155,6 +155,10 @@ func TestADeferredToolCanBeCalledAllTheSame(t *testing.T) {
 	if !strings.Contains(answer, "called many.n007") {
 		t.Error(answer)
 	}
+	answer, _ = c.ask("tools/list", `{`+meta+`}`)
+	if !strings.Contains(answer, `"cacheScope":"private"`) || strings.Contains(answer, "many_n007") {
+		t.Error(answer)
+	}
 }
 
 func TestWithoutDeferredToolsThereIsNoSearch(t *testing.T) {

@@ -51,6 +51,8 @@ func NewServer(s session, version, instructions string) *Server {
 		RootsListChangedHandler: func(_ context.Context, req *mcp.RootsListChangedRequest) {
 			all.of(req.Session).roots.changed()
 		},
+		// A list says what this client has searched for: nobody in between keeps it for another one.
+		SetCacheable: func(_ context.Context, _ mcp.Request, c *mcp.Cacheable) { c.CacheScope = "private" },
 	})
 	ts := &toolset{session: s, server: server, clients: all, asked: newQuestions(), listed: map[string]*listedTool{}}
 	ts.refresh()
