@@ -69,7 +69,7 @@ func TestAReleaseIsComplete(t *testing.T) {
 				t.Errorf("the release does not have plugin %s: no %q", id, part)
 			}
 		}
-		if id != "mcp" && !regexp.MustCompile(`for id in [a-z ]*\b` + id + `\b`).MatchString(files) {
+		if id != "mcp" && !regexp.MustCompile(`for id in [a-z ]*\b`+id+`\b`).MatchString(files) {
 			t.Errorf("no manifest of plugin %s is made for the release", id)
 		}
 	}

@@ -95,11 +95,12 @@ func (s *server) connect(ctx context.Context, env *sdk.Environment) (*link, erro
 
 // over reports whether the server has ended, or is about to: nothing more can be sent to it.
 func (l *link) over(ctx context.Context) bool {
-	if l.child == nil {
-		return false
+	var silent <-chan struct{}
+	if l.child != nil {
+		silent = l.child.silent
 	}
 	select {
-	case <-l.child.silent:
+	case <-silent:
 		select {
 		case <-l.ended:
 		case <-ctx.Done():
@@ -152,15 +153,14 @@ func (s *server) failed(c *child, err error) error {
 	return sdk.Errorf("unavailable", "the server %s did not start: %v%s", s.id, err, c.lastWords())
 }
 
-// follow waits for the end of the server, and ends with it what it has left. The next call starts it again: were that
+// follow waits for the end of the server, or of the session with one elsewhere, and ends with it what it has left. The next call starts it again: were that
 // the host's to do, a call that comes before the host knows of the end would be lost.
 func (s *server) follow(l *link) {
-	if l.child == nil {
-		return
-	}
 	_ = l.session.Wait()
-	l.child.end()
-	fmt.Fprintf(os.Stderr, "%s: the server has ended%s\n", s.id, l.child.lastWords())
+	if l.child != nil {
+		l.child.end()
+		fmt.Fprintf(os.Stderr, "%s: the server has ended%s\n", s.id, l.child.lastWords())
+	}
 	close(l.ended)
 }
 
