@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -289,23 +290,28 @@ func copyFile(from, to string, mode fs.FileMode) error {
 	return errors.Join(err, out.Close())
 }
 
-// fetched says what to start of a package that was fetched into data, and which version it is.
+// fetched says what to start of a package that was fetched into data, and which version it is. Programs of the package
+// have run there: what they have left is read by a root that no link leads out of.
 func (f *fetch) fetched(data string) (command []string, version string, err error) {
-	if f.manager == "npm" {
-		return f.fetchedNPM(data)
+	root, err := os.OpenRoot(data)
+	if err != nil {
+		return nil, "", err
 	}
-	matches, err := filepath.Glob(filepath.Join(data, "site", "*.dist-info"))
+	defer func() { _ = root.Close() }()
+	if f.manager == "npm" {
+		return f.fetchedNPM(root)
+	}
+	matches, err := fs.Glob(root.FS(), "site/*.dist-info")
 	if err != nil {
 		return nil, "", err
 	}
 	for _, dir := range matches {
-		name, rest, _ := strings.Cut(strings.TrimSuffix(filepath.Base(dir), ".dist-info"), "-")
+		name, rest, _ := strings.Cut(strings.TrimSuffix(path.Base(dir), ".dist-info"), "-")
 		if plainName(name) == plainName(f.name) {
 			version = rest
 		}
 	}
-	script := filepath.Join(data, "site", "bin", f.bin)
-	if info, err := os.Stat(script); err != nil || !info.Mode().IsRegular() {
+	if info, err := root.Stat("site/bin/" + f.bin); err != nil || !info.Mode().IsRegular() {
 		return nil, "", fmt.Errorf("the package %s has no program %s; name it: uvx --from %s PROGRAM", f.name, f.bin, f.spec)
 	}
 	return []string{"python3", "{{data}}/site/bin/" + f.bin}, version, nil
@@ -316,9 +322,13 @@ func plainName(name string) string {
 	return strings.ToLower(strings.NewReplacer("-", "_", ".", "_").Replace(name))
 }
 
-func (f *fetch) fetchedNPM(data string) (command []string, version string, err error) {
-	dir := filepath.Join(data, "node_modules", filepath.FromSlash(f.name))
-	text, err := os.ReadFile(filepath.Join(dir, "package.json"))
+func (f *fetch) fetchedNPM(root *os.Root) (command []string, version string, err error) {
+	const most = 1 << 20
+	at := path.Join("node_modules", f.name, "package.json")
+	if info, err := root.Lstat(at); err == nil && (!info.Mode().IsRegular() || info.Size() > most) {
+		return nil, "", fmt.Errorf("the package.json of %s is no file of at most %d bytes", f.name, most)
+	}
+	text, err := root.ReadFile(at)
 	if err != nil {
 		return nil, "", fmt.Errorf("the package %s was not fetched: %w", f.name, err)
 	}
@@ -336,10 +346,10 @@ func (f *fetch) fetchedNPM(data string) (command []string, version string, err e
 	} else if err := json.Unmarshal(pkg.Bin, &bins); err != nil {
 		return nil, "", fmt.Errorf("the package %s has no program", f.name)
 	}
-	path, ok := bins[f.bin]
+	file, ok := bins[f.bin]
 	if !ok && f.bin == "" {
-		if path, ok = bins[base]; !ok && len(bins) == 1 {
-			for _, path = range bins {
+		if file, ok = bins[base]; !ok && len(bins) == 1 {
+			for _, file = range bins {
 				ok = true
 			}
 		}
@@ -353,9 +363,8 @@ func (f *fetch) fetchedNPM(data string) (command []string, version string, err e
 		return nil, "", fmt.Errorf("which program of %s is meant? It has %s: npx -p %s PROGRAM", f.name,
 			strings.Join(names, ", "), f.spec)
 	}
-	if !filepath.IsLocal(filepath.FromSlash(path)) {
-		return nil, "", fmt.Errorf("the package %s names a program outside of itself: %q", f.name, path)
+	if !filepath.IsLocal(filepath.FromSlash(file)) {
+		return nil, "", fmt.Errorf("the package %s names a program outside of itself: %q", f.name, file)
 	}
-	at := "{{data}}/" + filepath.ToSlash(filepath.Join("node_modules", f.name, path))
-	return []string{"node", at}, pkg.Version, nil
+	return []string{"node", "{{data}}/" + path.Join("node_modules", f.name, file)}, pkg.Version, nil
 }
