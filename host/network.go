@@ -163,6 +163,7 @@ func (h *Host) networkOf(s *Session, reached *policy.Network, plugin string, gra
 		return nil, err
 	}
 	if own := s.policy.PluginNetwork(plugin); own != nil {
+		own.Hosts = reached.Hosts
 		narrower, err := egress.Compile(own.Rules)
 		if err != nil {
 			return nil, fmt.Errorf("plugins.%s.%w", plugin, err)
@@ -170,7 +171,8 @@ func (h *Host) networkOf(s *Session, reached *policy.Network, plugin string, gra
 		n.policy = n.policy.And(narrower)
 	}
 	if len(grants.Hosts) > 0 {
-		granted, err := egress.Compile(egress.Rules{Allow: grants.Hosts})
+		// Addresses of names are said for all.
+		granted, err := egress.Compile(egress.Rules{Allow: grants.Hosts, Hosts: reached.Hosts})
 		if err != nil {
 			return nil, fmt.Errorf("plugin %s asks for %w", plugin, err)
 		}

@@ -126,7 +126,8 @@ func (h serverHome) list() map[string]listedServer {
 	return found
 }
 
-// client connects a client to `picoclaw mcp`, by the last version of the protocol that has a server ask. end ends both; it is called at the end of the test otherwise.
+// client connects a client to `picoclaw mcp`, by the last version of the protocol that has a server ask. end ends both; it
+// is called at the end of the test otherwise.
 func (h serverHome) client(options *sdkmcp.ClientOptions) (session *sdkmcp.ClientSession, host *exec.Cmd, end func()) {
 	h.t.Helper()
 	host = exec.Command(hosttest.Program("bin/picoclaw"), "mcp")
