@@ -157,9 +157,10 @@ func (s *shelf) addedServer(name string) (*store.Pin, error) {
 func newMCPList(a *app) *cobra.Command {
 	var output string
 	cmd := &cobra.Command{
-		Use:   "list",
-		Short: "List the MCP servers that were added, and what is different from what was accepted",
-		Args:  noArguments,
+		Use:     "list",
+		Short:   "List the MCP servers that were added, and what is different from what was accepted",
+		Example: "  picoclaw mcp list\n  picoclaw mcp list --output json",
+		Args:    noArguments,
 		RunE: func(*cobra.Command, []string) error {
 			if err := format(output); err != nil {
 				return err
