@@ -13,12 +13,12 @@ import (
 
 // confineCommands tells a plugin what each single command may touch and use: the plugin's own view without what only
 // the plugin needs. Nothing in it comes from a call.
-func (s *Session) confineCommands(exec *pluginpb.ExecPolicy, workspace string) {
+func (s *Session) confineCommands(exec *pluginpb.ExecPolicy, workspace, userEnv string) {
 	open := s.kernelPaths(true).Limit(workspace)
 	exec.Confine = s.policy.Guard().Restrict
 	exec.Unwalled = s.unwalled()
 	exec.ReadOnly, exec.ReadWrite = existing(open.ReadOnly), existing(open.ReadWrite)
-	exec.ReadWrite = append(exec.ReadWrite, isolation.UserEnv(s.policy.Home(), s.userEnvID()))
+	exec.ReadWrite = append(exec.ReadWrite, isolation.UserEnv(s.policy.Home(), userEnv))
 	in := s.policy.Isolation()
 	if in.Enabled {
 		exec.ReadWrite = append(exec.ReadWrite, "/tmp", "/dev/shm") // the sandbox's own
@@ -62,12 +62,21 @@ func (s *Session) keepsCommands(p *catalog.Plugin) bool {
 		return false
 	}
 	exec := &pluginpb.ExecPolicy{}
-	s.confineCommands(exec, grants.Workspace)
+	s.confineCommands(exec, grants.Workspace, s.userEnvOf(p))
 	return s.takesBack(grants, exec) && s.kernelConfines() && isolation.TellsOfChanges()
 }
 
 // userEnvID names the directory that the commands of this policy have for their home.
 func (s *Session) userEnvID() string { return s.policy.Digest()[:16] }
+
+// userEnvOf names the directory that a plugin's commands have for their home. Plugins that do not come with picoclaw have
+// one of their own each: what one leaves there, such as settings of git, another would run.
+func (s *Session) userEnvOf(p *catalog.Plugin) string {
+	if p.Kind == catalog.Bundled {
+		return s.userEnvID()
+	}
+	return s.userEnvID() + "-" + p.Manifest.ID
+}
 
 // kernelConfines reports whether the kernel confines what commands do: by a sandbox, or, where the policy confines
 // them, by Landlock.

@@ -48,7 +48,7 @@ func (s *Session) kernelWalls(path string) (walls []PathWall, err error) {
 			continue
 		}
 		grants := given.Grants.Intersect(p.Manifest.Grants)
-		wall, err := s.kernelWall("kernel, plugin "+p.Manifest.ID, s.profile(p.Manifest.ID, grants), path)
+		wall, err := s.kernelWall("kernel, plugin "+p.Manifest.ID, s.profile(p, grants), path)
 		if err != nil {
 			return nil, err
 		}

@@ -44,7 +44,7 @@ func (s *Session) spec(p *catalog.Plugin) (*supervise.Spec, error) {
 	}
 	if grants.Exec {
 		wire.Exec.Env = environment(s.policy.ExecEnv()...)
-		s.confineCommands(wire.Exec, grants.Workspace)
+		s.confineCommands(wire.Exec, grants.Workspace, s.userEnvOf(p))
 	}
 	wire.Exec.UndoableDeletes = wire.Exec.UndoableDeletes && s.keepsCommands(p)
 	spec := &supervise.Spec{
@@ -57,7 +57,7 @@ func (s *Session) spec(p *catalog.Plugin) (*supervise.Spec, error) {
 			Config: given.Config,
 			Limits: &pluginpb.Limits{ResultBytes: limits.ResultSize},
 		},
-		Profile: s.profile(p.Manifest.ID, grants),
+		Profile: s.profile(p, grants),
 		Env:     pluginEnvironment(grants),
 	}
 	if grants.Exec {
@@ -173,10 +173,10 @@ func (s *Session) give(spec *supervise.Spec, name string) (string, error) {
 
 // profile is the kernel's wall for a plugin: what the policy opens, as far as the grants go. Nothing in it comes from
 // a call.
-func (s *Session) profile(id string, g pluginpb.Grant) isolation.Profile {
+func (s *Session) profile(p *catalog.Plugin, g pluginpb.Grant) isolation.Profile {
 	open := s.kernelPaths(g.Exec).Limit(g.Workspace)
 	profile := isolation.Profile{
-		Name:      id,
+		Name:      p.Manifest.ID,
 		ReadOnly:  existing(open.ReadOnly),
 		ReadWrite: existing(open.ReadWrite),
 		Hide:      open.Hidden,
@@ -186,7 +186,7 @@ func (s *Session) profile(id string, g pluginpb.Grant) isolation.Profile {
 		Terminals: g.Exec,
 		Confine:   s.policy.Guard().Restrict,
 		UserEnv:   g.Exec,
-		UserEnvID: s.userEnvID(),
+		UserEnvID: s.userEnvOf(p),
 	}
 	if g.Exec {
 		profile.Protect = s.protected

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -148,6 +149,10 @@ func (o *mcpServer) place(ctx context.Context, s *shelf, name string, pin *store
 		if known := s.cfg.Secrets(); known[secret].Hosts == nil {
 			return failed(fmt.Errorf("there is no secret %q; say in the configuration where it comes from: secrets.%s", secret, secret))
 		}
+	}
+	if named := o.spec.URL != "" || len(o.spec.Network) > 0; named && !slices.Contains(o.spec.Network, "*") &&
+		!s.cfg.IsolationEnabled() {
+		return failed(errors.New("only a sandbox keeps a server to the hosts that it may reach; set isolation.enabled to true, or grant any with --network '*'"))
 	}
 	maker, done, err := o.maker(s)
 	if err != nil {

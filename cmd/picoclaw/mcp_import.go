@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/servers"
+	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/terminal"
 )
 
 func newMCPImport(a *app) *cobra.Command {
@@ -62,7 +63,8 @@ func (o *mcpServer) importFile(ctx context.Context, file string) error {
 		one := &mcpServer{pluginInstall: o.pluginInstall, spec: found[name]}
 		one.spec.Workspace, one.spec.Network, one.spec.Agents = o.spec.Workspace, o.spec.Network, o.spec.Agents
 		if err := one.place(ctx, s, name, nil); err != nil {
-			fmt.Fprintf(o.app.stderr, "picoclaw: %v\n", err)
+			out := terminal.New(o.app.stderr)
+			fmt.Fprintln(out, "picoclaw: "+out.Clean(err.Error()))
 			wrong = append(wrong, err)
 		}
 	}

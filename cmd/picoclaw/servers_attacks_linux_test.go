@@ -217,6 +217,28 @@ func TestAServerDoesNotTouchItsPlugin(t *testing.T) {
 	}
 }
 
+// A server's home for settings and temporary files is its own: what it leaves there would be run by commands, and what
+// commands leave there by it.
+func TestAServersHomeIsItsOwn(t *testing.T) {
+	h := newServerHome(t)
+	h.addEvil("")
+	if a := h.call("exec", map[string]any{"command": "mkdir -p $XDG_CONFIG_HOME/git; echo theirs > $XDG_CONFIG_HOME/git/config; echo theirs > $TMPDIR/x; echo $XDG_CONFIG_HOME $TMPDIR"}); !a.OK {
+		t.Fatal(a.all())
+	} else {
+		for i, dir := range strings.Fields(a.Text) {
+			at := filepath.Join(dir, []string{"git/config", "x"}[i])
+			if text, err := os.ReadFile(at); err != nil || string(text) != "theirs\n" {
+				t.Fatalf("%q %v", text, err)
+			}
+			for _, what := range []string{"read", "write"} {
+				if a := h.try(what, at, ""); !strings.HasPrefix(a.Text, "no:") {
+					t.Errorf("%s %s: %s", what, at, a.all())
+				}
+			}
+		}
+	}
+}
+
 // A server starts its own program, and of the system's only those that were named.
 func TestAServerStartsWhatWasNamed(t *testing.T) {
 	for flag, want := range map[string]string{"": "no:", "sh,dash": "started"} {

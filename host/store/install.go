@@ -28,8 +28,7 @@ func (s *Store) Hold(p *Package) error {
 	return s.place(p, func(l *Lock) {
 		l.Plugins[p.Manifest.ID].Waiting = &Waiting{
 			Version: p.Manifest.Version, Binary: p.Binary, Program: p.Program, Files: p.Files, Data: p.Data,
-			Declared: p.Declared, Source: p.Source,
-			Signer: p.Signer,
+			Agents: p.Agents, Declared: p.Declared, Source: p.Source, Signer: p.Signer,
 		}
 	})
 }
@@ -75,8 +74,8 @@ func (s *Store) Accept(id string) (*Pin, error) {
 		}
 		w := pin.Waiting
 		*pin = Pin{Version: w.Version, Binary: w.Binary, Program: w.Program, Files: w.Files, Data: w.Data,
-			Grants: m.Grants, Agents: pin.Agents,
-			Declared: w.Declared, Source: w.Source, Signer: w.Signer, Installed: time.Now().UTC().Truncate(time.Second)}
+			Grants: m.Grants, Agents: w.Agents, Declared: w.Declared, Source: w.Source, Signer: w.Signer,
+			Installed: time.Now().UTC().Truncate(time.Second)}
 		return nil
 	})
 	return pin, err

@@ -46,6 +46,7 @@ type Waiting struct {
 	Version  string            `json:"version"`
 	Binary   string            `json:"binary"`
 	Program  string            `json:"program,omitempty"`
+	Agents   []string          `json:"agents,omitempty"`
 	Files    map[string]string `json:"files"`
 	Data     string            `json:"data,omitempty"`
 	Declared string            `json:"declared,omitempty"`

@@ -178,7 +178,12 @@ func (s *Spec) check() error {
 func (s *Spec) CheckSchemas() error {
 	_, _, err := s.Arguments()
 	if err == nil && s.Output != nil {
-		_, err = s.Output.Parse()
+		if _, err = s.Output.Parse(); err == nil {
+			err = s.Output.CheckBounds()
+		}
+		if err != nil {
+			err = fmt.Errorf("tool %s: the output schema: %w", s.Name, err)
+		}
 	}
 	return err
 }
@@ -188,6 +193,9 @@ func (s *Spec) Arguments() (*ArgumentReader, []Site, error) {
 	input, err := s.Input.Parse()
 	if err != nil {
 		return nil, nil, fmt.Errorf("tool %s: read the input schema: %w", s.Name, err)
+	}
+	if err := s.Input.CheckBounds(); err != nil {
+		return nil, nil, fmt.Errorf("tool %s: the input schema: %w", s.Name, err)
 	}
 	if input.Type != "object" {
 		return nil, nil, fmt.Errorf("tool %s: the input schema must be an object", s.Name)

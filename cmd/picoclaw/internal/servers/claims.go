@@ -110,17 +110,17 @@ func mark(s map[string]any, at []string, claim string) bool {
 	if len(at) > 1 {
 		return mark(field, at[1:], claim)
 	}
-	if items, ok := field["items"].(map[string]any); ok && claim != string(pluginpb.ClaimEnv) {
-		field = items
-	}
 	want := "string"
 	if claim == string(pluginpb.ClaimEnv) {
 		want = "object"
 	}
-	types, _ := field["type"].([]any)
-	if field["type"] != want && !slices.Contains(types, any(want)) {
-		return false
+	marked := false
+	items, _ := field["items"].(map[string]any)
+	for _, place := range []map[string]any{field, items} { // which may both take a text
+		types, _ := place["type"].([]any)
+		if place["type"] == want || slices.Contains(types, any(want)) {
+			place[pluginpb.ClaimKey], marked = claim, true
+		}
 	}
-	field[pluginpb.ClaimKey] = claim
-	return true
+	return marked
 }

@@ -197,6 +197,9 @@ func (r *recipe) take(path string) string {
 		}
 	}
 	at := "own/" + filepath.Base(path)
+	for n := 2; r.copies[at] != "" && r.copies[at] != path; n++ {
+		at = fmt.Sprintf("own/%d/%s", n, filepath.Base(path))
+	}
 	r.copies[at] = path
 	return "{{data}}/" + at
 }

@@ -15,6 +15,7 @@ import (
 	"maps"
 	"net/netip"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -36,6 +37,9 @@ type Spec struct {
 	Claims    map[string]string `json:"claims,omitempty"`   // by "tool.field": a claim, or "none"
 	Agents    []string          `json:"agents,omitempty"`   // the only ones that it is for
 }
+
+// variable is a place for a secret in a header.
+var variable = regexp.MustCompile(`\$\{([^}]*)\}`)
 
 // Source is the command line or URL, for people.
 func (s *Spec) Source() string {
@@ -63,8 +67,19 @@ func (s *Spec) Check() error {
 			return fmt.Errorf("the claim for %q: want TOOL.FIELD, such as read_file.path", at)
 		}
 	}
+	for _, name := range slices.Sorted(maps.Keys(s.Headers)) {
+		for _, found := range variable.FindAllStringSubmatch(s.Headers[name], -1) {
+			if !slices.Contains(s.Secrets, found[1]) {
+				return fmt.Errorf("the header %s names the secret %s, which is not granted; grant it with --secret %s", name, found[1],
+					found[1])
+			}
+		}
+	}
 	if s.URL == "" {
 		return nil
+	}
+	if s.Files != "" || len(s.Programs) > 0 {
+		return fmt.Errorf("a server at a URL has neither files nor programs here; leave out --files and --program")
 	}
 	u, err := url.Parse(s.URL)
 	if err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" || u.User != nil {
