@@ -238,8 +238,11 @@ func (o *mcpServer) showServer(p *store.Package, r *servers.Report) {
 		fmt.Fprintf(out, "            %s\n", terminal.Line(text))
 	}
 	for _, t := range m.Tools {
-		doc, _, _ := strings.Cut(t.Doc, "\n")
+		doc, more, _ := strings.Cut(t.Doc, "\n")
 		fmt.Fprintf(out, "  tool      %s.%s  %s\n", m.ID, t.Name, terminal.Line(terminal.Shorten(doc, 100)))
+		if more != "" {
+			fmt.Fprintf(out, "            and %d lines more, which `picoclaw mcp show %s` has\n", strings.Count(more, "\n")+1, m.ID)
+		}
 		for _, at := range slices.Sorted(maps.Keys(r.Claims)) {
 			if tool, field, _ := strings.Cut(at, "."); tool == t.Name {
 				fmt.Fprintf(out, "            %s is guarded as: %s\n", terminal.Line(field), r.Claims[at])

@@ -108,7 +108,7 @@ func (s *shelf) server(id string, pin *store.Pin) listedServer {
 }
 
 // mostSeen is how much of what a server was seen to offer is read, in bytes. Whatever runs as the server can write it.
-const mostSeen = 8 << 20
+const mostSeen = 1 << 20
 
 // seen is what a server was seen to offer in place of what was accepted; nil if it was not.
 func (s *shelf) seen(id string) []byte {
@@ -189,9 +189,7 @@ func newMCPList(a *app) *cobra.Command {
 					continue
 				}
 				fmt.Fprintf(out, "\n%s: %s\n", out.Paint(terminal.Bad, one.Name), terminal.Line(one.Why))
-				for line := range strings.Lines(one.Diff) {
-					fmt.Fprintln(out, terminal.Line(strings.TrimSuffix(line, "\n")))
-				}
+				showDiff(out, one.Diff)
 				if one.State != broken {
 					fmt.Fprintf(out, "`picoclaw mcp trust %s` accepts it\n", one.Name)
 				}
@@ -245,13 +243,12 @@ func newMCPShow(a *app) *cobra.Command {
 					for line := range strings.Lines(t.Doc) {
 						fmt.Fprintf(out, "            %s\n", terminal.Line(strings.TrimSuffix(line, "\n")))
 					}
+					showArguments(out, &t)
 				}
 			}
 			if one.Why != "" {
 				fmt.Fprintf(out, "%s\n", terminal.Line(one.Why))
-				for line := range strings.Lines(one.Diff) {
-					fmt.Fprintln(out, terminal.Line(strings.TrimSuffix(line, "\n")))
-				}
+				showDiff(out, one.Diff)
 			}
 			return nil
 		},
@@ -259,6 +256,31 @@ func newMCPShow(a *app) *cobra.Command {
 	}
 	a.outputFlag(cmd, &output)
 	return cmd
+}
+
+// mostDiffLines is how many lines of a difference are shown: a stranger has written them.
+const mostDiffLines = 200
+
+func showDiff(out *terminal.Out, diff string) {
+	n := 0
+	for line := range strings.Lines(diff) {
+		if n++; n > mostDiffLines {
+			fmt.Fprintf(out, "… and %d lines more; --output json has all\n", strings.Count(diff, "\n")-mostDiffLines)
+			return
+		}
+		fmt.Fprintln(out, terminal.Line(strings.TrimSuffix(line, "\n")))
+	}
+}
+
+// showArguments shows what a model is told of a tool's arguments.
+func showArguments(out *terminal.Out, t *pluginpb.Spec) {
+	input, err := t.Input.Parse()
+	if err != nil {
+		return
+	}
+	for _, name := range slices.Sorted(maps.Keys(input.Properties)) {
+		fmt.Fprintf(out, "            %s: %s\n", terminal.Line(name), terminal.Line(input.Properties[name].Description))
+	}
 }
 
 func newMCPRemove(a *app) *cobra.Command {

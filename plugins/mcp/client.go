@@ -99,7 +99,7 @@ type found struct {
 const mostTools = 1024
 
 // list asks a server for its tools.
-func list(ctx context.Context, session *mcp.ClientSession) (map[string]found, error) {
+func list(ctx context.Context, session *mcp.ClientSession, where places) (map[string]found, error) {
 	all := map[string]found{}
 	for tool, err := range session.Tools(ctx, nil) {
 		if err != nil {
@@ -111,7 +111,7 @@ func list(ctx context.Context, session *mcp.ClientSession) (map[string]found, er
 		if _, twice := all[tool.Name]; twice {
 			return nil, fmt.Errorf("it has the tool %q twice", tool.Name)
 		}
-		hash, err := hashOf(tool)
+		hash, err := where.hashOf(tool)
 		if err != nil {
 			return nil, err
 		}
@@ -119,7 +119,7 @@ func list(ctx context.Context, session *mcp.ClientSession) (map[string]found, er
 		if err != nil {
 			return nil, err
 		}
-		all[tool.Name] = found{text, hash}
+		all[tool.Name] = found{where.named(text), hash}
 	}
 	return all, nil
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -48,8 +49,18 @@ func (p places) fill(text string, variable func(string) string) string {
 	}
 }
 
+// named puts the names of directories in their place: what a server says of them is the same wherever they are.
+func (p places) named(text []byte) []byte {
+	for _, dir := range [][2]string{{p.workspace, "{{workspace}}"}, {p.state, "{{state}}"}, {p.data, "{{data}}"}} {
+		if len(dir[0]) > 1 {
+			text = bytes.ReplaceAll(text, []byte(dir[0]), []byte(dir[1]))
+		}
+	}
+	return text
+}
+
 // hashOf is what tells one definition of a tool from another: all that a model is told of it.
-func hashOf(t *mcp.Tool) (string, error) {
+func (p places) hashOf(t *mcp.Tool) (string, error) {
 	text, err := json.Marshal(map[string]any{
 		"name": t.Name, "title": t.Title, "description": t.Description, "annotations": t.Annotations,
 		"input": t.InputSchema, "output": t.OutputSchema,
@@ -57,6 +68,6 @@ func hashOf(t *mcp.Tool) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	sum := sha256.Sum256(text)
+	sum := sha256.Sum256(p.named(text))
 	return hex.EncodeToString(sum[:]), nil
 }

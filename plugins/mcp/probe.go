@@ -62,7 +62,7 @@ func probe(in io.Reader, out io.Writer) error {
 			said.Name, said.Title, said.Version = r.ServerInfo.Name, r.ServerInfo.Title, r.ServerInfo.Version
 		}
 	}
-	if said.Tools, err = list(ctx, session); err != nil {
+	if said.Tools, err = list(ctx, session, where); err != nil {
 		return s.failed(child, err)
 	}
 	return json.NewEncoder(out).Encode(said)

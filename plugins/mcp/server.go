@@ -26,7 +26,7 @@ type server struct {
 	definition *definition
 	launcher   *isolation.Isolation // nil for a server that is reached over HTTP
 	calls      *calls
-	state      string // its state directory
+	where      places
 	keeper     keeper
 
 	starting sync.Mutex
@@ -68,7 +68,9 @@ func (s *server) connect(ctx context.Context, env *sdk.Environment) (*link, erro
 	ctx, cancel := context.WithTimeout(ctx, startTime)
 	defer cancel()
 	where := places{workspace: env.Workspace.Dir(), state: env.StateDir, data: env.DataDir}
-	s.state = env.StateDir
+	if s.where == (places{}) { // they are the same for life
+		s.where = where
+	}
 	l := &link{ended: make(chan struct{})}
 	var transport mcp.Transport
 	if s.definition.URL != "" {
@@ -183,7 +185,7 @@ func (s *server) stop(context.Context) {
 
 // check compares the tools that the server has with those that were accepted.
 func (s *server) check(ctx context.Context, session *mcp.ClientSession) error {
-	found, err := list(ctx, session)
+	found, err := list(ctx, session, s.where)
 	if err != nil {
 		return err
 	}
@@ -209,10 +211,10 @@ const seenFile = "seen.json"
 // note notes it, where there is something to note. The directory is the server's too: what it has put in the note's
 // place is removed and not written to, as it may be a link to what only this process can write, or wait for a reader.
 func (s *server) note(found map[string]found) {
-	if s.state == "" {
+	if s.where.state == "" {
 		return
 	}
-	at := filepath.Join(s.state, seenFile)
+	at := filepath.Join(s.where.state, seenFile)
 	_ = os.RemoveAll(at)
 	if len(s.changed) == 0 {
 		return

@@ -16,12 +16,13 @@ func Import(text []byte) (map[string]Spec, error) {
 		return nil, err
 	}
 	type entry struct {
-		Command json.RawMessage   `json:"command"`
-		Args    []string          `json:"args"`
-		Env     map[string]string `json:"env"`
-		URL     string            `json:"url"`
-		HTTPURL string            `json:"httpUrl"`
-		Headers map[string]string `json:"headers"`
+		Command  json.RawMessage   `json:"command"`
+		Args     []string          `json:"args"`
+		Env      map[string]string `json:"env"`
+		URL      string            `json:"url"`
+		HTTPURL  string            `json:"httpUrl"`
+		Disabled bool              `json:"disabled"`
+		Headers  map[string]string `json:"headers"`
 	}
 	var settings struct {
 		MCPServers map[string]entry `json:"mcpServers"`
@@ -34,6 +35,9 @@ func Import(text []byte) (map[string]Spec, error) {
 	out := map[string]Spec{}
 	for _, all := range []map[string]entry{settings.MCPServers, settings.Servers, settings.Context} {
 		for name, e := range all {
+			if e.Disabled {
+				continue
+			}
 			spec := Spec{Env: e.Env, URL: e.URL, Headers: e.Headers}
 			if spec.URL == "" {
 				spec.URL = e.HTTPURL
@@ -47,6 +51,9 @@ func Import(text []byte) (map[string]Spec, error) {
 				spec.Command = []string{program}
 			}
 			spec.Command = append(spec.Command, e.Args...)
+			if err := spec.settle(); err != nil {
+				return nil, fmt.Errorf("server %q: %w", name, err)
+			}
 			id := strings.Trim(notInNames.ReplaceAllString(strings.ToLower(name), "_"), "_")
 			if _, twice := out[id]; twice {
 				return nil, fmt.Errorf("two servers would be called %s; rename one", id)
@@ -58,4 +65,29 @@ func Import(text []byte) (map[string]Spec, error) {
 		return nil, errors.New(`it has no servers under "mcpServers" or "servers"`)
 	}
 	return out, nil
+}
+
+// settle puts what stands for something here in the place of a client's variables.
+func (s *Spec) settle() error {
+	settled := func(text string) (string, error) {
+		text = strings.NewReplacer("${workspaceFolder}", "{{workspace}}", "${workspaceRoot}", "{{workspace}}").Replace(text)
+		if found := variable.FindString(text); found != "" {
+			return "", fmt.Errorf("%s is a variable of the client's; write its value, or add the server by `picoclaw mcp add`", found)
+		}
+		return text, nil
+	}
+	var err error
+	for i := range s.Command {
+		if s.Command[i], err = settled(s.Command[i]); err != nil {
+			return err
+		}
+	}
+	for _, texts := range []map[string]string{s.Env, s.Headers} {
+		for name := range texts {
+			if texts[name], err = settled(texts[name]); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
