@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"github.com/picoclaw/picoclaw/host/catalog"
 	"github.com/picoclaw/picoclaw/sdk/guard"
@@ -40,7 +41,15 @@ func (s *Session) decideClaim(p *catalog.Plugin, claims []pluginpb.Site, site pl
 	if site.Claim == pluginpb.ClaimEnv || site.Claim == pluginpb.ClaimStdin {
 		return guard.Decision{} // decided with the command beside it
 	}
+	if at.value == nil {
+		return guard.Decision{} // it names nothing
+	}
 	text, ok := at.value.(string)
+	if _, list := at.value.([]any); list && slices.ContainsFunc(claims, func(other pluginpb.Site) bool {
+		return slices.Equal(other.Path, append(slices.Clone(site.Path), "*"))
+	}) {
+		return guard.Decision{} // its elements are decided on
+	}
 	if !ok {
 		return guard.Decision{Verdict: guard.Deny, Rule: "claim.type", Reason: fmt.Sprintf("%v must be a string", site.Path)}
 	}

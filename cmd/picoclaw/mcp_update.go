@@ -7,6 +7,7 @@ import (
 
 	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/servers"
 	"github.com/picoclaw/picoclaw/host/config"
+	"github.com/picoclaw/picoclaw/host/store"
 )
 
 func newMCPUpdate(a *app) *cobra.Command {
@@ -63,6 +64,12 @@ func (o *mcpServer) again(ctx context.Context, name string) error {
 		return err
 	}
 	pin, err := s.addedServer(name)
+	var before servers.Spec
+	if err == nil {
+		if before, err = s.asked(name, pin); err != nil {
+			return failed(err)
+		}
+	}
 	if declared, is := s.cfg.MCPServers()[name]; is {
 		pin = s.lock.Plugins[name] // nil the first time
 		o.spec, o.declared = declaredSpec(declared), declared.Digest()
@@ -70,15 +77,12 @@ func (o *mcpServer) again(ctx context.Context, name string) error {
 		if err != nil {
 			return err
 		}
-		text, err := s.store.ReadFile(name, pin, servers.DefinitionFile)
-		if err != nil {
+		o.spec = before
+	}
+	if pin != nil {
+		if o.also, err = servers.DiffSpecs(name, before, o.spec); err != nil {
 			return failed(err)
 		}
-		asked, _, _, err := servers.Parse(text)
-		if err != nil {
-			return failed(err)
-		}
-		o.spec = *asked
 	}
 	if err := o.place(ctx, s, name, pin); err != nil {
 		return err
@@ -87,6 +91,19 @@ func (o *mcpServer) again(ctx context.Context, name string) error {
 		return failed(err)
 	}
 	return nil
+}
+
+// asked is what was asked for when a server was added.
+func (s *shelf) asked(name string, pin *store.Pin) (servers.Spec, error) {
+	text, err := s.store.ReadFile(name, pin, servers.DefinitionFile)
+	if err != nil {
+		return servers.Spec{}, err
+	}
+	asked, _, _, err := servers.Parse(text)
+	if err != nil {
+		return servers.Spec{}, err
+	}
+	return *asked, nil
 }
 
 // declaredSpec is what the configuration says of a server.

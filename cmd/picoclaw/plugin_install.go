@@ -18,6 +18,7 @@ import (
 type pluginInstall struct {
 	app    *app
 	yes    bool
+	also   string // what is different besides in a version that is to take another's place
 	output string
 }
 

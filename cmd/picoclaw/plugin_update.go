@@ -91,6 +91,7 @@ func (o *pluginInstall) update(s *shelf, p *store.Package, pin *store.Pin) error
 // agree asks about a version that offers or asks for something else than the one that runs.
 func (o *pluginInstall) agree(old, next *pluginpb.Manifest, r *installedPlugin) (bool, error) {
 	diff, err := store.Diff(old, next)
+	diff += o.also
 	if err != nil || diff == "" {
 		return err == nil, err
 	}

@@ -32,14 +32,10 @@ func knownOf(name string) (wellKnown, error) {
 // workspace there are no paths to guard.
 func propose(s *Spec, d *Description, known map[string]string) map[string]string {
 	out := map[string]string{}
-	properties, _ := d.Input["properties"].(map[string]any)
-	for field := range properties {
-		claim := suggested(d, field)
-		if claim == string(pluginpb.ClaimCommand) || s.Workspace == "ro" || s.Workspace == "rw" {
-			out[field] = claim
-		}
-		if out[field] == "" {
-			delete(out, field)
+	for _, at := range fields(d.Input, "", 0) {
+		claim := suggested(d, at[strings.LastIndex(at, ".")+1:])
+		if claim == string(pluginpb.ClaimCommand) || claim != "" && (s.Workspace == "ro" || s.Workspace == "rw") {
+			out[at] = claim
 		}
 	}
 	for at, claim := range known {
@@ -48,6 +44,23 @@ func propose(s *Spec, d *Description, known map[string]string) map[string]string
 		}
 	}
 	return out
+}
+
+// fields are the names of an object's properties, and of those below, such as "edits.*.path".
+func fields(s map[string]any, under string, depth int) (all []string) {
+	properties, _ := s["properties"].(map[string]any)
+	for name, v := range properties {
+		if strings.Contains(name, ".") || depth > 4 {
+			continue
+		}
+		all = append(all, under+name)
+		field, _ := v.(map[string]any)
+		all = append(all, fields(field, under+name+".", depth+1)...)
+		if items, ok := field["items"].(map[string]any); ok {
+			all = append(all, fields(items, under+name+".*.", depth+1)...)
+		}
+	}
+	return all
 }
 
 // suggested is the claim that the name of a field suggests; "" for none.

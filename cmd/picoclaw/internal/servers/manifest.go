@@ -108,6 +108,7 @@ func (b *built) spec(id string, s *Spec, d *Description, known, unused map[strin
 		input = map[string]any{}
 	}
 	strip(input)
+	join(input)
 	input["type"] = "object"
 	if _, says := input["additionalProperties"]; !says {
 		input["additionalProperties"] = false
@@ -171,6 +172,59 @@ func strip(v any) {
 			strip(below)
 		}
 	}
+}
+
+// join writes alternatives that differ in their types as one schema with several types: an optional text is a text, to
+// be guarded as one.
+func join(v any) {
+	switch v := v.(type) {
+	case map[string]any:
+		if one := joined(v); one != nil {
+			delete(v, "anyOf")
+			for name, value := range one {
+				v[name] = value
+			}
+		}
+		for _, below := range v {
+			join(below)
+		}
+	case []any:
+		for _, below := range v {
+			join(below)
+		}
+	}
+}
+
+// joined is what stands in the place of a schema's alternatives, if all but one of them have a type and nothing else.
+func joined(s map[string]any) map[string]any {
+	alternatives, _ := s["anyOf"].([]any)
+	if _, typed := s["type"]; typed || len(alternatives) < 2 {
+		return nil
+	}
+	var types []any
+	out := map[string]any{}
+	for _, a := range alternatives {
+		one, _ := a.(map[string]any)
+		name, ok := one["type"].(string)
+		if !ok || slices.Contains(types, any(name)) {
+			return nil
+		}
+		types = append(types, name)
+		if len(one) == 1 {
+			continue
+		}
+		if len(out) > 0 {
+			return nil
+		}
+		for key, value := range one {
+			if _, twice := s[key]; twice || key == "enum" || key == "const" {
+				return nil // which would hold for the other types too
+			}
+			out[key] = value
+		}
+	}
+	out["type"] = types
+	return out
 }
 
 // oneLine is a stranger's text on one line of moderate length.

@@ -19,6 +19,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/aymanbagabas/go-udiff"
+
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
@@ -203,6 +205,22 @@ func Parse(text []byte) (spec *Spec, fetched string, names map[string]string, er
 		names[here] = pin.Name
 	}
 	return d.Asked, d.Package, names, nil
+}
+
+// DiffSpecs returns what is different in what an operator asks for, as a unified diff; empty if nothing is.
+func DiffSpecs(name string, old, new Spec) (string, error) {
+	var texts [2]string
+	for i, s := range []Spec{old, new} {
+		if s.Workspace == "" {
+			s.Workspace = pluginpb.NoWorkspace
+		}
+		text, err := json.MarshalIndent(s, "", "  ")
+		if err != nil {
+			return "", err
+		}
+		texts[i] = string(text) + "\n"
+	}
+	return udiff.Unified(name+" as it was asked for", name+" as it is asked for now", texts[0], texts[1]), nil
 }
 
 // shortHash is the beginning of a text's hash.
