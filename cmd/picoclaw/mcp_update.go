@@ -11,7 +11,7 @@ import (
 )
 
 func newMCPUpdate(a *app) *cobra.Command {
-	o := &mcpServer{pluginInstall: pluginInstall{app: a}}
+	o := &mcpServer{pluginInstall: pluginInstall{app: a, verb: "mcp trust"}}
 	cmd := &cobra.Command{
 		Use:   "update NAME",
 		Short: "Fetch an MCP server anew, and look at it again",
@@ -27,7 +27,7 @@ place of the one that runs; what is different is shown, and it takes the place w
 }
 
 func newMCPTrust(a *app) *cobra.Command {
-	o := &mcpServer{pluginInstall: pluginInstall{app: a}}
+	o := &mcpServer{pluginInstall: pluginInstall{app: a, verb: "mcp trust"}}
 	cmd := &cobra.Command{
 		Use:   "trust NAME",
 		Short: "Accept what an MCP server offers now",

@@ -18,6 +18,7 @@ import (
 type pluginInstall struct {
 	app    *app
 	yes    bool
+	verb   string // the command that accepts a version that waits; "plugin update" if empty
 	also   string // what is different besides in a version that is to take another's place
 	output string
 }
@@ -191,8 +192,8 @@ func (o *pluginInstall) done(r installedPlugin) error {
 	}
 	switch {
 	case r.Waiting:
-		fmt.Fprintf(o.app.stdout, "plugin %s %s waits; %s runs on until `picoclaw plugin update %s` has your yes\n", r.ID,
-			r.Version, r.Previous, r.ID)
+		fmt.Fprintf(o.app.stdout, "plugin %s %s waits; %s runs on until `picoclaw %s %s` has your yes\n", r.ID,
+			r.Version, r.Previous, cmp.Or(o.verb, "plugin update"), r.ID)
 	case r.Previous != "":
 		fmt.Fprintf(o.app.stdout, "plugin %s is now %s (it was %s)\n", r.ID, r.Version, r.Previous)
 	default:
