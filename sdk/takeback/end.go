@@ -37,6 +37,10 @@ func (r *Recorder) End() Ended {
 	r.over = true
 	defer r.dirs.forget()
 	r.dirs.forget()
+	if r.out != nil && r.dirs.stat(r.files.Dir()) == nil {
+		// The sandbox ends with its host, and the workspace is not there any more: what is listed now would be gone.
+		return Ended{Missing: "the workspace could not be looked at in the end"}
+	}
 	for _, p := range r.pending {
 		if !r.arrived(p) {
 			r.settle(p)
