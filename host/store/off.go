@@ -66,15 +66,17 @@ func (s *Store) Disable(o Off) error {
 	})
 }
 
-// Enable takes back a Disable, with the same words, and gives an agent a plugin that was installed for others. It says what else still switches the same thing off, if anything
-// does.
+// Enable takes back a Disable, with the same words, and gives an agent a whole plugin that was installed for others. It
+// says what else still switches the same thing off, if anything does.
 func (s *Store) Enable(o Off) (still *Off, err error) {
 	err = s.update(func(l *Lock) error {
 		l.Off = slices.DeleteFunc(l.Off, func(other Off) bool { return other == o })
-		if pin := l.Plugins[o.Plugin]; pin != nil && len(pin.Agents) > 0 {
-			pin.Agents = append(pin.Agents, o.Agent)
-			if o.Agent == "" {
+		if pin := l.Plugins[o.Plugin]; pin != nil && len(pin.Agents) > 0 && o.Tool == "" {
+			switch {
+			case o.Agent == "":
 				pin.Agents = nil
+			case !slices.Contains(pin.Agents, o.Agent):
+				pin.Agents = append(pin.Agents, o.Agent)
 			}
 		}
 		for i, other := range l.Off {

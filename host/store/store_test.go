@@ -227,6 +227,54 @@ func FuzzLock(f *testing.F) {
 	})
 }
 
+// Who a plugin is for is what was accepted last; one tool that is switched on gives nobody the plugin.
+func TestAPluginIsForItsAgents(t *testing.T) {
+	s := Open(t.TempDir())
+	stage := func(version string, agents ...string) *Package {
+		p, err := s.Stage(written(t, "p.tar.gz", archive(t, map[string]string{"p/p": "#!/bin/sh\n",
+			"p/plugin.json": strings.Replace(manifest, "1.0.0", version, 1)})), Keys{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.Agents = agents
+		return p
+	}
+	check := func(what, agent string, off bool) {
+		t.Helper()
+		l, err := s.Read()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := l.Disabled("p", "t", agent) != nil; got != off {
+			t.Errorf("%s: off for %s is %v", what, agent, got)
+		}
+	}
+	if err := s.Install(stage("1.0.0")); err != nil {
+		t.Fatal(err)
+	}
+	check("for all", "other", false)
+	if err := s.Hold(stage("1.1.0", "main")); err != nil {
+		t.Fatal(err)
+	}
+	check("one that waits", "other", false)
+	if _, err := s.Accept("p"); err != nil {
+		t.Fatal(err)
+	}
+	check("for one", "main", false)
+	check("for one", "other", true)
+	for _, on := range []Off{{Plugin: "p", Tool: "t", Agent: "other"}, {Plugin: "p", Tool: "t"}} {
+		if _, err := s.Enable(on); err != nil {
+			t.Fatal(err)
+		}
+		check("with a tool switched on", "other", true)
+	}
+	if _, err := s.Enable(Off{Plugin: "p", Agent: "other"}); err != nil {
+		t.Fatal(err)
+	}
+	check("given", "other", false)
+	check("given to another", "third", true)
+}
+
 func TestDiff(t *testing.T) {
 	old, err := pluginpb.ParseManifest([]byte(manifest))
 	if err != nil {

@@ -165,7 +165,7 @@ func planFiles(s *Spec, program string, args []string) (*recipe, error) {
 	switch {
 	case isRuntime:
 		r.name, r.command = filepath.Base(program), []string{filepath.Base(program)}
-		if err := systemHas(r.name, pkg); err != nil {
+		if _, err := systemProgram(r.name, pkg); err != nil {
 			return nil, err
 		}
 	case system(path):
@@ -211,14 +211,16 @@ func system(path string) bool {
 		strings.HasPrefix(real, "/bin/") || strings.HasPrefix(real, "/sbin/"))
 }
 
-// systemHas says what to install where a runtime is not the system's own, which is all that a sandbox sees.
-func systemHas(name, pkg string) error {
-	for _, dir := range []string{"/usr/bin", "/bin", "/usr/local/bin"} {
-		if info, err := os.Stat(filepath.Join(dir, name)); err == nil && info.Mode()&0o111 != 0 {
-			return nil
+// systemProgram returns the path of a runtime of the system's own, which is all that a sandbox sees, or says what to
+// install.
+func systemProgram(name, pkg string) (string, error) {
+	for _, dir := range []string{"/usr/local/bin", "/usr/bin", "/bin"} {
+		path := filepath.Join(dir, name)
+		if info, err := os.Stat(path); err == nil && info.Mode()&0o111 != 0 {
+			return path, nil
 		}
 	}
-	return fmt.Errorf("there is no %s in /usr/bin or /usr/local/bin, where a sandbox looks for it; install it, such as with: apt-get install %s", name, pkg)
+	return "", fmt.Errorf("there is no %s in /usr/bin or /usr/local/bin, where a sandbox looks for it; install it, such as with: apt-get install %s", name, pkg)
 }
 
 // copyIn copies what the command needs below a package's data.

@@ -13,7 +13,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"time"
 
@@ -169,7 +168,8 @@ func (m *Maker) fetch(ctx context.Context, f *fetch, data string) (command []str
 	var args []string
 	switch f.manager {
 	case "npm":
-		if err := systemHas("npm", "npm"); err != nil {
+		npm, err := systemProgram("npm", "npm")
+		if err != nil {
 			return nil, "", err
 		}
 		registry, err := setting("npm", "config", "get", "registry")
@@ -177,14 +177,15 @@ func (m *Maker) fetch(ctx context.Context, f *fetch, data string) (command []str
 			return nil, "", err
 		}
 		env = append(env, "npm_config_cache=/tmp/npm", "npm_config_registry="+registry, "npm_config_update_notifier=false")
-		args = []string{"npm", "install", "--prefix", data, "--omit=dev", "--no-audit", "--no-fund", "--no-bin-links",
+		args = []string{npm, "install", "--prefix", data, "--omit=dev", "--no-audit", "--no-fund", "--no-bin-links",
 			"--loglevel=error", "--", f.spec}
 	default:
-		if err := systemHas("python3", "python3-pip"); err != nil {
+		python, err := systemProgram("python3", "python3-pip")
+		if err != nil {
 			return nil, "", err
 		}
 		env = append(env, "PIP_DISABLE_PIP_VERSION_CHECK=1", "PIP_NO_INPUT=1")
-		args = []string{"python3", "-m", "pip", "install", "--quiet", "--no-cache-dir", "--no-compile", "--target",
+		args = []string{python, "-m", "pip", "install", "--quiet", "--no-cache-dir", "--no-compile", "--target",
 			filepath.Join(data, "site"), "--", f.spec}
 	}
 	ctx, cancel := context.WithTimeout(ctx, fetchTime)
@@ -287,17 +288,9 @@ func (m *Maker) run(
 	if _, err := files["in"].Seek(0, io.SeekStart); err != nil {
 		return "", err
 	}
-	path := args[0]
-	if !filepath.IsAbs(path) {
-		i := slices.IndexFunc([]string{"/usr/local/bin/", "/usr/bin/", "/bin/"}, func(d string) bool {
-			_, err := os.Stat(d + args[0])
-			return err == nil
-		})
-		path = []string{"/usr/local/bin/", "/usr/bin/", "/bin/"}[max(0, i)] + args[0]
-	}
 	a.Name = name
 	a.Command = &exec.Cmd{
-		Path: path, Args: args, Env: env, Dir: dir, Stdin: files["in"], Stdout: files["out"], Stderr: files["err"],
+		Path: args[0], Args: args, Env: env, Dir: dir, Stdin: files["in"], Stdout: files["out"], Stderr: files["err"],
 	}
 	err = m.Run(ctx, a)
 	if errors.Is(err, context.DeadlineExceeded) {
