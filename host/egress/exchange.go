@@ -119,6 +119,23 @@ func (b *body) Read(into []byte) (int, error) {
 
 func (b *body) Close() error { return b.from.Close() }
 
+// exactly reads so many bytes and does not look for more. The transport does when it has sent a request's body, and the
+// HTTP/1 server closes that with the first byte of the response: what the look found would be taken for a failure, and the
+// rest of the response cut off.
+type exactly struct {
+	from io.Reader
+	left int64
+}
+
+func (e *exactly) Read(into []byte) (int, error) {
+	if e.left == 0 {
+		return 0, io.EOF
+	}
+	n, err := e.from.Read(into[:min(int64(len(into)), e.left)])
+	e.left -= int64(n)
+	return n, err
+}
+
 // upgraded is a connection that was HTTP.
 type upgraded struct {
 	*body
@@ -209,11 +226,12 @@ func (p *Proxy) forward(w http.ResponseWriter, r *http.Request, t target, d Deci
 		p.report(e)
 	}()
 	if r.ContentLength != 0 {
-		r.Body = &body{from: r.Body, reader: r.Body, count: &x.sent}
+		in := &body{from: r.Body, reader: r.Body, count: &x.sent}
+		if r.ContentLength > 0 {
+			in.reader = &exactly{r.Body, r.ContentLength}
+		}
+		r.Body = in
 	}
-	// Or the HTTP/1 server would close the request's body with the first byte of the response. The transport, which looks
-	// there for more than the length says, would take that for a failure and cut off the rest of the response.
-	_ = http.NewResponseController(w).EnableFullDuplex() // HTTP/2 always is
 	if len(x.red.pairs) > 0 {
 		w = redactingWriter{w, x.red}
 	}

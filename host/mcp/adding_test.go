@@ -1,6 +1,7 @@
 package mcp_test
 
 import (
+	"bytes"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -20,13 +21,15 @@ func adding(token string, to *url.URL, transport http.RoundTripper) http.Handler
 		r.Out.Header.Set("Authorization", "Bearer "+token)
 	}}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		// Or the server would close the request's body when the answer begins. The transport, which looks there for more
-		// than the length says, would take that for a failure and cut off the rest of the answer: a call that asks a person
-		// begins its answer with the question, and its client would wait for the result in vain.
-		if err := http.NewResponseController(w).EnableFullDuplex(); err != nil {
-			http.Error(w, err.Error(), http.StatusInternalServerError)
+		// The server closes the request's body when the answer begins. The transport, which looks there for more than the
+		// length says, would take that for a failure and cut off the rest of the answer: a call that asks a person begins
+		// its answer with the question, and its client would wait for the result in vain.
+		message, err := io.ReadAll(r.Body)
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusBadRequest)
 			return
 		}
+		r.Body = io.NopCloser(bytes.NewReader(message))
 		proxy.ServeHTTP(w, r)
 	})
 }

@@ -48,7 +48,7 @@ func TestTheConformanceSuiteForClients(t *testing.T) {
 	} {
 		t.Run(scenario, func(t *testing.T) {
 			home := hosttest.TempDir(t)
-			script := fmt.Sprintf("#!/bin/bash\nexport PICOCLAW_HOME=%s PICOCLAW_ISOLATION_ENABLED=true\npicoclaw=%s\n"+
+			script := fmt.Sprintf("#!/bin/bash\nunset \"${!PICOCLAW_@}\"\nexport PICOCLAW_HOME=%s PICOCLAW_ISOLATION_ENABLED=true\npicoclaw=%s\n"+
 				"$picoclaw mcp add server --yes --url \"$1\"\n", home, filepath.Join(dir, "picoclaw"))
 			if call != "" {
 				script += "exec $picoclaw call " + call + "\n"
