@@ -31,12 +31,14 @@ func (s *Session) Call(ctx context.Context, tool string, arguments json.RawMessa
 	}
 	began := time.Now()
 	record := audit.Record{
-		Time: began.UTC(), Agent: s.policy.Agent(), Session: s.id, Origin: string(s.origin), Tool: tool,
+		Time: began.UTC(), Agent: s.policy.Agent(), Session: s.id, Parent: s.parent, Origin: string(s.origin), Tool: tool,
 		Decision: guard.Deny.String(),
 	}
 	if err := s.recordable(); err != nil {
 		return err
 	}
+	ctx, done := s.host.Until(ctx, record.Agent)
+	defer done()
 	result := s.call(ctx, tool, arguments, events, &record)
 	result.Duration = time.Since(began)
 
@@ -65,8 +67,10 @@ func (s *Session) call(ctx context.Context, name string, raw json.RawMessage, ev
 	if e != nil {
 		return &Result{Err: e}
 	}
-	record.Args = args.Values
 	decision := s.decide(t.Plugin, args)
+	hooked := s.hooked(t)
+	args, decision = hooked.before(ctx, args, decision)
+	record.Args = args.Values
 	record.Decision, record.Rule = decision.Verdict.String(), decision.Rule
 	allowed := permitted(ctx, Question{Tool: t.FullName(), Args: args.Values, Decision: decision})
 	if decision.Verdict == guard.Ask {
@@ -75,6 +79,25 @@ func (s *Session) call(ctx context.Context, name string, raw json.RawMessage, ev
 	if !allowed {
 		return &Result{Err: refusal(decision, asked(ctx))}
 	}
+	if stopped := stoppedError(ctx); stopped != nil {
+		return &Result{Err: stopped}
+	}
+	var result *Result
+	if own := s.host.ownTool(t); own != nil {
+		result = own.Call(ctx, s, args.Canonical, events)
+	} else {
+		result = s.callPlugin(ctx, machinery, t, args, events, decision.Verdict == guard.Ask)
+	}
+	if stopped := stoppedError(ctx); stopped != nil && result.Err != nil {
+		result.Err = stopped
+	}
+	hooked.after(ctx, args, result)
+	return result
+}
+
+// callPlugin has an instance make the call. agreed says that a person has allowed it.
+func (s *Session) callPlugin(ctx context.Context, m *machinery, t *catalog.Tool, args *arguments, events func(Event),
+	agreed bool) *Result {
 	spec, err := s.spec(t.Plugin)
 	if err != nil {
 		return unavailable(err)
@@ -83,9 +106,8 @@ func (s *Session) call(ctx context.Context, name string, raw json.RawMessage, ev
 	defer cancel()
 	network := s.network(t.Plugin)
 	reaching := network.begin(ctx, s)
-	outcome, err := machinery.supervisor.Call(ctx, spec,
-		&pluginpb.CallRequest{Tool: t.Spec.Name, Arguments: args.Canonical, CallId: s.id,
-			Agreed: decision.Verdict == guard.Ask},
+	outcome, err := m.supervisor.Call(ctx, spec,
+		&pluginpb.CallRequest{Tool: t.Spec.Name, Arguments: args.Canonical, CallId: s.id, Agreed: agreed},
 		supervise.Listener{Event: translate(events), Answer: answers(ctx, t.FullName())})
 	refused := network.end(reaching)
 	if err != nil {

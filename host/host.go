@@ -24,8 +24,10 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
+	"github.com/picoclaw/picoclaw/host/audit"
 	"github.com/picoclaw/picoclaw/host/config"
 	"github.com/picoclaw/picoclaw/host/egress"
+	"github.com/picoclaw/picoclaw/host/halt"
 	"github.com/picoclaw/picoclaw/host/store"
 	"github.com/picoclaw/picoclaw/host/supervise"
 	"github.com/picoclaw/picoclaw/isolation"
@@ -40,6 +42,12 @@ type Options struct {
 	// SelfTest is the command that attacks a sandbox from inside (see isolation/selftest). It is run once on each
 	// machine, and calls are refused if the sandbox does not hold; without it the sandbox is taken at its word.
 	SelfTest []string
+	// Own are the tools that the program offers itself.
+	Own []OwnPlugin
+	// Hooks are asked about calls; nil for none.
+	Hooks Hooks
+	// Observe, if not nil, is told of each call when it has ended, before its caller is.
+	Observe func(audit.Record)
 }
 
 // Host owns configuration, plugins' lives and the audit log. It may be used concurrently. Making one starts nothing:
@@ -49,7 +57,11 @@ type Host struct {
 	logger    hclog.Logger
 	selfTest  []string
 	pluginDir string
-	store     *store.Store // nil without a home
+	own       []OwnPlugin
+	hooks     Hooks              // nil for none
+	observe   func(audit.Record) // nil for nobody
+	store     *store.Store       // nil without a home
+	stops     stops
 
 	seen    atomic.Pointer[view] // the plugins
 	reading sync.Mutex           // held while they are read again
@@ -83,7 +95,9 @@ func Open(o Options) (*Host, error) {
 			return nil, err
 		}
 	}
-	h := &Host{config: o.Config, pluginDir: dir, logger: o.Logger, selfTest: o.SelfTest}
+	h := &Host{config: o.Config, pluginDir: dir, logger: o.Logger, selfTest: o.SelfTest,
+		own: o.Own, hooks: o.Hooks, observe: o.Observe}
+	h.stops.home = o.Config.Home().Path
 	if !o.Config.Home().Fallback {
 		h.store = store.Open(o.Config.Home().Path)
 	}
@@ -150,6 +164,9 @@ func (h *Host) prepare() (*machinery, error) {
 	h.mu.Lock()
 	h.ran = m
 	h.mu.Unlock()
+	h.stops.watch(func(stopped halt.Stopped) {
+		m.supervisor.Retire(func(spec *supervise.Spec) bool { return stopped.For(spec.Configure.GetAgent()) == nil })
+	})
 	return m, nil
 }
 
@@ -178,6 +195,7 @@ func (h *Host) Close(ctx context.Context) error {
 	h.mu.Lock()
 	m := h.ran
 	h.mu.Unlock()
+	h.stops.close()
 	if m == nil {
 		return nil
 	}

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"path/filepath"
 
+	"github.com/picoclaw/picoclaw/host/catalog"
 	"github.com/picoclaw/picoclaw/internal/paths"
 	"github.com/picoclaw/picoclaw/isolation"
 	"github.com/picoclaw/picoclaw/sdk/guard"
@@ -44,7 +45,7 @@ func (s *Session) CheckSandboxes() error {
 func (s *Session) kernelWalls(path string) (walls []PathWall, err error) {
 	for _, p := range s.host.plugins().Plugins() {
 		given := s.given(p)
-		if !given.Enabled {
+		if !given.Enabled || p.Kind == catalog.Own {
 			continue
 		}
 		grants := given.Grants.Intersect(p.Manifest.Grants)

@@ -96,6 +96,9 @@ func (s *Session) recordable() *Result {
 // record adds a call to the audit log, and returns its result, or what stands for it when the record could not be
 // written.
 func (s *Session) record(r audit.Record, result *Result) *Result {
+	if s.host.observe != nil {
+		s.host.observe(r)
+	}
 	m, err := s.host.ready()
 	if err != nil {
 		return result // nothing was called, and the caller has been told why

@@ -25,6 +25,7 @@ const (
 	Subagent  Origin = "subagent"
 	Heartbeat Origin = "heartbeat"
 	Cron      Origin = "cron"
+	Hook      Origin = "hook"
 	CLI       Origin = "cli"
 	MCP       Origin = "mcp"
 )
@@ -32,6 +33,7 @@ const (
 // Session is one path on which an agent uses the host. It may be used concurrently.
 type Session struct {
 	id      string
+	parent  string // the id of the session that has opened it; empty for none
 	host    *Host
 	preview bool // it decides on calls and makes none
 	origin  Origin
@@ -99,6 +101,12 @@ func (h *Host) session(p *policy.Policy, origin Origin) (*Session, error) {
 	s.guard = g
 	return s, nil
 }
+
+// ID returns what tells the session from others in the record.
+func (s *Session) ID() string { return s.id }
+
+// Origin returns on whose behalf the session calls.
+func (s *Session) Origin() Origin { return s.origin }
 
 // Policy returns what the session's agent may do.
 func (s *Session) Policy() *policy.Policy { return s.policy }
@@ -202,7 +210,7 @@ func (s *Session) Spawn(origin Origin, narrower policy.Child) (*Session, error) 
 	}
 	child, err := s.host.session(p, origin)
 	if err == nil {
-		child.preview = s.preview
+		child.preview, child.parent = s.preview, s.id
 	}
 	return child, err
 }

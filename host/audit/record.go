@@ -19,6 +19,7 @@ type Record struct {
 	Time     time.Time      `json:"time"` // when the call arrived, UTC
 	Agent    string         `json:"agent"`
 	Session  string         `json:"session"`
+	Parent   string         `json:"parent,omitempty"` // the session that has opened this one
 	Origin   string         `json:"origin"`
 	Tool     string         `json:"tool"` // full name, or what the caller asked for if there is no such tool
 	Args     map[string]any `json:"args,omitempty"`
@@ -45,6 +46,9 @@ func (r Record) text() ([]byte, error) {
 	line = append(r.Time.AppendFormat(line, time.RFC3339Nano), '"')
 	line = appendMember(line, "agent", r.Agent)
 	line = appendMember(line, "session", r.Session)
+	if r.Parent != "" {
+		line = appendMember(line, "parent", r.Parent)
+	}
 	line = appendMember(line, "origin", r.Origin)
 	line = appendMember(line, "tool", r.Tool)
 	if len(r.Args) > 0 {

@@ -190,6 +190,11 @@ func (c *Catalog) add(p *Plugin) error {
 			return err
 		}
 	}
+	c.take(p)
+	return nil
+}
+
+func (c *Catalog) take(p *Plugin) {
 	c.plugins = append(c.plugins, p)
 	slices.SortFunc(c.plugins, func(a, b *Plugin) int { return cmp.Compare(a.Manifest.ID, b.Manifest.ID) })
 	for _, t := range p.Tools {
@@ -198,7 +203,6 @@ func (c *Catalog) add(p *Plugin) error {
 			c.byShort[t.Spec.Name] = append(c.byShort[t.Spec.Name], t)
 		}
 	}
-	return nil
 }
 
 // Plugins lists the plugins, sorted by id.

@@ -52,6 +52,7 @@ const (
 	CodeCancelled       = "cancelled"        // the caller gave up
 	CodeNobodyToAsk     = "nobody_to_ask"    // there is no person to put a question to
 	CodeWithdrawn       = "withdrawn"        // the tool is not what its manifest says, and not offered any more
+	CodeStopped         = "stopped"          // the operator has stopped the agent
 	CodeFailed          = "failed"           // anything else
 	CodePanic           = "panic"            // the tool's code crashed; its plugin goes on
 	CodeUnavailable     = "unavailable"      // the plugin could not be started, or ended during the call
