@@ -14,6 +14,7 @@ type Agent struct {
 	Defaults  // with the workspace that it has
 	Tools     Tools
 	Isolation Isolation
+	Heartbeat Heartbeat
 	Network   *Network // nil if nothing is said of it
 	Modules   []Module
 	Plugins   AgentPlugins
@@ -58,6 +59,7 @@ func (c *Config) resolve(i int) (*Agent, error) {
 		} `koanf:"agents"`
 		Tools     Tools     `koanf:"tools"`
 		Isolation Isolation `koanf:"isolation"`
+		Heartbeat Heartbeat `koanf:"heartbeat"`
 		Network   *Network  `koanf:"network"`
 	}
 	if err := decode(values, &merged); err != nil {
@@ -68,6 +70,7 @@ func (c *Config) resolve(i int) (*Agent, error) {
 		Defaults:  merged.Agents.Defaults,
 		Tools:     merged.Tools,
 		Isolation: merged.Isolation,
+		Heartbeat: merged.Heartbeat,
 		Network:   merged.Network,
 		Modules:   entry.Modules,
 		Plugins:   entry.Plugins,
@@ -85,7 +88,7 @@ func asShared(own map[string]any) map[string]any {
 	out, defaults := map[string]any{}, map[string]any{}
 	for key, value := range own {
 		switch key {
-		case "tools", "isolation", "network":
+		case "tools", "isolation", "network", "heartbeat":
 			out[key] = value
 		default:
 			defaults[key] = value

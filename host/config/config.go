@@ -42,6 +42,9 @@ type Config struct {
 	protect   Protect
 	secrets   map[string]Secret
 	servers   map[string]MCPServer
+	models    []Model
+	gateway   Gateway
+	hooks     Hooks
 	shared    map[string]any     // what is set for all agents, of the keys that an agent can set
 	settings  map[string]Setting // what was set, by the key as it was written
 
@@ -58,6 +61,9 @@ func (c *Config) take(merged map[string]any) *Error {
 		Log       Log                       `koanf:"log"`
 		Signed    Signatures                `koanf:"signatures"`
 		Secrets   map[string]map[string]any `koanf:"secrets"`
+		Models    []Model                   `koanf:"model_list"`
+		Gateway   Gateway                   `koanf:"gateway"`
+		Hooks     Hooks                     `koanf:"hooks"`
 		Tools     struct {
 			MCP struct {
 				Servers map[string]map[string]any `koanf:"servers"`
@@ -72,6 +78,7 @@ func (c *Config) take(merged map[string]any) *Error {
 	}
 	c.isolation, c.audit, c.log, c.signed = all.Isolation.Enabled, all.Audit, all.Log, all.Signed
 	c.protect = all.Workspace.Protect
+	c.models, c.gateway, c.hooks = all.Models, all.Gateway, all.Hooks
 	c.exposed = lastForTarget(all.Isolation.ExposePaths)
 	c.plugins = make(map[string]Plugin, len(all.Plugins))
 	for id, values := range all.Plugins {
@@ -97,7 +104,7 @@ func (c *Config) take(merged map[string]any) *Error {
 		delete(tools, "mcp")
 	}
 	c.shared = merged
-	for _, name := range []string{"plugins", "audit", "log", "signatures", "workspace", "secrets"} {
+	for _, name := range []string{"plugins", "audit", "log", "signatures", "workspace", "secrets", "model_list", "gateway", "hooks"} {
 		delete(merged, name)
 	}
 	delete(merged["isolation"].(map[string]any), "expose_paths")

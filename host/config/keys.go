@@ -1,8 +1,13 @@
 package config
 
+import "slices"
+
 // keys is the one table that everything about keys is made from; see [Schema]. An agent's own versions of the keys
 // marked PerAgent are added by schema.
-var keys = []Key{
+var keys = slices.Concat(accessKeys, agentKeys)
+
+// accessKeys are the rows about what agents and plugins may do.
+var accessKeys = []Key{
 	{Name: "agents.defaults.workspace", Type: String, Format: Path, Default: "<home>/workspace", PerAgent: true,
 		Doc: "Directory that the agent works in, absolute or starting with ~. Agents other than the first have <home>/workspace-<id> unless they set their own."},
 	{Name: "agents.defaults.restrict_to_workspace", Type: Bool, Default: true, PerAgent: true,
@@ -72,8 +77,8 @@ var keys = []Key{
 		Doc: "How large a file may become that a command writes."},
 	{Name: "tools.exec.limits.open_files", Type: Int, Min: 16, Max: 1 << 20, Default: int64(8192), PerAgent: true,
 		Doc: "How many descriptors each process of a command may have open."},
-	{Name: "tools.cron.exec_timeout_minutes", Type: Int, Min: 1, Max: 1440, Default: int64(5), PerAgent: true,
-		Doc: "How long a command of a scheduled task may run."},
+	{Name: "tools.cron.exec_timeout_minutes", Type: Int, Min: 0, Max: 1440, Default: int64(5), PerAgent: true,
+		Doc: "How long a job of the schedule may take. With 0 nothing bounds its turns but their budget, and its commands have tools.exec.timeout_seconds."},
 	{Name: "tools.undo.enabled", Type: Bool, Default: true, PerAgent: true,
 		Doc: "Keeps what changes destroy in <home>/state/takeback/<agent>, so that undo can take them back."},
 	{Name: "tools.undo.max_size", Type: Size, Min: 1 << 20, Max: 1 << 50, Default: "2GiB", PerAgent: true,

@@ -84,6 +84,10 @@ func TestDefaults(t *testing.T) {
 		Defaults: Defaults{
 			Workspace:           filepath.Join(c.Home().Path, "workspace"),
 			RestrictToWorkspace: true,
+			Thinking: Thinking{MaxTokens: 32768, MaxIterations: 50, MaxRetries: 2, RetryBackoff: 2, SummarizeMessages: 20,
+				SummarizePercent: 75, MaxParallelTurns: 1, Budget: Budget{Minutes: 60},
+				Subturn:   Subturn{MaxDepth: 3, MaxConcurrent: 5, TimeoutMinutes: 5, ConcurrencyTimeout: 30},
+				Subagents: Subagents{AllowAgents: []string{}}},
 		},
 		Tools: Tools{
 			Set: "picoclaw", Enabled: []string{}, Disabled: []string{}, Deferred: []string{}, AllowReadPaths: []string{}, AllowWritePaths: []string{},
@@ -91,10 +95,11 @@ func TestDefaults(t *testing.T) {
 				Rules:   []map[string]any{},
 				Profile: "default", TimeoutSeconds: 60, Env: []string{},
 				Limits: ExecLimits{Processes: 1024, Memory: "4GB", FileSize: "4GB", OpenFiles: 8192}},
-			Cron: Cron{ExecTimeoutMinutes: 5},
+			Cron: Cron{Enabled: true, AllowCommand: true, ExecTimeoutMinutes: 5},
 			Undo: Undo{Enabled: true, MaxSize: "2GiB", MaxAgeDays: 30},
 		},
 		Isolation: Isolation{Network: true, ExposePaths: []isolation.ExposePath{}},
+		Heartbeat: Heartbeat{Enabled: true, Interval: 30},
 	}
 	if diff := cmp.Diff(want, a, cmp.FilterPath(func(p cmp.Path) bool { return p.String() == "settings" },
 		cmp.Ignore())); diff != "" {

@@ -35,6 +35,10 @@ func TestTheStructsHaveTheKeysOfTheTable(t *testing.T) {
 		Plugins   map[string]Plugin `koanf:"plugins"`
 		Audit     Audit             `koanf:"audit"`
 		Log       Log               `koanf:"log"`
+		Heartbeat Heartbeat         `koanf:"heartbeat"`
+		Models    []Model           `koanf:"model_list"`
+		Gateway   Gateway           `koanf:"gateway"`
+		Hooks     Hooks             `koanf:"hooks"`
 		Signed    Signatures        `koanf:"signatures"`
 		Workspace struct {
 			Protect Protect `koanf:"protect"`
@@ -42,6 +46,9 @@ func TestTheStructsHaveTheKeysOfTheTable(t *testing.T) {
 	}
 	have := map[string]bool{}
 	fieldNames(reflect.TypeOf(file), "", have)
+	for _, event := range HookEvents() {
+		fieldNames(reflect.TypeFor[[]MatchedHooks](), "hooks."+event, have)
+	}
 	for _, name := range []string{"ask", "from", "hosts", "methods"} { // the agent's alone
 		delete(have, "plugins.<id>.network."+name)
 	}

@@ -15,6 +15,8 @@ type Defaults struct {
 	RestrictToWorkspace       bool   `koanf:"restrict_to_workspace"`
 	AllowReadOutsideWorkspace bool   `koanf:"allow_read_outside_workspace"`
 	AllowRootWorkspace        bool   `koanf:"allow_root_workspace"`
+
+	Thinking `koanf:",squash"`
 }
 
 // Tools are the settings of tools.
@@ -54,6 +56,8 @@ type ExecLimits struct {
 
 // Cron are the settings of tools.cron.
 type Cron struct {
+	Enabled            bool  `koanf:"enabled"`
+	AllowCommand       bool  `koanf:"allow_command"`
 	ExecTimeoutMinutes int64 `koanf:"exec_timeout_minutes"`
 }
 
