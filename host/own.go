@@ -18,6 +18,8 @@ type OwnPlugin struct {
 	ID    string
 	Doc   string // one sentence
 	Tools []OwnTool
+	// Offered reports whether an agent has it at all; nil for all agents.
+	Offered func(agent string) bool
 }
 
 // OwnTool is one of its tools.
@@ -64,6 +66,19 @@ func manifests(own []OwnPlugin) []*pluginpb.Manifest {
 		all = append(all, m)
 	}
 	return all
+}
+
+// offered reports whether an agent has a tool, as far as the program that offers it is concerned.
+func (h *Host) offered(t *catalog.Tool, agent string) bool {
+	if t.Plugin.Kind != catalog.Own {
+		return true
+	}
+	for _, p := range h.own {
+		if p.ID == t.Plugin.Manifest.ID {
+			return p.Offered == nil || p.Offered(agent)
+		}
+	}
+	return false
 }
 
 // ownTool returns the program's own tool; nil for one of a plugin's.

@@ -125,7 +125,7 @@ func (s *Session) Tools() []Tool {
 	var enabled []*catalog.Tool
 	short := make(map[string]int)
 	for _, t := range c.Tools() {
-		if s.allows(c, t) && !s.host.gone.has(t) {
+		if s.allows(c, t) && !s.host.gone.has(t) && s.host.offered(t, s.policy.Agent()) {
 			enabled = append(enabled, t)
 			if !t.Plugin.Manifest.FullNames {
 				short[t.Spec.Name]++
@@ -153,6 +153,9 @@ func (s *Session) find(name string) (*catalog.Tool, *Error) {
 	c := s.host.plugins()
 	var enabled, disabled []*catalog.Tool
 	for _, t := range c.Find(name) {
+		if !s.host.offered(t, s.policy.Agent()) {
+			continue
+		}
 		if s.allows(c, t) {
 			enabled = append(enabled, t)
 		} else {

@@ -118,3 +118,10 @@ func stoppedError(ctx context.Context) *Error {
 	return &Error{Code: pluginpb.CodeStopped, Message: stop.Error(), Rule: "stop",
 		Hint: "`" + stop.Stop.Cure() + "` lets it go on"}
 }
+
+// Running is how much runs for agents: calls, and what else has been begun with Until.
+func (h *Host) Running() int {
+	h.stops.mu.Lock()
+	defer h.stops.mu.Unlock()
+	return len(h.stops.running)
+}

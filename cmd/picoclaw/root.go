@@ -53,8 +53,9 @@ func newRoot(a *app) *cobra.Command {
 			root.AddCommand(cmd)
 		}
 	}
-	add("agent", "What an agent does:", newMCP(a), newCall(a), newBatch(a), newTools(a), newREPL(a))
-	add("operator", "What it may do, and has done:", newExplain(a), newAudit(a), newHistory(a), newUndo(a))
+	add("agent", "What an agent does:", newMCP(a), newGateway(a), newCall(a), newBatch(a), newTools(a), newREPL(a))
+	add("operator", "What it may do, and has done:", newExplain(a), newAudit(a), newHistory(a), newUndo(a),
+		newStop(a), newStart(a))
 	add("setup", "Setting up:", newInit(a), newDoctor(a), newConfig(a), newAgents(a), newPlugin(a), newCompletion(a),
 		newMan(), newVersion(a))
 	root.AddCommand(newDocs(a), newSelfTest(a))

@@ -57,6 +57,15 @@ func (e environment) userHome() string {
 	return ""
 }
 
+// FindHome finds the instance root by an environment, whatever the configuration in it says.
+func FindHome(environ []string) (Home, error) {
+	home, err := findHome(environ)
+	if err != nil {
+		return Home{}, err
+	}
+	return home, nil
+}
+
 // findHome finds the instance root.
 func findHome(env environment) (Home, *Error) {
 	if named := env.get(homeVariable); named != "" {

@@ -105,6 +105,24 @@ func (s *Server) Follow(ctx context.Context, changes <-chan struct{}) {
 	}
 }
 
+// Has reports whether a session over HTTP is one of this server's.
+func (s *Server) Has(id string) bool {
+	for session := range s.Sessions() {
+		if session.ID() == id {
+			return true
+		}
+	}
+	return false
+}
+
+// Connected is how many sessions there are.
+func (s *Server) Connected() (n int) {
+	for range s.Sessions() {
+		n++
+	}
+	return n
+}
+
 // End cancels all calls and ends all sessions, those over HTTP too. It returns when they have ended, or ctx is done.
 func (s *Server) End(ctx context.Context) {
 	s.clients.cancelAll()

@@ -1,0 +1,200 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/assembly"
+	"github.com/picoclaw/picoclaw/host/config"
+	"github.com/picoclaw/picoclaw/host/gateway"
+)
+
+// gatewayVerb is `picoclaw gateway`.
+type gatewayVerb struct {
+	app  *app
+	host string
+	port int
+}
+
+func newGateway(a *app) *cobra.Command {
+	o := &gatewayVerb{app: a, port: -1}
+	cmd := &cobra.Command{
+		Use:        "gateway",
+		SuggestFor: []string{"daemon", "serve"},
+		Short:      "Run agents' schedules, and serve all agents over MCP, until told to stop",
+		Long: `Runs in the foreground as the one daemon of its instance root: heartbeats and jobs of all agents, and HTTP at
+gateway.host and gateway.port. /health says that it lives, /ready whether calls can be made and what is missing, /metrics
+what it counts. MCP for the first agent is at /mcp, for another at /mcp/AGENT; a client sends the agent's token, which
+picoclaw gateway token shows, as its bearer token.
+
+SIGTERM and SIGINT end it: nobody new is let in, and what runs may go on for gateway.drain_seconds. SIGHUP has it read its
+configuration again, as picoclaw gateway reload does: what has begun keeps its policy until it ends, and a configuration
+with a mistake changes nothing.`,
+		Example: "  picoclaw gateway\n  picoclaw gateway --port 0 --log-level info",
+		Args:    noArguments,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context()) },
+	}
+	cmd.Flags().StringVar(&o.host, "host", "", "serve at this `address` (default: gateway.host)")
+	cmd.Flags().IntVar(&o.port, "port", -1, "serve at this `port`, 0 for any (default: gateway.port)")
+	cmd.AddCommand(newGatewayStatus(a), newGatewayReload(a), newGatewayToken(a))
+	return cmd
+}
+
+// tokenFile is where an agent's token is kept.
+func tokenFile(home, agent string) string { return filepath.Join(home, "tokens", agent) }
+
+// agentToken returns an agent's token, which is made if there is none.
+func agentToken(home, agent string) (string, error) {
+	file := tokenFile(home, agent)
+	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+		return "", err
+	}
+	return keptToken(file)
+}
+
+func (o *gatewayVerb) run(ctx context.Context) error {
+	cfg, err := o.app.config("")
+	if err != nil {
+		return err
+	}
+	home := cfg.Home()
+	if home.Fallback {
+		return cantStart(errors.New("a gateway needs an instance root; set PICOCLAW_HOME to a directory"))
+	}
+	if err := os.MkdirAll(home.Path, 0o700); err != nil {
+		return cantStart(err)
+	}
+	logger, err := o.app.logger(cfg)
+	if err != nil {
+		return err
+	}
+	settings := cfg.Gateway()
+	address := net.JoinHostPort(settings.Host, strconv.FormatInt(settings.Port, 10))
+	if o.host != "" {
+		address = net.JoinHostPort(o.host, strconv.FormatInt(settings.Port, 10))
+	}
+	if o.port >= 0 {
+		name, _, _ := net.SplitHostPort(address)
+		address = net.JoinHostPort(name, strconv.Itoa(o.port))
+	}
+	g := gateway.New(gateway.Options{
+		Home: home.Path, Address: address, Version: version, Logger: logger.Named("gateway"),
+		Drain: time.Duration(settings.DrainSeconds) * time.Second, Open: o.open,
+	})
+	go o.reloads(ctx, g, cfg)
+	err = g.Run(ctx, func(address string) {
+		fmt.Fprintf(o.app.stderr, "the gateway serves at %s\n", address)
+	})
+	if err != nil {
+		return cantStart(err)
+	}
+	return nil
+}
+
+// open makes an instance of the configuration as it is now. One that can't make calls is none.
+func (o *gatewayVerb) open(metrics *gateway.Metrics) (gateway.Instance, error) {
+	cfg, err := o.app.config("")
+	if err != nil {
+		return nil, err
+	}
+	all, err := o.app.assemble(cfg, assembly.Options{Observe: metrics.Observe})
+	if err != nil {
+		return nil, err
+	}
+	if err := all.Ready(); err != nil {
+		ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
+		defer cancel()
+		return nil, errors.Join(err, all.Close(ctx))
+	}
+	return all, nil
+}
+
+// assemble makes what a configuration says.
+func (a *app) assemble(cfg *config.Config, o assembly.Options) (*assembly.Assembly, error) {
+	logger, err := a.logger(cfg)
+	if err != nil {
+		return nil, err
+	}
+	attack, err := selfTest()
+	if err != nil {
+		return nil, cantStart(err)
+	}
+	o.Config, o.Logger, o.SelfTest, o.Version = cfg, logger, attack, version
+	o.Token = func(agent string) (string, error) { return agentToken(cfg.Home().Path, agent) }
+	all, err := assembly.Open(o)
+	if err != nil {
+		return nil, cantStart(err)
+	}
+	return all, nil
+}
+
+// reloadInterval is how often a configuration file is looked at with gateway.hot_reload.
+const reloadInterval = 2 * time.Second
+
+// reloads has the gateway read its configuration again at SIGHUP and, if that is asked for, when the file has changed.
+// What does not work is logged, and changes nothing.
+func (o *gatewayVerb) reloads(ctx context.Context, g *gateway.Gateway, cfg *config.Config) {
+	hangups := make(chan os.Signal, 1)
+	signal.Notify(hangups, hangup...)
+	defer signal.Stop(hangups)
+	var ticks <-chan time.Time
+	if cfg.Gateway().HotReload && cfg.File() != "" {
+		tick := time.NewTicker(reloadInterval)
+		defer tick.Stop()
+		ticks = tick.C
+	}
+	seen, _ := os.Stat(cfg.File())
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-hangups:
+		case <-ticks:
+			now, err := os.Stat(cfg.File())
+			if err != nil || seen != nil && os.SameFile(seen, now) && now.ModTime().Equal(seen.ModTime()) &&
+				now.Size() == seen.Size() {
+				continue
+			}
+			seen = now
+		}
+		_ = g.Reload() // it logs what is wrong
+	}
+}
+
+func newGatewayToken(a *app) *cobra.Command {
+	var agent string
+	cmd := &cobra.Command{
+		Use:     "token",
+		Short:   "Show the token that MCP clients of an agent send to the gateway",
+		Long:    "Shows an agent's token, which is made if there is none. It is kept in a file of tokens below the instance root; a new one\nis made when that is removed and the gateway started again.",
+		Example: "  picoclaw gateway token\n  picoclaw gateway token --agent reader",
+		Args:    noArguments,
+		RunE: func(*cobra.Command, []string) error {
+			cfg, err := a.config("")
+			if err != nil {
+				return err
+			}
+			of, err := cfg.Agent(agent)
+			if err != nil {
+				return usage("%w", err)
+			}
+			token, err := agentToken(cfg.Home().Path, of.ID)
+			if err != nil {
+				return failed(err)
+			}
+			fmt.Fprintln(a.stdout, token)
+			return nil
+		},
+	}
+	a.agentFlag(cmd, &agent, "the agent (default: the first one)")
+	return cmd
+}

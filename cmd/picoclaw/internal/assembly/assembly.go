@@ -1,0 +1,153 @@
+// Package assembly makes of one configuration what runs: a host with the hooks and tools that it asks for, agents with
+// their models, their schedule, and MCP for clients.
+//
+// It must not know how any of them works, nor what a person types.
+package assembly
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"path/filepath"
+	"sync"
+
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/picoclaw/picoclaw/host"
+	"github.com/picoclaw/picoclaw/host/audit"
+	"github.com/picoclaw/picoclaw/host/config"
+	"github.com/picoclaw/picoclaw/host/gateway"
+	"github.com/picoclaw/picoclaw/host/mcp"
+)
+
+// Options are what is assembled, and of what.
+type Options struct {
+	Config    *config.Config
+	PluginDir string // as [host.Options] has it
+	SelfTest  []string
+	Logger    hclog.Logger
+	Version   string
+	Observe   func(audit.Record) // nil for nobody
+	Token     func(agent string) (string, error)
+}
+
+// Assembly is what one configuration makes. It may be used concurrently.
+type Assembly struct {
+	*host.Host
+	options Options
+	config  *config.Config
+
+	mu     sync.Mutex
+	served map[string]*served // what MCP clients of each agent use
+	over   chan struct{}      // closed at the end
+}
+
+// Open assembles. It starts nothing but what [host.Open] does.
+func Open(o Options) (*Assembly, error) {
+	a := &Assembly{options: o, config: o.Config, served: map[string]*served{}, over: make(chan struct{})}
+	h, err := host.Open(host.Options{Config: o.Config, PluginDir: o.PluginDir, Logger: o.Logger, SelfTest: o.SelfTest,
+		Observe: o.Observe})
+	if err != nil {
+		return nil, err
+	}
+	a.Host = h
+	return a, nil
+}
+
+// Checks says what has to be in order for calls to be made, and what is not.
+func (a *Assembly) Checks() []gateway.Check {
+	all := []gateway.Check{{Name: "isolation", Err: a.Ready()}}
+	plugins := gateway.Check{Name: "plugins"}
+	for _, p := range a.Plugins().Problems() {
+		plugins.Err = errors.Join(plugins.Err, fmt.Errorf("plugin %s is not offered: %w", p.Plugin, p.Err))
+	}
+	return append(all, plugins)
+}
+
+// Busy says what has begun and not ended.
+func (a *Assembly) Busy() (running, sessions int) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, s := range a.served {
+		sessions += s.server.Connected()
+	}
+	return a.Running(), sessions
+}
+
+// Run runs what the schedule asks for until ctx is done.
+func (a *Assembly) Run(ctx context.Context) { <-ctx.Done() }
+
+// Close ends everything.
+func (a *Assembly) Close(ctx context.Context) error {
+	close(a.over)
+	a.mu.Lock()
+	all := a.served
+	a.mu.Unlock()
+	for _, s := range all {
+		s.end()
+		s.server.End(ctx)
+	}
+	return a.Host.Close(ctx)
+}
+
+// served is MCP for one agent.
+type served struct {
+	server *mcp.Server
+	http.Handler
+	end context.CancelFunc
+}
+
+// For serves MCP for one agent.
+func (a *Assembly) serve(agent string) (*served, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if s := a.served[agent]; s != nil {
+		return s, nil
+	}
+	session, err := a.Session(agent, host.MCP)
+	if err != nil {
+		return nil, err
+	}
+	token, err := a.options.Token(agent)
+	if err != nil {
+		return nil, err
+	}
+	server := mcp.NewServer(session, a.options.Version, mcp.Instructions(session.Policy()))
+	handler, err := server.Handler(mcp.HTTPOptions{Token: token, Hosts: a.config.Gateway().AllowHosts})
+	if err != nil {
+		return nil, err
+	}
+	ctx, end := context.WithCancel(context.Background())
+	go server.Follow(ctx, a.Changes(ctx.Done()))
+	a.served[agent] = &served{server, handler, end}
+	return a.served[agent], nil
+}
+
+// Has reports whether an MCP session is one of this assembly's.
+func (a *Assembly) Has(session string) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, s := range a.served {
+		if s.server.Has(session) {
+			return true
+		}
+	}
+	return false
+}
+
+// ServeHTTP serves MCP: the agent that a path names, as in /mcp/main, or at /mcp the first one.
+func (a *Assembly) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	agent := a.config.AgentIDs()[0]
+	if r.URL.Path != mcp.Path {
+		agent = filepath.Base(r.URL.Path)
+		r = r.Clone(r.Context())
+		r.URL.Path = mcp.Path
+	}
+	s, err := a.serve(agent)
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusNotFound)
+		return
+	}
+	s.ServeHTTP(w, r)
+}

@@ -1,0 +1,157 @@
+package gateway
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"syscall"
+	"time"
+)
+
+// socketName is the control socket below the instance root. Whoever may connect to it may tell the gateway what to do:
+// its owner.
+const socketName = "gateway.sock"
+
+// maxSocketPath is the longest path that a socket can have everywhere.
+const maxSocketPath = 100
+
+// listenControl opens the control socket. The pid file's lock is held: one that is there is a dead gateway's.
+func listenControl(home string) (net.Listener, error) {
+	path := filepath.Join(home, socketName)
+	if len(path) > maxSocketPath {
+		return nil, fmt.Errorf("the control socket's path %s is longer than %d bytes; set PICOCLAW_HOME to a shorter one", path,
+			maxSocketPath)
+	}
+	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("the control socket: %w", err)
+	}
+	l, err := net.Listen("unix", path)
+	if err != nil {
+		return nil, fmt.Errorf("the control socket: %w", err)
+	}
+	if err := os.Chmod(path, 0o600); err != nil {
+		return nil, errors.Join(fmt.Errorf("the control socket: %w", err), l.Close())
+	}
+	return l, nil
+}
+
+// Status is what a gateway says of itself.
+type Status struct {
+	PID     int       `json:"pid"`
+	Version string    `json:"version"`
+	Started time.Time `json:"started"`
+	Address string    `json:"address"`
+	Ready   bool      `json:"ready"`
+	Checks  []Checked `json:"checks"`
+	// Configurations are those that are in use, the current one last.
+	Configurations []Configuration `json:"configurations"`
+	// Reload is why the last reload has failed; empty if it has not.
+	Reload string `json:"reload_error,omitempty"`
+}
+
+// Configuration is one that is in use.
+type Configuration struct {
+	Since    time.Time `json:"since"`
+	Running  int       `json:"running"`  // calls and turns
+	Sessions int       `json:"sessions"` // of MCP clients
+}
+
+func (g *Gateway) controlRoutes() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /status", func(w http.ResponseWriter, _ *http.Request) { answer(w, http.StatusOK, g.status()) })
+	mux.HandleFunc("POST /reload", func(w http.ResponseWriter, _ *http.Request) {
+		if err := g.Reload(); err != nil {
+			answer(w, http.StatusConflict, map[string]string{"error": err.Error()})
+			return
+		}
+		answer(w, http.StatusOK, map[string]string{"status": "reloaded"})
+	})
+	return mux
+}
+
+func (g *Gateway) status() Status {
+	r, ready := g.readiness()
+	s := Status{PID: os.Getpid(), Version: g.options.Version, Started: g.started, Address: g.address, Ready: ready,
+		Checks: r.Checks}
+	g.mu.Lock()
+	all, last := g.running, g.last
+	g.mu.Unlock()
+	if last != nil {
+		s.Reload = last.Error()
+	}
+	for _, one := range all {
+		c := Configuration{Since: one.since}
+		c.Running, c.Sessions = one.Busy()
+		s.Configurations = append(s.Configurations, c)
+	}
+	return s
+}
+
+// ErrNone is the error of a client where no gateway runs.
+var ErrNone = errors.New("no gateway runs on this instance root; `picoclaw gateway` starts one")
+
+// Client talks to the gateway of an instance root.
+type Client struct{ http http.Client }
+
+// Dial returns a client. It connects with the first request.
+func Dial(home string) *Client {
+	path := filepath.Join(home, socketName)
+	dial := func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return (&net.Dialer{}).DialContext(ctx, "unix", path)
+	}
+	return &Client{http.Client{Transport: &http.Transport{DialContext: dial, DisableKeepAlives: true}}}
+}
+
+// Status asks the gateway how it is.
+func (c *Client) Status(ctx context.Context) (*Status, error) {
+	var s Status
+	return &s, c.do(ctx, http.MethodGet, "/status", &s)
+}
+
+// Reload has the gateway read its configuration again. The error is the gateway's.
+func (c *Client) Reload(ctx context.Context) error {
+	return c.do(ctx, http.MethodPost, "/reload", nil)
+}
+
+// maxAnswer bounds what is read of an answer.
+const maxAnswer = 1 << 20
+
+func (c *Client) do(ctx context.Context, method, path string, into any) error {
+	r, err := http.NewRequestWithContext(ctx, method, "http://gateway"+path, nil)
+	if err != nil {
+		return err
+	}
+	response, err := c.http.Do(r)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ECONNREFUSED) {
+		return ErrNone
+	}
+	if err != nil {
+		return fmt.Errorf("ask the gateway: %w", err)
+	}
+	defer func() { _ = response.Body.Close() }()
+	text, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer))
+	if err != nil {
+		return fmt.Errorf("ask the gateway: %w", err)
+	}
+	if response.StatusCode != http.StatusOK {
+		var failed struct {
+			Error string `json:"error"`
+		}
+		if json.Unmarshal(text, &failed) == nil && failed.Error != "" {
+			return errors.New(failed.Error)
+		}
+		return fmt.Errorf("the gateway answered %s: %s", response.Status, bytes.TrimSpace(text))
+	}
+	if into == nil {
+		return nil
+	}
+	return json.Unmarshal(text, into)
+}

@@ -1,0 +1,166 @@
+package gateway
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"time"
+)
+
+// generation is an instance from when it is made until all that has begun on it has ended.
+type generation struct {
+	Instance
+	since   time.Time
+	retire  context.CancelFunc // no job begins any more
+	stopped chan struct{}      // closed when its jobs have ended
+	over    chan struct{}      // closed when it is to end whatever runs
+	done    chan struct{}      // closed when it has ended
+}
+
+// lookInterval is how often it is looked whether an instance of an earlier configuration is still used.
+const lookInterval = 200 * time.Millisecond
+
+// begin makes an instance the current one.
+func (g *Gateway) begin(i Instance) {
+	ctx, cancel := context.WithCancel(context.Background())
+	next := &generation{Instance: i, since: time.Now(), retire: cancel,
+		stopped: make(chan struct{}), over: make(chan struct{}), done: make(chan struct{})}
+	g.mu.Lock()
+	var before *generation
+	if n := len(g.running); n > 0 {
+		before = g.running[n-1]
+	}
+	g.running = append(g.running, next)
+	g.mu.Unlock()
+	if before != nil {
+		before.retire() // so that no job is run by both
+	}
+	g.ended.Go(func() {
+		defer close(next.done)
+		go func() {
+			defer close(next.stopped)
+			next.Run(ctx)
+		}()
+		next.wait(ctx)
+		soon, cancel := context.WithTimeout(context.Background(), closeTimeout)
+		defer cancel()
+		if err := next.Close(soon); err != nil {
+			g.options.Logger.Warn("an instance did not end cleanly", "error", err)
+		}
+		<-next.stopped
+		g.forget(next)
+	})
+}
+
+// wait returns when the instance is retired and nothing uses it any more, or it is to end all the same.
+func (n *generation) wait(retired context.Context) {
+	select {
+	case <-retired.Done():
+	case <-n.over:
+		return
+	}
+	tick := time.NewTicker(lookInterval)
+	defer tick.Stop()
+	for {
+		if running, sessions := n.Busy(); running == 0 && sessions == 0 && isClosed(n.stopped) {
+			return
+		}
+		select {
+		case <-tick.C:
+		case <-n.over:
+			return
+		}
+	}
+}
+
+// drained returns when nothing runs any more, or ctx is done. Sessions of clients do not count: they end with the
+// instance.
+func (n *generation) drained(ctx context.Context) {
+	tick := time.NewTicker(lookInterval / 4)
+	defer tick.Stop()
+	for {
+		if running, _ := n.Busy(); running == 0 && isClosed(n.stopped) {
+			return
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// close ends the instance, whatever runs. It returns when it has ended.
+func (n *generation) close() {
+	close(n.over)
+	<-n.done
+}
+
+func isClosed(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
+}
+
+func (g *Gateway) forget(n *generation) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for i, one := range g.running {
+		if one == n {
+			g.running = append(g.running[:i:i], g.running[i+1:]...)
+			return
+		}
+	}
+}
+
+// current returns the newest generation.
+func (g *Gateway) current() *generation {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if len(g.running) == 0 {
+		return nil
+	}
+	return g.running[len(g.running)-1]
+}
+
+// of returns the generation that a request is for: that of its session, or the newest.
+func (g *Gateway) of(r *http.Request) *generation {
+	if id := r.Header.Get("Mcp-Session-Id"); id != "" {
+		g.mu.Lock()
+		all := g.running
+		g.mu.Unlock()
+		for _, one := range all {
+			if one.Has(id) {
+				return one
+			}
+		}
+	}
+	return g.current()
+}
+
+// Reload makes an instance of the configuration as it is now, and has it serve whoever comes from now on. If it can't
+// be made, or is not in order, everything stays as it is.
+func (g *Gateway) Reload() error {
+	g.reloading.Lock()
+	defer g.reloading.Unlock()
+	g.mu.Lock()
+	draining := g.draining
+	g.mu.Unlock()
+	if draining {
+		return fmt.Errorf("the gateway is ending")
+	}
+	next, err := g.options.Open(g.metrics)
+	g.mu.Lock()
+	g.last = err
+	g.mu.Unlock()
+	if err != nil {
+		g.options.Logger.Error("the configuration was not loaded again; the one before stays in force", "error", err)
+		return err
+	}
+	g.begin(next)
+	g.options.Logger.Info("the configuration was loaded again")
+	return nil
+}
