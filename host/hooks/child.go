@@ -1,0 +1,257 @@
+package hooks
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/picoclaw/picoclaw/isolation"
+)
+
+// maxLine is the longest message of a process's or to one.
+const maxLine = 1 << 20
+
+// waiting is how many events may wait for a process to take them.
+const waiting = 64
+
+// child is a running process and what is asked of it.
+type child struct {
+	process *isolation.Process
+	pipes   *pipes
+	said    *tail // the end of its standard error
+	log     hclog.Logger
+	events  chan []byte
+	done    chan struct{} // closed when it has ended and nothing more comes from it
+
+	writing sync.Mutex // held for a line
+
+	mu      sync.Mutex
+	err     error // why it is no longer asked
+	next    uint64
+	pending map[uint64]chan message
+}
+
+// message is one line of JSON-RPC 2.0.
+type message struct {
+	Version string          `json:"jsonrpc"`
+	ID      uint64          `json:"id,omitempty"`
+	Method  string          `json:"method,omitempty"`
+	Params  any             `json:"params,omitempty"`
+	Result  json.RawMessage `json:"result,omitempty"`
+	Error   *struct {
+		Message string `json:"message"`
+	} `json:"error,omitempty"`
+}
+
+func startChild(s Session, p Program, observing time.Duration, log hclog.Logger) (*child, error) {
+	pipes, err := newPipes()
+	if err != nil {
+		return nil, err
+	}
+	p.Command.Stdin, p.Command.Stdout, p.Command.Stderr = pipes.theirs[0], pipes.theirs[1], pipes.theirs[2]
+	process, err := s.Start(p)
+	pipes.started()
+	if err != nil {
+		pipes.close()
+		return nil, fmt.Errorf("could not be started: %w", err)
+	}
+	c := &child{
+		process: process, pipes: pipes, said: &tail{}, log: log, events: make(chan []byte, waiting),
+		done: make(chan struct{}), pending: map[uint64]chan message{},
+	}
+	var reading, telling sync.WaitGroup
+	reading.Go(func() { c.kill(c.read(pipes.ours[1])) })
+	reading.Go(func() { _, _ = io.Copy(c.said, pipes.ours[2]) })
+	telling.Go(func() { c.tell(observing) })
+	go func() {
+		<-process.Done()
+		// Where nothing ties what it has started to its end, a pipe may still be held.
+		for _, f := range pipes.ours {
+			_ = f.SetDeadline(time.Now().Add(time.Second))
+		}
+		reading.Wait()
+		c.kill(fmt.Errorf("has ended"))
+		telling.Wait()
+		pipes.close()
+		close(c.done)
+	}()
+	return c, nil
+}
+
+// ended is why the child is no longer asked; nil while it is.
+func (c *child) ended() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.err
+}
+
+// kill ends the child, and with it what is asked of it.
+func (c *child) kill(why error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.err != nil {
+		return
+	}
+	c.err = why
+	for _, answer := range c.pending {
+		close(answer)
+	}
+	c.pending = nil
+	close(c.events)
+	c.process.Kill()
+}
+
+// close has the child end by itself, and ends it if it does not.
+func (c *child) close(ctx context.Context) {
+	_ = c.pipes.ours[0].Close()
+	_, _ = c.process.Stop(ctx, 2*time.Second)
+	c.kill(errors.New("was ended with the host"))
+	<-c.done
+}
+
+// read hands answers to who waits for them, until the stream ends.
+func (c *child) read(from io.Reader) error {
+	lines := bufio.NewScanner(from)
+	lines.Buffer(make([]byte, 0, 4<<10), maxLine)
+	for lines.Scan() {
+		var m message
+		if err := json.Unmarshal(lines.Bytes(), &m); err != nil {
+			c.log.Warn("a hook's process has written what is no message", "error", err)
+			continue
+		}
+		if m.ID == 0 || m.Method != "" {
+			continue // it is not asked anything
+		}
+		c.mu.Lock()
+		answer := c.pending[m.ID]
+		delete(c.pending, m.ID)
+		c.mu.Unlock()
+		if answer != nil {
+			answer <- m
+		}
+	}
+	if errors.Is(lines.Err(), bufio.ErrTooLong) {
+		return fmt.Errorf("wrote a line of more than %d bytes", maxLine)
+	}
+	return errors.New("has ended")
+}
+
+// call asks the child something.
+func (c *child) call(ctx context.Context, method string, params any) (json.RawMessage, error) {
+	answer := make(chan message, 1)
+	c.mu.Lock()
+	if c.err != nil {
+		c.mu.Unlock()
+		return nil, c.err
+	}
+	c.next++
+	id := c.next
+	c.pending[id] = answer
+	c.mu.Unlock()
+	line, err := encoded(message{Version: "2.0", ID: id, Method: method, Params: params})
+	if err != nil {
+		c.forget(id)
+		return nil, err
+	}
+	written := make(chan error, 1)
+	go func() { written <- c.write(line, time.Time{}) }()
+	for {
+		select {
+		case err := <-written:
+			written = nil
+			if err != nil {
+				c.kill(errors.New("takes no more messages"))
+			}
+		case m, ok := <-answer:
+			switch {
+			case !ok:
+				return nil, c.ended()
+			case m.Error != nil:
+				return nil, fmt.Errorf("answered with an error: %s", reason([]byte(m.Error.Message)))
+			}
+			return m.Result, nil
+		case <-ctx.Done():
+			c.forget(id)
+			return nil, ctx.Err()
+		}
+	}
+}
+
+func (c *child) forget(id uint64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.pending, id)
+}
+
+// notify tells the child something, as soon as it takes it. What it is too slow for is not told.
+func (c *child) notify(method string, params any) {
+	line, err := encoded(message{Version: "2.0", Method: method, Params: params})
+	if err != nil {
+		c.log.Warn("a hook is not told of an event", "error", err)
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.err != nil {
+		return
+	}
+	select {
+	case c.events <- line:
+	default:
+		c.log.Warn("a hook is too slow to be told of all events")
+	}
+}
+
+// tell writes the events that wait. A child that does not take one in time has got a part of it, and is ended.
+func (c *child) tell(within time.Duration) {
+	for line := range c.events {
+		if err := c.write(line, time.Now().Add(within)); err != nil {
+			c.kill(fmt.Errorf("did not take an event within %s", within))
+		}
+	}
+}
+
+func (c *child) write(line []byte, until time.Time) error {
+	c.writing.Lock()
+	defer c.writing.Unlock()
+	_ = c.pipes.ours[0].SetWriteDeadline(until)
+	_, err := c.pipes.ours[0].Write(line)
+	return err
+}
+
+func encoded(m message) ([]byte, error) {
+	line, err := json.Marshal(m)
+	if err == nil && len(line) >= maxLine {
+		err = fmt.Errorf("can't be told of %d bytes, more than %d", len(line), maxLine)
+	}
+	return append(line, '\n'), err
+}
+
+// tail keeps the end of what is written to it.
+type tail struct {
+	mu   sync.Mutex
+	data []byte
+}
+
+func (t *tail) Write(p []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.data = append(t.data, p...)
+	if over := len(t.data) - maxReason; over > 0 {
+		t.data = append(t.data[:0], t.data[over:]...)
+	}
+	return len(p), nil
+}
+
+func (t *tail) String() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return reason(t.data)
+}

@@ -1,0 +1,317 @@
+package hooks
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os/exec"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+)
+
+// points are what processes can intercept.
+var points = []string{"before_tool", "after_tool", "approve_tool", "before_llm", "after_llm"}
+
+// kinds are the names of what processes are told of, as upstream has them.
+var kinds = map[Event]string{
+	UserPromptSubmit: "agent.turn.start", Stop: "agent.turn.end", SubagentStop: "agent.subturn.end",
+	SessionStart: "agent.session.start", SessionEnd: "agent.session.end",
+	beforeModel: "agent.llm.request", afterModel: "agent.llm.response",
+}
+
+// allKinds are the names that "observe" takes.
+var allKinds = []string{"*", "agent.tool.exec_start", "agent.tool.exec_end", "agent.tool.exec_skipped", "agent.turn.start",
+	"agent.turn.end", "agent.subturn.end", "agent.session.start", "agent.session.end", "agent.llm.request",
+	"agent.llm.response"}
+
+// process is a program that lives on: one child for each agent that it is asked for.
+type process struct {
+	name, key string // key: hooks.processes.NAME
+	o         Process
+	defaults  Defaults
+	log       hclog.Logger
+
+	mu     sync.Mutex
+	closed bool
+	seats  map[string]*seat
+}
+
+func newProcess(name string, o Process, d Defaults, log hclog.Logger) *process {
+	return &process{
+		name: name, key: "hooks.processes." + name, o: o, defaults: d, log: log.Named(name), seats: map[string]*seat{},
+	}
+}
+
+func (p *process) timeout(point string) time.Duration {
+	milliseconds, otherwise := p.defaults.Interceptor, 5000
+	if point == "approve_tool" {
+		milliseconds, otherwise = p.defaults.Approval, 60000
+	}
+	if milliseconds <= 0 {
+		milliseconds = otherwise
+	}
+	return time.Duration(milliseconds) * time.Millisecond
+}
+
+// observing is how long it may take to take what it is told of.
+func (p *process) observing() time.Duration {
+	if p.defaults.Observer > 0 {
+		return time.Duration(p.defaults.Observer) * time.Millisecond
+	}
+	return 500 * time.Millisecond
+}
+
+// seat is where an agent's child sits. It is started again when it has ended: at once the first time, and later and
+// later while it gives no answer.
+type seat struct {
+	mu       sync.Mutex // held while a child is started
+	child    *child
+	failures int
+	again    time.Time
+}
+
+// child returns the child for a session's agent.
+func (p *process) child(ctx context.Context, s Session) (*seat, *child, error) {
+	p.mu.Lock()
+	if p.closed {
+		p.mu.Unlock()
+		return nil, nil, errors.New("was ended with the host")
+	}
+	key := s.Agent + "\x00" + s.Dir
+	at := p.seats[key]
+	if at == nil {
+		at = &seat{}
+		p.seats[key] = at
+	}
+	p.mu.Unlock()
+	at.mu.Lock()
+	defer at.mu.Unlock()
+	if at.child != nil {
+		if at.child.ended() == nil {
+			return at, at.child, nil
+		}
+		at.failed()
+		p.log.Warn("a hook's process has ended", "hook", p.key, "why", at.child.ended(), "stderr", at.child.said.String())
+		at.child = nil
+	}
+	if wait := time.Until(at.again); wait > 0 {
+		return nil, nil, fmt.Errorf("has ended, and is started again in %s", wait.Round(10*time.Millisecond))
+	}
+	started, err := p.start(ctx, s)
+	if err != nil {
+		at.failed()
+		return nil, nil, err
+	}
+	at.child = started
+	return at, started, nil
+}
+
+// failed has the next start wait: not the first time, and at most half a minute.
+func (at *seat) failed() {
+	if at.failures++; at.failures > 1 {
+		at.again = time.Now().Add(min(30*time.Second, 125*time.Millisecond<<min(at.failures, 10)))
+	}
+}
+
+// answered forgets what has failed before.
+func (at *seat) answered() {
+	at.mu.Lock()
+	defer at.mu.Unlock()
+	at.failures = 0
+}
+
+// start starts a child and greets it.
+func (p *process) start(ctx context.Context, s Session) (*child, error) {
+	path, err := find(p.o.Command[0])
+	if err != nil {
+		return nil, err
+	}
+	cmd := &exec.Cmd{Path: path, Args: p.o.Command, Dir: directory(p.o.Dir, p.o.Workspace, s),
+		Env: environment(p.o.Env, s)}
+	c, err := startChild(s, program("hook "+p.name, cmd, p.o.Grants), p.observing(), p.log)
+	if err != nil {
+		return nil, err
+	}
+	within, cancel := context.WithTimeout(ctx, p.timeout(""))
+	defer cancel()
+	_, err = c.call(within, "hook.hello", map[string]any{"name": p.name, "version": 1, "modes": p.modes()})
+	if err != nil {
+		c.kill(err)
+		<-c.done
+		if text := c.said.String(); text != "" {
+			err = fmt.Errorf("%w: %s", err, text)
+		}
+		return nil, fmt.Errorf("did not answer hook.hello: %w", err)
+	}
+	return c, nil
+}
+
+// modes are what the child is told that it will be asked about.
+func (p *process) modes() []string {
+	var modes []string
+	has := func(point string) bool { return slices.Contains(p.o.Intercept, point) }
+	if len(p.o.Observe) > 0 {
+		modes = append(modes, "observe")
+	}
+	if has("before_llm") || has("after_llm") {
+		modes = append(modes, "llm")
+	}
+	if has("before_tool") || has("after_tool") {
+		modes = append(modes, "tool")
+	}
+	if has("approve_tool") {
+		modes = append(modes, "approve")
+	}
+	return modes
+}
+
+func (p *process) close(ctx context.Context) {
+	p.mu.Lock()
+	p.closed = true
+	seats := p.seats
+	p.seats = nil
+	p.mu.Unlock()
+	for _, at := range seats {
+		at.mu.Lock()
+		if at.child != nil {
+			at.child.close(ctx)
+		}
+		at.mu.Unlock()
+	}
+}
+
+// observe tells the processes that want to hear of it, and waits for none.
+func (h *Hooks) observe(s Session, kind string, payload map[string]any) {
+	for _, p := range h.processes {
+		if !slices.Contains(p.o.Observe, kind) && !slices.Contains(p.o.Observe, "*") {
+			continue
+		}
+		_, c, err := p.child(context.Background(), s)
+		if err != nil {
+			p.log.Warn("a hook is not told of an event", "hook", p.key, "event", kind, "error", err)
+			continue
+		}
+		c.notify("hook.runtime_event", map[string]any{
+			"kind": kind, "source": map[string]any{"component": "agent", "name": s.Agent}, "scope": meta(s), "payload": payload,
+		})
+	}
+}
+
+func meta(s Session) map[string]any {
+	return map[string]any{"agent_id": s.Agent, "session_key": s.ID, "channel": s.Origin}
+}
+
+// interceptor asks a process at one point.
+type interceptor struct {
+	*process
+	point string
+}
+
+func (i *interceptor) String() string { return i.point }
+
+func (i *interceptor) ask(ctx context.Context, q question) (answer, error) {
+	within, cancel := context.WithTimeout(ctx, i.timeout(i.point))
+	defer cancel()
+	at, c, err := i.child(within, q.session)
+	if err != nil {
+		return answer{}, err
+	}
+	result, err := c.call(within, "hook."+i.point, i.params(q))
+	if err != nil {
+		if within.Err() != nil && ctx.Err() == nil {
+			err = fmt.Errorf("did not answer within %s", i.timeout(i.point))
+			c.kill(err) // it answers one after another, so the next would wait as long
+		}
+		return answer{}, err
+	}
+	at.answered()
+	if i.point == "approve_tool" {
+		return approval(result)
+	}
+	return action(q, i.point, result)
+}
+
+func (i *interceptor) params(q question) any {
+	if q.model != nil {
+		return q.model
+	}
+	params := meta(q.session)
+	params["meta"] = meta(q.session)
+	params["tool"], params["arguments"] = plainName(q.call.Tool), q.call.Args
+	if q.response != nil {
+		text := firstOf(q.response.Text, q.response.Error)
+		params["result"] = map[string]any{"for_llm": text, "is_error": q.response.Error != ""}
+	}
+	return params
+}
+
+func approval(result json.RawMessage) (answer, error) {
+	var said struct {
+		Approved *bool  `json:"approved"`
+		Reason   string `json:"reason"`
+	}
+	if err := json.Unmarshal(result, &said); err != nil {
+		return answer{}, fmt.Errorf("answered with what can't be read: %w", err)
+	}
+	if said.Approved == nil || !*said.Approved {
+		return answer{decision: deny, reason: firstOf(said.Reason, "it has not approved of the call")}, nil
+	}
+	return answer{}, nil
+}
+
+// action reads what a process wants done.
+func action(q question, point string, result json.RawMessage) (answer, error) {
+	var said struct {
+		Action string `json:"action"`
+		Reason string `json:"reason"`
+		Call   *struct {
+			Tool      string          `json:"tool"`
+			Arguments json.RawMessage `json:"arguments"`
+		} `json:"call"`
+		Request  json.RawMessage `json:"request"`
+		Response json.RawMessage `json:"response"`
+	}
+	if err := json.Unmarshal(result, &said); err != nil {
+		return answer{}, fmt.Errorf("answered with what can't be read: %w", err)
+	}
+	switch said.Action {
+	case "", "continue":
+		return answer{}, nil
+	case "deny_tool":
+		return answer{decision: deny, reason: said.Reason}, nil
+	case "abort_turn", "hard_abort":
+		return answer{decision: deny, reason: said.Reason, stop: true}, nil
+	case "respond":
+		return answer{decision: deny, reason: "it answers in place of the tool, which a hook can't do here: hooks can only " +
+			"take away"}, nil
+	case "modify":
+	default:
+		return answer{}, fmt.Errorf("answered with the action %q, which is not known", said.Action)
+	}
+	var changed json.RawMessage
+	switch point {
+	case "before_llm":
+		changed = said.Request
+	case "after_llm":
+		changed = said.Response
+	case "after_tool":
+		return answer{}, errors.New("changes a result, which a hook can't do here")
+	default:
+		if said.Call == nil {
+			break
+		}
+		if t := said.Call.Tool; t != "" && t != plainName(q.call.Tool) {
+			return answer{}, fmt.Errorf("changes the tool to %s, which a hook can't do", t)
+		}
+		changed = said.Call.Arguments
+	}
+	var object map[string]json.RawMessage
+	if err := json.Unmarshal(changed, &object); err != nil || object == nil {
+		return answer{}, errors.New("says that it changes something, and has no object in its place")
+	}
+	return answer{args: changed}, nil
+}
