@@ -1,0 +1,163 @@
+// Package agent is the loop between a language model and the tools of a session: the model is asked, the calls that it
+// makes are made in the order given, their results are handed back, and so on until it has nothing more to call.
+//
+// A [Model] is asked by one method; the packages below speak a protocol each. Tools are reached through [Tools] alone,
+// which a *host.Session is, so that every call is decided on and recorded there. What a conversation consists of is
+// kept in a [Transcript], a file of JSON lines. A [Team] offers tools by which an agent gives work to others.
+//
+// The package must not know policies, configuration files, nor how a call is made: it takes plain options.
+package agent
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"time"
+)
+
+// Model is a language model behind some protocol. It may be used concurrently.
+type Model interface {
+	// Generate asks for the next message. onText is given the text as it comes, and may be nil. Where the model could
+	// not be reached or has refused, the error is a *[ModelError]; it never has a key in it.
+	//
+	// A provider that runs a loop of its own, whose calls reach the tools by another way, returns a reply without calls.
+	Generate(ctx context.Context, r Request, onText func(string)) (*Reply, error)
+}
+
+// Request is what a model is asked.
+type Request struct {
+	System    string
+	Messages  []Message // from the oldest on; the last one is the user's or a tool's
+	Tools     []Tool    // those that may be called; a provider with a loop of its own offers them itself
+	MaxTokens int       // of the answer
+
+	// The rest is for providers that run a loop of their own.
+
+	Session string      // the key of the conversation; empty if it is not kept
+	Left    Left        // what the turn may still use
+	Observe func(Event) // is told of calls that the provider's loop makes; may be nil
+}
+
+// Left is what a turn may still use. A zero is no bound.
+type Left struct {
+	Iterations int // requests to the model
+	Calls      int
+	Tokens     int64
+	CostUSD    float64
+}
+
+// Role says whose a message is.
+type Role string
+
+// The roles.
+const (
+	User       Role = "user"
+	Assistant  Role = "assistant"
+	ToolResult Role = "tool"
+)
+
+// Message is one message of a conversation, as it is sent to models and kept.
+type Message struct {
+	Role Role   `json:"role"`
+	Text string `json:"text,omitempty"`
+
+	Calls []Call `json:"calls,omitempty"` // of an assistant's message, in the order in which they are to be made
+
+	CallID string `json:"call_id,omitempty"` // of a tool's result: which call it answers
+	Failed bool   `json:"failed,omitempty"`  // the call failed
+
+	// Extra is what came with an assistant's message and has to be sent back as it came, such as signed thinking. Only
+	// the provider that From names can read it, and the others leave it out.
+	Extra json.RawMessage `json:"extra,omitempty"`
+	From  string          `json:"from,omitempty"`
+}
+
+// Call is a tool call that a model makes.
+type Call struct {
+	ID        string          `json:"id"` // unique in its message
+	Tool      string          `json:"tool"`
+	Arguments json.RawMessage `json:"arguments"`       // a JSON object, or what the model wrote instead, as a JSON string
+	Extra     json.RawMessage `json:"extra,omitempty"` // as that of its message
+}
+
+// Tool is a tool as a model is told of it.
+type Tool struct {
+	Name   string // letters, digits, '_' and '-', at most 64
+	Doc    string
+	Schema json.RawMessage // of its arguments, an object
+}
+
+// Reply is a model's answer.
+type Reply struct {
+	Message Message
+	Usage   Usage
+	Stop    Stop
+}
+
+// Stop says why an answer ended.
+type Stop string
+
+// The reasons.
+const (
+	Ended   Stop = "ended"   // with text or calls: the model had no more to say
+	Length  Stop = "length"  // at the bound of its tokens
+	Refused Stop = "refused" // by the model's provider
+)
+
+// Usage is what an answer has used. Its zero value says that the provider has not told.
+type Usage struct {
+	Input      int64 `json:"input,omitempty"`       // tokens that were read, without the two below
+	CacheRead  int64 `json:"cache_read,omitempty"`  // tokens that were read from the provider's cache
+	CacheWrite int64 `json:"cache_write,omitempty"` // tokens that were read and put into it
+	Output     int64 `json:"output,omitempty"`      // tokens that were written
+
+	CostUSD float64 `json:"cost_usd,omitempty"` // where the provider tells it
+	Calls   int     `json:"calls,omitempty"`    // those that a provider's own loop has made
+}
+
+// Tokens is the sum of all tokens.
+func (u Usage) Tokens() int64 { return u.Input + u.CacheRead + u.CacheWrite + u.Output }
+
+// Add returns the sum of two usages.
+func (u Usage) Add(o Usage) Usage {
+	return Usage{
+		Input: u.Input + o.Input, CacheRead: u.CacheRead + o.CacheRead, CacheWrite: u.CacheWrite + o.CacheWrite,
+		Output: u.Output + o.Output, CostUSD: u.CostUSD + o.CostUSD, Calls: u.Calls + o.Calls,
+	}
+}
+
+// ModelError says that a model has not answered.
+type ModelError struct {
+	Message    string        // what happened, as a sentence that names the model
+	Status     int           // of HTTP; 0 if there was no answer, or one that broke off
+	RetryAfter time.Duration // how long the provider asks to wait; 0 if it does not say
+	TooLong    bool          // the conversation is larger than the model's context window
+	Err        error         // the cause, if there is one
+}
+
+func (e *ModelError) Error() string { return e.Message }
+
+// Unwrap returns the cause.
+func (e *ModelError) Unwrap() error { return e.Err }
+
+// Temporary reports whether the same request may well be answered later: too many requests, a server's fault, or a
+// connection that broke off.
+func (e *ModelError) Temporary() bool {
+	return !e.TooLong && (e.Status == 0 || e.Status == 408 || e.Status == 429 || e.Status >= 500)
+}
+
+// temporary reports whether it is worth asking a model again, and after how long at least.
+func temporary(err error) (wait time.Duration, again bool) {
+	var failed *ModelError
+	if !errors.As(err, &failed) || !failed.Temporary() {
+		return 0, false
+	}
+	return failed.RetryAfter, true
+}
+
+// tooLong reports whether a conversation has to be cut before a model can be asked again.
+func tooLong(err error) bool {
+	var failed *ModelError
+	return errors.As(err, &failed) && failed.TooLong
+}
+
