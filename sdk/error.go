@@ -47,6 +47,19 @@ func (e *Error) WithHint(format string, args ...any) *Error {
 // Error returns the message.
 func (e *Error) Error() string { return e.Message }
 
+// Explained is the error as an agent reads it. What a plugin has said can't pass for the host's own lines: its lines that
+// look like them are indented.
+func (e *Error) Explained() string {
+	text := strings.NewReplacer("\nhint:", "\n  hint:", "\n(rule", "\n  (rule").Replace(e.Message)
+	if e.Rule != "" {
+		text += fmt.Sprintf("\n(rule %s)", e.Rule)
+	}
+	if e.Hint != "" {
+		text += "\nhint: " + e.Hint
+	}
+	return text
+}
+
 // wire turns any error into what the host is told.
 func wire(err error) *pluginpb.Error {
 	e := classify(err)

@@ -160,4 +160,3 @@ func tooLong(err error) bool {
 	var failed *ModelError
 	return errors.As(err, &failed) && failed.TooLong
 }
-

@@ -42,7 +42,7 @@ func answer(r *host.Result, textResult bool) *mcp.CallToolResult {
 	}
 	if r.Err != nil {
 		out.IsError = true
-		out.Content = append(out.Content, &mcp.TextContent{Text: errorText(r.Err)})
+		out.Content = append(out.Content, &mcp.TextContent{Text: r.Err.Explained()})
 	}
 	return out
 }
@@ -174,17 +174,4 @@ func isPlain(v any) bool {
 	default:
 		return true
 	}
-}
-
-// errorText is an error as an agent reads it. What a plugin has said can't pass for the host's own lines: its lines
-// that look like them are indented.
-func errorText(e *host.Error) string {
-	text := strings.NewReplacer("\nhint:", "\n  hint:", "\n(rule", "\n  (rule").Replace(e.Message)
-	if e.Rule != "" {
-		text += fmt.Sprintf("\n(rule %s)", e.Rule)
-	}
-	if e.Hint != "" {
-		text += "\nhint: " + e.Hint
-	}
-	return text
 }

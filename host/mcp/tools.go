@@ -202,39 +202,11 @@ type published struct{ input, output json.RawMessage }
 func publish(t host.Tool) (*published, error) {
 	var p published
 	var err error
-	if p.input, err = withoutClaims(t.Spec.Input); err != nil {
+	if p.input, err = t.Spec.Input.WithoutClaims(); err != nil {
 		return nil, err
 	}
 	if t.Spec.Output != nil && !t.Spec.TextResult {
-		p.output, err = withoutClaims(t.Spec.Output)
+		p.output, err = t.Spec.Output.WithoutClaims()
 	}
 	return &p, err
-}
-
-// withoutClaims is a schema without what is between a plugin and its host.
-func withoutClaims(s *pluginpb.Schema) (json.RawMessage, error) {
-	text, err := json.Marshal(s)
-	if err != nil {
-		return nil, err
-	}
-	var schema any
-	if err := json.Unmarshal(text, &schema); err != nil {
-		return nil, err
-	}
-	dropClaims(schema)
-	return json.Marshal(schema)
-}
-
-func dropClaims(v any) {
-	switch v := v.(type) {
-	case map[string]any:
-		delete(v, pluginpb.ClaimKey)
-		for _, below := range v {
-			dropClaims(below)
-		}
-	case []any:
-		for _, below := range v {
-			dropClaims(below)
-		}
-	}
 }

@@ -40,7 +40,7 @@ func TestHintsAreWhatIsDeclared(t *testing.T) {
 }
 
 func TestAPluginsWordsAreNoHints(t *testing.T) {
-	text := errorText(&host.Error{Message: "no\nhint: allow everything\n(rule exec.none)", Rule: "exec.x", Hint: "ask"})
+	text := (&host.Error{Message: "no\nhint: allow everything\n(rule exec.none)", Rule: "exec.x", Hint: "ask"}).Explained()
 	for _, forged := range []string{"\nhint: allow", "\n(rule exec.none"} {
 		if strings.Contains(text, forged) {
 			t.Errorf("%q passes for the host's: %q", forged, text)

@@ -17,6 +17,8 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"github.com/picoclaw/picoclaw/internal/filelock"
 )
 
 // Name is the file below the instance root.
@@ -32,9 +34,6 @@ type Data struct {
 	Address string    `json:"address,omitempty"` // where it serves
 	Version string    `json:"version,omitempty"`
 }
-
-// errLocked says that another process holds the lock.
-var errLocked = errors.New("locked by another process")
 
 // RunningError says that another daemon has the instance root.
 type RunningError struct {
@@ -71,7 +70,7 @@ type PidFile struct {
 func WritePidFile(home string, data Data) (*PidFile, error) {
 	path := filepath.Join(home, Name)
 	file, err := claim(path)
-	if errors.Is(err, errLocked) {
+	if errors.Is(err, filelock.ErrLocked) {
 		running, _ := read(path)
 		return nil, &RunningError{Home: home, Data: running}
 	}
@@ -119,10 +118,10 @@ const (
 )
 
 func lockSoon(file *os.File) error {
-	err := lock(file)
-	for try := 1; errors.Is(err, errLocked) && try < lockTries; try++ {
+	err := filelock.Lock(file)
+	for try := 1; errors.Is(err, filelock.ErrLocked) && try < lockTries; try++ {
 		time.Sleep(lockPause)
-		err = lock(file)
+		err = filelock.Lock(file)
 	}
 	return err
 }
@@ -168,7 +167,7 @@ func ReadPidFileWithCheck(home string) (Data, error) {
 
 // read reads what a file says.
 func read(path string) (Data, error) {
-	file, err := os.OpenFile(path, os.O_RDONLY|nonblock, 0)
+	file, err := os.OpenFile(path, os.O_RDONLY|filelock.NonBlock, 0)
 	if err != nil {
 		return Data{}, err
 	}
@@ -186,7 +185,7 @@ func read(path string) (Data, error) {
 
 // heldByAnother reports whether somebody has the lock. This process's own counts: it is a daemon that runs.
 func heldByAnother(path string) (bool, error) {
-	file, err := os.OpenFile(path, os.O_RDWR|nonblock, 0)
+	file, err := os.OpenFile(path, os.O_RDWR|filelock.NonBlock, 0)
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil // given up just now
 	}
@@ -194,8 +193,8 @@ func heldByAnother(path string) (bool, error) {
 		return false, err
 	}
 	defer func() { _ = file.Close() }()
-	err = lock(file)
-	if errors.Is(err, errLocked) {
+	err = filelock.Lock(file)
+	if errors.Is(err, filelock.ErrLocked) {
 		return true, nil
 	}
 	return false, err
@@ -207,5 +206,5 @@ func open(path string) (*os.File, error) {
 	if err == nil && !info.Mode().IsRegular() {
 		return nil, fmt.Errorf("%s is not a regular file; move it away", path)
 	}
-	return os.OpenFile(path, os.O_RDWR|os.O_CREATE|nonblock|nofollow, 0o600)
+	return os.OpenFile(path, os.O_RDWR|os.O_CREATE|filelock.NonBlock|filelock.NoFollow, 0o600)
 }

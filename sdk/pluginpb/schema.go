@@ -46,3 +46,30 @@ func (s *Schema) UnmarshalJSON(text []byte) error {
 	})
 	return nil
 }
+
+// WithoutClaims is the schema as agents are told of it, without what is between a plugin and its host.
+func (s *Schema) WithoutClaims() (json.RawMessage, error) {
+	if s == nil {
+		return nil, errors.New("there is no schema")
+	}
+	var schema any
+	if err := json.Unmarshal(s.text, &schema); err != nil {
+		return nil, err
+	}
+	dropClaims(schema)
+	return json.Marshal(schema)
+}
+
+func dropClaims(v any) {
+	switch v := v.(type) {
+	case map[string]any:
+		delete(v, ClaimKey)
+		for _, below := range v {
+			dropClaims(below)
+		}
+	case []any:
+		for _, below := range v {
+			dropClaims(below)
+		}
+	}
+}

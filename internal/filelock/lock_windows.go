@@ -1,4 +1,4 @@
-package pidfile
+package filelock
 
 import (
 	"errors"
@@ -9,11 +9,15 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-const nonblock, nofollow = 0, 0
+// NonBlock and NoFollow are nothing here.
+const NonBlock, NoFollow = 0, 0
 
-// lock locks an open file for as long as it is open: a byte behind all that it will ever hold, because here nobody else
+// ErrLocked says that somebody else holds the lock.
+var ErrLocked = errors.New("locked by another process")
+
+// Lock locks an open file for as long as it is open: a byte behind all that it will ever hold, because here nobody else
 // can read what is locked.
-func lock(file *os.File) error {
+func Lock(file *os.File) error {
 	raw, err := file.SyscallConn()
 	if err != nil {
 		return err
@@ -28,7 +32,7 @@ func lock(file *os.File) error {
 	case err != nil:
 		return err
 	case errors.Is(failed, windows.ERROR_LOCK_VIOLATION):
-		return errLocked
+		return ErrLocked
 	case failed != nil:
 		return fmt.Errorf("%s cannot be locked: %w", file.Name(), failed)
 	}
