@@ -28,7 +28,7 @@ type Model interface {
 type Request struct {
 	System    string
 	Messages  []Message // from the oldest on; the last one is the user's or a tool's
-	Tools     []Tool    // those that may be called; a provider with a loop of its own offers them itself
+	Tools     []Tool    // those that may be called, and no others; empty where none may
 	MaxTokens int       // of the answer
 
 	// The rest is for providers that run a loop of their own.
@@ -104,7 +104,7 @@ const (
 	Refused Stop = "refused" // by the model's provider
 )
 
-// Usage is what an answer has used. Its zero value says that the provider has not told.
+// Usage is what an answer has used. Providers leave it zero where they are not told.
 type Usage struct {
 	Input      int64 `json:"input,omitempty"`       // tokens that were read, without the two below
 	CacheRead  int64 `json:"cache_read,omitempty"`  // tokens that were read from the provider's cache
@@ -113,6 +113,8 @@ type Usage struct {
 
 	CostUSD float64 `json:"cost_usd,omitempty"` // where the provider tells it
 	Calls   int     `json:"calls,omitempty"`    // those that a provider's own loop has made
+
+	Estimated bool `json:"estimated,omitempty"` // from the lengths of texts, where the provider has not told
 }
 
 // Tokens is the sum of all tokens.
@@ -123,6 +125,7 @@ func (u Usage) Add(o Usage) Usage {
 	return Usage{
 		Input: u.Input + o.Input, CacheRead: u.CacheRead + o.CacheRead, CacheWrite: u.CacheWrite + o.CacheWrite,
 		Output: u.Output + o.Output, CostUSD: u.CostUSD + o.CostUSD, Calls: u.Calls + o.Calls,
+		Estimated: u.Estimated || o.Estimated,
 	}
 }
 
