@@ -31,23 +31,26 @@ type HookVerdict struct {
 	Rule string          // which hook says so, such as "hooks.PreToolUse[0]"
 	Hint string          // what would change that
 	Args json.RawMessage // other arguments, which are decided on anew; nil for none
+	Tell string          // what the caller is told beside the result
 }
 
 // hooked is one call's way past the hooks.
 type hooked struct {
 	session *Session
 	tool    *catalog.Tool
+	told    string // what was to be said before the call
 }
 
-func (s *Session) hooked(t *catalog.Tool) hooked { return hooked{s, t} }
+func (s *Session) hooked(t *catalog.Tool) *hooked { return &hooked{session: s, tool: t} }
 
 // before returns the arguments and the decision after the hooks have been asked.
-func (h hooked) before(ctx context.Context, args *arguments, d guard.Decision) (*arguments, guard.Decision) {
+func (h *hooked) before(ctx context.Context, args *arguments, d guard.Decision) (*arguments, guard.Decision) {
 	hooks := h.session.host.hooks
 	if hooks == nil || d.Verdict == guard.Deny {
 		return args, d
 	}
 	v := hooks.Before(ctx, h.session, HookCall{Tool: h.tool.FullName(), Args: args.Canonical})
+	h.told = v.Tell
 	if v.Deny != "" {
 		return args, guard.Decision{Verdict: guard.Deny, Rule: v.Rule, Reason: v.Deny, Hint: v.Hint}
 	}
@@ -67,13 +70,13 @@ func (h hooked) before(ctx context.Context, args *arguments, d guard.Decision) (
 }
 
 // after tells the hooks how the call has ended, and adds what they say to its result.
-func (h hooked) after(ctx context.Context, args *arguments, r *Result) {
+func (h *hooked) after(ctx context.Context, args *arguments, r *Result) {
 	hooks := h.session.host.hooks
 	if hooks == nil {
 		return
 	}
 	text := hooks.After(ctx, h.session, HookCall{Tool: h.tool.FullName(), Args: args.Canonical}, r)
-	if text == "" {
+	if text = strings.TrimSpace(h.told + "\n" + text); text == "" {
 		return
 	}
 	if r.Text != "" && !strings.HasSuffix(r.Text, "\n") {

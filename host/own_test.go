@@ -112,7 +112,9 @@ func (h *hooks) Before(_ context.Context, _ *host.Session, c host.HookCall) host
 	return h.verdict
 }
 
-func (h *hooks) After(context.Context, *host.Session, host.HookCall, *host.Result) string { return h.after }
+func (h *hooks) After(context.Context, *host.Session, host.HookCall, *host.Result) string {
+	return h.after
+}
 
 // Hooks take away, and what they change is decided on anew.
 func TestHooksOnlyTakeAway(t *testing.T) {

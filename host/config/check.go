@@ -3,6 +3,7 @@ package config
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -151,6 +152,12 @@ func (c *checker) leaf(n *node, key *Key, path string) (any, *Error) {
 		return n.scalar == "true", nil
 	case Int:
 		return integer(n, key, path)
+	case Number:
+		f, err := strconv.ParseFloat(n.scalar, 64)
+		if n.kind != number || err != nil || f < 0 || math.IsInf(f, 0) {
+			return nil, wrongKind(n, path, "a number that is not below 0")
+		}
+		return f, nil
 	case Size:
 		if n.kind != text && n.kind != number {
 			return nil, wrongKind(n, path, `a size such as "50MB"`)

@@ -15,6 +15,7 @@
 package config
 
 import (
+	"encoding/json"
 	"fmt"
 	"maps"
 	"path/filepath"
@@ -44,7 +45,7 @@ type Config struct {
 	servers   map[string]MCPServer
 	models    []Model
 	gateway   Gateway
-	hooks     Hooks
+	hooks     json.RawMessage
 	shared    map[string]any     // what is set for all agents, of the keys that an agent can set
 	settings  map[string]Setting // what was set, by the key as it was written
 
@@ -63,7 +64,7 @@ func (c *Config) take(merged map[string]any) *Error {
 		Secrets   map[string]map[string]any `koanf:"secrets"`
 		Models    []Model                   `koanf:"model_list"`
 		Gateway   Gateway                   `koanf:"gateway"`
-		Hooks     Hooks                     `koanf:"hooks"`
+		Hooks     map[string]any            `koanf:"hooks"`
 		Tools     struct {
 			MCP struct {
 				Servers map[string]map[string]any `koanf:"servers"`
@@ -78,7 +79,11 @@ func (c *Config) take(merged map[string]any) *Error {
 	}
 	c.isolation, c.audit, c.log, c.signed = all.Isolation.Enabled, all.Audit, all.Log, all.Signed
 	c.protect = all.Workspace.Protect
-	c.models, c.gateway, c.hooks = all.Models, all.Gateway, all.Hooks
+	c.models, c.gateway = all.Models, all.Gateway
+	var err error
+	if c.hooks, err = json.Marshal(all.Hooks); err != nil {
+		return &Error{Key: "hooks", Problem: err.Error(), err: err}
+	}
 	c.exposed = lastForTarget(all.Isolation.ExposePaths)
 	c.plugins = make(map[string]Plugin, len(all.Plugins))
 	for id, values := range all.Plugins {

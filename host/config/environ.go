@@ -2,6 +2,7 @@ package config
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/knadh/koanf/providers/env/v2"
@@ -79,6 +80,10 @@ func variableNode(t Type, value string, origin Origin) (*node, *Error) {
 	case Bool:
 		if value == "true" || value == "false" {
 			n.kind = boolean
+		}
+	case Number:
+		if _, err := strconv.ParseFloat(value, 64); err == nil {
+			n.kind = number
 		}
 	case Int:
 		if strings.Trim(value, "0123456789") == "" && value != "" {

@@ -54,6 +54,8 @@ func schemaOf(e *entry) *jsonschema.Schema {
 		if e.key.Min != 0 || e.key.Max != 0 {
 			s.Minimum, s.Maximum = jsonschema.Ptr(float64(e.key.Min)), jsonschema.Ptr(float64(e.key.Max))
 		}
+	case Number:
+		s.Type, s.Minimum = "number", jsonschema.Ptr(0.0)
 	case Size:
 		s.Types = []string{"string", "integer"}
 		s.Pattern = sizeJSONPattern

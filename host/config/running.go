@@ -1,7 +1,7 @@
 package config
 
 import (
-	"maps"
+	"encoding/json"
 	"slices"
 )
 
@@ -28,10 +28,10 @@ type Subagents struct {
 
 // Budget bounds one turn; a zero is no bound.
 type Budget struct {
-	Tokens  int64 `koanf:"tokens"`
-	Cents   int64 `koanf:"cents"`
-	Calls   int64 `koanf:"calls"`
-	Minutes int64 `koanf:"minutes"`
+	Tokens  int64   `koanf:"tokens"`
+	CostUSD float64 `koanf:"cost_usd"`
+	Calls   int64   `koanf:"calls"`
+	Minutes int64   `koanf:"minutes"`
 }
 
 // Subturn bounds subagents.
@@ -58,8 +58,10 @@ type Model struct {
 	Secret        string            `koanf:"secret"`
 	Headers       map[string]string `koanf:"headers"`
 	ContextWindow int64             `koanf:"context_window"` // tokens; 0 when not known
-	InputCents    int64             `koanf:"input_cents"`    // for a million tokens
-	OutputCents   int64             `koanf:"output_cents"`
+	InputUSD      float64           `koanf:"input_usd"`      // for a million tokens, as the others
+	OutputUSD     float64           `koanf:"output_usd"`
+	CacheReadUSD  float64           `koanf:"cache_read_usd"`
+	CacheWriteUSD float64           `koanf:"cache_write_usd"`
 	Command       []string          `koanf:"command"`
 	Hosts         []string          `koanf:"hosts"`
 }
@@ -73,64 +75,11 @@ type Gateway struct {
 	DrainSeconds int64    `koanf:"drain_seconds"`
 }
 
-// Hooks are the settings of hooks.
-type Hooks struct {
-	Enabled  bool   `koanf:"enabled"`
-	OnError  string `koanf:"on_error"` // "closed" or "open"
-	Defaults struct {
-		ObserverTimeout    int64 `koanf:"observer_timeout_ms"`
-		InterceptorTimeout int64 `koanf:"interceptor_timeout_ms"`
-		ApprovalTimeout    int64 `koanf:"approval_timeout_ms"`
-	} `koanf:"defaults"`
-	Processes map[string]HookProcess    `koanf:"processes"`
-	Events    map[string][]MatchedHooks `koanf:",remain"` // by event
-}
-
-// MatchedHooks are commands for the tools that a regular expression matches.
-type MatchedHooks struct {
-	Matcher string        `koanf:"matcher"`
-	Hooks   []HookCommand `koanf:"hooks"`
-}
-
-// HookCommand is a command that is run at an event.
-type HookCommand struct {
-	Type       string `koanf:"type"`
-	Command    string `koanf:"command"`
-	Timeout    int64  `koanf:"timeout"` // seconds; 0 when not set
-	HookGrants `koanf:",squash"`
-}
-
-// HookProcess is a process that is asked as long as the host runs.
-type HookProcess struct {
-	Enabled    *bool             `koanf:"enabled"` // true when not set
-	Priority   int64             `koanf:"priority"`
-	Transport  string            `koanf:"transport"`
-	Command    []string          `koanf:"command"`
-	Dir        string            `koanf:"dir"`
-	Env        map[string]string `koanf:"env"`
-	Observe    []string          `koanf:"observe"`
-	Intercept  []string          `koanf:"intercept"`
-	HookGrants `koanf:",squash"`
-}
-
-// HookGrants are what a hook may touch.
-type HookGrants struct {
-	Workspace string   `koanf:"workspace"` // "none", "ro" or "rw"; "ro" when empty
-	Read      []string `koanf:"read"`
-	Network   bool     `koanf:"network"`
-	Hosts     []string `koanf:"hosts"`
-	Secrets   []string `koanf:"secrets"`
-}
-
 // Models returns the language models, in the order of the list.
 func (c *Config) Models() []Model { return slices.Clone(c.models) }
 
 // Gateway returns how the gateway serves.
 func (c *Config) Gateway() Gateway { return c.gateway }
 
-// Hooks returns which hooks there are.
-func (c *Config) Hooks() Hooks {
-	h := c.hooks
-	h.Processes, h.Events = maps.Clone(h.Processes), maps.Clone(h.Events)
-	return h
-}
+// Hooks returns which hooks there are, as a JSON object with the keys below hooks.
+func (c *Config) Hooks() json.RawMessage { return slices.Clone(c.hooks) }

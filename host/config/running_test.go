@@ -12,7 +12,7 @@ func TestAgentsThatRun(t *testing.T) {
 		"model_list": [{"model_name": "big", "model": "openai/gpt-5.2", "api_key": "$KEY", "context_window": 200000}],
 		"heartbeat": {"interval": 7},
 		"agents": {
-			"defaults": {"model_name": "big", "budget": {"tokens": 1000}},
+			"defaults": {"model_name": "big", "budget": {"tokens": 1000, "cost_usd": 0.25}},
 			"list": [{"id": "main", "subagents": {"allow_agents": ["other"]}}, {"id": "other", "heartbeat": {"enabled": false}}]
 		},
 		"gateway": {"port": 0},
@@ -22,7 +22,7 @@ func TestAgentsThatRun(t *testing.T) {
 		}
 	}`)
 	main, other := mustAgent(t, c, "main"), mustAgent(t, c, "other")
-	if main.Model != "big" || main.Budget.Tokens != 1000 || main.Subagents.AllowAgents[0] != "other" ||
+	if main.Model != "big" || main.Budget.Tokens != 1000 || main.Budget.CostUSD != 0.25 || main.Subagents.AllowAgents[0] != "other" ||
 		main.Heartbeat != (Heartbeat{true, 7}) || other.Heartbeat != (Heartbeat{false, 7}) {
 		t.Errorf("%+v %+v", main, other)
 	}
@@ -33,20 +33,16 @@ func TestAgentsThatRun(t *testing.T) {
 	if g := c.Gateway(); g.Host != "localhost" || g.Port != 0 || g.DrainSeconds != 10 {
 		t.Errorf("%+v", g)
 	}
-	hooks := Hooks{
-		Enabled: true, OnError: "closed",
-		Events: map[string][]MatchedHooks{"PreToolUse": {{Matcher: "Bash|Write",
-			Hooks: []HookCommand{{Type: "command", Command: "./check.sh", Timeout: 5}}}}},
-		Processes: map[string]HookProcess{"own": {Command: []string{"hook"}, Intercept: []string{"before_tool"},
-			HookGrants: HookGrants{Workspace: "none"}}},
-	}
-	hooks.Defaults.ObserverTimeout, hooks.Defaults.InterceptorTimeout, hooks.Defaults.ApprovalTimeout = 500, 5000, 60000
-	if diff := cmp.Diff(hooks, c.Hooks()); diff != "" {
-		t.Error(diff)
+	hooks := `{"PreToolUse":[{"hooks":[{"command":"./check.sh","timeout":5,"type":"command"}],"matcher":"Bash|Write"}],` +
+		`"defaults":{"approval_timeout_ms":60000,"interceptor_timeout_ms":5000,"observer_timeout_ms":500},"enabled":true,` +
+		`"on_error":"closed","processes":{"own":{"command":["hook"],"intercept":["before_tool"],"workspace":"none"}}}`
+	if got := string(c.Hooks()); got != hooks {
+		t.Errorf("hooks: %s", got)
 	}
 	for text, want := range map[string]string{
 		`{"hooks": {"PreToolUze": []}}`:                             "hooks.PreToolUse",
 		`{"hooks": {"PreToolUse": [{"matcher": "x"}]}}`:             "hooks.PreToolUse[0].hooks: is missing",
+		`{"agents": {"defaults": {"budget": {"cost_usd": -1}}}}`:    "not below 0",
 		`{"model_list": [{"model_name": "a"}]}`:                     "model_list[0].model: is missing",
 		`{"agents": {"defaults": {"model": "a", "max_tokens": 0}}}`: "agents.defaults.max_tokens",
 	} {

@@ -14,7 +14,8 @@ const (
 	String  Type = "string"
 	Bool    Type = "boolean"
 	Int     Type = "integer"
-	Size    Type = "size" // a whole number of bytes, or a string such as "50MB"
+	Number  Type = "number" // not below 0
+	Size    Type = "size"   // a whole number of bytes, or a string such as "50MB"
 	Strings Type = "list of strings"
 	Objects Type = "list of objects" // the keys of one are in the table under "name[]"
 	Map     Type = "objects by id"   // the keys of one are in the table under "name.<id>"
@@ -38,7 +39,7 @@ type Key struct {
 	Min    int64    // the smallest and the largest integer or size allowed; both 0 for no bounds
 	Max    int64
 
-	// Default is the built-in value: string, bool, int64, []string or []map[string]any; nil when there is none.
+	// Default is the built-in value: string, bool, int64, float64, []string or []map[string]any; nil when there is none.
 	Default any
 
 	// Required says that the object which may hold the key must hold it.
@@ -67,7 +68,7 @@ func (k Key) AgentName() string {
 // a plugin stays in it and stands for the id in capitals.
 func (k Key) Variable() string {
 	if strings.ContainsAny(k.Name, "[$") || k.Type == Map ||
-		strings.HasPrefix(k.Name, "secrets.") || strings.HasPrefix(k.Name, "tools.mcp.") {
+		strings.HasPrefix(k.Name, "secrets.") || strings.HasPrefix(k.Name, "tools.mcp.") || strings.HasPrefix(k.Name, "hooks.processes.") {
 		return ""
 	}
 	name := strings.ReplaceAll(k.Name, ".", "_")

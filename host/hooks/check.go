@@ -118,9 +118,9 @@ func (c *checker) grants(key string, g Grants) {
 			}
 		}
 	}
-	if len(g.Secrets) > 0 && len(g.Network.Hosts) == 0 {
-		c.add(key+".secrets", "are filled in on the way to the hosts that network names, and it names none",
-			"name them in "+key+".network")
+	if len(g.Secrets) > 0 && len(g.Hosts) == 0 {
+		c.add(key+".secrets", "are filled in on the way to hosts that are named, and there are none",
+			"name them in "+key+".hosts")
 	}
 	for name := range g.Env {
 		if name == "" || strings.ContainsAny(name, "=\x00") {

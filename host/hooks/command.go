@@ -192,7 +192,7 @@ func environment(own map[string]string, s Session) []string {
 func program(name string, cmd *exec.Cmd, g Grants) Program {
 	p := Program{
 		Name: name, Command: cmd, Workspace: g.Workspace, ReadOnly: expanded(g.Read), ReadWrite: expanded(g.Write),
-		Network: g.Network.All || len(g.Network.Hosts) > 0, Hosts: g.Network.Hosts, Secrets: g.Secrets,
+		Network: g.Network, Hosts: g.Hosts, Secrets: g.Secrets,
 	}
 	if p.Workspace == "" {
 		p.Workspace = "ro"

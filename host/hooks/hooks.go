@@ -62,7 +62,7 @@ func New(o Options, log hclog.Logger) (*Hooks, error) {
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(o.Processes)) {
-		if p := o.Processes[name]; p.Enabled {
+		if p := o.Processes[name]; p.Enabled == nil || *p.Enabled {
 			h.processes = append(h.processes, newProcess(name, p, o.Defaults, log))
 		}
 	}

@@ -1,9 +1,6 @@
 package hooks
 
-import (
-	"encoding/json"
-	"errors"
-)
+import "encoding/json"
 
 // Options are what an operator says under "hooks".
 type Options struct {
@@ -60,7 +57,7 @@ type Hook struct {
 
 // Process is a program that lives on and is asked in JSON-RPC.
 type Process struct {
-	Enabled   bool     `json:"enabled"`
+	Enabled   *bool    `json:"enabled,omitempty"`  // true unless set
 	Priority  int      `json:"priority,omitempty"` // lower ones are asked first, then by name
 	Transport string   `json:"transport,omitempty"`
 	Command   []string `json:"command"`
@@ -73,35 +70,12 @@ type Process struct {
 // Grants are what one hook may touch.
 type Grants struct {
 	Workspace string            `json:"workspace,omitempty"` // none, ro or rw; ro if empty
-	Network   Network           `json:"network,omitzero"`
+	Network   bool              `json:"network,omitempty"`   // all of it, where no hosts are named
+	Hosts     []string          `json:"hosts,omitempty"`     // those that it reaches, and no others
 	Secrets   []string          `json:"secrets,omitempty"`
 	Read      []string          `json:"read,omitempty"`  // further paths, such as where the hook's script is
 	Write     []string          `json:"write,omitempty"` // further paths that it may change
 	Env       map[string]string `json:"env,omitempty"`
-}
-
-// Network is what a hook reaches: all, or some hosts, or, as its zero value, nothing. In JSON it is a boolean or a
-// list.
-type Network struct {
-	All   bool
-	Hosts []string
-}
-
-// UnmarshalJSON reads a boolean or a list of hosts.
-func (n *Network) UnmarshalJSON(data []byte) error {
-	*n = Network{}
-	if json.Unmarshal(data, &n.All) == nil || json.Unmarshal(data, &n.Hosts) == nil {
-		return nil
-	}
-	return errors.New("network is true, false or a list of hosts")
-}
-
-// MarshalJSON writes what UnmarshalJSON reads.
-func (n Network) MarshalJSON() ([]byte, error) {
-	if len(n.Hosts) > 0 {
-		return json.Marshal(n.Hosts)
-	}
-	return json.Marshal(n.All)
 }
 
 // groups are the hooks of an event.
