@@ -1,0 +1,253 @@
+package schedule
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"time"
+
+	jsonv2 "github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/rogpeppe/go-internal/lockedfile"
+
+	"github.com/picoclaw/picoclaw/internal/nearest"
+)
+
+const (
+	version  = 1
+	maxBytes = 32 << 20 // of a file that is read
+	// maxJobs is how many jobs an agent may have: one that adds a job in a job stops there.
+	maxJobs = 1000
+)
+
+// Dir is the directory of an agent's store on an instance root.
+func Dir(home, agent string) string { return filepath.Join(home, "schedule", agent) }
+
+// Store is the jobs of one agent, and what became of them. Several processes may use it at once.
+type Store struct{ dir string }
+
+// Open returns the store in a directory. It makes nothing.
+func Open(dir string) *Store { return &Store{dir} }
+
+// file is what the jobs' file has.
+type file struct {
+	Version int            `json:"version"`
+	Jobs    []Job          `json:"jobs"`
+	Unknown jsontext.Value `json:",embed"`
+}
+
+// parse reads a jobs' file. A job whose schedule is wrong is no reason to have none.
+func parse(text []byte) (*file, error) {
+	f := &file{}
+	if err := jsonv2.Unmarshal(text, f); err != nil {
+		return nil, err
+	}
+	if f.Version != version {
+		return nil, fmt.Errorf("it has version %d; this picoclaw reads version %d", f.Version, version)
+	}
+	seen := map[string]bool{}
+	for i, j := range f.Jobs {
+		if j.ID == "" || seen[j.ID] {
+			return nil, fmt.Errorf("jobs[%d] has no id of its own", i)
+		}
+		seen[j.ID] = true
+	}
+	return f, nil
+}
+
+func (f *file) text() ([]byte, error) {
+	if f.Jobs == nil {
+		f.Jobs = []Job{}
+	}
+	text, err := jsonv2.Marshal(f, jsontext.WithIndent("  "))
+	return append(text, '\n'), err
+}
+
+// find returns the job with an id, or the only one with a name.
+func (f *file) find(name string) (*Job, error) {
+	var found []*Job
+	var known []string
+	for i := range f.Jobs {
+		j := &f.Jobs[i]
+		if j.ID == name {
+			return j, nil
+		}
+		if j.Name == name {
+			found = append(found, j)
+		}
+		known = append(known, j.ID, j.Name)
+	}
+	switch len(found) {
+	case 0:
+		return nil, fmt.Errorf("there is no job %q%s", name, nearest.Suggest(name, known))
+	case 1:
+		return found[0], nil
+	}
+	return nil, fmt.Errorf("%d jobs have the name %q: give the id of the one that is meant", len(found), name)
+}
+
+func (s *Store) path() string { return filepath.Join(s.dir, "jobs.json") }
+
+// read returns what the file has, and which version of it that is: nil if there is none.
+func (s *Store) read() (*file, fs.FileInfo, error) {
+	opened, err := os.Open(s.path())
+	if errors.Is(err, fs.ErrNotExist) {
+		return &file{Version: version}, nil, nil
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	defer func() { _ = opened.Close() }()
+	info, err := opened.Stat()
+	if err != nil {
+		return nil, nil, err
+	}
+	if !info.Mode().IsRegular() || info.Size() > maxBytes {
+		return nil, nil, fmt.Errorf("%s is not a file of at most %d bytes", s.path(), maxBytes)
+	}
+	text, err := io.ReadAll(opened)
+	if err != nil {
+		return nil, nil, err
+	}
+	f, err := parse(text)
+	if err != nil {
+		return nil, nil, fmt.Errorf("the jobs in %s can't be read: %w; put back a copy of it, or move it away and add them again",
+			s.path(), err)
+	}
+	return f, info, nil
+}
+
+// change reads the file, has it changed, and writes it if it was: in one turn, which processes take one after the
+// other. It returns the version that is there then.
+func (s *Store) change(apply func(*file) (changed bool, err error)) (info fs.FileInfo, err error) {
+	if err := os.MkdirAll(s.dir, 0o700); err != nil {
+		return nil, err
+	}
+	unlock, err := lockedfile.MutexAt(filepath.Join(s.dir, ".lock")).Lock()
+	if err != nil {
+		return nil, fmt.Errorf("lock the jobs: %w", err)
+	}
+	defer unlock()
+	f, info, err := s.read()
+	if err != nil {
+		return nil, err
+	}
+	if changed, err := apply(f); err != nil || !changed {
+		return info, err
+	}
+	text, err := f.text()
+	if err == nil {
+		info, err = replace(s.path(), text)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("write the jobs: %w", err)
+	}
+	return info, nil
+}
+
+// replace gives a file new contents: old or new at any instant, and on disk when it returns.
+func replace(path string, text []byte) (info fs.FileInfo, err error) {
+	temp, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*")
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			_ = os.Remove(temp.Name())
+		}
+	}()
+	_, err = temp.Write(text)
+	info, statErr := temp.Stat()
+	if err := errors.Join(err, statErr, temp.Sync(), temp.Close()); err != nil {
+		return nil, err
+	}
+	if err := os.Rename(temp.Name(), path); err != nil || runtime.GOOS == "windows" {
+		return info, err // there a directory can't be put on disk
+	}
+	dir, err := os.Open(filepath.Dir(path))
+	if err != nil {
+		return nil, err
+	}
+	return info, errors.Join(dir.Sync(), dir.Close())
+}
+
+// Jobs returns all jobs.
+func (s *Store) Jobs() ([]Job, error) {
+	f, _, err := s.read()
+	if err != nil {
+		return nil, err
+	}
+	return f.Jobs, nil
+}
+
+// Job returns the job with an id, or the only one with a name.
+func (s *Store) Job(name string) (Job, error) {
+	f, _, err := s.read()
+	if err != nil {
+		return Job{}, err
+	}
+	j, err := f.find(name)
+	if err != nil {
+		return Job{}, err
+	}
+	return *j, nil
+}
+
+// Add adds a job, and gives it an id and the time of its first run.
+func (s *Store) Add(j Job, now time.Time) (Job, error) {
+	id := make([]byte, 8)
+	_, _ = rand.Read(id) // it does not fail
+	j.ID, j.Enabled, j.State = hex.EncodeToString(id), true, State{}
+	j.Payload.Kind = Turn
+	j.CreatedAtMs = now.UnixMilli()
+	j.DeleteAfterRun = j.Schedule.Kind == At
+	if err := j.renew(now); err != nil {
+		return Job{}, err
+	}
+	_, err := s.change(func(f *file) (bool, error) {
+		if len(f.Jobs) >= maxJobs {
+			return false, fmt.Errorf("there are %d jobs, as many as an agent may have: remove one first", len(f.Jobs))
+		}
+		f.Jobs = append(f.Jobs, j)
+		return true, nil
+	})
+	return j, err
+}
+
+// Update changes the job with an id or name. When it runs next is found anew.
+func (s *Store) Update(name string, now time.Time, change func(*Job)) (updated Job, err error) {
+	_, err = s.change(func(f *file) (bool, error) {
+		j, err := f.find(name)
+		if err != nil {
+			return false, err
+		}
+		change(j)
+		if err := j.renew(now); err != nil {
+			return false, err
+		}
+		updated = *j
+		return true, nil
+	})
+	return updated, err
+}
+
+// Remove removes the job with an id or name. A run of it that goes on ends by itself.
+func (s *Store) Remove(name string) (removed Job, err error) {
+	_, err = s.change(func(f *file) (bool, error) {
+		j, err := f.find(name)
+		if err != nil {
+			return false, err
+		}
+		removed = *j
+		f.Jobs = slices.DeleteFunc(f.Jobs, func(other Job) bool { return other.ID == removed.ID })
+		return true, nil
+	})
+	return removed, err
+}
