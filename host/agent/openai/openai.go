@@ -1,0 +1,265 @@
+// Package openai asks models by the chat completions protocol, which OpenAI, most other providers and local servers
+// speak. What an answer consists of is put together here from the raw JSON of its pieces, because servers keep to the
+// protocol each in its own way; what is not known is kept and sent back. The package must not know the loop.
+package openai
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"maps"
+	"mime"
+	"net/http"
+	"net/url"
+
+	"github.com/openai/openai-go/v3"
+	"github.com/openai/openai-go/v3/option"
+	"github.com/openai/openai-go/v3/packages/ssestream"
+
+	"github.com/picoclaw/picoclaw/host/agent"
+	"github.com/picoclaw/picoclaw/host/agent/internal/wire"
+)
+
+// DefaultBaseURL is OpenAI's own.
+const DefaultBaseURL = "https://api.openai.com/v1"
+
+// Options say which model is asked, and where.
+type Options struct {
+	Model   string
+	BaseURL string            // empty for [DefaultBaseURL]
+	Key     string            // empty for servers that want none
+	Headers map[string]string // besides
+	// Body is added to each request, in place of what it has, such as "reasoning_effort": "low". Nil takes away.
+	Body   map[string]any
+	Client *http.Client // nil for Go's own; its redirections are not followed
+}
+
+// Model is a model behind the protocol.
+type Model struct {
+	model  string
+	from   string
+	limit  string // the field that bounds an answer
+	body   map[string]any
+	server *wire.Server
+	client openai.Client
+}
+
+// New makes a model. Nothing is taken from the environment.
+func New(o Options) (*Model, error) {
+	if o.BaseURL == "" {
+		o.BaseURL = DefaultBaseURL
+	}
+	server, err := wire.NewServer(o.Model, o.BaseURL, o.Key, o.Headers, o.Client)
+	if err != nil {
+		return nil, err
+	}
+	options := []option.RequestOption{
+		option.WithBaseURL(o.BaseURL), option.WithMaxRetries(0), option.WithHTTPClient(server.Client()),
+	}
+	if o.Key != "" {
+		options = append(options, option.WithAPIKey(o.Key))
+	}
+	for name, value := range o.Headers {
+		options = append(options, option.WithHeader(name, value))
+	}
+	m := &Model{model: o.Model, limit: "max_tokens", body: o.Body, server: server, client: openai.Client{Options: options}}
+	u, err := url.Parse(o.BaseURL)
+	if err != nil {
+		return nil, err
+	}
+	m.from = "openai " + u.Host
+	if u.Hostname() == "api.openai.com" {
+		m.limit = "max_completion_tokens" // its newer models take no other
+	}
+	return m, nil
+}
+
+// Generate asks the model.
+func (m *Model) Generate(ctx context.Context, r agent.Request, onText func(string)) (*agent.Reply, error) {
+	body, err := m.request(r)
+	if err != nil {
+		return nil, err
+	}
+	ctx, heard, end := wire.Listen(ctx)
+	defer end()
+	var response *http.Response
+	err = m.client.Post(ctx, "chat/completions", body, &response, option.WithHeader("Accept", "text/event-stream"))
+	if response == nil {
+		return nil, m.server.Broken(ctx, err)
+	}
+	defer func() { _ = response.Body.Close() }()
+	if response.StatusCode != http.StatusOK { // be it that the SDK takes that for an error or not
+		return nil, m.server.Refused(response.StatusCode, response.Header, said(response.Body))
+	}
+	a := newAssembly(onText)
+	if kind, _, _ := mime.ParseMediaType(response.Header.Get("Content-Type")); kind == "application/json" {
+		err = m.whole(ctx, response.Body, a)
+	} else {
+		err = m.stream(ctx, response, a, heard)
+	}
+	if err != nil {
+		return nil, err
+	}
+	reply, err := a.reply(m.from)
+	if err != nil {
+		return nil, m.server.Malformed("%v", err)
+	}
+	return reply, nil
+}
+
+// stream puts an answer together from its pieces.
+func (m *Model) stream(ctx context.Context, response *http.Response, a *assembly, heard func()) error {
+	events := ssestream.NewDecoder(response)
+	for events.Next() {
+		heard()
+		data := bytes.TrimSpace(events.Event().Data)
+		if bytes.HasPrefix(data, []byte("[DONE]")) {
+			return nil
+		}
+		if len(data) == 0 {
+			continue
+		}
+		if err := m.add(a, data); err != nil {
+			return err
+		}
+	}
+	if err := events.Err(); err != nil || !a.finished {
+		return m.server.Broken(ctx, err)
+	}
+	return nil
+}
+
+// longestAnswer is more than an answer has, in bytes.
+const longestAnswer = 64 << 20
+
+// whole takes the answer of a server that does not stream.
+func (m *Model) whole(ctx context.Context, body io.Reader, a *assembly) error {
+	data, err := io.ReadAll(io.LimitReader(body, longestAnswer))
+	if err != nil {
+		return m.server.Broken(ctx, err)
+	}
+	return m.add(a, data)
+}
+
+func (m *Model) add(a *assembly, data []byte) error {
+	err := a.add(data)
+	if failed := (*failure)(nil); errors.As(err, &failed) {
+		return m.server.Refused(failed.status, nil, failed.message)
+	}
+	if err != nil {
+		return m.server.Malformed("%v", err)
+	}
+	return nil
+}
+
+// said is what the body of a refusal says.
+func said(body io.Reader) string {
+	data, err := io.ReadAll(io.LimitReader(body, 64<<10))
+	if err != nil {
+		return ""
+	}
+	var answer struct{ Error json.RawMessage }
+	if json.Unmarshal(data, &answer) == nil && len(answer.Error) > 0 {
+		return failureOf(answer.Error).message
+	}
+	return string(data)
+}
+
+// request is the body of a request.
+func (m *Model) request(r agent.Request) ([]byte, error) {
+	body := map[string]any{
+		"model": m.model, "messages": m.messages(r), "stream": true, "stream_options": map[string]any{"include_usage": true},
+	}
+	if r.MaxTokens > 0 {
+		body[m.limit] = r.MaxTokens
+	}
+	var tools []any
+	for _, t := range r.Tools {
+		tools = append(tools, map[string]any{"type": "function", "function": map[string]any{
+			"name": t.Name, "description": t.Doc, "parameters": t.Schema,
+		}})
+	}
+	if len(tools) > 0 {
+		body["tools"] = tools
+	}
+	maps.Copy(body, m.body)
+	maps.DeleteFunc(body, func(_ string, value any) bool { return value == nil })
+	return wire.Encode(body)
+}
+
+// messages are a request's in the protocol's form. What several of a user's in a row say becomes one, because some
+// servers insist on turns.
+func (m *Model) messages(r agent.Request) []any {
+	var all []any
+	if r.System != "" {
+		all = append(all, map[string]any{"role": "system", "content": r.System})
+	}
+	var user map[string]any
+	for _, message := range r.Messages {
+		if message.Role == agent.User && user != nil {
+			user["content"] = user["content"].(string) + "\n\n" + message.Text
+			continue
+		}
+		user = nil
+		switch message.Role {
+		case agent.User:
+			user = map[string]any{"role": "user", "content": message.Text}
+			all = append(all, user)
+		case agent.ToolResult:
+			all = append(all, map[string]any{"role": "tool", "tool_call_id": message.CallID, "content": message.Text})
+		case agent.Assistant:
+			if message.Text != "" || len(message.Calls) > 0 {
+				all = append(all, m.assistant(message))
+			}
+		}
+	}
+	return all
+}
+
+func (m *Model) assistant(message agent.Message) map[string]any {
+	out := map[string]any{"role": "assistant", "content": message.Text}
+	if message.Text == "" {
+		out["content"] = nil
+	}
+	ours := message.From == m.from
+	if ours {
+		extend(out, message.Extra)
+	}
+	var calls []any
+	for _, c := range message.Calls {
+		function := map[string]any{"name": c.Tool, "arguments": text(c.Arguments)}
+		call := map[string]any{"id": c.ID, "type": "function", "function": function}
+		if ours {
+			extend(call, c.Extra)
+		}
+		calls = append(calls, call)
+	}
+	if len(calls) > 0 {
+		out["tool_calls"] = calls
+	}
+	return out
+}
+
+// extend adds what was kept of a server's own fields.
+func extend(out map[string]any, extra json.RawMessage) {
+	var fields map[string]json.RawMessage
+	if len(extra) == 0 || json.Unmarshal(extra, &fields) != nil {
+		return
+	}
+	for name, value := range fields {
+		if _, ours := out[name]; !ours {
+			out[name] = value
+		}
+	}
+}
+
+// text is what a call's arguments were to the server: the text of JSON.
+func text(arguments json.RawMessage) string {
+	var plain string
+	if json.Unmarshal(arguments, &plain) == nil {
+		return plain
+	}
+	return string(arguments)
+}
