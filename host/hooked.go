@@ -3,6 +3,7 @@ package host
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"strings"
 
@@ -22,6 +23,7 @@ type Hooks interface {
 type HookCall struct {
 	Tool string          // full name
 	Args json.RawMessage // as they go to the tool
+	ID   string          // tells calls apart
 }
 
 // HookVerdict is what hooks say of a call. The zero value leaves it as it is.
@@ -38,10 +40,21 @@ type HookVerdict struct {
 type hooked struct {
 	session *Session
 	tool    *catalog.Tool
+	id      string
 	told    string // what was to be said before the call
 }
 
-func (s *Session) hooked(t *catalog.Tool) *hooked { return &hooked{session: s, tool: t} }
+func (s *Session) hooked(t *catalog.Tool) *hooked {
+	h := &hooked{session: s, tool: t}
+	if s.host.hooks != nil {
+		h.id = "call_" + strings.ToLower(rand.Text()[:12])
+	}
+	return h
+}
+
+func (h *hooked) call(args *arguments) HookCall {
+	return HookCall{Tool: h.tool.FullName(), Args: args.Canonical, ID: h.id}
+}
 
 // before returns the arguments and the decision after the hooks have been asked.
 func (h *hooked) before(ctx context.Context, args *arguments, d guard.Decision) (*arguments, guard.Decision) {
@@ -49,7 +62,7 @@ func (h *hooked) before(ctx context.Context, args *arguments, d guard.Decision) 
 	if hooks == nil || d.Verdict == guard.Deny {
 		return args, d
 	}
-	v := hooks.Before(ctx, h.session, HookCall{Tool: h.tool.FullName(), Args: args.Canonical})
+	v := hooks.Before(ctx, h.session, h.call(args))
 	h.told = v.Tell
 	if v.Deny != "" {
 		return args, guard.Decision{Verdict: guard.Deny, Rule: v.Rule, Reason: v.Deny, Hint: v.Hint}
@@ -75,7 +88,7 @@ func (h *hooked) after(ctx context.Context, args *arguments, r *Result) {
 	if hooks == nil {
 		return
 	}
-	text := hooks.After(ctx, h.session, HookCall{Tool: h.tool.FullName(), Args: args.Canonical}, r)
+	text := hooks.After(ctx, h.session, h.call(args), r)
 	if text = strings.TrimSpace(h.told + "\n" + text); text == "" {
 		return
 	}

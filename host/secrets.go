@@ -38,6 +38,19 @@ func secretsOf(all map[string]config.Secret, granted []string) ([]egress.Secret,
 	return out, nil
 }
 
+// Secret returns the value of one of the operator's secrets, for the program itself. It goes to no agent and no sandbox.
+func (h *Host) Secret(name string) (string, error) {
+	s, ok := h.config.Secrets()[name]
+	if !ok {
+		return "", fmt.Errorf("there is no secret %s; say in the configuration where it comes from: secrets.%s", name, name)
+	}
+	value, err := secretValue(s)
+	if err != nil {
+		return "", fmt.Errorf("secrets.%s.from: %w", name, err)
+	}
+	return value, nil
+}
+
 // shortest is how short a secret may be: what is shorter is found in many places by chance, and could be guessed.
 const shortest = 8
 

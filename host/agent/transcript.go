@@ -109,6 +109,14 @@ func (t *Transcript) load() error {
 // Key is the conversation's; empty for one in memory.
 func (t *Transcript) Key() string { return t.key }
 
+// Path is where it is kept; empty for one in memory.
+func (t *Transcript) Path() string {
+	if t.file == nil {
+		return ""
+	}
+	return t.file.Name()
+}
+
 // Messages are those of the conversation as it is now. The caller does not change them.
 func (t *Transcript) Messages() []Message { return t.messages }
 

@@ -123,7 +123,8 @@ var agentKeys = slices.Concat([]Key{
 
 // HookEvents are the events that commands can be run at, by Claude Code's names.
 func HookEvents() []string {
-	return []string{"PreToolUse", "PostToolUse", "UserPromptSubmit", "SessionStart", "SessionEnd", "SubagentStop", "Stop"}
+	return []string{"PreToolUse", "PostToolUse", "UserPromptSubmit", "SessionStart", "SessionEnd", "SubagentStop", "Stop",
+		"Notification"}
 }
 
 // eventHooks are the rows of hooks.<Event>, which are as in Claude Code's settings.

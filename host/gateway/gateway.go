@@ -32,9 +32,12 @@ type Instance interface {
 	Busy() (running, sessions int)
 	// Checks says what has to be in order for this instance to work, and what is not.
 	Checks() []Check
-	// Run runs what happens by itself, such as jobs, until ctx is done, and returns when what has begun has ended.
-	Run(ctx context.Context)
-	// Close ends everything.
+	// Begin has what happens by itself, such as jobs, happen on this instance from now on, and not on the one before. What
+	// has begun there goes on.
+	Begin()
+	// Retire has nothing more begin by itself, unless another instance has that already. It does not wait.
+	Retire()
+	// Close ends everything, whatever runs.
 	Close(ctx context.Context) error
 }
 
@@ -152,7 +155,7 @@ func (g *Gateway) end() {
 	patient, cancel := context.WithTimeout(context.Background(), g.options.Drain)
 	defer cancel()
 	for _, one := range all {
-		one.retire()
+		one.Retire()
 		one.drained(patient)
 	}
 	for _, one := range all {

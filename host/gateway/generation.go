@@ -11,10 +11,9 @@ import (
 type generation struct {
 	Instance
 	since   time.Time
-	retire  context.CancelFunc // no job begins any more
-	stopped chan struct{}      // closed when its jobs have ended
-	over    chan struct{}      // closed when it is to end whatever runs
-	done    chan struct{}      // closed when it has ended
+	retired chan struct{} // closed when another one is the current one
+	over    chan struct{} // closed when it is to end whatever runs
+	done    chan struct{} // closed when it has ended
 }
 
 // lookInterval is how often it is looked whether an instance of an earlier configuration is still used.
@@ -22,9 +21,8 @@ const lookInterval = 200 * time.Millisecond
 
 // begin makes an instance the current one.
 func (g *Gateway) begin(i Instance) {
-	ctx, cancel := context.WithCancel(context.Background())
-	next := &generation{Instance: i, since: time.Now(), retire: cancel,
-		stopped: make(chan struct{}), over: make(chan struct{}), done: make(chan struct{})}
+	next := &generation{Instance: i, since: time.Now(), retired: make(chan struct{}), over: make(chan struct{}),
+		done: make(chan struct{})}
 	g.mu.Lock()
 	var before *generation
 	if n := len(g.running); n > 0 {
@@ -32,37 +30,34 @@ func (g *Gateway) begin(i Instance) {
 	}
 	g.running = append(g.running, next)
 	g.mu.Unlock()
+	next.Begin()
 	if before != nil {
-		before.retire() // so that no job is run by both
+		before.Retire()
+		close(before.retired)
 	}
 	g.ended.Go(func() {
 		defer close(next.done)
-		go func() {
-			defer close(next.stopped)
-			next.Run(ctx)
-		}()
-		next.wait(ctx)
+		next.wait()
 		soon, cancel := context.WithTimeout(context.Background(), closeTimeout)
 		defer cancel()
 		if err := next.Close(soon); err != nil {
 			g.options.Logger.Warn("an instance did not end cleanly", "error", err)
 		}
-		<-next.stopped
 		g.forget(next)
 	})
 }
 
 // wait returns when the instance is retired and nothing uses it any more, or it is to end all the same.
-func (n *generation) wait(retired context.Context) {
+func (n *generation) wait() {
 	select {
-	case <-retired.Done():
+	case <-n.retired:
 	case <-n.over:
 		return
 	}
 	tick := time.NewTicker(lookInterval)
 	defer tick.Stop()
 	for {
-		if running, sessions := n.Busy(); running == 0 && sessions == 0 && isClosed(n.stopped) {
+		if running, sessions := n.Busy(); running == 0 && sessions == 0 {
 			return
 		}
 		select {
@@ -79,7 +74,7 @@ func (n *generation) drained(ctx context.Context) {
 	tick := time.NewTicker(lookInterval / 4)
 	defer tick.Stop()
 	for {
-		if running, _ := n.Busy(); running == 0 && isClosed(n.stopped) {
+		if running, _ := n.Busy(); running == 0 {
 			return
 		}
 		select {
@@ -94,15 +89,6 @@ func (n *generation) drained(ctx context.Context) {
 func (n *generation) close() {
 	close(n.over)
 	<-n.done
-}
-
-func isClosed(c <-chan struct{}) bool {
-	select {
-	case <-c:
-		return true
-	default:
-		return false
-	}
 }
 
 func (g *Gateway) forget(n *generation) {

@@ -25,35 +25,30 @@ func (m *Mistake) Error() string {
 	return text
 }
 
+// Check returns all mistakes in options, sorted by their keys.
+func Check(o Options) []*Mistake {
+	c := &checker{}
+	c.word("hooks.on_error", o.OnError, "closed", "open")
+	c.number("hooks.defaults.observer_timeout_ms", float64(o.Defaults.Observer))
+	c.number("hooks.defaults.interceptor_timeout_ms", float64(o.Defaults.Interceptor))
+	c.number("hooks.defaults.approval_timeout_ms", float64(o.Defaults.Approval))
+	for e, groups := range o.events() {
+		for i, g := range groups {
+			c.group(fmt.Sprintf("hooks.%s[%d]", e, i), g)
+		}
+	}
+	for name, p := range o.Processes {
+		c.process("hooks.processes."+name, p)
+	}
+	slices.SortStableFunc(c.found, func(a, b *Mistake) int { return strings.Compare(a.Key, b.Key) })
+	return c.found
+}
+
 // checker collects mistakes.
 type checker struct{ found []*Mistake }
 
 func (c *checker) add(key, problem, cure string) {
 	c.found = append(c.found, &Mistake{key, problem, cure})
-}
-
-// Check returns all mistakes in options.
-func Check(o Options) []*Mistake {
-	c := &checker{}
-	c.word("hooks.on_error", o.OnError, "closed", "open")
-	for key, value := range map[string]int{
-		"observer_timeout_ms": o.Defaults.Observer, "interceptor_timeout_ms": o.Defaults.Interceptor,
-		"approval_timeout_ms": o.Defaults.Approval,
-	} {
-		if value < 0 {
-			c.add("hooks.defaults."+key, fmt.Sprintf("%d is less than nothing", value), "")
-		}
-	}
-	for _, e := range events {
-		for i, g := range o.groups(e) {
-			c.group(fmt.Sprintf("hooks.%s[%d]", e, i), g)
-		}
-	}
-	for _, name := range slices.Sorted(maps.Keys(o.Processes)) {
-		c.process("hooks.processes."+name, o.Processes[name])
-	}
-	slices.SortStableFunc(c.found, func(a, b *Mistake) int { return strings.Compare(a.Key, b.Key) })
-	return c.found
 }
 
 func (c *checker) group(key string, g Group) {
@@ -65,28 +60,15 @@ func (c *checker) group(key string, g Group) {
 		c.add(key+".hooks", "is empty", "name a hook, or leave out the entry")
 	}
 	for i, h := range g.Hooks {
-		c.hook(fmt.Sprintf("%s.hooks[%d]", key, i), h)
-	}
-}
-
-func (c *checker) hook(key string, h Hook) {
-	if h.Type != "command" {
-		c.add(key+".type", fmt.Sprintf("%q is not known", h.Type), `hooks are of the type "command"`)
-	}
-	if strings.TrimSpace(h.Command) == "" {
-		c.add(key+".command", "is empty", "name the command to run")
-	}
-	if h.Timeout < 0 {
-		c.add(key+".timeout", fmt.Sprintf("%v is less than nothing", h.Timeout), "")
-	}
-	c.word(key+".onFailure", h.OnFailure, "block")
-	c.word(key+".shell", h.Shell, "bash")
-	for name, set := range map[string]bool{"async": h.Async, "once": h.Once, "if": len(h.If) > 0} {
-		if set {
-			c.add(key+"."+name, "is not known here", "leave it out: each hook is run each time, and waited for")
+		key := fmt.Sprintf("%s.hooks[%d]", key, i)
+		c.word(key+".type", h.Type, "command")
+		if strings.TrimSpace(h.Command) == "" {
+			c.add(key+".command", "is empty", "name the command to run")
 		}
+		c.number(key+".timeout", h.Timeout)
+		c.word(key+".onFailure", h.OnFailure, "block")
+		c.grants(key, h.Grants)
 	}
-	c.grants(key, h.Grants)
 }
 
 func (c *checker) process(key string, p Process) {
@@ -95,16 +77,16 @@ func (c *checker) process(key string, p Process) {
 		c.add(key+".command", "is empty", "name the program and its arguments")
 	}
 	if p.Dir != "" && !filepath.IsAbs(p.Dir) {
-		c.add(key+".dir", fmt.Sprintf("%s is not absolute", p.Dir), "")
+		c.add(key+".dir", fmt.Sprintf("%q is not absolute", p.Dir), "")
 	}
 	if len(p.Intercept) == 0 && len(p.Observe) == 0 {
-		c.add(key, "neither intercepts nor observes anything", "name what it is asked in "+key+".intercept")
+		c.add(key, "neither intercepts nor observes anything", "name what it is asked about in "+key+".intercept")
 	}
 	for i, point := range p.Intercept {
-		c.name(fmt.Sprintf("%s.intercept[%d]", key, i), point, points)
+		c.word(fmt.Sprintf("%s.intercept[%d]", key, i), point, points...)
 	}
 	for i, kind := range p.Observe {
-		c.name(fmt.Sprintf("%s.observe[%d]", key, i), kind, allKinds)
+		c.word(fmt.Sprintf("%s.observe[%d]", key, i), kind, observable()...)
 	}
 	c.grants(key, p.Grants)
 }
@@ -113,7 +95,7 @@ func (c *checker) grants(key string, g Grants) {
 	c.word(key+".workspace", g.Workspace, "none", "ro", "rw")
 	for name, list := range map[string][]string{"read": g.Read, "write": g.Write} {
 		for i, path := range list {
-			if !filepath.IsAbs(path) && !strings.HasPrefix(path, "~/") {
+			if !filepath.IsAbs(path) {
 				c.add(fmt.Sprintf("%s.%s[%d]", key, name, i), fmt.Sprintf("%q is not absolute", path), "")
 			}
 		}
@@ -122,23 +104,23 @@ func (c *checker) grants(key string, g Grants) {
 		c.add(key+".secrets", "are filled in on the way to hosts that are named, and there are none",
 			"name them in "+key+".hosts")
 	}
-	for name := range g.Env {
+	for _, name := range slices.Sorted(maps.Keys(g.Env)) {
 		if name == "" || strings.ContainsAny(name, "=\x00") {
 			c.add(key+".env", fmt.Sprintf("%q can't be the name of a variable", name), "")
 		}
 	}
 }
 
-// word checks a value that is empty or one of a few.
+// word checks a value that is one of a few, or not set.
 func (c *checker) word(key, value string, known ...string) {
-	if value != "" {
-		c.name(key, value, known)
+	if value != "" && !slices.Contains(known, value) {
+		c.add(key, fmt.Sprintf("%q is not known%s", value, nearest.Suggest(value, known)),
+			"it is one of "+strings.Join(known, ", "))
 	}
 }
 
-func (c *checker) name(key, value string, known []string) {
-	if !slices.Contains(known, value) {
-		c.add(key, fmt.Sprintf("%q is not known%s", value, nearest.Suggest(value, known)),
-			"it is one of "+strings.Join(known, ", "))
+func (c *checker) number(key string, value float64) {
+	if value < 0 {
+		c.add(key, fmt.Sprintf("%v is less than nothing", value), "")
 	}
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
+	"github.com/picoclaw/picoclaw/host"
 	"github.com/picoclaw/picoclaw/isolation"
 )
 
@@ -24,7 +25,7 @@ const waiting = 64
 // child is a running process and what is asked of it.
 type child struct {
 	process *isolation.Process
-	pipes   *pipes
+	streams *streams
 	said    *tail // the end of its standard error
 	log     hclog.Logger
 	events  chan []byte
@@ -50,36 +51,26 @@ type message struct {
 	} `json:"error,omitempty"`
 }
 
-func startChild(s Session, p Program, observing time.Duration, log hclog.Logger) (*child, error) {
-	pipes, err := newPipes()
+func startChild(w where, p host.Program, observing time.Duration, log hclog.Logger) (*child, error) {
+	process, streams, err := start(w, p)
 	if err != nil {
 		return nil, err
 	}
-	p.Command.Stdin, p.Command.Stdout, p.Command.Stderr = pipes.theirs[0], pipes.theirs[1], pipes.theirs[2]
-	process, err := s.Start(p)
-	pipes.started()
-	if err != nil {
-		pipes.close()
-		return nil, fmt.Errorf("could not be started: %w", err)
-	}
 	c := &child{
-		process: process, pipes: pipes, said: &tail{}, log: log, events: make(chan []byte, waiting),
+		process: process, streams: streams, said: &tail{}, log: log, events: make(chan []byte, waiting),
 		done: make(chan struct{}), pending: map[uint64]chan message{},
 	}
 	var reading, telling sync.WaitGroup
-	reading.Go(func() { c.kill(c.read(pipes.ours[1])) })
-	reading.Go(func() { _, _ = io.Copy(c.said, pipes.ours[2]) })
+	reading.Go(func() { c.kill(c.read(streams.out)) })
+	reading.Go(func() { _, _ = io.Copy(c.said, streams.err) })
 	telling.Go(func() { c.tell(observing) })
 	go func() {
 		<-process.Done()
-		// Where nothing ties what it has started to its end, a pipe may still be held.
-		for _, f := range pipes.ours {
-			_ = f.SetDeadline(time.Now().Add(time.Second))
-		}
+		streams.end()
 		reading.Wait()
-		c.kill(fmt.Errorf("has ended"))
+		c.kill(errors.New("has ended"))
 		telling.Wait()
-		pipes.close()
+		streams.close()
 		close(c.done)
 	}()
 	return c, nil
@@ -110,7 +101,7 @@ func (c *child) kill(why error) {
 
 // close has the child end by itself, and ends it if it does not.
 func (c *child) close(ctx context.Context) {
-	_ = c.pipes.ours[0].Close()
+	_ = c.streams.in.Close()
 	_, _ = c.process.Stop(ctx, 2*time.Second)
 	c.kill(errors.New("was ended with the host"))
 	<-c.done
@@ -221,8 +212,8 @@ func (c *child) tell(within time.Duration) {
 func (c *child) write(line []byte, until time.Time) error {
 	c.writing.Lock()
 	defer c.writing.Unlock()
-	_ = c.pipes.ours[0].SetWriteDeadline(until)
-	_, err := c.pipes.ours[0].Write(line)
+	_ = c.streams.in.SetWriteDeadline(until)
+	_, err := c.streams.in.Write(line)
 	return err
 }
 

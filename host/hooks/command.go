@@ -1,7 +1,9 @@
 package hooks
 
 import (
+	"cmp"
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -9,12 +11,13 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 	"unicode"
 
+	"github.com/picoclaw/picoclaw/host"
 	"github.com/picoclaw/picoclaw/isolation"
 	"github.com/picoclaw/picoclaw/sdk/guard"
 )
@@ -36,14 +39,18 @@ type command struct {
 }
 
 func (c *command) String() string {
-	return quoted(strings.Join(append([]string{c.hook.Command}, c.hook.Args...), " "))
+	text := c.hook.Command
+	if len(text) > 80 {
+		text = strings.ToValidUTF8(text[:80], "") + "…"
+	}
+	return fmt.Sprintf("%q", text)
 }
 
 func (c *command) ask(ctx context.Context, q question) (answer, error) {
 	inputs := []map[string]json.RawMessage{nil}
 	if c.form != nil {
 		var err error
-		if inputs, err = c.form.inputs(q.call.Args, q.session.Dir); err != nil {
+		if inputs, err = c.form.inputs(q.call.Args, q.dir); err != nil {
 			return answer{}, err
 		}
 	}
@@ -88,17 +95,17 @@ func (c *command) once(ctx context.Context, q question, input map[string]json.Ra
 	if len(told) > maxInput {
 		return answer{}, fmt.Errorf("can't be told of %d bytes, more than %d", len(told), maxInput)
 	}
-	cmd, err := c.command(q.session)
-	if err != nil {
-		return answer{}, err
-	}
 	timeout := defaultTimeout
 	if c.hook.Timeout > 0 {
 		timeout = time.Duration(c.hook.Timeout * float64(time.Second))
 	}
+	p, err := c.program(q)
+	if err != nil {
+		return answer{}, err
+	}
 	within, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	o, err := run(within, q.session, program("hook "+string(q.event), cmd, c.hook.Grants), append(told, '\n'))
+	o, err := run(within, q.where, p, append(told, '\n'))
 	switch {
 	case ctx.Err() != nil:
 		return answer{}, ctx.Err()
@@ -113,14 +120,14 @@ func (c *command) once(ctx context.Context, q question, input map[string]json.Ra
 // told is what the command reads from its standard input.
 func (c *command) told(q question, input map[string]json.RawMessage) map[string]any {
 	told := map[string]any{
-		"session_id": q.session.ID, "transcript_path": q.session.Transcript, "cwd": q.session.Dir,
+		"session_id": q.session, "transcript_path": q.transcript, "cwd": q.dir,
 		"permission_mode": "default", "hook_event_name": q.event,
 	}
 	switch q.event {
 	case PreToolUse, PostToolUse:
-		told["tool_name"], told["tool_input"], told["tool_use_id"] = c.form.name, input, q.call.ID
-		if q.response != nil {
-			told["tool_response"] = c.form.response(q.response, input)
+		told["tool_name"], told["tool_input"], told["tool_use_id"] = c.form.name, input, ""
+		if q.result != nil {
+			told["tool_response"] = c.form.response(q.result, input)
 		}
 	case UserPromptSubmit:
 		told["prompt"] = q.occasion.Prompt
@@ -132,85 +139,48 @@ func (c *command) told(q question, input map[string]json.RawMessage) map[string]
 		told["agent_type"], told["stop_hook_active"] = q.occasion.AgentType, q.occasion.Active
 	case Stop:
 		told["stop_hook_active"] = q.occasion.Active
+	case Notification:
+		told["title"], told["message"], told["notification_type"] = q.occasion.Title, q.occasion.Message, q.occasion.Kind
 	}
 	return told
 }
 
-// command is the command as it is run: by the machine's shell, or by itself where it has arguments.
-func (c *command) command(s Session) (*exec.Cmd, error) {
-	cmd := &exec.Cmd{Dir: directory("", c.hook.Workspace, s), Env: environment(c.hook.Env, s)}
+// program is what is run: the machine's shell, or with arguments the command itself.
+func (c *command) program(q question) (host.Program, error) {
+	sum := sha256.Sum256(encode(c.hook)) // hooks that may do different things have different homes
+	p := program(q.where, fmt.Sprintf("hook-%s-%x", q.event, sum[:4]), c.hook.Grants)
 	if c.hook.Args != nil {
-		var err error
-		cmd.Args = append([]string{c.hook.Command}, c.hook.Args...)
-		cmd.Path, err = find(c.hook.Command)
-		return cmd, err
+		path, err := exec.LookPath(c.hook.Command)
+		if err != nil {
+			return p, fmt.Errorf("has no program: %w", err)
+		}
+		p.Command.Path, p.Command.Args = path, append([]string{c.hook.Command}, c.hook.Args...)
+		return p, nil
 	}
 	shell, err := guard.MachineShell()
-	if err != nil {
-		return nil, err
-	}
-	cmd.Path, cmd.Args = shell.Path, []string{shell.Path, "-c", c.hook.Command}
-	return cmd, nil
+	p.Command.Path, p.Command.Args = shell.Path, []string{shell.Path, "-c", c.hook.Command}
+	return p, err
 }
 
-// find looks up a program of the operator's.
-func find(name string) (string, error) {
-	path, err := exec.LookPath(name)
-	if err != nil {
-		return "", fmt.Errorf("has no program: %w", err)
+// program is a hook's program, to be named by the caller, with what it may touch: it runs in the workspace, if it sees
+// that, and finds the programs that the host finds.
+func program(w where, name string, g Grants) host.Program {
+	cmd := &exec.Cmd{Dir: w.dir, Env: []string{"CLAUDE_PROJECT_DIR=" + w.dir}}
+	if g.Workspace == "none" {
+		cmd.Dir = string(filepath.Separator)
 	}
-	return filepath.Abs(path)
-}
-
-// directory is where a hook runs: in the workspace, if it sees that.
-func directory(dir, workspace string, s Session) string {
-	switch {
-	case dir != "":
-		return dir
-	case workspace == "none":
-		return string(filepath.Separator)
-	}
-	return s.Dir
-}
-
-// environment is the whole environment of a hook: what programs need to find their way, and what its options say.
-func environment(own map[string]string, s Session) []string {
-	env := []string{"CLAUDE_PROJECT_DIR=" + s.Dir}
 	for _, name := range []string{"PATH", "LANG", "LC_ALL", "TZ"} {
 		if value, ok := os.LookupEnv(name); ok {
-			env = append(env, name+"="+value)
+			cmd.Env = append(cmd.Env, name+"="+value)
 		}
 	}
-	for name, value := range own {
-		env = append(env, name+"="+value)
+	for name, value := range g.Env {
+		cmd.Env = append(cmd.Env, name+"="+value)
 	}
-	slices.Sort(env)
-	return env
-}
-
-// program is a command with what it may touch.
-func program(name string, cmd *exec.Cmd, g Grants) Program {
-	p := Program{
-		Name: name, Command: cmd, Workspace: g.Workspace, ReadOnly: expanded(g.Read), ReadWrite: expanded(g.Write),
-		Network: g.Network, Hosts: g.Hosts, Secrets: g.Secrets,
+	return host.Program{
+		Name: name, Command: cmd, Workspace: cmp.Or(g.Workspace, "ro"), ReadOnly: g.Read, ReadWrite: g.Write, Network: g.Network,
+		Hosts: g.Hosts, Secrets: g.Secrets,
 	}
-	if p.Workspace == "" {
-		p.Workspace = "ro"
-	}
-	return p
-}
-
-// expanded are paths with the operator's home in place of ~.
-func expanded(paths []string) []string {
-	out := slices.Clone(paths)
-	for i, path := range out {
-		if rest, ok := strings.CutPrefix(path, "~/"); ok {
-			if home, err := os.UserHomeDir(); err == nil {
-				out[i] = filepath.Join(home, rest)
-			}
-		}
-	}
-	return out
 }
 
 // output is what a command has written, and how it ended.
@@ -220,44 +190,36 @@ type output struct {
 }
 
 // run runs a program with input, and ends all that it has started when the context does.
-func run(ctx context.Context, s Session, p Program, input []byte) (*output, error) {
-	pipes, err := newPipes()
+func run(ctx context.Context, w where, p host.Program, input []byte) (*output, error) {
+	process, streams, err := start(w, p)
 	if err != nil {
 		return nil, err
 	}
-	defer pipes.close()
-	p.Command.Stdin, p.Command.Stdout, p.Command.Stderr = pipes.theirs[0], pipes.theirs[1], pipes.theirs[2]
-	process, err := s.Start(p)
-	pipes.started()
-	if err != nil {
-		return nil, fmt.Errorf("could not be started: %w", err)
-	}
+	defer streams.close()
 	out := &output{}
-	read := make(chan struct{}, 2)
+	var reading sync.WaitGroup
 	go func() {
-		_, _ = pipes.ours[0].Write(input) // it need not read all of it, nor any
-		_ = pipes.ours[0].Close()
+		_, _ = streams.in.Write(input) // it need not read all of it, nor any
+		_ = streams.in.Close()
 	}()
-	for i, to := range []*[]byte{&out.stdout, &out.stderr} {
-		go func() {
-			*to, _ = io.ReadAll(io.LimitReader(pipes.ours[i+1], maxOutput+1))
-			_, _ = io.Copy(io.Discard, pipes.ours[i+1])
-			read <- struct{}{}
-		}()
-	}
+	reading.Go(func() { out.stdout = bounded(streams.out) })
+	reading.Go(func() { out.stderr = bounded(streams.err) })
 	out.exit, err = process.Wait(ctx)
 	process.Kill()
 	<-process.Done()
-	// Where nothing ties what it has started to its end, a pipe may still be held.
-	for _, f := range pipes.ours {
-		_ = f.SetDeadline(time.Now().Add(time.Second))
-	}
-	<-read
-	<-read
+	streams.end()
+	reading.Wait()
 	if err != nil {
 		return nil, fmt.Errorf("could not be run: %w", err)
 	}
 	return out, nil
+}
+
+// bounded reads all of a stream, and keeps as much as may come back and a byte more.
+func bounded(from io.Reader) []byte {
+	data, _ := io.ReadAll(io.LimitReader(from, maxOutput+1))
+	_, _ = io.Copy(io.Discard, from)
+	return data
 }
 
 // answer reads what a command has said by its exit and its output.
@@ -304,12 +266,4 @@ func reason(text []byte) string {
 		clean = strings.ToValidUTF8(clean[:maxReason], "") + " …"
 	}
 	return clean
-}
-
-// quoted is a command as messages show it.
-func quoted(text string) string {
-	if len(text) > 80 {
-		text = strings.ToValidUTF8(text[:80], "") + "…"
-	}
-	return fmt.Sprintf("%q", text)
 }

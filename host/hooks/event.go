@@ -1,9 +1,10 @@
 package hooks
 
 import (
+	"context"
 	"encoding/json"
-	"os/exec"
 
+	"github.com/picoclaw/picoclaw/host"
 	"github.com/picoclaw/picoclaw/isolation"
 )
 
@@ -19,6 +20,7 @@ const (
 	SessionEnd       Event = "SessionEnd"
 	Stop             Event = "Stop"
 	SubagentStop     Event = "SubagentStop"
+	Notification     Event = "Notification"
 )
 
 // The events that processes alone are asked about: what goes to a model, and what comes from it.
@@ -27,46 +29,9 @@ const (
 	afterModel  Event = "after_llm"
 )
 
-// events are those that have hooks in the settings.
-var events = []Event{PreToolUse, PostToolUse, UserPromptSubmit, SessionStart, SessionEnd, Stop, SubagentStop}
-
 // gates reports whether hooks of an event can refuse something, so that one without an answer has to.
 func (e Event) gates() bool {
 	return e == PreToolUse || e == UserPromptSubmit || e == beforeModel || e == afterModel
-}
-
-// Session is the session that hooks are asked for.
-type Session struct {
-	ID, Agent, Origin string
-	Dir               string // the workspace
-	Transcript        string // the file with the conversation; empty if there is none
-	// Start starts a program through isolation.
-	Start func(Program) (*isolation.Process, error)
-}
-
-// Program is a hook's program and what it may touch.
-type Program struct {
-	Name                string
-	Command             *exec.Cmd // its streams are files, and its environment is the whole one
-	Workspace           string    // none, ro or rw
-	ReadOnly, ReadWrite []string
-	Network             bool
-	Hosts, Secrets      []string
-	From                []string
-}
-
-// Call is a call of a tool's.
-type Call struct {
-	Tool string          // the full name, such as shell.exec
-	Args json.RawMessage // a JSON object
-	ID   string          // tells calls of a session apart
-}
-
-// Response is how a call ended.
-type Response struct {
-	Text       string
-	Structured json.RawMessage // may be nil
-	Error      string          // empty if it succeeded
 }
 
 // Occasion is something that is no call. What its event has no use for is empty.
@@ -77,31 +42,38 @@ type Occasion struct {
 	Reason    string // SessionEnd: why
 	AgentType string // SubagentStop: the subagent's id
 	Active    bool   // Stop, SubagentStop: a hook has kept the agent going before in this turn
+	Title     string // Notification: what it is about
+	Message   string // Notification
+	Kind      string // Notification: such as job_ok
 }
 
 // Verdict is what hooks say together: the strictest of their answers counts. Its zero value lets things go on.
 type Verdict struct {
-	// Deny is why it may not be: the call, or the prompt; for Stop and SubagentStop, why the agent is to go on; for
-	// PostToolUse, what the model is told besides.
-	Deny string
-	// Ask is what a person is to be asked first.
-	Ask string
-	// Rule is the key of the hooks that have denied or asked, such as "hooks.PreToolUse[0]".
-	Rule string
-	// Args are the call's arguments if hooks have changed them, to be decided on anew.
-	Args json.RawMessage
-	// Context is what hooks have to tell the model.
-	Context string
-	// Stop says that the turn is to end, and Deny why.
-	Stop bool
+	host.HookVerdict // for Stop and SubagentStop, Deny is why the agent is to go on
+
+	Context string // what hooks have to tell the model
+	Stop    bool   // the turn is to end, and Deny says why
+}
+
+// where is the session that hooks are asked for.
+type where struct {
+	session, agent string
+	dir            string // the workspace
+	transcript     string
+	start          func(host.Program) (*isolation.Process, error)
+}
+
+func of(ctx context.Context, s *host.Session) where {
+	return where{session: s.ID(), agent: s.Policy().Agent(), dir: s.Policy().Workspace(),
+		transcript: turnOf(ctx).Transcript, start: s.Start}
 }
 
 // question is what one hook is asked.
 type question struct {
+	where
 	event    Event
-	session  Session
-	call     Call
-	response *Response
+	call     host.HookCall
+	result   *host.Result
 	occasion Occasion
 	model    json.RawMessage // the request or response, in the form of whoever speaks with the model
 }
@@ -110,6 +82,7 @@ type question struct {
 type answer struct {
 	decision decision
 	reason   string
+	hint     string          // what would change it, if the answer is the host's own
 	args     json.RawMessage // changed arguments, or the changed message; nil for none
 	context  string
 	stop     bool

@@ -12,6 +12,8 @@ import (
 	"sync"
 
 	"github.com/hashicorp/go-hclog"
+
+	"github.com/picoclaw/picoclaw/host"
 )
 
 // asker is one hook: a command that is run for each question, or a process that lives on.
@@ -36,7 +38,7 @@ type group struct {
 	hooks   []Hook
 }
 
-// New makes hooks of options, and starts nothing. It is nil if there are none.
+// New makes hooks of an operator's settings, and starts nothing. It is nil if there are none.
 func New(o Options, log hclog.Logger) (*Hooks, error) {
 	if mistakes := Check(o); len(mistakes) > 0 {
 		var all []error
@@ -52,8 +54,8 @@ func New(o Options, log hclog.Logger) (*Hooks, error) {
 		log = hclog.NewNullLogger()
 	}
 	h := &Hooks{log: log, open: o.OnError == "open", groups: map[Event][]*group{}}
-	for _, e := range events {
-		for i, g := range o.groups(e) {
+	for e, groups := range o.events() {
+		for i, g := range groups {
 			m, err := newMatcher(g.Matcher)
 			if err != nil {
 				return nil, err
@@ -85,14 +87,23 @@ func (h *Hooks) Close(ctx context.Context) {
 	wait.Wait()
 }
 
-// Before asks about a call that the policy has allowed, or about which it would ask a person. Processes are asked one
-// after another, each about what the ones before have made of the arguments; then the hooks of the settings, all at
-// once; then the processes that approve.
-func (h *Hooks) Before(ctx context.Context, s Session, c Call) Verdict {
+var _ host.Hooks = (*Hooks)(nil)
+
+// Before asks about a call that the policy has allowed, or about which it would ask a person.
+func (h *Hooks) Before(ctx context.Context, s *host.Session, c host.HookCall) host.HookVerdict {
 	if h == nil {
-		return Verdict{}
+		return host.HookVerdict{}
 	}
-	q := question{event: PreToolUse, session: s, call: c}
+	v := h.before(ctx, of(ctx, s), c)
+	v.Tell = v.Context
+	v.end(ctx)
+	return v.HookVerdict
+}
+
+// before asks the processes one after another, each about what the ones before have made of the arguments; then the
+// hooks of the settings, all at once; then the processes that approve.
+func (h *Hooks) before(ctx context.Context, w where, c host.HookCall) Verdict {
+	q := question{event: PreToolUse, where: w, call: c}
 	v := h.inTurn(ctx, "before_tool", &q)
 	if v.Deny == "" {
 		v = v.and(h.together(ctx, q))
@@ -105,60 +116,71 @@ func (h *Hooks) Before(ctx context.Context, s Session, c Call) Verdict {
 	}
 	if v.Deny != "" {
 		v.Args = nil
-		h.observe(s, "agent.tool.exec_skipped", map[string]any{"Tool": plainName(c.Tool), "Reason": v.Deny})
+		h.observe(w, "agent.tool.exec_skipped", map[string]any{"Tool": plainName(c.Tool), "Reason": v.Deny})
 	} else {
-		h.observe(s, "agent.tool.exec_start", map[string]any{"Tool": plainName(c.Tool), "Arguments": q.call.Args})
+		h.observe(w, "agent.tool.exec_start", map[string]any{"Tool": plainName(c.Tool), "Arguments": q.call.Args})
 	}
 	return v
 }
 
-// After tells of a call that was made. What the verdict denies has happened all the same: it is for the model to read.
-func (h *Hooks) After(ctx context.Context, s Session, c Call, r Response) Verdict {
+// After tells of a call that was made. What it returns is for the model to read.
+func (h *Hooks) After(ctx context.Context, s *host.Session, c host.HookCall, r *host.Result) string {
 	if h == nil {
-		return Verdict{}
+		return ""
 	}
-	q := question{event: PostToolUse, session: s, call: c, response: &r}
+	return h.after(ctx, of(ctx, s), c, r)
+}
+
+func (h *Hooks) after(ctx context.Context, w where, c host.HookCall, r *host.Result) string {
+	q := question{event: PostToolUse, where: w, call: c, result: r}
 	v := h.inTurn(ctx, "after_tool", &q)
-	if r.Error == "" { // as with Claude Code
+	if r.Err == nil { // as with Claude Code
 		v = v.and(h.together(ctx, q))
 	}
-	v.Args = nil
-	h.observe(s, "agent.tool.exec_end", map[string]any{"Tool": plainName(c.Tool), "IsError": r.Error != ""})
-	return v
+	v.end(ctx)
+	h.observe(w, "agent.tool.exec_end", map[string]any{"Tool": plainName(c.Tool), "IsError": r.Err != nil})
+	return joined(v.Deny, v.Context)
 }
 
 // On asks about what is no call.
-func (h *Hooks) On(ctx context.Context, s Session, o Occasion) Verdict {
+func (h *Hooks) On(ctx context.Context, s *host.Session, o Occasion) Verdict {
 	if h == nil {
 		return Verdict{}
 	}
-	v := h.together(ctx, question{event: o.Event, session: s, occasion: o})
+	return h.on(ctx, of(ctx, s), o)
+}
+
+func (h *Hooks) on(ctx context.Context, w where, o Occasion) Verdict {
+	v := h.together(ctx, question{event: o.Event, where: w, occasion: o})
 	if v.Stop && (o.Event == Stop || o.Event == SubagentStop) {
 		v.Deny = "" // it may stop
 	}
-	h.observe(s, kinds[o.Event], map[string]any{"Reason": o.Reason, "Source": o.Source})
+	h.observe(w, kinds[o.Event], map[string]any{"Reason": o.Reason, "Source": o.Source})
 	return v
 }
 
 // BeforeModel asks processes about a request to a model, a JSON object in the form of whoever makes it, and returns what
 // they make of it.
-func (h *Hooks) BeforeModel(ctx context.Context, s Session, request json.RawMessage) (json.RawMessage, Verdict) {
-	return h.model(ctx, s, beforeModel, request)
+func (h *Hooks) BeforeModel(ctx context.Context, s *host.Session, request json.RawMessage) (json.RawMessage, Verdict) {
+	if h == nil {
+		return request, Verdict{}
+	}
+	return h.model(ctx, of(ctx, s), beforeModel, request)
 }
 
 // AfterModel asks processes about a model's response.
-func (h *Hooks) AfterModel(ctx context.Context, s Session, response json.RawMessage) (json.RawMessage, Verdict) {
-	return h.model(ctx, s, afterModel, response)
+func (h *Hooks) AfterModel(ctx context.Context, s *host.Session, response json.RawMessage) (json.RawMessage, Verdict) {
+	if h == nil {
+		return response, Verdict{}
+	}
+	return h.model(ctx, of(ctx, s), afterModel, response)
 }
 
-func (h *Hooks) model(ctx context.Context, s Session, e Event, message json.RawMessage) (json.RawMessage, Verdict) {
-	if h == nil {
-		return message, Verdict{}
-	}
-	q := question{event: e, session: s, model: message}
+func (h *Hooks) model(ctx context.Context, w where, e Event, message json.RawMessage) (json.RawMessage, Verdict) {
+	q := question{event: e, where: w, model: message}
 	v := h.inTurn(ctx, string(e), &q)
 	v.Args = nil
-	h.observe(s, kinds[e], nil)
+	h.observe(w, kinds[e], nil)
 	return q.model, v
 }
 
@@ -170,7 +192,7 @@ func (h *Hooks) inTurn(ctx context.Context, point string, q *question) Verdict {
 		if !slices.Contains(p.o.Intercept, point) {
 			continue
 		}
-		a := h.one(ctx, &interceptor{p, point}, p.key, *q, false)
+		a := h.one(ctx, &asked{asker: &interceptor{p, point}, key: p.key}, *q)
 		v = v.and(a.verdict(p.key))
 		if v.Deny != "" {
 			return v
@@ -187,8 +209,8 @@ func (h *Hooks) inTurn(ctx context.Context, point string, q *question) Verdict {
 // asked is a hook with what it has said.
 type asked struct {
 	asker
-	key    string // of its group
-	closed bool
+	key    string // of its group, or its own
+	closed bool   // it refuses without an answer, whatever the others do
 	answer answer
 }
 
@@ -214,7 +236,7 @@ func (h *Hooks) together(ctx context.Context, q question) Verdict {
 	}
 	var wait sync.WaitGroup
 	for _, one := range all {
-		wait.Go(func() { one.answer = h.one(ctx, one.asker, one.key, q, one.closed) })
+		wait.Go(func() { one.answer = h.one(ctx, one, q) })
 	}
 	wait.Wait()
 	return verdict(all)
@@ -232,12 +254,14 @@ func (g *group) form(q question) (*form, bool) {
 		return nil, g.matcher.matches(q.occasion.Reason)
 	case SubagentStop:
 		return nil, g.matcher.matches(q.occasion.AgentType)
+	case Notification:
+		return nil, g.matcher.matches(q.occasion.Kind)
 	}
 	return nil, true
 }
 
 // one asks one hook, and decides what it means that it says nothing.
-func (h *Hooks) one(ctx context.Context, a asker, key string, q question, closed bool) answer {
+func (h *Hooks) one(ctx context.Context, a *asked, q question) answer {
 	said, err := a.ask(ctx, q)
 	if err == nil {
 		said.reason = reason([]byte(said.reason))
@@ -246,21 +270,19 @@ func (h *Hooks) one(ctx context.Context, a asker, key string, q question, closed
 		}
 		return said
 	}
-	h.log.Warn("a hook has not answered", "hook", key, "what", a.String(), "event", q.event, "error", err)
+	h.log.Warn("a hook has not answered", "hook", a.key, "what", a.String(), "event", q.event, "error", err)
 	switch {
 	case !q.event.gates():
 		return answer{}
 	case ctx.Err() != nil:
-		return answer{decision: deny, reason: fmt.Sprintf("the hook %s was not waited for: %v", key, ctx.Err())}
-	case h.open && !closed:
+		return answer{decision: deny, reason: fmt.Sprintf("the hook %s was not waited for: %v", a.key, ctx.Err())}
+	case h.open && !a.closed:
 		return answer{}
 	}
-	cure := `hooks.on_error: "open" goes on without its answer`
-	if closed && h.open {
-		cure = `its onFailure is "block"`
+	return answer{
+		decision: deny, reason: fmt.Sprintf("the hook %s (%s) %v, and without its answer this is refused", a.key, a, err),
+		hint: `correct the hook; hooks.on_error: "open" goes on without answers`,
 	}
-	return answer{decision: deny, reason: fmt.Sprintf("the hook %s (%s) %v, and without its answer this is refused; %s",
-		key, a, err, cure)}
 }
 
 // verdict is the strictest of what hooks have said at once; of several, the first in the settings.
@@ -270,8 +292,8 @@ func verdict(all []*asked) Verdict {
 	for _, one := range all {
 		next := one.answer.verdict(one.key)
 		if next.Args != nil && changed != nil && !equal(next.Args, v.Args) {
-			return Verdict{Rule: one.key, Deny: fmt.Sprintf("the hooks %s and %s change the arguments in two ways, "+
-				"and only one can be", changed.key, one.key)}
+			return Verdict{HookVerdict: host.HookVerdict{Rule: one.key, Deny: fmt.Sprintf("the hooks %s and %s change the "+
+				"arguments in two ways, and only one can be", changed.key, one.key)}}
 		}
 		if next.Args != nil {
 			changed = one
@@ -282,7 +304,7 @@ func verdict(all []*asked) Verdict {
 }
 
 func (a answer) verdict(key string) Verdict {
-	v := Verdict{Args: a.args, Context: a.context, Stop: a.stop}
+	v := Verdict{HookVerdict: host.HookVerdict{Args: a.args, Hint: a.hint}, Context: a.context, Stop: a.stop}
 	switch a.decision {
 	case deny:
 		v.Deny, v.Rule = a.reason, key
@@ -294,9 +316,8 @@ func (a answer) verdict(key string) Verdict {
 
 // and is the stricter of two verdicts, the first if they are as strict.
 func (v Verdict) and(next Verdict) Verdict {
-	switch {
-	case v.Deny == "" && next.Deny != "", v.Deny == "" && v.Ask == "":
-		v.Deny, v.Ask, v.Rule = next.Deny, next.Ask, next.Rule
+	if v.Deny == "" && (next.Deny != "" || v.Ask == "") {
+		v.Deny, v.Ask, v.Rule, v.Hint = next.Deny, next.Ask, next.Rule, next.Hint
 	}
 	if next.Args != nil {
 		v.Args = next.Args

@@ -1,7 +1,5 @@
 package hooks
 
-import "encoding/json"
-
 // Options are what an operator says under "hooks".
 type Options struct {
 	Enabled *bool `json:"enabled,omitempty"` // true unless set
@@ -19,6 +17,7 @@ type Options struct {
 	SessionEnd       []Group `json:"SessionEnd,omitempty"`
 	Stop             []Group `json:"Stop,omitempty"`
 	SubagentStop     []Group `json:"SubagentStop,omitempty"`
+	Notification     []Group `json:"Notification,omitempty"`
 }
 
 // Defaults are how long processes may take, in milliseconds; 0 means 500, 5000 and 60000.
@@ -46,12 +45,6 @@ type Hook struct {
 	OnFailure     string `json:"onFailure,omitempty"`
 	StatusMessage string `json:"statusMessage,omitempty"` // not shown
 
-	// What Claude Code has besides and is not known here: see Check.
-	Shell string          `json:"shell,omitempty"`
-	Async bool            `json:"async,omitempty"`
-	Once  bool            `json:"once,omitempty"`
-	If    json.RawMessage `json:"if,omitempty"`
-
 	Grants
 }
 
@@ -78,23 +71,11 @@ type Grants struct {
 	Env       map[string]string `json:"env,omitempty"`
 }
 
-// groups are the hooks of an event.
-func (o *Options) groups(e Event) []Group {
-	switch e {
-	case PreToolUse:
-		return o.PreToolUse
-	case PostToolUse:
-		return o.PostToolUse
-	case UserPromptSubmit:
-		return o.UserPromptSubmit
-	case SessionStart:
-		return o.SessionStart
-	case SessionEnd:
-		return o.SessionEnd
-	case Stop:
-		return o.Stop
-	case SubagentStop:
-		return o.SubagentStop
+// events are the hooks by the events that they are for.
+func (o *Options) events() map[Event][]Group {
+	return map[Event][]Group{
+		PreToolUse: o.PreToolUse, PostToolUse: o.PostToolUse, UserPromptSubmit: o.UserPromptSubmit,
+		SessionStart: o.SessionStart, SessionEnd: o.SessionEnd, Stop: o.Stop, SubagentStop: o.SubagentStop,
+		Notification: o.Notification,
 	}
-	return nil
 }

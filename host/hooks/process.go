@@ -1,10 +1,12 @@
 package hooks
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os/exec"
 	"slices"
 	"sync"
@@ -20,19 +22,23 @@ var points = []string{"before_tool", "after_tool", "approve_tool", "before_llm",
 var kinds = map[Event]string{
 	UserPromptSubmit: "agent.turn.start", Stop: "agent.turn.end", SubagentStop: "agent.subturn.end",
 	SessionStart: "agent.session.start", SessionEnd: "agent.session.end",
-	beforeModel: "agent.llm.request", afterModel: "agent.llm.response",
+	Notification: "agent.notification",
+	beforeModel:  "agent.llm.request", afterModel: "agent.llm.response",
 }
 
-// allKinds are the names that "observe" takes.
-var allKinds = []string{"*", "agent.tool.exec_start", "agent.tool.exec_end", "agent.tool.exec_skipped", "agent.turn.start",
-	"agent.turn.end", "agent.subturn.end", "agent.session.start", "agent.session.end", "agent.llm.request",
-	"agent.llm.response"}
+// observable are the names that "observe" takes.
+func observable() []string {
+	names := slices.Collect(maps.Values(kinds))
+	names = append(names, "*", "agent.tool.exec_start", "agent.tool.exec_end", "agent.tool.exec_skipped")
+	slices.Sort(names)
+	return names
+}
 
 // process is a program that lives on: one child for each agent that it is asked for.
 type process struct {
 	name, key string // key: hooks.processes.NAME
 	o         Process
-	defaults  Defaults
+	defaults  Defaults // how long it may take
 	log       hclog.Logger
 
 	mu     sync.Mutex
@@ -47,22 +53,15 @@ func newProcess(name string, o Process, d Defaults, log hclog.Logger) *process {
 }
 
 func (p *process) timeout(point string) time.Duration {
-	milliseconds, otherwise := p.defaults.Interceptor, 5000
 	if point == "approve_tool" {
-		milliseconds, otherwise = p.defaults.Approval, 60000
+		return time.Duration(cmp.Or(p.defaults.Approval, 60000)) * time.Millisecond
 	}
-	if milliseconds <= 0 {
-		milliseconds = otherwise
-	}
-	return time.Duration(milliseconds) * time.Millisecond
+	return time.Duration(cmp.Or(p.defaults.Interceptor, 5000)) * time.Millisecond
 }
 
 // observing is how long it may take to take what it is told of.
 func (p *process) observing() time.Duration {
-	if p.defaults.Observer > 0 {
-		return time.Duration(p.defaults.Observer) * time.Millisecond
-	}
-	return 500 * time.Millisecond
+	return time.Duration(cmp.Or(p.defaults.Observer, 500)) * time.Millisecond
 }
 
 // seat is where an agent's child sits. It is started again when it has ended: at once the first time, and later and
@@ -75,13 +74,13 @@ type seat struct {
 }
 
 // child returns the child for a session's agent.
-func (p *process) child(ctx context.Context, s Session) (*seat, *child, error) {
+func (p *process) child(ctx context.Context, w where) (*seat, *child, error) {
 	p.mu.Lock()
 	if p.closed {
 		p.mu.Unlock()
 		return nil, nil, errors.New("was ended with the host")
 	}
-	key := s.Agent + "\x00" + s.Dir
+	key := w.agent + "\x00" + w.dir
 	at := p.seats[key]
 	if at == nil {
 		at = &seat{}
@@ -101,7 +100,7 @@ func (p *process) child(ctx context.Context, s Session) (*seat, *child, error) {
 	if wait := time.Until(at.again); wait > 0 {
 		return nil, nil, fmt.Errorf("has ended, and is started again in %s", wait.Round(10*time.Millisecond))
 	}
-	started, err := p.start(ctx, s)
+	started, err := p.start(ctx, w)
 	if err != nil {
 		at.failed()
 		return nil, nil, err
@@ -125,14 +124,15 @@ func (at *seat) answered() {
 }
 
 // start starts a child and greets it.
-func (p *process) start(ctx context.Context, s Session) (*child, error) {
-	path, err := find(p.o.Command[0])
+func (p *process) start(ctx context.Context, w where) (*child, error) {
+	path, err := exec.LookPath(p.o.Command[0])
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("has no program: %w", err)
 	}
-	cmd := &exec.Cmd{Path: path, Args: p.o.Command, Dir: directory(p.o.Dir, p.o.Workspace, s),
-		Env: environment(p.o.Env, s)}
-	c, err := startChild(s, program("hook "+p.name, cmd, p.o.Grants), p.observing(), p.log)
+	child := program(w, "hook-"+p.name, p.o.Grants)
+	child.Command.Path, child.Command.Args = path, p.o.Command
+	child.Command.Dir = cmp.Or(p.o.Dir, child.Command.Dir)
+	c, err := startChild(w, child, p.observing(), p.log)
 	if err != nil {
 		return nil, err
 	}
@@ -185,24 +185,24 @@ func (p *process) close(ctx context.Context) {
 }
 
 // observe tells the processes that want to hear of it, and waits for none.
-func (h *Hooks) observe(s Session, kind string, payload map[string]any) {
+func (h *Hooks) observe(w where, kind string, payload map[string]any) {
 	for _, p := range h.processes {
 		if !slices.Contains(p.o.Observe, kind) && !slices.Contains(p.o.Observe, "*") {
 			continue
 		}
-		_, c, err := p.child(context.Background(), s)
+		_, c, err := p.child(context.Background(), w)
 		if err != nil {
 			p.log.Warn("a hook is not told of an event", "hook", p.key, "event", kind, "error", err)
 			continue
 		}
 		c.notify("hook.runtime_event", map[string]any{
-			"kind": kind, "source": map[string]any{"component": "agent", "name": s.Agent}, "scope": meta(s), "payload": payload,
+			"kind": kind, "source": map[string]any{"component": "agent", "name": w.agent}, "scope": meta(w), "payload": payload,
 		})
 	}
 }
 
-func meta(s Session) map[string]any {
-	return map[string]any{"agent_id": s.Agent, "session_key": s.ID, "channel": s.Origin}
+func meta(w where) map[string]any {
+	return map[string]any{"agent_id": w.agent, "session_key": w.session}
 }
 
 // interceptor asks a process at one point.
@@ -216,7 +216,7 @@ func (i *interceptor) String() string { return i.point }
 func (i *interceptor) ask(ctx context.Context, q question) (answer, error) {
 	within, cancel := context.WithTimeout(ctx, i.timeout(i.point))
 	defer cancel()
-	at, c, err := i.child(within, q.session)
+	at, c, err := i.child(within, q.where)
 	if err != nil {
 		return answer{}, err
 	}
@@ -239,12 +239,14 @@ func (i *interceptor) params(q question) any {
 	if q.model != nil {
 		return q.model
 	}
-	params := meta(q.session)
-	params["meta"] = meta(q.session)
+	params := map[string]any{"meta": meta(q.where)}
 	params["tool"], params["arguments"] = plainName(q.call.Tool), q.call.Args
-	if q.response != nil {
-		text := firstOf(q.response.Text, q.response.Error)
-		params["result"] = map[string]any{"for_llm": text, "is_error": q.response.Error != ""}
+	if r := q.result; r != nil {
+		text := r.Text
+		if r.Err != nil {
+			text = joined(text, r.Err.Message)
+		}
+		params["result"] = map[string]any{"for_llm": text, "is_error": r.Err != nil}
 	}
 	return params
 }

@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/picoclaw/picoclaw/host"
 )
 
 type object = map[string]json.RawMessage
@@ -37,7 +39,9 @@ func (f *form) inputs(raw json.RawMessage, dir string) ([]object, error) {
 			for name, value := range whole {
 				part[name] = value
 			}
-			part["file_path"] = file
+			if file != nil {
+				part["file_path"] = file
+			}
 			part["edits"] = json.RawMessage("[]")
 			parts, i = append(parts, part), len(parts)
 		}
@@ -46,7 +50,7 @@ func (f *form) inputs(raw json.RawMessage, dir string) ([]object, error) {
 	if len(parts) > 1 {
 		return parts, nil
 	}
-	if len(parts) == 1 && whole["file_path"] == nil {
+	if len(parts) == 1 && parts[0]["file_path"] != nil {
 		whole["file_path"] = parts[0]["file_path"]
 	}
 	return []object{whole}, nil
@@ -115,8 +119,8 @@ func back(fields []field, input, shown, args object) (object, error) {
 }
 
 // response is how a call ended, with the names that Claude's tools have for some of it.
-func (f *form) response(r *Response, input object) map[string]any {
-	out := map[string]any{"success": r.Error == "", "content": r.Text}
+func (f *form) response(r *host.Result, input object) map[string]any {
+	out := map[string]any{"success": r.Err == nil, "content": r.Text}
 	if r.Structured != nil {
 		out["structured"] = r.Structured
 	}

@@ -1,0 +1,377 @@
+package hooks
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/picoclaw/picoclaw/host"
+	"github.com/picoclaw/picoclaw/host/config"
+	"github.com/picoclaw/picoclaw/host/hosttest"
+	"github.com/picoclaw/picoclaw/isolation"
+)
+
+func TestMain(m *testing.M) {
+	os.Exit(hosttest.Main(m, map[string]string{
+		"plugins/filesystem/filesystem": "../../plugins/filesystem",
+		"plugins/shell/shell":           "../../plugins/shell",
+	}, func(dir string) error {
+		for _, id := range []string{"filesystem", "shell"} {
+			out, err := exec.Command(filepath.Join(dir, "plugins", id, id), "describe").Output()
+			if err != nil {
+				return err
+			}
+			if err := os.WriteFile(filepath.Join(dir, "plugins", id, "plugin.json"), out, 0o644); err != nil {
+				return err
+			}
+		}
+		return nil
+	}))
+}
+
+// place is a session whose programs are started in its workspace and confined by nothing.
+func place(t *testing.T) where {
+	t.Helper()
+	dir := hosttest.TempDir(t)
+	iso, err := isolation.Configure(isolation.Config{Home: hosttest.TempDir(t)}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := iso.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return where{session: "s1", agent: "main", dir: dir, start: func(p host.Program) (*isolation.Process, error) {
+		return iso.Start(p.Command, isolation.Profile{Name: p.Name, Exec: true})
+	}}
+}
+
+// made makes hooks of settings in JSON, as they stand in a configuration.
+func made(t *testing.T, settings string) *Hooks {
+	t.Helper()
+	home := hosttest.TempDir(t)
+	file := filepath.Join(home, "config.json")
+	if err := os.WriteFile(file, []byte(`{"hooks": `+settings+`}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cfg, err := config.Load(config.Options{Environ: []string{"HOME=" + home, "PICOCLAW_HOME=" + home}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var o Options
+	if err := json.Unmarshal(cfg.Hooks(), &o); err != nil {
+		t.Fatal(err)
+	}
+	h, err := New(o, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { h.Close(context.Background()) })
+	return h
+}
+
+// hooked makes hooks of one command before calls of any tool.
+func hooked(t *testing.T, command string, more ...string) *Hooks {
+	t.Helper()
+	return made(t, fmt.Sprintf(`{"PreToolUse": [{"matcher": "*", "hooks": [{"type": "command", "command": %s%s}]}]}`,
+		encode(command), strings.Join(append([]string{""}, more...), ", ")))
+}
+
+func run1(command string) host.HookCall {
+	return host.HookCall{Tool: "shell.exec", Args: encode(map[string]string{"command": command})}
+}
+
+func script(t *testing.T, dir, name, text string) string {
+	t.Helper()
+	path := filepath.Join(dir, name)
+	if err := os.WriteFile(path, []byte(text), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// A hook that people have: it reads tool_input.command and refuses by exit status 2.
+func TestAHookOfClaudesRefusesByExitStatus(t *testing.T) {
+	w := place(t)
+	check := script(t, w.dir, "check.py", `
+import json, os, sys
+q = json.load(sys.stdin)
+assert q["hook_event_name"] == "PreToolUse" and q["cwd"] == os.environ["CLAUDE_PROJECT_DIR"] == os.getcwd()
+if q["tool_name"] == "Bash" and "rm -rf" in q["tool_input"]["command"]:
+    print("no recursive deletion here", file=sys.stderr)
+    sys.exit(2)
+`)
+	h := made(t, `{"PreToolUse": [{"matcher": "Write", "hooks": [{"type": "command", "command": "exit 9"}]},
+		{"matcher": "Bash|Write", "hooks": [{"type": "command", "command": "python3 `+check+`"}]}]}`)
+	if v := h.before(t.Context(), w, run1("ls")); v.Deny != "" || v.Ask != "" || v.Args != nil {
+		t.Errorf("a harmless call: %+v", v)
+	}
+	v := h.before(t.Context(), w, run1("rm -rf x"))
+	if v.Deny != "no recursive deletion here" || v.Rule != "hooks.PreToolUse[1]" {
+		t.Errorf("got %+v", v)
+	}
+}
+
+// Whatever keeps a hook from answering refuses the call, and the refusal says which hook, what happened and what would
+// change it. With on_error open the call goes on.
+func TestAHookThatDoesNotAnswerRefuses(t *testing.T) {
+	for name, c := range map[string]struct{ command, more, says string }{
+		"crash":         {"echo Traceback >&2; exit 1", "", "exited with 1: Traceback"},
+		"missing file":  {"/nowhere/check.sh", "", "could not be run (exit status 127)"},
+		"not a program": {"./file", "", "could not be run (exit status 126)"},
+		"signal":        {"kill -SEGV $$", "", "was ended by a signal"},
+		"unreadable":    {`echo '{"decision": "blo'`, "", "wrote what is not its JSON"},
+		"named twice":   {`echo '{"decision":"block","decision":"approve"}'`, "", "wrote what is not its JSON"},
+		"text besides":  {`echo checking; echo '{"decision":"block"}'`, "", "wrote text besides its JSON"},
+		"unknown word":  {`echo '{"decision": "denied"}'`, "", `has the decision "denied"`},
+		"other event":   {`echo '{"hookSpecificOutput": {"hookEventName": "PostToolUse"}}'`, "", "answers for PostToolUse"},
+		"no object":     {`echo '{"hookSpecificOutput": {"updatedInput": []}}'`, "", "an updatedInput that is no object"},
+		"no milliseconds": {`echo '{"hookSpecificOutput": {"updatedInput": {"command": "ls", "timeout": "soon"}}}'`, "",
+			"an updatedInput that can't be read: timeout"},
+		"flood":   {"head -c 70000 /dev/zero | tr '\\0' x", "", "wrote more than 65536 bytes"},
+		"timeout": {"sleep 1000", `"timeout": 1`, "did not end within 1s"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := place(t)
+			if err := os.WriteFile(filepath.Join(w.dir, "file"), nil, 0o644); err != nil {
+				t.Fatal(err)
+			}
+			h := hooked(t, c.command)
+			if c.more != "" {
+				h = hooked(t, c.command, c.more)
+			}
+			v := h.before(t.Context(), w, run1("ls"))
+			if !strings.Contains(v.Deny, "the hook hooks.PreToolUse[0]") || !strings.Contains(v.Deny, c.says) ||
+				v.Rule != "hooks.PreToolUse[0]" || !strings.Contains(v.Hint, `hooks.on_error: "open"`) {
+				t.Errorf("got %+v", v)
+			}
+			h.open = true
+			if v := h.before(t.Context(), w, run1("ls")); v.Deny != "" || v.Ask != "" {
+				t.Errorf("open: %+v", v)
+			}
+		})
+	}
+}
+
+func TestAHookThatCannotBeStartedRefuses(t *testing.T) {
+	w := place(t)
+	w.start = func(host.Program) (*isolation.Process, error) { return nil, fmt.Errorf("bwrap is missing") }
+	if v := hooked(t, "true").before(t.Context(), w, run1("ls")); !strings.Contains(v.Deny, "could not be started: bwrap is missing") {
+		t.Errorf("got %+v", v)
+	}
+}
+
+// A hook that hangs is ended with all that it has started, also what no longer belongs to it.
+func TestAHookThatHangsIsEndedWithItsTree(t *testing.T) {
+	w := place(t)
+	h := hooked(t, "setsid sleep 1000 & echo $! > child; wait", `"timeout": 1`)
+	if v := h.before(t.Context(), w, run1("ls")); !strings.Contains(v.Deny, "did not end within 1s") {
+		t.Errorf("got %+v", v)
+	}
+	data, err := os.ReadFile(filepath.Join(w.dir, "child"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	pid, err := strconv.Atoi(strings.TrimSpace(string(data)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	hosttest.Eventually(t, "the hook's child ends", func() bool { return !hosttest.Alive(pid) })
+}
+
+// A hook is not waited for when its call is cancelled, and neither is the call made.
+func TestACancelledCallEndsItsHooks(t *testing.T) {
+	w := place(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	h := hooked(t, "touch begun; sleep 1000")
+	go func() {
+		for {
+			if _, err := os.Stat(filepath.Join(w.dir, "begun")); err == nil {
+				cancel()
+				return
+			}
+			time.Sleep(time.Millisecond)
+		}
+	}()
+	if v := h.before(ctx, w, run1("ls")); !strings.Contains(v.Deny, "was not waited for") {
+		t.Errorf("got %+v", v)
+	}
+}
+
+// A hook need not read what it is told, however long that is, and what is too long refuses.
+func TestWhatHooksAreTold(t *testing.T) {
+	w := place(t)
+	long := run1(strings.Repeat("x", 500<<10))
+	if v := hooked(t, "exit 0").before(t.Context(), w, long); v.Deny != "" {
+		t.Errorf("one that reads nothing: %+v", v)
+	}
+	if v := hooked(t, `test "$(wc -c)" -gt 512000`).before(t.Context(), w, long); v.Deny != "" {
+		t.Errorf("one that reads all: %+v", v)
+	}
+	if v := hooked(t, "exit 0").before(t.Context(), w, run1(strings.Repeat("x", 1<<20))); !strings.Contains(v.Deny, "can't be told of") {
+		t.Errorf("too much: %+v", v)
+	}
+}
+
+// Hooks that match run at once, and the strictest answer counts: of several refusals the first in the settings.
+func TestTheStrictestAnswerCounts(t *testing.T) {
+	const allow, ask, deny = `echo '{"hookSpecificOutput":{"permissionDecision":"allow","permissionDecisionReason":"fine"}}'`,
+		`echo '{"hookSpecificOutput":{"permissionDecision":"ask","permissionDecisionReason":"sure?"}}'`,
+		`echo '{"decision":"block","reason":"no"}'`
+	// each waits for the other one, so they only end if they run at once
+	const meet = `touch $0; while ! [ -e a -a -e b ]; do sleep 0.01; done; `
+	for name, c := range map[string]struct {
+		one, two string
+		want     host.HookVerdict
+	}{
+		"allow is no answer": {allow, allow + " # 2", host.HookVerdict{}},
+		"ask":                {allow, ask, host.HookVerdict{Ask: "sure?", Rule: "hooks.PreToolUse[1]"}},
+		"deny":               {ask, deny, host.HookVerdict{Deny: "no", Rule: "hooks.PreToolUse[1]"}},
+		"first":              {deny, deny + " # 2", host.HookVerdict{Deny: "no", Rule: "hooks.PreToolUse[0]"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := place(t)
+			one, two := strings.ReplaceAll(meet, "$0", "a")+c.one, strings.ReplaceAll(meet, "$0", "b")+c.two
+			h := made(t, fmt.Sprintf(`{"PreToolUse": [{"hooks": [{"type": "command", "command": %s}]},
+				{"matcher": "^Ba", "hooks": [{"type": "command", "command": %s}]}]}`, encode(one), encode(two)))
+			v := h.before(t.Context(), w, run1("ls"))
+			if v.Deny != c.want.Deny || v.Ask != c.want.Ask || v.Rule != c.want.Rule {
+				t.Errorf("got %+v, want %+v", v, c.want)
+			}
+		})
+	}
+}
+
+func TestTheSameCommandIsRunOnce(t *testing.T) {
+	w := place(t)
+	h := made(t, `{"PreToolUse": [{"hooks": [{"type": "command", "command": "echo x >> ran"}]},
+		{"matcher": "Bash", "hooks": [{"type": "command", "command": "echo x >> ran"}]}]}`)
+	h.before(t.Context(), w, run1("ls"))
+	if data, _ := os.ReadFile(filepath.Join(w.dir, "ran")); string(data) != "x\n" {
+		t.Errorf("ran %q", data)
+	}
+}
+
+func TestUpdatedInputComesBackInTheToolsForm(t *testing.T) {
+	w := place(t)
+	h := hooked(t, `jq '{hookSpecificOutput: {hookEventName: "PreToolUse", permissionDecision: "allow",
+		updatedInput: (.tool_input + {command: ("timeout 5 " + .tool_input.command)})}}'`)
+	if _, err := exec.LookPath("jq"); err != nil {
+		h = hooked(t, `python3 -c 'import json, sys
+q = json.load(sys.stdin)["tool_input"]; q["command"] = "timeout 5 " + q["command"]
+print(json.dumps({"hookSpecificOutput": {"updatedInput": q}}))'`)
+	}
+	v := h.before(t.Context(), w, host.HookCall{Tool: "shell.exec", Args: json.RawMessage(`{"command": "ls", "timeout": 7, "cwd": "a"}`)})
+	if !equal(v.Args, json.RawMessage(`{"command": "timeout 5 ls", "timeout": 7, "cwd": "a"}`)) {
+		t.Errorf("got %s, %+v", v.Args, v)
+	}
+}
+
+// Two hooks that change the arguments in different ways can't both have their way.
+func TestTwoChangesRefuse(t *testing.T) {
+	w := place(t)
+	change := func(to string) string {
+		return string(encode(`echo '{"hookSpecificOutput":{"updatedInput":{"command":"` + to + `"}}}'`))
+	}
+	for to, denied := range map[string]bool{"one": false, "two": true} {
+		h := made(t, `{"PreToolUse": [{"hooks": [{"type": "command", "command": `+change("one")+`},
+			{"type": "command", "command": `+strings.Replace(change(to), "echo", "echo  ", 1)+`}]}]}`)
+		if v := h.before(t.Context(), w, run1("ls")); (v.Deny != "") != denied {
+			t.Errorf("%s: %+v", to, v)
+		}
+	}
+}
+
+// An agent that names several files in one call has each of them looked at.
+func TestEditsOfSeveralFilesAreAskedAboutOneByOne(t *testing.T) {
+	w := place(t)
+	h := made(t, `{"PreToolUse": [{"matcher": "Edit|Write", "hooks": [{"type": "command",
+		"command": "python3 -c 'import json,sys; p=json.load(sys.stdin)[\"tool_input\"][\"file_path\"]; sys.exit(2 if p.endswith(\".env\") else 0)'"}]}]}`)
+	edit := func(args string) host.HookCall {
+		return host.HookCall{Tool: "filesystem.edit_file", Args: json.RawMessage(args)}
+	}
+	for args, denied := range map[string]bool{
+		`{"path": "a", "old_text": "x", "new_text": "y"}`:                                                                  false,
+		`{"path": ".env", "old_text": "x", "new_text": "y"}`:                                                               true,
+		`{"edits": [{"path": "a", "old_text": "x", "new_text": "y"}]}`:                                                     false,
+		`{"edits": [{"path": ".env", "old_text": "x", "new_text": "y"}]}`:                                                  true,
+		`{"path": "a", "edits": [{"old_text": "x", "new_text": "y"}, {"path": ".env", "old_text": "x", "new_text": "y"}]}`: true,
+	} {
+		if v := h.before(t.Context(), w, edit(args)); (v.Deny != "") != denied {
+			t.Errorf("%s: %+v", args, v)
+		}
+	}
+}
+
+func TestAfterACallItsHooksTellTheModel(t *testing.T) {
+	w := place(t)
+	h := made(t, `{"PostToolUse": [{"matcher": "Write", "hooks": [{"type": "command", "command": "python3 check.py"}]},
+		{"hooks": [{"type": "command", "command": "exit 1"}]}]}`)
+	script(t, w.dir, "check.py", `
+import json, sys
+q = json.load(sys.stdin)
+r = q["tool_response"]
+print(json.dumps({"decision": "block", "reason": "not formatted: " + r["filePath"],
+    "hookSpecificOutput": {"hookEventName": "PostToolUse", "additionalContext": "said " + r["content"]}}))
+`)
+	c := host.HookCall{Tool: "filesystem.write_file", Args: json.RawMessage(`{"path": "a.go", "content": "x"}`)}
+	if got := h.after(t.Context(), w, c, &host.Result{Text: "written"}); got != "not formatted: "+w.dir+"/a.go\nsaid written" {
+		t.Errorf("got %q", got)
+	}
+	if got := h.after(t.Context(), w, c, &host.Result{Err: &host.Error{Message: "no"}}); got != "" {
+		t.Errorf("after a call that failed: %q", got)
+	}
+}
+
+func TestHooksOfPromptsAndSessions(t *testing.T) {
+	w := place(t)
+	on := func(settings string, o Occasion) Verdict { return made(t, settings).on(t.Context(), w, o) }
+	for name, c := range map[string]struct {
+		event, command string
+		occasion       Occasion
+		want           Verdict
+	}{
+		"context":       {"UserPromptSubmit", "echo it is Monday", Occasion{Prompt: "hi"}, Verdict{Context: "it is Monday"}},
+		"a prompt":      {"UserPromptSubmit", `grep -q '"prompt":"my secret"' && { echo no secrets >&2; exit 2; }; true`, Occasion{Prompt: "my secret"}, Verdict{HookVerdict: host.HookVerdict{Deny: "no secrets"}}},
+		"startup":       {"SessionStart", "echo branch main", Occasion{Source: "startup"}, Verdict{Context: "branch main"}},
+		"an end":        {"SessionEnd", "exit 1", Occasion{Reason: "other"}, Verdict{}},
+		"go on":         {"Stop", `echo '{"decision":"block","reason":"run the tests"}'`, Occasion{}, Verdict{HookVerdict: host.HookVerdict{Deny: "run the tests"}}},
+		"not twice":     {"Stop", `grep -q '"stop_hook_active":true' || exit 2`, Occasion{Active: true}, Verdict{}},
+		"stop":          {"Stop", `echo '{"continue":false,"stopReason":"enough"}'`, Occasion{}, Verdict{Stop: true}},
+		"of a subagent": {"SubagentStop", "echo more >&2; exit 2", Occasion{AgentType: "a"}, Verdict{HookVerdict: host.HookVerdict{Deny: "more"}}},
+		"the turn":      {"UserPromptSubmit", `echo '{"continue":false,"stopReason":"enough"}'`, Occasion{}, Verdict{HookVerdict: host.HookVerdict{Deny: "enough"}, Stop: true}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c.occasion.Event = Event(c.event)
+			v := on(fmt.Sprintf(`{%q: [{"hooks": [{"type": "command", "command": %s}]}]}`, c.event, encode(c.command)), c.occasion)
+			if v.Deny != c.want.Deny || v.Context != c.want.Context || v.Stop != c.want.Stop {
+				t.Errorf("got %+v, want %+v", v, c.want)
+			}
+		})
+	}
+	if v := on(`{"SessionStart": [{"matcher": "resume", "hooks": [{"type": "command", "command": "echo x"}]}]}`,
+		Occasion{Event: SessionStart, Source: "startup"}); v.Context != "" {
+		t.Errorf("another source: %+v", v)
+	}
+}
+
+func TestNoHooksCostNothing(t *testing.T) {
+	for _, settings := range []string{`{}`, `{"enabled": false, "Stop": [{"hooks": [{"type": "command", "command": "x"}]}]}`} {
+		h := made(t, settings)
+		if h != nil {
+			t.Errorf("%s: there are hooks", settings)
+		}
+		if v := h.Before(t.Context(), nil, run1("ls")); v.Deny != "" {
+			t.Errorf("got %+v", v)
+		}
+	}
+}

@@ -1,0 +1,263 @@
+package hooks
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/picoclaw/picoclaw/host"
+	"github.com/picoclaw/picoclaw/host/hosttest"
+)
+
+// talker is a process of a hook's that answers as the file named by its first argument says, a Python expression of
+// the method m and the parameters p, and notes what it is told.
+const talker = `
+import json, os, sys
+notes = open("told", "a")
+for line in sys.stdin:
+    q = json.loads(line)
+    m, p, i = q["method"], q.get("params"), q.get("id")
+    notes.write(json.dumps({"method": m, "params": p, "pid": os.getpid()}) + "\n")
+    notes.flush()
+    if i is None:
+        continue
+    if m == "hook.hello" and not os.path.exists("mute"):
+        print(json.dumps({"jsonrpc": "2.0", "id": i, "result": {"ok": True, "name": "talker"}}), flush=True)
+        continue
+    said = eval(open("says").read())
+    if isinstance(said, str):
+        print(said, flush=True)
+    elif isinstance(said, int):
+        os._exit(said)
+    elif said is not None:
+        print(json.dumps({"jsonrpc": "2.0", "id": i, "result": said}), flush=True)
+`
+
+// talking is a place with the talker in it, and hooks of one process that intercepts points.
+func talking(t *testing.T, says, points string, more ...string) (*Hooks, where) {
+	t.Helper()
+	w := place(t)
+	script(t, w.dir, "talker.py", talker)
+	say(t, w, says)
+	return made(t, fmt.Sprintf(`{"processes": {"gate": {"enabled": true, "command": ["python3", "talker.py"], "intercept": [%s]%s}}}`,
+		points, strings.Join(append([]string{""}, more...), ", "))), w
+}
+
+func say(t *testing.T, w where, says string) {
+	t.Helper()
+	if err := os.WriteFile(filepath.Join(w.dir, "says"), []byte(says), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// told is what the talker has noted.
+func told(t *testing.T, w where) (methods []string, all []map[string]any) {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join(w.dir, "told"))
+	if err != nil && !os.IsNotExist(err) {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(data)) {
+		var one map[string]any
+		if json.Unmarshal([]byte(line), &one) == nil {
+			all = append(all, one)
+			methods = append(methods, one["method"].(string))
+		}
+	}
+	return methods, all
+}
+
+func TestWhatAProcessMayDo(t *testing.T) {
+	for name, c := range map[string]struct {
+		says string
+		want Verdict
+	}{
+		"continue": {`{"action": "continue"}`, Verdict{}},
+		"modify": {`{"action": "modify", "call": {"tool": "exec", "arguments": {"command": "ls -l"}}}`,
+			Verdict{HookVerdict: host.HookVerdict{Args: json.RawMessage(`{"command": "ls -l"}`)}}},
+		"deny":  {`{"action": "deny_tool", "reason": "no"}`, Verdict{HookVerdict: host.HookVerdict{Deny: "no"}}},
+		"abort": {`{"action": "abort_turn", "reason": "no"}`, Verdict{HookVerdict: host.HookVerdict{Deny: "no"}, Stop: true}},
+		"halt":  {`{"action": "hard_abort", "reason": "no"}`, Verdict{HookVerdict: host.HookVerdict{Deny: "no"}, Stop: true}},
+		"respond": {`{"action": "respond", "result": {"for_llm": "done"}}`,
+			Verdict{HookVerdict: host.HookVerdict{Deny: "answers in place of the tool"}}},
+		"another tool": {`{"action": "modify", "call": {"tool": "rm", "arguments": {}}}`,
+			Verdict{HookVerdict: host.HookVerdict{Deny: "changes the tool to rm"}}},
+		"nothing changed": {`{"action": "modify"}`, Verdict{HookVerdict: host.HookVerdict{Deny: "has no object in its place"}}},
+		"unknown":         {`{"action": "allow"}`, Verdict{HookVerdict: host.HookVerdict{Deny: `the action "allow"`}}},
+		"an error": {`json.dumps({"jsonrpc": "2.0", "id": i, "error": {"code": -32000, "message": "broken"}})`,
+			Verdict{HookVerdict: host.HookVerdict{Deny: "answered with an error: broken"}}},
+		"no object":   {`[1]`, Verdict{HookVerdict: host.HookVerdict{Deny: "what can't be read"}}},
+		"crash":       {`7`, Verdict{HookVerdict: host.HookVerdict{Deny: "has ended"}}},
+		"a long line": {`"x" * 1100000`, Verdict{HookVerdict: host.HookVerdict{Deny: "wrote a line of more than"}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h, w := talking(t, c.says, `"before_tool"`)
+			v := h.before(t.Context(), w, run1("ls"))
+			if !strings.Contains(v.Deny, c.want.Deny) || (v.Deny == "") != (c.want.Deny == "") || v.Stop != c.want.Stop ||
+				string(v.Args) != "" && !equal(v.Args, c.want.Args) || (v.Args == nil) != (c.want.Args == nil) {
+				t.Errorf("got %+v, want %+v", v, c.want)
+			}
+			if v.Deny != "" && v.Rule != "hooks.processes.gate" {
+				t.Errorf("the rule is %q", v.Rule)
+			}
+		})
+	}
+}
+
+// A process is started once, told upstream's names, and asked at each point that it intercepts.
+func TestAProcessIsAskedAtItsPoints(t *testing.T) {
+	h, w := talking(t, `{"approved": True} if m == "hook.approve_tool" else {"action": "continue"}`,
+		`"before_tool", "approve_tool", "after_tool", "before_llm", "after_llm"`, `"observe": ["*"]`)
+	ctx := t.Context()
+	if v := h.before(ctx, w, run1("ls")); v.Deny != "" {
+		t.Fatalf("got %+v", v)
+	}
+	h.after(ctx, w, run1("ls"), &host.Result{Text: "a"})
+	if m, v := h.model(ctx, w, beforeModel, json.RawMessage(`{"model": "x"}`)); string(m) != `{"model": "x"}` || v.Deny != "" {
+		t.Errorf("got %s, %+v", m, v)
+	}
+	h.model(ctx, w, afterModel, json.RawMessage(`{}`))
+	h.on(ctx, w, Occasion{Event: Stop})
+	var all []map[string]any
+	hosttest.Eventually(t, "all is told", func() bool {
+		var methods []string
+		methods, all = told(t, w)
+		return len(methods) == 11
+	})
+	pids := map[any]bool{}
+	kinds := map[any]bool{}
+	for _, one := range all {
+		pids[one["pid"]] = true
+		if p, ok := one["params"].(map[string]any); ok {
+			kinds[p["kind"]] = true
+			if one["method"] == "hook.before_tool" && p["tool"] != "exec" {
+				t.Errorf("the tool is %v", p["tool"])
+			}
+		}
+	}
+	if len(pids) != 1 || !kinds["agent.tool.exec_start"] || !kinds["agent.tool.exec_end"] || !kinds["agent.turn.end"] {
+		t.Errorf("%d processes were told %v", len(pids), kinds)
+	}
+}
+
+func TestARequestToAModelIsChangedOrRefused(t *testing.T) {
+	h, w := talking(t, `{"action": "modify", "request": {"model": "y"}}`, `"before_llm"`)
+	if m, v := h.model(t.Context(), w, beforeModel, json.RawMessage(`{}`)); !equal(m, json.RawMessage(`{"model":"y"}`)) || v.Deny != "" {
+		t.Errorf("got %s, %+v", m, v)
+	}
+	say(t, w, `{"action": "abort_turn", "reason": "too dear"}`)
+	if _, v := h.model(t.Context(), w, beforeModel, json.RawMessage(`{}`)); v.Deny != "too dear" || !v.Stop {
+		t.Errorf("got %+v", v)
+	}
+}
+
+func TestAProcessThatDoesNotApprove(t *testing.T) {
+	h, w := talking(t, `{}`, `"approve_tool"`)
+	if v := h.before(t.Context(), w, run1("ls")); v.Deny == "" {
+		t.Errorf("no answer approves: %+v", v)
+	}
+	say(t, w, `{"approved": False, "reason": "ask me"}`)
+	if v := h.before(t.Context(), w, run1("ls")); v.Deny != "ask me" {
+		t.Errorf("got %+v", v)
+	}
+}
+
+// Processes are asked in the order of their priority, each about what the ones before have made of the call, and before
+// the hooks of the settings.
+func TestProcessesAreAskedInTurn(t *testing.T) {
+	w := place(t)
+	script(t, w.dir, "talker.py", talker)
+	say(t, w, `{"action": "modify", "call": {"arguments": {"command": p["arguments"]["command"] + os.environ["MARK"]}}}`)
+	h := made(t, `{"processes": {
+		"a": {"command": ["python3", "talker.py"], "intercept": ["before_tool"], "priority": 2, "env": {"MARK": "2"}},
+		"b": {"command": ["python3", "talker.py"], "intercept": ["before_tool"], "priority": 1, "env": {"MARK": "1"}}},
+		"PreToolUse": [{"hooks": [{"type": "command", "command": "grep -q ls12"}]}]}`)
+	if v := h.before(t.Context(), w, run1("ls")); v.Deny != "" || !equal(v.Args, json.RawMessage(`{"command": "ls12"}`)) {
+		t.Errorf("got %+v", v)
+	}
+}
+
+// A process that hangs is ended, and started again for the next call; one that keeps failing is waited with.
+func TestAProcessIsStartedAgain(t *testing.T) {
+	h, w := talking(t, `None`, `"before_tool"`)
+	h.processes[0].defaults.Interceptor = 1000
+	if v := h.before(t.Context(), w, run1("ls")); !strings.Contains(v.Deny, "did not answer within 1s") {
+		t.Errorf("a process that hangs: %+v", v)
+	}
+	say(t, w, `{}`)
+	if v := h.before(t.Context(), w, run1("ls")); v.Deny != "" {
+		t.Errorf("after it was started again: %+v", v)
+	}
+	say(t, w, `3`)
+	for range 2 {
+		if v := h.before(t.Context(), w, run1("ls")); !strings.Contains(v.Deny, "has ended") {
+			t.Errorf("a process that crashes: %+v", v)
+		}
+	}
+	if v := h.before(t.Context(), w, run1("ls")); !strings.Contains(v.Deny, "is started again in") {
+		t.Errorf("one that keeps crashing: %+v", v)
+	}
+	say(t, w, `{}`)
+	hosttest.Eventually(t, "it is started again", func() bool { return h.before(t.Context(), w, run1("ls")).Deny == "" })
+}
+
+func TestAProcessThatDoesNotGreetOrIsMissing(t *testing.T) {
+	h, w := talking(t, `1`, `"before_tool"`)
+	script(t, w.dir, "mute", "")
+	if v := h.before(t.Context(), w, run1("ls")); !strings.Contains(v.Deny, "did not answer hook.hello") {
+		t.Errorf("got %+v", v)
+	}
+	h = made(t, `{"processes": {"gate": {"command": ["no-such-program"], "intercept": ["before_tool"]}}}`)
+	if v := h.before(t.Context(), w, run1("ls")); !strings.Contains(v.Deny, "has no program") {
+		t.Errorf("got %+v", v)
+	}
+}
+
+// An observer that takes nothing holds nobody up, and is ended in the end.
+func TestAnObserverThatTakesNothing(t *testing.T) {
+	w := place(t)
+	script(t, w.dir, "deaf.py", `
+import sys, time
+sys.stdin.readline()
+print('{"jsonrpc":"2.0","id":1,"result":{}}', flush=True)
+time.sleep(1000)
+`)
+	h := made(t, `{"processes": {"deaf": {"command": ["python3", "deaf.py"], "observe": ["*"]}}}`)
+	long := run1(strings.Repeat("x", 100<<10)) // more than a pipe holds
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	h.before(ctx, w, long)
+	_, c, err := h.processes[0].child(ctx, w)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 100 {
+		h.before(ctx, w, run1("ls"))
+	}
+	hosttest.Eventually(t, "it is ended", func() bool { return c.ended() != nil })
+}
+
+// A process that ends when its input does is let do so; one that does not is ended.
+func TestProcessesEndWithTheHost(t *testing.T) {
+	h, w := talking(t, `{}`, `"before_tool"`)
+	h.before(t.Context(), w, run1("ls"))
+	_, c, err := h.processes[0].child(t.Context(), w)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.Close(t.Context())
+	select {
+	case <-c.done:
+	default:
+		t.Error("it still runs")
+	}
+	if v := h.before(t.Context(), w, run1("ls")); !strings.Contains(v.Deny, "was ended with the host") {
+		t.Errorf("afterwards: %+v", v)
+	}
+}
