@@ -23,6 +23,8 @@ type gatewayVerb struct {
 	app  *app
 	host string
 	port int
+
+	options assembly.Options
 }
 
 func newGateway(a *app) *cobra.Command {
@@ -86,9 +88,11 @@ func (o *gatewayVerb) run(ctx context.Context) error {
 		name, _, _ := net.SplitHostPort(address)
 		address = net.JoinHostPort(name, strconv.Itoa(o.port))
 	}
+	drain := time.Duration(settings.DrainSeconds) * time.Second
+	o.options = assembly.Options{Schedules: &assembly.Schedules{}, Grace: drain}
 	g := gateway.New(gateway.Options{
 		Home: home.Path, Address: address, Version: version, Logger: logger.Named("gateway"),
-		Drain: time.Duration(settings.DrainSeconds) * time.Second, Open: o.open,
+		Drain: drain, Open: o.open,
 	})
 	go o.reloads(ctx, g, cfg)
 	err = g.Run(ctx, func(address string) {
@@ -106,7 +110,9 @@ func (o *gatewayVerb) open(metrics *gateway.Metrics) (gateway.Instance, error) {
 	if err != nil {
 		return nil, err
 	}
-	all, err := o.app.assemble(cfg, assembly.Options{Observe: metrics.Observe})
+	with := o.options
+	with.Observe = metrics.Observe
+	all, err := o.app.assemble(cfg, with)
 	if err != nil {
 		return nil, err
 	}

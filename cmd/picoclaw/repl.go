@@ -151,12 +151,8 @@ func (r *repl) call(ctx context.Context, words []string) error {
 	return r.app.showResult(words[0], r.app.call(ctx, r.session, words[0], raw, ask), "text")
 }
 
-// ask puts a call to the person that only a person can allow.
 func (r *repl) ask(ctx context.Context, q host.Question) bool {
-	fmt.Fprintf(r.out, "%s %s\n  rule:   %s\n  reason: %s\n", r.out.Paint(terminal.Doubt, "allow?"), q.Tool,
-		q.Decision.Rule, terminal.Line(q.Decision.Reason))
-	answer, err := r.lines.Ask(ctx, "make this call [y/N] ")
-	return err == nil && (strings.EqualFold(answer, "y") || strings.EqualFold(answer, "yes"))
+	return r.app.askWith(ctx, r.lines, r.out, q)
 }
 
 func (r *repl) explain(words []string) error {

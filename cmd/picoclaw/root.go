@@ -53,7 +53,7 @@ func newRoot(a *app) *cobra.Command {
 			root.AddCommand(cmd)
 		}
 	}
-	add("agent", "What an agent does:", newMCP(a), newGateway(a), newCall(a), newBatch(a), newTools(a), newREPL(a))
+	add("agent", "What an agent does:", newAgent(a), newMCP(a), newGateway(a), newCall(a), newBatch(a), newTools(a), newREPL(a))
 	add("operator", "What it may do, and has done:", newExplain(a), newAudit(a), newHistory(a), newUndo(a),
 		newStop(a), newStart(a))
 	add("setup", "Setting up:", newInit(a), newDoctor(a), newConfig(a), newAgents(a), newPlugin(a), newCompletion(a),

@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"path/filepath"
 	"sync"
+	"time"
 
 	"github.com/hashicorp/go-hclog"
 
@@ -18,6 +19,7 @@ import (
 	"github.com/picoclaw/picoclaw/host/audit"
 	"github.com/picoclaw/picoclaw/host/config"
 	"github.com/picoclaw/picoclaw/host/gateway"
+	"github.com/picoclaw/picoclaw/host/hooks"
 	"github.com/picoclaw/picoclaw/host/mcp"
 )
 
@@ -30,6 +32,9 @@ type Options struct {
 	Version   string
 	Observe   func(audit.Record) // nil for nobody
 	Token     func(agent string) (string, error)
+	Model     string        // the name of the model that all agents have; empty for each its own
+	Schedules *Schedules    // nil for an assembly without a schedule
+	Grace     time.Duration // how long jobs may go on at the end
 }
 
 // Assembly is what one configuration makes. It may be used concurrently.
@@ -37,21 +42,35 @@ type Assembly struct {
 	*host.Host
 	options Options
 	config  *config.Config
+	hooks   *hooks.Hooks
+	life    context.Context // done at the end
+	end     context.CancelFunc
 
 	mu     sync.Mutex
 	served map[string]*served // what MCP clients of each agent use
-	over   chan struct{}      // closed at the end
 }
 
 // Open assembles. It starts nothing but what [host.Open] does.
 func Open(o Options) (*Assembly, error) {
-	a := &Assembly{options: o, config: o.Config, served: map[string]*served{}, over: make(chan struct{})}
-	h, err := host.Open(host.Options{Config: o.Config, PluginDir: o.PluginDir, Logger: o.Logger, SelfTest: o.SelfTest,
-		Observe: o.Observe})
+	a := &Assembly{options: o, config: o.Config, served: map[string]*served{}}
+	a.life, a.end = context.WithCancel(context.Background())
+	var err error
+	if a.hooks, err = newHooks(o.Config, o.Logger.Named("hooks")); err != nil {
+		return nil, err
+	}
+	forHost := host.Options{Config: o.Config, PluginDir: o.PluginDir, Logger: o.Logger, SelfTest: o.SelfTest,
+		Observe: o.Observe}
+	if a.hooks != nil {
+		forHost.Hooks = a.hooks
+	}
+	cron, err := a.cronTool()
 	if err != nil {
 		return nil, err
 	}
-	a.Host = h
+	forHost.Own = []host.OwnPlugin{cron}
+	if a.Host, err = host.Open(forHost); err != nil {
+		return nil, err
+	}
 	return a, nil
 }
 
@@ -62,7 +81,26 @@ func (a *Assembly) Checks() []gateway.Check {
 	for _, p := range a.Plugins().Problems() {
 		plugins.Err = errors.Join(plugins.Err, fmt.Errorf("plugin %s is not offered: %w", p.Plugin, p.Err))
 	}
-	return append(all, plugins)
+	models := gateway.Check{Name: "models"}
+	if len(a.config.Models()) > 0 {
+		for _, id := range a.config.AgentIDs() {
+			models.Err = errors.Join(models.Err, a.checkModel(id))
+		}
+	}
+	return append(all, plugins, models)
+}
+
+// checkModel says why an agent can't have its model.
+func (a *Assembly) checkModel(id string) error {
+	of, err := a.config.Agent(id)
+	if err != nil {
+		return err
+	}
+	m, err := a.modelOf(of)
+	if err == nil {
+		_, err = a.model(m)
+	}
+	return err
 }
 
 // Busy says what has begun and not ended.
@@ -75,12 +113,10 @@ func (a *Assembly) Busy() (running, sessions int) {
 	return a.Running(), sessions
 }
 
-// Run runs what the schedule asks for until ctx is done.
-func (a *Assembly) Run(ctx context.Context) { <-ctx.Done() }
-
 // Close ends everything.
 func (a *Assembly) Close(ctx context.Context) error {
-	close(a.over)
+	a.Retire()
+	a.end()
 	a.mu.Lock()
 	all := a.served
 	a.mu.Unlock()
@@ -88,6 +124,10 @@ func (a *Assembly) Close(ctx context.Context) error {
 		s.end()
 		s.server.End(ctx)
 	}
+	if s := a.options.Schedules; s != nil && s.current() == a {
+		s.ended.Wait()
+	}
+	a.hooks.Close(ctx)
 	return a.Host.Close(ctx)
 }
 

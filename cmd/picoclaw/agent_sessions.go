@@ -1,0 +1,105 @@
+package main
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/assembly"
+	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/terminal"
+	"github.com/picoclaw/picoclaw/host/agent"
+)
+
+// sessionsOf is where an agent's conversations are kept, and its id.
+func (a *app) sessionsOf(id string) (dir, agent string, err error) {
+	cfg, err := a.config("")
+	if err != nil {
+		return "", "", err
+	}
+	of, err := cfg.Agent(id)
+	if err != nil {
+		return "", "", usage("%w", err)
+	}
+	return assembly.SessionDir(cfg.Home().Path, of.ID), of.ID, nil
+}
+
+// keptSession is a session as scripts read it.
+type keptSession struct {
+	Session  string    `json:"session"`
+	Modified time.Time `json:"modified"`
+	Bytes    int64     `json:"bytes"`
+	Path     string    `json:"path"`
+}
+
+func newAgentSessions(a *app) *cobra.Command {
+	var id, output string
+	cmd := &cobra.Command{
+		Use:     "sessions",
+		Short:   "List an agent's sessions, the last used first",
+		Long:    "Lists the conversations that are kept of an agent. A session is a file of JSON lines below sessions in the instance root.",
+		Example: "  picoclaw agent sessions\n  picoclaw agent sessions --agent reader --output json",
+		Args:    noArguments,
+		RunE: func(*cobra.Command, []string) error {
+			if err := format(output); err != nil {
+				return err
+			}
+			dir, id, err := a.sessionsOf(id)
+			if err != nil {
+				return err
+			}
+			kept, err := agent.Transcripts(dir)
+			if err != nil {
+				return failed(err)
+			}
+			if output == "json" {
+				all := []keptSession{}
+				for _, k := range kept {
+					all = append(all, keptSession{k.Key, k.Modified.UTC(), k.Bytes, k.Path})
+				}
+				return a.printJSON(all)
+			}
+			if len(kept) == 0 {
+				fmt.Fprintf(a.stdout, "No session of agent %s is kept.\n", id)
+				return nil
+			}
+			table := terminal.NewTable("SESSION", "LAST USED", "KB").Right(2)
+			for _, k := range kept {
+				table.Row(terminal.Line(k.Key), k.Modified.Local().Format(time.DateTime), fmt.Sprint((k.Bytes+1023)/1024))
+			}
+			return table.Write(terminal.New(a.stdout))
+		},
+	}
+	a.agentFlag(cmd, &id, "the agent (default: the first one)")
+	a.outputFlag(cmd, &output)
+	return cmd
+}
+
+func newAgentForget(a *app) *cobra.Command {
+	var id string
+	cmd := &cobra.Command{
+		Use:     "forget SESSION",
+		Short:   "Delete a session",
+		Long:    "Deletes what was said in a session. What the agent did stands in the record, picoclaw audit.",
+		Example: "  picoclaw agent forget cli:default",
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return usage("forget which session? `picoclaw agent sessions` lists them")
+			}
+			return nil
+		},
+		RunE: func(_ *cobra.Command, args []string) error {
+			dir, _, err := a.sessionsOf(id)
+			if err != nil {
+				return err
+			}
+			if err := agent.DeleteTranscript(dir, args[0]); err != nil {
+				return failed(err)
+			}
+			fmt.Fprintf(a.stdout, "Session %s is deleted.\n", terminal.Line(args[0]))
+			return nil
+		},
+	}
+	a.agentFlag(cmd, &id, "the agent (default: the first one)")
+	return cmd
+}

@@ -1,0 +1,134 @@
+package assembly
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"github.com/picoclaw/picoclaw/host"
+	"github.com/picoclaw/picoclaw/host/agent"
+	"github.com/picoclaw/picoclaw/host/hooks"
+	"github.com/picoclaw/picoclaw/host/mcp"
+)
+
+// Conversation is an agent with its model, its tools and what has been said. Turns follow each other.
+type Conversation struct {
+	*host.Session
+	assembly   *Assembly
+	agent      *agent.Agent
+	transcript *agent.Transcript
+}
+
+// SessionDir is where an agent's conversations are kept.
+func SessionDir(home, agent string) string { return filepath.Join(home, "sessions", agent) }
+
+// Converse opens a conversation of an agent's, the first one's if none is named. One with a key is kept, and goes on
+// where it was left.
+func (a *Assembly) Converse(ctx context.Context, agentID, key string, origin host.Origin) (*Conversation, error) {
+	s, err := a.Session(agentID, origin)
+	if err != nil {
+		return nil, err
+	}
+	return a.converse(ctx, s, key)
+}
+
+func (a *Assembly) converse(ctx context.Context, s *host.Session, key string) (*Conversation, error) {
+	of, err := a.config.Agent(s.Policy().Agent())
+	if err != nil {
+		return nil, err
+	}
+	c := &Conversation{Session: s, assembly: a, transcript: agent.NewTranscript()}
+	if key != "" {
+		if c.transcript, err = agent.OpenTranscript(SessionDir(s.Policy().Home(), of.ID), key); err != nil {
+			return nil, err
+		}
+	}
+	o, err := a.agentOptions(s)
+	if err != nil {
+		return nil, errors.Join(err, c.transcript.Close())
+	}
+	o.Transcript = c.transcript
+	source := "startup"
+	if len(c.transcript.Messages()) > 0 {
+		source = "resume"
+	}
+	v := a.hooks.On(c.inTurn(ctx, nil), s, hooks.Occasion{Event: hooks.SessionStart, Source: source})
+	if v.Context != "" {
+		o.System += "\n\n" + v.Context
+	}
+	c.agent = agent.New(o)
+	return c, nil
+}
+
+// agentOptions are what a session's agent works with.
+func (a *Assembly) agentOptions(s *host.Session) (agent.Options, error) {
+	of, err := a.config.Agent(s.Policy().Agent())
+	if err != nil {
+		return agent.Options{}, err
+	}
+	m, err := a.modelOf(of)
+	if err != nil {
+		return agent.Options{}, err
+	}
+	model, err := a.model(m)
+	if err != nil {
+		return agent.Options{}, err
+	}
+	system := "You are an agent that works on a person's machine by means of tools.\n\n" + mcp.Instructions(s.Policy())
+	if of.Instructions != "" {
+		system += "\n\n" + of.Instructions
+	}
+	return agent.Options{Model: model, Tools: s, System: system, Settings: settings(of, m)}, nil
+}
+
+// mostKept bounds how often hooks keep an agent going in one turn.
+const mostKept = 8
+
+// Turn has the agent answer a text. It ends when the operator stops the agent, and hooks may have it go on or end.
+func (c *Conversation) Turn(ctx context.Context, text string, observe func(agent.Event)) (*agent.Outcome, error) {
+	ctx, done := c.assembly.Until(ctx, c.Policy().Agent())
+	defer done()
+	ctx, end := context.WithCancelCause(ctx)
+	defer end(nil)
+	ctx = c.inTurn(ctx, end)
+	v := c.assembly.hooks.On(ctx, c.Session, hooks.Occasion{Event: hooks.UserPromptSubmit, Prompt: text})
+	switch {
+	case v.Deny != "":
+		return &agent.Outcome{}, fmt.Errorf("%s has refused the prompt: %s", v.Rule, v.Deny)
+	case v.Context != "":
+		text += "\n\n" + v.Context
+	}
+	for kept := 0; ; kept++ {
+		outcome, err := c.agent.Turn(ctx, text, observe)
+		if cause := context.Cause(ctx); err != nil && cause != nil {
+			err = cause
+		}
+		if err != nil || kept == mostKept {
+			return outcome, err
+		}
+		v = c.assembly.hooks.On(ctx, c.Session, hooks.Occasion{Event: hooks.Stop, Active: kept > 0})
+		if v.Deny == "" {
+			return outcome, nil
+		}
+		text = v.Deny
+	}
+}
+
+// inTurn returns a context whose hooks know of the conversation, and may end it.
+func (c *Conversation) inTurn(ctx context.Context, end func(error)) context.Context {
+	return hooks.WithTurn(ctx, hooks.Turn{Transcript: c.transcript.Path(), End: end})
+}
+
+// Messages are what has been said.
+func (c *Conversation) Messages() []agent.Message { return c.transcript.Messages() }
+
+// Close ends the conversation's use.
+func (c *Conversation) Close(ctx context.Context, reason string) error {
+	c.assembly.hooks.On(c.inTurn(ctx, nil), c.Session, hooks.Occasion{Event: hooks.SessionEnd, Reason: reason})
+	return c.transcript.Close()
+}
+
+func seconds(n int64) time.Duration { return time.Duration(n) * time.Second }
+func minutes(n int64) time.Duration { return time.Duration(n) * time.Minute }

@@ -1,0 +1,132 @@
+package assembly
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/picoclaw/picoclaw/host/agent"
+	"github.com/picoclaw/picoclaw/host/agent/anthropic"
+	"github.com/picoclaw/picoclaw/host/agent/openai"
+	"github.com/picoclaw/picoclaw/host/config"
+	"github.com/picoclaw/picoclaw/internal/nearest"
+)
+
+// maker is who serves models, and how they are spoken to.
+type maker struct {
+	protocol protocol
+	base     string // where it serves; empty for the protocol's own place
+	key      string // the variable with the key; empty for those that want none
+}
+
+type protocol int
+
+const (
+	openAI protocol = iota
+	messages
+)
+
+// makers are those that a model's name begins with. Whoever speaks OpenAI's protocol elsewhere is openai with an
+// api_base.
+var makers = map[string]maker{
+	"anthropic":  {messages, "", "ANTHROPIC_API_KEY"},
+	"cerebras":   {openAI, "https://api.cerebras.ai/v1", "CEREBRAS_API_KEY"},
+	"deepseek":   {openAI, "https://api.deepseek.com/v1", "DEEPSEEK_API_KEY"},
+	"gemini":     {openAI, "https://generativelanguage.googleapis.com/v1beta/openai", "GEMINI_API_KEY"},
+	"groq":       {openAI, "https://api.groq.com/openai/v1", "GROQ_API_KEY"},
+	"lmstudio":   {openAI, "http://localhost:1234/v1", ""},
+	"mistral":    {openAI, "https://api.mistral.ai/v1", "MISTRAL_API_KEY"},
+	"moonshot":   {openAI, "https://api.moonshot.ai/v1", "MOONSHOT_API_KEY"},
+	"ollama":     {openAI, "http://localhost:11434/v1", ""},
+	"openai":     {openAI, "", "OPENAI_API_KEY"},
+	"openrouter": {openAI, "https://openrouter.ai/api/v1", "OPENROUTER_API_KEY"},
+	"vllm":       {openAI, "http://localhost:8000/v1", ""},
+}
+
+// modelOf returns what the configuration says of an agent's model.
+func (a *Assembly) modelOf(of *config.Agent) (*config.Model, error) {
+	models, wanted := a.config.Models(), cmp.Or(a.options.Model, of.Model)
+	var names []string
+	for i := range models {
+		if names = append(names, models[i].Name); models[i].Name == wanted {
+			return &models[i], nil
+		}
+	}
+	switch {
+	case wanted != "":
+		return nil, fmt.Errorf("agent %s: there is no model %q in model_list%s", of.ID, wanted,
+			nearest.Suggest(wanted, names))
+	case len(models) == 1:
+		return &models[0], nil
+	case len(models) == 0:
+		return nil, fmt.Errorf("agent %s has no model: name one in model_list, such as "+
+			`{"model_name": "main", "model": "anthropic/claude-sonnet-4.6"}, and set agents.defaults.model to it`, of.ID)
+	}
+	return nil, fmt.Errorf("agent %s has no model: set agents.defaults.model to one of %s", of.ID,
+		strings.Join(names, ", "))
+}
+
+// model makes a model.
+func (a *Assembly) model(m *config.Model) (agent.Model, error) {
+	by, name, ok := strings.Cut(m.Model, "/")
+	from, known := makers[by]
+	if !ok || !known {
+		all := slices.Sorted(maps.Keys(makers))
+		return nil, fmt.Errorf("model %s: %q does not begin with who serves it%s; known are %s, and openai with an api_base "+
+			"is everybody who speaks its protocol", m.Name, m.Model, nearest.Suggest(by, all), strings.Join(all, ", "))
+	}
+	key, err := a.key(m, from)
+	if err != nil {
+		return nil, fmt.Errorf("model %s: %w", m.Name, err)
+	}
+	base := cmp.Or(m.APIBase, from.base)
+	if from.protocol == messages {
+		return anthropic.New(anthropic.Options{Model: name, BaseURL: base, Key: key, Headers: m.Headers})
+	}
+	return openai.New(openai.Options{Model: name, BaseURL: base, Key: key, Headers: m.Headers})
+}
+
+// key is a model's key: a secret, what the configuration has, or the variable of its maker. One that is served at a
+// place of the operator's own may do without.
+func (a *Assembly) key(m *config.Model, from maker) (string, error) {
+	if m.Secret != "" {
+		return a.Secret(m.Secret)
+	}
+	variable, named := strings.CutPrefix(m.APIKey, "$")
+	if !named && m.APIKey != "" {
+		return m.APIKey, nil
+	}
+	if !named {
+		variable = from.key
+	}
+	variable = strings.Trim(variable, "{}")
+	if value := os.Getenv(variable); value != "" || variable == "" {
+		return value, nil
+	}
+	if !named && m.APIBase != "" {
+		return "", nil
+	}
+	return "", fmt.Errorf("its key is in the variable %s, which is not set; set it for picoclaw, or name a secret in model_list[].secret",
+		variable)
+}
+
+// settings are how an agent with a model works.
+func settings(of *config.Agent, m *config.Model) agent.Settings {
+	s := agent.Defaults()
+	s.MaxTokens, s.MaxIterations = int(of.MaxTokens), int(of.MaxIterations)
+	s.MaxRetries, s.RetryBackoff = int(of.MaxRetries), seconds(of.RetryBackoff)
+	s.SummarizeMessages, s.SummarizePercent = int(of.SummarizeMessages), int(of.SummarizePercent)
+	if m.ContextWindow > 0 {
+		s.ContextWindow = int(m.ContextWindow)
+	}
+	s.Budget = agent.Budget{Tokens: of.Budget.Tokens, CostUSD: of.Budget.CostUSD, Calls: int(of.Budget.Calls),
+		Time: minutes(of.Budget.Minutes)}
+	if m.InputUSD > 0 || m.OutputUSD > 0 {
+		s.Prices = &agent.Prices{Input: m.InputUSD, Output: m.OutputUSD, CacheRead: m.CacheReadUSD,
+			CacheWrite: m.CacheWriteUSD}
+	}
+	return s
+}
