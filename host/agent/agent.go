@@ -120,9 +120,14 @@ type turn struct {
 	task    string // what the user asks for in this turn
 	outcome Outcome
 
+	children sync.WaitGroup // those that nobody else waits for
+
 	emitting sync.Mutex
 	observe  func(Event)
 }
+
+// errTurnEnds is the cause of the end of what a turn has begun.
+var errTurnEnds = errors.New("the turn that it belongs to has ended")
 
 type turnKey struct{}
 
@@ -143,11 +148,12 @@ func (a *Agent) begin(ctx context.Context, observe func(Event)) (t *turn, end fu
 	if limit := a.settings.Budget.Time; limit > 0 {
 		ctx, free = context.WithTimeoutCause(ctx, limit, overTime(limit))
 	}
-	ctx, cancel := context.WithCancel(ctx)
+	ctx, cancel := context.WithCancelCause(ctx)
 	t.ctx = ctx
 	return t, func() {
-		cancel()
+		cancel(errTurnEnds)
 		free()
+		t.children.Wait()
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"net/http"
 	"time"
 )
 
@@ -127,6 +128,17 @@ func (u Usage) Add(o Usage) Usage {
 		Output: u.Output + o.Output, CostUSD: u.CostUSD + o.CostUSD, Calls: u.Calls + o.Calls,
 		Estimated: u.Estimated || o.Estimated,
 	}
+}
+
+// Endpoint says which model is asked over HTTP, and where. Nothing is taken from the environment.
+type Endpoint struct {
+	Model   string
+	BaseURL string            // empty for that of the protocol's author
+	Key     string            // empty for servers that want none
+	Headers map[string]string // besides
+	// Body is added to each request, in place of what it has, such as "reasoning_effort": "low". Nil takes away.
+	Body   map[string]any
+	Client *http.Client // nil for Go's own; redirections are not followed
 }
 
 // ModelError says that a model has not answered.

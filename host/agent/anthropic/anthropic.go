@@ -5,10 +5,7 @@ package anthropic
 import (
 	"context"
 	"encoding/json"
-	"io"
-	"maps"
 	"net/http"
-	"net/url"
 
 	"github.com/anthropics/anthropic-sdk-go"
 	"github.com/anthropics/anthropic-sdk-go/option"
@@ -24,32 +21,23 @@ const DefaultBaseURL = "https://api.anthropic.com"
 // defaultMaxTokens is for requests that do not say: the protocol wants a number.
 const defaultMaxTokens = 8192
 
-// Options say which model is asked, and where.
-type Options struct {
-	Model   string
-	BaseURL string // empty for [DefaultBaseURL]
-	Key     string
-	Headers map[string]string // besides
-	// Body is added to each request, in place of what it has, such as "thinking". Nil takes away.
-	Body   map[string]any
-	Client *http.Client // nil for Go's own; its redirections are not followed
-}
+// Options say which model is asked, and where: at [DefaultBaseURL] if nothing else is said.
+type Options = agent.Endpoint
 
 // Model is a model behind the protocol.
 type Model struct {
 	model  string
-	from   string
 	body   map[string]any
 	server *wire.Server
 	client anthropic.Client
 }
 
-// New makes a model. Nothing is taken from the environment.
+// New makes a model.
 func New(o Options) (*Model, error) {
 	if o.BaseURL == "" {
 		o.BaseURL = DefaultBaseURL
 	}
-	server, err := wire.NewServer(o.Model, o.BaseURL, o.Key, o.Headers, o.Client)
+	server, err := wire.NewServer("anthropic", o)
 	if err != nil {
 		return nil, err
 	}
@@ -59,15 +47,7 @@ func New(o Options) (*Model, error) {
 	if o.Key != "" {
 		options = append(options, option.WithAPIKey(o.Key))
 	}
-	for name, value := range o.Headers {
-		options = append(options, option.WithHeader(name, value))
-	}
-	u, err := url.Parse(o.BaseURL)
-	if err != nil {
-		return nil, err
-	}
-	return &Model{model: o.Model, from: "anthropic " + u.Host, body: o.Body, server: server,
-		client: anthropic.Client{Options: options}}, nil
+	return &Model{o.Model, o.Body, server, anthropic.Client{Options: options}}, nil
 }
 
 // Generate asks the model.
@@ -80,13 +60,10 @@ func (m *Model) Generate(ctx context.Context, r agent.Request, onText func(strin
 	defer end()
 	var response *http.Response
 	err = m.client.Post(ctx, "v1/messages", body, &response, option.WithHeader("Accept", "text/event-stream"))
-	if response == nil {
-		return nil, m.server.Broken(ctx, err)
+	if response, err = m.server.Answer(ctx, response, err); err != nil {
+		return nil, err
 	}
 	defer func() { _ = response.Body.Close() }()
-	if response.StatusCode != http.StatusOK { // be it that the SDK takes that for an error or not
-		return nil, m.server.Refused(response.StatusCode, response.Header, said(response.Body))
-	}
 	a := &assembly{onText: onText, blocks: map[int]*block{}}
 	events := ssestream.NewDecoder(response)
 	for !a.finished && events.Next() {
@@ -94,31 +71,18 @@ func (m *Model) Generate(ctx context.Context, r agent.Request, onText func(strin
 		if err := a.add(events.Event().Data); err != nil {
 			return nil, m.server.Malformed("%v", err)
 		}
-		if f := a.failure; f != nil {
-			return nil, m.server.Refused(f.status(), nil, f.Message)
+		if a.failure != nil {
+			return nil, m.server.Failed(a.failure)
 		}
 	}
 	if !a.finished {
 		return nil, m.server.Broken(ctx, events.Err())
 	}
-	reply, err := a.reply(m.from)
+	reply, err := a.reply(m.server.Protocol)
 	if err != nil {
 		return nil, m.server.Malformed("%v", err)
 	}
 	return reply, nil
-}
-
-// said is what the body of a refusal says.
-func said(body io.Reader) string {
-	data, err := io.ReadAll(io.LimitReader(body, 64<<10))
-	if err != nil {
-		return ""
-	}
-	var answer struct{ Error failure }
-	if json.Unmarshal(data, &answer) == nil && answer.Error.Message != "" {
-		return answer.Error.Message
-	}
-	return string(data)
 }
 
 // cached has the provider keep what stands before it, which costs less to read the next time.
@@ -141,9 +105,7 @@ func (m *Model) request(r agent.Request) ([]byte, error) {
 		body["tools"] = tools
 	}
 	body["messages"] = m.messages(r.Messages)
-	maps.Copy(body, m.body)
-	maps.DeleteFunc(body, func(_ string, value any) bool { return value == nil })
-	return wire.Encode(body)
+	return wire.Encode(body, m.body)
 }
 
 // messages are in the protocol's form, where tools' results are the user's and turns alternate.
@@ -184,7 +146,7 @@ func (m *Model) messages(all []agent.Message) []any {
 
 // assistant are the blocks of an assistant's message; nil if there are none.
 func (m *Model) assistant(message agent.Message) any {
-	if message.From == m.from && len(message.Extra) > 0 {
+	if message.From == m.server.Protocol && len(message.Extra) > 0 {
 		return message.Extra
 	}
 	var blocks []any
@@ -206,5 +168,5 @@ func object(arguments json.RawMessage) json.RawMessage {
 	if json.Unmarshal(arguments, &fields) == nil && fields != nil {
 		return arguments
 	}
-	return encoded(map[string]json.RawMessage{"malformed": arguments})
+	return wire.Encoded(map[string]json.RawMessage{"malformed": arguments})
 }

@@ -4,11 +4,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"net/http"
 	"slices"
 	"strings"
 
 	"github.com/picoclaw/picoclaw/host/agent"
+	"github.com/picoclaw/picoclaw/host/agent/internal/wire"
 )
 
 // fields are those of a JSON object.
@@ -21,7 +21,7 @@ type assembly struct {
 	usage    usage
 	reason   string
 	finished bool
-	failure  *failure // what the server says has gone wrong
+	failure  json.RawMessage // what the server says has gone wrong
 }
 
 // block is a block of an answer, with whatever fields it has.
@@ -38,30 +38,6 @@ type usage struct {
 	Output     int64 `json:"output_tokens"`
 }
 
-// failure is an error as the protocol tells it.
-type failure struct{ Type, Message string }
-
-// status is the status that an error would have had if the answer had not begun.
-func (f *failure) status() int {
-	switch f.Type {
-	case "overloaded_error":
-		return 529
-	case "rate_limit_error":
-		return http.StatusTooManyRequests
-	case "invalid_request_error":
-		return http.StatusBadRequest
-	case "request_too_large":
-		return http.StatusRequestEntityTooLarge
-	case "authentication_error":
-		return http.StatusUnauthorized
-	case "permission_error":
-		return http.StatusForbidden
-	case "not_found_error":
-		return http.StatusNotFound
-	}
-	return http.StatusInternalServerError
-}
-
 // event is one of a stream.
 type event struct {
 	Type    string
@@ -70,33 +46,33 @@ type event struct {
 	Block   fields `json:"content_block"`
 	Delta   fields
 	Usage   json.RawMessage
-	Error   *failure
+	Error   json.RawMessage
 }
 
 // add adds an event. Those that are not known are passed over, as the protocol asks.
 func (a *assembly) add(data []byte) error {
 	var e event
 	if err := json.Unmarshal(data, &e); err != nil {
-		return fmt.Errorf("an event is not one: %w: %s", err, snippet(data))
+		return fmt.Errorf("an event is not one: %w: %s", err, wire.Snippet(data))
 	}
 	switch e.Type {
 	case "error":
-		if e.Error == nil {
-			return fmt.Errorf("an error does not say what it is: %s", snippet(data))
+		if len(e.Error) == 0 {
+			return fmt.Errorf("an error does not say what it is: %s", wire.Snippet(data))
 		}
 		a.failure = e.Error
 	case "message_start":
 		return a.addUsage(e.Message.Usage)
 	case "content_block_start":
 		if a.blocks[e.Index] != nil || e.Block == nil {
-			return fmt.Errorf("block %d begins twice, or with nothing: %s", e.Index, snippet(data))
+			return fmt.Errorf("block %d begins twice, or with nothing: %s", e.Index, wire.Snippet(data))
 		}
 		a.blocks[e.Index] = &block{fields: e.Block}
 		a.say(text(e.Block["type"]), text(e.Block["text"]))
 	case "content_block_delta":
 		b := a.blocks[e.Index]
 		if b == nil {
-			return fmt.Errorf("a piece belongs to block %d, which has not begun: %s", e.Index, snippet(data))
+			return fmt.Errorf("a piece belongs to block %d, which has not begun: %s", e.Index, wire.Snippet(data))
 		}
 		return a.addDelta(b, e.Delta)
 	case "message_delta":
@@ -115,7 +91,7 @@ func (a *assembly) addUsage(raw json.RawMessage) error {
 		return nil
 	}
 	if err := json.Unmarshal(raw, &a.usage); err != nil {
-		return fmt.Errorf("usage is not one: %w: %s", err, snippet(raw))
+		return fmt.Errorf("usage is not one: %w: %s", err, wire.Snippet(raw))
 	}
 	return nil
 }
@@ -130,24 +106,24 @@ func (a *assembly) say(kind, text string) {
 func (a *assembly) addDelta(b *block, delta fields) error {
 	switch kind := text(delta["type"]); kind {
 	case "":
-		return fmt.Errorf("a piece does not say what it is: %s", snippet(encoded(delta)))
+		return fmt.Errorf("a piece does not say what it is: %s", wire.Snippet(wire.Encoded(delta)))
 	case "input_json_delta":
 		var piece string
 		if err := json.Unmarshal(delta["partial_json"], &piece); err != nil {
-			return fmt.Errorf("partial_json is no text: %s", snippet(encoded(delta)))
+			return fmt.Errorf("partial_json is no text: %s", wire.Snippet(wire.Encoded(delta)))
 		}
 		b.input.WriteString(piece)
 	case "citations_delta":
 		var known []json.RawMessage
 		_ = json.Unmarshal(b.fields["citations"], &known) // null to begin with
-		b.fields["citations"] = encoded(append(known, delta["citation"]))
+		b.fields["citations"] = wire.Encoded(append(known, delta["citation"]))
 	default:
 		for name, value := range delta {
 			var piece string
 			if name == "type" || json.Unmarshal(value, &piece) != nil {
 				continue
 			}
-			b.fields[name] = encoded(text(b.fields[name]) + piece)
+			b.fields[name] = wire.Encoded(text(b.fields[name]) + piece)
 			a.say(name, piece)
 		}
 	}
@@ -168,7 +144,7 @@ func (a *assembly) reply(from string) (*agent.Reply, error) {
 		case "tool_use":
 			call := agent.Call{ID: text(b.fields["id"]), Tool: text(b.fields["name"]), Arguments: b.arguments()}
 			if call.ID == "" || call.Tool == "" {
-				return nil, fmt.Errorf("a call has no id or no name: %s", snippet(encoded(b.fields)))
+				return nil, fmt.Errorf("a call has no id or no name: %s", wire.Snippet(wire.Encoded(b.fields)))
 			}
 			b.fields["input"] = object(call.Arguments)
 			m.Calls = append(m.Calls, call)
@@ -180,7 +156,7 @@ func (a *assembly) reply(from string) (*agent.Reply, error) {
 		kept = append(kept, b.fields)
 	}
 	if len(m.Calls) > 0 || m.Text != "" {
-		m.Extra = encoded(kept)
+		m.Extra = wire.Encoded(kept)
 	}
 	r := &agent.Reply{Message: m, Stop: agent.Ended, Usage: agent.Usage{Input: a.usage.Input, CacheRead: a.usage.CacheRead,
 		CacheWrite: a.usage.CacheWrite, Output: a.usage.Output}}
@@ -203,7 +179,7 @@ func (b *block) arguments() json.RawMessage {
 	case json.Valid([]byte(pieces)):
 		return json.RawMessage(pieces)
 	default:
-		return encoded(pieces)
+		return wire.Encoded(pieces)
 	}
 }
 
@@ -212,22 +188,4 @@ func text(raw json.RawMessage) string {
 	var s string
 	_ = json.Unmarshal(raw, &s)
 	return s
-}
-
-// encoded is a value as JSON. What is given has come out of JSON.
-func encoded(v any) json.RawMessage {
-	text, err := json.Marshal(v)
-	if err != nil {
-		return nil
-	}
-	return text
-}
-
-// snippet is the beginning of a text, for errors.
-func snippet(raw []byte) string {
-	const most = 120
-	if len(raw) > most {
-		return strings.ToValidUTF8(string(raw[:most]), "") + "…"
-	}
-	return string(raw)
 }

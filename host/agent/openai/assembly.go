@@ -4,11 +4,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/http"
 	"slices"
 	"strings"
 
 	"github.com/picoclaw/picoclaw/host/agent"
+	"github.com/picoclaw/picoclaw/host/agent/internal/wire"
 )
 
 // fields are those of a JSON object.
@@ -23,7 +23,8 @@ type assembly struct {
 	numbered map[int]*call // by the server's index
 	usage    agent.Usage
 	stop     agent.Stop
-	finished bool // the server has said that the answer is whole
+	finished bool            // the server has said that the answer is whole
+	failure  json.RawMessage // what the server says has gone wrong
 }
 
 // call is a tool call that is put together.
@@ -40,42 +41,6 @@ func newAssembly(onText func(string)) *assembly {
 	return &assembly{onText: onText, extra: fields{}, numbered: map[int]*call{}, stop: agent.Ended}
 }
 
-// failure is an error that a server tells in the middle of an answer.
-type failure struct {
-	status  int
-	message string
-}
-
-func (f *failure) Error() string { return f.message }
-
-// failureOf reads an error in any of the forms that it has.
-func failureOf(raw json.RawMessage) *failure {
-	f := &failure{status: http.StatusBadGateway, message: string(raw)}
-	var said struct {
-		Message string
-		Code    json.RawMessage
-		Type    string
-	}
-	if json.Unmarshal(raw, &said) != nil {
-		_ = json.Unmarshal(raw, &f.message) // a plain text
-		return f
-	}
-	if said.Message != "" {
-		f.message = said.Message
-	}
-	var status int
-	var code string
-	if json.Unmarshal(said.Code, &status) == nil && 400 <= status && status < 600 {
-		f.status = status
-	} else if json.Unmarshal(said.Code, &code) == nil && code != "" {
-		f.message = code + ": " + f.message
-	}
-	if said.Type == "invalid_request_error" {
-		f.status = http.StatusBadRequest
-	}
-	return f
-}
-
 // add adds a piece.
 func (a *assembly) add(data []byte) error {
 	var chunk struct {
@@ -84,10 +49,11 @@ func (a *assembly) add(data []byte) error {
 		Error   json.RawMessage
 	}
 	if err := json.Unmarshal(data, &chunk); err != nil {
-		return fmt.Errorf("a piece of it is no JSON object: %w: %s", err, snippet(data))
+		return fmt.Errorf("a piece of it is no JSON object: %w: %s", err, wire.Snippet(data))
 	}
 	if present(chunk.Error) {
-		return failureOf(chunk.Error)
+		a.failure = chunk.Error
+		return nil
 	}
 	if present(chunk.Usage) {
 		a.addUsage(chunk.Usage)
@@ -100,7 +66,7 @@ func (a *assembly) add(data []byte) error {
 	}
 	if present(chunk.Choices) {
 		if err := json.Unmarshal(chunk.Choices, &choices); err != nil {
-			return fmt.Errorf("choices is not a list of choices: %w: %s", err, snippet(chunk.Choices))
+			return fmt.Errorf("choices is not a list of choices: %w: %s", err, wire.Snippet(chunk.Choices))
 		}
 	}
 	for _, c := range choices {
@@ -156,7 +122,7 @@ func (a *assembly) addDelta(raw json.RawMessage) error {
 	}
 	var delta fields
 	if err := json.Unmarshal(raw, &delta); err != nil {
-		return fmt.Errorf("delta is no object: %s", snippet(raw))
+		return fmt.Errorf("delta is no object: %s", wire.Snippet(raw))
 	}
 	text, err := content(delta["content"])
 	if err != nil {
@@ -174,7 +140,7 @@ func (a *assembly) addDelta(raw json.RawMessage) error {
 	if calls := delta["tool_calls"]; present(calls) {
 		var all []json.RawMessage
 		if err := json.Unmarshal(calls, &all); err != nil {
-			return fmt.Errorf("tool_calls is no list: %s", snippet(calls))
+			return fmt.Errorf("tool_calls is no list: %s", wire.Snippet(calls))
 		}
 		for _, c := range all {
 			if err := a.addCall(c); err != nil {
@@ -201,7 +167,7 @@ func content(raw json.RawMessage) (string, error) {
 	}
 	var parts []struct{ Type, Text string }
 	if json.Unmarshal(raw, &parts) != nil {
-		return "", fmt.Errorf("content is neither a text nor a list of parts: %s", snippet(raw))
+		return "", fmt.Errorf("content is neither a text nor a list of parts: %s", wire.Snippet(raw))
 	}
 	for _, p := range parts {
 		if p.Type == "text" {
@@ -223,7 +189,7 @@ func (a *assembly) addCall(raw json.RawMessage) error {
 		}
 	}
 	if err := json.Unmarshal(raw, &piece); err != nil {
-		return fmt.Errorf("a tool call is not one: %w: %s", err, snippet(raw))
+		return fmt.Errorf("a tool call is not one: %w: %s", err, wire.Snippet(raw))
 	}
 	name := piece.Function.Name
 	arguments, err := argumentText(piece.Function.Arguments)
@@ -233,7 +199,7 @@ func (a *assembly) addCall(raw json.RawMessage) error {
 	c := a.find(piece.Index, piece.ID, name)
 	if c == nil || c.isOther(piece.ID, name, arguments) {
 		if name == "" && piece.ID == "" && c == nil {
-			return fmt.Errorf("a piece of a tool call belongs to none: %s", snippet(raw))
+			return fmt.Errorf("a piece of a tool call belongs to none: %s", wire.Snippet(raw))
 		}
 		c = &call{extra: fields{}}
 		a.calls = append(a.calls, c)
@@ -307,24 +273,24 @@ func argumentText(raw json.RawMessage) (string, error) {
 	case '{':
 		return string(raw), nil
 	}
-	return "", fmt.Errorf("the arguments of a tool call are neither a text nor an object: %s", snippet(raw))
+	return "", fmt.Errorf("the arguments of a tool call are neither a text nor an object: %s", wire.Snippet(raw))
 }
 
 // reply is the answer.
 func (a *assembly) reply(from string) (*agent.Reply, error) {
-	m := agent.Message{Role: agent.Assistant, Text: a.text.String(), From: from, Extra: encoded(a.extra)}
+	m := agent.Message{Role: agent.Assistant, Text: a.text.String(), From: from, Extra: kept(a.extra)}
 	for _, c := range a.calls {
 		if c.name == "" {
 			return nil, errors.New("a tool call has no name")
 		}
-		one := agent.Call{ID: c.id, Tool: c.name, Extra: encoded(c.extra)}
+		one := agent.Call{ID: c.id, Tool: c.name, Extra: kept(c.extra)}
 		switch text := strings.TrimSpace(c.arguments.String()); {
 		case text == "":
 			one.Arguments = json.RawMessage("{}")
 		case json.Valid([]byte(text)):
 			one.Arguments = json.RawMessage(text)
 		default:
-			one.Arguments = encoded(text)
+			one.Arguments = wire.Encoded(text)
 		}
 		m.Calls = append(m.Calls, one)
 	}
@@ -335,11 +301,11 @@ func (a *assembly) reply(from string) (*agent.Reply, error) {
 func joined(a, b json.RawMessage) json.RawMessage {
 	var texts [2]string
 	if json.Unmarshal(a, &texts[0]) == nil && json.Unmarshal(b, &texts[1]) == nil {
-		return encoded(texts[0] + texts[1])
+		return wire.Encoded(texts[0] + texts[1])
 	}
 	var lists [2][]json.RawMessage
 	if json.Unmarshal(a, &lists[0]) == nil && json.Unmarshal(b, &lists[1]) == nil {
-		return encoded(append(lists[0], lists[1]...))
+		return wire.Encoded(append(lists[0], lists[1]...))
 	}
 	return b
 }
@@ -347,23 +313,10 @@ func joined(a, b json.RawMessage) json.RawMessage {
 // present reports whether a field is there and not null.
 func present(raw json.RawMessage) bool { return len(raw) > 0 && string(raw) != "null" }
 
-// encoded is a value as JSON; nil for fields of which there are none.
-func encoded(v any) json.RawMessage {
-	if f, ok := v.(fields); ok && len(f) == 0 {
+// kept are fields as JSON; nil if there are none.
+func kept(f fields) json.RawMessage {
+	if len(f) == 0 {
 		return nil
 	}
-	text, err := json.Marshal(v)
-	if err != nil {
-		return nil // what is given has come out of JSON
-	}
-	return text
-}
-
-// snippet is the beginning of a text, for errors.
-func snippet(raw []byte) string {
-	const most = 120
-	if len(raw) > most {
-		return strings.ToValidUTF8(string(raw[:most]), "") + "…"
-	}
-	return string(raw)
+	return wire.Encoded(f)
 }

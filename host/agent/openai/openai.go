@@ -7,12 +7,10 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"io"
-	"maps"
 	"mime"
 	"net/http"
-	"net/url"
+	"strings"
 
 	"github.com/openai/openai-go/v3"
 	"github.com/openai/openai-go/v3/option"
@@ -25,33 +23,24 @@ import (
 // DefaultBaseURL is OpenAI's own.
 const DefaultBaseURL = "https://api.openai.com/v1"
 
-// Options say which model is asked, and where.
-type Options struct {
-	Model   string
-	BaseURL string            // empty for [DefaultBaseURL]
-	Key     string            // empty for servers that want none
-	Headers map[string]string // besides
-	// Body is added to each request, in place of what it has, such as "reasoning_effort": "low". Nil takes away.
-	Body   map[string]any
-	Client *http.Client // nil for Go's own; its redirections are not followed
-}
+// Options say which model is asked, and where: at [DefaultBaseURL] if nothing else is said.
+type Options = agent.Endpoint
 
 // Model is a model behind the protocol.
 type Model struct {
 	model  string
-	from   string
 	limit  string // the field that bounds an answer
 	body   map[string]any
 	server *wire.Server
 	client openai.Client
 }
 
-// New makes a model. Nothing is taken from the environment.
+// New makes a model.
 func New(o Options) (*Model, error) {
 	if o.BaseURL == "" {
 		o.BaseURL = DefaultBaseURL
 	}
-	server, err := wire.NewServer(o.Model, o.BaseURL, o.Key, o.Headers, o.Client)
+	server, err := wire.NewServer("openai", o)
 	if err != nil {
 		return nil, err
 	}
@@ -61,16 +50,8 @@ func New(o Options) (*Model, error) {
 	if o.Key != "" {
 		options = append(options, option.WithAPIKey(o.Key))
 	}
-	for name, value := range o.Headers {
-		options = append(options, option.WithHeader(name, value))
-	}
 	m := &Model{model: o.Model, limit: "max_tokens", body: o.Body, server: server, client: openai.Client{Options: options}}
-	u, err := url.Parse(o.BaseURL)
-	if err != nil {
-		return nil, err
-	}
-	m.from = "openai " + u.Host
-	if u.Hostname() == "api.openai.com" {
+	if strings.HasPrefix(o.BaseURL, "https://api.openai.com/") {
 		m.limit = "max_completion_tokens" // its newer models take no other
 	}
 	return m, nil
@@ -86,13 +67,10 @@ func (m *Model) Generate(ctx context.Context, r agent.Request, onText func(strin
 	defer end()
 	var response *http.Response
 	err = m.client.Post(ctx, "chat/completions", body, &response, option.WithHeader("Accept", "text/event-stream"))
-	if response == nil {
-		return nil, m.server.Broken(ctx, err)
+	if response, err = m.server.Answer(ctx, response, err); err != nil {
+		return nil, err
 	}
 	defer func() { _ = response.Body.Close() }()
-	if response.StatusCode != http.StatusOK { // be it that the SDK takes that for an error or not
-		return nil, m.server.Refused(response.StatusCode, response.Header, said(response.Body))
-	}
 	a := newAssembly(onText)
 	if kind, _, _ := mime.ParseMediaType(response.Header.Get("Content-Type")); kind == "application/json" {
 		err = m.whole(ctx, response.Body, a)
@@ -102,7 +80,7 @@ func (m *Model) Generate(ctx context.Context, r agent.Request, onText func(strin
 	if err != nil {
 		return nil, err
 	}
-	reply, err := a.reply(m.from)
+	reply, err := a.reply(m.server.Protocol)
 	if err != nil {
 		return nil, m.server.Malformed("%v", err)
 	}
@@ -144,27 +122,13 @@ func (m *Model) whole(ctx context.Context, body io.Reader, a *assembly) error {
 }
 
 func (m *Model) add(a *assembly, data []byte) error {
-	err := a.add(data)
-	if failed := (*failure)(nil); errors.As(err, &failed) {
-		return m.server.Refused(failed.status, nil, failed.message)
-	}
-	if err != nil {
+	if err := a.add(data); err != nil {
 		return m.server.Malformed("%v", err)
 	}
+	if a.failure != nil {
+		return m.server.Failed(a.failure)
+	}
 	return nil
-}
-
-// said is what the body of a refusal says.
-func said(body io.Reader) string {
-	data, err := io.ReadAll(io.LimitReader(body, 64<<10))
-	if err != nil {
-		return ""
-	}
-	var answer struct{ Error json.RawMessage }
-	if json.Unmarshal(data, &answer) == nil && len(answer.Error) > 0 {
-		return failureOf(answer.Error).message
-	}
-	return string(data)
 }
 
 // request is the body of a request.
@@ -184,9 +148,7 @@ func (m *Model) request(r agent.Request) ([]byte, error) {
 	if len(tools) > 0 {
 		body["tools"] = tools
 	}
-	maps.Copy(body, m.body)
-	maps.DeleteFunc(body, func(_ string, value any) bool { return value == nil })
-	return wire.Encode(body)
+	return wire.Encode(body, m.body)
 }
 
 // messages are a request's in the protocol's form. What several of a user's in a row say becomes one, because some
@@ -223,7 +185,7 @@ func (m *Model) assistant(message agent.Message) map[string]any {
 	if message.Text == "" {
 		out["content"] = nil
 	}
-	ours := message.From == m.from
+	ours := message.From == m.server.Protocol
 	if ours {
 		extend(out, message.Extra)
 	}

@@ -8,9 +8,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"maps"
 	"net/http"
 	"net/url"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -20,34 +23,32 @@ import (
 
 // Server is where a model is asked.
 type Server struct {
-	Name    string // of the model and of the host, as errors say it
-	secrets []string
-	client  *http.Client
+	Protocol string // and the host, which tells whose answers can be sent back
+	name     string // of the model and the host, as errors say it
+	secrets  []string
+	client   *http.Client
 }
 
-// NewServer makes a server. The secrets are in no error; among them are the values of all headers. The client carries
-// its requests, and is nil for Go's own.
-func NewServer(model, base string, key string, headers map[string]string, client *http.Client) (*Server, error) {
-	u, err := url.Parse(base)
+// NewServer makes a server that speaks a protocol. The key and the values of headers are in no error.
+func NewServer(protocol string, at agent.Endpoint) (*Server, error) {
+	u, err := url.Parse(at.BaseURL)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return nil, fmt.Errorf("model %s: its base URL is not one of http or https", model)
+		return nil, fmt.Errorf("model %s: its base URL is not one of http or https", at.Model)
 	}
-	if model == "" {
+	if at.Model == "" {
 		return nil, errors.New("the model has no name")
 	}
-	s := &Server{Name: fmt.Sprintf("model %s at %s", model, u.Host), client: &http.Client{}}
-	if client != nil {
-		*s.client = *client
+	s := &Server{Protocol: protocol + " " + u.Host, name: fmt.Sprintf("model %s at %s", at.Model, u.Host),
+		client: &http.Client{}}
+	if at.Client != nil {
+		*s.client = *at.Client
 	}
-	s.client.Transport = quiet{s.client.Transport}
+	s.client.Transport = quiet{s.client.Transport, at.Headers}
 	// A key in a header of its own would follow a redirection to anybody.
 	s.client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	s.secrets = append(s.secrets, key)
+	s.secrets = append(slices.Collect(maps.Values(at.Headers)), at.Key)
 	if password, ok := u.User.Password(); ok {
 		s.secrets = append(s.secrets, password)
-	}
-	for _, value := range headers {
-		s.secrets = append(s.secrets, value)
 	}
 	return s, nil
 }
@@ -55,8 +56,32 @@ func NewServer(model, base string, key string, headers map[string]string, client
 // Client is what requests are made with.
 func (s *Server) Client() *http.Client { return s.client }
 
-// quiet leaves out what SDKs tell of the machine that they run on.
-type quiet struct{ next http.RoundTripper }
+// Answer takes what an SDK's call has come to: the body of an answer, or else an error.
+func (s *Server) Answer(ctx context.Context, response *http.Response, err error) (*http.Response, error) {
+	if response == nil {
+		return nil, s.Broken(ctx, err)
+	}
+	if response.StatusCode == http.StatusOK {
+		return response, nil
+	}
+	defer func() { _ = response.Body.Close() }()
+	said, err := io.ReadAll(io.LimitReader(response.Body, 64<<10))
+	if err != nil {
+		said = nil // the status is known
+	}
+	var answer struct{ Error json.RawMessage }
+	message := string(said)
+	if json.Unmarshal(said, &answer) == nil && len(answer.Error) > 0 {
+		_, message = failure(answer.Error)
+	}
+	return nil, s.refused(response.StatusCode, response.Header, message)
+}
+
+// quiet sends an endpoint's headers, and leaves out what SDKs tell of the machine that they run on.
+type quiet struct {
+	next    http.RoundTripper
+	headers map[string]string
+}
 
 func (q quiet) RoundTrip(r *http.Request) (*http.Response, error) {
 	r = r.Clone(r.Context())
@@ -66,6 +91,9 @@ func (q quiet) RoundTrip(r *http.Request) (*http.Response, error) {
 		}
 	}
 	r.Header.Set("User-Agent", "picoclaw")
+	for name, value := range q.headers {
+		r.Header.Set(name, value)
+	}
 	if q.next == nil {
 		return http.DefaultTransport.RoundTrip(r)
 	}
@@ -96,13 +124,57 @@ func (s *Server) words(text string) string {
 var tooLong = regexp.MustCompile(`(?i)context_length_exceeded|context[ _](length|window|size)|prompt is too long|` +
 	`too many (input )?tokens|input is too long`)
 
-// Refused is the error of an answer with another status than 200. Message is what the server says.
-func (s *Server) Refused(status int, header http.Header, message string) *agent.ModelError {
+// Failed is the error that a server has told in the middle of an answer.
+func (s *Server) Failed(raw json.RawMessage) *agent.ModelError {
+	status, message := failure(raw)
+	return s.refused(status, nil, message)
+}
+
+// statuses are those that errors would have had if an answer had not begun, by their types.
+var statuses = map[string]int{
+	"invalid_request_error": http.StatusBadRequest,
+	"authentication_error":  http.StatusUnauthorized,
+	"permission_error":      http.StatusForbidden,
+	"not_found_error":       http.StatusNotFound,
+	"request_too_large":     http.StatusRequestEntityTooLarge,
+	"rate_limit_error":      http.StatusTooManyRequests,
+	"overloaded_error":      529,
+}
+
+// failure reads an error in any of the forms that servers tell it in.
+func failure(raw json.RawMessage) (status int, message string) {
+	status, message = http.StatusBadGateway, string(raw)
+	var said struct {
+		Message, Type string
+		Code          json.RawMessage
+	}
+	if json.Unmarshal(raw, &said) != nil {
+		_ = json.Unmarshal(raw, &message) // a plain text
+		return status, message
+	}
+	if said.Message != "" {
+		message = said.Message
+	}
+	var number int
+	var code string
+	if json.Unmarshal(said.Code, &number) == nil && 400 <= number && number < 600 {
+		status = number
+	} else if known, ok := statuses[said.Type]; ok {
+		status = known
+	}
+	if json.Unmarshal(said.Code, &code) == nil && code != "" {
+		message = code + ": " + message
+	}
+	return status, message
+}
+
+// refused is the error of an answer with another status than 200. Message is what the server says.
+func (s *Server) refused(status int, header http.Header, message string) *agent.ModelError {
 	e := &agent.ModelError{
 		Status: status, RetryAfter: retryAfter(header, time.Now()),
 		TooLong: (status == http.StatusBadRequest || status == http.StatusRequestEntityTooLarge) && tooLong.MatchString(message),
 	}
-	e.Message = strings.TrimSpace(fmt.Sprintf("%s answered %d %s", s.Name, status, http.StatusText(status)))
+	e.Message = strings.TrimSpace(fmt.Sprintf("%s answered %d %s", s.name, status, http.StatusText(status)))
 	if 300 <= status && status < 400 {
 		message = "it is elsewhere, and the key is not sent there; set the base URL to where it is now"
 	}
@@ -128,7 +200,7 @@ func retryAfter(h http.Header, now time.Time) time.Duration {
 // Malformed is the error of an answer that is not one.
 func (s *Server) Malformed(format string, args ...any) *agent.ModelError {
 	return &agent.ModelError{Status: http.StatusOK,
-		Message: fmt.Sprintf("%s sent a malformed answer: %s", s.Name, s.words(fmt.Sprintf(format, args...)))}
+		Message: fmt.Sprintf("%s sent a malformed answer: %s", s.name, s.words(fmt.Sprintf(format, args...)))}
 }
 
 // Broken is the error of an answer that has not come, or not to its end; nil stands for an end that came too early. It
@@ -146,7 +218,7 @@ func (s *Server) Broken(ctx context.Context, err error) error {
 	if errors.As(err, &at) {
 		err = at.Err // its text has the URL, which may have a secret
 	}
-	return &agent.ModelError{Message: fmt.Sprintf("%s has not answered: %s", s.Name, s.words(err.Error()))}
+	return &agent.ModelError{Message: fmt.Sprintf("%s has not answered: %s", s.name, s.words(err.Error()))}
 }
 
 // longestSilence is how long a server may say nothing.
@@ -164,8 +236,28 @@ func Listen(ctx context.Context) (listening context.Context, heard, end func()) 
 	}
 }
 
-// Encode is the JSON of a request, with texts as they are.
-func Encode(body any) ([]byte, error) {
+// Encoded is a value as JSON, which has come out of JSON.
+func Encoded(v any) json.RawMessage {
+	text, err := json.Marshal(v)
+	if err != nil {
+		return nil
+	}
+	return text
+}
+
+// Snippet is the beginning of a text, for errors.
+func Snippet(raw []byte) string {
+	const most = 120
+	if len(raw) > most {
+		return strings.ToValidUTF8(string(raw[:most]), "") + "…"
+	}
+	return string(raw)
+}
+
+// Encode is the JSON of a request, with texts as they are and what an endpoint adds or takes away.
+func Encode(body, extra map[string]any) ([]byte, error) {
+	maps.Copy(body, extra)
+	maps.DeleteFunc(body, func(_ string, value any) bool { return value == nil })
 	var text bytes.Buffer
 	out := json.NewEncoder(&text)
 	out.SetEscapeHTML(false)

@@ -1,0 +1,148 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/picoclaw/picoclaw/host"
+	"github.com/picoclaw/picoclaw/sdk"
+)
+
+// TeamPlugin is the id of a team's tools.
+const TeamPlugin = "agents"
+
+type spawnInput struct {
+	Task  string `json:"task" jsonschema:"what the subagent is to do, with all that it has to know: it sees nothing else"`
+	Label string `json:"label,omitempty" jsonschema:"a short name for it"`
+	Agent string `json:"agent_id,omitempty" jsonschema:"another agent to do it; without, one like yourself"`
+}
+
+type subagentInput struct {
+	Task  string `json:"task" jsonschema:"what the subagent is to do, with all that it has to know: it sees nothing else"`
+	Label string `json:"label,omitempty" jsonschema:"a short name for it"`
+}
+
+type delegateInput struct {
+	Agent string `json:"agent_id" jsonschema:"the agent that is to do it"`
+	Task  string `json:"task" jsonschema:"what it is to do, with all that it has to know: it sees nothing else"`
+}
+
+type statusInput struct {
+	ID   string  `json:"id,omitempty" jsonschema:"which subagent, as spawn has said; without, all"`
+	Wait float64 `json:"wait_seconds,omitempty" jsonschema:"how long to wait for its end, at most 60"`
+}
+
+// longestStatusWait is how long spawn_status waits.
+const longestStatusWait = time.Minute
+
+// Plugin is the team's tools, for a host's options: spawn, subagent, delegate and spawn_status.
+func (t *Team) Plugin() (host.OwnPlugin, error) {
+	p := host.OwnPlugin{ID: TeamPlugin, Doc: "Has other agents do work."}
+	var wrong error
+	add := func(tool host.OwnTool, err error) {
+		p.Tools = append(p.Tools, tool)
+		wrong = errors.Join(wrong, err)
+	}
+	spawnDoc := "Give a task to a subagent, and go on meanwhile. Its result comes to you when there is one. It ends with " +
+		"your turn: wait for it by spawn_status before you answer, if you need it."
+	if t.o.Outlive {
+		spawnDoc = "Give a task to a subagent, and go on meanwhile. Its result comes to you when there is one, be it in a " +
+			"later turn."
+	}
+	add(host.NewOwnTool("spawn", spawnDoc, func(ctx context.Context, s *host.Session, in spawnInput) (string, error) {
+		c, err := t.begin(ctx, Task{Parent: s, Agent: in.Agent, Label: in.Label, Text: in.Task}, true)
+		if err != nil {
+			return "", err
+		}
+		return fmt.Sprintf("%s has begun; its id is %s", c.name(), c.ID), nil
+	}))
+	add(host.NewOwnTool("subagent", "Give a task to a subagent, and wait for its result.",
+		func(ctx context.Context, s *host.Session, in subagentInput) (string, error) {
+			return t.await(ctx, Task{Parent: s, Label: in.Label, Text: in.Task})
+		}))
+	add(host.NewOwnTool("delegate", "Give a task to another agent, and wait for its result.",
+		func(ctx context.Context, s *host.Session, in delegateInput) (string, error) {
+			if in.Agent == "" {
+				return "", sdk.Errorf(sdk.InvalidArgument, "agent_id is empty").WithHint("subagent gives work to one like yourself")
+			}
+			return t.await(ctx, Task{Parent: s, Agent: in.Agent, Text: in.Task})
+		}))
+	add(host.NewOwnTool("spawn_status", "Say how subagents stand that spawn has begun, with the results of those that have ended.",
+		t.status))
+	return p, wrong
+}
+
+// await does a task and returns its result.
+func (t *Team) await(ctx context.Context, task Task) (string, error) {
+	c, err := t.begin(ctx, task, false)
+	if err != nil {
+		return "", err
+	}
+	<-c.done // soon after ctx
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if c.State == Failed {
+		return "", sdk.Errorf(sdk.Failed, "%s has failed: %s", c.name(), c.Text)
+	}
+	return c.Text, nil
+}
+
+func (t *Team) status(ctx context.Context, s *host.Session, in statusInput) (string, error) {
+	var asked []*child
+	t.mu.Lock()
+	if f := t.families[s]; f != nil {
+		for _, c := range f.children {
+			if c.alone && (in.ID == "" || c.ID == in.ID) {
+				asked = append(asked, c)
+			}
+		}
+	}
+	t.mu.Unlock()
+	if len(asked) == 0 && in.ID != "" {
+		return "", sdk.Errorf(sdk.NotFound, "there is no subagent %q", in.ID)
+	}
+	wait := min(time.Duration(in.Wait*float64(time.Second)), longestStatusWait)
+	enough, free := context.WithTimeout(ctx, max(wait, 0))
+	defer free()
+	for _, c := range asked {
+		select {
+		case <-c.done:
+		case <-enough.Done():
+		}
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	var lines []string
+	for _, c := range asked {
+		c.told = c.told || c.State != Running
+		lines = append(lines, c.report())
+	}
+	if len(lines) == 0 {
+		return "there are no subagents", nil
+	}
+	return strings.Join(lines, "\n\n"), nil
+}
+
+// name is a child as its parent is told of it.
+func (c *child) name() string {
+	name := "subagent " + c.ID
+	if c.Agent != "" {
+		name = "agent " + c.Agent
+	}
+	if c.Label != "" {
+		name += fmt.Sprintf(" (%s)", c.Label)
+	}
+	return name
+}
+
+// report says how a child stands. What it has said is data, for it may have read anything.
+func (c *child) report() string {
+	if c.State == Running {
+		return fmt.Sprintf("%s: id %s, running for %s", c.name(), c.ID, time.Since(c.Began).Round(time.Second))
+	}
+	return fmt.Sprintf("%s: id %s, %s after %s.\n%s", c.name(), c.ID, c.State, c.Ended.Sub(c.Began).Round(time.Second),
+		asData(c.name(), c.Text))
+}
