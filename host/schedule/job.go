@@ -134,7 +134,10 @@ func (j *Job) plan(now time.Time) error {
 // settle sets when the job is due where that is not known, or stems from a clock that was wrong.
 func (j *Job) settle(now int64) error {
 	s := &j.State
-	known := s.NextRunAtMs > 0 && s.LastRunAtMs <= now+setBack
+	if s.LastRunAtMs > now+setBack {
+		s.NextRunAtMs, s.LastRunAtMs = 0, 0
+	}
+	known := s.NextRunAtMs > 0
 	switch j.Schedule.Kind {
 	case At:
 		s.NextRunAtMs = j.Schedule.AtMs

@@ -55,11 +55,12 @@ type Scheduler struct {
 	ended    map[string]Record // whose outcome is not in the file yet
 
 	// of the loop alone
-	beat  Job         // the heartbeat
-	seen  fs.FileInfo // the version of the file that is known
-	known bool        // and that there is one, if seen is nil
-	next  int64       // when the first job is due, in Unix milliseconds; 0 for never
-	said  string      // the last complaint
+	beat   Job         // the heartbeat
+	seen   fs.FileInfo // the version of the file that is known; nil for none
+	known  bool        // the file has been read
+	next   int64       // when the first job is due, in Unix milliseconds; 0 for never
+	turned int64       // when it has last looked for that
+	said   string      // the last complaint
 }
 
 // run is one that goes on.
@@ -123,7 +124,10 @@ func (s *Scheduler) turn(work context.Context) time.Duration {
 		return poll
 	}
 	s.heartbeat(work)
-	if s.changed() || s.next > 0 && s.next <= s.now() {
+	now := s.now()
+	setBack := now < s.turned
+	s.turned = now
+	if setBack || s.changed() || s.next > 0 && s.next <= now {
 		err := s.write(work)
 		s.complain(err)
 		if err != nil {
