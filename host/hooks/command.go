@@ -8,9 +8,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"os/exec"
+	"maps"
+	osexec "os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -19,6 +20,7 @@ import (
 
 	"github.com/picoclaw/picoclaw/host"
 	"github.com/picoclaw/picoclaw/isolation"
+	"github.com/picoclaw/picoclaw/sdk/exec"
 	"github.com/picoclaw/picoclaw/sdk/guard"
 )
 
@@ -150,37 +152,50 @@ func (c *command) program(q question) (host.Program, error) {
 	sum := sha256.Sum256(encode(c.hook)) // hooks that may do different things have different homes
 	p := program(q.where, fmt.Sprintf("hook-%s-%x", q.event, sum[:4]), c.hook.Grants)
 	if c.hook.Args != nil {
-		path, err := exec.LookPath(c.hook.Command)
-		if err != nil {
-			return p, fmt.Errorf("has no program: %w", err)
-		}
-		p.Command.Path, p.Command.Args = path, append([]string{c.hook.Command}, c.hook.Args...)
-		return p, nil
+		return p, runs(p.Command, append([]string{c.hook.Command}, c.hook.Args...))
 	}
 	shell, err := guard.MachineShell()
-	p.Command.Path, p.Command.Args = shell.Path, []string{shell.Path, "-c", c.hook.Command}
-	return p, err
+	if err != nil {
+		return p, err
+	}
+	return p, runs(p.Command, []string{shell.Path, "-c", c.hook.Command})
 }
 
-// program is a hook's program, to be named by the caller, with what it may touch: it runs in the workspace, if it sees
-// that, and finds the programs that the host finds.
+// program is a hook's program, to be named by the caller, with what it may touch. It runs in the workspace, if it sees
+// that, and has the environment that an agent's commands have.
 func program(w where, name string, g Grants) host.Program {
-	cmd := &exec.Cmd{Dir: w.dir, Env: []string{"CLAUDE_PROJECT_DIR=" + w.dir}}
+	own := maps.Clone(g.Env)
+	if own == nil {
+		own = map[string]string{}
+	}
+	own["CLAUDE_PROJECT_DIR"] = w.dir
+	cmd := &osexec.Cmd{Dir: w.dir, Env: exec.Environment(nil, own, slices.Concat(g.Read, g.Write))}
 	if g.Workspace == "none" {
 		cmd.Dir = string(filepath.Separator)
 	}
-	for _, name := range []string{"PATH", "LANG", "LC_ALL", "TZ"} {
-		if value, ok := os.LookupEnv(name); ok {
-			cmd.Env = append(cmd.Env, name+"="+value)
+	return host.Program{
+		Name: name, Command: cmd, Workspace: cmp.Or(g.Workspace, "ro"), ReadOnly: g.Read, ReadWrite: g.Write,
+		Network: g.Network, Hosts: g.Hosts, Secrets: g.Secrets,
+	}
+}
+
+// runs puts in a command what it runs. A name is looked up where the hook looks programs up, and not where the host does.
+func runs(cmd *osexec.Cmd, argv []string) error {
+	cmd.Path, cmd.Args = argv[0], argv
+	if strings.Contains(argv[0], "/") {
+		return nil
+	}
+	for _, pair := range cmd.Env {
+		path, _ := strings.CutPrefix(pair, "PATH=")
+		for _, dir := range filepath.SplitList(path) {
+			if at, err := osexec.LookPath(filepath.Join(dir, argv[0])); err == nil && filepath.IsAbs(at) {
+				cmd.Path = at
+				return nil
+			}
 		}
 	}
-	for name, value := range g.Env {
-		cmd.Env = append(cmd.Env, name+"="+value)
-	}
-	return host.Program{
-		Name: name, Command: cmd, Workspace: cmp.Or(g.Workspace, "ro"), ReadOnly: g.Read, ReadWrite: g.Write, Network: g.Network,
-		Hosts: g.Hosts, Secrets: g.Secrets,
-	}
+	return fmt.Errorf("has no program %s in the directories that it sees; name the file, and its directory in \"read\"",
+		argv[0])
 }
 
 // output is what a command has written, and how it ended.

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -36,20 +37,19 @@ func TestMain(m *testing.M) {
 	}))
 }
 
+// unconfined starts programs that nothing confines. A process has one such isolation.
+var unconfined = sync.OnceValues(func() (*isolation.Isolation, error) {
+	return isolation.Configure(isolation.Config{Home: os.TempDir()}, nil)
+})
+
 // place is a session whose programs are started in its workspace and confined by nothing.
 func place(t *testing.T) where {
 	t.Helper()
-	dir := hosttest.TempDir(t)
-	iso, err := isolation.Configure(isolation.Config{Home: hosttest.TempDir(t)}, nil)
+	iso, err := unconfined()
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		if err := iso.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return where{session: "s1", agent: "main", dir: dir, start: func(p host.Program) (*isolation.Process, error) {
+	return where{session: "s1", agent: "main", dir: hosttest.TempDir(t), start: func(p host.Program) (*isolation.Process, error) {
 		return iso.Start(p.Command, isolation.Profile{Name: p.Name, Exec: true})
 	}}
 }

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"os/exec"
 	"slices"
 	"sync"
 	"time"
@@ -125,12 +124,10 @@ func (at *seat) answered() {
 
 // start starts a child and greets it.
 func (p *process) start(ctx context.Context, w where) (*child, error) {
-	path, err := exec.LookPath(p.o.Command[0])
-	if err != nil {
-		return nil, fmt.Errorf("has no program: %w", err)
-	}
 	child := program(w, "hook-"+p.name, p.o.Grants)
-	child.Command.Path, child.Command.Args = path, p.o.Command
+	if err := runs(child.Command, p.o.Command); err != nil {
+		return nil, err
+	}
 	child.Command.Dir = cmp.Or(p.o.Dir, child.Command.Dir)
 	c, err := startChild(w, child, p.observing(), p.log)
 	if err != nil {

@@ -1,0 +1,144 @@
+package hooks
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/picoclaw/picoclaw/host"
+	"github.com/picoclaw/picoclaw/host/config"
+	"github.com/picoclaw/picoclaw/host/hosttest"
+)
+
+// opened is a session of a real host with hooks, and its workspace.
+func opened(t *testing.T, isolated bool, settings string) (*host.Session, string) {
+	t.Helper()
+	home := hosttest.TempDir(t)
+	file := filepath.Join(home, "config.json")
+	text := fmt.Sprintf(`{"isolation": {"enabled": %v}, "hooks": %s}`, isolated, strings.ReplaceAll(settings, "$HOME", home))
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cfg, err := config.Load(config.Options{Environ: []string{"HOME=" + home, "PICOCLAW_HOME=" + home}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var o Options
+	if err := json.Unmarshal(cfg.Hooks(), &o); err != nil {
+		t.Fatal(err)
+	}
+	hooks, err := New(o, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h, err := host.Open(host.Options{Config: cfg, PluginDir: filepath.Join(hosttest.Dir(), "plugins"), Hooks: hooks})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		hooks.Close(t.Context())
+		if err := h.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
+	s, err := h.Session("", host.Main)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s, s.Policy().Workspace()
+}
+
+// eachWall runs a test in a sandbox and without one.
+func eachWall(t *testing.T, f func(t *testing.T, isolated bool)) {
+	t.Run("plain", func(t *testing.T) { f(t, false) })
+	t.Run("sandbox", func(t *testing.T) {
+		if exec.Command("bwrap", "--ro-bind", "/", "/", "true").Run() != nil {
+			t.Skip("there is no bubblewrap here that works")
+		}
+		f(t, true)
+	})
+}
+
+func call(t *testing.T, s *host.Session, tool string, args map[string]any) *host.Result {
+	t.Helper()
+	return s.Call(t.Context(), tool, encode(args), nil)
+}
+
+// On the way of a real call hooks refuse, change arguments that are decided on anew, and have something told, with no
+// more rights than they are granted.
+func TestHooksOnTheWayOfACall(t *testing.T) {
+	eachWall(t, func(t *testing.T, isolated bool) {
+		change := func(from, to string) string {
+			return string(encode(fmt.Sprintf(`python3 -c 'import json,sys
+q = json.load(sys.stdin)["tool_input"]
+if q["command"] == %q:
+    q["command"] = %q
+    print(json.dumps({"hookSpecificOutput": {"permissionDecision": "allow", "updatedInput": q}}))'`, from, to)))
+		}
+		s, workspace := opened(t, isolated, `{
+			"PreToolUse": [
+				{"matcher": "Bash", "hooks": [
+					{"type": "command", "command": "grep -q forbidden && { echo not that >&2; exit 2; }; touch touched 2>/dev/null; true"},
+					{"type": "command", "command": `+change("echo one", "echo two")+`},
+					{"type": "command", "command": `+change("echo three", "rm -rf /")+`}]},
+				{"matcher": "Write", "hooks": [{"type": "command", "command": "touch written", "workspace": "rw"},
+					{"type": "command", "command": "echo '{\"hookSpecificOutput\":{\"permissionDecision\":\"allow\"}}'"}]}],
+			"PostToolUse": [{"matcher": "Write", "hooks": [{"type": "command", "command": "echo format it >&2; exit 2"}]}]}`)
+		if r := call(t, s, "exec", map[string]any{"command": "echo forbidden"}); r.Err == nil || r.Err.Message != "not that" ||
+			r.Err.Rule != "hooks.PreToolUse[0]" {
+			t.Errorf("a refusal: %+v", r.Err)
+		}
+		if r := call(t, s, "exec", map[string]any{"command": "echo one"}); r.Err != nil || !strings.Contains(r.Text, "two") {
+			t.Errorf("a change: %+v, %+v", r, r.Err)
+		}
+		if r := call(t, s, "exec", map[string]any{"command": "echo three"}); r.Err == nil || strings.HasPrefix(r.Err.Rule, "hooks") {
+			t.Errorf("a change to what the policy refuses: %+v", r.Err)
+		}
+		if _, err := os.Stat(filepath.Join(workspace, "touched")); err == nil {
+			t.Error("a hook with no such grant has written to the workspace")
+		}
+		if r := call(t, s, "write_file", map[string]any{"path": "a", "content": "x"}); r.Err != nil ||
+			!strings.HasSuffix(r.Text, "[hook] format it") {
+			t.Errorf("after a call: %+v, %+v", r, r.Err)
+		}
+		if _, err := os.Stat(filepath.Join(workspace, "written")); err != nil {
+			t.Errorf("a hook with the grant: %v", err)
+		}
+		if r := call(t, s, "write_file", map[string]any{"path": "/etc/x", "content": "x"}); r.Err == nil ||
+			strings.HasPrefix(r.Err.Rule, "hooks") {
+			t.Errorf("a hook that allows, of what the policy refuses: %+v", r.Err)
+		}
+	})
+}
+
+// A process lives on between calls and is confined as well; a hook sees what it is granted and nothing of the home.
+func TestProcessesAndGrantsInASession(t *testing.T) {
+	eachWall(t, func(t *testing.T, isolated bool) {
+		s, workspace := opened(t, isolated, `{
+			"processes": {"gate": {"command": ["python3", "talker.py"], "intercept": ["before_tool"], "workspace": "rw"}},
+			"PreToolUse": [{"matcher": "read_file", "hooks": [{"type": "command", "command": "cat $HOME/config.json && echo open; true"}]},
+				{"matcher": "list_dir", "hooks": [{"type": "command", "command": "cat $CLAUDE_PROJECT_DIR/talker.py && exit 2; exit 0", "workspace": "none"}]}],
+			"PostToolUse": [{"matcher": "file_stat", "hooks": [{"type": "command", "command": "cat /etc/hosts >/dev/null && test -n \"$MARK\" && echo '{\"decision\":\"block\",\"reason\":\"'$MARK'\"}'", "env": {"MARK": "here"}}]}]}`)
+		script(t, workspace, "talker.py", talker)
+		w := where{dir: workspace}
+		say(t, w, `{"action": "deny_tool", "reason": "seen"} if p["arguments"].get("command") == "id" else {"action": "continue"}`)
+		for range 2 {
+			if r := call(t, s, "exec", map[string]any{"command": "id"}); r.Err == nil || r.Err.Message != "seen" {
+				t.Errorf("a refusal of a process: %+v", r.Err)
+			}
+		}
+		if methods, _ := told(t, w); strings.Join(methods, " ") != "hook.hello hook.before_tool hook.before_tool" {
+			t.Errorf("it was told %v", methods)
+		}
+		if r := call(t, s, "list_dir", map[string]any{"path": "."}); r.Err != nil {
+			t.Errorf("a hook without the workspace sees it: %+v", r.Err)
+		}
+		if r := call(t, s, "file_stat", map[string]any{"path": "says"}); r.Err != nil || !strings.HasSuffix(r.Text, "[hook] here") {
+			t.Errorf("got %+v, %+v", r, r.Err)
+		}
+	})
+}
