@@ -217,3 +217,13 @@ func (s *Session) Spawn(origin Origin, narrower policy.Child) (*Session, error) 
 	}
 	return child, err
 }
+
+// Delegate opens a session of another agent, for work that this one gives to it. Its policy is that agent's own, and the
+// record of its calls names this session. Whether this agent may do so is the caller's to know.
+func (s *Session) Delegate(agent string) (*Session, error) {
+	other, err := s.host.Session(agent, Subagent)
+	if err == nil {
+		other.preview, other.parent = s.preview, s.id
+	}
+	return other, err
+}

@@ -27,7 +27,8 @@ type Team struct {
 
 // TeamOptions say what children are made of.
 type TeamOptions struct {
-	Limits TeamLimits
+	// Limits bound the children of a session.
+	Limits func(parent *host.Session) TeamLimits
 	// Open opens an agent for a task, on a child session of the parent's, or on one of another agent that is narrowed to
 	// what the parent may have done.
 	Open func(ctx context.Context, t Task) (*Member, error)
@@ -87,6 +88,7 @@ type Child struct {
 
 // family is a session's children.
 type family struct {
+	limits   TeamLimits
 	depth    int // of the session, which is 0 for one that is nobody's child
 	begun    int
 	slots    chan struct{}
@@ -164,7 +166,8 @@ func (t *Team) Inbox(s *host.Session) func() []string {
 func (t *Team) family(s *host.Session) *family {
 	f := t.families[s]
 	if f == nil {
-		f = &family{slots: make(chan struct{}, t.o.Limits.Concurrent)}
+		limits := t.o.Limits(s)
+		f = &family{limits: limits, slots: make(chan struct{}, limits.Concurrent)}
 		t.families[s] = f
 	}
 	return f
@@ -179,11 +182,12 @@ func (t *Team) begin(ctx context.Context, task Task, alone bool) (*child, error)
 	f := t.family(task.Parent)
 	depth := f.depth
 	t.mu.Unlock()
-	if limit := t.o.Limits.Depth; depth >= limit {
+	limits := f.limits
+	if limit := limits.Depth; depth >= limit {
 		return nil, sdk.Errorf(sdk.AccessDenied, "subagents may be %d deep, and this is one of the deepest", limit).
 			WithHint("do it yourself; agents.defaults.subturn.max_depth bounds it")
 	}
-	wait := time.NewTimer(t.o.Limits.SlotWait)
+	wait := time.NewTimer(limits.SlotWait)
 	defer wait.Stop()
 	select {
 	case f.slots <- struct{}{}:
@@ -191,7 +195,7 @@ func (t *Team) begin(ctx context.Context, task Task, alone bool) (*child, error)
 		return nil, ctx.Err()
 	case <-wait.C:
 		return nil, sdk.Errorf(sdk.Timeout, "%d subagents run already, and none has ended within %s",
-			cap(f.slots), t.o.Limits.SlotWait).WithHint("wait for one by spawn_status; agents.defaults.subturn.max_concurrent " +
+			cap(f.slots), limits.SlotWait).WithHint("wait for one by spawn_status; agents.defaults.subturn.max_concurrent " +
 			"and concurrency_timeout_sec bound it")
 	}
 	c := t.launch(ctx, f, task, alone)
@@ -242,7 +246,7 @@ func (t *Team) launch(ctx context.Context, f *family, task Task, alone bool) *ch
 	}
 	f.children = append(f.children, c)
 	waiting.Go(func() {
-		text, err := t.run(ctx, c, f.depth+1)
+		text, err := t.run(ctx, c, f)
 		c.stop(nil)
 		t.mu.Lock()
 		c.State, c.Text, c.Ended = Finished, text, time.Now()
@@ -257,10 +261,10 @@ func (t *Team) launch(ctx context.Context, f *family, task Task, alone bool) *ch
 }
 
 // run does a task.
-func (t *Team) run(ctx context.Context, c *child, depth int) (string, error) {
+func (t *Team) run(ctx context.Context, c *child, of *family) (string, error) {
 	defer context.AfterFunc(t.ctx, func() { c.stop(errTeamEnds) })()
-	ctx, free := context.WithTimeoutCause(ctx, t.o.Limits.Timeout, fmt.Errorf(
-		"the subagent has not finished within %s (agents.defaults.subturn.default_timeout_minutes)", t.o.Limits.Timeout))
+	ctx, free := context.WithTimeoutCause(ctx, of.limits.Timeout, fmt.Errorf(
+		"the subagent has not finished within %s (agents.defaults.subturn.default_timeout_minutes)", of.limits.Timeout))
 	defer free()
 	if t.o.Until != nil {
 		var done context.CancelFunc
@@ -272,7 +276,7 @@ func (t *Team) run(ctx context.Context, c *child, depth int) (string, error) {
 		return "", fmt.Errorf("open a subagent: %w", err)
 	}
 	t.mu.Lock()
-	t.family(member.Session).depth = depth
+	t.family(member.Session).depth = of.depth + 1
 	told := c.Child
 	t.mu.Unlock()
 	outcome, err := member.Agent.Turn(ctx, c.task.Text, func(e Event) {

@@ -16,6 +16,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/picoclaw/picoclaw/host"
+	"github.com/picoclaw/picoclaw/host/agent"
 	"github.com/picoclaw/picoclaw/host/audit"
 	"github.com/picoclaw/picoclaw/host/config"
 	"github.com/picoclaw/picoclaw/host/gateway"
@@ -43,6 +44,7 @@ type Assembly struct {
 	options Options
 	config  *config.Config
 	hooks   *hooks.Hooks
+	team    *agent.Team
 	life    context.Context // done at the end
 	end     context.CancelFunc
 
@@ -67,7 +69,11 @@ func Open(o Options) (*Assembly, error) {
 	if err != nil {
 		return nil, err
 	}
-	forHost.Own = []host.OwnPlugin{cron}
+	team, err := a.newTeam()
+	if err != nil {
+		return nil, err
+	}
+	forHost.Own = []host.OwnPlugin{cron, team}
 	if a.Host, err = host.Open(forHost); err != nil {
 		return nil, err
 	}
@@ -127,6 +133,7 @@ func (a *Assembly) Close(ctx context.Context) error {
 	if s := a.options.Schedules; s != nil && s.current() == a {
 		s.ended.Wait()
 	}
+	a.team.Close()
 	a.hooks.Close(ctx)
 	return a.Host.Close(ctx)
 }

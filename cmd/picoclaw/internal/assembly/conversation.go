@@ -80,7 +80,8 @@ func (a *Assembly) agentOptions(s *host.Session) (agent.Options, error) {
 	if of.Instructions != "" {
 		system += "\n\n" + of.Instructions
 	}
-	return agent.Options{Model: model, Tools: s, System: system, Settings: settings(of, m)}, nil
+	return agent.Options{Model: model, Tools: s, System: system, Settings: settings(of, m),
+		Inbox: a.team.Inbox(s)}, nil
 }
 
 // mostKept bounds how often hooks keep an agent going in one turn.
@@ -127,6 +128,7 @@ func (c *Conversation) Messages() []agent.Message { return c.transcript.Messages
 // Close ends the conversation's use.
 func (c *Conversation) Close(ctx context.Context, reason string) error {
 	c.assembly.hooks.On(c.inTurn(ctx, nil), c.Session, hooks.Occasion{Event: hooks.SessionEnd, Reason: reason})
+	c.assembly.team.End(c.Session)
 	return c.transcript.Close()
 }
 

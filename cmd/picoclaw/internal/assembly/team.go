@@ -1,0 +1,83 @@
+package assembly
+
+import (
+	"context"
+	"slices"
+
+	"github.com/picoclaw/picoclaw/host"
+	"github.com/picoclaw/picoclaw/host/agent"
+	"github.com/picoclaw/picoclaw/host/hooks"
+	"github.com/picoclaw/picoclaw/host/policy"
+)
+
+// newTeam makes the team in which agents give work to others, and its tools.
+func (a *Assembly) newTeam() (host.OwnPlugin, error) {
+	a.team = agent.NewTeam(agent.TeamOptions{
+		Limits: a.teamLimits, Open: a.member, Allowed: a.delegates, Outlive: a.options.Schedules != nil,
+		Until: func(ctx context.Context, parent *host.Session) (context.Context, context.CancelFunc) {
+			return a.within(ctx, parent.Policy().Agent())
+		},
+	})
+	p, err := a.team.Plugin()
+	p.Offered = func(agent string) bool {
+		of, err := a.config.Agent(agent)
+		if err != nil {
+			return false
+		}
+		_, err = a.modelOf(of)
+		return err == nil && of.Subturn.MaxDepth > 0
+	}
+	return p, err
+}
+
+func (a *Assembly) teamLimits(parent *host.Session) agent.TeamLimits {
+	of, err := a.config.Agent(parent.Policy().Agent())
+	if err != nil {
+		return agent.DefaultTeamLimits() // no session is of an agent that is not there
+	}
+	s := of.Subturn
+	return agent.TeamLimits{Depth: int(s.MaxDepth), Concurrent: int(s.MaxConcurrent), Timeout: minutes(s.TimeoutMinutes),
+		SlotWait: seconds(s.ConcurrencyTimeout)}
+}
+
+// delegates are the agents that a session's agent may give work to.
+func (a *Assembly) delegates(parent *host.Session) []string {
+	of, err := a.config.Agent(parent.Policy().Agent())
+	if err != nil {
+		return nil
+	}
+	if slices.Contains(of.Subagents.AllowAgents, "*") {
+		return a.config.AgentIDs()
+	}
+	return of.Subagents.AllowAgents
+}
+
+// member opens an agent for a task: one like its parent, with its policy, or another with its own.
+func (a *Assembly) member(ctx context.Context, t agent.Task) (*agent.Member, error) {
+	var s *host.Session
+	var err error
+	if t.Agent == "" || t.Agent == t.Parent.Policy().Agent() {
+		s, err = t.Parent.Spawn(host.Subagent, policy.Child{})
+	} else {
+		s, err = t.Parent.Delegate(t.Agent)
+	}
+	if err != nil {
+		return nil, err
+	}
+	o, err := a.agentOptions(s)
+	if err != nil {
+		return nil, err
+	}
+	of, err := a.config.Agent(s.Policy().Agent())
+	if err != nil {
+		return nil, err
+	}
+	if most := of.Subturn.TokenBudget; most > 0 && (o.Settings.Budget.Tokens == 0 || most < o.Settings.Budget.Tokens) {
+		o.Settings.Budget.Tokens = most
+	}
+	o.System += "\n\nYou are a subagent: another agent has given you one task, and reads your last message as its result."
+	return &agent.Member{Agent: agent.New(o), Session: s, Close: func() error {
+		a.hooks.On(context.WithoutCancel(ctx), s, hooks.Occasion{Event: hooks.SubagentStop, AgentType: s.Policy().Agent()})
+		return nil
+	}}, nil
+}
