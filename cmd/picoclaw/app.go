@@ -12,9 +12,11 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
+	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/assembly"
 	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/logs"
 	"github.com/picoclaw/picoclaw/host"
 	"github.com/picoclaw/picoclaw/host/config"
+	"github.com/picoclaw/picoclaw/host/hooks"
 )
 
 // app is what all verbs share: the streams and the global flags.
@@ -23,6 +25,8 @@ type app struct {
 	stdout, stderr io.Writer
 
 	configFile, workspace, logLevel, logFormat string
+
+	hooks *hooks.Hooks // of the host that was opened last; nil for none
 }
 
 // closeTimeout is how long plugins may take to finish when the program ends.
@@ -42,7 +46,15 @@ func (a *app) open(agent string) (*host.Host, error) {
 	if err != nil {
 		return nil, cantStart(err)
 	}
-	h, err := host.Open(host.Options{Config: cfg, Logger: logger, SelfTest: attack})
+	asked, err := assembly.NewHooks(cfg, logger)
+	if err != nil {
+		return nil, cantStart(err)
+	}
+	o := host.Options{Config: cfg, Logger: logger, SelfTest: attack}
+	if a.hooks = asked; asked != nil {
+		o.Hooks = asked
+	}
+	h, err := host.Open(o)
 	if err != nil {
 		return nil, cantStart(err)
 	}
@@ -88,6 +100,7 @@ func (a *app) sessionBy(open opener, agent string, origin host.Origin) (s *host.
 func (a *app) close(h *host.Host) {
 	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
 	defer cancel()
+	a.hooks.Close(ctx)
 	if err := h.Close(ctx); err != nil {
 		fmt.Fprintln(a.stderr, "picoclaw: stopping:", err)
 	}

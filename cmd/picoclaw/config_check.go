@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/assembly"
 	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/terminal"
 	"github.com/picoclaw/picoclaw/host"
 	"github.com/picoclaw/picoclaw/host/config"
@@ -101,11 +102,16 @@ func (o *configCheck) check() checkedConfig {
 		return found
 	}
 	found.File, found.Agents = cfg.File(), cfg.AgentIDs()
-	h, err := host.Open(host.Options{Config: cfg})
+	if wrong := wrongHooks(cfg); len(wrong) > 0 {
+		found.Faults = append(found.Faults, wrong...)
+		return found
+	}
+	all, err := assembly.Open(assembly.Options{Config: cfg})
 	if err != nil {
 		found.Faults = append(found.Faults, newConfigFault(err))
 		return found
 	}
+	h := all.Host
 	defer o.app.close(h)
 	exposed := h.CheckExposed()
 	if exposed != nil {
@@ -126,6 +132,9 @@ func (o *configCheck) check() checkedConfig {
 		if err := session.CheckSandboxes(); err != nil && exposed == nil {
 			found.Faults = append(found.Faults, newConfigFault(exposedFault(cfg, fmt.Errorf("agent %s: %w", id, err))))
 		}
+		if err := all.CheckModel(id); err != nil && len(cfg.Models()) > 0 {
+			found.Faults = append(found.Faults, newConfigFault(&config.Error{Key: "model_list", Problem: err.Error()}))
+		}
 		found.Warnings = append(found.Warnings, idleNames(cfg, id, session, h.Installed())...)
 		for _, odd := range append(oddPatterns(cfg, id), idleRules(cfg, id)...) {
 			if !slices.Contains(found.Warnings, odd) {
@@ -144,6 +153,16 @@ func faultyFile(faults []configFault) string {
 		}
 	}
 	return ""
+}
+
+// wrongHooks finds what is wrong with hooks.
+func wrongHooks(cfg *config.Config) []configFault {
+	var wrong []configFault
+	for _, m := range assembly.CheckHooks(cfg) {
+		wrong = append(wrong, newConfigFault(&config.Error{Origin: originOf(cfg.Settings(), m.Key), Key: m.Key,
+			Problem: m.Problem, Cure: m.Cure}))
+	}
+	return wrong
 }
 
 // exposedFault says where the rules stand that can't be kept.

@@ -54,10 +54,13 @@ type Assembly struct {
 
 // Open assembles. It starts nothing but what [host.Open] does.
 func Open(o Options) (*Assembly, error) {
+	if o.Logger == nil {
+		o.Logger = hclog.NewNullLogger()
+	}
 	a := &Assembly{options: o, config: o.Config, served: map[string]*served{}}
 	a.life, a.end = context.WithCancel(context.Background())
 	var err error
-	if a.hooks, err = newHooks(o.Config, o.Logger.Named("hooks")); err != nil {
+	if a.hooks, err = NewHooks(o.Config, o.Logger); err != nil {
 		return nil, err
 	}
 	forHost := host.Options{Config: o.Config, PluginDir: o.PluginDir, Logger: o.Logger, SelfTest: o.SelfTest,
@@ -90,14 +93,14 @@ func (a *Assembly) Checks() []gateway.Check {
 	models := gateway.Check{Name: "models"}
 	if len(a.config.Models()) > 0 {
 		for _, id := range a.config.AgentIDs() {
-			models.Err = errors.Join(models.Err, a.checkModel(id))
+			models.Err = errors.Join(models.Err, a.CheckModel(id))
 		}
 	}
 	return append(all, plugins, models)
 }
 
-// checkModel says why an agent can't have its model.
-func (a *Assembly) checkModel(id string) error {
+// CheckModel says why an agent can't have its model.
+func (a *Assembly) CheckModel(id string) error {
 	of, err := a.config.Agent(id)
 	if err != nil {
 		return err

@@ -11,19 +11,30 @@ import (
 	"github.com/picoclaw/picoclaw/host/hooks"
 )
 
-// CheckHooks says what is wrong with the hooks that the configuration has.
-func CheckHooks(cfg *config.Config) error {
-	_, err := newHooks(cfg, nil)
-	return err
+// CheckHooks returns all that is wrong with the hooks of a configuration.
+func CheckHooks(cfg *config.Config) []*hooks.Mistake {
+	o, err := hookOptions(cfg)
+	if err != nil {
+		return []*hooks.Mistake{{Key: "hooks", Problem: err.Error()}}
+	}
+	return hooks.Check(o)
 }
 
-// newHooks makes the hooks that the configuration has; nil for none.
-func newHooks(cfg *config.Config, logger hclog.Logger) (*hooks.Hooks, error) {
+// NewHooks makes the hooks that a configuration has; nil for none.
+func NewHooks(cfg *config.Config, logger hclog.Logger) (*hooks.Hooks, error) {
+	o, err := hookOptions(cfg)
+	if err != nil {
+		return nil, err
+	}
+	return hooks.New(o, logger.Named("hooks"))
+}
+
+func hookOptions(cfg *config.Config) (hooks.Options, error) {
 	var o hooks.Options
 	if err := json.Unmarshal(cfg.Hooks(), &o); err != nil {
-		return nil, fmt.Errorf("hooks: %w", err)
+		return o, fmt.Errorf("hooks: %w", err)
 	}
-	return hooks.New(o, logger)
+	return o, nil
 }
 
 // Ended reports whether a turn was ended by a hook, which is no failure.
