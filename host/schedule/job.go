@@ -168,9 +168,9 @@ func (j *Job) advance(now int64) error {
 	return j.plan(time.UnixMilli(now))
 }
 
-// makesUp reports whether a run that was missed is made later. What has to be done once, or every so often, is;
+// MakesUp reports whether a run that was missed is made later. What has to be done once, or every so often, is;
 // a time of the day is over.
-func (j *Job) makesUp() bool {
+func (j *Job) MakesUp() bool {
 	if j.Missed == "" {
 		return j.Schedule.Kind != Cron
 	}

@@ -72,7 +72,7 @@ func kept(text string) string {
 	return fmt.Sprintf("%s… (%d bytes)", strings.ToValidUTF8(text[:maxText], ""), len(text))
 }
 
-// Runs returns the last runs of a job, or with an empty id of all, the oldest first.
+// Runs returns the last runs of the jobs with an id or a name, or with an empty one of all, the oldest first.
 func (s *Store) Runs(job string, most int) ([]Record, error) {
 	former, current := s.logs()
 	var runs []Record
@@ -89,7 +89,7 @@ func (s *Store) Runs(job string, most int) ([]Record, error) {
 		for lines.Scan() {
 			var r Record
 			// a line that a power failure has left without its end is none
-			if jsonv2.Unmarshal(bytes.TrimSpace(lines.Bytes()), &r) == nil && (job == "" || r.Job == job) {
+			if jsonv2.Unmarshal(bytes.TrimSpace(lines.Bytes()), &r) == nil && (job == "" || r.Job == job || r.Name == job) {
 				runs = append(runs, r)
 			}
 		}

@@ -106,7 +106,7 @@ func (j *Job) consider(now int64, goesOn *run) (run bool, left *Record) {
 		}
 		goesOn.overlapped = true
 		return false, leave(Skipped, "the run before has not ended; until then this is not said again")
-	case now-due > late && !j.makesUp():
+	case now-due > late && !j.MakesUp():
 		left = leave(Skipped, "it was due at "+time.UnixMilli(due).Format(time.DateTime)+", and picoclaw did not run")
 		j.State.LastStatus, j.State.LastError = left.Status, left.Error
 		return false, left

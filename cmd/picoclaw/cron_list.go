@@ -1,0 +1,69 @@
+package main
+
+import (
+	"fmt"
+	"time"
+
+	jsonv2 "github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/spf13/cobra"
+
+	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/terminal"
+	"github.com/picoclaw/picoclaw/host/schedule"
+)
+
+// listedJobs are an agent's jobs as scripts read them.
+type listedJobs struct {
+	Agent string         `json:"agent"`
+	Idle  string         `json:"idle,omitzero"` // why none runs now
+	Jobs  []schedule.Job `json:"jobs"`
+}
+
+func newCronList(a *app) *cobra.Command {
+	v := &cronVerb{app: a}
+	cmd := &cobra.Command{
+		Use:     "list",
+		Short:   "List an agent's jobs, and when each runs next",
+		Example: "  picoclaw cron list\n  picoclaw cron list --agent reader --output json",
+		Args:    noArguments,
+		RunE: func(*cobra.Command, []string) error {
+			if err := v.open(); err != nil {
+				return err
+			}
+			jobs, err := v.store.Jobs()
+			if err != nil {
+				return failed(err)
+			}
+			if v.output == "json" {
+				return jsonv2.MarshalWrite(a.stdout, listedJobs{v.of.ID, v.idle(), jobs}, jsontext.Multiline(false))
+			}
+			if len(jobs) == 0 {
+				fmt.Fprintf(a.stdout, "Agent %s has no jobs; `picoclaw cron add` adds one.\n", v.of.ID)
+				return nil
+			}
+			table := terminal.NewTable("ID", "NAME", "WHEN", "LAST RUN", "NEXT RUN")
+			for _, j := range jobs {
+				table.Row(j.ID, terminal.Shorten(j.Name, 40), j.Schedule.String(), lastRun(j), nextRun(j, time.Now()))
+				if s := j.State.LastStatus; s == schedule.Failed || s == schedule.Timeout {
+					table.Style(3, terminal.Bad)
+				}
+			}
+			if err := table.Write(terminal.New(a.stdout)); err != nil {
+				return err
+			}
+			v.sayIdle()
+			return nil
+		},
+	}
+	v.flags(cmd)
+	return cmd
+}
+
+// lastRun says when a job has run last, and how that ended.
+func lastRun(j schedule.Job) string {
+	text := string(j.State.LastStatus)
+	if j.State.LastRunAtMs > 0 {
+		text += " " + time.UnixMilli(j.State.LastRunAtMs).Format("2006-01-02 15:04")
+	}
+	return text
+}
