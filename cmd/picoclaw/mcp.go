@@ -15,7 +15,7 @@ import (
 )
 
 func newMCP(a *app) *cobra.Command {
-	var agent string
+	var agent, socket string
 	var over httpOptions
 	cmd := &cobra.Command{
 		Use:        "mcp",
@@ -37,6 +37,9 @@ it, in mcp-token below the instance root; --token-file names another file. One s
 			if err := over.check(cmd); err != nil {
 				return err
 			}
+			if socket != "" {
+				return a.connect(cmd.Context(), socket)
+			}
 			s, h, done, err := a.session(agent, host.MCP)
 			if err != nil {
 				return err
@@ -55,6 +58,8 @@ it, in mcp-token below the instance root; --token-file names another file. One s
 	}
 	a.agentFlag(cmd, &agent, "the agent to serve (default: the first one)")
 	over.flags(cmd)
+	cmd.Flags().StringVar(&socket, "connect", "", "join standard input and output with a session that is served at this `socket`")
+	_ = cmd.Flags().MarkHidden("connect") // it is what programs that picoclaw starts are given
 	cmd.AddCommand(newMCPAdd(a), newMCPImport(a), newMCPList(a), newMCPShow(a), newMCPUpdate(a), newMCPTrust(a),
 		newMCPRemove(a))
 	return cmd
