@@ -1,0 +1,316 @@
+package main
+
+import (
+	"bufio"
+	"crypto/rand"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/picoclaw/picoclaw/host/gateway"
+	"github.com/picoclaw/picoclaw/host/hosttest"
+	"github.com/picoclaw/picoclaw/host/pidfile"
+)
+
+// configure writes the configuration of an instance.
+func (i instance) configure(t *testing.T, text string) {
+	t.Helper()
+	file := filepath.Join(i.home, "config.json")
+	if err := os.WriteFile(file+".new", []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(file+".new", file); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// picoclaw runs a command to its end.
+func (i instance) picoclaw(t *testing.T, args ...string) (out string, code int) {
+	t.Helper()
+	cmd := i.command(hosttest.Program("bin/picoclaw"), args...)
+	text, err := cmd.CombinedOutput()
+	if err != nil && cmd.ProcessState == nil {
+		t.Fatal(err)
+	}
+	return string(text), cmd.ProcessState.ExitCode()
+}
+
+// gateway starts a gateway and returns it with where it serves.
+func (i instance) gateway(t *testing.T, args ...string) (*exec.Cmd, string) {
+	t.Helper()
+	cmd := i.command(hosttest.Program("bin/picoclaw"), append([]string{"gateway", "--port", "0"}, args...)...)
+	stderr, err := cmd.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if cmd.ProcessState == nil {
+			stop(t, cmd)
+		}
+	})
+	var said []string
+	lines := bufio.NewScanner(stderr)
+	for lines.Scan() {
+		said = append(said, lines.Text())
+		if _, url, ok := strings.Cut(lines.Text(), "the gateway serves at "); ok {
+			go func() { _, _ = io.Copy(io.Discard, stderr) }()
+			return cmd, url
+		}
+	}
+	t.Fatalf("the gateway has ended: %s", strings.Join(said, "\n"))
+	return nil, ""
+}
+
+func (i instance) token(t *testing.T, agent string) string {
+	t.Helper()
+	out, code := i.picoclaw(t, "gateway", "token", "--agent", agent)
+	if code != 0 {
+		t.Fatal(out)
+	}
+	return strings.TrimSpace(out)
+}
+
+func get(t *testing.T, url string) (int, string) {
+	t.Helper()
+	response, err := http.Get(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = response.Body.Close() }()
+	text, err := io.ReadAll(response.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return response.StatusCode, string(text)
+}
+
+// callIn calls a tool in a session over HTTP.
+func callIn(t *testing.T, url, token, tool, arguments string, session map[string]string) string {
+	t.Helper()
+	_, answer, _ := post(t, url, token, fmt.Sprintf(
+		`{"jsonrpc":"2.0","id":%q,"method":"tools/call","params":{"name":%q,"arguments":%s}}`, rand.Text(), tool, arguments),
+		session)
+	return answer
+}
+
+func TestTheGatewaySaysHowItIs(t *testing.T) {
+	in := newInstance(t)
+	in.configure(t, `{"agents": {"list": [{"id": "main"}, {"id": "reader", "tools": {"disabled": ["exec"]}}]}}`)
+	if out, code := in.picoclaw(t, "gateway", "status"); code != exitFailed || !strings.Contains(out, "no gateway runs") {
+		t.Errorf("without a gateway: %d %s", code, out)
+	}
+	// what a container has left whose volume this is
+	if err := os.WriteFile(filepath.Join(in.home, pidfile.Name), []byte(`{"pid":1}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	server, url := in.gateway(t)
+	if status, text := get(t, url+"/health"); status != 200 || !strings.Contains(text, fmt.Sprint(server.Process.Pid)) {
+		t.Errorf("/health: %d %s", status, text)
+	}
+	if status, text := get(t, url+"/ready"); status != 200 || !strings.Contains(text, `"isolation","status":"ok"`) {
+		t.Errorf("/ready: %d %s", status, text)
+	}
+	if info, err := os.Stat(filepath.Join(in.home, "gateway.sock")); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("the control socket: %v %v", info, err)
+	}
+	// Each agent has a token of its own, and what it opens is that agent.
+	main, reader := in.token(t, "main"), in.token(t, "reader")
+	session := openSession(t, url+"/mcp", main)
+	if answer := callIn(t, url+"/mcp", main, "exec", `{"command":"echo x"}`, session); !strings.Contains(answer, `x`) ||
+		strings.Contains(answer, `"isError":true`) {
+		t.Errorf("exec by main: %s", answer)
+	}
+	session = openSession(t, url+"/mcp/reader", reader)
+	if answer := callIn(t, url+"/mcp/reader", reader, "exec", `{"command":"echo x"}`, session); strings.Contains(answer,
+		`"text":"x`) {
+		t.Errorf("exec by reader: %s", answer)
+	}
+	for _, c := range []struct {
+		path, token string
+		want        int
+	}{{"/mcp", reader, 401}, {"/mcp/reader", main, 401}, {"/mcp/main", main, 200}, {"/mcp/nobody", main, 404},
+		{"/mcp/", main, 404}, {"/mcp/reader/", reader, 200}} {
+		if status, answer, _ := post(t, url+c.path, c.token, initializeMessage, nil); status != c.want {
+			t.Errorf("%s: %d %s; want %d", c.path, status, answer, c.want)
+		}
+	}
+	if _, text := get(t, url+"/metrics"); !strings.Contains(text,
+		`picoclaw_call_duration_seconds_count{agent="main",tool="shell.exec",decision="allow",outcome="ok"} 1`) {
+		t.Errorf("/metrics: %s", text)
+	}
+	out, code := in.picoclaw(t, "gateway", "status", "--output", "json")
+	var status gateway.Status
+	if err := json.Unmarshal([]byte(out), &status); err != nil || code != 0 || !status.Ready || status.Address != url {
+		t.Errorf("status: %d %s", code, out)
+	}
+	second, code := in.picoclaw(t, "gateway", "--port", "0")
+	if code != exitStart || !strings.Contains(second, fmt.Sprint(server.Process.Pid)) {
+		t.Errorf("a second gateway: %d %s", code, second)
+	}
+	stop(t, server)
+	for _, name := range []string{pidfile.Name, "gateway.sock"} {
+		if _, err := os.Stat(filepath.Join(in.home, name)); err == nil {
+			t.Errorf("%s is still there", name)
+		}
+	}
+}
+
+// A new configuration is for who comes from then on; a bad one changes nothing.
+func TestAReloadKeepsWhatHasBegun(t *testing.T) {
+	in := newInstance(t)
+	with := `{"tools": {"disabled": ["rm"]}}`
+	in.configure(t, with)
+	server, url := in.gateway(t)
+	token := in.token(t, "main")
+	before := openSession(t, url+"/mcp", token)
+	allowed := func(session map[string]string) bool {
+		answer := callIn(t, url+"/mcp", token, "exec", `{"command":"echo x"}`, session)
+		return strings.Contains(answer, `"text":"x`)
+	}
+	if !allowed(before) {
+		t.Fatal("exec is not allowed to begin with")
+	}
+	in.configure(t, `{"tools": {"disabled": ["exec"]}`+"\n")
+	if out, code := in.picoclaw(t, "gateway", "reload"); code != exitFailed || !strings.Contains(out, "config.json") {
+		t.Errorf("a broken configuration: %d %s", code, out)
+	}
+	if session := openSession(t, url+"/mcp", token); !allowed(session) {
+		t.Error("a broken configuration has changed what a new session may do")
+	}
+	in.configure(t, `{"tools": {"disabled": ["exec"]}}`)
+	if out, code := in.picoclaw(t, "gateway", "reload"); code != 0 {
+		t.Fatalf("%d %s", code, out)
+	}
+	after := openSession(t, url+"/mcp", token)
+	if allowed(after) || !allowed(before) {
+		t.Errorf("after the reload a new session may: %v, the one before: %v", allowed(after), allowed(before))
+	}
+	in.configure(t, with)
+	if err := server.Process.Signal(syscall.SIGHUP); err != nil {
+		t.Fatal(err)
+	}
+	hosttest.Eventually(t, "SIGHUP is heeded", func() bool { return allowed(openSession(t, url+"/mcp", token)) })
+	if allowed(after) {
+		t.Error("a session has got more by a reload")
+	}
+	stop(t, server)
+}
+
+// The end waits for what runs, for as long as it may.
+func TestTheGatewayDrains(t *testing.T) {
+	in := newInstance(t)
+	in.configure(t, `{"gateway": {"drain_seconds": 60}}`)
+	server, url := in.gateway(t)
+	token := in.token(t, "main")
+	session := openSession(t, url+"/mcp", token)
+	answered := make(chan string)
+	go func() {
+		answered <- callIn(t, url+"/mcp", token, "exec",
+			`{"command":"touch begun; while [ ! -e go ]; do sleep 0.05; done; echo finished"}`, session)
+	}()
+	at := func(name string) string { return filepath.Join(in.workspace, name) }
+	hosttest.Eventually(t, "the command runs", func() bool { _, err := os.Stat(at("begun")); return err == nil })
+	if err := server.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	hosttest.Eventually(t, "nobody new is let in", func() bool {
+		response, err := http.Get(url + "/ready")
+		if err != nil {
+			t.Error(err)
+			return true
+		}
+		_ = response.Body.Close()
+		return response.StatusCode == http.StatusServiceUnavailable
+	})
+	if status, answer, _ := post(t, url+"/mcp", token, initializeMessage, nil); status != http.StatusServiceUnavailable {
+		t.Errorf("a new session: %d %s", status, answer)
+	}
+	if err := os.WriteFile(at("go"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if answer := <-answered; !strings.Contains(answer, "finished") {
+		t.Errorf("the call: %s", answer)
+	}
+	if err := server.Wait(); err != nil {
+		t.Error(err)
+	}
+}
+
+// A stop ends what runs on all hosts of an instance root, within a second, and keeps new calls out.
+func TestAStopReachesEveryHost(t *testing.T) {
+	in := newInstance(t)
+	in.configure(t, `{"agents": {"list": [{"id": "main"}, {"id": "other"}]}}`)
+	_, url := in.gateway(t)
+	token := in.token(t, "main")
+	session := openSession(t, url+"/mcp", token)
+	ended := make(chan string, 3)
+	command := func(name string) string {
+		return fmt.Sprintf(`{"command":"echo $$ > %s; exec sleep 3054"}`, name)
+	}
+	go func() { ended <- callIn(t, url+"/mcp", token, "exec", command("a"), session) }()
+	for _, c := range []struct{ name, agent string }{{"b", "main"}, {"c", "other"}} {
+		go func() {
+			out, _ := in.picoclaw(t, "call", "exec", "--agent", c.agent, "--json", command(c.name))
+			ended <- out
+		}()
+	}
+	if answer := callIn(t, url+"/mcp", token, "exec", `{"command":"echo $$ > d; exec sleep 3055","background":true}`,
+		session); strings.Contains(answer, `"isError":true`) {
+		t.Fatal(answer)
+	}
+	pid := func(name string) (pid int) {
+		hosttest.Eventually(t, name+" runs", func() bool {
+			text, _ := os.ReadFile(filepath.Join(in.home, name))
+			_, _ = fmt.Sscan(string(text), &pid)
+			return pid != 0
+		})
+		return pid
+	}
+	pids := []int{pid("workspace/a"), pid("workspace/b"), pid("workspace/d")}
+	other := pid("workspace-other/c")
+	if out, code := in.picoclaw(t, "stop", "--agent", "main", "--why", "it loops"); code != 0 {
+		t.Fatal(out)
+	}
+	for range 2 {
+		if text := <-ended; !strings.Contains(text, "it loops") {
+			t.Errorf("a call that was ended: %s", text)
+		}
+	}
+	for _, pid := range pids {
+		hosttest.Eventually(t, "its commands have ended", func() bool { return !hosttest.Alive(pid) })
+	}
+	if !hosttest.Alive(other) {
+		t.Error("another agent's command has ended")
+	}
+	if answer := callIn(t, url+"/mcp", token, "list_dir", `{"path":"."}`, session); !strings.Contains(answer, "it loops") {
+		t.Errorf("a new call: %s", answer)
+	}
+	// It works with a configuration that does not.
+	in.configure(t, `{`)
+	if out, code := in.picoclaw(t, "stop"); code != 0 {
+		t.Errorf("%d %s", code, out)
+	}
+	if text := <-ended; !strings.Contains(text, "picoclaw start") {
+		t.Errorf("a call of the other agent: %s", text)
+	}
+	if out, code := in.picoclaw(t, "start"); code != 0 || !strings.Contains(out, "Agent main is stopped") {
+		t.Errorf("%d %s", code, out)
+	}
+	if out, code := in.picoclaw(t, "start", "--agent", "main"); code != 0 {
+		t.Errorf("%d %s", code, out)
+	}
+	if answer := callIn(t, url+"/mcp", token, "list_dir", `{"path":"."}`, session); strings.Contains(answer,
+		`"isError":true`) {
+		t.Errorf("after the start: %s", answer)
+	}
+}
