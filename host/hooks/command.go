@@ -179,7 +179,8 @@ func program(w where, name string, g Grants) host.Program {
 	}
 }
 
-// runs puts in a command what it runs. A name is looked up where the hook looks programs up, and not where the host does.
+// runs puts in a command what it runs. A name is looked up where the hook looks programs up, and not where the host
+// does.
 func runs(cmd *osexec.Cmd, argv []string) error {
 	cmd.Path, cmd.Args = argv[0], argv
 	if strings.Contains(argv[0], "/") {
