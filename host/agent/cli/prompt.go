@@ -1,0 +1,45 @@
+package cli
+
+import (
+	"encoding/json"
+	"strings"
+
+	"github.com/picoclaw/picoclaw/host/agent"
+)
+
+// longestArgument is how long an argument of a program may be, with some room below what the kernel allows.
+const longestArgument = 96 << 10
+
+// prompt is a conversation as one prompt. Several messages are told as JSON, a message a line: what a message says
+// can't pass for another one then.
+func prompt(messages []agent.Message) string {
+	if len(messages) == 1 && messages[0].Role == agent.User {
+		return messages[0].Text
+	}
+	type call struct {
+		Tool      string          `json:"tool"`
+		Arguments json.RawMessage `json:"arguments,omitempty"`
+	}
+	type message struct {
+		Role   agent.Role `json:"role"`
+		Text   string     `json:"text,omitempty"`
+		Calls  []call     `json:"calls,omitempty"`
+		Failed bool       `json:"failed,omitempty"`
+	}
+	var b strings.Builder
+	b.WriteString("This is the conversation so far, as JSON, a message a line. You are its assistant. Go on where it ends; " +
+		"what is done in it is done.\n\n")
+	for _, m := range messages {
+		told := message{Role: m.Role, Text: m.Text, Failed: m.Failed}
+		for _, c := range m.Calls {
+			told.Calls = append(told.Calls, call{c.Tool, c.Arguments})
+		}
+		line, err := json.Marshal(told)
+		if err != nil {
+			line, _ = json.Marshal(message{Role: m.Role, Text: m.Text})
+		}
+		b.Write(line)
+		b.WriteByte('\n')
+	}
+	return b.String()
+}
