@@ -71,7 +71,7 @@ func (r *readout) add(l line) error {
 const unknownResult = "picoclaw ended before this call had a result. Whether it was made is not known: look before you " +
 	"repeat it."
 
-// repair gives each call its one result, in the calls' order: models refuse a conversation without.
+// repair gives each call its one result: models refuse a conversation without.
 func (r *readout) repair() {
 	var all []Message
 	lost, made := 0, 0
