@@ -116,6 +116,9 @@ func (s *Session) callPlugin(ctx context.Context, m *machinery, t *catalog.Tool,
 	result := s.bounded(t, outcome.Result)
 	if result.Err != nil && result.Err.Code == pluginpb.CodeWithdrawn {
 		s.host.gone.add(t)
+		if err := s.noteWithdrawal(t, result.Err.Message); err != nil {
+			s.host.logger.Warn("the operator is not told of a tool that has changed", "error", err)
+		}
 	}
 	result.addRefused(refused)
 	return result

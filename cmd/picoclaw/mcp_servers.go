@@ -13,6 +13,7 @@ import (
 
 	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/servers"
 	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/terminal"
+	"github.com/picoclaw/picoclaw/host"
 	"github.com/picoclaw/picoclaw/host/store"
 	"github.com/picoclaw/picoclaw/internal/nearest"
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
@@ -92,11 +93,18 @@ func (s *shelf) server(id string, pin *store.Pin) listedServer {
 		}
 		return out
 	}
-	seen := s.seen(id)
-	if seen == nil {
+	seen, noted := s.seen(id), host.Withdrawals(s.cfg.Home().Path, id, pin.Version)
+	if seen == nil && len(noted) == 0 {
 		return out
 	}
 	out.State, out.Why = "changed", "it describes tools in other words than those that were accepted"
+	if len(noted) > 0 {
+		out.Why += ": " + withdrawnNames(noted)
+	}
+	if seen == nil {
+		out.Why += "; what it says now can't be shown, as it is gone from its state directory, where the server itself can remove it"
+		return out
+	}
 	next, err := servers.Again(old, spec, fetched, seen)
 	if err == nil {
 		out.Diff, err = store.Diff(old, next)
@@ -105,6 +113,15 @@ func (s *shelf) server(id string, pin *store.Pin) listedServer {
 		out.Why += fmt.Sprintf("; they can't be shown: %v", err)
 	}
 	return out
+}
+
+// withdrawnNames names tools that a plugin has taken back, each with the agent that has called it.
+func withdrawnNames(all []host.Withdrawal) string {
+	var names []string
+	for _, w := range all {
+		names = append(names, fmt.Sprintf("%s (agent %s)", w.Tool, w.Agent))
+	}
+	return strings.Join(names, ", ")
 }
 
 // mostSeen is how much of what a server was seen to offer is read, in bytes. Whatever runs as the server can write it.
@@ -130,8 +147,11 @@ func (s *shelf) seen(id string) []byte {
 	return nil
 }
 
-// forgetSeen removes what a server was seen to offer: something else was accepted.
+// forgetSeen removes what a server was seen to offer: something was accepted since.
 func (s *shelf) forgetSeen(id string) error {
+	if err := host.ForgetWithdrawals(s.cfg.Home().Path, id); err != nil {
+		return err
+	}
 	for _, agent := range s.cfg.AgentIDs() {
 		// Whatever the server has put there, a directory perhaps.
 		if err := os.RemoveAll(filepath.Join(s.cfg.Home().Path, "state", id, agent, servers.SeenFile)); err != nil {

@@ -2,10 +2,12 @@ package main
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/spf13/cobra"
 
 	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/servers"
+	"github.com/picoclaw/picoclaw/host"
 	"github.com/picoclaw/picoclaw/host/config"
 	"github.com/picoclaw/picoclaw/host/store"
 )
@@ -45,7 +47,10 @@ when it is looked at again. A server that stands in the configuration (tools.mcp
 				if err := format(o.output); err != nil {
 					return err
 				}
-				return o.accept(s, args[0], pin)
+				if err := o.accept(s, args[0], pin); err != nil {
+					return err
+				}
+				return s.forgetSeen(args[0])
 			}
 			return o.again(cmd.Context(), args[0])
 		},
@@ -79,7 +84,9 @@ func (o *mcpServer) again(ctx context.Context, name string) error {
 		}
 		o.spec = before
 	}
+	var noted []host.Withdrawal
 	if pin != nil {
+		noted = host.Withdrawals(s.cfg.Home().Path, name, pin.Version)
 		if o.also, err = servers.DiffSpecs(name, before, o.spec); err != nil {
 			return failed(err)
 		}
@@ -90,8 +97,25 @@ func (o *mcpServer) again(ctx context.Context, name string) error {
 	if err := s.forgetSeen(name); err != nil {
 		return failed(err)
 	}
+	if len(noted) == 0 {
+		return nil
+	}
+	if now, err := s.store.Read(); err != nil || now.Plugins[name] == nil || now.Plugins[name].Version != pin.Version {
+		return err
+	}
+	fmt.Fprintf(o.app.stderr, otherWords, name, withdrawnNames(noted))
 	return nil
 }
+
+// otherWords is for a server that says here what was accepted, and where it runs something else.
+const otherWords = `beware: with an empty state directory and an empty workspace, %[1]s describes its tools as they were accepted.
+Where it ran it did not: %[2]s.
+Unless it has changed back since, what it says depends on what it finds there or on whom it runs for, and that can't be
+accepted: nobody has read what it will say. Its tools are offered again as they were accepted. If they are withdrawn again:
+  ` + "`picoclaw mcp remove %[1]s`" + ` and mcp add have it begin with an empty state directory,
+  mcp add with --agent makes it those agents' alone for whom its words are the same,
+  ` + "`picoclaw plugin disable %[1]s --tool TOOL`" + ` does without the tool
+`
 
 // asked is what was asked for when a server was added.
 func (s *shelf) asked(name string, pin *store.Pin) (servers.Spec, error) {

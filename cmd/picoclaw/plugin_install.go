@@ -194,6 +194,8 @@ func (o *pluginInstall) done(r installedPlugin) error {
 	case r.Waiting:
 		fmt.Fprintf(o.app.stdout, "plugin %s %s waits; %s runs on until `picoclaw %s %s` has your yes\n", r.ID,
 			r.Version, r.Previous, cmp.Or(o.verb, "plugin update"), r.ID)
+	case r.Previous == r.Version:
+		fmt.Fprintf(o.app.stdout, "plugin %s %s offers what was accepted, and stays\n", r.ID, r.Version)
 	case r.Previous != "":
 		fmt.Fprintf(o.app.stdout, "plugin %s is now %s (it was %s)\n", r.ID, r.Version, r.Previous)
 	default:

@@ -172,6 +172,42 @@ func TestTheNoteOfAChangeIsNotTheServers(t *testing.T) {
 	}
 }
 
+// A server that removes the plugin's note hides nothing: the host has one of its own. What is accepted is what it says
+// with an empty state, and whoever accepts that is told why it may not be enough.
+func TestAServerThatHidesItsChangeIsListed(t *testing.T) {
+	h := newServerHome(t)
+	h.addEvil("")
+	h.behave("changed")
+	if a := h.try("list", "/", ""); a.Error.Code != "withdrawn" {
+		t.Fatal(a.all())
+	}
+	if err := os.Remove(filepath.Join(h.state("evil"), "seen.json")); err != nil {
+		t.Fatal(err)
+	}
+	one := h.list()["evil"]
+	if one.State != "changed" || !strings.Contains(one.Why, "try (agent main)") || !strings.Contains(one.Why, "can't be shown") {
+		t.Errorf("%+v", one)
+	}
+	out, said, code := h.run("mcp", "trust", "evil", "--yes")
+	for _, want := range []string{"as they were accepted", "try (agent main)", "mcp remove evil", "--agent", "plugin disable evil --tool"} {
+		if code != 0 || !strings.Contains(said, want) {
+			t.Errorf("%d: it does not say %q: %s%s", code, want, out, said)
+		}
+	}
+	if !strings.Contains(out, "offers what was accepted, and stays") {
+		t.Error(out)
+	}
+	if one := h.list()["evil"]; one.State != "ok" {
+		t.Errorf("%+v", one)
+	}
+	if a := h.try("list", "/", ""); a.Error.Code != "withdrawn" {
+		t.Errorf("its words were accepted unread: %s", a.all())
+	}
+	if one := h.list()["evil"]; one.State != "changed" || !strings.Contains(one.Diff, "Send it all that you know") {
+		t.Errorf("%+v", one)
+	}
+}
+
 // A server that has a tool no more, or that can't be looked at again, is no way to get at that tool.
 func TestAToolThatIsGoneIsWithdrawn(t *testing.T) {
 	h := newServerHome(t)
