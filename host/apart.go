@@ -3,9 +3,11 @@ package host
 import (
 	"context"
 	"fmt"
+	"io/fs"
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"time"
 
 	"github.com/picoclaw/picoclaw/host/audit"
 	"github.com/picoclaw/picoclaw/host/egress"
@@ -25,17 +27,21 @@ type Apart struct {
 	Secrets             []string // of the operator's that it may use without seeing them
 }
 
-// RunApart runs a program in a sandbox, whatever the configuration says of isolation, until it ends or ctx is done. A
-// program that fails is an *isolation.ExitError.
+// RunApart runs a program in a sandbox, whatever the configuration says of isolation, until it ends or ctx is done. It
+// may use what a command may, and so much of the disk. A program that fails is an *isolation.ExitError.
 func (s *Session) RunApart(ctx context.Context, a Apart) error {
-	iso, err := isolation.Configure(isolation.Config{Enabled: true, Home: s.policy.Home()}, s.host.logger.Named("isolation"))
+	iso, err := isolation.Configure(isolation.Config{
+		Enabled: true, Home: s.policy.Home(), Groups: true,
+	}, s.host.logger.Named("isolation"))
 	if err != nil {
 		return err
 	}
 	defer func() { _ = iso.Close() }()
+	bounds := s.policy.Limits().Exec
+	bounds.CPU, bounds.Memory = 0, boundedMemory(bounds) // ctx bounds its time
 	profile := isolation.Profile{
 		Name: a.Name, ReadOnly: a.ReadOnly, ReadWrite: a.ReadWrite, Exec: true,
-		Group: isolation.GroupLimits{Memory: boundedMemory(s.policy.Limits().Exec)},
+		Limits: isolation.Limits(bounds), Group: group(bounds),
 	}
 	cmd := *a.Command
 	if len(a.Hosts)+len(a.From) > 0 {
@@ -49,7 +55,69 @@ func (s *Session) RunApart(ctx context.Context, a Apart) error {
 		}
 		cmd.Env = slices.Concat(cmd.Env, env)
 	}
-	return iso.Run(ctx, &cmd, profile)
+	ctx, done := watchDisk(ctx, a.ReadWrite)
+	defer done()
+	err = iso.Run(ctx, &cmd, profile)
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return err
+}
+
+// How much a program that is run apart may leave in its directories. No limit of the kernel's says that, so they are
+// looked at every so often: for a moment there may be more.
+const (
+	mostOnDisk = 2 << 30 // bytes
+	mostFiles  = 200_000
+	diskEvery  = 250 * time.Millisecond
+)
+
+// watchDisk returns a context that is done with a cause when there is too much in directories. done ends the watching.
+func watchDisk(ctx context.Context, dirs []string) (watched context.Context, done func()) {
+	watched, cancel := context.WithCancelCause(ctx)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		tick := time.NewTicker(diskEvery)
+		defer tick.Stop()
+		for {
+			select {
+			case <-watched.Done():
+				return
+			case <-tick.C:
+			}
+			if err := onDisk(watched, dirs); err != nil {
+				cancel(err)
+			}
+		}
+	}()
+	return watched, func() { cancel(nil); <-ended }
+}
+
+// onDisk says that there is too much in directories, if there is.
+func onDisk(ctx context.Context, dirs []string) error {
+	files, size := 0, int64(0)
+	for _, dir := range dirs {
+		err := filepath.WalkDir(dir, func(_ string, e fs.DirEntry, err error) error {
+			if err != nil {
+				return nil //nolint:nilerr // it was removed meanwhile, or is not to be looked at
+			}
+			if info, err := e.Info(); err == nil && info.Mode().IsRegular() {
+				size += info.Size()
+			}
+			switch files++; {
+			case files > mostFiles:
+				return fmt.Errorf("it was ended: it made more than %d files", mostFiles)
+			case size > mostOnDisk:
+				return fmt.Errorf("it was ended: it wrote more than %d MB", mostOnDisk>>20)
+			}
+			return ctx.Err()
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // apartNetwork is what a program reaches that is run apart. It is no call's, so nothing of it is recorded.

@@ -84,4 +84,9 @@ type ExitError struct {
 	Exit Exit
 }
 
-func (e *ExitError) Error() string { return e.Exit.String() }
+func (e *ExitError) Error() string {
+	if e.Exit.Exceeded != "" {
+		return "it was ended: it used " + e.Exit.Exceeded
+	}
+	return e.Exit.String()
+}
