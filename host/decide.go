@@ -4,7 +4,12 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"net/url"
+	"path/filepath"
+	"regexp"
 	"slices"
+	"strings"
+	"unicode"
 
 	"github.com/picoclaw/picoclaw/host/catalog"
 	"github.com/picoclaw/picoclaw/sdk/guard"
@@ -60,9 +65,60 @@ func (s *Session) decideClaim(p *catalog.Plugin, claims []pluginpb.Site, site pl
 		return s.guard.Command(c)
 	case pluginpb.ClaimCwd, pluginpb.ClaimList:
 		// To name no directory, by an empty string as by leaving it out, is to mean the workspace.
-		return s.guard.Path(guard.List, cmp.Or(text, "."))
+		return s.decidePath(p, guard.List, cmp.Or(text, "."))
 	}
-	return s.guard.Path(guard.Access(site.Claim), text)
+	return s.decidePath(p, guard.Access(site.Claim), text)
+}
+
+// decidePath decides on a path. To a plugin that does not come with picoclaw it may be the URI of a file, so what it
+// means as one is decided on too.
+func (s *Session) decidePath(p *catalog.Plugin, a guard.Access, text string) guard.Decision {
+	strictest := s.guard.Path(a, text)
+	if p.Kind == catalog.Bundled {
+		return strictest
+	}
+	meant, ok := fileURI(text)
+	if !ok {
+		return guard.Decision{Verdict: guard.Deny, Rule: "path.malformed",
+			Reason: "access denied: it can't be told which file this URI means", Hint: "write the path itself, without file:"}
+	}
+	for _, path := range meant {
+		if d := s.guard.Path(a, path); d.Verdict > strictest.Verdict {
+			strictest = d
+		}
+	}
+	return strictest
+}
+
+// What somebody may take for the URI of a file, and what everybody takes for the same one.
+var (
+	likeFileURI  = regexp.MustCompile(`^(?i:(f|%66|%46)(i|%69|%49)(l|%6c|%4c)(e|%65|%45)(:|%3a))`)
+	plainFileURI = regexp.MustCompile(`^(?i:file://(?:localhost)?)(/[^?#\\[:cntrl:]]*)$`)
+)
+
+// fileURI returns the paths that a text means as the URI of a file, unescaped and not; none for a text that is no URI.
+// ok is false for one that readers may take for different files.
+func fileURI(text string) (paths []string, ok bool) {
+	read := strings.TrimFunc(strings.NewReplacer("\t", "", "\r", "", "\n", "").Replace(text),
+		func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) })
+	if !likeFileURI.MatchString(read) {
+		return nil, true
+	}
+	found := plainFileURI.FindStringSubmatch(text)
+	if found == nil {
+		return nil, false
+	}
+	path, err := url.PathUnescape(found[1])
+	if err != nil {
+		return nil, false
+	}
+	for _, one := range []string{path, found[1]} {
+		if filepath.VolumeName(one[1:]) != "" { // /C:/x is C:/x
+			one = one[1:]
+		}
+		paths = append(paths, one)
+	}
+	return slices.Compact(paths), true
 }
 
 // command is the command at a site with what the fields beside it say: where it starts and what its environment has.

@@ -93,8 +93,13 @@ func TestClaimsOfAServerAreNothing(t *testing.T) {
 	if said := guarded.addEvil("claims", "--workspace", "ro", "--claim", "try.at=read"); !strings.Contains(said, "at is guarded as: read") {
 		t.Error(said)
 	}
-	if a := guarded.try("read", "/etc/passwd", ""); a.Error.Rule != "workspace.outside" {
-		t.Error(a.all())
+	for at, rule := range map[string]string{
+		"/etc/passwd": "workspace.outside", "File:///etc/%70asswd": "workspace.outside", "file://etc/passwd": "path.malformed",
+		"file://" + guarded.dir + "/file": "",
+	} {
+		if a := guarded.try("read", at, ""); a.Error.Rule != rule {
+			t.Errorf("%s: %s", at, a.all())
+		}
 	}
 }
 
