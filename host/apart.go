@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/picoclaw/picoclaw/host/audit"
@@ -44,9 +45,9 @@ func (s *Session) RunApart(ctx context.Context, a Apart) error {
 		Limits: isolation.Limits(bounds), Group: group(bounds),
 	}
 	cmd := *a.Command
+	var n *network
 	if len(a.Hosts)+len(a.From) > 0 {
-		n, err := s.apartNetwork(a)
-		if err != nil {
+		if n, err = s.apartNetwork(a); err != nil {
 			return err
 		}
 		env, err := n.give(&profile)
@@ -57,9 +58,13 @@ func (s *Session) RunApart(ctx context.Context, a Apart) error {
 	}
 	ctx, done := watchDisk(ctx, a.ReadWrite)
 	defer done()
+	reaching := n.begin(ctx, s)
 	err = iso.Run(ctx, &cmd, profile)
 	if ctx.Err() != nil {
-		return context.Cause(ctx)
+		err = context.Cause(ctx)
+	}
+	if refused := n.end(reaching); err != nil && len(refused) > 0 {
+		err = fmt.Errorf("%w\n%s", err, strings.Join(refused, "\n"))
 	}
 	return err
 }

@@ -55,6 +55,9 @@ over HTTP is named by --url; ${NAME} in its headers stands for the secret NAME, 
 		},
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if cmd.ArgsLenAtDash() == 0 {
+				return usage("name the server in front of --, such as: picoclaw mcp add NAME -- %s", strings.Join(args, " "))
+			}
 			o.spec.Command = args[1:]
 			return o.add(cmd.Context(), args[0])
 		},
@@ -198,14 +201,19 @@ func (o *mcpServer) maker(s *shelf) (*servers.Maker, func(), error) {
 	if _, err := os.Stat(program); err != nil {
 		return nil, nil, cantStart(fmt.Errorf("the plugin mcp is missing: %w; unpack picoclaw's archive as a whole, or run `make build`", err))
 	}
-	session, _, done, err := o.app.sessionBy((*host.Host).Preview, "", host.CLI)
+	// It has no log: what it has to say is what is not offered, which may be what is looked at here.
+	h, err := host.Open(host.Options{Config: s.cfg})
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, cantStart(err)
+	}
+	session, err := h.Preview("", host.CLI)
+	if err != nil {
+		return nil, nil, cantStart(err)
 	}
 	return &servers.Maker{
-		Store: s.store, Run: session.RunApart, Program: program,
+		Store: s.store, Run: session.RunApart, Program: program, Logs: filepath.Join(s.cfg.Home().Path, "logs"),
 		Progress: func(text string) { fmt.Fprintln(o.app.stderr, text+" …") },
-	}, done, nil
+	}, func() { o.app.close(h) }, nil
 }
 
 // shadows returns who else has a tool of a name.

@@ -35,7 +35,7 @@ type listedServer struct {
 
 // servers lists the MCP servers that were added, sorted by name.
 func (s *shelf) servers() []listedServer {
-	var all []listedServer
+	all := []listedServer{}
 	for _, id := range slices.Sorted(maps.Keys(s.lock.Plugins)) {
 		if pin := s.lock.Plugins[id]; pin.Files[servers.DefinitionFile] != "" {
 			all = append(all, s.server(id, pin))
@@ -193,6 +193,10 @@ func newMCPList(a *app) *cobra.Command {
 			if output == "json" {
 				return a.printJSON(all)
 			}
+			if len(all) == 0 {
+				fmt.Fprintln(a.stdout, "no MCP server was added; `picoclaw mcp add --help` says how, and `picoclaw mcp import` takes a client's")
+				return nil
+			}
 			table := terminal.NewTable("NAME", "VERSION", "STATE", "TOOLS", "GRANTS", "SERVER")
 			for _, one := range all {
 				table.Row(one.Name, one.Version, one.State, fmt.Sprint(len(one.Tools)), grantText(one.Granted), one.Server)
@@ -236,16 +240,18 @@ func newMCPShow(a *app) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			pin, err := s.addedServer(args[0])
-			if err != nil {
+			all := s.servers()
+			i := slices.IndexFunc(all, func(one listedServer) bool { return one.Name == args[0] })
+			if i < 0 {
+				_, err := s.addedServer(args[0])
 				return err
 			}
-			one := s.server(args[0], pin)
+			one, pin := all[i], s.lock.Plugins[args[0]]
 			if output == "json" {
 				return a.printJSON(one)
 			}
 			out := terminal.New(a.stdout)
-			fmt.Fprintf(out, "%s %s (%s)\n", out.Paint(terminal.Bold, one.Name), one.Version, one.State)
+			fmt.Fprintf(out, "%s %s\n", out.Paint(terminal.Bold, one.Name), strings.TrimSpace(one.Version+" ("+one.State+")"))
 			fmt.Fprintf(out, "  server    %s\n", terminal.Line(one.Server))
 			if one.Package != "" {
 				fmt.Fprintf(out, "  package   %s\n", terminal.Line(one.Package))
@@ -253,18 +259,8 @@ func newMCPShow(a *app) *cobra.Command {
 			if len(one.Agents) > 0 {
 				fmt.Fprintf(out, "  agents    %s\n", strings.Join(one.Agents, ", "))
 			}
-			fmt.Fprintf(out, "  granted   %s\n", terminal.Line(grantText(one.Granted)))
-			for _, text := range meaning(*one.Granted) {
-				fmt.Fprintf(out, "            %s\n", terminal.Line(text))
-			}
-			if m, err := s.store.Manifest(args[0], pin); err == nil {
-				for _, t := range m.Tools {
-					fmt.Fprintf(out, "  tool      %s.%s\n", one.Name, t.Name)
-					for line := range strings.Lines(t.Doc) {
-						fmt.Fprintf(out, "            %s\n", terminal.Line(strings.TrimSuffix(line, "\n")))
-					}
-					showArguments(out, &t)
-				}
+			if pin != nil {
+				s.showAccepted(out, one, pin)
 			}
 			if one.Why != "" {
 				fmt.Fprintf(out, "%s\n", terminal.Line(one.Why))
@@ -276,6 +272,25 @@ func newMCPShow(a *app) *cobra.Command {
 	}
 	a.outputFlag(cmd, &output)
 	return cmd
+}
+
+// showAccepted shows what was accepted of a server: what it is granted, and its tools in full.
+func (s *shelf) showAccepted(out *terminal.Out, one listedServer, pin *store.Pin) {
+	fmt.Fprintf(out, "  granted   %s\n", terminal.Line(grantText(&pin.Grants)))
+	for _, text := range meaning(pin.Grants) {
+		fmt.Fprintf(out, "            %s\n", terminal.Line(text))
+	}
+	m, err := s.store.Manifest(one.Name, pin)
+	if err != nil {
+		return
+	}
+	for _, t := range m.Tools {
+		fmt.Fprintf(out, "  tool      %s.%s\n", one.Name, t.Name)
+		for line := range strings.Lines(t.Doc) {
+			fmt.Fprintf(out, "            %s\n", terminal.Line(strings.TrimSuffix(line, "\n")))
+		}
+		showArguments(out, &t)
+	}
 }
 
 // mostDiffLines is how many lines of a difference are shown: a stranger has written them.

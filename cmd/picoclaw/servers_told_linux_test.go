@@ -174,6 +174,10 @@ func TestServersThatCantBeAddedSayWhy(t *testing.T) {
 		{2, "both a command and a URL", []string{"x", "--url", "https://example.com", "--", good}},
 		{2, `plugin id "UP"`, []string{"UP", "--", good}},
 		{2, "want NAME=VALUE", []string{"x", "--env", "NAME", "--", good}},
+		{2, "name the server in front of --", []string{"--", good}},
+		{1, "127.0.0.1:1 can't be connected to", []string{"x", "--url", "http://127.0.0.1:1/mcp"}},
+		{1, "whether this machine reaches it: curl -i http", []string{"x", "--url", "http://127.0.0.1:1/mcp"}},
+		{1, "the server x did not start", []string{"x", "--", "/bin/true"}},
 	} {
 		out, said, code := h.run(append([]string{"mcp", "add", "--yes"}, c.args...)...)
 		if code != c.code || !strings.Contains(said, c.why) {
@@ -189,6 +193,40 @@ func TestServersThatCantBeAddedSayWhy(t *testing.T) {
 	if all := h.list(); len(all) != 1 || all["taken"].State != "ok" {
 		t.Errorf("%v", all)
 	}
+}
+
+// One that stands in the configuration is shown as it is listed, before somebody has looked at it and after it has changed,
+// and looking at it says nothing of others that wait. Without servers the list says how there come to be some.
+func TestAServerIsShownAsItIsListed(t *testing.T) {
+	h := newServerHome(t)
+	if out, _, code := h.run("mcp", "list"); code != 0 || !strings.Contains(out, "no MCP server was added") {
+		t.Errorf("%d: %s", code, out)
+	}
+	declare := func(value string) {
+		text, err := json.Marshal(map[string]any{"tools": map[string]any{"mcp": map[string]any{"servers": map[string]any{
+			"graph": map[string]any{"command": hosttest.Program("servers/memory"), "env": map[string]string{"A": value}},
+			"other": map[string]any{"command": "other"},
+		}}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		h.place("config.json", string(text))
+	}
+	shown := func(state string) {
+		t.Helper()
+		out, said, code := h.run("mcp", "show", "graph")
+		if one := h.list()["graph"]; code != 0 || one.State != state || !strings.Contains(out, "("+state+")") {
+			t.Errorf("%s: listed as %+v, shown as %d: %s%s", state, one, code, out, said)
+		}
+	}
+	declare("1")
+	shown("untrusted")
+	if out, said, code := h.run("mcp", "trust", "graph", "--yes"); code != 0 || strings.Contains(said, "nobody has looked") {
+		t.Errorf("%d: %s%s", code, out, said)
+	}
+	shown("ok")
+	declare("2")
+	shown("changed")
 }
 
 // A server that is for one agent is no other's.

@@ -26,12 +26,12 @@ type probed struct {
 func probe(in io.Reader, out io.Writer) error {
 	var asked struct {
 		definition
-		Workspace, State, Data string
+		ID, Workspace, State, Data string
 	}
 	if err := json.NewDecoder(in).Decode(&asked); err != nil {
 		return fmt.Errorf("read the definition: %w", err)
 	}
-	s, err := newServer("server", &asked.definition)
+	s, err := newServer(asked.ID, &asked.definition)
 	if err != nil {
 		return err
 	}

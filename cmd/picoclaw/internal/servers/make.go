@@ -27,6 +27,7 @@ type Maker struct {
 	Run      func(context.Context, host.Apart) error // runs a program in a sandbox of its own
 	Program  string                                  // the plugin mcp's
 	Progress func(text string)
+	Logs     string // the directory where all is kept that a package manager has said that failed
 }
 
 // Report is what there is to know of a package before it is installed.
@@ -67,7 +68,7 @@ func (m *Maker) Make(ctx context.Context, id string, s *Spec, shadows func(strin
 		return nil, nil, err
 	}
 	p.Agents = s.Agents
-	r.Warnings = Review(r.Said, shadows)
+	r.Warnings = append(Review(r.Said, shadows), s.readable()...)
 	return p, r, nil
 }
 
@@ -108,7 +109,7 @@ func (m *Maker) fill(ctx context.Context, dir, id string, s *Spec, r *Report) er
 		d.Env = merged(known.Env, plan.env, s.Env)
 	}
 	var err error
-	if r.Said, err = m.probe(ctx, dir, s, &d); err != nil {
+	if r.Said, err = m.probe(ctx, dir, id, s, &d); err != nil {
 		return err
 	}
 	b, err := build(id, s, r.Said, programs, known.Claims)
@@ -193,7 +194,7 @@ func (m *Maker) fetch(ctx context.Context, f *fetch, data string) (command []str
 	if said, err := m.run(ctx, f.manager, args, env, nil, host.Apart{
 		ReadWrite: []string{data}, From: []string{f.manager},
 	}, data, io.Discard); err != nil {
-		return nil, "", fmt.Errorf("fetch %s: %w%s", f.spec, err, said)
+		return nil, "", fmt.Errorf("fetch %s: %w%s", f.spec, err, m.told(f.manager, said))
 	}
 	return f.fetched(data)
 }
@@ -216,7 +217,7 @@ func setting(name string, args ...string) (string, error) {
 
 // probe has a server say what it offers, in a sandbox with nothing of anybody's: an empty workspace, and the network that
 // it is to be granted.
-func (m *Maker) probe(ctx context.Context, dir string, s *Spec, d *definition) (*Said, error) {
+func (m *Maker) probe(ctx context.Context, dir, id string, s *Spec, d *definition) (*Said, error) {
 	m.Progress("starting the server in a sandbox of its own")
 	scratch, err := os.MkdirTemp(dir, "probe")
 	if err != nil {
@@ -225,8 +226,8 @@ func (m *Maker) probe(ctx context.Context, dir string, s *Spec, d *definition) (
 	defer func() { _ = os.RemoveAll(scratch) }()
 	asked := struct {
 		*definition
-		Workspace, State, Data string
-	}{definition: d, Workspace: filepath.Join(scratch, "workspace"), State: filepath.Join(scratch, "state")}
+		ID, Workspace, State, Data string
+	}{definition: d, ID: id, Workspace: filepath.Join(scratch, "workspace"), State: filepath.Join(scratch, "state")}
 	for _, made := range []string{asked.Workspace, asked.State} {
 		if err := os.Mkdir(made, 0o700); err != nil {
 			return nil, err
@@ -247,7 +248,11 @@ func (m *Maker) probe(ctx context.Context, dir string, s *Spec, d *definition) (
 	env := []string{"PATH=/usr/local/bin:/usr/bin:/bin", "LANG=C.UTF-8"}
 	words, err := m.run(ctx, "server", []string{m.Program, "probe"}, env, in, a, scratch, &out)
 	if err != nil {
-		return nil, fmt.Errorf("the server can't be looked at: %w%s%s", err, words, absent(d.Command))
+		cure := absent(d.Command)
+		if s.URL != "" {
+			cure = fmt.Sprintf("\nsee whether the URL is the one in the server's documentation, and whether this machine reaches it: curl -i %s", s.URL)
+		}
+		return nil, fmt.Errorf("the server can't be looked at: %w%s%s", err, quoted(words[max(0, len(words)-mostWords):]), cure)
 	}
 	said := new(Said)
 	if err := json.Unmarshal(out.Bytes(), said); err != nil {
@@ -266,7 +271,7 @@ func absent(command []string) string {
 	return ""
 }
 
-// run runs a program apart. It returns the end of what that has said on its standard error, to be put behind a message.
+// run runs a program apart. It returns the end of what that has said on its standard error.
 func (m *Maker) run(
 	ctx context.Context, name string, args, env []string, stdin []byte, a host.Apart, dir string, to io.Writer,
 ) (said string, err error) {
@@ -296,11 +301,11 @@ func (m *Maker) run(
 	if errors.Is(err, context.DeadlineExceeded) {
 		err = errors.New("it took too long")
 	}
-	const most = 2 << 10
+	const most = 64 << 10
 	if info, statErr := files["err"].Stat(); statErr == nil && info.Size() > 0 {
 		text := make([]byte, min(most, info.Size()))
 		n, _ := files["err"].ReadAt(text, info.Size()-int64(len(text)))
-		said = "; it said:\n" + strings.TrimSpace(strings.ToValidUTF8(string(text[:n]), "\uFFFD"))
+		said = strings.TrimSpace(string(text[:n]))
 	}
 	if _, seekErr := files["out"].Seek(0, io.SeekStart); err == nil && seekErr == nil {
 		n, copyErr := io.Copy(to, io.LimitReader(files["out"], mostSaid+1))

@@ -1,12 +1,15 @@
 package servers
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"regexp"
 	"slices"
 	"strings"
 	"unicode"
+
+	"github.com/picoclaw/picoclaw/host/redact"
 )
 
 // longDescription is a length from which on nobody reads what a model is told, in bytes.
@@ -39,6 +42,7 @@ func hidden(r rune) bool {
 // nobody.
 func Review(said *Said, shadows func(tool string) string) []string {
 	var out []string
+	same := map[string][]string{} // names, by whose they are already
 	texts := func(at string, all ...string) {
 		for _, text := range all {
 			out = append(out, suspicious(at, text)...)
@@ -52,10 +56,31 @@ func Review(said *Said, shadows func(tool string) string) []string {
 		texts(at+"'s arguments", strs(d.Input)...)
 		texts(at+"'s results", strs(d.Output)...)
 		if other := shadows(name); other != "" {
-			out = append(out, fmt.Sprintf("%s has the name of one of %s's: a model may take one for the other", at, other))
+			same[other] = append(same[other], oneLine(name))
 		}
 	}
+	for _, other := range slices.Sorted(maps.Keys(same)) {
+		out = append(out, fmt.Sprintf("%s has tools of the same names, which a model may take for these: %s", other,
+			strings.Join(same[other], ", ")))
+	}
 	return slices.Compact(out)
+}
+
+// readable says what the server is given that looks like a secret: it can read it, and send it wherever it may.
+func (s *Spec) readable() (out []string) {
+	for kind, all := range map[string]map[string]string{"variable": s.Env, "header": s.Headers} {
+		for _, name := range slices.Sorted(maps.Keys(all)) {
+			value := all[name]
+			if value == "" || strings.Contains(value, "${") || !redact.Name(name) && redact.Text(name+": "+value) == name+": "+value {
+				continue
+			}
+			out = append(out, fmt.Sprintf("the %s %s looks like a secret, and the server reads it; say in the configuration where it "+
+				"comes from (secrets.%[3]s), and grant it with --secret %[3]s in place of this: the server gets a placeholder then",
+				kind, name, cmp.Or(map[string]string{"variable": name}[kind], "NAME")))
+		}
+	}
+	slices.Sort(out)
+	return out
 }
 
 func suspicious(at, text string) (out []string) {
