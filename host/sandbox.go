@@ -119,11 +119,21 @@ func (s *Session) given(p *catalog.Plugin) policy.Plugin {
 // takebackName is the directory of the stores of what changes destroy, beside those that plugins have of their own.
 const takebackName = "takeback"
 
+// CheckStateOf says why a plugin of that id can't keep state, if it can't.
+func CheckStateOf(plugin string) error {
+	if plugin == takebackName {
+		return fmt.Errorf("plugin %s can't keep state: the directory of that name is where undo's is; give it another id", plugin)
+	}
+	return nil
+}
+
+// StateOf is where a plugin keeps what it has for its agents, below an instance root.
+func StateOf(home, plugin string) string { return filepath.Join(home, "state", plugin) }
+
 // giveState gives a plugin a directory of its own for this agent.
 func (s *Session) giveState(spec *supervise.Spec) error {
-	if spec.Manifest.ID == takebackName {
-		return fmt.Errorf("plugin %s can't keep state: the directory of that name is where undo's is; give it another id",
-			takebackName)
+	if err := CheckStateOf(spec.Manifest.ID); err != nil {
+		return err
 	}
 	dir, err := s.give(spec, spec.Manifest.ID)
 	if err != nil {
@@ -154,7 +164,7 @@ func (s *Session) giveTakeback(spec *supervise.Spec) error {
 }
 
 func (s *Session) stateDir(name string) string {
-	return filepath.Join(s.policy.Home(), "state", name, s.policy.Agent())
+	return filepath.Join(StateOf(s.policy.Home(), name), s.policy.Agent())
 }
 
 // give makes a directory for this agent in the instance root's state, and lets a plugin write to it.

@@ -141,6 +141,9 @@ func (o *mcpServer) place(ctx context.Context, s *shelf, name string, pin *store
 	if s.comesWith(name) {
 		return failed(fmt.Errorf("plugin %s comes with picoclaw; give the server another name", name))
 	}
+	if err := host.CheckStateOf(name); err != nil {
+		return failed(err)
+	}
 	if ids := s.cfg.AgentIDs(); len(o.spec.Agents) > 0 {
 		for _, id := range o.spec.Agents {
 			if !slices.Contains(ids, id) {
@@ -170,6 +173,9 @@ func (o *mcpServer) place(ctx context.Context, s *shelf, name string, pin *store
 	p.Declared = o.declared
 	if err := s.catalog.Shadowed(p.Manifest); err != nil {
 		return failed(fmt.Errorf("%s was not added: %w", name, err))
+	}
+	if state := host.StateOf(s.cfg.Home().Path, name); pin == nil && hasFiles(state) {
+		report.Warnings = append(report.Warnings, "it finds what another server of that name has kept in "+state)
 	}
 	o.showServer(p, report)
 	if pin != nil {

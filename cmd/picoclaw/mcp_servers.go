@@ -130,7 +130,7 @@ const mostSeen = 1 << 20
 // seen is what a server was seen to offer in place of what was accepted; nil if it was not.
 func (s *shelf) seen(id string) []byte {
 	for _, agent := range s.cfg.AgentIDs() {
-		root, err := os.OpenRoot(filepath.Join(s.cfg.Home().Path, "state", id, agent))
+		root, err := os.OpenRoot(filepath.Join(host.StateOf(s.cfg.Home().Path, id), agent))
 		if err != nil {
 			continue
 		}
@@ -154,7 +154,7 @@ func (s *shelf) forgetSeen(id string) error {
 	}
 	for _, agent := range s.cfg.AgentIDs() {
 		// Whatever the server has put there, a directory perhaps.
-		if err := os.RemoveAll(filepath.Join(s.cfg.Home().Path, "state", id, agent, servers.SeenFile)); err != nil {
+		if err := os.RemoveAll(filepath.Join(host.StateOf(s.cfg.Home().Path, id), agent, servers.SeenFile)); err != nil {
 			return err
 		}
 	}
@@ -315,32 +315,6 @@ func showArguments(out *terminal.Out, t *pluginpb.Spec) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(input.Properties)) {
 		fmt.Fprintf(out, "            %s: %s\n", terminal.Line(name), terminal.Line(input.Properties[name].Description))
-	}
-}
-
-func newMCPRemove(a *app) *cobra.Command {
-	return &cobra.Command{
-		Use:     "remove NAME",
-		Aliases: []string{"rm"},
-		Short:   "Remove an MCP server, with all that was fetched for it",
-		Example: "  picoclaw mcp remove everything",
-		Args:    oneServer,
-		RunE: func(_ *cobra.Command, args []string) error {
-			s, err := a.shelf()
-			if err != nil {
-				return err
-			}
-			if _, err := s.addedServer(args[0]); err != nil {
-				return err
-			}
-			if err := s.store.Remove(args[0]); err != nil {
-				return failed(err)
-			}
-			fmt.Fprintf(a.stdout, "the server %s is removed; what it kept is in %s\n", args[0],
-				filepath.Join(s.cfg.Home().Path, "state", args[0]))
-			return nil
-		},
-		ValidArgsFunction: a.serverNames,
 	}
 }
 

@@ -162,6 +162,7 @@ func TestServersThatCantBeAddedSayWhy(t *testing.T) {
 		{1, "is not a package of Python's index", []string{"x", "--", "uvx", "./x"}},
 		{1, "there is no jruby on this machine", []string{"x", "--", "jruby"}},
 		{1, "there is a plugin taken already", []string{"taken", "--", good}},
+		{1, "plugin takeback can't keep state", []string{"takeback", "--", good}},
 		{1, "plugin filesystem comes with picoclaw", []string{"filesystem", "--", good}},
 		{1, "there is no secret \"NOPE\"", []string{"x", "--secret", "NOPE", "--", good}},
 		{1, "the server has no such tool or field that takes a text", []string{"x", "--claim", "read_graph.x=read", "--", good}},
@@ -227,6 +228,53 @@ func TestAServerIsShownAsItIsListed(t *testing.T) {
 	shown("ok")
 	declare("2")
 	shown("changed")
+}
+
+// A server goes with what it has kept, which another one of its name would find, unless the operator wants it to stay.
+func TestAServerIsRemovedWithWhatItKept(t *testing.T) {
+	h := newServerHome(t)
+	add := func() string {
+		return h.add("graph", "--", hosttest.Program("servers/memory"), "-memory", "{{state}}/kb.json")
+	}
+	remember := func() {
+		t.Helper()
+		a := h.call("graph.create_entities", map[string]any{"entities": []any{map[string]any{"name": "Ada", "entityType": "person",
+			"observations": []string{"is kept"}}}})
+		if !a.OK {
+			t.Fatal(a.all())
+		}
+	}
+	add()
+	if out, said, code := h.run("mcp", "remove", "graph"); code != 0 || strings.Contains(out, "state") {
+		t.Errorf("nothing is kept: %d: %s%s", code, out, said)
+	}
+	add()
+	remember()
+	state := filepath.Join(h.home, "state", "graph")
+	if out, said, code := h.run("mcp", "remove", "graph"); code != 1 || !strings.Contains(said, "--keep") {
+		t.Errorf("it is removed with nobody there to ask: %d: %s%s", code, out, said)
+	}
+	if out, said, code := h.run("mcp", "remove", "graph", "--keep"); code != 0 || !strings.Contains(out, "is in "+state) {
+		t.Errorf("%d: %s%s", code, out, said)
+	}
+	if said := add(); !strings.Contains(said, "it finds what another server of that name has kept in "+state) {
+		t.Error(said)
+	}
+	if a := h.call("graph.read_graph", map[string]any{}); !strings.Contains(string(a.Structured), "Ada") {
+		t.Error(a.all())
+	}
+	if out, said, code := h.run("mcp", "remove", "graph", "--yes"); code != 0 || !strings.Contains(out, "and what it kept in "+state) {
+		t.Errorf("%d: %s%s", code, out, said)
+	}
+	if left, err := filepath.Glob(filepath.Join(h.home, "runtime-user-env", "*-graph")); err != nil || len(left) > 0 {
+		t.Errorf("%v, %v", left, err)
+	}
+	if said := add(); strings.Contains(said, "another server") {
+		t.Error(said)
+	}
+	if a := h.call("graph.read_graph", map[string]any{}); !a.OK || strings.Contains(string(a.Structured), "Ada") {
+		t.Error(a.all())
+	}
 }
 
 // A server that is for one agent is no other's.

@@ -1,0 +1,98 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/picoclaw/picoclaw/host"
+	"github.com/picoclaw/picoclaw/isolation"
+)
+
+func newMCPRemove(a *app) *cobra.Command {
+	o := &pluginInstall{app: a}
+	var keep bool
+	cmd := &cobra.Command{
+		Use:     "remove NAME",
+		Aliases: []string{"rm"},
+		Short:   "Remove an MCP server, with all that was fetched for it and all that it has kept",
+		Long: `Takes an MCP server away, and what it has kept for its agents: another one of that name would find that. If it has kept
+files you are asked; --keep leaves it where it is.`,
+		Example: "  picoclaw mcp remove everything",
+		Args:    oneServer,
+		RunE: func(_ *cobra.Command, args []string) error {
+			if err := format(o.output); err != nil {
+				return err
+			}
+			s, err := a.shelf()
+			if err != nil {
+				return err
+			}
+			pin, err := s.addedServer(args[0])
+			if err != nil {
+				return err
+			}
+			state := host.StateOf(s.cfg.Home().Path, args[0])
+			text := "the server " + args[0] + " is removed"
+			switch kept := hasFiles(state); {
+			case keep && kept:
+				text += "; what it kept is in " + state
+			case kept:
+				yes, err := o.confirm(fmt.Sprintf("Remove the server %s, and what it has kept in %s?", args[0], state))
+				if err != nil || !yes {
+					return failed(errors.Join(fmt.Errorf("%s was not removed; with --keep it leaves what it has kept", args[0]), err))
+				}
+				text += ", and what it kept in " + state
+			}
+			if err := s.store.Remove(args[0]); err != nil {
+				return failed(err)
+			}
+			for _, dir := range append(s.homesOf(args[0]), state) {
+				if keep {
+					break
+				}
+				if err := os.RemoveAll(dir); err != nil {
+					return failed(fmt.Errorf("the server %s is removed, but not what it kept: %w; remove that yourself", args[0], err))
+				}
+			}
+			if err := s.forgetSeen(args[0]); err != nil {
+				return failed(err)
+			}
+			return a.said(o.output, installedPlugin{ID: args[0], Previous: pin.Version}, text)
+		},
+		ValidArgsFunction: a.serverNames,
+	}
+	o.flags(cmd)
+	cmd.Flags().BoolVar(&keep, "keep", false, "leave what it has kept")
+	return cmd
+}
+
+// hasFiles reports whether there is a file somewhere below a directory.
+func hasFiles(dir string) bool {
+	found := false
+	_ = filepath.WalkDir(dir, func(_ string, e fs.DirEntry, err error) error {
+		if err == nil && !e.IsDir() {
+			found = true
+			return fs.SkipAll
+		}
+		return nil
+	})
+	return found
+}
+
+// homesOf are the directories that a plugin's programs had for their home, one for each policy that they ran under.
+func (s *shelf) homesOf(id string) (dirs []string) {
+	const policy = 16 // digits, and a hyphen
+	all := isolation.UserEnv(s.cfg.Home().Path, "")
+	entries, _ := os.ReadDir(all) // without it, nothing ran
+	for _, e := range entries {
+		if name := e.Name(); len(name) == policy+1+len(id) && name[policy:] == "-"+id {
+			dirs = append(dirs, filepath.Join(all, name))
+		}
+	}
+	return dirs
+}
