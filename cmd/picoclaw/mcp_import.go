@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -20,7 +19,8 @@ func newMCPImport(a *app) *cobra.Command {
 		Use:   "import FILE",
 		Short: "Add the MCP servers of a client's settings",
 		Long: `Reads the servers of a client's settings, "mcpServers" or "servers" in JSON with comments, and adds those that there are
-not yet, one after another, as mcp add does. What the flags grant is granted to each. Names become lower case.`,
+not yet and that the client has not switched off, one after another, as mcp add does. What the flags grant is granted to each.
+Names become lower case. ${workspaceFolder} becomes {{workspace}}; a server with another variable is not added.`,
 		Example: "  picoclaw mcp import ~/.config/Claude/claude_desktop_config.json\n  picoclaw mcp import .vscode/mcp.json --workspace ro",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {
@@ -46,11 +46,15 @@ func (o *mcpServer) importFile(ctx context.Context, file string) error {
 	if err != nil {
 		return usage("%v", err)
 	}
-	found, err := servers.Import(text)
+	found, cant, err := servers.Import(text)
 	if err != nil {
 		return usage("%s: %v", file, err)
 	}
-	var wrong []error
+	wrong := len(cant)
+	for _, name := range slices.Sorted(maps.Keys(cant)) {
+		out := terminal.New(o.app.stderr)
+		fmt.Fprintf(out, "picoclaw: %s was not added: %s\n", terminal.Line(name), terminal.Line(cant[name].Error()))
+	}
 	for _, name := range slices.Sorted(maps.Keys(found)) {
 		s, err := o.app.shelf()
 		if err != nil {
@@ -65,14 +69,11 @@ func (o *mcpServer) importFile(ctx context.Context, file string) error {
 		if err := one.place(ctx, s, name, nil); err != nil {
 			out := terminal.New(o.app.stderr)
 			fmt.Fprintln(out, "picoclaw: "+out.Clean(err.Error()))
-			wrong = append(wrong, err)
+			wrong++
 		}
 	}
-	if len(wrong) > 0 {
-		return failed(fmt.Errorf("%d of %d servers were not added", len(wrong), len(found)))
-	}
-	if len(found) == 0 {
-		return failed(errors.New("the file names no servers"))
+	if wrong > 0 {
+		return failed(fmt.Errorf("%d of %d servers were not added", wrong, len(found)+len(cant)))
 	}
 	return nil
 }

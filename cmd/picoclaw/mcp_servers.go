@@ -91,6 +91,11 @@ func (s *shelf) server(id string, pin *store.Pin) listedServer {
 		if out.Diff, err = store.Diff(old, next); err != nil {
 			return fail(err)
 		}
+		asked, err := s.askedDiff(id, pin)
+		if err != nil {
+			return fail(err)
+		}
+		out.Diff += asked
 		return out
 	}
 	seen, noted := s.seen(id), host.Withdrawals(s.cfg.Home().Path, id, pin.Version)

@@ -130,6 +130,23 @@ func (s *shelf) asked(name string, pin *store.Pin) (servers.Spec, error) {
 	return *asked, nil
 }
 
+// askedDiff is what is different in what was asked for when the version that waits was made; empty for what is no server.
+func (s *shelf) askedDiff(name string, pin *store.Pin) (string, error) {
+	next := &store.Pin{Version: pin.Waiting.Version, Files: pin.Waiting.Files}
+	if pin.Files[servers.DefinitionFile] == "" || next.Files[servers.DefinitionFile] == "" {
+		return "", nil
+	}
+	before, err := s.asked(name, pin)
+	if err != nil {
+		return "", err
+	}
+	now, err := s.asked(name, next)
+	if err != nil {
+		return "", err
+	}
+	return servers.DiffSpecs(name, before, now)
+}
+
 // declaredSpec is what the configuration says of a server.
 func declaredSpec(c config.MCPServer) servers.Spec {
 	s := servers.Spec{

@@ -125,6 +125,9 @@ func (o *pluginInstall) accept(s *shelf, id string, pin *store.Pin) error {
 	if err != nil {
 		return failed(err)
 	}
+	if o.also, err = s.askedDiff(id, pin); err != nil {
+		return failed(err)
+	}
 	r := installedPlugin{ID: id, Version: pin.Waiting.Version, Previous: pin.Version}
 	yes, err := o.agree(old, next, &r)
 	if err != nil || !yes {

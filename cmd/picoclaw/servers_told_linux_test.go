@@ -228,6 +228,63 @@ func TestAServerIsShownAsItIsListed(t *testing.T) {
 	shown("ok")
 	declare("2")
 	shown("changed")
+	// What is different is shown, and nobody there to ask is no yes.
+	out, said, code := h.run("mcp", "trust", "graph")
+	if code == 0 || !strings.Contains(said, `-    "A": "1"`) || !strings.Contains(said, `+    "A": "2"`) {
+		t.Errorf("%d: %s%s", code, out, said)
+	}
+	if a := h.call("graph.read_graph", map[string]any{}); a.OK {
+		t.Errorf("it runs with what nobody has accepted: %s", a.all())
+	}
+	if out, said, code := h.run("mcp", "trust", "graph"); code == 0 || !strings.Contains(said, `+    "A": "2"`) {
+		t.Errorf("what waits is accepted with nobody there: %d: %s%s", code, out, said)
+	}
+	if one := h.list()["graph"]; !strings.Contains(one.Diff, `+    "A": "2"`) {
+		t.Errorf("%+v", one)
+	}
+	if out, said, code := h.run("mcp", "trust", "graph", "--yes"); code != 0 || !strings.Contains(said, `+    "A": "2"`) {
+		t.Errorf("%d: %s%s", code, out, said)
+	}
+	shown("ok")
+	if a := h.call("graph.read_graph", map[string]any{}); !a.OK {
+		t.Error(a.all())
+	}
+}
+
+// Only a sandbox keeps a server to the one host that it is at.
+func TestAServerElsewhereTakesASandbox(t *testing.T) {
+	h := serverHome{newUndoAgent(t, false)}
+	for _, args := range [][]string{{"--url", "https://example.com/mcp"}, {"--network", "example.com", "--", hosttest.Program("servers/memory")}} {
+		out, said, code := h.run(append([]string{"mcp", "add", "x", "--yes"}, args...)...)
+		if code != 1 || !strings.Contains(said, "set isolation.enabled to true, or grant any with --network '*'") {
+			t.Errorf("%d: %s%s", code, out, said)
+		}
+	}
+	if all := h.list(); len(all) > 0 {
+		t.Errorf("%v", all)
+	}
+}
+
+// Files of one name are told from one another, and each is the one that was named.
+func TestFilesOfOneNameAreCopiedApart(t *testing.T) {
+	h := newServerHome(t)
+	h.place("a/file.py", "import sys; exec(open(sys.argv[1]).read())\n")
+	h.place("b/file.py", strings.ReplaceAll(smallServer, "DESCRIPTION", "Says hello."))
+	h.add("small", "--", "python3", filepath.Join(h.home, "a/file.py"), filepath.Join(h.home, "b/file.py"))
+	if err := os.RemoveAll(filepath.Join(h.home, "b")); err != nil {
+		t.Fatal(err)
+	}
+	if a := h.call("small.hello", map[string]any{}); a.Text != "hello" {
+		t.Error(a.all())
+	}
+	// So are those of a directory that is copied as a whole.
+	h.place("all/file.py", "import sys; exec(open(sys.argv[1]).read())\n")
+	h.place("all/b/file.py", strings.ReplaceAll(smallServer, "DESCRIPTION", "Says hello."))
+	h.add("other", "--files", filepath.Join(h.home, "all"), "--", "python3", filepath.Join(h.home, "all/file.py"),
+		filepath.Join(h.home, "all/b/file.py"))
+	if a := h.call("other.hello", map[string]any{}); a.Text != "hello" {
+		t.Error(a.all())
+	}
 }
 
 // A server goes with what it has kept, which another one of its name would find, unless the operator wants it to stay.
@@ -328,6 +385,18 @@ func TestSettingsOfClientsAreImported(t *testing.T) {
 	}`)
 	out, said, code = h.run("mcp", "import", filepath.Join(h.home, "mcp.json"), "--yes", "--workspace", "ro")
 	if code != 0 || !strings.Contains(said, "knowledge_graph is there already") {
+		t.Errorf("%d: %s%s", code, out, said)
+	}
+	// One that can't be had does not keep the others out.
+	h.place("more.json", `{"servers": {
+		"a": {"command": "`+program+`", "env": {"KEY": "${env:KEY}"}}, "off": {"command": "nothing", "disabled": true},
+		"more": {"command": "`+program+`", "env": {"GITHUB_TOKEN": "a real one"}}}}`)
+	out, said, code = h.run("mcp", "import", filepath.Join(h.home, "more.json"), "--yes")
+	if code != 1 || !strings.Contains(said, "a was not added: ${env:KEY} is a variable of the client's") ||
+		!strings.Contains(said, "1 of 2 servers were not added") || !strings.Contains(said, "--secret GITHUB_TOKEN") {
+		t.Errorf("%d: %s%s", code, out, said)
+	}
+	if out, said, code := h.run("mcp", "remove", "more"); code != 0 {
 		t.Errorf("%d: %s%s", code, out, said)
 	}
 	all := h.list()

@@ -1,0 +1,46 @@
+package servers
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// Variables of clients are what they mean here, or why a server can't be had; one that is switched off stays so.
+func TestVariablesOfClients(t *testing.T) {
+	found, wrong, err := Import([]byte(`{"inputs": [{"id": "key"}], "servers": {
+		"root": {"command": "a", "args": ["${workspaceFolder}/x", "${workspaceRoot}", "$HOME"], "env": {"AT": "${workspaceFolder}"}},
+		"env": {"command": "a", "env": {"KEY": "${env:KEY}"}},
+		"input": {"command": "a", "args": ["--key=${input:key}"]},
+		"header": {"url": "https://example.com", "headers": {"Authorization": "Bearer ${input:key}"}},
+		"url": {"url": "https://example.com/${input:key}"},
+		"plain": {"command": "a", "env": {"KEY": "${KEY}"}},
+		"off": {"command": "a", "disabled": true, "env": {"KEY": "${env:KEY}"}},
+		"on": {"command": "a", "disabled": false},
+	}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]Spec{
+		"root": {Command: []string{"a", "{{workspace}}/x", "{{workspace}}", "$HOME"}, Env: map[string]string{"AT": "{{workspace}}"}},
+		"on":   {Command: []string{"a"}},
+	}
+	if diff := cmp.Diff(want, found); diff != "" {
+		t.Error(diff)
+	}
+	for name, variable := range map[string]string{
+		"env": "${env:KEY}", "input": "${input:key}", "header": "${input:key}", "url": "${input:key}", "plain": "${KEY}",
+	} {
+		if err := wrong[name]; err == nil || !strings.HasPrefix(err.Error(), variable+" is a variable of the client's") {
+			t.Errorf("%s: %v", name, err)
+		}
+		delete(wrong, name)
+	}
+	if len(wrong) > 0 {
+		t.Error(wrong)
+	}
+	if _, _, err := Import([]byte(`{"servers": {"off": {"command": "a", "disabled": true}}}`)); err == nil {
+		t.Error("a file with nothing that is switched on is read")
+	}
+}
