@@ -97,11 +97,8 @@ func (o *mcpServer) again(ctx context.Context, name string) error {
 	if err := s.forgetSeen(name); err != nil {
 		return failed(err)
 	}
-	if len(noted) == 0 {
+	if len(noted) == 0 || o.differs {
 		return nil
-	}
-	if now, err := s.store.Read(); err != nil || now.Plugins[name] == nil || now.Plugins[name].Version != pin.Version {
-		return err
 	}
 	fmt.Fprintf(o.app.stderr, otherWords, name, withdrawnNames(noted))
 	return nil

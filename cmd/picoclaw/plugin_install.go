@@ -21,6 +21,8 @@ type pluginInstall struct {
 	verb   string // the command that accepts a version that waits; "plugin update" if empty
 	also   string // what is different besides in a version that is to take another's place
 	output string
+
+	differs bool // whether something was, once it has taken that
 }
 
 // installedPlugin is what was done, as scripts read it.

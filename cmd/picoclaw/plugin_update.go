@@ -95,7 +95,7 @@ func (o *pluginInstall) agree(old, next *pluginpb.Manifest, r *installedPlugin) 
 	if err != nil || diff == "" {
 		return err == nil, err
 	}
-	r.Diff = diff
+	r.Diff, o.differs = diff, true
 	if o.output != "json" {
 		for line := range strings.Lines(diff) {
 			fmt.Fprintln(o.app.stderr, terminal.Line(strings.TrimSuffix(line, "\n")))

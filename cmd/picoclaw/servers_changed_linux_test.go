@@ -71,6 +71,14 @@ func TestWhatIsAcceptedIsLookedAtAgain(t *testing.T) {
 	if a := h.call("small.hello", map[string]any{}); a.Text != "hello" {
 		t.Errorf("%s", a.all())
 	}
+	// What does something else in the same words takes its place unasked.
+	h.place("server.py", strings.NewReplacer("DESCRIPTION", "Says goodbye.", `"hello"}]`, `"goodbye"}]`).Replace(smallServer))
+	if out, said, code := h.run("mcp", "update", "small"); code != 0 {
+		t.Errorf("%d: %s%s", code, out, said)
+	}
+	if a := h.call("small.hello", map[string]any{}); a.Text != "goodbye" {
+		t.Errorf("%s", a.all())
+	}
 	if one := h.list()["small"]; one.State != "ok" {
 		t.Errorf("%+v", one)
 	}

@@ -261,6 +261,12 @@ func hashAll(dir string) (hashes map[string]string, data string, err error) {
 	return hashes, data, err
 }
 
+// DataHash returns the SHA-256 of all the data of a package that is being made; empty if it has none.
+func DataHash(dir string) (string, error) {
+	_, data, err := hashAll(dir)
+	return data, err
+}
+
 func hashFile(path string) (string, error) {
 	f, err := os.Open(path)
 	if err != nil {

@@ -13,6 +13,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -134,8 +135,8 @@ func merged(all ...map[string]string) map[string]string {
 
 var notInVersions = regexp.MustCompile(`[^0-9A-Za-z.-]+`)
 
-// write writes what makes a plugin of a directory. What was accepted is a part of the version, so that the same release
-// of a server that describes its tools in other words is another version here.
+// write writes what makes a plugin of a directory. What was accepted and what was fetched are a part of the version, so
+// that the same release of a server that describes its tools in other words, or takes other packages, is another here.
 func (m *Maker) write(dir string, manifest *pluginpb.Manifest, d *definition, version string) error {
 	text, err := json.MarshalIndent(d, "", "  ")
 	if err != nil {
@@ -145,11 +146,15 @@ func (m *Maker) write(dir string, manifest *pluginpb.Manifest, d *definition, ve
 	if err != nil {
 		return err
 	}
+	data, err := store.DataHash(dir)
+	if err != nil {
+		return err
+	}
 	version = strings.Trim(notInVersions.ReplaceAllString(version, "-"), "-.")
 	if len(version) > 64 || version == "" {
 		version = "0"
 	}
-	manifest.Version = version + "+" + shortHash(append(offered, text...))
+	manifest.Version = version + "+" + shortHash(slices.Concat(offered, text, []byte(data)))
 	if offered, err = json.MarshalIndent(manifest, "", "  "); err != nil {
 		return err
 	}
