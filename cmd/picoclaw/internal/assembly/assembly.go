@@ -48,8 +48,8 @@ type Assembly struct {
 	life    context.Context // done at the end
 	end     context.CancelFunc
 
-	mu     sync.Mutex
-	served map[string]*served // what MCP clients of each agent use
+	mu      sync.Mutex
+	clients map[string]*served // what MCP clients of each agent use
 }
 
 // Open assembles. It starts nothing but what [host.Open] does.
@@ -57,7 +57,7 @@ func Open(o Options) (*Assembly, error) {
 	if o.Logger == nil {
 		o.Logger = hclog.NewNullLogger()
 	}
-	a := &Assembly{options: o, config: o.Config, served: map[string]*served{}}
+	a := &Assembly{options: o, config: o.Config, clients: map[string]*served{}}
 	a.life, a.end = context.WithCancel(context.Background())
 	var err error
 	if a.hooks, err = NewHooks(o.Config, o.Logger); err != nil {
@@ -107,7 +107,7 @@ func (a *Assembly) CheckModel(id string) error {
 	}
 	m, err := a.modelOf(of)
 	if err == nil {
-		_, err = a.model(m)
+		_, _, err = a.model(m, nil)
 	}
 	return err
 }
@@ -116,7 +116,7 @@ func (a *Assembly) CheckModel(id string) error {
 func (a *Assembly) Busy() (running, sessions int) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	for _, s := range a.served {
+	for _, s := range a.clients {
 		sessions += s.server.Connected()
 	}
 	return a.Running(), sessions
@@ -127,7 +127,7 @@ func (a *Assembly) Close(ctx context.Context) error {
 	a.Retire()
 	a.end()
 	a.mu.Lock()
-	all := a.served
+	all := a.clients
 	a.mu.Unlock()
 	for _, s := range all {
 		s.end()
@@ -152,7 +152,7 @@ type served struct {
 func (a *Assembly) serve(agent string) (*served, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if s := a.served[agent]; s != nil {
+	if s := a.clients[agent]; s != nil {
 		return s, nil
 	}
 	session, err := a.Session(agent, host.MCP)
@@ -170,15 +170,15 @@ func (a *Assembly) serve(agent string) (*served, error) {
 	}
 	ctx, end := context.WithCancel(context.Background())
 	go server.Follow(ctx, a.Changes(ctx.Done()))
-	a.served[agent] = &served{server, handler, end}
-	return a.served[agent], nil
+	a.clients[agent] = &served{server, handler, end}
+	return a.clients[agent], nil
 }
 
 // Has reports whether an MCP session is one of this assembly's.
 func (a *Assembly) Has(session string) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	for _, s := range a.served {
+	for _, s := range a.clients {
 		if s.server.Has(session) {
 			return true
 		}

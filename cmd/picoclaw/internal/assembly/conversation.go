@@ -19,6 +19,7 @@ type Conversation struct {
 	assembly   *Assembly
 	agent      *agent.Agent
 	transcript *agent.Transcript
+	end        func() // ends what was made for its model
 }
 
 // SessionDir is where an agent's conversations are kept.
@@ -45,10 +46,11 @@ func (a *Assembly) converse(ctx context.Context, s *host.Session, key string) (*
 			return nil, err
 		}
 	}
-	o, err := a.agentOptions(s)
+	o, end, err := a.agentOptions(s)
 	if err != nil {
 		return nil, errors.Join(err, c.transcript.Close())
 	}
+	c.end = end
 	o.Transcript = c.transcript
 	source := "startup"
 	if len(c.transcript.Messages()) > 0 {
@@ -62,26 +64,26 @@ func (a *Assembly) converse(ctx context.Context, s *host.Session, key string) (*
 	return c, nil
 }
 
-// agentOptions are what a session's agent works with.
-func (a *Assembly) agentOptions(s *host.Session) (agent.Options, error) {
+// agentOptions are what a session's agent works with. end ends what was made for its model.
+func (a *Assembly) agentOptions(s *host.Session) (o agent.Options, end func(), err error) {
 	of, err := a.config.Agent(s.Policy().Agent())
 	if err != nil {
-		return agent.Options{}, err
+		return o, nil, err
 	}
 	m, err := a.modelOf(of)
 	if err != nil {
-		return agent.Options{}, err
+		return o, nil, err
 	}
-	model, err := a.model(m)
+	model, end, err := a.model(m, s)
 	if err != nil {
-		return agent.Options{}, err
+		return o, nil, err
 	}
 	system := "You are an agent that works on a person's machine by means of tools.\n\n" + mcp.Instructions(s.Policy())
 	if of.Instructions != "" {
 		system += "\n\n" + of.Instructions
 	}
 	return agent.Options{Model: model, Tools: s, System: system, Settings: settings(of, m),
-		Inbox: a.team.Inbox(s)}, nil
+		Inbox: a.team.Inbox(s)}, end, nil
 }
 
 // mostKept bounds how often hooks keep an agent going in one turn.
@@ -129,6 +131,7 @@ func (c *Conversation) Messages() []agent.Message { return c.transcript.Messages
 func (c *Conversation) Close(ctx context.Context, reason string) error {
 	c.assembly.hooks.On(c.inTurn(ctx, nil), c.Session, hooks.Occasion{Event: hooks.SessionEnd, Reason: reason})
 	c.assembly.team.End(c.Session)
+	c.end()
 	return c.transcript.Close()
 }
 

@@ -5,14 +5,18 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
+	"github.com/picoclaw/picoclaw/host"
 	"github.com/picoclaw/picoclaw/host/agent"
 	"github.com/picoclaw/picoclaw/host/agent/anthropic"
+	"github.com/picoclaw/picoclaw/host/agent/cli"
 	"github.com/picoclaw/picoclaw/host/agent/openai"
 	"github.com/picoclaw/picoclaw/host/config"
 	"github.com/picoclaw/picoclaw/internal/nearest"
+	"github.com/picoclaw/picoclaw/isolation"
 )
 
 // maker is who serves models, and how they are spoken to.
@@ -27,12 +31,15 @@ type protocol int
 const (
 	openAI protocol = iota
 	messages
+	program // of the maker's, which runs a loop of its own
 )
 
 // makers are those that a model's name begins with. Whoever speaks OpenAI's protocol elsewhere is openai with an
 // api_base.
 var makers = map[string]maker{
 	"anthropic":  {messages, "", "ANTHROPIC_API_KEY"},
+	"claude-cli": {program, "", "ANTHROPIC_API_KEY"},
+	"codex-cli":  {program, "", "OPENAI_API_KEY"},
 	"cerebras":   {openAI, "https://api.cerebras.ai/v1", "CEREBRAS_API_KEY"},
 	"deepseek":   {openAI, "https://api.deepseek.com/v1", "DEEPSEEK_API_KEY"},
 	"gemini":     {openAI, "https://generativelanguage.googleapis.com/v1beta/openai", "GEMINI_API_KEY"},
@@ -69,24 +76,81 @@ func (a *Assembly) modelOf(of *config.Agent) (*config.Model, error) {
 		strings.Join(names, ", "))
 }
 
-// model makes a model.
-func (a *Assembly) model(m *config.Model) (agent.Model, error) {
+// model makes a session's model. end ends what was made for it.
+func (a *Assembly) model(m *config.Model, s *host.Session) (model agent.Model, end func(), err error) {
+	end = func() {}
 	by, name, ok := strings.Cut(m.Model, "/")
 	from, known := makers[by]
 	if !ok || !known {
 		all := slices.Sorted(maps.Keys(makers))
-		return nil, fmt.Errorf("model %s: %q does not begin with who serves it%s; known are %s, and openai with an api_base "+
-			"is everybody who speaks its protocol", m.Name, m.Model, nearest.Suggest(by, all), strings.Join(all, ", "))
+		return nil, end, fmt.Errorf("model %s: %q does not begin with who serves it%s; known are %s, and openai with an "+
+			"api_base is everybody who speaks its protocol", m.Name, m.Model, nearest.Suggest(by, all), strings.Join(all, ", "))
 	}
+	if from.protocol == program {
+		model, end, err = a.program(m, cli.Maker(by), name, s)
+	} else {
+		model, err = a.served(m, from, name)
+	}
+	if err != nil {
+		err = fmt.Errorf("model %s: %w", m.Name, err)
+	}
+	return model, end, err
+}
+
+// served makes a model that is reached over HTTP.
+func (a *Assembly) served(m *config.Model, from maker, name string) (agent.Model, error) {
 	key, err := a.key(m, from)
 	if err != nil {
-		return nil, fmt.Errorf("model %s: %w", m.Name, err)
+		return nil, err
 	}
 	base := cmp.Or(m.APIBase, from.base)
 	if from.protocol == messages {
 		return anthropic.New(anthropic.Options{Model: name, BaseURL: base, Key: key, Headers: m.Headers})
 	}
 	return openai.New(openai.Options{Model: name, BaseURL: base, Key: key, Headers: m.Headers})
+}
+
+// program makes a model behind a program, whose tools are this session's. Without a session it is only looked whether it
+// could be made.
+func (a *Assembly) program(m *config.Model, by cli.Maker, name string, s *host.Session) (agent.Model, func(), error) {
+	o := cli.Options{Maker: by, Model: name, BaseURL: m.APIBase, Command: m.Command, Hosts: m.Hosts, Secret: m.Secret,
+		Sandboxed: a.config.IsolationEnabled(), Server: []string{"picoclaw"},
+		Start: func(host.Program) (*isolation.Process, error) { return nil, errEnding }}
+	none := func() {}
+	variable := makers[string(by)].key
+	switch {
+	case m.Secret != "":
+	case o.Sandboxed && m.APIKey != "":
+		return nil, none, fmt.Errorf("its program runs in a sandbox, where keys are not; have a secret in place of api_key: "+
+			`"secrets": {%q: {"from": {"env": %q}, "hosts": [...]}} and model_list[].secret`, variable, variable)
+	case !o.Sandboxed && (m.APIKey != "" || os.Getenv(variable) != ""):
+		var err error
+		if o.Key, err = a.key(m, makers[string(by)]); err != nil {
+			return nil, none, err
+		}
+	}
+	end := none
+	if s != nil {
+		exe, err := os.Executable()
+		if err == nil {
+			exe, err = filepath.EvalSymlinks(exe)
+		}
+		if err != nil {
+			return nil, end, err
+		}
+		var socket string
+		if socket, end, err = a.serveSocket(s); err != nil {
+			return nil, none, err
+		}
+		o.Start, o.Server = s.Start, []string{exe, "mcp", "--connect", socket}
+		o.Paths = []string{exe, filepath.Dir(socket)}
+	}
+	model, err := cli.New(o)
+	if err != nil {
+		end()
+		return nil, none, err
+	}
+	return model, end, nil
 }
 
 // key is a model's key: a secret, what the configuration has, or the variable of its maker. One that is served at a

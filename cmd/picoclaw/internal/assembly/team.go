@@ -64,12 +64,13 @@ func (a *Assembly) member(ctx context.Context, t agent.Task) (*agent.Member, err
 	if err != nil {
 		return nil, err
 	}
-	o, err := a.agentOptions(s)
+	o, end, err := a.agentOptions(s)
 	if err != nil {
 		return nil, err
 	}
 	of, err := a.config.Agent(s.Policy().Agent())
 	if err != nil {
+		end()
 		return nil, err
 	}
 	if most := of.Subturn.TokenBudget; most > 0 && (o.Settings.Budget.Tokens == 0 || most < o.Settings.Budget.Tokens) {
@@ -77,6 +78,7 @@ func (a *Assembly) member(ctx context.Context, t agent.Task) (*agent.Member, err
 	}
 	o.System += "\n\nYou are a subagent: another agent has given you one task, and reads your last message as its result."
 	return &agent.Member{Agent: agent.New(o), Session: s, Close: func() error {
+		end()
 		a.hooks.On(context.WithoutCancel(ctx), s, hooks.Occasion{Event: hooks.SubagentStop, AgentType: s.Policy().Agent()})
 		return nil
 	}}, nil
