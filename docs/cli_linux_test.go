@@ -14,7 +14,7 @@ import (
 )
 
 // surroundings are what the examples of commands speak of: files in the current directory and in the workspace, agents,
-// changes that can be taken back, and a plugin that somebody has written.
+// changes that can be taken back, a job, and a plugin that somebody has written.
 const surroundings = `
 mkdir -p ~/.picoclaw/workspace ~/projects/site ~/.config/fish/completions ~/plugins ~/.vscode
 echo '{"agents": {"agents": [{"id": "main"}, {"id": "reader"}, {"id": "reviewer"}, {"id": "guest"}]}}' > ~/.picoclaw/config.json
@@ -28,6 +28,7 @@ echo '{"id":1,"tool":"read_file","args":{"path":"go.mod"}}' > calls.jsonl
 mkdir -p wordcount/bin && cp -r "$AUTHORED" wordcount/bin/
 cp "$AUTHORED.tar.gz" wordcount-1.0.0.tar.gz && cp "$AUTHORED.tar.gz" wordcount-1.1.0.tar.gz
 for agent in main reviewer; do picoclaw call --agent $agent write_file path=made content=made || exit 1; done >made.log
+picoclaw cron add standup --every 1d --message 'Sum up yesterday.' >made.log
 `
 
 // installed are the sections whose examples are about a plugin that is installed.

@@ -34,6 +34,7 @@ type Options struct {
 type Settings struct {
 	Timeout      time.Duration // of runs of jobs that have none of their own, and of heartbeats; 0 for none
 	AllowCommand bool          // jobs may run commands
+	NoJobs       bool          // only heartbeats are run; what is due meanwhile is missed
 	Heartbeat    time.Duration // the interval; 0 for no heartbeats
 }
 
@@ -127,6 +128,9 @@ func (s *Scheduler) turn(work context.Context) time.Duration {
 	now := s.now()
 	setBack := now < s.turned
 	s.turned = now
+	if s.set().NoJobs {
+		return poll
+	}
 	if setBack || s.changed() || s.next > 0 && s.next <= now {
 		err := s.write(work)
 		s.complain(err)

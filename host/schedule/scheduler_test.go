@@ -284,6 +284,10 @@ func TestMissedWhileNobodyWasThere(t *testing.T) {
 		w.mu.Lock()
 		w.held = false
 		w.mu.Unlock()
+		w.Set(Settings{NoJobs: true})
+		w.pass(2 * time.Second)
+		w.want("at", 0)
+		w.Set(Settings{})
 		w.pass(2 * time.Second)
 		w.want("at", 1)
 		w.want("cron", 0)

@@ -68,7 +68,8 @@ func (a *Assembly) Begin() {
 		if err != nil {
 			continue // it was checked when the configuration was loaded
 		}
-		set := schedule.Settings{Timeout: minutes(of.Tools.Cron.ExecTimeoutMinutes), AllowCommand: of.Tools.Cron.AllowCommand}
+		set := schedule.Settings{Timeout: minutes(of.Tools.Cron.ExecTimeoutMinutes), AllowCommand: of.Tools.Cron.AllowCommand,
+			NoJobs: !of.Tools.Cron.Enabled}
 		if _, err := a.modelOf(of); err == nil && of.Heartbeat.Enabled {
 			set.Heartbeat = schedule.HeartbeatInterval(of.Heartbeat.Interval)
 		}
