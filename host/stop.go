@@ -3,6 +3,7 @@ package host
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"time"
 
@@ -16,7 +17,9 @@ const stopInterval = 200 * time.Millisecond
 // StopError is the cause of a context's end when an operator has stopped its agent.
 type StopError struct{ Stop *halt.Stop }
 
-func (e *StopError) Error() string { return "the operator has stopped this: " + e.Stop.String() }
+func (e *StopError) Error() string { return fmt.Sprintf("%s; `%s` lets it go on", e.what(), e.Stop.Cure()) }
+
+func (e *StopError) what() string { return "the operator has stopped this: " + e.Stop.String() }
 
 // stops ends what runs for agents that an operator stops.
 type stops struct {
@@ -115,7 +118,7 @@ func stoppedError(ctx context.Context) *Error {
 	if !errors.As(context.Cause(ctx), &stop) {
 		return nil
 	}
-	return &Error{Code: pluginpb.CodeStopped, Message: stop.Error(), Rule: "stop",
+	return &Error{Code: pluginpb.CodeStopped, Message: stop.what(), Rule: "stop",
 		Hint: "`" + stop.Stop.Cure() + "` lets it go on"}
 }
 
