@@ -125,10 +125,13 @@ func well(context.Context, Job) (string, error) { return "done", nil }
 // A day with thousands of jobs, one of which hangs and one fails, while others come and go.
 func TestADay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := Open(t.TempDir())
+		store, jobs := Open(t.TempDir()), 2000
+		if testing.Short() {
+			jobs = 200
+		}
 		writeHeartbeat(t, store, "- look at the disk\n")
 		f := &file{Version: version}
-		for i := range 2000 {
+		for i := range jobs {
 			j := Job{ID: fmt.Sprintf("%016d", i), Name: "hourly", Enabled: true, Schedule: every(time.Hour)}
 			if i%2 == 0 {
 				j.Name, j.Schedule = "odd", cronUTC("30 1-23/2 * * *")
@@ -173,8 +176,8 @@ func TestADay(t *testing.T) {
 		}
 		w.Set(Settings{Timeout: 5 * time.Minute, Heartbeat: time.Hour})
 		w.pass(12*time.Hour + time.Minute)
-		w.want("hourly", 1000*24)
-		w.want("odd", 1000*12)
+		w.want("hourly", jobs/2*24)
+		w.want("odd", jobs/2*12)
 		w.want("hangs", 24*6)
 		w.want("fails", 12*6-1)
 		if got := w.times(HeartbeatID); got < 24+11 || got > 24+13 {
@@ -195,18 +198,22 @@ func TestADay(t *testing.T) {
 			}
 		}
 		w.stop()
-		jobs, err := store.Jobs()
-		if err != nil || len(jobs) != 2001 {
-			t.Fatalf("%d jobs: %v", len(jobs), err)
+		left, err := store.Jobs()
+		if err != nil || len(left) != jobs+1 {
+			t.Fatalf("%d jobs: %v", len(left), err)
 		}
-		for _, j := range jobs {
+		for _, j := range left {
 			if j.ID != "hangs" && (j.State.LastStatus != OK || j.State.NextRunAtMs <= w.now().UnixMilli()) {
 				t.Fatalf("%s: %+v", j.Name, j.State)
 			}
 		}
 		former, current := store.logs()
 		for _, path := range []string{former, current} {
-			if info, err := os.Stat(path); err != nil || info.Size() > maxLog+maxLine || info.Mode().Perm() != 0o600 {
+			info, err := os.Stat(path)
+			if err != nil && path == former && testing.Short() {
+				continue // one was enough
+			}
+			if err != nil || info.Size() > maxLog+maxLine || info.Mode().Perm() != 0o600 {
 				t.Errorf("%s: %v %v", path, info, err)
 			}
 		}

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -245,13 +246,15 @@ func TestAHeartbeatsAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := Open(t.TempDir())
 		var prompts []string
-		answer := "The disk is full."
+		var answer atomic.Value
+		const full = "The disk is full."
+		answer.Store(full)
 		w := begin(t, store, Settings{Heartbeat: 30 * time.Minute}, func(_ context.Context, j Job) (string, error) {
 			if j.Payload.Kind != Beat {
 				t.Errorf("%+v", j)
 			}
 			prompts = append(prompts, j.Payload.Message)
-			return answer, nil
+			return answer.Load().(string), nil
 		})
 		w.pass(2 * time.Second)
 		text, err := os.ReadFile(store.HeartbeatFile())
@@ -263,10 +266,10 @@ func TestAHeartbeatsAnswer(t *testing.T) {
 		writeHeartbeat(t, store, heartbeatTemplate+"- look at the disk\n")
 		w.pass(30 * time.Minute)
 		w.want(HeartbeatID, 1)
-		if len(w.delivered) != 1 || w.delivered[0].Text != answer || w.last(HeartbeatID).Text != answer {
+		if len(w.delivered) != 1 || w.delivered[0].Text != full || w.last(HeartbeatID).Text != full {
 			t.Fatalf("delivered: %+v", w.delivered)
 		}
-		answer = HeartbeatOK
+		answer.Store(HeartbeatOK)
 		w.pass(30 * time.Minute)
 		w.want(HeartbeatID, 2)
 		if len(w.delivered) != 1 || w.last(HeartbeatID).Text != HeartbeatOK {
@@ -275,7 +278,7 @@ func TestAHeartbeatsAnswer(t *testing.T) {
 		for _, prompt := range prompts {
 			if !strings.HasPrefix(prompt, "# Heartbeat Check\n\nCurrent time: 2000-01-01 ") ||
 				!strings.Contains(prompt, "respond ONLY with: HEARTBEAT_OK") ||
-				!strings.Contains(prompt, "- look at the disk") || strings.Contains(prompt, "The disk is full.") {
+				!strings.Contains(prompt, "- look at the disk") || strings.Contains(prompt, full) {
 				t.Errorf("prompt: %s", prompt)
 			}
 		}
