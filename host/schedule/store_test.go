@@ -234,8 +234,8 @@ func TestHeartbeats(t *testing.T) {
 			t.Errorf("%q says that all is well: %t", answer, got)
 		}
 	}
-	for minutes, want := range map[int64]time.Duration{0: 30 * time.Minute, 1: 5 * time.Minute, 4: 5 * time.Minute, 7: 7 * time.Minute} {
-		if got := HeartbeatInterval(minutes); got != want {
+	for minutes, want := range map[int64]time.Duration{0: 30, 1: 5, 4: 5, 7: 7} {
+		if got := HeartbeatInterval(minutes); got != want*time.Minute {
 			t.Errorf("%d minutes: %s", minutes, got)
 		}
 	}
