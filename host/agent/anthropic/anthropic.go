@@ -5,11 +5,8 @@ package anthropic
 import (
 	"context"
 	"encoding/json"
-	"net/http"
 
-	"github.com/anthropics/anthropic-sdk-go"
-	"github.com/anthropics/anthropic-sdk-go/option"
-	"github.com/anthropics/anthropic-sdk-go/packages/ssestream"
+	"github.com/openai/openai-go/v3/packages/ssestream" // it knows no more of either protocol than that it streams events
 
 	"github.com/picoclaw/picoclaw/host/agent"
 	"github.com/picoclaw/picoclaw/host/agent/internal/wire"
@@ -17,6 +14,9 @@ import (
 
 // DefaultBaseURL is Anthropic's own.
 const DefaultBaseURL = "https://api.anthropic.com"
+
+// protocolVersion is the version of the protocol that is spoken here.
+const protocolVersion = "2023-06-01"
 
 // defaultMaxTokens is for requests that do not say: the protocol wants a number.
 const defaultMaxTokens = 8192
@@ -28,8 +28,8 @@ type Options = agent.Endpoint
 type Model struct {
 	model  string
 	body   map[string]any
+	header map[string]string
 	server *wire.Server
-	client anthropic.Client
 }
 
 // New makes a model.
@@ -41,13 +41,11 @@ func New(o Options) (*Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	options := []option.RequestOption{
-		option.WithBaseURL(o.BaseURL), option.WithMaxRetries(0), option.WithHTTPClient(server.Client()),
-	}
+	header := map[string]string{"Anthropic-Version": protocolVersion}
 	if o.Key != "" {
-		options = append(options, option.WithAPIKey(o.Key))
+		header["X-Api-Key"] = o.Key
 	}
-	return &Model{o.Model, o.Body, server, anthropic.Client{Options: options}}, nil
+	return &Model{o.Model, o.Body, header, server}, nil
 }
 
 // Generate asks the model.
@@ -58,9 +56,8 @@ func (m *Model) Generate(ctx context.Context, r agent.Request, onText func(strin
 	}
 	ctx, heard, end := wire.Listen(ctx)
 	defer end()
-	var response *http.Response
-	err = m.client.Post(ctx, "v1/messages", body, &response, option.WithHeader("Accept", "text/event-stream"))
-	if response, err = m.server.Answer(ctx, response, err); err != nil {
+	response, err := m.server.Post(ctx, "v1/messages", body, m.header)
+	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = response.Body.Close() }()

@@ -12,8 +12,6 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/openai/openai-go/v3"
-	"github.com/openai/openai-go/v3/option"
 	"github.com/openai/openai-go/v3/packages/ssestream"
 
 	"github.com/picoclaw/picoclaw/host/agent"
@@ -31,8 +29,8 @@ type Model struct {
 	model  string
 	limit  string // the field that bounds an answer
 	body   map[string]any
+	header map[string]string
 	server *wire.Server
-	client openai.Client
 }
 
 // New makes a model.
@@ -44,13 +42,10 @@ func New(o Options) (*Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	options := []option.RequestOption{
-		option.WithBaseURL(o.BaseURL), option.WithMaxRetries(0), option.WithHTTPClient(server.Client()),
-	}
+	m := &Model{model: o.Model, limit: "max_tokens", body: o.Body, header: map[string]string{}, server: server}
 	if o.Key != "" {
-		options = append(options, option.WithAPIKey(o.Key))
+		m.header["Authorization"] = "Bearer " + o.Key
 	}
-	m := &Model{model: o.Model, limit: "max_tokens", body: o.Body, server: server, client: openai.Client{Options: options}}
 	if strings.HasPrefix(o.BaseURL, "https://api.openai.com/") {
 		m.limit = "max_completion_tokens" // its newer models take no other
 	}
@@ -65,9 +60,8 @@ func (m *Model) Generate(ctx context.Context, r agent.Request, onText func(strin
 	}
 	ctx, heard, end := wire.Listen(ctx)
 	defer end()
-	var response *http.Response
-	err = m.client.Post(ctx, "chat/completions", body, &response, option.WithHeader("Accept", "text/event-stream"))
-	if response, err = m.server.Answer(ctx, response, err); err != nil {
+	response, err := m.server.Post(ctx, "chat/completions", body, m.header)
+	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = response.Body.Close() }()

@@ -1,4 +1,4 @@
-// Package wire is what providers of models over HTTP have in common: a client that tells nobody more than it has to, and
+// Package wire is what providers of models over HTTP have in common: a request that tells nobody more than it has to, and
 // failures as sentences without a key in them. It must not know any protocol, nor who asks.
 package wire
 
@@ -25,6 +25,8 @@ import (
 type Server struct {
 	Protocol string // and the host, which tells whose answers can be sent back
 	name     string // of the model and the host, as errors say it
+	url      *url.URL
+	headers  map[string]string
 	secrets  []string
 	client   *http.Client
 }
@@ -39,11 +41,10 @@ func NewServer(protocol string, at agent.Endpoint) (*Server, error) {
 		return nil, errors.New("the model has no name")
 	}
 	s := &Server{Protocol: protocol + " " + u.Host, name: fmt.Sprintf("model %s at %s", at.Model, u.Host),
-		client: &http.Client{}}
+		url: u, headers: at.Headers, client: &http.Client{}}
 	if at.Client != nil {
 		*s.client = *at.Client
 	}
-	s.client.Transport = quiet{s.client.Transport, at.Headers}
 	// A key in a header of its own would follow a redirection to anybody.
 	s.client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	s.secrets = append(slices.Collect(maps.Values(at.Headers)), at.Key)
@@ -53,12 +54,23 @@ func NewServer(protocol string, at agent.Endpoint) (*Server, error) {
 	return s, nil
 }
 
-// Client is what requests are made with.
-func (s *Server) Client() *http.Client { return s.client }
-
-// Answer takes what an SDK's call has come to: the body of an answer, or else an error.
-func (s *Server) Answer(ctx context.Context, response *http.Response, err error) (*http.Response, error) {
-	if response == nil {
+// Post asks for an answer, as a stream where the server has one, at a path below the base URL. The endpoint's headers come
+// after the protocol's.
+func (s *Server) Post(ctx context.Context, path string, body []byte, protocol map[string]string) (*http.Response, error) {
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, s.url.JoinPath(path).String(), bytes.NewReader(body))
+	if err != nil {
+		return nil, s.Broken(ctx, err)
+	}
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("Accept", "text/event-stream")
+	r.Header.Set("User-Agent", "picoclaw")
+	for _, headers := range []map[string]string{protocol, s.headers} {
+		for name, value := range headers {
+			r.Header.Set(name, value)
+		}
+	}
+	response, err := s.client.Do(r)
+	if err != nil {
 		return nil, s.Broken(ctx, err)
 	}
 	if response.StatusCode == http.StatusOK {
@@ -75,29 +87,6 @@ func (s *Server) Answer(ctx context.Context, response *http.Response, err error)
 		_, message = failure(answer.Error)
 	}
 	return nil, s.refused(response.StatusCode, response.Header, message)
-}
-
-// quiet sends an endpoint's headers, and leaves out what SDKs tell of the machine that they run on.
-type quiet struct {
-	next    http.RoundTripper
-	headers map[string]string
-}
-
-func (q quiet) RoundTrip(r *http.Request) (*http.Response, error) {
-	r = r.Clone(r.Context())
-	for name := range r.Header {
-		if strings.HasPrefix(name, "X-Stainless-") {
-			r.Header.Del(name)
-		}
-	}
-	r.Header.Set("User-Agent", "picoclaw")
-	for name, value := range q.headers {
-		r.Header.Set(name, value)
-	}
-	if q.next == nil {
-		return http.DefaultTransport.RoundTrip(r)
-	}
-	return q.next.RoundTrip(r)
 }
 
 // shortestSecret is what can be cut out of a text without spoiling it.
