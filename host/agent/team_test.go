@@ -85,7 +85,7 @@ func (o on) Call(ctx context.Context, tool string, arguments json.RawMessage, ev
 func teamOf(t *testing.T, change func(*TeamOptions), children map[string]Model) *Team {
 	t.Helper()
 	var team *Team
-	o := TeamOptions{Limits: DefaultTeamLimits()}
+	o := TeamOptions{Limits: func(*host.Session) TeamLimits { return DefaultTeamLimits() }}
 	o.Open = func(_ context.Context, task Task) (*Member, error) {
 		m := children[task.Text]
 		if m == nil {
@@ -158,10 +158,15 @@ func TestTheResultOfASpawnComes(t *testing.T) {
 }
 
 func TestTheStatusOfASpawn(t *testing.T) {
-	team := teamOf(t, nil, map[string]Model{"count": says("there are 7"), "fail": blocked(nil)})
+	team := teamOf(t, func(o *TeamOptions) {
+		o.Limits = func(*host.Session) TeamLimits {
+			l := DefaultTeamLimits()
+			l.Timeout = 100 * time.Millisecond
+			return l
+		}
+	}, map[string]Model{"count": says("there are 7"), "fail": blocked(nil)})
 	a, transcript := parentOf(t, team, says("spawn_status {}", `spawn {"task":"count"}`, `spawn {"task":"nobody","label":"lost"}`, `spawn {"task":"fail"}`,
 		"settle {}", `spawn_status {"wait_seconds":50}`, `spawn_status {"id":"9"}`, "done"), Settings{})
-	team.o.Limits.Timeout = 10 * time.Millisecond
 	if _, err := a.Turn(t.Context(), "go", nil); err != nil {
 		t.Fatal(err)
 	}
@@ -244,7 +249,9 @@ func TestLimitsOfATeam(t *testing.T) {
 	begun := make(chan struct{}, 5)
 	deeper["wait"] = blocked(begun)
 	team := teamOf(t, func(o *TeamOptions) {
-		o.Limits.SlotWait, o.Limits.Concurrent = time.Millisecond, 2
+		o.Limits = func(*host.Session) TeamLimits {
+			return TeamLimits{Depth: 3, Concurrent: 2, Timeout: time.Minute, SlotWait: time.Millisecond}
+		}
 		o.Allowed = func(*host.Session) []string { return []string{"helper"} }
 	}, deeper)
 	spawn := `spawn {"task":"wait"}`
