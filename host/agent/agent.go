@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/picoclaw/picoclaw/host"
@@ -120,6 +121,7 @@ type turn struct {
 	task    string // what the user asks for in this turn
 	outcome Outcome
 
+	acted    atomic.Bool    // a provider's own loop has made calls
 	children sync.WaitGroup // those that nobody else waits for
 
 	emitting sync.Mutex

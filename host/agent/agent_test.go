@@ -215,6 +215,23 @@ func TestAModelIsAskedAgainIfThatMayHelp(t *testing.T) {
 	})
 }
 
+// looper is a provider with a loop of its own, which breaks off after a call.
+type looper struct{ asked int }
+
+func (l *looper) Generate(_ context.Context, r agent.Request, _ func(string)) (*agent.Reply, error) {
+	l.asked++
+	r.Observe(agent.Event{Kind: agent.CallEvent, Call: &agent.Call{Tool: "exec"}})
+	return nil, &agent.ModelError{Message: "broke off"}
+}
+
+func TestALoopOfAProvidersOwnIsNotRunTwice(t *testing.T) {
+	l, seen := &looper{}, &recorder{}
+	a := agent.New(agent.Options{Model: l, Tools: tools(t), Settings: settings()})
+	if _, err := a.Turn(t.Context(), "go", seen.observe); err == nil || l.asked != 1 || !seen.has("call exec") {
+		t.Errorf("%v; it was asked %d times", err, l.asked)
+	}
+}
+
 func TestWhoeverGivesUpWaitsForNothing(t *testing.T) {
 	chat, _ := model(t, "openai", modeltest.Step{Status: 429, Header: map[string]string{"Retry-After": "200"}})
 	ctx, cancel := context.WithCancel(t.Context())

@@ -158,24 +158,30 @@ func TestTheResultOfASpawnComes(t *testing.T) {
 }
 
 func TestTheStatusOfASpawn(t *testing.T) {
-	team := teamOf(t, func(o *TeamOptions) {
-		o.Limits = func(*host.Session) TeamLimits {
-			l := DefaultTeamLimits()
-			l.Timeout = 100 * time.Millisecond
-			return l
-		}
-	}, map[string]Model{"count": says("there are 7"), "fail": blocked(nil)})
-	a, transcript := parentOf(t, team, says("spawn_status {}", `spawn {"task":"count"}`, `spawn {"task":"nobody","label":"lost"}`, `spawn {"task":"fail"}`,
+	team := teamOf(t, nil, map[string]Model{"count": says("there are 7")})
+	a, transcript := parentOf(t, team, says("spawn_status {}", `spawn {"task":"count"}`, `spawn {"task":"nobody","label":"lost"}`,
 		"settle {}", `spawn_status {"wait_seconds":50}`, `spawn_status {"id":"9"}`, "done"), Settings{})
 	if _, err := a.Turn(t.Context(), "go", nil); err != nil {
 		t.Fatal(err)
 	}
 	said := texts(transcript)
 	for _, want := range []string{"there are no subagents", "subagent 1: id 1, finished", "subagent 2 (lost): id 2, failed", "nobody is there",
-		"default_timeout_minutes", `there is no subagent "9"`} {
+		`there is no subagent "9"`} {
 		if !strings.Contains(said, want) {
 			t.Errorf("%q is not in %s", want, said)
 		}
+	}
+}
+
+func TestAChildHasItsTime(t *testing.T) {
+	team := teamOf(t, func(o *TeamOptions) {
+		o.Limits = func(*host.Session) TeamLimits {
+			return TeamLimits{Depth: 3, Concurrent: 1, Timeout: time.Millisecond, SlotWait: time.Minute}
+		}
+	}, map[string]Model{"wait": blocked(nil)})
+	a, transcript := parentOf(t, team, says(`subagent {"task":"wait"}`, "done"), Settings{})
+	if _, err := a.Turn(t.Context(), "go", nil); err != nil || !strings.Contains(texts(transcript), "default_timeout_minutes") {
+		t.Errorf("%v; the parent has read %s", err, texts(transcript))
 	}
 }
 

@@ -94,7 +94,10 @@ func (t *turn) request() (Request, error) {
 	}
 	r := Request{
 		System: t.system, Messages: t.transcript.Messages(), Tools: t.offered.tools, MaxTokens: t.settings.MaxTokens,
-		Session: t.transcript.Key(), Left: left, Observe: t.emit,
+		Session: t.transcript.Key(), Left: left, Observe: func(e Event) {
+			t.acted.Store(t.acted.Load() || e.Kind == CallEvent)
+			t.emit(e)
+		},
 	}
 	if left.Tokens > 0 && int64(r.MaxTokens) > left.Tokens {
 		r.MaxTokens = int(left.Tokens)
@@ -120,7 +123,7 @@ func (t *turn) ask() (*Reply, error) {
 			reply.Message.Calls = wellFormed(reply.Message.Calls)
 			return reply, nil
 		}
-		if cut || !tooLong(err) {
+		if cut || !tooLong(err) || t.acted.Load() {
 			return nil, err
 		}
 		if done, cutErr := t.halve(r); cutErr != nil || !done {
@@ -132,8 +135,10 @@ func (t *turn) ask() (*Reply, error) {
 // longestWait is how long a provider may have us wait.
 const longestWait = 5 * time.Minute
 
-// generate asks a model, again if that may help, and counts what it has used.
+// generate asks a model, again if that may help, and counts what it has used. A provider whose own loop has made calls
+// is not asked again: it would make them twice.
 func (t *turn) generate(r Request, onText func(string)) (*Reply, error) {
+	t.acted.Store(false)
 	for try := 0; ; try++ {
 		reply, err := t.model.Generate(t.ctx, r, onText)
 		if err == nil {
@@ -141,10 +146,10 @@ func (t *turn) generate(r Request, onText func(string)) (*Reply, error) {
 			return reply, nil
 		}
 		wait, again := temporary(err)
-		if t.ctx.Err() != nil || !again || try >= t.settings.MaxRetries || wait > longestWait {
+		if t.ctx.Err() != nil || t.acted.Load() || !again || try >= t.settings.MaxRetries || wait > longestWait {
 			return nil, err
 		}
-		wait = max(wait, t.settings.RetryBackoff<<try)
+		wait = max(wait, min(t.settings.RetryBackoff<<min(try, 16), longestWait))
 		t.notice(RetryNotice, "%v; asking again in %s (%d of %d)", err, wait, try+1, t.settings.MaxRetries)
 		select {
 		case <-time.After(wait):
