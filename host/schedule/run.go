@@ -2,7 +2,6 @@ package schedule
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"math"
@@ -188,11 +187,14 @@ func (s *Scheduler) carryOut(work context.Context, j Job, settings Settings) (st
 	if j.TimeoutMs != nil {
 		limit = time.Duration(*j.TimeoutMs) * time.Millisecond
 	}
-	ctx := work
+	ctx, late := work, func() bool { return false }
 	if limit > 0 {
+		deadline := time.Now().Add(limit)
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(work, limit)
+		ctx, cancel = context.WithDeadline(work, deadline)
 		defer cancel()
+		// What runs may know of its deadline before the context does.
+		late = func() bool { return !time.Now().Before(deadline) }
 	}
 	text, err := s.o.Run(ctx, j)
 	switch {
@@ -200,7 +202,7 @@ func (s *Scheduler) carryOut(work context.Context, j Job, settings Settings) (st
 		return OK, text, ""
 	case work.Err() != nil:
 		return Failed, text, fmt.Sprintf("%v: %v", context.Cause(work), err)
-	case errors.Is(ctx.Err(), context.DeadlineExceeded):
+	case late():
 		return Timeout, text, fmt.Sprintf("it did not end within %s (tools.cron.exec_timeout_minutes, or the job's own)", limit)
 	}
 	return Failed, text, err.Error()
