@@ -87,7 +87,7 @@ func (a *assembly) foreign(what string) error {
 }
 
 // statusIn finds a status of HTTP in what programs say of an error.
-var statusIn = regexp.MustCompile(`(?i)\bstatus:? (\d{3})\b`)
+var statusIn = regexp.MustCompile(`(?i)\bstatus:? ([45]\d\d)\b`)
 
 // tooLong is what they say of a conversation that is larger than the model's context window.
 var tooLong = regexp.MustCompile(`(?i)prompt is too long|context.?(window|length)|too many (input )?tokens`)

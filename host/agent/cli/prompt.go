@@ -11,10 +11,12 @@ import (
 const longestArgument = 96 << 10
 
 // prompt is a conversation as one prompt. Several messages are told as JSON, a message a line: what a message says
-// can't pass for another one then.
+// can't pass for another one then. So is what programs would take for a command of theirs.
 func prompt(messages []agent.Message) string {
 	if len(messages) == 1 && messages[0].Role == agent.User {
-		return messages[0].Text
+		if text := strings.TrimSpace(messages[0].Text); text != "" && !strings.Contains("/!#", text[:1]) {
+			return messages[0].Text
+		}
 	}
 	type call struct {
 		Tool      string          `json:"tool"`
