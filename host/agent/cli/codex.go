@@ -7,8 +7,9 @@ import (
 	"github.com/picoclaw/picoclaw/host/agent"
 )
 
-// codexOff are the features that are tools or tell of them, and one that has it wait for a network for ever. It has no switch for its patches, nor for the JavaScript
-// that some of its models call tools by: the first can change nothing, and end it; the second can do nothing else.
+// codexOff are the features that are tools or tell of them, and one that has it wait for a network for ever. It has no
+// switch for its patches, nor for the JavaScript that some of its models call tools by: the first can change nothing,
+// and end it; the second can do nothing else.
 var codexOff = []string{"shell_tool", "unified_exec", "shell_snapshot", "view_image", "image_generation", "multi_agent",
 	"goals", "sleep_tool", "apps", "plugins", "skill_search", "tool_suggest", "memories", "hooks", "computer_use",
 	"browser_use", "unbounded_connection_retries"}
