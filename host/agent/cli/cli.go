@@ -19,6 +19,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -39,7 +40,7 @@ type Options struct {
 
 	// Secret is the name of the operator's secret that is the key. The program sees a placeholder. It takes a sandbox.
 	Secret string
-	Key    string // the key itself, where there is no sandbox; the program sees it
+	Key    string // the key itself, where there is no sandbox: the program sees it
 
 	// Sandboxed says that a sandbox keeps programs to their hosts. Without one they have the network.
 	Sandboxed bool
@@ -90,6 +91,9 @@ func (c *CLI) chooseKey() error {
 	case c.o.Secret != "" && !c.o.Sandboxed:
 		return fmt.Errorf("%s has the secret %s as its key, which takes a sandbox that fills it in on the way; set "+
 			"isolation.enabled to true, or api_key in place of secret", c.name, c.o.Secret)
+	case c.o.Key != "" && c.o.Sandboxed:
+		return fmt.Errorf("%s would see its key in the sandbox; put it under secrets as %s, and name that in secret in place of "+
+			"api_key", c.name, c.maker.key)
 	case c.o.Secret != "" && c.maker.keys != nil && !slices.Contains(c.maker.keys, c.o.Secret):
 		return fmt.Errorf("%s has the secret %s as its key, and looks for one of another name; call it %s", c.name, c.o.Secret,
 			strings.Join(c.maker.keys, " or "))
@@ -221,7 +225,7 @@ func (c *CLI) program(args []string) host.Program {
 		p.Secrets = []string{c.o.Secret}
 	}
 	p.Command = &exec.Cmd{
-		Path: c.found.argv[0], Args: slices.Concat(c.found.argv, args), Dir: "/", Env: environment(env, p.ReadOnly),
+		Path: c.found.argv[0], Args: slices.Concat(c.found.argv, args), Dir: string(filepath.Separator), Env: environment(env, p.ReadOnly),
 	}
 	return p
 }

@@ -283,6 +283,7 @@ func TestWhatCannotBe(t *testing.T) {
 		"there is no program no-such-program":   func(o *cli.Options) { o.Command = []string{"no-such-program"} },
 		"which takes a sandbox":                 func(o *cli.Options) { o.Secret = "ANTHROPIC_API_KEY" },
 		"call it ANTHROPIC_API_KEY or":          func(o *cli.Options) { o.Secret, o.Sandboxed = "KEY", true },
+		"would see its key in the sandbox":      func(o *cli.Options) { o.Key, o.Sandboxed = "KEY", true },
 		"its base URL is not one":               func(o *cli.Options) { o.BaseURL = "here" },
 		"has no server":                         func(o *cli.Options) { o.Server = nil },
 	} {

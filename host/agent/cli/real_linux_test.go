@@ -232,7 +232,12 @@ func TestTheRealProgramsInASandbox(t *testing.T) {
 		t.Run(string(maker), func(t *testing.T) {
 			command := program(t, maker)
 			dir, server := home(t)
-			if err := os.WriteFile(filepath.Join(dir, "config.json"), []byte(`{"isolation": {"enabled": true}}`), 0o600); err != nil {
+			if err := os.WriteFile(filepath.Join(dir, "config.json"), []byte(`{"isolation": {"enabled": true}, "secrets": {
+				"ANTHROPIC_API_KEY": {"from": {"file": "~/key"}, "hosts": ["api.example.invalid"]},
+				"OPENAI_API_KEY": {"from": {"file": "~/key"}, "hosts": ["api.example.invalid"]}}}`), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(filepath.Join(dir, "key"), []byte("key-1234567"), 0o600); err != nil {
 				t.Fatal(err)
 			}
 			cfg, err := config.Load(config.Options{Environ: []string{"HOME=" + dir, "PICOCLAW_HOME=" + dir}})
@@ -250,8 +255,9 @@ func TestTheRealProgramsInASandbox(t *testing.T) {
 			}
 			server[1], server[2] = "HOME=/tmp", "PICOCLAW_HOME=/tmp/home" // its own, since the session's is not seen
 			c, err := cli.New(cli.Options{
-				Maker: maker, BaseURL: "https://api.example.invalid/v1", Command: []string{command}, Sandboxed: true, Key: "key-1234567",
-				Start: session.Start, Server: server, Paths: []string{hosttest.Program("picoclaw"), filepath.Join(hosttest.Dir(), "plugins")},
+				Maker: maker, BaseURL: "https://api.example.invalid/v1", Command: []string{command}, Sandboxed: true,
+				Secret: map[cli.Maker]string{cli.Claude: "ANTHROPIC_API_KEY", cli.Codex: "OPENAI_API_KEY"}[maker],
+				Start:  session.Start, Server: server, Paths: []string{hosttest.Program("picoclaw"), filepath.Join(hosttest.Dir(), "plugins")},
 			})
 			if err != nil {
 				t.Fatal(err)
