@@ -26,7 +26,7 @@ func unitFiles(t *testing.T) map[string]string {
 		units[filepath.Base(file)] = string(text)
 	}
 	delete(units, "picoclaw.sysusers")
-	if len(units) != 3 {
+	if len(units) != 4 {
 		t.Fatalf("the units are in %q", files)
 	}
 	return units
@@ -52,11 +52,11 @@ func TestUnitsAreValid(t *testing.T) {
 	}
 }
 
-// Both services hold their host in the same way, and what they start is a command that there is.
+// All services hold their host in the same way, and what they start is a command that there is.
 func TestServicesHoldTheirHostAlike(t *testing.T) {
 	units := unitFiles(t)
 	held := map[string]string{}
-	for _, name := range []string{"picoclaw@.service", "picoclaw-http.service"} {
+	for _, name := range []string{"picoclaw@.service", "picoclaw-http.service", "picoclaw-gateway.service"} {
 		_, after, found := strings.Cut(units[name], "Environment=PICOCLAW_HOME")
 		if !found {
 			t.Fatalf("%s has no home", name)
@@ -66,11 +66,13 @@ func TestServicesHoldTheirHostAlike(t *testing.T) {
 		_, command, _ := strings.Cut(units[name], "ExecStart=/usr/bin/picoclaw ")
 		command, _, _ = strings.Cut(command, "\n")
 		help := exec.Command(filepath.Join(programs, "picoclaw"), append(strings.Fields(command), "--help")...)
-		if out, err := help.CombinedOutput(); err != nil || !strings.Contains(string(out), "picoclaw mcp [flags]") {
+		if out, err := help.CombinedOutput(); err != nil || !strings.Contains(string(out), "picoclaw "+strings.Fields(command+" mcp")[0]+" [flags]") {
 			t.Errorf("%s starts picoclaw %s: %v\n%s", name, command, err, out)
 		}
 	}
-	if diff := cmp.Diff(held["picoclaw@.service"], held["picoclaw-http.service"]); diff != "" {
-		t.Errorf("the services differ in how they hold their host:\n%s", diff)
+	for _, name := range []string{"picoclaw-http.service", "picoclaw-gateway.service"} {
+		if diff := cmp.Diff(held["picoclaw@.service"], held[name]); diff != "" {
+			t.Errorf("the services differ in how they hold their host:\n%s", diff)
+		}
 	}
 }

@@ -314,3 +314,63 @@ func TestAStopReachesEveryHost(t *testing.T) {
 		t.Errorf("after the start: %s", answer)
 	}
 }
+
+// In a container the gateway is process 1, as was the one before, whose pid file is on the volume.
+func TestTheGatewayIsTheFirstProcessOfAContainer(t *testing.T) {
+	in := newInstance(t)
+	start := func() (container *exec.Cmd, first int) {
+		args := []string{"--pid", "--fork", "--mount-proc", "--kill-child", hosttest.Program("bin/picoclaw"), "gateway", "--port", "0"}
+		if os.Getuid() != 0 {
+			args = append([]string{"--user", "--map-root-user"}, args...)
+		}
+		container = in.command("/usr/bin/unshare", args...)
+		stderr, err := container.StderrPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := container.Start(); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = container.Process.Kill(); _ = container.Wait() })
+		lines := bufio.NewScanner(stderr)
+		for lines.Scan() {
+			if strings.Contains(lines.Text(), "the gateway serves at") {
+				go func() { _, _ = io.Copy(io.Discard, stderr) }()
+				task := fmt.Sprintf("/proc/%d/task/%[1]d/children", container.Process.Pid)
+				text, err := os.ReadFile(task)
+				if _, scanErr := fmt.Sscan(string(text), &first); err != nil || scanErr != nil {
+					t.Fatalf("%v %v", err, scanErr)
+				}
+				return container, first
+			}
+			t.Log(lines.Text())
+		}
+		t.Fatal("the gateway has ended")
+		return nil, 0
+	}
+	container, first := start()
+	text, err := os.ReadFile(filepath.Join(in.home, pidfile.Name))
+	if err != nil || !strings.Contains(string(text), `"pid":1,`) {
+		t.Fatalf("%v %s", err, text)
+	}
+	if err := syscall.Kill(first, syscall.SIGKILL); err != nil { // as the machine's end is
+		t.Fatal(err)
+	}
+	_ = container.Wait()
+	if _, err := os.Stat(filepath.Join(in.home, pidfile.Name)); err != nil {
+		t.Fatalf("nothing is left on the volume: %v", err)
+	}
+	container, first = start()
+	if out, code := in.picoclaw(t, "gateway", "status"); code != 0 {
+		t.Errorf("%d %s", code, out)
+	}
+	if err := syscall.Kill(first, syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	if err := container.Wait(); err != nil {
+		t.Errorf("told to stop, it has ended with %v", err)
+	}
+	if _, err := os.Stat(filepath.Join(in.home, pidfile.Name)); err == nil {
+		t.Error("the pid file is still there")
+	}
+}
