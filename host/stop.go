@@ -17,7 +17,9 @@ const stopInterval = 200 * time.Millisecond
 // StopError is the cause of a context's end when an operator has stopped its agent.
 type StopError struct{ Stop *halt.Stop }
 
-func (e *StopError) Error() string { return fmt.Sprintf("%s; `%s` lets it go on", e.what(), e.Stop.Cure()) }
+func (e *StopError) Error() string {
+	return fmt.Sprintf("%s; `%s` lets it go on", e.what(), e.Stop.Cure())
+}
 
 func (e *StopError) what() string { return "the operator has stopped this: " + e.Stop.String() }
 

@@ -90,6 +90,35 @@ var forbidden = []struct{ tool, arguments string }{
 	{"exec", `{"command":"sudo id"}`},
 }
 
+// cliProvider has the instance's agents ask a program that plays Claude Code, which calls what is forbidden.
+func (i instance) cliProvider(t *testing.T) {
+	t.Helper()
+	program, err := os.ReadFile(filepath.Join("testdata", "claude.py"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := hosttest.TempDir(t)
+	var calls []map[string]any
+	for _, c := range forbidden {
+		calls = append(calls, map[string]any{"name": c.tool, "arguments": json.RawMessage(c.arguments)})
+	}
+	text, err := json.Marshal(calls)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, data := range map[string][]byte{"node_modules/claude": program, "node_modules/calls.json": text} {
+		file := filepath.Join(dir, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, data, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	i.configure(t, fmt.Sprintf(`{"model_list": [{"model_name": "played", "model": "claude-cli/claude-cli", "command": [%q]}]}`,
+		filepath.Join(dir, "node_modules", "claude")))
+}
+
 // The same read, write and command are refused by the same rules, whoever it is that asks.
 func TestNoOriginGetsPastThePolicy(t *testing.T) {
 	var script []modeltest.Step
@@ -122,16 +151,17 @@ func TestNoOriginGetsPastThePolicy(t *testing.T) {
 	}
 	rules := map[string]string{} // by the tool
 	for _, c := range []struct {
+		name          string
 		origin, agent string
 		script        []modeltest.Step
 		besides       string
 		run           func(t *testing.T, in instance)
 	}{
-		{"main", "main", script, "", once},
-		{"subagent", "main", subagent, "", once},
-		{"subagent", "other", task("delegate"),
+		{"agent", "main", "main", script, "", once},
+		{"subagent", "subagent", "main", subagent, "", once},
+		{"delegate", "subagent", "other", task("delegate"),
 			`, "agents": {"list": [{"id": "main", "subagents": {"allow_agents": ["other"]}}, {"id": "other"}]}`, once},
-		{"heartbeat", "main", script, "", func(t *testing.T, in instance) {
+		{"heartbeat", "heartbeat", "main", script, "", func(t *testing.T, in instance) {
 			store := schedule.Open(schedule.Dir(in.home, "main"))
 			if err := os.MkdirAll(filepath.Dir(store.HeartbeatFile()), 0o700); err != nil {
 				t.Fatal(err)
@@ -141,13 +171,13 @@ func TestNoOriginGetsPastThePolicy(t *testing.T) {
 			}
 			untilRefused(t, in, "heartbeat")
 		}},
-		{"cron", "main", script, `, "heartbeat": {"enabled": false}`, func(t *testing.T, in instance) {
+		{"cron", "cron", "main", script, `, "heartbeat": {"enabled": false}`, func(t *testing.T, in instance) {
 			if out, code := in.picoclaw(t, "cron", "add", "job", "--in", "1s", "--message", "do it"); code != 0 {
 				t.Fatal(out)
 			}
 			untilRefused(t, in, "cron")
 		}},
-		{"mcp", "main", nil, "", func(t *testing.T, in instance) {
+		{"MCP", "mcp", "main", nil, "", func(t *testing.T, in instance) {
 			server, url := in.gateway(t)
 			token := in.token(t, "main")
 			session := openSession(t, url+"/mcp", token)
@@ -158,8 +188,12 @@ func TestNoOriginGetsPastThePolicy(t *testing.T) {
 			}
 			stop(t, server)
 		}},
+		{"CLI provider", "main", "main", nil, "", func(t *testing.T, in instance) {
+			in.cliProvider(t)
+			once(t, in)
+		}},
 		// A hook that changes what was allowed into what is not.
-		{"cli", "main", nil, `, "hooks": {"PreToolUse": [{"hooks": [{"type": "command", "command": ` +
+		{"hook", "cli", "main", nil, `, "hooks": {"PreToolUse": [{"hooks": [{"type": "command", "command": ` +
 			`"printf '{\"hookSpecificOutput\":{\"hookEventName\":\"PreToolUse\",\"updatedInput\":%s}}' \"$(cat change)\""}]}]}`,
 			func(t *testing.T, in instance) {
 				harmless := map[string]string{"read_file": `{"path":"change"}`, "write_file": `{"path":"x","content":"x"}`,
@@ -174,7 +208,7 @@ func TestNoOriginGetsPastThePolicy(t *testing.T) {
 				}
 			}},
 	} {
-		t.Run(c.origin+" of "+c.agent, func(t *testing.T) {
+		t.Run(c.name, func(t *testing.T) {
 			in := newInstance(t)
 			in.model(t, c.besides, c.script...)
 			c.run(t, in)

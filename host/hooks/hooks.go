@@ -159,6 +159,15 @@ func (h *Hooks) on(ctx context.Context, w where, o Occasion) Verdict {
 	return v
 }
 
+// AskAboutModels reports whether a process is asked about, or told of, what goes to models and comes from them.
+func (h *Hooks) AskAboutModels() bool {
+	return h != nil && slices.ContainsFunc(h.processes, func(p *process) bool {
+		return slices.Contains(p.o.Intercept, string(beforeModel)) || slices.Contains(p.o.Intercept, string(afterModel)) ||
+			slices.Contains(p.o.Observe, kinds[beforeModel]) || slices.Contains(p.o.Observe, kinds[afterModel]) ||
+			slices.Contains(p.o.Observe, "*")
+	})
+}
+
 // BeforeModel asks processes about a request to a model, a JSON object in the form of whoever makes it, and returns what
 // they make of it.
 func (h *Hooks) BeforeModel(ctx context.Context, s *host.Session, request json.RawMessage) (json.RawMessage, Verdict) {

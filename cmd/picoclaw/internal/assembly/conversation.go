@@ -78,6 +78,9 @@ func (a *Assembly) agentOptions(s *host.Session) (o agent.Options, end func(), e
 	if err != nil {
 		return o, nil, err
 	}
+	if a.hooks.AskAboutModels() {
+		model = &askedModel{model, a.hooks, s}
+	}
 	system := "You are an agent that works on a person's machine by means of tools.\n\n" + mcp.Instructions(s.Policy())
 	if of.Instructions != "" {
 		system += "\n\n" + of.Instructions
