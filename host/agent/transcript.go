@@ -153,7 +153,7 @@ func (t *Transcript) write(l line) error {
 	if err := out.Encode(l); err != nil {
 		return fmt.Errorf("write session %q: %w", t.key, err)
 	}
-	if _, err := t.file.Write(text.Bytes()); err != nil {
+	if _, err := t.file.WriteAt(text.Bytes(), t.size); err != nil {
 		return errors.Join(fmt.Errorf("write session %q: %w", t.key, err), t.file.Truncate(t.size))
 	}
 	t.size += int64(text.Len())
@@ -222,7 +222,7 @@ func DeleteTranscript(dir, key string) error {
 // claim opens and locks the file at path. Whoever had it may delete it in between; then it is another file.
 func claim(path string, create int) (*os.File, error) {
 	for {
-		file, err := os.OpenFile(path, os.O_RDWR|os.O_APPEND|create|filelock.NoFollow|filelock.NonBlock, 0o600)
+		file, err := os.OpenFile(path, os.O_RDWR|create|filelock.NoFollow|filelock.NonBlock, 0o600)
 		if err != nil {
 			return nil, err
 		}

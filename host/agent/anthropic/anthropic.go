@@ -6,8 +6,6 @@ import (
 	"context"
 	"encoding/json"
 
-	"github.com/openai/openai-go/v3/packages/ssestream" // it knows no more of either protocol than that it streams events
-
 	"github.com/picoclaw/picoclaw/host/agent"
 	"github.com/picoclaw/picoclaw/host/agent/internal/wire"
 )
@@ -28,7 +26,6 @@ type Options = agent.Endpoint
 type Model struct {
 	model  string
 	body   map[string]any
-	header map[string]string
 	server *wire.Server
 }
 
@@ -37,15 +34,15 @@ func New(o Options) (*Model, error) {
 	if o.BaseURL == "" {
 		o.BaseURL = DefaultBaseURL
 	}
-	server, err := wire.NewServer("anthropic", o)
-	if err != nil {
-		return nil, err
-	}
 	header := map[string]string{"Anthropic-Version": protocolVersion}
 	if o.Key != "" {
 		header["X-Api-Key"] = o.Key
 	}
-	return &Model{o.Model, o.Body, header, server}, nil
+	server, err := wire.NewServer("anthropic", o, header)
+	if err != nil {
+		return nil, err
+	}
+	return &Model{o.Model, o.Body, server}, nil
 }
 
 // Generate asks the model.
@@ -54,32 +51,7 @@ func (m *Model) Generate(ctx context.Context, r agent.Request, onText func(strin
 	if err != nil {
 		return nil, err
 	}
-	ctx, heard, end := wire.Listen(ctx)
-	defer end()
-	response, err := m.server.Post(ctx, "v1/messages", body, m.header)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = response.Body.Close() }()
-	a := &assembly{onText: onText, blocks: map[int]*block{}}
-	events := ssestream.NewDecoder(response)
-	for !a.finished && events.Next() {
-		heard()
-		if err := a.add(events.Event().Data); err != nil {
-			return nil, m.server.Malformed("%v", err)
-		}
-		if a.failure != nil {
-			return nil, m.server.Failed(a.failure)
-		}
-	}
-	if !a.finished {
-		return nil, m.server.Broken(ctx, events.Err())
-	}
-	reply, err := a.reply(m.server.Protocol)
-	if err != nil {
-		return nil, m.server.Malformed("%v", err)
-	}
-	return reply, nil
+	return m.server.Ask(ctx, "v1/messages", body, &assembly{onText: onText, blocks: map[int]*block{}})
 }
 
 // cached has the provider keep what stands before it, which costs less to read the next time.

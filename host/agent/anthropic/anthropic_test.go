@@ -185,7 +185,7 @@ func FuzzAssembly(f *testing.F) {
 	f.Fuzz(func(t *testing.T, first, second, third []byte) {
 		a := &assembly{blocks: map[int]*block{}}
 		for _, data := range [][]byte{first, second, third} {
-			if a.add(data) != nil {
+			if _, err := a.Add(data); err != nil {
 				return
 			}
 		}
@@ -193,7 +193,7 @@ func FuzzAssembly(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		reply, err := a.reply(m.server.Protocol)
+		reply, err := a.Reply(m.server.Protocol)
 		if err != nil {
 			return
 		}

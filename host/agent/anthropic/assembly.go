@@ -21,7 +21,6 @@ type assembly struct {
 	usage    usage
 	reason   string
 	finished bool
-	failure  json.RawMessage // what the server says has gone wrong
 }
 
 // block is a block of an answer, with whatever fields it has.
@@ -49,8 +48,16 @@ type event struct {
 	Error   json.RawMessage
 }
 
-// add adds an event. Those that are not known are passed over, as the protocol asks.
-func (a *assembly) add(data []byte) error {
+// Whole reports whether the server has said that the answer ends.
+func (a *assembly) Whole() bool { return a.finished }
+
+// Add adds an event. Those that are not known are passed over, as the protocol asks.
+func (a *assembly) Add(data []byte) (last bool, err error) {
+	err = a.addEvent(data)
+	return a.finished, err
+}
+
+func (a *assembly) addEvent(data []byte) error {
 	var e event
 	if err := json.Unmarshal(data, &e); err != nil {
 		return fmt.Errorf("an event is not one: %w: %s", err, wire.Snippet(data))
@@ -60,7 +67,7 @@ func (a *assembly) add(data []byte) error {
 		if len(e.Error) == 0 {
 			return fmt.Errorf("an error does not say what it is: %s", wire.Snippet(data))
 		}
-		a.failure = e.Error
+		return wire.Told(e.Error)
 	case "message_start":
 		return a.addUsage(e.Message.Usage)
 	case "content_block_start":
@@ -130,8 +137,8 @@ func (a *assembly) addDelta(b *block, delta fields) error {
 	return nil
 }
 
-// reply is the answer.
-func (a *assembly) reply(from string) (*agent.Reply, error) {
+// Reply is the answer.
+func (a *assembly) Reply(from string) (*agent.Reply, error) {
 	m := agent.Message{Role: agent.Assistant, From: from}
 	var kept []fields
 	for _, i := range slices.Sorted(maps.Keys(a.blocks)) {

@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -23,8 +24,7 @@ type assembly struct {
 	numbered map[int]*call // by the server's index
 	usage    agent.Usage
 	stop     agent.Stop
-	finished bool            // the server has said that the answer is whole
-	failure  json.RawMessage // what the server says has gone wrong
+	finished bool // the server has said that the answer is whole
 }
 
 // call is a tool call that is put together.
@@ -41,8 +41,18 @@ func newAssembly(onText func(string)) *assembly {
 	return &assembly{onText: onText, extra: fields{}, numbered: map[int]*call{}, stop: agent.Ended}
 }
 
-// add adds a piece.
-func (a *assembly) add(data []byte) error {
+// Whole reports whether the server has said why the answer ends.
+func (a *assembly) Whole() bool { return a.finished }
+
+// Add adds a piece.
+func (a *assembly) Add(data []byte) (last bool, err error) {
+	if bytes.HasPrefix(data, []byte("[DONE]")) {
+		return true, nil
+	}
+	return false, a.addChunk(data)
+}
+
+func (a *assembly) addChunk(data []byte) error {
 	var chunk struct {
 		Choices json.RawMessage
 		Usage   json.RawMessage
@@ -52,8 +62,7 @@ func (a *assembly) add(data []byte) error {
 		return fmt.Errorf("a piece of it is no JSON object: %w: %s", err, wire.Snippet(data))
 	}
 	if present(chunk.Error) {
-		a.failure = chunk.Error
-		return nil
+		return wire.Told(chunk.Error)
 	}
 	if present(chunk.Usage) {
 		a.addUsage(chunk.Usage)
@@ -276,8 +285,8 @@ func argumentText(raw json.RawMessage) (string, error) {
 	return "", fmt.Errorf("the arguments of a tool call are neither a text nor an object: %s", wire.Snippet(raw))
 }
 
-// reply is the answer.
-func (a *assembly) reply(from string) (*agent.Reply, error) {
+// Reply is the answer.
+func (a *assembly) Reply(from string) (*agent.Reply, error) {
 	m := agent.Message{Role: agent.Assistant, Text: a.text.String(), From: from, Extra: kept(a.extra)}
 	for _, c := range a.calls {
 		if c.name == "" {

@@ -4,15 +4,9 @@
 package openai
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
-	"io"
-	"mime"
-	"net/http"
 	"strings"
-
-	"github.com/openai/openai-go/v3/packages/ssestream"
 
 	"github.com/picoclaw/picoclaw/host/agent"
 	"github.com/picoclaw/picoclaw/host/agent/internal/wire"
@@ -29,7 +23,6 @@ type Model struct {
 	model  string
 	limit  string // the field that bounds an answer
 	body   map[string]any
-	header map[string]string
 	server *wire.Server
 }
 
@@ -38,14 +31,15 @@ func New(o Options) (*Model, error) {
 	if o.BaseURL == "" {
 		o.BaseURL = DefaultBaseURL
 	}
-	server, err := wire.NewServer("openai", o)
+	header := map[string]string{}
+	if o.Key != "" {
+		header["Authorization"] = "Bearer " + o.Key
+	}
+	server, err := wire.NewServer("openai", o, header)
 	if err != nil {
 		return nil, err
 	}
-	m := &Model{model: o.Model, limit: "max_tokens", body: o.Body, header: map[string]string{}, server: server}
-	if o.Key != "" {
-		m.header["Authorization"] = "Bearer " + o.Key
-	}
+	m := &Model{model: o.Model, limit: "max_tokens", body: o.Body, server: server}
 	if strings.HasPrefix(o.BaseURL, "https://api.openai.com/") {
 		m.limit = "max_completion_tokens" // its newer models take no other
 	}
@@ -58,71 +52,7 @@ func (m *Model) Generate(ctx context.Context, r agent.Request, onText func(strin
 	if err != nil {
 		return nil, err
 	}
-	ctx, heard, end := wire.Listen(ctx)
-	defer end()
-	response, err := m.server.Post(ctx, "chat/completions", body, m.header)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = response.Body.Close() }()
-	a := newAssembly(onText)
-	if kind, _, _ := mime.ParseMediaType(response.Header.Get("Content-Type")); kind == "application/json" {
-		err = m.whole(ctx, response.Body, a)
-	} else {
-		err = m.stream(ctx, response, a, heard)
-	}
-	if err != nil {
-		return nil, err
-	}
-	reply, err := a.reply(m.server.Protocol)
-	if err != nil {
-		return nil, m.server.Malformed("%v", err)
-	}
-	return reply, nil
-}
-
-// stream puts an answer together from its pieces.
-func (m *Model) stream(ctx context.Context, response *http.Response, a *assembly, heard func()) error {
-	events := ssestream.NewDecoder(response)
-	for events.Next() {
-		heard()
-		data := bytes.TrimSpace(events.Event().Data)
-		if bytes.HasPrefix(data, []byte("[DONE]")) {
-			return nil
-		}
-		if len(data) == 0 {
-			continue
-		}
-		if err := m.add(a, data); err != nil {
-			return err
-		}
-	}
-	if err := events.Err(); err != nil || !a.finished {
-		return m.server.Broken(ctx, err)
-	}
-	return nil
-}
-
-// longestAnswer is more than an answer has, in bytes.
-const longestAnswer = 64 << 20
-
-// whole takes the answer of a server that does not stream.
-func (m *Model) whole(ctx context.Context, body io.Reader, a *assembly) error {
-	data, err := io.ReadAll(io.LimitReader(body, longestAnswer))
-	if err != nil {
-		return m.server.Broken(ctx, err)
-	}
-	return m.add(a, data)
-}
-
-func (m *Model) add(a *assembly, data []byte) error {
-	if err := a.add(data); err != nil {
-		return m.server.Malformed("%v", err)
-	}
-	if a.failure != nil {
-		return m.server.Failed(a.failure)
-	}
-	return nil
+	return m.server.Ask(ctx, "chat/completions", body, newAssembly(onText))
 }
 
 // request is the body of a request.

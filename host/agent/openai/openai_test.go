@@ -112,6 +112,23 @@ func TestCallsArePutTogetherByWhatIsThere(t *testing.T) {
 	}
 }
 
+func TestAServerThatDoesNotStream(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json; charset=utf-8")
+		_, _ = w.Write([]byte("{\n" + `"choices":[{"message":{"role":"assistant","content":"all at once"},"finish_reason":"stop"}]}`))
+	}))
+	defer server.Close()
+	m, err := New(Options{Model: "test", BaseURL: server.URL})
+	if err != nil {
+		t.Fatal(err)
+	}
+	said := ""
+	reply, err := m.Generate(t.Context(), ask("go"), func(text string) { said += text })
+	if err != nil || reply.Message.Text != "all at once" || said != "all at once" {
+		t.Errorf("%+v, %v", reply, err)
+	}
+}
+
 func TestAMalformedAnswerSaysWhatIsWrong(t *testing.T) {
 	for want, raw := range map[string]string{
 		"no JSON object":                 `{"choices":`,
@@ -328,11 +345,11 @@ func FuzzAssembly(f *testing.F) {
 	f.Fuzz(func(t *testing.T, first, second []byte) {
 		a := newAssembly(nil)
 		for _, data := range [][]byte{first, second, first} {
-			if a.add(data) != nil {
+			if _, err := a.Add(data); err != nil {
 				return
 			}
 		}
-		reply, err := a.reply("test")
+		reply, err := a.Reply("test")
 		if err != nil {
 			return
 		}

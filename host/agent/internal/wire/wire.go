@@ -3,12 +3,10 @@
 package wire
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"net/http"
 	"net/url"
@@ -26,13 +24,14 @@ type Server struct {
 	Protocol string // and the host, which tells whose answers can be sent back
 	name     string // of the model and the host, as errors say it
 	url      *url.URL
-	headers  map[string]string
+	header   http.Header
 	secrets  []string
 	client   *http.Client
 }
 
-// NewServer makes a server that speaks a protocol. The key and the values of headers are in no error.
-func NewServer(protocol string, at agent.Endpoint) (*Server, error) {
+// NewServer makes a server that speaks a protocol, with the headers that the protocol wants. The key and the values of an
+// endpoint's headers are in no error.
+func NewServer(protocol string, at agent.Endpoint, header map[string]string) (*Server, error) {
 	u, err := url.Parse(at.BaseURL)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
 		return nil, fmt.Errorf("model %s: its base URL is not one of http or https", at.Model)
@@ -41,7 +40,12 @@ func NewServer(protocol string, at agent.Endpoint) (*Server, error) {
 		return nil, errors.New("the model has no name")
 	}
 	s := &Server{Protocol: protocol + " " + u.Host, name: fmt.Sprintf("model %s at %s", at.Model, u.Host),
-		url: u, headers: at.Headers, client: &http.Client{}}
+		url: u, header: http.Header{}, client: &http.Client{}}
+	for _, headers := range []map[string]string{header, at.Headers} {
+		for name, value := range headers {
+			s.header.Set(name, value)
+		}
+	}
 	if at.Client != nil {
 		*s.client = *at.Client
 	}
@@ -52,41 +56,6 @@ func NewServer(protocol string, at agent.Endpoint) (*Server, error) {
 		s.secrets = append(s.secrets, password)
 	}
 	return s, nil
-}
-
-// Post asks for an answer, as a stream where the server has one, at a path below the base URL. The endpoint's headers come
-// after the protocol's.
-func (s *Server) Post(ctx context.Context, path string, body []byte, protocol map[string]string) (*http.Response, error) {
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, s.url.JoinPath(path).String(), bytes.NewReader(body))
-	if err != nil {
-		return nil, s.Broken(ctx, err)
-	}
-	r.Header.Set("Content-Type", "application/json")
-	r.Header.Set("Accept", "text/event-stream")
-	r.Header.Set("User-Agent", "picoclaw")
-	for _, headers := range []map[string]string{protocol, s.headers} {
-		for name, value := range headers {
-			r.Header.Set(name, value)
-		}
-	}
-	response, err := s.client.Do(r)
-	if err != nil {
-		return nil, s.Broken(ctx, err)
-	}
-	if response.StatusCode == http.StatusOK {
-		return response, nil
-	}
-	defer func() { _ = response.Body.Close() }()
-	said, err := io.ReadAll(io.LimitReader(response.Body, 64<<10))
-	if err != nil {
-		said = nil // the status is known
-	}
-	var answer struct{ Error json.RawMessage }
-	message := string(said)
-	if json.Unmarshal(said, &answer) == nil && len(answer.Error) > 0 {
-		_, message = failure(answer.Error)
-	}
-	return nil, s.refused(response.StatusCode, response.Header, message)
 }
 
 // shortestSecret is what can be cut out of a text without spoiling it.
@@ -112,12 +81,6 @@ func (s *Server) words(text string) string {
 // tooLong is what servers say when a conversation is larger than the model's context window.
 var tooLong = regexp.MustCompile(`(?i)context_length_exceeded|context[ _](length|window|size)|prompt is too long|` +
 	`too many (input )?tokens|input is too long`)
-
-// Failed is the error that a server has told in the middle of an answer.
-func (s *Server) Failed(raw json.RawMessage) *agent.ModelError {
-	status, message := failure(raw)
-	return s.refused(status, nil, message)
-}
 
 // statuses are those that errors would have had if an answer had not begun, by their types.
 var statuses = map[string]int{
@@ -186,15 +149,15 @@ func retryAfter(h http.Header, now time.Time) time.Duration {
 	return 0
 }
 
-// Malformed is the error of an answer that is not one.
-func (s *Server) Malformed(format string, args ...any) *agent.ModelError {
+// malformed is the error of an answer that is not one.
+func (s *Server) malformed(err error) *agent.ModelError {
 	return &agent.ModelError{Status: http.StatusOK,
-		Message: fmt.Sprintf("%s sent a malformed answer: %s", s.name, s.words(fmt.Sprintf(format, args...)))}
+		Message: fmt.Sprintf("%s sent a malformed answer: %s", s.name, s.words(err.Error()))}
 }
 
-// Broken is the error of an answer that has not come, or not to its end; nil stands for an end that came too early. It
+// broken is the error of an answer that has not come, or not to its end; nil stands for an end that came too early. It
 // is that of the context if somebody has given up.
-func (s *Server) Broken(ctx context.Context, err error) error {
+func (s *Server) broken(ctx context.Context, err error) error {
 	switch cause := context.Cause(ctx); {
 	case errors.Is(cause, errSilent):
 		err = errSilent
@@ -208,48 +171,4 @@ func (s *Server) Broken(ctx context.Context, err error) error {
 		err = at.Err // its text has the URL, which may have a secret
 	}
 	return &agent.ModelError{Message: fmt.Sprintf("%s has not answered: %s", s.name, s.words(err.Error()))}
-}
-
-// longestSilence is how long a server may say nothing.
-const longestSilence = 10 * time.Minute
-
-var errSilent = fmt.Errorf("it said nothing for %s", longestSilence)
-
-// Listen returns a context that ends when the server has been silent for long. heard is to be called when it was not.
-func Listen(ctx context.Context) (listening context.Context, heard, end func()) {
-	listening, cancel := context.WithCancelCause(ctx)
-	timer := time.AfterFunc(longestSilence, func() { cancel(errSilent) })
-	return listening, func() { timer.Reset(longestSilence) }, func() {
-		timer.Stop()
-		cancel(nil)
-	}
-}
-
-// Encoded is a value as JSON, which has come out of JSON.
-func Encoded(v any) json.RawMessage {
-	text, err := json.Marshal(v)
-	if err != nil {
-		return nil
-	}
-	return text
-}
-
-// Snippet is the beginning of a text, for errors.
-func Snippet(raw []byte) string {
-	const most = 120
-	if len(raw) > most {
-		return strings.ToValidUTF8(string(raw[:most]), "") + "…"
-	}
-	return string(raw)
-}
-
-// Encode is the JSON of a request, with texts as they are and what an endpoint adds or takes away.
-func Encode(body, extra map[string]any) ([]byte, error) {
-	maps.Copy(body, extra)
-	maps.DeleteFunc(body, func(_ string, value any) bool { return value == nil })
-	var text bytes.Buffer
-	out := json.NewEncoder(&text)
-	out.SetEscapeHTML(false)
-	err := out.Encode(body)
-	return text.Bytes(), err
 }
