@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/netip"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -88,6 +89,9 @@ func (o *gatewayVerb) run(ctx context.Context) error {
 		name, _, _ := net.SplitHostPort(address)
 		address = net.JoinHostPort(name, strconv.Itoa(o.port))
 	}
+	if host, _, err := net.SplitHostPort(address); err == nil && !loopback(host) {
+		logger.Warn("other machines can reach the gateway, and nothing that they send is encrypted", "address", address)
+	}
 	drain := time.Duration(settings.DrainSeconds) * time.Second
 	o.options = assembly.Options{Schedules: &assembly.Schedules{}, Grace: drain}
 	g := gateway.New(gateway.Options{
@@ -102,6 +106,12 @@ func (o *gatewayVerb) run(ctx context.Context) error {
 		return cantStart(err)
 	}
 	return nil
+}
+
+// loopback reports whether an address is of this machine alone.
+func loopback(host string) bool {
+	ip, err := netip.ParseAddr(host)
+	return host == "localhost" || err == nil && ip.IsLoopback()
 }
 
 // open makes an instance of the configuration as it is now. One that can't make calls is none.

@@ -249,8 +249,8 @@ func (o *output) answer(e Event) (answer, error) {
 	case code == 2:
 		return answer{decision: deny, reason: firstOf(reason(o.stderr), "it exited with 2 and gave no reason")}, nil
 	case code == 126 || code == 127:
-		return answer{}, fmt.Errorf("could not be run (exit status %d)%s; it sees the workspace and what \"read\" names", code,
-			o.lastWords())
+		return answer{}, fmt.Errorf("could not be run (exit status %d)%s; it sees the workspace and what \"read\" names",
+			code, o.lastWords())
 	case code > 128:
 		return answer{}, fmt.Errorf("was ended by a signal (exit status %d, which is %v)%s", code, syscall.Signal(code-128),
 			o.lastWords())

@@ -168,8 +168,8 @@ func (h *Hooks) AskAboutModels() bool {
 	})
 }
 
-// BeforeModel asks processes about a request to a model, a JSON object in the form of whoever makes it, and returns what
-// they make of it.
+// BeforeModel asks processes about a request to a model, a JSON object in the form of whoever makes it, and returns
+// what they make of it.
 func (h *Hooks) BeforeModel(ctx context.Context, s *host.Session, request json.RawMessage) (json.RawMessage, Verdict) {
 	if h == nil {
 		return request, Verdict{}

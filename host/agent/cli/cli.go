@@ -92,11 +92,11 @@ func (c *CLI) chooseKey() error {
 		return fmt.Errorf("%s has the secret %s as its key, which takes a sandbox that fills it in on the way; set "+
 			"isolation.enabled to true, or api_key in place of secret", c.name, c.o.Secret)
 	case c.o.Key != "" && c.o.Sandboxed:
-		return fmt.Errorf("%s would see its key in the sandbox; put it under secrets as %s, and name that in secret in place of "+
-			"api_key", c.name, c.maker.key)
+		return fmt.Errorf("%s would see its key in the sandbox; put it under secrets as %s, and name that in secret in "+
+			"place of api_key", c.name, c.maker.key)
 	case c.o.Secret != "" && c.maker.keys != nil && !slices.Contains(c.maker.keys, c.o.Secret):
-		return fmt.Errorf("%s has the secret %s as its key, and looks for one of another name; call it %s", c.name, c.o.Secret,
-			strings.Join(c.maker.keys, " or "))
+		return fmt.Errorf("%s has the secret %s as its key, and looks for one of another name; call it %s",
+			c.name, c.o.Secret, strings.Join(c.maker.keys, " or "))
 	case c.o.Secret != "":
 		c.keyAs = c.o.Secret
 	case c.o.Key != "":
@@ -225,7 +225,8 @@ func (c *CLI) program(args []string) host.Program {
 		p.Secrets = []string{c.o.Secret}
 	}
 	p.Command = &exec.Cmd{
-		Path: c.found.argv[0], Args: slices.Concat(c.found.argv, args), Dir: string(filepath.Separator), Env: environment(env, p.ReadOnly),
+		Path: c.found.argv[0], Args: slices.Concat(c.found.argv, args), Dir: string(filepath.Separator),
+		Env: environment(env, p.ReadOnly),
 	}
 	return p
 }
