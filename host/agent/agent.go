@@ -93,7 +93,7 @@ type Outcome struct {
 }
 
 // Turn has the model answer a text, with as many calls as that takes. observe is told what happens, and may be nil.
-// Turns of one agent follow each other. Whatever ends a turn, what was done so far is kept, and told in the outcome; the
+// Turns of one agent follow each other. Whatever ends a turn, what was done so far is kept and told in the outcome. The
 // error is a *[BudgetError] at a bound, a *[ModelError] if the model has not answered, or that of the context.
 func (a *Agent) Turn(ctx context.Context, text string, observe func(Event)) (*Outcome, error) {
 	a.mu.Lock()

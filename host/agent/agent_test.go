@@ -49,7 +49,8 @@ func tools(t testing.TB, names ...string) *toolbox {
 
 func (b *toolbox) Tools() []host.Tool { return b.list }
 
-func (b *toolbox) Call(ctx context.Context, tool string, arguments json.RawMessage, events func(host.Event)) *host.Result {
+func (b *toolbox) Call(ctx context.Context, tool string, arguments json.RawMessage,
+	events func(host.Event)) *host.Result {
 	b.mu.Lock()
 	b.calls = append(b.calls, tool+" "+string(arguments))
 	b.mu.Unlock()
@@ -67,8 +68,8 @@ func settings() agent.Settings {
 	return s
 }
 
-// protocols are the models that a test plays its script to.
-func protocols(t *testing.T, test func(t *testing.T, m func(steps ...modeltest.Step) (agent.Model, *modeltest.Server))) {
+// protocols plays a test to a model behind each protocol, which it makes of a script.
+func protocols(t *testing.T, test func(t *testing.T, m func(...modeltest.Step) (agent.Model, *modeltest.Server))) {
 	for _, name := range []string{"openai", "anthropic"} {
 		t.Run(name, func(t *testing.T) {
 			test(t, func(steps ...modeltest.Step) (agent.Model, *modeltest.Server) { return model(t, name, steps...) })

@@ -235,12 +235,13 @@ func (t *Team) launch(ctx context.Context, f *family, task Task, alone bool) *ch
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.ctx.Err() != nil {
+		c.stop(errTeamEnds)
 		return nil
 	}
 	f.begun++
 	c.Child = Child{ID: fmt.Sprint(f.begun), Label: task.Label, Agent: task.Agent, State: Running, Began: time.Now()}
 	if len(f.children) >= keptChildren {
-		if i := slices.IndexFunc(f.children, func(c *child) bool { return c.State != Running }); i >= 0 {
+		if i := slices.IndexFunc(f.children, func(c *child) bool { return c.told || !c.alone && c.State != Running }); i >= 0 {
 			f.children = slices.Delete(f.children, i, i+1)
 		}
 	}

@@ -105,7 +105,9 @@ func teamOf(t *testing.T, change func(*TeamOptions), children map[string]Model) 
 // parentOf makes an agent that has the team's tools.
 func parentOf(t *testing.T, team *Team, m Model, s Settings) (*Agent, *Transcript) {
 	session, transcript := &host.Session{}, NewTranscript()
-	return New(Options{Model: m, Tools: on{t, team, session}, Inbox: team.Inbox(session), Transcript: transcript, Settings: s}), transcript
+	a := New(Options{Model: m, Tools: on{t, team, session}, Inbox: team.Inbox(session), Transcript: transcript,
+		Settings: s})
+	return a, transcript
 }
 
 func texts(transcript *Transcript) string {

@@ -306,7 +306,7 @@ func (a *assembly) Reply(from string) (*agent.Reply, error) {
 	return &agent.Reply{Message: m, Usage: a.usage, Stop: a.stop}, nil
 }
 
-// joined adds a piece of a field to what there is of it: texts and lists grow, and of anything else the last one counts.
+// joined adds a piece of a field to what there is of it: texts and lists grow, and of anything else the last counts.
 func joined(a, b json.RawMessage) json.RawMessage {
 	var texts [2]string
 	if json.Unmarshal(a, &texts[0]) == nil && json.Unmarshal(b, &texts[1]) == nil {

@@ -1,5 +1,5 @@
-// Package wire is what providers of models over HTTP have in common: a request that tells nobody more than it has to, and
-// failures as sentences without a key in them. It must not know any protocol, nor who asks.
+// Package wire is what providers of models over HTTP have in common: a request that tells nobody more than it has to,
+// and failures as sentences without a key in them. It must not know any protocol, nor who asks.
 package wire
 
 import (
