@@ -241,7 +241,8 @@ func (t *Team) launch(ctx context.Context, f *family, task Task, alone bool) *ch
 	f.begun++
 	c.Child = Child{ID: fmt.Sprint(f.begun), Label: task.Label, Agent: task.Agent, State: Running, Began: time.Now()}
 	if len(f.children) >= keptChildren {
-		if i := slices.IndexFunc(f.children, func(c *child) bool { return c.told || !c.alone && c.State != Running }); i >= 0 {
+		over := func(c *child) bool { return c.told || !c.alone && c.State != Running }
+		if i := slices.IndexFunc(f.children, over); i >= 0 {
 			f.children = slices.Delete(f.children, i, i+1)
 		}
 	}

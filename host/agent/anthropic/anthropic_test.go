@@ -148,7 +148,8 @@ func TestErrorsOfServers(t *testing.T) {
 				t.Fatalf("the error is %v", err)
 			}
 			if failed.Status != test.want.Status || failed.RetryAfter != test.want.RetryAfter ||
-				failed.TooLong != test.want.TooLong || failed.Temporary() != test.temporary || !strings.Contains(failed.Message, test.want.Message) {
+				failed.TooLong != test.want.TooLong || failed.Temporary() != test.temporary ||
+				!strings.Contains(failed.Message, test.want.Message) {
 				t.Errorf("the error is %+v", failed)
 			}
 			if strings.Contains(err.Error(), key) {

@@ -29,8 +29,8 @@ type Server struct {
 	client   *http.Client
 }
 
-// NewServer makes a server that speaks a protocol, with the headers that the protocol wants. The key and the values of an
-// endpoint's headers are in no error.
+// NewServer makes a server that speaks a protocol, with the headers that the protocol wants. The key and the values of
+// an endpoint's headers are in no error.
 func NewServer(protocol string, at agent.Endpoint, header map[string]string) (*Server, error) {
 	u, err := url.Parse(at.BaseURL)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
@@ -124,7 +124,7 @@ func failure(raw json.RawMessage) (status int, message string) {
 func (s *Server) refused(status int, header http.Header, message string) *agent.ModelError {
 	e := &agent.ModelError{
 		Status: status, RetryAfter: retryAfter(header, time.Now()),
-		TooLong: (status == http.StatusBadRequest || status == http.StatusRequestEntityTooLarge) && tooLong.MatchString(message),
+		TooLong: status < 500 && status != http.StatusTooManyRequests && tooLong.MatchString(message),
 	}
 	e.Message = strings.TrimSpace(fmt.Sprintf("%s answered %d %s", s.name, status, http.StatusText(status)))
 	if 300 <= status && status < 400 {
