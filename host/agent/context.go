@@ -162,7 +162,7 @@ func (t *turn) summarise(messages []Message) (string, error) {
 	}
 	reply, err := t.generate(Request{
 		System: summarySystem, MaxTokens: longestSummary,
-		Messages: []Message{{Role: User, Text: asData("the conversation", text)}},
+		Messages: []Message{{Role: User, Text: asData("the conversation", text)}}, Observe: t.others,
 	}, nil)
 	switch {
 	case err != nil:

@@ -94,10 +94,7 @@ func (t *turn) request() (Request, error) {
 	}
 	r := Request{
 		System: t.system, Messages: t.transcript.Messages(), Tools: t.offered.tools, MaxTokens: t.settings.MaxTokens,
-		Session: t.transcript.Key(), Left: left, Observe: func(e Event) {
-			t.acted.Store(t.acted.Load() || e.Kind == CallEvent)
-			t.emit(e)
-		},
+		Session: t.transcript.Key(), Left: left, Observe: t.others,
 	}
 	if left.Tokens > 0 && int64(r.MaxTokens) > left.Tokens {
 		r.MaxTokens = int(left.Tokens)
@@ -130,6 +127,14 @@ func (t *turn) ask() (*Reply, error) {
 			return nil, err
 		}
 	}
+}
+
+// others passes on what a provider's own loop does.
+func (t *turn) others(e Event) {
+	if e.Kind == CallEvent {
+		t.acted.Store(true)
+	}
+	t.emit(e)
 }
 
 // longestWait is how long a provider may have us wait.
