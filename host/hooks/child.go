@@ -19,16 +19,12 @@ import (
 // maxLine is the longest message of a process's or to one.
 const maxLine = 1 << 20
 
-// waiting is how many events may wait for a process to take them.
-const waiting = 64
-
 // child is a running process and what is asked of it.
 type child struct {
 	process *isolation.Process
 	streams *streams
 	said    *tail // the end of its standard error
 	log     hclog.Logger
-	events  chan []byte
 	done    chan struct{} // closed when it has ended and nothing more comes from it
 
 	writing sync.Mutex // held for a line
@@ -51,25 +47,22 @@ type message struct {
 	} `json:"error,omitempty"`
 }
 
-func startChild(w where, p host.Program, observing time.Duration, log hclog.Logger) (*child, error) {
+func startChild(w where, p host.Program, log hclog.Logger) (*child, error) {
 	process, streams, err := start(w, p)
 	if err != nil {
 		return nil, err
 	}
 	c := &child{
-		process: process, streams: streams, said: &tail{}, log: log, events: make(chan []byte, waiting),
-		done: make(chan struct{}), pending: map[uint64]chan message{},
+		process: process, streams: streams, said: &tail{}, log: log, done: make(chan struct{}), pending: map[uint64]chan message{},
 	}
-	var reading, telling sync.WaitGroup
+	var reading sync.WaitGroup
 	reading.Go(func() { c.kill(c.read(streams.out)) })
 	reading.Go(func() { _, _ = io.Copy(c.said, streams.err) })
-	telling.Go(func() { c.tell(observing) })
 	go func() {
 		<-process.Done()
 		streams.end()
 		reading.Wait()
 		c.kill(errors.New("has ended"))
-		telling.Wait()
 		streams.close()
 		close(c.done)
 	}()
@@ -95,7 +88,6 @@ func (c *child) kill(why error) {
 		close(answer)
 	}
 	c.pending = nil
-	close(c.events)
 	c.process.Kill()
 }
 
@@ -181,32 +173,17 @@ func (c *child) forget(id uint64) {
 	delete(c.pending, id)
 }
 
-// notify tells the child something, as soon as it takes it. What it is too slow for is not told.
-func (c *child) notify(method string, params any) {
+// notify tells the child something, which it has to take within a time.
+func (c *child) notify(method string, params any, within time.Duration) error {
 	line, err := encoded(message{Version: "2.0", Method: method, Params: params})
 	if err != nil {
-		c.log.Warn("a hook is not told of an event", "error", err)
-		return
+		return err
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.err != nil {
-		return
+	if err := c.write(line, time.Now().Add(within)); err != nil {
+		c.kill(fmt.Errorf("did not take an event within %s", within))
+		return c.ended()
 	}
-	select {
-	case c.events <- line:
-	default:
-		c.log.Warn("a hook is too slow to be told of all events")
-	}
-}
-
-// tell writes the events that wait. A child that does not take one in time has got a part of it, and is ended.
-func (c *child) tell(within time.Duration) {
-	for line := range c.events {
-		if err := c.write(line, time.Now().Add(within)); err != nil {
-			c.kill(fmt.Errorf("did not take an event within %s", within))
-		}
-	}
+	return nil
 }
 
 func (c *child) write(line []byte, until time.Time) error {

@@ -43,6 +43,9 @@ type process struct {
 	mu     sync.Mutex
 	closed bool
 	seats  map[string]*seat
+
+	observed chan observation // nil until there is something to tell
+	telling  sync.WaitGroup
 }
 
 func newProcess(name string, o Process, d Defaults, log hclog.Logger) *process {
@@ -129,7 +132,7 @@ func (p *process) start(ctx context.Context, w where) (*child, error) {
 		return nil, err
 	}
 	child.Command.Dir = cmp.Or(p.o.Dir, child.Command.Dir)
-	c, err := startChild(w, child, p.observing(), p.log)
+	c, err := startChild(w, child, p.log)
 	if err != nil {
 		return nil, err
 	}
@@ -171,6 +174,9 @@ func (p *process) close(ctx context.Context) {
 	p.closed = true
 	seats := p.seats
 	p.seats = nil
+	if p.observed != nil {
+		close(p.observed)
+	}
 	p.mu.Unlock()
 	for _, at := range seats {
 		at.mu.Lock()
@@ -179,22 +185,58 @@ func (p *process) close(ctx context.Context) {
 		}
 		at.mu.Unlock()
 	}
+	p.telling.Wait()
 }
 
 // observe tells the processes that want to hear of it, and waits for none.
 func (h *Hooks) observe(w where, kind string, payload map[string]any) {
 	for _, p := range h.processes {
-		if !slices.Contains(p.o.Observe, kind) && !slices.Contains(p.o.Observe, "*") {
-			continue
+		if slices.Contains(p.o.Observe, kind) || slices.Contains(p.o.Observe, "*") {
+			p.observe(observation{w, kind, payload})
 		}
-		_, c, err := p.child(context.Background(), w)
+	}
+}
+
+// waiting is how many observations may wait for a process to take them.
+const waiting = 64
+
+// observation is something that a process is told of.
+type observation struct {
+	where
+	kind    string
+	payload map[string]any
+}
+
+func (p *process) observe(o observation) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed {
+		return
+	}
+	if p.observed == nil {
+		p.observed = make(chan observation, waiting)
+		p.telling.Go(p.tell)
+	}
+	select {
+	case p.observed <- o:
+	default:
+		p.log.Warn("a hook is too slow to be told of all events", "hook", p.key)
+	}
+}
+
+// tell tells what waits, one after another. A child that does not take one in time has got a part of it, and is ended.
+func (p *process) tell() {
+	for o := range p.observed {
+		_, c, err := p.child(context.Background(), o.where)
+		if err == nil {
+			err = c.notify("hook.runtime_event", map[string]any{
+				"kind": o.kind, "source": map[string]any{"component": "agent", "name": o.agent}, "scope": meta(o.where),
+				"payload": o.payload,
+			}, p.observing())
+		}
 		if err != nil {
-			p.log.Warn("a hook is not told of an event", "hook", p.key, "event", kind, "error", err)
-			continue
+			p.log.Warn("a hook is not told of an event", "hook", p.key, "event", o.kind, "error", err)
 		}
-		c.notify("hook.runtime_event", map[string]any{
-			"kind": kind, "source": map[string]any{"component": "agent", "name": w.agent}, "scope": meta(w), "payload": payload,
-		})
 	}
 }
 
