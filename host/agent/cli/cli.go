@@ -17,6 +17,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -122,7 +123,18 @@ func (c *CLI) Generate(ctx context.Context, r agent.Request, onText func(string)
 		return nil, err
 	}
 	a := &assembly{name: c.name, request: r, onText: onText, calls: map[string]agent.Call{}}
-	return c.run(ctx, c.maker.arguments(c, system, r), input, c.maker.reader(a), a)
+	reply, err := c.run(ctx, c.maker.arguments(c, system, r), input, c.maker.reader(a), a)
+	return reply, c.explained(err)
+}
+
+// explained says how a secret has to be sent where a key was not taken.
+func (c *CLI) explained(err error) error {
+	var failed *agent.ModelError
+	if errors.As(err, &failed) && c.o.Secret == c.maker.key && c.maker.sends != "" &&
+		(failed.Status == http.StatusUnauthorized || strings.Contains(failed.Message, "API key")) {
+		failed.Message += fmt.Sprintf("; is secrets.%s.as %s, as %s sends it?", c.o.Secret, c.maker.sends, c.maker.program)
+	}
+	return err
 }
 
 // reader reads a program's events.

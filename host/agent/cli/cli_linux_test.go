@@ -299,9 +299,28 @@ func TestWhatCannotBe(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, _ = c.Generate(t.Context(), (&heard{}).request(agent.Request{}), nil)
+	_, _ = c.Generate(t.Context(), (&heard{}).request(agent.Request{}), nil) // a shell knows none of its arguments
 	if diff := cmp.Diff([]string{"models.example:8443"}, s.program.Hosts); diff != "" || s.program.Network ||
 		!slices.Equal(s.program.Secrets, []string{"ANTHROPIC_API_KEY"}) {
 		t.Errorf("the program was %+v", s.program)
+	}
+}
+
+func TestARefusedKeySaysHowItIsSent(t *testing.T) {
+	file := filepath.Join(hosttest.TempDir(t), "program")
+	said := `{"type":"result","subtype":"success","is_error":true,"api_error_status":401,"result":"Invalid API key"}`
+	if err := os.WriteFile(file, []byte("#!/bin/sh\necho '"+said+"'\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	c, err := cli.New(cli.Options{
+		Maker: cli.Claude, Command: []string{file}, Secret: "ANTHROPIC_API_KEY", Sandboxed: true, Start: (&starting{}).start,
+		Server: []string{"/bin/true"},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = c.Generate(t.Context(), (&heard{}).request(agent.Request{}), nil)
+	if err == nil || !strings.Contains(err.Error(), `secrets.ANTHROPIC_API_KEY.as {"header": "x-api-key"`) {
+		t.Errorf("got %v", err)
 	}
 }

@@ -31,6 +31,7 @@ type maker struct {
 	api     string   // the URL of its API
 	key     string   // the variable that its key is in
 	keys    []string // those that it may be in; nil for any
+	sends   string   // how a secret in the first is to be sent, where that is not the usual way
 
 	arguments   func(c *CLI, system string, r agent.Request) []string
 	environment func(c *CLI) map[string]string
@@ -43,6 +44,7 @@ var makers = map[Maker]*maker{
 	Claude: {
 		program: "claude", api: "https://api.anthropic.com", key: "ANTHROPIC_API_KEY",
 		keys:      []string{"ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN"},
+		sends:     `{"header": "x-api-key", "value": "{{secret}}"}`,
 		arguments: claudeArguments, environment: claudeEnvironment, input: claudeInput,
 		reader: func(a *assembly) reader { return &claude{assembly: a} },
 	},
