@@ -51,8 +51,11 @@ func claudeEnvironment(c *CLI) map[string]string {
 		"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
 		"DISABLE_AUTOUPDATER":                      "1",
 		"CLAUDE_CODE_MAX_RETRIES":                  "0",
-		"ENABLE_TOOL_SEARCH":                       "false",    // it would be a tool of its own
-		"MCP_TOOL_TIMEOUT":                         "86400000", // how long a call may take is the host's to say
+		"ENABLE_TOOL_SEARCH":                       "false", // it would be a tool of its own
+		// how long a call may take is the host's to say, and no call goes on by itself
+		"MCP_TOOL_TIMEOUT":                        "86400000",
+		"CLAUDE_CODE_DISABLE_BACKGROUND_TASKS":    "1",
+		"CLAUDE_CODE_DISABLE_MCP_TASK_BACKGROUND": "1",
 	}
 }
 
