@@ -40,6 +40,9 @@ type process struct {
 	defaults  Defaults // how long it may take
 	log       hclog.Logger
 
+	life context.Context // ends when it is closed
+	end  context.CancelFunc
+
 	mu     sync.Mutex
 	closed bool
 	seats  map[string]*seat
@@ -49,8 +52,10 @@ type process struct {
 }
 
 func newProcess(name string, o Process, d Defaults, log hclog.Logger) *process {
+	life, end := context.WithCancel(context.Background())
 	return &process{
 		name: name, key: "hooks.processes." + name, o: o, defaults: d, log: log.Named(name), seats: map[string]*seat{},
+		life: life, end: end,
 	}
 }
 
@@ -138,6 +143,7 @@ func (p *process) start(ctx context.Context, w where) (*child, error) {
 	}
 	within, cancel := context.WithTimeout(ctx, p.timeout(""))
 	defer cancel()
+	defer context.AfterFunc(p.life, cancel)()
 	_, err = c.call(within, "hook.hello", map[string]any{"name": p.name, "version": 1, "modes": p.modes()})
 	if err != nil {
 		c.kill(err)
@@ -170,12 +176,14 @@ func (p *process) modes() []string {
 }
 
 func (p *process) close(ctx context.Context) {
+	p.end()
 	p.mu.Lock()
 	p.closed = true
 	seats := p.seats
 	p.seats = nil
 	if p.observed != nil {
 		close(p.observed)
+		p.observed = nil
 	}
 	p.mu.Unlock()
 	for _, at := range seats {
@@ -214,8 +222,9 @@ func (p *process) observe(o observation) {
 		return
 	}
 	if p.observed == nil {
-		p.observed = make(chan observation, waiting)
-		p.telling.Go(p.tell)
+		all := make(chan observation, waiting)
+		p.observed = all
+		p.telling.Go(func() { p.tell(all) })
 	}
 	select {
 	case p.observed <- o:
@@ -225,8 +234,8 @@ func (p *process) observe(o observation) {
 }
 
 // tell tells what waits, one after another. A child that does not take one in time has got a part of it, and is ended.
-func (p *process) tell() {
-	for o := range p.observed {
+func (p *process) tell(all <-chan observation) {
+	for o := range all {
 		_, c, err := p.child(context.Background(), o.where)
 		if err == nil {
 			err = c.notify("hook.runtime_event", map[string]any{

@@ -243,6 +243,21 @@ time.sleep(1000)
 	hosttest.Eventually(t, "it is ended", func() bool { return c.ended() != nil })
 }
 
+// Nobody waits for an observer to greet, nor does the end.
+func TestAnObserverThatDoesNotGreet(t *testing.T) {
+	w := place(t)
+	h := made(t, `{"processes": {"mute": {"command": ["sh", "-c", "touch begun; sleep 1000"], "observe": ["*"]}},
+		"defaults": {"interceptor_timeout_ms": 3600000}}`)
+	if v := h.before(t.Context(), w, run1("ls")); v.Deny != "" {
+		t.Errorf("got %+v", v)
+	}
+	hosttest.Eventually(t, "it is started", func() bool {
+		_, err := os.Stat(filepath.Join(w.dir, "begun"))
+		return err == nil
+	})
+	h.Close(t.Context())
+}
+
 // A process that ends when its input does is let do so; one that does not is ended.
 func TestProcessesEndWithTheHost(t *testing.T) {
 	h, w := talking(t, `{}`, `"before_tool"`)

@@ -14,7 +14,7 @@ const longestArgument = 96 << 10
 // can't pass for another one then. So is what programs would take for a command of theirs.
 func prompt(messages []agent.Message) string {
 	if len(messages) == 1 && messages[0].Role == agent.User {
-		if text := strings.TrimSpace(messages[0].Text); text != "" && !strings.Contains("/!#", text[:1]) {
+		if text := strings.TrimSpace(messages[0].Text); text != "" && strings.IndexByte("/!#", text[0]) < 0 {
 			return messages[0].Text
 		}
 	}
