@@ -33,6 +33,7 @@ func TestConfigurationsOnThePagesAreValid(t *testing.T) {
 			if err := os.WriteFile(filepath.Join(s.Home, "example.json"), []byte(example[1]), 0o600); err != nil {
 				t.Fatal(err)
 			}
+			installModels(t, &s)
 			results, err := s.Play(t.Context(),
 				[]console.Step{{Command: "picoclaw config check --config example.json --output json"}})
 			if err != nil {
@@ -54,6 +55,22 @@ func TestConfigurationsOnThePagesAreValid(t *testing.T) {
 	if found < 3 {
 		t.Errorf("only %d configurations were found", found)
 	}
+}
+
+// installModels gives a stage what models in examples take: programs of makers, which nothing starts, and their keys.
+func installModels(t *testing.T, s *console.Stage) {
+	t.Helper()
+	dir := filepath.Join(s.Home, "models")
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"claude", "codex"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte("#!/bin/sh\n"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.Env = append(s.Env, "PATH="+programs+":"+dir+":/usr/local/bin:/usr/bin:/bin",
+		"ANTHROPIC_API_KEY=a key of the examples", "OPENAI_API_KEY=another key of theirs")
 }
 
 // The program that checks the audit log without picoclaw does.
