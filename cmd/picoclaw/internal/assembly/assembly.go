@@ -9,7 +9,8 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"path/filepath"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -45,6 +46,7 @@ type Assembly struct {
 	config  *config.Config
 	hooks   *hooks.Hooks
 	team    *agent.Team
+	models  func() error    // what is wrong with agents' models
 	life    context.Context // done at the end
 	end     context.CancelFunc
 
@@ -59,6 +61,7 @@ func Open(o Options) (*Assembly, error) {
 	}
 	a := &Assembly{options: o, config: o.Config, clients: map[string]*served{}}
 	a.life, a.end = context.WithCancel(context.Background())
+	a.models = sync.OnceValue(a.checkModels)
 	var err error
 	if a.hooks, err = NewHooks(o.Config, o.Logger); err != nil {
 		return nil, err
@@ -90,13 +93,18 @@ func (a *Assembly) Checks() []gateway.Check {
 	for _, p := range a.Plugins().Problems() {
 		plugins.Err = errors.Join(plugins.Err, fmt.Errorf("plugin %s is not offered: %w", p.Plugin, p.Err))
 	}
-	models := gateway.Check{Name: "models"}
+	return append(all, plugins, gateway.Check{Name: "models", Err: a.models()})
+}
+
+// checkModels says which agents can't have their models. Keys may take programs to ask, so it is looked at once.
+func (a *Assembly) checkModels() error {
+	var wrong error
 	if len(a.config.Models()) > 0 {
 		for _, id := range a.config.AgentIDs() {
-			models.Err = errors.Join(models.Err, a.CheckModel(id))
+			wrong = errors.Join(wrong, a.CheckModel(id))
 		}
 	}
-	return append(all, plugins, models)
+	return wrong
 }
 
 // CheckModel says why an agent can't have its model.
@@ -188,15 +196,21 @@ func (a *Assembly) Has(session string) bool {
 
 // ServeHTTP serves MCP: the agent that a path names, as in /mcp/main, or at /mcp the first one.
 func (a *Assembly) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	agent := a.config.AgentIDs()[0]
-	if r.URL.Path != mcp.Path {
-		agent = filepath.Base(r.URL.Path)
+	ids := a.config.AgentIDs()
+	agent := ids[0]
+	if below, named := strings.CutPrefix(strings.TrimSuffix(r.URL.Path, "/"), mcp.Path+"/"); named {
+		agent = below
 		r = r.Clone(r.Context())
 		r.URL.Path = mcp.Path
 	}
+	if !slices.Contains(ids, agent) {
+		http.Error(w, "no agent of this name is served here", http.StatusNotFound)
+		return
+	}
 	s, err := a.serve(agent)
 	if err != nil {
-		http.Error(w, err.Error(), http.StatusNotFound)
+		a.options.Logger.Error("an agent can't be served", "agent", agent, "error", err)
+		http.Error(w, "the agent can't be served; the gateway's log says why", http.StatusInternalServerError)
 		return
 	}
 	s.ServeHTTP(w, r)
