@@ -266,3 +266,103 @@ func TestAStopEndsTurns(t *testing.T) {
 		t.Errorf("a new turn: %d %s", code, out)
 	}
 }
+
+// A person who talks to an agent is asked where the decision is ask, and ends a turn without ending the program.
+func TestTalkingToAnAgent(t *testing.T) {
+	in := newInstance(t)
+	never := make(chan struct{})
+	defer close(never)
+	in.model(t, "", asks("exec", `{"command":"touch made"}`), modeltest.Step{Text: "not made"},
+		asks("exec", `{"command":"touch made"}`), modeltest.Step{Text: "made it"}, modeltest.Step{Text: "late", Wait: never})
+	c := onTerminal(t, in.home, []string{"PICOCLAW_ISOLATION_ENABLED=false"}, "agent")
+	made := filepath.Join(in.workspace, "made")
+	c.sees(`main> `)
+	c.types("make it\r")
+	c.sees(`→ exec command="touch made"`)
+	c.sees(`allow\?.*\n.*rule: +make-it`)
+	c.types("n\r")
+	c.sees(`not made`)
+	if _, err := os.Stat(made); err == nil {
+		t.Error("it was made although the answer was no")
+	}
+	c.types("make it all the same\r")
+	c.sees(`make this call \[y/N\] `)
+	c.types("y\r")
+	c.sees(`made it`)
+	if _, err := os.Stat(made); err != nil {
+		t.Error("it was not made although the answer was yes")
+	}
+	c.types("wait\r")
+	hosttest.Eventually(t, "the model is asked", func() bool {
+		c.types("\x03") // which may come before the turn
+		return strings.Contains(c.text(), "the turn was ended")
+	})
+	c.sees(`main> `)
+	c.types("\x04")
+	c.succeeds()
+}
+
+// Hooks are asked about turns, too: what a person says, when it is to end, and what goes to the model.
+func TestHooksOfTurns(t *testing.T) {
+	in := newInstance(t)
+	server := in.model(t, `, "heartbeat": {"enabled": false}, "hooks": {
+		"SessionStart": [{"hooks": [{"type": "command", "command": "echo 'The weather is fine.'"}]}],
+		"UserPromptSubmit": [{"hooks": [{"type": "command", "command": "if grep -q forbidden; then echo 'not that' >&2; exit 2; fi"}]}],
+		"Stop": [{"hooks": [{"type": "command", "command": "if grep -q '\"stop_hook_active\":false'; then echo 'and the tests?' >&2; exit 2; fi"}]}],
+		"Notification": [{"hooks": [{"type": "command", "command": "cat > notice", "workspace": "rw"}]}]}`,
+		modeltest.Step{Text: "all done"}, modeltest.Step{Text: "tests pass"})
+	out, code := in.picoclaw(t, "agent", "-m", "go")
+	if code != 0 || !strings.Contains(out, "tests pass") {
+		t.Errorf("%d %s", code, out)
+	}
+	all := server.Requests()
+	if len(all) != 2 || !strings.Contains(all[0].Body, "The weather is fine.") || !strings.Contains(all[1].Body, "and the tests?") {
+		t.Errorf("the model was asked %d times: %+v", len(all), all)
+	}
+	if out, code := in.picoclaw(t, "agent", "-m", "forbidden"); code != exitFailed || !strings.Contains(out, "not that") ||
+		!strings.Contains(out, "hooks.UserPromptSubmit[0]") {
+		t.Errorf("%d %s", code, out)
+	}
+	server.Add(modeltest.Step{Text: "news"}, modeltest.Step{Text: "good news"})
+	if out, code := in.picoclaw(t, "cron", "add", "job", "--in", "1s", "--message", "look"); code != 0 {
+		t.Fatal(out)
+	}
+	gateway, _ := in.gateway(t)
+	hosttest.Eventually(t, "a hook is told of the job", func() bool {
+		text, _ := os.ReadFile(filepath.Join(in.workspace, "notice"))
+		return strings.Contains(string(text), "good news") && strings.Contains(string(text), `"notification_type":"job_ok"`)
+	})
+	stop(t, gateway)
+	if out, _ := in.picoclaw(t, "cron", "log"); !strings.Contains(out, "good news") {
+		t.Errorf("the log: %s", out)
+	}
+}
+
+// A process of the operator's sees what goes to a model, and may change it.
+func TestHooksOfModels(t *testing.T) {
+	in := newInstance(t)
+	program := filepath.Join(in.home, "redact.py")
+	if err := os.WriteFile(program, []byte(`import json, sys
+for line in sys.stdin:
+    asked = json.loads(line)
+    if "id" not in asked:
+        continue
+    result = {"name": "redact", "version": 1}
+    if asked["method"] == "hook.before_llm":
+        result = {"action": "modify", "request": json.loads(json.dumps(asked["params"]).replace("4711", "xxxx"))}
+    elif asked["method"] == "hook.after_llm":
+        result = {"action": "continue"}
+    print(json.dumps({"jsonrpc": "2.0", "id": asked["id"], "result": result}), flush=True)
+`), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	server := in.model(t, fmt.Sprintf(`, "hooks": {"processes": {"redact": {"command": ["/usr/bin/python3", %q], "read": [%[1]q],
+		"intercept": ["before_llm", "after_llm"]}}}`, program), modeltest.Step{Text: "ok"})
+	out, code := in.picoclaw(t, "agent", "-m", "the number is 4711")
+	if code != 0 {
+		t.Fatal(out)
+	}
+	if body := server.Requests()[0].Body; strings.Contains(body, "4711") || !strings.Contains(body, "the number is xxxx") {
+		t.Errorf("the model was asked %s", body)
+	}
+}
