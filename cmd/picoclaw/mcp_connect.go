@@ -6,12 +6,23 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"os"
+	"path/filepath"
+
+	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/assembly"
 )
 
 // connect joins standard input and output with the socket at a path, where a session of a running picoclaw is served:
 // whoever starts this has that session's tools, and no others. It decides nothing, and needs no configuration.
 func (a *app) connect(ctx context.Context, path string) error {
+	token, err := os.ReadFile(filepath.Join(filepath.Dir(path), assembly.SocketToken))
+	if err != nil {
+		return cantStart(fmt.Errorf("connect to the session that is served at %s: %w", path, err))
+	}
 	conn, err := net.DialUnix("unix", nil, &net.UnixAddr{Name: path, Net: "unix"})
+	if err == nil {
+		_, err = fmt.Fprintf(conn, "%s\n", token)
+	}
 	if err != nil {
 		return cantStart(fmt.Errorf("connect to the session that is served at %s: %w", path, err))
 	}

@@ -2,16 +2,27 @@ package assembly
 
 import (
 	"context"
+	"crypto/rand"
+	"crypto/subtle"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"path/filepath"
 	"sync"
+	"time"
 
 	"github.com/picoclaw/picoclaw/host"
 	"github.com/picoclaw/picoclaw/host/mcp"
 )
+
+// SocketToken is the file beside a socket with what has to be said there first, in a line. Where no sandbox hides sockets
+// from programs of the same user, files are hidden all the same.
+const SocketToken = "token"
+
+// tokenTimeout is how long a program may take to say it.
+const tokenTimeout = 10 * time.Second
 
 // serveSocket serves a session over MCP at a socket in a directory of its own, for a program that is started with it and
 // has no other way to a tool. end ends what is served, and takes the directory away.
@@ -25,7 +36,12 @@ func (a *Assembly) serveSocket(s *host.Session) (socket string, end func(), err 
 		return "", nil, err
 	}
 	socket = filepath.Join(dir, "s")
-	listener, err := net.Listen("unix", socket)
+	token := rand.Text()
+	err = os.WriteFile(filepath.Join(dir, SocketToken), []byte(token), 0o600)
+	var listener net.Listener
+	if err == nil {
+		listener, err = net.Listen("unix", socket)
+	}
 	if err != nil {
 		return "", nil, errors.Join(fmt.Errorf("serve a session: %w", err), os.RemoveAll(dir))
 	}
@@ -39,8 +55,10 @@ func (a *Assembly) serveSocket(s *host.Session) (socket string, end func(), err 
 				return
 			}
 			serving.Go(func() {
-				_ = server.Run(ctx, mcp.Lines{Reader: conn, Writer: conn}) // its end is the program's
-				_ = conn.Close()
+				defer func() { _ = conn.Close() }()
+				if said(conn, token) {
+					_ = server.Run(ctx, mcp.Lines{Reader: conn, Writer: conn}) // its end is the program's
+				}
 			})
 		}
 	})
@@ -50,4 +68,14 @@ func (a *Assembly) serveSocket(s *host.Session) (socket string, end func(), err 
 		serving.Wait()
 		_ = os.RemoveAll(dir)
 	}, nil
+}
+
+// said reports whether a token is what a connection begins with.
+func said(conn net.Conn, token string) bool {
+	got := make([]byte, len(token)+1)
+	_ = conn.SetReadDeadline(time.Now().Add(tokenTimeout))
+	if _, err := io.ReadFull(conn, got); err != nil {
+		return false
+	}
+	return conn.SetReadDeadline(time.Time{}) == nil && subtle.ConstantTimeCompare(got, []byte(token+"\n")) == 1
 }
