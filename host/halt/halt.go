@@ -67,11 +67,14 @@ func (s Stopped) For(agent string) *Stop {
 	return s[agent]
 }
 
-// Read returns what is stopped on an instance root.
+// Read returns what is stopped on an instance root. A directory that may not be read stops all, as with [Of].
 func Read(home string) (Stopped, error) {
 	entries, err := os.ReadDir(filepath.Join(home, dirName))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
+	}
+	if errors.Is(err, fs.ErrPermission) {
+		return Stopped{all: {Why: err.Error()}}, nil
 	}
 	if err != nil {
 		return nil, err
@@ -132,6 +135,10 @@ func Put(home string, stop Stop) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
+	// Whoever runs agents there has to be able to read it, and to take it back, whoever has stopped them.
+	if err := giveAs(home, dir); err != nil {
+		return err
+	}
 	// The content is there before the name is: whoever reads it has all of it.
 	file, err := os.CreateTemp(dir, "new-*")
 	if err != nil {
@@ -140,6 +147,9 @@ func Put(home string, stop Stop) error {
 	defer func() { _ = os.Remove(file.Name()) }()
 	_, err = file.Write(append(text, '\n'))
 	if err := errors.Join(err, file.Close()); err != nil {
+		return err
+	}
+	if err := giveAs(home, file.Name()); err != nil {
 		return err
 	}
 	if err := os.Link(file.Name(), path(home, name)); err != nil && !errors.Is(err, fs.ErrExist) {
