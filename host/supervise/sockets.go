@@ -101,6 +101,9 @@ func (s *socketDir) sweep(parent string) {
 			continue
 		}
 		dir := filepath.Join(parent, entry.Name())
+		if _, err := os.Lstat(filepath.Join(dir, lockFile)); err != nil {
+			continue // somebody else's, who is about to lock it
+		}
 		lock, err := takeLock(filepath.Join(dir, lockFile))
 		if err != nil {
 			continue // its host is alive

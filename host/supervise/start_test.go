@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hashicorp/go-hclog"
+
 	"github.com/picoclaw/picoclaw/host/hosttest"
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
@@ -149,4 +151,28 @@ func TestABinaryIsAskedOnceWhatItIs(t *testing.T) {
 			t.Error("one that is not what its manifest says is noted as if it were")
 		}
 	})
+}
+
+// Others keep sockets beside a host's: what they hold is not swept, what they have left is.
+func TestWhatOthersHoldIsNotSwept(t *testing.T) {
+	parent := t.TempDir()
+	for _, name := range []string{"mcp-held", "mcp-left", "mcp-made"} {
+		if err := os.Mkdir(filepath.Join(parent, name), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	held, err := takeLock(filepath.Join(parent, "mcp-held", lockFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = held.Close() }()
+	if err := os.WriteFile(filepath.Join(parent, "mcp-left", lockFile), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	(&socketDir{parent: parent, logger: hclog.NewNullLogger()}).sweep(parent)
+	for name, want := range map[string]bool{"mcp-held": true, "mcp-left": false, "mcp-made": true} {
+		if _, err := os.Stat(filepath.Join(parent, name)); (err == nil) != want {
+			t.Errorf("%s is there: %v; want %v", name, err == nil, want)
+		}
+	}
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/picoclaw/picoclaw/host"
 	"github.com/picoclaw/picoclaw/host/mcp"
+	"github.com/picoclaw/picoclaw/internal/filelock"
 )
 
 // SocketToken is the file beside a socket with what has to be said there first, in a line. Where no sandbox hides sockets
@@ -35,6 +36,10 @@ func (a *Assembly) serveSocket(s *host.Session) (socket string, end func(), err 
 	if err != nil {
 		return "", nil, err
 	}
+	hold, err := holdDir(dir)
+	if err != nil {
+		return "", nil, errors.Join(fmt.Errorf("serve a session: %w", err), os.RemoveAll(dir))
+	}
 	socket = filepath.Join(dir, "s")
 	token := rand.Text()
 	err = os.WriteFile(filepath.Join(dir, SocketToken), []byte(token), 0o600)
@@ -43,7 +48,7 @@ func (a *Assembly) serveSocket(s *host.Session) (socket string, end func(), err 
 		listener, err = net.Listen("unix", socket)
 	}
 	if err != nil {
-		return "", nil, errors.Join(fmt.Errorf("serve a session: %w", err), os.RemoveAll(dir))
+		return "", nil, errors.Join(fmt.Errorf("serve a session: %w", err), hold.Close(), os.RemoveAll(dir))
 	}
 	ctx, cancel := context.WithCancel(a.life)
 	server := mcp.NewServer(s, a.options.Version, mcp.Instructions(s.Policy()))
@@ -66,6 +71,7 @@ func (a *Assembly) serveSocket(s *host.Session) (socket string, end func(), err 
 		cancel()
 		_ = listener.Close()
 		serving.Wait()
+		_ = hold.Close()
 		_ = os.RemoveAll(dir)
 	}, nil
 }
@@ -78,4 +84,21 @@ func said(conn net.Conn, token string) bool {
 		return false
 	}
 	return conn.SetReadDeadline(time.Time{}) == nil && subtle.ConstantTimeCompare(got, []byte(token+"\n")) == 1
+}
+
+// holdDir locks a directory of run, so that no other host takes it for a dead one's. The lock has its name only when it
+// is held.
+func holdDir(dir string) (*os.File, error) {
+	held, err := os.OpenFile(filepath.Join(dir, "lock.new"), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	err = filelock.Lock(held)
+	if err == nil {
+		err = os.Rename(held.Name(), filepath.Join(dir, "lock"))
+	}
+	if err != nil {
+		return nil, errors.Join(err, held.Close())
+	}
+	return held, nil
 }
