@@ -374,3 +374,26 @@ func TestTheGatewayIsTheFirstProcessOfAContainer(t *testing.T) {
 		t.Error("the pid file is still there")
 	}
 }
+
+// A start that follows a stop at once does not keep it from ending what runs.
+func TestAStartDoesNotOvertakeItsStop(t *testing.T) {
+	in := newInstance(t)
+	in.configure(t, `{}`)
+	ended := make(chan string, 1)
+	go func() {
+		out, _ := in.picoclaw(t, "call", "exec", "--json", `{"command":"touch begun; exec sleep 3056"}`)
+		ended <- out
+	}()
+	hosttest.Eventually(t, "the command runs", func() bool {
+		_, err := os.Stat(filepath.Join(in.workspace, "begun"))
+		return err == nil
+	})
+	for _, verb := range []string{"stop", "start"} {
+		if out, code := in.picoclaw(t, verb); code != 0 {
+			t.Fatal(out)
+		}
+	}
+	if text := <-ended; !strings.Contains(text, "the operator has stopped this") {
+		t.Errorf("the call: %s", text)
+	}
+}
