@@ -2,10 +2,12 @@ package main
 
 import (
 	"bufio"
+	"context"
 	"crypto/rand"
 	"encoding/json"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -123,6 +125,21 @@ func TestTheGatewaySaysHowItIs(t *testing.T) {
 	if info, err := os.Stat(filepath.Join(in.home, "gateway.sock")); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("the control socket: %v %v", info, err)
 	}
+	// Commands that no sandbox keeps from the socket don't have its key.
+	stranger := &http.Client{Transport: &http.Transport{DisableKeepAlives: true,
+		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			return (&net.Dialer{}).DialContext(ctx, "unix", filepath.Join(in.home, "gateway.sock"))
+		}}}
+	for _, path := range []string{"reload", "status"} {
+		response, err := stranger.Post("http://gateway/"+path, "", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = response.Body.Close()
+		if response.StatusCode != http.StatusUnauthorized {
+			t.Errorf("%s without the key: %s", path, response.Status)
+		}
+	}
 	// Each agent has a token of its own, and what it opens is that agent.
 	main, reader := in.token(t, "main"), in.token(t, "reader")
 	session := openSession(t, url+"/mcp", main)
@@ -158,7 +175,7 @@ func TestTheGatewaySaysHowItIs(t *testing.T) {
 		t.Errorf("a second gateway: %d %s", code, second)
 	}
 	stop(t, server)
-	for _, name := range []string{pidfile.Name, "gateway.sock"} {
+	for _, name := range []string{pidfile.Name, "gateway.sock", "gateway.key"} {
 		if _, err := os.Stat(filepath.Join(in.home, name)); err == nil {
 			t.Errorf("%s is still there", name)
 		}

@@ -3,6 +3,8 @@ package gateway
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
+	"crypto/subtle"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -41,6 +43,33 @@ func listenControl(home string) (net.Listener, error) {
 		return nil, errors.Join(fmt.Errorf("the control socket: %w", err), l.Close())
 	}
 	return l, nil
+}
+
+// keyName is the file with what a client of the control socket sends. No wall but a sandbox keeps what runs as the same
+// user from the socket; from this file Landlock does, too.
+const keyName = "gateway.key"
+
+// makeKey writes a new key.
+func makeKey(home string) (string, error) {
+	key, path := rand.Text(), filepath.Join(home, keyName)
+	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return "", fmt.Errorf("the control socket's key: %w", err)
+	}
+	if err := os.WriteFile(path, []byte(key), 0o600); err != nil {
+		return "", fmt.Errorf("the control socket's key: %w", err)
+	}
+	return key, nil
+}
+
+// keyed answers those who have the key.
+func keyed(key string, h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if subtle.ConstantTimeCompare([]byte(r.Header.Get("Authorization")), []byte("Bearer "+key)) != 1 {
+			answer(w, http.StatusUnauthorized, map[string]string{"error": "the gateway's key is in " + keyName})
+			return
+		}
+		h.ServeHTTP(w, r)
+	})
 }
 
 // Status is what a gateway says of itself.
@@ -99,7 +128,10 @@ func (g *Gateway) status() Status {
 var ErrNone = errors.New("no gateway runs on this instance root; `picoclaw gateway` starts one")
 
 // Client talks to the gateway of an instance root.
-type Client struct{ http http.Client }
+type Client struct {
+	home string
+	http http.Client
+}
 
 // Dial returns a client. It connects with the first request.
 func Dial(home string) *Client {
@@ -107,7 +139,7 @@ func Dial(home string) *Client {
 	dial := func(ctx context.Context, _, _ string) (net.Conn, error) {
 		return (&net.Dialer{}).DialContext(ctx, "unix", path)
 	}
-	return &Client{http.Client{Transport: &http.Transport{DialContext: dial, DisableKeepAlives: true}}}
+	return &Client{home, http.Client{Transport: &http.Transport{DialContext: dial, DisableKeepAlives: true}}}
 }
 
 // Status asks the gateway how it is.
@@ -129,6 +161,14 @@ func (c *Client) do(ctx context.Context, method, path string, into any) error {
 	if err != nil {
 		return err
 	}
+	key, err := os.ReadFile(filepath.Join(c.home, keyName))
+	if errors.Is(err, fs.ErrNotExist) {
+		return ErrNone
+	}
+	if err != nil {
+		return fmt.Errorf("ask the gateway: %w", err)
+	}
+	r.Header.Set("Authorization", "Bearer "+string(key))
 	response, err := c.http.Do(r)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ECONNREFUSED) {
 		return ErrNone

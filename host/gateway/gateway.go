@@ -14,6 +14,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"path/filepath"
 	"sync"
 	"time"
 
@@ -107,6 +108,11 @@ func (g *Gateway) Run(ctx context.Context, ready func(address string)) (err erro
 	if listenErr != nil {
 		return fmt.Errorf("serve HTTP: %w", listenErr)
 	}
+	key, err := makeKey(g.options.Home)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.Remove(filepath.Join(g.options.Home, keyName)) }()
 	control, err := listenControl(g.options.Home)
 	if err != nil {
 		return err
@@ -119,7 +125,7 @@ func (g *Gateway) Run(ctx context.Context, ready func(address string)) (err erro
 	}
 	g.begin(first)
 
-	servers := []*http.Server{g.server(g.routes()), g.server(g.controlRoutes())}
+	servers := []*http.Server{g.server(g.routes()), g.server(keyed(key, g.controlRoutes()))}
 	failed := make(chan error, len(servers))
 	for i, l := range []net.Listener{listener, control} {
 		go func() { failed <- servers[i].Serve(l) }()
