@@ -52,19 +52,23 @@ func TestWorkspacesThatAreRefused(t *testing.T) {
 	r := newRoot(t)
 	file := filepath.Join(r.home, "config.json")
 	for workspace, want := range map[string]string{
-		r.home:                             "is the instance root",
-		r.dir:                              "contains the instance root " + r.home,
-		filepath.Join(r.dir, "to-home"):    "is " + r.home + ", is the instance root",
-		"/":                                "set agents.defaults.allow_root_workspace",
-		filepath.Join(r.dir, "to-root"):    "which is /, is the whole file system",
-		filepath.Join(r.dir, "file"):       "is not a directory",
-		filepath.Join(r.dir, "dangling"):   "is a symbolic link to nothing",
-		filepath.Join(r.dir, "loop"):       "too many levels of symbolic links",
-		filepath.Join(r.dir, "file", "x"):  "not a directory",
-		filepath.Join(r.dir, "missing"):    "does not exist; create it (mkdir -p), or choose another",
-		filepath.Join(r.home, "plugins"):   "the instance root's own plugins",
-		filepath.Join(r.home, "run", "x"):  "the instance root's own run",
-		filepath.Join(r.home, "logs", "x"): "the instance root's own logs",
+		r.home:                                    "is the instance root",
+		r.dir:                                     "contains the instance root " + r.home,
+		filepath.Join(r.dir, "to-home"):           "is " + r.home + ", is the instance root",
+		"/":                                       "set agents.defaults.allow_root_workspace",
+		filepath.Join(r.dir, "to-root"):           "which is /, is the whole file system",
+		filepath.Join(r.dir, "file"):              "is not a directory",
+		filepath.Join(r.dir, "dangling"):          "is a symbolic link to nothing",
+		filepath.Join(r.dir, "loop"):              "too many levels of symbolic links",
+		filepath.Join(r.dir, "file", "x"):         "not a directory",
+		filepath.Join(r.dir, "missing"):           "does not exist; create it (mkdir -p), or choose another",
+		filepath.Join(r.home, "plugins"):          "the instance root's own plugins",
+		filepath.Join(r.home, "run", "x"):         "the instance root's own run",
+		filepath.Join(r.home, "logs", "x"):        "the instance root's own logs",
+		filepath.Join(r.home, "schedule", "main"): "the instance root's own schedule",
+		filepath.Join(r.home, "sessions"):         "the instance root's own sessions",
+		filepath.Join(r.home, "stopped"):          "the instance root's own stopped",
+		filepath.Join(r.home, "tokens"):           "the instance root's own tokens",
 	} {
 		_, err := r.with(t, file, workspace, "")
 		if err == nil {
