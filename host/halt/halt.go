@@ -145,8 +145,9 @@ func Put(home string, stop Stop) error {
 		return err
 	}
 	defer func() { _ = os.Remove(file.Name()) }()
+	// On a disk that is full the name alone stops: only who has stopped it, and why, is lost.
 	_, err = file.Write(append(text, '\n'))
-	if err := errors.Join(err, file.Close()); err != nil {
+	if err := errors.Join(err, file.Close()); err != nil && !full(err) {
 		return err
 	}
 	if err := giveAs(home, file.Name()); err != nil {

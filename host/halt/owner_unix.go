@@ -3,6 +3,7 @@
 package halt
 
 import (
+	"errors"
 	"os"
 	"syscall"
 )
@@ -18,3 +19,6 @@ func giveAs(home, path string) error {
 	}
 	return nil
 }
+
+// full reports whether an error is that there is no room.
+func full(err error) bool { return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) }
