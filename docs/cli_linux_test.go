@@ -37,31 +37,48 @@ var installed = []string{"picoclaw plugin remove", "picoclaw plugin reset", "pic
 // fetches is why examples about MCP servers are not played here: cmd/picoclaw has tests that fetch some.
 const fetches = "it takes a server that is fetched"
 
+// asksModel is why turns are not played here, and wantsGateway why what is asked of a gateway is not: cmd/picoclaw has
+// tests that have both.
+const (
+	asksModel    = "it takes a model"
+	wantsGateway = "it takes a gateway that runs"
+)
+
 // notPlayed are the examples that can't be played, and why.
 func notPlayed() map[string]string {
 	return map[string]string{
-		"picoclaw audit --agent main --tool exec --follow":                                                                        "it goes on until it is told to stop",
-		"picoclaw mcp --http 127.0.0.1:8765":                                                                                      "it goes on until it is told to stop",
-		"picoclaw undo 20261121T051354282482850-fzaj":                                                                             "the change has another id each time",
-		"claude mcp add picoclaw -- picoclaw mcp":                                                                                 "the client is not there",
-		"picoclaw mcp add everything -- npx -y @modelcontextprotocol/server-everything":                                           fetches,
+		"picoclaw audit --agent main --tool exec --follow": "it goes on until it is told to stop",
+		"picoclaw gateway":                                                              "it goes on until it is told to stop",
+		"picoclaw gateway --port 0 --log-level info":                                    "it goes on until it is told to stop",
+		"picoclaw gateway reload":                                                       wantsGateway,
+		"picoclaw gateway status":                                                       wantsGateway,
+		"picoclaw gateway status --output json":                                         wantsGateway,
+		"picoclaw agent":                                                                asksModel,
+		"picoclaw agent -m 'what does this repository do?'":                             asksModel,
+		"picoclaw agent -s review --agent reader -m - < task.md":                        asksModel,
+		"picoclaw agent -m 'fix the tests' --output json":                               asksModel,
+		"picoclaw agent forget cli:default":                                             asksModel,
+		"picoclaw mcp --http 127.0.0.1:8765":                                            "it goes on until it is told to stop",
+		"picoclaw undo 20261121T051354282482850-fzaj":                                   "the change has another id each time",
+		"claude mcp add picoclaw -- picoclaw mcp":                                       "the client is not there",
+		"picoclaw mcp add everything -- npx -y @modelcontextprotocol/server-everything": fetches,
 		"picoclaw mcp add files --workspace rw -- npx -y @modelcontextprotocol/server-filesystem '{{workspace}}'":                 fetches,
 		"picoclaw mcp add wiki --url https://mcp.deepwiki.com/mcp":                                                                fetches,
 		"picoclaw mcp add api --url https://mcp.example.com/mcp --secret API_TOKEN --header 'Authorization: Bearer ${API_TOKEN}'": fetches,
 		"picoclaw mcp import ~/.config/Claude/claude_desktop_config.json":                                                         fetches,
 		"picoclaw mcp import .vscode/mcp.json --workspace ro":                                                                     fetches,
-		"picoclaw mcp show everything":                                                                                            fetches,
-		"picoclaw mcp update everything":                                                                                          fetches,
-		"picoclaw mcp trust everything":                                                                                           fetches,
-		"picoclaw mcp remove everything":                                                                                          fetches,
-		"man picoclaw-call":                                                                                                       "man need not be there",
-		"picoclaw completion bash > /etc/bash_completion.d/picoclaw":                                                              "it writes outside the home",
-		`picoclaw completion zsh > "${fpath[1]}/_picoclaw"`:                                                                       "it is for zsh",
-		"picoclaw call exec command='go test ./...' timeout=120":                                                                  "it needs Go",
-		"picoclaw plugin new wordcount && cd wordcount && make test":                                                              "it needs Go; it is played with the page on plugins",
-		"picoclaw plugin update wordcount":                                                                                        "the package that it was installed from says no other version",
-		"picoclaw plugin update wordcount-1.1.0.tar.gz":                                                                           "there is no other version",
-		`# then in config.json:  "$schema": "./config.schema.json"`:                                                               "it is a comment",
+		"picoclaw mcp show everything":                               fetches,
+		"picoclaw mcp update everything":                             fetches,
+		"picoclaw mcp trust everything":                              fetches,
+		"picoclaw mcp remove everything":                             fetches,
+		"man picoclaw-call":                                          "man need not be there",
+		"picoclaw completion bash > /etc/bash_completion.d/picoclaw": "it writes outside the home",
+		`picoclaw completion zsh > "${fpath[1]}/_picoclaw"`:          "it is for zsh",
+		"picoclaw call exec command='go test ./...' timeout=120":     "it needs Go",
+		"picoclaw plugin new wordcount && cd wordcount && make test": "it needs Go; it is played with the page on plugins",
+		"picoclaw plugin update wordcount":                           "the package that it was installed from says no other version",
+		"picoclaw plugin update wordcount-1.1.0.tar.gz":              "there is no other version",
+		`# then in config.json:  "$schema": "./config.schema.json"`:  "it is a comment",
 	}
 }
 
