@@ -66,7 +66,7 @@ func TestServicesHoldTheirHostAlike(t *testing.T) {
 		_, command, _ := strings.Cut(units[name], "ExecStart=/usr/bin/picoclaw ")
 		command, _, _ = strings.Cut(command, "\n")
 		help := exec.Command(filepath.Join(programs, "picoclaw"), append(strings.Fields(command), "--help")...)
-		if out, err := help.CombinedOutput(); err != nil || !strings.Contains(string(out), "picoclaw "+strings.Fields(command+" mcp")[0]+" [flags]") {
+		if out, err := help.CombinedOutput(); err != nil || !strings.Contains(string(out), "picoclaw "+strings.Fields(command + " mcp")[0]+" [flags]") {
 			t.Errorf("%s starts picoclaw %s: %v\n%s", name, command, err, out)
 		}
 	}
