@@ -165,7 +165,7 @@ func (h *Host) prepare() (*machinery, error) {
 	h.ran = m
 	h.mu.Unlock()
 	h.stops.watch(func(stopped halt.Stopped) {
-		m.supervisor.Retire(func(spec *supervise.Spec) bool { return stopped.For(spec.Configure.GetAgent()) == nil })
+		m.supervisor.Kill(func(spec *supervise.Spec) bool { return stopped.For(spec.Configure.GetAgent()) == nil })
 	})
 	return m, nil
 }

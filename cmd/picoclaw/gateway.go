@@ -17,6 +17,7 @@ import (
 	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/assembly"
 	"github.com/picoclaw/picoclaw/host/config"
 	"github.com/picoclaw/picoclaw/host/gateway"
+	"github.com/picoclaw/picoclaw/host/mcp"
 )
 
 // gatewayVerb is `picoclaw gateway`.
@@ -97,6 +98,7 @@ func (o *gatewayVerb) run(ctx context.Context) error {
 	g := gateway.New(gateway.Options{
 		Home: home.Path, Address: address, Version: version, Logger: logger.Named("gateway"),
 		Drain: drain, Open: o.open,
+		Addressed: func(host string) bool { return mcp.AddressedTo(host, settings.AllowHosts) },
 	})
 	go o.reloads(ctx, g, cfg)
 	err = g.Run(ctx, func(address string) {

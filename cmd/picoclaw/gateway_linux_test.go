@@ -161,6 +161,21 @@ func TestTheGatewaySaysHowItIs(t *testing.T) {
 			t.Errorf("%s: %d %s; want %d", c.path, status, answer, c.want)
 		}
 	}
+	for _, path := range []string{"/health", "/ready", "/metrics"} {
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url+path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Host = "attacker.example" // a name that somebody has pointed here
+		response, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = response.Body.Close()
+		if response.StatusCode != http.StatusForbidden {
+			t.Errorf("%s by another name: %s", path, response.Status)
+		}
+	}
 	if _, text := get(t, url+"/metrics"); !strings.Contains(text,
 		`picoclaw_call_duration_seconds_count{agent="main",tool="shell.exec",decision="allow",outcome="ok"} 1`) {
 		t.Errorf("/metrics: %s", text)
@@ -220,6 +235,25 @@ func TestAReloadKeepsWhatHasBegun(t *testing.T) {
 	if allowed(after) {
 		t.Error("a session has got more by a reload")
 	}
+	stop(t, server)
+}
+
+// A client that has gone does not keep configurations in use without end.
+func TestConfigurationsInUseAreBounded(t *testing.T) {
+	in := newInstance(t)
+	server, url := in.gateway(t)
+	token := in.token(t, "main")
+	for range 12 {
+		openSession(t, url+"/mcp", token)
+		if out, code := in.picoclaw(t, "gateway", "reload"); code != 0 {
+			t.Fatal(out)
+		}
+	}
+	hosttest.Eventually(t, "the oldest are ended", func() bool {
+		out, _ := in.picoclaw(t, "gateway", "status", "--output", "json")
+		var status gateway.Status
+		return json.Unmarshal([]byte(out), &status) == nil && len(status.Configurations) <= 8
+	})
 	stop(t, server)
 }
 

@@ -25,6 +25,7 @@ const (
 	RepairNotice  NoticeKind = "repair"  // the transcript was not whole
 	ChildNotice   NoticeKind = "child"   // a subagent has ended
 	LengthNotice  NoticeKind = "length"  // the model's answer was cut off
+	EmptyNotice   NoticeKind = "empty"   // the model has answered with nothing
 )
 
 // Event is something that happens in a turn. Events come in order, one at a time.

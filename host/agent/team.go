@@ -29,8 +29,8 @@ type Team struct {
 type TeamOptions struct {
 	// Limits bound the children of a session.
 	Limits func(parent *host.Session) TeamLimits
-	// Open opens an agent for a task, on a child session of the parent's, or on one of another agent that is narrowed to
-	// what the parent may have done.
+	// Open opens an agent for a task: on a child session of the parent's, or where the task names another agent, on one of
+	// that agent's.
 	Open func(ctx context.Context, t Task) (*Member, error)
 	// Allowed returns the agents whom a session may give work to by name. Nil allows none.
 	Allowed func(parent *host.Session) []string

@@ -45,6 +45,9 @@ func (t *turn) run(text string) error {
 			return err
 		}
 		if len(reply.Message.Calls) == 0 {
+			if reply.Message.Text == "" {
+				t.notice(EmptyNotice, "the model has answered with nothing")
+			}
 			return nil
 		}
 		if err := t.calls(reply.Message.Calls); err != nil {

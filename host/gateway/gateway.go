@@ -53,7 +53,9 @@ type Options struct {
 	Home    string // an existing directory
 	Address string // where it serves HTTP: host:port
 	Version string
-	Drain   time.Duration // how long what runs may go on at the end
+	// Addressed reports whether a request with this Host header is for the gateway. A page in a browser can send others.
+	Addressed func(host string) bool
+	Drain     time.Duration // how long what runs may go on at the end
 	// Open makes an instance of the configuration as it is now, which tells the metrics of its calls. An error leaves
 	// everything as it is.
 	Open   func(*Metrics) (Instance, error)
@@ -106,7 +108,7 @@ func (g *Gateway) Run(ctx context.Context, ready func(address string)) (err erro
 	}
 	defer func() { err = errors.Join(err, pid.Close()) }()
 	if listenErr != nil {
-		return fmt.Errorf("serve HTTP: %w", listenErr)
+		return fmt.Errorf("serve HTTP: %w; --port and gateway.port choose another", listenErr)
 	}
 	key, err := makeKey(g.options.Home)
 	if err != nil {

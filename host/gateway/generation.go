@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"sync"
 	"time"
 )
 
@@ -13,8 +14,13 @@ type generation struct {
 	since   time.Time
 	retired chan struct{} // closed when another one is the current one
 	over    chan struct{} // closed when it is to end whatever runs
+	finish  func()        // closes over
 	done    chan struct{} // closed when it has ended
 }
+
+// maxGenerations bounds how many configurations are in use. A client that has gone without a word has its session for half
+// an hour, and that its configuration.
+const maxGenerations = 8
 
 // lookInterval is how often it is looked whether an instance of an earlier configuration is still used.
 const lookInterval = 200 * time.Millisecond
@@ -23,13 +29,20 @@ const lookInterval = 200 * time.Millisecond
 func (g *Gateway) begin(i Instance) {
 	next := &generation{Instance: i, since: time.Now(), retired: make(chan struct{}), over: make(chan struct{}),
 		done: make(chan struct{})}
+	next.finish = sync.OnceFunc(func() { close(next.over) })
 	g.mu.Lock()
 	var before *generation
 	if n := len(g.running); n > 0 {
 		before = g.running[n-1]
 	}
 	g.running = append(g.running, next)
+	all := g.running
 	g.mu.Unlock()
+	if len(all) > maxGenerations {
+		oldest := all[0]
+		g.options.Logger.Warn("the sessions of an early configuration are ended: there are too many configurations", "since", oldest.since)
+		oldest.finish()
+	}
 	next.Begin()
 	if before != nil {
 		before.Retire()
@@ -87,7 +100,7 @@ func (n *generation) drained(ctx context.Context) {
 
 // close ends the instance, whatever runs. It returns when it has ended.
 func (n *generation) close() {
-	close(n.over)
+	n.finish()
 	<-n.done
 }
 

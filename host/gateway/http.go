@@ -39,7 +39,14 @@ func (g *Gateway) routes() http.Handler {
 	}
 	mux.HandleFunc("/mcp", serve)
 	mux.HandleFunc("/mcp/", serve)
-	return mux
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !g.options.Addressed(r.Host) {
+			http.Error(w, "the Host header names another server; use localhost, an IP address, or a name in gateway.allow_hosts",
+				http.StatusForbidden)
+			return
+		}
+		mux.ServeHTTP(w, r)
+	})
 }
 
 type health struct {

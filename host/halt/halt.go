@@ -132,7 +132,11 @@ func Put(home string, stop Stop) error {
 		return err
 	}
 	dir := filepath.Join(home, dirName)
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+	err = os.MkdirAll(dir, 0o700)
+	if errors.Is(err, fs.ErrPermission) && os.Chmod(home, 0o700) == nil {
+		err = os.MkdirAll(dir, 0o700) // nothing but a sandbox keeps commands from changing the mode of the root
+	}
+	if err != nil {
 		return err
 	}
 	// Whoever runs agents there has to be able to read it, and to take it back, whoever has stopped them.

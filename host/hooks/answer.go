@@ -32,7 +32,7 @@ type said struct {
 
 // parse reads what a command has written and exited with 0 after.
 func parse(e Event, stdout []byte) (answer, error) {
-	text := bytes.TrimSpace(stdout)
+	text := bytes.TrimSpace(bytes.TrimPrefix(bytes.TrimSpace(stdout), []byte("\xef\xbb\xbf"))) // some write JSON with a mark
 	if len(text) == 0 {
 		return answer{}, nil
 	}
@@ -74,7 +74,8 @@ func plain(e Event, text []byte) (answer, error) {
 		return answer{context: string(text)}, nil
 	case PreToolUse:
 		if slices.ContainsFunc(bytes.Split(text, []byte("\n")), func(line []byte) bool {
-			return bytes.HasPrefix(bytes.TrimSpace(line), []byte("{"))
+			line = bytes.TrimSpace(line)
+			return bytes.HasPrefix(line, []byte("{")) || bytes.HasPrefix(line, []byte("["))
 		}) {
 			return answer{}, errors.New("wrote text besides its JSON")
 		}

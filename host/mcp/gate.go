@@ -21,15 +21,16 @@ type gate struct {
 
 func (g *gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch {
-	case !g.meant(r.Host):
+	case !AddressedTo(r.Host, g.hosts):
 		g.refuse(w, http.StatusForbidden,
-			"the Host header names another server; use localhost, an IP address, or a name given with --allow-host")
+			"the Host header names another server; use localhost, an IP address, or a name given with --allow-host, or for the gateway with gateway.allow_hosts")
 	case !sameOrigin(r):
 		g.refuse(w, http.StatusForbidden, "pages of other origins may not use this server")
 	case !g.carriesToken(r):
 		w.Header().Set("WWW-Authenticate", `Bearer realm="picoclaw"`)
 		g.refuse(w, http.StatusUnauthorized,
-			`send the header "Authorization: Bearer TOKEN" with the token that picoclaw was started with`)
+			`send the header "Authorization: Bearer TOKEN" with the token of this server: its file is named when it starts, and `+
+				"`picoclaw gateway token` shows an agent's")
 	case r.URL.Path != Path:
 		g.refuse(w, http.StatusNotFound, "there is nothing here; MCP is at "+Path)
 	default:
@@ -47,9 +48,9 @@ func (g *gate) refuse(w http.ResponseWriter, status int, text string) {
 	refuse(w, status, text)
 }
 
-// meant reports whether a Host header is one of this server's. A name can be pointed anywhere by whoever owns it, an IP
-// address can't.
-func (g *gate) meant(host string) bool {
+// AddressedTo reports whether a Host header is one of this server's: localhost, an IP address, or one of its names. A name
+// can be pointed anywhere by whoever owns it, an IP address can't.
+func AddressedTo(host string, names []string) bool {
 	name := host
 	if h, _, err := net.SplitHostPort(host); err == nil {
 		name = h
@@ -58,7 +59,7 @@ func (g *gate) meant(host string) bool {
 	if _, err := netip.ParseAddr(name); err == nil {
 		return true
 	}
-	return name == "localhost" || slices.ContainsFunc(g.hosts, func(h string) bool { return strings.EqualFold(h, name) })
+	return name == "localhost" || slices.ContainsFunc(names, func(h string) bool { return strings.EqualFold(h, name) })
 }
 
 // sameOrigin reports whether a request comes from no page, or from one of this server's own.

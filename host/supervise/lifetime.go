@@ -86,6 +86,31 @@ func (s *Supervisor) retire(key string, sl *slot) {
 // Retire takes the instances out of use that are no longer wanted, and stops each when its calls have finished. Calls
 // that come from now on start others.
 func (s *Supervisor) Retire(wanted func(*Spec) bool) {
+	s.retireEach(wanted, func(in *instance) {
+		ctx, cancel := context.WithTimeout(context.Background(), s.options.StopTimeout)
+		defer cancel()
+		in.stop(ctx)
+	})
+}
+
+// killAfter is how long calls that were cancelled have to end by themselves.
+const killAfter = 400 * time.Millisecond
+
+// Kill is like Retire, and ends what has not ended soon, with all that it has started. The calls are cancelled already.
+func (s *Supervisor) Kill(wanted func(*Spec) bool) {
+	s.retireEach(wanted, func(in *instance) {
+		select {
+		case <-in.idle:
+		case <-in.done():
+		case <-time.After(killAfter):
+		}
+		in.runner.expectEnd()
+		in.runner.process.Load().Kill()
+		in.cleanUp()
+	})
+}
+
+func (s *Supervisor) retireEach(wanted func(*Spec) bool, end func(*instance)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for key, sl := range s.instances {
@@ -99,11 +124,7 @@ func (s *Supervisor) Retire(wanted func(*Spec) bool) {
 			continue
 		}
 		s.retire(key, sl)
-		s.retired.Go(func() {
-			ctx, cancel := context.WithTimeout(context.Background(), s.options.StopTimeout)
-			defer cancel()
-			in.stop(ctx)
-		})
+		s.retired.Go(func() { end(in) })
 	}
 }
 

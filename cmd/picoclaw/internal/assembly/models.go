@@ -64,8 +64,8 @@ func (a *Assembly) modelOf(of *config.Agent) (*config.Model, error) {
 	}
 	switch {
 	case wanted != "":
-		return nil, fmt.Errorf("agent %s: there is no model %q in model_list%s", of.ID, wanted,
-			nearest.Suggest(wanted, names))
+		return nil, fmt.Errorf("agent %s: there is no model %q in model_list%s; it has %s", of.ID, wanted,
+			nearest.Suggest(wanted, names), cmp.Or(strings.Join(names, ", "), "none"))
 	case len(models) == 1:
 		return &models[0], nil
 	case len(models) == 0:

@@ -79,6 +79,9 @@ func (a *Assembly) Begin() {
 		wanted[id] = true
 		if known := s.agents[id]; known != nil {
 			known.Set(set)
+			if most := max(1, int(of.MaxParallelTurns)); most != cap(known.turns) {
+				known.turns = make(chan struct{}, most)
+			}
 			continue
 		}
 		s.begin(a, id, set, max(1, int(of.MaxParallelTurns)))
@@ -98,11 +101,13 @@ func (s *Schedules) begin(a *Assembly, id string, set schedule.Settings, turns i
 	one.Scheduler = schedule.New(schedule.Options{
 		Store: a.jobs(id), Settings: set, Grace: a.options.Grace, Logger: a.options.Logger.Named("schedule"),
 		Run: func(ctx context.Context, j schedule.Job) (string, error) {
-			on := s.current()
+			s.mu.Lock()
+			on, turns := s.owner, one.turns
+			s.mu.Unlock()
 			if on == nil {
 				return "", errEnding
 			}
-			return on.job(ctx, id, j, one.turns)
+			return on.job(ctx, id, j, turns)
 		},
 		Held: func() bool {
 			on := s.current()
