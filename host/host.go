@@ -148,7 +148,7 @@ func (h *Host) prepare() (*machinery, error) {
 	if err := h.tested(m.isolation, agent.Isolation.Network && agent.Network == nil); err != nil {
 		return nil, errors.Join(&StartError{err}, m.isolation.Close())
 	}
-	if m.audit, err = openAudit(h.config); err != nil {
+	if m.audit, err = openAudit(h.config, h.logger); err != nil {
 		return nil, errors.Join(&StartError{err}, m.isolation.Close())
 	}
 	m.supervisor, err = supervise.New(supervise.Options{

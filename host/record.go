@@ -4,6 +4,9 @@ import (
 	"fmt"
 	"path/filepath"
 	"sync"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
 
 	"github.com/picoclaw/picoclaw/host/audit"
 	"github.com/picoclaw/picoclaw/host/config"
@@ -17,14 +20,15 @@ func AuditFile(home string) string { return filepath.Join(home, "logs", "audit.j
 type auditor struct {
 	path    string
 	options audit.Options
-	refuse  bool // calls that can't be recorded are not made
+	refuse  bool           // calls that can't be recorded are not made
+	witness *audit.Witness // nil for none
 
 	mu  sync.Mutex
 	log *audit.Log // nil while it can't be opened
 }
 
 // openAudit opens the log. Where calls go on without a record, so does a host whose log can't be opened.
-func openAudit(cfg *config.Config) (*auditor, error) {
+func openAudit(cfg *config.Config, logger hclog.Logger) (*auditor, error) {
 	settings := cfg.Audit()
 	size, err := config.ParseSize(settings.MaxSize)
 	if err != nil {
@@ -37,6 +41,14 @@ func openAudit(cfg *config.Config) (*auditor, error) {
 	}
 	if _, err := a.opened(); err != nil && a.refuse {
 		return nil, err
+	}
+	if settings.Witness != "" {
+		a.witness = audit.NewWitness(a.path, audit.WitnessOptions{
+			To:      settings.Witness,
+			Records: int(settings.WitnessRecords),
+			Every:   time.Duration(settings.WitnessSeconds) * time.Second,
+			Failed:  func(err error) { logger.Error("calls go on without a witness", "error", err) },
+		})
 	}
 	return a, nil
 }
@@ -59,7 +71,11 @@ func (a *auditor) write(r audit.Record) error {
 	if err != nil {
 		return err
 	}
-	return log.Write(r)
+	if err := log.Write(r); err != nil {
+		return err
+	}
+	a.witness.Wrote()
+	return nil
 }
 
 func (a *auditor) ready() error {
@@ -70,8 +86,9 @@ func (a *auditor) ready() error {
 	return log.Ready()
 }
 
-// Close closes the log.
+// Close closes the log, and tells its witness.
 func (a *auditor) Close() error {
+	defer a.witness.Close()
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.log == nil {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -15,8 +16,8 @@ import (
 
 // auditVerify is `picoclaw audit verify`.
 type auditVerify struct {
-	app          *app
-	head, output string
+	app                   *app
+	head, output, witness string
 }
 
 func newAuditVerify(a *app) *cobra.Command {
@@ -28,17 +29,21 @@ func newAuditVerify(a *app) *cobra.Command {
 changed, left out, put in or moved. Exits 1 then.
 
 Whoever can write the files can write all of them anew, or take the last records off. To find that too, note the head that
-this prints where agents and their host can't write, and give it later with --head: a record has to have it still.`,
+this prints where agents and their host can't write, and give it later with --head: a record has to have it still. Or name
+what audit.witness is with --witness: it tells a record that was cut off from one that was written anew. A URL answers a GET
+with what it was sent, one a line.`,
 		Example: strings.Trim(`
   picoclaw audit verify
   picoclaw audit verify --output json | jq -r .head > head
-  picoclaw audit verify --head "$(cat head)"`, "\n"),
+  picoclaw audit verify --head "$(cat head)"
+  picoclaw audit verify --witness /mnt/elsewhere/witness.jsonl`, "\n"),
 		Args: noArguments,
-		RunE: func(*cobra.Command, []string) error { return o.run() },
+		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context()) },
 	}
 	a.outputFlag(cmd, &o.output)
 	cmd.Flags().StringVar(&o.head, "head", "",
 		"a head that was printed before, and has to be in the record: 64 characters of `hex`")
+	cmd.Flags().StringVar(&o.witness, "witness", "", "what audit.witness was told, a `file or URL`, which the record has to match")
 	return cmd
 }
 
@@ -46,11 +51,12 @@ this prints where agents and their host can't write, and give it later with --he
 type verifiedLog struct {
 	OK bool `json:"ok"`
 	*audit.Verified
-	Broken *audit.Broken `json:"broken,omitempty"`
-	Error  string        `json:"error,omitempty"`
+	Witness *audit.Testimony `json:"witness,omitempty"`
+	Broken  *audit.Broken    `json:"broken,omitempty"`
+	Error   string           `json:"error,omitempty"`
 }
 
-func (o *auditVerify) run() error {
+func (o *auditVerify) run(ctx context.Context) error {
 	if err := format(o.output); err != nil {
 		return err
 	}
@@ -62,7 +68,7 @@ func (o *auditVerify) run() error {
 	if err != nil {
 		return err
 	}
-	found, err := audit.Verify(host.AuditFile(cfg.Home().Path), o.head)
+	found, testimony, err := o.verify(ctx, host.AuditFile(cfg.Home().Path))
 	var broken *audit.Broken
 	if err != nil && !errors.As(err, &broken) {
 		return asFailed(err)
@@ -70,8 +76,11 @@ func (o *auditVerify) run() error {
 	if err == nil && o.head != "" && !found.Found {
 		err = errors.New("no record has the head any more: since it was noted, records were removed or all of them written anew")
 	}
+	if err == nil && testimony != nil && testimony.Verdict != audit.Matches {
+		err = fmt.Errorf("%s: %s", testimony.Verdict, testimony.Why)
+	}
 	if o.output == "json" {
-		log := verifiedLog{OK: err == nil, Verified: found, Broken: broken}
+		log := verifiedLog{OK: err == nil, Verified: found, Witness: testimony, Broken: broken}
 		if err != nil {
 			log.Error = err.Error()
 		}
@@ -84,7 +93,27 @@ func (o *auditVerify) run() error {
 		return asFailed(fmt.Errorf("the record of calls is not as it was written: %w", err))
 	}
 	o.print(found)
+	if testimony != nil {
+		fmt.Fprintf(o.app.stdout, "witness: %s: %d of its %s are of records that are still there\n", testimony.Verdict,
+			testimony.Checked, many(testimony.Notes, "note"))
+		if testimony.Unread > 0 {
+			fmt.Fprintln(o.app.stdout, "note:", many(testimony.Unread, "line"), "of the witness can't be read")
+		}
+	}
 	return nil
+}
+
+// verify compares the log with the witness, if one is named.
+func (o *auditVerify) verify(ctx context.Context, path string) (*audit.Verified, *audit.Testimony, error) {
+	if o.witness == "" {
+		found, err := audit.Verify(path, o.head)
+		return found, nil, err
+	}
+	notes, err := audit.ReadNotes(ctx, o.witness)
+	if err != nil {
+		return nil, nil, err
+	}
+	return notes.Verify(path, o.head)
 }
 
 // print shows a log that is in order.

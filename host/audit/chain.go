@@ -4,13 +4,15 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
 	"os"
 )
 
 // Every line ends with the member "chain": the SHA-256, in hex, of the chain of the line before and this line without
 // its own. So no line can be changed, left out, put in or moved without all that follow being written anew, and whoever
 // has noted one chain elsewhere can tell. The first line of a file says besides, in "follows", what chain it goes on
-// from: the files before it may be gone.
+// from, in "begins" that of the very first line of all, and in "count" how many lines were before it: the files before
+// it may be gone.
 
 // chain is that of one line: 64 characters of hex. The first line's follows from none, which is empty.
 type chain string
@@ -28,12 +30,16 @@ func (c chain) next(record []byte) chain {
 	return chain(hex.AppendEncode(make([]byte, 0, chainLength), sum[:]))
 }
 
-// before returns the record of a file's first line, which says that this chain is before it.
-func (c chain) before(record []byte) []byte {
+// before returns the record of a file's first line, which says that this chain, at this position, is before it.
+func (c chain) before(record []byte, at position) []byte {
 	if c == "" {
 		return record
 	}
-	return append(record[:len(record)-1:len(record)-1], `,"follows":"`+string(c)+`"}`...)
+	members := `,"follows":"` + string(c) + `"`
+	if at.count > 0 {
+		members += fmt.Sprintf(`,"begins":"%s","count":%d`, at.begins, at.count)
+	}
+	return append(record[:len(record)-1:len(record)-1], members+"}"...)
 }
 
 // line returns the line of a record with its chain.
@@ -81,22 +87,28 @@ func lastChain(f *os.File, end int64) (chain, error) {
 	return "", nil
 }
 
-// chainBefore returns the chain that the first line of a new file follows: that of the last file that was put aside.
-func chainBefore(path string) (chain, error) {
-	files, err := aside(path)
+// chainBefore makes l.last the chain that the first line of a new file follows: that of the last file that was put
+// aside.
+func (l *Log) chainBefore() error {
+	l.last, l.before = "", position{}
+	files, err := aside(l.path)
 	if err != nil || len(files) == 0 {
-		return "", err
+		return err
 	}
 	f, err := os.Open(files[len(files)-1])
 	if err != nil {
-		return "", nil // calls go on; who verifies the log is told that it does not follow
+		return nil // calls go on; who verifies the log is told that it does not follow
 	}
 	defer func() { _ = f.Close() }()
 	info, err := f.Stat()
 	if err != nil {
-		return "", err
+		return err
 	}
-	return lastChain(f, info.Size())
+	if l.before, err = positionAt(f, info.Size()); err != nil {
+		return err
+	}
+	l.last, err = lastChain(f, info.Size())
+	return err
 }
 
 // gone reports whether somebody has taken the file at hand away, other than by putting it aside as picoclaw does.
@@ -119,7 +131,11 @@ func (l *Log) gone() bool {
 	if err != nil {
 		return false
 	}
-	l.last = last
+	before, err := positionAt(l.file, ours.Size())
+	if err != nil {
+		return false
+	}
+	l.last, l.before = last, before
 	return true
 }
 
@@ -133,7 +149,7 @@ func (l *Log) catchUp() (err error) {
 		l.lastEnd = l.end
 		return nil
 	case l.end == 0:
-		l.last, err = chainBefore(l.path)
+		err = l.chainBefore()
 	default:
 		l.last, err = lastChain(l.file, l.end)
 	}

@@ -57,6 +57,7 @@ type Log struct {
 	regular  bool        // it is a file indeed, and no device
 	last     chain       // that of the last line
 	lastEnd  int64       // where the file ended when that was so; -1 if it is not known
+	before   position    // in a file without lines, where its first will be
 	timer    *time.Timer
 	syncErr  error
 	closed   bool
@@ -168,7 +169,7 @@ func (l *Log) append(record []byte) error {
 		}
 	}
 	if l.end == 0 && l.regular {
-		record = l.last.before(record)
+		record = l.last.before(record, l.before)
 	}
 	next := l.last.next(record)
 	line := next.line(record)

@@ -77,6 +77,10 @@ func (l *Log) rotate() error {
 	if err := errors.Join(l.file.Truncate(l.end), l.file.Sync()); err != nil {
 		return err
 	}
+	before, err := positionAt(l.file, l.end)
+	if err != nil {
+		return err
+	}
 	at := time.Now().UTC()
 	for {
 		aside := asideName(l.path, at)
@@ -91,7 +95,7 @@ func (l *Log) rotate() error {
 	if err := l.follow(); err != nil {
 		return err
 	}
-	l.lastEnd = l.end // the chain goes on in the new file
+	l.lastEnd, l.before = l.end, before // the chain goes on in the new file
 	return l.prune()
 }
 

@@ -39,12 +39,16 @@ func (b *Broken) Error() string { return fmt.Sprintf("%s:%d: %s", b.File, b.Line
 // Whoever can write the files can write them anew with chains that fit. That shows in a head that was noted elsewhere:
 // no line has it any more. Nor can it be told without one that the last records were removed.
 func Verify(path, wanted string) (*Verified, error) {
+	return (&verifier{wanted: chain(wanted)}).log(path)
+}
+
+// log follows the chain of a log.
+func (v *verifier) log(path string) (*Verified, error) {
 	r := &reader{path: path}
 	defer r.close()
 	if err := r.open(nil); err != nil {
 		return nil, err
 	}
-	v := &verifier{wanted: chain(wanted)}
 	for i, f := range r.files {
 		if err := v.file(f, i == len(r.files)-1); err != nil {
 			return nil, err
@@ -60,10 +64,13 @@ type verifier struct {
 	wanted  chain
 	last    chain
 	chained bool // a line with a chain was seen
+	at      position
+	each    func(position) // is told of every line with a chain; may be nil
 }
 
 func (v *verifier) file(f *os.File, current bool) error {
 	v.found.Files++
+	v.at.inFile = false
 	lines := bufio.NewReaderSize(f, 64<<10)
 	for number := 1; ; number++ {
 		line, err := lines.ReadBytes('\n')
@@ -90,7 +97,7 @@ func (v *verifier) line(line []byte) string {
 	}
 	var record struct {
 		Record
-		Follows chain `json:"follows"`
+		origin
 	}
 	isRecord := json.Unmarshal(text, &record) == nil && !record.Time.IsZero()
 	first := !v.chained && v.found.Unchained == 0
@@ -120,6 +127,10 @@ func (v *verifier) line(line []byte) string {
 	v.found.To = record.Time
 	if ok {
 		v.chained, v.last = true, c
+		v.at.add(c, func() origin { return record.origin })
+		if v.each != nil {
+			v.each(v.at)
+		}
 		v.found.Found = v.found.Found || c == v.wanted
 	}
 	return ""

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"net/url"
 	"path"
 	"path/filepath"
 	"regexp"
@@ -28,6 +29,7 @@ const (
 	VariableName Format = "variable" // [A-Za-z_][A-Za-z0-9_]*
 	Inside       Format = "inside"   // a path below a workspace, as [protect.Check] takes it
 	Lower        Format = "lower"    // all in capitals means the same as in small letters
+	Witness      Format = "witness"  // a [Path], or an http or https URL
 )
 
 var (
@@ -56,6 +58,13 @@ func (f Format) apply(s, userHome string) (string, error) {
 	switch f {
 	case Path:
 		return absolutePath(s, userHome)
+	case Witness:
+		if !strings.HasPrefix(s, "http://") && !strings.HasPrefix(s, "https://") {
+			return absolutePath(s, userHome)
+		}
+		if u, err := url.Parse(s); err != nil || u.Host == "" {
+			return "", errors.New("is no http or https URL")
+		}
 	case Absolute:
 		if !filepath.IsAbs(s) {
 			return "", fmt.Errorf("%q is not an absolute path", s)

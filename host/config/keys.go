@@ -175,6 +175,12 @@ var accessKeys = []Key{
 		Doc: "When a record is on disk for certain: always before the call is answered, or within an interval of a second."},
 	{Name: "audit.on_error", Type: String, Values: []string{"refuse", "continue"}, Default: "refuse",
 		Doc: "What happens when a call can't be recorded: refuse makes no further call and withholds the result of one that was made, continue goes on and logs an error for each."},
+	{Name: "audit.witness", Type: String, Format: Witness,
+		Doc: "Who is told, in a line of JSON, how far the audit log has come, so that `picoclaw audit verify --witness` finds what was cut off or written anew: a file on another machine's disk, absolute or starting with ~, or an http or https URL for a POST. Each log needs its own."},
+	{Name: "audit.witness_records", Type: Int, Min: 1, Max: 1_000_000, Default: int64(100),
+		Doc: "After how many records the witness is told."},
+	{Name: "audit.witness_seconds", Type: Int, Min: 1, Max: 86400, Default: int64(60),
+		Doc: "After how many seconds the witness is told of what is recorded since."},
 
 	{Name: "log.level", Type: String, Format: Lower, Values: []string{"trace", "debug", "info", "warn", "error", "off"},
 		Default: "warn",

@@ -105,6 +105,10 @@ type Audit struct {
 	MaxFiles int64  `koanf:"max_files"`
 	Sync     string `koanf:"sync"`     // "always" or "interval"
 	OnError  string `koanf:"on_error"` // "refuse" or "continue"
+
+	Witness        string `koanf:"witness"` // a file or a URL; "" for none
+	WitnessRecords int64  `koanf:"witness_records"`
+	WitnessSeconds int64  `koanf:"witness_seconds"`
 }
 
 // Log are the settings of log.

@@ -1,0 +1,225 @@
+package audit
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// witnessed is a log of so many records, of which a witness was told each few of; and where the witness is.
+func witnessed(t *testing.T, count int, options Options) (path, to string) {
+	t.Helper()
+	path, to = filepath.Join(t.TempDir(), "audit.jsonl"), filepath.Join(t.TempDir(), "witness.jsonl")
+	for range 3 { // a process each
+		witnessOf(t, path, to, count/3, options)
+	}
+	return path, to
+}
+
+func witnessOf(t *testing.T, path, to string, count int, options Options) {
+	t.Helper()
+	log, err := Open(path, options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := NewWitness(path, WitnessOptions{To: to, Records: 2, Every: time.Hour, Failed: func(err error) { t.Error(err) }})
+	for range count {
+		if err := log.Write(record("tool")); err != nil {
+			t.Error(err)
+		}
+		w.Wrote()
+	}
+	if err := log.Close(); err != nil {
+		t.Error(err)
+	}
+	w.Close()
+}
+
+func testimony(t *testing.T, path, from string) *Testimony {
+	t.Helper()
+	notes, err := ReadNotes(context.Background(), from)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, said, err := notes.Verify(path, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return said
+}
+
+func TestAWitnessTellsACutFromAChange(t *testing.T) {
+	cut := func(lines int) func(*testing.T, string) {
+		return func(t *testing.T, path string) {
+			text, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			kept := bytes.Join(bytes.SplitAfter(text, []byte("\n"))[:lines], nil)
+			if err := os.WriteFile(path, kept, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	remove := func(t *testing.T, path string) {
+		if err := os.Remove(path); err != nil {
+			t.Fatal(err)
+		}
+	}
+	grow := func(t *testing.T, path string) {
+		witnessOf(t, path, filepath.Join(t.TempDir(), "another"), 30, Options{})
+	}
+	for name, c := range map[string]struct {
+		alter   []func(*testing.T, string)
+		verdict string
+	}{
+		"as it was written":         {nil, Matches},
+		"with records since":        {[]func(*testing.T, string){grow}, Matches},
+		"without the last":          {[]func(*testing.T, string){cut(29)}, Cut},
+		"without any":               {[]func(*testing.T, string){remove}, Cut},
+		"cut to nothing":            {[]func(*testing.T, string){cut(0)}, Cut},
+		"written anew from the 4th": {[]func(*testing.T, string){func(t *testing.T, p string) { aForger(t, p, 4) }}, Changed},
+		"cut, and gone on with":     {[]func(*testing.T, string){cut(20), grow}, Changed},
+		"removed and begun anew":    {[]func(*testing.T, string){remove, grow}, Other},
+		"written anew from the 1st": {[]func(*testing.T, string){func(t *testing.T, p string) { aForger(t, p, 1) }}, Other},
+	} {
+		t.Run(name, func(t *testing.T) {
+			path, to := witnessed(t, 30, Options{})
+			for _, alter := range c.alter {
+				alter(t, path)
+			}
+			if said := testimony(t, path, to); said.Verdict != c.verdict || said.Notes < 3 {
+				t.Errorf("it is %+v; want %s", said, c.verdict)
+			}
+		})
+	}
+}
+
+// Counts go on over files that were put aside, also when the oldest are gone, and over several writers.
+func TestAWitnessOfRotatedFiles(t *testing.T) {
+	path, to := witnessed(t, 90, Options{MaxSize: 1000, MaxFiles: 4})
+	said := testimony(t, path, to)
+	if said.Verdict != Matches || said.Count != 90 || said.Note.Count != 90 || said.Checked < 1 {
+		t.Errorf("it is %+v", said)
+	}
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	if said := testimony(t, path, to); said.Verdict != Cut {
+		t.Errorf("without the current file, it is %+v", said)
+	}
+}
+
+func TestAWitnessOfSeveralWriters(t *testing.T) {
+	path, to := filepath.Join(t.TempDir(), "audit.jsonl"), filepath.Join(t.TempDir(), "witness.jsonl")
+	var running sync.WaitGroup
+	for range 3 {
+		running.Go(func() { witnessOf(t, path, to, 50, Options{MaxSize: 4000}) })
+	}
+	running.Wait()
+	said := testimony(t, path, to)
+	if said.Verdict != Matches || said.Note.Count != 150 || said.Checked != said.Notes {
+		t.Errorf("it is %+v", said)
+	}
+}
+
+// A witness that can't be reached is complained of once, and told what is newest when it can be.
+func TestAWitnessThatFails(t *testing.T) {
+	var mu sync.Mutex
+	var lines bytes.Buffer
+	broken, asked := true, make(chan struct{}, 100)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		defer mu.Unlock()
+		switch {
+		case r.Method == http.MethodGet:
+			_, _ = w.Write(lines.Bytes())
+		case broken:
+			w.WriteHeader(http.StatusInternalServerError)
+			asked <- struct{}{}
+		default:
+			_, _ = lines.ReadFrom(r.Body)
+			lines.WriteByte('\n')
+		}
+	}))
+	defer server.Close()
+	path := filepath.Join(t.TempDir(), "audit.jsonl")
+	log := open(t, path, Options{})
+	complaints := 0
+	w := NewWitness(path, WitnessOptions{To: server.URL + "/?key=hunter2", Records: 1, Every: time.Hour, Failed: func(err error) {
+		complaints++
+		if !strings.Contains(err.Error(), "answers 500") || strings.Contains(err.Error(), "hunter2") {
+			t.Error(err)
+		}
+	}})
+	for range 3 {
+		if err := log.Write(record("tool")); err != nil {
+			t.Fatal(err)
+		}
+		w.Wrote()
+		<-asked
+	}
+	mu.Lock()
+	broken = false
+	mu.Unlock()
+	w.Close()
+	said := testimony(t, path, server.URL)
+	if complaints != 1 || said.Verdict != Matches || said.Notes != 1 || said.Note.Count != 3 {
+		t.Errorf("%d complaints, and it is %+v", complaints, said)
+	}
+}
+
+// Who closes a log does not wait for a witness that hangs.
+func TestAWitnessThatHangs(t *testing.T) {
+	release := make(chan struct{})
+	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		select {
+		case <-release:
+		case <-r.Context().Done():
+		}
+	}))
+	defer server.Close()
+	defer close(release)
+	path := filepath.Join(t.TempDir(), "audit.jsonl")
+	log := open(t, path, Options{})
+	w := NewWitness(path, WitnessOptions{To: server.URL, Records: 1, Every: time.Hour, Failed: func(error) {}})
+	for range 100 {
+		if err := log.Write(record("tool")); err != nil {
+			t.Fatal(err)
+		}
+		w.Wrote()
+	}
+	w.Close()
+	<-w.done
+}
+
+func FuzzNotes(f *testing.F) {
+	sum := strings.Repeat("ab", 32)
+	f.Add(fmt.Appendf(nil, `{"chain":"%s","count":3,"head":"%s","time":"2026-01-01T00:00:00Z"}`, sum, sum))
+	f.Add([]byte("{}\n\n[1]\nx"))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		notes, err := parseNotes(bytes.NewReader(text))
+		if err != nil {
+			return
+		}
+		for _, n := range notes.All {
+			line, err := json.Marshal(n)
+			if err != nil || n.Count < 1 || !isSum(n.Head) || !isSum(n.Chain) {
+				t.Errorf("%+v: %v", n, err)
+			}
+			if again, err := parseNotes(bytes.NewReader(line)); err != nil || len(again.All) != 1 {
+				t.Errorf("%s comes back as %+v, %v", line, again, err)
+			}
+		}
+		(&Testimony{}).decide(notes.All, map[string]int{sum: 1}, nil)
+	})
+}
