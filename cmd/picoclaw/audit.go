@@ -46,7 +46,7 @@ and the arguments. The record is $PICOCLAW_HOME/logs/audit.jsonl, and files besi
 	a.outputFlag(cmd, &o.output)
 	cmd.Flags().IntVar(&o.limit, "limit", 50, "how many of the latest calls; 0 for all")
 	cmd.Flags().BoolVarP(&o.follow, "follow", "f", false, "go on with the calls that come, until interrupted")
-	cmd.AddCommand(newAuditStats(a), newAuditVerify(a))
+	cmd.AddCommand(newAuditStats(a), newAuditVerify(a), newAuditReplay(a), newAuditExport(a))
 	return cmd
 }
 

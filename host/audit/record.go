@@ -3,8 +3,10 @@ package audit
 import (
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -38,10 +40,12 @@ const (
 	window   = 4096 // how much of a text is looked through for secrets: more than is kept, so that none is cut in two
 )
 
-// text is the record as its line has it, but for the chain: the members of Record in their order. There is one at each
-// call, and an encoder takes several times as long. People read it too: a < in a command stands there as one.
-func (r Record) text() ([]byte, error) {
-	r = r.kept()
+// text is the record as its line has it, but for the chain.
+func (r Record) text() ([]byte, error) { return r.kept().encoded() }
+
+// encoded is the members of Record in their order. There is one at each call, and an encoder takes several times as
+// long. People read it too: a < in a command stands there as one.
+func (r Record) encoded() ([]byte, error) {
 	line := append(make([]byte, 0, 512), `{"time":"`...)
 	line = append(r.Time.AppendFormat(line, time.RFC3339Nano), '"')
 	line = appendMember(line, "agent", r.Agent)
@@ -164,4 +168,23 @@ func clip(text string, most int) string {
 		most--
 	}
 	return text[:most]
+}
+
+var cutText = regexp.MustCompile(`^…$|… ?\(\d+ (?:bytes|items)\)$`)
+
+// Whole reports whether a value of a record's arguments is the call's: nothing was cut off, and no secret cut out.
+func Whole(v any) bool {
+	switch v := v.(type) {
+	case string:
+		return !strings.Contains(v, redact.Mark) && !cutText.MatchString(v)
+	case []any:
+		return !slices.ContainsFunc(v, func(item any) bool { return !Whole(item) })
+	case map[string]any:
+		for name, value := range v {
+			if !Whole(name) || !Whole(value) {
+				return false
+			}
+		}
+	}
+	return true
 }

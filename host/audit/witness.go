@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -118,8 +119,12 @@ func (w *Witness) tell(ctx context.Context) {
 		return
 	}
 	err := w.look()
-	if err == nil && w.at.count > 0 {
-		err = w.send(ctx, Note{Chain: string(w.at.begins), Count: w.at.count, Head: string(w.at.head), Time: time.Now().UTC()})
+	if err == nil && w.at.count == 0 {
+		return
+	}
+	if err == nil {
+		at := w.at
+		err = w.send(ctx, Note{Chain: string(at.begins), Count: at.count, Head: string(at.head), Time: time.Now().UTC()})
 	}
 	if err == nil {
 		w.told, w.failed = wrote, false
@@ -134,17 +139,14 @@ func (w *Witness) tell(ctx context.Context) {
 // look reads what has come to the log since it was looked at last. A device has nothing to read.
 func (w *Witness) look() error {
 	info, err := os.Stat(w.path)
-	if err != nil || !info.Mode().IsRegular() {
-		return err
+	if err == nil && !info.Mode().IsRegular() {
+		return nil
 	}
-	f, err := os.Open(w.path)
+	f, info, err := openShared(w.path)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = f.Close() }()
-	if info, err = f.Stat(); err != nil {
-		return err
-	}
 	if w.info == nil || !os.SameFile(w.info, info) || info.Size() < w.size {
 		w.size, w.at = 0, position{}
 	}
@@ -152,6 +154,25 @@ func (w *Witness) look() error {
 	read, err := w.at.read(io.NewSectionReader(f, w.size, info.Size()-w.size))
 	w.size += read
 	return err
+}
+
+// openShared opens the current file, and says how long it is, while nobody puts it aside or writes to it.
+func openShared(path string) (f *os.File, info os.FileInfo, err error) {
+	dir, err := os.Open(filepath.Dir(path))
+	if err != nil {
+		return nil, nil, err
+	}
+	defer func() { _ = dir.Close() }()
+	err = shared(dir, func() error {
+		if f, err = os.Open(path); err == nil {
+			info, err = f.Stat()
+		}
+		return err
+	})
+	if err != nil && f != nil {
+		_ = f.Close()
+	}
+	return f, info, err
 }
 
 func (w *Witness) send(ctx context.Context, n Note) error {

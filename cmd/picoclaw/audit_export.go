@@ -1,0 +1,63 @@
+package main
+
+import (
+	"bufio"
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/picoclaw/picoclaw/host"
+	"github.com/picoclaw/picoclaw/host/audit"
+)
+
+func newAuditExport(a *app) *cobra.Command {
+	var chosen auditFilter
+	var format string
+	cmd := &cobra.Command{
+		Use:   "export",
+		Short: "Write the record of calls as other programs read it",
+		Long: `Writes the record to standard output: jsonl, JSON Lines as the record has them but for the chain; csv, a table; ocsf, API
+Activity (6003) of the Open Cybersecurity Schema Framework 1.3; cef, the Common Event Format.`,
+		Example: strings.Trim(`
+  picoclaw audit export --format csv > calls.csv
+  picoclaw audit export --format ocsf --since 24h`, "\n"),
+		Args: noArguments,
+		RunE: func(*cobra.Command, []string) error { return a.exportAudit(&chosen, format) },
+	}
+	chosen.flags(a, cmd)
+	cmd.Flags().StringVar(&format, "format", "jsonl", "how: a `format` of "+strings.Join(audit.Formats(), ", "))
+	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(audit.Formats(), cobra.ShellCompDirectiveNoFileComp))
+	return cmd
+}
+
+func (a *app) exportAudit(chosen *auditFilter, format string) error {
+	out := bufio.NewWriter(a.stdout)
+	to, err := audit.NewExporter(format, out, version)
+	if err != nil {
+		return usage("--%w", err)
+	}
+	filter, err := chosen.filter(time.Now())
+	if err != nil {
+		return err
+	}
+	cfg, err := a.config("")
+	if err != nil {
+		return err
+	}
+	var names auditNames
+	broken, err := audit.Read(host.AuditFile(cfg.Home().Path), func(r audit.Record) error {
+		names.see(r)
+		if !filter.Matches(r) {
+			return nil
+		}
+		return to.Write(r)
+	})
+	if err = errors.Join(err, to.Close(), out.Flush()); err != nil {
+		return asFailed(err)
+	}
+	a.complainOfLines(broken)
+	names.complain(a, cfg, filter)
+	return nil
+}
