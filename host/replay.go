@@ -45,7 +45,8 @@ func (s *Session) replay(r audit.Record) Replayed {
 		}
 	}
 	t, args, e := s.read(r.Tool, raw)
-	unread := len(r.Args) == 0 && r.Decision == guard.Deny.String() // the record of a call that was not read has no arguments
+	// the record of a call that could not be read, or whose tool is not the agent's, has no arguments
+	unread := len(r.Args) == 0 && r.Decision == guard.Deny.String()
 	if e != nil {
 		out := Replayed{Decision: guard.Decision{Verdict: guard.Deny, Rule: e.Rule, Reason: e.Message, Hint: e.Hint}}
 		if e.Code == pluginpb.CodeInvalidArgument && (r.Decision != guard.Deny.String() || r.Rule != "") {

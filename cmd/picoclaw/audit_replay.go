@@ -147,8 +147,8 @@ func (o *auditReplay) decide(r audit.Record, agents []string) error {
 		return nil
 	}
 	if o.output == "json" {
-		return o.app.printJSON(replayed{Time: r.Time, Agent: r.Agent, Session: r.Session, Tool: r.Tool, Args: r.Args, wasNow: c,
-			Rule: now.Rule, Reason: now.Reason, Inexact: now.Inexact})
+		return o.app.printJSON(replayed{Time: r.Time, Agent: r.Agent, Session: r.Session, Tool: r.Tool, Args: r.Args,
+			wasNow: c, Rule: now.Rule, Reason: now.Reason, Inexact: now.Inexact})
 	}
 	mark := ""
 	if now.Inexact != "" {

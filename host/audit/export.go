@@ -72,8 +72,8 @@ func (e *csvExporter) head() error {
 		return nil
 	}
 	e.headed = true
-	return e.out.Write([]string{"time", "agent", "session", "parent", "origin", "tool", "args", "decision", "answer", "rule", "ms",
-		"result_bytes", "error"})
+	return e.out.Write([]string{"time", "agent", "session", "parent", "origin", "tool", "args", "decision", "answer",
+		"rule", "ms", "result_bytes", "error"})
 }
 
 func (e *csvExporter) Write(r Record) error {
@@ -81,8 +81,8 @@ func (e *csvExporter) Write(r Record) error {
 	if err != nil {
 		return err
 	}
-	row := []string{r.Time.Format(time.RFC3339Nano), r.Agent, r.Session, r.Parent, r.Origin, r.Tool, args, r.Decision, r.Answer,
-		r.Rule, strconv.FormatFloat(r.Millis, 'f', -1, 64), strconv.Itoa(r.Bytes), r.Error}
+	row := []string{r.Time.Format(time.RFC3339Nano), r.Agent, r.Session, r.Parent, r.Origin, r.Tool, args, r.Decision,
+		r.Answer, r.Rule, strconv.FormatFloat(r.Millis, 'f', -1, 64), strconv.Itoa(r.Bytes), r.Error}
 	for i, cell := range row {
 		row[i] = inert(cell)
 	}
@@ -111,8 +111,8 @@ func argsText(r Record) (string, error) {
 	return string(text), err
 }
 
-// ocsf is a record as an event of the Open Cybersecurity Schema Framework 1.3: API Activity, whose activity is 99, other,
-// as a tool may do anything.
+// ocsf is a record as an event of the Open Cybersecurity Schema Framework 1.3: API Activity, whose activity is 99,
+// other, as a tool may do anything.
 func ocsf(r Record, version string) ([]byte, error) {
 	const class, activity = 6003, 99
 	severity, status, action := 1, 1, 1 // informational, success, allowed
@@ -130,15 +130,17 @@ func ocsf(r Record, version string) ([]byte, error) {
 	type object = map[string]any
 	event := object{
 		"class_uid": class, "class_name": "API Activity", "category_uid": 6, "category_name": "Application Activity",
-		"activity_id": activity, "activity_name": "Call", "type_uid": class*100 + activity, "type_name": "API Activity: Other",
+		"activity_id": activity, "activity_name": "Call",
+		"type_uid": class*100 + activity, "type_name": "API Activity: Other",
 		"time": r.Time.UnixMilli(), "duration": int64(r.Millis), "severity_id": severity,
 		"severity":  map[int]string{1: "Informational", 3: "Medium"}[severity],
 		"status_id": status, "status": statusText, "action_id": action, "action": actionText,
 		"metadata": object{"version": "1.3.0", "profiles": []string{"security_control"},
 			"product": object{"name": "picoclaw", "vendor_name": "picoclaw", "version": version}},
-		"actor": object{"user": object{"name": r.Agent, "type_id": 99, "type": "Agent"}, "session": object{"uid": r.Session},
-			"app_name": r.Origin},
-		"api":          object{"operation": r.Tool, "request": object{"uid": r.Session, "data": object{"arguments": args}}},
+		"actor": object{"user": object{"name": r.Agent, "type_id": 99, "type": "Agent"},
+			"session": object{"uid": r.Session}, "app_name": r.Origin},
+		"api": object{"operation": r.Tool,
+			"request": object{"uid": r.Session, "data": object{"arguments": args}}},
 		"src_endpoint": object{"name": "localhost"},
 		"unmapped":     object{"decision": r.Decision, "answer": r.Answer, "parent": r.Parent, "result_bytes": r.Bytes},
 	}
@@ -163,7 +165,8 @@ func cef(r Record, version string) []byte {
 	args, _ := argsText(r) // a record that was read can be written
 	header := strings.NewReplacer(`\`, `\\`, `|`, `\|`, "\n", " ", "\r", " ")
 	value := strings.NewReplacer(`\`, `\\`, `=`, `\=`, "\n", `\n`, "\r", `\r`)
-	line := "CEF:0|picoclaw|picoclaw|" + header.Replace(version) + "|" + header.Replace(r.Tool) + "|" + name + "|" + severity + "|"
+	line := fmt.Sprintf("CEF:0|picoclaw|picoclaw|%s|%s|%s|%s|", header.Replace(version), header.Replace(r.Tool), name,
+		severity)
 	for _, field := range [][2]string{
 		{"rt", strconv.FormatInt(r.Time.UnixMilli(), 10)}, {"suser", r.Agent}, {"act", r.Decision}, {"outcome", outcome},
 		{"reason", r.Error}, {"cs1Label", "rule"}, {"cs1", r.Rule}, {"cs2Label", "session"}, {"cs2", r.Session},

@@ -28,8 +28,10 @@ func exported(t *testing.T, format string, records ...Record) string {
 }
 
 func TestExports(t *testing.T) {
-	r := Record{Time: time.UnixMilli(1790000000123).UTC(), Agent: "main", Session: "s1", Origin: "mcp", Tool: "a|b.exec",
-		Args: map[string]any{"command": "x=1 \\ \n|"}, Decision: "deny", Rule: "exec.rm", Millis: 2.5, Error: "=refused\nby|rule"}
+	r := Record{Time: time.UnixMilli(1790000000123).UTC(), Agent: "main", Session: "s1", Origin: "mcp",
+		Tool: "a|b.exec",
+		Args: map[string]any{"command": "x=1 \\ \n|"}, Decision: "deny", Rule: "exec.rm", Millis: 2.5,
+		Error: "=refused\nby|rule"}
 
 	line := exported(t, "cef", r)
 	const want = `CEF:0|picoclaw|picoclaw|1\|0|a\|b.exec|Tool call refused|6|rt=1790000000123 suser=main act=deny outcome=failure ` +
@@ -60,8 +62,8 @@ func TestExports(t *testing.T) {
 	if err := json.Unmarshal([]byte(exported(t, "ocsf", r)), &event); err != nil {
 		t.Fatal(err)
 	}
-	if event.Class != 6003 || event.Type != 600399 || event.Time != 1790000000123 || event.Severity != 3 || event.Action != 2 ||
-		event.Actor.User.Name != "main" || event.API.Operation != r.Tool || event.Metadata.Version == "" {
+	if event.Class != 6003 || event.Type != 600399 || event.Time != 1790000000123 || event.Severity != 3 ||
+		event.Action != 2 || event.Actor.User.Name != "main" || event.API.Operation != r.Tool || event.Metadata.Version == "" {
 		t.Errorf("OCSF is %+v", event)
 	}
 
@@ -70,7 +72,8 @@ func TestExports(t *testing.T) {
 		t.Errorf("what was cut is cut again: %s", line)
 	}
 	var back Record
-	if err := json.Unmarshal([]byte(exported(t, "jsonl", r)), &back); err != nil || back.Error != r.Error || !back.Time.Equal(r.Time) {
+	err = json.Unmarshal([]byte(exported(t, "jsonl", r)), &back)
+	if err != nil || back.Error != r.Error || !back.Time.Equal(r.Time) {
 		t.Errorf("JSON Lines are %+v, %v", back, err)
 	}
 	if _, err := NewExporter("xml", nil, ""); err == nil || !strings.Contains(err.Error(), "cef, csv, jsonl, ocsf") {

@@ -168,7 +168,8 @@ func (t *Testimony) decide(notes []Note, counts map[string]int, differs *Note) {
 			counts[beyond.Chain], beyond.Count, seen(beyond))
 	case other != nil && len(counts) == 0:
 		t.Verdict, t.Note = Cut, other
-		t.Why = fmt.Sprintf("it has no record, and the witness has seen %d at %s: all were removed", other.Count, seen(other))
+		t.Why = fmt.Sprintf("it has no record, and the witness has seen %d at %s: all were removed", other.Count,
+			seen(other))
 	case other != nil:
 		t.Verdict, t.Note = Other, other
 		t.Why = fmt.Sprintf("the witness has seen %d records of another chain at %s: the log was removed and begun anew, "+

@@ -16,8 +16,8 @@ import (
 	"time"
 )
 
-// Note is what a witness is told of a log: how far its chain had come. The count and the head are the chain's, whichever
-// processes have written its records.
+// Note is what a witness is told of a log: how far its chain had come. The count and the head are the chain's,
+// whichever processes have written its records.
 type Note struct {
 	Chain string    `json:"chain"` // names the chain: that of its first record
 	Count int       `json:"count"` // of its records, with those whose files are gone

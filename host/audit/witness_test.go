@@ -31,7 +31,8 @@ func witnessOf(t *testing.T, path, to string, count int, options Options) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := NewWitness(path, WitnessOptions{To: to, Records: 2, Every: time.Hour, Failed: func(err error) { t.Error(err) }})
+	complain := func(err error) { t.Error(err) }
+	w := NewWitness(path, WitnessOptions{To: to, Records: 2, Every: time.Hour, Failed: complain})
 	for range count {
 		if err := log.Write(record("tool")); err != nil {
 			t.Error(err)
@@ -70,6 +71,9 @@ func TestAWitnessTellsACutFromAChange(t *testing.T) {
 			}
 		}
 	}
+	forge := func(from int) func(*testing.T, string) {
+		return func(t *testing.T, path string) { aForger(t, path, from) }
+	}
 	remove := func(t *testing.T, path string) {
 		if err := os.Remove(path); err != nil {
 			t.Fatal(err)
@@ -87,10 +91,10 @@ func TestAWitnessTellsACutFromAChange(t *testing.T) {
 		"without the last":          {[]func(*testing.T, string){cut(29)}, Cut},
 		"without any":               {[]func(*testing.T, string){remove}, Cut},
 		"cut to nothing":            {[]func(*testing.T, string){cut(0)}, Cut},
-		"written anew from the 4th": {[]func(*testing.T, string){func(t *testing.T, p string) { aForger(t, p, 4) }}, Changed},
+		"written anew from the 4th": {[]func(*testing.T, string){forge(4)}, Changed},
 		"cut, and gone on with":     {[]func(*testing.T, string){cut(20), grow}, Changed},
 		"removed and begun anew":    {[]func(*testing.T, string){remove, grow}, Other},
-		"written anew from the 1st": {[]func(*testing.T, string){func(t *testing.T, p string) { aForger(t, p, 1) }}, Other},
+		"written anew from the 1st": {[]func(*testing.T, string){forge(1)}, Other},
 	} {
 		t.Run(name, func(t *testing.T) {
 			path, to := witnessed(t, 30, Options{})
@@ -155,12 +159,14 @@ func TestAWitnessThatFails(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "audit.jsonl")
 	log := open(t, path, Options{})
 	complaints := 0
-	w := NewWitness(path, WitnessOptions{To: server.URL + "/?key=hunter2", Records: 1, Every: time.Hour, Failed: func(err error) {
+	complain := func(err error) {
 		complaints++
 		if !strings.Contains(err.Error(), "answers 500") || strings.Contains(err.Error(), "hunter2") {
 			t.Error(err)
 		}
-	}})
+	}
+	to := server.URL + "/?key=hunter2"
+	w := NewWitness(path, WitnessOptions{To: to, Records: 1, Every: time.Hour, Failed: complain})
 	for range 3 {
 		if err := log.Write(record("tool")); err != nil {
 			t.Fatal(err)
