@@ -4,7 +4,14 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
+	"time"
 
+	jsonv2 "github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/picoclaw/picoclaw/host/approvals"
+	"github.com/picoclaw/picoclaw/host/audit"
 	"github.com/picoclaw/picoclaw/internal/patience"
 	"github.com/picoclaw/picoclaw/sdk"
 	"github.com/picoclaw/picoclaw/sdk/guard"
@@ -40,7 +47,8 @@ type (
 	formerKey struct{}
 )
 
-// WithAsker returns a context whose calls can ask a person. Where nobody can be asked, what needs a yes is refused.
+// WithAsker returns a context whose calls can ask a person. Where nobody can be asked,
+// what needs a yes waits for [Approvals], or is refused.
 func WithAsker(ctx context.Context, ask Asker) context.Context {
 	return context.WithValue(ctx, askerKey{}, ask)
 }
@@ -79,17 +87,67 @@ func answers(ctx context.Context, tool string) func(*pluginpb.Question) *pluginp
 	}
 }
 
-// asked reports whether there is somebody to ask.
-func asked(ctx context.Context) bool {
-	ask, ok := ctx.Value(askerKey{}).(Asker)
-	return ok && ask != nil
+// Approvals have somebody decide on calls whose client can't ask a person.
+type Approvals interface {
+	// Waits reports whether calls of an origin wait at all.
+	Waits(Origin) bool
+	// Wait returns the answer to a call of a session; nil without an error when nobody has answered in time.
+	Wait(context.Context, *Session, approvals.Call) (*approvals.Answer, error)
 }
 
-// permitted reports whether a decision lets a call go on, if need be after asking.
-func permitted(ctx context.Context, q Question) bool {
-	if q.Decision.Verdict != guard.Ask {
-		return q.Decision.Verdict == guard.Allow
-	}
-	ask, ok := ctx.Value(askerKey{}).(Asker)
-	return ok && ask != nil && ask(ctx, q)
+// asked reports whether there is somebody to ask.
+func (s *Session) asked(ctx context.Context) bool {
+	ask, _ := ctx.Value(askerKey{}).(Asker)
+	return ask != nil || s.waits()
 }
+
+// waits reports whether the session's calls wait for an answer where the client can't ask.
+func (s *Session) waits() bool { return s.host.approvals != nil && s.host.approvals.Waits(s.origin) }
+
+// consent is what came of a decision.
+type consent struct {
+	allowed bool
+	refused string          // how it came about that it is not, where somebody was to be asked
+	by      *audit.Approval // who has answered; nil for nobody
+}
+
+// permitted says whether a decision lets a call go on, if need be after asking. The client's person comes first.
+func (s *Session) permitted(ctx context.Context, q Question) consent {
+	if q.Decision.Verdict != guard.Ask {
+		return consent{allowed: q.Decision.Verdict == guard.Allow}
+	}
+	if ask, _ := ctx.Value(askerKey{}).(Asker); ask != nil {
+		return consent{allowed: ask(ctx, q), by: &audit.Approval{Way: "client", Time: time.Now().UTC()},
+			refused: "a person was asked, and did not say yes; do it in another way, or ask what they would allow"}
+	}
+	const client = "use a client that can ask a person (MCP elicitation)"
+	if !s.waits() {
+		return consent{refused: joined(q.Decision.Hint, client)}
+	}
+	arguments, err := jsonv2.Marshal(q.Args, jsonv2.Deterministic(true), jsontext.AllowInvalidUTF8(true))
+	if err != nil {
+		return consent{refused: joined(q.Decision.Hint, err.Error())}
+	}
+	defer patience.Pause(ctx)()
+	began := time.Now()
+	a, err := s.host.approvals.Wait(ctx, s, approvals.Call{
+		Tool: q.Tool, Arguments: arguments, Agent: s.policy.Agent(), Session: s.id, Origin: string(s.origin),
+		Rule: q.Decision.Rule, Reason: q.Decision.Reason, Setting: q.Decision.Setting,
+	})
+	switch waited := time.Since(began).Round(time.Second); {
+	case err != nil:
+		return consent{refused: joined(q.Decision.Hint, "nobody could be asked: "+err.Error())}
+	case a == nil:
+		return consent{refused: joined(q.Decision.Hint, fmt.Sprintf("it waited %s for a yes, and nobody answered; call it "+
+			"again when somebody is there, who sees it in `picoclaw approvals`", waited))}
+	default:
+		said := fmt.Sprintf("it waited %s, and %s refused it", waited, a.By)
+		if a.Why != "" {
+			said += ": " + a.Why
+		}
+		return consent{allowed: a.Yes, refused: said, by: &audit.Approval{By: a.By, Way: a.Way, Time: a.Time}}
+	}
+}
+
+// joined goes on from a hint.
+func joined(hint, more string) string { return strings.TrimPrefix(hint+"; or "+more, "; or ") }

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -72,15 +71,18 @@ func (s *Session) call(ctx context.Context, name string, raw json.RawMessage, ev
 	args, decision = hooked.before(ctx, args, decision)
 	record.Args = args.Values
 	record.Decision, record.Rule = decision.Verdict.String(), decision.Rule
-	allowed := permitted(ctx, Question{Tool: t.FullName(), Args: args.Values, Decision: decision})
+	consent := s.permitted(ctx, Question{Tool: t.FullName(), Args: args.Values, Decision: decision})
 	if decision.Verdict == guard.Ask {
-		record.Answer = answer(allowed)
-	}
-	if !allowed {
-		return &Result{Err: refusal(decision, asked(ctx))}
+		record.Answer, record.Approval = answer(consent.allowed), consent.by
 	}
 	if stopped := stoppedError(ctx); stopped != nil {
 		return &Result{Err: stopped}
+	}
+	if decision.Verdict == guard.Ask && !consent.allowed && ctx.Err() != nil {
+		return &Result{Err: &Error{Code: pluginpb.CodeCancelled, Message: t.Spec.Name + " was cancelled"}}
+	}
+	if !consent.allowed {
+		return &Result{Err: refusal(decision, consent)}
 	}
 	var result *Result
 	if own := s.host.ownTool(t); own != nil {
@@ -169,13 +171,10 @@ func (s *Session) timeout() time.Duration {
 }
 
 // refusal is the error of a call that the guard did not allow, or the person who was asked.
-func refusal(d guard.Decision, asked bool) *Error {
+func refusal(d guard.Decision, c consent) *Error {
 	e := &Error{Code: pluginpb.CodeAccessDenied, Message: d.Reason, Rule: d.Rule, Hint: d.Hint}
-	switch {
-	case d.Verdict == guard.Ask && asked:
-		e.Hint = "a person was asked, and did not say yes; do it in another way, or ask what they would allow"
-	case d.Verdict == guard.Ask:
-		e.Hint = strings.TrimPrefix(e.Hint+"; or use a client that can ask a person (MCP elicitation)", "; or ")
+	if d.Verdict == guard.Ask {
+		e.Hint = c.refused
 	}
 	return e
 }

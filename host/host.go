@@ -46,6 +46,8 @@ type Options struct {
 	Own []OwnPlugin
 	// Hooks are asked about calls; nil for none.
 	Hooks Hooks
+	// Approvals have somebody answer for clients that can't ask; nil for nobody.
+	Approvals Approvals
 	// Observe, if not nil, is told of each call when it has ended, before its caller is.
 	Observe func(audit.Record)
 }
@@ -59,6 +61,7 @@ type Host struct {
 	pluginDir string
 	own       []OwnPlugin
 	hooks     Hooks              // nil for none
+	approvals Approvals          // nil for none
 	observe   func(audit.Record) // nil for nobody
 	store     *store.Store       // nil without a home
 	stops     stops
@@ -96,7 +99,7 @@ func Open(o Options) (*Host, error) {
 		}
 	}
 	h := &Host{config: o.Config, pluginDir: dir, logger: o.Logger, selfTest: o.SelfTest,
-		own: o.Own, hooks: o.Hooks, observe: o.Observe}
+		own: o.Own, hooks: o.Hooks, approvals: o.Approvals, observe: o.Observe}
 	h.stops.home = o.Config.Home().Path
 	if !o.Config.Home().Fallback {
 		h.store = store.Open(o.Config.Home().Path)

@@ -311,7 +311,7 @@ func (n *network) ask(ctx context.Context, host string, port uint16) bool {
 	calls := slices.Clone(n.calls)
 	n.mu.Unlock()
 	for _, c := range calls {
-		if asked(c.ctx) {
+		if c.session.asked(c.ctx) {
 			return c.ask(ctx, host, port)
 		}
 	}
@@ -330,10 +330,11 @@ func (c *reaching) ask(connection context.Context, host string, port uint16) boo
 	defer cancel()
 	defer context.AfterFunc(connection, cancel)()
 	defer patience.Pause(c.ctx)()
-	yes := permitted(ctx, Question{
+	yes := c.session.permitted(ctx, Question{
 		Tool: "network", Args: map[string]any{"host": host, "port": int(port)},
-		Decision: guard.Decision{Verdict: guard.Ask, Rule: "network.ask", Reason: "the command wants to reach " + key},
-	})
+		Decision: guard.Decision{Verdict: guard.Ask, Rule: "network.ask", Reason: "the command wants to reach " + key,
+			Setting: "take it out of network.ask, and add " + strconv.Quote(key) + " to network.allow"},
+	}).allowed
 	if connection.Err() == nil {
 		c.agreed[key] = yes
 	}

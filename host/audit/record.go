@@ -27,10 +27,18 @@ type Record struct {
 	Args     map[string]any `json:"args,omitempty"`
 	Decision string         `json:"decision"`         // allow, ask or deny
 	Answer   string         `json:"answer,omitempty"` // yes or no, of the person who was asked; no if there was nobody
+	Approval *Approval      `json:"approval,omitempty"`
 	Rule     string         `json:"rule,omitempty"`
 	Millis   float64        `json:"ms"`           // from the call's arrival to its answer
 	Bytes    int            `json:"result_bytes"` // text, structured result and media together
 	Error    string         `json:"error,omitempty"`
+}
+
+// Approval says who has answered, by which way, and when. Nobody has where a record's answer has none beside it.
+type Approval struct {
+	By   string    `json:"by,omitempty"` // the user, as far as that is known
+	Way  string    `json:"way"`          // client: as the one that called has asked; cli: picoclaw approvals
+	Time time.Time `json:"time"`
 }
 
 const (
@@ -64,6 +72,15 @@ func (r Record) encoded() ([]byte, error) {
 	line = appendMember(line, "decision", r.Decision)
 	if r.Answer != "" {
 		line = appendMember(line, "answer", r.Answer)
+	}
+	if a := r.Approval; a != nil {
+		line = append(line, `,"approval":{`...)
+		if a.By != "" {
+			line, _ = jsontext.AppendQuote(append(line, `"by":`...), a.By)
+			line = append(line, ',')
+		}
+		line, _ = jsontext.AppendQuote(append(line, `"way":`...), a.Way)
+		line = append(a.Time.AppendFormat(append(line, `,"time":"`...), time.RFC3339Nano), '"', '}')
 	}
 	if r.Rule != "" {
 		line = appendMember(line, "rule", r.Rule)

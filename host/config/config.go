@@ -45,6 +45,7 @@ type Config struct {
 	servers   map[string]MCPServer
 	models    []Model
 	gateway   Gateway
+	approvals Approvals
 	hooks     json.RawMessage
 	shared    map[string]any     // what is set for all agents, of the keys that an agent can set
 	settings  map[string]Setting // what was set, by the key as it was written
@@ -64,6 +65,7 @@ func (c *Config) take(merged map[string]any) *Error {
 		Secrets   map[string]map[string]any `koanf:"secrets"`
 		Models    []Model                   `koanf:"model_list"`
 		Gateway   Gateway                   `koanf:"gateway"`
+		Approvals Approvals                 `koanf:"approvals"`
 		Hooks     map[string]any            `koanf:"hooks"`
 		Tools     struct {
 			MCP struct {
@@ -77,6 +79,7 @@ func (c *Config) take(merged map[string]any) *Error {
 	if err := decode(merged, &all); err != nil {
 		return &Error{Problem: err.Error(), err: err}
 	}
+	c.approvals = all.Approvals
 	c.isolation, c.audit, c.log, c.signed = all.Isolation.Enabled, all.Audit, all.Log, all.Signed
 	c.protect = all.Workspace.Protect
 	c.models, c.gateway = all.Models, all.Gateway

@@ -93,6 +93,12 @@ var agentKeys = slices.Concat([]Key{
 	{Name: "gateway.drain_seconds", Type: Int, Min: 0, Max: 3600, Default: int64(10),
 		Doc: "How long calls and turns may go on when the gateway is told to end."},
 
+	{Name: "approvals.wait_seconds", Type: Int, Min: 0, Max: 86_400, Default: int64(300),
+		Doc: "How long a call that needs a person's yes, and whose client can't ask for it, waits for `picoclaw approvals`. It is refused then; with 0 at once."},
+	{Name: "approvals.origins", Type: Strings, Values: []string{"mcp", "main", "subagent", "heartbeat", "cron", "hook", "cli"},
+		Default: []string{"mcp", "main", "subagent", "heartbeat", "cron", "hook"},
+		Doc:     "Whose calls wait: those of MCP clients, of agents with models, their subagents, heartbeats and jobs, of hooks, and of picoclaw call and batch (cli)."},
+
 	{Name: "hooks.enabled", Type: Bool, Default: true,
 		Doc: "Whether hooks are asked."},
 	{Name: "hooks.on_error", Type: String, Values: []string{"closed", "open"}, Default: "closed",

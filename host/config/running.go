@@ -75,11 +75,24 @@ type Gateway struct {
 	DrainSeconds int64    `koanf:"drain_seconds"`
 }
 
+// Approvals are the settings of approvals.
+type Approvals struct {
+	WaitSeconds int64    `koanf:"wait_seconds"`
+	Origins     []string `koanf:"origins"`
+}
+
 // Models returns the language models, in the order of the list.
 func (c *Config) Models() []Model { return slices.Clone(c.models) }
 
 // Gateway returns how the gateway serves.
 func (c *Config) Gateway() Gateway { return c.gateway }
+
+// Approvals returns how calls wait for a person's yes whose client can't ask for it.
+func (c *Config) Approvals() Approvals {
+	a := c.approvals
+	a.Origins = slices.Clone(a.Origins)
+	return a
+}
 
 // Hooks returns which hooks there are, as a JSON object with the keys below hooks.
 func (c *Config) Hooks() json.RawMessage { return slices.Clone(c.hooks) }

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/picoclaw/picoclaw/host/approvals"
 	"github.com/picoclaw/picoclaw/host/audit"
 )
 
@@ -85,6 +86,11 @@ func (m *Metrics) write(to io.Writer, g *Gateway) error {
 	fmt.Fprintf(w, "picoclaw_running %d\n", running)
 	head("picoclaw_mcp_sessions", "gauge", "Sessions of MCP clients.")
 	fmt.Fprintf(w, "picoclaw_mcp_sessions %d\n", sessions)
+
+	if waiting, err := approvals.List(g.options.Home); err == nil {
+		head("picoclaw_approvals_waiting", "gauge", "Calls on this instance root that wait for a person's yes.")
+		fmt.Fprintf(w, "picoclaw_approvals_waiting %d\n", len(waiting))
+	}
 
 	head("picoclaw_call_duration_seconds", "histogram", "How long calls took, by agent, tool, decision and outcome.")
 	m.mu.Lock()

@@ -13,6 +13,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/picoclaw/picoclaw/internal/owner"
 )
 
 // dirName is the directory below the instance root, all the file that stands for every agent. No agent has such an id.
@@ -140,7 +142,7 @@ func Put(home string, stop Stop) error {
 		return err
 	}
 	// Whoever runs agents there has to be able to read it, and to take it back, whoever has stopped them.
-	if err := giveAs(home, dir); err != nil {
+	if err := owner.Give(home, dir); err != nil {
 		return err
 	}
 	// The content is there before the name is: whoever reads it has all of it.
@@ -154,7 +156,7 @@ func Put(home string, stop Stop) error {
 	if err := errors.Join(err, file.Close()); err != nil && !full(err) {
 		return err
 	}
-	if err := giveAs(home, file.Name()); err != nil {
+	if err := owner.Give(home, file.Name()); err != nil {
 		return err
 	}
 	if err := os.Link(file.Name(), path(home, name)); err != nil && !errors.Is(err, fs.ErrExist) {

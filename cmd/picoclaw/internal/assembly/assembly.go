@@ -71,6 +71,7 @@ func Open(o Options) (*Assembly, error) {
 	if a.hooks != nil {
 		forHost.Hooks = a.hooks
 	}
+	forHost.Approvals = NewApprovals(o.Config, a.hooks)
 	cron, err := a.cronTool()
 	if err != nil {
 		return nil, err

@@ -26,6 +26,18 @@ func (c Client) Plan(p Places, path string, s Server) (*Change, error) {
 	if path == "" {
 		path = c.File(p)
 	}
+	change, err := begin(path)
+	if err != nil {
+		return nil, err
+	}
+	if change.after, err = c.Edit(change.before, s); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return change, nil
+}
+
+// begin reads a file that is to be changed, or notes that it is to be made.
+func begin(path string) (*Change, error) {
 	change := &Change{Path: path, mode: 0o600}
 	if real, err := filepath.EvalSymlinks(path); err == nil {
 		change.Path = real // a link stays a link
@@ -49,9 +61,6 @@ func (c Client) Plan(p Places, path string, s Server) (*Change, error) {
 		if change.before, err = os.ReadFile(change.Path); err != nil {
 			return nil, err
 		}
-	}
-	if change.after, err = c.Edit(change.before, s); err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	return change, nil
 }

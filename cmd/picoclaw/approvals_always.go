@@ -1,0 +1,98 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"time"
+
+	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/clients"
+	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/terminal"
+	"github.com/picoclaw/picoclaw/host/approvals"
+	"github.com/picoclaw/picoclaw/host/config"
+)
+
+// allowPatterns is the setting that can be proposed: the others are for whoever thinks about more than one call.
+const allowPatterns = "tools.exec.custom_allow_patterns"
+
+// addition is what the guard says of it.
+var addition = regexp.MustCompile(`^add ("(?:[^"\\]|\\.)*") to (?:\S+\.)?tools\.exec\.custom_allow_patterns\b`)
+
+// always proposes the setting that allows a call from then on, and writes it if the person says yes.
+func (v *approvalVerb) always(w *approvals.Waiting) error {
+	found := addition.FindStringSubmatch(w.Setting)
+	if found == nil {
+		if w.Setting == "" {
+			return failed(fmt.Errorf("no setting is known that always allows it; it is asked about by %s", w.Rule))
+		}
+		return failed(fmt.Errorf("there is nothing to write by itself; what would allow it: %s", terminal.Line(w.Setting)))
+	}
+	pattern, err := strconv.Unquote(found[1])
+	if err != nil {
+		return failed(err)
+	}
+	cfg, err := v.app.config("")
+	if err != nil {
+		return err
+	}
+	key, file, err := placeOf(cfg, w.Agent)
+	if err != nil {
+		return failed(fmt.Errorf("nothing was written: %w; what would allow it: %s", err, terminal.Line(w.Setting)))
+	}
+	change, err := clients.PlanElement(file, key, pattern)
+	if err != nil {
+		return failed(err)
+	}
+	out := terminal.New(v.app.stderr)
+	fmt.Fprintf(out, "%s in %s allows this command from then on, to every agent that has the setting:\n", key,
+		terminal.Line(file))
+	paintDiff(out, change.Diff())
+	yes, err := v.app.ask("Write it?")
+	if err != nil {
+		return failed(errors.New("nothing was written, as there was nobody to ask"))
+	}
+	if !yes {
+		fmt.Fprintln(v.app.stdout, "Nothing was written.")
+		return nil
+	}
+	backup, err := change.Apply(time.Now())
+	if err != nil {
+		return failed(err)
+	}
+	fmt.Fprintf(v.app.stdout, "Written to %s. `picoclaw gateway reload` has a gateway read it; others do when they start again.\n",
+		change.Path)
+	if backup != "" {
+		fmt.Fprintf(v.app.stdout, "As it was: %s\n", backup)
+	}
+	return nil
+}
+
+// placeOf returns the key by which an agent has its patterns, and the file to write it to.
+func placeOf(cfg *config.Config, agent string) (key, file string, err error) {
+	of, err := cfg.Agent(agent)
+	if err != nil {
+		return "", "", err
+	}
+	key, file = allowPatterns, cfg.File()
+	for _, s := range of.Settings() {
+		if s.Common != allowPatterns {
+			continue
+		}
+		switch s.Origin.Source {
+		case config.Variable, config.Flag:
+			return "", "", fmt.Errorf("%s sets %s", s.Origin, allowPatterns)
+		}
+		if s.Own {
+			key = s.Key
+		}
+	}
+	if file == "" {
+		file = filepath.Join(cfg.Home().Path, "config.json")
+	}
+	if ext := filepath.Ext(file); ext != ".json" && ext != ".jsonc" {
+		return "", "", fmt.Errorf("%s is not JSON", file)
+	}
+	return key, file, nil
+}

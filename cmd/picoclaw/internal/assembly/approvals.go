@@ -1,0 +1,63 @@
+package assembly
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/picoclaw/picoclaw/host"
+	"github.com/picoclaw/picoclaw/host/approvals"
+	"github.com/picoclaw/picoclaw/host/config"
+	"github.com/picoclaw/picoclaw/host/hooks"
+	"github.com/picoclaw/picoclaw/host/redact"
+)
+
+// desk has calls wait at a desk, and hooks told of them.
+type desk struct {
+	*approvals.Desk
+	origins []string
+	hooks   *hooks.Hooks
+}
+
+// NewApprovals has calls wait for a person's yes as a configuration says; nil where none does. hooks may be nil.
+func NewApprovals(cfg *config.Config, h *hooks.Hooks) host.Approvals {
+	set := cfg.Approvals()
+	if set.WaitSeconds == 0 || cfg.Home().Fallback {
+		return nil
+	}
+	return &desk{approvals.NewDesk(cfg.Home().Path, time.Duration(set.WaitSeconds)*time.Second), set.Origins, h}
+}
+
+// Waits reports whether calls of an origin wait.
+func (d *desk) Waits(o host.Origin) bool { return slices.Contains(d.origins, string(o)) }
+
+// Wait waits for the answer to a call.
+func (d *desk) Wait(ctx context.Context, s *host.Session, c approvals.Call) (*approvals.Answer, error) {
+	return d.Desk.Wait(ctx, c, func(ctx context.Context, w *approvals.Waiting) {
+		d.hooks.On(ctx, s, hooks.Occasion{Event: hooks.Notification, Kind: "approval",
+			Title: fmt.Sprintf("%s of agent %s waits for a yes", w.Tool, w.Agent),
+			Message: fmt.Sprintf("%s %s\n%s (rule %s)\n`picoclaw approvals allow %s` or deny, until %s", w.Tool, shown(w),
+				w.Reason, w.Rule, w.ID, w.Until.Local().Format(time.DateTime))})
+	})
+}
+
+// mostTold is how much of a call's arguments hooks are told, in bytes.
+const mostTold = 4096
+
+// shown are the arguments as they may leave the machine.
+func shown(w *approvals.Waiting) string {
+	var args map[string]any
+	if json.Unmarshal(w.Arguments, &args) != nil {
+		return ""
+	}
+	for name, value := range args {
+		args[name] = redact.Value(name, value)
+	}
+	text, _ := json.Marshal(args)
+	if len(text) > mostTold {
+		return string(text[:mostTold]) + "…"
+	}
+	return string(text)
+}
