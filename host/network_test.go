@@ -13,8 +13,10 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/picoclaw/picoclaw/host"
+	"github.com/picoclaw/picoclaw/host/approvals"
 	"github.com/picoclaw/picoclaw/host/config"
 	"github.com/picoclaw/picoclaw/host/hosttest"
 	"github.com/picoclaw/picoclaw/sdk/guard"
@@ -37,7 +39,8 @@ func TestAPersonIsAskedForAHost(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h, err := host.Open(host.Options{Config: cfg, PluginDir: filepath.Join(hosttest.Dir(), "plugins")})
+	later := &answering{Desk: approvals.NewDesk(home, time.Hour), home: home}
+	h, err := host.Open(host.Options{Config: cfg, PluginDir: filepath.Join(hosttest.Dir(), "plugins"), Approvals: later})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -55,9 +58,10 @@ func TestAPersonIsAskedForAHost(t *testing.T) {
 		who  string
 		want string
 		not  string
-	}{{"nobody", refused, "hello"}, {"agrees", "hello from " + place, refused}, {"declines", refused, "hello"}} {
+	}{{"nobody", refused, "hello"}, {"agrees", "hello from " + place, refused}, {"declines", refused, "hello"},
+		{"agrees later", "hello from " + place, refused}} {
 		ctx, asked := t.Context(), 0
-		if test.who != "nobody" {
+		if later.on = test.who == "agrees later"; !later.on && test.who != "nobody" {
 			ctx = host.WithAsker(ctx, func(_ context.Context, q host.Question) bool {
 				asked++
 				if q.Tool != "network" || q.Args["host"] != "web.test" || q.Decision.Verdict != guard.Ask ||
@@ -71,8 +75,27 @@ func TestAPersonIsAskedForAHost(t *testing.T) {
 		if !strings.Contains(r.Text, test.want) || strings.Contains(r.Text, test.not) {
 			t.Errorf("%s: %s %v", test.who, r.Text, r.Err)
 		}
-		if want := 1; test.who != "nobody" && asked != want {
+		if asked += later.asked; asked != 1 && test.who != "nobody" {
 			t.Errorf("%s: asked %d times", test.who, asked)
 		}
 	}
+}
+
+// answering is a desk at which each call is allowed as soon as it waits.
+type answering struct {
+	*approvals.Desk
+	home  string
+	on    bool
+	asked int
+}
+
+func (a *answering) Waits(host.Origin) bool { return a.on }
+
+func (a *answering) Wait(ctx context.Context, _ *host.Session, c approvals.Call) (*approvals.Answer, error) {
+	a.asked++
+	return a.Desk.Wait(ctx, c, func(_ context.Context, w *approvals.Waiting) {
+		if shown, err := approvals.Find(a.home, w.ID); err == nil && shown.Tool == "network" {
+			_ = approvals.Give(a.home, shown, approvals.Answer{Yes: true})
+		}
+	})
 }

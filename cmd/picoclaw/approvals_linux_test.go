@@ -72,19 +72,19 @@ func TestACallWaitsForAnApproval(t *testing.T) {
 	if out, code := in.picoclaw(t, "approvals", "show", w.ID); code != 0 || !strings.Contains(out, "touch made a") {
 		t.Errorf("show: %d %s", code, out)
 	}
-	// No command answers, be it of another agent.
-	for _, agent := range []string{"main", "other"} {
-		for _, command := range []string{
-			"echo x > " + dir + "/" + w.ID + ".answer", "cat " + dir + "/" + w.ID + ".json", "ls " + dir,
-			hosttest.Program("bin/picoclaw") + " approvals allow " + w.ID,
-		} {
-			text, err := json.Marshal(map[string]string{"command": command})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if out, code := in.picoclaw(t, "call", "exec", "--agent", agent, "--json", string(text)); code == 0 {
-				t.Errorf("%s of %s: %s", command, agent, out)
-			}
+	// No command answers, be it of another agent: what the guard does not see in a script the kernel refuses.
+	script := fmt.Sprintf("cat %[1]s/%[2]s.json; ls %[1]s; echo x > %[1]s/%[2]s.answer; %[3]s approvals allow %[2]s\n", dir, w.ID,
+		hosttest.Program("bin/picoclaw"))
+	for agent, workspace := range map[string]string{"main": in.workspace, "other": in.workspace + "-other"} {
+		if err := os.MkdirAll(workspace, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(workspace, "try.sh"), []byte(script), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		out, _ := in.picoclaw(t, "call", "exec", "--agent", agent, "command=sh try.sh")
+		if !strings.Contains(out, "ermission denied") || strings.Contains(out, w.Nonce) || strings.Contains(out, "goes on") {
+			t.Errorf("a command of %s: %s", agent, out)
 		}
 	}
 	if len(answers) != 0 || there("a") {
@@ -153,6 +153,86 @@ func TestAnApprovalIsNotWaitedForForEver(t *testing.T) {
 	in.configure(t, `{}`) // picoclaw call does not wait unless it is told to
 	if out, code := in.picoclaw(t, "call", "exec", "command=touch made a"); code == 0 || strings.Contains(out, "it waited") {
 		t.Errorf("%d %s", code, out)
+	}
+}
+
+// What allows such a call from then on is written where it belongs, once the person has seen it and said yes.
+func TestAnApprovalForAlways(t *testing.T) {
+	in := newInstance(t)
+	in.configure(t, `{
+  // whose calls wait
+  "approvals": {"origins": ["cli"]},
+  "agents": {"list": [{"id": "main"}, {"id": "other", "tools": {"exec": {"custom_allow_patterns": [
+    "echo" // harmless
+  ]}}}]}
+}`)
+	file := filepath.Join(in.home, "config.json")
+	before, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	call := func(agent string) chan int {
+		ended := make(chan int, 1)
+		go func() {
+			_, code := in.picoclaw(t, "call", "exec", "--agent", agent, "command=touch made a")
+			ended <- code
+		}()
+		return ended
+	}
+	for _, c := range []struct{ agent, says, want string }{
+		{"main", "n", ""}, {"main", "y", `"custom_allow_patterns": ["^touch made a$"]`}, {"other", "y", "// harmless"},
+	} {
+		ended := call(c.agent)
+		cmd := in.command(hosttest.Program("bin/picoclaw"), "approvals", "allow", in.waiting(t, 1)[0].ID, "--always")
+		cmd.Stdin = strings.NewReader(c.says + "\n")
+		out, err := cmd.CombinedOutput()
+		if err != nil || !strings.Contains(string(out), file) || !strings.Contains(string(out), "touch made a$") {
+			t.Fatalf("%s: %v %s", c.agent, err, out)
+		}
+		if code := <-ended; code != 0 {
+			t.Errorf("the call of %s: %d", c.agent, code)
+		}
+		after, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c.says == "n" {
+			if string(after) != string(before) {
+				t.Errorf("written without a yes: %s", after)
+			}
+			continue
+		}
+		if !strings.Contains(string(after), "// whose calls wait") || !strings.Contains(string(after), c.want) {
+			t.Errorf("%s: %s", c.agent, after)
+		}
+		if code := <-call(c.agent); code != 0 {
+			t.Errorf("the next call of %s: %d", c.agent, code)
+		}
+		in.waiting(t, 0)
+	}
+}
+
+// A chat system hears of it.
+func TestHooksAreToldOfWhatWaits(t *testing.T) {
+	in := newInstance(t)
+	seen := filepath.Join(in.home, "seen")
+	in.configure(t, fmt.Sprintf(`{"approvals": {"origins": ["cli"]}, "hooks": {"Notification": [{"matcher": "approval",
+		"hooks": [{"type": "command", "command": "cat > %s"}]}]}}`, seen))
+	ended := make(chan string, 1)
+	go func() {
+		out, _ := in.picoclaw(t, "call", "exec", "command=touch made a")
+		ended <- out
+	}()
+	w := in.waiting(t, 1)[0]
+	hosttest.Eventually(t, "the hook is told", func() bool {
+		text, _ := os.ReadFile(seen)
+		return strings.Contains(string(text), w.ID) && strings.Contains(string(text), "touch made a")
+	})
+	if out, code := in.picoclaw(t, "approvals", "deny", w.ID, "--why", "not on a Friday"); code != 0 {
+		t.Errorf("%d %s", code, out)
+	}
+	if out := <-ended; !strings.Contains(out, "not on a Friday") {
+		t.Errorf("the call: %s", out)
 	}
 }
 

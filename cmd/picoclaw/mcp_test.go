@@ -26,7 +26,7 @@ func connect(t *testing.T, isolated string, options *sdkmcp.ClientOptions) (clie
 	home := hosttest.TempDir(t)
 	cmd := exec.Command(hosttest.Program("bin/picoclaw"), "mcp")
 	cmd.Env = []string{"HOME=" + home, "PICOCLAW_HOME=" + home, "PICOCLAW_ISOLATION_ENABLED=" + isolated,
-		"PATH=/usr/bin:/bin", askFirst}
+		"PATH=/usr/bin:/bin", askFirst, "PICOCLAW_APPROVALS_WAIT_SECONDS=0"}
 	cmd.Stderr = os.Stderr
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	t.Cleanup(cancel)

@@ -1,0 +1,138 @@
+package approvals
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/picoclaw/picoclaw/internal/filelock"
+)
+
+// begin has a call wait, and returns it once it can be answered, with what comes of it.
+func begin(t *testing.T, ctx context.Context, d *Desk, c Call) (*Waiting, <-chan outcome) {
+	t.Helper()
+	told, ended := make(chan *Waiting, 1), make(chan outcome, 1)
+	go func() {
+		a, err := d.Wait(ctx, c, func(_ context.Context, w *Waiting) { told <- w })
+		ended <- outcome{a, err}
+	}()
+	shown, err := Find(d.home, (<-told).ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return shown, ended
+}
+
+type outcome struct {
+	answer *Answer
+	err    error
+}
+
+func TestTheFirstAnswerCounts(t *testing.T) {
+	d := NewDesk(t.TempDir(), time.Hour)
+	// What is no UTF-8 reads otherwise than it was written, and is answered all the same.
+	w, ended := begin(t, t.Context(), d, Call{Tool: "x.y", Arguments: json.RawMessage(`{"a": "<b>"}`), Reason: "\xff"})
+	if err := Give(d.home, w, Answer{Yes: true, By: "me", Way: "cli"}); err != nil {
+		t.Fatal(err)
+	}
+	if err := Give(d.home, w, Answer{}); !errors.Is(err, ErrGone) {
+		t.Errorf("a second answer: %v", err)
+	}
+	if got := <-ended; got.err != nil || got.answer == nil || !got.answer.Yes || got.answer.By != "me" {
+		t.Errorf("%+v", got)
+	}
+}
+
+// An answer to what was shown of another call, or that was put there otherwise, is none.
+func TestAnAnswerNamesItsCall(t *testing.T) {
+	d := NewDesk(t.TempDir(), time.Hour)
+	first, ended := begin(t, t.Context(), d, Call{Tool: "x.y", Arguments: json.RawMessage(`{}`)})
+	second, other := begin(t, t.Context(), d, Call{Tool: "x.y", Arguments: json.RawMessage(`{}`)})
+	forged := *first
+	forged.ID = second.ID
+	if err := Give(d.home, &forged, Answer{Yes: true}); err != nil {
+		t.Error(err)
+	}
+	if err := Give(d.home, second, Answer{Why: "no"}); err != nil {
+		t.Error(err)
+	}
+	if got := <-other; got.answer == nil || got.answer.Yes || got.answer.Why != "no" {
+		t.Errorf("the other call: %+v", got)
+	}
+	if err := Give(d.home, first, Answer{Yes: true}); err != nil {
+		t.Error(err)
+	}
+	if got := <-ended; got.answer == nil || !got.answer.Yes {
+		t.Errorf("the call: %+v", got)
+	}
+}
+
+func TestNobodyAnswers(t *testing.T) {
+	home := t.TempDir()
+	d := NewDesk(home, time.Millisecond)
+	if a, err := d.Wait(t.Context(), Call{}, func(context.Context, *Waiting) {}); a != nil || err != nil {
+		t.Errorf("%v %v", a, err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	_, ended := begin(t, ctx, NewDesk(home, time.Hour), Call{})
+	cancel()
+	if got := <-ended; !errors.Is(got.err, context.Canceled) {
+		t.Errorf("once cancelled: %+v", got)
+	}
+	if left, err := os.ReadDir(filepath.Join(home, dirName)); err != nil || len(left) > 0 {
+		t.Errorf("left: %v %v", left, err)
+	}
+}
+
+func TestSoManyWait(t *testing.T) {
+	d := NewDesk(t.TempDir(), time.Hour)
+	ctx, cancel := context.WithCancel(t.Context())
+	var all []<-chan outcome
+	for range mostWaiting {
+		_, ended := begin(t, ctx, d, Call{})
+		all = append(all, ended)
+	}
+	if waiting, err := List(d.home); err != nil || len(waiting) != mostWaiting {
+		t.Errorf("%d wait: %v", len(waiting), err)
+	}
+	if _, err := d.Wait(ctx, Call{}, func(context.Context, *Waiting) {}); err == nil || errors.Is(err, context.Canceled) {
+		t.Errorf("one more: %v", err)
+	}
+	cancel()
+	for _, ended := range all {
+		<-ended
+	}
+}
+
+// What lies there is read as what it is, whatever it is.
+func FuzzFind(f *testing.F) {
+	f.Add([]byte(`{"id":"aaaaaaaa","arguments":{}}`))
+	f.Add([]byte(`{"id":"bbbbbbbb"}`))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		home := t.TempDir()
+		if err := os.Mkdir(filepath.Join(home, dirName), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		file, err := os.Create(path(home, "aaaaaaaa", callSuffix))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = file.Close() }()
+		if _, err := file.Write(text); err != nil {
+			t.Fatal(err)
+		}
+		if err := filelock.Lock(file); err != nil {
+			t.Fatal(err)
+		}
+		if w, err := Find(home, "aaaaaaaa"); err == nil && w.ID != "aaaaaaaa" {
+			t.Errorf("%+v", w)
+		}
+		if a := take(path(home, "aaaaaaaa", callSuffix), "x"); a != nil && a.Digest != "x" {
+			t.Errorf("%+v", a)
+		}
+	})
+}
