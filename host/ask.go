@@ -122,7 +122,7 @@ func (s *Session) permitted(ctx context.Context, q Question) consent {
 	}
 	const client = "use a client that can ask a person (MCP elicitation)"
 	if !s.waits() {
-		return consent{refused: joined(q.Decision.Hint, client)}
+		return consent{refused: joined(q.Decision.Hint, "or "+client)}
 	}
 	arguments, err := jsonv2.Marshal(q.Args, jsonv2.Deterministic(true), jsontext.AllowInvalidUTF8(true))
 	if err != nil {
@@ -150,4 +150,6 @@ func (s *Session) permitted(ctx context.Context, q Question) consent {
 }
 
 // joined goes on from a hint.
-func joined(hint, more string) string { return strings.TrimPrefix(hint+"; or "+more, "; or ") }
+func joined(hint, more string) string {
+	return strings.TrimPrefix(strings.TrimPrefix(hint+"; "+more, "; "), "or ")
+}

@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/clients"
@@ -46,7 +48,7 @@ func (v *approvalVerb) always(w *approvals.Waiting) error {
 		return failed(err)
 	}
 	out := terminal.New(v.app.stderr)
-	fmt.Fprintf(out, "%s in %s allows this command from then on, to every agent that has the setting:\n", key,
+	fmt.Fprintf(out, "%s in %s allows this command from then on:\n", key,
 		terminal.Line(file))
 	paintDiff(out, change.Diff())
 	yes, err := v.app.ask("Write it?")
@@ -85,6 +87,11 @@ func placeOf(cfg *config.Config, agent string) (key, file string, err error) {
 			return "", "", fmt.Errorf("%s sets %s", s.Origin, allowPatterns)
 		}
 		if s.Own {
+			key = fmt.Sprintf("[%d].%s", slices.Index(cfg.AgentIDs(), of.ID), s.Key)
+		}
+	}
+	for _, s := range cfg.Settings() { // which have keys as the file has them
+		if key[0] == '[' && strings.HasSuffix(s.Key, key) {
 			key = s.Key
 		}
 	}

@@ -161,7 +161,7 @@ func TestAnApprovalForAlways(t *testing.T) {
 	in := newInstance(t)
 	in.configure(t, `{
   // whose calls wait
-  "approvals": {"origins": ["cli"]},
+  "approvals": {"origins": ["cli"], "wait_seconds": 20},
   "agents": {"list": [{"id": "main"}, {"id": "other", "tools": {"exec": {"custom_allow_patterns": [
     "echo" // harmless
   ]}}}]}
@@ -215,8 +215,8 @@ func TestAnApprovalForAlways(t *testing.T) {
 // A chat system hears of it.
 func TestHooksAreToldOfWhatWaits(t *testing.T) {
 	in := newInstance(t)
-	seen := filepath.Join(in.home, "seen")
-	in.configure(t, fmt.Sprintf(`{"approvals": {"origins": ["cli"]}, "hooks": {"Notification": [{"matcher": "approval",
+	seen := filepath.Join(in.workspace, "seen")
+	in.configure(t, fmt.Sprintf(`{"approvals": {"origins": ["cli"], "wait_seconds": 20}, "hooks": {"Notification": [{"matcher": "approval",
 		"hooks": [{"type": "command", "command": "cat > %s"}]}]}}`, seen))
 	ended := make(chan string, 1)
 	go func() {
@@ -238,7 +238,7 @@ func TestHooksAreToldOfWhatWaits(t *testing.T) {
 
 func TestWhoHasDiedWaitsNoMore(t *testing.T) {
 	in := newInstance(t)
-	in.configure(t, `{"approvals": {"origins": ["cli"]}}`)
+	in.configure(t, `{"approvals": {"origins": ["cli"], "wait_seconds": 20}}`)
 	cmd := in.command(hosttest.Program("bin/picoclaw"), "call", "exec", "command=touch made a")
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
