@@ -217,7 +217,7 @@ func TestHooksAreToldOfWhatWaits(t *testing.T) {
 	in := newInstance(t)
 	seen := filepath.Join(in.workspace, "seen")
 	in.configure(t, fmt.Sprintf(`{"approvals": {"origins": ["cli"], "wait_seconds": 20}, "hooks": {"Notification": [{"matcher": "approval",
-		"hooks": [{"type": "command", "command": "cat > %s"}]}]}}`, seen))
+		"hooks": [{"type": "command", "command": "cat > %s", "workspace": "rw"}]}]}}`, seen))
 	ended := make(chan string, 1)
 	go func() {
 		out, _ := in.picoclaw(t, "call", "exec", "command=touch made a")
