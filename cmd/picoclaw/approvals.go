@@ -69,8 +69,8 @@ func newApprovalsAllow(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "allow ID",
 		Short: "Let a call that waits go on, this once",
-		Long: `Lets one call go on. With --always it then shows the setting that allows such a call from then on, and writes it if you
-say yes.`,
+		Long: `Lets one call go on. With --always it then shows the setting that allows such a call from then on, and writes it if
+you say yes.`,
 		Example:           "  picoclaw approvals allow 5kq2mzra\n  picoclaw approvals allow 5kq2mzra --always",
 		Args:              oneApproval,
 		ValidArgsFunction: v.ids,
@@ -179,8 +179,8 @@ func (v *approvalVerb) show(id string) error {
 	if v.output == "json" {
 		return v.app.printJSON(w)
 	}
-	fmt.Fprintf(v.app.stdout, "%s %s\n  agent:  %s (%s, session %s)\n  rule:   %s\n  reason: %s\n", w.Tool, line(w), w.Agent,
-		w.Origin, w.Session, w.Rule, terminal.Line(w.Reason))
+	fmt.Fprintf(v.app.stdout, "%s %s\n  agent:  %s (%s, session %s)\n  rule:   %s\n  reason: %s\n", w.Tool, line(w),
+		w.Agent, w.Origin, w.Session, w.Rule, terminal.Line(w.Reason))
 	if w.Setting != "" {
 		fmt.Fprintf(v.app.stdout, "  always: %s\n", terminal.Line(w.Setting))
 	}

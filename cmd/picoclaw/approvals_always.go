@@ -63,8 +63,8 @@ func (v *approvalVerb) always(w *approvals.Waiting) error {
 	if err != nil {
 		return failed(err)
 	}
-	fmt.Fprintf(v.app.stdout, "Written to %s. `picoclaw gateway reload` has a gateway read it; others do when they start again.\n",
-		change.Path)
+	fmt.Fprintf(v.app.stdout, "Written to %s. `picoclaw gateway reload` has a gateway read it; others do when they start "+
+		"again.\n", change.Path)
 	if backup != "" {
 		fmt.Fprintf(v.app.stdout, "As it was: %s\n", backup)
 	}

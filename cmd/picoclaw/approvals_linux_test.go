@@ -57,7 +57,8 @@ func TestACallWaitsForAnApproval(t *testing.T) {
 
 	call("touch made a")
 	w := in.waiting(t, 1)[0]
-	if w.Agent != "main" || w.Origin != "mcp" || w.Tool != "shell.exec" || !strings.Contains(string(w.Arguments), "touch made a") {
+	if w.Agent != "main" || w.Origin != "mcp" || w.Tool != "shell.exec" ||
+		!strings.Contains(string(w.Arguments), "touch made a") {
 		t.Errorf("what waits: %+v", w)
 	}
 	if _, text := get(t, url+"/metrics"); !strings.Contains(text, "picoclaw_approvals_waiting 1\n") {

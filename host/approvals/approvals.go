@@ -85,7 +85,8 @@ func digest(text []byte) string {
 
 func path(home, id, suffix string) string { return filepath.Join(home, dirName, id+suffix) }
 
-// List returns the calls that wait on an instance root, the oldest first. It removes what processes have left that died.
+// List returns the calls that wait on an instance root, the oldest first. It removes what processes that died
+// have left.
 func List(home string) ([]*Waiting, error) {
 	entries, err := os.ReadDir(filepath.Join(home, dirName))
 	if errors.Is(err, fs.ErrNotExist) {

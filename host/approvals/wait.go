@@ -32,8 +32,8 @@ type Desk struct {
 // NewDesk makes a desk of an instance root, at which calls wait for at most a time.
 func NewDesk(home string, wait time.Duration) *Desk { return &Desk{home: home, wait: wait} }
 
-// Wait waits until somebody has answered a call. It returns nil without an error when nobody has done so in time. tell is
-// told of the call once it can be answered; its context ends with the waiting, and it soon after.
+// Wait waits until somebody has answered a call. It returns nil without an error when nobody has done so in time. tell
+// is told of the call once it can be answered; its context ends with the waiting, and it soon after.
 func (d *Desk) Wait(ctx context.Context, c Call, tell func(context.Context, *Waiting)) (*Answer, error) {
 	d.mu.Lock()
 	full := d.waiting >= mostWaiting
