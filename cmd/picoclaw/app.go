@@ -50,7 +50,8 @@ func (a *app) open(agent string) (*host.Host, error) {
 	if err != nil {
 		return nil, cantStart(err)
 	}
-	o := host.Options{Config: cfg, Logger: logger, SelfTest: attack, Approvals: assembly.NewApprovals(cfg, asked)}
+	o := host.Options{Config: cfg, Logger: logger, SelfTest: attack,
+		Approvals: assembly.NewApprovals(cfg, asked, logger)}
 	if a.hooks = asked; asked != nil {
 		o.Hooks = asked
 	}

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/hashicorp/go-hclog"
+
 	"github.com/picoclaw/picoclaw/host"
 	"github.com/picoclaw/picoclaw/host/approvals"
 	"github.com/picoclaw/picoclaw/host/config"
@@ -19,15 +21,16 @@ type desk struct {
 	*approvals.Desk
 	origins []string
 	hooks   *hooks.Hooks
+	log     hclog.Logger
 }
 
 // NewApprovals has calls wait for a person's yes as a configuration says; nil where none does. hooks may be nil.
-func NewApprovals(cfg *config.Config, h *hooks.Hooks) host.Approvals {
+func NewApprovals(cfg *config.Config, h *hooks.Hooks, log hclog.Logger) host.Approvals {
 	set := cfg.Approvals()
 	if set.WaitSeconds == 0 || cfg.Home().Fallback {
 		return nil
 	}
-	return &desk{approvals.NewDesk(cfg.Home().Path, time.Duration(set.WaitSeconds)*time.Second), set.Origins, h}
+	return &desk{approvals.NewDesk(cfg.Home().Path, time.Duration(set.WaitSeconds)*time.Second), set.Origins, h, log}
 }
 
 // Waits reports whether calls of an origin wait.
@@ -36,6 +39,7 @@ func (d *desk) Waits(o host.Origin) bool { return slices.Contains(d.origins, str
 // Wait waits for the answer to a call.
 func (d *desk) Wait(ctx context.Context, s *host.Session, c approvals.Call) (*approvals.Answer, error) {
 	return d.Desk.Wait(ctx, c, func(ctx context.Context, w *approvals.Waiting) {
+		d.log.Warn("a call waits for a yes: `picoclaw approvals`", "id", w.ID, "tool", w.Tool, "agent", w.Agent)
 		d.hooks.On(ctx, s, hooks.Occasion{Event: hooks.Notification, Kind: "approval",
 			Title: fmt.Sprintf("%s of agent %s waits for a yes", w.Tool, w.Agent),
 			Message: fmt.Sprintf("%s %s\n%s (rule %s)\n`picoclaw approvals allow %s` or deny, until %s", w.Tool, shown(w),

@@ -71,7 +71,7 @@ func Open(o Options) (*Assembly, error) {
 	if a.hooks != nil {
 		forHost.Hooks = a.hooks
 	}
-	forHost.Approvals = NewApprovals(o.Config, a.hooks)
+	forHost.Approvals = NewApprovals(o.Config, a.hooks, o.Logger)
 	cron, err := a.cronTool()
 	if err != nil {
 		return nil, err
