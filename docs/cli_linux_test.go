@@ -42,6 +42,8 @@ const fetches = "it takes a server that is fetched"
 const (
 	asksModel    = "it takes a model"
 	wantsGateway = "it takes a gateway that runs"
+
+	waitsForAnswer = "a call has to wait for it, and has another id each time"
 )
 
 // notPlayed are the examples that can't be played, and why.
@@ -58,6 +60,12 @@ func notPlayed() map[string]string {
 		"picoclaw agent -s review --agent reader -m - < task.md":                        asksModel,
 		"picoclaw agent -m 'fix the tests' --output json":                               asksModel,
 		"picoclaw agent forget cli:default":                                             asksModel,
+		"picoclaw approvals allow 5kq2mzra":                                             waitsForAnswer,
+		"picoclaw approvals allow 5kq2mzra --always":                                    waitsForAnswer,
+		"picoclaw approvals deny 5kq2mzra --why 'ask on Monday'":                        waitsForAnswer,
+		"picoclaw approvals show 5kq2mzra":                                              waitsForAnswer,
+		"picoclaw audit verify --witness /mnt/elsewhere/witness.jsonl":                  "there is no witness",
+		"picoclaw --config new.json audit replay --since 24h":                           "what would change depends on the configuration; it exits with 1 then",
 		"picoclaw mcp --http 127.0.0.1:8765":                                            "it goes on until it is told to stop",
 		"picoclaw undo 20261121T051354282482850-fzaj":                                   "the change has another id each time",
 		"claude mcp add picoclaw -- picoclaw mcp":                                       "the client is not there",

@@ -27,7 +27,7 @@ func newApprovals(a *app) *cobra.Command {
 		Short:      "List the calls that wait for a person's yes, and answer them",
 		Long: `Lists the calls that need a person's yes, and whose client can't ask for it: they wait for approvals.wait_seconds, and are
 refused then. An answer counts for the one call that was shown.`,
-		Example: "  picoclaw approvals\n  picoclaw approvals show 5kq2mzra\n  picoclaw approvals allow 5kq2mzra\n  picoclaw approvals deny 5kq2mzra --why 'not on a Friday'",
+		Example: "  picoclaw approvals\n  picoclaw approvals --output json",
 		Args:    noArguments,
 		RunE:    func(*cobra.Command, []string) error { return v.list() },
 	}
