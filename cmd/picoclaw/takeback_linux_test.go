@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -273,6 +274,33 @@ func (a *undoAgent) destroy(text string) bool {
 		}
 	}
 	return true
+}
+
+// Threads that rename the same paths over each other may hide a change of these from undo, and of no other.
+func TestStormsOfRenamesHideNothingElse(t *testing.T) {
+	for _, storm := range storms {
+		a := newUndoAgent(t, true)
+		a.shell(repository)
+		names := regexp.MustCompile(storm.names)
+		others := func() map[string]string {
+			all := a.snapshot()
+			maps.DeleteFunc(all, func(name, _ string) bool { return names.MatchString(name) || name == "/" || name == "/src" })
+			return all
+		}
+		before := others()
+		if len(before) < 20 {
+			t.Fatalf("%d paths are left to look at", len(before))
+		}
+		for range 3 {
+			a.calls(command("rm -rf build two; " + storm.command))
+			if r := a.calls(undoCall{"undo", map[string]any{}})[0]; !r.OK {
+				t.Errorf("%s: %v", storm.command, r.Error)
+			}
+			if diff := differences(before, others()); diff != "" {
+				t.Errorf("%s:\n%s", storm.command, diff)
+			}
+		}
+	}
 }
 
 // Commands that change the same files are taken back one after another, to the beginning.
