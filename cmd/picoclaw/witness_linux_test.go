@@ -82,7 +82,10 @@ func TestCallsDoNotWaitForAWitness(t *testing.T) {
 			if c.said == "" && said != "" || c.said != "" && (complaints != 1 || !strings.Contains(said, c.said)) {
 				t.Errorf("it says %q; want %q", said, c.said)
 			}
-			if witness.asked == 0 {
+			witness.mu.Lock()
+			asked := witness.asked
+			witness.mu.Unlock()
+			if asked == 0 {
 				t.Error("the witness was told nothing")
 			}
 			if c.said == "" {
