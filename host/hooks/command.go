@@ -127,7 +127,7 @@ func (c *command) told(q question, input map[string]json.RawMessage) map[string]
 	}
 	switch q.event {
 	case PreToolUse, PostToolUse:
-		told["tool_name"], told["tool_input"], told["tool_use_id"] = c.form.name, input, ""
+		told["tool_name"], told["tool_input"], told["tool_use_id"] = c.form.name, input, q.call.ID
 		if q.result != nil {
 			told["tool_response"] = c.form.response(q.result, input)
 		}
