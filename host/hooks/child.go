@@ -13,6 +13,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/picoclaw/picoclaw/host"
+	"github.com/picoclaw/picoclaw/internal/tail"
 	"github.com/picoclaw/picoclaw/isolation"
 )
 
@@ -23,7 +24,7 @@ const maxLine = 1 << 20
 type child struct {
 	process *isolation.Process
 	streams *streams
-	said    *tail // the end of its standard error
+	said    *tail.Tail // the end of its standard error
 	log     hclog.Logger
 	done    chan struct{} // closed when it has ended and nothing more comes from it
 
@@ -53,7 +54,7 @@ func startChild(w where, p host.Program, log hclog.Logger) (*child, error) {
 		return nil, err
 	}
 	c := &child{
-		process: process, streams: streams, said: &tail{}, log: log, done: make(chan struct{}), pending: map[uint64]chan message{},
+		process: process, streams: streams, said: tail.New(maxReason), log: log, done: make(chan struct{}), pending: map[uint64]chan message{},
 	}
 	var reading sync.WaitGroup
 	reading.Go(func() { c.kill(c.read(streams.out)) })
@@ -202,24 +203,8 @@ func encoded(m message) ([]byte, error) {
 	return append(line, '\n'), err
 }
 
-// tail keeps the end of what is written to it.
-type tail struct {
-	mu   sync.Mutex
-	data []byte
-}
-
-func (t *tail) Write(p []byte) (int, error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.data = append(t.data, p...)
-	if over := len(t.data) - maxReason; over > 0 {
-		t.data = append(t.data[:0], t.data[over:]...)
-	}
-	return len(p), nil
-}
-
-func (t *tail) String() string {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return reason(t.data)
+// words are the last that it has said on standard error.
+func (c *child) words() string {
+	text, _ := c.said.Text()
+	return reason([]byte(text))
 }

@@ -101,7 +101,7 @@ func (p *process) child(ctx context.Context, w where) (*seat, *child, error) {
 			return at, at.child, nil
 		}
 		at.failed()
-		p.log.Warn("a hook's process has ended", "hook", p.key, "why", at.child.ended(), "stderr", at.child.said.String())
+		p.log.Warn("a hook's process has ended", "hook", p.key, "why", at.child.ended(), "stderr", at.child.words())
 		at.child = nil
 	}
 	if wait := time.Until(at.again); wait > 0 {
@@ -148,7 +148,7 @@ func (p *process) start(ctx context.Context, w where) (*child, error) {
 	if err != nil {
 		c.kill(err)
 		<-c.done
-		if text := c.said.String(); text != "" {
+		if text := c.words(); text != "" {
 			err = fmt.Errorf("%w: %s", err, text)
 		}
 		return nil, fmt.Errorf("did not answer hook.hello: %w", err)

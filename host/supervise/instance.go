@@ -81,7 +81,7 @@ func (s *Supervisor) start(spec *Spec) (*instance, error) {
 			binary:      binary,
 			files:       files,
 			credentials: credentials,
-			stderrTail:  &tail{},
+			stderrTail:  newTail(),
 			silent:      make(chan struct{}),
 			stopped:     make(chan struct{}),
 		},

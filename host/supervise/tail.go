@@ -3,36 +3,24 @@ package supervise
 import (
 	"strconv"
 	"strings"
-	"sync"
 	"unicode"
+
+	kept "github.com/picoclaw/picoclaw/internal/tail"
 )
 
 // tailBytes is how much of a plugin's standard error is kept to explain its end.
 const tailBytes = 8 << 10
 
-// tail is a writer that keeps the last bytes written to it.
-type tail struct {
-	mu   sync.Mutex
-	data []byte
-}
+// tail keeps the last of what a plugin has said.
+type tail struct{ *kept.Tail }
 
-func (t *tail) Write(p []byte) (int, error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.data = append(t.data, p...)
-	if over := len(t.data) - tailBytes; over > 0 {
-		t.data = append(t.data[:0], t.data[over:]...)
-	}
-	return len(p), nil
-}
+func newTail() *tail { return &tail{kept.New(tailBytes)} }
 
 // String returns what is kept, from the first whole line on. What a terminal would take for a command is spelled out:
 // it ends up in front of people.
 func (t *tail) String() string {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	text := string(t.data)
-	if len(t.data) == tailBytes {
+	text, full := t.Text()
+	if full {
 		if _, rest, found := strings.Cut(text, "\n"); found {
 			text = rest
 		}

@@ -135,16 +135,3 @@ func clean(text string) string {
 	}
 	return text
 }
-
-// tail keeps the end of what is written to it.
-type tail struct{ data []byte }
-
-func (t *tail) Write(p []byte) (int, error) {
-	t.data = append(t.data, p...)
-	if over := len(t.data) - longestWords; over > 0 {
-		t.data = append(t.data[:0], t.data[over:]...)
-	}
-	return len(p), nil
-}
-
-func (t *tail) String() string { return clean(string(t.data)) }

@@ -28,6 +28,7 @@ import (
 
 	"github.com/picoclaw/picoclaw/host"
 	"github.com/picoclaw/picoclaw/host/agent"
+	"github.com/picoclaw/picoclaw/internal/tail"
 	"github.com/picoclaw/picoclaw/isolation"
 )
 
@@ -174,9 +175,9 @@ func (c *CLI) run(ctx context.Context, args []string, input []byte, events reade
 		_ = ours[1].SetDeadline(time.Now().Add(time.Second))
 		_ = ours[2].SetDeadline(time.Now().Add(time.Second))
 	}()
-	var said tail
+	said := tail.New(longestWords)
 	var listening sync.WaitGroup
-	listening.Go(func() { _, _ = io.Copy(&said, ours[2]) })
+	listening.Go(func() { _, _ = io.Copy(said, ours[2]) })
 	go func() {
 		_, _ = ours[0].Write(input) // one that does not read it says why
 		_ = ours[0].Close()
@@ -201,7 +202,7 @@ func (c *CLI) run(ctx context.Context, args []string, input []byte, events reade
 	case waited != nil && !errors.Is(waited, context.DeadlineExceeded):
 		return nil, fmt.Errorf("%s could not be run: %w", c.name, waited)
 	}
-	return nil, a.failed(0, fmt.Sprintf("it ended without an answer (%s)%s", exit, c.words(&said)))
+	return nil, a.failed(0, fmt.Sprintf("it ended without an answer (%s)%s", exit, c.words(said)))
 }
 
 // read reads a program's events until its answer is whole, or nothing more comes.
@@ -244,8 +245,9 @@ func (c *CLI) program(args []string) host.Program {
 }
 
 // words are the last of what the program has said besides.
-func (c *CLI) words(said *tail) string {
-	text := said.String()
+func (c *CLI) words(said *tail.Tail) string {
+	text, _ := said.Text()
+	text = clean(text)
 	if c.o.Key != "" {
 		text = strings.ReplaceAll(text, c.o.Key, "[secret]")
 	}

@@ -1,0 +1,32 @@
+// Package tail keeps the end of what a program writes, to explain how it ended. It must not know who shows that.
+package tail
+
+import "sync"
+
+// Tail is a writer that keeps the last bytes written to it. It may be used concurrently.
+type Tail struct {
+	most int // bytes
+	mu   sync.Mutex
+	data []byte
+}
+
+// New makes one that keeps at most so many bytes.
+func New(most int) *Tail { return &Tail{most: most} }
+
+// Write keeps the end of what has been written until now.
+func (t *Tail) Write(p []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.data = append(t.data, p...)
+	if over := len(t.data) - t.most; over > 0 {
+		t.data = append(t.data[:0], t.data[over:]...)
+	}
+	return len(p), nil
+}
+
+// Text returns what is kept, and whether that is as much as may be: its beginning may be missing.
+func (t *Tail) Text() (text string, full bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return string(t.data), len(t.data) == t.most
+}
