@@ -17,7 +17,7 @@ PROTOC_GEN_GO_GRPC := google.golang.org/grpc/cmd/protoc-gen-go-grpc@v1.6.2
 
 SHELL         := bash
 .DEFAULT_GOAL := build
-.PHONY: build test test-long vet lint bench demo docs man release-check guard-score proto clean help
+.PHONY: build test test-long format vet lint bench demo docs man release-check guard-score proto clean help
 
 help: ## Show what there is to make
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -35,19 +35,21 @@ build: ## Build picoclaw and its plugins into bin/
 # The packages with goroutines of their own, which are tested with the race detector.
 RACED := ./host ./host/agent/... ./host/audit ./host/hooks ./host/mcp ./host/schedule ./host/store ./host/supervise ./sdk ./sdk/workspace ./plugins/shell/...
 
-test: ## Run the tests that a change may break, in some minutes: make test-long runs them all
+test: format ## Run the tests that a change may break, in some minutes: make test-long runs them all
 	.ci/install tests
-	@unformatted=$$(gofmt -l cmd docs host internal isolation plugins sdk); \
-		[ -z "$$unformatted" ] || { echo "not formatted by gofmt: $$unformatted"; exit 1; }
 	@built=$$(mktemp -d) && trap 'rm -rf "$$built"' EXIT && export PICOCLAW_TEST_BUILT="$$built" && set -x && \
 		CGO_ENABLED=0 $(GO) test -short $$($(GO) list ./... | grep -vxFf <($(GO) list $(RACED))) && \
 		CGO_ENABLED=1 $(GO) test -short -race $(RACED)
 
-test-long: vet ## Run every test in full, with the race detector, as root (if you are) and unprivileged, and the suites of others
+test-long: format vet ## Run every test in full, with the race detector, as root (if you are) and unprivileged, and the suites of others
 	.ci/install tests
 	@built=$$(mktemp -d) && trap 'rm -rf "$$built"' EXIT && export PICOCLAW_TEST_BUILT="$$built" && set -x && \
 		CGO_ENABLED=1 $(GO) test -race -timeout 30m -exec "$(CURDIR)/.ci/twice" ./... && \
 		CGO_ENABLED=0 $(GO) test -tags long ./host/mcp
+
+format:
+	@unformatted=$$(gofmt -l cmd docs host internal isolation plugins sdk); \
+		[ -z "$$unformatted" ] || { echo "not formatted by gofmt: $$unformatted"; exit 1; }
 
 vet:
 	$(GO) vet ./...
