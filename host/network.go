@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/picoclaw/picoclaw/host/audit"
 	"github.com/picoclaw/picoclaw/host/catalog"
@@ -312,14 +313,14 @@ func (n *network) ask(ctx context.Context, host string, port uint16) bool {
 	n.mu.Unlock()
 	for _, c := range calls {
 		if c.session.asked(c.ctx) {
-			return c.ask(ctx, host, port)
+			return c.ask(ctx, host, port, &n.log)
 		}
 	}
 	return false
 }
 
-// ask asks until the call or the connection ends. A connection that ends decides nothing.
-func (c *reaching) ask(connection context.Context, host string, port uint16) bool {
+// ask asks until the call or the connection ends, and records who has answered. A connection that ends decides nothing.
+func (c *reaching) ask(connection context.Context, host string, port uint16, log *reachedLog) bool {
 	c.asking.Lock()
 	defer c.asking.Unlock()
 	key := fmt.Sprintf("%s:%d", host, port)
@@ -330,15 +331,24 @@ func (c *reaching) ask(connection context.Context, host string, port uint16) boo
 	defer cancel()
 	defer context.AfterFunc(connection, cancel)()
 	defer patience.Pause(c.ctx)()
-	yes := c.session.permitted(ctx, Question{
-		Tool: "network", Args: map[string]any{"host": host, "port": int(port)},
+	began, args := time.Now(), map[string]any{"host": host, "port": int(port)}
+	consent := c.session.permitted(ctx, Question{
+		Tool: "network", Args: args,
 		Decision: guard.Decision{Verdict: guard.Ask, Rule: "network.ask", Reason: "the command wants to reach " + key,
 			Setting: "take it out of network.ask, and add " + strconv.Quote(key) + " to network.allow"},
-	}).allowed
+	})
 	if connection.Err() == nil {
-		c.agreed[key] = yes
+		c.agreed[key] = consent.allowed
 	}
-	return yes
+	if consent.by != nil {
+		s := c.session
+		log.put(audit.Record{
+			Time: began.UTC(), Agent: s.policy.Agent(), Session: s.id, Parent: s.parent, Origin: string(s.origin), Tool: "network",
+			Args: args, Decision: guard.Ask.String(), Answer: answer(consent.allowed), Approval: consent.by, Rule: "network.ask",
+			Millis: float64(time.Since(began).Microseconds()) / 1000,
+		})
+	}
+	return consent.allowed
 }
 
 // begin has a call be told what it is refused.

@@ -11,12 +11,14 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/picoclaw/picoclaw/host"
 	"github.com/picoclaw/picoclaw/host/approvals"
+	"github.com/picoclaw/picoclaw/host/audit"
 	"github.com/picoclaw/picoclaw/host/config"
 	"github.com/picoclaw/picoclaw/host/hosttest"
 	"github.com/picoclaw/picoclaw/sdk/guard"
@@ -79,6 +81,20 @@ func TestAPersonIsAskedForAHost(t *testing.T) {
 			t.Errorf("%s: asked %d times", test.who, asked)
 		}
 	}
+	var said []string
+	if _, err := audit.Read(host.AuditFile(home), func(r audit.Record) error {
+		if r.Tool == "network" && r.Approval != nil {
+			said = append(said, fmt.Sprint(r.Args["host"], " ", r.Rule, " ", r.Answer, " ", r.Approval.By, " ", r.Approval.Way))
+		}
+		return nil
+	}); err != nil {
+		t.Error(err)
+	}
+	want := []string{"web.test network.ask yes  client", "web.test network.ask no  client",
+		"web.test network.ask yes somebody chat"}
+	if !slices.Equal(said, want) {
+		t.Errorf("the record says %q of who has answered", said)
+	}
 }
 
 // answering is a desk at which each call is allowed as soon as it waits.
@@ -95,7 +111,7 @@ func (a *answering) Wait(ctx context.Context, _ *host.Session, c approvals.Call)
 	a.asked++
 	return a.Desk.Wait(ctx, c, func(_ context.Context, w *approvals.Waiting) {
 		if shown, err := approvals.Find(a.home, w.ID); err == nil && shown.Tool == "network" {
-			_ = approvals.Give(a.home, shown, approvals.Answer{Yes: true})
+			_ = approvals.Give(a.home, shown, approvals.Answer{Yes: true, By: "somebody", Way: "chat"})
 		}
 	})
 }

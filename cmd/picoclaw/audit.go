@@ -202,6 +202,9 @@ func callText(r audit.Record) string {
 			text = string(args)
 		}
 	}
+	if a := r.Approval; a != nil && a.By != "" {
+		text += fmt.Sprintf(" ← %s by %s (%s)", r.Answer, a.By, a.Way)
+	}
 	if r.Denied() && r.Rule != "" {
 		text += " ← " + r.Rule
 	}
