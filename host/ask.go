@@ -111,6 +111,29 @@ type consent struct {
 	by      *audit.Approval // who has answered; nil for nobody
 }
 
+// waitingInterval is how often a caller is told that its call waits: clients give up on calls that they hear nothing of.
+const waitingInterval = 5 * time.Second
+
+// permittedCall is permitted for a call, whose caller is told while it waits for [Approvals].
+func (s *Session) permittedCall(ctx context.Context, q Question, events func(Event)) consent {
+	if ask, _ := ctx.Value(askerKey{}).(Asker); ask != nil || events == nil || q.Decision.Verdict != guard.Ask || !s.waits() {
+		return s.permitted(ctx, q)
+	}
+	done := make(chan consent, 1)
+	go func() { done <- s.permitted(ctx, q) }()
+	began, tick := time.Now(), time.NewTicker(waitingInterval)
+	defer tick.Stop()
+	for {
+		// Progress grows, and what the tool tells later is to be more than this.
+		events(Event{Done: time.Since(began).Seconds() / 1e6, Message: "waits for a person's yes, such as by `picoclaw approvals`"})
+		select {
+		case c := <-done:
+			return c
+		case <-tick.C:
+		}
+	}
+}
+
 // permitted says whether a decision lets a call go on, if need be after asking. The client's person comes first.
 func (s *Session) permitted(ctx context.Context, q Question) consent {
 	if q.Decision.Verdict != guard.Ask {

@@ -71,7 +71,7 @@ func (s *Session) call(ctx context.Context, name string, raw json.RawMessage, ev
 	args, decision = hooked.before(ctx, args, decision)
 	record.Args = args.Values
 	record.Decision, record.Rule = decision.Verdict.String(), decision.Rule
-	consent := s.permitted(ctx, Question{Tool: t.FullName(), Args: args.Values, Decision: decision})
+	consent := s.permittedCall(ctx, Question{Tool: t.FullName(), Args: args.Values, Decision: decision}, events)
 	if decision.Verdict == guard.Ask {
 		record.Answer, record.Approval = answer(consent.allowed), consent.by
 	}
