@@ -42,7 +42,7 @@ func (s *Session) Call(ctx context.Context, tool string, arguments json.RawMessa
 	result.Duration = time.Since(began)
 
 	record.Millis = float64(result.Duration.Microseconds()) / 1000
-	record.Bytes = result.size()
+	record.Bytes, record.Undo = result.size(), result.undo
 	if result.Err != nil {
 		record.Error = result.Err.Message
 		if record.Rule == "" {
@@ -116,6 +116,9 @@ func (s *Session) callPlugin(ctx context.Context, m *machinery, t *catalog.Tool,
 		return s.broken(ctx, t, err)
 	}
 	result := s.bounded(t, outcome.Result)
+	if spec.Configure.Takeback != nil {
+		result.undo = undoOf(result.Structured)
+	}
 	if result.Err != nil && result.Err.Code == pluginpb.CodeWithdrawn {
 		s.host.gone.add(t)
 		if err := s.noteWithdrawal(t, result.Err.Message); err != nil {

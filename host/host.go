@@ -48,8 +48,8 @@ type Options struct {
 	Hooks Hooks
 	// Approvals have somebody answer for clients that can't ask; nil for nobody.
 	Approvals Approvals
-	// Observe, if not nil, is told of each call when it has ended, before its caller is.
-	Observe func(audit.Record)
+	// Observe, if not nil, is told of each call and its result when it has ended, before its caller is.
+	Observe func(audit.Record, *Result)
 }
 
 // Host owns configuration, plugins' lives and the audit log. It may be used concurrently. Making one starts nothing:
@@ -60,10 +60,10 @@ type Host struct {
 	selfTest  []string
 	pluginDir string
 	own       []OwnPlugin
-	hooks     Hooks              // nil for none
-	approvals Approvals          // nil for none
-	observe   func(audit.Record) // nil for nobody
-	store     *store.Store       // nil without a home
+	hooks     Hooks                       // nil for none
+	approvals Approvals                   // nil for none
+	observe   func(audit.Record, *Result) // nil for nobody
+	store     *store.Store                // nil without a home
 	stops     stops
 
 	seen    atomic.Pointer[view] // the plugins

@@ -67,7 +67,7 @@ func TestOwnToolsAreCalledAsAnyOther(t *testing.T) {
 	}
 	own := host.OwnPlugin{ID: "later", Tools: []host.OwnTool{tool}}
 	var records []audit.Record
-	h := openWith(t, host.Options{Own: []host.OwnPlugin{own}, Observe: func(r audit.Record) { records = append(records, r) }})
+	h := openWith(t, host.Options{Own: []host.OwnPlugin{own}, Observe: func(r audit.Record, _ *host.Result) { records = append(records, r) }})
 	s := session(t, h)
 	if r := call(t, s, "postpone", map[string]any{"command": "echo x"}); r.Err != nil || r.Text != "noted" {
 		t.Fatalf("%+v %v", r, r.Err)

@@ -114,7 +114,7 @@ func (s *Session) recordable() *Result {
 // written.
 func (s *Session) record(r audit.Record, result *Result) *Result {
 	if s.host.observe != nil {
-		s.host.observe(r)
+		s.host.observe(r, result)
 	}
 	m, err := s.host.ready()
 	if err != nil {

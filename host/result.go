@@ -1,6 +1,8 @@
 package host
 
 import (
+	"bytes"
+	"cmp"
 	"encoding/json"
 	"strings"
 	"time"
@@ -17,6 +19,8 @@ type Result struct {
 	Err        *Error          // nil if the call succeeded
 	Answered   bool            // the tool was called and has answered: an error is its own
 	Duration   time.Duration   // from the call's arrival to its answer
+
+	undo string // the change that undo takes back
 }
 
 // Error says why a call failed, so that an agent or a person can do something about it: in the tool's words or in the
@@ -55,4 +59,21 @@ func (r *Result) size() int {
 		n += len(c.Data)
 	}
 	return n
+}
+
+// undoOf returns the name of the change that a result of a tool with the takeback grant says it was.
+func undoOf(structured json.RawMessage) string {
+	if !bytes.Contains(structured, []byte(`"undo":"`)) {
+		return ""
+	}
+	var says struct {
+		Undo    string `json:"undo"`
+		Changes struct {
+			Undo string `json:"undo"`
+		} `json:"changes"` // of a command
+	}
+	if json.Unmarshal(structured, &says) != nil {
+		return ""
+	}
+	return cmp.Or(says.Undo, says.Changes.Undo)
 }

@@ -28,6 +28,7 @@ const (
 	Hook      Origin = "hook"
 	CLI       Origin = "cli"
 	MCP       Origin = "mcp"
+	Console   Origin = "console"
 )
 
 // Session is one path on which an agent uses the host. It may be used concurrently.

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os/user"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -198,10 +197,7 @@ func (v *approvalVerb) answer(id string, a approvals.Answer) (*approvals.Waiting
 	if err != nil {
 		return nil, failed(fmt.Errorf("%s: %w", id, err))
 	}
-	a.Way, a.Time, a.By = "cli", time.Now().UTC(), "somebody"
-	if u, err := user.Current(); err == nil {
-		a.By = u.Username
-	}
+	a.Way, a.Time, a.By = "cli", time.Now().UTC(), userName()
 	if err := approvals.Give(home, w, a); errors.Is(err, approvals.ErrGone) || errors.Is(err, approvals.ErrAnswered) {
 		return nil, failed(fmt.Errorf("%s: %w", id, err))
 	} else if err != nil {

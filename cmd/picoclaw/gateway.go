@@ -15,7 +15,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/assembly"
+	"github.com/picoclaw/picoclaw/host"
+	"github.com/picoclaw/picoclaw/host/audit"
 	"github.com/picoclaw/picoclaw/host/config"
+	web "github.com/picoclaw/picoclaw/host/console"
 	"github.com/picoclaw/picoclaw/host/gateway"
 	"github.com/picoclaw/picoclaw/host/mcp"
 )
@@ -26,7 +29,9 @@ type gatewayVerb struct {
 	host string
 	port int
 
-	options assembly.Options
+	options  assembly.Options
+	console  *web.Console // nil for none
+	operator assembly.Operator
 }
 
 func newGateway(a *app) *cobra.Command {
@@ -91,15 +96,26 @@ func (o *gatewayVerb) run(ctx context.Context) error {
 		address = net.JoinHostPort(name, strconv.Itoa(o.port))
 	}
 	if host, _, err := net.SplitHostPort(address); err == nil && !loopback(host) {
+		if settings.Console {
+			return cantStart(fmt.Errorf("the console is for this machine alone, and %s is an address that others reach: leave "+
+				"gateway.host at localhost, or gateway.console off; from elsewhere `ssh -L` leads to it", address))
+		}
 		logger.Warn("other machines can reach the gateway, and nothing that they send is encrypted", "address", address)
 	}
 	drain := time.Duration(settings.DrainSeconds) * time.Second
 	o.options = assembly.Options{Schedules: &assembly.Schedules{}, Grace: drain}
-	g := gateway.New(gateway.Options{
+	options := gateway.Options{
 		Home: home.Path, Address: address, Version: version, Logger: logger.Named("gateway"),
 		Drain: drain, Open: o.open,
 		Addressed: func(host string) bool { return mcp.AddressedTo(host, settings.AllowHosts) },
-	})
+	}
+	if settings.Console {
+		o.console = web.New(web.Options{Home: home.Path, Log: host.AuditFile(home.Path), Operator: &o.operator,
+			Logger: logger.Named("console")})
+		options.Console = o.console
+		go o.console.Run(ctx)
+	}
+	g := gateway.New(options)
 	go o.reloads(ctx, g, cfg)
 	err = g.Run(ctx, func(address string) {
 		fmt.Fprintf(o.app.stderr, "the gateway serves at %s\n", address)
@@ -123,7 +139,12 @@ func (o *gatewayVerb) open(metrics *gateway.Metrics) (gateway.Instance, error) {
 		return nil, err
 	}
 	with := o.options
-	with.Observe = metrics.Observe
+	with.Observe = func(r audit.Record, result *host.Result) {
+		metrics.Observe(r)
+		if o.console != nil {
+			o.console.Keep(r, assembly.Answer(result))
+		}
+	}
 	all, err := o.app.assemble(cfg, with)
 	if err != nil {
 		return nil, err
@@ -133,6 +154,7 @@ func (o *gatewayVerb) open(metrics *gateway.Metrics) (gateway.Instance, error) {
 		defer cancel()
 		return nil, errors.Join(err, all.Close(ctx))
 	}
+	o.operator.Work(all)
 	return all, nil
 }
 

@@ -47,11 +47,14 @@ type Waiting struct {
 	digest string // of the file, which is all that a person is shown
 }
 
+// Digest is what tells this exact call from any other.
+func (w *Waiting) Digest() string { return w.digest }
+
 // Answer is what somebody has said.
 type Answer struct {
 	Yes  bool      `json:"yes"`
 	By   string    `json:"by"`  // the user
-	Way  string    `json:"way"` // such as cli
+	Way  string    `json:"way"` // cli or console
 	Time time.Time `json:"time"`
 	Why  string    `json:"why,omitempty"`
 

@@ -29,15 +29,16 @@ type Record struct {
 	Answer   string         `json:"answer,omitempty"` // yes or no, of the person who was asked; no if there was nobody
 	Approval *Approval      `json:"approval,omitempty"`
 	Rule     string         `json:"rule,omitempty"`
-	Millis   float64        `json:"ms"`           // from the call's arrival to its answer
-	Bytes    int            `json:"result_bytes"` // text, structured result and media together
+	Millis   float64        `json:"ms"`             // from the call's arrival to its answer
+	Bytes    int            `json:"result_bytes"`   // text, structured result and media together
+	Undo     string         `json:"undo,omitempty"` // the change to files that undo takes back by this name
 	Error    string         `json:"error,omitempty"`
 }
 
 // Approval says who has answered, by which way, and when. Nobody has where a record's answer has none beside it.
 type Approval struct {
 	By   string    `json:"by,omitempty"` // the user, as far as that is known
-	Way  string    `json:"way"`          // client: as the one that called has asked; cli: picoclaw approvals
+	Way  string    `json:"way"`          // client: as the one that called has asked; cli: picoclaw approvals; console
 	Time time.Time `json:"time"`
 }
 
@@ -87,6 +88,9 @@ func (r Record) encoded() ([]byte, error) {
 	}
 	line = strconv.AppendFloat(append(line, `,"ms":`...), r.Millis, 'f', -1, 64)
 	line = strconv.AppendInt(append(line, `,"result_bytes":`...), int64(r.Bytes), 10)
+	if r.Undo != "" {
+		line = appendMember(line, "undo", r.Undo)
+	}
 	if r.Error != "" {
 		line = appendMember(line, "error", r.Error)
 	}

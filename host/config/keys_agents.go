@@ -88,6 +88,8 @@ var agentKeys = slices.Concat([]Key{
 		Doc: "The port; 0 for any that is free."},
 	{Name: "gateway.allow_hosts", Type: Strings, Default: []string{},
 		Doc: "Names by which clients may reach this machine besides localhost."},
+	{Name: "gateway.console", Type: Bool, Default: false,
+		Doc: "Whether the gateway serves the console, for who has a link of `picoclaw console`. It takes a gateway.host of this machine's alone."},
 	{Name: "gateway.hot_reload", Type: Bool, Default: false,
 		Doc: "Whether a configuration file that has changed is read again, every 2 seconds."},
 	{Name: "gateway.drain_seconds", Type: Int, Min: 0, Max: 3600, Default: int64(10),

@@ -71,6 +71,7 @@ type Gateway struct {
 	Host         string   `koanf:"host"`
 	Port         int64    `koanf:"port"`
 	AllowHosts   []string `koanf:"allow_hosts"`
+	Console      bool     `koanf:"console"`
 	HotReload    bool     `koanf:"hot_reload"`
 	DrainSeconds int64    `koanf:"drain_seconds"`
 }

@@ -12,8 +12,10 @@ import (
 	"io/fs"
 	"net"
 	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
+	"strconv"
 	"syscall"
 	"time"
 )
@@ -103,7 +105,20 @@ func (g *Gateway) controlRoutes() http.Handler {
 		}
 		answer(w, http.StatusOK, map[string]string{"status": "reloaded"})
 	})
+	mux.HandleFunc("POST /console", g.consoleLink)
 	return mux
+}
+
+// errNoConsole is the error of who asks for a link to a console that there is not.
+const errNoConsole = "the gateway serves no console: set gateway.console to true, and start the gateway again"
+
+func (g *Gateway) consoleLink(w http.ResponseWriter, r *http.Request) {
+	if g.options.Console == nil {
+		answer(w, http.StatusConflict, map[string]string{"error": errNoConsole})
+		return
+	}
+	path := g.options.Console.Link(r.FormValue("operate") == "true", r.FormValue("by"))
+	answer(w, http.StatusOK, map[string]string{"link": g.address + path})
 }
 
 func (g *Gateway) status() Status {
@@ -151,6 +166,16 @@ func (c *Client) Status(ctx context.Context) (*Status, error) {
 // Reload has the gateway read its configuration again. The error is the gateway's.
 func (c *Client) Reload(ctx context.Context) error {
 	return c.do(ctx, http.MethodPost, "/reload", nil)
+}
+
+// ConsoleLink returns a link to the console that works once and soon. by is who will have used it.
+func (c *Client) ConsoleLink(ctx context.Context, operate bool, by string) (string, error) {
+	var made struct {
+		Link string `json:"link"`
+	}
+	q := url.Values{"operate": {strconv.FormatBool(operate)}, "by": {by}}
+	err := c.do(ctx, http.MethodPost, "/console?"+q.Encode(), &made)
+	return made.Link, err
 }
 
 // maxAnswer bounds what is read of an answer.

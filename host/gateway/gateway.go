@@ -58,9 +58,21 @@ type Options struct {
 	Drain     time.Duration // how long what runs may go on at the end
 	// Open makes an instance of the configuration as it is now, which tells the metrics of its calls. An error leaves
 	// everything as it is.
-	Open   func(*Metrics) (Instance, error)
-	Logger hclog.Logger
+	Open func(*Metrics) (Instance, error)
+	// Console, if not nil, is served below its path.
+	Console Console
+	Logger  hclog.Logger
 }
+
+// Console is a console for people.
+type Console interface {
+	http.Handler
+	// Link makes a link to it that works once and soon, as a path with a query. With operate its user may act, too.
+	Link(operate bool, by string) string
+}
+
+// ConsolePath is what a console is served below.
+const ConsolePath = "/console/"
 
 // Gateway is the one daemon of an instance root.
 type Gateway struct {

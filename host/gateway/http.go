@@ -39,6 +39,9 @@ func (g *Gateway) routes() http.Handler {
 	}
 	mux.HandleFunc("/mcp", serve)
 	mux.HandleFunc("/mcp/", serve)
+	if g.options.Console != nil {
+		mux.Handle(ConsolePath, g.options.Console)
+	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !g.options.Addressed(r.Host) {
 			http.Error(w, "the Host header names another server; use localhost, an IP address, or a name in gateway.allow_hosts",

@@ -32,7 +32,7 @@ type Options struct {
 	SelfTest  []string
 	Logger    hclog.Logger
 	Version   string
-	Observe   func(audit.Record) // nil for nobody
+	Observe   func(audit.Record, *host.Result) // nil for nobody
 	Token     func(agent string) (string, error)
 	Model     string        // the name of the model that all agents have; empty for each its own
 	Schedules *Schedules    // nil for an assembly without a schedule

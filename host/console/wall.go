@@ -1,0 +1,37 @@
+package console
+
+import (
+	"strings"
+
+	"github.com/picoclaw/picoclaw/host/audit"
+)
+
+// wall says what has stopped a call, as far as its record tells; empty for one that nothing has stopped.
+func wall(r audit.Record) string {
+	family, _, _ := strings.Cut(r.Rule, ".")
+	switch {
+	case !r.Denied() && r.Error == "":
+		return ""
+	case r.Rule == "stop":
+		return "stopped by the operator"
+	case family == "audit":
+		return "the record"
+	case family == "hooks":
+		return "a hook"
+	case r.Decision == "ask" && r.Denied() && r.Approval == nil:
+		return "nobody answered"
+	case r.Decision == "ask" && r.Denied():
+		return "a person"
+	case r.Rule == "plugin disable", family == "tools" && !strings.HasPrefix(r.Rule, "tools.exec"):
+		return "switched off"
+	case r.Denied() && r.Rule == "":
+		return "not a call"
+	case r.Denied():
+		return "guard"
+	case family == "network", family == "isolation":
+		return "network"
+	case family == "workspace", family == "path", family == "limits":
+		return "file handles"
+	}
+	return "" // an error of the tool's own
+}
