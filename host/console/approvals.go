@@ -1,12 +1,14 @@
 package console
 
 import (
-	"bytes"
 	"crypto/subtle"
 	"encoding/json"
 	"errors"
 	"net/http"
+	"slices"
 	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/picoclaw/picoclaw/host/approvals"
 )
@@ -37,11 +39,11 @@ func (c *Console) showApprovals(*visit) (any, error) {
 
 // exact are arguments on lines of their own. Nothing is cut or left out: that is what is decided on.
 func exact(arguments json.RawMessage) string {
-	var out bytes.Buffer
-	if json.Indent(&out, arguments, "", "  ") != nil {
+	text := jsontext.Value(slices.Clone(arguments))
+	if text.Format(jsontext.AllowInvalidUTF8(true), jsontext.Multiline(true), jsontext.WithIndent("  ")) != nil {
 		return string(arguments)
 	}
-	return out.String()
+	return string(text)
 }
 
 // answer answers one call: the exact one that was shown, whose digest the form has.

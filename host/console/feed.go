@@ -1,6 +1,7 @@
 package console
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -196,7 +197,7 @@ func drained(calls chan seen) (all []seen) {
 
 // sendCalls sends the rows of those calls that are wanted, the newest first.
 func (c *Console) sendCalls(out *events, filter filter, all []seen) {
-	var rows strings.Builder
+	var rows bytes.Buffer
 	count := 0
 	for i := len(all) - 1; i >= 0; i-- {
 		if !filter.matches(all[i].Record) {
@@ -209,7 +210,7 @@ func (c *Console) sendCalls(out *events, filter filter, all []seen) {
 		}
 	}
 	if count > 0 {
-		out.json("calls", all[len(all)-1].Number, map[string]any{"count": count, "rows": rows.String()})
+		out.json("calls", all[len(all)-1].Number, map[string]any{"count": count, "rows": string(visible(rows.Bytes()))})
 	}
 }
 

@@ -129,7 +129,7 @@ func (c *Console) render(w http.ResponseWriter, s *session, t *template.Template
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.WriteHeader(status)
-	_, _ = page.WriteTo(w) // whoever has gone does not read it
+	_, _ = w.Write(visible(page.Bytes())) // whoever has gone does not read it
 }
 
 // fail answers with an error.

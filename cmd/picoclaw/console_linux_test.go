@@ -1,0 +1,94 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/picoclaw/picoclaw/host/hosttest"
+)
+
+// browserProgram returns Debian's browser, or what it is called elsewhere.
+func browserProgram(t *testing.T) string {
+	t.Helper()
+	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
+		if path, err := exec.LookPath(name); err == nil {
+			return path
+		}
+	}
+	t.Fatal("there is no chromium; install what the tests need with `.ci/install tests`")
+	return ""
+}
+
+// hostile is what somebody would have run in the browser of whoever looks at it.
+const hostile = `<img src=x onerror="window.xss=1">`
+
+// The whole console in a real browser. With PICOCLAW_TEST_PICTURES, a directory, it leaves pictures of the pages there.
+func TestTheConsoleInABrowser(t *testing.T) {
+	dir, node := strangers(t)
+	script, err := os.ReadFile("testdata/clients/console.mjs")
+	if err != nil {
+		t.Fatal(err)
+	}
+	in := newInstance(t)
+	in.configure(t, `{"gateway": {"console": true}, "approvals": {"origins": ["cli"], "wait_seconds": 60},
+		"agents": {"list": [{"id": "main"}, {"id": "reader"}]}}`)
+	_, url := in.gateway(t)
+	// What is hostile: names of tools and files, arguments, what a tool prints.
+	in.picoclaw(t, "call", hostile, "path=x")
+	in.picoclaw(t, "call", "read_file", "path=../"+hostile)
+	in.picoclaw(t, "call", "read_file", "path=/etc/shadow", "--agent", "reader")
+	in.picoclaw(t, "call", "exec", "command=rm -rf / # "+hostile)
+	token := in.token(t, "main")
+	session := openSession(t, url+"/mcp", token)
+	for tool, arguments := range map[string]map[string]string{
+		"write_file": {"path": hostile, "content": "<script>window.xss=1</script>"},
+		"exec":       {"command": `printf '<script>window.xss=1</script>\npassword=hunter2hunter2\n'`},
+	} {
+		text, err := json.Marshal(arguments)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if answer := callIn(t, url+"/mcp", token, tool, string(text), session); strings.Contains(answer, `"isError":true`) {
+			t.Fatal(answer)
+		}
+	}
+	argument, err := json.Marshal(map[string]any{"program": hosttest.Program("bin/picoclaw"), "workspace": in.workspace,
+		"env": in.env(), "browser": browserProgram(t), "hostileName": hostile, "pictures": os.Getenv("PICOCLAW_TEST_PICTURES")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	client := in.command(node, "--input-type=module", "-", string(argument))
+	client.Dir, client.Stdin = dir, bytes.NewReader(script) // there its imports are found
+	out, err := client.CombinedOutput()
+	t.Logf("%s", out)
+	if err != nil || !bytes.Contains(out, []byte("the browser is done")) {
+		t.Error("the console has failed: ", err)
+	}
+}
+
+func TestTheConsoleIsOffUnlessAskedFor(t *testing.T) {
+	in := newInstance(t)
+	if out, code := in.picoclaw(t, "console"); code != exitFailed || !strings.Contains(out, "no gateway runs") {
+		t.Errorf("without a gateway: %d %s", code, out)
+	}
+	server, url := in.gateway(t)
+	if status, _ := get(t, url+"/console/"); status != 404 {
+		t.Errorf("a console that is off: %d", status)
+	}
+	if out, code := in.picoclaw(t, "console"); code != exitFailed || !strings.Contains(out, "gateway.console") {
+		t.Errorf("of a gateway without one: %d %s", code, out)
+	}
+	stop(t, server)
+	in.configure(t, `{"gateway": {"console": true, "host": "0.0.0.0"}}`)
+	if out, code := in.picoclaw(t, "gateway", "--port", "0"); code != exitStart || !strings.Contains(out, "this machine alone") {
+		t.Errorf("where others reach it: %d %s", code, out)
+	}
+	if _, err := os.Stat(filepath.Join(in.home, "gateway.sock")); err == nil {
+		t.Error("it has begun to serve")
+	}
+}

@@ -1,0 +1,184 @@
+// Works with the console in Chromium, as a person does. Its argument says where the gateway is, how picoclaw is run, and
+// where pictures of pages go, if they are asked for.
+import { chromium } from 'playwright-core';
+import { execFile, spawn } from 'node:child_process';
+import { promisify } from 'node:util';
+import { readFileSync, existsSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import path from 'node:path';
+
+const around = JSON.parse(process.argv[2]);
+const axe = readFileSync(createRequire(path.resolve('package.json')).resolve('axe-core/axe.min.js'), 'utf8');
+const options = { env: around.env, cwd: around.workspace };
+const picoclaw = async (...args) => (await promisify(execFile)(around.program, args, options)).stdout.trim();
+
+let failures = 0, what = '';
+const check = (ok, text) => {
+  if (!ok) failures++;
+  console.log(`${ok ? 'ok' : 'FAILED'}: ${text}`);
+};
+// until waits for what comes by itself; the deadline is for what never comes.
+const until = async (text, is) => {
+  for (const end = Date.now() + 20000; Date.now() < end; await new Promise((r) => setTimeout(r, 50))) {
+    if (await is()) return check(true, text);
+  }
+  check(false, text);
+};
+
+const browser = await chromium.launch({ executablePath: around.browser, args: ['--no-sandbox'] });
+
+// open opens a session in a browser of its own, whose complaints count as failures.
+const open = async (...flags) => {
+  const context = await browser.newContext({ viewport: { width: 1280, height: 800 } });
+  const page = await context.newPage();
+  page.on('console', (m) => m.type() === 'error' && !page.expectsErrors && check(false, `${what}: the browser says ${m.text()}`));
+  page.on('pageerror', (e) => check(false, `${what}: ${e}`));
+  page.on('dialog', (d) => { check(false, `${what}: a dialog`); d.dismiss(); });
+  const link = await picoclaw('console', ...flags);
+  what = 'login';
+  await page.goto(link);
+  await page.getByRole('button', { name: 'Open the console' }).click();
+  await page.getByRole('heading', { level: 1, name: 'Calls' }).waitFor();
+  return { context, page, link };
+};
+
+const unharmed = async (page) => check(await page.evaluate(() => window.xss === undefined), `${what}: nothing of others' runs`);
+
+// examine looks at a page in light and dark, wide and on a phone.
+const examine = async (page, name) => {
+  what = name;
+  await unharmed(page);
+  for (const colorScheme of ['light', 'dark']) {
+    await page.emulateMedia({ colorScheme });
+    await page.evaluate(axe);
+    const found = await page.evaluate(async () => (await window.axe.run()).violations
+      .filter((v) => v.impact === 'serious' || v.impact === 'critical')
+      .map((v) => `${v.id}: ${v.nodes.map((n) => n.target.join(' ')).join(', ')}`));
+    check(found.length === 0, `${name}, ${colorScheme}: axe finds ${found.join('; ') || 'nothing serious'}`);
+  }
+  await page.emulateMedia({ colorScheme: 'light' });
+  if (around.pictures) await page.screenshot({ path: path.join(around.pictures, `console-${name}.png`) });
+  await page.setViewportSize({ width: 360, height: 740 });
+  const beyond = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+  check(beyond <= 0, `${name}: a phone shows all of its width (${beyond})`);
+  if (around.pictures && name === 'approvals') {
+    await page.emulateMedia({ colorScheme: 'dark' });
+    await page.screenshot({ path: path.join(around.pictures, 'console-phone.png') });
+    await page.emulateMedia({ colorScheme: 'light' });
+  }
+  await page.setViewportSize({ width: 1280, height: 800 });
+};
+
+try {
+  const { page, link } = await open('--operate');
+  const at = (name) => page.url().replace(/[^/]*$/, name);
+
+  // Each page that the navigation names, whichever those are.
+  const pages = await page.$$eval('nav a', (all) => all.map((a) => a.getAttribute('href')));
+  check(pages.includes('calls') && pages.includes('approvals'), `pages: ${pages}`);
+  for (const name of pages.filter((p) => p !== 'approvals')) {
+    what = name;
+    const response = await page.goto(at(name));
+    check(response.status() === 200, `${name}: ${response.status()}`);
+    await examine(page, name);
+  }
+
+  // By keyboard: the first thing is the way past the navigation.
+  what = 'keyboard';
+  await page.goto(at('calls'));
+  await page.keyboard.press('Tab');
+  await page.keyboard.press('Enter');
+  check(await page.evaluate(() => document.activeElement.id === 'main'), 'keyboard: the skip link leads to the page');
+
+  // A call that waits is seen while the page is open, and goes on when it is allowed.
+  what = 'approvals';
+  await page.goto(at('approvals'));
+  const asked = spawn(around.program, ['call', 'exec', 'command=touch made "<b onmouseover=alert(1)>"'], options);
+  const ended = new Promise((r) => asked.on('exit', r));
+  const article = page.locator('article').filter({ hasText: 'touch made' });
+  await article.waitFor();
+  check(await page.locator('[data-waiting]').innerText() === '1', 'approvals: the navigation counts it');
+  check((await article.innerText()).includes('touch made \\"<b onmouseover=alert(1)>\\"'), 'approvals: the exact arguments are there');
+  await examine(page, 'approvals');
+  await article.getByRole('button', { name: 'Allow this once' }).click();
+  check(await ended === 0, 'approvals: the call goes on');
+  check(existsSync(path.join(around.workspace, 'made')), 'approvals: it has done what it was asked for');
+  const record = JSON.parse(await picoclaw('audit', '--tool', 'exec', '--limit', '1', '--output', 'json'));
+  check(record.approval?.way === 'console' && record.approval.by !== '', `approvals: the record says ${JSON.stringify(record.approval)}`);
+
+  // A call, its output, and taking back what it has changed.
+  what = 'call';
+  await page.goto(at('calls?tool=write_file'));
+  await page.getByRole('row').filter({ hasText: '<img src=x' }).getByRole('link').first().click();
+  await page.getByRole('heading', { name: 'What it has changed' }).waitFor();
+  check((await page.locator('main').innerText()).includes(around.hostileName), 'call: its arguments are there');
+  await examine(page, 'call');
+  const file = path.join(around.workspace, around.hostileName);
+  check(existsSync(file), 'undo: the file is there before');
+  await page.getByRole('link', { name: 'Take it back' }).click();
+  await page.getByRole('button', { name: 'Take it back' }).waitFor();
+  check(existsSync(file), 'undo: nothing is done before it is confirmed');
+  await examine(page, 'undo');
+  await page.getByRole('button', { name: 'Take it back' }).click();
+  await page.getByRole('status').filter({ hasText: 'was taken back' }).waitFor();
+  check(!existsSync(file), 'undo: the file is gone after');
+  what = 'output';
+  await page.goto(at('calls?tool=exec&outcome=ok'));
+  await page.getByRole('row').filter({ hasText: 'printf' }).getByRole('link').first().click();
+  check((await page.locator('main').innerText()).includes('<script>window.xss=1</script>'), 'output: it is shown as it is');
+  check(!(await page.locator('main').innerText()).includes('hunter2'), 'output: no secrets are');
+  await examine(page, 'output');
+
+  // A hundred calls a second.
+  what = 'live';
+  await page.goto(at('calls'));
+  await page.waitForFunction(() => document.documentElement.hasAttribute('data-live'));
+  const batch = spawn(around.program, ['batch'], options);
+  batch.stdout.resume();
+  const done = new Promise((r) => batch.on('exit', r));
+  let sent = 0;
+  await new Promise((resolve) => {
+    const tick = setInterval(() => {
+      for (let i = 0; i < 10; i++) batch.stdin.write(JSON.stringify({ id: sent, tool: 'list_dir', args: { path: `live-${sent++}` } }) + '\n');
+      if (sent < 500) return;
+      clearInterval(tick);
+      batch.stdin.end();
+      resolve();
+    }, 100);
+  });
+  await done;
+  await until('live: the last call is there', () => page.evaluate((n) => document.querySelector('tbody').textContent.includes(`live-${n}"`), sent - 1));
+  check(await page.$$eval('tbody tr', (all) => all.length) === 200, 'live: the rows are bounded');
+  const times = await page.$$eval('tbody time', (all) => all.map((t) => t.dateTime));
+  check(times.every((t, i) => i === 0 || Date.parse(t) <= Date.parse(times[i - 1]) + 50), 'live: the newest is the first');
+  await unharmed(page);
+  if (around.pictures) await page.screenshot({ path: path.join(around.pictures, 'console-live.png') });
+
+  // Who may only look can't act, whatever they send; and a form of another session is none of this one's.
+  what = 'read-only';
+  const reader = await open();
+  reader.page.expectsErrors = true;
+  const answers = await reader.page.evaluate(async () => {
+    const csrf = document.querySelector('[name=csrf]').value;
+    const send = async (to, fields) => (await fetch(to, { method: 'POST', body: new URLSearchParams(fields) })).status;
+    return [await send('undo', { csrf, agent: 'main', id: 'x' }), await send('approvals', { csrf, id: 'x' }),
+      await send('logout', { csrf: 'x' }), (await fetch('undo?agent=main&id=x')).status];
+  });
+  check(answers.join() === '403,403,403,403', `read-only: ${answers}`);
+  const stolen = await reader.page.goto(at('calls'));
+  check(stolen.status() === 401, `another session's page: ${stolen.status()}`);
+  page.expectsErrors = true;
+  await page.goto(link);
+  await page.getByRole('button', { name: 'Open the console' }).click();
+  check((await page.locator('main').innerText()).includes('has been used'), 'login: a link works once');
+  await page.goBack();
+  await page.goBack();
+  await page.getByRole('button', { name: 'Log out' }).click();
+  check((await page.locator('main').innerText()).includes('no session'), 'logout: the session is over');
+} catch (e) {
+  check(false, `${what}: ${e.stack}`);
+} finally {
+  await browser.close();
+}
+console.log('the browser is done');
+process.exit(failures ? 1 : 0);
