@@ -45,7 +45,7 @@ func (s *Session) Call(ctx context.Context, tool string, arguments json.RawMessa
 	record.Bytes, record.Undo = result.size(), result.undo
 	if result.Err != nil {
 		record.Error = result.Err.Message
-		if record.Rule == "" {
+		if record.Rule == "" || result.Err.Rule != "" && record.Decision == guard.Allow.String() { // a wall behind the guard
 			record.Rule = result.Err.Rule
 		}
 	}

@@ -10,7 +10,7 @@ import (
 func wall(r audit.Record) string {
 	family, _, _ := strings.Cut(r.Rule, ".")
 	switch {
-	case !r.Denied() && r.Error == "":
+	case !r.Denied() && (r.Error == "" || r.Rule == "tools"):
 		return ""
 	case r.Rule == "stop":
 		return "stopped by the operator"
