@@ -17,7 +17,7 @@ PROTOC_GEN_GO_GRPC := google.golang.org/grpc/cmd/protoc-gen-go-grpc@v1.6.2
 
 SHELL         := bash
 .DEFAULT_GOAL := build
-.PHONY: build test test-long format vet lint bench demo docs man release-check guard-score proto clean help
+.PHONY: build test test-long format vet lint bench demo docs pictures man release-check guard-score proto clean help
 
 help: ## Show what there is to make
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -33,7 +33,7 @@ build: ## Build picoclaw and its plugins into bin/
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/plugins/mcp/mcp$(EXE) ./plugins/mcp
 
 # The packages with goroutines of their own, which are tested with the race detector.
-RACED := ./host ./host/agent/... ./host/audit ./host/hooks ./host/mcp ./host/schedule ./host/store ./host/supervise ./sdk ./sdk/workspace ./plugins/shell/...
+RACED := ./host ./host/agent/... ./host/audit ./host/console ./host/hooks ./host/mcp ./host/schedule ./host/store ./host/supervise ./sdk ./sdk/workspace ./plugins/shell/...
 
 test: format ## Run the tests that a change may break, in some minutes: make test-long runs them all
 	.ci/install tests
@@ -70,6 +70,10 @@ demo: build ## Play a short agent session on a copy of this repository
 docs: build ## Write what follows from the program in docs/: configuration, tools, commands, the recorded session
 	@home=$$(mktemp -d) && trap 'rm -rf "$$home"' EXIT && env -i HOME="$$home" bin/picoclaw docs docs
 	$(GO) run ./docs/internal/record -programs bin -o docs/session.svg
+
+pictures: build ## Make the pictures of the console in docs/pictures
+	.ci/install tests
+	PICOCLAW_TEST_PICTURES="$(CURDIR)/docs/pictures" CGO_ENABLED=0 $(GO) test -count=1 -run TestTheConsoleInABrowser ./cmd/picoclaw
 
 man: build ## Write the manual pages into bin/man/
 	bin/picoclaw man bin/man

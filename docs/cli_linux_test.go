@@ -53,6 +53,8 @@ func notPlayed() map[string]string {
 		"picoclaw gateway":                                                              "it goes on until it is told to stop",
 		"picoclaw gateway --port 0 --log-level info":                                    "it goes on until it is told to stop",
 		"picoclaw gateway reload":                                                       wantsGateway,
+		"picoclaw console":                                                              wantsGateway,
+		"picoclaw console --operate":                                                    wantsGateway,
 		"picoclaw gateway status":                                                       wantsGateway,
 		"picoclaw gateway status --output json":                                         wantsGateway,
 		"picoclaw agent":                                                                asksModel,

@@ -57,7 +57,10 @@ const examine = async (page, name) => {
     check(found.length === 0, `${name}, ${colorScheme}: axe finds ${found.join('; ') || 'nothing serious'}`);
   }
   await page.emulateMedia({ colorScheme: 'light' });
-  if (around.pictures) await page.screenshot({ path: path.join(around.pictures, `console-${name}.png`) });
+  if (around.pictures && !['output', 'undo'].includes(name)) {
+    await page.setViewportSize({ width: 1000, height: 620 });
+    await page.screenshot({ path: path.join(around.pictures, `console-${name}.png`) });
+  }
   await page.setViewportSize({ width: 360, height: 740 });
   const beyond = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
   check(beyond <= 0, `${name}: a phone shows all of its width (${beyond})`);
@@ -152,7 +155,6 @@ try {
   const times = await page.$$eval('tbody time', (all) => all.map((t) => t.dateTime));
   check(times.every((t, i) => i === 0 || Date.parse(t) <= Date.parse(times[i - 1]) + 50), 'live: the newest is the first');
   await unharmed(page);
-  if (around.pictures) await page.screenshot({ path: path.join(around.pictures, 'console-live.png') });
 
   // Who may only look can't act, whatever they send; and a form of another session is none of this one's.
   what = 'read-only';
