@@ -61,6 +61,9 @@ func (r *Result) size() int {
 	return n
 }
 
+// maxUndo is how long the name of a change may be: what is longer is none.
+const maxUndo = 64
+
 // undoOf returns the name of the change that a result of a tool with the takeback grant says it was.
 func undoOf(structured json.RawMessage) string {
 	if !bytes.Contains(structured, []byte(`"undo":"`)) {
@@ -75,5 +78,8 @@ func undoOf(structured json.RawMessage) string {
 	if json.Unmarshal(structured, &says) != nil {
 		return ""
 	}
-	return cmp.Or(says.Undo, says.Changes.Undo)
+	if id := cmp.Or(says.Undo, says.Changes.Undo); len(id) <= maxUndo {
+		return id
+	}
+	return ""
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -99,5 +100,22 @@ func TestTheConsoleIsOffUnlessAskedFor(t *testing.T) {
 	}
 	if _, err := os.Stat(filepath.Join(in.home, "gateway.sock")); err == nil {
 		t.Error("it has begun to serve")
+	}
+}
+
+// What an agent runs can't make a link, nor act without one.
+func TestNoAgentOpensTheConsole(t *testing.T) {
+	in := newInstance(t)
+	in.configure(t, `{"gateway": {"console": true}}`)
+	_, url := in.gateway(t)
+	script := fmt.Sprintf("%s console --operate; cat %s/gateway.key; curl -s --unix-socket %[2]s/gateway.sock -X POST http://x/console; "+
+		"curl -s -d token=x %s/console/login; curl -s %[3]s/console/\n", hosttest.Program("bin/picoclaw"), in.home, url)
+	if err := os.WriteFile(filepath.Join(in.workspace, "try.sh"), []byte(script), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	out, _ := in.picoclaw(t, "call", "exec", "command=sh try.sh")
+	if strings.Contains(out, "login?token=") || !strings.Contains(out, "ermission denied") || !strings.Contains(out, "has been used") ||
+		!strings.Contains(out, "no session here") {
+		t.Errorf("a command: %s", out)
 	}
 }

@@ -28,8 +28,8 @@ const until = async (text, is) => {
 const browser = await chromium.launch({ executablePath: around.browser, args: ['--no-sandbox'] });
 
 // open opens a session in a browser of its own, whose complaints count as failures.
-const open = async (...flags) => {
-  const context = await browser.newContext({ viewport: { width: 1280, height: 800 } });
+const open = async (flags = [], settings = {}) => {
+  const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, ...settings });
   const page = await context.newPage();
   page.on('console', (m) => m.type() === 'error' && !page.expectsErrors && check(false, `${what}: the browser says ${m.text()}`));
   page.on('pageerror', (e) => check(false, `${what}: ${e}`));
@@ -73,7 +73,7 @@ const examine = async (page, name) => {
 };
 
 try {
-  const { page, link } = await open('--operate');
+  const { page, link } = await open(['--operate']);
   const at = (name) => page.url().replace(/[^/]*$/, name);
 
   // Each page that the navigation names, whichever those are.
@@ -167,6 +167,12 @@ try {
       await send('logout', { csrf: 'x' }), (await fetch('undo?agent=main&id=x')).status];
   });
   check(answers.join() === '403,403,403,403', `read-only: ${answers}`);
+  const plain = await open([], { javaScriptEnabled: false });
+  check(await plain.page.locator('tbody tr').count() === 200, 'without a script: the calls are there');
+  await plain.page.getByLabel('Tool').fill('write_file');
+  await plain.page.getByRole('button', { name: 'Show' }).click();
+  await plain.page.getByRole('row').filter({ hasText: '<img src=x' }).getByRole('link').first().click();
+  check((await plain.page.locator('main').innerText()).includes('picoclaw console --operate'), 'without a script: so is one of them');
   const stolen = await reader.page.goto(at('calls'));
   check(stolen.status() === 401, `another session's page: ${stolen.status()}`);
   page.expectsErrors = true;
