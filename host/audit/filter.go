@@ -1,19 +1,28 @@
 package audit
 
 import (
+	"bytes"
+	"fmt"
 	"path"
+	"strconv"
 	"strings"
 	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // Filter says which records are wanted. The zero value wants all.
 type Filter struct {
-	Agent   string
-	Session string
-	Tool    string // a name or glob, of the full name or its last part
-	Denied  bool   // only what was not allowed
-	Failed  bool   // only what ended with an error
-	Since   time.Time
+	Agent    string
+	Session  string
+	Tool     string // a name or glob, of the full name or its last part
+	Origin   string
+	Decision string // allow, ask or deny
+	Text     string // what is in the rule, the error or the arguments
+	Denied   bool   // only what was not allowed
+	Failed   bool   // only what ended with an error
+	Since    time.Time
+	Until    time.Time // before it
 }
 
 // Matches reports whether a record is wanted.
@@ -22,9 +31,13 @@ func (f Filter) Matches(r Record) bool {
 	case f.Agent != "" && r.Agent != f.Agent,
 		f.Session != "" && r.Session != f.Session,
 		f.Tool != "" && !matchesTool(f.Tool, r.Tool),
+		f.Origin != "" && r.Origin != f.Origin,
+		f.Decision != "" && r.Decision != f.Decision,
 		f.Denied && !r.Denied(),
 		f.Failed && r.Error == "",
-		!f.Since.IsZero() && r.Time.Before(f.Since):
+		!f.Since.IsZero() && r.Time.Before(f.Since),
+		!f.Until.IsZero() && !r.Time.Before(f.Until),
+		f.Text != "" && !r.says(f.Text):
 		return false
 	}
 	return true
@@ -35,6 +48,15 @@ func (r Record) Denied() bool {
 	return r.Decision == "deny" || r.Decision == "ask" && r.Answer != "yes"
 }
 
+func (r Record) says(text string) bool {
+	if strings.Contains(r.Rule, text) || strings.Contains(r.Error, text) {
+		return true
+	}
+	args, err := argsText(r)
+	quoted, _ := jsontext.AppendQuote(nil, text)
+	return err == nil && strings.Contains(args, string(quoted[1:len(quoted)-1]))
+}
+
 func matchesTool(pattern, name string) bool {
 	short := name[strings.LastIndex(name, ".")+1:]
 	for _, candidate := range []string{name, short} {
@@ -43,4 +65,92 @@ func matchesTool(pattern, name string) bool {
 		}
 	}
 	return false
+}
+
+// ParseTime reads a time as people give it: how long ago, a day, or a moment. None is the zero time.
+func ParseTime(text string, now time.Time) (time.Time, error) {
+	if text == "" {
+		return time.Time{}, nil
+	}
+	if days, ok := strings.CutSuffix(text, "d"); ok {
+		if n, err := strconv.ParseUint(days, 10, 16); err == nil {
+			return now.AddDate(0, 0, -int(n)), nil
+		}
+	}
+	if ago, err := time.ParseDuration(text); err == nil && ago >= 0 {
+		return now.Add(-ago), nil
+	}
+	for _, layout := range []string{time.RFC3339, "2006-01-02T15:04:05", "2006-01-02T15:04", "2006-01-02 15:04:05",
+		"2006-01-02 15:04", "2006-01-02"} {
+		if at, err := time.ParseInLocation(layout, text, now.Location()); err == nil {
+			return at, nil
+		}
+	}
+	return time.Time{}, fmt.Errorf("%q: want how long ago, such as 90m, 24h or 7d, or a time, such as 2006-01-02 or 2006-01-02T15:04:05Z", text)
+}
+
+// sieve holds lines back that a filter does not want, by their bytes alone: to read a record takes many times as long.
+// What it lets through may still be unwanted. Each set is of texts of which a line has one.
+type sieve [][][]byte
+
+func (f Filter) sieve() sieve {
+	var s sieve
+	need := func(texts ...string) {
+		var set [][]byte
+		for _, text := range texts {
+			if text != "" {
+				set = append(set, []byte(text))
+			}
+		}
+		if set != nil {
+			s = append(s, set)
+		}
+	}
+	need(literal(f.Session))
+	need(literal(f.Agent))
+	if !strings.ContainsAny(f.Tool, `[\`) {
+		for _, part := range strings.FieldsFunc(f.Tool, func(c rune) bool { return c == '*' || c == '?' }) {
+			need(literal(part))
+		}
+	}
+	need(literal(f.Text))
+	if f.Decision != "" {
+		need(string(appendMember(nil, "decision", f.Decision)))
+	}
+	if f.Origin != "" {
+		need(string(appendMember(nil, "origin", f.Origin)))
+	}
+	if f.Denied {
+		need(`"decision":"deny"`, `"decision":"ask"`)
+	}
+	if f.Failed {
+		need(`"error":"`)
+	}
+	return s
+}
+
+// literal returns the longest part of a text that is in a line as it is, whoever has written it as JSON.
+func literal(text string) string {
+	longest := ""
+	escaped := func(c rune) bool { return c < ' ' || c > '~' || strings.ContainsRune(`"\<>&`, c) }
+	for _, part := range strings.FieldsFunc(text, escaped) {
+		if len(part) > len(longest) {
+			longest = part
+		}
+	}
+	return longest
+}
+
+// passes reports whether a line, or one of many, may be of a wanted record.
+func (s sieve) passes(lines []byte) bool {
+	for _, set := range s {
+		found := false
+		for _, text := range set {
+			found = found || bytes.Contains(lines, text)
+		}
+		if !found {
+			return false
+		}
+	}
+	return true
 }

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -169,8 +168,8 @@ func (r *reader) lines(f *os.File) error {
 		if line = bytes.TrimSpace(line); len(line) == 0 {
 			continue
 		}
-		var record Record
-		if json.Unmarshal(line, &record) != nil || record.Time.IsZero() {
+		record, ok := parse(line)
+		if !ok {
 			r.broken++
 			continue
 		}

@@ -1,0 +1,259 @@
+package audit
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// There is no index beside the log, which would have to be kept in step by each of its writers. The end of a file is
+// read backward, a time is found in it by halving, and a line that a filter can't want is told by its bytes. What is
+// rare may take several pages, none of which takes long: each says how far it came.
+
+const (
+	maxSearched = 128 << 20 // how much is looked through for one page, in bytes
+	maxParsed   = 10_000    // and how many lines are read as records
+)
+
+// longestCall is how long after a time calls that arrived before it are looked for. Lines are in the order of their
+// ends.
+const longestCall = time.Hour
+
+// Query is a search: which records are wanted, how many of them, and from where on.
+type Query struct {
+	Filter
+	Limit int    // at least 1
+	After string // [Page.Next] of the page before; empty for the latest records
+}
+
+// Page is what a search has found, the latest call first.
+type Page struct {
+	Records []Found
+	Next    string    // where to go on; empty where there is nothing more
+	Reached time.Time // how far back it has searched; zero where it has not begun
+	Broken  int       // lines that it found to be no records
+}
+
+// Found is a record and where it is.
+type Found struct {
+	ID string // stays what it is when the file is put aside
+	Record
+}
+
+// ErrGone is the error of a place in a log that is not there any more.
+var ErrGone = errors.New("its file is gone from the audit log: audit.max_files says how many are kept")
+
+// Search returns the latest records of the log at a path that are wanted. It reads a bounded part of the log: behind a
+// page with a Next there may be more, also if it has few records or none.
+func Search(path string, q Query) (*Page, error) {
+	r := &reader{path: path}
+	defer r.close()
+	if err := r.open(nil); err != nil {
+		return nil, err
+	}
+	from, err := parseLocation(q.After)
+	if err != nil {
+		return nil, err
+	}
+	s := &search{Query: q, sieve: q.sieve()}
+	reached := q.After == ""
+	for i, f := range slices.Backward(r.files) {
+		info, err := f.Stat()
+		if err != nil {
+			return nil, fmt.Errorf("search the audit log: %w", err)
+		}
+		s.at = location{file: fileName(f), at: info.Size()}
+		s.oldest = i == 0
+		switch {
+		case s.at.file == "" || !reached && s.at.file != from.file:
+			continue
+		case !reached && from.at > s.at.at:
+			return nil, ErrGone
+		case !reached:
+			s.at.at, reached = from.at, true
+		}
+		if more, err := s.file(f); err != nil {
+			return nil, fmt.Errorf("search the audit log: %w", err)
+		} else if !more {
+			break
+		}
+	}
+	if !reached {
+		return nil, ErrGone
+	}
+	return &s.page, nil
+}
+
+// Find returns the record with an ID.
+func Find(path, id string) (Record, error) {
+	at, err := parseLocation(id)
+	if err != nil {
+		return Record{}, err
+	}
+	r := &reader{path: path}
+	defer r.close()
+	if err := r.open(nil); err != nil {
+		return Record{}, err
+	}
+	for _, f := range r.files {
+		if id == "" || fileName(f) != at.file {
+			continue
+		}
+		line, err := lineAt(f, at.at)
+		if err != nil {
+			return Record{}, fmt.Errorf("read the audit log: %w", err)
+		}
+		if record, ok := parse(line); ok {
+			return record, nil
+		}
+		return Record{}, fmt.Errorf("the audit log has no record with the ID %s", id)
+	}
+	return Record{}, ErrGone
+}
+
+// search goes back through a log.
+type search struct {
+	Query
+	sieve  sieve
+	oldest bool     // the file at hand has none before it
+	at     location // where it is
+	page   Page
+
+	searched, parsed int
+	starts           []int // of a block's lines
+}
+
+// file searches a file up to the place at hand. more is false when the page is complete.
+func (s *search) file(f *os.File) (more bool, err error) {
+	end := s.at.at
+	if !s.Until.IsZero() {
+		if end, err = before(f, end, s.Until.Add(longestCall)); err != nil {
+			return false, err
+		}
+	}
+	more = true
+	err = backward(f, end, func(at int64, lines []byte) bool {
+		more = s.block(at, lines)
+		return more
+	})
+	return more, err
+}
+
+// block searches lines, which begin at a place in the file.
+func (s *search) block(begin int64, lines []byte) (more bool) {
+	if s.sieve.passes(lines) {
+		s.starts = s.starts[:0]
+		for at := 0; at < len(lines); at += bytes.IndexByte(lines[at:], '\n') + 1 {
+			s.starts = append(s.starts, at)
+		}
+		end := len(lines)
+		for _, at := range slices.Backward(s.starts) {
+			line := lines[at:end]
+			end = at
+			s.at.at = begin + int64(at)
+			if s.sieve.passes(line) && !s.line(line) {
+				return false
+			}
+		}
+	}
+	s.at.at = begin
+	s.searched += len(lines)
+	if _, first, ok := firstRecord(lines); ok {
+		s.page.Reached = first.ended()
+	}
+	if !s.Since.IsZero() && s.page.Reached.Before(s.Since.Add(-longestCall)) {
+		return false
+	}
+	return s.searched < maxSearched || s.leave()
+}
+
+// line reads the line at hand.
+func (s *search) line(line []byte) (more bool) {
+	r, ok := parse(line)
+	switch {
+	case ok:
+		s.page.Reached = r.ended()
+		if s.Matches(r) {
+			s.page.Records = append(s.page.Records, Found{s.at.String(), r})
+		}
+	case len(bytes.TrimSpace(line)) > 0:
+		s.page.Broken++
+	}
+	s.parsed++
+	return len(s.page.Records) < s.Limit && s.parsed < maxParsed || s.leave()
+}
+
+// leave ends the page here.
+func (s *search) leave() (more bool) {
+	if s.at.at > 0 || !s.oldest {
+		s.page.Next = s.at.String()
+	}
+	return false
+}
+
+// location is a place in a log: where a line begins.
+type location struct {
+	file string // as fileName has it
+	at   int64
+}
+
+func (l location) String() string { return l.file + "-" + strconv.FormatInt(l.at, 10) }
+
+const fileNameLength = 16
+
+// parseLocation reads a place. No text is the zero one.
+func parseLocation(text string) (l location, err error) {
+	if text == "" {
+		return l, nil
+	}
+	file, at, _ := strings.Cut(text, "-")
+	_, err = hex.DecodeString(file)
+	l.file = file
+	if l.at, _ = strconv.ParseInt(at, 10, 64); err != nil || len(file) != fileNameLength || l.at < 0 || l.String() != text {
+		return location{}, fmt.Errorf("%.40q is no place in an audit log", text)
+	}
+	return l, nil
+}
+
+// fileName names a file by its first line, since it is put aside to another path. It is empty where there is none yet.
+func fileName(f io.ReaderAt) string {
+	begin := make([]byte, 64<<10)
+	n, _ := f.ReadAt(begin, 0)
+	end := bytes.IndexByte(begin[:n], '\n')
+	if end < 0 && n < len(begin) {
+		return ""
+	}
+	if end < 0 {
+		end = n
+	}
+	sum := sha256.Sum256(begin[:end])
+	return hex.EncodeToString(sum[:fileNameLength/2])
+}
+
+// lineAt returns the line that begins at a place, or nothing.
+func lineAt(f io.ReaderAt, at int64) ([]byte, error) {
+	from := max(at-1, 0)
+	text, err := io.ReadAll(io.NewSectionReader(f, from, maxLine+1))
+	if err != nil {
+		return nil, err
+	}
+	if at > 0 {
+		if len(text) == 0 || text[0] != '\n' {
+			return nil, nil
+		}
+		text = text[1:]
+	}
+	end := bytes.IndexByte(text, '\n')
+	if end < 0 {
+		return nil, nil
+	}
+	return text[:end], nil
+}
