@@ -132,7 +132,7 @@ func (f Filter) sieve() sieve {
 // literal returns the longest part of a text that is in a line as it is, whoever has written it as JSON.
 func literal(text string) string {
 	longest := ""
-	escaped := func(c rune) bool { return c < ' ' || c > '~' || strings.ContainsRune(`"\<>&`, c) }
+	escaped := func(c rune) bool { return c < ' ' || strings.ContainsRune("\"\\<>&\x7f\u2028\u2029\uFFFD", c) }
 	for _, part := range strings.FieldsFunc(text, escaped) {
 		if len(part) > len(longest) {
 			longest = part

@@ -20,7 +20,7 @@ import (
 
 const (
 	maxSearched = 128 << 20 // how much is looked through for one page, in bytes
-	maxParsed   = 10_000    // and how many lines are read as records
+	maxParsed   = 5_000     // and how many lines are read as records
 )
 
 // longestCall is how long after a time calls that arrived before it are looked for. Lines are in the order of their
@@ -36,20 +36,14 @@ type Query struct {
 
 // Page is what a search has found, the latest call first.
 type Page struct {
-	Records []Found
+	Records []Record
 	Next    string    // where to go on; empty where there is nothing more
 	Reached time.Time // how far back it has searched; zero where it has not begun
 	Broken  int       // lines that it found to be no records
 }
 
-// Found is a record and where it is.
-type Found struct {
-	ID string // stays what it is when the file is put aside
-	Record
-}
-
-// ErrGone is the error of a place in a log that is not there any more.
-var ErrGone = errors.New("its file is gone from the audit log: audit.max_files says how many are kept")
+// ErrGone is the error of what is not in a log, or not any more.
+var ErrGone = errors.New("it was never there, or its file is gone: audit.max_files says how many are kept")
 
 // Search returns the latest records of the log at a path that are wanted. It reads a bounded part of the log: behind a
 // page with a Next there may be more, also if it has few records or none.
@@ -76,7 +70,7 @@ func Search(path string, q Query) (*Page, error) {
 		case s.at.file == "" || !reached && s.at.file != from.file:
 			continue
 		case !reached && from.at > s.at.at:
-			return nil, ErrGone
+			return nil, fmt.Errorf("the audit log does not have what came before: %w", ErrGone)
 		case !reached:
 			s.at.at, reached = from.at, true
 		}
@@ -87,36 +81,26 @@ func Search(path string, q Query) (*Page, error) {
 		}
 	}
 	if !reached {
-		return nil, ErrGone
+		return nil, fmt.Errorf("the audit log does not have what came before: %w", ErrGone)
 	}
 	return &s.page, nil
 }
 
-// Find returns the record with an ID.
-func Find(path, id string) (Record, error) {
-	at, err := parseLocation(id)
-	if err != nil {
-		return Record{}, err
-	}
-	r := &reader{path: path}
-	defer r.close()
-	if err := r.open(nil); err != nil {
-		return Record{}, err
-	}
-	for _, f := range r.files {
-		if id == "" || fileName(f) != at.file {
-			continue
+// Find returns the record of the call that a session has made at a time.
+func Find(path, session string, at time.Time) (Record, error) {
+	q := Query{Filter: Filter{Session: session, Since: at, Until: at.Add(1)}, Limit: 1}
+	for {
+		page, err := Search(path, q)
+		switch {
+		case err != nil:
+			return Record{}, err
+		case len(page.Records) > 0:
+			return page.Records[0], nil
+		case page.Next == "":
+			return Record{}, fmt.Errorf("the audit log has no such call: %w", ErrGone)
 		}
-		line, err := lineAt(f, at.at)
-		if err != nil {
-			return Record{}, fmt.Errorf("read the audit log: %w", err)
-		}
-		if record, ok := parse(line); ok {
-			return record, nil
-		}
-		return Record{}, fmt.Errorf("the audit log has no record with the ID %s", id)
+		q.After = page.Next
 	}
-	return Record{}, ErrGone
 }
 
 // search goes back through a log.
@@ -182,7 +166,7 @@ func (s *search) line(line []byte) (more bool) {
 	case ok:
 		s.page.Reached = r.ended()
 		if s.Matches(r) {
-			s.page.Records = append(s.page.Records, Found{s.at.String(), r})
+			s.page.Records = append(s.page.Records, r)
 		}
 	case len(bytes.TrimSpace(line)) > 0:
 		s.page.Broken++
@@ -236,24 +220,4 @@ func fileName(f io.ReaderAt) string {
 	}
 	sum := sha256.Sum256(begin[:end])
 	return hex.EncodeToString(sum[:fileNameLength/2])
-}
-
-// lineAt returns the line that begins at a place, or nothing.
-func lineAt(f io.ReaderAt, at int64) ([]byte, error) {
-	from := max(at-1, 0)
-	text, err := io.ReadAll(io.NewSectionReader(f, from, maxLine+1))
-	if err != nil {
-		return nil, err
-	}
-	if at > 0 {
-		if len(text) == 0 || text[0] != '\n' {
-			return nil, nil
-		}
-		text = text[1:]
-	}
-	end := bytes.IndexByte(text, '\n')
-	if end < 0 {
-		return nil, nil
-	}
-	return text[:end], nil
 }
