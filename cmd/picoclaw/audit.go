@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -13,6 +14,7 @@ import (
 	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/terminal"
 	"github.com/picoclaw/picoclaw/host"
 	"github.com/picoclaw/picoclaw/host/audit"
+	"github.com/picoclaw/picoclaw/host/config"
 )
 
 // auditVerb is `picoclaw audit`.
@@ -66,6 +68,9 @@ func (o *auditVerb) run(ctx context.Context) error {
 		return err
 	}
 	path := host.AuditFile(cfg.Home().Path)
+	if o.limit > 0 && !o.follow {
+		return o.latest(cfg, path, filter)
+	}
 	latest := &latestRecords{most: o.limit}
 	show := latest.add
 	var names auditNames
@@ -95,6 +100,32 @@ func (o *auditVerb) run(ctx context.Context) error {
 	o.app.complainOfLines(broken)
 	names.complain(o.app, cfg, filter)
 	return o.show(latest.records)
+}
+
+// latest shows the latest calls, for which the log need not be read from its beginning.
+func (o *auditVerb) latest(cfg *config.Config, path string, filter audit.Filter) error {
+	var found []audit.Record
+	broken := 0
+	q := audit.Query{Filter: filter}
+	for more := true; more && len(found) < o.limit; more = q.After != "" {
+		q.Limit = o.limit - len(found)
+		page, err := audit.Search(path, q)
+		if err != nil {
+			return asFailed(err)
+		}
+		found = append(found, page.Records...)
+		broken, q.After = broken+page.Broken, page.Next
+	}
+	if len(found) == 0 { // perhaps there is nobody of that name
+		var names auditNames
+		if _, err := audit.Read(path, func(r audit.Record) error { names.see(r); return nil }); err != nil {
+			return asFailed(err)
+		}
+		names.complain(o.app, cfg, filter)
+	}
+	o.app.complainOfLines(broken)
+	slices.Reverse(found)
+	return o.show(found)
 }
 
 // asFailed is the error of what was asked for and failed; nil for none.

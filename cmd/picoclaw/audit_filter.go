@@ -1,12 +1,12 @@
 package main
 
 import (
-	"path"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/terminal"
 	"github.com/picoclaw/picoclaw/host"
@@ -14,51 +14,31 @@ import (
 )
 
 // auditFilter is the flags that choose records.
-type auditFilter struct {
-	agent, tool, session, since string
-	denied, failed              bool
-}
+type auditFilter struct{ set *pflag.FlagSet }
 
 func (f *auditFilter) flags(a *app, cmd *cobra.Command) {
-	a.agentFlag(cmd, &f.agent, "the agent whose calls to show")
-	cmd.Flags().StringVar(&f.tool, "tool", "", "only calls of this tool: a `name` or glob, such as exec or filesystem.*")
+	f.set = cmd.Flags()
+	var agent string
+	a.agentFlag(cmd, &agent, "the agent whose calls to show")
+	f.set.String("tool", "", "only calls of this tool: a `name` or glob, such as exec or filesystem.*")
 	a.complete(cmd, "tool", a.toolNames)
-	cmd.Flags().StringVar(&f.session, "session", "", "only calls of the session with this `id`")
-	cmd.Flags().BoolVar(&f.denied, "denied", false, "only calls that were refused")
-	cmd.Flags().BoolVar(&f.failed, "failed", false, "only calls that ended with an error")
-	cmd.Flags().StringVar(&f.since, "since", "",
+	f.set.String("session", "", "only calls of the session with this `id`")
+	f.set.String("origin", "", "only calls on behalf of `whom`: main, subagent, heartbeat, cron, hook, cli, mcp or console")
+	f.set.String("decision", "", "only calls on which the `decision` was allow, ask or deny")
+	f.set.String("text", "", "only calls with this `text` in the rule, the error or the arguments")
+	f.set.Bool("denied", false, "only calls that were refused")
+	f.set.Bool("failed", false, "only calls that ended with an error")
+	f.set.String("since", "",
 		"only calls since a `time`: how long ago (90m, 24h, 7d), or 2006-01-02, or 2006-01-02T15:04:05Z")
+	f.set.String("until", "", "only calls before a `time`, as --since has it")
 }
 
 func (f *auditFilter) filter(now time.Time) (audit.Filter, error) {
-	if _, err := path.Match(f.tool, ""); err != nil {
-		return audit.Filter{}, usage("--tool %q is not a name or a glob", f.tool)
+	filter, err := audit.ParseFilter(func(name string) string { return f.set.Lookup(name).Value.String() }, now)
+	if err != nil {
+		return filter, usage("--%w", err)
 	}
-	since, err := sinceTime(f.since, now)
-	return audit.Filter{Agent: f.agent, Session: f.session, Tool: f.tool, Denied: f.denied, Failed: f.failed,
-		Since: since}, err
-}
-
-// sinceTime reads a time as people give it: how long ago, a day, or a moment.
-func sinceTime(text string, now time.Time) (time.Time, error) {
-	if text == "" {
-		return time.Time{}, nil
-	}
-	if days, ok := strings.CutSuffix(text, "d"); ok {
-		if n, err := strconv.ParseUint(days, 10, 16); err == nil {
-			return now.AddDate(0, 0, -int(n)), nil
-		}
-	}
-	if ago, err := time.ParseDuration(text); err == nil && ago >= 0 {
-		return now.Add(-ago), nil
-	}
-	for _, layout := range []string{time.RFC3339, "2006-01-02T15:04:05", "2006-01-02 15:04:05", "2006-01-02 15:04",
-		"2006-01-02"} {
-		if at, err := time.ParseInLocation(layout, text, now.Location()); err == nil {
-			return at, nil
-		}
-	}
-	return time.Time{}, usage("--since %q: want how long ago, such as 90m, 24h or 7d, or a time, such as 2006-01-02 or 2006-01-02T15:04:05Z", text)
+	return filter, nil
 }
 
 func newAuditStats(a *app) *cobra.Command {

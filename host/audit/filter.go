@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -67,8 +68,32 @@ func matchesTool(pattern, name string) bool {
 	return false
 }
 
-// ParseTime reads a time as people give it: how long ago, a day, or a moment. None is the zero time.
-func ParseTime(text string, now time.Time) (time.Time, error) {
+// decisions are those of records.
+var decisions = []string{"allow", "ask", "deny"}
+
+// ParseFilter reads a filter from texts, which have the names of its fields, in small letters. Errors begin with the
+// name.
+func ParseFilter(get func(name string) string, now time.Time) (Filter, error) {
+	f := Filter{Agent: get("agent"), Session: get("session"), Tool: get("tool"), Origin: get("origin"),
+		Decision: get("decision"), Text: get("text"), Denied: get("denied") == "true", Failed: get("failed") == "true"}
+	if _, err := path.Match(f.Tool, ""); err != nil {
+		return f, fmt.Errorf("tool %q is not a name or a glob", f.Tool)
+	}
+	if f.Decision != "" && !slices.Contains(decisions, f.Decision) {
+		return f, fmt.Errorf("decision %q: want one of %s", f.Decision, strings.Join(decisions, ", "))
+	}
+	for name, to := range map[string]*time.Time{"since": &f.Since, "until": &f.Until} {
+		at, err := parseTime(get(name), now)
+		if err != nil {
+			return f, fmt.Errorf("%s %w", name, err)
+		}
+		*to = at
+	}
+	return f, nil
+}
+
+// parseTime reads a time as people give it: how long ago, a day, or a moment. None is the zero time.
+func parseTime(text string, now time.Time) (time.Time, error) {
 	if text == "" {
 		return time.Time{}, nil
 	}

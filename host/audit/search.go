@@ -66,6 +66,9 @@ func Search(path string, q Query) (*Page, error) {
 		}
 		s.at = location{file: fileName(f), at: info.Size()}
 		s.oldest = i == 0
+		if reached && !endsLine(f, s.at.at) {
+			s.page.Broken++
+		}
 		switch {
 		case s.at.file == "" || !reached && s.at.file != from.file:
 			continue
@@ -84,6 +87,13 @@ func Search(path string, q Query) (*Page, error) {
 		return nil, fmt.Errorf("the audit log does not have what came before: %w", ErrGone)
 	}
 	return &s.page, nil
+}
+
+// endsLine reports whether a file of this size ends with a line's end, or is empty.
+func endsLine(f io.ReaderAt, size int64) bool {
+	last := []byte{'\n'}
+	_, _ = f.ReadAt(last, max(size-1, 0))
+	return last[0] == '\n' || size == 0
 }
 
 // Find returns the record of the call that a session has made at a time.
