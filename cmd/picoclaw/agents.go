@@ -7,6 +7,7 @@ import (
 	jsonv2 "github.com/go-json-experiment/json"
 	"github.com/spf13/cobra"
 
+	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/inventory"
 	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/terminal"
 	"github.com/picoclaw/picoclaw/host"
 	"github.com/picoclaw/picoclaw/host/catalog"
@@ -206,7 +207,7 @@ func (a *app) printAgent(shown shownAgent, settings []config.Setting) error {
 	fmt.Fprintln(out)
 	table = terminal.NewTable("PLUGIN", "VERSION", "KIND", "GRANTS IN EFFECT", "ORIGIN")
 	for _, p := range shown.Plugins {
-		grants := grantText(&p.Grants)
+		grants := inventory.GrantText(&p.Grants)
 		if !p.Enabled {
 			grants = "disabled"
 		}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/inventory"
 	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/servers"
 	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/terminal"
 	"github.com/picoclaw/picoclaw/host"
@@ -95,10 +96,10 @@ func (o *mcpServer) add(ctx context.Context, name string) error {
 	if err := pluginpb.CheckID(name); err != nil {
 		return usage("%v", err)
 	}
-	if s.lock.Plugins[name] != nil {
+	if s.Lock.Plugins[name] != nil {
 		return failed(fmt.Errorf("there is a plugin %s already; `picoclaw mcp update %s` fetches it anew, and `picoclaw mcp remove %s` takes it away", name, name, name))
 	}
-	if _, declared := s.cfg.MCPServers()[name]; declared {
+	if _, declared := s.Config.MCPServers()[name]; declared {
 		return failed(fmt.Errorf("the server %s stands in the configuration; `picoclaw mcp trust %s` looks at it", name, name))
 	}
 	return o.place(ctx, s, name, nil)
@@ -144,7 +145,7 @@ func (o *mcpServer) place(ctx context.Context, s *shelf, name string, pin *store
 	if err := host.CheckStateOf(name); err != nil {
 		return failed(err)
 	}
-	if ids := s.cfg.AgentIDs(); len(o.spec.Agents) > 0 {
+	if ids := s.Config.AgentIDs(); len(o.spec.Agents) > 0 {
 		for _, id := range o.spec.Agents {
 			if !slices.Contains(ids, id) {
 				return usage("there is no agent %q%s", id, nearest.Suggest(id, ids))
@@ -152,12 +153,12 @@ func (o *mcpServer) place(ctx context.Context, s *shelf, name string, pin *store
 		}
 	}
 	for _, secret := range o.spec.Secrets {
-		if known := s.cfg.Secrets(); known[secret].Hosts == nil {
+		if known := s.Config.Secrets(); known[secret].Hosts == nil {
 			return failed(fmt.Errorf("there is no secret %q; say in the configuration where it comes from: secrets.%s", secret, secret))
 		}
 	}
 	if named := o.spec.URL != "" || len(o.spec.Network) > 0; named && !slices.Contains(o.spec.Network, "*") &&
-		!s.cfg.IsolationEnabled() {
+		!s.Config.IsolationEnabled() {
 		return failed(errors.New("only a sandbox keeps a server to the hosts that it may reach; set isolation.enabled to true, or grant any with --network '*'"))
 	}
 	maker, done, err := o.maker(s)
@@ -171,10 +172,10 @@ func (o *mcpServer) place(ctx context.Context, s *shelf, name string, pin *store
 	}
 	defer p.Discard()
 	p.Declared = o.declared
-	if err := s.catalog.Shadowed(p.Manifest); err != nil {
+	if err := s.Catalog.Shadowed(p.Manifest); err != nil {
 		return failed(fmt.Errorf("%s was not added: %w", name, err))
 	}
-	if state := host.StateOf(s.cfg.Home().Path, name); pin == nil && hasFiles(state) {
+	if state := host.StateOf(s.Config.Home().Path, name); pin == nil && hasFiles(state) {
 		report.Warnings = append(report.Warnings, "it finds what another server of that name has kept in "+state)
 	}
 	o.showServer(p, report)
@@ -188,7 +189,7 @@ func (o *mcpServer) place(ctx context.Context, s *shelf, name string, pin *store
 	if !yes {
 		return failed(fmt.Errorf("%s was not added", name))
 	}
-	if err := s.store.Install(p); err != nil {
+	if err := s.Store.Install(p); err != nil {
 		return failed(err)
 	}
 	return o.done(installedPlugin{ID: name, Version: p.Manifest.Version})
@@ -208,7 +209,7 @@ func (o *mcpServer) maker(s *shelf) (*servers.Maker, func(), error) {
 		return nil, nil, cantStart(fmt.Errorf("the plugin mcp is missing: %w; unpack picoclaw's archive as a whole, or run `make build`", err))
 	}
 	// It has no log: what it has to say is what is not offered, which may be what is looked at here.
-	h, err := host.Open(host.Options{Config: s.cfg})
+	h, err := host.Open(host.Options{Config: s.Config})
 	if err != nil {
 		return nil, nil, cantStart(err)
 	}
@@ -217,7 +218,7 @@ func (o *mcpServer) maker(s *shelf) (*servers.Maker, func(), error) {
 		return nil, nil, cantStart(err)
 	}
 	return &servers.Maker{
-		Store: s.store, Run: session.RunApart, Program: program, Logs: filepath.Join(s.cfg.Home().Path, "logs"),
+		Store: s.Store, Run: session.RunApart, Program: program, Logs: filepath.Join(s.Config.Home().Path, "logs"),
 		Progress: func(text string) { fmt.Fprintln(o.app.stderr, text+" …") },
 	}, func() { o.app.close(h) }, nil
 }
@@ -225,7 +226,7 @@ func (o *mcpServer) maker(s *shelf) (*servers.Maker, func(), error) {
 // shadows returns who else has a tool of a name.
 func (s *shelf) shadows(id string) func(string) string {
 	others := map[string]string{}
-	for _, p := range s.catalog.Plugins() {
+	for _, p := range s.Catalog.Plugins() {
 		for _, t := range p.Tools {
 			if p.Manifest.ID != id {
 				others[t.Spec.Name] = "plugin " + p.Manifest.ID
@@ -247,7 +248,7 @@ func (o *mcpServer) showServer(p *store.Package, r *servers.Report) {
 	if len(p.Agents) > 0 {
 		fmt.Fprintf(out, "  agents    %s\n", strings.Join(p.Agents, ", "))
 	}
-	fmt.Fprintf(out, "  granted   %s\n", terminal.Line(grantText(&m.Grants)))
+	fmt.Fprintf(out, "  granted   %s\n", terminal.Line(inventory.GrantText(&m.Grants)))
 	for _, text := range meaning(m.Grants) {
 		fmt.Fprintf(out, "            %s\n", terminal.Line(text))
 	}

@@ -60,7 +60,7 @@ func (o *mcpServer) importFile(ctx context.Context, file string) error {
 		if err != nil {
 			return err
 		}
-		if s.lock.Plugins[name] != nil {
+		if s.Lock.Plugins[name] != nil {
 			fmt.Fprintf(o.app.stderr, "%s is there already\n", name)
 			continue
 		}

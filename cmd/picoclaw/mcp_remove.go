@@ -36,7 +36,7 @@ files you are asked; --keep leaves it where it is.`,
 			if err != nil {
 				return err
 			}
-			state := host.StateOf(s.cfg.Home().Path, args[0])
+			state := host.StateOf(s.Config.Home().Path, args[0])
 			text := "the server " + args[0] + " is removed"
 			switch kept := hasFiles(state); {
 			case keep && kept:
@@ -48,7 +48,7 @@ files you are asked; --keep leaves it where it is.`,
 				}
 				text += ", and what it kept in " + state
 			}
-			if err := s.store.Remove(args[0]); err != nil {
+			if err := s.Store.Remove(args[0]); err != nil {
 				return failed(err)
 			}
 			for _, dir := range append(s.homesOf(args[0]), state) {
@@ -87,7 +87,7 @@ func hasFiles(dir string) bool {
 // homesOf are the directories that a plugin's programs had for their home, one for each policy that they ran under.
 func (s *shelf) homesOf(id string) (dirs []string) {
 	const policy = 16 // digits, and a hyphen
-	all := isolation.UserEnv(s.cfg.Home().Path, "")
+	all := isolation.UserEnv(s.Config.Home().Path, "")
 	entries, _ := os.ReadDir(all) // without it, nothing ran
 	for _, e := range entries {
 		if name := e.Name(); len(name) == policy+1+len(id) && name[policy:] == "-"+id {

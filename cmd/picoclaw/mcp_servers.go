@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"maps"
 	"os"
@@ -11,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/inventory"
 	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/servers"
 	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/terminal"
 	"github.com/picoclaw/picoclaw/host"
@@ -19,147 +19,14 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
-// listedServer is an MCP server as scripts read it.
-type listedServer struct {
-	Name    string            `json:"name"`
-	Version string            `json:"version"`
-	State   string            `json:"state"` // ok, changed, waiting or broken
-	Why     string            `json:"why,omitempty"`
-	Server  string            `json:"server"`
-	Package string            `json:"package,omitempty"`
-	Agents  []string          `json:"agents,omitempty"` // the only ones that it is for
-	Granted *pluginpb.Grant   `json:"granted"`
-	Tools   map[string]string `json:"tools"`          // the server's names by ours
-	Diff    string            `json:"diff,omitempty"` // what is different from what was accepted
-}
-
-// servers lists the MCP servers that were added, sorted by name.
-func (s *shelf) servers() []listedServer {
-	all := []listedServer{}
-	for _, id := range slices.Sorted(maps.Keys(s.lock.Plugins)) {
-		if pin := s.lock.Plugins[id]; pin.Files[servers.DefinitionFile] != "" {
-			all = append(all, s.server(id, pin))
-		}
-	}
-	declared := s.cfg.MCPServers()
-	for _, problem := range s.catalog.Problems() {
-		server, is := declared[problem.Plugin]
-		i := slices.IndexFunc(all, func(one listedServer) bool { return one.Name == problem.Plugin })
-		switch {
-		case i >= 0:
-			all[i].State, all[i].Why = broken, problem.Err.Error()
-			if is {
-				all[i].State = "changed"
-			}
-		case is:
-			spec := declaredSpec(server)
-			all = append(all, listedServer{Name: problem.Plugin, State: "untrusted", Why: problem.Err.Error(),
-				Server: spec.Source(), Agents: spec.Agents})
-		}
-	}
-	slices.SortFunc(all, func(a, b listedServer) int { return strings.Compare(a.Name, b.Name) })
-	return all
-}
-
-func (s *shelf) server(id string, pin *store.Pin) listedServer {
-	out := listedServer{
-		Name: id, Version: pin.Version, State: "ok", Server: pin.Source, Agents: pin.Agents, Granted: &pin.Grants,
-	}
-	fail := func(err error) listedServer {
-		out.State, out.Why = broken, err.Error()
-		return out
-	}
-	text, err := s.store.ReadFile(id, pin, servers.DefinitionFile)
-	if err != nil {
-		return fail(err)
-	}
-	spec, fetched, names, err := servers.Parse(text)
-	if err != nil {
-		return fail(err)
-	}
-	out.Server, out.Package, out.Tools = spec.Source(), fetched, names
-	old, err := s.store.Manifest(id, pin)
-	if err != nil {
-		return fail(err)
-	}
-	if pin.Waiting != nil {
-		next, err := s.store.WaitingManifest(id, pin)
-		if err != nil {
-			return fail(err)
-		}
-		out.State, out.Why = "waiting", pin.Waiting.Version+" waits for your yes"
-		if out.Diff, err = store.Diff(old, next); err != nil {
-			return fail(err)
-		}
-		asked, err := s.askedDiff(id, pin)
-		if err != nil {
-			return fail(err)
-		}
-		out.Diff += asked
-		return out
-	}
-	seen, noted := s.seen(id), host.Withdrawals(s.cfg.Home().Path, id, pin.Version)
-	if seen == nil && len(noted) == 0 {
-		return out
-	}
-	out.State, out.Why = "changed", "it describes tools in other words than those that were accepted"
-	if len(noted) > 0 {
-		out.Why += ": " + withdrawnNames(noted)
-	}
-	if seen == nil {
-		out.Why += "; what it says now can't be shown, as it is gone from its state directory, where the server itself can remove it"
-		return out
-	}
-	next, err := servers.Again(old, spec, fetched, seen)
-	if err == nil {
-		out.Diff, err = store.Diff(old, next)
-	}
-	if err != nil {
-		out.Why += fmt.Sprintf("; they can't be shown: %v", err)
-	}
-	return out
-}
-
-// withdrawnNames names tools that a plugin has taken back, each with the agent that has called it.
-func withdrawnNames(all []host.Withdrawal) string {
-	var names []string
-	for _, w := range all {
-		names = append(names, fmt.Sprintf("%s (agent %s)", w.Tool, w.Agent))
-	}
-	return strings.Join(names, ", ")
-}
-
-// mostSeen is how much of what a server was seen to offer is read, in bytes. Whatever runs as the server can write it.
-const mostSeen = 1 << 20
-
-// seen is what a server was seen to offer in place of what was accepted; nil if it was not.
-func (s *shelf) seen(id string) []byte {
-	for _, agent := range s.cfg.AgentIDs() {
-		root, err := os.OpenRoot(filepath.Join(host.StateOf(s.cfg.Home().Path, id), agent))
-		if err != nil {
-			continue
-		}
-		info, err := root.Lstat(servers.SeenFile)
-		var text []byte
-		if err == nil && info.Mode().IsRegular() && info.Size() <= mostSeen {
-			text, err = root.ReadFile(servers.SeenFile)
-		}
-		_ = root.Close()
-		if err == nil && json.Valid(text) {
-			return text
-		}
-	}
-	return nil
-}
-
 // forgetSeen removes what a server was seen to offer: something was accepted since.
 func (s *shelf) forgetSeen(id string) error {
-	if err := host.ForgetWithdrawals(s.cfg.Home().Path, id); err != nil {
+	if err := host.ForgetWithdrawals(s.Config.Home().Path, id); err != nil {
 		return err
 	}
-	for _, agent := range s.cfg.AgentIDs() {
+	for _, agent := range s.Config.AgentIDs() {
 		// Whatever the server has put there, a directory perhaps.
-		if err := os.RemoveAll(filepath.Join(host.StateOf(s.cfg.Home().Path, id), agent, servers.SeenFile)); err != nil {
+		if err := os.RemoveAll(filepath.Join(host.StateOf(s.Config.Home().Path, id), agent, servers.SeenFile)); err != nil {
 			return err
 		}
 	}
@@ -168,11 +35,11 @@ func (s *shelf) forgetSeen(id string) error {
 
 // addedServer returns the pin of an MCP server.
 func (s *shelf) addedServer(name string) (*store.Pin, error) {
-	if pin := s.lock.Plugins[name]; pin != nil && pin.Files[servers.DefinitionFile] != "" {
+	if pin := s.Lock.Plugins[name]; pin != nil && pin.Files[servers.DefinitionFile] != "" {
 		return pin, nil
 	}
 	var names []string
-	for _, one := range s.servers() {
+	for _, one := range s.Servers() {
 		names = append(names, one.Name)
 	}
 	return nil, usage("there is no MCP server %q%s; `picoclaw mcp list` shows those that there are", name,
@@ -194,7 +61,7 @@ func newMCPList(a *app) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			all := s.servers()
+			all := s.Servers()
 			if output == "json" {
 				return a.printJSON(all)
 			}
@@ -204,7 +71,7 @@ func newMCPList(a *app) *cobra.Command {
 			}
 			table := terminal.NewTable("NAME", "VERSION", "STATE", "TOOLS", "GRANTS", "SERVER")
 			for _, one := range all {
-				table.Row(one.Name, one.Version, one.State, fmt.Sprint(len(one.Tools)), grantText(one.Granted), one.Server)
+				table.Row(one.Name, one.Version, one.State, fmt.Sprint(len(one.Tools)), inventory.GrantText(one.Granted), one.Server)
 				if one.State != "ok" {
 					table.Style(2, terminal.Bad)
 				}
@@ -219,7 +86,7 @@ func newMCPList(a *app) *cobra.Command {
 				}
 				fmt.Fprintf(out, "\n%s: %s\n", out.Paint(terminal.Bad, one.Name), terminal.Line(one.Why))
 				showDiff(out, one.Diff)
-				if one.State != broken {
+				if one.State != inventory.Broken {
 					fmt.Fprintf(out, "`picoclaw mcp trust %s` accepts it\n", one.Name)
 				}
 			}
@@ -245,13 +112,13 @@ func newMCPShow(a *app) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			all := s.servers()
-			i := slices.IndexFunc(all, func(one listedServer) bool { return one.Name == args[0] })
+			all := s.Servers()
+			i := slices.IndexFunc(all, func(one inventory.Server) bool { return one.Name == args[0] })
 			if i < 0 {
 				_, err := s.addedServer(args[0])
 				return err
 			}
-			one, pin := all[i], s.lock.Plugins[args[0]]
+			one, pin := all[i], s.Lock.Plugins[args[0]]
 			if output == "json" {
 				return a.printJSON(one)
 			}
@@ -280,12 +147,12 @@ func newMCPShow(a *app) *cobra.Command {
 }
 
 // showAccepted shows what was accepted of a server: what it is granted, and its tools in full.
-func (s *shelf) showAccepted(out *terminal.Out, one listedServer, pin *store.Pin) {
-	fmt.Fprintf(out, "  granted   %s\n", terminal.Line(grantText(&pin.Grants)))
+func (s *shelf) showAccepted(out *terminal.Out, one inventory.Server, pin *store.Pin) {
+	fmt.Fprintf(out, "  granted   %s\n", terminal.Line(inventory.GrantText(&pin.Grants)))
 	for _, text := range meaning(pin.Grants) {
 		fmt.Fprintf(out, "            %s\n", terminal.Line(text))
 	}
-	m, err := s.store.Manifest(one.Name, pin)
+	m, err := s.Store.Manifest(one.Name, pin)
 	if err != nil {
 		return
 	}
@@ -338,7 +205,7 @@ func (a *app) serverNames(_ *cobra.Command, args []string, _ string) ([]cobra.Co
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
 	var names []cobra.Completion
-	for _, one := range s.servers() {
+	for _, one := range s.Servers() {
 		names = append(names, one.Name)
 	}
 	return names, cobra.ShellCompDirectiveNoFileComp

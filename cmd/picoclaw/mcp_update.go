@@ -6,10 +6,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/inventory"
 	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/servers"
 	"github.com/picoclaw/picoclaw/host"
-	"github.com/picoclaw/picoclaw/host/config"
-	"github.com/picoclaw/picoclaw/host/store"
 )
 
 func newMCPUpdate(a *app) *cobra.Command {
@@ -43,7 +42,7 @@ when it is looked at again. A server that stands in the configuration (tools.mcp
 			if err != nil {
 				return err
 			}
-			if pin := s.lock.Plugins[args[0]]; pin != nil && pin.Waiting != nil {
+			if pin := s.Lock.Plugins[args[0]]; pin != nil && pin.Waiting != nil {
 				if err := format(o.output); err != nil {
 					return err
 				}
@@ -71,13 +70,13 @@ func (o *mcpServer) again(ctx context.Context, name string) error {
 	pin, err := s.addedServer(name)
 	var before servers.Spec
 	if err == nil {
-		if before, err = s.asked(name, pin); err != nil {
+		if before, err = s.Asked(name, pin); err != nil {
 			return failed(err)
 		}
 	}
-	if declared, is := s.cfg.MCPServers()[name]; is {
-		pin = s.lock.Plugins[name] // nil the first time
-		o.spec, o.declared = declaredSpec(declared), declared.Digest()
+	if declared, is := s.Config.MCPServers()[name]; is {
+		pin = s.Lock.Plugins[name] // nil the first time
+		o.spec, o.declared = inventory.DeclaredSpec(declared), declared.Digest()
 	} else {
 		if err != nil {
 			return err
@@ -86,7 +85,7 @@ func (o *mcpServer) again(ctx context.Context, name string) error {
 	}
 	var noted []host.Withdrawal
 	if pin != nil {
-		noted = host.Withdrawals(s.cfg.Home().Path, name, pin.Version)
+		noted = host.Withdrawals(s.Config.Home().Path, name, pin.Version)
 		if o.also, err = servers.DiffSpecs(name, before, o.spec); err != nil {
 			return failed(err)
 		}
@@ -100,7 +99,7 @@ func (o *mcpServer) again(ctx context.Context, name string) error {
 	if len(noted) == 0 || o.differs {
 		return nil
 	}
-	fmt.Fprintf(o.app.stderr, otherWords, name, withdrawnNames(noted))
+	fmt.Fprintf(o.app.stderr, otherWords, name, inventory.WithdrawnNames(noted))
 	return nil
 }
 
@@ -113,45 +112,3 @@ accepted: nobody has read what it will say. Its tools are offered again as they 
   mcp add with --agent makes it those agents' alone for whom its words are the same,
   ` + "`picoclaw plugin disable %[1]s --tool TOOL`" + ` does without the tool
 `
-
-// asked is what was asked for when a server was added.
-func (s *shelf) asked(name string, pin *store.Pin) (servers.Spec, error) {
-	text, err := s.store.ReadFile(name, pin, servers.DefinitionFile)
-	if err != nil {
-		return servers.Spec{}, err
-	}
-	asked, _, _, err := servers.Parse(text)
-	if err != nil {
-		return servers.Spec{}, err
-	}
-	return *asked, nil
-}
-
-// askedDiff is what is different in what was asked for when the version that waits was made; empty for what is no server.
-func (s *shelf) askedDiff(name string, pin *store.Pin) (string, error) {
-	next := &store.Pin{Version: pin.Waiting.Version, Files: pin.Waiting.Files}
-	if pin.Files[servers.DefinitionFile] == "" || next.Files[servers.DefinitionFile] == "" {
-		return "", nil
-	}
-	before, err := s.asked(name, pin)
-	if err != nil {
-		return "", err
-	}
-	now, err := s.asked(name, next)
-	if err != nil {
-		return "", err
-	}
-	return servers.DiffSpecs(name, before, now)
-}
-
-// declaredSpec is what the configuration says of a server.
-func declaredSpec(c config.MCPServer) servers.Spec {
-	s := servers.Spec{
-		Env: c.Env, URL: c.URL, Headers: c.Headers, Files: c.Files, Workspace: c.Workspace, Network: c.Network,
-		Secrets: c.Secrets, Programs: c.Programs, Roots: c.Roots, Claims: c.Claims, Agents: c.Agents,
-	}
-	if c.Command != "" {
-		s.Command = append([]string{c.Command}, c.Args...)
-	}
-	return s
-}

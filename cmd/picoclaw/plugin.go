@@ -2,14 +2,13 @@ package main
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 
 	"github.com/spf13/cobra"
 
+	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/inventory"
 	"github.com/picoclaw/picoclaw/host"
 	"github.com/picoclaw/picoclaw/host/catalog"
-	"github.com/picoclaw/picoclaw/host/config"
 	"github.com/picoclaw/picoclaw/host/store"
 	"github.com/picoclaw/picoclaw/internal/nearest"
 )
@@ -25,12 +24,7 @@ func newPlugin(a *app) *cobra.Command {
 }
 
 // shelf is the plugins of an instance root, as the verbs of plugin see them.
-type shelf struct {
-	cfg     *config.Config
-	store   *store.Store
-	catalog *catalog.Catalog
-	lock    *store.Lock
-}
+type shelf struct{ *inventory.Inventory }
 
 // shelf reads the plugins. It starts nothing.
 func (a *app) shelf() (*shelf, error) {
@@ -42,54 +36,37 @@ func (a *app) shelf() (*shelf, error) {
 	if home.Fallback {
 		return nil, cantStart(fmt.Errorf("there is no home directory to keep plugins in: set PICOCLAW_HOME to an absolute directory, or HOME"))
 	}
-	s := &shelf{cfg: cfg, store: store.Open(home.Path)}
 	h, err := host.Open(host.Options{Config: cfg})
 	if err != nil {
 		return nil, cantStart(err)
 	}
-	s.catalog = h.Plugins()
-	if s.lock, err = s.store.Read(); err != nil {
+	s, err := inventory.Read(h)
+	if err != nil {
 		return nil, cantStart(err)
 	}
-	return s, nil
+	return &shelf{s}, nil
 }
 
 // installed returns the pin of an installed plugin.
 func (s *shelf) installed(id string) (*store.Pin, error) {
-	if pin := s.lock.Plugins[id]; pin != nil {
+	if pin := s.Lock.Plugins[id]; pin != nil {
 		return pin, nil
 	}
-	for _, p := range s.catalog.Plugins() {
+	for _, p := range s.Catalog.Plugins() {
 		if p.Manifest.ID == id {
 			return nil, usage("plugin %s is %s and not in the store; `picoclaw plugin disable %s` switches it off", id, p.Kind,
 				id)
 		}
 	}
-	return nil, usage("plugin %q is not installed%s", id, nearest.Suggest(id, s.ids()))
+	return nil, usage("plugin %q is not installed%s", id, nearest.Suggest(id, s.IDs()))
 }
 
 // comesWith reports whether a plugin comes with picoclaw.
 func (s *shelf) comesWith(id string) bool {
-	return slices.ContainsFunc(s.catalog.Plugins(), func(p *catalog.Plugin) bool {
+	return slices.ContainsFunc(s.Catalog.Plugins(), func(p *catalog.Plugin) bool {
 		return p.Manifest.ID == id &&
 			p.Kind == catalog.Bundled
 	})
-}
-
-// ids are the ids of all plugins that there are, or should be.
-func (s *shelf) ids() []string {
-	var ids []string
-	for _, p := range s.catalog.Plugins() {
-		ids = append(ids, p.Manifest.ID)
-	}
-	ids = slices.AppendSeq(ids, maps.Keys(s.lock.Plugins))
-	for _, id := range s.cfg.PluginIDs() {
-		if s.cfg.Plugin(id).Dev != "" {
-			ids = append(ids, id)
-		}
-	}
-	slices.Sort(ids)
-	return slices.Compact(ids)
 }
 
 // onePlugin is for a command that takes the id of a plugin.
@@ -106,5 +83,5 @@ func (a *app) pluginNames(_ *cobra.Command, args []string, _ string) ([]cobra.Co
 	if err != nil || len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	return s.ids(), cobra.ShellCompDirectiveNoFileComp
+	return s.IDs(), cobra.ShellCompDirectiveNoFileComp
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/inventory"
 	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/terminal"
 	"github.com/picoclaw/picoclaw/host/policy"
 	"github.com/picoclaw/picoclaw/host/store"
@@ -73,7 +74,7 @@ func (o *pluginInstall) install(source string) error {
 	}
 	defer p.Discard()
 	id := p.Manifest.ID
-	if pin := s.lock.Plugins[id]; pin != nil {
+	if pin := s.Lock.Plugins[id]; pin != nil {
 		return o.update(s, p, pin)
 	}
 	o.show(p)
@@ -84,7 +85,7 @@ func (o *pluginInstall) install(source string) error {
 	if !yes {
 		return failed(fmt.Errorf("plugin %s was not installed", id))
 	}
-	if err := s.store.Install(p); err != nil {
+	if err := s.Store.Install(p); err != nil {
 		return failed(err)
 	}
 	return o.done(installedPlugin{ID: id, Version: p.Manifest.Version})
@@ -95,8 +96,8 @@ func (o *pluginInstall) stage(s *shelf, source string) (*store.Package, error) {
 	if err := o.outOfReach(s); err != nil {
 		return nil, failed(err)
 	}
-	signed := s.cfg.Signatures()
-	p, err := s.store.Stage(source, store.Keys{Public: signed.Keys, Required: signed.Required})
+	signed := s.Config.Signatures()
+	p, err := s.Store.Stage(source, store.Keys{Public: signed.Keys, Required: signed.Required})
 	if err != nil {
 		return nil, failed(fmt.Errorf("%w; nothing was installed", err))
 	}
@@ -104,7 +105,7 @@ func (o *pluginInstall) stage(s *shelf, source string) (*store.Package, error) {
 		p.Discard()
 		return nil, failed(fmt.Errorf("plugin %s comes with picoclaw; an installed one can't take its place", p.Manifest.ID))
 	}
-	if err := s.catalog.Shadowed(p.Manifest); err != nil {
+	if err := s.Catalog.Shadowed(p.Manifest); err != nil {
 		p.Discard()
 		return nil, failed(fmt.Errorf("plugin %s can't be installed: %w", p.Manifest.ID, err))
 	}
@@ -113,14 +114,14 @@ func (o *pluginInstall) stage(s *shelf, source string) (*store.Package, error) {
 
 // outOfReach refuses a store that an agent could write to.
 func (o *pluginInstall) outOfReach(s *shelf) error {
-	for _, id := range s.cfg.AgentIDs() {
-		p, err := policy.Preview(s.cfg, id)
+	for _, id := range s.Config.AgentIDs() {
+		p, err := policy.Preview(s.Config, id)
 		if err != nil {
 			return err
 		}
-		if paths.Within(p.Workspace(), s.store.Path()) {
+		if paths.Within(p.Workspace(), s.Store.Path()) {
 			return fmt.Errorf("the plugin store %s is inside the workspace of agent %s, %s; give the agent another workspace, or picoclaw another home",
-				s.store.Path(), id, p.Workspace())
+				s.Store.Path(), id, p.Workspace())
 		}
 	}
 	return nil
@@ -136,7 +137,7 @@ func (o *pluginInstall) show(p *store.Package) {
 		signed = "key " + p.Signer
 	}
 	fmt.Fprintf(out, "  from      %s\n  signed by %s\n", terminal.Line(p.Source), signed)
-	fmt.Fprintf(out, "  asks for  %s\n", terminal.Line(grantText(&m.Grants)))
+	fmt.Fprintf(out, "  asks for  %s\n", terminal.Line(inventory.GrantText(&m.Grants)))
 	for _, text := range meaning(m.Grants) {
 		fmt.Fprintf(out, "            %s\n", terminal.Line(text))
 	}

@@ -37,7 +37,7 @@ func newPluginRemove(a *app) *cobra.Command {
 			if err != nil || !yes {
 				return failed(errors.Join(fmt.Errorf("plugin %s was not removed", args[0]), err))
 			}
-			if err := s.store.Remove(args[0]); err != nil {
+			if err := s.Store.Remove(args[0]); err != nil {
 				return failed(err)
 			}
 			return a.said(o.output, installedPlugin{ID: args[0], Previous: pin.Version}, "plugin "+args[0]+" is removed")
@@ -70,7 +70,7 @@ func newPluginVerify(a *app) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			ids := slices.Sorted(maps.Keys(s.lock.Plugins))
+			ids := slices.Sorted(maps.Keys(s.Lock.Plugins))
 			if len(args) > 0 {
 				if err := onePlugin(cmd, args); err != nil {
 					return err
@@ -83,8 +83,8 @@ func newPluginVerify(a *app) *cobra.Command {
 			all := make([]verified, 0, len(ids))
 			good := true
 			for _, id := range ids {
-				v := verified{ID: id, Version: s.lock.Plugins[id].Version}
-				for _, err := range s.store.Verify(id, s.lock.Plugins[id]) {
+				v := verified{ID: id, Version: s.Lock.Plugins[id].Version}
+				for _, err := range s.Store.Verify(id, s.Lock.Plugins[id]) {
 					v.Problems = append(v.Problems, err.Error())
 				}
 				v.OK = len(v.Problems) == 0
@@ -140,11 +140,11 @@ nobody waits for it and nothing is restarted for ever. This forgets its crashes.
 			if err != nil {
 				return err
 			}
-			if !slices.Contains(s.ids(), args[0]) {
+			if !slices.Contains(s.IDs(), args[0]) {
 				_, err := s.installed(args[0])
 				return err
 			}
-			had, err := supervise.Reset(host.CrashDir(s.cfg.Home().Path), args[0])
+			had, err := supervise.Reset(host.CrashDir(s.Config.Home().Path), args[0])
 			if err != nil {
 				return failed(err)
 			}

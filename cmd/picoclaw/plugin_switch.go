@@ -42,12 +42,12 @@ func newPluginSwitch(a *app, on bool) *cobra.Command {
 				return err
 			}
 			if !on {
-				if err := s.store.Disable(off); err != nil {
+				if err := s.Store.Disable(off); err != nil {
 					return failed(err)
 				}
 				return a.said(output, off, off.String()+" is off")
 			}
-			still, err := s.store.Enable(off)
+			still, err := s.Store.Enable(off)
 			if err != nil {
 				return failed(err)
 			}
@@ -78,18 +78,18 @@ func (a *app) said(output string, value any, text string) error {
 
 // known refuses names that mean nothing here: a typo would switch nothing, silently. A glob may mean what comes later.
 func (s *shelf) known(off store.Off) error {
-	if agents := s.cfg.AgentIDs(); isName(off.Agent) && !slices.Contains(agents, off.Agent) {
+	if agents := s.Config.AgentIDs(); isName(off.Agent) && !slices.Contains(agents, off.Agent) {
 		return usage("there is no agent %q%s; the configuration has %s", off.Agent, nearest.Suggest(off.Agent, agents),
 			strings.Join(agents, ", "))
 	}
 	if !isName(off.Plugin) {
 		return nil
 	}
-	if !slices.Contains(s.ids(), off.Plugin) {
+	if !slices.Contains(s.IDs(), off.Plugin) {
 		_, err := s.installed(off.Plugin)
 		return err
 	}
-	for _, p := range s.catalog.Plugins() {
+	for _, p := range s.Catalog.Plugins() {
 		if p.Manifest.ID != off.Plugin || !isName(off.Tool) {
 			continue
 		}
@@ -109,7 +109,7 @@ func isName(text string) bool { return text != "" && !strings.ContainsAny(text, 
 
 // offByConfig returns the setting that keeps a plugin off, if one does.
 func (s *shelf) offByConfig(off store.Off) string {
-	if isName(off.Plugin) && !s.cfg.Plugin(off.Plugin).Enabled {
+	if isName(off.Plugin) && !s.Config.Plugin(off.Plugin).Enabled {
 		return "plugins." + off.Plugin + ".enabled"
 	}
 	return ""

@@ -37,7 +37,7 @@ asks for is shown, and it takes the place when you say yes; until then it waits 
 			if err != nil {
 				return err
 			}
-			if pin := s.lock.Plugins[args[0]]; pin != nil {
+			if pin := s.Lock.Plugins[args[0]]; pin != nil {
 				return o.accept(s, args[0], pin)
 			}
 			if _, err := os.Stat(args[0]); errors.Is(err, fs.ErrNotExist) {
@@ -66,23 +66,23 @@ asks for is shown, and it takes the place when you say yes; until then it waits 
 func (o *pluginInstall) update(s *shelf, p *store.Package, pin *store.Pin) error {
 	id := p.Manifest.ID
 	r := installedPlugin{ID: id, Version: p.Manifest.Version, Previous: pin.Version}
-	old, err := s.store.Manifest(id, pin)
+	old, err := s.Store.Manifest(id, pin)
 	if err != nil {
 		return failed(err)
 	}
 	yes, err := o.agree(old, p.Manifest, &r)
 	if err != nil || !yes {
 		// Nobody there to ask is no reason to lose the package: whoever is there later can say yes.
-		if err := s.store.Hold(p); err != nil {
+		if err := s.Store.Hold(p); err != nil {
 			return failed(err)
 		}
 		r.Waiting = true
 		return o.waiting(r)
 	}
-	if err := s.store.Install(p); err != nil {
+	if err := s.Store.Install(p); err != nil {
 		return failed(err)
 	}
-	if err := s.store.Sweep(); err != nil {
+	if err := s.Store.Sweep(); err != nil {
 		return failed(err)
 	}
 	return o.done(r)
@@ -117,15 +117,15 @@ func (o *pluginInstall) accept(s *shelf, id string, pin *store.Pin) error {
 	if pin.Waiting == nil {
 		return failed(fmt.Errorf("no new version of plugin %s waits; name the directory or archive that has it", id))
 	}
-	old, err := s.store.Manifest(id, pin)
+	old, err := s.Store.Manifest(id, pin)
 	if err != nil {
 		return failed(err)
 	}
-	next, err := s.store.WaitingManifest(id, pin)
+	next, err := s.Store.WaitingManifest(id, pin)
 	if err != nil {
 		return failed(err)
 	}
-	if o.also, err = s.askedDiff(id, pin); err != nil {
+	if o.also, err = s.AskedDiff(id, pin); err != nil {
 		return failed(err)
 	}
 	r := installedPlugin{ID: id, Version: pin.Waiting.Version, Previous: pin.Version}
@@ -134,10 +134,10 @@ func (o *pluginInstall) accept(s *shelf, id string, pin *store.Pin) error {
 		r.Waiting = true
 		return o.waiting(r)
 	}
-	if _, err := s.store.Accept(id); err != nil {
+	if _, err := s.Store.Accept(id); err != nil {
 		return failed(err)
 	}
-	if err := s.store.Sweep(); err != nil {
+	if err := s.Store.Sweep(); err != nil {
 		return failed(err)
 	}
 	return o.done(r)

@@ -15,6 +15,7 @@ import (
 
 	sdkmcp "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/inventory"
 	"github.com/picoclaw/picoclaw/host/hosttest"
 )
 
@@ -112,14 +113,14 @@ func (h serverHome) try(what, at, with string) answer {
 }
 
 // list is what `picoclaw mcp list` says of the servers, by their names.
-func (h serverHome) list() map[string]listedServer {
+func (h serverHome) list() map[string]inventory.Server {
 	h.t.Helper()
 	out, said, code := h.run("mcp", "list", "--output", "json")
-	var all []listedServer
+	var all []inventory.Server
 	if err := json.Unmarshal([]byte(out), &all); err != nil || code != 0 {
 		h.t.Fatalf("%v: %s%s", err, out, said)
 	}
-	found := map[string]listedServer{}
+	found := map[string]inventory.Server{}
 	for _, one := range all {
 		found[one.Name] = one
 	}

@@ -12,6 +12,7 @@ import (
 
 	sdkmcp "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/inventory"
 	"github.com/picoclaw/picoclaw/host/hosttest"
 )
 
@@ -45,7 +46,7 @@ func TestTheGoSDKsServers(t *testing.T) {
 		t.Errorf("%+v", all)
 	}
 	out, _, code := h.run("mcp", "show", "greeter", "--output", "json")
-	var shown listedServer
+	var shown inventory.Server
 	if err := json.Unmarshal([]byte(out), &shown); err != nil || code != 0 || len(shown.Tools) != 10 {
 		t.Errorf("%v: %s", err, out)
 	}

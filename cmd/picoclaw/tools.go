@@ -6,9 +6,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/inventory"
 	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/terminal"
 	"github.com/picoclaw/picoclaw/host"
-	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
 func newTools(a *app) *cobra.Command {
@@ -34,7 +34,7 @@ what the plugin's author says of a wrong call. --output json has their schemas a
 			}
 			defer done()
 			if output == "json" {
-				return a.printJSON(toolList(s.Tools()))
+				return a.printJSON(inventory.Tools(s.Tools()))
 			}
 			table := terminal.NewTable("TOOL", "PLUGIN", "RISK", "WHAT IT DOES")
 			for _, t := range s.Tools() {
@@ -62,28 +62,4 @@ func riskStyle(risk string) terminal.Style {
 		return terminal.Doubt
 	}
 	return terminal.Plain
-}
-
-// listedTool is a tool as scripts read it.
-type listedTool struct {
-	Name        string           `json:"name"`
-	Plugin      string           `json:"plugin"`
-	Doc         string           `json:"doc"`
-	Permissions []string         `json:"permissions,omitempty"`
-	Risk        string           `json:"risk,omitempty"`
-	ReadOnly    bool             `json:"read_only"`
-	Deferred    bool             `json:"deferred,omitempty"`
-	Input       *pluginpb.Schema `json:"input"`
-	Output      *pluginpb.Schema `json:"output,omitempty"`
-}
-
-func toolList(tools []host.Tool) []listedTool {
-	list := make([]listedTool, 0, len(tools))
-	for _, t := range tools {
-		list = append(list, listedTool{
-			Name: t.Name, Plugin: t.Plugin, Doc: t.Spec.Doc, Permissions: t.Spec.Permissions, Risk: t.Spec.Risk,
-			ReadOnly: t.Spec.ReadOnly, Deferred: t.Deferred, Input: t.Spec.Input, Output: t.Spec.Output,
-		})
-	}
-	return list
 }

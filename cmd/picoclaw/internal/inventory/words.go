@@ -1,0 +1,77 @@
+package inventory
+
+import (
+	"strings"
+
+	"github.com/picoclaw/picoclaw/host"
+	"github.com/picoclaw/picoclaw/sdk/pluginpb"
+)
+
+// Tool is a tool as scripts read it.
+type Tool struct {
+	Name        string           `json:"name"`
+	Plugin      string           `json:"plugin"`
+	Doc         string           `json:"doc"`
+	Permissions []string         `json:"permissions,omitempty"`
+	Risk        string           `json:"risk,omitempty"`
+	ReadOnly    bool             `json:"read_only"`
+	Deferred    bool             `json:"deferred,omitempty"`
+	Input       *pluginpb.Schema `json:"input"`
+	Output      *pluginpb.Schema `json:"output,omitempty"`
+}
+
+func Tools(tools []host.Tool) []Tool {
+	list := make([]Tool, 0, len(tools))
+	for _, t := range tools {
+		list = append(list, Tool{
+			Name: t.Name, Plugin: t.Plugin, Doc: t.Spec.Doc, Permissions: t.Spec.Permissions, Risk: t.Spec.Risk,
+			ReadOnly: t.Spec.ReadOnly, Deferred: t.Deferred, Input: t.Spec.Input, Output: t.Spec.Output,
+		})
+	}
+	return list
+}
+
+// GrantText says in a few words what a plugin has been given.
+func GrantText(g *pluginpb.Grant) string {
+	if g == nil {
+		return "none"
+	}
+	var words []string
+	if g.Workspace != "" && g.Workspace != "none" {
+		words = append(words, "workspace "+g.Workspace)
+	}
+	for _, grant := range []struct {
+		name string
+		has  bool
+	}{{execText(g), g.Exec}, {networkText(g), g.Network}, {"state", g.State}, {"takeback", g.Takeback}} {
+		if grant.has {
+			words = append(words, grant.name)
+		}
+	}
+	if len(g.Env) > 0 {
+		words = append(words, "env "+strings.Join(g.Env, " "))
+	}
+	if len(g.Secrets) > 0 {
+		words = append(words, "secrets "+strings.Join(g.Secrets, " "))
+	}
+	if len(words) == 0 {
+		return "none"
+	}
+	return strings.Join(words, ", ")
+}
+
+// networkText names the network grant, with the hosts that it is for.
+func networkText(g *pluginpb.Grant) string {
+	if len(g.Hosts) == 0 {
+		return "network"
+	}
+	return "network " + strings.Join(g.Hosts, " ")
+}
+
+// execText names the exec grant, with the programs that it is for.
+func execText(g *pluginpb.Grant) string {
+	if len(g.Programs) == 0 {
+		return "exec"
+	}
+	return "exec " + strings.Join(g.Programs, " ")
+}
