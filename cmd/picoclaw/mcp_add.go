@@ -249,7 +249,7 @@ func (o *mcpServer) showServer(p *store.Package, r *servers.Report) {
 		fmt.Fprintf(out, "  agents    %s\n", strings.Join(p.Agents, ", "))
 	}
 	fmt.Fprintf(out, "  granted   %s\n", terminal.Line(inventory.GrantText(&m.Grants)))
-	for _, text := range meaning(m.Grants) {
+	for _, text := range inventory.Meaning(m.Grants) {
 		fmt.Fprintf(out, "            %s\n", terminal.Line(text))
 	}
 	for _, t := range m.Tools {

@@ -149,7 +149,7 @@ func newMCPShow(a *app) *cobra.Command {
 // showAccepted shows what was accepted of a server: what it is granted, and its tools in full.
 func (s *shelf) showAccepted(out *terminal.Out, one inventory.Server, pin *store.Pin) {
 	fmt.Fprintf(out, "  granted   %s\n", terminal.Line(inventory.GrantText(&pin.Grants)))
-	for _, text := range meaning(pin.Grants) {
+	for _, text := range inventory.Meaning(pin.Grants) {
 		fmt.Fprintf(out, "            %s\n", terminal.Line(text))
 	}
 	m, err := s.Store.Manifest(one.Name, pin)

@@ -10,7 +10,6 @@ import (
 	"github.com/picoclaw/picoclaw/host"
 	"github.com/picoclaw/picoclaw/host/catalog"
 	"github.com/picoclaw/picoclaw/host/store"
-	"github.com/picoclaw/picoclaw/internal/nearest"
 )
 
 func newPlugin(a *app) *cobra.Command {
@@ -49,16 +48,11 @@ func (a *app) shelf() (*shelf, error) {
 
 // installed returns the pin of an installed plugin.
 func (s *shelf) installed(id string) (*store.Pin, error) {
-	if pin := s.Lock.Plugins[id]; pin != nil {
-		return pin, nil
+	pin, err := s.Installed(id)
+	if err != nil {
+		return nil, usage("%w", err)
 	}
-	for _, p := range s.Catalog.Plugins() {
-		if p.Manifest.ID == id {
-			return nil, usage("plugin %s is %s and not in the store; `picoclaw plugin disable %s` switches it off", id, p.Kind,
-				id)
-		}
-	}
-	return nil, usage("plugin %q is not installed%s", id, nearest.Suggest(id, s.IDs()))
+	return pin, nil
 }
 
 // comesWith reports whether a plugin comes with picoclaw.

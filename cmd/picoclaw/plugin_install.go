@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"fmt"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -12,7 +11,6 @@ import (
 	"github.com/picoclaw/picoclaw/host/policy"
 	"github.com/picoclaw/picoclaw/host/store"
 	"github.com/picoclaw/picoclaw/internal/paths"
-	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
 // pluginInstall is `picoclaw plugin install` and `update`.
@@ -138,47 +136,13 @@ func (o *pluginInstall) show(p *store.Package) {
 	}
 	fmt.Fprintf(out, "  from      %s\n  signed by %s\n", terminal.Line(p.Source), signed)
 	fmt.Fprintf(out, "  asks for  %s\n", terminal.Line(inventory.GrantText(&m.Grants)))
-	for _, text := range meaning(m.Grants) {
+	for _, text := range inventory.Meaning(m.Grants) {
 		fmt.Fprintf(out, "            %s\n", terminal.Line(text))
 	}
 	for _, t := range m.Tools {
 		name := fmt.Sprintf("%s (risk: %s)", t.Name, cmp.Or(t.Risk, "unknown"))
 		fmt.Fprintf(out, "  tool      %s  %s\n", terminal.Line(name), terminal.Line(t.Doc))
 	}
-}
-
-// meaning says in a sentence each what grants let a plugin do.
-func meaning(g pluginpb.Grant) []string {
-	var all []string
-	switch g.Workspace {
-	case "ro":
-		all = append(all, "read the agent's workspace and the paths that its policy opens besides")
-	case "rw":
-		all = append(all, "read and change the agent's workspace and the paths that its policy opens besides")
-	}
-	if g.Exec && len(g.Programs) > 0 {
-		all = append(all, "start these programs: "+strings.Join(g.Programs, ", "))
-	} else if g.Exec {
-		all = append(all, "start other programs")
-	}
-	if g.Network && len(g.Hosts) > 0 {
-		all = append(all, "reach these hosts: "+strings.Join(g.Hosts, ", "))
-	} else if g.Network {
-		all = append(all, "reach the network: what it reads it can send anywhere")
-	}
-	if g.State {
-		all = append(all, "keep files of its own from one run to the next")
-	}
-	if g.Takeback {
-		all = append(all, "use the store of what changes destroy, which undo reads: read there what files held before")
-	}
-	if len(g.Secrets) > 0 {
-		all = append(all, "use these secrets, without seeing them: "+strings.Join(g.Secrets, ", "))
-	}
-	if len(g.Env) > 0 {
-		all = append(all, "see these variables of picoclaw's environment: "+strings.Join(g.Env, ", "))
-	}
-	return all
 }
 
 // confirm asks, unless --yes has answered already.

@@ -2,13 +2,10 @@ package main
 
 import (
 	"fmt"
-	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/picoclaw/picoclaw/host/store"
-	"github.com/picoclaw/picoclaw/internal/nearest"
 )
 
 // newPluginSwitch is `picoclaw plugin enable` and `disable`.
@@ -38,26 +35,17 @@ func newPluginSwitch(a *app, on bool) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if err := s.known(off); err != nil {
-				return err
+			if err := s.Known(off); err != nil {
+				return usage("%w", err)
 			}
-			if !on {
-				if err := s.Store.Disable(off); err != nil {
-					return failed(err)
-				}
-				return a.said(output, off, off.String()+" is off")
-			}
-			still, err := s.Store.Enable(off)
-			if err != nil {
+			if err := s.Switch(off, on); err != nil {
 				return failed(err)
 			}
-			if still != nil {
-				return failed(fmt.Errorf("%s is still off: that of %s holds; enable that", off, still))
+			state := " is off"
+			if on {
+				state = " is on"
 			}
-			if why := s.offByConfig(off); why != "" {
-				return failed(fmt.Errorf("%s is still off: the configuration says so, %s", off, why))
-			}
-			return a.said(output, off, off.String()+" is on")
+			return a.said(output, off, off.String()+state)
 		},
 	}
 	cmd.Flags().StringVar(&off.Tool, "tool", "", "`name` or glob of one of its tools (default: all)")
@@ -74,43 +62,4 @@ func (a *app) said(output string, value any, text string) error {
 	}
 	_, err := fmt.Fprintln(a.stdout, text)
 	return err
-}
-
-// known refuses names that mean nothing here: a typo would switch nothing, silently. A glob may mean what comes later.
-func (s *shelf) known(off store.Off) error {
-	if agents := s.Config.AgentIDs(); isName(off.Agent) && !slices.Contains(agents, off.Agent) {
-		return usage("there is no agent %q%s; the configuration has %s", off.Agent, nearest.Suggest(off.Agent, agents),
-			strings.Join(agents, ", "))
-	}
-	if !isName(off.Plugin) {
-		return nil
-	}
-	if !slices.Contains(s.IDs(), off.Plugin) {
-		_, err := s.installed(off.Plugin)
-		return err
-	}
-	for _, p := range s.Catalog.Plugins() {
-		if p.Manifest.ID != off.Plugin || !isName(off.Tool) {
-			continue
-		}
-		var tools []string
-		for _, t := range p.Tools {
-			tools = append(tools, t.Spec.Name)
-		}
-		if !slices.Contains(tools, off.Tool) {
-			return usage("plugin %s has no tool %q%s", off.Plugin, off.Tool, nearest.Suggest(off.Tool, tools))
-		}
-	}
-	return nil
-}
-
-// isName reports whether a text is a name, neither empty nor a glob.
-func isName(text string) bool { return text != "" && !strings.ContainsAny(text, "*?[{") }
-
-// offByConfig returns the setting that keeps a plugin off, if one does.
-func (s *shelf) offByConfig(off store.Off) string {
-	if isName(off.Plugin) && !s.Config.Plugin(off.Plugin).Enabled {
-		return "plugins." + off.Plugin + ".enabled"
-	}
-	return ""
 }

@@ -75,3 +75,37 @@ func execText(g *pluginpb.Grant) string {
 	}
 	return "exec " + strings.Join(g.Programs, " ")
 }
+
+// Meaning says in a sentence each what grants let a plugin do.
+func Meaning(g pluginpb.Grant) []string {
+	var all []string
+	switch g.Workspace {
+	case "ro":
+		all = append(all, "read the agent's workspace and the paths that its policy opens besides")
+	case "rw":
+		all = append(all, "read and change the agent's workspace and the paths that its policy opens besides")
+	}
+	if g.Exec && len(g.Programs) > 0 {
+		all = append(all, "start these programs: "+strings.Join(g.Programs, ", "))
+	} else if g.Exec {
+		all = append(all, "start other programs")
+	}
+	if g.Network && len(g.Hosts) > 0 {
+		all = append(all, "reach these hosts: "+strings.Join(g.Hosts, ", "))
+	} else if g.Network {
+		all = append(all, "reach the network: what it reads it can send anywhere")
+	}
+	if g.State {
+		all = append(all, "keep files of its own from one run to the next")
+	}
+	if g.Takeback {
+		all = append(all, "use the store of what changes destroy, which undo reads: read there what files held before")
+	}
+	if len(g.Secrets) > 0 {
+		all = append(all, "use these secrets, without seeing them: "+strings.Join(g.Secrets, ", "))
+	}
+	if len(g.Env) > 0 {
+		all = append(all, "see these variables of picoclaw's environment: "+strings.Join(g.Env, ", "))
+	}
+	return all
+}
