@@ -111,7 +111,7 @@ func (o *gatewayVerb) run(ctx context.Context) error {
 	}
 	if settings.Console {
 		o.console = web.New(web.Options{Home: home.Path, Log: host.AuditFile(home.Path), Operator: &o.operator,
-			Logger: logger.Named("console")})
+			Instance: &o.operator, Version: version, Logger: logger.Named("console")})
 		options.Console = o.console
 		go o.console.Run(ctx)
 	}

@@ -59,7 +59,7 @@ func newStart(a *app) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			waitUntilSeen(halt.Of(home, agent))
+			halt.Of(home, agent).WaitUntilSeen()
 			was, err := halt.Take(home, agent)
 			if err != nil {
 				return failed(err)
@@ -87,16 +87,6 @@ func newStart(a *app) *cobra.Command {
 	}
 	a.agentFlag(cmd, &agent, "the agent to start (default: all that were stopped together)")
 	return cmd
-}
-
-// seenWithin is how long after a stop every host has seen it.
-const seenWithin = time.Second
-
-// waitUntilSeen waits until every host has seen a stop: one that is taken back before would have ended nothing.
-func waitUntilSeen(stop *halt.Stop) {
-	if stop != nil {
-		time.Sleep(min(time.Until(stop.Time.Add(seenWithin)), seenWithin))
-	}
 }
 
 // known checks that there is such an agent, as far as the configuration can be read.

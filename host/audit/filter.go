@@ -68,8 +68,8 @@ func matchesTool(pattern, name string) bool {
 	return false
 }
 
-// decisions are those of records.
-var decisions = []string{"allow", "ask", "deny"}
+// Decisions are those of records.
+func Decisions() []string { return []string{"allow", "ask", "deny"} }
 
 // ParseFilter reads a filter from texts, which have the names of its fields, in small letters. Errors begin with the
 // name.
@@ -79,8 +79,8 @@ func ParseFilter(get func(name string) string, now time.Time) (Filter, error) {
 	if _, err := path.Match(f.Tool, ""); err != nil {
 		return f, fmt.Errorf("tool %q is not a name or a glob", f.Tool)
 	}
-	if f.Decision != "" && !slices.Contains(decisions, f.Decision) {
-		return f, fmt.Errorf("decision %q: want one of %s", f.Decision, strings.Join(decisions, ", "))
+	if f.Decision != "" && !slices.Contains(Decisions(), f.Decision) {
+		return f, fmt.Errorf("decision %q: want one of %s", f.Decision, strings.Join(Decisions(), ", "))
 	}
 	for name, to := range map[string]*time.Time{"since": &f.Since, "until": &f.Until} {
 		at, err := parseTime(get(name), now)

@@ -20,9 +20,6 @@ type callView struct {
 // argument is one of a call's.
 type argument struct{ Name, Value string }
 
-// errFound ends a search.
-var errFound = errors.New("found")
-
 func (c *Console) showCall(v *visit) (any, error) {
 	session := v.FormValue("session")
 	at, err := time.Parse(time.RFC3339Nano, v.FormValue("at"))
@@ -31,17 +28,9 @@ func (c *Console) showCall(v *visit) (any, error) {
 	}
 	call, ok := c.feed.find(session, at)
 	if !ok {
-		_, err := audit.Read(c.options.Log, func(r audit.Record) error {
-			if r.Session == session && r.Time.Equal(at) {
-				call = r
-				return errFound
-			}
-			return nil
-		})
-		if err == nil {
+		if call, err = audit.Find(c.options.Log, session, at); errors.Is(err, audit.ErrGone) {
 			return nil, missing("There is no such call in the record, or not any more.")
-		}
-		if !errors.Is(err, errFound) {
+		} else if err != nil {
 			return nil, err
 		}
 	}

@@ -108,14 +108,17 @@ const mostLine = 160
 // functions are what templates may use.
 func functions() template.FuncMap {
 	return template.FuncMap{
-		"wall":    wall,
-		"outcome": outcome,
-		"when":    func(t time.Time) string { return t.Local().Format("2006-01-02 15:04:05") },
-		"clock":   func(t time.Time) string { return t.Local().Format("15:04:05.000") },
-		"rfc3339": func(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) },
-		"ms":      func(ms float64) string { return strconv.FormatFloat(ms, 'f', 1, 64) },
-		"line":    func(args map[string]any) string { return clip(oneLine(args), mostLine) },
-		"callURL": callURL,
+		"wall":      wall,
+		"outcome":   outcome,
+		"when":      func(t time.Time) string { return t.Local().Format("2006-01-02 15:04:05") },
+		"clock":     func(t time.Time) string { return t.Local().Format("15:04:05.000") },
+		"rfc3339":   func(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) },
+		"ms":        func(ms float64) string { return strconv.FormatFloat(ms, 'f', 1, 64) },
+		"line":      func(args map[string]any) string { return clip(oneLine(args), mostLine) },
+		"callURL":   callURL,
+		"agentURL":  func(id string) string { return "agent?" + url.Values{"id": {id}}.Encode() },
+		"callsOf":   func(agent string) string { return "calls?" + url.Values{"agent": {agent}}.Encode() },
+		"decisions": audit.Decisions,
 	}
 }
 

@@ -31,6 +31,8 @@ type Options struct {
 	Home     string // the instance root
 	Log      string // the path of the record of calls
 	Operator Operator
+	Instance Instance // nil for a console without the pages that show it
+	Version  string   // picoclaw's
 	Logger   hclog.Logger
 }
 
@@ -53,6 +55,8 @@ type Console struct {
 	doors    doors
 	feed     feed
 	results  results
+	examined examined
+	verified verification
 	pages    map[string]*page
 	nav      []*page
 	row      *template.Template // a call in a list

@@ -13,7 +13,7 @@ import (
 // table are the pages, those with a title in the order of the navigation. A page with one file of Go and one template of
 // its name in pages/ is added here and nowhere else.
 func (c *Console) table() []*page {
-	return []*page{
+	all := []*page{
 		{path: "calls", title: "Calls", show: c.showCalls},
 		{path: "call", title: "Call", within: true, show: c.showCall},
 		{path: "approvals", title: "Approvals", show: c.showApprovals, act: c.answer},
@@ -21,6 +21,19 @@ func (c *Console) table() []*page {
 		{path: "stream", raw: c.stream},
 		{path: "logout", free: c.logout},
 	}
+	if c.options.Instance == nil {
+		return all
+	}
+	return append(all,
+		&page{path: "agents", title: "Agents", show: c.showAgents, act: c.stop},
+		&page{path: "agent", title: "Agent", within: true, show: c.showAgent, act: c.switchTool},
+		&page{path: "plugins", title: "Plugins", show: c.showPlugins},
+		&page{path: "network", title: "Network", show: c.showNetwork},
+		&page{path: "schedule", title: "Schedule", show: c.showSchedule},
+		&page{path: "doctor", title: "Doctor", show: c.showDoctor, free: c.examine},
+		&page{path: "audit", title: "Audit", show: c.showAudit, free: c.verify},
+		&page{path: "export", raw: c.export},
+	)
 }
 
 // page is a page, or something else that a session is served.

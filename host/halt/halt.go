@@ -58,6 +58,17 @@ func (s *Stop) Cure() string {
 	return "picoclaw start --agent " + s.Agent
 }
 
+// seenWithin is how long after a stop every host has seen it.
+const seenWithin = time.Second
+
+// WaitUntilSeen waits until every host has seen a stop: one that is taken back before would have ended nothing. No stop
+// was seen.
+func (s *Stop) WaitUntilSeen() {
+	if s != nil {
+		time.Sleep(min(time.Until(s.Time.Add(seenWithin)), seenWithin))
+	}
+}
+
 // Stopped is what is stopped at one instant.
 type Stopped map[string]*Stop
 

@@ -21,7 +21,7 @@ func (o *Operator) Work(a *Assembly) { o.on.Store(a) }
 func (o *Operator) session(agent string) (*host.Session, error) {
 	a := o.on.Load()
 	if a == nil {
-		return nil, errors.New("the gateway is not ready yet")
+		return nil, errNotReady
 	}
 	return a.Session(agent, host.Console)
 }

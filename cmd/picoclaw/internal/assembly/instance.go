@@ -1,0 +1,191 @@
+package assembly
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	jsonv2 "github.com/go-json-experiment/json"
+
+	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/inventory"
+	"github.com/picoclaw/picoclaw/host"
+	"github.com/picoclaw/picoclaw/host/catalog"
+	"github.com/picoclaw/picoclaw/host/config"
+	"github.com/picoclaw/picoclaw/host/console"
+	"github.com/picoclaw/picoclaw/host/doctor"
+	"github.com/picoclaw/picoclaw/host/mcp"
+	"github.com/picoclaw/picoclaw/host/policy"
+	"github.com/picoclaw/picoclaw/host/redact"
+	"github.com/picoclaw/picoclaw/host/schedule"
+	"github.com/picoclaw/picoclaw/host/store"
+)
+
+// errNotReady is the error of a gateway that has no assembly yet.
+var errNotReady = errors.New("the gateway is not ready yet")
+
+// Agents are those of the configuration that is in force, as `picoclaw agents show` has them.
+func (o *Operator) Agents() ([]console.Agent, error) {
+	a := o.on.Load()
+	if a == nil {
+		return nil, errNotReady
+	}
+	var all []console.Agent
+	for _, id := range a.config.AgentIDs() {
+		of, err := a.config.Agent(id)
+		if err != nil {
+			return nil, err
+		}
+		s, err := a.Preview(id, host.Console)
+		if err != nil {
+			return nil, err
+		}
+		one := console.Agent{ID: id, Workspace: s.Policy().Workspace(), Restricted: s.Policy().Guard().Restrict,
+			Words: mcp.Instructions(s.Policy()), Settings: settingsOf(of), Network: reach(s.Policy()),
+			Jobs: of.Tools.Cron.Enabled}
+		if _, err := a.modelOf(of); err == nil && of.Heartbeat.Enabled {
+			one.Heartbeat = schedule.HeartbeatInterval(of.Heartbeat.Interval)
+		}
+		for _, h := range s.Holdings() {
+			one.Plugins = append(one.Plugins, held(h))
+		}
+		all = append(all, one)
+	}
+	return all, nil
+}
+
+// settingsOf are the settings that somebody has set, without what looks like a secret.
+func settingsOf(of *config.Agent) []console.Setting {
+	var all []console.Setting
+	for _, s := range of.Settings() {
+		if s.Origin.Source == config.Default {
+			continue
+		}
+		text, err := jsonv2.Marshal(redact.Value(s.Key, s.Value), jsonv2.Deterministic(true))
+		if err != nil {
+			text = []byte(err.Error())
+		}
+		all = append(all, console.Setting{Key: s.Key, Value: string(text), Origin: s.Origin.String()})
+	}
+	return all
+}
+
+func held(h host.Holding) console.Held {
+	out := console.Held{ID: h.Plugin, Enabled: h.Enabled, Grants: inventory.GrantText(&h.Grants), Hosts: h.Grants.Hosts}
+	for _, t := range h.Tools {
+		out.Tools = append(out.Tools, console.HeldTool{Name: t.Name, Enabled: t.Enabled,
+			Switched: t.Rule == "plugin disable", Why: t.Reason})
+	}
+	return out
+}
+
+// reach is which hosts an agent's processes reach, as far as they are granted the network.
+func reach(p *policy.Policy) console.Reach {
+	in, n := p.Isolation(), p.Network()
+	switch {
+	case n != nil:
+		out := console.Reach{Words: "reaches by name what is allowed, and nothing else.", Allow: n.Allow, Ask: n.Ask, Deny: n.Deny}
+		for _, program := range n.From {
+			out.Allow = append(slices.Clip(out.Allow), "what "+program+" is set to")
+		}
+		return out
+	case in.Enabled && !in.Network:
+		return console.Reach{Words: "reaches nothing: there is no network."}
+	}
+	return console.Reach{Words: "reaches what this machine reaches, and no record is kept of it."}
+}
+
+// inventory reads the plugins as they are now.
+func (o *Operator) inventory() (*inventory.Inventory, error) {
+	a := o.on.Load()
+	if a == nil {
+		return nil, errNotReady
+	}
+	return inventory.Read(a.Host)
+}
+
+// Plugins are those that there are, as `picoclaw plugin list` and `picoclaw mcp list` have them.
+func (o *Operator) Plugins() ([]console.Plugin, error) {
+	s, err := o.inventory()
+	if err != nil {
+		return nil, err
+	}
+	byID := map[string]console.Plugin{}
+	for _, p := range s.Plugins() {
+		byID[p.ID] = plugin(s, p)
+	}
+	for _, server := range s.Servers() {
+		one, known := byID[server.Name]
+		if !known { // it is in the configuration alone
+			one = console.Plugin{ID: server.Name, Granted: inventory.GrantText(server.Granted)}
+		}
+		one.Server, one.Agents, one.Diff = server.Server, server.Agents, server.Diff
+		if server.State != "ok" {
+			one.State, one.Why = server.State, server.Why
+		}
+		byID[server.Name] = one
+	}
+	var all []console.Plugin
+	for _, id := range slices.Sorted(maps.Keys(byID)) {
+		all = append(all, byID[id])
+	}
+	return all, nil
+}
+
+func plugin(s *inventory.Inventory, p inventory.Plugin) console.Plugin {
+	out := console.Plugin{ID: p.ID, Version: p.Version, Kind: string(p.Kind), State: p.State, Why: p.Why, Doc: p.Doc,
+		Source: p.Source, Signer: p.Signer, Granted: inventory.GrantText(p.Granted), Waiting: p.Waiting}
+	if p.Asks != nil {
+		out.Asks = inventory.GrantText(p.Asks)
+	}
+	if p.Granted != nil {
+		out.Meaning = inventory.Meaning(*p.Granted)
+	}
+	for _, t := range p.Tools {
+		out.Tools = append(out.Tools, console.Tool{Name: t.Name, Doc: t.Doc})
+	}
+	for _, off := range p.Off {
+		out.Off = append(out.Off, off.String())
+	}
+	pin := s.Lock.Plugins[p.ID]
+	if pin == nil || p.Kind != catalog.Installed {
+		return out
+	}
+	out.Installed, out.Agents = pin.Installed, pin.Agents
+	for _, path := range slices.Sorted(maps.Keys(pin.Files)) {
+		out.Pins = append(out.Pins, pin.Files[path]+"  "+path)
+	}
+	if pin.Data != "" {
+		out.Pins = append(out.Pins, pin.Data+"  data/")
+	}
+	for _, w := range host.Withdrawals(s.Config.Home().Path, p.ID, pin.Version) {
+		out.Withdrawn = append(out.Withdrawn, fmt.Sprintf("%s, called by agent %s: %s", w.Tool, w.Agent, w.Why))
+	}
+	return out
+}
+
+// Switch switches a plugin or a tool off or on, as `picoclaw plugin disable` does.
+func (o *Operator) Switch(off store.Off, on bool) error {
+	s, err := o.inventory()
+	if err != nil {
+		return err
+	}
+	if err := s.Known(off); err != nil {
+		return err
+	}
+	return s.Switch(off, on)
+}
+
+// Examine has an agent's walls attacked, as `picoclaw doctor` does.
+func (o *Operator) Examine(ctx context.Context, agent string) (*doctor.Report, error) {
+	a := o.on.Load()
+	if a == nil {
+		return nil, errNotReady
+	}
+	s, err := a.Preview(agent, host.Console)
+	if err != nil {
+		return nil, err
+	}
+	return doctor.Examine(ctx, doctor.Options{Policy: s.Policy(), SelfTest: a.options.SelfTest, Logger: a.options.Logger})
+}
