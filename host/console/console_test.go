@@ -21,6 +21,7 @@ import (
 
 	"github.com/picoclaw/picoclaw/host/approvals"
 	"github.com/picoclaw/picoclaw/host/audit"
+	"github.com/picoclaw/picoclaw/host/store"
 )
 
 // world is a console that is served, with a log to write to.
@@ -34,6 +35,8 @@ type world struct {
 	// undone are the changes that were taken back.
 	mu     sync.Mutex
 	undone []string
+	off    map[store.Off]bool
+	walls  int // how often walls were examined
 	clock  time.Time
 }
 
@@ -57,7 +60,7 @@ func newWorld(t *testing.T) *world {
 	if w.log, err = audit.Open(path, audit.Options{}); err != nil {
 		t.Fatal(err)
 	}
-	w.Console = New(Options{Home: w.home, Log: path, Operator: w})
+	w.Console = New(Options{Home: w.home, Log: path, Operator: w, Instance: w, Version: "1"})
 	w.doors.now = func() time.Time { return w.clock }
 	ctx, cancel := context.WithCancel(context.Background())
 	var running sync.WaitGroup
