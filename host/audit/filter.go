@@ -131,20 +131,23 @@ func (f Filter) sieve() sieve {
 			s = append(s, set)
 		}
 	}
-	need(literal(f.Session))
-	need(literal(f.Agent))
+	member := func(name, text string) {
+		if part := literal(text); part == text && part != "" {
+			need(string(appendMember(nil, name, text)))
+		} else {
+			need(part)
+		}
+	}
+	member("session", f.Session)
+	member("agent", f.Agent)
+	member("origin", f.Origin)
+	member("decision", f.Decision)
 	if !strings.ContainsAny(f.Tool, `[\`) {
 		for _, part := range strings.FieldsFunc(f.Tool, func(c rune) bool { return c == '*' || c == '?' }) {
 			need(literal(part))
 		}
 	}
 	need(literal(f.Text))
-	if f.Decision != "" {
-		need(string(appendMember(nil, "decision", f.Decision)))
-	}
-	if f.Origin != "" {
-		need(string(appendMember(nil, "origin", f.Origin)))
-	}
 	if f.Denied {
 		need(`"decision":"deny"`, `"decision":"ask"`)
 	}

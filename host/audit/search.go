@@ -19,8 +19,8 @@ import (
 // rare may take several pages, none of which takes long: each says how far it came.
 
 const (
-	maxSearched = 128 << 20 // how much is looked through for one page, in bytes
-	maxParsed   = 5_000     // and how many lines are read as records
+	maxSearched = 64 << 20 // how much is looked through for one page, in bytes
+	maxParsed   = 5_000    // and how many lines are read as records
 )
 
 // longestCall is how long after a time calls that arrived before it are looked for. Lines are in the order of their

@@ -15,7 +15,7 @@ import (
 const (
 	perPage = 50
 	// searchTime is how long one page may take; what is rare is searched for by several.
-	searchTime = 100 * time.Millisecond
+	searchTime = 80 * time.Millisecond
 )
 
 // auditView is what the page of the record shows.
