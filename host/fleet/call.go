@@ -1,0 +1,266 @@
+package fleet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/nats-io/nats.go"
+
+	"github.com/picoclaw/picoclaw/host"
+	"github.com/picoclaw/picoclaw/sdk/pluginpb"
+)
+
+// CodeUnknown is the error of a call that was perhaps made.
+const CodeUnknown = "unknown"
+
+// call is a call on its way.
+type call struct {
+	session   *Session
+	client    *Client
+	request   request
+	arguments []byte
+	answers   <-chan *nats.Msg
+	done      func()
+
+	sent  int    // attempts, and questions about them
+	open  int    // the number of the attempt that may have arrived; zero for none
+	first uint64 // its epoch
+	heard time.Time
+
+	events    func(host.Event)
+	deliver   chan delivery // to whoever gives them on, who may be slow
+	delivered chan struct{} // closed when all have been given on
+}
+
+// delivery is an event, or the note that those before a number will not come any more.
+type delivery struct {
+	seq  uint64
+	head *event
+	body []byte
+}
+
+func newCall(s *Session, tool string, arguments []byte, events func(host.Event)) *call {
+	c := &call{session: s, client: s.client, arguments: arguments, events: events, heard: time.Now(),
+		request: request{Origin: s.origin, Tool: tool, Events: events != nil}}
+	c.request.ID, c.answers, c.done = s.client.await()
+	c.request.Digest = digest(&c.request, s.agent, arguments)
+	return c
+}
+
+// run sees the call through.
+func (c *call) run(ctx context.Context) *host.Result {
+	defer c.done()
+	if len(c.arguments) > pluginpb.MaxArgumentBytes {
+		return &host.Result{Err: &host.Error{Code: pluginpb.CodeInvalidArgument,
+			Message: fmt.Sprintf("the arguments are %d bytes long; at most %d are passed on", len(c.arguments), pluginpb.MaxArgumentBytes)}}
+	}
+	if c.events != nil {
+		c.deliver, c.delivered = make(chan delivery, 4*window), make(chan struct{})
+		go c.giveOn()
+		defer func() { close(c.deliver); <-c.delivered }()
+	}
+	next := time.NewTimer(0)
+	defer next.Stop()
+	probe := false
+	for {
+		select {
+		case <-ctx.Done():
+			return c.cancelled(ctx)
+		case <-next.C:
+			if silent := time.Since(c.heard); silent > lostAfter {
+				return c.lost(fmt.Sprintf("nothing was heard of the worker of agent %s for %s", c.session.agent,
+					silent.Round(time.Second)))
+			}
+			wait, err := c.ask(ctx, probe)
+			if err != nil {
+				return c.lost(err.Error())
+			}
+			next.Reset(wait)
+			probe = true
+		case m := <-c.answers:
+			again, result := c.answer(ctx, m)
+			if result != nil {
+				return result
+			}
+			if again != nil {
+				probe = *again
+				if probe {
+					next.Reset(retryEvery)
+				} else {
+					next.Reset(0)
+				}
+			}
+		}
+	}
+}
+
+// ask makes an attempt, or asks what has become of those before. It returns when to ask again.
+func (c *call) ask(ctx context.Context, probe bool) (time.Duration, error) {
+	p, err := c.client.place(ctx, c.session.agent)
+	switch {
+	case errors.Is(err, errNowhere):
+		if time.Since(c.heard) > placeWait && c.open == 0 {
+			return 0, err
+		}
+		return retryEvery, nil
+	case err != nil:
+		return retryEvery, nil // NATS does not answer
+	}
+	r := c.request
+	r.Epoch, r.First, r.Probe = p.epoch, c.first, probe && c.open > 0
+	if left, bounded := ctx.Deadline(); bounded {
+		r.LeftMS = max(1, time.Until(left).Milliseconds())
+	}
+	c.sent++
+	if r.Probe {
+		if time.Since(c.heard) > probeEvery { // it may be with somebody else
+			c.client.forget(c.session.agent)
+		}
+		_ = c.client.publish(c.session.agent, verbCall, c.sent, r, nil) // or it is asked again
+		return probeEvery, nil
+	}
+	parts := max(1, (len(c.arguments)+maxChunk-1)/maxChunk)
+	for i := range parts {
+		part := c.arguments[min(i*maxChunk, len(c.arguments)):min((i+1)*maxChunk, len(c.arguments))]
+		if parts > 1 {
+			r.Part, r.Parts = i+1, parts
+		}
+		if err := c.client.publish(c.session.agent, verbCall, c.sent, r, part); err != nil {
+			return retryEvery, nil // it has not gone, or not all of it, which is nothing
+		}
+	}
+	c.open, c.first = c.sent, p.epoch
+	return probeEvery, nil
+}
+
+// answer takes what the worker says. It returns the result, or else whether to ask again: by a probe, or the call itself.
+func (c *call) answer(ctx context.Context, m *nats.Msg) (probe *bool, _ *host.Result) {
+	yes, no := true, false
+	if nobody(m) {
+		c.bounced(m)
+		return &yes, nil
+	}
+	r, body, err := c.client.read(ctx, m.Data)
+	if err != nil {
+		if r == nil {
+			return nil, c.lost(err.Error())
+		}
+		return nil, unknown(c.request.Tool, "the call was made, and its answer did not come: "+err.Error())
+	}
+	switch r.Kind {
+	case kindAnswer:
+		if r.Result == nil {
+			return nil, unknown(c.request.Tool, "the worker has answered with nothing")
+		}
+		return nil, &host.Result{Text: string(body), Structured: r.Result.Structured, Content: r.Result.Content,
+			Err: r.Result.Err, Answered: r.Result.Answered}
+	case kindEvent:
+		c.heard = time.Now()
+		c.pass(delivery{r.Seq, r.Event, body})
+	case kindRunning:
+		c.heard = time.Now()
+		c.pass(delivery{seq: r.Seq})
+	case kindUnseen:
+		c.heard, c.open, c.first = time.Now(), 0, 0
+		return &no, nil
+	case kindMoved:
+		c.bounced(m)
+		return &yes, nil
+	case kindUnknown:
+		return nil, unknown(c.request.Tool, r.Why)
+	case kindRefused:
+		return nil, &host.Result{Err: &host.Error{Code: pluginpb.CodeUnavailable, Message: r.Why}}
+	}
+	return nil, nil
+}
+
+// bounced notes that an attempt was not taken. That a question about one was not says nothing about the attempt.
+func (c *call) bounced(m *nats.Msg) {
+	c.client.forget(c.session.agent)
+	if _, n := numbered(m.Subject); n == c.open {
+		c.open, c.first = 0, 0
+	}
+}
+
+// pass gives an event on, to whoever may be slow.
+func (c *call) pass(d delivery) {
+	if c.deliver == nil {
+		return
+	}
+	select {
+	case c.deliver <- d:
+	default: // a worker that does not wait has no more said
+	}
+}
+
+// giveOn gives events on, and tells the worker how far it is.
+func (c *call) giveOn() {
+	defer close(c.delivered)
+	done, told := uint64(0), uint64(0)
+	for d := range c.deliver {
+		if d.head != nil {
+			c.events(d.head.host(d.body))
+		}
+		done = max(done, d.seq)
+		if done-told >= window/2 || d.head == nil && done > told {
+			told = done
+			c.tell(verbCredit, done)
+		}
+	}
+}
+
+// tell says something about the call to its worker.
+func (c *call) tell(verb string, seen uint64) {
+	if p, err := c.client.place(context.Background(), c.session.agent); err == nil {
+		_ = c.client.publish(c.session.agent, verb, 0, request{ID: c.request.ID, Epoch: p.epoch, Seen: seen}, nil) // or later
+	}
+}
+
+// cancelled tells the worker that the call is to end, and waits a moment for what it says.
+func (c *call) cancelled(ctx context.Context) *host.Result {
+	grace := cancelGrace
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		grace = endGrace // the worker knows the deadline
+	}
+	soon, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
+	defer cancel()
+	tick := time.NewTicker(retryEvery)
+	defer tick.Stop()
+	for c.open > 0 {
+		c.tell(verbCancel, 0)
+		select {
+		case <-soon.Done():
+			return c.lost("the call was cancelled, and the worker of agent " + c.session.agent + " did not say how it ended")
+		case <-tick.C:
+		case m := <-c.answers:
+			if again, result := c.answer(soon, m); result != nil {
+				return result
+			} else if again != nil && !*again {
+				c.open = 0 // it was never seen, and will not be
+			}
+		}
+	}
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		return &host.Result{Err: &host.Error{Code: pluginpb.CodeTimeout,
+			Message: fmt.Sprintf("%s was not made in time: the worker of agent %s was not reached", c.request.Tool, c.session.agent)}}
+	}
+	return &host.Result{Err: &host.Error{Code: pluginpb.CodeCancelled, Message: c.request.Tool + " was cancelled"}}
+}
+
+// lost is the result of a call whose answer does not come.
+func (c *call) lost(why string) *host.Result {
+	if c.open > 0 {
+		return unknown(c.request.Tool, why)
+	}
+	return &host.Result{Err: &host.Error{Code: pluginpb.CodeUnavailable,
+		Message: fmt.Sprintf("%s was not called: %s", c.request.Tool, why),
+		Hint:    "`picoclaw fleet status` shows which workers there are"}}
+}
+
+func unknown(tool, why string) *host.Result {
+	return &host.Result{Err: &host.Error{Code: CodeUnknown,
+		Message: fmt.Sprintf("nobody knows whether %s was called, or how it ended: %s", tool, why),
+		Hint:    "it is not called again by itself; look at what it would have changed first"}}
+}

@@ -1,0 +1,208 @@
+package fleet
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats.go"
+
+	"github.com/picoclaw/picoclaw/host"
+)
+
+// The times of callers.
+const (
+	probeEvery  = 2 * time.Second // a call that says nothing is asked for
+	retryEvery  = 100 * time.Millisecond
+	lostAfter   = 20 * time.Second // a worker that says nothing for so long is not waited for
+	placeWait   = 2 * time.Second  // an agent that no worker has may be on its way to another one
+	cancelGrace = 3 * time.Second  // how long a worker may take to say that a call has been cancelled
+	endGrace    = 200 * time.Millisecond
+)
+
+// Client makes calls on agents of a fleet. It may be used concurrently.
+type Client struct {
+	fleet *Fleet
+	name  string // where it is answered, of all callers it alone
+	sub   *nats.Subscription
+
+	mu      sync.Mutex
+	pending map[string]chan *nats.Msg // by id
+	places  map[string]*place
+}
+
+// NewClient makes a client.
+func NewClient(f *Fleet) (*Client, error) {
+	c := &Client{fleet: f, name: rand.Text(), pending: map[string]chan *nats.Msg{}, places: map[string]*place{}}
+	sub, err := f.conn.Subscribe("pc."+f.tenant+".out.*."+c.name+".*", c.deliver)
+	if err != nil {
+		return nil, fmt.Errorf("listen for the fleet's answers: %w", err)
+	}
+	c.sub = sub
+	return c, nil
+}
+
+// Close ends what the client listens to.
+func (c *Client) Close() { _ = c.sub.Unsubscribe() }
+
+// deliver gives an answer to whoever waits for it. It never waits: a caller that is behind has a worker that waits.
+func (c *Client) deliver(m *nats.Msg) {
+	id, _ := numbered(m.Subject)
+	c.mu.Lock()
+	to := c.pending[id]
+	c.mu.Unlock()
+	select {
+	case to <- m: // nobody waits at none
+	default:
+	}
+}
+
+// await has answers come to a caller. Call done at the end.
+func (c *Client) await() (id string, answers <-chan *nats.Msg, done func()) {
+	id = rand.Text()
+	in := make(chan *nats.Msg, 4*window)
+	c.mu.Lock()
+	c.pending[id] = in
+	c.mu.Unlock()
+	return id, in, func() {
+		c.mu.Lock()
+		delete(c.pending, id)
+		c.mu.Unlock()
+	}
+}
+
+// place returns who has an agent, as far as is known.
+func (c *Client) place(ctx context.Context, agent string) (*place, error) {
+	c.mu.Lock()
+	known := c.places[agent]
+	c.mu.Unlock()
+	if known != nil {
+		return known, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, placeWait)
+	defer cancel()
+	found, err := c.fleet.where(ctx, agent)
+	if err != nil {
+		return nil, err
+	}
+	c.mu.Lock()
+	c.places[agent] = found
+	c.mu.Unlock()
+	return found, nil
+}
+
+// forget has an agent looked up again.
+func (c *Client) forget(agent string) {
+	c.mu.Lock()
+	delete(c.places, agent)
+	c.mu.Unlock()
+}
+
+// numbered takes apart the last word of a subject that is answered on: whose call it is, and which of its attempts.
+func numbered(subject string) (id string, n int) {
+	id, number, _ := strings.Cut(subject[strings.LastIndexByte(subject, '.')+1:], "-")
+	n, _ = strconv.Atoi(number) // or it is none of a call's
+	return id, n
+}
+
+// publish asks an agent's worker for something, by an attempt that has a number. Nothing is kept for later: an error says
+// that it has not gone.
+func (c *Client) publish(agent, verb string, n int, r request, body []byte) error {
+	r.envelope = sealed()
+	data, err := encode(r, body)
+	if err != nil {
+		return err
+	}
+	m := &nats.Msg{Subject: c.fleet.to(agent, verb), Data: data}
+	if verb == verbCall || verb == verbTools {
+		m.Reply = c.fleet.from(agent) + c.name + "." + r.ID + "-" + strconv.Itoa(n)
+	}
+	return c.fleet.conn.PublishMsg(m)
+}
+
+// nobody reports whether an answer is NATS's, that nobody listens.
+func nobody(m *nats.Msg) bool { return len(m.Data) == 0 && m.Header.Get("Status") == "503" }
+
+// Session opens a session of an agent: it has that agent's tools, wherever its workspace is.
+func (c *Client) Session(ctx context.Context, agent string, origin host.Origin) (*Session, error) {
+	if !tokenPattern.MatchString(agent) {
+		return nil, fmt.Errorf("there is no agent %q in the fleet", agent)
+	}
+	s := &Session{client: c, agent: agent, origin: origin}
+	if err := s.refresh(ctx); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// list asks an agent's worker for its tools.
+func (c *Client) list(ctx context.Context, agent string) (*toolList, error) {
+	ctx, cancel := context.WithTimeout(ctx, lostAfter)
+	defer cancel()
+	id, answers, done := c.await()
+	defer done()
+	began := time.Now()
+	for {
+		p, err := c.place(ctx, agent)
+		if errors.Is(err, errNowhere) && time.Since(began) > placeWait {
+			return nil, fmt.Errorf("there is no agent %q in the fleet: %w; `picoclaw fleet status` shows which there are", agent, err)
+		}
+		wait := retryEvery
+		if err == nil && c.publish(agent, verbTools, 0, request{ID: id, Epoch: p.epoch}, nil) == nil {
+			wait = probeEvery
+		}
+		select {
+		case <-ctx.Done():
+			return nil, fmt.Errorf("the worker of agent %s does not answer: %w", agent, ctx.Err())
+		case <-time.After(wait):
+			c.forget(agent)
+		case m := <-answers:
+			list, err := c.listed(ctx, m)
+			if list != nil || err != nil {
+				return list, err
+			}
+			c.forget(agent)
+			time.Sleep(retryEvery)
+		}
+	}
+}
+
+// listed reads an answer about tools; nil if it is to be asked again.
+func (c *Client) listed(ctx context.Context, m *nats.Msg) (*toolList, error) {
+	if nobody(m) {
+		return nil, nil
+	}
+	r, body, err := c.read(ctx, m.Data)
+	if err != nil {
+		return nil, err
+	}
+	switch r.Kind {
+	case kindTools:
+		list := new(toolList)
+		if err := json.Unmarshal(body, list); err != nil {
+			return nil, fmt.Errorf("the worker's list of tools can't be read: %w", err)
+		}
+		return list, nil
+	case kindRefused, kindUnknown:
+		return nil, errors.New(r.Why)
+	}
+	return nil, nil
+}
+
+// read reads an answer, from where it lies.
+func (c *Client) read(ctx context.Context, data []byte) (*reply, []byte, error) {
+	r, body, err := decode[reply](data)
+	if err != nil || r.Kind != kindLarge {
+		return r, body, err
+	}
+	if data, err = c.fleet.fetch(ctx, r.Object, r.Digest); err != nil {
+		return r, nil, err
+	}
+	return decode[reply](data)
+}

@@ -1,0 +1,67 @@
+package fleet
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/nats-io/nats.go"
+)
+
+// reconnectWait is how long a lost connection waits before it is tried again.
+const reconnectWait = 250 * time.Millisecond
+
+// Connect connects to NATS at an address: several are separated by commas. credentials is a file of NATS's, if any. What
+// leaves this machine is encrypted: a plain address is taken for a loopback one only.
+func Connect(address, name, credentials string) (*nats.Conn, error) {
+	if address == "" {
+		return nil, errors.New("no fleet is named: --fleet or fleet.url says where its NATS is")
+	}
+	o := append(Options(name), nats.Timeout(5*time.Second))
+	if credentials != "" {
+		o = append(o, nats.UserCredentials(credentials))
+	}
+	for one := range strings.SplitSeq(address, ",") {
+		plain, err := checkAddress(strings.TrimSpace(one))
+		if err != nil {
+			return nil, err
+		}
+		if plain { // of others that the server tells of, nobody knows whether they are of this machine
+			o = append(o, nats.IgnoreDiscoveredServers())
+		}
+	}
+	conn, err := nats.Connect(address, o...)
+	if err != nil {
+		return nil, fmt.Errorf("connect to the fleet at %s: %w", address, err)
+	}
+	return conn, nil
+}
+
+// Options are those that every connection of a fleet needs, whoever makes it. Nothing is kept for later while the
+// connection is lost: what was true when it was said may not be when it arrives.
+func Options(name string) []nats.Option {
+	return []nats.Option{nats.Name(name), nats.MaxReconnects(-1), nats.ReconnectWait(reconnectWait),
+		nats.ReconnectBufSize(-1), nats.CustomInboxPrefix("_INBOX_" + name),
+		nats.PingInterval(2 * time.Second), nats.MaxPingsOutstanding(2)}
+}
+
+// checkAddress reports whether an address is a plain one, which has to be of this machine.
+func checkAddress(address string) (plain bool, err error) {
+	u, err := url.Parse(address)
+	if err != nil || u.Host == "" {
+		return false, fmt.Errorf("%q is no address of NATS, such as tls://nats.example.com:4222", address)
+	}
+	switch u.Scheme {
+	case "tls", "wss":
+		return false, nil
+	case "nats", "ws":
+		if ip, err := netip.ParseAddr(u.Hostname()); u.Hostname() == "localhost" || err == nil && ip.IsLoopback() {
+			return true, nil
+		}
+		return false, fmt.Errorf("%s is not encrypted and not of this machine; use tls://%s", address, u.Host)
+	}
+	return false, fmt.Errorf("%q is no address of NATS: it begins with tls://, or on this machine with nats://", address)
+}

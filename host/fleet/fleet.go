@@ -1,0 +1,98 @@
+// Package fleet carries calls between machines over NATS: a [Worker] serves the sessions of the agents whose workspaces
+// are on its machine, and a [Client] anywhere has [Session]s that look like those.
+//
+// The worker decides. A request says what is to be called and no more: policy, guard, approvals, sandbox and record are
+// those of the worker's own host, whatever a caller says.
+//
+// Every agent is with one worker at a time. Which one stands in a KV bucket with an epoch, which is the revision of that
+// entry and so never comes twice; every call carries it. A worker that can't be sure that it still has its agents
+// answers nothing and ends what it runs, before another one may take them (see lease).
+//
+// A call is run at most once. It has an id, and the worker writes down that it has begun before it runs it (see
+// journal): who asks again is given the answer that there was, or told that nobody knows.
+//
+// The package must not know how a call is decided on or done, who shows results to whom, nor where credentials come
+// from.
+package fleet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// The buckets of an account.
+const (
+	PlacementBucket = "pc_placement" // <agent>: who has it; worker.<name>: a worker's sign of life
+	ResultsBucket   = "pc_results"   // answers that are too large for a message
+)
+
+// resultsAge is how long large answers are kept.
+const resultsAge = time.Hour
+
+// Fleet is a connection to NATS as one tenant. It may be used concurrently.
+type Fleet struct {
+	conn      *nats.Conn
+	js        jetstream.JetStream
+	tenant    string
+	placement jetstream.KeyValue
+	stream    jetstream.Stream // of the placement
+	results   jetstream.ObjectStore
+}
+
+// tokenPattern is what may stand between the dots of a subject.
+var tokenPattern = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
+
+// Join opens what the fleet keeps in NATS. Buckets that are missing are made, if the connection may.
+func Join(ctx context.Context, conn *nats.Conn, tenant string) (*Fleet, error) {
+	if !tokenPattern.MatchString(tenant) {
+		return nil, fmt.Errorf("%q is no tenant: letters, digits, _ and -, at most 64", tenant)
+	}
+	js, err := jetstream.New(conn)
+	if err != nil {
+		return nil, fmt.Errorf("use JetStream: %w", err)
+	}
+	f := &Fleet{conn: conn, js: js, tenant: tenant}
+	f.placement, err = js.KeyValue(ctx, PlacementBucket)
+	if errors.Is(err, jetstream.ErrBucketNotFound) {
+		f.placement, err = js.CreateKeyValue(ctx, jetstream.KeyValueConfig{Bucket: PlacementBucket,
+			Description: "which worker has which agent", LimitMarkerTTL: time.Minute})
+	}
+	if err != nil {
+		return nil, fmt.Errorf("open the fleet's bucket %s (the NATS server needs JetStream): %w", PlacementBucket, err)
+	}
+	if f.stream, err = js.Stream(ctx, "KV_"+PlacementBucket); err != nil {
+		return nil, fmt.Errorf("open the fleet's bucket %s: %w", PlacementBucket, err)
+	}
+	f.results, err = js.ObjectStore(ctx, ResultsBucket)
+	if errors.Is(err, jetstream.ErrBucketNotFound) {
+		f.results, err = js.CreateObjectStore(ctx, jetstream.ObjectStoreConfig{Bucket: ResultsBucket,
+			Description: "answers that are too large for a message", TTL: resultsAge})
+	}
+	if err != nil {
+		return nil, fmt.Errorf("open the fleet's bucket %s: %w", ResultsBucket, err)
+	}
+	return f, nil
+}
+
+// The verbs of an agent's subjects.
+const (
+	verbCall   = "call"
+	verbTools  = "tools"
+	verbCancel = "cancel"
+	verbCredit = "credit"
+)
+
+// to is the subject on which an agent's worker is asked.
+func (f *Fleet) to(agent, verb string) string { return "pc." + f.tenant + ".ws." + agent + "." + verb }
+
+// from is what all subjects begin with on which an agent's worker answers.
+func (f *Fleet) from(agent string) string { return "pc." + f.tenant + ".out." + agent + "." }
+
+// changed is where a worker says that an agent's tools are others, or with somebody else.
+func (f *Fleet) changed(agent string) string { return f.from(agent) + "changed" }

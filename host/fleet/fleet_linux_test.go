@@ -1,0 +1,177 @@
+package fleet
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
+
+	"github.com/picoclaw/picoclaw/host"
+	"github.com/picoclaw/picoclaw/host/config"
+	"github.com/picoclaw/picoclaw/host/hosttest"
+	"github.com/picoclaw/picoclaw/sdk/pluginpb"
+)
+
+// startNATS starts a NATS server with JetStream on this machine.
+func startNATS(t testing.TB) (address string) {
+	t.Helper()
+	s, err := server.NewServer(&server.Options{Host: "127.0.0.1", Port: -1, JetStream: true,
+		StoreDir: hosttest.TempDir(t), NoSigs: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Start()
+	t.Cleanup(func() { s.Shutdown(); s.WaitForShutdown() })
+	if !s.ReadyForConnections(10 * time.Second) {
+		t.Fatal("the NATS server does not come up")
+	}
+	return s.ClientURL()
+}
+
+// joined is a connection to the fleet.
+func joined(t testing.TB, address, name string) *Fleet {
+	t.Helper()
+	conn, err := Connect(address, name, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(conn.Close)
+	f, err := Join(t.Context(), conn, "default")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+// bench is a machine with tools for tests: what they do is told by the test.
+type bench struct {
+	home  string
+	tools []host.OwnTool
+	agent string
+}
+
+// tool adds a tool that takes a text.
+func (b *bench) tool(t testing.TB, name string, call func(ctx context.Context, text string, events func(host.Event)) *host.Result) {
+	t.Helper()
+	type in struct {
+		Text string `json:"text,omitempty"`
+	}
+	own, err := host.NewOwnTool(name, "Tests.", func(context.Context, *host.Session, in) (string, error) { return "", nil })
+	if err != nil {
+		t.Fatal(err)
+	}
+	own.Call = func(ctx context.Context, _ *host.Session, arguments json.RawMessage, events func(host.Event)) *host.Result {
+		var in in
+		if err := json.Unmarshal(arguments, &in); err != nil {
+			return &host.Result{Err: &host.Error{Code: pluginpb.CodeInvalidArgument, Message: err.Error()}}
+		}
+		return call(ctx, in.Text, events)
+	}
+	b.tools = append(b.tools, own)
+}
+
+func (b *bench) host(t testing.TB) *host.Host {
+	t.Helper()
+	if b.home == "" {
+		b.home = hosttest.TempDir(t)
+	}
+	cfg, err := config.Load(config.Options{Environ: []string{"HOME=" + b.home, "PICOCLAW_HOME=" + b.home}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h, err := host.Open(host.Options{Config: cfg, PluginDir: filepath.Join(hosttest.Dir(), "plugins"), Own: []host.OwnPlugin{{ID: "bench", Tools: b.tools}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = h.Close(context.Background()) })
+	return h
+}
+
+// work has a worker serve the bench's agent. stop ends it.
+func (b *bench) work(t testing.TB, f *Fleet, name string, agents ...string) (stop func()) {
+	t.Helper()
+	if len(agents) == 0 {
+		agents = []string{"main"}
+	}
+	w, err := NewWorker(f, WorkerOptions{Name: name, Agents: agents, Home: b.home, Host: b.host(t),
+		Describe: func(*host.Session) string { return "a bench" }, Version: "test"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	taken := make(chan string, 100)
+	ended := make(chan error, 1)
+	go func() { ended <- w.Run(ctx, func(agent string) { taken <- agent }) }()
+	stop = sync.OnceFunc(func() {
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
+	t.Cleanup(stop)
+	select {
+	case <-taken:
+	case <-time.After(10 * time.Second):
+		if name != "standby" {
+			t.Fatal("the worker does not get its agent")
+		}
+	}
+	return stop
+}
+
+func caller(t testing.TB, f *Fleet, agent string) *Session {
+	t.Helper()
+	c, err := NewClient(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.Close)
+	s, err := c.Session(t.Context(), agent, host.CLI)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func args(text string) json.RawMessage {
+	data, _ := json.Marshal(map[string]string{"text": text})
+	return data
+}
+
+func TestACallIsCarriedToTheWorker(t *testing.T) {
+	address := startNATS(t)
+	b := &bench{}
+	b.tool(t, "echo", func(_ context.Context, text string, _ func(host.Event)) *host.Result {
+		return &host.Result{Text: "you said " + text, Answered: true, Structured: json.RawMessage(`{"a":"<b> & c"}`)}
+	})
+	h := &bench{tools: b.tools, home: hosttest.TempDir(t)}
+	b.home = h.home
+	b.work(t, joined(t, address, "one"), "one")
+	s := caller(t, joined(t, address, "gateway"), "main")
+	local, err := b.host(t).Session("main", host.CLI)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, arguments := range []string{`{"text":"hello"}`, `{"text":"` + strings.Repeat("x", 3<<20) + `"}`, `{"nothing":1}`,
+		`no JSON`, `{"text":"\u00e9\ud83d\ude00"}`} {
+		for _, tool := range []string{"echo", "bench.echo", "ecco"} {
+			want := local.Call(t.Context(), tool, json.RawMessage(arguments), nil)
+			got := s.Call(t.Context(), tool, json.RawMessage(arguments), nil)
+			want.Duration, got.Duration = 0, 0
+			if fmt.Sprintf("%+v %+v", want, want.Err) != strings.ReplaceAll(fmt.Sprintf("%+v %+v", got, got.Err), fmt.Sprintf("%p", got.Err), fmt.Sprintf("%p", want.Err)) {
+				t.Errorf("%s %.60s:\n%.300s\n%.300s", tool, arguments, fmt.Sprint(want, want.Err), fmt.Sprint(got, got.Err))
+			}
+		}
+	}
+	if got := s.Instructions(); got != "a bench" {
+		t.Error(got)
+	}
+	_ = nats.ErrTimeout
+}

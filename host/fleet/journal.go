@@ -1,0 +1,321 @@
+package fleet
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+)
+
+// The bounds of a journal. Within its age no call is run twice; what is older is forgotten. The times are those of this
+// process: what it has found in the file counts as new.
+const (
+	journalAge   = 15 * time.Minute
+	journalBytes = 32 << 20 // after which it is written anew, with the answers of half of it
+	journalCalls = 200_000
+)
+
+// journal is what a worker has written down of one agent's calls, so that none is run twice. It may be used
+// concurrently.
+//
+// Its file has a line for each thing that happened; an answer stands behind its line as it is. That a call begins is on
+// disk before it does. That it has ended need not be: then nobody knows, and it is not run again either.
+type journal struct {
+	mu     sync.Mutex
+	path   string
+	file   *os.File
+	size   int64
+	calls  map[string]*noted
+	order  []string // ids, the oldest first
+	epochs map[uint64]bool
+
+	syncing sync.Mutex
+	synced  int64 // up to where the file is on disk
+}
+
+// noted is what is known of one call.
+type noted struct {
+	digest     string
+	done       bool
+	offset     int64 // of its answer
+	length     int64
+	at         time.Time
+	unfinished bool // it was begun in another life
+}
+
+// journalLine is a line of the file.
+type journalLine struct {
+	Epoch  uint64 `json:"epoch,omitempty"` // the agent was taken
+	Begun  string `json:"begun,omitempty"` // a call's id
+	Digest string `json:"digest,omitempty"`
+	Done   string `json:"done,omitempty"` // a call's id
+	Length int64  `json:"length,omitempty"`
+}
+
+// openJournal opens a journal. A line that is not whole is the last one of a process that was killed at it: what it
+// would have said has not happened.
+func openJournal(path string) (*journal, error) {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return nil, err
+	}
+	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	j := &journal{path: path, file: file, calls: map[string]*noted{}, epochs: map[uint64]bool{}}
+	err = j.read()
+	if err == nil {
+		err = file.Truncate(j.size)
+	}
+	if err == nil {
+		err = syncDir(filepath.Dir(path))
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("read the journal %s: %w", path, err), file.Close())
+	}
+	return j, nil
+}
+
+func (j *journal) read() error {
+	in := bufio.NewReader(j.file)
+	now := time.Now()
+	for {
+		text, err := in.ReadBytes('\n')
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		var line journalLine
+		if json.Unmarshal(text, &line) != nil || line.Length < 0 {
+			return nil
+		}
+		begin := j.size + int64(len(text))
+		if line.Length > 0 {
+			n, err := io.CopyN(io.Discard, in, line.Length)
+			if n < line.Length {
+				if err == nil || errors.Is(err, io.EOF) {
+					return nil
+				}
+				return err
+			}
+		}
+		j.apply(line, begin, now)
+		j.size = begin + line.Length
+	}
+}
+
+func (j *journal) apply(line journalLine, offset int64, now time.Time) {
+	switch {
+	case line.Epoch != 0:
+		j.epochs[line.Epoch] = true
+	case line.Begun != "":
+		if j.calls[line.Begun] == nil {
+			j.order = append(j.order, line.Begun)
+		}
+		j.calls[line.Begun] = &noted{digest: line.Digest, at: now, unfinished: true}
+	case line.Done != "":
+		if c := j.calls[line.Done]; c != nil {
+			c.done, c.offset, c.length = true, offset, line.Length
+		}
+	}
+}
+
+// errDisk is what a call is not made for.
+var errDisk = errors.New("the call can't be written down, and without that it might be made twice")
+
+// write adds a line, and what stands behind it. The lock is held.
+func (j *journal) write(line journalLine, behind []byte) (offset int64, err error) {
+	line.Length = int64(len(behind))
+	text, err := json.Marshal(line)
+	if err != nil {
+		return 0, err
+	}
+	data := append(append(text, '\n'), behind...)
+	if _, err := j.file.WriteAt(data, j.size); err != nil {
+		_ = j.file.Truncate(j.size) // the next line goes there
+		return 0, fmt.Errorf("%w: %w", errDisk, err)
+	}
+	offset = j.size + int64(len(text)) + 1
+	j.size += int64(len(data))
+	return offset, nil
+}
+
+// sync returns when all that has been written is on disk. Those who wait meanwhile wait for one sync together.
+func (j *journal) sync() error {
+	j.mu.Lock()
+	size := j.size
+	j.mu.Unlock()
+	j.syncing.Lock()
+	defer j.syncing.Unlock()
+	j.mu.Lock()
+	file, now, synced := j.file, j.size, j.synced
+	j.mu.Unlock()
+	if synced >= size {
+		return nil
+	}
+	if err := file.Sync(); err != nil {
+		return fmt.Errorf("%w: %w", errDisk, err)
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.synced = now
+	return nil
+}
+
+// took notes that the worker has the agent with an epoch.
+func (j *journal) took(epoch uint64) error {
+	j.mu.Lock()
+	_, err := j.write(journalLine{Epoch: epoch}, nil)
+	j.epochs[epoch] = true
+	j.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	return j.sync()
+}
+
+// had reports whether the worker has had the agent with an epoch: all calls of then are in this journal.
+func (j *journal) had(epoch uint64) bool {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.epochs[epoch]
+}
+
+// begin notes that a call begins. It is on disk when this returns.
+func (j *journal) begin(id, digest string) error {
+	if err := j.shorten(); err != nil {
+		return err
+	}
+	j.mu.Lock()
+	_, err := j.write(journalLine{Begun: id, Digest: digest}, nil)
+	if err == nil {
+		j.calls[id] = &noted{digest: digest, at: time.Now()}
+		j.order = append(j.order, id)
+	}
+	j.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	return j.sync()
+}
+
+// done notes how a call was answered.
+func (j *journal) done(id string, answer []byte) error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	offset, err := j.write(journalLine{Done: id}, answer)
+	if c := j.calls[id]; c != nil && err == nil {
+		c.done, c.offset, c.length = true, offset, int64(len(answer))
+	}
+	return err
+}
+
+// find returns what is known of a call: nil for nothing. The answer is nil where there is none, or it is not kept any
+// more.
+func (j *journal) find(id string) (*noted, []byte, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	c := j.calls[id]
+	if c == nil || !c.done || c.length == 0 {
+		return c, nil, nil
+	}
+	answer := make([]byte, c.length)
+	if _, err := j.file.ReadAt(answer, c.offset); err != nil {
+		return nil, nil, fmt.Errorf("read the journal %s: %w", j.path, err)
+	}
+	return c, answer, nil
+}
+
+// shorten writes the journal anew when it has become too long: without the calls that are too old, and with the later
+// answers only.
+func (j *journal) shorten() error {
+	j.syncing.Lock()
+	defer j.syncing.Unlock()
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.size < journalBytes && len(j.order) < journalCalls {
+		return nil
+	}
+	keep := j.order
+	for len(keep) > 0 && (time.Since(j.calls[keep[0]].at) > journalAge || len(keep) > journalCalls/2) {
+		keep = keep[1:]
+	}
+	answersFrom, left := len(keep), int64(journalBytes/2)
+	for answersFrom > 0 && j.calls[keep[answersFrom-1]].length <= left {
+		answersFrom--
+		left -= j.calls[keep[answersFrom]].length
+	}
+	file, err := os.CreateTemp(filepath.Dir(j.path), "journal-*")
+	if err != nil {
+		return fmt.Errorf("%w: %w", errDisk, err)
+	}
+	next := &journal{path: j.path, file: file, calls: map[string]*noted{}, epochs: j.epochs}
+	if err := next.copy(j, keep, answersFrom); err != nil {
+		return errors.Join(fmt.Errorf("%w: %w", errDisk, err), file.Close(), os.Remove(file.Name()))
+	}
+	_ = j.file.Close()
+	j.file, j.size, j.synced, j.calls, j.order = file, next.size, next.size, next.calls, next.order
+	return nil
+}
+
+// copy writes another journal's epochs and some of its calls, and takes its place.
+func (j *journal) copy(from *journal, ids []string, answersFrom int) error {
+	for epoch := range from.epochs {
+		if _, err := j.write(journalLine{Epoch: epoch}, nil); err != nil {
+			return err
+		}
+	}
+	for i, id := range ids {
+		c := *from.calls[id]
+		if _, err := j.write(journalLine{Begun: id, Digest: c.digest}, nil); err != nil {
+			return err
+		}
+		if c.done {
+			var answer []byte
+			if i >= answersFrom {
+				answer = make([]byte, c.length)
+				if _, err := from.file.ReadAt(answer, c.offset); err != nil {
+					return err
+				}
+			}
+			offset, err := j.write(journalLine{Done: id}, answer)
+			if err != nil {
+				return err
+			}
+			c.offset, c.length = offset, int64(len(answer))
+		}
+		j.calls[id] = &c
+		j.order = append(j.order, id)
+	}
+	if err := j.file.Sync(); err != nil {
+		return err
+	}
+	if err := os.Rename(j.file.Name(), j.path); err != nil {
+		return err
+	}
+	return syncDir(filepath.Dir(j.path))
+}
+
+func (j *journal) close() error {
+	j.syncing.Lock()
+	defer j.syncing.Unlock()
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.file.Close()
+}
+
+// syncDir has the names in a directory on disk. Not every system can do that.
+func syncDir(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}

@@ -1,0 +1,175 @@
+package fleet
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// The times of leases. They are measured on one machine each, by a clock that only goes forward: a worker is sure of its
+// agents for sureFor after it began to say so for the last time; another one takes them when it has watched the first
+// say nothing for silentFor. Clocks that are set do not matter, nor when NATS lets an entry expire.
+const (
+	renewEvery = 500 * time.Millisecond
+	sureFor    = 2 * time.Second
+	silentFor  = 3 * time.Second
+	signAge    = 10 * time.Second // after which a dead worker's sign of life is swept away
+)
+
+// signKey is the entry in which a worker says that it lives.
+func signKey(worker string) string { return "worker." + worker }
+
+// sign is a worker's sign of life. An instance is one life of a worker.
+type sign struct {
+	envelope
+	Worker   string `json:"worker"`
+	Instance string `json:"instance"`
+	Version  string `json:"version,omitempty"` // of its picoclaw
+	Agents   int    `json:"agents"`
+	Running  int    `json:"running"`
+}
+
+// lease is a worker's right to its agents, in one of its lives.
+type lease struct {
+	fleet    *Fleet
+	worker   string
+	instance string
+
+	context.Context // done when the right is lost, before anybody else may have it
+	lost            context.CancelCauseFunc
+	timer           *time.Timer
+	keeping         sync.WaitGroup
+
+	mu       sync.Mutex
+	revision uint64
+	until    time.Time // monotonic
+}
+
+// errLost is why what runs is ended when a lease is.
+var errLost = errors.New("the worker can't be sure any more that it has the agent")
+
+// begin begins a life of a worker, as soon as another life of the same name has been silent for long enough. What ends
+// it is its own time, not ctx. about is what the worker says of itself.
+func begin(ctx context.Context, f *Fleet, about func() sign) (*lease, error) {
+	s := about()
+	l := &lease{fleet: f, worker: s.Worker, instance: rand.Text()}
+	watch := newWatch(f)
+	for {
+		began := time.Now()
+		silent, revision, err := watch.silent(ctx, s.Worker)
+		if err == nil && (silent || revision == 0) {
+			l.revision = revision
+			if err = l.say(ctx, s); err == nil {
+				l.Context, l.lost = context.WithCancelCause(context.WithoutCancel(ctx))
+				l.until = began.Add(sureFor)
+				l.timer = time.AfterFunc(time.Until(l.until), func() { l.lost(errLost) })
+				l.keeping.Go(func() { l.keep(about) })
+				return l, nil
+			}
+		}
+		if err != nil && ctx.Err() == nil && !errors.Is(err, jetstream.ErrKeyExists) && fatal(err) {
+			return nil, fmt.Errorf("say in the fleet that the worker %s lives: %w", s.Worker, err)
+		}
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-time.After(renewEvery / 2):
+		}
+	}
+}
+
+// fatal reports whether an error of NATS's is none that passes.
+func fatal(err error) bool { return errors.Is(err, nats.ErrPermissionViolation) }
+
+// say writes the sign of life, if nobody else has since.
+func (l *lease) say(ctx context.Context, s sign) error {
+	s.envelope, s.Instance = sealed(), l.instance
+	data, err := json.Marshal(s)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, sureFor)
+	defer cancel()
+	m := &nats.Msg{Subject: "$KV." + PlacementBucket + "." + signKey(l.worker), Data: data}
+	l.mu.Lock()
+	revision := l.revision
+	l.mu.Unlock()
+	ack, err := l.fleet.js.PublishMsg(ctx, m, jetstream.WithExpectLastSequencePerSubject(revision),
+		jetstream.WithMsgTTL(signAge), jetstream.WithRetryAttempts(0))
+	if err != nil {
+		return err
+	}
+	l.mu.Lock()
+	l.revision = ack.Sequence
+	l.mu.Unlock()
+	return nil
+}
+
+// keep renews the lease for as long as it can.
+func (l *lease) keep(about func() sign) {
+	tick := time.NewTicker(renewEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-l.Done():
+			return
+		case <-tick.C:
+			_ = l.renew(l, about()) // or time ends it
+		}
+	}
+}
+
+// renew says that the worker lives, and makes the lease last from when it began to. What an acknowledgement that was
+// lost may have changed is looked up: it is another life that ends the lease, and time.
+func (l *lease) renew(ctx context.Context, s sign) error {
+	began := time.Now()
+	err := l.say(ctx, s)
+	if errors.Is(err, jetstream.ErrKeyExists) {
+		last, lastErr := l.fleet.latest(ctx, signKey(l.worker))
+		if lastErr != nil {
+			return lastErr
+		}
+		var other sign
+		if !last.gone && (json.Unmarshal(last.value, &other) != nil || other.Instance != l.instance) {
+			l.lost(fmt.Errorf("another worker calls itself %s", l.worker))
+			return errLost
+		}
+		l.mu.Lock()
+		l.revision = last.revision // its own, of which it was not told, or it was swept away, which is nobody's word
+		l.mu.Unlock()
+		err = l.say(ctx, s)
+	}
+	if err != nil {
+		return err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.Err() != nil || !time.Now().Before(l.until) {
+		return errLost // it is too late: what has been said stays unused
+	}
+	l.until = began.Add(sureFor)
+	l.timer.Reset(time.Until(l.until))
+	return nil
+}
+
+// sure reports whether nobody else can have the worker's agents now.
+func (l *lease) sure() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.Err() == nil && time.Now().Before(l.until)
+}
+
+// end takes the sign of life away.
+func (l *lease) end(ctx context.Context) {
+	l.timer.Stop()
+	l.lost(errLost)
+	l.keeping.Wait()
+	_ = l.fleet.placement.Delete(ctx, signKey(l.worker), jetstream.LastRevision(l.revision)) // or it is silent
+}

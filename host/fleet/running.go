@@ -1,0 +1,153 @@
+package fleet
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/picoclaw/picoclaw/host"
+	"github.com/picoclaw/picoclaw/sdk/pluginpb"
+)
+
+// The bounds of events: how large a piece of output is, and how many of them a caller may be behind.
+const (
+	maxChunk = 256 << 10
+	window   = 16
+)
+
+// running is a call that runs.
+type running struct {
+	served *served
+	id     string
+	digest string
+	to     string
+	events bool
+	tool   string
+	origin host.Origin
+
+	context.Context
+	cancel context.CancelFunc
+
+	mu     sync.Mutex
+	sent   uint64        // events
+	seen   uint64        // that the caller has done with
+	credit chan struct{} // has one when seen has grown
+	last   time.Time     // when the caller has said something
+}
+
+func newRunning(s *served, r *request, to string) *running {
+	run := &running{served: s, id: r.ID, digest: r.Digest, to: to, events: r.Events, tool: r.Tool, origin: r.Origin,
+		credit: make(chan struct{}, 1), last: time.Now()}
+	if left := r.left(); left > 0 {
+		run.Context, run.cancel = context.WithTimeout(s.lease, left)
+	} else {
+		run.Context, run.cancel = context.WithCancel(s.lease)
+	}
+	return run
+}
+
+// run makes the call: it is written down first, then made, and its answer is written down before it is sent.
+func (run *running) run(arguments []byte) {
+	s := run.served
+	session, err := s.session(run.origin)
+	if err == nil {
+		err = s.journal.begin(run.id, run.digest)
+	}
+	if err != nil {
+		s.say(run.to, answerOf(run.id, &host.Result{Err: &host.Error{Code: pluginpb.CodeUnavailable, Message: err.Error()}}), nil)
+		return
+	}
+	if !s.lease.sure() {
+		return
+	}
+	ended := make(chan struct{})
+	defer close(ended)
+	go run.attend(ended)
+	var events func(host.Event)
+	if run.events {
+		events = run.event
+	}
+	result := session.Call(run, run.tool, arguments, events)
+	answer := s.sized(context.WithoutCancel(run), answerOf(run.id, result), []byte(result.Text))
+	if err := s.journal.done(run.id, answer); err != nil {
+		s.worker.log.Error("a call's answer is not written down: whoever asks for it again is told that nobody knows it",
+			"agent", s.agent, "tool", run.tool, "error", err)
+	}
+	s.send(run.to, answer)
+}
+
+func answerOf(id string, r *host.Result) reply {
+	return reply{Kind: kindAnswer, ID: id, Result: &result{Structured: r.Structured, Content: r.Content, Err: r.Err,
+		Answered: r.Answered}}
+}
+
+// attend cancels the call when its caller is gone.
+func (run *running) attend(ended <-chan struct{}) {
+	tick := time.NewTicker(callerGone / 10)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ended:
+			return
+		case <-tick.C:
+			run.mu.Lock()
+			silent := time.Since(run.last)
+			run.mu.Unlock()
+			if silent > callerGone {
+				run.cancel()
+			}
+		}
+	}
+}
+
+// heard notes that the caller is there, and with which events it has done. It returns how many there were.
+func (run *running) heard(seen uint64) uint64 {
+	run.mu.Lock()
+	defer run.mu.Unlock()
+	run.last = time.Now()
+	if seen > run.seen && seen <= run.sent {
+		run.seen = seen
+		select {
+		case run.credit <- struct{}{}:
+		default:
+		}
+	}
+	return run.sent
+}
+
+// event sends an event, in pieces. It waits while the caller is too far behind, and so has its own call wait and no
+// other one.
+func (run *running) event(e host.Event) {
+	head, body := wireEvent(e)
+	for first := true; first || len(body) > 0; first = false {
+		piece := body[:min(len(body), maxChunk)]
+		body = body[len(piece):]
+		seq, err := run.turn()
+		if err != nil {
+			return
+		}
+		run.served.say(run.to, reply{Kind: kindEvent, ID: run.id, Seq: seq, Event: head}, piece)
+	}
+}
+
+// errBehind is the error of an event that is not sent: the call has ended while its caller was behind.
+var errBehind = errors.New("the caller is too far behind")
+
+// turn waits until there may be one more event, and returns its number.
+func (run *running) turn() (uint64, error) {
+	for {
+		run.mu.Lock()
+		if run.sent-run.seen < window {
+			run.sent++
+			defer run.mu.Unlock()
+			return run.sent, nil
+		}
+		run.mu.Unlock()
+		select {
+		case <-run.credit:
+		case <-run.Done():
+			return 0, errBehind
+		}
+	}
+}

@@ -1,0 +1,318 @@
+package fleet
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/picoclaw/picoclaw/host"
+	"github.com/picoclaw/picoclaw/sdk/pluginpb"
+)
+
+// The bounds of what callers can keep busy.
+const (
+	maxRunning = 256              // calls of one agent
+	maxUploads = 4                // calls that are coming in several messages, of one worker
+	uploadIdle = 10 * time.Second // after which one is forgotten
+	callerGone = 30 * time.Second // a call whose caller says nothing for so long is cancelled
+)
+
+// served is an agent that a worker has, with one epoch.
+type served struct {
+	worker  *Worker
+	lease   *lease
+	agent   string
+	epoch   uint64
+	journal *journal
+
+	mu       sync.Mutex
+	closed   bool // no further call
+	running  map[string]*running
+	coming   map[string]*upload
+	sessions map[host.Origin]*host.Session
+	ended    sync.WaitGroup
+}
+
+// upload is a call of which not all has come yet.
+type upload struct {
+	body []byte
+	part int
+	last time.Time
+}
+
+// digest is of all that a call is.
+func digest(r *request, agent string, arguments []byte) string {
+	h := sha256.New()
+	fmt.Fprintf(h, "%s\x00%s\x00%s\x00", agent, r.Origin, r.Tool)
+	h.Write(arguments)
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// mayBe reports whether a reply may go to a subject: to where this agent's callers listen, and nowhere else.
+func (s *served) mayBe(to string) bool { return strings.HasPrefix(to, s.worker.fleet.from(s.agent)) }
+
+// say answers. What does not arrive is asked for again.
+func (s *served) say(to string, r reply, body []byte) {
+	r.envelope, r.Epoch = sealed(), s.epoch
+	data, err := encode(r, body)
+	if err == nil {
+		s.send(to, data)
+	}
+}
+
+// send sends what has been encoded, if nobody else can have the agent.
+func (s *served) send(to string, data []byte) {
+	if s.lease.sure() {
+		_ = s.worker.fleet.conn.Publish(to, data)
+	}
+}
+
+// onCall takes a call, or a question about one.
+func (s *served) onCall(data []byte, to string) {
+	if !s.mayBe(to) {
+		return
+	}
+	r, body, err := decode[request](data)
+	if err != nil {
+		id, _ := numbered(to) // it has not said which call it is, or in words that are not known
+		s.say(to, reply{Kind: kindRefused, ID: id, Why: err.Error()}, nil)
+		return
+	}
+	if r.Epoch != s.epoch {
+		s.say(to, reply{Kind: kindMoved, ID: r.ID}, nil)
+		return
+	}
+	if r.Parts > 1 {
+		if body = s.gather(r, body); body == nil {
+			return
+		}
+	} else {
+		body = bytes.Clone(body)
+	}
+	if !r.Probe {
+		switch {
+		case r.ID == "" || len(r.ID) > 64 || r.Digest != digest(r, s.agent, body):
+			s.say(to, reply{Kind: kindRefused, ID: r.ID, Why: "the call did not arrive as it was sent"}, nil)
+			return
+		case r.Origin != host.CLI && r.Origin != host.MCP:
+			s.say(to, reply{Kind: kindRefused, ID: r.ID, Why: fmt.Sprintf("a call of origin %q can't come from another machine",
+				r.Origin)}, nil)
+			return
+		}
+	}
+	s.take(r, body, to)
+}
+
+// gather puts a call together; nil while it is not whole. The parts come in order, or what was there is forgotten.
+func (s *served) gather(r *request, body []byte) []byte {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for id, u := range s.coming {
+		if time.Since(u.last) > uploadIdle {
+			s.drop(id)
+		}
+	}
+	u := s.coming[r.ID]
+	if r.Part == 1 {
+		if u == nil {
+			select {
+			case s.worker.uploads <- struct{}{}:
+			default:
+				return nil // the caller asks again
+			}
+		}
+		u = &upload{}
+		s.coming[r.ID] = u
+	}
+	if u == nil || r.Part != u.part+1 || len(u.body)+len(body) > pluginpb.MaxArgumentBytes {
+		if u != nil {
+			s.drop(r.ID)
+		}
+		return nil
+	}
+	u.body, u.part, u.last = append(u.body, body...), r.Part, time.Now()
+	if r.Part < r.Parts {
+		return nil
+	}
+	s.drop(r.ID)
+	return u.body
+}
+
+// drop forgets an upload. The lock is held.
+func (s *served) drop(id string) {
+	delete(s.coming, id)
+	<-s.worker.uploads
+}
+
+// take begins a call that there was not, and says of others what has become of them.
+func (s *served) take(r *request, arguments []byte, to string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if run := s.running[r.ID]; run != nil {
+		if r.Digest != run.digest {
+			s.say(to, otherCall(r.ID), nil)
+			return
+		}
+		s.say(to, reply{Kind: kindRunning, ID: r.ID, Seq: run.heard(r.Seen)}, nil)
+		return
+	}
+	known, answer, err := s.journal.find(r.ID)
+	switch {
+	case err != nil:
+		s.say(to, reply{Kind: kindUnknown, ID: r.ID, Why: err.Error()}, nil)
+	case known != nil && known.digest != r.Digest:
+		s.say(to, otherCall(r.ID), nil)
+	case known != nil && answer != nil:
+		s.send(to, answer)
+	case known != nil && known.done:
+		s.say(to, reply{Kind: kindUnknown, ID: r.ID, Why: "the call was made, and its answer is not kept any more"}, nil)
+	case known != nil:
+		s.say(to, reply{Kind: kindUnknown, ID: r.ID, Why: "the worker has begun the call, and ended before it did"}, nil)
+	case r.First != 0 && !s.journal.had(r.First):
+		s.say(to, reply{Kind: kindUnknown, ID: r.ID, Why: "the worker that may have begun the call does not have the agent " +
+			"any more"}, nil)
+	case r.Probe:
+		s.say(to, reply{Kind: kindUnseen, ID: r.ID}, nil)
+	case s.closed:
+		s.say(to, reply{Kind: kindMoved, ID: r.ID}, nil)
+	case len(s.running) >= maxRunning:
+		s.say(to, reply{Kind: kindRefused, ID: r.ID, Why: fmt.Sprintf("agent %s has %d calls running; that is as many as may",
+			s.agent, maxRunning)}, nil)
+	default:
+		run := newRunning(s, r, to)
+		s.running[r.ID] = run
+		s.ended.Go(func() {
+			defer run.cancel()
+			run.run(arguments)
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			delete(s.running, r.ID)
+		})
+	}
+}
+
+func otherCall(id string) reply {
+	return reply{Kind: kindRefused, ID: id, Why: "another call has had this id"}
+}
+
+// onCancel cancels a call.
+func (s *served) onCancel(data []byte) {
+	if run := s.runningOf(data); run != nil {
+		run.cancel()
+	}
+}
+
+// onCredit notes what a caller has done with.
+func (s *served) onCredit(data []byte) {
+	r, _, err := decode[request](data)
+	if err != nil {
+		return
+	}
+	if run := s.runningOf(data); run != nil {
+		run.heard(r.Seen)
+	}
+}
+
+func (s *served) runningOf(data []byte) *running {
+	r, _, err := decode[request](data)
+	if err != nil || r.Epoch != s.epoch {
+		return nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.running[r.ID]
+}
+
+// toolList is what callers are told of an agent.
+type toolList struct {
+	Tools        []host.Tool `json:"tools"`
+	Instructions string      `json:"instructions"`
+}
+
+// onTools says which tools the agent has.
+func (s *served) onTools(data []byte, to string) {
+	r, _, err := decode[request](data)
+	if err != nil || !s.mayBe(to) {
+		return
+	}
+	go func() {
+		session, err := s.session(host.MCP)
+		if err != nil {
+			s.say(to, reply{Kind: kindRefused, ID: r.ID, Why: err.Error()}, nil)
+			return
+		}
+		list, err := json.Marshal(toolList{session.Tools(), s.worker.options.Describe(session)})
+		if err != nil {
+			s.say(to, reply{Kind: kindRefused, ID: r.ID, Why: err.Error()}, nil)
+			return
+		}
+		s.send(to, s.sized(s.lease, reply{Kind: kindTools, ID: r.ID}, list))
+	}()
+}
+
+// session opens the session of an origin, once.
+func (s *served) session(o host.Origin) (*host.Session, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if known := s.sessions[o]; known != nil {
+		return known, nil
+	}
+	session, err := s.worker.options.Host.Session(s.agent, o)
+	if err == nil {
+		s.sessions[o] = session
+	}
+	return session, err
+}
+
+// busy is how many calls run.
+func (s *served) busy() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.running)
+}
+
+// close takes no further call.
+func (s *served) close() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.closed = true
+}
+
+// end cancels what runs, and returns when it has ended.
+func (s *served) end() {
+	s.mu.Lock()
+	s.closed = true
+	for _, run := range s.running {
+		run.cancel()
+	}
+	for id := range s.coming {
+		s.drop(id)
+	}
+	s.mu.Unlock()
+	s.ended.Wait()
+}
+
+// sized is a message as it is sent: as it is, or what says in which object it lies.
+func (s *served) sized(ctx context.Context, r reply, body []byte) []byte {
+	r.envelope, r.Epoch = sealed(), s.epoch
+	data, err := encode(r, body)
+	if err == nil && int64(len(data)) <= largest(s.worker.fleet.conn) {
+		return data
+	}
+	if err == nil {
+		r = reply{envelope: sealed(), Epoch: s.epoch, Kind: kindLarge, ID: r.ID}
+		r.Object, r.Digest, err = s.worker.fleet.keep(ctx, s.agent, data)
+	}
+	if err != nil {
+		r = reply{envelope: sealed(), Epoch: s.epoch, Kind: kindUnknown, ID: r.ID,
+			Why: "the call was made, and its answer could not be kept for the caller: " + err.Error()}
+	}
+	data, _ = encode(r, nil) // of strings and numbers
+	return data
+}

@@ -1,0 +1,315 @@
+package fleet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+	"github.com/nats-io/nats.go/micro"
+
+	"github.com/picoclaw/picoclaw/host"
+	"github.com/picoclaw/picoclaw/internal/filelock"
+)
+
+// Host opens the sessions in which calls are made; [*host.Host] is one.
+type Host interface {
+	Session(agent string, origin host.Origin) (*host.Session, error)
+}
+
+// WorkerOptions are what a worker serves.
+type WorkerOptions struct {
+	Name   string   // in the fleet; no other worker has it
+	Agents []string // those that it takes when nobody has them
+	Home   string   // the instance root, where the journals are
+	Host   Host
+	// Describe says what a model is told of where it is.
+	Describe func(*host.Session) string
+	// Changes says that agents' tools may be others than before.
+	Changes <-chan struct{}
+	Version string
+	Drain   time.Duration // how long what runs may go on at the end
+	Logger  hclog.Logger
+}
+
+// Worker serves the agents of one machine to a fleet.
+type Worker struct {
+	fleet   *Fleet
+	options WorkerOptions
+	log     hclog.Logger
+	lock    *os.File
+	uploads chan struct{} // how many calls may be coming in several messages
+	journal map[string]*journal
+
+	mu     sync.Mutex
+	served map[string]*served // by agent, those that it has
+	added  map[string]bool    // agents with endpoints in this life
+}
+
+// NewWorker makes a worker. One runs on an instance root.
+func NewWorker(f *Fleet, o WorkerOptions) (*Worker, error) {
+	if !tokenPattern.MatchString(o.Name) {
+		return nil, fmt.Errorf("%q is no name of a worker: letters, digits, _ and -, at most 64", o.Name)
+	}
+	if o.Logger == nil {
+		o.Logger = hclog.NewNullLogger()
+	}
+	dir := filepath.Join(o.Home, "fleet")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, err
+	}
+	lock, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	if err := filelock.Lock(lock); err != nil {
+		if errors.Is(err, filelock.ErrLocked) {
+			err = fmt.Errorf("another worker runs on %s; stop it first, or set PICOCLAW_HOME to another directory", o.Home)
+		}
+		return nil, errors.Join(err, lock.Close())
+	}
+	return &Worker{fleet: f, options: o, log: o.Logger, lock: lock, uploads: make(chan struct{}, maxUploads),
+		journal: map[string]*journal{}}, nil
+}
+
+// Run serves until ctx is done. What runs then has some time, and the agents are free for others after that. ready, if
+// not nil, is told each time that the worker has taken an agent.
+func (w *Worker) Run(ctx context.Context, ready func(agent string)) (err error) {
+	defer func() {
+		for _, j := range w.journal {
+			err = errors.Join(err, j.close())
+		}
+		err = errors.Join(err, w.lock.Close())
+	}()
+	for ctx.Err() == nil {
+		if err := w.live(ctx, ready); err != nil && ctx.Err() == nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// live is one life of the worker: until ctx is done, or it can't be sure of its agents any more.
+func (w *Worker) live(ctx context.Context, ready func(agent string)) error {
+	l, err := begin(ctx, w.fleet, w.sign)
+	if err != nil {
+		return err
+	}
+	service, err := micro.AddService(w.fleet.conn, micro.Config{Name: "picoclaw", Version: "1.0.0",
+		Description: "picoclaw worker " + w.options.Name, QueueGroupDisabled: true,
+		Metadata: map[string]string{"worker": w.options.Name, "version": w.options.Version}})
+	if err != nil {
+		return fmt.Errorf("serve: %w", err)
+	}
+	w.mu.Lock()
+	w.served, w.added = map[string]*served{}, map[string]bool{}
+	w.mu.Unlock()
+	var subs []*nats.Subscription
+	defer func() {
+		_ = service.Stop()
+		for _, s := range subs {
+			_ = s.Unsubscribe()
+		}
+	}()
+	others := newWatch(w.fleet)
+	tick := time.NewTicker(renewEvery)
+	defer tick.Stop()
+	for {
+		for _, agent := range w.options.Agents {
+			got, more, err := w.try(l, service, others, agent)
+			subs = append(subs, more...)
+			if err != nil && l.sure() {
+				w.log.Warn("an agent can't be taken yet", "agent", agent, "error", err)
+			}
+			if got && ready != nil {
+				ready(agent)
+			}
+		}
+		select {
+		case <-ctx.Done():
+			w.leave(l)
+			return nil
+		case <-l.Done():
+			w.log.Warn("the worker is not sure of its agents any more, and serves none until it is",
+				"error", context.Cause(l))
+			w.quit()
+			return nil
+		case <-w.options.Changes:
+			w.tellChanged()
+		case <-tick.C:
+		}
+	}
+}
+
+// try takes an agent that nobody has, and reports whether it has got it.
+func (w *Worker) try(l *lease, service micro.Service, others *watch, agent string) (got bool, subs []*nats.Subscription,
+	err error) {
+	w.mu.Lock()
+	has := w.served[agent] != nil
+	w.mu.Unlock()
+	if has || !l.sure() {
+		return false, nil, nil
+	}
+	ctx, cancel := context.WithTimeout(l, renewEvery)
+	defer cancel()
+	before, err := w.fleet.where(ctx, agent)
+	if err != nil && !errors.Is(err, errNowhere) {
+		return false, nil, err
+	}
+	if before != nil && before.Worker != w.options.Name { // of an earlier life of its own, it is the heir
+		if silent, _, err := others.silent(ctx, before.Worker); err != nil || !silent {
+			return false, nil, err
+		}
+	}
+	j, err := w.journalOf(agent)
+	if err != nil {
+		return false, nil, err
+	}
+	epoch, err := w.fleet.take(ctx, agent, l, before)
+	if errors.Is(err, jetstream.ErrKeyExists) || errors.Is(err, jetstream.ErrKeyRevisionMismatch) {
+		return false, nil, nil // somebody was faster
+	}
+	if err != nil {
+		return false, nil, err
+	}
+	if err := j.took(epoch); err != nil {
+		return false, nil, err
+	}
+	s := &served{worker: w, lease: l, agent: agent, epoch: epoch, journal: j, running: map[string]*running{},
+		coming: map[string]*upload{}, sessions: map[host.Origin]*host.Session{}}
+	w.mu.Lock()
+	w.served[agent] = s
+	added := w.added[agent]
+	w.added[agent] = true
+	w.mu.Unlock()
+	if !added {
+		if subs, err = w.endpoints(service, agent); err != nil {
+			return false, subs, err
+		}
+	}
+	w.log.Info("the worker has an agent", "agent", agent, "epoch", epoch)
+	_ = w.fleet.conn.Publish(w.fleet.changed(agent), nil) // who has missed it finds out at its next call
+	return true, subs, nil
+}
+
+// endpoints has what comes for an agent handled. They stay for this life of the worker: what comes when it does not have
+// the agent is not answered.
+func (w *Worker) endpoints(service micro.Service, agent string) (subs []*nats.Subscription, err error) {
+	for _, e := range []struct {
+		verb   string
+		handle func(*served, []byte, string)
+	}{{verbCall, (*served).onCall}, {verbTools, (*served).onTools}} {
+		err := service.AddEndpoint(e.verb, micro.HandlerFunc(func(r micro.Request) {
+			if s := w.has(agent); s != nil {
+				e.handle(s, r.Data(), r.Reply())
+			}
+		}), micro.WithEndpointSubject(w.fleet.to(agent, e.verb)), micro.WithEndpointMetadata(map[string]string{"agent": agent}))
+		if err != nil {
+			return nil, fmt.Errorf("serve agent %s: %w", agent, err)
+		}
+	}
+	for _, e := range []struct {
+		verb   string
+		handle func(*served, []byte)
+	}{{verbCancel, (*served).onCancel}, {verbCredit, (*served).onCredit}} {
+		sub, err := w.fleet.conn.Subscribe(w.fleet.to(agent, e.verb), func(m *nats.Msg) {
+			if s := w.has(agent); s != nil {
+				e.handle(s, m.Data)
+			}
+		})
+		if err != nil {
+			return subs, fmt.Errorf("serve agent %s: %w", agent, err)
+		}
+		subs = append(subs, sub)
+	}
+	return subs, nil
+}
+
+// has returns what is served of an agent, nil for one that the worker may not serve now.
+func (w *Worker) has(agent string) *served {
+	w.mu.Lock()
+	s := w.served[agent]
+	w.mu.Unlock()
+	if s == nil || !s.lease.sure() {
+		return nil
+	}
+	return s
+}
+
+// journalOf opens an agent's journal, once for all lives.
+func (w *Worker) journalOf(agent string) (*journal, error) {
+	if j := w.journal[agent]; j != nil {
+		return j, nil
+	}
+	j, err := openJournal(filepath.Join(w.options.Home, "fleet", "journal", agent))
+	if err == nil {
+		w.journal[agent] = j
+	}
+	return j, err
+}
+
+// sign is what the worker says of itself.
+func (w *Worker) sign() sign {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	s := sign{Worker: w.options.Name, Version: w.options.Version, Agents: len(w.served)}
+	for _, one := range w.served {
+		s.Running += one.busy()
+	}
+	return s
+}
+
+// tellChanged tells callers that agents' tools may be others.
+func (w *Worker) tellChanged() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for agent := range w.served {
+		_ = w.fleet.conn.Publish(w.fleet.changed(agent), nil)
+	}
+}
+
+// leave takes no call any more, lets what runs have its time, and gives the agents away.
+func (w *Worker) leave(l *lease) {
+	w.mu.Lock()
+	all := w.served
+	for _, s := range all {
+		s.close()
+	}
+	w.mu.Unlock()
+	ctx, cancel := context.WithTimeout(l, w.options.Drain)
+	defer cancel()
+	tick := time.NewTicker(renewEvery / 10)
+	defer tick.Stop()
+	for _, s := range all {
+		for s.busy() > 0 && ctx.Err() == nil {
+			select {
+			case <-ctx.Done():
+			case <-tick.C:
+			}
+		}
+	}
+	w.quit()
+	soon, cancel := context.WithTimeout(context.WithoutCancel(l), sureFor)
+	defer cancel()
+	for agent, s := range all {
+		_ = w.fleet.placement.Delete(soon, agent, jetstream.LastRevision(s.epoch)) // or another one waits for silence
+	}
+	l.end(soon)
+}
+
+// quit ends all that runs, and returns when it has ended.
+func (w *Worker) quit() {
+	w.mu.Lock()
+	all := w.served
+	w.served = map[string]*served{}
+	w.mu.Unlock()
+	for _, s := range all {
+		s.end()
+	}
+}
