@@ -25,8 +25,11 @@ type callArguments struct {
 	stdin  io.Reader
 }
 
+// toolLister has tools.
+type toolLister interface{ Tools() []host.Tool }
+
 // read makes JSON of the arguments, typed by the tool's schema.
-func (c *callArguments) read(s *host.Session, tool string) (json.RawMessage, error) {
+func (c *callArguments) read(s toolLister, tool string) (json.RawMessage, error) {
 	if c.isJSON {
 		return c.readJSON()
 	}
@@ -119,7 +122,7 @@ func readAll(r io.Reader, what string) ([]byte, error) {
 }
 
 // inputOf returns the schema of a tool's arguments; nil if the session has no such tool.
-func inputOf(s *host.Session, tool string) (*jsonschema.Schema, error) {
+func inputOf(s toolLister, tool string) (*jsonschema.Schema, error) {
 	for _, t := range s.Tools() {
 		if tool == t.Name || tool == t.Plugin+"."+t.Spec.Name {
 			schema, err := t.Spec.Input.Parse()

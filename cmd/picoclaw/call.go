@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/terminal"
 	"github.com/picoclaw/picoclaw/host"
+	"github.com/picoclaw/picoclaw/host/fleet"
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
@@ -18,10 +20,17 @@ type callVerb struct {
 	app           *app
 	agent, output string
 	arguments     callArguments
+	fleet         fleetOptions
+}
+
+// session is what calls are made in: one of this machine's, or of a fleet's.
+type session interface {
+	Tools() []host.Tool
+	Call(ctx context.Context, tool string, arguments json.RawMessage, events func(host.Event)) *host.Result
 }
 
 func newCall(a *app) *cobra.Command {
-	o := &callVerb{app: a, arguments: callArguments{stdin: a.stdin}}
+	o := &callVerb{app: a, fleet: fleetOptions{app: a}, arguments: callArguments{stdin: a.stdin}}
 	cmd := &cobra.Command{
 		Use:        "call TOOL [key=value ...]",
 		SuggestFor: []string{"run", "exec"},
@@ -38,18 +47,20 @@ are not such as the tool takes, and 3 if picoclaw can't start.`,
 		Example: strings.Trim(`
   picoclaw call read_file path=go.mod
   picoclaw call exec command='go test ./...' timeout=120
+  picoclaw call --fleet tls://nats.example.com:4222 --agent site read_file path=go.mod
   picoclaw call write_file path=notes.md content=@draft.md
   date | picoclaw call append_file path=log.txt content=-
   picoclaw call write_file --json '{"path":"a.txt","content":"hello\n"}'
   cat args.json | picoclaw call edit_file --json - --output json`, "\n"),
 		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) == 0 {
+			if of := o.fleet; len(of.take(args)) == 0 {
 				return usage("call what? `picoclaw tools` lists the tools")
 			}
 			return nil
 		},
 		ValidArgsFunction: a.completeCall,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			args = o.fleet.take(args)
 			o.arguments.pairs, o.arguments.isJSON = args[1:], cmd.Flags().Changed("json")
 			return o.run(cmd.Context(), args[0])
 		},
@@ -57,6 +68,7 @@ are not such as the tool takes, and 3 if picoclaw can't start.`,
 	a.agentFlag(cmd, &o.agent, "the agent to call for (default: the first one)")
 	a.outputFlag(cmd, &o.output)
 	jsonFlag(cmd, &o.arguments.json)
+	o.fleet.flags(cmd, "call for an agent of the fleet at this `address`, or at fleet.url")
 	return cmd
 }
 
@@ -70,7 +82,7 @@ func (o *callVerb) run(ctx context.Context, tool string) error {
 	if err := format(o.output); err != nil {
 		return err
 	}
-	s, h, done, err := o.app.session(o.agent, host.CLI)
+	s, ready, done, err := o.session(ctx)
 	if err != nil {
 		return err
 	}
@@ -79,15 +91,43 @@ func (o *callVerb) run(ctx context.Context, tool string) error {
 	if err != nil {
 		return err
 	}
-	if err := h.Ready(); err != nil {
+	if err := ready(); err != nil {
 		return cantStart(err)
 	}
 	return o.app.showResult(tool, o.app.call(ctx, s, tool, raw, nil), o.output)
 }
 
+// session opens a session, here or in a fleet.
+func (o *callVerb) session(ctx context.Context) (s session, ready func() error, done func(), err error) {
+	if o.fleet.address == "" {
+		s, h, done, err := o.app.session(o.agent, host.CLI)
+		if err != nil {
+			return nil, nil, nil, err
+		}
+		return s, h.Ready, done, nil
+	}
+	cfg, err := o.app.config("")
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	f, err := o.fleet.join(ctx, cfg, "call")
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	client, err := fleet.NewClient(f)
+	if err == nil {
+		s, err = client.Session(ctx, cmp.Or(o.agent, cfg.AgentIDs()[0]), host.CLI)
+	}
+	if err != nil {
+		f.Close()
+		return nil, nil, nil, cantStart(err)
+	}
+	return s, func() error { return nil }, f.Close, nil
+}
+
 // call calls a tool, and shows how far it is to a person who waits. ask puts a question to the person; nil where there
 // is nobody to ask.
-func (a *app) call(ctx context.Context, s *host.Session, tool string, raw json.RawMessage,
+func (a *app) call(ctx context.Context, s session, tool string, raw json.RawMessage,
 	ask host.Asker) *host.Result {
 	out := terminal.New(a.stderr)
 	progress := terminal.NewProgress(out, tool)

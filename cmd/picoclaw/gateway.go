@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"net"
@@ -10,6 +11,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -29,13 +31,14 @@ type gatewayVerb struct {
 	host string
 	port int
 
+	fleet    fleetOptions
 	options  assembly.Options
 	console  *web.Console // nil for none
 	operator assembly.Operator
 }
 
 func newGateway(a *app) *cobra.Command {
-	o := &gatewayVerb{app: a, port: -1}
+	o := &gatewayVerb{app: a, port: -1, fleet: fleetOptions{app: a}}
 	cmd := &cobra.Command{
 		Use:        "gateway",
 		SuggestFor: []string{"daemon", "serve"},
@@ -47,11 +50,18 @@ picoclaw gateway token shows, as its bearer token.
 
 SIGTERM and SIGINT end it: nobody new is let in, and what runs may go on for gateway.drain_seconds. SIGHUP has it read its
 configuration again, as picoclaw gateway reload does: what has begun keeps its policy until it ends, and a configuration
-with a mistake changes nothing.`,
-		Example: "  picoclaw gateway\n  picoclaw gateway --port 0 --log-level info",
-		Args:    noArguments,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context()) },
+with a mistake changes nothing.
+
+With --fleet it serves the agents of a fleet, and has no schedule: each call is carried to the worker that has the agent,
+which decides on it. A client's roots do not narrow it: its directories are not on that machine.`,
+		Example: "  picoclaw gateway\n  picoclaw gateway --port 0 --log-level info\n  picoclaw gateway --fleet tls://nats.example.com:4222",
+		Args:    o.fleet.noArguments,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.fleet.take(args)
+			return o.run(cmd.Context())
+		},
 	}
+	o.fleet.flags(cmd, "serve the agents of the fleet at this `address`, or at fleet.url")
 	cmd.Flags().StringVar(&o.host, "host", "", "serve at this `address` (default: gateway.host)")
 	cmd.Flags().IntVar(&o.port, "port", -1, "serve at this `port`, 0 for any (default: gateway.port)")
 	cmd.AddCommand(newGatewayStatus(a), newGatewayReload(a), newGatewayToken(a))
@@ -138,6 +148,9 @@ func (o *gatewayVerb) open(metrics *gateway.Metrics) (gateway.Instance, error) {
 	if err != nil {
 		return nil, err
 	}
+	if o.fleet.address != "" {
+		return o.openRemote(cfg)
+	}
 	with := o.options
 	with.Observe = func(r audit.Record, result *host.Result) {
 		metrics.Observe(r)
@@ -156,6 +169,20 @@ func (o *gatewayVerb) open(metrics *gateway.Metrics) (gateway.Instance, error) {
 	}
 	o.operator.Work(all)
 	return all, nil
+}
+
+// openRemote makes an instance that serves a fleet's agents.
+func (o *gatewayVerb) openRemote(cfg *config.Config) (gateway.Instance, error) {
+	logger, err := o.app.logger(cfg)
+	if err != nil {
+		return nil, err
+	}
+	f, err := o.fleet.join(context.Background(), cfg, "gateway-"+strings.ToLower(rand.Text()[:8]))
+	if err != nil {
+		return nil, err
+	}
+	return assembly.OpenRemote(assembly.RemoteOptions{Fleet: f, Config: cfg, Version: version, Logger: logger.Named("gateway"),
+		Token: func(agent string) (string, error) { return agentToken(cfg.Home().Path, agent) }})
 }
 
 // assemble makes what a configuration says.
@@ -212,6 +239,7 @@ func (o *gatewayVerb) reloads(ctx context.Context, g *gateway.Gateway, cfg *conf
 
 func newGatewayToken(a *app) *cobra.Command {
 	var agent string
+	var ofFleet bool
 	cmd := &cobra.Command{
 		Use:     "token",
 		Short:   "Show the token that MCP clients of an agent send to the gateway",
@@ -223,11 +251,16 @@ func newGatewayToken(a *app) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			of, err := cfg.Agent(agent)
-			if err != nil {
-				return usage("%w", err)
+			if agent == "" || !ofFleet {
+				of, err := cfg.Agent(agent)
+				if err != nil {
+					return usage("%w", err)
+				}
+				agent = of.ID
+			} else if !config.IsID(agent) {
+				return usage("%q is no agent's id", agent)
 			}
-			token, err := agentToken(cfg.Home().Path, of.ID)
+			token, err := agentToken(cfg.Home().Path, agent)
 			if err != nil {
 				return failed(err)
 			}
@@ -236,5 +269,6 @@ func newGatewayToken(a *app) *cobra.Command {
 		},
 	}
 	a.agentFlag(cmd, &agent, "the agent (default: the first one)")
+	cmd.Flags().BoolVar(&ofFleet, "fleet", false, "the agent is one of a fleet's, which this configuration need not have")
 	return cmd
 }

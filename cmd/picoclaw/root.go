@@ -53,9 +53,9 @@ func newRoot(a *app) *cobra.Command {
 			root.AddCommand(cmd)
 		}
 	}
-	add("agent", "What an agent does:", newAgent(a), newMCP(a), newGateway(a), newCall(a), newBatch(a), newTools(a), newREPL(a))
+	add("agent", "What an agent does:", newAgent(a), newMCP(a), newGateway(a), newWorker(a), newCall(a), newBatch(a), newTools(a), newREPL(a))
 	add("operator", "What it may do, and has done:", newExplain(a), newApprovals(a), newConsole(a), newAudit(a), newHistory(a), newUndo(a),
-		newCron(a), newStop(a), newStart(a))
+		newCron(a), newStop(a), newStart(a), newFleet(a))
 	add("setup", "Setting up:", newInit(a), newDoctor(a), newConfig(a), newAgents(a), newPlugin(a), newCompletion(a),
 		newMan(), newVersion(a))
 	root.AddCommand(newDocs(a), newSelfTest(a))

@@ -45,6 +45,7 @@ type Config struct {
 	servers   map[string]MCPServer
 	models    []Model
 	gateway   Gateway
+	fleet     Fleet
 	approvals Approvals
 	hooks     json.RawMessage
 	shared    map[string]any     // what is set for all agents, of the keys that an agent can set
@@ -65,6 +66,7 @@ func (c *Config) take(merged map[string]any) *Error {
 		Secrets   map[string]map[string]any `koanf:"secrets"`
 		Models    []Model                   `koanf:"model_list"`
 		Gateway   Gateway                   `koanf:"gateway"`
+		Fleet     Fleet                     `koanf:"fleet"`
 		Approvals Approvals                 `koanf:"approvals"`
 		Hooks     map[string]any            `koanf:"hooks"`
 		Tools     struct {
@@ -82,7 +84,7 @@ func (c *Config) take(merged map[string]any) *Error {
 	c.approvals = all.Approvals
 	c.isolation, c.audit, c.log, c.signed = all.Isolation.Enabled, all.Audit, all.Log, all.Signed
 	c.protect = all.Workspace.Protect
-	c.models, c.gateway = all.Models, all.Gateway
+	c.models, c.gateway, c.fleet = all.Models, all.Gateway, all.Fleet
 	var err error
 	if c.hooks, err = json.Marshal(all.Hooks); err != nil {
 		return &Error{Key: "hooks", Problem: err.Error(), err: err}
@@ -112,7 +114,8 @@ func (c *Config) take(merged map[string]any) *Error {
 		delete(tools, "mcp")
 	}
 	c.shared = merged
-	for _, name := range []string{"plugins", "audit", "log", "signatures", "workspace", "secrets", "model_list", "gateway", "hooks"} {
+	for _, name := range []string{"plugins", "audit", "log", "signatures", "workspace", "secrets", "model_list", "gateway",
+		"fleet", "hooks"} {
 		delete(merged, name)
 	}
 	delete(merged["isolation"].(map[string]any), "expose_paths")

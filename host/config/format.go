@@ -42,6 +42,9 @@ var (
 // than all else at a start.
 const idSchema = `^[a-z0-9][a-z0-9_-]{0,63}$`
 
+// IsID reports whether an agent may be called so.
+func IsID(s string) bool { return isID(s) }
+
 func isID(s string) bool { return len(s) <= 64 && idPattern.MatchString(s) }
 
 // WorkspaceTemplate is what stands for the agent's workspace in a module's constraints.

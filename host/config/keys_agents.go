@@ -95,6 +95,15 @@ var agentKeys = slices.Concat([]Key{
 	{Name: "gateway.drain_seconds", Type: Int, Min: 0, Max: 3600, Default: int64(10),
 		Doc: "How long calls and turns may go on when the gateway is told to end."},
 
+	{Name: "fleet.url", Type: String,
+		Doc: "Where the NATS of a fleet is, such as tls://nats.example.com:4222; plain nats:// is for this machine alone. Several are separated by commas."},
+	{Name: "fleet.tenant", Type: String, Format: ID, Default: "default",
+		Doc: "Whose agents these are; with accounts of NATS's, one for each tenant."},
+	{Name: "fleet.credentials", Type: String, Format: Path,
+		Doc: "The file with which this machine shows the fleet who it is."},
+	{Name: "fleet.name", Type: String, Format: ID,
+		Doc: "The name of this machine's worker, different for each; made of the machine's name unless set."},
+
 	{Name: "approvals.wait_seconds", Type: Int, Min: 0, Max: 86_400, Default: int64(300),
 		Doc: "How long a call that needs a person's yes, and whose client can't ask for it, waits for `picoclaw approvals`. It is refused then; with 0 at once."},
 	{Name: "approvals.origins", Type: Strings, Values: []string{"mcp", "main", "subagent", "heartbeat", "cron", "hook", "cli"},

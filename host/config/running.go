@@ -76,6 +76,14 @@ type Gateway struct {
 	DrainSeconds int64    `koanf:"drain_seconds"`
 }
 
+// Fleet are the settings of fleet.
+type Fleet struct {
+	URL         string `koanf:"url"`
+	Tenant      string `koanf:"tenant"`
+	Credentials string `koanf:"credentials"`
+	Name        string `koanf:"name"`
+}
+
 // Approvals are the settings of approvals.
 type Approvals struct {
 	WaitSeconds int64    `koanf:"wait_seconds"`
@@ -87,6 +95,9 @@ func (c *Config) Models() []Model { return slices.Clone(c.models) }
 
 // Gateway returns how the gateway serves.
 func (c *Config) Gateway() Gateway { return c.gateway }
+
+// Fleet returns how this machine is in a fleet.
+func (c *Config) Fleet() Fleet { return c.fleet }
 
 // Approvals returns how calls wait for a person's yes whose client can't ask for it.
 func (c *Config) Approvals() Approvals {

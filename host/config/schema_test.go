@@ -38,6 +38,7 @@ func TestTheStructsHaveTheKeysOfTheTable(t *testing.T) {
 		Heartbeat Heartbeat         `koanf:"heartbeat"`
 		Models    []Model           `koanf:"model_list"`
 		Gateway   Gateway           `koanf:"gateway"`
+		Fleet     Fleet             `koanf:"fleet"`
 		Approvals Approvals         `koanf:"approvals"`
 		Signed    Signatures        `koanf:"signatures"`
 		Workspace struct {

@@ -100,7 +100,7 @@ func (c *call) run(ctx context.Context) *host.Result {
 func (c *call) ask(ctx context.Context, probe bool) (time.Duration, error) {
 	p, err := c.client.place(ctx, c.session.agent)
 	switch {
-	case errors.Is(err, errNowhere):
+	case errors.Is(err, ErrNowhere):
 		if time.Since(c.heard) > placeWait && c.open == 0 {
 			return 0, err
 		}

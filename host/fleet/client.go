@@ -119,11 +119,7 @@ func (c *Client) publish(agent, verb string, n int, r request, body []byte) erro
 	if err != nil {
 		return err
 	}
-	m := &nats.Msg{Subject: c.fleet.to(agent, verb), Data: data}
-	if verb == verbCall || verb == verbTools {
-		m.Reply = c.fleet.from(agent) + c.name + "." + r.ID + "-" + strconv.Itoa(n)
-	}
-	return c.fleet.conn.PublishMsg(m)
+	return c.fleet.conn.PublishRequest(c.fleet.to(agent, verb), c.fleet.from(agent)+c.name+"."+r.ID+"-"+strconv.Itoa(n), data)
 }
 
 // nobody reports whether an answer is NATS's, that nobody listens.
@@ -132,7 +128,7 @@ func nobody(m *nats.Msg) bool { return len(m.Data) == 0 && m.Header.Get("Status"
 // Session opens a session of an agent: it has that agent's tools, wherever its workspace is.
 func (c *Client) Session(ctx context.Context, agent string, origin host.Origin) (*Session, error) {
 	if !tokenPattern.MatchString(agent) {
-		return nil, fmt.Errorf("there is no agent %q in the fleet", agent)
+		return nil, fmt.Errorf("there is no agent %q in the fleet: %w", agent, ErrNowhere)
 	}
 	s := &Session{client: c, agent: agent, origin: origin}
 	if err := s.refresh(ctx); err != nil {
@@ -150,7 +146,7 @@ func (c *Client) list(ctx context.Context, agent string) (*toolList, error) {
 	began := time.Now()
 	for {
 		p, err := c.place(ctx, agent)
-		if errors.Is(err, errNowhere) && time.Since(began) > placeWait {
+		if errors.Is(err, ErrNowhere) && time.Since(began) > placeWait {
 			return nil, fmt.Errorf("there is no agent %q in the fleet: %w; `picoclaw fleet status` shows which there are", agent, err)
 		}
 		wait := retryEvery

@@ -80,6 +80,17 @@ func Join(ctx context.Context, conn *nats.Conn, tenant string) (*Fleet, error) {
 	return f, nil
 }
 
+// Close ends the connection.
+func (f *Fleet) Close() { f.conn.Close() }
+
+// Reached says why NATS is not reached now.
+func (f *Fleet) Reached() error {
+	if f.conn.IsConnected() {
+		return nil
+	}
+	return errors.New("NATS is not reached")
+}
+
 // The verbs of an agent's subjects.
 const (
 	verbCall   = "call"

@@ -20,14 +20,14 @@ type place struct {
 	epoch    uint64
 }
 
-// errNowhere is the error of an agent that no worker has.
-var errNowhere = errors.New("no worker has it")
+// ErrNowhere is the error of an agent that no worker has.
+var ErrNowhere = errors.New("no worker has it")
 
 // where looks up who has an agent.
 func (f *Fleet) where(ctx context.Context, agent string) (*place, error) {
 	entry, err := f.placement.Get(ctx, agent)
 	if errors.Is(err, jetstream.ErrKeyNotFound) {
-		return nil, errNowhere
+		return nil, ErrNowhere
 	}
 	if err != nil {
 		return nil, err

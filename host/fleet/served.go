@@ -54,7 +54,8 @@ func digest(r *request, agent string, arguments []byte) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// mayBe reports whether a reply may go to a subject: to where this agent's callers listen, and nowhere else.
+// mayBe reports whether a message may be a caller's, who wants to be answered where this agent's callers listen. NATS
+// lets others have JetStream speak for them, but not with such a reply subject.
 func (s *served) mayBe(to string) bool { return strings.HasPrefix(to, s.worker.fleet.from(s.agent)) }
 
 // say answers. What does not arrive is asked for again.
@@ -202,26 +203,23 @@ func otherCall(id string) reply {
 }
 
 // onCancel cancels a call.
-func (s *served) onCancel(data []byte) {
-	if run := s.runningOf(data); run != nil {
+func (s *served) onCancel(data []byte, to string) {
+	if run := s.runningOf(data, to); run != nil {
 		run.cancel()
 	}
 }
 
 // onCredit notes what a caller has done with.
-func (s *served) onCredit(data []byte) {
-	r, _, err := decode[request](data)
-	if err != nil {
-		return
-	}
-	if run := s.runningOf(data); run != nil {
+func (s *served) onCredit(data []byte, to string) {
+	if run := s.runningOf(data, to); run != nil {
+		r, _, _ := decode[request](data) // it could be
 		run.heard(r.Seen)
 	}
 }
 
-func (s *served) runningOf(data []byte) *running {
+func (s *served) runningOf(data []byte, to string) *running {
 	r, _, err := decode[request](data)
-	if err != nil || r.Epoch != s.epoch {
+	if err != nil || r.Epoch != s.epoch || !s.mayBe(to) {
 		return nil
 	}
 	s.mu.Lock()

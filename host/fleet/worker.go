@@ -159,7 +159,7 @@ func (w *Worker) try(l *lease, service micro.Service, others *watch, agent strin
 	ctx, cancel := context.WithTimeout(l, renewEvery)
 	defer cancel()
 	before, err := w.fleet.where(ctx, agent)
-	if err != nil && !errors.Is(err, errNowhere) {
+	if err != nil && !errors.Is(err, ErrNowhere) {
 		return false, nil, err
 	}
 	if before != nil && before.Worker != w.options.Name { // of an earlier life of its own, it is the heir
@@ -216,11 +216,11 @@ func (w *Worker) endpoints(service micro.Service, agent string) (subs []*nats.Su
 	}
 	for _, e := range []struct {
 		verb   string
-		handle func(*served, []byte)
+		handle func(*served, []byte, string)
 	}{{verbCancel, (*served).onCancel}, {verbCredit, (*served).onCredit}} {
 		sub, err := w.fleet.conn.Subscribe(w.fleet.to(agent, e.verb), func(m *nats.Msg) {
 			if s := w.has(agent); s != nil {
-				e.handle(s, m.Data)
+				e.handle(s, m.Data, m.Reply)
 			}
 		})
 		if err != nil {

@@ -25,7 +25,8 @@ import (
 const rootsTimeout = 10 * time.Second
 
 // roots are the directories that a client wants its agent to work in. They choose within what the operator has allowed:
-// those inside it narrow the session; those elsewhere say nothing about it and open nothing.
+// those inside it narrow the session; those elsewhere say nothing about it and open nothing. So do all where the workspace is on
+// another machine.
 type roots struct {
 	wide session
 
@@ -42,7 +43,8 @@ func (r *roots) changed() { r.changes.Add(1) }
 // session returns the session that a client's calls are made in. The client is asked at its first call, not before: one
 // that only lists tools need not wait.
 func (r *roots) session(ctx context.Context, client *mcp.ServerSession) (session, error) {
-	if !hasRoots(client) {
+	wide, here := r.wide.(local)
+	if !here || !hasRoots(client) {
 		return r.wide, nil
 	}
 	r.mu.Lock()
@@ -63,7 +65,7 @@ func (r *roots) session(ctx context.Context, client *mcp.ServerSession) (session
 	case slices.Contains(list.Roots, nil):
 		return nil, errors.New("the client was asked for its roots (roots/list): a root in its answer is null")
 	}
-	narrowed, err := narrow(r.wide, list.Roots)
+	narrowed, err := narrow(wide, list.Roots)
 	if err != nil {
 		return nil, fmt.Errorf("the client's roots can't be used: %w", err)
 	}
@@ -84,7 +86,7 @@ func hasRoots(client *mcp.ServerSession) bool {
 }
 
 // narrow is a session with what a client's roots leave of another one. With a single root relative paths start there.
-func narrow(s session, listed []*mcp.Root) (session, error) {
+func narrow(s local, listed []*mcp.Root) (session, error) {
 	if len(listed) == 0 {
 		return s, nil // it has none to name
 	}
@@ -132,7 +134,7 @@ func (r rooted) Call(
 	return result
 }
 
-func spawn(s session, child policy.Child) (session, error) {
+func spawn(s local, child policy.Child) (session, error) {
 	narrower, err := s.Spawn(host.MCP, child)
 	if err != nil {
 		return nil, err

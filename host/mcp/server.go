@@ -29,9 +29,14 @@ import (
 
 // session is what the server needs of a host; *host.Session is one.
 type session interface {
-	Policy() *policy.Policy
 	Tools() []host.Tool
 	Call(ctx context.Context, tool string, arguments json.RawMessage, events func(host.Event)) *host.Result
+}
+
+// local is a session whose workspace is on this machine, where a client's directories are.
+type local interface {
+	session
+	Policy() *policy.Policy
 	Spawn(origin host.Origin, narrower policy.Child) (*host.Session, error)
 }
 

@@ -8,9 +8,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -50,8 +48,7 @@ type Assembly struct {
 	life    context.Context // done at the end
 	end     context.CancelFunc
 
-	mu      sync.Mutex
-	clients map[string]*served // what MCP clients of each agent use
+	doors // what MCP clients use
 }
 
 // Open assembles. It starts nothing but what [host.Open] does.
@@ -59,7 +56,9 @@ func Open(o Options) (*Assembly, error) {
 	if o.Logger == nil {
 		o.Logger = hclog.NewNullLogger()
 	}
-	a := &Assembly{options: o, config: o.Config, clients: map[string]*served{}}
+	a := &Assembly{options: o, config: o.Config, doors: doors{version: o.Version, token: o.Token,
+		hosts: o.Config.Gateway().AllowHosts, first: o.Config.AgentIDs()[0], log: o.Logger, all: map[string]*served{}}}
+	a.open = a.door
 	a.life, a.end = context.WithCancel(context.Background())
 	a.models = sync.OnceValue(a.checkModels)
 	var err error
@@ -123,96 +122,32 @@ func (a *Assembly) CheckModel(id string) error {
 
 // Busy says what has begun and not ended.
 func (a *Assembly) Busy() (running, sessions int) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	for _, s := range a.clients {
-		sessions += s.server.Connected()
+	return a.Running(), a.connected()
+}
+
+// door opens an agent's session for clients.
+func (a *Assembly) door(_ context.Context, agent string) (*door, error) {
+	if !slices.Contains(a.config.AgentIDs(), agent) {
+		return nil, errNobody
 	}
-	return a.Running(), sessions
+	session, err := a.Session(agent, host.MCP)
+	if err != nil {
+		return nil, err
+	}
+	return &door{session, mcp.Instructions(session.Policy()), func(ctx context.Context) <-chan struct{} {
+		return a.Changes(ctx.Done())
+	}}, nil
 }
 
 // Close ends everything.
 func (a *Assembly) Close(ctx context.Context) error {
 	a.Retire()
 	a.end()
-	a.mu.Lock()
-	all := a.clients
-	a.mu.Unlock()
-	for _, s := range all {
-		s.end()
-		s.server.End(ctx)
-	}
+	a.doors.close(ctx)
 	if s := a.options.Schedules; s != nil && s.current() == a {
 		s.ended.Wait()
 	}
 	a.team.Close()
 	a.hooks.Close(ctx)
 	return a.Host.Close(ctx)
-}
-
-// served is MCP for one agent.
-type served struct {
-	server *mcp.Server
-	http.Handler
-	end context.CancelFunc
-}
-
-// For serves MCP for one agent.
-func (a *Assembly) serve(agent string) (*served, error) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if s := a.clients[agent]; s != nil {
-		return s, nil
-	}
-	session, err := a.Session(agent, host.MCP)
-	if err != nil {
-		return nil, err
-	}
-	token, err := a.options.Token(agent)
-	if err != nil {
-		return nil, err
-	}
-	server := mcp.NewServer(session, a.options.Version, mcp.Instructions(session.Policy()))
-	handler, err := server.Handler(mcp.HTTPOptions{Token: token, Hosts: a.config.Gateway().AllowHosts})
-	if err != nil {
-		return nil, err
-	}
-	ctx, end := context.WithCancel(context.Background())
-	go server.Follow(ctx, a.Changes(ctx.Done()))
-	a.clients[agent] = &served{server, handler, end}
-	return a.clients[agent], nil
-}
-
-// Has reports whether an MCP session is one of this assembly's.
-func (a *Assembly) Has(session string) bool {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	for _, s := range a.clients {
-		if s.server.Has(session) {
-			return true
-		}
-	}
-	return false
-}
-
-// ServeHTTP serves MCP: the agent that a path names, as in /mcp/main, or at /mcp the first one.
-func (a *Assembly) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	ids := a.config.AgentIDs()
-	agent := ids[0]
-	if below, named := strings.CutPrefix(strings.TrimSuffix(r.URL.Path, "/"), mcp.Path+"/"); named {
-		agent = below
-		r = r.Clone(r.Context())
-		r.URL.Path = mcp.Path
-	}
-	if !slices.Contains(ids, agent) {
-		http.Error(w, "no agent of this name is served here", http.StatusNotFound)
-		return
-	}
-	s, err := a.serve(agent)
-	if err != nil {
-		a.options.Logger.Error("an agent can't be served", "agent", agent, "error", err)
-		http.Error(w, "the agent can't be served; the gateway's log says why", http.StatusInternalServerError)
-		return
-	}
-	s.ServeHTTP(w, r)
 }

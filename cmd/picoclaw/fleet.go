@@ -1,0 +1,193 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/terminal"
+	"github.com/picoclaw/picoclaw/host/config"
+	"github.com/picoclaw/picoclaw/host/fleet"
+)
+
+// fleetOptions say which fleet a command is about.
+type fleetOptions struct {
+	app                  *app
+	address, credentials string
+}
+
+// ofConfiguration stands for the fleet that the configuration names.
+const ofConfiguration = "configured"
+
+// flags adds --fleet and --credentials.
+func (o *fleetOptions) flags(cmd *cobra.Command, doc string) {
+	cmd.Flags().StringVar(&o.address, "fleet", "", doc)
+	cmd.Flags().Lookup("fleet").NoOptDefVal = ofConfiguration
+	cmd.Flags().StringVar(&o.credentials, "credentials", "",
+		"the `file` with which this machine shows who it is (default: fleet.credentials)")
+}
+
+// take takes an address that stands behind --fleet off the arguments: the flag can do without.
+func (o *fleetOptions) take(args []string) []string {
+	if o.address == ofConfiguration && len(args) > 0 && strings.Contains(args[0], "://") {
+		o.address, args = args[0], args[1:]
+	}
+	return args
+}
+
+// noArguments is for a command that takes flags only.
+func (o *fleetOptions) noArguments(cmd *cobra.Command, args []string) error {
+	of := *o // a second take finds nothing to take otherwise
+	return noArguments(cmd, of.take(args))
+}
+
+// joinTimeout is how long it may take to be let into a fleet.
+const joinTimeout = 10 * time.Second
+
+// join joins the fleet, under a name of this machine's.
+func (o *fleetOptions) join(ctx context.Context, cfg *config.Config, name string) (*fleet.Fleet, error) {
+	set := cfg.Fleet()
+	if o.address != "" && o.address != ofConfiguration {
+		set.URL = o.address
+	}
+	if o.credentials != "" {
+		set.Credentials = o.credentials
+	}
+	conn, err := fleet.Connect(set.URL, name, set.Credentials)
+	if err != nil {
+		return nil, cantStart(err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, joinTimeout)
+	defer cancel()
+	f, err := fleet.Join(ctx, conn, set.Tenant)
+	if err != nil {
+		conn.Close()
+		return nil, cantStart(err)
+	}
+	return f, nil
+}
+
+func newFleet(a *app) *cobra.Command {
+	cmd := &cobra.Command{Use: "fleet", Short: "See which machines have which agents of a fleet"}
+	return group(cmd, newFleetStatus(a), newFleetWhere(a))
+}
+
+func newFleetStatus(a *app) *cobra.Command {
+	o := fleetOptions{app: a}
+	var output string
+	cmd := &cobra.Command{
+		Use:     "status",
+		Short:   "Show the workers of a fleet, and which agents they have",
+		Long:    "Shows the workers that have given a sign of life not long ago, and for each agent the worker that has it. The epoch\ngrows each time that an agent is taken. The exit code is 1 where an agent's worker is gone.",
+		Example: "  picoclaw fleet status --fleet tls://nats.example.com:4222\n  picoclaw fleet status --output json",
+		Args:    o.noArguments,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.take(args)
+			return o.status(cmd.Context(), output)
+		},
+	}
+	o.flags(cmd, "the fleet at this `address` (default: fleet.url)")
+	a.outputFlag(cmd, &output)
+	return cmd
+}
+
+func (o *fleetOptions) status(ctx context.Context, output string) error {
+	if err := format(output); err != nil {
+		return err
+	}
+	workers, agents, err := o.look(ctx)
+	if err != nil {
+		return err
+	}
+	if output == "json" {
+		err = o.app.printJSON(map[string]any{"workers": workers, "agents": agents})
+	} else {
+		err = o.app.showFleet(workers, agents)
+	}
+	for _, p := range agents {
+		if err == nil && !p.Alive {
+			err = &failure{code: exitFailed, err: errSaid}
+		}
+	}
+	return err
+}
+
+// look looks at the whole fleet.
+func (o *fleetOptions) look(ctx context.Context) ([]fleet.Sign, []fleet.Placed, error) {
+	cfg, err := o.app.config("")
+	if err != nil {
+		return nil, nil, err
+	}
+	f, err := o.join(ctx, cfg, "status")
+	if err != nil {
+		return nil, nil, err
+	}
+	defer f.Close()
+	ctx, cancel := context.WithTimeout(ctx, joinTimeout)
+	defer cancel()
+	workers, agents, err := f.Status(ctx)
+	if err != nil {
+		return nil, nil, failed(err)
+	}
+	return workers, agents, nil
+}
+
+func (a *app) showFleet(workers []fleet.Sign, agents []fleet.Placed) error {
+	out := terminal.New(a.stdout)
+	table := terminal.NewTable("WORKER", "VERSION", "AGENTS", "RUNNING")
+	for _, w := range workers {
+		table.Row(w.Worker, w.Version, strconv.Itoa(w.Agents), strconv.Itoa(w.Running))
+		table.Style(0, terminal.Name)
+	}
+	if err := table.Write(out); err != nil {
+		return err
+	}
+	fmt.Fprintln(out)
+	table = terminal.NewTable("AGENT", "WORKER", "EPOCH", "STATE")
+	for _, p := range agents {
+		state, style := "served", terminal.Plain
+		if !p.Alive {
+			state, style = "its worker is gone", terminal.Bad
+		}
+		table.Row(p.Agent, p.Worker, strconv.FormatUint(p.Epoch, 10), state)
+		table.Style(0, terminal.Name)
+		table.Style(3, style)
+	}
+	return table.Write(out)
+}
+
+func newFleetWhere(a *app) *cobra.Command {
+	o := fleetOptions{app: a}
+	cmd := &cobra.Command{
+		Use:     "where AGENT",
+		Short:   "Show which worker has an agent",
+		Example: "  picoclaw fleet where main",
+		Args: func(cmd *cobra.Command, args []string) error {
+			of := o
+			if len(of.take(args)) != 1 {
+				return usage("where is which agent? `picoclaw fleet status` lists them")
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			agent := o.take(args)[0]
+			_, agents, err := o.look(cmd.Context())
+			if err != nil {
+				return err
+			}
+			for _, p := range agents {
+				if p.Agent == agent {
+					fmt.Fprintln(a.stdout, p.Worker)
+					return nil
+				}
+			}
+			return failed(fmt.Errorf("no worker of the fleet has agent %q; `picoclaw fleet status` lists them", agent))
+		},
+	}
+	o.flags(cmd, "the fleet at this `address` (default: fleet.url)")
+	return cmd
+}
