@@ -3,8 +3,9 @@ package main
 import (
 	"context"
 	"fmt"
+	"regexp"
+	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -31,12 +32,17 @@ func (o *fleetOptions) flags(cmd *cobra.Command, doc string) {
 		"the `file` with which this machine shows who it is (default: fleet.credentials)")
 }
 
+// addressPattern is an address of NATS's, which no tool, agent or key=value is.
+var addressPattern = regexp.MustCompile(`^(nats|tls|ws|wss)://`)
+
 // take takes an address that stands behind --fleet off the arguments: the flag can do without.
 func (o *fleetOptions) take(args []string) []string {
-	if o.address == ofConfiguration && len(args) > 0 && strings.Contains(args[0], "://") {
-		o.address, args = args[0], args[1:]
+	at := slices.IndexFunc(args, addressPattern.MatchString)
+	if o.address != ofConfiguration || at < 0 {
+		return args
 	}
-	return args
+	o.address = args[at]
+	return slices.Delete(slices.Clone(args), at, at+1)
 }
 
 // noArguments is for a command that takes flags only.

@@ -78,7 +78,14 @@ func (o *fleetOptions) work(ctx context.Context, name string) error {
 	if err := all.Ready(); err != nil {
 		return cantStart(err)
 	}
-	w, err := fleet.NewWorker(f, fleet.WorkerOptions{Name: name, Agents: cfg.AgentIDs(), Home: home.Path, Host: all,
+	// Here as on one machine, picoclaw call has fewer tools than clients of the gateway: none of the program's own.
+	forCLI, err := o.app.open("")
+	if err != nil {
+		return err
+	}
+	defer o.app.close(forCLI)
+	w, err := fleet.NewWorker(f, fleet.WorkerOptions{Name: name, Agents: cfg.AgentIDs(), Home: home.Path,
+		Host:     hosts{host.MCP: all.Host, host.CLI: forCLI},
 		Describe: func(s *host.Session) string { return mcp.Instructions(s.Policy()) },
 		Changes:  all.Changes(ctx.Done()), Version: version, Logger: logger.Named("worker"),
 		Drain: time.Duration(cfg.Gateway().DrainSeconds) * time.Second})
@@ -92,6 +99,18 @@ func (o *fleetOptions) work(ctx context.Context, name string) error {
 		return cantStart(err)
 	}
 	return nil
+}
+
+// hosts are those that make the calls of each origin.
+type hosts map[host.Origin]*host.Host
+
+// Session opens a session.
+func (h hosts) Session(agent string, origin host.Origin) (*host.Session, error) {
+	of := h[origin]
+	if of == nil {
+		return nil, fmt.Errorf("a call of origin %q can't come from another machine", origin)
+	}
+	return of.Session(agent, origin)
 }
 
 // workerName is the name that the configuration gives a worker, or one made of the machine's.

@@ -138,7 +138,7 @@ func (c *Client) Session(ctx context.Context, agent string, origin host.Origin) 
 }
 
 // list asks an agent's worker for its tools.
-func (c *Client) list(ctx context.Context, agent string) (*toolList, error) {
+func (c *Client) list(ctx context.Context, agent string, origin host.Origin) (*toolList, error) {
 	ctx, cancel := context.WithTimeout(ctx, lostAfter)
 	defer cancel()
 	id, answers, done := c.await()
@@ -150,7 +150,7 @@ func (c *Client) list(ctx context.Context, agent string) (*toolList, error) {
 			return nil, fmt.Errorf("there is no agent %q in the fleet: %w; `picoclaw fleet status` shows which there are", agent, err)
 		}
 		wait := retryEvery
-		if err == nil && c.publish(agent, verbTools, 0, request{ID: id, Epoch: p.epoch}, nil) == nil {
+		if err == nil && c.publish(agent, verbTools, 0, request{ID: id, Epoch: p.epoch, Origin: origin}, nil) == nil {
 			wait = probeEvery
 		}
 		select {

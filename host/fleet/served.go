@@ -101,7 +101,7 @@ func (s *served) onCall(data []byte, to string) {
 		case r.ID == "" || len(r.ID) > 64 || r.Digest != digest(r, s.agent, body):
 			s.say(to, reply{Kind: kindRefused, ID: r.ID, Why: "the call did not arrive as it was sent"}, nil)
 			return
-		case r.Origin != host.CLI && r.Origin != host.MCP:
+		case !foreign(r.Origin):
 			s.say(to, reply{Kind: kindRefused, ID: r.ID, Why: fmt.Sprintf("a call of origin %q can't come from another machine",
 				r.Origin)}, nil)
 			return
@@ -109,6 +109,10 @@ func (s *served) onCall(data []byte, to string) {
 	}
 	s.take(r, body, to)
 }
+
+// foreign reports whether calls of an origin can come from another machine. What an agent does by itself happens where it
+// is.
+func foreign(o host.Origin) bool { return o == host.CLI || o == host.MCP }
 
 // gather puts a call together; nil while it is not whole. The parts come in order, or what was there is forgotten.
 func (s *served) gather(r *request, body []byte) []byte {
@@ -236,11 +240,19 @@ type toolList struct {
 // onTools says which tools the agent has.
 func (s *served) onTools(data []byte, to string) {
 	r, _, err := decode[request](data)
-	if err != nil || !s.mayBe(to) {
+	if !s.mayBe(to) {
+		return
+	}
+	if err == nil && !foreign(r.Origin) {
+		err = fmt.Errorf("a call of origin %q can't come from another machine", r.Origin)
+	}
+	if err != nil {
+		id, _ := numbered(to)
+		s.say(to, reply{Kind: kindRefused, ID: id, Why: err.Error()}, nil)
 		return
 	}
 	go func() {
-		session, err := s.session(host.MCP)
+		session, err := s.session(r.Origin)
 		if err != nil {
 			s.say(to, reply{Kind: kindRefused, ID: r.ID, Why: err.Error()}, nil)
 			return

@@ -28,7 +28,7 @@ func (s *Session) Instructions() string { return s.list.Load().Instructions }
 
 // refresh asks for the tools again.
 func (s *Session) refresh(ctx context.Context) error {
-	list, err := s.client.list(ctx, s.agent)
+	list, err := s.client.list(ctx, s.agent, s.origin)
 	if err == nil {
 		s.list.Store(list)
 	}

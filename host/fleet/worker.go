@@ -18,7 +18,7 @@ import (
 	"github.com/picoclaw/picoclaw/internal/filelock"
 )
 
-// Host opens the sessions in which calls are made; [*host.Host] is one.
+// Host opens the sessions in which calls are made, of the origins cli and mcp; [*host.Host] is one.
 type Host interface {
 	Session(agent string, origin host.Origin) (*host.Session, error)
 }

@@ -1,0 +1,539 @@
+package fleet
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go"
+
+	"github.com/picoclaw/picoclaw/host"
+	"github.com/picoclaw/picoclaw/host/hosttest"
+)
+
+// cable is a connection between a machine and NATS that can be cut.
+type cable struct {
+	listener net.Listener
+	target   string
+
+	mu    sync.Mutex
+	whole bool
+	conns []net.Conn
+}
+
+// lay lays a cable to NATS, and returns the address at its other end.
+func lay(t *testing.T, address string) (*cable, string) {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &cable{listener: l, target: strings.TrimPrefix(address, "nats://"), whole: true}
+	go func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			c.join(conn)
+		}
+	}()
+	t.Cleanup(func() { _ = l.Close(); c.cut() })
+	return c, "nats://" + l.Addr().String()
+}
+
+func (c *cable) join(near net.Conn) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	far, err := net.Dial("tcp", c.target)
+	if err != nil || !c.whole {
+		_ = near.Close()
+		if err == nil {
+			_ = far.Close()
+		}
+		return
+	}
+	c.conns = append(c.conns, near, far)
+	go func() { _, _ = io.Copy(near, far); _ = near.Close() }()
+	go func() { _, _ = io.Copy(far, near); _ = far.Close() }()
+}
+
+// cut ends what is connected, and lets nobody connect.
+func (c *cable) cut() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.whole = false
+	for _, conn := range c.conns {
+		_ = conn.Close()
+	}
+	c.conns = nil
+}
+
+func (c *cable) mend() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.whole = true
+}
+
+// raw sends a request as it is, and returns the subject on which it is answered.
+func raw(t *testing.T, f *Fleet, r request, arguments []byte) *nats.Subscription {
+	t.Helper()
+	p, err := f.where(t.Context(), "main")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Epoch == 0 {
+		r.Epoch = p.epoch
+	}
+	if r.V == 0 {
+		r.envelope = sealed()
+	}
+	if r.Digest == "" {
+		r.Digest = digest(&r, "main", arguments)
+	}
+	data, err := encode(r, arguments)
+	if err != nil {
+		t.Fatal(err)
+	}
+	to := f.from("main") + nats.NewInbox()[len("_INBOX."):]
+	sub, err := f.conn.SubscribeSync(to)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := f.conn.PublishRequest(f.to("main", verbCall), to, data); err != nil {
+		t.Fatal(err)
+	}
+	return sub
+}
+
+// said is the next thing that is answered.
+func said(t *testing.T, sub *nats.Subscription) (*reply, []byte) {
+	t.Helper()
+	m, err := sub.NextMsg(10 * time.Second)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, body, err := decode[reply](m.Data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r, body
+}
+
+func TestACallThatComesTwiceIsMadeOnce(t *testing.T) {
+	address := startNATS(t)
+	var runs atomic.Int64
+	b := &bench{}
+	b.tool(t, "count", func(_ context.Context, text string, _ func(host.Event)) *host.Result {
+		return &host.Result{Text: fmt.Sprint(text, runs.Add(1)), Answered: true}
+	})
+	stop := b.work(t, joined(t, address, "one"), "one")
+	f := joined(t, address, "gateway")
+	call := request{ID: "twice", Origin: host.CLI, Tool: "count"}
+	first, second := raw(t, f, call, args("a")), raw(t, f, call, args("a"))
+	r, body := said(t, first)
+	if r.Kind != kindAnswer || string(body) != "a1" {
+		t.Fatalf("%+v %s", r, body)
+	}
+	if r, body = said(t, second); r.Kind != kindRunning && string(body) != "a1" {
+		t.Errorf("the second: %+v %s", r, body)
+	}
+	if r, body = said(t, raw(t, f, call, args("a"))); r.Kind != kindAnswer || string(body) != "a1" {
+		t.Errorf("later: %+v %s", r, body)
+	}
+	if r, _ = said(t, raw(t, f, call, args("b"))); r.Kind != kindRefused {
+		t.Errorf("another call with its id: %+v", r)
+	}
+	stop()
+	stop = b.work(t, joined(t, address, "one"), "one") // another life, the same journal
+	if r, body = said(t, raw(t, f, call, args("a"))); r.Kind != kindAnswer || string(body) != "a1" {
+		t.Errorf("in another life: %+v %s", r, body)
+	}
+	call.ID, call.First = "other", 1 // the epoch of somebody else
+	if r, _ = said(t, raw(t, f, call, args("a"))); r.Kind != kindUnknown {
+		t.Errorf("a call that another worker may have made: %+v", r)
+	}
+	stop()
+	if n := runs.Load(); n != 1 {
+		t.Errorf("it was made %d times", n)
+	}
+}
+
+func TestWhatIsNoCallersIsNotServed(t *testing.T) {
+	address := startNATS(t)
+	b := &bench{}
+	b.tool(t, "echo", func(_ context.Context, text string, _ func(host.Event)) *host.Result {
+		return &host.Result{Text: text, Answered: true}
+	})
+	b.work(t, joined(t, address, "one"), "one")
+	f := joined(t, address, "gateway")
+	for name, r := range map[string]request{
+		"too old":        {envelope: envelope{V: -1}, ID: "a", Origin: host.CLI, Tool: "echo"},
+		"too new":        {envelope: envelope{V: 9, Needs: 9}, ID: "b", Origin: host.CLI, Tool: "echo"},
+		"another origin": {ID: "c", Origin: host.Main, Tool: "echo"},
+		"changed":        {ID: "d", Origin: host.CLI, Tool: "echo", Digest: "00"},
+	} {
+		if got, _ := said(t, raw(t, f, r, args("a"))); got.Kind != kindRefused || got.Why == "" {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+	if got, _ := said(t, raw(t, f, request{ID: "e", Origin: host.CLI, Tool: "echo", Epoch: 99}, args("a"))); got.Kind != kindMoved {
+		t.Errorf("another epoch: %+v", got)
+	}
+	newer := []byte(`{"v":2,"needs":1,"id":"f","epoch":%d,"origin":"cli","tool":"echo","digest":%q,"spice":["new"]}` + "\n" + `{"text":"hi"}`)
+	p, err := f.where(t.Context(), "main")
+	if err != nil {
+		t.Fatal(err)
+	}
+	arguments := []byte(`{"text":"hi"}`)
+	text := fmt.Sprintf(string(newer), p.epoch, digest(&request{Origin: host.CLI, Tool: "echo"}, "main", arguments))
+	for to, answered := range map[string]bool{f.from("main") + "x.y": true, f.from("other") + "x.y": false, "_INBOX.x": false} {
+		sub, err := f.conn.SubscribeSync(to)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := f.conn.PublishRequest(f.to("main", verbCall), to, []byte(text)); err != nil {
+			t.Fatal(err)
+		}
+		// An answer of a call that is served comes after whatever the worker has made of this one.
+		said(t, raw(t, f, request{ID: "after" + to, Origin: host.CLI, Tool: "echo"}, args("a")))
+		if n, _, err := sub.Pending(); err != nil || (n > 0) != answered {
+			t.Errorf("%s: %d answers, %v", to, n, err)
+		}
+	}
+}
+
+func TestAnAnswerThatWasLostIsAskedForAgain(t *testing.T) {
+	address := startNATS(t)
+	c, far := lay(t, address)
+	var runs atomic.Int64
+	begun, release := make(chan struct{}), make(chan struct{})
+	b := &bench{}
+	b.tool(t, "wait", func(context.Context, string, func(host.Event)) *host.Result {
+		runs.Add(1)
+		close(begun)
+		<-release
+		return &host.Result{Text: "done", Answered: true}
+	})
+	b.work(t, joined(t, address, "one"), "one")
+	s := caller(t, joined(t, far, "gateway"), "main")
+	results := make(chan *host.Result)
+	go func() { results <- s.Call(context.Background(), "wait", args(""), nil) }()
+	<-begun
+	c.cut()
+	close(release)
+	hosttest.Eventually(t, "the answer is written down", func() bool {
+		data, err := os.ReadFile(filepath.Join(b.home, "fleet", "journal", "main"))
+		return err == nil && strings.Contains(string(data), `"done"`)
+	})
+	c.mend()
+	if r := <-results; r.Err != nil || r.Text != "done" {
+		t.Errorf("%+v %v", r, r.Err)
+	}
+	if n := runs.Load(); n != 1 {
+		t.Errorf("it was made %d times", n)
+	}
+}
+
+func TestAWorkerThatIsCutOffEndsItsCallsBeforeAnotherTakesItsAgents(t *testing.T) {
+	address := startNATS(t)
+	c, far := lay(t, address)
+	begun := make(chan struct{})
+	var ended, taken atomic.Int64 // when
+	clock := time.Now()
+	first := &bench{}
+	first.tool(t, "wait", func(ctx context.Context, _ string, _ func(host.Event)) *host.Result {
+		close(begun)
+		<-ctx.Done()
+		ended.Store(int64(time.Since(clock)))
+		return &host.Result{Text: "never", Answered: true}
+	})
+	first.work(t, joined(t, far, "one"), "one")
+	f := joined(t, address, "gateway")
+	before, err := f.where(t.Context(), "main")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := caller(t, f, "main")
+	second := &bench{}
+	second.tool(t, "wait", func(context.Context, string, func(host.Event)) *host.Result {
+		return &host.Result{Text: "second", Answered: true}
+	})
+	second.home = hosttest.TempDir(t)
+	w, err := NewWorker(joined(t, address, "standby"), WorkerOptions{Name: "standby", Agents: []string{"main"}, Home: second.home,
+		Host: second.host(t), Describe: func(*host.Session) string { return "" }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	over := make(chan error, 1)
+	go func() { over <- w.Run(ctx, func(string) { taken.Store(int64(time.Since(clock))) }) }()
+	defer func() { cancel(); <-over }()
+	results := make(chan *host.Result)
+	go func() { results <- s.Call(context.Background(), "wait", args(""), nil) }()
+	<-begun
+	cut := time.Since(clock)
+	c.cut()
+	if r := <-results; r.Err == nil || r.Err.Code != CodeUnknown {
+		t.Errorf("the call that was begun: %+v %v", r, r.Err)
+	}
+	if ended.Load() == 0 || taken.Load() == 0 || ended.Load() > taken.Load() {
+		t.Errorf("the call ended after %s, and the agent was taken after %s", time.Duration(ended.Load()), time.Duration(taken.Load()))
+	}
+	t.Logf("the agent was taken %s after the cut", time.Duration(taken.Load())-cut)
+	after, err := f.where(t.Context(), "main")
+	if err != nil || after.epoch <= before.epoch || after.Worker != "standby" {
+		t.Errorf("%+v then %+v, %v", before, after, err)
+	}
+	c.mend()
+	if r := s.Call(t.Context(), "wait", args(""), nil); r.Err != nil || r.Text != "second" {
+		t.Errorf("a call after that: %+v %v", r, r.Err)
+	}
+}
+
+func TestAWorkerThatEndsGivesItsAgentsAway(t *testing.T) {
+	address := startNATS(t)
+	tool := func(text string) func(context.Context, string, func(host.Event)) *host.Result {
+		return func(context.Context, string, func(host.Event)) *host.Result {
+			return &host.Result{Text: text, Answered: true}
+		}
+	}
+	first, second := &bench{}, &bench{}
+	first.tool(t, "who", tool("first"))
+	second.tool(t, "who", tool("second"))
+	stop := first.work(t, joined(t, address, "one"), "one")
+	s := caller(t, joined(t, address, "gateway"), "main")
+	if r := s.Call(t.Context(), "who", args(""), nil); r.Text != "first" {
+		t.Errorf("%+v %v", r, r.Err)
+	}
+	stop()
+	second.work(t, joined(t, address, "two"), "two")
+	if r := s.Call(t.Context(), "who", args(""), nil); r.Text != "second" {
+		t.Errorf("%+v %v", r, r.Err)
+	}
+}
+
+// victimVariable has this test be a worker that is killed: it holds where NATS is, and the instance root.
+const victimVariable = "PICOCLAW_TEST_VICTIM"
+
+func TestAWorkerThatIsKilledDoesNotMakeACallAgain(t *testing.T) {
+	noted := func(home string) func(context.Context, string, func(host.Event)) *host.Result {
+		return func(ctx context.Context, _ string, _ func(host.Event)) *host.Result {
+			f, err := os.OpenFile(filepath.Join(home, "runs"), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+			if err == nil {
+				_, err = f.WriteString("run\n")
+				_ = f.Close()
+			}
+			if err != nil {
+				return &host.Result{Err: &host.Error{Message: err.Error()}}
+			}
+			<-ctx.Done()
+			return &host.Result{}
+		}
+	}
+	if text := os.Getenv(victimVariable); text != "" {
+		address, home, _ := strings.Cut(text, " ")
+		b := &bench{home: home}
+		b.tool(t, "note", noted(home))
+		b.work(t, joined(t, address, "one"), "one")
+		select {}
+	}
+	address := startNATS(t)
+	home := hosttest.TempDir(t)
+	start := func() *exec.Cmd {
+		cmd := exec.Command(os.Args[0], "-test.run", "^"+t.Name()+"$")
+		cmd.Env = append(os.Environ(), victimVariable+"="+address+" "+home)
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
+		return cmd
+	}
+	victim := start()
+	f := joined(t, address, "gateway")
+	hosttest.Eventually(t, "the worker serves", func() bool { _, err := f.where(t.Context(), "main"); return err == nil })
+	s := caller(t, f, "main")
+	results := make(chan *host.Result)
+	go func() { results <- s.Call(context.Background(), "note", args(""), nil) }()
+	runs := func() int {
+		data, _ := os.ReadFile(filepath.Join(home, "runs"))
+		return strings.Count(string(data), "run")
+	}
+	hosttest.Eventually(t, "the call runs", func() bool { return runs() == 1 })
+	if err := victim.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = victim.Wait()
+	start()
+	if r := <-results; r.Err == nil || r.Err.Code != CodeUnknown || !strings.Contains(r.Err.Message, "has begun the call") {
+		t.Errorf("%+v %v", r, r.Err)
+	}
+	if n := runs(); n != 1 {
+		t.Errorf("it was made %d times", n)
+	}
+}
+
+func TestASlowReaderSlowsItsOwnCallOnly(t *testing.T) {
+	address := startNATS(t)
+	const pieces = 100
+	var emitted atomic.Int64
+	b := &bench{}
+	b.tool(t, "much", func(_ context.Context, _ string, events func(host.Event)) *host.Result {
+		for i := range pieces {
+			events(host.Event{Output: []byte(strings.Repeat(string(rune('a'+i%26)), 300<<10))}) // two messages
+			emitted.Add(1)
+		}
+		return &host.Result{Text: "all", Answered: true}
+	})
+	b.tool(t, "echo", func(_ context.Context, text string, _ func(host.Event)) *host.Result {
+		return &host.Result{Text: text, Answered: true}
+	})
+	b.work(t, joined(t, address, "one"), "one")
+	s := caller(t, joined(t, address, "gateway"), "main")
+	slow := make(chan struct{})
+	began := make(chan struct{}, 1)
+	var got strings.Builder
+	results := make(chan *host.Result)
+	go func() {
+		results <- s.Call(context.Background(), "much", args(""), func(e host.Event) {
+			select {
+			case began <- struct{}{}:
+			default:
+			}
+			<-slow
+			got.Write(e.Output)
+		})
+	}()
+	<-began
+	for i := range 50 {
+		if r := s.Call(t.Context(), "echo", args(fmt.Sprint(i)), nil); r.Err != nil || r.Text != fmt.Sprint(i) {
+			t.Fatalf("%+v %v", r, r.Err)
+		}
+	}
+	if n := emitted.Load(); n > window {
+		t.Errorf("%d pieces were sent to a reader that has read none", n)
+	}
+	close(slow)
+	if r := <-results; r.Err != nil || r.Text != "all" {
+		t.Errorf("%+v %v", r, r.Err)
+	}
+	var want strings.Builder
+	for i := range pieces {
+		want.WriteString(strings.Repeat(string(rune('a'+i%26)), 300<<10))
+	}
+	if got.String() != want.String() {
+		t.Errorf("%d bytes of output, not the %d that there were", got.Len(), want.Len())
+	}
+}
+
+func TestEventsArriveAsTheyWere(t *testing.T) {
+	address := startNATS(t)
+	sent := []host.Event{{Output: []byte("out\xff")}, {Output: []byte("err"), Stderr: true}, {Output: []byte{}},
+		{Done: 1, Total: 3, Message: "a third"},
+		{Log: &host.Log{Level: 8, Message: "oh", Attributes: json.RawMessage(`{"a":"<"}`)}}}
+	b := &bench{}
+	b.tool(t, "tell", func(_ context.Context, _ string, events func(host.Event)) *host.Result {
+		for _, e := range sent {
+			events(e)
+		}
+		return &host.Result{Text: "t", Answered: true}
+	})
+	b.work(t, joined(t, address, "one"), "one")
+	s := caller(t, joined(t, address, "gateway"), "main")
+	var got []host.Event
+	s.Call(t.Context(), "tell", args(""), func(e host.Event) { got = append(got, e) })
+	a, _ := json.Marshal(sent)
+	z, _ := json.Marshal(got)
+	if string(a) != string(z) {
+		t.Errorf("\n%s\n%s", a, z)
+	}
+}
+
+func TestACallIsCancelled(t *testing.T) {
+	address := startNATS(t)
+	begun := make(chan struct{}, 1)
+	b := &bench{}
+	b.tool(t, "wait", func(ctx context.Context, _ string, _ func(host.Event)) *host.Result {
+		begun <- struct{}{}
+		<-ctx.Done()
+		return &host.Result{Err: &host.Error{Code: "cancelled", Message: "the tool says so"}, Answered: true}
+	})
+	b.work(t, joined(t, address, "one"), "one")
+	s := caller(t, joined(t, address, "gateway"), "main")
+	ctx, cancel := context.WithCancel(t.Context())
+	results := make(chan *host.Result)
+	go func() { results <- s.Call(ctx, "wait", args(""), nil) }()
+	<-begun
+	cancel()
+	if r := <-results; r.Err == nil || r.Err.Message != "the tool says so" {
+		t.Errorf("%+v %v", r, r.Err)
+	}
+	ctx, cancel = context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	if r := s.Call(ctx, "wait", args(""), nil); r.Err == nil || r.Err.Message != "the tool says so" {
+		t.Errorf("out of time: %+v %v", r, r.Err)
+	}
+}
+
+func TestALargeAnswerGoesThroughTheObjectStore(t *testing.T) {
+	address := startNATS(t)
+	b := &bench{}
+	large := strings.Repeat("0123456789abcdef", 5<<16)
+	b.tool(t, "large", func(context.Context, string, func(host.Event)) *host.Result {
+		return &host.Result{Text: large, Answered: true}
+	})
+	b.work(t, joined(t, address, "one"), "one")
+	f := joined(t, address, "gateway")
+	s := caller(t, f, "main")
+	if r := s.Call(t.Context(), "large", args(""), nil); r.Err != nil || r.Text != large {
+		t.Errorf("%d bytes, %v", len(r.Text), r.Err)
+	}
+	call := request{ID: "large", Origin: host.CLI, Tool: "large"}
+	r, _ := said(t, raw(t, f, call, args("")))
+	if r.Kind != kindLarge {
+		t.Fatalf("%+v", r)
+	}
+	if _, err := f.results.PutBytes(t.Context(), r.Object, []byte("another")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.fetch(t.Context(), r.Object, r.Digest); err == nil {
+		t.Error("an object that was changed is taken")
+	}
+}
+
+func TestNobodyServesAnAgent(t *testing.T) {
+	address := startNATS(t)
+	b := &bench{}
+	b.tool(t, "echo", func(_ context.Context, text string, _ func(host.Event)) *host.Result { return &host.Result{Text: text} })
+	stop := b.work(t, joined(t, address, "one"), "one")
+	f := joined(t, address, "gateway")
+	s := caller(t, f, "main")
+	stop()
+	if r := s.Call(t.Context(), "echo", args(""), nil); r.Err == nil || r.Err.Code != "unavailable" {
+		t.Errorf("%+v %v", r, r.Err)
+	}
+	if _, err := s.client.Session(t.Context(), "nobody", host.CLI); err == nil {
+		t.Error("there is a session of an agent that nobody has")
+	}
+}
+
+func TestOnlyThisMachineIsSpokenToInPlainText(t *testing.T) {
+	for address, want := range map[string]string{
+		"nats://10.0.0.1:4222": "not encrypted", "nats://nats.example.com": "not encrypted", "http://localhost": "no address",
+		"": "no fleet is named", "tls://a,nats://b": "not encrypted", "nats://localhost.evil.example:1": "not encrypted",
+	} {
+		if _, err := Connect(address, "x", ""); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", address, err)
+		}
+	}
+}
