@@ -45,6 +45,7 @@ func Connect(address, name, credentials string) (*nats.Conn, error) {
 func Options(name string) []nats.Option {
 	return []nats.Option{nats.Name(name), nats.MaxReconnects(-1), nats.ReconnectWait(reconnectWait),
 		nats.ReconnectBufSize(-1), nats.CustomInboxPrefix("_INBOX_" + name),
+		nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {}), // in place of printing: what is lost is asked for again
 		nats.PingInterval(2 * time.Second), nats.MaxPingsOutstanding(2)}
 }
 

@@ -2,7 +2,6 @@ package fleet
 
 import (
 	"context"
-	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -55,17 +54,22 @@ type lease struct {
 // errLost is why what runs is ended when a lease is.
 var errLost = errors.New("the worker can't be sure any more that it has the agent")
 
-// begin begins a life of a worker, as soon as another life of the same name has been silent for long enough. What ends
-// it is its own time, not ctx. about is what the worker says of itself.
-func begin(ctx context.Context, f *Fleet, about func() sign) (*lease, error) {
+// begin begins a life of a worker, as soon as another life of the same name has been silent for long enough, or at once
+// if that is known to have ended. What ends this one is its own time, not ctx. about is what the worker says of itself.
+func begin(ctx context.Context, f *Fleet, about func() sign, instance, ended string, warn func(error)) (*lease, error) {
 	s := about()
-	l := &lease{fleet: f, worker: s.Worker, instance: rand.Text()}
+	l := &lease{fleet: f, worker: s.Worker, instance: instance}
 	watch := newWatch(f)
+	arrived := time.Now()
 	for {
 		began := time.Now()
-		silent, revision, err := watch.silent(ctx, s.Worker)
-		if err == nil && (silent || revision == 0) {
-			l.revision = revision
+		silent, last, err := watch.silent(ctx, s.Worker)
+		var before sign
+		if err == nil && !last.gone {
+			_ = json.Unmarshal(last.value, &before) // what can't be read is somebody else's
+		}
+		if err == nil && (silent || last.revision == 0 || before.Instance != "" && before.Instance == ended) {
+			l.revision = last.revision
 			if err = l.say(ctx, s); err == nil {
 				l.Context, l.lost = context.WithCancelCause(context.WithoutCancel(ctx))
 				l.until = began.Add(sureFor)
@@ -74,8 +78,13 @@ func begin(ctx context.Context, f *Fleet, about func() sign) (*lease, error) {
 				return l, nil
 			}
 		}
-		if err != nil && ctx.Err() == nil && !errors.Is(err, jetstream.ErrKeyExists) && fatal(err) {
-			return nil, fmt.Errorf("say in the fleet that the worker %s lives: %w", s.Worker, err)
+		switch {
+		case err != nil:
+			warn(fmt.Errorf("say in the fleet that the worker %s lives: %w", s.Worker, err))
+			arrived = time.Now()
+		case time.Since(arrived) > 2*silentFor:
+			return nil, fmt.Errorf("another worker calls itself %s, and lives; --name or fleet.name gives this one another name",
+				s.Worker)
 		}
 		select {
 		case <-ctx.Done():
@@ -84,9 +93,6 @@ func begin(ctx context.Context, f *Fleet, about func() sign) (*lease, error) {
 		}
 	}
 }
-
-// fatal reports whether an error of NATS's is none that passes.
-func fatal(err error) bool { return errors.Is(err, nats.ErrPermissionViolation) }
 
 // say writes the sign of life, if nobody else has since.
 func (l *lease) say(ctx context.Context, s sign) error {

@@ -92,18 +92,18 @@ type seen struct {
 func newWatch(f *Fleet) *watch { return &watch{f, map[string]*seen{}} }
 
 // silent looks at a worker's sign of life, and reports whether the worker has taken it away, or not changed it for so
-// long that it is not sure of its agents any more. revision is what the next sign has to follow.
-func (w *watch) silent(ctx context.Context, worker string) (silent bool, revision uint64, err error) {
+// long that it is not sure of its agents any more. last is the sign, which the next one has to follow.
+func (w *watch) silent(ctx context.Context, worker string) (silent bool, last entry, err error) {
 	e, err := w.fleet.latest(ctx, signKey(worker))
 	if err != nil {
-		return false, 0, err
+		return false, entry{}, err
 	}
 	known := w.seen[worker]
 	if known == nil || known.revision != e.revision {
 		known = &seen{e.revision, time.Now()}
 		w.seen[worker] = known
 	}
-	return e.released || time.Since(known.since) >= silentFor, e.revision, nil
+	return e.released || time.Since(known.since) >= silentFor, e, nil
 }
 
 // Placed is what is known of one agent's place.

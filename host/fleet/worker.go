@@ -2,8 +2,10 @@ package fleet
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"sync"
@@ -97,7 +99,11 @@ func (w *Worker) Run(ctx context.Context, ready func(agent string)) (err error) 
 
 // live is one life of the worker: until ctx is done, or it can't be sure of its agents any more.
 func (w *Worker) live(ctx context.Context, ready func(agent string)) error {
-	l, err := begin(ctx, w.fleet, w.sign)
+	instance, ended, err := w.instance()
+	if err != nil {
+		return err
+	}
+	l, err := begin(ctx, w.fleet, w.sign, instance, ended, func(err error) { w.log.Warn("not in the fleet yet", "error", err) })
 	if err != nil {
 		return err
 	}
@@ -145,6 +151,19 @@ func (w *Worker) live(ctx context.Context, ready func(agent string)) error {
 		case <-tick.C:
 		}
 	}
+}
+
+// instance names a new life of the worker, and the one before it. That one has ended, or this one did not have the lock:
+// the name is in its file.
+func (w *Worker) instance() (now, before string, err error) {
+	was := make([]byte, 64)
+	n, err := w.lock.ReadAt(was, 0)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return "", "", err
+	}
+	now = rand.Text()
+	_, err = w.lock.WriteAt([]byte(now), 0) // they are of one length
+	return now, string(was[:n]), err
 }
 
 // try takes an agent that nobody has, and reports whether it has got it.
