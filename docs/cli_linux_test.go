@@ -37,11 +37,12 @@ var installed = []string{"picoclaw plugin remove", "picoclaw plugin reset", "pic
 // fetches is why examples about MCP servers are not played here: cmd/picoclaw has tests that fetch some.
 const fetches = "it takes a server that is fetched"
 
-// asksModel is why turns are not played here, and wantsGateway why what is asked of a gateway is not: cmd/picoclaw has
+// asksModel is why turns are not played here, and wantsGateway and wantsFleet why what is asked of these is not: cmd/picoclaw has
 // tests that have both.
 const (
 	asksModel    = "it takes a model"
 	wantsGateway = "it takes a gateway that runs"
+	wantsFleet   = "it takes a fleet"
 
 	waitsForAnswer = "a call has to wait for it, and has another id each time"
 )
@@ -49,8 +50,15 @@ const (
 // notPlayed are the examples that can't be played, and why.
 func notPlayed() map[string]string {
 	return map[string]string{
-		"picoclaw audit --agent main --tool exec --follow": "it goes on until it is told to stop",
-		"picoclaw gateway":                                                              "it goes on until it is told to stop",
+		"picoclaw audit --agent main --tool exec --follow":                                     "it goes on until it is told to stop",
+		"picoclaw call --fleet tls://nats.example.com:4222 --agent site read_file path=go.mod": wantsFleet,
+		"picoclaw fleet status --fleet tls://nats.example.com:4222":                            wantsFleet,
+		"picoclaw fleet status --output json":                                                  wantsFleet,
+		"picoclaw fleet where main":                                                            wantsFleet,
+		"picoclaw gateway --fleet tls://nats.example.com:4222":                                 wantsFleet,
+		"picoclaw worker --fleet tls://nats.example.com:4222 --credentials worker.creds":       wantsFleet,
+		"picoclaw worker":  wantsFleet,
+		"picoclaw gateway": "it goes on until it is told to stop",
 		"picoclaw gateway --port 0 --log-level info":                                    "it goes on until it is told to stop",
 		"picoclaw gateway reload":                                                       wantsGateway,
 		"picoclaw console":                                                              wantsGateway,
