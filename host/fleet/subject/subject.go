@@ -1,0 +1,90 @@
+// Package subject names what a fleet speaks of on NATS: subjects, buckets and streams, the same for those who serve,
+// those who ask and the hub that says who may do which.
+//
+// It is names alone: it must not know connections, permissions, or what a message means.
+package subject
+
+import (
+	"encoding/hex"
+	"strings"
+)
+
+// The buckets and streams of a tenant.
+const (
+	Placement = "pc_placement" // key-value: which worker has an agent
+	Results   = "pc_results"   // objects: what is too large for a message
+	Bundles   = "pc_bundles"   // key-value: signed configuration
+	Witness   = "pc_witness"   // stream: how far the workers' audit logs have come
+)
+
+// The verbs of a workspace.
+const (
+	Call   = "call"
+	Tools  = "tools"
+	Cancel = "cancel"
+	Credit = "credit"
+)
+
+// Token makes one token of a subject of a name. Names of [A-Za-z0-9_-] stay what they are; every other byte becomes
+// =XX, so that two names are never one token.
+func Token(name string) string {
+	var b strings.Builder
+	for i := range len(name) {
+		c := name[i]
+		if c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_' || c == '-' {
+			b.WriteByte(c)
+		} else {
+			b.WriteString("=" + hex.EncodeToString([]byte{c}))
+		}
+	}
+	return b.String()
+}
+
+// Name is the name that a token was made of; false if it is no such token.
+func Name(token string) (string, bool) {
+	var b strings.Builder
+	for rest := token; rest != ""; {
+		if rest[0] != '=' {
+			b.WriteByte(rest[0])
+			rest = rest[1:]
+			continue
+		}
+		if len(rest) < 3 {
+			return "", false
+		}
+		c, err := hex.DecodeString(rest[1:3])
+		if err != nil {
+			return "", false
+		}
+		b.WriteByte(c[0])
+		rest = rest[3:]
+	}
+	name := b.String()
+	return name, name != "" && Token(name) == token
+}
+
+// Workspace is where an agent's workspace is asked for something; the verb may be > for all.
+func Workspace(tenant, agent, verb string) string {
+	return "pc." + Token(tenant) + ".ws." + Token(agent) + "." + verb
+}
+
+// Answers is what the subjects begin with that are answered to for an agent. What follows has to be random: whoever
+// knows it can have others speak there.
+func Answers(tenant, agent string) string { return "pc." + Token(tenant) + ".out." + Token(agent) + "." }
+
+// WitnessOf is where a worker tells how far its audit log has come.
+func WitnessOf(tenant, worker string) string { return "pc." + Token(tenant) + ".witness." + Token(worker) }
+
+// In is the bucket of objects for one worker.
+func In(worker string) string { return "pc_in_" + Token(worker) }
+
+// Inbox is the prefix of an identity's inboxes.
+func Inbox(name string) string { return "_INBOX_" + Token(name) }
+
+// Genuine reports whether a message to an agent's workspace, with this reply subject, can be from somebody who may ask.
+// NATS does not look at reply and delivery subjects: whoever may ask JetStream can have it speak anywhere in the tenant,
+// in words of their own. What it says then has no reply subject but its own ($JS.ACK), so that is what gives it away.
+func Genuine(tenant, agent, reply string) bool {
+	rest, ours := strings.CutPrefix(reply, Answers(tenant, agent))
+	return ours && rest != ""
+}
