@@ -70,10 +70,14 @@ func Workspace(tenant, agent, verb string) string {
 
 // Answers is what the subjects begin with that are answered to for an agent. What follows has to be random: whoever
 // knows it can have others speak there.
-func Answers(tenant, agent string) string { return "pc." + Token(tenant) + ".out." + Token(agent) + "." }
+func Answers(tenant, agent string) string {
+	return "pc." + Token(tenant) + ".out." + Token(agent) + "."
+}
 
 // WitnessOf is where a worker tells how far its audit log has come.
-func WitnessOf(tenant, worker string) string { return "pc." + Token(tenant) + ".witness." + Token(worker) }
+func WitnessOf(tenant, worker string) string {
+	return "pc." + Token(tenant) + ".witness." + Token(worker)
+}
 
 // In is the bucket of objects for one worker.
 func In(worker string) string { return "pc_in_" + Token(worker) }
