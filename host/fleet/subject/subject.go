@@ -79,6 +79,9 @@ func WitnessOf(tenant, worker string) string {
 	return "pc." + Token(tenant) + ".witness." + Token(worker)
 }
 
+// All is every subject of a kind (ws, out or witness) in a tenant.
+func All(tenant, kind string) string { return "pc." + Token(tenant) + "." + kind + ".>" }
+
 // In is the bucket of objects for one worker.
 func In(worker string) string { return "pc_in_" + Token(worker) }
 

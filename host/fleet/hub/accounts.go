@@ -1,0 +1,171 @@
+package hub
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/nats-io/jwt/v2"
+	"github.com/nats-io/nkeys"
+)
+
+// What an account may use.
+const (
+	maxPayload     = 1 << 20
+	maxConnections = 10_000
+	maxDisk        = 16 << 30
+	maxStreams     = 4096
+	maxMemory      = 64 << 20 // of what consumers note
+)
+
+// key reads a key, which is made if there is none.
+func (h *Hub) key(name string, create func() (nkeys.KeyPair, error)) (nkeys.KeyPair, error) {
+	file := h.path("keys", name)
+	seed, err := os.ReadFile(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		pair, err := create()
+		if err != nil {
+			return nil, err
+		}
+		if seed, err = pair.Seed(); err != nil {
+			return nil, err
+		}
+		return pair, replaceFile(file, seed)
+	}
+	if err != nil {
+		return nil, err
+	}
+	pair, err := nkeys.FromSeed(seed)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w; put back a copy of it", file, err)
+	}
+	return pair, nil
+}
+
+func (h *Hub) operator() (nkeys.KeyPair, error) { return h.key("operator", nkeys.CreateOperator) }
+func (h *Hub) system() (nkeys.KeyPair, error)   { return h.key("system", nkeys.CreateAccount) }
+
+// tenantKey is the key of a tenant's account.
+func (h *Hub) tenantKey(tenant string) (nkeys.KeyPair, error) {
+	return h.key("tenant-"+tenant, nkeys.CreateAccount)
+}
+
+// operatorClaims are what the server is told of who it is to trust.
+func (h *Hub) operatorClaims() (*jwt.OperatorClaims, error) {
+	operator, err := h.operator()
+	if err != nil {
+		return nil, err
+	}
+	public, err := operator.PublicKey()
+	if err != nil {
+		return nil, err
+	}
+	system, err := h.system()
+	if err != nil {
+		return nil, err
+	}
+	claims := jwt.NewOperatorClaims(public)
+	claims.Name = "picoclaw hub"
+	if claims.SystemAccount, err = system.PublicKey(); err != nil {
+		return nil, err
+	}
+	if _, err := claims.Encode(operator); err != nil { // which fills in the issuer
+		return nil, err
+	}
+	return claims, nil
+}
+
+// account is what the server is told of a tenant.
+func (h *Hub) account(name string, tenant *Tenant) (public, token string, err error) {
+	pair, err := h.tenantKey(name)
+	if err != nil {
+		return "", "", err
+	}
+	claims, err := accountClaims(pair, name)
+	if err != nil {
+		return "", "", err
+	}
+	claims.Limits.Conn = maxConnections
+	claims.Limits.JetStreamLimits = jwt.JetStreamLimits{DiskStorage: maxDisk, MemoryStorage: maxMemory,
+		Streams: maxStreams, Consumer: jwt.NoLimit}
+	for _, id := range tenant.Identities {
+		if id.Revoked != nil {
+			claims.RevokeAt(id.Key, *id.Revoked)
+		}
+	}
+	return h.sign(claims)
+}
+
+// systemAccount is what the server is told of the account that tells it of others.
+func (h *Hub) systemAccount() (public, token string, err error) {
+	pair, err := h.system()
+	if err != nil {
+		return "", "", err
+	}
+	claims, err := accountClaims(pair, "system")
+	if err != nil {
+		return "", "", err
+	}
+	claims.Limits.Conn = 64
+	return h.sign(claims)
+}
+
+func accountClaims(pair nkeys.KeyPair, name string) (*jwt.AccountClaims, error) {
+	public, err := pair.PublicKey()
+	if err != nil {
+		return nil, err
+	}
+	claims := jwt.NewAccountClaims(public)
+	claims.Name = name
+	claims.Limits.Payload = maxPayload
+	claims.Limits.Imports, claims.Limits.Exports, claims.Limits.WildcardExports = 0, 0, false
+	claims.Limits.LeafNodeConn, claims.Limits.DisallowBearer = 0, true
+	return claims, nil
+}
+
+func (h *Hub) sign(claims *jwt.AccountClaims) (public, token string, err error) {
+	operator, err := h.operator()
+	if err != nil {
+		return "", "", err
+	}
+	token, err = claims.Encode(operator)
+	return claims.Subject, token, err
+}
+
+// writeAccounts writes what the server reads when it starts, from the register.
+func (h *Hub) writeAccounts(r *Register) error {
+	write := func(public, token string, err error) error {
+		if err != nil {
+			return err
+		}
+		return replaceFile(filepath.Join(h.path("accounts"), public+".jwt"), []byte(token))
+	}
+	if err := write(h.systemAccount()); err != nil {
+		return err
+	}
+	for name, tenant := range r.Tenants {
+		if err := write(h.account(name, tenant)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// user signs what a key may do in an account; a lifetime of 0 is until it is revoked.
+func user(account, key nkeys.KeyPair, name string, may jwt.Permissions, lives time.Duration) (string, error) {
+	public, err := key.PublicKey()
+	if err != nil {
+		return "", err
+	}
+	claims := jwt.NewUserClaims(public)
+	claims.Name, claims.Permissions = name, may
+	claims.Limits.Payload = maxPayload
+	claims.AllowedConnectionTypes.Add(jwt.ConnectionTypeStandard)
+	if lives > 0 {
+		claims.Expires = time.Now().Add(lives).Unix()
+	}
+	return claims.Encode(account)
+}

@@ -1,0 +1,352 @@
+package hub
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/nats-io/jwt/v2"
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nkeys"
+
+	"github.com/picoclaw/picoclaw/host/fleet/identity"
+	"github.com/picoclaw/picoclaw/internal/filelock"
+)
+
+// DefaultListen is where a hub listens unless it is told otherwise: for this machine alone.
+const DefaultListen = "127.0.0.1:4222"
+
+// Hub is the directory of a hub.
+type Hub struct{ dir string }
+
+// Open makes what is missing of the hub in a directory: keys, a certificate authority, and one tenant.
+func Open(dir string) (*Hub, error) {
+	h := &Hub{dir: dir}
+	for _, name := range []string{"", "keys", "accounts", "store"} {
+		if err := os.MkdirAll(h.path(name), 0o700); err != nil {
+			return nil, fmt.Errorf("the hub: %w", err)
+		}
+	}
+	return h, h.change(func(*Register) error {
+		_, err := h.authority()
+		return err
+	})
+}
+
+func (h *Hub) path(names ...string) string {
+	return filepath.Join(append([]string{h.dir}, names...)...)
+}
+
+// change changes the register, and what the server is told.
+func (h *Hub) change(how func(*Register) error) error {
+	unlock, err := h.lock(changingLock)
+	if errors.Is(err, filelock.ErrLocked) {
+		return errors.New("the hub is being changed by another command; try again")
+	}
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	r, err := h.Register()
+	if err != nil {
+		return err
+	}
+	if err := how(r); err != nil {
+		return err
+	}
+	if err := h.save(r); err != nil {
+		return err
+	}
+	return h.writeAccounts(r)
+}
+
+// Listen sets where the hub listens, and the names by which other machines reach it; what is empty stays as it is. They
+// are written into identities, so it is best done before these are made.
+func (h *Hub) Listen(address string, names []string) error {
+	return h.change(func(r *Register) error {
+		if address != "" {
+			if _, _, err := net.SplitHostPort(address); err != nil {
+				return fmt.Errorf("%q is not an address such as 0.0.0.0:4222", address)
+			}
+			r.Listen = address
+		}
+		if len(names) > 0 {
+			r.Names = names
+		}
+		return nil
+	})
+}
+
+// urls are where machines reach the hub.
+func (h *Hub) urls(r *Register) ([]string, error) {
+	host, port, err := net.SplitHostPort(cmp.Or(h.address(), r.Listen))
+	if err != nil {
+		return nil, err
+	}
+	names := r.Names
+	if len(names) == 0 {
+		if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
+			return nil, fmt.Errorf("the hub listens at %s, and nothing says by which name other machines reach it; start it with "+
+				"--name HOST first", r.Listen)
+		}
+		names = []string{host}
+	}
+	var urls []string
+	for _, name := range names {
+		urls = append(urls, "tls://"+net.JoinHostPort(name, port))
+	}
+	return urls, nil
+}
+
+// AddTenant lets in a tenant.
+func (h *Hub) AddTenant(ctx context.Context, name string) error {
+	if err := checkName("tenant", name); err != nil {
+		return err
+	}
+	err := h.change(func(r *Register) error {
+		if r.Tenants[name] != nil {
+			return fmt.Errorf("there is a tenant %s already", name)
+		}
+		r.Tenants[name] = &Tenant{}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return h.tell(ctx, name)
+}
+
+// Add lets in a machine. What it returns is for that machine alone, and not kept.
+func (h *Hub) Add(ctx context.Context, tenant string, added Identity) (*identity.Identity, error) {
+	if err := checkName("name", added.Name); err != nil {
+		return nil, err
+	}
+	if (added.Role == identity.Worker) != (len(added.Agents) > 0) {
+		return nil, errors.New("a worker needs the agents that it may serve, and nobody else has any")
+	}
+	id := &identity.Identity{Name: added.Name, Role: added.Role, Tenant: tenant, Agents: added.Agents}
+	err := h.change(func(r *Register) error {
+		in, err := r.tenant(tenant)
+		if err != nil {
+			return err
+		}
+		if in.find(added.Name) != nil {
+			return fmt.Errorf("%s is in tenant %s already; `picoclaw hub revoke %s` takes the name back", added.Name, tenant, added.Name)
+		}
+		if id.URLs, err = h.urls(r); err != nil {
+			return err
+		}
+		if err := h.issue(id, permissions(tenant, added), 0, &added.Key); err != nil {
+			return err
+		}
+		added.Added, added.Revoked = time.Now().UTC().Truncate(time.Second), nil
+		in.Identities = append(in.Identities, added)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return id, h.tell(ctx, tenant)
+}
+
+// Revoke takes back what a name in a tenant was given. Where the hub is served, its connections end.
+func (h *Hub) Revoke(ctx context.Context, tenant, name string) error {
+	err := h.change(func(r *Register) error {
+		in, err := r.tenant(tenant)
+		if err != nil {
+			return err
+		}
+		id := in.find(name)
+		if id == nil {
+			return fmt.Errorf("there is no %s in tenant %s; `picoclaw hub list` shows who is", name, tenant)
+		}
+		now := time.Now().UTC()
+		id.Revoked = &now
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return h.tell(ctx, tenant)
+}
+
+func (r *Register) tenant(name string) (*Tenant, error) {
+	if t := r.Tenants[name]; t != nil {
+		return t, nil
+	}
+	var names []string
+	for has := range r.Tenants {
+		names = append(names, has)
+	}
+	slices.Sort(names)
+	return nil, fmt.Errorf("there is no tenant %q, but %s; `picoclaw hub add tenant %s` makes it", name,
+		strings.Join(names, ", "), name)
+}
+
+// issue fills in what is secret of an identity.
+func (h *Hub) issue(id *identity.Identity, may jwt.Permissions, lives time.Duration, public *string) error {
+	ca, err := h.authority()
+	if err != nil {
+		return err
+	}
+	account, err := h.tenantKey(id.Tenant)
+	if err != nil {
+		return err
+	}
+	key, err := nkeys.CreateUser()
+	if err != nil {
+		return err
+	}
+	if *public, err = key.PublicKey(); err != nil {
+		return err
+	}
+	seed, err := key.Seed()
+	if err != nil {
+		return err
+	}
+	id.CA, id.Seed = string(ca.pem), string(seed)
+	id.JWT, err = user(account, key, id.Name, may, lives)
+	return err
+}
+
+// address is where the hub is served now; empty if it is not.
+func (h *Hub) address() string {
+	unlock, err := h.lock(runningLock)
+	if err == nil {
+		unlock()
+		return ""
+	}
+	text, _ := os.ReadFile(h.path("address"))
+	return string(text)
+}
+
+// Admin connects to the hub, which has to be served, as an admin of a tenant, for a short while.
+func (h *Hub) Admin(tenant string) (*nats.Conn, error) {
+	r, err := h.Register()
+	if err != nil {
+		return nil, err
+	}
+	if _, err := r.tenant(tenant); err != nil {
+		return nil, err
+	}
+	account, err := h.tenantKey(tenant)
+	if err != nil {
+		return nil, err
+	}
+	at := h.address()
+	if at == "" {
+		return nil, errors.New("the hub is not running; start it with `picoclaw hub`")
+	}
+	return h.connect(at, tenant, account)
+}
+
+func (h *Hub) connect(at, name string, account nkeys.KeyPair) (*nats.Conn, error) {
+	ca, err := h.authority()
+	if err != nil {
+		return nil, err
+	}
+	key, err := nkeys.CreateUser()
+	if err != nil {
+		return nil, err
+	}
+	seed, err := key.Seed()
+	if err != nil {
+		return nil, err
+	}
+	var may jwt.Permissions
+	may.Pub.Allow.Add(">")
+	may.Sub.Allow.Add(">")
+	id := &identity.Identity{Name: "hub", Role: identity.Admin, Tenant: name, URLs: []string{"tls://" + at},
+		CA: string(ca.pem), Seed: string(seed)}
+	if id.JWT, err = user(account, key, id.Name, may, time.Minute); err != nil {
+		return nil, err
+	}
+	return id.Connect()
+}
+
+// tell tells the server, if there is one, of a tenant that has changed. It reads the same from its files otherwise.
+func (h *Hub) tell(ctx context.Context, tenant string) error {
+	at := h.address()
+	if at == "" {
+		return nil
+	}
+	r, err := h.Register()
+	if err != nil {
+		return err
+	}
+	_, token, err := h.account(tenant, r.Tenants[tenant])
+	if err != nil {
+		return err
+	}
+	if err := h.update(ctx, at, token); err != nil {
+		return fmt.Errorf("it is written down, but the running hub was not told, and goes on as before: %w; end it, and start it "+
+			"again", err)
+	}
+	return h.prepare(ctx, at, tenant, r.Tenants[tenant])
+}
+
+// update has the server take an account as it is now.
+func (h *Hub) update(ctx context.Context, at, token string) error {
+	system, err := h.system()
+	if err != nil {
+		return err
+	}
+	conn, err := h.connect(at, "system", system)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	ctx, cancel := context.WithTimeout(ctx, tellTimeout)
+	defer cancel()
+	answer, err := conn.RequestWithContext(ctx, "$SYS.REQ.CLAIMS.UPDATE", []byte(token))
+	if err != nil {
+		return err
+	}
+	var said struct {
+		Error *struct {
+			Description string `json:"description"`
+		} `json:"error"`
+	}
+	if err := json.Unmarshal(answer.Data, &said); err != nil {
+		return err
+	}
+	if said.Error != nil {
+		return errors.New(said.Error.Description)
+	}
+	return nil
+}
+
+const tellTimeout = 10 * time.Second
+
+// prepare makes what a tenant stores, and removes what was for workers that are no more.
+func (h *Hub) prepare(ctx context.Context, at, name string, tenant *Tenant) error {
+	account, err := h.tenantKey(name)
+	if err != nil {
+		return err
+	}
+	conn, err := h.connect(at, name, account)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	workers := tenant.workers()
+	if err := MakeBuckets(ctx, conn, name, workers); err != nil {
+		return err
+	}
+	for _, id := range tenant.Identities {
+		if id.Role == identity.Worker && !slices.Contains(workers, id.Name) {
+			if err := dropInbox(ctx, conn, id.Name); err != nil {
+				return fmt.Errorf("what was sent to %s: %w", id.Name, err)
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,132 @@
+package hub
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"time"
+
+	"github.com/picoclaw/picoclaw/host/fleet/identity"
+	"github.com/picoclaw/picoclaw/internal/filelock"
+)
+
+// Register is who was let in.
+type Register struct {
+	Listen  string             `json:"listen"`          // host and port
+	Names   []string           `json:"names,omitempty"` // host names and addresses by which other machines reach it
+	Tenants map[string]*Tenant `json:"tenants"`
+}
+
+// Tenant is a part of a fleet that knows nothing of the others.
+type Tenant struct {
+	Identities []Identity `json:"identities,omitempty"`
+}
+
+// Identity is a machine that was let in.
+type Identity struct {
+	Name    string     `json:"name"`
+	Role    string     `json:"role"`
+	Agents  []string   `json:"agents,omitempty"`
+	Key     string     `json:"key"` // public
+	Added   time.Time  `json:"added"`
+	Revoked *time.Time `json:"revoked,omitempty"`
+}
+
+// DefaultTenant is the tenant where none is named.
+const DefaultTenant = "main"
+
+// find returns the identity that goes by a name now; nil for none.
+func (t *Tenant) find(name string) *Identity {
+	i := slices.IndexFunc(t.Identities, func(id Identity) bool { return id.Name == name && id.Revoked == nil })
+	if i < 0 {
+		return nil
+	}
+	return &t.Identities[i]
+}
+
+// workers are the names of the workers that are let in.
+func (t *Tenant) workers() (names []string) {
+	for _, id := range t.Identities {
+		if id.Role == identity.Worker && id.Revoked == nil {
+			names = append(names, id.Name)
+		}
+	}
+	return names
+}
+
+func checkName(what, name string) error {
+	if !regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,62}$`).MatchString(name) {
+		return fmt.Errorf("the %s %q: want up to 63 of letters, digits, - and _", what, name)
+	}
+	return nil
+}
+
+// Register returns who was let in.
+func (h *Hub) Register() (*Register, error) {
+	data, err := os.ReadFile(h.path("register.json"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return &Register{Listen: DefaultListen, Tenants: map[string]*Tenant{DefaultTenant: {}}}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	r := &Register{}
+	if err := json.Unmarshal(data, r); err != nil {
+		return nil, fmt.Errorf("%s: %w; put back a copy of it", h.path("register.json"), err)
+	}
+	return r, nil
+}
+
+func (h *Hub) save(r *Register) error {
+	data, err := json.MarshalIndent(r, "", "  ")
+	if err != nil {
+		return err
+	}
+	return replaceFile(h.path("register.json"), append(data, '\n'))
+}
+
+// replaceFile puts a file in the place of another, which is there whole or not at all.
+func replaceFile(path string, data []byte) error {
+	f, err := os.CreateTemp(filepath.Dir(path), ".new-*") // with mode 0600
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	err = errors.Join(err, f.Sync(), f.Close())
+	if err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(f.Name()))
+	}
+	return nil
+}
+
+// lock has one process at a time do something with the hub's files.
+func (h *Hub) lock(name string) (unlock func(), err error) {
+	f, err := os.OpenFile(h.path(name), os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	for end := time.Now().Add(lockPatience); ; time.Sleep(20 * time.Millisecond) {
+		err = filelock.Lock(f)
+		if !errors.Is(err, filelock.ErrLocked) || name == runningLock || time.Now().After(end) {
+			break
+		}
+	}
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return func() { _ = f.Close() }, nil
+}
+
+const (
+	lockPatience = 10 * time.Second
+	changingLock = "changing.lock" // held while the register is read and written
+	runningLock  = "running.lock"  // held by who serves
+)

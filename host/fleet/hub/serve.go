@@ -1,0 +1,147 @@
+package hub
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+	"github.com/nats-io/jwt/v2"
+	"github.com/nats-io/nats-server/v2/server"
+
+	"github.com/picoclaw/picoclaw/host/fleet/identity"
+	"github.com/picoclaw/picoclaw/internal/filelock"
+)
+
+const (
+	startPatience = 15 * time.Second
+	maxPending    = 32 << 20 // of what one connection has not read yet; it is cut then
+	maxStore      = 1 << 40  // what tenants may use is bounded for each
+)
+
+// Serve serves the hub until the context ends, and tells ready where. Everything that it does is on disk when it
+// returns.
+func (h *Hub) Serve(ctx context.Context, logger hclog.Logger, ready func(address string)) error {
+	unlock, err := h.lock(runningLock)
+	if errors.Is(err, filelock.ErrLocked) {
+		return fmt.Errorf("the hub in %s is running already", h.dir)
+	}
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	srv, r, err := h.start(logger)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		srv.Shutdown()
+		srv.WaitForShutdown()
+		_ = os.Remove(h.path("address"))
+	}()
+	at, err := h.reached(srv)
+	if err != nil {
+		return err
+	}
+	for name, tenant := range r.Tenants {
+		if err := h.prepare(ctx, at, name, tenant); err != nil {
+			return fmt.Errorf("the hub: %w", err)
+		}
+	}
+	// Commands that look for a hub find it from here on.
+	if err := replaceFile(h.path("address"), []byte(at)); err != nil {
+		return err
+	}
+	ready(srv.Addr().String())
+	<-ctx.Done()
+	return nil
+}
+
+// start starts the server.
+func (h *Hub) start(logger hclog.Logger) (*server.Server, *Register, error) {
+	var r *Register
+	if err := h.change(func(now *Register) error { r = now; return nil }); err != nil {
+		return nil, nil, err
+	}
+	options, err := h.options(r)
+	if err != nil {
+		return nil, nil, err
+	}
+	srv, err := server.NewServer(options)
+	if err != nil {
+		return nil, nil, fmt.Errorf("the hub can't start: %w", err)
+	}
+	srv.SetLoggerV2(&logs{logger}, logger.IsDebug(), logger.IsTrace(), false)
+	go srv.Start()
+	if !srv.ReadyForConnections(startPatience) {
+		srv.Shutdown()
+		return nil, nil, fmt.Errorf("the hub can't serve at %s; is another server there? --log-level info says more", r.Listen)
+	}
+	return srv, r, nil
+}
+
+func (h *Hub) options(r *Register) (*server.Options, error) {
+	host, text, err := net.SplitHostPort(r.Listen)
+	if err != nil {
+		return nil, err
+	}
+	port, err := strconv.Atoi(text)
+	if err != nil {
+		return nil, fmt.Errorf("the hub's port %q is no number", text)
+	}
+	if port == 0 {
+		port = server.RANDOM_PORT
+	}
+	ca, err := h.authority()
+	if err != nil {
+		return nil, err
+	}
+	operator, err := h.operatorClaims()
+	if err != nil {
+		return nil, err
+	}
+	resolver, err := server.NewDirAccResolver(h.path("accounts"), 0, 0, server.NoDelete)
+	if err != nil {
+		return nil, err
+	}
+	names := slices.Concat(r.Names, []string{"localhost", "127.0.0.1", "::1"})
+	if host != "" {
+		names = append(names, host)
+	}
+	return &server.Options{
+		ServerName: "picoclaw", Host: host, Port: port, NoSigs: true,
+		TLS: true, TLSConfig: ca.serving(names), TLSTimeout: 5,
+		TrustedOperators: []*jwt.OperatorClaims{operator}, SystemAccount: operator.SystemAccount, AccountResolver: resolver,
+		MaxPayload: maxPayload, MaxPending: maxPending, MaxConn: maxConnections,
+		JetStream: true, StoreDir: h.path("store"), JetStreamMaxStore: maxStore, JetStreamMaxMemory: maxStore,
+	}, nil
+}
+
+// reached is where this machine reaches the server.
+func (h *Hub) reached(srv *server.Server) (string, error) {
+	host, port, err := net.SplitHostPort(srv.Addr().String())
+	if err != nil {
+		return "", err
+	}
+	if ip := net.ParseIP(host); ip.IsUnspecified() || identity.Loopback(host) {
+		host = "localhost"
+	}
+	return net.JoinHostPort(host, port), nil
+}
+
+// logs writes what the server says to the program's log.
+type logs struct {
+	hclog.Logger
+}
+
+func (l *logs) Noticef(format string, v ...any) { l.Info(fmt.Sprintf(format, v...)) }
+func (l *logs) Warnf(format string, v ...any)   { l.Warn(fmt.Sprintf(format, v...)) }
+func (l *logs) Errorf(format string, v ...any)  { l.Error(fmt.Sprintf(format, v...)) }
+func (l *logs) Fatalf(format string, v ...any)  { l.Error(fmt.Sprintf(format, v...)) }
+func (l *logs) Debugf(format string, v ...any)  { l.Debug(fmt.Sprintf(format, v...)) }
+func (l *logs) Tracef(format string, v ...any)  { l.Trace(fmt.Sprintf(format, v...)) }
