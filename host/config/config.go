@@ -1,7 +1,7 @@
 // Package config loads the configuration, checks it, and says where each value came from.
 //
-// Three layers are merged by koanf, the later one winning: the built-in defaults, one file (JSON with comments, or
-// YAML), and the PICOCLAW_* variables. A flag that the caller passes in [Options] stands above them all. What one
+// Four layers are merged by koanf, the later one winning: the built-in defaults, what a fleet has given this machine (a
+// file of that name, see [Options]), one file (JSON with comments, or YAML), and the PICOCLAW_* variables. A flag that the caller passes in [Options] stands above them all. What one
 // agent sets for itself stands above what is set for all agents, whichever layer either came from, and replaces
 // it: lists are not joined. isolation.expose_paths alone is joined, by target.
 //
@@ -33,6 +33,7 @@ import (
 type Config struct {
 	home      Home
 	file      string
+	central   string
 	agents    []map[string]any // what each agent sets; never empty
 	plugins   map[string]Plugin
 	exposed   []isolation.ExposePath
@@ -198,6 +199,9 @@ func (c *Config) Home() Home { return c.home }
 
 // File returns the absolute path of the configuration file; empty when there is none.
 func (c *Config) File() string { return c.file }
+
+// Central returns the path of what a fleet has given this machine; empty when there is none.
+func (c *Config) Central() string { return c.central }
 
 // IsolationEnabled reports isolation.enabled.
 func (c *Config) IsolationEnabled() bool { return c.isolation }

@@ -41,7 +41,7 @@ func checkText(t *testing.T, name, text string, parse func([]byte, Origin) (*nod
 	document, err := parse([]byte(text), file)
 	if err == nil {
 		c := &Config{home: Home{Path: "/home/user/.picoclaw"}, file: name}
-		faults := c.merge(document, environment{"HOME=/home/user"})
+		faults := c.merge(&node{kind: object}, document, environment{"HOME=/home/user"})
 		if len(faults) == 0 {
 			useAll(t, c, lines)
 			return
@@ -100,7 +100,7 @@ func FuzzVariables(f *testing.F) {
 		}
 		name = variablePrefix + name
 		c := &Config{home: Home{Path: "/home/user/.picoclaw"}}
-		if faults := c.merge(&node{kind: object}, environment{"HOME=/home/user", name + "=" + value}); len(faults) > 0 {
+		if faults := c.merge(&node{kind: object}, &node{kind: object}, environment{"HOME=/home/user", name + "=" + value}); len(faults) > 0 {
 			for _, err := range faults {
 				if err.Origin.Name != name {
 					t.Errorf("%s=%s: %+v", name, value, err)

@@ -196,6 +196,9 @@ var accessKeys = []Key{
 	{Name: "signatures.keys", Type: Strings, Default: []string{},
 		Doc: "Public keys of minisign, each as the second line of its .pub file, whose signatures on plugins count."},
 
+	{Name: "fleet.trust", Type: Strings, Default: []string{},
+		Doc: "Public keys of minisign whose signatures on a fleet's configuration count: what they have signed is taken as <home>/fleet/central.json, below this file. See hub.md."},
+
 	{Name: "plugins", Type: Map,
 		Doc: "What the operator decides about each plugin, by its id."},
 	{Name: "plugins.<id>.enabled", Type: Bool, Default: true,

@@ -26,6 +26,10 @@ type Options struct {
 	// Agent is the id of the agent that Workspace is for; empty for the first.
 	Agent string
 
+	// Central is what a fleet has given this machine; empty for <home>/fleet/central.json, if it is there. The file stands
+	// above it.
+	Central string
+
 	// Environ is the environment, as [os.Environ] returns it; nil for the process's own.
 	Environ []string
 }
@@ -65,7 +69,13 @@ func locate(options Options) (*Config, *Error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Config{home: home, file: file}, nil
+	central := options.Central
+	if central == "" && !home.Fallback {
+		if named := CentralFile(home.Path); exists(named) {
+			central = named
+		}
+	}
+	return &Config{home: home, file: file, central: central}, nil
 }
 
 func (o Options) environ() environment {
@@ -83,8 +93,15 @@ func (c *Config) read(options Options) []*Error {
 			return []*Error{err}
 		}
 	}
+	central := &node{kind: object}
+	if c.central != "" {
+		var err *Error
+		if central, err = readFile(c.central); err != nil {
+			return []*Error{err}
+		}
+	}
 	environ := options.environ()
-	if faults := c.merge(document, environ); len(faults) > 0 {
+	if faults := c.merge(central, document, environ); len(faults) > 0 {
 		return faults
 	}
 	if options.Workspace != "" {
@@ -167,7 +184,8 @@ func readBounded(path string) ([]byte, error) {
 const exposePathsKey = "isolation.expose_paths"
 
 // merge checks the layers and has koanf merge them.
-func (c *Config) merge(document *node, environ environment) []*Error {
+func (c *Config) merge(central, document *node, environ environment) []*Error {
+	fromCentral, given := checkCentral(central, environ)
 	check := &checker{userHome: environ.userHome(), settings: map[string]Setting{}}
 	checked, _ := check.value(document, schema().root, "")
 	fromFile, _ := checked.(map[string]any) // nil for what is no object, which is noted as a fault
@@ -179,11 +197,15 @@ func (c *Config) merge(document *node, environ environment) []*Error {
 	if agents, ok := fromFile["agents"].(map[string]any); ok {
 		delete(agents, "agents")
 	}
+	sortFaults(check.faults)
+	check.below(given)
 	layers := []koanf.Provider{layer(c.defaults())}
+	if len(central.members) > 0 {
+		layers = append(layers, layer(fromCentral))
+	}
 	if len(document.members) > 0 {
 		layers = append(layers, layer(fromFile))
 	}
-	sortFaults(check.faults)
 	if own := environ.own(); len(own) > 0 {
 		layers = append(layers, vars.provider(own))
 	}

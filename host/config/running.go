@@ -78,10 +78,11 @@ type Gateway struct {
 
 // Fleet are the settings of fleet.
 type Fleet struct {
-	URL         string `koanf:"url"`
-	Tenant      string `koanf:"tenant"`
-	Credentials string `koanf:"credentials"`
-	Name        string `koanf:"name"`
+	URL         string   `koanf:"url"`
+	Tenant      string   `koanf:"tenant"`
+	Credentials string   `koanf:"credentials"`
+	Name        string   `koanf:"name"`
+	Trust       []string `koanf:"trust"` // minisign's public keys
 }
 
 // Approvals are the settings of approvals.
@@ -97,7 +98,11 @@ func (c *Config) Models() []Model { return slices.Clone(c.models) }
 func (c *Config) Gateway() Gateway { return c.gateway }
 
 // Fleet returns how this machine is in a fleet.
-func (c *Config) Fleet() Fleet { return c.fleet }
+func (c *Config) Fleet() Fleet {
+	f := c.fleet
+	f.Trust = slices.Clone(f.Trust)
+	return f
+}
 
 // Approvals returns how calls wait for a person's yes whose client can't ask for it.
 func (c *Config) Approvals() Approvals {

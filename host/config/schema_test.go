@@ -41,6 +41,7 @@ func TestTheStructsHaveTheKeysOfTheTable(t *testing.T) {
 		Fleet     Fleet             `koanf:"fleet"`
 		Approvals Approvals         `koanf:"approvals"`
 		Signed    Signatures        `koanf:"signatures"`
+		Fleet     Fleet             `koanf:"fleet"`
 		Workspace struct {
 			Protect Protect `koanf:"protect"`
 		} `koanf:"workspace"`

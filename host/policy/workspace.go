@@ -18,6 +18,7 @@ var instanceNames = []string{
 	"config.json", "config.yaml", "config.yml", "picoclaw.lock",
 	"plugins", "audit", "skills", "logs", "cache", "state", "run", userEnv,
 	"schedule", "sessions", "stopped", "tokens", "picoclaw.pid", "gateway.sock", "gateway.key",
+	"fleet", "hub",
 }
 
 // userEnv is the directory of the instance root that commands have for their home. It binds nobody.

@@ -10,6 +10,8 @@ import (
 
 	"github.com/nats-io/jwt/v2"
 	"github.com/nats-io/nkeys"
+
+	"github.com/picoclaw/picoclaw/host/fleet/identity"
 )
 
 // What an account may use.
@@ -33,7 +35,7 @@ func (h *Hub) key(name string, create func() (nkeys.KeyPair, error)) (nkeys.KeyP
 		if seed, err = pair.Seed(); err != nil {
 			return nil, err
 		}
-		return pair, replaceFile(file, seed)
+		return pair, identity.Replace(file, seed)
 	}
 	if err != nil {
 		return nil, err
@@ -141,7 +143,7 @@ func (h *Hub) writeAccounts(r *Register) error {
 		if err != nil {
 			return err
 		}
-		return replaceFile(filepath.Join(h.path("accounts"), public+".jwt"), []byte(token))
+		return identity.Replace(filepath.Join(h.path("accounts"), public+".jwt"), []byte(token))
 	}
 	if err := write(h.systemAccount()); err != nil {
 		return err

@@ -138,6 +138,7 @@ var attacks = []attack{
 	{"answer into a gateway's inbox", publishes("_INBOX_g1.x.1")},
 	{"place another agent", publishes("$KV.pc_placement.b")},
 	{"place an agent below one's own", publishes("$KV.pc_placement.a.b")},
+	{"give another's sign of life", publishes("$KV.pc_placement.worker.w2")},
 	{"publish a bundle", publishes("$KV.pc_bundles.config")},
 	{"witness for another", publishes("pc.main.witness.w2")},
 	{"ask for services", asks("$SRV.PING", nil)},

@@ -16,6 +16,8 @@ import (
 	"os"
 	"sync"
 	"time"
+
+	"github.com/picoclaw/picoclaw/host/fleet/identity"
 )
 
 // How long certificates hold. That of a server is made anew while it serves, the authority's is not.
@@ -37,7 +39,7 @@ func (h *Hub) authority() (*authority, error) {
 	data, err := os.ReadFile(h.path("authority.pem"))
 	if errors.Is(err, fs.ErrNotExist) {
 		if data, err = newAuthority(); err == nil {
-			err = replaceFile(h.path("authority.pem"), data)
+			err = identity.Replace(h.path("authority.pem"), data)
 		}
 	}
 	if err != nil {

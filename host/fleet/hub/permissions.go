@@ -38,7 +38,7 @@ func worker(p *jwt.Permissions, tenant string, id Identity) {
 	p.Sub.Allow.Add("$SRV.>")
 	p.Resp = &jwt.ResponsePermission{MaxMsgs: 1, Expires: 10 * time.Second}
 
-	p.Pub.Allow.Add(subject.WitnessOf(tenant, id.Name))
+	p.Pub.Allow.Add("$KV."+subject.Placement+"."+subject.SignKey(id.Name), subject.WitnessOf(tenant, id.Name))
 	readsBucket(p, "KV_"+subject.Placement, "$KV."+subject.Placement+".>")
 	readsBucket(p, "KV_"+subject.Bundles, "$KV."+subject.Bundles+".>")
 	in := subject.In(id.Name)

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"time"
@@ -87,24 +86,7 @@ func (h *Hub) save(r *Register) error {
 	if err != nil {
 		return err
 	}
-	return replaceFile(h.path("register.json"), append(data, '\n'))
-}
-
-// replaceFile puts a file in the place of another, which is there whole or not at all.
-func replaceFile(path string, data []byte) error {
-	f, err := os.CreateTemp(filepath.Dir(path), ".new-*") // with mode 0600
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(data)
-	err = errors.Join(err, f.Sync(), f.Close())
-	if err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		return errors.Join(err, os.Remove(f.Name()))
-	}
-	return nil
+	return identity.Replace(h.path("register.json"), append(data, '\n'))
 }
 
 // lock has one process at a time do something with the hub's files.

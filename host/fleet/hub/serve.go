@@ -54,7 +54,7 @@ func (h *Hub) Serve(ctx context.Context, logger hclog.Logger, ready func(address
 		}
 	}
 	// Commands that look for a hub find it from here on.
-	if err := replaceFile(h.path("address"), []byte(at)); err != nil {
+	if err := identity.Replace(h.path("address"), []byte(at)); err != nil {
 		return err
 	}
 	ready(srv.Addr().String())

@@ -54,11 +54,14 @@ func TestRolesCanDoTheirWork(t *testing.T) {
 	t.Run("placement", func(t *testing.T) {
 		kv, err := one.js.KeyValue(ctx, subject.Placement)
 		must(err)
+		_, err = kv.Put(ctx, subject.SignKey("w1"), []byte("alive"))
+		must(err)
+		must(kv.Delete(ctx, subject.SignKey("w1")))
 		revision, err := kv.Create(ctx, "a", []byte("w1"), jetstream.KeyTTL(time.Hour))
 		must(err)
 		seen, err := gateway.js.KeyValue(ctx, subject.Placement)
 		must(err)
-		watch, err := seen.WatchAll(ctx)
+		watch, err := seen.WatchAll(ctx, jetstream.IgnoreDeletes())
 		must(err)
 		if e := <-watch.Updates(); e == nil || string(e.Value()) != "w1" {
 			t.Errorf("a gateway sees %v", e)

@@ -85,6 +85,9 @@ func All(tenant, kind string) string { return "pc." + Token(tenant) + "." + kind
 // In is the bucket of objects for one worker.
 func In(worker string) string { return "pc_in_" + Token(worker) }
 
+// SignKey is the key in [Placement] of a worker's sign of life; those of agents are their tokens.
+func SignKey(worker string) string { return "worker." + Token(worker) }
+
 // Inbox is the prefix of an identity's inboxes.
 func Inbox(name string) string { return "_INBOX_" + Token(name) }
 

@@ -1,0 +1,112 @@
+package bundle
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/picoclaw/picoclaw/host/fleet/subject"
+)
+
+// key is where the newest bundle lies, with those before it.
+const key = "config"
+
+func bucket(ctx context.Context, conn *nats.Conn) (jetstream.KeyValue, error) {
+	js, err := jetstream.New(conn)
+	if err != nil {
+		return nil, err
+	}
+	kv, err := js.KeyValue(ctx, subject.Bundles)
+	if err != nil {
+		return nil, fmt.Errorf("the fleet's configuration: the bucket %s: %w; `picoclaw hub` makes it", subject.Bundles, err)
+	}
+	return kv, nil
+}
+
+// History returns the bundles that there are, the oldest first. What can't be read as one is left out.
+func History(ctx context.Context, conn *nats.Conn) ([]*Bundle, error) {
+	kv, err := bucket(ctx, conn)
+	if err != nil {
+		return nil, err
+	}
+	entries, err := kv.History(ctx, key)
+	if err != nil && !errors.Is(err, jetstream.ErrKeyNotFound) {
+		return nil, fmt.Errorf("the fleet's configuration: %w", err)
+	}
+	var all []*Bundle
+	for _, e := range entries {
+		b := &Bundle{}
+		if e.Operation() == jetstream.KeyValuePut && json.Unmarshal(e.Value(), b) == nil {
+			all = append(all, b)
+		}
+	}
+	return all, nil
+}
+
+// Next is the number that a new bundle has to have, or a higher one.
+func Next(history []*Bundle) uint64 {
+	next := uint64(1)
+	for _, b := range history {
+		if _, serial, err := b.Serial(); err == nil && serial >= next {
+			next = serial + 1
+		}
+	}
+	return next
+}
+
+// Before finds what a rollback goes back to: the bundle of a number or, with 0, the newest whose configuration is not that
+// of the last.
+func Before(history []*Bundle, serial uint64) (*Bundle, error) {
+	for i := len(history) - 1; i >= 0; i-- {
+		_, number, err := history[i].Serial()
+		if err == nil && (number == serial || serial == 0 && !bytes.Equal(history[i].Config, history[len(history)-1].Config)) {
+			return history[i], nil
+		}
+	}
+	if serial != 0 {
+		return nil, fmt.Errorf("there is no configuration with the number %d any more; `picoclaw fleet config show` lists them", serial)
+	}
+	return nil, errors.New("there is no configuration before the last to go back to")
+}
+
+// Push gives a bundle to the fleet. What it looks at is the number alone, so that two who push at once are told: machines
+// decide for themselves.
+func Push(ctx context.Context, conn *nats.Conn, b *Bundle) error {
+	_, serial, err := b.Serial()
+	if err != nil {
+		return fmt.Errorf("the configuration: %w", err)
+	}
+	if len(b.Config) > maxConfig {
+		return fmt.Errorf("the configuration is larger than %d bytes", maxConfig)
+	}
+	kv, err := bucket(ctx, conn)
+	if err != nil {
+		return err
+	}
+	revision := uint64(0)
+	if last, err := kv.Get(ctx, key); err == nil {
+		revision = last.Revision()
+	} else if !errors.Is(err, jetstream.ErrKeyNotFound) {
+		return fmt.Errorf("the fleet's configuration: %w", err)
+	}
+	history, err := History(ctx, conn)
+	if err != nil {
+		return err
+	}
+	if next := Next(history); serial < next {
+		return fmt.Errorf("its number is %d, and the fleet has had %d: sign it with the number %d", serial, next-1, next)
+	}
+	data, err := json.Marshal(b)
+	if err != nil {
+		return err
+	}
+	if _, err := kv.Update(ctx, key, data, revision); err != nil {
+		return fmt.Errorf("the fleet's configuration: %w; somebody else has pushed one, or this identity may not (an admin's may)", err)
+	}
+	return nil
+}
