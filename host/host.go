@@ -50,6 +50,9 @@ type Options struct {
 	Approvals Approvals
 	// Observe, if not nil, is told of each call and its result when it has ended, before its caller is.
 	Observe func(audit.Record, *Result)
+	// Witness, if not nil, is told how far the audit log has come, besides the one in the configuration: see
+	// [audit.WitnessOptions].
+	Witness func(ctx context.Context, note []byte) error
 }
 
 // Host owns configuration, plugins' lives and the audit log. It may be used concurrently. Making one starts nothing:
@@ -63,7 +66,8 @@ type Host struct {
 	hooks     Hooks                       // nil for none
 	approvals Approvals                   // nil for none
 	observe   func(audit.Record, *Result) // nil for nobody
-	store     *store.Store                // nil without a home
+	witness   func(context.Context, []byte) error
+	store     *store.Store // nil without a home
 	stops     stops
 
 	seen    atomic.Pointer[view] // the plugins
@@ -99,7 +103,7 @@ func Open(o Options) (*Host, error) {
 		}
 	}
 	h := &Host{config: o.Config, pluginDir: dir, logger: o.Logger, selfTest: o.SelfTest,
-		own: o.Own, hooks: o.Hooks, approvals: o.Approvals, observe: o.Observe}
+		own: o.Own, hooks: o.Hooks, approvals: o.Approvals, observe: o.Observe, witness: o.Witness}
 	h.stops.home = o.Config.Home().Path
 	if !o.Config.Home().Fallback {
 		h.store = store.Open(o.Config.Home().Path)
@@ -151,7 +155,7 @@ func (h *Host) prepare() (*machinery, error) {
 	if err := h.tested(m.isolation, agent.Isolation.Network && agent.Network == nil); err != nil {
 		return nil, errors.Join(&StartError{err}, m.isolation.Close())
 	}
-	if m.audit, err = openAudit(h.config, h.logger); err != nil {
+	if m.audit, err = openAudit(h.config, h.logger, h.witness); err != nil {
 		return nil, errors.Join(&StartError{err}, m.isolation.Close())
 	}
 	m.supervisor, err = supervise.New(supervise.Options{

@@ -1,6 +1,7 @@
 package host
 
 import (
+	"context"
 	"fmt"
 	"path/filepath"
 	"sync"
@@ -28,7 +29,7 @@ type auditor struct {
 }
 
 // openAudit opens the log. Where calls go on without a record, so does a host whose log can't be opened.
-func openAudit(cfg *config.Config, logger hclog.Logger) (*auditor, error) {
+func openAudit(cfg *config.Config, logger hclog.Logger, tell func(context.Context, []byte) error) (*auditor, error) {
 	settings := cfg.Audit()
 	size, err := config.ParseSize(settings.MaxSize)
 	if err != nil {
@@ -42,9 +43,9 @@ func openAudit(cfg *config.Config, logger hclog.Logger) (*auditor, error) {
 	if _, err := a.opened(); err != nil && a.refuse {
 		return nil, err
 	}
-	if settings.Witness != "" {
+	if settings.Witness != "" || tell != nil {
 		a.witness = audit.NewWitness(a.path, audit.WitnessOptions{
-			To:      settings.Witness,
+			To: settings.Witness, Tell: tell,
 			Records: int(settings.WitnessRecords),
 			Every:   time.Duration(settings.WitnessSeconds) * time.Second,
 			Failed:  func(err error) { logger.Error("calls go on without a witness", "error", err) },

@@ -78,8 +78,8 @@ func (o *fleetOptions) join(ctx context.Context, cfg *config.Config, name string
 }
 
 func newFleet(a *app) *cobra.Command {
-	cmd := &cobra.Command{Use: "fleet", Short: "See which machines have which agents of a fleet"}
-	return group(cmd, newFleetStatus(a), newFleetWhere(a))
+	cmd := &cobra.Command{Use: "fleet", Short: "Look after a fleet: which machines have which agents, and their common configuration"}
+	return group(cmd, newFleetStatus(a), newFleetWhere(a), newFleetConfig(a))
 }
 
 func newFleetStatus(a *app) *cobra.Command {

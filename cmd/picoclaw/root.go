@@ -55,7 +55,7 @@ func newRoot(a *app) *cobra.Command {
 	}
 	add("agent", "What an agent does:", newAgent(a), newMCP(a), newGateway(a), newWorker(a), newCall(a), newBatch(a), newTools(a), newREPL(a))
 	add("operator", "What it may do, and has done:", newExplain(a), newApprovals(a), newConsole(a), newAudit(a), newHistory(a), newUndo(a),
-		newCron(a), newStop(a), newStart(a), newFleet(a))
+		newCron(a), newStop(a), newStart(a), newHub(a), newFleet(a))
 	add("setup", "Setting up:", newInit(a), newDoctor(a), newConfig(a), newAgents(a), newPlugin(a), newCompletion(a),
 		newMan(), newVersion(a))
 	root.AddCommand(newDocs(a), newSelfTest(a))

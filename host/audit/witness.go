@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -27,10 +28,13 @@ type Note struct {
 
 // WitnessOptions say who is told of a log, and how often.
 type WitnessOptions struct {
-	To      string        // a file's path or an http or https URL
+	To      string        // a file's path or an http or https URL; "" for neither
 	Records int           // it is told after so many records of this process
 	Every   time.Duration // and after so long, if there is a record since
 	Failed  func(error)   // is told when it can't be reached, and not again until it could be
+
+	// Tell, if not nil, is told too: each note is a line of JSON.
+	Tell func(ctx context.Context, note []byte) error
 }
 
 const (
@@ -180,6 +184,18 @@ func (w *Witness) send(ctx context.Context, n Note) error {
 	if err != nil {
 		return err
 	}
+	if w.options.Tell != nil {
+		ctx, cancel := context.WithTimeout(ctx, tellTimeout)
+		defer cancel()
+		err = w.options.Tell(ctx, line)
+	}
+	if w.options.To == "" {
+		return err
+	}
+	return errors.Join(err, w.post(ctx, line))
+}
+
+func (w *Witness) post(ctx context.Context, line []byte) error {
 	if !isURL(w.options.To) {
 		return appendLine(w.options.To, line)
 	}

@@ -63,7 +63,9 @@ func (m *machine) timeout(t *testing.T) int64 {
 	return a.Tools.Exec.TimeoutSeconds
 }
 
-func seconds(n int) []byte { return fmt.Appendf(nil, `{"tools": {"exec": {"timeout_seconds": %d}}}`, n) }
+func seconds(n int) []byte {
+	return fmt.Appendf(nil, `{"tools": {"exec": {"timeout_seconds": %d}}}`, n)
+}
 
 func TestAMachineTakesWhatIsSignedAndSoundAndNew(t *testing.T) {
 	key, public := newKey(t)

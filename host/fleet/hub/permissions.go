@@ -57,6 +57,7 @@ func gateway(p *jwt.Permissions, tenant string) {
 	readsBucket(p, "KV_"+subject.Placement, "$KV."+subject.Placement+".>")
 	readsBucket(p, "OBJ_"+subject.Results, "$O."+subject.Results+".>")
 	readsBucket(p, subject.Witness, subject.All(tenant, "witness"))
+	p.Pub.Allow.Add("$JS.API.DIRECT.GET." + subject.Witness) // all that is in it, one by one
 }
 
 // readsBucket lets one read what is stored under a subject: the newest of it, or with a consumer, whose filter has to be

@@ -30,7 +30,8 @@ type Options struct {
 	SelfTest  []string
 	Logger    hclog.Logger
 	Version   string
-	Observe   func(audit.Record, *host.Result) // nil for nobody
+	Observe   func(audit.Record, *host.Result)             // nil for nobody
+	Witness   func(ctx context.Context, note []byte) error // nil for none but the configuration's
 	Token     func(agent string) (string, error)
 	Model     string        // the name of the model that all agents have; empty for each its own
 	Schedules *Schedules    // nil for an assembly without a schedule
@@ -66,7 +67,7 @@ func Open(o Options) (*Assembly, error) {
 		return nil, err
 	}
 	forHost := host.Options{Config: o.Config, PluginDir: o.PluginDir, Logger: o.Logger, SelfTest: o.SelfTest,
-		Observe: o.Observe}
+		Observe: o.Observe, Witness: o.Witness}
 	if a.hooks != nil {
 		forHost.Hooks = a.hooks
 	}

@@ -1,0 +1,289 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/terminal"
+	"github.com/picoclaw/picoclaw/host/fleet/hub"
+	"github.com/picoclaw/picoclaw/host/fleet/identity"
+	"github.com/picoclaw/picoclaw/host/fleet/witness"
+)
+
+// hubVerb is what the verbs of hub share.
+type hubVerb struct {
+	app    *app
+	tenant string
+}
+
+func newHub(a *app) *cobra.Command {
+	o := &hubVerb{app: a}
+	var listen string
+	var names []string
+	cmd := &cobra.Command{
+		Use:        "hub",
+		SuggestFor: []string{"nats", "broker"},
+		Short:      "Connect the machines of a fleet, and say which there are",
+		Long: `Runs a NATS server in the foreground, with TLS, for the workers and gateways of a fleet. What it needs is made when it
+starts for the first time, in the directory hub of the instance root: keys, a certificate authority, and the tenant main.
+Each machine gets a file of its own with picoclaw hub add, which says what it may do; that works while the hub runs, and
+while it does not. Where it listens, and the names by which others reach it, are kept from one start to the next.
+
+SIGTERM and SIGINT end it, and what it has stored is on disk.`,
+		Example: "  picoclaw hub\n  picoclaw hub --listen 0.0.0.0:4222 --name hub.example.com",
+		Args:    noArguments,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context(), listen, names) },
+	}
+	cmd.Flags().StringVar(&listen, "listen", "", "the `address` and port, 0.0.0.0:4222 for all (default: "+hub.DefaultListen+")")
+	cmd.Flags().StringSliceVar(&names, "name", nil, "a host name or address by which other machines reach it; can be repeated")
+	cmd.AddCommand(newHubAdd(a), newHubList(a), newHubRevoke(a), newHubWitness(a))
+	return cmd
+}
+
+// open opens the hub of the instance root.
+func (o *hubVerb) open() (*hub.Hub, error) {
+	cfg, err := o.app.config("")
+	if err != nil {
+		return nil, err
+	}
+	home := cfg.Home()
+	if home.Fallback {
+		return nil, cantStart(errors.New("a hub needs an instance root; set PICOCLAW_HOME to a directory"))
+	}
+	h, err := hub.Open(filepath.Join(home.Path, "hub"))
+	if err != nil {
+		return nil, cantStart(err)
+	}
+	return h, nil
+}
+
+func (o *hubVerb) tenantFlag(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&o.tenant, "tenant", hub.DefaultTenant, "the `tenant` that it is in")
+}
+
+func (o *hubVerb) run(ctx context.Context, listen string, names []string) error {
+	h, err := o.open()
+	if err != nil {
+		return err
+	}
+	if err := h.Listen(listen, names); err != nil {
+		return usage("%w", err)
+	}
+	cfg, err := o.app.config("")
+	if err != nil {
+		return err
+	}
+	logger, err := o.app.logger(cfg)
+	if err != nil {
+		return err
+	}
+	err = h.Serve(ctx, logger.Named("hub"), func(address string) {
+		fmt.Fprintf(o.app.stderr, "the hub serves at %s\n", address)
+	})
+	if err != nil {
+		return cantStart(err)
+	}
+	return nil
+}
+
+func newHubAdd(a *app) *cobra.Command {
+	o := &hubVerb{app: a}
+	var agents []string
+	var out string
+	cmd := &cobra.Command{
+		Use:   "add worker|gateway|admin|tenant NAME",
+		Short: "Let in a machine, or a tenant",
+		Long: `Writes a file with all that a machine needs to take part: where the hub is, what proves that it is this hub, and a key. The
+file is that machine's alone: bring it there, and keep no copy.
+
+A worker may serve the agents that are named and no others; for one that agents shall be moved to, name these too. A
+gateway may ask all agents of its tenant. An admin keeps the tenant's configuration. Tenants know nothing of each other.`,
+		Example: strings.Trim(`
+  picoclaw hub add worker build1 --agent main --agent reader
+  picoclaw hub add gateway front
+  picoclaw hub add admin ops --out ops.fleet
+  picoclaw hub add tenant research`, "\n"),
+		Args:      twoArguments,
+		ValidArgs: append(identity.Roles(), "tenant"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if args[0] == "tenant" {
+				return o.addTenant(cmd, args[1])
+			}
+			return o.add(cmd.Context(), hub.Identity{Role: args[0], Name: args[1], Agents: agents}, out)
+		},
+	}
+	o.tenantFlag(cmd)
+	cmd.Flags().StringArrayVar(&agents, "agent", nil, "`id` of an agent that a worker may serve; can be repeated")
+	cmd.Flags().StringVar(&out, "out", "", "the `file` to write (default: NAME.fleet)")
+	return cmd
+}
+
+func twoArguments(cmd *cobra.Command, args []string) error {
+	if len(args) != 2 {
+		return usage("%s takes what it is, and its name: %s", spoken(cmd), cmd.UseLine())
+	}
+	if !slices.Contains(cmd.ValidArgs, args[0]) {
+		return usage("%q can't be added: %s can", args[0], strings.Join(cmd.ValidArgs, ", "))
+	}
+	return nil
+}
+
+func (o *hubVerb) addTenant(cmd *cobra.Command, name string) error {
+	for _, flag := range []string{"tenant", "agent", "out"} {
+		if cmd.Flags().Changed(flag) {
+			return usage("--%s is not for a tenant", flag)
+		}
+	}
+	h, err := o.open()
+	if err != nil {
+		return err
+	}
+	if err := h.AddTenant(cmd.Context(), name); err != nil {
+		return asFailed(err)
+	}
+	fmt.Fprintf(o.app.stdout, "tenant %s is there\n", name)
+	return nil
+}
+
+func (o *hubVerb) add(ctx context.Context, added hub.Identity, out string) error {
+	if out == "" {
+		out = added.Name + ".fleet"
+	}
+	if _, err := os.Lstat(out); err == nil {
+		return asFailed(fmt.Errorf("%s is there already; name another with --out", out))
+	}
+	h, err := o.open()
+	if err != nil {
+		return err
+	}
+	id, err := h.Add(ctx, o.tenant, added)
+	if id == nil {
+		return asFailed(err)
+	}
+	// It is in the register: whatever the running hub says, the key is not to be lost.
+	if err := errors.Join(err, identity.Write(out, id)); err != nil {
+		return asFailed(err)
+	}
+	fmt.Fprintf(o.app.stdout, "%s holds the key of %s %s; it is for %s\n", out, added.Role, added.Name, strings.Join(id.URLs, ", "))
+	return nil
+}
+
+func newHubList(a *app) *cobra.Command {
+	o := &hubVerb{app: a}
+	var output string
+	cmd := &cobra.Command{
+		Use:     "list",
+		Short:   "List who was let in",
+		Example: "  picoclaw hub list\n  picoclaw hub list --output json",
+		Args:    noArguments,
+		RunE:    func(*cobra.Command, []string) error { return o.list(output) },
+	}
+	a.outputFlag(cmd, &output)
+	return cmd
+}
+
+func (o *hubVerb) list(output string) error {
+	if err := format(output); err != nil {
+		return err
+	}
+	h, err := o.open()
+	if err != nil {
+		return err
+	}
+	r, err := h.Register()
+	if err != nil {
+		return asFailed(err)
+	}
+	if output == "json" {
+		return o.app.printJSON(r)
+	}
+	w := tabwriter.NewWriter(terminal.New(o.app.stdout), 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "TENANT\tROLE\tNAME\tAGENTS\tADDED\tREVOKED")
+	var tenants []string
+	for name := range r.Tenants {
+		tenants = append(tenants, name)
+	}
+	slices.Sort(tenants)
+	for _, tenant := range tenants {
+		for _, id := range r.Tenants[tenant].Identities {
+			revoked := ""
+			if id.Revoked != nil {
+				revoked = id.Revoked.Local().Format("2006-01-02 15:04")
+			}
+			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", tenant, id.Role, id.Name, strings.Join(id.Agents, ","),
+				id.Added.Local().Format("2006-01-02 15:04"), revoked)
+		}
+	}
+	return w.Flush()
+}
+
+func newHubRevoke(a *app) *cobra.Command {
+	o := &hubVerb{app: a}
+	cmd := &cobra.Command{
+		Use:     "revoke NAME",
+		Short:   "Take back what a machine was given",
+		Long:    "Takes back a machine's key. Its connections end at once if the hub runs. The name can be given anew.",
+		Example: "  picoclaw hub revoke build1",
+		Args:    oneName("machine"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			h, err := o.open()
+			if err != nil {
+				return err
+			}
+			if err := h.Revoke(cmd.Context(), o.tenant, args[0]); err != nil {
+				return asFailed(err)
+			}
+			fmt.Fprintf(a.stdout, "%s is out\n", args[0])
+			return nil
+		},
+	}
+	o.tenantFlag(cmd)
+	return cmd
+}
+
+func newHubWitness(a *app) *cobra.Command {
+	o := &hubVerb{app: a}
+	cmd := &cobra.Command{
+		Use:   "witness WORKER",
+		Short: "Show how far a worker's record of calls had come, as it told the hub",
+		Long: `Writes what a worker has told the running hub of its audit log, one note a line. On the worker, picoclaw audit verify
+--witness FILE compares its log with that.`,
+		Example: "  picoclaw hub witness build1 > build1.jsonl",
+		Args:    oneName("worker"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			h, err := o.open()
+			if err != nil {
+				return err
+			}
+			conn, err := h.Admin(o.tenant)
+			if err != nil {
+				return asFailed(err)
+			}
+			defer conn.Close()
+			if err := witness.Dump(cmd.Context(), conn, o.tenant, args[0], a.stdout); err != nil {
+				return asFailed(err)
+			}
+			return nil
+		},
+	}
+	o.tenantFlag(cmd)
+	return cmd
+}
+
+// oneName is for a command that takes the name of something.
+func oneName(of string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) != 1 {
+			return usage("%s takes the name of one %s", spoken(cmd), of)
+		}
+		return nil
+	}
+}
