@@ -124,8 +124,8 @@ with grpc.secure_channel(sys.argv[1], credentials, options) as channel:
 E
 `
 
-// identity is what git needs to commit.
-const identity = "export GIT_AUTHOR_NAME=a GIT_AUTHOR_EMAIL=a@b GIT_COMMITTER_NAME=a GIT_COMMITTER_EMAIL=a@b\n"
+// committer is what git needs to commit.
+const committer = "export GIT_AUTHOR_NAME=a GIT_AUTHOR_EMAIL=a@b GIT_COMMITTER_NAME=a GIT_COMMITTER_EMAIL=a@b\n"
 
 // reaching are programs as people use them, and what they are to say.
 var reaching = []struct{ name, script, want string }{
@@ -150,7 +150,7 @@ node -e 'fetch("http://web.test:%PLAIN/hello").then(r => r.text()).then(console.
 	{"requests without a proxy", unproxied + byRequests, "hello from web.test:%SECURE\n hello from web.test:%PLAIN"},
 	{"httpx", byHTTPX, "hello from web.test:%SECURE\n hello from web.test:%PLAIN"},
 	{"httpx without a proxy", unproxied + byHTTPX, "hello from web.test:%SECURE\n hello from web.test:%PLAIN"},
-	{"git", identity + `export GIT_SSL_CAINFO=$PWD/ca.pem; git clone -q https://git.test:%SECURE/git/repo.git repo
+	{"git", committer + `export GIT_SSL_CAINFO=$PWD/ca.pem; git clone -q https://git.test:%SECURE/git/repo.git repo
 cd repo; cat file; echo more >> file; git commit -qam two; git push -q; git fetch -q
 git log --oneline origin/main | wc -l`, "from git\n2\n"},
 	{"git without a proxy", unproxied + `export GIT_SSL_CAINFO=$PWD/ca.pem

@@ -100,7 +100,7 @@ print(httpx.get("` + account + `").text)'`, "welcome"},
 print(urllib.request.urlopen("` + account + `").read().decode())'`, "welcome"},
 	{"node", `node -e 'fetch("` + account + `", {headers: {Authorization: "Bearer " + process.env.TOKEN}})
 .then(r => r.text()).then(console.log)'`, "welcome"},
-	{"git with a password in the URL", identity + `git clone -q "https://x:$TOKEN@git.test:%SECURE/git/repo.git" one
+	{"git with a password in the URL", committer + `git clone -q "https://x:$TOKEN@git.test:%SECURE/git/repo.git" one
 cd one; cat file; echo more >> file; git commit -qam two; git push -q; git log --oneline origin/main | wc -l`,
 		"from git\n2\n"},
 	{"git with a header", `git -c "http.extraHeader=Authorization: Basic $(printf 'x:%s' "$TOKEN" | base64 -w0)" \

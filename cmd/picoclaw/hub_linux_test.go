@@ -1,0 +1,179 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"aead.dev/minisign"
+
+	"github.com/picoclaw/picoclaw/host/audit"
+	"github.com/picoclaw/picoclaw/host/config"
+	"github.com/picoclaw/picoclaw/host/fleet/bundle"
+	"github.com/picoclaw/picoclaw/host/fleet/identity"
+	"github.com/picoclaw/picoclaw/host/fleet/witness"
+	"github.com/picoclaw/picoclaw/host/hosttest"
+)
+
+// hub starts a hub.
+func (i instance) hub(t *testing.T) *exec.Cmd {
+	t.Helper()
+	cmd := i.command(hosttest.Program("bin/picoclaw"), "hub", "--listen", "127.0.0.1:0")
+	stderr, err := cmd.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if cmd.ProcessState == nil {
+			stop(t, cmd)
+		}
+	})
+	var said []string
+	lines := bufio.NewScanner(stderr)
+	for lines.Scan() {
+		said = append(said, lines.Text())
+		if strings.Contains(lines.Text(), "the hub serves at ") {
+			go func() { _, _ = io.Copy(io.Discard, stderr) }()
+			return cmd
+		}
+	}
+	t.Fatalf("the hub has ended: %s", strings.Join(said, "\n"))
+	return nil
+}
+
+// One command makes a hub, and another lets a machine in.
+func TestAHubIsOneCommand(t *testing.T) {
+	in := newInstance(t)
+	ran := func(want int, args ...string) string {
+		t.Helper()
+		out, code := in.picoclaw(t, args...)
+		if code != want {
+			t.Errorf("picoclaw %v: %d %s", args, code, out)
+		}
+		return out
+	}
+	file := func(name string) string { return filepath.Join(in.home, name) }
+	early := file("early.fleet")
+	if out := ran(exitOK, "hub", "add", "gateway", "early", "--out", early); !strings.Contains(out, early) {
+		t.Error(out)
+	}
+	server := in.hub(t)
+	ran(exitStart, "hub")
+	worker, admin := file("w1.fleet"), file("ops.fleet")
+	ran(exitOK, "hub", "add", "worker", "w1", "--agent", "main", "--out", worker)
+	ran(exitOK, "hub", "add", "admin", "ops", "--out", admin)
+	ran(exitFailed, "hub", "add", "worker", "w1", "--agent", "main", "--out", file("again"))
+	ran(exitFailed, "hub", "add", "worker", "w2", "--out", file("w2"))
+	ran(exitFailed, "hub", "add", "worker", "w2", "--agent", "main", "--tenant", "none", "--out", file("w2"))
+	ran(exitUsage, "hub", "add", "thing", "w2")
+	ran(exitOK, "hub", "add", "tenant", "other")
+	var register struct {
+		Tenants map[string]struct{ Identities []struct{ Name string } }
+	}
+	if err := json.Unmarshal([]byte(ran(exitOK, "hub", "list", "--output", "json")), &register); err != nil ||
+		len(register.Tenants) != 2 || len(register.Tenants["main"].Identities) != 3 {
+		t.Errorf("%+v %v", register, err)
+	}
+	if info, err := os.Stat(worker); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("%v %v", info, err)
+	}
+
+	conn, id, err := identity.Connect(worker)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+
+	// A configuration for all workers.
+	public, private, err := minisign.GenerateKey(rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sealed, err := minisign.EncryptKey("secret", private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	plain, err := private.MarshalText()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range map[string]string{"sealed.key": string(sealed), "plain.key": string(plain),
+		"one.json": `{"tools": {"exec": {"timeout_seconds": 7}}}`, "two.json": `{"tools": {"exec": {"timeout_seconds": 8}}}`,
+		"bad.json": `{"tools": {"exec": {"timeout": 7}}}`, "mine.json": `{"fleet": {"trust": []}}`} {
+		if err := os.WriteFile(file(name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	push := func(want int, name string, more ...string) string {
+		t.Helper()
+		return ran(want, append([]string{"fleet", "config", "push", file(name), "--fleet", admin}, more...)...)
+	}
+	push(exitFailed, "one.json") // without a signature
+	push(exitFailed, "bad.json", "--key", file("plain.key"))
+	push(exitFailed, "mine.json", "--key", file("plain.key"))
+	ran(exitFailed, "fleet", "config", "push", file("one.json"), "--key", file("plain.key"), "--fleet", worker)
+	push(exitOK, "one.json", "--key", file("plain.key"))
+	cmd := in.command(hosttest.Program("bin/picoclaw"), "fleet", "config", "push", file("two.json"), "--key", file("sealed.key"),
+		"--fleet", admin)
+	cmd.Stdin = strings.NewReader("secret\n")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Errorf("with a password: %v %s", err, out)
+	}
+	ran(exitOK, "fleet", "config", "rollback", "--key", file("plain.key"), "--fleet", admin)
+	if out := ran(exitOK, "fleet", "config", "show", "--fleet", admin); !strings.Contains(out, "\n3 ") {
+		t.Errorf("after a rollback: %s", out)
+	}
+	if out := ran(exitOK, "fleet", "config", "show", "--serial", "3", "--fleet", admin); !strings.Contains(out, "7") {
+		t.Errorf("the third: %s", out)
+	}
+	home := t.TempDir()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	if err := bundle.Watch(ctx, conn, bundle.Options{Tenant: id.Tenant, Trust: []string{public.String()}, Home: home,
+		Config: config.Options{Environ: []string{"HOME=" + home, "PICOCLAW_HOME=" + home}},
+		Apply:  func(uint64) error { return nil },
+		Report: func(serial uint64, err error) {
+			if serial != 3 || err != nil {
+				t.Errorf("a worker takes %d: %v", serial, err)
+			}
+			cancel()
+		}}); err != nil {
+		t.Error(err)
+	}
+
+	tell, err := witness.Teller(conn, id.Tenant, id.Name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	note, err := json.Marshal(audit.Note{Count: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := tell(t.Context(), note); err != nil {
+		t.Fatal(err)
+	}
+	if out := ran(exitOK, "hub", "witness", "w1"); out != string(note)+"\n" {
+		t.Errorf("the witness: %s", out)
+	}
+	ran(exitFailed, "hub", "witness", "w2")
+
+	ran(exitOK, "hub", "revoke", "w1")
+	ran(exitFailed, "hub", "revoke", "w1")
+	if conn, _, err := identity.Connect(worker); err == nil {
+		conn.Close()
+		t.Error("who was revoked connects")
+	}
+	stop(t, server)
+	ran(exitFailed, "hub", "witness", "w1")
+}
