@@ -43,6 +43,7 @@ const (
 	asksModel    = "it takes a model"
 	wantsGateway = "it takes a gateway that runs"
 	wantsFleet   = "it takes a fleet"
+	wantsHub     = "no hub runs"
 
 	waitsForAnswer = "a call has to wait for it, and has another id each time"
 )
@@ -80,23 +81,33 @@ func notPlayed() map[string]string {
 		"picoclaw undo 20261121T051354282482850-fzaj":                                   "the change has another id each time",
 		"claude mcp add picoclaw -- picoclaw mcp":                                       "the client is not there",
 		"picoclaw mcp add everything -- npx -y @modelcontextprotocol/server-everything": fetches,
+		"picoclaw hub": "it goes on until it is told to stop",
+		"picoclaw hub --listen 0.0.0.0:4222 --name hub.example.com":                                                               "it goes on until it is told to stop",
+		"picoclaw hub revoke build1":                                                                                              "nobody was let in",
+		"picoclaw hub witness build1 > build1.jsonl":                                                                              wantsHub,
+		"picoclaw fleet config push fleet.json --key minisign.key --fleet ops.fleet":                                              wantsHub,
+		"picoclaw fleet config push fleet.json --fleet ops.fleet":                                                                 wantsHub,
+		"picoclaw fleet config rollback --key minisign.key --fleet ops.fleet":                                                     wantsHub,
+		"picoclaw fleet config rollback --to 3 --key minisign.key --fleet ops.fleet":                                              wantsHub,
+		"picoclaw fleet config show --fleet ops.fleet":                                                                            wantsHub,
+		"picoclaw fleet config show --serial 3 --fleet ops.fleet":                                                                 wantsHub,
 		"picoclaw mcp add files --workspace rw -- npx -y @modelcontextprotocol/server-filesystem '{{workspace}}'":                 fetches,
 		"picoclaw mcp add wiki --url https://mcp.deepwiki.com/mcp":                                                                fetches,
 		"picoclaw mcp add api --url https://mcp.example.com/mcp --secret API_TOKEN --header 'Authorization: Bearer ${API_TOKEN}'": fetches,
 		"picoclaw mcp import ~/.config/Claude/claude_desktop_config.json":                                                         fetches,
 		"picoclaw mcp import .vscode/mcp.json --workspace ro":                                                                     fetches,
-		"picoclaw mcp show everything":                               fetches,
-		"picoclaw mcp update everything":                             fetches,
-		"picoclaw mcp trust everything":                              fetches,
-		"picoclaw mcp remove everything":                             fetches,
-		"man picoclaw-call":                                          "man need not be there",
-		"picoclaw completion bash > /etc/bash_completion.d/picoclaw": "it writes outside the home",
-		`picoclaw completion zsh > "${fpath[1]}/_picoclaw"`:          "it is for zsh",
-		"picoclaw call exec command='go test ./...' timeout=120":     "it needs Go",
-		"picoclaw plugin new wordcount && cd wordcount && make test": "it needs Go; it is played with the page on plugins",
-		"picoclaw plugin update wordcount":                           "the package that it was installed from says no other version",
-		"picoclaw plugin update wordcount-1.1.0.tar.gz":              "there is no other version",
-		`# then in config.json:  "$schema": "./config.schema.json"`:  "it is a comment",
+		"picoclaw mcp show everything":                                                                                            fetches,
+		"picoclaw mcp update everything":                                                                                          fetches,
+		"picoclaw mcp trust everything":                                                                                           fetches,
+		"picoclaw mcp remove everything":                                                                                          fetches,
+		"man picoclaw-call":                                                                                                       "man need not be there",
+		"picoclaw completion bash > /etc/bash_completion.d/picoclaw":                                                              "it writes outside the home",
+		`picoclaw completion zsh > "${fpath[1]}/_picoclaw"`:                                                                       "it is for zsh",
+		"picoclaw call exec command='go test ./...' timeout=120":                                                                  "it needs Go",
+		"picoclaw plugin new wordcount && cd wordcount && make test":                                                              "it needs Go; it is played with the page on plugins",
+		"picoclaw plugin update wordcount":                                                                                        "the package that it was installed from says no other version",
+		"picoclaw plugin update wordcount-1.1.0.tar.gz":                                                                           "there is no other version",
+		`# then in config.json:  "$schema": "./config.schema.json"`:                                                               "it is a comment",
 	}
 }
 
