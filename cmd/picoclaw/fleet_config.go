@@ -38,7 +38,7 @@ func newFleetConfig(a *app) *cobra.Command {
 		Long: `A configuration that minisign has signed is taken by each worker whose own fleet.trust names the key, if it has no mistake
 and its number is not below the one that was there. It stands below the worker's own configuration file. What is each
 machine's own can't be in it: fleet and secrets.`,
-		Example: "  picoclaw fleet config push fleet.json --key minisign.key --fleet ops.fleet",
+		Example: "  picoclaw fleet config push --help",
 	}, newFleetConfigPush(a), newFleetConfigRollback(a), newFleetConfigShow(a))
 }
 

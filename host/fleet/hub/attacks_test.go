@@ -294,6 +294,54 @@ func TestWhatAWorkersKeyMaySayCantBeBent(t *testing.T) {
 	})
 }
 
+// What NATS leaves open is in docs/hub.md. When this fails, a wall has come that the page does not know of.
+func TestWhatNATSLeavesOpen(t *testing.T) {
+	h := newHub(t)
+	serve(t, h)
+	one := newAttacker(t, add(t, h, "main", identity.Worker, "w1", "a"))
+	two := newAttacker(t, add(t, h, "main", identity.Worker, "w2", "b"))
+	gateway := newAttacker(t, add(t, h, "main", identity.Gateway, "g1"))
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	placement, err := two.js.KeyValue(ctx, subject.Placement)
+	must(err)
+	revision, err := placement.Create(ctx, "b", []byte("w2"))
+	must(err)
+	_, err = one.js.Publish(ctx, "$KV.pc_placement.a", []byte("forged"))
+	must(err)
+	must(one.conn.PublishRequest("$JS.API.DIRECT.GET.KV_pc_placement.$KV.pc_placement.a", "$KV.pc_placement.b", nil))
+	for {
+		e, err := placement.Get(ctx, "b")
+		must(err)
+		if string(e.Value()) == "forged" {
+			break // and the worker finds out
+		}
+	}
+	if _, err := placement.Update(ctx, "b", []byte("w2"), revision); err == nil {
+		t.Error("a worker is not told that its placement was forged")
+	}
+
+	results, err := two.js.ObjectStore(ctx, subject.Results)
+	must(err)
+	_, err = results.PutString(ctx, "b.1", "a result")
+	must(err)
+	m := nats.NewMsg("$O.pc_results.M.x")
+	m.Header.Set(jetstream.MsgRollup, jetstream.MsgRollupAll)
+	_, err = one.js.PublishMsg(ctx, m)
+	must(err)
+	read, err := gateway.js.ObjectStore(ctx, subject.Results)
+	must(err)
+	if _, err := read.GetString(ctx, "b.1"); err == nil {
+		t.Error("others' results are still there")
+	}
+}
+
 func TestTenantsDoNotHearEachOther(t *testing.T) {
 	h := newHub(t)
 	serve(t, h)

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -168,5 +169,29 @@ func TestTheHubsFilesAreItsOwners(t *testing.T) {
 	})
 	if err != nil {
 		t.Fatal(err)
+	}
+}
+
+func TestNothingRunsOnWhenTheHubHasEnded(t *testing.T) {
+	h := newHub(t)
+	serve(t, h)() // what is started once for a process is started
+	before := runtime.NumGoroutine()
+	for range 3 {
+		end := serve(t, h)
+		conn := connect(t, add(t, h, "main", identity.Gateway, "g"))
+		if err := conn.FlushTimeout(patience); err != nil {
+			t.Fatal(err)
+		}
+		if err := h.Revoke(t.Context(), "main", "g"); err != nil {
+			t.Fatal(err)
+		}
+		conn.Close()
+		end()
+	}
+	for end := time.Now().Add(patience); runtime.NumGoroutine() > before; time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(end) {
+			stacks := make([]byte, 1<<20)
+			t.Fatalf("%d goroutines, and %d before:\n%s", runtime.NumGoroutine(), before, stacks[:runtime.Stack(stacks, true)])
+		}
 	}
 }
