@@ -243,7 +243,7 @@ func TestWhoHasNoSessionSeesNothing(t *testing.T) {
 	_ = response.Body.Close()
 	r := httptest.NewRecorder()
 	_, query, _ := strings.Cut(w.Link(false, "x"), "?")
-	request := httptest.NewRequest("POST", "http://localhost"+Path+"login", strings.NewReader(query))
+	request := httptest.NewRequest(http.MethodPost, "http://localhost"+Path+"login", strings.NewReader(query))
 	request.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	w.ServeHTTP(r, request)
 	if got := r.Header().Get("Set-Cookie"); !strings.Contains(got, "HttpOnly") || !strings.Contains(got, "SameSite=Strict") {
@@ -359,7 +359,7 @@ func TestNothingOfOthersRuns(t *testing.T) {
 		Args:     map[string]any{evil: evil, "list": []any{evil}, "hidden": "a\u202eb\u200bc"},
 		Decision: "deny", Rule: evil, Error: evil, Undo: evil, Approval: &audit.Approval{By: evil, Way: evil}}
 	w.Keep(record, evil+"\npassword=hunter2hunter2\x1b[2J")
-	stream, err := http.NewRequestWithContext(t.Context(), "GET", b.at+"stream", nil)
+	stream, err := http.NewRequestWithContext(t.Context(), http.MethodGet, b.at+"stream", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
