@@ -58,7 +58,7 @@ func (a *app) commandSince(ctx context.Context, s *host.Session) (*host.Error, e
 	if len(left) == 0 {
 		return nil, nil
 	}
-	command, at, err := a.lastCommand(s)
+	command, at, err := lastCommand(s, left[0].at())
 	if err != nil || !at.After(left[0].at()) {
 		return nil, err
 	}
@@ -71,21 +71,26 @@ func (a *app) commandSince(ctx context.Context, s *host.Session) (*host.Error, e
 		Hint: "`picoclaw undo ID` takes one of these back; `picoclaw history` lists them all"}, nil
 }
 
-// lastCommand returns the command of the agent's that ended last, and when it did.
-func (a *app) lastCommand(s *host.Session) (command string, at time.Time, err error) {
-	_, err = audit.Read(host.AuditFile(s.Policy().Home()), func(r audit.Record) error {
-		if r.Agent != s.Policy().Agent() {
-			return nil
+// lastCommand returns the command of the agent's that ended last, and when it did. It looks no further back than since.
+func lastCommand(s *host.Session, since time.Time) (command string, at time.Time, err error) {
+	q := audit.Query{Filter: audit.Filter{Agent: s.Policy().Agent()}, Limit: 200}
+	for {
+		page, err := audit.Search(host.AuditFile(s.Policy().Home()), q)
+		if err != nil {
+			return "", at, err
 		}
-		ended := r.Time.Add(time.Duration(r.Millis * float64(time.Millisecond)))
-		if ended.After(at) {
-			if text := s.UnkeptCommand(r); text != "" {
-				command, at = text, ended
+		for _, r := range page.Records {
+			if r.Ended().After(at) {
+				if text := s.UnkeptCommand(r); text != "" {
+					command, at = text, r.Ended()
+				}
 			}
 		}
-		return nil
-	})
-	return command, at, err
+		if command != "" || page.Next == "" || page.Reached.Before(since) {
+			return command, at, nil
+		}
+		q.After = page.Next
+	}
 }
 
 // short returns the beginning of a command in one line.

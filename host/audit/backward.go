@@ -55,8 +55,8 @@ func parse(line []byte) (r Record, ok bool) {
 	return r, json.Unmarshal(line, &r) == nil && !r.Time.IsZero()
 }
 
-// ended is when a call was answered. Lines are in this order, nearly: a record that could not be written comes later.
-func (r Record) ended() time.Time {
+// Ended is when a call was answered. Lines are in this order, nearly: a record that could not be written comes later.
+func (r Record) Ended() time.Time {
 	return r.Time.Add(time.Duration(r.Millis * float64(time.Millisecond)))
 }
 
@@ -75,7 +75,7 @@ func before(f io.ReaderAt, end int64, until time.Time) (int64, error) {
 		switch {
 		case !ok:
 			to = middle
-		case r.ended().After(until):
+		case r.Ended().After(until):
 			to, end = middle, middle+int64(at)
 		default:
 			from = middle + int64(at)

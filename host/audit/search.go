@@ -161,7 +161,7 @@ func (s *search) block(begin int64, lines []byte) (more bool) {
 	s.at.at = begin
 	s.searched += len(lines)
 	if _, first, ok := firstRecord(lines); ok {
-		s.page.Reached = first.ended()
+		s.page.Reached = first.Ended()
 	}
 	if !s.Since.IsZero() && s.page.Reached.Before(s.Since.Add(-longestCall)) {
 		return false
@@ -174,7 +174,7 @@ func (s *search) line(line []byte) (more bool) {
 	r, ok := parse(line)
 	switch {
 	case ok:
-		s.page.Reached = r.ended()
+		s.page.Reached = r.Ended()
 		if s.Matches(r) {
 			s.page.Records = append(s.page.Records, r)
 		}
