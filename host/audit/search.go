@@ -211,7 +211,8 @@ func parseLocation(text string) (l location, err error) {
 	file, at, _ := strings.Cut(text, "-")
 	_, err = hex.DecodeString(file)
 	l.file = file
-	if l.at, _ = strconv.ParseInt(at, 10, 64); err != nil || len(file) != fileNameLength || l.at < 0 || l.String() != text {
+	l.at, _ = strconv.ParseInt(at, 10, 64)
+	if err != nil || len(file) != fileNameLength || l.at < 0 || l.String() != text {
 		return location{}, fmt.Errorf("%.40q is no place in an audit log", text)
 	}
 	return l, nil

@@ -208,8 +208,9 @@ func FuzzBackward(f *testing.F) {
 			got = slices.Concat(lines, got)
 			return true
 		})
-		if longest := slices.MaxFunc(bytes.Split(text, []byte("\n")), func(a, b []byte) int { return len(a) - len(b) }); err != nil ||
-			len(longest) < maxLine && !bytes.Equal(got, text[:end]) {
+		lines := bytes.Split(text, []byte("\n"))
+		longest := slices.MaxFunc(lines, func(a, b []byte) int { return len(a) - len(b) })
+		if err != nil || len(longest) < maxLine && !bytes.Equal(got, text[:end]) {
 			t.Errorf("%d bytes of %d came (%v)", len(got), end, err)
 		}
 	})

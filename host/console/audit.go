@@ -59,7 +59,8 @@ func (c *Console) showAudit(v *visit) (any, error) {
 	if query.Filter, err = audit.ParseFilter(q.Get, time.Now()); err != nil {
 		return nil, &refusal{http.StatusBadRequest, err.Error()}
 	}
-	view := auditView{Query: q, Filtered: query.Filter != audit.Filter{}, Later: query.After != "", Formats: audit.Formats()}
+	view := auditView{Query: q, Filtered: query.Filter != audit.Filter{}, Later: query.After != "",
+		Formats: audit.Formats()}
 	page, err := c.search(query)
 	if err != nil {
 		return nil, err

@@ -22,13 +22,15 @@ import (
 // evil is what somebody would have run in the browser of whoever looks at it.
 const evil = `"><script>alert(1)</script>'`
 
+// evilTool is what switches a tool off.
+var evilTool = store.Off{Plugin: evil, Tool: "exec" + evil, Agent: "main"}
+
 // The world stands for a host, whose names and texts are all hostile.
 
 func (w *world) Agents() ([]Agent, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	tool := HeldTool{Name: "exec" + evil, Enabled: !w.off[store.Off{Plugin: evil, Tool: "exec" + evil, Agent: "main"}], Why: evil}
-	tool.Switched = !tool.Enabled
+	tool := HeldTool{Name: evilTool.Tool, Enabled: !w.off[evilTool], Switched: w.off[evilTool], Why: evil}
 	held := []Held{{ID: evil, Enabled: true, Grants: evil, Hosts: []string{evil}, Tools: []HeldTool{tool}}}
 	return []Agent{
 		{ID: "main", Workspace: evil, Words: evil, Settings: []Setting{{evil, evil, evil}}, Plugins: held, Jobs: true,
@@ -104,15 +106,17 @@ func TestWhatStrangersHaveNamedIsShownAsText(t *testing.T) {
 		Expr: "0 9 * * *"}, Payload: schedule.Payload{Kind: schedule.Turn, Message: evil}}, time.Now()); err != nil {
 		t.Fatal(err)
 	}
-	run := fmt.Sprintf(`{"time":"2026-01-01T00:00:00Z","job":"heartbeat","name":%[1]q,"ms":1,"status":"ok","text":%[1]q}`, evil)
-	if err := os.WriteFile(filepath.Join(schedule.Dir(w.home, "main"), "runs.jsonl"), []byte(run+"\n"), 0o600); err != nil {
+	run := fmt.Sprintf(`{"time":"2026-01-01T00:00:00Z","job":"heartbeat","name":%[1]q,"ms":1,"status":"ok","text":%[1]q}`,
+		evil)
+	runs := filepath.Join(schedule.Dir(w.home, "main"), "runs.jsonl")
+	if err := os.WriteFile(runs, []byte(run+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if err := halt.Put(w.home, halt.Stop{Agent: "main", By: evil, Why: evil}); err != nil {
 		t.Fatal(err)
 	}
-	w.write(audit.Record{Time: time.Now(), Agent: evil, Session: "s" + evil, Origin: evil, Tool: evil, Decision: "deny", Rule: evil,
-		Error: evil, Args: map[string]any{evil: evil}})
+	w.write(audit.Record{Time: time.Now(), Agent: evil, Session: "s" + evil, Origin: evil, Tool: evil, Decision: "deny",
+		Rule: evil, Error: evil, Args: map[string]any{evil: evil}})
 	w.write(audit.Record{Time: time.Now(), Agent: evil, Session: "n", Tool: "network", Decision: "deny", Rule: evil,
 		Args: map[string]any{"host": evil, "port": 443, "times": 3, "sent": 10}})
 	for _, operate := range []bool{false, true} {
@@ -128,8 +132,8 @@ func TestWhatStrangersHaveNamedIsShownAsText(t *testing.T) {
 		b.shows("schedule", shownEvil, "The last 1 runs")
 		b.shows("doctor?"+url.Values{"agent": {evil}}.Encode(), shownEvil, "does not hold")
 		b.shows("audit", shownEvil, "2 calls")
-		b.shows("audit?"+url.Values{"tool": {evil}, "text": {evil}, "agent": {evil}, "session": {"s" + evil}}.Encode(), shownEvil,
-			"1 calls")
+		q := url.Values{"tool": {evil}, "text": {evil}, "agent": {evil}, "session": {"s" + evil}}
+		b.shows("audit?"+q.Encode(), shownEvil, "1 calls")
 	}
 	if w.walls != 2 {
 		t.Errorf("walls were examined %d times", w.walls)
@@ -160,22 +164,24 @@ func TestOnlyASessionThatMayActActs(t *testing.T) {
 		t.Fatal("it was done all the same")
 	}
 
-	if status, _ := acts.post("agents", url.Values{"do": {"stop"}, "agent": {"main"}, "why": {"it loops"}}); status != 200 {
+	stop := url.Values{"do": {"stop"}, "agent": {"main"}, "why": {"it loops"}}
+	if status, _ := acts.post("agents", stop); status != 200 {
 		t.Errorf("stop: %d", status)
 	}
 	if stop := halt.Of(w.home, "main"); stop == nil || stop.By != "somebody" || stop.Why != "it loops" {
 		t.Errorf("%+v", stop)
 	}
 	acts.shows("agent?id=main", "it loops", "Start the agent")
-	if status, text := acts.post("agents", url.Values{"do": {"start"}, "agent": {"main"}, "on": {"page"}}); status != 200 ||
+	start := url.Values{"do": {"start"}, "agent": {"main"}, "on": {"page"}}
+	if status, text := acts.post("agents", start); status != 200 ||
 		halt.Of(w.home, "main") != nil || !strings.Contains(text, "Stop the agent") {
 		t.Errorf("start: %d", status)
 	}
-	if status, _ := acts.post("agent", toggle("off")); status != 200 || !w.off[store.Off{Plugin: evil, Tool: "exec" + evil, Agent: "main"}] {
+	if status, _ := acts.post("agent", toggle("off")); status != 200 || !w.off[evilTool] {
 		t.Errorf("off: %d %v", status, w.off)
 	}
 	acts.shows("agent?id=main", `value="on"`)
-	if status, _ := acts.post("agent", toggle("on")); status != 200 || w.off[store.Off{Plugin: evil, Tool: "exec" + evil, Agent: "main"}] {
+	if status, _ := acts.post("agent", toggle("on")); status != 200 || w.off[evilTool] {
 		t.Errorf("on: %d %v", status, w.off)
 	}
 	for _, wrong := range []struct {
@@ -234,12 +240,14 @@ func TestTheRecordIsSearchedVerifiedAndExported(t *testing.T) {
 	if err != nil || status != 200 || len(rows) != 61 {
 		t.Errorf("csv: %d, %d rows (%v)", status, len(rows), err)
 	}
-	if _, text = b.get("export?format=jsonl&text=no-7."); strings.Count(text, "\n") != 1 || !strings.Contains(text, `"no-7."`) {
+	_, text = b.get("export?format=jsonl&text=no-7.")
+	if strings.Count(text, "\n") != 1 || !strings.Contains(text, `"no-7."`) {
 		t.Errorf("jsonl: %s", text)
 	}
 
 	b.shows("audit", "Not verified since")
-	if status, text = b.post("audit", url.Values{}); status != 200 || !strings.Contains(text, "The chain holds</span> over 120 records") {
+	if status, text = b.post("audit", url.Values{}); status != 200 ||
+		!strings.Contains(text, "The chain holds</span> over 120 records") {
 		t.Errorf("verify: %d %s", status, text)
 	}
 	path := filepath.Join(w.home, "logs", "audit.jsonl")
@@ -270,7 +278,8 @@ func TestReachedHostsAreSummedUp(t *testing.T) {
 		record("b", "x.org", "allow", map[string]any{}), record("a", "y.org", "deny", map[string]any{}),
 		{Tool: "other.network", Args: map[string]any{"host": "z.org"}}, {Tool: "network", Args: map[string]any{"host": 7}},
 	})
-	if len(got) != 4 || got[0].Host != "y.org" || !got[0].Refused || got[1].Times != 10 || got[1].Sent != 11 || got[1].Received != 22 {
+	if len(got) != 4 || got[0].Host != "y.org" || !got[0].Refused || got[1].Times != 10 || got[1].Sent != 11 ||
+		got[1].Received != 22 {
 		t.Errorf("%+v", got)
 	}
 }

@@ -85,7 +85,8 @@ func reach(p *policy.Policy) console.Reach {
 	in, n := p.Isolation(), p.Network()
 	switch {
 	case n != nil:
-		out := console.Reach{Words: "reaches by name what is allowed, and nothing else.", Allow: n.Allow, Ask: n.Ask, Deny: n.Deny}
+		out := console.Reach{Words: "reaches by name what is allowed, and nothing else.", Allow: n.Allow, Ask: n.Ask,
+			Deny: n.Deny}
 		for _, program := range n.From {
 			out.Allow = append(slices.Clip(out.Allow), "what "+program+" is set to")
 		}

@@ -1,5 +1,5 @@
-// Package inventory says what plugins and MCP servers an instance root has, and in what state each is: what was granted,
-// what was taken back, what waits for a yes.
+// Package inventory says what plugins and MCP servers an instance root has, and in what state each is: what was
+// granted, what was taken back, what waits for a yes.
 //
 // It must not know how that is shown, nor how a plugin is installed or started.
 package inventory

@@ -104,7 +104,8 @@ func (s *Inventory) server(id string, pin *store.Pin) Server {
 		out.Why += ": " + WithdrawnNames(noted)
 	}
 	if seen == nil {
-		out.Why += "; what it says now can't be shown, as it is gone from its state directory, where the server itself can remove it"
+		out.Why += "; what it says now can't be shown, as it is gone from its state directory, where the server itself " +
+			"can remove it"
 		return out
 	}
 	next, err := servers.Again(old, spec, fetched, seen)
@@ -162,7 +163,8 @@ func (s *Inventory) Asked(name string, pin *store.Pin) (servers.Spec, error) {
 	return *asked, nil
 }
 
-// AskedDiff is what is different in what was asked for when the version that waits was made; empty for what is no server.
+// AskedDiff is what is different in what was asked for when the version that waits was made; empty for what is no
+// server.
 func (s *Inventory) AskedDiff(name string, pin *store.Pin) (string, error) {
 	next := &store.Pin{Version: pin.Waiting.Version, Files: pin.Waiting.Files}
 	if pin.Files[servers.DefinitionFile] == "" || next.Files[servers.DefinitionFile] == "" {

@@ -73,8 +73,8 @@ func (s *Inventory) Installed(id string) (*store.Pin, error) {
 	}
 	for _, p := range s.Catalog.Plugins() {
 		if p.Manifest.ID == id {
-			return nil, fmt.Errorf("plugin %s is %s and not in the store; `picoclaw plugin disable %s` switches it off", id, p.Kind,
-				id)
+			return nil, fmt.Errorf("plugin %s is %s and not in the store; `picoclaw plugin disable %s` switches it off", id,
+				p.Kind, id)
 		}
 	}
 	return nil, fmt.Errorf("plugin %q is not installed%s", id, nearest.Suggest(id, s.IDs()))
