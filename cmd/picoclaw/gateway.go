@@ -181,8 +181,9 @@ func (o *gatewayVerb) openRemote(cfg *config.Config) (gateway.Instance, error) {
 	if err != nil {
 		return nil, err
 	}
-	return assembly.OpenRemote(assembly.RemoteOptions{Fleet: f, Config: cfg, Version: version, Logger: logger.Named("gateway"),
-		Token: func(agent string) (string, error) { return agentToken(cfg.Home().Path, agent) }})
+	return assembly.OpenRemote(assembly.RemoteOptions{Fleet: f, Config: cfg, Version: version,
+		Logger: logger.Named("gateway"),
+		Token:  func(agent string) (string, error) { return agentToken(cfg.Home().Path, agent) }})
 }
 
 // assemble makes what a configuration says.

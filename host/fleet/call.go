@@ -54,7 +54,8 @@ func (c *call) run(ctx context.Context) *host.Result {
 	defer c.done()
 	if len(c.arguments) > pluginpb.MaxArgumentBytes {
 		return &host.Result{Err: &host.Error{Code: pluginpb.CodeInvalidArgument,
-			Message: fmt.Sprintf("the arguments are %d bytes long; at most %d are passed on", len(c.arguments), pluginpb.MaxArgumentBytes)}}
+			Message: fmt.Sprintf("the arguments are %d bytes long; at most %d are passed on", len(c.arguments),
+				pluginpb.MaxArgumentBytes)}}
 	}
 	if c.events != nil {
 		c.deliver, c.delivered = make(chan delivery, 4*window), make(chan struct{})
@@ -135,7 +136,8 @@ func (c *call) ask(ctx context.Context, probe bool) (time.Duration, error) {
 	return probeEvery, nil
 }
 
-// answer takes what the worker says. It returns the result, or else whether to ask again: by a probe, or the call itself.
+// answer takes what the worker says. It returns the result, or else whether to ask again: by a probe, or with the call
+// itself.
 func (c *call) answer(ctx context.Context, m *nats.Msg) (probe *bool, _ *host.Result) {
 	yes, no := true, false
 	if nobody(m) {
@@ -244,7 +246,8 @@ func (c *call) cancelled(ctx context.Context) *host.Result {
 	}
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		return &host.Result{Err: &host.Error{Code: pluginpb.CodeTimeout,
-			Message: fmt.Sprintf("%s was not made in time: the worker of agent %s was not reached", c.request.Tool, c.session.agent)}}
+			Message: fmt.Sprintf("%s was not made in time: the worker of agent %s was not reached", c.request.Tool,
+				c.session.agent)}}
 	}
 	return &host.Result{Err: &host.Error{Code: pluginpb.CodeCancelled, Message: c.request.Tool + " was cancelled"}}
 }

@@ -111,15 +111,16 @@ func numbered(subject string) (id string, n int) {
 	return id, n
 }
 
-// publish asks an agent's worker for something, by an attempt that has a number. Nothing is kept for later: an error says
-// that it has not gone.
+// publish asks an agent's worker for something, by an attempt that has a number. Nothing is kept for later: an error
+// says that it has not gone.
 func (c *Client) publish(agent, verb string, n int, r request, body []byte) error {
 	r.envelope = sealed()
 	data, err := encode(r, body)
 	if err != nil {
 		return err
 	}
-	return c.fleet.conn.PublishRequest(c.fleet.to(agent, verb), c.fleet.from(agent)+c.name+"."+r.ID+"-"+strconv.Itoa(n), data)
+	answered := c.fleet.from(agent) + c.name + "." + r.ID + "-" + strconv.Itoa(n)
+	return c.fleet.conn.PublishRequest(c.fleet.to(agent, verb), answered, data)
 }
 
 // nobody reports whether an answer is NATS's, that nobody listens.
@@ -147,7 +148,8 @@ func (c *Client) list(ctx context.Context, agent string, origin host.Origin) (*t
 	for {
 		p, err := c.place(ctx, agent)
 		if errors.Is(err, ErrNowhere) && time.Since(began) > placeWait {
-			return nil, fmt.Errorf("there is no agent %q in the fleet: %w; `picoclaw fleet status` shows which there are", agent, err)
+			return nil, fmt.Errorf("there is no agent %q in the fleet: %w; `picoclaw fleet status` shows which there are",
+				agent, err)
 		}
 		wait := retryEvery
 		if err == nil && c.publish(agent, verbTools, 0, request{ID: id, Epoch: p.epoch, Origin: origin}, nil) == nil {

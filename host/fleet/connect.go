@@ -14,8 +14,8 @@ import (
 // reconnectWait is how long a lost connection waits before it is tried again.
 const reconnectWait = 250 * time.Millisecond
 
-// Connect connects to NATS at an address: several are separated by commas. credentials is a file of NATS's, if any. What
-// leaves this machine is encrypted: a plain address is taken for a loopback one only.
+// Connect connects to NATS at an address: several are separated by commas. credentials is a file of NATS's, if any.
+// What leaves this machine is encrypted: a plain address is taken for a loopback one only.
 func Connect(address, name, credentials string) (*nats.Conn, error) {
 	if address == "" {
 		return nil, errors.New("no fleet is named: --fleet or fleet.url says where its NATS is")
@@ -45,7 +45,8 @@ func Connect(address, name, credentials string) (*nats.Conn, error) {
 func Options(name string) []nats.Option {
 	return []nats.Option{nats.Name(name), nats.MaxReconnects(-1), nats.ReconnectWait(reconnectWait),
 		nats.ReconnectBufSize(-1), nats.CustomInboxPrefix("_INBOX_" + name),
-		nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {}), // in place of printing: what is lost is asked for again
+		// In place of printing: what is lost is asked for again.
+		nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {}),
 		nats.PingInterval(2 * time.Second), nats.MaxPingsOutstanding(2)}
 }
 

@@ -3,13 +3,13 @@ package fleet
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/nats-io/nats-server/v2/server"
 
 	"github.com/picoclaw/picoclaw/host"
@@ -53,20 +53,24 @@ func joined(t testing.TB, address, name string) *Fleet {
 type bench struct {
 	home  string
 	tools []host.OwnTool
-	agent string
 }
 
+// tooled is what a tool does with its text.
+type tooled func(ctx context.Context, text string, events func(host.Event)) *host.Result
+
 // tool adds a tool that takes a text.
-func (b *bench) tool(t testing.TB, name string, call func(ctx context.Context, text string, events func(host.Event)) *host.Result) {
+func (b *bench) tool(t testing.TB, name string, call tooled) {
 	t.Helper()
 	type in struct {
 		Text string `json:"text,omitempty"`
 	}
-	own, err := host.NewOwnTool(name, "Tests.", func(context.Context, *host.Session, in) (string, error) { return "", nil })
+	own, err := host.NewOwnTool(name, "Tests.",
+		func(context.Context, *host.Session, in) (string, error) { return "", nil })
 	if err != nil {
 		t.Fatal(err)
 	}
-	own.Call = func(ctx context.Context, _ *host.Session, arguments json.RawMessage, events func(host.Event)) *host.Result {
+	own.Call = func(ctx context.Context, _ *host.Session, arguments json.RawMessage,
+		events func(host.Event)) *host.Result {
 		var in in
 		if err := json.Unmarshal(arguments, &in); err != nil {
 			return &host.Result{Err: &host.Error{Code: pluginpb.CodeInvalidArgument, Message: err.Error()}}
@@ -85,7 +89,8 @@ func (b *bench) host(t testing.TB) *host.Host {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h, err := host.Open(host.Options{Config: cfg, PluginDir: filepath.Join(hosttest.Dir(), "plugins"), Own: []host.OwnPlugin{{ID: "bench", Tools: b.tools}}})
+	h, err := host.Open(host.Options{Config: cfg, PluginDir: filepath.Join(hosttest.Dir(), "plugins"),
+		Own: []host.OwnPlugin{{ID: "bench", Tools: b.tools}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -150,22 +155,20 @@ func TestACallIsCarriedToTheWorker(t *testing.T) {
 	b.tool(t, "echo", func(_ context.Context, text string, _ func(host.Event)) *host.Result {
 		return &host.Result{Text: "you said " + text, Answered: true, Structured: json.RawMessage(`{"a":"<b> & c"}`)}
 	})
-	h := &bench{tools: b.tools, home: hosttest.TempDir(t)}
-	b.home = h.home
 	b.work(t, joined(t, address, "one"), "one")
 	s := caller(t, joined(t, address, "gateway"), "main")
 	local, err := b.host(t).Session("main", host.CLI)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, arguments := range []string{`{"text":"hello"}`, `{"text":"` + strings.Repeat("x", 3<<20) + `"}`, `{"nothing":1}`,
-		`no JSON`, `{"text":"\u00e9\ud83d\ude00"}`} {
+	long := `{"text":"` + strings.Repeat("x", 3<<20) + `"}`
+	for _, arguments := range []string{`{"text":"hello"}`, long, `{"nothing":1}`, `no JSON`, `{"text":"\u00e9\ud83d\ude00"}`} {
 		for _, tool := range []string{"echo", "bench.echo", "ecco"} {
 			want := local.Call(t.Context(), tool, json.RawMessage(arguments), nil)
 			got := s.Call(t.Context(), tool, json.RawMessage(arguments), nil)
 			want.Duration, got.Duration = 0, 0
-			if fmt.Sprintf("%+v %+v", want, want.Err) != strings.ReplaceAll(fmt.Sprintf("%+v %+v", got, got.Err), fmt.Sprintf("%p", got.Err), fmt.Sprintf("%p", want.Err)) {
-				t.Errorf("%s %.60s:\n%.300s\n%.300s", tool, arguments, fmt.Sprint(want, want.Err), fmt.Sprint(got, got.Err))
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("%s %.60s: %.600s", tool, arguments, diff)
 			}
 		}
 	}

@@ -66,7 +66,8 @@ func measureFleet(bin string) error {
 		fmt.Println("read 1 KB")
 		fmt.Println("  here       ", here)
 		fmt.Println("  on a fleet ", there)
-		fmt.Printf("  the fleet costs %+.3f ms (at most +0.5), written down before the call is made\n", ms(there.p50()-here.p50()))
+		fmt.Printf("  the fleet costs %+.3f ms (at most +0.5), with a line on disk before the call\n",
+			ms(there.p50()-here.p50()))
 		return nil
 	})
 }
