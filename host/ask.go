@@ -139,6 +139,8 @@ func (s *Session) permitted(ctx context.Context, q Question) consent {
 	if q.Decision.Verdict != guard.Ask {
 		return consent{allowed: q.Decision.Verdict == guard.Allow}
 	}
+	ctx, answered := s.step(ctx, Asking)
+	defer answered(nil)
 	if ask, _ := ctx.Value(askerKey{}).(Asker); ask != nil {
 		return consent{allowed: ask(ctx, q), by: &audit.Approval{Way: "client", Time: time.Now().UTC()},
 			refused: "a person was asked, and did not say yes; do it in another way, or ask what they would allow"}

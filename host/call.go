@@ -38,6 +38,7 @@ func (s *Session) Call(ctx context.Context, tool string, arguments json.RawMessa
 	}
 	ctx, done := s.host.Until(ctx, record.Agent)
 	defer done()
+	ctx, ended := s.follow(ctx, record)
 	result := s.call(ctx, tool, arguments, events, &record)
 	result.Duration = time.Since(began)
 
@@ -49,7 +50,9 @@ func (s *Session) Call(ctx context.Context, tool string, arguments json.RawMessa
 			record.Rule = result.Err.Rule
 		}
 	}
-	return s.record(record, result)
+	result = s.record(record, result)
+	ended(record, result)
+	return result
 }
 
 // call is the way of a call; it fills in the record as it goes.
@@ -66,9 +69,11 @@ func (s *Session) call(ctx context.Context, name string, raw json.RawMessage, ev
 	if e != nil {
 		return &Result{Err: e}
 	}
+	deciding, decided := s.step(ctx, Deciding)
 	decision := s.decide(t.Plugin, args)
 	hooked := s.hooked(t)
-	args, decision = hooked.before(ctx, args, decision)
+	args, decision = hooked.before(deciding, args, decision)
+	decided(nil)
 	record.Args = args.Values
 	record.Decision, record.Rule = decision.Verdict.String(), decision.Rule
 	consent := s.permittedCall(ctx, Question{Tool: t.FullName(), Args: args.Values, Decision: decision}, events)
@@ -108,9 +113,11 @@ func (s *Session) callPlugin(ctx context.Context, m *machinery, t *catalog.Tool,
 	defer cancel()
 	network := s.network(t.Plugin)
 	reaching := network.begin(ctx, s)
-	outcome, err := m.supervisor.Call(ctx, spec,
-		&pluginpb.CallRequest{Tool: t.Spec.Name, Arguments: args.Canonical, CallId: s.id, Agreed: agreed},
-		supervise.Listener{Event: translate(events), Answer: answers(ctx, t.FullName())})
+	request := &pluginpb.CallRequest{Tool: t.Spec.Name, Arguments: args.Canonical, CallId: s.id, Agreed: agreed}
+	ready, returned := s.way(ctx, request)
+	outcome, err := m.supervisor.Call(ctx, spec, request,
+		supervise.Listener{Ready: ready, Event: translate(events), Answer: answers(ctx, t.FullName())})
+	returned(err)
 	refused := network.end(reaching)
 	if err != nil {
 		return s.broken(ctx, t, err)

@@ -53,6 +53,8 @@ type Options struct {
 	// Witness, if not nil, is told how far the audit log has come, besides the one in the configuration: see
 	// [audit.WitnessOptions].
 	Witness func(ctx context.Context, note []byte) error
+	// Tracer follows calls; nil for nobody.
+	Tracer Tracer
 }
 
 // Host owns configuration, plugins' lives and the audit log. It may be used concurrently. Making one starts nothing:
@@ -66,6 +68,7 @@ type Host struct {
 	hooks     Hooks                       // nil for none
 	approvals Approvals                   // nil for none
 	observe   func(audit.Record, *Result) // nil for nobody
+	tracer    Tracer                      // nil for nobody
 	witness   func(context.Context, []byte) error
 	store     *store.Store // nil without a home
 	stops     stops
@@ -103,7 +106,7 @@ func Open(o Options) (*Host, error) {
 		}
 	}
 	h := &Host{config: o.Config, pluginDir: dir, logger: o.Logger, selfTest: o.SelfTest,
-		own: o.Own, hooks: o.Hooks, approvals: o.Approvals, observe: o.Observe, witness: o.Witness}
+		own: o.Own, hooks: o.Hooks, approvals: o.Approvals, observe: o.Observe, tracer: o.Tracer, witness: o.Witness}
 	h.stops.home = o.Config.Home().Path
 	if !o.Config.Home().Fallback {
 		h.store = store.Open(o.Config.Home().Path)
@@ -158,13 +161,17 @@ func (h *Host) prepare() (*machinery, error) {
 	if m.audit, err = openAudit(h.config, h.logger, h.witness); err != nil {
 		return nil, errors.Join(&StartError{err}, m.isolation.Close())
 	}
-	m.supervisor, err = supervise.New(supervise.Options{
+	plugins := supervise.Options{
 		Isolation: m.isolation,
 		RunDir:    filepath.Join(home, "run"),
 		CrashDir:  CrashDir(home),
 		CacheDir:  filepath.Join(home, "cache"),
 		Logger:    h.logger,
-	})
+	}
+	if h.tracer != nil {
+		plugins.Started, plugins.Ended = h.tracer.PluginStarted, h.tracer.PluginEnded
+	}
+	m.supervisor, err = supervise.New(plugins)
 	if err != nil {
 		return nil, errors.Join(&StartError{err}, m.audit.Close(), m.isolation.Close())
 	}

@@ -39,8 +39,11 @@ func secretsOf(all map[string]config.Secret, granted []string) ([]egress.Secret,
 }
 
 // Secret returns the value of one of the operator's secrets, for the program itself. It goes to no agent and no sandbox.
-func (h *Host) Secret(name string) (string, error) {
-	s, ok := h.config.Secrets()[name]
+func (h *Host) Secret(name string) (string, error) { return Secret(h.config, name) }
+
+// Secret is [Host.Secret] for whoever has no host yet.
+func Secret(cfg *config.Config, name string) (string, error) {
+	s, ok := cfg.Secrets()[name]
 	if !ok {
 		return "", fmt.Errorf("there is no secret %s; say in the configuration where it comes from: secrets.%s", name, name)
 	}

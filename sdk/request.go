@@ -65,6 +65,10 @@ func ConfigOf[C any](from interface{ configured() any }) C {
 // Agreed reports whether a person was asked about this call, and has agreed to it.
 func (r *Request[In]) Agreed() bool { return r.call.Agreed }
 
+// Trace returns where the call stands in what its caller traces, as W3C's traceparent and tracestate, for requests that
+// the tool makes elsewhere; empty where nobody traces it.
+func (r *Request[In]) Trace() (parent, state string) { return r.call.TraceParent, r.call.TraceState }
+
 // Progress tells the caller how far the call is, in any unit; total is 0 when it is not known. It may be called from
 // several goroutines.
 func (r *Request[In]) Progress(done, total float64, message string) {

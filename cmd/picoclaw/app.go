@@ -17,6 +17,7 @@ import (
 	"github.com/picoclaw/picoclaw/host"
 	"github.com/picoclaw/picoclaw/host/config"
 	"github.com/picoclaw/picoclaw/host/hooks"
+	"github.com/picoclaw/picoclaw/host/telemetry"
 )
 
 // app is what all verbs share: the streams and the global flags.
@@ -26,7 +27,8 @@ type app struct {
 
 	configFile, workspace, logLevel, logFormat string
 
-	hooks *hooks.Hooks // of the host that was opened last; nil for none
+	hooks *hooks.Hooks         // of the host that was opened last; nil for none
+	told  *telemetry.Telemetry // of the same; nil for none
 }
 
 // closeTimeout is how long plugins may take to finish when the program ends.
@@ -54,6 +56,12 @@ func (a *app) open(agent string) (*host.Host, error) {
 		Approvals: assembly.NewApprovals(cfg, asked, logger)}
 	if a.hooks = asked; asked != nil {
 		o.Hooks = asked
+	}
+	if a.told, err = assembly.NewTelemetry(cfg, version, false, logger); err != nil {
+		return nil, cantStart(err)
+	}
+	if a.told != nil {
+		o.Tracer = a.told
 	}
 	h, err := host.Open(o)
 	if err != nil {
@@ -102,6 +110,7 @@ func (a *app) close(h *host.Host) {
 	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
 	defer cancel()
 	a.hooks.Close(ctx)
+	defer a.told.Close(ctx)
 	if err := h.Close(ctx); err != nil {
 		fmt.Fprintln(a.stderr, "picoclaw: stopping:", err)
 	}

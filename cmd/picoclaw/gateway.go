@@ -113,10 +113,15 @@ func (o *gatewayVerb) run(ctx context.Context) error {
 		logger.Warn("other machines can reach the gateway, and nothing that they send is encrypted", "address", address)
 	}
 	drain := time.Duration(settings.DrainSeconds) * time.Second
-	o.options = assembly.Options{Schedules: &assembly.Schedules{}, Grace: drain}
+	told, err := assembly.NewTelemetry(cfg, version, true, logger)
+	if err != nil {
+		return cantStart(err)
+	}
+	defer told.Close(context.WithoutCancel(ctx))
+	o.options = assembly.Options{Schedules: &assembly.Schedules{}, Grace: drain, Telemetry: told}
 	options := gateway.Options{
 		Home: home.Path, Address: address, Version: version, Logger: logger.Named("gateway"),
-		Drain: drain, Open: o.open,
+		Drain: drain, Open: o.open, Metrics: told,
 		Addressed: func(host string) bool { return mcp.AddressedTo(host, settings.AllowHosts) },
 	}
 	if settings.Console {
@@ -143,7 +148,7 @@ func loopback(host string) bool {
 }
 
 // open makes an instance of the configuration as it is now. One that can't make calls is none.
-func (o *gatewayVerb) open(metrics *gateway.Metrics) (gateway.Instance, error) {
+func (o *gatewayVerb) open() (gateway.Instance, error) {
 	cfg, err := o.app.config("")
 	if err != nil {
 		return nil, err
@@ -152,11 +157,8 @@ func (o *gatewayVerb) open(metrics *gateway.Metrics) (gateway.Instance, error) {
 		return o.openRemote(cfg)
 	}
 	with := o.options
-	with.Observe = func(r audit.Record, result *host.Result) {
-		metrics.Observe(r)
-		if o.console != nil {
-			o.console.Keep(r, assembly.Answer(result))
-		}
+	if o.console != nil {
+		with.Observe = func(r audit.Record, result *host.Result) { o.console.Keep(r, assembly.Answer(result)) }
 	}
 	all, err := o.app.assemble(cfg, with)
 	if err != nil {

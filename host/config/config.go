@@ -48,6 +48,7 @@ type Config struct {
 	gateway   Gateway
 	fleet     Fleet
 	approvals Approvals
+	telemetry Telemetry
 	hooks     json.RawMessage
 	shared    map[string]any     // what is set for all agents, of the keys that an agent can set
 	settings  map[string]Setting // what was set, by the key as it was written
@@ -69,6 +70,7 @@ func (c *Config) take(merged map[string]any) *Error {
 		Gateway   Gateway                   `koanf:"gateway"`
 		Fleet     Fleet                     `koanf:"fleet"`
 		Approvals Approvals                 `koanf:"approvals"`
+		Telemetry Telemetry                 `koanf:"telemetry"`
 		Hooks     map[string]any            `koanf:"hooks"`
 		Tools     struct {
 			MCP struct {
@@ -82,7 +84,7 @@ func (c *Config) take(merged map[string]any) *Error {
 	if err := decode(merged, &all); err != nil {
 		return &Error{Problem: err.Error(), err: err}
 	}
-	c.approvals = all.Approvals
+	c.approvals, c.telemetry = all.Approvals, all.Telemetry
 	c.isolation, c.audit, c.log, c.signed = all.Isolation.Enabled, all.Audit, all.Log, all.Signed
 	c.protect = all.Workspace.Protect
 	c.models, c.gateway, c.fleet = all.Models, all.Gateway, all.Fleet

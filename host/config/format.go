@@ -30,6 +30,7 @@ const (
 	Inside       Format = "inside"   // a path below a workspace, as [protect.Check] takes it
 	Lower        Format = "lower"    // all in capitals means the same as in small letters
 	Witness      Format = "witness"  // a [Path], or an http or https URL
+	URL          Format = "url"      // an http or https URL
 )
 
 var (
@@ -61,11 +62,12 @@ func (f Format) apply(s, userHome string) (string, error) {
 	switch f {
 	case Path:
 		return absolutePath(s, userHome)
-	case Witness:
-		if !strings.HasPrefix(s, "http://") && !strings.HasPrefix(s, "https://") {
+	case Witness, URL:
+		web := strings.HasPrefix(s, "http://") || strings.HasPrefix(s, "https://")
+		if f == Witness && !web {
 			return absolutePath(s, userHome)
 		}
-		if u, err := url.Parse(s); err != nil || u.Host == "" {
+		if u, err := url.Parse(s); err != nil || u.Host == "" || !web {
 			return "", errors.New("is no http or https URL")
 		}
 	case Absolute:

@@ -110,6 +110,17 @@ var agentKeys = slices.Concat([]Key{
 		Default: []string{"mcp", "main", "subagent", "heartbeat", "cron", "hook"},
 		Doc:     "Whose calls wait: those of MCP clients, of agents with models, their subagents, heartbeats and jobs, of hooks, and of picoclaw call and batch (cli)."},
 
+	{Name: "telemetry.endpoint", Type: String, Format: URL,
+		Doc: "Where traces and metrics of calls are sent, in OTLP over HTTP, such as https://collector.example.com:4318; unset, the variable OTEL_EXPORTER_OTLP_ENDPOINT. Without either nothing is sent: see telemetry.md."},
+	{Name: "telemetry.headers", Type: Texts,
+		Doc: "Headers that it is sent; ${NAME} in them stands for the secret NAME."},
+	{Name: "telemetry.insecure", Type: Bool, Default: false,
+		Doc: "Allows an endpoint on another machine without TLS, where others on the way read what is sent."},
+	{Name: "telemetry.content", Type: Bool, Default: false,
+		Doc: "Whether traces have the arguments and results of calls, and the words of errors. What looks like a secret is cut out, as it is in the audit log."},
+	{Name: "telemetry.sample", Type: Number, Default: 1.0,
+		Doc: "Which part of the calls is traced that no client traces already, from 0 to 1. Metrics count all."},
+
 	{Name: "hooks.enabled", Type: Bool, Default: true,
 		Doc: "Whether hooks are asked."},
 	{Name: "hooks.on_error", Type: String, Values: []string{"closed", "open"}, Default: "closed",

@@ -2,6 +2,7 @@ package config
 
 import (
 	"encoding/json"
+	"maps"
 	"slices"
 )
 
@@ -91,6 +92,15 @@ type Approvals struct {
 	Origins     []string `koanf:"origins"`
 }
 
+// Telemetry are the settings of telemetry.
+type Telemetry struct {
+	Endpoint string            `koanf:"endpoint"`
+	Headers  map[string]string `koanf:"headers"` // ${NAME} in them is a secret
+	Insecure bool              `koanf:"insecure"`
+	Content  bool              `koanf:"content"`
+	Sample   float64           `koanf:"sample"` // of 1
+}
+
 // Models returns the language models, in the order of the list.
 func (c *Config) Models() []Model { return slices.Clone(c.models) }
 
@@ -109,6 +119,13 @@ func (c *Config) Approvals() Approvals {
 	a := c.approvals
 	a.Origins = slices.Clone(a.Origins)
 	return a
+}
+
+// Telemetry returns what is sent of calls, and where.
+func (c *Config) Telemetry() Telemetry {
+	t := c.telemetry
+	t.Headers = maps.Clone(t.Headers)
+	return t
 }
 
 // Hooks returns which hooks there are, as a JSON object with the keys below hooks.

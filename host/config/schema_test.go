@@ -40,8 +40,8 @@ func TestTheStructsHaveTheKeysOfTheTable(t *testing.T) {
 		Gateway   Gateway           `koanf:"gateway"`
 		Fleet     Fleet             `koanf:"fleet"`
 		Approvals Approvals         `koanf:"approvals"`
+		Telemetry Telemetry         `koanf:"telemetry"`
 		Signed    Signatures        `koanf:"signatures"`
-		Fleet     Fleet             `koanf:"fleet"`
 		Workspace struct {
 			Protect Protect `koanf:"protect"`
 		} `koanf:"workspace"`

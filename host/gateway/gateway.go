@@ -56,11 +56,10 @@ type Options struct {
 	// Addressed reports whether a request with this Host header is for the gateway. A page in a browser can send others.
 	Addressed func(host string) bool
 	Drain     time.Duration // how long what runs may go on at the end
-	// Open makes an instance of the configuration as it is now, which tells the metrics of its calls. An error leaves
-	// everything as it is.
-	Open func(*Metrics) (Instance, error)
-	// Console, if not nil, is served below its path.
-	Console Console
+	// Open makes an instance of the configuration as it is now. An error leaves everything as it is.
+	Open    func() (Instance, error)
+	Metrics Metrics // nil for none
+	Console Console // served below its path; nil for none
 	Logger  hclog.Logger
 }
 
@@ -77,7 +76,6 @@ const ConsolePath = "/console/"
 // Gateway is the one daemon of an instance root.
 type Gateway struct {
 	options Options
-	metrics *Metrics
 	started time.Time
 	address string // where it is served
 
@@ -94,7 +92,7 @@ func New(o Options) *Gateway {
 	if o.Logger == nil {
 		o.Logger = hclog.NewNullLogger()
 	}
-	return &Gateway{options: o, metrics: &Metrics{}}
+	return &Gateway{options: o}
 }
 
 // Bounds of what a client that is no client can keep busy, and of the end.
@@ -133,7 +131,10 @@ func (g *Gateway) Run(ctx context.Context, ready func(address string)) (err erro
 	}
 	defer func() { _ = os.Remove(control.Addr().String()) }()
 	g.started = time.Now()
-	first, err := g.options.Open(g.metrics)
+	if err := g.measure(); err != nil {
+		return err
+	}
+	first, err := g.options.Open()
 	if err != nil {
 		return err
 	}

@@ -151,7 +151,7 @@ func (g *Gateway) Reload() error {
 	if draining {
 		return fmt.Errorf("the gateway is ending")
 	}
-	next, err := g.options.Open(g.metrics)
+	next, err := g.options.Open()
 	g.mu.Lock()
 	g.last = err
 	g.mu.Unlock()

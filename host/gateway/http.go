@@ -21,10 +21,9 @@ func (g *Gateway) routes() http.Handler {
 		}
 		answer(w, status, r)
 	})
-	mux.HandleFunc("GET /metrics", func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
-		_ = g.metrics.write(w, g)
-	})
+	if g.options.Metrics != nil {
+		mux.Handle("GET /metrics", g.options.Metrics)
+	}
 	serve := func(w http.ResponseWriter, r *http.Request) {
 		g.mu.Lock()
 		draining := g.draining

@@ -115,7 +115,19 @@ func (ts *toolset) handler(t host.Tool) mcp.ToolHandler {
 func tell(ctx context.Context, s session, t host.Tool, req *mcp.CallToolRequest) *host.Result {
 	events, end := passed(ctx, t, req)
 	defer end()
-	return s.Call(ctx, t.Name, req.Params.Arguments, events)
+	return s.Call(from(ctx, req), t.Name, req.Params.Arguments, events)
+}
+
+// from says by which message a call has come, and where its client stands in what it traces.
+func from(ctx context.Context, req *mcp.CallToolRequest) context.Context {
+	r := host.Request{Method: "tools/call", Session: req.Session.ID(), Version: versionOf(req), Transport: "pipe"}
+	if req.Extra != nil && req.Extra.Header != nil {
+		r.Transport = "tcp" // HTTP
+	}
+	var t host.Trace
+	t.Parent, _ = req.Params.Meta["traceparent"].(string)
+	t.State, _ = req.Params.Meta["tracestate"].(string)
+	return host.WithTrace(host.WithRequest(ctx, r), t)
 }
 
 // passed passes a call's events on to a client: progress and output if it has asked for progress, and what the tool

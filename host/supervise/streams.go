@@ -19,6 +19,7 @@ type callStream struct {
 
 // Listener hears what a call has to tell before its result, in order.
 type Listener struct {
+	Ready func()                    // is told that the instance is there and takes the call; may be nil
 	Event func(*pluginpb.CallEvent) // may be nil
 	// Answer answers a question of the tool's, for as long as a person takes; nil where there is nobody to ask.
 	Answer func(*pluginpb.Question) *pluginpb.Answer

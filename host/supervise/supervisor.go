@@ -44,6 +44,10 @@ type Options struct {
 	IdleTimeout  time.Duration // after its last call an instance that runs nothing in the background is stopped
 
 	HealthInterval time.Duration // how often a process is asked during a call whether it is still there
+
+	// Started and Ended, if not nil, are told of each start of a plugin, and of the end of each that did start.
+	Started func(plugin string, took time.Duration, err error)
+	Ended   func(plugin string, crashed bool)
 }
 
 // Supervisor owns the instances of one host. It may be used concurrently.
@@ -105,6 +109,12 @@ func New(o Options) (*Supervisor, error) {
 	if o.Logger == nil {
 		o.Logger = hclog.NewNullLogger()
 	}
+	if o.Started == nil {
+		o.Started = func(string, time.Duration, error) {}
+	}
+	if o.Ended == nil {
+		o.Ended = func(string, bool) {}
+	}
 	return &Supervisor{
 		options:   o,
 		sockets:   &socketDir{parent: o.RunDir, logger: o.Logger},
@@ -134,6 +144,9 @@ func (s *Supervisor) Call(ctx context.Context, spec *Spec, req *pluginpb.CallReq
 		out.Started = time.Since(began)
 	}
 	defer s.leave(in)
+	if to.Ready != nil {
+		to.Ready()
+	}
 	out.Result, err = in.call(ctx, req, to)
 	if crash := (*CrashError)(nil); errors.As(err, &crash) {
 		crash.Last = s.wasLast(in)
@@ -190,7 +203,9 @@ func (s *Supervisor) instance(ctx context.Context, spec *Spec) (in *instance, st
 // fill starts an instance for a slot and frees the slot when the instance has ended, so that the next call starts
 // another.
 func (s *Supervisor) fill(key string, sl *slot, spec *Spec) {
+	began := time.Now()
 	sl.instance, sl.err = s.startInTurn(spec)
+	s.options.Started(spec.Manifest.ID, time.Since(began), sl.err)
 	if sl.err != nil {
 		s.free(key, sl)
 		close(sl.ready)
@@ -203,9 +218,11 @@ func (s *Supervisor) fill(key string, sl *slot, spec *Spec) {
 	}
 	close(sl.ready)
 	s.watch(key, sl)
-	if crash := sl.instance.crash(); crash != nil {
+	crash := sl.instance.crash()
+	if crash != nil {
 		s.note(spec, crash)
 	}
+	s.options.Ended(spec.Manifest.ID, crash != nil)
 	close(sl.instance.noted)
 	s.free(key, sl)
 	sl.instance.cleanUp()

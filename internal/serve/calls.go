@@ -68,6 +68,7 @@ func (s *service) answer(
 	events := &outgoing{send: send, broken: cancel}
 	c := s.newCall(env, req.GetArguments(), events.emit)
 	c.Agreed = req.GetAgreed()
+	c.TraceParent, c.TraceState = req.GetTraceParent(), req.GetTraceState()
 	if in != nil && req.GetAnswers() {
 		asks := &questions{call: ctx, in: in, emit: events.emit}
 		defer asks.end()

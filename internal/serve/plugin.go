@@ -53,8 +53,11 @@ type Call struct {
 	*Environment
 	Arguments []byte // canonical JSON, validated
 	Agreed    bool   // a person was asked about the call, and has agreed
-	Emit      func(*pluginpb.CallEvent)
-	Log       *slog.Logger // in place of the environment's: what it is told from info on is emitted too
+	// Where the call stands in what its caller traces, in W3C's words; empty where nobody does.
+	TraceParent, TraceState string
+
+	Emit func(*pluginpb.CallEvent)
+	Log  *slog.Logger // in place of the environment's: what it is told from info on is emitted too
 	// Ask puts a question to the person behind the call; nil if there is nobody.
 	Ask func(ctx context.Context, message string, schema []byte) (*pluginpb.Answer, error)
 }

@@ -105,6 +105,12 @@ func (s *server) handler(spec pluginpb.Spec) func(context.Context, *request) (sd
 		ended := s.keeper.begin(req, s.id+"."+spec.Name)
 		params := &mcp.CallToolParams{Name: s.definition.Tools[spec.Name].Name, Arguments: req.Args}
 		params.SetProgressToken(token)
+		if parent, state := req.Trace(); parent != "" {
+			params.Meta["traceparent"] = parent
+			if state != "" {
+				params.Meta["tracestate"] = state
+			}
+		}
 		said, err := link.session.CallTool(ctx, params)
 		note := ended()
 		if err != nil {

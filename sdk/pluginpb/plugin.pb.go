@@ -928,7 +928,10 @@ type CallRequest struct {
 	// In Calls: the answer to a question of the call that runs.
 	Answer *Answer `protobuf:"bytes,6,opt,name=answer,proto3" json:"answer,omitempty"`
 	// A person was asked about this call, and has agreed.
-	Agreed        bool `protobuf:"varint,7,opt,name=agreed,proto3" json:"agreed,omitempty"`
+	Agreed bool `protobuf:"varint,7,opt,name=agreed,proto3" json:"agreed,omitempty"`
+	// Where the call stands in what its caller traces, as W3C's traceparent and tracestate; empty where nobody does.
+	TraceParent   string `protobuf:"bytes,8,opt,name=trace_parent,json=traceParent,proto3" json:"trace_parent,omitempty"`
+	TraceState    string `protobuf:"bytes,9,opt,name=trace_state,json=traceState,proto3" json:"trace_state,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1010,6 +1013,20 @@ func (x *CallRequest) GetAgreed() bool {
 		return x.Agreed
 	}
 	return false
+}
+
+func (x *CallRequest) GetTraceParent() string {
+	if x != nil {
+		return x.TraceParent
+	}
+	return ""
+}
+
+func (x *CallRequest) GetTraceState() string {
+	if x != nil {
+		return x.TraceState
+	}
+	return ""
 }
 
 // CallEvent is what a call has to tell. Whoever reads one that it does not know goes on.
@@ -1838,7 +1855,7 @@ const file_plugin_proto_rawDesc = "" +
 	"\x05state\x18\x05 \x01(\bR\x05state\x12\x1a\n" +
 	"\btakeback\x18\x06 \x01(\bR\btakeback\"+\n" +
 	"\x06Limits\x12!\n" +
-	"\fresult_bytes\x18\x01 \x01(\x03R\vresultBytes\"\xe5\x01\n" +
+	"\fresult_bytes\x18\x01 \x01(\x03R\vresultBytes\"\xa9\x02\n" +
 	"\vCallRequest\x12\x12\n" +
 	"\x04tool\x18\x01 \x01(\tR\x04tool\x12\x1c\n" +
 	"\targuments\x18\x02 \x01(\fR\targuments\x12\x17\n" +
@@ -1846,7 +1863,10 @@ const file_plugin_proto_rawDesc = "" +
 	"\x0etimeout_millis\x18\x04 \x01(\x03R\rtimeoutMillis\x12\x18\n" +
 	"\aanswers\x18\x05 \x01(\bR\aanswers\x122\n" +
 	"\x06answer\x18\x06 \x01(\v2\x1a.picoclaw.plugin.v1.AnswerR\x06answer\x12\x16\n" +
-	"\x06agreed\x18\a \x01(\bR\x06agreed\"\xa5\x02\n" +
+	"\x06agreed\x18\a \x01(\bR\x06agreed\x12!\n" +
+	"\ftrace_parent\x18\b \x01(\tR\vtraceParent\x12\x1f\n" +
+	"\vtrace_state\x18\t \x01(\tR\n" +
+	"traceState\"\xa5\x02\n" +
 	"\tCallEvent\x12:\n" +
 	"\bprogress\x18\x01 \x01(\v2\x1c.picoclaw.plugin.v1.ProgressH\x00R\bprogress\x124\n" +
 	"\x06output\x18\x02 \x01(\v2\x1a.picoclaw.plugin.v1.OutputH\x00R\x06output\x124\n" +

@@ -21,6 +21,7 @@ import (
 	"github.com/picoclaw/picoclaw/host/gateway"
 	"github.com/picoclaw/picoclaw/host/hooks"
 	"github.com/picoclaw/picoclaw/host/mcp"
+	"github.com/picoclaw/picoclaw/host/telemetry"
 )
 
 // Options are what is assembled, and of what.
@@ -32,6 +33,7 @@ type Options struct {
 	Version   string
 	Observe   func(audit.Record, *host.Result)             // nil for nobody
 	Witness   func(ctx context.Context, note []byte) error // nil for none but the configuration's
+	Telemetry *telemetry.Telemetry                         // nil for one of its own, as its configuration says
 	Token     func(agent string) (string, error)
 	Model     string        // the name of the model that all agents have; empty for each its own
 	Schedules *Schedules    // nil for an assembly without a schedule
@@ -44,6 +46,7 @@ type Assembly struct {
 	options Options
 	config  *config.Config
 	hooks   *hooks.Hooks
+	told    *telemetry.Telemetry // nil for none
 	team    *agent.Team
 	models  func() error    // what is wrong with agents' models
 	life    context.Context // done at the end
@@ -81,7 +84,16 @@ func Open(o Options) (*Assembly, error) {
 		return nil, err
 	}
 	forHost.Own = []host.OwnPlugin{cron, team}
+	if a.told = o.Telemetry; a.told == nil {
+		if a.told, err = NewTelemetry(o.Config, o.Version, false, o.Logger); err != nil {
+			return nil, err
+		}
+	}
+	if a.told != nil {
+		forHost.Tracer = a.told
+	}
 	if a.Host, err = host.Open(forHost); err != nil {
+		a.closeTelemetry(context.Background())
 		return nil, err
 	}
 	return a, nil
@@ -150,5 +162,13 @@ func (a *Assembly) Close(ctx context.Context) error {
 	}
 	a.team.Close()
 	a.hooks.Close(ctx)
+	defer a.closeTelemetry(ctx)
 	return a.Host.Close(ctx)
+}
+
+// closeTelemetry ends what tells of calls, unless it is somebody else's.
+func (a *Assembly) closeTelemetry(ctx context.Context) {
+	if a.options.Telemetry == nil {
+		a.told.Close(ctx)
+	}
 }

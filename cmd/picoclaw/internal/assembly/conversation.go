@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/picoclaw/picoclaw/host"
@@ -78,6 +79,10 @@ func (a *Assembly) agentOptions(s *host.Session) (o agent.Options, end func(), e
 	if err != nil {
 		return o, nil, err
 	}
+	if a.told != nil {
+		by, name, _ := strings.Cut(m.Model, "/")
+		model = &tracedModel{model, a.told, by, name}
+	}
 	if a.hooks.AskAboutModels() {
 		model = &askedModel{model, a.hooks, s}
 	}
@@ -93,9 +98,11 @@ func (a *Assembly) agentOptions(s *host.Session) (o agent.Options, end func(), e
 const mostKept = 8
 
 // Turn has the agent answer a text. It ends when the operator stops the agent, and hooks may have it go on or end.
-func (c *Conversation) Turn(ctx context.Context, text string, observe func(agent.Event)) (*agent.Outcome, error) {
+func (c *Conversation) Turn(ctx context.Context, text string, observe func(agent.Event)) (_ *agent.Outcome, err error) {
 	ctx, done := c.assembly.Until(ctx, c.Policy().Agent())
 	defer done()
+	ctx, ended := c.assembly.told.Turn(ctx, c.Policy().Agent())
+	defer func() { ended(err) }()
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
 	ctx = c.inTurn(ctx, end)

@@ -1,0 +1,75 @@
+package assembly
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"os"
+	"regexp"
+
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/picoclaw/picoclaw/host"
+	"github.com/picoclaw/picoclaw/host/agent"
+	"github.com/picoclaw/picoclaw/host/config"
+	"github.com/picoclaw/picoclaw/host/telemetry"
+)
+
+// standardEndpoint is the variable by which other programs are told of a collector.
+const standardEndpoint = "OTEL_EXPORTER_OTLP_ENDPOINT"
+
+// NewTelemetry makes what tells of calls, as a configuration says; nil where nobody is told. With scraped metrics are
+// served, too.
+func NewTelemetry(cfg *config.Config, version string, scraped bool, log hclog.Logger) (*telemetry.Telemetry, error) {
+	set := cfg.Telemetry()
+	o := telemetry.Options{Endpoint: cmp.Or(set.Endpoint, os.Getenv(standardEndpoint)), Insecure: set.Insecure,
+		Content: set.Content, Sample: set.Sample, Scraped: scraped, Version: version, Logger: log.Named("telemetry")}
+	if o.Endpoint != "" {
+		o.Headers = map[string]string{}
+		for name, value := range set.Headers {
+			filled, err := withSecrets(cfg, value)
+			if err != nil {
+				return nil, fmt.Errorf("telemetry.headers.%s: %w", name, err)
+			}
+			o.Headers[name] = filled
+		}
+	}
+	t, err := telemetry.Open(o)
+	if err != nil && set.Endpoint == "" && o.Endpoint != "" {
+		return nil, fmt.Errorf("the variable %s, which stands in for it: %w", standardEndpoint, err)
+	}
+	return t, err
+}
+
+// withSecrets fills in secrets for their names.
+func withSecrets(cfg *config.Config, text string) (string, error) {
+	var failed error
+	filled := regexp.MustCompile(`\$\{(\w+)\}`).ReplaceAllStringFunc(text, func(name string) string {
+		value, err := host.Secret(cfg, name[2:len(name)-1])
+		if err != nil {
+			failed = err
+		}
+		return value
+	})
+	return filled, failed
+}
+
+// tracedModel is a model whose requests are followed.
+type tracedModel struct {
+	agent.Model
+	telemetry      *telemetry.Telemetry
+	provider, name string
+}
+
+// Generate asks the model.
+func (m *tracedModel) Generate(ctx context.Context, r agent.Request, onText func(string)) (*agent.Reply, error) {
+	ctx, ended := m.telemetry.Model(ctx, m.provider, m.name)
+	reply, err := m.Model.Generate(ctx, r, onText)
+	if err != nil {
+		ended(0, 0, err)
+		return nil, err
+	}
+	u := reply.Usage
+	ended(u.Input+u.CacheRead+u.CacheWrite, u.Output, nil)
+	return reply, nil
+}

@@ -1,0 +1,132 @@
+package telemetry
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"runtime"
+	runtimemetrics "runtime/metrics"
+	"time"
+
+	prom "github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/exporters/prometheus"
+	"go.opentelemetry.io/otel/metric"
+	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
+)
+
+// maxSeries bounds how many figures one metric has. What comes after has the label otel_metric_overflow alone.
+const maxSeries = 5000
+
+// otherTool stands for tools that there are not: an agent may call as many of them as it likes.
+const otherTool = "other"
+
+// metrics are what is counted.
+type metrics struct {
+	meter                metric.Meter
+	page                 http.Handler // nil where nobody reads them
+	calls, mcp, starts   metric.Float64Histogram
+	waiting, processes   metric.Int64UpDownCounter
+	crashes              metric.Int64Counter
+	succeeded, failedSet metric.MeasurementOption
+}
+
+// serve returns what reads metrics for Prometheus.
+func (t *Telemetry) serve() (sdkmetric.Reader, error) {
+	registry := prom.NewRegistry()
+	t.page = promhttp.HandlerFor(registry, promhttp.HandlerOpts{})
+	return prometheus.New(prometheus.WithRegisterer(registry), prometheus.WithoutScopeInfo(),
+		prometheus.WithoutTargetInfo())
+}
+
+// ServeHTTP serves the metrics as Prometheus reads them.
+func (t *Telemetry) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if t == nil || t.page == nil {
+		http.NotFound(w, r)
+		return
+	}
+	t.page.ServeHTTP(w, r)
+}
+
+// observe makes the instruments.
+func (t *Telemetry) observe(m metric.Meter) error {
+	t.meter = m
+	var errs [9]error
+	t.calls, errs[0] = m.Float64Histogram(callDuration, metric.WithUnit("s"),
+		metric.WithDescription("How long calls took, by agent, tool, decision and outcome."),
+		metric.WithExplicitBucketBoundaries(callBuckets()...))
+	t.mcp, errs[1] = m.Float64Histogram(mcpDuration, metric.WithUnit("s"),
+		metric.WithDescription("How long MCP clients' calls of tools took."),
+		metric.WithExplicitBucketBoundaries(mcpBuckets()...))
+	t.starts, errs[2] = m.Float64Histogram(pluginStart, metric.WithUnit("s"),
+		metric.WithDescription("How long starts of plugins took, by plugin and outcome."),
+		metric.WithExplicitBucketBoundaries(callBuckets()...))
+	t.waiting, errs[3] = m.Int64UpDownCounter(callsWaiting, metric.WithDescription("Calls that wait, by what for."))
+	t.processes, errs[4] = m.Int64UpDownCounter(pluginRunning, metric.WithDescription("Plugin processes, by plugin."))
+	t.crashes, errs[5] = m.Int64Counter(pluginCrashes,
+		metric.WithDescription("Plugin processes that have ended by themselves, by plugin."))
+	_, errs[6] = m.Int64ObservableCounter(spansCount, metric.WithDescription("Spans, by what has become of them."),
+		metric.WithInt64Callback(func(_ context.Context, o metric.Int64Observer) error {
+			if t.sends() {
+				o.Observe(t.queue.sent.Load(), metric.WithAttributes(outcomeLabel.String("sent")))
+				o.Observe(t.queue.failed.Load(), metric.WithAttributes(outcomeLabel.String("failed")))
+				o.Observe(t.queue.dropped.Load(), metric.WithAttributes(outcomeLabel.String("dropped")))
+			}
+			return nil
+		}))
+	errs[7] = t.Gauge(memoryUsed, "By", "Memory that the host has from the system.", func() (float64, bool) {
+		s := []runtimemetrics.Sample{{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}}
+		runtimemetrics.Read(s)
+		return float64(s[0].Value.Uint64() - s[1].Value.Uint64()), true
+	})
+	errs[8] = t.Gauge(goroutines, "{goroutine}", "Goroutines of the host.",
+		func() (float64, bool) { return float64(runtime.NumGoroutine()), true })
+	return errors.Join(errs[:]...)
+}
+
+// Gauge adds a figure that is asked for whenever metrics are read; it may be unknown then. labels are names and values.
+func (t *Telemetry) Gauge(name, unit, help string, value func() (float64, bool), labels ...string) error {
+	if t == nil {
+		return nil
+	}
+	var with []attribute.KeyValue
+	for i := 0; i+1 < len(labels); i += 2 {
+		with = append(with, attribute.String(labels[i], labels[i+1]))
+	}
+	set := metric.WithAttributeSet(attribute.NewSet(with...))
+	_, err := t.meter.Float64ObservableGauge(name, metric.WithUnit(unit), metric.WithDescription(help),
+		metric.WithFloat64Callback(func(_ context.Context, o metric.Float64Observer) error {
+			if v, known := value(); known {
+				o.Observe(v, set)
+			}
+			return nil
+		}))
+	return err
+}
+
+// outcome is how something has ended, as a label.
+func outcome(failed bool) attribute.KeyValue {
+	if failed {
+		return outcomeLabel.String("error")
+	}
+	return outcomeLabel.String("ok")
+}
+
+// PluginStarted counts a start of a plugin.
+func (t *Telemetry) PluginStarted(plugin string, took time.Duration, err error) {
+	ctx := context.Background()
+	t.starts.Record(ctx, took.Seconds(), metric.WithAttributes(pluginLabel.String(plugin), outcome(err != nil)))
+	if err == nil {
+		t.processes.Add(ctx, 1, metric.WithAttributes(pluginLabel.String(plugin)))
+	}
+}
+
+// PluginEnded counts the end of a plugin.
+func (t *Telemetry) PluginEnded(plugin string, crashed bool) {
+	ctx, of := context.Background(), metric.WithAttributes(pluginLabel.String(plugin))
+	t.processes.Add(ctx, -1, of)
+	if crashed {
+		t.crashes.Add(ctx, 1, of)
+	}
+}
