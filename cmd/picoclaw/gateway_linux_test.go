@@ -177,7 +177,7 @@ func TestTheGatewaySaysHowItIs(t *testing.T) {
 		}
 	}
 	if _, text := get(t, url+"/metrics"); !strings.Contains(text,
-		`picoclaw_call_duration_seconds_count{agent="main",tool="shell.exec",decision="allow",outcome="ok"} 1`) {
+		`picoclaw_call_duration_seconds_count{agent="main",decision="allow",outcome="ok",tool="shell.exec"} 1`) {
 		t.Errorf("/metrics: %s", text)
 	}
 	out, code := in.picoclaw(t, "gateway", "status", "--output", "json")

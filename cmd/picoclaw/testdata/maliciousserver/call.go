@@ -21,7 +21,10 @@ func (s *server) call(m *message, tool, what, at, with string) {
 		structured = nil
 	}
 	said := "steady"
-	if tool == "try" {
+	switch {
+	case tool == "try" && what == "meta": // all that came with the call
+		said = string(m.Params)
+	case tool == "try":
 		said = s.protocol(what, at)
 		if said == "" {
 			said = attack(what, at, with)
