@@ -104,21 +104,21 @@ const atOnce = time.Millisecond
 // way follows a request to a plugin: until there is an instance, which ready is told of, and until it has returned.
 func (s *Session) way(ctx context.Context, req *pluginpb.CallRequest) (ready func(), returned func(error)) {
 	began := time.Now()
-	returned = func(err error) {
+	end := func(err error) {
 		_, ended := s.stepSince(ctx, Starting, began)
 		ended(err)
 	}
 	ready = func() {
 		if time.Since(began) > atOnce {
-			returned(nil)
+			end(nil)
 		}
 		var in context.Context
-		in, returned = s.step(ctx, Calling)
+		in, end = s.step(ctx, Calling)
 		t := TraceOf(ctx)
 		if s.host.tracer != nil {
 			t = s.host.tracer.Trace(in)
 		}
 		req.TraceParent, req.TraceState = t.Parent, t.State
 	}
-	return ready, func(err error) { returned(err) }
+	return ready, func(err error) { end(err) }
 }

@@ -84,7 +84,7 @@ func TestCallsAreToldToACollector(t *testing.T) {
 	defer collector.Close()
 	in := newInstance(t)
 	in.configure(t, `{"telemetry": {"endpoint": "`+collector.URL+`", "content": true, "headers": {"Authorization": "Bearer ${COLLECTOR}"}},
-		"secrets": {"COLLECTOR": {"from": {"command": ["echo", "collectors-key"]}, "hosts": ["127.0.0.1"]}}}`)
+		"secrets": {"COLLECTOR": {"from": {"command": ["echo", "collectors-key"]}, "hosts": ["127.0.0.1/32"]}}}`)
 	if out, code := in.picoclaw(t, "call", "exec", "command=echo $((40 + 2))"); code != 0 || !strings.Contains(out, "42") {
 		t.Fatalf("%d %s", code, out)
 	}

@@ -18,13 +18,18 @@ import (
 
 // newHost makes a host with an instance root of its own.
 func newHost(bin, home string, isolated bool) (*host.Host, *host.Session, error) {
+	return newTracedHost(bin, home, isolated, nil)
+}
+
+// newTracedHost makes one whose calls are followed.
+func newTracedHost(bin, home string, isolated bool, tracer host.Tracer) (*host.Host, *host.Session, error) {
 	cfg, err := config.Load(config.Options{Environ: []string{
 		"HOME=" + home, "PICOCLAW_HOME=" + home, fmt.Sprintf("PICOCLAW_ISOLATION_ENABLED=%t", isolated),
 	}})
 	if err != nil {
 		return nil, nil, err
 	}
-	h, err := host.Open(host.Options{Config: cfg, PluginDir: filepath.Join(bin, "plugins")})
+	h, err := host.Open(host.Options{Config: cfg, PluginDir: filepath.Join(bin, "plugins"), Tracer: tracer})
 	if err != nil {
 		return nil, nil, err
 	}
