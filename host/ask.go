@@ -12,6 +12,7 @@ import (
 
 	"github.com/picoclaw/picoclaw/host/approvals"
 	"github.com/picoclaw/picoclaw/host/audit"
+	"github.com/picoclaw/picoclaw/host/share"
 	"github.com/picoclaw/picoclaw/internal/patience"
 	"github.com/picoclaw/picoclaw/sdk"
 	"github.com/picoclaw/picoclaw/sdk/guard"
@@ -79,6 +80,7 @@ func answers(ctx context.Context, tool string) func(*pluginpb.Question) *pluginp
 			return &pluginpb.Answer{Error: fmt.Sprintf("the form is %d bytes long; at most %d can be shown", size, maxForm)}
 		}
 		defer patience.Pause(ctx)()
+		defer share.Pause(ctx)()
 		filled, err := show(ctx, Form{Tool: tool, Message: q.GetMessage(), Schema: q.GetSchema()})
 		if err != nil {
 			return &pluginpb.Answer{Error: err.Error()}

@@ -62,6 +62,9 @@ func (s *Session) call(ctx context.Context, name string, raw json.RawMessage, ev
 	if err != nil {
 		return unavailable(err)
 	}
+	if early := s.begin(ctx, events, record); early != nil {
+		return early
+	}
 	t, args, e := s.read(name, raw)
 	if t != nil {
 		record.Tool = t.FullName()
@@ -93,7 +96,7 @@ func (s *Session) call(ctx context.Context, name string, raw json.RawMessage, ev
 	if own := s.host.ownTool(t); own != nil {
 		result = own.Call(ctx, s, args.Canonical, events)
 	} else {
-		result = s.callPlugin(ctx, machinery, t, args, events, decision.Verdict == guard.Ask)
+		result = s.callInTurn(ctx, machinery, t, args, events, record)
 	}
 	if stopped := stoppedError(ctx); stopped != nil && result.Err != nil {
 		result.Err = stopped

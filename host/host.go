@@ -28,6 +28,7 @@ import (
 	"github.com/picoclaw/picoclaw/host/config"
 	"github.com/picoclaw/picoclaw/host/egress"
 	"github.com/picoclaw/picoclaw/host/halt"
+	"github.com/picoclaw/picoclaw/host/share"
 	"github.com/picoclaw/picoclaw/host/store"
 	"github.com/picoclaw/picoclaw/host/supervise"
 	"github.com/picoclaw/picoclaw/isolation"
@@ -48,6 +49,8 @@ type Options struct {
 	Hooks Hooks
 	// Approvals have somebody answer for clients that can't ask; nil for nobody.
 	Approvals Approvals
+	// Shares counts what agents have of this host and of those that it is given to besides; nil for a count of its own.
+	Shares *share.Ledger
 	// Observe, if not nil, is told of each call and its result when it has ended, before its caller is.
 	Observe func(audit.Record, *Result)
 	// Witness, if not nil, is told how far the audit log has come, besides the one in the configuration: see
@@ -72,6 +75,7 @@ type Host struct {
 	witness   func(context.Context, []byte) error
 	store     *store.Store // nil without a home
 	stops     stops
+	shares    *share.Ledger
 
 	seen    atomic.Pointer[view] // the plugins
 	reading sync.Mutex           // held while they are read again
@@ -106,7 +110,11 @@ func Open(o Options) (*Host, error) {
 		}
 	}
 	h := &Host{config: o.Config, pluginDir: dir, logger: o.Logger, selfTest: o.SelfTest,
-		own: o.Own, hooks: o.Hooks, approvals: o.Approvals, observe: o.Observe, tracer: o.Tracer, witness: o.Witness}
+		own: o.Own, hooks: o.Hooks, approvals: o.Approvals, observe: o.Observe, tracer: o.Tracer, witness: o.Witness,
+		shares: o.Shares}
+	if h.shares == nil {
+		h.shares = &share.Ledger{}
+	}
 	h.stops.home = o.Config.Home().Path
 	if !o.Config.Home().Fallback {
 		h.store = store.Open(o.Config.Home().Path)

@@ -19,6 +19,7 @@ import (
 	"github.com/picoclaw/picoclaw/host/catalog"
 	"github.com/picoclaw/picoclaw/host/egress"
 	"github.com/picoclaw/picoclaw/host/policy"
+	"github.com/picoclaw/picoclaw/host/share"
 	"github.com/picoclaw/picoclaw/host/supervise"
 	"github.com/picoclaw/picoclaw/internal/patience"
 	"github.com/picoclaw/picoclaw/isolation"
@@ -331,6 +332,7 @@ func (c *reaching) ask(connection context.Context, host string, port uint16, log
 	defer cancel()
 	defer context.AfterFunc(connection, cancel)()
 	defer patience.Pause(c.ctx)()
+	defer share.Pause(c.ctx)()
 	began, args := time.Now(), map[string]any{"host": host, "port": int(port)}
 	consent := c.session.permitted(ctx, Question{
 		Tool: "network", Args: args,

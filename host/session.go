@@ -40,6 +40,7 @@ type Session struct {
 	origin  Origin
 	policy  *policy.Policy
 	guard   *guard.Guard
+	payer   payer
 
 	mu       sync.Mutex
 	specs    map[*catalog.Plugin]*supervise.Spec // made at the first call
@@ -93,6 +94,7 @@ func (h *Host) session(p *policy.Policy, origin Origin) (*Session, error) {
 		host:   h,
 		origin: origin,
 		policy: p,
+		payer:  payer{p.Agent(), p.Limits().Share},
 		specs:  make(map[*catalog.Plugin]*supervise.Spec),
 	}
 	g, err := guard.New(s.guardPolicy())
@@ -214,17 +216,18 @@ func (s *Session) Spawn(origin Origin, narrower policy.Child) (*Session, error) 
 	}
 	child, err := s.host.session(p, origin)
 	if err == nil {
-		child.preview, child.parent = s.preview, s.id
+		child.preview, child.parent, child.payer = s.preview, s.id, s.payer
 	}
 	return child, err
 }
 
-// Delegate opens a session of another agent, for work that this one gives to it. Its policy is that agent's own, and the
-// record of its calls names this session. Whether this agent may do so is the caller's to know.
+// Delegate opens a session of another agent, for work that this one gives to it. Its policy is that agent's own. Its
+// calls are of this one's share of the host, and their record names this session. Whether this agent may do so is the
+// caller's to know.
 func (s *Session) Delegate(agent string) (*Session, error) {
 	other, err := s.host.Session(agent, Subagent)
 	if err == nil {
-		other.preview, other.parent = s.preview, s.id
+		other.preview, other.parent, other.payer = s.preview, s.id, s.payer
 	}
 	return other, err
 }

@@ -23,6 +23,7 @@ import (
 	web "github.com/picoclaw/picoclaw/host/console"
 	"github.com/picoclaw/picoclaw/host/gateway"
 	"github.com/picoclaw/picoclaw/host/mcp"
+	"github.com/picoclaw/picoclaw/host/share"
 )
 
 // gatewayVerb is `picoclaw gateway`.
@@ -118,7 +119,8 @@ func (o *gatewayVerb) run(ctx context.Context) error {
 		return cantStart(err)
 	}
 	defer told.Close(context.WithoutCancel(ctx))
-	o.options = assembly.Options{Schedules: &assembly.Schedules{}, Grace: drain, Telemetry: told}
+	o.options = assembly.Options{Schedules: &assembly.Schedules{}, Shares: &share.Ledger{}, Grace: drain,
+		Telemetry: told}
 	options := gateway.Options{
 		Home: home.Path, Address: address, Version: version, Logger: logger.Named("gateway"),
 		Drain: drain, Open: o.open, Metrics: told,

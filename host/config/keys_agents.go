@@ -44,6 +44,15 @@ var agentKeys = slices.Concat([]Key{
 	{Name: "agents.defaults.subagents.allow_agents", Type: Strings, Default: []string{}, PerAgent: true,
 		Doc: "The agents that the agent may delegate to, by id; * for any."},
 
+	{Name: "agents.defaults.limits.calls_at_once", Type: Int, Min: 0, Max: 1 << 20, Default: int64(32), PerAgent: true,
+		Doc: "How many calls of the agent run at a time, those of its subagents included. More wait for their turn, at most 1024; those that wait for a person do not count. 0 for any number."},
+	{Name: "agents.defaults.limits.calls_per_minute", Type: Int, Min: 0, Max: 1 << 30, Default: int64(60_000), PerAgent: true,
+		Doc: "How many calls of the agent begin within a minute; more wait. 0 for any number."},
+	{Name: "agents.defaults.limits.output_mb_per_minute", Type: Int, Min: 0, Max: 1 << 20, Default: int64(4096), PerAgent: true,
+		Doc: "How many megabytes its calls may put out within a minute, as results and while they run; after that the next call waits. 0 for any number."},
+	{Name: "agents.defaults.limits.plugins", Type: Int, Min: 0, Max: 1 << 20, Default: int64(64), PerAgent: true,
+		Doc: "How many processes of plugins run for the agent. For one more, the one ends that was not called for longest; 0 for any number."},
+
 	{Name: "model_list", Type: Objects,
 		Doc: "The language models that agents can have."},
 	{Name: "model_list[].model_name", Type: String, Required: true, Unique: true,

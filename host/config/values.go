@@ -16,7 +16,17 @@ type Defaults struct {
 	AllowReadOutsideWorkspace bool   `koanf:"allow_read_outside_workspace"`
 	AllowRootWorkspace        bool   `koanf:"allow_root_workspace"`
 
+	Limits Shares `koanf:"limits"`
+
 	Thinking `koanf:",squash"`
+}
+
+// Shares are the settings of agents.defaults.limits; 0 is no limit.
+type Shares struct {
+	CallsAtOnce       int64 `koanf:"calls_at_once"`
+	CallsPerMinute    int64 `koanf:"calls_per_minute"`
+	OutputMBPerMinute int64 `koanf:"output_mb_per_minute"`
+	Plugins           int64 `koanf:"plugins"`
 }
 
 // Tools are the settings of tools.

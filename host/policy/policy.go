@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/picoclaw/picoclaw/host/config"
+	"github.com/picoclaw/picoclaw/host/share"
 	"github.com/picoclaw/picoclaw/internal/limits"
 	"github.com/picoclaw/picoclaw/isolation"
 	"github.com/picoclaw/picoclaw/sdk/guard"
@@ -46,12 +47,13 @@ type Policy struct {
 	digest    string
 }
 
-// Limits bound what one call may use.
+// Limits bound what one call may use, and how much of the host the agent has.
 type Limits struct {
 	ExecTimeout time.Duration // how long a command may run
 	CronTimeout time.Duration // how long a command of a scheduled task may run
 	ResultSize  int64         // the largest result of a call, in bytes
 	Exec        limits.Limits // what a command may use
+	Share       share.Limits  // what all its calls may
 }
 
 // defaultResultSize is far more than a model can read and little enough to hold in memory for many calls.

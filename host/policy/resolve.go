@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/picoclaw/picoclaw/host/config"
 	"github.com/picoclaw/picoclaw/host/egress"
+	"github.com/picoclaw/picoclaw/host/share"
 	"github.com/picoclaw/picoclaw/internal/limits"
 	"github.com/picoclaw/picoclaw/internal/protect"
 	"github.com/picoclaw/picoclaw/isolation"
@@ -49,6 +51,7 @@ func resolve(cfg *config.Config, agentID string, provide provider) (*Policy, err
 			ExecTimeout: time.Duration(agent.Tools.Exec.TimeoutSeconds) * time.Second,
 			CronTimeout: time.Duration(agent.Tools.Cron.ExecTimeoutMinutes) * time.Minute,
 			ResultSize:  defaultResultSize,
+			Share:       shareFrom(agent.Limits),
 		},
 		execEnv: sorted(agent.Tools.Exec.Env),
 		isolation: Isolation{
@@ -128,6 +131,14 @@ func execLimits(l config.ExecLimits) (limits.Limits, error) {
 		FileSize:  file,
 		OpenFiles: int(l.OpenFiles),
 	}, nil
+}
+
+// shareFrom takes how much of the host an agent has from the configuration.
+func shareFrom(s config.Shares) share.Limits {
+	return share.Limits{
+		Calls: int(s.CallsAtOnce), PerMinute: int(s.CallsPerMinute), Plugins: int(s.Plugins),
+		Output: int(min(s.OutputMBPerMinute<<20, math.MaxInt)),
+	}
 }
 
 // undoFrom takes what is kept of what changes destroy from the configuration.

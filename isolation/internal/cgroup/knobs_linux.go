@@ -38,6 +38,8 @@ func knobs(version int, controller string, l Limits) []knob {
 			{"memory.memsw.limit_in_bytes", bytes(l.Memory), true}}
 	case controller == Processor && l.Weight > 0 && version == 2:
 		all = []knob{{file: "cpu.weight", value: strconv.Itoa(l.Weight)}}
+	case controller == Processor && l.Weight > 0:
+		all = []knob{{file: "cpu.shares", value: strconv.Itoa(max(2, l.Weight*1024/100))}}
 	}
 	return all
 }

@@ -79,8 +79,7 @@ func open(found []*hierarchy) (*Place, error) {
 // use prepares a hierarchy, if there is something in it that is not there yet.
 func (p *Place) use(h *hierarchy) (err error) {
 	if h.version == 1 && !slices.ContainsFunc(h.controllers, func(c string) bool {
-		return c != Processor &&
-			slices.Contains(controllers, c) && p.bounds[c] == nil
+		return slices.Contains(controllers, c) && p.bounds[c] == nil
 	}) {
 		return nil
 	}
@@ -95,7 +94,7 @@ func (p *Place) use(h *hierarchy) (err error) {
 		bounds, err = h.delegate()
 	}
 	for _, c := range bounds {
-		if slices.Contains(controllers, c) && p.bounds[c] == nil && (h.version == 2 || c != Processor) {
+		if slices.Contains(controllers, c) && p.bounds[c] == nil {
 			p.bounds[c] = h
 		}
 	}

@@ -21,6 +21,7 @@ import (
 	"github.com/picoclaw/picoclaw/host/gateway"
 	"github.com/picoclaw/picoclaw/host/hooks"
 	"github.com/picoclaw/picoclaw/host/mcp"
+	"github.com/picoclaw/picoclaw/host/share"
 	"github.com/picoclaw/picoclaw/host/telemetry"
 )
 
@@ -34,6 +35,7 @@ type Options struct {
 	Observe   func(audit.Record, *host.Result)             // nil for nobody
 	Witness   func(ctx context.Context, note []byte) error // nil for none but the configuration's
 	Telemetry *telemetry.Telemetry                         // nil for one of its own, as its configuration says
+	Shares    *share.Ledger                                // nil for a count of its own
 	Token     func(agent string) (string, error)
 	Model     string        // the name of the model that all agents have; empty for each its own
 	Schedules *Schedules    // nil for an assembly without a schedule
@@ -70,7 +72,7 @@ func Open(o Options) (*Assembly, error) {
 		return nil, err
 	}
 	forHost := host.Options{Config: o.Config, PluginDir: o.PluginDir, Logger: o.Logger, SelfTest: o.SelfTest,
-		Observe: o.Observe, Witness: o.Witness}
+		Observe: o.Observe, Shares: o.Shares, Witness: o.Witness}
 	if a.hooks != nil {
 		forHost.Hooks = a.hooks
 	}

@@ -1,0 +1,259 @@
+package share
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+const most = time.Minute
+
+func quiet(string) {}
+
+// take takes a place at once, or fails the test.
+func take(t *testing.T, l *Ledger, agent string, with Limits) *Turn {
+	t.Helper()
+	_, turn, err := l.Take(t.Context(), agent, with, most, func(why string) { t.Errorf("%s waits: %s", agent, why) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	return turn
+}
+
+func TestOneAgentsFullQueueHoldsNobodyElse(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l, with := &Ledger{}, Limits{Calls: 2}
+		first, second := take(t, l, "greedy", with), take(t, l, "greedy", with)
+		defer second.End()
+		ctx, give := context.WithCancel(t.Context())
+		var waited sync.WaitGroup
+		for range MostWaiting {
+			waited.Go(func() {
+				_, turn, err := l.Take(ctx, "greedy", with, most, quiet)
+				if err == nil {
+					turn.End()
+				} else if !errors.Is(err, context.Canceled) {
+					t.Error(err)
+				}
+			})
+		}
+		synctest.Wait()
+		if u := l.Usage()["greedy"]; u != (Usage{Running: 2, Waiting: MostWaiting, Waited: MostWaiting}) {
+			t.Errorf("the greedy one: %+v", u)
+		}
+		var over *Exceeded
+		if _, _, err := l.Take(t.Context(), "greedy", with, most, quiet); !errors.As(err, &over) || over.Key != CallsKey {
+			t.Errorf("a queue that is full: %v", err)
+		}
+		take(t, l, "other", with).End()
+		if err := l.Begin(t.Context(), "other", with, most, quiet); err != nil {
+			t.Error(err)
+		}
+		give() // those that wait leave
+		waited.Wait()
+		if u := l.Usage()["greedy"]; u.Running != 2 || u.Waiting != 0 || u.Refused != 1 {
+			t.Errorf("after they have left: %+v", u)
+		}
+		first.End()
+		first.End() // is one place all the same
+		take(t, l, "greedy", with).End()
+	})
+}
+
+func TestTurnsComeInOrderAndNeverTooMany(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l, with := &Ledger{}, Limits{Calls: 3}
+		var mu sync.Mutex
+		var running, highest int
+		var order []int
+		var calls sync.WaitGroup
+		for n := range 50 {
+			calls.Go(func() {
+				_, turn, err := l.Take(t.Context(), "a", with, most, quiet)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				defer turn.End()
+				mu.Lock()
+				running++
+				highest = max(highest, running)
+				order = append(order, n)
+				mu.Unlock()
+				time.Sleep(time.Duration(1+n) * time.Millisecond)
+				mu.Lock()
+				running--
+				mu.Unlock()
+			})
+			synctest.Wait() // each comes after the one before
+		}
+		calls.Wait()
+		for i, n := range order {
+			if i != n {
+				t.Fatalf("the order is %v", order)
+			}
+		}
+		if highest != 3 || len(order) != 50 {
+			t.Errorf("%d ran at a time, of %d", highest, len(order))
+		}
+	})
+}
+
+func TestLimitsHoldUnderManyAtOnce(t *testing.T) {
+	l, with := &Ledger{}, Limits{Calls: 4}
+	var running [2]atomic.Int64
+	var calls sync.WaitGroup
+	for n := range 400 {
+		calls.Go(func() {
+			agent := n % 2
+			ctx, cancel := context.WithCancel(t.Context())
+			if n%7 == 0 {
+				cancel() // it may be gone before its turn, or in it
+			}
+			defer cancel()
+			called, turn, err := l.Take(ctx, []string{"a", "b"}[agent], with, most, quiet)
+			if err != nil {
+				return
+			}
+			defer turn.End()
+			if now := running[agent].Add(1); now > 4 {
+				t.Errorf("%d at a time", now)
+			}
+			running[agent].Add(-1)
+			if n%5 == 0 {
+				Pause(called)() // somebody is asked
+			}
+		})
+	}
+	calls.Wait()
+	for agent, u := range l.Usage() {
+		if u.Running != 0 || u.Waiting != 0 {
+			t.Errorf("%s: %+v", agent, u)
+		}
+	}
+}
+
+func TestAWaitEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l, with := &Ledger{}, Limits{Calls: 1}
+		defer take(t, l, "a", with).End()
+		var told string
+		_, _, err := l.Take(t.Context(), "a", with, most, func(why string) { told = why })
+		var over *Exceeded
+		if !errors.As(err, &over) || over.Key != CallsKey || !strings.Contains(told, CallsKey) {
+			t.Errorf("%v, told %q", err, told)
+		}
+	})
+}
+
+func TestWhoWaitsForAPersonHasNoPlace(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l, with := &Ledger{}, Limits{Calls: 1}
+		ctx, turn, err := l.Take(t.Context(), "a", with, most, quiet)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resume, again := Pause(ctx), Pause(ctx)
+		second := take(t, l, "a", with)
+		again()
+		if n := l.Usage()["a"].Running; n != 1 {
+			t.Errorf("%d run while one of them waits", n)
+		}
+		resume()
+		resume()
+		if n := l.Usage()["a"].Running; n != 2 {
+			t.Errorf("%d run when it goes on", n)
+		}
+		second.End()
+		turn.End()
+		Pause(ctx)()
+		if n := l.Usage()["a"].Running; n != 0 {
+			t.Errorf("%d run when all have ended", n)
+		}
+		Pause(t.Context())()
+	})
+}
+
+func TestAMinutesCallsAndOutput(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l, with := &Ledger{}, Limits{PerMinute: 60, Output: 600}
+		began := time.Now()
+		begin := func(agent string, most time.Duration) error { return l.Begin(t.Context(), agent, with, most, quiet) }
+		for range 61 {
+			if err := begin("a", most); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if took := time.Since(began); took != time.Second {
+			t.Errorf("61 calls began within %s", took)
+		}
+		var over *Exceeded
+		if err := begin("a", time.Millisecond); !errors.As(err, &over) || over.Key != PerMinuteKey {
+			t.Errorf("a call that can't begin in time: %v", err)
+		}
+		gone, cancel := context.WithCancel(t.Context())
+		cancel()
+		if err := l.Begin(gone, "a", with, most, quiet); !errors.Is(err, context.Canceled) {
+			t.Errorf("a call that was cancelled: %v", err)
+		}
+		began = time.Now()
+		if err := begin("a", most); err != nil || time.Since(began) != time.Second {
+			t.Errorf("who is refused or leaves takes no place: %v, %s", err, time.Since(began))
+		}
+		if owed := l.Put("b", with, 1200); owed != time.Minute {
+			t.Errorf("two minutes' output is owed for %s", owed)
+		}
+		if err := begin("b", most/2); !errors.As(err, &over) || over.Key != OutputKey {
+			t.Errorf("a call of who has put out too much: %v", err)
+		}
+		began = time.Now()
+		if err := begin("b", most); err != nil || time.Since(began) != time.Minute {
+			t.Errorf("it waits for its minute: %v, %s", err, time.Since(began))
+		}
+		if u := l.Usage()["b"]; u.Waited != 1 || u.Refused != 1 || u.Waiting != 0 {
+			t.Errorf("%+v", u)
+		}
+	})
+}
+
+// A new configuration keeps the counts, and its calls are held to its own limits.
+func TestOtherLimitsKeepTheCount(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &Ledger{}
+		before, after := Limits{Calls: 2, PerMinute: 60}, Limits{Calls: 1, PerMinute: 30}
+		for range 60 {
+			if err := l.Begin(t.Context(), "a", before, most, quiet); err != nil {
+				t.Fatal(err)
+			}
+		}
+		began := time.Now()
+		if err := l.Begin(t.Context(), "a", after, most, quiet); err != nil || time.Since(began) != 2*time.Second {
+			t.Errorf("%v, after %s", err, time.Since(began))
+		}
+		first, second := take(t, l, "a", before), take(t, l, "a", before)
+		got := make(chan *Turn)
+		go func() {
+			_, turn, err := l.Take(t.Context(), "a", after, most, quiet)
+			if err != nil {
+				t.Error(err)
+			}
+			got <- turn
+		}()
+		synctest.Wait()
+		first.End()
+		synctest.Wait()
+		if u := l.Usage()["a"]; u.Running != 1 || u.Waiting != 1 {
+			t.Errorf("one of two has ended: %+v", u)
+		}
+		second.End()
+		(<-got).End()
+		if err := l.Begin(t.Context(), "a", Limits{}, most, quiet); err != nil {
+			t.Error(err)
+		}
+	})
+}
