@@ -27,6 +27,8 @@ type groups struct {
 	mu     sync.Mutex
 	closed bool
 	work   sync.WaitGroup // what goes on in the background
+
+	balanced sync.WaitGroup
 }
 
 // background runs f beside the rest, and at once when the groups are being closed.
@@ -63,8 +65,27 @@ func (gs *groups) open() {
 		defer close(gs.opened)
 		if gs.place, gs.err = cgroup.Open(); gs.err != nil {
 			gs.log.Debug("no control groups", "error", gs.err)
+			return
 		}
+		gs.balanced.Go(gs.balance)
 	})
+}
+
+// balanceEvery is how often it is looked which groups take much of the processors.
+const balanceEvery = 500 * time.Millisecond
+
+// balance has those give way that do.
+func (gs *groups) balance() {
+	tick := time.NewTicker(balanceEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+			gs.place.Balance()
+		case <-gs.ending:
+			return
+		}
+	}
 }
 
 // close ends what is left in groups and removes them.
@@ -74,6 +95,7 @@ func (gs *groups) close() {
 	gs.mu.Unlock()
 	close(gs.ending)
 	gs.work.Wait()
+	gs.balanced.Wait()
 	if gs.place != nil {
 		gs.place.Close()
 	}

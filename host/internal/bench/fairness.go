@@ -5,9 +5,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -45,31 +47,36 @@ func measureFairness(bin string) error {
 			}
 			workers = append(workers, &worker{session: s})
 		}
-		alone, beside := make(taken), make(taken)
-		if err := work(workers, spell/2, taken{}); err != nil { // warms up
+		if err := work(workers, spell, taken{}); err != nil { // warms up
 			return err
 		}
+		alone, beside := make(taken), make(taken)
+		var ratios sample
 		for range spells {
-			if err := work(workers, spell, alone); err != nil {
+			without, with := make(taken), make(taken)
+			if err := work(workers, spell, without); err != nil {
 				return err
 			}
 			stop := abuse(greedy)
 			time.Sleep(time.Second)
-			err := work(workers, spell, beside)
+			err := work(workers, spell, with)
 			stop()
 			if err != nil {
 				return err
 			}
-			time.Sleep(2 * time.Second)
+			time.Sleep(2 * time.Second) // until what it has left is cleared away
+			ratios = append(ratios, 1000*with.all().at(0.99)/without.all().at(0.99))
+			alone.add(without)
+			beside.add(with)
 		}
-		fmt.Println(h.Shares().Usage())
 		fmt.Println("seven agents that work, beside one that takes what it can get")
-		for _, c := range works {
-			fmt.Printf("  %-10s alone  %v\n             beside %v\n", c.tool, alone[c.tool], beside[c.tool])
+		for _, tool := range slices.Sorted(maps.Keys(alone)) {
+			fmt.Printf("  %-10s alone  %v\n             beside %v\n", tool, alone[tool], beside[tool])
 		}
-		a, b := alone.all(), beside.all()
-		fmt.Printf("  all        alone  %v\n             beside %v\n", a, b)
-		fmt.Printf("  the p99 is %.2f times as long (at most 2)\n", float64(b.at(0.99))/float64(a.at(0.99)))
+		fmt.Printf("  all        alone  %v\n             beside %v\n", alone.all(), beside.all())
+		fmt.Printf("  the p99 of a spell beside it is %.2f times that of the one before (median; at most 2)\n",
+			float64(ratios.p50())/1000)
+		for _, r := range ratios { fmt.Print(float64(r)/1000, " ") }
 		return nil
 	})
 }
@@ -87,6 +94,12 @@ type worker struct{ session *host.Session }
 
 // taken is what calls took, by tool.
 type taken map[string]sample
+
+func (t taken) add(other taken) {
+	for tool, s := range other {
+		t[tool] = append(t[tool], s...)
+	}
+}
 
 func (t taken) all() (s sample) {
 	for _, of := range t {

@@ -90,6 +90,12 @@ func removeTree(dir string) {
 	remove(dir)
 }
 
+// within reports whether this process is in a group of a base's.
+func within(base string) bool {
+	member, err := os.ReadFile("/proc/self/cgroup")
+	return err == nil && strings.Contains(string(member), "/"+filepath.Base(base)+"/")
+}
+
 // entries are the groups in a group.
 func entries(dir string) []string {
 	list, err := os.ReadDir(dir)

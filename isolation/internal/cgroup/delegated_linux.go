@@ -74,6 +74,15 @@ func (h *hierarchy) root() bool {
 	return errors.Is(err, os.ErrNotExist)
 }
 
+// occupy moves this process to a leaf.
+func (h *hierarchy) occupy() error {
+	to := filepath.Join(h.base.dir, leaf)
+	if err := os.Mkdir(to, 0o755); err != nil && !errors.Is(err, os.ErrExist) {
+		return err
+	}
+	return join(to, os.Getpid())
+}
+
 // moveSelf moves this process to a leaf, if nobody else is in h's own group. What it has started meanwhile moves with
 // it: the kernel may take a while to move a process, and nobody waits for that.
 func (h *hierarchy) moveSelf() error {

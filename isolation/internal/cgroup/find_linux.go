@@ -106,12 +106,21 @@ func hierarchies(in []membership, at []mounted) []*hierarchy {
 			}
 			found = append(found, &hierarchy{
 				version: m.version, controllers: strings.Split(member.controllers, ","),
-				own: filepath.Join(m.point, below), readOnly: m.readOnly,
+				own: outside(m.version, filepath.Join(m.point, below)), readOnly: m.readOnly,
 			})
 			break
 		}
 	}
 	return found
+}
+
+// outside is the group around a base in whose leaf this process is. In version 1 it may move on to another base's.
+func outside(version int, own string) string {
+	base := filepath.Dir(own)
+	if version == 1 && filepath.Base(own) == leaf && strings.HasPrefix(filepath.Base(base), prefix) {
+		return filepath.Dir(base)
+	}
+	return own
 }
 
 // holds reports whether the mount is of the hierarchy with these controllers.

@@ -15,7 +15,10 @@ import (
 
 // Group is a control group: a directory in each hierarchy that is used. It may be used concurrently.
 type Group struct {
+	place *Place
 	parts []part
+
+	processor processor // the place's mutex guards it
 
 	mu      sync.Mutex
 	removed bool
@@ -29,7 +32,7 @@ type part struct {
 // New makes a group. The name is for who looks at the machine's groups; it need not be another one each time.
 func (p *Place) New(name string, l Limits) (*Group, error) {
 	name = plain(name) + "-" + strconv.FormatUint(p.made.Add(1), 10)
-	g := &Group{}
+	g := &Group{place: p, processor: p.processorOf(name)}
 	for _, h := range p.used {
 		dir := filepath.Join(h.base.dir, name)
 		err := os.Mkdir(dir, 0o755)
@@ -42,6 +45,9 @@ func (p *Place) New(name string, l Limits) (*Group, error) {
 			return nil, fmt.Errorf("make the control group %s: %w", dir, err)
 		}
 	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.live[g] = struct{}{}
 	return g, nil
 }
 
@@ -165,6 +171,9 @@ func (g *Group) Remove() {
 		return
 	}
 	g.removed = true
+	g.place.mu.Lock()
+	delete(g.place.live, g)
+	g.place.mu.Unlock()
 	for _, part := range g.parts {
 		remove(part.dir)
 	}

@@ -19,6 +19,9 @@ type Place struct {
 	missing []*Problem
 	made    atomic.Uint64
 	close   sync.Once
+
+	mu   sync.Mutex
+	live map[*Group]struct{} // those that were made and not removed
 }
 
 // Open finds where this process may make groups and prepares that. The error is a *Problem, or several joined, if there
@@ -53,7 +56,7 @@ func machine() ([]*hierarchy, error) {
 }
 
 func open(found []*hierarchy) (*Place, error) {
-	p := &Place{bounds: map[string]*hierarchy{}}
+	p := &Place{bounds: map[string]*hierarchy{}, live: map[*Group]struct{}{}}
 	var problems []error
 	slices.SortFunc(found, func(a, b *hierarchy) int { return b.version - a.version }) // the newer one first
 	for _, h := range found {
@@ -79,7 +82,7 @@ func open(found []*hierarchy) (*Place, error) {
 // use prepares a hierarchy, if there is something in it that is not there yet.
 func (p *Place) use(h *hierarchy) (err error) {
 	if h.version == 1 && !slices.ContainsFunc(h.controllers, func(c string) bool {
-		return slices.Contains(controllers, c) && p.bounds[c] == nil
+		return (slices.Contains(controllers, c) || c == account && p.accounts()) && p.bounds[c] == nil
 	}) {
 		return nil
 	}
@@ -94,15 +97,26 @@ func (p *Place) use(h *hierarchy) (err error) {
 		bounds, err = h.delegate()
 	}
 	for _, c := range bounds {
-		if slices.Contains(controllers, c) && p.bounds[c] == nil {
+		if (slices.Contains(controllers, c) || c == account) && p.bounds[c] == nil {
 			p.bounds[c] = h
 		}
 	}
 	p.used = append(p.used, h)
+	if h.version == 1 && p.bounds[Processor] == h {
+		if err := h.settle(); err != nil {
+			delete(p.bounds, Processor)
+			return h.refused(err)
+		}
+	}
 	if err != nil {
 		return h.refused(err)
 	}
 	return nil
+}
+
+// accounts reports whether what groups use of the processors has to be asked of version 1: it keeps their weight.
+func (p *Place) accounts() bool {
+	return p.bounds[Processor] == nil || p.bounds[Processor].version == 1
 }
 
 // Bounds are the controllers that groups made here have.
@@ -128,6 +142,9 @@ func (p *Place) Close() {
 		}
 		for _, h := range p.used {
 			h.restore()
+			if within(h.base.dir) {
+				continue // another place of this process is in it; the lock keeps it until the process ends
+			}
 			removeTree(h.base.dir)
 			_ = h.base.lock.Close()
 		}
