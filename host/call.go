@@ -11,6 +11,7 @@ import (
 
 	"github.com/picoclaw/picoclaw/host/audit"
 	"github.com/picoclaw/picoclaw/host/catalog"
+	"github.com/picoclaw/picoclaw/host/share"
 	"github.com/picoclaw/picoclaw/host/supervise"
 	"github.com/picoclaw/picoclaw/internal/nearest"
 	"github.com/picoclaw/picoclaw/internal/patience"
@@ -194,7 +195,11 @@ func refusal(d guard.Decision, c consent) *Error {
 
 // broken is the result of a call that has not come back from its plugin.
 func (s *Session) broken(ctx context.Context, t *catalog.Tool, err error) *Result {
+	var full *supervise.FullError
 	switch {
+	case errors.As(err, &full) && ctx.Err() == nil:
+		return &Result{Err: &Error{Code: pluginpb.CodeUnavailable, Message: err.Error(), Rule: share.PluginsKey,
+			Hint: "the operator may raise " + share.PluginsKey}}
 	case errors.Is(err, context.DeadlineExceeded):
 		return &Result{Err: &Error{
 			Code:    pluginpb.CodeTimeout,

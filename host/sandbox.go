@@ -59,6 +59,8 @@ func (s *Session) spec(p *catalog.Plugin) (*supervise.Spec, error) {
 		},
 		Profile: s.profile(p, grants),
 		Env:     pluginEnvironment(grants),
+		Owner:   s.payer.agent,
+		Most:    s.payer.limits.Plugins,
 	}
 	if grants.Exec {
 		spec.Configure.Agent = s.policy.Agent()

@@ -33,6 +33,9 @@ type Plugin struct {
 	// Stop, when set, is called once before the process ends, after the last call has returned or was cancelled. It
 	// ends what calls have left running. Its context has a deadline of about two seconds.
 	Stop func(ctx context.Context)
+	// Busy, when set, reports whether something would be lost if the process ended now, when no call is under way. A
+	// plugin with the exec grant is ended for being idle only if it says that it is not busy; others always are.
+	Busy func() bool
 }
 
 // Grants is what a plugin may touch beyond its own memory.
@@ -77,5 +80,6 @@ func Main(p Plugin) {
 	os.Exit(serve.Run(serve.Plugin{
 		ID: p.ID, Version: p.Version, Doc: p.Doc,
 		Grants: pluginpb.Grant(p.Grants), Config: p.Config, Tools: p.Tools, FullNames: p.FullNames, Stop: p.Stop,
+		Busy: p.Busy,
 	}, os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }

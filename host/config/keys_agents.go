@@ -44,7 +44,7 @@ var agentKeys = slices.Concat([]Key{
 	{Name: "agents.defaults.subagents.allow_agents", Type: Strings, Default: []string{}, PerAgent: true,
 		Doc: "The agents that the agent may delegate to, by id; * for any."},
 
-	{Name: "agents.defaults.limits.calls_at_once", Type: Int, Min: 0, Max: 1 << 20, Default: int64(32), PerAgent: true,
+	{Name: "agents.defaults.limits.calls_at_once", Type: Int, Min: 0, Max: 1 << 20, Default: int64(16), PerAgent: true,
 		Doc: "How many calls of the agent run at a time, those of its subagents included. More wait for their turn, at most 1024; those that wait for a person do not count. 0 for any number."},
 	{Name: "agents.defaults.limits.calls_per_minute", Type: Int, Min: 0, Max: 1 << 30, Default: int64(60_000), PerAgent: true,
 		Doc: "How many calls of the agent begin within a minute; more wait. 0 for any number."},

@@ -53,3 +53,18 @@ func reason(err error) error {
 
 // indented returns what a plugin has said with its further lines indented, so that none is taken for one of the host's.
 func indented(text string) string { return strings.ReplaceAll(text, "\n", "\n  ") }
+
+// FullError is the error of a call that would have needed one instance more than its owner may have, while all others
+// were in use.
+type FullError struct {
+	Owner string
+	Most  int
+	Cause error // why it was not waited for any longer
+}
+
+func (e *FullError) Error() string {
+	return fmt.Sprintf("all %d plugin processes of %s are in use: %v", e.Most, e.Owner, e.Cause)
+}
+
+// Unwrap returns the cause.
+func (e *FullError) Unwrap() error { return e.Cause }

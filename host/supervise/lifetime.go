@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"time"
+
+	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
 // enter counts a call in, unless the instance takes none any more.
@@ -26,16 +28,12 @@ func (s *Supervisor) leave(in *instance) {
 	if in.retired && in.active == 0 {
 		close(in.idle)
 	}
+	s.stir()
 }
 
-// watch waits for the end of an instance, and stops one that nobody has called for long. One that may run commands is
-// left alone, since it may have some in the background.
+// watch waits for the end of an instance, and stops one that nobody has called for long.
 func (s *Supervisor) watch(key string, sl *slot) {
 	in := sl.instance
-	if in.spec.Configure.GetGrants().GetExec() {
-		<-in.done()
-		return
-	}
 	idle := time.NewTimer(s.options.IdleTimeout)
 	defer idle.Stop()
 	for {
@@ -44,7 +42,10 @@ func (s *Supervisor) watch(key string, sl *slot) {
 			return
 		case <-idle.C:
 		}
-		rest := s.retireIdle(key, sl)
+		rest := s.options.IdleTimeout
+		if !in.busy() {
+			rest = s.retireIdle(key, sl)
+		}
 		if rest <= 0 {
 			in.logger.Debug("stopped, since nobody has called it for long")
 			ctx, cancel := context.WithTimeout(context.Background(), s.options.StopTimeout)
@@ -54,6 +55,18 @@ func (s *Supervisor) watch(key string, sl *slot) {
 		}
 		idle.Reset(rest)
 	}
+}
+
+// busy reports whether something would be lost with an idle instance: one that may run commands may have some in the
+// background. It is taken to have if it does not say.
+func (in *instance) busy() bool {
+	if !in.spec.Configure.GetGrants().GetExec() {
+		return false
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), stopGrace)
+	defer cancel()
+	said, err := in.rpc.Busy(ctx, &pluginpb.BusyRequest{})
+	return err != nil || said.GetBusy()
 }
 
 // retireIdle takes an instance that is idle for long enough out of use, or says how long to wait.

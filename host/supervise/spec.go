@@ -30,6 +30,11 @@ type Spec struct {
 	Profile isolation.Profile
 	Env     []string
 
+	// Owner is whose instances are counted, and Most how many there may be; 0 is no limit. What several owners share is
+	// the owner's who has come first.
+	Owner string
+	Most  int
+
 	identity sync.Once
 	key      string
 	rights   string // what the instance is given, by its hash

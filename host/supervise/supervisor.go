@@ -61,6 +61,7 @@ type Supervisor struct {
 	mu        sync.Mutex
 	closed    bool
 	instances map[string]*slot
+	stirred   chan struct{} // closed when an instance is idle or gone; nil if nobody waits for that
 
 	filling sync.WaitGroup // the lives of instances, to the note of how each ended
 	retired sync.WaitGroup // instances that are being stopped while the host goes on
@@ -68,6 +69,7 @@ type Supervisor struct {
 
 // slot is the place of one instance. Whoever finds it waits for the same start.
 type slot struct {
+	owner    string
 	ready    chan struct{}
 	instance *instance // set before ready is closed, unless err is
 	err      error
@@ -180,7 +182,14 @@ func (s *Supervisor) instance(ctx context.Context, spec *Spec) (in *instance, st
 		}
 		sl := s.instances[key]
 		if sl == nil || sl.ended() {
-			sl = &slot{ready: make(chan struct{})}
+			if s.full(spec) {
+				s.mu.Unlock()
+				if err := s.makeRoom(ctx, spec); err != nil {
+					return nil, false, err
+				}
+				continue
+			}
+			sl = &slot{owner: spec.Owner, ready: make(chan struct{})}
 			s.instances[key] = sl
 			started = true
 			s.filling.Go(func() { s.fill(key, sl, spec) })
@@ -262,6 +271,7 @@ func (s *Supervisor) free(key string, sl *slot) {
 	if s.instances[key] == sl {
 		delete(s.instances, key)
 	}
+	s.stir()
 }
 
 // Close stops every instance: those with calls under way get until ctx is done, or the stop timeout, to finish.

@@ -20,6 +20,7 @@ type Plugin struct {
 	Tools            []Tool
 	FullNames        bool // tools are called by their full names alone
 	Stop             func(ctx context.Context)
+	Busy             func() bool // nil if nobody knows
 }
 
 // Tool is one tool of a plugin.

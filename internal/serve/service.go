@@ -205,6 +205,13 @@ func (s *service) Drain(ctx context.Context, _ *pluginpb.DrainRequest) (*pluginp
 	return &pluginpb.DrainResponse{}, nil
 }
 
+func (s *service) Busy(context.Context, *pluginpb.BusyRequest) (*pluginpb.BusyResponse, error) {
+	if s.plugin.Busy == nil {
+		return nil, status.Error(codes.Unimplemented, "the plugin does not say whether it is busy")
+	}
+	return &pluginpb.BusyResponse{Busy: s.plugin.Busy()}, nil
+}
+
 // stop cancels what runs and ends what calls have left running, once.
 func (s *service) stop(ctx context.Context) {
 	s.once.Do(func() {

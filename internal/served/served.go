@@ -12,7 +12,7 @@ import (
 func Plugin(p sdk.Plugin) serve.Plugin {
 	return serve.Plugin{
 		ID: p.ID, Version: p.Version, Doc: p.Doc,
-		Grants: pluginpb.Grant(p.Grants), Config: p.Config, Tools: p.Tools, Stop: p.Stop,
+		Grants: pluginpb.Grant(p.Grants), Config: p.Config, Tools: p.Tools, Stop: p.Stop, Busy: p.Busy,
 	}
 }
 

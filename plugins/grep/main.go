@@ -42,5 +42,6 @@ func newPlugin(engines []engine) sdk.Plugin {
 			Env:       []string{"HOME", "XDG_CONFIG_HOME"}, // where git's own list of ignored files is
 		},
 		Tools: []sdk.Tool{grepTool(engines), findTool()},
+		Busy:  func() bool { return false }, // what it starts ends with the call
 	}
 }

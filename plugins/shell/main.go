@@ -45,5 +45,6 @@ func newPlugin(s *shell) sdk.Plugin {
 			Secrets: []string{"*"}},
 		Tools: []sdk.Tool{s.execTool(), s.processTool()},
 		Stop:  s.stop,
+		Busy:  func() bool { return len(s.sessions.List()) > 0 }, // one that is over may still be asked for its output
 	}
 }

@@ -1784,6 +1784,86 @@ func (*DrainResponse) Descriptor() ([]byte, []int) {
 	return file_plugin_proto_rawDescGZIP(), []int{21}
 }
 
+type BusyRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *BusyRequest) Reset() {
+	*x = BusyRequest{}
+	mi := &file_plugin_proto_msgTypes[22]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *BusyRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*BusyRequest) ProtoMessage() {}
+
+func (x *BusyRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_plugin_proto_msgTypes[22]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use BusyRequest.ProtoReflect.Descriptor instead.
+func (*BusyRequest) Descriptor() ([]byte, []int) {
+	return file_plugin_proto_rawDescGZIP(), []int{22}
+}
+
+type BusyResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Busy          bool                   `protobuf:"varint,1,opt,name=busy,proto3" json:"busy,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *BusyResponse) Reset() {
+	*x = BusyResponse{}
+	mi := &file_plugin_proto_msgTypes[23]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *BusyResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*BusyResponse) ProtoMessage() {}
+
+func (x *BusyResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_plugin_proto_msgTypes[23]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use BusyResponse.ProtoReflect.Descriptor instead.
+func (*BusyResponse) Descriptor() ([]byte, []int) {
+	return file_plugin_proto_rawDescGZIP(), []int{23}
+}
+
+func (x *BusyResponse) GetBusy() bool {
+	if x != nil {
+		return x.Busy
+	}
+	return false
+}
+
 var File_plugin_proto protoreflect.FileDescriptor
 
 const file_plugin_proto_rawDesc = "" +
@@ -1929,13 +2009,17 @@ const file_plugin_proto_rawDesc = "" +
 	"\x04rule\x18\x03 \x01(\tR\x04rule\x12\x12\n" +
 	"\x04hint\x18\x04 \x01(\tR\x04hint\"\x0e\n" +
 	"\fDrainRequest\"\x0f\n" +
-	"\rDrainResponse2\x9e\x03\n" +
+	"\rDrainResponse\"\r\n" +
+	"\vBusyRequest\"\"\n" +
+	"\fBusyResponse\x12\x12\n" +
+	"\x04busy\x18\x01 \x01(\bR\x04busy2\xe9\x03\n" +
 	"\x06Plugin\x12U\n" +
 	"\bDescribe\x12#.picoclaw.plugin.v1.DescribeRequest\x1a$.picoclaw.plugin.v1.DescribeResponse\x12X\n" +
 	"\tConfigure\x12$.picoclaw.plugin.v1.ConfigureRequest\x1a%.picoclaw.plugin.v1.ConfigureResponse\x12H\n" +
 	"\x04Call\x12\x1f.picoclaw.plugin.v1.CallRequest\x1a\x1d.picoclaw.plugin.v1.CallEvent0\x01\x12K\n" +
 	"\x05Calls\x12\x1f.picoclaw.plugin.v1.CallRequest\x1a\x1d.picoclaw.plugin.v1.CallEvent(\x010\x01\x12L\n" +
-	"\x05Drain\x12 .picoclaw.plugin.v1.DrainRequest\x1a!.picoclaw.plugin.v1.DrainResponseB+Z)github.com/picoclaw/picoclaw/sdk/pluginpbb\x06proto3"
+	"\x05Drain\x12 .picoclaw.plugin.v1.DrainRequest\x1a!.picoclaw.plugin.v1.DrainResponse\x12I\n" +
+	"\x04Busy\x12\x1f.picoclaw.plugin.v1.BusyRequest\x1a .picoclaw.plugin.v1.BusyResponseB+Z)github.com/picoclaw/picoclaw/sdk/pluginpbb\x06proto3"
 
 var (
 	file_plugin_proto_rawDescOnce sync.Once
@@ -1950,7 +2034,7 @@ func file_plugin_proto_rawDescGZIP() []byte {
 }
 
 var file_plugin_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_plugin_proto_msgTypes = make([]protoimpl.MessageInfo, 22)
+var file_plugin_proto_msgTypes = make([]protoimpl.MessageInfo, 24)
 var file_plugin_proto_goTypes = []any{
 	(Log_Level)(0),            // 0: picoclaw.plugin.v1.Log.Level
 	(Output_Stream)(0),        // 1: picoclaw.plugin.v1.Output.Stream
@@ -1976,6 +2060,8 @@ var file_plugin_proto_goTypes = []any{
 	(*Error)(nil),             // 21: picoclaw.plugin.v1.Error
 	(*DrainRequest)(nil),      // 22: picoclaw.plugin.v1.DrainRequest
 	(*DrainResponse)(nil),     // 23: picoclaw.plugin.v1.DrainResponse
+	(*BusyRequest)(nil),       // 24: picoclaw.plugin.v1.BusyRequest
+	(*BusyResponse)(nil),      // 25: picoclaw.plugin.v1.BusyResponse
 }
 var file_plugin_proto_depIdxs = []int32{
 	7,  // 0: picoclaw.plugin.v1.ConfigureRequest.policy:type_name -> picoclaw.plugin.v1.Policy
@@ -1999,13 +2085,15 @@ var file_plugin_proto_depIdxs = []int32{
 	12, // 18: picoclaw.plugin.v1.Plugin.Call:input_type -> picoclaw.plugin.v1.CallRequest
 	12, // 19: picoclaw.plugin.v1.Plugin.Calls:input_type -> picoclaw.plugin.v1.CallRequest
 	22, // 20: picoclaw.plugin.v1.Plugin.Drain:input_type -> picoclaw.plugin.v1.DrainRequest
-	3,  // 21: picoclaw.plugin.v1.Plugin.Describe:output_type -> picoclaw.plugin.v1.DescribeResponse
-	6,  // 22: picoclaw.plugin.v1.Plugin.Configure:output_type -> picoclaw.plugin.v1.ConfigureResponse
-	13, // 23: picoclaw.plugin.v1.Plugin.Call:output_type -> picoclaw.plugin.v1.CallEvent
-	13, // 24: picoclaw.plugin.v1.Plugin.Calls:output_type -> picoclaw.plugin.v1.CallEvent
-	23, // 25: picoclaw.plugin.v1.Plugin.Drain:output_type -> picoclaw.plugin.v1.DrainResponse
-	21, // [21:26] is the sub-list for method output_type
-	16, // [16:21] is the sub-list for method input_type
+	24, // 21: picoclaw.plugin.v1.Plugin.Busy:input_type -> picoclaw.plugin.v1.BusyRequest
+	3,  // 22: picoclaw.plugin.v1.Plugin.Describe:output_type -> picoclaw.plugin.v1.DescribeResponse
+	6,  // 23: picoclaw.plugin.v1.Plugin.Configure:output_type -> picoclaw.plugin.v1.ConfigureResponse
+	13, // 24: picoclaw.plugin.v1.Plugin.Call:output_type -> picoclaw.plugin.v1.CallEvent
+	13, // 25: picoclaw.plugin.v1.Plugin.Calls:output_type -> picoclaw.plugin.v1.CallEvent
+	23, // 26: picoclaw.plugin.v1.Plugin.Drain:output_type -> picoclaw.plugin.v1.DrainResponse
+	25, // 27: picoclaw.plugin.v1.Plugin.Busy:output_type -> picoclaw.plugin.v1.BusyResponse
+	22, // [22:28] is the sub-list for method output_type
+	16, // [16:22] is the sub-list for method input_type
 	16, // [16:16] is the sub-list for extension type_name
 	16, // [16:16] is the sub-list for extension extendee
 	0,  // [0:16] is the sub-list for field type_name
@@ -2029,7 +2117,7 @@ func file_plugin_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_plugin_proto_rawDesc), len(file_plugin_proto_rawDesc)),
 			NumEnums:      2,
-			NumMessages:   22,
+			NumMessages:   24,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -30,6 +30,7 @@ const (
 	Plugin_Call_FullMethodName      = "/picoclaw.plugin.v1.Plugin/Call"
 	Plugin_Calls_FullMethodName     = "/picoclaw.plugin.v1.Plugin/Calls"
 	Plugin_Drain_FullMethodName     = "/picoclaw.plugin.v1.Plugin/Drain"
+	Plugin_Busy_FullMethodName      = "/picoclaw.plugin.v1.Plugin/Busy"
 )
 
 // PluginClient is the client API for Plugin service.
@@ -54,6 +55,10 @@ type PluginClient interface {
 	// Drain asks the plugin to finish: it takes no further calls, waits for the ones under way, ends what they left
 	// running and answers. The host ends the process after that.
 	Drain(ctx context.Context, in *DrainRequest, opts ...grpc.CallOption) (*DrainResponse, error)
+	// Busy says whether something would be lost if the plugin were ended between calls, such as commands in the
+	// background. The host asks plugins that are granted exec, before it ends one that is idle. Optional: one that does
+	// not serve it is not ended.
+	Busy(ctx context.Context, in *BusyRequest, opts ...grpc.CallOption) (*BusyResponse, error)
 }
 
 type pluginClient struct {
@@ -126,6 +131,16 @@ func (c *pluginClient) Drain(ctx context.Context, in *DrainRequest, opts ...grpc
 	return out, nil
 }
 
+func (c *pluginClient) Busy(ctx context.Context, in *BusyRequest, opts ...grpc.CallOption) (*BusyResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(BusyResponse)
+	err := c.cc.Invoke(ctx, Plugin_Busy_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 // PluginServer is the server API for Plugin service.
 // All implementations must embed UnimplementedPluginServer
 // for forward compatibility.
@@ -148,6 +163,10 @@ type PluginServer interface {
 	// Drain asks the plugin to finish: it takes no further calls, waits for the ones under way, ends what they left
 	// running and answers. The host ends the process after that.
 	Drain(context.Context, *DrainRequest) (*DrainResponse, error)
+	// Busy says whether something would be lost if the plugin were ended between calls, such as commands in the
+	// background. The host asks plugins that are granted exec, before it ends one that is idle. Optional: one that does
+	// not serve it is not ended.
+	Busy(context.Context, *BusyRequest) (*BusyResponse, error)
 	mustEmbedUnimplementedPluginServer()
 }
 
@@ -172,6 +191,9 @@ func (UnimplementedPluginServer) Calls(grpc.BidiStreamingServer[CallRequest, Cal
 }
 func (UnimplementedPluginServer) Drain(context.Context, *DrainRequest) (*DrainResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method Drain not implemented")
+}
+func (UnimplementedPluginServer) Busy(context.Context, *BusyRequest) (*BusyResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method Busy not implemented")
 }
 func (UnimplementedPluginServer) mustEmbedUnimplementedPluginServer() {}
 func (UnimplementedPluginServer) testEmbeddedByValue()                {}
@@ -266,6 +288,24 @@ func _Plugin_Drain_Handler(srv interface{}, ctx context.Context, dec func(interf
 	return interceptor(ctx, in, info, handler)
 }
 
+func _Plugin_Busy_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(BusyRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(PluginServer).Busy(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Plugin_Busy_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(PluginServer).Busy(ctx, req.(*BusyRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 // Plugin_ServiceDesc is the grpc.ServiceDesc for Plugin service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -284,6 +324,10 @@ var Plugin_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "Drain",
 			Handler:    _Plugin_Drain_Handler,
+		},
+		{
+			MethodName: "Busy",
+			Handler:    _Plugin_Busy_Handler,
 		},
 	},
 	Streams: []grpc.StreamDesc{

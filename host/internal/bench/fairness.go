@@ -76,7 +76,9 @@ func measureFairness(bin string) error {
 		fmt.Printf("  all        alone  %v\n             beside %v\n", alone.all(), beside.all())
 		fmt.Printf("  the p99 of a spell beside it is %.2f times that of the one before (median; at most 2)\n",
 			float64(ratios.p50())/1000)
-		for _, r := range ratios { fmt.Print(float64(r)/1000, " ") }
+		for _, r := range ratios {
+			fmt.Print(float64(r)/1000, " ")
+		}
 		return nil
 	})
 }
