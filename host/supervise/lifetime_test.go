@@ -71,10 +71,11 @@ func TestIdleInstancesEnd(t *testing.T) {
 	f.options.IdleTimeout = 50 * time.Millisecond
 	idle := f.spec("WHICH=idle")
 	idle.Configure.Grants.Exec = false
-	first, busy := f.pid(idle), f.pid(f.spec("WHICH=busy"))
-	hosttest.Eventually(t, "the idle one is gone", func() bool { return !alive(first) })
-	if !alive(busy) {
-		t.Error("one that may run commands was ended, too")
+	first, silent, busy := f.pid(idle), f.pid(f.spec("WHICH=silent")), f.pid(f.spec("BUSY=yes"))
+	resting := f.pid(f.spec("BUSY=no"))
+	hosttest.Eventually(t, "the idle ones are gone", func() bool { return !alive(first) && !alive(resting) })
+	if !alive(silent) || !alive(busy) {
+		t.Error("one was ended, too, that may have something in the background")
 	}
 	if again := f.pid(idle); again == first {
 		t.Error("no other one was started")

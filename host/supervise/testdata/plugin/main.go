@@ -43,8 +43,13 @@ func main() {
 	case "stubborn":
 		signal.Ignore(syscall.SIGTERM)
 	}
+	var busy func() bool
+	if said, says := os.LookupEnv("BUSY"); says {
+		busy = func() bool { return said == "yes" }
+	}
 	sdk.Main(sdk.Plugin{
-		ID: "tester", Version: "1.0.0", Doc: "Misbehaves.",
+		Busy: busy,
+		ID:   "tester", Version: "1.0.0", Doc: "Misbehaves.",
 		Grants: sdk.Grants{Exec: true},
 		Tools: []sdk.Tool{
 			sdk.NewTool("environ", "The environment.", func(context.Context, *sdk.Request[none]) (string, error) {
