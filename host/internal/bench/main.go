@@ -29,7 +29,7 @@ func main() {
 	}
 	bin := flag.String("bin", "bin", "the directory that `make build` fills")
 	only := flag.String("only", "", "what to measure, of call, start, sandbox, files, search, plugins, program, mcp, "+
-		"commands, memory, undo, network, servers, turns, audit, telemetry, fleet and fairness; everything if empty")
+		"commands, memory, undo, network, servers, turns, audit, telemetry, fleet, fairness and scale; everything if empty")
 	flag.Parse()
 	if err := run(*bin, *only); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
@@ -53,7 +53,7 @@ func run(bin, only string) error {
 		{"commands", measureCommands},
 		{"memory", measureMemory}, {"undo", measureUndo}, {"network", measureNetwork},
 		{"servers", measureServers}, {"turns", measureTurns}, {"audit", measureAudit}, {"telemetry", measureTelemetry},
-		{"fleet", measureFleet}, {"fairness", measureFairness},
+		{"fleet", measureFleet}, {"fairness", measureFairness}, {"scale", measureScale},
 	} {
 		if only != "" && only != m.name {
 			continue
