@@ -135,7 +135,9 @@ func (h *hierarchy) restore() {
 		_ = write(subtree(h.base.dir), "-"+c)
 		_ = write(subtree(h.own), "-"+c)
 	}
-	_ = join(h.own, os.Getpid())
+	if join(h.came, os.Getpid()) != nil { // it may be another place's, which is closed
+		_ = join(h.own, os.Getpid())
+	}
 }
 
 // join moves a process to a group.

@@ -13,7 +13,8 @@ import (
 type hierarchy struct {
 	version     int
 	controllers []string // of version 1; those of version 2 are in a file of the group
-	own         string   // the directory of the group that this process is in
+	came        string   // the directory of the group that this process is in
+	own         string   // that, or of version 1 the one around the base that it is in
 	readOnly    bool     // it is mounted so
 
 	base *base // what was made there
@@ -104,9 +105,10 @@ func hierarchies(in []membership, at []mounted) []*hierarchy {
 			if err != nil || !filepath.IsLocal(below) {
 				continue
 			}
+			came := filepath.Join(m.point, below)
 			found = append(found, &hierarchy{
 				version: m.version, controllers: strings.Split(member.controllers, ","),
-				own: outside(m.version, filepath.Join(m.point, below)), readOnly: m.readOnly,
+				came: came, own: outside(m.version, came), readOnly: m.readOnly,
 			})
 			break
 		}
