@@ -38,8 +38,21 @@ func TestTheConsoleInABrowser(t *testing.T) {
 	in := newInstance(t)
 	in.configure(t, `{"gateway": {"console": true}, "approvals": {"origins": ["cli"], "wait_seconds": 60},
 		"agents": {"list": [{"id": "main"}, {"id": "reader"}]}}`)
+	pictures := os.Getenv("PICOCLAW_TEST_PICTURES")
+	in.picoclaw(t, "cron", "add", "standup", "--cron", "0 9 * * 1-5", "--command", "git log --since yesterday")
+	if pictures == "" { // which have what is usual
+		lock, err := json.Marshal(map[string]any{"version": 1, "plugins": map[string]any{"evil": map[string]any{
+			"version": hostile, "source": hostile, "binary": "evil", "files": map[string]string{"evil": "00"}}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(in.home, "picoclaw.lock"), lock, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		in.picoclaw(t, "cron", "add", hostile, "--every", "1h", "--command", "true")
+	}
 	_, url := in.gateway(t)
-	// What is hostile: names of tools and files, arguments, what a tool prints.
+	// What is hostile: plugins, jobs, names of tools and files, arguments, what a tool prints.
 	in.picoclaw(t, "call", hostile, "path=x")
 	in.picoclaw(t, "call", "read_file", "path=../"+hostile)
 	in.picoclaw(t, "call", "read_file", "path=/etc/shadow", "--agent", "reader")
@@ -67,8 +80,11 @@ func TestTheConsoleInABrowser(t *testing.T) {
 	} {
 		in.picoclaw(t, append([]string{"call"}, call...)...)
 	}
+	if pictures == "" {
+		in.picoclaw(t, "stop", "--agent", "reader", "--why", hostile)
+	}
 	argument, err := json.Marshal(map[string]any{"program": hosttest.Program("bin/picoclaw"), "workspace": in.workspace,
-		"env": in.env(), "browser": browserProgram(t), "hostileName": hostile, "pictures": os.Getenv("PICOCLAW_TEST_PICTURES")})
+		"env": in.env(), "browser": browserProgram(t), "hostileName": hostile, "pictures": pictures})
 	if err != nil {
 		t.Fatal(err)
 	}
