@@ -59,7 +59,7 @@ const examine = async (page, name) => {
     check(found.length === 0, `${name}, ${colorScheme}: axe finds ${found.join('; ') || 'nothing serious'}`);
   }
   await page.emulateMedia({ colorScheme: 'light' });
-  if (around.pictures && !['output', 'undo'].includes(name)) {
+  if (around.pictures && !['output', 'undo', 'agent', 'examined'].includes(name)) {
     await page.setViewportSize({ width: 1120, height: 640 });
     await page.screenshot({ path: path.join(around.pictures, `console-${name}.png`) });
   }
@@ -136,6 +136,44 @@ try {
   check((await page.locator('main').innerText()).includes('<script>window.xss=1</script>'), 'output: it is shown as it is');
   check(!(await page.locator('main').innerText()).includes('hunter2'), 'output: no secrets are');
   await examine(page, 'output');
+
+  // A tool of an agent's, off and on; an agent, stopped and started.
+  what = 'agents';
+  const has = async (tool) => JSON.parse(await picoclaw('tools', '--agent', 'reader', '--output', 'json')).some((t) => t.name === tool);
+  await page.goto(at('agent?id=reader'));
+  await examine(page, 'agent');
+  await page.getByRole('button', { name: 'Switch exec off' }).click();
+  await page.getByRole('button', { name: 'Switch exec on' }).waitFor();
+  check(!await has('exec'), 'agents: a tool that was switched off is off');
+  await page.getByRole('button', { name: 'Switch exec on' }).click();
+  await page.getByRole('button', { name: 'Switch exec off' }).waitFor();
+  check(await has('exec'), 'agents: and on again');
+  await page.getByRole('link', { name: 'Agents' }).click();
+  await page.getByRole('button', { name: 'Stop reader' }).click();
+  await page.getByRole('button', { name: 'Start reader' }).waitFor();
+  const refused = await picoclaw('call', '--agent', 'reader', 'list_dir').catch((e) => e.stderr);
+  check(refused.includes('agent reader is stopped'), `agents: one that was stopped does nothing: ${refused}`);
+  await page.getByRole('button', { name: 'Start reader' }).click();
+  await page.getByRole('button', { name: 'Stop reader' }).waitFor();
+  await picoclaw('call', '--agent', 'reader', 'list_dir');
+
+  // Walls, and the record's chain.
+  what = 'doctor';
+  await page.goto(at('doctor'));
+  await page.getByRole('button', { name: 'Examine the walls of main' }).click();
+  await page.getByRole('rowheader', { name: 'sandbox', exact: true }).waitFor();
+  await examine(page, 'examined');
+  what = 'audit';
+  await page.goto(at('audit'));
+  await page.getByLabel('Text').fill('onerror');
+  await page.getByLabel('refused').check();
+  await page.getByRole('button', { name: 'Search' }).click();
+  await page.getByRole('link', { name: 'Show all' }).waitFor();
+  check((await page.locator('tbody tr').allInnerTexts()).every((t) => t.includes('refused')), 'audit: it is searched');
+  const [download] = await Promise.all([page.waitForEvent('download'), page.getByRole('link', { name: 'csv' }).click()]);
+  check(readFileSync(await download.path(), 'utf8').includes('exec.'), 'audit: what was found is exported');
+  await page.getByRole('button', { name: 'Follow the chain now' }).click();
+  await page.getByRole('status').filter({ hasText: 'The chain holds' }).waitFor();
 
   // A hundred calls a second.
   what = 'live';
