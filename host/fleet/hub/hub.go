@@ -71,6 +71,9 @@ func (h *Hub) change(how func(*Register) error) error {
 // Listen sets where the hub listens, and the names by which other machines reach it; what is empty stays as it is. They
 // are written into identities, so it is best done before these are made.
 func (h *Hub) Listen(address string, names []string) error {
+	if h.address() != "" && (address != "" || len(names) > 0) {
+		return fmt.Errorf("the hub in %s is running already; end it first", h.dir)
+	}
 	return h.change(func(r *Register) error {
 		if address != "" {
 			if _, _, err := net.SplitHostPort(address); err != nil {

@@ -82,6 +82,9 @@ func TestASecondHubInADirectoryIsRefused(t *testing.T) {
 	if err := h.Serve(t.Context(), nil, nil); err == nil || !strings.Contains(err.Error(), "running already") {
 		t.Errorf("a second: %v", err)
 	}
+	if err := h.Listen("127.0.0.1:1", nil); err == nil {
+		t.Error("where a running hub listens is changed")
+	}
 }
 
 func TestAnIdentityIsForItsOwnerAndItsHub(t *testing.T) {
