@@ -13,7 +13,8 @@ import (
 // CentralFile is where an instance keeps what a fleet has given it.
 func CentralFile(home string) string { return filepath.Join(home, "fleet", "central.json") }
 
-// exists reports whether a file is there. One that can't be looked at is: to go on without it would lift what it forbids.
+// exists reports whether a file is there. One that can't be looked at is: to go on without it would lift what it
+// forbids.
 func exists(path string) bool {
 	_, err := os.Lstat(path)
 	return !errors.Is(err, fs.ErrNotExist)

@@ -59,8 +59,8 @@ func Next(history []*Bundle) uint64 {
 	return next
 }
 
-// Before finds what a rollback goes back to: the bundle of a number or, with 0, the newest whose configuration is not that
-// of the last.
+// Before finds what a rollback goes back to: the bundle of a number or, with 0, the newest whose configuration is not
+// that of the last.
 func Before(history []*Bundle, serial uint64) (*Bundle, error) {
 	for i := len(history) - 1; i >= 0; i-- {
 		_, number, err := history[i].Serial()
@@ -74,8 +74,8 @@ func Before(history []*Bundle, serial uint64) (*Bundle, error) {
 	return nil, errors.New("there is no configuration before the last to go back to")
 }
 
-// Push gives a bundle to the fleet. What it looks at is the number alone, so that two who push at once are told: machines
-// decide for themselves.
+// Push gives a bundle to the fleet. What it looks at is the number alone, so that two who push at once are told:
+// machines decide for themselves.
 func Push(ctx context.Context, conn *nats.Conn, b *Bundle) error {
 	_, serial, err := b.Serial()
 	if err != nil {

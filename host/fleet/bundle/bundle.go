@@ -1,13 +1,13 @@
 // Package bundle has a fleet's machines take one configuration, which somebody has signed.
 //
-// A bundle is a configuration and its minisign signature, as plugins have them; the signature's trusted comment says for
-// which tenant it is and which number it has. It lies in a bucket of NATS, and nobody on the way can change it: a machine
-// takes what one of the keys has signed that its own configuration trusts, whose number is not below the one that it
-// had, and which is no fault together with that configuration. A rollback is an earlier configuration signed anew under a
-// higher number, so that numbers never go back.
+// A bundle is a configuration and its minisign signature, as plugins have them; the signature's trusted comment says
+// for which tenant it is and which number it has. It lies in a bucket of NATS, and nobody on the way can change it: a
+// machine takes what one of the keys has signed that its own configuration trusts, whose number is not below the one
+// that it had, and which is no fault together with that configuration. A rollback is an earlier configuration signed
+// anew under a higher number, so that numbers never go back.
 //
-// The package must not know what a configuration means, nor how a host takes it: it puts it where host/config reads it,
-// and tells its caller.
+// The package must not know what a configuration means, nor how a host takes it: it puts it where host/config reads
+// it, and tells its caller.
 package bundle
 
 import (

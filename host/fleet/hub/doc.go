@@ -1,5 +1,5 @@
-// Package hub is a NATS server for those who have none: one that knows the tenants and machines of a fleet and lets each
-// do what its role needs, and no more.
+// Package hub is a NATS server for those who have none: one that knows the tenants and machines of a fleet and lets
+// each do what its role needs, and no more.
 //
 // All that it is lies in one directory: the keys of an operator and of an account for each tenant, a certificate
 // authority, a register of who was let in, and what JetStream stores. [Open] makes what is missing of it; a [Hub] is
@@ -7,7 +7,7 @@
 // The account of a tenant is written anew from the register and given to the server in the way that NATS has for that,
 // which cuts the connections of who was revoked.
 //
-// What a role may do is permissions.go and nothing else: they stand in the JWT of each identity, signed by its tenant's
-// key, and the server keeps them. The package must not know what workers and gateways say to each other, beyond the
-// names in package subject.
+// What a role may do is permissions.go and nothing else: they stand in the JWT of each identity, signed by its
+// tenant's key, and the server keeps them. The package must not know what workers and gateways say to each other,
+// beyond the names in package subject.
 package hub

@@ -45,8 +45,8 @@ func worker(p *jwt.Permissions, tenant string, id Identity) {
 	readsBucket(p, "OBJ_"+in, "$O."+in+".>")
 	p.Pub.Allow.Add("$JS.API.STREAM.PURGE.OBJ_" + in) // of what it has taken
 
-	// Objects for gateways and for other workers: written, and not read. Their names are not known here, and all buckets of
-	// objects in a tenant are of these two kinds. What a writer asks first is whether the name is taken.
+	// Objects for gateways and for other workers: written, and not read. Their names are not known here, and all
+	// buckets of objects in a tenant are of these two kinds. What a writer asks first is whether the name is taken.
 	p.Pub.Allow.Add("$O.*.C.*", "$O.*.M.*", "$JS.API.DIRECT.GET.*.$O.*.M.*", "$JS.API.STREAM.INFO.*")
 }
 
@@ -60,8 +60,9 @@ func gateway(p *jwt.Permissions, tenant string) {
 	p.Pub.Allow.Add("$JS.API.DIRECT.GET." + subject.Witness) // all that is in it, one by one
 }
 
-// readsBucket lets one read what is stored under a subject: the newest of it, or with a consumer, whose filter has to be
-// this one. A consumer without a filter in its subject, and a durable one, are other requests, which are not allowed.
+// readsBucket lets one read what is stored under a subject: the newest of it, or with a consumer, whose filter has to
+// be this one. A consumer without a filter in its subject, and a durable one, are other requests, which are not
+// allowed.
 func readsBucket(p *jwt.Permissions, stream, of string) {
 	p.Pub.Allow.Add(
 		"$JS.API.STREAM.INFO."+stream,

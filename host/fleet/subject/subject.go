@@ -91,9 +91,10 @@ func SignKey(worker string) string { return "worker." + Token(worker) }
 // Inbox is the prefix of an identity's inboxes.
 func Inbox(name string) string { return "_INBOX_" + Token(name) }
 
-// Genuine reports whether a message to an agent's workspace, with this reply subject, can be from somebody who may ask.
-// NATS does not look at reply and delivery subjects: whoever may ask JetStream can have it speak anywhere in the tenant,
-// in words of their own. What it says then has no reply subject but its own ($JS.ACK), so that is what gives it away.
+// Genuine reports whether a message to an agent's workspace, with this reply subject, can be from somebody who may
+// ask. NATS does not look at reply and delivery subjects: whoever may ask JetStream can have it speak anywhere in the
+// tenant, in words of their own. What it says then has no reply subject but its own ($JS.ACK), so that is what gives
+// it away.
 func Genuine(tenant, agent, reply string) bool {
 	rest, ours := strings.CutPrefix(reply, Answers(tenant, agent))
 	return ours && rest != ""

@@ -1,8 +1,8 @@
-// Package witness has a fleet's hub know how far the audit logs of its workers have come, so that a log that was cut or
-// written anew on its own machine is found out.
+// Package witness has a fleet's hub know how far the audit logs of its workers have come, so that a log that was cut
+// or written anew on its own machine is found out.
 //
-// A worker may add to its own notes and to no others', nor take any back; gateways and admins read them. What a note is,
-// and what it says of a log, is for host/audit to know: they are lines here.
+// A worker may add to its own notes and to no others', nor take any back; gateways and admins read them. What a note
+// is, and what it says of a log, is for host/audit to know: they are lines here.
 package witness
 
 import (
