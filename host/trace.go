@@ -36,6 +36,7 @@ const (
 // Request says which message has asked for a call, as far as it is known.
 type Request struct {
 	Method    string // of MCP; empty for what is no request of an MCP client's
+	Tool      string // as the client calls it
 	Session   string // MCP's
 	Version   string // of MCP
 	Transport string // tcp or pipe

@@ -120,7 +120,8 @@ func tell(ctx context.Context, s session, t host.Tool, req *mcp.CallToolRequest)
 
 // from says by which message a call has come, and where its client stands in what it traces.
 func from(ctx context.Context, req *mcp.CallToolRequest) context.Context {
-	r := host.Request{Method: "tools/call", Session: req.Session.ID(), Version: versionOf(req), Transport: "pipe"}
+	r := host.Request{Method: "tools/call", Tool: req.Params.Name, Session: req.Session.ID(), Version: versionOf(req),
+		Transport: "pipe"}
 	if req.Extra != nil && req.Extra.Header != nil {
 		r.Transport = "tcp" // HTTP
 	}

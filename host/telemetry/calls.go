@@ -25,7 +25,8 @@ var _ host.Tracer = (*Telemetry)(nil)
 // Call follows a call, as a part of what its caller traces.
 func (t *Telemetry) Call(ctx context.Context, r audit.Record) (context.Context, func(audit.Record, *host.Result)) {
 	t.used.Store(true)
-	req, called := host.RequestOf(ctx), valid(r.Tool)
+	req := host.RequestOf(ctx)
+	called := valid(cmp.Or(req.Tool, r.Tool))
 	ctx = joined(host.WithRequest(ctx, host.Request{})) // a call that this one makes has another request
 	does, kind := executeTool, trace.SpanKindInternal
 	if req.Method != "" {

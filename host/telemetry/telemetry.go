@@ -2,12 +2,12 @@
 // OTLP/HTTP, and serves the metrics as Prometheus reads them.
 //
 // A [Telemetry] is a host's Tracer. A call never waits for it: what ends is put into a queue of bounded length, one
-// goroutine sends what is in there, and what finds it full is dropped and counted. So a collector that hangs, refuses or
-// answers with rubbish costs memory for the queue and a line in the log now and then. The arguments and results of calls
-// leave the machine only when an operator says so, without what looks like a secret.
+// goroutine sends what is in there, and what finds it full is dropped and counted. So a collector that hangs, refuses
+// or answers with rubbish costs memory for the queue and a line in the log now and then. The arguments and results of
+// calls leave the machine only when an operator says so, without what looks like a secret.
 //
-// Each figure is observed once, by OpenTelemetry's API, whoever reads it. It must not know how calls are made or decided
-// on, nor what a configuration looks like.
+// Each figure is observed once, by OpenTelemetry's API, whoever reads it. The package must not know how calls are made
+// or decided on, nor what a configuration looks like.
 package telemetry
 
 import (

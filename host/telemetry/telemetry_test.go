@@ -48,7 +48,8 @@ func open(t *testing.T, o telemetry.Options) *telemetry.Telemetry {
 
 // fromMCP is the context of an MCP client's call.
 func fromMCP(t *testing.T) context.Context {
-	ctx := host.WithRequest(t.Context(), host.Request{Method: "tools/call", Session: "s1", Version: "2025-11-25", Transport: "pipe"})
+	ctx := host.WithRequest(t.Context(),
+		host.Request{Method: "tools/call", Session: "s1", Version: "2025-11-25", Transport: "pipe"})
 	return host.WithTrace(ctx, host.Trace{Parent: parent, State: "rojo=1"})
 }
 

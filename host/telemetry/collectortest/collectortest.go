@@ -1,5 +1,5 @@
-// Package collectortest plays a collector of OpenTelemetry's to tests: it takes spans and metrics by OTLP over HTTP, and
-// what it was sent can be looked at. It must not know who sends.
+// Package collectortest plays a collector of OpenTelemetry's to tests: it takes spans and metrics by OTLP over HTTP,
+// and what it was sent can be looked at. It must not know who sends.
 package collectortest
 
 import (
