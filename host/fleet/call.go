@@ -24,10 +24,12 @@ type call struct {
 	answers   <-chan *nats.Msg
 	done      func()
 
-	sent  int    // attempts, and questions about them
-	open  int    // the number of the attempt that may have arrived; zero for none
-	first uint64 // its epoch
-	heard time.Time
+	sent    int       // attempts, and questions about them
+	open    int       // the number of the attempt that is asked about; zero where the next one may be made
+	at      time.Time // when it was made
+	first   uint64    // the epoch of the first attempt that somebody may have taken, or still may; zero for none
+	firstIs int       // its number
+	heard   time.Time
 
 	events    func(host.Event)
 	deliver   chan delivery // to whoever gives them on, who may be slow
@@ -102,7 +104,7 @@ func (c *call) ask(ctx context.Context, probe bool) (time.Duration, error) {
 	p, err := c.client.place(ctx, c.session.agent)
 	switch {
 	case errors.Is(err, ErrNowhere):
-		if time.Since(c.heard) > placeWait && c.open == 0 {
+		if time.Since(c.heard) > placeWait && c.first == 0 {
 			return 0, err
 		}
 		return retryEvery, nil
@@ -122,6 +124,7 @@ func (c *call) ask(ctx context.Context, probe bool) (time.Duration, error) {
 		_ = c.client.publish(c.session.agent, verbCall, c.sent, r, nil) // or it is asked again
 		return probeEvery, nil
 	}
+	c.at = time.Now()
 	parts := max(1, (len(c.arguments)+maxChunk-1)/maxChunk)
 	for i := range parts {
 		part := c.arguments[min(i*maxChunk, len(c.arguments)):min((i+1)*maxChunk, len(c.arguments))]
@@ -132,7 +135,10 @@ func (c *call) ask(ctx context.Context, probe bool) (time.Duration, error) {
 			return retryEvery, nil // it has not gone, or not all of it, which is nothing
 		}
 	}
-	c.open, c.first = c.sent, p.epoch
+	c.open = c.sent
+	if c.first == 0 {
+		c.first, c.firstIs = p.epoch, c.sent
+	}
 	return probeEvery, nil
 }
 
@@ -141,7 +147,7 @@ func (c *call) ask(ctx context.Context, probe bool) (time.Duration, error) {
 func (c *call) answer(ctx context.Context, m *nats.Msg) (probe *bool, _ *host.Result) {
 	yes, no := true, false
 	if nobody(m) {
-		c.bounced(m)
+		c.bounced(m, true)
 		return &yes, nil
 	}
 	r, body, err := c.client.read(ctx, m.Data)
@@ -165,10 +171,20 @@ func (c *call) answer(ctx context.Context, m *nats.Msg) (probe *bool, _ *host.Re
 		c.heard = time.Now()
 		c.pass(delivery{seq: r.Seq})
 	case kindUnseen:
-		c.heard, c.open, c.first = time.Now(), 0, 0
+		// An attempt may still be on its way. So the next one says which was the first: whoever has not had the agent then
+		// does not take it.
+		c.heard, c.open = time.Now(), 0
 		return &no, nil
 	case kindMoved:
-		c.bounced(m)
+		// The attempt may have come here late, or twice, and been taken by whoever had the agent before; not if this worker
+		// had the agent when the attempt was made.
+		c.bounced(m, time.Duration(r.HeldMS)*time.Millisecond > time.Since(c.at))
+		return &yes, nil
+	case kindClosing:
+		c.bounced(m, true)
+		return &yes, nil
+	case kindBusy:
+		c.heard, c.open = time.Now(), 0
 		return &yes, nil
 	case kindUnknown:
 		return nil, unknown(c.request.Tool, r.Why)
@@ -178,11 +194,17 @@ func (c *call) answer(ctx context.Context, m *nats.Msg) (probe *bool, _ *host.Re
 	return nil, nil
 }
 
-// bounced notes that an attempt was not taken. That a question about one was not says nothing about the attempt.
-func (c *call) bounced(m *nats.Msg) {
+// bounced notes that an attempt has come back. That nobody has taken it is sure, or not; that a question about one has
+// come back says nothing about the attempt.
+func (c *call) bounced(m *nats.Msg, surely bool) {
 	c.client.forget(c.session.agent)
-	if _, n := numbered(m.Subject); n == c.open {
-		c.open, c.first = 0, 0
+	_, n := numbered(m.Subject)
+	if n != c.open || !surely {
+		return
+	}
+	c.open = 0
+	if n == c.firstIs {
+		c.first, c.firstIs = 0, 0
 	}
 }
 
@@ -230,17 +252,15 @@ func (c *call) cancelled(ctx context.Context) *host.Result {
 	defer cancel()
 	tick := time.NewTicker(retryEvery)
 	defer tick.Stop()
-	for c.open > 0 {
+	for c.first != 0 {
 		c.tell(verbCancel, 0)
 		select {
 		case <-soon.Done():
 			return c.lost("the call was cancelled, and the worker of agent " + c.session.agent + " did not say how it ended")
 		case <-tick.C:
 		case m := <-c.answers:
-			if again, result := c.answer(soon, m); result != nil {
+			if _, result := c.answer(soon, m); result != nil {
 				return result
-			} else if again != nil && !*again {
-				c.open = 0 // it was never seen, and will not be
 			}
 		}
 	}
@@ -254,7 +274,7 @@ func (c *call) cancelled(ctx context.Context) *host.Result {
 
 // lost is the result of a call whose answer does not come.
 func (c *call) lost(why string) *host.Result {
-	if c.open > 0 {
+	if c.first != 0 {
 		return unknown(c.request.Tool, why)
 	}
 	return &host.Result{Err: &host.Error{Code: pluginpb.CodeUnavailable,

@@ -30,7 +30,7 @@ const (
 type Client struct {
 	fleet *Fleet
 	name  string // where it is answered, of all callers it alone
-	sub   *nats.Subscription
+	subs  []*nats.Subscription
 
 	mu      sync.Mutex
 	pending map[string]chan *nats.Msg // by id
@@ -40,16 +40,29 @@ type Client struct {
 // NewClient makes a client.
 func NewClient(f *Fleet) (*Client, error) {
 	c := &Client{fleet: f, name: rand.Text(), pending: map[string]chan *nats.Msg{}, places: map[string]*place{}}
-	sub, err := f.conn.Subscribe("pc."+f.tenant+".out.*."+c.name+".*", c.deliver)
-	if err != nil {
-		return nil, fmt.Errorf("listen for the fleet's answers: %w", err)
+	for subject, take := range map[string]nats.MsgHandler{f.from("*") + c.name + ".*": c.deliver, f.changed("*"): c.moved} {
+		sub, err := f.conn.Subscribe(subject, take)
+		if err != nil {
+			c.Close()
+			return nil, fmt.Errorf("listen for the fleet's answers: %w", err)
+		}
+		c.subs = append(c.subs, sub)
 	}
-	c.sub = sub
 	return c, nil
 }
 
 // Close ends what the client listens to.
-func (c *Client) Close() { _ = c.sub.Unsubscribe() }
+func (c *Client) Close() {
+	for _, sub := range c.subs {
+		_ = sub.Unsubscribe()
+	}
+}
+
+// moved has an agent looked up again that may be with another worker now.
+func (c *Client) moved(m *nats.Msg) {
+	words := strings.Split(m.Subject, ".") // as Fleet.changed has them
+	c.forget(words[len(words)-2])
+}
 
 // deliver gives an answer to whoever waits for it. It never waits: a caller that is behind has a worker that waits.
 func (c *Client) deliver(m *nats.Msg) {

@@ -318,6 +318,11 @@ func TestAWorkerThatEndsGivesItsAgentsAway(t *testing.T) {
 	}
 	stop()
 	second.work(t, joined(t, address, "two"), "two")
+	hosttest.Eventually(t, "the caller has heard of it", func() bool {
+		s.client.mu.Lock()
+		defer s.client.mu.Unlock()
+		return s.client.places["main"] == nil
+	})
 	if r := s.Call(t.Context(), "who", args(""), nil); r.Text != "second" {
 		t.Errorf("%+v %v", r, r.Err)
 	}

@@ -74,7 +74,9 @@ const (
 	kindEvent   = "event"   // the body is output
 	kindRunning = "running" // the call goes on
 	kindUnseen  = "unseen"  // there is no such call, and never was: it may be made
-	kindMoved   = "moved"   // the epoch is not this worker's
+	kindMoved   = "moved"   // the epoch is not this worker's, which has had the agent for HeldMS
+	kindClosing = "closing" // the call is not taken, nor will it be with this epoch
+	kindBusy    = "busy"    // the call is not taken now
 	kindUnknown = "unknown" // the call was begun, and nobody knows what became of it
 	kindRefused = "refused" // the request is none that can be served
 	kindLarge   = "large"   // the answer is an object
@@ -88,6 +90,7 @@ type reply struct {
 	ID     string  `json:"id"`
 	Epoch  uint64  `json:"epoch,omitempty"`
 	Seq    uint64  `json:"seq,omitempty"` // of an event; with running that of the last one
+	HeldMS int64   `json:"held_ms,omitempty"`
 	Result *result `json:"result,omitempty"`
 	Event  *event  `json:"event,omitempty"`
 	Object string  `json:"object,omitempty"`

@@ -29,6 +29,7 @@ type served struct {
 	lease   *lease
 	agent   string
 	epoch   uint64
+	since   time.Time
 	journal *journal
 
 	mu       sync.Mutex
@@ -86,7 +87,7 @@ func (s *served) onCall(data []byte, to string) {
 		return
 	}
 	if r.Epoch != s.epoch {
-		s.say(to, reply{Kind: kindMoved, ID: r.ID}, nil)
+		s.say(to, reply{Kind: kindMoved, ID: r.ID, HeldMS: time.Since(s.since).Milliseconds()}, nil)
 		return
 	}
 	if r.Parts > 1 {
@@ -185,10 +186,9 @@ func (s *served) take(r *request, arguments []byte, to string) {
 	case r.Probe:
 		s.say(to, reply{Kind: kindUnseen, ID: r.ID}, nil)
 	case s.closed:
-		s.say(to, reply{Kind: kindMoved, ID: r.ID}, nil)
+		s.say(to, reply{Kind: kindClosing, ID: r.ID}, nil)
 	case len(s.running) >= maxRunning:
-		s.say(to, reply{Kind: kindRefused, ID: r.ID, Why: fmt.Sprintf("agent %s has %d calls running; that is as many as may",
-			s.agent, maxRunning)}, nil)
+		s.say(to, reply{Kind: kindBusy, ID: r.ID}, nil)
 	default:
 		run := newRunning(s, r, to)
 		s.running[r.ID] = run

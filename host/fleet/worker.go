@@ -200,7 +200,7 @@ func (w *Worker) try(l *lease, service micro.Service, others *watch, agent strin
 	if err := j.took(epoch); err != nil {
 		return false, nil, err
 	}
-	s := &served{worker: w, lease: l, agent: agent, epoch: epoch, journal: j, running: map[string]*running{},
+	s := &served{worker: w, lease: l, agent: agent, epoch: epoch, since: time.Now(), journal: j, running: map[string]*running{},
 		coming: map[string]*upload{}, sessions: map[host.Origin]*host.Session{}}
 	w.mu.Lock()
 	w.served[agent] = s
