@@ -107,7 +107,7 @@ func TestHostsShareACount(t *testing.T) {
 // What can't be made in time is refused, and recorded.
 func TestACallThatCantHaveItsTurnIsRefused(t *testing.T) {
 	var records []audit.Record
-	h := openWith(t, host.Options{Observe: func(r audit.Record) { records = append(records, r) }},
+	h := openWith(t, host.Options{Observe: func(r audit.Record, _ *host.Result) { records = append(records, r) }},
 		"PICOCLAW_AGENTS_DEFAULTS_LIMITS_CALLS_PER_MINUTE=1", "PICOCLAW_TOOLS_EXEC_TIMEOUT_SECONDS=1")
 	s := session(t, h)
 	for n := range 2 {
