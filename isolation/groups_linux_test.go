@@ -14,14 +14,14 @@ import (
 // bomb starts sleepers, once its standard input ends, until it may not or has 150, and says how many there were.
 const bomb = `read -r go; n=0; while [ $n -lt 150 ]; do { sleep 60 & } 2>/dev/null || break; n=$((n+1)); echo $n > "$1"; done; sleep 60`
 
-// groupOf is the control group that a process is in and that this process made; empty if there is none.
+// groupOf is the control group that a process is in and that this process made for it; empty if there is none.
 func groupOf(pid int) string {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/cgroup", pid))
 	if err != nil {
 		return ""
 	}
 	for line := range strings.Lines(string(text)) {
-		if _, group, ok := strings.Cut(strings.TrimSpace(line), "/picoclaw-"); ok {
+		if _, group, ok := strings.Cut(strings.TrimSpace(line), "/picoclaw-"); ok && !strings.HasSuffix(group, "/host") {
 			return group
 		}
 	}

@@ -59,7 +59,11 @@ func TestPlacesOfOneProcess(t *testing.T) {
 	if at, want := second.bounds[Processor].own, first.bounds[Processor].own; at != want {
 		t.Errorf("the second place is in %s, and not beside the first in %s", at, want)
 	}
+	besides := hold(t, nil)
 	second.Close()
+	if said := besides.do(t, "echo lives"); said != "lives" {
+		t.Errorf("what this process has started besides said %q", said)
+	}
 	if !in(first) {
 		t.Error("this process has not come back to the first place")
 	}

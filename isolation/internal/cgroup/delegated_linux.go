@@ -125,19 +125,25 @@ func ours(pid int) bool {
 	return pid == os.Getpid()
 }
 
-// restore undoes what delegate did, as far as it can.
+// restore undoes what delegate and settle did, as far as it can.
 func (h *hierarchy) restore() {
-	at := filepath.Join(h.base.dir, leaf)
-	if !slices.Contains(processes(at), os.Getpid()) {
+	in := processes(filepath.Join(h.base.dir, leaf))
+	if h.version == 1 { // what this process has started besides goes with it
+		for _, pid := range in {
+			if join(h.came, pid) != nil { // it may be another place's, which is closed
+				_ = join(h.own, pid)
+			}
+		}
+		return
+	}
+	if !slices.Contains(in, os.Getpid()) {
 		return
 	}
 	for _, c := range controllers {
 		_ = write(subtree(h.base.dir), "-"+c)
 		_ = write(subtree(h.own), "-"+c)
 	}
-	if join(h.came, os.Getpid()) != nil { // it may be another place's, which is closed
-		_ = join(h.own, os.Getpid())
-	}
+	_ = join(h.own, os.Getpid())
 }
 
 // join moves a process to a group.
