@@ -138,16 +138,16 @@ func (f Filter) sieve() sieve {
 			need(part)
 		}
 	}
-	member("session", f.Session)
-	member("agent", f.Agent)
-	member("origin", f.Origin)
-	member("decision", f.Decision)
+	member("session", f.Session) // what is rarest, most likely, comes first
+	need(literal(f.Text))
 	if !strings.ContainsAny(f.Tool, `[\`) {
 		for _, part := range strings.FieldsFunc(f.Tool, func(c rune) bool { return c == '*' || c == '?' }) {
 			need(literal(part))
 		}
 	}
-	need(literal(f.Text))
+	member("agent", f.Agent)
+	member("origin", f.Origin)
+	member("decision", f.Decision)
 	if f.Denied {
 		need(`"decision":"deny"`, `"decision":"ask"`)
 	}
@@ -167,6 +167,18 @@ func literal(text string) string {
 		}
 	}
 	return longest
+}
+
+// first returns where the first of some lines begins that may be wanted, as far as one text tells; their end if none does.
+func (s sieve) first(lines []byte) int {
+	if len(s) == 0 || len(s[0]) > 1 {
+		return 0
+	}
+	at := bytes.Index(lines, s[0][0])
+	if at < 0 {
+		return len(lines)
+	}
+	return bytes.LastIndexByte(lines[:at], '\n') + 1
 }
 
 // passes reports whether a line, or one of many, may be of a wanted record.

@@ -122,7 +122,7 @@ type search struct {
 	page   Page
 
 	searched, parsed int
-	starts           []int // of a block's lines
+	starts           []int // of a block's lines that may be wanted
 }
 
 // file searches a file up to the place at hand. more is false when the page is complete.
@@ -145,13 +145,12 @@ func (s *search) file(f *os.File) (more bool, err error) {
 func (s *search) block(begin int64, lines []byte) (more bool) {
 	if s.sieve.passes(lines) {
 		s.starts = s.starts[:0]
-		for at := 0; at < len(lines); at += bytes.IndexByte(lines[at:], '\n') + 1 {
+		for at := s.sieve.first(lines); at < len(lines); at += s.sieve.first(lines[at:]) {
 			s.starts = append(s.starts, at)
+			at += bytes.IndexByte(lines[at:], '\n') + 1
 		}
-		end := len(lines)
 		for _, at := range slices.Backward(s.starts) {
-			line := lines[at:end]
-			end = at
+			line := lines[at : at+bytes.IndexByte(lines[at:], '\n')]
 			s.at.at = begin + int64(at)
 			if s.sieve.passes(line) && !s.line(line) {
 				return false
