@@ -11,8 +11,8 @@ import (
 	"github.com/nats-io/nats.go"
 )
 
-// mostLarge is the size of an answer from which it goes through the object store, and less than which a reader takes
-// nothing from there.
+// The bounds of answers: a longer one than messageBytes goes through the object store, and one of more than mostLarge is
+// not taken from there.
 const (
 	messageBytes = 1 << 20
 	mostLarge    = 1 << 30

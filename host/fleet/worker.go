@@ -123,14 +123,15 @@ func (w *Worker) live(ctx context.Context, ready func(agent string)) error {
 			_ = s.Unsubscribe()
 		}
 	}()
-	others := newWatch(w.fleet)
+	others, told := newWatch(w.fleet), map[string]string{}
 	tick := time.NewTicker(renewEvery)
 	defer tick.Stop()
 	for {
 		for _, agent := range w.options.Agents {
 			got, more, err := w.try(l, service, others, agent)
 			subs = append(subs, more...)
-			if err != nil && l.sure() {
+			if err != nil && l.sure() && told[agent] != err.Error() {
+				told[agent] = err.Error()
 				w.log.Warn("an agent can't be taken yet", "agent", agent, "error", err)
 			}
 			if got && ready != nil {
