@@ -25,17 +25,17 @@ func TestWhatComesBackWasNotAlwaysTakenByNobody(t *testing.T) {
 		again  bool   // the call may be sent again
 		free   bool   // to whoever has the agent
 	}{
-		"nobody is there":                    {nobody, "x.ID-1", true, true},
-		"nobody is there to be asked":        {nobody, "x.ID-2", false, false},
-		"the agent moved before the attempt": {from(reply{Kind: kindMoved, HeldMS: 60_000}), "x.ID-1", true, true},
-		"the agent moved after the attempt":  {from(reply{Kind: kindMoved, HeldMS: 500}), "x.ID-1", false, false},
+		"nobody is there":                                  {nobody, "x.ID-1", true, true},
+		"nobody is there to be asked":                      {nobody, "x.ID-2", false, false},
+		"the agent moved before the attempt":               {from(reply{Kind: kindMoved, HeldMS: 60_000}), "x.ID-1", true, true},
+		"the agent moved after the attempt":                {from(reply{Kind: kindMoved, HeldMS: 500}), "x.ID-1", false, false},
 		"the agent has moved, says who was asked about it": {from(reply{Kind: kindMoved, HeldMS: 60_000}), "x.ID-2", false, false},
-		"the worker ends":       {from(reply{Kind: kindClosing}), "x.ID-1", true, true},
-		"the worker is busy":    {from(reply{Kind: kindBusy}), "x.ID-1", true, false},
-		"it has not come yet":   {from(reply{Kind: kindUnseen}), "x.ID-2", true, false},
-		"it runs":               {from(reply{Kind: kindRunning}), "x.ID-1", false, false},
-		"an event has come":     {from(reply{Kind: kindEvent, Event: &event{}}), "x.ID-1", false, false},
-		"something new is said": {from(reply{Kind: "later"}), "x.ID-1", false, false},
+		"the worker ends":                                  {from(reply{Kind: kindClosing}), "x.ID-1", true, true},
+		"the worker is busy":                               {from(reply{Kind: kindBusy}), "x.ID-1", true, false},
+		"it has not come yet":                              {from(reply{Kind: kindUnseen}), "x.ID-2", true, false},
+		"it runs":                                          {from(reply{Kind: kindRunning}), "x.ID-1", false, false},
+		"an event has come":                                {from(reply{Kind: kindEvent, Event: &event{}}), "x.ID-1", false, false},
+		"something new is said":                            {from(reply{Kind: "later"}), "x.ID-1", false, false},
 	} {
 		client := &Client{fleet: &Fleet{tenant: "default"}, places: map[string]*place{}}
 		c := &call{session: &Session{client: client, agent: "main"}, client: client, sent: 2, open: 1, first: 7, firstIs: 1,
