@@ -114,7 +114,7 @@ func (o *callVerb) session(ctx context.Context) (s session, ready func() error, 
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	client, err := fleet.NewClient(f)
+	client, err := fleet.NewClient(f.Fleet)
 	if err == nil {
 		s, err = client.Session(ctx, cmp.Or(o.agent, cfg.AgentIDs()[0]), host.CLI)
 	}

@@ -6,13 +6,16 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
+	"github.com/nats-io/nats.go"
 	"github.com/spf13/cobra"
 
 	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/terminal"
 	"github.com/picoclaw/picoclaw/host/config"
 	"github.com/picoclaw/picoclaw/host/fleet"
+	"github.com/picoclaw/picoclaw/host/fleet/identity"
 )
 
 // fleetOptions say which fleet a command is about.
@@ -29,11 +32,11 @@ func (o *fleetOptions) flags(cmd *cobra.Command, doc string) {
 	cmd.Flags().StringVar(&o.address, "fleet", "", doc)
 	cmd.Flags().Lookup("fleet").NoOptDefVal = ofConfiguration
 	cmd.Flags().StringVar(&o.credentials, "credentials", "",
-		"the `file` with which this machine shows who it is (default: fleet.credentials)")
+		"NATS's `file` with which this machine shows who it is, for a fleet that is no hub's (default: fleet.credentials)")
 }
 
-// addressPattern is an address of NATS's, which no tool, agent or key=value is.
-var addressPattern = regexp.MustCompile(`^(nats|tls|ws|wss)://`)
+// addressPattern is an address of NATS's or the name of an identity file, which no tool, agent or key=value is.
+var addressPattern = regexp.MustCompile(`^(nats|tls|ws|wss)://|^[^=]+\.fleet$`)
 
 // take takes an address that stands behind --fleet off the arguments: the flag can do without.
 func (o *fleetOptions) take(args []string) []string {
@@ -54,8 +57,17 @@ func (o *fleetOptions) noArguments(cmd *cobra.Command, args []string) error {
 // joinTimeout is how long it may take to be let into a fleet.
 const joinTimeout = 10 * time.Second
 
-// join joins the fleet, under a name of this machine's.
-func (o *fleetOptions) join(ctx context.Context, cfg *config.Config, name string) (*fleet.Fleet, error) {
+// member is a fleet, and who this machine is there.
+type member struct {
+	*fleet.Fleet
+	connection *nats.Conn
+	id         *identity.Identity // nil in a fleet that is no hub's
+	name       string
+	tenant     string
+}
+
+// join joins the fleet: as who an identity file says, or else under a name of this machine's.
+func (o *fleetOptions) join(ctx context.Context, cfg *config.Config, name string) (*member, error) {
 	set := cfg.Fleet()
 	if o.address != "" && o.address != ofConfiguration {
 		set.URL = o.address
@@ -63,22 +75,35 @@ func (o *fleetOptions) join(ctx context.Context, cfg *config.Config, name string
 	if o.credentials != "" {
 		set.Credentials = o.credentials
 	}
-	conn, err := fleet.Connect(set.URL, name, set.Credentials)
+	j := &member{name: name, tenant: set.Tenant}
+	file := set.URL
+	if file == "" {
+		file = set.Credentials
+	}
+	var err error
+	if file == "" || strings.Contains(file, "://") {
+		j.connection, err = fleet.Connect(set.URL, name, set.Credentials)
+	} else {
+		j.connection, j.id, err = identity.Connect(file, fleet.Options()...)
+	}
 	if err != nil {
 		return nil, cantStart(err)
+	}
+	if j.id != nil {
+		j.name, j.tenant = j.id.Name, j.id.Tenant
 	}
 	ctx, cancel := context.WithTimeout(ctx, joinTimeout)
 	defer cancel()
-	f, err := fleet.Join(ctx, conn, set.Tenant)
-	if err != nil {
-		conn.Close()
+	if j.Fleet, err = fleet.Join(ctx, j.connection, j.tenant); err != nil {
+		j.connection.Close()
 		return nil, cantStart(err)
 	}
-	return f, nil
+	return j, nil
 }
 
 func newFleet(a *app) *cobra.Command {
-	cmd := &cobra.Command{Use: "fleet", Short: "Look after a fleet: which machines have which agents, and their common configuration"}
+	cmd := &cobra.Command{Use: "fleet", Short: "Look after a fleet, and see which machines have which agents",
+		Example: "  picoclaw fleet status --help\n  picoclaw fleet config --help"}
 	return group(cmd, newFleetStatus(a), newFleetWhere(a), newFleetConfig(a))
 }
 
@@ -96,7 +121,7 @@ func newFleetStatus(a *app) *cobra.Command {
 			return o.status(cmd.Context(), output)
 		},
 	}
-	o.flags(cmd, "the fleet at this `address` (default: fleet.url)")
+	o.flags(cmd, "the fleet at this `address`, or that of an identity file (default: fleet.url)")
 	a.outputFlag(cmd, &output)
 	return cmd
 }
@@ -194,6 +219,6 @@ func newFleetWhere(a *app) *cobra.Command {
 			return failed(fmt.Errorf("no worker of the fleet has agent %q; `picoclaw fleet status` lists them", agent))
 		},
 	}
-	o.flags(cmd, "the fleet at this `address` (default: fleet.url)")
+	o.flags(cmd, "the fleet at this `address`, or that of an identity file (default: fleet.url)")
 	return cmd
 }

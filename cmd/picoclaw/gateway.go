@@ -185,7 +185,7 @@ func (o *gatewayVerb) openRemote(cfg *config.Config) (gateway.Instance, error) {
 	if err != nil {
 		return nil, err
 	}
-	return assembly.OpenRemote(assembly.RemoteOptions{Fleet: f, Config: cfg, Version: version,
+	return assembly.OpenRemote(assembly.RemoteOptions{Fleet: f.Fleet, Config: cfg, Version: version,
 		Logger: logger.Named("gateway"),
 		Token:  func(agent string) (string, error) { return agentToken(cfg.Home().Path, agent) }})
 }

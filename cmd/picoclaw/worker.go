@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -14,6 +15,8 @@ import (
 	"github.com/picoclaw/picoclaw/host"
 	"github.com/picoclaw/picoclaw/host/config"
 	"github.com/picoclaw/picoclaw/host/fleet"
+	"github.com/picoclaw/picoclaw/host/fleet/identity"
+	"github.com/picoclaw/picoclaw/host/fleet/witness"
 	"github.com/picoclaw/picoclaw/host/mcp"
 )
 
@@ -31,14 +34,15 @@ An agent is with one worker at a time. One that is with another worker is taken 
 silent for some seconds; its workspace is then the one that it has here.
 
 SIGTERM and SIGINT end it: no call is taken any more, and those that run may go on for gateway.drain_seconds.`,
-		Example: "  picoclaw worker --fleet tls://nats.example.com:4222 --credentials worker.creds\n  picoclaw worker",
-		Args:    o.noArguments,
+		Example: "  picoclaw worker --fleet build1.fleet\n" +
+			"  picoclaw worker --fleet tls://nats.example.com:4222 --credentials worker.creds\n  picoclaw worker",
+		Args: o.noArguments,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.take(args)
 			return o.work(cmd.Context(), name)
 		},
 	}
-	o.flags(cmd, "serve the fleet at this `address` (default: fleet.url)")
+	o.flags(cmd, "serve the fleet at this `address`, or that of an identity file (default: fleet.url)")
 	cmd.Flags().StringVar(&name, "name", "", "the worker's `name` in the fleet (default: fleet.name, or the machine's)")
 	return cmd
 }
@@ -64,7 +68,11 @@ func (o *fleetOptions) work(ctx context.Context, name string) error {
 		return err
 	}
 	defer f.Close()
-	all, err := o.app.assemble(cfg, assembly.Options{})
+	agents, with, err := o.role(cfg, f)
+	if err != nil {
+		return err
+	}
+	all, err := o.app.assemble(cfg, with)
 	if err != nil {
 		return err
 	}
@@ -84,7 +92,7 @@ func (o *fleetOptions) work(ctx context.Context, name string) error {
 		return err
 	}
 	defer o.app.close(forCLI)
-	w, err := fleet.NewWorker(f, fleet.WorkerOptions{Name: name, Agents: cfg.AgentIDs(), Home: home.Path,
+	w, err := fleet.NewWorker(f.Fleet, fleet.WorkerOptions{Name: f.name, Agents: agents, Home: home.Path,
 		Host:     hosts{host.MCP: all.Host, host.CLI: forCLI},
 		Describe: func(s *host.Session) string { return mcp.Instructions(s.Policy()) },
 		Changes:  all.Changes(ctx.Done()), Version: version, Logger: logger.Named("worker"),
@@ -93,12 +101,31 @@ func (o *fleetOptions) work(ctx context.Context, name string) error {
 		return cantStart(err)
 	}
 	err = w.Run(ctx, func(agent string) {
-		fmt.Fprintf(o.app.stderr, "the worker %s serves agent %s\n", name, agent)
+		fmt.Fprintf(o.app.stderr, "the worker %s serves agent %s\n", f.name, agent)
 	})
 	if err != nil {
 		return cantStart(err)
 	}
 	return nil
+}
+
+// role says which agents the worker may serve, and who is told of its record.
+func (o *fleetOptions) role(cfg *config.Config, f *member) (agents []string, with assembly.Options, err error) {
+	agents = cfg.AgentIDs()
+	if f.id == nil {
+		return agents, with, nil
+	}
+	if f.id.Role != identity.Worker {
+		return nil, with, cantStart(fmt.Errorf("%s is a %s in the fleet, and a worker's identity is needed: "+
+			"`picoclaw hub add worker NAME --agent ID`", f.id.Name, f.id.Role))
+	}
+	agents = slices.DeleteFunc(agents, func(id string) bool { return !slices.Contains(f.id.Agents, id) })
+	if len(agents) == 0 {
+		return nil, with, cantStart(fmt.Errorf("the identity of %s is for %s, and the configuration has %s: no agent is served",
+			f.id.Name, strings.Join(f.id.Agents, ", "), strings.Join(cfg.AgentIDs(), ", ")))
+	}
+	with.Witness, err = witness.Teller(f.connection, f.tenant, f.name)
+	return agents, with, err
 }
 
 // hosts are those that make the calls of each origin.

@@ -105,7 +105,7 @@ var agentKeys = slices.Concat([]Key{
 		Doc: "How long calls and turns may go on when the gateway is told to end."},
 
 	{Name: "fleet.url", Type: String,
-		Doc: "Where the NATS of a fleet is, such as tls://nats.example.com:4222; plain nats:// is for this machine alone. Several are separated by commas."},
+		Doc: "Where the NATS of a fleet is, such as tls://nats.example.com:4222, or the identity file that `picoclaw hub add` has written; plain nats:// is for this machine alone. Several are separated by commas."},
 	{Name: "fleet.tenant", Type: String, Format: ID, Default: "default",
 		Doc: "Whose agents these are; with accounts of NATS's, one for each tenant."},
 	{Name: "fleet.credentials", Type: String, Format: Path,

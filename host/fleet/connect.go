@@ -20,7 +20,7 @@ func Connect(address, name, credentials string) (*nats.Conn, error) {
 	if address == "" {
 		return nil, errors.New("no fleet is named: --fleet or fleet.url says where its NATS is")
 	}
-	o := append(Options(name), nats.Timeout(5*time.Second))
+	o := append(Options(), nats.Name(name), nats.CustomInboxPrefix("_INBOX_"+name), nats.Timeout(5*time.Second))
 	if credentials != "" {
 		o = append(o, nats.UserCredentials(credentials))
 	}
@@ -42,9 +42,9 @@ func Connect(address, name, credentials string) (*nats.Conn, error) {
 
 // Options are those that every connection of a fleet needs, whoever makes it. Nothing is kept for later while the
 // connection is lost: what was true when it was said may not be when it arrives.
-func Options(name string) []nats.Option {
-	return []nats.Option{nats.Name(name), nats.MaxReconnects(-1), nats.ReconnectWait(reconnectWait),
-		nats.ReconnectBufSize(-1), nats.CustomInboxPrefix("_INBOX_" + name),
+func Options() []nats.Option {
+	return []nats.Option{nats.MaxReconnects(-1), nats.ReconnectWait(reconnectWait),
+		nats.ReconnectBufSize(-1),
 		// In place of printing: what is lost is asked for again.
 		nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {}),
 		nats.PingInterval(2 * time.Second), nats.MaxPingsOutstanding(2)}
