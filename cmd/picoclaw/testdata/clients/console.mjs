@@ -149,13 +149,13 @@ try {
   await page.getByRole('button', { name: 'Switch exec off' }).waitFor();
   check(await has('exec'), 'agents: and on again');
   await page.getByRole('link', { name: 'Agents' }).click();
-  await page.getByRole('button', { name: 'Stop reader' }).click();
-  await page.getByRole('button', { name: 'Start reader' }).waitFor();
-  const refused = await picoclaw('call', '--agent', 'reader', 'list_dir').catch((e) => e.stderr);
-  check(refused.includes('agent reader is stopped'), `agents: one that was stopped does nothing: ${refused}`);
-  await page.getByRole('button', { name: 'Start reader' }).click();
-  await page.getByRole('button', { name: 'Stop reader' }).waitFor();
-  await picoclaw('call', '--agent', 'reader', 'list_dir');
+  await page.getByRole('button', { name: 'Stop main' }).click();
+  await page.getByRole('button', { name: 'Start main' }).waitFor();
+  const refused = await picoclaw('call', 'list_dir').catch((e) => e.stderr);
+  check(refused.includes('agent main is stopped'), `agents: one that was stopped does nothing: ${refused}`);
+  await page.getByRole('button', { name: 'Start main' }).click();
+  await page.getByRole('button', { name: 'Stop main' }).waitFor();
+  await picoclaw('call', 'list_dir');
 
   // Walls, and the record's chain.
   what = 'doctor';
