@@ -70,7 +70,7 @@ func installModels(t *testing.T, s *console.Stage) {
 		}
 	}
 	s.Env = append(s.Env, "PATH="+programs+":"+dir+":/usr/local/bin:/usr/bin:/bin",
-		"ANTHROPIC_API_KEY=a key of the examples", "OPENAI_API_KEY=another key of theirs")
+		"ANTHROPIC_API_KEY=a key of the examples", "OPENAI_API_KEY=another key of theirs", "COLLECTOR_KEY=one more")
 }
 
 // The program that checks the audit log without picoclaw does.

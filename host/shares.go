@@ -23,7 +23,9 @@ func (h *Host) Shares() *share.Ledger { return h.shares }
 
 // begin counts a call that begins, once its agent's limits let it.
 func (s *Session) begin(ctx context.Context, events func(Event), record *audit.Record) *Result {
-	err := s.host.shares.Begin(ctx, s.payer.agent, s.payer.limits, s.timeout(), waiting(events))
+	told, ended := s.queued(ctx, events)
+	err := s.host.shares.Begin(ctx, s.payer.agent, s.payer.limits, s.timeout(), told)
+	ended(err)
 	if err == nil {
 		return nil
 	}
@@ -34,7 +36,9 @@ func (s *Session) begin(ctx context.Context, events func(Event), record *audit.R
 func (s *Session) callInTurn(ctx context.Context, m *machinery, t *catalog.Tool, args *arguments, events func(Event),
 	record *audit.Record) *Result {
 	agreed := record.Decision == guard.Ask.String()
-	ctx, turn, err := s.host.shares.Take(ctx, s.payer.agent, s.payer.limits, s.timeout(), waiting(events))
+	told, ended := s.queued(ctx, events)
+	ctx, turn, err := s.host.shares.Take(ctx, s.payer.agent, s.payer.limits, s.timeout(), told)
+	ended(err)
 	if err != nil {
 		return s.notInTime(ctx, err, record)
 	}
@@ -64,13 +68,16 @@ func (s *Session) counted(ctx context.Context, events func(Event)) func(Event) {
 	}
 }
 
-// waiting tells a call's listener that the call waits.
-func waiting(events func(Event)) func(string) {
-	return func(why string) {
+// queued tells a call's listener and the tracer that the call waits, if it does, and how that has ended.
+func (s *Session) queued(ctx context.Context, events func(Event)) (told func(why string), ended func(error)) {
+	over := func(error) {}
+	told = func(why string) {
+		_, over = s.step(ctx, Queueing)
 		if events != nil {
 			events(Event{Message: why})
 		}
 	}
+	return told, func(err error) { over(err) }
 }
 
 // notInTime is the result of a call that has not had its turn.

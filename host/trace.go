@@ -28,6 +28,7 @@ type Step string
 // The steps.
 const (
 	Deciding Step = "decide"            // by the policy and hooks
+	Queueing Step = "wait for turn"     // over its agent's limits
 	Asking   Step = "wait for approval" // of a person
 	Starting Step = "start plugin"      // or wait for who starts it
 	Calling  Step = "call plugin"

@@ -100,8 +100,8 @@ func (t *Telemetry) count(ctx context.Context, req host.Request, r audit.Record,
 // Step follows a part of a call.
 func (t *Telemetry) Step(ctx context.Context, s host.Step, began time.Time) (context.Context, func(error)) {
 	left := func() {}
-	if s == host.Asking {
-		of := metric.WithAttributes(forLabel.String("approval"))
+	if what := map[host.Step]string{host.Asking: "approval", host.Queueing: "turn"}[s]; what != "" {
+		of := metric.WithAttributes(forLabel.String(what))
 		t.waiting.Add(ctx, 1, of)
 		left = func() { t.waiting.Add(context.WithoutCancel(ctx), -1, of) }
 	}

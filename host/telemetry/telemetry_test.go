@@ -217,14 +217,16 @@ func TestNobodyIsTold(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, answered := told.Step(t.Context(), host.Asking, time.Now())
+	_, begun := told.Step(t.Context(), host.Queueing, time.Now())
 	w := httptest.NewRecorder()
 	told.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/metrics", nil))
 	answered(nil)
+	begun(nil)
 	for _, want := range []string{
 		"# TYPE picoclaw_call_duration_seconds histogram",
 		`picoclaw_call_duration_seconds_bucket{agent="main",decision="allow",outcome="ok",tool="filesystem.ls",le="0.005"} 1`,
 		`picoclaw_call_duration_seconds_count{agent="main",decision="allow",outcome="ok",tool="other"} 1`,
-		`picoclaw_calls_waiting{for="approval"} 1`, `picoclaw_info{version="2"} 1`, "go_memory_used_bytes ",
+		`picoclaw_calls_waiting{for="approval"} 1`, `picoclaw_calls_waiting{for="turn"} 1`, `picoclaw_info{version="2"} 1`, "go_memory_used_bytes ",
 	} {
 		if !strings.Contains(w.Body.String(), want+"\n") && !strings.HasSuffix(want, " ") || !strings.Contains(w.Body.String(), want) {
 			t.Errorf("%s is missing in\n%s", want, w.Body.String())
