@@ -1,7 +1,7 @@
 //go:build linux
 
-// Package hosttest runs tests with real programs, as the user who starts them and, if that is root, once more as an
-// unprivileged one: what holds for one of them need not hold for the other.
+// Package hosttest runs tests with real programs, as the user who starts them and, if that is root, at the same time
+// as an unprivileged one: what holds for one of them need not hold for the other.
 //
 // It is for the tests of this module and knows nothing of what they test.
 package hosttest
@@ -9,9 +9,11 @@ package hosttest
 import (
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"syscall"
 	"testing"
@@ -26,7 +28,7 @@ const unprivileged = 1000
 
 // Main is for TestMain: it builds the programs, named by their place below the directory that [Program] looks in, from
 // packages, runs the tests, and returns the exit code. prepare, which may be nil, is called with that directory after
-// the programs are built. Without -short the tests run once more as an unprivileged user, if root started them.
+// the programs are built. Without -short the tests run as an unprivileged user too, if root started them.
 func Main(m *testing.M, programs map[string]string, prepare func(dir string) error) int {
 	flag.Parse()
 	if os.Getenv(dirVariable) != "" {
@@ -45,13 +47,33 @@ func Main(m *testing.M, programs map[string]string, prepare func(dir string) err
 	if err != nil {
 		return complain(err)
 	}
-	if code := m.Run(); code != 0 || os.Getuid() != 0 || testing.Short() || !plainRun() {
-		return code
+	if os.Getuid() != 0 || testing.Short() || !plainRun() {
+		return m.Run()
 	}
-	if err := again(dir); err != nil {
+	// Both at a time: much of such tests is waiting.
+	second, err := again(dir)
+	if err != nil {
+		return complain(err)
+	}
+	said, err := os.Create(filepath.Join(dir, "said")) // a pipe would be waited for as long as anybody has it
+	if err != nil {
+		return complain(err)
+	}
+	defer func() { _ = said.Close() }()
+	second.Stdout, second.Stderr = said, said
+	ended := make(chan error, 1)
+	go func() {
+		runtime.LockOSThread() // its end is told of when the thread ends that it was started on
+		ended <- second.Run()
+	}()
+	code := m.Run()
+	err = <-ended
+	fmt.Println("=== as uid", unprivileged)
+	_, _ = io.Copy(os.Stdout, io.NewSectionReader(said, 0, 1<<30))
+	if err != nil {
 		return complain(fmt.Errorf("as uid %d: %w", unprivileged, err))
 	}
-	return 0
+	return code
 }
 
 // Program returns the path of a program that [Main] has built.
@@ -88,27 +110,27 @@ func plainRun() bool {
 	return true
 }
 
-// again runs this test binary as an unprivileged user, with a home of its own.
-func again(dir string) error {
+// again is a run of this test binary as an unprivileged user, with a home of its own.
+func again(dir string) (*exec.Cmd, error) {
 	self := filepath.Join(dir, "again.test")
 	if err := copyFile(self, "/proc/self/exe"); err != nil {
-		return err
+		return nil, err
 	}
 	home := filepath.Join(dir, "home")
 	if err := os.Mkdir(home, 0o700); err != nil {
-		return err
+		return nil, err
 	}
 	if err := os.Chown(home, unprivileged, unprivileged); err != nil {
-		return err
+		return nil, err
 	}
 	// The package's own directory may be where only root can go.
 	work := filepath.Join(dir, "package")
 	if err := os.Mkdir(work, 0o755); err != nil {
-		return err
+		return nil, err
 	}
 	if _, err := os.Stat("testdata"); err == nil {
 		if err := os.CopyFS(filepath.Join(work, "testdata"), os.DirFS("testdata")); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	var args []string
@@ -117,16 +139,14 @@ func again(dir string) error {
 			args = append(args, "-test."+name+"="+f.Value.String())
 		}
 	}
-	fmt.Println("=== again as uid", unprivileged)
 	cmd := exec.Command(self, args...)
 	cmd.Dir = work
-	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
 	cmd.Env = append(without(os.Environ(), "TMPDIR", "HOME"), "TMPDIR="+home, "HOME="+home)
 	cmd.SysProcAttr = &syscall.SysProcAttr{
 		Credential: &syscall.Credential{Uid: unprivileged, Gid: unprivileged},
 		Pdeathsig:  syscall.SIGKILL,
 	}
-	return cmd.Run()
+	return cmd, nil
 }
 
 func without(env []string, names ...string) []string {
