@@ -122,6 +122,7 @@ func (w *Worker) live(ctx context.Context, ready func(agent string)) error {
 		for _, s := range subs {
 			_ = s.Unsubscribe()
 		}
+		_ = w.fleet.conn.FlushTimeout(sureFor) // callers are told that nobody listens from now on
 	}()
 	others, told := newWatch(w.fleet), map[string]string{}
 	tick := time.NewTicker(renewEvery)
