@@ -56,6 +56,8 @@ func notPlayed() map[string]string {
 		"picoclaw fleet status --fleet tls://nats.example.com:4222":                            wantsFleet,
 		"picoclaw fleet status --output json":                                                  wantsFleet,
 		"picoclaw fleet where main":                                                            wantsFleet,
+		"picoclaw fleet drain build1 --fleet ops.fleet":                                        wantsHub,
+		"picoclaw fleet move site build2 --fleet ops.fleet":                                    wantsHub,
 		"picoclaw gateway --fleet tls://nats.example.com:4222":                                 wantsFleet,
 		"picoclaw worker --fleet tls://nats.example.com:4222 --credentials worker.creds":       wantsFleet,
 		"picoclaw worker --fleet build1.fleet":                                                 wantsFleet,

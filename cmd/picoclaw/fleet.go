@@ -104,7 +104,7 @@ func (o *fleetOptions) join(ctx context.Context, cfg *config.Config, name string
 func newFleet(a *app) *cobra.Command {
 	cmd := &cobra.Command{Use: "fleet", Short: "Look after a fleet, and see which machines have which agents",
 		Example: "  picoclaw fleet status --help\n  picoclaw fleet config --help"}
-	return group(cmd, newFleetStatus(a), newFleetWhere(a), newFleetConfig(a))
+	return group(cmd, newFleetStatus(a), newFleetWhere(a), newFleetDrain(a), newFleetMove(a), newFleetConfig(a))
 }
 
 func newFleetStatus(a *app) *cobra.Command {
@@ -113,7 +113,7 @@ func newFleetStatus(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "status",
 		Short:   "Show the workers of a fleet, and which agents they have",
-		Long:    "Shows the workers that have given a sign of life not long ago, and for each agent the worker that has it. The epoch\ngrows each time that an agent is taken. The exit code is 1 where an agent's worker is gone.",
+		Long:    "Shows the workers that have given a sign of life not long ago, and for each agent the worker that has it. The epoch\ngrows each time that an agent is taken. CONFIG is the number of the fleet's configuration that a worker has. The\nexit code is 1 where an agent's worker is gone.",
 		Example: "  picoclaw fleet status --fleet tls://nats.example.com:4222\n  picoclaw fleet status --output json",
 		Args:    o.noArguments,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -169,10 +169,22 @@ func (o *fleetOptions) look(ctx context.Context) ([]fleet.Sign, []fleet.Placed, 
 
 func (a *app) showFleet(workers []fleet.Sign, agents []fleet.Placed) error {
 	out := terminal.New(a.stdout)
-	table := terminal.NewTable("WORKER", "VERSION", "AGENTS", "RUNNING")
+	table := terminal.NewTable("WORKER", "VERSION", "AGENTS", "RUNNING", "CONFIG", "STATE")
 	for _, w := range workers {
-		table.Row(w.Worker, w.Version, strconv.Itoa(w.Agents), strconv.Itoa(w.Running))
+		state, style := "serves", terminal.Plain
+		switch {
+		case w.Fault != "":
+			state, style = w.Fault, terminal.Bad
+		case w.Drained:
+			state = "drained"
+		}
+		config := "own"
+		if w.Config > 0 {
+			config = strconv.FormatUint(w.Config, 10)
+		}
+		table.Row(w.Worker, w.Version, strconv.Itoa(w.Agents), strconv.Itoa(w.Running), config, terminal.Line(state))
 		table.Style(0, terminal.Name)
+		table.Style(5, style)
 	}
 	if err := table.Write(out); err != nil {
 		return err
@@ -181,7 +193,10 @@ func (a *app) showFleet(workers []fleet.Sign, agents []fleet.Placed) error {
 	table = terminal.NewTable("AGENT", "WORKER", "EPOCH", "STATE")
 	for _, p := range agents {
 		state, style := "served", terminal.Plain
-		if !p.Alive {
+		switch {
+		case p.From != "":
+			state = "on its way from " + p.From
+		case !p.Alive:
 			state, style = "its worker is gone", terminal.Bad
 		}
 		table.Row(p.Agent, p.Worker, strconv.FormatUint(p.Epoch, 10), state)

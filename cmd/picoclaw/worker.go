@@ -5,16 +5,20 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/signal"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
+	"github.com/hashicorp/go-hclog"
 	"github.com/spf13/cobra"
 
 	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/assembly"
 	"github.com/picoclaw/picoclaw/host"
 	"github.com/picoclaw/picoclaw/host/config"
 	"github.com/picoclaw/picoclaw/host/fleet"
+	"github.com/picoclaw/picoclaw/host/fleet/bundle"
 	"github.com/picoclaw/picoclaw/host/fleet/identity"
 	"github.com/picoclaw/picoclaw/host/fleet/witness"
 	"github.com/picoclaw/picoclaw/host/mcp"
@@ -33,6 +37,8 @@ are this machine's, and nothing that a gateway says changes them.
 An agent is with one worker at a time. One that is with another worker is taken when that one has ended, or has been
 silent for some seconds; its workspace is then the one that it has here.
 
+SIGHUP has the configuration read again, for calls that begin then.
+
 SIGTERM and SIGINT end it: no call is taken any more, and those that run may go on for gateway.drain_seconds.`,
 		Example: "  picoclaw worker --fleet build1.fleet\n" +
 			"  picoclaw worker --fleet tls://nats.example.com:4222 --credentials worker.creds\n  picoclaw worker",
@@ -47,61 +53,100 @@ SIGTERM and SIGINT end it: no call is taken any more, and those that run may go 
 	return cmd
 }
 
+// workerVerb is a worker that runs.
+type workerVerb struct {
+	fleet  *fleetOptions
+	member *member
+	logger hclog.Logger
+	home   string
+
+	worker  *fleet.Worker
+	changes chan struct{} // agents' tools may be others
+	renew   sync.Mutex    // one at a time
+	now     *shift
+	before  sync.WaitGroup // shifts that are ending
+}
+
+// shift is what makes a worker's calls with one reading of the configuration.
+type shift struct {
+	app    app // whose hooks and telemetry are those of the reading
+	all    *assembly.Assembly
+	cli    *host.Host
+	agents []string
+	end    context.CancelFunc
+}
+
 func (o *fleetOptions) work(ctx context.Context, name string) error {
 	cfg, err := o.app.config("")
 	if err != nil {
 		return err
 	}
-	home := cfg.Home()
-	if home.Fallback {
+	if cfg.Home().Fallback {
 		return cantStart(errors.New("a worker needs an instance root; set PICOCLAW_HOME to a directory"))
 	}
 	if name == "" {
 		name = workerName(cfg)
 	}
-	logger, err := o.app.logger(cfg)
-	if err != nil {
+	w := &workerVerb{fleet: o, home: cfg.Home().Path, changes: make(chan struct{}, 1)}
+	if w.logger, err = o.app.logger(cfg); err != nil {
 		return err
 	}
-	f, err := o.join(ctx, cfg, name)
-	if err != nil {
+	if w.member, err = o.join(ctx, cfg, name); err != nil {
 		return err
 	}
-	defer f.Close()
-	agents, with, err := o.role(cfg, f)
-	if err != nil {
-		return err
+	defer w.member.Close()
+	if id := w.member.id; id != nil && id.Role != identity.Worker {
+		return cantStart(fmt.Errorf("%s is a %s in the fleet, and a worker's identity is needed: "+
+			"`picoclaw hub add worker NAME --agent ID`", id.Name, id.Role))
 	}
-	all, err := o.app.assemble(cfg, with)
-	if err != nil {
+	if w.now, err = w.open(cfg); err != nil {
 		return err
 	}
 	defer func() {
-		soon, cancel := context.WithTimeout(context.Background(), closeTimeout)
-		defer cancel()
-		if err := all.Close(soon); err != nil {
-			fmt.Fprintln(o.app.stderr, "picoclaw: stopping:", err)
-		}
+		w.renew.Lock()
+		defer w.renew.Unlock()
+		w.now.close()
+		w.before.Wait()
 	}()
-	if err := all.Ready(); err != nil {
-		return cantStart(err)
-	}
-	// Here as on one machine, picoclaw call has fewer tools than clients of the gateway: none of the program's own.
-	forCLI, err := o.app.open("")
-	if err != nil {
-		return err
-	}
-	defer o.app.close(forCLI)
-	w, err := fleet.NewWorker(f.Fleet, fleet.WorkerOptions{Name: f.name, Agents: agents, Home: home.Path,
-		Host:     hosts{host.MCP: all.Host, host.CLI: forCLI},
-		Describe: func(s *host.Session) string { return mcp.Instructions(s.Policy()) },
-		Changes:  all.Changes(ctx.Done()), Version: version, Logger: logger.Named("worker"),
-		Drain: time.Duration(cfg.Gateway().DrainSeconds) * time.Second})
+	return w.run(ctx, cfg)
+}
+
+func (w *workerVerb) run(ctx context.Context, cfg *config.Config) error {
+	stderr, logger := w.fleet.app.stderr, w.logger.Named("worker")
+	var err error
+	w.worker, err = fleet.NewWorker(w.member.Fleet, fleet.WorkerOptions{Name: w.member.name, Agents: w.now.agents, Home: w.home,
+		Host: w.now, Describe: func(s *host.Session) string { return mcp.Instructions(s.Policy()) }, Workspace: w.workspace,
+		Changes: w.changes, Version: version, Logger: logger, Drain: time.Duration(cfg.Gateway().DrainSeconds) * time.Second})
 	if err != nil {
 		return cantStart(err)
 	}
-	err = w.Run(ctx, func(agent string) {
-		fmt.Fprintf(o.app.stderr, "the worker %s serves agent %s\n", f.name, agent)
+	ctx, cancel := context.WithCancel(ctx)
+	var beside sync.WaitGroup
+	defer beside.Wait()
+	defer cancel()
+	beside.Go(func() { w.reloads(ctx) })
+	if w.member.id != nil {
+		if serial, err := bundle.Current(w.home); err == nil {
+			w.worker.SetConfig(serial, nil)
+		}
+		beside.Go(func() {
+			err := bundle.Watch(ctx, w.member.connection, bundle.Options{Tenant: w.member.tenant, Trust: cfg.Fleet().Trust,
+				Home: w.home, Config: config.Options{File: w.fleet.app.configFile, Workspace: w.fleet.app.workspace},
+				Apply: func(uint64) error { return w.reload() }, Report: func(serial uint64, err error) {
+					w.worker.SetConfig(serial, err)
+					if err != nil {
+						logger.Error("a configuration of the fleet's", "number", serial, "error", err)
+					} else {
+						logger.Info("the worker has a configuration of the fleet's", "number", serial)
+					}
+				}})
+			if err != nil && ctx.Err() == nil {
+				logger.Error("the worker takes no configuration of the fleet's", "error", err)
+			}
+		})
+	}
+	err = w.worker.Run(ctx, func(agent string) {
+		fmt.Fprintf(stderr, "the worker %s serves agent %s\n", w.member.name, agent)
 	})
 	if err != nil {
 		return cantStart(err)
@@ -109,35 +154,130 @@ func (o *fleetOptions) work(ctx context.Context, name string) error {
 	return nil
 }
 
-// role says which agents the worker may serve, and who is told of its record.
-func (o *fleetOptions) role(cfg *config.Config, f *member) (agents []string, with assembly.Options, err error) {
-	agents = cfg.AgentIDs()
-	if f.id == nil {
-		return agents, with, nil
+// open makes what serves a configuration.
+func (w *workerVerb) open(cfg *config.Config) (*shift, error) {
+	s := &shift{app: *w.fleet.app, agents: cfg.AgentIDs()}
+	var with assembly.Options
+	if id := w.member.id; id != nil {
+		var err error
+		if with.Witness, err = witness.Teller(w.member.connection, w.member.tenant, w.member.name); err != nil {
+			return nil, err
+		}
+		s.agents = slices.DeleteFunc(s.agents, func(agent string) bool { return !slices.Contains(id.Agents, agent) })
+		if len(s.agents) == 0 {
+			return nil, cantStart(fmt.Errorf("the identity of %s is for %s, and the configuration has %s: no agent is served",
+				id.Name, strings.Join(id.Agents, ", "), strings.Join(cfg.AgentIDs(), ", ")))
+		}
+		for _, agent := range cfg.AgentIDs() {
+			if !slices.Contains(s.agents, agent) {
+				w.logger.Warn("the worker's identity is not for an agent, which is not served", "agent", agent)
+			}
+		}
 	}
-	if f.id.Role != identity.Worker {
-		return nil, with, cantStart(fmt.Errorf("%s is a %s in the fleet, and a worker's identity is needed: "+
-			"`picoclaw hub add worker NAME --agent ID`", f.id.Name, f.id.Role))
+	var err error
+	if s.all, err = s.app.assemble(cfg, with); err != nil {
+		return nil, err
 	}
-	agents = slices.DeleteFunc(agents, func(id string) bool { return !slices.Contains(f.id.Agents, id) })
-	if len(agents) == 0 {
-		return nil, with, cantStart(fmt.Errorf("the identity of %s is for %s, and the configuration has %s: no agent is served",
-			f.id.Name, strings.Join(f.id.Agents, ", "), strings.Join(cfg.AgentIDs(), ", ")))
+	// Here as on one machine, picoclaw call has fewer tools than clients of the gateway: none of the program's own.
+	if err = s.all.Ready(); err == nil {
+		s.cli, err = s.app.open("")
 	}
-	with.Witness, err = witness.Teller(f.connection, f.tenant, f.name)
-	return agents, with, err
+	if err != nil {
+		s.closeAll()
+		return nil, cantStart(err)
+	}
+	ctx, end := context.WithCancel(context.Background())
+	s.end = end
+	go func() {
+		changes := s.all.Changes(ctx.Done())
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-changes:
+				select {
+				case w.changes <- struct{}{}:
+				default: // one is waiting already
+				}
+			}
+		}
+	}()
+	return s, nil
 }
 
-// hosts are those that make the calls of each origin.
-type hosts map[host.Origin]*host.Host
-
 // Session opens a session.
-func (h hosts) Session(agent string, origin host.Origin) (*host.Session, error) {
-	of := h[origin]
-	if of == nil {
-		return nil, fmt.Errorf("a call of origin %q can't come from another machine", origin)
+func (s *shift) Session(agent string, origin host.Origin) (*host.Session, error) {
+	switch origin {
+	case host.MCP:
+		return s.all.Session(agent, origin)
+	case host.CLI:
+		return s.cli.Session(agent, origin)
 	}
-	return of.Session(agent, origin)
+	return nil, fmt.Errorf("a call of origin %q can't come from another machine", origin)
+}
+
+func (s *shift) close() {
+	s.end()
+	s.app.close(s.cli)
+	s.closeAll()
+}
+
+func (s *shift) closeAll() {
+	soon, cancel := context.WithTimeout(context.Background(), closeTimeout)
+	defer cancel()
+	if err := s.all.Close(soon); err != nil {
+		fmt.Fprintln(s.app.stderr, "picoclaw: stopping:", err)
+	}
+}
+
+// workspace is where an agent's workspace is, if it can be moved.
+func (w *workerVerb) workspace(agent string) (string, error) {
+	w.renew.Lock()
+	defer w.renew.Unlock()
+	return w.now.all.Movable(agent)
+}
+
+// reload has calls that begin from now on made with the configuration as it is now. What runs keeps its own.
+func (w *workerVerb) reload() error {
+	w.renew.Lock()
+	defer w.renew.Unlock()
+	cfg, err := w.fleet.app.config("")
+	if err != nil {
+		return err
+	}
+	next, err := w.open(cfg)
+	if err != nil {
+		return err
+	}
+	before := w.now
+	w.now = next
+	ended := w.worker.Renew(next, next.agents)
+	w.before.Go(func() {
+		ended()
+		before.close()
+	})
+	return nil
+}
+
+// reloads reads the configuration again at SIGHUP.
+func (w *workerVerb) reloads(ctx context.Context) {
+	hangups := make(chan os.Signal, 1)
+	if len(hangup) > 0 {
+		signal.Notify(hangups, hangup...)
+		defer signal.Stop(hangups)
+	}
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-hangups:
+			if err := w.reload(); err != nil {
+				w.logger.Error("the configuration was not loaded again; the one before stays in force", "error", err)
+			} else {
+				w.logger.Info("the configuration was loaded again")
+			}
+		}
+	}
 }
 
 // workerName is the name that the configuration gives a worker, or one made of the machine's.

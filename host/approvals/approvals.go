@@ -68,8 +68,8 @@ const (
 	answerEnd   = ".answer"
 	makingEnd   = ".new"
 	leftOver    = time.Minute // after which what nobody has finished is removed
-	mostFile    = 16 << 20
-	mostWaiting = 64 // calls of one process at a time
+	mostFile    = 1 << 20     // of a call: nobody reads more, and all of them are read to list them
+	mostWaiting = 64          // calls of one agent at a time, in one process
 )
 
 var (

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -102,9 +103,24 @@ func TestSoManyWait(t *testing.T) {
 	if _, err := d.Wait(ctx, Call{}, func(context.Context, *Waiting) {}); err == nil || errors.Is(err, context.Canceled) {
 		t.Errorf("one more: %v", err)
 	}
+	_, ended := begin(t, ctx, d, Call{Agent: "other"}) // nobody else is kept from asking
+	all = append(all, ended)
 	cancel()
 	for _, ended := range all {
 		<-ended
+	}
+}
+
+// One that is too long to be shown would keep all others from being listed.
+func TestACallThatIsTooLongDoesNotWait(t *testing.T) {
+	d := NewDesk(t.TempDir(), time.Millisecond)
+	long := Call{Arguments: json.RawMessage(`"` + strings.Repeat(" ", mostFile) + `"`)}
+	_, err := d.Wait(t.Context(), long, func(context.Context, *Waiting) { t.Error("it waits") })
+	if err == nil || !strings.Contains(err.Error(), "bytes long") {
+		t.Errorf("it does not wait because: %v", err)
+	}
+	if waiting, err := List(d.home); err != nil || len(waiting) > 0 {
+		t.Errorf("%d wait: %v", len(waiting), err)
 	}
 }
 

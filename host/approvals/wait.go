@@ -26,27 +26,29 @@ type Desk struct {
 	wait time.Duration
 
 	mu      sync.Mutex
-	waiting int
+	waiting map[string]int // calls, by their agents
 }
 
 // NewDesk makes a desk of an instance root, at which calls wait for at most a time.
-func NewDesk(home string, wait time.Duration) *Desk { return &Desk{home: home, wait: wait} }
+func NewDesk(home string, wait time.Duration) *Desk {
+	return &Desk{home: home, wait: wait, waiting: map[string]int{}}
+}
 
 // Wait waits until somebody has answered a call. It returns nil without an error when nobody has done so in time. tell
 // is told of the call once it can be answered; its context ends with the waiting, and it soon after.
 func (d *Desk) Wait(ctx context.Context, c Call, tell func(context.Context, *Waiting)) (*Answer, error) {
 	d.mu.Lock()
-	full := d.waiting >= mostWaiting
+	full := d.waiting[c.Agent] >= mostWaiting
 	if !full {
-		d.waiting++
+		d.waiting[c.Agent]++
 	}
 	d.mu.Unlock()
 	if full {
-		return nil, fmt.Errorf("%d calls wait already, which are as many as may", mostWaiting)
+		return nil, fmt.Errorf("%d calls of the agent wait already, which are as many as may", mostWaiting)
 	}
 	defer func() {
 		d.mu.Lock()
-		d.waiting--
+		d.waiting[c.Agent]--
 		d.mu.Unlock()
 	}()
 	now := time.Now()
@@ -114,6 +116,9 @@ func (d *Desk) put(w *Waiting) (*os.File, error) {
 	text, err := json.Marshal(w)
 	if err != nil {
 		return nil, err
+	}
+	if len(text) > mostFile {
+		return nil, fmt.Errorf("the call is %d bytes long, and at most %d can be shown to a person", len(text), mostFile)
 	}
 	w.digest = digest(text)
 	file, err := os.OpenFile(path(d.home, w.ID, makingEnd), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)

@@ -21,6 +21,7 @@ import (
 
 	"github.com/picoclaw/picoclaw/host/approvals"
 	"github.com/picoclaw/picoclaw/host/audit"
+	"github.com/picoclaw/picoclaw/host/share"
 	"github.com/picoclaw/picoclaw/host/store"
 )
 
@@ -356,7 +357,7 @@ func TestNothingOfOthersRuns(t *testing.T) {
 	b := w.open(true)
 	const evil = `"><script>alert(1)</script><img src=x onerror=alert(1)>`
 	record := audit.Record{Time: time.Now(), Agent: evil, Session: "s" + evil, Parent: evil, Origin: evil, Tool: evil,
-		Args:     map[string]any{evil: evil, "list": []any{evil}, "hidden": "a\u202eb\u200bc"},
+		Args:     map[string]any{evil: evil, "list": []any{evil}, "hidden": "a\u202eb\u200bc\u3164d\ufe01"},
 		Decision: "deny", Rule: evil, Error: evil, Undo: evil, Approval: &audit.Approval{By: evil, Way: evil}}
 	w.Keep(record, evil+"\npassword=hunter2hunter2\x1b[2J")
 	stream, err := http.NewRequestWithContext(t.Context(), http.MethodGet, b.at+"stream", nil)
@@ -372,7 +373,7 @@ func TestNothingOfOthersRuns(t *testing.T) {
 	harmless := func(where, text string) {
 		t.Helper()
 		if strings.Contains(text, "<script>alert") || strings.Contains(text, "<img src=x") || strings.Contains(text, "hunter2") ||
-			strings.ContainsAny(text, "\u202e\u200b\x1b") {
+			strings.ContainsAny(text, "\u202e\u200b\u3164\x1b") {
 			t.Errorf("%s: %s", where, text)
 		}
 	}
@@ -396,7 +397,7 @@ func TestNothingOfOthersRuns(t *testing.T) {
 		harmless(page, text)
 	}
 	_, text := b.get(callURL(audit.Record{Session: "s" + evil, Time: record.Time}))
-	if !strings.Contains(text, "a⟪U+202E⟫b⟪U+200B⟫c") {
+	if !strings.Contains(text, "a⟪U+202E⟫b⟪U+200B⟫c⟪U+3164⟫d⟪U+FE01⟫") {
 		t.Errorf("what is hidden is not spelled out: %s", text)
 	}
 }
@@ -497,6 +498,7 @@ func TestTheWallThatStoppedACall(t *testing.T) {
 		"guard":                   {Decision: "deny", Rule: "exec.rm-recursive", Error: "x"},
 		"switched off":            {Decision: "deny", Rule: "tools.disabled", Error: "x"},
 		"not a call":              {Decision: "deny", Error: "there is no tool"},
+		"the agent's limits":      {Decision: "deny", Rule: share.CallsKey, Error: "x"},
 		"a hook":                  {Decision: "deny", Rule: "hooks.PreToolUse[0]", Error: "x"},
 		"a person":                {Decision: "ask", Answer: "no", Approval: &audit.Approval{By: "x"}, Error: "x"},
 		"nobody answered":         {Decision: "ask", Answer: "no", Rule: "make-it", Error: "x"},

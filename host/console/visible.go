@@ -25,5 +25,6 @@ func visible(page []byte) []byte {
 }
 
 func hidden(r rune) bool {
-	return r != '\n' && r != '\t' && r != '\r' && unicode.IsControl(r) || unicode.In(r, unicode.Cf, unicode.Co, unicode.Zl, unicode.Zp)
+	return r != '\n' && r != '\t' && r != '\r' && unicode.IsControl(r) || unicode.In(r, unicode.Cf, unicode.Co, unicode.Zl,
+		unicode.Zp, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector)
 }

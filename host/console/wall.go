@@ -26,6 +26,8 @@ func wall(r audit.Record) string {
 		return "switched off"
 	case r.Denied() && r.Rule == "":
 		return "not a call"
+	case strings.HasPrefix(r.Rule, "agents.defaults.limits."):
+		return "the agent's limits"
 	case r.Denied():
 		return "guard"
 	case family == "network", family == "isolation":

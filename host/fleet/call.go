@@ -9,6 +9,7 @@ import (
 	"github.com/nats-io/nats.go"
 
 	"github.com/picoclaw/picoclaw/host"
+	"github.com/picoclaw/picoclaw/host/fleet/subject"
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
@@ -61,8 +62,9 @@ func (c *call) run(ctx context.Context) *host.Result {
 	}
 	if c.events != nil {
 		c.deliver, c.delivered = make(chan delivery, 4*window), make(chan struct{})
-		go c.giveOn()
-		defer func() { close(c.deliver); <-c.delivered }()
+		telling, enough := context.WithCancel(ctx) // of a call that has ended no worker needs to be told
+		go c.giveOn(telling)
+		defer func() { close(c.deliver); enough(); <-c.delivered }()
 	}
 	next := time.NewTimer(0)
 	defer next.Stop()
@@ -121,7 +123,7 @@ func (c *call) ask(ctx context.Context, probe bool) (time.Duration, error) {
 		if time.Since(c.heard) > probeEvery { // it may be with somebody else
 			c.client.forget(c.session.agent)
 		}
-		_ = c.client.publish(c.session.agent, verbCall, c.sent, r, nil) // or it is asked again
+		_ = c.client.publish(c.session.agent, subject.Call, c.sent, r, nil) // or it is asked again
 		return probeEvery, nil
 	}
 	c.at = time.Now()
@@ -131,7 +133,7 @@ func (c *call) ask(ctx context.Context, probe bool) (time.Duration, error) {
 		if parts > 1 {
 			r.Part, r.Parts = i+1, parts
 		}
-		if err := c.client.publish(c.session.agent, verbCall, c.sent, r, part); err != nil {
+		if err := c.client.publish(c.session.agent, subject.Call, c.sent, r, part); err != nil {
 			return retryEvery, nil // it has not gone, or not all of it, which is nothing
 		}
 	}
@@ -220,7 +222,7 @@ func (c *call) pass(d delivery) {
 }
 
 // giveOn gives events on, and tells the worker how far it is.
-func (c *call) giveOn() {
+func (c *call) giveOn(ctx context.Context) {
 	defer close(c.delivered)
 	done, told := uint64(0), uint64(0)
 	for d := range c.deliver {
@@ -230,14 +232,14 @@ func (c *call) giveOn() {
 		done = max(done, d.seq)
 		if done-told >= window/2 || d.head == nil && done > told {
 			told = done
-			c.tell(verbCredit, done)
+			c.tell(ctx, subject.Credit, done)
 		}
 	}
 }
 
 // tell says something about the call to its worker.
-func (c *call) tell(verb string, seen uint64) {
-	if p, err := c.client.place(context.Background(), c.session.agent); err == nil {
+func (c *call) tell(ctx context.Context, verb string, seen uint64) {
+	if p, err := c.client.place(ctx, c.session.agent); err == nil {
 		_ = c.client.publish(c.session.agent, verb, 0, request{ID: c.request.ID, Epoch: p.epoch, Seen: seen}, nil) // or later
 	}
 }
@@ -253,7 +255,7 @@ func (c *call) cancelled(ctx context.Context) *host.Result {
 	tick := time.NewTicker(retryEvery)
 	defer tick.Stop()
 	for c.first != 0 {
-		c.tell(verbCancel, 0)
+		c.tell(soon, subject.Cancel, 0)
 		select {
 		case <-soon.Done():
 			return c.lost("the call was cancelled, and the worker of agent " + c.session.agent + " did not say how it ended")

@@ -1,6 +1,7 @@
 package fleet
 
 import (
+	"strconv"
 	"testing"
 	"time"
 
@@ -47,5 +48,19 @@ func TestWhatComesBackWasNotAlwaysTakenByNobody(t *testing.T) {
 		if (c.open == 0) != test.again || (c.first == 0) != test.free {
 			t.Errorf("%s: attempt %d is open, and the first epoch is %d", name, c.open, c.first)
 		}
+	}
+}
+
+func TestAClientRemembersSoManyPlaces(t *testing.T) {
+	c := &Client{places: map[string]*place{}}
+	for n := range 3 * mostPlaces {
+		agent := strconv.Itoa(n)
+		c.remember(agent, &place{})
+		if c.places[agent] == nil {
+			t.Fatalf("the place of agent %s is not remembered", agent)
+		}
+	}
+	if n := len(c.places); n != mostPlaces {
+		t.Errorf("%d places are remembered, not %d", n, mostPlaces)
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/nats-io/nats.go"
 
 	"github.com/picoclaw/picoclaw/host"
+	"github.com/picoclaw/picoclaw/host/fleet/subject"
 )
 
 // The times of callers.
@@ -25,6 +26,9 @@ const (
 	cancelGrace = 3 * time.Second  // how long a worker may take to say that a call has been cancelled
 	endGrace    = 200 * time.Millisecond
 )
+
+// mostPlaces is how many agents' places a client remembers. Of more than that, those that are asked for are looked up.
+const mostPlaces = 10_000
 
 // Client makes calls on agents of a fleet. It may be used concurrently.
 type Client struct {
@@ -40,8 +44,9 @@ type Client struct {
 // NewClient makes a client.
 func NewClient(f *Fleet) (*Client, error) {
 	c := &Client{fleet: f, name: rand.Text(), pending: map[string]chan *nats.Msg{}, places: map[string]*place{}}
-	for subject, take := range map[string]nats.MsgHandler{f.from("*") + c.name + ".*": c.deliver, f.changed("*"): c.moved} {
-		sub, err := f.conn.Subscribe(subject, take)
+	for of, take := range map[string]nats.MsgHandler{subject.AllAnswers(f.tenant, c.name+".*"): c.deliver,
+		subject.AllAnswers(f.tenant, subject.Changed): c.moved} {
+		sub, err := f.conn.Subscribe(of, take)
 		if err != nil {
 			c.Close()
 			return nil, fmt.Errorf("listen for the fleet's answers: %w", err)
@@ -104,10 +109,30 @@ func (c *Client) place(ctx context.Context, agent string) (*place, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.mu.Lock()
-	c.places[agent] = found
-	c.mu.Unlock()
+	c.remember(agent, found)
 	return found, nil
+}
+
+// remember notes who has an agent, in the place of another one if there are many.
+func (c *Client) remember(agent string, p *place) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.places) >= mostPlaces {
+		for one := range c.places { // no matter which
+			delete(c.places, one)
+			break
+		}
+	}
+	c.places[agent] = p
+}
+
+// Where is the worker that has an agent, as far as is known.
+func (c *Client) Where(ctx context.Context, agent string) (worker string, err error) {
+	p, err := c.place(ctx, agent)
+	if err != nil {
+		return "", fmt.Errorf("look up agent %s: %w", agent, err)
+	}
+	return p.Worker, nil
 }
 
 // forget has an agent looked up again.
@@ -118,8 +143,8 @@ func (c *Client) forget(agent string) {
 }
 
 // numbered takes apart the last word of a subject that is answered on: whose call it is, and which of its attempts.
-func numbered(subject string) (id string, n int) {
-	id, number, _ := strings.Cut(subject[strings.LastIndexByte(subject, '.')+1:], "-")
+func numbered(at string) (id string, n int) {
+	id, number, _ := strings.Cut(at[strings.LastIndexByte(at, '.')+1:], "-")
 	n, _ = strconv.Atoi(number) // or it is none of a call's
 	return id, n
 }
@@ -165,7 +190,7 @@ func (c *Client) list(ctx context.Context, agent string, origin host.Origin) (*t
 				agent, err)
 		}
 		wait := retryEvery
-		if err == nil && c.publish(agent, verbTools, 0, request{ID: id, Epoch: p.epoch, Origin: origin}, nil) == nil {
+		if err == nil && c.publish(agent, subject.Tools, 0, request{ID: id, Epoch: p.epoch, Origin: origin}, nil) == nil {
 			wait = probeEvery
 		}
 		select {

@@ -14,6 +14,9 @@ import (
 // reconnectWait is how long a lost connection waits before it is tried again.
 const reconnectWait = 250 * time.Millisecond
 
+// writeTimeout is how long a connection may take none of what is sent; a whole message has to go in that time.
+const writeTimeout = 10 * time.Second
+
 // Connect connects to NATS at an address: several are separated by commas. credentials is a file of NATS's, if any.
 // What leaves this machine is encrypted: a plain address is taken for a loopback one only.
 func Connect(address, name, credentials string) (*nats.Conn, error) {
@@ -47,7 +50,8 @@ func Options() []nats.Option {
 		nats.ReconnectBufSize(-1),
 		// In place of printing: what is lost is asked for again.
 		nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {}),
-		nats.PingInterval(2 * time.Second), nats.MaxPingsOutstanding(2)}
+		// Who writes into a connection that takes nothing, with locks in hand, does not wait for a minute.
+		nats.PingInterval(2 * time.Second), nats.MaxPingsOutstanding(2), nats.FlusherTimeout(writeTimeout)}
 }
 
 // checkAddress reports whether an address is a plain one, which has to be of this machine.

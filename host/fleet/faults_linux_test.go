@@ -4,13 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -18,71 +15,15 @@ import (
 	"github.com/nats-io/nats.go"
 
 	"github.com/picoclaw/picoclaw/host"
+	"github.com/picoclaw/picoclaw/host/fleet/subject"
 	"github.com/picoclaw/picoclaw/host/hosttest"
 )
 
-// cable is a connection between a machine and NATS that can be cut.
-type cable struct {
-	listener net.Listener
-	target   string
-
-	mu    sync.Mutex
-	whole bool
-	conns []net.Conn
-}
-
-// lay lays a cable to NATS, and returns the address at its other end.
-func lay(t *testing.T, address string) (*cable, string) {
+// lay lays a cable to NATS, and returns it with the address at its other end.
+func lay(t *testing.T, address string) (*hosttest.Cable, string) {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := &cable{listener: l, target: strings.TrimPrefix(address, "nats://"), whole: true}
-	go func() {
-		for {
-			conn, err := l.Accept()
-			if err != nil {
-				return
-			}
-			c.join(conn)
-		}
-	}()
-	t.Cleanup(func() { _ = l.Close(); c.cut() })
-	return c, "nats://" + l.Addr().String()
-}
-
-func (c *cable) join(near net.Conn) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	far, err := net.Dial("tcp", c.target)
-	if err != nil || !c.whole {
-		_ = near.Close()
-		if err == nil {
-			_ = far.Close()
-		}
-		return
-	}
-	c.conns = append(c.conns, near, far)
-	go func() { _, _ = io.Copy(near, far); _ = near.Close() }()
-	go func() { _, _ = io.Copy(far, near); _ = far.Close() }()
-}
-
-// cut ends what is connected, and lets nobody connect.
-func (c *cable) cut() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.whole = false
-	for _, conn := range c.conns {
-		_ = conn.Close()
-	}
-	c.conns = nil
-}
-
-func (c *cable) mend() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.whole = true
+	c, far := hosttest.Lay(t, strings.TrimPrefix(address, "nats://"))
+	return c, "nats://" + far
 }
 
 // raw sends a request as it is, and returns the subject on which it is answered.
@@ -110,7 +51,7 @@ func raw(t *testing.T, f *Fleet, r request, arguments []byte) *nats.Subscription
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := f.conn.PublishRequest(f.to("main", verbCall), to, data); err != nil {
+	if err := f.conn.PublishRequest(f.to("main", subject.Call), to, data); err != nil {
 		t.Fatal(err)
 	}
 	return sub
@@ -202,7 +143,7 @@ func TestWhatIsNoCallersIsNotServed(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := f.conn.PublishRequest(f.to("main", verbCall), to, []byte(text)); err != nil {
+		if err := f.conn.PublishRequest(f.to("main", subject.Call), to, []byte(text)); err != nil {
 			t.Fatal(err)
 		}
 		// An answer of a call that is served comes after whatever the worker has made of this one.
@@ -230,13 +171,13 @@ func TestAnAnswerThatWasLostIsAskedForAgain(t *testing.T) {
 	results := make(chan *host.Result)
 	go func() { results <- s.Call(context.Background(), "wait", args(""), nil) }()
 	<-begun
-	c.cut()
+	c.Cut()
 	close(release)
 	hosttest.Eventually(t, "the answer is written down", func() bool {
 		data, err := os.ReadFile(filepath.Join(b.home, "fleet", "journal", "main"))
 		return err == nil && strings.Contains(string(data), `"done"`)
 	})
-	c.mend()
+	c.Mend()
 	if r := <-results; r.Err != nil || r.Text != "done" {
 		t.Errorf("%+v %v", r, r.Err)
 	}
@@ -283,7 +224,7 @@ func TestAWorkerThatIsCutOffEndsItsCallsBeforeAnotherTakesItsAgents(t *testing.T
 	go func() { results <- s.Call(context.Background(), "wait", args(""), nil) }()
 	<-begun
 	cut := time.Since(clock)
-	c.cut()
+	c.Cut()
 	if r := <-results; r.Err == nil || r.Err.Code != CodeUnknown {
 		t.Errorf("the call that was begun: %+v %v", r, r.Err)
 	}
@@ -295,7 +236,7 @@ func TestAWorkerThatIsCutOffEndsItsCallsBeforeAnotherTakesItsAgents(t *testing.T
 	if err != nil || after.epoch <= before.epoch || after.Worker != "standby" {
 		t.Errorf("%+v then %+v, %v", before, after, err)
 	}
-	c.mend()
+	c.Mend()
 	if r := s.Call(t.Context(), "wait", args(""), nil); r.Err != nil || r.Text != "second" {
 		t.Errorf("a call after that: %+v %v", r, r.Err)
 	}

@@ -20,20 +20,13 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
-	"time"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
-)
 
-// The buckets of an account.
-const (
-	PlacementBucket = "pc_placement" // <agent>: who has it; worker.<name>: a worker's sign of life
-	ResultsBucket   = "pc_results"   // answers that are too large for a message
+	"github.com/picoclaw/picoclaw/host/fleet/storage"
+	"github.com/picoclaw/picoclaw/host/fleet/subject"
 )
-
-// resultsAge is how long large answers are kept.
-const resultsAge = time.Hour
 
 // Fleet is a connection to NATS as one tenant. It may be used concurrently.
 type Fleet struct {
@@ -58,24 +51,20 @@ func Join(ctx context.Context, conn *nats.Conn, tenant string) (*Fleet, error) {
 		return nil, fmt.Errorf("use JetStream: %w", err)
 	}
 	f := &Fleet{conn: conn, js: js, tenant: tenant}
-	f.placement, err = js.KeyValue(ctx, PlacementBucket)
-	if errors.Is(err, jetstream.ErrBucketNotFound) {
-		f.placement, err = js.CreateKeyValue(ctx, jetstream.KeyValueConfig{Bucket: PlacementBucket,
-			Description: "which worker has which agent", LimitMarkerTTL: time.Minute})
+	f.placement, err = js.KeyValue(ctx, subject.Placement)
+	if errors.Is(err, jetstream.ErrBucketNotFound) { // no hub has made it
+		if err = storage.Make(ctx, conn, tenant, nil); err == nil {
+			f.placement, err = js.KeyValue(ctx, subject.Placement)
+		}
 	}
 	if err != nil {
-		return nil, fmt.Errorf("open the fleet's bucket %s (the NATS server needs JetStream): %w", PlacementBucket, err)
+		return nil, fmt.Errorf("open the fleet's bucket %s (the NATS server needs JetStream): %w", subject.Placement, err)
 	}
-	if f.stream, err = js.Stream(ctx, "KV_"+PlacementBucket); err != nil {
-		return nil, fmt.Errorf("open the fleet's bucket %s: %w", PlacementBucket, err)
+	if f.stream, err = js.Stream(ctx, "KV_"+subject.Placement); err != nil {
+		return nil, fmt.Errorf("open the fleet's bucket %s: %w", subject.Placement, err)
 	}
-	f.results, err = js.ObjectStore(ctx, ResultsBucket)
-	if errors.Is(err, jetstream.ErrBucketNotFound) {
-		f.results, err = js.CreateObjectStore(ctx, jetstream.ObjectStoreConfig{Bucket: ResultsBucket,
-			Description: "answers that are too large for a message", TTL: resultsAge})
-	}
-	if err != nil {
-		return nil, fmt.Errorf("open the fleet's bucket %s: %w", ResultsBucket, err)
+	if f.results, err = js.ObjectStore(ctx, subject.Results); err != nil {
+		return nil, fmt.Errorf("open the fleet's bucket %s: %w", subject.Results, err)
 	}
 	return f, nil
 }
@@ -91,19 +80,11 @@ func (f *Fleet) Reached() error {
 	return errors.New("NATS is not reached")
 }
 
-// The verbs of an agent's subjects.
-const (
-	verbCall   = "call"
-	verbTools  = "tools"
-	verbCancel = "cancel"
-	verbCredit = "credit"
-)
-
 // to is the subject on which an agent's worker is asked.
-func (f *Fleet) to(agent, verb string) string { return "pc." + f.tenant + ".ws." + agent + "." + verb }
+func (f *Fleet) to(agent, verb string) string { return subject.Workspace(f.tenant, agent, verb) }
 
 // from is what all subjects begin with on which an agent's worker answers.
-func (f *Fleet) from(agent string) string { return "pc." + f.tenant + ".out." + agent + "." }
+func (f *Fleet) from(agent string) string { return subject.Answers(f.tenant, agent) }
 
 // changed is where a worker says that an agent's tools are others, or with somebody else.
-func (f *Fleet) changed(agent string) string { return f.from(agent) + "changed" }
+func (f *Fleet) changed(agent string) string { return f.from(agent) + subject.Changed }

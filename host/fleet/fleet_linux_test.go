@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/nats-io/nats-server/v2/server"
 
 	"github.com/picoclaw/picoclaw/host"
@@ -167,7 +168,7 @@ func TestACallIsCarriedToTheWorker(t *testing.T) {
 			want := local.Call(t.Context(), tool, json.RawMessage(arguments), nil)
 			got := s.Call(t.Context(), tool, json.RawMessage(arguments), nil)
 			want.Duration, got.Duration = 0, 0
-			if diff := cmp.Diff(want, got); diff != "" {
+			if diff := cmp.Diff(want, got, cmpopts.IgnoreUnexported(host.Result{})); diff != "" {
 				t.Errorf("%s %.60s: %.600s", tool, arguments, diff)
 			}
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/nats-io/nats.go"
 
 	"github.com/picoclaw/picoclaw/host"
+	"github.com/picoclaw/picoclaw/host/fleet/subject"
 	"github.com/picoclaw/picoclaw/host/hosttest"
 )
 
@@ -34,7 +35,7 @@ func TestNoCallIsMadeTwiceWhateverHappens(t *testing.T) {
 		}
 		return &host.Result{Text: "made " + text, Answered: true}
 	}
-	var cables []*cable
+	var cables []*hosttest.Cable
 	for _, name := range []string{"one", "standby"} {
 		b := &bench{home: hosttest.TempDir(t)}
 		b.tool(t, "count", count)
@@ -70,10 +71,10 @@ func TestNoCallIsMadeTwiceWhateverHappens(t *testing.T) {
 			case <-time.After(time.Duration(200+rand.IntN(600)) * time.Millisecond):
 			}
 			c := cables[rand.IntN(len(cables))]
-			c.cut()
+			c.Cut()
 			// Often it is short; sometimes so long that the agent is with another worker afterwards.
 			time.Sleep([]time.Duration{50, 200, 1000, 4000}[min(rand.IntN(8), 3)] * time.Millisecond)
-			c.mend()
+			c.Mend()
 		}
 	})
 	texts := make(chan string)
@@ -123,7 +124,7 @@ func TestNoCallIsMadeTwiceWhateverHappens(t *testing.T) {
 func again(t *testing.T, f *Fleet) {
 	t.Helper()
 	const mark = "Seen" // or they would come for ever
-	_, err := f.conn.Subscribe(f.to("main", verbCall), func(m *nats.Msg) {
+	_, err := f.conn.Subscribe(f.to("main", subject.Call), func(m *nats.Msg) {
 		if m.Header.Get(mark) != "" {
 			return
 		}

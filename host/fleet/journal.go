@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"io"
 	"os"
 	"path/filepath"
@@ -30,6 +31,8 @@ type journal struct {
 	path   string
 	file   *os.File
 	size   int64
+	most   int64 // the size at which it is written anew
+	failed bool  // what is in the file may not be on disk, whatever a later sync says
 	calls  map[string]*noted
 	order  []string // ids, the oldest first
 	epochs map[uint64]bool
@@ -40,12 +43,11 @@ type journal struct {
 
 // noted is what is known of one call.
 type noted struct {
-	digest     string
-	done       bool
-	offset     int64 // of its answer
-	length     int64
-	at         time.Time
-	unfinished bool // it was begun in another life
+	digest string
+	done   bool
+	offset int64 // of its answer
+	length int64
+	at     time.Time
 }
 
 // journalLine is a line of the file.
@@ -55,6 +57,7 @@ type journalLine struct {
 	Digest string `json:"digest,omitempty"`
 	Done   string `json:"done,omitempty"` // a call's id
 	Length int64  `json:"length,omitempty"`
+	Sum    uint32 `json:"sum,omitempty"` // of the answer, whose end a machine may have lost that keeps its beginning
 }
 
 // openJournal opens a journal. A line that is not whole is the last one of a process that was killed at it: what it
@@ -67,7 +70,7 @@ func openJournal(path string) (*journal, error) {
 	if err != nil {
 		return nil, err
 	}
-	j := &journal{path: path, file: file, calls: map[string]*noted{}, epochs: map[uint64]bool{}}
+	j := &journal{path: path, file: file, most: journalBytes, calls: map[string]*noted{}, epochs: map[uint64]bool{}}
 	err = j.read()
 	if err == nil {
 		err = file.Truncate(j.size)
@@ -98,12 +101,14 @@ func (j *journal) read() error {
 		}
 		begin := j.size + int64(len(text))
 		if line.Length > 0 {
-			n, err := io.CopyN(io.Discard, in, line.Length)
-			if n < line.Length {
-				if err == nil || errors.Is(err, io.EOF) {
-					return nil
-				}
+			sum := crc32.New(castagnoli())
+			if _, err := io.CopyN(sum, in, line.Length); errors.Is(err, io.EOF) {
+				return nil
+			} else if err != nil {
 				return err
+			}
+			if line.Sum != 0 && sum.Sum32() != line.Sum { // an older picoclaw writes none
+				line.Done = ""
 			}
 		}
 		j.apply(line, begin, now)
@@ -119,7 +124,7 @@ func (j *journal) apply(line journalLine, offset int64, now time.Time) {
 		if j.calls[line.Begun] == nil {
 			j.order = append(j.order, line.Begun)
 		}
-		j.calls[line.Begun] = &noted{digest: line.Digest, at: now, unfinished: true}
+		j.calls[line.Begun] = &noted{digest: line.Digest, at: now}
 	case line.Done != "":
 		if c := j.calls[line.Done]; c != nil {
 			c.done, c.offset, c.length = true, offset, line.Length
@@ -130,9 +135,13 @@ func (j *journal) apply(line journalLine, offset int64, now time.Time) {
 // errDisk is what a call is not made for.
 var errDisk = errors.New("the call can't be written down, and without that it might be made twice")
 
+func castagnoli() *crc32.Table { return crc32.MakeTable(crc32.Castagnoli) }
+
 // write adds a line, and what stands behind it. The lock is held.
 func (j *journal) write(line journalLine, behind []byte) (offset int64, err error) {
-	line.Length = int64(len(behind))
+	if len(behind) > 0 {
+		line.Length, line.Sum = int64(len(behind)), crc32.Checksum(behind, castagnoli())
+	}
 	text, err := json.Marshal(line)
 	if err != nil {
 		return 0, err
@@ -160,11 +169,13 @@ func (j *journal) sync() error {
 	if synced >= size {
 		return nil
 	}
-	if err := file.Sync(); err != nil {
-		return fmt.Errorf("%w: %w", errDisk, err)
-	}
+	err := file.Sync()
 	j.mu.Lock()
 	defer j.mu.Unlock()
+	if err != nil {
+		j.failed = true
+		return fmt.Errorf("%w: %w", errDisk, err)
+	}
 	j.synced = now
 	return nil
 }
@@ -233,14 +244,14 @@ func (j *journal) find(id string) (*noted, []byte, error) {
 	return c, answer, nil
 }
 
-// shorten writes the journal anew when it has become too long: without the calls that are too old, and with the later
-// answers only.
+// shorten writes the journal anew when it has become too long, or is not on disk as it should be: without the calls that
+// are too old, and with the later answers only.
 func (j *journal) shorten() error {
 	j.syncing.Lock()
 	defer j.syncing.Unlock()
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if j.size < journalBytes && len(j.order) < journalCalls {
+	if !j.failed && j.size < j.most && len(j.order) < journalCalls {
 		return nil
 	}
 	keep := j.order
@@ -262,6 +273,7 @@ func (j *journal) shorten() error {
 	}
 	_ = j.file.Close()
 	j.file, j.size, j.synced, j.calls, j.order = file, next.size, next.size, next.calls, next.order
+	j.most, j.failed = max(journalBytes, 2*j.size), false // or one that stays long would be written at each call
 	return nil
 }
 

@@ -82,6 +82,60 @@ func TestAJournalThatWasCutOffKeepsWhatIsWhole(t *testing.T) {
 	}
 }
 
+// A machine that loses power may keep a file's length and not what was written last.
+func TestAnAnswerOfWhichThereIsNotAllIsNone(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "journal")
+	j := opened(t, path)
+	for _, id := range []string{"a", "b"} {
+		if err := j.begin(id, "x"); err != nil {
+			t.Fatal(err)
+		}
+		if err := j.done(id, []byte("the answer of "+id)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	whole, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lost := bytes.Replace(whole, []byte("the answer of a"), []byte("the answer \x00\x00\x00\x00"), 1)
+	if err := os.WriteFile(path+"2", lost, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	j = opened(t, path+"2")
+	if c, answer, err := j.find("a"); err != nil || c == nil || c.done || answer != nil {
+		t.Errorf("a: %+v %q %v", c, answer, err)
+	}
+	if _, answer, err := j.find("b"); err != nil || string(answer) != "the answer of b" {
+		t.Errorf("b: %q %v", answer, err)
+	}
+}
+
+// After a sync that failed the next one may succeed though something is lost: what is known is written once more.
+func TestAJournalThatCouldNotBeSyncedIsWrittenAnew(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "journal")
+	j := opened(t, path)
+	if err := j.begin("a", "x"); err != nil {
+		t.Fatal(err)
+	}
+	before, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	j.failed = true
+	if err := j.begin("b", "y"); err != nil {
+		t.Fatal(err)
+	}
+	if after, err := os.Stat(path); err != nil || os.SameFile(before, after) || j.failed {
+		t.Errorf("the file is the same: %v", err)
+	}
+	for _, id := range []string{"a", "b"} {
+		if c, _, err := opened(t, path).find(id); err != nil || c == nil {
+			t.Errorf("%s is lost: %v", id, err)
+		}
+	}
+}
+
 func TestAJournalStaysShortAndForgetsNoCall(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "journal")
 	j := opened(t, path)

@@ -9,6 +9,8 @@ import (
 	"fmt"
 
 	"github.com/nats-io/nats.go"
+
+	"github.com/picoclaw/picoclaw/host/fleet/subject"
 )
 
 // The bounds of answers: a longer one than messageBytes goes through the object store, and one of more than mostLarge is
@@ -25,7 +27,7 @@ func largest(conn *nats.Conn) int64 { return min(messageBytes, conn.MaxPayload()
 func (f *Fleet) keep(ctx context.Context, agent string, data []byte) (object, digest string, err error) {
 	object = agent + "." + rand.Text()
 	if _, err := f.results.PutBytes(ctx, object, data); err != nil {
-		return "", "", fmt.Errorf("put it into the fleet's bucket %s: %w", ResultsBucket, err)
+		return "", "", fmt.Errorf("put it into the fleet's bucket %s: %w", subject.Results, err)
 	}
 	sum := sha256.Sum256(data)
 	return object, hex.EncodeToString(sum[:]), nil
@@ -35,14 +37,14 @@ func (f *Fleet) keep(ctx context.Context, agent string, data []byte) (object, di
 func (f *Fleet) fetch(ctx context.Context, object, digest string) ([]byte, error) {
 	info, err := f.results.GetInfo(ctx, object)
 	if err != nil {
-		return nil, fmt.Errorf("get the answer from the fleet's bucket %s: %w", ResultsBucket, err)
+		return nil, fmt.Errorf("get the answer from the fleet's bucket %s: %w", subject.Results, err)
 	}
 	if info.Size > mostLarge {
 		return nil, fmt.Errorf("the answer is %d bytes long", info.Size)
 	}
 	data, err := f.results.GetBytes(ctx, object)
 	if err != nil {
-		return nil, fmt.Errorf("get the answer from the fleet's bucket %s: %w", ResultsBucket, err)
+		return nil, fmt.Errorf("get the answer from the fleet's bucket %s: %w", subject.Results, err)
 	}
 	if sum := sha256.Sum256(data); hex.EncodeToString(sum[:]) != digest {
 		return nil, errors.New("the answer in the object store is not the one that the worker put there")

@@ -10,6 +10,8 @@ import (
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/picoclaw/picoclaw/host/fleet/subject"
 )
 
 // The times of leases. They are measured on one machine each, by a clock that only goes forward: a worker is sure of its
@@ -19,11 +21,9 @@ const (
 	renewEvery = 500 * time.Millisecond
 	sureFor    = 2 * time.Second
 	silentFor  = 3 * time.Second
+	lookAgain  = time.Minute      // an agent that another one has is looked up anew, if that one lives
 	signAge    = 10 * time.Second // after which a dead worker's sign of life is swept away
 )
-
-// signKey is the entry in which a worker says that it lives.
-func signKey(worker string) string { return "worker." + worker }
 
 // sign is a worker's sign of life. An instance is one life of a worker.
 type sign struct {
@@ -33,6 +33,9 @@ type sign struct {
 	Version  string `json:"version,omitempty"` // of its picoclaw
 	Agents   int    `json:"agents"`
 	Running  int    `json:"running"`
+	Drained  bool   `json:"drained,omitempty"`
+	Config   uint64 `json:"config,omitempty"` // the number of the fleet's configuration
+	Fault    string `json:"fault,omitempty"`  // why the last one was not taken
 }
 
 // lease is a worker's right to its agents, in one of its lives.
@@ -47,8 +50,9 @@ type lease struct {
 	keeping         sync.WaitGroup
 
 	mu       sync.Mutex
+	began    time.Time
 	revision uint64
-	until    time.Time // monotonic
+	until    time.Duration // as now has it
 }
 
 // errLost is why what runs is ended when a lease is.
@@ -58,22 +62,23 @@ var errLost = errors.New("the worker can't be sure any more that it has the agen
 // if that is known to have ended. What ends this one is its own time, not ctx. about is what the worker says of itself.
 func begin(ctx context.Context, f *Fleet, about func() sign, instance, ended string, warn func(error)) (*lease, error) {
 	s := about()
-	l := &lease{fleet: f, worker: s.Worker, instance: instance}
+	l := &lease{fleet: f, worker: s.Worker, instance: instance, began: time.Now()}
 	watch := newWatch(f)
 	arrived := time.Now()
 	for {
-		began := time.Now()
+		began := l.now()
 		silent, last, err := watch.silent(ctx, s.Worker)
 		var before sign
 		if err == nil && !last.gone {
 			_ = json.Unmarshal(last.value, &before) // what can't be read is somebody else's
 		}
-		if err == nil && (silent || last.revision == 0 || before.Instance != "" && before.Instance == ended) {
+		if err == nil && (silent || last.revision == 0 || before.Instance != "" &&
+			(before.Instance == ended || before.Instance == instance)) { // of an answer that was lost, it is this life
 			l.revision = last.revision
 			if err = l.say(ctx, s); err == nil {
 				l.Context, l.lost = context.WithCancelCause(context.WithoutCancel(ctx))
-				l.until = began.Add(sureFor)
-				l.timer = time.AfterFunc(time.Until(l.until), func() { l.lost(errLost) })
+				l.until = began + sureFor
+				l.timer = time.AfterFunc(l.until-l.now(), func() { l.lost(errLost) })
 				l.keeping.Go(func() { l.keep(about) })
 				return l, nil
 			}
@@ -103,7 +108,7 @@ func (l *lease) say(ctx context.Context, s sign) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, sureFor)
 	defer cancel()
-	m := &nats.Msg{Subject: "$KV." + PlacementBucket + "." + signKey(l.worker), Data: data}
+	m := &nats.Msg{Subject: "$KV." + subject.Placement + "." + subject.SignKey(l.worker), Data: data}
 	l.mu.Lock()
 	revision := l.revision
 	l.mu.Unlock()
@@ -127,6 +132,10 @@ func (l *lease) keep(about func() sign) {
 		case <-l.Done():
 			return
 		case <-tick.C:
+			if !l.sure() { // the machine has slept, and the timer with it
+				l.lost(errLost)
+				return
+			}
 			_ = l.renew(l, about()) // or time ends it
 		}
 	}
@@ -135,20 +144,19 @@ func (l *lease) keep(about func() sign) {
 // renew says that the worker lives, and makes the lease last from when it began to. What an acknowledgement that was
 // lost may have changed is looked up: it is another life that ends the lease, and time.
 func (l *lease) renew(ctx context.Context, s sign) error {
-	began := time.Now()
+	began := l.now()
 	err := l.say(ctx, s)
 	if errors.Is(err, jetstream.ErrKeyExists) {
-		last, lastErr := l.fleet.latest(ctx, signKey(l.worker))
+		last, lastErr := l.fleet.latest(ctx, subject.SignKey(l.worker))
 		if lastErr != nil {
 			return lastErr
 		}
-		var other sign
-		if !last.gone && (json.Unmarshal(last.value, &other) != nil || other.Instance != l.instance) {
-			l.lost(fmt.Errorf("another worker calls itself %s", l.worker))
+		if why := l.over(last); why != nil {
+			l.lost(why)
 			return errLost
 		}
 		l.mu.Lock()
-		l.revision = last.revision // its own, of which it was not told, or it was swept away, which is nobody's word
+		l.revision = last.revision // its own, of which it was not told
 		l.mu.Unlock()
 		err = l.say(ctx, s)
 	}
@@ -157,11 +165,25 @@ func (l *lease) renew(ctx context.Context, s sign) error {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.Err() != nil || !time.Now().Before(l.until) {
+	if l.Err() != nil || l.now() >= l.until {
 		return errLost // it is too late: what has been said stays unused
 	}
-	l.until = began.Add(sureFor)
-	l.timer.Reset(time.Until(l.until))
+	l.until = began + sureFor
+	l.timer.Reset(l.until - l.now())
+	return nil
+}
+
+// over says why the lease has ended, by what is the last word on the worker; nil if it has not.
+func (l *lease) over(last entry) error {
+	var other sign
+	switch {
+	case last.revision < l.revision:
+		return errors.New("NATS has lost what it was told, and with it perhaps who has which agent")
+	case last.gone: // the worker was away without noticing, as a virtual machine is that was halted
+		return errors.New("NATS has not heard of the worker for long")
+	case json.Unmarshal(last.value, &other) != nil || other.Instance != l.instance:
+		return fmt.Errorf("another worker calls itself %s", l.worker)
+	}
 	return nil
 }
 
@@ -169,13 +191,16 @@ func (l *lease) renew(ctx context.Context, s sign) error {
 func (l *lease) sure() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.Err() == nil && time.Now().Before(l.until)
+	return l.Err() == nil && l.now() < l.until
 }
+
+// now is the lease's clock.
+func (l *lease) now() time.Duration { return elapsed(l.began) }
 
 // end takes the sign of life away.
 func (l *lease) end(ctx context.Context) {
 	l.timer.Stop()
 	l.lost(errLost)
 	l.keeping.Wait()
-	_ = l.fleet.placement.Delete(ctx, signKey(l.worker), jetstream.LastRevision(l.revision)) // or it is silent
+	_ = l.fleet.placement.Delete(ctx, subject.SignKey(l.worker), jetstream.LastRevision(l.revision)) // or it is silent
 }

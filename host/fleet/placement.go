@@ -5,11 +5,15 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/picoclaw/picoclaw/host/fleet/subject"
 )
 
 // place says who has an agent. Its epoch is the revision of its entry.
@@ -17,6 +21,9 @@ type place struct {
 	envelope
 	Worker   string `json:"worker"`
 	Instance string `json:"instance"`
+	Sent     *sent  `json:"sent,omitempty"` // its workspace is on its way there
+	Kept     string `json:"kept,omitempty"` // the proof of who has got it last
+	Why      string `json:"why,omitempty"`  // a move has come to nothing
 	epoch    uint64
 }
 
@@ -45,8 +52,8 @@ func readPlace(entry jetstream.KeyValueEntry) (*place, error) {
 
 // take makes an agent that of a worker's life, if before is still what stands there; nil for nothing. The epoch is
 // larger than any that the agent has had.
-func (f *Fleet) take(ctx context.Context, agent string, l *lease, before *place) (epoch uint64, err error) {
-	data, err := json.Marshal(place{envelope: sealed(), Worker: l.worker, Instance: l.instance})
+func (f *Fleet) take(ctx context.Context, agent string, l *lease, before *place, kept, why string) (epoch uint64, err error) {
+	data, err := json.Marshal(place{envelope: sealed(), Worker: l.worker, Instance: l.instance, Kept: kept, Why: why})
 	if err != nil {
 		return 0, err
 	}
@@ -54,6 +61,11 @@ func (f *Fleet) take(ctx context.Context, agent string, l *lease, before *place)
 		return f.placement.Create(ctx, agent, data)
 	}
 	return f.placement.Update(ctx, agent, data, before.epoch)
+}
+
+// leave has others take an agent.
+func (f *Fleet) leave(ctx context.Context, s *served) error {
+	return f.placement.Delete(ctx, s.agent, jetstream.LastRevision(s.epoch))
 }
 
 // entry is the last word on a key.
@@ -66,7 +78,7 @@ type entry struct {
 
 // latest looks up the last word on a key.
 func (f *Fleet) latest(ctx context.Context, key string) (entry, error) {
-	m, err := f.stream.GetLastMsgForSubject(ctx, "$KV."+PlacementBucket+"."+key)
+	m, err := f.stream.GetLastMsgForSubject(ctx, "$KV."+subject.Placement+"."+key)
 	if errors.Is(err, jetstream.ErrMsgNotFound) {
 		return entry{gone: true}, nil
 	}
@@ -78,32 +90,82 @@ func (f *Fleet) latest(ctx context.Context, key string) (entry, error) {
 	return e, nil
 }
 
-// watch knows for how long other workers have said nothing.
+// watch knows for how long other workers have said nothing, and which agents they have.
 type watch struct {
 	fleet *Fleet
 	seen  map[string]*seen
+	with  map[string]found
 }
 
+// found is the worker that an agent was with when it was looked up.
+type found struct {
+	worker string
+	until  time.Time // when it is looked up anew
+}
+
+// seen is a sign of life as it was last looked at.
 type seen struct {
 	revision uint64
+	released bool
 	since    time.Time
+	looked   time.Time // for the last time
+	agents   int       // that it had
 }
 
-func newWatch(f *Fleet) *watch { return &watch{f, map[string]*seen{}} }
+// silent is as of the last look: what has happened since is not known.
+func (s *seen) silent() bool { return s.released || s.looked.Sub(s.since) >= silentFor }
+
+func newWatch(f *Fleet) *watch { return &watch{f, map[string]*seen{}, map[string]found{}} }
+
+// elsewhere reports whether an agent is with another worker that lives. That is known without a question for most
+// agents: workers that may have the same ones would ask for nothing else otherwise.
+func (w *watch) elsewhere(ctx context.Context, agent string) bool {
+	was, known := w.with[agent]
+	if !known || time.Now().After(was.until) {
+		return false
+	}
+	lives, err := w.lives(ctx, was.worker)
+	return err == nil && lives
+}
+
+// lives reports whether a worker is not silent. Of a worker with many agents, that is asked once for all of them.
+func (w *watch) lives(ctx context.Context, worker string) (bool, error) {
+	if s := w.seen[worker]; s != nil && time.Since(s.looked) < renewEvery/2 {
+		return !s.silent(), nil
+	}
+	silent, _, err := w.silent(ctx, worker)
+	return err == nil && !silent, err
+}
+
+// note remembers which other worker has an agent, for a while that is not the same for all.
+func (w *watch) note(agent, worker string) {
+	w.with[agent] = found{worker, time.Now().Add(lookAgain/2 + rand.N(lookAgain/2))}
+}
 
 // silent looks at a worker's sign of life, and reports whether the worker has taken it away, or not changed it for so
-// long that it is not sure of its agents any more. last is the sign, which the next one has to follow.
+// long that it is not sure of its agents any more. While NATS was not reached nobody could say anything, so that counts
+// for nothing. last is the sign, which the next one has to follow.
 func (w *watch) silent(ctx context.Context, worker string) (silent bool, last entry, err error) {
-	e, err := w.fleet.latest(ctx, signKey(worker))
+	e, err := w.fleet.latest(ctx, subject.SignKey(worker))
 	if err != nil {
 		return false, entry{}, err
 	}
+	var says sign
+	_ = json.Unmarshal(e.value, &says) // there is none where the worker has gone
+	now := time.Now()
 	known := w.seen[worker]
-	if known == nil || known.revision != e.revision {
-		known = &seen{e.revision, time.Now()}
+	if known == nil {
+		known = &seen{agents: says.Agents}
 		w.seen[worker] = known
 	}
-	return e.released || time.Since(known.since) >= silentFor, e, nil
+	if known.revision != e.revision || now.Sub(known.looked) > sureFor {
+		known.revision, known.released, known.since = e.revision, e.released, now
+	}
+	if says.Agents != known.agents { // it may have given some away
+		maps.DeleteFunc(w.with, func(_ string, f found) bool { return f.worker == worker })
+	}
+	known.looked, known.agents = now, says.Agents
+	return known.silent(), e, nil
 }
 
 // Placed is what is known of one agent's place.
@@ -111,7 +173,8 @@ type Placed struct {
 	Agent  string `json:"agent"`
 	Worker string `json:"worker"`
 	Epoch  uint64 `json:"epoch"`
-	Alive  bool   `json:"alive"` // its worker has given a sign of life not long ago
+	From   string `json:"from,omitempty"` // its workspace is on its way from there
+	Alive  bool   `json:"alive"`          // its worker has given a sign of life not long ago
 }
 
 // Sign is a worker's sign of life.
@@ -120,13 +183,16 @@ type Sign struct {
 	Version string `json:"version"`
 	Agents  int    `json:"agents"`
 	Running int    `json:"running"`
+	Drained bool   `json:"drained,omitempty"`
+	Config  uint64 `json:"config,omitempty"` // the number of the fleet's configuration that it has
+	Fault   string `json:"fault,omitempty"`  // why it has not taken the last one
 }
 
 // Status is the fleet as its bucket has it: the workers that live, and the agents, sorted by name.
 func (f *Fleet) Status(ctx context.Context) (workers []Sign, agents []Placed, err error) {
 	all, err := f.placement.WatchAll(ctx, jetstream.IgnoreDeletes())
 	if err != nil {
-		return nil, nil, fmt.Errorf("look at the fleet's bucket %s: %w", PlacementBucket, err)
+		return nil, nil, fmt.Errorf("look at the fleet's bucket %s: %w", subject.Placement, err)
 	}
 	defer func() { _ = all.Stop() }()
 	living := map[string]string{} // a worker's instance
@@ -135,11 +201,11 @@ func (f *Fleet) Status(ctx context.Context) (workers []Sign, agents []Placed, er
 		if entry == nil { // that was all
 			break
 		}
-		if strings.HasPrefix(entry.Key(), signKey("")) {
+		if strings.HasPrefix(entry.Key(), subject.SignKey("")) {
 			var s sign
 			if json.Unmarshal(entry.Value(), &s) == nil {
 				living[s.Worker] = s.Instance
-				workers = append(workers, Sign{s.Worker, s.Version, s.Agents, s.Running})
+				workers = append(workers, Sign{s.Worker, s.Version, s.Agents, s.Running, s.Drained, s.Config, s.Fault})
 			}
 			continue
 		}
@@ -147,14 +213,19 @@ func (f *Fleet) Status(ctx context.Context) (workers []Sign, agents []Placed, er
 		if err != nil {
 			return nil, nil, err
 		}
-		agents = append(agents, Placed{Agent: entry.Key(), Worker: p.Worker, Epoch: p.epoch})
+		placed := Placed{Agent: entry.Key(), Worker: p.Worker, Epoch: p.epoch}
+		if p.Sent != nil {
+			placed.From = p.Sent.From
+		}
+		agents = append(agents, placed)
 		instances[entry.Key()] = p.Instance
 	}
 	if err := ctx.Err(); err != nil {
 		return nil, nil, err
 	}
 	for i := range agents {
-		agents[i].Alive = living[agents[i].Worker] == instances[agents[i].Agent]
+		life, lives := living[agents[i].Worker]
+		agents[i].Alive = lives && (agents[i].From != "" || life == instances[agents[i].Agent])
 	}
 	slices.SortFunc(workers, func(a, b Sign) int { return strings.Compare(a.Worker, b.Worker) })
 	slices.SortFunc(agents, func(a, b Placed) int { return strings.Compare(a.Agent, b.Agent) })

@@ -50,8 +50,9 @@ func newRunning(s *served, r *request, to string) *running {
 // run makes the call: it is written down first, then made, and its answer is written down before it is sent.
 func (run *running) run(arguments []byte) {
 	s := run.served
-	session, err := s.session(run.origin)
+	session, done, err := s.session(run.origin)
 	if err == nil {
+		defer done()
 		err = s.journal.begin(run.id, run.digest)
 	}
 	if err != nil {

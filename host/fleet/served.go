@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/picoclaw/picoclaw/host"
@@ -18,6 +19,7 @@ import (
 // The bounds of what callers can keep busy.
 const (
 	maxRunning = 256              // calls of one agent
+	maxLists   = 8                // of an agent's tools that are made at once
 	maxUploads = 4                // calls that are coming in several messages, of one worker
 	uploadIdle = 10 * time.Second // after which one is forgotten
 	callerGone = 30 * time.Second // a call whose caller says nothing for so long is cancelled
@@ -29,14 +31,16 @@ type served struct {
 	lease   *lease
 	agent   string
 	epoch   uint64
+	left    atomic.Bool // it was given away: what comes with its epoch is not taken, and all else is another worker's
 	since   time.Time
 	journal *journal
 
 	mu       sync.Mutex
 	closed   bool // no further call
+	lists    int  // of tools, that are being made
 	running  map[string]*running
 	coming   map[string]*upload
-	sessions map[host.Origin]*host.Session
+	sessions map[host.Origin]openSession
 	ended    sync.WaitGroup
 }
 
@@ -44,7 +48,7 @@ type served struct {
 type upload struct {
 	body []byte
 	part int
-	last time.Time
+	idle *time.Timer // forgets it
 }
 
 // digest is of all that a call is.
@@ -81,6 +85,9 @@ func (s *served) onCall(data []byte, to string) {
 		return
 	}
 	r, body, err := decode[request](data)
+	if s.left.Load() && (err != nil || r.Epoch != s.epoch) {
+		return
+	}
 	if err != nil {
 		id, _ := numbered(to) // it has not said which call it is, or in words that are not known
 		s.say(to, reply{Kind: kindRefused, ID: id, Why: err.Error()}, nil)
@@ -119,22 +126,18 @@ func foreign(o host.Origin) bool { return o == host.CLI || o == host.MCP }
 func (s *served) gather(r *request, body []byte) []byte {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for id, u := range s.coming {
-		if time.Since(u.last) > uploadIdle {
-			s.drop(id)
-		}
-	}
 	u := s.coming[r.ID]
 	if r.Part == 1 {
-		if u == nil {
+		if u != nil {
+			u.idle.Stop()
+		} else {
 			select {
 			case s.worker.uploads <- struct{}{}:
 			default:
 				return nil // the caller asks again
 			}
 		}
-		u = &upload{}
-		s.coming[r.ID] = u
+		u = s.expect(r.ID)
 	}
 	if u == nil || r.Part != u.part+1 || len(u.body)+len(body) > pluginpb.MaxArgumentBytes {
 		if u != nil {
@@ -142,7 +145,8 @@ func (s *served) gather(r *request, body []byte) []byte {
 		}
 		return nil
 	}
-	u.body, u.part, u.last = append(u.body, body...), r.Part, time.Now()
+	u.body, u.part = append(u.body, body...), r.Part
+	u.idle.Reset(uploadIdle)
 	if r.Part < r.Parts {
 		return nil
 	}
@@ -150,8 +154,23 @@ func (s *served) gather(r *request, body []byte) []byte {
 	return u.body
 }
 
+// expect has an upload come, which is forgotten when nothing of it does: its place is every agent's. The lock is held.
+func (s *served) expect(id string) *upload {
+	u := &upload{}
+	u.idle = time.AfterFunc(uploadIdle, func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if s.coming[id] == u {
+			s.drop(id)
+		}
+	})
+	s.coming[id] = u
+	return u
+}
+
 // drop forgets an upload. The lock is held.
 func (s *served) drop(id string) {
+	s.coming[id].idle.Stop()
 	delete(s.coming, id)
 	<-s.worker.uploads
 }
@@ -240,7 +259,7 @@ type toolList struct {
 // onTools says which tools the agent has.
 func (s *served) onTools(data []byte, to string) {
 	r, _, err := decode[request](data)
-	if !s.mayBe(to) {
+	if !s.mayBe(to) || s.left.Load() {
 		return
 	}
 	if err == nil && !foreign(r.Origin) {
@@ -251,12 +270,24 @@ func (s *served) onTools(data []byte, to string) {
 		s.say(to, reply{Kind: kindRefused, ID: id, Why: err.Error()}, nil)
 		return
 	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.lists >= maxLists {
+		return // the caller asks again
+	}
+	s.lists++
 	go func() {
-		session, err := s.session(r.Origin)
+		defer func() {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			s.lists--
+		}()
+		session, done, err := s.session(r.Origin)
 		if err != nil {
 			s.say(to, reply{Kind: kindRefused, ID: r.ID, Why: err.Error()}, nil)
 			return
 		}
+		defer done()
 		list, err := json.Marshal(toolList{session.Tools(), s.worker.options.Describe(session)})
 		if err != nil {
 			s.say(to, reply{Kind: kindRefused, ID: r.ID, Why: err.Error()}, nil)
@@ -266,18 +297,20 @@ func (s *served) onTools(data []byte, to string) {
 	}()
 }
 
-// session opens the session of an origin, once.
-func (s *served) session(o host.Origin) (*host.Session, error) {
+// session opens the session of an origin, once for each host. Call done when nothing runs in it any more.
+func (s *served) session(o host.Origin) (session *host.Session, done func(), err error) {
+	now, done := s.worker.use()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if known := s.sessions[o]; known != nil {
-		return known, nil
+	if known := s.sessions[o]; known.of == now {
+		return known.session, done, nil
 	}
-	session, err := s.worker.options.Host.Session(s.agent, o)
-	if err == nil {
-		s.sessions[o] = session
+	if session, err = now.host.Session(s.agent, o); err != nil {
+		done()
+		return nil, nil, err
 	}
-	return session, err
+	s.sessions[o] = openSession{session, now}
+	return session, done, nil
 }
 
 // busy is how many calls run.

@@ -17,6 +17,7 @@ import (
 	"github.com/nats-io/nats.go/micro"
 
 	"github.com/picoclaw/picoclaw/host"
+	"github.com/picoclaw/picoclaw/host/fleet/subject"
 	"github.com/picoclaw/picoclaw/internal/filelock"
 )
 
@@ -28,11 +29,13 @@ type Host interface {
 // WorkerOptions are what a worker serves.
 type WorkerOptions struct {
 	Name   string   // in the fleet; no other worker has it
-	Agents []string // those that it takes when nobody has them
+	Agents []string // those that it takes when nobody has them; [Worker.Renew] has others
 	Home   string   // the instance root, where the journals are
 	Host   Host
 	// Describe says what a model is told of where it is.
 	Describe func(*host.Session) string
+	// Workspace is where an agent's workspace is, or says why it can't be moved; nil where none can.
+	Workspace func(agent string) (dir string, err error)
 	// Changes says that agents' tools may be others than before.
 	Changes <-chan struct{}
 	Version string
@@ -47,11 +50,29 @@ type Worker struct {
 	log     hclog.Logger
 	lock    *os.File
 	uploads chan struct{} // how many calls may be coming in several messages
+	orders  chan *nats.Msg
 	journal map[string]*journal
 
-	mu     sync.Mutex
-	served map[string]*served // by agent, those that it has
-	added  map[string]bool    // agents with endpoints in this life
+	mu      sync.Mutex
+	current *generation
+	agents  []string
+	served  map[string]*served // by agent, those that it has
+	left    map[string]*served // those that it has given away
+	added   map[string]bool    // agents with endpoints in this life
+	busy    map[string]bool    // agents about which something is being done
+	moves   map[string]*move
+	states  map[string]string // of moves
+	why     map[string]string // moves have come to nothing, by agent
+	drained bool
+	config  uint64 // the number of the fleet's configuration
+	fault   string
+}
+
+// life is one life of a worker.
+type life struct {
+	*lease
+	ctx   context.Context // of what is done about agents beside all else
+	going sync.WaitGroup
 }
 
 // NewWorker makes a worker. One runs on an instance root.
@@ -76,8 +97,13 @@ func NewWorker(f *Fleet, o WorkerOptions) (*Worker, error) {
 		}
 		return nil, errors.Join(err, lock.Close())
 	}
-	return &Worker{fleet: f, options: o, log: o.Logger, lock: lock, uploads: make(chan struct{}, maxUploads),
-		journal: map[string]*journal{}}, nil
+	w := &Worker{fleet: f, options: o, log: o.Logger, lock: lock, uploads: make(chan struct{}, maxUploads),
+		orders: make(chan *nats.Msg), journal: map[string]*journal{}, current: &generation{host: o.Host}, agents: o.Agents,
+		busy: map[string]bool{}, moves: map[string]*move{}, states: map[string]string{}, why: map[string]string{}}
+	if err := w.readMoves(); err != nil {
+		return nil, errors.Join(err, lock.Close())
+	}
+	return w, nil
 }
 
 // Run serves until ctx is done. What runs then has some time, and the agents are free for others after that. ready, if
@@ -103,10 +129,14 @@ func (w *Worker) live(ctx context.Context, ready func(agent string)) error {
 	if err != nil {
 		return err
 	}
-	l, err := begin(ctx, w.fleet, w.sign, instance, ended, func(err error) { w.log.Warn("not in the fleet yet", "error", err) })
+	lease, err := begin(ctx, w.fleet, w.sign, instance, ended, func(err error) { w.log.Warn("not in the fleet yet", "error", err) })
 	if err != nil {
 		return err
 	}
+	l := &life{lease: lease}
+	var halt context.CancelFunc
+	l.ctx, halt = context.WithCancel(lease)
+	defer func() { halt(); l.going.Wait() }()
 	service, err := micro.AddService(w.fleet.conn, micro.Config{Name: "picoclaw", Version: "1.0.0",
 		Description: "picoclaw worker " + w.options.Name, QueueGroupDisabled: true,
 		Metadata: map[string]string{"worker": w.options.Name, "version": w.options.Version}})
@@ -114,9 +144,13 @@ func (w *Worker) live(ctx context.Context, ready func(agent string)) error {
 		return fmt.Errorf("serve: %w", err)
 	}
 	w.mu.Lock()
-	w.served, w.added = map[string]*served{}, map[string]bool{}
+	w.served, w.left, w.added = map[string]*served{}, map[string]*served{}, map[string]bool{}
 	w.mu.Unlock()
-	var subs []*nats.Subscription
+	orders, err := w.hears(l.ctx)
+	if err != nil {
+		return fmt.Errorf("serve: %w", err)
+	}
+	subs := []*nats.Subscription{orders}
 	defer func() {
 		_ = service.Stop()
 		for _, s := range subs {
@@ -128,7 +162,7 @@ func (w *Worker) live(ctx context.Context, ready func(agent string)) error {
 	tick := time.NewTicker(renewEvery)
 	defer tick.Stop()
 	for {
-		for _, agent := range w.options.Agents {
+		for _, agent := range w.wanted(l) {
 			got, more, err := w.try(l, service, others, agent)
 			subs = append(subs, more...)
 			if err != nil && l.sure() && told[agent] != err.Error() {
@@ -141,13 +175,17 @@ func (w *Worker) live(ctx context.Context, ready func(agent string)) error {
 		}
 		select {
 		case <-ctx.Done():
-			w.leave(l)
+			halt()
+			l.going.Wait()
+			w.leave(l.lease)
 			return nil
 		case <-l.Done():
 			w.log.Warn("the worker is not sure of its agents any more, and serves none until it is",
 				"error", context.Cause(l))
 			w.quit()
 			return nil
+		case m := <-w.orders:
+			w.obey(l, m)
 		case <-w.options.Changes:
 			w.tellChanged()
 		case <-tick.C:
@@ -169,22 +207,29 @@ func (w *Worker) instance() (now, before string, err error) {
 }
 
 // try takes an agent that nobody has, and reports whether it has got it.
-func (w *Worker) try(l *lease, service micro.Service, others *watch, agent string) (got bool, subs []*nats.Subscription,
+func (w *Worker) try(l *life, service micro.Service, others *watch, agent string) (got bool, subs []*nats.Subscription,
 	err error) {
 	w.mu.Lock()
-	has := w.served[agent] != nil
+	has, busy, why := w.served[agent] != nil, w.busy[agent], w.why[agent]
 	w.mu.Unlock()
-	if has || !l.sure() {
+	if has || busy || !l.sure() {
 		return false, nil, nil
 	}
 	ctx, cancel := context.WithTimeout(l, renewEvery)
 	defer cancel()
+	if w.moveOf(agent) == nil && others.elsewhere(ctx, agent) {
+		return false, nil, nil
+	}
 	before, err := w.fleet.where(ctx, agent)
 	if err != nil && !errors.Is(err, ErrNowhere) {
 		return false, nil, err
 	}
-	if before != nil && before.Worker != w.options.Name { // of an earlier life of its own, it is the heir
-		if silent, _, err := others.silent(ctx, before.Worker); err != nil || !silent {
+	if may, err := w.settle(ctx, l, agent, before, others); err != nil || !may {
+		return false, nil, err
+	}
+	if before != nil && before.Worker != w.options.Name && before.Sent == nil { // of an earlier life of its own, it is the heir
+		if lives, err := others.lives(ctx, before.Worker); err != nil || lives {
+			others.note(agent, before.Worker)
 			return false, nil, err
 		}
 	}
@@ -192,20 +237,24 @@ func (w *Worker) try(l *lease, service micro.Service, others *watch, agent strin
 	if err != nil {
 		return false, nil, err
 	}
-	epoch, err := w.fleet.take(ctx, agent, l, before)
+	if why == "" && before != nil && before.Sent != nil && before.Worker != w.options.Name {
+		why = "the worker " + before.Worker + " is silent"
+	}
+	epoch, err := w.fleet.take(ctx, agent, l.lease, before, w.kept(agent, before), why[:min(len(why), mostWhy)])
 	if errors.Is(err, jetstream.ErrKeyExists) || errors.Is(err, jetstream.ErrKeyRevisionMismatch) {
 		return false, nil, nil // somebody was faster
 	}
 	if err != nil {
 		return false, nil, err
 	}
-	if err := j.took(epoch); err != nil {
+	if err := errors.Join(j.took(epoch), w.settled(agent)); err != nil {
 		return false, nil, err
 	}
-	s := &served{worker: w, lease: l, agent: agent, epoch: epoch, since: time.Now(), journal: j, running: map[string]*running{},
-		coming: map[string]*upload{}, sessions: map[host.Origin]*host.Session{}}
+	s := &served{worker: w, lease: l.lease, agent: agent, epoch: epoch, since: time.Now(), journal: j, running: map[string]*running{},
+		coming: map[string]*upload{}, sessions: map[host.Origin]openSession{}}
 	w.mu.Lock()
 	w.served[agent] = s
+	delete(w.why, agent)
 	added := w.added[agent]
 	w.added[agent] = true
 	w.mu.Unlock()
@@ -225,7 +274,7 @@ func (w *Worker) endpoints(service micro.Service, agent string) (subs []*nats.Su
 	for _, e := range []struct {
 		verb   string
 		handle func(*served, []byte, string)
-	}{{verbCall, (*served).onCall}, {verbTools, (*served).onTools}} {
+	}{{subject.Call, (*served).onCall}, {subject.Tools, (*served).onTools}} {
 		err := service.AddEndpoint(e.verb, micro.HandlerFunc(func(r micro.Request) {
 			if s := w.has(agent); s != nil {
 				e.handle(s, r.Data(), r.Reply())
@@ -238,7 +287,7 @@ func (w *Worker) endpoints(service micro.Service, agent string) (subs []*nats.Su
 	for _, e := range []struct {
 		verb   string
 		handle func(*served, []byte, string)
-	}{{verbCancel, (*served).onCancel}, {verbCredit, (*served).onCredit}} {
+	}{{subject.Cancel, (*served).onCancel}, {subject.Credit, (*served).onCredit}} {
 		sub, err := w.fleet.conn.Subscribe(w.fleet.to(agent, e.verb), func(m *nats.Msg) {
 			if s := w.has(agent); s != nil {
 				e.handle(s, m.Data, m.Reply)
@@ -256,6 +305,9 @@ func (w *Worker) endpoints(service micro.Service, agent string) (subs []*nats.Su
 func (w *Worker) has(agent string) *served {
 	w.mu.Lock()
 	s := w.served[agent]
+	if s == nil {
+		s = w.left[agent]
+	}
 	w.mu.Unlock()
 	if s == nil || !s.lease.sure() {
 		return nil
@@ -279,7 +331,8 @@ func (w *Worker) journalOf(agent string) (*journal, error) {
 func (w *Worker) sign() sign {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	s := sign{Worker: w.options.Name, Version: w.options.Version, Agents: len(w.served)}
+	s := sign{Worker: w.options.Name, Version: w.options.Version, Agents: len(w.served), Drained: w.drained, Config: w.config,
+		Fault: w.fault}
 	for _, one := range w.served {
 		s.Running += one.busy()
 	}
@@ -318,8 +371,8 @@ func (w *Worker) leave(l *lease) {
 	w.quit()
 	soon, cancel := context.WithTimeout(context.WithoutCancel(l), sureFor)
 	defer cancel()
-	for agent, s := range all {
-		_ = w.fleet.placement.Delete(soon, agent, jetstream.LastRevision(s.epoch)) // or another one waits for silence
+	for _, s := range all {
+		_ = w.fleet.leave(soon, s) // or another one waits for silence
 	}
 	l.end(soon)
 }

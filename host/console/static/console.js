@@ -42,19 +42,24 @@
     }
   };
 
-  // The list of calls that wait is loaded again, unless somebody is at it.
+  // The list of calls that wait is loaded again, unless somebody is at it: a button of another call would come to be
+  // below the mouse in the moment of the click.
+  const atIt = () => asked.contains(document.activeElement) || asked.matches(':hover') && asked.querySelector('button');
+  let stale = false;
   const refresh = async () => {
     const page = new DOMParser().parseFromString(await (await fetch('approvals')).text(), 'text/html');
     const next = page.querySelector('[data-approvals]');
     if (!next) return;
     const changed = document.querySelector('[data-changed]');
-    if (asked.contains(document.activeElement)) {
+    stale = atIt();
+    if (stale) {
       changed.textContent = 'The list has changed: load the page again to see it.';
       return;
     }
     asked.replaceChildren(...next.childNodes);
     changed.textContent = 'The list has changed.';
   };
+  if (asked) asked.addEventListener('pointerleave', () => stale && refresh());
 
   const approvals = (event) => {
     const told = JSON.parse(event.data);

@@ -134,6 +134,16 @@ func current(file string) (*Bundle, error) {
 	return b, nil
 }
 
+// Current is the number of the bundle that an instance root has; zero for none.
+func Current(home string) (serial uint64, err error) {
+	b, err := current(config.CentralFile(home))
+	if err != nil || len(b.Signature) == 0 {
+		return 0, err
+	}
+	_, serial, err = b.Serial()
+	return serial, err
+}
+
 // put writes a bundle where the configuration is read, the signature first: after a power failure between the two, the
 // number is known and the configuration is taken again.
 func put(file string, b *Bundle) error {

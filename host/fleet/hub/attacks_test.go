@@ -142,6 +142,10 @@ var attacks = []attack{
 	{"publish a bundle", publishes("$KV.pc_bundles.config")},
 	{"witness for another", publishes("pc.main.witness.w2")},
 	{"ask for services", asks("$SRV.PING", nil)},
+	{"drain another worker", publishes("pc.main.order.w2")},
+	{"give orders to oneself", publishes("pc.main.order.w1")},
+	{"hear another's orders", subscribes("pc.main.order.w2")},
+	{"hear all orders", subscribes("pc.main.order.>")},
 
 	{"read another's archive: consumer", consumer("CREATE.OBJ_pc_in_w2.x.$O.pc_in_w2.>", "OBJ_pc_in_w2",
 		jetstream.ConsumerConfig{Name: "x", FilterSubject: "$O.pc_in_w2.>"})},
@@ -254,6 +258,33 @@ func TestWhatAWorkersKeyMaySayCantBeBent(t *testing.T) {
 			[]byte(`{"next_by_subj":"$O.pc_in_w2.C.>","seq":1}`), patience)
 		if err != nil || !strings.HasPrefix(answer.Header.Get("Status"), "4") {
 			t.Errorf("%v %v", answer, err)
+		}
+	})
+	t.Run("an order that JetStream delivers", func(t *testing.T) {
+		orders, err := two.conn.SubscribeSync("pc.main.order.w2")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := two.conn.FlushTimeout(patience); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := one.js.Publish(ctx, "$KV.pc_placement.a", []byte(`{"do":"drain"}`)); err != nil {
+			t.Fatal(err)
+		}
+		if err := one.conn.PublishRequest("$JS.API.DIRECT.GET.KV_pc_placement.$KV.pc_placement.a", "pc.main.order.w2",
+			nil); err != nil {
+			t.Fatal(err)
+		}
+		if m, err := orders.NextMsg(patience); err != nil || subject.Ordered(m.Reply) {
+			t.Errorf("it is taken for an admin's: %v %v", m, err)
+		}
+	})
+	t.Run("a gateway's order", func(t *testing.T) {
+		if err := publishes("pc.main.order.w2")(gateway); err != nil {
+			t.Fatal(err)
+		}
+		if said := gateway.settle(t); len(said) == 0 {
+			t.Error("a gateway's key may do that")
 		}
 	})
 	t.Run("a message that JetStream delivers", func(t *testing.T) {

@@ -18,6 +18,7 @@ import (
 	"github.com/nats-io/nkeys"
 
 	"github.com/picoclaw/picoclaw/host/fleet/identity"
+	"github.com/picoclaw/picoclaw/host/fleet/storage"
 	"github.com/picoclaw/picoclaw/internal/filelock"
 )
 
@@ -341,12 +342,12 @@ func (h *Hub) prepare(ctx context.Context, at, name string, tenant *Tenant) erro
 	}
 	defer conn.Close()
 	workers := tenant.workers()
-	if err := MakeBuckets(ctx, conn, name, workers); err != nil {
+	if err := storage.Make(ctx, conn, name, workers); err != nil {
 		return err
 	}
 	for _, id := range tenant.Identities {
 		if id.Role == identity.Worker && !slices.Contains(workers, id.Name) {
-			if err := dropInbox(ctx, conn, id.Name); err != nil {
+			if err := storage.Drop(ctx, conn, id.Name); err != nil {
 				return fmt.Errorf("what was sent to %s: %w", id.Name, err)
 			}
 		}

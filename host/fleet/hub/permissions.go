@@ -33,6 +33,8 @@ func worker(p *jwt.Permissions, tenant string, id Identity) {
 		p.Sub.Allow.Add(subject.Workspace(tenant, agent, ">"))
 		p.Pub.Allow.Add(subject.Answers(tenant, agent)+">", "$KV."+subject.Placement+"."+subject.Token(agent))
 	}
+	p.Sub.Allow.Add(subject.Orders(tenant, id.Name)) // which admins alone give; the answer goes back as that below
+
 	// Who asks what services there are is answered where the question says, once: a gateway's inbox has no name that a
 	// permission could have.
 	p.Sub.Allow.Add("$SRV.>")

@@ -25,6 +25,9 @@ const (
 	Credit = "credit"
 )
 
+// Changed is what follows [Answers] where a worker says that an agent's tools are others, or with somebody else.
+const Changed = "changed"
+
 // Token makes one token of a subject of a name. Names of [A-Za-z0-9_-] stay what they are; every other byte becomes
 // =XX, so that two names are never one token.
 func Token(name string) string {
@@ -73,6 +76,16 @@ func Workspace(tenant, agent, verb string) string {
 func Answers(tenant, agent string) string {
 	return "pc." + Token(tenant) + ".out." + Token(agent) + "."
 }
+
+// AllAnswers is what is answered for any agent, at the same end of a subject.
+func AllAnswers(tenant, end string) string { return "pc." + Token(tenant) + ".out.*." + end }
+
+// Orders is where an admin tells a worker what to do.
+func Orders(tenant, worker string) string { return "pc." + Token(tenant) + ".order." + Token(worker) }
+
+// Ordered reports whether a message at [Orders], with this reply subject, can be an admin's: it is answered to an inbox,
+// as [Genuine] has it for calls.
+func Ordered(reply string) bool { return strings.HasPrefix(reply, "_INBOX") }
 
 // WitnessOf is where a worker tells how far its audit log has come.
 func WitnessOf(tenant, worker string) string {

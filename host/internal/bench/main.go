@@ -27,9 +27,16 @@ func main() {
 		}
 		return
 	}
+	if ours, err := playPart(os.Args[1:]); ours {
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
 	bin := flag.String("bin", "bin", "the directory that `make build` fills")
 	only := flag.String("only", "", "what to measure, of call, start, sandbox, files, search, plugins, program, mcp, "+
-		"commands, memory, undo, network, servers, turns, audit, telemetry, fleet, fairness and scale; everything if empty")
+		"commands, memory, undo, network, servers, turns, audit, telemetry, fleet, fleetscale, fairness and scale; everything if empty")
 	flag.Parse()
 	if err := run(*bin, *only); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
@@ -53,7 +60,7 @@ func run(bin, only string) error {
 		{"commands", measureCommands},
 		{"memory", measureMemory}, {"undo", measureUndo}, {"network", measureNetwork},
 		{"servers", measureServers}, {"turns", measureTurns}, {"audit", measureAudit}, {"telemetry", measureTelemetry},
-		{"fleet", measureFleet}, {"fairness", measureFairness}, {"scale", measureScale},
+		{"fleet", measureFleet}, {"fleetscale", measureFleetScale}, {"fairness", measureFairness}, {"scale", measureScale},
 	} {
 		if only != "" && only != m.name {
 			continue

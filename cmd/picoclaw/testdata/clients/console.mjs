@@ -108,6 +108,15 @@ try {
   check(await page.locator('[data-waiting]').innerText() === '1', 'approvals: the navigation counts it');
   check((await article.innerText()).includes('touch made \\"<b onmouseover=alert(1)>\\"'), 'approvals: the exact arguments are there');
   await examine(page, 'approvals');
+  await article.hover();
+  const next = spawn(around.program, ['call', 'exec', 'command=touch next'], options);
+  const noTo = new Promise((r) => next.on('exit', r));
+  await page.getByText('The list has changed: load the page again').waitFor();
+  check(await page.locator('article').count() === 1, 'approvals: no button comes to be below the mouse');
+  await page.locator('h1').hover();
+  const other = page.locator('article').filter({ hasText: 'touch next' });
+  await other.getByRole('button', { name: 'Refuse' }).click();
+  check(await noTo !== 0, 'approvals: a call is refused');
   await article.getByRole('button', { name: 'Allow this once' }).click();
   check(await ended === 0, 'approvals: the call goes on');
   check(existsSync(path.join(around.workspace, 'made')), 'approvals: it has done what it was asked for');

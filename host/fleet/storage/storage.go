@@ -1,4 +1,7 @@
-package hub
+// Package storage makes what a fleet keeps in NATS for a tenant: its buckets and streams, with their bounds.
+//
+// It must not know what is kept in them, nor who may use them.
+package storage
 
 import (
 	"context"
@@ -20,8 +23,8 @@ const (
 	notesKept    = 10_000
 )
 
-// MakeBuckets makes what a tenant stores, as far as it is not there. Who may do that is an admin.
-func MakeBuckets(ctx context.Context, conn *nats.Conn, tenant string, workers []string) error {
+// Make makes what a tenant stores, as far as it is not there. Who may do that is an admin.
+func Make(ctx context.Context, conn *nats.Conn, tenant string, workers []string) error {
 	js, err := jetstream.New(conn)
 	if err != nil {
 		return err
@@ -62,8 +65,8 @@ func placement() jetstream.StreamConfig {
 	}
 }
 
-// dropInbox removes what was sent to a worker that is no more.
-func dropInbox(ctx context.Context, conn *nats.Conn, worker string) error {
+// Drop removes what was sent to a worker that is no more.
+func Drop(ctx context.Context, conn *nats.Conn, worker string) error {
 	js, err := jetstream.New(conn)
 	if err != nil {
 		return err

@@ -1,0 +1,100 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/picoclaw/picoclaw/host/fleet/identity"
+)
+
+// admin joins the fleet as who may tell workers what to do.
+func (o *fleetOptions) admin(ctx context.Context) (*member, error) {
+	cfg, err := o.app.config("")
+	if err != nil {
+		return nil, err
+	}
+	f, err := o.join(ctx, cfg, "admin")
+	if err != nil {
+		return nil, err
+	}
+	if f.id != nil && f.id.Role != identity.Admin {
+		f.Close()
+		return nil, failed(fmt.Errorf("%s is a %s in the fleet, and an admin's identity is needed: `picoclaw hub add admin NAME`",
+			f.id.Name, f.id.Role))
+	}
+	return f, nil
+}
+
+// named is for a command that takes names, and perhaps an identity behind --fleet.
+func (o *fleetOptions) named(n int, what string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		of := *o // a second take finds nothing to take otherwise
+		if len(of.take(args)) != n {
+			return usage("%s takes %s; `picoclaw fleet status` lists them", spoken(cmd), what)
+		}
+		return nil
+	}
+}
+
+func newFleetDrain(a *app) *cobra.Command {
+	o := fleetOptions{app: a}
+	cmd := &cobra.Command{
+		Use:   "drain WORKER",
+		Short: "Have a worker give all its agents away",
+		Long: `Has a worker take no call any more, end what runs after gateway.drain_seconds, and give its agents to whichever worker has
+them in its configuration. What is in their workspaces stays where it is: picoclaw fleet move brings it along. The worker
+takes no agent again until it is started anew.`,
+		Example: "  picoclaw fleet drain build1 --fleet ops.fleet",
+		Args:    o.named(1, "the name of one worker"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			worker := o.take(args)[0]
+			f, err := o.admin(cmd.Context())
+			if err != nil {
+				return err
+			}
+			defer f.Close()
+			if err := f.Drain(cmd.Context(), worker); err != nil {
+				return failed(err)
+			}
+			fmt.Fprintf(a.stdout, "%s has no agents any more\n", worker)
+			return nil
+		},
+	}
+	o.flags(cmd, "the fleet at this `address`, or that of an admin's identity file (default: fleet.url)")
+	return cmd
+}
+
+func newFleetMove(a *app) *cobra.Command {
+	o := fleetOptions{app: a}
+	cmd := &cobra.Command{
+		Use:   "move AGENT WORKER",
+		Short: "Bring an agent and its workspace to another worker",
+		Long: `Has the agent's worker take no call any more and end what runs after gateway.drain_seconds, and brings what is in the
+workspace to another worker, where the workspace has to be empty. That one compares it with what was sent, and has the
+agent then; the copy is removed after that. Where anything goes wrong, the agent stays with the worker that has it, with
+all that it had. Interrupted, the command ends and the move goes on.
+
+Files, directories and links are moved, with their modes and times. What else is in a workspace (sockets, pipes), or more
+than 8 GiB, is refused. The workspace has to be the agent's alone.`,
+		Example: "  picoclaw fleet move site build2 --fleet ops.fleet",
+		Args:    o.named(2, "the names of an agent and a worker"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			args = o.take(args)
+			f, err := o.admin(cmd.Context())
+			if err != nil {
+				return err
+			}
+			defer f.Close()
+			err = f.Move(cmd.Context(), args[0], args[1], func(state string) { fmt.Fprintln(a.stderr, state) })
+			if err != nil {
+				return failed(err)
+			}
+			fmt.Fprintf(a.stdout, "%s has agent %s\n", args[1], args[0])
+			return nil
+		},
+	}
+	o.flags(cmd, "the fleet at this `address`, or that of an admin's identity file (default: fleet.url)")
+	return cmd
+}

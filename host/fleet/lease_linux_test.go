@@ -1,0 +1,84 @@
+package fleet
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go"
+
+	"github.com/picoclaw/picoclaw/host/fleet/subject"
+	"github.com/picoclaw/picoclaw/host/hosttest"
+)
+
+func leased(t *testing.T, f *Fleet) *lease {
+	t.Helper()
+	l, err := begin(t.Context(), f, func() sign { return sign{Worker: "one"} }, "life", "", func(err error) { t.Error(err) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.end(context.Background()) })
+	return l
+}
+
+// A machine that sleeps does not run its timers.
+func TestALeaseOfAMachineThatHasSleptIsOver(t *testing.T) {
+	l := leased(t, joined(t, startNATS(t), "one"))
+	if !l.sure() {
+		t.Fatal("the lease does not begin")
+	}
+	l.mu.Lock()
+	l.until -= time.Hour // which it has slept
+	l.mu.Unlock()
+	if l.sure() {
+		t.Error("it is sure of its agents")
+	}
+	<-l.Done()
+}
+
+// A NATS that comes back from an old copy of its store does not know any more who has which agent.
+func TestALeaseEndsWhenNATSHasLostItsStore(t *testing.T) {
+	f := joined(t, startNATS(t), "one")
+	l := leased(t, f)
+	hosttest.Eventually(t, "the lease is renewed", func() bool { l.mu.Lock(); defer l.mu.Unlock(); return l.revision > 2 })
+	if err := f.js.DeleteKeyValue(t.Context(), subject.Placement); err != nil {
+		t.Fatal(err)
+	}
+	joined(t, f.conn.ConnectedUrl(), "another") // and with it another bucket
+	<-l.Done()
+	if l.sure() {
+		t.Error("it is sure of its agents")
+	}
+}
+
+// A virtual machine that is halted has clocks that stand still. It learns from NATS that it was away.
+func TestALeaseEndsWhenNATSHasNotHeardOfTheWorker(t *testing.T) {
+	f := joined(t, startNATS(t), "one")
+	l := leased(t, f)
+	swept := &nats.Msg{Subject: "$KV." + subject.Placement + "." + subject.SignKey("one"),
+		Header: nats.Header{"Nats-Marker-Reason": {"MaxAge"}}}
+	if err := f.conn.PublishMsg(swept); err != nil {
+		t.Fatal(err)
+	}
+	<-l.Done()
+}
+
+// While NATS is away nobody can say that he lives: that is no silence.
+func TestAWorkerIsNotSilentWhileNATSIsAway(t *testing.T) {
+	f := joined(t, startNATS(t), "one")
+	leased(t, f)
+	w := newWatch(f)
+	if silent, _, err := w.silent(t.Context(), "one"); err != nil || silent {
+		t.Fatal(silent, err)
+	}
+	known := w.seen["one"]
+	known.since, known.looked = known.since.Add(-time.Minute), known.looked.Add(-time.Minute)
+	last, err := f.latest(t.Context(), subject.SignKey("one"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	known.revision = last.revision
+	if silent, _, err := w.silent(t.Context(), "one"); err != nil || silent {
+		t.Error("it is taken for dead", err)
+	}
+}

@@ -1,0 +1,436 @@
+package fleet
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/picoclaw/picoclaw/host"
+	"github.com/picoclaw/picoclaw/host/halt"
+	"github.com/picoclaw/picoclaw/host/hosttest"
+)
+
+// machine is a worker's machine whose agent's workspace can be moved.
+type machine struct {
+	*bench
+	name, workspace string
+	fleet           *Fleet
+}
+
+func newMachine(t *testing.T, address, name string) *machine {
+	t.Helper()
+	b := &bench{home: hosttest.TempDir(t)}
+	b.tool(t, "echo", func(_ context.Context, text string, _ func(host.Event)) *host.Result {
+		return &host.Result{Text: name + " says " + text, Answered: true}
+	})
+	m := &machine{bench: b, name: name, workspace: filepath.Join(hosttest.TempDir(t), "ws"), fleet: joined(t, address, name)}
+	if err := os.Mkdir(m.workspace, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// worker makes the machine's worker.
+func (m *machine) worker(t *testing.T) *Worker {
+	t.Helper()
+	w, err := NewWorker(m.fleet, WorkerOptions{Name: m.name, Agents: []string{"main"}, Home: m.home, Host: m.host(t),
+		Describe: func(*host.Session) string { return "" }, Drain: time.Second,
+		Workspace: func(string) (string, error) { return m.workspace, nil }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+// runs has a worker run until stop, or the test's end.
+func runs(t *testing.T, w *Worker) (stop func()) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- w.Run(ctx, nil) }()
+	stop = sync.OnceFunc(func() {
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
+	t.Cleanup(stop)
+	return stop
+}
+
+// within waits for what has to be.
+func within(t *testing.T, what string, is func() bool) {
+	t.Helper()
+	for end := time.Now().Add(20 * time.Second); !is(); time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("it never comes to: %s", what)
+		}
+	}
+}
+
+// has waits until a worker has the agent, and serves it.
+func has(t *testing.T, f *Fleet, worker string) *place {
+	t.Helper()
+	var p *place
+	within(t, worker+" has the agent", func() bool {
+		var err error
+		p, err = f.where(t.Context(), "main")
+		return err == nil && p.Worker == worker && p.Sent == nil && p.Instance != ""
+	})
+	return p
+}
+
+// there waits for so many workers.
+func there(t *testing.T, f *Fleet, n int) {
+	t.Helper()
+	within(t, "the workers are there", func() bool {
+		workers, _, err := f.Status(t.Context())
+		return err == nil && len(workers) == n
+	})
+}
+
+func (m *machine) write(t *testing.T, name, text string) {
+	t.Helper()
+	if err := os.WriteFile(filepath.Join(m.workspace, name), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// files are the names in the workspace.
+func (m *machine) files(t *testing.T) string {
+	t.Helper()
+	all, err := os.ReadDir(m.workspace)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, one := range all {
+		names = append(names, one.Name())
+	}
+	return strings.Join(names, " ")
+}
+
+func TestAWorkspaceMovesAndComesBack(t *testing.T) {
+	address := startNATS(t)
+	one, two, admin := newMachine(t, address, "one"), newMachine(t, address, "two"), joined(t, address, "admin")
+	one.write(t, "a", "text")
+	runs(t, one.worker(t))
+	has(t, admin, "one")
+	runs(t, two.worker(t))
+	there(t, admin, 2)
+	s := caller(t, joined(t, address, "gateway"), "main")
+	move := func(to string) error {
+		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+		defer cancel()
+		return admin.Move(ctx, "main", to, func(string) {})
+	}
+	if err := move("nobody"); err == nil {
+		t.Error("it is moved to nobody")
+	}
+	if err := move("one"); err == nil {
+		t.Error("it is moved to where it is")
+	}
+	two.write(t, "there", "already")
+	if err := move("two"); err == nil || !strings.Contains(err.Error(), "not empty") {
+		t.Error(err)
+	}
+	if err := os.Remove(filepath.Join(two.workspace, "there")); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if err := move("two"); err != nil {
+			t.Fatal(err)
+		}
+		has(t, admin, "two")
+		within(t, "the copy is gone", func() bool { return one.files(t) == "" && halt.Of(one.home, "main") == nil })
+		if r := s.Call(t.Context(), "echo", args("hello"), nil); r.Text != "two says hello" || two.files(t) != "a" {
+			t.Errorf("%+v %q", r, two.files(t))
+		}
+		if err := move("one"); err != nil {
+			t.Fatal(err)
+		}
+		within(t, "the copy is gone", func() bool { return two.files(t) == "" && halt.Of(two.home, "main") == nil })
+	}
+
+	// What can't be moved stays, and is served.
+	if err := os.Mkdir(filepath.Join(one.workspace, "d"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := unix.Mkfifo(filepath.Join(one.workspace, "d", "pipe"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := move("two"); err == nil || !strings.Contains(err.Error(), "d/pipe") {
+		t.Error(err)
+	}
+	has(t, admin, "one")
+	if r := s.Call(t.Context(), "echo", args("hello"), nil); r.Text != "one says hello" || two.files(t) != "" {
+		t.Errorf("%+v %q", r, two.files(t))
+	}
+}
+
+func TestADrainedWorkerGivesItsAgentsAway(t *testing.T) {
+	address := startNATS(t)
+	one, two, admin := newMachine(t, address, "one"), newMachine(t, address, "two"), joined(t, address, "admin")
+	began, end := make(chan struct{}), make(chan struct{})
+	one.tool(t, "wait", func(context.Context, string, func(host.Event)) *host.Result {
+		close(began)
+		<-end
+		return &host.Result{Text: "done", Answered: true}
+	})
+	stop := runs(t, one.worker(t))
+	has(t, admin, "one")
+	runs(t, two.worker(t))
+	there(t, admin, 2)
+	s := caller(t, joined(t, address, "gateway"), "main")
+	answers := make(chan *host.Result, 1)
+	go func() { answers <- s.Call(context.Background(), "wait", args(""), nil) }()
+	<-began
+	close(end)
+	if err := admin.Drain(t.Context(), "one"); err != nil {
+		t.Fatal(err)
+	}
+	if r := <-answers; r.Text != "done" {
+		t.Errorf("what runs: %+v", r)
+	}
+	has(t, admin, "two")
+	if r := s.Call(t.Context(), "echo", args("x"), nil); r.Text != "two says x" {
+		t.Errorf("%+v", r)
+	}
+	workers, _, err := admin.Status(t.Context())
+	if err != nil || len(workers) != 2 || !workers[0].Drained {
+		t.Errorf("%+v %v", workers, err)
+	}
+	stop()
+	if err := admin.Drain(t.Context(), "one"); err == nil {
+		t.Error("who is not there is drained")
+	}
+}
+
+// A target without room for it gives the agent back, and nothing of it stays.
+func TestAWorkspaceThatDoesNotFitStaysWhereItIs(t *testing.T) {
+	if os.Getuid() != 0 {
+		t.Skip("only root can mount a disk that is small enough to fill")
+	}
+	address := startNATS(t)
+	one, two, admin := newMachine(t, address, "one"), newMachine(t, address, "two"), joined(t, address, "admin")
+	if err := unix.Mount("tmpfs", two.workspace, "tmpfs", 0, "size=256k"); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = unix.Unmount(two.workspace, unix.MNT_DETACH) })
+	one.write(t, "a", "small")
+	one.write(t, "b", strings.Repeat("large", 200_000))
+	runs(t, one.worker(t))
+	has(t, admin, "one")
+	runs(t, two.worker(t))
+	there(t, admin, 2)
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	if err := admin.Move(ctx, "main", "two", func(string) {}); err == nil || !strings.Contains(err.Error(), "no space") {
+		t.Error(err)
+	}
+	has(t, admin, "one")
+	s := caller(t, joined(t, address, "gateway"), "main")
+	if r := s.Call(t.Context(), "echo", args("x"), nil); r.Text != "one says x" || one.files(t) != "a b" || two.files(t) != "" {
+		t.Errorf("%+v %q %q", r, one.files(t), two.files(t))
+	}
+}
+
+// writeMove has on a machine's disk what its worker has written down.
+func writeMove(t *testing.T, on *machine, m *move) {
+	t.Helper()
+	w := &Worker{options: WorkerOptions{Home: on.home}, moves: map[string]*move{}}
+	if err := w.note(m.Agent, m); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Where a worker was killed at any step of a move, one of the two has the agent then, with all that it had.
+func TestWhoIsKilledInAMoveKnowsWhatToDo(t *testing.T) {
+	type world struct {
+		one, two *machine
+		admin    *Fleet
+		out, in  *move
+		before   *place
+		upload   func() *sent // has the workspace in the bucket
+		place    func(place)
+	}
+	done := func(t *testing.T, w *world, winner *machine) {
+		t.Helper()
+		has(t, w.admin, winner.name)
+		loser := w.one
+		if winner == w.one {
+			loser = w.two
+		}
+		within(t, "one copy", func() bool { return winner.files(t) == "a b" && loser.files(t) == "" })
+		within(t, "it is not stopped", func() bool { return halt.Of(w.one.home, "main") == nil })
+	}
+	for name, play := range map[string]func(t *testing.T, w *world){
+		"before anything was sent": func(t *testing.T, w *world) {
+			_ = halt.Put(w.one.home, halt.Stop{Agent: "main", Time: time.Now(), Why: stopped})
+			runs(t, w.one.worker(t))
+			done(t, w, w.one)
+		},
+		"before it was given away": func(t *testing.T, w *world) {
+			writeMove(t, w.one, w.out)
+			runs(t, w.one.worker(t))
+			runs(t, w.two.worker(t))
+			done(t, w, w.one)
+		},
+		"both, when it was given away": func(t *testing.T, w *world) {
+			writeMove(t, w.one, w.out)
+			writeMove(t, w.two, w.in)
+			w.place(place{Worker: "two", Sent: w.upload()})
+			runs(t, w.one.worker(t))
+			runs(t, w.two.worker(t))
+			within(t, "it is settled", func() bool {
+				p, err := w.admin.where(t.Context(), "main")
+				return err == nil && p.Sent == nil
+			})
+			p, _ := w.admin.where(t.Context(), "main")
+			done(t, w, map[string]*machine{"one": w.one, "two": w.two}[p.Worker])
+		},
+		"the target for good": func(t *testing.T, w *world) {
+			writeMove(t, w.one, w.out)
+			w.place(place{Worker: "two", Sent: w.upload()})
+			runs(t, w.one.worker(t))
+			done(t, w, w.one)
+		},
+		"the source, when it was given away": func(t *testing.T, w *world) {
+			writeMove(t, w.one, w.out)
+			writeMove(t, w.two, w.in)
+			w.place(place{Worker: "two", Sent: w.upload()})
+			runs(t, w.two.worker(t))
+			has(t, w.admin, "two")
+			runs(t, w.one.worker(t))
+			done(t, w, w.two)
+		},
+		"the target in the middle of unpacking": func(t *testing.T, w *world) {
+			writeMove(t, w.one, w.out)
+			w.in.State = unpacking
+			writeMove(t, w.two, w.in)
+			w.two.write(t, "half", "of it")
+			w.place(place{Worker: "two", Sent: w.upload()})
+			runs(t, w.two.worker(t))
+			has(t, w.admin, "two")
+			runs(t, w.one.worker(t))
+			done(t, w, w.two)
+		},
+		"the target in the middle of unpacking, and the source has it again": func(t *testing.T, w *world) {
+			w.in.State = unpacking
+			writeMove(t, w.two, w.in)
+			w.two.write(t, "half", "of it")
+			runs(t, w.one.worker(t))
+			has(t, w.admin, "one")
+			runs(t, w.two.worker(t))
+			done(t, w, w.one)
+		},
+		"the target when it had taken it": func(t *testing.T, w *world) {
+			writeMove(t, w.one, w.out)
+			w.upload()
+			w.in.State = unpacked
+			writeMove(t, w.two, w.in)
+			w.two.write(t, "a", "text")
+			w.two.write(t, "b", "text")
+			w.place(place{Worker: "two", Instance: "x", Kept: w.in.proof(proofKept)})
+			runs(t, w.two.worker(t))
+			within(t, "it is written down", func() bool {
+				data, _ := os.ReadFile(filepath.Join(w.two.home, "fleet", "moves", "main"))
+				return strings.Contains(string(data), string(owned))
+			})
+			runs(t, w.one.worker(t))
+			done(t, w, w.two)
+		},
+		"the source in the middle of removing": func(t *testing.T, w *world) {
+			w.upload()
+			w.in.State = owned
+			writeMove(t, w.two, w.in)
+			w.two.write(t, "a", "text")
+			w.two.write(t, "b", "text")
+			w.out.State = removing
+			writeMove(t, w.one, w.out)
+			if err := os.Remove(filepath.Join(w.one.workspace, "a")); err != nil {
+				t.Fatal(err)
+			}
+			w.place(place{Worker: "two", Instance: "x", Kept: w.in.proof(proofKept)})
+			runs(t, w.two.worker(t))
+			runs(t, w.one.worker(t))
+			done(t, w, w.two)
+		},
+		"what was sent is another archive": func(t *testing.T, w *world) {
+			writeMove(t, w.one, w.out)
+			writeMove(t, w.two, w.in)
+			s := w.upload()
+			bucket, err := w.two.fleet.inbox(t.Context(), "two")
+			if err == nil {
+				_, err = bucket.PutString(t.Context(), s.Object, "forged")
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			w.place(place{Worker: "two", Sent: s})
+			runs(t, w.one.worker(t))
+			runs(t, w.two.worker(t))
+			done(t, w, w.one)
+		},
+		"somebody else says that it was sent": func(t *testing.T, w *world) {
+			s := w.upload()
+			_ = os.RemoveAll(filepath.Join(w.one.home, "fleet"))
+			s.Proof = "forged"
+			writeMove(t, w.two, w.in)
+			w.place(place{Worker: "two", Sent: s})
+			runs(t, w.two.worker(t))
+			runs(t, w.one.worker(t))
+			done(t, w, w.one)
+		},
+		"somebody else says that it was kept": func(t *testing.T, w *world) {
+			writeMove(t, w.one, w.out)
+			w.place(place{Worker: "two", Instance: "x", Kept: "forged"})
+			runs(t, w.one.worker(t))
+			time.Sleep(2 * renewEvery)
+			if w.one.files(t) != "a b" {
+				t.Error("the copy is gone")
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			address := startNATS(t)
+			w := &world{one: newMachine(t, address, "one"), two: newMachine(t, address, "two"), admin: joined(t, address, "admin")}
+			w.one.write(t, "a", "text")
+			w.one.write(t, "b", "text")
+			w.out = &move{Agent: "main", Peer: "two", Key: "k", State: handed}
+			w.in = &move{Agent: "main", Peer: "one", Key: "k", State: expected}
+			_, err := w.admin.placement.PutString(t.Context(), "main", `{"v":1,"worker":"one","instance":"before"}`)
+			if err != nil {
+				t.Fatal(err)
+			}
+			w.place = func(p place) {
+				p.envelope = sealed()
+				data, _ := json.Marshal(p)
+				if _, err := w.admin.placement.Put(t.Context(), "main", data); err != nil {
+					t.Fatal(err)
+				}
+			}
+			w.upload = func() *sent {
+				if _, err := w.two.fleet.inbox(t.Context(), "two"); err != nil {
+					t.Fatal(err)
+				}
+				sender := &Worker{fleet: w.one.fleet}
+				digest, err := sender.upload(t.Context(), w.one.workspace, "pc_in_two", "object")
+				if err != nil {
+					t.Fatal(err)
+				}
+				w.out.Digest, w.in.Digest = digest, digest
+				writeMove(t, w.one, w.out)
+				return &sent{From: "one", Object: "object", Digest: digest, Proof: w.out.proof(proofSent)}
+			}
+			play(t, w)
+		})
+	}
+}

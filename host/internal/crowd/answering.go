@@ -1,0 +1,29 @@
+package crowd
+
+import (
+	"context"
+
+	"github.com/picoclaw/picoclaw/host"
+	"github.com/picoclaw/picoclaw/host/config"
+)
+
+// Tool is what the crowd's agents can be called with, and Answer what is answered.
+const (
+	Tool   = "answer"
+	Answer = "here"
+)
+
+// Answering is a host on an instance root with one more tool than its plugins', which answers at once.
+func Answering(home, plugins string) (*host.Host, error) {
+	cfg, err := config.Load(config.Options{Environ: []string{"HOME=" + home, "PICOCLAW_HOME=" + home}})
+	if err != nil {
+		return nil, err
+	}
+	own, err := host.NewOwnTool(Tool, "Answers.",
+		func(context.Context, *host.Session, struct{}) (string, error) { return Answer, nil })
+	if err != nil {
+		return nil, err
+	}
+	return host.Open(host.Options{Config: cfg, PluginDir: plugins,
+		Own: []host.OwnPlugin{{ID: "crowd", Tools: []host.OwnTool{own}}}})
+}
