@@ -146,9 +146,15 @@ func TestWhatIsNoCallersIsNotServed(t *testing.T) {
 		if err := f.conn.PublishRequest(f.to("main", subject.Call), to, []byte(text)); err != nil {
 			t.Fatal(err)
 		}
-		// An answer of a call that is served comes after whatever the worker has made of this one.
+		if answered {
+			if _, err := sub.NextMsg(10 * time.Second); err != nil {
+				t.Errorf("%s: %v", to, err)
+			}
+			continue
+		}
+		// An answer of a call that is served comes after this one was turned away.
 		said(t, raw(t, f, request{ID: "after" + to, Origin: host.CLI, Tool: "echo"}, args("a")))
-		if n, _, err := sub.Pending(); err != nil || (n > 0) != answered {
+		if n, _, err := sub.Pending(); err != nil || n > 0 {
 			t.Errorf("%s: %d answers, %v", to, n, err)
 		}
 	}

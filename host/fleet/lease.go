@@ -33,6 +33,7 @@ type sign struct {
 	Version  string `json:"version,omitempty"` // of its picoclaw
 	Agents   int    `json:"agents"`
 	Running  int    `json:"running"`
+	Given    uint64 `json:"given,omitempty"` // how many agents it has given away in this life
 	Drained  bool   `json:"drained,omitempty"`
 	Config   uint64 `json:"config,omitempty"` // the number of the fleet's configuration
 	Fault    string `json:"fault,omitempty"`  // why the last one was not taken

@@ -217,6 +217,7 @@ func (s *served) release(ctx context.Context) {
 	if err := w.fleet.leave(ctx, s); err != nil {
 		w.log.Warn("an agent is not given away yet", "agent", s.agent, "error", err)
 	}
+	w.gave()
 }
 
 // finish takes no call for an agent any more, and ends what runs after some time.

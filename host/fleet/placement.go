@@ -109,7 +109,7 @@ type seen struct {
 	released bool
 	since    time.Time
 	looked   time.Time // for the last time
-	agents   int       // that it had
+	given    uint64    // away
 }
 
 // silent is as of the last look: what has happened since is not known.
@@ -155,16 +155,16 @@ func (w *watch) silent(ctx context.Context, worker string) (silent bool, last en
 	now := time.Now()
 	known := w.seen[worker]
 	if known == nil {
-		known = &seen{agents: says.Agents}
+		known = &seen{given: says.Given}
 		w.seen[worker] = known
 	}
 	if known.revision != e.revision || now.Sub(known.looked) > sureFor {
 		known.revision, known.released, known.since = e.revision, e.released, now
 	}
-	if says.Agents != known.agents { // it may have given some away
+	if says.Given != known.given {
 		maps.DeleteFunc(w.with, func(_ string, f found) bool { return f.worker == worker })
 	}
-	known.looked, known.agents = now, says.Agents
+	known.looked, known.given = now, says.Given
 	return known.silent(), e, nil
 }
 

@@ -63,6 +63,7 @@ type Worker struct {
 	moves   map[string]*move
 	states  map[string]string // of moves
 	why     map[string]string // moves have come to nothing, by agent
+	given   uint64            // agents, to others, in this life of the process
 	drained bool
 	config  uint64 // the number of the fleet's configuration
 	fault   string
@@ -327,12 +328,19 @@ func (w *Worker) journalOf(agent string) (*journal, error) {
 	return j, err
 }
 
+// gave notes that an agent may be another worker's now, for those who remember it as this one's.
+func (w *Worker) gave() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.given++
+}
+
 // sign is what the worker says of itself.
 func (w *Worker) sign() sign {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	s := sign{Worker: w.options.Name, Version: w.options.Version, Agents: len(w.served), Drained: w.drained, Config: w.config,
-		Fault: w.fault}
+	s := sign{Worker: w.options.Name, Version: w.options.Version, Agents: len(w.served), Given: w.given, Drained: w.drained,
+		Config: w.config, Fault: w.fault}
 	for _, one := range w.served {
 		s.Running += one.busy()
 	}
