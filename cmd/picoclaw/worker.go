@@ -114,7 +114,8 @@ func (o *fleetOptions) work(ctx context.Context, name string) error {
 func (w *workerVerb) run(ctx context.Context, cfg *config.Config) error {
 	stderr, logger := w.fleet.app.stderr, w.logger.Named("worker")
 	var err error
-	w.worker, err = fleet.NewWorker(w.member.Fleet, fleet.WorkerOptions{Name: w.member.name, Agents: w.now.agents, Home: w.home,
+	w.worker, err = fleet.NewWorker(w.member.Fleet, fleet.WorkerOptions{
+		Name: w.member.name, Agents: w.now.agents, Home: w.home,
 		Host: w.now, Describe: func(s *host.Session) string { return mcp.Instructions(s.Policy()) }, Workspace: w.workspace,
 		Changes: w.changes, Version: version, Logger: logger, Drain: time.Duration(cfg.Gateway().DrainSeconds) * time.Second})
 	if err != nil {

@@ -1,9 +1,10 @@
 // Package config loads the configuration, checks it, and says where each value came from.
 //
 // Four layers are merged by koanf, the later one winning: the built-in defaults, what a fleet has given this machine (a
-// file of that name, see [Options]), one file (JSON with comments, or YAML), and the PICOCLAW_* variables. A flag that the caller passes in [Options] stands above them all. What one
-// agent sets for itself stands above what is set for all agents, whichever layer either came from, and replaces
-// it: lists are not joined. isolation.expose_paths alone is joined, by target.
+// file of that name, see [Options]), one file (JSON with comments, or YAML), and the PICOCLAW_* variables. A flag that
+// the caller passes in [Options] stands above them all. What one agent sets for itself stands above what is set for all
+// agents, whichever layer either came from, and replaces it: lists are not joined. isolation.expose_paths alone is
+// joined, by target.
 //
 // [Schema] is the table of all keys. The check, the names of the variables, the JSON Schema ([JSONSchema]) and the
 // documentation are made from it, so a key that is not in the table does not exist. Whatever is wrong (an unknown

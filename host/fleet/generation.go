@@ -28,7 +28,8 @@ func (w *Worker) use() (now *generation, done func()) {
 }
 
 // Renew has calls that begin from now on made on another host, and the worker serve these agents: an agent that is not
-// among them is given away. What is returned waits until nothing runs on the host before any more, which then may be closed.
+// among them is given away. What is returned waits until nothing runs on the host before any more, which then may be
+// closed.
 func (w *Worker) Renew(h Host, agents []string) (ended func()) {
 	w.mu.Lock()
 	before := w.current

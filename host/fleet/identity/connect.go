@@ -48,7 +48,8 @@ func (id *Identity) Connect(options ...nats.Option) (*nats.Conn, error) {
 		nats.Timeout(connectTimeout),
 		nats.PingInterval(pingInterval), nats.MaxPingsOutstanding(2),
 		nats.MaxReconnects(-1), nats.ReconnectWait(reconnectWait), nats.ReconnectJitter(reconnectWait, reconnectWait),
-		nats.IgnoreDiscoveredServers(),                                    // where else to send what is said is not for the other end to say
+		// Where else to send what is said is not for the other end to say.
+		nats.IgnoreDiscoveredServers(),
 		nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {}), // in place of printing; options may have another
 	}
 	if !plain {
