@@ -19,7 +19,8 @@ import (
 // Whoever calls is told that the call waits for a person, while it does.
 func TestACallerIsToldThatItsCallWaits(t *testing.T) {
 	home := hosttest.TempDir(t)
-	if err := os.WriteFile(filepath.Join(home, "config.json"), []byte(`{}`), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(home, "config.json"), []byte(`{"tools": {"exec": {"rules": [
+		{"id": "make-it", "programs": "touch", "verb": "made", "decision": "ask", "why": "makes files"}]}}}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	cfg, err := config.Load(config.Options{Environ: []string{"HOME=" + home, "PICOCLAW_HOME=" + home}})
@@ -43,7 +44,7 @@ func TestACallerIsToldThatItsCallWaits(t *testing.T) {
 			later.messages <- e.Message
 		}
 	})
-	if r.Err != nil {
+	if r.Err != nil || first {
 		t.Errorf("the call: %v", r.Err)
 	}
 }
