@@ -53,14 +53,13 @@ are not such as the tool takes, and 3 if picoclaw can't start.`,
   picoclaw call write_file --json '{"path":"a.txt","content":"hello\n"}'
   cat args.json | picoclaw call edit_file --json - --output json`, "\n"),
 		Args: func(_ *cobra.Command, args []string) error {
-			if of := o.fleet; len(of.take(args)) == 0 {
+			if len(args) == 0 {
 				return usage("call what? `picoclaw tools` lists the tools")
 			}
 			return nil
 		},
 		ValidArgsFunction: a.completeCall,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			args = o.fleet.take(args)
 			o.arguments.pairs, o.arguments.isJSON = args[1:], cmd.Flags().Changed("json")
 			return o.run(cmd.Context(), args[0])
 		},
@@ -68,7 +67,7 @@ are not such as the tool takes, and 3 if picoclaw can't start.`,
 	a.agentFlag(cmd, &o.agent, "the agent to call for (default: the first one)")
 	a.outputFlag(cmd, &o.output)
 	jsonFlag(cmd, &o.arguments.json)
-	o.fleet.flags(cmd, "call for an agent of the fleet at this `address`, or at fleet.url")
+	o.fleet.flags(cmd, "call for an agent of the fleet at this `address`, or that of an identity file")
 	return cmd
 }
 

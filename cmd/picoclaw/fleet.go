@@ -3,8 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -24,34 +22,11 @@ type fleetOptions struct {
 	address, credentials string
 }
 
-// ofConfiguration stands for the fleet that the configuration names.
-const ofConfiguration = "configured"
-
 // flags adds --fleet and --credentials.
 func (o *fleetOptions) flags(cmd *cobra.Command, doc string) {
 	cmd.Flags().StringVar(&o.address, "fleet", "", doc)
-	cmd.Flags().Lookup("fleet").NoOptDefVal = ofConfiguration
 	cmd.Flags().StringVar(&o.credentials, "credentials", "",
 		"NATS's `file` with which this machine shows who it is, for a fleet that is no hub's (default: fleet.credentials)")
-}
-
-// addressPattern is an address of NATS's or the name of an identity file, which no tool, agent or key=value is.
-var addressPattern = regexp.MustCompile(`^(nats|tls|ws|wss)://|^[^=]+\.fleet$`)
-
-// take takes an address that stands behind --fleet off the arguments: the flag can do without.
-func (o *fleetOptions) take(args []string) []string {
-	at := slices.IndexFunc(args, addressPattern.MatchString)
-	if o.address != ofConfiguration || at < 0 {
-		return args
-	}
-	o.address = args[at]
-	return slices.Delete(slices.Clone(args), at, at+1)
-}
-
-// noArguments is for a command that takes flags only.
-func (o *fleetOptions) noArguments(cmd *cobra.Command, args []string) error {
-	of := *o // a second take finds nothing to take otherwise
-	return noArguments(cmd, of.take(args))
 }
 
 // joinTimeout is how long it may take to be let into a fleet.
@@ -69,7 +44,7 @@ type member struct {
 // join joins the fleet: as who an identity file says, or else under a name of this machine's.
 func (o *fleetOptions) join(ctx context.Context, cfg *config.Config, name string) (*member, error) {
 	set := cfg.Fleet()
-	if o.address != "" && o.address != ofConfiguration {
+	if o.address != "" {
 		set.URL = o.address
 	}
 	if o.credentials != "" {
@@ -82,9 +57,9 @@ func (o *fleetOptions) join(ctx context.Context, cfg *config.Config, name string
 	}
 	var err error
 	if file == "" || strings.Contains(file, "://") {
-		j.connection, err = fleet.Connect(set.URL, name, set.Credentials)
+		j.connection, err = identity.Dial(set.URL, name, set.Credentials)
 	} else {
-		j.connection, j.id, err = identity.Connect(file, fleet.Options()...)
+		j.connection, j.id, err = identity.Connect(file)
 	}
 	if err != nil {
 		return nil, cantStart(err)
@@ -115,11 +90,8 @@ func newFleetStatus(a *app) *cobra.Command {
 		Short:   "Show the workers of a fleet, and which agents they have",
 		Long:    "Shows the workers that have given a sign of life not long ago, and for each agent the worker that has it. The epoch\ngrows each time that an agent is taken. CONFIG is the number of the fleet's configuration that a worker has. The\nexit code is 1 where an agent's worker is gone.",
 		Example: "  picoclaw fleet status --fleet tls://nats.example.com:4222\n  picoclaw fleet status --output json",
-		Args:    o.noArguments,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			o.take(args)
-			return o.status(cmd.Context(), output)
-		},
+		Args:    noArguments,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return o.status(cmd.Context(), output) },
 	}
 	o.flags(cmd, "the fleet at this `address`, or that of an identity file (default: fleet.url)")
 	a.outputFlag(cmd, &output)
@@ -212,15 +184,9 @@ func newFleetWhere(a *app) *cobra.Command {
 		Use:     "where AGENT",
 		Short:   "Show which worker has an agent",
 		Example: "  picoclaw fleet where main",
-		Args: func(cmd *cobra.Command, args []string) error {
-			of := o
-			if len(of.take(args)) != 1 {
-				return usage("where is which agent? `picoclaw fleet status` lists them")
-			}
-			return nil
-		},
+		Args:    named(1, "the name of one agent"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			agent := o.take(args)[0]
+			agent := args[0]
 			_, agents, err := o.look(cmd.Context())
 			if err != nil {
 				return err

@@ -1,10 +1,8 @@
 package main
 
 import (
-	"bufio"
 	"encoding/json"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -37,32 +35,12 @@ func startNATS(t *testing.T) (address string) {
 // worker starts a worker, and returns it when it has as many agents.
 func (i instance) worker(t *testing.T, fleet string, agents int, args ...string) *exec.Cmd {
 	t.Helper()
-	cmd := i.command(hosttest.Program("bin/picoclaw"), append([]string{"worker", "--fleet", fleet}, args...)...)
-	stderr, err := cmd.StderrPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if cmd.ProcessState == nil {
-			stop(t, cmd)
-		}
+	const sign = " serves agent "
+	cmd := i.start(t, sign, append([]string{"worker", "--fleet", fleet}, args...)...)
+	hosttest.Eventually(t, "the worker has its agents", func() bool {
+		return strings.Count(cmd.Stderr.(*told).String(), sign) >= agents
 	})
-	lines := bufio.NewScanner(stderr)
-	var said []string
-	for lines.Scan() {
-		said = append(said, lines.Text())
-		if strings.Contains(lines.Text(), " serves agent ") {
-			if agents--; agents == 0 {
-				go func() { _, _ = io.Copy(io.Discard, stderr) }()
-				return cmd
-			}
-		}
-	}
-	t.Fatalf("the worker has ended: %s", strings.Join(said, "\n"))
-	return nil
+	return cmd
 }
 
 // passing is what is another time each time.

@@ -27,11 +27,10 @@ func (o *fleetOptions) admin(ctx context.Context) (*member, error) {
 	return f, nil
 }
 
-// named is for a command that takes names, and perhaps an identity behind --fleet.
-func (o *fleetOptions) named(n int, what string) cobra.PositionalArgs {
+// named is for a command that takes names.
+func named(n int, what string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
-		of := *o // a second take finds nothing to take otherwise
-		if len(of.take(args)) != n {
+		if len(args) != n {
 			return usage("%s takes %s; `picoclaw fleet status` lists them", spoken(cmd), what)
 		}
 		return nil
@@ -47,9 +46,9 @@ func newFleetDrain(a *app) *cobra.Command {
 them in its configuration. What is in their workspaces stays where it is: picoclaw fleet move brings it along. The worker
 takes no agent again until it is started anew.`,
 		Example: "  picoclaw fleet drain build1 --fleet ops.fleet",
-		Args:    o.named(1, "the name of one worker"),
+		Args:    named(1, "the name of one worker"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			worker := o.take(args)[0]
+			worker := args[0]
 			f, err := o.admin(cmd.Context())
 			if err != nil {
 				return err
@@ -79,9 +78,8 @@ all that it had. Interrupted, the command ends and the move goes on.
 Files, directories and links are moved, with their modes and times. What else is in a workspace (sockets, pipes), or more
 than 8 GiB, is refused. The workspace has to be the agent's alone.`,
 		Example: "  picoclaw fleet move site build2 --fleet ops.fleet",
-		Args:    o.named(2, "the names of an agent and a worker"),
+		Args:    named(2, "the names of an agent and a worker"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			args = o.take(args)
 			f, err := o.admin(cmd.Context())
 			if err != nil {
 				return err

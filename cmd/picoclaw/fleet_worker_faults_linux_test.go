@@ -85,7 +85,7 @@ func (p *played) session(t *testing.T) string {
 func TestAFullDiskHasCallsRefused(t *testing.T) {
 	mount := exec.Command("unshare", "--map-root-user", "--mount", "mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", "/mnt")
 	if out, err := mount.CombinedOutput(); err != nil {
-		t.Skipf("no small disk can be made here: %s", out)
+		t.Fatalf("no small disk can be made here: %s", out)
 	}
 	address := startNATS(t)
 	here, elsewhere := newInstance(t), newInstance(t)
@@ -138,7 +138,7 @@ func TestANetworkThatLosesEverythingOneWay(t *testing.T) {
 		return err
 	}
 	if err := ip("netns", "add", name); err != nil {
-		t.Skipf("no network can be made here: %v", err)
+		t.Fatalf("no network can be made here: %v", err)
 	}
 	t.Cleanup(func() { _ = ip("netns", "del", name) })
 	for _, args := range [][]string{
@@ -148,7 +148,7 @@ func TestANetworkThatLosesEverythingOneWay(t *testing.T) {
 		{"-n", name, "link", "set", "lo", "up"},
 	} {
 		if err := ip(args...); err != nil {
-			t.Skipf("no network can be made here: %v", err)
+			t.Fatalf("no network can be made here: %v", err)
 		}
 	}
 	_, port, _ := strings.Cut(freeAddress(t), ":")

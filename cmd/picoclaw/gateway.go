@@ -56,13 +56,10 @@ with a mistake changes nothing.
 With --fleet it serves the agents of a fleet, and has no schedule: each call is carried to the worker that has the agent,
 which decides on it. A client's roots do not narrow it: its directories are not on that machine.`,
 		Example: "  picoclaw gateway\n  picoclaw gateway --port 0 --log-level info\n  picoclaw gateway --fleet tls://nats.example.com:4222",
-		Args:    o.fleet.noArguments,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			o.fleet.take(args)
-			return o.run(cmd.Context())
-		},
+		Args:    noArguments,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context()) },
 	}
-	o.fleet.flags(cmd, "serve the agents of the fleet at this `address`, or at fleet.url")
+	o.fleet.flags(cmd, "serve the agents of the fleet at this `address`, or that of an identity file")
 	cmd.Flags().StringVar(&o.host, "host", "", "serve at this `address` (default: gateway.host)")
 	cmd.Flags().IntVar(&o.port, "port", -1, "serve at this `port`, 0 for any (default: gateway.port)")
 	cmd.AddCommand(newGatewayStatus(a), newGatewayReload(a), newGatewayToken(a))

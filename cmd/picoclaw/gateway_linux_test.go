@@ -47,30 +47,11 @@ func (i instance) picoclaw(t *testing.T, args ...string) (out string, code int) 
 // gateway starts a gateway and returns it with where it serves.
 func (i instance) gateway(t *testing.T, args ...string) (*exec.Cmd, string) {
 	t.Helper()
-	cmd := i.command(hosttest.Program("bin/picoclaw"), append([]string{"gateway", "--port", "0"}, args...)...)
-	stderr, err := cmd.StderrPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if cmd.ProcessState == nil {
-			stop(t, cmd)
-		}
-	})
-	var said []string
-	lines := bufio.NewScanner(stderr)
-	for lines.Scan() {
-		said = append(said, lines.Text())
-		if _, url, ok := strings.Cut(lines.Text(), "the gateway serves at "); ok {
-			go func() { _, _ = io.Copy(io.Discard, stderr) }()
-			return cmd, url
-		}
-	}
-	t.Fatalf("the gateway has ended: %s", strings.Join(said, "\n"))
-	return nil, ""
+	const sign = "the gateway serves at "
+	cmd := i.start(t, sign, append([]string{"gateway", "--port", "0"}, args...)...)
+	_, url, _ := strings.Cut(cmd.Stderr.(*told).String(), sign)
+	url, _, _ = strings.Cut(url, "\n")
+	return cmd, url
 }
 
 func (i instance) token(t *testing.T, agent string) string {

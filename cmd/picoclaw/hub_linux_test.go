@@ -1,11 +1,9 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"crypto/rand"
 	"encoding/json"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -26,30 +24,7 @@ import (
 // hub starts a hub.
 func (i instance) hub(t *testing.T) *exec.Cmd {
 	t.Helper()
-	cmd := i.command(hosttest.Program("bin/picoclaw"), "hub", "--listen", "127.0.0.1:0")
-	stderr, err := cmd.StderrPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if cmd.ProcessState == nil {
-			stop(t, cmd)
-		}
-	})
-	var said []string
-	lines := bufio.NewScanner(stderr)
-	for lines.Scan() {
-		said = append(said, lines.Text())
-		if strings.Contains(lines.Text(), "the hub serves at ") {
-			go func() { _, _ = io.Copy(io.Discard, stderr) }()
-			return cmd
-		}
-	}
-	t.Fatalf("the hub has ended: %s", strings.Join(said, "\n"))
-	return nil
+	return i.start(t, "the hub serves at ", "hub", "--listen", "127.0.0.1:0")
 }
 
 // One command makes a hub, and another lets a machine in.

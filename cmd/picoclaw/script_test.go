@@ -43,25 +43,11 @@ func TestMain(m *testing.M) {
 
 // prepare makes of the programs what users have: manifests beside the plugins, and a plugin of an author's.
 func prepare(dir string) error {
-	if err := describe(dir); err != nil {
+	plugins := []string{"bin/plugins/filesystem", "bin/plugins/grep", "bin/plugins/shell", "hostile"}
+	if err := hosttest.Describe(dir, plugins...); err != nil {
 		return err
 	}
 	return author(dir)
-}
-
-// describe has each plugin write its manifest.
-func describe(dir string) error {
-	for _, plugin := range []string{"bin/plugins/filesystem", "bin/plugins/grep", "bin/plugins/shell", "hostile"} {
-		at := filepath.Join(dir, plugin)
-		out, err := exec.Command(filepath.Join(at, filepath.Base(at)), "describe").Output()
-		if err != nil {
-			return err
-		}
-		if err := os.WriteFile(filepath.Join(at, "plugin.json"), out, 0o644); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // Each script has a home of its own, a workspace in it ($W), a secret outside ($O), and picoclaw on its PATH.

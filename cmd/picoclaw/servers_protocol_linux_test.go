@@ -82,11 +82,12 @@ func TestForgedAnswersAreNoAnswers(t *testing.T) {
 	c, _, _ := h.client(nil)
 	calling(t, c, "evil_steady", map[string]any{})
 	for range 3 {
-		_, _ = c.CallTool(t.Context(), &sdkmcp.CallToolParams{Name: "evil_try", Arguments: map[string]any{"what": "answers"}})
-		// An answer that is forged for the next call may be on its way when that is made.
-		hosttest.Eventually(t, "the server's own answers are taken", func() bool {
-			return text(calling(t, c, "evil_steady", map[string]any{})) == "steady"
-		})
+		if r := calling(t, c, "evil_try", map[string]any{"what": "answers"}); text(r) != "answered" {
+			t.Errorf("%s", text(r))
+		}
+		if r := calling(t, c, "evil_steady", map[string]any{}); text(r) != "steady" {
+			t.Errorf("%s", text(r))
+		}
 	}
 }
 

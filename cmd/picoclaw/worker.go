@@ -42,11 +42,8 @@ SIGHUP has the configuration read again, for calls that begin then.
 SIGTERM and SIGINT end it: no call is taken any more, and those that run may go on for gateway.drain_seconds.`,
 		Example: "  picoclaw worker --fleet build1.fleet\n" +
 			"  picoclaw worker --fleet tls://nats.example.com:4222 --credentials worker.creds\n  picoclaw worker",
-		Args: o.noArguments,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			o.take(args)
-			return o.work(cmd.Context(), name)
-		},
+		Args: noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error { return o.work(cmd.Context(), name) },
 	}
 	o.flags(cmd, "serve the fleet at this `address`, or that of an identity file (default: fleet.url)")
 	cmd.Flags().StringVar(&name, "name", "", "the worker's `name` in the fleet (default: fleet.name, or the machine's)")

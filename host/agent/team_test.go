@@ -140,8 +140,19 @@ func TestASubagentIsWaitedFor(t *testing.T) {
 }
 
 func TestTheResultOfASpawnComes(t *testing.T) {
-	team := teamOf(t, nil, map[string]Model{"count": says("there are 7")})
-	a, transcript := parentOf(t, team, says(`spawn {"task":"count"}`, "settle {}", "seven"), Settings{})
+	asked := make(chan struct{}) // closed when the parent is asked for what it does after it
+	counts, parent := says("there are 7"), says(`spawn {"task":"count"}`, "settle {}", "seven")
+	team := teamOf(t, nil, map[string]Model{"count": scripted(func(ctx context.Context, r Request) (*Reply, error) {
+		<-asked
+		return counts(ctx, r)
+	})})
+	turns := 0
+	a, transcript := parentOf(t, team, scripted(func(ctx context.Context, r Request) (*Reply, error) {
+		if turns++; turns == 2 {
+			close(asked)
+		}
+		return parent(ctx, r)
+	}), Settings{})
 	var notices []string
 	if _, err := a.Turn(t.Context(), "go", func(e Event) {
 		if e.Kind == NoticeEvent {
@@ -153,7 +164,8 @@ func TestTheResultOfASpawnComes(t *testing.T) {
 	if len(notices) != 1 || !strings.HasPrefix(notices[0], "child subagent 1: id 1, finished after") {
 		t.Errorf("the notices are %q", notices)
 	}
-	if said := texts(transcript); strings.Count(said, "there are 7") != 1 {
+	said := texts(transcript)
+	if strings.Count(said, "there are 7") != 1 || strings.Index(said, "there are 7") < strings.Index(said, "settled") {
 		t.Errorf("the parent has read %s", said)
 	}
 }

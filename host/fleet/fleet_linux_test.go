@@ -15,6 +15,7 @@ import (
 
 	"github.com/picoclaw/picoclaw/host"
 	"github.com/picoclaw/picoclaw/host/config"
+	"github.com/picoclaw/picoclaw/host/fleet/identity"
 	"github.com/picoclaw/picoclaw/host/hosttest"
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
@@ -38,7 +39,7 @@ func startNATS(t testing.TB) (address string) {
 // joined is a connection to the fleet.
 func joined(t testing.TB, address, name string) *Fleet {
 	t.Helper()
-	conn, err := Connect(address, name, "")
+	conn, err := identity.Dial(address, name, "")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -43,7 +43,7 @@ func TestIdentitiesOfAHubAreEnough(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		conn, err := id.Connect(Options()...)
+		conn, err := id.Connect()
 		if err != nil {
 			t.Fatal(err)
 		}

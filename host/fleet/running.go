@@ -47,8 +47,9 @@ func newRunning(s *served, r *request, to string) *running {
 	return run
 }
 
-// run makes the call: it is written down first, then made, and its answer is written down before it is sent.
-func (run *running) run(arguments []byte) {
+// run makes the call: it is written down first, then made, and its answer is written down before it is returned, for its
+// caller; nil for none.
+func (run *running) run(arguments []byte) (answer []byte) {
 	s := run.served
 	session, done, err := s.session(run.origin)
 	if err == nil {
@@ -56,11 +57,11 @@ func (run *running) run(arguments []byte) {
 		err = s.journal.begin(run.id, run.digest)
 	}
 	if err != nil {
-		s.say(run.to, answerOf(run.id, &host.Result{Err: &host.Error{Code: pluginpb.CodeUnavailable, Message: err.Error()}}), nil)
-		return
+		refused := &host.Result{Err: &host.Error{Code: pluginpb.CodeUnavailable, Message: err.Error()}}
+		return s.sized(run, answerOf(run.id, refused), nil)
 	}
 	if !s.lease.sure() {
-		return
+		return nil
 	}
 	ended := make(chan struct{})
 	defer close(ended)
@@ -70,12 +71,12 @@ func (run *running) run(arguments []byte) {
 		events = run.event
 	}
 	result := session.Call(run, run.tool, arguments, events)
-	answer := s.sized(context.WithoutCancel(run), answerOf(run.id, result), []byte(result.Text))
+	answer = s.sized(context.WithoutCancel(run), answerOf(run.id, result), []byte(result.Text))
 	if err := s.journal.done(run.id, answer); err != nil {
 		s.worker.log.Error("a call's answer is not written down: whoever asks for it again is told that nobody knows it",
 			"agent", s.agent, "tool", run.tool, "error", err)
 	}
-	s.send(run.to, answer)
+	return answer
 }
 
 func answerOf(id string, r *host.Result) reply {

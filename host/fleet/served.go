@@ -213,10 +213,13 @@ func (s *served) take(r *request, arguments []byte, to string) {
 		s.running[r.ID] = run
 		s.ended.Go(func() {
 			defer run.cancel()
-			run.run(arguments)
+			answer := run.run(arguments)
 			s.mu.Lock()
-			defer s.mu.Unlock()
-			delete(s.running, r.ID)
+			delete(s.running, r.ID) // who asks once it is answered is not told that it runs
+			s.mu.Unlock()
+			if answer != nil {
+				s.send(run.to, answer)
+			}
 		})
 	}
 }

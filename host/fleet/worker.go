@@ -263,6 +263,7 @@ func (w *Worker) try(l *life, service micro.Service, others *watch, agent string
 		if subs, err = w.endpoints(service, agent); err != nil {
 			return false, subs, err
 		}
+		_ = w.fleet.conn.FlushWithContext(ctx) // NATS brings its calls before it is said to be served
 	}
 	w.log.Info("the worker has an agent", "agent", agent, "epoch", epoch)
 	_ = w.fleet.conn.Publish(w.fleet.changed(agent), nil) // who has missed it finds out at its next call

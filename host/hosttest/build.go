@@ -54,3 +54,18 @@ func copyFile(to, from string) error {
 	}
 	return out.Close()
 }
+
+// Describe has plugins in directories below dir, each a program of its directory's name, write their manifests there.
+func Describe(dir string, plugins ...string) error {
+	for _, plugin := range plugins {
+		at := filepath.Join(dir, plugin)
+		out, err := exec.Command(filepath.Join(at, filepath.Base(at)), "describe").Output()
+		if err != nil {
+			return fmt.Errorf("describe plugin %s: %w", plugin, err)
+		}
+		if err := os.WriteFile(filepath.Join(at, "plugin.json"), out, 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -7,17 +7,10 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/nats-io/nats.go"
 
 	"github.com/picoclaw/picoclaw/host/fleet/subject"
-)
-
-const (
-	connectTimeout = 5 * time.Second
-	pingInterval   = 5 * time.Second // a hub that is silent for two of them is looked for again
-	reconnectWait  = 500 * time.Millisecond
 )
 
 // Connect connects to the hub as the identity in a file. A connection that is lost is made again for as long as it
@@ -41,17 +34,12 @@ func (id *Identity) Connect(options ...nats.Option) (*nats.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	all := []nats.Option{
-		nats.Name(id.Role + " " + id.Name),
+	all := append(Options(),
+		nats.Name(id.Role+" "+id.Name),
 		nats.UserJWTAndSeed(id.JWT, id.Seed),
 		nats.CustomInboxPrefix(subject.Inbox(id.Name)),
-		nats.Timeout(connectTimeout),
-		nats.PingInterval(pingInterval), nats.MaxPingsOutstanding(2),
-		nats.MaxReconnects(-1), nats.ReconnectWait(reconnectWait), nats.ReconnectJitter(reconnectWait, reconnectWait),
-		// Where else to send what is said is not for the other end to say.
-		nats.IgnoreDiscoveredServers(),
-		nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {}), // in place of printing; options may have another
-	}
+		nats.IgnoreDiscoveredServers(), // where else to send what is said is not for the other end to say
+	)
 	if !plain {
 		config, err := id.tls()
 		if err != nil {

@@ -98,3 +98,14 @@ func TestAFileThatIsNoneIsRefused(t *testing.T) {
 		}
 	}
 }
+
+func TestOnlyThisMachineIsSpokenToInPlainText(t *testing.T) {
+	for address, want := range map[string]string{
+		"nats://10.0.0.1:4222": "not encrypted", "nats://nats.example.com": "not encrypted", "http://localhost": "no address",
+		"": "no fleet is named", "tls://a,nats://b": "not encrypted", "nats://localhost.evil.example:1": "not encrypted",
+	} {
+		if _, err := Dial(address, "x", ""); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", address, err)
+		}
+	}
+}

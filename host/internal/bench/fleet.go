@@ -14,6 +14,7 @@ import (
 
 	"github.com/picoclaw/picoclaw/host"
 	"github.com/picoclaw/picoclaw/host/fleet"
+	"github.com/picoclaw/picoclaw/host/fleet/identity"
 )
 
 // measureFleet compares a call through gateway, NATS and worker, all on this machine and each with a connection of its
@@ -76,7 +77,7 @@ func measureFleet(bin string) error {
 func onFleet(h *host.Host, home, address string) (s *fleet.Session, end func(), err error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	join := func(name string) (*fleet.Fleet, error) {
-		conn, err := fleet.Connect(address, name, "")
+		conn, err := identity.Dial(address, name, "")
 		if err != nil {
 			return nil, err
 		}

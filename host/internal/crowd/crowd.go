@@ -19,6 +19,8 @@ import (
 
 	"github.com/picoclaw/picoclaw/host"
 	"github.com/picoclaw/picoclaw/host/fleet"
+	"github.com/picoclaw/picoclaw/host/fleet/identity"
+	"github.com/picoclaw/picoclaw/host/fleet/subject"
 )
 
 // Tenant is whose the crowd's agents are.
@@ -104,7 +106,7 @@ func (c *Crowd) start(ctx context.Context, o Options, n int) error {
 
 // Join is a connection to the fleet. hear is told the subject of each message that comes over it; nil for nobody.
 func Join(ctx context.Context, name string, dial func() (net.Conn, error), hear func(string)) (*fleet.Fleet, error) {
-	conn, err := nats.Connect("", append(fleet.Options(), nats.Name(name), nats.CustomInboxPrefix("_INBOX_"+name),
+	conn, err := nats.Connect("", append(identity.Options(), nats.Name(name), nats.CustomInboxPrefix(subject.Inbox(name)),
 		nats.InProcessServer(dialer{dial, hear}))...)
 	if err != nil {
 		return nil, err

@@ -6,7 +6,6 @@ import (
 	"context"
 	"encoding/json"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -21,13 +20,8 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	os.Exit(hosttest.Main(m, map[string]string{"plugins/shell/shell": "../../../plugins/shell"}, func(dir string) error {
-		out, err := exec.Command(filepath.Join(dir, "plugins", "shell", "shell"), "describe").Output()
-		if err != nil {
-			return err
-		}
-		return os.WriteFile(filepath.Join(dir, "plugins", "shell", "plugin.json"), out, 0o644)
-	}))
+	os.Exit(hosttest.Main(m, map[string]string{"plugins/shell/shell": "../../../plugins/shell"},
+		func(dir string) error { return hosttest.Describe(dir, "plugins/shell") }))
 }
 
 // agents has two, the second without exec.

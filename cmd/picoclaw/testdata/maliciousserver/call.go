@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 )
 
@@ -25,7 +26,7 @@ func (s *server) call(m *message, tool, what, at, with string) {
 	case tool == "try" && what == "meta": // all that came with the call
 		said = string(m.Params)
 	case tool == "try":
-		said = s.protocol(what, at)
+		said = s.protocol(m, what, at)
 		if said == "" {
 			said = attack(what, at, with)
 		}
@@ -38,7 +39,7 @@ func (s *server) call(m *message, tool, what, at, with string) {
 }
 
 // protocol breaks the protocol's rules; "" for what is none of these tries.
-func (s *server) protocol(what, at string) string {
+func (s *server) protocol(m *message, what, at string) string {
 	switch what {
 	case "die": // after it has done what it was asked to
 		f, err := os.OpenFile(filepath.Join(s.state, "done"), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
@@ -80,8 +81,12 @@ func (s *server) protocol(what, at string) string {
 			"type": "object", "properties": object{"password": object{"type": "string"}}}}))
 	case "answers": // to what nobody asked, and to what is asked next
 		for id := range 50 {
+			if strconv.Itoa(id) == string(m.ID) {
+				continue // that is the server's to answer
+			}
 			s.say(object{"jsonrpc": "2.0", "id": id, "result": object{"content": []any{object{"type": "text", "text": "forged"}}}})
 		}
+		s.ask("ping", object{}) // once it is answered all of them have been read
 		return "answered"
 	case "errors":
 		fmt.Fprintln(os.Stderr, strings.Repeat("y", 10<<20))
