@@ -75,7 +75,7 @@ func TestACallOnAFleetIsAnsweredAsOneHere(t *testing.T) {
 			{"append_file", "path=.", "content=x"}, {"edit_file", "path=a.txt", "old_text=nothing", "new_text=x"},
 			{"mkdir", "path=dir"}, {"mv", "source=missing", "destination=b"}, {"cp", "source=a.txt", "destination=a.txt"},
 			{"rm", "path=missing"}, {"grep", "pattern=two"}, {"grep", "pattern=("}, {"find", "pattern=*.txt"},
-			{"exec", "command=echo hi; echo no >&2; exit 3"}, {"exec", "command=rm -rf /"}, {"exec", "command=printf '\\377\\000'"},
+			{"exec", "command=echo hi; exit 3"}, {"exec", "command=echo no >&2; exit 3"}, {"exec", "command=rm -rf /"}, {"exec", "command=printf '\\377\\000'"},
 			{"exec", "command=head -c 900000 /dev/zero | tr '\\0' y"}, {"exec", "command=sleep 5", "timeout=1"},
 			{"exec", "command=git push"}, {"nothing"}, {"filesystem.read_file", "path=a.txt"}, {"reed_file"}, {"cron"}, {"history"},
 		} {

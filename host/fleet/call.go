@@ -31,6 +31,7 @@ type call struct {
 	first   uint64    // the epoch of the first attempt that somebody may have taken, or still may; zero for none
 	firstIs int       // its number
 	heard   time.Time
+	away    error // why the agent's worker was not found when it was looked up last
 
 	events    func(host.Event)
 	deliver   chan delivery // to whoever gives them on, who may be slow
@@ -75,8 +76,7 @@ func (c *call) run(ctx context.Context) *host.Result {
 			return c.cancelled(ctx)
 		case <-next.C:
 			if silent := time.Since(c.heard); silent > lostAfter {
-				return c.lost(fmt.Sprintf("nothing was heard of the worker of agent %s for %s", c.session.agent,
-					silent.Round(time.Second)))
+				return c.lost(c.silence(silent))
 			}
 			wait, err := c.ask(ctx, probe)
 			if err != nil {
@@ -104,6 +104,7 @@ func (c *call) run(ctx context.Context) *host.Result {
 // ask makes an attempt, or asks what has become of those before. It returns when to ask again.
 func (c *call) ask(ctx context.Context, probe bool) (time.Duration, error) {
 	p, err := c.client.place(ctx, c.session.agent)
+	c.away = err
 	switch {
 	case errors.Is(err, ErrNowhere):
 		if time.Since(c.heard) > placeWait && c.first == 0 {
@@ -111,7 +112,7 @@ func (c *call) ask(ctx context.Context, probe bool) (time.Duration, error) {
 		}
 		return retryEvery, nil
 	case err != nil:
-		return retryEvery, nil // NATS does not answer
+		return retryEvery, nil // NATS does not answer, or the agent is being moved
 	}
 	r := c.request
 	r.Epoch, r.First, r.Probe = p.epoch, c.first, probe && c.open > 0
@@ -272,6 +273,15 @@ func (c *call) cancelled(ctx context.Context) *host.Result {
 				c.session.agent)}}
 	}
 	return &host.Result{Err: &host.Error{Code: pluginpb.CodeCancelled, Message: c.request.Tool + " was cancelled"}}
+}
+
+// silence says for how long nothing has come, and why if that is known.
+func (c *call) silence(d time.Duration) string {
+	text := fmt.Sprintf("nothing was heard of the worker of agent %s for %s", c.session.agent, d.Round(time.Second))
+	if c.away != nil {
+		text += ": " + c.away.Error()
+	}
+	return text
 }
 
 // lost is the result of a call whose answer does not come.

@@ -1,6 +1,7 @@
 package fleet
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -106,6 +107,9 @@ func (c *Client) place(ctx context.Context, agent string) (*place, error) {
 	ctx, cancel := context.WithTimeout(ctx, placeWait)
 	defer cancel()
 	found, err := c.fleet.where(ctx, agent)
+	if err == nil && found.Sent != nil {
+		err = errMoving
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -189,13 +193,13 @@ func (c *Client) list(ctx context.Context, agent string, origin host.Origin) (*t
 			return nil, fmt.Errorf("there is no agent %q in the fleet: %w; `picoclaw fleet status` shows which there are",
 				agent, err)
 		}
-		wait := retryEvery
+		why, wait := err, retryEvery
 		if err == nil && c.publish(agent, subject.Tools, 0, request{ID: id, Epoch: p.epoch, Origin: origin}, nil) == nil {
 			wait = probeEvery
 		}
 		select {
 		case <-ctx.Done():
-			return nil, fmt.Errorf("the worker of agent %s does not answer: %w", agent, ctx.Err())
+			return nil, fmt.Errorf("the worker of agent %s does not answer: %w", agent, cmp.Or(why, ctx.Err()))
 		case <-time.After(wait):
 			c.forget(agent)
 		case m := <-answers:

@@ -30,6 +30,9 @@ type place struct {
 // ErrNowhere is the error of an agent that no worker has.
 var ErrNowhere = errors.New("no worker has it")
 
+// errMoving is the error of an agent that nobody serves until its workspace has come.
+var errMoving = errors.New("its workspace is on its way to another worker")
+
 // where looks up who has an agent.
 func (f *Fleet) where(ctx context.Context, agent string) (*place, error) {
 	entry, err := f.placement.Get(ctx, agent)

@@ -49,6 +49,9 @@ func Watch(ctx context.Context, conn *nats.Conn, o Options) error {
 		case <-ctx.Done():
 			return nil
 		case entry, more := <-watch.Updates():
+			if !more && ctx.Err() != nil {
+				return nil
+			}
 			if !more {
 				return errors.New("the fleet's configuration: the connection has ended")
 			}
