@@ -72,7 +72,7 @@ func makeWorkspace(path, named string, mayCreate bool) error {
 	case !errors.Is(err, fs.ErrNotExist):
 		return fmt.Errorf("%s can't be used: %w", named, err)
 	}
-	if _, err := os.Lstat(path); err == nil {
+	if dangling(path) {
 		return fmt.Errorf("%s is a symbolic link to nothing; create what it points to, or choose another", named)
 	}
 	if !mayCreate {
@@ -82,6 +82,13 @@ func makeWorkspace(path, named string, mayCreate bool) error {
 		return fmt.Errorf("%s can't be created: %w", named, err)
 	}
 	return nil
+}
+
+// dangling reports whether a path that was not there is a symbolic link; another session may have made it a directory
+// meanwhile.
+func dangling(path string) bool {
+	info, err := os.Lstat(path)
+	return err == nil && info.Mode()&fs.ModeSymlink != 0
 }
 
 // checkWorkspace refuses a resolved workspace from which the agent could rewrite what binds it.
@@ -119,7 +126,7 @@ func (p *Policy) checkWorkspace(resolved, named string) error {
 func resolveExisting(path string) (string, error) {
 	path = filepath.Clean(path)
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-		if _, err := os.Lstat(path); err == nil {
+		if dangling(path) {
 			return "", fmt.Errorf("%s is a symbolic link to nothing", path)
 		}
 	}

@@ -4,7 +4,9 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/picoclaw/picoclaw/host/config"
@@ -154,5 +156,25 @@ func TestAnUnknownAgent(t *testing.T) {
 	if _, err := resolveIn(t, tempHome(t), `{"agents": {"agents": [{"id": "coder"}]}}`, "codr"); err == nil ||
 		!strings.Contains(err.Error(), `there is no agent "codr"; the nearest is "coder"`) {
 		t.Errorf("the error is %v", err)
+	}
+}
+
+// Whoever comes first makes an agent's workspace, and nobody takes it for something else while it is made.
+func TestSessionsThatBeginAtOnceMakeOneWorkspace(t *testing.T) {
+	r := newRoot(t)
+	for n := range 300 {
+		path := filepath.Join(r.home, "ws", strconv.Itoa(n))
+		var all sync.WaitGroup
+		for range 8 {
+			all.Go(func() {
+				if err := makeWorkspace(path, "the workspace", true); err != nil {
+					t.Error(err)
+				}
+				if _, err := resolveExisting(path); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		all.Wait()
 	}
 }
