@@ -123,6 +123,25 @@ func TestAFullDiskHasCallsRefused(t *testing.T) {
 	}
 }
 
+// A worker without room for its journal leaves an agent to whoever has room.
+func TestAFullDiskHasAnotherWorkerTakeTheAgent(t *testing.T) {
+	address := startNATS(t)
+	here, elsewhere := newInstance(t), newInstance(t)
+	home := filepath.Join(here.home, "fleet")
+	if err := os.MkdirAll(home, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	serving(t, here.command("unshare", "--map-root-user", "--mount", "sh", "-c",
+		`mount -t tmpfs -o size=64k,mode=0777 tmpfs "$1" && mkdir "$1/journal" && touch "$1/journal/main" "$1/lock" &&
+		 chmod -R a+rwX "$1" && printf '%64s' > "$1/lock" && ! cat /dev/zero > "$1/rest" && shift && exec "$@"`, "sh", home,
+		hosttest.Program("bin/picoclaw"), "worker", "--fleet", address, "--name", "one", "--log-level", "warn"),
+		"an agent can't be taken yet")
+	elsewhere.start(t, "serves agent", "worker", "--fleet", address, "--name", "two")
+	if out, code := elsewhere.picoclaw(t, "call", "--fleet", address, "exec", "command=echo here"); code != exitOK || out != "here\n" {
+		t.Errorf("%d %s", code, out)
+	}
+}
+
 // A network loses what is sent, one way or both, and nobody is told. It takes root to make such a network.
 func TestANetworkThatLosesEverythingOneWay(t *testing.T) {
 	if os.Getuid() != 0 {

@@ -180,6 +180,17 @@ func (j *journal) sync() error {
 	return nil
 }
 
+// ready reports whether there is room to write down that the agent was taken, and the calls that follow.
+func (j *journal) ready() error {
+	j.mu.Lock()
+	_, err := j.write(journalLine{}, nil)
+	j.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	return j.sync()
+}
+
 // took notes that the worker has the agent with an epoch.
 func (j *journal) took(epoch uint64) error {
 	j.mu.Lock()

@@ -174,6 +174,7 @@ func (w *Worker) live(ctx context.Context, ready func(agent string)) error {
 				ready(agent)
 			}
 		}
+		w.claims(l, others)
 		select {
 		case <-ctx.Done():
 			halt()
@@ -241,6 +242,9 @@ func (w *Worker) try(l *life, service micro.Service, others *watch, agent string
 	if why == "" && before != nil && before.Sent != nil && before.Worker != w.options.Name {
 		why = "the worker " + before.Worker + " is silent"
 	}
+	if err := j.ready(); err != nil {
+		return false, nil, err // another worker may have room for it
+	}
 	epoch, err := w.fleet.take(ctx, agent, l.lease, before, w.kept(agent, before), why[:min(len(why), mostWhy)])
 	if errors.Is(err, jetstream.ErrKeyExists) || errors.Is(err, jetstream.ErrKeyRevisionMismatch) {
 		return false, nil, nil // somebody was faster
@@ -251,8 +255,9 @@ func (w *Worker) try(l *life, service micro.Service, others *watch, agent string
 	if err := errors.Join(j.took(epoch), w.settled(agent)); err != nil {
 		return false, nil, err
 	}
-	s := &served{worker: w, lease: l.lease, agent: agent, epoch: epoch, since: time.Now(), journal: j, running: map[string]*running{},
-		coming: map[string]*upload{}, sessions: map[host.Origin]openSession{}}
+	s := &served{worker: w, lease: l.lease, agent: agent, since: time.Now(), look: time.Now().Add(lookAgain), journal: j,
+		running: map[string]*running{}, coming: map[string]*upload{}, sessions: map[host.Origin]openSession{}}
+	s.epoch.Store(epoch)
 	w.mu.Lock()
 	w.served[agent] = s
 	delete(w.why, agent)

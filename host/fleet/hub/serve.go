@@ -118,7 +118,8 @@ func (h *Hub) options(r *Register) (*server.Options, error) {
 		TLS: true, TLSConfig: ca.serving(names), TLSTimeout: 5,
 		TrustedOperators: []*jwt.OperatorClaims{operator}, SystemAccount: operator.SystemAccount, AccountResolver: resolver,
 		MaxPayload: maxPayload, MaxPending: maxPending, MaxConn: maxConnections,
-		JetStream: true, StoreDir: h.path("store"), JetStreamMaxStore: maxStore, JetStreamMaxMemory: maxStore,
+		JetStream: true, StoreDir: h.path("store"), SyncAlways: true, // or a placement that was told of could be lost
+		JetStreamMaxStore: maxStore, JetStreamMaxMemory: maxStore,
 	}, nil
 }
 
