@@ -47,7 +47,10 @@ func secondRun() bool {
 }
 
 // instance is a picoclaw for one test: where it is and what it finds in its environment.
-type instance struct{ home, workspace string }
+type instance struct {
+	home, workspace string
+	program         string // that is started
+}
 
 func newInstance(t *testing.T) instance {
 	t.Helper()
@@ -56,7 +59,7 @@ func newInstance(t *testing.T) instance {
 	if err := os.Mkdir(workspace, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	return instance{home, workspace}
+	return instance{home, workspace, hosttest.Program("bin/picoclaw")}
 }
 
 func (i instance) env() map[string]string {

@@ -195,6 +195,8 @@ func (p *played) write(client *http.Client, session, line string) (string, error
 	switch {
 	case errors.Is(err, syscall.ECONNREFUSED), status == http.StatusNotFound:
 		return notMade, errors.New("there is no such session")
+	case status == http.StatusServiceUnavailable:
+		return notMade, errors.New("the gateway is ending")
 	case err != nil:
 		return maybeMade, err
 	case !strings.Contains(text, `"isError":true`) && strings.Contains(text, "made "+line):

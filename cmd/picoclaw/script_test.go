@@ -47,7 +47,7 @@ func prepare(dir string) error {
 	if err := hosttest.Describe(dir, plugins...); err != nil {
 		return err
 	}
-	return author(dir)
+	return errors.Join(author(dir), next(dir))
 }
 
 // Each script has a home of its own, a workspace in it ($W), a secret outside ($O), and picoclaw on its PATH.

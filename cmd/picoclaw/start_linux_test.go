@@ -9,14 +9,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/picoclaw/picoclaw/host/hosttest"
 )
 
 // start starts a program that serves when it has said sign, or at once.
 func (i instance) start(t *testing.T, sign string, args ...string) *exec.Cmd {
 	t.Helper()
-	cmd := i.command(hosttest.Program("bin/picoclaw"), args...)
-	return serving(t, cmd, sign)
+	return serving(t, i.command(i.program, args...), sign)
 }
 
 func serving(t *testing.T, cmd *exec.Cmd, sign string) *exec.Cmd {

@@ -166,6 +166,9 @@ func (w *Worker) live(ctx context.Context, ready func(agent string)) error {
 		for _, agent := range w.wanted(l) {
 			got, more, err := w.try(l, service, others, agent)
 			subs = append(subs, more...)
+			if reached := w.fleet.Reached(); err != nil && reached != nil {
+				err = reached
+			}
 			if err != nil && l.sure() && told[agent] != err.Error() {
 				told[agent] = err.Error()
 				w.log.Warn("an agent can't be taken yet", "agent", agent, "error", err)
