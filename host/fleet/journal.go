@@ -180,10 +180,10 @@ func (j *journal) sync() error {
 	return nil
 }
 
-// ready reports whether there is room to write down that the agent was taken, and the calls that follow.
-func (j *journal) ready() error {
+// keep writes a line to the disk.
+func (j *journal) keep(line journalLine) error {
 	j.mu.Lock()
-	_, err := j.write(journalLine{}, nil)
+	_, err := j.write(line, nil)
 	j.mu.Unlock()
 	if err != nil {
 		return err
@@ -191,16 +191,15 @@ func (j *journal) ready() error {
 	return j.sync()
 }
 
+// ready says why what follows could not be written down.
+func (j *journal) ready() error { return j.keep(journalLine{}) }
+
 // took notes that the worker has the agent with an epoch.
 func (j *journal) took(epoch uint64) error {
 	j.mu.Lock()
-	_, err := j.write(journalLine{Epoch: epoch}, nil)
 	j.epochs[epoch] = true
 	j.mu.Unlock()
-	if err != nil {
-		return err
-	}
-	return j.sync()
+	return j.keep(journalLine{Epoch: epoch})
 }
 
 // had reports whether the worker has had the agent with an epoch: all calls of then are in this journal.
