@@ -231,7 +231,7 @@ func (w *Worker) carry(ctx context.Context, s *served, m *move, dir string) erro
 	if !s.lease.sure() {
 		return errLost
 	}
-	_, err = w.fleet.placement.Update(ctx, m.Agent, data, s.epoch.Load())
+	_, err = w.fleet.placement.Update(ctx, m.Agent, data, s.epoch)
 	w.gave()
 	if err != nil {
 		w.log.Warn("whether an agent was given away is looked up", "agent", m.Agent, "error", err)

@@ -68,7 +68,7 @@ func (f *Fleet) take(ctx context.Context, agent string, l *lease, before *place,
 
 // leave has others take an agent.
 func (f *Fleet) leave(ctx context.Context, s *served) error {
-	return f.placement.Delete(ctx, s.agent, jetstream.LastRevision(s.epoch.Load()))
+	return f.placement.Delete(ctx, s.agent, jetstream.LastRevision(s.epoch))
 }
 
 // entry is the last word on a key.

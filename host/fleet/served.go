@@ -30,9 +30,7 @@ type served struct {
 	worker  *Worker
 	lease   *lease
 	agent   string
-	epoch   atomic.Uint64
-	doubted atomic.Bool // a caller knows a later epoch
-	look    time.Time   // when the placement is looked at
+	epoch   uint64
 	left    atomic.Bool // it was given away: what comes with its epoch is not taken, and all else is another worker's
 	since   time.Time
 	journal *journal
@@ -67,7 +65,7 @@ func (s *served) mayBe(to string) bool { return strings.HasPrefix(to, s.worker.f
 
 // say answers. What does not arrive is asked for again.
 func (s *served) say(to string, r reply, body []byte) {
-	r.envelope, r.Epoch = sealed(), s.epoch.Load()
+	r.envelope, r.Epoch = sealed(), s.epoch
 	data, err := encode(r, body)
 	if err == nil {
 		s.send(to, data)
@@ -87,7 +85,7 @@ func (s *served) onCall(data []byte, to string) {
 		return
 	}
 	r, body, err := decode[request](data)
-	if s.left.Load() && (err != nil || r.Epoch != s.epoch.Load()) {
+	if s.left.Load() && (err != nil || r.Epoch != s.epoch) {
 		return
 	}
 	if err != nil {
@@ -95,10 +93,7 @@ func (s *served) onCall(data []byte, to string) {
 		s.say(to, reply{Kind: kindRefused, ID: id, Why: err.Error()}, nil)
 		return
 	}
-	if now := s.epoch.Load(); r.Epoch != now {
-		if r.Epoch > now {
-			s.doubted.Store(true)
-		}
+	if r.Epoch != s.epoch {
 		s.say(to, reply{Kind: kindMoved, ID: r.ID, HeldMS: time.Since(s.since).Milliseconds()}, nil)
 		return
 	}
@@ -250,7 +245,7 @@ func (s *served) onCredit(data []byte, to string) {
 
 func (s *served) runningOf(data []byte, to string) *running {
 	r, _, err := decode[request](data)
-	if err != nil || r.Epoch != s.epoch.Load() || !s.mayBe(to) {
+	if err != nil || r.Epoch != s.epoch || !s.mayBe(to) {
 		return nil
 	}
 	s.mu.Lock()
@@ -351,17 +346,17 @@ func (s *served) end() {
 
 // sized is a message as it is sent: as it is, or what says in which object it lies.
 func (s *served) sized(ctx context.Context, r reply, body []byte) []byte {
-	r.envelope, r.Epoch = sealed(), s.epoch.Load()
+	r.envelope, r.Epoch = sealed(), s.epoch
 	data, err := encode(r, body)
 	if err == nil && int64(len(data)) <= largest(s.worker.fleet.conn) {
 		return data
 	}
 	if err == nil {
-		r = reply{envelope: sealed(), Epoch: s.epoch.Load(), Kind: kindLarge, ID: r.ID}
+		r = reply{envelope: sealed(), Epoch: s.epoch, Kind: kindLarge, ID: r.ID}
 		r.Object, r.Digest, err = s.worker.fleet.keep(ctx, s.agent, data)
 	}
 	if err != nil {
-		r = reply{envelope: sealed(), Epoch: s.epoch.Load(), Kind: kindUnknown, ID: r.ID,
+		r = reply{envelope: sealed(), Epoch: s.epoch, Kind: kindUnknown, ID: r.ID,
 			Why: "the call was made, and its answer could not be kept for the caller: " + err.Error()}
 	}
 	data, _ = encode(r, nil) // of strings and numbers

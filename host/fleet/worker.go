@@ -177,7 +177,6 @@ func (w *Worker) live(ctx context.Context, ready func(agent string)) error {
 				ready(agent)
 			}
 		}
-		w.claims(l, others)
 		select {
 		case <-ctx.Done():
 			halt()
@@ -258,9 +257,8 @@ func (w *Worker) try(l *life, service micro.Service, others *watch, agent string
 	if err := errors.Join(j.took(epoch), w.settled(agent)); err != nil {
 		return false, nil, err
 	}
-	s := &served{worker: w, lease: l.lease, agent: agent, since: time.Now(), look: time.Now().Add(lookAgain), journal: j,
+	s := &served{worker: w, lease: l.lease, agent: agent, epoch: epoch, since: time.Now(), journal: j,
 		running: map[string]*running{}, coming: map[string]*upload{}, sessions: map[host.Origin]openSession{}}
-	s.epoch.Store(epoch)
 	w.mu.Lock()
 	w.served[agent] = s
 	delete(w.why, agent)
