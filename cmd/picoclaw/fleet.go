@@ -166,6 +166,8 @@ func (a *app) showFleet(workers []fleet.Sign, agents []fleet.Placed) error {
 	for _, p := range agents {
 		state, style := "served", terminal.Plain
 		switch {
+		case p.Fault != "":
+			state, style = terminal.Line(p.Fault), terminal.Bad
 		case p.From != "":
 			state = "on its way from " + p.From
 		case !p.Alive:

@@ -44,7 +44,7 @@ type Client struct {
 
 // NewClient makes a client.
 func NewClient(f *Fleet) (*Client, error) {
-	c := &Client{fleet: f, name: rand.Text(), pending: map[string]chan *nats.Msg{}, places: map[string]*place{}}
+	c := &Client{fleet: f, name: f.caller + "." + rand.Text(), pending: map[string]chan *nats.Msg{}, places: map[string]*place{}}
 	for of, take := range map[string]nats.MsgHandler{subject.AllAnswers(f.tenant, c.name+".*"): c.deliver,
 		subject.AllAnswers(f.tenant, subject.Changed): c.moved} {
 		sub, err := f.conn.Subscribe(of, take)
@@ -72,6 +72,9 @@ func (c *Client) moved(m *nats.Msg) {
 
 // deliver gives an answer to whoever waits for it. It never waits: a caller that is behind has a worker that waits.
 func (c *Client) deliver(m *nats.Msg) {
+	if len(m.Header) > 0 && !nobody(m) {
+		return // no worker's: see served.mayBe
+	}
 	id, _ := numbered(m.Subject)
 	c.mu.Lock()
 	to := c.pending[id]

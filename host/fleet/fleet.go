@@ -20,6 +20,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"strings"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
@@ -35,7 +36,7 @@ type Fleet struct {
 	tenant    string
 	placement jetstream.KeyValue
 	stream    jetstream.Stream // of the placement
-	results   jetstream.ObjectStore
+	caller    string           // a token: who asks, among others of the tenant
 }
 
 // tokenPattern is what may stand between the dots of a subject.
@@ -50,7 +51,7 @@ func Join(ctx context.Context, conn *nats.Conn, tenant string) (*Fleet, error) {
 	if err != nil {
 		return nil, fmt.Errorf("use JetStream: %w", err)
 	}
-	f := &Fleet{conn: conn, js: js, tenant: tenant}
+	f := &Fleet{conn: conn, js: js, tenant: tenant, caller: strings.TrimPrefix(conn.Opts.InboxPrefix, subject.Inbox(""))}
 	f.placement, err = js.KeyValue(ctx, subject.Placement)
 	if errors.Is(err, jetstream.ErrBucketNotFound) { // no hub has made it
 		if err = storage.Make(ctx, conn, tenant, nil); err == nil {
@@ -62,9 +63,6 @@ func Join(ctx context.Context, conn *nats.Conn, tenant string) (*Fleet, error) {
 	}
 	if f.stream, err = js.Stream(ctx, "KV_"+subject.Placement); err != nil {
 		return nil, fmt.Errorf("open the fleet's bucket %s: %w", subject.Placement, err)
-	}
-	if f.results, err = js.ObjectStore(ctx, subject.Results); err != nil {
-		return nil, fmt.Errorf("open the fleet's bucket %s: %w", subject.Results, err)
 	}
 	return f, nil
 }

@@ -1,15 +1,18 @@
 package fleet
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 
 	"github.com/nats-io/nats.go"
 
+	"github.com/picoclaw/picoclaw/host/fleet/storage"
 	"github.com/picoclaw/picoclaw/host/fleet/subject"
 )
 
@@ -17,7 +20,7 @@ import (
 // not taken from there.
 const (
 	messageBytes = 1 << 20
-	mostLarge    = 1 << 30
+	mostLarge    = 64 << 20
 )
 
 // largest is how long a message may be, of what NATS lets through.
@@ -26,8 +29,8 @@ func largest(conn *nats.Conn) int64 { return min(messageBytes, conn.MaxPayload()
 // keep puts an answer into the object store.
 func (f *Fleet) keep(ctx context.Context, agent string, data []byte) (object, digest string, err error) {
 	object = agent + "." + rand.Text()
-	if _, err := f.results.PutBytes(ctx, object, data); err != nil {
-		return "", "", fmt.Errorf("put it into the fleet's bucket %s: %w", subject.Results, err)
+	if err := storage.Put(ctx, f.js, subject.Results, agent, object, bytes.NewReader(data)); err != nil {
+		return "", "", err
 	}
 	sum := sha256.Sum256(data)
 	return object, hex.EncodeToString(sum[:]), nil
@@ -35,16 +38,16 @@ func (f *Fleet) keep(ctx context.Context, agent string, data []byte) (object, di
 
 // fetch gets an answer from the object store. The digest has come from the worker itself.
 func (f *Fleet) fetch(ctx context.Context, object, digest string) ([]byte, error) {
-	info, err := f.results.GetInfo(ctx, object)
+	in, err := storage.Open(ctx, f.js, subject.Results, object)
 	if err != nil {
-		return nil, fmt.Errorf("get the answer from the fleet's bucket %s: %w", subject.Results, err)
+		return nil, fmt.Errorf("the answer: %w", err)
 	}
-	if info.Size > mostLarge {
-		return nil, fmt.Errorf("the answer is %d bytes long", info.Size)
-	}
-	data, err := f.results.GetBytes(ctx, object)
+	data, err := io.ReadAll(io.LimitReader(in, mostLarge+1))
 	if err != nil {
-		return nil, fmt.Errorf("get the answer from the fleet's bucket %s: %w", subject.Results, err)
+		return nil, fmt.Errorf("the answer: %w", err)
+	}
+	if len(data) > mostLarge {
+		return nil, fmt.Errorf("the answer is longer than %d bytes", mostLarge)
 	}
 	if sum := sha256.Sum256(data); hex.EncodeToString(sum[:]) != digest {
 		return nil, errors.New("the answer in the object store is not the one that the worker put there")

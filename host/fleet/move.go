@@ -15,10 +15,9 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/nats-io/nats.go/jetstream"
-
 	"github.com/picoclaw/picoclaw/host/fleet/archive"
 	"github.com/picoclaw/picoclaw/host/fleet/identity"
+	"github.com/picoclaw/picoclaw/host/fleet/storage"
 	"github.com/picoclaw/picoclaw/host/fleet/subject"
 	"github.com/picoclaw/picoclaw/host/halt"
 )
@@ -214,7 +213,7 @@ func (w *Worker) carry(ctx context.Context, s *served, m *move, dir string) erro
 	stop.WaitUntilSeen()
 	w.state(m.Agent, "the workspace is being sent")
 	object := m.Agent + "." + rand.Text()
-	digest, err := w.upload(ctx, dir, subject.In(m.Peer), object)
+	digest, err := w.upload(ctx, dir, subject.In(m.Peer), m.Agent, object)
 	if err != nil {
 		return err
 	}
@@ -240,11 +239,7 @@ func (w *Worker) carry(ctx context.Context, s *served, m *move, dir string) erro
 }
 
 // upload puts a workspace into a bucket.
-func (w *Worker) upload(ctx context.Context, dir, bucket, object string) (digest string, err error) {
-	objects, err := w.fleet.js.ObjectStore(ctx, bucket)
-	if err != nil {
-		return "", fmt.Errorf("open the fleet's bucket %s: %w", bucket, err)
-	}
+func (w *Worker) upload(ctx context.Context, dir, bucket, agent, object string) (digest string, err error) {
 	in, out := io.Pipe()
 	sum := sha256.New()
 	packed := make(chan error, 1)
@@ -253,13 +248,13 @@ func (w *Worker) upload(ctx context.Context, dir, bucket, object string) (digest
 		_ = out.CloseWithError(err) // never fails
 		packed <- err
 	}()
-	_, err = objects.Put(ctx, jetstream.ObjectMeta{Name: object}, in)
+	err = storage.Put(ctx, w.fleet.js, bucket, agent, object, in)
 	_ = in.Close()
 	if packErr := <-packed; packErr != nil && !errors.Is(packErr, io.ErrClosedPipe) {
 		return "", fmt.Errorf("pack the workspace: %w", packErr)
 	}
 	if err != nil {
-		return "", fmt.Errorf("put the workspace into the fleet's bucket %s: %w", bucket, err)
+		return "", fmt.Errorf("send the workspace: %w", err)
 	}
 	return hex.EncodeToString(sum.Sum(nil)), nil
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/picoclaw/picoclaw/host/fleet/storage"
 	"github.com/picoclaw/picoclaw/host/halt"
 )
 
@@ -127,9 +128,9 @@ func TestWhoIsKilledInAMoveKnowsWhatToDo(t *testing.T) {
 			writeMove(t, w.one, w.out)
 			writeMove(t, w.two, w.in)
 			s := w.upload()
-			bucket, err := w.two.fleet.inbox(t.Context(), "two")
+			err := w.two.fleet.inbox(t.Context(), "two")
 			if err == nil {
-				_, err = bucket.PutString(t.Context(), s.Object, "forged")
+				err = storage.Put(t.Context(), w.two.fleet.js, "pc_in_two", "main", s.Object, strings.NewReader("forged"))
 			}
 			if err != nil {
 				t.Fatal(err)
@@ -178,11 +179,11 @@ func TestWhoIsKilledInAMoveKnowsWhatToDo(t *testing.T) {
 				}
 			}
 			w.upload = func() *sent {
-				if _, err := w.two.fleet.inbox(t.Context(), "two"); err != nil {
+				if err := w.two.fleet.inbox(t.Context(), "two"); err != nil {
 					t.Fatal(err)
 				}
 				sender := &Worker{fleet: w.one.fleet}
-				digest, err := sender.upload(t.Context(), w.one.workspace, "pc_in_two", "object")
+				digest, err := sender.upload(t.Context(), w.one.workspace, "pc_in_two", "main", "object")
 				if err != nil {
 					t.Fatal(err)
 				}

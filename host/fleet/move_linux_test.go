@@ -262,10 +262,10 @@ func TestACallWaitsForAWorkspaceThatIsOnItsWay(t *testing.T) {
 	has(t, admin, "one")
 	s := caller(t, joined(t, address, "gateway"), "main")
 	stop()
-	if _, err := two.fleet.inbox(t.Context(), "two"); err != nil {
+	if err := two.fleet.inbox(t.Context(), "two"); err != nil {
 		t.Fatal(err)
 	}
-	digest, err := (&Worker{fleet: one.fleet}).upload(t.Context(), one.workspace, "pc_in_two", "object")
+	digest, err := (&Worker{fleet: one.fleet}).upload(t.Context(), one.workspace, "pc_in_two", "main", "object")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -49,7 +50,19 @@ func (f *Fleet) order(ctx context.Context, worker string, o order) (*answer, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, orderWait)
 	defer cancel()
-	m, err := f.conn.RequestWithContext(ctx, subject.Orders(f.tenant, worker), data)
+	at := subject.Reports(f.tenant, worker) + rand.Text()
+	reports, err := f.conn.SubscribeSync(at)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = reports.Unsubscribe() }()
+	if err := f.conn.PublishRequest(subject.Orders(f.tenant, worker), at, data); err != nil {
+		return nil, err
+	}
+	m, err := reports.NextMsgWithContext(ctx)
+	if err == nil && nobody(m) {
+		err = nats.ErrNoResponders
+	}
 	if errors.Is(err, nats.ErrNoResponders) {
 		return nil, fmt.Errorf("there is no worker %s in the fleet now; `picoclaw fleet status` shows which there are", worker)
 	}
@@ -155,8 +168,8 @@ func wait(ctx context.Context, d time.Duration) error {
 // hears takes orders in one life of the worker: they are done one at a time, where the agents are taken.
 func (w *Worker) hears(ctx context.Context) (*nats.Subscription, error) {
 	return w.fleet.conn.Subscribe(subject.Orders(w.fleet.tenant, w.options.Name), func(m *nats.Msg) {
-		if !subject.Ordered(m.Reply) {
-			return
+		if !strings.HasPrefix(m.Reply, subject.Reports(w.fleet.tenant, w.options.Name)) {
+			return // it is no admin's: see served.mayBe
 		}
 		select {
 		case w.orders <- m:

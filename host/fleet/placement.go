@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
@@ -169,68 +167,4 @@ func (w *watch) silent(ctx context.Context, worker string) (silent bool, last en
 	}
 	known.looked, known.given = now, says.Given
 	return known.silent(), e, nil
-}
-
-// Placed is what is known of one agent's place.
-type Placed struct {
-	Agent  string `json:"agent"`
-	Worker string `json:"worker"`
-	Epoch  uint64 `json:"epoch"`
-	From   string `json:"from,omitempty"` // its workspace is on its way from there
-	Alive  bool   `json:"alive"`          // its worker has given a sign of life not long ago
-}
-
-// Sign is a worker's sign of life.
-type Sign struct {
-	Worker  string `json:"worker"`
-	Version string `json:"version"`
-	Agents  int    `json:"agents"`
-	Running int    `json:"running"`
-	Drained bool   `json:"drained,omitempty"`
-	Config  uint64 `json:"config,omitempty"` // the number of the fleet's configuration that it has
-	Fault   string `json:"fault,omitempty"`  // why it has not taken the last one
-}
-
-// Status is the fleet as its bucket has it: the workers that live, and the agents, sorted by name.
-func (f *Fleet) Status(ctx context.Context) (workers []Sign, agents []Placed, err error) {
-	all, err := f.placement.WatchAll(ctx, jetstream.IgnoreDeletes())
-	if err != nil {
-		return nil, nil, fmt.Errorf("look at the fleet's bucket %s: %w", subject.Placement, err)
-	}
-	defer func() { _ = all.Stop() }()
-	living := map[string]string{} // a worker's instance
-	instances := map[string]string{}
-	for entry := range all.Updates() {
-		if entry == nil { // that was all
-			break
-		}
-		if strings.HasPrefix(entry.Key(), subject.SignKey("")) {
-			var s sign
-			if json.Unmarshal(entry.Value(), &s) == nil {
-				living[s.Worker] = s.Instance
-				workers = append(workers, Sign{s.Worker, s.Version, s.Agents, s.Running, s.Drained, s.Config, s.Fault})
-			}
-			continue
-		}
-		p, err := readPlace(entry)
-		if err != nil {
-			return nil, nil, err
-		}
-		placed := Placed{Agent: entry.Key(), Worker: p.Worker, Epoch: p.epoch}
-		if p.Sent != nil {
-			placed.From = p.Sent.From
-		}
-		agents = append(agents, placed)
-		instances[entry.Key()] = p.Instance
-	}
-	if err := ctx.Err(); err != nil {
-		return nil, nil, err
-	}
-	for i := range agents {
-		life, lives := living[agents[i].Worker]
-		agents[i].Alive = lives && (agents[i].From != "" || life == instances[agents[i].Agent])
-	}
-	slices.SortFunc(workers, func(a, b Sign) int { return strings.Compare(a.Worker, b.Worker) })
-	slices.SortFunc(agents, func(a, b Placed) int { return strings.Compare(a.Agent, b.Agent) })
-	return workers, agents, nil
 }

@@ -41,7 +41,10 @@ func (w *Worker) expect(ctx context.Context, o *order) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, orderWait/2)
 	defer cancel()
-	if _, err := w.fleet.inbox(ctx, w.options.Name); err != nil {
+	if err := w.fleet.inbox(ctx, w.options.Name); err != nil {
+		return err
+	}
+	if err := storage.Clean(ctx, w.fleet.js, subject.In(w.options.Name), o.Agent); err != nil { // of a move that has failed
 		return err
 	}
 	return w.note(o.Agent, &move{Agent: o.Agent, Peer: o.Peer, Key: o.Key, State: expected})
@@ -141,8 +144,12 @@ func (w *Worker) forget(m *move) error {
 // receive unpacks a workspace, or gives the agent back.
 func (w *Worker) receive(ctx context.Context, m *move, p *place, agent string) {
 	err := w.unpack(ctx, m, p.Sent)
-	if err == nil || ctx.Err() != nil {
-		return // it is taken next; or another life begins anew
+	if ctx.Err() != nil {
+		return // another life begins anew
+	}
+	_ = storage.Clean(ctx, w.fleet.js, subject.In(w.options.Name), agent) // or its time ends
+	if err == nil {
+		return // it is taken next
 	}
 	w.log.Warn("a workspace can't be taken, and its agent goes back", "agent", agent, "from", p.Sent.From, "error", err)
 	if now := w.moveOf(agent); now != nil && now.State != owned {
@@ -194,17 +201,12 @@ func (w *Worker) unpack(ctx context.Context, m *move, s *sent) error {
 	if err := w.note(m.Agent, &now); err != nil {
 		return err
 	}
-	bucket, err := w.fleet.inbox(ctx, w.options.Name)
+	object, err := storage.Open(ctx, w.fleet.js, subject.In(w.options.Name), s.Object)
 	if err != nil {
 		return err
 	}
-	object, err := bucket.Get(ctx, s.Object)
-	if err != nil {
-		return fmt.Errorf("get it from the fleet's bucket %s: %w", subject.In(w.options.Name), err)
-	}
 	sum := sha256.New()
-	err = archive.Unpack(ctx, dir, io.TeeReader(object, sum), archive.DefaultLimits())
-	if err := errors.Join(err, object.Close()); err != nil {
+	if err := archive.Unpack(ctx, dir, io.TeeReader(object, sum), archive.DefaultLimits()); err != nil {
 		return err
 	}
 	if hex.EncodeToString(sum.Sum(nil)) != s.Digest {
@@ -215,20 +217,17 @@ func (w *Worker) unpack(ctx context.Context, m *move, s *sent) error {
 	if err := w.note(m.Agent, &done); err != nil {
 		return err
 	}
-	_ = bucket.Delete(ctx, s.Object) // or its time ends
 	return nil
 }
 
-// inbox is the bucket for what is sent to a worker, which is made where no hub has.
-func (f *Fleet) inbox(ctx context.Context, worker string) (jetstream.ObjectStore, error) {
-	bucket, err := f.js.ObjectStore(ctx, subject.In(worker))
-	if errors.Is(err, jetstream.ErrBucketNotFound) {
-		if err = storage.Make(ctx, f.conn, f.tenant, []string{worker}); err == nil {
-			bucket, err = f.js.ObjectStore(ctx, subject.In(worker))
-		}
+// inbox makes the bucket for what is sent to a worker, where no hub has.
+func (f *Fleet) inbox(ctx context.Context, worker string) error {
+	_, err := f.js.Stream(ctx, "OBJ_"+subject.In(worker))
+	if errors.Is(err, jetstream.ErrStreamNotFound) {
+		err = storage.Make(ctx, f.conn, f.tenant, []string{worker})
 	}
 	if err != nil {
-		return nil, fmt.Errorf("open the fleet's bucket %s: %w", subject.In(worker), err)
+		return fmt.Errorf("open the fleet's bucket %s: %w", subject.In(worker), err)
 	}
-	return bucket, nil
+	return nil
 }

@@ -60,7 +60,7 @@ func digest(r *request, agent string, arguments []byte) string {
 }
 
 // mayBe reports whether a message may be a caller's, who wants to be answered where this agent's callers listen. NATS
-// lets others have JetStream speak for them, but not with such a reply subject.
+// does not look at where answers go: others can have JetStream send one of its own here, which has no reply subject.
 func (s *served) mayBe(to string) bool { return strings.HasPrefix(to, s.worker.fleet.from(s.agent)) }
 
 // say answers. What does not arrive is asked for again.

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/picoclaw/picoclaw/host"
+	"github.com/picoclaw/picoclaw/host/fleet/storage"
+	"github.com/picoclaw/picoclaw/host/fleet/subject"
 )
 
 func TestASlowReaderSlowsItsOwnCallOnly(t *testing.T) {
@@ -132,7 +134,7 @@ func TestALargeAnswerGoesThroughTheObjectStore(t *testing.T) {
 	if r.Kind != kindLarge {
 		t.Fatalf("%+v", r)
 	}
-	if _, err := f.results.PutBytes(t.Context(), r.Object, []byte("another")); err != nil {
+	if err := storage.Put(t.Context(), f.js, subject.Results, "main", r.Object, strings.NewReader("another")); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := f.fetch(t.Context(), r.Object, r.Digest); err == nil {

@@ -30,22 +30,29 @@ func bucket(ctx context.Context, conn *nats.Conn) (jetstream.KeyValue, error) {
 
 // History returns the bundles that there are, the oldest first. What can't be read as one is left out.
 func History(ctx context.Context, conn *nats.Conn) ([]*Bundle, error) {
-	kv, err := bucket(ctx, conn)
+	js, err := jetstream.New(conn)
 	if err != nil {
 		return nil, err
 	}
-	entries, err := kv.History(ctx, key)
-	if err != nil && !errors.Is(err, jetstream.ErrKeyNotFound) {
-		return nil, fmt.Errorf("the fleet's configuration: %w", err)
+	stream, err := js.Stream(ctx, "KV_"+subject.Bundles)
+	if err != nil {
+		return nil, fmt.Errorf("the fleet's configuration: the bucket %s: %w; `picoclaw hub` makes it", subject.Bundles, err)
 	}
 	var all []*Bundle
-	for _, e := range entries {
+	for next := uint64(1); ; {
+		m, err := stream.GetMsg(ctx, next, jetstream.WithGetMsgSubject("$KV."+subject.Bundles+"."+key))
+		if errors.Is(err, jetstream.ErrMsgNotFound) {
+			return all, nil
+		}
+		if err != nil {
+			return nil, fmt.Errorf("the fleet's configuration: %w", err)
+		}
 		b := &Bundle{}
-		if e.Operation() == jetstream.KeyValuePut && json.Unmarshal(e.Value(), b) == nil {
+		if json.Unmarshal(m.Data, b) == nil {
 			all = append(all, b)
 		}
+		next = m.Sequence + 1
 	}
-	return all, nil
 }
 
 // Next is the number that a new bundle has to have, or a higher one.

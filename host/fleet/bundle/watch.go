@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/nats-io/nats.go"
 
@@ -30,6 +31,9 @@ type Options struct {
 	Report func(serial uint64, err error)
 }
 
+// lookEvery is how often it is looked whether there is another bundle.
+const lookEvery = 2 * time.Second
+
 // Watch takes what the fleet has now and whatever comes, until the context ends.
 func Watch(ctx context.Context, conn *nats.Conn, o Options) error {
 	if len(o.Trust) == 0 {
@@ -39,37 +43,34 @@ func Watch(ctx context.Context, conn *nats.Conn, o Options) error {
 	if err != nil {
 		return err
 	}
-	watch, err := kv.Watch(ctx, key)
-	if err != nil {
-		return fmt.Errorf("the fleet's configuration: %w", err)
-	}
-	defer func() { _ = watch.Stop() }()
-	for {
+	tick := time.NewTicker(lookEvery)
+	defer tick.Stop()
+	for last := uint64(0); ; {
+		entry, err := kv.Get(ctx, key)
+		if err == nil && entry.Revision() != last { // or there is none, or NATS is away
+			last = entry.Revision()
+			o.read(entry.Value())
+		}
 		select {
 		case <-ctx.Done():
 			return nil
-		case entry, more := <-watch.Updates():
-			if !more && ctx.Err() != nil {
-				return nil
-			}
-			if !more {
-				return errors.New("the fleet's configuration: the connection has ended")
-			}
-			if entry == nil { // that was what there is now
-				continue
-			}
-			b := &Bundle{}
-			if err := json.Unmarshal(entry.Value(), b); err != nil {
-				o.Report(0, fmt.Errorf("the fleet's configuration is no bundle: %w", err))
-				continue
-			}
-			switch serial, taken, err := o.Take(b); {
-			case err != nil:
-				o.Report(serial, fmt.Errorf("the fleet's configuration was not taken, and what was there before holds: %w", err))
-			case taken:
-				o.Report(serial, nil)
-			}
+		case <-tick.C:
 		}
+	}
+}
+
+// read takes what stands in the fleet's bucket, and reports on it.
+func (o Options) read(data []byte) {
+	b := &Bundle{}
+	if err := json.Unmarshal(data, b); err != nil {
+		o.Report(0, fmt.Errorf("the fleet's configuration is no bundle: %w", err))
+		return
+	}
+	switch serial, taken, err := o.Take(b); {
+	case err != nil:
+		o.Report(serial, fmt.Errorf("the fleet's configuration was not taken, and what was there before holds: %w", err))
+	case taken:
+		o.Report(serial, nil)
 	}
 }
 

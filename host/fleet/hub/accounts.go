@@ -12,15 +12,13 @@ import (
 	"github.com/nats-io/nkeys"
 
 	"github.com/picoclaw/picoclaw/host/fleet/identity"
+	"github.com/picoclaw/picoclaw/host/fleet/subject"
 )
 
 // What an account may use.
 const (
 	maxPayload     = 1 << 20
 	maxConnections = 10_000
-	maxDisk        = 16 << 30
-	maxStreams     = 4096
-	maxMemory      = 64 << 20 // of what consumers note
 )
 
 // key reads a key, which is made if there is none.
@@ -53,6 +51,11 @@ func (h *Hub) system() (nkeys.KeyPair, error)   { return h.key("system", nkeys.C
 // tenantKey is the key of a tenant's account.
 func (h *Hub) tenantKey(tenant string) (nkeys.KeyPair, error) {
 	return h.key("tenant-"+tenant, nkeys.CreateAccount)
+}
+
+// storeKey is the key of the account that has what a tenant stores.
+func (h *Hub) storeKey(tenant string) (nkeys.KeyPair, error) {
+	return h.key("store-"+tenant, nkeys.CreateAccount)
 }
 
 // operatorClaims are what the server is told of who it is to trust.
@@ -91,8 +94,24 @@ func (h *Hub) account(name string, tenant *Tenant) (public, token string, err er
 		return "", "", err
 	}
 	claims.Limits.Conn = maxConnections
-	claims.Limits.JetStreamLimits = jwt.JetStreamLimits{DiskStorage: maxDisk, MemoryStorage: maxMemory,
-		Streams: maxStreams, Consumer: jwt.NoLimit}
+	store, err := h.storeKey(name)
+	if err != nil {
+		return "", "", err
+	}
+	from, err := store.PublicKey()
+	if err != nil {
+		return "", "", err
+	}
+	claims.Limits.Imports = jwt.NoLimit
+	for _, s := range stored(name) {
+		claims.Imports.Add(&jwt.Import{Account: from, Subject: jwt.Subject(s), Type: jwt.Service})
+	}
+	for _, s := range managed {
+		// Every account is told by the server itself that it has no JetStream: what is asked goes by another name.
+		claims.AddMapping(jwt.Subject("$JS.API."+s+".*"), jwt.WeightedMapping{Subject: jwt.Subject(alias(s) + ".$1"), Weight: 100})
+		claims.Imports.Add(&jwt.Import{Account: from, Subject: jwt.Subject("$JS.API." + s + ".*"),
+			LocalSubject: jwt.RenamingSubject(alias(s) + ".$1"), Type: jwt.Service})
+	}
 	for _, id := range tenant.Identities {
 		if id.Revoked != nil {
 			claims.RevokeAt(id.Key, *id.Revoked)
@@ -100,6 +119,41 @@ func (h *Hub) account(name string, tenant *Tenant) (public, token string, err er
 	}
 	return h.sign(claims)
 }
+
+// storeAccount is what the server is told of what a tenant stores. JetStream is in an account of its own, since it sends
+// its answers wherever it is asked to: there, nothing that its own requests or streams would take can come of one.
+// None of what a tenant may ask makes a consumer, which JetStream would deliver to a subject of that account.
+func (h *Hub) storeAccount(name string) (public, token string, err error) {
+	pair, err := h.storeKey(name)
+	if err != nil {
+		return "", "", err
+	}
+	claims, err := accountClaims(pair, name+" (store)")
+	if err != nil {
+		return "", "", err
+	}
+	claims.Limits.Conn = 64                                                                             // the hub's own
+	claims.Limits.JetStreamLimits = jwt.JetStreamLimits{DiskStorage: jwt.NoLimit, Streams: jwt.NoLimit} // each has a bound
+	claims.Limits.Exports, claims.Limits.WildcardExports = jwt.NoLimit, true
+	for _, s := range stored(name) {
+		claims.Exports.Add(&jwt.Export{Subject: jwt.Subject(s), Type: jwt.Service})
+	}
+	for _, s := range managed {
+		claims.Exports.Add(&jwt.Export{Subject: jwt.Subject("$JS.API." + s + ".*"), Type: jwt.Service})
+	}
+	return h.sign(claims)
+}
+
+// stored are the subjects by which a tenant reads and writes what it stores.
+func stored(tenant string) []string {
+	return []string{"$JS.API.DIRECT.GET.>", "$KV.>", "$O.>", subject.All(tenant, "witness")}
+}
+
+// managed is what a tenant may ask of its streams as such.
+var managed = []string{"STREAM.INFO", "STREAM.PURGE"}
+
+// alias is what a tenant's account knows a request to JetStream by.
+func alias(request string) string { return "pc.js." + request }
 
 // systemAccount is what the server is told of the account that tells it of others.
 func (h *Hub) systemAccount() (public, token string, err error) {
@@ -149,6 +203,9 @@ func (h *Hub) writeAccounts(r *Register) error {
 		return err
 	}
 	for name, tenant := range r.Tenants {
+		if err := write(h.storeAccount(name)); err != nil {
+			return err
+		}
 		if err := write(h.account(name, tenant)); err != nil {
 			return err
 		}

@@ -13,6 +13,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/picoclaw/picoclaw/host/fleet/identity"
+	"github.com/picoclaw/picoclaw/host/fleet/storage"
 	"github.com/picoclaw/picoclaw/host/fleet/subject"
 )
 
@@ -162,6 +163,12 @@ var attacks = []attack{
 	{"read results: another's consumer", asks("$JS.API.CONSUMER.MSG.NEXT.OBJ_pc_results.x", nil)},
 	{"read witnesses", consumer("CREATE.pc_witness.x.pc.main.witness.>", "pc_witness",
 		jetstream.ConsumerConfig{Name: "x", FilterSubject: "pc.main.witness.>"})},
+	{"read results: by sequence", asks("$JS.API.DIRECT.GET.OBJ_pc_results", map[string]any{"seq": 1})},
+	{"see what results there are", asks("$JS.API.STREAM.INFO.OBJ_pc_results", nil)},
+	{"read placements by a consumer", consumer("CREATE.KV_pc_placement.x.$KV.pc_placement.a", "KV_pc_placement",
+		jetstream.ConsumerConfig{Name: "x", FilterSubject: "$KV.pc_placement.a", DeliverSubject: "pc.main.ws.b.call"})},
+	{"report for another worker", publishes("pc.main.report.w2.x")},
+	{"answer where a caller says", publishes("pc.main.order.w2.x")},
 	{"list consumers", asks("$JS.API.CONSUMER.NAMES.OBJ_pc_results", nil)},
 	{"list streams", asks("$JS.API.STREAM.NAMES", nil)},
 	{"look at a consumer", asks("$JS.API.CONSUMER.INFO.OBJ_pc_results.x", nil)},
@@ -219,6 +226,7 @@ func TestWhatAWorkersKeyMaySayCantBeBent(t *testing.T) {
 	one := newAttacker(t, add(t, h, "main", identity.Worker, "w1", "a"))
 	two := newAttacker(t, add(t, h, "main", identity.Worker, "w2", "b"))
 	gateway := newAttacker(t, add(t, h, "main", identity.Gateway, "g1"))
+	free := newAttacker(t, add(t, h, "main", identity.Admin, "root"))
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	placement, err := two.js.KeyValue(ctx, subject.Placement)
@@ -239,27 +247,6 @@ func TestWhatAWorkersKeyMaySayCantBeBent(t *testing.T) {
 			t.Errorf("another's placement is gone: %v", err)
 		}
 	})
-	t.Run("a consumer whose filter differs", func(t *testing.T) {
-		for _, config := range []jetstream.ConsumerConfig{
-			{Name: "x"}, {Name: "x", FilterSubject: ">"}, {Name: "x", FilterSubjects: []string{"$O.pc_in_w2.>"}},
-		} {
-			text, err := json.Marshal(map[string]any{"stream_name": "OBJ_pc_in_w2", "config": config})
-			if err != nil {
-				t.Fatal(err)
-			}
-			answer, err := one.conn.Request("$JS.API.CONSUMER.CREATE.OBJ_pc_in_w1.x.$O.pc_in_w1.>", text, patience)
-			if err != nil || !strings.Contains(string(answer.Data), `"error"`) {
-				t.Errorf("%+v: %v %v", config, answer, err)
-			}
-		}
-	})
-	t.Run("a direct request for something else", func(t *testing.T) {
-		answer, err := one.conn.Request("$JS.API.DIRECT.GET.OBJ_pc_in_w2.$O.pc_in_w2.M.x",
-			[]byte(`{"next_by_subj":"$O.pc_in_w2.C.>","seq":1}`), patience)
-		if err != nil || !strings.HasPrefix(answer.Header.Get("Status"), "4") {
-			t.Errorf("%v %v", answer, err)
-		}
-	})
 	t.Run("an order that JetStream delivers", func(t *testing.T) {
 		orders, err := two.conn.SubscribeSync("pc.main.order.w2")
 		if err != nil {
@@ -275,57 +262,76 @@ func TestWhatAWorkersKeyMaySayCantBeBent(t *testing.T) {
 			nil); err != nil {
 			t.Fatal(err)
 		}
-		if m, err := orders.NextMsg(patience); err != nil || subject.Ordered(m.Reply) {
-			t.Errorf("it is taken for an admin's: %v %v", m, err)
+		if m, err := orders.NextMsg(patience); err != nil || m.Reply != "" {
+			t.Errorf("it can be taken for an admin's: %v %v", m, err)
 		}
 	})
-	t.Run("a gateway's order", func(t *testing.T) {
-		if err := publishes("pc.main.order.w2")(gateway); err != nil {
-			t.Fatal(err)
-		}
-		if said := gateway.settle(t); len(said) == 0 {
-			t.Error("a gateway's key may do that")
+	t.Run("what a gateway may not", func(t *testing.T) {
+		for _, c := range []attack{
+			{"give an order", publishes("pc.main.order.w2")},
+			{"ask for services", asks("$SRV.PING", nil)},
+			{"hear what another gateway is answered", subscribes("pc.main.out.b.g2.>")},
+			{"hear all answers", subscribes("pc.main.out.>")},
+			{"answer", publishes("pc.main.out.b.g2.x")},
+			{"read archives", asks("$JS.API.DIRECT.GET.OBJ_pc_in_w2", map[string]any{"seq": 1})},
+			{"make a consumer", consumer("CREATE.OBJ_pc_results.x", "OBJ_pc_results", jetstream.ConsumerConfig{Name: "x"})},
+		} {
+			if err := c.do(gateway); err != nil {
+				t.Fatal(err)
+			}
+			if said := gateway.settle(t); len(said) == 0 {
+				t.Errorf("%s: a gateway's key may do that", c.name)
+			}
 		}
 	})
-	t.Run("a message that JetStream delivers", func(t *testing.T) {
-		calls, err := two.conn.SubscribeSync("pc.main.ws.b.call")
+	t.Run("an answer where a gateway says", func(t *testing.T) {
+		calls, err := one.conn.SubscribeSync("pc.main.ws.a.call")
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := two.conn.FlushTimeout(patience); err != nil {
+		if err := one.conn.FlushTimeout(patience); err != nil {
 			t.Fatal(err)
 		}
+		for _, reply := range []string{"pc.main.order.w2", "pc.main.out.b.g2.x", "$KV.pc_placement.b"} {
+			if err := gateway.conn.PublishRequest("pc.main.ws.a.call", reply, nil); err != nil {
+				t.Fatal(err)
+			}
+			m, err := calls.NextMsg(patience)
+			if err == nil {
+				err = m.Respond([]byte(`{"do":"drain"}`))
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if said := one.settle(t); len(said) == 0 {
+				t.Errorf("a worker may answer to %s", reply)
+			}
+		}
+	})
+	t.Run("a message that JetStream delivers", func(t *testing.T) {
 		if _, err := one.js.Publish(ctx, "$KV.pc_placement.a", []byte("forged")); err != nil {
 			t.Fatal(err)
 		}
-		// by a reply subject, and by a consumer that is pushed
-		if err := one.conn.PublishRequest("$JS.API.DIRECT.GET.KV_pc_placement.$KV.pc_placement.a", "pc.main.ws.b.call",
-			nil); err != nil {
-			t.Fatal(err)
-		}
-		if err := consumer("CREATE.KV_pc_placement.x.$KV.pc_placement.a", "KV_pc_placement", jetstream.ConsumerConfig{Name: "x",
-			FilterSubject: "$KV.pc_placement.a", DeliverSubject: "pc.main.ws.b.call"})(one); err != nil {
-			t.Fatal(err)
-		}
-		for range 2 {
-			m, err := calls.NextMsg(patience)
+		for _, to := range []string{"pc.main.ws.b.call", "pc.main.out.b.x"} {
+			heard, err := free.conn.SubscribeSync(to)
 			if err != nil {
-				t.Fatalf("NATS keeps that from happening now; Genuine can go: %v", err)
+				t.Fatal(err)
 			}
-			if subject.Genuine("main", "b", m.Reply) {
-				t.Errorf("it is taken for a gateway's: reply %q", m.Reply)
+			if err := free.conn.FlushTimeout(patience); err != nil {
+				t.Fatal(err)
 			}
-		}
-		if err := gateway.conn.PublishRequest("pc.main.ws.b.call", "pc.main.out.b.xyz", nil); err != nil {
-			t.Fatal(err)
-		}
-		if m, err := calls.NextMsg(patience); err != nil || !subject.Genuine("main", "b", m.Reply) {
-			t.Errorf("a gateway's call: %v %v", m, err)
+			if err := one.conn.PublishRequest("$JS.API.DIRECT.GET.KV_pc_placement.$KV.pc_placement.a", to, nil); err != nil {
+				t.Fatal(err)
+			}
+			if m, err := heard.NextMsg(patience); err != nil || m.Reply != "" || len(m.Header) == 0 {
+				t.Errorf("%s: it can be taken for a machine's: %v %v", to, m, err)
+			}
 		}
 	})
 }
 
-// What NATS leaves open is in docs/hub.md. When this fails, a wall has come that the page does not know of.
+// Workers write into the buckets of objects, which docs/hub.md says: one message can remove what others have put there.
+// When this fails, a wall has come that the page does not know of.
 func TestWhatNATSLeavesOpen(t *testing.T) {
 	h := newHub(t)
 	serve(t, h)
@@ -334,41 +340,18 @@ func TestWhatNATSLeavesOpen(t *testing.T) {
 	gateway := newAttacker(t, add(t, h, "main", identity.Gateway, "g1"))
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	must := func(err error) {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
+	if err := storage.Put(ctx, two.js, subject.Results, "b", "b.1", strings.NewReader("a result")); err != nil {
+		t.Fatal(err)
 	}
-	placement, err := two.js.KeyValue(ctx, subject.Placement)
-	must(err)
-	revision, err := placement.Create(ctx, "b", []byte("w2"))
-	must(err)
-	_, err = one.js.Publish(ctx, "$KV.pc_placement.a", []byte("forged"))
-	must(err)
-	must(one.conn.PublishRequest("$JS.API.DIRECT.GET.KV_pc_placement.$KV.pc_placement.a", "$KV.pc_placement.b", nil))
-	for {
-		e, err := placement.Get(ctx, "b")
-		must(err)
-		if string(e.Value()) == "forged" {
-			break // and the worker finds out
-		}
+	if _, err := storage.Open(ctx, gateway.js, subject.Results, "b.1"); err != nil {
+		t.Fatal(err)
 	}
-	if _, err := placement.Update(ctx, "b", []byte("w2"), revision); err == nil {
-		t.Error("a worker is not told that its placement was forged")
-	}
-
-	results, err := two.js.ObjectStore(ctx, subject.Results)
-	must(err)
-	_, err = results.PutString(ctx, "b.1", "a result")
-	must(err)
 	m := nats.NewMsg("$O.pc_results.M.x")
 	m.Header.Set(jetstream.MsgRollup, jetstream.MsgRollupAll)
-	_, err = one.js.PublishMsg(ctx, m)
-	must(err)
-	read, err := gateway.js.ObjectStore(ctx, subject.Results)
-	must(err)
-	if _, err := read.GetString(ctx, "b.1"); err == nil {
+	if _, err := one.js.PublishMsg(ctx, m); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := storage.Open(ctx, gateway.js, subject.Results, "b.1"); err == nil {
 		t.Error("others' results are still there")
 	}
 }

@@ -286,11 +286,15 @@ func (h *Hub) tell(ctx context.Context, tenant string) error {
 	if err != nil {
 		return err
 	}
+	_, store, err := h.storeAccount(tenant)
+	if err != nil {
+		return err
+	}
 	_, token, err := h.account(tenant, r.Tenants[tenant])
 	if err != nil {
 		return err
 	}
-	if err := h.update(ctx, at, token); err != nil {
+	if err := errors.Join(h.update(ctx, at, store), h.update(ctx, at, token)); err != nil {
 		return fmt.Errorf("it is written down, but the running hub was not told, and goes on as before: %w; end it, and start it "+
 			"again", err)
 	}
@@ -332,7 +336,7 @@ const tellTimeout = 10 * time.Second
 
 // prepare makes what a tenant stores, and removes what was for workers that are no more.
 func (h *Hub) prepare(ctx context.Context, at, name string, tenant *Tenant) error {
-	account, err := h.tenantKey(name)
+	account, err := h.storeKey(name)
 	if err != nil {
 		return err
 	}

@@ -1,8 +1,6 @@
 package hub
 
 import (
-	"time"
-
 	"github.com/nats-io/jwt/v2"
 
 	"github.com/picoclaw/picoclaw/host/fleet/identity"
@@ -18,7 +16,7 @@ func permissions(tenant string, id Identity) jwt.Permissions {
 		p.Sub.Allow.Add(">")
 		return p
 	case identity.Gateway:
-		gateway(&p, tenant)
+		gateway(&p, tenant, id)
 	case identity.Worker:
 		worker(&p, tenant, id)
 	}
@@ -27,50 +25,49 @@ func permissions(tenant string, id Identity) jwt.Permissions {
 	return p
 }
 
-// worker may serve its own agents.
+// worker may serve its own agents. It may answer nowhere but where its agents' callers and its admins listen: who it
+// is asked by would choose the subject otherwise.
 func worker(p *jwt.Permissions, tenant string, id Identity) {
 	for _, agent := range id.Agents {
 		p.Sub.Allow.Add(subject.Workspace(tenant, agent, ">"))
 		p.Pub.Allow.Add(subject.Answers(tenant, agent)+">", "$KV."+subject.Placement+"."+subject.Token(agent))
 	}
-	p.Sub.Allow.Add(subject.Orders(tenant, id.Name)) // which admins alone give; the answer goes back as that below
-
-	// Who asks what services there are is answered where the question says, once: a gateway's inbox has no name that a
-	// permission could have.
-	p.Sub.Allow.Add("$SRV.>")
-	p.Resp = &jwt.ResponsePermission{MaxMsgs: 1, Expires: 10 * time.Second}
-
-	p.Pub.Allow.Add("$KV."+subject.Placement+"."+subject.SignKey(id.Name), subject.WitnessOf(tenant, id.Name))
-	readsBucket(p, "KV_"+subject.Placement, "$KV."+subject.Placement+".>")
-	readsBucket(p, "KV_"+subject.Bundles, "$KV."+subject.Bundles+".>")
-	in := subject.In(id.Name)
-	readsBucket(p, "OBJ_"+in, "$O."+in+".>")
-	p.Pub.Allow.Add("$JS.API.STREAM.PURGE.OBJ_" + in) // of what it has taken
+	p.Sub.Allow.Add(subject.Orders(tenant, id.Name), "$SRV.>")
+	p.Pub.Allow.Add(subject.Reports(tenant, id.Name)+">", "$KV."+subject.Placement+"."+subject.SignKey(id.Name),
+		subject.WitnessOf(tenant, id.Name))
+	readsNewest(p, "KV_"+subject.Placement, "$KV."+subject.Placement+".>")
+	readsNewest(p, "KV_"+subject.Bundles, "$KV."+subject.Bundles+".>")
+	in := "OBJ_" + subject.In(id.Name)
+	readsAll(p, in)
+	mayManage(p, "STREAM.PURGE", in) // of what it has taken
 
 	// Objects for gateways and for other workers: written, and not read. Their names are not known here, and all
-	// buckets of objects in a tenant are of these two kinds. What a writer asks first is whether the name is taken.
-	p.Pub.Allow.Add("$O.*.C.*", "$O.*.M.*", "$JS.API.DIRECT.GET.*.$O.*.M.*", "$JS.API.STREAM.INFO.*")
+	// buckets of objects in a tenant are of these two kinds.
+	p.Pub.Allow.Add("$O.*.C.*.*", "$O.*.M.*")
 }
 
-// gateway may ask all agents of the tenant.
-func gateway(p *jwt.Permissions, tenant string) {
-	p.Pub.Allow.Add(subject.All(tenant, "ws"), "$SRV.>")
-	p.Sub.Allow.Add(subject.All(tenant, "out"))
-	readsBucket(p, "KV_"+subject.Placement, "$KV."+subject.Placement+".>")
-	readsBucket(p, "OBJ_"+subject.Results, "$O."+subject.Results+".>")
-	readsBucket(p, subject.Witness, subject.All(tenant, "witness"))
-	p.Pub.Allow.Add("$JS.API.DIRECT.GET." + subject.Witness) // all that is in it, one by one
+// gateway may ask all agents of the tenant, and hears what it is answered.
+func gateway(p *jwt.Permissions, tenant string, id Identity) {
+	p.Pub.Allow.Add(subject.All(tenant, "ws"))
+	p.Sub.Allow.Add(subject.AllAnswers(tenant, subject.Caller(id.Name)+">"), subject.AllAnswers(tenant, subject.Changed))
+	readsNewest(p, "KV_"+subject.Placement, "$KV."+subject.Placement+".>")
+	readsAll(p, "OBJ_"+subject.Results)
+	readsAll(p, subject.Witness)
 }
 
-// readsBucket lets one read what is stored under a subject: the newest of it, or with a consumer, whose filter has to
-// be this one. A consumer without a filter in its subject, and a durable one, are other requests, which are not
-// allowed.
-func readsBucket(p *jwt.Permissions, stream, of string) {
-	p.Pub.Allow.Add(
-		"$JS.API.STREAM.INFO."+stream,
-		"$JS.API.DIRECT.GET."+stream+"."+of,
-		"$JS.API.CONSUMER.CREATE."+stream+".*."+of,
-		"$JS.API.CONSUMER.DELETE."+stream+".*",
-		"$JS.FC."+stream+".>", // the flow control of its consumers
-	)
+// readsNewest lets one read the newest of what is stored under subjects.
+func readsNewest(p *jwt.Permissions, stream, of string) {
+	mayManage(p, "STREAM.INFO", stream)
+	p.Pub.Allow.Add("$JS.API.DIRECT.GET." + stream + "." + of)
+}
+
+// readsAll lets one read all of a stream, one by one.
+func readsAll(p *jwt.Permissions, stream string) {
+	mayManage(p, "STREAM.INFO", stream)
+	p.Pub.Allow.Add("$JS.API.DIRECT.GET."+stream, "$JS.API.DIRECT.GET."+stream+".>")
+}
+
+// mayManage lets one ask something of a stream as such.
+func mayManage(p *jwt.Permissions, request, stream string) {
+	p.Pub.Allow.Add("$JS.API."+request+"."+stream, alias(request)+"."+stream)
 }

@@ -21,7 +21,7 @@ import (
 const (
 	startPatience = 15 * time.Second
 	maxPending    = 32 << 20 // of what one connection has not read yet; it is cut then
-	maxStore      = 1 << 40  // what tenants may use is bounded for each
+	maxStore      = 1 << 60  // each stream has a bound
 )
 
 // Serve serves the hub until the context ends, and tells ready where. Everything that it does is on disk when it
@@ -117,7 +117,7 @@ func (h *Hub) options(r *Register) (*server.Options, error) {
 		ServerName: "picoclaw", Host: host, Port: port, NoSigs: true,
 		TLS: true, TLSConfig: ca.serving(names), TLSTimeout: 5,
 		TrustedOperators: []*jwt.OperatorClaims{operator}, SystemAccount: operator.SystemAccount, AccountResolver: resolver,
-		MaxPayload: maxPayload, MaxPending: maxPending, MaxConn: maxConnections,
+		MaxPayload: maxPayload, MaxPending: maxPending,
 		JetStream: true, StoreDir: h.path("store"), SyncAlways: true, // or a placement that was told of could be lost
 		JetStreamMaxStore: maxStore, JetStreamMaxMemory: maxStore,
 	}, nil

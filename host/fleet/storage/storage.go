@@ -18,8 +18,10 @@ import (
 // What is kept, and for how long.
 const (
 	resultsKept  = time.Hour
+	resultsMost  = 1 << 30
 	archivesKept = 24 * time.Hour
-	bundlesKept  = 32 // that can be rolled back to
+	archivesMost = 9 << 30 // for one worker: the largest archive, and what is around it
+	bundlesKept  = 32      // that can be rolled back to
 	notesKept    = 10_000
 )
 
@@ -42,9 +44,10 @@ func Make(ctx context.Context, conn *nats.Conn, tenant string, workers []string)
 		MaxBytes: 64 << 20}); err != nil {
 		return fmt.Errorf("tenant %s: %s can't be made: %w", tenant, subject.Bundles, err)
 	}
-	objects := []jetstream.ObjectStoreConfig{{Bucket: subject.Results, TTL: resultsKept, MaxBytes: 1 << 30}}
+	objects := []jetstream.ObjectStoreConfig{{Bucket: subject.Results, TTL: resultsKept, MaxBytes: resultsMost}}
 	for _, worker := range workers {
-		objects = append(objects, jetstream.ObjectStoreConfig{Bucket: subject.In(worker), TTL: archivesKept})
+		objects = append(objects, jetstream.ObjectStoreConfig{Bucket: subject.In(worker), TTL: archivesKept,
+			MaxBytes: archivesMost})
 	}
 	for _, config := range objects {
 		if _, err := js.CreateOrUpdateObjectStore(ctx, config); err != nil {

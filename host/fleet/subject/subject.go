@@ -77,15 +77,20 @@ func Answers(tenant, agent string) string {
 	return "pc." + Token(tenant) + ".out." + Token(agent) + "."
 }
 
+// Caller is what follows [Answers] where one caller is answered, whose name is a token: it ends in random words, and no
+// other caller hears them.
+func Caller(name string) string { return Token(name) + "." }
+
 // AllAnswers is what is answered for any agent, at the same end of a subject.
 func AllAnswers(tenant, end string) string { return "pc." + Token(tenant) + ".out.*." + end }
 
 // Orders is where an admin tells a worker what to do.
 func Orders(tenant, worker string) string { return "pc." + Token(tenant) + ".order." + Token(worker) }
 
-// Ordered reports whether a message at [Orders], with this reply subject, can be an admin's: it is answered to an inbox,
-// as [Genuine] has it for calls.
-func Ordered(reply string) bool { return strings.HasPrefix(reply, "_INBOX") }
+// Reports is what the subjects begin with on which a worker answers to orders: it may answer nowhere else.
+func Reports(tenant, worker string) string {
+	return "pc." + Token(tenant) + ".report." + Token(worker) + "."
+}
 
 // WitnessOf is where a worker tells how far its audit log has come.
 func WitnessOf(tenant, worker string) string {
@@ -103,12 +108,3 @@ func SignKey(worker string) string { return "worker." + Token(worker) }
 
 // Inbox is the prefix of an identity's inboxes.
 func Inbox(name string) string { return "_INBOX_" + Token(name) }
-
-// Genuine reports whether a message to an agent's workspace, with this reply subject, can be from somebody who may
-// ask. NATS does not look at reply and delivery subjects: whoever may ask JetStream can have it speak anywhere in the
-// tenant, in words of their own. What it says then has no reply subject but its own ($JS.ACK), so that is what gives
-// it away.
-func Genuine(tenant, agent, reply string) bool {
-	rest, ours := strings.CutPrefix(reply, Answers(tenant, agent))
-	return ours && rest != ""
-}

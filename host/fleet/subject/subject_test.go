@@ -23,14 +23,3 @@ func FuzzTokensAreOneToOne(f *testing.F) {
 		}
 	})
 }
-
-func TestACallHasWhereToAnswer(t *testing.T) {
-	for reply, want := range map[string]bool{
-		"pc.t.out.a.x": true, "pc.t.out.a.": false, "pc.t.out.b.x": false, "pc.u.out.a.x": false, "": false,
-		"$JS.ACK.KV_pc_placement.c.1.1.1.1.0": false,
-	} {
-		if Genuine("t", "a", reply) != want {
-			t.Errorf("%q: want %v", reply, want)
-		}
-	}
-}
