@@ -69,5 +69,5 @@ func readsAll(p *jwt.Permissions, stream string) {
 
 // mayManage lets one ask something of a stream as such.
 func mayManage(p *jwt.Permissions, request, stream string) {
-	p.Pub.Allow.Add("$JS.API."+request+"."+stream, alias(request)+"."+stream)
+	p.Pub.Allow.Add(alias(request) + "." + stream) // permissions are looked at when the name is that
 }

@@ -2,7 +2,9 @@ package hub_test
 
 import (
 	"context"
+	"errors"
 	"testing"
+	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
@@ -13,8 +15,16 @@ import (
 )
 
 // spoken are subjects to which somebody could have JetStream send what they have stored, and what that would do.
-func spoken(t *testing.T, ctx context.Context, a *attacker, admin jetstream.JetStream) (done []string) {
+func spoken(t *testing.T, ctx context.Context, a *attacker, admin jetstream.JetStream, within time.Duration) (done []string) {
 	t.Helper()
+	came := func(what string, is func() bool) {
+		for end := time.Now().Add(within); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+			if is() {
+				done = append(done, what)
+				return
+			}
+		}
+	}
 	say := func(to, what string) {
 		t.Helper()
 		if _, err := a.js.Publish(ctx, "$KV.pc_placement.a", []byte(what)); err != nil {
@@ -23,8 +33,7 @@ func spoken(t *testing.T, ctx context.Context, a *attacker, admin jetstream.JetS
 		if err := a.conn.PublishRequest("$JS.API.DIRECT.GET.KV_pc_placement.$KV.pc_placement.a", to, nil); err != nil {
 			t.Fatal(err)
 		}
-		// What JetStream is asked for after that is answered after that.
-		if _, err := a.conn.Request("$JS.API.DIRECT.GET.KV_pc_placement.$KV.pc_placement.a", nil, patience); err != nil {
+		if err := a.conn.FlushTimeout(patience); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -44,28 +53,23 @@ func spoken(t *testing.T, ctx context.Context, a *attacker, admin jetstream.JetS
 		"KV_pc_bundles": "$KV.pc_bundles.config", subject.Witness: "pc.main.witness.w2"} {
 		before := newest(stream, of)
 		say(of, "forged")
-		if now := newest(stream, of); now != before {
-			done = append(done, of)
-		}
+		came(of, func() bool { return newest(stream, of) != before })
 	}
 	before := newest("KV_pc_placement", "$KV.pc_placement.worker.w2")
 	say("$KV.pc_placement.worker.w2", "forged")
-	if newest("KV_pc_placement", "$KV.pc_placement.worker.w2") != before {
-		done = append(done, "a sign of life")
-	}
+	came("a sign of life", func() bool { return newest("KV_pc_placement", "$KV.pc_placement.worker.w2") != before })
 	say("$JS.API.STREAM.CREATE.tap", `{"name":"tap","subjects":["tapped.>"]}`)
-	if _, err := admin.Stream(ctx, "tap"); err == nil {
-		done = append(done, "a stream is made")
-	}
+	came("a stream is made", func() bool { _, err := admin.Stream(ctx, "tap"); return err == nil })
 	say("$JS.API.CONSUMER.CREATE.OBJ_pc_results.x", `{"stream_name":"OBJ_pc_results","config":{"name":"x"}}`)
-	if s, err := admin.Stream(ctx, "OBJ_pc_results"); err != nil || s.CachedInfo().State.Consumers > 0 {
-		done = append(done, "a consumer is made")
-	}
-	say("$JS.API.STREAM.PURGE.OBJ_pc_results", "")
+	came("a consumer is made", func() bool {
+		s, err := admin.Stream(ctx, "OBJ_pc_results")
+		return err == nil && s.CachedInfo().State.Consumers > 0
+	})
 	say("$JS.API.STREAM.DELETE.pc_witness", "")
-	if _, err := admin.Stream(ctx, subject.Witness); err != nil {
-		done = append(done, "a stream is deleted")
-	}
+	came("a stream is deleted", func() bool {
+		_, err := admin.Stream(ctx, subject.Witness)
+		return errors.Is(err, jetstream.ErrStreamNotFound)
+	})
 	return done
 }
 
@@ -84,12 +88,12 @@ func TestWhatJetStreamIsMadeToSayComesToNothing(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if done := spoken(t, ctx, one, admin.js); len(done) > 0 {
+	if done := spoken(t, ctx, one, admin.js, time.Second/5); len(done) > 0 {
 		t.Errorf("with a hub: %v", done)
 	}
 
 	free := together(t)
-	if done := spoken(t, ctx, free, free.js); len(done) != 7 {
+	if done := spoken(t, ctx, free, free.js, patience); len(done) != 7 {
 		t.Errorf("where all is one account, what comes of it is only: %v", done)
 	}
 }
