@@ -14,11 +14,12 @@ import (
 	"github.com/picoclaw/picoclaw/host/hosttest"
 )
 
-// projects is a repository with a work tree, one that is nested, and an editor's settings.
+// projects is a repository with a work tree, one that is nested, and an editor's settings. Of git's samples one stays.
 const projects = `
 git init -q -b main .; git config gc.auto 0; echo 1 > f; git add f; git commit -qm one; git branch side
 git init -q -b main sub; echo 1 > sub/f; git -C sub add f; git -C sub commit -qm one
 git worktree add -q old; mkdir .vscode; echo '{}' > .vscode/settings.json; mkdir e
+find . -name '*.sample' ! -name pre-push.sample -delete
 `
 
 // protectedAgent is an agent in such projects whose commands stand in files, where no guard reads them.
@@ -36,7 +37,7 @@ func protectedAgent(t *testing.T, isolated, protected bool, scripts ...string) (
 		}
 		calls = append(calls, command("bash -e "+name))
 	}
-	a.shell(projects + "cp ../scripts/* e")
+	a.shell(projects + "cp ../scripts/* e; cp -a . ../kept") // from where they come back sooner than git makes them
 	return a, calls
 }
 
@@ -225,7 +226,7 @@ func TestWhatIsProtectedStaysWhateverCommandsTry(t *testing.T) {
 				if how.protected {
 					t.Errorf("%s: %v %s\n%s", attack, r.Error, r.Text, cmp.Diff(before, after))
 				}
-				a.shell("shopt -s dotglob; chmod -R u+rwX .; rm -rf *;" + projects + "cp ../scripts/* e")
+				a.shell("shopt -s dotglob; chmod -R u+rwX .; rm -rf *; cp -a ../kept/. .")
 				before = a.danger()
 			}
 			if !how.protected && changed < len(attacks)*9/10 {
