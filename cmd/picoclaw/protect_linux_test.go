@@ -14,12 +14,11 @@ import (
 	"github.com/picoclaw/picoclaw/host/hosttest"
 )
 
-// projects is a repository with a work tree, one that is nested, and an editor's settings. Of git's samples one stays.
+// projects is a repository with a work tree, one that is nested, and an editor's settings.
 const projects = `
 git init -q -b main .; git config gc.auto 0; echo 1 > f; git add f; git commit -qm one; git branch side
 git init -q -b main sub; echo 1 > sub/f; git -C sub add f; git -C sub commit -qm one
 git worktree add -q old; mkdir .vscode; echo '{}' > .vscode/settings.json; mkdir e
-find . -name '*.sample' ! -name pre-push.sample -delete
 `
 
 // protectedAgent is an agent in such projects whose commands stand in files, where no guard reads them.
