@@ -21,7 +21,7 @@ const (
 	maxRunning = 256              // calls of one agent
 	maxLists   = 8                // of an agent's tools that are made at once
 	maxUploads = 4                // calls that are coming in several messages, of one worker
-	uploadIdle = 10 * time.Second // after which one is forgotten
+	uploadTime = time.Minute      // after which one is forgotten, however often it begins anew
 	callerGone = 30 * time.Second // a call whose caller says nothing for so long is cancelled
 )
 
@@ -48,7 +48,7 @@ type served struct {
 type upload struct {
 	body []byte
 	part int
-	idle *time.Timer // forgets it
+	over *time.Timer // forgets it
 }
 
 // digest is of all that a call is.
@@ -129,15 +129,15 @@ func (s *served) gather(r *request, body []byte) []byte {
 	u := s.coming[r.ID]
 	if r.Part == 1 {
 		if u != nil {
-			u.idle.Stop()
+			u.body, u.part = nil, 0
 		} else {
 			select {
 			case s.worker.uploads <- struct{}{}:
 			default:
 				return nil // the caller asks again
 			}
+			u = s.expect(r.ID)
 		}
-		u = s.expect(r.ID)
 	}
 	if u == nil || r.Part != u.part+1 || len(u.body)+len(body) > pluginpb.MaxArgumentBytes {
 		if u != nil {
@@ -146,7 +146,6 @@ func (s *served) gather(r *request, body []byte) []byte {
 		return nil
 	}
 	u.body, u.part = append(u.body, body...), r.Part
-	u.idle.Reset(uploadIdle)
 	if r.Part < r.Parts {
 		return nil
 	}
@@ -154,10 +153,10 @@ func (s *served) gather(r *request, body []byte) []byte {
 	return u.body
 }
 
-// expect has an upload come, which is forgotten when nothing of it does: its place is every agent's. The lock is held.
+// expect has an upload come, which is forgotten after a while: its place is every agent's. The lock is held.
 func (s *served) expect(id string) *upload {
 	u := &upload{}
-	u.idle = time.AfterFunc(uploadIdle, func() {
+	u.over = time.AfterFunc(uploadTime, func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		if s.coming[id] == u {
@@ -170,7 +169,7 @@ func (s *served) expect(id string) *upload {
 
 // drop forgets an upload. The lock is held.
 func (s *served) drop(id string) {
-	s.coming[id].idle.Stop()
+	s.coming[id].over.Stop()
 	delete(s.coming, id)
 	<-s.worker.uploads
 }
