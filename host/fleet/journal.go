@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// The bounds of a journal. Within its age no call is run twice; what is older is forgotten. The times are those of this
-// process: what it has found in the file counts as new.
+// The bounds of a journal. Within its age no call is run twice; one that ended longer ago is forgotten, and never one
+// that has not ended. The times are those of this process: what it has found in the file counts as new.
 const (
 	journalAge   = 15 * time.Minute
 	journalBytes = 32 << 20 // after which it is written anew, with the answers of half of it
@@ -34,7 +34,7 @@ type journal struct {
 	most   int64 // the size at which it is written anew
 	failed bool  // what is in the file may not be on disk, whatever a later sync says
 	calls  map[string]*noted
-	order  []string // ids, the oldest first
+	order  []string // ids of those that are done, the first to end first
 	epochs map[uint64]bool
 
 	syncing sync.Mutex
@@ -47,7 +47,7 @@ type noted struct {
 	done   bool
 	offset int64 // of its answer
 	length int64
-	at     time.Time
+	at     time.Time // when it was done
 }
 
 // journalLine is a line of the file.
@@ -122,13 +122,18 @@ func (j *journal) apply(line journalLine, offset int64, now time.Time) {
 		j.epochs[line.Epoch] = true
 	case line.Begun != "":
 		if j.calls[line.Begun] == nil {
-			j.order = append(j.order, line.Begun)
+			j.calls[line.Begun] = &noted{digest: line.Digest}
 		}
-		j.calls[line.Begun] = &noted{digest: line.Digest, at: now}
 	case line.Done != "":
-		if c := j.calls[line.Done]; c != nil {
-			c.done, c.offset, c.length = true, offset, line.Length
-		}
+		j.ended(line.Done, offset, line.Length, now)
+	}
+}
+
+// ended notes where a call's answer is. The lock is held.
+func (j *journal) ended(id string, offset, length int64, at time.Time) {
+	if c := j.calls[id]; c != nil && !c.done {
+		c.done, c.offset, c.length, c.at = true, offset, length, at
+		j.order = append(j.order, id)
 	}
 }
 
@@ -217,8 +222,7 @@ func (j *journal) begin(id, digest string) error {
 	j.mu.Lock()
 	_, err := j.write(journalLine{Begun: id, Digest: digest}, nil)
 	if err == nil {
-		j.calls[id] = &noted{digest: digest, at: time.Now()}
-		j.order = append(j.order, id)
+		j.calls[id] = &noted{digest: digest}
 	}
 	j.mu.Unlock()
 	if err != nil {
@@ -232,8 +236,8 @@ func (j *journal) done(id string, answer []byte) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	offset, err := j.write(journalLine{Done: id}, answer)
-	if c := j.calls[id]; c != nil && err == nil {
-		c.done, c.offset, c.length = true, offset, int64(len(answer))
+	if err == nil {
+		j.ended(id, offset, int64(len(answer)), time.Now())
 	}
 	return err
 }
@@ -255,7 +259,7 @@ func (j *journal) find(id string) (*noted, []byte, error) {
 }
 
 // shorten writes the journal anew when it has become too long, or is not on disk as it should be: without the calls that
-// are too old, and with the later answers only.
+// ended too long ago, and with the later answers only.
 func (j *journal) shorten() error {
 	j.syncing.Lock()
 	defer j.syncing.Unlock()
@@ -287,34 +291,42 @@ func (j *journal) shorten() error {
 	return nil
 }
 
-// copy writes another journal's epochs and some of its calls, and takes its place.
+// copy writes another journal's epochs, its calls that have not ended and some that have, and takes its place.
 func (j *journal) copy(from *journal, ids []string, answersFrom int) error {
 	for epoch := range from.epochs {
 		if _, err := j.write(journalLine{Epoch: epoch}, nil); err != nil {
 			return err
 		}
 	}
-	for i, id := range ids {
-		c := *from.calls[id]
-		if _, err := j.write(journalLine{Begun: id, Digest: c.digest}, nil); err != nil {
-			return err
-		}
-		if c.done {
-			var answer []byte
-			if i >= answersFrom {
-				answer = make([]byte, c.length)
-				if _, err := from.file.ReadAt(answer, c.offset); err != nil {
-					return err
-				}
-			}
-			offset, err := j.write(journalLine{Done: id}, answer)
-			if err != nil {
+	begun := func(id string, c *noted) error {
+		j.calls[id] = &noted{digest: c.digest}
+		_, err := j.write(journalLine{Begun: id, Digest: c.digest}, nil)
+		return err
+	}
+	for id, c := range from.calls {
+		if !c.done {
+			if err := begun(id, c); err != nil {
 				return err
 			}
-			c.offset, c.length = offset, int64(len(answer))
 		}
-		j.calls[id] = &c
-		j.order = append(j.order, id)
+	}
+	for i, id := range ids {
+		c := from.calls[id]
+		if err := begun(id, c); err != nil {
+			return err
+		}
+		var answer []byte
+		if i >= answersFrom {
+			answer = make([]byte, c.length)
+			if _, err := from.file.ReadAt(answer, c.offset); err != nil {
+				return err
+			}
+		}
+		offset, err := j.write(journalLine{Done: id}, answer)
+		if err != nil {
+			return err
+		}
+		j.ended(id, offset, int64(len(answer)), c.at)
 	}
 	if err := j.file.Sync(); err != nil {
 		return err

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"sync"
 	"testing"
+	"time"
 )
 
 func opened(t testing.TB, path string) *journal {
@@ -175,6 +176,47 @@ func TestAJournalStaysShortAndForgetsNoCall(t *testing.T) {
 	}
 	if files, err := os.ReadDir(filepath.Dir(path)); err != nil || len(files) != 1 {
 		t.Errorf("%v %v", files, err)
+	}
+}
+
+// A call that still runs is not forgotten, however long ago it has begun and however many have come since; nor is one
+// that has just ended.
+func TestAJournalForgetsNoCallThatRuns(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "journal")
+	j := opened(t, path)
+	for _, id := range []string{"runs", "long", "old"} {
+		if err := j.begin(id, id); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := j.done("old", []byte("x")); err != nil {
+		t.Fatal(err)
+	}
+	j.mu.Lock()
+	for _, c := range j.calls {
+		c.at = time.Now().Add(-2 * journalAge)
+	}
+	for i := range journalCalls { // as if they had come since
+		id := fmt.Sprint(i)
+		j.apply(journalLine{Begun: id}, 0, time.Now())
+		j.apply(journalLine{Done: id}, 0, time.Now())
+	}
+	j.mu.Unlock()
+	if err := j.done("long", []byte("y")); err != nil {
+		t.Fatal(err)
+	}
+	if err := j.begin("new", "d"); err != nil {
+		t.Fatal(err)
+	}
+	for _, j := range []*journal{j, opened(t, path)} {
+		for id, want := range map[string]bool{"runs": true, "long": true, "new": true, "old": false, "0": false} {
+			if c, _, err := j.find(id); err != nil || (c != nil) != want {
+				t.Errorf("%s: %+v %v", id, c, err)
+			}
+		}
+		if n := len(j.calls); n > journalCalls/2+2 {
+			t.Errorf("%d calls are kept", n)
+		}
 	}
 }
 
