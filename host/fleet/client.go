@@ -16,6 +16,7 @@ import (
 
 	"github.com/picoclaw/picoclaw/host"
 	"github.com/picoclaw/picoclaw/host/fleet/subject"
+	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
 // The times of callers.
@@ -231,11 +232,35 @@ func (c *Client) listed(ctx context.Context, m *nats.Msg) (*toolList, error) {
 		if err := json.Unmarshal(body, list); err != nil {
 			return nil, fmt.Errorf("the worker's list of tools can't be read: %w", err)
 		}
+		if err := list.check(); err != nil {
+			return nil, fmt.Errorf("the worker's list of tools is none that a host gives: %w", err)
+		}
 		return list, nil
 	case kindRefused, kindUnknown:
 		return nil, errors.New(r.Why)
 	}
 	return nil, nil
+}
+
+// check says what is wrong with a list, which whoever has a worker's key may have made up.
+func (l *toolList) check() error {
+	plugins, names := map[string][]pluginpb.Spec{}, map[string]bool{}
+	for _, t := range l.Tools {
+		switch {
+		case t.Spec == nil:
+			return fmt.Errorf("tool %q of plugin %q does not say what it is", t.Name, t.Plugin)
+		case names[t.Name] || t.Name != t.Spec.Name && t.Name != t.Plugin+"."+t.Spec.Name:
+			return fmt.Errorf("tool %q of plugin %q is called %q", t.Spec.Name, t.Plugin, t.Name)
+		}
+		names[t.Name] = true
+		plugins[t.Plugin] = append(plugins[t.Plugin], *t.Spec)
+	}
+	for id, tools := range plugins {
+		if err := cmp.Or(pluginpb.CheckID(id), pluginpb.CheckTools(id, tools)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // read reads an answer, from where it lies.

@@ -4,7 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"testing"
+
+	"github.com/nats-io/nats.go"
 
 	"github.com/picoclaw/picoclaw/host"
 	"github.com/picoclaw/picoclaw/host/fleet/subject"
@@ -84,4 +87,67 @@ func epochOf(t *testing.T, f *Fleet) uint64 {
 		t.Fatal(err)
 	}
 	return p.epoch
+}
+
+// Who has a worker's key may say anything of its tools. A list that no host gives is refused: whoever shows it to
+// clients does not look for what is missing.
+func TestAWorkerThatLiesAboutItsTools(t *testing.T) {
+	address := startNATS(t)
+	f := joined(t, address, "liar")
+	if _, err := f.placement.Put(t.Context(), "main", []byte(`{"v":1,"worker":"liar","instance":"x"}`)); err != nil {
+		t.Fatal(err)
+	}
+	tools := ""
+	_, err := f.conn.Subscribe(f.to("main", subject.Tools), func(m *nats.Msg) {
+		r, _, _ := decode[request](m.Data)
+		_ = m.Respond(fmt.Appendf(nil, `{"v":1,"kind":"tools","id":%q}`+"\n"+`{"tools":[%s]}`, r.ID, tools))
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := f.conn.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	c, err := NewClient(joined(t, address, "gateway"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.Close)
+	tool := func(name, plugin, spec, input string) string {
+		return fmt.Sprintf(`{"Name":%q,"Plugin":%q,"Spec":{"name":%q,"doc":"Reads.","input":%s}}`, name, plugin, spec, input)
+	}
+	const object = `{"type":"object"}`
+	var many []string
+	for i := range 257 {
+		many = append(many, tool(fmt.Sprint("t", i), "p", fmt.Sprint("t", i), object))
+	}
+	for of, lie := range map[string]string{
+		"no spec":               `{"Name":"read_file"}`,
+		"a spec that is null":   `{"Name":"read_file","Plugin":"p","Spec":null}`,
+		"no schema":             `{"Name":"read","Plugin":"p","Spec":{"name":"read","doc":"Reads."}}`,
+		"a schema that is null": tool("read", "p", "read", "null"),
+		"a schema of a list":    tool("read", "p", "read", "[]"),
+		"a schema of a word":    tool("read", "p", "read", "true"),
+		"no doc":                `{"Name":"read","Plugin":"p","Spec":{"name":"read","input":{}}}`,
+		"no name":               tool("", "p", "", object),
+		"a name that is long":   tool(strings.Repeat("r", 65), "p", strings.Repeat("r", 65), object),
+		"a name with a break":   tool("re\nad", "p", "re\nad", object),
+		"another name":          tool("exec", "p", "read", object),
+		"another's name":        tool("shell.exec", "p", "exec", object),
+		"a plugin that is none": tool("read", "../p", "read", object),
+		"one tool twice":        tool("read", "p", "read", object) + "," + tool("p.read", "p", "read", object),
+		"one name twice":        tool("read", "p", "read", object) + "," + tool("read", "q", "read", object),
+		"too many":              strings.Join(many, ","),
+	} {
+		tools = lie
+		if _, err := c.Session(t.Context(), "main", host.CLI); err == nil ||
+			!strings.Contains(err.Error(), "none that a host gives") {
+			t.Errorf("%s: %v", of, err)
+		}
+	}
+	tools = strings.Join([]string{tool("read", "p", "read", object), tool("p.exec", "p", "exec", object),
+		tool("q.exec", "q", "exec", "{}")}, ",")
+	if s, err := c.Session(t.Context(), "main", host.CLI); err != nil || len(s.Tools()) != 3 {
+		t.Errorf("what a host gives: %v", err)
+	}
 }

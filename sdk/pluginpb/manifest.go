@@ -1,6 +1,7 @@
 package pluginpb
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"reflect"
@@ -144,18 +145,23 @@ func (m *Manifest) Check() error {
 	if len(m.Tools) == 0 {
 		return fmt.Errorf("plugin %s offers no tools", m.ID)
 	}
-	if len(m.Tools) > maxTools {
-		return fmt.Errorf("plugin %s offers %d tools; at most %d are allowed", m.ID, len(m.Tools), maxTools)
+	return CheckTools(m.ID, m.Tools)
+}
+
+// CheckTools says what is wrong with the tools of a plugin, if anything is, but for what is in their schemas.
+func CheckTools(plugin string, tools []Spec) error {
+	if len(tools) > maxTools {
+		return fmt.Errorf("plugin %s offers %d tools; at most %d are allowed", plugin, len(tools), maxTools)
 	}
-	seen := make(map[string]bool, len(m.Tools))
-	for i := range m.Tools {
-		t := &m.Tools[i]
+	seen := make(map[string]bool, len(tools))
+	for i := range tools {
+		t := &tools[i]
 		if seen[t.Name] {
-			return fmt.Errorf("plugin %s offers the tool %s twice", m.ID, t.Name)
+			return fmt.Errorf("plugin %s offers the tool %s twice", plugin, t.Name)
 		}
 		seen[t.Name] = true
 		if err := t.check(); err != nil {
-			return fmt.Errorf("plugin %s: %w", m.ID, err)
+			return fmt.Errorf("plugin %s: %w", plugin, err)
 		}
 	}
 	return nil
@@ -168,7 +174,7 @@ func (s *Spec) check() error {
 	if s.Doc == "" {
 		return fmt.Errorf("tool %s has no doc", s.Name)
 	}
-	if s.Input == nil {
+	if s.Input == nil || !bytes.HasPrefix(s.Input.text, []byte("{")) {
 		return fmt.Errorf("tool %s: the input schema must be an object", s.Name)
 	}
 	return nil
