@@ -195,7 +195,7 @@ func newFleetWhere(a *app) *cobra.Command {
 			}
 			for _, p := range agents {
 				if p.Agent == agent {
-					fmt.Fprintln(a.stdout, p.Worker)
+					fmt.Fprintln(a.stdout, terminal.Line(p.Worker))
 					return nil
 				}
 			}

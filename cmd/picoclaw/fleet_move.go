@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/terminal"
 	"github.com/picoclaw/picoclaw/host/fleet/identity"
 )
 
@@ -85,7 +86,7 @@ than 8 GiB, is refused. The workspace has to be the agent's alone.`,
 				return err
 			}
 			defer f.Close()
-			err = f.Move(cmd.Context(), args[0], args[1], func(state string) { fmt.Fprintln(a.stderr, state) })
+			err = f.Move(cmd.Context(), args[0], args[1], func(state string) { fmt.Fprintln(a.stderr, terminal.Line(state)) })
 			if err != nil {
 				return failed(err)
 			}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -268,7 +269,8 @@ func newHubWitness(a *app) *cobra.Command {
 				return asFailed(err)
 			}
 			defer conn.Close()
-			if err := witness.Dump(cmd.Context(), conn, o.tenant, args[0], a.stdout); err != nil {
+			notes := cleaned{terminal.New(a.stdout)}
+			if err := witness.Dump(cmd.Context(), conn, o.tenant, args[0], notes); err != nil {
 				return asFailed(err)
 			}
 			return nil
@@ -276,6 +278,14 @@ func newHubWitness(a *app) *cobra.Command {
 	}
 	o.tenantFlag(cmd)
 	return cmd
+}
+
+// cleaned writes what a worker has told; on a terminal it drives nothing.
+type cleaned struct{ *terminal.Out }
+
+func (c cleaned) Write(line []byte) (int, error) {
+	_, err := io.WriteString(c.Out, c.Clean(string(line)))
+	return len(line), err
 }
 
 // oneName is for a command that takes the name of something.
