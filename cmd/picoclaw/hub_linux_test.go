@@ -145,7 +145,17 @@ func TestAHubIsOneCommand(t *testing.T) {
 	}
 	ran(exitFailed, "hub", "witness", "w2")
 
+	in.configure(t, `{"agents": {"list": [{"id": "main"}]}}`)
+	served := in.worker(t, worker, 1)
 	ran(exitOK, "hub", "revoke", "w1")
+	impatient := time.AfterFunc(20*time.Second, func() { _ = served.Process.Kill() })
+	if err := served.Wait(); err == nil || !impatient.Stop() {
+		t.Errorf("a worker that was revoked ends with %v", err)
+	}
+	if out := served.Stderr.(*told).String(); strings.Count(out, "new identity") != 1 ||
+		strings.Contains(out, "not in the fleet yet") {
+		t.Errorf("a worker that was revoked: %s", out)
+	}
 	ran(exitFailed, "hub", "revoke", "w1")
 	if conn, _, err := identity.Connect(worker); err == nil {
 		conn.Close()

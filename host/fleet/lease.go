@@ -1,6 +1,7 @@
 package fleet
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -65,7 +66,7 @@ func begin(ctx context.Context, f *Fleet, about func() sign, instance, ended str
 	s := about()
 	l := &lease{fleet: f, worker: s.Worker, instance: instance, began: time.Now()}
 	watch := newWatch(f)
-	arrived := time.Now()
+	arrived, said := time.Now(), ""
 	for {
 		began := l.now()
 		silent, last, err := watch.silent(ctx, s.Worker)
@@ -85,8 +86,14 @@ func begin(ctx context.Context, f *Fleet, about func() sign, instance, ended str
 			}
 		}
 		switch {
+		case f.conn.IsClosed():
+			return nil, fmt.Errorf("NATS does not let the worker %s in any more: %w; ask the hub's operator for a new identity",
+				s.Worker, cmp.Or(f.conn.LastError(), nats.ErrConnectionClosed))
 		case err != nil:
-			warn(fmt.Errorf("say in the fleet that the worker %s lives: %w", s.Worker, err))
+			if err.Error() != said {
+				said = err.Error()
+				warn(fmt.Errorf("say in the fleet that the worker %s lives: %w", s.Worker, err))
+			}
 			arrived = time.Now()
 		case time.Since(arrived) > 2*silentFor:
 			return nil, fmt.Errorf("another worker calls itself %s, and lives; --name or fleet.name gives this one another name",

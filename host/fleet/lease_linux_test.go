@@ -2,6 +2,7 @@ package fleet
 
 import (
 	"context"
+	"strings"
 	"testing"
 	"time"
 
@@ -80,5 +81,34 @@ func TestAWorkerIsNotSilentWhileNATSIsAway(t *testing.T) {
 	known.revision = last.revision
 	if silent, _, err := w.silent(t.Context(), "one"); err != nil || silent {
 		t.Error("it is taken for dead", err)
+	}
+}
+
+// What keeps a worker out is said once, and who is out for good is told what to do.
+func TestAWorkerThatIsNotLetInSaysWhyOnce(t *testing.T) {
+	f := joined(t, startNATS(t), "one")
+	if err := f.js.DeleteKeyValue(t.Context(), subject.Placement); err != nil {
+		t.Fatal(err)
+	}
+	warned := make(chan error, 100)
+	ended := make(chan error, 1)
+	go func() {
+		_, err := begin(t.Context(), f, func() sign { return sign{Worker: "one"} }, "life", "",
+			func(err error) { warned <- err })
+		ended <- err
+	}()
+	<-warned
+	time.Sleep(4 * renewEvery)
+	if n := len(warned); n > 0 {
+		t.Errorf("it is said %d times more, as %v", n, <-warned)
+	}
+	f.conn.Close()
+	select {
+	case err := <-ended:
+		if err == nil || !strings.Contains(err.Error(), "new identity") {
+			t.Error(err)
+		}
+	case <-time.After(10 * sureFor):
+		t.Error("a worker that is out for good goes on")
 	}
 }
