@@ -58,6 +58,12 @@ func TestAHubIsOneCommand(t *testing.T) {
 	ran(exitFailed, "hub", "add", "worker", "w2", "--out", file("w2"))
 	ran(exitFailed, "hub", "add", "worker", "w2", "--agent", "main", "--tenant", "none", "--out", file("w2"))
 	ran(exitUsage, "hub", "add", "thing", "w2")
+	for _, args := range [][]string{{"worker", "hub", "--agent", "main"}, {"gateway", "hub"}, {"admin", "hub"}} {
+		out := ran(exitFailed, append([]string{"hub", "add", "--out", file("reserved")}, args...)...)
+		if strings.Count(out, "\n") != 1 || !strings.Contains(out, "the name of the hub itself") {
+			t.Errorf("%v: %s", args, out)
+		}
+	}
 	ran(exitOK, "hub", "add", "tenant", "other")
 	var register struct {
 		Tenants map[string]struct{ Identities []struct{ Name string } }

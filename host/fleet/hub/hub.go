@@ -25,6 +25,9 @@ import (
 // DefaultListen is where a hub listens unless it is told otherwise: for this machine alone.
 const DefaultListen = "127.0.0.1:4222"
 
+// ownName is that of the hub's own connections, whose inboxes nobody else may listen at.
+const ownName = "hub"
+
 // Hub is the directory of a hub.
 type Hub struct{ dir string }
 
@@ -132,6 +135,9 @@ func (h *Hub) AddTenant(ctx context.Context, name string) error {
 func (h *Hub) Add(ctx context.Context, tenant string, added Identity) (*identity.Identity, error) {
 	if err := checkName("name", added.Name); err != nil {
 		return nil, err
+	}
+	if added.Name == ownName {
+		return nil, fmt.Errorf("%s is the name of the hub itself; take another", ownName)
 	}
 	if (added.Role == identity.Worker) != (len(added.Agents) > 0) {
 		return nil, errors.New("a worker needs the agents that it may serve, and nobody else has any")
@@ -268,7 +274,7 @@ func (h *Hub) connect(at, name string, account nkeys.KeyPair) (*nats.Conn, error
 	var may jwt.Permissions
 	may.Pub.Allow.Add(">")
 	may.Sub.Allow.Add(">")
-	id := &identity.Identity{Name: "hub", Role: identity.Admin, Tenant: name, URLs: []string{"tls://" + at},
+	id := &identity.Identity{Name: ownName, Role: identity.Admin, Tenant: name, URLs: []string{"tls://" + at},
 		CA: string(ca.pem), Seed: string(seed)}
 	if id.JWT, err = user(account, key, id.Name, may, time.Minute); err != nil {
 		return nil, err
