@@ -83,7 +83,16 @@ func TestAHubIsOneCommand(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, text := range map[string]string{"sealed.key": string(sealed), "plain.key": string(plain),
+	_, stranger, err := minisign.GenerateKey(rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	strange, err := stranger.MarshalText()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range map[string]string{"stranger.key": string(strange),
+		"evil.json": `{"tools": {"exec": {"timeout_seconds": 666}}}`, "sealed.key": string(sealed), "plain.key": string(plain),
 		"one.json": `{"tools": {"exec": {"timeout_seconds": 7}}}`, "two.json": `{"tools": {"exec": {"timeout_seconds": 8}}}`,
 		"bad.json": `{"tools": {"exec": {"timeout": 7}}}`, "mine.json": `{"fleet": {"trust": []}}`} {
 		if err := os.WriteFile(file(name), []byte(text), 0o600); err != nil {
@@ -105,12 +114,23 @@ func TestAHubIsOneCommand(t *testing.T) {
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Errorf("with a password: %v %s", err, out)
 	}
-	ran(exitOK, "fleet", "config", "rollback", "--key", file("plain.key"), "--fleet", admin)
-	if out := ran(exitOK, "fleet", "config", "show", "--fleet", admin); !strings.Contains(out, "\n3 ") {
+	rollback := func(want int, more ...string) string {
+		t.Helper()
+		return ran(want, append([]string{"fleet", "config", "rollback", "--fleet", admin}, more...)...)
+	}
+	push(exitOK, "evil.json", "--key", file("stranger.key")) // any admin can
+	push(exitOK, "two.json", "--key", file("plain.key"))
+	if out := rollback(exitFailed, "--to", "3", "--key", file("plain.key")); !strings.Contains(out, "number 3 ") {
+		t.Errorf("back to what a stranger has signed: %s", out)
+	}
+	if out := rollback(exitOK, "--key", file("plain.key")); !strings.Contains(out, "configuration 1 again") {
+		t.Errorf("a rollback: %s", out)
+	}
+	if out := ran(exitOK, "fleet", "config", "show", "--fleet", admin); !strings.Contains(out, "\n5 ") {
 		t.Errorf("after a rollback: %s", out)
 	}
-	if out := ran(exitOK, "fleet", "config", "show", "--serial", "3", "--fleet", admin); !strings.Contains(out, "7") {
-		t.Errorf("the third: %s", out)
+	if out := ran(exitOK, "fleet", "config", "show", "--serial", "5", "--fleet", admin); !strings.Contains(out, "7") {
+		t.Errorf("the fifth: %s", out)
 	}
 	home := t.TempDir()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -119,7 +139,7 @@ func TestAHubIsOneCommand(t *testing.T) {
 		Config: config.Options{Environ: []string{"HOME=" + home, "PICOCLAW_HOME=" + home}},
 		Apply:  func(uint64) error { return nil },
 		Report: func(serial uint64, err error) {
-			if serial != 3 || err != nil {
+			if serial != 5 || err != nil {
 				t.Errorf("a worker takes %d: %v", serial, err)
 			}
 			cancel()
