@@ -19,10 +19,9 @@ func (o *fleetOptions) admin(ctx context.Context) (*member, error) {
 	if err != nil {
 		return nil, err
 	}
-	if f.id != nil && f.id.Role != identity.Admin {
+	if err := f.needs(identity.Admin); err != nil {
 		f.Close()
-		return nil, failed(fmt.Errorf("%s is a %s in the fleet, and an admin's identity is needed: `picoclaw hub add admin NAME`",
-			f.id.Name, f.id.Role))
+		return nil, failed(err)
 	}
 	return f, nil
 }

@@ -26,7 +26,6 @@ import (
 
 func newWorker(a *app) *cobra.Command {
 	o := fleetOptions{app: a}
-	var name string
 	cmd := &cobra.Command{
 		Use:   "worker",
 		Short: "Serve this machine's agents to a fleet, until told to stop",
@@ -43,10 +42,11 @@ SIGTERM and SIGINT end it: no call is taken any more, and those that run may go 
 		Example: "  picoclaw worker --fleet build1.fleet\n" +
 			"  picoclaw worker --fleet tls://nats.example.com:4222 --credentials worker.creds\n  picoclaw worker",
 		Args: noArguments,
-		RunE: func(cmd *cobra.Command, _ []string) error { return o.work(cmd.Context(), name) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return o.work(cmd.Context()) },
 	}
 	o.flags(cmd, "serve the fleet at this `address`, or that of an identity file (default: fleet.url)")
-	cmd.Flags().StringVar(&name, "name", "", "the worker's `name` in the fleet (default: fleet.name, or the machine's)")
+	cmd.Flags().StringVar(&o.name, "name", "",
+		"the worker's `name` in the fleet, where no identity file says it (default: fleet.name, or the machine's)")
 	return cmd
 }
 
@@ -73,7 +73,7 @@ type shift struct {
 	end    context.CancelFunc
 }
 
-func (o *fleetOptions) work(ctx context.Context, name string) error {
+func (o *fleetOptions) work(ctx context.Context) error {
 	cfg, err := o.app.config("")
 	if err != nil {
 		return err
@@ -81,20 +81,16 @@ func (o *fleetOptions) work(ctx context.Context, name string) error {
 	if cfg.Home().Fallback {
 		return cantStart(errors.New("a worker needs an instance root; set PICOCLAW_HOME to a directory"))
 	}
-	if name == "" {
-		name = workerName(cfg)
-	}
 	w := &workerVerb{fleet: o, home: cfg.Home().Path, changes: make(chan struct{}, 1)}
 	if w.logger, err = o.app.logger(cfg); err != nil {
 		return err
 	}
-	if w.member, err = o.join(ctx, cfg, name); err != nil {
+	if w.member, err = o.join(ctx, cfg, workerName(cfg)); err != nil {
 		return err
 	}
 	defer w.member.Close()
-	if id := w.member.id; id != nil && id.Role != identity.Worker {
-		return cantStart(fmt.Errorf("%s is a %s in the fleet, and a worker's identity is needed: "+
-			"`picoclaw hub add worker NAME --agent ID`", id.Name, id.Role))
+	if err := w.member.needs(identity.Worker); err != nil {
+		return cantStart(err)
 	}
 	if w.now, err = w.open(cfg); err != nil {
 		return err

@@ -89,8 +89,8 @@ func begin(ctx context.Context, f *Fleet, about func() sign, instance, ended str
 			warn(fmt.Errorf("say in the fleet that the worker %s lives: %w", s.Worker, err))
 			arrived = time.Now()
 		case time.Since(arrived) > 2*silentFor:
-			return nil, fmt.Errorf("another worker calls itself %s, and lives; --name or fleet.name gives this one another name",
-				s.Worker)
+			return nil, fmt.Errorf("another worker calls itself %s, and lives; --name or fleet.name gives this one another name or, "+
+				"where an identity file names it, an identity of its own does: `picoclaw hub add worker`", s.Worker)
 		}
 		select {
 		case <-ctx.Done():
