@@ -18,7 +18,6 @@ import (
 	"github.com/picoclaw/picoclaw/host"
 	"github.com/picoclaw/picoclaw/host/config"
 	"github.com/picoclaw/picoclaw/host/fleet"
-	"github.com/picoclaw/picoclaw/host/fleet/bundle"
 	"github.com/picoclaw/picoclaw/host/fleet/identity"
 	"github.com/picoclaw/picoclaw/host/fleet/witness"
 	"github.com/picoclaw/picoclaw/host/mcp"
@@ -59,6 +58,7 @@ type workerVerb struct {
 
 	worker  *fleet.Worker
 	changes chan struct{} // agents' tools may be others
+	trusts  chan struct{} // other keys are trusted than before
 	renew   sync.Mutex    // one at a time
 	now     *shift
 	before  sync.WaitGroup // shifts that are ending
@@ -70,6 +70,7 @@ type shift struct {
 	all    *assembly.Assembly
 	cli    *host.Host
 	agents []string
+	trust  []string // whose signatures count below the fleet's configurations
 	end    context.CancelFunc
 }
 
@@ -81,7 +82,7 @@ func (o *fleetOptions) work(ctx context.Context) error {
 	if cfg.Home().Fallback {
 		return cantStart(errors.New("a worker needs an instance root; set PICOCLAW_HOME to a directory"))
 	}
-	w := &workerVerb{fleet: o, home: cfg.Home().Path, changes: make(chan struct{}, 1)}
+	w := &workerVerb{fleet: o, home: cfg.Home().Path, changes: make(chan struct{}, 1), trusts: make(chan struct{}, 1)}
 	if w.logger, err = o.app.logger(cfg); err != nil {
 		return err
 	}
@@ -120,24 +121,7 @@ func (w *workerVerb) run(ctx context.Context, cfg *config.Config) error {
 	defer cancel()
 	beside.Go(func() { w.reloads(ctx) })
 	if w.member.id != nil {
-		if serial, err := bundle.Current(w.home); err == nil {
-			w.worker.SetConfig(serial, nil)
-		}
-		beside.Go(func() {
-			err := bundle.Watch(ctx, w.member.connection, bundle.Options{Tenant: w.member.tenant, Trust: cfg.Fleet().Trust,
-				Home: w.home, Config: config.Options{File: w.fleet.app.configFile, Workspace: w.fleet.app.workspace},
-				Apply: func(uint64) error { return w.reload() }, Report: func(serial uint64, err error) {
-					w.worker.SetConfig(serial, err)
-					if err != nil {
-						logger.Error("a configuration of the fleet's", "number", serial, "error", err)
-					} else {
-						logger.Info("the worker has a configuration of the fleet's", "number", serial)
-					}
-				}})
-			if err != nil && ctx.Err() == nil {
-				logger.Error("the worker takes no configuration of the fleet's", "error", err)
-			}
-		})
+		beside.Go(func() { w.takes(ctx) })
 	}
 	err = w.worker.Run(ctx, func(agent string) {
 		fmt.Fprintf(stderr, "the worker %s serves agent %s\n", w.member.name, agent)
@@ -150,7 +134,7 @@ func (w *workerVerb) run(ctx context.Context, cfg *config.Config) error {
 
 // open makes what serves a configuration.
 func (w *workerVerb) open(cfg *config.Config) (*shift, error) {
-	s := &shift{app: *w.fleet.app, agents: cfg.AgentIDs()}
+	s := &shift{app: *w.fleet.app, agents: cfg.AgentIDs(), trust: cfg.Fleet().Trust}
 	var with assembly.Options
 	if id := w.member.id; id != nil {
 		var err error
@@ -245,6 +229,12 @@ func (w *workerVerb) reload() error {
 	}
 	before := w.now
 	w.now = next
+	if !slices.Equal(before.trust, next.trust) {
+		select {
+		case w.trusts <- struct{}{}:
+		default: // it is to be looked at already
+		}
+	}
 	ended := w.worker.Renew(next, next.agents)
 	w.before.Go(func() {
 		ended()
