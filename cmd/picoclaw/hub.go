@@ -40,7 +40,15 @@ while it does not. Where it listens, and the names by which others reach it, are
 SIGTERM and SIGINT end it, and what it has stored is on disk.`,
 		Example: "  picoclaw hub\n  picoclaw hub --listen 0.0.0.0:4222 --name hub.example.com",
 		Args:    noArguments,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context(), listen, names) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if cmd.Flags().Changed("listen") && listen == "" {
+				return usage("--listen is empty")
+			}
+			if cmd.Flags().Changed("name") && len(names) == 0 {
+				return usage("--name is empty")
+			}
+			return o.run(cmd.Context(), listen, names)
+		},
 	}
 	cmd.Flags().StringVar(&listen, "listen", "", "the `address` and port, 0.0.0.0:4222 for all (default: "+hub.DefaultListen+")")
 	cmd.Flags().StringSliceVar(&names, "name", nil, "a host name or address by which other machines reach it; can be repeated")
@@ -70,12 +78,15 @@ func (o *hubVerb) tenantFlag(cmd *cobra.Command) {
 }
 
 func (o *hubVerb) run(ctx context.Context, listen string, names []string) error {
+	if err := hub.CheckListen(listen, names); err != nil {
+		return usage("%w", err)
+	}
 	h, err := o.open()
 	if err != nil {
 		return err
 	}
 	if err := h.Listen(listen, names); err != nil {
-		return usage("%w", err)
+		return cantStart(err)
 	}
 	cfg, err := o.app.config("")
 	if err != nil {
