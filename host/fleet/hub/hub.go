@@ -141,6 +141,9 @@ func (h *Hub) Add(ctx context.Context, tenant string, added Identity) (*identity
 	if (added.Role == identity.Worker) != (len(added.Agents) > 0) {
 		return nil, errors.New("a worker needs the agents that it may serve, and nobody else has any")
 	}
+	if err := checkAgents(added.Agents); err != nil {
+		return nil, err
+	}
 	id := &identity.Identity{Name: added.Name, Role: added.Role, Tenant: tenant, Agents: added.Agents}
 	err := h.change(func(r *Register) error {
 		in, err := r.tenant(tenant)

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/picoclaw/picoclaw/host/config"
 	"github.com/picoclaw/picoclaw/host/fleet/identity"
 	"github.com/picoclaw/picoclaw/internal/filelock"
 )
@@ -61,6 +62,19 @@ func (t *Tenant) workers() (names []string) {
 func checkName(what, name string) error {
 	if !regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,62}$`).MatchString(name) {
 		return fmt.Errorf("the %s %q: want up to 63 of letters, digits, - and _", what, name)
+	}
+	return nil
+}
+
+// checkAgents checks what becomes part of the subjects that a worker may use.
+func checkAgents(ids []string) error {
+	for i, id := range ids {
+		if !config.IsID(id) {
+			return fmt.Errorf("%q is not an agent's id: small letters, digits, _ and -, a letter or digit first, at most 64", id)
+		}
+		if slices.Contains(ids[:i], id) {
+			return fmt.Errorf("agent %s is named twice", id)
+		}
 	}
 	return nil
 }
