@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -168,19 +169,26 @@ func (o *hubVerb) add(ctx context.Context, added hub.Identity, out string) error
 	if out == "" {
 		out = added.Name + ".fleet"
 	}
-	if _, err := os.Lstat(out); err == nil {
-		return asFailed(fmt.Errorf("%s is there already; name another with --out", out))
-	}
 	h, err := o.open()
 	if err != nil {
 		return err
 	}
-	id, err := h.Add(ctx, o.tenant, added)
-	if id == nil {
+	f, err := identity.Create(out) // first, so that no name is given away with a key that nobody has
+	if errors.Is(err, fs.ErrExist) {
+		err = fmt.Errorf("%s is there already; name another with --out", out)
+	}
+	if err != nil {
 		return asFailed(err)
 	}
+	id, err := h.Add(ctx, o.tenant, added)
+	if id == nil {
+		return asFailed(errors.Join(err, f.Close(), os.Remove(out)))
+	}
 	// It is in the register: whatever the running hub says, the key is not to be lost.
-	if err := errors.Join(err, identity.Write(out, id)); err != nil {
+	if kept := id.Keep(f); kept != nil {
+		return asFailed(errors.Join(err, kept, os.Remove(out), h.Revoke(ctx, o.tenant, added.Name)))
+	}
+	if err != nil {
 		return asFailed(err)
 	}
 	fmt.Fprintf(o.app.stdout, "%s holds the key of %s %s; it is for %s\n", out, added.Role, added.Name, strings.Join(id.URLs, ", "))

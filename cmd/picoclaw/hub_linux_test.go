@@ -49,8 +49,14 @@ func TestAHubIsOneCommand(t *testing.T) {
 	ran(exitOK, "hub", "add", "worker", "w1", "--agent", "main", "--out", worker)
 	ran(exitOK, "hub", "add", "admin", "ops", "--out", admin)
 	ran(exitFailed, "hub", "add", "worker", "w1", "--agent", "main", "--out", file("again"))
+	ran(exitFailed, "hub", "add", "worker", "w2", "--agent", "main", "--out", "/dev/full") // is there
+	ran(exitFailed, "hub", "add", "worker", "w2", "--agent", "main", "--out", file("none/w2"))
+	ran(exitFailed, "hub", "add", "worker", "w2", "--agent", "*", "--out", file("w2"))
 	ran(exitFailed, "hub", "add", "worker", "w2", "--out", file("w2"))
 	ran(exitFailed, "hub", "add", "worker", "w2", "--agent", "main", "--tenant", "none", "--out", file("w2"))
+	if _, err := os.Stat(file("w2")); err == nil {
+		t.Error("who is not let in has a file")
+	}
 	ran(exitUsage, "hub", "add", "thing", "w2")
 	ran(exitOK, "hub", "add", "tenant", "other")
 	var register struct {
