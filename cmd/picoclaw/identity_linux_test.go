@@ -31,6 +31,7 @@ func TestAnIdentityThatIsNotForThisIsRefusedAtOnce(t *testing.T) {
 		{exitStart, "ops is an admin in the fleet", []string{"worker", "--fleet", file("ops")}},
 		{exitStart, "no worker", []string{"call", "--fleet", file("ops"), "list_dir", "path=."}}, // it may
 		{exitFailed, "w1 is a worker in the fleet, and an admin's", []string{"fleet", "drain", "w1", "--fleet", file("w1")}},
+		{exitFailed, `there is no agent ">"`, []string{"fleet", "move", ">", "w1", "--fleet", file("ops")}},
 		{exitUsage, "--name can't stand", []string{"worker", "--name", "w2", "--fleet", file("w1")}},
 		{exitUsage, "--name and --credentials can't stand", []string{"worker", "--name", "w2", "--credentials", "x",
 			"--fleet", file("w1")}},

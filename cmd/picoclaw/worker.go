@@ -111,6 +111,7 @@ func (w *workerVerb) run(ctx context.Context, cfg *config.Config) error {
 	w.worker, err = fleet.NewWorker(w.member.Fleet, fleet.WorkerOptions{
 		Name: w.member.name, Agents: w.now.agents, Home: w.home,
 		Host: w.now, Describe: func(s *host.Session) string { return mcp.Instructions(s.Policy()) }, Workspace: w.workspace,
+		Idle:    func() { fmt.Fprintf(stderr, "the worker %s is in the fleet, and has no agent yet\n", w.member.name) },
 		Changes: w.changes, Version: version, Logger: logger, Drain: time.Duration(cfg.Gateway().DrainSeconds) * time.Second})
 	if err != nil {
 		return cantStart(err)

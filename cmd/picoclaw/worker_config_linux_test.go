@@ -48,6 +48,7 @@ func TestAWorkerTrustsAnotherKeyAtSIGHUP(t *testing.T) {
 		}
 	}
 	trust(before)
+	ran("hub", "add", "worker", "w2", "--agent", "main", "--out", file("w2.fleet"))
 	worker := in.worker(t, file("w1.fleet"), 1)
 	ran("fleet", "config", "push", file("one.json"), "--key", file("key"), "--fleet", file("ops.fleet"))
 	status := func(want string) func() bool {
@@ -61,4 +62,7 @@ func TestAWorkerTrustsAnotherKeyAtSIGHUP(t *testing.T) {
 		t.Fatal(err)
 	}
 	hosttest.Eventually(t, "what the key has signed is taken", status(`"config":1`))
+
+	// One that has to wait for its agent says so.
+	newInstance(t).start(t, "w2 is in the fleet, and has no agent yet", "worker", "--fleet", file("w2.fleet"))
 }

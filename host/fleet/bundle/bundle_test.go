@@ -95,6 +95,9 @@ func TestAMachineTakesWhatIsSignedAndSoundAndNew(t *testing.T) {
 	}
 	take(first, "somebody shows an old one again")
 	take(bundle.Sign(stranger, seconds(13), "main", 3), "none of the keys")
+	if serial, _, err := m.Take(bundle.Sign(stranger, seconds(13), "main", 3)); serial != 3 {
+		t.Errorf("what is refused has the number %d: %v", serial, err)
+	}
 	take(bundle.Sign(key, seconds(13), "other", 3), "tenant other")
 	changed := bundle.Sign(key, seconds(13), "main", 3)
 	changed.Config = seconds(14)

@@ -77,7 +77,8 @@ func Watch(ctx context.Context, conn *nats.Conn, o Options) error {
 func (o Options) Take(b *Bundle) (serial uint64, taken bool, err error) {
 	serial, err = b.Verify(o.Trust, o.Tenant)
 	if err != nil {
-		return 0, false, err
+		_, said, _ := b.Serial() // of what is refused, too, one wants to know which it is
+		return said, false, err
 	}
 	file := config.CentralFile(o.Home)
 	before, err := current(file)
