@@ -57,17 +57,26 @@ SIGTERM and SIGINT end it, and what it has stored is on disk.`,
 	return cmd
 }
 
-// open opens the hub of the instance root.
-func (o *hubVerb) open() (*hub.Hub, error) {
+// dir is where the hub of the instance root is.
+func (o *hubVerb) dir() (string, error) {
 	cfg, err := o.app.config("")
 	if err != nil {
-		return nil, err
+		return "", err
 	}
 	home := cfg.Home()
 	if home.Fallback {
-		return nil, cantStart(errors.New("a hub needs an instance root; set PICOCLAW_HOME to a directory"))
+		return "", cantStart(errors.New("a hub needs an instance root; set PICOCLAW_HOME to a directory"))
 	}
-	h, err := hub.Open(filepath.Join(home.Path, "hub"))
+	return filepath.Join(home.Path, "hub"), nil
+}
+
+// open opens the hub of the instance root.
+func (o *hubVerb) open() (*hub.Hub, error) {
+	dir, err := o.dir()
+	if err != nil {
+		return nil, err
+	}
+	h, err := hub.Open(dir)
 	if err != nil {
 		return nil, cantStart(err)
 	}
@@ -213,11 +222,11 @@ func (o *hubVerb) list(output string) error {
 	if err := format(output); err != nil {
 		return err
 	}
-	h, err := o.open()
+	dir, err := o.dir()
 	if err != nil {
 		return err
 	}
-	r, err := h.Register()
+	r, err := hub.Read(dir)
 	if err != nil {
 		return asFailed(err)
 	}

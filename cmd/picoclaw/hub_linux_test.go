@@ -39,6 +39,10 @@ func TestAHubIsOneCommand(t *testing.T) {
 		return out
 	}
 	file := func(name string) string { return filepath.Join(in.home, name) }
+	ran(exitOK, "hub", "list")
+	if _, err := os.Stat(file("hub")); err == nil {
+		t.Error("a list makes a hub")
+	}
 	early := file("early.fleet")
 	if out := ran(exitOK, "hub", "add", "gateway", "early", "--out", early); !strings.Contains(out, early) {
 		t.Error(out)
@@ -59,12 +63,19 @@ func TestAHubIsOneCommand(t *testing.T) {
 	}
 	ran(exitUsage, "hub", "add", "thing", "w2")
 	ran(exitOK, "hub", "add", "tenant", "other")
+	kept, err := os.Stat(file("hub/register.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
 	var register struct {
 		Tenants map[string]struct{ Identities []struct{ Name string } }
 	}
 	if err := json.Unmarshal([]byte(ran(exitOK, "hub", "list", "--output", "json")), &register); err != nil ||
 		len(register.Tenants) != 2 || len(register.Tenants["main"].Identities) != 3 {
 		t.Errorf("%+v %v", register, err)
+	}
+	if now, err := os.Stat(file("hub/register.json")); err != nil || !os.SameFile(now, kept) {
+		t.Errorf("a list writes the register: %v", err)
 	}
 	if info, err := os.Stat(worker); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("%v %v", info, err)
