@@ -12,6 +12,7 @@ import (
 	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/terminal"
 	"github.com/picoclaw/picoclaw/host"
 	"github.com/picoclaw/picoclaw/host/fleet"
+	"github.com/picoclaw/picoclaw/host/fleet/identity"
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
@@ -113,7 +114,10 @@ func (o *callVerb) session(ctx context.Context) (s session, ready func() error, 
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	client, err := fleet.NewClient(f.Fleet)
+	var client *fleet.Client
+	if err = f.needs(identity.Gateway, identity.Admin); err == nil {
+		client, err = fleet.NewClient(f.Fleet)
+	}
 	if err == nil {
 		s, err = client.Session(ctx, cmp.Or(o.agent, cfg.AgentIDs()[0]), host.CLI)
 	}

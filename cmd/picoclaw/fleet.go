@@ -1,8 +1,10 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -20,6 +22,7 @@ import (
 type fleetOptions struct {
 	app                  *app
 	address, credentials string
+	name                 string // of a worker, where --name says it
 }
 
 // flags adds --fleet and --credentials.
@@ -50,7 +53,7 @@ func (o *fleetOptions) join(ctx context.Context, cfg *config.Config, name string
 	if o.credentials != "" {
 		set.Credentials = o.credentials
 	}
-	j := &member{name: name, tenant: set.Tenant}
+	j := &member{name: cmp.Or(o.name, name), tenant: set.Tenant}
 	file := set.URL
 	if file == "" {
 		file = set.Credentials
@@ -58,6 +61,8 @@ func (o *fleetOptions) join(ctx context.Context, cfg *config.Config, name string
 	var err error
 	if file == "" || strings.Contains(file, "://") {
 		j.connection, err = identity.Dial(set.URL, name, set.Credentials)
+	} else if err := o.noOther(file); err != nil {
+		return nil, err
 	} else {
 		j.connection, j.id, err = identity.Connect(file)
 	}
@@ -74,6 +79,43 @@ func (o *fleetOptions) join(ctx context.Context, cfg *config.Config, name string
 		return nil, cantStart(err)
 	}
 	return j, nil
+}
+
+// noOther refuses flags beside an identity file that say who this machine is.
+func (o *fleetOptions) noOther(file string) error {
+	var given []string
+	if o.name != "" {
+		given = append(given, "--name")
+	}
+	if o.credentials != "" && o.credentials != file {
+		given = append(given, "--credentials")
+	}
+	if len(given) == 0 {
+		return nil
+	}
+	return usage("%s can't stand beside the identity file %s, which says who this machine is; leave it out, or "+
+		"have another identity made with `picoclaw hub add`", strings.Join(given, " and "), file)
+}
+
+// needs refuses an identity that has none of the roles, of which the first is named as the one to have.
+func (j *member) needs(roles ...string) error {
+	if j.id == nil || slices.Contains(roles, j.id.Role) {
+		return nil
+	}
+	agents := ""
+	if roles[0] == identity.Worker {
+		agents = " --agent ID"
+	}
+	return fmt.Errorf("%s is %s in the fleet, and %s's identity is needed: `picoclaw hub add %s NAME%s`",
+		j.id.Name, article(j.id.Role), article(roles[0]), roles[0], agents)
+}
+
+// article puts the article before a role.
+func article(role string) string {
+	if role == identity.Admin {
+		return "an " + role
+	}
+	return "a " + role
 }
 
 func newFleet(a *app) *cobra.Command {

@@ -111,7 +111,11 @@ func (o *fleetConfig) push(ctx context.Context, file string) error {
 	if err != nil {
 		return failed(err)
 	}
-	return o.sign(ctx, text, bundle.Next(history))
+	key, err := o.secretKey()
+	if err != nil {
+		return failed(err)
+	}
+	return o.give(ctx, bundle.Sign(key, text, o.id.Tenant, bundle.Next(history)))
 }
 
 // checkAlone checks a configuration as a machine would have it that has none of its own.
@@ -131,14 +135,6 @@ func checkAlone(file string) error {
 		all = append(all, fault)
 	}
 	return errors.Join(all...)
-}
-
-func (o *fleetConfig) sign(ctx context.Context, text []byte, serial uint64) error {
-	key, err := o.secretKey()
-	if err != nil {
-		return failed(err)
-	}
-	return o.give(ctx, bundle.Sign(key, text, o.id.Tenant, serial))
 }
 
 func (o *fleetConfig) give(ctx context.Context, b *bundle.Bundle) error {
@@ -199,7 +195,8 @@ func newFleetConfigRollback(a *app) *cobra.Command {
 		Use:   "rollback",
 		Short: "Give the fleet the configuration that it had before",
 		Long: `Signs the configuration before the last one, or the one with a number, again and gives it to the fleet under the next number:
-numbers never go back, so that nobody can show machines an old configuration.`,
+numbers never go back, so that nobody can show machines an old configuration. What the same key has not signed before is
+passed over, or refused where its number is asked for: any admin can push a configuration that nobody trusts.`,
 		Example: strings.Trim(`
   picoclaw fleet config rollback --key minisign.key --fleet ops.fleet
   picoclaw fleet config rollback --to 3 --key minisign.key --fleet ops.fleet`, "\n"),
@@ -223,11 +220,23 @@ func (o *fleetConfig) rollback(ctx context.Context) error {
 	if err != nil {
 		return failed(err)
 	}
-	back, err := bundle.Before(history, o.serial)
+	key, err := o.secretKey()
 	if err != nil {
 		return failed(err)
 	}
-	return o.sign(ctx, back.Config, bundle.Next(history))
+	public, ok := key.Public().(minisign.PublicKey)
+	if !ok {
+		return failed(fmt.Errorf("%s has no public half", o.key))
+	}
+	back, number, err := bundle.Before(history, o.serial, public, o.id.Tenant)
+	if err != nil {
+		return failed(err)
+	}
+	if err := o.give(ctx, bundle.Sign(key, back.Config, o.id.Tenant, bundle.Next(history))); err != nil {
+		return err
+	}
+	fmt.Fprintf(o.app.stdout, "it is configuration %d again\n", number)
+	return nil
 }
 
 func newFleetConfigShow(a *app) *cobra.Command {
@@ -255,7 +264,7 @@ func (o *fleetConfig) show(ctx context.Context) error {
 		return failed(err)
 	}
 	if o.serial != 0 {
-		b, err := bundle.Before(history, o.serial)
+		b, err := bundle.Find(history, o.serial)
 		if err != nil {
 			return failed(err)
 		}

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/terminal"
+	"github.com/picoclaw/picoclaw/host/config"
 	"github.com/picoclaw/picoclaw/host/fleet/identity"
 )
 
@@ -20,10 +21,9 @@ func (o *fleetOptions) admin(ctx context.Context) (*member, error) {
 	if err != nil {
 		return nil, err
 	}
-	if f.id != nil && f.id.Role != identity.Admin {
+	if err := f.needs(identity.Admin); err != nil {
 		f.Close()
-		return nil, failed(fmt.Errorf("%s is a %s in the fleet, and an admin's identity is needed: `picoclaw hub add admin NAME`",
-			f.id.Name, f.id.Role))
+		return nil, failed(err)
 	}
 	return f, nil
 }
@@ -76,11 +76,15 @@ workspace to another worker, where the workspace has to be empty. That one compa
 agent then; the copy is removed after that. Where anything goes wrong, the agent stays with the worker that has it, with
 all that it had. Interrupted, the command ends and the move goes on.
 
-Files, directories and links are moved, with their modes and times. What else is in a workspace (sockets, pipes), or more
+Files, directories and links are moved, with their permissions and times: setuid, setgid and sticky bits are dropped, and
+links get new times. What else is in a workspace (sockets, pipes), or more
 than 8 GiB, is refused. The workspace has to be the agent's alone.`,
 		Example: "  picoclaw fleet move site build2 --fleet ops.fleet",
 		Args:    named(2, "the names of an agent and a worker"),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if !config.IsID(args[0]) {
+				return failed(fmt.Errorf("there is no agent %q; `picoclaw fleet status` shows which there are", args[0]))
+			}
 			f, err := o.admin(cmd.Context())
 			if err != nil {
 				return err

@@ -21,6 +21,7 @@ import (
 	"github.com/picoclaw/picoclaw/host/audit"
 	"github.com/picoclaw/picoclaw/host/config"
 	web "github.com/picoclaw/picoclaw/host/console"
+	"github.com/picoclaw/picoclaw/host/fleet/identity"
 	"github.com/picoclaw/picoclaw/host/gateway"
 	"github.com/picoclaw/picoclaw/host/mcp"
 	"github.com/picoclaw/picoclaw/host/share"
@@ -181,6 +182,10 @@ func (o *gatewayVerb) openRemote(cfg *config.Config) (gateway.Instance, error) {
 	f, err := o.fleet.join(context.Background(), cfg, "gateway-"+strings.ToLower(rand.Text()[:8]))
 	if err != nil {
 		return nil, err
+	}
+	if err := f.needs(identity.Gateway, identity.Admin); err != nil {
+		f.Close()
+		return nil, cantStart(err)
 	}
 	return assembly.OpenRemote(assembly.RemoteOptions{Fleet: f.Fleet, Config: cfg, Version: version,
 		Logger: logger.Named("gateway"),

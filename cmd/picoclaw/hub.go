@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -41,7 +42,15 @@ while it does not. Where it listens, and the names by which others reach it, are
 SIGTERM and SIGINT end it, and what it has stored is on disk.`,
 		Example: "  picoclaw hub\n  picoclaw hub --listen 0.0.0.0:4222 --name hub.example.com",
 		Args:    noArguments,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context(), listen, names) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if cmd.Flags().Changed("listen") && listen == "" {
+				return usage("--listen is empty")
+			}
+			if cmd.Flags().Changed("name") && len(names) == 0 {
+				return usage("--name is empty")
+			}
+			return o.run(cmd.Context(), listen, names)
+		},
 	}
 	cmd.Flags().StringVar(&listen, "listen", "", "the `address` and port, 0.0.0.0:4222 for all (default: "+hub.DefaultListen+")")
 	cmd.Flags().StringSliceVar(&names, "name", nil, "a host name or address by which other machines reach it; can be repeated")
@@ -49,17 +58,26 @@ SIGTERM and SIGINT end it, and what it has stored is on disk.`,
 	return cmd
 }
 
-// open opens the hub of the instance root.
-func (o *hubVerb) open() (*hub.Hub, error) {
+// dir is where the hub of the instance root is.
+func (o *hubVerb) dir() (string, error) {
 	cfg, err := o.app.config("")
 	if err != nil {
-		return nil, err
+		return "", err
 	}
 	home := cfg.Home()
 	if home.Fallback {
-		return nil, cantStart(errors.New("a hub needs an instance root; set PICOCLAW_HOME to a directory"))
+		return "", cantStart(errors.New("a hub needs an instance root; set PICOCLAW_HOME to a directory"))
 	}
-	h, err := hub.Open(filepath.Join(home.Path, "hub"))
+	return filepath.Join(home.Path, "hub"), nil
+}
+
+// open opens the hub of the instance root.
+func (o *hubVerb) open() (*hub.Hub, error) {
+	dir, err := o.dir()
+	if err != nil {
+		return nil, err
+	}
+	h, err := hub.Open(dir)
 	if err != nil {
 		return nil, cantStart(err)
 	}
@@ -71,12 +89,15 @@ func (o *hubVerb) tenantFlag(cmd *cobra.Command) {
 }
 
 func (o *hubVerb) run(ctx context.Context, listen string, names []string) error {
+	if err := hub.CheckListen(listen, names); err != nil {
+		return usage("%w", err)
+	}
 	h, err := o.open()
 	if err != nil {
 		return err
 	}
 	if err := h.Listen(listen, names); err != nil {
-		return usage("%w", err)
+		return cantStart(err)
 	}
 	cfg, err := o.app.config("")
 	if err != nil {
@@ -158,19 +179,26 @@ func (o *hubVerb) add(ctx context.Context, added hub.Identity, out string) error
 	if out == "" {
 		out = added.Name + ".fleet"
 	}
-	if _, err := os.Lstat(out); err == nil {
-		return asFailed(fmt.Errorf("%s is there already; name another with --out", out))
-	}
 	h, err := o.open()
 	if err != nil {
 		return err
 	}
-	id, err := h.Add(ctx, o.tenant, added)
-	if id == nil {
+	f, err := identity.Create(out) // first, so that no name is given away with a key that nobody has
+	if errors.Is(err, fs.ErrExist) {
+		err = fmt.Errorf("%s is there already; name another with --out", out)
+	}
+	if err != nil {
 		return asFailed(err)
 	}
+	id, err := h.Add(ctx, o.tenant, added)
+	if id == nil {
+		return asFailed(errors.Join(err, f.Close(), os.Remove(out)))
+	}
 	// It is in the register: whatever the running hub says, the key is not to be lost.
-	if err := errors.Join(err, identity.Write(out, id)); err != nil {
+	if kept := id.Keep(f); kept != nil {
+		return asFailed(errors.Join(err, kept, os.Remove(out), h.Revoke(ctx, o.tenant, added.Name)))
+	}
+	if err != nil {
 		return asFailed(err)
 	}
 	fmt.Fprintf(o.app.stdout, "%s holds the key of %s %s; it is for %s\n", out, added.Role, added.Name, strings.Join(id.URLs, ", "))
@@ -195,11 +223,11 @@ func (o *hubVerb) list(output string) error {
 	if err := format(output); err != nil {
 		return err
 	}
-	h, err := o.open()
+	dir, err := o.dir()
 	if err != nil {
 		return err
 	}
-	r, err := h.Register()
+	r, err := hub.Read(dir)
 	if err != nil {
 		return asFailed(err)
 	}

@@ -45,6 +45,10 @@ func TestAHubIsOneCommand(t *testing.T) {
 		return out
 	}
 	file := func(name string) string { return filepath.Join(in.home, name) }
+	ran(exitOK, "hub", "list")
+	if _, err := os.Stat(file("hub")); err == nil {
+		t.Error("a list makes a hub")
+	}
 	early := file("early.fleet")
 	if out := ran(exitOK, "hub", "add", "gateway", "early", "--out", early); !strings.Contains(out, early) {
 		t.Error(out)
@@ -55,8 +59,14 @@ func TestAHubIsOneCommand(t *testing.T) {
 	ran(exitOK, "hub", "add", "worker", "w1", "--agent", "main", "--out", worker)
 	ran(exitOK, "hub", "add", "admin", "ops", "--out", admin)
 	ran(exitFailed, "hub", "add", "worker", "w1", "--agent", "main", "--out", file("again"))
+	ran(exitFailed, "hub", "add", "worker", "w2", "--agent", "main", "--out", "/dev/full") // is there
+	ran(exitFailed, "hub", "add", "worker", "w2", "--agent", "main", "--out", file("none/w2"))
+	ran(exitFailed, "hub", "add", "worker", "w2", "--agent", "*", "--out", file("w2"))
 	ran(exitFailed, "hub", "add", "worker", "w2", "--out", file("w2"))
 	ran(exitFailed, "hub", "add", "worker", "w2", "--agent", "main", "--tenant", "none", "--out", file("w2"))
+	if _, err := os.Stat(file("w2")); err == nil {
+		t.Error("who is not let in has a file")
+	}
 	ran(exitUsage, "hub", "add", "thing", "w2")
 	for _, args := range [][]string{{"worker", "hub", "--agent", "main"}, {"gateway", "hub"}, {"admin", "hub"}} {
 		out := ran(exitFailed, append([]string{"hub", "add", "--out", file("reserved")}, args...)...)
@@ -65,12 +75,19 @@ func TestAHubIsOneCommand(t *testing.T) {
 		}
 	}
 	ran(exitOK, "hub", "add", "tenant", "other")
+	kept, err := os.Stat(file("hub/register.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
 	var register struct {
 		Tenants map[string]struct{ Identities []struct{ Name string } }
 	}
 	if err := json.Unmarshal([]byte(ran(exitOK, "hub", "list", "--output", "json")), &register); err != nil ||
 		len(register.Tenants) != 2 || len(register.Tenants["main"].Identities) != 3 {
 		t.Errorf("%+v %v", register, err)
+	}
+	if now, err := os.Stat(file("hub/register.json")); err != nil || !os.SameFile(now, kept) {
+		t.Errorf("a list writes the register: %v", err)
 	}
 	if info, err := os.Stat(worker); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("%v %v", info, err)
@@ -91,7 +108,16 @@ func TestAHubIsOneCommand(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, text := range map[string]string{"sealed.key": sealedKey, "plain.key": string(plain),
+	_, stranger, err := minisign.GenerateKey(rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	strange, err := stranger.MarshalText()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range map[string]string{"stranger.key": string(strange),
+		"evil.json": `{"tools": {"exec": {"timeout_seconds": 666}}}`, "sealed.key": sealedKey, "plain.key": string(plain),
 		"one.json": `{"tools": {"exec": {"timeout_seconds": 7}}}`, "two.json": `{"tools": {"exec": {"timeout_seconds": 8}}}`,
 		"bad.json": `{"tools": {"exec": {"timeout": 7}}}`, "mine.json": `{"fleet": {"trust": []}}`} {
 		if err := os.WriteFile(file(name), []byte(text), 0o600); err != nil {
@@ -113,12 +139,23 @@ func TestAHubIsOneCommand(t *testing.T) {
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Errorf("with a password: %v %s", err, out)
 	}
-	ran(exitOK, "fleet", "config", "rollback", "--key", file("plain.key"), "--fleet", admin)
-	if out := ran(exitOK, "fleet", "config", "show", "--fleet", admin); !strings.Contains(out, "\n3 ") {
+	rollback := func(want int, more ...string) string {
+		t.Helper()
+		return ran(want, append([]string{"fleet", "config", "rollback", "--fleet", admin}, more...)...)
+	}
+	push(exitOK, "evil.json", "--key", file("stranger.key")) // any admin can
+	push(exitOK, "two.json", "--key", file("plain.key"))
+	if out := rollback(exitFailed, "--to", "3", "--key", file("plain.key")); !strings.Contains(out, "number 3 ") {
+		t.Errorf("back to what a stranger has signed: %s", out)
+	}
+	if out := rollback(exitOK, "--key", file("plain.key")); !strings.Contains(out, "configuration 1 again") {
+		t.Errorf("a rollback: %s", out)
+	}
+	if out := ran(exitOK, "fleet", "config", "show", "--fleet", admin); !strings.Contains(out, "\n5 ") {
 		t.Errorf("after a rollback: %s", out)
 	}
-	if out := ran(exitOK, "fleet", "config", "show", "--serial", "3", "--fleet", admin); !strings.Contains(out, "7") {
-		t.Errorf("the third: %s", out)
+	if out := ran(exitOK, "fleet", "config", "show", "--serial", "5", "--fleet", admin); !strings.Contains(out, "7") {
+		t.Errorf("the fifth: %s", out)
 	}
 	home := t.TempDir()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -127,7 +164,7 @@ func TestAHubIsOneCommand(t *testing.T) {
 		Config: config.Options{Environ: []string{"HOME=" + home, "PICOCLAW_HOME=" + home}},
 		Apply:  func(uint64) error { return nil },
 		Report: func(serial uint64, err error) {
-			if serial != 3 || err != nil {
+			if serial != 5 || err != nil {
 				t.Errorf("a worker takes %d: %v", serial, err)
 			}
 			cancel()

@@ -18,7 +18,6 @@ import (
 	"github.com/picoclaw/picoclaw/host"
 	"github.com/picoclaw/picoclaw/host/config"
 	"github.com/picoclaw/picoclaw/host/fleet"
-	"github.com/picoclaw/picoclaw/host/fleet/bundle"
 	"github.com/picoclaw/picoclaw/host/fleet/identity"
 	"github.com/picoclaw/picoclaw/host/fleet/witness"
 	"github.com/picoclaw/picoclaw/host/mcp"
@@ -26,7 +25,6 @@ import (
 
 func newWorker(a *app) *cobra.Command {
 	o := fleetOptions{app: a}
-	var name string
 	cmd := &cobra.Command{
 		Use:   "worker",
 		Short: "Serve this machine's agents to a fleet, until told to stop",
@@ -43,10 +41,11 @@ SIGTERM and SIGINT end it: no call is taken any more, and those that run may go 
 		Example: "  picoclaw worker --fleet build1.fleet\n" +
 			"  picoclaw worker --fleet tls://nats.example.com:4222 --credentials worker.creds\n  picoclaw worker",
 		Args: noArguments,
-		RunE: func(cmd *cobra.Command, _ []string) error { return o.work(cmd.Context(), name) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return o.work(cmd.Context()) },
 	}
 	o.flags(cmd, "serve the fleet at this `address`, or that of an identity file (default: fleet.url)")
-	cmd.Flags().StringVar(&name, "name", "", "the worker's `name` in the fleet (default: fleet.name, or the machine's)")
+	cmd.Flags().StringVar(&o.name, "name", "",
+		"the worker's `name` in the fleet, where no identity file says it (default: fleet.name, or the machine's)")
 	return cmd
 }
 
@@ -59,6 +58,7 @@ type workerVerb struct {
 
 	worker  *fleet.Worker
 	changes chan struct{} // agents' tools may be others
+	trusts  chan struct{} // other keys are trusted than before
 	renew   sync.Mutex    // one at a time
 	now     *shift
 	before  sync.WaitGroup // shifts that are ending
@@ -70,10 +70,11 @@ type shift struct {
 	all    *assembly.Assembly
 	cli    *host.Host
 	agents []string
+	trust  []string // whose signatures count below the fleet's configurations
 	end    context.CancelFunc
 }
 
-func (o *fleetOptions) work(ctx context.Context, name string) error {
+func (o *fleetOptions) work(ctx context.Context) error {
 	cfg, err := o.app.config("")
 	if err != nil {
 		return err
@@ -81,20 +82,16 @@ func (o *fleetOptions) work(ctx context.Context, name string) error {
 	if cfg.Home().Fallback {
 		return cantStart(errors.New("a worker needs an instance root; set PICOCLAW_HOME to a directory"))
 	}
-	if name == "" {
-		name = workerName(cfg)
-	}
-	w := &workerVerb{fleet: o, home: cfg.Home().Path, changes: make(chan struct{}, 1)}
+	w := &workerVerb{fleet: o, home: cfg.Home().Path, changes: make(chan struct{}, 1), trusts: make(chan struct{}, 1)}
 	if w.logger, err = o.app.logger(cfg); err != nil {
 		return err
 	}
-	if w.member, err = o.join(ctx, cfg, name); err != nil {
+	if w.member, err = o.join(ctx, cfg, workerName(cfg)); err != nil {
 		return err
 	}
 	defer w.member.Close()
-	if id := w.member.id; id != nil && id.Role != identity.Worker {
-		return cantStart(fmt.Errorf("%s is a %s in the fleet, and a worker's identity is needed: "+
-			"`picoclaw hub add worker NAME --agent ID`", id.Name, id.Role))
+	if err := w.member.needs(identity.Worker); err != nil {
+		return cantStart(err)
 	}
 	if w.now, err = w.open(cfg); err != nil {
 		return err
@@ -114,6 +111,7 @@ func (w *workerVerb) run(ctx context.Context, cfg *config.Config) error {
 	w.worker, err = fleet.NewWorker(w.member.Fleet, fleet.WorkerOptions{
 		Name: w.member.name, Agents: w.now.agents, Home: w.home,
 		Host: w.now, Describe: func(s *host.Session) string { return mcp.Instructions(s.Policy()) }, Workspace: w.workspace,
+		Idle:    func() { fmt.Fprintf(stderr, "the worker %s is in the fleet, and has no agent yet\n", w.member.name) },
 		Changes: w.changes, Version: version, Logger: logger, Drain: time.Duration(cfg.Gateway().DrainSeconds) * time.Second})
 	if err != nil {
 		return cantStart(err)
@@ -124,24 +122,7 @@ func (w *workerVerb) run(ctx context.Context, cfg *config.Config) error {
 	defer cancel()
 	beside.Go(func() { w.reloads(ctx) })
 	if w.member.id != nil {
-		if serial, err := bundle.Current(w.home); err == nil {
-			w.worker.SetConfig(serial, nil)
-		}
-		beside.Go(func() {
-			err := bundle.Watch(ctx, w.member.connection, bundle.Options{Tenant: w.member.tenant, Trust: cfg.Fleet().Trust,
-				Home: w.home, Config: config.Options{File: w.fleet.app.configFile, Workspace: w.fleet.app.workspace},
-				Apply: func(uint64) error { return w.reload() }, Report: func(serial uint64, err error) {
-					w.worker.SetConfig(serial, err)
-					if err != nil {
-						logger.Error("a configuration of the fleet's", "number", serial, "error", err)
-					} else {
-						logger.Info("the worker has a configuration of the fleet's", "number", serial)
-					}
-				}})
-			if err != nil && ctx.Err() == nil {
-				logger.Error("the worker takes no configuration of the fleet's", "error", err)
-			}
-		})
+		beside.Go(func() { w.takes(ctx) })
 	}
 	err = w.worker.Run(ctx, func(agent string) {
 		fmt.Fprintf(stderr, "the worker %s serves agent %s\n", w.member.name, agent)
@@ -154,7 +135,7 @@ func (w *workerVerb) run(ctx context.Context, cfg *config.Config) error {
 
 // open makes what serves a configuration.
 func (w *workerVerb) open(cfg *config.Config) (*shift, error) {
-	s := &shift{app: *w.fleet.app, agents: cfg.AgentIDs()}
+	s := &shift{app: *w.fleet.app, agents: cfg.AgentIDs(), trust: cfg.Fleet().Trust}
 	var with assembly.Options
 	if id := w.member.id; id != nil {
 		var err error
@@ -249,6 +230,12 @@ func (w *workerVerb) reload() error {
 	}
 	before := w.now
 	w.now = next
+	if !slices.Equal(before.trust, next.trust) {
+		select {
+		case w.trusts <- struct{}{}:
+		default: // it is to be looked at already
+		}
+	}
 	ended := w.worker.Renew(next, next.agents)
 	w.before.Go(func() {
 		ended()

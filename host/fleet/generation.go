@@ -53,6 +53,13 @@ func (w *Worker) SetConfig(serial uint64, fault error) {
 	}
 }
 
+// idle reports whether the worker has no agent, and would take one.
+func (w *Worker) idle() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return len(w.served) == 0 && !w.drained
+}
+
 // wanted are the agents that the worker is to have, and has those given away that it is not.
 func (w *Worker) wanted(l *life) []string {
 	w.mu.Lock()

@@ -96,8 +96,8 @@ func begin(ctx context.Context, f *Fleet, about func() sign, instance, ended str
 			}
 			arrived = time.Now()
 		case time.Since(arrived) > 2*silentFor:
-			return nil, fmt.Errorf("another worker calls itself %s, and lives; --name or fleet.name gives this one another name",
-				s.Worker)
+			return nil, fmt.Errorf("another worker calls itself %s, and lives; --name or fleet.name gives this one another name or, "+
+				"where an identity file names it, an identity of its own does: `picoclaw hub add worker`", s.Worker)
 		}
 		select {
 		case <-ctx.Done():

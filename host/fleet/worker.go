@@ -36,6 +36,8 @@ type WorkerOptions struct {
 	Describe func(*host.Session) string
 	// Workspace is where an agent's workspace is, or says why it can't be moved; nil where none can.
 	Workspace func(agent string) (dir string, err error)
+	// Idle, if not nil, is told when the worker is in the fleet and has got no agent at its first try.
+	Idle func()
 	// Changes says that agents' tools may be others than before.
 	Changes <-chan struct{}
 	Version string
@@ -162,7 +164,7 @@ func (w *Worker) live(ctx context.Context, ready func(agent string)) error {
 	others, told := newWatch(w.fleet), map[string]string{}
 	tick := time.NewTicker(renewEvery)
 	defer tick.Stop()
-	for {
+	for first := true; ; first = false {
 		for _, agent := range w.wanted(l) {
 			got, more, err := w.try(l, service, others, agent)
 			subs = append(subs, more...)
@@ -176,6 +178,9 @@ func (w *Worker) live(ctx context.Context, ready func(agent string)) error {
 			if got && ready != nil {
 				ready(agent)
 			}
+		}
+		if first && w.options.Idle != nil && w.idle() {
+			w.options.Idle()
 		}
 		select {
 		case <-ctx.Done():

@@ -6,7 +6,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
+	"aead.dev/minisign"
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
@@ -66,19 +68,35 @@ func Next(history []*Bundle) uint64 {
 	return next
 }
 
-// Before finds what a rollback goes back to: the bundle of a number or, with 0, the newest whose configuration is not
-// that of the last.
-func Before(history []*Bundle, serial uint64) (*Bundle, error) {
-	for i := len(history) - 1; i >= 0; i-- {
-		_, number, err := history[i].Serial()
-		if err == nil && (number == serial || serial == 0 && !bytes.Equal(history[i].Config, history[len(history)-1].Config)) {
-			return history[i], nil
+// Find finds the bundle of a number, whoever has signed it.
+func Find(history []*Bundle, serial uint64) (*Bundle, error) {
+	for _, b := range slices.Backward(history) {
+		if _, number, err := b.Serial(); err == nil && number == serial {
+			return b, nil
 		}
 	}
-	if serial != 0 {
-		return nil, fmt.Errorf("there is no configuration with the number %d any more; `picoclaw fleet config show` lists them", serial)
+	return nil, fmt.Errorf("there is no configuration with the number %d any more; `picoclaw fleet config show` lists them",
+		serial)
+}
+
+// Before finds what a rollback goes back to: the bundle of a number or, with 0, the newest whose configuration is not
+// that of the last. A bundle that the key has not signed for the tenant is passed over: any admin can put one there, and
+// what is gone back to is signed again.
+func Before(history []*Bundle, serial uint64, key minisign.PublicKey, tenant string) (*Bundle, uint64, error) {
+	for _, b := range slices.Backward(history) {
+		number, err := b.Verify([]string{key.String()}, tenant)
+		if err == nil && (number == serial || serial == 0 && !bytes.Equal(b.Config, history[len(history)-1].Config)) {
+			return b, number, nil
+		}
 	}
-	return nil, errors.New("there is no configuration before the last to go back to")
+	if serial == 0 {
+		return nil, 0, errors.New("there is no configuration before the last to go back to that this key has signed")
+	}
+	if _, err := Find(history, serial); err != nil {
+		return nil, 0, err
+	}
+	return nil, 0, fmt.Errorf("this key has not signed the configuration with the number %d for tenant %s; "+
+		"`picoclaw fleet config show` lists the keys that have", serial, tenant)
 }
 
 // Push gives a bundle to the fleet. What it looks at is the number alone, so that two who push at once are told:

@@ -1,6 +1,7 @@
 package bundle_test
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -94,6 +95,9 @@ func TestAMachineTakesWhatIsSignedAndSoundAndNew(t *testing.T) {
 	}
 	take(first, "somebody shows an old one again")
 	take(bundle.Sign(stranger, seconds(13), "main", 3), "none of the keys")
+	if serial, _, err := m.Take(bundle.Sign(stranger, seconds(13), "main", 3)); serial != 3 {
+		t.Errorf("what is refused has the number %d: %v", serial, err)
+	}
 	take(bundle.Sign(key, seconds(13), "other", 3), "tenant other")
 	changed := bundle.Sign(key, seconds(13), "main", 3)
 	changed.Config = seconds(14)
@@ -224,7 +228,11 @@ func TestAFleetTakesConfigurationsAndGoesBack(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	back, err := bundle.Before(history, 1)
+	own, ok := key.Public().(minisign.PublicKey)
+	if !ok {
+		t.Fatal("no public key")
+	}
+	back, _, err := bundle.Before(history, 1, own, "main")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -235,12 +243,40 @@ func TestAFleetTakesConfigurationsAndGoesBack(t *testing.T) {
 	if history, err = bundle.History(ctx, admin); err != nil {
 		t.Fatal(err)
 	}
-	if before, err := bundle.Before(history, 0); err != nil || string(before.Config) != `{"tols": 1}` {
-		t.Errorf("the one before the last: %v %v", before, err)
+	if before, number, err := bundle.Before(history, 0, own, "main"); err != nil || number != 3 ||
+		string(before.Config) != `{"tols": 1}` {
+		t.Errorf("the one before the last: %v %d %v", before, number, err)
 	}
 	stop()
 	if err := <-ended; err != nil {
 		t.Error(err)
+	}
+}
+
+// What a rollback finds gets a signature that machines trust.
+func TestARollbackFindsOnlyWhatItsKeyHasSigned(t *testing.T) {
+	key, text := newKey(t)
+	stranger, _ := newKey(t)
+	var public minisign.PublicKey
+	if err := public.UnmarshalText([]byte(text)); err != nil {
+		t.Fatal(err)
+	}
+	changed := bundle.Sign(key, seconds(14), "main", 4)
+	changed.Config = seconds(66)
+	history := []*bundle.Bundle{bundle.Sign(key, seconds(11), "main", 1), bundle.Sign(stranger, seconds(66), "main", 2),
+		bundle.Sign(key, seconds(66), "other", 3), changed, bundle.Sign(key, seconds(15), "main", 5)}
+	for serial, want := range map[uint64]string{0: "", 1: "", 2: "not signed", 3: "not signed", 4: "not signed", 5: "",
+		6: "no configuration"} {
+		b, number, err := bundle.Before(history, serial, public, "main")
+		if want == "" && (err != nil || number != max(serial, 1) || bytes.Equal(b.Config, seconds(66))) {
+			t.Errorf("to %d: %v %d %v", serial, b, number, err)
+		}
+		if want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("to %d: %v", serial, err)
+		}
+	}
+	if _, _, err := bundle.Before(history[1:], 0, public, "main"); err == nil {
+		t.Error("there is nothing to go back to")
 	}
 }
 

@@ -78,7 +78,8 @@ func (o Options) read(data []byte) {
 func (o Options) Take(b *Bundle) (serial uint64, taken bool, err error) {
 	serial, err = b.Verify(o.Trust, o.Tenant)
 	if err != nil {
-		return 0, false, err
+		_, said, _ := b.Serial() // of what is refused, too, one wants to know which it is
+		return said, false, err
 	}
 	file := config.CentralFile(o.Home)
 	before, err := current(file)

@@ -72,17 +72,22 @@ func (h *Hub) change(how func(*Register) error) error {
 	return h.writeAccounts(r)
 }
 
-// Listen sets where the hub listens, and the names by which other machines reach it; what is empty stays as it is. They
-// are written into identities, so it is best done before these are made.
+// Listen sets where the hub listens, and the names by which other machines reach it; what is empty stays as it is, and
+// all does where it can't listen there. They are written into identities, so it is best done before these are made.
 func (h *Hub) Listen(address string, names []string) error {
 	if h.address() != "" && (address != "" || len(names) > 0) {
 		return fmt.Errorf("the hub in %s is running already; end it first", h.dir)
 	}
+	if err := CheckListen(address, names); err != nil {
+		return err
+	}
+	if address != "" {
+		if err := tryListen(address); err != nil {
+			return err
+		}
+	}
 	return h.change(func(r *Register) error {
 		if address != "" {
-			if _, _, err := net.SplitHostPort(address); err != nil {
-				return fmt.Errorf("%q is not an address such as 0.0.0.0:4222", address)
-			}
 			r.Listen = address
 		}
 		if len(names) > 0 {
@@ -141,6 +146,9 @@ func (h *Hub) Add(ctx context.Context, tenant string, added Identity) (*identity
 	}
 	if (added.Role == identity.Worker) != (len(added.Agents) > 0) {
 		return nil, errors.New("a worker needs the agents that it may serve, and nobody else has any")
+	}
+	if err := checkAgents(added.Agents); err != nil {
+		return nil, err
 	}
 	id := &identity.Identity{Name: added.Name, Role: added.Role, Tenant: tenant, Agents: added.Agents}
 	err := h.change(func(r *Register) error {

@@ -150,6 +150,19 @@ func TestAnIdentityIsForItsOwnerAndItsHub(t *testing.T) {
 	}
 }
 
+// An agent's id is part of the subjects that a key is let use.
+func TestAWorkerIsForAgentsThatThereCanBe(t *testing.T) {
+	h := newHub(t)
+	for _, agents := range [][]string{{"*"}, {">"}, {"a b"}, {""}, {"main,reader"}, {"-x"}, {"a.b"}, {"A"}, {"a", "b", "a"},
+		{strings.Repeat("a", 65)}} {
+		_, err := h.Add(t.Context(), "main", hub.Identity{Name: "w1", Role: identity.Worker, Agents: agents})
+		if err == nil || !strings.Contains(err.Error(), "agent") {
+			t.Errorf("%q: %v", agents, err)
+		}
+	}
+	add(t, h, "main", identity.Worker, "w1", "a", strings.Repeat("a", 64), "b-1_2")
+}
+
 // What holds the hub's keys is for its owner alone.
 func TestTheHubsFilesAreItsOwners(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "hub")

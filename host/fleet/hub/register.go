@@ -10,6 +10,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/picoclaw/picoclaw/host/config"
 	"github.com/picoclaw/picoclaw/host/fleet/identity"
 	"github.com/picoclaw/picoclaw/internal/filelock"
 )
@@ -64,6 +65,22 @@ func checkName(what, name string) error {
 	}
 	return nil
 }
+
+// checkAgents checks what becomes part of the subjects that a worker may use.
+func checkAgents(ids []string) error {
+	for i, id := range ids {
+		if !config.IsID(id) {
+			return fmt.Errorf("%q is not an agent's id: small letters, digits, _ and -, a letter or digit first, at most 64", id)
+		}
+		if slices.Contains(ids[:i], id) {
+			return fmt.Errorf("agent %s is named twice", id)
+		}
+	}
+	return nil
+}
+
+// Read returns who was let in by the hub in a directory, and writes nothing there.
+func Read(dir string) (*Register, error) { return (&Hub{dir: dir}).Register() }
 
 // Register returns who was let in.
 func (h *Hub) Register() (*Register, error) {

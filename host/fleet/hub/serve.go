@@ -7,7 +7,6 @@ import (
 	"net"
 	"os"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
@@ -72,6 +71,9 @@ func (h *Hub) start(logger hclog.Logger) (*server.Server, *Register, error) {
 	if err != nil {
 		return nil, nil, err
 	}
+	if err := tryListen(r.Listen); err != nil {
+		return nil, nil, err
+	}
 	srv, err := server.NewServer(options)
 	if err != nil {
 		return nil, nil, fmt.Errorf("the hub can't start: %w", err)
@@ -80,19 +82,15 @@ func (h *Hub) start(logger hclog.Logger) (*server.Server, *Register, error) {
 	go srv.Start()
 	if !srv.ReadyForConnections(startPatience) {
 		srv.Shutdown()
-		return nil, nil, fmt.Errorf("the hub can't serve at %s; is another server there? --log-level info says more", r.Listen)
+		return nil, nil, fmt.Errorf("the hub does not come up at %s; --log-level info says more", r.Listen)
 	}
 	return srv, r, nil
 }
 
 func (h *Hub) options(r *Register) (*server.Options, error) {
-	host, text, err := net.SplitHostPort(r.Listen)
+	host, port, err := splitListen(r.Listen)
 	if err != nil {
-		return nil, err
-	}
-	port, err := strconv.Atoi(text)
-	if err != nil {
-		return nil, fmt.Errorf("the hub's port %q is no number", text)
+		return nil, fmt.Errorf("the hub: %w; --listen names another", err)
 	}
 	if port == 0 {
 		port = server.RANDOM_PORT

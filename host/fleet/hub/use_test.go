@@ -21,7 +21,7 @@ import (
 func TestRolesCanDoTheirWork(t *testing.T) {
 	h := newHub(t)
 	serve(t, h)
-	one := newAttacker(t, add(t, h, "main", identity.Worker, "w1", "a", "x.y"))
+	one := newAttacker(t, add(t, h, "main", identity.Worker, "w1", "a", "x-y"))
 	two := newAttacker(t, add(t, h, "main", identity.Worker, "w2", "a"))
 	gateway := newAttacker(t, add(t, h, "main", identity.Gateway, "g1"))
 	admin := newAttacker(t, add(t, h, "main", identity.Admin, "root"))
@@ -35,7 +35,7 @@ func TestRolesCanDoTheirWork(t *testing.T) {
 	}
 
 	t.Run("calls", func(t *testing.T) {
-		for _, agent := range []string{"a", "x.y"} {
+		for _, agent := range []string{"a", "x-y"} {
 			_, err := one.conn.Subscribe(subject.Workspace("main", agent, ">"), func(m *nats.Msg) {
 				for range 3 { // as many as it has to say
 					_ = m.Respond([]byte("done"))

@@ -141,15 +141,24 @@ func Loopback(host string) bool {
 
 // Write writes an identity to a new file that its owner alone can read.
 func Write(file string, id *Identity) error {
+	f, err := Create(file)
+	if err != nil {
+		return err
+	}
+	return id.Keep(f)
+}
+
+// Create makes the new file that an identity will be written to, for its owner alone.
+func Create(file string) (*os.File, error) {
+	return os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+}
+
+// Keep writes an identity to its file, and closes it.
+func (id *Identity) Keep(f *os.File) error {
 	data, err := json.MarshalIndent(id, "", "  ")
-	if err != nil {
-		return err
+	if err == nil {
+		_, err = f.Write(append(data, '\n'))
 	}
-	f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(append(data, '\n'))
 	return errors.Join(err, f.Sync(), f.Close())
 }
 
