@@ -31,6 +31,7 @@ type served struct {
 	lease   *lease
 	agent   string
 	epoch   uint64
+	kept    string      // the proof in its placement
 	left    atomic.Bool // it was given away: what comes with its epoch is not taken, and all else is another worker's
 	since   time.Time
 	journal *journal
