@@ -72,8 +72,8 @@ func TestAMoveTellsOfACopyThatStays(t *testing.T) {
 	}
 }
 
-// Where the target leaves the agent before the source has seen that it was taken, the source learns it all the same, and
-// takes the agent, for which there is nobody else.
+// Where the target leaves the agent before the source has seen that it was taken, the source learns it all the same. It
+// takes the agent then, since nobody else does.
 func TestATargetThatLeavesKeepsTheProof(t *testing.T) {
 	for name, leave := range map[string]func(t *testing.T, address string, admin *Fleet, stop func()){
 		"drained": func(t *testing.T, _ string, admin *Fleet, _ func()) {

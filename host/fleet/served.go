@@ -331,12 +331,12 @@ func (s *served) close() {
 	s.closed = true
 }
 
-// end cancels what runs, and returns when it has ended.
+// end ends what runs, and returns when it has ended.
 func (s *served) end() {
 	s.mu.Lock()
 	s.closed = true
 	for _, run := range s.running {
-		run.cancel()
+		run.end(errEnding)
 	}
 	for id := range s.coming {
 		s.drop(id)
