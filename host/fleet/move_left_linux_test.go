@@ -94,11 +94,7 @@ func TestATargetThatLeavesKeepsTheProof(t *testing.T) {
 			one, two, admin := newMachine(t, address, "one"), newMachine(t, address, "two"), joined(t, address, "admin")
 			one.write(t, "a", "text")
 			two.write(t, "a", "text")
-			sum := sha256.New()
-			if err := archive.Pack(t.Context(), one.workspace, sum, archive.DefaultLimits()); err != nil {
-				t.Fatal(err)
-			}
-			digest := hex.EncodeToString(sum.Sum(nil))
+			digest := one.digest(t)
 			out := &move{Agent: "main", Peer: "two", Key: "k", State: handed, Digest: digest}
 			in := &move{Agent: "main", Peer: "one", Key: "k", State: owned, Digest: digest}
 			writeMove(t, one, out)
@@ -118,6 +114,38 @@ func TestATargetThatLeavesKeepsTheProof(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A source that is drained while its agent is on its way sees to what it has sent.
+func TestASourceThatIsDrainedEndsItsMove(t *testing.T) {
+	address := startNATS(t)
+	one, two, admin := newMachine(t, address, "one"), newMachine(t, address, "two"), joined(t, address, "admin")
+	one.write(t, "a", "text")
+	w := one.worker(t)
+	runs(t, w)
+	has(t, admin, "one")
+	if err := admin.Drain(t.Context(), "one"); err != nil {
+		t.Fatal(err)
+	}
+	m := &move{Agent: "main", Peer: "two", Key: "k", State: handed, Digest: one.digest(t)}
+	writeMove(t, two, &move{Agent: "main", Peer: "one", Key: "k", State: owned, Digest: m.Digest})
+	runs(t, two.worker(t))
+	has(t, admin, "two")
+	if err := w.note("main", m); err != nil {
+		t.Fatal(err)
+	}
+	within(t, "the copy is gone", func() bool { return one.gone(t) })
+	has(t, admin, "two")
+}
+
+// digest is what the workspace would be sent with.
+func (m *machine) digest(t *testing.T) string {
+	t.Helper()
+	sum := sha256.New()
+	if err := archive.Pack(t.Context(), m.workspace, sum, archive.DefaultLimits()); err != nil {
+		t.Fatal(err)
+	}
+	return hex.EncodeToString(sum.Sum(nil))
 }
 
 // What others have removed, with whatever words, is nobody's.
