@@ -71,7 +71,8 @@ func TestWhoEndsACallIsToldApart(t *testing.T) {
 			if play.do != nil {
 				play.do(t, w)
 			}
-			if r := <-results; r.Err == nil || !strings.Contains(play.code, r.Err.Code) || !strings.Contains(r.Err.Message, play.why) {
+			r := <-results
+			if r.Err == nil || !strings.Contains(play.code, r.Err.Code) || !strings.Contains(r.Err.Message, play.why) {
 				t.Errorf("%+v %v", r, r.Err)
 			}
 		})
