@@ -118,6 +118,16 @@ func article(role string) string {
 	return "a " + role
 }
 
+// shut says why NATS has closed the connection for good, which is never made again, and what to do.
+func (m *member) shut() error {
+	err := m.connection.LastError()
+	if m.id != nil {
+		return m.id.Explain(err)
+	}
+	return fmt.Errorf("NATS does not let %s in any more: %w; its credentials were revoked, or are another server's; have new "+
+		"ones made", m.name, err)
+}
+
 func newFleet(a *app) *cobra.Command {
 	cmd := &cobra.Command{Use: "fleet", Short: "Look after a fleet, and see which machines have which agents",
 		Example: "  picoclaw fleet status --help\n  picoclaw fleet config --help"}

@@ -12,8 +12,10 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
+	"github.com/nats-io/nats.go"
 	"github.com/spf13/cobra"
 
 	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/assembly"
@@ -34,6 +36,8 @@ type gatewayVerb struct {
 	port int
 
 	fleet    fleetOptions
+	newest   atomic.Pointer[member] // of the fleet
+	lost     func(error)            // ends the gateway
 	options  assembly.Options
 	console  *web.Console // nil for none
 	operator assembly.Operator
@@ -130,11 +134,29 @@ func (o *gatewayVerb) run(ctx context.Context) error {
 		options.Console = o.console
 		go o.console.Run(ctx)
 	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	lost := make(chan error, 1)
+	o.lost = func(err error) {
+		if ctx.Err() != nil { // it ends, and its connections with it
+			return
+		}
+		select {
+		case lost <- err:
+		default: // one says it
+		}
+		cancel()
+	}
 	g := gateway.New(options)
 	go o.reloads(ctx, g, cfg)
 	err = g.Run(ctx, func(address string) {
 		fmt.Fprintf(o.app.stderr, "the gateway serves at %s\n", address)
 	})
+	select {
+	case why := <-lost:
+		err = errors.Join(why, err)
+	default:
+	}
 	if err != nil {
 		return cantStart(err)
 	}
@@ -187,9 +209,24 @@ func (o *gatewayVerb) openRemote(cfg *config.Config) (gateway.Instance, error) {
 		f.Close()
 		return nil, cantStart(err)
 	}
-	return assembly.OpenRemote(assembly.RemoteOptions{Fleet: f.Fleet, Config: cfg, Version: version,
+	remote, err := assembly.OpenRemote(assembly.RemoteOptions{Fleet: f.Fleet, Config: cfg, Version: version,
 		Logger: logger.Named("gateway"),
 		Token:  func(agent string) (string, error) { return agentToken(cfg.Home().Path, agent) }})
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	o.newest.Store(f)
+	closed := func(*nats.Conn) {
+		if o.newest.Load() == f { // or another configuration has another one
+			o.lost(f.shut())
+		}
+	}
+	f.connection.SetClosedHandler(closed)
+	if f.connection.IsClosed() { // before that
+		closed(f.connection)
+	}
+	return remote, nil
 }
 
 // assemble makes what a configuration says.

@@ -69,8 +69,14 @@ func (w *Worker) wanted(l *life) []string {
 			w.begin(l, agent, s.release)
 		}
 	}
+	agents := w.agents
 	if w.drained {
-		return nil
+		agents = nil
 	}
-	return w.agents
+	for agent, m := range w.moves { // what was sent is seen to, whoever is to have the agent now
+		if (m.State == handed || m.State == removing) && !slices.Contains(agents, agent) {
+			agents = append(slices.Clip(agents), agent)
+		}
+	}
+	return agents
 }

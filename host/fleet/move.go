@@ -195,11 +195,12 @@ func (w *Worker) state(agent, text string) {
 	w.states[agent] = text
 }
 
-// told is how far a move is.
-func (w *Worker) told(o *order) string {
+// told is how far a move is, and whether it has not ended here.
+func (w *Worker) told(o *order) (state string, holds bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.states[o.Agent]
+	m := w.moves[o.Agent]
+	return w.states[o.Agent], m != nil && m.Key == o.Key
 }
 
 // carry sends a workspace, and gives the agent to whom it is sent. On an error the worker has the agent as before.
@@ -280,8 +281,10 @@ func (w *Worker) discard(ctx context.Context, m *move) {
 	}
 	if err != nil {
 		w.log.Warn("the workspace of an agent that was moved stays here too", "agent", m.Agent, "workspace", dir, "error", err)
+		w.state(m.Agent, fmt.Sprintf("the copy on %s stays: %v", w.options.Name, err))
 	} else {
 		w.log.Info("an agent was moved, and the copy of its workspace removed", "agent", m.Agent, "to", m.Peer)
+		w.state(m.Agent, "the copy on "+w.options.Name+" is removed")
 	}
 	if err := w.note(m.Agent, nil); err != nil {
 		w.log.Warn("a move stays written down", "agent", m.Agent, "error", err)

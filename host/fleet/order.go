@@ -37,6 +37,7 @@ type answer struct {
 	envelope
 	Refused string `json:"refused,omitempty"` // why not; empty when it is done or will be
 	State   string `json:"state,omitempty"`   // how far it is
+	Holds   bool   `json:"holds,omitempty"`   // the copy of what was sent has not been seen to
 }
 
 const orderWait = 8 * time.Second // the hub lets a worker answer for ten
@@ -111,8 +112,9 @@ func (f *Fleet) Drain(ctx context.Context, worker string) error {
 	}
 }
 
-// Move has an agent's workspace brought to another worker, which has the agent then. It returns when that one serves it,
-// or when the first one does again, with why. say is told how far it is.
+// Move has an agent's workspace brought to another worker, which has the agent then. It returns when that one has taken
+// it and the first one has seen to its copy, or when the first one has the agent again, with why. say is told how far
+// it is.
 func (f *Fleet) Move(ctx context.Context, agent, to string, say func(state string)) error {
 	before, err := f.where(ctx, agent)
 	if err != nil {
@@ -133,21 +135,36 @@ func (f *Fleet) Move(ctx context.Context, agent, to string, say func(state strin
 		return err
 	}
 	kept := (&move{Agent: agent, Key: key}).proof(proofKept)
-	told := ""
+	told, taken, heard := "", false, time.Now()
 	for {
-		p, err := f.where(ctx, agent)
+		p, err := f.last(ctx, agent)
 		switch {
-		case err == nil && p.Kept == kept:
+		case err != nil || p == nil:
+		case p.Kept == kept:
+			taken = true
+		case taken: // what the first one waits for is not there any more
+			say("agent " + agent + " has gone on from " + to + " already")
 			return nil
-		case err == nil && p.Worker == from && p.epoch > before.epoch:
+		case p.Worker == from && p.epoch > before.epoch:
 			if p.Why == "" {
 				p.Why = "the move was given up"
 			}
 			return fmt.Errorf("agent %s stays with %s: %s", agent, from, p.Why)
 		}
-		if a, err := f.order(ctx, from, order{Do: doTell, Agent: agent, Key: key}); err == nil && a.State != told {
-			told = a.State
-			say(told)
+		a, err := f.order(ctx, from, order{Do: doTell, Agent: agent, Key: key})
+		switch {
+		case err == nil:
+			heard = time.Now()
+			if a.State != told && a.State != "" {
+				told = a.State
+				say(told)
+			}
+			if taken && !a.Holds {
+				return nil
+			}
+		case taken && time.Since(heard) > orderWait:
+			say("the copy on " + from + " is removed when that is there again: " + err.Error())
+			return nil
 		}
 		if err := wait(ctx, lookEvery); err != nil {
 			return fmt.Errorf("the move of agent %s goes on, and `picoclaw fleet where %s` tells how it ends: %w", agent, agent, err)
@@ -197,7 +214,7 @@ func (w *Worker) obey(l *life, m *nats.Msg) {
 		case doSend:
 			err = w.send(l, o)
 		case doTell:
-			a.State = w.told(o)
+			a.State, a.Holds = w.told(o)
 		default:
 			err = fmt.Errorf("it does not know how to %q; is it an older picoclaw?", o.Do)
 		}

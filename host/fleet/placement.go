@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/picoclaw/picoclaw/host/fleet/subject"
@@ -23,6 +24,7 @@ type place struct {
 	Kept     string `json:"kept,omitempty"` // the proof of who has got it last
 	Why      string `json:"why,omitempty"`  // a move has come to nothing
 	epoch    uint64
+	left     bool // by that worker, and nobody has it
 }
 
 // ErrNowhere is the error of an agent that no worker has.
@@ -51,6 +53,27 @@ func readPlace(entry jetstream.KeyValueEntry) (*place, error) {
 	return p, p.check()
 }
 
+// last looks up who has an agent, or had it and has left it to others; nil for nobody.
+func (f *Fleet) last(ctx context.Context, agent string) (*place, error) {
+	e, err := f.latest(ctx, agent)
+	if err != nil || e.revision == 0 {
+		return nil, err
+	}
+	p := &place{epoch: e.revision, left: e.gone}
+	if err = json.Unmarshal(e.value, p); err == nil {
+		err = p.check()
+	}
+	switch {
+	case e.gone && err != nil: // somebody else has removed it, who has left no word
+		return &place{epoch: e.revision, left: true}, nil
+	case e.gone:
+		p.Sent = nil
+	case err != nil:
+		return nil, fmt.Errorf("what the fleet says of agent %s can't be read: %w", agent, err)
+	}
+	return p, nil
+}
+
 // take makes an agent that of a worker's life, if before is still what stands there; nil for nothing. The epoch is
 // larger than any that the agent has had.
 func (f *Fleet) take(ctx context.Context, agent string, l *lease, before *place, kept, why string) (epoch uint64, err error) {
@@ -64,9 +87,17 @@ func (f *Fleet) take(ctx context.Context, agent string, l *lease, before *place,
 	return f.placement.Update(ctx, agent, data, before.epoch)
 }
 
-// leave has others take an agent.
+// leave has others take an agent. Its entry is deleted, and what is left of it still has the proof: whoever has sent the
+// workspace may not have seen it yet.
 func (f *Fleet) leave(ctx context.Context, s *served) error {
-	return f.placement.Delete(ctx, s.agent, jetstream.LastRevision(s.epoch))
+	data, err := json.Marshal(place{envelope: sealed(), Worker: s.lease.worker, Kept: s.kept})
+	if err != nil {
+		return err
+	}
+	m := &nats.Msg{Subject: "$KV." + subject.Placement + "." + s.agent, Data: data,
+		Header: nats.Header{"KV-Operation": {"DEL"}}}
+	_, err = f.js.PublishMsg(ctx, m, jetstream.WithExpectLastSequencePerSubject(s.epoch))
+	return err
 }
 
 // entry is the last word on a key.

@@ -27,7 +27,8 @@ type running struct {
 	origin host.Origin
 
 	context.Context
-	cancel context.CancelFunc
+	cancel context.CancelFunc      // for its caller, who is gone or wants it
+	end    context.CancelCauseFunc // for the worker
 
 	mu     sync.Mutex
 	sent   uint64        // events
@@ -39,12 +40,25 @@ type running struct {
 func newRunning(s *served, r *request, to string) *running {
 	run := &running{served: s, id: r.ID, digest: r.Digest, to: to, events: r.Events, tool: r.Tool, origin: r.Origin,
 		credit: make(chan struct{}, 1), last: time.Now()}
+	run.Context, run.end = context.WithCancelCause(s.lease)
+	stop := func() {}
 	if left := r.left(); left > 0 {
-		run.Context, run.cancel = context.WithTimeout(s.lease, left)
-	} else {
-		run.Context, run.cancel = context.WithCancel(s.lease)
+		run.Context, stop = context.WithTimeout(run.Context, left)
 	}
+	run.cancel = func() { stop(); run.end(nil) }
 	return run
+}
+
+// errEnding is why what runs is ended when the agent is given away, or the worker is told to stop.
+var errEnding = errors.New("its agent is given away, for which the call took too long")
+
+// ended is why the worker has ended the call; nil where it has not, or its caller has, or the caller's time.
+func (run *running) ended() error {
+	why := context.Cause(run)
+	if errors.Is(why, context.Canceled) || errors.Is(why, context.DeadlineExceeded) {
+		return nil
+	}
+	return why
 }
 
 // run makes the call: it is written down first, then made, and its answer is written down before it is returned, for its
@@ -71,7 +85,12 @@ func (run *running) run(arguments []byte) (answer []byte) {
 		events = run.event
 	}
 	result := session.Call(run, run.tool, arguments, events)
-	answer = s.sized(context.WithoutCancel(run), answerOf(run.id, result), []byte(result.Text))
+	says, text := answerOf(run.id, result), []byte(result.Text)
+	if why := run.ended(); why != nil && result.Err != nil && result.Err.Code == pluginpb.CodeCancelled {
+		says = reply{Kind: kindUnknown, ID: run.id, Why: "the worker has begun the call, and ended it: " + why.Error()}
+		text = nil // who has cancelled nothing is not told so
+	}
+	answer = s.sized(context.WithoutCancel(run), says, text)
 	if err := s.journal.done(run.id, answer); err != nil {
 		s.worker.log.Error("a call's answer is not written down: whoever asks for it again is told that nobody knows it",
 			"agent", s.agent, "tool", run.tool, "error", err)

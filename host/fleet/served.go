@@ -31,6 +31,7 @@ type served struct {
 	lease   *lease
 	agent   string
 	epoch   uint64
+	kept    string      // the proof in its placement
 	left    atomic.Bool // it was given away: what comes with its epoch is not taken, and all else is another worker's
 	since   time.Time
 	journal *journal
@@ -329,12 +330,12 @@ func (s *served) close() {
 	s.closed = true
 }
 
-// end cancels what runs, and returns when it has ended.
+// end ends what runs, and returns when it has ended.
 func (s *served) end() {
 	s.mu.Lock()
 	s.closed = true
 	for _, run := range s.running {
-		run.cancel()
+		run.end(errEnding)
 	}
 	for id := range s.coming {
 		s.drop(id)

@@ -229,14 +229,14 @@ func (w *Worker) try(l *life, service micro.Service, others *watch, agent string
 	if w.moveOf(agent) == nil && others.elsewhere(ctx, agent) {
 		return false, nil, nil
 	}
-	before, err := w.fleet.where(ctx, agent)
-	if err != nil && !errors.Is(err, ErrNowhere) {
+	before, err := w.fleet.last(ctx, agent)
+	if err != nil {
 		return false, nil, err
 	}
 	if may, err := w.settle(ctx, l, agent, before, others); err != nil || !may {
 		return false, nil, err
 	}
-	if before != nil && before.Worker != w.options.Name && before.Sent == nil { // of an earlier life of its own, it is the heir
+	if before != nil && !before.left && before.Worker != w.options.Name && before.Sent == nil { // of an earlier life of its own, it is the heir
 		if lives, err := others.lives(ctx, before.Worker); err != nil || lives {
 			others.note(agent, before.Worker)
 			return false, nil, err
@@ -252,7 +252,8 @@ func (w *Worker) try(l *life, service micro.Service, others *watch, agent string
 	if err := j.ready(); err != nil {
 		return false, nil, err // another worker may have room for it
 	}
-	epoch, err := w.fleet.take(ctx, agent, l.lease, before, w.kept(agent, before), why[:min(len(why), mostWhy)])
+	kept := w.kept(agent, before)
+	epoch, err := w.fleet.take(ctx, agent, l.lease, before, kept, why[:min(len(why), mostWhy)])
 	if errors.Is(err, jetstream.ErrKeyExists) || errors.Is(err, jetstream.ErrKeyRevisionMismatch) {
 		return false, nil, nil // somebody was faster
 	}
@@ -262,7 +263,7 @@ func (w *Worker) try(l *life, service micro.Service, others *watch, agent string
 	if err := errors.Join(j.took(epoch), w.settled(agent)); err != nil {
 		return false, nil, err
 	}
-	s := &served{worker: w, lease: l.lease, agent: agent, epoch: epoch, since: time.Now(), journal: j,
+	s := &served{worker: w, lease: l.lease, agent: agent, epoch: epoch, kept: kept, since: time.Now(), journal: j,
 		running: map[string]*running{}, coming: map[string]*upload{}, sessions: map[host.Origin]openSession{}}
 	w.mu.Lock()
 	w.served[agent] = s

@@ -49,7 +49,7 @@ func (id *Identity) Connect(options ...nats.Option) (*nats.Conn, error) {
 	}
 	conn, err := nats.Connect(strings.Join(id.URLs, ","), slices.Concat(all, options)...)
 	if err != nil {
-		return nil, id.explain(err)
+		return nil, id.Explain(err)
 	}
 	return conn, nil
 }
@@ -65,8 +65,8 @@ func (id *Identity) tls() (*tls.Config, error) {
 	return config, nil
 }
 
-// explain says what to do about a connection that can't be made.
-func (id *Identity) explain(err error) error {
+// Explain says what to do about a connection that can't be made, or was closed for good.
+func (id *Identity) Explain(err error) error {
 	var unknown x509.UnknownAuthorityError
 	var name x509.HostnameError
 	at := strings.Join(id.URLs, ", ")
