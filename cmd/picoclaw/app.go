@@ -29,6 +29,8 @@ type app struct {
 
 	hooks *hooks.Hooks         // of the host that was opened last; nil for none
 	told  *telemetry.Telemetry // of the same; nil for none
+
+	witness func(context.Context, []byte) error // that hosts have besides the configuration's; nil for none
 }
 
 // closeTimeout is how long plugins may take to finish when the program ends.
@@ -52,7 +54,7 @@ func (a *app) open(agent string) (*host.Host, error) {
 	if err != nil {
 		return nil, cantStart(err)
 	}
-	o := host.Options{Config: cfg, Logger: logger, SelfTest: attack,
+	o := host.Options{Config: cfg, Logger: logger, SelfTest: attack, Witness: a.witness,
 		Approvals: assembly.NewApprovals(cfg, asked, logger)}
 	if a.hooks = asked; asked != nil {
 		o.Hooks = asked

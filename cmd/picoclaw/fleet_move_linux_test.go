@@ -95,7 +95,7 @@ func TestAFleetFromItsBeginning(t *testing.T) {
 	}
 	key := file("minisign.key", string(plain))
 	for _, i := range []instance{f.one, f.two} {
-		i.configure(t, fmt.Sprintf(`{"fleet": {"trust": [%q]}}`, public.String()))
+		i.configure(t, fmt.Sprintf(`{"fleet": {"trust": [%q]}, "audit": {"witness_records": 1}}`, public.String()))
 	}
 	f.one.worker(t, f.identities["one"], 1)
 	call := func(tool string, arguments ...string) string {
@@ -106,6 +106,10 @@ func TestAFleetFromItsBeginning(t *testing.T) {
 	if out := call("read_file", "path=a.txt"); !strings.Contains(out, "moved") {
 		t.Error(out)
 	}
+	comes(t, "the hub has heard of the call", func() bool {
+		out, _ := f.center.picoclaw(t, "hub", "witness", "one", "--tenant", "team")
+		return strings.Contains(out, `"count":1,`)
+	})
 
 	// A gateway with an identity serves MCP.
 	_, address := f.center.gateway(t, "--fleet", f.gateway)

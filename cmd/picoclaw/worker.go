@@ -159,6 +159,7 @@ func (w *workerVerb) open(cfg *config.Config) (*shift, error) {
 	}
 	// Here as on one machine, picoclaw call has fewer tools than clients of the gateway: none of the program's own.
 	if err = s.all.Ready(); err == nil {
+		s.app.witness = with.Witness
 		s.cli, err = s.app.open("")
 	}
 	if err != nil {

@@ -73,9 +73,6 @@ func (c *Client) moved(m *nats.Msg) {
 
 // deliver gives an answer to whoever waits for it. It never waits: a caller that is behind has a worker that waits.
 func (c *Client) deliver(m *nats.Msg) {
-	if len(m.Header) > 0 && !nobody(m) {
-		return // no worker's: see served.mayBe
-	}
 	id, _ := numbered(m.Subject)
 	c.mu.Lock()
 	to := c.pending[id]

@@ -51,7 +51,7 @@ func TestAGatewayThatLies(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := f.conn.PublishRequest(f.to("main", subject.Call), f.from("main")+"liar.x-1", head); err != nil {
+		if err := f.conn.PublishRequest(f.to("main", subject.Call), f.from("main")+"liar.x.x-1", head); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -62,7 +62,7 @@ func TestAGatewayThatLies(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 100 {
-		if err := f.conn.PublishRequest(f.to("main", subject.Credit), f.from("main")+"liar.x-1", append(credit, '\n')); err != nil {
+		if err := f.conn.PublishRequest(f.to("main", subject.Credit), f.from("main")+"liar.x.x-1", append(credit, '\n')); err != nil {
 			t.Fatal(err)
 		}
 	}

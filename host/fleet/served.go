@@ -60,9 +60,12 @@ func digest(r *request, agent string, arguments []byte) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// mayBe reports whether a message may be a caller's, who wants to be answered where this agent's callers listen. NATS
-// does not look at where answers go: others can have JetStream send one of its own here, which has no reply subject.
-func (s *served) mayBe(to string) bool { return strings.HasPrefix(to, s.worker.fleet.from(s.agent)) }
+// mayBe reports whether a message may be a caller's, who wants to be answered where this agent's callers listen: at
+// GATEWAY.RANDOM.ID-N. NATS does not look at where answers are to go.
+func (s *served) mayBe(to string) bool {
+	rest, here := strings.CutPrefix(to, s.worker.fleet.from(s.agent))
+	return here && strings.Count(rest, ".") == 2
+}
 
 // say answers. What does not arrive is asked for again.
 func (s *served) say(to string, r reply, body []byte) {

@@ -11,6 +11,9 @@ import (
 	"github.com/picoclaw/picoclaw/host"
 )
 
+// refreshEvery is how often tools are asked for again at most.
+const refreshEvery = time.Second
+
 // Session is a way to an agent whose workspace is elsewhere. It looks like a [host.Session], and decides nothing. It may
 // be used concurrently.
 type Session struct {
@@ -65,6 +68,7 @@ func (s *Session) Changes(ctx context.Context) <-chan struct{} {
 			case changes <- struct{}{}:
 			default:
 			}
+			_ = wait(ctx, refreshEvery) // whoever says it too often is not asked as often
 		}
 	}()
 	return changes

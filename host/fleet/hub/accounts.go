@@ -19,6 +19,8 @@ import (
 const (
 	maxPayload     = 1 << 20
 	maxConnections = 10_000
+
+	maxSubscriptions = 50_000 // of one connection: some four for an agent, one for each session of a gateway
 )
 
 // key reads a key, which is made if there is none.
@@ -221,7 +223,7 @@ func user(account, key nkeys.KeyPair, name string, may jwt.Permissions, lives ti
 	}
 	claims := jwt.NewUserClaims(public)
 	claims.Name, claims.Permissions = name, may
-	claims.Limits.Payload = maxPayload
+	claims.Limits.Payload, claims.Limits.Subs = maxPayload, maxSubscriptions
 	claims.AllowedConnectionTypes.Add(jwt.ConnectionTypeStandard)
 	if lives > 0 {
 		claims.Expires = time.Now().Add(lives).Unix()
