@@ -12,7 +12,6 @@ import (
 	"github.com/nats-io/nkeys"
 
 	"github.com/picoclaw/picoclaw/host/fleet/identity"
-	"github.com/picoclaw/picoclaw/host/fleet/subject"
 )
 
 // What an account may use.
@@ -96,23 +95,8 @@ func (h *Hub) account(name string, tenant *Tenant) (public, token string, err er
 		return "", "", err
 	}
 	claims.Limits.Conn = maxConnections
-	store, err := h.storeKey(name)
-	if err != nil {
-		return "", "", err
-	}
-	from, err := store.PublicKey()
-	if err != nil {
-		return "", "", err
-	}
-	claims.Limits.Imports = jwt.NoLimit
-	for _, s := range stored(name) {
-		claims.Imports.Add(&jwt.Import{Account: from, Subject: jwt.Subject(s), Type: jwt.Service})
-	}
 	for _, s := range managed {
-		// Every account is told by the server itself that it has no JetStream: what is asked goes by another name.
 		claims.AddMapping(jwt.Subject("$JS.API."+s+".*"), jwt.WeightedMapping{Subject: jwt.Subject(alias(s) + ".$1"), Weight: 100})
-		claims.Imports.Add(&jwt.Import{Account: from, Subject: jwt.Subject("$JS.API." + s + ".*"),
-			LocalSubject: jwt.RenamingSubject(alias(s) + ".$1"), Type: jwt.Service})
 	}
 	for _, id := range tenant.Identities {
 		if id.Revoked != nil {
@@ -122,9 +106,7 @@ func (h *Hub) account(name string, tenant *Tenant) (public, token string, err er
 	return h.sign(claims)
 }
 
-// storeAccount is what the server is told of what a tenant stores. JetStream is in an account of its own, since it sends
-// its answers wherever it is asked to: there, nothing that its own requests or streams would take can come of one.
-// None of what a tenant may ask makes a consumer, which JetStream would deliver to a subject of that account.
+// storeAccount is what the server is told of what a tenant stores: see relay.
 func (h *Hub) storeAccount(name string) (public, token string, err error) {
 	pair, err := h.storeKey(name)
 	if err != nil {
@@ -136,26 +118,8 @@ func (h *Hub) storeAccount(name string) (public, token string, err error) {
 	}
 	claims.Limits.Conn = 64                                                                             // the hub's own
 	claims.Limits.JetStreamLimits = jwt.JetStreamLimits{DiskStorage: jwt.NoLimit, Streams: jwt.NoLimit} // each has a bound
-	claims.Limits.Exports, claims.Limits.WildcardExports = jwt.NoLimit, true
-	for _, s := range stored(name) {
-		claims.Exports.Add(&jwt.Export{Subject: jwt.Subject(s), Type: jwt.Service})
-	}
-	for _, s := range managed {
-		claims.Exports.Add(&jwt.Export{Subject: jwt.Subject("$JS.API." + s + ".*"), Type: jwt.Service})
-	}
 	return h.sign(claims)
 }
-
-// stored are the subjects by which a tenant reads and writes what it stores.
-func stored(tenant string) []string {
-	return []string{"$JS.API.DIRECT.GET.>", "$KV.>", "$O.>", subject.All(tenant, "witness")}
-}
-
-// managed is what a tenant may ask of its streams as such.
-var managed = []string{"STREAM.INFO", "STREAM.PURGE"}
-
-// alias is what a tenant's account knows a request to JetStream by.
-func alias(request string) string { return "pc.js." + request }
 
 // systemAccount is what the server is told of the account that tells it of others.
 func (h *Hub) systemAccount() (public, token string, err error) {
@@ -224,7 +188,7 @@ func user(account, key nkeys.KeyPair, name string, may jwt.Permissions, lives ti
 	claims := jwt.NewUserClaims(public)
 	claims.Name, claims.Permissions = name, may
 	claims.Limits.Payload, claims.Limits.Subs = maxPayload, maxSubscriptions
-	claims.AllowedConnectionTypes.Add(jwt.ConnectionTypeStandard)
+	claims.AllowedConnectionTypes.Add(jwt.ConnectionTypeStandard, jwt.ConnectionTypeInProcess)
 	if lives > 0 {
 		claims.Expires = time.Now().Add(lives).Unix()
 	}

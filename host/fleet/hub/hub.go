@@ -130,10 +130,13 @@ func (h *Hub) AddTenant(ctx context.Context, name string) error {
 		r.Tenants[name] = &Tenant{}
 		return nil
 	})
+	if err == nil {
+		err = h.tell(ctx, name)
+	}
 	if err != nil {
 		return err
 	}
-	return h.tell(ctx, name)
+	return h.served(ctx, name)
 }
 
 // Add lets in a machine. What it returns is for that machine alone, and not kept.
@@ -263,10 +266,12 @@ func (h *Hub) Admin(tenant string) (*nats.Conn, error) {
 	if at == "" {
 		return nil, errors.New("the hub is not running; start it with `picoclaw hub`")
 	}
-	return h.connect(at, tenant, account)
+	return h.connect("tls://"+at, tenant, account, time.Minute)
 }
 
-func (h *Hub) connect(at, name string, account nkeys.KeyPair) (*nats.Conn, error) {
+// connect connects as one that may do anything in an account, for as long as lives says; 0 is for ever.
+func (h *Hub) connect(url, tenant string, account nkeys.KeyPair, lives time.Duration, options ...nats.Option) (*nats.Conn,
+	error) {
 	ca, err := h.authority()
 	if err != nil {
 		return nil, err
@@ -282,12 +287,12 @@ func (h *Hub) connect(at, name string, account nkeys.KeyPair) (*nats.Conn, error
 	var may jwt.Permissions
 	may.Pub.Allow.Add(">")
 	may.Sub.Allow.Add(">")
-	id := &identity.Identity{Name: ownName, Role: identity.Admin, Tenant: name, URLs: []string{"tls://" + at},
+	id := &identity.Identity{Name: ownName, Role: identity.Admin, Tenant: tenant, URLs: []string{url},
 		CA: string(ca.pem), Seed: string(seed)}
-	if id.JWT, err = user(account, key, id.Name, may, time.Minute); err != nil {
+	if id.JWT, err = user(account, key, id.Name, may, lives); err != nil {
 		return nil, err
 	}
-	return id.Connect()
+	return id.Connect(options...)
 }
 
 // tell tells the server, if there is one, of a tenant that has changed. It reads the same from its files otherwise.
@@ -321,7 +326,7 @@ func (h *Hub) update(ctx context.Context, at, token string) error {
 	if err != nil {
 		return err
 	}
-	conn, err := h.connect(at, "system", system)
+	conn, err := h.connect("tls://"+at, "system", system, time.Minute)
 	if err != nil {
 		return err
 	}
@@ -354,7 +359,7 @@ func (h *Hub) prepare(ctx context.Context, at, name string, tenant *Tenant) erro
 	if err != nil {
 		return err
 	}
-	conn, err := h.connect(at, name, account)
+	conn, err := h.connect("tls://"+at, name, account, time.Minute)
 	if err != nil {
 		return err
 	}

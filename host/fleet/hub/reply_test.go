@@ -65,6 +65,17 @@ func spoken(t *testing.T, ctx context.Context, a *attacker, admin jetstream.JetS
 		s, err := admin.Stream(ctx, "OBJ_pc_results")
 		return err == nil && s.CachedInfo().State.Consumers > 0
 	})
+	for _, to := range []string{"pc.main.ws.b.call", "pc.main.out.b.g1.x.y-1", "pc.main.out.b.changed", "pc.main.order.w2"} {
+		heard, err := admin.Conn().SubscribeSync(to)
+		if err == nil {
+			err = admin.Conn().FlushTimeout(patience)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		say(to, `{"do":"drain"}`)
+		came(to, func() bool { n, _, _ := heard.Pending(); return n > 0 })
+	}
 	say("$JS.API.STREAM.DELETE.pc_witness", "")
 	came("a stream is deleted", func() bool {
 		_, err := admin.Stream(ctx, subject.Witness)
@@ -73,8 +84,8 @@ func spoken(t *testing.T, ctx context.Context, a *attacker, admin jetstream.JetS
 	return done
 }
 
-// NATS does not look at where JetStream's answers go. What a tenant stores is in an account of its own, so that none of
-// them is a request, or is stored; where there is one account for all, each of them is.
+// NATS does not look at where JetStream's answers go. A hub's relay answers at inboxes alone; where there is one account
+// for all, each of them is said, stored or obeyed.
 func TestWhatJetStreamIsMadeToSayComesToNothing(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 2*patience)
 	defer cancel()
@@ -92,8 +103,20 @@ func TestWhatJetStreamIsMadeToSayComesToNothing(t *testing.T) {
 		t.Errorf("with a hub: %v", done)
 	}
 
+	// Patterns as reply subjects take nobody's answers away.
+	for _, reply := range []string{">", "_INBOX_root.>", "*.*"} {
+		for range 100 {
+			if err := one.conn.PublishRequest("$JS.API.DIRECT.GET.KV_pc_placement.$KV.pc_placement.a", reply, nil); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := admin.conn.Request("$JS.API.DIRECT.GET.KV_pc_placement.$KV.pc_placement.b", nil, patience); err != nil {
+				t.Fatalf("%s: %v", reply, err)
+			}
+		}
+	}
+
 	free := together(t)
-	if done := spoken(t, ctx, free, free.js, patience); len(done) != 7 {
+	if done := spoken(t, ctx, free, free.js, patience); len(done) != 11 {
 		t.Errorf("where all is one account, what comes of it is only: %v", done)
 	}
 }

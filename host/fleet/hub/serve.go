@@ -7,6 +7,7 @@ import (
 	"net"
 	"os"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
@@ -52,6 +53,9 @@ func (h *Hub) Serve(ctx context.Context, logger hclog.Logger, ready func(address
 			return fmt.Errorf("the hub: %w", err)
 		}
 	}
+	if err := h.relays(ctx, srv, logger, r); err != nil {
+		return fmt.Errorf("the hub: %w", err)
+	}
 	// Commands that look for a hub find it from here on.
 	if err := identity.Replace(h.path("address"), []byte(at)); err != nil {
 		return err
@@ -78,7 +82,7 @@ func (h *Hub) start(logger hclog.Logger) (*server.Server, *Register, error) {
 	if err != nil {
 		return nil, nil, fmt.Errorf("the hub can't start: %w", err)
 	}
-	srv.SetLoggerV2(&logs{logger}, logger.IsDebug(), logger.IsTrace(), false)
+	srv.SetLoggerV2(&logs{Logger: logger}, logger.IsDebug(), logger.IsTrace(), false)
 	go srv.Start()
 	if !srv.ReadyForConnections(startPatience) {
 		srv.Shutdown()
@@ -136,11 +140,36 @@ func (h *Hub) reached(srv *server.Server) (string, error) {
 // logs writes what the server says to the program's log.
 type logs struct {
 	hclog.Logger
+
+	mu     sync.Mutex
+	second int64 // of the clock
+	errors int   // in it
+}
+
+// mostErrors is how many errors are written in a second: each refusal is one, and whoever is refused may go on.
+const mostErrors = 20
+
+// few reports whether an error is written.
+func (l *logs) few() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if now := time.Now().Unix(); now != l.second {
+		l.second, l.errors = now, 0
+	}
+	l.errors++
+	if l.errors == mostErrors+1 {
+		l.Error("there are more errors in this second")
+	}
+	return l.errors <= mostErrors
 }
 
 func (l *logs) Noticef(format string, v ...any) { l.Info(fmt.Sprintf(format, v...)) }
 func (l *logs) Warnf(format string, v ...any)   { l.Warn(fmt.Sprintf(format, v...)) }
-func (l *logs) Errorf(format string, v ...any)  { l.Error(fmt.Sprintf(format, v...)) }
-func (l *logs) Fatalf(format string, v ...any)  { l.Error(fmt.Sprintf(format, v...)) }
-func (l *logs) Debugf(format string, v ...any)  { l.Debug(fmt.Sprintf(format, v...)) }
-func (l *logs) Tracef(format string, v ...any)  { l.Trace(fmt.Sprintf(format, v...)) }
+func (l *logs) Errorf(format string, v ...any) {
+	if l.few() {
+		l.Error(fmt.Sprintf(format, v...))
+	}
+}
+func (l *logs) Fatalf(format string, v ...any) { l.Error(fmt.Sprintf(format, v...)) }
+func (l *logs) Debugf(format string, v ...any) { l.Debug(fmt.Sprintf(format, v...)) }
+func (l *logs) Tracef(format string, v ...any) { l.Trace(fmt.Sprintf(format, v...)) }

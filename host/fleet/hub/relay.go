@@ -1,0 +1,185 @@
+package hub
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nkeys"
+
+	"github.com/picoclaw/picoclaw/host/fleet/subject"
+)
+
+// A relay brings a tenant's requests to JetStream, which is in an account of its own, and the answers back. NATS does not
+// look at where an answer is to go: whoever may ask JetStream in their own account can have it give orders to itself, or
+// speak for others. The relay answers at inboxes alone, passes on headers that it knows, and asks for nothing that makes
+// JetStream send to a subject by itself. NATS's own way between accounts, imports, answers anywhere, and a reply subject
+// that is a pattern takes others' answers away.
+type relay struct {
+	front, back *nats.Conn
+	free        chan struct{} // how many requests may be on their way
+}
+
+const (
+	relayAtOnce   = 1024
+	relayPatience = 10 * time.Second
+	relayEvery    = 500 * time.Millisecond // it is looked whether there are other tenants
+)
+
+// stored are the subjects by which a tenant reads and writes what it stores.
+func stored(tenant string) []string {
+	all := []string{"$JS.API.DIRECT.GET.>", "$KV.>", "$O.>", subject.All(tenant, "witness")}
+	for _, request := range managed {
+		all = append(all, alias(request)+".*")
+	}
+	return all
+}
+
+// managed is what a tenant may ask of its streams as such.
+var managed = []string{"STREAM.INFO", "STREAM.PURGE"}
+
+// alias is what a tenant's account knows a request to JetStream by: by its own name the server itself says that the
+// account has no JetStream.
+func alias(request string) string { return aliases + request }
+
+const aliases = "pc.js."
+
+// relayed are the headers that are passed on.
+var relayed = []string{"KV-Operation", "Nats-Rollup", "Nats-TTL", "Nats-Expected-Last-Subject-Sequence"}
+
+// inbox is where answers go: to one that nobody can guess who has not made it.
+var inbox = regexp.MustCompile(`^_INBOX_[^.*>\s]+(\.[^.*>\s]+)+$`)
+
+// relays keeps a relay for each tenant until the context ends.
+func (h *Hub) relays(ctx context.Context, srv *server.Server, logger hclog.Logger, first *Register) error {
+	running := map[string]*relay{}
+	start := func(r *Register) error {
+		for _, tenant := range slices.Sorted(maps.Keys(r.Tenants)) {
+			if running[tenant] != nil {
+				continue
+			}
+			one, err := h.relay(srv, tenant)
+			if err != nil {
+				return fmt.Errorf("relay for tenant %s: %w", tenant, err)
+			}
+			running[tenant] = one
+		}
+		return nil
+	}
+	if err := start(first); err != nil {
+		return err
+	}
+	go func() {
+		tick := time.NewTicker(relayEvery)
+		defer tick.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				for _, r := range running {
+					r.close()
+				}
+				return
+			case <-tick.C:
+				r, err := h.Register()
+				if err == nil {
+					err = start(r)
+				}
+				if err != nil {
+					logger.Error("a tenant is not served yet", "error", err)
+				}
+			}
+		}
+	}()
+	return nil
+}
+
+// relay makes a tenant's relay.
+func (h *Hub) relay(srv *server.Server, tenant string) (*relay, error) {
+	r := &relay{free: make(chan struct{}, relayAtOnce)}
+	for _, side := range []struct {
+		conn **nats.Conn
+		key  func(tenant string) (nkeys.KeyPair, error)
+	}{{&r.back, h.storeKey}, {&r.front, h.tenantKey}} {
+		account, err := side.key(tenant)
+		if err == nil {
+			*side.conn, err = h.connect("nats://localhost", tenant, account, 0, nats.InProcessServer(srv))
+		}
+		if err != nil {
+			r.close()
+			return nil, err
+		}
+	}
+	for _, s := range stored(tenant) {
+		if _, err := r.front.Subscribe(s, r.pass); err != nil {
+			r.close()
+			return nil, err
+		}
+	}
+	return r, r.front.Flush()
+}
+
+func (r *relay) close() {
+	for _, conn := range []*nats.Conn{r.front, r.back} {
+		if conn != nil {
+			conn.Close()
+		}
+	}
+}
+
+// pass brings a request to JetStream, and its answer back.
+func (r *relay) pass(m *nats.Msg) {
+	if !inbox.MatchString(m.Reply) {
+		return
+	}
+	r.free <- struct{}{}
+	go func() {
+		defer func() { <-r.free }()
+		ctx, cancel := context.WithTimeout(context.Background(), relayPatience)
+		defer cancel()
+		ask := &nats.Msg{Subject: m.Subject, Header: nats.Header{}, Data: m.Data}
+		if request, is := strings.CutPrefix(m.Subject, aliases); is {
+			ask.Subject = "$JS.API." + request
+		}
+		for _, name := range relayed {
+			if values, is := m.Header[name]; is {
+				ask.Header[name] = values
+			}
+		}
+		answer, err := r.back.RequestMsgWithContext(ctx, ask)
+		if errors.Is(err, nats.ErrNoResponders) {
+			answer, err = &nats.Msg{Header: nats.Header{"Status": {"503"}}}, nil
+		}
+		if err == nil { // or whoever asks waits in vain, as without a relay
+			_ = r.front.PublishMsg(&nats.Msg{Subject: m.Reply, Header: answer.Header, Data: answer.Data})
+		}
+	}()
+}
+
+// served waits until the running hub's relay brings a tenant's requests to JetStream.
+func (h *Hub) served(ctx context.Context, tenant string) error {
+	if h.address() == "" {
+		return nil
+	}
+	conn, err := h.Admin(tenant)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	ctx, cancel := context.WithTimeout(ctx, tellTimeout)
+	defer cancel()
+	for {
+		_, err := conn.RequestWithContext(ctx, alias("STREAM.INFO")+".KV_"+subject.Placement, nil)
+		if err == nil || ctx.Err() != nil {
+			return err
+		}
+		time.Sleep(relayEvery / 10)
+	}
+}
