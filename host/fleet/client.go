@@ -45,7 +45,8 @@ type Client struct {
 
 // NewClient makes a client.
 func NewClient(f *Fleet) (*Client, error) {
-	c := &Client{fleet: f, name: f.caller + "." + rand.Text(), pending: map[string]chan *nats.Msg{}, places: map[string]*place{}}
+	c := &Client{fleet: f, name: f.caller + "." + rand.Text(), pending: map[string]chan *nats.Msg{},
+		places: map[string]*place{}}
 	for of, take := range map[string]nats.MsgHandler{subject.AllAnswers(f.tenant, c.name+".*"): c.deliver,
 		subject.AllAnswers(f.tenant, subject.Changed): c.moved} {
 		sub, err := f.conn.Subscribe(of, take)

@@ -137,7 +137,8 @@ func TestWhatIsNoCallersIsNotServed(t *testing.T) {
 	}
 	arguments := []byte(`{"text":"hi"}`)
 	text := fmt.Sprintf(string(newer), p.epoch, digest(&request{Origin: host.CLI, Tool: "echo"}, "main", arguments))
-	for to, answered := range map[string]bool{f.from("main") + "x.y.z": true, f.from("main") + "x": false, f.from("other") + "x.y.z": false, "_INBOX.x": false} {
+	for to, answered := range map[string]bool{f.from("main") + "x.y.z": true, f.from("main") + "x": false,
+		f.from("other") + "x.y.z": false, "_INBOX.x": false} {
 		sub, err := f.conn.SubscribeSync(to)
 		if err != nil {
 			t.Fatal(err)

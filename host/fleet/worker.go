@@ -236,7 +236,8 @@ func (w *Worker) try(l *life, service micro.Service, others *watch, agent string
 	if may, err := w.settle(ctx, l, agent, before, others); err != nil || !may {
 		return false, nil, err
 	}
-	if before != nil && !before.left && before.Worker != w.options.Name && before.Sent == nil { // of an earlier life of its own, it is the heir
+	// Of an earlier life of its own, it is the heir.
+	if before != nil && !before.left && before.Worker != w.options.Name && before.Sent == nil {
 		if lives, err := others.lives(ctx, before.Worker); err != nil || lives {
 			others.note(agent, before.Worker)
 			return false, nil, err

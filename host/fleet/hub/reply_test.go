@@ -15,7 +15,8 @@ import (
 )
 
 // spoken are subjects to which somebody could have JetStream send what they have stored, and what that would do.
-func spoken(t *testing.T, ctx context.Context, a *attacker, admin jetstream.JetStream, within time.Duration) (done []string) {
+func spoken(t *testing.T, ctx context.Context, a *attacker, admin jetstream.JetStream,
+	within time.Duration) (done []string) {
 	t.Helper()
 	came := func(what string, is func() bool) {
 		for end := time.Now().Add(within); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
@@ -124,7 +125,8 @@ func TestWhatJetStreamIsMadeToSayComesToNothing(t *testing.T) {
 // together is somebody on a server that has one account for all.
 func together(t *testing.T) *attacker {
 	t.Helper()
-	s, err := server.NewServer(&server.Options{Host: "127.0.0.1", Port: -1, JetStream: true, StoreDir: t.TempDir(), NoSigs: true})
+	s, err := server.NewServer(&server.Options{Host: "127.0.0.1", Port: -1, JetStream: true, StoreDir: t.TempDir(),
+		NoSigs: true})
 	if err != nil {
 		t.Fatal(err)
 	}
