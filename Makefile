@@ -45,7 +45,7 @@ test: format ## Run the tests that a change may break, in some minutes: make tes
 test-long: format vet ## Run every test in full, with the race detector, as root (if you are) and unprivileged, and the suites of others
 	.ci/install tests
 	@built=$$(mktemp -d) && trap 'rm -rf "$$built"' EXIT && export PICOCLAW_TEST_BUILT="$$built" && set -x && \
-		CGO_ENABLED=1 $(GO) test -race -p 3 -timeout 30m -exec "$(CURDIR)/.ci/twice" ./... && \
+		CGO_ENABLED=1 $(GO) test -race -timeout 30m -exec "$(CURDIR)/.ci/twice" ./... && \
 		CGO_ENABLED=0 $(GO) test -tags long ./host/mcp
 
 format:

@@ -132,6 +132,13 @@ func (w *Worker) live(ctx context.Context, ready func(agent string)) error {
 	if err != nil {
 		return err
 	}
+	hearing, deaf := context.WithCancel(ctx)
+	defer deaf()
+	orders, err := w.hears(hearing) // before others can see that the worker is there
+	if err != nil {
+		return fmt.Errorf("serve: %w", err)
+	}
+	defer func() { _ = orders.Unsubscribe() }()
 	lease, err := begin(ctx, w.fleet, w.sign, instance, ended, func(err error) { w.log.Warn("not in the fleet yet", "error", err) })
 	if err != nil {
 		return err
@@ -149,11 +156,7 @@ func (w *Worker) live(ctx context.Context, ready func(agent string)) error {
 	w.mu.Lock()
 	w.served, w.left, w.added = map[string]*served{}, map[string]*served{}, map[string]bool{}
 	w.mu.Unlock()
-	orders, err := w.hears(l.ctx)
-	if err != nil {
-		return fmt.Errorf("serve: %w", err)
-	}
-	subs := []*nats.Subscription{orders}
+	var subs []*nats.Subscription
 	defer func() {
 		_ = service.Stop()
 		for _, s := range subs {

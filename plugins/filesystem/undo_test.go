@@ -20,12 +20,12 @@ func snapshot(t *testing.T, p *sdktest.Plugin) []string {
 	t.Helper()
 	var all []string
 	err := filepath.WalkDir(p.Dir, func(path string, d fs.DirEntry, err error) error {
-		if err != nil {
+		if err != nil && !(errors.Is(err, fs.ErrNotExist) && path != p.Dir) {
 			return err
 		}
 		info, err := d.Info()
 		if errors.Is(err, fs.ErrNotExist) {
-			return nil // a file on its way that is gone meanwhile
+			return nil // a file or directory on its way that is gone meanwhile
 		}
 		if err != nil {
 			return err
