@@ -134,8 +134,8 @@ func (w *Worker) live(ctx context.Context, ready func(agent string)) error {
 	}
 	hearing, deaf := context.WithCancel(ctx)
 	defer deaf()
-	orders, err := w.hears(hearing) // before others can see that the worker is there
-	if err != nil {
+	orders, err := w.hears(hearing)             // before others can see that the worker is there
+	if err != nil && !w.fleet.conn.IsClosed() { // of which begin says more
 		return fmt.Errorf("serve: %w", err)
 	}
 	defer func() { _ = orders.Unsubscribe() }()
