@@ -29,6 +29,7 @@ type child struct {
 	stdin   *os.File
 	stdout  *os.File
 	said    *tail         // the end of what it has written to its standard error
+	heard   chan struct{} // closed when that has been read
 	silent  chan struct{} // closed when nothing more comes from it
 }
 
@@ -66,7 +67,7 @@ func startChild(
 	}
 	defer func() { _ = theirIn.Close(); _ = theirOut.Close(); _ = theirErr.Close() }()
 	cmd := &osexec.Cmd{Path: program, Args: argv, Dir: dir, Env: env, Stdin: theirIn, Stdout: theirOut, Stderr: theirErr}
-	c := &child{stdin: ourIn, stdout: ourOut, said: &tail{}, silent: make(chan struct{})}
+	c := &child{stdin: ourIn, stdout: ourOut, said: &tail{}, heard: make(chan struct{}), silent: make(chan struct{})}
 	if c.process, err = l.Start(cmd, p); err != nil {
 		_ = ourIn.Close()
 		_ = ourOut.Close()
@@ -76,6 +77,7 @@ func startChild(
 	go func() {
 		_, _ = io.Copy(c.said, ourErr)
 		_ = ourErr.Close()
+		close(c.heard)
 	}()
 	return c, nil
 }
@@ -119,6 +121,10 @@ func find(name, path string) (string, error) {
 
 // lastWords are what the server has said at the end, to be put behind a message.
 func (c *child) lastWords() string {
+	select {
+	case <-c.heard:
+	case <-time.After(endGrace): // something that it has started may still have it open
+	}
 	if text := c.said.text(); text != "" {
 		return "; it said:\n" + text
 	}
