@@ -35,22 +35,14 @@ var errMoving = errors.New("its workspace is on its way to another worker")
 
 // where looks up who has an agent.
 func (f *Fleet) where(ctx context.Context, agent string) (*place, error) {
-	entry, err := f.placement.Get(ctx, agent)
-	if errors.Is(err, jetstream.ErrKeyNotFound) {
-		return nil, ErrNowhere
+	p, err := f.last(ctx, agent)
+	if err == nil && (p == nil || p.left) {
+		err = ErrNowhere
 	}
 	if err != nil {
 		return nil, err
 	}
-	return readPlace(entry)
-}
-
-func readPlace(entry jetstream.KeyValueEntry) (*place, error) {
-	p := &place{epoch: entry.Revision()}
-	if err := json.Unmarshal(entry.Value(), p); err != nil {
-		return nil, fmt.Errorf("what the fleet says of agent %s can't be read: %w", entry.Key(), err)
-	}
-	return p, p.check()
+	return p, nil
 }
 
 // last looks up who has an agent, or had it and has left it to others; nil for nobody.

@@ -70,7 +70,6 @@ func publish(ctx context.Context, js jetstream.JetStream, m *nats.Msg) error {
 // Object is an object that is read. Who has written it is not known: what it is has to be told by its writer, and
 // compared.
 type Object struct {
-	Size   uint64
 	ctx    context.Context
 	stream jetstream.Stream
 	pieces string // their subject
@@ -96,8 +95,7 @@ func Open(ctx context.Context, js jetstream.JetStream, bucket, name string) (*Ob
 	if err != nil {
 		return nil, fmt.Errorf("get it from the fleet's bucket %s: %w", bucket, err)
 	}
-	return &Object{Size: info.Size, ctx: ctx, stream: stream, pieces: "$O." + bucket + ".C." + info.NUID, left: info.Chunks,
-		next: 1}, nil
+	return &Object{ctx: ctx, stream: stream, pieces: "$O." + bucket + ".C." + info.NUID, left: info.Chunks, next: 1}, nil
 }
 
 // Read reads on.
