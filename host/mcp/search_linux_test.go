@@ -56,38 +56,38 @@ func stock() *stocked {
 		stockTool("git", "push", "Sends the history away.", true), stockTool("mail", "send", "Sends a letter.", true))}
 }
 
-// ask sends a request and returns the answer, and whether the client was told of a changed list before it.
-func (c *talk) ask(method, params string) (answer string, told bool) {
+// ask sends a request and returns the answer. Whether the client was told of a changed list before it is kept.
+func (c *talk) ask(method, params string) string {
 	c.t.Helper()
 	c.send(`{"jsonrpc":"2.0","id":9,"method":"` + method + `","params":` + params + `}`)
 	for {
 		line := c.line()
 		if strings.Contains(line, `"id":9`) {
-			return line, told
+			return line
 		}
-		told = told || strings.Contains(line, `"notifications/tools/list_changed"`)
+		c.told = c.told || strings.Contains(line, `"notifications/tools/list_changed"`)
 	}
 }
 
 func (c *talk) search(arguments string) string {
 	c.t.Helper()
-	answer, _ := c.ask("tools/call", `{"name":"tools_search","arguments":`+arguments+`}`)
-	return answer
+	return c.ask("tools/call", `{"name":"tools_search","arguments":`+arguments+`}`)
 }
 
-// changed waits until the client is told that the list has changed.
+// changed waits until the client is told that the list has changed, since it was told last.
 func (c *talk) changed() {
 	c.t.Helper()
 	hosttest.Eventually(c.t, "the client is told that the list has changed", func() bool {
-		_, told := c.ask("ping", `{}`)
-		return told
+		c.ask("ping", `{}`)
+		return c.told
 	})
+	c.told = false
 }
 
 // listed are the names of the tools that the client is listed.
 func (c *talk) listed() []string {
 	c.t.Helper()
-	line, _ := c.ask("tools/list", `{}`)
+	line := c.ask("tools/list", `{}`)
 	var list struct {
 		Result struct{ Tools []struct{ Name string } }
 	}
@@ -137,7 +137,7 @@ func TestDeferredToolsAreListedOnceTheyWereFound(t *testing.T) {
 func TestADeferredToolCanBeCalledAllTheSame(t *testing.T) {
 	s := stock()
 	c := connectWith(t, NewServer(s, "test", "")).begin("2025-11-25", `{}`)
-	answer, _ := c.ask("tools/call", `{"name":"many_n007","arguments":{}}`)
+	answer := c.ask("tools/call", `{"name":"many_n007","arguments":{}}`)
 	if !strings.Contains(answer, "called many.n007") {
 		t.Error(answer)
 	}
@@ -147,15 +147,15 @@ func TestADeferredToolCanBeCalledAllTheSame(t *testing.T) {
 	const meta = `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28",` +
 		`"io.modelcontextprotocol/clientCapabilities":{},"io.modelcontextprotocol/clientInfo":{"name":"t","version":"1"}}`
 	c = connectWith(t, NewServer(s, "test", ""))
-	answer, _ = c.ask("tools/call", `{"name":"tools_search","arguments":{"query":"letter"},`+meta+`}`)
+	answer = c.ask("tools/call", `{"name":"tools_search","arguments":{"query":"letter"},`+meta+`}`)
 	if !strings.Contains(answer, `\"name\":\"mail_send\"`) || !strings.Contains(answer, `\"inputSchema\":{`) {
 		t.Error(answer)
 	}
-	answer, _ = c.ask("tools/call", `{"name":"many_n007","arguments":{},`+meta+`}`)
+	answer = c.ask("tools/call", `{"name":"many_n007","arguments":{},`+meta+`}`)
 	if !strings.Contains(answer, "called many.n007") {
 		t.Error(answer)
 	}
-	answer, _ = c.ask("tools/list", `{`+meta+`}`)
+	answer = c.ask("tools/list", `{`+meta+`}`)
 	if !strings.Contains(answer, `"cacheScope":"private"`) || strings.Contains(answer, "many_n007") {
 		t.Error(answer)
 	}

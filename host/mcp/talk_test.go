@@ -72,6 +72,7 @@ type talk struct {
 	input   io.Writer
 	lines   *bufio.Reader
 	version string // that the client was told
+	told    bool   // of a changed list of tools, and nobody has asked yet
 }
 
 // talkTo serves tools to a client of a version of the protocol.
