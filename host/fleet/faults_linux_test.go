@@ -1,6 +1,7 @@
 package fleet
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"os"
@@ -300,37 +301,60 @@ func TestAWorkerThatIsKilledDoesNotMakeACallAgain(t *testing.T) {
 		b.work(t, joined(t, address, "one"), "one")
 		select {}
 	}
-	address := startNATS(t)
-	home := hosttest.TempDir(t)
-	start := func() *exec.Cmd {
-		cmd := exec.Command(os.Args[0], "-test.run", "^"+t.Name()+"$")
-		cmd.Env = append(os.Environ(), victimVariable+"="+address+" "+home)
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
-		return cmd
-	}
-	victim := start()
-	f := joined(t, address, "gateway")
-	hosttest.Eventually(t, "the worker serves", func() bool { _, err := f.where(t.Context(), "main"); return err == nil })
-	s := caller(t, f, "main")
-	results := make(chan *host.Result)
-	go func() { results <- s.Call(context.Background(), "note", args(""), nil) }()
-	runs := func() int {
-		data, _ := os.ReadFile(filepath.Join(home, "runs"))
-		return strings.Count(string(data), "run")
-	}
-	hosttest.Eventually(t, "the call runs", func() bool { return runs() == 1 })
-	if err := victim.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
-	_ = victim.Wait()
-	start()
-	if r := <-results; r.Err == nil || r.Err.Code != CodeUnknown || !strings.Contains(r.Err.Message, "has begun the call") {
-		t.Errorf("%+v %v", r, r.Err)
-	}
-	if n := runs(); n != 1 {
-		t.Errorf("it was made %d times", n)
+	for name, test := range map[string]struct {
+		lose func(journal []byte) []byte
+		says string
+	}{
+		"alone": {func(journal []byte) []byte { return journal }, "has begun the call"},
+		"with its machine, which starts anew without the last of what was written": {func(journal []byte) []byte {
+			taken, _, _ := bytes.Cut(journal, []byte(`{"begun":`))
+			return bytes.ReplaceAll(taken, []byte(bootID()), []byte("the one before"))
+		}, "was started anew"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			address := startNATS(t)
+			home := hosttest.TempDir(t)
+			start := func() *exec.Cmd {
+				cmd := exec.Command(os.Args[0], "-test.run", "^TestAWorkerThatIsKilledDoesNotMakeACallAgain$")
+				cmd.Env = append(os.Environ(), victimVariable+"="+address+" "+home)
+				if err := cmd.Start(); err != nil {
+					t.Fatal(err)
+				}
+				t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
+				return cmd
+			}
+			victim := start()
+			f := joined(t, address, "gateway")
+			hosttest.Eventually(t, "the worker serves", func() bool { _, err := f.where(t.Context(), "main"); return err == nil })
+			s := caller(t, f, "main")
+			results := make(chan *host.Result)
+			ctx, cancel := context.WithTimeout(context.Background(), time.Minute) // one that is made twice does not end
+			defer cancel()
+			go func() { results <- s.Call(ctx, "note", args(""), nil) }()
+			runs := func() int {
+				data, _ := os.ReadFile(filepath.Join(home, "runs"))
+				return strings.Count(string(data), "run")
+			}
+			hosttest.Eventually(t, "the call runs", func() bool { return runs() == 1 })
+			if err := victim.Process.Kill(); err != nil {
+				t.Fatal(err)
+			}
+			_ = victim.Wait()
+			journal := filepath.Join(home, "fleet", "journal", "main")
+			text, err := os.ReadFile(journal)
+			if err == nil {
+				err = os.WriteFile(journal, test.lose(text), 0o600)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			start()
+			if r := <-results; r.Err == nil || r.Err.Code != CodeUnknown || !strings.Contains(r.Err.Message, test.says) {
+				t.Errorf("%+v %v", r, r.Err)
+			}
+			if n := runs(); n != 1 {
+				t.Errorf("it was made %d times", n)
+			}
+		})
 	}
 }

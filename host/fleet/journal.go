@@ -2,6 +2,7 @@ package fleet
 
 import (
 	"bufio"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"time"
 )
@@ -24,21 +26,20 @@ const (
 // journal is what a worker has written down of one agent's calls, so that none is run twice. It may be used
 // concurrently.
 //
-// Its file has a line for each thing that happened; an answer stands behind its line as it is. That a call begins is on
-// disk before it does. That it has ended need not be: then nobody knows, and it is not run again either.
+// Its file has a line for each thing that happened; an answer stands behind its line as it is. That a call begins is in
+// the file before it does. Nothing is forced onto the disk: what a process has written is there when it was killed, and
+// a machine that starts anew may have lost any of it, so the epochs of before do not count then.
 type journal struct {
+	boot string // the machine has run since
+
 	mu     sync.Mutex
 	path   string
 	file   *os.File
 	size   int64
 	most   int64 // the size at which it is written anew
-	failed bool  // what is in the file may not be on disk, whatever a later sync says
 	calls  map[string]*noted
-	order  []string // ids of those that are done, the first to end first
-	epochs map[uint64]bool
-
-	syncing sync.Mutex
-	synced  int64 // up to where the file is on disk
+	order  []string        // ids of those that are done, the first to end first
+	epochs map[uint64]bool // of this boot
 }
 
 // noted is what is known of one call.
@@ -53,6 +54,7 @@ type noted struct {
 // journalLine is a line of the file.
 type journalLine struct {
 	Epoch  uint64 `json:"epoch,omitempty"` // the agent was taken
+	Boot   string `json:"boot,omitempty"`  // then
 	Begun  string `json:"begun,omitempty"` // a call's id
 	Digest string `json:"digest,omitempty"`
 	Done   string `json:"done,omitempty"` // a call's id
@@ -60,9 +62,18 @@ type journalLine struct {
 	Sum    uint32 `json:"sum,omitempty"` // of the answer, whose end a machine may have lost that keeps its beginning
 }
 
+// bootID says since when the machine runs. Where it does not say so itself, no two processes have the same.
+func bootID() string {
+	id, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	if err != nil {
+		return rand.Text()
+	}
+	return strings.TrimSpace(string(id))
+}
+
 // openJournal opens a journal. A line that is not whole is the last one of a process that was killed at it: what it
 // would have said has not happened.
-func openJournal(path string) (*journal, error) {
+func openJournal(path, boot string) (*journal, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return nil, err
 	}
@@ -70,13 +81,11 @@ func openJournal(path string) (*journal, error) {
 	if err != nil {
 		return nil, err
 	}
-	j := &journal{path: path, file: file, most: journalBytes, calls: map[string]*noted{}, epochs: map[uint64]bool{}}
+	j := &journal{boot: boot, path: path, file: file, most: journalBytes, calls: map[string]*noted{},
+		epochs: map[uint64]bool{}}
 	err = j.read()
 	if err == nil {
 		err = file.Truncate(j.size)
-	}
-	if err == nil {
-		err = syncDir(filepath.Dir(path))
 	}
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("read the journal %s: %w", path, err), file.Close())
@@ -119,7 +128,9 @@ func (j *journal) read() error {
 func (j *journal) apply(line journalLine, offset int64, now time.Time) {
 	switch {
 	case line.Epoch != 0:
-		j.epochs[line.Epoch] = true
+		if line.Boot == j.boot {
+			j.epochs[line.Epoch] = true
+		}
 	case line.Begun != "":
 		if j.calls[line.Begun] == nil {
 			j.calls[line.Begun] = &noted{digest: line.Digest}
@@ -161,74 +172,42 @@ func (j *journal) write(line journalLine, behind []byte) (offset int64, err erro
 	return offset, nil
 }
 
-// sync returns when all that has been written is on disk. Those who wait meanwhile wait for one sync together.
-func (j *journal) sync() error {
-	j.mu.Lock()
-	size := j.size
-	j.mu.Unlock()
-	j.syncing.Lock()
-	defer j.syncing.Unlock()
-	j.mu.Lock()
-	file, now, synced := j.file, j.size, j.synced
-	j.mu.Unlock()
-	if synced >= size {
-		return nil
-	}
-	err := file.Sync()
+// ready says why what follows could not be written down.
+func (j *journal) ready() error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if err != nil {
-		j.failed = true
-		return fmt.Errorf("%w: %w", errDisk, err)
-	}
-	j.synced = now
-	return nil
+	_, err := j.write(journalLine{}, nil)
+	return err
 }
-
-// keep writes a line to the disk.
-func (j *journal) keep(line journalLine) error {
-	j.mu.Lock()
-	_, err := j.write(line, nil)
-	j.mu.Unlock()
-	if err != nil {
-		return err
-	}
-	return j.sync()
-}
-
-// ready says why what follows could not be written down.
-func (j *journal) ready() error { return j.keep(journalLine{}) }
 
 // took notes that the worker has the agent with an epoch.
 func (j *journal) took(epoch uint64) error {
 	j.mu.Lock()
+	defer j.mu.Unlock()
 	j.epochs[epoch] = true
-	j.mu.Unlock()
-	return j.keep(journalLine{Epoch: epoch})
+	_, err := j.write(journalLine{Epoch: epoch, Boot: j.boot}, nil)
+	return err
 }
 
-// had reports whether the worker has had the agent with an epoch: all calls of then are in this journal.
+// had reports whether the worker has had the agent with an epoch, and all calls of then are in this journal.
 func (j *journal) had(epoch uint64) bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return j.epochs[epoch]
 }
 
-// begin notes that a call begins. It is on disk when this returns.
+// begin notes that a call begins.
 func (j *journal) begin(id, digest string) error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
 	if err := j.shorten(); err != nil {
 		return err
 	}
-	j.mu.Lock()
 	_, err := j.write(journalLine{Begun: id, Digest: digest}, nil)
 	if err == nil {
 		j.calls[id] = &noted{digest: digest}
 	}
-	j.mu.Unlock()
-	if err != nil {
-		return err
-	}
-	return j.sync()
+	return err
 }
 
 // done notes how a call was answered.
@@ -258,14 +237,10 @@ func (j *journal) find(id string) (*noted, []byte, error) {
 	return c, answer, nil
 }
 
-// shorten writes the journal anew when it has become too long, or is not on disk as it should be: without the calls that
-// ended too long ago, and with the later answers only.
+// shorten writes the journal anew when it has become too long: without the calls that ended too long ago, and with the
+// later answers only. The lock is held.
 func (j *journal) shorten() error {
-	j.syncing.Lock()
-	defer j.syncing.Unlock()
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	if !j.failed && j.size < j.most && len(j.order) < journalCalls {
+	if j.size < j.most && len(j.order) < journalCalls {
 		return nil
 	}
 	keep := j.order
@@ -281,20 +256,20 @@ func (j *journal) shorten() error {
 	if err != nil {
 		return fmt.Errorf("%w: %w", errDisk, err)
 	}
-	next := &journal{path: j.path, file: file, calls: map[string]*noted{}, epochs: j.epochs}
+	next := &journal{boot: j.boot, path: j.path, file: file, calls: map[string]*noted{}, epochs: j.epochs}
 	if err := next.copy(j, keep, answersFrom); err != nil {
 		return errors.Join(fmt.Errorf("%w: %w", errDisk, err), file.Close(), os.Remove(file.Name()))
 	}
 	_ = j.file.Close()
-	j.file, j.size, j.synced, j.calls, j.order = file, next.size, next.size, next.calls, next.order
-	j.most, j.failed = max(journalBytes, 2*j.size), false // or one that stays long would be written at each call
+	j.file, j.size, j.calls, j.order = file, next.size, next.calls, next.order
+	j.most = max(journalBytes, 2*j.size) // or one that stays long would be written at each call
 	return nil
 }
 
 // copy writes another journal's epochs, its calls that have not ended and some that have, and takes its place.
 func (j *journal) copy(from *journal, ids []string, answersFrom int) error {
 	for epoch := range from.epochs {
-		if _, err := j.write(journalLine{Epoch: epoch}, nil); err != nil {
+		if _, err := j.write(journalLine{Epoch: epoch, Boot: j.boot}, nil); err != nil {
 			return err
 		}
 	}
@@ -328,28 +303,11 @@ func (j *journal) copy(from *journal, ids []string, answersFrom int) error {
 		}
 		j.ended(id, offset, int64(len(answer)), c.at)
 	}
-	if err := j.file.Sync(); err != nil {
-		return err
-	}
-	if err := os.Rename(j.file.Name(), j.path); err != nil {
-		return err
-	}
-	return syncDir(filepath.Dir(j.path))
+	return os.Rename(j.file.Name(), j.path)
 }
 
 func (j *journal) close() error {
-	j.syncing.Lock()
-	defer j.syncing.Unlock()
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return j.file.Close()
-}
-
-// syncDir has the names in a directory on disk. Not every system can do that.
-func syncDir(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
 }

@@ -2,6 +2,7 @@ package fleet
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -12,7 +13,7 @@ import (
 
 func opened(t testing.TB, path string) *journal {
 	t.Helper()
-	j, err := openJournal(path)
+	j, err := openJournal(path, "this boot")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -112,27 +113,33 @@ func TestAnAnswerOfWhichThereIsNotAllIsNone(t *testing.T) {
 	}
 }
 
-// After a sync that failed the next one may succeed though something is lost: what is known is written once more.
-func TestAJournalThatCouldNotBeSyncedIsWrittenAnew(t *testing.T) {
+// What was written before the machine started anew may be there or not: what is there counts, and of what is not there
+// nobody says that it never was.
+func TestAJournalOfAnEarlierBootHasHadNoAgent(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "journal")
 	j := opened(t, path)
+	if err := j.took(7); err != nil {
+		t.Fatal(err)
+	}
 	if err := j.begin("a", "x"); err != nil {
 		t.Fatal(err)
 	}
-	before, err := os.Stat(path)
-	if err != nil {
+	if err := j.done("a", []byte("the answer")); err != nil {
 		t.Fatal(err)
 	}
-	j.failed = true
-	if err := j.begin("b", "y"); err != nil {
-		t.Fatal(err)
-	}
-	if after, err := os.Stat(path); err != nil || os.SameFile(before, after) || j.failed {
-		t.Errorf("the file is the same: %v", err)
-	}
-	for _, id := range []string{"a", "b"} {
-		if c, _, err := opened(t, path).find(id); err != nil || c == nil {
-			t.Errorf("%s is lost: %v", id, err)
+	for _, boot := range []string{"this boot", "another", "a third"} {
+		j, err := openJournal(path, boot)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if j.had(7) != (boot == "this boot") {
+			t.Errorf("in %s the journal has had epoch 7: %t", boot, j.had(7))
+		}
+		if _, answer, err := j.find("a"); err != nil || string(answer) != "the answer" {
+			t.Errorf("in %s: %q %v", boot, answer, err)
+		}
+		if err := errors.Join(j.took(8), j.close()); err != nil {
+			t.Fatal(err)
 		}
 	}
 }

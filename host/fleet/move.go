@@ -109,6 +109,15 @@ func (w *Worker) note(agent string, m *move) error {
 	return syncDir(filepath.Dir(file))
 }
 
+// syncDir has the names in a directory on disk. Not every system can do that.
+func syncDir(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}
+
 // readMoves reads what was written down in earlier lives.
 func (w *Worker) readMoves() error {
 	files, err := filepath.Glob(filepath.Join(w.options.Home, "fleet", "moves", "[^.]*"))

@@ -203,8 +203,8 @@ func (s *served) take(r *request, arguments []byte, to string) {
 	case known != nil:
 		s.say(to, reply{Kind: kindUnknown, ID: r.ID, Why: "the worker has begun the call, and ended before it did"}, nil)
 	case r.First != 0 && !s.journal.had(r.First):
-		s.say(to, reply{Kind: kindUnknown, ID: r.ID, Why: "the worker that may have begun the call does not have the agent " +
-			"any more"}, nil)
+		s.say(to, reply{Kind: kindUnknown, ID: r.ID, Why: "another worker may have begun the call, or this one before its " +
+			"machine was started anew"}, nil)
 	case r.Probe:
 		s.say(to, reply{Kind: kindUnseen, ID: r.ID}, nil)
 	case s.closed:

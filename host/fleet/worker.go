@@ -54,6 +54,7 @@ type Worker struct {
 	uploads chan struct{} // how many calls may be coming in several messages
 	orders  chan *nats.Msg
 	journal map[string]*journal
+	boot    string
 
 	mu      sync.Mutex
 	current *generation
@@ -101,8 +102,8 @@ func NewWorker(f *Fleet, o WorkerOptions) (*Worker, error) {
 		return nil, errors.Join(err, lock.Close())
 	}
 	w := &Worker{fleet: f, options: o, log: o.Logger, lock: lock, uploads: make(chan struct{}, maxUploads),
-		orders: make(chan *nats.Msg), journal: map[string]*journal{}, current: &generation{host: o.Host}, agents: o.Agents,
-		busy: map[string]bool{}, moves: map[string]*move{}, states: map[string]string{}, why: map[string]string{}}
+		orders: make(chan *nats.Msg), journal: map[string]*journal{}, boot: bootID(),
+		current: &generation{host: o.Host}, agents: o.Agents, busy: map[string]bool{}, moves: map[string]*move{}, states: map[string]string{}, why: map[string]string{}}
 	if err := w.readMoves(); err != nil {
 		return nil, errors.Join(err, lock.Close())
 	}
@@ -338,7 +339,7 @@ func (w *Worker) journalOf(agent string) (*journal, error) {
 	if j := w.journal[agent]; j != nil {
 		return j, nil
 	}
-	j, err := openJournal(filepath.Join(w.options.Home, "fleet", "journal", agent))
+	j, err := openJournal(filepath.Join(w.options.Home, "fleet", "journal", agent), w.boot)
 	if err == nil {
 		w.journal[agent] = j
 	}

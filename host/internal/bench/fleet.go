@@ -10,18 +10,22 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hashicorp/go-hclog"
 	natsserver "github.com/nats-io/nats-server/v2/server"
 
 	"github.com/picoclaw/picoclaw/host"
 	"github.com/picoclaw/picoclaw/host/fleet"
+	"github.com/picoclaw/picoclaw/host/fleet/hub"
 	"github.com/picoclaw/picoclaw/host/fleet/identity"
 )
 
-// measureFleet compares a call through gateway, NATS and worker, all on this machine and each with a connection of its
-// own, with the same call here. The two take turns, so that both meet the same weather.
+// joining gives a machine of a fleet its own connection.
+type joining func(ctx context.Context, role string, agents ...string) (*fleet.Fleet, error)
+
+// measureFleet compares calls through gateway, NATS and worker, all on this machine and each with a connection of its
+// own, with the same calls here. The two take turns, so that both meet the same weather.
 func measureFleet(bin string) error {
-	const rounds, warmup = 3000, 300
-	return withHome(func(home string) error {
+	if err := withHome(func(home string) error {
 		nats, err := natsserver.NewServer(&natsserver.Options{Host: "127.0.0.1", Port: -1, JetStream: true, NoSigs: true,
 			StoreDir: filepath.Join(home, "nats")})
 		if err != nil {
@@ -32,58 +36,133 @@ func measureFleet(bin string) error {
 		if !nats.ReadyForConnections(10 * time.Second) {
 			return errors.New("the NATS server does not come up")
 		}
-		h, local, err := newHost(bin, home, true)
-		if err != nil {
-			return err
-		}
-		defer func() { _ = h.Close(context.Background()) }()
-		if err := os.WriteFile(filepath.Join(local.Policy().Workspace(), "1k"),
-			[]byte(strings.Repeat("0123456789abcde\n", 64)), 0o600); err != nil {
-			return err
-		}
-		remote, end, err := onFleet(h, home, nats.ClientURL())
-		if err != nil {
-			return err
-		}
-		defer end()
-		var here, there sample
-		for i := range rounds + warmup {
-			if err := here.timed(func() error { return call(local, "read_file", `{"path":"1k"}`) }); err != nil {
-				return err
-			}
-			if err := there.timed(func() error {
-				r := remote.Call(context.Background(), "read_file", json.RawMessage(`{"path":"1k"}`), nil)
-				if r.Err != nil {
-					return r.Err
+		return compareFleet(bin, home, "through NATS",
+			func(ctx context.Context, role string, _ ...string) (*fleet.Fleet, error) {
+				conn, err := identity.Dial(nats.ClientURL(), role, "")
+				if err != nil {
+					return nil, err
 				}
-				return nil
-			}); err != nil {
-				return err
-			}
-			if i == warmup-1 {
-				here, there = nil, nil
-			}
+				return fleet.Join(ctx, conn, "default")
+			})
+	}); err != nil {
+		return err
+	}
+	return withHome(func(home string) (err error) {
+		h, err := hub.Open(filepath.Join(home, "hub"))
+		if err != nil {
+			return err
 		}
-		fmt.Println("read 1 KB")
-		fmt.Println("  here       ", here)
-		fmt.Println("  on a fleet ", there)
-		fmt.Printf("  the fleet costs %+.3f ms (at most +0.5), with a line on disk before the call\n",
-			ms(there.p50()-here.p50()))
-		return nil
+		if err := h.Listen("127.0.0.1:0", nil); err != nil {
+			return err
+		}
+		ctx, cancel := context.WithCancel(context.Background())
+		ready, served := make(chan string, 1), make(chan error, 1)
+		go func() { served <- h.Serve(ctx, hclog.NewNullLogger(), func(at string) { ready <- at }) }()
+		select {
+		case <-ready:
+			defer func() { cancel(); err = errors.Join(err, <-served) }()
+		case err := <-served:
+			cancel()
+			return err
+		}
+		return compareFleet(bin, home, "through a hub",
+			func(ctx context.Context, role string, agents ...string) (*fleet.Fleet, error) {
+				id, err := h.Add(ctx, "main", hub.Identity{Name: role, Role: role, Agents: agents})
+				if err != nil {
+					return nil, err
+				}
+				conn, err := id.Connect()
+				if err != nil {
+					return nil, err
+				}
+				return fleet.Join(ctx, conn, id.Tenant)
+			})
 	})
 }
 
-// onFleet has a worker serve a host, and returns a session of a gateway's.
-func onFleet(h *host.Host, home, address string) (s *fleet.Session, end func(), err error) {
-	ctx, cancel := context.WithCancel(context.Background())
-	join := func(name string) (*fleet.Fleet, error) {
-		conn, err := identity.Dial(address, name, "")
-		if err != nil {
-			return nil, err
-		}
-		return fleet.Join(ctx, conn, "default")
+// compareFleet compares a call that reads and one that writes, and looks up an agent as a gateway that does not know it.
+func compareFleet(bin, home, way string, join joining) error {
+	h, local, err := newHost(bin, home, true)
+	if err != nil {
+		return err
 	}
-	near, err := join("worker")
+	defer func() { _ = h.Close(context.Background()) }()
+	content := strings.Repeat("0123456789abcde\n", 64)
+	if err := os.WriteFile(filepath.Join(local.Policy().Workspace(), "1k"), []byte(content), 0o600); err != nil {
+		return err
+	}
+	far, end, err := onFleet(h, home, join)
+	if err != nil {
+		return err
+	}
+	defer end()
+	client, err := fleet.NewClient(far)
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	remote, err := client.Session(context.Background(), "main", host.CLI)
+	if err != nil {
+		return err
+	}
+	write, err := json.Marshal(map[string]string{"path": "1k", "content": content})
+	if err != nil {
+		return err
+	}
+	for _, c := range []struct{ name, tool, args string }{
+		{"read 1 KB", "read_file", `{"path":"1k"}`}, {"write 1 KB", "write_file", string(write)},
+	} {
+		if err := compareFleetCalls(c.name+" "+way, local, remote, c.tool, c.args); err != nil {
+			return err
+		}
+	}
+	var looked sample
+	for range 3000 {
+		fresh, err := fleet.NewClient(far)
+		if err == nil {
+			err = looked.timed(func() error { _, err := fresh.Where(context.Background(), "main"); return err })
+			fresh.Close()
+		}
+		if err != nil {
+			return err
+		}
+	}
+	fmt.Println("where an agent is", way)
+	fmt.Println("  looked up  ", looked)
+	return nil
+}
+
+func compareFleetCalls(name string, local *host.Session, remote *fleet.Session, tool, args string) error {
+	const rounds, warmup = 3000, 300
+	var here, there sample
+	for i := range rounds + warmup {
+		if err := here.timed(func() error { return call(local, tool, args) }); err != nil {
+			return err
+		}
+		if err := there.timed(func() error {
+			r := remote.Call(context.Background(), tool, json.RawMessage(args), nil)
+			if r.Err != nil {
+				return r.Err
+			}
+			return nil
+		}); err != nil {
+			return err
+		}
+		if i == warmup-1 {
+			here, there = nil, nil
+		}
+	}
+	fmt.Println(name)
+	fmt.Println("  here       ", here)
+	fmt.Println("  on a fleet ", there)
+	fmt.Printf("  the fleet costs %+.3f ms (at most +0.5)\n", ms(there.p50()-here.p50()))
+	return nil
+}
+
+// onFleet has a worker serve a host, and returns a gateway's connection.
+func onFleet(h *host.Host, home string, join joining) (far *fleet.Fleet, end func(), err error) {
+	ctx, cancel := context.WithCancel(context.Background())
+	near, err := join(ctx, identity.Worker, "main")
 	if err != nil {
 		cancel()
 		return nil, nil, err
@@ -103,18 +182,9 @@ func onFleet(h *host.Host, home, address string) (s *fleet.Session, end func(), 
 		cancel()
 		return nil, nil, err
 	}
-	far, err := join("gateway")
-	if err != nil {
+	if far, err = join(ctx, identity.Gateway); err != nil {
 		stop()
 		return nil, nil, err
 	}
-	client, err := fleet.NewClient(far)
-	if err == nil {
-		s, err = client.Session(ctx, "main", host.CLI)
-	}
-	if err != nil {
-		stop()
-		return nil, nil, err
-	}
-	return s, func() { client.Close(); far.Close(); stop() }, nil
+	return far, func() { far.Close(); stop() }, nil
 }
