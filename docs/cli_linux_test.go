@@ -37,8 +37,8 @@ var installed = []string{"picoclaw plugin remove", "picoclaw plugin reset", "pic
 // fetches is why examples about MCP servers are not played here: cmd/picoclaw has tests that fetch some.
 const fetches = "it takes a server that is fetched"
 
-// asksModel is why turns are not played here, and wantsGateway and wantsFleet why what is asked of these is not: cmd/picoclaw has
-// tests that have both.
+// asksModel is why turns are not played here, and wantsGateway and wantsFleet why what is asked of these is not:
+// cmd/picoclaw has tests that have both.
 const (
 	asksModel    = "it takes a model"
 	wantsGateway = "it takes a gateway that runs"

@@ -113,7 +113,8 @@ type consent struct {
 	by      *audit.Approval // who has answered; nil for nobody
 }
 
-// waitingInterval is how often a caller is told that its call waits: clients give up on calls that they hear nothing of.
+// waitingInterval is how often a caller is told that its call waits: clients give up on calls that they hear nothing
+// of.
 const waitingInterval = 5 * time.Second
 
 // permittedCall is permitted for a call, whose caller is told while it waits for [Approvals].

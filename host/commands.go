@@ -69,8 +69,8 @@ func (s *Session) keepsCommands(p *catalog.Plugin) bool {
 // userEnvID names the directory that the commands of this policy have for their home.
 func (s *Session) userEnvID() string { return s.policy.Digest()[:16] }
 
-// userEnvOf names the directory that a plugin's commands have for their home. Plugins that do not come with picoclaw have
-// one of their own each: what one leaves there, such as settings of git, another would run.
+// userEnvOf names the directory that a plugin's commands have for their home. Plugins that do not come with picoclaw
+// have one of their own each: what one leaves there, such as settings of git, another would run.
 func (s *Session) userEnvOf(p *catalog.Plugin) string {
 	if p.Kind == catalog.Bundled {
 		return s.userEnvID()
@@ -112,8 +112,8 @@ func (s *Session) commandEnv() map[string]string {
 	return env
 }
 
-// UnkeptCommand returns the command that a recorded call has run, as the record has it; "" if it ran none, and if what it
-// changed is kept for undo.
+// UnkeptCommand returns the command that a recorded call has run, as the record has it; "" if it ran none, and if what
+// it changed is kept for undo.
 func (s *Session) UnkeptCommand(r audit.Record) string {
 	t, _ := s.find(r.Tool)
 	if t == nil || r.Denied() {

@@ -4,8 +4,8 @@
 // tool, whoever calls: the command line, an MCP client, a scheduled task, a subagent. On it a call is decoded once,
 // guarded, handed to its plugin, bounded and recorded.
 //
-// A plugin with the state grant has a directory of its own for each agent, <home>/state/<plugin>/<agent>. Those with the
-// takeback grant have one together, <home>/state/takeback/<agent>. These are the places in the instance root that a
+// A plugin with the state grant has a directory of its own for each agent, <home>/state/<plugin>/<agent>. Those with
+// the takeback grant have one together, <home>/state/takeback/<agent>. These are the places in the instance root that a
 // sandbox can write to, and no two agents share an instance that has one.
 //
 // The packages below know one concern each: config reads the configuration, policy resolves it for an agent, catalog

@@ -38,7 +38,8 @@ func secretsOf(all map[string]config.Secret, granted []string) ([]egress.Secret,
 	return out, nil
 }
 
-// Secret returns the value of one of the operator's secrets, for the program itself. It goes to no agent and no sandbox.
+// Secret returns the value of one of the operator's secrets, for the program itself. It goes to no agent and no
+// sandbox.
 func (h *Host) Secret(name string) (string, error) { return Secret(h.config, name) }
 
 // Secret is [Host.Secret] for whoever has no host yet.

@@ -11,9 +11,9 @@ import (
 	"github.com/picoclaw/picoclaw/host/catalog"
 )
 
-// withdrawn are the tools that plugins do not offer any more, since what is behind them is not what their manifests say:
-// the manifest that an operator has read is all that an agent is shown. A plugin says so in answer to a call, and the
-// host believes it until the plugin is installed anew.
+// withdrawn are the tools that plugins do not offer any more, since what is behind them is not what their manifests
+// say: the manifest that an operator has read is all that an agent is shown. A plugin says so in answer to a call, and
+// the host believes it until the plugin is installed anew.
 type withdrawn struct {
 	mu    sync.Mutex
 	tools map[string]bool // by the plugin's digest and the tool's name

@@ -47,8 +47,8 @@ func (e *Error) WithHint(format string, args ...any) *Error {
 // Error returns the message.
 func (e *Error) Error() string { return e.Message }
 
-// Explained is the error as an agent reads it. What a plugin has said can't pass for the host's own lines: its lines that
-// look like them are indented.
+// Explained is the error as an agent reads it. What a plugin has said can't pass for the host's own lines: its lines
+// that look like them are indented.
 func (e *Error) Explained() string {
 	text := strings.NewReplacer("\nhint:", "\n  hint:", "\n(rule", "\n  (rule").Replace(e.Message)
 	if e.Rule != "" {

@@ -10,7 +10,8 @@ import (
 	"github.com/picoclaw/picoclaw/host/hosttest"
 )
 
-// Jobs of an agent and of a person run, one that hangs holds up none, and none is made twice by a gateway that is killed.
+// Jobs of an agent and of a person run, one that hangs holds up none, and none is made twice by a gateway that is
+// killed.
 func TestTheGatewayRunsJobs(t *testing.T) {
 	in := newInstance(t)
 	const quiet = `, "heartbeat": {"enabled": false}, "gateway": {"drain_seconds": 1}` // what hangs does not end by itself

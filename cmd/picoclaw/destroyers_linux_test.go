@@ -54,8 +54,8 @@ var destroyers = []string{
 	"mkdir new; mv * new 2>/dev/null; mv new/src/f1.txt .; rm -rf new/build", "cd src; rm f*; cd deep; mv g1 ../../; rm -rf ../deep",
 }
 
-// storms are commands whose threads rename the same paths over each other at once, and what they rename. Of that some may
-// be missed (docs/shell.md), and of nothing else.
+// storms are commands whose threads rename the same paths over each other at once, and what they rename. Of that some
+// may be missed (docs/shell.md), and of nothing else.
 var storms = []struct{ command, names string }{
 	{"for k in 1 2 3; do (for i in $(seq 2 30); do mv src/f$i.txt s$k-$i; mv s$k-$i src/f$((i+1)).txt; done) 2>/dev/null & done; wait",
 		`^/(src/f\d+\.txt|s\d+-\d+)$`},

@@ -153,7 +153,8 @@ func TestAToolThatChangesMeanwhileIsWithdrawn(t *testing.T) {
 	}
 }
 
-// What the server writes where the plugin notes changes neither keeps the plugin from noticing them nor leads it astray.
+// What the server writes where the plugin notes changes neither keeps the plugin from noticing them nor leads it
+// astray.
 func TestTheNoteOfAChangeIsNotTheServers(t *testing.T) {
 	for _, what := range []string{"fifo", "link", "write"} {
 		t.Run(what, func(t *testing.T) {

@@ -53,8 +53,8 @@ func (h serverHome) add(name string, args ...string) string {
 	return said
 }
 
-// addEvil adds the malicious server with a behaviour; "" for the ordinary one. It may start any program: what it does by
-// them is to fail by other walls.
+// addEvil adds the malicious server with a behaviour; "" for the ordinary one. It may start any program: what it does
+// by them is to fail by other walls.
 func (h serverHome) addEvil(behaviour string, flags ...string) string {
 	h.t.Helper()
 	flags = append(flags, "--program", "*")
@@ -127,8 +127,8 @@ func (h serverHome) list() map[string]inventory.Server {
 	return found
 }
 
-// client connects a client to `picoclaw mcp`, by the last version of the protocol that has a server ask. end ends both; it
-// is called at the end of the test otherwise.
+// client connects a client to `picoclaw mcp`, by the last version of the protocol that has a server ask. end ends both;
+// it is called at the end of the test otherwise.
 func (h serverHome) client(options *sdkmcp.ClientOptions) (session *sdkmcp.ClientSession, host *exec.Cmd, end func()) {
 	h.t.Helper()
 	host = exec.Command(hosttest.Program("bin/picoclaw"), "mcp")

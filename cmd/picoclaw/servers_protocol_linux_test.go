@@ -13,8 +13,8 @@ import (
 	"github.com/picoclaw/picoclaw/host/hosttest"
 )
 
-// A server that dies in a call has been called once: the call is an error that says so, it is not repeated, and the next
-// one works.
+// A server that dies in a call has been called once: the call is an error that says so, it is not repeated, and the
+// next one works.
 func TestACallThatDiesIsNotRepeated(t *testing.T) {
 	h := newServerHome(t)
 	h.addEvil("")

@@ -33,7 +33,8 @@ func remoteServer(s *site) (describe *atomic.Value) {
 	return describe
 }
 
-// A server elsewhere gets a secret that nothing in its plugin's sandbox holds, and what it describes anew is not called.
+// A server elsewhere gets a secret that nothing in its plugin's sandbox holds, and what it describes anew is not
+// called.
 func TestAServerElsewhereGetsASecret(t *testing.T) {
 	s := newSite(t)
 	describe := remoteServer(s)

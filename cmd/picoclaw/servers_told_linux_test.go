@@ -196,8 +196,8 @@ func TestServersThatCantBeAddedSayWhy(t *testing.T) {
 	}
 }
 
-// One that stands in the configuration is shown as it is listed, before somebody has looked at it and after it has changed,
-// and looking at it says nothing of others that wait. Without servers the list says how there come to be some.
+// One that stands in the configuration is shown as it is listed, before somebody has looked at it and after it has
+// changed, and looking at it says nothing of others that wait. Without servers the list says how there come to be some.
 func TestAServerIsShownAsItIsListed(t *testing.T) {
 	h := newServerHome(t)
 	if out, _, code := h.run("mcp", "list"); code != 0 || !strings.Contains(out, "no MCP server was added") {

@@ -78,7 +78,8 @@ func without(env []string, name string) (out []string) {
 	return out
 }
 
-// Calls on the command line are told of, with secrets for headers; a collector that refuses changes nothing but the log.
+// Calls on the command line are told of, with secrets for headers; a collector that refuses changes nothing but the
+// log.
 func TestCallsAreToldToACollector(t *testing.T) {
 	collector := collectortest.New()
 	defer collector.Close()

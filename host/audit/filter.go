@@ -169,7 +169,8 @@ func literal(text string) string {
 	return longest
 }
 
-// first returns where the first of some lines begins that may be wanted, as far as one text tells; their end if none does.
+// first returns where the first of some lines begins that may be wanted, as far as one text tells; their end if none
+// does.
 func (s sieve) first(lines []byte) int {
 	if len(s) == 0 || len(s[0]) > 1 {
 		return 0

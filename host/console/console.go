@@ -2,8 +2,8 @@
 // refused, by which wall and rule; what waits for a yes; and taking back what a call has changed.
 //
 // Nobody is let in without a link that was made on the machine, once and soon. What a link opens only shows things,
-// unless it was made to act. Each page is one file and one template, in the table in pages.go. They are forms and tables
-// that work without a script; the one script there is adds what happens meanwhile.
+// unless it was made to act. Each page is one file and one template, in the table in pages.go. They are forms and
+// tables that work without a script; the one script there is adds what happens meanwhile.
 //
 // The package must not know how calls are decided on or made, nor where it is served.
 package console
@@ -38,8 +38,8 @@ type Options struct {
 
 // Operator does what a person could do on the command line.
 type Operator interface {
-	// Undo takes a change of an agent's back, or with dry only says what that would put back. With force it does so although
-	// files have changed since.
+	// Undo takes a change of an agent's back, or with dry only says what that would put back. With force it does so
+	// although files have changed since.
 	Undo(ctx context.Context, agent, id string, dry, force bool) (said string, err error)
 }
 

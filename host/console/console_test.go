@@ -346,8 +346,8 @@ func TestUndoIsConfirmed(t *testing.T) {
 	}
 }
 
-// Nothing of what agents, tools, plugins and files are called becomes part of a page, in a list, on a page of its own, or
-// in what comes later; and what nobody can see is spelled out.
+// Nothing of what agents, tools, plugins and files are called becomes part of a page, in a list, on a page of its own,
+// or in what comes later; and what nobody can see is spelled out.
 func TestNothingOfOthersRuns(t *testing.T) {
 	w := newWorld(t)
 	b := w.open(true)

@@ -12,8 +12,8 @@ import (
 // session is what a link has opened, for one browser.
 //
 // Browsers send a cookie of localhost to whatever listens there, on any port: a web page that an agent serves would be
-// sent it. So the pages of a session are below a key of its own, to which the cookie is bound, and which no other page is
-// told.
+// sent it. So the pages of a session are below a key of its own, to which the cookie is bound, and which no other page
+// is told.
 type session struct {
 	Operate bool   // it may act
 	By      string // whoever has made its link

@@ -97,8 +97,8 @@ func (f *feed) find(session string, at time.Time) (audit.Record, bool) {
 	return calls[0].Record, true
 }
 
-// listen returns a channel of the calls after one; nil if there are too many listeners. It is closed for a listener that
-// is too slow.
+// listen returns a channel of the calls after one; nil if there are too many listeners. It is closed for a listener
+// that is too slow.
 func (f *feed) listen(after uint64) chan seen {
 	f.mu.Lock()
 	defer f.mu.Unlock()

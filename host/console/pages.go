@@ -10,8 +10,8 @@ import (
 	"github.com/picoclaw/picoclaw/host/approvals"
 )
 
-// table are the pages, those with a title in the order of the navigation. A page with one file of Go and one template of
-// its name in pages/ is added here and nowhere else.
+// table are the pages, those with a title in the order of the navigation. A page with one file of Go and one template
+// of its name in pages/ is added here and nowhere else.
 func (c *Console) table() []*page {
 	all := []*page{
 		{path: "calls", title: "Calls", show: c.showCalls},

@@ -7,8 +7,8 @@ import (
 )
 
 // visible spells out what nobody sees in a page, or sees elsewhere than it is: characters that control, turn the
-// direction of writing, or have no width. What somebody says yes to would otherwise read like something else. It looks at
-// whole pages, so that none can forget it.
+// direction of writing, or have no width. What somebody says yes to would otherwise read like something else. It looks
+// at whole pages, so that none can forget it.
 func visible(page []byte) []byte {
 	if bytes.IndexFunc(page, hidden) < 0 {
 		return page

@@ -120,8 +120,8 @@ func (b *body) Read(into []byte) (int, error) {
 func (b *body) Close() error { return b.from.Close() }
 
 // exactly reads so many bytes and does not look for more. The transport does when it has sent a request's body, and the
-// HTTP/1 server closes that with the first byte of the response: what the look found would be taken for a failure, and the
-// rest of the response cut off.
+// HTTP/1 server closes that with the first byte of the response: what the look found would be taken for a failure, and
+// the rest of the response cut off.
 type exactly struct {
 	from io.Reader
 	left int64

@@ -4,8 +4,8 @@
 // The worker decides. A request says what is to be called and no more: policy, guard, approvals, sandbox and record are
 // those of the worker's own host, whatever a caller says.
 //
-// Every agent is with one worker at a time. Which one stands in a KV bucket with an epoch, which is the revision of that
-// entry and so never comes twice; every call carries it. A worker that can't be sure that it still has its agents
+// Every agent is with one worker at a time. Which one stands in a KV bucket with an epoch, which is the revision of
+// that entry and so never comes twice; every call carries it. A worker that can't be sure that it still has its agents
 // answers nothing and ends what it runs, before another one may take them (see lease).
 //
 // A call is run at most once. It has an id, and the worker writes down that it has begun before it runs it (see

@@ -16,8 +16,8 @@ import (
 	"github.com/picoclaw/picoclaw/host/fleet/subject"
 )
 
-// The bounds of answers: a longer one than messageBytes goes through the object store, and one of more than mostLarge is
-// not taken from there.
+// The bounds of answers: a longer one than messageBytes goes through the object store, and one of more than mostLarge
+// is not taken from there.
 const (
 	messageBytes = 1 << 20
 	mostLarge    = 64 << 20

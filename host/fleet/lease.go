@@ -15,9 +15,9 @@ import (
 	"github.com/picoclaw/picoclaw/host/fleet/subject"
 )
 
-// The times of leases. They are measured on one machine each, by a clock that only goes forward: a worker is sure of its
-// agents for sureFor after it began to say so for the last time; another one takes them when it has watched the first
-// say nothing for silentFor. Clocks that are set do not matter, nor when NATS lets an entry expire.
+// The times of leases. They are measured on one machine each, by a clock that only goes forward: a worker is sure of
+// its agents for sureFor after it began to say so for the last time; another one takes them when it has watched the
+// first say nothing for silentFor. Clocks that are set do not matter, nor when NATS lets an entry expire.
 const (
 	renewEvery = 500 * time.Millisecond
 	sureFor    = 2 * time.Second

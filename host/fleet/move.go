@@ -22,14 +22,14 @@ import (
 	"github.com/picoclaw/picoclaw/host/halt"
 )
 
-// move is what a worker has written down of an agent's move, one file each: so that whoever is killed at any point knows
-// what to do next. What both workers see is the agent's placement, which one of them at a time can change:
+// move is what a worker has written down of an agent's move, one file each: so that whoever is killed at any point
+// knows what to do next. What both workers see is the agent's placement, which one of them at a time can change:
 //
 //   - it says that the source has the agent: what has been sent is nothing;
-//   - it says that the target is sent it ([sent]): nobody serves it, and only these two may take it, the source when the
-//     target is silent or has given it back;
-//   - it says that the target has it, with proof that what it has is what was sent: then the source removes its copy, if
-//     that is still what was sent.
+//   - it says that the target is sent it ([sent]): nobody serves it, and only these two may take it, the source when
+//     the target is silent or has given it back;
+//   - it says that the target has it, with proof that what it has is what was sent: then the source removes its copy,
+//     if that is still what was sent.
 type move struct {
 	Agent  string    `json:"agent"`
 	Peer   string    `json:"peer"`

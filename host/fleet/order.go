@@ -22,8 +22,8 @@ const (
 	doTell   = "tell"   // how far a move is
 )
 
-// order is what an admin tells a worker to do. A move has a key, which the admin has made up for it: the two workers know
-// by it what the other one has said.
+// order is what an admin tells a worker to do. A move has a key, which the admin has made up for it: the two workers
+// know by it what the other one has said.
 type order struct {
 	envelope
 	Do    string `json:"do"`

@@ -79,8 +79,8 @@ func (f *Fleet) take(ctx context.Context, agent string, l *lease, before *place,
 	return f.placement.Update(ctx, agent, data, before.epoch)
 }
 
-// leave has others take an agent. Its entry is deleted, and what is left of it still has the proof: whoever has sent the
-// workspace may not have seen it yet.
+// leave has others take an agent. Its entry is deleted, and what is left of it still has the proof: whoever has sent
+// the workspace may not have seen it yet.
 func (f *Fleet) leave(ctx context.Context, s *served) error {
 	data, err := json.Marshal(place{envelope: sealed(), Worker: s.lease.worker, Kept: s.kept})
 	if err != nil {

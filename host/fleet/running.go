@@ -61,8 +61,8 @@ func (run *running) ended() error {
 	return why
 }
 
-// run makes the call: it is written down first, then made, and its answer is written down before it is returned, for its
-// caller; nil for none.
+// run makes the call: it is written down first, then made, and its answer is written down before it is returned, for
+// its caller; nil for none.
 func (run *running) run(arguments []byte) (answer []byte) {
 	s := run.served
 	session, done, err := s.session(run.origin)

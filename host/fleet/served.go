@@ -122,8 +122,8 @@ func (s *served) onCall(data []byte, to string) {
 	s.take(r, body, to)
 }
 
-// foreign reports whether calls of an origin can come from another machine. What an agent does by itself happens where it
-// is.
+// foreign reports whether calls of an origin can come from another machine. What an agent does by itself happens where
+// it is.
 func foreign(o host.Origin) bool { return o == host.CLI || o == host.MCP }
 
 // gather puts a call together; nil while it is not whole. The parts come in order, or what was there is forgotten.

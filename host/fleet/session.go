@@ -14,8 +14,8 @@ import (
 // refreshEvery is how often tools are asked for again at most.
 const refreshEvery = time.Second
 
-// Session is a way to an agent whose workspace is elsewhere. It looks like a [host.Session], and decides nothing. It may
-// be used concurrently.
+// Session is a way to an agent whose workspace is elsewhere. It looks like a [host.Session], and decides nothing. It
+// may be used concurrently.
 type Session struct {
 	client *Client
 	agent  string

@@ -206,8 +206,8 @@ func (w *Worker) live(ctx context.Context, ready func(agent string)) error {
 	}
 }
 
-// instance names a new life of the worker, and the one before it. That one has ended, or this one did not have the lock:
-// the name is in its file.
+// instance names a new life of the worker, and the one before it. That one has ended, or this one did not have the
+// lock: the name is in its file.
 func (w *Worker) instance() (now, before string, err error) {
 	was := make([]byte, 64)
 	n, err := w.lock.ReadAt(was, 0)
@@ -287,8 +287,8 @@ func (w *Worker) try(l *life, service micro.Service, others *watch, agent string
 	return true, subs, nil
 }
 
-// endpoints has what comes for an agent handled. They stay for this life of the worker: what comes when it does not have
-// the agent is not answered.
+// endpoints has what comes for an agent handled. They stay for this life of the worker: what comes when it does not
+// have the agent is not answered.
 func (w *Worker) endpoints(service micro.Service, agent string) (subs []*nats.Subscription, err error) {
 	for _, e := range []struct {
 		verb   string

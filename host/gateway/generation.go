@@ -18,8 +18,8 @@ type generation struct {
 	done    chan struct{} // closed when it has ended
 }
 
-// maxGenerations bounds how many configurations are in use. A client that has gone without a word has its session for half
-// an hour, and that its configuration.
+// maxGenerations bounds how many configurations are in use. A client that has gone without a word has its session for
+// half an hour, and that its configuration.
 const maxGenerations = 8
 
 // lookInterval is how often it is looked whether an instance of an earlier configuration is still used.

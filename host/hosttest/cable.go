@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// Cable is a TCP connection between two programs that can be cut, and that can take what is sent without bringing it, as
-// a network does that loses everything.
+// Cable is a TCP connection between two programs that can be cut, and that can take what is sent without bringing it,
+// as a network does that loses everything.
 type Cable struct {
 	target string
 

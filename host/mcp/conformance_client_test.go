@@ -13,8 +13,8 @@ import (
 	"github.com/picoclaw/picoclaw/host/hosttest"
 )
 
-// The suite's other half: its servers, with `picoclaw mcp add --url` and `picoclaw call` for the client. It has no person
-// who could fill in forms, and nothing here signs in by OAuth.
+// The suite's other half: its servers, with `picoclaw mcp add --url` and `picoclaw call` for the client. It has no
+// person who could fill in forms, and nothing here signs in by OAuth.
 
 func TestTheConformanceSuiteForClients(t *testing.T) {
 	node, suite := conformanceSuite(t)

@@ -48,8 +48,8 @@ func (g *gate) refuse(w http.ResponseWriter, status int, text string) {
 	refuse(w, status, text)
 }
 
-// AddressedTo reports whether a Host header is one of this server's: localhost, an IP address, or one of its names. A name
-// can be pointed anywhere by whoever owns it, an IP address can't.
+// AddressedTo reports whether a Host header is one of this server's: localhost, an IP address, or one of its names. A
+// name can be pointed anywhere by whoever owns it, an IP address can't.
 func AddressedTo(host string, names []string) bool {
 	name := host
 	if h, _, err := net.SplitHostPort(host); err == nil {

@@ -25,8 +25,8 @@ import (
 const rootsTimeout = 10 * time.Second
 
 // roots are the directories that a client wants its agent to work in. They choose within what the operator has allowed:
-// those inside it narrow the session; those elsewhere say nothing about it and open nothing. So do all where the workspace is on
-// another machine.
+// those inside it narrow the session; those elsewhere say nothing about it and open nothing. So do all where the
+// workspace is on another machine.
 type roots struct {
 	wide session
 

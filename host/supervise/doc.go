@@ -33,8 +33,8 @@
 //
 // An instance that nobody has called for long is stopped, and so is the one that was not called for longest when its
 // owner has as many as it may. One that may run commands is asked first whether it has some in the background. A plugin
-// in a sandbox is killed with it once it has answered that there are no more calls. Without one it is asked to end, since it
-// alone knows all that it has started.
+// in a sandbox is killed with it once it has answered that there are no more calls. Without one it is asked to end,
+// since it alone knows all that it has started.
 //
 // A call is never made again after a crash: nobody knows how far it got. A plugin that crashes three times within five
 // minutes is not started any more, by any host of this home. The count is kept by the plugin's digest and the

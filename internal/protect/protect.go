@@ -141,8 +141,8 @@ func (r *Rules) Above(name string) (above bool) {
 	return above
 }
 
-// each gives f the entries that begin with a name on the way to a path, with the directory that they are relative to and
-// the path from there on.
+// each gives f the entries that begin with a name on the way to a path, with the directory that they are relative to
+// and the path from there on.
 func (r *Rules) each(name string, f func(e entry, top string, rest []string)) {
 	if r == nil {
 		return

@@ -173,7 +173,8 @@ func (c *child) transport() mcp.Transport {
 	return &mcp.IOTransport{Reader: read, Writer: c.stdin, MaxLineLength: -1}
 }
 
-// isMessage reports whether a line is one of the protocol's: a line of a log may be JSON as well, or begin as JSON does.
+// isMessage reports whether a line is one of the protocol's: a line of a log may be JSON as well, or begin as JSON
+// does.
 func isMessage(line []byte) bool {
 	type message struct {
 		Version string `json:"jsonrpc"`

@@ -1,8 +1,8 @@
 // Command mcp is the plugin that offers the tools of one MCP server, which it runs as its child or reaches over HTTP.
 //
-// It is the program of each server that an operator has added; what lies in the directory that it is started in says which
-// server that is: plugin.json, the manifest with the tools as they were accepted, and server.json, how the server is
-// started or where it is. So a server is a plugin like any other to the host.
+// It is the program of each server that an operator has added; what lies in the directory that it is started in says
+// which server that is: plugin.json, the manifest with the tools as they were accepted, and server.json, how the server
+// is started or where it is. So a server is a plugin like any other to the host.
 //
 // It must not decide what a server may do: the sandbox that it shares with the server does, and whoever breaks out of
 // the one is still in the other. It offers what was accepted and nothing else: a tool that the server now describes in

@@ -155,8 +155,9 @@ func (s *server) failed(c *child, err error) error {
 	return sdk.Errorf("unavailable", "the server %s did not start: %v%s", s.id, err, c.lastWords())
 }
 
-// follow waits for the end of the server, or of the session with one elsewhere, and ends with it what it has left. The next call starts it again: were that
-// the host's to do, a call that comes before the host knows of the end would be lost.
+// follow waits for the end of the server, or of the session with one elsewhere, and ends with it what it has left. The
+// next call starts it again: were that the host's to do, a call that comes before the host knows of the end would be
+// lost.
 func (s *server) follow(l *link) {
 	_ = l.session.Wait()
 	if l.child != nil {

@@ -30,8 +30,8 @@ type Policy struct {
 	Protected   []string `json:"protected,omitempty"`
 	Unprotected []string `json:"unprotected,omitempty"`
 
-	// WorkspaceDeny and WorkspaceAsk are paths inside the workspace that are not changed for the agent, or only if a person
-	// says so (`workspace.protect`): relative to the top of the workspace and of each repository in it.
+	// WorkspaceDeny and WorkspaceAsk are paths inside the workspace that are not changed for the agent, or only if a
+	// person says so (`workspace.protect`): relative to the top of the workspace and of each repository in it.
 	WorkspaceDeny []string `json:"workspace_deny,omitempty"`
 	WorkspaceAsk  []string `json:"workspace_ask,omitempty"`
 

@@ -12,8 +12,8 @@ import (
 // validates goes through all of them, perhaps for each part of a value.
 const mostSubschemas = 20_000
 
-// CheckBounds says why a schema can't be validated by in bounded time, if it can't: one that refers to itself, perhaps by
-// others, or that is a small text for a huge schema.
+// CheckBounds says why a schema can't be validated by in bounded time, if it can't: one that refers to itself, perhaps
+// by others, or that is a small text for a huge schema.
 func (s *Schema) CheckBounds() error {
 	var root any
 	if err := json.Unmarshal(s.text, &root); err != nil {

@@ -25,8 +25,8 @@ type List struct {
 	files   map[string]*Entry // those whose contents are kept, by their paths; nil before one is asked for
 }
 
-// List opens the list of a recorded operation. The list of one whose end was not seen is made from what it kept and what
-// is there now: then no entry has an After. Close it when done.
+// List opens the list of a recorded operation. The list of one whose end was not seen is made from what it kept and
+// what is there now: then no entry has an After. Close it when done.
 func (j *Store) List(op *Op, files *workspace.Workspace) (*List, error) {
 	if !idPattern.MatchString(op.ID) {
 		return nil, &Unknown{op.ID}

@@ -280,8 +280,8 @@ func (r *Recorder) left() int64 {
 	return r.store.MaxOperation() - r.out.written
 }
 
-// longest is how long a path may be that is kept, in bytes: the kernel opens none of 4096, and undo needs some for names
-// of its own.
+// longest is how long a path may be that is kept, in bytes: the kernel opens none of 4096, and undo needs some for
+// names of its own.
 const longest = 4000
 
 // loseOnce is lose for what is said of many.

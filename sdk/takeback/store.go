@@ -8,9 +8,9 @@
 // The store is bounded in size and age. It is written before the change that it is about, and not forced onto the
 // disk: it survives a killed process, and a machine that loses power may lose its last entries, but no change.
 //
-// A tool says itself what it destroys ([Store.Begin]); of a command that is found out by a [Recorder], which keeps what is
-// at a path before the first change to it. [Store.Undo] takes back what a recorder has seen. Both open files through the
-// workspace only. The package must not know of policies or tools, or how changes are noticed.
+// A tool says itself what it destroys ([Store.Begin]); of a command that is found out by a [Recorder], which keeps what
+// is at a path before the first change to it. [Store.Undo] takes back what a recorder has seen. Both open files through
+// the workspace only. The package must not know of policies or tools, or how changes are noticed.
 package takeback
 
 import (

@@ -246,8 +246,8 @@ func (c *Watch) End() Watched {
 	return out
 }
 
-// judge puts something aside that the command has made, if it is not what git makes. Of what git goes by a copy takes the
-// place: whoever still has the file open, or has another name of it, does not change what was looked at.
+// judge puts something aside that the command has made, if it is not what git makes. Of what git goes by a copy takes
+// the place: whoever still has the file open, or has another name of it, does not change what was looked at.
 func (c *Watch) judge(path string, out *Watched) {
 	root, err := c.files.OpenRoot(filepath.Dir(path))
 	if err != nil {
@@ -339,8 +339,8 @@ func (c *Watch) putAside(root *os.Root, path string, out *Watched) bool {
 	return false
 }
 
-// own is what commands have made while the workspace is open: repositories, and what git keeps of work trees. Later ones
-// may delete it.
+// own is what commands have made while the workspace is open: repositories, and what git keeps of work trees. Later
+// ones may delete it.
 type own struct {
 	mu    sync.Mutex
 	paths map[string]bool

@@ -1,10 +1,10 @@
 // Package archive makes one stream of what is in a directory, and a directory of such a stream: files, directories and
 // symbolic links, with their modes and times.
 //
-// The same directory is always the same stream, so one digest tells whether two copies are alike, and whether a copy has
-// changed since. What can't be in it (sockets, devices, pipes) is refused by name. Whatever a stream says, nothing is
-// written outside the directory, nor over what is there. The package must not know whose directory it is, nor where the
-// stream goes.
+// The same directory is always the same stream, so one digest tells whether two copies are alike, and whether a copy
+// has changed since. What can't be in it (sockets, devices, pipes) is refused by name. Whatever a stream says, nothing
+// is written outside the directory, nor over what is there. The package must not know whose directory it is, nor where
+// the stream goes.
 package archive
 
 import (

@@ -80,8 +80,8 @@ func Find(history []*Bundle, serial uint64) (*Bundle, error) {
 }
 
 // Before finds what a rollback goes back to: the bundle of a number or, with 0, the newest whose configuration is not
-// that of the last. A bundle that the key has not signed for the tenant is passed over: any admin can put one there, and
-// what is gone back to is signed again.
+// that of the last. A bundle that the key has not signed for the tenant is passed over: any admin can put one there,
+// and what is gone back to is signed again.
 func Before(history []*Bundle, serial uint64, key minisign.PublicKey, tenant string) (*Bundle, uint64, error) {
 	for _, b := range slices.Backward(history) {
 		number, err := b.Verify([]string{key.String()}, tenant)

@@ -18,11 +18,11 @@ import (
 	"github.com/picoclaw/picoclaw/host/fleet/subject"
 )
 
-// A relay brings a tenant's requests to JetStream, which is in an account of its own, and the answers back. NATS does not
-// look at where an answer is to go: whoever may ask JetStream in their own account can have it give orders to itself, or
-// speak for others. The relay answers at inboxes alone, passes on headers that it knows, and asks for nothing that makes
-// JetStream send to a subject by itself. NATS's own way between accounts, imports, answers anywhere, and a reply subject
-// that is a pattern takes others' answers away.
+// A relay brings a tenant's requests to JetStream, which is in an account of its own, and the answers back. NATS does
+// not look at where an answer is to go: whoever may ask JetStream in their own account can have it give orders to
+// itself, or speak for others. The relay answers at inboxes alone, passes on headers that it knows, and asks for
+// nothing that makes JetStream send to a subject by itself. NATS's own way between accounts, imports, answers anywhere,
+// and a reply subject that is a pattern takes others' answers away.
 type relay struct {
 	front, back *nats.Conn
 	free        chan struct{} // how many requests may be on their way

@@ -85,8 +85,8 @@ func spoken(t *testing.T, ctx context.Context, a *attacker, admin jetstream.JetS
 	return done
 }
 
-// NATS does not look at where JetStream's answers go. A hub's relay answers at inboxes alone; where there is one account
-// for all, each of them is said, stored or obeyed.
+// NATS does not look at where JetStream's answers go. A hub's relay answers at inboxes alone; where there is one
+// account for all, each of them is said, stored or obeyed.
 func TestWhatJetStreamIsMadeToSayComesToNothing(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 2*patience)
 	defer cancel()

@@ -1,5 +1,5 @@
-// Package storage makes what a fleet keeps in NATS for a tenant, its buckets and streams with their bounds, and reads and
-// writes objects in them.
+// Package storage makes what a fleet keeps in NATS for a tenant, its buckets and streams with their bounds, and reads
+// and writes objects in them.
 //
 // It must not know what is kept in them, nor who may use them.
 package storage

@@ -80,7 +80,8 @@ func measureFleet(bin string) error {
 	})
 }
 
-// compareFleet compares a call that reads and one that writes, and looks up an agent as a gateway that does not know it.
+// compareFleet compares a call that reads and one that writes, and looks up an agent as a gateway that does not know
+// it.
 func compareFleet(bin, home, way string, join joining) error {
 	h, local, err := newHost(bin, home, true)
 	if err != nil {

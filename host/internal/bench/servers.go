@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// measureServers compares an MCP server that is called through picoclaw, confined as `picoclaw mcp add` has it, with the
-// same server called directly. Both take turns.
+// measureServers compares an MCP server that is called through picoclaw, confined as `picoclaw mcp add` has it, with
+// the same server called directly. Both take turns.
 func measureServers(bin string) error {
 	home, err := os.MkdirTemp("/var/tmp", "picoclaw-bench")
 	if err != nil {

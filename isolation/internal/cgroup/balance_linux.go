@@ -9,8 +9,8 @@ import (
 // account is version 1's controller that says how much processor time a group has used. In version 2 every group does.
 const account = "cpuacct"
 
-// What a group uses of one processor's time before it gives way, and what it uses for how many looks before it no longer
-// does. One that starves uses little as well, so it has its weight again every now and then.
+// What a group uses of one processor's time before it gives way, and what it uses for how many looks before it no
+// longer does. One that starves uses little as well, so it has its weight again every now and then.
 const (
 	greedy = 0.5
 	modest = 0.1

@@ -110,8 +110,8 @@ func (a *Assembly) served(m *config.Model, from maker, name string) (agent.Model
 	return openai.New(openai.Options{Model: name, BaseURL: base, Key: key, Headers: m.Headers})
 }
 
-// program makes a model behind a program, whose tools are this session's. Without a session it is only looked whether it
-// could be made.
+// program makes a model behind a program, whose tools are this session's. Without a session it is only looked whether
+// it could be made.
 func (a *Assembly) program(m *config.Model, by cli.Maker, name string, s *host.Session) (agent.Model, func(), error) {
 	o := cli.Options{Maker: by, Model: name, BaseURL: m.APIBase, Command: m.Command, Hosts: m.Hosts, Secret: m.Secret,
 		Sandboxed: a.config.IsolationEnabled(), Server: []string{"picoclaw"},

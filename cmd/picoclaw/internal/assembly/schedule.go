@@ -148,7 +148,8 @@ func (a *Assembly) Retire() {
 
 var errEnding = errors.New("picoclaw is ending")
 
-// within returns a context for what runs for an agent: it ends with the assembly, and when the operator stops the agent.
+// within returns a context for what runs for an agent: it ends with the assembly, and when the operator stops the
+// agent.
 func (a *Assembly) within(ctx context.Context, agent string) (context.Context, context.CancelFunc) {
 	ctx, done := a.Until(ctx, agent)
 	ctx, cancel := context.WithCancelCause(ctx)

@@ -18,15 +18,15 @@ import (
 	"github.com/picoclaw/picoclaw/internal/filelock"
 )
 
-// SocketToken is the file beside a socket with what has to be said there first, in a line. Where no sandbox hides sockets
-// from programs of the same user, files are hidden all the same.
+// SocketToken is the file beside a socket with what has to be said there first, in a line. Where no sandbox hides
+// sockets from programs of the same user, files are hidden all the same.
 const SocketToken = "token"
 
 // tokenTimeout is how long a program may take to say it.
 const tokenTimeout = 10 * time.Second
 
-// serveSocket serves a session over MCP at a socket in a directory of its own, for a program that is started with it and
-// has no other way to a tool. end ends what is served, and takes the directory away.
+// serveSocket serves a session over MCP at a socket in a directory of its own, for a program that is started with it
+// and has no other way to a tool. end ends what is served, and takes the directory away.
 func (a *Assembly) serveSocket(s *host.Session) (socket string, end func(), err error) {
 	runs := filepath.Join(s.Policy().Home(), "run")
 	if err := os.MkdirAll(runs, 0o700); err != nil {

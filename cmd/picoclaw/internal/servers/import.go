@@ -9,8 +9,8 @@ import (
 	"github.com/tailscale/hujson"
 )
 
-// Import reads the servers of a client's settings, by the names that they get here, and says of others why they can't be
-// had. Those that the client has switched off are left out.
+// Import reads the servers of a client's settings, by the names that they get here, and says of others why they can't
+// be had. Those that the client has switched off are left out.
 func Import(text []byte) (found map[string]Spec, wrong map[string]error, err error) {
 	standard, err := hujson.Standardize(text)
 	if err != nil {

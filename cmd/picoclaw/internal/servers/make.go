@@ -220,8 +220,8 @@ func setting(name string, args ...string) (string, error) {
 	return strings.TrimSpace(string(out)), nil
 }
 
-// probe has a server say what it offers, in a sandbox with nothing of anybody's: an empty workspace, and the network that
-// it is to be granted.
+// probe has a server say what it offers, in a sandbox with nothing of anybody's: an empty workspace, and the network
+// that it is to be granted.
 func (m *Maker) probe(ctx context.Context, dir, id string, s *Spec, d *definition) (*Said, error) {
 	m.Progress("starting the server in a sandbox of its own")
 	scratch, err := os.MkdirTemp(dir, "probe")

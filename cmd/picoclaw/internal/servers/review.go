@@ -38,8 +38,8 @@ func hidden(r rune) bool {
 	return false
 }
 
-// Review says what is suspicious in what a server says to a model. shadows returns who has a tool of a name already; "" for
-// nobody.
+// Review says what is suspicious in what a server says to a model. shadows returns who has a tool of a name already; ""
+// for nobody.
 func Review(said *Said, shadows func(tool string) string) []string {
 	var out []string
 	same := map[string][]string{} // names, by whose they are already
