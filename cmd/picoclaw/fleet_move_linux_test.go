@@ -123,14 +123,16 @@ func TestAFleetFromItsBeginning(t *testing.T) {
 	// What only an admin may.
 	for _, identity := range []string{f.gateway, f.identities["two"]} {
 		for _, args := range [][]string{{"fleet", "drain", "one"}, {"fleet", "move", "main", "two"}} {
-			if out, code := f.center.picoclaw(t, append(args, "--fleet", identity)...); code == 0 || !strings.Contains(out, "admin") {
+			if out, code := f.center.picoclaw(t, append(args, "--fleet", identity)...); code == 0 ||
+				!strings.Contains(out, "admin") {
 				t.Error(code, out)
 			}
 		}
 	}
 
 	// Move: to where it is expected, and the copy is gone.
-	if out, code := f.center.picoclaw(t, "fleet", "move", "main", "two", "--fleet", f.admin); code == 0 || !strings.Contains(out, "no worker two") {
+	if out, code := f.center.picoclaw(t, "fleet", "move", "main", "two", "--fleet", f.admin); code == 0 ||
+		!strings.Contains(out, "no worker two") {
 		t.Error(code, out)
 	}
 	two := f.two.standby(t, f.identities["two"])
@@ -195,7 +197,8 @@ func TestAFleetFromItsBeginning(t *testing.T) {
 		t.Error(out)
 	}
 	shows("drained")
-	if out, code := f.center.picoclaw(t, "fleet", "move", "main", "two", "--fleet", f.admin); code == 0 || !strings.Contains(out, "drained") {
+	if out, code := f.center.picoclaw(t, "fleet", "move", "main", "two", "--fleet", f.admin); code == 0 ||
+		!strings.Contains(out, "drained") {
 		t.Error(code, out)
 	}
 	stop(t, two)
@@ -230,7 +233,8 @@ func TestAMoveSurvivesItsWorkers(t *testing.T) {
 	f := newFleetOf(t)
 	const files = 300
 	for n := range files {
-		if err := os.WriteFile(filepath.Join(f.one.workspace, fmt.Sprintf("%03d", n)), make([]byte, 100_000), 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(f.one.workspace, fmt.Sprintf("%03d", n)), make([]byte, 100_000),
+			0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -262,7 +266,8 @@ func TestAMoveSurvivesItsWorkers(t *testing.T) {
 		}
 		comes(t, "one has it all", func() bool {
 			out, _ := f.center.picoclaw(t, "fleet", "status", "--fleet", f.gateway)
-			return !strings.Contains(out, "on its way") && !strings.Contains(out, "is gone") && count("one")+count("two") == files &&
+			return !strings.Contains(out, "on its way") && !strings.Contains(out, "is gone") &&
+				count("one")+count("two") == files &&
 				count(f.where(t)) == files
 		})
 		out, _ := f.center.picoclaw(t, "call", "--fleet", f.gateway, "--agent", "main", "file_stat", "path=299")

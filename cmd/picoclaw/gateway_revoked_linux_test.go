@@ -54,7 +54,8 @@ func TestAGatewayOfTheHubsEndsWhenItIsRevoked(t *testing.T) {
 	case err := <-ended:
 		code, failed := err.(*exec.ExitError)
 		const cure = "does not let gateway next of tenant main in: nats: "
-		if out := said(); !failed || code.ExitCode() != exitStart || strings.Count(out, "it was revoked, or is another hub's") != 1 ||
+		if out := said(); !failed || code.ExitCode() != exitStart ||
+			strings.Count(out, "it was revoked, or is another hub's") != 1 ||
 			!strings.Contains(out, cure) || !strings.Contains(out, "`picoclaw hub add`") {
 			t.Errorf("%v %s", err, out)
 		}

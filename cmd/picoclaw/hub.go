@@ -201,7 +201,8 @@ func (o *hubVerb) add(ctx context.Context, added hub.Identity, out string) error
 	if err != nil {
 		return asFailed(err)
 	}
-	fmt.Fprintf(o.app.stdout, "%s holds the key of %s %s; it is for %s\n", out, added.Role, added.Name, strings.Join(id.URLs, ", "))
+	fmt.Fprintf(o.app.stdout, "%s holds the key of %s %s; it is for %s\n", out, added.Role, added.Name,
+		strings.Join(id.URLs, ", "))
 	return nil
 }
 

@@ -133,7 +133,8 @@ func TestAHubIsOneCommand(t *testing.T) {
 	push(exitFailed, "mine.json", "--key", file("plain.key"))
 	ran(exitFailed, "fleet", "config", "push", file("one.json"), "--key", file("plain.key"), "--fleet", worker)
 	push(exitOK, "one.json", "--key", file("plain.key"))
-	cmd := in.command(hosttest.Program("bin/picoclaw"), "fleet", "config", "push", file("two.json"), "--key", file("sealed.key"),
+	cmd := in.command(hosttest.Program("bin/picoclaw"), "fleet", "config", "push", file("two.json"), "--key",
+		file("sealed.key"),
 		"--fleet", admin)
 	cmd.Stdin = strings.NewReader("secret\n")
 	if out, err := cmd.CombinedOutput(); err != nil {

@@ -14,7 +14,8 @@ func TestAnIdentityThatIsNotForThisIsRefusedAtOnce(t *testing.T) {
 	in := newInstance(t)
 	in.hub(t)
 	file := func(name string) string { return filepath.Join(in.home, name+".fleet") }
-	for name, added := range map[string][]string{"w1": {"worker", "--agent", "main"}, "front": {"gateway"}, "ops": {"admin"}} {
+	for name, added := range map[string][]string{"w1": {"worker", "--agent", "main"}, "front": {"gateway"},
+		"ops": {"admin"}} {
 		args := append([]string{"hub", "add", added[0], name, "--out", file(name)}, added[1:]...)
 		if out, code := in.picoclaw(t, args...); code != exitOK {
 			t.Fatal(out)
@@ -25,8 +26,10 @@ func TestAnIdentityThatIsNotForThisIsRefusedAtOnce(t *testing.T) {
 		want string
 		args []string
 	}{
-		{exitStart, "w1 is a worker in the fleet, and a gateway's", []string{"call", "--fleet", file("w1"), "list_dir", "path=."}},
-		{exitStart, "w1 is a worker in the fleet, and a gateway's", []string{"gateway", "--port", "0", "--fleet", file("w1")}},
+		{exitStart, "w1 is a worker in the fleet, and a gateway's",
+			[]string{"call", "--fleet", file("w1"), "list_dir", "path=."}},
+		{exitStart, "w1 is a worker in the fleet, and a gateway's",
+			[]string{"gateway", "--port", "0", "--fleet", file("w1")}},
 		{exitStart, "front is a gateway in the fleet, and a worker's", []string{"worker", "--fleet", file("front")}},
 		{exitStart, "ops is an admin in the fleet", []string{"worker", "--fleet", file("ops")}},
 		{exitStart, "no worker", []string{"call", "--fleet", file("ops"), "list_dir", "path=."}}, // it may

@@ -42,7 +42,8 @@ func TestAWorkerTrustsAnotherKeyAtSIGHUP(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, text := range map[string]string{"key": string(key), "one.json": `{"tools": {"exec": {"timeout_seconds": 7}}}`} {
+	for name, text := range map[string]string{"key": string(key),
+		"one.json": `{"tools": {"exec": {"timeout_seconds": 7}}}`} {
 		if err := os.WriteFile(file(name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}

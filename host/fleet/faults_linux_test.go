@@ -131,7 +131,8 @@ func TestWhatIsNoCallersIsNotServed(t *testing.T) {
 	if got, _ := said(t, raw(t, f, request{ID: "e", Origin: host.CLI, Tool: "echo", Epoch: 99}, args("a"))); got.Kind != kindMoved {
 		t.Errorf("another epoch: %+v", got)
 	}
-	newer := []byte(`{"v":2,"needs":1,"id":"f","epoch":%d,"origin":"cli","tool":"echo","digest":%q,"spice":["new"]}` + "\n" + `{"text":"hi"}`)
+	newer := []byte(`{"v":2,"needs":1,"id":"f","epoch":%d,"origin":"cli","tool":"echo","digest":%q,"spice":["new"]}` +
+		"\n" + `{"text":"hi"}`)
 	p, err := f.where(t.Context(), "main")
 	if err != nil {
 		t.Fatal(err)
@@ -236,7 +237,8 @@ func TestAWorkerThatIsCutOffEndsItsCallsBeforeAnotherTakesItsAgents(t *testing.T
 		t.Errorf("the call that was begun: %+v %v", r, r.Err)
 	}
 	if ended.Load() == 0 || taken.Load() == 0 || ended.Load() > taken.Load() {
-		t.Errorf("the call ended after %s, and the agent was taken after %s", time.Duration(ended.Load()), time.Duration(taken.Load()))
+		t.Errorf("the call ended after %s, and the agent was taken after %s", time.Duration(ended.Load()),
+			time.Duration(taken.Load()))
 	}
 	t.Logf("the agent was taken %s after the cut", time.Duration(taken.Load())-cut)
 	after, err := f.where(t.Context(), "main")

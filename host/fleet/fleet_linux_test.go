@@ -164,7 +164,8 @@ func TestACallIsCarriedToTheWorker(t *testing.T) {
 		t.Fatal(err)
 	}
 	long := `{"text":"` + strings.Repeat("x", 3<<20) + `"}`
-	for _, arguments := range []string{`{"text":"hello"}`, long, `{"nothing":1}`, `no JSON`, `{"text":"\u00e9\ud83d\ude00"}`} {
+	for _, arguments := range []string{`{"text":"hello"}`, long, `{"nothing":1}`, `no JSON`,
+		`{"text":"\u00e9\ud83d\ude00"}`} {
 		for _, tool := range []string{"echo", "bench.echo", "ecco"} {
 			want := local.Call(t.Context(), tool, json.RawMessage(arguments), nil)
 			got := s.Call(t.Context(), tool, json.RawMessage(arguments), nil)

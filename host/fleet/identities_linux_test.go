@@ -70,7 +70,8 @@ func TestIdentitiesOfAHubAreEnough(t *testing.T) {
 	if r.Err != nil || r.Text != large || output != 100*100_000 {
 		t.Errorf("%d bytes, %d of output, %v", len(r.Text), output, r.Err)
 	}
-	if workers, agents, err := gateway.Status(t.Context()); err != nil || len(workers) != 1 || len(agents) != 1 || !agents[0].Alive {
+	if workers, agents, err := gateway.Status(t.Context()); err != nil || len(workers) != 1 || len(agents) != 1 ||
+		!agents[0].Alive {
 		t.Errorf("%+v %+v %v", workers, agents, err)
 	}
 	stop() // takes the entries away

@@ -37,7 +37,8 @@ func TestAJournalKnowsWhatHasBegunAndWhatHasEnded(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, j := range []*journal{j, opened(t, path)} {
-		if c, got, err := j.find("a"); err != nil || c == nil || !c.done || c.digest != "digest of a" || !bytes.Equal(got, answer) {
+		if c, got, err := j.find("a"); err != nil || c == nil || !c.done || c.digest != "digest of a" ||
+			!bytes.Equal(got, answer) {
 			t.Errorf("a: %+v %q %v", c, got, err)
 		}
 		if c, got, err := j.find("b"); err != nil || c == nil || c.done || got != nil {

@@ -14,7 +14,8 @@ import (
 
 func leased(t *testing.T, f *Fleet) *lease {
 	t.Helper()
-	l, err := begin(t.Context(), f, func() sign { return sign{Worker: "one"} }, "life", "", func(err error) { t.Error(err) })
+	l, err := begin(t.Context(), f, func() sign { return sign{Worker: "one"} }, "life", "",
+		func(err error) { t.Error(err) })
 	if err != nil {
 		t.Fatal(err)
 	}

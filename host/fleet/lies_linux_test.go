@@ -62,7 +62,8 @@ func TestAGatewayThatLies(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 100 {
-		if err := f.conn.PublishRequest(f.to("main", subject.Credit), f.from("main")+"liar.x.x-1", append(credit, '\n')); err != nil {
+		if err := f.conn.PublishRequest(f.to("main", subject.Credit), f.from("main")+"liar.x.x-1",
+			append(credit, '\n')); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -289,7 +289,8 @@ func (w *Worker) discard(ctx context.Context, m *move) {
 		err = errors.New("it has changed since it was sent")
 	}
 	if err != nil {
-		w.log.Warn("the workspace of an agent that was moved stays here too", "agent", m.Agent, "workspace", dir, "error", err)
+		w.log.Warn("the workspace of an agent that was moved stays here too", "agent", m.Agent, "workspace", dir, "error",
+			err)
 		w.state(m.Agent, fmt.Sprintf("the copy on %s stays: %v", w.options.Name, err))
 	} else {
 		w.log.Info("an agent was moved, and the copy of its workspace removed", "agent", m.Agent, "to", m.Peer)

@@ -162,7 +162,8 @@ func TestWhoIsKilledInAMoveKnowsWhatToDo(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			address := startNATS(t)
-			w := &world{one: newMachine(t, address, "one"), two: newMachine(t, address, "two"), admin: joined(t, address, "admin")}
+			w := &world{one: newMachine(t, address, "one"), two: newMachine(t, address, "two"),
+				admin: joined(t, address, "admin")}
 			w.one.write(t, "a", "text")
 			w.one.write(t, "b", "text")
 			w.out = &move{Agent: "main", Peer: "two", Key: "k", State: handed}

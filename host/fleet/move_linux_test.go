@@ -32,7 +32,8 @@ func newMachine(t *testing.T, address, name string) *machine {
 	b.tool(t, "echo", func(_ context.Context, text string, _ func(host.Event)) *host.Result {
 		return &host.Result{Text: name + " says " + text, Answered: true}
 	})
-	m := &machine{bench: b, name: name, workspace: filepath.Join(hosttest.TempDir(t), "ws"), fleet: joined(t, address, name)}
+	m := &machine{bench: b, name: name, workspace: filepath.Join(hosttest.TempDir(t), "ws"),
+		fleet: joined(t, address, name)}
 	if err := os.Mkdir(m.workspace, 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -239,7 +240,8 @@ func TestAWorkspaceThatDoesNotFitStaysWhereItIs(t *testing.T) {
 	}
 	has(t, admin, "one")
 	s := caller(t, joined(t, address, "gateway"), "main")
-	if r := s.Call(t.Context(), "echo", args("x"), nil); r.Text != "one says x" || one.files(t) != "a b" || two.files(t) != "" {
+	if r := s.Call(t.Context(), "echo", args("x"), nil); r.Text != "one says x" || one.files(t) != "a b" ||
+		two.files(t) != "" {
 		t.Errorf("%+v %q %q", r, one.files(t), two.files(t))
 	}
 }

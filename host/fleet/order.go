@@ -65,7 +65,8 @@ func (f *Fleet) order(ctx context.Context, worker string, o order) (*answer, err
 		err = nats.ErrNoResponders
 	}
 	if errors.Is(err, nats.ErrNoResponders) {
-		return nil, fmt.Errorf("there is no worker %s in the fleet now; `picoclaw fleet status` shows which there are", worker)
+		return nil, fmt.Errorf("there is no worker %s in the fleet now; `picoclaw fleet status` shows which there are",
+			worker)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("the worker %s does not answer: %w", worker, err)
@@ -167,7 +168,8 @@ func (f *Fleet) Move(ctx context.Context, agent, to string, say func(state strin
 			return nil
 		}
 		if err := wait(ctx, lookEvery); err != nil {
-			return fmt.Errorf("the move of agent %s goes on, and `picoclaw fleet where %s` tells how it ends: %w", agent, agent, err)
+			return fmt.Errorf("the move of agent %s goes on, and `picoclaw fleet where %s` tells how it ends: %w", agent, agent,
+				err)
 		}
 	}
 }

@@ -68,7 +68,7 @@ func (f *Fleet) last(ctx context.Context, agent string) (*place, error) {
 
 // take makes an agent that of a worker's life, if before is still what stands there; nil for nothing. The epoch is
 // larger than any that the agent has had.
-func (f *Fleet) take(ctx context.Context, agent string, l *lease, before *place, kept, why string) (epoch uint64, err error) {
+func (f *Fleet) take(ctx context.Context, agent string, l *lease, before *place, kept, why string) (uint64, error) {
 	data, err := json.Marshal(place{envelope: sealed(), Worker: l.worker, Instance: l.instance, Kept: kept, Why: why})
 	if err != nil {
 		return 0, err

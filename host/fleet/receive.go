@@ -44,7 +44,8 @@ func (w *Worker) expect(ctx context.Context, o *order) error {
 	if err := w.fleet.inbox(ctx, w.options.Name); err != nil {
 		return err
 	}
-	if err := storage.Clean(ctx, w.fleet.js, subject.In(w.options.Name), o.Agent); err != nil { // of a move that has failed
+	// What a move that has failed has left.
+	if err := storage.Clean(ctx, w.fleet.js, subject.In(w.options.Name), o.Agent); err != nil {
 		return err
 	}
 	return w.note(o.Agent, &move{Agent: o.Agent, Peer: o.Peer, Key: o.Key, State: expected})
@@ -91,7 +92,8 @@ func (w *Worker) settle(ctx context.Context, l *life, agent string, p *place, ot
 		w.begin(l, agent, func(ctx context.Context) { w.discard(ctx, m) })
 		return false, nil
 	case m.State == handed:
-		return false, fmt.Errorf("its workspace was sent to %s, which has not shown that it has it; the copy of it stays here", m.Peer)
+		return false, fmt.Errorf("its workspace was sent to %s, which has not shown that it has it; the copy of it stays here",
+			m.Peer)
 	case kept: // it was taken, and this had not been written down
 		now := *m
 		now.State = owned

@@ -103,7 +103,8 @@ func NewWorker(f *Fleet, o WorkerOptions) (*Worker, error) {
 	}
 	w := &Worker{fleet: f, options: o, log: o.Logger, lock: lock, uploads: make(chan struct{}, maxUploads),
 		orders: make(chan *nats.Msg), journal: map[string]*journal{}, boot: bootID(),
-		current: &generation{host: o.Host}, agents: o.Agents, busy: map[string]bool{}, moves: map[string]*move{}, states: map[string]string{}, why: map[string]string{}}
+		current: &generation{host: o.Host}, agents: o.Agents, busy: map[string]bool{}, moves: map[string]*move{},
+		states: map[string]string{}, why: map[string]string{}}
 	if err := w.readMoves(); err != nil {
 		return nil, errors.Join(err, lock.Close())
 	}
@@ -140,7 +141,8 @@ func (w *Worker) live(ctx context.Context, ready func(agent string)) error {
 		return fmt.Errorf("serve: %w", err)
 	}
 	defer func() { _ = orders.Unsubscribe() }()
-	lease, err := begin(ctx, w.fleet, w.sign, instance, ended, func(err error) { w.log.Warn("not in the fleet yet", "error", err) })
+	lease, err := begin(ctx, w.fleet, w.sign, instance, ended,
+		func(err error) { w.log.Warn("not in the fleet yet", "error", err) })
 	if err != nil {
 		return err
 	}
@@ -298,7 +300,8 @@ func (w *Worker) endpoints(service micro.Service, agent string) (subs []*nats.Su
 			if s := w.has(agent); s != nil {
 				e.handle(s, r.Data(), r.Reply())
 			}
-		}), micro.WithEndpointSubject(w.fleet.to(agent, e.verb)), micro.WithEndpointMetadata(map[string]string{"agent": agent}))
+		}), micro.WithEndpointSubject(w.fleet.to(agent, e.verb)),
+			micro.WithEndpointMetadata(map[string]string{"agent": agent}))
 		if err != nil {
 			return nil, fmt.Errorf("serve agent %s: %w", agent, err)
 		}
@@ -357,8 +360,8 @@ func (w *Worker) gave() {
 func (w *Worker) sign() sign {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	s := sign{Worker: w.options.Name, Version: w.options.Version, Agents: len(w.served), Given: w.given, Drained: w.drained,
-		Config: w.config, Fault: w.fault}
+	s := sign{Worker: w.options.Name, Version: w.options.Version, Agents: len(w.served), Given: w.given,
+		Drained: w.drained, Config: w.config, Fault: w.fault}
 	for _, one := range w.served {
 		s.Running += one.busy()
 	}

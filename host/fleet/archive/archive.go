@@ -79,7 +79,8 @@ func packOne(root *os.Root, name string, info fs.FileInfo, out *tar.Writer, limi
 		}
 		h.Typeflag, h.Linkname, h.Mode, h.ModTime = tar.TypeSymlink, to, 0o777, time.Time{}
 	default:
-		return fmt.Errorf("%s is no file, directory or link (%s) and can't be moved; remove it first", name, info.Mode().Type())
+		return fmt.Errorf("%s is no file, directory or link (%s) and can't be moved; remove it first", name,
+			info.Mode().Type())
 	}
 	if err := limits.take(h.Size); err != nil {
 		return err
@@ -150,7 +151,8 @@ func Unpack(ctx context.Context, dir string, r io.Reader, limits Limits) error {
 
 func unpackOne(root *os.Root, h *tar.Header, in io.Reader) error {
 	name := strings.TrimSuffix(h.Name, "/")
-	if !filepath.IsLocal(name) || name == "." || path.Clean(name) != name || h.Typeflag == tar.TypeDir && !fs.ValidPath(name) {
+	if !filepath.IsLocal(name) || name == "." || path.Clean(name) != name ||
+		h.Typeflag == tar.TypeDir && !fs.ValidPath(name) {
 		return fmt.Errorf("the archive has a file with the name %q", h.Name)
 	}
 	switch h.Typeflag {

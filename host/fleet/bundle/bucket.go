@@ -131,7 +131,8 @@ func Push(ctx context.Context, conn *nats.Conn, b *Bundle) error {
 		return err
 	}
 	if _, err := kv.Update(ctx, key, data, revision); err != nil {
-		return fmt.Errorf("the fleet's configuration: %w; somebody else has pushed one, or this identity may not (an admin's may)", err)
+		return fmt.Errorf("the fleet's configuration: %w; somebody else has pushed one, or this identity may not (an admin's may)",
+			err)
 	}
 	return nil
 }

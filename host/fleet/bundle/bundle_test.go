@@ -142,7 +142,8 @@ func connect(t *testing.T) (admin, worker *nats.Conn) {
 	ctx, cancel := context.WithCancel(context.Background())
 	ready, done := make(chan struct{}), make(chan error, 1)
 	go func() {
-		done <- h.Serve(ctx, hclog.New(&hclog.LoggerOptions{Output: t.Output(), Level: hclog.Warn}), func(string) { close(ready) })
+		done <- h.Serve(ctx, hclog.New(&hclog.LoggerOptions{Output: t.Output(), Level: hclog.Warn}),
+			func(string) { close(ready) })
 	}()
 	select {
 	case <-ready:

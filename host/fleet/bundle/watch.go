@@ -87,7 +87,8 @@ func (o Options) Take(b *Bundle) (serial uint64, taken bool, err error) {
 		return serial, false, err
 	}
 	if _, had, err := before.Serial(); err == nil && had > serial {
-		return serial, false, fmt.Errorf("its number is %d, and %d was here already: somebody shows an old one again", serial, had)
+		return serial, false, fmt.Errorf("its number is %d, and %d was here already: somebody shows an old one again", serial,
+			had)
 	} else if err == nil && had == serial && bytes.Equal(before.Config, b.Config) {
 		return serial, false, nil
 	}

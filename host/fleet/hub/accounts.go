@@ -96,7 +96,8 @@ func (h *Hub) account(name string, tenant *Tenant) (public, token string, err er
 	}
 	claims.Limits.Conn = maxConnections
 	for _, s := range managed {
-		claims.AddMapping(jwt.Subject("$JS.API."+s+".*"), jwt.WeightedMapping{Subject: jwt.Subject(alias(s) + ".$1"), Weight: 100})
+		claims.AddMapping(jwt.Subject("$JS.API."+s+".*"),
+			jwt.WeightedMapping{Subject: jwt.Subject(alias(s) + ".$1"), Weight: 100})
 	}
 	for _, id := range tenant.Identities {
 		if id.Revoked != nil {

@@ -184,7 +184,8 @@ var attacks = []attack{
 	{"delete a message", asks("$JS.API.STREAM.MSG.DELETE.KV_pc_placement", map[string]any{"seq": 1})},
 	{"delete another's consumer", asks("$JS.API.CONSUMER.DELETE.OBJ_pc_results.x", nil)},
 	{"restore a stream", asks("$JS.API.STREAM.RESTORE.mine", nil)},
-	{"snapshot a stream", asks("$JS.API.STREAM.SNAPSHOT.OBJ_pc_results", map[string]any{"deliver_subject": "pc.main.out.a.x"})},
+	{"snapshot a stream", asks("$JS.API.STREAM.SNAPSHOT.OBJ_pc_results",
+		map[string]any{"deliver_subject": "pc.main.out.a.x"})},
 	{"let oneself in", publishes("$SYS.REQ.CLAIMS.UPDATE")},
 	{"trace a message to elsewhere", func(a *attacker) error {
 		m := nats.NewMsg("pc.main.out.a.x")

@@ -160,7 +160,8 @@ func (h *Hub) Add(ctx context.Context, tenant string, added Identity) (*identity
 			return err
 		}
 		if in.find(added.Name) != nil {
-			return fmt.Errorf("%s is in tenant %s already; `picoclaw hub revoke %s` takes the name back", added.Name, tenant, added.Name)
+			return fmt.Errorf("%s is in tenant %s already; `picoclaw hub revoke %s` takes the name back", added.Name, tenant,
+				added.Name)
 		}
 		if id.URLs, err = h.urls(r); err != nil {
 			return err
@@ -270,8 +271,8 @@ func (h *Hub) Admin(tenant string) (*nats.Conn, error) {
 }
 
 // connect connects as one that may do anything in an account, for as long as lives says; 0 is for ever.
-func (h *Hub) connect(url, tenant string, account nkeys.KeyPair, lives time.Duration, options ...nats.Option) (*nats.Conn,
-	error) {
+func (h *Hub) connect(url, tenant string, account nkeys.KeyPair, lives time.Duration,
+	options ...nats.Option) (*nats.Conn, error) {
 	ca, err := h.authority()
 	if err != nil {
 		return nil, err

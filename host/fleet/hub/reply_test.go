@@ -66,7 +66,8 @@ func spoken(t *testing.T, ctx context.Context, a *attacker, admin jetstream.JetS
 		s, err := admin.Stream(ctx, "OBJ_pc_results")
 		return err == nil && s.CachedInfo().State.Consumers > 0
 	})
-	for _, to := range []string{"pc.main.ws.b.call", "pc.main.out.b.g1.x.y-1", "pc.main.out.b.changed", "pc.main.order.w2"} {
+	for _, to := range []string{"pc.main.ws.b.call", "pc.main.out.b.g1.x.y-1", "pc.main.out.b.changed",
+		"pc.main.order.w2"} {
 		heard, err := admin.Conn().SubscribeSync(to)
 		if err == nil {
 			err = admin.Conn().FlushTimeout(patience)
@@ -95,7 +96,8 @@ func TestWhatJetStreamIsMadeToSayComesToNothing(t *testing.T) {
 	one := newAttacker(t, add(t, h, "main", identity.Worker, "w1", "a"))
 	add(t, h, "main", identity.Worker, "w2", "b")
 	admin := newAttacker(t, add(t, h, "main", identity.Admin, "root"))
-	for _, on := range []string{"$KV.pc_placement.b", "$KV.pc_placement.worker.w2", "$KV.pc_bundles.config", "pc.main.witness.w2"} {
+	for _, on := range []string{"$KV.pc_placement.b", "$KV.pc_placement.worker.w2", "$KV.pc_bundles.config",
+		"pc.main.witness.w2"} {
 		if _, err := admin.js.Publish(ctx, on, []byte("genuine")); err != nil {
 			t.Fatal(err)
 		}

@@ -23,7 +23,8 @@ func TestTheHubHasSeenWhatWasCutOff(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	var notes bytes.Buffer
-	if err := witness.Dump(ctx, gateway, "main", "w1", &notes); err == nil || !strings.Contains(err.Error(), "told nothing") {
+	if err := witness.Dump(ctx, gateway, "main", "w1", &notes); err == nil ||
+		!strings.Contains(err.Error(), "told nothing") {
 		t.Errorf("before it has told anything: %v", err)
 	}
 

@@ -54,7 +54,8 @@ func read(ctx context.Context, js jetstream.JetStream, bucket, name string) ([]b
 // What is put is what is read, and NATS's own clients read it too.
 func TestObjectsComeBackAsTheyWere(t *testing.T) {
 	js, ctx := startJetStream(t), t.Context()
-	for name, size := range map[string]int{"empty": 0, "one": 1, "a piece": piece, "a piece and one": piece + 1, "three": 3 * piece} {
+	for name, size := range map[string]int{"empty": 0, "one": 1, "a piece": piece, "a piece and one": piece + 1,
+		"three": 3 * piece} {
 		data := bytes.Repeat([]byte{'0', 0, 255, '\n', 'x', '5', '6'}, size/7+1)[:size]
 		if err := Put(ctx, js, subject.Results, "a", name, iotest.HalfReader(bytes.NewReader(data))); err != nil {
 			t.Fatal(err)

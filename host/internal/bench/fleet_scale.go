@@ -150,7 +150,8 @@ func measureFleetGateway(address string) error {
 		if err != nil {
 			return err
 		}
-		fmt.Printf("  look up all agents, pass %d  %v   (p99 at most 5); then %.1f MiB in use\n", pass+1, found.each, heapInUse())
+		fmt.Printf("  look up all agents, pass %d  %v   (p99 at most 5); then %.1f MiB in use\n", pass+1, found.each,
+			heapInUse())
 	}
 	sessions := make([]*fleet.Session, fleetWorkers)
 	if _, err := many(fleetCallers, rand.Perm(fleetWorkers), func(n int) (err error) {
