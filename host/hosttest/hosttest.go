@@ -187,13 +187,13 @@ func TempDir(t testing.TB) string {
 	return dir
 }
 
-// Eventually waits until something is so, for at most ten seconds.
+// Eventually waits until something is so, for at most half a minute: the machine may have much else to do.
 func Eventually(t testing.TB, what string, so func() bool) {
 	t.Helper()
-	deadline := time.Now().Add(10 * time.Second)
+	deadline := time.Now().Add(30 * time.Second)
 	for !so() {
 		if time.Now().After(deadline) {
-			t.Fatalf("not within ten seconds: %s", what)
+			t.Fatalf("not within half a minute: %s", what)
 		}
 		time.Sleep(5 * time.Millisecond)
 	}
