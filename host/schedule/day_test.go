@@ -10,10 +10,10 @@ import (
 	"time"
 )
 
-// A day with thousands of jobs, one of which hangs and one fails, while others come and go.
+// A day with more than a thousand jobs, one of which hangs and one fails, while others come and go.
 func TestADay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store, jobs := Open(t.TempDir()), 2000
+		store, jobs := Open(t.TempDir()), 1300
 		if testing.Short() {
 			jobs = 200
 		}
