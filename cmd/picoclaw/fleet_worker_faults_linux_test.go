@@ -123,10 +123,15 @@ func TestAFullDiskHasCallsRefused(t *testing.T) {
 	}
 }
 
-// A worker without room for its journal leaves an agent to whoever has room.
+// A worker without room for its journal leaves an agent to whoever has room, though it was the one that had it last.
 func TestAFullDiskHasAnotherWorkerTakeTheAgent(t *testing.T) {
 	address := startNATS(t)
 	here, elsewhere := newInstance(t), newInstance(t)
+	was := here.start(t, "serves agent", "worker", "--fleet", address, "--name", "one")
+	if err := was.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = was.Wait()
 	home := filepath.Join(here.home, "fleet")
 	if err := os.MkdirAll(home, 0o700); err != nil {
 		t.Fatal(err)

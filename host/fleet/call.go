@@ -28,8 +28,8 @@ type call struct {
 	sent    int       // attempts, and questions about them
 	open    int       // the number of the attempt that is asked about; zero where the next one may be made
 	at      time.Time // when it was made
-	first   uint64    // the epoch of the first attempt that somebody may have taken, or still may; zero for none
-	firstIs int       // its number
+	first   tenure    // the one in which an attempt was made first that somebody may have taken, or may; zero for none
+	firstIs int       // the number of that attempt
 	heard   time.Time
 	away    error // why the agent's worker was not found when it was looked up last
 
@@ -107,7 +107,7 @@ func (c *call) ask(ctx context.Context, probe bool) (time.Duration, error) {
 	c.away = err
 	switch {
 	case errors.Is(err, ErrNowhere):
-		if time.Since(c.heard) > placeWait && c.first == 0 {
+		if time.Since(c.heard) > placeWait && c.first.epoch == 0 {
 			return 0, err
 		}
 		return retryEvery, nil
@@ -115,7 +115,7 @@ func (c *call) ask(ctx context.Context, probe bool) (time.Duration, error) {
 		return retryEvery, nil // NATS does not answer, or the agent is being moved
 	}
 	r := c.request
-	r.Epoch, r.First, r.Probe = p.epoch, c.first, probe && c.open > 0
+	r.Epoch, r.First, r.Life, r.Probe = p.epoch, c.first.epoch, c.first.instance, probe && c.open > 0
 	if left, bounded := ctx.Deadline(); bounded {
 		r.LeftMS = max(1, time.Until(left).Milliseconds())
 	}
@@ -139,8 +139,8 @@ func (c *call) ask(ctx context.Context, probe bool) (time.Duration, error) {
 		}
 	}
 	c.open = c.sent
-	if c.first == 0 {
-		c.first, c.firstIs = p.epoch, c.sent
+	if c.first.epoch == 0 {
+		c.first, c.firstIs = tenure{p.epoch, p.Instance}, c.sent
 	}
 	return probeEvery, nil
 }
@@ -207,7 +207,7 @@ func (c *call) bounced(m *nats.Msg, surely bool) {
 	}
 	c.open = 0
 	if n == c.firstIs {
-		c.first, c.firstIs = 0, 0
+		c.first, c.firstIs = tenure{}, 0
 	}
 }
 
@@ -255,7 +255,7 @@ func (c *call) cancelled(ctx context.Context) *host.Result {
 	defer cancel()
 	tick := time.NewTicker(retryEvery)
 	defer tick.Stop()
-	for c.first != 0 {
+	for c.first.epoch != 0 {
 		c.tell(soon, subject.Cancel, 0)
 		select {
 		case <-soon.Done():
@@ -286,7 +286,7 @@ func (c *call) silence(d time.Duration) string {
 
 // lost is the result of a call whose answer does not come.
 func (c *call) lost(why string) *host.Result {
-	if c.first != 0 {
+	if c.first.epoch != 0 {
 		return unknown(c.request.Tool, why)
 	}
 	return &host.Result{Err: &host.Error{Code: pluginpb.CodeUnavailable,

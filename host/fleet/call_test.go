@@ -39,14 +39,14 @@ func TestWhatComesBackWasNotAlwaysTakenByNobody(t *testing.T) {
 		"something new is said":                            {from(reply{Kind: "later"}), "x.ID-1", false, false},
 	} {
 		client := &Client{fleet: &Fleet{tenant: "default"}, places: map[string]*place{}}
-		c := &call{session: &Session{client: client, agent: "main"}, client: client, sent: 2, open: 1, first: 7, firstIs: 1,
+		c := &call{session: &Session{client: client, agent: "main"}, client: client, sent: 2, open: 1, first: tenure{epoch: 7}, firstIs: 1,
 			at: time.Now().Add(-time.Second)}
 		test.answer.Subject = test.to
 		if _, result := c.answer(t.Context(), test.answer); result != nil {
 			t.Errorf("%s: %v", name, result.Err)
 		}
-		if (c.open == 0) != test.again || (c.first == 0) != test.free {
-			t.Errorf("%s: attempt %d is open, and the first epoch is %d", name, c.open, c.first)
+		if (c.open == 0) != test.again || (c.first.epoch == 0) != test.free {
+			t.Errorf("%s: attempt %d is open, and the first epoch is %d", name, c.open, c.first.epoch)
 		}
 	}
 }

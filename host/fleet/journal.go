@@ -2,6 +2,7 @@ package fleet
 
 import (
 	"bufio"
+	"cmp"
 	"crypto/rand"
 	"encoding/json"
 	"errors"
@@ -21,6 +22,8 @@ const (
 	journalAge   = 15 * time.Minute
 	journalBytes = 32 << 20 // after which it is written anew, with the answers of half of it
 	journalCalls = 200_000
+	journalAgain = time.Minute // after which that is tried again, where it has failed
+	journalRoom  = 16 << 10    // that a disk has to have for a worker to take the agent
 )
 
 // journal is what a worker has written down of one agent's calls, so that none is run twice. It may be used
@@ -28,18 +31,25 @@ const (
 //
 // Its file has a line for each thing that happened; an answer stands behind its line as it is. That a call begins is in
 // the file before it does. Nothing is forced onto the disk: what a process has written is there when it was killed, and
-// a machine that starts anew may have lost any of it, so the epochs of before do not count then.
+// a machine that starts anew may have lost any of it, so the tenures of before do not count then.
 type journal struct {
-	boot string // the machine has run since
+	boot string // of the machine
+	path string
 
-	mu     sync.Mutex
-	path   string
-	file   *os.File
-	size   int64
-	most   int64 // the size at which it is written anew
-	calls  map[string]*noted
-	order  []string        // ids of those that are done, the first to end first
-	epochs map[uint64]bool // of this boot
+	mu      sync.Mutex
+	file    *os.File
+	size    int64
+	most    int64     // the size at which it is written anew
+	again   time.Time // not before, since that has failed
+	calls   map[string]*noted
+	order   []string        // ids of those that are done, the first to end first
+	tenures map[tenure]bool // of this boot
+}
+
+// tenure is the time that a life of a worker has an agent. Epochs come again where NATS has lost its store.
+type tenure struct {
+	epoch    uint64
+	instance string
 }
 
 // noted is what is known of one call.
@@ -53,22 +63,20 @@ type noted struct {
 
 // journalLine is a line of the file.
 type journalLine struct {
-	Epoch  uint64 `json:"epoch,omitempty"` // the agent was taken
-	Boot   string `json:"boot,omitempty"`  // then
-	Begun  string `json:"begun,omitempty"` // a call's id
-	Digest string `json:"digest,omitempty"`
-	Done   string `json:"done,omitempty"` // a call's id
-	Length int64  `json:"length,omitempty"`
-	Sum    uint32 `json:"sum,omitempty"` // of the answer, whose end a machine may have lost that keeps its beginning
+	Epoch    uint64 `json:"epoch,omitempty"` // the agent was taken
+	Instance string `json:"instance,omitempty"`
+	Boot     string `json:"boot,omitempty"`
+	Begun    string `json:"begun,omitempty"` // a call's id
+	Digest   string `json:"digest,omitempty"`
+	Done     string `json:"done,omitempty"` // a call's id
+	Length   int64  `json:"length,omitempty"`
+	Sum      uint32 `json:"sum,omitempty"` // of the answer, whose end a machine may have lost that keeps its beginning
 }
 
 // bootID says since when the machine runs. Where it does not say so itself, no two processes have the same.
 func bootID() string {
-	id, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
-	if err != nil {
-		return rand.Text()
-	}
-	return strings.TrimSpace(string(id))
+	id, _ := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	return cmp.Or(strings.TrimSpace(string(id)), rand.Text())
 }
 
 // openJournal opens a journal. A line that is not whole is the last one of a process that was killed at it: what it
@@ -82,7 +90,7 @@ func openJournal(path, boot string) (*journal, error) {
 		return nil, err
 	}
 	j := &journal{boot: boot, path: path, file: file, most: journalBytes, calls: map[string]*noted{},
-		epochs: map[uint64]bool{}}
+		tenures: map[tenure]bool{}}
 	err = j.read()
 	if err == nil {
 		err = file.Truncate(j.size)
@@ -129,7 +137,7 @@ func (j *journal) apply(line journalLine, offset int64, now time.Time) {
 	switch {
 	case line.Epoch != 0:
 		if line.Boot == j.boot {
-			j.epochs[line.Epoch] = true
+			j.tenures[tenure{line.Epoch, line.Instance}] = true
 		}
 	case line.Begun != "":
 		if j.calls[line.Begun] == nil {
@@ -153,56 +161,65 @@ var errDisk = errors.New("the call can't be written down, and without that it mi
 
 func castagnoli() *crc32.Table { return crc32.MakeTable(crc32.Castagnoli) }
 
-// write adds a line, and what stands behind it. The lock is held.
-func (j *journal) write(line journalLine, behind []byte) (offset int64, err error) {
+// text is the line, and what stands behind it. The answer begins at a place in it.
+func (line journalLine) text(behind []byte) (text []byte, answerAt int, err error) {
 	if len(behind) > 0 {
 		line.Length, line.Sum = int64(len(behind)), crc32.Checksum(behind, castagnoli())
 	}
-	text, err := json.Marshal(line)
+	if text, err = json.Marshal(line); err != nil {
+		return nil, 0, err
+	}
+	text = append(text, '\n')
+	return append(text, behind...), len(text), nil
+}
+
+// write adds a line, and what stands behind it. The lock is held.
+func (j *journal) write(line journalLine, behind []byte) (offset int64, err error) {
+	text, at, err := line.text(behind)
 	if err != nil {
 		return 0, err
 	}
-	data := append(append(text, '\n'), behind...)
-	if _, err := j.file.WriteAt(data, j.size); err != nil {
+	if _, err := j.file.WriteAt(text, j.size); err != nil {
 		_ = j.file.Truncate(j.size) // the next line goes there
 		return 0, fmt.Errorf("%w: %w", errDisk, err)
 	}
-	offset = j.size + int64(len(text)) + 1
-	j.size += int64(len(data))
+	offset = j.size + int64(at)
+	j.size += int64(len(text))
 	return offset, nil
 }
 
-// ready says why what follows could not be written down.
+// ready says why what follows could not be written down: there is to be room for some calls.
 func (j *journal) ready() error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	_, err := j.write(journalLine{}, nil)
+	_, err := j.file.WriteAt(make([]byte, journalRoom), j.size)
+	if err := errors.Join(err, j.file.Truncate(j.size)); err != nil {
+		return fmt.Errorf("%w: %w", errDisk, err)
+	}
+	return nil
+}
+
+// took notes that the worker has the agent.
+func (j *journal) took(t tenure) error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.tenures[t] = true
+	_, err := j.write(journalLine{Epoch: t.epoch, Instance: t.instance, Boot: j.boot}, nil)
 	return err
 }
 
-// took notes that the worker has the agent with an epoch.
-func (j *journal) took(epoch uint64) error {
+// had reports whether the worker has had the agent, and all calls of then are in this journal.
+func (j *journal) had(t tenure) bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	j.epochs[epoch] = true
-	_, err := j.write(journalLine{Epoch: epoch, Boot: j.boot}, nil)
-	return err
-}
-
-// had reports whether the worker has had the agent with an epoch, and all calls of then are in this journal.
-func (j *journal) had(epoch uint64) bool {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return j.epochs[epoch]
+	return j.tenures[t]
 }
 
 // begin notes that a call begins.
 func (j *journal) begin(id, digest string) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if err := j.shorten(); err != nil {
-		return err
-	}
+	j.shorten()
 	_, err := j.write(journalLine{Begun: id, Digest: digest}, nil)
 	if err == nil {
 		j.calls[id] = &noted{digest: digest}
@@ -238,10 +255,10 @@ func (j *journal) find(id string) (*noted, []byte, error) {
 }
 
 // shorten writes the journal anew when it has become too long: without the calls that ended too long ago, and with the
-// later answers only. The lock is held.
-func (j *journal) shorten() error {
-	if j.size < j.most && len(j.order) < journalCalls {
-		return nil
+// later answers only. A disk that has no room for that may have some for the next lines. The lock is held.
+func (j *journal) shorten() {
+	if j.size < j.most && len(j.order) < journalCalls || time.Now().Before(j.again) {
+		return
 	}
 	keep := j.order
 	for len(keep) > 0 && (time.Since(j.calls[keep[0]].at) > journalAge || len(keep) > journalCalls/2) {
@@ -252,58 +269,74 @@ func (j *journal) shorten() error {
 		answersFrom--
 		left -= j.calls[keep[answersFrom]].length
 	}
-	file, err := os.CreateTemp(filepath.Dir(j.path), "journal-*")
+	next, err := j.copy(keep, answersFrom)
 	if err != nil {
-		return fmt.Errorf("%w: %w", errDisk, err)
-	}
-	next := &journal{boot: j.boot, path: j.path, file: file, calls: map[string]*noted{}, epochs: j.epochs}
-	if err := next.copy(j, keep, answersFrom); err != nil {
-		return errors.Join(fmt.Errorf("%w: %w", errDisk, err), file.Close(), os.Remove(file.Name()))
+		j.again = time.Now().Add(journalAgain)
+		return
 	}
 	_ = j.file.Close()
-	j.file, j.size, j.calls, j.order = file, next.size, next.calls, next.order
+	j.file, j.size, j.calls, j.order = next.file, next.size, next.calls, next.order
 	j.most = max(journalBytes, 2*j.size) // or one that stays long would be written at each call
-	return nil
 }
 
-// copy writes another journal's epochs, its calls that have not ended and some that have, and takes its place.
-func (j *journal) copy(from *journal, ids []string, answersFrom int) error {
-	for epoch := range from.epochs {
-		if _, err := j.write(journalLine{Epoch: epoch, Boot: j.boot}, nil); err != nil {
-			return err
-		}
+// copy writes a journal that takes the place of this one: with its tenures, its calls that have not ended and some that
+// have. The lock is held.
+func (j *journal) copy(ids []string, answersFrom int) (next *journal, err error) {
+	next = &journal{calls: map[string]*noted{}}
+	var all []byte
+	add := func(line journalLine, behind []byte) (offset int64, err error) {
+		text, at, err := line.text(behind)
+		offset = int64(len(all) + at)
+		all = append(all, text...)
+		return offset, err
 	}
 	begun := func(id string, c *noted) error {
-		j.calls[id] = &noted{digest: c.digest}
-		_, err := j.write(journalLine{Begun: id, Digest: c.digest}, nil)
+		next.calls[id] = &noted{digest: c.digest}
+		_, err := add(journalLine{Begun: id, Digest: c.digest}, nil)
 		return err
 	}
-	for id, c := range from.calls {
+	for t := range j.tenures {
+		if _, err := add(journalLine{Epoch: t.epoch, Instance: t.instance, Boot: j.boot}, nil); err != nil {
+			return nil, err
+		}
+	}
+	for id, c := range j.calls {
 		if !c.done {
 			if err := begun(id, c); err != nil {
-				return err
+				return nil, err
 			}
 		}
 	}
 	for i, id := range ids {
-		c := from.calls[id]
+		c := j.calls[id]
 		if err := begun(id, c); err != nil {
-			return err
+			return nil, err
 		}
 		var answer []byte
 		if i >= answersFrom {
 			answer = make([]byte, c.length)
-			if _, err := from.file.ReadAt(answer, c.offset); err != nil {
-				return err
+			if _, err := j.file.ReadAt(answer, c.offset); err != nil {
+				return nil, err
 			}
 		}
-		offset, err := j.write(journalLine{Done: id}, answer)
+		offset, err := add(journalLine{Done: id}, answer)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		j.ended(id, offset, int64(len(answer)), c.at)
+		next.ended(id, offset, int64(len(answer)), c.at)
 	}
-	return os.Rename(j.file.Name(), j.path)
+	name := j.path + ".new" // no agent's own
+	if next.file, err = os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600); err != nil {
+		return nil, err
+	}
+	if _, err = next.file.Write(all); err == nil {
+		err = os.Rename(name, j.path)
+	}
+	if err != nil {
+		return nil, errors.Join(err, next.file.Close(), os.Remove(name))
+	}
+	next.size = int64(len(all))
+	return next, nil
 }
 
 func (j *journal) close() error {

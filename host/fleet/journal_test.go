@@ -24,7 +24,7 @@ func opened(t testing.TB, path string) *journal {
 func TestAJournalKnowsWhatHasBegunAndWhatHasEnded(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "journal")
 	j := opened(t, path)
-	if err := j.took(7); err != nil {
+	if err := j.took(tenure{7, "life"}); err != nil {
 		t.Fatal(err)
 	}
 	for _, id := range []string{"a", "b"} {
@@ -47,8 +47,8 @@ func TestAJournalKnowsWhatHasBegunAndWhatHasEnded(t *testing.T) {
 		if c, _, err := j.find("c"); err != nil || c != nil {
 			t.Errorf("c: %+v %v", c, err)
 		}
-		if !j.had(7) || j.had(8) {
-			t.Error("the epochs are others")
+		if !j.had(tenure{7, "life"}) || j.had(tenure{8, "life"}) || j.had(tenure{7, "another"}) {
+			t.Error("the tenures are others")
 		}
 	}
 }
@@ -119,7 +119,7 @@ func TestAnAnswerOfWhichThereIsNotAllIsNone(t *testing.T) {
 func TestAJournalOfAnEarlierBootHasHadNoAgent(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "journal")
 	j := opened(t, path)
-	if err := j.took(7); err != nil {
+	if err := j.took(tenure{7, "life"}); err != nil {
 		t.Fatal(err)
 	}
 	if err := j.begin("a", "x"); err != nil {
@@ -133,13 +133,13 @@ func TestAJournalOfAnEarlierBootHasHadNoAgent(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if j.had(7) != (boot == "this boot") {
-			t.Errorf("in %s the journal has had epoch 7: %t", boot, j.had(7))
+		if j.had(tenure{7, "life"}) != (boot == "this boot") {
+			t.Errorf("in %s the journal has had epoch 7: %t", boot, j.had(tenure{7, "life"}))
 		}
 		if _, answer, err := j.find("a"); err != nil || string(answer) != "the answer" {
 			t.Errorf("in %s: %q %v", boot, answer, err)
 		}
-		if err := errors.Join(j.took(8), j.close()); err != nil {
+		if err := errors.Join(j.took(tenure{8, "life"}), j.close()); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -148,7 +148,7 @@ func TestAJournalOfAnEarlierBootHasHadNoAgent(t *testing.T) {
 func TestAJournalStaysShortAndForgetsNoCall(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "journal")
 	j := opened(t, path)
-	if err := j.took(3); err != nil {
+	if err := j.took(tenure{3, "life"}); err != nil {
 		t.Fatal(err)
 	}
 	answer := make([]byte, 1<<20)
@@ -178,7 +178,7 @@ func TestAJournalStaysShortAndForgetsNoCall(t *testing.T) {
 				kept++
 			}
 		}
-		if kept < 10 || !j.had(3) {
+		if kept < 10 || !j.had(tenure{3, "life"}) {
 			t.Errorf("only %d answers are kept", kept)
 		}
 	}

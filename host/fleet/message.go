@@ -54,6 +54,7 @@ type request struct {
 	ID     string      `json:"id"`
 	Epoch  uint64      `json:"epoch"`            // of the placement that the caller knows
 	First  uint64      `json:"first,omitempty"`  // that of the first attempt that may have arrived; zero for none
+	Life   string      `json:"life,omitempty"`   // the worker's that had the agent then
 	Origin host.Origin `json:"origin,omitempty"` // cli or mcp
 	Tool   string      `json:"tool,omitempty"`
 	Digest string      `json:"digest,omitempty"` // of all that the call is

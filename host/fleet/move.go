@@ -100,12 +100,12 @@ func (w *Worker) note(agent string, m *move) error {
 		}
 	}
 	w.mu.Lock()
-	defer w.mu.Unlock()
 	if m == nil {
 		delete(w.moves, agent)
 	} else {
 		w.moves[agent] = m
 	}
+	w.mu.Unlock()
 	return syncDir(filepath.Dir(file))
 }
 

@@ -246,7 +246,7 @@ func (s *served) release(ctx context.Context) {
 	w := s.worker
 	w.finish(ctx, s)
 	w.lose(s)
-	if err := w.fleet.leave(ctx, s); err != nil {
+	if err := w.fleet.leave(ctx, s.agent, w.options.Name, s.kept, s.epoch); err != nil {
 		w.log.Warn("an agent is not given away yet", "agent", s.agent, "error", err)
 	}
 	w.gave()

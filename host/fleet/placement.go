@@ -81,14 +81,14 @@ func (f *Fleet) take(ctx context.Context, agent string, l *lease, before *place,
 
 // leave has others take an agent. Its entry is deleted, and what is left of it still has the proof: whoever has sent
 // the workspace may not have seen it yet.
-func (f *Fleet) leave(ctx context.Context, s *served) error {
-	data, err := json.Marshal(place{envelope: sealed(), Worker: s.lease.worker, Kept: s.kept})
+func (f *Fleet) leave(ctx context.Context, agent, worker, kept string, epoch uint64) error {
+	data, err := json.Marshal(place{envelope: sealed(), Worker: worker, Kept: kept})
 	if err != nil {
 		return err
 	}
-	m := &nats.Msg{Subject: "$KV." + subject.Placement + "." + s.agent, Data: data,
+	m := &nats.Msg{Subject: "$KV." + subject.Placement + "." + agent, Data: data,
 		Header: nats.Header{"KV-Operation": {"DEL"}}}
-	_, err = f.js.PublishMsg(ctx, m, jetstream.WithExpectLastSequencePerSubject(s.epoch))
+	_, err = f.js.PublishMsg(ctx, m, jetstream.WithExpectLastSequencePerSubject(epoch))
 	return err
 }
 

@@ -36,6 +36,7 @@ type served struct {
 	since   time.Time
 	journal *journal
 
+	calls    atomic.Int64 // that run; who asks for them does not wait for the journal
 	mu       sync.Mutex
 	closed   bool // no further call
 	lists    int  // of tools, that are being made
@@ -202,7 +203,7 @@ func (s *served) take(r *request, arguments []byte, to string) {
 		s.say(to, reply{Kind: kindUnknown, ID: r.ID, Why: "the call was made, and its answer is not kept any more"}, nil)
 	case known != nil:
 		s.say(to, reply{Kind: kindUnknown, ID: r.ID, Why: "the worker has begun the call, and ended before it did"}, nil)
-	case r.First != 0 && !s.journal.had(r.First):
+	case r.First != 0 && !s.journal.had(tenure{r.First, r.Life}):
 		s.say(to, reply{Kind: kindUnknown, ID: r.ID, Why: "another worker may have begun the call, or this one before its " +
 			"machine was started anew"}, nil)
 	case r.Probe:
@@ -214,11 +215,13 @@ func (s *served) take(r *request, arguments []byte, to string) {
 	default:
 		run := newRunning(s, r, to)
 		s.running[r.ID] = run
+		s.calls.Add(1)
 		s.ended.Go(func() {
 			defer run.cancel()
 			answer := run.run(arguments)
 			s.mu.Lock()
 			delete(s.running, r.ID) // who asks once it is answered is not told that it runs
+			s.calls.Add(-1)
 			s.mu.Unlock()
 			if answer != nil {
 				s.send(run.to, answer)
@@ -320,11 +323,7 @@ func (s *served) session(o host.Origin) (session *host.Session, done func(), err
 }
 
 // busy is how many calls run.
-func (s *served) busy() int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return len(s.running)
-}
+func (s *served) busy() int { return int(s.calls.Load()) }
 
 // close takes no further call.
 func (s *served) close() {

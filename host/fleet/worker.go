@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"sync"
@@ -277,10 +278,13 @@ func (w *Worker) try(l *life, service micro.Service, others *watch, agent string
 	if why == "" && before != nil && before.Sent != nil && before.Worker != w.options.Name {
 		why = "the worker " + before.Worker + " is silent"
 	}
-	if err := j.ready(); err != nil {
-		return false, nil, err // another worker may have room for it
-	}
 	kept := w.kept(agent, before)
+	if err := j.ready(); err != nil {
+		if before != nil && before.Worker == w.options.Name && before.Sent == nil && !before.left {
+			err = errors.Join(err, w.fleet.leave(ctx, agent, before.Worker, kept, before.epoch)) // another worker may have room for it
+		}
+		return false, nil, err
+	}
 	epoch, err := w.fleet.take(ctx, agent, l.lease, before, kept, why[:min(len(why), mostWhy)])
 	if errors.Is(err, jetstream.ErrKeyExists) || errors.Is(err, jetstream.ErrKeyRevisionMismatch) {
 		return false, nil, nil // somebody was faster
@@ -288,7 +292,7 @@ func (w *Worker) try(l *life, service micro.Service, others *watch, agent string
 	if err != nil {
 		return false, nil, err
 	}
-	if err := errors.Join(j.took(epoch), w.settled(agent)); err != nil {
+	if err := errors.Join(j.took(tenure{epoch, l.instance}), w.settled(agent)); err != nil {
 		return false, nil, err
 	}
 	s := &served{worker: w, lease: l.lease, agent: agent, epoch: epoch, kept: kept, since: time.Now(), journal: j,
@@ -401,11 +405,11 @@ func (w *Worker) tellChanged() {
 // leave takes no call any more, lets what runs have its time, and gives the agents away.
 func (w *Worker) leave(l *lease) {
 	w.mu.Lock()
-	all := w.served
-	for _, s := range all {
+	all := maps.Clone(w.served)
+	w.mu.Unlock()
+	for _, s := range all { // each may wait for its journal, and the sign of life for none
 		s.close()
 	}
-	w.mu.Unlock()
 	ctx, cancel := context.WithTimeout(l, w.options.Drain)
 	defer cancel()
 	tick := time.NewTicker(renewEvery / 10)
@@ -422,7 +426,7 @@ func (w *Worker) leave(l *lease) {
 	soon, cancel := context.WithTimeout(context.WithoutCancel(l), sureFor)
 	defer cancel()
 	for _, s := range all {
-		_ = w.fleet.leave(soon, s) // or another one waits for silence
+		_ = w.fleet.leave(soon, s.agent, w.options.Name, s.kept, s.epoch) // or another one waits for silence
 	}
 	l.end(soon)
 }
