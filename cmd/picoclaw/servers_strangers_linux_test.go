@@ -155,7 +155,7 @@ func TestTheAuthorsServers(t *testing.T) {
 }
 
 func (h serverHome) everything(t *testing.T) {
-	seen := make(chan *sdkmcp.ProgressNotificationParams, 16)
+	seen := make(chan *sdkmcp.ProgressNotificationParams, 6000) // all: one too many holds up the rest
 	asked := make(chan string, 4)
 	options := filling(asked, map[string]any{"name": "Ada"})
 	options.ProgressNotificationHandler = func(_ context.Context, r *sdkmcp.ProgressNotificationClientRequest) { seen <- r.Params }
