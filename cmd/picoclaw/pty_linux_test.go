@@ -118,7 +118,7 @@ func (c *console) types(keys string) {
 
 // ends waits for the program to end, and ends it if it does not.
 func (c *console) ends() error {
-	impatient := time.AfterFunc(20*time.Second, func() { _ = c.cmd.Process.Kill() })
+	impatient := time.AfterFunc(30*time.Second, func() { _ = c.cmd.Process.Kill() })
 	defer impatient.Stop()
 	return c.cmd.Wait()
 }

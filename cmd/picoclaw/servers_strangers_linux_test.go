@@ -89,7 +89,7 @@ func received[T any](t *testing.T, from <-chan T) (what T) {
 	t.Helper()
 	select {
 	case what = <-from:
-	case <-time.After(20 * time.Second):
+	case <-time.After(30 * time.Second):
 		t.Error("nothing has come")
 	}
 	return what
