@@ -272,7 +272,7 @@ func TestTalkingToAnAgent(t *testing.T) {
 	in := newInstance(t)
 	never := make(chan struct{})
 	defer close(never)
-	in.model(t, "", asks("exec", `{"command":"touch made"}`), modeltest.Step{Text: "not made"},
+	server := in.model(t, "", asks("exec", `{"command":"touch made"}`), modeltest.Step{Text: "not made"},
 		asks("exec", `{"command":"touch made"}`), modeltest.Step{Text: "made it"}, modeltest.Step{Text: "late", Wait: never})
 	c := onTerminal(t, in.home, []string{"PICOCLAW_ISOLATION_ENABLED=false"}, "agent")
 	made := filepath.Join(in.workspace, "made")
@@ -293,11 +293,10 @@ func TestTalkingToAnAgent(t *testing.T) {
 		t.Error("it was not made although the answer was yes")
 	}
 	c.types("wait\r")
-	hosttest.Eventually(t, "the model is asked", func() bool {
-		c.types("\x03") // which may come before the turn
-		return strings.Contains(c.text(), "the turn was ended")
-	})
-	c.sees(`main> `)
+	hosttest.Eventually(t, "the model is asked", func() bool { return len(server.Requests()) == 5 })
+	c.types("\x03") // once: the terminal drops with it what is on its way to be seen
+	c.sees(`the turn was ended`)
+	c.sees(`main> `) // until then Ctrl-D is not ours
 	c.types("\x04")
 	c.succeeds()
 }

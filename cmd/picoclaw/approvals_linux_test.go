@@ -162,7 +162,7 @@ func TestAnApprovalForAlways(t *testing.T) {
 	in := newInstance(t)
 	in.configure(t, `{
   // whose calls wait
-  "approvals": {"origins": ["cli"], "wait_seconds": 20},
+  "approvals": {"origins": ["cli"], "wait_seconds": 600},
   "agents": {"list": [{"id": "main"}, {"id": "other", "tools": {"exec": {"custom_allow_patterns": [
     "echo" // harmless
   ]}}}]}
@@ -217,7 +217,7 @@ func TestAnApprovalForAlways(t *testing.T) {
 func TestHooksAreToldOfWhatWaits(t *testing.T) {
 	in := newInstance(t)
 	seen := filepath.Join(in.workspace, "seen")
-	in.configure(t, fmt.Sprintf(`{"approvals": {"origins": ["cli"], "wait_seconds": 20}, "hooks": {"Notification": [{"matcher": "approval",
+	in.configure(t, fmt.Sprintf(`{"approvals": {"origins": ["cli"], "wait_seconds": 600}, "hooks": {"Notification": [{"matcher": "approval",
 		"hooks": [{"type": "command", "command": "cat > %s", "workspace": "rw"}]}]}}`, seen))
 	ended := make(chan string, 1)
 	go func() {
@@ -239,7 +239,7 @@ func TestHooksAreToldOfWhatWaits(t *testing.T) {
 
 func TestWhoHasDiedWaitsNoMore(t *testing.T) {
 	in := newInstance(t)
-	in.configure(t, `{"approvals": {"origins": ["cli"], "wait_seconds": 20}}`)
+	in.configure(t, `{"approvals": {"origins": ["cli"], "wait_seconds": 600}}`)
 	cmd := in.command(hosttest.Program("bin/picoclaw"), "call", "exec", "command=touch made a")
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)

@@ -258,7 +258,9 @@ func (p *played) madeSince(t *testing.T) {
 	}
 	before := count()
 	began := time.Now()
-	hosttest.Eventually(t, "calls are answered again", func() bool { return count() > before+100 })
+	for last := before; last <= before+100; last = count() { // a busy machine takes its time, and goes on
+		hosttest.Eventually(t, "calls are answered again", func() bool { return count() > last })
+	}
 	t.Logf("calls were answered again after %s", time.Since(began).Round(time.Millisecond))
 }
 
@@ -315,7 +317,7 @@ func TestNoCallIsMadeTwiceWhenProcessesDie(t *testing.T) {
 	}{
 		{"the worker is killed and started again", func(holder string) {
 			kill(t, p.workers[holder].cmd)
-			p.startWorker(t, holder, "serves agent")
+			p.startWorker(t, holder, "the worker "+holder+" ") // the other one may have the agent by now
 		}},
 		{"the hub is killed and started again", func(string) {
 			kill(t, p.server)

@@ -18,7 +18,8 @@ import (
 // that it was done.
 func TestAWorkerThatWasStoppedEndsWhatItHasStarted(t *testing.T) {
 	p := play(t)
-	worker := p.workers[p.holder(t)]
+	name := p.holder(t)
+	worker := p.workers[name]
 	session := p.session(t)
 	answers := make(chan string, 1)
 	go func() {
@@ -42,7 +43,7 @@ func TestAWorkerThatWasStoppedEndsWhatItHasStarted(t *testing.T) {
 	if err := worker.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
 	}
-	p.movesFrom(t, p.holder(t))
+	p.movesFrom(t, name)
 	if answer := <-answers; !strings.Contains(answer, "nobody knows whether") {
 		t.Errorf("the call was answered: %s", answer)
 	}

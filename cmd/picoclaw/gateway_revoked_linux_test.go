@@ -59,7 +59,7 @@ func TestAGatewayOfTheHubsEndsWhenItIsRevoked(t *testing.T) {
 			!strings.Contains(out, cure) || !strings.Contains(out, "`picoclaw hub add`") {
 			t.Errorf("%v %s", err, out)
 		}
-	case <-time.After(20 * time.Second):
+	case <-time.After(30 * time.Second):
 		_ = cmd.Process.Kill()
 		<-ended
 		t.Errorf("it goes on: %s", said())

@@ -192,7 +192,7 @@ func TestAHubIsOneCommand(t *testing.T) {
 	in.configure(t, `{"agents": {"list": [{"id": "main"}]}}`)
 	served := in.worker(t, worker, 1)
 	ran(exitOK, "hub", "revoke", "w1")
-	impatient := time.AfterFunc(20*time.Second, func() { _ = served.Process.Kill() })
+	impatient := time.AfterFunc(30*time.Second, func() { _ = served.Process.Kill() })
 	if err := served.Wait(); err == nil || !impatient.Stop() {
 		t.Errorf("a worker that was revoked ends with %v", err)
 	}

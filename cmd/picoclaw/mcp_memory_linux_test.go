@@ -24,30 +24,32 @@ const megabyte = 1 << 20
 func TestTheMemoryOfLargeMessagesIsGivenBack(t *testing.T) {
 	s := serveWrites(t)
 	s.write(0, "small")
-	before := resident(t, s.pid)
+	before := memory(t, s.pid, resident)
 	for id := range 2 {
 		s.write(id+1, strings.Repeat("0123456789abcdef", 20*megabyte/16))
 	}
-	if grown := resident(t, s.pid) - before; grown < 40*megabyte {
+	if grown := memory(t, s.pid, mostResident) - before; grown < 40*megabyte {
 		t.Errorf("the messages have taken %d MB; there is nothing to give back", grown/megabyte)
 	}
-	hosttest.Eventually(t, "the memory is given back", func() bool { return resident(t, s.pid)-before < 60*megabyte })
+	hosttest.Eventually(t, "the memory is given back",
+		func() bool { return memory(t, s.pid, resident)-before < 60*megabyte })
 }
 
 // So does what many small ones have taken.
 func TestTheMemoryOfManyMessagesIsGivenBack(t *testing.T) {
 	s := serveWrites(t)
 	s.write(0, "small")
-	before, most := resident(t, s.pid), 0
+	before, most := memory(t, s.pid, resident), 0
 	text := strings.Repeat("0123456789abcdef", megabyte/16/4)
 	for id := range 200 {
 		s.write(id+1, text)
-		most = max(most, resident(t, s.pid))
+		most = max(most, memory(t, s.pid, resident))
 	}
 	if most-before < 20*megabyte {
 		t.Errorf("the messages have taken %d MB; there is nothing to give back", (most-before)/megabyte)
 	}
-	hosttest.Eventually(t, "the memory is given back", func() bool { return resident(t, s.pid) < before+(most-before)/2 })
+	hosttest.Eventually(t, "the memory is given back",
+		func() bool { return memory(t, s.pid, resident) < before+(most-before)/2 })
 }
 
 // writing is a server that files are written with.
@@ -105,19 +107,29 @@ func (s *writing) write(id int, content string) {
 	}
 }
 
-// resident is what a process has in memory, in bytes, with all that it has started.
-func resident(t *testing.T, pid int) int {
+// What a process has in memory, now and at most so far.
+const (
+	resident     = "VmRSS:"
+	mostResident = "VmHWM:"
+)
+
+// memory is what a process has in memory, in bytes, with all that it has started.
+func memory(t *testing.T, pid int, which string) int {
 	t.Helper()
 	dir := "/proc/" + strconv.Itoa(pid)
-	data, err := os.ReadFile(dir + "/statm")
+	data, err := os.ReadFile(dir + "/status")
 	if err != nil {
 		t.Fatal(err)
 	}
-	pages, err := strconv.Atoi(strings.Fields(string(data))[1])
+	_, rest, found := strings.Cut(string(data), which)
+	if !found {
+		t.Fatalf("%s has no %s", dir, which)
+	}
+	kilobytes, err := strconv.Atoi(strings.Fields(rest)[0])
 	if err != nil {
 		t.Fatal(err)
 	}
-	all := pages * os.Getpagesize()
+	all := kilobytes << 10
 	threads, err := filepath.Glob(dir + "/task/*/children")
 	if err != nil {
 		t.Fatal(err)
@@ -132,7 +144,7 @@ func resident(t *testing.T, pid int) int {
 			if err != nil {
 				t.Fatal(err)
 			}
-			all += resident(t, pid)
+			all += memory(t, pid, which)
 		}
 	}
 	return all

@@ -31,7 +31,7 @@ func connect(t *testing.T, isolated string, options *sdkmcp.ClientOptions) (clie
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	t.Cleanup(cancel)
 	session, err := sdkmcp.NewClient(&sdkmcp.Implementation{Name: "test", Version: "1"}, options).
-		Connect(ctx, &sdkmcp.CommandTransport{Command: cmd}, nil)
+		Connect(ctx, &sdkmcp.CommandTransport{Command: cmd, TerminateDuration: 30 * time.Second}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -150,7 +150,7 @@ func TestOutputStreamsAsProgress(t *testing.T) {
 		if message != "first\n" {
 			t.Errorf("the progress is %q", message)
 		}
-	case <-time.After(20 * time.Second):
+	case <-time.After(30 * time.Second):
 		t.Error("no progress came while the command runs")
 	}
 }

@@ -135,7 +135,8 @@ func (h serverHome) client(options *sdkmcp.ClientOptions) (session *sdkmcp.Clien
 	host.Env = h.env
 	ctx, cancel := context.WithTimeout(h.t.Context(), 2*time.Minute)
 	session, err := sdkmcp.NewClient(&sdkmcp.Implementation{Name: "test", Version: "1"}, options).
-		Connect(ctx, &sdkmcp.CommandTransport{Command: host}, &sdkmcp.ClientSessionOptions{ProtocolVersion: "2025-11-25"})
+		Connect(ctx, &sdkmcp.CommandTransport{Command: host, TerminateDuration: 30 * time.Second},
+			&sdkmcp.ClientSessionOptions{ProtocolVersion: "2025-11-25"})
 	if err != nil {
 		cancel()
 		h.t.Fatal(err)

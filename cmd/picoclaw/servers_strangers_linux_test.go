@@ -89,7 +89,7 @@ func received[T any](t *testing.T, from <-chan T) (what T) {
 	t.Helper()
 	select {
 	case what = <-from:
-	case <-time.After(20 * time.Second):
+	case <-time.After(30 * time.Second):
 		t.Error("nothing has come")
 	}
 	return what
@@ -155,7 +155,7 @@ func TestTheAuthorsServers(t *testing.T) {
 }
 
 func (h serverHome) everything(t *testing.T) {
-	seen := make(chan *sdkmcp.ProgressNotificationParams, 16)
+	seen := make(chan *sdkmcp.ProgressNotificationParams, 6000) // all: one too many holds up the rest
 	asked := make(chan string, 4)
 	options := filling(asked, map[string]any{"name": "Ada"})
 	options.ProgressNotificationHandler = func(_ context.Context, r *sdkmcp.ProgressNotificationClientRequest) { seen <- r.Params }

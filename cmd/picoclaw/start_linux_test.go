@@ -2,12 +2,14 @@ package main
 
 import (
 	"bytes"
+	"fmt"
 	"os/exec"
 	"strings"
 	"sync"
 	"syscall"
 	"testing"
-	"time"
+
+	"github.com/picoclaw/picoclaw/host/hosttest"
 )
 
 // start starts a program that serves when it has said sign, or at once.
@@ -18,8 +20,7 @@ func (i instance) start(t *testing.T, sign string, args ...string) *exec.Cmd {
 
 func serving(t *testing.T, cmd *exec.Cmd, sign string) *exec.Cmd {
 	t.Helper()
-	heard := make(chan struct{})
-	said := &told{sign: sign, heard: heard}
+	said := &told{}
 	cmd.Stderr = said
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -36,19 +37,15 @@ func serving(t *testing.T, cmd *exec.Cmd, sign string) *exec.Cmd {
 	if sign == "" {
 		return cmd
 	}
-	select {
-	case <-heard:
-	case <-time.After(20 * time.Second):
-		t.Fatalf("%v does not serve: %s", cmd.Args, said)
-	}
+	hosttest.Eventually(t, fmt.Sprintf("%v says %q", cmd.Args, sign), func() bool {
+		_, rest, found := strings.Cut(said.String(), sign)
+		return found && strings.Contains(rest, "\n")
+	})
 	return cmd
 }
 
 // told is what a program has said.
 type told struct {
-	sign  string
-	heard chan struct{} // closed when it has said sign; nil after that
-
 	mu   sync.Mutex
 	text bytes.Buffer
 }
@@ -56,12 +53,7 @@ type told struct {
 func (s *told) Write(p []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.text.Write(p)
-	if _, rest, said := strings.Cut(s.text.String(), s.sign); said && s.heard != nil && strings.Contains(rest, "\n") {
-		close(s.heard)
-		s.heard = nil
-	}
-	return len(p), nil
+	return s.text.Write(p)
 }
 
 func (s *told) String() string {

@@ -54,7 +54,8 @@ func TestAWorkerTrustsAnotherKeyAtSIGHUP(t *testing.T) {
 	ran("fleet", "config", "push", file("one.json"), "--key", file("key"), "--fleet", file("ops.fleet"))
 	status := func(want string) func() bool {
 		return func() bool {
-			return strings.Contains(ran("fleet", "status", "--output", "json", "--fleet", file("ops.fleet")), want)
+			out, _ := in.picoclaw(t, "fleet", "status", "--output", "json", "--fleet", file("ops.fleet"))
+			return strings.Contains(out, want)
 		}
 	}
 	hosttest.Eventually(t, "what another key has signed is refused", status("none of the keys"))

@@ -90,7 +90,9 @@ func begin(ctx context.Context, f *Fleet, about func() sign, instance, ended str
 			return nil, fmt.Errorf("NATS does not let the worker %s in any more: %w; ask the hub's operator for a new identity",
 				s.Worker, cmp.Or(f.conn.LastError(), nats.ErrConnectionClosed))
 		case err != nil:
-			if err.Error() != said {
+			// A connection that is lost may be one that is refused, which its end says some tries later.
+			early := f.conn.IsReconnecting() && time.Since(l.began) < silentFor
+			if err.Error() != said && !early {
 				said = err.Error()
 				warn(fmt.Errorf("say in the fleet that the worker %s lives: %w", s.Worker, err))
 			}

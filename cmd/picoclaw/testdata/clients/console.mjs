@@ -19,7 +19,7 @@ const check = (ok, text) => {
 };
 // until waits for what comes by itself; the deadline is for what never comes.
 const until = async (text, is) => {
-  for (const end = Date.now() + 20000; Date.now() < end; await new Promise((r) => setTimeout(r, 50))) {
+  for (const end = Date.now() + 30000; Date.now() < end; await new Promise((r) => setTimeout(r, 50))) {
     if (await is()) return check(true, text);
   }
   check(false, text);
