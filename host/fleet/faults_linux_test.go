@@ -60,7 +60,7 @@ func raw(t *testing.T, f *Fleet, r request, arguments []byte) *nats.Subscription
 // said is the next thing that is answered.
 func said(t *testing.T, sub *nats.Subscription) (*reply, []byte) {
 	t.Helper()
-	m, err := sub.NextMsg(10 * time.Second)
+	m, err := sub.NextMsg(30 * time.Second)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -149,7 +149,7 @@ func TestWhatIsNoCallersIsNotServed(t *testing.T) {
 			t.Fatal(err)
 		}
 		if answered {
-			if _, err := sub.NextMsg(10 * time.Second); err != nil {
+			if _, err := sub.NextMsg(30 * time.Second); err != nil {
 				t.Errorf("%s: %v", to, err)
 			}
 			continue
