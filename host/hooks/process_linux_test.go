@@ -243,7 +243,7 @@ time.sleep(1000)
 		t.Fatal(err)
 	}
 	for range 100 {
-		h.before(ctx, w, run1("ls"))
+		h.before(ctx, w, long) // it may have been ended and started again by then
 	}
 	hosttest.Eventually(t, "it is ended", func() bool { return c.ended() != nil })
 }
