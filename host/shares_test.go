@@ -123,8 +123,7 @@ func TestACallThatCantHaveItsTurnIsRefused(t *testing.T) {
 
 // With room for one plugin process, one ends for the other; not while it has a command in the background.
 func TestPluginsMakeRoomForEachOther(t *testing.T) {
-	s := session(t, openWith(t, host.Options{}, "PICOCLAW_AGENTS_DEFAULTS_LIMITS_PLUGINS=1",
-		"PICOCLAW_TOOLS_EXEC_TIMEOUT_SECONDS=1"))
+	s := session(t, openWith(t, host.Options{}, "PICOCLAW_AGENTS_DEFAULTS_LIMITS_PLUGINS=1"))
 	for range 2 {
 		if r := call(t, s, "exec", map[string]any{"command": "true"}); r.Err != nil {
 			t.Error(r.Err)

@@ -182,21 +182,12 @@ func (t *Team) begin(ctx context.Context, task Task, alone bool) (*child, error)
 	f := t.family(task.Parent)
 	depth := f.depth
 	t.mu.Unlock()
-	limits := f.limits
-	if limit := limits.Depth; depth >= limit {
+	if limit := f.limits.Depth; depth >= limit {
 		return nil, sdk.Errorf(sdk.AccessDenied, "subagents may be %d deep, and this is one of the deepest", limit).
 			WithHint("do it yourself; agents.defaults.subturn.max_depth bounds it")
 	}
-	wait := time.NewTimer(limits.SlotWait)
-	defer wait.Stop()
-	select {
-	case f.slots <- struct{}{}:
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	case <-wait.C:
-		return nil, sdk.Errorf(sdk.Timeout, "%d subagents run already, and none has ended within %s",
-			cap(f.slots), limits.SlotWait).WithHint("wait for one by spawn_status; agents.defaults.subturn.max_concurrent " +
-			"and concurrency_timeout_sec bound it")
+	if err := f.slot(ctx); err != nil {
+		return nil, err
 	}
 	c := t.launch(ctx, f, task, alone)
 	if c == nil {
@@ -204,6 +195,27 @@ func (t *Team) begin(ctx context.Context, task Task, alone bool) (*child, error)
 		return nil, errTeamEnds
 	}
 	return c, nil
+}
+
+// slot takes one of the slots for children, which is waited for where there is none.
+func (f *family) slot(ctx context.Context) error {
+	select {
+	case f.slots <- struct{}{}: // however short the wait may be
+		return nil
+	default:
+	}
+	wait := time.NewTimer(f.limits.SlotWait)
+	defer wait.Stop()
+	select {
+	case f.slots <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-wait.C:
+		return sdk.Errorf(sdk.Timeout, "%d subagents run already, and none has ended within %s", cap(f.slots),
+			f.limits.SlotWait).WithHint("wait for one by spawn_status; agents.defaults.subturn.max_concurrent and " +
+			"concurrency_timeout_sec bound it")
+	}
 }
 
 // allowed says why a task may not be given to the agent that it names.

@@ -247,11 +247,7 @@ func (c *call) tell(ctx context.Context, verb string, seen uint64) {
 
 // cancelled tells the worker that the call is to end, and waits a moment for what it says.
 func (c *call) cancelled(ctx context.Context) *host.Result {
-	grace := cancelGrace
-	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		grace = endGrace // the worker knows the deadline
-	}
-	soon, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
+	soon, cancel := context.WithTimeout(context.WithoutCancel(ctx), cancelGrace)
 	defer cancel()
 	tick := time.NewTicker(retryEvery)
 	defer tick.Stop()

@@ -30,7 +30,7 @@ func startNATS(t testing.TB) (address string) {
 	}
 	s.Start()
 	t.Cleanup(func() { s.Shutdown(); s.WaitForShutdown() })
-	if !s.ReadyForConnections(10 * time.Second) {
+	if !s.ReadyForConnections(30 * time.Second) {
 		t.Fatal("the NATS server does not come up")
 	}
 	return s.ClientURL()
@@ -124,10 +124,8 @@ func (b *bench) work(t testing.TB, f *Fleet, name string, agents ...string) (sto
 	t.Cleanup(stop)
 	select {
 	case <-taken:
-	case <-time.After(10 * time.Second):
-		if name != "standby" {
-			t.Fatal("the worker does not get its agent")
-		}
+	case <-time.After(30 * time.Second):
+		t.Fatal("the worker does not get its agent")
 	}
 	return stop
 }

@@ -209,7 +209,7 @@ func (w *Worker) told(o *order) (state string, holds bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	m := w.moves[o.Agent]
-	return w.states[o.Agent], m != nil && m.Key == o.Key
+	return w.states[o.Agent], m != nil && m.Key == o.Key || w.busy[o.Agent] // what has been seen to may not be let go yet
 }
 
 // carry sends a workspace, and gives the agent to whom it is sent. On an error the worker has the agent as before.

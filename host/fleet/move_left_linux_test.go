@@ -10,6 +10,7 @@ import (
 
 	"github.com/picoclaw/picoclaw/host/fleet/archive"
 	"github.com/picoclaw/picoclaw/host/halt"
+	"github.com/picoclaw/picoclaw/host/hosttest"
 )
 
 // gone is when a machine has neither a copy nor anything left to do about it.
@@ -107,7 +108,7 @@ func TestATargetThatLeavesKeepsTheProof(t *testing.T) {
 				t.Errorf("an agent that nobody has is listed: %+v %v", agents, err)
 			}
 			runs(t, one.worker(t))
-			within(t, "the copy is gone", func() bool { return one.gone(t) })
+			hosttest.Eventually(t, "the copy is gone", func() bool { return one.gone(t) })
 			has(t, admin, "one")
 			if two.files(t) != "a" {
 				t.Errorf("the target has %q", two.files(t))
@@ -134,7 +135,7 @@ func TestASourceThatIsDrainedEndsItsMove(t *testing.T) {
 	if err := w.note("main", m); err != nil {
 		t.Fatal(err)
 	}
-	within(t, "the copy is gone", func() bool { return one.gone(t) })
+	hosttest.Eventually(t, "the copy is gone", func() bool { return one.gone(t) })
 	has(t, admin, "two")
 }
 

@@ -15,7 +15,6 @@ import (
 
 	"github.com/picoclaw/picoclaw/host"
 	"github.com/picoclaw/picoclaw/host/fleet/subject"
-	"github.com/picoclaw/picoclaw/host/halt"
 	"github.com/picoclaw/picoclaw/host/hosttest"
 )
 
@@ -68,21 +67,11 @@ func runs(t *testing.T, w *Worker) (stop func()) {
 	return stop
 }
 
-// within waits for what has to be.
-func within(t *testing.T, what string, is func() bool) {
-	t.Helper()
-	for end := time.Now().Add(20 * time.Second); !is(); time.Sleep(20 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("it never comes to: %s", what)
-		}
-	}
-}
-
 // has waits until a worker has the agent, and serves it.
 func has(t *testing.T, f *Fleet, worker string) *place {
 	t.Helper()
 	var p *place
-	within(t, worker+" has the agent", func() bool {
+	hosttest.Eventually(t, worker+" has the agent", func() bool {
 		var err error
 		p, err = f.where(t.Context(), "main")
 		return err == nil && p.Worker == worker && p.Sent == nil && p.Instance != ""
@@ -93,7 +82,7 @@ func has(t *testing.T, f *Fleet, worker string) *place {
 // there waits for so many workers.
 func there(t *testing.T, f *Fleet, n int) {
 	t.Helper()
-	within(t, "the workers are there", func() bool {
+	hosttest.Eventually(t, "the workers are there", func() bool {
 		workers, _, err := f.Status(t.Context())
 		return err == nil && len(workers) == n
 	})
@@ -152,14 +141,14 @@ func TestAWorkspaceMovesAndComesBack(t *testing.T) {
 			t.Fatal(err)
 		}
 		has(t, admin, "two")
-		within(t, "the copy is gone", func() bool { return one.files(t) == "" && halt.Of(one.home, "main") == nil })
+		hosttest.Eventually(t, "the copy is gone", func() bool { return one.gone(t) })
 		if r := s.Call(t.Context(), "echo", args("hello"), nil); r.Text != "two says hello" || two.files(t) != "a" {
 			t.Errorf("%+v %q", r, two.files(t))
 		}
 		if err := move("one"); err != nil {
 			t.Fatal(err)
 		}
-		within(t, "the copy is gone", func() bool { return two.files(t) == "" && halt.Of(two.home, "main") == nil })
+		hosttest.Eventually(t, "the copy is gone", func() bool { return two.gone(t) })
 	}
 
 	// What can't be moved stays, and is served.

@@ -185,11 +185,16 @@ func TestProcessesAreAskedInTurn(t *testing.T) {
 
 // A process that hangs is ended, and started again for the next call; one that keeps failing is waited with.
 func TestAProcessIsStartedAgain(t *testing.T) {
-	h, w := talking(t, `None`, `"before_tool"`)
+	h, w := talking(t, `{}`, `"before_tool"`)
+	if v := h.before(t.Context(), w, run1("ls")); v.Deny != "" {
+		t.Errorf("when it has started: %+v", v)
+	}
+	say(t, w, `None`)
 	h.processes[0].defaults.Interceptor = 1000
 	if v := h.before(t.Context(), w, run1("ls")); !strings.Contains(v.Deny, "did not answer within 1s") {
 		t.Errorf("a process that hangs: %+v", v)
 	}
+	h.processes[0].defaults.Interceptor = patience
 	say(t, w, `{}`)
 	if v := h.before(t.Context(), w, run1("ls")); v.Deny != "" {
 		t.Errorf("after it was started again: %+v", v)
@@ -238,7 +243,7 @@ time.sleep(1000)
 		t.Fatal(err)
 	}
 	for range 100 {
-		h.before(ctx, w, run1("ls"))
+		h.before(ctx, w, long) // it may have been ended and started again by then
 	}
 	hosttest.Eventually(t, "it is ended", func() bool { return c.ended() != nil })
 }

@@ -31,6 +31,7 @@ func opened(t *testing.T, isolated bool, settings string) (*host.Session, string
 	if err := json.Unmarshal(cfg.Hooks(), &o); err != nil {
 		t.Fatal(err)
 	}
+	o.Defaults.Interceptor = patience
 	hooks, err := New(o, nil)
 	if err != nil {
 		t.Fatal(err)

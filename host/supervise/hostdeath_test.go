@@ -97,7 +97,7 @@ func TestAKilledHostLeavesNoProcessAndNoSocket(t *testing.T) {
 // sleepers lists all descendants of this process but itself.
 func sleepers(t *testing.T, _ string) []int {
 	t.Helper()
-	deadline := time.Now().Add(5 * time.Second)
+	deadline := time.Now().Add(30 * time.Second)
 	for {
 		parents := map[int]int{}
 		entries, err := os.ReadDir("/proc")

@@ -19,6 +19,8 @@ import (
 	"github.com/hashicorp/go-plugin"
 	"github.com/hashicorp/go-plugin/runner"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
@@ -256,12 +258,16 @@ func (in *instance) callError(ctx context.Context, err error) error {
 	if errors.Is(err, io.EOF) {
 		return fmt.Errorf("plugin %s ended the call without a result", in.spec.Manifest.ID)
 	}
-	// A broken connection is seen a moment before the end of the process.
+	// A broken connection is seen before the end of the process, which is one when all that it has started has ended too.
+	grace := pipeGrace
+	if status.Code(err) == codes.Unavailable {
+		grace = stopGrace
+	}
 	select {
 	case <-in.done():
 		exit, _ := in.runner.process.Load().Wait(context.Background())
 		return &CrashError{Plugin: in.spec.Manifest.ID, Exit: exit.String(), Stderr: in.runner.lastWords()}
-	case <-time.After(pipeGrace):
+	case <-time.After(grace):
 	case <-ctx.Done():
 	}
 	return fmt.Errorf("plugin %s: %w", in.spec.Manifest.ID, reason(err))

@@ -30,6 +30,7 @@ func alive(pid int) bool { return syscall.Kill(pid, 0) == nil }
 // An instance that is no longer wanted finishes its calls and ends; calls from then on have another one.
 func TestRetiredInstancesFinish(t *testing.T) {
 	f := newFixture(t, false)
+	f.options.StopTimeout = time.Minute // the call goes on until another instance has started, however long that takes
 	s := f.spec()
 	before := f.pid(s)
 	file := filepath.Join(t.TempDir(), "go on")

@@ -115,7 +115,7 @@ func spec(m *pluginpb.Manifest, env ...string) *Spec {
 // call calls a tool and expects no error on the way.
 func (f *fixture) call(spec *Spec, tool string, args any) *pluginpb.Result {
 	f.t.Helper()
-	ctx, cancel := context.WithTimeout(f.t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(f.t.Context(), time.Minute)
 	defer cancel()
 	out, err := f.Call(ctx, spec, request(f.t, tool, args), Listener{})
 	if err != nil {

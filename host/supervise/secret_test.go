@@ -81,7 +81,7 @@ func describe(t *testing.T, socket string, c credentials.TransportCredentials) e
 		t.Fatal(err)
 	}
 	defer func() { _ = conn.Close() }()
-	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
 	_, err = pluginpb.NewPluginClient(conn).Describe(ctx, &pluginpb.DescribeRequest{})
 	return err

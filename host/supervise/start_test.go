@@ -75,7 +75,7 @@ func TestAPluginThatDoesNotStartSaysWhy(t *testing.T) {
 			{"is missing", "nowhere", func(s *Spec) { s.Binary = filepath.Join(f.home, "nowhere", "tester") }},
 		} {
 			t.Run(test.name, func(t *testing.T) {
-				f.options.StartTimeout = DefaultStartTimeout
+				f.options.StartTimeout = 30 * time.Second
 				if test.name == "says nothing" {
 					f.options.StartTimeout = time.Second // this one is waited for
 				}

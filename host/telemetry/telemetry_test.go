@@ -257,7 +257,7 @@ func TestWhereItMaySend(t *testing.T) {
 // does not wait for it.
 func TestABrokenCollectorCostsNothing(t *testing.T) {
 	elsewhere := collector(t)
-	hanging := make(chan struct{})
+	hanging := make(chan struct{}, 1)
 	for name, answer := range map[string]http.HandlerFunc{
 		"hangs": func(_ http.ResponseWriter, r *http.Request) {
 			_, _ = io.Copy(io.Discard, r.Body) // or a server does not see that the host goes

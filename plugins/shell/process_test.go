@@ -36,7 +36,7 @@ func until(t *testing.T, p *sdktest.Plugin, session, text string) string {
 	t.Helper()
 	var all strings.Builder
 	cursor := 0.0
-	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); {
+	for deadline := time.Now().Add(patience); time.Now().Before(deadline); {
 		out := must(t, p, "process", args{"action": "poll", "session": session, "cursor": cursor, "wait": 2})
 		if text, ok := out["output"].(string); ok {
 			all.WriteString(text)

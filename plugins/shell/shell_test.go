@@ -47,14 +47,15 @@ func TestACommandEndsForCertain(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			p := startPlugin(t)
-			began := time.Now()
-			p.Call("exec", map[string]any{"command": command, "timeout": 1})
-			if took := time.Since(began); took > 15*time.Second {
-				t.Errorf("it took %s", took)
-			}
-			data, err := os.ReadFile(filepath.Join(p.Dir, "pids"))
-			if err != nil {
-				t.Fatal(err)
+			var data []byte
+			for limit := 1; len(data) == 0; limit *= 2 { // on a busy machine it may take longer to begin
+				ctx, cancel := context.WithTimeout(t.Context(), time.Duration(limit)*time.Second+patience)
+				p.CallContext(ctx, "exec", map[string]any{"command": command, "timeout": limit})
+				if ctx.Err() != nil {
+					t.Fatal("it goes on")
+				}
+				cancel()
+				data, _ = os.ReadFile(filepath.Join(p.Dir, "pids"))
 			}
 			for _, text := range strings.Fields(string(data)) {
 				pid, err := strconv.Atoi(text)
@@ -67,9 +68,12 @@ func TestACommandEndsForCertain(t *testing.T) {
 	}
 }
 
+// patience is for what has to happen, on a busy machine too.
+const patience = 30 * time.Second
+
 func gone(t *testing.T, pid int) {
 	t.Helper()
-	for deadline := time.Now().Add(5 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(patience); ; time.Sleep(5 * time.Millisecond) {
 		line, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/cmdline")
 		if err != nil || len(line) == 0 { // a zombie has no command line
 			return
