@@ -247,7 +247,11 @@ func (c *call) tell(ctx context.Context, verb string, seen uint64) {
 
 // cancelled tells the worker that the call is to end, and waits a moment for what it says.
 func (c *call) cancelled(ctx context.Context) *host.Result {
-	soon, cancel := context.WithTimeout(context.WithoutCancel(ctx), cancelGrace)
+	grace := cancelGrace
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		grace = endGrace // the worker knows the deadline
+	}
+	soon, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
 	defer cancel()
 	tick := time.NewTicker(retryEvery)
 	defer tick.Stop()

@@ -25,7 +25,8 @@ const (
 	retryEvery  = 100 * time.Millisecond
 	lostAfter   = 20 * time.Second // a worker that says nothing for so long is not waited for
 	placeWait   = 2 * time.Second  // an agent that no worker has may be on its way to another one
-	cancelGrace = 3 * time.Second  // how long a worker may take to say how a call ended whose time is over
+	cancelGrace = 3 * time.Second  // how long a worker may take to say that a call has been cancelled
+	endGrace    = time.Second      // and how a call ended whose time is over
 )
 
 // mostPlaces is how many agents' places a client remembers. Of more than that, those that are asked for are looked up.

@@ -46,7 +46,9 @@ func TestACallMayBeMadeThatNoTenureOfTheWorkersHasBegun(t *testing.T) {
 // oneForAll has the sessions of agent main for all agents.
 type oneForAll struct{ *host.Host }
 
-func (h oneForAll) Session(_ string, o host.Origin) (*host.Session, error) { return h.Host.Session("main", o) }
+func (h oneForAll) Session(_ string, o host.Origin) (*host.Session, error) {
+	return h.Host.Session("main", o)
+}
 
 // A journal that waits for its disk, as one does that is frozen for a backup, has its own agent wait and no other one.
 func TestAJournalThatWaitsCostsNoLease(t *testing.T) {
