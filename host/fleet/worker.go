@@ -80,25 +80,6 @@ type life struct {
 	going sync.WaitGroup
 }
 
-// The pace at which a worker asks a server that is behind. All workers wait for the server together, and their signs of
-// life with them: who asks for its agents without a pause has others lose theirs, which they ask for then.
-const (
-	behind    = 50 * time.Millisecond // a server that takes longer
-	pauseFor  = 4                     // times as long as it has taken
-	pauseMost = time.Second
-)
-
-// pace waits after something that took long.
-func (l *life) pace(took time.Duration) {
-	if took < behind {
-		return
-	}
-	select {
-	case <-time.After(min(pauseFor*took, pauseMost)):
-	case <-l.ctx.Done():
-	}
-}
-
 // NewWorker makes a worker. One runs on an instance root.
 func NewWorker(f *Fleet, o WorkerOptions) (*Worker, error) {
 	if !tokenPattern.MatchString(o.Name) {
@@ -192,9 +173,7 @@ func (w *Worker) live(ctx context.Context, ready func(agent string)) error {
 	defer tick.Stop()
 	for first := true; ; first = false {
 		for _, agent := range w.wanted(l) {
-			began := time.Now()
 			got, more, err := w.try(l, service, others, agent)
-			l.pace(time.Since(began))
 			subs = append(subs, more...)
 			if reached := w.fleet.Reached(); err != nil && reached != nil {
 				err = reached

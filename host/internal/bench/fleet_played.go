@@ -31,8 +31,8 @@ func playPart(args []string) (ours bool, err error) {
 	switch {
 	case len(args) == 2 && args[0] == playNATSArg:
 		return true, playNATS(args[1])
-	case len(args) == 6 && args[0] == playWorkersArg:
-		return true, playWorkers(args[1], args[2], args[3], args[4], args[5])
+	case len(args) == 7 && args[0] == playWorkersArg:
+		return true, playWorkers(args[1], args[2], args[3], args[4], args[5], args[6])
 	}
 	return false, nil
 }
@@ -120,8 +120,8 @@ func playNATS(home string) error {
 }
 
 // playWorkers is some of the workers. At the end of standard input it says what they have heard.
-func playWorkers(home, bin, address, from, to string) error {
-	o := crowd.Options{Each: fleetAgents, Home: home, Dial: dialTo(address)}
+func playWorkers(home, bin, address, from, to, standby string) error {
+	o := crowd.Options{Each: fleetAgents, Home: home, Dial: dialTo(address), Standby: standby == "true"}
 	var err error
 	if o.From, err = strconv.Atoi(from); err != nil {
 		return err

@@ -21,13 +21,23 @@ import (
 const (
 	fleetWorkers   = 1000
 	fleetAgents    = 100 // of each worker
-	fleetProcesses = 8
-	fleetCallers   = 64 // of one gateway, at once
+	fleetProcesses = 10  // of an even number of workers each: two may have the same agents
+	fleetCallers   = 64  // of one gateway, at once
 )
 
-// measureFleetScale is what a fleet of many workers and agents takes, and what a gateway of it waits for. Journals are
-// in memory: one disk can't be that of all these machines.
-func measureFleetScale(bin string) (err error) {
+// measureFleetScale is what a fleet of many workers and agents takes, and what a gateway of it waits for: without and
+// with a second worker for each agent.
+func measureFleetScale(bin string) error {
+	fmt.Printf("%d workers with %d agents each, on one NATS server\n", fleetWorkers, fleetAgents)
+	if err := measureFleetOf(bin, false); err != nil {
+		return err
+	}
+	fmt.Println("and another worker that may have the same agents, for each of them")
+	return measureFleetOf(bin, true)
+}
+
+// measureFleetOf measures one such fleet. Journals are in memory: one disk can't be that of all these machines.
+func measureFleetOf(bin string, standby bool) (err error) {
 	home, err := os.MkdirTemp("/dev/shm", "picoclaw-bench")
 	if err != nil {
 		return fmt.Errorf("make a directory in memory: %w", err)
@@ -38,7 +48,6 @@ func measureFleetScale(bin string) (err error) {
 		return err
 	}
 	defer nats.end()
-	fmt.Printf("%d workers with %d agents each, on one NATS server\n", fleetWorkers, fleetAgents)
 	empty, err := nats.memory()
 	if err != nil {
 		return err
@@ -52,7 +61,7 @@ func measureFleetScale(bin string) (err error) {
 	}()
 	for n := range fleetProcesses {
 		p, _, err := play(playWorkersArg, home, bin, address, strconv.Itoa(n*fleetWorkers/fleetProcesses),
-			strconv.Itoa((n+1)*fleetWorkers/fleetProcesses))
+			strconv.Itoa((n+1)*fleetWorkers/fleetProcesses), strconv.FormatBool(standby))
 		if err != nil {
 			return err
 		}
