@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -39,6 +40,8 @@ func TestWorkersDoNotDriveTheTerminal(t *testing.T) {
 	place("main", evil, "")
 	place("site", "one", "")
 
+	var placed sync.WaitGroup
+	defer placed.Wait()
 	two, _, err := identity.Connect(f.identities["two"])
 	if err != nil {
 		t.Fatal(err)
@@ -50,7 +53,7 @@ func TestWorkersDoNotDriveTheTerminal(t *testing.T) {
 			_ = json.Unmarshal(m.Data, &order)
 			_ = m.Respond(says(map[string]any{"v": 1, "state": evil}))
 			if order.Do == "tell" {
-				go place("site", "one", evil) // the move ends
+				placed.Go(func() { place("site", "one", evil) }) // the move ends
 			}
 		}); err != nil {
 			t.Fatal(err)

@@ -25,6 +25,10 @@ const until = async (text, is) => {
   check(false, text);
 };
 
+// reads waits until a page, which may be on its way, has words in its main part.
+const reads = (text, page, words) =>
+  until(text, async () => (await page.locator('main').innerText()).includes(words));
+
 const browser = await chromium.launch({ executablePath: around.browser, args: ['--no-sandbox'] });
 
 // open opens a session in a browser of its own, whose complaints count as failures.
@@ -142,7 +146,7 @@ try {
   what = 'output';
   await page.goto(at('calls?tool=exec&outcome=ok'));
   await page.getByRole('row').filter({ hasText: 'printf' }).getByRole('link').first().click();
-  check((await page.locator('main').innerText()).includes('<script>window.xss=1</script>'), 'output: it is shown as it is');
+  await reads('output: it is shown as it is', page, '<script>window.xss=1</script>');
   check(!(await page.locator('main').innerText()).includes('hunter2'), 'output: no secrets are');
   await examine(page, 'output');
 
@@ -224,17 +228,17 @@ try {
   await plain.page.getByLabel('Tool').fill('write_file');
   await plain.page.getByRole('button', { name: 'Show' }).click();
   await plain.page.getByRole('row').filter({ hasText: '<img src=x' }).getByRole('link').first().click();
-  check((await plain.page.locator('main').innerText()).includes('picoclaw console --operate'), 'without a script: so is one of them');
+  await reads('without a script: so is one of them', plain.page, 'picoclaw console --operate');
   const stolen = await reader.page.goto(at('calls'));
   check(stolen.status() === 401, `another session's page: ${stolen.status()}`);
   page.expectsErrors = true;
   await page.goto(link);
   await page.getByRole('button', { name: 'Open the console' }).click();
-  check((await page.locator('main').innerText()).includes('has been used'), 'login: a link works once');
+  await reads('login: a link works once', page, 'has been used');
   await page.goBack();
   await page.goBack();
   await page.getByRole('button', { name: 'Log out' }).click();
-  check((await page.locator('main').innerText()).includes('no session'), 'logout: the session is over');
+  await reads('logout: the session is over', page, 'no session');
 } catch (e) {
   check(false, `${what}: ${e.stack}`);
 } finally {
