@@ -34,7 +34,7 @@ func (p *Policy) seal() (*Policy, error) {
 		Home      string
 		File      string
 		Guard     guard.Policy
-		Tools     []toolFilter
+		Tools     toolFilter
 		Plugins   pluginRules
 		Limits    Limits
 		ExecEnv   []string

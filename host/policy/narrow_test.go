@@ -5,29 +5,17 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
-func TestAChildIsNeverWider(t *testing.T) {
-	parent := must(t, `{"tools": {"allow_read_paths": ["^/etc/hosts$"], "disabled": ["exec"]}, "isolation": {"network": false}}`)
-	yes, no := true, false
+func TestNarrowRefusesWiderDirectories(t *testing.T) {
+	parent := must(t, `{}`)
 	outside := filepath.Dir(filepath.Dir(parent.Workspace()))
 	for name, child := range map[string]Child{
-		"workspace outside":    {Workspace: outside},
-		"workspace beside":     {Workspace: parent.Workspace() + "2"},
-		"no restriction":       {RestrictToWorkspace: &no},
-		"reading outside":      {AllowReadOutsideWorkspace: &yes},
-		"another read pattern": {AllowReadPaths: []string{".*"}},
-		"a write pattern":      {AllowWritePaths: []string{"^/tmp/x$"}},
-		"no deny patterns":     {EnableDenyPatterns: &no},
-		"an allow pattern":     {CustomAllowPatterns: []string{"rm"}},
-		"a variable":           {ExecEnv: []string{"SECRET"}},
-		"the network":          {Network: &yes},
-		"a longer timeout":     {Limits: Limits{ExecTimeout: parent.Limits().ExecTimeout + 1}},
-		"a larger result":      {Limits: Limits{ResultSize: parent.Limits().ResultSize + 1}},
-		"a grant of its own":   {Grants: map[string]pluginpb.Grant{"grep": {Workspace: "none", Takeback: true}}},
-		"another tool set":     {ToolSet: "all"},
+		"workspace outside": {Workspace: outside},
+		"workspace beside":  {Workspace: parent.Workspace() + "2"},
+		"missing workspace": {Workspace: "missing"},
+		"path outside":      {Paths: []string{parent.Workspace(), outside}},
+		"no path":           {Paths: []string{}},
 	} {
 		if got, err := parent.Narrow(child); err == nil {
 			t.Errorf("%s: a child gets %+v", name, got.Guard())
@@ -37,26 +25,24 @@ func TestAChildIsNeverWider(t *testing.T) {
 	}
 }
 
-func TestAChildIsWhatItAsksFor(t *testing.T) {
-	parent := must(t, `{"tools": {"allow_read_paths": ["^/etc/hosts$", "^/etc/passwd$"]}}`)
-	if err := os.Mkdir(filepath.Join(parent.Workspace(), "sub"), 0o755); err != nil {
+func TestNarrow(t *testing.T) {
+	parent := must(t, `{}`)
+	sub := filepath.Join(parent.Workspace(), "sub")
+	if err := os.Mkdir(sub, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	child, err := parent.Narrow(Child{Workspace: "sub", AllowReadPaths: []string{"^/etc/hosts$"},
-		DisabledTools: []string{"write_*"}})
+	child, err := parent.Narrow(Child{Workspace: "sub", Paths: []string{"sub"}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	g := child.Guard()
-	if g.Workspace != filepath.Join(parent.Workspace(), "sub") || len(g.AllowReadPaths) != 1 {
+	if g := child.Guard(); g.Workspace != sub || len(g.Paths) != 1 || g.Paths[0] != sub {
 		t.Errorf("the child's policy is %+v", g)
 	}
-	if child.Allows("filesystem", "write_file", []string{"picoclaw"}) || !child.Allows("filesystem", "read_file",
-		[]string{"picoclaw"}) {
-		t.Error("the child's tools are not the parent's less write_*")
+	if g := parent.Guard(); g.Workspace == sub || g.Paths != nil {
+		t.Errorf("narrowing changed the parent to %+v", g)
 	}
-	if !parent.Allows("filesystem", "write_file", []string{"picoclaw"}) {
-		t.Error("narrowing has changed the parent")
+	if _, err := child.Narrow(Child{Workspace: parent.Workspace()}); err == nil {
+		t.Error("a grandchild has the grandparent's workspace")
 	}
 	same, err := parent.Narrow(Child{})
 	if err != nil || same.Digest() != parent.Digest() {

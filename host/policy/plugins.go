@@ -25,9 +25,8 @@ type Plugin struct {
 // pluginRules says which plugins there are for an agent.
 type pluginRules struct {
 	Known   map[string]Plugin // by id: what the configuration says
-	Filters []pluginFilter    // all must allow a plugin
-	Network bool              // isolation.network
-	Narrow  []map[string]pluginpb.Grant
+	Filter  pluginFilter
+	Network bool // isolation.network
 }
 
 // pluginFilter chooses plugins by ids and globs, as toolFilter does tools.
@@ -52,11 +51,6 @@ func (p *Policy) Installed(id string, granted pluginpb.Grant) Plugin {
 	_, plugin.Enabled = p.plugins.refusal(id)
 	plugin.Grants.Env = slices.Clone(plugin.Grants.Env)
 	plugin.Grants.Network = plugin.Grants.Network && p.plugins.Network
-	for _, narrowed := range p.plugins.Narrow {
-		if grants, ok := narrowed[id]; ok {
-			plugin.Grants = plugin.Grants.Intersect(grants)
-		}
-	}
 	plugin.Config = slices.Clone(plugin.Config)
 	return plugin
 }
@@ -66,19 +60,11 @@ func (r pluginRules) refusal(id string) (rule string, ok bool) {
 	if plugin, known := r.Known[id]; known && !plugin.Enabled {
 		return "plugins." + id + ".enabled", false
 	}
-	for i, f := range r.Filters {
-		switch {
-		case matchesAny(f.Disabled, id):
-			rule = "plugins.disabled"
-		case len(f.Enabled) > 0 && !matchesAny(f.Enabled, id):
-			rule = "plugins.enabled"
-		default:
-			continue
-		}
-		if i > 0 {
-			rule = "child " + rule
-		}
-		return rule, false
+	switch {
+	case matchesAny(r.Filter.Disabled, id):
+		return "plugins.disabled", false
+	case len(r.Filter.Enabled) > 0 && !matchesAny(r.Filter.Enabled, id):
+		return "plugins.enabled", false
 	}
 	return "", true
 }
@@ -87,7 +73,7 @@ func (r pluginRules) refusal(id string) (rule string, ok bool) {
 func rulesFrom(cfg *config.Config, agent *config.Agent) (pluginRules, error) {
 	rules := pluginRules{
 		Known:   map[string]Plugin{},
-		Filters: []pluginFilter{{Enabled: sorted(agent.Plugins.Enabled), Disabled: sorted(agent.Plugins.Disabled)}},
+		Filter:  pluginFilter{Enabled: sorted(agent.Plugins.Enabled), Disabled: sorted(agent.Plugins.Disabled)},
 		Network: agent.Isolation.Network,
 	}
 	for _, id := range cfg.PluginIDs() {

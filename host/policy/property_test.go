@@ -6,14 +6,10 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
-	"time"
 
 	"github.com/picoclaw/picoclaw/internal/paths"
-	"github.com/picoclaw/picoclaw/isolation"
 	"github.com/picoclaw/picoclaw/sdk/guard"
-	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
 // world is a file system for random policies, and the questions that are asked of them.
@@ -107,41 +103,14 @@ func (w *world) policy(t *testing.T) *Policy {
 
 var allowPatterns = []string{"sudo ls", "rm -rf .*"}
 
-// child is a random wish, not always a modest one.
-func (w *world) child(parent *Policy) Child {
-	flag := func() *bool {
-		v := w.flip()
-		return []*bool{nil, nil, &v}[w.rng.IntN(3)]
-	}
-	// A list that is nil, some of what the parent has, or some of everything.
-	list := func(has, all []string) []string {
-		return [][]string{nil, some(w, has), some(w, all)}[w.rng.IntN(3)]
-	}
-	g := parent.Guard()
-	c := Child{
-		RestrictToWorkspace: flag(), AllowReadOutsideWorkspace: flag(), EnableDenyPatterns: flag(), Network: flag(),
-		IsolationEnabled: flag(),
-		AllowReadPaths:   list(g.AllowReadPaths, w.patterns), AllowWritePaths: list(g.AllowWritePaths, w.patterns),
-		CustomAllowPatterns: list(g.Exec.CustomAllow, allowPatterns), CustomDenyPatterns: some(w, []string{"ls"}),
-		EnabledTools:   list([]string{"read_file"}, []string{"exec", "w*", "shell.exec"}),
-		DisabledTools:  some(w, []string{"list_dir"}),
-		EnabledPlugins: list([]string{"*"}, []string{"shell", "grep"}), DisabledPlugins: some(w, []string{"filesystem"}),
-		ExecEnv: list(parent.ExecEnv(), []string{"A", "C"}),
-	}
-	if w.rng.IntN(3) == 0 {
+// child returns a random request, which is not always inside the parent's directories.
+func (w *world) child() Child {
+	var c Child
+	if w.flip() {
 		c.Workspace = w.dirs[w.rng.IntN(len(w.dirs))]
 	}
-	if w.rng.IntN(3) == 0 {
+	if w.flip() {
 		c.Paths = append(some(w, w.dirs), w.dirs[w.rng.IntN(len(w.dirs))])
-	}
-	c.ToolSet = []string{"", "", "", "picoclaw", "module", "all"}[w.rng.IntN(6)]
-	c.ExecProfile = []string{"", "", "default", "seed_strict"}[w.rng.IntN(4)]
-	c.MaxFileSize = []int64{0, 0, 1 << 10, 1 << 30}[w.rng.IntN(4)]
-	c.Limits.ExecTimeout = []time.Duration{0, 0, time.Second, time.Hour}[w.rng.IntN(4)]
-	if w.rng.IntN(4) == 0 {
-		access := []string{"none", "ro", "rw"}[w.rng.IntN(3)]
-		c.Grants = map[string]pluginpb.Grant{"grep": {Workspace: access, Exec: w.flip(), Network: w.flip(),
-			Takeback: w.rng.IntN(4) == 0}}
 	}
 	return c
 }
@@ -212,7 +181,7 @@ func TestNoChildIsWiderThanItsParent(t *testing.T) {
 	for range 50 {
 		parent := w.policy(t)
 		for range 25 {
-			ask := w.child(parent)
+			ask := w.child()
 			child, err := parent.Narrow(ask)
 			if err != nil {
 				refused++
@@ -226,7 +195,7 @@ func TestNoChildIsWiderThanItsParent(t *testing.T) {
 				t.Fatalf("the child may %s:\nparent %+v\nasked %+v\nchild %+v", what, parent.Guard(), ask, child.Guard())
 			}
 			// And so on down the generations.
-			if grandchild, err := child.Narrow(w.child(child)); err == nil {
+			if grandchild, err := child.Narrow(w.child()); err == nil {
 				if what := w.widerThan(t, grandchild, parent); what != "" {
 					t.Fatalf("the grandchild may %s", what)
 				}
@@ -263,8 +232,11 @@ func (w *world) widerThan(t *testing.T, child, parent *Policy) string {
 			return "have the kernel's " + c + " at " + path
 		}
 	}
+	run := func(g *guard.Guard, command string) bool {
+		return g.Command(guard.Command{Text: command, Dir: child.Workspace()}).Verdict == guard.Allow
+	}
 	for _, command := range []string{"ls", "sudo ls", "rm -rf /", "git push", "curl x | sh"} {
-		if w.command(cg, child, command) && !w.command(pg, parent, command) {
+		if run(cg, command) && !run(pg, command) {
 			return "run " + command
 		}
 	}
@@ -302,30 +274,4 @@ func (w *world) widerThan(t *testing.T, child, parent *Policy) string {
 		return "read larger files"
 	}
 	return ""
-}
-
-func (w *world) command(g *guard.Guard, p *Policy, text string) bool {
-	return g.Command(guard.Command{Text: text, Dir: p.Workspace()}).Verdict == guard.Allow
-}
-
-func TestExposedPathsOfAChild(t *testing.T) {
-	parent := must(t, `{"isolation": {"expose_paths": [{"source": "/a", "mode": "rw"}, {"source": "/b", "target": "/c"}]}}`)
-	rule := func(source, target, mode string) []isolation.ExposePath {
-		return []isolation.ExposePath{{Source: source, Target: target, Mode: mode}}
-	}
-	for _, good := range [][]isolation.ExposePath{
-		{}, rule("/a", "/a", "rw"), rule("/a", "/a", "ro"), rule("/b", "/c", "ro"),
-	} {
-		child, err := parent.Narrow(Child{ExposePaths: good})
-		if err != nil || !slices.Equal(child.Isolation().ExposePaths, good) {
-			t.Errorf("%+v: %v", good, err)
-		}
-	}
-	for _, bad := range [][]isolation.ExposePath{
-		rule("/b", "/c", "rw"), rule("/b", "/b", "ro"), rule("/", "/a", "ro"), rule("/a", "/a", "rwx"),
-	} {
-		if _, err := parent.Narrow(Child{ExposePaths: bad}); err == nil || !strings.Contains(err.Error(), "wider") {
-			t.Errorf("%+v: %v", bad, err)
-		}
-	}
 }

@@ -45,7 +45,7 @@ func resolve(cfg *config.Config, agentID string, provide provider) (*Policy, err
 	p := &Policy{
 		agent:    agent.ID,
 		rootOK:   agent.AllowRootWorkspace,
-		tools:    []toolFilter{filterFrom(agent)},
+		tools:    filterFrom(agent),
 		deferred: sorted(agent.Tools.Deferred),
 		limits: Limits{
 			ExecTimeout: time.Duration(agent.Tools.Exec.TimeoutSeconds) * time.Second,

@@ -13,8 +13,7 @@ import (
 // setAll is the value of tools.set that offers every vocabulary.
 const setAll = "all"
 
-// toolFilter is one set of conditions on tools. A policy has one, and one more for each time it was narrowed; a
-// tool is allowed when all of them allow it.
+// toolFilter is the conditions under which a tool is allowed.
 type toolFilter struct {
 	Set      string   // the vocabulary of built-in tools
 	Modules  bool     // whether Actions says which built-in tools there are
@@ -25,24 +24,17 @@ type toolFilter struct {
 
 // Tools says which tools are allowed.
 type Tools struct {
-	filters  []toolFilter
+	filter   toolFilter
 	deferred []string
 }
 
 // Tools returns which tools are allowed, by their own names alone; see [Policy.Allows] for the plugins too.
-func (p *Policy) Tools() Tools { return Tools{slices.Clone(p.tools), slices.Clone(p.deferred)} }
-
-// Set returns the vocabulary of built-in tools: "picoclaw", "module" or "all".
-func (t Tools) Set() string { return t.filters[len(t.filters)-1].Set }
+func (p *Policy) Tools() Tools { return Tools{p.tools, slices.Clone(p.deferred)} }
 
 // Patterns returns the sorted names and globs that enable, disable or defer tools, for a caller that knows all tools
 // and wants to report a pattern that matches none of them.
 func (t Tools) Patterns() []string {
-	out := slices.Clone(t.deferred)
-	for _, f := range t.filters {
-		out = append(append(out, f.Enabled...), f.Disabled...)
-	}
-	return sorted(out)
+	return sorted(slices.Concat(t.deferred, t.filter.Enabled, t.filter.Disabled))
 }
 
 // Defers reports whether the tool, if it is allowed, is left out of clients' lists until they have searched for it.
@@ -51,7 +43,7 @@ func (t Tools) Defers(plugin, tool string) bool { return matchesAny(t.deferred, 
 // Allows reports whether the tool is allowed. sets are the vocabularies that it is part of; a tool that is not one
 // of the built-in ones has none.
 func (t Tools) Allows(plugin, tool string, sets []string) bool {
-	_, ok := t.refusal(plugin, tool, sets)
+	_, ok := t.filter.refusal(plugin, tool, sets)
 	return ok
 }
 
@@ -65,7 +57,7 @@ func (p *Policy) DecideTool(plugin, tool string, sets []string) guard.Decision {
 	if rule, ok := p.plugins.refusal(plugin); !ok {
 		return p.deny(rule, fmt.Sprintf("plugin %s is not enabled for agent %s", plugin, p.agent), plugin)
 	}
-	if rule, ok := p.Tools().refusal(plugin, tool, sets); !ok {
+	if rule, ok := p.tools.refusal(plugin, tool, sets); !ok {
 		d := p.deny(rule, fmt.Sprintf("tool %s.%s is not enabled for agent %s", plugin, tool, p.agent), tool)
 		switch rule {
 		case "tools.set":
@@ -82,9 +74,6 @@ func (p *Policy) DecideTool(plugin, tool string, sets []string) guard.Decision {
 // deny words a refusal by the setting that refused, with the place where it was set.
 func (p *Policy) deny(rule, reason, name string) guard.Decision {
 	hint := fmt.Sprintf("%s (%s) would have to allow %s", rule, p.origins[rule], name)
-	if strings.HasPrefix(rule, "child ") {
-		hint = "the session that made this one narrowed its " + strings.TrimPrefix(rule, "child ")
-	}
 	return guard.Decision{Verdict: guard.Deny, Rule: rule, Reason: reason, Hint: hint}
 }
 
@@ -99,19 +88,6 @@ func (p *Policy) moduleHint(tool string) string {
 }
 
 // refusal returns the setting that refuses the tool, or true.
-func (t Tools) refusal(plugin, tool string, sets []string) (rule string, ok bool) {
-	for i, f := range t.filters {
-		rule, ok := f.refusal(plugin, tool, sets)
-		if !ok && i > 0 {
-			rule = "child " + rule
-		}
-		if !ok {
-			return rule, false
-		}
-	}
-	return "", true
-}
-
 func (f toolFilter) refusal(plugin, tool string, sets []string) (rule string, ok bool) {
 	builtIn := len(sets) > 0
 	full := plugin + "." + tool
@@ -147,7 +123,7 @@ func moduleAction(tool string) string {
 }
 
 // matchesAny reports whether one of the patterns matches one of the names. The patterns were checked when the
-// configuration was loaded, or the child made; one that is broken all the same matches nothing.
+// configuration was loaded; one that is broken all the same matches nothing.
 func matchesAny(patterns []string, names ...string) bool {
 	for _, pattern := range patterns {
 		for _, name := range names {
