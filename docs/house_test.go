@@ -25,7 +25,7 @@ var mayImport = map[string][]string{
 	"plugins":   {"plugins", "isolation", "sdk"},
 	"isolation": {"isolation", "internal/limits", "internal/mutation", "internal/paths"},
 	"sdk":       {"sdk", "internal"},
-	"internal":  {"internal", "sdk"}, // what the sdk is made of, and is not for authors
+	"internal":  {"internal"},
 	"docs":      {"docs"},            // what pages are made and tested with
 }
 

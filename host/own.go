@@ -8,8 +8,8 @@ import (
 	"reflect"
 
 	"github.com/picoclaw/picoclaw/host/catalog"
-	"github.com/picoclaw/picoclaw/internal/serve"
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
+	"github.com/picoclaw/picoclaw/sdk/schema"
 )
 
 // OwnPlugin is a family of tools that the host's program offers in its own process, such as those with which an agent
@@ -34,7 +34,7 @@ type OwnTool struct {
 // [github.com/picoclaw/picoclaw/sdk.NewTool]. An error that is or wraps an [Error] keeps its code and hint.
 func NewOwnTool[In any](name, doc string, call func(ctx context.Context, s *Session, in In) (string, error)) (OwnTool,
 	error) {
-	input, err := serve.InputSchema(reflect.TypeFor[In]())
+	input, err := schema.InferInput(reflect.TypeFor[In]())
 	if err != nil {
 		return OwnTool{}, fmt.Errorf("tool %s: %w", name, err)
 	}

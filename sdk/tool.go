@@ -6,8 +6,9 @@ import (
 	"fmt"
 	"reflect"
 
-	"github.com/picoclaw/picoclaw/internal/serve"
+	"github.com/picoclaw/picoclaw/sdk/internal/serve"
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
+	"github.com/picoclaw/picoclaw/sdk/schema"
 )
 
 // Tool is a named operation of a plugin. Make it with [NewTool].
@@ -62,11 +63,11 @@ func NewTool[In, Out any](
 		OpenWorld: t.OpenWorld, TextResult: t.TextResult,
 	}
 	schemas := func(s *pluginpb.Spec) (err error) {
-		if s.Input, err = serve.InputSchema(reflect.TypeFor[In]()); err != nil {
+		if s.Input, err = schema.InferInput(reflect.TypeFor[In]()); err != nil {
 			return err
 		}
 		if out := reflect.TypeFor[Out](); out != reflect.TypeFor[[]Content]() {
-			s.Output, err = serve.OutputSchema(out)
+			s.Output, err = schema.InferOutput(out)
 		}
 		return err
 	}

@@ -11,9 +11,9 @@ package sdktest
 import (
 	"testing"
 
-	"github.com/picoclaw/picoclaw/internal/contract"
-	"github.com/picoclaw/picoclaw/internal/served"
 	"github.com/picoclaw/picoclaw/sdk"
+	"github.com/picoclaw/picoclaw/sdk/contract"
+	"github.com/picoclaw/picoclaw/sdk/internal/served"
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 

@@ -17,7 +17,7 @@ import (
 	"github.com/picoclaw/picoclaw/host"
 	"github.com/picoclaw/picoclaw/host/config"
 	"github.com/picoclaw/picoclaw/host/store"
-	"github.com/picoclaw/picoclaw/internal/contract"
+	"github.com/picoclaw/picoclaw/sdk/contract"
 )
 
 // Grade says what a finding means.

@@ -8,41 +8,9 @@ import (
 	"reflect"
 	"slices"
 
-	"github.com/google/jsonschema-go/jsonschema"
-
 	"github.com/picoclaw/picoclaw/internal/nearest"
+	"github.com/picoclaw/picoclaw/sdk/schema"
 )
-
-// configSchema infers the schema of what an operator can configure from a struct with the values that stand where the
-// operator says nothing.
-func configSchema(defaults any) (*jsonschema.Schema, error) {
-	t := reflect.TypeOf(defaults)
-	if t.Kind() != reflect.Struct {
-		return nil, fmt.Errorf("the type is %s; it must be a struct", t)
-	}
-	s, err := jsonschema.ForType(t, nil)
-	if err != nil {
-		return nil, fmt.Errorf("infer the schema: %w", err)
-	}
-	if err := annotate(s, t); err != nil {
-		return nil, err
-	}
-	s.Required = nil // there is a default for everything
-	text, err := json.Marshal(defaults)
-	if err != nil {
-		return nil, err
-	}
-	var values map[string]json.RawMessage
-	if err := json.Unmarshal(text, &values); err != nil {
-		return nil, err
-	}
-	for name, value := range values {
-		if p := s.Properties[name]; p != nil {
-			p.Default = value
-		}
-	}
-	return s, nil
-}
 
 // readConfig returns the operator's configuration as a value of the defaults' type.
 func readConfig(defaults any, raw json.RawMessage) (any, error) {
@@ -71,7 +39,7 @@ func checkConfig(defaults any, raw json.RawMessage) error {
 	if err := json.Unmarshal(raw, &values); err != nil {
 		return fmt.Errorf("it is not a JSON object: %w", err)
 	}
-	s, err := configSchema(defaults)
+	s, err := schema.InferConfig(defaults)
 	if err != nil {
 		return err
 	}

@@ -5,9 +5,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/picoclaw/picoclaw/internal/contract"
-	"github.com/picoclaw/picoclaw/internal/served"
 	"github.com/picoclaw/picoclaw/sdk"
+	"github.com/picoclaw/picoclaw/sdk/contract"
+	"github.com/picoclaw/picoclaw/sdk/internal/served"
 )
 
 type good struct {

@@ -3,8 +3,8 @@
 package served
 
 import (
-	"github.com/picoclaw/picoclaw/internal/serve"
 	"github.com/picoclaw/picoclaw/sdk"
+	"github.com/picoclaw/picoclaw/sdk/internal/serve"
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 

@@ -10,10 +10,10 @@ import (
 	"github.com/hashicorp/go-hclog"
 	"google.golang.org/grpc"
 
-	"github.com/picoclaw/picoclaw/internal/serve"
-	"github.com/picoclaw/picoclaw/internal/served"
 	"github.com/picoclaw/picoclaw/sdk"
 	"github.com/picoclaw/picoclaw/sdk/guard"
+	"github.com/picoclaw/picoclaw/sdk/internal/serve"
+	"github.com/picoclaw/picoclaw/sdk/internal/served"
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 

@@ -1,4 +1,6 @@
-package serve
+// Package schema infers JSON Schemas from Go types and their struct tags: those of a tool's arguments and results, and
+// that of a plugin's configuration. It must not know how tools are served.
+package schema
 
 import (
 	"encoding/json"
@@ -14,37 +16,66 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
-// InputSchema infers the schema of a tool's arguments.
-func InputSchema(t reflect.Type) (*pluginpb.Schema, error) {
+// InferInput infers the schema of a tool's arguments from a struct type.
+func InferInput(t reflect.Type) (*pluginpb.Schema, error) {
 	if t.Kind() != reflect.Struct {
 		return nil, fmt.Errorf("the input type is %s; it must be a struct", t)
 	}
-	s, err := jsonschema.ForType(t, nil)
+	s, err := infer(t, "input schema")
 	if err != nil {
-		return nil, fmt.Errorf("infer the input schema: %w", err)
-	}
-	if err := annotate(s, t); err != nil {
 		return nil, err
 	}
 	return pluginpb.NewSchema(s)
 }
 
-// OutputSchema infers the schema of a tool's structured result; nil for a plain string.
-func OutputSchema(t reflect.Type) (*pluginpb.Schema, error) {
+// InferOutput infers the schema of a tool's structured result; nil for a plain string.
+func InferOutput(t reflect.Type) (*pluginpb.Schema, error) {
 	if t.Kind() == reflect.String {
 		return nil, nil
 	}
 	if t.Kind() != reflect.Struct {
 		return nil, fmt.Errorf("the output type is %s; it must be a string or a struct", t)
 	}
-	s, err := jsonschema.ForType(t, nil)
+	s, err := infer(t, "output schema")
 	if err != nil {
-		return nil, fmt.Errorf("infer the output schema: %w", err)
-	}
-	if err := annotate(s, t); err != nil {
 		return nil, err
 	}
 	return pluginpb.NewSchema(s)
+}
+
+// InferConfig infers the schema of a plugin's configuration from a struct that holds the default values.
+func InferConfig(defaults any) (*jsonschema.Schema, error) {
+	t := reflect.TypeOf(defaults)
+	if t.Kind() != reflect.Struct {
+		return nil, fmt.Errorf("the type is %s; it must be a struct", t)
+	}
+	s, err := infer(t, "schema")
+	if err != nil {
+		return nil, err
+	}
+	s.Required = nil // every property has a default
+	text, err := json.Marshal(defaults)
+	if err != nil {
+		return nil, err
+	}
+	var values map[string]json.RawMessage
+	if err := json.Unmarshal(text, &values); err != nil {
+		return nil, err
+	}
+	for name, value := range values {
+		if p := s.Properties[name]; p != nil {
+			p.Default = value
+		}
+	}
+	return s, nil
+}
+
+func infer(t reflect.Type, name string) (*jsonschema.Schema, error) {
+	s, err := jsonschema.ForType(t, nil)
+	if err != nil {
+		return nil, fmt.Errorf("infer the %s: %w", name, err)
+	}
+	return s, annotate(s, t)
 }
 
 // annotate adds to an inferred schema what the struct's tags say, and takes "null" off arrays: a nil slice is sent as

@@ -8,6 +8,7 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/exec"
 	"github.com/picoclaw/picoclaw/sdk/guard"
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
+	"github.com/picoclaw/picoclaw/sdk/schema"
 	"github.com/picoclaw/picoclaw/sdk/takeback"
 	"github.com/picoclaw/picoclaw/sdk/workspace"
 )
@@ -78,7 +79,7 @@ func Manifest(p Plugin) (*pluginpb.Manifest, error) {
 		m.Grants.Workspace = pluginpb.NoWorkspace
 	}
 	if p.Config != nil {
-		s, err := configSchema(p.Config)
+		s, err := schema.InferConfig(p.Config)
 		if err != nil {
 			return nil, fmt.Errorf("configuration: %w", err)
 		}

@@ -1,4 +1,4 @@
-package serve
+package schema
 
 import (
 	"encoding/json"
@@ -26,7 +26,7 @@ type inner struct {
 }
 
 func TestTheSchemaSaysWhatTheTagsSay(t *testing.T) {
-	s, err := InputSchema(reflect.TypeFor[everything]())
+	s, err := InferInput(reflect.TypeFor[everything]())
 	if err != nil {
 		t.Fatal(err)
 	}

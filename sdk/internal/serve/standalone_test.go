@@ -8,9 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/picoclaw/picoclaw/internal/serve"
-	"github.com/picoclaw/picoclaw/internal/served"
 	"github.com/picoclaw/picoclaw/sdk"
+	"github.com/picoclaw/picoclaw/sdk/internal/serve"
+	"github.com/picoclaw/picoclaw/sdk/internal/served"
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 	"github.com/picoclaw/picoclaw/sdk/sdktest"
 )
