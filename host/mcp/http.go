@@ -130,6 +130,9 @@ func readBody(w http.ResponseWriter, r *http.Request) (body []byte, whole bool) 
 	case err != nil:
 		refuse(w, http.StatusBadRequest, "the message did not arrive whole")
 		return nil, false
+	case isBatch(body):
+		refuse(w, http.StatusBadRequest, errBatch.Error())
+		return nil, false
 	}
 	return body, true
 }

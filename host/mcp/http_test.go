@@ -129,6 +129,20 @@ func TestOnlyInitializingMakesASession(t *testing.T) {
 	}
 }
 
+func TestBatchIsRefusedOverHTTP(t *testing.T) {
+	send := serve(t, HTTPOptions{})
+	_, _, session := send("", helloIn("2025-03-26", `{}`))
+	for _, id := range []string{session, ""} {
+		status, answer, _ := send(id, " ["+ping+"]")
+		if status != http.StatusBadRequest || !strings.Contains(answer, "-32600") || !strings.Contains(answer, "batches") {
+			t.Errorf("the batch is answered with %d %s", status, answer)
+		}
+	}
+	if status, answer, _ := send(session, ping); status != http.StatusOK {
+		t.Errorf("after the batch, a ping is answered with %d %s", status, answer)
+	}
+}
+
 func TestIdleSessionsEnd(t *testing.T) {
 	send := serve(t, HTTPOptions{Sessions: 1, SessionIdle: 50 * time.Millisecond})
 	_, _, session := send("", hello)

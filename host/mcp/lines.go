@@ -49,18 +49,17 @@ type lines struct {
 	closed   chan struct{}
 	once     sync.Once
 
-	owing   atomic.Int64 // answers, or batches of them, that the client does not have as a whole yet
+	owing   atomic.Int64 // answers that the client does not have as a whole yet
 	writing sync.Mutex
 	out     *bufio.Writer // guarded by writing; what is larger passes it by
 
 	mu  sync.Mutex
-	due map[jsonrpc.ID]*batch // requests without an answer; nil for one that came by itself
+	due map[jsonrpc.ID]bool // requests without an answer
 }
 
 func (l Lines) open() *lines {
 	return &lines{Lines: l, out: bufio.NewWriter(l.Writer), incoming: make(chan jsonrpc.Message),
-		over:   make(chan struct{}),
-		closed: make(chan struct{}), due: make(map[jsonrpc.ID]*batch)}
+		over: make(chan struct{}), closed: make(chan struct{}), due: make(map[jsonrpc.ID]bool)}
 }
 
 // Connect begins to read.
@@ -83,7 +82,7 @@ func (c *lines) Read(ctx context.Context) (jsonrpc.Message, error) {
 	}
 }
 
-// Write sends a message, or keeps the answer to a part of a batch for those to its other parts.
+// Write sends a message.
 func (c *lines) Write(_ context.Context, message jsonrpc.Message) error {
 	parts, err := encode(message)
 	if err != nil {
@@ -94,16 +93,8 @@ func (c *lines) Write(_ context.Context, message jsonrpc.Message) error {
 		return c.send(parts...)
 	}
 	c.mu.Lock()
-	of := c.due[answer.ID]
 	delete(c.due, answer.ID) // whoever reads the answer may use its id again
 	c.mu.Unlock()
-	if of != nil {
-		whole := of.add(bytes.Join(parts, nil))
-		if whole == nil {
-			return nil
-		}
-		parts = [][]byte{whole}
-	}
 	defer c.owing.Add(-1)
 	return c.send(parts...)
 }
@@ -146,58 +137,45 @@ func (c *lines) read(r *bufio.Reader) {
 			return
 		case !whole:
 			c.refuse(idIn(line), jsonrpc.CodeInvalidRequest, errTooLong)
-		case len(line) > 0 && !c.pass(c.take(line)):
+		case len(line) > 0 && !c.pass(line):
 			return
 		}
 		runtime.Gosched() // what was passed on begins before this goroutine waits for the system
 	}
 }
 
-// pass hands messages over, and reports whether the connection goes on.
-func (c *lines) pass(messages []jsonrpc.Message) bool {
-	for _, message := range messages {
-		select {
-		case c.incoming <- message:
-		case <-c.closed:
-			return false
-		}
-	}
-	return true
-}
-
-// take returns the messages of a line and expects their answers. What is none is answered.
-func (c *lines) take(line []byte) []jsonrpc.Message {
-	if line[0] == '[' {
-		return c.takeBatch(line)
-	}
+// pass hands the message of a line over, or answers a line that is no message with an error. It reports whether the
+// connection goes on.
+func (c *lines) pass(line []byte) bool {
 	message, err := decode(line)
 	if err == nil {
-		err = c.expect(message, nil)
+		err = c.expect(message)
 	}
 	if err != nil {
 		c.refuse(idIn(line), codeOf(line), err)
-		return nil
+		return true
 	}
-	return []jsonrpc.Message{message}
+	select {
+	case c.incoming <- message:
+		return true
+	case <-c.closed:
+		return false
+	}
 }
 
 // expect notes a request that is to be answered.
-func (c *lines) expect(message jsonrpc.Message, of *batch) error {
+func (c *lines) expect(message jsonrpc.Message) error {
 	request, ok := message.(*jsonrpc.Request)
 	if !ok || !request.IsCall() {
 		return nil
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if _, taken := c.due[request.ID]; taken {
+	if c.due[request.ID] {
 		return fmt.Errorf("request ID %v already in use", request.ID.Raw())
 	}
-	c.due[request.ID] = of
-	if of != nil {
-		of.missing++
-	} else {
-		c.owing.Add(1)
-	}
+	c.due[request.ID] = true
+	c.owing.Add(1)
 	return nil
 }
 

@@ -34,6 +34,8 @@ func TestABrokenLineIsAnsweredAndTheNextIsRead(t *testing.T) {
 		"id within": {`{"params":{"x":"` + strings.Repeat("x", maxFrame) + `","id":12}}`, nil, jsonrpc.CodeInvalidRequest},
 		"two": {`{"jsonrpc":"2.0","id":5,"method":"ping"}{"jsonrpc":"2.0","id":6,"method":"ping"}`, 5.0,
 			jsonrpc.CodeParseError},
+		"batch":        {`[{"jsonrpc":"2.0","id":5,"method":"ping"}]`, nil, jsonrpc.CodeInvalidRequest},
+		"empty batch":  {`[]`, nil, jsonrpc.CodeInvalidRequest},
 		"binary":       {"\x00\xff\xfe", nil, jsonrpc.CodeParseError},
 		"deep nesting": {strings.Repeat("[", 100000), nil, jsonrpc.CodeParseError},
 	} {

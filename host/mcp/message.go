@@ -3,6 +3,7 @@ package mcp
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"regexp"
 
@@ -11,6 +12,11 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 )
 
+var errBatch = errors.New("batches are not supported; send each message by itself")
+
+// isBatch reports whether data is a JSON array, which only version 2025-03-26 of the protocol allows.
+func isBatch(data []byte) bool { return jsontext.Value(data).Kind() == '[' }
+
 // decode reads a message, and refuses what has anything behind it, which the SDK would lose.
 func decode(data []byte) (jsonrpc.Message, error) {
 	var request struct {
@@ -18,6 +24,9 @@ func decode(data []byte) (jsonrpc.Message, error) {
 		ID      any            `json:"id"`
 		Method  string         `json:"method"`
 		Params  jsontext.Value `json:"params"`
+	}
+	if isBatch(data) {
+		return nil, errBatch
 	}
 	err := jsonv2.Unmarshal(data, &request, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 	if err != nil {
