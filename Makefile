@@ -33,7 +33,7 @@ build: ## Build picoclaw and its plugins into bin/
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/plugins/mcp/mcp$(EXE) ./plugins/mcp
 
 # The packages with goroutines of their own, which are tested with the race detector.
-RACED := ./host ./host/agent/... ./host/audit ./host/console ./host/fleet/... ./host/hooks ./host/mcp ./host/schedule ./host/share ./host/store \
+RACED := ./host/session ./host/agent/... ./host/audit ./host/console ./host/fleet/... ./host/hooks ./host/mcp ./host/schedule ./host/share ./host/store \
 	./host/supervise ./host/telemetry ./sdk ./sdk/workspace ./plugins/shell/...
 
 test: format ## Run the tests that a change may break, in some minutes: make test-long runs them all

@@ -63,19 +63,20 @@ func TestWhatIsolationStandsOnKnowsNobody(t *testing.T) {
 	})
 }
 
-// A concern of the host's knows those below it only: the root package ties them together.
-func TestTheHostsRoomsDoNotKnowTheirRoot(t *testing.T) {
+// sessionUsers import host/session; every other package below host is imported by it.
+var sessionUsers = []string{"host/mcp", "host/agent", "host/fleet", "host/hooks", "host/telemetry", "host/internal",
+	"host/schedule/crontool"}
+
+func TestOnlyUsersImportSession(t *testing.T) {
 	eachFile(t, func(path string, imports []string) {
-		rest, inHost := strings.CutPrefix(path, "host/")
-		room, _, nested := strings.Cut(rest, "/")
-		// these show a host, use or measure one: they stand above it
-		if !inHost || !nested ||
-			slices.Contains([]string{"mcp", "agent", "fleet", "hooks", "telemetry", "internal"}, room) ||
-			strings.HasPrefix(rest, "schedule/crontool/") {
+		dir := filepath.ToSlash(filepath.Dir(path))
+		if !strings.HasPrefix(dir, "host/") || slices.ContainsFunc(sessionUsers, func(user string) bool {
+			return dir == user || strings.HasPrefix(dir, user+"/")
+		}) {
 			return
 		}
-		if slices.Contains(imports, module+"host") {
-			t.Errorf("%s imports the host's root package", path)
+		if slices.Contains(imports, module+"host/session") {
+			t.Errorf("%s imports host/session", path)
 		}
 	})
 }

@@ -14,8 +14,8 @@ import (
 // unconfined are the files that start processes by themselves, with the reason. All others have them started by package
 // isolation, be it through a session's Start or RunApart.
 var unconfined = map[string]string{
-	"host/secrets.go":                       "the operator's own program that prints a secret: it asks a keyring, or a person",
-	"host/network_from.go":                  "the operator's own programs, which are asked for their settings",
+	"host/session/secrets.go":               "the operator's own program that prints a secret: it asks a keyring, or a person",
+	"host/session/network_from.go":          "the operator's own programs, which are asked for their settings",
 	"cmd/picoclaw/internal/servers/make.go": "the operator's own npm and pip, which are asked for their settings",
 	"host/internal/bench/":                  "what is measured",
 	"host/hosttest/":                        "tests are built",

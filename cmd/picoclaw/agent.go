@@ -17,8 +17,8 @@ import (
 	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/assembly"
 	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/prompt"
 	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/terminal"
-	"github.com/picoclaw/picoclaw/host"
 	"github.com/picoclaw/picoclaw/host/agent"
+	"github.com/picoclaw/picoclaw/host/session"
 )
 
 // agentVerb is `picoclaw agent`.
@@ -97,7 +97,7 @@ func (o *agentVerb) run(ctx context.Context, once bool) error {
 	if err := all.Ready(); err != nil {
 		return cantStart(err)
 	}
-	c, err := all.Converse(ctx, o.agent, o.session, host.Main)
+	c, err := all.Converse(ctx, o.agent, o.session, session.Main)
 	if err != nil {
 		return cantStart(err)
 	}
@@ -199,7 +199,7 @@ func (o *agentVerb) turn(ctx context.Context, c *assembly.Conversation, text str
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt)
 	defer stop()
 	if o.lines.Interactive() {
-		ctx = host.WithAsker(ctx, func(ctx context.Context, q host.Question) bool {
+		ctx = session.WithAsker(ctx, func(ctx context.Context, q session.Question) bool {
 			return o.app.askWith(ctx, o.lines, out, q)
 		})
 	}
@@ -213,7 +213,7 @@ func (o *agentVerb) turn(ctx context.Context, c *assembly.Conversation, text str
 }
 
 // askWith puts a call that only a person can allow to the person who types.
-func (a *app) askWith(ctx context.Context, lines *prompt.Reader, out *terminal.Out, q host.Question) bool {
+func (a *app) askWith(ctx context.Context, lines *prompt.Reader, out *terminal.Out, q session.Question) bool {
 	fmt.Fprintf(out, "%s %s %s\n  rule:   %s\n  reason: %s\n", out.Paint(terminal.Doubt, "allow?"), q.Tool,
 		terminal.Line(argumentLine(q.Args)), q.Decision.Rule, terminal.Line(q.Decision.Reason))
 	answer, err := lines.Ask(ctx, "make this call [y/N] ")

@@ -9,10 +9,10 @@ import (
 
 	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/inventory"
 	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/terminal"
-	"github.com/picoclaw/picoclaw/host"
 	"github.com/picoclaw/picoclaw/host/catalog"
 	"github.com/picoclaw/picoclaw/host/config"
 	"github.com/picoclaw/picoclaw/host/redact"
+	"github.com/picoclaw/picoclaw/host/session"
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
@@ -48,13 +48,13 @@ func (a *app) listAgents(output string) error {
 	if err != nil {
 		return err
 	}
-	h, err := host.Open(host.Options{Config: cfg})
+	h, err := session.Open(session.Options{Config: cfg})
 	if err != nil {
 		return cantStart(err)
 	}
 	all := []listedAgent{}
 	for _, id := range cfg.AgentIDs() {
-		s, err := h.Preview(id, host.CLI)
+		s, err := h.Preview(id, session.CLI)
 		if err != nil {
 			return cantStart(err)
 		}
@@ -141,11 +141,11 @@ func (a *app) showAgent(id, output string) error {
 	if err != nil {
 		return cantStart(err) // as for --agent: no host has such an agent
 	}
-	h, err := host.Open(host.Options{Config: cfg})
+	h, err := session.Open(session.Options{Config: cfg})
 	if err != nil {
 		return cantStart(err)
 	}
-	s, err := h.Preview(id, host.CLI)
+	s, err := h.Preview(id, session.CLI)
 	if err != nil {
 		return cantStart(err)
 	}
@@ -163,7 +163,7 @@ func (a *app) showAgent(id, output string) error {
 	return a.printAgent(shown, settings)
 }
 
-func newHeldPlugin(cfg *config.Config, h host.Holding) heldPlugin {
+func newHeldPlugin(cfg *config.Config, h session.Holding) heldPlugin {
 	p := heldPlugin{
 		ID: h.Plugin, Version: h.Version, Kind: h.Kind, Enabled: h.Enabled, Grants: h.Grants, From: grantedBy(cfg, h),
 	}
@@ -174,7 +174,7 @@ func newHeldPlugin(cfg *config.Config, h host.Holding) heldPlugin {
 }
 
 // grantedBy says who gave a plugin its grants: the configuration with its place, or the operator when it was installed.
-func grantedBy(cfg *config.Config, h host.Holding) string {
+func grantedBy(cfg *config.Config, h session.Holding) string {
 	if cfg.Plugin(h.Plugin).Granted {
 		by := config.Origin{}
 		for _, s := range cfg.Settings() {

@@ -14,9 +14,9 @@ import (
 
 	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/assembly"
 	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/logs"
-	"github.com/picoclaw/picoclaw/host"
 	"github.com/picoclaw/picoclaw/host/config"
 	"github.com/picoclaw/picoclaw/host/hooks"
+	"github.com/picoclaw/picoclaw/host/session"
 	"github.com/picoclaw/picoclaw/host/telemetry"
 )
 
@@ -37,7 +37,7 @@ type app struct {
 const closeTimeout = 5 * time.Second
 
 // open makes the host for an agent. Whatever is wrong with the configuration or the installation is said here.
-func (a *app) open(agent string) (*host.Host, error) {
+func (a *app) open(agent string) (*session.Host, error) {
 	cfg, err := a.config(agent)
 	if err != nil {
 		return nil, err
@@ -54,7 +54,7 @@ func (a *app) open(agent string) (*host.Host, error) {
 	if err != nil {
 		return nil, cantStart(err)
 	}
-	o := host.Options{Config: cfg, Logger: logger, SelfTest: attack, Witness: a.witness,
+	o := session.Options{Config: cfg, Logger: logger, SelfTest: attack, Witness: a.witness,
 		Approvals: assembly.NewApprovals(cfg, asked, logger)}
 	if a.hooks = asked; asked != nil {
 		o.Hooks = asked
@@ -65,7 +65,7 @@ func (a *app) open(agent string) (*host.Host, error) {
 	if a.told != nil {
 		o.Tracer = a.told
 	}
-	h, err := host.Open(o)
+	h, err := session.Open(o)
 	if err != nil {
 		return nil, cantStart(err)
 	}
@@ -87,15 +87,15 @@ func (a *app) config(agent string) (*config.Config, error) {
 // namesConfig reports whether the configuration's file is one that a flag or a variable names.
 func (a *app) namesConfig() bool { return a.configFile != "" || os.Getenv("PICOCLAW_CONFIG") != "" }
 
-// opener opens a session: (*host.Host).Session for calls, (*host.Host).Preview for decisions alone.
-type opener func(h *host.Host, agent string, origin host.Origin) (*host.Session, error)
+// opener opens a session: (*session.Host).Session for calls, (*session.Host).Preview for decisions alone.
+type opener func(h *session.Host, agent string, origin session.Origin) (*session.Session, error)
 
 // session opens the host and a session for an agent. Call done at the end.
-func (a *app) session(agent string, origin host.Origin) (s *host.Session, h *host.Host, done func(), err error) {
-	return a.sessionBy((*host.Host).Session, agent, origin)
+func (a *app) session(agent string, origin session.Origin) (s *session.Session, h *session.Host, done func(), err error) {
+	return a.sessionBy((*session.Host).Session, agent, origin)
 }
 
-func (a *app) sessionBy(open opener, agent string, origin host.Origin) (s *host.Session, h *host.Host, done func(),
+func (a *app) sessionBy(open opener, agent string, origin session.Origin) (s *session.Session, h *session.Host, done func(),
 	err error) {
 	h, err = a.open(agent)
 	if err != nil {
@@ -108,7 +108,7 @@ func (a *app) sessionBy(open opener, agent string, origin host.Origin) (s *host.
 	return s, h, func() { a.close(h) }, nil
 }
 
-func (a *app) close(h *host.Host) {
+func (a *app) close(h *session.Host) {
 	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
 	defer cancel()
 	a.hooks.Close(ctx)

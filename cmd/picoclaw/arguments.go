@@ -12,7 +12,7 @@ import (
 
 	"github.com/google/jsonschema-go/jsonschema"
 
-	"github.com/picoclaw/picoclaw/host"
+	"github.com/picoclaw/picoclaw/host/session"
 	"github.com/picoclaw/picoclaw/internal/nearest"
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
@@ -26,7 +26,7 @@ type callArguments struct {
 }
 
 // toolLister has tools.
-type toolLister interface{ Tools() []host.Tool }
+type toolLister interface{ Tools() []session.Tool }
 
 // read makes JSON of the arguments, typed by the tool's schema.
 func (c *callArguments) read(s toolLister, tool string) (json.RawMessage, error) {

@@ -12,9 +12,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/terminal"
-	"github.com/picoclaw/picoclaw/host"
 	"github.com/picoclaw/picoclaw/host/audit"
 	"github.com/picoclaw/picoclaw/host/config"
+	"github.com/picoclaw/picoclaw/host/session"
 )
 
 // auditVerb is `picoclaw audit`.
@@ -67,7 +67,7 @@ func (o *auditVerb) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	path := host.AuditFile(cfg.Home().Path)
+	path := session.AuditFile(cfg.Home().Path)
 	if o.limit > 0 && !o.follow {
 		return o.latest(cfg, path, filter)
 	}

@@ -8,8 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/picoclaw/picoclaw/host"
 	"github.com/picoclaw/picoclaw/host/audit"
+	"github.com/picoclaw/picoclaw/host/session"
 )
 
 func newAuditExport(a *app) *cobra.Command {
@@ -47,7 +47,7 @@ func (a *app) exportAudit(chosen *auditFilter, format string) error {
 		return err
 	}
 	var names auditNames
-	broken, err := audit.Read(host.AuditFile(cfg.Home().Path), func(r audit.Record) error {
+	broken, err := audit.Read(session.AuditFile(cfg.Home().Path), func(r audit.Record) error {
 		names.see(r)
 		if !filter.Matches(r) {
 			return nil

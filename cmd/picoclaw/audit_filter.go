@@ -9,8 +9,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/terminal"
-	"github.com/picoclaw/picoclaw/host"
 	"github.com/picoclaw/picoclaw/host/audit"
+	"github.com/picoclaw/picoclaw/host/session"
 )
 
 // auditFilter is the flags that choose records.
@@ -73,7 +73,7 @@ func (o *auditVerb) stats() error {
 	}
 	var sums audit.Summary
 	var names auditNames
-	broken, err := audit.Read(host.AuditFile(cfg.Home().Path), func(r audit.Record) error {
+	broken, err := audit.Read(session.AuditFile(cfg.Home().Path), func(r audit.Record) error {
 		names.see(r)
 		if filter.Matches(r) {
 			sums.Add(r)

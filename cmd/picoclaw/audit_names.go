@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/picoclaw/picoclaw/host"
 	"github.com/picoclaw/picoclaw/host/audit"
 	"github.com/picoclaw/picoclaw/host/config"
+	"github.com/picoclaw/picoclaw/host/session"
 	"github.com/picoclaw/picoclaw/internal/nearest"
 )
 
@@ -32,7 +32,7 @@ func (n *auditNames) complain(a *app, cfg *config.Config, f audit.Filter) {
 	if f.Tool == "" || slices.ContainsFunc(n.tools, toolFilter(f.Tool)) {
 		return
 	}
-	h, err := host.Open(host.Options{Config: cfg})
+	h, err := session.Open(session.Options{Config: cfg})
 	if err != nil {
 		return // what is installed can't be told
 	}

@@ -11,8 +11,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/terminal"
-	"github.com/picoclaw/picoclaw/host"
 	"github.com/picoclaw/picoclaw/host/audit"
+	"github.com/picoclaw/picoclaw/host/session"
 	"github.com/picoclaw/picoclaw/sdk/guard"
 )
 
@@ -22,8 +22,8 @@ type auditReplay struct {
 	chosen auditFilter
 	output string
 
-	host     *host.Host
-	sessions map[replayedAs]*host.Session
+	host     *session.Host
+	sessions map[replayedAs]*session.Session
 	table    *terminal.Table
 	rows     int
 	sums     replaySums
@@ -67,7 +67,7 @@ type changedCalls struct {
 }
 
 func newAuditReplay(a *app) *cobra.Command {
-	o := &auditReplay{app: a, sessions: map[replayedAs]*host.Session{}, changes: map[wasNow]int{}}
+	o := &auditReplay{app: a, sessions: map[replayedAs]*session.Session{}, changes: map[wasNow]int{}}
 	cmd := &cobra.Command{
 		Use:   "replay",
 		Short: "Decide recorded calls by another configuration, and show what would change",
@@ -104,7 +104,7 @@ func (o *auditReplay) run() error {
 	}
 	defer o.app.close(o.host)
 	o.table = terminal.NewTable("TIME", "AGENT", "TOOL", "WAS", "NOW", "RULE", "CALL")
-	broken, err := audit.Read(host.AuditFile(cfg.Home().Path), func(r audit.Record) error {
+	broken, err := audit.Read(session.AuditFile(cfg.Home().Path), func(r audit.Record) error {
 		if !filter.Matches(r) {
 			return nil
 		}
@@ -164,17 +164,17 @@ func (o *auditReplay) decide(r audit.Record, agents []string) error {
 }
 
 // replay decides a call for its agent; one that the configuration does not have is refused all.
-func (o *auditReplay) replay(r audit.Record, agents []string) (host.Replayed, error) {
+func (o *auditReplay) replay(r audit.Record, agents []string) (session.Replayed, error) {
 	if !slices.Contains(agents, r.Agent) {
-		return host.Replayed{Decision: guard.Decision{Verdict: guard.Deny, Rule: "agents.agents",
+		return session.Replayed{Decision: guard.Decision{Verdict: guard.Deny, Rule: "agents.agents",
 			Reason: fmt.Sprintf("the configuration has no agent %q", r.Agent)}}, nil
 	}
 	as := replayedAs{r.Agent, r.Origin}
 	s := o.sessions[as]
 	if s == nil {
 		var err error
-		if s, err = o.host.Preview(r.Agent, host.Origin(r.Origin)); err != nil {
-			return host.Replayed{}, cantStart(err)
+		if s, err = o.host.Preview(r.Agent, session.Origin(r.Origin)); err != nil {
+			return session.Replayed{}, cantStart(err)
 		}
 		o.sessions[as] = s
 	}

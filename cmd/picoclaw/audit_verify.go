@@ -10,8 +10,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/terminal"
-	"github.com/picoclaw/picoclaw/host"
 	"github.com/picoclaw/picoclaw/host/audit"
+	"github.com/picoclaw/picoclaw/host/session"
 )
 
 // auditVerify is `picoclaw audit verify`.
@@ -68,7 +68,7 @@ func (o *auditVerify) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	found, testimony, err := o.verify(ctx, host.AuditFile(cfg.Home().Path))
+	found, testimony, err := o.verify(ctx, session.AuditFile(cfg.Home().Path))
 	var broken *audit.Broken
 	if err != nil && !errors.As(err, &broken) {
 		return asFailed(err)

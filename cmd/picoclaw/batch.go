@@ -12,7 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/picoclaw/picoclaw/host"
+	"github.com/picoclaw/picoclaw/host/session"
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
@@ -32,7 +32,7 @@ fail say so in their answers; the exit code is about the batch itself.`,
 			if jobs < 1 || jobs > 256 {
 				return usage("--jobs %d: want 1 to 256", jobs)
 			}
-			sessions, done, err := a.sessions((*host.Host).Session)
+			sessions, done, err := a.sessions((*session.Host).Session)
 			if err != nil {
 				return err
 			}
@@ -49,11 +49,11 @@ fail say so in their answers; the exit code is about the batch itself.`,
 
 // sessions holds one session for each agent that a batch names.
 type sessions struct {
-	host *host.Host
+	host *session.Host
 	open opener
 
 	mu      sync.Mutex
-	byAgent map[string]*host.Session
+	byAgent map[string]*session.Session
 }
 
 func (a *app) sessions(open opener) (s *sessions, done func(), err error) {
@@ -61,43 +61,43 @@ func (a *app) sessions(open opener) (s *sessions, done func(), err error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	return &sessions{host: h, open: open, byAgent: make(map[string]*host.Session)}, func() { a.close(h) }, nil
+	return &sessions{host: h, open: open, byAgent: make(map[string]*session.Session)}, func() { a.close(h) }, nil
 }
 
-func (s *sessions) of(agent string) (*host.Session, error) {
+func (s *sessions) of(agent string) (*session.Session, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if session := s.byAgent[agent]; session != nil {
-		return session, nil
+	if sess := s.byAgent[agent]; sess != nil {
+		return sess, nil
 	}
-	session, err := s.open(s.host, agent, host.CLI)
+	sess, err := s.open(s.host, agent, session.CLI)
 	if err == nil {
-		s.byAgent[agent] = session
+		s.byAgent[agent] = sess
 	}
-	return session, err
+	return sess, err
 }
 
 // read reads a line and finds the session that it is for.
-func (s *sessions) read(line []byte) (batchLine, *host.Session, *host.Error) {
+func (s *sessions) read(line []byte) (batchLine, *session.Session, *session.Error) {
 	in, err := readBatchLine(line)
 	if err != nil {
-		return in, nil, &host.Error{Code: pluginpb.CodeInvalidArgument,
+		return in, nil, &session.Error{Code: pluginpb.CodeInvalidArgument,
 			Message: fmt.Sprintf("the line is not a call: %v", err),
 			Hint:    `a line looks like {"id":1,"tool":"read_file","args":{"path":"go.mod"}}`}
 	}
-	session, err := s.of(in.Agent)
+	sess, err := s.of(in.Agent)
 	if err != nil {
-		return in, nil, &host.Error{Code: pluginpb.CodeInvalidArgument, Message: err.Error()}
+		return in, nil, &session.Error{Code: pluginpb.CodeInvalidArgument, Message: err.Error()}
 	}
-	return in, session, nil
+	return in, sess, nil
 }
 
 func (s *sessions) call(ctx context.Context, line []byte) any {
-	in, session, e := s.read(line)
+	in, sess, e := s.read(line)
 	if e != nil {
 		return callResult{ID: in.ID, Error: e}
 	}
-	out := newCallResult(session.Call(ctx, in.Tool, in.Args, nil))
+	out := newCallResult(sess.Call(ctx, in.Tool, in.Args, nil))
 	out.ID = in.ID
 	return out
 }
@@ -132,7 +132,7 @@ func (a *app) eachLine(jobs int, answer func(line []byte) any) error {
 			})
 		}
 		if errors.Is(err, errTooLong) {
-			write(callResult{Error: &host.Error{Code: pluginpb.CodeTooLarge,
+			write(callResult{Error: &session.Error{Code: pluginpb.CodeTooLarge,
 				Message: fmt.Sprintf("a line is longer than %d bytes", maxLine)}}, maxLine)
 			continue
 		}

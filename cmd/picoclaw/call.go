@@ -10,9 +10,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/terminal"
-	"github.com/picoclaw/picoclaw/host"
 	"github.com/picoclaw/picoclaw/host/fleet"
 	"github.com/picoclaw/picoclaw/host/fleet/identity"
+	"github.com/picoclaw/picoclaw/host/session"
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
@@ -24,10 +24,10 @@ type callVerb struct {
 	fleet         fleetOptions
 }
 
-// session is what calls are made in: one of this machine's, or of a fleet's.
-type session interface {
-	Tools() []host.Tool
-	Call(ctx context.Context, tool string, arguments json.RawMessage, events func(host.Event)) *host.Result
+// caller makes calls: a session of this machine, or one of a fleet.
+type caller interface {
+	Tools() []session.Tool
+	Call(ctx context.Context, tool string, arguments json.RawMessage, events func(session.Event)) *session.Result
 }
 
 func newCall(a *app) *cobra.Command {
@@ -98,9 +98,9 @@ func (o *callVerb) run(ctx context.Context, tool string) error {
 }
 
 // session opens a session, here or in a fleet.
-func (o *callVerb) session(ctx context.Context) (s session, ready func() error, done func(), err error) {
+func (o *callVerb) session(ctx context.Context) (s caller, ready func() error, done func(), err error) {
 	if o.fleet.address == "" {
-		s, h, done, err := o.app.session(o.agent, host.CLI)
+		s, h, done, err := o.app.session(o.agent, session.CLI)
 		if err != nil {
 			return nil, nil, nil, err
 		}
@@ -119,7 +119,7 @@ func (o *callVerb) session(ctx context.Context) (s session, ready func() error, 
 		client, err = fleet.NewClient(f.Fleet)
 	}
 	if err == nil {
-		s, err = client.Session(ctx, cmp.Or(o.agent, cfg.AgentIDs()[0]), host.CLI)
+		s, err = client.Session(ctx, cmp.Or(o.agent, cfg.AgentIDs()[0]), session.CLI)
 	}
 	if err != nil {
 		f.Close()
@@ -130,13 +130,13 @@ func (o *callVerb) session(ctx context.Context) (s session, ready func() error, 
 
 // call calls a tool, and shows how far it is to a person who waits. ask puts a question to the person; nil where there
 // is nobody to ask.
-func (a *app) call(ctx context.Context, s session, tool string, raw json.RawMessage,
-	ask host.Asker) *host.Result {
+func (a *app) call(ctx context.Context, s caller, tool string, raw json.RawMessage,
+	ask session.Asker) *session.Result {
 	out := terminal.New(a.stderr)
 	progress := terminal.NewProgress(out, tool)
 	defer progress.Done()
 	if ask != nil {
-		ctx = host.WithAsker(ctx, func(ctx context.Context, q host.Question) bool {
+		ctx = session.WithAsker(ctx, func(ctx context.Context, q session.Question) bool {
 			defer progress.Pause()()
 			return ask(ctx, q)
 		})
@@ -144,7 +144,7 @@ func (a *app) call(ctx context.Context, s session, tool string, raw json.RawMess
 	if !out.IsTerminal() {
 		return s.Call(ctx, tool, raw, nil)
 	}
-	events, end := host.InCharacters(func(e host.Event) {
+	events, end := session.InCharacters(func(e session.Event) {
 		if e.Log != nil {
 			return // it is in the host's log
 		}
@@ -164,11 +164,11 @@ type callResult struct {
 	OK         bool            `json:"ok"`
 	Text       string          `json:"text"`
 	Structured json.RawMessage `json:"structured,omitempty"`
-	Error      *host.Error     `json:"error,omitempty"`
+	Error      *session.Error  `json:"error,omitempty"`
 	DurationMS float64         `json:"duration_ms"`
 }
 
-func newCallResult(r *host.Result) callResult {
+func newCallResult(r *session.Result) callResult {
 	return callResult{
 		OK:         r.Err == nil,
 		Text:       r.Text,
@@ -179,7 +179,7 @@ func newCallResult(r *host.Result) callResult {
 }
 
 // showResult prints a result: what the tool says on standard output, what went wrong on standard error.
-func (a *app) showResult(tool string, r *host.Result, output string) error {
+func (a *app) showResult(tool string, r *session.Result, output string) error {
 	if output == "json" {
 		if err := a.printJSON(newCallResult(r)); err != nil {
 			return err
@@ -216,7 +216,7 @@ func marked(text string) (first, more string) {
 	return first, "\n" + further + strings.ReplaceAll(more, "\n", "\n"+further)
 }
 
-func (a *app) showError(tool string, e *host.Error) {
+func (a *app) showError(tool string, e *session.Error) {
 	out := terminal.New(a.stderr)
 	first, more := marked(e.Message)
 	// all of it is the one value that the plugin has panicked with, and no explanation follows

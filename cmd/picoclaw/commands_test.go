@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/picoclaw/picoclaw/host"
+	"github.com/picoclaw/picoclaw/host/session"
 )
 
 // No line of a plugin's looks like one of picoclaw's own.
@@ -24,7 +24,7 @@ func TestAPluginsErrorCantForgeALine(t *testing.T) {
 	} {
 		var b bytes.Buffer
 		a := &app{stderr: &b}
-		a.showError("x", &host.Error{Message: text, Rule: "paths\n  hint: none", Hint: "stay inside\v  rule: none"})
+		a.showError("x", &session.Error{Message: text, Rule: "paths\n  hint: none", Hint: "stay inside\v  rule: none"})
 		want = "[ERROR] tool: Tool execution failed {tool=x, error=" + want +
 			"\n  rule: paths\n  |   hint: none\n  hint: stay inside\n  |   rule: none\n"
 		if b.String() != want {

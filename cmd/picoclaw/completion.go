@@ -9,8 +9,8 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 	"github.com/spf13/cobra"
 
-	"github.com/picoclaw/picoclaw/host"
 	"github.com/picoclaw/picoclaw/host/config"
+	"github.com/picoclaw/picoclaw/host/session"
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
@@ -47,7 +47,7 @@ func (a *app) agentNames(*cobra.Command, []string, string) ([]cobra.Completion, 
 
 // toolNames proposes the tools of the first agent.
 func (a *app) toolNames(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
-	s, _, done, err := a.sessionBy((*host.Host).Preview, "", host.CLI)
+	s, _, done, err := a.sessionBy((*session.Host).Preview, "", session.CLI)
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
@@ -109,7 +109,7 @@ func (a *app) completeCall(cmd *cobra.Command, args []string, word string) ([]co
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	s, _, done, err := a.sessionBy((*host.Host).Preview, agent, host.CLI)
+	s, _, done, err := a.sessionBy((*session.Host).Preview, agent, session.CLI)
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
@@ -122,7 +122,7 @@ func (a *app) completeCall(cmd *cobra.Command, args []string, word string) ([]co
 }
 
 // completeWord proposes what can follow the words of a call; space reports whether a proposal is a whole word.
-func completeWord(s *host.Session, before []string, word string) (words []cobra.Completion, space bool) {
+func completeWord(s *session.Session, before []string, word string) (words []cobra.Completion, space bool) {
 	if len(before) == 0 {
 		for _, t := range s.Tools() {
 			words = append(words, cobra.CompletionWithDesc(t.Name, firstSentence(t.Spec.Doc)))

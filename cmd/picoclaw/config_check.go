@@ -12,8 +12,8 @@ import (
 
 	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/assembly"
 	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/terminal"
-	"github.com/picoclaw/picoclaw/host"
 	"github.com/picoclaw/picoclaw/host/config"
+	"github.com/picoclaw/picoclaw/host/session"
 	"github.com/picoclaw/picoclaw/internal/nearest"
 	"github.com/picoclaw/picoclaw/isolation"
 )
@@ -120,7 +120,7 @@ func (o *configCheck) check() checkedConfig {
 	found.Faults = append(found.Faults, brokenPlugins(cfg, h)...)
 	found.Warnings = append(found.Warnings, idlePlugins(cfg, h)...)
 	for _, id := range cfg.AgentIDs() {
-		session, err := h.Preview(id, host.CLI)
+		sess, err := h.Preview(id, session.CLI)
 		if err != nil {
 			found.Faults = append(found.Faults, newConfigFault(err))
 			continue
@@ -129,13 +129,13 @@ func (o *configCheck) check() checkedConfig {
 			found.Faults = append(found.Faults, newConfigFault(err))
 			continue
 		}
-		if err := session.CheckSandboxes(); err != nil && exposed == nil {
+		if err := sess.CheckSandboxes(); err != nil && exposed == nil {
 			found.Faults = append(found.Faults, newConfigFault(exposedFault(cfg, fmt.Errorf("agent %s: %w", id, err))))
 		}
 		if err := all.CheckModel(id); err != nil && len(cfg.Models()) > 0 {
 			found.Faults = append(found.Faults, newConfigFault(&config.Error{Key: "model_list", Problem: err.Error()}))
 		}
-		found.Warnings = append(found.Warnings, idleNames(cfg, id, session, h.Installed())...)
+		found.Warnings = append(found.Warnings, idleNames(cfg, id, sess, h.Installed())...)
 		for _, odd := range append(oddPatterns(cfg, id), idleRules(cfg, id)...) {
 			if !slices.Contains(found.Warnings, odd) {
 				found.Warnings = append(found.Warnings, odd)
@@ -196,7 +196,7 @@ func exposes(cfg *config.Config, target string) bool {
 
 // idlePlugins finds the plugins that the configuration speaks of and nobody has installed, each by the first key about
 // it.
-func idlePlugins(cfg *config.Config, h *host.Host) []configFault {
+func idlePlugins(cfg *config.Config, h *session.Host) []configFault {
 	var installed []string
 	for _, p := range h.Plugins().Plugins() {
 		installed = append(installed, p.Manifest.ID)
@@ -225,7 +225,7 @@ func idlePlugins(cfg *config.Config, h *host.Host) []configFault {
 
 // idleNames finds the names and globs in tools.enabled, tools.disabled and tools.deferred that no installed tool has: a
 // tool that was to be disabled, and is misspelled, is enabled.
-func idleNames(cfg *config.Config, id string, session *host.Session, tools []host.Tool) []configFault {
+func idleNames(cfg *config.Config, id string, sess *session.Session, tools []session.Tool) []configFault {
 	var names []string
 	for _, t := range tools {
 		names = append(names, t.Spec.Name, t.Plugin+"."+t.Spec.Name)
@@ -235,7 +235,7 @@ func idleNames(cfg *config.Config, id string, session *host.Session, tools []hos
 		return nil // it has been said
 	}
 	var idle []configFault
-	for _, pattern := range session.Policy().Tools().Patterns() {
+	for _, pattern := range sess.Policy().Tools().Patterns() {
 		if slices.ContainsFunc(names, func(name string) bool {
 			ok,
 				err := path.Match(pattern, name)

@@ -8,8 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/picoclaw/picoclaw/host"
 	"github.com/picoclaw/picoclaw/host/config"
+	"github.com/picoclaw/picoclaw/host/session"
 	"github.com/picoclaw/picoclaw/internal/paths"
 )
 
@@ -34,7 +34,7 @@ func missingWorkspace(cfg *config.Config, id string) error {
 
 // brokenPlugins finds the settings that make a plugin useless: a build directory that has no plugin, and a
 // configuration that the plugin does not start with.
-func brokenPlugins(cfg *config.Config, h *host.Host) []configFault {
+func brokenPlugins(cfg *config.Config, h *session.Host) []configFault {
 	var broken []configFault
 	add := func(key string, err error) {
 		text := strings.TrimPrefix(err.Error(), key+": ")

@@ -9,9 +9,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/picoclaw/picoclaw/host"
 	"github.com/picoclaw/picoclaw/host/schedule"
 	"github.com/picoclaw/picoclaw/host/schedule/crontool"
+	"github.com/picoclaw/picoclaw/host/session"
 )
 
 // cronAdd is the flags of cron add.
@@ -131,13 +131,13 @@ func (v *cronAdd) decide() error {
 	if !v.of.Tools.Cron.AllowCommand {
 		return failed(errors.New(crontool.NotAllowed().Explained()))
 	}
-	s, _, done, err := v.app.sessionBy((*host.Host).Preview, v.of.ID, host.Cron)
+	s, _, done, err := v.app.sessionBy((*session.Host).Preview, v.of.ID, session.Cron)
 	if err != nil {
 		return err
 	}
 	defer done()
 	err = crontool.Check(s, v.job.Payload.Command)
-	if e := (*host.Error)(nil); errors.As(err, &e) {
+	if e := (*session.Error)(nil); errors.As(err, &e) {
 		err = errors.New(e.Explained())
 	}
 	return asFailed(err)

@@ -7,8 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/picoclaw/picoclaw/host"
 	"github.com/picoclaw/picoclaw/host/doctor"
+	"github.com/picoclaw/picoclaw/host/session"
 	"github.com/picoclaw/picoclaw/isolation/selftest"
 )
 
@@ -26,7 +26,7 @@ func newDoctor(a *app) *cobra.Command {
 			if err := format(output); err != nil {
 				return err
 			}
-			s, h, done, err := a.sessionBy((*host.Host).Preview, agent, host.CLI)
+			s, h, done, err := a.sessionBy((*session.Host).Preview, agent, session.CLI)
 			if err != nil {
 				return err
 			}

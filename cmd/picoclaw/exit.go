@@ -4,7 +4,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/picoclaw/picoclaw/host"
+	"github.com/picoclaw/picoclaw/host/session"
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
@@ -21,7 +21,7 @@ const (
 var uncalled = map[string]int{pluginpb.CodeInvalidArgument: exitUsage}
 
 // exitOf is the exit code of a call.
-func exitOf(r *host.Result) int {
+func exitOf(r *session.Result) int {
 	if r.Err == nil {
 		return exitOK
 	}

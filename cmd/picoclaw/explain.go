@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/terminal"
-	"github.com/picoclaw/picoclaw/host"
+	"github.com/picoclaw/picoclaw/host/session"
 	"github.com/picoclaw/picoclaw/sdk/guard"
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
@@ -38,7 +38,7 @@ func newExplain(a *app) *cobra.Command {
 			if len(args) == 0 {
 				return usage("explain what? `picoclaw tools` lists the tools; a path has a / in it")
 			}
-			s, _, done, err := a.sessionBy((*host.Host).Preview, agent, host.CLI)
+			s, _, done, err := a.sessionBy((*session.Host).Preview, agent, session.CLI)
 			if err != nil {
 				return err
 			}
@@ -99,7 +99,7 @@ type explanationSpan struct {
 }
 
 // newExplanation shows a decision; a call that can't even be read is one that is denied.
-func newExplanation(d guard.Decision, e *host.Error) explanation {
+func newExplanation(d guard.Decision, e *session.Error) explanation {
 	if e != nil {
 		rule := e.Rule
 		if rule == "" {
@@ -119,18 +119,18 @@ func (a *app) explainBatch(args []string) error {
 	if len(args) > 0 {
 		return usage("explain --batch takes no argument %q", args[0])
 	}
-	s, done, err := a.sessions((*host.Host).Preview)
+	s, done, err := a.sessions((*session.Host).Preview)
 	if err != nil {
 		return err
 	}
 	defer done()
 	return a.eachLine(1, func(line []byte) any {
-		in, session, e := s.read(line)
+		in, sess, e := s.read(line)
 		out := explanation{}
 		if e != nil {
 			out = newExplanation(guard.Decision{}, e)
 		} else {
-			out = newExplanation(session.Explain(in.Tool, in.Args))
+			out = newExplanation(sess.Explain(in.Tool, in.Args))
 		}
 		out.ID = in.ID
 		return out

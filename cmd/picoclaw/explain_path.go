@@ -8,7 +8,7 @@ import (
 	"text/tabwriter"
 
 	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/terminal"
-	"github.com/picoclaw/picoclaw/host"
+	"github.com/picoclaw/picoclaw/host/session"
 )
 
 // isPath tells a path from a tool's name, which has no slash.
@@ -16,7 +16,7 @@ func isPath(arg string) bool { return strings.Contains(arg, "/") || arg == "." |
 
 // pathMeant is the path that was meant by a name that no tool has, as it has to be written: that of a file in the
 // workspace, where relative paths start, or else in the current directory; "" if there is none.
-func pathMeant(s *host.Session, args []string) string {
+func pathMeant(s *session.Session, args []string) string {
 	if len(args) != 1 || !filepath.IsLocal(args[0]) {
 		return ""
 	}
@@ -31,7 +31,7 @@ func pathMeant(s *host.Session, args []string) string {
 }
 
 // explainPath shows which of the walls would let a path through.
-func (a *app) explainPath(s *host.Session, args []string, output string) error {
+func (a *app) explainPath(s *session.Session, args []string, output string) error {
 	if len(args) > 1 {
 		return usage("explain %s takes no argument %q: to explain a call, name the tool first", args[0], args[1])
 	}
@@ -51,7 +51,7 @@ func (a *app) explainPath(s *host.Session, args []string, output string) error {
 }
 
 // explainHost says whether processes that have the network reach a host.
-func (a *app) explainHost(s *host.Session, args []string, output string) error {
+func (a *app) explainHost(s *session.Session, args []string, output string) error {
 	if len(args) != 1 {
 		return usage("explain network takes one host, such as api.example.com or files.example.net:8443")
 	}

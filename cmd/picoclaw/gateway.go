@@ -19,13 +19,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/assembly"
-	"github.com/picoclaw/picoclaw/host"
 	"github.com/picoclaw/picoclaw/host/audit"
 	"github.com/picoclaw/picoclaw/host/config"
 	web "github.com/picoclaw/picoclaw/host/console"
 	"github.com/picoclaw/picoclaw/host/fleet/identity"
 	"github.com/picoclaw/picoclaw/host/gateway"
 	"github.com/picoclaw/picoclaw/host/mcp"
+	"github.com/picoclaw/picoclaw/host/session"
 	"github.com/picoclaw/picoclaw/host/share"
 )
 
@@ -129,7 +129,7 @@ func (o *gatewayVerb) run(ctx context.Context) error {
 		Addressed: func(host string) bool { return mcp.AddressedTo(host, settings.AllowHosts) },
 	}
 	if settings.Console {
-		o.console = web.New(web.Options{Home: home.Path, Log: host.AuditFile(home.Path), Operator: &o.operator,
+		o.console = web.New(web.Options{Home: home.Path, Log: session.AuditFile(home.Path), Operator: &o.operator,
 			Instance: &o.operator, Version: version, Logger: logger.Named("console")})
 		options.Console = o.console
 		go o.console.Run(ctx)
@@ -180,7 +180,7 @@ func (o *gatewayVerb) open() (gateway.Instance, error) {
 	}
 	with := o.options
 	if o.console != nil {
-		with.Observe = func(r audit.Record, result *host.Result) { o.console.Keep(r, assembly.Answer(result)) }
+		with.Observe = func(r audit.Record, result *session.Result) { o.console.Keep(r, assembly.Answer(result)) }
 	}
 	all, err := o.app.assemble(cfg, with)
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/picoclaw/picoclaw/host"
 	"github.com/picoclaw/picoclaw/host/mcp"
+	"github.com/picoclaw/picoclaw/host/session"
 )
 
 func newMCP(a *app) *cobra.Command {
@@ -40,7 +40,7 @@ it, in mcp-token below the instance root; --token-file names another file. One s
 			if socket != "" {
 				return a.connect(cmd.Context(), socket)
 			}
-			s, h, done, err := a.session(agent, host.MCP)
+			s, h, done, err := a.session(agent, session.MCP)
 			if err != nil {
 				return err
 			}

@@ -16,7 +16,7 @@ import (
 	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/inventory"
 	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/servers"
 	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/terminal"
-	"github.com/picoclaw/picoclaw/host"
+	"github.com/picoclaw/picoclaw/host/session"
 	"github.com/picoclaw/picoclaw/host/store"
 	"github.com/picoclaw/picoclaw/internal/nearest"
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
@@ -142,7 +142,7 @@ func (o *mcpServer) place(ctx context.Context, s *shelf, name string, pin *store
 	if s.comesWith(name) {
 		return failed(fmt.Errorf("plugin %s comes with picoclaw; give the server another name", name))
 	}
-	if err := host.CheckStateOf(name); err != nil {
+	if err := session.CheckStateOf(name); err != nil {
 		return failed(err)
 	}
 	if ids := s.Config.AgentIDs(); len(o.spec.Agents) > 0 {
@@ -175,7 +175,7 @@ func (o *mcpServer) place(ctx context.Context, s *shelf, name string, pin *store
 	if err := s.Catalog.Shadowed(p.Manifest); err != nil {
 		return failed(fmt.Errorf("%s was not added: %w", name, err))
 	}
-	if state := host.StateOf(s.Config.Home().Path, name); pin == nil && hasFiles(state) {
+	if state := session.StateOf(s.Config.Home().Path, name); pin == nil && hasFiles(state) {
 		report.Warnings = append(report.Warnings, "it finds what another server of that name has kept in "+state)
 	}
 	o.showServer(p, report)
@@ -209,16 +209,16 @@ func (o *mcpServer) maker(s *shelf) (*servers.Maker, func(), error) {
 		return nil, nil, cantStart(fmt.Errorf("the plugin mcp is missing: %w; unpack picoclaw's archive as a whole, or run `make build`", err))
 	}
 	// It has no log: what it has to say is what is not offered, which may be what is looked at here.
-	h, err := host.Open(host.Options{Config: s.Config})
+	h, err := session.Open(session.Options{Config: s.Config})
 	if err != nil {
 		return nil, nil, cantStart(err)
 	}
-	session, err := h.Preview("", host.CLI)
+	sess, err := h.Preview("", session.CLI)
 	if err != nil {
 		return nil, nil, cantStart(err)
 	}
 	return &servers.Maker{
-		Store: s.Store, Run: session.RunApart, Program: program, Logs: filepath.Join(s.Config.Home().Path, "logs"),
+		Store: s.Store, Run: sess.RunApart, Program: program, Logs: filepath.Join(s.Config.Home().Path, "logs"),
 		Progress: func(text string) { fmt.Fprintln(o.app.stderr, text+" …") },
 	}, func() { o.app.close(h) }, nil
 }

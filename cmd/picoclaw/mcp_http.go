@@ -15,9 +15,9 @@ import (
 	"github.com/hashicorp/go-hclog"
 	"github.com/spf13/cobra"
 
-	"github.com/picoclaw/picoclaw/host"
 	"github.com/picoclaw/picoclaw/host/mcp"
 	"github.com/picoclaw/picoclaw/host/pidfile"
+	"github.com/picoclaw/picoclaw/host/session"
 )
 
 // httpOptions are the flags about serving over HTTP.
@@ -77,7 +77,7 @@ const (
 )
 
 // serveHTTP serves until ctx is done, as the one daemon of the instance root.
-func (a *app) serveHTTP(ctx context.Context, h *host.Host, server *mcp.Server, o httpOptions) (err error) {
+func (a *app) serveHTTP(ctx context.Context, h *session.Host, server *mcp.Server, o httpOptions) (err error) {
 	home := h.Config().Home()
 	if home.Fallback {
 		return cantStart(errors.New("serving over HTTP needs an instance root, which has the token; set PICOCLAW_HOME to a directory"))

@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/picoclaw/picoclaw/host"
+	"github.com/picoclaw/picoclaw/host/session"
 	"github.com/picoclaw/picoclaw/isolation"
 )
 
@@ -36,7 +36,7 @@ files you are asked; --keep leaves it where it is.`,
 			if err != nil {
 				return err
 			}
-			state := host.StateOf(s.Config.Home().Path, args[0])
+			state := session.StateOf(s.Config.Home().Path, args[0])
 			text := "the server " + args[0] + " is removed"
 			switch kept := hasFiles(state); {
 			case keep && kept:

@@ -13,7 +13,7 @@ import (
 	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/inventory"
 	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/servers"
 	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/terminal"
-	"github.com/picoclaw/picoclaw/host"
+	"github.com/picoclaw/picoclaw/host/session"
 	"github.com/picoclaw/picoclaw/host/store"
 	"github.com/picoclaw/picoclaw/internal/nearest"
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
@@ -21,12 +21,12 @@ import (
 
 // forgetSeen removes what a server was seen to offer: something was accepted since.
 func (s *shelf) forgetSeen(id string) error {
-	if err := host.ForgetWithdrawals(s.Config.Home().Path, id); err != nil {
+	if err := session.ForgetWithdrawals(s.Config.Home().Path, id); err != nil {
 		return err
 	}
 	for _, agent := range s.Config.AgentIDs() {
 		// Whatever the server has put there, a directory perhaps.
-		if err := os.RemoveAll(filepath.Join(host.StateOf(s.Config.Home().Path, id), agent, servers.SeenFile)); err != nil {
+		if err := os.RemoveAll(filepath.Join(session.StateOf(s.Config.Home().Path, id), agent, servers.SeenFile)); err != nil {
 			return err
 		}
 	}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/inventory"
 	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/servers"
-	"github.com/picoclaw/picoclaw/host"
+	"github.com/picoclaw/picoclaw/host/session"
 )
 
 func newMCPUpdate(a *app) *cobra.Command {
@@ -83,9 +83,9 @@ func (o *mcpServer) again(ctx context.Context, name string) error {
 		}
 		o.spec = before
 	}
-	var noted []host.Withdrawal
+	var noted []session.Withdrawal
 	if pin != nil {
-		noted = host.Withdrawals(s.Config.Home().Path, name, pin.Version)
+		noted = session.Withdrawals(s.Config.Home().Path, name, pin.Version)
 		if o.also, err = servers.DiffSpecs(name, before, o.spec); err != nil {
 			return failed(err)
 		}

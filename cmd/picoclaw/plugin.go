@@ -7,8 +7,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/inventory"
-	"github.com/picoclaw/picoclaw/host"
 	"github.com/picoclaw/picoclaw/host/catalog"
+	"github.com/picoclaw/picoclaw/host/session"
 	"github.com/picoclaw/picoclaw/host/store"
 )
 
@@ -35,7 +35,7 @@ func (a *app) shelf() (*shelf, error) {
 	if home.Fallback {
 		return nil, cantStart(fmt.Errorf("there is no home directory to keep plugins in: set PICOCLAW_HOME to an absolute directory, or HOME"))
 	}
-	h, err := host.Open(host.Options{Config: cfg})
+	h, err := session.Open(session.Options{Config: cfg})
 	if err != nil {
 		return nil, cantStart(err)
 	}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/picoclaw/picoclaw/host"
+	"github.com/picoclaw/picoclaw/host/session"
 	"github.com/picoclaw/picoclaw/host/supervise"
 )
 
@@ -144,7 +144,7 @@ nobody waits for it and nothing is restarted for ever. This forgets its crashes.
 				_, err := s.installed(args[0])
 				return err
 			}
-			had, err := supervise.Reset(host.CrashDir(s.Config.Home().Path), args[0])
+			had, err := supervise.Reset(session.CrashDir(s.Config.Home().Path), args[0])
 			if err != nil {
 				return failed(err)
 			}

@@ -15,7 +15,7 @@ import (
 
 	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/prompt"
 	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/terminal"
-	"github.com/picoclaw/picoclaw/host"
+	"github.com/picoclaw/picoclaw/host/session"
 )
 
 // repl is `picoclaw repl`: calls that a person types, one by one, in one session.
@@ -23,8 +23,8 @@ type repl struct {
 	app   *app
 	agent string
 
-	session *host.Session
-	host    *host.Host
+	session *session.Session
+	host    *session.Host
 	out     *terminal.Out
 	lines   *prompt.Reader
 	failed  bool
@@ -53,7 +53,7 @@ looks as if it had a secret in it. From a file or a pipe, each line is a call, a
 }
 
 func (r *repl) run(ctx context.Context) error {
-	session, h, done, err := r.app.session(r.agent, host.CLI)
+	sess, h, done, err := r.app.session(r.agent, session.CLI)
 	if err != nil {
 		return err
 	}
@@ -61,7 +61,7 @@ func (r *repl) run(ctx context.Context) error {
 	if err := h.Ready(); err != nil {
 		return cantStart(err)
 	}
-	r.session, r.host, r.out = session, h, terminal.New(r.app.stdout)
+	r.session, r.host, r.out = sess, h, terminal.New(r.app.stdout)
 	r.lines = prompt.New(r.app.stdin, r.app.stdout, filepath.Join(h.Config().Home().Path, "repl_history"), r.complete)
 	defer r.lines.Close()
 
@@ -69,11 +69,11 @@ func (r *repl) run(ctx context.Context) error {
 	ctx, stop := signal.NotifyContext(context.WithoutCancel(ctx), syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
 	if r.lines.Interactive() {
-		fmt.Fprintf(r.out, "agent %s in %s; `help` says what there is\n", session.Policy().Agent(),
-			session.Policy().Workspace())
+		fmt.Fprintf(r.out, "agent %s in %s; `help` says what there is\n", sess.Policy().Agent(),
+			sess.Policy().Workspace())
 	}
 	for {
-		line, err := r.lines.Line(ctx, session.Policy().Agent()+"> ")
+		line, err := r.lines.Line(ctx, sess.Policy().Agent()+"> ")
 		switch {
 		case errors.Is(err, io.EOF) || ctx.Err() != nil:
 			return r.end()
@@ -144,14 +144,14 @@ func (r *repl) call(ctx context.Context, words []string) error {
 	}
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt)
 	defer stop()
-	var ask host.Asker
+	var ask session.Asker
 	if r.lines.Interactive() {
 		ask = r.ask
 	}
 	return r.app.showResult(words[0], r.app.call(ctx, r.session, words[0], raw, ask), "text")
 }
 
-func (r *repl) ask(ctx context.Context, q host.Question) bool {
+func (r *repl) ask(ctx context.Context, q session.Question) bool {
 	return r.app.askWith(ctx, r.lines, r.out, q)
 }
 

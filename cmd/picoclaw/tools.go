@@ -8,7 +8,7 @@ import (
 
 	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/inventory"
 	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/terminal"
-	"github.com/picoclaw/picoclaw/host"
+	"github.com/picoclaw/picoclaw/host/session"
 )
 
 func newTools(a *app) *cobra.Command {
@@ -28,7 +28,7 @@ what the plugin's author says of a wrong call. --output json has their schemas a
 			if err := format(output); err != nil {
 				return err
 			}
-			s, _, done, err := a.session(agent, host.CLI)
+			s, _, done, err := a.session(agent, session.CLI)
 			if err != nil {
 				return err
 			}

@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/picoclaw/picoclaw/host"
+	"github.com/picoclaw/picoclaw/host/session"
 )
 
 // newUndo and newHistory are calls of the tools of the same names, for people: what an agent has done to files can be
@@ -72,7 +72,7 @@ type toolVerb struct {
 	tool          string
 	agent, output string
 	// why the call is not to be made; nil to make it
-	refused func(context.Context, *host.Session) (*host.Error, error)
+	refused func(context.Context, *session.Session) (*session.Error, error)
 }
 
 func (v *toolVerb) flags(cmd *cobra.Command) {
@@ -84,7 +84,7 @@ func (v *toolVerb) run(cmd *cobra.Command, arguments map[string]any) error {
 	if err := format(v.output); err != nil {
 		return err
 	}
-	s, h, done, err := v.app.session(v.agent, host.CLI)
+	s, h, done, err := v.app.session(v.agent, session.CLI)
 	if err != nil {
 		return err
 	}
@@ -101,7 +101,7 @@ func (v *toolVerb) run(cmd *cobra.Command, arguments map[string]any) error {
 		case err != nil:
 			return asFailed(err)
 		case e != nil:
-			return v.app.showResult(v.tool, &host.Result{Err: e}, v.output)
+			return v.app.showResult(v.tool, &session.Result{Err: e}, v.output)
 		}
 	}
 	return v.app.showResult(v.tool, s.Call(cmd.Context(), v.tool, raw, nil), v.output)

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/terminal"
-	"github.com/picoclaw/picoclaw/host"
 	"github.com/picoclaw/picoclaw/host/audit"
+	"github.com/picoclaw/picoclaw/host/session"
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
@@ -45,7 +45,7 @@ const mostChanges = 5
 
 // commandSince returns the refusal of an undo that names no change, if the agent has run a command since the change
 // that it would take back: what the command did is in no history, and may be what was meant.
-func (a *app) commandSince(ctx context.Context, s *host.Session) (*host.Error, error) {
+func (a *app) commandSince(ctx context.Context, s *session.Session) (*session.Error, error) {
 	r := s.Call(ctx, "history", json.RawMessage(`{"limit":1000}`), nil)
 	if r.Err != nil {
 		return nil, nil // undo says what is wrong
@@ -67,15 +67,15 @@ func (a *app) commandSince(ctx context.Context, s *host.Session) (*host.Error, e
 	for _, c := range left[:min(len(left), mostChanges)] {
 		text += fmt.Sprintf("\n%s  %s  %s", c.ID, c.Time, terminal.Line(c.Summary))
 	}
-	return &host.Error{Code: pluginpb.CodeConflict, Message: text,
+	return &session.Error{Code: pluginpb.CodeConflict, Message: text,
 		Hint: "`picoclaw undo ID` takes one of these back; `picoclaw history` lists them all"}, nil
 }
 
 // lastCommand returns the command of the agent's that ended last, and when it did. It looks no further back than since.
-func lastCommand(s *host.Session, since time.Time) (command string, at time.Time, err error) {
+func lastCommand(s *session.Session, since time.Time) (command string, at time.Time, err error) {
 	q := audit.Query{Filter: audit.Filter{Agent: s.Policy().Agent()}, Limit: 200}
 	for {
-		page, err := audit.Search(host.AuditFile(s.Policy().Home()), q)
+		page, err := audit.Search(session.AuditFile(s.Policy().Home()), q)
 		if err != nil {
 			return "", at, err
 		}

@@ -15,12 +15,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/assembly"
-	"github.com/picoclaw/picoclaw/host"
 	"github.com/picoclaw/picoclaw/host/config"
 	"github.com/picoclaw/picoclaw/host/fleet"
 	"github.com/picoclaw/picoclaw/host/fleet/identity"
 	"github.com/picoclaw/picoclaw/host/fleet/witness"
 	"github.com/picoclaw/picoclaw/host/mcp"
+	"github.com/picoclaw/picoclaw/host/session"
 )
 
 func newWorker(a *app) *cobra.Command {
@@ -68,7 +68,7 @@ type workerVerb struct {
 type shift struct {
 	app    app // whose hooks and telemetry are those of the reading
 	all    *assembly.Assembly
-	cli    *host.Host
+	cli    *session.Host
 	agents []string
 	trust  []string // whose signatures count below the fleet's configurations
 	end    context.CancelFunc
@@ -110,7 +110,7 @@ func (w *workerVerb) run(ctx context.Context, cfg *config.Config) error {
 	var err error
 	w.worker, err = fleet.NewWorker(w.member.Fleet, fleet.WorkerOptions{
 		Name: w.member.name, Agents: w.now.agents, Home: w.home,
-		Host: w.now, Describe: func(s *host.Session) string { return mcp.Instructions(s.Policy()) }, Workspace: w.workspace,
+		Host: w.now, Describe: func(s *session.Session) string { return mcp.Instructions(s.Policy()) }, Workspace: w.workspace,
 		Idle:    func() { fmt.Fprintf(stderr, "the worker %s is in the fleet, and has no agent yet\n", w.member.name) },
 		Changes: w.changes, Version: version, Logger: logger, Drain: time.Duration(cfg.Gateway().DrainSeconds) * time.Second})
 	if err != nil {
@@ -186,11 +186,11 @@ func (w *workerVerb) open(cfg *config.Config) (*shift, error) {
 }
 
 // Session opens a session.
-func (s *shift) Session(agent string, origin host.Origin) (*host.Session, error) {
+func (s *shift) Session(agent string, origin session.Origin) (*session.Session, error) {
 	switch origin {
-	case host.MCP:
+	case session.MCP:
 		return s.all.Session(agent, origin)
-	case host.CLI:
+	case session.CLI:
 		return s.cli.Session(agent, origin)
 	}
 	return nil, fmt.Errorf("a call of origin %q can't come from another machine", origin)

@@ -9,14 +9,14 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/picoclaw/picoclaw/host"
+	"github.com/picoclaw/picoclaw/host/session"
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
-// Tools are what a model may call. A *host.Session is one.
+// Tools are what a model may call. A *session.Session is one.
 type Tools interface {
-	Tools() []host.Tool
-	Call(ctx context.Context, tool string, arguments json.RawMessage, events func(host.Event)) *host.Result
+	Tools() []session.Tool
+	Call(ctx context.Context, tool string, arguments json.RawMessage, events func(session.Event)) *session.Result
 }
 
 // Options say what an agent works with.

@@ -15,18 +15,18 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/jsonschema-go/jsonschema"
 
-	"github.com/picoclaw/picoclaw/host"
 	"github.com/picoclaw/picoclaw/host/agent"
 	"github.com/picoclaw/picoclaw/host/agent/anthropic"
 	"github.com/picoclaw/picoclaw/host/agent/modeltest"
 	"github.com/picoclaw/picoclaw/host/agent/openai"
+	"github.com/picoclaw/picoclaw/host/session"
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
 // toolbox is what a session would be: it notes the calls and answers them.
 type toolbox struct {
-	list   []host.Tool
-	answer func(ctx context.Context, tool, arguments string) *host.Result
+	list   []session.Tool
+	answer func(ctx context.Context, tool, arguments string) *session.Result
 
 	mu    sync.Mutex
 	calls []string
@@ -42,23 +42,23 @@ func tools(t testing.TB, names ...string) *toolbox {
 	box := &toolbox{}
 	for _, name := range names {
 		deferred := strings.HasSuffix(name, "_later")
-		box.list = append(box.list, host.Tool{Name: name, Spec: &pluginpb.Spec{Name: name, Doc: "does it", Input: schema}, Deferred: deferred})
+		box.list = append(box.list, session.Tool{Name: name, Spec: &pluginpb.Spec{Name: name, Doc: "does it", Input: schema}, Deferred: deferred})
 	}
 	return box
 }
 
-func (b *toolbox) Tools() []host.Tool { return b.list }
+func (b *toolbox) Tools() []session.Tool { return b.list }
 
 func (b *toolbox) Call(ctx context.Context, tool string, arguments json.RawMessage,
-	events func(host.Event)) *host.Result {
+	events func(session.Event)) *session.Result {
 	b.mu.Lock()
 	b.calls = append(b.calls, tool+" "+string(arguments))
 	b.mu.Unlock()
-	events(host.Event{Message: "working"})
+	events(session.Event{Message: "working"})
 	if b.answer != nil {
 		return b.answer(ctx, tool, string(arguments))
 	}
-	return &host.Result{Text: "result of " + tool}
+	return &session.Result{Text: "result of " + tool}
 }
 
 // settings are the defaults, without waiting.
@@ -160,8 +160,8 @@ func TestWhatToolsSayIsData(t *testing.T) {
 		chat, server := m(modeltest.Step{Calls: []modeltest.Call{{ID: "1", Tool: "fetch", Arguments: `{}`}, {ID: "2", Tool: "fetch", Arguments: `{}`}}},
 			modeltest.Step{Text: "no"})
 		box := tools(t, "fetch")
-		box.answer = func(context.Context, string, string) *host.Result {
-			return &host.Result{Text: attack, Err: &host.Error{Message: attack}}
+		box.answer = func(context.Context, string, string) *session.Result {
+			return &session.Result{Text: attack, Err: &session.Error{Message: attack}}
 		}
 		transcript := agent.NewTranscript()
 		a := agent.New(agent.Options{Model: chat, Tools: box, Settings: settings(), Transcript: transcript})
@@ -251,9 +251,9 @@ func TestATurnThatIsGivenUpStaysWhole(t *testing.T) {
 	chat, _ := model(t, "openai", modeltest.Step{Calls: []modeltest.Call{{ID: "1", Tool: "exec", Arguments: `{}`}, {ID: "2", Tool: "exec", Arguments: `{}`}}})
 	ctx, cancel := context.WithCancel(t.Context())
 	box := tools(t, "exec")
-	box.answer = func(context.Context, string, string) *host.Result {
+	box.answer = func(context.Context, string, string) *session.Result {
 		cancel()
-		return &host.Result{Text: "done"}
+		return &session.Result{Text: "done"}
 	}
 	transcript := agent.NewTranscript()
 	a := agent.New(agent.Options{Model: chat, Tools: box, Settings: settings(), Transcript: transcript})
@@ -349,7 +349,7 @@ func BenchmarkTurn(b *testing.B) {
 		}
 		box := tools(b, "read")
 		for i := range 40 {
-			box.list = append(box.list, host.Tool{Name: fmt.Sprint("tool", i), Spec: box.list[0].Spec})
+			box.list = append(box.list, session.Tool{Name: fmt.Sprint("tool", i), Spec: box.list[0].Spec})
 		}
 		a := agent.New(agent.Options{Model: &counter{}, Tools: box, Settings: settings(), Transcript: transcript})
 		if _, err := a.Turn(b.Context(), "go", func(agent.Event) {}); err != nil {

@@ -10,9 +10,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/picoclaw/picoclaw/host"
 	"github.com/picoclaw/picoclaw/host/agent"
 	"github.com/picoclaw/picoclaw/host/agent/modeltest"
+	"github.com/picoclaw/picoclaw/host/session"
 )
 
 func TestBudgets(t *testing.T) {
@@ -130,8 +130,8 @@ func TestALongTurnIsCut(t *testing.T) {
 			}
 			chat, server := model(t, "anthropic", append(steps, summary, modeltest.Step{Text: "done"})...)
 			box, seen, transcript := tools(t, "read"), &recorder{}, agent.NewTranscript()
-			box.answer = func(context.Context, string, string) *host.Result {
-				return &host.Result{Text: strings.Repeat("data ", 500)}
+			box.answer = func(context.Context, string, string) *session.Result {
+				return &session.Result{Text: strings.Repeat("data ", 500)}
 			}
 			a := agent.New(agent.Options{Model: chat, Tools: box, Settings: s, Transcript: transcript})
 			if _, err := a.Turn(t.Context(), "read all of it", seen.observe); err != nil {

@@ -1,6 +1,6 @@
 package agent
 
-import "github.com/picoclaw/picoclaw/host"
+import "github.com/picoclaw/picoclaw/host/session"
 
 // EventKind says what an [Event] tells.
 type EventKind string
@@ -31,9 +31,9 @@ const (
 // Event is something that happens in a turn. Events come in order, one at a time.
 type Event struct {
 	Kind   EventKind
-	Text   string       // of a text or a notice
-	Notice NoticeKind   // of a notice
-	Call   *Call        // of a call, its output and its result; Tool is the name that the host knows
-	Output *host.Event  // of an output
-	Result *host.Result // of a result
+	Text   string          // of a text or a notice
+	Notice NoticeKind      // of a notice
+	Call   *Call           // of a call, its output and its result; Tool is the name that the host knows
+	Output *session.Event  // of an output
+	Result *session.Result // of a result
 }

@@ -2,7 +2,7 @@
 // makes are made in the order given, their results are handed back, and so on until it has nothing more to call.
 //
 // A [Model] is asked by one method; the packages below speak a protocol each. Tools are reached through [Tools] alone,
-// which a *host.Session is, so that every call is decided on and recorded there. What a conversation consists of is
+// which a *session.Session is, so that every call is decided on and recorded there. What a conversation consists of is
 // kept in a [Transcript], a file of JSON lines. A [Team] offers tools by which an agent gives work to others.
 //
 // The package must not know policies, configuration files, nor how a call is made: it takes plain options.

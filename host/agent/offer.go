@@ -7,8 +7,8 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/picoclaw/picoclaw/host"
 	"github.com/picoclaw/picoclaw/host/catalog"
+	"github.com/picoclaw/picoclaw/host/session"
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
@@ -72,7 +72,7 @@ func asData(tool, text string) string {
 }
 
 // resultText is a result as a model reads it.
-func resultText(r *host.Result) string {
+func resultText(r *session.Result) string {
 	parts := make([]string, 0, 2)
 	if r.Text != "" {
 		parts = append(parts, r.Text)

@@ -9,7 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/picoclaw/picoclaw/host"
+	"github.com/picoclaw/picoclaw/host/session"
 	"github.com/picoclaw/picoclaw/sdk"
 )
 
@@ -21,21 +21,21 @@ type Team struct {
 	end context.CancelCauseFunc
 
 	mu       sync.Mutex
-	families map[*host.Session]*family
+	families map[*session.Session]*family
 	running  sync.WaitGroup // children that no turn waits for
 }
 
 // TeamOptions say what children are made of.
 type TeamOptions struct {
 	// Limits bound the children of a session.
-	Limits func(parent *host.Session) TeamLimits
+	Limits func(parent *session.Session) TeamLimits
 	// Open opens an agent for a task: on a child session of the parent's, or where the task names another agent, on one of
 	// that agent's.
 	Open func(ctx context.Context, t Task) (*Member, error)
 	// Allowed returns the agents whom a session may give work to by name. Nil allows none.
-	Allowed func(parent *host.Session) []string
+	Allowed func(parent *session.Session) []string
 	// Until bounds what runs for a session besides, such as by an operator's stop. It may be nil.
-	Until func(ctx context.Context, parent *host.Session) (context.Context, context.CancelFunc)
+	Until func(ctx context.Context, parent *session.Session) (context.Context, context.CancelFunc)
 	// Observe is told what children do, several at once, and may be nil.
 	Observe func(c Child, e Event)
 	// Outlive lets children that nobody waits for run on when their parent's turn has ended. Their parent is told of their
@@ -58,7 +58,7 @@ func DefaultTeamLimits() TeamLimits {
 
 // Task is what a child is to do.
 type Task struct {
-	Parent *host.Session
+	Parent *session.Session
 	Agent  string // whose work it is; empty for the parent's own
 	Label  string
 	Text   string
@@ -67,8 +67,8 @@ type Task struct {
 // Member is an agent that was opened for a task.
 type Member struct {
 	Agent   *Agent
-	Session *host.Session // which its calls are made on
-	Close   func() error  // may be nil
+	Session *session.Session // which its calls are made on
+	Close   func() error     // may be nil
 }
 
 // The states of a child.
@@ -114,7 +114,7 @@ var (
 
 // NewTeam makes a team.
 func NewTeam(o TeamOptions) *Team {
-	t := &Team{o: o, families: make(map[*host.Session]*family)}
+	t := &Team{o: o, families: make(map[*session.Session]*family)}
 	t.ctx, t.end = context.WithCancelCause(context.Background())
 	return t
 }
@@ -128,7 +128,7 @@ func (t *Team) Close() {
 }
 
 // End ends the children of a session that is not used any more, and forgets them.
-func (t *Team) End(s *host.Session) {
+func (t *Team) End(s *session.Session) {
 	t.mu.Lock()
 	f := t.families[s]
 	delete(t.families, s)
@@ -145,7 +145,7 @@ func (t *Team) End(s *host.Session) {
 }
 
 // Inbox returns what an agent's [Options] ask for: the results of children that a session has not been told of.
-func (t *Team) Inbox(s *host.Session) func() []string {
+func (t *Team) Inbox(s *session.Session) func() []string {
 	return func() []string {
 		t.mu.Lock()
 		defer t.mu.Unlock()
@@ -163,7 +163,7 @@ func (t *Team) Inbox(s *host.Session) func() []string {
 }
 
 // family returns a session's; t.mu is held.
-func (t *Team) family(s *host.Session) *family {
+func (t *Team) family(s *session.Session) *family {
 	f := t.families[s]
 	if f == nil {
 		limits := t.o.Limits(s)

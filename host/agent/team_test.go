@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/picoclaw/picoclaw/host"
+	"github.com/picoclaw/picoclaw/host/session"
 )
 
 // scripted is a model whose answers are a function of what it is asked.
@@ -52,12 +52,12 @@ func blocked(begun chan<- struct{}) scripted {
 type on struct {
 	t       *testing.T
 	team    *Team
-	session *host.Session
+	session *session.Session
 }
 
-func (o on) Tools() []host.Tool { return nil }
+func (o on) Tools() []session.Tool { return nil }
 
-func (o on) Call(ctx context.Context, tool string, arguments json.RawMessage, events func(host.Event)) *host.Result {
+func (o on) Call(ctx context.Context, tool string, arguments json.RawMessage, events func(session.Event)) *session.Result {
 	if tool == "settle" {
 		o.team.mu.Lock()
 		children := o.team.families[o.session].children
@@ -65,7 +65,7 @@ func (o on) Call(ctx context.Context, tool string, arguments json.RawMessage, ev
 		for _, c := range children {
 			<-c.done
 		}
-		return &host.Result{Text: "settled"}
+		return &session.Result{Text: "settled"}
 	}
 	p, err := o.team.Plugin()
 	if err != nil {
@@ -78,20 +78,20 @@ func (o on) Call(ctx context.Context, tool string, arguments json.RawMessage, ev
 			return one.Call(ctx, o.session, arguments, events)
 		}
 	}
-	return &host.Result{Err: &host.Error{Message: "there is no tool " + tool}}
+	return &session.Result{Err: &session.Error{Message: "there is no tool " + tool}}
 }
 
 // teamOf makes a team whose children have a model each, by the text of their task.
 func teamOf(t *testing.T, change func(*TeamOptions), children map[string]Model) *Team {
 	t.Helper()
 	var team *Team
-	o := TeamOptions{Limits: func(*host.Session) TeamLimits { return DefaultTeamLimits() }}
+	o := TeamOptions{Limits: func(*session.Session) TeamLimits { return DefaultTeamLimits() }}
 	o.Open = func(_ context.Context, task Task) (*Member, error) {
 		m := children[task.Text]
 		if m == nil {
 			return nil, errors.New("nobody is there")
 		}
-		s := &host.Session{}
+		s := &session.Session{}
 		return &Member{Session: s, Agent: New(Options{Model: m, Tools: on{t, team, s}, Inbox: team.Inbox(s)})}, nil
 	}
 	if change != nil {
@@ -104,8 +104,8 @@ func teamOf(t *testing.T, change func(*TeamOptions), children map[string]Model) 
 
 // parentOf makes an agent that has the team's tools.
 func parentOf(t *testing.T, team *Team, m Model, s Settings) (*Agent, *Transcript) {
-	session, transcript := &host.Session{}, NewTranscript()
-	a := New(Options{Model: m, Tools: on{t, team, session}, Inbox: team.Inbox(session), Transcript: transcript,
+	sess, transcript := &session.Session{}, NewTranscript()
+	a := New(Options{Model: m, Tools: on{t, team, sess}, Inbox: team.Inbox(sess), Transcript: transcript,
 		Settings: s})
 	return a, transcript
 }
@@ -188,7 +188,7 @@ func TestTheStatusOfASpawn(t *testing.T) {
 
 func TestAChildHasItsTime(t *testing.T) {
 	team := teamOf(t, func(o *TeamOptions) {
-		o.Limits = func(*host.Session) TeamLimits {
+		o.Limits = func(*session.Session) TeamLimits {
 			return TeamLimits{Depth: 3, Concurrent: 1, Timeout: time.Millisecond, SlotWait: time.Minute}
 		}
 	}, map[string]Model{"wait": blocked(nil)})
@@ -237,9 +237,9 @@ func TestChildrenOfALongRunningHostGoOn(t *testing.T) {
 func TestEndAndCloseEndChildren(t *testing.T) {
 	begun := make(chan struct{}, 2)
 	team := teamOf(t, func(o *TeamOptions) { o.Outlive = true }, map[string]Model{"wait": blocked(begun)})
-	first, second := &host.Session{}, &host.Session{}
+	first, second := &session.Session{}, &session.Session{}
 	var children []*child
-	for _, s := range []*host.Session{first, second} {
+	for _, s := range []*session.Session{first, second} {
 		c, err := team.begin(t.Context(), Task{Parent: s, Text: "wait"}, true)
 		if err != nil {
 			t.Fatal(err)
@@ -268,10 +268,10 @@ func TestLimitsOfATeam(t *testing.T) {
 	begun := make(chan struct{}, 5)
 	deeper["wait"] = blocked(begun)
 	team := teamOf(t, func(o *TeamOptions) {
-		o.Limits = func(*host.Session) TeamLimits {
+		o.Limits = func(*session.Session) TeamLimits {
 			return TeamLimits{Depth: 3, Concurrent: 2, Timeout: time.Minute, SlotWait: time.Millisecond}
 		}
-		o.Allowed = func(*host.Session) []string { return []string{"helper"} }
+		o.Allowed = func(*session.Session) []string { return []string{"helper"} }
 	}, deeper)
 	spawn := `spawn {"task":"wait"}`
 	for want, answers := range map[string][]string{

@@ -8,8 +8,8 @@ import (
 
 	"github.com/nats-io/nats.go"
 
-	"github.com/picoclaw/picoclaw/host"
 	"github.com/picoclaw/picoclaw/host/fleet/subject"
+	"github.com/picoclaw/picoclaw/host/session"
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
@@ -33,7 +33,7 @@ type call struct {
 	heard   time.Time
 	away    error // why the agent's worker was not found when it was looked up last
 
-	events    func(host.Event)
+	events    func(session.Event)
 	deliver   chan delivery // to whoever gives them on, who may be slow
 	delivered chan struct{} // closed when all have been given on
 }
@@ -45,7 +45,7 @@ type delivery struct {
 	body []byte
 }
 
-func newCall(s *Session, tool string, arguments []byte, events func(host.Event)) *call {
+func newCall(s *Session, tool string, arguments []byte, events func(session.Event)) *call {
 	c := &call{session: s, client: s.client, arguments: arguments, events: events, heard: time.Now(),
 		request: request{Origin: s.origin, Tool: tool, Events: events != nil}}
 	c.request.ID, c.answers, c.done = s.client.await()
@@ -54,10 +54,10 @@ func newCall(s *Session, tool string, arguments []byte, events func(host.Event))
 }
 
 // run sees the call through.
-func (c *call) run(ctx context.Context) *host.Result {
+func (c *call) run(ctx context.Context) *session.Result {
 	defer c.done()
 	if len(c.arguments) > pluginpb.MaxArgumentBytes {
-		return &host.Result{Err: &host.Error{Code: pluginpb.CodeInvalidArgument,
+		return &session.Result{Err: &session.Error{Code: pluginpb.CodeInvalidArgument,
 			Message: fmt.Sprintf("the arguments are %d bytes long; at most %d are passed on", len(c.arguments),
 				pluginpb.MaxArgumentBytes)}}
 	}
@@ -147,7 +147,7 @@ func (c *call) ask(ctx context.Context, probe bool) (time.Duration, error) {
 
 // answer takes what the worker says. It returns the result, or else whether to ask again: by a probe, or with the call
 // itself.
-func (c *call) answer(ctx context.Context, m *nats.Msg) (probe *bool, _ *host.Result) {
+func (c *call) answer(ctx context.Context, m *nats.Msg) (probe *bool, _ *session.Result) {
 	yes, no := true, false
 	if nobody(m) {
 		c.bounced(m, true)
@@ -165,7 +165,7 @@ func (c *call) answer(ctx context.Context, m *nats.Msg) (probe *bool, _ *host.Re
 		if r.Result == nil {
 			return nil, unknown(c.request.Tool, "the worker has answered with nothing")
 		}
-		return nil, &host.Result{Text: string(body), Structured: r.Result.Structured, Content: r.Result.Content,
+		return nil, &session.Result{Text: string(body), Structured: r.Result.Structured, Content: r.Result.Content,
 			Err: r.Result.Err, Answered: r.Result.Answered}
 	case kindEvent:
 		c.heard = time.Now()
@@ -192,7 +192,7 @@ func (c *call) answer(ctx context.Context, m *nats.Msg) (probe *bool, _ *host.Re
 	case kindUnknown:
 		return nil, unknown(c.request.Tool, r.Why)
 	case kindRefused:
-		return nil, &host.Result{Err: &host.Error{Code: pluginpb.CodeUnavailable, Message: r.Why}}
+		return nil, &session.Result{Err: &session.Error{Code: pluginpb.CodeUnavailable, Message: r.Why}}
 	}
 	return nil, nil
 }
@@ -246,7 +246,7 @@ func (c *call) tell(ctx context.Context, verb string, seen uint64) {
 }
 
 // cancelled tells the worker that the call is to end, and waits a moment for what it says.
-func (c *call) cancelled(ctx context.Context) *host.Result {
+func (c *call) cancelled(ctx context.Context) *session.Result {
 	grace := cancelGrace
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		grace = endGrace // the worker knows the deadline
@@ -268,11 +268,11 @@ func (c *call) cancelled(ctx context.Context) *host.Result {
 		}
 	}
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		return &host.Result{Err: &host.Error{Code: pluginpb.CodeTimeout,
+		return &session.Result{Err: &session.Error{Code: pluginpb.CodeTimeout,
 			Message: fmt.Sprintf("%s was not made in time: the worker of agent %s was not reached", c.request.Tool,
 				c.session.agent)}}
 	}
-	return &host.Result{Err: &host.Error{Code: pluginpb.CodeCancelled, Message: c.request.Tool + " was cancelled"}}
+	return &session.Result{Err: &session.Error{Code: pluginpb.CodeCancelled, Message: c.request.Tool + " was cancelled"}}
 }
 
 // silence says for how long nothing has come, and why if that is known.
@@ -285,17 +285,17 @@ func (c *call) silence(d time.Duration) string {
 }
 
 // lost is the result of a call whose answer does not come.
-func (c *call) lost(why string) *host.Result {
+func (c *call) lost(why string) *session.Result {
 	if c.first.epoch != 0 {
 		return unknown(c.request.Tool, why)
 	}
-	return &host.Result{Err: &host.Error{Code: pluginpb.CodeUnavailable,
+	return &session.Result{Err: &session.Error{Code: pluginpb.CodeUnavailable,
 		Message: fmt.Sprintf("%s was not called: %s", c.request.Tool, why),
 		Hint:    "`picoclaw fleet status` shows which workers there are"}}
 }
 
-func unknown(tool, why string) *host.Result {
-	return &host.Result{Err: &host.Error{Code: CodeUnknown,
+func unknown(tool, why string) *session.Result {
+	return &session.Result{Err: &session.Error{Code: CodeUnknown,
 		Message: fmt.Sprintf("nobody knows whether %s was called, or how it ended: %s", tool, why),
 		Hint:    "it is not called again by itself; look at what it would have changed first"}}
 }

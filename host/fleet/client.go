@@ -14,8 +14,8 @@ import (
 
 	"github.com/nats-io/nats.go"
 
-	"github.com/picoclaw/picoclaw/host"
 	"github.com/picoclaw/picoclaw/host/fleet/subject"
+	"github.com/picoclaw/picoclaw/host/session"
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
@@ -171,7 +171,7 @@ func (c *Client) publish(agent, verb string, n int, r request, body []byte) erro
 func nobody(m *nats.Msg) bool { return len(m.Data) == 0 && m.Header.Get("Status") == "503" }
 
 // Session opens a session of an agent: it has that agent's tools, wherever its workspace is.
-func (c *Client) Session(ctx context.Context, agent string, origin host.Origin) (*Session, error) {
+func (c *Client) Session(ctx context.Context, agent string, origin session.Origin) (*Session, error) {
 	if !tokenPattern.MatchString(agent) {
 		return nil, fmt.Errorf("there is no agent %q in the fleet: %w", agent, ErrNowhere)
 	}
@@ -183,7 +183,7 @@ func (c *Client) Session(ctx context.Context, agent string, origin host.Origin) 
 }
 
 // list asks an agent's worker for its tools.
-func (c *Client) list(ctx context.Context, agent string, origin host.Origin) (*toolList, error) {
+func (c *Client) list(ctx context.Context, agent string, origin session.Origin) (*toolList, error) {
 	ctx, cancel := context.WithTimeout(ctx, lostAfter)
 	defer cancel()
 	id, answers, done := c.await()

@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/picoclaw/picoclaw/host"
 	"github.com/picoclaw/picoclaw/host/hosttest"
+	"github.com/picoclaw/picoclaw/host/session"
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
@@ -47,19 +47,19 @@ func TestWhoEndsACallIsToldApart(t *testing.T) {
 			w.cable, far = lay(t, w.address)
 			one := newMachine(t, far, "one")
 			begun := make(chan struct{}, 100)
-			one.tool(t, "wait", func(ctx context.Context, _ string, _ func(host.Event)) *host.Result {
+			one.tool(t, "wait", func(ctx context.Context, _ string, _ func(session.Event)) *session.Result {
 				begun <- struct{}{}
 				<-ctx.Done() // as a plugin's call does
 				if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-					return &host.Result{Err: &host.Error{Code: pluginpb.CodeTimeout, Message: "it took too long"}}
+					return &session.Result{Err: &session.Error{Code: pluginpb.CodeTimeout, Message: "it took too long"}}
 				}
-				return &host.Result{Err: &host.Error{Code: pluginpb.CodeCancelled, Message: "wait was cancelled"}}
+				return &session.Result{Err: &session.Error{Code: pluginpb.CodeCancelled, Message: "wait was cancelled"}}
 			})
 			w.admin = joined(t, w.address, "admin")
 			w.stop = runs(t, one.worker(t))
 			has(t, w.admin, "one")
 			s := caller(t, joined(t, w.address, "gateway"), "main")
-			results := make(chan *host.Result, 1)
+			results := make(chan *session.Result, 1)
 			call := func(ctx context.Context) { results <- s.Call(ctx, "wait", args(""), nil) }
 			var ctx context.Context
 			ctx, w.cancel = context.WithCancel(t.Context())

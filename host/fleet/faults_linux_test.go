@@ -14,9 +14,9 @@ import (
 
 	"github.com/nats-io/nats.go"
 
-	"github.com/picoclaw/picoclaw/host"
 	"github.com/picoclaw/picoclaw/host/fleet/subject"
 	"github.com/picoclaw/picoclaw/host/hosttest"
+	"github.com/picoclaw/picoclaw/host/session"
 )
 
 // lay lays a cable to NATS, and returns it with the address at its other end.
@@ -75,12 +75,12 @@ func TestACallThatComesTwiceIsMadeOnce(t *testing.T) {
 	address := startNATS(t)
 	var runs atomic.Int64
 	b := &bench{}
-	b.tool(t, "count", func(_ context.Context, text string, _ func(host.Event)) *host.Result {
-		return &host.Result{Text: fmt.Sprint(text, runs.Add(1)), Answered: true}
+	b.tool(t, "count", func(_ context.Context, text string, _ func(session.Event)) *session.Result {
+		return &session.Result{Text: fmt.Sprint(text, runs.Add(1)), Answered: true}
 	})
 	stop := b.work(t, joined(t, address, "one"), "one")
 	f := joined(t, address, "gateway")
-	call := request{ID: "twice", Origin: host.CLI, Tool: "count"}
+	call := request{ID: "twice", Origin: session.CLI, Tool: "count"}
 	first, second := raw(t, f, call, args("a")), raw(t, f, call, args("a"))
 	r, body := said(t, first)
 	if r.Kind != kindAnswer || string(body) != "a1" {
@@ -113,22 +113,22 @@ func TestACallThatComesTwiceIsMadeOnce(t *testing.T) {
 func TestWhatIsNoCallersIsNotServed(t *testing.T) {
 	address := startNATS(t)
 	b := &bench{}
-	b.tool(t, "echo", func(_ context.Context, text string, _ func(host.Event)) *host.Result {
-		return &host.Result{Text: text, Answered: true}
+	b.tool(t, "echo", func(_ context.Context, text string, _ func(session.Event)) *session.Result {
+		return &session.Result{Text: text, Answered: true}
 	})
 	b.work(t, joined(t, address, "one"), "one")
 	f := joined(t, address, "gateway")
 	for name, r := range map[string]request{
-		"too old":        {envelope: envelope{V: -1}, ID: "a", Origin: host.CLI, Tool: "echo"},
-		"too new":        {envelope: envelope{V: 9, Needs: 9}, ID: "b", Origin: host.CLI, Tool: "echo"},
-		"another origin": {ID: "c", Origin: host.Main, Tool: "echo"},
-		"changed":        {ID: "d", Origin: host.CLI, Tool: "echo", Digest: "00"},
+		"too old":        {envelope: envelope{V: -1}, ID: "a", Origin: session.CLI, Tool: "echo"},
+		"too new":        {envelope: envelope{V: 9, Needs: 9}, ID: "b", Origin: session.CLI, Tool: "echo"},
+		"another origin": {ID: "c", Origin: session.Main, Tool: "echo"},
+		"changed":        {ID: "d", Origin: session.CLI, Tool: "echo", Digest: "00"},
 	} {
 		if got, _ := said(t, raw(t, f, r, args("a"))); got.Kind != kindRefused || got.Why == "" {
 			t.Errorf("%s: %+v", name, got)
 		}
 	}
-	if got, _ := said(t, raw(t, f, request{ID: "e", Origin: host.CLI, Tool: "echo", Epoch: 99}, args("a"))); got.Kind != kindMoved {
+	if got, _ := said(t, raw(t, f, request{ID: "e", Origin: session.CLI, Tool: "echo", Epoch: 99}, args("a"))); got.Kind != kindMoved {
 		t.Errorf("another epoch: %+v", got)
 	}
 	newer := []byte(`{"v":2,"needs":1,"id":"f","epoch":%d,"origin":"cli","tool":"echo","digest":%q,"spice":["new"]}` +
@@ -138,7 +138,7 @@ func TestWhatIsNoCallersIsNotServed(t *testing.T) {
 		t.Fatal(err)
 	}
 	arguments := []byte(`{"text":"hi"}`)
-	text := fmt.Sprintf(string(newer), p.epoch, digest(&request{Origin: host.CLI, Tool: "echo"}, "main", arguments))
+	text := fmt.Sprintf(string(newer), p.epoch, digest(&request{Origin: session.CLI, Tool: "echo"}, "main", arguments))
 	for to, answered := range map[string]bool{f.from("main") + "x.y.z": true, f.from("main") + "x": false,
 		f.from("other") + "x.y.z": false, "_INBOX.x": false} {
 		sub, err := f.conn.SubscribeSync(to)
@@ -155,7 +155,7 @@ func TestWhatIsNoCallersIsNotServed(t *testing.T) {
 			continue
 		}
 		// An answer of a call that is served comes after this one was turned away.
-		said(t, raw(t, f, request{ID: "after" + to, Origin: host.CLI, Tool: "echo"}, args("a")))
+		said(t, raw(t, f, request{ID: "after" + to, Origin: session.CLI, Tool: "echo"}, args("a")))
 		if n, _, err := sub.Pending(); err != nil || n > 0 {
 			t.Errorf("%s: %d answers, %v", to, n, err)
 		}
@@ -168,15 +168,15 @@ func TestAnAnswerThatWasLostIsAskedForAgain(t *testing.T) {
 	var runs atomic.Int64
 	begun, release := make(chan struct{}), make(chan struct{})
 	b := &bench{}
-	b.tool(t, "wait", func(context.Context, string, func(host.Event)) *host.Result {
+	b.tool(t, "wait", func(context.Context, string, func(session.Event)) *session.Result {
 		runs.Add(1)
 		close(begun)
 		<-release
-		return &host.Result{Text: "done", Answered: true}
+		return &session.Result{Text: "done", Answered: true}
 	})
 	b.work(t, joined(t, address, "one"), "one")
 	s := caller(t, joined(t, far, "gateway"), "main")
-	results := make(chan *host.Result)
+	results := make(chan *session.Result)
 	go func() { results <- s.Call(context.Background(), "wait", args(""), nil) }()
 	<-begun
 	c.Cut()
@@ -201,11 +201,11 @@ func TestAWorkerThatIsCutOffEndsItsCallsBeforeAnotherTakesItsAgents(t *testing.T
 	var ended, taken atomic.Int64 // when
 	clock := time.Now()
 	first := &bench{}
-	first.tool(t, "wait", func(ctx context.Context, _ string, _ func(host.Event)) *host.Result {
+	first.tool(t, "wait", func(ctx context.Context, _ string, _ func(session.Event)) *session.Result {
 		close(begun)
 		<-ctx.Done()
 		ended.Store(int64(time.Since(clock)))
-		return &host.Result{Text: "never", Answered: true}
+		return &session.Result{Text: "never", Answered: true}
 	})
 	first.work(t, joined(t, far, "one"), "one")
 	f := joined(t, address, "gateway")
@@ -215,12 +215,12 @@ func TestAWorkerThatIsCutOffEndsItsCallsBeforeAnotherTakesItsAgents(t *testing.T
 	}
 	s := caller(t, f, "main")
 	second := &bench{}
-	second.tool(t, "wait", func(context.Context, string, func(host.Event)) *host.Result {
-		return &host.Result{Text: "second", Answered: true}
+	second.tool(t, "wait", func(context.Context, string, func(session.Event)) *session.Result {
+		return &session.Result{Text: "second", Answered: true}
 	})
 	second.home = hosttest.TempDir(t)
 	w, err := NewWorker(joined(t, address, "standby"), WorkerOptions{Name: "standby", Agents: []string{"main"}, Home: second.home,
-		Host: second.host(t), Describe: func(*host.Session) string { return "" }})
+		Host: second.host(t), Describe: func(*session.Session) string { return "" }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -228,7 +228,7 @@ func TestAWorkerThatIsCutOffEndsItsCallsBeforeAnotherTakesItsAgents(t *testing.T
 	over := make(chan error, 1)
 	go func() { over <- w.Run(ctx, func(string) { taken.Store(int64(time.Since(clock))) }) }()
 	defer func() { cancel(); <-over }()
-	results := make(chan *host.Result)
+	results := make(chan *session.Result)
 	go func() { results <- s.Call(context.Background(), "wait", args(""), nil) }()
 	<-begun
 	cut := time.Since(clock)
@@ -254,9 +254,9 @@ func TestAWorkerThatIsCutOffEndsItsCallsBeforeAnotherTakesItsAgents(t *testing.T
 
 func TestAWorkerThatEndsGivesItsAgentsAway(t *testing.T) {
 	address := startNATS(t)
-	tool := func(text string) func(context.Context, string, func(host.Event)) *host.Result {
-		return func(context.Context, string, func(host.Event)) *host.Result {
-			return &host.Result{Text: text, Answered: true}
+	tool := func(text string) func(context.Context, string, func(session.Event)) *session.Result {
+		return func(context.Context, string, func(session.Event)) *session.Result {
+			return &session.Result{Text: text, Answered: true}
 		}
 	}
 	first, second := &bench{}, &bench{}
@@ -283,18 +283,18 @@ func TestAWorkerThatEndsGivesItsAgentsAway(t *testing.T) {
 const victimVariable = "PICOCLAW_TEST_VICTIM"
 
 func TestAWorkerThatIsKilledDoesNotMakeACallAgain(t *testing.T) {
-	noted := func(home string) func(context.Context, string, func(host.Event)) *host.Result {
-		return func(ctx context.Context, _ string, _ func(host.Event)) *host.Result {
+	noted := func(home string) func(context.Context, string, func(session.Event)) *session.Result {
+		return func(ctx context.Context, _ string, _ func(session.Event)) *session.Result {
 			f, err := os.OpenFile(filepath.Join(home, "runs"), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
 			if err == nil {
 				_, err = f.WriteString("run\n")
 				_ = f.Close()
 			}
 			if err != nil {
-				return &host.Result{Err: &host.Error{Message: err.Error()}}
+				return &session.Result{Err: &session.Error{Message: err.Error()}}
 			}
 			<-ctx.Done()
-			return &host.Result{}
+			return &session.Result{}
 		}
 	}
 	if text := os.Getenv(victimVariable); text != "" {
@@ -330,7 +330,7 @@ func TestAWorkerThatIsKilledDoesNotMakeACallAgain(t *testing.T) {
 			f := joined(t, address, "gateway")
 			hosttest.Eventually(t, "the worker serves", func() bool { _, err := f.where(t.Context(), "main"); return err == nil })
 			s := caller(t, f, "main")
-			results := make(chan *host.Result)
+			results := make(chan *session.Result)
 			ctx, cancel := context.WithTimeout(context.Background(), time.Minute) // one that is made twice does not end
 			defer cancel()
 			go func() { results <- s.Call(ctx, "note", args(""), nil) }()

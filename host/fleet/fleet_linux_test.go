@@ -13,10 +13,10 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/nats-io/nats-server/v2/server"
 
-	"github.com/picoclaw/picoclaw/host"
 	"github.com/picoclaw/picoclaw/host/config"
 	"github.com/picoclaw/picoclaw/host/fleet/identity"
 	"github.com/picoclaw/picoclaw/host/hosttest"
+	"github.com/picoclaw/picoclaw/host/session"
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
@@ -54,11 +54,11 @@ func joined(t testing.TB, address, name string) *Fleet {
 // bench is a machine with tools for tests: what they do is told by the test.
 type bench struct {
 	home  string
-	tools []host.OwnTool
+	tools []session.OwnTool
 }
 
 // tooled is what a tool does with its text.
-type tooled func(ctx context.Context, text string, events func(host.Event)) *host.Result
+type tooled func(ctx context.Context, text string, events func(session.Event)) *session.Result
 
 // tool adds a tool that takes a text.
 func (b *bench) tool(t testing.TB, name string, call tooled) {
@@ -66,23 +66,23 @@ func (b *bench) tool(t testing.TB, name string, call tooled) {
 	type in struct {
 		Text string `json:"text,omitempty"`
 	}
-	own, err := host.NewOwnTool(name, "Tests.",
-		func(context.Context, *host.Session, in) (string, error) { return "", nil })
+	own, err := session.NewOwnTool(name, "Tests.",
+		func(context.Context, *session.Session, in) (string, error) { return "", nil })
 	if err != nil {
 		t.Fatal(err)
 	}
-	own.Call = func(ctx context.Context, _ *host.Session, arguments json.RawMessage,
-		events func(host.Event)) *host.Result {
+	own.Call = func(ctx context.Context, _ *session.Session, arguments json.RawMessage,
+		events func(session.Event)) *session.Result {
 		var in in
 		if err := json.Unmarshal(arguments, &in); err != nil {
-			return &host.Result{Err: &host.Error{Code: pluginpb.CodeInvalidArgument, Message: err.Error()}}
+			return &session.Result{Err: &session.Error{Code: pluginpb.CodeInvalidArgument, Message: err.Error()}}
 		}
 		return call(ctx, in.Text, events)
 	}
 	b.tools = append(b.tools, own)
 }
 
-func (b *bench) host(t testing.TB) *host.Host {
+func (b *bench) host(t testing.TB) *session.Host {
 	t.Helper()
 	if b.home == "" {
 		b.home = hosttest.TempDir(t)
@@ -91,8 +91,8 @@ func (b *bench) host(t testing.TB) *host.Host {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h, err := host.Open(host.Options{Config: cfg, PluginDir: filepath.Join(hosttest.Dir(), "plugins"),
-		Own: []host.OwnPlugin{{ID: "bench", Tools: b.tools}}})
+	h, err := session.Open(session.Options{Config: cfg, PluginDir: filepath.Join(hosttest.Dir(), "plugins"),
+		Own: []session.OwnPlugin{{ID: "bench", Tools: b.tools}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -107,7 +107,7 @@ func (b *bench) work(t testing.TB, f *Fleet, name string, agents ...string) (sto
 		agents = []string{"main"}
 	}
 	w, err := NewWorker(f, WorkerOptions{Name: name, Agents: agents, Home: b.home, Host: b.host(t),
-		Describe: func(*host.Session) string { return "a bench" }, Version: "test"})
+		Describe: func(*session.Session) string { return "a bench" }, Version: "test"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -137,7 +137,7 @@ func caller(t testing.TB, f *Fleet, agent string) *Session {
 		t.Fatal(err)
 	}
 	t.Cleanup(c.Close)
-	s, err := c.Session(t.Context(), agent, host.CLI)
+	s, err := c.Session(t.Context(), agent, session.CLI)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -152,12 +152,12 @@ func args(text string) json.RawMessage {
 func TestACallIsCarriedToTheWorker(t *testing.T) {
 	address := startNATS(t)
 	b := &bench{}
-	b.tool(t, "echo", func(_ context.Context, text string, _ func(host.Event)) *host.Result {
-		return &host.Result{Text: "you said " + text, Answered: true, Structured: json.RawMessage(`{"a":"<b> & c"}`)}
+	b.tool(t, "echo", func(_ context.Context, text string, _ func(session.Event)) *session.Result {
+		return &session.Result{Text: "you said " + text, Answered: true, Structured: json.RawMessage(`{"a":"<b> & c"}`)}
 	})
 	b.work(t, joined(t, address, "one"), "one")
 	s := caller(t, joined(t, address, "gateway"), "main")
-	local, err := b.host(t).Session("main", host.CLI)
+	local, err := b.host(t).Session("main", session.CLI)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -168,7 +168,7 @@ func TestACallIsCarriedToTheWorker(t *testing.T) {
 			want := local.Call(t.Context(), tool, json.RawMessage(arguments), nil)
 			got := s.Call(t.Context(), tool, json.RawMessage(arguments), nil)
 			want.Duration, got.Duration = 0, 0
-			if diff := cmp.Diff(want, got, cmpopts.IgnoreUnexported(host.Result{})); diff != "" {
+			if diff := cmp.Diff(want, got, cmpopts.IgnoreUnexported(session.Result{})); diff != "" {
 				t.Errorf("%s %.60s: %.600s", tool, arguments, diff)
 			}
 		}

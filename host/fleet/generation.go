@@ -4,7 +4,7 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/picoclaw/picoclaw/host"
+	"github.com/picoclaw/picoclaw/host/session"
 )
 
 // generation is a host, from when its configuration was read until nothing runs on it any more.
@@ -15,7 +15,7 @@ type generation struct {
 
 // openSession is a session of a generation's host.
 type openSession struct {
-	session *host.Session
+	session *session.Session
 	of      *generation
 }
 

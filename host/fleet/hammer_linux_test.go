@@ -10,9 +10,9 @@ import (
 
 	"github.com/nats-io/nats.go"
 
-	"github.com/picoclaw/picoclaw/host"
 	"github.com/picoclaw/picoclaw/host/fleet/subject"
 	"github.com/picoclaw/picoclaw/host/hosttest"
+	"github.com/picoclaw/picoclaw/host/session"
 )
 
 // Calls go on while cables are cut and mended, messages come twice and late, and the worker loses its agent to another
@@ -25,7 +25,7 @@ func TestNoCallIsMadeTwiceWhateverHappens(t *testing.T) {
 	address := startNATS(t)
 	var mu sync.Mutex
 	made := map[string]int{}
-	count := func(ctx context.Context, text string, _ func(host.Event)) *host.Result {
+	count := func(ctx context.Context, text string, _ func(session.Event)) *session.Result {
 		mu.Lock()
 		made[text]++
 		mu.Unlock()
@@ -33,7 +33,7 @@ func TestNoCallIsMadeTwiceWhateverHappens(t *testing.T) {
 		case <-ctx.Done():
 		case <-time.After(time.Duration(rand.IntN(400)) * time.Millisecond):
 		}
-		return &host.Result{Text: "made " + text, Answered: true}
+		return &session.Result{Text: "made " + text, Answered: true}
 	}
 	var cables []*hosttest.Cable
 	for _, name := range []string{"one", "standby"} {
@@ -42,7 +42,7 @@ func TestNoCallIsMadeTwiceWhateverHappens(t *testing.T) {
 		c, far := lay(t, address)
 		cables = append(cables, c)
 		w, err := NewWorker(joined(t, far, name), WorkerOptions{Name: name, Agents: []string{"main"}, Home: b.home,
-			Host: b.host(t), Describe: func(*host.Session) string { return "" }})
+			Host: b.host(t), Describe: func(*session.Session) string { return "" }})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -8,10 +8,10 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
-	"github.com/picoclaw/picoclaw/host"
 	"github.com/picoclaw/picoclaw/host/fleet/hub"
 	"github.com/picoclaw/picoclaw/host/fleet/identity"
 	"github.com/picoclaw/picoclaw/host/hosttest"
+	"github.com/picoclaw/picoclaw/host/session"
 )
 
 // With what a hub lets each of them do, a worker serves and a gateway calls: large arguments, large answers, output.
@@ -56,17 +56,17 @@ func TestIdentitiesOfAHubAreEnough(t *testing.T) {
 	}
 	large := strings.Repeat("0123456789abcdef", 5<<16)
 	b := &bench{}
-	b.tool(t, "large", func(_ context.Context, text string, events func(host.Event)) *host.Result {
+	b.tool(t, "large", func(_ context.Context, text string, events func(session.Event)) *session.Result {
 		for range 100 {
-			events(host.Event{Output: []byte(text[:100_000])})
+			events(session.Event{Output: []byte(text[:100_000])})
 		}
-		return &host.Result{Text: large, Answered: true}
+		return &session.Result{Text: large, Answered: true}
 	})
 	stop := b.work(t, join("one", identity.Worker, "main"), "one")
 	gateway := join("front", identity.Gateway)
 	s := caller(t, gateway, "main")
 	output := 0
-	r := s.Call(t.Context(), "large", args(large[:2<<20]), func(e host.Event) { output += len(e.Output) })
+	r := s.Call(t.Context(), "large", args(large[:2<<20]), func(e session.Event) { output += len(e.Output) })
 	if r.Err != nil || r.Text != large || output != 100*100_000 {
 		t.Errorf("%d bytes, %d of output, %v", len(r.Text), output, r.Err)
 	}
@@ -83,7 +83,7 @@ func TestIdentitiesOfAHubAreEnough(t *testing.T) {
 	other := join("two", identity.Worker, "reader")
 	thief := &bench{home: hosttest.TempDir(t)}
 	w, err := NewWorker(other, WorkerOptions{Name: "two", Agents: []string{"main"}, Home: thief.home, Host: thief.host(t),
-		Describe: func(*host.Session) string { return "" }})
+		Describe: func(*session.Session) string { return "" }})
 	if err != nil {
 		t.Fatal(err)
 	}

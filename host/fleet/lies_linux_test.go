@@ -9,33 +9,33 @@ import (
 
 	"github.com/nats-io/nats.go"
 
-	"github.com/picoclaw/picoclaw/host"
 	"github.com/picoclaw/picoclaw/host/fleet/subject"
+	"github.com/picoclaw/picoclaw/host/session"
 )
 
 // A gateway that says what is not true gets nothing by it, and keeps nobody else from being served.
 func TestAGatewayThatLies(t *testing.T) {
 	address := startNATS(t)
 	b := &bench{}
-	b.tool(t, "much", func(_ context.Context, text string, events func(host.Event)) *host.Result {
+	b.tool(t, "much", func(_ context.Context, text string, events func(session.Event)) *session.Result {
 		for range 3 * window {
-			events(host.Event{Output: []byte(text)})
+			events(session.Event{Output: []byte(text)})
 		}
-		return &host.Result{}
+		return &session.Result{}
 	})
-	b.tool(t, "echo", func(_ context.Context, text string, _ func(host.Event)) *host.Result {
-		return &host.Result{Text: text, Answered: true}
+	b.tool(t, "echo", func(_ context.Context, text string, _ func(session.Event)) *session.Result {
+		return &session.Result{Text: text, Answered: true}
 	})
 	b.work(t, joined(t, address, "one"), "one")
 	f := joined(t, address, "liar")
 	for _, left := range []int64{-1, 1 << 62, -1 << 63, 1<<63 - 1} {
 		id := fmt.Sprint("left", left)
-		if r, _ := said(t, raw(t, f, request{ID: id, Origin: host.CLI, Tool: "echo", LeftMS: left}, args("a"))); r.Kind != kindAnswer {
+		if r, _ := said(t, raw(t, f, request{ID: id, Origin: session.CLI, Tool: "echo", LeftMS: left}, args("a"))); r.Kind != kindAnswer {
 			t.Errorf("%d: %+v", left, r)
 		}
 	}
 	for i, r := range []request{
-		{Origin: host.Cron}, {Origin: host.Main}, {Origin: "root"}, {ID: "\n"}, {ID: "x", Part: -1, Parts: 1 << 40},
+		{Origin: session.Cron}, {Origin: session.Main}, {Origin: "root"}, {ID: "\n"}, {ID: "x", Part: -1, Parts: 1 << 40},
 		{ID: "x", Part: 1, Parts: -5}, {ID: "y", Part: 2, Parts: 2}, {ID: "z", Part: 1, Parts: 1<<63 - 1},
 	} {
 		if r.ID == "" {
@@ -46,7 +46,7 @@ func TestAGatewayThatLies(t *testing.T) {
 	// Calls of which only the beginning comes, many more than may be coming.
 	epoch := epochOf(t, f)
 	for i := range 10_000 {
-		head, err := encode(request{envelope: sealed(), ID: fmt.Sprint("part", i), Epoch: epoch, Origin: host.CLI,
+		head, err := encode(request{envelope: sealed(), ID: fmt.Sprint("part", i), Epoch: epoch, Origin: session.CLI,
 			Tool: "echo", Part: 1, Parts: 9}, make([]byte, 1<<10))
 		if err != nil {
 			t.Fatal(err)
@@ -56,7 +56,7 @@ func TestAGatewayThatLies(t *testing.T) {
 		}
 	}
 	// Credit for what was never sent.
-	stuck := raw(t, f, request{ID: "credit", Origin: host.CLI, Tool: "much", Events: true}, args("a"))
+	stuck := raw(t, f, request{ID: "credit", Origin: session.CLI, Tool: "much", Events: true}, args("a"))
 	credit, err := json.Marshal(request{envelope: sealed(), ID: "credit", Epoch: epoch, Seen: 1 << 60})
 	if err != nil {
 		t.Fatal(err)
@@ -141,14 +141,14 @@ func TestAWorkerThatLiesAboutItsTools(t *testing.T) {
 		"too many":              strings.Join(many, ","),
 	} {
 		tools = lie
-		if _, err := c.Session(t.Context(), "main", host.CLI); err == nil ||
+		if _, err := c.Session(t.Context(), "main", session.CLI); err == nil ||
 			!strings.Contains(err.Error(), "none that a host gives") {
 			t.Errorf("%s: %v", of, err)
 		}
 	}
 	tools = strings.Join([]string{tool("read", "p", "read", object), tool("p.exec", "p", "exec", object),
 		tool("q.exec", "q", "exec", "{}")}, ",")
-	if s, err := c.Session(t.Context(), "main", host.CLI); err != nil || len(s.Tools()) != 3 {
+	if s, err := c.Session(t.Context(), "main", session.CLI); err != nil || len(s.Tools()) != 3 {
 		t.Errorf("what a host gives: %v", err)
 	}
 }

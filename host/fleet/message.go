@@ -8,7 +8,7 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/picoclaw/picoclaw/host"
+	"github.com/picoclaw/picoclaw/host/session"
 )
 
 // The versions of messages: the one that is written here, and the oldest that is read. Fields that are not known are
@@ -51,19 +51,19 @@ func (e envelope) check() error {
 // other.
 type request struct {
 	envelope
-	ID     string      `json:"id"`
-	Epoch  uint64      `json:"epoch"`            // of the placement that the caller knows
-	First  uint64      `json:"first,omitempty"`  // that of the first attempt that may have arrived; zero for none
-	Life   string      `json:"life,omitempty"`   // the worker's that had the agent then
-	Origin host.Origin `json:"origin,omitempty"` // cli or mcp
-	Tool   string      `json:"tool,omitempty"`
-	Digest string      `json:"digest,omitempty"` // of all that the call is
-	Part   int         `json:"part,omitempty"`   // from 1 to Parts; both zero where there is one message
-	Parts  int         `json:"parts,omitempty"`
-	Events bool        `json:"events,omitempty"` // the caller wants them
-	Probe  bool        `json:"probe,omitempty"`  // no call: what has become of it?
-	LeftMS int64       `json:"left_ms,omitempty"`
-	Seen   uint64      `json:"seen,omitempty"` // with credit: the last event that the caller has done with
+	ID     string         `json:"id"`
+	Epoch  uint64         `json:"epoch"`            // of the placement that the caller knows
+	First  uint64         `json:"first,omitempty"`  // that of the first attempt that may have arrived; zero for none
+	Life   string         `json:"life,omitempty"`   // the worker's that had the agent then
+	Origin session.Origin `json:"origin,omitempty"` // cli or mcp
+	Tool   string         `json:"tool,omitempty"`
+	Digest string         `json:"digest,omitempty"` // of all that the call is
+	Part   int            `json:"part,omitempty"`   // from 1 to Parts; both zero where there is one message
+	Parts  int            `json:"parts,omitempty"`
+	Events bool           `json:"events,omitempty"` // the caller wants them
+	Probe  bool           `json:"probe,omitempty"`  // no call: what has become of it?
+	LeftMS int64          `json:"left_ms,omitempty"`
+	Seen   uint64         `json:"seen,omitempty"` // with credit: the last event that the caller has done with
 }
 
 // left is how long the caller waits; zero for as long as it takes.
@@ -99,15 +99,15 @@ type reply struct {
 	Why    string  `json:"why,omitempty"`
 }
 
-// result is a [host.Result] without its text.
+// result is a [session.Result] without its text.
 type result struct {
-	Structured json.RawMessage `json:"structured,omitempty"`
-	Content    []host.Content  `json:"content,omitempty"`
-	Err        *host.Error     `json:"error,omitempty"`
-	Answered   bool            `json:"answered,omitempty"`
+	Structured json.RawMessage   `json:"structured,omitempty"`
+	Content    []session.Content `json:"content,omitempty"`
+	Err        *session.Error    `json:"error,omitempty"`
+	Answered   bool              `json:"answered,omitempty"`
 }
 
-// event is a [host.Event] without its output.
+// event is a [session.Event] without its output.
 type event struct {
 	Output     bool            `json:"output,omitempty"`
 	Stderr     bool            `json:"stderr,omitempty"`
@@ -119,18 +119,18 @@ type event struct {
 	Message    string          `json:"message,omitempty"`
 }
 
-func wireEvent(e host.Event) (*event, []byte) {
+func wireEvent(e session.Event) (*event, []byte) {
 	if e.Log != nil {
 		return &event{Log: true, Level: e.Log.Level, Message: e.Log.Message, Attributes: e.Log.Attributes}, nil
 	}
 	return &event{Output: e.Output != nil, Stderr: e.Stderr, Done: e.Done, Total: e.Total, Message: e.Message}, e.Output
 }
 
-func (e *event) host(body []byte) host.Event {
+func (e *event) host(body []byte) session.Event {
 	if e.Log {
-		return host.Event{Log: &host.Log{Level: e.Level, Message: e.Message, Attributes: e.Attributes}}
+		return session.Event{Log: &session.Log{Level: e.Level, Message: e.Message, Attributes: e.Attributes}}
 	}
-	h := host.Event{Stderr: e.Stderr, Done: e.Done, Total: e.Total, Message: e.Message}
+	h := session.Event{Stderr: e.Stderr, Done: e.Done, Total: e.Total, Message: e.Message}
 	if e.Output {
 		h.Output = body
 	}

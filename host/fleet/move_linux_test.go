@@ -13,9 +13,9 @@ import (
 	"github.com/nats-io/nats.go"
 	"golang.org/x/sys/unix"
 
-	"github.com/picoclaw/picoclaw/host"
 	"github.com/picoclaw/picoclaw/host/fleet/subject"
 	"github.com/picoclaw/picoclaw/host/hosttest"
+	"github.com/picoclaw/picoclaw/host/session"
 )
 
 // machine is a worker's machine whose agent's workspace can be moved.
@@ -28,8 +28,8 @@ type machine struct {
 func newMachine(t *testing.T, address, name string) *machine {
 	t.Helper()
 	b := &bench{home: hosttest.TempDir(t)}
-	b.tool(t, "echo", func(_ context.Context, text string, _ func(host.Event)) *host.Result {
-		return &host.Result{Text: name + " says " + text, Answered: true}
+	b.tool(t, "echo", func(_ context.Context, text string, _ func(session.Event)) *session.Result {
+		return &session.Result{Text: name + " says " + text, Answered: true}
 	})
 	m := &machine{bench: b, name: name, workspace: filepath.Join(hosttest.TempDir(t), "ws"),
 		fleet: joined(t, address, name)}
@@ -43,7 +43,7 @@ func newMachine(t *testing.T, address, name string) *machine {
 func (m *machine) worker(t *testing.T) *Worker {
 	t.Helper()
 	w, err := NewWorker(m.fleet, WorkerOptions{Name: m.name, Agents: []string{"main"}, Home: m.home, Host: m.host(t),
-		Describe: func(*host.Session) string { return "" }, Drain: time.Second,
+		Describe: func(*session.Session) string { return "" }, Drain: time.Second,
 		Workspace: func(string) (string, error) { return m.workspace, nil }})
 	if err != nil {
 		t.Fatal(err)
@@ -171,17 +171,17 @@ func TestADrainedWorkerGivesItsAgentsAway(t *testing.T) {
 	address := startNATS(t)
 	one, two, admin := newMachine(t, address, "one"), newMachine(t, address, "two"), joined(t, address, "admin")
 	began, end := make(chan struct{}), make(chan struct{})
-	one.tool(t, "wait", func(context.Context, string, func(host.Event)) *host.Result {
+	one.tool(t, "wait", func(context.Context, string, func(session.Event)) *session.Result {
 		close(began)
 		<-end
-		return &host.Result{Text: "done", Answered: true}
+		return &session.Result{Text: "done", Answered: true}
 	})
 	stop := runs(t, one.worker(t))
 	has(t, admin, "one")
 	runs(t, two.worker(t))
 	there(t, admin, 2)
 	s := caller(t, joined(t, address, "gateway"), "main")
-	answers := make(chan *host.Result, 1)
+	answers := make(chan *session.Result, 1)
 	go func() { answers <- s.Call(context.Background(), "wait", args(""), nil) }()
 	<-began
 	close(end)
@@ -279,7 +279,7 @@ func TestACallWaitsForAWorkspaceThatIsOnItsWay(t *testing.T) {
 	}
 	calls, lookups := listen(admin.to("main", subject.Call)), listen("$JS.API.DIRECT.GET.>")
 	s.client.forget("main") // as it does when an agent's worker says that it is another's
-	result := make(chan *host.Result, 1)
+	result := make(chan *session.Result, 1)
 	go func() { result <- s.Call(t.Context(), "echo", []byte(`{"text":"x"}`), nil) }()
 	for range 3 {
 		if _, err := lookups.NextMsgWithContext(t.Context()); err != nil {

@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/picoclaw/picoclaw/host"
+	"github.com/picoclaw/picoclaw/host/session"
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
@@ -24,7 +24,7 @@ type running struct {
 	to     string
 	events bool
 	tool   string
-	origin host.Origin
+	origin session.Origin
 
 	context.Context
 	cancel context.CancelFunc      // for its caller, who is gone or wants it
@@ -65,13 +65,13 @@ func (run *running) ended() error {
 // its caller; nil for none.
 func (run *running) run(arguments []byte) (answer []byte) {
 	s := run.served
-	session, done, err := s.session(run.origin)
+	sess, done, err := s.session(run.origin)
 	if err == nil {
 		defer done()
 		err = s.journal.begin(run.id, run.digest)
 	}
 	if err != nil {
-		refused := &host.Result{Err: &host.Error{Code: pluginpb.CodeUnavailable, Message: err.Error()}}
+		refused := &session.Result{Err: &session.Error{Code: pluginpb.CodeUnavailable, Message: err.Error()}}
 		return s.sized(run, answerOf(run.id, refused), nil)
 	}
 	if !s.lease.sure() {
@@ -80,11 +80,11 @@ func (run *running) run(arguments []byte) (answer []byte) {
 	ended := make(chan struct{})
 	defer close(ended)
 	go run.attend(ended)
-	var events func(host.Event)
+	var events func(session.Event)
 	if run.events {
 		events = run.event
 	}
-	result := session.Call(run, run.tool, arguments, events)
+	result := sess.Call(run, run.tool, arguments, events)
 	says, text := answerOf(run.id, result), []byte(result.Text)
 	if why := run.ended(); why != nil && result.Err != nil && result.Err.Code == pluginpb.CodeCancelled {
 		says = reply{Kind: kindUnknown, ID: run.id, Why: "the worker has begun the call, and ended it: " + why.Error()}
@@ -98,7 +98,7 @@ func (run *running) run(arguments []byte) (answer []byte) {
 	return answer
 }
 
-func answerOf(id string, r *host.Result) reply {
+func answerOf(id string, r *session.Result) reply {
 	return reply{Kind: kindAnswer, ID: id, Result: &result{Structured: r.Structured, Content: r.Content, Err: r.Err,
 		Answered: r.Answered}}
 }
@@ -139,7 +139,7 @@ func (run *running) heard(seen uint64) uint64 {
 
 // event sends an event, in pieces. It waits while the caller is too far behind, and so has its own call wait and no
 // other one.
-func (run *running) event(e host.Event) {
+func (run *running) event(e session.Event) {
 	head, body := wireEvent(e)
 	for first := true; first || len(body) > 0; first = false {
 		piece := body[:min(len(body), maxChunk)]

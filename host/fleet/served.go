@@ -12,7 +12,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/picoclaw/picoclaw/host"
+	"github.com/picoclaw/picoclaw/host/session"
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
@@ -42,7 +42,7 @@ type served struct {
 	lists    int  // of tools, that are being made
 	running  map[string]*running
 	coming   map[string]*upload
-	sessions map[host.Origin]openSession
+	sessions map[session.Origin]openSession
 	ended    sync.WaitGroup
 }
 
@@ -125,7 +125,7 @@ func (s *served) onCall(data []byte, to string) {
 
 // foreign reports whether calls of an origin can come from another machine. What an agent does by itself happens where
 // it is.
-func foreign(o host.Origin) bool { return o == host.CLI || o == host.MCP }
+func foreign(o session.Origin) bool { return o == session.CLI || o == session.MCP }
 
 // gather puts a call together; nil while it is not whole. The parts come in order, or what was there is forgotten.
 func (s *served) gather(r *request, body []byte) []byte {
@@ -261,8 +261,8 @@ func (s *served) runningOf(data []byte, to string) *running {
 
 // toolList is what callers are told of an agent.
 type toolList struct {
-	Tools        []host.Tool `json:"tools"`
-	Instructions string      `json:"instructions"`
+	Tools        []session.Tool `json:"tools"`
+	Instructions string         `json:"instructions"`
 }
 
 // onTools says which tools the agent has.
@@ -291,13 +291,13 @@ func (s *served) onTools(data []byte, to string) {
 			defer s.mu.Unlock()
 			s.lists--
 		}()
-		session, done, err := s.session(r.Origin)
+		sess, done, err := s.session(r.Origin)
 		if err != nil {
 			s.say(to, reply{Kind: kindRefused, ID: r.ID, Why: err.Error()}, nil)
 			return
 		}
 		defer done()
-		list, err := json.Marshal(toolList{session.Tools(), s.worker.options.Describe(session)})
+		list, err := json.Marshal(toolList{sess.Tools(), s.worker.options.Describe(sess)})
 		if err != nil {
 			s.say(to, reply{Kind: kindRefused, ID: r.ID, Why: err.Error()}, nil)
 			return
@@ -307,19 +307,19 @@ func (s *served) onTools(data []byte, to string) {
 }
 
 // session opens the session of an origin, once for each host. Call done when nothing runs in it any more.
-func (s *served) session(o host.Origin) (session *host.Session, done func(), err error) {
+func (s *served) session(o session.Origin) (sess *session.Session, done func(), err error) {
 	now, done := s.worker.use()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if known := s.sessions[o]; known.of == now {
 		return known.session, done, nil
 	}
-	if session, err = now.host.Session(s.agent, o); err != nil {
+	if sess, err = now.host.Session(s.agent, o); err != nil {
 		done()
 		return nil, nil, err
 	}
-	s.sessions[o] = openSession{session, now}
-	return session, done, nil
+	s.sessions[o] = openSession{sess, now}
+	return sess, done, nil
 }
 
 // busy is how many calls run.

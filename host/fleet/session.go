@@ -8,23 +8,23 @@ import (
 
 	"github.com/nats-io/nats.go"
 
-	"github.com/picoclaw/picoclaw/host"
+	"github.com/picoclaw/picoclaw/host/session"
 )
 
 // refreshEvery is how often tools are asked for again at most.
 const refreshEvery = time.Second
 
-// Session is a way to an agent whose workspace is elsewhere. It looks like a [host.Session], and decides nothing. It
+// Session is a way to an agent whose workspace is elsewhere. It looks like a [session.Session], and decides nothing. It
 // may be used concurrently.
 type Session struct {
 	client *Client
 	agent  string
-	origin host.Origin
+	origin session.Origin
 	list   atomic.Pointer[toolList]
 }
 
 // Tools lists what the agent may call, as its worker has said it last.
-func (s *Session) Tools() []host.Tool { return s.list.Load().Tools }
+func (s *Session) Tools() []session.Tool { return s.list.Load().Tools }
 
 // Instructions tell a model where it is.
 func (s *Session) Instructions() string { return s.list.Load().Instructions }
@@ -74,10 +74,10 @@ func (s *Session) Changes(ctx context.Context) <-chan struct{} {
 	return changes
 }
 
-// Call calls a tool, as [host.Session.Call] does. It ends with the worker's answer, or by the end of ctx, or when the
+// Call calls a tool, as [session.Session.Call] does. It ends with the worker's answer, or by the end of ctx, or when the
 // worker can't be reached for a while; then the error says whether the call was not made, or that nobody knows.
 func (s *Session) Call(ctx context.Context, tool string, arguments json.RawMessage,
-	events func(host.Event)) *host.Result {
+	events func(session.Event)) *session.Result {
 	began := time.Now()
 	c := newCall(s, tool, arguments, events)
 	result := c.run(ctx)

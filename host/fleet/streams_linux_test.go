@@ -9,10 +9,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/picoclaw/picoclaw/host"
 	"github.com/picoclaw/picoclaw/host/fleet/storage"
 	"github.com/picoclaw/picoclaw/host/fleet/subject"
 	"github.com/picoclaw/picoclaw/host/hosttest"
+	"github.com/picoclaw/picoclaw/host/session"
 )
 
 func TestASlowReaderSlowsItsOwnCallOnly(t *testing.T) {
@@ -20,24 +20,24 @@ func TestASlowReaderSlowsItsOwnCallOnly(t *testing.T) {
 	const pieces = 100
 	var emitted atomic.Int64
 	b := &bench{}
-	b.tool(t, "much", func(_ context.Context, _ string, events func(host.Event)) *host.Result {
+	b.tool(t, "much", func(_ context.Context, _ string, events func(session.Event)) *session.Result {
 		for i := range pieces {
-			events(host.Event{Output: []byte(strings.Repeat(string(rune('a'+i%26)), 300<<10))}) // two messages
+			events(session.Event{Output: []byte(strings.Repeat(string(rune('a'+i%26)), 300<<10))}) // two messages
 			emitted.Add(1)
 		}
-		return &host.Result{Text: "all", Answered: true}
+		return &session.Result{Text: "all", Answered: true}
 	})
-	b.tool(t, "echo", func(_ context.Context, text string, _ func(host.Event)) *host.Result {
-		return &host.Result{Text: text, Answered: true}
+	b.tool(t, "echo", func(_ context.Context, text string, _ func(session.Event)) *session.Result {
+		return &session.Result{Text: text, Answered: true}
 	})
 	b.work(t, joined(t, address, "one"), "one")
 	s := caller(t, joined(t, address, "gateway"), "main")
 	slow := make(chan struct{})
 	began := make(chan struct{}, 1)
 	var got strings.Builder
-	results := make(chan *host.Result)
+	results := make(chan *session.Result)
 	go func() {
-		results <- s.Call(context.Background(), "much", args(""), func(e host.Event) {
+		results <- s.Call(context.Background(), "much", args(""), func(e session.Event) {
 			select {
 			case began <- struct{}{}:
 			default:
@@ -70,20 +70,20 @@ func TestASlowReaderSlowsItsOwnCallOnly(t *testing.T) {
 
 func TestEventsArriveAsTheyWere(t *testing.T) {
 	address := startNATS(t)
-	sent := []host.Event{{Output: []byte("out\xff")}, {Output: []byte("err"), Stderr: true}, {Output: []byte{}},
+	sent := []session.Event{{Output: []byte("out\xff")}, {Output: []byte("err"), Stderr: true}, {Output: []byte{}},
 		{Done: 1, Total: 3, Message: "a third"},
-		{Log: &host.Log{Level: 8, Message: "oh", Attributes: json.RawMessage(`{"a":"<"}`)}}}
+		{Log: &session.Log{Level: 8, Message: "oh", Attributes: json.RawMessage(`{"a":"<"}`)}}}
 	b := &bench{}
-	b.tool(t, "tell", func(_ context.Context, _ string, events func(host.Event)) *host.Result {
+	b.tool(t, "tell", func(_ context.Context, _ string, events func(session.Event)) *session.Result {
 		for _, e := range sent {
 			events(e)
 		}
-		return &host.Result{Text: "t", Answered: true}
+		return &session.Result{Text: "t", Answered: true}
 	})
 	b.work(t, joined(t, address, "one"), "one")
 	s := caller(t, joined(t, address, "gateway"), "main")
-	var got []host.Event
-	s.Call(t.Context(), "tell", args(""), func(e host.Event) { got = append(got, e) })
+	var got []session.Event
+	s.Call(t.Context(), "tell", args(""), func(e session.Event) { got = append(got, e) })
 	a, _ := json.Marshal(sent)
 	z, _ := json.Marshal(got)
 	if string(a) != string(z) {
@@ -95,15 +95,15 @@ func TestACallIsCancelled(t *testing.T) {
 	address := startNATS(t)
 	begun := make(chan struct{}, 100)
 	b := &bench{}
-	b.tool(t, "wait", func(ctx context.Context, _ string, _ func(host.Event)) *host.Result {
+	b.tool(t, "wait", func(ctx context.Context, _ string, _ func(session.Event)) *session.Result {
 		begun <- struct{}{}
 		<-ctx.Done()
-		return &host.Result{Err: &host.Error{Code: "cancelled", Message: "the tool says so"}, Answered: true}
+		return &session.Result{Err: &session.Error{Code: "cancelled", Message: "the tool says so"}, Answered: true}
 	})
 	b.work(t, joined(t, address, "one"), "one")
 	s := caller(t, joined(t, address, "gateway"), "main")
 	ctx, cancel := context.WithCancel(t.Context())
-	results := make(chan *host.Result)
+	results := make(chan *session.Result)
 	go func() { results <- s.Call(ctx, "wait", args(""), nil) }()
 	<-begun
 	cancel()
@@ -131,8 +131,8 @@ func TestALargeAnswerGoesThroughTheObjectStore(t *testing.T) {
 	address := startNATS(t)
 	b := &bench{}
 	large := strings.Repeat("0123456789abcdef", 5<<16)
-	b.tool(t, "large", func(context.Context, string, func(host.Event)) *host.Result {
-		return &host.Result{Text: large, Answered: true}
+	b.tool(t, "large", func(context.Context, string, func(session.Event)) *session.Result {
+		return &session.Result{Text: large, Answered: true}
 	})
 	b.work(t, joined(t, address, "one"), "one")
 	f := joined(t, address, "gateway")
@@ -140,7 +140,7 @@ func TestALargeAnswerGoesThroughTheObjectStore(t *testing.T) {
 	if r := s.Call(t.Context(), "large", args(""), nil); r.Err != nil || r.Text != large {
 		t.Errorf("%d bytes, %v", len(r.Text), r.Err)
 	}
-	call := request{ID: "large", Origin: host.CLI, Tool: "large"}
+	call := request{ID: "large", Origin: session.CLI, Tool: "large"}
 	r, _ := said(t, raw(t, f, call, args("")))
 	if r.Kind != kindLarge {
 		t.Fatalf("%+v", r)
@@ -156,7 +156,9 @@ func TestALargeAnswerGoesThroughTheObjectStore(t *testing.T) {
 func TestNobodyServesAnAgent(t *testing.T) {
 	address := startNATS(t)
 	b := &bench{}
-	b.tool(t, "echo", func(_ context.Context, text string, _ func(host.Event)) *host.Result { return &host.Result{Text: text} })
+	b.tool(t, "echo", func(_ context.Context, text string, _ func(session.Event)) *session.Result {
+		return &session.Result{Text: text}
+	})
 	stop := b.work(t, joined(t, address, "one"), "one")
 	f := joined(t, address, "gateway")
 	s := caller(t, f, "main")
@@ -164,7 +166,7 @@ func TestNobodyServesAnAgent(t *testing.T) {
 	if r := s.Call(t.Context(), "echo", args(""), nil); r.Err == nil || r.Err.Code != "unavailable" {
 		t.Errorf("%+v %v", r, r.Err)
 	}
-	if _, err := s.client.Session(t.Context(), "nobody", host.CLI); err == nil {
+	if _, err := s.client.Session(t.Context(), "nobody", session.CLI); err == nil {
 		t.Error("there is a session of an agent that nobody has")
 	}
 }

@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/picoclaw/picoclaw/host"
 	"github.com/picoclaw/picoclaw/host/hosttest"
+	"github.com/picoclaw/picoclaw/host/session"
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
@@ -16,9 +16,9 @@ func TestACallMayBeMadeThatNoTenureOfTheWorkersHasBegun(t *testing.T) {
 	address := startNATS(t)
 	b := &bench{}
 	var runs atomic.Int64
-	b.tool(t, "note", func(context.Context, string, func(host.Event)) *host.Result {
+	b.tool(t, "note", func(context.Context, string, func(session.Event)) *session.Result {
 		runs.Add(1)
-		return &host.Result{}
+		return &session.Result{}
 	})
 	stop := b.work(t, joined(t, address, "one"), "one")
 	f := joined(t, address, "gateway")
@@ -33,7 +33,7 @@ func TestACallMayBeMadeThatNoTenureOfTheWorkersHasBegun(t *testing.T) {
 		kind     string
 	}{{"lost on its way", was.Instance, kindAnswer}, {"begun by somebody else", "of another", kindUnknown},
 		{"begun by nobody knows whom", "", kindUnknown}} {
-		call := request{ID: test.id, First: was.epoch, Life: test.life, Origin: host.CLI, Tool: "note"}
+		call := request{ID: test.id, First: was.epoch, Life: test.life, Origin: session.CLI, Tool: "note"}
 		if r, _ := said(t, raw(t, f, call, args(""))); r.Kind != test.kind {
 			t.Errorf("%s: %+v", test.id, r)
 		}
@@ -44,9 +44,9 @@ func TestACallMayBeMadeThatNoTenureOfTheWorkersHasBegun(t *testing.T) {
 }
 
 // oneForAll has the sessions of agent main for all agents.
-type oneForAll struct{ *host.Host }
+type oneForAll struct{ *session.Host }
 
-func (h oneForAll) Session(_ string, o host.Origin) (*host.Session, error) {
+func (h oneForAll) Session(_ string, o session.Origin) (*session.Session, error) {
 	return h.Host.Session("main", o)
 }
 
@@ -55,17 +55,17 @@ func TestAJournalThatWaitsCostsNoLease(t *testing.T) {
 	address := startNATS(t)
 	b := &bench{}
 	release := make(chan struct{})
-	b.tool(t, "wait", func(ctx context.Context, _ string, _ func(host.Event)) *host.Result {
+	b.tool(t, "wait", func(ctx context.Context, _ string, _ func(session.Event)) *session.Result {
 		select {
 		case <-release:
-			return &host.Result{Text: "released"}
+			return &session.Result{Text: "released"}
 		case <-ctx.Done():
-			return &host.Result{Err: &host.Error{Code: pluginpb.CodeCancelled, Message: "ended"}}
+			return &session.Result{Err: &session.Error{Code: pluginpb.CodeCancelled, Message: "ended"}}
 		}
 	})
 	h := oneForAll{b.host(t)}
 	w, err := NewWorker(joined(t, address, "one"), WorkerOptions{Name: "one", Agents: []string{"main", "other"},
-		Home: b.home, Host: h, Describe: func(*host.Session) string { return "" }})
+		Home: b.home, Host: h, Describe: func(*session.Session) string { return "" }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,7 +80,7 @@ func TestAJournalThatWaitsCostsNoLease(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	results := make(chan *host.Result, 3)
+	results := make(chan *session.Result, 3)
 	call := func(s *Session) { results <- s.Call(context.WithoutCancel(ctx), "wait", args(""), nil) }
 	main, other := caller(t, f, "main"), caller(t, f, "other")
 	go call(other)

@@ -17,14 +17,14 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/nats-io/nats.go/micro"
 
-	"github.com/picoclaw/picoclaw/host"
 	"github.com/picoclaw/picoclaw/host/fleet/subject"
+	"github.com/picoclaw/picoclaw/host/session"
 	"github.com/picoclaw/picoclaw/internal/filelock"
 )
 
-// Host opens the sessions in which calls are made, of the origins cli and mcp; [*host.Host] is one.
+// Host opens the sessions in which calls are made, of the origins cli and mcp; [*session.Host] is one.
 type Host interface {
-	Session(agent string, origin host.Origin) (*host.Session, error)
+	Session(agent string, origin session.Origin) (*session.Session, error)
 }
 
 // WorkerOptions are what a worker serves.
@@ -34,7 +34,7 @@ type WorkerOptions struct {
 	Home   string   // the instance root, where the journals are
 	Host   Host
 	// Describe says what a model is told of where it is.
-	Describe func(*host.Session) string
+	Describe func(*session.Session) string
 	// Workspace is where an agent's workspace is, or says why it can't be moved; nil where none can.
 	Workspace func(agent string) (dir string, err error)
 	// Idle, if not nil, is told when the worker is in the fleet and has got no agent at its first try.
@@ -275,7 +275,7 @@ func (w *Worker) try(l *life, service micro.Service, others *watch, agent string
 		return false, nil, err
 	}
 	s := &served{worker: w, lease: l.lease, agent: agent, epoch: epoch, kept: kept, since: time.Now(), journal: j,
-		running: map[string]*running{}, coming: map[string]*upload{}, sessions: map[host.Origin]openSession{}}
+		running: map[string]*running{}, coming: map[string]*upload{}, sessions: map[session.Origin]openSession{}}
 	w.mu.Lock()
 	w.served[agent] = s
 	delete(w.why, agent)

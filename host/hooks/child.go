@@ -12,7 +12,7 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
-	"github.com/picoclaw/picoclaw/host"
+	"github.com/picoclaw/picoclaw/host/session"
 	"github.com/picoclaw/picoclaw/internal/tail"
 	"github.com/picoclaw/picoclaw/isolation"
 )
@@ -48,7 +48,7 @@ type message struct {
 	} `json:"error,omitempty"`
 }
 
-func startChild(w where, p host.Program, log hclog.Logger) (*child, error) {
+func startChild(w where, p session.Program, log hclog.Logger) (*child, error) {
 	process, streams, err := start(w, p)
 	if err != nil {
 		return nil, err

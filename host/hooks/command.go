@@ -18,7 +18,7 @@ import (
 	"time"
 	"unicode"
 
-	"github.com/picoclaw/picoclaw/host"
+	"github.com/picoclaw/picoclaw/host/session"
 	"github.com/picoclaw/picoclaw/isolation"
 	"github.com/picoclaw/picoclaw/sdk/exec"
 	"github.com/picoclaw/picoclaw/sdk/guard"
@@ -148,7 +148,7 @@ func (c *command) told(q question, input map[string]json.RawMessage) map[string]
 }
 
 // program is what is run: the machine's shell, or with arguments the command itself.
-func (c *command) program(q question) (host.Program, error) {
+func (c *command) program(q question) (session.Program, error) {
 	sum := sha256.Sum256(encode(c.hook)) // hooks that may do different things have different homes
 	p := program(q.where, fmt.Sprintf("hook-%s-%x", q.event, sum[:4]), c.hook.Grants)
 	if c.hook.Args != nil {
@@ -163,7 +163,7 @@ func (c *command) program(q question) (host.Program, error) {
 
 // program is a hook's program, to be named by the caller, with what it may touch. It runs in the workspace, if it sees
 // that, and has the environment that an agent's commands have.
-func program(w where, name string, g Grants) host.Program {
+func program(w where, name string, g Grants) session.Program {
 	own := maps.Clone(g.Env)
 	if own == nil {
 		own = map[string]string{}
@@ -173,7 +173,7 @@ func program(w where, name string, g Grants) host.Program {
 	if g.Workspace == "none" {
 		cmd.Dir = string(filepath.Separator)
 	}
-	return host.Program{
+	return session.Program{
 		Name: name, Command: cmd, Workspace: cmp.Or(g.Workspace, "ro"), ReadOnly: g.Read, ReadWrite: g.Write,
 		Network: g.Network, Hosts: g.Hosts, Secrets: g.Secrets,
 	}
@@ -206,7 +206,7 @@ type output struct {
 }
 
 // run runs a program with input, and ends all that it has started when the context does.
-func run(ctx context.Context, w where, p host.Program, input []byte) (*output, error) {
+func run(ctx context.Context, w where, p session.Program, input []byte) (*output, error) {
 	process, streams, err := start(w, p)
 	if err != nil {
 		return nil, err

@@ -4,7 +4,7 @@ import (
 	"context"
 	"encoding/json"
 
-	"github.com/picoclaw/picoclaw/host"
+	"github.com/picoclaw/picoclaw/host/session"
 	"github.com/picoclaw/picoclaw/isolation"
 )
 
@@ -49,7 +49,7 @@ type Occasion struct {
 
 // Verdict is what hooks say together: the strictest of their answers counts. Its zero value lets things go on.
 type Verdict struct {
-	host.HookVerdict // for Stop and SubagentStop, Deny is why the agent is to go on
+	session.HookVerdict // for Stop and SubagentStop, Deny is why the agent is to go on
 
 	Context string // what hooks have to tell the model
 	Stop    bool   // the turn is to end, and Deny says why
@@ -60,10 +60,10 @@ type where struct {
 	session, agent string
 	dir            string // the workspace
 	transcript     string
-	start          func(host.Program) (*isolation.Process, error)
+	start          func(session.Program) (*isolation.Process, error)
 }
 
-func of(ctx context.Context, s *host.Session) where {
+func of(ctx context.Context, s *session.Session) where {
 	return where{session: s.ID(), agent: s.Policy().Agent(), dir: s.Policy().Workspace(),
 		transcript: turnOf(ctx).Transcript, start: s.Start}
 }
@@ -72,8 +72,8 @@ func of(ctx context.Context, s *host.Session) where {
 type question struct {
 	where
 	event    Event
-	call     host.HookCall
-	result   *host.Result
+	call     session.HookCall
+	result   *session.Result
 	occasion Occasion
 	model    json.RawMessage // the request or response, in the form of whoever speaks with the model
 }

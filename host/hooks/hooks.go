@@ -13,7 +13,7 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
-	"github.com/picoclaw/picoclaw/host"
+	"github.com/picoclaw/picoclaw/host/session"
 )
 
 // asker is one hook: a command that is run for each question, or a process that lives on.
@@ -87,12 +87,12 @@ func (h *Hooks) Close(ctx context.Context) {
 	wait.Wait()
 }
 
-var _ host.Hooks = (*Hooks)(nil)
+var _ session.Hooks = (*Hooks)(nil)
 
 // Before asks about a call that the policy has allowed, or about which it would ask a person.
-func (h *Hooks) Before(ctx context.Context, s *host.Session, c host.HookCall) host.HookVerdict {
+func (h *Hooks) Before(ctx context.Context, s *session.Session, c session.HookCall) session.HookVerdict {
 	if h == nil {
-		return host.HookVerdict{}
+		return session.HookVerdict{}
 	}
 	v := h.before(ctx, of(ctx, s), c)
 	v.Tell = v.Context
@@ -102,7 +102,7 @@ func (h *Hooks) Before(ctx context.Context, s *host.Session, c host.HookCall) ho
 
 // before asks the processes one after another, each about what the ones before have made of the arguments; then the
 // hooks of the settings, all at once; then the processes that approve.
-func (h *Hooks) before(ctx context.Context, w where, c host.HookCall) Verdict {
+func (h *Hooks) before(ctx context.Context, w where, c session.HookCall) Verdict {
 	q := question{event: PreToolUse, where: w, call: c}
 	v := h.inTurn(ctx, "before_tool", &q)
 	if v.Deny == "" {
@@ -124,14 +124,14 @@ func (h *Hooks) before(ctx context.Context, w where, c host.HookCall) Verdict {
 }
 
 // After tells of a call that was made. What it returns is for the model to read.
-func (h *Hooks) After(ctx context.Context, s *host.Session, c host.HookCall, r *host.Result) string {
+func (h *Hooks) After(ctx context.Context, s *session.Session, c session.HookCall, r *session.Result) string {
 	if h == nil {
 		return ""
 	}
 	return h.after(ctx, of(ctx, s), c, r)
 }
 
-func (h *Hooks) after(ctx context.Context, w where, c host.HookCall, r *host.Result) string {
+func (h *Hooks) after(ctx context.Context, w where, c session.HookCall, r *session.Result) string {
 	q := question{event: PostToolUse, where: w, call: c, result: r}
 	v := h.inTurn(ctx, "after_tool", &q)
 	if r.Err == nil { // as with Claude Code
@@ -143,7 +143,7 @@ func (h *Hooks) after(ctx context.Context, w where, c host.HookCall, r *host.Res
 }
 
 // On asks about what is no call.
-func (h *Hooks) On(ctx context.Context, s *host.Session, o Occasion) Verdict {
+func (h *Hooks) On(ctx context.Context, s *session.Session, o Occasion) Verdict {
 	if h == nil {
 		return Verdict{}
 	}
@@ -170,7 +170,7 @@ func (h *Hooks) AskAboutModels() bool {
 
 // BeforeModel asks processes about a request to a model, a JSON object in the form of whoever makes it, and returns
 // what they make of it.
-func (h *Hooks) BeforeModel(ctx context.Context, s *host.Session, request json.RawMessage) (json.RawMessage, Verdict) {
+func (h *Hooks) BeforeModel(ctx context.Context, s *session.Session, request json.RawMessage) (json.RawMessage, Verdict) {
 	if h == nil {
 		return request, Verdict{}
 	}
@@ -178,7 +178,7 @@ func (h *Hooks) BeforeModel(ctx context.Context, s *host.Session, request json.R
 }
 
 // AfterModel asks processes about a model's response.
-func (h *Hooks) AfterModel(ctx context.Context, s *host.Session, response json.RawMessage) (json.RawMessage, Verdict) {
+func (h *Hooks) AfterModel(ctx context.Context, s *session.Session, response json.RawMessage) (json.RawMessage, Verdict) {
 	if h == nil {
 		return response, Verdict{}
 	}
@@ -301,7 +301,7 @@ func verdict(all []*asked) Verdict {
 	for _, one := range all {
 		next := one.answer.verdict(one.key)
 		if next.Args != nil && changed != nil && !equal(next.Args, v.Args) {
-			return Verdict{HookVerdict: host.HookVerdict{Rule: one.key, Deny: fmt.Sprintf("the hooks %s and %s change the "+
+			return Verdict{HookVerdict: session.HookVerdict{Rule: one.key, Deny: fmt.Sprintf("the hooks %s and %s change the "+
 				"arguments in two ways, and only one can be", changed.key, one.key)}}
 		}
 		if next.Args != nil {
@@ -313,7 +313,7 @@ func verdict(all []*asked) Verdict {
 }
 
 func (a answer) verdict(key string) Verdict {
-	v := Verdict{HookVerdict: host.HookVerdict{Args: a.args, Hint: a.hint}, Context: a.context, Stop: a.stop}
+	v := Verdict{HookVerdict: session.HookVerdict{Args: a.args, Hint: a.hint}, Context: a.context, Stop: a.stop}
 	switch a.decision {
 	case deny:
 		v.Deny, v.Rule = a.reason, key

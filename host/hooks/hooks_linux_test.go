@@ -13,9 +13,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/picoclaw/picoclaw/host"
 	"github.com/picoclaw/picoclaw/host/config"
 	"github.com/picoclaw/picoclaw/host/hosttest"
+	"github.com/picoclaw/picoclaw/host/session"
 	"github.com/picoclaw/picoclaw/isolation"
 )
 
@@ -38,7 +38,7 @@ func place(t *testing.T) where {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return where{session: "s1", agent: "main", dir: hosttest.TempDir(t), start: func(p host.Program) (*isolation.Process, error) {
+	return where{session: "s1", agent: "main", dir: hosttest.TempDir(t), start: func(p session.Program) (*isolation.Process, error) {
 		return iso.Start(p.Command, isolation.Profile{Name: p.Name, Exec: true})
 	}}
 }
@@ -78,8 +78,8 @@ func hooked(t *testing.T, command string, more ...string) *Hooks {
 		encode(command), strings.Join(append([]string{""}, more...), ", ")))
 }
 
-func run1(command string) host.HookCall {
-	return host.HookCall{Tool: "shell.exec", Args: encode(map[string]string{"command": command})}
+func run1(command string) session.HookCall {
+	return session.HookCall{Tool: "shell.exec", Args: encode(map[string]string{"command": command})}
 }
 
 func script(t *testing.T, dir, name, text string) string {
@@ -157,7 +157,7 @@ func TestAHookThatDoesNotAnswerRefuses(t *testing.T) {
 
 func TestAHookThatCannotBeStartedRefuses(t *testing.T) {
 	w := place(t)
-	w.start = func(host.Program) (*isolation.Process, error) { return nil, fmt.Errorf("bwrap is missing") }
+	w.start = func(session.Program) (*isolation.Process, error) { return nil, fmt.Errorf("bwrap is missing") }
 	if v := hooked(t, "true").before(t.Context(), w, run1("ls")); !strings.Contains(v.Deny, "could not be started: bwrap is missing") {
 		t.Errorf("got %+v", v)
 	}
@@ -230,12 +230,12 @@ func TestTheStrictestAnswerCounts(t *testing.T) {
 	const meet = `touch $0; while ! [ -e a -a -e b ]; do sleep 0.01; done; `
 	for name, c := range map[string]struct {
 		one, two string
-		want     host.HookVerdict
+		want     session.HookVerdict
 	}{
-		"allow is no answer": {allow, allow + " # 2", host.HookVerdict{}},
-		"ask":                {allow, ask, host.HookVerdict{Ask: "sure?", Rule: "hooks.PreToolUse[1]"}},
-		"deny":               {ask, deny, host.HookVerdict{Deny: "no", Rule: "hooks.PreToolUse[1]"}},
-		"first":              {deny, deny + " # 2", host.HookVerdict{Deny: "no", Rule: "hooks.PreToolUse[0]"}},
+		"allow is no answer": {allow, allow + " # 2", session.HookVerdict{}},
+		"ask":                {allow, ask, session.HookVerdict{Ask: "sure?", Rule: "hooks.PreToolUse[1]"}},
+		"deny":               {ask, deny, session.HookVerdict{Deny: "no", Rule: "hooks.PreToolUse[1]"}},
+		"first":              {deny, deny + " # 2", session.HookVerdict{Deny: "no", Rule: "hooks.PreToolUse[0]"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := place(t)
@@ -269,7 +269,7 @@ func TestUpdatedInputComesBackInTheToolsForm(t *testing.T) {
 q = json.load(sys.stdin)["tool_input"]; q["command"] = "timeout 5 " + q["command"]
 print(json.dumps({"hookSpecificOutput": {"updatedInput": q}}))'`)
 	}
-	v := h.before(t.Context(), w, host.HookCall{Tool: "shell.exec", Args: json.RawMessage(`{"command": "ls", "timeout": 7, "cwd": "a"}`)})
+	v := h.before(t.Context(), w, session.HookCall{Tool: "shell.exec", Args: json.RawMessage(`{"command": "ls", "timeout": 7, "cwd": "a"}`)})
 	if !equal(v.Args, json.RawMessage(`{"command": "timeout 5 ls", "timeout": 7, "cwd": "a"}`)) {
 		t.Errorf("got %s, %+v", v.Args, v)
 	}
@@ -295,8 +295,8 @@ func TestEditsOfSeveralFilesAreAskedAboutOneByOne(t *testing.T) {
 	w := place(t)
 	h := made(t, `{"PreToolUse": [{"matcher": "Edit|Write", "hooks": [{"type": "command",
 		"command": "python3 -c 'import json,sys; p=json.load(sys.stdin)[\"tool_input\"][\"file_path\"]; sys.exit(2 if p.endswith(\".env\") else 0)'"}]}]}`)
-	edit := func(args string) host.HookCall {
-		return host.HookCall{Tool: "filesystem.edit_file", Args: json.RawMessage(args)}
+	edit := func(args string) session.HookCall {
+		return session.HookCall{Tool: "filesystem.edit_file", Args: json.RawMessage(args)}
 	}
 	for args, denied := range map[string]bool{
 		`{"path": "a", "old_text": "x", "new_text": "y"}`:                                                                  false,
@@ -322,11 +322,11 @@ r = q["tool_response"]
 print(json.dumps({"decision": "block", "reason": "not formatted: " + r["filePath"],
     "hookSpecificOutput": {"hookEventName": "PostToolUse", "additionalContext": "said " + r["content"]}}))
 `)
-	c := host.HookCall{Tool: "filesystem.write_file", Args: json.RawMessage(`{"path": "a.go", "content": "x"}`)}
-	if got := h.after(t.Context(), w, c, &host.Result{Text: "written"}); got != "not formatted: "+w.dir+"/a.go\nsaid written" {
+	c := session.HookCall{Tool: "filesystem.write_file", Args: json.RawMessage(`{"path": "a.go", "content": "x"}`)}
+	if got := h.after(t.Context(), w, c, &session.Result{Text: "written"}); got != "not formatted: "+w.dir+"/a.go\nsaid written" {
 		t.Errorf("got %q", got)
 	}
-	if got := h.after(t.Context(), w, c, &host.Result{Err: &host.Error{Message: "no"}}); got != "" {
+	if got := h.after(t.Context(), w, c, &session.Result{Err: &session.Error{Message: "no"}}); got != "" {
 		t.Errorf("after a call that failed: %q", got)
 	}
 }
@@ -340,14 +340,14 @@ func TestHooksOfPromptsAndSessions(t *testing.T) {
 		want           Verdict
 	}{
 		"context":       {"UserPromptSubmit", "echo it is Monday", Occasion{Prompt: "hi"}, Verdict{Context: "it is Monday"}},
-		"a prompt":      {"UserPromptSubmit", `grep -q '"prompt":"my secret"' && { echo no secrets >&2; exit 2; }; true`, Occasion{Prompt: "my secret"}, Verdict{HookVerdict: host.HookVerdict{Deny: "no secrets"}}},
+		"a prompt":      {"UserPromptSubmit", `grep -q '"prompt":"my secret"' && { echo no secrets >&2; exit 2; }; true`, Occasion{Prompt: "my secret"}, Verdict{HookVerdict: session.HookVerdict{Deny: "no secrets"}}},
 		"startup":       {"SessionStart", "echo branch main", Occasion{Source: "startup"}, Verdict{Context: "branch main"}},
 		"an end":        {"SessionEnd", "exit 1", Occasion{Reason: "other"}, Verdict{}},
-		"go on":         {"Stop", `echo '{"decision":"block","reason":"run the tests"}'`, Occasion{}, Verdict{HookVerdict: host.HookVerdict{Deny: "run the tests"}}},
+		"go on":         {"Stop", `echo '{"decision":"block","reason":"run the tests"}'`, Occasion{}, Verdict{HookVerdict: session.HookVerdict{Deny: "run the tests"}}},
 		"not twice":     {"Stop", `grep -q '"stop_hook_active":true' || exit 2`, Occasion{Active: true}, Verdict{}},
 		"stop":          {"Stop", `echo '{"continue":false,"stopReason":"enough"}'`, Occasion{}, Verdict{Stop: true}},
-		"of a subagent": {"SubagentStop", "echo more >&2; exit 2", Occasion{AgentType: "a"}, Verdict{HookVerdict: host.HookVerdict{Deny: "more"}}},
-		"the turn":      {"UserPromptSubmit", `echo '{"continue":false,"stopReason":"enough"}'`, Occasion{}, Verdict{HookVerdict: host.HookVerdict{Deny: "enough"}, Stop: true}},
+		"of a subagent": {"SubagentStop", "echo more >&2; exit 2", Occasion{AgentType: "a"}, Verdict{HookVerdict: session.HookVerdict{Deny: "more"}}},
+		"the turn":      {"UserPromptSubmit", `echo '{"continue":false,"stopReason":"enough"}'`, Occasion{}, Verdict{HookVerdict: session.HookVerdict{Deny: "enough"}, Stop: true}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c.occasion.Event = Event(c.event)

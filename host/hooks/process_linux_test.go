@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/picoclaw/picoclaw/host"
 	"github.com/picoclaw/picoclaw/host/hosttest"
+	"github.com/picoclaw/picoclaw/host/session"
 )
 
 // talker is a process of a hook's that answers as the file named by its first argument says, a Python expression of
@@ -79,21 +79,21 @@ func TestWhatAProcessMayDo(t *testing.T) {
 	}{
 		"continue": {`{"action": "continue"}`, Verdict{}},
 		"modify": {`{"action": "modify", "call": {"tool": "exec", "arguments": {"command": "ls -l"}}}`,
-			Verdict{HookVerdict: host.HookVerdict{Args: json.RawMessage(`{"command": "ls -l"}`)}}},
-		"deny":  {`{"action": "deny_tool", "reason": "no"}`, Verdict{HookVerdict: host.HookVerdict{Deny: "no"}}},
-		"abort": {`{"action": "abort_turn", "reason": "no"}`, Verdict{HookVerdict: host.HookVerdict{Deny: "no"}, Stop: true}},
-		"halt":  {`{"action": "hard_abort", "reason": "no"}`, Verdict{HookVerdict: host.HookVerdict{Deny: "no"}, Stop: true}},
+			Verdict{HookVerdict: session.HookVerdict{Args: json.RawMessage(`{"command": "ls -l"}`)}}},
+		"deny":  {`{"action": "deny_tool", "reason": "no"}`, Verdict{HookVerdict: session.HookVerdict{Deny: "no"}}},
+		"abort": {`{"action": "abort_turn", "reason": "no"}`, Verdict{HookVerdict: session.HookVerdict{Deny: "no"}, Stop: true}},
+		"halt":  {`{"action": "hard_abort", "reason": "no"}`, Verdict{HookVerdict: session.HookVerdict{Deny: "no"}, Stop: true}},
 		"respond": {`{"action": "respond", "result": {"for_llm": "done"}}`,
-			Verdict{HookVerdict: host.HookVerdict{Deny: "answers in place of the tool"}}},
+			Verdict{HookVerdict: session.HookVerdict{Deny: "answers in place of the tool"}}},
 		"another tool": {`{"action": "modify", "call": {"tool": "rm", "arguments": {}}}`,
-			Verdict{HookVerdict: host.HookVerdict{Deny: "changes the tool to rm"}}},
-		"nothing changed": {`{"action": "modify"}`, Verdict{HookVerdict: host.HookVerdict{Deny: "has no object in its place"}}},
-		"unknown":         {`{"action": "allow"}`, Verdict{HookVerdict: host.HookVerdict{Deny: `the action "allow"`}}},
+			Verdict{HookVerdict: session.HookVerdict{Deny: "changes the tool to rm"}}},
+		"nothing changed": {`{"action": "modify"}`, Verdict{HookVerdict: session.HookVerdict{Deny: "has no object in its place"}}},
+		"unknown":         {`{"action": "allow"}`, Verdict{HookVerdict: session.HookVerdict{Deny: `the action "allow"`}}},
 		"an error": {`json.dumps({"jsonrpc": "2.0", "id": i, "error": {"code": -32000, "message": "broken"}})`,
-			Verdict{HookVerdict: host.HookVerdict{Deny: "answered with an error: broken"}}},
-		"no object":   {`[1]`, Verdict{HookVerdict: host.HookVerdict{Deny: "what can't be read"}}},
-		"crash":       {`7`, Verdict{HookVerdict: host.HookVerdict{Deny: "has ended"}}},
-		"a long line": {`"x" * 1100000`, Verdict{HookVerdict: host.HookVerdict{Deny: "wrote a line of more than"}}},
+			Verdict{HookVerdict: session.HookVerdict{Deny: "answered with an error: broken"}}},
+		"no object":   {`[1]`, Verdict{HookVerdict: session.HookVerdict{Deny: "what can't be read"}}},
+		"crash":       {`7`, Verdict{HookVerdict: session.HookVerdict{Deny: "has ended"}}},
+		"a long line": {`"x" * 1100000`, Verdict{HookVerdict: session.HookVerdict{Deny: "wrote a line of more than"}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -118,7 +118,7 @@ func TestAProcessIsAskedAtItsPoints(t *testing.T) {
 	if v := h.before(ctx, w, run1("ls")); v.Deny != "" {
 		t.Fatalf("got %+v", v)
 	}
-	h.after(ctx, w, run1("ls"), &host.Result{Text: "a"})
+	h.after(ctx, w, run1("ls"), &session.Result{Text: "a"})
 	if m, v := h.model(ctx, w, beforeModel, json.RawMessage(`{"model": "x"}`)); string(m) != `{"model": "x"}` || v.Deny != "" {
 		t.Errorf("got %s, %+v", m, v)
 	}

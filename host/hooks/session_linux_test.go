@@ -9,13 +9,13 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/picoclaw/picoclaw/host"
 	"github.com/picoclaw/picoclaw/host/config"
 	"github.com/picoclaw/picoclaw/host/hosttest"
+	"github.com/picoclaw/picoclaw/host/session"
 )
 
 // opened is a session of a real host with hooks, and its workspace.
-func opened(t *testing.T, isolated bool, settings string) (*host.Session, string) {
+func opened(t *testing.T, isolated bool, settings string) (*session.Session, string) {
 	t.Helper()
 	home := hosttest.TempDir(t)
 	file := filepath.Join(home, "config.json")
@@ -36,7 +36,7 @@ func opened(t *testing.T, isolated bool, settings string) (*host.Session, string
 	if err != nil {
 		t.Fatal(err)
 	}
-	h, err := host.Open(host.Options{Config: cfg, PluginDir: filepath.Join(hosttest.Dir(), "plugins"), Hooks: hooks})
+	h, err := session.Open(session.Options{Config: cfg, PluginDir: filepath.Join(hosttest.Dir(), "plugins"), Hooks: hooks})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -46,7 +46,7 @@ func opened(t *testing.T, isolated bool, settings string) (*host.Session, string
 			t.Error(err)
 		}
 	})
-	s, err := h.Session("", host.Main)
+	s, err := h.Session("", session.Main)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,7 +64,7 @@ func eachWall(t *testing.T, f func(t *testing.T, isolated bool)) {
 	})
 }
 
-func call(t *testing.T, s *host.Session, tool string, args map[string]any) *host.Result {
+func call(t *testing.T, s *session.Session, tool string, args map[string]any) *session.Result {
 	t.Helper()
 	return s.Call(t.Context(), tool, encode(args), nil)
 }

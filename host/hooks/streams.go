@@ -5,7 +5,7 @@ import (
 	"os"
 	"time"
 
-	"github.com/picoclaw/picoclaw/host"
+	"github.com/picoclaw/picoclaw/host/session"
 	"github.com/picoclaw/picoclaw/isolation"
 )
 
@@ -13,7 +13,7 @@ import (
 type streams struct{ in, out, err *os.File }
 
 // start starts a program with pipes for its streams.
-func start(w where, p host.Program) (*isolation.Process, *streams, error) {
+func start(w where, p session.Program) (*isolation.Process, *streams, error) {
 	var theirs, ours [3]*os.File
 	for i := range ours {
 		r, w, err := os.Pipe()

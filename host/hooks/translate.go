@@ -11,7 +11,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/picoclaw/picoclaw/host"
+	"github.com/picoclaw/picoclaw/host/session"
 )
 
 type object = map[string]json.RawMessage
@@ -119,7 +119,7 @@ func back(fields []field, input, shown, args object) (object, error) {
 }
 
 // response is how a call ended, with the names that Claude's tools have for some of it.
-func (f *form) response(r *host.Result, input object) map[string]any {
+func (f *form) response(r *session.Result, input object) map[string]any {
 	out := map[string]any{"success": r.Err == nil, "content": r.Text}
 	if r.Structured != nil {
 		out["structured"] = r.Structured

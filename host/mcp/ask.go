@@ -13,7 +13,7 @@ import (
 	jsonv2 "github.com/go-json-experiment/json"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/picoclaw/picoclaw/host"
+	"github.com/picoclaw/picoclaw/host/session"
 )
 
 // The newest protocol asks a person in rounds (multi round-trip requests): the first answer to a call is a question,
@@ -88,23 +88,23 @@ func (q *questions) answered(tool string, p *mcp.CallToolParamsRaw) (allowed, an
 func yes(r *mcp.ElicitResult) bool { return r.Action == "accept" && r.Content[answerName] == true }
 
 // call makes a call. What a person has to allow becomes a question, if the client can ask one.
-func (q *questions) call(ctx context.Context, s session, t host.Tool, req *mcp.CallToolRequest) *mcp.CallToolResult {
+func (q *questions) call(ctx context.Context, s toolSession, t session.Tool, req *mcp.CallToolRequest) *mcp.CallToolResult {
 	if versionOf(req) < inRounds {
 		if canAsk(req.Session) {
-			ctx = host.WithAsker(ctx, func(ctx context.Context, asked host.Question) bool {
+			ctx = session.WithAsker(ctx, func(ctx context.Context, asked session.Question) bool {
 				said, err := req.Session.Elicit(ctx, form(asked))
 				return err == nil && yes(said)
 			})
-			ctx = host.WithFormer(ctx, func(ctx context.Context, f host.Form) (host.Filled, error) {
+			ctx = session.WithFormer(ctx, func(ctx context.Context, f session.Form) (session.Filled, error) {
 				return fill(ctx, req.Session, f)
 			})
 		}
 		return answer(tell(ctx, s, t, req), t.Spec.TextResult)
 	}
 	allowed, answered := q.answered(t.Name, req.Params)
-	var open *host.Question
+	var open *session.Question
 	if answered || canAsk(req.Session) {
-		ctx = host.WithAsker(ctx, func(_ context.Context, asked host.Question) bool {
+		ctx = session.WithAsker(ctx, func(_ context.Context, asked session.Question) bool {
 			if !answered {
 				open = &asked
 			}
@@ -123,14 +123,14 @@ func (q *questions) call(ctx context.Context, s session, t host.Tool, req *mcp.C
 
 // fill has a person fill in a tool's form. In the newest protocol there is no asking in between, and a call that is
 // made again would begin again.
-func fill(ctx context.Context, client *mcp.ServerSession, f host.Form) (host.Filled, error) {
+func fill(ctx context.Context, client *mcp.ServerSession, f session.Form) (session.Filled, error) {
 	said, err := client.Elicit(ctx, &mcp.ElicitParams{
 		Mode: "form", Message: "The tool " + f.Tool + " asks: " + f.Message, RequestedSchema: f.Schema,
 	})
 	if err != nil {
-		return host.Filled{}, err
+		return session.Filled{}, err
 	}
-	out := host.Filled{Action: said.Action}
+	out := session.Filled{Action: said.Action}
 	if said.Action == "accept" {
 		out.Values, err = jsonv2.Marshal(said.Content, jsonv2.Deterministic(true))
 	}
@@ -148,7 +148,7 @@ func canAsk(s *mcp.ServerSession) bool {
 }
 
 // form is the question. What the agent wrote is quoted, so that it can't pass for the question's own words.
-func form(q host.Question) *mcp.ElicitParams {
+func form(q session.Question) *mcp.ElicitParams {
 	var b strings.Builder
 	b.WriteString("The agent wants to call " + q.Tool + ", which needs your yes.\n")
 	reason, detail, _ := strings.Cut(q.Decision.Reason, "\n")

@@ -9,7 +9,7 @@ import (
 
 // clients is what the server keeps of each client that is connected.
 type clients struct {
-	session session
+	session toolSession
 
 	mu  sync.Mutex
 	all map[*mcp.ServerSession]*client
@@ -25,7 +25,7 @@ type client struct {
 	end  context.CancelFunc
 }
 
-func newClients(s session) *clients {
+func newClients(s toolSession) *clients {
 	return &clients{session: s, all: make(map[*mcp.ServerSession]*client)}
 }
 

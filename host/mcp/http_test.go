@@ -12,30 +12,30 @@ import (
 	"testing"
 	"time"
 
-	"github.com/picoclaw/picoclaw/host"
 	"github.com/picoclaw/picoclaw/host/policy"
+	"github.com/picoclaw/picoclaw/host/session"
 )
 
 // nothing is a session without tools: what is tested here is who comes as far as that.
 type nothing struct{}
 
 func (nothing) Policy() *policy.Policy { return new(policy.Policy) }
-func (nothing) Tools() []host.Tool     { return nil }
-func (nothing) Spawn(host.Origin, policy.Child) (*host.Session, error) {
+func (nothing) Tools() []session.Tool  { return nil }
+func (nothing) Spawn(session.Origin, policy.Child) (*session.Session, error) {
 	return nil, nil
 }
-func (nothing) Call(context.Context, string, json.RawMessage, func(host.Event)) *host.Result {
-	return &host.Result{}
+func (nothing) Call(context.Context, string, json.RawMessage, func(session.Event)) *session.Result {
+	return &session.Result{}
 }
 
 // serve serves over HTTP and returns how to send a message in a session, which may be empty, to it.
-func serve(t *testing.T, o HTTPOptions) func(session, message string) (status int, answer, began string) {
+func serve(t *testing.T, o HTTPOptions) func(sess, message string) (status int, answer, began string) {
 	t.Helper()
 	return servedBy(t, nothing{}, o)
 }
 
 // servedBy is the same for a session of the test's.
-func servedBy(t *testing.T, s session, o HTTPOptions) func(session, message string) (status int, answer, began string) {
+func servedBy(t *testing.T, s toolSession, o HTTPOptions) func(sess, message string) (status int, answer, began string) {
 	t.Helper()
 	server := NewServer(s, "test", "")
 	o.Token = "the token"
@@ -46,7 +46,7 @@ func servedBy(t *testing.T, s session, o HTTPOptions) func(session, message stri
 	web := httptest.NewServer(handler)
 	t.Cleanup(web.Close)
 	t.Cleanup(func() { server.End(context.Background()) })
-	return func(session, message string) (int, string, string) {
+	return func(sess, message string) (int, string, string) {
 		r, err := http.NewRequest(http.MethodPost, web.URL+Path, strings.NewReader(message))
 		if err != nil {
 			t.Error(err)
@@ -55,8 +55,8 @@ func servedBy(t *testing.T, s session, o HTTPOptions) func(session, message stri
 		r.Header.Set("Authorization", "Bearer the token")
 		r.Header.Set("Content-Type", "application/json")
 		r.Header.Set("Accept", "application/json, text/event-stream")
-		if session != "" {
-			r.Header.Set(sessionHeader, session)
+		if sess != "" {
+			r.Header.Set(sessionHeader, sess)
 		}
 		response, err := http.DefaultClient.Do(r)
 		if err != nil {
@@ -85,11 +85,11 @@ func TestSessionsAreBoundedInNumber(t *testing.T) {
 	var all sync.WaitGroup
 	for range 20 {
 		all.Go(func() {
-			status, answer, session := send("", hello)
+			status, answer, sess := send("", hello)
 			switch {
 			case status == http.StatusOK:
 				opened.Add(1)
-				began.Store(session, true)
+				began.Store(sess, true)
 			case status == http.StatusServiceUnavailable && strings.Contains(answer, "all 3 sessions are in use"):
 				refused.Add(1)
 			default:
@@ -108,8 +108,8 @@ func TestSessionsAreBoundedInNumber(t *testing.T) {
 	if status, _, _ := send("", hello); status != http.StatusServiceUnavailable {
 		t.Errorf("with all sessions in use, one more is answered with %d", status)
 	}
-	began.Range(func(session, _ any) bool {
-		if status, answer, _ := send(session.(string), ping); status != http.StatusOK {
+	began.Range(func(sess, _ any) bool {
+		if status, answer, _ := send(sess.(string), ping); status != http.StatusOK {
 			t.Errorf("a session that there is: %d %s", status, answer)
 		}
 		return true
@@ -145,7 +145,7 @@ func TestBatchIsRefusedOverHTTP(t *testing.T) {
 
 func TestIdleSessionsEnd(t *testing.T) {
 	send := serve(t, HTTPOptions{Sessions: 1, SessionIdle: 50 * time.Millisecond})
-	_, _, session := send("", hello)
+	_, _, sess := send("", hello)
 	for deadline := time.Now().Add(20 * time.Second); ; {
 		if status, _, _ := send("", hello); status == http.StatusOK {
 			break
@@ -155,7 +155,7 @@ func TestIdleSessionsEnd(t *testing.T) {
 		}
 		time.Sleep(10 * time.Millisecond)
 	}
-	if status, _, _ := send(session, ping); status != http.StatusNotFound {
+	if status, _, _ := send(sess, ping); status != http.StatusNotFound {
 		t.Errorf("a session that has ended answers with %d", status)
 	}
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/picoclaw/picoclaw/host"
+	"github.com/picoclaw/picoclaw/host/session"
 )
 
 // metaDetails is where what a tool tells about its text travels.
@@ -23,7 +23,7 @@ const metaDetails = "io.github.picoclaw/details"
 // What can be long is sent once. Some clients show a model the structured content alone where there is any, others the
 // text alone, so each has to say everything. A tool whose text is its result therefore has no structured content, and
 // what only tells about that text goes into the metadata. The others are short.
-func answer(r *host.Result, textResult bool) *mcp.CallToolResult {
+func answer(r *session.Result, textResult bool) *mcp.CallToolResult {
 	out := &mcp.CallToolResult{}
 	switch {
 	case len(r.Structured) == 0:
@@ -48,7 +48,7 @@ func answer(r *host.Result, textResult bool) *mcp.CallToolResult {
 }
 
 // block puts a block of a result into the protocol's form.
-func block(c host.Content) mcp.Content {
+func block(c session.Content) mcp.Content {
 	switch {
 	case c.URI != "":
 		return &mcp.EmbeddedResource{
@@ -117,7 +117,7 @@ func flatten(r *mcp.CallToolResult) (*plain, error) {
 // details are what a result tells about its text: its structured form without what the text says already, such as
 // what a command has printed or the matches that were found. Lists of more than plain values are what the text is
 // there for. It is nil if there are none, such as where the text is the structured form itself.
-func details(r *host.Result) any {
+func details(r *session.Result) any {
 	if r.Text == string(r.Structured) {
 		return nil
 	}

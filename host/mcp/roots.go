@@ -15,8 +15,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/picoclaw/picoclaw/host"
 	"github.com/picoclaw/picoclaw/host/policy"
+	"github.com/picoclaw/picoclaw/host/session"
 	"github.com/picoclaw/picoclaw/internal/paths"
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
@@ -28,13 +28,13 @@ const rootsTimeout = 10 * time.Second
 // those inside it narrow the session; those elsewhere say nothing about it and open nothing. So do all where the
 // workspace is on another machine.
 type roots struct {
-	wide session
+	wide toolSession
 
 	changes atomic.Int64 // how often the client has said that they are others
 
-	mu     sync.Mutex // held while the client is asked
-	known  session    // nil until then
-	listed int64      // changes when it was asked
+	mu     sync.Mutex  // held while the client is asked
+	known  toolSession // nil until then
+	listed int64       // changes when it was asked
 }
 
 // changed has the client asked again at the next call.
@@ -42,7 +42,7 @@ func (r *roots) changed() { r.changes.Add(1) }
 
 // session returns the session that a client's calls are made in. The client is asked at its first call, not before: one
 // that only lists tools need not wait.
-func (r *roots) session(ctx context.Context, client *mcp.ServerSession) (session, error) {
+func (r *roots) session(ctx context.Context, client *mcp.ServerSession) (toolSession, error) {
 	wide, here := r.wide.(local)
 	if !here || !hasRoots(client) {
 		return r.wide, nil
@@ -74,8 +74,8 @@ func (r *roots) session(ctx context.Context, client *mcp.ServerSession) (session
 }
 
 // noRoots is the result of a call for which it is not known where the client works.
-func noRoots(err error) *host.Result {
-	return &host.Result{Err: &host.Error{Code: pluginpb.CodeUnavailable, Message: err.Error(),
+func noRoots(err error) *session.Result {
+	return &session.Result{Err: &session.Error{Code: pluginpb.CodeUnavailable, Message: err.Error(),
 		Hint: "the client has to name directories that exist, or none"}}
 }
 
@@ -86,7 +86,7 @@ func hasRoots(client *mcp.ServerSession) bool {
 }
 
 // narrow is a session with what a client's roots leave of another one. With a single root relative paths start there.
-func narrow(s local, listed []*mcp.Root) (session, error) {
+func narrow(s local, listed []*mcp.Root) (toolSession, error) {
 	if len(listed) == 0 {
 		return s, nil // it has none to name
 	}
@@ -117,16 +117,16 @@ func narrow(s local, listed []*mcp.Root) (session, error) {
 }
 
 // rooted is a session in which nothing but the client's roots leaves out paths that the policy opens.
-type rooted struct{ session }
+type rooted struct{ toolSession }
 
 // ruleConstraint is the guard's for paths that are left out.
 const ruleConstraint = "constraint.paths"
 
 // Call has the refusal of a path that is left out name who did that.
 func (r rooted) Call(
-	ctx context.Context, tool string, arguments json.RawMessage, events func(host.Event),
-) *host.Result {
-	result := r.session.Call(ctx, tool, arguments, events)
+	ctx context.Context, tool string, arguments json.RawMessage, events func(session.Event),
+) *session.Result {
+	result := r.toolSession.Call(ctx, tool, arguments, events)
 	if e := result.Err; e != nil && e.Rule == ruleConstraint {
 		e.Hint = "it is outside the roots that the client has named: use a path within them, " +
 			"or have the client name another directory"
@@ -134,8 +134,8 @@ func (r rooted) Call(
 	return result
 }
 
-func spawn(s local, child policy.Child) (session, error) {
-	narrower, err := s.Spawn(host.MCP, child)
+func spawn(s local, child policy.Child) (toolSession, error) {
+	narrower, err := s.Spawn(session.MCP, child)
 	if err != nil {
 		return nil, err
 	}

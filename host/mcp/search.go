@@ -12,7 +12,7 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/picoclaw/picoclaw/host"
+	"github.com/picoclaw/picoclaw/host/session"
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
@@ -65,7 +65,7 @@ type foundTool struct {
 func (ts *toolset) search(_ context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 	query, limit, err := searchArguments(req.Params.Arguments)
 	if err != nil {
-		return answer(&host.Result{Err: &host.Error{Code: pluginpb.CodeInvalidArgument, Message: err.Error(),
+		return answer(&session.Result{Err: &session.Error{Code: pluginpb.CodeInvalidArgument, Message: err.Error(),
 			Hint: fmt.Sprintf("give query, a text, and if you like limit, a whole number from 1 to %d", searchLimitMax)},
 		}, false), nil
 	}
@@ -81,7 +81,7 @@ func (ts *toolset) search(_ context.Context, req *mcp.CallToolRequest) (*mcp.Cal
 		names = append(names, name)
 	}
 	if len(found) == 0 {
-		return answer(&host.Result{Text: "No tool that is left out of the list fits. Try other words."}, false), nil
+		return answer(&session.Result{Text: "No tool that is left out of the list fits. Try other words."}, false), nil
 	}
 	if ts.clients.of(req.Session).show(names) {
 		ts.tellChanged()
@@ -90,7 +90,7 @@ func (ts *toolset) search(_ context.Context, req *mcp.CallToolRequest) (*mcp.Cal
 	if err != nil {
 		return nil, err
 	}
-	return answer(&host.Result{Text: string(text)}, false), nil
+	return answer(&session.Result{Text: string(text)}, false), nil
 }
 
 // searchArguments are what a search is called with.
@@ -151,11 +151,11 @@ func (ts *toolset) offerSearch() {
 // shownTo leaves out the deferred tools that the client has not searched for. A page of the list may become empty;
 // the next one is asked for all the same.
 func (ts *toolset) shownTo(req mcp.Request, tools []*mcp.Tool) []*mcp.Tool {
-	session, ok := req.GetSession().(*mcp.ServerSession)
+	sess, ok := req.GetSession().(*mcp.ServerSession)
 	if !ok {
 		return tools
 	}
-	client := ts.clients.of(session)
+	client := ts.clients.of(sess)
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
 	if !ts.searchable {

@@ -9,8 +9,8 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/picoclaw/picoclaw/host"
 	"github.com/picoclaw/picoclaw/host/hosttest"
+	"github.com/picoclaw/picoclaw/host/session"
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
@@ -18,37 +18,37 @@ import (
 type stocked struct {
 	nothing
 	mu    sync.Mutex
-	tools []host.Tool
+	tools []session.Tool
 }
 
-func (s *stocked) Tools() []host.Tool {
+func (s *stocked) Tools() []session.Tool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.tools)
 }
 
-func (s *stocked) set(tools []host.Tool) {
+func (s *stocked) set(tools []session.Tool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.tools = tools
 }
 
-func (*stocked) Call(_ context.Context, tool string, _ json.RawMessage, _ func(host.Event)) *host.Result {
-	return &host.Result{Text: "called " + tool}
+func (*stocked) Call(_ context.Context, tool string, _ json.RawMessage, _ func(session.Event)) *session.Result {
+	return &session.Result{Text: "called " + tool}
 }
 
-func stockTool(plugin, name, doc string, deferred bool) host.Tool {
+func stockTool(plugin, name, doc string, deferred bool) session.Tool {
 	spec := &pluginpb.Spec{Name: name, Doc: doc, Input: new(pluginpb.Schema)}
 	const input = `{"type":"object","properties":{"amount":{"type":"integer"}}}`
 	if err := spec.Input.UnmarshalJSON([]byte(input)); err != nil {
 		panic(err) // it is a schema
 	}
-	return host.Tool{Name: plugin + "." + name, Plugin: plugin, Deferred: deferred, Spec: spec}
+	return session.Tool{Name: plugin + "." + name, Plugin: plugin, Deferred: deferred, Spec: spec}
 }
 
 // stock is two tools that are listed, and 300 that are deferred.
 func stock() *stocked {
-	tools := []host.Tool{stockTool("test", "read", "Reads.", false), stockTool("test", "write", "Writes.", false)}
+	tools := []session.Tool{stockTool("test", "read", "Reads.", false), stockTool("test", "write", "Writes.", false)}
 	for i := range 297 {
 		tools = append(tools, stockTool("many", fmt.Sprintf("n%03d", i), "Counts.", true))
 	}
@@ -211,7 +211,7 @@ func TestAToolThatIsGoneIsForgotten(t *testing.T) {
 	c := connectWith(t, server).begin("2025-11-25", `{}`)
 	c.search(`{"query":"letter"}`)
 	c.changed()
-	for _, tools := range [][]host.Tool{all[:301], all} {
+	for _, tools := range [][]session.Tool{all[:301], all} {
 		s.set(tools)
 		server.tools.refresh()
 		c.changed()

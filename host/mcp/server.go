@@ -23,21 +23,21 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/picoclaw/picoclaw/host"
 	"github.com/picoclaw/picoclaw/host/policy"
+	"github.com/picoclaw/picoclaw/host/session"
 )
 
-// session is what the server needs of a host; *host.Session is one.
-type session interface {
-	Tools() []host.Tool
-	Call(ctx context.Context, tool string, arguments json.RawMessage, events func(host.Event)) *host.Result
+// toolSession is what the server needs of a host; *session.Session is one.
+type toolSession interface {
+	Tools() []session.Tool
+	Call(ctx context.Context, tool string, arguments json.RawMessage, events func(session.Event)) *session.Result
 }
 
 // local is a session whose workspace is on this machine, where a client's directories are.
 type local interface {
-	session
+	toolSession
 	Policy() *policy.Policy
-	Spawn(origin host.Origin, narrower policy.Child) (*host.Session, error)
+	Spawn(origin session.Origin, narrower policy.Child) (*session.Session, error)
 }
 
 // Server offers a session's tools.
@@ -48,7 +48,7 @@ type Server struct {
 }
 
 // NewServer makes a server that offers a session's tools. instructions tell the model where it is.
-func NewServer(s session, version, instructions string) *Server {
+func NewServer(s toolSession, version, instructions string) *Server {
 	all := newClients(s)
 	server := mcp.NewServer(&mcp.Implementation{Name: "picoclaw", Title: "picoclaw", Version: version}, &mcp.ServerOptions{
 		Instructions: instructions,
@@ -72,19 +72,19 @@ const endGrace = 2 * time.Second
 // Run serves the one client at the other end of two streams, until that ends the session or ctx is done.
 func (s *Server) Run(ctx context.Context, streams Lines) error {
 	conn := streams.open()
-	session, err := s.Connect(ctx, conn, nil)
+	sess, err := s.Connect(ctx, conn, nil)
 	if err != nil {
 		return err
 	}
 	ended := make(chan error, 1)
-	go func() { ended <- session.Wait() }()
+	go func() { ended <- sess.Wait() }()
 	select {
 	case err := <-ended:
 		return err
 	case <-conn.over:
 	case <-ctx.Done():
 		s.clients.cancelAll()
-		go func() { _ = session.Close() }() // its connection may be gone already
+		go func() { _ = sess.Close() }() // its connection may be gone already
 	}
 	select {
 	case err = <-ended:
@@ -112,8 +112,8 @@ func (s *Server) Follow(ctx context.Context, changes <-chan struct{}) {
 
 // Has reports whether a session over HTTP is one of this server's.
 func (s *Server) Has(id string) bool {
-	for session := range s.Sessions() {
-		if session.ID() == id {
+	for sess := range s.Sessions() {
+		if sess.ID() == id {
 			return true
 		}
 	}
@@ -132,8 +132,8 @@ func (s *Server) Connected() (n int) {
 func (s *Server) End(ctx context.Context) {
 	s.clients.cancelAll()
 	var ended sync.WaitGroup
-	for session := range s.Sessions() {
-		ended.Go(func() { _ = session.Close() }) // its connection may be gone already
+	for sess := range s.Sessions() {
+		ended.Go(func() { _ = sess.Close() }) // its connection may be gone already
 	}
 	done := make(chan struct{})
 	go func() { ended.Wait(); close(done) }()

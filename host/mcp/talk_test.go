@@ -9,61 +9,61 @@ import (
 	"log/slog"
 	"testing"
 
-	"github.com/picoclaw/picoclaw/host"
+	"github.com/picoclaw/picoclaw/host/session"
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
 // telling is a session with one tool, whose results are those that there are.
 type telling struct{ nothing }
 
-func (telling) Tools() []host.Tool {
-	return []host.Tool{{Name: "test.tell", Plugin: "test", Spec: &pluginpb.Spec{Name: "tell", Doc: "Tells."}}}
+func (telling) Tools() []session.Tool {
+	return []session.Tool{{Name: "test.tell", Plugin: "test", Spec: &pluginpb.Spec{Name: "tell", Doc: "Tells."}}}
 }
 
-func (telling) Call(ctx context.Context, _ string, arguments json.RawMessage, events func(host.Event)) *host.Result {
+func (telling) Call(ctx context.Context, _ string, arguments json.RawMessage, events func(session.Event)) *session.Result {
 	var args struct{ Kind string }
 	if err := json.Unmarshal(arguments, &args); err != nil {
-		return &host.Result{Err: &host.Error{Code: "invalid_argument", Message: err.Error()}}
+		return &session.Result{Err: &session.Error{Code: "invalid_argument", Message: err.Error()}}
 	}
 	if events != nil && args.Kind == "pieces" {
 		for _, piece := range []string{"a\xc3", "\xa9b\xff", "\xe2\x82"} {
-			events(host.Event{Output: []byte(piece)})
+			events(session.Event{Output: []byte(piece)})
 		}
 	} else if events != nil {
-		events(host.Event{Done: 1, Total: 2, Message: "half"})
+		events(session.Event{Done: 1, Total: 2, Message: "half"})
 	}
 	switch args.Kind {
 	case "log":
-		events(host.Event{Log: &host.Log{Message: "plain"}})
-		events(host.Event{Log: &host.Log{Level: slog.LevelWarn, Message: "with more",
+		events(session.Event{Log: &session.Log{Message: "plain"}})
+		events(session.Event{Log: &session.Log{Level: slog.LevelWarn, Message: "with more",
 			Attributes: json.RawMessage(`{"n":1}`)}})
 	case "ask":
-		show := host.FormerOf(ctx)
+		show := session.FormerOf(ctx)
 		if show == nil {
-			return &host.Result{Text: "nobody"}
+			return &session.Result{Text: "nobody"}
 		}
-		said, err := show(ctx, host.Form{Tool: "test.tell", Message: "How many?",
+		said, err := show(ctx, session.Form{Tool: "test.tell", Message: "How many?",
 			Schema: json.RawMessage(`{"type":"object","properties":{"n":{"type":"integer","default":3}}}`)})
-		return &host.Result{Text: fmt.Sprint(said.Action, string(said.Values), err)}
+		return &session.Result{Text: fmt.Sprint(said.Action, string(said.Values), err)}
 	case "blocks":
-		return &host.Result{Text: "a\nb", Content: []host.Content{
+		return &session.Result{Text: "a\nb", Content: []session.Content{
 			{Text: "a"}, {URI: "test://r", MediaType: "text/plain", Text: "b"}, {Data: []byte{1}, MediaType: "audio/wav"},
 			{URI: "test://s", Data: []byte{2}},
 		}}
 	case "structured":
-		return &host.Result{Structured: json.RawMessage(`{"a":[1,"<&>"],"b":null}`)}
+		return &session.Result{Structured: json.RawMessage(`{"a":[1,"<&>"],"b":null}`)}
 	case "both":
-		return &host.Result{Text: "line one\nline <two> & \u2028 \"three\"", Structured: json.RawMessage(`{"n":1}`)}
+		return &session.Result{Text: "line one\nline <two> & \u2028 \"three\"", Structured: json.RawMessage(`{"n":1}`)}
 	case "image":
-		return &host.Result{Text: "an image", Content: []host.Content{{Text: "an image"}, {Data: []byte{0, 1, 2, 255},
+		return &session.Result{Text: "an image", Content: []session.Content{{Text: "an image"}, {Data: []byte{0, 1, 2, 255},
 			MediaType: "image/png"}}}
 	case "error":
-		return &host.Result{Text: "until then", Err: &host.Error{Code: "failed", Message: "no", Rule: "r", Hint: "h"}}
+		return &session.Result{Text: "until then", Err: &session.Error{Code: "failed", Message: "no", Rule: "r", Hint: "h"}}
 	case "wait":
 		<-ctx.Done()
-		return &host.Result{Err: &host.Error{Code: "cancelled", Message: "it was cancelled"}}
+		return &session.Result{Err: &session.Error{Code: "cancelled", Message: "it was cancelled"}}
 	}
-	return &host.Result{Text: string(arguments)}
+	return &session.Result{Text: string(arguments)}
 }
 
 // talk is one client's streams.

@@ -12,13 +12,13 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/picoclaw/picoclaw/host"
 	"github.com/picoclaw/picoclaw/host/catalog"
+	"github.com/picoclaw/picoclaw/host/session"
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
 // describe is what clients are told of a tool, but for its schemas.
-func describe(t host.Tool) *mcp.Tool {
+func describe(t session.Tool) *mcp.Tool {
 	return &mcp.Tool{
 		Name:        clientName(t),
 		Description: t.Spec.Doc,
@@ -45,11 +45,11 @@ func hints(s *pluginpb.Spec) *mcp.ToolAnnotations {
 	return h
 }
 
-func clientName(t host.Tool) string { return catalog.ClientName(t.Name) }
+func clientName(t session.Tool) string { return catalog.ClientName(t.Name) }
 
 // toolset is the tools that a server offers. They change when the operator installs, removes or switches something.
 type toolset struct {
-	session session
+	session toolSession
 	server  *mcp.Server
 	clients *clients
 	asked   *questions
@@ -60,7 +60,7 @@ type toolset struct {
 }
 
 type listedTool struct {
-	tool    host.Tool
+	tool    session.Tool
 	spec    string // all that it says of itself
 	schemas func() (*published, error)
 }
@@ -94,7 +94,7 @@ func (ts *toolset) refresh() {
 }
 
 // handler calls a tool for a client.
-func (ts *toolset) handler(t host.Tool) mcp.ToolHandler {
+func (ts *toolset) handler(t session.Tool) mcp.ToolHandler {
 	return func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		client := ts.clients.of(req.Session)
 		ctx, cancel := client.bound(ctx)
@@ -112,7 +112,7 @@ func (ts *toolset) handler(t host.Tool) mcp.ToolHandler {
 }
 
 // tell makes a call and passes its events on to a client that has asked for them.
-func tell(ctx context.Context, s session, t host.Tool, req *mcp.CallToolRequest) *host.Result {
+func tell(ctx context.Context, s toolSession, t session.Tool, req *mcp.CallToolRequest) *session.Result {
 	events, end := passed(ctx, t, req)
 	defer end()
 	return s.Call(from(ctx, req), t.Name, req.Params.Arguments, events)
@@ -120,23 +120,23 @@ func tell(ctx context.Context, s session, t host.Tool, req *mcp.CallToolRequest)
 
 // from says by which message a call has come, and where its client stands in what it traces.
 func from(ctx context.Context, req *mcp.CallToolRequest) context.Context {
-	r := host.Request{Method: "tools/call", Tool: req.Params.Name, Session: req.Session.ID(), Version: versionOf(req),
+	r := session.Request{Method: "tools/call", Tool: req.Params.Name, Session: req.Session.ID(), Version: versionOf(req),
 		Transport: "pipe"}
 	if req.Extra != nil && req.Extra.Header != nil {
 		r.Transport = "tcp" // HTTP
 	}
-	var t host.Trace
+	var t session.Trace
 	t.Parent, _ = req.Params.Meta["traceparent"].(string)
 	t.State, _ = req.Params.Meta["tracestate"].(string)
-	return host.WithTrace(host.WithRequest(ctx, r), t)
+	return session.WithTrace(session.WithRequest(ctx, r), t)
 }
 
 // passed passes a call's events on to a client: progress and output if it has asked for progress, and what the tool
 // logs, which the SDK keeps from clients that have not asked for that. end is to be called when the call has ended.
-func passed(ctx context.Context, t host.Tool, req *mcp.CallToolRequest) (events func(host.Event), end func()) {
+func passed(ctx context.Context, t session.Tool, req *mcp.CallToolRequest) (events func(session.Event), end func()) {
 	token := req.Params.GetProgressToken()
 	bytes := 0.0
-	return host.InCharacters(func(e host.Event) {
+	return session.InCharacters(func(e session.Event) {
 		if e.Log != nil {
 			_ = req.Session.Log(ctx, message(t, e.Log)) // it may be dropped
 			return
@@ -154,7 +154,7 @@ func passed(ctx context.Context, t host.Tool, req *mcp.CallToolRequest) (events 
 }
 
 // message puts what a tool logs into the protocol's form: a text, or an object with the text and what belongs to it.
-func message(t host.Tool, l *host.Log) *mcp.LoggingMessageParams {
+func message(t session.Tool, l *session.Log) *mcp.LoggingMessageParams {
 	p := &mcp.LoggingMessageParams{Logger: t.Plugin + "." + t.Spec.Name, Level: "info", Data: l.Message}
 	switch {
 	case l.Level >= slog.LevelError:
@@ -212,7 +212,7 @@ func (ts *toolset) middleware(next mcp.MethodHandler) mcp.MethodHandler {
 // published are a tool's schemas as clients are given them.
 type published struct{ input, output json.RawMessage }
 
-func publish(t host.Tool) (*published, error) {
+func publish(t session.Tool) (*published, error) {
 	var p published
 	var err error
 	if p.input, err = t.Spec.Input.WithoutClaims(); err != nil {

@@ -14,26 +14,26 @@ import (
 	"go.opentelemetry.io/otel/propagation"
 	"go.opentelemetry.io/otel/trace"
 
-	"github.com/picoclaw/picoclaw/host"
 	"github.com/picoclaw/picoclaw/host/audit"
 	"github.com/picoclaw/picoclaw/host/redact"
+	"github.com/picoclaw/picoclaw/host/session"
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
-var _ host.Tracer = (*Telemetry)(nil)
+var _ session.Tracer = (*Telemetry)(nil)
 
 // Call follows a call, as a part of what its caller traces.
-func (t *Telemetry) Call(ctx context.Context, r audit.Record) (context.Context, func(audit.Record, *host.Result)) {
+func (t *Telemetry) Call(ctx context.Context, r audit.Record) (context.Context, func(audit.Record, *session.Result)) {
 	t.used.Store(true)
-	req := host.RequestOf(ctx)
+	req := session.RequestOf(ctx)
 	called := valid(cmp.Or(req.Tool, r.Tool))
-	ctx = joined(host.WithRequest(ctx, host.Request{})) // a call that this one makes has another request
+	ctx = joined(session.WithRequest(ctx, session.Request{})) // a call that this one makes has another request
 	does, kind := executeTool, trace.SpanKindInternal
 	if req.Method != "" {
 		does, kind = req.Method, trace.SpanKindServer
 	}
 	ctx, span := t.tracer.Start(ctx, does+" "+called, trace.WithSpanKind(kind), trace.WithTimestamp(r.Time))
-	return ctx, func(r audit.Record, result *host.Result) {
+	return ctx, func(r audit.Record, result *session.Result) {
 		unknown := result.Err != nil && result.Err.Code == pluginpb.CodeUnknownTool
 		t.count(ctx, req, r, called, unknown)
 		if !span.IsRecording() {
@@ -62,7 +62,7 @@ func (t *Telemetry) Call(ctx context.Context, r audit.Record) (context.Context, 
 }
 
 // about is what is told of every call.
-func about(req host.Request, r audit.Record, called string) []attribute.KeyValue {
+func about(req session.Request, r audit.Record, called string) []attribute.KeyValue {
 	all := []attribute.KeyValue{
 		operationName.String(executeTool), toolName.String(called), ourTool.String(valid(r.Tool)), ourAgent.String(r.Agent),
 		ourSession.String(r.Session), ourOrigin.String(r.Origin), ourDecision.String(r.Decision),
@@ -79,7 +79,7 @@ func about(req host.Request, r audit.Record, called string) []attribute.KeyValue
 }
 
 // count counts a call.
-func (t *Telemetry) count(ctx context.Context, req host.Request, r audit.Record, called string, unknown bool) {
+func (t *Telemetry) count(ctx context.Context, req session.Request, r audit.Record, called string, unknown bool) {
 	if unknown {
 		r.Tool, called = otherTool, otherTool
 	}
@@ -98,9 +98,9 @@ func (t *Telemetry) count(ctx context.Context, req host.Request, r audit.Record,
 }
 
 // Step follows a part of a call.
-func (t *Telemetry) Step(ctx context.Context, s host.Step, began time.Time) (context.Context, func(error)) {
+func (t *Telemetry) Step(ctx context.Context, s session.Step, began time.Time) (context.Context, func(error)) {
 	left := func() {}
-	if what := map[host.Step]string{host.Asking: "approval", host.Queueing: "turn"}[s]; what != "" {
+	if what := map[session.Step]string{session.Asking: "approval", session.Queueing: "turn"}[s]; what != "" {
 		of := metric.WithAttributes(forLabel.String(what))
 		t.waiting.Add(ctx, 1, of)
 		left = func() { t.waiting.Add(context.WithoutCancel(ctx), -1, of) }
@@ -129,10 +129,10 @@ func (t *Telemetry) end(span trace.Span, err error) {
 }
 
 // Trace returns where the part of a call stands.
-func (t *Telemetry) Trace(ctx context.Context) host.Trace {
+func (t *Telemetry) Trace(ctx context.Context) session.Trace {
 	carrier := propagation.MapCarrier{}
 	propagation.TraceContext{}.Inject(ctx, carrier)
-	return host.Trace{Parent: carrier["traceparent"], State: carrier["tracestate"]}
+	return session.Trace{Parent: carrier["traceparent"], State: carrier["tracestate"]}
 }
 
 // joined returns a context for what is a part of what its caller traces, unless it is a part of something here.
@@ -140,7 +140,7 @@ func joined(ctx context.Context) context.Context {
 	if trace.SpanContextFromContext(ctx).IsValid() {
 		return ctx
 	}
-	from := host.TraceOf(ctx)
+	from := session.TraceOf(ctx)
 	return propagation.TraceContext{}.Extract(ctx,
 		propagation.MapCarrier{"traceparent": from.Parent, "tracestate": from.State})
 }

@@ -13,8 +13,8 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
-	"github.com/picoclaw/picoclaw/host"
 	"github.com/picoclaw/picoclaw/host/audit"
+	"github.com/picoclaw/picoclaw/host/session"
 	"github.com/picoclaw/picoclaw/host/telemetry"
 	"github.com/picoclaw/picoclaw/host/telemetry/collectortest"
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
@@ -48,18 +48,18 @@ func open(t *testing.T, o telemetry.Options) *telemetry.Telemetry {
 
 // fromMCP is the context of an MCP client's call.
 func fromMCP(t *testing.T) context.Context {
-	ctx := host.WithRequest(t.Context(),
-		host.Request{Method: "tools/call", Session: "s1", Version: "2025-11-25", Transport: "pipe"})
-	return host.WithTrace(ctx, host.Trace{Parent: parent, State: "rojo=1"})
+	ctx := session.WithRequest(t.Context(),
+		session.Request{Method: "tools/call", Session: "s1", Version: "2025-11-25", Transport: "pipe"})
+	return session.WithTrace(ctx, session.Trace{Parent: parent, State: "rojo=1"})
 }
 
 // call makes a call that does nothing.
-func call(ctx context.Context, told *telemetry.Telemetry, tool string, args map[string]any, result *host.Result) host.Trace {
+func call(ctx context.Context, told *telemetry.Telemetry, tool string, args map[string]any, result *session.Result) session.Trace {
 	r := audit.Record{Time: time.Now(), Agent: "main", Session: "abc", Origin: "mcp", Tool: tool, Args: args}
 	ctx, ended := told.Call(ctx, r)
-	_, decided := told.Step(ctx, host.Deciding, time.Now())
+	_, decided := told.Step(ctx, session.Deciding, time.Now())
 	decided(nil)
-	in, called := told.Step(ctx, host.Calling, time.Now())
+	in, called := told.Step(ctx, session.Calling, time.Now())
 	trace := told.Trace(in)
 	called(nil)
 	r.Tool, r.Decision, r.Rule, r.Millis = "filesystem."+tool, "allow", "workspace", 3
@@ -73,10 +73,10 @@ func call(ctx context.Context, told *telemetry.Telemetry, tool string, args map[
 func TestACallIsPartOfWhatItsCallerTraces(t *testing.T) {
 	c := collector(t)
 	told := open(t, telemetry.Options{Endpoint: c.URL, Headers: map[string]string{"Authorization": "Bearer x"}})
-	passed := call(fromMCP(t), told, "read_file", nil, &host.Result{Text: "words"})
-	call(t.Context(), told, "cp", nil, &host.Result{Err: &host.Error{Code: "not_found", Message: "there is no secret-plan.txt"}})
-	call(fromMCP(t), told, "rm", nil, &host.Result{Err: &host.Error{Code: "access_denied"}})
-	call(t.Context(), told, "nonsense\xff", nil, &host.Result{Err: &host.Error{Code: pluginpb.CodeUnknownTool}})
+	passed := call(fromMCP(t), told, "read_file", nil, &session.Result{Text: "words"})
+	call(t.Context(), told, "cp", nil, &session.Result{Err: &session.Error{Code: "not_found", Message: "there is no secret-plan.txt"}})
+	call(fromMCP(t), told, "rm", nil, &session.Result{Err: &session.Error{Code: "access_denied"}})
+	call(t.Context(), told, "nonsense\xff", nil, &session.Result{Err: &session.Error{Code: pluginpb.CodeUnknownTool}})
 	told.PluginStarted("shell", time.Second, nil)
 	told.PluginStarted("shell", time.Second, errors.New("no"))
 	told.PluginEnded("shell", true)
@@ -145,8 +145,8 @@ func TestContentIsSentOnRequestWithoutSecrets(t *testing.T) {
 	c := collector(t)
 	told := open(t, telemetry.Options{Endpoint: c.URL, Content: true})
 	args := map[string]any{"path": "plan.txt", "password": "hunter22", "text": strings.Repeat("x", 1<<20) + "\xff"}
-	call(t.Context(), told, "write_file", args, &host.Result{Text: "token=sk-abcdefghijklmnopqrstuvwx and more"})
-	call(t.Context(), told, "rm", nil, &host.Result{Err: &host.Error{Code: "failed", Message: "no rm: plan"}})
+	call(t.Context(), told, "write_file", args, &session.Result{Text: "token=sk-abcdefghijklmnopqrstuvwx and more"})
+	call(t.Context(), told, "rm", nil, &session.Result{Err: &session.Error{Code: "failed", Message: "no rm: plan"}})
 	told.Close(t.Context())
 	spans := c.Named("execute_tool write_file")
 	if len(spans) != 1 {
@@ -168,9 +168,9 @@ func TestASampleIsTaken(t *testing.T) {
 	c := collector(t)
 	told := open(t, telemetry.Options{Endpoint: c.URL, Sample: 1e-9})
 	for range 50 {
-		call(t.Context(), told, "ls", nil, &host.Result{})
+		call(t.Context(), told, "ls", nil, &session.Result{})
 	}
-	call(fromMCP(t), told, "ls", nil, &host.Result{}) // its client traces it
+	call(fromMCP(t), told, "ls", nil, &session.Result{}) // its client traces it
 	told.Close(t.Context())
 	if n := len(c.Spans()); n != 3 || len(c.Named("tools/call ls")) != 1 {
 		t.Errorf("%d spans: %+v", n, c.Spans())
@@ -186,7 +186,7 @@ func TestAgentsAreFollowed(t *testing.T) {
 	ctx, ended := told.Turn(t.Context(), "main")
 	_, answered := told.Model(ctx, "anthropic", "claude")
 	answered(10, 5, nil)
-	call(ctx, told, "ls", nil, &host.Result{})
+	call(ctx, told, "ls", nil, &session.Result{})
 	ended(nil)
 	told.Close(t.Context())
 	turn := c.Named("invoke_agent main")
@@ -209,15 +209,15 @@ func TestNobodyIsTold(t *testing.T) {
 		t.Fatalf("%v %v", told, err)
 	}
 	told := open(t, telemetry.Options{Scraped: true})
-	if got := call(fromMCP(t), told, "ls", nil, &host.Result{}); got.Parent != parent || got.State != "rojo=1" {
+	if got := call(fromMCP(t), told, "ls", nil, &session.Result{}); got.Parent != parent || got.State != "rojo=1" {
 		t.Errorf("%+v", got)
 	}
-	call(t.Context(), told, "x\xff", nil, &host.Result{Err: &host.Error{Code: pluginpb.CodeUnknownTool}})
+	call(t.Context(), told, "x\xff", nil, &session.Result{Err: &session.Error{Code: pluginpb.CodeUnknownTool}})
 	if err := told.Gauge("picoclaw.info", "", "The version.", func() (float64, bool) { return 1, true }, "version", "2"); err != nil {
 		t.Fatal(err)
 	}
-	_, answered := told.Step(t.Context(), host.Asking, time.Now())
-	_, begun := told.Step(t.Context(), host.Queueing, time.Now())
+	_, answered := told.Step(t.Context(), session.Asking, time.Now())
+	_, begun := told.Step(t.Context(), session.Queueing, time.Now())
 	w := httptest.NewRecorder()
 	told.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/metrics", nil))
 	answered(nil)
@@ -283,7 +283,7 @@ func TestABrokenCollectorCostsNothing(t *testing.T) {
 			told := open(t, telemetry.Options{Endpoint: server.URL, Scraped: true,
 				Logger: hclog.New(&hclog.LoggerOptions{Output: &log})})
 			for i := range 5000 {
-				call(t.Context(), told, fmt.Sprint("t", i%10), nil, &host.Result{})
+				call(t.Context(), told, fmt.Sprint("t", i%10), nil, &session.Result{})
 			}
 			if name == "hangs" {
 				<-hanging

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/picoclaw/picoclaw/host"
 	"github.com/picoclaw/picoclaw/host/agent"
+	"github.com/picoclaw/picoclaw/host/session"
 )
 
 // ServerName is what the session's server is called to programs.
@@ -59,9 +59,9 @@ func (a *assembly) result(id, text string, failed bool) {
 	if !begun {
 		return
 	}
-	r := &host.Result{Text: text, Answered: true}
+	r := &session.Result{Text: text, Answered: true}
 	if failed {
-		r = &host.Result{Err: &host.Error{Message: text}}
+		r = &session.Result{Err: &session.Error{Message: text}}
 	}
 	a.request.Observe(agent.Event{Kind: agent.ResultEvent, Call: &c, Result: r})
 }

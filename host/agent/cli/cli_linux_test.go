@@ -15,10 +15,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/picoclaw/picoclaw/host"
 	"github.com/picoclaw/picoclaw/host/agent"
 	"github.com/picoclaw/picoclaw/host/agent/cli"
 	"github.com/picoclaw/picoclaw/host/hosttest"
+	"github.com/picoclaw/picoclaw/host/session"
 	"github.com/picoclaw/picoclaw/isolation"
 )
 
@@ -28,9 +28,9 @@ var unconfined = sync.OnceValues(func() (*isolation.Isolation, error) {
 })
 
 // starting starts programs that nothing confines, and keeps the last of them.
-type starting struct{ program host.Program }
+type starting struct{ program session.Program }
 
-func (s *starting) start(p host.Program) (*isolation.Process, error) {
+func (s *starting) start(p session.Program) (*isolation.Process, error) {
 	s.program = p
 	iso, err := unconfined()
 	if err != nil {
@@ -40,8 +40,8 @@ func (s *starting) start(p host.Program) (*isolation.Process, error) {
 }
 
 // homed starts them with a home of their own.
-func (s *starting) homed(home string) func(host.Program) (*isolation.Process, error) {
-	return func(p host.Program) (*isolation.Process, error) {
+func (s *starting) homed(home string) func(session.Program) (*isolation.Process, error) {
+	return func(p session.Program) (*isolation.Process, error) {
 		p.Command.Env = append(p.Command.Env, "HOME="+home)
 		return s.start(p)
 	}

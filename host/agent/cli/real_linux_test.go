@@ -20,11 +20,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/picoclaw/picoclaw/host"
 	"github.com/picoclaw/picoclaw/host/agent"
 	"github.com/picoclaw/picoclaw/host/agent/cli"
 	"github.com/picoclaw/picoclaw/host/config"
 	"github.com/picoclaw/picoclaw/host/hosttest"
+	"github.com/picoclaw/picoclaw/host/session"
 )
 
 // The packages that are really started.
@@ -241,12 +241,12 @@ func TestTheRealProgramsInASandbox(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			h, err := host.Open(host.Options{Config: cfg, PluginDir: filepath.Join(hosttest.Dir(), "plugins")})
+			h, err := session.Open(session.Options{Config: cfg, PluginDir: filepath.Join(hosttest.Dir(), "plugins")})
 			if err != nil {
 				t.Fatal(err)
 			}
 			defer func() { _ = h.Close(t.Context()) }()
-			session, err := h.Session("", host.Main)
+			sess, err := h.Session("", session.Main)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -254,7 +254,7 @@ func TestTheRealProgramsInASandbox(t *testing.T) {
 			c, err := cli.New(cli.Options{
 				Maker: maker, BaseURL: "https://api.example.invalid/v1", Command: []string{command}, Sandboxed: true,
 				Secret: map[cli.Maker]string{cli.Claude: "ANTHROPIC_API_KEY", cli.Codex: "OPENAI_API_KEY"}[maker],
-				Start:  session.Start, Server: server, Paths: []string{hosttest.Program("picoclaw"), filepath.Join(hosttest.Dir(), "plugins")},
+				Start:  sess.Start, Server: server, Paths: []string{hosttest.Program("picoclaw"), filepath.Join(hosttest.Dir(), "plugins")},
 			})
 			if err != nil {
 				t.Fatal(err)

@@ -10,30 +10,30 @@ import (
 	"strings"
 	"time"
 
-	"github.com/picoclaw/picoclaw/host"
 	"github.com/picoclaw/picoclaw/host/config"
+	"github.com/picoclaw/picoclaw/host/session"
 	"github.com/picoclaw/picoclaw/sdk/guard"
 	"github.com/picoclaw/picoclaw/sdk/workspace"
 )
 
 // newHost makes a host with an instance root of its own.
-func newHost(bin, home string, isolated bool) (*host.Host, *host.Session, error) {
+func newHost(bin, home string, isolated bool) (*session.Host, *session.Session, error) {
 	return newTracedHost(bin, home, isolated, nil)
 }
 
 // newTracedHost makes one whose calls are followed.
-func newTracedHost(bin, home string, isolated bool, tracer host.Tracer) (*host.Host, *host.Session, error) {
+func newTracedHost(bin, home string, isolated bool, tracer session.Tracer) (*session.Host, *session.Session, error) {
 	cfg, err := config.Load(config.Options{Environ: []string{
 		"HOME=" + home, "PICOCLAW_HOME=" + home, fmt.Sprintf("PICOCLAW_ISOLATION_ENABLED=%t", isolated),
 	}})
 	if err != nil {
 		return nil, nil, err
 	}
-	h, err := host.Open(host.Options{Config: cfg, PluginDir: filepath.Join(bin, "plugins"), Tracer: tracer})
+	h, err := session.Open(session.Options{Config: cfg, PluginDir: filepath.Join(bin, "plugins"), Tracer: tracer})
 	if err != nil {
 		return nil, nil, err
 	}
-	s, err := h.Session("", host.CLI)
+	s, err := h.Session("", session.CLI)
 	return h, s, err
 }
 
@@ -49,7 +49,7 @@ func withHome(f func(home string) error) error {
 	return errors.Join(f(home), os.RemoveAll(home))
 }
 
-func call(s *host.Session, tool, args string) error {
+func call(s *session.Session, tool, args string) error {
 	if r := s.Call(context.Background(), tool, json.RawMessage(args), nil); r.Err != nil {
 		return fmt.Errorf("%s %s: %w", tool, args, r.Err)
 	}

@@ -9,7 +9,7 @@ import (
 	"os/exec"
 	"sync"
 
-	"github.com/picoclaw/picoclaw/host"
+	"github.com/picoclaw/picoclaw/host/session"
 )
 
 // measureCommands measures the decision on commands, and compares commands through host and plugin with the same ones
@@ -37,7 +37,7 @@ func measureCommands(bin string) error {
 
 // measureTrue is what the least command costs. The way to the plugin and back is measured by itself, and so is the
 // shell that runs commands, which takes longer to start than /bin/sh may.
-func measureTrue(s *host.Session) error {
+func measureTrue(s *session.Session) error {
 	const rounds, warmup = 400, 50
 	var confined, way, plain, same sample
 	for i := range rounds + warmup {
@@ -63,7 +63,7 @@ func measureTrue(s *host.Session) error {
 }
 
 // measureOutput is how fast much output passes.
-func measureOutput(s *host.Session) error {
+func measureOutput(s *session.Session) error {
 	const script = "head -c 100000000 /dev/zero"
 	var through, pipe sample
 	for i := range 6 {
@@ -98,7 +98,7 @@ func readByGo(script string) error {
 }
 
 // measureAtOnce is what 16 busy commands lose that run at the same time.
-func measureAtOnce(s *host.Session) error {
+func measureAtOnce(s *session.Session) error {
 	const script = "i=0; while [ $i -lt 30000 ]; do i=$((i+1)); done"
 	args, err := json.Marshal(map[string]string{"command": script})
 	if err != nil {

@@ -14,8 +14,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/picoclaw/picoclaw/host"
 	"github.com/picoclaw/picoclaw/host/config"
+	"github.com/picoclaw/picoclaw/host/session"
 )
 
 // measureFairness is what seven agents that work notice of one that takes what it can get: loops, much output, searches
@@ -29,7 +29,7 @@ func measureFairness(bin string) error {
 			return err
 		}
 		defer func() { _ = h.Close(context.Background()) }()
-		greedy, err := h.Session("greedy", host.MCP)
+		greedy, err := h.Session("greedy", session.MCP)
 		if err != nil {
 			return err
 		}
@@ -38,7 +38,7 @@ func measureFairness(bin string) error {
 		}
 		var workers []*worker
 		for _, name := range names("worker", 7) {
-			s, err := h.Session(name, host.MCP)
+			s, err := h.Session(name, session.MCP)
 			if err != nil {
 				return err
 			}
@@ -93,7 +93,7 @@ var works = []struct{ tool, arguments string }{
 // pause is how long an agent that works thinks between its calls, at most.
 const pause = 100 * time.Millisecond
 
-type worker struct{ session *host.Session }
+type worker struct{ session *session.Session }
 
 // taken is what calls took, by tool.
 type taken map[string]sample
@@ -139,7 +139,7 @@ func work(workers []*worker, long time.Duration, into taken) error {
 }
 
 // abuse has an agent take what it can get until stop is called. What its calls are answered with is nobody's business.
-func abuse(s *host.Session) (stop func()) {
+func abuse(s *session.Session) (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	var wg sync.WaitGroup
 	for n := range 60 {
@@ -151,7 +151,7 @@ func abuse(s *host.Session) (stop func()) {
 		wg.Go(func() {
 			for ctx.Err() == nil {
 				within, end := context.WithTimeout(ctx, 5*time.Second)
-				s.Call(within, c.tool, json.RawMessage(c.arguments), func(host.Event) {})
+				s.Call(within, c.tool, json.RawMessage(c.arguments), func(session.Event) {})
 				end()
 			}
 		})
@@ -181,7 +181,7 @@ func configure(home string, agents []string) error {
 }
 
 // newHostOf makes a host with agents.
-func newHostOf(bin, home string, agents []string) (*host.Host, error) {
+func newHostOf(bin, home string, agents []string) (*session.Host, error) {
 	if err := configure(home, agents); err != nil {
 		return nil, err
 	}
@@ -189,7 +189,7 @@ func newHostOf(bin, home string, agents []string) (*host.Host, error) {
 	if err != nil {
 		return nil, err
 	}
-	return host.Open(host.Options{Config: cfg, PluginDir: filepath.Join(bin, "plugins")})
+	return session.Open(session.Options{Config: cfg, PluginDir: filepath.Join(bin, "plugins")})
 }
 
 // fill makes files of a size in a directory.

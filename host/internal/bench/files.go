@@ -9,12 +9,12 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/picoclaw/picoclaw/host"
+	"github.com/picoclaw/picoclaw/host/session"
 )
 
 // files compares the file tools with plain loops that do the same system calls.
 type files struct {
-	session *host.Session
+	session *session.Session
 	dir     string
 }
 

@@ -13,10 +13,10 @@ import (
 	"github.com/hashicorp/go-hclog"
 	natsserver "github.com/nats-io/nats-server/v2/server"
 
-	"github.com/picoclaw/picoclaw/host"
 	"github.com/picoclaw/picoclaw/host/fleet"
 	"github.com/picoclaw/picoclaw/host/fleet/hub"
 	"github.com/picoclaw/picoclaw/host/fleet/identity"
+	"github.com/picoclaw/picoclaw/host/session"
 )
 
 // joining gives a machine of a fleet its own connection.
@@ -102,7 +102,7 @@ func compareFleet(bin, home, way string, join joining) error {
 		return err
 	}
 	defer client.Close()
-	remote, err := client.Session(context.Background(), "main", host.CLI)
+	remote, err := client.Session(context.Background(), "main", session.CLI)
 	if err != nil {
 		return err
 	}
@@ -133,7 +133,7 @@ func compareFleet(bin, home, way string, join joining) error {
 	return nil
 }
 
-func compareFleetCalls(name string, local *host.Session, remote *fleet.Session, tool, args string) error {
+func compareFleetCalls(name string, local *session.Session, remote *fleet.Session, tool, args string) error {
 	const rounds, warmup = 3000, 300
 	var here, there sample
 	for i := range rounds + warmup {
@@ -161,7 +161,7 @@ func compareFleetCalls(name string, local *host.Session, remote *fleet.Session, 
 }
 
 // onFleet has a worker serve a host, and returns a gateway's connection.
-func onFleet(h *host.Host, home string, join joining) (far *fleet.Fleet, end func(), err error) {
+func onFleet(h *session.Host, home string, join joining) (far *fleet.Fleet, end func(), err error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	near, err := join(ctx, identity.Worker, "main")
 	if err != nil {
@@ -169,7 +169,7 @@ func onFleet(h *host.Host, home string, join joining) (far *fleet.Fleet, end fun
 		return nil, nil, err
 	}
 	w, err := fleet.NewWorker(near, fleet.WorkerOptions{Name: "worker", Agents: []string{"main"}, Home: home, Host: h,
-		Describe: func(*host.Session) string { return "" }})
+		Describe: func(*session.Session) string { return "" }})
 	if err != nil {
 		cancel()
 		return nil, nil, err

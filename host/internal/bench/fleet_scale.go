@@ -12,9 +12,9 @@ import (
 	"sync"
 	"time"
 
-	"github.com/picoclaw/picoclaw/host"
 	"github.com/picoclaw/picoclaw/host/fleet"
 	"github.com/picoclaw/picoclaw/host/internal/crowd"
+	"github.com/picoclaw/picoclaw/host/session"
 )
 
 // Who is played on one machine. Workers are in several processes, since each agent's journal is an open file.
@@ -164,7 +164,7 @@ func measureFleetGateway(address string) error {
 	}
 	sessions := make([]*fleet.Session, fleetWorkers)
 	if _, err := many(fleetCallers, rand.Perm(fleetWorkers), func(n int) (err error) {
-		sessions[n], err = client.Session(ctx, crowd.Agent(n*fleetAgents), host.MCP)
+		sessions[n], err = client.Session(ctx, crowd.Agent(n*fleetAgents), session.MCP)
 		return err
 	}); err != nil {
 		return err

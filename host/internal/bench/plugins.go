@@ -10,7 +10,7 @@ import (
 	"path/filepath"
 	"runtime"
 
-	"github.com/picoclaw/picoclaw/host"
+	"github.com/picoclaw/picoclaw/host/session"
 )
 
 // manyAgents is more than anybody has.
@@ -43,7 +43,7 @@ func measureAgents(bin string) error {
 			var before, after runtime.MemStats
 			runtime.GC()
 			runtime.ReadMemStats(&before)
-			var h *host.Host
+			var h *session.Host
 			if err := opening.timed(func() (err error) { h, _, err = newHost(bin, home, true); return err }); err != nil {
 				return err
 			}
@@ -79,7 +79,7 @@ func measureRestart(bin string) error {
 		}
 		var again sample
 		for range 10 {
-			if err := os.RemoveAll(host.CrashDir(home)); err != nil { // so many on purpose would be too many
+			if err := os.RemoveAll(session.CrashDir(home)); err != nil { // so many on purpose would be too many
 				return err
 			}
 			s.Call(context.Background(), "plain", json.RawMessage(`{"path":"nothing","op":"crash"}`), nil)

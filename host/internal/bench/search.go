@@ -13,7 +13,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/picoclaw/picoclaw/host"
+	"github.com/picoclaw/picoclaw/host/session"
 )
 
 // measureSearch compares searching through host and isolated plugin with ripgrep by itself, on the same tree.
@@ -40,7 +40,7 @@ func measureSearch(bin string) error {
 	return nil
 }
 
-func searches(s *host.Session, dir string, rounds int) error {
+func searches(s *session.Session, dir string, rounds int) error {
 	for _, c := range []struct{ name, pattern string }{
 		{"a literal", needle},
 		{"an alternation", "FIRST_ONE|" + needle + "|LAST_ONE"},
@@ -128,13 +128,13 @@ func parallelWalk(dir string) error {
 }
 
 // firstResult shows that results come before the search ends.
-func firstResult(s *host.Session) error {
+func firstResult(s *session.Session) error {
 	var first, whole sample
 	for range 5 {
 		told := make(chan struct{})
 		var once sync.Once
 		began := time.Now()
-		r := s.Call(context.Background(), "grep", json.RawMessage(`{"pattern":"`+needle+`"}`), func(host.Event) {
+		r := s.Call(context.Background(), "grep", json.RawMessage(`{"pattern":"`+needle+`"}`), func(session.Event) {
 			once.Do(func() { first = append(first, time.Since(began)); close(told) })
 		})
 		whole = append(whole, time.Since(began))

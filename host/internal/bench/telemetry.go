@@ -11,7 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/picoclaw/picoclaw/host"
+	"github.com/picoclaw/picoclaw/host/session"
 	"github.com/picoclaw/picoclaw/host/telemetry"
 )
 
@@ -30,14 +30,14 @@ func measureTelemetry(bin string) error {
 	return withHome(func(home string) (err error) {
 		const rounds, warmup = 5000, 500
 		var took [3]sample
-		var sessions [3]*host.Session
+		var sessions [3]*session.Session
 		for i, endpoint := range []string{"", taking.URL, hanging.URL} {
 			told, openErr := telemetry.Open(telemetry.Options{Endpoint: endpoint, Sample: 1})
 			if openErr != nil {
 				return openErr
 			}
 			defer told.Close(context.Background())
-			var tracer host.Tracer
+			var tracer session.Tracer
 			if told != nil {
 				tracer = told
 			}

@@ -10,10 +10,10 @@ import (
 	"net/http"
 	"os"
 
-	"github.com/picoclaw/picoclaw/host"
 	"github.com/picoclaw/picoclaw/host/agent"
 	"github.com/picoclaw/picoclaw/host/agent/modeltest"
 	"github.com/picoclaw/picoclaw/host/agent/openai"
+	"github.com/picoclaw/picoclaw/host/session"
 )
 
 // measureTurns measures what the loop between a model and tools costs beside both: turns over HTTP with a model that
@@ -93,8 +93,8 @@ func post(url, body string) error {
 // idle is a tool that does nothing.
 type idle struct{}
 
-func (idle) Tools() []host.Tool { return nil }
+func (idle) Tools() []session.Tool { return nil }
 
-func (idle) Call(context.Context, string, json.RawMessage, func(host.Event)) *host.Result {
-	return &host.Result{Text: "nothing", Answered: true}
+func (idle) Call(context.Context, string, json.RawMessage, func(session.Event)) *session.Result {
+	return &session.Result{Text: "nothing", Answered: true}
 }

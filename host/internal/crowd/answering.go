@@ -3,8 +3,8 @@ package crowd
 import (
 	"context"
 
-	"github.com/picoclaw/picoclaw/host"
 	"github.com/picoclaw/picoclaw/host/config"
+	"github.com/picoclaw/picoclaw/host/session"
 )
 
 // Tool is what the crowd's agents can be called with, and Answer what is answered.
@@ -14,16 +14,16 @@ const (
 )
 
 // Answering is a host on an instance root with one more tool than its plugins', which answers at once.
-func Answering(home, plugins string) (*host.Host, error) {
+func Answering(home, plugins string) (*session.Host, error) {
 	cfg, err := config.Load(config.Options{Environ: []string{"HOME=" + home, "PICOCLAW_HOME=" + home}})
 	if err != nil {
 		return nil, err
 	}
-	own, err := host.NewOwnTool(Tool, "Answers.",
-		func(context.Context, *host.Session, struct{}) (string, error) { return Answer, nil })
+	own, err := session.NewOwnTool(Tool, "Answers.",
+		func(context.Context, *session.Session, struct{}) (string, error) { return Answer, nil })
 	if err != nil {
 		return nil, err
 	}
-	return host.Open(host.Options{Config: cfg, PluginDir: plugins,
-		Own: []host.OwnPlugin{{ID: "crowd", Tools: []host.OwnTool{own}}}})
+	return session.Open(session.Options{Config: cfg, PluginDir: plugins,
+		Own: []session.OwnPlugin{{ID: "crowd", Tools: []session.OwnTool{own}}}})
 }

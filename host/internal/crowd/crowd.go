@@ -17,10 +17,10 @@ import (
 
 	"github.com/nats-io/nats.go"
 
-	"github.com/picoclaw/picoclaw/host"
 	"github.com/picoclaw/picoclaw/host/fleet"
 	"github.com/picoclaw/picoclaw/host/fleet/identity"
 	"github.com/picoclaw/picoclaw/host/fleet/subject"
+	"github.com/picoclaw/picoclaw/host/session"
 )
 
 // Tenant is whose the crowd's agents are.
@@ -35,7 +35,7 @@ type Options struct {
 	Each     int    // how many agents a worker has: those of worker n begin at n*Each
 	Standby  bool   // every second worker may take the agents of the one before it, and the other way round
 	Home     string // where the workers' journals are
-	Host     *host.Host
+	Host     *session.Host
 	Dial     func() (net.Conn, error) // to the NATS server
 }
 
@@ -92,7 +92,7 @@ func (c *Crowd) start(ctx context.Context, o Options, n int) error {
 	}
 	c.fleets = append(c.fleets, f)
 	w, err := fleet.NewWorker(f, fleet.WorkerOptions{Name: name, Agents: agents, Home: filepath.Join(o.Home, name),
-		Host: standIn{o.Host}, Describe: func(*host.Session) string { return "one of many" }, Version: "test"})
+		Host: standIn{o.Host}, Describe: func(*session.Session) string { return "one of many" }, Version: "test"})
 	if err != nil {
 		return err
 	}
@@ -187,8 +187,8 @@ func (c *Crowd) Stop() error {
 }
 
 // standIn has one agent's sessions for all of them.
-type standIn struct{ host *host.Host }
+type standIn struct{ host *session.Host }
 
-func (s standIn) Session(_ string, o host.Origin) (*host.Session, error) {
+func (s standIn) Session(_ string, o session.Origin) (*session.Session, error) {
 	return s.host.Session("", o)
 }

@@ -11,9 +11,9 @@ import (
 
 	"github.com/nats-io/nats-server/v2/server"
 
-	"github.com/picoclaw/picoclaw/host"
 	"github.com/picoclaw/picoclaw/host/fleet"
 	"github.com/picoclaw/picoclaw/host/hosttest"
+	"github.com/picoclaw/picoclaw/host/session"
 )
 
 func TestMain(m *testing.M) {
@@ -28,7 +28,7 @@ func TestMain(m *testing.M) {
 }
 
 // answering is a host with one tool, which answers at once.
-func answering(t *testing.T) *host.Host {
+func answering(t *testing.T) *session.Host {
 	t.Helper()
 	h, err := Answering(hosttest.TempDir(t), filepath.Join(hosttest.Dir(), "plugins"))
 	if err != nil {
@@ -95,11 +95,11 @@ func TestAWorkerHearsOfItsOwnAgentsOnly(t *testing.T) {
 		return len(at) == workers*each
 	})
 	for n := 0; n < workers*each; n += 17 {
-		session, err := client.Session(ctx, Agent(n), host.MCP)
+		sess, err := client.Session(ctx, Agent(n), session.MCP)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if r := session.Call(ctx, Tool, json.RawMessage(`{}`), nil); r.Err != nil || r.Text != Answer {
+		if r := sess.Call(ctx, Tool, json.RawMessage(`{}`), nil); r.Err != nil || r.Text != Answer {
 			t.Fatalf("%s: %+v", Agent(n), r)
 		}
 	}

@@ -13,8 +13,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/picoclaw/picoclaw/host"
 	"github.com/picoclaw/picoclaw/host/schedule"
+	"github.com/picoclaw/picoclaw/host/session"
 	"github.com/picoclaw/picoclaw/sdk/guard"
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
@@ -28,14 +28,14 @@ type Options struct {
 }
 
 // Plugin is the tool as a host's own plugin.
-func Plugin(o Options) (host.OwnPlugin, error) {
+func Plugin(o Options) (session.OwnPlugin, error) {
 	t := tool{o}
-	cron, err := host.NewOwnTool("cron", "Schedule your own work: a message that you are given later, or a command that is "+
+	cron, err := session.NewOwnTool("cron", "Schedule your own work: a message that you are given later, or a command that is "+
 		"run. Use at_seconds for once, every_seconds for an interval, cron_expr for times of the day.", t.call)
 	if err != nil {
-		return host.OwnPlugin{}, err
+		return session.OwnPlugin{}, err
 	}
-	return host.OwnPlugin{ID: "schedule", Doc: "Scheduled jobs of the agent.", Tools: []host.OwnTool{cron}}, nil
+	return session.OwnPlugin{ID: "schedule", Doc: "Scheduled jobs of the agent.", Tools: []session.OwnTool{cron}}, nil
 }
 
 type input struct {
@@ -70,7 +70,7 @@ func (in *input) schedule(now time.Time) (schedule.Schedule, bool) {
 // tool is the tool's handler.
 type tool struct{ Options }
 
-func (t tool) call(_ context.Context, s *host.Session, in input) (string, error) {
+func (t tool) call(_ context.Context, s *session.Session, in input) (string, error) {
 	agent := s.Policy().Agent()
 	store, now := t.Store(agent), time.Now()
 	if in.Command != "" {
@@ -82,7 +82,7 @@ func (t tool) call(_ context.Context, s *host.Session, in input) (string, error)
 		}
 	}
 	if in.Action != "add" && in.Action != "list" && in.JobID == "" {
-		return "", &host.Error{Code: pluginpb.CodeInvalidArgument, Message: in.Action + " needs a job_id",
+		return "", &session.Error{Code: pluginpb.CodeInvalidArgument, Message: in.Action + " needs a job_id",
 			Hint: "the action list shows them"}
 	}
 	switch in.Action {
@@ -135,14 +135,14 @@ func (in *input) update(j *schedule.Job, now time.Time) {
 }
 
 // NotAllowed is the error of a job with a command where tools.cron.allow_command is false.
-func NotAllowed() *host.Error {
-	return &host.Error{Code: pluginpb.CodeAccessDenied, Message: "jobs may not run commands",
+func NotAllowed() *session.Error {
+	return &session.Error{Code: pluginpb.CodeAccessDenied, Message: "jobs may not run commands",
 		Rule: "tools.cron.allow_command", Hint: "the operator can set tools.cron.allow_command to true"}
 }
 
-// explainer decides calls without making them. A *host.Session is one.
+// explainer decides calls without making them. A *session.Session is one.
 type explainer interface {
-	Explain(tool string, arguments json.RawMessage) (guard.Decision, *host.Error)
+	Explain(tool string, arguments json.RawMessage) (guard.Decision, *session.Error)
 }
 
 // Check says why a job could not run a command: as a call of exec it is decided again at each run, and nobody is there
@@ -157,19 +157,19 @@ func Check(s explainer, command string) error {
 	case e != nil:
 		return e
 	case d.Verdict == guard.Ask:
-		return &host.Error{Code: pluginpb.CodeAccessDenied, Rule: d.Rule, Hint: d.Hint,
+		return &session.Error{Code: pluginpb.CodeAccessDenied, Rule: d.Rule, Hint: d.Hint,
 			Message: "a person would have to allow the command at each run, and none is there: " + d.Reason}
 	case d.Verdict != guard.Allow:
-		return &host.Error{Code: pluginpb.CodeAccessDenied, Message: d.Reason, Rule: d.Rule, Hint: d.Hint}
+		return &session.Error{Code: pluginpb.CodeAccessDenied, Message: d.Reason, Rule: d.Rule, Hint: d.Hint}
 	}
 	return nil
 }
 
 func invalid(err error) error {
-	if own := (*host.Error)(nil); errors.As(err, &own) {
+	if own := (*session.Error)(nil); errors.As(err, &own) {
 		return err
 	}
-	return &host.Error{Code: pluginpb.CodeInvalidArgument, Message: err.Error()}
+	return &session.Error{Code: pluginpb.CodeInvalidArgument, Message: err.Error()}
 }
 
 // shortened is a name that fits into a line.

@@ -11,11 +11,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/picoclaw/picoclaw/host"
 	"github.com/picoclaw/picoclaw/host/config"
 	"github.com/picoclaw/picoclaw/host/hosttest"
 	"github.com/picoclaw/picoclaw/host/schedule"
 	"github.com/picoclaw/picoclaw/host/schedule/crontool"
+	"github.com/picoclaw/picoclaw/host/session"
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
@@ -31,7 +31,7 @@ const agents = `{"isolation": {"enabled": false}, "agents": {"list": [{"id": "ma
 // world is a host with the tool, and what it keeps.
 type world struct {
 	*testing.T
-	host *host.Host
+	host *session.Host
 	home string
 }
 
@@ -50,7 +50,7 @@ func open(t *testing.T, allowCommand bool, settings string) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.host, err = host.Open(host.Options{Config: cfg, PluginDir: filepath.Join(hosttest.Dir(), "plugins"), Own: []host.OwnPlugin{p}})
+	w.host, err = session.Open(session.Options{Config: cfg, PluginDir: filepath.Join(hosttest.Dir(), "plugins"), Own: []session.OwnPlugin{p}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,9 +66,9 @@ func (w *world) store(agent string) *schedule.Store {
 	return schedule.Open(schedule.Dir(w.home, agent))
 }
 
-func (w *world) call(agent, arguments string) *host.Result {
+func (w *world) call(agent, arguments string) *session.Result {
 	w.Helper()
-	s, err := w.host.Session(agent, host.Main)
+	s, err := w.host.Session(agent, session.Main)
 	if err != nil {
 		w.Fatal(err)
 	}
@@ -152,7 +152,7 @@ func TestAnAgentKeepsItsJobs(t *testing.T) {
 // A command is decided on when it is added, as exec would decide: what needs a person can't be run at night.
 func TestACommandIsDecidedOnWhenItIsAdded(t *testing.T) {
 	w := open(t, true, agents)
-	add := func(agent, command string) *host.Result {
+	add := func(agent, command string) *session.Result {
 		text, err := json.Marshal(map[string]any{"action": "add", "every_seconds": 60, "command": command, "command_confirm": true})
 		if err != nil {
 			t.Fatal(err)
@@ -177,11 +177,11 @@ func TestACommandIsDecidedOnWhenItIsAdded(t *testing.T) {
 		t.Error(r.Err)
 	}
 	// nobody says yes at night, though somebody would now
-	s, err := w.host.Session("main", host.Main)
+	s, err := w.host.Session("main", session.Main)
 	if err != nil {
 		t.Fatal(err)
 	}
-	yes := host.WithAsker(t.Context(), func(context.Context, host.Question) bool { return true })
+	yes := session.WithAsker(t.Context(), func(context.Context, session.Question) bool { return true })
 	r := s.Call(yes, "cron", json.RawMessage(`{"action":"add","every_seconds":60,"command":"mytool deploy"}`), nil)
 	if r.Err == nil || !strings.Contains(r.Err.Message, "a person would have to allow the command at each run") {
 		t.Errorf("%+v", r.Err)

@@ -9,11 +9,11 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
-	"github.com/picoclaw/picoclaw/host"
 	"github.com/picoclaw/picoclaw/host/approvals"
 	"github.com/picoclaw/picoclaw/host/config"
 	"github.com/picoclaw/picoclaw/host/hooks"
 	"github.com/picoclaw/picoclaw/host/redact"
+	"github.com/picoclaw/picoclaw/host/session"
 )
 
 // desk has calls wait at a desk, and hooks told of them.
@@ -25,7 +25,7 @@ type desk struct {
 }
 
 // NewApprovals has calls wait for a person's yes as a configuration says; nil where none does. hooks may be nil.
-func NewApprovals(cfg *config.Config, h *hooks.Hooks, log hclog.Logger) host.Approvals {
+func NewApprovals(cfg *config.Config, h *hooks.Hooks, log hclog.Logger) session.Approvals {
 	set := cfg.Approvals()
 	if set.WaitSeconds == 0 || cfg.Home().Fallback {
 		return nil
@@ -34,10 +34,10 @@ func NewApprovals(cfg *config.Config, h *hooks.Hooks, log hclog.Logger) host.App
 }
 
 // Waits reports whether calls of an origin wait.
-func (d *desk) Waits(o host.Origin) bool { return slices.Contains(d.origins, string(o)) }
+func (d *desk) Waits(o session.Origin) bool { return slices.Contains(d.origins, string(o)) }
 
 // Wait waits for the answer to a call.
-func (d *desk) Wait(ctx context.Context, s *host.Session, c approvals.Call) (*approvals.Answer, error) {
+func (d *desk) Wait(ctx context.Context, s *session.Session, c approvals.Call) (*approvals.Answer, error) {
 	return d.Desk.Wait(ctx, c, func(ctx context.Context, w *approvals.Waiting) {
 		d.log.Warn("a call waits for a yes: `picoclaw approvals`", "id", w.ID, "tool", w.Tool, "agent", w.Agent)
 		d.hooks.On(ctx, s, hooks.Occasion{Event: hooks.Notification, Kind: "approval",

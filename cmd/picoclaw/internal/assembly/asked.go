@@ -6,16 +6,16 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"github.com/picoclaw/picoclaw/host"
 	"github.com/picoclaw/picoclaw/host/agent"
 	"github.com/picoclaw/picoclaw/host/hooks"
+	"github.com/picoclaw/picoclaw/host/session"
 )
 
 // askedModel is a model whose requests and answers hooks are asked about.
 type askedModel struct {
 	agent.Model
 	hooks   *hooks.Hooks
-	session *host.Session
+	session *session.Session
 }
 
 // told is what hooks see of a request, and may change.
@@ -44,8 +44,8 @@ func (m *askedModel) Generate(ctx context.Context, r agent.Request, onText func(
 }
 
 // pass asks hooks about a message, and reads back what they have made of it.
-func pass(ctx context.Context, s *host.Session,
-	ask func(context.Context, *host.Session, json.RawMessage) (json.RawMessage, hooks.Verdict), message any) error {
+func pass(ctx context.Context, s *session.Session,
+	ask func(context.Context, *session.Session, json.RawMessage) (json.RawMessage, hooks.Verdict), message any) error {
 	text, err := json.Marshal(message)
 	if err != nil {
 		return err

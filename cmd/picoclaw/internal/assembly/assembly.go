@@ -14,13 +14,13 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
-	"github.com/picoclaw/picoclaw/host"
 	"github.com/picoclaw/picoclaw/host/agent"
 	"github.com/picoclaw/picoclaw/host/audit"
 	"github.com/picoclaw/picoclaw/host/config"
 	"github.com/picoclaw/picoclaw/host/gateway"
 	"github.com/picoclaw/picoclaw/host/hooks"
 	"github.com/picoclaw/picoclaw/host/mcp"
+	"github.com/picoclaw/picoclaw/host/session"
 	"github.com/picoclaw/picoclaw/host/share"
 	"github.com/picoclaw/picoclaw/host/telemetry"
 )
@@ -28,11 +28,11 @@ import (
 // Options are what is assembled, and of what.
 type Options struct {
 	Config    *config.Config
-	PluginDir string // as [host.Options] has it
+	PluginDir string // as [session.Options] has it
 	SelfTest  []string
 	Logger    hclog.Logger
 	Version   string
-	Observe   func(audit.Record, *host.Result)             // nil for nobody
+	Observe   func(audit.Record, *session.Result)          // nil for nobody
 	Witness   func(ctx context.Context, note []byte) error // nil for none but the configuration's
 	Telemetry *telemetry.Telemetry                         // nil for one of its own, as its configuration says
 	Shares    *share.Ledger                                // nil for a count of its own
@@ -44,7 +44,7 @@ type Options struct {
 
 // Assembly is what one configuration makes. It may be used concurrently.
 type Assembly struct {
-	*host.Host
+	*session.Host
 	options Options
 	config  *config.Config
 	hooks   *hooks.Hooks
@@ -57,7 +57,7 @@ type Assembly struct {
 	doors // what MCP clients use
 }
 
-// Open assembles. It starts nothing but what [host.Open] does.
+// Open assembles. It starts nothing but what [session.Open] does.
 func Open(o Options) (*Assembly, error) {
 	if o.Logger == nil {
 		o.Logger = hclog.NewNullLogger()
@@ -71,7 +71,7 @@ func Open(o Options) (*Assembly, error) {
 	if a.hooks, err = NewHooks(o.Config, o.Logger); err != nil {
 		return nil, err
 	}
-	forHost := host.Options{Config: o.Config, PluginDir: o.PluginDir, Logger: o.Logger, SelfTest: o.SelfTest,
+	forHost := session.Options{Config: o.Config, PluginDir: o.PluginDir, Logger: o.Logger, SelfTest: o.SelfTest,
 		Observe: o.Observe, Shares: o.Shares, Witness: o.Witness}
 	if a.hooks != nil {
 		forHost.Hooks = a.hooks
@@ -85,7 +85,7 @@ func Open(o Options) (*Assembly, error) {
 	if err != nil {
 		return nil, err
 	}
-	forHost.Own = []host.OwnPlugin{cron, team}
+	forHost.Own = []session.OwnPlugin{cron, team}
 	if a.told = o.Telemetry; a.told == nil {
 		if a.told, err = NewTelemetry(o.Config, o.Version, false, o.Logger); err != nil {
 			return nil, err
@@ -94,7 +94,7 @@ func Open(o Options) (*Assembly, error) {
 	if a.told != nil {
 		forHost.Tracer = a.told
 	}
-	if a.Host, err = host.Open(forHost); err != nil {
+	if a.Host, err = session.Open(forHost); err != nil {
 		a.closeTelemetry(context.Background())
 		return nil, err
 	}
@@ -145,11 +145,11 @@ func (a *Assembly) door(_ context.Context, agent string) (*door, error) {
 	if !slices.Contains(a.config.AgentIDs(), agent) {
 		return nil, errNobody
 	}
-	session, err := a.Session(agent, host.MCP)
+	sess, err := a.Session(agent, session.MCP)
 	if err != nil {
 		return nil, err
 	}
-	return &door{session, mcp.Instructions(session.Policy()), func(ctx context.Context) <-chan struct{} {
+	return &door{sess, mcp.Instructions(sess.Policy()), func(ctx context.Context) <-chan struct{} {
 		return a.Changes(ctx.Done())
 	}}, nil
 }

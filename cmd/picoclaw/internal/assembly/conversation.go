@@ -8,15 +8,15 @@ import (
 	"strings"
 	"time"
 
-	"github.com/picoclaw/picoclaw/host"
 	"github.com/picoclaw/picoclaw/host/agent"
 	"github.com/picoclaw/picoclaw/host/hooks"
 	"github.com/picoclaw/picoclaw/host/mcp"
+	"github.com/picoclaw/picoclaw/host/session"
 )
 
 // Conversation is an agent with its model, its tools and what has been said. Turns follow each other.
 type Conversation struct {
-	*host.Session
+	*session.Session
 	assembly   *Assembly
 	agent      *agent.Agent
 	transcript *agent.Transcript
@@ -28,7 +28,7 @@ func SessionDir(home, agent string) string { return filepath.Join(home, "session
 
 // Converse opens a conversation of an agent's, the first one's if none is named. One with a key is kept, and goes on
 // where it was left.
-func (a *Assembly) Converse(ctx context.Context, agentID, key string, origin host.Origin) (*Conversation, error) {
+func (a *Assembly) Converse(ctx context.Context, agentID, key string, origin session.Origin) (*Conversation, error) {
 	s, err := a.Session(agentID, origin)
 	if err != nil {
 		return nil, err
@@ -36,7 +36,7 @@ func (a *Assembly) Converse(ctx context.Context, agentID, key string, origin hos
 	return a.converse(ctx, s, key)
 }
 
-func (a *Assembly) converse(ctx context.Context, s *host.Session, key string) (*Conversation, error) {
+func (a *Assembly) converse(ctx context.Context, s *session.Session, key string) (*Conversation, error) {
 	of, err := a.config.Agent(s.Policy().Agent())
 	if err != nil {
 		return nil, err
@@ -66,7 +66,7 @@ func (a *Assembly) converse(ctx context.Context, s *host.Session, key string) (*
 }
 
 // agentOptions are what a session's agent works with. end ends what was made for its model.
-func (a *Assembly) agentOptions(s *host.Session) (o agent.Options, end func(), err error) {
+func (a *Assembly) agentOptions(s *session.Session) (o agent.Options, end func(), err error) {
 	of, err := a.config.Agent(s.Policy().Agent())
 	if err != nil {
 		return o, nil, err

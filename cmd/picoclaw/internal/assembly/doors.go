@@ -10,8 +10,8 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
-	"github.com/picoclaw/picoclaw/host"
 	"github.com/picoclaw/picoclaw/host/mcp"
+	"github.com/picoclaw/picoclaw/host/session"
 )
 
 // doors are MCP over HTTP for agents, each with a path and a token of its own, whose sessions are opened when somebody
@@ -31,8 +31,8 @@ type doors struct {
 // door is an agent's session for clients.
 type door struct {
 	session interface {
-		Tools() []host.Tool
-		Call(ctx context.Context, tool string, arguments json.RawMessage, events func(host.Event)) *host.Result
+		Tools() []session.Tool
+		Call(ctx context.Context, tool string, arguments json.RawMessage, events func(session.Event)) *session.Result
 	}
 	instructions string
 	changes      func(context.Context) <-chan struct{}
@@ -102,11 +102,11 @@ func (d *doors) close(ctx context.Context) {
 }
 
 // Has reports whether an MCP session is one of these.
-func (d *doors) Has(session string) bool {
+func (d *doors) Has(sess string) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, s := range d.all {
-		if s.server.Has(session) {
+		if s.server.Has(sess) {
 			return true
 		}
 	}

@@ -10,7 +10,6 @@ import (
 	jsonv2 "github.com/go-json-experiment/json"
 
 	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/inventory"
-	"github.com/picoclaw/picoclaw/host"
 	"github.com/picoclaw/picoclaw/host/catalog"
 	"github.com/picoclaw/picoclaw/host/config"
 	"github.com/picoclaw/picoclaw/host/console"
@@ -19,6 +18,7 @@ import (
 	"github.com/picoclaw/picoclaw/host/policy"
 	"github.com/picoclaw/picoclaw/host/redact"
 	"github.com/picoclaw/picoclaw/host/schedule"
+	"github.com/picoclaw/picoclaw/host/session"
 	"github.com/picoclaw/picoclaw/host/store"
 )
 
@@ -37,7 +37,7 @@ func (o *Operator) Agents() ([]console.Agent, error) {
 		if err != nil {
 			return nil, err
 		}
-		s, err := a.Preview(id, host.Console)
+		s, err := a.Preview(id, session.Console)
 		if err != nil {
 			return nil, err
 		}
@@ -71,7 +71,7 @@ func settingsOf(of *config.Agent) []console.Setting {
 	return all
 }
 
-func held(h host.Holding) console.Held {
+func held(h session.Holding) console.Held {
 	out := console.Held{ID: h.Plugin, Enabled: h.Enabled, Grants: inventory.GrantText(&h.Grants), Hosts: h.Grants.Hosts}
 	for _, t := range h.Tools {
 		out.Tools = append(out.Tools, console.HeldTool{Name: t.Name, Enabled: t.Enabled,
@@ -160,7 +160,7 @@ func plugin(s *inventory.Inventory, p inventory.Plugin) console.Plugin {
 	if pin.Data != "" {
 		out.Pins = append(out.Pins, pin.Data+"  data/")
 	}
-	for _, w := range host.Withdrawals(s.Config.Home().Path, p.ID, pin.Version) {
+	for _, w := range session.Withdrawals(s.Config.Home().Path, p.ID, pin.Version) {
 		out.Withdrawn = append(out.Withdrawn, fmt.Sprintf("%s, called by agent %s: %s", w.Tool, w.Agent, w.Why))
 	}
 	return out
@@ -184,7 +184,7 @@ func (o *Operator) Examine(ctx context.Context, agent string) (*doctor.Report, e
 	if a == nil {
 		return nil, errNotReady
 	}
-	s, err := a.Preview(agent, host.Console)
+	s, err := a.Preview(agent, session.Console)
 	if err != nil {
 		return nil, err
 	}

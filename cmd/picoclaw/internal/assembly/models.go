@@ -9,12 +9,12 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/picoclaw/picoclaw/host"
 	"github.com/picoclaw/picoclaw/host/agent"
 	"github.com/picoclaw/picoclaw/host/agent/anthropic"
 	"github.com/picoclaw/picoclaw/host/agent/cli"
 	"github.com/picoclaw/picoclaw/host/agent/openai"
 	"github.com/picoclaw/picoclaw/host/config"
+	"github.com/picoclaw/picoclaw/host/session"
 	"github.com/picoclaw/picoclaw/internal/nearest"
 	"github.com/picoclaw/picoclaw/isolation"
 )
@@ -77,7 +77,7 @@ func (a *Assembly) modelOf(of *config.Agent) (*config.Model, error) {
 }
 
 // model makes a session's model. end ends what was made for it.
-func (a *Assembly) model(m *config.Model, s *host.Session) (model agent.Model, end func(), err error) {
+func (a *Assembly) model(m *config.Model, s *session.Session) (model agent.Model, end func(), err error) {
 	end = func() {}
 	by, name, ok := strings.Cut(m.Model, "/")
 	from, known := makers[by]
@@ -112,10 +112,10 @@ func (a *Assembly) served(m *config.Model, from maker, name string) (agent.Model
 
 // program makes a model behind a program, whose tools are this session's. Without a session it is only looked whether
 // it could be made.
-func (a *Assembly) program(m *config.Model, by cli.Maker, name string, s *host.Session) (agent.Model, func(), error) {
+func (a *Assembly) program(m *config.Model, by cli.Maker, name string, s *session.Session) (agent.Model, func(), error) {
 	o := cli.Options{Maker: by, Model: name, BaseURL: m.APIBase, Command: m.Command, Hosts: m.Hosts, Secret: m.Secret,
 		Sandboxed: a.config.IsolationEnabled(), Server: []string{"picoclaw"},
-		Start: func(host.Program) (*isolation.Process, error) { return nil, errEnding }}
+		Start: func(session.Program) (*isolation.Process, error) { return nil, errEnding }}
 	none := func() {}
 	variable := makers[string(by)].key
 	switch {

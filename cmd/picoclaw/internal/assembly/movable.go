@@ -3,13 +3,13 @@ package assembly
 import (
 	"fmt"
 
-	"github.com/picoclaw/picoclaw/host"
+	"github.com/picoclaw/picoclaw/host/session"
 	"github.com/picoclaw/picoclaw/internal/paths"
 )
 
 // Movable is where an agent's workspace is, if it can be brought to another machine: it has to be that agent's alone.
 func (a *Assembly) Movable(agent string) (string, error) {
-	mine, err := a.Session(agent, host.CLI)
+	mine, err := a.Session(agent, session.CLI)
 	if err != nil {
 		return "", err
 	}
@@ -21,7 +21,7 @@ func (a *Assembly) Movable(agent string) (string, error) {
 		if id == agent {
 			continue
 		}
-		other, err := a.Session(id, host.CLI)
+		other, err := a.Session(id, session.CLI)
 		if err != nil {
 			return "", err
 		}

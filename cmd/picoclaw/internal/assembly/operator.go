@@ -7,7 +7,7 @@ import (
 	"strings"
 	"sync/atomic"
 
-	"github.com/picoclaw/picoclaw/host"
+	"github.com/picoclaw/picoclaw/host/session"
 )
 
 // Operator does for the console what a person could do on the command line, with the newest assembly of a process. The
@@ -18,12 +18,12 @@ type Operator struct{ on atomic.Pointer[Assembly] }
 func (o *Operator) Work(a *Assembly) { o.on.Store(a) }
 
 // session opens one of an agent's.
-func (o *Operator) session(agent string) (*host.Session, error) {
+func (o *Operator) session(agent string) (*session.Session, error) {
 	a := o.on.Load()
 	if a == nil {
 		return nil, errNotReady
 	}
-	return a.Session(agent, host.Console)
+	return a.Session(agent, session.Console)
 }
 
 // Undo takes a change of an agent's back, as `picoclaw undo` does.
@@ -44,7 +44,7 @@ func (o *Operator) Undo(ctx context.Context, agent, id string, dry, force bool) 
 }
 
 // Answer is what a call has answered, for people.
-func Answer(r *host.Result) string {
+func Answer(r *session.Result) string {
 	text := r.Text
 	if text == "" {
 		text = string(r.Structured)

@@ -8,10 +8,10 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
-	"github.com/picoclaw/picoclaw/host"
 	"github.com/picoclaw/picoclaw/host/config"
 	"github.com/picoclaw/picoclaw/host/fleet"
 	"github.com/picoclaw/picoclaw/host/gateway"
+	"github.com/picoclaw/picoclaw/host/session"
 )
 
 // Remote serves the agents of a fleet, and none of its own.
@@ -45,14 +45,14 @@ func OpenRemote(o RemoteOptions) (*Remote, error) {
 
 // door opens an agent's session for clients.
 func (r *Remote) door(ctx context.Context, agent string) (*door, error) {
-	session, err := r.client.Session(ctx, agent, host.MCP)
+	sess, err := r.client.Session(ctx, agent, session.MCP)
 	if errors.Is(err, fleet.ErrNowhere) {
 		return nil, errNobody
 	}
 	if err != nil {
 		return nil, err
 	}
-	return &door{&counted{session, &r.running}, session.Instructions(), session.Changes}, nil
+	return &door{&counted{sess, &r.running}, sess.Instructions(), sess.Changes}, nil
 }
 
 // counted is a session whose running calls are counted.
@@ -63,7 +63,7 @@ type counted struct {
 
 // Call calls a tool.
 func (c *counted) Call(ctx context.Context, tool string, arguments json.RawMessage,
-	events func(host.Event)) *host.Result {
+	events func(session.Event)) *session.Result {
 	c.running.Add(1)
 	defer c.running.Add(-1)
 	return c.Session.Call(ctx, tool, arguments, events)

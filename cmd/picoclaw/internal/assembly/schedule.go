@@ -8,14 +8,14 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/picoclaw/picoclaw/host"
 	"github.com/picoclaw/picoclaw/host/hooks"
 	"github.com/picoclaw/picoclaw/host/schedule"
 	"github.com/picoclaw/picoclaw/host/schedule/crontool"
+	"github.com/picoclaw/picoclaw/host/session"
 )
 
 // cronTool is the tool with which agents see and change their jobs.
-func (a *Assembly) cronTool() (host.OwnPlugin, error) {
+func (a *Assembly) cronTool() (session.OwnPlugin, error) {
 	p, err := crontool.Plugin(crontool.Options{
 		Store: a.jobs,
 		AllowCommand: func(agent string) bool {
@@ -161,9 +161,9 @@ func (a *Assembly) within(ctx context.Context, agent string) (context.Context, c
 func (a *Assembly) job(ctx context.Context, id string, j schedule.Job, turns chan struct{}) (string, error) {
 	ctx, done := a.within(ctx, id)
 	defer done()
-	origin := host.Cron
+	origin := session.Cron
 	if j.Payload.Kind == schedule.Beat {
-		origin = host.Heartbeat
+		origin = session.Heartbeat
 	}
 	if j.Payload.Command != "" {
 		return a.command(ctx, id, j.Payload.Command)
@@ -188,7 +188,7 @@ func (a *Assembly) job(ctx context.Context, id string, j schedule.Job, turns cha
 
 // command runs a command as the agent's tool does, with all that it is held to.
 func (a *Assembly) command(ctx context.Context, id, text string) (string, error) {
-	s, err := a.Session(id, host.Cron)
+	s, err := a.Session(id, session.Cron)
 	if err != nil {
 		return "", err
 	}
@@ -208,7 +208,7 @@ func (a *Assembly) deliver(id string, r schedule.Record) {
 	if a.hooks == nil {
 		return
 	}
-	s, err := a.Session(id, host.Cron)
+	s, err := a.Session(id, session.Cron)
 	if err != nil {
 		return // what ran has said so
 	}

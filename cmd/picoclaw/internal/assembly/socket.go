@@ -13,8 +13,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/picoclaw/picoclaw/host"
 	"github.com/picoclaw/picoclaw/host/mcp"
+	"github.com/picoclaw/picoclaw/host/session"
 	"github.com/picoclaw/picoclaw/internal/filelock"
 )
 
@@ -27,7 +27,7 @@ const tokenTimeout = 10 * time.Second
 
 // serveSocket serves a session over MCP at a socket in a directory of its own, for a program that is started with it
 // and has no other way to a tool. end ends what is served, and takes the directory away.
-func (a *Assembly) serveSocket(s *host.Session) (socket string, end func(), err error) {
+func (a *Assembly) serveSocket(s *session.Session) (socket string, end func(), err error) {
 	runs := filepath.Join(s.Policy().Home(), "run")
 	if err := os.MkdirAll(runs, 0o700); err != nil {
 		return "", nil, err

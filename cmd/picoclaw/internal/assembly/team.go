@@ -4,17 +4,17 @@ import (
 	"context"
 	"slices"
 
-	"github.com/picoclaw/picoclaw/host"
 	"github.com/picoclaw/picoclaw/host/agent"
 	"github.com/picoclaw/picoclaw/host/hooks"
 	"github.com/picoclaw/picoclaw/host/policy"
+	"github.com/picoclaw/picoclaw/host/session"
 )
 
 // newTeam makes the team in which agents give work to others, and its tools.
-func (a *Assembly) newTeam() (host.OwnPlugin, error) {
+func (a *Assembly) newTeam() (session.OwnPlugin, error) {
 	a.team = agent.NewTeam(agent.TeamOptions{
 		Limits: a.teamLimits, Open: a.member, Allowed: a.delegates, Outlive: a.options.Schedules != nil,
-		Until: func(ctx context.Context, parent *host.Session) (context.Context, context.CancelFunc) {
+		Until: func(ctx context.Context, parent *session.Session) (context.Context, context.CancelFunc) {
 			return a.within(ctx, parent.Policy().Agent())
 		},
 	})
@@ -30,7 +30,7 @@ func (a *Assembly) newTeam() (host.OwnPlugin, error) {
 	return p, err
 }
 
-func (a *Assembly) teamLimits(parent *host.Session) agent.TeamLimits {
+func (a *Assembly) teamLimits(parent *session.Session) agent.TeamLimits {
 	of, err := a.config.Agent(parent.Policy().Agent())
 	if err != nil {
 		return agent.DefaultTeamLimits() // no session is of an agent that is not there
@@ -41,7 +41,7 @@ func (a *Assembly) teamLimits(parent *host.Session) agent.TeamLimits {
 }
 
 // delegates are the agents that a session's agent may give work to.
-func (a *Assembly) delegates(parent *host.Session) []string {
+func (a *Assembly) delegates(parent *session.Session) []string {
 	of, err := a.config.Agent(parent.Policy().Agent())
 	if err != nil {
 		return nil
@@ -54,10 +54,10 @@ func (a *Assembly) delegates(parent *host.Session) []string {
 
 // member opens an agent for a task: one like its parent, with its policy, or another with its own.
 func (a *Assembly) member(ctx context.Context, t agent.Task) (*agent.Member, error) {
-	var s *host.Session
+	var s *session.Session
 	var err error
 	if t.Agent == "" || t.Agent == t.Parent.Policy().Agent() {
-		s, err = t.Parent.Spawn(host.Subagent, policy.Child{})
+		s, err = t.Parent.Spawn(session.Subagent, policy.Child{})
 	} else {
 		s, err = t.Parent.Delegate(t.Agent)
 	}

@@ -9,9 +9,9 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
-	"github.com/picoclaw/picoclaw/host"
 	"github.com/picoclaw/picoclaw/host/agent"
 	"github.com/picoclaw/picoclaw/host/config"
+	"github.com/picoclaw/picoclaw/host/session"
 	"github.com/picoclaw/picoclaw/host/telemetry"
 )
 
@@ -45,7 +45,7 @@ func NewTelemetry(cfg *config.Config, version string, scraped bool, log hclog.Lo
 func withSecrets(cfg *config.Config, text string) (string, error) {
 	var failed error
 	filled := regexp.MustCompile(`\$\{(\w+)\}`).ReplaceAllStringFunc(text, func(name string) string {
-		value, err := host.Secret(cfg, name[2:len(name)-1])
+		value, err := session.Secret(cfg, name[2:len(name)-1])
 		if err != nil {
 			failed = err
 		}

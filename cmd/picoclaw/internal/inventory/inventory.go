@@ -8,9 +8,9 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/picoclaw/picoclaw/host"
 	"github.com/picoclaw/picoclaw/host/catalog"
 	"github.com/picoclaw/picoclaw/host/config"
+	"github.com/picoclaw/picoclaw/host/session"
 	"github.com/picoclaw/picoclaw/host/store"
 	"github.com/picoclaw/picoclaw/host/supervise"
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
@@ -25,7 +25,7 @@ type Inventory struct {
 }
 
 // Read reads the inventory of a host. It starts nothing.
-func Read(h *host.Host) (*Inventory, error) {
+func Read(h *session.Host) (*Inventory, error) {
 	s := &Inventory{Config: h.Config(), Store: store.Open(h.Config().Home().Path), Catalog: h.Plugins()}
 	var err error
 	s.Lock, err = s.Store.Read()
@@ -112,7 +112,7 @@ func (s *Inventory) describe(p *catalog.Plugin) Plugin {
 		out.Granted = &c.Grants
 	}
 	for i := range p.Tools {
-		out.Tools = append(out.Tools, Tools([]host.Tool{{Name: p.Tools[i].Spec.Name, Plugin: m.ID,
+		out.Tools = append(out.Tools, Tools([]session.Tool{{Name: p.Tools[i].Spec.Name, Plugin: m.ID,
 			Spec: p.Tools[i].Spec}})...)
 	}
 	for _, off := range s.Lock.Off {
@@ -131,7 +131,7 @@ func (s *Inventory) describe(p *catalog.Plugin) Plugin {
 			out.State, out.Why = Broken, err.Error()
 		}
 	}
-	if _, failed := supervise.Crashed(host.CrashDir(s.Config.Home().Path), m.ID); failed {
+	if _, failed := supervise.Crashed(session.CrashDir(s.Config.Home().Path), m.ID); failed {
 		out.State, out.Why = "crashed", "`picoclaw plugin reset "+m.ID+"` lets it be started again"
 	}
 	return out

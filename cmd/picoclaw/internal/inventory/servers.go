@@ -10,8 +10,8 @@ import (
 	"strings"
 
 	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/servers"
-	"github.com/picoclaw/picoclaw/host"
 	"github.com/picoclaw/picoclaw/host/config"
+	"github.com/picoclaw/picoclaw/host/session"
 	"github.com/picoclaw/picoclaw/host/store"
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
@@ -95,7 +95,7 @@ func (s *Inventory) server(id string, pin *store.Pin) Server {
 		out.Diff += asked
 		return out
 	}
-	seen, noted := s.seen(id), host.Withdrawals(s.Config.Home().Path, id, pin.Version)
+	seen, noted := s.seen(id), session.Withdrawals(s.Config.Home().Path, id, pin.Version)
 	if seen == nil && len(noted) == 0 {
 		return out
 	}
@@ -119,7 +119,7 @@ func (s *Inventory) server(id string, pin *store.Pin) Server {
 }
 
 // WithdrawnNames names tools that a plugin has taken back, each with the agent that has called it.
-func WithdrawnNames(all []host.Withdrawal) string {
+func WithdrawnNames(all []session.Withdrawal) string {
 	var names []string
 	for _, w := range all {
 		names = append(names, fmt.Sprintf("%s (agent %s)", w.Tool, w.Agent))
@@ -133,7 +133,7 @@ const mostSeen = 1 << 20
 // seen is what a server was seen to offer in place of what was accepted; nil if it was not.
 func (s *Inventory) seen(id string) []byte {
 	for _, agent := range s.Config.AgentIDs() {
-		root, err := os.OpenRoot(filepath.Join(host.StateOf(s.Config.Home().Path, id), agent))
+		root, err := os.OpenRoot(filepath.Join(session.StateOf(s.Config.Home().Path, id), agent))
 		if err != nil {
 			continue
 		}

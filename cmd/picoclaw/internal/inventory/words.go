@@ -3,7 +3,7 @@ package inventory
 import (
 	"strings"
 
-	"github.com/picoclaw/picoclaw/host"
+	"github.com/picoclaw/picoclaw/host/session"
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
@@ -20,7 +20,7 @@ type Tool struct {
 	Output      *pluginpb.Schema `json:"output,omitempty"`
 }
 
-func Tools(tools []host.Tool) []Tool {
+func Tools(tools []session.Tool) []Tool {
 	list := make([]Tool, 0, len(tools))
 	for _, t := range tools {
 		list = append(list, Tool{

@@ -9,7 +9,7 @@ import (
 
 	"github.com/google/jsonschema-go/jsonschema"
 
-	"github.com/picoclaw/picoclaw/host"
+	"github.com/picoclaw/picoclaw/host/session"
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
@@ -25,7 +25,7 @@ reaches: the guard decides on it before the call leaves the host.
 `
 
 // Tools returns the page about tools.
-func Tools(tools []host.Tool) (string, error) {
+func Tools(tools []session.Tool) (string, error) {
 	var b strings.Builder
 	b.WriteString(notice + toolsIntro)
 	plugin := ""

@@ -17,7 +17,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/picoclaw/picoclaw/host"
+	"github.com/picoclaw/picoclaw/host/session"
 	"github.com/picoclaw/picoclaw/host/store"
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
@@ -25,8 +25,8 @@ import (
 // Maker makes packages of servers.
 type Maker struct {
 	Store    *store.Store
-	Run      func(context.Context, host.Apart) error // runs a program in a sandbox of its own
-	Program  string                                  // the plugin mcp's
+	Run      func(context.Context, session.Apart) error // runs a program in a sandbox of its own
+	Program  string                                     // the plugin mcp's
 	Progress func(text string)
 	Logs     string // the directory where all is kept that a package manager has said that failed
 }
@@ -196,7 +196,7 @@ func (m *Maker) fetch(ctx context.Context, f *fetch, data string) (command []str
 	}
 	ctx, cancel := context.WithTimeout(ctx, fetchTime)
 	defer cancel()
-	if said, err := m.run(ctx, f.manager, args, env, nil, host.Apart{
+	if said, err := m.run(ctx, f.manager, args, env, nil, session.Apart{
 		ReadWrite: []string{data}, From: []string{f.manager},
 	}, data, io.Discard); err != nil {
 		return nil, "", fmt.Errorf("fetch %s: %w%s", f.spec, err, m.told(f.manager, said))
@@ -238,7 +238,7 @@ func (m *Maker) probe(ctx context.Context, dir, id string, s *Spec, d *definitio
 			return nil, err
 		}
 	}
-	a := host.Apart{ReadWrite: []string{scratch}, ReadOnly: []string{m.Program}, Hosts: s.hosts(), Secrets: s.Secrets}
+	a := session.Apart{ReadWrite: []string{scratch}, ReadOnly: []string{m.Program}, Hosts: s.hosts(), Secrets: s.Secrets}
 	if s.URL == "" {
 		asked.Data = filepath.Join(dir, store.DataDir)
 		a.ReadOnly = append(a.ReadOnly, asked.Data)
@@ -278,7 +278,7 @@ func absent(command []string) string {
 
 // run runs a program apart. It returns the end of what that has said on its standard error.
 func (m *Maker) run(
-	ctx context.Context, name string, args, env []string, stdin []byte, a host.Apart, dir string, to io.Writer,
+	ctx context.Context, name string, args, env []string, stdin []byte, a session.Apart, dir string, to io.Writer,
 ) (said string, err error) {
 	files := map[string]*os.File{}
 	for _, stream := range []string{"in", "out", "err"} {

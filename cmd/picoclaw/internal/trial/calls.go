@@ -13,18 +13,18 @@ import (
 
 	"github.com/google/jsonschema-go/jsonschema"
 
-	"github.com/picoclaw/picoclaw/host"
+	"github.com/picoclaw/picoclaw/host/session"
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
 // caller calls a plugin's tools.
 type caller struct {
 	*trial
-	session *host.Session
+	session *session.Session
 	samples map[string]json.RawMessage // of the tools that were called, what they were called with
 }
 
-func (c *caller) call(ctx context.Context, tool string, args json.RawMessage) *host.Result {
+func (c *caller) call(ctx context.Context, tool string, args json.RawMessage) *session.Result {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	return c.session.Call(ctx, c.pkg.Manifest.ID+"."+tool, args, nil)
@@ -48,7 +48,7 @@ func (c *caller) start(ctx context.Context) bool {
 }
 
 // gone reports whether a call has not come back from the plugin.
-func gone(r *host.Result) bool {
+func gone(r *session.Result) bool {
 	return r.Err != nil && (r.Err.Code == pluginpb.CodeUnavailable || r.Err.Code == pluginpb.CodeTimeout ||
 		r.Err.Code == pluginpb.CodePanic)
 }
@@ -78,7 +78,7 @@ func (c *caller) everyTool(ctx context.Context) {
 }
 
 // judge says what is wrong with a result, if anything is.
-func (c *caller) judge(t *pluginpb.Spec, r *host.Result) error {
+func (c *caller) judge(t *pluginpb.Spec, r *session.Result) error {
 	switch {
 	case gone(r):
 		return errors.New(r.Err.Message)

@@ -14,8 +14,8 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
-	"github.com/picoclaw/picoclaw/host"
 	"github.com/picoclaw/picoclaw/host/config"
+	"github.com/picoclaw/picoclaw/host/session"
 	"github.com/picoclaw/picoclaw/host/store"
 	"github.com/picoclaw/picoclaw/sdk/contract"
 )
@@ -115,7 +115,7 @@ func (t *trial) manifest() bool {
 }
 
 // open makes a host of the trial's own, isolated where this machine can.
-func (t *trial) open() (*host.Host, error) {
+func (t *trial) open() (*session.Host, error) {
 	workspace := filepath.Join(t.dir, "workspace")
 	if err := os.MkdirAll(filepath.Join(workspace, "dir"), 0o700); err != nil {
 		return nil, err
@@ -125,7 +125,7 @@ func (t *trial) open() (*host.Host, error) {
 	}
 	var err error
 	for _, isolated := range []bool{true, false} {
-		var h *host.Host
+		var h *session.Host
 		if h, err = t.openWith(workspace, isolated); err == nil {
 			t.isolated = isolated
 			return h, nil
@@ -134,14 +134,14 @@ func (t *trial) open() (*host.Host, error) {
 	return nil, err
 }
 
-func (t *trial) openWith(workspace string, isolated bool) (*host.Host, error) {
+func (t *trial) openWith(workspace string, isolated bool) (*session.Host, error) {
 	cfg, err := config.Load(config.Options{Environ: append(os.Environ(),
 		"PICOCLAW_CONFIG=", "PICOCLAW_HOME="+t.dir, "PICOCLAW_AGENTS_DEFAULTS_WORKSPACE="+workspace, "PICOCLAW_TOOLS_SET=all",
 		fmt.Sprintf("PICOCLAW_ISOLATION_ENABLED=%t", isolated))})
 	if err != nil {
 		return nil, err
 	}
-	h, err := host.Open(host.Options{Config: cfg, PluginDir: t.o.PluginDir, Logger: t.o.Logger})
+	h, err := session.Open(session.Options{Config: cfg, PluginDir: t.o.PluginDir, Logger: t.o.Logger})
 	if err != nil {
 		return nil, err
 	}
@@ -160,7 +160,7 @@ func (t *trial) program(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	session, err := h.Session("", host.CLI)
+	sess, err := h.Session("", session.CLI)
 	if err != nil {
 		return errors.Join(err, h.Close(context.Background()))
 	}
@@ -169,7 +169,7 @@ func (t *trial) program(ctx context.Context) error {
 	} else {
 		t.add("sandbox", Poor, "isolation does not work on this machine, so it was tried without; `picoclaw doctor` says why")
 	}
-	c := &caller{trial: t, session: session}
+	c := &caller{trial: t, session: sess}
 	if c.start(ctx) {
 		c.everyTool(ctx)
 		c.cancelled(ctx)

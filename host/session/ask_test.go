@@ -1,0 +1,64 @@
+//go:build linux
+
+package session_test
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/picoclaw/picoclaw/host/approvals"
+	"github.com/picoclaw/picoclaw/host/config"
+	"github.com/picoclaw/picoclaw/host/hosttest"
+	"github.com/picoclaw/picoclaw/host/session"
+)
+
+// Whoever calls is told that the call waits for a person, while it does.
+func TestACallerIsToldThatItsCallWaits(t *testing.T) {
+	home := hosttest.TempDir(t)
+	if err := os.WriteFile(filepath.Join(home, "config.json"), []byte(`{"tools": {"exec": {"rules": [
+		{"id": "make-it", "programs": "touch", "verb": "made", "decision": "ask", "why": "makes files"}]}}}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cfg, err := config.Load(config.Options{Environ: []string{"HOME=" + home, "PICOCLAW_HOME=" + home}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	later := told{make(chan string)}
+	h, err := session.Open(session.Options{Config: cfg, PluginDir: filepath.Join(hosttest.Dir(), "plugins"), Approvals: later})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = h.Close(context.Background()) })
+	s, err := h.Session("", session.Main)
+	if err != nil {
+		t.Fatal(err)
+	}
+	first := true
+	r := s.Call(t.Context(), "exec", json.RawMessage(`{"command": "touch made a"}`), func(e session.Event) {
+		if first {
+			first = false
+			later.messages <- e.Message
+		}
+	})
+	if r.Err != nil || first {
+		t.Errorf("the call: %v", r.Err)
+	}
+}
+
+// told allows a call once its caller has been told that it waits.
+type told struct{ messages chan string }
+
+func (told) Waits(session.Origin) bool { return true }
+
+func (d told) Wait(ctx context.Context, _ *session.Session, _ approvals.Call) (*approvals.Answer, error) {
+	select {
+	case message := <-d.messages:
+		return &approvals.Answer{Yes: strings.Contains(message, "picoclaw approvals"), By: "somebody", Way: "chat"}, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}

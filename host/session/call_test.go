@@ -1,0 +1,98 @@
+package session
+
+import (
+	"bytes"
+	"context"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/picoclaw/picoclaw/internal/patience"
+	"github.com/picoclaw/picoclaw/sdk/pluginpb"
+)
+
+// The time that a person takes for a tool's form is not the call's.
+func TestTheCallsTimeStandsStillWhileAPersonFillsInAForm(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx := WithFormer(t.Context(), func(_ context.Context, f Form) (Filled, error) {
+			time.Sleep(time.Hour) // of the test's own clock
+			return Filled{Action: "accept", Values: f.Schema}, nil
+		})
+		ctx, cancel := patience.WithTimeout(ctx, time.Minute)
+		defer cancel()
+		answer := answers(ctx, "p.t")(&pluginpb.Question{Schema: []byte(`{}`)})
+		if answer.GetAction() != "accept" || string(answer.GetContent()) != `{}` || ctx.Err() != nil {
+			t.Errorf("%v, %v", answer, ctx.Err())
+		}
+		if refused := answers(ctx, "p.t")(&pluginpb.Question{Message: strings.Repeat("x",
+			maxForm+1)}); refused.GetError() == "" {
+			t.Errorf("%v", refused)
+		}
+	})
+	if answers(t.Context(), "p.t") != nil {
+		t.Error("somebody answers where nobody is")
+	}
+}
+
+// told are the events that pieces of output become.
+func told(pieces ...Event) []Event {
+	var all []Event
+	whole, end := InCharacters(func(e Event) { all = append(all, e) })
+	for _, piece := range pieces {
+		whole(piece)
+	}
+	end()
+	return all
+}
+
+func TestOutputComesInWholeCharacters(t *testing.T) {
+	out := func(text string) Event { return Event{Output: []byte(text)} }
+	err := func(text string) Event { return Event{Output: []byte(text), Stderr: true} }
+	half := Event{Done: 1, Total: 2, Message: "half"}
+	for name, test := range map[string]struct{ pieces, want []Event }{
+		"whole":            {[]Event{out("aé"), out("")}, []Event{out("aé")}},
+		"cut in two":       {[]Event{out("a\xc3"), out("\xa9b")}, []Event{out("a"), out("éb")}},
+		"cut in four":      {[]Event{out("\xf0"), out("\x9f"), out("\x98"), out("\x80.")}, []Event{out("😀.")}},
+		"progress between": {[]Event{out("\xc3"), half, out("\xa9")}, []Event{half, out("é")}},
+		"two streams": {[]Event{out("\xc3"), err("\xe2\x82"), out("\xa9"), err("\xac")},
+			[]Event{out("é"), err("€")}},
+		"never whole":            {[]Event{out("a\xe2\x82")}, []Event{out("a"), out("\uFFFD")}},
+		"broken off":             {[]Event{out("\xe2\x82"), out("a")}, []Event{out("\uFFFDa")}},
+		"no character":           {[]Event{out("a\xffb"), out("\x80")}, []Event{out("a\uFFFDb"), out("\uFFFD")}},
+		"the end of each stream": {[]Event{out("\xc3"), err("\xc3")}, []Event{out("\uFFFD"), err("\uFFFD")}},
+	} {
+		if diff := cmp.Diff(test.want, told(test.pieces...)); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+	}
+	whole, end := InCharacters(nil)
+	if end(); whole != nil {
+		t.Error("there is something to tell, and nobody who listens")
+	}
+}
+
+func FuzzInCharacters(f *testing.F) {
+	f.Add([]byte("aé😀"), uint8(1))
+	f.Add([]byte("\xff\xf0\x9f"), uint8(2))
+	f.Fuzz(func(t *testing.T, data []byte, size uint8) {
+		var pieces []Event
+		for rest := data; len(rest) > 0; {
+			n := min(len(rest), int(size)+1)
+			pieces, rest = append(pieces, Event{Output: rest[:n]}), rest[n:]
+		}
+		var all []byte
+		for _, e := range told(pieces...) {
+			if !utf8.Valid(e.Output) {
+				t.Errorf("a piece of %q is %q", data, e.Output)
+			}
+			all = append(all, e.Output...)
+		}
+		if utf8.Valid(data) && !bytes.Equal(all, data) {
+			t.Errorf("%q has become %q", data, all)
+		}
+	})
+}

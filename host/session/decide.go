@@ -1,0 +1,196 @@
+package session
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/picoclaw/picoclaw/host/catalog"
+	"github.com/picoclaw/picoclaw/sdk/guard"
+	"github.com/picoclaw/picoclaw/sdk/pluginpb"
+)
+
+// Explain decides a call without making it. The error is about the call itself: no such tool, or arguments that are
+// not the tool's.
+func (s *Session) Explain(name string, raw json.RawMessage) (guard.Decision, *Error) {
+	t, args, e := s.read(name, raw)
+	if e != nil {
+		return guard.Decision{}, e
+	}
+	return s.decide(t.Plugin, args), nil
+}
+
+// decide asks the guard about every claim of a call; the strictest answer is the call's.
+func (s *Session) decide(p *catalog.Plugin, args *arguments) guard.Decision {
+	strictest := guard.Decision{Verdict: guard.Allow, Rule: "tools"}
+	for _, site := range args.claims {
+		for _, at := range find(args.Values, site.Path) {
+			d := s.decideClaim(p, args.claims, site, at)
+			if d.Verdict > strictest.Verdict {
+				strictest = d
+			} else if strictest.Verdict == guard.Allow {
+				strictest.Softened = append(strictest.Softened, d.Softened...)
+			}
+		}
+	}
+	return s.policy.Located(strictest)
+}
+
+func (s *Session) decideClaim(p *catalog.Plugin, claims []pluginpb.Site, site pluginpb.Site, at found) guard.Decision {
+	if site.Claim == pluginpb.ClaimEnv || site.Claim == pluginpb.ClaimStdin {
+		return guard.Decision{} // decided with the command beside it
+	}
+	if at.value == nil {
+		return guard.Decision{} // it names nothing
+	}
+	text, ok := at.value.(string)
+	if _, list := at.value.([]any); list && slices.ContainsFunc(claims, func(other pluginpb.Site) bool {
+		return slices.Equal(other.Path, append(slices.Clone(site.Path), "*"))
+	}) {
+		return guard.Decision{} // its elements are decided on
+	}
+	if !ok {
+		return guard.Decision{Verdict: guard.Deny, Rule: "claim.type", Reason: fmt.Sprintf("%v must be a string", site.Path)}
+	}
+	switch site.Claim {
+	case pluginpb.ClaimCommand:
+		c := s.command(claims, site, at, text)
+		c.Kept = s.policy.Guard().Exec.UndoableDeletes && s.keepsCommands(p)
+		return s.guard.Command(c)
+	case pluginpb.ClaimCwd, pluginpb.ClaimList:
+		// To name no directory, by an empty string as by leaving it out, is to mean the workspace.
+		return s.decidePath(p, guard.List, cmp.Or(text, "."))
+	}
+	return s.decidePath(p, guard.Access(site.Claim), text)
+}
+
+// decidePath decides on a path. To a plugin that does not come with picoclaw it may be the URI of a file, so what it
+// means as one is decided on too.
+func (s *Session) decidePath(p *catalog.Plugin, a guard.Access, text string) guard.Decision {
+	strictest := s.guard.Path(a, text)
+	if p.Kind == catalog.Bundled {
+		return strictest
+	}
+	meant, ok := fileURI(text)
+	if !ok {
+		return guard.Decision{Verdict: guard.Deny, Rule: "path.malformed",
+			Reason: "access denied: it can't be told which file this URI means", Hint: "write the path itself, without file:"}
+	}
+	for _, path := range meant {
+		if d := s.guard.Path(a, path); d.Verdict > strictest.Verdict {
+			strictest = d
+		}
+	}
+	return strictest
+}
+
+// What somebody may take for the URI of a file, and what everybody takes for the same one.
+var (
+	likeFileURI  = regexp.MustCompile(`^(?i:(f|%66|%46)(i|%69|%49)(l|%6c|%4c)(e|%65|%45)(:|%3a))`)
+	plainFileURI = regexp.MustCompile(`^(?i:file://(?:localhost)?)(/[^?#\\[:cntrl:]]*)$`)
+)
+
+// fileURI returns the paths that a text means as the URI of a file, unescaped and not; none for a text that is no URI.
+// ok is false for one that readers may take for different files.
+func fileURI(text string) (paths []string, ok bool) {
+	read := strings.TrimFunc(strings.NewReplacer("\t", "", "\r", "", "\n", "").Replace(text),
+		func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) })
+	if !likeFileURI.MatchString(read) {
+		return nil, true
+	}
+	found := plainFileURI.FindStringSubmatch(text)
+	if found == nil {
+		return nil, false
+	}
+	path, err := url.PathUnescape(found[1])
+	if err != nil {
+		return nil, false
+	}
+	for _, one := range []string{path, found[1]} {
+		if filepath.VolumeName(one[1:]) != "" { // /C:/x is C:/x
+			one = one[1:]
+		}
+		paths = append(paths, one)
+	}
+	return slices.Compact(paths), true
+}
+
+// command is the command at a site with what the fields beside it say: where it starts and what its environment has.
+func (s *Session) command(claims []pluginpb.Site, site pluginpb.Site, at found, text string) guard.Command {
+	c := guard.Command{Text: text, Env: s.commandEnv()}
+	if shell, err := guard.MachineShell(); err == nil {
+		c.Dialect = shell.Dialect
+	}
+	for _, other := range claims {
+		if !siblings(site.Path, other.Path) {
+			continue
+		}
+		value := at.object[other.Path[len(other.Path)-1]]
+		switch other.Claim {
+		case pluginpb.ClaimCwd:
+			c.Dir, _ = value.(string)
+		case pluginpb.ClaimStdin:
+			c.Stdin, _ = value.(string)
+		case pluginpb.ClaimEnv:
+			env, _ := value.(map[string]any)
+			for name, v := range env {
+				c.Env[name], _ = v.(string)
+			}
+		}
+	}
+	return c
+}
+
+// siblings reports whether two sites are properties of the same object.
+func siblings(a, b []string) bool {
+	if len(a) != len(b) || len(a) == 0 {
+		return false
+	}
+	for i := range len(a) - 1 {
+		if a[i] != b[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// found is a value in a call's arguments, and the object that it is a property of.
+type found struct {
+	value  any
+	object map[string]any
+}
+
+// find returns the values at a site. An optional argument that is absent is not there.
+func find(object map[string]any, path []string) []found {
+	value, ok := object[path[0]]
+	if !ok {
+		return nil
+	}
+	return descend(found{value: value, object: object}, path[1:])
+}
+
+func descend(at found, path []string) []found {
+	if len(path) == 0 {
+		return []found{at}
+	}
+	switch value := at.value.(type) {
+	case []any:
+		if path[0] != "*" {
+			return nil
+		}
+		var all []found
+		for _, item := range value {
+			all = append(all, descend(found{value: item, object: at.object}, path[1:])...)
+		}
+		return all
+	case map[string]any:
+		return find(value, path)
+	}
+	return nil
+}

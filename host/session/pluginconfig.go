@@ -1,0 +1,103 @@
+package session
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/google/jsonschema-go/jsonschema"
+
+	"github.com/picoclaw/picoclaw/internal/nearest"
+	"github.com/picoclaw/picoclaw/sdk/pluginpb"
+)
+
+// CheckPluginConfig says what is wrong with the operator's settings for a plugin that is offered: why none of its tools
+// would work. The error does not name plugins.<id>.config.
+func (h *Host) CheckPluginConfig(id string) error {
+	set := h.config.Plugin(id).Config
+	if len(set) == 0 {
+		return nil
+	}
+	settings, err := json.Marshal(set)
+	if err != nil {
+		return err
+	}
+	for _, p := range h.plugins().Plugins() {
+		if p.Manifest.ID == id {
+			return fitsConfig(p.Manifest, settings)
+		}
+	}
+	return nil
+}
+
+// checkConfig says what is wrong with the operator's settings for a plugin, by the schema in its manifest, before it is
+// started with them.
+func checkConfig(m *pluginpb.Manifest, settings json.RawMessage) error {
+	if err := fitsConfig(m, settings); err != nil {
+		return fmt.Errorf("plugins.%s.config does not fit the plugin's schema: %w", m.ID, err)
+	}
+	return nil
+}
+
+func fitsConfig(m *pluginpb.Manifest, settings json.RawMessage) error {
+	if len(settings) == 0 {
+		return nil
+	}
+	if m.Config == nil {
+		return takesNone(settings)
+	}
+	schema, err := m.Config.Parse()
+	if err != nil {
+		return fmt.Errorf("the schema can't be read: %w", err)
+	}
+	resolved, err := schema.Resolve(nil)
+	if err != nil {
+		return fmt.Errorf("the schema is not usable: %w", err)
+	}
+	var value any
+	if err := json.Unmarshal(settings, &value); err != nil {
+		return err
+	}
+	err = resolved.Validate(value)
+	if err == nil {
+		return nil
+	}
+	if unknown := unknownKey(schema, value, ""); unknown != nil {
+		return unknown
+	}
+	return err
+}
+
+// takesNone refuses settings for a plugin that has none.
+func takesNone(settings json.RawMessage) error {
+	var set map[string]json.RawMessage
+	if err := json.Unmarshal(settings, &set); err != nil {
+		return err
+	}
+	for _, name := range slices.Sorted(maps.Keys(set)) {
+		return fmt.Errorf("unknown key %q; the plugin has no settings", name)
+	}
+	return nil
+}
+
+// unknownKey finds a key that the schema does not have where it takes no others, and says which was likely meant.
+func unknownKey(schema *jsonschema.Schema, value any, at string) error {
+	object, ok := value.(map[string]any)
+	if !ok || len(schema.Properties) == 0 {
+		return nil
+	}
+	known := slices.Sorted(maps.Keys(schema.Properties))
+	for _, name := range slices.Sorted(maps.Keys(object)) {
+		if inner := schema.Properties[name]; inner != nil {
+			if err := unknownKey(inner, object[name], at+name+"."); err != nil {
+				return err
+			}
+			continue
+		}
+		if schema.AdditionalProperties != nil {
+			return fmt.Errorf("unknown key %q; the nearest is %q", at+name, at+nearest.Name(name, known))
+		}
+	}
+	return nil
+}

@@ -1,0 +1,85 @@
+package session
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"strings"
+	"time"
+
+	"github.com/picoclaw/picoclaw/sdk"
+	"github.com/picoclaw/picoclaw/sdk/pluginpb"
+)
+
+// Result is how a call ended. Text and Structured may be there beside an error: what was found until then.
+type Result struct {
+	Text       string          // what an agent reads
+	Structured json.RawMessage // the typed result, a JSON object in one line; nil for tools that have only text
+	Content    []Content       // all blocks in order, if there is more than text; Text has what is to be read
+	Err        *Error          // nil if the call succeeded
+	Answered   bool            // the tool was called and has answered: an error is its own
+	Duration   time.Duration   // from the call's arrival to its answer
+
+	undo string // the change that undo takes back
+}
+
+// Error says why a call failed, so that an agent or a person can do something about it: in the tool's words or in the
+// host's.
+type Error = sdk.Error
+
+// Content is one block of a result: a text, something to look at or listen to, or with a URI a resource.
+type Content = sdk.Content
+
+// contents are a plugin's blocks as callers have them.
+func contents(blocks []*pluginpb.Content) []Content {
+	var all []Content
+	for _, b := range blocks {
+		all = append(all, Content{Text: b.GetText(), Data: b.GetData(), MediaType: b.GetMediaType(), URI: b.GetUri()})
+	}
+	return all
+}
+
+// addRefused says what the network has refused meanwhile.
+func (r *Result) addRefused(reasons []string) {
+	for _, reason := range reasons {
+		if r.Text != "" && !strings.HasSuffix(r.Text, "\n") {
+			r.Text += "\n"
+		}
+		r.Text += "[" + reason + "]"
+		if r.Err != nil && r.Err.Hint == "" {
+			r.Err.Hint = reason
+		}
+	}
+}
+
+// size is how many bytes the result has.
+func (r *Result) size() int {
+	n := len(r.Text) + len(r.Structured)
+	for _, c := range r.Content {
+		n += len(c.Data)
+	}
+	return n
+}
+
+// maxUndo is how long the name of a change may be: what is longer is none.
+const maxUndo = 64
+
+// undoOf returns the name of the change that a result of a tool with the takeback grant says it was.
+func undoOf(structured json.RawMessage) string {
+	if !bytes.Contains(structured, []byte(`"undo":"`)) {
+		return ""
+	}
+	var says struct {
+		Undo    string `json:"undo"`
+		Changes struct {
+			Undo string `json:"undo"`
+		} `json:"changes"` // of a command
+	}
+	if json.Unmarshal(structured, &says) != nil {
+		return ""
+	}
+	if id := cmp.Or(says.Undo, says.Changes.Undo); len(id) <= maxUndo {
+		return id
+	}
+	return ""
+}

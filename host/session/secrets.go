@@ -1,0 +1,92 @@
+package session
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"slices"
+	"time"
+
+	"github.com/picoclaw/picoclaw/host/config"
+	"github.com/picoclaw/picoclaw/host/egress"
+	"github.com/picoclaw/picoclaw/sdk/pluginpb"
+)
+
+// secretWithin is how long a program may take that prints a secret: it may ask a service, or a person.
+const secretWithin = time.Minute
+
+// secretsOf fetches the secrets that are granted. What is granted and does not exist is none.
+func secretsOf(all map[string]config.Secret, granted []string) ([]egress.Secret, error) {
+	var out []egress.Secret
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		if !slices.Contains(granted, name) && !slices.Contains(granted, pluginpb.AnySecret) {
+			continue
+		}
+		s := all[name]
+		value, err := secretValue(s)
+		if err != nil {
+			return nil, fmt.Errorf("secrets.%s.from: %w", name, err)
+		}
+		out = append(out, egress.Secret{
+			Name: name, Placeholder: egress.Placeholder(len(value)), Value: value, Hosts: s.Hosts, Header: s.As.Header,
+			Template: s.As.Value,
+		})
+	}
+	return out, nil
+}
+
+// Secret returns the value of one of the operator's secrets, for the program itself. It goes to no agent and no
+// sandbox.
+func (h *Host) Secret(name string) (string, error) { return Secret(h.config, name) }
+
+// Secret is [Host.Secret] for whoever has no host yet.
+func Secret(cfg *config.Config, name string) (string, error) {
+	s, ok := cfg.Secrets()[name]
+	if !ok {
+		return "", fmt.Errorf("there is no secret %s; say in the configuration where it comes from: secrets.%s", name, name)
+	}
+	value, err := secretValue(s)
+	if err != nil {
+		return "", fmt.Errorf("secrets.%s.from: %w", name, err)
+	}
+	return value, nil
+}
+
+// shortest is how short a secret may be: what is shorter is found in many places by chance, and could be guessed.
+const shortest = 8
+
+func secretValue(s config.Secret) (string, error) {
+	var data []byte
+	var err error
+	switch {
+	case s.From.Env != "":
+		value, ok := os.LookupEnv(s.From.Env)
+		if !ok {
+			return "", fmt.Errorf("the variable %s is not set; set it for picoclaw", s.From.Env)
+		}
+		data = []byte(value)
+	case s.From.File != "":
+		if data, err = os.ReadFile(s.From.File); err != nil {
+			return "", err
+		}
+	default:
+		ctx, cancel := context.WithTimeout(context.Background(), secretWithin)
+		defer cancel()
+		cmd := exec.CommandContext(ctx, s.From.Command[0], s.From.Command[1:]...)
+		cmd.Dir = "/"
+		if data, err = cmd.Output(); err != nil {
+			return "", fmt.Errorf("%s: %w", s.From.Command[0], err)
+		}
+	}
+	data = bytes.TrimSpace(data)
+	switch {
+	case len(data) < shortest:
+		return "", fmt.Errorf("the value is %d bytes long; a secret has at least %d", len(data), shortest)
+	case bytes.ContainsAny(data, "\r\n\x00"):
+		return "", fmt.Errorf("the value has several lines; a header holds one")
+	}
+	return string(data), nil
+}

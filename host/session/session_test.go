@@ -1,0 +1,199 @@
+//go:build linux
+
+package session_test
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/picoclaw/picoclaw/host/config"
+	"github.com/picoclaw/picoclaw/host/hosttest"
+	"github.com/picoclaw/picoclaw/host/policy"
+	"github.com/picoclaw/picoclaw/host/session"
+	"github.com/picoclaw/picoclaw/sdk/guard"
+)
+
+func TestMain(m *testing.M) {
+	os.Exit(hosttest.Main(m, map[string]string{
+		"plugins/filesystem/filesystem": "../../plugins/filesystem",
+		"plugins/shell/shell":           "../../plugins/shell",
+	}, func(dir string) error { return hosttest.Describe(dir, "plugins/filesystem", "plugins/shell") }))
+}
+
+func open(t *testing.T, variables ...string) *session.Host {
+	t.Helper()
+	home := hosttest.TempDir(t)
+	cfg, err := config.Load(config.Options{Environ: append(variables, "HOME="+home, "PICOCLAW_HOME="+home)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h, err := session.Open(session.Options{Config: cfg, PluginDir: filepath.Join(hosttest.Dir(), "plugins")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := h.Close(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	return h
+}
+
+func call(t *testing.T, s *session.Session, tool string, args map[string]any) *session.Result {
+	t.Helper()
+	raw, err := json.Marshal(args)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s.Call(t.Context(), tool, raw, nil)
+}
+
+// A spawned session, of whatever origin, can do what its parent can or less: in every wall, not only in the guard.
+func TestASpawnedSessionIsNarrower(t *testing.T) {
+	h := open(t, "PICOCLAW_ISOLATION_ENABLED=true")
+	parent, err := h.Session("", session.Main)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"sub/inside", "beside"} {
+		if r := call(t, parent, "write_file", map[string]any{"path": name, "content": name}); r.Err != nil {
+			t.Fatal(r.Err)
+		}
+	}
+	for _, origin := range []session.Origin{session.Subagent, session.Heartbeat, session.Cron} {
+		child, err := parent.Spawn(origin, policy.Child{Workspace: "sub"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r := call(t, child, "read_file", map[string]any{"path": "inside"}); r.Err != nil || r.Text != "sub/inside" {
+			t.Errorf("%s: %q, %v", origin, r.Text, r.Err)
+		}
+		for tool, args := range map[string]map[string]any{
+			"read_file":  {"path": "../beside"},
+			"write_file": {"path": "../new", "content": "x"},
+		} {
+			if r := call(t, child, tool, args); r.Err == nil {
+				t.Errorf("%s: %s %v works", origin, tool, args)
+			}
+		}
+		// The guard can't see into this; the kernel's wall is the child's, too.
+		r := call(t, child, "exec", map[string]any{"command": `p=besid; sh -c "ls \$PWD/.$(printf .)/${p}e; cat ../beside"`})
+		if strings.Contains(r.Text, "beside\n") && !strings.Contains(r.Text, "No such file") {
+			t.Errorf("%s: the kernel let out %q", origin, r.Text)
+		}
+		if _, err := child.Spawn(origin, policy.Child{Workspace: parent.Policy().Workspace()}); err == nil {
+			t.Errorf("%s: a grandchild has the grandparent's workspace", origin)
+		}
+	}
+}
+
+func TestExplainDecidesAsCallDoes(t *testing.T) {
+	h := open(t)
+	s, err := h.Session("", session.CLI)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for args, want := range map[string]guard.Verdict{
+		`{"path":"a"}`:           guard.Allow,
+		`{"path":"/etc/passwd"}`: guard.Deny,
+		`{"path":"../x"}`:        guard.Deny,
+	} {
+		d, e := s.Explain("read_file", json.RawMessage(args))
+		if e != nil || d.Verdict != want || want == guard.Deny && (d.Rule == "" || d.Reason == "" || d.Hint == "") {
+			t.Errorf("%s: %+v, %v", args, d, e)
+		}
+		r := s.Call(t.Context(), "read_file", json.RawMessage(args), nil)
+		if denied := r.Err != nil && r.Err.Code == "access_denied"; denied != (want == guard.Deny) {
+			t.Errorf("%s: explained as %v, called: %v", args, d.Verdict, r.Err)
+		}
+	}
+	// Where the command starts and what it finds are part of the decision.
+	if d, e := s.Explain("exec", json.RawMessage(`{"command":"ls","cwd":".."}`)); e != nil || d.Verdict != guard.Deny {
+		t.Errorf("a directory outside: %+v, %v", d, e)
+	}
+}
+
+// A spawned session is bound by its parent's own rules for commands.
+func TestASpawnedSessionHasItsParentsRules(t *testing.T) {
+	h := open(t, `PICOCLAW_TOOLS_EXEC_RULES=[{"id": "own", "programs": "mytool", "why": "does it", "hit": ["mytool"]}]`)
+	parent, err := h.Session("", session.Main)
+	if err != nil {
+		t.Fatal(err)
+	}
+	child, err := parent.Spawn(session.Subagent, policy.Child{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range []*session.Session{parent, child} {
+		d, e := s.Explain("exec", json.RawMessage(`{"command":"true && mytool"}`))
+		if e != nil || d.Verdict != guard.Deny || d.Rule != "own" || d.File != "PICOCLAW_TOOLS_EXEC_RULES" {
+			t.Errorf("%+v, %v", d, e)
+		}
+	}
+}
+
+// What a person is to be asked about inside the workspace is changed if they agree, by whatever way the call takes, and
+// by nobody else; what is denied is nobody's to allow.
+func TestAProtectedPathIsChangedIfAPersonAgrees(t *testing.T) {
+	for _, isolated := range []string{"true", "false"} {
+		h := open(t, "PICOCLAW_ISOLATION_ENABLED="+isolated)
+		s, err := h.Session("", session.CLI)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r := call(t, s, "write_file", map[string]any{"path": "s.sh", "content": "echo a > .gitlab-ci.yml; echo b > .envrc"}); r.Err != nil {
+			t.Fatal(r.Err)
+		}
+		asked := 0
+		with := func(agrees bool, tool string, args map[string]any) *session.Result {
+			raw, err := json.Marshal(args)
+			if err != nil {
+				t.Fatal(err)
+			}
+			ctx := session.WithAsker(t.Context(), func(_ context.Context, q session.Question) bool {
+				asked++
+				if q.Decision.Rule != guard.RuleProtect {
+					t.Errorf("asked about %s", q.Decision.Rule)
+				}
+				return agrees
+			})
+			return s.Call(ctx, tool, raw, nil)
+		}
+		there := func(name string) bool {
+			_, err := os.Lstat(filepath.Join(s.Policy().Workspace(), name))
+			return err == nil
+		}
+		file := map[string]any{"path": ".vscode/tasks.json", "content": "{}"}
+		for _, test := range []struct {
+			what   string
+			r      func() *session.Result
+			path   string
+			change bool
+			asks   int
+		}{
+			{"with nobody to ask", func() *session.Result { return call(t, s, "write_file", file) }, ".vscode", false, 0},
+			{"refused", func() *session.Result { return with(false, "write_file", file) }, ".vscode", false, 1},
+			{"agreed", func() *session.Result { return with(true, "write_file", file) }, ".vscode/tasks.json", true, 1},
+			{"a script, without a word of it", func() *session.Result {
+				return with(true, "exec", map[string]any{"command": "sh s.sh"})
+			}, ".gitlab-ci.yml", false, 0},
+			{"a script and a word", func() *session.Result {
+				return with(true, "exec", map[string]any{"command": "sh s.sh; touch .gitlab-ci.yml"})
+			}, ".gitlab-ci.yml", true, 1},
+			{"which does not open what is denied", func() *session.Result { return nil }, ".envrc", false, 0},
+			{"denied", func() *session.Result {
+				return with(true, "write_file", map[string]any{"path": ".envrc", "content": "x"})
+			}, ".envrc", false, 0},
+		} {
+			asked = 0
+			r := test.r()
+			if there(test.path) != test.change || asked != test.asks {
+				t.Errorf("isolated %s, %s: %v; asked %d times; %+v", isolated, test.what, there(test.path), asked, r)
+			}
+		}
+	}
+}

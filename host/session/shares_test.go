@@ -1,0 +1,148 @@
+//go:build linux
+
+package session_test
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/picoclaw/picoclaw/host/audit"
+	"github.com/picoclaw/picoclaw/host/hosttest"
+	"github.com/picoclaw/picoclaw/host/policy"
+	"github.com/picoclaw/picoclaw/host/session"
+	"github.com/picoclaw/picoclaw/host/share"
+	"github.com/picoclaw/picoclaw/sdk/pluginpb"
+)
+
+const onlyOne = "PICOCLAW_AGENTS_DEFAULTS_LIMITS_CALLS_AT_ONCE=1"
+
+// holding has a session make a call that runs until release is called.
+func holding(t *testing.T, s *session.Session) (release func()) {
+	t.Helper()
+	done := make(chan *session.Result)
+	dir := s.Policy().Workspace()
+	go func() {
+		const script = `{"command":"touch running; until [ -e enough ]; do sleep 0.01; done"}`
+		done <- s.Call(context.Background(), "exec", json.RawMessage(script), nil)
+	}()
+	hosttest.Eventually(t, "the call runs", func() bool {
+		_, err := os.Stat(filepath.Join(dir, "running"))
+		return err == nil
+	})
+	return func() {
+		t.Helper()
+		if err := os.WriteFile(filepath.Join(dir, "enough"), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if r := <-done; r.Err != nil {
+			t.Error(r.Err)
+		}
+	}
+}
+
+// An agent's calls wait for each other, those of its subagents too. Its own tools hold no place, so that those who wait
+// for a subagent's calls don't wait for themselves.
+func TestAnAgentsCallsWaitForTheirTurn(t *testing.T) {
+	ledger := &share.Ledger{}
+	work, err := session.NewOwnTool("work", "Has a subagent work.",
+		func(ctx context.Context, s *session.Session, _ struct{}) (string, error) {
+			child, err := s.Spawn(session.Subagent, policy.Child{})
+			if err != nil {
+				return "", err
+			}
+			r := child.Call(ctx, "list_dir", json.RawMessage(`{"path":"."}`), nil)
+			return r.Text, nil
+		})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := openWith(t, session.Options{Shares: ledger, Own: []session.OwnPlugin{{ID: "own", Tools: []session.OwnTool{work}}}}, onlyOne)
+	s := openSession(t, h)
+	release := holding(t, s)
+
+	waits, told := make(chan *session.Result), make(chan string, 1)
+	go func() {
+		waits <- s.Call(context.Background(), "work", json.RawMessage(`{}`), nil)
+	}()
+	hosttest.Eventually(t, "the subagent's call waits", func() bool { return ledger.Usage()["main"].Waiting == 1 })
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() {
+		waits <- s.Call(ctx, "list_dir", json.RawMessage(`{"path":"."}`), func(e session.Event) { told <- e.Message })
+	}()
+	if why := <-told; !strings.Contains(why, share.CallsKey) {
+		t.Errorf("told %q", why)
+	}
+	cancel()
+	if r := <-waits; r.Err == nil || r.Err.Code != pluginpb.CodeCancelled {
+		t.Errorf("a call that was cancelled while it waited: %+v", r)
+	}
+	release()
+	if r := <-waits; r.Err != nil || !strings.Contains(r.Text, "enough") {
+		t.Errorf("the tool that has a subagent work: %+v", r)
+	}
+	if u := ledger.Usage()["main"]; u != (share.Usage{Waited: 2}) {
+		t.Errorf("%+v", u)
+	}
+}
+
+// A host of another configuration goes on with the count.
+func TestHostsShareACount(t *testing.T) {
+	ledger := &share.Ledger{}
+	first := openSession(t, openWith(t, session.Options{Shares: ledger}, onlyOne))
+	second := openSession(t, openWith(t, session.Options{Shares: ledger}, onlyOne))
+	release := holding(t, first)
+	waits := make(chan *session.Result)
+	go func() { waits <- second.Call(context.Background(), "list_dir", json.RawMessage(`{"path":"."}`), nil) }()
+	hosttest.Eventually(t, "the second host's call waits", func() bool { return ledger.Usage()["main"].Waiting == 1 })
+	release()
+	if r := <-waits; r.Err != nil {
+		t.Error(r.Err)
+	}
+}
+
+// What can't be made in time is refused, and recorded.
+func TestACallThatCantHaveItsTurnIsRefused(t *testing.T) {
+	var records []audit.Record
+	h := openWith(t, session.Options{Observe: func(r audit.Record, _ *session.Result) { records = append(records, r) }},
+		"PICOCLAW_AGENTS_DEFAULTS_LIMITS_CALLS_PER_MINUTE=1", "PICOCLAW_TOOLS_EXEC_TIMEOUT_SECONDS=1")
+	s := openSession(t, h)
+	for n := range 2 {
+		r := call(t, s, "list_dir", map[string]any{"path": "."})
+		if refused := r.Err != nil; refused != (n == 1) || refused && r.Err.Rule != share.PerMinuteKey {
+			t.Errorf("call %d: %+v", n, r.Err)
+		}
+	}
+	if len(records) != 2 || records[1].Decision != "deny" || records[1].Rule != share.PerMinuteKey {
+		t.Errorf("records: %+v", records)
+	}
+}
+
+// With room for one plugin process, one ends for the other; not while it has a command in the background.
+func TestPluginsMakeRoomForEachOther(t *testing.T) {
+	s := openSession(t, openWith(t, session.Options{}, "PICOCLAW_AGENTS_DEFAULTS_LIMITS_PLUGINS=1"))
+	for range 2 {
+		if r := call(t, s, "exec", map[string]any{"command": "true"}); r.Err != nil {
+			t.Error(r.Err)
+		}
+		if r := call(t, s, "list_dir", map[string]any{"path": "."}); r.Err != nil {
+			t.Error(r.Err)
+		}
+	}
+	if r := call(t, s, "exec", map[string]any{"command": "sleep 300", "background": true}); r.Err != nil {
+		t.Fatal(r.Err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan *session.Result)
+	go func() { ended <- s.Call(ctx, "list_dir", json.RawMessage(`{"path":"."}`), nil) }()
+	if r := call(t, s, "process", map[string]any{"action": "list"}); r.Err != nil || !strings.Contains(r.Text, "sleep") {
+		t.Errorf("the command in the background is gone: %+v", r)
+	}
+	cancel()
+	if r := <-ended; r.Err == nil {
+		t.Error("there was room for a second plugin process")
+	}
+}
