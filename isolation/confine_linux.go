@@ -16,7 +16,7 @@ import (
 // Until then it is the domain's thread inside.
 //
 // Where the kernel has no Landlock the child is started with the rest; the log says so.
-func (pl *platform) startConfined(child *exec.Cmd, p Profile, atDeath syscall.Signal) (*domain, error) {
+func (pl *platform) startConfined(child *exec.Cmd, p Profile, in *member, atDeath syscall.Signal) (*domain, error) {
 	restrict, err := pl.restriction(child, p)
 	if err != nil {
 		return nil, err
@@ -26,13 +26,16 @@ func (pl *platform) startConfined(child *exec.Cmd, p Profile, atDeath syscall.Si
 	domain := newDomain(pl.landlock)
 	started := make(chan error)
 	onThrownAwayThread(func() {
-		err := restrict()
-		if err == nil && p.Notice != nil {
-			err = listen(p.Notice)
-		}
-		if err == nil {
-			err = child.Start()
-		}
+		err := in.start(child, false, func() error { // the filter refuses clone3
+			err := restrict()
+			if err == nil && p.Notice != nil {
+				err = listen(p.Notice)
+			}
+			if err == nil {
+				err = child.Start()
+			}
+			return err
+		})
 		started <- err
 		if err == nil {
 			domain.work()

@@ -60,7 +60,7 @@ func TestWithoutAMarkWhatDetachesLivesOn(t *testing.T) {
 	if err := i.platform.spawner.start(cmd, unix.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
-	proc := i.platform.follow(cmd, nil, noBrand, Profile{})
+	proc := i.platform.follow(cmd, nil, noBrand, nil, Profile{})
 	if _, err := wait(t, proc); err != nil {
 		t.Fatal(err)
 	}

@@ -51,7 +51,7 @@ func TestGroup(t *testing.T) {
 				}
 				defer func() { proc.Kill(); <-proc.Done() }()
 				in.Close()
-				if g.Processes > 0 && can && !eventually(func() bool { return groupOf(proc.Pid()) != "" && allInGroups(proc) }) {
+				if g.Processes > 0 && can && !allInGroups(proc) {
 					t.Fatal("the process is in no group of its own")
 				}
 				go_.Close()
@@ -99,7 +99,7 @@ func TestGroupsAreRemoved(t *testing.T) {
 	if len(i.Groups().Bounds) == 0 && !i.Groups().Kill {
 		return // TestGroup looks that it says why
 	}
-	if !eventually(func() bool { return groupOf(proc.Pid()) != "" }) {
+	if groupOf(proc.Pid()) == "" {
 		t.Fatal("it has none")
 	}
 	proc.Kill()
@@ -121,12 +121,14 @@ func TestAGroupEndsWhatDetaches(t *testing.T) {
 	in, go_ := pipe(t)
 	cmd.Stdin = in
 	cmd.SysProcAttr = childAttributes(nil)
-	if err := i.platform.spawner.start(cmd, unix.SIGKILL); err != nil {
+	own := i.platform.groups.member(Profile{Group: GroupLimits{Processes: 50}})
+	around := func(start func() error) error { return own.start(cmd, true, start) }
+	if err := i.platform.spawner.startWithin(around, cmd, unix.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
-	proc := i.platform.follow(cmd, nil, noBrand, Profile{Group: GroupLimits{Processes: 50}})
+	proc := i.platform.follow(cmd, nil, noBrand, own, Profile{})
 	i.remember(proc)
-	if !eventually(func() bool { return groupOf(proc.Pid()) != "" }) {
+	if groupOf(proc.Pid()) == "" {
 		t.Fatal("it has none")
 	}
 	go_.Close()

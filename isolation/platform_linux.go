@@ -76,12 +76,13 @@ func (pl *platform) start(child *exec.Cmd, p Profile) (*Process, error) {
 	if p.EndsItself {
 		atDeath = syscall.SIGTERM
 	}
+	in := pl.groups.member(p)
 	var inside *domain
 	fork := func() (pid int, err error) {
 		if p.Confine {
-			inside, err = pl.startConfined(child, p, atDeath)
+			inside, err = pl.startConfined(child, p, in, atDeath)
 		} else {
-			err = pl.spawner.start(child, atDeath)
+			err = pl.spawner.startWithin(func(start func() error) error { return in.start(child, true, start) }, child, atDeath)
 		}
 		if err != nil {
 			return 0, err
@@ -96,9 +97,10 @@ func (pl *platform) start(child *exec.Cmd, p Profile) (*Process, error) {
 		mark, err = pl.brander.start(fork)
 	}
 	if err != nil {
+		in.leave()
 		return nil, err
 	}
-	proc := pl.follow(child, inside, mark, p)
+	proc := pl.follow(child, inside, mark, in, p)
 	err = p.Limits.apply(proc.pid)
 	if err == nil && p.EndsItself {
 		err = wakeAtHangup(child)
@@ -111,7 +113,7 @@ func (pl *platform) start(child *exec.Cmd, p Profile) (*Process, error) {
 }
 
 // follow makes a Process of a child that was started without a sandbox, and clears up behind it when it ends.
-func (pl *platform) follow(child *exec.Cmd, inside *domain, mark brand, p Profile) *Process {
+func (pl *platform) follow(child *exec.Cmd, inside *domain, mark brand, in *member, p Profile) *Process {
 	pid := child.Process.Pid
 	proc := &Process{pid: pid, done: make(chan struct{})}
 	var among func(pids []int) []int
@@ -131,11 +133,9 @@ func (pl *platform) follow(child *exec.Cmd, inside *domain, mark brand, p Profil
 			return pids
 		}
 	}
-	in := pl.groups.member(p)
 	if in != nil {
 		proc.tree = groupedTree{proc.tree, in}
 	}
-	in.settle(members)
 	go proc.watch(p.Limits, members, newInherited(pid, among))
 	go func() {
 		awaitExit(pid)
@@ -158,10 +158,10 @@ func (pl *platform) startSandbox(child *exec.Cmd, p Profile) (*Process, error) {
 		return nil, err
 	}
 	in := pl.groups.member(p)
-	if err := in.start(s.cmd, func() error {
-		return pl.spawner.startWithin(pl.around, s.cmd,
-			syscall.SIGKILL)
-	}); err != nil {
+	around := func(start func() error) error {
+		return in.start(s.cmd, true, func() error { return pl.around(start) })
+	}
+	if err := pl.spawner.startWithin(around, s.cmd, syscall.SIGKILL); err != nil {
 		in.leave()
 		s.close()
 		if p.Proxied != nil && errors.Is(err, fs.ErrPermission) {
@@ -193,7 +193,6 @@ func (pl *platform) startSandbox(child *exec.Cmd, p Profile) (*Process, error) {
 			return nil
 		})
 	}()
-	in.settle(tree.members)
 	if err := tree.limit(p.Limits); err != nil {
 		proc.Kill()
 		<-proc.done

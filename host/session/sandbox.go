@@ -268,8 +268,7 @@ const (
 	memoryBehind    = 512 << 20
 )
 
-// pluginWeight is a plugin's share of the processors when they are wanted by all: half of what the host has, which has
-// to answer whatever commands do.
+// pluginWeight is a plugin's weight for the processors: half of the host's, which has to answer whatever commands do.
 const pluginWeight = 50
 
 // group bounds an instance with all its commands together, in a control group where there can be one. One command may

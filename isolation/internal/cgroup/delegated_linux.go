@@ -16,6 +16,9 @@ import (
 // it has no processes of its own.
 const leaf = "host"
 
+// moveTries bounds how often this process and what it starts meanwhile are moved.
+const moveTries = 100
+
 // errNotAlone is for a group that others are in as well: they would have to be moved too, and are not ours.
 var errNotAlone = errors.New("other programs are in it too")
 
@@ -57,7 +60,7 @@ func (h *hierarchy) delegate() ([]string, error) {
 // give has h's own group give a controller to the groups in it. Whoever has come to it meanwhile has to go first.
 func (h *hierarchy) give(controller string) error {
 	err := write(subtree(h.own), "+"+controller)
-	for try := 0; try < takeTries && errors.Is(err, unix.EBUSY) && !h.root(); try++ {
+	for try := 0; try < moveTries && errors.Is(err, unix.EBUSY) && !h.root(); try++ {
 		if err := h.moveSelf(); err != nil {
 			return err
 		}
@@ -74,15 +77,6 @@ func (h *hierarchy) root() bool {
 	return errors.Is(err, os.ErrNotExist)
 }
 
-// occupy moves this process to a leaf.
-func (h *hierarchy) occupy() error {
-	to := filepath.Join(h.base.dir, leaf)
-	if err := os.Mkdir(to, 0o755); err != nil && !errors.Is(err, os.ErrExist) {
-		return err
-	}
-	return join(to, os.Getpid())
-}
-
 // moveSelf moves this process to a leaf, if nobody else is in h's own group. What it has started meanwhile moves with
 // it: the kernel may take a while to move a process, and nobody waits for that.
 func (h *hierarchy) moveSelf() error {
@@ -90,7 +84,7 @@ func (h *hierarchy) moveSelf() error {
 	if err := os.Mkdir(to, 0o755); err != nil && !errors.Is(err, os.ErrExist) {
 		return err
 	}
-	for try := 0; try < takeTries; try++ {
+	for try := 0; try < moveTries; try++ {
 		in := processes(h.own)
 		if len(in) == 0 {
 			return nil
@@ -125,18 +119,9 @@ func ours(pid int) bool {
 	return pid == os.Getpid()
 }
 
-// restore undoes what delegate and settle did, as far as it can.
+// restore undoes what delegate did, as far as it can.
 func (h *hierarchy) restore() {
-	in := processes(filepath.Join(h.base.dir, leaf))
-	if h.version == 1 { // what this process has started besides goes with it
-		for _, pid := range in {
-			if join(h.came, pid) != nil { // it may be another place's, which is closed
-				_ = join(h.own, pid)
-			}
-		}
-		return
-	}
-	if !slices.Contains(in, os.Getpid()) {
+	if h.version == 1 || !slices.Contains(processes(filepath.Join(h.base.dir, leaf)), os.Getpid()) {
 		return
 	}
 	for _, c := range controllers {

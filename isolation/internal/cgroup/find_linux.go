@@ -13,8 +13,7 @@ import (
 type hierarchy struct {
 	version     int
 	controllers []string // of version 1; those of version 2 are in a file of the group
-	came        string   // the directory of the group that this process is in
-	own         string   // that, or of version 1 the one around the base that it is in
+	own         string   // the directory of the group that this process is in
 	readOnly    bool     // it is mounted so
 
 	base *base // what was made there
@@ -105,24 +104,14 @@ func hierarchies(in []membership, at []mounted) []*hierarchy {
 			if err != nil || !filepath.IsLocal(below) {
 				continue
 			}
-			came := filepath.Join(m.point, below)
 			found = append(found, &hierarchy{
 				version: m.version, controllers: strings.Split(member.controllers, ","),
-				came: came, own: outside(m.version, came), readOnly: m.readOnly,
+				own: filepath.Join(m.point, below), readOnly: m.readOnly,
 			})
 			break
 		}
 	}
 	return found
-}
-
-// outside is the group around a base in whose leaf this process is. In version 1 it may move on to another base's.
-func outside(version int, own string) string {
-	base := filepath.Dir(own)
-	if version == 1 && filepath.Base(own) == leaf && strings.HasPrefix(filepath.Base(base), prefix) {
-		return filepath.Dir(base)
-	}
-	return own
 }
 
 // holds reports whether the mount is of the hierarchy with these controllers.

@@ -15,29 +15,25 @@ import (
 
 // Group is a control group: a directory in each hierarchy that is used. It may be used concurrently.
 type Group struct {
-	place *Place
-	parts []part
-
-	processor processor // the place's mutex guards it
-
-	mu      sync.Mutex
-	removed bool
+	parts   []part
+	removed sync.Once
 }
 
 type part struct {
 	version int
 	dir     string
+	around  string // the group that this process's threads come from
 }
 
 // New makes a group. The name is for who looks at the machine's groups; it need not be another one each time.
 func (p *Place) New(name string, l Limits) (*Group, error) {
 	name = plain(name) + "-" + strconv.FormatUint(p.made.Add(1), 10)
-	g := &Group{place: p, processor: p.processorOf(name)}
+	g := &Group{}
 	for _, h := range p.used {
 		dir := filepath.Join(h.base.dir, name)
 		err := os.Mkdir(dir, 0o755)
 		if err == nil {
-			g.parts = append(g.parts, part{h.version, dir})
+			g.parts = append(g.parts, part{h.version, dir, h.own})
 			err = p.turnAll(h, dir, l)
 		}
 		if err != nil {
@@ -45,9 +41,6 @@ func (p *Place) New(name string, l Limits) (*Group, error) {
 			return nil, fmt.Errorf("make the control group %s: %w", dir, err)
 		}
 	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.live[g] = struct{}{}
 	return g, nil
 }
 
@@ -73,62 +66,72 @@ func plain(name string) string {
 	}, name)
 }
 
-// Birth has a child that is started with attr born into the group, as far as it is one of version 2, and reports
-// whether that is so. The caller calls done when the child was started, or could not be.
-func (g *Group) Birth(attr *syscall.SysProcAttr) (done func(), ok bool) {
-	for _, part := range g.parts {
-		if part.version != 2 {
-			continue
-		}
-		fd, err := os.Open(part.dir)
-		if err != nil {
-			return nil, false
-		}
-		attr.UseCgroupFD, attr.CgroupFD = true, int(fd.Fd())
-		return func() { _ = fd.Close() }, true
-	}
-	return nil, false
-}
-
-// Take moves processes to the group with all their threads. What they start from then on is born in it. members lists
-// those that belong in it; it is asked until nobody is found outside, since they may start others meanwhile. Where
-// somebody is always found, the error says so.
-func (g *Group) Take(members func() []int) error {
-	for try := 0; try < takeTries; try++ {
-		outside := g.outside(members())
-		if len(outside) == 0 {
+// Enter prepares the calling thread, which must be locked, to start a child in the group. In version 1 the thread is in
+// the group until it calls leave; in version 2 attr is changed so that the kernel starts the child there. A nil attr is
+// for a thread that may not do so: leave then moves the child, and what the child has started until then stays outside.
+//
+// Leave takes the child's process id, or 0 if there is no child. It needs no rights to files.
+func (g *Group) Enter(attr *syscall.SysProcAttr) (leave func(pid int) error, err error) {
+	var back, move, opened []*os.File
+	open := func(flag int, path ...string) *os.File {
+		f, failed := os.OpenFile(filepath.Join(path...), flag, 0)
+		if failed != nil {
+			err = errors.Join(err, failed)
 			return nil
 		}
-		for _, pid := range outside {
-			if pid == os.Getpid() {
-				return errors.New("move processes to a control group: this process is not to be one of them")
+		opened = append(opened, f)
+		return f
+	}
+	leave = func(pid int) error {
+		defer func() {
+			for _, f := range opened {
+				_ = f.Close()
 			}
-			if err := g.take(pid); err != nil {
-				return err
+		}()
+		var failed []error
+		for _, f := range back {
+			failed = append(failed, moveTo(f, 0))
+		}
+		if pid > 0 && (attr == nil || !attr.UseCgroupFD) {
+			for _, f := range move {
+				failed = append(failed, moveTo(f, pid))
 			}
 		}
+		return errors.Join(failed...)
 	}
-	return errors.New("move processes to a control group: they multiply faster than they can be moved")
+	for _, part := range g.parts {
+		if part.version == 2 {
+			move = append(move, open(os.O_WRONLY, part.dir, "cgroup.procs"))
+			if dir := open(os.O_RDONLY, part.dir); attr != nil && dir != nil {
+				attr.UseCgroupFD, attr.CgroupFD = true, int(dir.Fd())
+			}
+			continue
+		}
+		to, from := open(os.O_WRONLY, part.dir, "tasks"), open(os.O_WRONLY, part.around, "tasks")
+		if err != nil {
+			break
+		}
+		if err = moveTo(to, 0); err != nil {
+			break
+		}
+		back = append(back, from)
+	}
+	if err != nil {
+		if attr != nil {
+			attr.UseCgroupFD = false
+		}
+		return nil, errors.Join(fmt.Errorf("start a process in a control group: %w", err), leave(0))
+	}
+	return leave, nil
 }
 
-// takeTries bounds how often members are looked for outside.
-const takeTries = 100
-
-// outside returns those of pids that are not in all parts of the group.
-func (g *Group) outside(pids []int) []int {
-	in := map[int]int{}
-	for _, part := range g.parts {
-		for _, pid := range processes(part.dir) {
-			in[pid]++
-		}
+// moveTo moves a process to the group whose opened file f is, or the calling thread for 0. The kernel moves a thread of
+// version 1 in microseconds; for a process it lets nobody start another for some milliseconds.
+func moveTo(f *os.File, pid int) error {
+	if _, err := f.WriteString(strconv.Itoa(pid)); err != nil && !errors.Is(err, unix.ESRCH) {
+		return fmt.Errorf("move process %d to %s: %w", pid, f.Name(), err)
 	}
-	var found []int
-	for _, pid := range pids {
-		if in[pid] < len(g.parts) && !gone(pid) {
-			found = append(found, pid)
-		}
-	}
-	return found
+	return nil
 }
 
 // gone reports whether a process has ended; one that was not waited for stays where it was.
@@ -141,21 +144,6 @@ func gone(pid int) bool {
 	return len(after) > 1 && (after[1] == 'Z' || after[1] == 'X')
 }
 
-// take moves one process. That it has ended is not an error.
-func (g *Group) take(pid int) error {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.removed {
-		return nil
-	}
-	for _, part := range g.parts {
-		if err := join(part.dir, pid); err != nil && !errors.Is(err, unix.ESRCH) {
-			return fmt.Errorf("move process %d to the control group %s: %w", pid, part.dir, err)
-		}
-	}
-	return nil
-}
-
 // Kill ends everybody in the group.
 func (g *Group) Kill() {
 	for _, part := range g.parts {
@@ -165,16 +153,9 @@ func (g *Group) Kill() {
 
 // Remove ends who is left in the group and removes it.
 func (g *Group) Remove() {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.removed {
-		return
-	}
-	g.removed = true
-	g.place.mu.Lock()
-	delete(g.place.live, g)
-	g.place.mu.Unlock()
-	for _, part := range g.parts {
-		remove(part.dir)
-	}
+	g.removed.Do(func() {
+		for _, part := range g.parts {
+			remove(part.dir)
+		}
+	})
 }

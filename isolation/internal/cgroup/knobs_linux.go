@@ -17,6 +17,9 @@ const (
 // controllers are those that this package uses.
 var controllers = []string{Processes, Memory, Processor}
 
+// baseShares is the weight of all groups together in version 1, where each process beside them has 1024.
+const baseShares = "8192"
+
 // knob is a file of a group and what is written to it.
 type knob struct {
 	file, value string

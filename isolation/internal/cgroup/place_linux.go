@@ -5,7 +5,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -19,9 +18,6 @@ type Place struct {
 	missing []*Problem
 	made    atomic.Uint64
 	close   sync.Once
-
-	mu   sync.Mutex
-	live map[*Group]struct{} // those that were made and not removed
 }
 
 // Open finds where this process may make groups and prepares that. The error is a *Problem, or several joined, if there
@@ -32,12 +28,6 @@ func Open() (*Place, error) {
 		return nil, &Problem{Cause: "the control groups of this machine can't be found: " + err.Error(), Never: true}
 	}
 	return open(found)
-}
-
-// Unified reports whether version 2 is all there is, so that a process can be born into its group.
-func Unified() bool {
-	member, err := os.ReadFile("/proc/self/cgroup")
-	return err == nil && strings.HasPrefix(string(member), "0::") && strings.Count(string(member), "\n") == 1
 }
 
 // machine finds the hierarchies of this machine.
@@ -56,7 +46,7 @@ func machine() ([]*hierarchy, error) {
 }
 
 func open(found []*hierarchy) (*Place, error) {
-	p := &Place{bounds: map[string]*hierarchy{}, live: map[*Group]struct{}{}}
+	p := &Place{bounds: map[string]*hierarchy{}}
 	var problems []error
 	slices.SortFunc(found, func(a, b *hierarchy) int { return b.version - a.version }) // the newer one first
 	for _, h := range found {
@@ -82,7 +72,7 @@ func open(found []*hierarchy) (*Place, error) {
 // use prepares a hierarchy, if there is something in it that is not there yet.
 func (p *Place) use(h *hierarchy) (err error) {
 	if h.version == 1 && !slices.ContainsFunc(h.controllers, func(c string) bool {
-		return (slices.Contains(controllers, c) || c == account && p.accounts()) && p.bounds[c] == nil
+		return slices.Contains(controllers, c) && p.bounds[c] == nil
 	}) {
 		return nil
 	}
@@ -97,13 +87,13 @@ func (p *Place) use(h *hierarchy) (err error) {
 		bounds, err = h.delegate()
 	}
 	for _, c := range bounds {
-		if (slices.Contains(controllers, c) || c == account) && p.bounds[c] == nil {
+		if slices.Contains(controllers, c) && p.bounds[c] == nil {
 			p.bounds[c] = h
 		}
 	}
 	p.used = append(p.used, h)
 	if h.version == 1 && p.bounds[Processor] == h {
-		if err := h.settle(); err != nil {
+		if err := write(filepath.Join(h.base.dir, "cpu.shares"), baseShares); err != nil {
 			delete(p.bounds, Processor)
 			return h.refused(err)
 		}
@@ -112,11 +102,6 @@ func (p *Place) use(h *hierarchy) (err error) {
 		return h.refused(err)
 	}
 	return nil
-}
-
-// accounts reports whether what groups use of the processors has to be asked of version 1: it keeps their weight.
-func (p *Place) accounts() bool {
-	return p.bounds[Processor] == nil || p.bounds[Processor].version == 1
 }
 
 // Bounds are the controllers that groups made here have.
@@ -149,11 +134,6 @@ func (p *Place) Close() {
 			_ = h.base.lock.Close()
 		}
 	})
-}
-
-// Births reports whether a process can be born into the whole of a group that is made here: all of it is version 2.
-func (p *Place) Births() bool {
-	return !slices.ContainsFunc(p.used, func(h *hierarchy) bool { return h.version != 2 })
 }
 
 // Groups are the directories of the groups that were made here and not removed.

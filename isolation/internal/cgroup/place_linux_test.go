@@ -7,12 +7,15 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // patience bounds every wait. It is far longer than anything takes.
@@ -44,7 +47,10 @@ type held struct {
 	out *bufio.Reader
 }
 
-func hold(t *testing.T, attr *syscall.SysProcAttr) *held {
+func hold(t *testing.T) *held { return holdIn(t, nil, nil) }
+
+// holdIn starts the shell in a group, with attributes that Enter may change.
+func holdIn(t *testing.T, g *Group, attr *syscall.SysProcAttr) *held {
 	t.Helper()
 	h := &held{cmd: exec.Command("/bin/sh")}
 	h.cmd.SysProcAttr = attr
@@ -56,7 +62,18 @@ func hold(t *testing.T, attr *syscall.SysProcAttr) *held {
 	if err != nil {
 		t.Fatal(err)
 	}
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	leave := func(int) error { return nil }
+	if g != nil {
+		if leave, err = g.Enter(attr); err != nil {
+			t.Fatal(err)
+		}
+	}
 	if err := h.cmd.Start(); err != nil {
+		t.Fatal(errors.Join(err, leave(0)))
+	}
+	if err := leave(h.cmd.Process.Pid); err != nil {
 		t.Fatal(err)
 	}
 	h.in, h.out = in, bufio.NewReader(out)
@@ -77,8 +94,6 @@ func (h *held) do(t *testing.T, script string) string {
 	return strings.TrimSpace(said)
 }
 
-func (h *held) pids() []int { return []int{h.cmd.Process.Pid} }
-
 // What was started before, or while this process moves, is in nobody's way.
 func TestOpenWithChildren(t *testing.T) {
 	p := opened(t)
@@ -87,7 +102,7 @@ func TestOpenWithChildren(t *testing.T) {
 	}
 	want := p.Bounds()
 	p.Close()
-	child := hold(t, nil)
+	hold(t)
 	stop, stopped := make(chan struct{}), make(chan struct{})
 	go func() { // and others all the time
 		defer close(stopped)
@@ -110,14 +125,6 @@ func TestOpenWithChildren(t *testing.T) {
 	if got := again.Bounds(); !slices.Equal(got, want) {
 		t.Errorf("%q, and without children %q: %v", got, want, again.Missing())
 	}
-	group, err := again.New("child", Limits{Processes: 10})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer group.Remove()
-	if err := group.Take(child.pids); err != nil {
-		t.Error(err)
-	}
 }
 
 // A group bounds the processes in it, those that they start, and nobody else. Three hundred sleepers are asked for.
@@ -132,10 +139,7 @@ func TestProcesses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	inside := hold(t, nil)
-	if err := group.Take(inside.pids); err != nil {
-		t.Fatal(err)
-	}
+	inside := holdIn(t, group, &syscall.SysProcAttr{})
 	go func() { _, _ = io.WriteString(inside.in, bomb+"\n") }()
 	waitFor(t, "the limit is reached", func() bool { return count(group) >= 49 })
 	if n := count(group); n > 50 {
@@ -147,7 +151,7 @@ func TestProcesses(t *testing.T) {
 			t.Errorf("%s is left", part.dir)
 		}
 	}
-	outside := hold(t, nil)
+	outside := hold(t)
 	if got := outside.do(t, strings.Replace(bomb, "echo $n", "echo $n; kill $(jobs -p)", 1)); got != "300" {
 		t.Errorf("without a group, %s of 300 were started: the bomb is none", got)
 	}
@@ -176,10 +180,7 @@ func TestMemory(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer group.Remove()
-	inside, outside := hold(t, nil), hold(t, nil)
-	if err := group.Take(inside.pids); err != nil {
-		t.Fatal(err)
-	}
+	inside, outside := holdIn(t, group, &syscall.SysProcAttr{}), hold(t)
 	if got := inside.do(t, take); got != "ended" {
 		t.Errorf("150 MB in 64: %s", got)
 	}
@@ -188,8 +189,123 @@ func TestMemory(t *testing.T) {
 	}
 }
 
-// A child can be born in a group, and the kernel ends all of a group in one step, whoever has detached himself.
-func TestBirthAndKill(t *testing.T) {
+// A child starts in all parts of its group, and the thread that starts it is back where it was.
+func TestEnter(t *testing.T) {
+	p := opened(t)
+	if p == nil {
+		return
+	}
+	for name, attr := range map[string]*syscall.SysProcAttr{"directly": {}, "moved": nil} {
+		t.Run(name, func(t *testing.T) {
+			runtime.LockOSThread()
+			defer runtime.UnlockOSThread()
+			before := membershipOf(t, "thread-self")
+			group, err := p.New("enter", Limits{Processes: 10})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer group.Remove()
+			pid := holdIn(t, group, attr).cmd.Process.Pid
+			for _, part := range group.parts {
+				if in := processes(part.dir); !slices.Equal(in, []int{pid}) {
+					t.Errorf("%d are in %s, want %d", in, part.dir, pid)
+				}
+			}
+			if after := membershipOf(t, "thread-self"); after != before {
+				t.Errorf("%s\nbefore:\n%s", after, before)
+			}
+		})
+	}
+}
+
+// Failing to enter leaves the thread where it was.
+func TestEnterRemovedGroup(t *testing.T) {
+	p := opened(t)
+	if p == nil {
+		return
+	}
+	group, err := p.New("removed", Limits{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	remove(group.parts[len(group.parts)-1].dir)
+	defer group.Remove()
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	before := membershipOf(t, "thread-self")
+	attr := &syscall.SysProcAttr{}
+	if _, err := group.Enter(attr); err == nil || attr.UseCgroupFD {
+		t.Errorf("error %v, %+v", err, attr)
+	}
+	if after := membershipOf(t, "thread-self"); after != before {
+		t.Errorf("%s\nbefore:\n%s", after, before)
+	}
+}
+
+func membershipOf(t *testing.T, process string) string {
+	t.Helper()
+	text, err := os.ReadFile("/proc/" + process + "/cgroup")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// The processor is shared out by weight.
+func TestWeight(t *testing.T) {
+	p := opened(t)
+	if p == nil || !slices.Contains(p.Bounds(), Processor) {
+		return
+	}
+	var on, one unix.CPUSet
+	if err := unix.SchedGetaffinity(0, &on); err != nil {
+		t.Fatal(err)
+	}
+	for cpu := 0; one.Count() == 0; cpu++ {
+		if on.IsSet(cpu) {
+			one.Set(cpu)
+		}
+	}
+	var loops []int
+	for _, weight := range []int{1000, 50} {
+		group, err := p.New("weight", Limits{Weight: weight})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(group.Remove)
+		shell := holdIn(t, group, &syscall.SysProcAttr{})
+		if err := unix.SchedSetaffinity(shell.cmd.Process.Pid, &one); err != nil {
+			t.Fatal(err)
+		}
+		loop, err := strconv.Atoi(shell.do(t, "while :; do :; done & echo $!"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		loops = append(loops, loop)
+	}
+	waitFor(t, "the heavy one has run", func() bool { return ticks(t, loops[0]) >= 100 })
+	if heavy, light := ticks(t, loops[0]), ticks(t, loops[1]); light > heavy/3 {
+		t.Errorf("%d ticks with the weight 50, and %d with 1000", light, heavy)
+	}
+}
+
+// ticks is the processor time that a process has used, in hundredths of a second.
+func ticks(t *testing.T, pid int) int {
+	t.Helper()
+	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	if err != nil {
+		t.Fatal(err)
+	}
+	fields := strings.Fields(string(stat[strings.LastIndexByte(string(stat), ')')+1:]))
+	used, err := strconv.Atoi(fields[11])
+	if err != nil {
+		t.Fatal(err)
+	}
+	return used
+}
+
+// The kernel ends all of a group in one step, whoever has detached himself.
+func TestGroupKill(t *testing.T) {
 	p := opened(t)
 	if p == nil || !p.Kills() {
 		return
@@ -199,16 +315,7 @@ func TestBirthAndKill(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer group.Remove()
-	attr := &syscall.SysProcAttr{Setsid: true}
-	done, ok := group.Birth(attr)
-	if !ok {
-		t.Fatal("no child can be born here")
-	}
-	child := hold(t, attr)
-	done()
-	if out := group.outside(child.pids()); len(out) != 0 && p.Births() {
-		t.Error("it was born outside")
-	}
+	child := holdIn(t, group, &syscall.SysProcAttr{Setsid: true})
 	pid, err := strconv.Atoi(child.do(t, "setsid sh -c 'setsid sleep 60 >/dev/null & echo $!'"))
 	if err != nil {
 		t.Fatal(err)
@@ -231,7 +338,7 @@ func TestSweep(t *testing.T) {
 	if err := os.Mkdir(filepath.Join(dead, "shell-1"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	survivor := hold(t, nil)
+	survivor := hold(t)
 	if err := join(filepath.Join(dead, "shell-1"), survivor.cmd.Process.Pid); err != nil {
 		t.Fatal(err)
 	}
@@ -249,10 +356,7 @@ func TestSweep(t *testing.T) {
 
 // Nothing is left behind, and this process is where it was.
 func TestClose(t *testing.T) {
-	before, err := os.ReadFile("/proc/self/cgroup")
-	if err != nil {
-		t.Fatal(err)
-	}
+	before := membershipOf(t, "self")
 	p := opened(t)
 	if p == nil {
 		return
@@ -266,7 +370,7 @@ func TestClose(t *testing.T) {
 			t.Errorf("%s is left", h.base.dir)
 		}
 	}
-	if after, err := os.ReadFile("/proc/self/cgroup"); err != nil || string(after) != string(before) {
-		t.Errorf("%s\nbefore:\n%s(%v)", after, before, err)
+	if after := membershipOf(t, "self"); after != before {
+		t.Errorf("%s\nbefore:\n%s", after, before)
 	}
 }
