@@ -13,8 +13,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/openai/openai-go/v3/packages/ssestream"
-
 	"github.com/picoclaw/picoclaw/host/agent"
 )
 
@@ -96,16 +94,7 @@ func events(response *http.Response) func(yield func([]byte, error) bool) {
 			yield(io.ReadAll(body))
 			return
 		}
-		response.Body = body
-		stream := ssestream.NewDecoder(response)
-		for stream.Next() {
-			if data := bytes.TrimSpace(stream.Event().Data); len(data) > 0 && !yield(data, nil) {
-				return
-			}
-		}
-		if err := stream.Err(); err != nil {
-			yield(nil, err)
-		}
+		readEvents(body)(yield)
 	}
 }
 
