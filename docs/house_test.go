@@ -26,7 +26,7 @@ var mayImport = map[string][]string{
 	"isolation": {"isolation", "internal/limits", "internal/mutation", "internal/paths"},
 	"sdk":       {"sdk", "internal"},
 	"internal":  {"internal"},
-	"docs":      {"docs"},            // what pages are made and tested with
+	"docs":      {"docs"}, // what pages are made and tested with
 }
 
 func TestEveryArrowPointsDown(t *testing.T) {
@@ -65,7 +65,7 @@ func TestWhatIsolationStandsOnKnowsNobody(t *testing.T) {
 
 // sessionUsers import host/session; every other package below host is imported by it.
 var sessionUsers = []string{"host/mcp", "host/agent", "host/fleet", "host/hooks", "host/telemetry", "host/internal",
-	"host/schedule/crontool"}
+	"host/schedule/crontool", "host/inventory", "host/mcpservers"}
 
 func TestOnlyUsersImportSession(t *testing.T) {
 	eachFile(t, func(path string, imports []string) {
@@ -77,6 +77,16 @@ func TestOnlyUsersImportSession(t *testing.T) {
 		}
 		if slices.Contains(imports, module+"host/session") {
 			t.Errorf("%s imports host/session", path)
+		}
+	})
+}
+
+// The assembled runtime is the top of host: programs and drivers of tests import it, no package below does.
+func TestNothingBelowHostImportsIt(t *testing.T) {
+	eachFile(t, func(path string, imports []string) {
+		if dir := filepath.ToSlash(filepath.Dir(path)); dir != "host" && !strings.HasPrefix(dir, "cmd/") &&
+			slices.Contains(imports, module+"host") {
+			t.Errorf("%s imports host", path)
 		}
 	})
 }

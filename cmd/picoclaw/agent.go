@@ -14,9 +14,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/assembly"
 	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/prompt"
 	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/terminal"
+	"github.com/picoclaw/picoclaw/host"
 	"github.com/picoclaw/picoclaw/host/agent"
 	"github.com/picoclaw/picoclaw/host/session"
 )
@@ -83,7 +83,7 @@ func (o *agentVerb) run(ctx context.Context, once bool) error {
 	if err != nil {
 		return err
 	}
-	all, err := o.app.assemble(cfg, assembly.Options{Model: o.model})
+	all, err := o.app.assemble(cfg, host.Options{Model: o.model})
 	if err != nil {
 		return err
 	}
@@ -124,11 +124,11 @@ type answered struct {
 }
 
 // once has the agent do one task. Nobody is asked: there may be nobody.
-func (o *agentVerb) once(ctx context.Context, c *assembly.Conversation) error {
+func (o *agentVerb) once(ctx context.Context, c *host.Conversation) error {
 	shown := &turnView{out: terminal.New(o.app.stderr)}
 	began := time.Now()
 	outcome, err := c.Turn(ctx, o.message, shown.event)
-	if assembly.Ended(err) {
+	if host.Ended(err) {
 		fmt.Fprintln(o.app.stderr, err)
 		err = nil
 	}
@@ -157,7 +157,7 @@ func (o *agentVerb) once(ctx context.Context, c *assembly.Conversation) error {
 }
 
 // talk has a person talk to the agent.
-func (o *agentVerb) talk(ctx context.Context, c *assembly.Conversation, history string) error {
+func (o *agentVerb) talk(ctx context.Context, c *host.Conversation, history string) error {
 	out := terminal.New(o.app.stdout)
 	o.lines = prompt.New(o.app.stdin, o.app.stdout, history, func(string) prompt.Proposals { return prompt.Proposals{} })
 	defer o.lines.Close()
@@ -195,7 +195,7 @@ func (o *agentVerb) talk(ctx context.Context, c *assembly.Conversation, history 
 }
 
 // turn is one turn of a person's.
-func (o *agentVerb) turn(ctx context.Context, c *assembly.Conversation, text string, out *terminal.Out) error {
+func (o *agentVerb) turn(ctx context.Context, c *host.Conversation, text string, out *terminal.Out) error {
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt)
 	defer stop()
 	if o.lines.Interactive() {

@@ -6,8 +6,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/assembly"
 	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/terminal"
+	"github.com/picoclaw/picoclaw/host"
 	"github.com/picoclaw/picoclaw/host/agent"
 )
 
@@ -21,7 +21,7 @@ func (a *app) sessionsOf(id string) (dir, agent string, err error) {
 	if err != nil {
 		return "", "", usage("%w", err)
 	}
-	return assembly.SessionDir(cfg.Home().Path, of.ID), of.ID, nil
+	return host.SessionDir(cfg.Home().Path, of.ID), of.ID, nil
 }
 
 // keptSession is a session as scripts read it.

@@ -12,8 +12,8 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
-	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/assembly"
 	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/logs"
+	"github.com/picoclaw/picoclaw/host"
 	"github.com/picoclaw/picoclaw/host/config"
 	"github.com/picoclaw/picoclaw/host/hooks"
 	"github.com/picoclaw/picoclaw/host/session"
@@ -50,16 +50,16 @@ func (a *app) open(agent string) (*session.Host, error) {
 	if err != nil {
 		return nil, cantStart(err)
 	}
-	asked, err := assembly.NewHooks(cfg, logger)
+	asked, err := host.NewHooks(cfg, logger)
 	if err != nil {
 		return nil, cantStart(err)
 	}
 	o := session.Options{Config: cfg, Logger: logger, SelfTest: attack, Witness: a.witness,
-		Approvals: assembly.NewApprovals(cfg, asked, logger)}
+		Approvals: host.NewApprovals(cfg, asked, logger)}
 	if a.hooks = asked; asked != nil {
 		o.Hooks = asked
 	}
-	if a.told, err = assembly.NewTelemetry(cfg, version, false, logger); err != nil {
+	if a.told, err = host.NewTelemetry(cfg, version, false, logger); err != nil {
 		return nil, cantStart(err)
 	}
 	if a.told != nil {

@@ -10,8 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/assembly"
 	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/terminal"
+	"github.com/picoclaw/picoclaw/host"
 	"github.com/picoclaw/picoclaw/host/config"
 	"github.com/picoclaw/picoclaw/host/session"
 	"github.com/picoclaw/picoclaw/internal/nearest"
@@ -106,7 +106,7 @@ func (o *configCheck) check() checkedConfig {
 		found.Faults = append(found.Faults, wrong...)
 		return found
 	}
-	all, err := assembly.Open(assembly.Options{Config: cfg})
+	all, err := host.Open(host.Options{Config: cfg})
 	if err != nil {
 		found.Faults = append(found.Faults, newConfigFault(err))
 		return found
@@ -158,7 +158,7 @@ func faultyFile(faults []configFault) string {
 // wrongHooks finds what is wrong with hooks.
 func wrongHooks(cfg *config.Config) []configFault {
 	var wrong []configFault
-	for _, m := range assembly.CheckHooks(cfg) {
+	for _, m := range host.CheckHooks(cfg) {
 		wrong = append(wrong, newConfigFault(&config.Error{Origin: originOf(cfg.Settings(), m.Key), Key: m.Key,
 			Problem: m.Problem, Cure: m.Cure}))
 	}

@@ -18,7 +18,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/spf13/cobra"
 
-	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/assembly"
+	"github.com/picoclaw/picoclaw/host"
 	"github.com/picoclaw/picoclaw/host/audit"
 	"github.com/picoclaw/picoclaw/host/config"
 	web "github.com/picoclaw/picoclaw/host/console"
@@ -38,9 +38,9 @@ type gatewayVerb struct {
 	fleet    fleetOptions
 	newest   atomic.Pointer[member] // of the fleet
 	lost     func(error)            // ends the gateway
-	options  assembly.Options
+	options  host.Options
 	console  *web.Console // nil for none
-	operator assembly.Operator
+	operator host.Operator
 }
 
 func newGateway(a *app) *cobra.Command {
@@ -108,7 +108,7 @@ func (o *gatewayVerb) run(ctx context.Context) error {
 		name, _, _ := net.SplitHostPort(address)
 		address = net.JoinHostPort(name, strconv.Itoa(o.port))
 	}
-	if host, _, err := net.SplitHostPort(address); err == nil && !loopback(host) {
+	if hostName, _, err := net.SplitHostPort(address); err == nil && !loopback(hostName) {
 		if settings.Console {
 			return cantStart(fmt.Errorf("the console is for this machine alone, and %s is an address that others reach: leave "+
 				"gateway.host at localhost, or gateway.console off; from elsewhere `ssh -L` leads to it", address))
@@ -116,17 +116,17 @@ func (o *gatewayVerb) run(ctx context.Context) error {
 		logger.Warn("other machines can reach the gateway, and nothing that they send is encrypted", "address", address)
 	}
 	drain := time.Duration(settings.DrainSeconds) * time.Second
-	told, err := assembly.NewTelemetry(cfg, version, true, logger)
+	told, err := host.NewTelemetry(cfg, version, true, logger)
 	if err != nil {
 		return cantStart(err)
 	}
 	defer told.Close(context.WithoutCancel(ctx))
-	o.options = assembly.Options{Schedules: &assembly.Schedules{}, Shares: &share.Ledger{}, Grace: drain,
+	o.options = host.Options{Schedules: &host.Schedules{}, Shares: &share.Ledger{}, Grace: drain,
 		Telemetry: told}
 	options := gateway.Options{
 		Home: home.Path, Address: address, Version: version, Logger: logger.Named("gateway"),
 		Drain: drain, Open: o.open, Metrics: told,
-		Addressed: func(host string) bool { return mcp.AddressedTo(host, settings.AllowHosts) },
+		Addressed: func(hostName string) bool { return mcp.AddressedTo(hostName, settings.AllowHosts) },
 	}
 	if settings.Console {
 		o.console = web.New(web.Options{Home: home.Path, Log: session.AuditFile(home.Path), Operator: &o.operator,
@@ -164,9 +164,9 @@ func (o *gatewayVerb) run(ctx context.Context) error {
 }
 
 // loopback reports whether an address is of this machine alone.
-func loopback(host string) bool {
-	ip, err := netip.ParseAddr(host)
-	return host == "localhost" || err == nil && ip.IsLoopback()
+func loopback(hostName string) bool {
+	ip, err := netip.ParseAddr(hostName)
+	return hostName == "localhost" || err == nil && ip.IsLoopback()
 }
 
 // open makes an instance of the configuration as it is now. One that can't make calls is none.
@@ -180,7 +180,7 @@ func (o *gatewayVerb) open() (gateway.Instance, error) {
 	}
 	with := o.options
 	if o.console != nil {
-		with.Observe = func(r audit.Record, result *session.Result) { o.console.Keep(r, assembly.Answer(result)) }
+		with.Observe = func(r audit.Record, result *session.Result) { o.console.Keep(r, host.Answer(result)) }
 	}
 	all, err := o.app.assemble(cfg, with)
 	if err != nil {
@@ -209,7 +209,7 @@ func (o *gatewayVerb) openRemote(cfg *config.Config) (gateway.Instance, error) {
 		f.Close()
 		return nil, cantStart(err)
 	}
-	remote, err := assembly.OpenRemote(assembly.RemoteOptions{Fleet: f.Fleet, Config: cfg, Version: version,
+	remote, err := host.OpenRemote(host.RemoteOptions{Fleet: f.Fleet, Config: cfg, Version: version,
 		Logger: logger.Named("gateway"),
 		Token:  func(agent string) (string, error) { return agentToken(cfg.Home().Path, agent) }})
 	if err != nil {
@@ -230,7 +230,7 @@ func (o *gatewayVerb) openRemote(cfg *config.Config) (gateway.Instance, error) {
 }
 
 // assemble makes what a configuration says.
-func (a *app) assemble(cfg *config.Config, o assembly.Options) (*assembly.Assembly, error) {
+func (a *app) assemble(cfg *config.Config, o host.Options) (*host.Assembly, error) {
 	logger, err := a.logger(cfg)
 	if err != nil {
 		return nil, err
@@ -241,7 +241,7 @@ func (a *app) assemble(cfg *config.Config, o assembly.Options) (*assembly.Assemb
 	}
 	o.Config, o.Logger, o.SelfTest, o.Version = cfg, logger, attack, version
 	o.Token = func(agent string) (string, error) { return agentToken(cfg.Home().Path, agent) }
-	all, err := assembly.Open(o)
+	all, err := host.Open(o)
 	if err != nil {
 		return nil, cantStart(err)
 	}

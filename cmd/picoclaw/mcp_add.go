@@ -13,9 +13,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/inventory"
-	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/servers"
 	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/terminal"
+	"github.com/picoclaw/picoclaw/host/inventory"
+	"github.com/picoclaw/picoclaw/host/mcpservers"
 	"github.com/picoclaw/picoclaw/host/session"
 	"github.com/picoclaw/picoclaw/host/store"
 	"github.com/picoclaw/picoclaw/internal/nearest"
@@ -25,7 +25,7 @@ import (
 // mcpServer is what the verbs about MCP servers share.
 type mcpServer struct {
 	pluginInstall
-	spec     servers.Spec
+	spec     mcpservers.Spec
 	declared string // the digest of what the configuration says; empty for a server that does not stand there
 
 	env, headers, claims []string // as they stand on the command line
@@ -196,7 +196,7 @@ func (o *mcpServer) place(ctx context.Context, s *shelf, name string, pin *store
 }
 
 // maker makes packages by means of a host whose session looks after the sandbox. done closes it.
-func (o *mcpServer) maker(s *shelf) (*servers.Maker, func(), error) {
+func (o *mcpServer) maker(s *shelf) (*mcpservers.Maker, func(), error) {
 	exe, err := os.Executable()
 	if err == nil {
 		exe, err = filepath.EvalSymlinks(exe)
@@ -217,7 +217,7 @@ func (o *mcpServer) maker(s *shelf) (*servers.Maker, func(), error) {
 	if err != nil {
 		return nil, nil, cantStart(err)
 	}
-	return &servers.Maker{
+	return &mcpservers.Maker{
 		Store: s.Store, Run: sess.RunApart, Program: program, Logs: filepath.Join(s.Config.Home().Path, "logs"),
 		Progress: func(text string) { fmt.Fprintln(o.app.stderr, text+" …") },
 	}, func() { o.app.close(h) }, nil
@@ -237,7 +237,7 @@ func (s *shelf) shadows(id string) func(string) string {
 }
 
 // showServer tells what a server offers, what it is granted, and what is suspicious.
-func (o *mcpServer) showServer(p *store.Package, r *servers.Report) {
+func (o *mcpServer) showServer(p *store.Package, r *mcpservers.Report) {
 	out := terminal.New(o.app.stderr)
 	m := p.Manifest
 	fmt.Fprintf(out, "%s %s\n", out.Paint(terminal.Bold, m.ID), terminal.Line(m.Version))

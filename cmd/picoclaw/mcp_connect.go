@@ -9,13 +9,13 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/assembly"
+	"github.com/picoclaw/picoclaw/host"
 )
 
 // connect joins standard input and output with the socket at a path, where a session of a running picoclaw is served:
 // whoever starts this has that session's tools, and no others. It decides nothing, and needs no configuration.
 func (a *app) connect(ctx context.Context, path string) error {
-	token, err := os.ReadFile(filepath.Join(filepath.Dir(path), assembly.SocketToken))
+	token, err := os.ReadFile(filepath.Join(filepath.Dir(path), host.SocketToken))
 	if err != nil {
 		return cantStart(fmt.Errorf("connect to the session that is served at %s: %w", path, err))
 	}

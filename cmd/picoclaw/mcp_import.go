@@ -9,8 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/servers"
 	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/terminal"
+	"github.com/picoclaw/picoclaw/host/mcpservers"
 )
 
 func newMCPImport(a *app) *cobra.Command {
@@ -46,7 +46,7 @@ func (o *mcpServer) importFile(ctx context.Context, file string) error {
 	if err != nil {
 		return usage("%v", err)
 	}
-	found, cant, err := servers.Import(text)
+	found, cant, err := mcpservers.Import(text)
 	if err != nil {
 		return usage("%s: %v", file, err)
 	}

@@ -10,9 +10,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/inventory"
-	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/servers"
 	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/terminal"
+	"github.com/picoclaw/picoclaw/host/inventory"
+	"github.com/picoclaw/picoclaw/host/mcpservers"
 	"github.com/picoclaw/picoclaw/host/session"
 	"github.com/picoclaw/picoclaw/host/store"
 	"github.com/picoclaw/picoclaw/internal/nearest"
@@ -26,7 +26,7 @@ func (s *shelf) forgetSeen(id string) error {
 	}
 	for _, agent := range s.Config.AgentIDs() {
 		// Whatever the server has put there, a directory perhaps.
-		if err := os.RemoveAll(filepath.Join(session.StateOf(s.Config.Home().Path, id), agent, servers.SeenFile)); err != nil {
+		if err := os.RemoveAll(filepath.Join(session.StateOf(s.Config.Home().Path, id), agent, mcpservers.SeenFile)); err != nil {
 			return err
 		}
 	}
@@ -35,7 +35,7 @@ func (s *shelf) forgetSeen(id string) error {
 
 // addedServer returns the pin of an MCP server.
 func (s *shelf) addedServer(name string) (*store.Pin, error) {
-	if pin := s.Lock.Plugins[name]; pin != nil && pin.Files[servers.DefinitionFile] != "" {
+	if pin := s.Lock.Plugins[name]; pin != nil && pin.Files[mcpservers.DefinitionFile] != "" {
 		return pin, nil
 	}
 	var names []string

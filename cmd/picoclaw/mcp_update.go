@@ -6,8 +6,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/inventory"
-	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/servers"
+	"github.com/picoclaw/picoclaw/host/inventory"
+	"github.com/picoclaw/picoclaw/host/mcpservers"
 	"github.com/picoclaw/picoclaw/host/session"
 )
 
@@ -68,7 +68,7 @@ func (o *mcpServer) again(ctx context.Context, name string) error {
 		return err
 	}
 	pin, err := s.addedServer(name)
-	var before servers.Spec
+	var before mcpservers.Spec
 	if err == nil {
 		if before, err = s.Asked(name, pin); err != nil {
 			return failed(err)
@@ -86,7 +86,7 @@ func (o *mcpServer) again(ctx context.Context, name string) error {
 	var noted []session.Withdrawal
 	if pin != nil {
 		noted = session.Withdrawals(s.Config.Home().Path, name, pin.Version)
-		if o.also, err = servers.DiffSpecs(name, before, o.spec); err != nil {
+		if o.also, err = mcpservers.DiffSpecs(name, before, o.spec); err != nil {
 			return failed(err)
 		}
 	}

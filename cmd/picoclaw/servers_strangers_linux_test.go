@@ -12,8 +12,8 @@ import (
 
 	sdkmcp "github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/inventory"
 	"github.com/picoclaw/picoclaw/host/hosttest"
+	"github.com/picoclaw/picoclaw/host/inventory"
 )
 
 // These tests work with servers that were not written for picoclaw: examples of the official Go SDK, and those of the

@@ -14,7 +14,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 	"github.com/spf13/cobra"
 
-	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/assembly"
+	"github.com/picoclaw/picoclaw/host"
 	"github.com/picoclaw/picoclaw/host/config"
 	"github.com/picoclaw/picoclaw/host/fleet"
 	"github.com/picoclaw/picoclaw/host/fleet/identity"
@@ -67,7 +67,7 @@ type workerVerb struct {
 // shift is what makes a worker's calls with one reading of the configuration.
 type shift struct {
 	app    app // whose hooks and telemetry are those of the reading
-	all    *assembly.Assembly
+	all    *host.Assembly
 	cli    *session.Host
 	agents []string
 	trust  []string // whose signatures count below the fleet's configurations
@@ -136,7 +136,7 @@ func (w *workerVerb) run(ctx context.Context, cfg *config.Config) error {
 // open makes what serves a configuration.
 func (w *workerVerb) open(cfg *config.Config) (*shift, error) {
 	s := &shift{app: *w.fleet.app, agents: cfg.AgentIDs(), trust: cfg.Fleet().Trust}
-	var with assembly.Options
+	var with host.Options
 	if id := w.member.id; id != nil {
 		var err error
 		if with.Witness, err = witness.Teller(w.member.connection, w.member.tenant, w.member.name); err != nil {

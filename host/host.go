@@ -1,8 +1,8 @@
-// Package assembly makes of one configuration what runs: a host with the hooks and tools that it asks for, agents with
-// their models, their schedule, and MCP for clients.
+// Package host opens an assembled runtime from a configuration: sessions with their hooks and built-in tools, agents with
+// their models, the schedule, the console and MCP for clients.
 //
-// It must not know how any of them works, nor what a person types.
-package assembly
+// It must not know how any of them works, nor what a person types. No package below host imports it.
+package host
 
 import (
 	"context"

@@ -1,11 +1,11 @@
-// Package servers makes plugins of MCP servers: it finds out what a command line starts, fetches what that takes, has
+// Package mcpservers makes plugins of MCP servers: it finds out what a command line starts, fetches what that takes, has
 // the server say in a sandbox which tools it has, and writes the package that the store installs: a manifest of these
 // tools, which picoclaw's own plugin mcp offers.
 //
 // What a server says is a stranger's text. It is checked, bounded and shown; nothing that it says of itself decides
 // what it is granted or how its arguments are guarded. The package must not know how a plugin is started or how a
 // person is asked.
-package servers
+package mcpservers
 
 import (
 	"crypto/sha256"

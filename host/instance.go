@@ -1,4 +1,4 @@
-package assembly
+package host
 
 import (
 	"context"
@@ -9,11 +9,11 @@ import (
 
 	jsonv2 "github.com/go-json-experiment/json"
 
-	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/inventory"
 	"github.com/picoclaw/picoclaw/host/catalog"
 	"github.com/picoclaw/picoclaw/host/config"
 	"github.com/picoclaw/picoclaw/host/console"
 	"github.com/picoclaw/picoclaw/host/doctor"
+	"github.com/picoclaw/picoclaw/host/inventory"
 	"github.com/picoclaw/picoclaw/host/mcp"
 	"github.com/picoclaw/picoclaw/host/policy"
 	"github.com/picoclaw/picoclaw/host/redact"

@@ -9,8 +9,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/servers"
 	"github.com/picoclaw/picoclaw/host/config"
+	"github.com/picoclaw/picoclaw/host/mcpservers"
 	"github.com/picoclaw/picoclaw/host/session"
 	"github.com/picoclaw/picoclaw/host/store"
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
@@ -34,7 +34,7 @@ type Server struct {
 func (s *Inventory) Servers() []Server {
 	all := []Server{}
 	for _, id := range slices.Sorted(maps.Keys(s.Lock.Plugins)) {
-		if pin := s.Lock.Plugins[id]; pin.Files[servers.DefinitionFile] != "" {
+		if pin := s.Lock.Plugins[id]; pin.Files[mcpservers.DefinitionFile] != "" {
 			all = append(all, s.server(id, pin))
 		}
 	}
@@ -66,11 +66,11 @@ func (s *Inventory) server(id string, pin *store.Pin) Server {
 		out.State, out.Why = Broken, err.Error()
 		return out
 	}
-	text, err := s.Store.ReadFile(id, pin, servers.DefinitionFile)
+	text, err := s.Store.ReadFile(id, pin, mcpservers.DefinitionFile)
 	if err != nil {
 		return fail(err)
 	}
-	spec, fetched, names, err := servers.Parse(text)
+	spec, fetched, names, err := mcpservers.Parse(text)
 	if err != nil {
 		return fail(err)
 	}
@@ -108,7 +108,7 @@ func (s *Inventory) server(id string, pin *store.Pin) Server {
 			"can remove it"
 		return out
 	}
-	next, err := servers.Again(old, spec, fetched, seen)
+	next, err := mcpservers.Again(old, spec, fetched, seen)
 	if err == nil {
 		out.Diff, err = store.Diff(old, next)
 	}
@@ -137,10 +137,10 @@ func (s *Inventory) seen(id string) []byte {
 		if err != nil {
 			continue
 		}
-		info, err := root.Lstat(servers.SeenFile)
+		info, err := root.Lstat(mcpservers.SeenFile)
 		var text []byte
 		if err == nil && info.Mode().IsRegular() && info.Size() <= mostSeen {
-			text, err = root.ReadFile(servers.SeenFile)
+			text, err = root.ReadFile(mcpservers.SeenFile)
 		}
 		_ = root.Close()
 		if err == nil && json.Valid(text) {
@@ -151,14 +151,14 @@ func (s *Inventory) seen(id string) []byte {
 }
 
 // Asked is what was asked for when a server was added.
-func (s *Inventory) Asked(name string, pin *store.Pin) (servers.Spec, error) {
-	text, err := s.Store.ReadFile(name, pin, servers.DefinitionFile)
+func (s *Inventory) Asked(name string, pin *store.Pin) (mcpservers.Spec, error) {
+	text, err := s.Store.ReadFile(name, pin, mcpservers.DefinitionFile)
 	if err != nil {
-		return servers.Spec{}, err
+		return mcpservers.Spec{}, err
 	}
-	asked, _, _, err := servers.Parse(text)
+	asked, _, _, err := mcpservers.Parse(text)
 	if err != nil {
-		return servers.Spec{}, err
+		return mcpservers.Spec{}, err
 	}
 	return *asked, nil
 }
@@ -167,7 +167,7 @@ func (s *Inventory) Asked(name string, pin *store.Pin) (servers.Spec, error) {
 // server.
 func (s *Inventory) AskedDiff(name string, pin *store.Pin) (string, error) {
 	next := &store.Pin{Version: pin.Waiting.Version, Files: pin.Waiting.Files}
-	if pin.Files[servers.DefinitionFile] == "" || next.Files[servers.DefinitionFile] == "" {
+	if pin.Files[mcpservers.DefinitionFile] == "" || next.Files[mcpservers.DefinitionFile] == "" {
 		return "", nil
 	}
 	before, err := s.Asked(name, pin)
@@ -178,12 +178,12 @@ func (s *Inventory) AskedDiff(name string, pin *store.Pin) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return servers.DiffSpecs(name, before, now)
+	return mcpservers.DiffSpecs(name, before, now)
 }
 
 // DeclaredSpec is what the configuration says of a server.
-func DeclaredSpec(c config.MCPServer) servers.Spec {
-	s := servers.Spec{
+func DeclaredSpec(c config.MCPServer) mcpservers.Spec {
+	s := mcpservers.Spec{
 		Env: c.Env, URL: c.URL, Headers: c.Headers, Files: c.Files, Workspace: c.Workspace, Network: c.Network,
 		Secrets: c.Secrets, Programs: c.Programs, Roots: c.Roots, Claims: c.Claims, Agents: c.Agents,
 	}
