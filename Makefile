@@ -60,8 +60,10 @@ vet:
 lint: ## Run the pinned golangci-lint
 	CGO_ENABLED=0 $(GO) run $(GOLANGCI_LINT) run ./...
 
-bench: build ## Measure what the sandboxed way costs, as ratios within one run: ONLY=files for a part
+bench: build ## Measure what the sandbox costs: ONLY=files for a part, SAVE=1 for docs/bench.json, CHECK=1 to compare with it
 	.ci/install
+	-@built=$$(mktemp -d) && trap 'rm -rf "$$built"' EXIT && export PICOCLAW_TEST_BUILT="$$built" && \
+		CGO_ENABLED=0 $(GO) run ./internal/measure/report -only '$(ONLY)' $(if $(SAVE),-save) $(if $(CHECK),-check)
 	CGO_ENABLED=0 $(GO) run ./host/internal/bench -bin bin -only '$(ONLY)'
 
 demo: build ## Play a short agent session on a copy of this repository

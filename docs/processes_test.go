@@ -18,6 +18,7 @@ var unconfined = map[string]string{
 	"host/session/network_from.go": "the operator's own programs, which are asked for their settings",
 	"host/mcpservers/make.go":      "the operator's own npm and pip, which are asked for their settings",
 	"host/internal/bench/":         "what is measured",
+	"internal/measure/report/":     "benchmarks are run",
 	"host/hosttest/":               "tests are built",
 	"sdk/sdktest/":                 "tests are built",
 	"docs/internal/":               "pages are made",

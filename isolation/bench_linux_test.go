@@ -2,48 +2,62 @@ package isolation
 
 import (
 	"os/exec"
+	"path/filepath"
 	"testing"
+
+	"github.com/picoclaw/picoclaw/host/hosttest"
+	"github.com/picoclaw/picoclaw/internal/measure"
 )
 
-// What a start costs, from the command to its end: plain, with each wall more, and bubblewrap by itself.
-func BenchmarkStart(b *testing.B) {
+// BenchmarkSandbox runs a plugin that describes itself, from its start to its end: plain, with one layer more at a
+// time, and by bubblewrap with as few arguments as possible.
+func BenchmarkSandbox(b *testing.B) {
 	work := realTemp(b)
-	p := Profile{Name: "bench", ReadWrite: []string{work}}
-	for _, c := range []struct {
-		name    string
-		enabled bool
-		change  func(*Profile)
-		without func(*platform)
-	}{
-		{"plain", false, func(*Profile) {}, nil},
-		{"confined", false, func(p *Profile) { p.Confine = true }, nil},
-		{"confined, without filter", false, func(p *Profile) { p.Confine = true },
-			func(pl *platform) { pl.filter = withoutFilter }},
-		{"sandbox, view alone", true, func(*Profile) {}, func(pl *platform) { pl.filter = withoutFilter }},
-		{"sandbox, with filter", true, func(*Profile) {}, nil},
-		{"sandbox, with filter and Landlock", true, func(p *Profile) { p.Confine = true }, nil},
-		{"the same for programs", true, func(p *Profile) { p.Confine, p.Exec = true, true }, nil},
-	} {
-		b.Run(c.name, func(b *testing.B) {
-			i := configured(b, Config{Enabled: c.enabled})
-			if c.without != nil {
-				c.without(i.platform)
-			}
-			p := p
-			c.change(&p)
-			for b.Loop() {
-				if err := i.Run(b.Context(), child("exit", "0"), p); err != nil {
-					b.Fatal(err)
-				}
-			}
-		})
+	program := filepath.Join(realTemp(b), "filesystem")
+	if err := hosttest.Build(program, "../plugins/filesystem"); err != nil {
+		b.Fatal(err)
 	}
-	b.Run("bubblewrap by itself", func(b *testing.B) {
-		for b.Loop() {
-			if err := exec.Command("/usr/bin/bwrap", "--unshare-all", "--ro-bind", "/", "/", "--", child().Path, "exit",
-				"0").Run(); err != nil {
-				b.Fatal(err)
-			}
+	describe := func() *exec.Cmd { return exec.Command(program, "describe") }
+	in := func(name string, enabled, filtered bool, p Profile) measure.Case {
+		p.Name, p.ReadWrite = "bench", []string{work}
+		i := configured(b, Config{Enabled: enabled})
+		if !filtered {
+			i.platform.filter = withoutFilter
 		}
-	})
+		return measure.Case{Name: name, Run: func() error { return i.Run(b.Context(), describe(), p) }}
+	}
+	t := measure.Turns(b,
+		measure.Case{Name: "plain", Run: func() error { return describe().Run() }},
+		measure.Case{Name: "bubblewrap", Run: func() error {
+			return exec.Command("bwrap", "--unshare-all", "--die-with-parent", "--ro-bind", program, program, "--", program,
+				"describe").Run()
+		}},
+		in("landlock", false, false, Profile{Confine: true}),
+		in("landlock_seccomp", false, true, Profile{Confine: true}),
+		in("sandbox_mounts", true, false, Profile{}),
+		in("sandbox_seccomp", true, true, Profile{}),
+		in("sandbox", true, true, Profile{Confine: true}),
+		in("sandbox_exec", true, true, Profile{Confine: true, Exec: true}),
+	)
+	plain, bubblewrap, seccomp, sandbox := t[0].Median(), t[1].Median(), t[5].Median(), t[6].Median()
+	b.ReportMetric(sandbox-plain, "cost-ms<=6")
+	b.ReportMetric(sandbox-bubblewrap, "over_bubblewrap_cost-ms")
+	b.ReportMetric(bubblewrap-plain, "bubblewrap_cost-ms")
+	b.ReportMetric(sandbox-seccomp, "landlock_cost-ms")
+}
+
+// BenchmarkNetwork starts a sandbox with a network by name, and one with the host's network.
+func BenchmarkNetwork(b *testing.B) {
+	i := configured(b, Config{Enabled: true})
+	run := func(p Profile) func() error {
+		return func() error { return i.Run(b.Context(), exec.Command("/bin/true"), p) }
+	}
+	open := Profile{Name: "bench", Exec: true, Confine: true, Network: true}
+	named := open
+	serve := func(Listeners) func() { return func() {} }
+	named.Network, named.Proxied = false, &Proxied{Ports: []uint16{80, 443}, Serve: serve}
+	t := measure.Turns(b,
+		measure.Case{Name: "start_by_name", Run: run(named)},
+		measure.Case{Name: "start_host_network", Run: run(open)})
+	b.ReportMetric(t[0].Median()-t[1].Median(), "start_cost-ms<=3")
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -337,38 +336,4 @@ func TestAConversationGoesOnLater(t *testing.T) {
 	if strings.Index(body, "first") < 0 || strings.Index(body, "hello") < strings.Index(body, "first") {
 		t.Errorf("the second request is %s", body)
 	}
-}
-
-// BenchmarkTurn measures what a turn of ten calls costs beside its model and its tools.
-func BenchmarkTurn(b *testing.B) {
-	for b.Loop() {
-		dir := b.TempDir()
-		transcript, err := agent.OpenTranscript(dir, "bench")
-		if err != nil {
-			b.Fatal(err)
-		}
-		box := tools(b, "read")
-		for i := range 40 {
-			box.list = append(box.list, session.Tool{Name: fmt.Sprint("tool", i), Spec: box.list[0].Spec})
-		}
-		a := agent.New(agent.Options{Model: &counter{}, Tools: box, Settings: settings(), Transcript: transcript})
-		if _, err := a.Turn(b.Context(), "go", func(agent.Event) {}); err != nil {
-			b.Fatal(err)
-		}
-		if err := transcript.Close(); err != nil {
-			b.Fatal(err)
-		}
-	}
-}
-
-// counter is a model that calls a tool ten times, and costs nothing.
-type counter struct{ asked int }
-
-func (c *counter) Generate(context.Context, agent.Request, func(string)) (*agent.Reply, error) {
-	c.asked++
-	r := &agent.Reply{Message: agent.Message{Role: agent.Assistant, Text: "word"}}
-	if c.asked <= 10 {
-		r.Message.Calls = []agent.Call{{ID: fmt.Sprint(c.asked), Tool: "read", Arguments: json.RawMessage(`{"path":"x"}`)}}
-	}
-	return r, nil
 }

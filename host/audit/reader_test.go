@@ -144,24 +144,3 @@ func FuzzRead(f *testing.F) {
 		}
 	})
 }
-
-func BenchmarkWrite(b *testing.B) {
-	log, err := Open(filepath.Join(b.TempDir(), "audit.jsonl"), Options{MaxSize: 10 << 20, MaxFiles: 2})
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer log.Close()
-	r := Record{Time: time.Now().UTC(), Agent: "main", Session: "abcdefghijkl", Origin: "mcp",
-		Tool: "filesystem.read_file",
-		Args: map[string]any{"path": "internal/server/handler.go", "offset": int64(1)}, Decision: "allow", Rule: "tools",
-		Millis: 0.2, Bytes: 4096}
-	b.ReportAllocs()
-	for b.Loop() {
-		if err := log.Ready(); err != nil {
-			b.Fatal(err)
-		}
-		if err := log.Write(r); err != nil {
-			b.Fatal(err)
-		}
-	}
-}

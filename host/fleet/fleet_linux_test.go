@@ -106,8 +106,15 @@ func (b *bench) work(t testing.TB, f *Fleet, name string, agents ...string) (sto
 	if len(agents) == 0 {
 		agents = []string{"main"}
 	}
-	w, err := NewWorker(f, WorkerOptions{Name: name, Agents: agents, Home: b.home, Host: b.host(t),
-		Describe: func(*session.Session) string { return "a bench" }, Version: "test"})
+	h := b.host(t)
+	return runWorker(t, f, WorkerOptions{Name: name, Agents: agents, Home: b.home, Host: h, Version: "test"})
+}
+
+// runWorker runs a worker and waits until it has an agent. stop ends it.
+func runWorker(t testing.TB, f *Fleet, o WorkerOptions) (stop func()) {
+	t.Helper()
+	o.Describe = func(*session.Session) string { return "a bench" }
+	w, err := NewWorker(f, o)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,8 +14,9 @@ import (
 	"github.com/picoclaw/picoclaw/host/session"
 )
 
-// With what a hub lets each of them do, a worker serves and a gateway calls: large arguments, large answers, output.
-func TestIdentitiesOfAHubAreEnough(t *testing.T) {
+// startHub serves a hub on this machine.
+func startHub(t testing.TB) *hub.Hub {
+	t.Helper()
 	h, err := hub.Open(hosttest.TempDir(t) + "/hub")
 	if err != nil {
 		t.Fatal(err)
@@ -35,24 +36,36 @@ func TestIdentitiesOfAHubAreEnough(t *testing.T) {
 	select {
 	case <-ready:
 	case err := <-served:
+		served <- nil // for the cleanup
 		t.Fatal(err)
 	}
+	return h
+}
+
+// joinHub enrolls a machine and connects it.
+func joinHub(t testing.TB, h *hub.Hub, machine hub.Identity) *Fleet {
+	t.Helper()
+	id, err := h.Add(t.Context(), "main", machine)
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn, err := id.Connect()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(conn.Close)
+	f, err := Join(t.Context(), conn, id.Tenant)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+// With what a hub lets each of them do, a worker serves and a gateway calls: large arguments, large answers, output.
+func TestIdentitiesOfAHubAreEnough(t *testing.T) {
+	h := startHub(t)
 	join := func(name, role string, agents ...string) *Fleet {
-		t.Helper()
-		id, err := h.Add(t.Context(), "main", hub.Identity{Name: name, Role: role, Agents: agents})
-		if err != nil {
-			t.Fatal(err)
-		}
-		conn, err := id.Connect()
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(conn.Close)
-		f, err := Join(t.Context(), conn, id.Tenant)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return f
+		return joinHub(t, h, hub.Identity{Name: name, Role: role, Agents: agents})
 	}
 	large := strings.Repeat("0123456789abcdef", 5<<16)
 	b := &bench{}

@@ -1,6 +1,7 @@
 package fleet
 
 import (
+	"fmt"
 	"os"
 	"testing"
 
@@ -8,6 +9,13 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	if part := os.Getenv(partVariable); part != "" {
+		if err := runPart(part); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
 	os.Exit(hosttest.Main(m, map[string]string{
 		"plugins/filesystem/filesystem": "../../plugins/filesystem",
 		"plugins/shell/shell":           "../../plugins/shell",

@@ -24,7 +24,7 @@ func Build(program, pkg string) error {
 	if kept != "" {
 		built = filepath.Join(kept, strings.ReplaceAll(path, "/", "_"))
 	}
-	cmd := exec.Command("go", "build", "-ldflags", `-s -w -X "main.source=`+root+`"`, "-o", built, pkg)
+	cmd := exec.Command("go", "build", "-trimpath", "-ldflags", `-s -w -X "main.source=`+root+`"`, "-o", built, pkg)
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("build %s: %w\n%s", pkg, err, out)

@@ -5,43 +5,52 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"mvdan.cc/sh/v3/syntax"
+
+	"github.com/picoclaw/picoclaw/internal/measure"
 )
 
-// BenchmarkCommand decides on the labelled lines, one at a time.
-func BenchmarkCommand(b *testing.B) {
-	lines := corpus(b, "everyday", "harmful", "outside")
-	texts := make([]string, len(lines))
-	for i, l := range lines {
-		texts[i] = l.Cmd
+// BenchmarkCommands decides on commands of 4 KiB of several everyday shapes, beside the shell's parser alone, and on
+// the labelled lines.
+func BenchmarkCommands(b *testing.B) {
+	policy := everything()
+	policy.Kernel = true
+	g, parser := mustNew(b, policy), syntax.NewParser(syntax.Variant(syntax.LangBash))
+	var cases []measure.Case
+	for _, s := range shapes(b) {
+		next := 0
+		decided := s.texts[0]
+		cases = append(cases,
+			measure.Case{Name: s.Name + "_decide", Run: func() error {
+				decided = s.texts[next%len(s.texts)]
+				next++
+				decide(g, decided)
+				return nil
+			}},
+			measure.Case{Name: s.Name + "_parse", Run: func() error {
+				_, err := parser.Parse(strings.NewReader(decided), "")
+				return err
+			}})
 	}
-	measure(b, texts)
-}
-
-// BenchmarkLongCommand decides on commands of 4 KiB of several everyday shapes.
-func BenchmarkLongCommand(b *testing.B) {
-	for _, shape := range shapes(b) {
-		b.Run(shape.Name, func(b *testing.B) { measure(b, shape.texts) })
+	var decided, parsed, lines measure.Times
+	for i, t := range measure.Turns(b, cases...) {
+		if i%2 == 0 {
+			decided = append(decided, t...)
+		} else {
+			parsed = append(parsed, t...)
+		}
 	}
-}
-
-// BenchmarkLongCommandParsed is the part of BenchmarkLongCommand that the parser takes.
-func BenchmarkLongCommandParsed(b *testing.B) {
-	for _, shape := range shapes(b) {
-		b.Run(shape.Name, func(b *testing.B) {
-			parser := syntax.NewParser(syntax.Variant(syntax.LangBash))
-			percentiles(b, func(i int) {
-				if _, err := parser.Parse(strings.NewReader(shape.texts[i%len(shape.texts)]), ""); err != nil {
-					b.Fatal(err)
-				}
-			})
-		})
+	decided.Report(b, "long_decide")
+	parsed.Report(b, "long_parse")
+	b.ReportMetric(decided.Median()/parsed.Median(), "long_decide_to_parse-ratio<=3")
+	for _, line := range corpus(b, "everyday") {
+		_ = lines.Time(func() error { decide(g, line.Cmd); return nil })
 	}
+	lines.Report(b, "everyday_line")
+	b.ReportMetric(lines.Quantile(0.99), "everyday_line_p99-ms")
 }
 
 // BenchmarkHostileCommand decides on commands of the largest size that are made to take long.
@@ -63,26 +72,6 @@ func BenchmarkHostileCommand(b *testing.B) {
 			}
 		})
 	}
-}
-
-// measure decides on the texts in turn.
-func measure(b *testing.B, texts []string) {
-	g := mustNew(b, everything())
-	percentiles(b, func(i int) { decide(g, texts[i%len(texts)]) })
-}
-
-// percentiles tells the median of what f takes, and the time that only the slowest hundredth exceeds.
-func percentiles(b *testing.B, f func(i int)) {
-	times := make([]time.Duration, 0, 1<<16)
-	b.ReportAllocs()
-	for i := 0; b.Loop(); i++ {
-		began := time.Now()
-		f(i)
-		times = append(times, time.Since(began))
-	}
-	slices.Sort(times)
-	b.ReportMetric(float64(times[len(times)/2].Nanoseconds()), "p50-ns")
-	b.ReportMetric(float64(times[len(times)*99/100].Nanoseconds()), "p99-ns")
 }
 
 // shape is a command of any length: a part with its number, as often as there is room.

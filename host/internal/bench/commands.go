@@ -15,9 +15,6 @@ import (
 // measureCommands measures the decision on commands, and compares commands through host and plugin with the same ones
 // that Go starts.
 func measureCommands(bin string) error {
-	if err := measureGuard(); err != nil {
-		return err
-	}
 	for _, isolated := range []bool{false, true} {
 		err := withHome(func(home string) error {
 			h, s, err := newHost(bin, home, isolated)

@@ -27,13 +27,6 @@ func main() {
 		}
 		return
 	}
-	if ours, err := playPart(os.Args[1:]); ours {
-		if err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
-		}
-		return
-	}
 	bin := flag.String("bin", "bin", "the directory that `make build` fills")
 	only := flag.String("only", "", "what to measure, of call, start, sandbox, files, search, plugins, program, mcp, "+
 		"commands, memory, undo, network, servers, turns, audit, telemetry, fleet, fleetscale, fairness and scale; everything if empty")
@@ -55,12 +48,12 @@ func run(bin, only string) error {
 		name    string
 		measure func(bin string) error
 	}{
-		{"call", measureCall}, {"start", measureStart}, {"sandbox", measureSandbox}, {"files", measureFiles},
+		{"call", measureCall}, {"start", measureStart}, {"files", measureFiles},
 		{"search", measureSearch}, {"plugins", measurePlugins}, {"program", measureProgram}, {"mcp", measureMCP},
 		{"commands", measureCommands},
 		{"memory", measureMemory}, {"undo", measureUndo}, {"network", measureNetwork},
-		{"servers", measureServers}, {"turns", measureTurns}, {"audit", measureAudit}, {"telemetry", measureTelemetry},
-		{"fleet", measureFleet}, {"fleetscale", measureFleetScale}, {"fairness", measureFairness}, {"scale", measureScale},
+		{"servers", measureServers}, {"telemetry", measureTelemetry},
+		{"fairness", measureFairness}, {"scale", measureScale},
 	} {
 		if only != "" && only != m.name {
 			continue

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"crypto/tls"
 	"encoding/json"
 	"encoding/pem"
@@ -12,47 +11,17 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/picoclaw/picoclaw/isolation"
 )
 
 // measureNetwork compares a network by name with the host's: what a sandbox takes to start, and what curl takes in it,
 // for one large answer and for small ones. Both take turns.
 func measureNetwork(bin string) error {
 	fmt.Println("a network by name, beside the host's")
-	return errors.Join(measureNetworkStart(), measureTransfers(bin))
-}
-
-func measureNetworkStart() error {
-	const rounds = 100
-	return withHome(func(home string) (err error) {
-		boxed, err := isolation.Configure(isolation.Config{Home: home, Enabled: true}, nil)
-		if err != nil {
-			return err
-		}
-		defer func() { err = errors.Join(err, boxed.Close()) }()
-		var with, without sample
-		run := func(p isolation.Profile) func() error {
-			return func() error { return boxed.Run(context.Background(), exec.Command("/bin/true"), p) }
-		}
-		open := isolation.Profile{Name: "bench", Exec: true, Confine: true, Network: true}
-		named := open
-		serve := func(isolation.Listeners) func() { return func() {} }
-		named.Network, named.Proxied = false, &isolation.Proxied{Ports: []uint16{80, 443}, Serve: serve}
-		for range rounds {
-			if err := errors.Join(with.timed(run(named)), without.timed(run(open))); err != nil {
-				return err
-			}
-		}
-		fmt.Printf("  %-32s %v and %v: %+.2f ms (at most +3 ms)\n", "a sandbox, start to end", with.p50(), without.p50(),
-			ms(with.p50()-without.p50()))
-		return nil
-	})
+	return measureTransfers(bin)
 }
 
 // large is how long the large answer is, in bytes.

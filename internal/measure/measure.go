@@ -1,0 +1,89 @@
+// Package measure compares alternatives within one benchmark. They run in turn, so that all of them meet the same
+// load of the machine, and their medians are reported as metrics of the benchmark.
+//
+// A metric's unit names the figure, and may end in the bound that it is meant to keep: "cost-ms<=0.15". Command report
+// runs the benchmarks and reads these metrics.
+package measure
+
+import (
+	"slices"
+	"testing"
+	"time"
+)
+
+// warmUp is how long alternatives run before they are timed, once at least.
+const warmUp = 200 * time.Millisecond
+
+// Case is one alternative.
+type Case struct {
+	Name    string       // its median is reported as NAME-ms
+	Prepare func() error // called before each run and not timed; may be nil
+	Run     func() error
+}
+
+// Turns runs cases in turn while the benchmark lasts, and returns the durations of each.
+func Turns(b *testing.B, cases ...Case) []Times {
+	b.Helper()
+	times := make([]Times, len(cases))
+	round := func() {
+		for i, c := range cases {
+			if c.Prepare != nil {
+				b.StopTimer()
+				if err := c.Prepare(); err != nil {
+					b.Fatalf("prepare %s: %v", c.Name, err)
+				}
+				b.StartTimer()
+			}
+			if err := times[i].Time(c.Run); err != nil {
+				b.Fatalf("%s: %v", c.Name, err)
+			}
+		}
+	}
+	for began := time.Now(); ; {
+		round()
+		if time.Since(began) > warmUp {
+			break
+		}
+	}
+	clear(times)
+	for b.Loop() {
+		round()
+	}
+	for i, c := range cases {
+		times[i].Report(b, c.Name)
+	}
+	return times
+}
+
+// Times are the durations of one alternative, one for each round.
+type Times []time.Duration
+
+// Time runs f and adds its duration.
+func (t *Times) Time(f func() error) error {
+	began := time.Now()
+	err := f()
+	*t = append(*t, time.Since(began))
+	return err
+}
+
+// Quantile returns the duration, in milliseconds, that a part q of the durations does not exceed.
+func (t Times) Quantile(q float64) float64 {
+	sorted := slices.Sorted(slices.Values(t))
+	return Milliseconds(sorted[int(float64(len(sorted)-1)*q)])
+}
+
+// Median returns the median in milliseconds.
+func (t Times) Median() float64 { return t.Quantile(0.5) }
+
+// Report reports the median as NAME-ms, with a bound if there is one, in place of the duration of the whole benchmark.
+func (t Times) Report(b *testing.B, name string, bound ...string) {
+	b.ReportMetric(0, "ns/op")
+	unit := name + "-ms"
+	for _, part := range bound {
+		unit += part
+	}
+	b.ReportMetric(t.Median(), unit)
+}
+
+// Milliseconds returns a duration in milliseconds.
+func Milliseconds(d time.Duration) float64 { return float64(d.Nanoseconds()) / 1e6 }

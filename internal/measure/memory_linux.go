@@ -1,0 +1,74 @@
+package measure
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+)
+
+// Process is a process with its proportional share of the memory that it uses.
+type Process struct {
+	Name string
+	MiB  float64
+}
+
+// Memory returns a process and its descendants, those in sandboxes too. Plugins hide their memory from all users but
+// root.
+func Memory(pid int) (all []Process, total float64, err error) {
+	dir := filepath.Join("/proc", strconv.Itoa(pid))
+	name, err := os.ReadFile(filepath.Join(dir, "comm"))
+	if err != nil {
+		return nil, 0, err
+	}
+	if total, err = proportionalShare(dir); err != nil {
+		return nil, 0, err
+	}
+	all = []Process{{strings.TrimSpace(string(name)), total}}
+	threads, err := filepath.Glob(filepath.Join(dir, "task", "*", "children"))
+	if err != nil {
+		return nil, 0, err
+	}
+	for _, thread := range threads {
+		children, err := os.ReadFile(thread)
+		if errors.Is(err, fs.ErrNotExist) { // the thread has ended
+			continue
+		} else if err != nil {
+			return nil, 0, err
+		}
+		for child := range strings.FieldsSeq(string(children)) {
+			pid, err := strconv.Atoi(child)
+			if err != nil {
+				return nil, 0, err
+			}
+			descendants, sum, err := Memory(pid)
+			if err != nil {
+				return nil, 0, err
+			}
+			all, total = append(all, descendants...), total+sum
+		}
+	}
+	return all, total, nil
+}
+
+// proportionalShare reads the memory of the process with a directory in /proc, in MiB.
+func proportionalShare(dir string) (float64, error) {
+	data, err := os.ReadFile(filepath.Join(dir, "smaps_rollup"))
+	if errors.Is(err, fs.ErrPermission) {
+		return 0, fmt.Errorf("memory can be measured by root only: %w", err)
+	} else if err != nil {
+		return 0, err
+	}
+	for lines := bufio.NewScanner(bytes.NewReader(data)); lines.Scan(); {
+		if rest, ok := strings.CutPrefix(lines.Text(), "Pss:"); ok {
+			kib, err := strconv.Atoi(strings.TrimSpace(strings.TrimSuffix(rest, "kB")))
+			return float64(kib) / 1024, err
+		}
+	}
+	return 0, fmt.Errorf("%s/smaps_rollup has no Pss", dir)
+}

@@ -1,0 +1,117 @@
+// Command report runs the benchmarks of `make bench` and prints their figures beside the bounds that they are meant to
+// keep. It judges nothing unless it is asked to compare them with figures that were saved.
+package main
+
+import (
+	"cmp"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+)
+
+// parts are what `make bench` measures. A part is the benchmark of that name in each of its packages.
+var parts = []struct {
+	name     string
+	packages []string
+}{
+	{"sandbox", []string{"./isolation"}},
+	{"commands", []string{"./sdk/guard"}},
+	{"network", []string{"./isolation"}},
+	{"turns", []string{"./host/agent"}},
+	{"fleet", []string{"./host/fleet"}},
+	{"fleetscale", []string{"./host/fleet"}},
+	{"audit", []string{"./host/audit"}},
+}
+
+func main() {
+	only := flag.String("only", "", "part to measure; all if empty")
+	file := flag.String("file", "docs/bench.json", "file with saved figures")
+	save := flag.Bool("save", false, "save the medians of the runs")
+	check := flag.Bool("check", false, "compare the medians of the runs with the saved figures")
+	runs := flag.Int("runs", 0, "how often everything is measured (default 1, or 5 with -save or -check)")
+	flag.Parse()
+	if *runs == 0 {
+		*runs = 1
+		if *save || *check {
+			*runs = 5
+		}
+	}
+	if err := run(*only, *file, *runs, *save, *check); err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
+	}
+}
+
+func run(only, file string, runs int, save, check bool) error {
+	now, err := describeRun()
+	if err != nil {
+		return err
+	}
+	fmt.Println(now)
+	saved, err := load(file)
+	if err != nil {
+		return err
+	}
+	all := map[string][]figure{}
+	for n := range runs {
+		if runs > 1 {
+			fmt.Printf("\nrun %d of %d\n", n+1, runs)
+		}
+		for _, part := range parts {
+			if only != "" && part.name != only {
+				continue
+			}
+			for _, pkg := range part.packages {
+				figures, err := measure(part.name, pkg)
+				if err != nil {
+					return err
+				}
+				for _, f := range figures {
+					all[f.key] = append(all[f.key], f)
+				}
+			}
+		}
+	}
+	if len(all) == 0 {
+		return fmt.Errorf("there is no part %q", only)
+	}
+	for key, values := range all {
+		slices.SortFunc(values, func(a, b figure) int { return cmp.Compare(a.value, b.value) })
+		now.Figures[key] = values[len(values)/2].value
+	}
+	if check {
+		return compare(saved, now, all)
+	} else if save {
+		return now.save(file, saved, only)
+	}
+	return nil
+}
+
+// measure runs the benchmark of one part in one package, and prints and returns its figures.
+func measure(part, pkg string) ([]figure, error) {
+	fmt.Printf("\n%s (%s)\n", part, pkg)
+	cmd := exec.Command("go", "test", "-run", "^$", "-bench", "(?i)^Benchmark"+part+"$", "-benchtime", "2s", "-timeout",
+		"30m", pkg)
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		return nil, fmt.Errorf("measure %s in %s: %w\n%s", part, pkg, err, out)
+	}
+	var all []figure
+	for _, named := range parse(string(out)) {
+		if name := strings.TrimPrefix(named.name, part); name != "" {
+			fmt.Println(" ", strings.TrimPrefix(name, "/"))
+		}
+		for _, f := range named.figures {
+			fmt.Println("   ", f)
+		}
+		all = append(all, named.figures...)
+	}
+	if len(all) == 0 {
+		return nil, fmt.Errorf("measure %s in %s: no figures in\n%s", part, pkg, out)
+	}
+	return all, nil
+}
