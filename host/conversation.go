@@ -99,7 +99,7 @@ const mostKept = 8
 
 // Turn has the agent answer a text. It ends when the operator stops the agent, and hooks may have it go on or end.
 func (c *Conversation) Turn(ctx context.Context, text string, observe func(agent.Event)) (_ *agent.Outcome, err error) {
-	ctx, done := c.assembly.Until(ctx, c.Policy().Agent())
+	ctx, done := c.assembly.WithStop(ctx, c.Policy().Agent())
 	defer done()
 	ctx, ended := c.assembly.told.Turn(ctx, c.Policy().Agent())
 	defer func() { ended(err) }()

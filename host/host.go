@@ -85,7 +85,7 @@ func Open(o Options) (*Assembly, error) {
 	if err != nil {
 		return nil, err
 	}
-	forHost.Own = []session.OwnPlugin{cron, team}
+	forHost.Builtin = []session.BuiltinPlugin{cron, team}
 	if a.told = o.Telemetry; a.told == nil {
 		if a.told, err = NewTelemetry(o.Config, o.Version, false, o.Logger); err != nil {
 			return nil, err

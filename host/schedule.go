@@ -15,7 +15,7 @@ import (
 )
 
 // cronTool is the tool with which agents see and change their jobs.
-func (a *Assembly) cronTool() (session.OwnPlugin, error) {
+func (a *Assembly) cronTool() (session.BuiltinPlugin, error) {
 	p, err := crontool.Plugin(crontool.Options{
 		Store: a.jobs,
 		AllowCommand: func(agent string) bool {
@@ -151,7 +151,7 @@ var errEnding = errors.New("picoclaw is ending")
 // within returns a context for what runs for an agent: it ends with the assembly, and when the operator stops the
 // agent.
 func (a *Assembly) within(ctx context.Context, agent string) (context.Context, context.CancelFunc) {
-	ctx, done := a.Until(ctx, agent)
+	ctx, done := a.WithStop(ctx, agent)
 	ctx, cancel := context.WithCancelCause(ctx)
 	stop := context.AfterFunc(a.life, func() { cancel(errEnding) })
 	return ctx, func() { stop(); cancel(nil); done() }

@@ -11,7 +11,7 @@ import (
 )
 
 // newTeam makes the team in which agents give work to others, and its tools.
-func (a *Assembly) newTeam() (session.OwnPlugin, error) {
+func (a *Assembly) newTeam() (session.BuiltinPlugin, error) {
 	a.team = agent.NewTeam(agent.TeamOptions{
 		Limits: a.teamLimits, Open: a.member, Allowed: a.delegates, Outlive: a.options.Schedules != nil,
 		Until: func(ctx context.Context, parent *session.Session) (context.Context, context.CancelFunc) {

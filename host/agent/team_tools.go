@@ -39,10 +39,10 @@ type statusInput struct {
 const longestStatusWait = time.Minute
 
 // Plugin is the team's tools, for a host's options: spawn, subagent, delegate and spawn_status.
-func (t *Team) Plugin() (session.OwnPlugin, error) {
-	p := session.OwnPlugin{ID: TeamPlugin, Doc: "Has other agents do work."}
+func (t *Team) Plugin() (session.BuiltinPlugin, error) {
+	p := session.BuiltinPlugin{ID: TeamPlugin, Doc: "Has other agents do work."}
 	var wrong error
-	add := func(tool session.OwnTool, err error) {
+	add := func(tool session.BuiltinTool, err error) {
 		p.Tools = append(p.Tools, tool)
 		wrong = errors.Join(wrong, err)
 	}
@@ -52,25 +52,25 @@ func (t *Team) Plugin() (session.OwnPlugin, error) {
 		spawnDoc = "Give a task to a subagent, and go on meanwhile. Its result comes to you when there is one, be it in a " +
 			"later turn."
 	}
-	add(session.NewOwnTool("spawn", spawnDoc, func(ctx context.Context, s *session.Session, in spawnInput) (string, error) {
+	add(session.NewBuiltinTool("spawn", spawnDoc, func(ctx context.Context, s *session.Session, in spawnInput) (string, error) {
 		c, err := t.begin(ctx, Task{Parent: s, Agent: in.Agent, Label: in.Label, Text: in.Task}, true)
 		if err != nil {
 			return "", err
 		}
 		return fmt.Sprintf("%s has begun; its id is %s", c.name(), c.ID), nil
 	}))
-	add(session.NewOwnTool("subagent", "Give a task to a subagent, and wait for its result.",
+	add(session.NewBuiltinTool("subagent", "Give a task to a subagent, and wait for its result.",
 		func(ctx context.Context, s *session.Session, in subagentInput) (string, error) {
 			return t.await(ctx, Task{Parent: s, Label: in.Label, Text: in.Task})
 		}))
-	add(session.NewOwnTool("delegate", "Give a task to another agent, and wait for its result.",
+	add(session.NewBuiltinTool("delegate", "Give a task to another agent, and wait for its result.",
 		func(ctx context.Context, s *session.Session, in delegateInput) (string, error) {
 			if in.Agent == "" {
 				return "", sdk.Errorf(sdk.InvalidArgument, "agent_id is empty").WithHint("subagent gives work to one like yourself")
 			}
 			return t.await(ctx, Task{Parent: s, Agent: in.Agent, Text: in.Task})
 		}))
-	add(session.NewOwnTool("spawn_status", "Say how subagents stand that spawn has begun, with the results of those that have ended.",
+	add(session.NewBuiltinTool("spawn_status", "Say how subagents stand that spawn has begun, with the results of those that have ended.",
 		t.status))
 	return p, wrong
 }

@@ -26,7 +26,7 @@ const (
 	Bundled   Kind = "bundled"   // beside picoclaw's own binary
 	Installed Kind = "installed" // in the store
 	Dev       Kind = "dev"       // a build directory that the configuration names
-	Own       Kind = "own"       // tools of the host's program, in its own process
+	Builtin   Kind = "own"       // tools of the host's program, in its own process
 )
 
 // Sources is where plugins come from. A build directory comes before the store, for the same id.
@@ -36,8 +36,8 @@ type Sources struct {
 	Dev     map[string]string // build directories by id
 	// Declared are the digests of what the configuration asks for, by the ids of the plugins that are made of it.
 	Declared map[string]string
-	// Own are families of tools that the host's program offers by itself. They have neither directory nor binary.
-	Own []*pluginpb.Manifest
+	// Builtin are families of tools that the host serves itself. They have neither directory nor binary.
+	Builtin []*pluginpb.Manifest
 }
 
 // Problem is a plugin that is there and can't be offered. The others are offered all the same.
@@ -54,12 +54,12 @@ func Load(from Sources) (*Catalog, error) {
 		return nil, err
 	}
 	c.lock = &store.Lock{}
-	for _, m := range from.Own {
+	for _, m := range from.Builtin {
 		if c.plugin(m.ID) != nil {
 			return nil, fmt.Errorf("there is a plugin %s already; the host's own tools need another id", m.ID)
 		}
 		p := newPlugin(m, "")
-		p.Kind, p.Binary, p.Digest = Own, "", "own "+m.ID
+		p.Kind, p.Binary, p.Digest = Builtin, "", "own "+m.ID
 		c.take(p)
 	}
 	for _, id := range slices.Sorted(maps.Keys(from.Dev)) {
@@ -206,7 +206,7 @@ func (c *Catalog) Shadowed(m *pluginpb.Manifest) error {
 	for _, p := range c.plugins {
 		for _, t := range p.Tools {
 			clients[ClientName(t.FullName())] = p.Manifest.ID
-			if p.Kind == Bundled || p.Kind == Own {
+			if p.Kind == Bundled || p.Kind == Builtin {
 				clients[t.Spec.Name] = p.Manifest.ID
 			}
 		}

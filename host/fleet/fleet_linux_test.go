@@ -54,7 +54,7 @@ func joined(t testing.TB, address, name string) *Fleet {
 // bench is a machine with tools for tests: what they do is told by the test.
 type bench struct {
 	home  string
-	tools []session.OwnTool
+	tools []session.BuiltinTool
 }
 
 // tooled is what a tool does with its text.
@@ -66,7 +66,7 @@ func (b *bench) tool(t testing.TB, name string, call tooled) {
 	type in struct {
 		Text string `json:"text,omitempty"`
 	}
-	own, err := session.NewOwnTool(name, "Tests.",
+	own, err := session.NewBuiltinTool(name, "Tests.",
 		func(context.Context, *session.Session, in) (string, error) { return "", nil })
 	if err != nil {
 		t.Fatal(err)
@@ -92,7 +92,7 @@ func (b *bench) host(t testing.TB) *session.Host {
 		t.Fatal(err)
 	}
 	h, err := session.Open(session.Options{Config: cfg, PluginDir: filepath.Join(hosttest.Dir(), "plugins"),
-		Own: []session.OwnPlugin{{ID: "bench", Tools: b.tools}}})
+		Builtin: []session.BuiltinPlugin{{ID: "bench", Tools: b.tools}}})
 	if err != nil {
 		t.Fatal(err)
 	}

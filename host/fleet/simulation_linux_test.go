@@ -64,13 +64,13 @@ func openSimulatedHost(home string) (*session.Host, error) {
 	if err != nil {
 		return nil, err
 	}
-	own, err := session.NewOwnTool(simulatedTool, "Answers.",
+	own, err := session.NewBuiltinTool(simulatedTool, "Answers.",
 		func(context.Context, *session.Session, struct{}) (string, error) { return simulatedAnswer, nil })
 	if err != nil {
 		return nil, err
 	}
 	return session.Open(session.Options{Config: cfg, PluginDir: filepath.Join(hosttest.Dir(), "plugins"),
-		Own: []session.OwnPlugin{{ID: "simulation", Tools: []session.OwnTool{own}}}})
+		Builtin: []session.BuiltinPlugin{{ID: "simulation", Tools: []session.BuiltinTool{own}}}})
 }
 
 func startSimulation(o simulated) (_ *simulation, err error) {

@@ -58,12 +58,12 @@ func (s *Session) RunApart(ctx context.Context, a Apart) error {
 	}
 	ctx, done := watchDisk(ctx, a.ReadWrite)
 	defer done()
-	reaching := n.begin(ctx, s)
+	reaching := n.watchCall(ctx, s)
 	err = iso.Run(ctx, &cmd, profile)
 	if ctx.Err() != nil {
 		err = context.Cause(ctx)
 	}
-	if refused := n.end(reaching); err != nil && len(refused) > 0 {
+	if refused := n.endWatch(reaching); err != nil && len(refused) > 0 {
 		err = fmt.Errorf("%w\n%s", err, strings.Join(refused, "\n"))
 	}
 	return err

@@ -97,8 +97,8 @@ type Approvals interface {
 	Wait(context.Context, *Session, approvals.Call) (*approvals.Answer, error)
 }
 
-// asked reports whether there is somebody to ask.
-func (s *Session) asked(ctx context.Context) bool {
+// canAsk reports whether a person can be asked.
+func (s *Session) canAsk(ctx context.Context) bool {
 	ask, _ := ctx.Value(askerKey{}).(Asker)
 	return ask != nil || s.waits()
 }
@@ -117,13 +117,13 @@ type consent struct {
 // of.
 const waitingInterval = 5 * time.Second
 
-// permittedCall is permitted for a call, whose caller is told while it waits for [Approvals].
-func (s *Session) permittedCall(ctx context.Context, q Question, events func(Event)) consent {
+// requestCallApproval is requestApproval for a call: its caller gets a progress event every waitingInterval.
+func (s *Session) requestCallApproval(ctx context.Context, q Question, events func(Event)) consent {
 	if ask, _ := ctx.Value(askerKey{}).(Asker); ask != nil || events == nil || q.Decision.Verdict != guard.Ask || !s.waits() {
-		return s.permitted(ctx, q)
+		return s.requestApproval(ctx, q)
 	}
 	done := make(chan consent, 1)
-	go func() { done <- s.permitted(ctx, q) }()
+	go func() { done <- s.requestApproval(ctx, q) }()
 	began, tick := time.Now(), time.NewTicker(waitingInterval)
 	defer tick.Stop()
 	for {
@@ -137,13 +137,14 @@ func (s *Session) permittedCall(ctx context.Context, q Question, events func(Eve
 	}
 }
 
-// permitted says whether a decision lets a call go on, if need be after asking. The client's person comes first.
-func (s *Session) permitted(ctx context.Context, q Question) consent {
+// requestApproval reports whether a decision lets a call go on. For ask it asks a person: the client's, or else whoever
+// answers approval requests.
+func (s *Session) requestApproval(ctx context.Context, q Question) consent {
 	if q.Decision.Verdict != guard.Ask {
 		return consent{allowed: q.Decision.Verdict == guard.Allow}
 	}
-	ctx, answered := s.step(ctx, Asking)
-	defer answered(nil)
+	ctx, endTrace := s.traceStep(ctx, Asking)
+	defer endTrace(nil)
 	if ask, _ := ctx.Value(askerKey{}).(Asker); ask != nil {
 		return consent{allowed: ask(ctx, q), by: &audit.Approval{Way: "client", Time: time.Now().UTC()},
 			refused: "a person was asked, and did not say yes; do it in another way, or ask what they would allow"}

@@ -119,7 +119,7 @@ func (s *Session) UnkeptCommand(r audit.Record) string {
 	if t == nil || r.Denied() {
 		return ""
 	}
-	if spec, err := s.spec(t.Plugin); err == nil && spec.Configure.Takeback != nil {
+	if spec, err := s.instanceSpec(t.Plugin); err == nil && spec.Configure.Takeback != nil {
 		return ""
 	}
 	known, err := t.Arguments()
@@ -130,7 +130,7 @@ func (s *Session) UnkeptCommand(r audit.Record) string {
 		if site.Claim != pluginpb.ClaimCommand {
 			continue
 		}
-		for _, at := range find(r.Args, site.Path) {
+		for _, at := range valuesAt(r.Args, site.Path) {
 			if text, ok := at.value.(string); ok {
 				return text
 			}

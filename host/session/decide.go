@@ -19,18 +19,28 @@ import (
 // Explain decides a call without making it. The error is about the call itself: no such tool, or arguments that are
 // not the tool's.
 func (s *Session) Explain(name string, raw json.RawMessage) (guard.Decision, *Error) {
-	t, args, e := s.read(name, raw)
+	t, args, e := s.findAndDecode(name, raw)
 	if e != nil {
 		return guard.Decision{}, e
 	}
-	return s.decide(t.Plugin, args), nil
+	return s.decideClaims(t.Plugin, args), nil
 }
 
-// decide asks the guard about every claim of a call; the strictest answer is the call's.
-func (s *Session) decide(p *catalog.Plugin, args *arguments) guard.Decision {
+// findAndDecode finds a tool and reads its arguments, for decisions without a call.
+func (s *Session) findAndDecode(name string, raw json.RawMessage) (*catalog.Tool, *arguments, *Error) {
+	t, e := s.find(name)
+	if e != nil {
+		return t, nil, e
+	}
+	args, e := decodeArguments(t, raw)
+	return t, args, e
+}
+
+// decideClaims asks the guard about every claim of a call; the strictest answer is the call's.
+func (s *Session) decideClaims(p *catalog.Plugin, args *arguments) guard.Decision {
 	strictest := guard.Decision{Verdict: guard.Allow, Rule: "tools"}
 	for _, site := range args.claims {
-		for _, at := range find(args.Values, site.Path) {
+		for _, at := range valuesAt(args.Values, site.Path) {
 			d := s.decideClaim(p, args.claims, site, at)
 			if d.Verdict > strictest.Verdict {
 				strictest = d
@@ -42,7 +52,7 @@ func (s *Session) decide(p *catalog.Plugin, args *arguments) guard.Decision {
 	return s.policy.Located(strictest)
 }
 
-func (s *Session) decideClaim(p *catalog.Plugin, claims []pluginpb.Site, site pluginpb.Site, at found) guard.Decision {
+func (s *Session) decideClaim(p *catalog.Plugin, claims []pluginpb.Site, site pluginpb.Site, at claimValue) guard.Decision {
 	if site.Claim == pluginpb.ClaimEnv || site.Claim == pluginpb.ClaimStdin {
 		return guard.Decision{} // decided with the command beside it
 	}
@@ -122,7 +132,7 @@ func fileURI(text string) (paths []string, ok bool) {
 }
 
 // command is the command at a site with what the fields beside it say: where it starts and what its environment has.
-func (s *Session) command(claims []pluginpb.Site, site pluginpb.Site, at found, text string) guard.Command {
+func (s *Session) command(claims []pluginpb.Site, site pluginpb.Site, at claimValue, text string) guard.Command {
 	c := guard.Command{Text: text, Env: s.commandEnv()}
 	if shell, err := guard.MachineShell(); err == nil {
 		c.Dialect = shell.Dialect
@@ -160,37 +170,37 @@ func siblings(a, b []string) bool {
 	return true
 }
 
-// found is a value in a call's arguments, and the object that it is a property of.
-type found struct {
+// claimValue is a value in a call's arguments, with the object that it is a property of.
+type claimValue struct {
 	value  any
 	object map[string]any
 }
 
-// find returns the values at a site. An optional argument that is absent is not there.
-func find(object map[string]any, path []string) []found {
+// valuesAt returns the values at a site: none for an optional argument that is absent.
+func valuesAt(object map[string]any, path []string) []claimValue {
 	value, ok := object[path[0]]
 	if !ok {
 		return nil
 	}
-	return descend(found{value: value, object: object}, path[1:])
+	return descend(claimValue{value: value, object: object}, path[1:])
 }
 
-func descend(at found, path []string) []found {
+func descend(at claimValue, path []string) []claimValue {
 	if len(path) == 0 {
-		return []found{at}
+		return []claimValue{at}
 	}
 	switch value := at.value.(type) {
 	case []any:
 		if path[0] != "*" {
 			return nil
 		}
-		var all []found
+		var all []claimValue
 		for _, item := range value {
-			all = append(all, descend(found{value: item, object: at.object}, path[1:])...)
+			all = append(all, descend(claimValue{value: item, object: at.object}, path[1:])...)
 		}
 		return all
 	case map[string]any:
-		return find(value, path)
+		return valuesAt(value, path)
 	}
 	return nil
 }

@@ -43,8 +43,8 @@ type Options struct {
 	// SelfTest is the command that attacks a sandbox from inside (see isolation/selftest). It is run once on each
 	// machine, and calls are refused if the sandbox does not hold; without it the sandbox is taken at its word.
 	SelfTest []string
-	// Own are the tools that the program offers itself.
-	Own []OwnPlugin
+	// Builtin are the tools that the program serves itself.
+	Builtin []BuiltinPlugin
 	// Hooks are asked about calls; nil for none.
 	Hooks Hooks
 	// Approvals have somebody answer for clients that can't ask; nil for nobody.
@@ -67,7 +67,7 @@ type Host struct {
 	logger    hclog.Logger
 	selfTest  []string
 	pluginDir string
-	own       []OwnPlugin
+	builtin   []BuiltinPlugin
 	hooks     Hooks                       // nil for none
 	approvals Approvals                   // nil for none
 	observe   func(audit.Record, *Result) // nil for nobody
@@ -81,17 +81,17 @@ type Host struct {
 	reading sync.Mutex           // held while they are read again
 	gone    withdrawn            // tools that plugins have taken back
 
-	ready func() (*machinery, error)
+	ready func() (*callRuntime, error)
 	mu    sync.Mutex
-	ran   *machinery // set once ready has made it
+	ran   *callRuntime // set once ready has made it
 
 	reached   sync.Mutex          // held while a network is made, which may take programs their time
 	networks  map[string]*network // by name; made at the first call that takes one
 	authority *egress.Authority   // made with the first that ends TLS
 }
 
-// machinery is what a host needs to make calls.
-type machinery struct {
+// callRuntime holds the parts of a host that calls need.
+type callRuntime struct {
 	isolation  *isolation.Isolation
 	supervisor *supervise.Supervisor
 	audit      *auditor
@@ -110,7 +110,7 @@ func Open(o Options) (*Host, error) {
 		}
 	}
 	h := &Host{config: o.Config, pluginDir: dir, logger: o.Logger, selfTest: o.SelfTest,
-		own: o.Own, hooks: o.Hooks, approvals: o.Approvals, observe: o.Observe, tracer: o.Tracer, witness: o.Witness,
+		builtin: o.Builtin, hooks: o.Hooks, approvals: o.Approvals, observe: o.Observe, tracer: o.Tracer, witness: o.Witness,
 		shares: o.Shares}
 	if h.shares == nil {
 		h.shares = &share.Ledger{}
@@ -147,9 +147,9 @@ func (h *Host) Ready() error {
 	return err
 }
 
-func (h *Host) prepare() (*machinery, error) {
+func (h *Host) prepare() (*callRuntime, error) {
 	home := h.config.Home().Path
-	m := &machinery{}
+	m := &callRuntime{}
 	agent, err := h.config.Agent("")
 	if err != nil {
 		return nil, &StartError{err}

@@ -148,7 +148,7 @@ func (h *Host) networkOf(s *Session, reached *policy.Network, plugin string, gra
 	}
 	sum := sha256.Sum256(key)
 	name := hex.EncodeToString(sum[:8])
-	machinery, err := h.ready()
+	runtime, err := h.ready()
 	if err != nil {
 		return nil, err
 	}
@@ -158,7 +158,7 @@ func (h *Host) networkOf(s *Session, reached *policy.Network, plugin string, gra
 		return n, nil
 	}
 	n := &network{name: name, session: s, log: reachedLog{
-		write: machinery.audit.write,
+		write: runtime.audit.write,
 		fail:  func(err error) { h.logger.Error("what was reached could not be recorded", "error", err) },
 	}}
 	if n.policy, err = h.compiled(reached, s.policy.Workspace()); err != nil {
@@ -313,7 +313,7 @@ func (n *network) ask(ctx context.Context, host string, port uint16) bool {
 	calls := slices.Clone(n.calls)
 	n.mu.Unlock()
 	for _, c := range calls {
-		if c.session.asked(c.ctx) {
+		if c.session.canAsk(c.ctx) {
 			return c.ask(ctx, host, port, &n.log)
 		}
 	}
@@ -334,7 +334,7 @@ func (c *reaching) ask(connection context.Context, host string, port uint16, log
 	defer patience.Pause(c.ctx)()
 	defer share.Pause(c.ctx)()
 	began, args := time.Now(), map[string]any{"host": host, "port": int(port)}
-	consent := c.session.permitted(ctx, Question{
+	consent := c.session.requestApproval(ctx, Question{
 		Tool: "network", Args: args,
 		Decision: guard.Decision{Verdict: guard.Ask, Rule: "network.ask", Reason: "the command wants to reach " + key,
 			Setting: "take it out of network.ask, and add " + strconv.Quote(key) + " to network.allow"},
@@ -346,15 +346,15 @@ func (c *reaching) ask(connection context.Context, host string, port uint16, log
 		s := c.session
 		log.put(audit.Record{
 			Time: began.UTC(), Agent: s.policy.Agent(), Session: s.id, Parent: s.parent, Origin: string(s.origin), Tool: "network",
-			Args: args, Decision: guard.Ask.String(), Answer: answer(consent.allowed), Approval: consent.by, Rule: "network.ask",
+			Args: args, Decision: guard.Ask.String(), Answer: yesOrNo(consent.allowed), Approval: consent.by, Rule: "network.ask",
 			Millis: float64(time.Since(began).Microseconds()) / 1000,
 		})
 	}
 	return consent.allowed
 }
 
-// begin has a call be told what it is refused.
-func (n *network) begin(ctx context.Context, s *Session) *reaching {
+// watchCall registers a call, so that connections refused while it runs are reported in its result.
+func (n *network) watchCall(ctx context.Context, s *Session) *reaching {
 	if n == nil {
 		return nil
 	}
@@ -365,8 +365,8 @@ func (n *network) begin(ctx context.Context, s *Session) *reaching {
 	return c
 }
 
-// end returns what a call was refused.
-func (n *network) end(c *reaching) []string {
+// endWatch returns the connections refused during a call.
+func (n *network) endWatch(c *reaching) []string {
 	if n == nil {
 		return nil
 	}

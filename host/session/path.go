@@ -45,7 +45,7 @@ func (s *Session) CheckSandboxes() error {
 func (s *Session) kernelWalls(path string) (walls []PathWall, err error) {
 	for _, p := range s.host.plugins().Plugins() {
 		given := s.given(p)
-		if !given.Enabled || p.Kind == catalog.Own {
+		if !given.Enabled || p.Kind == catalog.Builtin {
 			continue
 		}
 		grants := given.Grants.Intersect(p.Manifest.Grants)

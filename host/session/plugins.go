@@ -23,7 +23,7 @@ type view struct {
 
 // sources says where this host's plugins come from.
 func (h *Host) sources() catalog.Sources {
-	from := catalog.Sources{Bundled: h.pluginDir, Store: h.store, Dev: map[string]string{}, Own: manifests(h.own)}
+	from := catalog.Sources{Bundled: h.pluginDir, Store: h.store, Dev: map[string]string{}, Builtin: manifests(h.builtin)}
 	for name, server := range h.config.MCPServers() {
 		if from.Declared == nil {
 			from.Declared = map[string]string{}

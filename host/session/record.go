@@ -98,8 +98,8 @@ func (a *auditor) Close() error {
 	return a.log.Close()
 }
 
-// recordable returns the result of a call that is not made because it could not be recorded; nil for one that is.
-func (s *Session) recordable() *Result {
+// auditRefusal is the result of a call that is not made because the audit log can't take it; nil if it can.
+func (s *Session) auditRefusal() *Result {
 	m, err := s.host.ready()
 	if err != nil || !m.audit.refuse {
 		return nil // without what calls need, the call itself says so
@@ -111,9 +111,9 @@ func (s *Session) recordable() *Result {
 	return nil
 }
 
-// record adds a call to the audit log, and returns its result, or what stands for it when the record could not be
-// written.
-func (s *Session) record(r audit.Record, result *Result) *Result {
+// writeRecord adds a call to the audit log. It returns the call's result, or an error in its place when the record could
+// not be written.
+func (s *Session) writeRecord(r audit.Record, result *Result) *Result {
 	if s.host.observe != nil {
 		s.host.observe(r, result)
 	}
@@ -148,8 +148,8 @@ func (a *auditor) refusal(what string, err error) *Result {
 	}}
 }
 
-// answer is what a person said, as it is recorded.
-func answer(yes bool) string {
+// yesOrNo is a person's answer as the audit log has it.
+func yesOrNo(yes bool) string {
 	if yes {
 		return "yes"
 	}

@@ -44,7 +44,7 @@ func (s *Session) replay(r audit.Record) Replayed {
 			return Replayed{Inexact: err.Error()}
 		}
 	}
-	t, args, e := s.read(r.Tool, raw)
+	t, args, e := s.findAndDecode(r.Tool, raw)
 	// the record of a call that could not be read, or whose tool is not the agent's, has no arguments
 	unread := len(r.Args) == 0 && r.Decision == guard.Deny.String()
 	if e != nil {
@@ -54,12 +54,12 @@ func (s *Session) replay(r audit.Record) Replayed {
 		}
 		return out
 	}
-	out := Replayed{Decision: s.decide(t.Plugin, args)}
+	out := Replayed{Decision: s.decideClaims(t.Plugin, args)}
 	if unread {
 		out.Inexact = "its arguments were not recorded"
 	}
 	for _, site := range args.claims {
-		for _, at := range find(args.Values, site.Path) {
+		for _, at := range valuesAt(args.Values, site.Path) {
 			if !audit.Whole(at.value) {
 				out.Inexact = "its argument " + site.Path[0] + " was cut short or had a secret in it"
 			}

@@ -21,8 +21,9 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/takeback"
 )
 
-// spec says which instance of a plugin this session's calls go to. It is made once: a session's policy is for life.
-func (s *Session) spec(p *catalog.Plugin) (*supervise.Spec, error) {
+// instanceSpec describes the instance of a plugin that serves this session's calls. It is made once: a session's policy
+// never changes.
+func (s *Session) instanceSpec(p *catalog.Plugin) (*supervise.Spec, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if spec := s.specs[p]; spec != nil {

@@ -40,9 +40,9 @@ type stoppable struct {
 	end   context.CancelCauseFunc
 }
 
-// Until returns a context that ends when the operator stops the agent, with a *StopError as its cause; at once if that
+// WithStop returns a context that ends when the operator stops the agent, with a *StopError as its cause; at once if that
 // has happened already. Everything that runs for an agent runs with one: calls do by themselves.
-func (h *Host) Until(ctx context.Context, agent string) (context.Context, context.CancelFunc) {
+func (h *Host) WithStop(ctx context.Context, agent string) (context.Context, context.CancelFunc) {
 	ctx, end := context.WithCancelCause(ctx)
 	s := &stoppable{agent, end}
 	h.stops.mu.Lock()
@@ -124,7 +124,7 @@ func stoppedError(ctx context.Context) *Error {
 		Hint: "`" + stop.Stop.Cure() + "` lets it go on"}
 }
 
-// Running is how much runs for agents: calls, and what else has been begun with Until.
+// Running is how much runs for agents: calls, and what else has been begun with WithStop.
 func (h *Host) Running() int {
 	h.stops.mu.Lock()
 	defer h.stops.mu.Unlock()

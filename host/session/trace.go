@@ -80,47 +80,47 @@ func TraceOf(ctx context.Context) Trace {
 	return t
 }
 
-// follow has the tracer follow a call.
-func (s *Session) follow(ctx context.Context, r audit.Record) (_ context.Context, ended func(audit.Record, *Result)) {
+// traceCall starts the trace of a call.
+func (s *Session) traceCall(ctx context.Context, r audit.Record) (_ context.Context, end func(audit.Record, *Result)) {
 	if s.host.tracer == nil {
 		return ctx, func(audit.Record, *Result) {}
 	}
 	return s.host.tracer.Call(ctx, r)
 }
 
-// step has the tracer follow what begins now.
-func (s *Session) step(ctx context.Context, step Step) (_ context.Context, ended func(error)) {
-	return s.stepSince(ctx, step, time.Now())
+// traceStep starts the trace of a step.
+func (s *Session) traceStep(ctx context.Context, step Step) (_ context.Context, end func(error)) {
+	return s.traceStepSince(ctx, step, time.Now())
 }
 
-func (s *Session) stepSince(ctx context.Context, step Step, began time.Time) (_ context.Context, ended func(error)) {
+func (s *Session) traceStepSince(ctx context.Context, step Step, began time.Time) (_ context.Context, end func(error)) {
 	if s.host.tracer == nil {
 		return ctx, func(error) {}
 	}
 	return s.host.tracer.Step(ctx, step, began)
 }
 
-// atOnce is how long it takes at most to find an instance that is there.
-const atOnce = time.Millisecond
+// minStartTrace is the shortest wait for an instance that is traced: finding a running one takes less.
+const minStartTrace = time.Millisecond
 
-// way follows a request to a plugin: until there is an instance, which ready is told of, and until it has returned.
-func (s *Session) way(ctx context.Context, req *pluginpb.CallRequest) (ready func(), returned func(error)) {
+// tracePluginCall traces a request to a plugin: until started reports a running instance as start, then until end as call.
+func (s *Session) tracePluginCall(ctx context.Context, req *pluginpb.CallRequest) (started func(), end func(error)) {
 	began := time.Now()
-	end := func(err error) {
-		_, ended := s.stepSince(ctx, Starting, began)
-		ended(err)
+	endStep := func(err error) {
+		_, endStart := s.traceStepSince(ctx, Starting, began)
+		endStart(err)
 	}
-	ready = func() {
-		if time.Since(began) > atOnce {
-			end(nil)
+	started = func() {
+		if time.Since(began) > minStartTrace {
+			endStep(nil)
 		}
-		var in context.Context
-		in, end = s.step(ctx, Calling)
+		var calling context.Context
+		calling, endStep = s.traceStep(ctx, Calling)
 		t := TraceOf(ctx)
 		if s.host.tracer != nil {
-			t = s.host.tracer.Trace(in)
+			t = s.host.tracer.Trace(calling)
 		}
 		req.TraceParent, req.TraceState = t.Parent, t.State
 	}
-	return ready, func(err error) { end(err) }
+	return started, func(err error) { endStep(err) }
 }

@@ -69,6 +69,14 @@ func withdrawalDir(home, plugin string) string {
 // mostWhy is how much is noted of a plugin's words, in bytes.
 const mostWhy = 1 << 10
 
+// quarantineTool stops offering a tool whose plugin has taken it back, and notes that for the operator.
+func (s *Session) quarantineTool(t *catalog.Tool, why string) {
+	s.host.gone.add(t)
+	if err := s.noteWithdrawal(t, why); err != nil {
+		s.host.logger.Warn("the operator is not told of a tool that has changed", "error", err)
+	}
+}
+
 // noteWithdrawal notes that a tool of an installed plugin was taken back.
 func (s *Session) noteWithdrawal(t *catalog.Tool, why string) error {
 	if t.Plugin.Pin == nil {

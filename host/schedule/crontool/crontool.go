@@ -28,14 +28,14 @@ type Options struct {
 }
 
 // Plugin is the tool as a host's own plugin.
-func Plugin(o Options) (session.OwnPlugin, error) {
+func Plugin(o Options) (session.BuiltinPlugin, error) {
 	t := tool{o}
-	cron, err := session.NewOwnTool("cron", "Schedule your own work: a message that you are given later, or a command that is "+
+	cron, err := session.NewBuiltinTool("cron", "Schedule your own work: a message that you are given later, or a command that is "+
 		"run. Use at_seconds for once, every_seconds for an interval, cron_expr for times of the day.", t.call)
 	if err != nil {
-		return session.OwnPlugin{}, err
+		return session.BuiltinPlugin{}, err
 	}
-	return session.OwnPlugin{ID: "schedule", Doc: "Scheduled jobs of the agent.", Tools: []session.OwnTool{cron}}, nil
+	return session.BuiltinPlugin{ID: "schedule", Doc: "Scheduled jobs of the agent.", Tools: []session.BuiltinTool{cron}}, nil
 }
 
 type input struct {

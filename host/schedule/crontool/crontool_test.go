@@ -50,7 +50,7 @@ func open(t *testing.T, allowCommand bool, settings string) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.host, err = session.Open(session.Options{Config: cfg, PluginDir: filepath.Join(hosttest.Dir(), "plugins"), Own: []session.OwnPlugin{p}})
+	w.host, err = session.Open(session.Options{Config: cfg, PluginDir: filepath.Join(hosttest.Dir(), "plugins"), Builtin: []session.BuiltinPlugin{p}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,31 +12,31 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/schema"
 )
 
-// OwnPlugin is a family of tools that the host's program offers in its own process, such as those with which an agent
+// BuiltinPlugin is a family of tools that the host's program offers in its own process, such as those with which an agent
 // has others work. They are called as any plugin's: decided by their claims, switched by the policy, and recorded.
-type OwnPlugin struct {
+type BuiltinPlugin struct {
 	ID    string
 	Doc   string // one sentence
-	Tools []OwnTool
+	Tools []BuiltinTool
 	// Offered reports whether an agent has it at all; nil for all agents.
 	Offered func(agent string) bool
 }
 
-// OwnTool is one of its tools.
-type OwnTool struct {
+// BuiltinTool is one of its tools.
+type BuiltinTool struct {
 	Spec *pluginpb.Spec
 	// Call makes a call for a session. The arguments fit the schema and have been decided on. It ends soon after ctx is
 	// done, and nothing else bounds its time.
 	Call func(ctx context.Context, s *Session, arguments json.RawMessage, events func(Event)) *Result
 }
 
-// NewOwnTool makes a tool whose schema is inferred from In, a struct, as that of a plugin's tool is; see
+// NewBuiltinTool makes a tool whose schema is inferred from In, a struct, as that of a plugin's tool is; see
 // [github.com/picoclaw/picoclaw/sdk.NewTool]. An error that is or wraps an [Error] keeps its code and hint.
-func NewOwnTool[In any](name, doc string, call func(ctx context.Context, s *Session, in In) (string, error)) (OwnTool,
+func NewBuiltinTool[In any](name, doc string, call func(ctx context.Context, s *Session, in In) (string, error)) (BuiltinTool,
 	error) {
 	input, err := schema.InferInput(reflect.TypeFor[In]())
 	if err != nil {
-		return OwnTool{}, fmt.Errorf("tool %s: %w", name, err)
+		return BuiltinTool{}, fmt.Errorf("tool %s: %w", name, err)
 	}
 	run := func(ctx context.Context, s *Session, arguments json.RawMessage, _ func(Event)) *Result {
 		var in In
@@ -52,11 +52,11 @@ func NewOwnTool[In any](name, doc string, call func(ctx context.Context, s *Sess
 		}
 		return result
 	}
-	return OwnTool{Spec: &pluginpb.Spec{Name: name, Doc: doc, Input: input}, Call: run}, nil
+	return BuiltinTool{Spec: &pluginpb.Spec{Name: name, Doc: doc, Input: input}, Call: run}, nil
 }
 
 // manifests are what the catalog knows of own plugins.
-func manifests(own []OwnPlugin) []*pluginpb.Manifest {
+func manifests(own []BuiltinPlugin) []*pluginpb.Manifest {
 	var all []*pluginpb.Manifest
 	for _, p := range own {
 		m := &pluginpb.Manifest{ID: p.ID, Doc: p.Doc}
@@ -70,10 +70,10 @@ func manifests(own []OwnPlugin) []*pluginpb.Manifest {
 
 // offered reports whether an agent has a tool, as far as the program that offers it is concerned.
 func (h *Host) offered(t *catalog.Tool, agent string) bool {
-	if t.Plugin.Kind != catalog.Own {
+	if t.Plugin.Kind != catalog.Builtin {
 		return true
 	}
-	for _, p := range h.own {
+	for _, p := range h.builtin {
 		if p.ID == t.Plugin.Manifest.ID {
 			return p.Offered == nil || p.Offered(agent)
 		}
@@ -81,14 +81,14 @@ func (h *Host) offered(t *catalog.Tool, agent string) bool {
 	return false
 }
 
-// ownTool returns the program's own tool; nil for one of a plugin's.
-func (h *Host) ownTool(t *catalog.Tool) *OwnTool {
-	if t.Plugin.Kind != catalog.Own {
+// builtinTool returns the program's own tool; nil for one of a plugin's.
+func (h *Host) builtinTool(t *catalog.Tool) *BuiltinTool {
+	if t.Plugin.Kind != catalog.Builtin {
 		return nil
 	}
-	for i := range h.own {
-		for j := range h.own[i].Tools {
-			if one := &h.own[i].Tools[j]; h.own[i].ID == t.Plugin.Manifest.ID && one.Spec.Name == t.Spec.Name {
+	for i := range h.builtin {
+		for j := range h.builtin[i].Tools {
+			if one := &h.builtin[i].Tools[j]; h.builtin[i].ID == t.Plugin.Manifest.ID && one.Spec.Name == t.Spec.Name {
 				return one
 			}
 		}

@@ -1,14 +1,12 @@
 package session
 
 import (
-	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
 	"strings"
 
 	"github.com/picoclaw/picoclaw/host/catalog"
-	"github.com/picoclaw/picoclaw/sdk/guard"
 )
 
 // Hooks are asked about calls. They can only take away: what the policy refuses they are not asked about.
@@ -36,60 +34,44 @@ type HookVerdict struct {
 	Tell string          // what the caller is told beside the result
 }
 
-// hooked is one call's way past the hooks.
-type hooked struct {
+// hookRun asks the hooks about one call, before and after it.
+type hookRun struct {
 	session *Session
 	tool    *catalog.Tool
 	id      string
-	told    string // what was to be said before the call
+	message string // for the caller, from before the call
 }
 
-func (s *Session) hooked(t *catalog.Tool) *hooked {
-	h := &hooked{session: s, tool: t}
+func (s *Session) newHookRun(t *catalog.Tool) *hookRun {
+	h := &hookRun{session: s, tool: t}
 	if s.host.hooks != nil {
 		h.id = "call_" + strings.ToLower(rand.Text()[:12])
 	}
 	return h
 }
 
-func (h *hooked) call(args *arguments) HookCall {
+func (h *hookRun) call(args *arguments) HookCall {
 	return HookCall{Tool: h.tool.FullName(), Args: args.Canonical, ID: h.id}
 }
 
-// before returns the arguments and the decision after the hooks have been asked.
-func (h *hooked) before(ctx context.Context, args *arguments, d guard.Decision) (*arguments, guard.Decision) {
-	hooks := h.session.host.hooks
-	if hooks == nil || d.Verdict == guard.Deny {
-		return args, d
+// before asks the hooks about the call; the zero verdict if there are none.
+func (h *hookRun) before(ctx context.Context, args *arguments) HookVerdict {
+	if h.session.host.hooks == nil {
+		return HookVerdict{}
 	}
-	v := hooks.Before(ctx, h.session, h.call(args))
-	h.told = v.Tell
-	if v.Deny != "" {
-		return args, guard.Decision{Verdict: guard.Deny, Rule: v.Rule, Reason: v.Deny, Hint: v.Hint}
-	}
-	if v.Args != nil {
-		_, other, e := h.session.read(h.tool.FullName(), v.Args)
-		if e != nil {
-			return args, guard.Decision{Verdict: guard.Deny, Rule: v.Rule,
-				Reason: "a hook has changed the arguments to some that the tool does not take: " + e.Message,
-				Hint:   cmp.Or(v.Hint, "correct the hook")}
-		}
-		args, d = other, h.session.decide(h.tool.Plugin, other)
-	}
-	if v.Ask != "" && d.Verdict == guard.Allow {
-		d = guard.Decision{Verdict: guard.Ask, Rule: v.Rule, Reason: v.Ask, Hint: v.Hint}
-	}
-	return args, d
+	v := h.session.host.hooks.Before(ctx, h.session, h.call(args))
+	h.message = v.Tell
+	return v
 }
 
-// after tells the hooks how the call has ended, and adds what they say to its result.
-func (h *hooked) after(ctx context.Context, args *arguments, r *Result) {
+// after reports the call's result to the hooks and appends their messages to it.
+func (h *hookRun) after(ctx context.Context, args *arguments, r *Result) {
 	hooks := h.session.host.hooks
 	if hooks == nil {
 		return
 	}
 	text := hooks.After(ctx, h.session, h.call(args), r)
-	if text = strings.TrimSpace(h.told + "\n" + text); text == "" {
+	if text = strings.TrimSpace(h.message + "\n" + text); text == "" {
 		return
 	}
 	if r.Text != "" && !strings.HasSuffix(r.Text, "\n") {

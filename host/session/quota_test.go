@@ -48,7 +48,7 @@ func holding(t *testing.T, s *session.Session) (release func()) {
 // for a subagent's calls don't wait for themselves.
 func TestAnAgentsCallsWaitForTheirTurn(t *testing.T) {
 	ledger := &share.Ledger{}
-	work, err := session.NewOwnTool("work", "Has a subagent work.",
+	work, err := session.NewBuiltinTool("work", "Has a subagent work.",
 		func(ctx context.Context, s *session.Session, _ struct{}) (string, error) {
 			child, err := s.Spawn(session.Subagent, policy.Child{})
 			if err != nil {
@@ -60,7 +60,7 @@ func TestAnAgentsCallsWaitForTheirTurn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := openWith(t, session.Options{Shares: ledger, Own: []session.OwnPlugin{{ID: "own", Tools: []session.OwnTool{work}}}}, onlyOne)
+	h := openWith(t, session.Options{Shares: ledger, Builtin: []session.BuiltinPlugin{{ID: "own", Tools: []session.BuiltinTool{work}}}}, onlyOne)
 	s := openSession(t, h)
 	release := holding(t, s)
 

@@ -57,7 +57,7 @@ func TestOwnToolsAreCalledAsAnyOther(t *testing.T) {
 		Command string `json:"command" claim:"command"`
 	}
 	var called []string
-	tool, err := session.NewOwnTool("postpone", "Does it later.",
+	tool, err := session.NewBuiltinTool("postpone", "Does it later.",
 		func(_ context.Context, s *session.Session, in later) (string, error) {
 			called = append(called, s.Policy().Agent()+" "+in.Command)
 			return "noted", nil
@@ -65,9 +65,9 @@ func TestOwnToolsAreCalledAsAnyOther(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	own := session.OwnPlugin{ID: "later", Tools: []session.OwnTool{tool}}
+	own := session.BuiltinPlugin{ID: "later", Tools: []session.BuiltinTool{tool}}
 	var records []audit.Record
-	h := openWith(t, session.Options{Own: []session.OwnPlugin{own}, Observe: func(r audit.Record, _ *session.Result) { records = append(records, r) }})
+	h := openWith(t, session.Options{Builtin: []session.BuiltinPlugin{own}, Observe: func(r audit.Record, _ *session.Result) { records = append(records, r) }})
 	s := openSession(t, h)
 	if r := call(t, s, "postpone", map[string]any{"command": "echo x"}); r.Err != nil || r.Text != "noted" {
 		t.Fatalf("%+v %v", r, r.Err)
@@ -94,7 +94,7 @@ func TestOwnToolsAreCalledAsAnyOther(t *testing.T) {
 		t.Errorf("records: %+v", records)
 	}
 	_, err = session.Open(session.Options{Config: h.Config(), PluginDir: filepath.Join(hosttest.Dir(), "plugins"),
-		Own: []session.OwnPlugin{{ID: "shell"}}})
+		Builtin: []session.BuiltinPlugin{{ID: "shell"}}})
 	if err == nil || !strings.Contains(err.Error(), "shell") {
 		t.Errorf("a plugin's id for own tools: %v", err)
 	}
