@@ -20,13 +20,14 @@ const module = "github.com/picoclaw/picoclaw/"
 // mayImport says which floors each floor stands on: every arrow points down, and host and plugins meet only on the
 // wire. docs/architecture.md draws it.
 var mayImport = map[string][]string{
-	"cmd":       {"cmd", "host", "isolation", "sdk", "internal"},
-	"host":      {"host", "isolation", "sdk", "internal"},
-	"plugins":   {"plugins", "isolation", "sdk"},
-	"isolation": {"isolation", "internal/limits", "internal/mutation", "internal/paths"},
-	"sdk":       {"sdk", "internal"},
-	"internal":  {"internal"},
-	"docs":      {"docs"}, // what pages are made and tested with
+	"cmd":     {"cmd", "host", "isolation", "sdk", "internal"},
+	"host":    {"host", "isolation", "sdk", "internal"},
+	"plugins": {"plugins", "isolation", "sdk"},
+	"isolation": {"isolation", "internal/limits", "internal/mutation", "internal/paths",
+		"internal/filelock", "internal/atomicfile"}, // its caches and groups are shared by processes
+	"sdk":      {"sdk", "internal"},
+	"internal": {"internal"},
+	"docs":     {"docs"}, // what pages are made and tested with
 }
 
 func TestEveryArrowPointsDown(t *testing.T) {

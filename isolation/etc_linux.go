@@ -15,6 +15,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/picoclaw/picoclaw/internal/filelock"
 	"github.com/picoclaw/picoclaw/internal/paths"
 )
 
@@ -112,7 +113,7 @@ func hold(path string) (*os.File, error) {
 		return nil, err
 	}
 	var stat unix.Stat_t
-	err = unix.Flock(int(file.Fd()), unix.LOCK_SH)
+	err = filelock.WaitShared(file)
 	if err == nil {
 		err = unix.Fstat(int(file.Fd()), &stat)
 	}
@@ -193,7 +194,7 @@ func (c *etcCopies) clear() {
 		if err != nil {
 			continue
 		}
-		if unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB) == nil {
+		if filelock.Lock(file) == nil {
 			_ = os.RemoveAll(path)
 		}
 		file.Close()

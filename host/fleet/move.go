@@ -16,10 +16,10 @@ import (
 	"time"
 
 	"github.com/picoclaw/picoclaw/host/fleet/archive"
-	"github.com/picoclaw/picoclaw/host/fleet/identity"
 	"github.com/picoclaw/picoclaw/host/fleet/storage"
 	"github.com/picoclaw/picoclaw/host/fleet/subject"
 	"github.com/picoclaw/picoclaw/host/halt"
+	"github.com/picoclaw/picoclaw/internal/atomicfile"
 )
 
 // move is what a worker has written down of an agent's move, one file each: so that whoever is killed at any point
@@ -93,7 +93,7 @@ func (w *Worker) note(agent string, m *move) error {
 			err = os.MkdirAll(filepath.Dir(file), 0o700)
 		}
 		if err == nil {
-			err = identity.Replace(file, data)
+			err = atomicfile.Write(file, data, 0o600)
 		}
 		if err != nil {
 			return fmt.Errorf("write down the move of agent %s: %w", agent, err)
@@ -106,16 +106,7 @@ func (w *Worker) note(agent string, m *move) error {
 		w.moves[agent] = m
 	}
 	w.mu.Unlock()
-	return syncDir(filepath.Dir(file))
-}
-
-// syncDir has the names in a directory on disk. Not every system can do that.
-func syncDir(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
+	return atomicfile.SyncDir(filepath.Dir(file))
 }
 
 // readMoves reads what was written down in earlier lives.

@@ -92,15 +92,12 @@ func NewWorker(f *Fleet, o WorkerOptions) (*Worker, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
 	}
-	lock, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_RDWR|os.O_CREATE, 0o600)
+	lock, err := filelock.Open(filepath.Join(dir, "lock"), filelock.Lock)
+	if errors.Is(err, filelock.ErrLocked) {
+		return nil, fmt.Errorf("another worker runs on %s; stop it first, or set PICOCLAW_HOME to another directory", o.Home)
+	}
 	if err != nil {
 		return nil, err
-	}
-	if err := filelock.Lock(lock); err != nil {
-		if errors.Is(err, filelock.ErrLocked) {
-			err = fmt.Errorf("another worker runs on %s; stop it first, or set PICOCLAW_HOME to another directory", o.Home)
-		}
-		return nil, errors.Join(err, lock.Close())
 	}
 	w := &Worker{fleet: f, options: o, log: o.Logger, lock: lock, uploads: make(chan struct{}, maxUploads),
 		orders: make(chan *nats.Msg), journal: map[string]*journal{}, boot: bootID(),

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/picoclaw/picoclaw/internal/atomicfile"
 )
 
 // A day with more than a thousand jobs, one of which hangs and one fails, while others come and go.
@@ -31,7 +33,7 @@ func TestADay(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := replace(store.path(), text); err != nil {
+		if err := atomicfile.Write(store.path(), text, 0o600); err != nil {
 			t.Fatal(err)
 		}
 		w := begin(t, store, Settings{Timeout: 5 * time.Minute, Heartbeat: 30 * time.Minute},

@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/picoclaw/picoclaw/internal/atomicfile"
 )
 
 // HeartbeatID stands for the id of a job in the records of heartbeats.
@@ -77,8 +79,7 @@ func (s *Store) writeHeartbeat() error {
 	if err := os.MkdirAll(s.dir, 0o700); err != nil {
 		return err
 	}
-	_, err := replace(s.HeartbeatFile(), []byte(heartbeatTemplate))
-	return err
+	return atomicfile.Write(s.HeartbeatFile(), []byte(heartbeatTemplate), 0o600)
 }
 
 // hasTasks reports whether a line below the marker, or without one any line, is a task.

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/picoclaw/picoclaw/internal/atomicfile"
 )
 
 func TestClocksThatAreSet(t *testing.T) {
@@ -122,7 +124,7 @@ func TestNoRunIsMadeTwice(t *testing.T) {
 			t.Errorf("%+v", r)
 		}
 		// as if it had been killed
-		if _, err := replace(store.path(), text); err != nil {
+		if err := atomicfile.Write(store.path(), text, 0o600); err != nil {
 			t.Fatal(err)
 		}
 		again := begin(t, store, Settings{}, hung)

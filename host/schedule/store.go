@@ -9,14 +9,14 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"time"
 
 	jsonv2 "github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
-	"github.com/rogpeppe/go-internal/lockedfile"
 
+	"github.com/picoclaw/picoclaw/internal/atomicfile"
+	"github.com/picoclaw/picoclaw/internal/filelock"
 	"github.com/picoclaw/picoclaw/internal/nearest"
 )
 
@@ -130,11 +130,11 @@ func (s *Store) change(apply func(*file) (changed bool, err error)) (info fs.Fil
 	if err := os.MkdirAll(s.dir, 0o700); err != nil {
 		return nil, err
 	}
-	unlock, err := lockedfile.MutexAt(filepath.Join(s.dir, ".lock")).Lock()
+	turn, err := filelock.Open(filepath.Join(s.dir, ".lock"), filelock.Wait)
 	if err != nil {
 		return nil, fmt.Errorf("lock the jobs: %w", err)
 	}
-	defer unlock()
+	defer func() { _ = turn.Close() }()
 	f, info, err := s.read()
 	if err != nil {
 		return nil, err
@@ -144,38 +144,15 @@ func (s *Store) change(apply func(*file) (changed bool, err error)) (info fs.Fil
 	}
 	text, err := f.text()
 	if err == nil {
-		info, err = replace(s.path(), text)
+		err = atomicfile.Write(s.path(), text, 0o600)
+	}
+	if err == nil {
+		info, err = os.Stat(s.path())
 	}
 	if err != nil {
 		return nil, fmt.Errorf("write the jobs: %w", err)
 	}
 	return info, nil
-}
-
-// replace gives a file new contents: old or new at any instant, and on disk when it returns.
-func replace(path string, text []byte) (info fs.FileInfo, err error) {
-	temp, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*")
-	if err != nil {
-		return nil, err
-	}
-	defer func() {
-		if err != nil {
-			_ = os.Remove(temp.Name())
-		}
-	}()
-	_, err = temp.Write(text)
-	info, statErr := temp.Stat()
-	if err := errors.Join(err, statErr, temp.Sync(), temp.Close()); err != nil {
-		return nil, err
-	}
-	if err := os.Rename(temp.Name(), path); err != nil || runtime.GOOS == "windows" {
-		return info, err // there a directory can't be put on disk
-	}
-	dir, err := os.Open(filepath.Dir(path))
-	if err != nil {
-		return nil, err
-	}
-	return info, errors.Join(dir.Sync(), dir.Close())
 }
 
 // Jobs returns all jobs.

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/picoclaw/picoclaw/internal/atomicfile"
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
@@ -52,7 +53,7 @@ func (s *Store) place(p *Package, change func(*Lock)) error {
 		if err := os.Rename(p.dir, to); err != nil {
 			return fmt.Errorf("put the plugin into the store: %w", err)
 		}
-		if err := syncDir(filepath.Dir(to)); err != nil {
+		if err := atomicfile.SyncDir(filepath.Dir(to)); err != nil {
 			return err
 		}
 		change(l)

@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/picoclaw/picoclaw/internal/atomicfile"
+	"github.com/picoclaw/picoclaw/internal/filelock"
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
@@ -97,7 +99,7 @@ func (s *Store) update(change func(*Lock) error) error {
 	if err := s.makeDir(s.dir()); err != nil {
 		return err
 	}
-	turn, err := lockFile(filepath.Join(s.dir(), ".lock"))
+	turn, err := filelock.Open(filepath.Join(s.dir(), ".lock"), filelock.Wait)
 	if err != nil {
 		return fmt.Errorf("lock the plugin store: %w", err)
 	}
@@ -113,37 +115,8 @@ func (s *Store) update(change func(*Lock) error) error {
 	if err != nil {
 		return err
 	}
-	if err := replaceFile(s.LockFile(), append(data, '\n')); err != nil {
+	if err := atomicfile.Write(s.LockFile(), append(data, '\n'), 0o600); err != nil {
 		return fmt.Errorf("write the plugin lock: %w", err)
 	}
 	return nil
-}
-
-// replaceFile gives a file new contents: old or new at any instant, and on disk when it returns.
-func replaceFile(path string, data []byte) (err error) {
-	temp, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*")
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			_ = os.Remove(temp.Name())
-		}
-	}()
-	_, err = temp.Write(data)
-	if err := errors.Join(err, temp.Sync(), temp.Close()); err != nil {
-		return err
-	}
-	if err := os.Rename(temp.Name(), path); err != nil {
-		return err
-	}
-	return syncDir(filepath.Dir(path))
-}
-
-func syncDir(path string) error {
-	dir, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	return errors.Join(dir.Sync(), dir.Close())
 }

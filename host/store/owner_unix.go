@@ -7,8 +7,6 @@ import (
 	"io/fs"
 	"os"
 	"syscall"
-
-	"golang.org/x/sys/unix"
 )
 
 // onlyOurs checks that nobody but the user who runs this, or root, can write to a file or directory.
@@ -21,17 +19,4 @@ func onlyOurs(path string, info fs.FileInfo) error {
 		return fmt.Errorf("%s can be written by others, who could put any program there; no installed plugin is started: chmod go-w %s", path, path)
 	}
 	return nil
-}
-
-// lockFile waits for the lock on a file, which ends when it is closed.
-func lockFile(path string) (*os.File, error) {
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
-	if err != nil {
-		return nil, err
-	}
-	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX); err != nil {
-		_ = f.Close()
-		return nil, err
-	}
-	return f, nil
 }

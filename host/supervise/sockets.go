@@ -9,6 +9,8 @@ import (
 	"sync"
 
 	"github.com/hashicorp/go-hclog"
+
+	"github.com/picoclaw/picoclaw/internal/filelock"
 )
 
 // maxSocketDir is how long the directory of a host's sockets may be. A socket's path has to fit into 107 bytes, and
@@ -41,7 +43,7 @@ func (s *socketDir) path() (string, error) {
 		return "", err
 	}
 	// Nobody sweeps while somebody is between making a directory and locking it.
-	turn, err := waitForLock(filepath.Join(parent, lockFile))
+	turn, err := filelock.Open(filepath.Join(parent, lockFile), filelock.Wait)
 	if err != nil {
 		return "", fmt.Errorf("lock %s: %w", parent, err)
 	}
@@ -51,7 +53,7 @@ func (s *socketDir) path() (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("make a directory for plugin sockets: %w", err)
 	}
-	lock, err := takeLock(filepath.Join(dir, lockFile))
+	lock, err := filelock.Open(filepath.Join(dir, lockFile), filelock.Lock)
 	if err != nil {
 		return "", errors.Join(fmt.Errorf("lock %s: %w", dir, err), os.RemoveAll(dir))
 	}
@@ -104,7 +106,7 @@ func (s *socketDir) sweep(parent string) {
 		if _, err := os.Lstat(filepath.Join(dir, lockFile)); err != nil {
 			continue // somebody else's, who is about to lock it
 		}
-		lock, err := takeLock(filepath.Join(dir, lockFile))
+		lock, err := filelock.Open(filepath.Join(dir, lockFile), filelock.Lock)
 		if err != nil {
 			continue // its host is alive
 		}

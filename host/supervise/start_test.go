@@ -12,6 +12,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/picoclaw/picoclaw/host/hosttest"
+	"github.com/picoclaw/picoclaw/internal/filelock"
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
@@ -161,7 +162,7 @@ func TestWhatOthersHoldIsNotSwept(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	held, err := takeLock(filepath.Join(parent, "mcp-held", lockFile))
+	held, err := filelock.Open(filepath.Join(parent, "mcp-held", lockFile), filelock.Lock)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,7 +1,5 @@
 //go:build unix
 
-// Package filelock locks files, so that two processes do not do what only one may. The kernel gives a lock back,
-// however its process ends. The package must not know what is locked, nor why.
 package filelock
 
 import (
@@ -12,31 +10,58 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Flags to open a file with that lies where others can put something.
+// Flags to open a file in a directory where others can create files.
 const (
-	NonBlock = unix.O_NONBLOCK // what they have put there must not hold us up
+	NonBlock = unix.O_NONBLOCK // a FIFO must not block
 	NoFollow = unix.O_NOFOLLOW
 )
 
-// ErrLocked says that somebody else holds the lock.
-var ErrLocked = errors.New("locked by another process")
+const (
+	tryExclusive  = unix.LOCK_EX | unix.LOCK_NB
+	tryShared     = unix.LOCK_SH | unix.LOCK_NB
+	waitExclusive = unix.LOCK_EX
+	waitShared    = unix.LOCK_SH
+)
 
-// Lock locks an open file for as long as it is open. Children do not get it.
-func Lock(file *os.File) error {
+func lock(file *os.File, how int) error {
+	switch err := flock(file, how); {
+	case errors.Is(err, unix.EWOULDBLOCK):
+		return ErrLocked
+	case err != nil:
+		return fmt.Errorf("%s cannot be locked, and two processes could have it at once; have it on a local file system: %w",
+			file.Name(), err)
+	}
+	return nil
+}
+
+// Unlock releases the lock on an open file.
+func Unlock(file *os.File) error { return flock(file, unix.LOCK_UN) }
+
+func flock(file *os.File, how int) error {
 	raw, err := file.SyscallConn()
 	if err != nil {
 		return err
 	}
-	var failed error
-	if err := raw.Control(func(fd uintptr) { failed = unix.Flock(int(fd), unix.LOCK_EX|unix.LOCK_NB) }); err != nil {
+	failed := unix.EINTR
+	if err := raw.Control(func(fd uintptr) {
+		for failed == unix.EINTR {
+			failed, _ = unix.Flock(int(fd), how).(unix.Errno)
+		}
+	}); err != nil {
 		return err
 	}
-	switch {
-	case errors.Is(failed, unix.EWOULDBLOCK):
-		return ErrLocked
-	case failed != nil:
-		return fmt.Errorf("%s cannot be locked, and two processes could have it at once; have it on a local file system: %w",
-			file.Name(), failed)
+	if failed != 0 {
+		return failed
 	}
 	return nil
+}
+
+// Unsupported reports whether err says that the file system has no locks, so that no other process can hold one.
+func Unsupported(err error) bool {
+	for _, known := range []error{unix.ENOLCK, unix.ENOTSUP, unix.ENOSYS, unix.EBADF} {
+		if errors.Is(err, known) {
+			return true
+		}
+	}
+	return false
 }

@@ -12,29 +12,46 @@ import (
 // NonBlock and NoFollow are nothing here.
 const NonBlock, NoFollow = 0, 0
 
-// ErrLocked says that somebody else holds the lock.
-var ErrLocked = errors.New("locked by another process")
+const (
+	tryExclusive  = windows.LOCKFILE_EXCLUSIVE_LOCK | windows.LOCKFILE_FAIL_IMMEDIATELY
+	tryShared     = windows.LOCKFILE_FAIL_IMMEDIATELY
+	waitExclusive = windows.LOCKFILE_EXCLUSIVE_LOCK
+	waitShared    = 0
+)
 
-// Lock locks an open file for as long as it is open: a byte behind all that it will ever hold, because here nobody else
-// can read what is locked.
-func Lock(file *os.File) error {
+func lock(file *os.File, how uint32) error {
+	err := control(file, func(handle windows.Handle, far *windows.Overlapped) error {
+		return windows.LockFileEx(handle, how, 0, 1, 0, far)
+	})
+	switch {
+	case errors.Is(err, windows.ERROR_LOCK_VIOLATION):
+		return ErrLocked
+	case err != nil:
+		return fmt.Errorf("%s cannot be locked: %w", file.Name(), err)
+	}
+	return nil
+}
+
+// Unlock releases the lock on an open file.
+func Unlock(file *os.File) error {
+	return control(file, func(handle windows.Handle, far *windows.Overlapped) error {
+		return windows.UnlockFileEx(handle, 0, 1, 0, far)
+	})
+}
+
+// control calls f with the byte that is locked: one behind all that the file will ever hold, because other processes
+// can't read what is locked.
+func control(file *os.File, f func(windows.Handle, *windows.Overlapped) error) error {
 	raw, err := file.SyscallConn()
 	if err != nil {
 		return err
 	}
 	var failed error
 	err = raw.Control(func(fd uintptr) {
-		far := windows.Overlapped{OffsetHigh: math.MaxInt32}
-		const flags = windows.LOCKFILE_EXCLUSIVE_LOCK | windows.LOCKFILE_FAIL_IMMEDIATELY
-		failed = windows.LockFileEx(windows.Handle(fd), flags, 0, 1, 0, &far)
+		failed = f(windows.Handle(fd), &windows.Overlapped{OffsetHigh: math.MaxInt32})
 	})
-	switch {
-	case err != nil:
-		return err
-	case errors.Is(failed, windows.ERROR_LOCK_VIOLATION):
-		return ErrLocked
-	case failed != nil:
-		return fmt.Errorf("%s cannot be locked: %w", file.Name(), failed)
-	}
-	return nil
+	return errors.Join(err, failed)
 }
+
+// Unsupported reports whether err says that the file system has no locks.
+func Unsupported(err error) bool { return errors.Is(err, windows.ERROR_NOT_SUPPORTED) }

@@ -17,6 +17,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/picoclaw/picoclaw/internal/atomicfile"
 	"github.com/picoclaw/picoclaw/isolation"
 )
 
@@ -83,22 +84,12 @@ func read(file string) *Report {
 }
 
 // write keeps the report. Whoever reads meanwhile gets the old one or this one.
-func (r *Report) write(file string) (err error) {
+func (r *Report) write(file string) error {
 	data, err := json.Marshal(r)
 	if err != nil {
 		return err
 	}
-	temp, err := os.CreateTemp(filepath.Dir(file), filepath.Base(file)+".*")
-	if err != nil {
-		return fmt.Errorf("keep the result of the self-test: %w", err)
-	}
-	_, err = temp.Write(data)
-	err = errors.Join(err, temp.Close())
-	if err == nil {
-		err = os.Rename(temp.Name(), file)
-	}
-	if err != nil {
-		_ = os.Remove(temp.Name())
+	if err := atomicfile.Write(file, data, 0o600); err != nil {
 		return fmt.Errorf("keep the result of the self-test: %w", err)
 	}
 	return nil

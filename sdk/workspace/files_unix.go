@@ -3,13 +3,14 @@
 package workspace
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"strconv"
 	"syscall"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/picoclaw/picoclaw/internal/filelock"
 )
 
 // identity tells directories apart, whatever names they are reached by.
@@ -24,24 +25,18 @@ func identity(dir *os.File) (string, error) {
 	return dir.Name(), nil
 }
 
-// tryLock locks a file or directory for this handle, or fails with errLocked. On file systems that have no locks nobody
+// tryLock locks a file or directory for this handle, or fails with filelock.ErrLocked. On file systems that have no locks nobody
 // else could have one either.
 func tryLock(f *os.File) error {
-	err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
-	switch {
-	case errors.Is(err, unix.EWOULDBLOCK):
-		return errLocked
-	case errors.Is(err, unix.ENOLCK), errors.Is(err, unix.ENOTSUP), errors.Is(err, unix.EBADF),
-		errors.Is(err, unix.ENOSYS):
+	err := filelock.Lock(f)
+	if filelock.Unsupported(err) {
 		return nil
-	case errors.Is(err, unix.EINTR):
-		return tryLock(f)
 	}
 	return err
 }
 
 // releaseLock ends what tryLock began.
-func releaseLock(f *os.File) { _ = unix.Flock(int(f.Fd()), unix.LOCK_UN) }
+func releaseLock(f *os.File) { _ = filelock.Unlock(f) }
 
 // links returns how many names a file has.
 func links(info os.FileInfo) uint64 {

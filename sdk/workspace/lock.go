@@ -8,6 +8,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/picoclaw/picoclaw/internal/filelock"
 )
 
 // lockPatience is how long a change waits for its turn. Changes take milliseconds; who holds a directory for longer is
@@ -81,10 +83,10 @@ func (l *locks) lockOne(id string, dir *os.File, deadline time.Time) (unlock fun
 		if err == nil {
 			break
 		}
-		if !errors.Is(err, errLocked) || time.Now().After(deadline) {
+		if !errors.Is(err, filelock.ErrLocked) || time.Now().After(deadline) {
 			h.turn <- struct{}{}
 			leave()
-			if errors.Is(err, errLocked) {
+			if errors.Is(err, filelock.ErrLocked) {
 				err = &Error{Code: Busy, Path: filepath.Clean(dir.Name())}
 			}
 			return nil, err
@@ -121,5 +123,3 @@ func (l *locks) leave(id string, h *held) {
 		delete(l.held, id)
 	}
 }
-
-var errLocked = errors.New("locked by another process")

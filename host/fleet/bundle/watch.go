@@ -14,7 +14,7 @@ import (
 	"github.com/nats-io/nats.go"
 
 	"github.com/picoclaw/picoclaw/host/config"
-	"github.com/picoclaw/picoclaw/host/fleet/identity"
+	"github.com/picoclaw/picoclaw/internal/atomicfile"
 )
 
 // Options say who takes bundles, and which.
@@ -163,7 +163,7 @@ func put(file string, b *Bundle) error {
 			}
 			continue
 		}
-		if err := identity.Replace(part.name, part.data); err != nil {
+		if err := atomicfile.Write(part.name, part.data, 0o600); err != nil {
 			return err
 		}
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/nats-io/jwt/v2"
 	"github.com/nats-io/nkeys"
 
-	"github.com/picoclaw/picoclaw/host/fleet/identity"
+	"github.com/picoclaw/picoclaw/internal/atomicfile"
 )
 
 // What an account may use.
@@ -34,7 +34,7 @@ func (h *Hub) key(name string, create func() (nkeys.KeyPair, error)) (nkeys.KeyP
 		if seed, err = pair.Seed(); err != nil {
 			return nil, err
 		}
-		return pair, identity.Replace(file, seed)
+		return pair, atomicfile.Write(file, seed, 0o600)
 	}
 	if err != nil {
 		return nil, err
@@ -164,7 +164,7 @@ func (h *Hub) writeAccounts(r *Register) error {
 		if err != nil {
 			return err
 		}
-		return identity.Replace(filepath.Join(h.path("accounts"), public+".jwt"), []byte(token))
+		return atomicfile.Write(filepath.Join(h.path("accounts"), public+".jwt"), []byte(token), 0o600)
 	}
 	if err := write(h.systemAccount()); err != nil {
 		return err

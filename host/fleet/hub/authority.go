@@ -17,7 +17,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/picoclaw/picoclaw/host/fleet/identity"
+	"github.com/picoclaw/picoclaw/internal/atomicfile"
 )
 
 // How long certificates hold. That of a server is made anew while it serves, the authority's is not.
@@ -39,7 +39,7 @@ func (h *Hub) authority() (*authority, error) {
 	data, err := os.ReadFile(h.path("authority.pem"))
 	if errors.Is(err, fs.ErrNotExist) {
 		if data, err = newAuthority(); err == nil {
-			err = identity.Replace(h.path("authority.pem"), data)
+			err = atomicfile.Write(h.path("authority.pem"), data, 0o600)
 		}
 	}
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/picoclaw/picoclaw/host/config"
 	"github.com/picoclaw/picoclaw/host/fleet/identity"
+	"github.com/picoclaw/picoclaw/internal/atomicfile"
 	"github.com/picoclaw/picoclaw/internal/filelock"
 )
 
@@ -103,25 +104,20 @@ func (h *Hub) save(r *Register) error {
 	if err != nil {
 		return err
 	}
-	return identity.Replace(h.path("register.json"), append(data, '\n'))
+	return atomicfile.Write(h.path("register.json"), append(data, '\n'), 0o600)
 }
 
 // lock has one process at a time do something with the hub's files.
 func (h *Hub) lock(name string) (unlock func(), err error) {
-	f, err := os.OpenFile(h.path(name), os.O_RDWR|os.O_CREATE, 0o600)
-	if err != nil {
-		return nil, err
-	}
 	for end := time.Now().Add(lockPatience); ; time.Sleep(20 * time.Millisecond) {
-		err = filelock.Lock(f)
+		f, err := filelock.Open(h.path(name), filelock.Lock)
+		if err == nil {
+			return func() { _ = f.Close() }, nil
+		}
 		if !errors.Is(err, filelock.ErrLocked) || name == runningLock || time.Now().After(end) {
-			break
+			return nil, err
 		}
 	}
-	if err != nil {
-		return nil, errors.Join(err, f.Close())
-	}
-	return func() { _ = f.Close() }, nil
 }
 
 const (

@@ -15,6 +15,7 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 
 	"github.com/picoclaw/picoclaw/host/fleet/identity"
+	"github.com/picoclaw/picoclaw/internal/atomicfile"
 	"github.com/picoclaw/picoclaw/internal/filelock"
 )
 
@@ -57,7 +58,7 @@ func (h *Hub) Serve(ctx context.Context, logger hclog.Logger, ready func(address
 		return fmt.Errorf("the hub: %w", err)
 	}
 	// Commands that look for a hub find it from here on.
-	if err := identity.Replace(h.path("address"), []byte(at)); err != nil {
+	if err := atomicfile.Write(h.path("address"), []byte(at), 0o600); err != nil {
 		return err
 	}
 	ready(srv.Addr().String())

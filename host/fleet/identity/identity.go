@@ -15,7 +15,6 @@ import (
 	"net/netip"
 	"net/url"
 	"os"
-	"path/filepath"
 	"runtime"
 	"slices"
 
@@ -160,21 +159,4 @@ func (id *Identity) Keep(f *os.File) error {
 		_, err = f.Write(append(data, '\n'))
 	}
 	return errors.Join(err, f.Sync(), f.Close())
-}
-
-// Replace puts a file in the place of another: it is there whole or not at all, and for its owner alone.
-func Replace(path string, data []byte) error {
-	f, err := os.CreateTemp(filepath.Dir(path), ".new-*") // with mode 0600
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(data)
-	err = errors.Join(err, f.Sync(), f.Close())
-	if err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		return errors.Join(err, os.Remove(f.Name()))
-	}
-	return nil
 }

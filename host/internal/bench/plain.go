@@ -10,8 +10,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"time"
 
+	"github.com/picoclaw/picoclaw/internal/atomicfile"
 	"github.com/picoclaw/picoclaw/sdk"
 )
 
@@ -47,13 +47,13 @@ func inPlainLoop(op, path, content string) (string, error) {
 		os.Exit(1)
 		return "", nil
 	case "write":
-		return "", durableWrite(path, []byte(content))
+		return "", atomicfile.Write(path, []byte(content), 0o600)
 	case "edit":
 		data, err := os.ReadFile(path)
 		if err != nil {
 			return "", err
 		}
-		return "", durableWrite(path, bytes.Replace(data, []byte("old"), []byte("new"), 1))
+		return "", atomicfile.Write(path, bytes.Replace(data, []byte("old"), []byte("new"), 1), 0o600)
 	case "list":
 		entries, err := os.ReadDir(path)
 		if err != nil {
@@ -68,27 +68,6 @@ func inPlainLoop(op, path, content string) (string, error) {
 		data, err := os.ReadFile(path)
 		return string(data), err
 	}
-}
-
-// durableWrite replaces a file as every careful program does: new contents beside it, synced, renamed over it, and the
-// directory synced.
-func durableWrite(path string, data []byte) error {
-	temp := fmt.Sprintf("%s.%d", path, time.Now().UnixNano())
-	f, err := os.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return err
-	}
-	if _, err := f.Write(data); err != nil {
-		return errors.Join(err, f.Close())
-	}
-	if err := errors.Join(f.Sync(), f.Close(), os.Rename(temp, path)); err != nil {
-		return err
-	}
-	dir, err := os.Open(filepath.Dir(path))
-	if err != nil {
-		return err
-	}
-	return errors.Join(dir.Sync(), dir.Close())
 }
 
 // withPlugins gives f a directory with the built plugins and the plain plugin.

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/aymanbagabas/go-udiff"
+
+	"github.com/picoclaw/picoclaw/internal/atomicfile"
 )
 
 // Change is a change of a client's file that is not made yet.
@@ -106,7 +108,7 @@ func (c *Change) Apply(now time.Time) (backup string, err error) {
 			return "", fmt.Errorf("keep the file as it is: %w", err)
 		}
 	}
-	return backup, replace(c.Path, c.after, c.mode)
+	return backup, atomicfile.Write(c.Path, c.after, c.mode)
 }
 
 // keep writes the file as it was beside it, under a name with the time in it, and a number if there is one of this
@@ -129,26 +131,4 @@ func writeNew(path string, data []byte, mode fs.FileMode) error {
 	}
 	_, err = f.Write(data)
 	return errors.Join(err, f.Chmod(mode), f.Sync(), f.Close())
-}
-
-// replace puts a new file in the place of one.
-func replace(path string, data []byte, mode fs.FileMode) error {
-	temporary, err := os.CreateTemp(filepath.Dir(path), ".picoclaw-*")
-	if err != nil {
-		return err
-	}
-	defer os.Remove(temporary.Name()) // it is not there any more, if all went well
-	_, err = temporary.Write(data)
-	if err := errors.Join(err, temporary.Chmod(mode), temporary.Sync(), temporary.Close()); err != nil {
-		return err
-	}
-	if err := os.Rename(temporary.Name(), path); err != nil {
-		return err
-	}
-	dir, err := os.Open(filepath.Dir(path))
-	if err != nil {
-		return err
-	}
-	_ = dir.Sync() // not every system can
-	return dir.Close()
 }

@@ -2,10 +2,10 @@ package prompt
 
 import (
 	"os"
-	"path/filepath"
 	"strings"
 
 	"github.com/picoclaw/picoclaw/host/redact"
+	"github.com/picoclaw/picoclaw/internal/atomicfile"
 )
 
 // mostKept is how many lines are kept.
@@ -32,21 +32,9 @@ func openHistory(path string) *history {
 	}
 	if len(h.lines) > 2*mostKept {
 		h.lines = h.lines[len(h.lines)-mostKept:]
-		h.rewrite()
+		_ = atomicfile.Write(h.path, []byte(strings.Join(h.lines, "\n")+"\n"), 0o600)
 	}
 	return h
-}
-
-func (h *history) rewrite() {
-	temporary, err := os.CreateTemp(filepath.Dir(h.path), ".repl_history-*") // owner-only
-	if err != nil {
-		return
-	}
-	_, err = temporary.WriteString(strings.Join(h.lines, "\n") + "\n")
-	if closed := temporary.Close(); err == nil && closed == nil && os.Rename(temporary.Name(), h.path) == nil {
-		return
-	}
-	_ = os.Remove(temporary.Name())
 }
 
 // Add keeps a line, unless it is the same as the last, begins with a space, or seems to have a secret in it.

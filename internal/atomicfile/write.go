@@ -1,0 +1,42 @@
+// Package atomicfile replaces files so that readers see the old contents or the new, and never a part. The package must
+// not know what is written, nor who reads it.
+package atomicfile
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+)
+
+// Write replaces the file at path, or creates it, with a new file that holds data and has the mode perm. If the process
+// or the machine dies, the file is old or new; after success it is new and on disk.
+func Write(path string, data []byte, perm fs.FileMode) (err error) {
+	dir := filepath.Dir(path)
+	temp, err := os.CreateTemp(dir, "."+filepath.Base(path)+".*")
+	if err != nil {
+		return err
+	}
+	_, err = temp.Write(data)
+	if err = errors.Join(err, temp.Chmod(perm), temp.Sync(), temp.Close()); err == nil {
+		err = os.Rename(temp.Name(), path)
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(temp.Name()))
+	}
+	return SyncDir(dir)
+}
+
+// SyncDir puts the names in a directory on disk, where the system can.
+func SyncDir(path string) error {
+	dir, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	err = dir.Sync()
+	if errors.Is(err, syscall.EINVAL) || errors.Is(err, errors.ErrUnsupported) || errors.Is(err, fs.ErrPermission) {
+		err = nil // Windows opens no directory for writing
+	}
+	return errors.Join(err, dir.Close())
+}

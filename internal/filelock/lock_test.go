@@ -1,0 +1,81 @@
+package filelock
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// Two open files of one process exclude each other as those of two processes do.
+func TestLockExcludesOthers(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "lock")
+	open := func(lock func(*os.File) error) (*os.File, error) {
+		f, err := Open(path, lock)
+		if err == nil {
+			t.Cleanup(func() { _ = f.Close() })
+		}
+		return f, err
+	}
+	first, err := open(Wait)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, lock := range map[string]func(*os.File) error{"exclusive": Lock, "shared": LockShared} {
+		if _, err := open(lock); !errors.Is(err, ErrLocked) {
+			t.Errorf("%s: %v, want ErrLocked", name, err)
+		}
+	}
+	if err := Unlock(first); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if _, err := open(LockShared); err != nil {
+			t.Errorf("shared after Unlock: %v", err)
+		}
+	}
+	if err := Lock(first); !errors.Is(err, ErrLocked) {
+		t.Errorf("exclusive beside shared: %v, want ErrLocked", err)
+	}
+}
+
+// Wait returns once the other lock is released.
+func TestWaitReturnsAfterClose(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "lock")
+	first, err := Open(path, Lock)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := make(chan error)
+	go func() {
+		second, err := Open(path, Wait)
+		got <- errors.Join(err, second.Close())
+	}()
+	select {
+	case err := <-got:
+		t.Fatalf("it did not wait: %v", err)
+	default:
+	}
+	if err := first.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-got; err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestOpenFollowsNoSymlink(t *testing.T) {
+	if NoFollow == 0 {
+		t.Skip("this system has no such flag")
+	}
+	dir := t.TempDir()
+	if err := os.Symlink(filepath.Join(dir, "elsewhere"), filepath.Join(dir, "lock")); err != nil {
+		t.Fatal(err)
+	}
+	if f, err := Open(filepath.Join(dir, "lock"), Lock); err == nil {
+		t.Errorf("it opened %s", f.Name())
+	}
+	if _, err := os.Lstat(filepath.Join(dir, "elsewhere")); err == nil {
+		t.Error("it created the file that the symlink names")
+	}
+}
