@@ -40,9 +40,6 @@ func (s *scanner) call(c *Call, i int) {
 	case "socket":
 		s.sockets = true
 		return
-	case "descriptor":
-		s.starts = true
-		return
 	}
 	args, n := s.arguments(i)
 	if n == 0 {
