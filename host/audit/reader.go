@@ -51,16 +51,21 @@ func Follow(ctx context.Context, path string, each func(Record) error, caughtUp 
 		return err
 	}
 	caughtUp()
+	return r.follow(ctx)
+}
+
+// follow reads the records that come until the context ends.
+func (r *reader) follow(ctx context.Context) error {
 	tick := time.NewTicker(followEvery)
 	defer tick.Stop()
 	for {
+		if err := r.more(); err != nil {
+			return err
+		}
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-tick.C:
-		}
-		if err := r.more(); err != nil {
-			return err
 		}
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"time"
 )
 
 // FollowLatest is like [Follow], but begins so many bytes before the end of the current file, with the first whole line
@@ -17,18 +16,7 @@ func FollowLatest(ctx context.Context, path string, bytes int64, each func(Recor
 	if err := r.openLatest(bytes); err != nil {
 		return err
 	}
-	tick := time.NewTicker(followEvery)
-	defer tick.Stop()
-	for {
-		if err := r.more(); err != nil {
-			return err
-		}
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-tick.C:
-		}
-	}
+	return r.follow(ctx)
 }
 
 // openLatest opens the current file that far before its end.
