@@ -76,7 +76,8 @@ docs: build ## Write what follows from the program in docs/: configuration, tool
 
 pictures: build ## Make the pictures of the console in docs/pictures
 	.ci/install tests
-	PICOCLAW_TEST_PICTURES="$(CURDIR)/docs/pictures" CGO_ENABLED=0 $(GO) test -count=1 -run TestTheConsoleInABrowser ./cmd/picoclaw
+	PICOCLAW_TEST_PICTURES="$(CURDIR)/docs/pictures" CGO_ENABLED=0 $(GO) test -count=1 -tags long -run TestTheConsoleInABrowser \
+		./cmd/picoclaw/internal/cmd/console
 
 man: build ## Write the manual pages into bin/man/
 	bin/picoclaw man bin/man

@@ -34,7 +34,7 @@ picoclaw cron add standup --every 1d --message 'Sum up yesterday.' >made.log
 // installed are the sections whose examples are about a plugin that is installed.
 var installed = []string{"picoclaw plugin remove", "picoclaw plugin reset", "picoclaw plugin update"}
 
-// fetches is why examples about MCP servers are not played here: cmd/picoclaw has tests that fetch some.
+// fetches is why examples about MCP servers are not played here: cmd/picoclaw/internal/cmd/mcp has tests that fetch some.
 const fetches = "it takes a server that is fetched"
 
 // asksModel is why turns are not played here, and wantsGateway and wantsFleet why what is asked of these is not:

@@ -30,8 +30,9 @@ func TestTestsThatPagesNameExist(t *testing.T) {
 			if name[2] == "" {
 				continue
 			}
-			if _, err := os.Stat(filepath.Join("..", "cmd", "picoclaw", "testdata", "script", name[2]+".txtar")); err != nil {
-				t.Errorf("%s names the scenario %s: %v", page, name[2], err)
+			scripts := filepath.Join("..", "cmd", "picoclaw", "internal", "*", "*", "testdata", "script", name[2]+".txtar")
+			if files, err := filepath.Glob(scripts); len(files) != 1 {
+				t.Errorf("%s names the scenario %s: %q, %v", page, name[2], files, err)
 			}
 		}
 	}

@@ -20,6 +20,7 @@ var unconfined = map[string]string{
 	"host/internal/bench/":         "what is measured",
 	"internal/measure/report/":     "benchmarks are run",
 	"host/hosttest/":               "tests are built",
+	"cmd/internal/clitest/":        "tests are run",
 	"sdk/sdktest/":                 "tests are built",
 	"docs/internal/":               "pages are made",
 }

@@ -1,134 +1,13 @@
-//go:build linux
-
 package main
 
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
-
-	"github.com/rogpeppe/go-internal/testscript"
-
-	"github.com/picoclaw/picoclaw/host/hosttest"
-	"github.com/picoclaw/picoclaw/sdk"
-	"github.com/picoclaw/picoclaw/sdk/sdktest"
 )
-
-// authored is where the plugin is, below the directory of the programs, that the built picoclaw has begun.
-const authored = "authored/wordcount"
-
-// author has the built picoclaw begin a plugin, and builds that as its README says.
-func author(dir string) error {
-	root, err := filepath.Abs(filepath.Join("..", ".."))
-	if err != nil {
-		return err
-	}
-	at := filepath.Join(dir, filepath.FromSlash(authored))
-	for _, command := range [][]string{
-		{filepath.Join(dir, "bin", "picoclaw"), "plugin", "new", "wordcount", "--dir", at, "--sdk", root},
-		{"make", "-C", at, "build"},
-	} {
-		if out, err := runOffline(command...); err != nil {
-			return fmt.Errorf("%s: %w\n%s", strings.Join(command, " "), err, out)
-		}
-	}
-	return nil
-}
-
-// runOffline runs a program where nothing can be fetched, and without settings of picoclaw's.
-func runOffline(command ...string) ([]byte, error) {
-	cmd := exec.Command(command[0], command[1:]...)
-	own := func(pair string) bool { return strings.HasPrefix(pair, "PICOCLAW") }
-	cmd.Env = append(slices.DeleteFunc(os.Environ(), own), "GOPROXY=off", "GOWORK=off")
-	return cmd.CombinedOutput()
-}
-
-// toolchain is what scripts build plugins with: this repository's sources, and Go with its caches.
-type toolchain struct{ sdk, bin, cache, modules string }
-
-// findToolchain returns nil in the second run, which is where neither the sources nor Go's caches can be read.
-func findToolchain(t *testing.T) *toolchain {
-	t.Helper()
-	sdk, err := filepath.Abs(filepath.Join("..", ".."))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := os.Stat(filepath.Join(sdk, "go.mod")); err != nil {
-		return nil
-	}
-	out, err := exec.Command("go", "env", "GOROOT", "GOCACHE", "GOMODCACHE").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
-	where := strings.Split(string(out), "\n")
-	return &toolchain{sdk: sdk, bin: filepath.Join(where[0], "bin"), cache: where[1], modules: where[2]}
-}
-
-// give sets a script's environment.
-func (c *toolchain) give(env *testscript.Env) {
-	if c == nil {
-		return
-	}
-	env.Setenv("SDK", c.sdk)
-	env.Setenv("PATH", env.Getenv("PATH")+":"+c.bin)
-	env.Setenv("GOCACHE", c.cache)
-	env.Setenv("GOMODCACHE", c.modules)
-	env.Setenv("GOPROXY", "off")
-}
-
-func authoredCases() []sdktest.Case {
-	poem := map[string]string{"poem": "roses\nviolets\n"}
-	return []sdktest.Case{
-		{Name: "two lines", Tool: "count_lines", Files: poem, Args: map[string]any{"path": "poem"}, WantJSON: `{"lines":2}`},
-		{Name: "no such file", Tool: "count_lines", Args: `{"path":"prose"}`, WantErr: sdk.NotFound},
-		{Name: "outside", Tool: "count_lines", Args: `{"path":"/etc/passwd"}`, WantErr: sdk.AccessDenied},
-		{Name: "no such argument", Tool: "count_lines", Args: `{"pth":"poem"}`, WantErr: sdk.InvalidArgument,
-			WantContains: []string{`did you mean "path"`}},
-	}
-}
-
-// The same binary, started by picoclaw, by whoever runs it and within whatever walls.
-func TestANewPluginRunsInItsSandbox(t *testing.T) {
-	t.Setenv("PICOCLAW", hosttest.Program("bin/picoclaw"))
-	dir := hosttest.Program(authored + "/bin/wordcount")
-	for name, isolated := range map[string]bool{"isolation": true, "no isolation": false} {
-		t.Run(name, func(t *testing.T) {
-			b := sdktest.Binary{Dir: dir, Isolation: isolated}
-			b.Spec(t, authoredCases()...)
-			b.Run(t, authoredCases()...)
-		})
-	}
-}
-
-func TestANewPluginIsOfUseByItself(t *testing.T) {
-	t.Chdir(t.TempDir())
-	if err := os.WriteFile("poem", []byte("roses\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	program := hosttest.Program(authored + "/bin/wordcount/wordcount")
-	if out, err := exec.Command(program, "call", "count_lines", `{"path":"poem"}`).Output(); err != nil ||
-		string(out) != "{\"lines\":1}\n" {
-		t.Errorf("call: %q %v", out, err)
-	}
-	described, err := exec.Command(program, "describe").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if written, err := os.ReadFile(filepath.Join(filepath.Dir(program), "plugin.json")); err != nil ||
-		!bytes.Equal(written, described) {
-		t.Errorf("plugin.json differs from what the program says: %v", err)
-	}
-	if out, err := exec.Command(program, "call", "count_line").CombinedOutput(); err == nil ||
-		!strings.Contains(string(out), `did you mean "count_lines"?`) {
-		t.Errorf("an unknown tool: %s %v", out, err)
-	}
-}
 
 // A picoclaw that make has built knows its sources. A released one names the release.
 func TestWhatANewPluginIsBuiltWith(t *testing.T) {

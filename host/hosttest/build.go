@@ -7,35 +7,66 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+
+	"github.com/picoclaw/picoclaw/internal/filelock"
 )
 
-// builtVariable names a directory in which programs that were built stay for other packages' tests: linking them takes
-// longer than most tests do.
+// builtVariable names a directory in which programs stay that were built, so that the packages of one run build each
+// program once. A program that is there is not built again: the directory must not outlive changes to the code.
 const builtVariable = "PICOCLAW_TEST_BUILT"
 
 // Build builds a program from the sources of a package, as `make build` does.
 func Build(program, pkg string) error {
-	out, err := exec.Command("go", "list", "-f", "{{.ImportPath}} {{.Module.Dir}}", pkg).Output()
-	path, root, _ := strings.Cut(strings.TrimSpace(string(out)), " ")
-	if err != nil || root == "" {
-		return fmt.Errorf("find package %s: %w", pkg, err)
-	}
-	built, kept := program, os.Getenv(builtVariable)
-	if kept != "" {
-		built = filepath.Join(kept, strings.ReplaceAll(path, "/", "_"))
-	}
-	cmd := exec.Command("go", "build", "-trimpath", "-ldflags", `-s -w -X "main.source=`+root+`"`, "-o", built, pkg)
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("build %s: %w\n%s", pkg, err, out)
-	}
+	kept := os.Getenv(builtVariable)
 	if kept == "" {
-		return nil
+		return build(program, pkg)
+	}
+	path := pkg
+	if strings.HasPrefix(pkg, ".") {
+		out, err := exec.Command("go", "list", pkg).Output()
+		if err != nil {
+			return fmt.Errorf("find package %s: %w", pkg, err)
+		}
+		path = strings.TrimSpace(string(out))
+	}
+	built := filepath.Join(kept, strings.ReplaceAll(path, "/", "_"))
+	if err := buildOnce(built, pkg); err != nil {
+		return err
 	}
 	if err := os.MkdirAll(filepath.Dir(program), 0o755); err != nil {
 		return err
 	}
 	return copyFile(program, built)
+}
+
+// buildOnce builds a program unless it is there. Packages that need it at the same time wait for one of them.
+func buildOnce(program, pkg string) error {
+	lock, err := filelock.Open(program+".lock", filelock.Wait)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = lock.Close() }()
+	if _, err := os.Stat(program); err == nil {
+		return nil
+	}
+	if err := build(program+".new", pkg); err != nil {
+		return err
+	}
+	return os.Rename(program+".new", program)
+}
+
+func build(program, pkg string) error {
+	out, err := exec.Command("go", "list", "-f", "{{.Module.Dir}}", pkg).Output()
+	if err != nil {
+		return fmt.Errorf("find package %s: %w", pkg, err)
+	}
+	flags := `-s -w -X "main.source=` + strings.TrimSpace(string(out)) + `"`
+	cmd := exec.Command("go", "build", "-trimpath", "-ldflags", flags, "-o", program, pkg)
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("build %s: %w\n%s", pkg, err, out)
+	}
+	return nil
 }
 
 func copyFile(to, from string) error {

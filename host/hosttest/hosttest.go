@@ -30,11 +30,20 @@ const unprivileged = 1000
 // packages, runs the tests, and returns the exit code. prepare, which may be nil, is called with that directory after
 // the programs are built. Without -short the tests run as an unprivileged user too, if root started them.
 func Main(m *testing.M, programs map[string]string, prepare func(dir string) error) int {
+	return run(m, programs, prepare, true)
+}
+
+// Once is like [Main] but runs the tests only as the user who started them.
+func Once(m *testing.M, programs map[string]string, prepare func(dir string) error) int {
+	return run(m, programs, prepare, false)
+}
+
+func run(m *testing.M, programs map[string]string, prepare func(dir string) error, twice bool) int {
 	flag.Parse()
 	if os.Getenv(dirVariable) != "" {
 		return m.Run() // the second run, or a test that starts itself
 	}
-	dir, err := build(programs)
+	dir, err := buildAll(programs)
 	if dir != "" {
 		defer func() { _ = os.RemoveAll(dir) }()
 	}
@@ -47,7 +56,7 @@ func Main(m *testing.M, programs map[string]string, prepare func(dir string) err
 	if err != nil {
 		return complain(err)
 	}
-	if os.Getuid() != 0 || testing.Short() || !plainRun() {
+	if os.Getuid() != 0 || !twice || testing.Short() || !plainRun() {
 		return m.Run()
 	}
 	// Both at a time: much of such tests is waiting.
@@ -82,7 +91,7 @@ func Program(name string) string { return filepath.Join(Dir(), name) }
 // Dir returns the directory of the programs that [Main] has built.
 func Dir() string { return os.Getenv(dirVariable) }
 
-func build(programs map[string]string) (dir string, err error) {
+func buildAll(programs map[string]string) (dir string, err error) {
 	if dir, err = os.MkdirTemp("", "picoclaw-test"); err != nil {
 		return "", err
 	}

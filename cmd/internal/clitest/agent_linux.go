@@ -1,0 +1,143 @@
+package clitest
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/picoclaw/picoclaw/host/hosttest"
+)
+
+// Agent is an agent with a home outside /tmp, since a sandbox has a /tmp of its own. The guard's deny patterns and the
+// protected files are off, so that commands meet the sandbox and undo.
+type Agent struct {
+	T         *testing.T
+	Home      string
+	Workspace string
+	Env       []string
+}
+
+// NewAgent makes a home and a workspace; settings are variables of the environment.
+func NewAgent(t *testing.T, isolated bool, settings ...string) *Agent {
+	t.Helper()
+	home, err := os.MkdirTemp("/var/tmp", "p")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(home) })
+	a := &Agent{T: t, Home: home, Workspace: filepath.Join(home, "workspace")}
+	a.Env = append([]string{"PICOCLAW_HOME=" + home, "PATH=" + os.Getenv("PATH"), "HOME=" + home,
+		"PICOCLAW_TOOLS_EXEC_ENABLE_DENY_PATTERNS=false", "PICOCLAW_WORKSPACE_PROTECT_ENABLED=false", fmt.Sprintf("PICOCLAW_ISOLATION_ENABLED=%v", isolated)}, settings...)
+	if err := os.Mkdir(a.Workspace, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+// Shell runs a script in the workspace without picoclaw.
+func (a *Agent) Shell(script string) {
+	a.T.Helper()
+	cmd := exec.Command("bash", "-ec", script)
+	cmd.Dir = a.Workspace
+	cmd.Env = append(a.Env, "GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@b", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@b")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		a.T.Fatalf("%s: %v\n%s", script, err, out)
+	}
+}
+
+// Call is a tool call.
+type Call struct {
+	Tool string         `json:"tool"`
+	Args map[string]any `json:"args"`
+}
+
+// Answer is the answer to a call in JSON.
+type Answer struct {
+	OK         bool   `json:"ok"`
+	Text       string `json:"text"`
+	Structured struct {
+		NotCovered []string `json:"not_covered"`
+		Changes    struct {
+			Undo string `json:"undo"`
+		} `json:"changes"`
+		Undo      string   `json:"undo"`
+		Protected []string `json:"protected"`
+		PutAside  []string `json:"put_aside"`
+	} `json:"structured"`
+	Error struct {
+		Code    string `json:"code"`
+		Message string `json:"message"`
+	} `json:"error"`
+}
+
+// FullText returns the text and the error message.
+func (r Answer) FullText() string { return r.Text + "\n" + r.Error.Message }
+
+// Batch makes calls one after another through one `picoclaw batch`.
+func (a *Agent) Batch(calls ...Call) []Answer {
+	a.T.Helper()
+	var in bytes.Buffer
+	for i, c := range calls {
+		line, err := json.Marshal(map[string]any{"id": fmt.Sprint(i), "tool": c.Tool, "args": c.Args})
+		if err != nil {
+			a.T.Fatal(err)
+		}
+		fmt.Fprintf(&in, "%s\n", line)
+	}
+	cmd := exec.Command(hosttest.Program("bin/picoclaw"), "batch", "--jobs", "1")
+	cmd.Env, cmd.Stdin, cmd.Stderr = a.Env, &in, os.Stderr
+	out, _ := cmd.Output() // a call that fails makes it exit with 1
+	var answers []Answer
+	for line := range strings.Lines(string(out)) {
+		var r Answer
+		if err := json.Unmarshal([]byte(line), &r); err != nil {
+			a.T.Fatalf("%v: %s", err, line)
+		}
+		answers = append(answers, r)
+	}
+	if len(answers) != len(calls) {
+		a.T.Fatalf("%d answers to %d calls: %s", len(answers), len(calls), out)
+	}
+	return answers
+}
+
+// Exec returns a call of exec.
+func Exec(text string) Call { return Call{"exec", map[string]any{"command": text}} }
+
+// OpenBatch starts `picoclaw batch` and returns a function that makes one call through it.
+func (a *Agent) OpenBatch() func(Call) Answer {
+	a.T.Helper()
+	cmd := exec.Command(hosttest.Program("bin/picoclaw"), "batch", "--jobs", "1")
+	cmd.Env, cmd.Stderr = a.Env, os.Stderr
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		a.T.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		a.T.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		a.T.Fatal(err)
+	}
+	a.T.Cleanup(func() { _ = in.Close(); _ = cmd.Wait() })
+	answers := json.NewDecoder(out)
+	return func(c Call) (r Answer) {
+		line, err := json.Marshal(map[string]any{"id": "1", "tool": c.Tool, "args": c.Args})
+		if err == nil {
+			_, err = fmt.Fprintf(in, "%s\n", line)
+		}
+		if err == nil {
+			err = answers.Decode(&r)
+		}
+		if err != nil {
+			a.T.Fatal(err)
+		}
+		return r
+	}
+}

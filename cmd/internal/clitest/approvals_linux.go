@@ -1,0 +1,24 @@
+package clitest
+
+import (
+	"encoding/json"
+	"fmt"
+	"testing"
+
+	"github.com/picoclaw/picoclaw/host/approvals"
+	"github.com/picoclaw/picoclaw/host/hosttest"
+)
+
+// AwaitApprovals waits until as many calls wait for approval, and returns them.
+func (i Home) AwaitApprovals(t *testing.T, many int) (all []*approvals.Waiting) {
+	t.Helper()
+	hosttest.Eventually(t, fmt.Sprintf("%d calls wait", many), func() bool {
+		out, code := i.Run(t, "approvals", "--output", "json")
+		all = nil
+		if err := json.Unmarshal([]byte(out), &all); err != nil || code != 0 {
+			t.Fatalf("%v %d %s", err, code, out)
+		}
+		return len(all) == many
+	})
+	return all
+}

@@ -1,0 +1,69 @@
+// Package clitest is for tests that run the built picoclaw: it builds the program and its plugins, makes homes for them, and
+// starts servers, terminals and scripts. Tests run in parallel, so none changes its own environment or directory.
+package clitest
+
+import (
+	"flag"
+	"fmt"
+	"maps"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/picoclaw/picoclaw/host/hosttest"
+)
+
+const module = "github.com/picoclaw/picoclaw/"
+
+// Needs are what the tests of a package need besides picoclaw and its plugins.
+type Needs struct {
+	Programs  map[string]string      // import paths of further programs, by their path below [hosttest.Dir]
+	Plugins   []string               // directories of programs that describe themselves as plugins
+	Prepare   func(dir string) error // called when the programs are built
+	BothUsers bool                   // if root runs the tests, uid 1000 runs them too
+}
+
+// Main builds the programs and runs the tests. It returns the exit code.
+func Main(m *testing.M, needs Needs) int {
+	flag.Parse()
+	// Such tests wait for other processes most of the time.
+	if parallel := flag.Lookup("test.parallel"); parallel.Value.String() == fmt.Sprint(runtime.GOMAXPROCS(0)) {
+		_ = parallel.Value.Set(fmt.Sprint(2 * runtime.GOMAXPROCS(0)))
+	}
+	programs := map[string]string{
+		"bin/picoclaw":                      module + "cmd/picoclaw",
+		"bin/plugins/filesystem/filesystem": module + "plugins/filesystem",
+		"bin/plugins/grep/grep":             module + "plugins/grep",
+		"bin/plugins/shell/shell":           module + "plugins/shell",
+		"bin/plugins/mcp/mcp":               module + "plugins/mcp",
+	}
+	maps.Copy(programs, needs.Programs)
+	prepare := func(dir string) error {
+		plugins := append([]string{"bin/plugins/filesystem", "bin/plugins/grep", "bin/plugins/shell"}, needs.Plugins...)
+		if err := hosttest.Describe(dir, plugins...); err != nil || needs.Prepare == nil {
+			return err
+		}
+		return needs.Prepare(dir)
+	}
+	if needs.BothUsers {
+		return hosttest.Main(m, programs, prepare)
+	}
+	return hosttest.Once(m, programs, prepare)
+}
+
+// ModuleRoot returns the directory of go.mod.
+func ModuleRoot() (string, error) {
+	out, err := exec.Command("go", "env", "GOMOD").Output()
+	return filepath.Dir(strings.TrimSpace(string(out))), err
+}
+
+func moduleRoot(t *testing.T) string {
+	t.Helper()
+	root, err := ModuleRoot()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return root
+}

@@ -1,0 +1,225 @@
+// Package mcptest is for tests that add MCP servers of others to picoclaw.
+package mcptest
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	sdkmcp "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/picoclaw/picoclaw/cmd/internal/clitest"
+	"github.com/picoclaw/picoclaw/host/hosttest"
+	"github.com/picoclaw/picoclaw/host/inventory"
+)
+
+// Home is an agent to which MCP servers are added.
+type Home struct{ *clitest.Agent }
+
+// Programs are the programs that Home starts, for [clitest.Needs].
+var Programs = map[string]string{
+	"servers/malicious":  "github.com/picoclaw/picoclaw/cmd/internal/clitest/mcptest/testdata/malicious",
+	"servers/everything": "github.com/modelcontextprotocol/go-sdk/examples/server/everything",
+	"servers/memory":     "github.com/modelcontextprotocol/go-sdk/examples/server/memory",
+}
+
+// NewHome makes a home whose servers run in sandboxes.
+func NewHome(t *testing.T, settings ...string) Home {
+	t.Helper()
+	return Home{clitest.NewAgent(t, true, settings...)}
+}
+
+// Run runs picoclaw without a person to ask.
+func (h Home) Run(args ...string) (stdout, stderr string, code int) {
+	h.T.Helper()
+	ctx, cancel := context.WithTimeout(h.T.Context(), 3*time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, hosttest.Program("bin/picoclaw"), args...)
+	var out, said bytes.Buffer
+	cmd.Env, cmd.Dir, cmd.Stdout, cmd.Stderr = h.Env, h.Home, &out, &said
+	err := cmd.Run()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) || ctx.Err() != nil {
+		h.T.Fatalf("%v: %v\n%s%s", args, err, out.String(), said.String())
+	}
+	return out.String(), said.String(), cmd.ProcessState.ExitCode()
+}
+
+// Add adds a server, and returns the review that `picoclaw mcp add` prints.
+func (h Home) Add(name string, args ...string) string {
+	h.T.Helper()
+	out, said, code := h.Run(append([]string{"mcp", "add", name, "--yes"}, args...)...)
+	if code != 0 {
+		h.T.Fatalf("%s is not added: %s%s", name, out, said)
+	}
+	return said
+}
+
+// AddMalicious adds the malicious server with a behaviour; "" for the ordinary one. It may start any program, so that
+// its attacks meet the sandbox.
+func (h Home) AddMalicious(behaviour string, flags ...string) string {
+	h.T.Helper()
+	flags = append(flags, "--program", "*")
+	return h.Add("evil", append(flags, "--", hosttest.Program("servers/malicious"), "{{state}}", behaviour)...)
+}
+
+// SetBehaviour changes the behaviour of the malicious server from its next start on.
+func (h Home) SetBehaviour(how string) {
+	h.T.Helper()
+	if err := os.WriteFile(filepath.Join(h.StateDir("evil"), "behaviour"), []byte(how), 0o600); err != nil {
+		h.T.Fatal(err)
+	}
+}
+
+// StateDir returns a server's state directory, and makes it.
+func (h Home) StateDir(name string) string {
+	h.T.Helper()
+	dir := filepath.Join(h.Home, "state", name, "main")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		h.T.Fatal(err)
+	}
+	return dir
+}
+
+// Answer is the answer to a call in JSON.
+type Answer struct {
+	OK         bool            `json:"ok"`
+	Text       string          `json:"text"`
+	Structured json.RawMessage `json:"structured"`
+	Error      struct{ Code, Message, Rule, Hint string }
+}
+
+// FullText returns all texts of an answer.
+func (a Answer) FullText() string {
+	return strings.Join([]string{a.Text, a.Error.Code, a.Error.Message, a.Error.Rule, a.Error.Hint}, "\n")
+}
+
+// Call calls a tool by `picoclaw call`.
+func (h Home) Call(tool string, args map[string]any, flags ...string) (a Answer) {
+	h.T.Helper()
+	text, err := json.Marshal(args)
+	if err != nil {
+		h.T.Fatal(err)
+	}
+	out, said, _ := h.Run(append([]string{"call", tool, "--output", "json", "--json", string(text)}, flags...)...)
+	if err := json.Unmarshal([]byte(out), &a); err != nil {
+		h.T.Fatalf("%s: %v: %s%s", tool, err, out, said)
+	}
+	return a
+}
+
+// Try runs an attack of the malicious server; the answer's text is its outcome.
+func (h Home) Try(what, at, with string) Answer {
+	h.T.Helper()
+	return h.Call("evil.try", map[string]any{"what": what, "at": at, "with": with})
+}
+
+// List returns the servers that `picoclaw mcp list` shows, by name.
+func (h Home) List() map[string]inventory.Server {
+	h.T.Helper()
+	out, said, code := h.Run("mcp", "list", "--output", "json")
+	var all []inventory.Server
+	if err := json.Unmarshal([]byte(out), &all); err != nil || code != 0 {
+		h.T.Fatalf("%v: %s%s", err, out, said)
+	}
+	found := map[string]inventory.Server{}
+	for _, one := range all {
+		found[one.Name] = one
+	}
+	return found
+}
+
+// Connect connects a client to a new `picoclaw mcp`, with the last protocol version that has elicitation requests. end
+// closes both; the test's cleanup calls it too.
+func (h Home) Connect(options *sdkmcp.ClientOptions) (session *sdkmcp.ClientSession, host *exec.Cmd, end func()) {
+	h.T.Helper()
+	host = exec.Command(hosttest.Program("bin/picoclaw"), "mcp")
+	host.Env = h.Env
+	ctx, cancel := context.WithTimeout(h.T.Context(), 2*time.Minute)
+	session, err := sdkmcp.NewClient(&sdkmcp.Implementation{Name: "test", Version: "1"}, options).
+		Connect(ctx, &sdkmcp.CommandTransport{Command: host, TerminateDuration: 30 * time.Second},
+			&sdkmcp.ClientSessionOptions{ProtocolVersion: "2025-11-25"})
+	if err != nil {
+		cancel()
+		h.T.Fatal(err)
+	}
+	ended := false
+	end = func() {
+		if !ended {
+			_ = session.Close() // a host that was killed is no clean end
+			cancel()
+		}
+		ended = true
+	}
+	h.T.Cleanup(end)
+	return session, host, end
+}
+
+// CallTool makes a call that must be answered.
+func CallTool(t *testing.T, c *sdkmcp.ClientSession, tool string, args map[string]any) *sdkmcp.CallToolResult {
+	t.Helper()
+	r, err := c.CallTool(t.Context(), &sdkmcp.CallToolParams{Name: tool, Arguments: args})
+	if err != nil {
+		t.Fatalf("%s: %v", tool, err)
+	}
+	return r
+}
+
+// ToolNames returns the names of the tools that a client sees, sorted.
+func ToolNames(t *testing.T, c *sdkmcp.ClientSession) (names []string) {
+	t.Helper()
+	for tool, err := range c.Tools(t.Context(), nil) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		names = append(names, tool.Name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// ResultText returns the contents of a result, a line each.
+func ResultText(r *sdkmcp.CallToolResult) string {
+	var parts []string
+	for _, c := range r.Content {
+		if t, ok := c.(*sdkmcp.TextContent); ok {
+			parts = append(parts, t.Text)
+		} else {
+			data, _ := json.Marshal(c)
+			parts = append(parts, string(data))
+		}
+	}
+	return strings.Join(parts, "\n")
+}
+
+// WriteFile writes a file below the home.
+func (h Home) WriteFile(name, text string) {
+	h.T.Helper()
+	at := filepath.Join(h.Home, name)
+	if err := os.MkdirAll(filepath.Dir(at), 0o700); err != nil {
+		h.T.Fatal(err)
+	}
+	if err := os.WriteFile(at, []byte(text), 0o600); err != nil {
+		h.T.Fatal(err)
+	}
+}
+
+// ProcessRuns reports whether a process runs whose command line has both texts.
+func ProcessRuns(one, other string) bool {
+	files, _ := filepath.Glob("/proc/[0-9]*/cmdline")
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err == nil && strings.Contains(string(text), one) && strings.Contains(string(text), other) {
+			return true
+		}
+	}
+	return false
+}

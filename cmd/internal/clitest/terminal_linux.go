@@ -1,0 +1,131 @@
+package clitest
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"os"
+	"os/exec"
+	"regexp"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/picoclaw/picoclaw/host/hosttest"
+)
+
+// Terminal is a terminal on which picoclaw runs.
+type Terminal struct {
+	t    *testing.T
+	home string
+	end  *os.File // the person's end
+	Cmd  *exec.Cmd
+
+	mu   sync.Mutex
+	seen bytes.Buffer
+}
+
+// StartTerminal starts picoclaw on a terminal of 120 columns.
+func StartTerminal(t *testing.T, home string, env []string, args ...string) *Terminal {
+	t.Helper()
+	return StartTerminalWith(t, home, env, nil, nil, args...)
+}
+
+// StartTerminalWith is like StartTerminal; stdin and stdout replace the terminal where they are not nil.
+func StartTerminalWith(t *testing.T, home string, env []string, stdin, stdout *os.File, args ...string) *Terminal {
+	t.Helper()
+	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR|syscall.O_NOCTTY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := unix.IoctlSetPointerInt(int(master.Fd()), unix.TIOCSPTLCK, 0); err != nil {
+		t.Fatal(err)
+	}
+	number, err := unix.IoctlGetInt(int(master.Fd()), unix.TIOCGPTN)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := unix.IoctlSetWinsize(int(master.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Row: 40, Col: 120}); err != nil {
+		t.Fatal(err)
+	}
+	slave, err := os.OpenFile(fmt.Sprintf("/dev/pts/%d", number), os.O_RDWR|syscall.O_NOCTTY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &Terminal{t: t, home: home, end: master, Cmd: exec.Command(hosttest.Program("bin/picoclaw"), args...)}
+	c.Cmd.Env = append([]string{"HOME=" + home, "PICOCLAW_HOME=" + home, "PATH=/usr/bin:/bin", "TERM=xterm", AskRule},
+		env...)
+	c.Cmd.Stdin, c.Cmd.Stdout, c.Cmd.Stderr = cmp.Or(stdin, slave), cmp.Or(stdout, slave), slave
+	c.Cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true, Ctty: 2}
+	if err := c.Cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if err := slave.Close(); err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		buffer := make([]byte, 4096)
+		for {
+			n, err := master.Read(buffer)
+			c.mu.Lock()
+			c.seen.Write(buffer[:n])
+			c.mu.Unlock()
+			if err != nil {
+				return
+			}
+		}
+	}()
+	t.Cleanup(func() {
+		_ = c.Cmd.Process.Kill()
+		_ = master.Close()
+	})
+	return c
+}
+
+// Text returns what is on the terminal since the last Expect.
+func (c *Terminal) Text() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.seen.String()
+}
+
+// Expect waits until a pattern matches, and drops the text up to the end of the match.
+func (c *Terminal) Expect(pattern string) {
+	c.t.Helper()
+	expression := regexp.MustCompile(pattern)
+	hosttest.Eventually(c.t, fmt.Sprintf("%q is seen in %q", pattern, c.Text()), func() bool {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		place := expression.FindIndex(c.seen.Bytes())
+		if place != nil {
+			c.seen.Next(place[1])
+		}
+		return place != nil
+	})
+}
+
+// Type sends keys.
+func (c *Terminal) Type(keys string) {
+	c.t.Helper()
+	if _, err := c.end.WriteString(keys); err != nil {
+		c.t.Fatal(err)
+	}
+}
+
+// Wait waits until the program exits, and kills it after 30 seconds.
+func (c *Terminal) Wait() error {
+	impatient := time.AfterFunc(30*time.Second, func() { _ = c.Cmd.Process.Kill() })
+	defer impatient.Stop()
+	return c.Cmd.Wait()
+}
+
+// ExpectSuccess waits until the program exits with 0.
+func (c *Terminal) ExpectSuccess() {
+	c.t.Helper()
+	if err := c.Wait(); err != nil {
+		c.t.Errorf("it ended with %v", err)
+	}
+}

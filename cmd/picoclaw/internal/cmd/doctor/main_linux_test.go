@@ -1,0 +1,14 @@
+package doctor_test
+
+import (
+	"os"
+	"testing"
+
+	"github.com/picoclaw/picoclaw/cmd/internal/clitest"
+)
+
+func TestMain(m *testing.M) {
+	os.Exit(clitest.Main(m, clitest.Needs{}))
+}
+
+func TestScripts(t *testing.T) { clitest.RunScripts(t, nil) }

@@ -1,0 +1,15 @@
+package fleet_test
+
+import (
+	"os"
+	"testing"
+
+	"github.com/picoclaw/picoclaw/cmd/internal/clitest"
+)
+
+// prepare makes what tests with the tag long need.
+var prepare func(dir string) error
+
+func TestMain(m *testing.M) {
+	os.Exit(clitest.Main(m, clitest.Needs{Prepare: prepare}))
+}

@@ -1,0 +1,373 @@
+package gateway_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/picoclaw/picoclaw/cmd/internal/clitest"
+	"github.com/picoclaw/picoclaw/host/gateway"
+	"github.com/picoclaw/picoclaw/host/hosttest"
+	"github.com/picoclaw/picoclaw/host/pidfile"
+)
+
+func TestTheGatewaySaysHowItIs(t *testing.T) {
+	t.Parallel()
+	in := clitest.NewHome(t)
+	in.Configure(t, `{"agents": {"list": [{"id": "main"}, {"id": "reader", "tools": {"disabled": ["exec"]}}]}}`)
+	if out, code := in.Run(t, "gateway", "status"); code != clitest.ExitFailed || !strings.Contains(out, "no gateway runs") {
+		t.Errorf("without a gateway: %d %s", code, out)
+	}
+	// what a container has left whose volume this is
+	if err := os.WriteFile(filepath.Join(in.Dir, pidfile.Name), []byte(`{"pid":1}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	server, url := in.StartGateway(t)
+	if status, text := clitest.Get(t, url+"/health"); status != 200 || !strings.Contains(text, fmt.Sprint(server.Process.Pid)) {
+		t.Errorf("/health: %d %s", status, text)
+	}
+	if status, text := clitest.Get(t, url+"/ready"); status != 200 || !strings.Contains(text, `"isolation","status":"ok"`) {
+		t.Errorf("/ready: %d %s", status, text)
+	}
+	if info, err := os.Stat(filepath.Join(in.Dir, "gateway.sock")); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("the control socket: %v %v", info, err)
+	}
+	// Commands that no sandbox keeps from the socket don't have its key.
+	stranger := &http.Client{Transport: &http.Transport{DisableKeepAlives: true,
+		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			return (&net.Dialer{}).DialContext(ctx, "unix", filepath.Join(in.Dir, "gateway.sock"))
+		}}}
+	for _, path := range []string{"reload", "status"} {
+		response, err := stranger.Post("http://gateway/"+path, "", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = response.Body.Close()
+		if response.StatusCode != http.StatusUnauthorized {
+			t.Errorf("%s without the key: %s", path, response.Status)
+		}
+	}
+	// Each agent has a token of its own, and what it opens is that agent.
+	main, reader := in.GatewayToken(t, "main"), in.GatewayToken(t, "reader")
+	session := clitest.OpenSession(t, url+"/mcp", main)
+	if answer := clitest.CallTool(t, url+"/mcp", main, "exec", `{"command":"echo x"}`, session); !strings.Contains(answer, `x`) ||
+		strings.Contains(answer, `"isError":true`) {
+		t.Errorf("exec by main: %s", answer)
+	}
+	session = clitest.OpenSession(t, url+"/mcp/reader", reader)
+	if answer := clitest.CallTool(t, url+"/mcp/reader", reader, "exec", `{"command":"echo x"}`, session); strings.Contains(answer,
+		`"text":"x`) {
+		t.Errorf("exec by reader: %s", answer)
+	}
+	for _, c := range []struct {
+		path, token string
+		want        int
+	}{{"/mcp", reader, 401}, {"/mcp/reader", main, 401}, {"/mcp/main", main, 200}, {"/mcp/nobody", main, 404},
+		{"/mcp/", main, 404}, {"/mcp/reader/", reader, 200}, {"/mcp/main/reader", reader, 404}, {"/mcp/%2e%2e/main", main, 404}} {
+		if status, answer, _ := clitest.Post(t, url+c.path, c.token, clitest.InitializeMessage, nil); status != c.want {
+			t.Errorf("%s: %d %s; want %d", c.path, status, answer, c.want)
+		}
+	}
+	for _, path := range []string{"/health", "/ready", "/metrics"} {
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url+path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Host = "attacker.example" // a name that somebody has pointed here
+		response, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = response.Body.Close()
+		if response.StatusCode != http.StatusForbidden {
+			t.Errorf("%s by another name: %s", path, response.Status)
+		}
+	}
+	if _, text := clitest.Get(t, url+"/metrics"); !strings.Contains(text,
+		`picoclaw_call_duration_seconds_count{agent="main",decision="allow",outcome="ok",tool="shell.exec"} 1`) {
+		t.Errorf("/metrics: %s", text)
+	}
+	out, code := in.Run(t, "gateway", "status", "--output", "json")
+	var status gateway.Status
+	if err := json.Unmarshal([]byte(out), &status); err != nil || code != 0 || !status.Ready || status.Address != url {
+		t.Errorf("status: %d %s", code, out)
+	}
+	second, code := in.Run(t, "gateway", "--port", "0")
+	if code != clitest.ExitStart || !strings.Contains(second, fmt.Sprint(server.Process.Pid)) {
+		t.Errorf("a second gateway: %d %s", code, second)
+	}
+	clitest.Stop(t, server)
+	for _, name := range []string{pidfile.Name, "gateway.sock", "gateway.key"} {
+		if _, err := os.Stat(filepath.Join(in.Dir, name)); err == nil {
+			t.Errorf("%s is still there", name)
+		}
+	}
+}
+
+// A new configuration is for who comes from then on; a bad one changes nothing.
+func TestAReloadKeepsWhatHasBegun(t *testing.T) {
+	t.Parallel()
+	in := clitest.NewHome(t)
+	with := `{"tools": {"disabled": ["rm"]}}`
+	in.Configure(t, with)
+	server, url := in.StartGateway(t)
+	token := in.GatewayToken(t, "main")
+	before := clitest.OpenSession(t, url+"/mcp", token)
+	allowed := func(session map[string]string) bool {
+		answer := clitest.CallTool(t, url+"/mcp", token, "exec", `{"command":"echo x"}`, session)
+		return strings.Contains(answer, `"text":"x`)
+	}
+	if !allowed(before) {
+		t.Fatal("exec is not allowed to begin with")
+	}
+	in.Configure(t, `{"tools": {"disabled": ["exec"]}`+"\n")
+	if out, code := in.Run(t, "gateway", "reload"); code != clitest.ExitFailed || !strings.Contains(out, "config.json") {
+		t.Errorf("a broken configuration: %d %s", code, out)
+	}
+	if session := clitest.OpenSession(t, url+"/mcp", token); !allowed(session) {
+		t.Error("a broken configuration has changed what a new session may do")
+	}
+	in.Configure(t, `{"tools": {"disabled": ["exec"]}}`)
+	if out, code := in.Run(t, "gateway", "reload"); code != 0 {
+		t.Fatalf("%d %s", code, out)
+	}
+	after := clitest.OpenSession(t, url+"/mcp", token)
+	if allowed(after) || !allowed(before) {
+		t.Errorf("after the reload a new session may: %v, the one before: %v", allowed(after), allowed(before))
+	}
+	in.Configure(t, with)
+	if err := server.Process.Signal(syscall.SIGHUP); err != nil {
+		t.Fatal(err)
+	}
+	hosttest.Eventually(t, "SIGHUP is heeded", func() bool { return allowed(clitest.OpenSession(t, url+"/mcp", token)) })
+	if allowed(after) {
+		t.Error("a session has got more by a reload")
+	}
+	clitest.Stop(t, server)
+}
+
+// A client that has gone does not keep configurations in use without end.
+func TestConfigurationsInUseAreBounded(t *testing.T) {
+	t.Parallel()
+	in := clitest.NewHome(t)
+	server, url := in.StartGateway(t)
+	token := in.GatewayToken(t, "main")
+	for range 12 {
+		clitest.OpenSession(t, url+"/mcp", token)
+		if out, code := in.Run(t, "gateway", "reload"); code != 0 {
+			t.Fatal(out)
+		}
+	}
+	hosttest.Eventually(t, "the oldest are ended", func() bool {
+		out, _ := in.Run(t, "gateway", "status", "--output", "json")
+		var status gateway.Status
+		return json.Unmarshal([]byte(out), &status) == nil && len(status.Configurations) <= 8
+	})
+	clitest.Stop(t, server)
+}
+
+// The end waits for what runs, for as long as it may.
+func TestTheGatewayDrains(t *testing.T) {
+	t.Parallel()
+	in := clitest.NewHome(t)
+	in.Configure(t, `{"gateway": {"drain_seconds": 60}}`)
+	server, url := in.StartGateway(t)
+	token := in.GatewayToken(t, "main")
+	session := clitest.OpenSession(t, url+"/mcp", token)
+	answered := make(chan string)
+	go func() {
+		answered <- clitest.CallTool(t, url+"/mcp", token, "exec",
+			`{"command":"touch begun; while [ ! -e go ]; do sleep 0.05; done; echo finished"}`, session)
+	}()
+	at := func(name string) string { return filepath.Join(in.Workspace, name) }
+	hosttest.Eventually(t, "the command runs", func() bool { _, err := os.Stat(at("begun")); return err == nil })
+	if err := server.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	hosttest.Eventually(t, "nobody new is let in", func() bool {
+		response, err := http.Get(url + "/ready")
+		if err != nil {
+			t.Error(err)
+			return true
+		}
+		_ = response.Body.Close()
+		return response.StatusCode == http.StatusServiceUnavailable
+	})
+	if status, answer, _ := clitest.Post(t, url+"/mcp", token, clitest.InitializeMessage, nil); status != http.StatusServiceUnavailable {
+		t.Errorf("a new session: %d %s", status, answer)
+	}
+	if err := os.WriteFile(at("go"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if answer := <-answered; !strings.Contains(answer, "finished") {
+		t.Errorf("the call: %s", answer)
+	}
+	if err := server.Wait(); err != nil {
+		t.Error(err)
+	}
+}
+
+// A stop ends what runs on all hosts of an instance root, within a second, and keeps new calls out.
+func TestAStopReachesEveryHost(t *testing.T) {
+	t.Parallel()
+	in := clitest.NewHome(t)
+	in.Configure(t, `{"agents": {"list": [{"id": "main"}, {"id": "other"}]}}`)
+	_, url := in.StartGateway(t)
+	token := in.GatewayToken(t, "main")
+	session := clitest.OpenSession(t, url+"/mcp", token)
+	ended := make(chan string, 3)
+	command := func(name string) string {
+		return fmt.Sprintf(`{"command":"echo $$ > %s; exec sleep 3054"}`, name)
+	}
+	go func() { ended <- clitest.CallTool(t, url+"/mcp", token, "exec", command("a"), session) }()
+	for _, c := range []struct{ name, agent string }{{"b", "main"}, {"c", "other"}} {
+		go func() {
+			out, _ := in.Run(t, "call", "exec", "--agent", c.agent, "--json", command(c.name))
+			ended <- out
+		}()
+	}
+	if answer := clitest.CallTool(t, url+"/mcp", token, "exec", `{"command":"echo $$ > d; exec sleep 3055","background":true}`,
+		session); strings.Contains(answer, `"isError":true`) {
+		t.Fatal(answer)
+	}
+	pid := func(name string) (pid int) {
+		hosttest.Eventually(t, name+" runs", func() bool {
+			text, _ := os.ReadFile(filepath.Join(in.Dir, name))
+			_, _ = fmt.Sscan(string(text), &pid)
+			return pid != 0
+		})
+		return pid
+	}
+	pids := []int{pid("workspace/a"), pid("workspace/b"), pid("workspace/d")}
+	other := pid("workspace-other/c")
+	if out, code := in.Run(t, "stop", "--agent", "main", "--why", "it loops"); code != 0 {
+		t.Fatal(out)
+	}
+	for range 2 {
+		if text := <-ended; !strings.Contains(text, "it loops") {
+			t.Errorf("a call that was ended: %s", text)
+		}
+	}
+	for _, pid := range pids {
+		hosttest.Eventually(t, "its commands have ended", func() bool { return !hosttest.Alive(pid) })
+	}
+	if !hosttest.Alive(other) {
+		t.Error("another agent's command has ended")
+	}
+	if answer := clitest.CallTool(t, url+"/mcp", token, "list_dir", `{"path":"."}`, session); !strings.Contains(answer, "it loops") {
+		t.Errorf("a new call: %s", answer)
+	}
+	// It works with a configuration that does not.
+	in.Configure(t, `{`)
+	if out, code := in.Run(t, "stop"); code != 0 {
+		t.Errorf("%d %s", code, out)
+	}
+	if text := <-ended; !strings.Contains(text, "picoclaw start") {
+		t.Errorf("a call of the other agent: %s", text)
+	}
+	if out, code := in.Run(t, "start"); code != 0 || !strings.Contains(out, "Agent main is stopped") {
+		t.Errorf("%d %s", code, out)
+	}
+	if out, code := in.Run(t, "start", "--agent", "main"); code != 0 {
+		t.Errorf("%d %s", code, out)
+	}
+	if answer := clitest.CallTool(t, url+"/mcp", token, "list_dir", `{"path":"."}`, session); strings.Contains(answer,
+		`"isError":true`) {
+		t.Errorf("after the start: %s", answer)
+	}
+}
+
+// In a container the gateway is process 1, as was the one before, whose pid file is on the volume.
+func TestTheGatewayIsTheFirstProcessOfAContainer(t *testing.T) {
+	t.Parallel()
+	in := clitest.NewHome(t)
+	start := func() (container *exec.Cmd, first int) {
+		args := []string{"--pid", "--fork", "--mount-proc", "--kill-child", hosttest.Program("bin/picoclaw"), "gateway", "--port", "0"}
+		if os.Getuid() != 0 {
+			args = append([]string{"--user", "--map-root-user"}, args...)
+		}
+		container = in.Command("/usr/bin/unshare", args...)
+		stderr, err := container.StderrPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := container.Start(); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = container.Process.Kill(); _ = container.Wait() })
+		lines := bufio.NewScanner(stderr)
+		for lines.Scan() {
+			if strings.Contains(lines.Text(), "the gateway serves at") {
+				go func() { _, _ = io.Copy(io.Discard, stderr) }()
+				task := fmt.Sprintf("/proc/%d/task/%[1]d/children", container.Process.Pid)
+				text, err := os.ReadFile(task)
+				if _, scanErr := fmt.Sscan(string(text), &first); err != nil || scanErr != nil {
+					t.Fatalf("%v %v", err, scanErr)
+				}
+				return container, first
+			}
+			t.Log(lines.Text())
+		}
+		t.Fatal("the gateway has ended")
+		return nil, 0
+	}
+	container, first := start()
+	text, err := os.ReadFile(filepath.Join(in.Dir, pidfile.Name))
+	if err != nil || !strings.Contains(string(text), `"pid":1,`) {
+		t.Fatalf("%v %s", err, text)
+	}
+	if err := syscall.Kill(first, syscall.SIGKILL); err != nil { // as the machine's end is
+		t.Fatal(err)
+	}
+	_ = container.Wait()
+	if _, err := os.Stat(filepath.Join(in.Dir, pidfile.Name)); err != nil {
+		t.Fatalf("nothing is left on the volume: %v", err)
+	}
+	container, first = start()
+	if out, code := in.Run(t, "gateway", "status"); code != 0 {
+		t.Errorf("%d %s", code, out)
+	}
+	if err := syscall.Kill(first, syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	if err := container.Wait(); err != nil {
+		t.Errorf("told to stop, it has ended with %v", err)
+	}
+	if _, err := os.Stat(filepath.Join(in.Dir, pidfile.Name)); err == nil {
+		t.Error("the pid file is still there")
+	}
+}
+
+// A start that follows a stop at once does not keep it from ending what runs.
+func TestAStartDoesNotOvertakeItsStop(t *testing.T) {
+	t.Parallel()
+	in := clitest.NewHome(t)
+	in.Configure(t, `{}`)
+	ended := make(chan string, 1)
+	go func() {
+		out, _ := in.Run(t, "call", "exec", "--json", `{"command":"touch begun; exec sleep 3056"}`)
+		ended <- out
+	}()
+	hosttest.Eventually(t, "the command runs", func() bool {
+		_, err := os.Stat(filepath.Join(in.Workspace, "begun"))
+		return err == nil
+	})
+	for _, verb := range []string{"stop", "start"} {
+		if out, code := in.Run(t, verb); code != 0 {
+			t.Fatal(out)
+		}
+	}
+	if text := <-ended; !strings.Contains(text, "the operator has stopped this") {
+		t.Errorf("the call: %s", text)
+	}
+}

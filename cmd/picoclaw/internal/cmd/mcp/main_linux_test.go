@@ -1,0 +1,15 @@
+package mcp_test
+
+import (
+	"os"
+	"testing"
+
+	"github.com/picoclaw/picoclaw/cmd/internal/clitest"
+	"github.com/picoclaw/picoclaw/cmd/internal/clitest/mcptest"
+)
+
+func TestMain(m *testing.M) {
+	os.Exit(clitest.Main(m, clitest.Needs{Programs: mcptest.Programs}))
+}
+
+func TestScripts(t *testing.T) { clitest.RunScripts(t, nil) }

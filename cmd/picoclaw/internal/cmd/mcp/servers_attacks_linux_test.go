@@ -1,0 +1,288 @@
+package mcp_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/picoclaw/picoclaw/cmd/internal/clitest/mcptest"
+	"github.com/picoclaw/picoclaw/host/hosttest"
+	"github.com/picoclaw/picoclaw/isolation"
+	"github.com/picoclaw/picoclaw/isolation/selftest"
+)
+
+// secretText is in all that a server must not read.
+const secretText = "nobody-may-know-this"
+
+// A server withstands no less than a command does: the attacks of the isolation's own suite come to nothing, from the
+// server and from what it starts.
+func TestAServerIsHeldAsACommandIs(t *testing.T) {
+	t.Parallel()
+	h := mcptest.NewHome(t)
+	h.AddMalicious("")
+	for _, what := range []string{"selftest", "selftest as a child"} {
+		t.Run(what, func(t *testing.T) {
+			a := h.Try(what, aim(t, filepath.Join(h.Home, "outside")), "")
+			report := selftest.Report{}
+			for line := range strings.Lines(a.Text) {
+				var r selftest.Result
+				if err := json.Unmarshal([]byte(line), &r); err != nil {
+					t.Fatalf("%v: %s", err, a.FullText())
+				}
+				report.Results = append(report.Results, r)
+			}
+			if len(report.Results) != len(selftest.Walls) {
+				t.Fatalf("the attacks did not come to their end: %s", a.FullText())
+			}
+			for _, r := range report.Broken(selftest.Mode{Sandboxed: true}, isolation.MachineOffers()) {
+				t.Errorf("%s: %s", r.Wall, r.Got)
+			}
+		})
+	}
+}
+
+// aim is what the attacks aim at, with this process for the host.
+func aim(t *testing.T, outside string) string {
+	t.Helper()
+	if err := os.MkdirAll(outside, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(outside, "canary"), []byte("canary"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	name := "@picoclaw-servers-" + filepath.Base(filepath.Dir(outside)) + fmt.Sprint(os.Getpid())
+	var at [2]string
+	for i, where := range [][2]string{{"tcp", "127.0.0.1:0"}, {"unix", name}} {
+		l, err := net.Listen(where[0], where[1])
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = l.Close() })
+		at[i] = l.Addr().String()
+	}
+	text, err := json.Marshal(map[string]any{"outside": outside, "host": os.Getpid(), "started": "", "tcp": at[0],
+		"abstract": at[1]})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// A server sees nothing of the operator's, of picoclaw's and of other agents', and changes nothing of it.
+func TestAServerSeesNothingOfOthers(t *testing.T) {
+	t.Parallel()
+	h := mcptest.NewHome(t)
+	config := `{"agents": {"list": [{"id": "main"}, {"id": "other", "workspace": "` + filepath.Join(h.Home, "others") + `"}]}}`
+	h.WriteFile("config.json", config)
+	h.AddMalicious("")
+	h.Add("good", "--", hosttest.Program("servers/memory"), "-memory", "{{state}}/kb.json")
+	for _, name := range []string{".ssh/id_ed25519", ".aws/credentials", "notes", "workspace/file", "others/file",
+		"state/good/main/kb.json", "state/evil/other/file", "logs/other"} {
+		h.WriteFile(name, secretText)
+	}
+	for _, name := range []string{".ssh/id_ed25519", ".aws/credentials", "notes", "workspace/file", "others/file",
+		"state/good/main/kb.json", "state/evil/other/file", "logs/other", "logs/audit.jsonl", "config.json", "plugins/lock.json",
+		"mcp-token", "../../../root/.bashrc"} {
+		at := filepath.Join(h.Home, name)
+		before, _ := os.ReadFile(at)
+		for _, what := range []string{"read", "write", "append", "remove"} {
+			if a := h.Try(what, at, "evil"); strings.HasPrefix(a.Text, "read") || strings.Contains(a.FullText(), secretText) {
+				t.Errorf("%s: %s", name, a.FullText())
+			}
+		}
+		after, _ := os.ReadFile(at)
+		if string(before) != string(after) && name != "logs/audit.jsonl" || strings.Contains(string(after), "evil\n") {
+			t.Errorf("%s was %q and is %q", name, before, after)
+		}
+	}
+	if a := h.Try("find", "id_ed25519", ""); !strings.HasPrefix(a.Text, "no:") {
+		t.Errorf("a key is found: %s", a.FullText())
+	}
+	for _, dir := range []string{h.Home, filepath.Join(h.Home, "state"), filepath.Join(h.Home, "workspace"), filepath.Join(h.Home, "plugins")} {
+		a := h.Try("list", dir, "")
+		if got, listed := strings.CutPrefix(a.Text, "listed"); listed && (strings.Contains(got, "good") ||
+			strings.Contains(got, "file") || strings.Contains(got, "notes") || strings.Contains(got, "lock")) {
+			t.Errorf("%s: %s", dir, a.FullText())
+		}
+	}
+}
+
+// What the host finds in its environment is nothing that a server finds.
+func TestAServerSeesNoSecretsOfTheHost(t *testing.T) {
+	t.Parallel()
+	h := mcptest.NewHome(t, "SECRET="+secretText, "ANTHROPIC_API_KEY="+secretText, "AWS_SECRET_ACCESS_KEY="+secretText)
+	h.AddMalicious("", "--env", "GIVEN=this is given")
+	a := h.Try("environments", "", "")
+	if !a.OK || strings.Contains(a.Text, secretText) || !strings.Contains(a.Text, "GIVEN=this is given") {
+		t.Errorf("%s", a.FullText())
+	}
+}
+
+// Without --network a server reaches nobody; with it, those that it names alone.
+func TestAServerReachesNobody(t *testing.T) {
+	t.Parallel()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = l.Close() })
+	for name, flags := range map[string][]string{"none": nil, "another": {"--network", "example.com"}} {
+		t.Run(name, func(t *testing.T) {
+			h := mcptest.NewHome(t)
+			h.AddMalicious("", flags...)
+			for _, at := range []string{l.Addr().String(), "192.0.2.1:443", "1.1.1.1:53", "[::1]:22", "169.254.169.254:80", "example.org:443"} {
+				if a := h.Try("dial", at, ""); !strings.HasPrefix(a.Text, "no:") {
+					t.Errorf("%s: %s", at, a.FullText())
+				}
+			}
+		})
+	}
+}
+
+// What a server may do with the workspace is what it was granted.
+func TestTheWorkspaceIsAsItWasGranted(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		grant       string
+		read, write bool
+	}{{"none", false, false}, {"ro", true, false}, {"rw", true, true}} {
+		t.Run(c.grant, func(t *testing.T) {
+			h := mcptest.NewHome(t)
+			h.AddMalicious("", "--workspace", c.grant, "--claim", "try.at=none")
+			h.WriteFile("workspace/file", "before")
+			at := filepath.Join(h.Workspace, "file")
+			if a := h.Try("read", at, ""); strings.HasPrefix(a.Text, "read before") != c.read {
+				t.Errorf("read: %s", a.FullText())
+			}
+			a := h.Try("write", at, "after")
+			h.Try("write", filepath.Join(h.Workspace, "new"), "after")
+			text, err := os.ReadFile(at)
+			_, newErr := os.Lstat(filepath.Join(h.Workspace, "new"))
+			if err != nil || (string(text) == "after") != c.write || (newErr == nil) != c.write {
+				t.Errorf("write: %q %v %v %s", text, err, newErr, a.FullText())
+			}
+			if a := h.Try("read", filepath.Join(h.Home, "config.json"), ""); strings.HasPrefix(a.Text, "read") {
+				t.Errorf("outside: %s", a.FullText())
+			}
+		})
+	}
+}
+
+// A server can't become another program than the one that was looked at.
+func TestAServerDoesNotChangeItself(t *testing.T) {
+	t.Parallel()
+	h := mcptest.NewHome(t)
+	h.AddMalicious("")
+	programs, err := filepath.Glob(filepath.Join(h.Home, "plugins", "*", "*", "data", "own", "malicious"))
+	if err != nil || len(programs) != 1 {
+		t.Fatalf("%v %v", programs, err)
+	}
+	pkg := filepath.Dir(filepath.Dir(filepath.Dir(programs[0])))
+	for _, at := range []string{programs[0], filepath.Join(pkg, "server.json"), filepath.Join(pkg, "plugin.json")} {
+		before, err := os.ReadFile(at)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, what := range []string{"write", "append", "remove", "link", "fifo"} {
+			if a := h.Try(what, at, "/bin/sh"); !strings.HasPrefix(a.Text, "no:") && what != "remove" {
+				t.Errorf("%s %s: %s", what, at, a.FullText())
+			}
+		}
+		if after, err := os.ReadFile(at); err != nil || string(after) != string(before) {
+			t.Errorf("%s is changed: %v", at, err)
+		}
+	}
+}
+
+// A server neither signals nor traces the plugin whose child it is.
+func TestAServerDoesNotTouchItsPlugin(t *testing.T) {
+	t.Parallel()
+	h := mcptest.NewHome(t)
+	h.AddMalicious("")
+	for _, what := range []string{"kill", "trace"} {
+		if what == "kill" && isolation.MachineOffers().Landlock < isolation.LandlockScope {
+			continue // what keeps signals inside is that version of the kernel's
+		}
+		if a := h.Try(what, "", ""); !strings.HasPrefix(a.Text, "no:") {
+			t.Errorf("%s: %s", what, a.FullText())
+		}
+	}
+}
+
+// A server's home for settings and temporary files is its own: what it leaves there would be run by commands, and what
+// commands leave there by it.
+func TestAServersHomeIsItsOwn(t *testing.T) {
+	t.Parallel()
+	h := mcptest.NewHome(t)
+	h.AddMalicious("")
+	if a := h.Call("exec", map[string]any{"command": "mkdir -p $XDG_CONFIG_HOME/git; echo theirs > $XDG_CONFIG_HOME/git/config; echo theirs > $TMPDIR/x; echo $XDG_CONFIG_HOME $TMPDIR"}); !a.OK {
+		t.Fatal(a.FullText())
+	} else {
+		for i, dir := range strings.Fields(a.Text) {
+			at := filepath.Join(dir, []string{"git/config", "x"}[i])
+			if text, err := os.ReadFile(at); err != nil || string(text) != "theirs\n" {
+				t.Fatalf("%q %v", text, err)
+			}
+			for _, what := range []string{"read", "write"} {
+				if a := h.Try(what, at, ""); !strings.HasPrefix(a.Text, "no:") {
+					t.Errorf("%s %s: %s", what, at, a.FullText())
+				}
+			}
+		}
+	}
+}
+
+// A server starts its own program, and of the system's only those that were named.
+func TestAServerStartsWhatWasNamed(t *testing.T) {
+	t.Parallel()
+	for flag, want := range map[string]string{"": "no:", "sh,dash": "started"} {
+		h := mcptest.NewHome(t)
+		h.Add("evil", "--program", flag, "--", hosttest.Program("servers/malicious"), "{{state}}", "")
+		if a := h.Try("daemon", "", ""); !strings.HasPrefix(a.Text, want) {
+			t.Errorf("with --program %q: %s", flag, a.FullText())
+		}
+	}
+}
+
+// Nothing of a server stays when the host ends, however it ends.
+func TestNothingOfAServerStays(t *testing.T) {
+	t.Parallel()
+	for _, killed := range []bool{false, true} {
+		t.Run(fmt.Sprintf("killed=%v", killed), func(t *testing.T) {
+			h := mcptest.NewHome(t)
+			h.AddMalicious("")
+			c, host, end := h.Connect(nil)
+			said := mcptest.ResultText(mcptest.CallTool(t, c, "evil_try", map[string]any{"what": "daemon"}))
+			if !strings.Contains(said, "started") {
+				t.Fatal(said)
+			}
+			hosttest.Eventually(t, "the daemon runs", func() bool { return mcptest.ProcessRuns(h.Home, "evil-daemon") })
+			if killed {
+				if err := host.Process.Kill(); err != nil {
+					t.Fatal(err)
+				}
+			}
+			end()
+			hosttest.Eventually(t, "nothing of the server runs", func() bool { return !mcptest.ProcessRuns(h.Home, "") })
+		})
+	}
+}
+
+// A server that takes all that it can gets what commands get, and no more; the next call works.
+func TestAServerIsLimited(t *testing.T) {
+	t.Parallel()
+	h := mcptest.NewHome(t, "PICOCLAW_TOOLS_EXEC_LIMITS_PROCESSES=100", "PICOCLAW_TOOLS_EXEC_LIMITS_MEMORY=512MB")
+	h.AddMalicious("")
+	for _, what := range []string{"fork", "memory"} {
+		if a := h.Try(what, "", ""); a.OK && !strings.HasPrefix(a.Text, "no:") {
+			t.Errorf("%s: %s", what, a.FullText())
+		}
+		if a := h.Call("evil.steady", map[string]any{}); a.Text != "steady" {
+			t.Errorf("after %s: %s", what, a.FullText())
+		}
+	}
+}

@@ -1,0 +1,206 @@
+package mcp_test
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	sdkmcp "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/picoclaw/picoclaw/cmd/internal/clitest/mcptest"
+	"github.com/picoclaw/picoclaw/host/hosttest"
+)
+
+// A server that dies in a call has been called once: the call is an error that says so, it is not repeated, and the
+// next one works.
+func TestACallThatDiesIsNotRepeated(t *testing.T) {
+	t.Parallel()
+	h := mcptest.NewHome(t)
+	h.AddMalicious("")
+	c, _, _ := h.Connect(nil)
+	for n := 1; n < 4; n++ {
+		r := mcptest.CallTool(t, c, "evil_try", map[string]any{"what": "die"})
+		if !r.IsError || !strings.Contains(mcptest.ResultText(r), "ended during the call") || !strings.Contains(mcptest.ResultText(r), "these are its last words") {
+			t.Errorf("%s", mcptest.ResultText(r))
+		}
+		done, err := os.ReadFile(filepath.Join(h.StateDir("evil"), "done"))
+		if got := strings.Count(string(done), "done"); err != nil || got != n {
+			t.Errorf("after %d calls it was done %d times (%v)", n, got, err)
+		}
+		if r := mcptest.CallTool(t, c, "evil_steady", map[string]any{}); r.IsError || mcptest.ResultText(r) != "steady" {
+			t.Errorf("the next call: %s", mcptest.ResultText(r))
+		}
+	}
+	// Through a host for this call alone, as well.
+	if a := h.Try("die", "", ""); a.OK || a.Error.Code != "unavailable" {
+		t.Error(a.FullText())
+	}
+}
+
+// What is printed between messages is no message, and ends nothing.
+func TestWhatIsNoMessageIsPassedOver(t *testing.T) {
+	t.Parallel()
+	h := mcptest.NewHome(t)
+	h.AddMalicious("garbage")
+	for range 2 {
+		if a := h.Call("evil.steady", map[string]any{}); a.Text != "steady" {
+			t.Error(a.FullText())
+		}
+	}
+}
+
+// A message that is too long, and one that never ends, is an error, and takes neither the host nor the machine's memory
+// with it.
+func TestMessagesAreBounded(t *testing.T) {
+	t.Parallel()
+	h := mcptest.NewHome(t)
+	h.AddMalicious("")
+	c, _, _ := h.Connect(nil)
+	for _, what := range []string{"large", "endless"} {
+		r := mcptest.CallTool(t, c, "evil_try", map[string]any{"what": what})
+		if !r.IsError || !strings.Contains(mcptest.ResultText(r), "evil") {
+			t.Errorf("%s: %.300s", what, mcptest.ResultText(r))
+		}
+		if r := mcptest.CallTool(t, c, "evil_steady", map[string]any{}); r.IsError || mcptest.ResultText(r) != "steady" {
+			t.Errorf("after %s: %.300s", what, mcptest.ResultText(r))
+		}
+	}
+}
+
+// What a server says to its standard error is no reason to stop, however much it is.
+func TestComplaintsAreBounded(t *testing.T) {
+	t.Parallel()
+	h := mcptest.NewHome(t)
+	h.AddMalicious("")
+	if a := h.Try("errors", "", ""); a.Text != "said" {
+		t.Errorf("%.300s", a.FullText())
+	}
+}
+
+// Answers to what nobody has asked are not taken for others.
+func TestForgedAnswersAreNoAnswers(t *testing.T) {
+	t.Parallel()
+	h := mcptest.NewHome(t)
+	h.AddMalicious("")
+	c, _, _ := h.Connect(nil)
+	mcptest.CallTool(t, c, "evil_steady", map[string]any{})
+	for range 3 {
+		if r := mcptest.CallTool(t, c, "evil_try", map[string]any{"what": "answers"}); mcptest.ResultText(r) != "answered" {
+			t.Errorf("%s", mcptest.ResultText(r))
+		}
+		if r := mcptest.CallTool(t, c, "evil_steady", map[string]any{}); mcptest.ResultText(r) != "steady" {
+			t.Errorf("%s", mcptest.ResultText(r))
+		}
+	}
+}
+
+// A structured result that is not such as its schema says is an error, and so is one that is missing.
+func TestResultsAreWhatTheyPromise(t *testing.T) {
+	t.Parallel()
+	h := mcptest.NewHome(t)
+	h.AddMalicious("promises")
+	if a := h.Call("evil.fits", map[string]any{}); !a.OK || string(a.Structured) != `{"n":1}` {
+		t.Error(a.FullText())
+	}
+	for tool, why := range map[string]string{"other": "something else than its schema says", "missing": "without the structured result"} {
+		a := h.Call("evil."+tool, map[string]any{})
+		if a.OK || a.Error.Code != "bad_result" || !strings.Contains(a.Error.Message, why) || len(a.Structured) > 0 {
+			t.Errorf("%s: %s %s", tool, a.FullText(), a.Structured)
+		}
+	}
+}
+
+// A call that is given up ends, although the server does not answer, be it at its start or in the call.
+func TestACallThatHangsCanBeGivenUp(t *testing.T) {
+	t.Parallel()
+	for _, how := range []string{"hangs in initialize", "hangs in tools/list", ""} {
+		t.Run("it "+how, func(t *testing.T) {
+			h := mcptest.NewHome(t)
+			h.AddMalicious("")
+			h.SetBehaviour(how)
+			c, host, _ := h.Connect(nil)
+			ctx, cancel := context.WithCancel(t.Context())
+			ended := make(chan error, 1)
+			go func() {
+				_, err := c.CallTool(ctx, &sdkmcp.CallToolParams{Name: "evil_try", Arguments: map[string]any{"what": "hang"}})
+				ended <- err
+			}()
+			hosttest.Eventually(t, "the server runs", func() bool {
+				_, err := os.Stat(filepath.Join(h.StateDir("evil"), "hangs"))
+				return mcptest.ProcessRuns(h.Home, "/own/malicious") && (how == "" || err == nil)
+			})
+			cancel()
+			if err := <-ended; err == nil {
+				t.Error("it has answered")
+			}
+			if how == "" {
+				return // the server serves one call after another and goes on with this one
+			}
+			h.SetBehaviour("")
+			if r := mcptest.CallTool(t, c, "evil_steady", map[string]any{}); mcptest.ResultText(r) != "steady" {
+				t.Errorf("the next call: %s", mcptest.ResultText(r))
+			}
+			if !hosttest.Alive(host.Process.Pid) {
+				t.Error("the host has ended")
+			}
+		})
+	}
+}
+
+// Whoever adds a server that does not answer can give it up, and nothing of it stays.
+func TestAddingAServerThatHangsCanBeGivenUp(t *testing.T) {
+	t.Parallel()
+	for _, how := range []string{"hangs in initialize", "hangs in tools/list"} {
+		t.Run(how, func(t *testing.T) {
+			h := mcptest.NewHome(t)
+			cmd := exec.Command(hosttest.Program("bin/picoclaw"), "mcp", "add", "evil", "--yes", "--",
+				hosttest.Program("servers/malicious"), "{{state}}", how)
+			cmd.Env = h.Env
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			hosttest.Eventually(t, "the server runs", func() bool { return mcptest.ProcessRuns(h.Home, "/own/malicious") })
+			if err := cmd.Process.Signal(os.Interrupt); err != nil {
+				t.Fatal(err)
+			}
+			if err := cmd.Wait(); err == nil {
+				t.Error("it is added")
+			}
+			hosttest.Eventually(t, "the server has ended", func() bool { return !mcptest.ProcessRuns(h.Home, "") })
+			if all := h.List(); len(all) > 0 {
+				t.Errorf("%v", all)
+			}
+			left, err := filepath.Glob(filepath.Join(h.Home, "plugins", "*evil*"))
+			if err != nil || len(left) > 0 {
+				t.Errorf("left behind: %v %v", left, err)
+			}
+		})
+	}
+}
+
+// A model to sample is not offered, and where the workspace is said only to whom it is to be.
+func TestWhatAServerMayAskFor(t *testing.T) {
+	t.Parallel()
+	for _, roots := range []bool{false, true} {
+		h := mcptest.NewHome(t)
+		flags := []string{"--workspace", "ro"}
+		if roots {
+			flags = append(flags, "--roots")
+		}
+		h.AddMalicious("", flags...)
+		if a := h.Try("sample", "", ""); !strings.HasPrefix(a.Text, "sampled: error") {
+			t.Error(a.FullText())
+		}
+		a := h.Try("roots", "", "")
+		if strings.Contains(a.Text, "file://"+h.Workspace) != roots || !strings.HasPrefix(a.Text, "roots: ") {
+			t.Errorf("roots %v: %s", roots, a.FullText())
+		}
+		// Nobody is there to ask.
+		if a := h.Try("elicit", "", ""); a.Text != `elicited: {"action":"cancel"}` {
+			t.Error(a.FullText())
+		}
+	}
+}

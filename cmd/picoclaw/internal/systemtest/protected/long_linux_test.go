@@ -1,0 +1,5 @@
+//go:build long
+
+package protected_test
+
+func init() { long = true }

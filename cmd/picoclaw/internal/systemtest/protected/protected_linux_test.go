@@ -1,0 +1,250 @@
+package protected_test
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/picoclaw/picoclaw/cmd/internal/clitest"
+	"github.com/picoclaw/picoclaw/host/hosttest"
+)
+
+// projects is a repository with a work tree, one that is nested, and an editor's settings.
+const projects = `
+git init -q -b main .; git config gc.auto 0; echo 1 > f; git add f; git commit -qm one; git branch side
+git init -q -b main sub; echo 1 > sub/f; git -C sub add f; git -C sub commit -qm one
+git worktree add -q old; mkdir .vscode; echo '{}' > .vscode/settings.json; mkdir e
+`
+
+// protectedAgent is an agent in such projects whose commands stand in files, where no guard reads them.
+func protectedAgent(t *testing.T, isolated, protected bool, scripts ...string) (a *clitest.Agent, calls []clitest.Call) {
+	t.Helper()
+	a = clitest.NewAgent(t, isolated, fmt.Sprintf("PICOCLAW_WORKSPACE_PROTECT_ENABLED=%v", protected))
+	if err := os.Mkdir(filepath.Join(a.Home, "scripts"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for i, script := range scripts {
+		name := fmt.Sprintf("e/%d.sh", i)
+		text := "export GIT_AUTHOR_NAME=a GIT_AUTHOR_EMAIL=a@b GIT_COMMITTER_NAME=a GIT_COMMITTER_EMAIL=a@b\n" + script + "\n"
+		if err := os.WriteFile(filepath.Join(a.Home, "scripts", filepath.Base(name)), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		calls = append(calls, clitest.Exec("bash -e "+name))
+	}
+	a.Shell(projects + "cp ../scripts/* e; cp -a . ../kept") // from where they come back sooner than git makes them
+	return a, calls
+}
+
+// Git works in a protected repository, and nothing of what it does is taken for an attack.
+func TestGitIsUsableWhereItIsProtected(t *testing.T) {
+	t.Parallel()
+	scripts := []string{
+		"echo 2 > f; git add f; git commit -qm two; git commit -q --amend -m three",
+		"git checkout -q side; echo x > g; git add g; git commit -qm g; git checkout -q main; git merge -q --no-edit side",
+		"git branch another; git tag t; git tag -d t; git checkout -q -b work; git checkout -q main",
+		"echo 3 > f; git stash -q; git stash pop -q; git stash -q; git stash drop -q; git reset -q --hard",
+		"git fetch -q sub main; git fetch -q ./sub main:fetched; git log --oneline fetched; git cherry-pick fetched || git cherry-pick --abort",
+		"git worktree add -q w; cd w; echo 4 > f; git commit -qam four; git status; git log --oneline; cd ..; git worktree list",
+		"git worktree remove --force w; git worktree prune",
+		"cd old; echo 5 > f; git commit -qam five; git rebase -q HEAD~1; git stash list; git fetch -q ../sub main",
+		"cd sub; echo 6 > f; git commit -qam six; git checkout -q -b b; git gc -q",
+		"git init -q fresh; cd fresh; git config user.name x; git commit -q --allow-empty -m x; git checkout -q -b y",
+		"git clone -q sub copy; cd copy; git pull -q; git status; git checkout -q -b z origin/main",
+		"mkdir .github; echo x > .github/dependabot.yml",
+		"rm -rf copy fresh; git fsck --full", "git rebase -q HEAD; git bisect start; git bisect reset; git gc -q",
+	}
+	for _, isolated := range []bool{true, false} {
+		t.Run(fmt.Sprintf("isolated=%v", isolated), func(t *testing.T) {
+			a, calls := protectedAgent(t, isolated, true, scripts...)
+			for i, r := range a.Batch(calls...) {
+				if !r.OK || len(r.Structured.Protected)+len(r.Structured.PutAside) > 0 {
+					t.Errorf("%s: %v %s", scripts[i], r.Error, r.Text)
+				}
+			}
+			if fsck := git(a, "fsck", "--full"); !strings.HasPrefix(fsck, "") || strings.Contains(fsck, "error") {
+				t.Error(fsck)
+			}
+		})
+	}
+}
+
+func git(a *clitest.Agent, args ...string) string {
+	cmd := exec.Command("git", args...)
+	cmd.Dir, cmd.Env = a.Workspace, a.Env
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		return "error: " + err.Error() + "\n" + string(out)
+	}
+	return string(out)
+}
+
+// attacks are what a command may try against what is protected.
+var attacks = []string{
+	"echo evil > .git/hooks/post-commit", "cp /bin/true .git/hooks/pre-commit", "ln -s /bin/true .git/hooks/pre-push",
+	"mkdir -p .git/hooks/x", "echo '[core] fsmonitor = evil' >> .git/config", "git config core.fsmonitor evil",
+	"printf x > c; mv -f c .git/config", "ln .git/config c; echo evil >> c", "ln -s .git/config l; echo evil >> l",
+	"chmod 777 .git/config", "truncate -s 0 .git/config", "rm -f .git/config", "touch -d yesterday .git/config",
+	"mv .git g; mkdir .git; cp -r g/. .git; echo evil > .git/hooks/post-commit",
+	"mv .git/hooks .git/h; mkdir .git/hooks; echo evil > .git/hooks/post-commit",
+	"python3 -c 'import os; os.rename(\".git\", \"g\")'", "echo ../../evil > .git/commondir",
+	"python3 -c 'import ctypes; ctypes.CDLL(None).renameat2(-100, b\".git\", -100, b\"e\", 2)'; echo evil > .git/hooks/post-commit",
+	"cd .git; cd hooks; echo evil > post-commit", "cd .git/hooks; exec 3> post-commit; echo evil >&3",
+	"cp -r .git e/g; echo evil > e/g/hooks/post-commit; mv .git/hooks e/h; mv e/g/hooks .git/hooks",
+	"echo evil > sub/.git/hooks/post-commit", "mv sub s2; mkdir -p sub/.git/hooks; echo evil > s2/.git/hooks/post-commit || mv s2/.git/HEAD s2/.git/h; rm -r sub; mv s2 sub; mv sub/.git/h sub/.git/HEAD",
+	"rm -rf sub/.git/hooks; mkdir sub/.git/hooks", "git -C sub config alias.st '!evil'",
+	"echo 'gitdir: /tmp/evil' > old/.git", "rm old/.git; mkdir -p old/.git/hooks", "echo /tmp/evil > .git/worktrees/old/commondir",
+	"echo /tmp/evil > .git/worktrees/old/gitdir", "mv .git/worktrees/old e/old",
+	"echo evil > .vscode/tasks.json", "rm -rf .vscode; mkdir .vscode; echo evil > .vscode/tasks.json",
+	"mv .vscode v; mkdir .vscode", "mkdir .idea", "mkdir .devcontainer", "mkdir .husky; echo evil > .husky/pre-commit",
+	"mkdir -p .github/workflows; echo evil > .github/workflows/ci.yml", "mkdir -p gh/workflows; mv gh .github",
+	"mkdir -p gh/workflows; ln -s gh .github; echo evil > .github/workflows/ci.yml", "echo evil > .gitlab-ci.yml",
+	"echo evil > .envrc", "echo '{}' > .mcp.json", "mkdir -p .claude/commands", "mkdir .codex", "mkdir -p .cursor/rules",
+	"echo x > .ripgreprc", "echo evil >> .bashrc", "echo evil > .zshenv", "echo evil > .gitmodules",
+	"mkdir d; echo evil > d/.envrc; mv d/.envrc .envrc", "ln -s e .claude", "mkfifo .envrc", "echo evil > sub/.envrc",
+	"mkdir n; cd n; git init -q .; echo evil > .git/hooks/post-commit; chmod +x .git/hooks/post-commit",
+	"git init -q n; git -C n config core.fsmonitor evil", "git init -q n; git -C n config core.hooksPath ../e",
+	"git init -q n; git -C n config include.path ../e/c", "mkdir n; ln -s ../.git n/.git", "mkdir n; echo 'gitdir: /tmp/x' > n/.git",
+	"mkdir n; echo 'gitdir: ../e/g' > n/.git", "cp -r .git e/g; echo evil > e/g/hooks/post-commit; mkdir n; mv e/g n/.git",
+	"git init -q n; echo ../../e > n/.git/commondir", "git init -q --template=e n; mkdir -p n/.git/hooks; echo x > n/.git/hooks/update",
+	"git worktree add -q w; echo /tmp/evil > .git/worktrees/w/commondir", "git worktree add -q w; echo 'gitdir: /tmp/x' > w/.git",
+	"python3 -c 'import os; f = os.open(\".git\", os.O_RDONLY); h = os.open(\"hooks\", os.O_RDONLY, dir_fd=f); os.open(\"x\", os.O_WRONLY | os.O_CREAT, dir_fd=h)'",
+	"python3 -c 'import os; f = os.open(\".\", os.O_TMPFILE | os.O_RDWR); os.link(\"/proc/self/fd/%d\" % f, \".envrc\", follow_symlinks=True)'",
+	"tar cf e/t.tar --transform 's,^f$,.git/hooks/post-commit,' f; tar xf e/t.tar", "unshare -Ur bash -c 'echo evil > .git/hooks/post-commit'",
+	"echo evil | tee .git/hooks/post-commit", "dd of=.git/hooks/post-commit if=f", "rsync f .git/hooks/post-commit || cp f .git/hooks/",
+	"mkdir n; mv -T sub n; echo evil > n/.git/hooks/post-commit || mv n sub", "mkdir n; echo x > n/x; mv -T n sub || true; echo evil > sub/.git/hooks/x",
+	"git init -q m; echo evil > m/.git/hooks/post-commit; mv m n", "git init -q m; echo evil > m/.git/hooks/x; mv m/.git e/g; mkdir n; mv e/g n/.git",
+	"mkdir n; python3 -c 'import ctypes; ctypes.CDLL(None).renameat2(-100, b\"n\", -100, b\"sub\", 2)'; echo evil > n/.git/hooks/post-commit || mv -T n m; rmdir sub; mv m sub",
+	"mkdir n; rmdir n; mv sub n; git -C n config core.fsmonitor evil || mv n sub", "mkdir n n/.git; rmdir n/.git; mv -T sub n; git -C n config core.fsmonitor evil || mv n sub",
+	"echo evil > /proc/self/cwd/.git/hooks/post-commit", "ln -s /proc/self/cwd/.git/hooks m; echo evil > m/post-commit",
+	"echo evil > /proc/thread-self/cwd/sub/.git/hooks/x", "exec 3< .git/hooks/pre-push.sample; chmod 777 /proc/self/fd/3; chmod 777 /dev/fd/3",
+	"python3 -c 'import ctypes; ctypes.CDLL(None).prctl(4, 0, 0, 0, 0); open(\".git/hooks/x\", \"w\")'",
+	"f=$(printf './%.0s' $(seq 2040)); echo evil > ${f}.zshenv", "git init -q n; git -C n config core.fsmonitor evil; chmod 500 n/.git",
+	"git init -q n; echo evil > n/.git/hooks/x; chmod 500 n/.git/hooks n/.git n",
+	"git init -q n; printf '[core]\nbare=false\n' > l; ln -f l n/.git/config", "printf '[core]\nfsmonitor=evil\n' > l",
+	"( setsid bash -c 'sleep 0.1; echo evil > .git/hooks/post-commit' & ); sleep 0.4",
+}
+
+// danger describes all that runs or is believed later: it stays as it was whatever commands try. Of a new repository or
+// work tree what git makes is left out.
+func danger(a *clitest.Agent) string {
+	a.T.Helper()
+	var lines []string
+	for _, top := range []string{".", "sub", "old", "n", "w", "s2"} {
+		for _, name := range []string{".git", ".git/config", ".git/config.worktree", ".git/commondir", ".git/hooks", ".git/hooks/*",
+			".git/worktrees/*/gitdir", ".git/worktrees/*/commondir", ".envrc", ".vscode", ".vscode/*", ".idea", ".devcontainer",
+			".husky", ".github/workflows", ".gitlab-ci.yml", ".mcp.json", ".claude", ".codex", ".cursor", ".ripgreprc", ".bashrc",
+			".zshenv", ".gitmodules"} {
+			found, err := filepath.Glob(filepath.Join(a.Workspace, top, name))
+			if err != nil {
+				a.T.Fatal(err)
+			}
+			for _, path := range found {
+				info, err := os.Lstat(path)
+				if err != nil {
+					a.T.Fatal(err)
+				}
+				text := ""
+				if info.Mode().IsRegular() {
+					data, err := os.ReadFile(path)
+					if err != nil {
+						a.T.Fatal(err)
+					}
+					text = string(data)
+				}
+				asMade := info.IsDir() || strings.HasSuffix(path, ".sample") || !strings.Contains(text, "evil") &&
+					!strings.Contains(text, "../e") && info.Mode().IsRegular() && !strings.HasSuffix(path, ".envrc")
+				if fresh := top == "n" || top == "w" || strings.Contains(path, "worktrees/w/"); fresh && asMade {
+					continue
+				}
+				if info.IsDir() {
+					lines = append(lines, path)
+					continue
+				}
+				lines = append(lines, fmt.Sprintf("%s %v %d %x", path, info.Mode(), info.ModTime().Unix(), clitest.Checksum([]byte(text))))
+			}
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+// long has the test run the attacks where nothing is protected, too.
+var long bool
+
+// Nothing that a command tries changes what is protected; most of it does where nothing is.
+func TestWhatIsProtectedStaysWhateverCommandsTry(t *testing.T) {
+	t.Parallel()
+	for _, how := range []struct{ isolated, protected bool }{{true, true}, {false, true}, {false, false}} {
+		if !long && !how.protected {
+			continue // this checks the attacks
+		}
+		t.Run(fmt.Sprintf("%+v", how), func(t *testing.T) {
+			a, calls := protectedAgent(t, how.isolated, how.protected, attacks...)
+			before, changed := danger(a), 0
+			ask := a.OpenBatch()
+			for i, attack := range attacks {
+				r := ask(calls[i])
+				after := danger(a)
+				if after == before {
+					a.Shell("[ -e sub ] || mv n sub 2>/dev/null || mv s2 sub; [ ! -e n ] || chmod -R u+rwX n; rm -rf n w m d c l gh .git/worktrees/w .git/refs/heads/w; find . -name '*.put-aside*' -prune -exec rm -rf {} +; rm -rf .github")
+					continue
+				}
+				changed++
+				if how.protected {
+					t.Errorf("%s: %v %s\n%s", attack, r.Error, r.Text, cmp.Diff(before, after))
+				}
+				a.Shell("shopt -s dotglob; chmod -R u+rwX .; rm -rf *; cp -a ../kept/. .")
+				before = danger(a)
+			}
+			if !how.protected && changed < len(attacks)*9/10 {
+				t.Errorf("only %d of %d attacks do anything where nothing is protected", changed, len(attacks))
+			}
+		})
+	}
+}
+
+// What others have got wrong: there are no placeholders, not even of a host that was killed; a first command is as
+// confined as any; what comes later is protected as well.
+func TestProtectionLeavesNothingBehind(t *testing.T) {
+	t.Parallel()
+	a := clitest.NewAgent(t, true, "PICOCLAW_WORKSPACE_PROTECT_ENABLED=true")
+	a.Shell("echo x > file")
+	before := a.Snapshot()
+	host := exec.Command(hosttest.Program("bin/picoclaw"), "call", "exec", "command=git status; touch ready; sleep 60")
+	host.Env = a.Env
+	if err := host.Start(); err != nil {
+		t.Fatal(err)
+	}
+	hosttest.Eventually(t, "the command runs", func() bool {
+		_, err := os.Stat(filepath.Join(a.Workspace, "ready"))
+		return err == nil
+	})
+	_ = host.Process.Kill()
+	_ = host.Wait()
+	a.Shell("rm ready; touch -r file .")
+	delete(before, "")
+	after := a.Snapshot()
+	delete(after, "")
+	if diff := clitest.Diff(before, after); diff != "" {
+		t.Errorf("after a host was killed:\n%s", diff)
+	}
+	for _, stray := range []string{"/tmp/.git", "/.git", filepath.Join(a.Home, ".git")} {
+		if _, err := os.Lstat(stray); err == nil {
+			t.Errorf("%s is there", stray)
+		}
+	}
+	a.Shell("echo 'echo x > .envrc' > s.sh")
+	first := a.Batch(clitest.Exec("bash s.sh"))[0]
+	if _, err := os.Lstat(filepath.Join(a.Workspace, ".envrc")); err == nil || len(first.Structured.Protected) == 0 {
+		t.Errorf("a first command: %v, %s", err, first.Text)
+	}
+	a.Shell("git init -q .; echo 'git config core.fsmonitor evil; ls .git/config.lock' > s.sh")
+	later := a.Batch(clitest.Exec("bash s.sh"))[0]
+	if config := git(a, "config", "--list", "--local"); strings.Contains(config, "evil") || later.OK {
+		t.Errorf("a repository that came later: %s, %s", config, later.Text)
+	}
+}

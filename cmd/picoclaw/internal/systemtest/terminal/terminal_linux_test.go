@@ -1,0 +1,204 @@
+package terminal_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/picoclaw/picoclaw/cmd/internal/clitest"
+	"github.com/picoclaw/picoclaw/host/hosttest"
+)
+
+func TestTyping(t *testing.T) {
+	t.Parallel()
+	home := hosttest.TempDir(t)
+	c := clitest.StartTerminal(t, home, nil, "repl")
+	c.Expect(`main> `)
+	c.Type("wri\tpa\tnotes.md co\thi\r") // Tab completes the tool and its arguments
+	c.Expect(`File written: notes.md`)
+	c.Type("read_file path=no\t\r")
+	c.Expect("path=notes.md(.|\n)*hi\r\n")
+	c.Type("\x1b[A\r") // the line before
+	c.Expect("hi\r\n")
+	c.Type("garbage\x03exec command='echo a b'\r") // Ctrl-C clears what is typed
+	c.Expect("\na b\r\n")
+	c.Type("rd_file\r")
+	c.Expect(`did you mean "rm|did you mean "read_file"`)
+	c.Type("exec command='sleep 60'\r")
+	hosttest.Eventually(t, "the command runs", func() bool {
+		return slices.Contains(clitest.CommandLines(clitest.Descendants(c.Cmd.Process.Pid)), "sleep 60 ")
+	})
+	c.Type("\x03") // ends the call, not the program
+	c.Expect("(cancelled|canceled)")
+	c.Type(" exec command='echo private'\r")
+	c.Expect("\nprivate\r\n")
+	c.Type("exec command='TOKEN=hunter2 true'\rhelp read_file\r")
+	c.Expect("ARGUMENT.*TYPE")
+	c.Type(`python` + "\x15" + "exec command='touch made'" + "\r")
+	c.Expect("make this call \\[y/N\\] ")
+	c.Type("y\r")
+	hosttest.Eventually(t, "what was allowed is done", func() bool {
+		_, err := os.Stat(filepath.Join(home, "workspace",
+			"made"))
+		return err == nil
+	})
+	c.Expect("main> ") // until then Ctrl-D is not ours
+	c.Type("\x04")
+	c.ExpectSuccess()
+
+	kept, err := os.ReadFile(filepath.Join(home, "repl_history"))
+	if err != nil || !strings.HasPrefix(string(kept),
+		"write_file path=notes.md content=hi\nread_file path=notes.md\nexec ") ||
+		regexp.MustCompile(`private|hunter2|garbage|(?m)^y$`).Match(kept) {
+		t.Errorf("the history is %q (%v)", kept, err)
+	}
+	if info, err := os.Stat(filepath.Join(home, "repl_history")); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("the history's mode is %v (%v)", info.Mode(), err)
+	}
+	if log, err := os.ReadFile(filepath.Join(home, "logs", "audit.jsonl")); err != nil || !strings.Contains(string(log),
+		`"decision":"ask","answer":"yes"`) {
+		t.Errorf("the audit log is %s (%v)", log, err)
+	}
+	again := clitest.StartTerminal(t, home, nil, "repl")
+	again.Expect("main> ")
+	again.Type("\x1b[A\x1b[A") // what was typed yesterday
+	again.Expect("help read_file")
+	again.Type("\x03\x04")
+	again.ExpectSuccess()
+}
+
+// Who waits sees what goes on, in a line that is gone afterwards.
+func TestProgressIsShown(t *testing.T) {
+	t.Parallel()
+	home := hosttest.TempDir(t)
+	c := clitest.StartTerminal(t, home, nil, "call", "exec",
+		"command=echo under way; until [ -e seen ]; do sleep 0.05; done; echo over")
+	c.Expect(`under way\x1b\[K`)
+	if err := os.WriteFile(filepath.Join(home, "workspace", "seen"), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	c.Expect("\r\x1b\\[K(.|\n)*under way\r\nover")
+	c.ExpectSuccess()
+}
+
+// What an agent has left in a file can't reach the person's terminal, and is untouched elsewhere.
+func TestResultsDoNotDriveTheTerminal(t *testing.T) {
+	t.Parallel()
+	home := hosttest.TempDir(t)
+	if err := os.Mkdir(filepath.Join(home, "workspace"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	const evil = "a\x1b]0;owned\x07b\u009b31m\tc\n"
+	if err := os.WriteFile(filepath.Join(home, "workspace", "evil"), []byte(evil), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for args, want := range map[string]string{
+		"read_file path=evil":              "a\ufffd]0;owned\ufffdb\ufffd31m *\t?c",
+		"read_file path=missing\x1b]0;own": "failed to read file: file not found",
+	} {
+		tool, path, _ := strings.Cut(args, " ")
+		c := clitest.StartTerminal(t, home, []string{"NO_COLOR=1"}, "call", tool, path)
+		_ = c.Wait() // one of them fails, as it should
+		hosttest.Eventually(t, "the answer is there", func() bool { return regexp.MustCompile(want).MatchString(c.Text()) })
+		if strings.ContainsAny(c.Text(), "\x07\u009b") || strings.Contains(c.Text(), "\x1b]") {
+			t.Errorf("%s: the terminal got %q", args, c.Text())
+		}
+	}
+	plain := exec.Command(hosttest.Program("bin/picoclaw"), "call", "read_file", "path=evil")
+	plain.Env = []string{"HOME=" + home, "PICOCLAW_HOME=" + home, "PATH=/usr/bin:/bin"}
+	if out, err := plain.Output(); err != nil || string(out) != evil {
+		t.Errorf("a pipe got %q (%v)", out, err)
+	}
+}
+
+// Nor can what is only decided on.
+func TestExplanationsDoNotDriveTheTerminal(t *testing.T) {
+	t.Parallel()
+	for want, args := range map[string][]string{
+		`rule: +exec\.`:         {"explain", "exec", "command=rm -rf /\x1b]0;owned\x07\u009b31m; sudo \x1b[2J"},
+		"no +no +workspace":     {"explain", "/etc/\x1b]0;owned\x07\u009b31m"},
+		`rule: +workspace\.`:    {"explain", "read_file", "path=/etc/\x1b]0;owned\x07"},
+		"there is no tool|deny": {"explain", "no\x1b]0;owned\x07\u009b31m"},
+		"unknown command":       {"no\x1b]0;owned\x07\u009b31m"},
+	} {
+		c := clitest.StartTerminal(t, hosttest.TempDir(t), []string{"NO_COLOR=1"}, args...)
+		_ = c.Wait() // some fail, as they should
+		hosttest.Eventually(t, "the answer is there: "+c.Text(),
+			func() bool { return regexp.MustCompile(want).MatchString(c.Text()) })
+		if strings.ContainsAny(c.Text(), "\x07\u009b\x1b") {
+			t.Errorf("%q: the terminal got %q", args, c.Text())
+		}
+	}
+}
+
+// On a terminal with little room the record of calls shows the calls.
+func TestTheRecordFitsTheTerminal(t *testing.T) {
+	t.Parallel()
+	home := hosttest.TempDir(t)
+	call := clitest.StartTerminal(t, home, nil, "call", "read_file", "path=a/path/that/is/long/enough/to/want/some/room")
+	_ = call.Wait() // there is no such file
+	c := clitest.StartTerminal(t, home, []string{"NO_COLOR=1"}, "audit")
+	c.ExpectSuccess()
+	c.Expect(`TIME +AGENT +TOOL +DECISION +MS +CALL\r\n`)
+	c.Expect(`main +filesystem\.read_file +allow +[0-9.]+ +\{"path":"a/path/that/is/long/enough/to/want`)
+}
+
+// A batch whose answers go elsewhere says how far it is; where they are on the terminal themselves, or nobody watches,
+// there is nothing but them.
+func TestABatchSaysHowFarItIs(t *testing.T) {
+	t.Parallel()
+	home := hosttest.TempDir(t)
+	calls, err := os.Create(filepath.Join(home, "calls.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := `{"id":1,"tool":"read_file","args":{"path":"missing"}}
+{"id":2,"tool":"exec","args":{"command":"until [ -e seen ]; do sleep 0.05; done"}}
+`
+	if _, err := calls.WriteString(lines); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := calls.Seek(0, 0); err != nil {
+		t.Fatal(err)
+	}
+	answers, err := os.Create(filepath.Join(home, "answers.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := clitest.StartTerminalWith(t, home, nil, calls, answers, "batch")
+	c.Expect(`\[#+-+\] +\d+%  1 answered, 1 with an error\x1b\[K`)
+	if err := os.WriteFile(filepath.Join(home, "workspace", "seen"), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	c.Expect("\r\x1b\\[K")
+	c.ExpectSuccess()
+	if text, err := os.ReadFile(answers.Name()); err != nil || strings.Count(string(text), "\n") != 2 ||
+		strings.Contains(string(text), "\x1b") {
+		t.Errorf("the answers are %q (%v)", text, err)
+	}
+}
+
+func TestColoursAreForTerminals(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		env  []string
+		want bool
+	}{
+		"a terminal": {nil, true},
+		"NO_COLOR":   {[]string{"NO_COLOR=1"}, false},
+		"dumb":       {[]string{"TERM=dumb"}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			console := clitest.StartTerminal(t, hosttest.TempDir(t), c.env, "tools")
+			console.ExpectSuccess()
+			hosttest.Eventually(t, "the list of tools is there", func() bool { return strings.Contains(console.Text(), "exec") })
+			if got := strings.Contains(console.Text(), "\x1b[1mTOOL"); got != c.want {
+				t.Errorf("coloured: %t in %q", got, console.Text())
+			}
+		})
+	}
+}
