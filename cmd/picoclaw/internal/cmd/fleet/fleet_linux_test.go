@@ -56,32 +56,34 @@ func TestACallOnAFleetIsAnsweredAsOneHere(t *testing.T) {
 		}
 	}
 	here.StartWorker(t, address, 2, "--name", "one")
-	for _, agent := range []string{"main", "reader"} {
-		for _, call := range [][]string{
-			{"read_file", "path=a.txt"}, {"read_file", "path=missing.txt"}, {"read_file", "path=long.txt"},
-			{"read_file", "path=/etc/passwd"}, {"read_file"}, {"read_file", "--json", "no json"}, {"read_file", "pat=a.txt"},
-			{"read_file", "--json", `{"path":"a.txt","path":"b.txt"}`}, {"list_dir", "path=."}, {"file_stat", "path=a.txt"},
-			{"write_file", "path=same.txt", "content=same"}, {"write_file", "path=.git/config", "content=same"},
-			{"append_file", "path=.", "content=x"}, {"edit_file", "path=a.txt", "old_text=nothing", "new_text=x"},
-			{"mkdir", "path=dir"}, {"mv", "source=missing", "destination=b"}, {"cp", "source=a.txt", "destination=a.txt"},
-			{"rm", "path=missing"}, {"grep", "pattern=two"}, {"grep", "pattern=("}, {"find", "pattern=*.txt"},
-			{"exec", "command=echo hi; exit 3"}, {"exec", "command=echo no >&2; exit 3"}, {"exec", "command=rm -rf /"}, {"exec", "command=printf '\\377\\000'"},
-			{"exec", "command=head -c 900000 /dev/zero | tr '\\0' y"}, {"exec", "command=sleep 5", "timeout=1"},
-			{"exec", "command=git push"}, {"nothing"}, {"filesystem.read_file", "path=a.txt"}, {"reed_file"}, {"cron"}, {"history"},
-		} {
-			for _, output := range []string{"text", "json"} {
-				args := append([]string{"call", "--agent", agent, "--output", output}, call...)
-				want := ran(here, args...)
-				got := ran(elsewhere, append(args, "--fleet", address)...)
-				if got == want {
-					continue
-				}
-				if again := ran(here, args...); got != again { // the first may have changed what the second finds
-					t.Errorf("%s:\n%.400s\nnot\n%.400s", strings.Join(args, " "), got, want)
-				}
+	compare := func(agent, output string, calls ...[]string) {
+		t.Helper()
+		for _, call := range calls {
+			args := append([]string{"call", "--agent", agent, "--output", output}, call...)
+			want := ran(here, args...)
+			got := ran(elsewhere, append(args, "--fleet", address)...)
+			if got == want {
+				continue
+			}
+			if again := ran(here, args...); got != again { // the first may have changed what the second finds
+				t.Errorf("%s:\n%.400s\nnot\n%.400s", strings.Join(args, " "), got, want)
 			}
 		}
 	}
+	compare("main", "json", [][]string{
+		{"read_file", "path=a.txt"}, {"read_file", "path=missing.txt"}, {"read_file", "path=long.txt"},
+		{"read_file", "path=/etc/passwd"}, {"read_file"}, {"read_file", "--json", "no json"}, {"read_file", "pat=a.txt"},
+		{"read_file", "--json", `{"path":"a.txt","path":"b.txt"}`}, {"list_dir", "path=."}, {"file_stat", "path=a.txt"},
+		{"write_file", "path=same.txt", "content=same"}, {"write_file", "path=.git/config", "content=same"},
+		{"edit_file", "path=a.txt", "old_text=nothing", "new_text=x"}, {"mv", "source=missing", "destination=b"},
+		{"cp", "source=a.txt", "destination=a.txt"}, {"grep", "pattern=two"}, {"grep", "pattern=("},
+		{"exec", "command=echo no >&2; exit 3"}, {"exec", "command=rm -rf /"}, {"exec", "command=printf '\\377\\000'"},
+		{"exec", "command=head -c 900000 /dev/zero | tr '\\0' y"}, {"exec", "command=sleep 5", "timeout=1"},
+		{"exec", "command=git push"}, {"nothing"}, {"filesystem.read_file", "path=a.txt"}, {"cron"}, {"history"},
+	}...)
+	compare("main", "text", [][]string{{"read_file", "path=a.txt"}, {"read_file", "path=/etc/passwd"}, {"read_file"},
+		{"exec", "command=echo hi; exit 3"}, {"exec", "command=rm -rf /"}, {"reed_file"}}...)
+	compare("reader", "json", [][]string{{"read_file", "path=a.txt"}, {"exec", "command=echo hi"}, {"history"}}...)
 	if out := ran(elsewhere, "fleet", "where", "reader", "--fleet", address); out != "one\n\n---\n\n---\n0" {
 		t.Error(out)
 	}

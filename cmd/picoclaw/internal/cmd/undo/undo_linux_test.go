@@ -49,8 +49,9 @@ func TestWhatCommandsDestroyComesBack(t *testing.T) {
 				}
 				rounds = append(rounds, strings.Join(parts, "; "))
 			}
+			call := a.OpenBatch()
 			for _, text := range rounds {
-				if !destroy(a, text) {
+				if !destroy(a, call, text) {
 					a.Shell("cd ..; chmod -R u+rwx workspace; rm -rf workspace; mkdir workspace; cd workspace;" + repository)
 				}
 			}
@@ -60,10 +61,10 @@ func TestWhatCommandsDestroyComesBack(t *testing.T) {
 
 // destroy runs a command, and takes it back, does it again and takes it back once more. It reports whether everything
 // was as it should be each time.
-func destroy(a *clitest.Agent, text string) bool {
+func destroy(a *clitest.Agent, call func(clitest.Call) clitest.Answer, text string) bool {
 	a.T.Helper()
 	before := a.Snapshot()
-	ran := a.Batch(clitest.Exec(text))[0]
+	ran := call(clitest.Exec(text))
 	if len(ran.Structured.NotCovered) > 0 {
 		a.T.Errorf("%s: not covered: %q", text, ran.Structured.NotCovered)
 	}
@@ -73,7 +74,7 @@ func destroy(a *clitest.Agent, text string) bool {
 	}
 	args, want := map[string]any{}, before
 	for _, step := range []string{"undone", "again", "back"} {
-		r := a.Batch(clitest.Call{Tool: "undo", Args: args})[0]
+		r := call(clitest.Call{Tool: "undo", Args: args})
 		if diff := clitest.Diff(want, a.Snapshot()); diff != "" || !r.OK {
 			a.T.Errorf("%s, %s: %v\n%s", step, text, r.Error, diff)
 			return false
@@ -105,9 +106,10 @@ func TestStormsOfRenamesHideNothingElse(t *testing.T) {
 		if len(before) < 20 {
 			t.Fatalf("%d paths are left to look at", len(before))
 		}
+		call := a.OpenBatch()
 		for range 3 {
-			a.Batch(clitest.Exec("rm -rf build two; " + storm.command))
-			if r := a.Batch(clitest.Call{Tool: "undo", Args: map[string]any{}})[0]; !r.OK {
+			call(clitest.Exec("rm -rf build two; " + storm.command))
+			if r := call(clitest.Call{Tool: "undo", Args: map[string]any{}}); !r.OK {
 				t.Errorf("%s: %v", storm.command, r.Error)
 			}
 			if diff := clitest.Diff(before, others()); diff != "" {
