@@ -13,20 +13,17 @@ import (
 	"github.com/picoclaw/picoclaw/internal/filelock"
 )
 
-// lockPatience is how long to wait for a turn. Nobody holds the lock for longer than a write takes, unless stopped.
-const lockPatience = 5 * time.Second
-
 // locked does something while it holds the lock on the directory. The lock goes with the process that holds it.
 func (l *Log) locked(do func() error) error {
-	if err := lock(l.dir, filelock.Lock); err != nil {
+	if err := lock(l.dir, filelock.Lock, l.lockTimeout); err != nil {
 		return err
 	}
 	defer func() { _ = filelock.Unlock(l.dir) }()
 	return do()
 }
 
-func lock(dir *os.File, take func(*os.File) error) error {
-	deadline := time.Now().Add(lockPatience)
+func lock(dir *os.File, take func(*os.File) error, timeout time.Duration) error {
+	deadline := time.Now().Add(timeout)
 	for pause := 20 * time.Microsecond; ; pause = min(2*pause, 2*time.Millisecond) {
 		err := take(dir)
 		switch {
@@ -35,7 +32,7 @@ func lock(dir *os.File, take func(*os.File) error) error {
 		case !errors.Is(err, filelock.ErrLocked):
 			return err
 		case time.Now().After(deadline):
-			return fmt.Errorf("another process has held the lock on %s for %s", dir.Name(), lockPatience)
+			return fmt.Errorf("another process has held the lock on %s for %s", dir.Name(), timeout)
 		}
 		time.Sleep(pause)
 	}
@@ -43,7 +40,7 @@ func lock(dir *os.File, take func(*os.File) error) error {
 
 // shared does something while no writer puts files aside.
 func shared(dir *os.File, do func() error) error {
-	if err := lock(dir, filelock.LockShared); err != nil {
+	if err := lock(dir, filelock.LockShared, lockTimeout); err != nil {
 		return err
 	}
 	defer func() { _ = filelock.Unlock(dir) }()

@@ -43,8 +43,9 @@ const maxPending = 1024
 
 // Log is an open audit log. It may be used concurrently, and by several processes on the same path.
 type Log struct {
-	path    string
-	options Options
+	path        string
+	options     Options
+	lockTimeout time.Duration
 
 	mu       sync.Mutex
 	dir      *os.File    // held open to be locked
@@ -63,9 +64,12 @@ type Log struct {
 	closed   bool
 }
 
+// lockTimeout is longer than a writer holds the lock, unless it is stopped.
+const lockTimeout = 5 * time.Second
+
 // Open opens the log at a path, and makes it and its directory if need be.
 func Open(path string, options Options) (*Log, error) {
-	l := &Log{path: path, options: options}
+	l := &Log{path: path, options: options, lockTimeout: lockTimeout}
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return nil, fmt.Errorf("open the audit log: %w", err)
 	}

@@ -198,7 +198,7 @@ func TestReadersAreInNobodysWay(t *testing.T) {
 			}
 		})
 	}
-	for range 200 {
+	for range 40 {
 		file, err := WritePidFile(home, Data{})
 		if err != nil {
 			t.Fatal(err)
