@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,17 +13,18 @@ import (
 	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/terminal"
 	"github.com/picoclaw/picoclaw/host/approvals"
 	"github.com/picoclaw/picoclaw/host/config"
+	"github.com/picoclaw/picoclaw/internal/lazyregexp"
 )
 
 // allowPatterns is the setting that can be proposed: the others are for whoever thinks about more than one call.
 const allowPatterns = "tools.exec.custom_allow_patterns"
 
 // addition is what the guard says of it.
-var addition = regexp.MustCompile(`^add ("(?:[^"\\]|\\.)*") to (?:\S+\.)?tools\.exec\.custom_allow_patterns\b`)
+var addition = lazyregexp.New(`^add ("(?:[^"\\]|\\.)*") to (?:\S+\.)?tools\.exec\.custom_allow_patterns\b`)
 
 // always proposes the setting that allows a call from then on, and writes it if the person says yes.
 func (v *approvalVerb) always(w *approvals.Waiting) error {
-	found := addition.FindStringSubmatch(w.Setting)
+	found := addition().FindStringSubmatch(w.Setting)
 	if found == nil {
 		if w.Setting == "" {
 			return failed(fmt.Errorf("no setting is known that always allows it; it is asked about by %s", w.Rule))

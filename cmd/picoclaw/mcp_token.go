@@ -7,13 +7,14 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"regexp"
 	"runtime"
 	"strings"
+
+	"github.com/picoclaw/picoclaw/internal/lazyregexp"
 )
 
 // tokenForm is what a token may be made of: nothing that a header could not carry.
-var tokenForm = regexp.MustCompile(`^[A-Za-z0-9._~+/=-]+$`)
+var tokenForm = lazyregexp.New(`^[A-Za-z0-9._~+/=-]+$`)
 
 // A token is long enough that nobody guesses it.
 const minToken, maxToken = 16, 512
@@ -57,7 +58,7 @@ func readToken(path string) (string, error) {
 		return "", fmt.Errorf("read the token: %w", err)
 	}
 	token := strings.TrimSpace(string(text))
-	if len(token) < minToken || len(token) > maxToken || !tokenForm.MatchString(token) {
+	if len(token) < minToken || len(token) > maxToken || !tokenForm().MatchString(token) {
 		return "", fmt.Errorf("%s does not hold a token: want 16 to 512 letters, digits and -._~+/=; without the file a new one is made", path)
 	}
 	return token, nil

@@ -8,10 +8,10 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"regexp"
 	"strings"
 
 	"github.com/picoclaw/picoclaw/internal/filelock"
+	"github.com/picoclaw/picoclaw/internal/lazyregexp"
 )
 
 // readout is what a transcript's file says.
@@ -138,7 +138,7 @@ func readHead(path string) (*head, error) {
 const extension = ".jsonl"
 
 // devices are names that are no files on Windows, with any extension.
-var devices = regexp.MustCompile(`^(con|prn|aux|nul|com[0-9]|lpt[0-9])$`)
+var devices = lazyregexp.New(`^(con|prn|aux|nul|com[0-9]|lpt[0-9])$`)
 
 // longestName is what every file system takes, with the extension.
 const longestName = 200
@@ -157,7 +157,7 @@ func fileName(key string) string {
 	switch {
 	case safe == "":
 		safe = "%"
-	case devices.MatchString(safe):
+	case devices().MatchString(safe):
 		safe = fmt.Sprintf("%%%02x%s", safe[0], safe[1:])
 	case len(safe) > longestName:
 		safe = fmt.Sprintf("%s%%%%%x", safe[:longestName/2], sha256.Sum256([]byte(key)))

@@ -15,12 +15,12 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/picoclaw/picoclaw/internal/filelock"
+	"github.com/picoclaw/picoclaw/internal/lazyregexp"
 	"github.com/picoclaw/picoclaw/internal/owner"
 )
 
@@ -79,7 +79,7 @@ var (
 	ErrAnswered = errors.New("the call was answered already")
 )
 
-var validID = regexp.MustCompile(`^[a-z2-7]{8}$`)
+var validID = lazyregexp.New(`^[a-z2-7]{8}$`)
 
 func digest(text []byte) string {
 	sum := sha256.Sum256(text)
@@ -101,7 +101,7 @@ func List(home string) ([]*Waiting, error) {
 	var all []*Waiting
 	for _, entry := range entries {
 		id, is := strings.CutSuffix(entry.Name(), callSuffix)
-		if !is || !validID.MatchString(id) {
+		if !is || !validID().MatchString(id) {
 			sweep(home, entry)
 			continue
 		}
@@ -134,7 +134,7 @@ func sweep(home string, entry fs.DirEntry) {
 
 // Find returns a call that waits; ErrGone for one that does not.
 func Find(home, id string) (*Waiting, error) {
-	if !validID.MatchString(id) {
+	if !validID().MatchString(id) {
 		return nil, ErrGone
 	}
 	name := path(home, id, callSuffix)

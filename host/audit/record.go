@@ -3,7 +3,6 @@ package audit
 import (
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,6 +13,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/picoclaw/picoclaw/host/redact"
+	"github.com/picoclaw/picoclaw/internal/lazyregexp"
 )
 
 // Record is what is kept of one call.
@@ -191,13 +191,13 @@ func clip(text string, most int) string {
 	return text[:most]
 }
 
-var cutText = regexp.MustCompile(`^…$|… ?\(\d+ (?:bytes|items)\)$`)
+var cutText = lazyregexp.New(`^…$|… ?\(\d+ (?:bytes|items)\)$`)
 
 // Whole reports whether a value of a record's arguments is the call's: nothing was cut off, and no secret cut out.
 func Whole(v any) bool {
 	switch v := v.(type) {
 	case string:
-		return !strings.Contains(v, redact.Mark) && !cutText.MatchString(v)
+		return !strings.Contains(v, redact.Mark) && !cutText().MatchString(v)
 	case []any:
 		return !slices.ContainsFunc(v, func(item any) bool { return !Whole(item) })
 	case map[string]any:

@@ -7,11 +7,11 @@ import (
 	"net/url"
 	"path"
 	"path/filepath"
-	"regexp"
 	"regexp/syntax"
 	"strconv"
 	"strings"
 
+	"github.com/picoclaw/picoclaw/internal/lazyregexp"
 	"github.com/picoclaw/picoclaw/internal/protect"
 )
 
@@ -34,9 +34,9 @@ const (
 )
 
 var (
-	idPattern       = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]*$`)
-	variablePattern = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
-	sizePattern     = regexp.MustCompile(`(?i)^(\d+) ?(?:([KMGT])i?)?B?$`)
+	idPattern       = lazyregexp.New(`^[a-z0-9][a-z0-9_-]*$`)
+	variablePattern = lazyregexp.New(`^[A-Za-z_][A-Za-z0-9_]*$`)
+	sizePattern     = lazyregexp.New(`(?i)^(\d+) ?(?:([KMGT])i?)?B?$`)
 )
 
 // idSchema is the same as isID says, for a JSON Schema. To compile the repetition that is counted in it takes longer
@@ -46,7 +46,7 @@ const idSchema = `^[a-z0-9][a-z0-9_-]{0,63}$`
 // IsID reports whether an agent may be called so.
 func IsID(s string) bool { return isID(s) }
 
-func isID(s string) bool { return len(s) <= 64 && idPattern.MatchString(s) }
+func isID(s string) bool { return len(s) <= 64 && idPattern().MatchString(s) }
 
 // WorkspaceTemplate is what stands for the agent's workspace in a module's constraints.
 const WorkspaceTemplate = "{{workspace}}"
@@ -97,7 +97,7 @@ func (f Format) apply(s, userHome string) (string, error) {
 			return strings.ToLower(s), nil
 		}
 	case VariableName:
-		if !variablePattern.MatchString(s) {
+		if !variablePattern().MatchString(s) {
 			return "", fmt.Errorf("%q is not the name of a variable", s)
 		}
 	}
@@ -137,7 +137,7 @@ func checkTemplate(s string) error {
 // ParseSize parses a size in bytes: a whole number, with or without B, KB, MB, GB or TB behind it. A KB is 1024
 // bytes, also when it is written KiB. The size is at least 1 byte.
 func ParseSize(s string) (int64, error) {
-	parts := sizePattern.FindStringSubmatch(s)
+	parts := sizePattern().FindStringSubmatch(s)
 	if parts == nil {
 		return 0, fmt.Errorf(`%q is not a size such as "50MB"`, s)
 	}

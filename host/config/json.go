@@ -6,11 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"regexp"
 	"strconv"
 	"strings"
 
 	"github.com/tailscale/hujson"
+
+	"github.com/picoclaw/picoclaw/internal/lazyregexp"
 )
 
 // parseJSON parses JSON with comments and trailing commas. The nodes get origin, with their line.
@@ -125,8 +126,8 @@ func (c *jsonConverter) node(v hujson.Value) *node {
 }
 
 var (
-	hujsonPlace = regexp.MustCompile(`^hujson: line (\d+), column (\d+): `)
-	badEscape   = regexp.MustCompile(`^(?:[^\\]|\\["\\/bfnrtu])*(\\[^"\\/bfnrtu])`)
+	hujsonPlace = lazyregexp.New(`^hujson: line (\d+), column (\d+): `)
+	badEscape   = lazyregexp.New(`^(?:[^\\]|\\["\\/bfnrtu])*(\\[^"\\/bfnrtu])`)
 )
 
 // jsonSyntaxError says in the words of this package what hujson says is wrong. A backslash that is not doubled
@@ -141,13 +142,13 @@ func jsonSyntaxError(err error, data []byte, origin Origin) *Error {
 			Cure: "a closing quote, bracket or brace is missing", err: err}
 	}
 	message, line := err.Error(), 0
-	if place := hujsonPlace.FindStringSubmatch(message); place != nil {
+	if place := hujsonPlace().FindStringSubmatch(message); place != nil {
 		line, _ = strconv.Atoi(place[1]) // the expression matched digits
 		message = "column " + place[2] + ": " + message[len(place[0]):]
 	}
 	out := &Error{Origin: origin.at(line), err: err}
 	if _, literal, found := strings.Cut(message, "invalid literal: "); found {
-		if escape := badEscape.FindStringSubmatch(literal); literal[0] == '"' && escape != nil {
+		if escape := badEscape().FindStringSubmatch(literal); literal[0] == '"' && escape != nil {
 			out.Problem = fmt.Sprintf("invalid escape %s in the string %s", escape[1], literal)
 			out.Cure = fmt.Sprintf(`in JSON a backslash is written twice: \%s`, escape[1])
 			return out

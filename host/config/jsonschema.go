@@ -35,7 +35,7 @@ func schemaOf(e *entry) *jsonschema.Schema {
 		s.Type = "object"
 		s.PropertyNames = &jsonschema.Schema{Pattern: idSchema}
 		if e.key.Format == VariableName {
-			s.PropertyNames.Pattern = variablePattern.String()
+			s.PropertyNames.Pattern = variablePattern().String()
 		}
 		s.AdditionalProperties = schemaOf(e.children[0])
 	case Objects:
@@ -109,7 +109,7 @@ func stringSchema(key *Key) *jsonschema.Schema {
 	case ID:
 		s.Pattern = idSchema
 	case VariableName:
-		s.Pattern = variablePattern.String()
+		s.Pattern = variablePattern().String()
 	case "", Lower:
 	default:
 		s.MinLength = jsonschema.Ptr(1)

@@ -4,10 +4,11 @@ import (
 	"bytes"
 	"errors"
 	"io"
-	"regexp"
 	"strconv"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/picoclaw/picoclaw/internal/lazyregexp"
 )
 
 // maxNodes bounds a YAML document after its aliases are filled in, against a small file that unfolds to a huge one.
@@ -124,11 +125,11 @@ func (c *yamlConverter) scalar(y *yaml.Node) (*node, *Error) {
 	return n, nil
 }
 
-var yamlPlace = regexp.MustCompile(`^yaml: (?:line (\d+): )?`)
+var yamlPlace = lazyregexp.New(`^yaml: (?:line (\d+): )?`)
 
 func yamlSyntaxError(err error, origin Origin) *Error {
 	message, line := err.Error(), 0
-	if place := yamlPlace.FindStringSubmatch(message); place != nil {
+	if place := yamlPlace().FindStringSubmatch(message); place != nil {
 		line, _ = strconv.Atoi(place[1]) // empty where the library names no line: then it is 0
 		message = message[len(place[0]):]
 	}

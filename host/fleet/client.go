@@ -172,7 +172,7 @@ func nobody(m *nats.Msg) bool { return len(m.Data) == 0 && m.Header.Get("Status"
 
 // Session opens a session of an agent: it has that agent's tools, wherever its workspace is.
 func (c *Client) Session(ctx context.Context, agent string, origin session.Origin) (*Session, error) {
-	if !tokenPattern.MatchString(agent) {
+	if !tokenPattern().MatchString(agent) {
 		return nil, fmt.Errorf("there is no agent %q in the fleet: %w", agent, ErrNowhere)
 	}
 	s := &Session{client: c, agent: agent, origin: origin}

@@ -19,7 +19,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
 	"strings"
 
 	"github.com/nats-io/nats.go"
@@ -27,6 +26,7 @@ import (
 
 	"github.com/picoclaw/picoclaw/host/fleet/storage"
 	"github.com/picoclaw/picoclaw/host/fleet/subject"
+	"github.com/picoclaw/picoclaw/internal/lazyregexp"
 )
 
 // Fleet is a connection to NATS as one tenant. It may be used concurrently.
@@ -40,11 +40,11 @@ type Fleet struct {
 }
 
 // tokenPattern is what may stand between the dots of a subject.
-var tokenPattern = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
+var tokenPattern = lazyregexp.New(`^[A-Za-z0-9_-]{1,64}$`)
 
 // Join opens what the fleet keeps in NATS. Buckets that are missing are made, if the connection may.
 func Join(ctx context.Context, conn *nats.Conn, tenant string) (*Fleet, error) {
-	if !tokenPattern.MatchString(tenant) {
+	if !tokenPattern().MatchString(tenant) {
 		return nil, fmt.Errorf("%q is no tenant: letters, digits, _ and -, at most 64", tenant)
 	}
 	js, err := jetstream.New(conn)

@@ -82,7 +82,7 @@ type life struct {
 
 // NewWorker makes a worker. One runs on an instance root.
 func NewWorker(f *Fleet, o WorkerOptions) (*Worker, error) {
-	if !tokenPattern.MatchString(o.Name) {
+	if !tokenPattern().MatchString(o.Name) {
 		return nil, fmt.Errorf("%q is no name of a worker: letters, digits, _ and -, at most 64", o.Name)
 	}
 	if o.Logger == nil {

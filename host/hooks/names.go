@@ -4,6 +4,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/picoclaw/picoclaw/internal/lazyregexp"
 )
 
 // row says which of Claude's tools one of ours corresponds to, and which arguments. A tool may have several; the first
@@ -128,13 +130,13 @@ type matcher struct {
 }
 
 // aList is what is no regular expression to Claude Code.
-var aList = regexp.MustCompile(`^[a-zA-Z0-9_|, -]+$`)
+var aList = lazyregexp.New(`^[a-zA-Z0-9_|, -]+$`)
 
 func newMatcher(text string) (*matcher, error) {
 	switch {
 	case text == "" || text == "*":
 		return &matcher{}, nil
-	case aList.MatchString(text):
+	case aList().MatchString(text):
 		m := &matcher{names: []string{}}
 		for _, name := range strings.FieldsFunc(text, func(r rune) bool { return r == '|' || r == ',' }) {
 			if name = strings.TrimSpace(name); name != "" {

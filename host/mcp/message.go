@@ -5,11 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"regexp"
 
 	jsonv2 "github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+
+	"github.com/picoclaw/picoclaw/internal/lazyregexp"
 )
 
 var errBatch = errors.New("batches are not supported; send each message by itself")
@@ -93,11 +94,11 @@ func idIn(data []byte) json.RawMessage {
 			return json.RawMessage(value)
 		}
 	}
-	if match := lastID.FindSubmatch(data); match != nil && !json.Valid(data) {
+	if match := lastID().FindSubmatch(data); match != nil && !json.Valid(data) {
 		return match[1]
 	}
 	return nil
 }
 
 // lastID is an id as the last member of a message, where most clients have it.
-var lastID = regexp.MustCompile(`,\s*"id"\s*:\s*("[^"\\]{0,256}"|-?[0-9]{1,16})\s*\}$`)
+var lastID = lazyregexp.New(`,\s*"id"\s*:\s*("[^"\\]{0,256}"|-?[0-9]{1,16})\s*\}$`)

@@ -10,11 +10,11 @@ import (
 	"os/exec"
 	"path"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/picoclaw/picoclaw/host/store"
+	"github.com/picoclaw/picoclaw/internal/lazyregexp"
 )
 
 // recipe is how a command line becomes one that starts without the network.
@@ -58,7 +58,7 @@ func plan(s *Spec) (*recipe, error) {
 }
 
 // npmName is the name of a package in npm's registry, with a version or tag, perhaps.
-var npmName = regexp.MustCompile(`^((?:@[a-z0-9~-][a-z0-9._~-]*/)?[a-zA-Z0-9~-][a-zA-Z0-9._~-]*)(@[^/]+)?$`)
+var npmName = lazyregexp.New(`^((?:@[a-z0-9~-][a-z0-9._~-]*/)?[a-zA-Z0-9~-][a-zA-Z0-9._~-]*)(@[^/]+)?$`)
 
 func planNPX(args []string) (*recipe, error) {
 	f := &fetch{manager: "npm"}
@@ -85,7 +85,7 @@ func planNPX(args []string) (*recipe, error) {
 	} else {
 		f.bin = args[0]
 	}
-	found := npmName.FindStringSubmatch(f.spec)
+	found := npmName().FindStringSubmatch(f.spec)
 	if found == nil {
 		return nil, fmt.Errorf("%q is not a package of npm's registry, such as @modelcontextprotocol/server-everything", f.spec)
 	}
@@ -94,7 +94,7 @@ func planNPX(args []string) (*recipe, error) {
 }
 
 // pythonName is the name of a package in Python's index, with extras and a version, perhaps.
-var pythonName = regexp.MustCompile(`^([A-Za-z0-9][A-Za-z0-9._-]*)(\[[A-Za-z0-9,._-]+\])?(@latest|(?:==|@)[A-Za-z0-9.+!_-]+)?$`)
+var pythonName = lazyregexp.New(`^([A-Za-z0-9][A-Za-z0-9._-]*)(\[[A-Za-z0-9,._-]+\])?(@latest|(?:==|@)[A-Za-z0-9.+!_-]+)?$`)
 
 func planUVX(args []string) (*recipe, error) {
 	f := &fetch{manager: "pip"}
@@ -122,7 +122,7 @@ func planUVX(args []string) (*recipe, error) {
 		f.bin, _, _ = strings.Cut(f.bin, "@")
 		f.bin, _, _ = strings.Cut(f.bin, "[")
 	}
-	found := pythonName.FindStringSubmatch(f.spec)
+	found := pythonName().FindStringSubmatch(f.spec)
 	if found == nil {
 		return nil, fmt.Errorf("%q is not a package of Python's index, such as mcp-server-time or mcp-server-time==1.2.0", f.spec)
 	}

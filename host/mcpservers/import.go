@@ -52,7 +52,7 @@ func Import(text []byte) (found map[string]Spec, wrong map[string]error, err err
 				spec.Command = []string{program}
 			}
 			spec.Command = append(spec.Command, e.Args...)
-			id := strings.Trim(notInNames.ReplaceAllString(strings.ToLower(name), "_"), "_")
+			id := strings.Trim(notInNames().ReplaceAllString(strings.ToLower(name), "_"), "_")
 			if _, twice := found[id]; twice || wrong[id] != nil {
 				return nil, nil, fmt.Errorf("two servers would be called %s; rename one", id)
 			}
@@ -73,7 +73,7 @@ func Import(text []byte) (found map[string]Spec, wrong map[string]error, err err
 func (s *Spec) settle() error {
 	settled := func(text string) (string, error) {
 		text = strings.NewReplacer("${workspaceFolder}", "{{workspace}}", "${workspaceRoot}", "{{workspace}}").Replace(text)
-		if found := variable.FindString(text); found != "" {
+		if found := variable().FindString(text); found != "" {
 			return "", fmt.Errorf("%s is a variable of the client's; add the server by `picoclaw mcp add`, with the value, or with --secret for a secret", found)
 		}
 		return text, nil

@@ -12,13 +12,13 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/picoclaw/picoclaw/host/session"
 	"github.com/picoclaw/picoclaw/host/store"
+	"github.com/picoclaw/picoclaw/internal/lazyregexp"
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
@@ -133,7 +133,7 @@ func merged(all ...map[string]string) map[string]string {
 	return out
 }
 
-var notInVersions = regexp.MustCompile(`[^0-9A-Za-z.-]+`)
+var notInVersions = lazyregexp.New(`[^0-9A-Za-z.-]+`)
 
 // write writes what makes a plugin of a directory. What was accepted and what was fetched are a part of the version, so
 // that the same release of a server that describes its tools in other words, or takes other packages, is another here.
@@ -150,7 +150,7 @@ func (m *Maker) write(dir string, manifest *pluginpb.Manifest, d *definition, ve
 	if err != nil {
 		return err
 	}
-	version = strings.Trim(notInVersions.ReplaceAllString(version, "-"), "-.")
+	version = strings.Trim(notInVersions().ReplaceAllString(version, "-"), "-.")
 	if len(version) > 64 || version == "" {
 		version = "0"
 	}

@@ -5,10 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/picoclaw/picoclaw/internal/lazyregexp"
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
@@ -18,7 +18,7 @@ const mostClientName = 64
 // leastToolName is the room that a server's own name has to leave in that for a tool's: a letter and a hash.
 const leastToolName = 10
 
-var notInNames = regexp.MustCompile(`[^a-z0-9_]+`)
+var notInNames = lazyregexp.New(`[^a-z0-9_]+`)
 
 // toolName is what a server's tool is called here: lower-case letters, digits and "_". taken are the names that are
 // others' already; where nothing else is left, as one tool has what would be another's, the name is empty.
@@ -30,7 +30,7 @@ func toolName(id, name string, taken map[string]pinned) string {
 		}
 		spaced.WriteRune(r)
 	}
-	short := strings.Trim(notInNames.ReplaceAllString(strings.ToLower(spaced.String()), "_"), "_")
+	short := strings.Trim(notInNames().ReplaceAllString(strings.ToLower(spaced.String()), "_"), "_")
 	if short == "" || short[0] < 'a' || short[0] > 'z' {
 		short = "t_" + short
 	}

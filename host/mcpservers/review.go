@@ -4,19 +4,19 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode"
 
 	"github.com/picoclaw/picoclaw/host/redact"
+	"github.com/picoclaw/picoclaw/internal/lazyregexp"
 )
 
 // longDescription is a length from which on nobody reads what a model is told, in bytes.
 const longDescription = 4096
 
 // instructions are what descriptions say that mean to steer a model and not to describe a tool.
-var instructions = regexp.MustCompile(`(?i)` + strings.Join([]string{
+var instructions = lazyregexp.New(`(?i)` + strings.Join([]string{
 	`ignore (all |any |the )?(previous|prior|above|other)`, `<\s*/?\s*(important|system|secret|instructions?|critical)\s*>`,
 	`do not (tell|mention|inform|reveal|show|notify)`, `don'?t (tell|mention|inform|reveal|show|notify)`,
 	`(without|never) (telling|mentioning|informing|asking) the user`, `system prompt`, `you (must|should) (always|first|never)`,
@@ -94,7 +94,7 @@ func suspicious(at, text string) (out []string) {
 		}
 		return r
 	}, text)
-	if found := instructions.FindString(visible); found != "" {
+	if found := instructions().FindString(visible); found != "" {
 		out = append(out, fmt.Sprintf("%s tells the model what to do: %q", at, oneLine(found)))
 	}
 	if len(text) > longDescription {

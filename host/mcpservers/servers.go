@@ -15,12 +15,12 @@ import (
 	"maps"
 	"net/netip"
 	"net/url"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/aymanbagabas/go-udiff"
 
+	"github.com/picoclaw/picoclaw/internal/lazyregexp"
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
@@ -41,7 +41,7 @@ type Spec struct {
 }
 
 // variable is a place for a secret in a header.
-var variable = regexp.MustCompile(`\$\{([^}]*)\}`)
+var variable = lazyregexp.New(`\$\{([^}]*)\}`)
 
 // Source is the command line or URL, for people.
 func (s *Spec) Source() string {
@@ -70,7 +70,7 @@ func (s *Spec) Check() error {
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.Headers)) {
-		for _, found := range variable.FindAllStringSubmatch(s.Headers[name], -1) {
+		for _, found := range variable().FindAllStringSubmatch(s.Headers[name], -1) {
 			if !slices.Contains(s.Secrets, found[1]) {
 				return fmt.Errorf("the header %s names the secret %s, which is not granted; grant it with --secret %s", name, found[1],
 					found[1])

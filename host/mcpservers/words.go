@@ -3,8 +3,9 @@ package mcpservers
 import (
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
+
+	"github.com/picoclaw/picoclaw/internal/lazyregexp"
 )
 
 // mostWords is how much of what a server says on its standard error is shown, in bytes.
@@ -37,21 +38,21 @@ func (m *Maker) told(manager, said string) string {
 
 // What package managers put in front of each line, what they say of themselves, and what says that something is wrong.
 var (
-	inFront   = regexp.MustCompile(`^npm (?:error|ERR!|warn) ?(?:[0-9]{3}\b|E[A-Z]{4,}\b|notarget)? ?`)
-	ofItself  = regexp.MustCompile(`^(?:code|path|errno|syscall|signal|command|A complete log|Note that you can|tarball, folder|WARNING: )`)
-	isAnError = regexp.MustCompile(`(?i)error|not found|no matching|can't|cannot|could not|denied|refused|exceeded|failed|unsupported`)
+	inFront   = lazyregexp.New(`^npm (?:error|ERR!|warn) ?(?:[0-9]{3}\b|E[A-Z]{4,}\b|notarget)? ?`)
+	ofItself  = lazyregexp.New(`^(?:code|path|errno|syscall|signal|command|A complete log|Note that you can|tarball, folder|WARNING: )`)
+	isAnError = lazyregexp.New(`(?i)error|not found|no matching|can't|cannot|could not|denied|refused|exceeded|failed|unsupported`)
 )
 
 // telling is what tells most of what a package manager has said: the first line that says what is wrong, and the last.
 func telling(said string) string {
 	var all, wrong []string
 	for line := range strings.Lines(said) {
-		line = strings.TrimSpace(inFront.ReplaceAllString(strings.TrimSpace(line), ""))
-		if line == "" || ofItself.MatchString(line) {
+		line = strings.TrimSpace(inFront().ReplaceAllString(strings.TrimSpace(line), ""))
+		if line == "" || ofItself().MatchString(line) {
 			continue
 		}
 		all = append(all, line)
-		if isAnError.MatchString(line) {
+		if isAnError().MatchString(line) {
 			wrong = append(wrong, line)
 		}
 	}

@@ -6,12 +6,12 @@ import (
 	"fmt"
 	"net/url"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode"
 
 	"github.com/picoclaw/picoclaw/host/catalog"
+	"github.com/picoclaw/picoclaw/internal/lazyregexp"
 	"github.com/picoclaw/picoclaw/sdk/guard"
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
@@ -102,8 +102,8 @@ func (s *Session) decidePath(p *catalog.Plugin, a guard.Access, text string) gua
 
 // What somebody may take for the URI of a file, and what everybody takes for the same one.
 var (
-	likeFileURI  = regexp.MustCompile(`^(?i:(f|%66|%46)(i|%69|%49)(l|%6c|%4c)(e|%65|%45)(:|%3a))`)
-	plainFileURI = regexp.MustCompile(`^(?i:file://(?:localhost)?)(/[^?#\\[:cntrl:]]*)$`)
+	likeFileURI  = lazyregexp.New(`^(?i:(f|%66|%46)(i|%69|%49)(l|%6c|%4c)(e|%65|%45)(:|%3a))`)
+	plainFileURI = lazyregexp.New(`^(?i:file://(?:localhost)?)(/[^?#\\[:cntrl:]]*)$`)
 )
 
 // fileURI returns the paths that a text means as the URI of a file, unescaped and not; none for a text that is no URI.
@@ -111,10 +111,10 @@ var (
 func fileURI(text string) (paths []string, ok bool) {
 	read := strings.TrimFunc(strings.NewReplacer("\t", "", "\r", "", "\n", "").Replace(text),
 		func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) })
-	if !likeFileURI.MatchString(read) {
+	if !likeFileURI().MatchString(read) {
 		return nil, true
 	}
-	found := plainFileURI.FindStringSubmatch(text)
+	found := plainFileURI().FindStringSubmatch(text)
 	if found == nil {
 		return nil, false
 	}

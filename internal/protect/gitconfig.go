@@ -2,9 +2,10 @@ package protect
 
 import (
 	"path"
-	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/picoclaw/picoclaw/internal/lazyregexp"
 )
 
 // harmless are the settings of git that name nothing to be run or to be read as settings, and that cloning, or making a
@@ -22,8 +23,8 @@ var harmless = strings.Fields(`
 	user.name user.email user.signingkey init.defaultbranch pull.rebase pull.ff push.default fetch.prune lfs.repositoryformatversion`)
 
 var (
-	sectionLine = regexp.MustCompile(`^\[([A-Za-z0-9-]+)(?:\s+"(?:[^"\\]|\\.)*")?\]$`)
-	settingLine = regexp.MustCompile(`^([A-Za-z][A-Za-z0-9-]*)\s*(?:=\s*(.*))?$`)
+	sectionLine = lazyregexp.New(`^\[([A-Za-z0-9-]+)(?:\s+"(?:[^"\\]|\\.)*")?\]$`)
+	settingLine = lazyregexp.New(`^([A-Za-z][A-Za-z0-9-]*)\s*(?:=\s*(.*))?$`)
 )
 
 // HarmlessGitConfig returns the lines of a repository's settings that have git run nothing, and read nothing elsewhere;
@@ -35,7 +36,7 @@ func HarmlessGitConfig(text []byte, worktree func(dir string) bool) (kept []byte
 	lines := strings.SplitAfter(string(text), "\n")
 	for i := 0; i < len(lines); i++ {
 		line := strings.TrimSpace(lines[i])
-		m := sectionLine.FindStringSubmatch(line)
+		m := sectionLine().FindStringSubmatch(line)
 		switch {
 		case line == "" || line[0] == '#' || line[0] == ';':
 		case m != nil:
@@ -58,7 +59,7 @@ func HarmlessGitConfig(text []byte, worktree func(dir string) bool) (kept []byte
 }
 
 func harmlessSetting(section, line string, worktree func(string) bool) bool {
-	m := settingLine.FindStringSubmatch(line)
+	m := settingLine().FindStringSubmatch(line)
 	if m == nil || strings.HasSuffix(line, `\`) || strings.ContainsAny(line, "\x00\r") {
 		return false
 	}

@@ -6,11 +6,11 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
 
+	"github.com/picoclaw/picoclaw/internal/lazyregexp"
 	"github.com/picoclaw/picoclaw/plugins/grep/internal/ignore"
 	"github.com/picoclaw/picoclaw/sdk/workspace"
 )
@@ -178,7 +178,7 @@ func (t *tree) repository(dir string) *ignore.Chain {
 }
 
 // excludesFile finds the setting of a user's own list in git's configuration.
-var excludesFile = regexp.MustCompile(`(?im)^\s*excludesfile\s*=\s*"?\s*(\S+?)\s*"?\s*$`)
+var excludesFile = lazyregexp.New(`(?im)^\s*excludesfile\s*=\s*"?\s*(\S+?)\s*"?\s*$`)
 
 // global is where the user's own list is, whether or not the policy opens it.
 func (t *tree) global() string {
@@ -192,7 +192,7 @@ func (t *tree) global() string {
 		if err != nil {
 			continue
 		}
-		if m := excludesFile.FindSubmatch(text); m != nil {
+		if m := excludesFile().FindSubmatch(text); m != nil {
 			if rest, ok := strings.CutPrefix(string(m[1]), "~/"); ok {
 				return filepath.Join(home, rest)
 			}

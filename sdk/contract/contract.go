@@ -7,10 +7,10 @@ package contract
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/picoclaw/picoclaw/internal/lazyregexp"
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
@@ -34,7 +34,7 @@ func (f Finding) String() string {
 }
 
 // semantic is a semantic version: three numbers, and what may follow them.
-var semantic = regexp.MustCompile(`^(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(-[0-9A-Za-z.-]+)?(\+[0-9A-Za-z.-]+)?$`)
+var semantic = lazyregexp.New(`^(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(-[0-9A-Za-z.-]+)?(\+[0-9A-Za-z.-]+)?$`)
 
 // maxSummary is how long the first line of a doc may be, in bytes: it is shown in lists.
 const maxSummary = 200
@@ -78,7 +78,7 @@ func (c *check) add(tool, field, problem, cure string) {
 
 func (c *check) plugin() {
 	m := c.manifest
-	if !semantic.MatchString(m.Version) {
+	if !semantic().MatchString(m.Version) {
 		c.add("", "", fmt.Sprintf("the version %q is not a semantic one", m.Version), "write three numbers, such as 1.0.0")
 	}
 	c.doc("", "the plugin", m.Doc)

@@ -3,10 +3,10 @@ package guard
 import (
 	"path"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/picoclaw/picoclaw/internal/lazyregexp"
 	"github.com/picoclaw/picoclaw/internal/paths"
 	"github.com/picoclaw/picoclaw/sdk/guard/internal/programs"
 	"github.com/picoclaw/picoclaw/sdk/guard/internal/shell"
@@ -20,7 +20,7 @@ var systemBins = map[string]bool{
 }
 
 // device matches the names of disks.
-var device = regexp.MustCompile(`^/dev/(sd|hd|vd|xvd|nvme|mmcblk|loop|dm-|md|sr|nbd|disk|rdisk|mapper/|ram|zram|mtd|` +
+var device = lazyregexp.New(`^/dev/(sd|hd|vd|xvd|nvme|mmcblk|loop|dm-|md|sr|nbd|disk|rdisk|mapper/|ram|zram|mtd|` +
 	`root|block/|mem$|kmem$|port$)`)
 
 // safeDevices are always allowed, for reading and writing.
@@ -30,7 +30,7 @@ var safeDevices = map[string]bool{
 }
 
 // descriptor matches the files that a command has open already: what opened them was decided on.
-var descriptor = regexp.MustCompile(`^(/dev/fd|/proc/self/fd)/[0-9]+$`)
+var descriptor = lazyregexp.New(`^(/dev/fd|/proc/self/fd)/[0-9]+$`)
 
 // knownPath replaces the marks of what isn't known by what makes a path of them: a variable that nothing has set is
 // empty, and anything else is taken for one name.
@@ -65,11 +65,11 @@ func (a *analysis) path(p *shell.Place, access Access, text string, glob bool, a
 	}
 	clean := filepath.Clean(text)
 	dev := strings.HasPrefix(clean, "/dev/")
-	if dev && access == Write && a.rules && device.MatchString(clean) {
+	if dev && access == Write && a.rules && device().MatchString(clean) {
 		a.add(finding{verdict: Deny, rule: "exec.device", line: reasonDangerous, tier: tierHard, setting: settingHard,
 			why: "it writes to the device " + clean, span: p.Span(), argv: argv})
 	}
-	open := descriptor.MatchString(clean) || strings.HasPrefix(clean, "/dev/fd/"+shell.Substituted)
+	open := descriptor().MatchString(clean) || strings.HasPrefix(clean, "/dev/fd/"+shell.Substituted)
 	if open || dev && safeDevices[clean] && access != Delete {
 		return
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"regexp"
 
+	"github.com/picoclaw/picoclaw/internal/lazyregexp"
 	"github.com/picoclaw/picoclaw/internal/paths"
 	"github.com/picoclaw/picoclaw/sdk/guard/internal/shell"
 )
@@ -45,10 +46,10 @@ var seedPatterns = []*regexp.Regexp{
 }
 
 // seedPath finds what the seed's guard takes for an absolute path.
-var seedPath = regexp.MustCompile(`/[^\s"']+`)
+var seedPath = lazyregexp.New(`/[^\s"']+`)
 
 // seedTraversal finds a step to a parent directory.
-var seedTraversal = regexp.MustCompile(`(^|[\s"'/=:])\.\.(/|[\s"']|$)`)
+var seedTraversal = lazyregexp.New(`(^|[\s"'/=:])\.\.(/|[\s"']|$)`)
 
 // strict refuses what the seed's guard refuses, by the text as it stands.
 func (a *analysis) strict() {
@@ -66,11 +67,11 @@ func (a *analysis) strict() {
 	if !a.paths {
 		return
 	}
-	if at := seedTraversal.FindStringIndex(a.text); at != nil {
+	if at := seedTraversal().FindStringIndex(a.text); at != nil {
 		a.add(finding{verdict: Deny, rule: ruleOutside, line: reasonWorkdir, setting: setting, span: a.span(at),
 			why: "profile seed_strict refuses every step to a parent directory"})
 	}
-	for _, at := range seedPath.FindAllStringIndex(a.text, -1) {
+	for _, at := range seedPath().FindAllStringIndex(a.text, -1) {
 		if path := a.text[at[0]:at[1]]; !a.seedInside(path) {
 			a.add(finding{verdict: Deny, rule: ruleOutside, line: reasonWorkdir, setting: setting, span: a.span(at),
 				why: "profile seed_strict takes " + path + " for a path outside the workspace"})

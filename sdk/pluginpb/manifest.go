@@ -5,8 +5,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
-	"regexp"
 	"slices"
+
+	"github.com/picoclaw/picoclaw/internal/lazyregexp"
 )
 
 // ManifestFile is the name of the manifest beside a plugin's binary.
@@ -74,8 +75,8 @@ type Spec struct {
 }
 
 var (
-	idPattern   = regexp.MustCompile(`^[a-z][a-z0-9_-]*$`)
-	toolPattern = regexp.MustCompile(`^[a-z][a-z0-9_]*$`)
+	idPattern   = lazyregexp.New(`^[a-z][a-z0-9_-]*$`)
+	toolPattern = lazyregexp.New(`^[a-z][a-z0-9_]*$`)
 )
 
 // maxName is how long the name of a plugin or tool may be, in bytes. It does not stand in the patterns, because
@@ -121,7 +122,7 @@ func (m *Manifest) Equal(other *Manifest) (bool, error) {
 
 // CheckID says what is wrong with a plugin's id, if anything is.
 func CheckID(id string) error {
-	if len(id) > maxName || !idPattern.MatchString(id) {
+	if len(id) > maxName || !idPattern().MatchString(id) {
 		return fmt.Errorf("plugin id %q: want lower-case letters, digits, '-' and '_', starting with a letter, at most 64",
 			id)
 	}
@@ -168,7 +169,7 @@ func CheckTools(plugin string, tools []Spec) error {
 }
 
 func (s *Spec) check() error {
-	if len(s.Name) > maxName || !toolPattern.MatchString(s.Name) {
+	if len(s.Name) > maxName || !toolPattern().MatchString(s.Name) {
 		return fmt.Errorf("tool name %q: want lower-case letters, digits and '_', starting with a letter, at most 64", s.Name)
 	}
 	if s.Doc == "" {

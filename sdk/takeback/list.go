@@ -28,7 +28,7 @@ type List struct {
 // List opens the list of a recorded operation. The list of one whose end was not seen is made from what it kept and
 // what is there now: then no entry has an After. Close it when done.
 func (j *Store) List(op *Op, files *workspace.Workspace) (*List, error) {
-	if !idPattern.MatchString(op.ID) {
+	if !idPattern().MatchString(op.ID) {
 		return nil, &Unknown{op.ID}
 	}
 	f, err := os.Open(filepath.Join(j.dir, op.ID+suffix))

@@ -10,14 +10,15 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/picoclaw/picoclaw/internal/lazyregexp"
 )
 
 // idPattern is what an id looks like.
-var idPattern = regexp.MustCompile(`^[0-9]{8}T[0-9]{15}-[a-z0-9]{4}$`)
+var idPattern = lazyregexp.New(`^[0-9]{8}T[0-9]{15}-[a-z0-9]{4}$`)
 
 // maxOpSize bounds the description of one operation, in bytes.
 const maxOpSize = 8 << 20
@@ -78,7 +79,7 @@ func (j *Store) Each(fn func(*Op) bool) error {
 
 func decode(id string, h *tar.Header, contents io.Reader) *Op {
 	var op Op
-	if !idPattern.MatchString(id) || h.Size > maxOpSize || json.NewDecoder(contents).Decode(&op) != nil {
+	if !idPattern().MatchString(id) || h.Size > maxOpSize || json.NewDecoder(contents).Decode(&op) != nil {
 		return nil
 	}
 	op.ID = id
@@ -129,7 +130,7 @@ func (j *Store) Op(id string) (op *Op, err error) {
 
 // members calls fn with the members of one operation, named below its folder.
 func (j *Store) members(id string, fn func(rest string, h *tar.Header, contents io.Reader) error) error {
-	if !idPattern.MatchString(id) {
+	if !idPattern().MatchString(id) {
 		return &Unknown{id}
 	}
 	all, err := j.archives()

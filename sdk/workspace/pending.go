@@ -138,7 +138,7 @@ func recorded(f *os.File) []string {
 // removeLitter removes something temporary and reports whether nothing is left to do. It goes the way of every change,
 // so that a record can't name more than the policy opens, and touches nothing but what has a temporary's name.
 func (w *Workspace) removeLitter(path string) (done bool) {
-	if !tempName.MatchString(filepath.Base(path)) {
+	if !tempName().MatchString(filepath.Base(path)) {
 		return true
 	}
 	t, err := w.target(guard.Delete, path)

@@ -6,9 +6,10 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"sync/atomic"
 	"time"
+
+	"github.com/picoclaw/picoclaw/internal/lazyregexp"
 )
 
 // temporary is a file or directory with a name of its own: .tmp-{pid}-{timestamp}. It is put in the place of another or
@@ -22,7 +23,7 @@ type temporary struct {
 }
 
 // tempName recognises the names of temporary files.
-var tempName = regexp.MustCompile(`^\.tmp-[0-9]+-[0-9]+$`)
+var tempName = lazyregexp.New(`^\.tmp-[0-9]+-[0-9]+$`)
 
 // lastStamp makes the names of one process differ though the clock may not.
 var lastStamp atomic.Int64

@@ -3,13 +3,13 @@ package cli
 import (
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 	"unicode"
 
 	"github.com/picoclaw/picoclaw/host/agent"
 	"github.com/picoclaw/picoclaw/host/session"
+	"github.com/picoclaw/picoclaw/internal/lazyregexp"
 )
 
 // ServerName is what the session's server is called to programs.
@@ -87,23 +87,23 @@ func (a *assembly) foreign(what string) error {
 }
 
 // statusIn finds a status of HTTP in what programs say of an error.
-var statusIn = regexp.MustCompile(`(?i)\bstatus:? ([45]\d\d)\b`)
+var statusIn = lazyregexp.New(`(?i)\bstatus:? ([45]\d\d)\b`)
 
 // tooLong is what they say of a conversation that is larger than the model's context window.
-var tooLong = regexp.MustCompile(`(?i)prompt is too long|context.?(window|length)|too many (input )?tokens`)
+var tooLong = lazyregexp.New(`(?i)prompt is too long|context.?(window|length)|too many (input )?tokens`)
 
 // failed is the error of a program that has not answered. What has made calls is not asked again: it would make them
 // once more.
 func (a *assembly) failed(status int, why string) error {
 	why = firstOf(why, a.said, "it does not say why")
-	if m := statusIn.FindStringSubmatch(why); status == 0 && m != nil {
+	if m := statusIn().FindStringSubmatch(why); status == 0 && m != nil {
 		status, _ = strconv.Atoi(m[1])
 	}
 	message := fmt.Sprintf("%s has not answered: %s", a.name, clean(why))
 	if a.made > 0 {
 		return fmt.Errorf("%s; it had made %d calls, so it is not asked again", message, a.made)
 	}
-	return &agent.ModelError{Message: message, Status: status, TooLong: tooLong.MatchString(why)}
+	return &agent.ModelError{Message: message, Status: status, TooLong: tooLong().MatchString(why)}
 }
 
 func firstOf(texts ...string) string {

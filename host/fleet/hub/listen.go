@@ -5,10 +5,11 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
-	"regexp"
 	"strconv"
 	"strings"
 	"syscall"
+
+	"github.com/picoclaw/picoclaw/internal/lazyregexp"
 )
 
 // CheckListen checks an address to listen at, if any, and the names by which other machines reach it.
@@ -44,19 +45,19 @@ func splitListen(address string) (host string, port int, err error) {
 }
 
 var (
-	label  = regexp.MustCompile(`^[A-Za-z0-9_]([A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?$`)
-	digits = regexp.MustCompile(`^[0-9]+$`)
+	label  = lazyregexp.New(`^[A-Za-z0-9_]([A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?$`)
+	digits = lazyregexp.New(`^[0-9]+$`)
 )
 
 // isHost reports whether a machine may be called so.
 func isHost(name string) bool {
 	labels := strings.Split(name, ".")
 	for _, l := range labels {
-		if !label.MatchString(l) {
+		if !label().MatchString(l) {
 			return false
 		}
 	}
-	return len(name) <= 253 && !digits.MatchString(labels[len(labels)-1]) // or it is taken for an IP address
+	return len(name) <= 253 && !digits().MatchString(labels[len(labels)-1]) // or it is taken for an IP address
 }
 
 // tryListen tries whether the hub can listen at an address: the server that does takes long to say that it can't.

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -16,6 +15,7 @@ import (
 	"github.com/nats-io/nkeys"
 
 	"github.com/picoclaw/picoclaw/host/fleet/subject"
+	"github.com/picoclaw/picoclaw/internal/lazyregexp"
 )
 
 // A relay brings a tenant's requests to JetStream, which is in an account of its own, and the answers back. NATS does
@@ -56,7 +56,7 @@ const aliases = "pc.js."
 var relayed = []string{"KV-Operation", "Nats-Rollup", "Nats-TTL", "Nats-Expected-Last-Subject-Sequence"}
 
 // inbox is where answers go: to one that nobody can guess who has not made it.
-var inbox = regexp.MustCompile(`^_INBOX_[^.*>\s]+(\.[^.*>\s]+)+$`)
+var inbox = lazyregexp.New(`^_INBOX_[^.*>\s]+(\.[^.*>\s]+)+$`)
 
 // relays keeps a relay for each tenant until the context ends.
 func (h *Hub) relays(ctx context.Context, srv *server.Server, logger hclog.Logger, first *Register) error {
@@ -136,7 +136,7 @@ func (r *relay) close() {
 
 // pass brings a request to JetStream, and its answer back.
 func (r *relay) pass(m *nats.Msg) {
-	if !inbox.MatchString(m.Reply) {
+	if !inbox().MatchString(m.Reply) {
 		return
 	}
 	r.free <- struct{}{}

@@ -2,9 +2,10 @@ package main
 
 import (
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
+
+	"github.com/picoclaw/picoclaw/internal/lazyregexp"
 )
 
 // figure is one metric of a benchmark.
@@ -53,21 +54,21 @@ type benchmark struct {
 }
 
 var (
-	benchmarkName = regexp.MustCompile(`^Benchmark(\S+?)(-\d+)?(\s|$)`)
-	metric        = regexp.MustCompile(`\t\s*([-+0-9.e]+) ([^\s<>]+)([<>]=[0-9.]+)?`)
+	benchmarkName = lazyregexp.New(`^Benchmark(\S+?)(-\d+)?(\s|$)`)
+	metric        = lazyregexp.New(`\t\s*([-+0-9.e]+) ([^\s<>]+)([<>]=[0-9.]+)?`)
 )
 
 // parse reads the output of `go test -bench`. Programs under test may write between a benchmark's name and its metrics.
 func parse(output string) (all []benchmark) {
 	for line := range strings.Lines(output) {
-		if name := benchmarkName.FindStringSubmatch(line); name != nil {
+		if name := benchmarkName().FindStringSubmatch(line); name != nil {
 			all = append(all, benchmark{name: strings.ToLower(name[1])})
 		}
 		if len(all) == 0 {
 			continue
 		}
 		last := &all[len(all)-1]
-		for _, m := range metric.FindAllStringSubmatch(line, -1) {
+		for _, m := range metric().FindAllStringSubmatch(line, -1) {
 			if value, err := strconv.ParseFloat(m[1], 64); err == nil && m[2] != "ns/op" {
 				last.figures = append(last.figures, figure{last.name + "." + m[2], value, m[3]})
 			}

@@ -3,14 +3,15 @@ package clients
 import (
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"strings"
 
 	"github.com/tailscale/hujson"
+
+	"github.com/picoclaw/picoclaw/internal/lazyregexp"
 )
 
 // index is an element of a list in a key, such as agents.list[0].tools.
-var index = regexp.MustCompile(`\[(\d+)\]`)
+var index = lazyregexp.New(`\[(\d+)\]`)
 
 // PlanElement works out what it changes to add a text to a list of picoclaw's own configuration, or of another file of
 // JSON with comments. The key is as messages name it, such as agents.list[0].tools.exec.custom_allow_patterns.
@@ -29,7 +30,7 @@ func addElement(text []byte, key, element string) ([]byte, error) {
 	if err := shallow(text); err != nil {
 		return nil, err
 	}
-	where := strings.Split(index.ReplaceAllString(key, ".$1"), ".")
+	where := strings.Split(index().ReplaceAllString(key, ".$1"), ".")
 	if len(text) > 0 {
 		root, err := hujson.Parse(append(text[:len(text):len(text)], '\n'))
 		if err != nil {

@@ -6,7 +6,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"runtime"
 	"slices"
 	"strings"
@@ -14,6 +13,8 @@ import (
 	"golang.org/x/mod/modfile"
 	"golang.org/x/mod/module"
 	"golang.org/x/mod/semver"
+
+	"github.com/picoclaw/picoclaw/internal/lazyregexp"
 )
 
 // sdkModule is the module that the SDK is in.
@@ -29,11 +30,11 @@ type SDK struct {
 }
 
 // described is what `git describe` adds to a tag when the sources are not exactly the tag's.
-var described = regexp.MustCompile(`-[0-9]+-g[0-9a-f]+$|-dirty$|-dev$`)
+var described = lazyregexp.New(`-[0-9]+-g[0-9a-f]+$|-dirty$|-dev$`)
 
 // Released reports whether a version of picoclaw is one that everybody can get.
 func Released(version string) bool {
-	return semver.IsValid(version) && semver.Canonical(version) == version && !described.MatchString(version)
+	return semver.IsValid(version) && semver.Canonical(version) == version && !described().MatchString(version)
 }
 
 // CheckSource says what is wrong with a directory that should have the sources of the SDK.

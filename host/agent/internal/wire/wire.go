@@ -10,13 +10,13 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/picoclaw/picoclaw/host/agent"
+	"github.com/picoclaw/picoclaw/internal/lazyregexp"
 )
 
 // Server is where a model is asked.
@@ -79,7 +79,7 @@ func (s *Server) words(text string) string {
 }
 
 // tooLong is what servers say when a conversation is larger than the model's context window.
-var tooLong = regexp.MustCompile(`(?i)context_length_exceeded|context[ _](length|window|size)|prompt is too long|` +
+var tooLong = lazyregexp.New(`(?i)context_length_exceeded|context[ _](length|window|size)|prompt is too long|` +
 	`too many (input )?tokens|input is too long`)
 
 // statuses are those that errors would have had if an answer had not begun, by their types.
@@ -124,7 +124,7 @@ func failure(raw json.RawMessage) (status int, message string) {
 func (s *Server) refused(status int, header http.Header, message string) *agent.ModelError {
 	e := &agent.ModelError{
 		Status: status, RetryAfter: retryAfter(header, time.Now()),
-		TooLong: status < 500 && status != http.StatusTooManyRequests && tooLong.MatchString(message),
+		TooLong: status < 500 && status != http.StatusTooManyRequests && tooLong().MatchString(message),
 	}
 	e.Message = strings.TrimSpace(fmt.Sprintf("%s answered %d %s", s.name, status, http.StatusText(status)))
 	if 300 <= status && status < 400 {

@@ -10,11 +10,12 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"sync"
 
 	"github.com/zeebo/xxh3"
+
+	"github.com/picoclaw/picoclaw/internal/lazyregexp"
 )
 
 const (
@@ -87,10 +88,10 @@ func (s *Seen) Add(etag, data string) {
 	}
 }
 
-var etagPattern = regexp.MustCompile(`^[0-9a-f]{16}$`)
+var etagPattern = lazyregexp.New(`^[0-9a-f]{16}$`)
 
 // IsEtag reports whether a text is one that Etag could have returned.
-func IsEtag(s string) bool { return etagPattern.MatchString(s) }
+func IsEtag(s string) bool { return etagPattern().MatchString(s) }
 
 // Get returns contents that were seen.
 func (s *Seen) Get(etag string) (data string, ok bool) {

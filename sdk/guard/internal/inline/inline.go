@@ -7,9 +7,9 @@
 package inline
 
 import (
-	"regexp"
 	"strings"
 
+	"github.com/picoclaw/picoclaw/internal/lazyregexp"
 	"github.com/picoclaw/picoclaw/sdk/guard/internal/shell"
 )
 
@@ -98,8 +98,8 @@ func (p *Pattern) effects(code string) []Effect {
 }
 
 var (
-	importAs   = regexp.MustCompile(`\bimport\s+(?:[\w. ]+,)*\s*([\w.]+)\s+as\s+(\w+)`)
-	importFrom = regexp.MustCompile(`\bfrom\s+([\w.]+)\s+import\s+(\([^)]*\)|[\w ,*]+)`)
+	importAs   = lazyregexp.New(`\bimport\s+(?:[\w. ]+,)*\s*([\w.]+)\s+as\s+(\w+)`)
+	importFrom = lazyregexp.New(`\bfrom\s+([\w.]+)\s+import\s+(\([^)]*\)|[\w ,*]+)`)
 )
 
 // imports returns the full names of what the code calls by other ones.
@@ -108,10 +108,10 @@ func (l *Language) imports(code string) map[string]string {
 		return nil
 	}
 	names := map[string]string{}
-	for _, m := range importAs.FindAllStringSubmatch(code, -1) {
+	for _, m := range importAs().FindAllStringSubmatch(code, -1) {
 		names[m[2]] = m[1]
 	}
-	for _, m := range importFrom.FindAllStringSubmatch(code, -1) {
+	for _, m := range importFrom().FindAllStringSubmatch(code, -1) {
 		for item := range strings.SplitSeq(strings.Trim(m[2], "()"), ",") {
 			switch words := strings.Fields(item); {
 			case len(words) == 1 && words[0] == "*":

@@ -8,10 +8,10 @@ import (
 	"fmt"
 	"maps"
 	"reflect"
-	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/picoclaw/picoclaw/internal/lazyregexp"
 	"github.com/picoclaw/picoclaw/internal/nearest"
 )
 
@@ -64,7 +64,7 @@ var kinds = map[reflect.Kind]string{
 	reflect.Bool: "true or false", reflect.Int: "a number", reflect.String: "a text", reflect.Slice: "an array of texts",
 }
 
-var validID = regexp.MustCompile(`^[a-z][a-z0-9.-]*$`)
+var validID = lazyregexp.New(`^[a-z][a-z0-9.-]*$`)
 
 // check reports what is wrong with the rule.
 func (r *Rule) check() error {
@@ -73,7 +73,7 @@ func (r *Rule) check() error {
 	switch {
 	case r.ID == "":
 		return errors.New(`it has no "id"; give it one such as "exec.terraform-destroy"`)
-	case !validID.MatchString(r.ID):
+	case !validID().MatchString(r.ID):
 		return errors.New("the id must begin with a small letter and hold small letters, digits, dots and hyphens only")
 	case !slices.Contains(tiers, r.Tier):
 		return unknown("tier", r.Tier, tiers)

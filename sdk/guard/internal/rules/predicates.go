@@ -1,10 +1,10 @@
 package rules
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/picoclaw/picoclaw/internal/lazyregexp"
 	"github.com/picoclaw/picoclaw/sdk/guard/internal/getopt"
 	"github.com/picoclaw/picoclaw/sdk/guard/internal/shell"
 )
@@ -131,8 +131,8 @@ func sigkill(c *Command) bool {
 }
 
 var (
-	symbolicMode = regexp.MustCompile(`^[ugoa]*[-+=][rwxXstugo,+=-]*$`)
-	octalMode    = regexp.MustCompile(`^[-+=]?[0-7]+$`)
+	symbolicMode = lazyregexp.New(`^[ugoa]*[-+=][rwxXstugo,+=-]*$`)
+	octalMode    = lazyregexp.New(`^[-+=]?[0-7]+$`)
 )
 
 // modeOf is the mode that an option has, or else the first argument that looks like one, as in chmod -R -x.
@@ -141,7 +141,7 @@ func modeOf(c *Command) string {
 		return mode
 	}
 	for _, arg := range c.Args {
-		if symbolicMode.MatchString(arg) || octalMode.MatchString(arg) {
+		if symbolicMode().MatchString(arg) || octalMode().MatchString(arg) {
 			return arg
 		}
 	}
@@ -150,7 +150,7 @@ func modeOf(c *Command) string {
 
 // wide reports whether a mode lets everybody write, or sets the set-user-id or set-group-id bit.
 func wide(mode string) bool {
-	if octalMode.MatchString(mode) {
+	if octalMode().MatchString(mode) {
 		digits := strings.TrimLeft(mode, "+=-0")
 		special := len(digits) > 3 && digits[len(digits)-4] >= '2'
 		return special || digits != "" && (digits[len(digits)-1]-'0')&2 != 0

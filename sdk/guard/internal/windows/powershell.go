@@ -1,20 +1,20 @@
 package windows
 
 import (
-	"regexp"
 	"strings"
 
+	"github.com/picoclaw/picoclaw/internal/lazyregexp"
 	"github.com/picoclaw/picoclaw/sdk/guard/internal/shell"
 )
 
 // comments are what stands between <# and #>.
-var comments = regexp.MustCompile(`(?s)<#.*?#>`)
+var comments = lazyregexp.New(`(?s)<#.*?#>`)
 
 // PowerShell splits a line of PowerShell. What a variable holds isn't known; a command that is computed comes out as
 // [shell.Unknown] alone.
 func PowerShell(line string) [][]string {
 	dashes := strings.NewReplacer("–", "-", "—", "-", "―", "-")
-	l := &lexer{code: dashes.Replace(comments.ReplaceAllString(line, " "))}
+	l := &lexer{code: dashes.Replace(comments().ReplaceAllString(line, " "))}
 	for ; l.at < len(l.code); l.at++ {
 		l.next(l.code[l.at])
 	}
