@@ -1,6 +1,9 @@
 # The product is built with Go alone. What the sandbox and the tests need besides is installed by .ci/install.
 
 GO      ?= go
+# One set of build flags for programs, tests and vet, so that nothing is compiled twice.
+export CGO_ENABLED := 0
+export GOFLAGS     := -trimpath
 PLUGINS := filesystem grep shell
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 # A picoclaw that is no release writes plugins that build with the sources here; a release says nothing of this machine.
@@ -17,54 +20,57 @@ PROTOC_GEN_GO_GRPC := google.golang.org/grpc/cmd/protoc-gen-go-grpc@v1.6.2
 
 SHELL         := bash
 .DEFAULT_GOAL := build
-.PHONY: build test test-long format vet lint bench demo docs pictures man release-check guard-score proto clean help
+.PHONY: build test lines format vet lint bench demo docs pictures man release-check guard-score proto clean help
 
 help: ## Show what there is to make
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 build: ## Build picoclaw and its plugins into bin/
-	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS) -X main.version=$(VERSION) -X "main.source=$(SOURCE)"' -o bin/picoclaw$(EXE) ./cmd/picoclaw
+	$(GO) build -ldflags '$(LDFLAGS) -X main.version=$(VERSION) -X "main.source=$(SOURCE)"' -o bin/picoclaw$(EXE) ./cmd/picoclaw
 	@set -e; for p in $(PLUGINS); do \
 		mkdir -p bin/plugins/$$p; \
-		CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/plugins/$$p/$$p$(EXE) ./plugins/$$p; \
+		$(GO) build -ldflags '$(LDFLAGS)' -o bin/plugins/$$p/$$p$(EXE) ./plugins/$$p; \
 		bin/plugins/$$p/$$p$(EXE) describe > bin/plugins/$$p/plugin.json; \
 	done
 	@mkdir -p bin/plugins/mcp # which becomes a plugin for each server
-	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/plugins/mcp/mcp$(EXE) ./plugins/mcp
+	$(GO) build -ldflags '$(LDFLAGS)' -o bin/plugins/mcp/mcp$(EXE) ./plugins/mcp
 
-# The packages with goroutines of their own, which are tested with the race detector.
+# The packages with goroutines of their own, which `make test RACE=1` tests with the race detector.
 RACED := ./host/session ./host/agent/... ./host/audit ./host/console ./host/fleet/... ./host/hooks ./host/mcp ./host/schedule ./host/share ./host/store \
 	./host/supervise ./host/telemetry ./sdk ./sdk/workspace ./plugins/shell/...
 
-test: format ## Run the tests that a change may break, in some minutes: make test-long runs them all
+test: format ## Run the tests, in minutes: RACE=1 with the race detector where packages have goroutines
 	.ci/install tests
 	@built=$$(mktemp -d) && trap 'rm -rf "$$built"' EXIT && export PICOCLAW_TEST_BUILT="$$built" && set -x && \
-		CGO_ENABLED=0 $(GO) test -short $$($(GO) list ./... | grep -vxFf <($(GO) list $(RACED))) && \
-		CGO_ENABLED=1 $(GO) test -short -race $(RACED)
+	if [ -z '$(RACE)' ]; then \
+		$(GO) test -short -exec "$(CURDIR)/.ci/twice" ./...; \
+	else \
+		$(GO) test -short -exec "$(CURDIR)/.ci/twice" $$($(GO) list ./... | grep -vxFf <($(GO) list $(RACED))) && \
+		CGO_ENABLED=1 $(GO) test -short -race -timeout 20m -exec "$(CURDIR)/.ci/twice" $(RACED); \
+	fi
 
-test-long: format vet ## Run every test in full, with the race detector, as root (if you are) and unprivileged, and the suites of others
-	.ci/install tests
-	@built=$$(mktemp -d) && trap 'rm -rf "$$built"' EXIT && export PICOCLAW_TEST_BUILT="$$built" && set -x && \
-		CGO_ENABLED=1 $(GO) test -race -timeout 30m -exec "$(CURDIR)/.ci/twice" ./... && \
-		CGO_ENABLED=0 $(GO) test -tags long ./host/mcp
+lines: ## Count the lines of Go per package, without tests, generated code and testdata
+	@git ls-files '*.go' | grep -v -e '_test\.go$$' -e '\.pb\.go$$' -e '/testdata/' | xargs wc -l | grep -v ' total$$' | \
+		awk '{ name = $$2; sub(/\/[^\/]*$$/, "", name); lines[name] += $$1; total += $$1 } \
+			END { for (name in lines) print lines[name], name; print total, "in all" }' | sort -n
 
 format:
 	@unformatted=$$(gofmt -l cmd docs host internal isolation plugins sdk); \
 		[ -z "$$unformatted" ] || { echo "not formatted by gofmt: $$unformatted"; exit 1; }
 
-vet:
-	CGO_ENABLED=0 $(GO) vet ./... # as programs are built: what is compiled for one serves the other
+vet: ## Check the sources for the systems that are not tested here
 	GOOS=windows $(GO) vet ./...
 	GOOS=darwin $(GO) vet ./...
+	$(GO) vet -tags long ./cmd/... ./host/...
 
 lint: ## Run the pinned golangci-lint
-	CGO_ENABLED=0 $(GO) run $(GOLANGCI_LINT) run ./...
+	$(GO) run $(GOLANGCI_LINT) run ./...
 
 bench: build ## Measure what the sandbox costs: ONLY=files for a part, SAVE=1 for docs/bench.json, CHECK=1 to compare with it
 	.ci/install
 	-@built=$$(mktemp -d) && trap 'rm -rf "$$built"' EXIT && export PICOCLAW_TEST_BUILT="$$built" && \
-		CGO_ENABLED=0 $(GO) run ./internal/measure/report -only '$(ONLY)' $(if $(SAVE),-save) $(if $(CHECK),-check)
-	CGO_ENABLED=0 $(GO) run ./host/internal/bench -bin bin -only '$(ONLY)'
+		$(GO) run ./internal/measure/report -only '$(ONLY)' $(if $(SAVE),-save) $(if $(CHECK),-check)
+	$(GO) run ./host/internal/bench -bin bin -only '$(ONLY)'
 
 demo: build ## Play a short agent session on a copy of this repository
 	.ci/install
@@ -76,18 +82,18 @@ docs: build ## Write what follows from the program in docs/: configuration, tool
 
 pictures: build ## Make the pictures of the console in docs/pictures
 	.ci/install tests
-	PICOCLAW_TEST_PICTURES="$(CURDIR)/docs/pictures" CGO_ENABLED=0 $(GO) test -count=1 -tags long -run TestTheConsoleInABrowser \
+	PICOCLAW_TEST_PICTURES="$(CURDIR)/docs/pictures" $(GO) test -count=1 -tags long -run TestTheConsoleInABrowser \
 		./cmd/picoclaw/internal/cmd/console
 
 man: build ## Write the manual pages into bin/man/
 	bin/picoclaw man bin/man
 
 release-check: ## Check the release's configuration, and make its archives and packages in dist/ without publishing anything
-	CGO_ENABLED=0 $(GO) run $(GORELEASER) check --config .ci/goreleaser.yaml
-	CGO_ENABLED=0 $(GO) run $(GORELEASER) release --config .ci/goreleaser.yaml --snapshot --clean --skip sbom
+	$(GO) run $(GORELEASER) check --config .ci/goreleaser.yaml
+	$(GO) run $(GORELEASER) release --config .ci/goreleaser.yaml --snapshot --clean --skip sbom
 
 guard-score: ## Measure the guard on labelled commands: FILES='a.jsonl b.jsonl' for others than the repository's
-	CGO_ENABLED=0 $(GO) run ./sdk/guard/internal/score -v $(FILES)
+	$(GO) run ./sdk/guard/internal/score -v $(FILES)
 
 proto: ## Generate the wire's code again (needs protoc)
 	@command -v protoc >/dev/null || { echo "install protoc first, such as with: apt-get install protobuf-compiler"; exit 1; }

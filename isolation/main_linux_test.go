@@ -47,7 +47,7 @@ func run(m *testing.M) int {
 		return fail(fmt.Errorf("build the child: %w\n%s", err, out))
 	}
 	os.Setenv(childEnv, child)
-	if code := m.Run(); code != 0 || os.Getuid() != 0 || testing.Short() || !plainRun() {
+	if code := m.Run(); code != 0 || os.Getuid() != 0 || !plainRun() {
 		return code
 	}
 	return asUnprivileged(dir)
