@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"net"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -201,7 +200,7 @@ func (h *Host) networkOf(s *Session, reached *policy.Network, plugin string, gra
 // compiled adds the hosts of programs to a network's rules, and makes a policy of them.
 func (h *Host) compiled(n *policy.Network, workspace string) (*egress.Policy, error) {
 	rules := n.Rules
-	hosts, err := programHosts(filepath.Join(h.config.Home().Path, "cache", "network-from.json"), n.From, workspace)
+	hosts, err := programHosts(n.From, workspace)
 	if err != nil {
 		return nil, err
 	}

@@ -1,133 +1,52 @@
 package session
 
 import (
-	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
 )
 
-// programWithin is how long a program may take to say what its settings are.
-const programWithin = 20 * time.Second
-
 // programHosts returns the hosts that programs reach by their own settings on this machine, as entries of
-// network.allow. A program that is not installed has none. All are asked at once, in the root directory: what stands in
-// a workspace is the agent's, but for git, whose settings there are protected. file keeps their answers for a while.
-func programHosts(file string, from []string, workspace string) ([]string, error) {
-	if len(from) == 0 {
-		return nil, nil
-	}
-	cache := &sayings{file: file}
-	cache.read()
-	ask := map[string]func() ([]string, error){
-		"go": goHosts, "npm": npmHosts, "pip": pipHosts, "apt": aptHosts,
-		"git": func() ([]string, error) { return gitHosts(workspace) },
-	}
-	type result struct {
-		places []string
-		err    error
-	}
-	results := make([]chan result, len(from))
-	for i, name := range from {
-		results[i] = make(chan result, 1)
-		if places, ok := cache.fresh(name); ok {
-			results[i] <- result{places, nil}
-			continue
-		}
-		go func() {
-			places, err := ask[name]()
-			results[i] <- result{places, err}
-		}()
+// network.allow. A program that is not installed has none. The agent can't change these settings: those of a workspace
+// do not count, but for git's, which are protected.
+func programHosts(from []string, workspace string) ([]string, error) {
+	sources := map[string]func() ([]string, error){
+		"go": goSources, "npm": npmSources, "pip": pipSources, "apt": aptSources,
+		"git": func() ([]string, error) { return gitSources(workspace) },
 	}
 	var hosts []string
-	for i, name := range from {
-		r := <-results[i]
-		if r.err != nil {
-			return nil, fmt.Errorf("network.from: %s: %w", name, r.err)
+	for _, name := range from {
+		if _, err := exec.LookPath(strings.Replace(name, "apt", "apt-get", 1)); err != nil {
+			continue
 		}
-		cache.note(name, r.places)
-		for _, place := range r.places {
-			if entry := hostEntry(place); entry != "" {
+		urls, err := sources[name]()
+		if err != nil {
+			return nil, fmt.Errorf("network.from: %s: %w", name, err)
+		}
+		for _, u := range urls {
+			if entry := hostEntry(u); entry != "" {
 				hosts = append(hosts, entry)
 			}
 		}
 	}
-	cache.write()
 	slices.Sort(hosts)
 	return slices.Compact(hosts), nil
 }
 
-// sayings are what programs have said a short while ago: some take half a second to say it.
-type sayings struct {
-	file    string
-	Said    map[string]said `json:"said"`
-	changed bool
-}
-
-type said struct {
-	At     time.Time `json:"at"`
-	Places []string  `json:"places"`
-}
-
-// answerLasts is how long what a program has said is believed.
-const answerLasts = 5 * time.Minute
-
-func (a *sayings) read() {
-	if data, err := os.ReadFile(a.file); err != nil || json.Unmarshal(data, a) != nil {
-		a.Said = nil // it is asked again
-	}
-	if a.Said == nil {
-		a.Said = map[string]said{}
-	}
-}
-
-func (a *sayings) fresh(name string) ([]string, bool) {
-	s, ok := a.Said[name]
-	age := time.Since(s.At)
-	return s.Places, ok && age >= 0 && age < answerLasts
-}
-
-// note keeps an answer, but git's, which is quick and differs with the workspace.
-func (a *sayings) note(name string, places []string) {
-	if _, ok := a.fresh(name); !ok && name != "git" {
-		a.Said[name], a.changed = said{time.Now(), places}, true
-	}
-}
-
-// write keeps the sayings where it can.
-func (a *sayings) write() {
-	if !a.changed {
-		return
-	}
-	data, err := json.Marshal(a)
-	if err != nil || os.MkdirAll(filepath.Dir(a.file), 0o700) != nil {
-		return
-	}
-	temp, err := os.CreateTemp(filepath.Dir(a.file), "network-from")
-	if err != nil {
-		return
-	}
-	_, err = temp.Write(data)
-	if err = errors.Join(err, temp.Close()); err == nil {
-		err = os.Rename(temp.Name(), a.file)
-	}
-	if err != nil {
-		_ = os.Remove(temp.Name())
-	}
-}
-
-// hostEntry is the entry for where a URL leads, or git's short form of one; "" for none that is reached by TLS or HTTP.
-func hostEntry(place string) string {
-	u, err := url.Parse(place)
+// hostEntry returns the entry for the host of a URL; "" for one that is not reached by TLS or HTTP, such as git's short
+// form.
+func hostEntry(text string) string {
+	u, err := url.Parse(text)
 	if err != nil || u.Hostname() == "" || u.Scheme != "https" && u.Scheme != "http" {
 		return ""
 	}
@@ -137,119 +56,161 @@ func hostEntry(place string) string {
 	return u.Hostname()
 }
 
-// output runs a program, if it is installed.
-func output(name string, args ...string) ([]byte, error) {
-	path, err := exec.LookPath(name)
-	if err != nil {
-		return nil, nil //nolint:nilerr // it reaches nothing
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), programWithin)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, path, args...)
-	cmd.Dir = "/"
-	var said bytes.Buffer
-	cmd.Stderr = &said
-	out, err := cmd.Output()
-	if err != nil {
-		line, _, _ := strings.Cut(strings.TrimSpace(said.String()), "\n")
-		return nil, fmt.Errorf("%w: %s", err, line)
-	}
-	return out, nil
-}
-
-// goHosts are those of the module proxies and of the checksum database.
-func goHosts() ([]string, error) {
+// goSources returns the module proxies and the checksum database that `go env` names.
+func goSources() ([]string, error) {
 	out, err := output("go", "env", "-json", "GOPROXY", "GOSUMDB")
-	if err != nil || out == nil {
+	if err != nil {
 		return nil, err
 	}
 	var env struct{ GOPROXY, GOSUMDB string }
 	if err := json.Unmarshal(out, &env); err != nil {
 		return nil, err
 	}
-	places := strings.FieldsFunc(env.GOPROXY, func(r rune) bool { return r == ',' || r == '|' })
+	urls := strings.FieldsFunc(env.GOPROXY, func(r rune) bool { return r == ',' || r == '|' })
 	if database := strings.Fields(env.GOSUMDB); len(database) > 1 {
-		places = append(places, database[1])
+		urls = append(urls, database[1])
 	} else if len(database) == 1 && database[0] != "off" {
 		name, _, _ := strings.Cut(database[0], "+")
-		places = append(places, "https://"+name)
+		urls = append(urls, "https://"+name)
 	}
-	return places, nil
+	return urls, nil
 }
 
-// npmHosts are those of the registries, scoped ones among them.
-func npmHosts() ([]string, error) {
-	out, err := output("npm", "config", "ls", "--json")
-	if err != nil || out == nil {
+// npmSources returns the registries, scoped ones too, that the environment and the .npmrc files of the user and of the
+// machine name, and npm's own if none is named for all packages.
+func npmSources() ([]string, error) {
+	home, err := os.UserHomeDir()
+	if err != nil {
 		return nil, err
 	}
-	var settings map[string]any
-	if err := json.Unmarshal(out, &settings); err != nil {
-		return nil, err
-	}
-	var places []string
-	for name, value := range settings {
-		if text, ok := value.(string); ok && (name == "registry" || strings.HasSuffix(name, ":registry")) {
-			places = append(places, text)
-		}
-	}
-	return places, nil
-}
-
-// pipDefaults has pip say where it looks unless it is told otherwise, and where the files are that are found there.
-const pipDefaults = `from pip._internal.models.index import PyPI; print(PyPI.simple_url); print("https://" + PyPI.file_storage_domain)`
-
-// pipHosts are those of the indexes, and of the files that the standard one leads to.
-func pipHosts() ([]string, error) {
-	out, err := output("pip", "config", "list")
-	if err != nil || out == nil {
-		return nil, err
-	}
-	var places []string
+	program, _ := exec.LookPath("npm")
+	var urls []string
 	standard := true
-	for line := range strings.Lines(string(out)) {
-		name, value, _ := strings.Cut(strings.TrimSpace(line), "=")
-		_, setting, _ := strings.Cut(name, ".")
-		if setting == "index-url" || setting == "extra-index-url" {
-			standard = standard && setting != "index-url"
-			places = append(places, strings.Fields(strings.ReplaceAll(strings.Trim(value, "'"), `\n`, " "))...)
+	for name, values := range readSettings("npm_config_",
+		filepath.Join(filepath.Dir(filepath.Dir(program)), "etc", "npmrc"), "/etc/npmrc",
+		cmp.Or(os.Getenv("NPM_CONFIG_USERCONFIG"), filepath.Join(home, ".npmrc"))) {
+		if name == "registry" || strings.HasSuffix(name, ":registry") {
+			standard = standard && name != "registry"
+			urls = append(urls, values...)
 		}
 	}
-	if !standard {
-		return places, nil
+	if standard {
+		urls = append(urls, "https://registry.npmjs.org")
 	}
-	if out, err = output("python3", "-c", pipDefaults); err != nil {
+	return urls, nil
+}
+
+// pipSources returns the indexes that the environment and pip's configuration files of the user and of the machine
+// name, and PyPI with its files if none is named instead.
+func pipSources() ([]string, error) {
+	home, err := os.UserHomeDir()
+	if err != nil {
 		return nil, err
 	}
-	return append(places, strings.Fields(string(out))...), nil
+	files := []string{"/etc/xdg/pip/pip.conf", "/etc/pip.conf", filepath.Join(home, ".pip", "pip.conf")}
+	if dir, err := os.UserConfigDir(); err == nil {
+		files = append(files, filepath.Join(dir, "pip", "pip.conf"))
+	}
+	settings := readSettings("pip_", append(files, os.Getenv("PIP_CONFIG_FILE"))...)
+	urls := settings["index-url"]
+	if len(urls) == 0 {
+		urls = []string{"https://pypi.org", "https://files.pythonhosted.org"}
+	}
+	return append(urls, settings["extra-index-url"]...), nil
 }
 
-// aptHosts are those of the package sources.
-func aptHosts() ([]string, error) {
-	out, err := output("apt-get", "indextargets", "--format", "$(REPO_URI)")
-	return strings.Fields(string(out)), err
+// readSettings reads settings from files with lines such as "name = value", where the lines of a longer value are
+// indented, and from variables whose names begin with prefix. It returns the words of all values of a name.
+func readSettings(prefix string, files ...string) map[string][]string {
+	settings := map[string][]string{}
+	add := func(name, value string) string {
+		name = strings.ToLower(strings.ReplaceAll(strings.TrimSpace(name), "_", "-"))
+		for _, word := range strings.Fields(value) {
+			settings[name] = append(settings[name], os.ExpandEnv(strings.Trim(word, `"'`)))
+		}
+		return name
+	}
+	for _, file := range files {
+		text, _ := os.ReadFile(file) // it need not exist
+		name := ""
+		for line := range strings.Lines(string(text)) {
+			if trimmed := strings.TrimSpace(line); trimmed == "" || strings.ContainsAny(trimmed[:1], "#;[") {
+				continue
+			}
+			if before, value, ok := strings.Cut(line, "="); ok && !strings.Contains(before, "://") {
+				name = add(before, value)
+			} else if line[0] == ' ' || line[0] == '\t' {
+				add(name, line)
+			}
+		}
+	}
+	for _, variable := range os.Environ() {
+		name, value, _ := strings.Cut(variable, "=")
+		if len(name) > len(prefix) && strings.EqualFold(name[:len(prefix)], prefix) {
+			add(name[len(prefix):], value)
+		}
+	}
+	return settings
 }
 
-// gitHosts are those of the workspace's remotes, as git rewrites them.
-func gitHosts(workspace string) ([]string, error) {
+var webURL = regexp.MustCompile(`\bhttps?://\S+`)
+
+// aptSources returns the package sources in /etc/apt.
+func aptSources() ([]string, error) {
+	var urls []string
+	for _, pattern := range []string{"sources.list", "sources.list.d/*.list", "sources.list.d/*.sources"} {
+		files, err := filepath.Glob(filepath.Join("/etc/apt", pattern))
+		if err != nil {
+			return nil, err
+		}
+		for _, file := range files {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				return nil, err
+			}
+			for line := range strings.Lines(string(text)) {
+				sources, _, _ := strings.Cut(line, "#")
+				urls = append(urls, webURL.FindAllString(sources, -1)...)
+			}
+		}
+	}
+	return urls, nil
+}
+
+// gitSources returns the workspace's remotes, as git rewrites them.
+func gitSources(workspace string) ([]string, error) {
 	file := filepath.Join(workspace, ".git", "config")
-	out, err := output("git", "config", "--file", file, "--no-includes", "--name-only", "--get-regexp", `^remote\..*\.url$`)
-	if err != nil || out == nil {
+	out, err := output("git", "config", "--file", file, "--no-includes", "-z", "--get-regexp", `^remote\..*\.url$`)
+	if err != nil {
 		return nil, nil //nolint:nilerr // no repository, or one without remotes
 	}
-	var places []string
-	lines := bufio.NewScanner(bytes.NewReader(out))
-	for lines.Scan() {
-		name := strings.TrimSuffix(strings.TrimPrefix(lines.Text(), "remote."), ".url")
-		url, err := output("git", "config", "--file", file, "--no-includes", "--get", lines.Text())
+	var urls []string
+	for setting := range strings.SplitSeq(strings.TrimSuffix(string(out), "\x00"), "\x00") {
+		name, remote, _ := strings.Cut(setting, "\n")
+		rewritten, err := output("git", "ls-remote", "--get-url", "--", remote)
 		if err != nil {
-			continue
+			return nil, fmt.Errorf("%s: %w", name, err)
 		}
-		rewritten, err := output("git", "ls-remote", "--get-url", strings.TrimSpace(string(url)))
-		if err != nil || len(rewritten) == 0 {
-			return nil, fmt.Errorf("the address of remote %s: %w", name, err)
-		}
-		places = append(places, strings.TrimSpace(string(rewritten)))
+		urls = append(urls, strings.TrimSpace(string(rewritten)))
 	}
-	return places, lines.Err()
+	return urls, nil
+}
+
+// outputTimeout bounds a program that says what its settings are.
+const outputTimeout = 20 * time.Second
+
+// output runs a program in the root directory, where no agent can put settings.
+func output(name string, args ...string) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), outputTimeout)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, name, args...)
+	cmd.Dir = "/"
+	var complaint bytes.Buffer
+	cmd.Stderr = &complaint
+	out, err := cmd.Output()
+	if err != nil {
+		line, _, _ := strings.Cut(strings.TrimSpace(complaint.String()), "\n")
+		return nil, fmt.Errorf("%w: %s", err, line)
+	}
+	return out, nil
 }
