@@ -22,7 +22,7 @@ const module = "github.com/picoclaw/picoclaw/"
 var mayImport = map[string][]string{
 	"cmd":     {"cmd", "host", "isolation", "sdk", "internal"},
 	"host":    {"host", "isolation", "sdk", "internal"},
-	"plugins": {"plugins", "isolation", "sdk"},
+	"plugins": {"plugins", "isolation", "sdk", "internal"}, // internal has helpers, and no privileges
 	"isolation": {"isolation", "internal/limits", "internal/mutation", "internal/paths",
 		"internal/filelock", "internal/atomicfile"}, // its caches and groups are shared by processes
 	"sdk":      {"sdk", "internal"},
