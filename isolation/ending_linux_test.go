@@ -57,7 +57,7 @@ func TestWithoutAMarkWhatDetachesLivesOn(t *testing.T) {
 	file := filepath.Join(dir, "pid")
 	cmd := script1(detaching["forks twice"], file)
 	cmd.SysProcAttr = childAttributes(nil)
-	if err := i.platform.spawner.start(cmd, unix.SIGKILL); err != nil {
+	if err := i.platform.spawner.start(cmd, unix.SIGKILL, func(start func() error) error { return start() }); err != nil {
 		t.Fatal(err)
 	}
 	proc := i.platform.follow(cmd, nil, noBrand, nil, Profile{})

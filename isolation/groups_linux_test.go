@@ -123,7 +123,7 @@ func TestAGroupEndsWhatDetaches(t *testing.T) {
 	cmd.SysProcAttr = childAttributes(nil)
 	own := i.platform.groups.member(Profile{Group: GroupLimits{Processes: 50}})
 	around := func(start func() error) error { return own.start(cmd, true, start) }
-	if err := i.platform.spawner.startWithin(around, cmd, unix.SIGKILL); err != nil {
+	if err := i.platform.spawner.start(cmd, unix.SIGKILL, around); err != nil {
 		t.Fatal(err)
 	}
 	proc := i.platform.follow(cmd, nil, noBrand, own, Profile{})

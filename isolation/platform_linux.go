@@ -82,7 +82,7 @@ func (pl *platform) start(child *exec.Cmd, p Profile) (*Process, error) {
 		if p.Confine {
 			inside, err = pl.startConfined(child, p, in, atDeath)
 		} else {
-			err = pl.spawner.startWithin(func(start func() error) error { return in.start(child, true, start) }, child, atDeath)
+			err = pl.spawner.start(child, atDeath, func(start func() error) error { return in.start(child, true, start) })
 		}
 		if err != nil {
 			return 0, err
@@ -161,7 +161,7 @@ func (pl *platform) startSandbox(child *exec.Cmd, p Profile) (*Process, error) {
 	around := func(start func() error) error {
 		return in.start(s.cmd, true, func() error { return pl.around(start) })
 	}
-	if err := pl.spawner.startWithin(around, s.cmd, syscall.SIGKILL); err != nil {
+	if err := pl.spawner.start(s.cmd, syscall.SIGKILL, around); err != nil {
 		in.leave()
 		s.close()
 		if p.Proxied != nil && errors.Is(err, fs.ErrPermission) {

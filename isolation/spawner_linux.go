@@ -38,14 +38,8 @@ func (s *spawner) do(job func()) {
 	<-done
 }
 
-// start starts cmd on the thread. The child is sent atDeath when this process dies.
-func (s *spawner) start(cmd *exec.Cmd, atDeath syscall.Signal) error {
-	return s.startWithin(func(start func() error) error { return start() }, cmd, atDeath)
-}
-
-// startWithin is start, within something that is done to the thread meanwhile.
-func (s *spawner) startWithin(around func(start func() error) error, cmd *exec.Cmd,
-	atDeath syscall.Signal) (err error) {
+// start has around start cmd on the thread. The child is sent atDeath when this process dies.
+func (s *spawner) start(cmd *exec.Cmd, atDeath syscall.Signal, around func(start func() error) error) (err error) {
 	cmd.SysProcAttr = childAttributes(cmd.SysProcAttr)
 	cmd.SysProcAttr.Pdeathsig = atDeath
 	s.do(func() { err = around(cmd.Start) })

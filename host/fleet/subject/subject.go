@@ -43,29 +43,6 @@ func Token(name string) string {
 	return b.String()
 }
 
-// Name is the name that a token was made of; false if it is no such token.
-func Name(token string) (string, bool) {
-	var b strings.Builder
-	for rest := token; rest != ""; {
-		if rest[0] != '=' {
-			b.WriteByte(rest[0])
-			rest = rest[1:]
-			continue
-		}
-		if len(rest) < 3 {
-			return "", false
-		}
-		c, err := hex.DecodeString(rest[1:3])
-		if err != nil {
-			return "", false
-		}
-		b.WriteByte(c[0])
-		rest = rest[3:]
-	}
-	name := b.String()
-	return name, name != "" && Token(name) == token
-}
-
 // Workspace is where an agent's workspace is asked for something; the verb may be > for all.
 func Workspace(tenant, agent, verb string) string {
 	return "pc." + Token(tenant) + ".ws." + Token(agent) + "." + verb
