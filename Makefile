@@ -66,11 +66,10 @@ vet: ## Check the sources for the systems that are not tested here
 lint: ## Run the pinned golangci-lint
 	$(GO) run $(GOLANGCI_LINT) run ./...
 
-bench: build ## Measure what the sandbox costs: ONLY=files for a part, SAVE=1 for docs/bench.json, CHECK=1 to compare with it
+bench: ## Measure what picoclaw costs: ONLY=files for a part, SAVE=1 to save the figures, CHECK=1 to compare with them
 	.ci/install
-	-@built=$$(mktemp -d) && trap 'rm -rf "$$built"' EXIT && export PICOCLAW_TEST_BUILT="$$built" && \
+	@built=$$(mktemp -d) && trap 'rm -rf "$$built"' EXIT && export PICOCLAW_TEST_BUILT="$$built" && \
 		$(GO) run ./internal/measure/report -only '$(ONLY)' $(if $(SAVE),-save) $(if $(CHECK),-check)
-	$(GO) run ./host/internal/bench -bin bin -only '$(ONLY)'
 
 demo: build ## Play a short agent session on a copy of this repository
 	.ci/install

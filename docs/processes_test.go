@@ -17,7 +17,6 @@ var unconfined = map[string]string{
 	"host/session/secrets.go":      "the operator's own program that prints a secret: it asks a keyring, or a person",
 	"host/session/network_from.go": "the operator's own programs, which are asked for their settings",
 	"host/mcpservers/make.go":      "the operator's own npm and pip, which are asked for their settings",
-	"host/internal/bench/":         "what is measured",
 	"internal/measure/report/":     "benchmarks are run",
 	"host/hosttest/":               "tests are built",
 	"cmd/internal/clitest/":        "tests are run",

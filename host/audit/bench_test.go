@@ -60,7 +60,7 @@ func BenchmarkAudit(b *testing.B) {
 					}
 				}
 			}
-			times.Report(b, "page", "<=200")
+			times.Report(b, "page-ms<=200")
 			b.ReportMetric(float64(pages), "pages-count")
 		})
 	}

@@ -14,10 +14,15 @@ import (
 	"github.com/picoclaw/picoclaw/host/hosttest"
 	"github.com/picoclaw/picoclaw/host/policy"
 	"github.com/picoclaw/picoclaw/host/session"
+	"github.com/picoclaw/picoclaw/sdk"
 	"github.com/picoclaw/picoclaw/sdk/guard"
 )
 
 func TestMain(m *testing.M) {
+	if filepath.Base(os.Args[0]) == plainID {
+		sdk.Main(plainPlugin())
+		return
+	}
 	os.Exit(hosttest.Main(m, map[string]string{
 		"plugins/filesystem/filesystem": "../../plugins/filesystem",
 		"plugins/shell/shell":           "../../plugins/shell",

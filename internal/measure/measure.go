@@ -17,7 +17,9 @@ const warmUp = 200 * time.Millisecond
 // Case is one alternative.
 type Case struct {
 	Name    string       // its median is reported as NAME-ms
-	Prepare func() error // called before each run and not timed; may be nil
+	Bound   string       // of the median, such as <=0.5; may be empty
+	Repeat  int          // how often it runs, and is timed, in one turn; 0 is 1
+	Prepare func() error // called before each turn and not timed; may be nil
 	Run     func() error
 }
 
@@ -34,8 +36,10 @@ func Turns(b *testing.B, cases ...Case) []Times {
 				}
 				b.StartTimer()
 			}
-			if err := times[i].Time(c.Run); err != nil {
-				b.Fatalf("%s: %v", c.Name, err)
+			for range max(1, c.Repeat) {
+				if err := times[i].Time(c.Run); err != nil {
+					b.Fatalf("%s: %v", c.Name, err)
+				}
 			}
 		}
 	}
@@ -50,7 +54,7 @@ func Turns(b *testing.B, cases ...Case) []Times {
 		round()
 	}
 	for i, c := range cases {
-		times[i].Report(b, c.Name)
+		times[i].Report(b, c.Name+"-ms"+c.Bound)
 	}
 	return times
 }
@@ -75,13 +79,9 @@ func (t Times) Quantile(q float64) float64 {
 // Median returns the median in milliseconds.
 func (t Times) Median() float64 { return t.Quantile(0.5) }
 
-// Report reports the median as NAME-ms, with a bound if there is one, in place of the duration of the whole benchmark.
-func (t Times) Report(b *testing.B, name string, bound ...string) {
+// Report reports the median under a unit, in place of the duration of the whole benchmark.
+func (t Times) Report(b *testing.B, unit string) {
 	b.ReportMetric(0, "ns/op")
-	unit := name + "-ms"
-	for _, part := range bound {
-		unit += part
-	}
 	b.ReportMetric(t.Median(), unit)
 }
 

@@ -17,13 +17,26 @@ var parts = []struct {
 	name     string
 	packages []string
 }{
+	{"call", []string{"./host/session"}},
+	{"start", []string{"./host/session"}},
 	{"sandbox", []string{"./isolation"}},
-	{"commands", []string{"./sdk/guard"}},
-	{"network", []string{"./isolation"}},
+	{"files", []string{"./host/session"}},
+	{"search", []string{"./host/session"}},
+	{"plugins", []string{"./host/session"}},
+	{"program", []string{"./cmd/picoclaw/internal/bench"}},
+	{"mcp", []string{"./cmd/picoclaw/internal/bench"}},
+	{"commands", []string{"./sdk/guard", "./host/session"}},
+	{"memory", []string{"./cmd/picoclaw/internal/bench"}},
+	{"undo", []string{"./cmd/picoclaw/internal/bench"}},
+	{"network", []string{"./isolation", "./cmd/picoclaw/internal/bench"}},
+	{"servers", []string{"./cmd/picoclaw/internal/bench"}},
 	{"turns", []string{"./host/agent"}},
+	{"audit", []string{"./host/audit"}},
+	{"telemetry", []string{"./host/session"}},
 	{"fleet", []string{"./host/fleet"}},
 	{"fleetscale", []string{"./host/fleet"}},
-	{"audit", []string{"./host/audit"}},
+	{"fairness", []string{"./host/session"}},
+	{"scale", []string{"./cmd/picoclaw/internal/bench"}},
 }
 
 func main() {
