@@ -20,10 +20,14 @@ type Result struct {
 	Text       string          // what the agent reads
 	Structured json.RawMessage // the typed result, a JSON object that fits the specification's schema; nil for none
 	Content    []Content       // what goes along with the text, in order
+	Undo       string          // the id of the operation in the undo store that takes the changes back; empty for none
 }
 
 // texter is implemented by results that have a form for people.
 type texter interface{ Text() string }
+
+// undoable is implemented by results that name the operation in the undo store that takes the call's changes back.
+type undoable interface{ UndoID() string }
 
 // contented is implemented by results that have more than a text.
 type contented interface{ Contents() []Content }
@@ -38,7 +42,7 @@ func encode(out any) (*pluginpb.Result, error) {
 		addContent(result, out)
 		return result, nil
 	case Result:
-		result := &pluginpb.Result{Text: valid(out.Text), Structured: out.Structured}
+		result := &pluginpb.Result{Text: valid(out.Text), Structured: out.Structured, Undo: valid(out.Undo)}
 		addContent(result, out.Content)
 		return result, nil
 	}
@@ -54,18 +58,17 @@ func encode(out any) (*pluginpb.Result, error) {
 	} else {
 		result.TextIsStructured = true
 	}
+	if u, ok := out.(undoable); ok {
+		result.Undo = valid(u.UndoID())
+	}
 	if c, ok := out.(contented); ok {
 		addContent(result, c.Contents())
 	}
 	return result, nil
 }
 
-// addContent puts blocks behind a result's text. A single picture or sound goes where hosts have always looked for it.
+// addContent puts blocks behind a result's text.
 func addContent(r *pluginpb.Result, blocks []Content) {
-	if len(blocks) == 1 && blocks[0].URI == "" && blocks[0].Text == "" {
-		r.Media, r.MediaType = blocks[0].Data, blocks[0].MediaType
-		return
-	}
 	for _, b := range blocks {
 		r.Content = append(r.Content, &pluginpb.Content{
 			Text: valid(b.Text), Data: b.Data, MediaType: valid(b.MediaType), Uri: valid(b.URI),

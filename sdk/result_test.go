@@ -9,6 +9,7 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"github.com/picoclaw/picoclaw/sdk"
+	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 	"github.com/picoclaw/picoclaw/sdk/sdktest"
 )
 
@@ -50,6 +51,33 @@ func TestContents(t *testing.T) {
 		r := p.Call(tool, `{}`)
 		if diff := cmp.Diff(want, r.Content); r.Err != nil || diff != "" || r.Text != texts[tool] {
 			t.Errorf("%s: %q, %v\n%s", tool, r.Text, r.Err, diff)
+		}
+	}
+}
+
+type undoableChange struct {
+	ID string `json:"id"`
+}
+
+func (c undoableChange) UndoID() string { return c.ID }
+
+func TestUndoID(t *testing.T) {
+	change := sdk.NewTool("change", "Changes.", func(context.Context, *sdk.Request[struct{}]) (undoableChange, error) {
+		return undoableChange{"1"}, sdk.Errorf(sdk.Failed, "half of it")
+	}, sdk.Traits{})
+	schema, err := pluginpb.NewSchema(&jsonschema.Schema{Type: "object"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	spec := sdk.NewSpecTool(pluginpb.Spec{Name: "spec", Doc: "Changes.", Input: schema},
+		func(context.Context, *sdk.Request[json.RawMessage]) (sdk.Result, error) {
+			return sdk.Result{Structured: json.RawMessage(`{"undo":"2"}`), Undo: "1"}, nil
+		})
+	p := sdktest.Start(t, sdk.Plugin{ID: "p", Version: "1.0.0", Doc: "Tests.", Tools: []sdk.Tool{change, spec}},
+		sdktest.Options{})
+	for _, tool := range []string{"change", "spec"} {
+		if r := p.Call(tool, `{}`); r.Undo != "1" {
+			t.Errorf("%s: the undo id is %q", tool, r.Undo)
 		}
 	}
 }

@@ -53,7 +53,7 @@ type Traits struct {
 // Out may be a string, which the agent reads as it is; or a type with a method Text() string, which the agent reads
 // as that text and programs as JSON; or any other struct, which both read as JSON. Its schema is published too. What
 // goes along with the text, such as an image, is returned by a method Contents() []Content; or Out is []Content
-// itself.
+// itself. A method UndoID() string returns the id of the operation in the undo store that takes the changes back.
 func NewTool[In, Out any](
 	name, doc string, handler func(ctx context.Context, req *Request[In]) (Out, error), t Traits,
 ) Tool {

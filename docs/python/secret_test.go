@@ -57,7 +57,7 @@ func introduce(t *testing.T, given *pluginpb.Credentials) string {
 	dir := hosttest.TempDir(t)
 	handshake := pluginpb.Handshake()
 	cmd := exec.Command(hosttest.Program("python/words/words"))
-	cmd.Env = []string{handshake.MagicCookieKey + "=" + handshake.MagicCookieValue, "PLUGIN_PROTOCOL_VERSIONS=1",
+	cmd.Env = []string{handshake.MagicCookieKey + "=" + handshake.MagicCookieValue, "PLUGIN_PROTOCOL_VERSIONS=2",
 		"PLUGIN_UNIX_SOCKET_DIR=" + dir}
 	cmd.Stderr = t.Output()
 	stdin, err := cmd.StdinPipe()
@@ -80,7 +80,7 @@ func introduce(t *testing.T, given *pluginpb.Credentials) string {
 	}
 	line, err := bufio.NewReader(stdout).ReadString('\n')
 	socket := filepath.Join(dir, "plugin.sock")
-	if want := fmt.Sprintf("1|1|unix|%s|grpc\n", socket); err != nil || line != want {
+	if want := fmt.Sprintf("1|2|unix|%s|grpc\n", socket); err != nil || line != want {
 		t.Fatalf("the handshake is %q (%v), want %q", line, err, want)
 	}
 	return socket

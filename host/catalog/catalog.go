@@ -118,9 +118,8 @@ func readPlugin(dir string) (*Plugin, error) {
 		return nil, fmt.Errorf("its %s: %w; have the plugin's binary print it again, with `describe`", pluginpb.ManifestFile,
 			err)
 	}
-	if v := pluginpb.ProtocolVersion; v < m.Protocol.Min || v > m.Protocol.Max {
-		return nil, fmt.Errorf("it speaks versions %d to %d of the plugin protocol, this picoclaw version %d; "+
-			"install a version of the plugin that fits", m.Protocol.Min, m.Protocol.Max, v)
+	if err := m.Protocol.Check(); err != nil {
+		return nil, err
 	}
 	p := newPlugin(m, dir)
 	sum := sha256.Sum256(data)

@@ -143,7 +143,12 @@ func (c *Catalog) addInstalled(from Sources, id string, pin *store.Pin) error {
 	p.Kind, p.Pin = Installed, pin
 	p.Binary = filepath.Join(dir, filepath.FromSlash(pin.Binary))
 	p.Digest = hex.EncodeToString(sum[:])
-	if pin.Program != "" { // picoclaw's own, as it is now
+	if pin.Program == "" {
+		if err := m.Protocol.Check(); err != nil {
+			return fmt.Errorf("plugin %s: %w", id, err)
+		}
+	} else { // picoclaw's own program, which speaks the current protocol
+		m.Protocol = pluginpb.CurrentProtocol()
 		p.Binary = filepath.Join(from.Bundled, pin.Program, pluginpb.ProgramName(pin.Program, runtime.GOOS))
 		if err := p.identify(); err != nil {
 			return fmt.Errorf("plugin %s: %w", id, err)

@@ -65,7 +65,7 @@ func build(id string, s *Spec, said *Said, programs []string, known map[string]s
 	}
 	b.manifest = &pluginpb.Manifest{
 		ID: id, Doc: fmt.Sprintf("The MCP server %s: %s", oneLine(doc), s.Source()), FullNames: true,
-		Protocol: pluginpb.Range{Min: pluginpb.ProtocolVersion, Max: pluginpb.ProtocolVersion},
+		Protocol: pluginpb.CurrentProtocol(),
 		Grants:   s.grants(programs),
 	}
 	unused := maps.Clone(s.Claims)

@@ -13,6 +13,8 @@ import (
 
 	"github.com/picoclaw/picoclaw/internal/patience"
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
+	"github.com/picoclaw/picoclaw/sdk/pluginpolicy"
+	"github.com/picoclaw/picoclaw/sdk/takeback"
 )
 
 // The time that a person takes for a tool's form is not the call's.
@@ -35,6 +37,25 @@ func TestTheCallsTimeStandsStillWhileAPersonFillsInAForm(t *testing.T) {
 	})
 	if answers(t.Context(), "p.t") != nil {
 		t.Error("somebody answers where nobody is")
+	}
+}
+
+func TestUndoIDNeedsUndoStore(t *testing.T) {
+	with := &pluginpolicy.Policy{Undo: takeback.Options{Dir: "/store"}}
+	structured := &pluginpb.Result{Structured: []byte(`{"undo":"1"}`)}
+	for _, test := range []struct {
+		policy *pluginpolicy.Policy
+		result *pluginpb.Result
+		want   string
+	}{
+		{with, &pluginpb.Result{Undo: "1"}, "1"},
+		{with, structured, ""},
+		{&pluginpolicy.Policy{}, &pluginpb.Result{Undo: "1"}, ""},
+		{with, &pluginpb.Result{Undo: strings.Repeat("1", maxUndo+1)}, ""},
+	} {
+		if got := undoID(test.policy, test.result); got != test.want {
+			t.Errorf("%v with store %q: %q, want %q", test.result, test.policy.Undo.Dir, got, test.want)
+		}
 	}
 }
 

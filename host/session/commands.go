@@ -7,48 +7,48 @@ import (
 	"github.com/picoclaw/picoclaw/host/catalog"
 	"github.com/picoclaw/picoclaw/internal/paths"
 	"github.com/picoclaw/picoclaw/isolation"
+	"github.com/picoclaw/picoclaw/sdk/exec"
 	"github.com/picoclaw/picoclaw/sdk/guard"
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
 // confineCommands tells a plugin what each single command may touch and use: the plugin's own view without what only
 // the plugin needs. Nothing in it comes from a call.
-func (s *Session) confineCommands(exec *pluginpb.ExecPolicy, workspace, userEnv string) {
+func (s *Session) confineCommands(settings *exec.Settings, workspace, userEnv string) {
 	open := s.kernelPaths(true).Limit(workspace)
-	exec.Confine = s.policy.Guard().Restrict
-	exec.Unwalled = s.unwalled()
-	exec.ReadOnly, exec.ReadWrite = existing(open.ReadOnly), existing(open.ReadWrite)
-	exec.ReadWrite = append(exec.ReadWrite, isolation.UserEnv(s.policy.Home(), userEnv))
+	settings.Confine = s.policy.Guard().Restrict
+	settings.Unwalled = s.unwalled()
+	settings.ReadOnly, settings.ReadWrite = existing(open.ReadOnly), existing(open.ReadWrite)
+	settings.ReadWrite = append(settings.ReadWrite, isolation.UserEnv(s.policy.Home(), userEnv))
 	in := s.policy.Isolation()
 	if in.Enabled {
-		exec.ReadWrite = append(exec.ReadWrite, "/tmp", "/dev/shm") // the sandbox's own
+		settings.ReadWrite = append(settings.ReadWrite, "/tmp", "/dev/shm") // the sandbox's own
 	}
 	for _, rule := range in.ExposePaths {
 		switch {
 		case !in.Enabled && rule.Target != rule.Source: // there is no view that could show it elsewhere
 		case rule.Mode == isolation.ModeReadWrite:
-			exec.ReadWrite = append(exec.ReadWrite, rule.Target)
+			settings.ReadWrite = append(settings.ReadWrite, rule.Target)
 		default:
-			exec.ReadOnly = append(exec.ReadOnly, rule.Target)
+			settings.ReadOnly = append(settings.ReadOnly, rule.Target)
 		}
 	}
-	limits := s.policy.Limits().Exec
-	limits.Memory = boundedMemory(limits)
-	exec.Limits = pluginpb.NewExecLimits(limits)
+	settings.Limits = s.policy.Limits().Exec
+	settings.Limits.Memory = boundedMemory(settings.Limits)
 }
 
 // openToCommands reports whether commands would get at a directory of the instance root because their plugin does. Only
 // Landlock holds them to less than it, and only where they have no path above the directory. Where they get at the
 // instance root in any case, the plugin's access opens nothing.
-func (s *Session) openToCommands(exec *pluginpb.ExecPolicy, dir string) bool {
-	opened := exec.ReadWrite
+func (s *Session) openToCommands(settings *exec.Settings, dir string) bool {
+	opened := settings.ReadWrite
 	if s.policy.Isolation().Enabled || !s.policy.Guard().AllowReadOutside {
-		opened = slices.Concat(opened, exec.ReadOnly)
+		opened = slices.Concat(opened, settings.ReadOnly)
 	}
 	switch {
 	case !s.kernelConfines():
 		return false
-	case !exec.Confine || !isolation.KernelConfines():
+	case !settings.Confine || !isolation.KernelConfines():
 		return true
 	default:
 		return paths.WithinAny(opened, dir)
@@ -61,9 +61,9 @@ func (s *Session) keepsCommands(p *catalog.Plugin) bool {
 	if !grants.Exec || grants.Workspace != pluginpb.ReadWriteWorkspace {
 		return false
 	}
-	exec := &pluginpb.ExecPolicy{}
-	s.confineCommands(exec, grants.Workspace, s.userEnvOf(p))
-	return s.takesBack(grants, exec) && s.kernelConfines() && isolation.TellsOfChanges()
+	settings := &exec.Settings{}
+	s.confineCommands(settings, grants.Workspace, s.userEnvOf(p))
+	return s.takesBack(grants, settings) && s.kernelConfines() && isolation.TellsOfChanges()
 }
 
 // userEnvID names the directory that the commands of this policy have for their home.
@@ -119,7 +119,7 @@ func (s *Session) UnkeptCommand(r audit.Record) string {
 	if t == nil || r.Denied() {
 		return ""
 	}
-	if spec, err := s.instanceSpec(t.Plugin); err == nil && spec.Configure.Takeback != nil {
+	if spec, err := s.instanceSpec(t.Plugin); err == nil && spec.Policy.Undo.Dir != "" {
 		return ""
 	}
 	known, err := t.Arguments()

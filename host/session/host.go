@@ -187,7 +187,7 @@ func (h *Host) prepare() (*callRuntime, error) {
 	h.ran = m
 	h.mu.Unlock()
 	h.stops.watch(func(stopped halt.Stopped) {
-		m.supervisor.Kill(func(spec *supervise.Spec) bool { return stopped.For(spec.Configure.GetAgent()) == nil })
+		m.supervisor.Kill(func(spec *supervise.Spec) bool { return stopped.For(spec.Policy.Agent) == nil })
 	})
 	return m, nil
 }

@@ -76,7 +76,7 @@ func (s *Session) giveNetwork(p *catalog.Plugin, spec *supervise.Spec, grants pl
 	}
 	spec.Env = append(spec.Env, env...)
 	if grants.Exec {
-		spec.Configure.Policy.Exec.Env = append(spec.Configure.Policy.Exec.Env, env...)
+		spec.Policy.Exec.Env = append(spec.Policy.Exec.Env, env...)
 	}
 	if s.networks == nil {
 		s.networks = map[*catalog.Plugin]*network{}

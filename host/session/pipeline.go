@@ -265,9 +265,7 @@ func (c *call) callTool() *Result {
 func (c *call) limitResult() *Result {
 	s := c.session
 	result := s.resultOf(c.tool, c.answer)
-	if c.spec.Configure.Takeback != nil {
-		result.undo = undoOf(result.Structured)
-	}
+	result.undo = undoID(c.spec.Policy, c.answer)
 	if result.Err != nil && result.Err.Code == pluginpb.CodeWithdrawn {
 		s.quarantineTool(c.tool, result.Err.Message)
 	}

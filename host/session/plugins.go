@@ -122,7 +122,7 @@ func (h *Host) retire(c *catalog.Catalog) {
 		}
 		// Whoever has an instance of his own loses it with the last of its tools.
 		for _, t := range c.Tools() {
-			if t.Plugin.Digest == spec.Digest && c.Off(t, spec.Configure.GetAgent()) == nil {
+			if t.Plugin.Digest == spec.Digest && c.Off(t, spec.Policy.Agent) == nil {
 				return true
 			}
 		}

@@ -1,14 +1,13 @@
 package session
 
 import (
-	"bytes"
-	"cmp"
 	"encoding/json"
 	"strings"
 	"time"
 
 	"github.com/picoclaw/picoclaw/sdk"
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
+	"github.com/picoclaw/picoclaw/sdk/pluginpolicy"
 )
 
 // Result is how a call ended. Text and Structured may be there beside an error: what was found until then.
@@ -61,25 +60,13 @@ func (r *Result) size() int {
 	return n
 }
 
-// maxUndo is how long the name of a change may be: what is longer is none.
+// maxUndo is the maximum length of an undo id in bytes; a longer one is ignored.
 const maxUndo = 64
 
-// undoOf returns the name of the change that a result of a tool with the takeback grant says it was.
-func undoOf(structured json.RawMessage) string {
-	if !bytes.Contains(structured, []byte(`"undo":"`)) {
+// undoID returns the undo id of a plugin's result; empty for a plugin without an undo store.
+func undoID(p *pluginpolicy.Policy, r *pluginpb.Result) string {
+	if p.Undo.Dir == "" || len(r.GetUndo()) > maxUndo {
 		return ""
 	}
-	var says struct {
-		Undo    string `json:"undo"`
-		Changes struct {
-			Undo string `json:"undo"`
-		} `json:"changes"` // of a command
-	}
-	if json.Unmarshal(structured, &says) != nil {
-		return ""
-	}
-	if id := cmp.Or(says.Undo, says.Changes.Undo); len(id) <= maxUndo {
-		return id
-	}
-	return ""
+	return r.GetUndo()
 }

@@ -17,7 +17,9 @@ import (
 	"github.com/picoclaw/picoclaw/internal/protect"
 	"github.com/picoclaw/picoclaw/isolation"
 	"github.com/picoclaw/picoclaw/isolation/selftest"
+	"github.com/picoclaw/picoclaw/sdk/exec"
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
+	"github.com/picoclaw/picoclaw/sdk/pluginpolicy"
 	"github.com/picoclaw/picoclaw/sdk/takeback"
 )
 
@@ -38,33 +40,26 @@ func (s *Session) instanceSpec(p *catalog.Plugin) (*supervise.Spec, error) {
 	}
 	grants := given.Grants.Intersect(p.Manifest.Grants)
 	limits := s.policy.Limits()
-	wire := pluginpb.NewPolicy(s.policy.Guard())
-	wire.Exec.TimeoutSeconds = int64(limits.ExecTimeout.Seconds())
+	policy := &pluginpolicy.Policy{Guard: s.policy.Guard(), Grants: grants, Config: given.Config}
+	policy.Exec.Timeout = limits.ExecTimeout
 	if s.origin == Cron && limits.CronTimeout > 0 {
-		wire.Exec.TimeoutSeconds = int64(limits.CronTimeout.Seconds())
+		policy.Exec.Timeout = limits.CronTimeout
 	}
 	if grants.Exec {
-		wire.Exec.Env = environment(s.policy.ExecEnv()...)
-		s.confineCommands(wire.Exec, grants.Workspace, s.userEnvOf(p))
+		policy.Agent = s.policy.Agent()
+		policy.Exec.Env = environment(s.policy.ExecEnv()...)
+		s.confineCommands(&policy.Exec, grants.Workspace, s.userEnvOf(p))
 	}
-	wire.Exec.UndoableDeletes = wire.Exec.UndoableDeletes && s.keepsCommands(p)
+	policy.Guard.Exec.UndoableDeletes = policy.Guard.Exec.UndoableDeletes && s.keepsCommands(p)
 	spec := &supervise.Spec{
 		Manifest: p.Manifest,
 		Binary:   p.Binary,
 		Digest:   p.Digest,
-		Configure: &pluginpb.ConfigureRequest{
-			Policy: wire,
-			Grants: pluginpb.NewGrants(grants),
-			Config: given.Config,
-			Limits: &pluginpb.Limits{ResultBytes: limits.ResultSize},
-		},
-		Profile: s.profile(p, grants),
-		Env:     pluginEnvironment(grants),
-		Owner:   s.payer.agent,
-		Most:    s.payer.limits.Plugins,
-	}
-	if grants.Exec {
-		spec.Configure.Agent = s.policy.Agent()
+		Policy:   policy,
+		Profile:  s.profile(p, grants),
+		Env:      pluginEnvironment(grants),
+		Owner:    s.payer.agent,
+		Most:     s.payer.limits.Plugins,
 	}
 	if err := s.giveNetwork(p, spec, grants); err != nil {
 		return nil, err
@@ -75,7 +70,7 @@ func (s *Session) instanceSpec(p *catalog.Plugin) (*supervise.Spec, error) {
 		}
 	}
 	switch {
-	case s.takesBack(grants, wire.Exec):
+	case s.takesBack(grants, &policy.Exec):
 		if err := s.giveTakeback(spec); err != nil {
 			return nil, err
 		}
@@ -85,8 +80,8 @@ func (s *Session) instanceSpec(p *catalog.Plugin) (*supervise.Spec, error) {
 	}
 	if p.Pin != nil {
 		if p.Pin.Data != "" {
-			spec.Configure.DataDir = filepath.Join(p.Dir, store.DataDir)
-			spec.Profile.ReadOnly = append(spec.Profile.ReadOnly, existing([]string{spec.Configure.DataDir})...)
+			policy.DataDir = filepath.Join(p.Dir, store.DataDir)
+			spec.Profile.ReadOnly = append(spec.Profile.ReadOnly, existing([]string{policy.DataDir})...)
 			spec.Profile.Programs = ownPrograms(p.Dir, grants.Programs)
 		}
 		spec.Program = p.Pin.Binary
@@ -142,15 +137,15 @@ func (s *Session) giveState(spec *supervise.Spec) error {
 	if err != nil {
 		return fmt.Errorf("the state directory of plugin %s: %w", spec.Manifest.ID, err)
 	}
-	spec.Configure.StateDir = dir
+	spec.Policy.StateDir = dir
 	return nil
 }
 
 // takesBack reports whether a plugin has this agent's store of what changes destroy: not if its commands would get at
 // it too.
-func (s *Session) takesBack(grants pluginpb.Grant, exec *pluginpb.ExecPolicy) bool {
+func (s *Session) takesBack(grants pluginpb.Grant, settings *exec.Settings) bool {
 	return grants.Takeback && s.policy.Undo().Enabled &&
-		(!grants.Exec || exec.Confine && !s.openToCommands(exec, s.stateDir(takebackName)))
+		(!grants.Exec || settings.Confine && !s.openToCommands(settings, s.stateDir(takebackName)))
 }
 
 // giveTakeback gives a plugin this agent's store of what changes destroy.
@@ -160,9 +155,7 @@ func (s *Session) giveTakeback(spec *supervise.Spec) error {
 		return fmt.Errorf("the store of what changes destroy, for plugin %s: %w", spec.Manifest.ID, err)
 	}
 	undo := s.policy.Undo()
-	spec.Configure.Takeback = pluginpb.NewTakeback(takeback.Options{
-		Dir: dir, MaxBytes: undo.MaxSize, MaxAge: undo.MaxAge,
-	})
+	spec.Policy.Undo = takeback.Options{Dir: dir, MaxBytes: undo.MaxSize, MaxAge: undo.MaxAge}
 	return nil
 }
 

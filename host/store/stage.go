@@ -115,9 +115,8 @@ func (p *Package) check() error {
 			return fmt.Errorf("its %s: %w", pluginpb.ManifestFile, err)
 		}
 	}
-	if v := pluginpb.ProtocolVersion; v < p.Manifest.Protocol.Min || v > p.Manifest.Protocol.Max {
-		return fmt.Errorf("it speaks versions %d to %d of the plugin protocol, this picoclaw version %d",
-			p.Manifest.Protocol.Min, p.Manifest.Protocol.Max, v)
+	if err := p.Manifest.Protocol.Check(); err != nil {
+		return err
 	}
 	if !safeElement(p.Manifest.Version) {
 		return fmt.Errorf("its version %q is no version, such as 1.2.0", p.Manifest.Version)

@@ -17,7 +17,7 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
-const manifest = `{"id":"p","version":"1.0.0","doc":"d","protocol":{"min":1,"max":1},"grants":{"workspace":"ro","exec":false,"network":false},
+const manifest = `{"id":"p","version":"1.0.0","doc":"d","protocol":{"min":2,"max":2},"grants":{"workspace":"ro","exec":false,"network":false},
 "tools":[{"name":"t","doc":"d","input":{"type":"object","additionalProperties":false}}]}`
 
 // archive makes a compressed archive of files, all of them programs.
@@ -53,6 +53,15 @@ func written(t testing.TB, name string, data []byte) string {
 func good(t testing.TB) string {
 	return written(t, "p.tar.gz", archive(t, map[string]string{"p-1.0.0/p": "#!/bin/sh\n",
 		"p-1.0.0/plugin.json": manifest}))
+}
+
+func TestStageRefusesOlderProtocol(t *testing.T) {
+	older := strings.Replace(manifest, `{"min":2,"max":2}`, `{"min":1,"max":1}`, 1)
+	source := written(t, "p.tar.gz", archive(t, map[string]string{"p/p": "#!/bin/sh\n", "p/plugin.json": older}))
+	_, err := Open(t.TempDir()).Stage(source, Keys{})
+	if err == nil || !strings.Contains(err.Error(), "rebuild the plugin with the current SDK") {
+		t.Error(err)
+	}
 }
 
 // What is not signed by one of the keys is not installed where that is required; what was changed after it was signed,

@@ -31,7 +31,7 @@ type instance struct {
 	runner *pluginRunner
 	client *plugin.Client
 	rpc    pluginpb.PluginClient
-	// streams carry calls one after another; nil where the plugin doesn't take them so.
+	// streams carry calls one after another; nil until the plugin is configured.
 	streams *streams
 	// hostTLS holds the host's half of the instance's secret.
 	hostTLS *tls.Config
@@ -155,13 +155,14 @@ func (in *instance) connect(ctx context.Context) error {
 	if err := in.runner.process.Load().Check(); err != nil {
 		return err
 	}
-	configured, err := rpc.Configure(ctx, in.spec.Configure)
+	configure, err := in.spec.Policy.Request()
 	if err != nil {
+		return err
+	}
+	if _, err := rpc.Configure(ctx, configure); err != nil {
 		return fmt.Errorf("give it its policy: %w", reason(err))
 	}
-	if configured.GetCalls() {
-		in.streams = &streams{rpc: rpc}
-	}
+	in.streams = &streams{rpc: rpc}
 	return nil
 }
 
@@ -174,6 +175,10 @@ func (in *instance) unintroduced(err error) error {
 		if why := unrunnable(in.spec); why != nil {
 			return why
 		}
+	}
+	if strings.HasPrefix(err.Error(), "incompatible API version") { // go-plugin has no error value for it
+		return fmt.Errorf("it speaks another version of the plugin protocol than this picoclaw (version %d); "+
+			"rebuild the plugin with the current SDK", pluginpb.ProtocolVersion)
 	}
 	if !started || !strings.Contains(err.Error(), "\n") {
 		return err
@@ -228,26 +233,11 @@ func (in *instance) compare(said []byte) error {
 func (in *instance) call(ctx context.Context, req *pluginpb.CallRequest, to Listener) (*pluginpb.Result, error) {
 	health := in.watchHealth()
 	defer health.stop()
-	run := in.callAlone
-	if in.streams != nil {
-		run = in.streams.call
-	}
-	result, err := run(ctx, req, to)
+	result, err := in.streams.call(ctx, req, to)
 	if err != nil {
 		return nil, in.callError(ctx, err)
 	}
 	return result, nil
-}
-
-// callAlone makes a call on a stream of its own, as every plugin takes it.
-func (in *instance) callAlone(ctx context.Context, req *pluginpb.CallRequest, to Listener) (*pluginpb.Result, error) {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel() // ends the stream, whatever is left on it
-	stream, err := in.rpc.Call(ctx, req)
-	if err != nil {
-		return nil, err
-	}
-	return receive(stream, to.Event, func(*pluginpb.Question) {}) // there is no way back for an answer
 }
 
 // callError says why a call has not come back: out of time, cancelled, or the plugin is gone, and then how it went.

@@ -60,7 +60,7 @@ func (s *Supervisor) watch(key string, sl *slot) {
 // busy reports whether something would be lost with an idle instance: one that may run commands may have some in the
 // background. It is taken to have if it does not say.
 func (in *instance) busy() bool {
-	if !in.spec.Configure.GetGrants().GetExec() {
+	if !in.spec.Policy.Grants.Exec {
 		return false
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), stopGrace)

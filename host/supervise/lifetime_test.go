@@ -71,7 +71,7 @@ func TestIdleInstancesEnd(t *testing.T) {
 	f := newFixture(t, false)
 	f.options.IdleTimeout = 50 * time.Millisecond
 	idle := f.spec("WHICH=idle")
-	idle.Configure.Grants.Exec = false
+	idle.Policy.Grants.Exec = false
 	first, silent, busy := f.pid(idle), f.pid(f.spec("WHICH=silent")), f.pid(f.spec("BUSY=yes"))
 	resting := f.pid(f.spec("BUSY=no"))
 	hosttest.Eventually(t, "the idle ones are gone", func() bool { return !alive(first) && !alive(resting) })

@@ -15,7 +15,9 @@ import (
 
 	"github.com/picoclaw/picoclaw/host/hosttest"
 	"github.com/picoclaw/picoclaw/isolation"
+	"github.com/picoclaw/picoclaw/sdk/guard"
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
+	"github.com/picoclaw/picoclaw/sdk/pluginpolicy"
 )
 
 func TestMain(m *testing.M) {
@@ -103,9 +105,9 @@ func spec(m *pluginpb.Manifest, env ...string) *Spec {
 	return &Spec{
 		Manifest: m,
 		Binary:   hosttest.Program("tester"),
-		Configure: &pluginpb.ConfigureRequest{
-			Policy: &pluginpb.Policy{Workspace: "/"},
-			Grants: &pluginpb.Grants{Workspace: "none", Exec: true},
+		Policy: &pluginpolicy.Policy{
+			Guard:  guard.Policy{Workspace: "/"},
+			Grants: pluginpb.Grant{Workspace: "none", Exec: true},
 		},
 		Profile: isolation.Profile{Name: "tester", Exec: true},
 		Env:     env,

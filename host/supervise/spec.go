@@ -7,10 +7,9 @@ import (
 	"fmt"
 	"sync"
 
-	"google.golang.org/protobuf/proto"
-
 	"github.com/picoclaw/picoclaw/isolation"
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
+	"github.com/picoclaw/picoclaw/sdk/pluginpolicy"
 )
 
 // Spec is all that determines an instance: which program, what it must be, and what it may do.
@@ -24,8 +23,8 @@ type Spec struct {
 	// installed. The copy is what runs: Program, a path below it; if that is empty, Binary runs in the copy's directory.
 	Copy    func(to string) error
 	Program string
-	// Configure is the policy, grants and settings that the process is given for life.
-	Configure *pluginpb.ConfigureRequest
+	// Policy is the policy, grants and settings that the process is given for life.
+	Policy *pluginpolicy.Policy
 	// Profile is the sandbox, Env the whole environment (NAME=value) of the process.
 	Profile isolation.Profile
 	Env     []string
@@ -48,7 +47,7 @@ func (s *Spec) Key() (string, error) {
 }
 
 func (s *Spec) identify() (string, error) {
-	configure, err := proto.MarshalOptions{Deterministic: true}.Marshal(s.Configure)
+	configure, err := s.Policy.Request()
 	if err != nil {
 		return "", fmt.Errorf("identify an instance of %s: %w", s.Manifest.ID, err)
 	}
@@ -56,10 +55,10 @@ func (s *Spec) identify() (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("identify an instance of %s: %w", s.Manifest.ID, err)
 	}
-	given := sha256.Sum256(configure)
+	given := sha256.Sum256(configure.GetPolicy())
 	s.rights = hex.EncodeToString(given[:8])
 	h := sha256.New()
-	h.Write(configure)
+	h.Write(configure.GetPolicy())
 	h.Write(rest)
 	return hex.EncodeToString(h.Sum(nil)), nil
 }

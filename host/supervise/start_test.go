@@ -67,6 +67,8 @@ func TestAPluginThatDoesNotStartSaysWhy(t *testing.T) {
 			{"offers another's socket", "not in the directory made for it", func(s *Spec) {
 				s.Env = []string{"MISBEHAVE=elsewhere", "ELSEWHERE=/run/docker.sock"}
 			}},
+			{"speaks protocol 1", "it speaks another version of the plugin protocol than this picoclaw (version 2); " +
+				"rebuild the plugin with the current SDK", func(s *Spec) { s.Env = []string{"MISBEHAVE=older"} }},
 			{"is another program", "Failed to read any lines", func(s *Spec) { s.Binary = stranger }},
 			{"is another plugin", "something else of itself", func(s *Spec) {
 				other := *s.Manifest

@@ -13,7 +13,7 @@ const idleStreams = 8
 
 // callStream is a stream that a call's events come on.
 type callStream struct {
-	pluginpb.Plugin_CallsClient
+	pluginpb.Plugin_CallClient
 	cancel context.CancelFunc
 }
 
@@ -46,7 +46,7 @@ func (s *streams) take() (*callStream, error) {
 	}
 	s.mu.Unlock()
 	ctx, cancel := context.WithCancel(context.Background()) // it outlives the call that it is opened for
-	stream, err := s.rpc.Calls(ctx)
+	stream, err := s.rpc.Call(ctx)
 	if err != nil {
 		cancel()
 		return nil, err
@@ -96,26 +96,12 @@ func (s *streams) call(ctx context.Context, req *pluginpb.CallRequest, to Listen
 	return result, err
 }
 
-// untilResult sends a request and passes on the events that come before its result.
+// untilResult sends a request, passes on the events that come before its result, and answers questions.
 func untilResult(st *callStream, req *pluginpb.CallRequest, to Listener) (*pluginpb.Result, error) {
-	// What ends a stream is told by Recv; Send says only that it has ended.
+	// Recv returns the error that ended a stream; Send returns only io.EOF then.
 	_ = st.Send(req)
-	return receive(st, to.Event, func(q *pluginpb.Question) {
-		answer := &pluginpb.Answer{Error: "the plugin asks although it was told that there is nobody"}
-		if to.Answer != nil {
-			answer = to.Answer(q)
-		}
-		answer.Id = q.GetId()
-		_ = st.Send(&pluginpb.CallRequest{Answer: answer})
-	})
-}
-
-// receive passes on a call's events until its result. Questions go to ask.
-func receive(from interface {
-	Recv() (*pluginpb.CallEvent, error)
-}, sink func(*pluginpb.CallEvent), ask func(*pluginpb.Question)) (*pluginpb.Result, error) {
 	for {
-		event, err := from.Recv()
+		event, err := st.Recv()
 		if err != nil {
 			return nil, err
 		}
@@ -123,9 +109,14 @@ func receive(from interface {
 			return result, nil
 		}
 		if q := event.GetQuestion(); q != nil {
-			ask(q)
-		} else if sink != nil {
-			sink(event)
+			answer := &pluginpb.Answer{Error: "the plugin asks although it was told that there is nobody"}
+			if to.Answer != nil {
+				answer = to.Answer(q)
+			}
+			answer.Id = q.GetId()
+			_ = st.Send(&pluginpb.CallRequest{Answer: answer})
+		} else if to.Event != nil {
+			to.Event(event)
 		}
 	}
 }

@@ -5,9 +5,9 @@ import "time"
 
 // Limits bound a process with all that it starts; a zero is no limit.
 type Limits struct {
-	Processes int           // processes and threads, of all together
-	Memory    int64         // bytes in memory, of all together
-	CPU       time.Duration // processor time, of all together
-	FileSize  int64         // bytes of one file
-	OpenFiles int           // descriptors of each process
+	Processes int           `json:"processes,omitempty"`    // processes and threads, of all together
+	Memory    int64         `json:"memory_bytes,omitempty"` // bytes in memory, of all together
+	CPU       time.Duration `json:"cpu_ns,omitempty"`       // processor time, of all together
+	FileSize  int64         `json:"file_bytes,omitempty"`   // bytes of one file
+	OpenFiles int           `json:"open_files,omitempty"`   // descriptors of each process
 }

@@ -27,6 +27,9 @@ func must(t *testing.T, p *sdktest.Plugin, tool string, a args) map[string]any {
 	if err := json.Unmarshal(r.Structured, &out); err != nil {
 		t.Fatalf("%s: %q is no JSON: %v", tool, r.Structured, err)
 	}
+	if id, _ := out["undo"].(string); r.Undo != id {
+		t.Errorf("%s: the host is told the undo id %q, the agent %q", tool, r.Undo, id)
+	}
 	return out
 }
 

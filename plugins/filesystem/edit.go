@@ -38,6 +38,9 @@ type editOutput struct {
 	Diff         string    `json:"diff,omitempty" jsonschema:"What a dry run would change"`
 }
 
+// UndoID returns the operation in the undo history.
+func (o editOutput) UndoID() string { return o.Undo }
+
 func edit(m *memory) sdk.Tool {
 	return sdk.NewTool("edit", "Replace a specific text block (old_string -> new_string). Returns a preview with line numbers. "+
 		"Takes path, old_string and new_string, or edits for several places.",

@@ -95,6 +95,9 @@ type changedFiles struct {
 	replaced []wantedEdit
 }
 
+// UndoID returns the operation in the undo history.
+func (o changedFiles) UndoID() string { return o.Undo }
+
 // Text is the message that agents know, one for each file, and what else is to be known.
 func (o changedFiles) Text() string { return o.text }
 

@@ -23,6 +23,9 @@ type mkdirOutput struct {
 	Undo    string `json:"undo,omitempty" jsonschema:"The operation, for undo"`
 }
 
+// UndoID returns the operation in the undo history.
+func (o mkdirOutput) UndoID() string { return o.Undo }
+
 // moduleDirMode is the mode of directories that are made, less the umask.
 const moduleDirMode = 0o777
 
@@ -57,9 +60,10 @@ func mkdir(m *memory) sdk.Tool {
 				steps = append(steps, takeback.Step{Action: takeback.Tidy, Path: dir})
 			}
 			var notes []string
-			return out, m.write(takeback.Op{
+			err = m.write(takeback.Op{
 				Tool: "mkdir", Summary: fmt.Sprintf("mkdir: made %s", path), Steps: steps,
 			}, &out.Undo, &notes, func(*takeback.Writer) error { return nil })
+			return out, err
 		},
 		sdk.Traits{
 			Idempotent: true, Sets: []string{picoclawSet, moduleSet},

@@ -23,6 +23,9 @@ type rmOutput struct {
 	Notes []string `json:"notes,omitempty" jsonschema:"What else is to be known"`
 }
 
+// UndoID returns the operation in the undo history.
+func (o rmOutput) UndoID() string { return o.Undo }
+
 func rm(m *memory) sdk.Tool {
 	return sdk.NewTool("rm", "Delete a file or directory. What is deleted is kept for a while: undo brings it back.",
 		func(ctx context.Context, req *sdk.Request[rmInput]) (rmOutput, error) {

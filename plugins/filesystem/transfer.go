@@ -19,6 +19,9 @@ type transferOutput struct {
 	Notes       []string `json:"notes,omitempty" jsonschema:"What else is to be known"`
 }
 
+// UndoID returns the operation in the undo history.
+func (o transferOutput) UndoID() string { return o.Undo }
+
 // transferring is a move or copy on its way.
 type transferring struct {
 	tool, doing string

@@ -24,6 +24,9 @@ type undoOutput struct {
 	Notes   []string `json:"notes,omitempty"`
 }
 
+// UndoID returns the operation in the undo history.
+func (o undoOutput) UndoID() string { return o.Undo }
+
 // Text says what was taken back.
 func (o undoOutput) Text() string {
 	if len(o.Paths) == 0 {

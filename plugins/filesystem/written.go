@@ -12,6 +12,9 @@ type changedFile struct {
 	all     []string
 }
 
+// UndoID returns the operation in the undo history.
+func (o changedFile) UndoID() string { return o.Undo }
+
 // Text is the message that agents know, and what else is to be known on lines of its own.
 func (o changedFile) Text() string {
 	if o.Diff != "" {
@@ -34,6 +37,9 @@ type moduleChange struct {
 	Notes     []string `json:"notes,omitempty" jsonschema:"What else is to be known"`
 	Diff      string   `json:"diff,omitempty" jsonschema:"What a dry run would change"`
 }
+
+// UndoID returns the operation in the undo history.
+func (o moduleChange) UndoID() string { return o.Undo }
 
 func newModuleChange(out *outcomes) moduleChange {
 	f := out.Files[0]

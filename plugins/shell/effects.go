@@ -16,6 +16,14 @@ type effects struct {
 	PutAside   []string `json:"put_aside,omitempty"`   // what it had made and was not to, by the name that it has now
 }
 
+// UndoID returns the operation in the undo history.
+func (e effects) UndoID() string {
+	if e.Changes == nil {
+		return ""
+	}
+	return e.Changes.Undo
+}
+
 // changes are what a command has changed in the workspace.
 type changes struct {
 	Undo string `json:"undo,omitempty"` // the operation that undo takes back

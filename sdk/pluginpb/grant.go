@@ -1,12 +1,6 @@
 package pluginpb
 
-import (
-	"slices"
-	"time"
-
-	"github.com/picoclaw/picoclaw/internal/limits"
-	"github.com/picoclaw/picoclaw/sdk/takeback"
-)
+import "slices"
 
 // What a plugin may do with the agent's workspace, each including the ones before it.
 const (
@@ -92,53 +86,4 @@ func commonSecrets(a, b []string) []string {
 		return common(a, a)
 	}
 	return common(a, b)
-}
-
-// NewGrants puts a grant on the wire.
-func NewGrants(g Grant) *Grants {
-	return &Grants{
-		Workspace: g.Workspace, Exec: g.Exec, Network: g.Network, Env: g.Env, State: g.State, Takeback: g.Takeback,
-	}
-}
-
-// Grant takes a grant off the wire, which does not carry programs: the kernel keeps those.
-func (g *Grants) Grant() Grant {
-	return Grant{
-		Workspace: g.GetWorkspace(), Exec: g.GetExec(), Network: g.GetNetwork(), State: g.GetState(),
-		Takeback: g.GetTakeback(), Env: g.GetEnv(),
-	}
-}
-
-// NewExecLimits puts a command's limits on the wire.
-func NewExecLimits(l limits.Limits) *ExecLimits {
-	return &ExecLimits{
-		Processes:   int64(l.Processes),
-		MemoryBytes: l.Memory,
-		CpuSeconds:  int64(l.CPU.Seconds()),
-		FileBytes:   l.FileSize,
-		OpenFiles:   int64(l.OpenFiles),
-	}
-}
-
-// Limits takes a command's limits off the wire.
-func (l *ExecLimits) Limits() limits.Limits {
-	return limits.Limits{
-		Processes: int(l.GetProcesses()),
-		Memory:    l.GetMemoryBytes(),
-		CPU:       time.Duration(l.GetCpuSeconds()) * time.Second,
-		FileSize:  l.GetFileBytes(),
-		OpenFiles: int(l.GetOpenFiles()),
-	}
-}
-
-// NewTakeback puts a store of what changes destroy on the wire.
-func NewTakeback(o takeback.Options) *Takeback {
-	return &Takeback{Dir: o.Dir, MaxBytes: o.MaxBytes, MaxAgeSeconds: int64(o.MaxAge.Seconds())}
-}
-
-// Options takes a store of what changes destroy off the wire; without one they are zero.
-func (t *Takeback) Options() takeback.Options {
-	return takeback.Options{
-		Dir: t.GetDir(), MaxBytes: t.GetMaxBytes(), MaxAge: time.Duration(t.GetMaxAgeSeconds()) * time.Second,
-	}
 }

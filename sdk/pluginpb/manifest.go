@@ -6,8 +6,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
-
-	"github.com/picoclaw/picoclaw/internal/lazyregexp"
+	"strings"
 )
 
 // ManifestFile is the name of the manifest beside a plugin's binary.
@@ -47,6 +46,22 @@ type Range struct {
 	Max int `json:"max"`
 }
 
+// CurrentProtocol returns the range of [ProtocolVersion] alone.
+func CurrentProtocol() Range { return Range{Min: ProtocolVersion, Max: ProtocolVersion} }
+
+// Check returns an error if the range does not include [ProtocolVersion].
+func (r Range) Check() error {
+	switch {
+	case r.Max < ProtocolVersion:
+		return fmt.Errorf("it speaks version %d of the plugin protocol, this picoclaw version %d; "+
+			"rebuild the plugin with the current SDK", r.Max, ProtocolVersion)
+	case r.Min > ProtocolVersion:
+		return fmt.Errorf("it speaks version %d of the plugin protocol, this picoclaw version %d; update picoclaw",
+			r.Min, ProtocolVersion)
+	}
+	return nil
+}
+
 // Spec describes one tool.
 type Spec struct {
 	Name string `json:"name"`
@@ -74,14 +89,15 @@ type Spec struct {
 	TextResult bool `json:"text_result,omitempty"`
 }
 
-var (
-	idPattern   = lazyregexp.New(`^[a-z][a-z0-9_-]*$`)
-	toolPattern = lazyregexp.New(`^[a-z][a-z0-9_]*$`)
-)
-
-// maxName is how long the name of a plugin or tool may be, in bytes. It does not stand in the patterns, because
-// repetitions that are counted take long to compile, at every start.
+// maxName is the maximum length of the name of a plugin or tool, in bytes.
 const maxName = 64
+
+// validName reports whether a name is made of lower-case letters, digits and others, starts with a letter and is not too
+// long.
+func validName(name, others string) bool {
+	return name != "" && name[0] >= 'a' && name[0] <= 'z' && len(name) <= maxName &&
+		strings.TrimLeft(name, "abcdefghijklmnopqrstuvwxyz0123456789"+others) == ""
+}
 
 // maxTools bounds what a plugin may offer: a client's context is not a plugin's to fill.
 const maxTools = 256
@@ -122,7 +138,7 @@ func (m *Manifest) Equal(other *Manifest) (bool, error) {
 
 // CheckID says what is wrong with a plugin's id, if anything is.
 func CheckID(id string) error {
-	if len(id) > maxName || !idPattern().MatchString(id) {
+	if !validName(id, "_-") {
 		return fmt.Errorf("plugin id %q: want lower-case letters, digits, '-' and '_', starting with a letter, at most 64",
 			id)
 	}
@@ -169,7 +185,7 @@ func CheckTools(plugin string, tools []Spec) error {
 }
 
 func (s *Spec) check() error {
-	if len(s.Name) > maxName || !toolPattern().MatchString(s.Name) {
+	if !validName(s.Name, "_") {
 		return fmt.Errorf("tool name %q: want lower-case letters, digits and '_', starting with a letter, at most 64", s.Name)
 	}
 	if s.Doc == "" {

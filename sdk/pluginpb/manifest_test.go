@@ -2,11 +2,8 @@ package pluginpb
 
 import (
 	"reflect"
+	"strings"
 	"testing"
-	"time"
-
-	"github.com/picoclaw/picoclaw/internal/limits"
-	"github.com/picoclaw/picoclaw/sdk/takeback"
 )
 
 func TestGrantsIntersect(t *testing.T) {
@@ -43,38 +40,23 @@ func TestGrantsIntersect(t *testing.T) {
 	}
 }
 
-// What is put on the wire comes off it again, but for programs.
-func TestGrantsOnTheWire(t *testing.T) {
-	g := Grant{Workspace: "rw", Exec: true, Network: true, State: true, Takeback: true, Env: []string{"A"}}
-	if got := NewGrants(g).Grant(); !reflect.DeepEqual(got, g) {
-		t.Errorf("%+v came as %+v", g, got)
-	}
-}
-
-func TestLimitsComeOffTheWireAsTheyWentOn(t *testing.T) {
-	want := limits.Limits{Processes: 1, Memory: 2, CPU: 3 * time.Second, FileSize: 4, OpenFiles: 5}
-	if got := NewExecLimits(want).Limits(); got != want {
-		t.Errorf("%+v came as %+v", want, got)
-	}
-	if got := (*ExecLimits)(nil).Limits(); got != (limits.Limits{}) {
-		t.Errorf("no limits came as %+v", got)
-	}
-}
-
-func TestTheStoreComesOffTheWireAsItWentOn(t *testing.T) {
-	want := takeback.Options{Dir: "/a", MaxBytes: 1, MaxAge: 2 * time.Hour}
-	if got := NewTakeback(want).Options(); got != want {
-		t.Errorf("%+v came as %+v", want, got)
-	}
-	if got := (*Takeback)(nil).Options(); got != (takeback.Options{}) {
-		t.Errorf("no store came as %+v", got)
-	}
-}
-
 func TestProgramName(t *testing.T) {
 	for goos, want := range map[string]string{"linux": "grep", "darwin": "grep", "windows": "grep.exe"} {
 		if got := ProgramName("grep", goos); got != want {
 			t.Errorf("%s: %s, not %s", goos, got, want)
 		}
+	}
+}
+
+func TestNames(t *testing.T) {
+	for id, want := range map[string]bool{"a": true, "a-1_b": true, "": false, "1a": false, "_a": false, "A": false, "a.b": false,
+		"aé": false, strings.Repeat("a", 64): true, strings.Repeat("a", 65): false} {
+		if err := CheckID(id); (err == nil) != want {
+			t.Errorf("%q: %v", id, err)
+		}
+	}
+	tool := Spec{Name: "a-b", Doc: "d"}
+	if err := tool.check(); err == nil || !strings.Contains(err.Error(), "tool name") {
+		t.Error(err)
 	}
 }

@@ -76,7 +76,7 @@ func (x Log_Level) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Log_Level.Descriptor instead.
 func (Log_Level) EnumDescriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{12, 0}
+	return file_plugin_proto_rawDescGZIP(), []int{6, 0}
 }
 
 type Output_Stream int32
@@ -125,7 +125,7 @@ func (x Output_Stream) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Output_Stream.Descriptor instead.
 func (Output_Stream) EnumDescriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{16, 0}
+	return file_plugin_proto_rawDescGZIP(), []int{10, 0}
 }
 
 type DescribeRequest struct {
@@ -210,20 +210,10 @@ func (x *DescribeResponse) GetManifest() []byte {
 }
 
 type ConfigureRequest struct {
-	state  protoimpl.MessageState `protogen:"open.v1"`
-	Policy *Policy                `protobuf:"bytes,1,opt,name=policy,proto3" json:"policy,omitempty"`
-	Grants *Grants                `protobuf:"bytes,2,opt,name=grants,proto3" json:"grants,omitempty"`
-	// The operator's configuration of this plugin as a JSON object; empty when there is none.
-	Config []byte  `protobuf:"bytes,3,opt,name=config,proto3" json:"config,omitempty"`
-	Limits *Limits `protobuf:"bytes,4,opt,name=limits,proto3" json:"limits,omitempty"`
-	// A directory of the plugin's own for this agent, absolute; empty unless the plugin is granted state.
-	StateDir string `protobuf:"bytes,5,opt,name=state_dir,json=stateDir,proto3" json:"state_dir,omitempty"`
-	// The agent, for plugins that start processes: what these leave running belongs to it, so no other shares the plugin.
-	Agent string `protobuf:"bytes,6,opt,name=agent,proto3" json:"agent,omitempty"`
-	// Where what changes destroy is kept; absent unless the plugin is granted takeback and the operator wants it kept.
-	Takeback *Takeback `protobuf:"bytes,7,opt,name=takeback,proto3" json:"takeback,omitempty"`
-	// The directory of the package's data, absolute and read-only; empty unless the package has one.
-	DataDir       string `protobuf:"bytes,8,opt,name=data_dir,json=dataDir,proto3" json:"data_dir,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The plugin's policy for life as JSON: what it may touch and run, its grants, limits and settings. docs/wire.md lists
+	// the fields. A plugin ignores fields that it does not know.
+	Policy        []byte `protobuf:"bytes,1,opt,name=policy,proto3" json:"policy,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -258,138 +248,22 @@ func (*ConfigureRequest) Descriptor() ([]byte, []int) {
 	return file_plugin_proto_rawDescGZIP(), []int{2}
 }
 
-func (x *ConfigureRequest) GetPolicy() *Policy {
+func (x *ConfigureRequest) GetPolicy() []byte {
 	if x != nil {
 		return x.Policy
 	}
 	return nil
 }
 
-func (x *ConfigureRequest) GetGrants() *Grants {
-	if x != nil {
-		return x.Grants
-	}
-	return nil
-}
-
-func (x *ConfigureRequest) GetConfig() []byte {
-	if x != nil {
-		return x.Config
-	}
-	return nil
-}
-
-func (x *ConfigureRequest) GetLimits() *Limits {
-	if x != nil {
-		return x.Limits
-	}
-	return nil
-}
-
-func (x *ConfigureRequest) GetStateDir() string {
-	if x != nil {
-		return x.StateDir
-	}
-	return ""
-}
-
-func (x *ConfigureRequest) GetAgent() string {
-	if x != nil {
-		return x.Agent
-	}
-	return ""
-}
-
-func (x *ConfigureRequest) GetTakeback() *Takeback {
-	if x != nil {
-		return x.Takeback
-	}
-	return nil
-}
-
-func (x *ConfigureRequest) GetDataDir() string {
-	if x != nil {
-		return x.DataDir
-	}
-	return ""
-}
-
-// Takeback is a store of what changes destroy, which undo reads. It is one agent's, and of all its plugins that have
-// the grant.
-type Takeback struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// Absolute.
-	Dir string `protobuf:"bytes,1,opt,name=dir,proto3" json:"dir,omitempty"`
-	// Of all that is kept.
-	MaxBytes int64 `protobuf:"varint,2,opt,name=max_bytes,json=maxBytes,proto3" json:"max_bytes,omitempty"`
-	// How long it is kept.
-	MaxAgeSeconds int64 `protobuf:"varint,3,opt,name=max_age_seconds,json=maxAgeSeconds,proto3" json:"max_age_seconds,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *Takeback) Reset() {
-	*x = Takeback{}
-	mi := &file_plugin_proto_msgTypes[3]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *Takeback) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*Takeback) ProtoMessage() {}
-
-func (x *Takeback) ProtoReflect() protoreflect.Message {
-	mi := &file_plugin_proto_msgTypes[3]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use Takeback.ProtoReflect.Descriptor instead.
-func (*Takeback) Descriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{3}
-}
-
-func (x *Takeback) GetDir() string {
-	if x != nil {
-		return x.Dir
-	}
-	return ""
-}
-
-func (x *Takeback) GetMaxBytes() int64 {
-	if x != nil {
-		return x.MaxBytes
-	}
-	return 0
-}
-
-func (x *Takeback) GetMaxAgeSeconds() int64 {
-	if x != nil {
-		return x.MaxAgeSeconds
-	}
-	return 0
-}
-
 type ConfigureResponse struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// The plugin serves Calls.
-	Calls         bool `protobuf:"varint,1,opt,name=calls,proto3" json:"calls,omitempty"`
+	state         protoimpl.MessageState `protogen:"open.v1"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *ConfigureResponse) Reset() {
 	*x = ConfigureResponse{}
-	mi := &file_plugin_proto_msgTypes[4]
+	mi := &file_plugin_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -401,7 +275,7 @@ func (x *ConfigureResponse) String() string {
 func (*ConfigureResponse) ProtoMessage() {}
 
 func (x *ConfigureResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_plugin_proto_msgTypes[4]
+	mi := &file_plugin_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -414,502 +288,7 @@ func (x *ConfigureResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConfigureResponse.ProtoReflect.Descriptor instead.
 func (*ConfigureResponse) Descriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{4}
-}
-
-func (x *ConfigureResponse) GetCalls() bool {
-	if x != nil {
-		return x.Calls
-	}
-	return false
-}
-
-// Policy is what the agent may touch and run. It is narrower than or equal to what the kernel lets the process do.
-type Policy struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// The directory that relative paths start from: absolute, symbolic links resolved.
-	Workspace string `protobuf:"bytes,1,opt,name=workspace,proto3" json:"workspace,omitempty"`
-	// Paths outside the workspace and the whitelists are refused.
-	RestrictToWorkspace bool `protobuf:"varint,2,opt,name=restrict_to_workspace,json=restrictToWorkspace,proto3" json:"restrict_to_workspace,omitempty"`
-	// Reading and listing outside is allowed although restrict_to_workspace is set.
-	AllowReadOutsideWorkspace bool `protobuf:"varint,3,opt,name=allow_read_outside_workspace,json=allowReadOutsideWorkspace,proto3" json:"allow_read_outside_workspace,omitempty"`
-	// Regular expressions (RE2) searched in absolute, resolved paths.
-	AllowReadPaths  []string `protobuf:"bytes,4,rep,name=allow_read_paths,json=allowReadPaths,proto3" json:"allow_read_paths,omitempty"`
-	AllowWritePaths []string `protobuf:"bytes,5,rep,name=allow_write_paths,json=allowWritePaths,proto3" json:"allow_write_paths,omitempty"`
-	// When not empty: the only directories that may be touched at all.
-	Paths []string `protobuf:"bytes,6,rep,name=paths,proto3" json:"paths,omitempty"`
-	// Bytes; 0 is no limit.
-	MaxFileSize int64       `protobuf:"varint,7,opt,name=max_file_size,json=maxFileSize,proto3" json:"max_file_size,omitempty"`
-	Exec        *ExecPolicy `protobuf:"bytes,8,opt,name=exec,proto3" json:"exec,omitempty"`
-	// Absolute paths that nothing above opens, with what is below them, but for the workspace and what is unprotected.
-	Protected   []string `protobuf:"bytes,9,rep,name=protected,proto3" json:"protected,omitempty"`
-	Unprotected []string `protobuf:"bytes,10,rep,name=unprotected,proto3" json:"unprotected,omitempty"`
-	// Paths inside the workspace that are not changed, or only in calls that a person has agreed to: relative to the top
-	// of the workspace and of each repository in it.
-	WorkspaceDeny []string `protobuf:"bytes,11,rep,name=workspace_deny,json=workspaceDeny,proto3" json:"workspace_deny,omitempty"`
-	WorkspaceAsk  []string `protobuf:"bytes,12,rep,name=workspace_ask,json=workspaceAsk,proto3" json:"workspace_ask,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *Policy) Reset() {
-	*x = Policy{}
-	mi := &file_plugin_proto_msgTypes[5]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *Policy) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*Policy) ProtoMessage() {}
-
-func (x *Policy) ProtoReflect() protoreflect.Message {
-	mi := &file_plugin_proto_msgTypes[5]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use Policy.ProtoReflect.Descriptor instead.
-func (*Policy) Descriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{5}
-}
-
-func (x *Policy) GetWorkspace() string {
-	if x != nil {
-		return x.Workspace
-	}
-	return ""
-}
-
-func (x *Policy) GetRestrictToWorkspace() bool {
-	if x != nil {
-		return x.RestrictToWorkspace
-	}
-	return false
-}
-
-func (x *Policy) GetAllowReadOutsideWorkspace() bool {
-	if x != nil {
-		return x.AllowReadOutsideWorkspace
-	}
-	return false
-}
-
-func (x *Policy) GetAllowReadPaths() []string {
-	if x != nil {
-		return x.AllowReadPaths
-	}
-	return nil
-}
-
-func (x *Policy) GetAllowWritePaths() []string {
-	if x != nil {
-		return x.AllowWritePaths
-	}
-	return nil
-}
-
-func (x *Policy) GetPaths() []string {
-	if x != nil {
-		return x.Paths
-	}
-	return nil
-}
-
-func (x *Policy) GetMaxFileSize() int64 {
-	if x != nil {
-		return x.MaxFileSize
-	}
-	return 0
-}
-
-func (x *Policy) GetExec() *ExecPolicy {
-	if x != nil {
-		return x.Exec
-	}
-	return nil
-}
-
-func (x *Policy) GetProtected() []string {
-	if x != nil {
-		return x.Protected
-	}
-	return nil
-}
-
-func (x *Policy) GetUnprotected() []string {
-	if x != nil {
-		return x.Unprotected
-	}
-	return nil
-}
-
-func (x *Policy) GetWorkspaceDeny() []string {
-	if x != nil {
-		return x.WorkspaceDeny
-	}
-	return nil
-}
-
-func (x *Policy) GetWorkspaceAsk() []string {
-	if x != nil {
-		return x.WorkspaceAsk
-	}
-	return nil
-}
-
-type ExecPolicy struct {
-	state               protoimpl.MessageState `protogen:"open.v1"`
-	EnableDenyPatterns  bool                   `protobuf:"varint,1,opt,name=enable_deny_patterns,json=enableDenyPatterns,proto3" json:"enable_deny_patterns,omitempty"`
-	CustomDenyPatterns  []string               `protobuf:"bytes,2,rep,name=custom_deny_patterns,json=customDenyPatterns,proto3" json:"custom_deny_patterns,omitempty"`
-	CustomAllowPatterns []string               `protobuf:"bytes,3,rep,name=custom_allow_patterns,json=customAllowPatterns,proto3" json:"custom_allow_patterns,omitempty"`
-	Profile             string                 `protobuf:"bytes,4,opt,name=profile,proto3" json:"profile,omitempty"`
-	// The longest a command may run, in seconds, and what it gets when it does not say.
-	TimeoutSeconds int64 `protobuf:"varint,5,opt,name=timeout_seconds,json=timeoutSeconds,proto3" json:"timeout_seconds,omitempty"`
-	// NAME=value pairs of the operator's for every command.
-	Env []string `protobuf:"bytes,6,rep,name=env,proto3" json:"env,omitempty"`
-	// Hold each command to the paths below, and to what the system needs in order to run programs.
-	Confine   bool     `protobuf:"varint,7,opt,name=confine,proto3" json:"confine,omitempty"`
-	ReadOnly  []string `protobuf:"bytes,8,rep,name=read_only,json=readOnly,proto3" json:"read_only,omitempty"`
-	ReadWrite []string `protobuf:"bytes,9,rep,name=read_write,json=readWrite,proto3" json:"read_write,omitempty"`
-	// Neither a sandbox nor the kernel confines commands on this machine.
-	Unwalled bool        `protobuf:"varint,10,opt,name=unwalled,proto3" json:"unwalled,omitempty"`
-	Limits   *ExecLimits `protobuf:"bytes,11,opt,name=limits,proto3" json:"limits,omitempty"`
-	// Allow deletions in the workspace that undo can take back. It is only set where what commands destroy is kept.
-	UndoableDeletes bool `protobuf:"varint,12,opt,name=undoable_deletes,json=undoableDeletes,proto3" json:"undoable_deletes,omitempty"`
-	unknownFields   protoimpl.UnknownFields
-	sizeCache       protoimpl.SizeCache
-}
-
-func (x *ExecPolicy) Reset() {
-	*x = ExecPolicy{}
-	mi := &file_plugin_proto_msgTypes[6]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *ExecPolicy) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*ExecPolicy) ProtoMessage() {}
-
-func (x *ExecPolicy) ProtoReflect() protoreflect.Message {
-	mi := &file_plugin_proto_msgTypes[6]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use ExecPolicy.ProtoReflect.Descriptor instead.
-func (*ExecPolicy) Descriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{6}
-}
-
-func (x *ExecPolicy) GetEnableDenyPatterns() bool {
-	if x != nil {
-		return x.EnableDenyPatterns
-	}
-	return false
-}
-
-func (x *ExecPolicy) GetCustomDenyPatterns() []string {
-	if x != nil {
-		return x.CustomDenyPatterns
-	}
-	return nil
-}
-
-func (x *ExecPolicy) GetCustomAllowPatterns() []string {
-	if x != nil {
-		return x.CustomAllowPatterns
-	}
-	return nil
-}
-
-func (x *ExecPolicy) GetProfile() string {
-	if x != nil {
-		return x.Profile
-	}
-	return ""
-}
-
-func (x *ExecPolicy) GetTimeoutSeconds() int64 {
-	if x != nil {
-		return x.TimeoutSeconds
-	}
-	return 0
-}
-
-func (x *ExecPolicy) GetEnv() []string {
-	if x != nil {
-		return x.Env
-	}
-	return nil
-}
-
-func (x *ExecPolicy) GetConfine() bool {
-	if x != nil {
-		return x.Confine
-	}
-	return false
-}
-
-func (x *ExecPolicy) GetReadOnly() []string {
-	if x != nil {
-		return x.ReadOnly
-	}
-	return nil
-}
-
-func (x *ExecPolicy) GetReadWrite() []string {
-	if x != nil {
-		return x.ReadWrite
-	}
-	return nil
-}
-
-func (x *ExecPolicy) GetUnwalled() bool {
-	if x != nil {
-		return x.Unwalled
-	}
-	return false
-}
-
-func (x *ExecPolicy) GetLimits() *ExecLimits {
-	if x != nil {
-		return x.Limits
-	}
-	return nil
-}
-
-func (x *ExecPolicy) GetUndoableDeletes() bool {
-	if x != nil {
-		return x.UndoableDeletes
-	}
-	return false
-}
-
-// ExecLimits bound one command with all that it starts; 0 is no limit.
-type ExecLimits struct {
-	state       protoimpl.MessageState `protogen:"open.v1"`
-	Processes   int64                  `protobuf:"varint,1,opt,name=processes,proto3" json:"processes,omitempty"`
-	MemoryBytes int64                  `protobuf:"varint,2,opt,name=memory_bytes,json=memoryBytes,proto3" json:"memory_bytes,omitempty"`
-	CpuSeconds  int64                  `protobuf:"varint,3,opt,name=cpu_seconds,json=cpuSeconds,proto3" json:"cpu_seconds,omitempty"`
-	// Of one file.
-	FileBytes int64 `protobuf:"varint,4,opt,name=file_bytes,json=fileBytes,proto3" json:"file_bytes,omitempty"`
-	// Of one process.
-	OpenFiles     int64 `protobuf:"varint,5,opt,name=open_files,json=openFiles,proto3" json:"open_files,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *ExecLimits) Reset() {
-	*x = ExecLimits{}
-	mi := &file_plugin_proto_msgTypes[7]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *ExecLimits) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*ExecLimits) ProtoMessage() {}
-
-func (x *ExecLimits) ProtoReflect() protoreflect.Message {
-	mi := &file_plugin_proto_msgTypes[7]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use ExecLimits.ProtoReflect.Descriptor instead.
-func (*ExecLimits) Descriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{7}
-}
-
-func (x *ExecLimits) GetProcesses() int64 {
-	if x != nil {
-		return x.Processes
-	}
-	return 0
-}
-
-func (x *ExecLimits) GetMemoryBytes() int64 {
-	if x != nil {
-		return x.MemoryBytes
-	}
-	return 0
-}
-
-func (x *ExecLimits) GetCpuSeconds() int64 {
-	if x != nil {
-		return x.CpuSeconds
-	}
-	return 0
-}
-
-func (x *ExecLimits) GetFileBytes() int64 {
-	if x != nil {
-		return x.FileBytes
-	}
-	return 0
-}
-
-func (x *ExecLimits) GetOpenFiles() int64 {
-	if x != nil {
-		return x.OpenFiles
-	}
-	return 0
-}
-
-type Grants struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// "none", "ro" or "rw".
-	Workspace     string   `protobuf:"bytes,1,opt,name=workspace,proto3" json:"workspace,omitempty"`
-	Exec          bool     `protobuf:"varint,2,opt,name=exec,proto3" json:"exec,omitempty"`
-	Network       bool     `protobuf:"varint,3,opt,name=network,proto3" json:"network,omitempty"`
-	Env           []string `protobuf:"bytes,4,rep,name=env,proto3" json:"env,omitempty"`
-	State         bool     `protobuf:"varint,5,opt,name=state,proto3" json:"state,omitempty"`
-	Takeback      bool     `protobuf:"varint,6,opt,name=takeback,proto3" json:"takeback,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *Grants) Reset() {
-	*x = Grants{}
-	mi := &file_plugin_proto_msgTypes[8]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *Grants) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*Grants) ProtoMessage() {}
-
-func (x *Grants) ProtoReflect() protoreflect.Message {
-	mi := &file_plugin_proto_msgTypes[8]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use Grants.ProtoReflect.Descriptor instead.
-func (*Grants) Descriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{8}
-}
-
-func (x *Grants) GetWorkspace() string {
-	if x != nil {
-		return x.Workspace
-	}
-	return ""
-}
-
-func (x *Grants) GetExec() bool {
-	if x != nil {
-		return x.Exec
-	}
-	return false
-}
-
-func (x *Grants) GetNetwork() bool {
-	if x != nil {
-		return x.Network
-	}
-	return false
-}
-
-func (x *Grants) GetEnv() []string {
-	if x != nil {
-		return x.Env
-	}
-	return nil
-}
-
-func (x *Grants) GetState() bool {
-	if x != nil {
-		return x.State
-	}
-	return false
-}
-
-func (x *Grants) GetTakeback() bool {
-	if x != nil {
-		return x.Takeback
-	}
-	return false
-}
-
-type Limits struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// The largest result that the host takes, in bytes.
-	ResultBytes   int64 `protobuf:"varint,1,opt,name=result_bytes,json=resultBytes,proto3" json:"result_bytes,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *Limits) Reset() {
-	*x = Limits{}
-	mi := &file_plugin_proto_msgTypes[9]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *Limits) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*Limits) ProtoMessage() {}
-
-func (x *Limits) ProtoReflect() protoreflect.Message {
-	mi := &file_plugin_proto_msgTypes[9]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use Limits.ProtoReflect.Descriptor instead.
-func (*Limits) Descriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{9}
-}
-
-func (x *Limits) GetResultBytes() int64 {
-	if x != nil {
-		return x.ResultBytes
-	}
-	return 0
+	return file_plugin_proto_rawDescGZIP(), []int{3}
 }
 
 type CallRequest struct {
@@ -920,12 +299,12 @@ type CallRequest struct {
 	Arguments []byte `protobuf:"bytes,2,opt,name=arguments,proto3" json:"arguments,omitempty"`
 	// An opaque id for logs.
 	CallId string `protobuf:"bytes,3,opt,name=call_id,json=callId,proto3" json:"call_id,omitempty"`
-	// In Calls, where no deadline comes with the stream: how long the call may take, in milliseconds; 0 is no limit.
-	// Time that a person takes to answer a question does not count.
+	// How long the call may take, in milliseconds; 0 is no limit. Time that a person takes to answer a question does not
+	// count.
 	TimeoutMillis int64 `protobuf:"varint,4,opt,name=timeout_millis,json=timeoutMillis,proto3" json:"timeout_millis,omitempty"`
-	// In Calls: there is somebody who answers questions. Without it a tool must not ask.
+	// There is somebody who answers questions. Without it a tool must not ask.
 	Answers bool `protobuf:"varint,5,opt,name=answers,proto3" json:"answers,omitempty"`
-	// In Calls: the answer to a question of the call that runs.
+	// The answer to a question of the call that runs.
 	Answer *Answer `protobuf:"bytes,6,opt,name=answer,proto3" json:"answer,omitempty"`
 	// A person was asked about this call, and has agreed.
 	Agreed bool `protobuf:"varint,7,opt,name=agreed,proto3" json:"agreed,omitempty"`
@@ -938,7 +317,7 @@ type CallRequest struct {
 
 func (x *CallRequest) Reset() {
 	*x = CallRequest{}
-	mi := &file_plugin_proto_msgTypes[10]
+	mi := &file_plugin_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -950,7 +329,7 @@ func (x *CallRequest) String() string {
 func (*CallRequest) ProtoMessage() {}
 
 func (x *CallRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_plugin_proto_msgTypes[10]
+	mi := &file_plugin_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -963,7 +342,7 @@ func (x *CallRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CallRequest.ProtoReflect.Descriptor instead.
 func (*CallRequest) Descriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{10}
+	return file_plugin_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *CallRequest) GetTool() string {
@@ -1046,7 +425,7 @@ type CallEvent struct {
 
 func (x *CallEvent) Reset() {
 	*x = CallEvent{}
-	mi := &file_plugin_proto_msgTypes[11]
+	mi := &file_plugin_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1058,7 +437,7 @@ func (x *CallEvent) String() string {
 func (*CallEvent) ProtoMessage() {}
 
 func (x *CallEvent) ProtoReflect() protoreflect.Message {
-	mi := &file_plugin_proto_msgTypes[11]
+	mi := &file_plugin_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1071,7 +450,7 @@ func (x *CallEvent) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CallEvent.ProtoReflect.Descriptor instead.
 func (*CallEvent) Descriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{11}
+	return file_plugin_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *CallEvent) GetEvent() isCallEvent_Event {
@@ -1163,7 +542,7 @@ func (*CallEvent_Question) isCallEvent_Event() {}
 // Log is a message for the caller's log. The plugin has written it to its own already. It may be dropped.
 type Log struct {
 	state   protoimpl.MessageState `protogen:"open.v1"`
-	Level   Log_Level              `protobuf:"varint,1,opt,name=level,proto3,enum=picoclaw.plugin.v1.Log_Level" json:"level,omitempty"`
+	Level   Log_Level              `protobuf:"varint,1,opt,name=level,proto3,enum=picoclaw.plugin.v2.Log_Level" json:"level,omitempty"`
 	Message string                 `protobuf:"bytes,2,opt,name=message,proto3" json:"message,omitempty"`
 	// What belongs to it, as a JSON object; empty when there is nothing.
 	Attributes    []byte `protobuf:"bytes,3,opt,name=attributes,proto3" json:"attributes,omitempty"`
@@ -1173,7 +552,7 @@ type Log struct {
 
 func (x *Log) Reset() {
 	*x = Log{}
-	mi := &file_plugin_proto_msgTypes[12]
+	mi := &file_plugin_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1185,7 +564,7 @@ func (x *Log) String() string {
 func (*Log) ProtoMessage() {}
 
 func (x *Log) ProtoReflect() protoreflect.Message {
-	mi := &file_plugin_proto_msgTypes[12]
+	mi := &file_plugin_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1198,7 +577,7 @@ func (x *Log) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Log.ProtoReflect.Descriptor instead.
 func (*Log) Descriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{12}
+	return file_plugin_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *Log) GetLevel() Log_Level {
@@ -1236,7 +615,7 @@ type Question struct {
 
 func (x *Question) Reset() {
 	*x = Question{}
-	mi := &file_plugin_proto_msgTypes[13]
+	mi := &file_plugin_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1248,7 +627,7 @@ func (x *Question) String() string {
 func (*Question) ProtoMessage() {}
 
 func (x *Question) ProtoReflect() protoreflect.Message {
-	mi := &file_plugin_proto_msgTypes[13]
+	mi := &file_plugin_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1261,7 +640,7 @@ func (x *Question) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Question.ProtoReflect.Descriptor instead.
 func (*Question) Descriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{13}
+	return file_plugin_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *Question) GetId() uint32 {
@@ -1300,7 +679,7 @@ type Answer struct {
 
 func (x *Answer) Reset() {
 	*x = Answer{}
-	mi := &file_plugin_proto_msgTypes[14]
+	mi := &file_plugin_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1312,7 +691,7 @@ func (x *Answer) String() string {
 func (*Answer) ProtoMessage() {}
 
 func (x *Answer) ProtoReflect() protoreflect.Message {
-	mi := &file_plugin_proto_msgTypes[14]
+	mi := &file_plugin_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1325,7 +704,7 @@ func (x *Answer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Answer.ProtoReflect.Descriptor instead.
 func (*Answer) Descriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{14}
+	return file_plugin_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *Answer) GetId() uint32 {
@@ -1369,7 +748,7 @@ type Progress struct {
 
 func (x *Progress) Reset() {
 	*x = Progress{}
-	mi := &file_plugin_proto_msgTypes[15]
+	mi := &file_plugin_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1381,7 +760,7 @@ func (x *Progress) String() string {
 func (*Progress) ProtoMessage() {}
 
 func (x *Progress) ProtoReflect() protoreflect.Message {
-	mi := &file_plugin_proto_msgTypes[15]
+	mi := &file_plugin_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1394,7 +773,7 @@ func (x *Progress) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Progress.ProtoReflect.Descriptor instead.
 func (*Progress) Descriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{15}
+	return file_plugin_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *Progress) GetDone() float64 {
@@ -1421,7 +800,7 @@ func (x *Progress) GetMessage() string {
 // Output is a piece of what a long-running tool prints, as it comes.
 type Output struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
-	Stream        Output_Stream          `protobuf:"varint,1,opt,name=stream,proto3,enum=picoclaw.plugin.v1.Output_Stream" json:"stream,omitempty"`
+	Stream        Output_Stream          `protobuf:"varint,1,opt,name=stream,proto3,enum=picoclaw.plugin.v2.Output_Stream" json:"stream,omitempty"`
 	Data          []byte                 `protobuf:"bytes,2,opt,name=data,proto3" json:"data,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1429,7 +808,7 @@ type Output struct {
 
 func (x *Output) Reset() {
 	*x = Output{}
-	mi := &file_plugin_proto_msgTypes[16]
+	mi := &file_plugin_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1441,7 +820,7 @@ func (x *Output) String() string {
 func (*Output) ProtoMessage() {}
 
 func (x *Output) ProtoReflect() protoreflect.Message {
-	mi := &file_plugin_proto_msgTypes[16]
+	mi := &file_plugin_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1454,7 +833,7 @@ func (x *Output) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Output.ProtoReflect.Descriptor instead.
 func (*Output) Descriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{16}
+	return file_plugin_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *Output) GetStream() Output_Stream {
@@ -1479,20 +858,20 @@ type Result struct {
 	Structured []byte `protobuf:"bytes,2,opt,name=structured,proto3" json:"structured,omitempty"`
 	// Set when the call failed; text and structured may still say what was found until then.
 	Error *Error `protobuf:"bytes,3,opt,name=error,proto3" json:"error,omitempty"`
-	// Something to look at or listen to, such as an image, in the form that media_type says. It stands before content.
-	Media     []byte `protobuf:"bytes,4,opt,name=media,proto3" json:"media,omitempty"`
-	MediaType string `protobuf:"bytes,5,opt,name=media_type,json=mediaType,proto3" json:"media_type,omitempty"`
 	// The agent reads the structured result as it stands; text is empty then, so that a large result is not sent twice.
-	TextIsStructured bool `protobuf:"varint,6,opt,name=text_is_structured,json=textIsStructured,proto3" json:"text_is_structured,omitempty"`
+	TextIsStructured bool `protobuf:"varint,4,opt,name=text_is_structured,json=textIsStructured,proto3" json:"text_is_structured,omitempty"`
 	// What the agent reads, looks at and listens to behind the text, in this order.
-	Content       []*Content `protobuf:"bytes,7,rep,name=content,proto3" json:"content,omitempty"`
+	Content []*Content `protobuf:"bytes,5,rep,name=content,proto3" json:"content,omitempty"`
+	// The id of the operation in the undo history that takes the call's changes back, at most 64 bytes; empty when there
+	// is none. The host ignores it unless the plugin is granted takeback.
+	Undo          string `protobuf:"bytes,6,opt,name=undo,proto3" json:"undo,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Result) Reset() {
 	*x = Result{}
-	mi := &file_plugin_proto_msgTypes[17]
+	mi := &file_plugin_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1504,7 +883,7 @@ func (x *Result) String() string {
 func (*Result) ProtoMessage() {}
 
 func (x *Result) ProtoReflect() protoreflect.Message {
-	mi := &file_plugin_proto_msgTypes[17]
+	mi := &file_plugin_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1517,7 +896,7 @@ func (x *Result) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Result.ProtoReflect.Descriptor instead.
 func (*Result) Descriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{17}
+	return file_plugin_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *Result) GetText() string {
@@ -1541,20 +920,6 @@ func (x *Result) GetError() *Error {
 	return nil
 }
 
-func (x *Result) GetMedia() []byte {
-	if x != nil {
-		return x.Media
-	}
-	return nil
-}
-
-func (x *Result) GetMediaType() string {
-	if x != nil {
-		return x.MediaType
-	}
-	return ""
-}
-
 func (x *Result) GetTextIsStructured() bool {
 	if x != nil {
 		return x.TextIsStructured
@@ -1567,6 +932,13 @@ func (x *Result) GetContent() []*Content {
 		return x.Content
 	}
 	return nil
+}
+
+func (x *Result) GetUndo() string {
+	if x != nil {
+		return x.Undo
+	}
+	return ""
 }
 
 // Content is one block of a result: a text, something to look at or listen to, or with a URI a resource.
@@ -1584,7 +956,7 @@ type Content struct {
 
 func (x *Content) Reset() {
 	*x = Content{}
-	mi := &file_plugin_proto_msgTypes[18]
+	mi := &file_plugin_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1596,7 +968,7 @@ func (x *Content) String() string {
 func (*Content) ProtoMessage() {}
 
 func (x *Content) ProtoReflect() protoreflect.Message {
-	mi := &file_plugin_proto_msgTypes[18]
+	mi := &file_plugin_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1609,7 +981,7 @@ func (x *Content) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Content.ProtoReflect.Descriptor instead.
 func (*Content) Descriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{18}
+	return file_plugin_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *Content) GetText() string {
@@ -1656,7 +1028,7 @@ type Error struct {
 
 func (x *Error) Reset() {
 	*x = Error{}
-	mi := &file_plugin_proto_msgTypes[19]
+	mi := &file_plugin_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1668,7 +1040,7 @@ func (x *Error) String() string {
 func (*Error) ProtoMessage() {}
 
 func (x *Error) ProtoReflect() protoreflect.Message {
-	mi := &file_plugin_proto_msgTypes[19]
+	mi := &file_plugin_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1681,7 +1053,7 @@ func (x *Error) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Error.ProtoReflect.Descriptor instead.
 func (*Error) Descriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{19}
+	return file_plugin_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *Error) GetCode() string {
@@ -1720,7 +1092,7 @@ type DrainRequest struct {
 
 func (x *DrainRequest) Reset() {
 	*x = DrainRequest{}
-	mi := &file_plugin_proto_msgTypes[20]
+	mi := &file_plugin_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1732,7 +1104,7 @@ func (x *DrainRequest) String() string {
 func (*DrainRequest) ProtoMessage() {}
 
 func (x *DrainRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_plugin_proto_msgTypes[20]
+	mi := &file_plugin_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1745,7 +1117,7 @@ func (x *DrainRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DrainRequest.ProtoReflect.Descriptor instead.
 func (*DrainRequest) Descriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{20}
+	return file_plugin_proto_rawDescGZIP(), []int{14}
 }
 
 type DrainResponse struct {
@@ -1756,7 +1128,7 @@ type DrainResponse struct {
 
 func (x *DrainResponse) Reset() {
 	*x = DrainResponse{}
-	mi := &file_plugin_proto_msgTypes[21]
+	mi := &file_plugin_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1768,7 +1140,7 @@ func (x *DrainResponse) String() string {
 func (*DrainResponse) ProtoMessage() {}
 
 func (x *DrainResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_plugin_proto_msgTypes[21]
+	mi := &file_plugin_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1781,7 +1153,7 @@ func (x *DrainResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DrainResponse.ProtoReflect.Descriptor instead.
 func (*DrainResponse) Descriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{21}
+	return file_plugin_proto_rawDescGZIP(), []int{15}
 }
 
 type BusyRequest struct {
@@ -1792,7 +1164,7 @@ type BusyRequest struct {
 
 func (x *BusyRequest) Reset() {
 	*x = BusyRequest{}
-	mi := &file_plugin_proto_msgTypes[22]
+	mi := &file_plugin_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1804,7 +1176,7 @@ func (x *BusyRequest) String() string {
 func (*BusyRequest) ProtoMessage() {}
 
 func (x *BusyRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_plugin_proto_msgTypes[22]
+	mi := &file_plugin_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1817,7 +1189,7 @@ func (x *BusyRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BusyRequest.ProtoReflect.Descriptor instead.
 func (*BusyRequest) Descriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{22}
+	return file_plugin_proto_rawDescGZIP(), []int{16}
 }
 
 type BusyResponse struct {
@@ -1829,7 +1201,7 @@ type BusyResponse struct {
 
 func (x *BusyResponse) Reset() {
 	*x = BusyResponse{}
-	mi := &file_plugin_proto_msgTypes[23]
+	mi := &file_plugin_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1841,7 +1213,7 @@ func (x *BusyResponse) String() string {
 func (*BusyResponse) ProtoMessage() {}
 
 func (x *BusyResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_plugin_proto_msgTypes[23]
+	mi := &file_plugin_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1854,7 +1226,7 @@ func (x *BusyResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BusyResponse.ProtoReflect.Descriptor instead.
 func (*BusyResponse) Descriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{23}
+	return file_plugin_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *BusyResponse) GetBusy() bool {
@@ -1868,94 +1240,33 @@ var File_plugin_proto protoreflect.FileDescriptor
 
 const file_plugin_proto_rawDesc = "" +
 	"\n" +
-	"\fplugin.proto\x12\x12picoclaw.plugin.v1\"\x11\n" +
+	"\fplugin.proto\x12\x12picoclaw.plugin.v2\"\x11\n" +
 	"\x0fDescribeRequest\".\n" +
 	"\x10DescribeResponse\x12\x1a\n" +
-	"\bmanifest\x18\x01 \x01(\fR\bmanifest\"\xce\x02\n" +
-	"\x10ConfigureRequest\x122\n" +
-	"\x06policy\x18\x01 \x01(\v2\x1a.picoclaw.plugin.v1.PolicyR\x06policy\x122\n" +
-	"\x06grants\x18\x02 \x01(\v2\x1a.picoclaw.plugin.v1.GrantsR\x06grants\x12\x16\n" +
-	"\x06config\x18\x03 \x01(\fR\x06config\x122\n" +
-	"\x06limits\x18\x04 \x01(\v2\x1a.picoclaw.plugin.v1.LimitsR\x06limits\x12\x1b\n" +
-	"\tstate_dir\x18\x05 \x01(\tR\bstateDir\x12\x14\n" +
-	"\x05agent\x18\x06 \x01(\tR\x05agent\x128\n" +
-	"\btakeback\x18\a \x01(\v2\x1c.picoclaw.plugin.v1.TakebackR\btakeback\x12\x19\n" +
-	"\bdata_dir\x18\b \x01(\tR\adataDir\"a\n" +
-	"\bTakeback\x12\x10\n" +
-	"\x03dir\x18\x01 \x01(\tR\x03dir\x12\x1b\n" +
-	"\tmax_bytes\x18\x02 \x01(\x03R\bmaxBytes\x12&\n" +
-	"\x0fmax_age_seconds\x18\x03 \x01(\x03R\rmaxAgeSeconds\")\n" +
-	"\x11ConfigureResponse\x12\x14\n" +
-	"\x05calls\x18\x01 \x01(\bR\x05calls\"\xeb\x03\n" +
-	"\x06Policy\x12\x1c\n" +
-	"\tworkspace\x18\x01 \x01(\tR\tworkspace\x122\n" +
-	"\x15restrict_to_workspace\x18\x02 \x01(\bR\x13restrictToWorkspace\x12?\n" +
-	"\x1callow_read_outside_workspace\x18\x03 \x01(\bR\x19allowReadOutsideWorkspace\x12(\n" +
-	"\x10allow_read_paths\x18\x04 \x03(\tR\x0eallowReadPaths\x12*\n" +
-	"\x11allow_write_paths\x18\x05 \x03(\tR\x0fallowWritePaths\x12\x14\n" +
-	"\x05paths\x18\x06 \x03(\tR\x05paths\x12\"\n" +
-	"\rmax_file_size\x18\a \x01(\x03R\vmaxFileSize\x122\n" +
-	"\x04exec\x18\b \x01(\v2\x1e.picoclaw.plugin.v1.ExecPolicyR\x04exec\x12\x1c\n" +
-	"\tprotected\x18\t \x03(\tR\tprotected\x12 \n" +
-	"\vunprotected\x18\n" +
-	" \x03(\tR\vunprotected\x12%\n" +
-	"\x0eworkspace_deny\x18\v \x03(\tR\rworkspaceDeny\x12#\n" +
-	"\rworkspace_ask\x18\f \x03(\tR\fworkspaceAsk\"\xce\x03\n" +
-	"\n" +
-	"ExecPolicy\x120\n" +
-	"\x14enable_deny_patterns\x18\x01 \x01(\bR\x12enableDenyPatterns\x120\n" +
-	"\x14custom_deny_patterns\x18\x02 \x03(\tR\x12customDenyPatterns\x122\n" +
-	"\x15custom_allow_patterns\x18\x03 \x03(\tR\x13customAllowPatterns\x12\x18\n" +
-	"\aprofile\x18\x04 \x01(\tR\aprofile\x12'\n" +
-	"\x0ftimeout_seconds\x18\x05 \x01(\x03R\x0etimeoutSeconds\x12\x10\n" +
-	"\x03env\x18\x06 \x03(\tR\x03env\x12\x18\n" +
-	"\aconfine\x18\a \x01(\bR\aconfine\x12\x1b\n" +
-	"\tread_only\x18\b \x03(\tR\breadOnly\x12\x1d\n" +
-	"\n" +
-	"read_write\x18\t \x03(\tR\treadWrite\x12\x1a\n" +
-	"\bunwalled\x18\n" +
-	" \x01(\bR\bunwalled\x126\n" +
-	"\x06limits\x18\v \x01(\v2\x1e.picoclaw.plugin.v1.ExecLimitsR\x06limits\x12)\n" +
-	"\x10undoable_deletes\x18\f \x01(\bR\x0fundoableDeletes\"\xac\x01\n" +
-	"\n" +
-	"ExecLimits\x12\x1c\n" +
-	"\tprocesses\x18\x01 \x01(\x03R\tprocesses\x12!\n" +
-	"\fmemory_bytes\x18\x02 \x01(\x03R\vmemoryBytes\x12\x1f\n" +
-	"\vcpu_seconds\x18\x03 \x01(\x03R\n" +
-	"cpuSeconds\x12\x1d\n" +
-	"\n" +
-	"file_bytes\x18\x04 \x01(\x03R\tfileBytes\x12\x1d\n" +
-	"\n" +
-	"open_files\x18\x05 \x01(\x03R\topenFiles\"\x98\x01\n" +
-	"\x06Grants\x12\x1c\n" +
-	"\tworkspace\x18\x01 \x01(\tR\tworkspace\x12\x12\n" +
-	"\x04exec\x18\x02 \x01(\bR\x04exec\x12\x18\n" +
-	"\anetwork\x18\x03 \x01(\bR\anetwork\x12\x10\n" +
-	"\x03env\x18\x04 \x03(\tR\x03env\x12\x14\n" +
-	"\x05state\x18\x05 \x01(\bR\x05state\x12\x1a\n" +
-	"\btakeback\x18\x06 \x01(\bR\btakeback\"+\n" +
-	"\x06Limits\x12!\n" +
-	"\fresult_bytes\x18\x01 \x01(\x03R\vresultBytes\"\xa9\x02\n" +
+	"\bmanifest\x18\x01 \x01(\fR\bmanifest\"*\n" +
+	"\x10ConfigureRequest\x12\x16\n" +
+	"\x06policy\x18\x01 \x01(\fR\x06policy\"\x13\n" +
+	"\x11ConfigureResponse\"\xa9\x02\n" +
 	"\vCallRequest\x12\x12\n" +
 	"\x04tool\x18\x01 \x01(\tR\x04tool\x12\x1c\n" +
 	"\targuments\x18\x02 \x01(\fR\targuments\x12\x17\n" +
 	"\acall_id\x18\x03 \x01(\tR\x06callId\x12%\n" +
 	"\x0etimeout_millis\x18\x04 \x01(\x03R\rtimeoutMillis\x12\x18\n" +
 	"\aanswers\x18\x05 \x01(\bR\aanswers\x122\n" +
-	"\x06answer\x18\x06 \x01(\v2\x1a.picoclaw.plugin.v1.AnswerR\x06answer\x12\x16\n" +
+	"\x06answer\x18\x06 \x01(\v2\x1a.picoclaw.plugin.v2.AnswerR\x06answer\x12\x16\n" +
 	"\x06agreed\x18\a \x01(\bR\x06agreed\x12!\n" +
 	"\ftrace_parent\x18\b \x01(\tR\vtraceParent\x12\x1f\n" +
 	"\vtrace_state\x18\t \x01(\tR\n" +
 	"traceState\"\xa5\x02\n" +
 	"\tCallEvent\x12:\n" +
-	"\bprogress\x18\x01 \x01(\v2\x1c.picoclaw.plugin.v1.ProgressH\x00R\bprogress\x124\n" +
-	"\x06output\x18\x02 \x01(\v2\x1a.picoclaw.plugin.v1.OutputH\x00R\x06output\x124\n" +
-	"\x06result\x18\x03 \x01(\v2\x1a.picoclaw.plugin.v1.ResultH\x00R\x06result\x12+\n" +
-	"\x03log\x18\x04 \x01(\v2\x17.picoclaw.plugin.v1.LogH\x00R\x03log\x12:\n" +
-	"\bquestion\x18\x05 \x01(\v2\x1c.picoclaw.plugin.v1.QuestionH\x00R\bquestionB\a\n" +
+	"\bprogress\x18\x01 \x01(\v2\x1c.picoclaw.plugin.v2.ProgressH\x00R\bprogress\x124\n" +
+	"\x06output\x18\x02 \x01(\v2\x1a.picoclaw.plugin.v2.OutputH\x00R\x06output\x124\n" +
+	"\x06result\x18\x03 \x01(\v2\x1a.picoclaw.plugin.v2.ResultH\x00R\x06result\x12+\n" +
+	"\x03log\x18\x04 \x01(\v2\x17.picoclaw.plugin.v2.LogH\x00R\x03log\x12:\n" +
+	"\bquestion\x18\x05 \x01(\v2\x1c.picoclaw.plugin.v2.QuestionH\x00R\bquestionB\a\n" +
 	"\x05event\"\xc8\x01\n" +
 	"\x03Log\x123\n" +
-	"\x05level\x18\x01 \x01(\x0e2\x1d.picoclaw.plugin.v1.Log.LevelR\x05level\x12\x18\n" +
+	"\x05level\x18\x01 \x01(\x0e2\x1d.picoclaw.plugin.v2.Log.LevelR\x05level\x12\x18\n" +
 	"\amessage\x18\x02 \x01(\tR\amessage\x12\x1e\n" +
 	"\n" +
 	"attributes\x18\x03 \x01(\fR\n" +
@@ -1980,23 +1291,21 @@ const file_plugin_proto_rawDesc = "" +
 	"\x05total\x18\x02 \x01(\x01R\x05total\x12\x18\n" +
 	"\amessage\x18\x03 \x01(\tR\amessage\"\x9f\x01\n" +
 	"\x06Output\x129\n" +
-	"\x06stream\x18\x01 \x01(\x0e2!.picoclaw.plugin.v1.Output.StreamR\x06stream\x12\x12\n" +
+	"\x06stream\x18\x01 \x01(\x0e2!.picoclaw.plugin.v2.Output.StreamR\x06stream\x12\x12\n" +
 	"\x04data\x18\x02 \x01(\fR\x04data\"F\n" +
 	"\x06Stream\x12\x16\n" +
 	"\x12STREAM_UNSPECIFIED\x10\x00\x12\x11\n" +
 	"\rSTREAM_STDOUT\x10\x01\x12\x11\n" +
-	"\rSTREAM_STDERR\x10\x02\"\x87\x02\n" +
+	"\rSTREAM_STDERR\x10\x02\"\xe6\x01\n" +
 	"\x06Result\x12\x12\n" +
 	"\x04text\x18\x01 \x01(\tR\x04text\x12\x1e\n" +
 	"\n" +
 	"structured\x18\x02 \x01(\fR\n" +
 	"structured\x12/\n" +
-	"\x05error\x18\x03 \x01(\v2\x19.picoclaw.plugin.v1.ErrorR\x05error\x12\x14\n" +
-	"\x05media\x18\x04 \x01(\fR\x05media\x12\x1d\n" +
-	"\n" +
-	"media_type\x18\x05 \x01(\tR\tmediaType\x12,\n" +
-	"\x12text_is_structured\x18\x06 \x01(\bR\x10textIsStructured\x125\n" +
-	"\acontent\x18\a \x03(\v2\x1b.picoclaw.plugin.v1.ContentR\acontent\"b\n" +
+	"\x05error\x18\x03 \x01(\v2\x19.picoclaw.plugin.v2.ErrorR\x05error\x12,\n" +
+	"\x12text_is_structured\x18\x04 \x01(\bR\x10textIsStructured\x125\n" +
+	"\acontent\x18\x05 \x03(\v2\x1b.picoclaw.plugin.v2.ContentR\acontent\x12\x12\n" +
+	"\x04undo\x18\x06 \x01(\tR\x04undo\"b\n" +
 	"\aContent\x12\x12\n" +
 	"\x04text\x18\x01 \x01(\tR\x04text\x12\x12\n" +
 	"\x04data\x18\x02 \x01(\fR\x04data\x12\x1d\n" +
@@ -2012,14 +1321,13 @@ const file_plugin_proto_rawDesc = "" +
 	"\rDrainResponse\"\r\n" +
 	"\vBusyRequest\"\"\n" +
 	"\fBusyResponse\x12\x12\n" +
-	"\x04busy\x18\x01 \x01(\bR\x04busy2\xe9\x03\n" +
+	"\x04busy\x18\x01 \x01(\bR\x04busy2\x9e\x03\n" +
 	"\x06Plugin\x12U\n" +
-	"\bDescribe\x12#.picoclaw.plugin.v1.DescribeRequest\x1a$.picoclaw.plugin.v1.DescribeResponse\x12X\n" +
-	"\tConfigure\x12$.picoclaw.plugin.v1.ConfigureRequest\x1a%.picoclaw.plugin.v1.ConfigureResponse\x12H\n" +
-	"\x04Call\x12\x1f.picoclaw.plugin.v1.CallRequest\x1a\x1d.picoclaw.plugin.v1.CallEvent0\x01\x12K\n" +
-	"\x05Calls\x12\x1f.picoclaw.plugin.v1.CallRequest\x1a\x1d.picoclaw.plugin.v1.CallEvent(\x010\x01\x12L\n" +
-	"\x05Drain\x12 .picoclaw.plugin.v1.DrainRequest\x1a!.picoclaw.plugin.v1.DrainResponse\x12I\n" +
-	"\x04Busy\x12\x1f.picoclaw.plugin.v1.BusyRequest\x1a .picoclaw.plugin.v1.BusyResponseB+Z)github.com/picoclaw/picoclaw/sdk/pluginpbb\x06proto3"
+	"\bDescribe\x12#.picoclaw.plugin.v2.DescribeRequest\x1a$.picoclaw.plugin.v2.DescribeResponse\x12X\n" +
+	"\tConfigure\x12$.picoclaw.plugin.v2.ConfigureRequest\x1a%.picoclaw.plugin.v2.ConfigureResponse\x12J\n" +
+	"\x04Call\x12\x1f.picoclaw.plugin.v2.CallRequest\x1a\x1d.picoclaw.plugin.v2.CallEvent(\x010\x01\x12L\n" +
+	"\x05Drain\x12 .picoclaw.plugin.v2.DrainRequest\x1a!.picoclaw.plugin.v2.DrainResponse\x12I\n" +
+	"\x04Busy\x12\x1f.picoclaw.plugin.v2.BusyRequest\x1a .picoclaw.plugin.v2.BusyResponseB+Z)github.com/picoclaw/picoclaw/sdk/pluginpbb\x06proto3"
 
 var (
 	file_plugin_proto_rawDescOnce sync.Once
@@ -2034,69 +1342,55 @@ func file_plugin_proto_rawDescGZIP() []byte {
 }
 
 var file_plugin_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_plugin_proto_msgTypes = make([]protoimpl.MessageInfo, 24)
+var file_plugin_proto_msgTypes = make([]protoimpl.MessageInfo, 18)
 var file_plugin_proto_goTypes = []any{
-	(Log_Level)(0),            // 0: picoclaw.plugin.v1.Log.Level
-	(Output_Stream)(0),        // 1: picoclaw.plugin.v1.Output.Stream
-	(*DescribeRequest)(nil),   // 2: picoclaw.plugin.v1.DescribeRequest
-	(*DescribeResponse)(nil),  // 3: picoclaw.plugin.v1.DescribeResponse
-	(*ConfigureRequest)(nil),  // 4: picoclaw.plugin.v1.ConfigureRequest
-	(*Takeback)(nil),          // 5: picoclaw.plugin.v1.Takeback
-	(*ConfigureResponse)(nil), // 6: picoclaw.plugin.v1.ConfigureResponse
-	(*Policy)(nil),            // 7: picoclaw.plugin.v1.Policy
-	(*ExecPolicy)(nil),        // 8: picoclaw.plugin.v1.ExecPolicy
-	(*ExecLimits)(nil),        // 9: picoclaw.plugin.v1.ExecLimits
-	(*Grants)(nil),            // 10: picoclaw.plugin.v1.Grants
-	(*Limits)(nil),            // 11: picoclaw.plugin.v1.Limits
-	(*CallRequest)(nil),       // 12: picoclaw.plugin.v1.CallRequest
-	(*CallEvent)(nil),         // 13: picoclaw.plugin.v1.CallEvent
-	(*Log)(nil),               // 14: picoclaw.plugin.v1.Log
-	(*Question)(nil),          // 15: picoclaw.plugin.v1.Question
-	(*Answer)(nil),            // 16: picoclaw.plugin.v1.Answer
-	(*Progress)(nil),          // 17: picoclaw.plugin.v1.Progress
-	(*Output)(nil),            // 18: picoclaw.plugin.v1.Output
-	(*Result)(nil),            // 19: picoclaw.plugin.v1.Result
-	(*Content)(nil),           // 20: picoclaw.plugin.v1.Content
-	(*Error)(nil),             // 21: picoclaw.plugin.v1.Error
-	(*DrainRequest)(nil),      // 22: picoclaw.plugin.v1.DrainRequest
-	(*DrainResponse)(nil),     // 23: picoclaw.plugin.v1.DrainResponse
-	(*BusyRequest)(nil),       // 24: picoclaw.plugin.v1.BusyRequest
-	(*BusyResponse)(nil),      // 25: picoclaw.plugin.v1.BusyResponse
+	(Log_Level)(0),            // 0: picoclaw.plugin.v2.Log.Level
+	(Output_Stream)(0),        // 1: picoclaw.plugin.v2.Output.Stream
+	(*DescribeRequest)(nil),   // 2: picoclaw.plugin.v2.DescribeRequest
+	(*DescribeResponse)(nil),  // 3: picoclaw.plugin.v2.DescribeResponse
+	(*ConfigureRequest)(nil),  // 4: picoclaw.plugin.v2.ConfigureRequest
+	(*ConfigureResponse)(nil), // 5: picoclaw.plugin.v2.ConfigureResponse
+	(*CallRequest)(nil),       // 6: picoclaw.plugin.v2.CallRequest
+	(*CallEvent)(nil),         // 7: picoclaw.plugin.v2.CallEvent
+	(*Log)(nil),               // 8: picoclaw.plugin.v2.Log
+	(*Question)(nil),          // 9: picoclaw.plugin.v2.Question
+	(*Answer)(nil),            // 10: picoclaw.plugin.v2.Answer
+	(*Progress)(nil),          // 11: picoclaw.plugin.v2.Progress
+	(*Output)(nil),            // 12: picoclaw.plugin.v2.Output
+	(*Result)(nil),            // 13: picoclaw.plugin.v2.Result
+	(*Content)(nil),           // 14: picoclaw.plugin.v2.Content
+	(*Error)(nil),             // 15: picoclaw.plugin.v2.Error
+	(*DrainRequest)(nil),      // 16: picoclaw.plugin.v2.DrainRequest
+	(*DrainResponse)(nil),     // 17: picoclaw.plugin.v2.DrainResponse
+	(*BusyRequest)(nil),       // 18: picoclaw.plugin.v2.BusyRequest
+	(*BusyResponse)(nil),      // 19: picoclaw.plugin.v2.BusyResponse
 }
 var file_plugin_proto_depIdxs = []int32{
-	7,  // 0: picoclaw.plugin.v1.ConfigureRequest.policy:type_name -> picoclaw.plugin.v1.Policy
-	10, // 1: picoclaw.plugin.v1.ConfigureRequest.grants:type_name -> picoclaw.plugin.v1.Grants
-	11, // 2: picoclaw.plugin.v1.ConfigureRequest.limits:type_name -> picoclaw.plugin.v1.Limits
-	5,  // 3: picoclaw.plugin.v1.ConfigureRequest.takeback:type_name -> picoclaw.plugin.v1.Takeback
-	8,  // 4: picoclaw.plugin.v1.Policy.exec:type_name -> picoclaw.plugin.v1.ExecPolicy
-	9,  // 5: picoclaw.plugin.v1.ExecPolicy.limits:type_name -> picoclaw.plugin.v1.ExecLimits
-	16, // 6: picoclaw.plugin.v1.CallRequest.answer:type_name -> picoclaw.plugin.v1.Answer
-	17, // 7: picoclaw.plugin.v1.CallEvent.progress:type_name -> picoclaw.plugin.v1.Progress
-	18, // 8: picoclaw.plugin.v1.CallEvent.output:type_name -> picoclaw.plugin.v1.Output
-	19, // 9: picoclaw.plugin.v1.CallEvent.result:type_name -> picoclaw.plugin.v1.Result
-	14, // 10: picoclaw.plugin.v1.CallEvent.log:type_name -> picoclaw.plugin.v1.Log
-	15, // 11: picoclaw.plugin.v1.CallEvent.question:type_name -> picoclaw.plugin.v1.Question
-	0,  // 12: picoclaw.plugin.v1.Log.level:type_name -> picoclaw.plugin.v1.Log.Level
-	1,  // 13: picoclaw.plugin.v1.Output.stream:type_name -> picoclaw.plugin.v1.Output.Stream
-	21, // 14: picoclaw.plugin.v1.Result.error:type_name -> picoclaw.plugin.v1.Error
-	20, // 15: picoclaw.plugin.v1.Result.content:type_name -> picoclaw.plugin.v1.Content
-	2,  // 16: picoclaw.plugin.v1.Plugin.Describe:input_type -> picoclaw.plugin.v1.DescribeRequest
-	4,  // 17: picoclaw.plugin.v1.Plugin.Configure:input_type -> picoclaw.plugin.v1.ConfigureRequest
-	12, // 18: picoclaw.plugin.v1.Plugin.Call:input_type -> picoclaw.plugin.v1.CallRequest
-	12, // 19: picoclaw.plugin.v1.Plugin.Calls:input_type -> picoclaw.plugin.v1.CallRequest
-	22, // 20: picoclaw.plugin.v1.Plugin.Drain:input_type -> picoclaw.plugin.v1.DrainRequest
-	24, // 21: picoclaw.plugin.v1.Plugin.Busy:input_type -> picoclaw.plugin.v1.BusyRequest
-	3,  // 22: picoclaw.plugin.v1.Plugin.Describe:output_type -> picoclaw.plugin.v1.DescribeResponse
-	6,  // 23: picoclaw.plugin.v1.Plugin.Configure:output_type -> picoclaw.plugin.v1.ConfigureResponse
-	13, // 24: picoclaw.plugin.v1.Plugin.Call:output_type -> picoclaw.plugin.v1.CallEvent
-	13, // 25: picoclaw.plugin.v1.Plugin.Calls:output_type -> picoclaw.plugin.v1.CallEvent
-	23, // 26: picoclaw.plugin.v1.Plugin.Drain:output_type -> picoclaw.plugin.v1.DrainResponse
-	25, // 27: picoclaw.plugin.v1.Plugin.Busy:output_type -> picoclaw.plugin.v1.BusyResponse
-	22, // [22:28] is the sub-list for method output_type
-	16, // [16:22] is the sub-list for method input_type
-	16, // [16:16] is the sub-list for extension type_name
-	16, // [16:16] is the sub-list for extension extendee
-	0,  // [0:16] is the sub-list for field type_name
+	10, // 0: picoclaw.plugin.v2.CallRequest.answer:type_name -> picoclaw.plugin.v2.Answer
+	11, // 1: picoclaw.plugin.v2.CallEvent.progress:type_name -> picoclaw.plugin.v2.Progress
+	12, // 2: picoclaw.plugin.v2.CallEvent.output:type_name -> picoclaw.plugin.v2.Output
+	13, // 3: picoclaw.plugin.v2.CallEvent.result:type_name -> picoclaw.plugin.v2.Result
+	8,  // 4: picoclaw.plugin.v2.CallEvent.log:type_name -> picoclaw.plugin.v2.Log
+	9,  // 5: picoclaw.plugin.v2.CallEvent.question:type_name -> picoclaw.plugin.v2.Question
+	0,  // 6: picoclaw.plugin.v2.Log.level:type_name -> picoclaw.plugin.v2.Log.Level
+	1,  // 7: picoclaw.plugin.v2.Output.stream:type_name -> picoclaw.plugin.v2.Output.Stream
+	15, // 8: picoclaw.plugin.v2.Result.error:type_name -> picoclaw.plugin.v2.Error
+	14, // 9: picoclaw.plugin.v2.Result.content:type_name -> picoclaw.plugin.v2.Content
+	2,  // 10: picoclaw.plugin.v2.Plugin.Describe:input_type -> picoclaw.plugin.v2.DescribeRequest
+	4,  // 11: picoclaw.plugin.v2.Plugin.Configure:input_type -> picoclaw.plugin.v2.ConfigureRequest
+	6,  // 12: picoclaw.plugin.v2.Plugin.Call:input_type -> picoclaw.plugin.v2.CallRequest
+	16, // 13: picoclaw.plugin.v2.Plugin.Drain:input_type -> picoclaw.plugin.v2.DrainRequest
+	18, // 14: picoclaw.plugin.v2.Plugin.Busy:input_type -> picoclaw.plugin.v2.BusyRequest
+	3,  // 15: picoclaw.plugin.v2.Plugin.Describe:output_type -> picoclaw.plugin.v2.DescribeResponse
+	5,  // 16: picoclaw.plugin.v2.Plugin.Configure:output_type -> picoclaw.plugin.v2.ConfigureResponse
+	7,  // 17: picoclaw.plugin.v2.Plugin.Call:output_type -> picoclaw.plugin.v2.CallEvent
+	17, // 18: picoclaw.plugin.v2.Plugin.Drain:output_type -> picoclaw.plugin.v2.DrainResponse
+	19, // 19: picoclaw.plugin.v2.Plugin.Busy:output_type -> picoclaw.plugin.v2.BusyResponse
+	15, // [15:20] is the sub-list for method output_type
+	10, // [10:15] is the sub-list for method input_type
+	10, // [10:10] is the sub-list for extension type_name
+	10, // [10:10] is the sub-list for extension extendee
+	0,  // [0:10] is the sub-list for field type_name
 }
 
 func init() { file_plugin_proto_init() }
@@ -2104,7 +1398,7 @@ func file_plugin_proto_init() {
 	if File_plugin_proto != nil {
 		return
 	}
-	file_plugin_proto_msgTypes[11].OneofWrappers = []any{
+	file_plugin_proto_msgTypes[5].OneofWrappers = []any{
 		(*CallEvent_Progress)(nil),
 		(*CallEvent_Output)(nil),
 		(*CallEvent_Result)(nil),
@@ -2117,7 +1411,7 @@ func file_plugin_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_plugin_proto_rawDesc), len(file_plugin_proto_rawDesc)),
 			NumEnums:      2,
-			NumMessages:   24,
+			NumMessages:   18,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -25,12 +25,11 @@ import (
 const _ = grpc.SupportPackageIsVersion9
 
 const (
-	Plugin_Describe_FullMethodName  = "/picoclaw.plugin.v1.Plugin/Describe"
-	Plugin_Configure_FullMethodName = "/picoclaw.plugin.v1.Plugin/Configure"
-	Plugin_Call_FullMethodName      = "/picoclaw.plugin.v1.Plugin/Call"
-	Plugin_Calls_FullMethodName     = "/picoclaw.plugin.v1.Plugin/Calls"
-	Plugin_Drain_FullMethodName     = "/picoclaw.plugin.v1.Plugin/Drain"
-	Plugin_Busy_FullMethodName      = "/picoclaw.plugin.v1.Plugin/Busy"
+	Plugin_Describe_FullMethodName  = "/picoclaw.plugin.v2.Plugin/Describe"
+	Plugin_Configure_FullMethodName = "/picoclaw.plugin.v2.Plugin/Configure"
+	Plugin_Call_FullMethodName      = "/picoclaw.plugin.v2.Plugin/Call"
+	Plugin_Drain_FullMethodName     = "/picoclaw.plugin.v2.Plugin/Drain"
+	Plugin_Busy_FullMethodName      = "/picoclaw.plugin.v2.Plugin/Busy"
 )
 
 // PluginClient is the client API for Plugin service.
@@ -40,18 +39,15 @@ type PluginClient interface {
 	// Describe returns the plugin's manifest. The host compares it with the plugin.json that the operator approved and
 	// does not use a plugin that says something else.
 	Describe(ctx context.Context, in *DescribeRequest, opts ...grpc.CallOption) (*DescribeResponse, error)
-	// Configure gives the plugin its policy and grants. The host calls it once, before the first Call.
+	// Configure gives the plugin its policy. The host calls it once, before the first call.
 	Configure(ctx context.Context, in *ConfigureRequest, opts ...grpc.CallOption) (*ConfigureResponse, error)
-	// Call runs one tool. The stream carries any number of progress and output events and ends with exactly one result.
-	// Cancelling the stream, or its deadline, ends the tool.
-	Call(ctx context.Context, in *CallRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[CallEvent], error)
-	// Calls runs tools one after another: each request is answered as by Call, by events of which the result is the last, and
-	// the next request comes after that. It saves opening a stream for each call, half of what the way of a small one
-	// costs. Optional: the host uses it where ConfigureResponse says so. Cancelling the stream ends the tool that runs.
+	// Call runs tools, one after another on one stream: the host sends a request, the plugin answers with any number of
+	// events of which the result is the last, and the host sends the next request. Calls that run at once have a stream
+	// each. Cancelling the stream ends the tool that runs.
 	//
-	// While a call runs, each of its questions is answered by a request that has an answer and nothing else. Answers that
-	// come when their call is over, or does not wait any more, are ignored.
-	Calls(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[CallRequest, CallEvent], error)
+	// While a call runs, the host answers each of its questions with a request that has an answer and nothing else. A
+	// plugin ignores answers to calls that have ended and to questions that it no longer waits for.
+	Call(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[CallRequest, CallEvent], error)
 	// Drain asks the plugin to finish: it takes no further calls, waits for the ones under way, ends what they left
 	// running and answers. The host ends the process after that.
 	Drain(ctx context.Context, in *DrainRequest, opts ...grpc.CallOption) (*DrainResponse, error)
@@ -89,37 +85,18 @@ func (c *pluginClient) Configure(ctx context.Context, in *ConfigureRequest, opts
 	return out, nil
 }
 
-func (c *pluginClient) Call(ctx context.Context, in *CallRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[CallEvent], error) {
+func (c *pluginClient) Call(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[CallRequest, CallEvent], error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	stream, err := c.cc.NewStream(ctx, &Plugin_ServiceDesc.Streams[0], Plugin_Call_FullMethodName, cOpts...)
 	if err != nil {
 		return nil, err
 	}
 	x := &grpc.GenericClientStream[CallRequest, CallEvent]{ClientStream: stream}
-	if err := x.ClientStream.SendMsg(in); err != nil {
-		return nil, err
-	}
-	if err := x.ClientStream.CloseSend(); err != nil {
-		return nil, err
-	}
 	return x, nil
 }
 
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
-type Plugin_CallClient = grpc.ServerStreamingClient[CallEvent]
-
-func (c *pluginClient) Calls(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[CallRequest, CallEvent], error) {
-	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	stream, err := c.cc.NewStream(ctx, &Plugin_ServiceDesc.Streams[1], Plugin_Calls_FullMethodName, cOpts...)
-	if err != nil {
-		return nil, err
-	}
-	x := &grpc.GenericClientStream[CallRequest, CallEvent]{ClientStream: stream}
-	return x, nil
-}
-
-// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
-type Plugin_CallsClient = grpc.BidiStreamingClient[CallRequest, CallEvent]
+type Plugin_CallClient = grpc.BidiStreamingClient[CallRequest, CallEvent]
 
 func (c *pluginClient) Drain(ctx context.Context, in *DrainRequest, opts ...grpc.CallOption) (*DrainResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
@@ -148,18 +125,15 @@ type PluginServer interface {
 	// Describe returns the plugin's manifest. The host compares it with the plugin.json that the operator approved and
 	// does not use a plugin that says something else.
 	Describe(context.Context, *DescribeRequest) (*DescribeResponse, error)
-	// Configure gives the plugin its policy and grants. The host calls it once, before the first Call.
+	// Configure gives the plugin its policy. The host calls it once, before the first call.
 	Configure(context.Context, *ConfigureRequest) (*ConfigureResponse, error)
-	// Call runs one tool. The stream carries any number of progress and output events and ends with exactly one result.
-	// Cancelling the stream, or its deadline, ends the tool.
-	Call(*CallRequest, grpc.ServerStreamingServer[CallEvent]) error
-	// Calls runs tools one after another: each request is answered as by Call, by events of which the result is the last, and
-	// the next request comes after that. It saves opening a stream for each call, half of what the way of a small one
-	// costs. Optional: the host uses it where ConfigureResponse says so. Cancelling the stream ends the tool that runs.
+	// Call runs tools, one after another on one stream: the host sends a request, the plugin answers with any number of
+	// events of which the result is the last, and the host sends the next request. Calls that run at once have a stream
+	// each. Cancelling the stream ends the tool that runs.
 	//
-	// While a call runs, each of its questions is answered by a request that has an answer and nothing else. Answers that
-	// come when their call is over, or does not wait any more, are ignored.
-	Calls(grpc.BidiStreamingServer[CallRequest, CallEvent]) error
+	// While a call runs, the host answers each of its questions with a request that has an answer and nothing else. A
+	// plugin ignores answers to calls that have ended and to questions that it no longer waits for.
+	Call(grpc.BidiStreamingServer[CallRequest, CallEvent]) error
 	// Drain asks the plugin to finish: it takes no further calls, waits for the ones under way, ends what they left
 	// running and answers. The host ends the process after that.
 	Drain(context.Context, *DrainRequest) (*DrainResponse, error)
@@ -183,11 +157,8 @@ func (UnimplementedPluginServer) Describe(context.Context, *DescribeRequest) (*D
 func (UnimplementedPluginServer) Configure(context.Context, *ConfigureRequest) (*ConfigureResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method Configure not implemented")
 }
-func (UnimplementedPluginServer) Call(*CallRequest, grpc.ServerStreamingServer[CallEvent]) error {
+func (UnimplementedPluginServer) Call(grpc.BidiStreamingServer[CallRequest, CallEvent]) error {
 	return status.Error(codes.Unimplemented, "method Call not implemented")
-}
-func (UnimplementedPluginServer) Calls(grpc.BidiStreamingServer[CallRequest, CallEvent]) error {
-	return status.Error(codes.Unimplemented, "method Calls not implemented")
 }
 func (UnimplementedPluginServer) Drain(context.Context, *DrainRequest) (*DrainResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method Drain not implemented")
@@ -253,22 +224,11 @@ func _Plugin_Configure_Handler(srv interface{}, ctx context.Context, dec func(in
 }
 
 func _Plugin_Call_Handler(srv interface{}, stream grpc.ServerStream) error {
-	m := new(CallRequest)
-	if err := stream.RecvMsg(m); err != nil {
-		return err
-	}
-	return srv.(PluginServer).Call(m, &grpc.GenericServerStream[CallRequest, CallEvent]{ServerStream: stream})
+	return srv.(PluginServer).Call(&grpc.GenericServerStream[CallRequest, CallEvent]{ServerStream: stream})
 }
 
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
-type Plugin_CallServer = grpc.ServerStreamingServer[CallEvent]
-
-func _Plugin_Calls_Handler(srv interface{}, stream grpc.ServerStream) error {
-	return srv.(PluginServer).Calls(&grpc.GenericServerStream[CallRequest, CallEvent]{ServerStream: stream})
-}
-
-// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
-type Plugin_CallsServer = grpc.BidiStreamingServer[CallRequest, CallEvent]
+type Plugin_CallServer = grpc.BidiStreamingServer[CallRequest, CallEvent]
 
 func _Plugin_Drain_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(DrainRequest)
@@ -310,7 +270,7 @@ func _Plugin_Busy_Handler(srv interface{}, ctx context.Context, dec func(interfa
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
 var Plugin_ServiceDesc = grpc.ServiceDesc{
-	ServiceName: "picoclaw.plugin.v1.Plugin",
+	ServiceName: "picoclaw.plugin.v2.Plugin",
 	HandlerType: (*PluginServer)(nil),
 	Methods: []grpc.MethodDesc{
 		{
@@ -334,11 +294,6 @@ var Plugin_ServiceDesc = grpc.ServiceDesc{
 		{
 			StreamName:    "Call",
 			Handler:       _Plugin_Call_Handler,
-			ServerStreams: true,
-		},
-		{
-			StreamName:    "Calls",
-			Handler:       _Plugin_Calls_Handler,
 			ServerStreams: true,
 			ClientStreams: true,
 		},

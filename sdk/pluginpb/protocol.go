@@ -31,7 +31,7 @@ import (
 
 // ProtocolVersion is the version of the wire that this package speaks: the integer that go-plugin negotiates. It
 // rises when plugin.proto changes in a way that an older peer would misread.
-const ProtocolVersion = 1
+const ProtocolVersion = 2
 
 // ServiceName is the name under which the service is dispensed by go-plugin.
 const ServiceName = "picoclaw"

@@ -2,14 +2,13 @@ package pluginpb
 
 import "strings"
 
-// AgentText is what an agent reads of a result.
+// AgentText returns the texts that an agent reads in a result, each on lines of its own.
 func (r *Result) AgentText() string {
-	blocks := r.Blocks()
-	if blocks == nil {
+	if len(r.GetContent()) == 0 {
 		return r.leading()
 	}
 	var texts []string
-	for _, b := range blocks {
+	for _, b := range r.Blocks() {
 		if b.GetText() != "" {
 			texts = append(texts, b.GetText())
 		}
@@ -17,22 +16,16 @@ func (r *Result) AgentText() string {
 	return strings.Join(texts, "\n")
 }
 
-// Blocks are all that there is of a result, in order and wherever the plugin has put it; nil if it is only a text.
+// Blocks returns all of a result in order; nil if it is only a text.
 func (r *Result) Blocks() []*Content {
-	if len(r.GetMedia()) == 0 && len(r.GetContent()) == 0 {
-		return nil
+	text := r.leading()
+	if len(r.GetContent()) == 0 || text == "" {
+		return r.GetContent()
 	}
-	var all []*Content
-	if text := r.leading(); text != "" {
-		all = append(all, &Content{Text: text})
-	}
-	if len(r.GetMedia()) > 0 {
-		all = append(all, &Content{Data: r.GetMedia(), MediaType: r.GetMediaType()})
-	}
-	return append(all, r.GetContent()...)
+	return append([]*Content{{Text: text}}, r.GetContent()...)
 }
 
-// leading is the text that stands before everything else.
+// leading returns the text before all content.
 func (r *Result) leading() string {
 	if r.GetTextIsStructured() {
 		return string(r.GetStructured())

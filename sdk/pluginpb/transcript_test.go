@@ -1,6 +1,7 @@
 package pluginpb_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"net"
@@ -23,7 +24,7 @@ type exchange struct {
 	Answers [][]byte
 }
 
-// transcript is what a host and a plugin said that knew nothing of logs, questions and content in blocks.
+// transcript is what a host and a plugin said of protocol 2, without logs and questions.
 func transcript(t *testing.T) []exchange {
 	t.Helper()
 	data, err := os.ReadFile("testdata/wordcount.json")
@@ -54,7 +55,7 @@ func replay(t *testing.T, all []exchange) pluginpb.PluginClient {
 	server := grpc.NewServer(grpc.ForceServerCodec(bytesAsTheyAre{}),
 		grpc.UnknownServiceHandler(func(_ any, stream grpc.ServerStream) error {
 			method, _ := grpc.MethodFromServerStream(stream)
-			for len(all) > 0 && method == "/picoclaw.plugin.v1.Plugin/"+all[0].Method {
+			for len(all) > 0 && method == "/picoclaw.plugin.v2.Plugin/"+all[0].Method {
 				var request []byte
 				if err := stream.RecvMsg(&request); err != nil {
 					return err
@@ -64,7 +65,7 @@ func replay(t *testing.T, all []exchange) pluginpb.PluginClient {
 						return err
 					}
 				}
-				streams := all[0].Method == "Calls"
+				streams := all[0].Method == "Call"
 				if all = all[1:]; !streams {
 					return nil
 				}
@@ -106,11 +107,10 @@ func understand(t *testing.T, all []exchange) {
 		manifest.Tools[0].Risk != "low" {
 		t.Fatalf("it describes itself as %+v, %v", manifest, err)
 	}
-	configured, err := plugin.Configure(t.Context(), &pluginpb.ConfigureRequest{})
-	if err != nil || !configured.GetCalls() {
-		t.Fatalf("%v, %v", configured, err)
+	if _, err := plugin.Configure(t.Context(), &pluginpb.ConfigureRequest{}); err != nil {
+		t.Fatal(err)
 	}
-	calls, err := plugin.Calls(t.Context())
+	calls, err := plugin.Call(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -131,7 +131,7 @@ func understand(t *testing.T, all []exchange) {
 	}
 	if r := last(ended(t, calls)); r.AgentText() != "a picture" || len(r.Blocks()) != 2 ||
 		r.Blocks()[1].GetMediaType() != "image/png" ||
-		string(r.Blocks()[1].GetData()) != "\x89PNG" {
+		string(r.Blocks()[1].GetData()) != "\x89PNG" || r.GetUndo() != "20261126-1" {
 		t.Errorf("the picture is %v", r)
 	}
 	if r := last(ended(t, calls)); r.AgentText() != `{"n":3}` {
@@ -144,7 +144,7 @@ func understand(t *testing.T, all []exchange) {
 }
 
 // ended makes a call and returns what came of it.
-func ended(t *testing.T, calls pluginpb.Plugin_CallsClient) []*pluginpb.CallEvent {
+func ended(t *testing.T, calls pluginpb.Plugin_CallClient) []*pluginpb.CallEvent {
 	t.Helper()
 	if err := calls.Send(&pluginpb.CallRequest{Answers: true}); err != nil {
 		t.Fatal(err)
@@ -170,10 +170,10 @@ func TestAnOlderHostIsUnderstood(t *testing.T) {
 		var call pluginpb.CallRequest
 		switch x.Method {
 		case "Configure":
-			if err := proto.Unmarshal(x.Request, &configure); err != nil || !configure.GetPolicy().GetRestrictToWorkspace() {
+			if err := proto.Unmarshal(x.Request, &configure); err != nil || !bytes.Contains(configure.GetPolicy(), []byte(`"restrict_to_workspace":true`)) {
 				t.Errorf("%v, %v", &configure, err)
 			}
-		case "Calls":
+		case "Call":
 			if err := proto.Unmarshal(x.Request, &call); err != nil || call.GetTool() == "" || call.GetAnswers() ||
 				call.GetAnswer() != nil {
 				t.Errorf("%v, %v", &call, err)

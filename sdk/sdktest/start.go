@@ -17,6 +17,7 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/internal/serve"
 	"github.com/picoclaw/picoclaw/sdk/internal/served"
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
+	"github.com/picoclaw/picoclaw/sdk/pluginpolicy"
 	"github.com/picoclaw/picoclaw/sdk/takeback"
 )
 
@@ -52,6 +53,7 @@ type Result struct {
 	Text       string
 	Structured json.RawMessage
 	Content    []sdk.Content   // all blocks in order, if there is more than a text
+	Undo       string          // the undo id of the call's changes; empty for none
 	Err        *pluginpb.Error // nil if the call succeeded
 	Output     []byte          // what was passed on while it ran
 	Progress   []*pluginpb.Progress
@@ -114,27 +116,28 @@ func (s *Plugin) configure(m *pluginpb.Manifest, o Options) {
 	if o.Policy != nil {
 		o.Policy(&policy)
 	}
-	req := &pluginpb.ConfigureRequest{
-		Policy: pluginpb.NewPolicy(policy),
-		Grants: pluginpb.NewGrants(m.Grants),
-	}
+	p := pluginpolicy.Policy{Guard: policy, Grants: m.Grants}
 	if m.Grants.State {
-		if req.StateDir = o.StateDir; req.StateDir == "" {
-			req.StateDir = s.t.TempDir()
+		if p.StateDir = o.StateDir; p.StateDir == "" {
+			p.StateDir = s.t.TempDir()
 		}
 	}
 	if m.Grants.Takeback {
 		if o.Takeback.Dir == "" {
 			o.Takeback.Dir = s.t.TempDir()
 		}
-		req.Takeback = pluginpb.NewTakeback(o.Takeback)
+		p.Undo = o.Takeback
 	}
 	if o.Config != nil {
 		config, err := json.Marshal(o.Config)
 		if err != nil {
 			s.t.Fatal(err)
 		}
-		req.Config = config
+		p.Config = config
+	}
+	req, err := p.Request()
+	if err != nil {
+		s.t.Fatal(err)
 	}
 	if _, err := s.client.Configure(s.t.Context(), req); err != nil {
 		s.t.Fatalf("configure: %v", err)
@@ -163,7 +166,7 @@ func (s *Plugin) CallContext(ctx context.Context, tool string, args any) Result 
 	if err != nil {
 		return Result{Err: &pluginpb.Error{Code: sdk.InvalidArgument, Message: err.Error()}}
 	}
-	stream, err := s.client.Calls(ctx)
+	stream, err := s.client.Call(ctx)
 	if err == nil {
 		err = stream.Send(&pluginpb.CallRequest{Tool: tool, Arguments: arguments.Canonical, Answers: s.answer != nil})
 	}
@@ -199,6 +202,7 @@ func (s *Plugin) CallContext(ctx context.Context, tool string, args any) Result 
 				})
 			}
 			r.Text, r.Structured, r.Err = e.Result.AgentText(), e.Result.GetStructured(), e.Result.GetError()
+			r.Undo = e.Result.GetUndo()
 			return r
 		}
 	}

@@ -43,9 +43,9 @@ const (
 
 // Options say where a store is, and bound it.
 type Options struct {
-	Dir      string        // absolute; empty for no store
-	MaxBytes int64         // of all operations; DefaultMaxBytes if zero
-	MaxAge   time.Duration // of an operation; DefaultMaxAge if zero
+	Dir      string        `json:"dir"`                  // absolute; empty for no store
+	MaxBytes int64         `json:"max_bytes,omitempty"`  // of all operations; DefaultMaxBytes if zero
+	MaxAge   time.Duration `json:"max_age_ns,omitempty"` // of an operation; DefaultMaxAge if zero
 }
 
 // Store is a directory of operations. It may be used concurrently.

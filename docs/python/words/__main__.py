@@ -10,7 +10,7 @@ MANIFEST = {
     "id": "words",
     "version": "1.0.0",
     "doc": "Counts words, and shows how a plugin in Python is made.",
-    "protocol": {"min": 1, "max": 1},
+    "protocol": {"min": 2, "max": 2},
     # The interpreter is a program that is not linked statically: without exec, the sandbox has no libraries for it.
     "grants": {"workspace": "ro", "exec": True, "network": False},
     "tools": [

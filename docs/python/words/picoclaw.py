@@ -16,10 +16,11 @@ import grpc
 import plugin_pb2 as pb
 
 COOKIE = ("PICOCLAW_PLUGIN", "a picoclaw host started this")
-PROTOCOL = 1
+PROTOCOL = 2
 MAX_MESSAGE = 64 << 20
 MAX_CREDENTIALS = 64 << 10
-MAX_CALLS = 64  # at the same time; a few threads more answer what else the host asks
+MAX_CALLS = 64  # at the same time
+MAX_THREADS = MAX_CALLS + 16  # streams between calls take a thread each, and so does what else the host asks
 
 
 class ToolError(Exception):
@@ -55,21 +56,21 @@ def log(level, message, **fields):
 class Call:
     """What a handler may know besides its arguments."""
 
-    def __init__(self, configured):
-        self.policy = configured.policy
-        self.grants = configured.grants
-        self.config = json.loads(configured.config or b"{}")
+    def __init__(self, policy):
+        self.policy = policy
+        self.grants = policy["grants"]
+        self.config = policy.get("config", {})
         self.cancelled = threading.Event()  # the caller gave up, or its time is over
         self.log = log
 
 
 class Service:
-    """The four methods of plugin.proto."""
+    """The methods of plugin.proto, but for Busy."""
 
     def __init__(self, manifest, handlers):
         self.manifest = json.dumps(manifest).encode()
         self.handlers = handlers
-        self.configured = None
+        self.policy = None
         self.running = 0
         self.draining = False
         self.changed = threading.Condition()
@@ -79,40 +80,71 @@ class Service:
 
     def configure(self, request, context):
         with self.changed:
-            if self.configured is not None:
+            if self.policy is not None:
                 context.abort(grpc.StatusCode.FAILED_PRECONDITION, "this plugin has its policy already; a policy is for life")
-            self.configured = request
+            self.policy = json.loads(request.policy)
         return pb.ConfigureResponse()
 
-    def call(self, request, context):
-        handler = self.handlers.get(request.tool)
-        if handler is None:
+    def call(self, requests, context):
+        """Answers the calls on a stream, one after another."""
+        gone = threading.Event()
+        running = []  # the call that is being answered
+        def end():
+            gone.set()
+            for call in running:
+                call.cancelled.set()
+        if not context.add_callback(end):
+            end()
+        for request in requests:
+            if request.HasField("answer"):
+                continue  # the tools here ask nothing
+            call = self.enter(request, context)
+            if call is None:
+                yield failure(pb.Error(code="failed", message=f"{MAX_CALLS} calls are under way", hint="call again when one has ended"))
+                continue
+            running[:] = [call]
+            if gone.is_set():
+                call.cancelled.set()
+            late = threading.Timer(request.timeout_millis / 1000, call.cancelled.set)
+            late.daemon = True
+            if request.timeout_millis:
+                late.start()
+            try:
+                yield from self.answer(call, request)
+            finally:
+                late.cancel()
+                with self.changed:
+                    self.running -= 1
+                    self.changed.notify_all()
+
+    def enter(self, request, context):
+        """Begins a call; None if too many are under way."""
+        if request.tool not in self.handlers:
             context.abort(grpc.StatusCode.NOT_FOUND, f"the plugin has no tool {request.tool!r}")
         with self.changed:
             if self.draining:
                 context.abort(grpc.StatusCode.UNAVAILABLE, "the plugin is stopping")
-            if self.configured is None:
+            if self.policy is None:
                 context.abort(grpc.StatusCode.FAILED_PRECONDITION, "the plugin was not given its policy (Configure) yet")
-            busy = self.running == MAX_CALLS
-            self.running += not busy
-        if busy:
-            yield failure(pb.Error(code="failed", message=f"{MAX_CALLS} calls are under way", hint="call again when one has ended"))
-            return
+            if self.running == MAX_CALLS:
+                return None
+            self.running += 1
+        return Call(self.policy)
+
+    def answer(self, call, request):
+        """Yields a call's events, the result last."""
         try:
-            call = Call(self.configured)
-            if not context.add_callback(call.cancelled.set):  # also called at the end of a call that went well
-                call.cancelled.set()
             # The host has validated the arguments against the schema, and written them anew.
-            yield from handler(call, **json.loads(request.arguments))
+            for event in self.handlers[request.tool](call, **json.loads(request.arguments)):
+                yield event
+                if event.HasField("result"):
+                    return
+            yield failure(pb.Error(code="cancelled", message=f"{request.tool} was cancelled"))
         except ToolError as error:
             yield failure(error.wire)
         except Exception as error:  # a fault of this call must not become that of others
             log("error", "a tool failed", tool=request.tool, error=repr(error))
             yield failure(pb.Error(code="panic", message=f"{request.tool} failed: {error!r}", hint="this is a fault in the plugin; its log has it"))
-        finally:
-            with self.changed:
-                self.running -= 1
-                self.changed.notify_all()
 
     def drain(self, _request, context):
         with self.changed:
@@ -133,7 +165,7 @@ def serve(manifest, handlers):
 
     service = Service(manifest, handlers)
     server = grpc.server(
-        concurrent.futures.ThreadPoolExecutor(max_workers=MAX_CALLS + 8),
+        concurrent.futures.ThreadPoolExecutor(max_workers=MAX_THREADS),
         options=[("grpc.max_receive_message_length", MAX_MESSAGE), ("grpc.max_send_message_length", MAX_MESSAGE)],
     )
     server.add_generic_rpc_handlers((plugin_service(service), health_service(), *library_services(server)))
@@ -153,11 +185,11 @@ def plugin_service(service):
     def unary(method, request, response):
         return grpc.unary_unary_rpc_method_handler(method, request.FromString, response.SerializeToString)
 
-    return grpc.method_handlers_generic_handler("picoclaw.plugin.v1.Plugin", {
+    return grpc.method_handlers_generic_handler("picoclaw.plugin.v2.Plugin", {
         "Describe": unary(service.describe, pb.DescribeRequest, pb.DescribeResponse),
         "Configure": unary(service.configure, pb.ConfigureRequest, pb.ConfigureResponse),
         "Drain": unary(service.drain, pb.DrainRequest, pb.DrainResponse),
-        "Call": grpc.unary_stream_rpc_method_handler(service.call, pb.CallRequest.FromString, pb.CallEvent.SerializeToString),
+        "Call": grpc.stream_stream_rpc_method_handler(service.call, pb.CallRequest.FromString, pb.CallEvent.SerializeToString),
     })
 
 

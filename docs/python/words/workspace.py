@@ -9,7 +9,7 @@ from picoclaw import ToolError
 
 class Workspace:
     def __init__(self, policy):
-        self.root = policy.workspace
+        self.root = policy["guard"]["workspace"]
 
     def open(self, path):
         """Opens a regular file for reading. Each name on the way is opened in the directory before it, and must not be a

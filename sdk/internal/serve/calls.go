@@ -14,14 +14,9 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
-// Call answers one call and ends its stream.
-func (s *service) Call(req *pluginpb.CallRequest, stream pluginpb.Plugin_CallServer) error {
-	return s.answer(stream.Context(), req, stream.Send, nil)
-}
-
-// Calls answers calls one after another. The goroutine that serves the stream keeps a stack that has grown to what a
-// call takes, and nothing is set up again for the next call.
-func (s *service) Calls(stream pluginpb.Plugin_CallsServer) error {
+// Call answers the calls on a stream, one after another. The goroutine that serves the stream keeps a stack that has
+// grown to what a call takes, and nothing is set up again for the next call.
+func (s *service) Call(stream pluginpb.Plugin_CallServer) error {
 	in := &incoming{receive: stream.Recv}
 	for {
 		req, err := in.next(nil)
@@ -41,8 +36,7 @@ func (s *service) Calls(stream pluginpb.Plugin_CallsServer) error {
 }
 
 // answer runs the tool that a request asks for and sends what it has to tell, the result last. An error is about the
-// way: what goes wrong in the tool is in its result. The answers to its questions come in behind the request, if they
-// can.
+// way: what goes wrong in the tool is in its result. The answers to its questions come in behind the request.
 func (s *service) answer(
 	ctx context.Context, req *pluginpb.CallRequest, send func(*pluginpb.CallEvent) error, in *incoming,
 ) error {
@@ -69,7 +63,7 @@ func (s *service) answer(
 	c := s.newCall(env, req.GetArguments(), events.emit)
 	c.Agreed = req.GetAgreed()
 	c.TraceParent, c.TraceState = req.GetTraceParent(), req.GetTraceState()
-	if in != nil && req.GetAnswers() {
+	if req.GetAnswers() {
 		asks := &questions{call: ctx, in: in, emit: events.emit}
 		defer asks.end()
 		c.Ask = asks.ask

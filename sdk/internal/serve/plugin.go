@@ -70,7 +70,7 @@ func Manifest(p Plugin) (*pluginpb.Manifest, error) {
 		ID:       p.ID,
 		Version:  p.Version,
 		Doc:      p.Doc,
-		Protocol: pluginpb.Range{Min: pluginpb.ProtocolVersion, Max: pluginpb.ProtocolVersion},
+		Protocol: pluginpb.CurrentProtocol(),
 		Grants:   p.Grants,
 
 		FullNames: p.FullNames,

@@ -3,6 +3,7 @@ package serve_test
 import (
 	"context"
 	"errors"
+	"io"
 	"io/fs"
 	"strings"
 	"testing"
@@ -15,6 +16,7 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/internal/serve"
 	"github.com/picoclaw/picoclaw/sdk/internal/served"
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
+	"github.com/picoclaw/picoclaw/sdk/pluginpolicy"
 )
 
 func TestWhatIsWrongWithAToolIsSaid(t *testing.T) {
@@ -77,14 +79,10 @@ func TestAWorkspaceThatIsNotGranted(t *testing.T) {
 				}, sdk.Traits{}))
 		}
 		s := serve.NewServer(served.Plugin(p), hclog.NewNullLogger())
-		policy := pluginpb.NewPolicy(guard.Policy{Workspace: t.TempDir(), Restrict: true})
-		if _, err := s.Configure(t.Context(), &pluginpb.ConfigureRequest{Policy: policy,
-			Grants: &pluginpb.Grants{Workspace: "none"}}); err != nil {
-			t.Fatal(err)
-		}
+		configure(t, s, pluginpb.Grant{Workspace: "none"})
 		for name := range uses {
-			stream := &answers{ctx: t.Context()}
-			err := s.Call(&pluginpb.CallRequest{Tool: name, Arguments: []byte("{}")}, stream)
+			stream := &answers{ctx: t.Context(), request: &pluginpb.CallRequest{Tool: name, Arguments: []byte("{}")}}
+			err := s.Call(stream)
 			got := stream.result.GetError()
 			if err != nil || got.GetCode() != sdk.AccessDenied || got.GetRule() != "grant.workspace" ||
 				got.GetHint() != test.hint ||
@@ -98,11 +96,34 @@ func TestAWorkspaceThatIsNotGranted(t *testing.T) {
 	}
 }
 
-// answers is a stream that keeps its call's result.
+// configure gives a plugin a policy with a new workspace.
+func configure(t *testing.T, s pluginpb.PluginServer, grants pluginpb.Grant) {
+	t.Helper()
+	policy := pluginpolicy.Policy{Guard: guard.Policy{Workspace: t.TempDir(), Restrict: true}, Grants: grants}
+	req, err := policy.Request()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Configure(t.Context(), req); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// answers is a stream of one call, which keeps its result.
 type answers struct {
 	grpc.ServerStream
-	ctx    context.Context
-	result *pluginpb.Result
+	ctx     context.Context
+	request *pluginpb.CallRequest
+	result  *pluginpb.Result
+}
+
+func (a *answers) Recv() (*pluginpb.CallRequest, error) {
+	if a.request == nil {
+		return nil, io.EOF
+	}
+	request := a.request
+	a.request = nil
+	return request, nil
 }
 
 func (a *answers) Context() context.Context { return a.ctx }

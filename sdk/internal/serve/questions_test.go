@@ -15,7 +15,6 @@ import (
 	"google.golang.org/grpc"
 
 	"github.com/picoclaw/picoclaw/sdk"
-	"github.com/picoclaw/picoclaw/sdk/guard"
 	"github.com/picoclaw/picoclaw/sdk/internal/serve"
 	"github.com/picoclaw/picoclaw/sdk/internal/served"
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
@@ -48,15 +47,12 @@ func converse(t *testing.T, tool sdk.Tool, f func(c *conversation)) {
 	t.Helper()
 	s := serve.NewServer(served.Plugin(sdk.Plugin{ID: "p", Version: "1.0.0", Doc: "Tests.", Tools: []sdk.Tool{tool}}),
 		hclog.NewNullLogger())
-	policy := pluginpb.NewPolicy(guard.Policy{Workspace: t.TempDir(), Restrict: true})
-	if _, err := s.Configure(t.Context(), &pluginpb.ConfigureRequest{Policy: policy}); err != nil {
-		t.Fatal(err)
-	}
+	configure(t, s, pluginpb.Grant{})
 	synctest.Test(t, func(t *testing.T) {
 		c := &conversation{ctx: t.Context(), requests: make(chan *pluginpb.CallRequest, 8),
 			events: make(chan *pluginpb.CallEvent, 64)}
 		ended := make(chan error, 1)
-		go func() { ended <- s.Calls(c) }()
+		go func() { ended <- s.Call(c) }()
 		f(c)
 		close(c.requests)
 		if err := <-ended; err != nil {

@@ -16,9 +16,9 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
-	"github.com/picoclaw/picoclaw/sdk/exec"
 	"github.com/picoclaw/picoclaw/sdk/guard"
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
+	"github.com/picoclaw/picoclaw/sdk/pluginpolicy"
 	"github.com/picoclaw/picoclaw/sdk/workspace"
 )
 
@@ -81,7 +81,11 @@ func (s *service) Describe(context.Context, *pluginpb.DescribeRequest) (*pluginp
 }
 
 func (s *service) Configure(_ context.Context, req *pluginpb.ConfigureRequest) (*pluginpb.ConfigureResponse, error) {
-	env, err := s.newEnvironment(req)
+	policy, err := pluginpolicy.Parse(req)
+	if err != nil {
+		return nil, status.Error(codes.InvalidArgument, err.Error())
+	}
+	env, err := s.newEnvironment(policy)
 	if err != nil {
 		return nil, status.Error(codes.InvalidArgument, err.Error())
 	}
@@ -94,25 +98,19 @@ func (s *service) Configure(_ context.Context, req *pluginpb.ConfigureRequest) (
 		return nil, status.Error(codes.FailedPrecondition, "this plugin has its policy already; a policy is for life")
 	}
 	s.environment = env
-	return &pluginpb.ConfigureResponse{Calls: true}, nil
+	return &pluginpb.ConfigureResponse{}, nil
 }
 
-func (s *service) newEnvironment(req *pluginpb.ConfigureRequest) (*Environment, error) {
-	policy := req.GetPolicy().Guard()
-	g, err := guard.New(policy)
+func (s *service) newEnvironment(p *pluginpolicy.Policy) (*Environment, error) {
+	g, err := guard.New(p.Guard)
 	if err != nil {
 		return nil, err
 	}
 	env := &Environment{
-		Guard:    g,
-		Grants:   req.GetGrants().Grant(),
-		Exec:     execSettings(req.GetPolicy().GetExec()),
-		StateDir: req.GetStateDir(),
-		DataDir:  req.GetDataDir(),
-		Takeback: req.GetTakeback().Options(),
+		Guard: g, Grants: p.Grants, Exec: p.Exec, StateDir: p.StateDir, DataDir: p.DataDir, Takeback: p.Undo,
 	}
 	if s.plugin.Config != nil {
-		if env.Config, err = readConfig(s.plugin.Config, req.GetConfig()); err != nil {
+		if env.Config, err = readConfig(s.plugin.Config, p.Config); err != nil {
 			return nil, fmt.Errorf("plugins.%s.config does not fit: %w", s.plugin.ID, err)
 		}
 	}
@@ -120,7 +118,7 @@ func (s *service) newEnvironment(req *pluginpb.ConfigureRequest) (*Environment, 
 		env.Workspace = workspace.Refusing(s.notGranted())
 		return env, nil
 	}
-	env.Workspace, err = workspace.Open(policy, workspace.Options{
+	env.Workspace, err = workspace.Open(p.Guard, workspace.Options{
 		ReadOnly: env.Grants.Workspace == pluginpb.ReadOnlyWorkspace,
 		StateDir: env.StateDir,
 	})
@@ -138,18 +136,6 @@ func (s *service) notGranted() workspace.Error {
 		refused.Hint = "the plugin does not ask for it: that is for its author to change"
 	}
 	return refused
-}
-
-func execSettings(p *pluginpb.ExecPolicy) exec.Settings {
-	return exec.Settings{
-		Timeout:   time.Duration(p.GetTimeoutSeconds()) * time.Second,
-		Env:       p.GetEnv(),
-		Confine:   p.GetConfine(),
-		ReadOnly:  p.GetReadOnly(),
-		ReadWrite: p.GetReadWrite(),
-		Unwalled:  p.GetUnwalled(),
-		Limits:    p.GetLimits().Limits(),
-	}
 }
 
 // enter counts a call in, or refuses it.

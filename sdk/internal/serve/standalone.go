@@ -9,9 +9,13 @@ import (
 	"os"
 	"os/signal"
 	"strings"
+	"time"
 
 	"github.com/picoclaw/picoclaw/internal/nearest"
+	"github.com/picoclaw/picoclaw/sdk/exec"
+	"github.com/picoclaw/picoclaw/sdk/guard"
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
+	"github.com/picoclaw/picoclaw/sdk/pluginpolicy"
 )
 
 // standalone is a command line that calls a tool without a host.
@@ -116,20 +120,17 @@ func (c *standalone) run(p Plugin, m *pluginpb.Manifest, arguments []byte, stdou
 		return err
 	}
 	s := newService(p, newLogger(stderr, p.ID, false))
-	req := &pluginpb.ConfigureRequest{
-		Policy: &pluginpb.Policy{
-			Workspace:           dir,
-			RestrictToWorkspace: true,
-			Exec:                &pluginpb.ExecPolicy{EnableDenyPatterns: true, TimeoutSeconds: 60},
-		},
-		Grants: pluginpb.NewGrants(m.Grants),
+	policy := &pluginpolicy.Policy{
+		Guard:  guard.Policy{Workspace: dir, Restrict: true, Exec: guard.ExecPolicy{DenyPatterns: true}},
+		Grants: m.Grants,
+		Exec:   exec.Settings{Timeout: time.Minute},
 		Config: []byte(c.config),
 	}
 	if m.Grants.State {
-		if req.StateDir, err = os.MkdirTemp("", p.ID+"-state"); err != nil {
+		if policy.StateDir, err = os.MkdirTemp("", p.ID+"-state"); err != nil {
 			return err
 		}
-		defer func() { _ = os.RemoveAll(req.StateDir) }()
+		defer func() { _ = os.RemoveAll(policy.StateDir) }()
 	}
 	if m.Grants.Takeback {
 		dir, err := os.MkdirTemp("", p.ID+"-takeback")
@@ -137,9 +138,9 @@ func (c *standalone) run(p Plugin, m *pluginpb.Manifest, arguments []byte, stdou
 			return err
 		}
 		defer func() { _ = os.RemoveAll(dir) }()
-		req.Takeback = &pluginpb.Takeback{Dir: dir}
+		policy.Undo.Dir = dir
 	}
-	env, err := s.newEnvironment(req)
+	env, err := s.newEnvironment(policy)
 	if err != nil {
 		return err
 	}

@@ -35,10 +35,13 @@ func main() {
 	case "silent":
 		_, _ = io.Copy(io.Discard, os.Stdin)
 	case "tcp":
-		fmt.Println("1|1|tcp|127.0.0.1:1|grpc|")
+		fmt.Println("1|2|tcp|127.0.0.1:1|grpc|")
 		_, _ = io.Copy(io.Discard, os.Stdin)
 	case "elsewhere":
-		fmt.Println("1|1|unix|" + os.Getenv("ELSEWHERE") + "|grpc|")
+		fmt.Println("1|2|unix|" + os.Getenv("ELSEWHERE") + "|grpc|")
+		_, _ = io.Copy(io.Discard, os.Stdin)
+	case "older":
+		fmt.Println("1|1|unix|" + os.Getenv("PLUGIN_UNIX_SOCKET_DIR") + "/plugin|grpc|")
 		_, _ = io.Copy(io.Discard, os.Stdin)
 	case "stubborn":
 		signal.Ignore(syscall.SIGTERM)
