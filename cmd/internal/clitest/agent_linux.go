@@ -36,6 +36,9 @@ func NewAgent(t *testing.T, isolated bool, settings ...string) *Agent {
 	if err := os.Mkdir(a.Workspace, 0o755); err != nil {
 		t.Fatal(err)
 	}
+	if isolated {
+		SeedSelfTest(t, home)
+	}
 	return a
 }
 
@@ -72,11 +75,15 @@ type Answer struct {
 	Error struct {
 		Code    string `json:"code"`
 		Message string `json:"message"`
+		Rule    string `json:"rule"`
+		Hint    string `json:"hint"`
 	} `json:"error"`
 }
 
-// FullText returns the text and the error message.
-func (r Answer) FullText() string { return r.Text + "\n" + r.Error.Message }
+// FullText returns the text and all texts of the error.
+func (r Answer) FullText() string {
+	return strings.Join([]string{r.Text, r.Error.Message, r.Error.Rule, r.Error.Hint}, "\n")
+}
 
 // Batch makes calls one after another through one `picoclaw batch`.
 func (a *Agent) Batch(calls ...Call) []Answer {

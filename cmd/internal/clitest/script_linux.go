@@ -6,7 +6,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -17,8 +19,10 @@ import (
 // RunScripts runs the scripts in testdata/script. Each has a home of its own, a workspace in it ($W), a secret outside
 // ($O), and picoclaw on its PATH. setup, which may be nil, adds to the environment.
 func RunScripts(t *testing.T, setup func(env *testscript.Env)) {
+	dir := filepath.Join("testdata", "script")
+	sandboxed := needSandbox(t, dir)
 	testscript.Run(t, testscript.Params{
-		Dir: filepath.Join("testdata", "script"),
+		Dir: dir,
 		Setup: func(env *testscript.Env) error {
 			home, err := filepath.EvalSymlinks(env.WorkDir)
 			if err != nil {
@@ -38,6 +42,11 @@ func RunScripts(t *testing.T, setup func(env *testscript.Env)) {
 			if err := os.MkdirAll(workspace, 0o700); err != nil {
 				return err
 			}
+			if sandboxed {
+				if err := seedSelfTest(filepath.Join(home, ".picoclaw")); err != nil {
+					return err
+				}
+			}
 			return os.WriteFile(filepath.Join(home, "secret.txt"), []byte("a secret\n"), 0o600)
 		},
 		Condition: func(name string) (bool, error) {
@@ -47,6 +56,22 @@ func RunScripts(t *testing.T, setup func(env *testscript.Env)) {
 			return os.Getuid() == 0, nil
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){"exits": exits},
+	})
+}
+
+// needSandbox reports whether a script in a directory turns isolation on.
+func needSandbox(t *testing.T, dir string) bool {
+	t.Helper()
+	scripts, err := filepath.Glob(filepath.Join(dir, "*.txtar"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return slices.ContainsFunc(scripts, func(script string) bool {
+		text, err := os.ReadFile(script)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return strings.Contains(string(text), "PICOCLAW_ISOLATION_ENABLED=true")
 	})
 }
 

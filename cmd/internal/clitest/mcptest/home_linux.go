@@ -122,6 +122,15 @@ func (h Home) Try(what, at, with string) Answer {
 	return h.Call("evil.try", map[string]any{"what": what, "at": at, "with": with})
 }
 
+// OpenTries returns a function that is like [Home.Try] but uses one host for all attacks.
+func (h Home) OpenTries() func(what, at, with string) clitest.Answer {
+	h.T.Helper()
+	call := h.OpenBatch()
+	return func(what, at, with string) clitest.Answer {
+		return call(clitest.Call{Tool: "evil.try", Args: map[string]any{"what": what, "at": at, "with": with}})
+	}
+}
+
 // List returns the servers that `picoclaw mcp list` shows, by name.
 func (h Home) List() map[string]inventory.Server {
 	h.T.Helper()

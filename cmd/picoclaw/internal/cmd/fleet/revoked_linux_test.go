@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/picoclaw/picoclaw/cmd/internal/clitest"
+	"github.com/picoclaw/picoclaw/host/fleet/identity"
 	"github.com/picoclaw/picoclaw/host/hosttest"
 )
 
@@ -37,6 +38,11 @@ func TestAGatewayOfTheHubsEndsWhenItIsRevoked(t *testing.T) {
 	hub()
 	hosttest.Eventually(t, "the hub is reached", func() bool { status, _ := clitest.Get(t, address+"/ready"); return status == 200 })
 
+	revoked, _, err := identity.Connect(file("front"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer revoked.Close()
 	if err := os.Rename(file("next"), file("front")); err != nil {
 		t.Fatal(err)
 	}
@@ -44,7 +50,7 @@ func TestAGatewayOfTheHubsEndsWhenItIsRevoked(t *testing.T) {
 		t.Fatal(out)
 	}
 	ran("hub", "revoke", "front")
-	time.Sleep(3 * time.Second) // a connection that is revoked is closed sooner
+	hosttest.Eventually(t, "a revoked connection is closed", func() bool { return !revoked.IsConnected() })
 	if status, text := clitest.Get(t, address+"/ready"); status != 200 {
 		t.Errorf("with another identity: %d %s", status, text)
 	}

@@ -29,6 +29,9 @@ func connectTo(t *testing.T, isolated string, options *sdkmcp.ClientOptions) (cl
 	server *exec.Cmd, workspace string) {
 	t.Helper()
 	home := hosttest.TempDir(t)
+	if isolated == "true" {
+		clitest.SeedSelfTest(t, home)
+	}
 	cmd := exec.Command(hosttest.Program("bin/picoclaw"), "mcp")
 	cmd.Env = []string{"HOME=" + home, "PICOCLAW_HOME=" + home, "PICOCLAW_ISOLATION_ENABLED=" + isolated,
 		"PATH=/usr/bin:/bin", clitest.AskRule, "PICOCLAW_APPROVALS_WAIT_SECONDS=0"}

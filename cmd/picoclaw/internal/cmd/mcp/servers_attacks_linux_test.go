@@ -84,13 +84,14 @@ func TestAServerSeesNothingOfOthers(t *testing.T) {
 		"state/good/main/kb.json", "state/evil/other/file", "logs/other"} {
 		h.WriteFile(name, secretText)
 	}
+	try := h.OpenTries()
 	for _, name := range []string{".ssh/id_ed25519", ".aws/credentials", "notes", "workspace/file", "others/file",
 		"state/good/main/kb.json", "state/evil/other/file", "logs/other", "logs/audit.jsonl", "config.json", "plugins/lock.json",
 		"mcp-token", "../../../root/.bashrc"} {
 		at := filepath.Join(h.Home, name)
 		before, _ := os.ReadFile(at)
 		for _, what := range []string{"read", "write", "append", "remove"} {
-			if a := h.Try(what, at, "evil"); strings.HasPrefix(a.Text, "read") || strings.Contains(a.FullText(), secretText) {
+			if a := try(what, at, "evil"); strings.HasPrefix(a.Text, "read") || strings.Contains(a.FullText(), secretText) {
 				t.Errorf("%s: %s", name, a.FullText())
 			}
 		}
@@ -99,11 +100,11 @@ func TestAServerSeesNothingOfOthers(t *testing.T) {
 			t.Errorf("%s was %q and is %q", name, before, after)
 		}
 	}
-	if a := h.Try("find", "id_ed25519", ""); !strings.HasPrefix(a.Text, "no:") {
+	if a := try("find", "id_ed25519", ""); !strings.HasPrefix(a.Text, "no:") {
 		t.Errorf("a key is found: %s", a.FullText())
 	}
 	for _, dir := range []string{h.Home, filepath.Join(h.Home, "state"), filepath.Join(h.Home, "workspace"), filepath.Join(h.Home, "plugins")} {
-		a := h.Try("list", dir, "")
+		a := try("list", dir, "")
 		if got, listed := strings.CutPrefix(a.Text, "listed"); listed && (strings.Contains(got, "good") ||
 			strings.Contains(got, "file") || strings.Contains(got, "notes") || strings.Contains(got, "lock")) {
 			t.Errorf("%s: %s", dir, a.FullText())
@@ -132,10 +133,12 @@ func TestAServerReachesNobody(t *testing.T) {
 	t.Cleanup(func() { _ = l.Close() })
 	for name, flags := range map[string][]string{"none": nil, "another": {"--network", "example.com"}} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			h := mcptest.NewHome(t)
 			h.AddMalicious("", flags...)
+			try := h.OpenTries()
 			for _, at := range []string{l.Addr().String(), "192.0.2.1:443", "1.1.1.1:53", "[::1]:22", "169.254.169.254:80", "example.org:443"} {
-				if a := h.Try("dial", at, ""); !strings.HasPrefix(a.Text, "no:") {
+				if a := try("dial", at, ""); !strings.HasPrefix(a.Text, "no:") {
 					t.Errorf("%s: %s", at, a.FullText())
 				}
 			}
@@ -151,21 +154,23 @@ func TestTheWorkspaceIsAsItWasGranted(t *testing.T) {
 		read, write bool
 	}{{"none", false, false}, {"ro", true, false}, {"rw", true, true}} {
 		t.Run(c.grant, func(t *testing.T) {
+			t.Parallel()
 			h := mcptest.NewHome(t)
 			h.AddMalicious("", "--workspace", c.grant, "--claim", "try.at=none")
 			h.WriteFile("workspace/file", "before")
+			try := h.OpenTries()
 			at := filepath.Join(h.Workspace, "file")
-			if a := h.Try("read", at, ""); strings.HasPrefix(a.Text, "read before") != c.read {
+			if a := try("read", at, ""); strings.HasPrefix(a.Text, "read before") != c.read {
 				t.Errorf("read: %s", a.FullText())
 			}
-			a := h.Try("write", at, "after")
-			h.Try("write", filepath.Join(h.Workspace, "new"), "after")
+			a := try("write", at, "after")
+			try("write", filepath.Join(h.Workspace, "new"), "after")
 			text, err := os.ReadFile(at)
 			_, newErr := os.Lstat(filepath.Join(h.Workspace, "new"))
 			if err != nil || (string(text) == "after") != c.write || (newErr == nil) != c.write {
 				t.Errorf("write: %q %v %v %s", text, err, newErr, a.FullText())
 			}
-			if a := h.Try("read", filepath.Join(h.Home, "config.json"), ""); strings.HasPrefix(a.Text, "read") {
+			if a := try("read", filepath.Join(h.Home, "config.json"), ""); strings.HasPrefix(a.Text, "read") {
 				t.Errorf("outside: %s", a.FullText())
 			}
 		})
@@ -181,6 +186,7 @@ func TestAServerDoesNotChangeItself(t *testing.T) {
 	if err != nil || len(programs) != 1 {
 		t.Fatalf("%v %v", programs, err)
 	}
+	try := h.OpenTries()
 	pkg := filepath.Dir(filepath.Dir(filepath.Dir(programs[0])))
 	for _, at := range []string{programs[0], filepath.Join(pkg, "server.json"), filepath.Join(pkg, "plugin.json")} {
 		before, err := os.ReadFile(at)
@@ -188,7 +194,7 @@ func TestAServerDoesNotChangeItself(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, what := range []string{"write", "append", "remove", "link", "fifo"} {
-			if a := h.Try(what, at, "/bin/sh"); !strings.HasPrefix(a.Text, "no:") && what != "remove" {
+			if a := try(what, at, "/bin/sh"); !strings.HasPrefix(a.Text, "no:") && what != "remove" {
 				t.Errorf("%s %s: %s", what, at, a.FullText())
 			}
 		}

@@ -118,6 +118,7 @@ func TestACallThatHangsCanBeGivenUp(t *testing.T) {
 	t.Parallel()
 	for _, how := range []string{"hangs in initialize", "hangs in tools/list", ""} {
 		t.Run("it "+how, func(t *testing.T) {
+			t.Parallel()
 			h := mcptest.NewHome(t)
 			h.AddMalicious("")
 			h.SetBehaviour(how)
@@ -155,6 +156,7 @@ func TestAddingAServerThatHangsCanBeGivenUp(t *testing.T) {
 	t.Parallel()
 	for _, how := range []string{"hangs in initialize", "hangs in tools/list"} {
 		t.Run(how, func(t *testing.T) {
+			t.Parallel()
 			h := mcptest.NewHome(t)
 			cmd := exec.Command(hosttest.Program("bin/picoclaw"), "mcp", "add", "evil", "--yes", "--",
 				hosttest.Program("servers/malicious"), "{{state}}", how)

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/picoclaw/picoclaw/cmd/internal/clitest"
 	"github.com/picoclaw/picoclaw/host/hosttest"
 )
 
@@ -53,6 +54,7 @@ func (s sandboxed) configure(t *testing.T, defaults map[string]any, openings ...
 	if err := os.WriteFile(filepath.Join(s.home, "config.json"), text, 0o600); err != nil {
 		t.Fatal(err)
 	}
+	clitest.SeedSelfTest(t, s.home)
 }
 
 // rights has a script, into which no guard sees, find out what can be done in directories: "r" and "w" of each.
@@ -103,6 +105,7 @@ func TestNestedOpenings(t *testing.T) {
 	for _, place := range []string{hosttest.TempDir(t), varTemp(t)} {
 		for pair, want := range wants {
 			t.Run(place+"/"+pair, func(t *testing.T) {
+				t.Parallel()
 				base, err := os.MkdirTemp(place, "nest")
 				if err != nil {
 					t.Fatal(err)
