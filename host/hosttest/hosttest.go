@@ -1,7 +1,7 @@
 //go:build linux
 
-// Package hosttest runs tests with real programs, as the user who starts them and, if that is root, at the same time
-// as an unprivileged one: what holds for one of them need not hold for the other.
+// Package hosttest builds programs for tests and runs the tests with them, where it matters as root and as an
+// unprivileged user at the same time: what holds for one of them need not hold for the other.
 //
 // It is for the tests of this module and knows nothing of what they test.
 package hosttest
@@ -28,14 +28,14 @@ const unprivileged = 1000
 
 // Main is for TestMain: it builds the programs, named by their place below the directory that [Program] looks in, from
 // packages, runs the tests, and returns the exit code. prepare, which may be nil, is called with that directory after
-// the programs are built. Without -short the tests run as an unprivileged user too, if root started them.
+// the programs are built.
 func Main(m *testing.M, programs map[string]string, prepare func(dir string) error) int {
-	return run(m, programs, prepare, true)
+	return run(m, programs, prepare, false)
 }
 
-// Once is like [Main] but runs the tests only as the user who started them.
-func Once(m *testing.M, programs map[string]string, prepare func(dir string) error) int {
-	return run(m, programs, prepare, false)
+// BothUsers is like [Main], and if root started the tests it runs them as an unprivileged user too.
+func BothUsers(m *testing.M, programs map[string]string, prepare func(dir string) error) int {
+	return run(m, programs, prepare, true)
 }
 
 func run(m *testing.M, programs map[string]string, prepare func(dir string) error, twice bool) int {
@@ -56,7 +56,7 @@ func run(m *testing.M, programs map[string]string, prepare func(dir string) erro
 	if err != nil {
 		return complain(err)
 	}
-	if os.Getuid() != 0 || !twice || testing.Short() || !plainRun() {
+	if os.Getuid() != 0 || !twice || !plainRun() {
 		return m.Run()
 	}
 	// Both at a time: much of such tests is waiting.

@@ -29,7 +29,8 @@ type Needs struct {
 func Main(m *testing.M, needs Needs) int {
 	flag.Parse()
 	// Such tests wait for other processes most of the time.
-	if parallel := flag.Lookup("test.parallel"); parallel.Value.String() == fmt.Sprint(runtime.GOMAXPROCS(0)) {
+	parallel := flag.Lookup("test.parallel")
+	if !needs.BothUsers && parallel.Value.String() == fmt.Sprint(runtime.GOMAXPROCS(0)) {
 		_ = parallel.Value.Set(fmt.Sprint(2 * runtime.GOMAXPROCS(0)))
 	}
 	programs := map[string]string{
@@ -48,9 +49,9 @@ func Main(m *testing.M, needs Needs) int {
 		return needs.Prepare(dir)
 	}
 	if needs.BothUsers {
-		return hosttest.Main(m, programs, prepare)
+		return hosttest.BothUsers(m, programs, prepare)
 	}
-	return hosttest.Once(m, programs, prepare)
+	return hosttest.Main(m, programs, prepare)
 }
 
 // ModuleRoot returns the directory of go.mod.

@@ -105,7 +105,6 @@ func TestNestedOpenings(t *testing.T) {
 	for _, place := range []string{hosttest.TempDir(t), varTemp(t)} {
 		for pair, want := range wants {
 			t.Run(place+"/"+pair, func(t *testing.T) {
-				t.Parallel()
 				base, err := os.MkdirTemp(place, "nest")
 				if err != nil {
 					t.Fatal(err)

@@ -8,7 +8,6 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"net/http"
-
 	"path/filepath"
 	"strings"
 	"testing"
