@@ -200,11 +200,11 @@ func TempDir(t testing.TB) string {
 func Eventually(t testing.TB, what string, so func() bool) {
 	t.Helper()
 	deadline := time.Now().Add(30 * time.Second)
-	for !so() {
+	for pause := 2 * time.Millisecond; !so(); pause = min(pause*3/2, 40*time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("not within half a minute: %s", what)
 		}
-		time.Sleep(5 * time.Millisecond)
+		time.Sleep(pause)
 	}
 }
 

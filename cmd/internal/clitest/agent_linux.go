@@ -37,7 +37,7 @@ func NewAgent(t *testing.T, isolated bool, settings ...string) *Agent {
 		t.Fatal(err)
 	}
 	if isolated {
-		SeedSelfTest(t, home)
+		SeedSandbox(t, home)
 	}
 	return a
 }

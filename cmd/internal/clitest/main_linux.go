@@ -6,6 +6,7 @@ import (
 	"flag"
 	"fmt"
 	"maps"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
@@ -48,6 +49,7 @@ func Main(m *testing.M, needs Needs) int {
 		}
 		return needs.Prepare(dir)
 	}
+	defer func() { _ = os.RemoveAll(seedHome) }()
 	if needs.BothUsers {
 		return hosttest.BothUsers(m, programs, prepare)
 	}

@@ -43,7 +43,7 @@ func RunScripts(t *testing.T, setup func(env *testscript.Env)) {
 				return err
 			}
 			if sandboxed {
-				if err := seedSelfTest(filepath.Join(home, ".picoclaw")); err != nil {
+				if err := seedSandbox(filepath.Join(home, ".picoclaw")); err != nil {
 					return err
 				}
 			}

@@ -30,7 +30,7 @@ func connectTo(t *testing.T, isolated string, options *sdkmcp.ClientOptions) (cl
 	t.Helper()
 	home := hosttest.TempDir(t)
 	if isolated == "true" {
-		clitest.SeedSelfTest(t, home)
+		clitest.SeedSandbox(t, home)
 	}
 	cmd := exec.Command(hosttest.Program("bin/picoclaw"), "mcp")
 	cmd.Env = []string{"HOME=" + home, "PICOCLAW_HOME=" + home, "PICOCLAW_ISOLATION_ENABLED=" + isolated,
