@@ -27,19 +27,20 @@ import (
 
 // Options are what is assembled, and of what.
 type Options struct {
-	Config    *config.Config
-	PluginDir string // as [session.Options] has it
-	SelfTest  []string
-	Logger    hclog.Logger
-	Version   string
-	Observe   func(audit.Record, *session.Result)          // nil for nobody
-	Witness   func(ctx context.Context, note []byte) error // nil for none but the configuration's
-	Telemetry *telemetry.Telemetry                         // nil for one of its own, as its configuration says
-	Shares    *share.Ledger                                // nil for a count of its own
-	Token     func(agent string) (string, error)
-	Model     string        // the name of the model that all agents have; empty for each its own
-	Schedules *Schedules    // nil for an assembly without a schedule
-	Grace     time.Duration // how long jobs may go on at the end
+	Config     *config.Config
+	PluginDir  string // as [session.Options] has it
+	SelfTest   []string
+	Logger     hclog.Logger
+	Version    string
+	Observe    func(audit.Record, *session.Result)          // nil for nobody
+	Witness    func(ctx context.Context, note []byte) error // nil for none but the configuration's
+	Telemetry  *telemetry.Telemetry                         // nil for one of its own, as its configuration says
+	Shares     *share.Ledger                                // nil for a count of its own
+	Token      func(agent string) (string, error)
+	Model      string        // the name of the model that all agents have; empty for each its own
+	Schedules  *Schedules    // nil for an assembly without a schedule
+	NoBuiltIns bool          // leave out the built-in tools, spawn and cron: agents can't converse then
+	Grace      time.Duration // how long jobs may go on at the end
 }
 
 // Assembly is what one configuration makes. It may be used concurrently.
@@ -77,15 +78,11 @@ func Open(o Options) (*Assembly, error) {
 		forHost.Hooks = a.hooks
 	}
 	forHost.Approvals = NewApprovals(o.Config, a.hooks, o.Logger)
-	cron, err := a.cronTool()
-	if err != nil {
-		return nil, err
+	if !o.NoBuiltIns {
+		if forHost.Builtin, err = a.builtIns(); err != nil {
+			return nil, err
+		}
 	}
-	team, err := a.newTeam()
-	if err != nil {
-		return nil, err
-	}
-	forHost.Builtin = []session.BuiltinPlugin{cron, team}
 	if a.told = o.Telemetry; a.told == nil {
 		if a.told, err = NewTelemetry(o.Config, o.Version, false, o.Logger); err != nil {
 			return nil, err
@@ -99,6 +96,16 @@ func Open(o Options) (*Assembly, error) {
 		return nil, err
 	}
 	return a, nil
+}
+
+// builtIns makes the tools that the host itself serves.
+func (a *Assembly) builtIns() ([]session.BuiltinPlugin, error) {
+	cron, err := a.cronTool()
+	if err != nil {
+		return nil, err
+	}
+	team, err := a.newTeam()
+	return []session.BuiltinPlugin{cron, team}, err
 }
 
 // Checks says what has to be in order for calls to be made, and what is not.
@@ -162,7 +169,9 @@ func (a *Assembly) Close(ctx context.Context) error {
 	if s := a.options.Schedules; s != nil && s.current() == a {
 		s.ended.Wait()
 	}
-	a.team.Close()
+	if a.team != nil {
+		a.team.Close()
+	}
 	a.hooks.Close(ctx)
 	defer a.closeTelemetry(ctx)
 	return a.Host.Close(ctx)

@@ -21,17 +21,17 @@ import (
 	"github.com/picoclaw/picoclaw/host/session"
 )
 
-// agentVerb is `picoclaw agent`.
-type agentVerb struct {
-	app                            *app
+// agentOptions is `picoclaw agent`.
+type agentOptions struct {
+	*app
 	agent, session, model, message string
-	output                         string
+	output                         outputFormat
 
 	lines *prompt.Reader
 }
 
-func newAgent(a *app) *cobra.Command {
-	o := &agentVerb{app: a}
+func newAgent(a *app, runF func(*agentOptions) error) *cobra.Command {
+	o := &agentOptions{app: a}
 	cmd := &cobra.Command{
 		Use:        "agent",
 		SuggestFor: []string{"chat", "ask"},
@@ -52,21 +52,18 @@ What was said is kept below sessions in the instance root, and goes on with the 
 			return o.run(cmd.Context(), cmd.Flags().Changed("message"))
 		},
 	}
-	f := cmd.Flags()
+	flags := cmd.Flags()
 	a.agentFlag(cmd, &o.agent, "the agent (default: the first one)")
-	f.StringVarP(&o.message, "message", "m", "", "the `task`, or - to read it from standard input")
-	f.StringVarP(&o.session, "session", "s", "cli:default", "`name` of the session")
-	f.StringVar(&o.model, "model", "", "the `name` of the model in model_list, in place of the agent's")
+	flags.StringVarP(&o.message, "message", "m", "", "the `task`, or - to read it from standard input")
+	flags.StringVarP(&o.session, "session", "s", "cli:default", "`name` of the session")
+	flags.StringVar(&o.model, "model", "", "the `name` of the model in model_list, in place of the agent's")
 	a.outputFlag(cmd, &o.output)
-	cmd.AddCommand(newAgentSessions(a), newAgentForget(a))
-	return cmd
+	cmd.AddCommand(newAgentSessions(a, nil), newAgentForget(a, nil))
+	return newCommand(cmd, o, runF)
 }
 
-func (o *agentVerb) run(ctx context.Context, once bool) error {
-	if err := format(o.output); err != nil {
-		return err
-	}
-	if o.output == "json" && !once {
+func (o *agentOptions) run(ctx context.Context, once bool) error {
+	if o.output == jsonOutput && !once {
 		return usage("--output json is about one task: give it with -m")
 	}
 	if o.message == "-" {
@@ -87,13 +84,7 @@ func (o *agentVerb) run(ctx context.Context, once bool) error {
 	if err != nil {
 		return err
 	}
-	defer func() {
-		soon, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)
-		defer cancel()
-		if err := all.Close(soon); err != nil {
-			fmt.Fprintln(o.app.stderr, "picoclaw: stopping:", err)
-		}
-	}()
+	defer o.app.close(all)
 	if err := all.Ready(); err != nil {
 		return cantStart(err)
 	}
@@ -124,7 +115,7 @@ type answered struct {
 }
 
 // once has the agent do one task. Nobody is asked: there may be nobody.
-func (o *agentVerb) once(ctx context.Context, c *host.Conversation) error {
+func (o *agentOptions) once(ctx context.Context, c *host.Conversation) error {
 	shown := &turnView{out: terminal.New(o.app.stderr)}
 	began := time.Now()
 	outcome, err := c.Turn(ctx, o.message, shown.event)
@@ -132,7 +123,7 @@ func (o *agentVerb) once(ctx context.Context, c *host.Conversation) error {
 		fmt.Fprintln(o.app.stderr, err)
 		err = nil
 	}
-	if o.output == "json" {
+	if o.output == jsonOutput {
 		all := answered{OK: err == nil, Text: outcome.Text, Stop: outcome.Stop, Session: o.session,
 			Iterations: outcome.Iterations, Calls: outcome.Calls, Usage: outcome.Usage,
 			DurationMS: float64(time.Since(began).Microseconds()) / 1000}
@@ -157,7 +148,7 @@ func (o *agentVerb) once(ctx context.Context, c *host.Conversation) error {
 }
 
 // talk has a person talk to the agent.
-func (o *agentVerb) talk(ctx context.Context, c *host.Conversation, history string) error {
+func (o *agentOptions) talk(ctx context.Context, c *host.Conversation, history string) error {
 	out := terminal.New(o.app.stdout)
 	o.lines = prompt.New(o.app.stdin, o.app.stdout, history, func(string) prompt.Proposals { return prompt.Proposals{} })
 	defer o.lines.Close()
@@ -195,7 +186,7 @@ func (o *agentVerb) talk(ctx context.Context, c *host.Conversation, history stri
 }
 
 // turn is one turn of a person's.
-func (o *agentVerb) turn(ctx context.Context, c *host.Conversation, text string, out *terminal.Out) error {
+func (o *agentOptions) turn(ctx context.Context, c *host.Conversation, text string, out *terminal.Out) error {
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt)
 	defer stop()
 	if o.lines.Interactive() {

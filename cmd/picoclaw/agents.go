@@ -16,23 +16,30 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
-func newAgents(a *app) *cobra.Command {
-	var output string
+// agentsOptions are the options of `picoclaw agents`.
+type agentsOptions struct {
+	*app
+
+	output outputFormat
+}
+
+func newAgents(a *app, runF func(*agentsOptions) error) *cobra.Command {
+	o := &agentsOptions{app: a}
+
 	cmd := &cobra.Command{
 		Use:     "agents",
 		Short:   "List the agents, and show what one may do",
 		Example: "  picoclaw agents\n  picoclaw agents show main",
 		Args:    noArguments,
-		RunE: func(*cobra.Command, []string) error {
-			if err := format(output); err != nil {
-				return err
-			}
-			return a.listAgents(output)
-		},
+		RunE:    func(*cobra.Command, []string) error { return o.run() },
 	}
-	a.outputFlag(cmd, &output)
-	cmd.AddCommand(newAgentsShow(a))
-	return cmd
+	a.outputFlag(cmd, &o.output)
+	cmd.AddCommand(newAgentsShow(a, nil))
+	return newCommand(cmd, o, runF)
+}
+
+func (o *agentsOptions) run() error {
+	return o.listAgents(o.output)
 }
 
 // listedAgent is an agent as scripts read it.
@@ -43,7 +50,7 @@ type listedAgent struct {
 	Tools      int    `json:"tools"`
 }
 
-func (a *app) listAgents(output string) error {
+func (a *app) listAgents(output outputFormat) error {
 	cfg, err := a.config("")
 	if err != nil {
 		return err
@@ -60,7 +67,7 @@ func (a *app) listAgents(output string) error {
 		}
 		all = append(all, listedAgent{id, s.Policy().Workspace(), s.Policy().Guard().Restrict, len(s.Tools())})
 	}
-	if output == "json" {
+	if output == jsonOutput {
 		return a.printJSON(all)
 	}
 	table := terminal.NewTable("AGENT", "WORKSPACE", "RESTRICTED", "TOOLS").Right(3)
@@ -101,8 +108,16 @@ type heldTool struct {
 	Reason  string `json:"reason,omitempty"`
 }
 
-func newAgentsShow(a *app) *cobra.Command {
-	var output string
+// agentsShowOptions are the options of `picoclaw agents show`.
+type agentsShowOptions struct {
+	*app
+
+	output outputFormat
+}
+
+func newAgentsShow(a *app, runF func(*agentsShowOptions) error) *cobra.Command {
+	o := &agentsShowOptions{app: a}
+
 	cmd := &cobra.Command{
 		Use:   "show [ID]",
 		Short: "Show what an agent may do, each line with where that comes from",
@@ -110,26 +125,25 @@ func newAgentsShow(a *app) *cobra.Command {
   picoclaw agents show
   picoclaw agents show guest --output json`, "\n"),
 		ValidArgsFunction: a.agentNames,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := format(output); err != nil {
-				return err
-			}
-			id := ""
-			switch len(args) {
-			case 0:
-			case 1:
-				id = args[0]
-			default:
-				return usage("%s takes the id of one agent", spoken(cmd))
-			}
-			return a.showAgent(id, output)
-		},
+		RunE:              func(cmd *cobra.Command, args []string) error { return o.run(cmd, args) },
 	}
-	a.outputFlag(cmd, &output)
-	return cmd
+	a.outputFlag(cmd, &o.output)
+	return newCommand(cmd, o, runF)
 }
 
-func (a *app) showAgent(id, output string) error {
+func (o *agentsShowOptions) run(cmd *cobra.Command, args []string) error {
+	id := ""
+	switch len(args) {
+	case 0:
+	case 1:
+		id = args[0]
+	default:
+		return usage("%s takes the id of one agent", spoken(cmd))
+	}
+	return o.showAgent(id, o.output)
+}
+
+func (a *app) showAgent(id string, output outputFormat) error {
 	cfg, err := a.config(id)
 	if err != nil {
 		return err
@@ -157,7 +171,7 @@ func (a *app) showAgent(id, output string) error {
 	for _, held := range s.Holdings() {
 		shown.Plugins = append(shown.Plugins, newHeldPlugin(cfg, held))
 	}
-	if output == "json" {
+	if output == jsonOutput {
 		return a.printJSON(shown)
 	}
 	return a.printAgent(shown, settings)

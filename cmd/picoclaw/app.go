@@ -15,9 +15,7 @@ import (
 	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/logs"
 	"github.com/picoclaw/picoclaw/host"
 	"github.com/picoclaw/picoclaw/host/config"
-	"github.com/picoclaw/picoclaw/host/hooks"
 	"github.com/picoclaw/picoclaw/host/session"
-	"github.com/picoclaw/picoclaw/host/telemetry"
 )
 
 // app is what all verbs share: the streams and the global flags.
@@ -25,23 +23,26 @@ type app struct {
 	stdin          io.Reader
 	stdout, stderr io.Writer
 
+	version string // of the program
+	source  string // directory that it was built from; empty in a release
+
 	configFile, workspace, logLevel, logFormat string
-
-	hooks *hooks.Hooks         // of the host that was opened last; nil for none
-	told  *telemetry.Telemetry // of the same; nil for none
-
-	witness func(context.Context, []byte) error // that hosts have besides the configuration's; nil for none
 }
 
 // closeTimeout is how long plugins may take to finish when the program ends.
 const closeTimeout = 5 * time.Second
 
-// open makes the host for an agent. Whatever is wrong with the configuration or the installation is said here.
-func (a *app) open(agent string) (*session.Host, error) {
+// open opens the host for an agent's calls, which has the tools of plugins alone.
+func (a *app) open(agent string) (*host.Assembly, error) {
 	cfg, err := a.config(agent)
 	if err != nil {
 		return nil, err
 	}
+	return a.assemble(cfg, host.Options{NoBuiltIns: true})
+}
+
+// assemble opens a host with a configuration. An error in the configuration or the installation is reported here.
+func (a *app) assemble(cfg *config.Config, o host.Options) (*host.Assembly, error) {
 	logger, err := a.logger(cfg)
 	if err != nil {
 		return nil, err
@@ -50,26 +51,13 @@ func (a *app) open(agent string) (*session.Host, error) {
 	if err != nil {
 		return nil, cantStart(err)
 	}
-	asked, err := host.NewHooks(cfg, logger)
+	o.Config, o.Logger, o.SelfTest, o.Version = cfg, logger, attack, a.version
+	o.Token = func(agent string) (string, error) { return agentToken(cfg.Home().Path, agent) }
+	all, err := host.Open(o)
 	if err != nil {
 		return nil, cantStart(err)
 	}
-	o := session.Options{Config: cfg, Logger: logger, SelfTest: attack, Witness: a.witness,
-		Approvals: host.NewApprovals(cfg, asked, logger)}
-	if a.hooks = asked; asked != nil {
-		o.Hooks = asked
-	}
-	if a.told, err = host.NewTelemetry(cfg, version, false, logger); err != nil {
-		return nil, cantStart(err)
-	}
-	if a.told != nil {
-		o.Tracer = a.told
-	}
-	h, err := session.Open(o)
-	if err != nil {
-		return nil, cantStart(err)
-	}
-	return h, nil
+	return all, nil
 }
 
 // config loads the configuration, with the workspace that a flag names for an agent.
@@ -91,28 +79,27 @@ func (a *app) namesConfig() bool { return a.configFile != "" || os.Getenv("PICOC
 type opener func(h *session.Host, agent string, origin session.Origin) (*session.Session, error)
 
 // session opens the host and a session for an agent. Call done at the end.
-func (a *app) session(agent string, origin session.Origin) (s *session.Session, h *session.Host, done func(), err error) {
+func (a *app) session(agent string, origin session.Origin) (s *session.Session, h *host.Assembly, done func(), err error) {
 	return a.sessionBy((*session.Host).Session, agent, origin)
 }
 
-func (a *app) sessionBy(open opener, agent string, origin session.Origin) (s *session.Session, h *session.Host, done func(),
+func (a *app) sessionBy(open opener, agent string, origin session.Origin) (s *session.Session, h *host.Assembly, done func(),
 	err error) {
 	h, err = a.open(agent)
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	s, err = open(h, agent, origin)
+	s, err = open(h.Host, agent, origin)
 	if err != nil {
 		return nil, nil, nil, cantStart(err)
 	}
 	return s, h, func() { a.close(h) }, nil
 }
 
-func (a *app) close(h *session.Host) {
+// close closes a host. Failures are reported and change nothing.
+func (a *app) close(h interface{ Close(context.Context) error }) {
 	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
 	defer cancel()
-	a.hooks.Close(ctx)
-	defer a.told.Close(ctx)
 	if err := h.Close(ctx); err != nil {
 		fmt.Fprintln(a.stderr, "picoclaw: stopping:", err)
 	}

@@ -12,14 +12,14 @@ import (
 	"github.com/picoclaw/picoclaw/host/approvals"
 )
 
-// approvalVerb is what the verbs about calls that wait share.
-type approvalVerb struct {
-	app    *app
-	output string
+// approvalsOptions is what the verbs about calls that wait share.
+type approvalsOptions struct {
+	*app
+	output outputFormat
 }
 
-func newApprovals(a *app) *cobra.Command {
-	v := &approvalVerb{app: a}
+func newApprovals(a *app, runF func(*approvalsOptions) error) *cobra.Command {
+	v := &approvalsOptions{app: a}
 	cmd := &cobra.Command{
 		Use:        "approvals",
 		SuggestFor: []string{"approve", "allow", "pending"},
@@ -31,12 +31,12 @@ refused then. An answer counts for the one call that was shown.`,
 		RunE:    func(*cobra.Command, []string) error { return v.list() },
 	}
 	a.outputFlag(cmd, &v.output)
-	cmd.AddCommand(newApprovalsList(a), newApprovalsShow(a), newApprovalsAllow(a), newApprovalsDeny(a))
-	return cmd
+	cmd.AddCommand(newApprovalsList(a, nil), newApprovalsShow(a, nil), newApprovalsAllow(a, nil), newApprovalsDeny(a, nil))
+	return newCommand(cmd, v, runF)
 }
 
-func newApprovalsList(a *app) *cobra.Command {
-	v := &approvalVerb{app: a}
+func newApprovalsList(a *app, runF func(*approvalsOptions) error) *cobra.Command {
+	v := &approvalsOptions{app: a}
 	cmd := &cobra.Command{
 		Use:     "list",
 		Short:   "List the calls that wait",
@@ -45,11 +45,11 @@ func newApprovalsList(a *app) *cobra.Command {
 		RunE:    func(*cobra.Command, []string) error { return v.list() },
 	}
 	a.outputFlag(cmd, &v.output)
-	return cmd
+	return newCommand(cmd, v, runF)
 }
 
-func newApprovalsShow(a *app) *cobra.Command {
-	v := &approvalVerb{app: a}
+func newApprovalsShow(a *app, runF func(*approvalsOptions) error) *cobra.Command {
+	v := &approvalsOptions{app: a}
 	cmd := &cobra.Command{
 		Use:               "show ID",
 		Short:             "Show the whole of a call that waits, and why it is asked about",
@@ -59,12 +59,19 @@ func newApprovalsShow(a *app) *cobra.Command {
 		RunE:              func(_ *cobra.Command, args []string) error { return v.show(args[0]) },
 	}
 	a.outputFlag(cmd, &v.output)
-	return cmd
+	return newCommand(cmd, v, runF)
 }
 
-func newApprovalsAllow(a *app) *cobra.Command {
-	v := &approvalVerb{app: a}
-	var always bool
+// approvalsAllowOptions are the options of `picoclaw approvals allow`.
+type approvalsAllowOptions struct {
+	approvalsOptions
+
+	always bool
+}
+
+func newApprovalsAllow(a *app, runF func(*approvalsAllowOptions) error) *cobra.Command {
+	v := &approvalsAllowOptions{approvalsOptions: approvalsOptions{app: a}}
+
 	cmd := &cobra.Command{
 		Use:   "allow ID",
 		Short: "Let a call that waits go on, this once",
@@ -73,34 +80,45 @@ you say yes.`,
 		Example:           "  picoclaw approvals allow 5kq2mzra\n  picoclaw approvals allow 5kq2mzra --always",
 		Args:              oneApproval,
 		ValidArgsFunction: v.ids,
-		RunE: func(_ *cobra.Command, args []string) error {
-			w, err := v.answer(args[0], approvals.Answer{Yes: true})
-			if err != nil || !always {
-				return err
-			}
-			return v.always(w)
-		},
+		RunE:              func(_ *cobra.Command, args []string) error { return v.run(args) },
 	}
-	cmd.Flags().BoolVar(&always, "always", false, "propose the setting that allows it from then on")
-	return cmd
+	cmd.Flags().BoolVar(&v.always, "always", false, "propose the setting that allows it from then on")
+	return newCommand(cmd, v, runF)
 }
 
-func newApprovalsDeny(a *app) *cobra.Command {
-	v := &approvalVerb{app: a}
-	var why string
+func (v *approvalsAllowOptions) run(args []string) error {
+	w, err := v.answer(args[0], approvals.Answer{Yes: true})
+	if err != nil || !v.always {
+		return err
+	}
+	return v.allowAlways(w)
+}
+
+// approvalsDenyOptions are the options of `picoclaw approvals deny`.
+type approvalsDenyOptions struct {
+	approvalsOptions
+
+	why string
+}
+
+func newApprovalsDeny(a *app, runF func(*approvalsDenyOptions) error) *cobra.Command {
+	v := &approvalsDenyOptions{approvalsOptions: approvalsOptions{app: a}}
+
 	cmd := &cobra.Command{
 		Use:               "deny ID",
 		Short:             "Refuse a call that waits",
 		Example:           "  picoclaw approvals deny 5kq2mzra --why 'ask on Monday'",
 		Args:              oneApproval,
 		ValidArgsFunction: v.ids,
-		RunE: func(_ *cobra.Command, args []string) error {
-			_, err := v.answer(args[0], approvals.Answer{Why: why})
-			return err
-		},
+		RunE:              func(_ *cobra.Command, args []string) error { return v.run(args) },
 	}
-	cmd.Flags().StringVar(&why, "why", "", "what the agent is told")
-	return cmd
+	cmd.Flags().StringVar(&v.why, "why", "", "what the agent is told")
+	return newCommand(cmd, v, runF)
+}
+
+func (v *approvalsDenyOptions) run(args []string) error {
+	_, err := v.answer(args[0], approvals.Answer{Why: v.why})
+	return err
 }
 
 func oneApproval(cmd *cobra.Command, args []string) error {
@@ -111,12 +129,12 @@ func oneApproval(cmd *cobra.Command, args []string) error {
 }
 
 // list lists what waits.
-func (v *approvalVerb) list() error {
+func (v *approvalsOptions) list() error {
 	all, err := v.waiting()
 	if err != nil {
 		return err
 	}
-	if v.output == "json" {
+	if v.output == jsonOutput {
 		if all == nil {
 			all = []*approvals.Waiting{}
 		}
@@ -133,10 +151,7 @@ func (v *approvalVerb) list() error {
 	return table.Write(terminal.New(v.app.stdout))
 }
 
-func (v *approvalVerb) waiting() ([]*approvals.Waiting, error) {
-	if err := format(v.output); err != nil {
-		return nil, err
-	}
+func (v *approvalsOptions) waiting() ([]*approvals.Waiting, error) {
 	home, err := v.app.home()
 	if err != nil {
 		return nil, err
@@ -163,10 +178,7 @@ func line(w *approvals.Waiting) string {
 }
 
 // show shows the whole of a call.
-func (v *approvalVerb) show(id string) error {
-	if err := format(v.output); err != nil {
-		return err
-	}
+func (v *approvalsOptions) show(id string) error {
 	home, err := v.app.home()
 	if err != nil {
 		return err
@@ -175,7 +187,7 @@ func (v *approvalVerb) show(id string) error {
 	if err != nil {
 		return failed(fmt.Errorf("%s: %w", id, err))
 	}
-	if v.output == "json" {
+	if v.output == jsonOutput {
 		return v.app.printJSON(w)
 	}
 	fmt.Fprintf(v.app.stdout, "%s %s\n  agent:  %s (%s, session %s)\n  rule:   %s\n  reason: %s\n", w.Tool, line(w),
@@ -188,7 +200,7 @@ func (v *approvalVerb) show(id string) error {
 }
 
 // answer answers a call, and returns it.
-func (v *approvalVerb) answer(id string, a approvals.Answer) (*approvals.Waiting, error) {
+func (v *approvalsOptions) answer(id string, a approvals.Answer) (*approvals.Waiting, error) {
 	home, err := v.app.home()
 	if err != nil {
 		return nil, err
@@ -212,10 +224,7 @@ func (v *approvalVerb) answer(id string, a approvals.Answer) (*approvals.Waiting
 }
 
 // ids proposes calls that wait.
-func (v *approvalVerb) ids(_ *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
-	if v.output == "" {
-		v.output = "text"
-	}
+func (v *approvalsOptions) ids(_ *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	if all, err := v.waiting(); err == nil && len(args) == 0 {
 		var ids []cobra.Completion
 		for _, w := range all {

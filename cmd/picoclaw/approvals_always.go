@@ -22,8 +22,8 @@ const allowPatterns = "tools.exec.custom_allow_patterns"
 // addition is what the guard says of it.
 var addition = lazyregexp.New(`^add ("(?:[^"\\]|\\.)*") to (?:\S+\.)?tools\.exec\.custom_allow_patterns\b`)
 
-// always proposes the setting that allows a call from then on, and writes it if the person says yes.
-func (v *approvalVerb) always(w *approvals.Waiting) error {
+// allowAlways proposes the setting that allows a call from then on, and writes it if the person says yes.
+func (v *approvalsOptions) allowAlways(w *approvals.Waiting) error {
 	found := addition().FindStringSubmatch(w.Setting)
 	if found == nil {
 		if w.Setting == "" {

@@ -17,17 +17,17 @@ import (
 	"github.com/picoclaw/picoclaw/host/session"
 )
 
-// auditVerb is `picoclaw audit`.
-type auditVerb struct {
-	app    *app
+// auditOptions is `picoclaw audit`.
+type auditOptions struct {
+	*app
 	chosen auditFilter
-	output string
+	output outputFormat
 	limit  int
 	follow bool
 }
 
-func newAudit(a *app) *cobra.Command {
-	o := &auditVerb{app: a}
+func newAudit(a *app, runF func(*auditOptions) error) *cobra.Command {
+	o := &auditOptions{app: a}
 	cmd := &cobra.Command{
 		Use:        "audit",
 		SuggestFor: []string{"log", "logs"},
@@ -48,14 +48,11 @@ and the arguments. The record is $PICOCLAW_HOME/logs/audit.jsonl, and files besi
 	a.outputFlag(cmd, &o.output)
 	cmd.Flags().IntVar(&o.limit, "limit", 50, "how many of the latest calls; 0 for all")
 	cmd.Flags().BoolVarP(&o.follow, "follow", "f", false, "go on with the calls that come, until interrupted")
-	cmd.AddCommand(newAuditStats(a), newAuditVerify(a), newAuditReplay(a), newAuditExport(a))
-	return cmd
+	cmd.AddCommand(newAuditStats(a, nil), newAuditVerify(a, nil), newAuditReplay(a, nil), newAuditExport(a, nil))
+	return newCommand(cmd, o, runF)
 }
 
-func (o *auditVerb) run(ctx context.Context) error {
-	if err := format(o.output); err != nil {
-		return err
-	}
+func (o *auditOptions) run(ctx context.Context) error {
 	if o.limit < 0 {
 		return usage("--limit %d: want 0 or more", o.limit)
 	}
@@ -103,7 +100,7 @@ func (o *auditVerb) run(ctx context.Context) error {
 }
 
 // latest shows the latest calls, for which the log need not be read from its beginning.
-func (o *auditVerb) latest(cfg *config.Config, path string, filter audit.Filter) error {
+func (o *auditOptions) latest(cfg *config.Config, path string, filter audit.Filter) error {
 	var found []audit.Record
 	broken := 0
 	q := audit.Query{Filter: filter}
@@ -159,11 +156,11 @@ func (l *latestRecords) add(r audit.Record) error {
 }
 
 // show prints the records that were there. With --follow the columns have fixed widths, since nobody knows what comes.
-func (o *auditVerb) show(records []audit.Record) error {
+func (o *auditOptions) show(records []audit.Record) error {
 	if o.limit > 0 && len(records) > o.limit {
 		records = records[len(records)-o.limit:]
 	}
-	if o.output == "text" && !o.follow {
+	if o.output == textOutput && !o.follow {
 		return o.table(records)
 	}
 	for _, r := range records {
@@ -179,7 +176,7 @@ func (o *auditVerb) show(records []audit.Record) error {
 const roomForAll = 132
 
 // table prints records below each other.
-func (o *auditVerb) table(records []audit.Record) error {
+func (o *auditOptions) table(records []audit.Record) error {
 	out := terminal.New(o.app.stdout)
 	if width := out.Width(); width > 0 && width < roomForAll {
 		table := terminal.NewTable("TIME", "AGENT", "TOOL", "DECISION", "MS", "CALL").Right(4)
@@ -201,8 +198,8 @@ func (o *auditVerb) table(records []audit.Record) error {
 	return table.Write(out)
 }
 
-func (o *auditVerb) showOne(r audit.Record) error {
-	if o.output == "json" {
+func (o *auditOptions) showOne(r audit.Record) error {
+	if o.output == jsonOutput {
 		return o.app.printJSON(r)
 	}
 	out := terminal.New(o.app.stdout)

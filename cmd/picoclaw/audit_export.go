@@ -12,9 +12,17 @@ import (
 	"github.com/picoclaw/picoclaw/host/session"
 )
 
-func newAuditExport(a *app) *cobra.Command {
-	var chosen auditFilter
-	var format string
+// auditExportOptions are the options of `picoclaw audit export`.
+type auditExportOptions struct {
+	*app
+
+	chosen auditFilter
+	format string
+}
+
+func newAuditExport(a *app, runF func(*auditExportOptions) error) *cobra.Command {
+	o := &auditExportOptions{app: a}
+
 	cmd := &cobra.Command{
 		Use:   "export",
 		Short: "Write the record of calls as other programs read it",
@@ -24,17 +32,19 @@ Activity (6003) of the Open Cybersecurity Schema Framework 1.3; cef, the Common 
   picoclaw audit export --format csv > calls.csv
   picoclaw audit export --format ocsf --since 24h`, "\n"),
 		Args: noArguments,
-		RunE: func(*cobra.Command, []string) error { return a.exportAudit(&chosen, format) },
+		RunE: func(*cobra.Command, []string) error { return o.run() },
 	}
-	chosen.flags(a, cmd)
-	cmd.Flags().StringVar(&format, "format", "jsonl", "how: a `format` of "+strings.Join(audit.Formats(), ", "))
+	o.chosen.flags(a, cmd)
+	cmd.Flags().StringVar(&o.format, "format", "jsonl", "how: a `format` of "+strings.Join(audit.Formats(), ", "))
 	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(audit.Formats(), cobra.ShellCompDirectiveNoFileComp))
-	return cmd
+	return newCommand(cmd, o, runF)
 }
+
+func (o *auditExportOptions) run() error { return o.exportAudit(&o.chosen, o.format) }
 
 func (a *app) exportAudit(chosen *auditFilter, format string) error {
 	out := bufio.NewWriter(a.stdout)
-	to, err := audit.NewExporter(format, out, version)
+	to, err := audit.NewExporter(format, out, a.version)
 	if err != nil {
 		return usage("--%w", err)
 	}

@@ -16,33 +16,33 @@ import (
 // auditFilter is the flags that choose records.
 type auditFilter struct{ set *pflag.FlagSet }
 
-func (f *auditFilter) flags(a *app, cmd *cobra.Command) {
-	f.set = cmd.Flags()
+func (c *auditFilter) flags(a *app, cmd *cobra.Command) {
+	c.set = cmd.Flags()
 	var agent string
 	a.agentFlag(cmd, &agent, "the agent whose calls to show")
-	f.set.String("tool", "", "only calls of this tool: a `name` or glob, such as exec or filesystem.*")
-	a.complete(cmd, "tool", a.toolNames)
-	f.set.String("session", "", "only calls of the session with this `id`")
-	f.set.String("origin", "", "only calls on behalf of `whom`: main, subagent, heartbeat, cron, hook, cli, mcp or console")
-	f.set.String("decision", "", "only calls on which the `decision` was allow, ask or deny")
-	f.set.String("text", "", "only calls with this `text` in the rule, the error or the arguments")
-	f.set.Bool("denied", false, "only calls that were refused")
-	f.set.Bool("failed", false, "only calls that ended with an error")
-	f.set.String("since", "",
+	c.set.String("tool", "", "only calls of this tool: a `name` or glob, such as exec or filesystem.*")
+	a.complete(cmd, "tool", completeTools(a))
+	c.set.String("session", "", "only calls of the session with this `id`")
+	c.set.String("origin", "", "only calls on behalf of `whom`: main, subagent, heartbeat, cron, hook, cli, mcp or console")
+	c.set.String("decision", "", "only calls on which the `decision` was allow, ask or deny")
+	c.set.String("text", "", "only calls with this `text` in the rule, the error or the arguments")
+	c.set.Bool("denied", false, "only calls that were refused")
+	c.set.Bool("failed", false, "only calls that ended with an error")
+	c.set.String("since", "",
 		"only calls since a `time`: how long ago (90m, 24h, 7d), or 2006-01-02, or 2006-01-02T15:04:05Z")
-	f.set.String("until", "", "only calls before a `time`, as --since has it")
+	c.set.String("until", "", "only calls before a `time`, as --since has it")
 }
 
-func (f *auditFilter) filter(now time.Time) (audit.Filter, error) {
-	filter, err := audit.ParseFilter(func(name string) string { return f.set.Lookup(name).Value.String() }, now)
+func (c *auditFilter) filter(now time.Time) (audit.Filter, error) {
+	filter, err := audit.ParseFilter(func(name string) string { return c.set.Lookup(name).Value.String() }, now)
 	if err != nil {
 		return filter, usage("--%w", err)
 	}
 	return filter, nil
 }
 
-func newAuditStats(a *app) *cobra.Command {
-	o := &auditVerb{app: a}
+func newAuditStats(a *app, runF func(*auditOptions) error) *cobra.Command {
+	o := &auditOptions{app: a}
 	cmd := &cobra.Command{
 		Use:   "stats",
 		Short: "Sum the record of calls up by tool",
@@ -56,13 +56,10 @@ half of them at most p50 milliseconds, all but one in a hundred at most p99.`,
 	}
 	o.chosen.flags(a, cmd)
 	a.outputFlag(cmd, &o.output)
-	return cmd
+	return newCommand(cmd, o, runF)
 }
 
-func (o *auditVerb) stats() error {
-	if err := format(o.output); err != nil {
-		return err
-	}
+func (o *auditOptions) stats() error {
 	filter, err := o.chosen.filter(time.Now())
 	if err != nil {
 		return err
@@ -85,7 +82,7 @@ func (o *auditVerb) stats() error {
 	}
 	o.app.complainOfLines(broken)
 	names.complain(o.app, cfg, filter)
-	if o.output == "json" {
+	if o.output == jsonOutput {
 		return o.app.printJSON(sums.Tools())
 	}
 	table := terminal.NewTable("TOOL", "CALLS", "REFUSED", "FAILED", "P50 MS", "P99 MS", "BYTES").Right(1, 2, 3, 4, 5, 6)
@@ -105,4 +102,19 @@ func took(t audit.Stats, ms float64) string {
 		return ""
 	}
 	return strconv.FormatFloat(ms, 'f', 1, 64)
+}
+
+// completeTools proposes the tools of the first agent.
+func completeTools(a *app) completer {
+	return func(*cobra.Command, []string, string) (words []cobra.Completion, _ cobra.ShellCompDirective) {
+		s, _, done, err := a.sessionBy((*session.Host).Preview, "", session.CLI)
+		if err != nil {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		defer done()
+		for _, t := range s.Tools() {
+			words = append(words, cobra.CompletionWithDesc(t.Name, firstSentence(t.Spec.Doc)))
+		}
+		return words, cobra.ShellCompDirectiveNoFileComp
+	}
 }

@@ -24,12 +24,12 @@ func (n *auditNames) see(r audit.Record) {
 }
 
 // complain says on standard error when a filter names what is neither in the log nor in the configuration.
-func (n *auditNames) complain(a *app, cfg *config.Config, f audit.Filter) {
-	if agents := append(cfg.AgentIDs(), n.agents...); f.Agent != "" && !slices.Contains(agents, f.Agent) {
-		fmt.Fprintf(a.stderr, "picoclaw: no agent %q is configured, and no call of one is in the log%s\n", f.Agent,
-			nearest.Suggest(f.Agent, agents))
+func (n *auditNames) complain(a *app, cfg *config.Config, filter audit.Filter) {
+	if agents := append(cfg.AgentIDs(), n.agents...); filter.Agent != "" && !slices.Contains(agents, filter.Agent) {
+		fmt.Fprintf(a.stderr, "picoclaw: no agent %q is configured, and no call of one is in the log%s\n", filter.Agent,
+			nearest.Suggest(filter.Agent, agents))
 	}
-	if f.Tool == "" || slices.ContainsFunc(n.tools, toolFilter(f.Tool)) {
+	if filter.Tool == "" || slices.ContainsFunc(n.tools, toolFilter(filter.Tool)) {
 		return
 	}
 	h, err := session.Open(session.Options{Config: cfg})
@@ -41,9 +41,9 @@ func (n *auditNames) complain(a *app, cfg *config.Config, f audit.Filter) {
 	for _, t := range h.Installed() {
 		tools = append(tools, t.Spec.Name, t.Name)
 	}
-	if !slices.ContainsFunc(tools, toolFilter(f.Tool)) {
-		fmt.Fprintf(a.stderr, "picoclaw: no tool %q is installed, and no call of one is in the log%s\n", f.Tool,
-			nearest.Suggest(f.Tool, tools))
+	if !slices.ContainsFunc(tools, toolFilter(filter.Tool)) {
+		fmt.Fprintf(a.stderr, "picoclaw: no tool %q is installed, and no call of one is in the log%s\n", filter.Tool,
+			nearest.Suggest(filter.Tool, tools))
 	}
 }
 

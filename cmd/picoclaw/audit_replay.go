@@ -11,18 +11,19 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/terminal"
+	"github.com/picoclaw/picoclaw/host"
 	"github.com/picoclaw/picoclaw/host/audit"
 	"github.com/picoclaw/picoclaw/host/session"
 	"github.com/picoclaw/picoclaw/sdk/guard"
 )
 
-// auditReplay is `picoclaw audit replay`.
-type auditReplay struct {
-	app    *app
+// auditReplayOptions is `picoclaw audit replay`.
+type auditReplayOptions struct {
+	*app
 	chosen auditFilter
-	output string
+	output outputFormat
 
-	host     *session.Host
+	host     *host.Assembly
 	sessions map[replayedAs]*session.Session
 	table    *terminal.Table
 	rows     int
@@ -66,8 +67,8 @@ type changedCalls struct {
 	Calls int `json:"calls"`
 }
 
-func newAuditReplay(a *app) *cobra.Command {
-	o := &auditReplay{app: a, sessions: map[replayedAs]*session.Session{}, changes: map[wasNow]int{}}
+func newAuditReplay(a *app, runF func(*auditReplayOptions) error) *cobra.Command {
+	o := &auditReplayOptions{app: a, sessions: map[replayedAs]*session.Session{}, changes: map[wasNow]int{}}
 	cmd := &cobra.Command{
 		Use:   "replay",
 		Short: "Decide recorded calls by another configuration, and show what would change",
@@ -84,13 +85,10 @@ or had a secret in it: such calls are counted apart, and shown with a ~ if what 
 	}
 	o.chosen.flags(a, cmd)
 	a.outputFlag(cmd, &o.output)
-	return cmd
+	return newCommand(cmd, o, runF)
 }
 
-func (o *auditReplay) run() error {
-	if err := format(o.output); err != nil {
-		return err
-	}
+func (o *auditReplayOptions) run() error {
 	filter, err := o.chosen.filter(time.Now())
 	if err != nil {
 		return err
@@ -124,7 +122,7 @@ func (o *auditReplay) run() error {
 }
 
 // decide decides one call, and shows it if that changes.
-func (o *auditReplay) decide(r audit.Record, agents []string) error {
+func (o *auditReplayOptions) decide(r audit.Record, agents []string) error {
 	now, err := o.replay(r, agents)
 	if err != nil {
 		return err
@@ -146,7 +144,7 @@ func (o *auditReplay) decide(r audit.Record, agents []string) error {
 	if c.Was == c.Now {
 		return nil
 	}
-	if o.output == "json" {
+	if o.output == jsonOutput {
 		return o.app.printJSON(replayed{Time: r.Time, Agent: r.Agent, Session: r.Session, Tool: r.Tool, Args: r.Args,
 			wasNow: c, Rule: now.Rule, Reason: now.Reason, Inexact: now.Inexact})
 	}
@@ -164,7 +162,7 @@ func (o *auditReplay) decide(r audit.Record, agents []string) error {
 }
 
 // replay decides a call for its agent; one that the configuration does not have is refused all.
-func (o *auditReplay) replay(r audit.Record, agents []string) (session.Replayed, error) {
+func (o *auditReplayOptions) replay(r audit.Record, agents []string) (session.Replayed, error) {
 	if !slices.Contains(agents, r.Agent) {
 		return session.Replayed{Decision: guard.Decision{Verdict: guard.Deny, Rule: "agents.agents",
 			Reason: fmt.Sprintf("the configuration has no agent %q", r.Agent)}}, nil
@@ -182,14 +180,14 @@ func (o *auditReplay) replay(r audit.Record, agents []string) (session.Replayed,
 }
 
 // summary prints what changes, and in how many calls.
-func (o *auditReplay) summary() error {
+func (o *auditReplayOptions) summary() error {
 	o.sums.Changes = []changedCalls{}
 	for _, c := range slices.SortedFunc(maps.Keys(o.changes), func(a, b wasNow) int {
 		return cmp.Or(cmp.Compare(a.Was, b.Was), cmp.Compare(a.Now, b.Now))
 	}) {
 		o.sums.Changes = append(o.sums.Changes, changedCalls{c, o.changes[c]})
 	}
-	if o.output == "json" {
+	if o.output == jsonOutput {
 		return o.app.printJSON(o.sums)
 	}
 	out := terminal.New(o.app.stdout)

@@ -14,14 +14,15 @@ import (
 	"github.com/picoclaw/picoclaw/host/session"
 )
 
-// auditVerify is `picoclaw audit verify`.
-type auditVerify struct {
-	app                   *app
-	head, output, witness string
+// auditVerifyOptions is `picoclaw audit verify`.
+type auditVerifyOptions struct {
+	*app
+	head, witness string
+	output        outputFormat
 }
 
-func newAuditVerify(a *app) *cobra.Command {
-	o := &auditVerify{app: a}
+func newAuditVerify(a *app, runF func(*auditVerifyOptions) error) *cobra.Command {
+	o := &auditVerifyOptions{app: a}
 	cmd := &cobra.Command{
 		Use:   "verify",
 		Short: "Say whether the record of calls is as it was written",
@@ -44,7 +45,7 @@ with what it was sent, one a line.`,
 	cmd.Flags().StringVar(&o.head, "head", "",
 		"a head that was printed before, and has to be in the record: 64 characters of `hex`")
 	cmd.Flags().StringVar(&o.witness, "witness", "", "what audit.witness was told, a `file or URL`, which the record has to match")
-	return cmd
+	return newCommand(cmd, o, runF)
 }
 
 // verifiedLog is what was found, as scripts read it.
@@ -56,10 +57,7 @@ type verifiedLog struct {
 	Error   string           `json:"error,omitempty"`
 }
 
-func (o *auditVerify) run(ctx context.Context) error {
-	if err := format(o.output); err != nil {
-		return err
-	}
+func (o *auditVerifyOptions) run(ctx context.Context) error {
 	o.head = strings.ToLower(strings.TrimSpace(o.head))
 	if sum, err := hex.DecodeString(o.head); err != nil || len(sum) != 0 && len(sum) != 32 {
 		return usage("--head %q: want the 64 characters that `picoclaw audit verify` has printed behind \"head\"", o.head)
@@ -79,7 +77,7 @@ func (o *auditVerify) run(ctx context.Context) error {
 	if err == nil && testimony != nil && testimony.Verdict != audit.Matches {
 		err = fmt.Errorf("%s: %s", testimony.Verdict, testimony.Why)
 	}
-	if o.output == "json" {
+	if o.output == jsonOutput {
 		log := verifiedLog{OK: err == nil, Verified: found, Witness: testimony, Broken: broken}
 		if err != nil {
 			log.Error = err.Error()
@@ -104,7 +102,7 @@ func (o *auditVerify) run(ctx context.Context) error {
 }
 
 // verify compares the log with the witness, if one is named.
-func (o *auditVerify) verify(ctx context.Context, path string) (*audit.Verified, *audit.Testimony, error) {
+func (o *auditVerifyOptions) verify(ctx context.Context, path string) (*audit.Verified, *audit.Testimony, error) {
 	if o.witness == "" {
 		found, err := audit.Verify(path, o.head)
 		return found, nil, err
@@ -117,7 +115,7 @@ func (o *auditVerify) verify(ctx context.Context, path string) (*audit.Verified,
 }
 
 // print shows a log that is in order.
-func (o *auditVerify) print(v *audit.Verified) {
+func (o *auditVerifyOptions) print(v *audit.Verified) {
 	out := terminal.New(o.app.stdout)
 	if v.Records == 0 {
 		fmt.Fprintln(out, out.Paint(terminal.Good, "ok:"), "nothing is recorded yet")

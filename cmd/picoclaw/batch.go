@@ -16,8 +16,16 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
-func newBatch(a *app) *cobra.Command {
-	var jobs int
+// batchOptions are the options of `picoclaw batch`.
+type batchOptions struct {
+	*app
+
+	jobs int
+}
+
+func newBatch(a *app, runF func(*batchOptions) error) *cobra.Command {
+	o := &batchOptions{app: a}
+
 	cmd := &cobra.Command{
 		Use:   "batch",
 		Short: "Call tools from JSON lines on standard input",
@@ -28,23 +36,25 @@ fail say so in their answers; the exit code is about the batch itself.`,
   picoclaw batch < calls.jsonl > answers.jsonl
   find . -name '*.go' | jq -Rc '{tool: "file_stat", args: {path: .}}' | picoclaw batch --jobs 4`, "\n"),
 		Args: noArguments,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if jobs < 1 || jobs > 256 {
-				return usage("--jobs %d: want 1 to 256", jobs)
-			}
-			sessions, done, err := a.sessions((*session.Host).Session)
-			if err != nil {
-				return err
-			}
-			defer done()
-			if err := sessions.host.Ready(); err != nil {
-				return cantStart(err)
-			}
-			return a.eachLine(jobs, func(line []byte) any { return sessions.call(cmd.Context(), line) })
-		},
+		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context()) },
 	}
-	cmd.Flags().IntVar(&jobs, "jobs", 1, "how many calls to make at the same time")
-	return cmd
+	cmd.Flags().IntVar(&o.jobs, "jobs", 1, "how many calls to make at the same time")
+	return newCommand(cmd, o, runF)
+}
+
+func (o *batchOptions) run(ctx context.Context) error {
+	if o.jobs < 1 || o.jobs > 256 {
+		return usage("--jobs %d: want 1 to 256", o.jobs)
+	}
+	sessions, done, err := o.sessions((*session.Host).Session)
+	if err != nil {
+		return err
+	}
+	defer done()
+	if err := sessions.host.Ready(); err != nil {
+		return cantStart(err)
+	}
+	return o.eachLine(o.jobs, func(line []byte) any { return sessions.call(ctx, line) })
 }
 
 // sessions holds one session for each agent that a batch names.
@@ -61,7 +71,7 @@ func (a *app) sessions(open opener) (s *sessions, done func(), err error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	return &sessions{host: h, open: open, byAgent: make(map[string]*session.Session)}, func() { a.close(h) }, nil
+	return &sessions{host: h.Host, open: open, byAgent: make(map[string]*session.Session)}, func() { a.close(h) }, nil
 }
 
 func (s *sessions) of(agent string) (*session.Session, error) {

@@ -16,12 +16,13 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
-// callVerb is `picoclaw call`.
-type callVerb struct {
-	app           *app
-	agent, output string
-	arguments     callArguments
-	fleet         fleetOptions
+// callOptions are the options of `picoclaw call`.
+type callOptions struct {
+	*app
+	agent     string
+	output    outputFormat
+	arguments callArguments
+	fleet     fleetFlags
 }
 
 // caller makes calls: a session of this machine, or one of a fleet.
@@ -30,8 +31,8 @@ type caller interface {
 	Call(ctx context.Context, tool string, arguments json.RawMessage, events func(session.Event)) *session.Result
 }
 
-func newCall(a *app) *cobra.Command {
-	o := &callVerb{app: a, fleet: fleetOptions{app: a}, arguments: callArguments{stdin: a.stdin}}
+func newCall(a *app, runF func(*callOptions) error) *cobra.Command {
+	o := &callOptions{app: a, fleet: fleetFlags{app: a}, arguments: callArguments{stdin: a.stdin}}
 	cmd := &cobra.Command{
 		Use:        "call TOOL [key=value ...]",
 		SuggestFor: []string{"run", "exec"},
@@ -59,7 +60,7 @@ are not such as the tool takes, and 3 if picoclaw can't start.`,
 			}
 			return nil
 		},
-		ValidArgsFunction: a.completeCall,
+		ValidArgsFunction: completeCall(a),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.arguments.pairs, o.arguments.isJSON = args[1:], cmd.Flags().Changed("json")
 			return o.run(cmd.Context(), args[0])
@@ -69,7 +70,7 @@ are not such as the tool takes, and 3 if picoclaw can't start.`,
 	a.outputFlag(cmd, &o.output)
 	jsonFlag(cmd, &o.arguments.json)
 	o.fleet.flags(cmd, "call for an agent of the fleet at this `address`, or that of an identity file")
-	return cmd
+	return newCommand(cmd, o, runF)
 }
 
 // jsonFlag adds --json.
@@ -78,10 +79,7 @@ func jsonFlag(cmd *cobra.Command, text *string) {
 		"the arguments as a JSON `object`, as @FILE, or - to read them from standard input")
 }
 
-func (o *callVerb) run(ctx context.Context, tool string) error {
-	if err := format(o.output); err != nil {
-		return err
-	}
+func (o *callOptions) run(ctx context.Context, tool string) error {
 	s, ready, done, err := o.session(ctx)
 	if err != nil {
 		return err
@@ -98,7 +96,7 @@ func (o *callVerb) run(ctx context.Context, tool string) error {
 }
 
 // session opens a session, here or in a fleet.
-func (o *callVerb) session(ctx context.Context) (s caller, ready func() error, done func(), err error) {
+func (o *callOptions) session(ctx context.Context) (s caller, ready func() error, done func(), err error) {
 	if o.fleet.address == "" {
 		s, h, done, err := o.app.session(o.agent, session.CLI)
 		if err != nil {
@@ -179,8 +177,8 @@ func newCallResult(r *session.Result) callResult {
 }
 
 // showResult prints a result: what the tool says on standard output, what went wrong on standard error.
-func (a *app) showResult(tool string, r *session.Result, output string) error {
-	if output == "json" {
+func (a *app) showResult(tool string, r *session.Result, output outputFormat) error {
+	if output == jsonOutput {
 		if err := a.printJSON(newCallResult(r)); err != nil {
 			return err
 		}
@@ -193,7 +191,7 @@ func (a *app) showResult(tool string, r *session.Result, output string) error {
 	if r.Err == nil {
 		return nil
 	}
-	if output == "text" {
+	if output == textOutput {
 		a.showError(tool, r.Err)
 	}
 	return &failure{code: exitOf(r), err: errSaid}

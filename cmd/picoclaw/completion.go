@@ -45,17 +45,6 @@ func (a *app) agentNames(*cobra.Command, []string, string) ([]cobra.Completion, 
 	return cfg.AgentIDs(), cobra.ShellCompDirectiveNoFileComp
 }
 
-// toolNames proposes the tools of the first agent.
-func (a *app) toolNames(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
-	s, _, done, err := a.sessionBy((*session.Host).Preview, "", session.CLI)
-	if err != nil {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-	defer done()
-	words, _ := completeWord(s, nil, "")
-	return words, cobra.ShellCompDirectiveNoFileComp
-}
-
 // completeKeys proposes keys of the configuration.
 func completeKeys(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	var keys []cobra.Completion
@@ -103,22 +92,23 @@ func firstSentence(doc string) string {
 }
 
 // completeCall proposes a tool, then its arguments, for the agent that the flag names.
-func (a *app) completeCall(cmd *cobra.Command, args []string, word string) ([]cobra.Completion,
-	cobra.ShellCompDirective) {
-	agent, err := cmd.Flags().GetString("agent")
-	if err != nil {
-		return nil, cobra.ShellCompDirectiveNoFileComp
+func completeCall(a *app) completer {
+	return func(cmd *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		agent, err := cmd.Flags().GetString("agent")
+		if err != nil {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		s, _, done, err := a.sessionBy((*session.Host).Preview, agent, session.CLI)
+		if err != nil {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		defer done()
+		words, space := completeWord(s, args, word)
+		if !space {
+			return words, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
+		}
+		return words, cobra.ShellCompDirectiveNoFileComp
 	}
-	s, _, done, err := a.sessionBy((*session.Host).Preview, agent, session.CLI)
-	if err != nil {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-	defer done()
-	words, space := completeWord(s, args, word)
-	if !space {
-		return words, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
-	}
-	return words, cobra.ShellCompDirectiveNoFileComp
 }
 
 // completeWord proposes what can follow the words of a call; space reports whether a proposal is a whole word.

@@ -19,9 +19,13 @@ func shells() map[string]func(root *cobra.Command, w io.Writer) error {
 	}
 }
 
-func newCompletion(a *app) *cobra.Command {
+// completionOptions are the options of `picoclaw completion`.
+type completionOptions struct{ *app }
+
+func newCompletion(a *app, runF func(*completionOptions) error) *cobra.Command {
+	o := &completionOptions{app: a}
 	names := []string{"bash", "zsh", "fish", "powershell"}
-	return &cobra.Command{
+	return newCommand(&cobra.Command{
 		Use:   "completion SHELL",
 		Short: "Print a script that completes commands, tools, agents and arguments in a shell",
 		Long: "Prints a script for " + strings.Join(names, ", ") +
@@ -38,7 +42,7 @@ func newCompletion(a *app) *cobra.Command {
 			}
 			return shells()[args[0]](cmd.Root(), a.stdout)
 		},
-	}
+	}, o, runF)
 }
 
 // bashCompletion prints cobra's script and what it lacks: bash takes key=value apart at the = and replaces only what is

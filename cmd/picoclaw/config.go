@@ -20,11 +20,15 @@ PICOCLAW_* variables. PICOCLAW_HOME is ~/.picoclaw unless it is set; --config an
   picoclaw config check                 everything that is wrong, with its line
   picoclaw config schema > schema.json  for an editor's completion`, "\n"),
 	}
-	return group(cmd, newConfigShow(a), newConfigCheck(a), newConfigSchema(a))
+	return group(cmd, newConfigShow(a, nil), newConfigCheck(a, nil), newConfigSchema(a, nil))
 }
 
-func newConfigSchema(a *app) *cobra.Command {
-	return &cobra.Command{
+// configSchemaOptions are the options of `picoclaw config schema`.
+type configSchemaOptions struct{ *app }
+
+func newConfigSchema(a *app, runF func(*configSchemaOptions) error) *cobra.Command {
+	o := &configSchemaOptions{app: a}
+	return newCommand(&cobra.Command{
 		Use:   "schema",
 		Short: "Print the JSON Schema of the configuration file, for editors",
 		Long: `Prints the JSON Schema of the configuration file. An editor that is told of it by a "$schema" key at the top of the file
@@ -33,13 +37,15 @@ completes keys, shows what they do, and marks mistakes.`,
   picoclaw config schema > ~/.picoclaw/config.schema.json
   # then in config.json:  "$schema": "./config.schema.json"`, "\n"),
 		Args: noArguments,
-		RunE: func(*cobra.Command, []string) error {
-			text, err := json.MarshalIndent(config.JSONSchema(), "", "  ")
-			if err != nil {
-				return err
-			}
-			_, err = a.stdout.Write(append(text, '\n'))
-			return err
-		},
+		RunE: func(*cobra.Command, []string) error { return o.run() },
+	}, o, runF)
+}
+
+func (o *configSchemaOptions) run() error {
+	text, err := json.MarshalIndent(config.JSONSchema(), "", "  ")
+	if err != nil {
+		return err
 	}
+	_, err = o.stdout.Write(append(text, '\n'))
+	return err
 }

@@ -18,14 +18,14 @@ import (
 	"github.com/picoclaw/picoclaw/isolation"
 )
 
-// configCheck is `picoclaw config check`.
-type configCheck struct {
-	app    *app
-	output string
+// configCheckOptions is `picoclaw config check`.
+type configCheckOptions struct {
+	*app
+	output outputFormat
 }
 
-func newConfigCheck(a *app) *cobra.Command {
-	o := &configCheck{app: a}
+func newConfigCheck(a *app, runF func(*configCheckOptions) error) *cobra.Command {
+	o := &configCheckOptions{app: a}
 	cmd := &cobra.Command{
 		Use:   "check",
 		Short: "Say everything that is wrong with the configuration",
@@ -40,7 +40,7 @@ that no tool or no plugin has.`,
 		RunE: func(*cobra.Command, []string) error { return o.run() },
 	}
 	a.outputFlag(cmd, &o.output)
-	return cmd
+	return newCommand(cmd, o, runF)
 }
 
 // checkedConfig is what a check has found, as scripts read it.
@@ -76,10 +76,7 @@ func newConfigFault(err error) configFault {
 	return f
 }
 
-func (o *configCheck) run() error {
-	if err := format(o.output); err != nil {
-		return err
-	}
+func (o *configCheckOptions) run() error {
 	found := o.check()
 	found.OK = len(found.Faults) == 0
 	if err := o.show(found); err != nil {
@@ -91,7 +88,7 @@ func (o *configCheck) run() error {
 	return nil
 }
 
-func (o *configCheck) check() checkedConfig {
+func (o *configCheckOptions) check() checkedConfig {
 	found := checkedConfig{Faults: []configFault{}, Warnings: []configFault{}}
 	cfg, faults := config.Check(config.Options{File: o.app.configFile, Workspace: o.app.workspace})
 	for _, fault := range faults {
@@ -112,7 +109,7 @@ func (o *configCheck) check() checkedConfig {
 		return found
 	}
 	h := all.Host
-	defer o.app.close(h)
+	defer o.app.close(all)
 	exposed := h.CheckExposed()
 	if exposed != nil {
 		found.Faults = append(found.Faults, newConfigFault(exposedFault(cfg, exposed)))
@@ -261,8 +258,8 @@ func namedBy(agent *config.Agent, pattern string) config.Setting {
 	return config.Setting{}
 }
 
-func (o *configCheck) show(found checkedConfig) error {
-	if o.output == "json" {
+func (o *configCheckOptions) show(found checkedConfig) error {
+	if o.output == jsonOutput {
 		return o.app.printJSON(found)
 	}
 	out := terminal.New(o.app.stdout)

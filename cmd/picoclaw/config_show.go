@@ -14,16 +14,17 @@ import (
 	"github.com/picoclaw/picoclaw/internal/nearest"
 )
 
-// configShow is `picoclaw config show`.
-type configShow struct {
-	app           *app
-	agent, output string
-	changed       bool
-	keys          []string
+// configShowOptions are the options of `picoclaw config show`.
+type configShowOptions struct {
+	*app
+	agent   string
+	output  outputFormat
+	changed bool
+	keys    []string
 }
 
-func newConfigShow(a *app) *cobra.Command {
-	o := &configShow{app: a}
+func newConfigShow(a *app, runF func(*configShowOptions) error) *cobra.Command {
+	o := &configShowOptions{app: a}
 	cmd := &cobra.Command{
 		Use:   "show [KEY ...]",
 		Short: "Show the effective settings and where each comes from",
@@ -42,13 +43,10 @@ A KEY stands for all keys that it begins. What looks like a secret is not shown.
 	a.agentFlag(cmd, &o.agent, "the agent to show the settings of, as they hold for it (default: those of all agents)")
 	a.outputFlag(cmd, &o.output)
 	cmd.Flags().BoolVar(&o.changed, "changed", false, "leave out what nobody has set")
-	return cmd
+	return newCommand(cmd, o, runF)
 }
 
-func (o *configShow) run() error {
-	if err := format(o.output); err != nil {
-		return err
-	}
+func (o *configShowOptions) run() error {
 	cfg, err := o.app.config(o.agent)
 	if err != nil {
 		return err
@@ -67,14 +65,14 @@ func (o *configShow) run() error {
 	for i, s := range settings {
 		settings[i].Value = redact.Value(s.Key, s.Value)
 	}
-	if o.output == "json" {
+	if o.output == jsonOutput {
 		return o.app.printJSON(newShownConfig(cfg, settings))
 	}
 	return o.table(cfg, settings)
 }
 
 // chosen picks the settings that are asked for.
-func (o *configShow) chosen(settings []config.Setting) ([]config.Setting, error) {
+func (o *configShowOptions) chosen(settings []config.Setting) ([]config.Setting, error) {
 	names := make([]string, 0, len(settings))
 	for _, s := range settings {
 		names = append(names, s.Key)
@@ -97,7 +95,7 @@ func below(key, named string) bool {
 	return ok && (rest == "" || strings.HasSuffix(named, ".") || rest[0] == '.' || rest[0] == '[')
 }
 
-func (o *configShow) table(cfg *config.Config, settings []config.Setting) error {
+func (o *configShowOptions) table(cfg *config.Config, settings []config.Setting) error {
 	out := terminal.New(o.app.stdout)
 	fmt.Fprintf(out, "home: %s (%s)\nfile: %s\n\n", cfg.Home().Path, cfg.Home().Origin, orNone(cfg.File()))
 	table := terminal.NewTable("KEY", "VALUE", "ORIGIN")

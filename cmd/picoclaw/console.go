@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"os/user"
 
@@ -9,8 +10,16 @@ import (
 	"github.com/picoclaw/picoclaw/host/gateway"
 )
 
-func newConsole(a *app) *cobra.Command {
-	var operate bool
+// consoleOptions are the options of `picoclaw console`.
+type consoleOptions struct {
+	*app
+
+	operate bool
+}
+
+func newConsole(a *app, runF func(*consoleOptions) error) *cobra.Command {
+	o := &consoleOptions{app: a}
+
 	cmd := &cobra.Command{
 		Use:        "console",
 		SuggestFor: []string{"dashboard", "web", "ui"},
@@ -20,22 +29,24 @@ minute. What it opens shows calls, what waits for a yes, and the rest; with --op
 back.`,
 		Example: "  picoclaw console\n  picoclaw console --operate",
 		Args:    noArguments,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			home, err := a.home()
-			if err != nil {
-				return err
-			}
-			link, err := gateway.Dial(home).ConsoleLink(cmd.Context(), operate, userName())
-			if err != nil {
-				return failed(err)
-			}
-			fmt.Fprintln(a.stdout, link)
-			fmt.Fprintln(a.stderr, "It works once, within a minute.")
-			return nil
-		},
+		RunE:    func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context()) },
 	}
-	cmd.Flags().BoolVar(&operate, "operate", false, "let who opens it act, too")
-	return cmd
+	cmd.Flags().BoolVar(&o.operate, "operate", false, "let who opens it act, too")
+	return newCommand(cmd, o, runF)
+}
+
+func (o *consoleOptions) run(ctx context.Context) error {
+	home, err := o.home()
+	if err != nil {
+		return err
+	}
+	link, err := gateway.Dial(home).ConsoleLink(ctx, o.operate, userName())
+	if err != nil {
+		return failed(err)
+	}
+	fmt.Fprintln(o.stdout, link)
+	fmt.Fprintln(o.stderr, "It works once, within a minute.")
+	return nil
 }
 
 // userName is who has this process run.

@@ -26,14 +26,15 @@ What was due meanwhile is made up for once where a job runs once or at an interv
 of the day; --missed chooses. What the agent looks after at each heartbeat stands in schedule/AGENT/HEARTBEAT.md below
 the instance root.`,
 		Example: "  picoclaw cron list\n  picoclaw cron add standup --cron '0 9 * * 1-5' --message 'Sum up what was done yesterday.'",
-	}, newCronList(a), newCronAdd(a), newCronShow(a), newCronRemove(a), newCronSwitch(a, true), newCronSwitch(a, false),
-		newCronLog(a))
+	}, newCronList(a, nil), newCronAdd(a, nil), newCronShow(a, nil), newCronRemove(a, nil), newCronSwitch(a, true, nil), newCronSwitch(a, false, nil),
+		newCronLog(a, nil))
 }
 
 // cronVerb is what the verbs of cron share.
 type cronVerb struct {
-	app           *app
-	agent, output string
+	*app
+	agent  string
+	output outputFormat
 
 	of    *config.Agent
 	home  string
@@ -47,9 +48,6 @@ func (v *cronVerb) flags(cmd *cobra.Command) {
 
 // open finds the agent's jobs.
 func (v *cronVerb) open() error {
-	if err := format(v.output); err != nil {
-		return err
-	}
 	cfg, err := v.app.config(v.agent)
 	if err != nil {
 		return err
@@ -104,9 +102,6 @@ func oneJob(cmd *cobra.Command, args []string) error {
 
 // names proposes jobs.
 func (v *cronVerb) names(_ *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
-	if v.output == "" {
-		v.output = "text"
-	}
 	if len(args) > 0 || v.open() != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}

@@ -14,15 +14,15 @@ import (
 	"github.com/picoclaw/picoclaw/host/session"
 )
 
-// cronAdd is the flags of cron add.
-type cronAdd struct {
+// cronAddOptions are the options of cron add.
+type cronAddOptions struct {
 	cronVerb
 	at, in, every, expr, tz, timeout string
 	job                              schedule.Job
 }
 
-func newCronAdd(a *app) *cobra.Command {
-	v := &cronAdd{cronVerb: cronVerb{app: a}}
+func newCronAdd(a *app, runF func(*cronAddOptions) error) *cobra.Command {
+	v := &cronAddOptions{cronVerb: cronVerb{app: a}}
 	cmd := &cobra.Command{
 		Use:   "add NAME",
 		Short: "Add a job: a message that an agent is given, or a command that is run as the agent",
@@ -58,10 +58,10 @@ first. An hour that is an asterisk goes on with time itself.`,
 	flags.StringVar(&v.job.Missed, "missed", "", "what to do about runs that were missed: `once` or skip")
 	a.complete(cmd, "missed", fixed(schedule.Once, schedule.Skip))
 	v.flags(cmd)
-	return cmd
+	return newCommand(cmd, v, runF)
 }
 
-func (v *cronAdd) run() error {
+func (v *cronAddOptions) run() error {
 	if err := v.open(); err != nil {
 		return err
 	}
@@ -81,7 +81,7 @@ func (v *cronAdd) run() error {
 	if err != nil {
 		return failed(err)
 	}
-	if v.output == "json" {
+	if v.output == jsonOutput {
 		return v.printJob(j)
 	}
 	fmt.Fprintf(v.app.stdout, "job %s is added (%s); it runs next %s\n", j.Name, j.ID, nextRun(j, now))
@@ -90,7 +90,7 @@ func (v *cronAdd) run() error {
 }
 
 // read makes the job of the flags.
-func (v *cronAdd) read(now time.Time) (err error) {
+func (v *cronAddOptions) read(now time.Time) (err error) {
 	var said []string
 	for flag, value := range map[string]string{"--at": v.at, "--in": v.in, "--every": v.every, "--cron": v.expr} {
 		if value != "" {
@@ -127,7 +127,7 @@ func (v *cronAdd) read(now time.Time) (err error) {
 }
 
 // decide asks the guard about the command, as it is asked at each run.
-func (v *cronAdd) decide() error {
+func (v *cronAddOptions) decide() error {
 	if !v.of.Tools.Cron.AllowCommand {
 		return failed(errors.New(crontool.NotAllowed().Explained()))
 	}

@@ -12,7 +12,7 @@ import (
 )
 
 // newCronSwitch is `picoclaw cron enable` and `disable`.
-func newCronSwitch(a *app, on bool) *cobra.Command {
+func newCronSwitch(a *app, on bool, runF func(*cronVerb) error) *cobra.Command {
 	v := &cronVerb{app: a}
 	verb, short := "disable", "Keep a job from running, until it is enabled again"
 	if on {
@@ -31,7 +31,7 @@ func newCronSwitch(a *app, on bool) *cobra.Command {
 			if err != nil {
 				return failed(err)
 			}
-			if v.output == "json" {
+			if v.output == jsonOutput {
 				return v.printJob(j)
 			}
 			text := fmt.Sprintf("job %s is %sd", terminal.Line(j.Name), verb)
@@ -44,63 +44,73 @@ func newCronSwitch(a *app, on bool) *cobra.Command {
 		ValidArgsFunction: v.names,
 	}
 	v.flags(cmd)
-	return cmd
+	return newCommand(cmd, v, runF)
 }
 
-func newCronRemove(a *app) *cobra.Command {
-	v := &cronVerb{app: a}
+// cronRemoveOptions are the options of `picoclaw cron remove`.
+type cronRemoveOptions struct{ cronVerb }
+
+func newCronRemove(a *app, runF func(*cronRemoveOptions) error) *cobra.Command {
+	v := &cronRemoveOptions{cronVerb: cronVerb{app: a}}
 	cmd := &cobra.Command{
-		Use:     "remove JOB",
-		Aliases: []string{"rm"},
-		Short:   "Remove a job; a run of it that goes on ends by itself",
-		Example: "  picoclaw cron remove standup",
-		Args:    oneJob,
-		RunE: func(_ *cobra.Command, args []string) error {
-			if err := v.open(); err != nil {
-				return err
-			}
-			j, err := v.store.Remove(args[0])
-			if err != nil {
-				return failed(err)
-			}
-			if v.output == "json" {
-				return v.printJob(j)
-			}
-			fmt.Fprintf(a.stdout, "job %s is removed\n", terminal.Line(j.Name))
-			return nil
-		},
+		Use:               "remove JOB",
+		Aliases:           []string{"rm"},
+		Short:             "Remove a job; a run of it that goes on ends by itself",
+		Example:           "  picoclaw cron remove standup",
+		Args:              oneJob,
+		RunE:              func(_ *cobra.Command, args []string) error { return v.run(args) },
 		ValidArgsFunction: v.names,
 	}
 	v.flags(cmd)
-	return cmd
+	return newCommand(cmd, v, runF)
 }
 
-func newCronShow(a *app) *cobra.Command {
-	v := &cronVerb{app: a}
+func (v *cronRemoveOptions) run(args []string) error {
+	if err := v.open(); err != nil {
+		return err
+	}
+	j, err := v.store.Remove(args[0])
+	if err != nil {
+		return failed(err)
+	}
+	if v.output == jsonOutput {
+		return v.printJob(j)
+	}
+	fmt.Fprintf(v.stdout, "job %s is removed\n", terminal.Line(j.Name))
+	return nil
+}
+
+// cronShowOptions are the options of `picoclaw cron show`.
+type cronShowOptions struct{ cronVerb }
+
+func newCronShow(a *app, runF func(*cronShowOptions) error) *cobra.Command {
+	v := &cronShowOptions{cronVerb: cronVerb{app: a}}
 	cmd := &cobra.Command{
-		Use:     "show JOB",
-		Short:   "Show a job: what it runs, when, and how its last run ended",
-		Example: "  picoclaw cron show standup",
-		Args:    oneJob,
-		RunE: func(_ *cobra.Command, args []string) error {
-			if err := v.open(); err != nil {
-				return err
-			}
-			j, err := v.store.Job(args[0])
-			if err != nil {
-				return failed(err)
-			}
-			if v.output == "json" {
-				return v.printJob(j)
-			}
-			v.show(j)
-			v.sayIdle()
-			return nil
-		},
+		Use:               "show JOB",
+		Short:             "Show a job: what it runs, when, and how its last run ended",
+		Example:           "  picoclaw cron show standup",
+		Args:              oneJob,
+		RunE:              func(_ *cobra.Command, args []string) error { return v.run(args) },
 		ValidArgsFunction: v.names,
 	}
 	v.flags(cmd)
-	return cmd
+	return newCommand(cmd, v, runF)
+}
+
+func (v *cronShowOptions) run(args []string) error {
+	if err := v.open(); err != nil {
+		return err
+	}
+	j, err := v.store.Job(args[0])
+	if err != nil {
+		return failed(err)
+	}
+	if v.output == jsonOutput {
+		return v.printJob(j)
+	}
+	v.show(j)
+	v.sayIdle()
+	return nil
 }
 
 func (v *cronVerb) show(j schedule.Job) {

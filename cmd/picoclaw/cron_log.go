@@ -11,9 +11,16 @@ import (
 	"github.com/picoclaw/picoclaw/host/schedule"
 )
 
-func newCronLog(a *app) *cobra.Command {
-	v := &cronVerb{app: a}
-	var limit int
+// cronLogOptions are the options of `picoclaw cron log`.
+type cronLogOptions struct {
+	cronVerb
+
+	limit int
+}
+
+func newCronLog(a *app, runF func(*cronLogOptions) error) *cobra.Command {
+	v := &cronLogOptions{cronVerb: cronVerb{app: a}}
+
 	cmd := &cobra.Command{
 		Use:   "log [JOB]",
 		Short: "Show what became of an agent's jobs and heartbeats, or of one job",
@@ -26,37 +33,39 @@ heartbeats are shown by the name heartbeat.`,
 			}
 			return nil
 		},
-		RunE: func(_ *cobra.Command, args []string) error {
-			if err := v.open(); err != nil {
-				return err
-			}
-			runs, err := v.runs(args, limit)
-			if err != nil {
-				return err
-			}
-			if v.output == "json" {
-				for _, r := range runs {
-					if err := a.printJSON(r); err != nil {
-						return err
-					}
-				}
-				return nil
-			}
-			if len(runs) == 0 {
-				fmt.Fprintln(a.stdout, "Nothing has run yet.")
-				v.sayIdle()
-			}
-			out := terminal.New(a.stdout)
-			for _, r := range runs {
-				showRun(out, r)
-			}
-			return nil
-		},
+		RunE:              func(_ *cobra.Command, args []string) error { return v.run(args) },
 		ValidArgsFunction: v.names,
 	}
-	cmd.Flags().IntVar(&limit, "limit", 20, "how many, the last ones")
+	cmd.Flags().IntVar(&v.limit, "limit", 20, "how many, the last ones")
 	v.flags(cmd)
-	return cmd
+	return newCommand(cmd, v, runF)
+}
+
+func (v *cronLogOptions) run(args []string) error {
+	if err := v.open(); err != nil {
+		return err
+	}
+	runs, err := v.runs(args, v.limit)
+	if err != nil {
+		return err
+	}
+	if v.output == jsonOutput {
+		for _, r := range runs {
+			if err := v.printJSON(r); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	if len(runs) == 0 {
+		fmt.Fprintln(v.stdout, "Nothing has run yet.")
+		v.sayIdle()
+	}
+	out := terminal.New(v.stdout)
+	for _, r := range runs {
+		showRun(out, r)
+	}
+	return nil
 }
 
 // runs are those of all jobs, or of one, which may be gone meanwhile.

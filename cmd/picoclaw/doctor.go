@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"text/tabwriter"
@@ -12,8 +13,17 @@ import (
 	"github.com/picoclaw/picoclaw/isolation/selftest"
 )
 
-func newDoctor(a *app) *cobra.Command {
-	var agent, output string
+// doctorOptions are the options of `picoclaw doctor`.
+type doctorOptions struct {
+	*app
+
+	agent  string
+	output outputFormat
+}
+
+func newDoctor(a *app, runF func(*doctorOptions) error) *cobra.Command {
+	o := &doctorOptions{app: a}
+
 	cmd := &cobra.Command{
 		Use:   "doctor",
 		Short: "Say which walls hold on this machine, and what would raise the others",
@@ -22,37 +32,41 @@ func newDoctor(a *app) *cobra.Command {
 			"asks for does not hold.",
 		Example: "  picoclaw doctor\n  picoclaw doctor --agent reader --output json",
 		Args:    noArguments,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := format(output); err != nil {
-				return err
-			}
-			s, h, done, err := a.sessionBy((*session.Host).Preview, agent, session.CLI)
-			if err != nil {
-				return err
-			}
-			defer done()
-			logger, err := a.logger(h.Config())
-			if err != nil {
-				return err
-			}
-			attack, err := selfTest()
-			if err != nil {
-				return cantStart(err)
-			}
-			report, err := doctor.Examine(cmd.Context(), doctor.Options{Policy: s.Policy(), SelfTest: attack, Logger: logger})
-			if err != nil {
-				return cantStart(err)
-			}
-			return a.showReport(report, output)
-		},
+		RunE:    func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context()) },
 	}
-	a.agentFlag(cmd, &agent, "the agent whose walls to examine (default: the first one)")
-	a.outputFlag(cmd, &output)
-	return cmd
+	a.agentFlag(cmd, &o.agent, "the agent whose walls to examine (default: the first one)")
+	a.outputFlag(cmd, &o.output)
+	return newCommand(cmd, o, runF)
 }
 
-func (a *app) showReport(r *doctor.Report, output string) error {
-	if output == "json" {
+// examine examines the first agent's protections, as `picoclaw doctor` does.
+func examine(ctx context.Context, a *app) error {
+	return (&doctorOptions{app: a, output: textOutput}).run(ctx)
+}
+
+func (o *doctorOptions) run(ctx context.Context) error {
+	s, h, done, err := o.sessionBy((*session.Host).Preview, o.agent, session.CLI)
+	if err != nil {
+		return err
+	}
+	defer done()
+	logger, err := o.logger(h.Config())
+	if err != nil {
+		return err
+	}
+	attack, err := selfTest()
+	if err != nil {
+		return cantStart(err)
+	}
+	report, err := doctor.Examine(ctx, doctor.Options{Policy: s.Policy(), SelfTest: attack, Logger: logger})
+	if err != nil {
+		return cantStart(err)
+	}
+	return o.showReport(report, o.output)
+}
+
+func (a *app) showReport(r *doctor.Report, output outputFormat) error {
+	if output == jsonOutput {
 		if err := a.printJSON(r); err != nil {
 			return err
 		}
@@ -87,11 +101,17 @@ func selfTest() ([]string, error) {
 	return []string{exe, selfTestVerb}, nil
 }
 
-func newSelfTest(a *app) *cobra.Command {
-	return &cobra.Command{
+// selfTestOptions are the options of `picoclaw selftest`.
+type selfTestOptions struct{ *app }
+
+func newSelfTest(a *app, runF func(*selfTestOptions) error) *cobra.Command {
+	o := &selfTestOptions{app: a}
+	return newCommand(&cobra.Command{
 		Use:    selfTestVerb,
 		Short:  "Attack the sandbox that this process is in",
 		Hidden: true,
-		RunE:   func(_ *cobra.Command, args []string) error { return selftest.Attack(args, a.stdout) },
-	}
+		RunE:   func(_ *cobra.Command, args []string) error { return o.run(args) },
+	}, o, runF)
 }
+
+func (o *selfTestOptions) run(args []string) error { return selftest.Attack(args, o.stdout) }

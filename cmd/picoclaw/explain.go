@@ -15,9 +15,18 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
-func newExplain(a *app) *cobra.Command {
-	var agent, output, arguments string
-	var batch bool
+// explainOptions are the options of `picoclaw explain`.
+type explainOptions struct {
+	*app
+
+	agent, arguments string
+	output           outputFormat
+	batch            bool
+}
+
+func newExplain(a *app, runF func(*explainOptions) error) *cobra.Command {
+	o := &explainOptions{app: a}
+
 	cmd := &cobra.Command{
 		Use:   "explain TOOL [key=value ...] | explain PATH | explain network HOST",
 		Short: "Say whether a call would be allowed, by which rule, and what would change that; or for a path or host",
@@ -27,45 +36,44 @@ func newExplain(a *app) *cobra.Command {
   picoclaw explain --batch < calls.jsonl
   picoclaw explain /etc/hosts
   picoclaw explain network api.example.com`, "\n"),
-		ValidArgsFunction: a.completeCall,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := format(output); err != nil {
-				return err
-			}
-			if batch {
-				return a.explainBatch(args)
-			}
-			if len(args) == 0 {
-				return usage("explain what? `picoclaw tools` lists the tools; a path has a / in it")
-			}
-			s, _, done, err := a.sessionBy((*session.Host).Preview, agent, session.CLI)
-			if err != nil {
-				return err
-			}
-			defer done()
-			if isPath(args[0]) {
-				return a.explainPath(s, args, output)
-			}
-			if args[0] == "network" {
-				return a.explainHost(s, args[1:], output)
-			}
-			raw, err := (&callArguments{pairs: args[1:], json: arguments, isJSON: cmd.Flags().Changed("json"),
-				stdin: a.stdin}).read(s, args[0])
-			if err != nil {
-				return err
-			}
-			decision := newExplanation(s.Explain(args[0], raw))
-			if path := pathMeant(s, args); decision.Rule == pluginpb.CodeUnknownTool && path != "" {
-				decision.Hint = "to explain the path, write it with a slash: picoclaw explain " + path
-			}
-			return a.showDecision(decision, output)
-		},
+		ValidArgsFunction: completeCall(a),
+		RunE:              func(cmd *cobra.Command, args []string) error { return o.run(cmd, args) },
 	}
-	a.agentFlag(cmd, &agent, "the agent to decide for (default: the first one)")
-	a.outputFlag(cmd, &output)
-	jsonFlag(cmd, &arguments)
-	cmd.Flags().BoolVar(&batch, "batch", false, "decide on JSON lines from standard input, as for picoclaw batch")
-	return cmd
+	a.agentFlag(cmd, &o.agent, "the agent to decide for (default: the first one)")
+	a.outputFlag(cmd, &o.output)
+	jsonFlag(cmd, &o.arguments)
+	cmd.Flags().BoolVar(&o.batch, "batch", false, "decide on JSON lines from standard input, as for picoclaw batch")
+	return newCommand(cmd, o, runF)
+}
+
+func (o *explainOptions) run(cmd *cobra.Command, args []string) error {
+	if o.batch {
+		return o.explainBatch(args)
+	}
+	if len(args) == 0 {
+		return usage("explain what? `picoclaw tools` lists the tools; a path has a / in it")
+	}
+	s, _, done, err := o.sessionBy((*session.Host).Preview, o.agent, session.CLI)
+	if err != nil {
+		return err
+	}
+	defer done()
+	if isPath(args[0]) {
+		return o.explainPath(s, args, o.output)
+	}
+	if args[0] == "network" {
+		return o.explainHost(s, args[1:], o.output)
+	}
+	raw, err := (&callArguments{pairs: args[1:], json: o.arguments, isJSON: cmd.Flags().Changed("json"),
+		stdin: o.stdin}).read(s, args[0])
+	if err != nil {
+		return err
+	}
+	decision := newExplanation(s.Explain(args[0], raw))
+	if path := pathMeant(s, args); decision.Rule == pluginpb.CodeUnknownTool && path != "" {
+		decision.Hint = "to explain the path, write it with a slash: picoclaw explain " + path
+	}
+	return o.showDecision(decision, o.output)
 }
 
 // explanation is a decision as scripts read it.
@@ -137,8 +145,8 @@ func (a *app) explainBatch(args []string) error {
 	})
 }
 
-func (a *app) showDecision(e explanation, output string) error {
-	if output == "json" {
+func (a *app) showDecision(e explanation, output outputFormat) error {
+	if output == jsonOutput {
 		return a.printJSON(e)
 	}
 	out := terminal.New(a.stdout)

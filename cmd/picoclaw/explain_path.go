@@ -31,7 +31,7 @@ func pathMeant(s *session.Session, args []string) string {
 }
 
 // explainPath shows which of the walls would let a path through.
-func (a *app) explainPath(s *session.Session, args []string, output string) error {
+func (a *app) explainPath(s *session.Session, args []string, output outputFormat) error {
 	if len(args) > 1 {
 		return usage("explain %s takes no argument %q: to explain a call, name the tool first", args[0], args[1])
 	}
@@ -39,7 +39,7 @@ func (a *app) explainPath(s *session.Session, args []string, output string) erro
 	if err != nil {
 		return failed(err)
 	}
-	if output == "json" {
+	if output == jsonOutput {
 		return a.printJSON(map[string]any{"path": args[0], "walls": walls})
 	}
 	table := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
@@ -51,7 +51,7 @@ func (a *app) explainPath(s *session.Session, args []string, output string) erro
 }
 
 // explainHost says whether processes that have the network reach a host.
-func (a *app) explainHost(s *session.Session, args []string, output string) error {
+func (a *app) explainHost(s *session.Session, args []string, output outputFormat) error {
 	if len(args) != 1 {
 		return usage("explain network takes one host, such as api.example.com or files.example.net:8443")
 	}

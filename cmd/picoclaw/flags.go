@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -14,18 +15,43 @@ func (a *app) agentFlag(cmd *cobra.Command, agent *string, doc string) {
 	a.complete(cmd, "agent", a.agentNames)
 }
 
-// outputFlag adds --output.
-func (a *app) outputFlag(cmd *cobra.Command, output *string) {
-	cmd.Flags().StringVar(output, "output", "text", "text or json")
-	a.complete(cmd, "output", fixed("text", "json"))
+// outputFormat is the value of --output.
+type outputFormat string
+
+const (
+	textOutput outputFormat = "text"
+	jsonOutput outputFormat = "json"
+)
+
+// Set sets the format; it refuses unknown ones.
+func (o *outputFormat) Set(text string) error {
+	if text != string(textOutput) && text != string(jsonOutput) {
+		return errors.New("want text or json")
+	}
+	*o = outputFormat(text)
+	return nil
 }
 
-// format checks the --output flag.
-func format(output string) error {
-	if output != "text" && output != "json" {
-		return usage("--output %q: want text or json", output)
+// String returns the format.
+func (o *outputFormat) String() string { return string(*o) }
+
+// Type returns the type that help shows.
+func (o *outputFormat) Type() string { return "string" }
+
+// outputFlag adds --output.
+func (a *app) outputFlag(cmd *cobra.Command, output *outputFormat) {
+	*output = textOutput
+	cmd.Flags().Var(output, "output", "text or json")
+	a.complete(cmd, "output", fixed(string(textOutput), string(jsonOutput)))
+}
+
+// newCommand returns a command whose options are parsed into o. runF, if not nil, runs in place of the command: tests
+// look at the options with it.
+func newCommand[Options any](cmd *cobra.Command, o *Options, runF func(*Options) error) *cobra.Command {
+	if runF != nil {
+		cmd.RunE = func(*cobra.Command, []string) error { return runF(o) }
 	}
-	return nil
+	return cmd
 }
 
 // spoken is a command's name in an error, which begins with the program's already.

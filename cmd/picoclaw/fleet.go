@@ -18,15 +18,15 @@ import (
 	"github.com/picoclaw/picoclaw/host/fleet/identity"
 )
 
-// fleetOptions say which fleet a command is about.
-type fleetOptions struct {
-	app                  *app
+// fleetFlags are --fleet and --credentials: the fleet that a command is about.
+type fleetFlags struct {
+	*app
 	address, credentials string
 	name                 string // of a worker, where --name says it
 }
 
 // flags adds --fleet and --credentials.
-func (o *fleetOptions) flags(cmd *cobra.Command, doc string) {
+func (o *fleetFlags) flags(cmd *cobra.Command, doc string) {
 	cmd.Flags().StringVar(&o.address, "fleet", "", doc)
 	cmd.Flags().StringVar(&o.credentials, "credentials", "",
 		"NATS's `file` with which this machine shows who it is, for a fleet that is no hub's (default: fleet.credentials)")
@@ -45,7 +45,7 @@ type member struct {
 }
 
 // join joins the fleet: as who an identity file says, or else under a name of this machine's.
-func (o *fleetOptions) join(ctx context.Context, cfg *config.Config, name string) (*member, error) {
+func (o *fleetFlags) join(ctx context.Context, cfg *config.Config, name string) (*member, error) {
 	set := cfg.Fleet()
 	if o.address != "" {
 		set.URL = o.address
@@ -82,7 +82,7 @@ func (o *fleetOptions) join(ctx context.Context, cfg *config.Config, name string
 }
 
 // noOther refuses flags beside an identity file that say who this machine is.
-func (o *fleetOptions) noOther(file string) error {
+func (o *fleetFlags) noOther(file string) error {
 	var given []string
 	if o.name != "" {
 		given = append(given, "--name")
@@ -128,37 +128,44 @@ func (m *member) shut() error {
 		"ones made", m.name, err)
 }
 
+// fleetOptions are the options of a command about a fleet.
+type fleetOptions struct{ fleetFlags }
+
 func newFleet(a *app) *cobra.Command {
 	cmd := &cobra.Command{Use: "fleet", Short: "Look after a fleet, and see which machines have which agents",
 		Example: "  picoclaw fleet status --help\n  picoclaw fleet config --help"}
-	return group(cmd, newFleetStatus(a), newFleetWhere(a), newFleetDrain(a), newFleetMove(a), newFleetConfig(a))
+	return group(cmd, newFleetStatus(a, nil), newFleetWhere(a, nil), newFleetDrain(a, nil), newFleetMove(a, nil), newFleetConfig(a))
 }
 
-func newFleetStatus(a *app) *cobra.Command {
-	o := fleetOptions{app: a}
-	var output string
+// fleetStatusOptions are the options of `picoclaw fleet status`.
+type fleetStatusOptions struct {
+	fleetOptions
+
+	output outputFormat
+}
+
+func newFleetStatus(a *app, runF func(*fleetStatusOptions) error) *cobra.Command {
+	o := &fleetStatusOptions{fleetOptions: fleetOptions{fleetFlags{app: a}}}
+
 	cmd := &cobra.Command{
 		Use:     "status",
 		Short:   "Show the workers of a fleet, and which agents they have",
 		Long:    "Shows the workers that have given a sign of life not long ago, and for each agent the worker that has it. The epoch\ngrows each time that an agent is taken. CONFIG is the number of the fleet's configuration that a worker has. The\nexit code is 1 where an agent's worker is gone.",
 		Example: "  picoclaw fleet status --fleet tls://nats.example.com:4222\n  picoclaw fleet status --output json",
 		Args:    noArguments,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return o.status(cmd.Context(), output) },
+		RunE:    func(cmd *cobra.Command, _ []string) error { return o.status(cmd.Context(), o.output) },
 	}
 	o.flags(cmd, "the fleet at this `address`, or that of an identity file (default: fleet.url)")
-	a.outputFlag(cmd, &output)
-	return cmd
+	a.outputFlag(cmd, &o.output)
+	return newCommand(cmd, o, runF)
 }
 
-func (o *fleetOptions) status(ctx context.Context, output string) error {
-	if err := format(output); err != nil {
-		return err
-	}
+func (o *fleetOptions) status(ctx context.Context, output outputFormat) error {
 	workers, agents, err := o.look(ctx)
 	if err != nil {
 		return err
 	}
-	if output == "json" {
+	if output == jsonOutput {
 		err = o.app.printJSON(map[string]any{"workers": workers, "agents": agents})
 	} else {
 		err = o.app.showFleet(workers, agents)
@@ -232,28 +239,33 @@ func (a *app) showFleet(workers []fleet.Sign, agents []fleet.Placed) error {
 	return table.Write(out)
 }
 
-func newFleetWhere(a *app) *cobra.Command {
-	o := fleetOptions{app: a}
+// fleetWhereOptions are the options of `picoclaw fleet where`.
+type fleetWhereOptions struct{ fleetOptions }
+
+func newFleetWhere(a *app, runF func(*fleetWhereOptions) error) *cobra.Command {
+	o := &fleetWhereOptions{fleetOptions: fleetOptions{fleetFlags{app: a}}}
 	cmd := &cobra.Command{
 		Use:     "where AGENT",
 		Short:   "Show which worker has an agent",
 		Example: "  picoclaw fleet where main",
 		Args:    named(1, "the name of one agent"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			agent := args[0]
-			_, agents, err := o.look(cmd.Context())
-			if err != nil {
-				return err
-			}
-			for _, p := range agents {
-				if p.Agent == agent {
-					fmt.Fprintln(a.stdout, terminal.Line(p.Worker))
-					return nil
-				}
-			}
-			return failed(fmt.Errorf("no worker of the fleet has agent %q; `picoclaw fleet status` lists them", agent))
-		},
+		RunE:    func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), args) },
 	}
 	o.flags(cmd, "the fleet at this `address`, or that of an identity file (default: fleet.url)")
-	return cmd
+	return newCommand(cmd, o, runF)
+}
+
+func (o *fleetWhereOptions) run(ctx context.Context, args []string) error {
+	agent := args[0]
+	_, agents, err := o.look(ctx)
+	if err != nil {
+		return err
+	}
+	for _, p := range agents {
+		if p.Agent == agent {
+			fmt.Fprintln(o.stdout, terminal.Line(p.Worker))
+			return nil
+		}
+	}
+	return failed(fmt.Errorf("no worker of the fleet has agent %q; `picoclaw fleet status` lists them", agent))
 }

@@ -22,9 +22,9 @@ import (
 	"github.com/picoclaw/picoclaw/host/fleet/identity"
 )
 
-// fleetConfig is what the verbs of fleet config share.
-type fleetConfig struct {
-	app        *app
+// fleetConfigOptions is what the verbs of fleet config share.
+type fleetConfigOptions struct {
+	*app
 	file, key  string
 	serial     uint64
 	connection *nats.Conn
@@ -39,10 +39,10 @@ func newFleetConfig(a *app) *cobra.Command {
 and its number is not below the one that was there. It stands below the worker's own configuration file. What is each
 machine's own can't be in it: fleet and secrets.`,
 		Example: "  picoclaw fleet config push --help",
-	}, newFleetConfigPush(a), newFleetConfigRollback(a), newFleetConfigShow(a))
+	}, newFleetConfigPush(a, nil), newFleetConfigRollback(a, nil), newFleetConfigShow(a, nil))
 }
 
-func (o *fleetConfig) flags(cmd *cobra.Command, signs bool) {
+func (o *fleetConfigOptions) flags(cmd *cobra.Command, signs bool) {
 	cmd.Flags().StringVar(&o.file, "fleet", "", "the identity `file` that `picoclaw hub add admin` has written")
 	if signs {
 		cmd.Flags().StringVar(&o.key, "key", "", "minisign's secret key `file`; its password is asked for, or the first line of standard input")
@@ -50,7 +50,7 @@ func (o *fleetConfig) flags(cmd *cobra.Command, signs bool) {
 }
 
 // open connects to the fleet as an admin.
-func (o *fleetConfig) open() error {
+func (o *fleetConfigOptions) open() error {
 	if o.file == "" {
 		return usage("--fleet is missing: the identity file that `picoclaw hub add admin NAME` has written")
 	}
@@ -66,8 +66,8 @@ func (o *fleetConfig) open() error {
 	return nil
 }
 
-func newFleetConfigPush(a *app) *cobra.Command {
-	o := &fleetConfig{app: a}
+func newFleetConfigPush(a *app, runF func(*fleetConfigOptions) error) *cobra.Command {
+	o := &fleetConfigOptions{app: a}
 	cmd := &cobra.Command{
 		Use:   "push FILE",
 		Short: "Give a configuration to the fleet",
@@ -81,10 +81,10 @@ minisign -Sm FILE -t 'picoclaw tenant:main serial:3'.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return o.push(cmd.Context(), args[0]) },
 	}
 	o.flags(cmd, true)
-	return cmd
+	return newCommand(cmd, o, runF)
 }
 
-func (o *fleetConfig) push(ctx context.Context, file string) error {
+func (o *fleetConfigOptions) push(ctx context.Context, file string) error {
 	text, err := os.ReadFile(file)
 	if err != nil {
 		return failed(err)
@@ -137,7 +137,7 @@ func checkAlone(file string) error {
 	return errors.Join(all...)
 }
 
-func (o *fleetConfig) give(ctx context.Context, b *bundle.Bundle) error {
+func (o *fleetConfigOptions) give(ctx context.Context, b *bundle.Bundle) error {
 	tenant, serial, err := b.Serial()
 	if err != nil {
 		return failed(err)
@@ -153,7 +153,7 @@ func (o *fleetConfig) give(ctx context.Context, b *bundle.Bundle) error {
 }
 
 // secretKey reads the key to sign with.
-func (o *fleetConfig) secretKey() (minisign.PrivateKey, error) {
+func (o *fleetConfigOptions) secretKey() (minisign.PrivateKey, error) {
 	text, err := os.ReadFile(o.key)
 	if err != nil {
 		return minisign.PrivateKey{}, err
@@ -175,7 +175,7 @@ func (o *fleetConfig) secretKey() (minisign.PrivateKey, error) {
 	return key, nil
 }
 
-func (o *fleetConfig) password() (string, error) {
+func (o *fleetConfigOptions) password() (string, error) {
 	if f, ok := o.app.stdin.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
 		fmt.Fprintf(o.app.stderr, "password of %s: ", o.key)
 		text, err := term.ReadPassword(int(f.Fd()))
@@ -189,8 +189,8 @@ func (o *fleetConfig) password() (string, error) {
 	return line, nil
 }
 
-func newFleetConfigRollback(a *app) *cobra.Command {
-	o := &fleetConfig{app: a}
+func newFleetConfigRollback(a *app, runF func(*fleetConfigOptions) error) *cobra.Command {
+	o := &fleetConfigOptions{app: a}
 	cmd := &cobra.Command{
 		Use:   "rollback",
 		Short: "Give the fleet the configuration that it had before",
@@ -205,10 +205,10 @@ passed over, or refused where its number is asked for: any admin can push a conf
 	}
 	o.flags(cmd, true)
 	cmd.Flags().Uint64Var(&o.serial, "to", 0, "the `number` of the configuration to go back to (default: the one before the last)")
-	return cmd
+	return newCommand(cmd, o, runF)
 }
 
-func (o *fleetConfig) rollback(ctx context.Context) error {
+func (o *fleetConfigOptions) rollback(ctx context.Context) error {
 	if o.key == "" {
 		return usage("--key is missing: what is gone back to is signed again")
 	}
@@ -239,8 +239,8 @@ func (o *fleetConfig) rollback(ctx context.Context) error {
 	return nil
 }
 
-func newFleetConfigShow(a *app) *cobra.Command {
-	o := &fleetConfig{app: a}
+func newFleetConfigShow(a *app, runF func(*fleetConfigOptions) error) *cobra.Command {
+	o := &fleetConfigOptions{app: a}
 	cmd := &cobra.Command{
 		Use:     "show",
 		Short:   "Show the fleet's configurations, or one of them",
@@ -251,10 +251,10 @@ func newFleetConfigShow(a *app) *cobra.Command {
 	}
 	o.flags(cmd, false)
 	cmd.Flags().Uint64Var(&o.serial, "serial", 0, "the `number` of the configuration to show")
-	return cmd
+	return newCommand(cmd, o, runF)
 }
 
-func (o *fleetConfig) show(ctx context.Context) error {
+func (o *fleetConfigOptions) show(ctx context.Context) error {
 	if err := o.open(); err != nil {
 		return err
 	}

@@ -38,8 +38,11 @@ func named(n int, what string) cobra.PositionalArgs {
 	}
 }
 
-func newFleetDrain(a *app) *cobra.Command {
-	o := fleetOptions{app: a}
+// fleetDrainOptions are the options of `picoclaw fleet drain`.
+type fleetDrainOptions struct{ fleetOptions }
+
+func newFleetDrain(a *app, runF func(*fleetDrainOptions) error) *cobra.Command {
+	o := &fleetDrainOptions{fleetOptions: fleetOptions{fleetFlags{app: a}}}
 	cmd := &cobra.Command{
 		Use:   "drain WORKER",
 		Short: "Have a worker give all its agents away",
@@ -48,26 +51,31 @@ them in its configuration. What is in their workspaces stays where it is: picocl
 takes no agent again until it is started anew.`,
 		Example: "  picoclaw fleet drain build1 --fleet ops.fleet",
 		Args:    named(1, "the name of one worker"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			worker := args[0]
-			f, err := o.admin(cmd.Context())
-			if err != nil {
-				return err
-			}
-			defer f.Close()
-			if err := f.Drain(cmd.Context(), worker); err != nil {
-				return failed(err)
-			}
-			fmt.Fprintf(a.stdout, "%s has no agents any more\n", worker)
-			return nil
-		},
+		RunE:    func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), args) },
 	}
 	o.flags(cmd, "the fleet at this `address`, or that of an admin's identity file (default: fleet.url)")
-	return cmd
+	return newCommand(cmd, o, runF)
 }
 
-func newFleetMove(a *app) *cobra.Command {
-	o := fleetOptions{app: a}
+func (o *fleetDrainOptions) run(ctx context.Context, args []string) error {
+	worker := args[0]
+	f, err := o.admin(ctx)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	if err := f.Drain(ctx, worker); err != nil {
+		return failed(err)
+	}
+	fmt.Fprintf(o.stdout, "%s has no agents any more\n", worker)
+	return nil
+}
+
+// fleetMoveOptions are the options of `picoclaw fleet move`.
+type fleetMoveOptions struct{ fleetOptions }
+
+func newFleetMove(a *app, runF func(*fleetMoveOptions) error) *cobra.Command {
+	o := &fleetMoveOptions{fleetOptions: fleetOptions{fleetFlags{app: a}}}
 	cmd := &cobra.Command{
 		Use:   "move AGENT WORKER",
 		Short: "Bring an agent and its workspace to another worker",
@@ -81,23 +89,25 @@ links get new times. What else is in a workspace (sockets, pipes), or more
 than 8 GiB, is refused. The workspace has to be the agent's alone.`,
 		Example: "  picoclaw fleet move site build2 --fleet ops.fleet",
 		Args:    named(2, "the names of an agent and a worker"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if !config.IsID(args[0]) {
-				return failed(fmt.Errorf("there is no agent %q; `picoclaw fleet status` shows which there are", args[0]))
-			}
-			f, err := o.admin(cmd.Context())
-			if err != nil {
-				return err
-			}
-			defer f.Close()
-			err = f.Move(cmd.Context(), args[0], args[1], func(state string) { fmt.Fprintln(a.stderr, terminal.Line(state)) })
-			if err != nil {
-				return failed(err)
-			}
-			fmt.Fprintf(a.stdout, "%s has agent %s\n", args[1], args[0])
-			return nil
-		},
+		RunE:    func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), args) },
 	}
 	o.flags(cmd, "the fleet at this `address`, or that of an admin's identity file (default: fleet.url)")
-	return cmd
+	return newCommand(cmd, o, runF)
+}
+
+func (o *fleetMoveOptions) run(ctx context.Context, args []string) error {
+	if !config.IsID(args[0]) {
+		return failed(fmt.Errorf("there is no agent %q; `picoclaw fleet status` shows which there are", args[0]))
+	}
+	f, err := o.admin(ctx)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	err = f.Move(ctx, args[0], args[1], func(state string) { fmt.Fprintln(o.stderr, terminal.Line(state)) })
+	if err != nil {
+		return failed(err)
+	}
+	fmt.Fprintf(o.stdout, "%s has agent %s\n", args[1], args[0])
+	return nil
 }

@@ -29,13 +29,13 @@ import (
 	"github.com/picoclaw/picoclaw/host/share"
 )
 
-// gatewayVerb is `picoclaw gateway`.
-type gatewayVerb struct {
-	app  *app
+// gatewayOptions is `picoclaw gateway`.
+type gatewayOptions struct {
+	*app
 	host string
 	port int
 
-	fleet    fleetOptions
+	fleet    fleetFlags
 	newest   atomic.Pointer[member] // of the fleet
 	lost     func(error)            // ends the gateway
 	options  host.Options
@@ -43,8 +43,8 @@ type gatewayVerb struct {
 	operator host.Operator
 }
 
-func newGateway(a *app) *cobra.Command {
-	o := &gatewayVerb{app: a, port: -1, fleet: fleetOptions{app: a}}
+func newGateway(a *app, runF func(*gatewayOptions) error) *cobra.Command {
+	o := &gatewayOptions{app: a, port: -1, fleet: fleetFlags{app: a}}
 	cmd := &cobra.Command{
 		Use:        "gateway",
 		SuggestFor: []string{"daemon", "serve"},
@@ -67,8 +67,8 @@ which decides on it. A client's roots do not narrow it: its directories are not 
 	o.fleet.flags(cmd, "serve the agents of the fleet at this `address`, or that of an identity file")
 	cmd.Flags().StringVar(&o.host, "host", "", "serve at this `address` (default: gateway.host)")
 	cmd.Flags().IntVar(&o.port, "port", -1, "serve at this `port`, 0 for any (default: gateway.port)")
-	cmd.AddCommand(newGatewayStatus(a), newGatewayReload(a), newGatewayToken(a))
-	return cmd
+	cmd.AddCommand(newGatewayStatus(a, nil), newGatewayReload(a, nil), newGatewayToken(a, nil))
+	return newCommand(cmd, o, runF)
 }
 
 // tokenFile is where an agent's token is kept.
@@ -83,7 +83,7 @@ func agentToken(home, agent string) (string, error) {
 	return keptToken(file)
 }
 
-func (o *gatewayVerb) run(ctx context.Context) error {
+func (o *gatewayOptions) run(ctx context.Context) error {
 	cfg, err := o.app.config("")
 	if err != nil {
 		return err
@@ -116,7 +116,7 @@ func (o *gatewayVerb) run(ctx context.Context) error {
 		logger.Warn("other machines can reach the gateway, and nothing that they send is encrypted", "address", address)
 	}
 	drain := time.Duration(settings.DrainSeconds) * time.Second
-	told, err := host.NewTelemetry(cfg, version, true, logger)
+	told, err := host.NewTelemetry(cfg, o.version, true, logger)
 	if err != nil {
 		return cantStart(err)
 	}
@@ -124,13 +124,13 @@ func (o *gatewayVerb) run(ctx context.Context) error {
 	o.options = host.Options{Schedules: &host.Schedules{}, Shares: &share.Ledger{}, Grace: drain,
 		Telemetry: told}
 	options := gateway.Options{
-		Home: home.Path, Address: address, Version: version, Logger: logger.Named("gateway"),
+		Home: home.Path, Address: address, Version: o.version, Logger: logger.Named("gateway"),
 		Drain: drain, Open: o.open, Metrics: told,
 		Addressed: func(hostName string) bool { return mcp.AddressedTo(hostName, settings.AllowHosts) },
 	}
 	if settings.Console {
 		o.console = web.New(web.Options{Home: home.Path, Log: session.AuditFile(home.Path), Operator: &o.operator,
-			Instance: &o.operator, Version: version, Logger: logger.Named("console")})
+			Instance: &o.operator, Version: o.version, Logger: logger.Named("console")})
 		options.Console = o.console
 		go o.console.Run(ctx)
 	}
@@ -170,7 +170,7 @@ func loopback(hostName string) bool {
 }
 
 // open makes an instance of the configuration as it is now. One that can't make calls is none.
-func (o *gatewayVerb) open() (gateway.Instance, error) {
+func (o *gatewayOptions) open() (gateway.Instance, error) {
 	cfg, err := o.app.config("")
 	if err != nil {
 		return nil, err
@@ -196,7 +196,7 @@ func (o *gatewayVerb) open() (gateway.Instance, error) {
 }
 
 // openRemote makes an instance that serves a fleet's agents.
-func (o *gatewayVerb) openRemote(cfg *config.Config) (gateway.Instance, error) {
+func (o *gatewayOptions) openRemote(cfg *config.Config) (gateway.Instance, error) {
 	logger, err := o.app.logger(cfg)
 	if err != nil {
 		return nil, err
@@ -209,7 +209,7 @@ func (o *gatewayVerb) openRemote(cfg *config.Config) (gateway.Instance, error) {
 		f.Close()
 		return nil, cantStart(err)
 	}
-	remote, err := host.OpenRemote(host.RemoteOptions{Fleet: f.Fleet, Config: cfg, Version: version,
+	remote, err := host.OpenRemote(host.RemoteOptions{Fleet: f.Fleet, Config: cfg, Version: o.version,
 		Logger: logger.Named("gateway"),
 		Token:  func(agent string) (string, error) { return agentToken(cfg.Home().Path, agent) }})
 	if err != nil {
@@ -229,33 +229,14 @@ func (o *gatewayVerb) openRemote(cfg *config.Config) (gateway.Instance, error) {
 	return remote, nil
 }
 
-// assemble makes what a configuration says.
-func (a *app) assemble(cfg *config.Config, o host.Options) (*host.Assembly, error) {
-	logger, err := a.logger(cfg)
-	if err != nil {
-		return nil, err
-	}
-	attack, err := selfTest()
-	if err != nil {
-		return nil, cantStart(err)
-	}
-	o.Config, o.Logger, o.SelfTest, o.Version = cfg, logger, attack, version
-	o.Token = func(agent string) (string, error) { return agentToken(cfg.Home().Path, agent) }
-	all, err := host.Open(o)
-	if err != nil {
-		return nil, cantStart(err)
-	}
-	return all, nil
-}
-
 // reloadInterval is how often a configuration file is looked at with gateway.hot_reload.
 const reloadInterval = 2 * time.Second
 
 // reloads has the gateway read its configuration again at SIGHUP and, if that is asked for, when the file has changed.
 // What does not work is logged, and changes nothing.
-func (o *gatewayVerb) reloads(ctx context.Context, g *gateway.Gateway, cfg *config.Config) {
+func (o *gatewayOptions) reloads(ctx context.Context, g *gateway.Gateway, cfg *config.Config) {
 	hangups := make(chan os.Signal, 1)
-	signal.Notify(hangups, hangup...)
+	signal.Notify(hangups, hangupSignals()...)
 	defer signal.Stop(hangups)
 	var ticks <-chan time.Time
 	if cfg.Gateway().HotReload && cfg.File() != "" {
@@ -281,38 +262,48 @@ func (o *gatewayVerb) reloads(ctx context.Context, g *gateway.Gateway, cfg *conf
 	}
 }
 
-func newGatewayToken(a *app) *cobra.Command {
-	var agent string
-	var ofFleet bool
+// gatewayTokenOptions are the options of `picoclaw gateway token`.
+type gatewayTokenOptions struct {
+	*app
+
+	agent   string
+	ofFleet bool
+}
+
+func newGatewayToken(a *app, runF func(*gatewayTokenOptions) error) *cobra.Command {
+	o := &gatewayTokenOptions{app: a}
+
 	cmd := &cobra.Command{
 		Use:     "token",
 		Short:   "Show the token that MCP clients of an agent send to the gateway",
 		Long:    "Shows an agent's token, which is made if there is none. It is kept in a file of tokens below the instance root; a new one\nis made when that is removed and the gateway started again.",
 		Example: "  picoclaw gateway token\n  picoclaw gateway token --agent reader",
 		Args:    noArguments,
-		RunE: func(*cobra.Command, []string) error {
-			cfg, err := a.config("")
-			if err != nil {
-				return err
-			}
-			if agent == "" || !ofFleet {
-				of, err := cfg.Agent(agent)
-				if err != nil {
-					return usage("%w", err)
-				}
-				agent = of.ID
-			} else if !config.IsID(agent) {
-				return usage("%q is no agent's id", agent)
-			}
-			token, err := agentToken(cfg.Home().Path, agent)
-			if err != nil {
-				return failed(err)
-			}
-			fmt.Fprintln(a.stdout, token)
-			return nil
-		},
+		RunE:    func(*cobra.Command, []string) error { return o.run() },
 	}
-	a.agentFlag(cmd, &agent, "the agent (default: the first one)")
-	cmd.Flags().BoolVar(&ofFleet, "fleet", false, "the agent is one of a fleet's, which this configuration need not have")
-	return cmd
+	a.agentFlag(cmd, &o.agent, "the agent (default: the first one)")
+	cmd.Flags().BoolVar(&o.ofFleet, "fleet", false, "the agent is one of a fleet's, which this configuration need not have")
+	return newCommand(cmd, o, runF)
+}
+
+func (o *gatewayTokenOptions) run() error {
+	cfg, err := o.config("")
+	if err != nil {
+		return err
+	}
+	if o.agent == "" || !o.ofFleet {
+		of, err := cfg.Agent(o.agent)
+		if err != nil {
+			return usage("%w", err)
+		}
+		o.agent = of.ID
+	} else if !config.IsID(o.agent) {
+		return usage("%q is no agent's id", o.agent)
+	}
+	token, err := agentToken(cfg.Home().Path, o.agent)
+	if err != nil {
+		return failed(err)
+	}
+	fmt.Fprintln(o.stdout, token)
+	return nil
 }

@@ -4,5 +4,5 @@ package main
 
 import "os"
 
-// hangup are the signals at which a daemon reads its configuration again: there are none here.
-var hangup []os.Signal
+// hangupSignals returns none: this system has no signal at which a daemon reads its configuration again.
+func hangupSignals() []os.Signal { return nil }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -14,39 +15,46 @@ import (
 	"github.com/picoclaw/picoclaw/host/gateway"
 )
 
-func newGatewayStatus(a *app) *cobra.Command {
-	var output string
+// gatewayStatusOptions are the options of `picoclaw gateway status`.
+type gatewayStatusOptions struct {
+	*app
+
+	output outputFormat
+}
+
+func newGatewayStatus(a *app, runF func(*gatewayStatusOptions) error) *cobra.Command {
+	o := &gatewayStatusOptions{app: a}
+
 	cmd := &cobra.Command{
 		Use:     "status",
 		Short:   "Show whether the gateway runs, and whether it is ready",
 		Long:    "Shows where the gateway serves, what is not in order, and which configurations are in use: after a reload an earlier one\nis, until what has begun with it has ended. The exit code is 1 where no gateway runs, or it is not ready.",
 		Example: "  picoclaw gateway status\n  picoclaw gateway status --output json",
 		Args:    noArguments,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := format(output); err != nil {
-				return err
-			}
-			home, err := a.home()
-			if err != nil {
-				return err
-			}
-			status, err := gateway.Dial(home).Status(cmd.Context())
-			if err != nil {
-				return failed(err)
-			}
-			if output == "json" {
-				err = a.printJSON(status)
-			} else {
-				a.showStatus(status)
-			}
-			if err == nil && !status.Ready {
-				err = &failure{code: exitFailed, err: errSaid}
-			}
-			return err
-		},
+		RunE:    func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context()) },
 	}
-	a.outputFlag(cmd, &output)
-	return cmd
+	a.outputFlag(cmd, &o.output)
+	return newCommand(cmd, o, runF)
+}
+
+func (o *gatewayStatusOptions) run(ctx context.Context) error {
+	home, err := o.home()
+	if err != nil {
+		return err
+	}
+	status, err := gateway.Dial(home).Status(ctx)
+	if err != nil {
+		return failed(err)
+	}
+	if o.output == jsonOutput {
+		err = o.printJSON(status)
+	} else {
+		o.showStatus(status)
+	}
+	if err == nil && !status.Ready {
+		err = &failure{code: exitFailed, err: errSaid}
+	}
+	return err
 }
 
 func (a *app) showStatus(s *gateway.Status) {
@@ -78,8 +86,12 @@ func (a *app) showStatus(s *gateway.Status) {
 	}
 }
 
-func newGatewayReload(a *app) *cobra.Command {
-	return &cobra.Command{
+// gatewayReloadOptions are the options of `picoclaw gateway reload`.
+type gatewayReloadOptions struct{ *app }
+
+func newGatewayReload(a *app, runF func(*gatewayReloadOptions) error) *cobra.Command {
+	o := &gatewayReloadOptions{app: a}
+	return newCommand(&cobra.Command{
 		Use:   "reload",
 		Short: "Have the gateway read its configuration again",
 		Long: strings.Trim(`
@@ -87,18 +99,20 @@ The configuration is checked first, and one that is wrong changes nothing. Sessi
 policy until they end; where the gateway serves takes a restart.`, "\n"),
 		Example: "  picoclaw gateway reload",
 		Args:    noArguments,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			home, err := a.home()
-			if err != nil {
-				return err
-			}
-			if err := gateway.Dial(home).Reload(cmd.Context()); err != nil {
-				return failed(err)
-			}
-			fmt.Fprintln(a.stdout, "The gateway has read its configuration again.")
-			return nil
-		},
+		RunE:    func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context()) },
+	}, o, runF)
+}
+
+func (o *gatewayReloadOptions) run(ctx context.Context) error {
+	home, err := o.home()
+	if err != nil {
+		return err
 	}
+	if err := gateway.Dial(home).Reload(ctx); err != nil {
+		return failed(err)
+	}
+	fmt.Fprintln(o.stdout, "The gateway has read its configuration again.")
+	return nil
 }
 
 // home returns the instance root.

@@ -7,5 +7,5 @@ import (
 	"syscall"
 )
 
-// hangup are the signals at which a daemon reads its configuration again.
-var hangup = []os.Signal{syscall.SIGHUP}
+// hangupSignals returns the signals at which a daemon reads its configuration again.
+func hangupSignals() []os.Signal { return []os.Signal{syscall.SIGHUP} }

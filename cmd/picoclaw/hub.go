@@ -22,14 +22,21 @@ import (
 
 // hubVerb is what the verbs of hub share.
 type hubVerb struct {
-	app    *app
+	*app
 	tenant string
 }
 
-func newHub(a *app) *cobra.Command {
-	o := &hubVerb{app: a}
-	var listen string
-	var names []string
+// hubOptions are the options of `picoclaw hub`.
+type hubOptions struct {
+	hubVerb
+
+	listen string
+	names  []string
+}
+
+func newHub(a *app, runF func(*hubOptions) error) *cobra.Command {
+	o := &hubOptions{hubVerb: hubVerb{app: a}}
+
 	cmd := &cobra.Command{
 		Use:        "hub",
 		SuggestFor: []string{"nats", "broker"},
@@ -42,20 +49,22 @@ while it does not. Where it listens, and the names by which others reach it, are
 SIGTERM and SIGINT end it, and what it has stored is on disk.`,
 		Example: "  picoclaw hub\n  picoclaw hub --listen 0.0.0.0:4222 --name hub.example.com",
 		Args:    noArguments,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if cmd.Flags().Changed("listen") && listen == "" {
-				return usage("--listen is empty")
-			}
-			if cmd.Flags().Changed("name") && len(names) == 0 {
-				return usage("--name is empty")
-			}
-			return o.run(cmd.Context(), listen, names)
-		},
+		RunE:    func(cmd *cobra.Command, _ []string) error { return o.run(cmd) },
 	}
-	cmd.Flags().StringVar(&listen, "listen", "", "the `address` and port, 0.0.0.0:4222 for all (default: "+hub.DefaultListen+")")
-	cmd.Flags().StringSliceVar(&names, "name", nil, "a host name or address by which other machines reach it; can be repeated")
-	cmd.AddCommand(newHubAdd(a), newHubList(a), newHubRevoke(a), newHubWitness(a))
-	return cmd
+	cmd.Flags().StringVar(&o.listen, "listen", "", "the `address` and port, 0.0.0.0:4222 for all (default: "+hub.DefaultListen+")")
+	cmd.Flags().StringSliceVar(&o.names, "name", nil, "a host name or address by which other machines reach it; can be repeated")
+	cmd.AddCommand(newHubAdd(a, nil), newHubList(a, nil), newHubRevoke(a, nil), newHubWitness(a, nil))
+	return newCommand(cmd, o, runF)
+}
+
+func (o *hubOptions) run(cmd *cobra.Command) error {
+	if cmd.Flags().Changed("listen") && o.listen == "" {
+		return usage("--listen is empty")
+	}
+	if cmd.Flags().Changed("name") && len(o.names) == 0 {
+		return usage("--name is empty")
+	}
+	return o.serve(cmd.Context())
 }
 
 // dir is where the hub of the instance root is.
@@ -88,15 +97,15 @@ func (o *hubVerb) tenantFlag(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&o.tenant, "tenant", hub.DefaultTenant, "the `tenant` that it is in")
 }
 
-func (o *hubVerb) run(ctx context.Context, listen string, names []string) error {
-	if err := hub.CheckListen(listen, names); err != nil {
+func (o *hubOptions) serve(ctx context.Context) error {
+	if err := hub.CheckListen(o.listen, o.names); err != nil {
 		return usage("%w", err)
 	}
 	h, err := o.open()
 	if err != nil {
 		return err
 	}
-	if err := h.Listen(listen, names); err != nil {
+	if err := h.Listen(o.listen, o.names); err != nil {
 		return cantStart(err)
 	}
 	cfg, err := o.app.config("")
@@ -116,10 +125,17 @@ func (o *hubVerb) run(ctx context.Context, listen string, names []string) error 
 	return nil
 }
 
-func newHubAdd(a *app) *cobra.Command {
-	o := &hubVerb{app: a}
-	var agents []string
-	var out string
+// hubAddOptions are the options of `picoclaw hub add`.
+type hubAddOptions struct {
+	hubVerb
+
+	agents []string
+	out    string
+}
+
+func newHubAdd(a *app, runF func(*hubAddOptions) error) *cobra.Command {
+	o := &hubAddOptions{hubVerb: hubVerb{app: a}}
+
 	cmd := &cobra.Command{
 		Use:   "add worker|gateway|admin|tenant NAME",
 		Short: "Let in a machine, or a tenant",
@@ -135,17 +151,19 @@ gateway may ask all agents of its tenant. An admin keeps the tenant's configurat
   picoclaw hub add tenant research`, "\n"),
 		Args:      twoArguments,
 		ValidArgs: append(identity.Roles(), "tenant"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if args[0] == "tenant" {
-				return o.addTenant(cmd, args[1])
-			}
-			return o.add(cmd.Context(), hub.Identity{Role: args[0], Name: args[1], Agents: agents}, out)
-		},
+		RunE:      func(cmd *cobra.Command, args []string) error { return o.run(cmd, args) },
 	}
 	o.tenantFlag(cmd)
-	cmd.Flags().StringArrayVar(&agents, "agent", nil, "`id` of an agent that a worker may serve; can be repeated")
-	cmd.Flags().StringVar(&out, "out", "", "the `file` to write (default: NAME.fleet)")
-	return cmd
+	cmd.Flags().StringArrayVar(&o.agents, "agent", nil, "`id` of an agent that a worker may serve; can be repeated")
+	cmd.Flags().StringVar(&o.out, "out", "", "the `file` to write (default: NAME.fleet)")
+	return newCommand(cmd, o, runF)
+}
+
+func (o *hubAddOptions) run(cmd *cobra.Command, args []string) error {
+	if args[0] == "tenant" {
+		return o.addTenant(cmd, args[1])
+	}
+	return o.add(cmd.Context(), hub.Identity{Role: args[0], Name: args[1], Agents: o.agents}, o.out)
 }
 
 func twoArguments(cmd *cobra.Command, args []string) error {
@@ -206,24 +224,28 @@ func (o *hubVerb) add(ctx context.Context, added hub.Identity, out string) error
 	return nil
 }
 
-func newHubList(a *app) *cobra.Command {
-	o := &hubVerb{app: a}
-	var output string
+// hubListOptions are the options of `picoclaw hub list`.
+type hubListOptions struct {
+	hubVerb
+
+	output outputFormat
+}
+
+func newHubList(a *app, runF func(*hubListOptions) error) *cobra.Command {
+	o := &hubListOptions{hubVerb: hubVerb{app: a}}
+
 	cmd := &cobra.Command{
 		Use:     "list",
 		Short:   "List who was let in",
 		Example: "  picoclaw hub list\n  picoclaw hub list --output json",
 		Args:    noArguments,
-		RunE:    func(*cobra.Command, []string) error { return o.list(output) },
+		RunE:    func(*cobra.Command, []string) error { return o.list(o.output) },
 	}
-	a.outputFlag(cmd, &output)
-	return cmd
+	a.outputFlag(cmd, &o.output)
+	return newCommand(cmd, o, runF)
 }
 
-func (o *hubVerb) list(output string) error {
-	if err := format(output); err != nil {
-		return err
-	}
+func (o *hubVerb) list(output outputFormat) error {
 	dir, err := o.dir()
 	if err != nil {
 		return err
@@ -232,7 +254,7 @@ func (o *hubVerb) list(output string) error {
 	if err != nil {
 		return asFailed(err)
 	}
-	if output == "json" {
+	if output == jsonOutput {
 		return o.app.printJSON(r)
 	}
 	w := tabwriter.NewWriter(terminal.New(o.app.stdout), 0, 0, 2, ' ', 0)
@@ -255,32 +277,40 @@ func (o *hubVerb) list(output string) error {
 	return w.Flush()
 }
 
-func newHubRevoke(a *app) *cobra.Command {
-	o := &hubVerb{app: a}
+// hubRevokeOptions are the options of `picoclaw hub revoke`.
+type hubRevokeOptions struct{ hubVerb }
+
+func newHubRevoke(a *app, runF func(*hubRevokeOptions) error) *cobra.Command {
+	o := &hubRevokeOptions{hubVerb: hubVerb{app: a}}
 	cmd := &cobra.Command{
 		Use:     "revoke NAME",
 		Short:   "Take back what a machine was given",
 		Long:    "Takes back a machine's key. Its connections end at once if the hub runs. The name can be given anew.",
 		Example: "  picoclaw hub revoke build1",
 		Args:    oneName("machine"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			h, err := o.open()
-			if err != nil {
-				return err
-			}
-			if err := h.Revoke(cmd.Context(), o.tenant, args[0]); err != nil {
-				return asFailed(err)
-			}
-			fmt.Fprintf(a.stdout, "%s is out\n", args[0])
-			return nil
-		},
+		RunE:    func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), args) },
 	}
 	o.tenantFlag(cmd)
-	return cmd
+	return newCommand(cmd, o, runF)
 }
 
-func newHubWitness(a *app) *cobra.Command {
-	o := &hubVerb{app: a}
+func (o *hubRevokeOptions) run(ctx context.Context, args []string) error {
+	h, err := o.open()
+	if err != nil {
+		return err
+	}
+	if err := h.Revoke(ctx, o.tenant, args[0]); err != nil {
+		return asFailed(err)
+	}
+	fmt.Fprintf(o.stdout, "%s is out\n", args[0])
+	return nil
+}
+
+// hubWitnessOptions are the options of `picoclaw hub witness`.
+type hubWitnessOptions struct{ hubVerb }
+
+func newHubWitness(a *app, runF func(*hubWitnessOptions) error) *cobra.Command {
+	o := &hubWitnessOptions{hubVerb: hubVerb{app: a}}
 	cmd := &cobra.Command{
 		Use:   "witness WORKER",
 		Short: "Show how far a worker's record of calls had come, as it told the hub",
@@ -288,25 +318,27 @@ func newHubWitness(a *app) *cobra.Command {
 --witness FILE compares its log with that.`,
 		Example: "  picoclaw hub witness build1 > build1.jsonl",
 		Args:    oneName("worker"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			h, err := o.open()
-			if err != nil {
-				return err
-			}
-			conn, err := h.Admin(o.tenant)
-			if err != nil {
-				return asFailed(err)
-			}
-			defer conn.Close()
-			notes := cleaned{terminal.New(a.stdout)}
-			if err := witness.Dump(cmd.Context(), conn, o.tenant, args[0], notes); err != nil {
-				return asFailed(err)
-			}
-			return nil
-		},
+		RunE:    func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), args) },
 	}
 	o.tenantFlag(cmd)
-	return cmd
+	return newCommand(cmd, o, runF)
+}
+
+func (o *hubWitnessOptions) run(ctx context.Context, args []string) error {
+	h, err := o.open()
+	if err != nil {
+		return err
+	}
+	conn, err := h.Admin(o.tenant)
+	if err != nil {
+		return asFailed(err)
+	}
+	defer conn.Close()
+	notes := cleaned{terminal.New(o.stdout)}
+	if err := witness.Dump(ctx, conn, o.tenant, args[0], notes); err != nil {
+		return asFailed(err)
+	}
+	return nil
 }
 
 // cleaned writes what a worker has told; on a terminal it drives nothing.

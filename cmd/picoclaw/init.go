@@ -17,16 +17,18 @@ import (
 	"github.com/picoclaw/picoclaw/internal/nearest"
 )
 
-// initVerb is `picoclaw init`.
-type initVerb struct {
-	app           *app
-	agent, output string
-	client, file  string
-	yes           bool
+// initOptions is `picoclaw init`.
+type initOptions struct {
+	*app
+	agent        string
+	output       outputFormat
+	client, file string
+	yes          bool
+	examine      func(context.Context) error // shows which protections work here
 }
 
-func newInit(a *app) *cobra.Command {
-	o := &initVerb{app: a}
+func newInit(a *app, examine func(context.Context) error, runF func(*initOptions) error) *cobra.Command {
+	o := &initOptions{app: a, examine: examine}
 	cmd := &cobra.Command{
 		Use:   "init",
 		Short: "Set picoclaw up, and tell MCP clients of it",
@@ -51,7 +53,7 @@ leaves everything else in it alone, comments too. With --workspace, the client's
 	a.complete(cmd, "client", fixed(clientIDs()...))
 	cmd.Flags().StringVar(&o.file, "file", "", "with --client: the `file` to write to, in place of the client's own")
 	cmd.Flags().BoolVar(&o.yes, "yes", false, "with --client: write without asking")
-	return cmd
+	return newCommand(cmd, o, runF)
 }
 
 func clientIDs() []string {
@@ -62,10 +64,7 @@ func clientIDs() []string {
 	return ids
 }
 
-func (o *initVerb) run(cmd *cobra.Command) error {
-	if err := format(o.output); err != nil {
-		return err
-	}
+func (o *initOptions) run(cmd *cobra.Command) error {
 	if o.client == "" && (o.yes || o.file != "") {
 		return usage("--yes and --file go with --client")
 	}
@@ -84,16 +83,20 @@ func (o *initVerb) run(cmd *cobra.Command) error {
 	switch {
 	case client != nil:
 		return o.writeClient(*client, server, made)
-	case o.output == "json":
+	case o.output == jsonOutput:
 		return o.printJSON(made, server)
 	}
 	out := terminal.New(o.app.stdout)
 	made.print(out)
-	o.examine(cmd.Context())
+	fmt.Fprintln(o.stdout)
+	// What it finds is not a failure of setting up.
+	if err := o.examine(cmd.Context()); err != nil && err.Error() != "" {
+		fmt.Fprintln(o.stderr, "picoclaw:", err)
+	}
 	return o.printEntries(out, server)
 }
 
-func (o *initVerb) chosenClient() (*clients.Client, error) {
+func (o *initOptions) chosenClient() (*clients.Client, error) {
 	if o.client == "" {
 		return nil, nil
 	}
@@ -106,20 +109,9 @@ func (o *initVerb) chosenClient() (*clients.Client, error) {
 		strings.Join(clientIDs(), ", "))
 }
 
-// examine runs `picoclaw doctor`, so that a person sees at once which walls hold here. What it finds is not a failure
-// of setting up.
-func (o *initVerb) examine(ctx context.Context) {
-	fmt.Fprintln(o.app.stdout)
-	doctor := newDoctor(o.app)
-	doctor.SetContext(ctx)
-	if err := doctor.RunE(doctor, nil); err != nil && err.Error() != "" {
-		fmt.Fprintln(o.app.stderr, "picoclaw:", err)
-	}
-}
-
 // server is how a client starts this picoclaw, with this configuration, and with the workspace that was asked for by
 // name: the configuration may say another one.
-func (o *initVerb) server(made *prepared) (clients.Server, error) {
+func (o *initOptions) server(made *prepared) (clients.Server, error) {
 	cfg := made.cfg
 	command, err := ownPath()
 	if err != nil {

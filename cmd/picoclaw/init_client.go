@@ -15,7 +15,7 @@ import (
 )
 
 // writeClient writes an entry into a client's settings, after showing the change and asking.
-func (o *initVerb) writeClient(client clients.Client, server clients.Server, m *prepared) error {
+func (o *initOptions) writeClient(client clients.Client, server clients.Server, m *prepared) error {
 	places, err := here()
 	if err != nil {
 		return cantStart(err)
@@ -27,13 +27,13 @@ func (o *initVerb) writeClient(client clients.Client, server clients.Server, m *
 	told := writtenClient{Client: client.ID, File: change.Path, Note: client.Note}
 	out := terminal.New(o.app.stdout)
 	if !change.Needed() {
-		if o.output == "json" {
+		if o.output == jsonOutput {
 			return o.app.printJSON(told)
 		}
 		fmt.Fprintf(out, "%s has the entry already: %s\n", client.Title, change.Path)
 		return nil
 	}
-	if o.output != "json" {
+	if o.output != jsonOutput {
 		if len(m.files) > 0 {
 			m.print(out)
 			fmt.Fprintln(out)
@@ -52,7 +52,7 @@ func (o *initVerb) writeClient(client clients.Client, server clients.Server, m *
 		return asFailed(err)
 	}
 	told.Written = true
-	if o.output == "json" {
+	if o.output == jsonOutput {
 		return o.app.printJSON(told)
 	}
 	fmt.Fprintln(out, out.Paint(terminal.Good, "written:"), change.Path)
@@ -146,7 +146,7 @@ func entries(server clients.Server) ([]clientEntry, error) {
 }
 
 // printEntries prints what to paste. Clients that want the same share it.
-func (o *initVerb) printEntries(out *terminal.Out, server clients.Server) error {
+func (o *initOptions) printEntries(out *terminal.Out, server clients.Server) error {
 	list, err := entries(server)
 	if err != nil {
 		return cantStart(err)
@@ -171,7 +171,7 @@ func (o *initVerb) printEntries(out *terminal.Out, server clients.Server) error 
 }
 
 // printJSON prints all of it for scripts.
-func (o *initVerb) printJSON(m *prepared, server clients.Server) error {
+func (o *initOptions) printJSON(m *prepared, server clients.Server) error {
 	list, err := entries(server)
 	if err != nil {
 		return cantStart(err)

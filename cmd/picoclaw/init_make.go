@@ -35,7 +35,7 @@ type prepared struct {
 }
 
 // make makes what is missing.
-func (o *initVerb) make(ctx context.Context) (*prepared, error) {
+func (o *initOptions) make(ctx context.Context) (*prepared, error) {
 	cfg, err := o.app.config("")
 	if err != nil {
 		return nil, err
@@ -83,7 +83,7 @@ func (m *prepared) directory(path string) error {
 	return os.MkdirAll(path, 0o700)
 }
 
-func (o *initVerb) writeConfig(m *prepared, home string) error {
+func (o *initOptions) writeConfig(m *prepared, home string) error {
 	workspace := ""
 	if o.app.workspace != "" {
 		absolute, err := filepath.Abs(o.app.workspace)

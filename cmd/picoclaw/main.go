@@ -24,6 +24,12 @@ const (
 	memoryLimit = 32 << 20
 )
 
+// version and source are set when picoclaw is built. source is the directory with its sources.
+var (
+	version = "0.1.0-dev"
+	source  string
+)
+
 func main() {
 	if os.Getenv("GOGC") == "" && os.Getenv("GOMEMLIMIT") == "" {
 		debug.SetGCPercent(gcPercent)
@@ -38,7 +44,7 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer cancel()
 	stdout = newResults(stdout)
-	root := newRoot(&app{stdin: stdin, stdout: stdout, stderr: stderr})
+	root := newRoot(&app{stdin: stdin, stdout: stdout, stderr: stderr, version: version, source: source})
 	root.SetArgs(args)
 	root.SetIn(stdin)
 	root.SetOut(stdout)

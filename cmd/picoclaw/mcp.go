@@ -14,9 +14,17 @@ import (
 	"github.com/picoclaw/picoclaw/host/session"
 )
 
-func newMCP(a *app) *cobra.Command {
-	var agent, socket string
-	var over httpOptions
+// mcpOptions are the options of `picoclaw mcp`.
+type mcpOptions struct {
+	*app
+
+	agent, socket string
+	over          httpOptions
+}
+
+func newMCP(a *app, runF func(*mcpOptions) error) *cobra.Command {
+	o := &mcpOptions{app: a}
+
 	cmd := &cobra.Command{
 		Use:        "mcp",
 		SuggestFor: []string{"serve", "server", "start"},
@@ -33,36 +41,38 @@ it, in mcp-token below the instance root; --token-file names another file. One s
   claude mcp add picoclaw -- picoclaw mcp
   picoclaw mcp --http 127.0.0.1:8765`, "\n"),
 		Args: noArguments,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := over.check(cmd); err != nil {
-				return err
-			}
-			if socket != "" {
-				return a.connect(cmd.Context(), socket)
-			}
-			s, h, done, err := a.session(agent, session.MCP)
-			if err != nil {
-				return err
-			}
-			defer done()
-			if err := h.Ready(); err != nil {
-				return cantStart(err)
-			}
-			server := mcp.NewServer(s, version, mcp.Instructions(s.Policy()))
-			go server.Follow(cmd.Context(), h.Changes(cmd.Context().Done()))
-			if over.address != "" {
-				return a.serveHTTP(cmd.Context(), h, server, over)
-			}
-			return a.serveStreams(cmd.Context(), server)
-		},
+		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd) },
 	}
-	a.agentFlag(cmd, &agent, "the agent to serve (default: the first one)")
-	over.flags(cmd)
-	cmd.Flags().StringVar(&socket, "connect", "", "join standard input and output with a session that is served at this `socket`")
+	a.agentFlag(cmd, &o.agent, "the agent to serve (default: the first one)")
+	o.over.flags(cmd)
+	cmd.Flags().StringVar(&o.socket, "connect", "", "join standard input and output with a session that is served at this `socket`")
 	_ = cmd.Flags().MarkHidden("connect") // it is what programs that picoclaw starts are given
-	cmd.AddCommand(newMCPAdd(a), newMCPImport(a), newMCPList(a), newMCPShow(a), newMCPUpdate(a), newMCPTrust(a),
-		newMCPRemove(a))
-	return cmd
+	cmd.AddCommand(newMCPAdd(a, nil), newMCPImport(a, nil), newMCPList(a, nil), newMCPShow(a, nil), newMCPUpdate(a, nil), newMCPTrust(a, nil),
+		newMCPRemove(a, nil))
+	return newCommand(cmd, o, runF)
+}
+
+func (o *mcpOptions) run(cmd *cobra.Command) error {
+	if err := o.over.check(cmd); err != nil {
+		return err
+	}
+	if o.socket != "" {
+		return o.connect(cmd.Context(), o.socket)
+	}
+	s, h, done, err := o.session(o.agent, session.MCP)
+	if err != nil {
+		return err
+	}
+	defer done()
+	if err := h.Ready(); err != nil {
+		return cantStart(err)
+	}
+	server := mcp.NewServer(s, o.version, mcp.Instructions(s.Policy()))
+	go server.Follow(cmd.Context(), h.Changes(cmd.Context().Done()))
+	if o.over.address != "" {
+		return o.serveHTTP(cmd.Context(), h.Host, server, o.over)
+	}
+	return o.serveStreams(cmd.Context(), server)
 }
 
 // answerPatience is how long calls may go on when the input has ended and somebody still reads answers. It is less than

@@ -31,8 +31,11 @@ type mcpServer struct {
 	env, headers, claims []string // as they stand on the command line
 }
 
-func newMCPAdd(a *app) *cobra.Command {
-	o := &mcpServer{pluginInstall: pluginInstall{app: a}}
+// mcpAddOptions are the options of `picoclaw mcp add`.
+type mcpAddOptions struct{ mcpServer }
+
+func newMCPAdd(a *app, runF func(*mcpAddOptions) error) *cobra.Command {
+	o := &mcpAddOptions{mcpServer: mcpServer{pluginInstall: pluginInstall{app: a}}}
 	cmd := &cobra.Command{
 		Use:   "add NAME [flags] -- COMMAND [ARGUMENT...]",
 		Short: "Add an MCP server's tools, confined and pinned",
@@ -55,32 +58,34 @@ over HTTP is named by --url; ${NAME} in its headers stands for the secret NAME, 
 			return nil
 		},
 		ValidArgsFunction: cobra.NoFileCompletions,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if cmd.ArgsLenAtDash() == 0 {
-				return usage("name the server in front of --, such as: picoclaw mcp add NAME -- %s", strings.Join(args, " "))
-			}
-			o.spec.Command = args[1:]
-			return o.add(cmd.Context(), args[0])
-		},
+		RunE:              func(cmd *cobra.Command, args []string) error { return o.run(cmd, args) },
 	}
 	o.specFlags(cmd)
-	return cmd
+	return newCommand(cmd, o, runF)
+}
+
+func (o *mcpAddOptions) run(cmd *cobra.Command, args []string) error {
+	if cmd.ArgsLenAtDash() == 0 {
+		return usage("name the server in front of --, such as: picoclaw mcp add NAME -- %s", strings.Join(args, " "))
+	}
+	o.spec.Command = args[1:]
+	return o.add(cmd.Context(), args[0])
 }
 
 // specFlags are those that say what a server is and what it gets.
 func (o *mcpServer) specFlags(cmd *cobra.Command) {
-	f := cmd.Flags()
-	f.StringVar(&o.spec.Workspace, "workspace", "none", "what it may do with the agent's workspace: none, ro or rw")
-	f.StringSliceVar(&o.spec.Network, "network", nil, "`HOSTS` that it may reach, * for any (default: none)")
-	f.StringSliceVar(&o.spec.Secrets, "secret", nil, "`NAMES` of secrets that it may use without seeing them")
-	f.StringSliceVar(&o.spec.Programs, "program", nil, "`PROGRAMS` that it may start besides its own, * for any")
-	f.StringSliceVar(&o.spec.Agents, "agent", nil, "`AGENTS` that it is for (default: all)")
-	f.StringVar(&o.spec.URL, "url", "", "`URL` of a server that is reached over HTTP")
-	f.StringArrayVar(&o.headers, "header", nil, "`HEADER` that it is sent, as in \"Name: value\"")
-	f.StringArrayVar(&o.env, "env", nil, "variable that it finds, as `NAME=VALUE`")
-	f.StringArrayVar(&o.claims, "claim", nil, "how an argument is guarded, as `TOOL.FIELD=CLAIM`: read, write, list, delete, command or none")
-	f.StringVar(&o.spec.Files, "files", "", "`DIR` that the command needs, which is copied")
-	f.BoolVar(&o.spec.Roots, "roots", false, "tell it where the workspace is")
+	flags := cmd.Flags()
+	flags.StringVar(&o.spec.Workspace, "workspace", "none", "what it may do with the agent's workspace: none, ro or rw")
+	flags.StringSliceVar(&o.spec.Network, "network", nil, "`HOSTS` that it may reach, * for any (default: none)")
+	flags.StringSliceVar(&o.spec.Secrets, "secret", nil, "`NAMES` of secrets that it may use without seeing them")
+	flags.StringSliceVar(&o.spec.Programs, "program", nil, "`PROGRAMS` that it may start besides its own, * for any")
+	flags.StringSliceVar(&o.spec.Agents, "agent", nil, "`AGENTS` that it is for (default: all)")
+	flags.StringVar(&o.spec.URL, "url", "", "`URL` of a server that is reached over HTTP")
+	flags.StringArrayVar(&o.headers, "header", nil, "`HEADER` that it is sent, as in \"Name: value\"")
+	flags.StringArrayVar(&o.env, "env", nil, "variable that it finds, as `NAME=VALUE`")
+	flags.StringArrayVar(&o.claims, "claim", nil, "how an argument is guarded, as `TOOL.FIELD=CLAIM`: read, write, list, delete, command or none")
+	flags.StringVar(&o.spec.Files, "files", "", "`DIR` that the command needs, which is copied")
+	flags.BoolVar(&o.spec.Roots, "roots", false, "tell it where the workspace is")
 	o.flags(cmd)
 }
 
@@ -107,9 +112,6 @@ func (o *mcpServer) add(ctx context.Context, name string) error {
 
 // read takes what has a form of its own from the command line.
 func (o *mcpServer) read() error {
-	if err := format(o.output); err != nil {
-		return err
-	}
 	for _, list := range []struct {
 		name, between string
 		from          []string
@@ -136,7 +138,7 @@ func (o *mcpServer) read() error {
 
 // place makes the package and installs it: a new one, or one in the place of the pin's.
 func (o *mcpServer) place(ctx context.Context, s *shelf, name string, pin *store.Pin) error {
-	if err := o.outOfReach(s); err != nil {
+	if err := s.checkReach(); err != nil {
 		return failed(err)
 	}
 	if s.comesWith(name) {
@@ -166,7 +168,7 @@ func (o *mcpServer) place(ctx context.Context, s *shelf, name string, pin *store
 		return err
 	}
 	defer done()
-	p, report, err := maker.Make(ctx, name, &o.spec, s.shadows(name))
+	p, report, err := maker.Make(ctx, name, &o.spec, shadows(s, name))
 	if err != nil {
 		return failed(fmt.Errorf("%s was not added: %w", name, err))
 	}
@@ -224,7 +226,7 @@ func (o *mcpServer) maker(s *shelf) (*mcpservers.Maker, func(), error) {
 }
 
 // shadows returns who else has a tool of a name.
-func (s *shelf) shadows(id string) func(string) string {
+func shadows(s *shelf, id string) func(string) string {
 	others := map[string]string{}
 	for _, p := range s.Catalog.Plugins() {
 		for _, t := range p.Tools {

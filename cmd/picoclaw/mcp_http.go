@@ -92,7 +92,7 @@ func (a *app) serveHTTP(ctx context.Context, h *session.Host, server *mcp.Server
 		url = "http://" + listener.Addr().String() + mcp.Path
 	}
 	// Whoever has the address is most likely the daemon that has the instance root: that says more.
-	pid, err := pidfile.WritePidFile(home.Path, pidfile.Data{Address: url, Version: version})
+	pid, err := pidfile.WritePidFile(home.Path, pidfile.Data{Address: url, Version: a.version})
 	if err != nil {
 		return cantStart(err)
 	}

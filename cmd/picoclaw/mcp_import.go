@@ -13,7 +13,7 @@ import (
 	"github.com/picoclaw/picoclaw/host/mcpservers"
 )
 
-func newMCPImport(a *app) *cobra.Command {
+func newMCPImport(a *app, runF func(*mcpServer) error) *cobra.Command {
 	o := &mcpServer{pluginInstall: pluginInstall{app: a}}
 	cmd := &cobra.Command{
 		Use:   "import FILE",
@@ -30,18 +30,15 @@ Names become lower case. ${workspaceFolder} becomes {{workspace}}; a server with
 		},
 		RunE: func(cmd *cobra.Command, args []string) error { return o.importFile(cmd.Context(), args[0]) },
 	}
-	f := cmd.Flags()
-	f.StringVar(&o.spec.Workspace, "workspace", "none", "what each may do with the agent's workspace: none, ro or rw")
-	f.StringSliceVar(&o.spec.Network, "network", nil, "`HOSTS` that each may reach, * for any (default: none)")
-	f.StringSliceVar(&o.spec.Agents, "agent", nil, "`AGENTS` that they are for (default: all)")
+	flags := cmd.Flags()
+	flags.StringVar(&o.spec.Workspace, "workspace", "none", "what each may do with the agent's workspace: none, ro or rw")
+	flags.StringSliceVar(&o.spec.Network, "network", nil, "`HOSTS` that each may reach, * for any (default: none)")
+	flags.StringSliceVar(&o.spec.Agents, "agent", nil, "`AGENTS` that they are for (default: all)")
 	o.flags(cmd)
-	return cmd
+	return newCommand(cmd, o, runF)
 }
 
 func (o *mcpServer) importFile(ctx context.Context, file string) error {
-	if err := format(o.output); err != nil {
-		return err
-	}
 	text, err := os.ReadFile(file)
 	if err != nil {
 		return usage("%v", err)

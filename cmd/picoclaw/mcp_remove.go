@@ -13,62 +13,68 @@ import (
 	"github.com/picoclaw/picoclaw/isolation"
 )
 
-func newMCPRemove(a *app) *cobra.Command {
-	o := &pluginInstall{app: a}
-	var keep bool
+// mcpRemoveOptions are the options of `picoclaw mcp remove`.
+type mcpRemoveOptions struct {
+	pluginInstall
+
+	keep bool
+}
+
+func newMCPRemove(a *app, runF func(*mcpRemoveOptions) error) *cobra.Command {
+	o := &mcpRemoveOptions{pluginInstall: pluginInstall{app: a}}
+
 	cmd := &cobra.Command{
 		Use:     "remove NAME",
 		Aliases: []string{"rm"},
 		Short:   "Remove an MCP server, with all that was fetched for it and all that it has kept",
 		Long: `Takes an MCP server away, and what it has kept for its agents: another one of that name would find that. If it has kept
 files you are asked; --keep leaves it where it is.`,
-		Example: "  picoclaw mcp remove everything",
-		Args:    oneServer,
-		RunE: func(_ *cobra.Command, args []string) error {
-			if err := format(o.output); err != nil {
-				return err
-			}
-			s, err := a.shelf()
-			if err != nil {
-				return err
-			}
-			pin, err := s.addedServer(args[0])
-			if err != nil {
-				return err
-			}
-			state := session.StateOf(s.Config.Home().Path, args[0])
-			text := "the server " + args[0] + " is removed"
-			switch kept := hasFiles(state); {
-			case keep && kept:
-				text += "; what it kept is in " + state
-			case kept:
-				yes, err := o.confirm(fmt.Sprintf("Remove the server %s, and what it has kept in %s?", args[0], state))
-				if err != nil || !yes {
-					return failed(errors.Join(fmt.Errorf("%s was not removed; with --keep it leaves what it has kept", args[0]), err))
-				}
-				text += ", and what it kept in " + state
-			}
-			if err := s.Store.Remove(args[0]); err != nil {
-				return failed(err)
-			}
-			for _, dir := range append(s.homesOf(args[0]), state) {
-				if keep {
-					break
-				}
-				if err := os.RemoveAll(dir); err != nil {
-					return failed(fmt.Errorf("the server %s is removed, but not what it kept: %w; remove that yourself", args[0], err))
-				}
-			}
-			if err := s.forgetSeen(args[0]); err != nil {
-				return failed(err)
-			}
-			return a.said(o.output, installedPlugin{ID: args[0], Previous: pin.Version}, text)
-		},
-		ValidArgsFunction: a.serverNames,
+		Example:           "  picoclaw mcp remove everything",
+		Args:              oneServer,
+		RunE:              func(_ *cobra.Command, args []string) error { return o.run(args) },
+		ValidArgsFunction: completeServers(a),
 	}
 	o.flags(cmd)
-	cmd.Flags().BoolVar(&keep, "keep", false, "leave what it has kept")
-	return cmd
+	cmd.Flags().BoolVar(&o.keep, "keep", false, "leave what it has kept")
+	return newCommand(cmd, o, runF)
+}
+
+func (o *mcpRemoveOptions) run(args []string) error {
+	s, err := o.shelf()
+	if err != nil {
+		return err
+	}
+	pin, err := addedServer(s, args[0])
+	if err != nil {
+		return err
+	}
+	state := session.StateOf(s.Config.Home().Path, args[0])
+	text := "the server " + args[0] + " is removed"
+	switch kept := hasFiles(state); {
+	case o.keep && kept:
+		text += "; what it kept is in " + state
+	case kept:
+		yes, err := o.confirm(fmt.Sprintf("Remove the server %s, and what it has kept in %s?", args[0], state))
+		if err != nil || !yes {
+			return failed(errors.Join(fmt.Errorf("%s was not removed; with --keep it leaves what it has kept", args[0]), err))
+		}
+		text += ", and what it kept in " + state
+	}
+	if err := s.Store.Remove(args[0]); err != nil {
+		return failed(err)
+	}
+	for _, dir := range append(homesOf(s, args[0]), state) {
+		if o.keep {
+			break
+		}
+		if err := os.RemoveAll(dir); err != nil {
+			return failed(fmt.Errorf("the server %s is removed, but not what it kept: %w; remove that yourself", args[0], err))
+		}
+	}
+	if err := forgetSeen(s, args[0]); err != nil {
+		return failed(err)
+	}
+	return o.said(o.output, installedPlugin{ID: args[0], Previous: pin.Version}, text)
 }
 
 // hasFiles reports whether there is a file somewhere below a directory.
@@ -85,7 +91,7 @@ func hasFiles(dir string) bool {
 }
 
 // homesOf are the directories that a plugin's programs had for their home, one for each policy that they ran under.
-func (s *shelf) homesOf(id string) (dirs []string) {
+func homesOf(s *shelf, id string) (dirs []string) {
 	const policy = 16 // digits, and a hyphen
 	all := isolation.UserEnv(s.Config.Home().Path, "")
 	entries, _ := os.ReadDir(all) // without it, nothing ran

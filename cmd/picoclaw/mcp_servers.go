@@ -20,7 +20,7 @@ import (
 )
 
 // forgetSeen removes what a server was seen to offer: something was accepted since.
-func (s *shelf) forgetSeen(id string) error {
+func forgetSeen(s *shelf, id string) error {
 	if err := session.ForgetWithdrawals(s.Config.Home().Path, id); err != nil {
 		return err
 	}
@@ -34,7 +34,7 @@ func (s *shelf) forgetSeen(id string) error {
 }
 
 // addedServer returns the pin of an MCP server.
-func (s *shelf) addedServer(name string) (*store.Pin, error) {
+func addedServer(s *shelf, name string) (*store.Pin, error) {
 	if pin := s.Lock.Plugins[name]; pin != nil && pin.Files[mcpservers.DefinitionFile] != "" {
 		return pin, nil
 	}
@@ -46,108 +46,122 @@ func (s *shelf) addedServer(name string) (*store.Pin, error) {
 		nearest.Suggest(name, names))
 }
 
-func newMCPList(a *app) *cobra.Command {
-	var output string
+// mcpListOptions are the options of `picoclaw mcp list`.
+type mcpListOptions struct {
+	*app
+
+	output outputFormat
+}
+
+func newMCPList(a *app, runF func(*mcpListOptions) error) *cobra.Command {
+	o := &mcpListOptions{app: a}
+
 	cmd := &cobra.Command{
 		Use:     "list",
 		Short:   "List the MCP servers that were added, and what is different from what was accepted",
 		Example: "  picoclaw mcp list\n  picoclaw mcp list --output json",
 		Args:    noArguments,
-		RunE: func(*cobra.Command, []string) error {
-			if err := format(output); err != nil {
-				return err
-			}
-			s, err := a.shelf()
-			if err != nil {
-				return err
-			}
-			all := s.Servers()
-			if output == "json" {
-				return a.printJSON(all)
-			}
-			if len(all) == 0 {
-				fmt.Fprintln(a.stdout, "no MCP server was added; `picoclaw mcp add --help` says how, and `picoclaw mcp import` takes a client's")
-				return nil
-			}
-			table := terminal.NewTable("NAME", "VERSION", "STATE", "TOOLS", "GRANTS", "SERVER")
-			for _, one := range all {
-				table.Row(one.Name, one.Version, one.State, fmt.Sprint(len(one.Tools)), inventory.GrantText(one.Granted), one.Server)
-				if one.State != "ok" {
-					table.Style(2, terminal.Bad)
-				}
-			}
-			out := terminal.New(a.stdout)
-			if err := table.Write(out); err != nil {
-				return err
-			}
-			for _, one := range all {
-				if one.Why == "" {
-					continue
-				}
-				fmt.Fprintf(out, "\n%s: %s\n", out.Paint(terminal.Bad, one.Name), terminal.Line(one.Why))
-				showDiff(out, one.Diff)
-				if one.State != inventory.Broken {
-					fmt.Fprintf(out, "`picoclaw mcp trust %s` accepts it\n", one.Name)
-				}
-			}
-			return nil
-		},
+		RunE:    func(*cobra.Command, []string) error { return o.run() },
 	}
-	a.outputFlag(cmd, &output)
-	return cmd
+	a.outputFlag(cmd, &o.output)
+	return newCommand(cmd, o, runF)
 }
 
-func newMCPShow(a *app) *cobra.Command {
-	var output string
-	cmd := &cobra.Command{
-		Use:     "show NAME",
-		Short:   "Show an MCP server: what it is granted, and its tools",
-		Example: "  picoclaw mcp show everything",
-		Args:    oneServer,
-		RunE: func(_ *cobra.Command, args []string) error {
-			if err := format(output); err != nil {
-				return err
-			}
-			s, err := a.shelf()
-			if err != nil {
-				return err
-			}
-			all := s.Servers()
-			i := slices.IndexFunc(all, func(one inventory.Server) bool { return one.Name == args[0] })
-			if i < 0 {
-				_, err := s.addedServer(args[0])
-				return err
-			}
-			one, pin := all[i], s.Lock.Plugins[args[0]]
-			if output == "json" {
-				return a.printJSON(one)
-			}
-			out := terminal.New(a.stdout)
-			fmt.Fprintf(out, "%s %s\n", out.Paint(terminal.Bold, one.Name), strings.TrimSpace(one.Version+" ("+one.State+")"))
-			fmt.Fprintf(out, "  server    %s\n", terminal.Line(one.Server))
-			if one.Package != "" {
-				fmt.Fprintf(out, "  package   %s\n", terminal.Line(one.Package))
-			}
-			if len(one.Agents) > 0 {
-				fmt.Fprintf(out, "  agents    %s\n", strings.Join(one.Agents, ", "))
-			}
-			if pin != nil {
-				s.showAccepted(out, one, pin)
-			}
-			if one.Why != "" {
-				fmt.Fprintf(out, "%s\n", terminal.Line(one.Why))
-				showDiff(out, one.Diff)
-			}
-			return nil
-		},
-		ValidArgsFunction: a.serverNames,
+func (o *mcpListOptions) run() error {
+	s, err := o.shelf()
+	if err != nil {
+		return err
 	}
-	a.outputFlag(cmd, &output)
-	return cmd
+	all := s.Servers()
+	if o.output == jsonOutput {
+		return o.printJSON(all)
+	}
+	if len(all) == 0 {
+		fmt.Fprintln(o.stdout, "no MCP server was added; `picoclaw mcp add --help` says how, and `picoclaw mcp import` takes a client's")
+		return nil
+	}
+	table := terminal.NewTable("NAME", "VERSION", "STATE", "TOOLS", "GRANTS", "SERVER")
+	for _, one := range all {
+		table.Row(one.Name, one.Version, one.State, fmt.Sprint(len(one.Tools)), inventory.GrantText(one.Granted), one.Server)
+		if one.State != "ok" {
+			table.Style(2, terminal.Bad)
+		}
+	}
+	out := terminal.New(o.stdout)
+	if err := table.Write(out); err != nil {
+		return err
+	}
+	for _, one := range all {
+		if one.Why == "" {
+			continue
+		}
+		fmt.Fprintf(out, "\n%s: %s\n", out.Paint(terminal.Bad, one.Name), terminal.Line(one.Why))
+		showDiff(out, one.Diff)
+		if one.State != inventory.Broken {
+			fmt.Fprintf(out, "`picoclaw mcp trust %s` accepts it\n", one.Name)
+		}
+	}
+	return nil
+}
+
+// mcpShowOptions are the options of `picoclaw mcp show`.
+type mcpShowOptions struct {
+	*app
+
+	output outputFormat
+}
+
+func newMCPShow(a *app, runF func(*mcpShowOptions) error) *cobra.Command {
+	o := &mcpShowOptions{app: a}
+
+	cmd := &cobra.Command{
+		Use:               "show NAME",
+		Short:             "Show an MCP server: what it is granted, and its tools",
+		Example:           "  picoclaw mcp show everything",
+		Args:              oneServer,
+		RunE:              func(_ *cobra.Command, args []string) error { return o.run(args) },
+		ValidArgsFunction: completeServers(a),
+	}
+	a.outputFlag(cmd, &o.output)
+	return newCommand(cmd, o, runF)
+}
+
+func (o *mcpShowOptions) run(args []string) error {
+	s, err := o.shelf()
+	if err != nil {
+		return err
+	}
+	all := s.Servers()
+	i := slices.IndexFunc(all, func(one inventory.Server) bool { return one.Name == args[0] })
+	if i < 0 {
+		_, err := addedServer(s, args[0])
+		return err
+	}
+	one, pin := all[i], s.Lock.Plugins[args[0]]
+	if o.output == jsonOutput {
+		return o.printJSON(one)
+	}
+	out := terminal.New(o.stdout)
+	fmt.Fprintf(out, "%s %s\n", out.Paint(terminal.Bold, one.Name), strings.TrimSpace(one.Version+" ("+one.State+")"))
+	fmt.Fprintf(out, "  server    %s\n", terminal.Line(one.Server))
+	if one.Package != "" {
+		fmt.Fprintf(out, "  package   %s\n", terminal.Line(one.Package))
+	}
+	if len(one.Agents) > 0 {
+		fmt.Fprintf(out, "  agents    %s\n", strings.Join(one.Agents, ", "))
+	}
+	if pin != nil {
+		showAccepted(s, out, one, pin)
+	}
+	if one.Why != "" {
+		fmt.Fprintf(out, "%s\n", terminal.Line(one.Why))
+		showDiff(out, one.Diff)
+	}
+	return nil
 }
 
 // showAccepted shows what was accepted of a server: what it is granted, and its tools in full.
-func (s *shelf) showAccepted(out *terminal.Out, one inventory.Server, pin *store.Pin) {
+func showAccepted(s *shelf, out *terminal.Out, one inventory.Server, pin *store.Pin) {
 	fmt.Fprintf(out, "  granted   %s\n", terminal.Line(inventory.GrantText(&pin.Grants)))
 	for _, text := range inventory.Meaning(pin.Grants) {
 		fmt.Fprintf(out, "            %s\n", terminal.Line(text))
@@ -198,15 +212,17 @@ func oneServer(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-// serverNames proposes servers.
-func (a *app) serverNames(_ *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
-	s, err := a.shelf()
-	if err != nil || len(args) > 0 {
-		return nil, cobra.ShellCompDirectiveNoFileComp
+// completeServers proposes servers.
+func completeServers(a *app) completer {
+	return func(_ *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		s, err := a.shelf()
+		if err != nil || len(args) > 0 {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		var names []cobra.Completion
+		for _, one := range s.Servers() {
+			names = append(names, one.Name)
+		}
+		return names, cobra.ShellCompDirectiveNoFileComp
 	}
-	var names []cobra.Completion
-	for _, one := range s.Servers() {
-		names = append(names, one.Name)
-	}
-	return names, cobra.ShellCompDirectiveNoFileComp
 }

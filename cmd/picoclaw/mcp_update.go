@@ -11,7 +11,7 @@ import (
 	"github.com/picoclaw/picoclaw/host/session"
 )
 
-func newMCPUpdate(a *app) *cobra.Command {
+func newMCPUpdate(a *app, runF func(*mcpServer) error) *cobra.Command {
 	o := &mcpServer{pluginInstall: pluginInstall{app: a, verb: "mcp trust"}}
 	cmd := &cobra.Command{
 		Use:   "update NAME",
@@ -20,15 +20,18 @@ func newMCPUpdate(a *app) *cobra.Command {
 place of the one that runs; what is different is shown, and it takes the place when you say yes.`,
 		Example:           "  picoclaw mcp update everything",
 		Args:              oneServer,
-		ValidArgsFunction: a.serverNames,
+		ValidArgsFunction: completeServers(a),
 		RunE:              func(cmd *cobra.Command, args []string) error { return o.again(cmd.Context(), args[0]) },
 	}
 	o.flags(cmd)
-	return cmd
+	return newCommand(cmd, o, runF)
 }
 
-func newMCPTrust(a *app) *cobra.Command {
-	o := &mcpServer{pluginInstall: pluginInstall{app: a, verb: "mcp trust"}}
+// mcpTrustOptions are the options of `picoclaw mcp trust`.
+type mcpTrustOptions struct{ mcpServer }
+
+func newMCPTrust(a *app, runF func(*mcpTrustOptions) error) *cobra.Command {
+	o := &mcpTrustOptions{mcpServer: mcpServer{pluginInstall: pluginInstall{app: a, verb: "mcp trust"}}}
 	cmd := &cobra.Command{
 		Use:   "trust NAME",
 		Short: "Accept what an MCP server offers now",
@@ -36,38 +39,34 @@ func newMCPTrust(a *app) *cobra.Command {
 when it is looked at again. A server that stands in the configuration (tools.mcp.servers) is looked at for the first time.`,
 		Example:           "  picoclaw mcp trust everything",
 		Args:              oneServer,
-		ValidArgsFunction: a.serverNames,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			s, err := a.shelf()
-			if err != nil {
-				return err
-			}
-			if pin := s.Lock.Plugins[args[0]]; pin != nil && pin.Waiting != nil {
-				if err := format(o.output); err != nil {
-					return err
-				}
-				if err := o.accept(s, args[0], pin); err != nil {
-					return err
-				}
-				return s.forgetSeen(args[0])
-			}
-			return o.again(cmd.Context(), args[0])
-		},
+		ValidArgsFunction: completeServers(a),
+		RunE:              func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), args) },
 	}
 	o.flags(cmd)
-	return cmd
+	return newCommand(cmd, o, runF)
+}
+
+func (o *mcpTrustOptions) run(ctx context.Context, args []string) error {
+	s, err := o.shelf()
+	if err != nil {
+		return err
+	}
+	if pin := s.Lock.Plugins[args[0]]; pin != nil && pin.Waiting != nil {
+		if err := o.accept(s, args[0], pin); err != nil {
+			return err
+		}
+		return forgetSeen(s, args[0])
+	}
+	return o.again(ctx, args[0])
 }
 
 // again makes the package of a server once more, as it was asked for.
 func (o *mcpServer) again(ctx context.Context, name string) error {
-	if err := format(o.output); err != nil {
-		return err
-	}
 	s, err := o.app.shelf()
 	if err != nil {
 		return err
 	}
-	pin, err := s.addedServer(name)
+	pin, err := addedServer(s, name)
 	var before mcpservers.Spec
 	if err == nil {
 		if before, err = s.Asked(name, pin); err != nil {
@@ -93,7 +92,7 @@ func (o *mcpServer) again(ctx context.Context, name string) error {
 	if err := o.place(ctx, s, name, pin); err != nil {
 		return err
 	}
-	if err := s.forgetSeen(name); err != nil {
+	if err := forgetSeen(s, name); err != nil {
 		return failed(err)
 	}
 	if len(noted) == 0 || o.differs {

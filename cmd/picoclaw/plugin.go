@@ -17,9 +17,9 @@ func newPlugin(a *app) *cobra.Command {
 		Use:     "plugin",
 		Short:   "Install, look at and switch plugins, and write them",
 		Example: "  picoclaw plugin list\n  picoclaw plugin new linecount",
-	}, newPluginList(a), newPluginInfo(a), newPluginInstall(a), newPluginUpdate(a), newPluginSwitch(a, true),
-		newPluginSwitch(a, false),
-		newPluginRemove(a), newPluginVerify(a), newPluginReset(a), newPluginNew(a), newPluginCheck(a))
+	}, newPluginList(a, nil), newPluginInfo(a, nil), newPluginInstall(a, nil), newPluginUpdate(a, nil), newPluginSwitch(a, true, nil),
+		newPluginSwitch(a, false, nil),
+		newPluginRemove(a, nil), newPluginVerify(a, nil), newPluginReset(a, nil), newPluginNew(a, nil), newPluginCheck(a, nil))
 }
 
 // shelf is the plugins of an instance root, as the verbs of plugin see them.
@@ -71,11 +71,13 @@ func onePlugin(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-// pluginNames proposes plugins.
-func (a *app) pluginNames(_ *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
-	s, err := a.shelf()
-	if err != nil || len(args) > 0 {
-		return nil, cobra.ShellCompDirectiveNoFileComp
+// completePlugins proposes plugins.
+func completePlugins(a *app) completer {
+	return func(_ *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		s, err := a.shelf()
+		if err != nil || len(args) > 0 {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		return s.IDs(), cobra.ShellCompDirectiveNoFileComp
 	}
-	return s.IDs(), cobra.ShellCompDirectiveNoFileComp
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -15,9 +16,17 @@ type checkedPlugin struct {
 	Findings []trial.Finding `json:"findings"`
 }
 
-func newPluginCheck(a *app) *cobra.Command {
-	var output string
-	var strict bool
+// pluginCheckOptions are the options of `picoclaw plugin check`.
+type pluginCheckOptions struct {
+	*app
+
+	output outputFormat
+	strict bool
+}
+
+func newPluginCheck(a *app, runF func(*pluginCheckOptions) error) *cobra.Command {
+	o := &pluginCheckOptions{app: a}
+
 	cmd := &cobra.Command{
 		Use:   "check DIR|ARCHIVE",
 		Short: "Say whether a plugin keeps the contract",
@@ -31,44 +40,43 @@ once, and that it ends when it is asked to. The plugin is run, with all that it 
 			}
 			return nil
 		},
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := format(output); err != nil {
-				return err
-			}
-			cfg, err := a.config("")
-			if err != nil {
-				return err
-			}
-			logger, err := a.logger(cfg)
-			if err != nil {
-				return err
-			}
-			found, err := trial.Run(cmd.Context(), trial.Options{Source: args[0], Logger: logger})
-			if err != nil {
-				return cantStart(err)
-			}
-			result := checkedPlugin{OK: true, Findings: found}
-			for _, f := range found {
-				if f.Grade == trial.Bad || strict && f.Grade == trial.Poor {
-					result.OK = false
-				}
-			}
-			if err := a.showChecked(result, output); err != nil {
-				return err
-			}
-			if !result.OK {
-				return failed(errSaid)
-			}
-			return nil
-		},
+		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), args) },
 	}
-	cmd.Flags().BoolVar(&strict, "strict", false, "take warnings for failures")
-	a.outputFlag(cmd, &output)
-	return cmd
+	cmd.Flags().BoolVar(&o.strict, "strict", false, "take warnings for failures")
+	a.outputFlag(cmd, &o.output)
+	return newCommand(cmd, o, runF)
 }
 
-func (a *app) showChecked(result checkedPlugin, output string) error {
-	if output == "json" {
+func (o *pluginCheckOptions) run(ctx context.Context, args []string) error {
+	cfg, err := o.config("")
+	if err != nil {
+		return err
+	}
+	logger, err := o.logger(cfg)
+	if err != nil {
+		return err
+	}
+	found, err := trial.Run(ctx, trial.Options{Source: args[0], Logger: logger})
+	if err != nil {
+		return cantStart(err)
+	}
+	result := checkedPlugin{OK: true, Findings: found}
+	for _, f := range found {
+		if f.Grade == trial.Bad || o.strict && f.Grade == trial.Poor {
+			result.OK = false
+		}
+	}
+	if err := o.showChecked(result, o.output); err != nil {
+		return err
+	}
+	if !result.OK {
+		return failed(errSaid)
+	}
+	return nil
+}
+
+func (a *app) showChecked(result checkedPlugin, output outputFormat) error {
+	if output == jsonOutput {
 		return a.printJSON(result)
 	}
 	out := terminal.New(a.stdout)

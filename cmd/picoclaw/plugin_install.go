@@ -15,11 +15,11 @@ import (
 
 // pluginInstall is `picoclaw plugin install` and `update`.
 type pluginInstall struct {
-	app    *app
+	*app
 	yes    bool
 	verb   string // the command that accepts a version that waits; "plugin update" if empty
 	also   string // what is different besides in a version that is to take another's place
-	output string
+	output outputFormat
 
 	differs bool // whether something was, once it has taken that
 }
@@ -33,8 +33,11 @@ type installedPlugin struct {
 	Diff     string `json:"diff,omitempty"`     // what is different in what it offers and asks for
 }
 
-func newPluginInstall(a *app) *cobra.Command {
-	o := &pluginInstall{app: a}
+// pluginInstallOptions are the options of `picoclaw plugin install`.
+type pluginInstallOptions struct{ pluginInstall }
+
+func newPluginInstall(a *app, runF func(*pluginInstallOptions) error) *cobra.Command {
+	o := &pluginInstallOptions{pluginInstall{app: a}}
 	cmd := &cobra.Command{
 		Use:   "install DIR|ARCHIVE",
 		Short: "Install a plugin from a directory or an archive",
@@ -50,7 +53,7 @@ file, picoclaw.lock, says from then on what every file of it must be, and what i
 		RunE: func(_ *cobra.Command, args []string) error { return o.install(args[0]) },
 	}
 	o.flags(cmd)
-	return cmd
+	return newCommand(cmd, o, runF)
 }
 
 func (o *pluginInstall) flags(cmd *cobra.Command) {
@@ -58,15 +61,12 @@ func (o *pluginInstall) flags(cmd *cobra.Command) {
 	o.app.outputFlag(cmd, &o.output)
 }
 
-func (o *pluginInstall) install(source string) error {
-	if err := format(o.output); err != nil {
-		return err
-	}
+func (o *pluginInstallOptions) install(source string) error {
 	s, err := o.app.shelf()
 	if err != nil {
 		return err
 	}
-	p, err := o.stage(s, source)
+	p, err := stagePackage(s, source)
 	if err != nil {
 		return err
 	}
@@ -89,9 +89,9 @@ func (o *pluginInstall) install(source string) error {
 	return o.done(installedPlugin{ID: id, Version: p.Manifest.Version})
 }
 
-// stage copies a package into the store's staging directory, and looks whether it has a place among the others.
-func (o *pluginInstall) stage(s *shelf, source string) (*store.Package, error) {
-	if err := o.outOfReach(s); err != nil {
+// stagePackage copies a package into the store's staging directory, and looks whether it has a place among the others.
+func stagePackage(s *shelf, source string) (*store.Package, error) {
+	if err := s.checkReach(); err != nil {
 		return nil, failed(err)
 	}
 	signed := s.Config.Signatures()
@@ -110,8 +110,8 @@ func (o *pluginInstall) stage(s *shelf, source string) (*store.Package, error) {
 	return p, nil
 }
 
-// outOfReach refuses a store that an agent could write to.
-func (o *pluginInstall) outOfReach(s *shelf) error {
+// checkReach refuses a store that an agent could write to.
+func (s *shelf) checkReach() error {
 	for _, id := range s.Config.AgentIDs() {
 		p, err := policy.Preview(s.Config, id)
 		if err != nil {
@@ -126,7 +126,7 @@ func (o *pluginInstall) outOfReach(s *shelf) error {
 }
 
 // show tells what a plugin offers and asks for.
-func (o *pluginInstall) show(p *store.Package) {
+func (o *pluginInstallOptions) show(p *store.Package) {
 	out := terminal.New(o.app.stderr)
 	m := p.Manifest
 	fmt.Fprintf(out, "%s %s  %s\n", out.Paint(terminal.Bold, m.ID), terminal.Line(m.Version), terminal.Line(m.Doc))
@@ -154,7 +154,7 @@ func (o *pluginInstall) confirm(question string) (bool, error) {
 }
 
 func (o *pluginInstall) done(r installedPlugin) error {
-	if o.output == "json" {
+	if o.output == jsonOutput {
 		return o.app.printJSON(r)
 	}
 	switch {

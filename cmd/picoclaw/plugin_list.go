@@ -9,86 +9,100 @@ import (
 	"github.com/picoclaw/picoclaw/host/inventory"
 )
 
-func newPluginList(a *app) *cobra.Command {
-	var output string
+// pluginListOptions are the options of `picoclaw plugin list`.
+type pluginListOptions struct {
+	*app
+
+	output outputFormat
+}
+
+func newPluginList(a *app, runF func(*pluginListOptions) error) *cobra.Command {
+	o := &pluginListOptions{app: a}
+
 	cmd := &cobra.Command{
 		Use:     "list",
 		Short:   "List the plugins that there are",
 		Example: "  picoclaw plugin list\n  picoclaw plugin list --output json",
 		Args:    noArguments,
-		RunE: func(*cobra.Command, []string) error {
-			if err := format(output); err != nil {
-				return err
-			}
-			s, err := a.shelf()
-			if err != nil {
-				return err
-			}
-			all := s.Plugins()
-			if output == "json" {
-				for i := range all {
-					all[i].Tools = nil
-				}
-				return a.printJSON(all)
-			}
-			table := terminal.NewTable("PLUGIN", "VERSION", "KIND", "STATE", "GRANTS", "WHAT IT IS FOR")
-			for _, p := range all {
-				state := p.State
-				if p.Waiting != "" {
-					state += ", " + p.Waiting + " waits"
-				}
-				table.Row(p.ID, p.Version, string(p.Kind), state, inventory.GrantText(p.Granted), p.Doc)
-				if p.State != "ok" {
-					table.Style(3, terminal.Bad)
-				}
-			}
-			out := terminal.New(a.stdout)
-			if err := table.Write(out); err != nil {
-				return err
-			}
-			for _, p := range all {
-				if p.State == inventory.Broken {
-					fmt.Fprintf(out, "%s %s: %s\n", out.Paint(terminal.Bad, "broken:"), p.ID, terminal.Line(p.Why))
-				}
-			}
-			return nil
-		},
+		RunE:    func(*cobra.Command, []string) error { return o.run() },
 	}
-	a.outputFlag(cmd, &output)
-	return cmd
+	a.outputFlag(cmd, &o.output)
+	return newCommand(cmd, o, runF)
 }
 
-func newPluginInfo(a *app) *cobra.Command {
-	var output string
+func (o *pluginListOptions) run() error {
+	s, err := o.shelf()
+	if err != nil {
+		return err
+	}
+	all := s.Plugins()
+	if o.output == jsonOutput {
+		for i := range all {
+			all[i].Tools = nil
+		}
+		return o.printJSON(all)
+	}
+	table := terminal.NewTable("PLUGIN", "VERSION", "KIND", "STATE", "GRANTS", "WHAT IT IS FOR")
+	for _, p := range all {
+		state := p.State
+		if p.Waiting != "" {
+			state += ", " + p.Waiting + " waits"
+		}
+		table.Row(p.ID, p.Version, string(p.Kind), state, inventory.GrantText(p.Granted), p.Doc)
+		if p.State != "ok" {
+			table.Style(3, terminal.Bad)
+		}
+	}
+	out := terminal.New(o.stdout)
+	if err := table.Write(out); err != nil {
+		return err
+	}
+	for _, p := range all {
+		if p.State == inventory.Broken {
+			fmt.Fprintf(out, "%s %s: %s\n", out.Paint(terminal.Bad, "broken:"), p.ID, terminal.Line(p.Why))
+		}
+	}
+	return nil
+}
+
+// pluginInfoOptions are the options of `picoclaw plugin info`.
+type pluginInfoOptions struct {
+	*app
+
+	output outputFormat
+}
+
+func newPluginInfo(a *app, runF func(*pluginInfoOptions) error) *cobra.Command {
+	o := &pluginInfoOptions{app: a}
+
 	cmd := &cobra.Command{
 		Use:               "info ID",
 		Short:             "Show a plugin: where it is from, what it may do, its tools",
 		Example:           "  picoclaw plugin info filesystem",
 		Args:              onePlugin,
-		ValidArgsFunction: a.pluginNames,
-		RunE: func(_ *cobra.Command, args []string) error {
-			if err := format(output); err != nil {
-				return err
-			}
-			s, err := a.shelf()
-			if err != nil {
-				return err
-			}
-			for _, p := range s.Plugins() {
-				if p.ID == args[0] {
-					if output == "json" {
-						return a.printJSON(p)
-					}
-					a.showPlugin(p)
-					return nil
-				}
-			}
-			_, err = s.installed(args[0])
-			return err
-		},
+		ValidArgsFunction: completePlugins(a),
+		RunE:              func(_ *cobra.Command, args []string) error { return o.run(args) },
 	}
-	a.outputFlag(cmd, &output)
-	return cmd
+	a.outputFlag(cmd, &o.output)
+	return newCommand(cmd, o, runF)
+}
+
+func (o *pluginInfoOptions) run(args []string) error {
+	s, err := o.shelf()
+	if err != nil {
+		return err
+	}
+	for _, p := range s.Plugins() {
+		if p.ID == args[0] {
+			if o.output == jsonOutput {
+				return o.printJSON(p)
+			}
+			o.showPlugin(p)
+			return nil
+		}
+	}
+	_, err = s.installed(args[0])
+	return err
 }
 
 func (a *app) showPlugin(p inventory.Plugin) {

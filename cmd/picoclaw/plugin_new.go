@@ -13,20 +13,17 @@ import (
 	"github.com/picoclaw/picoclaw/internal/paths"
 )
 
-// source is the directory that this program was built from, set when it is built.
-var source = ""
-
-// pluginNew is `picoclaw plugin new`.
-type pluginNew struct {
-	app    *app
+// pluginNewOptions is `picoclaw plugin new`.
+type pluginNewOptions struct {
+	*app
 	dir    string
 	module string
 	sdk    string
-	output string
+	output outputFormat
 }
 
-func newPluginNew(a *app) *cobra.Command {
-	o := &pluginNew{app: a}
+func newPluginNew(a *app, runF func(*pluginNewOptions) error) *cobra.Command {
+	o := &pluginNewOptions{app: a}
 	cmd := &cobra.Command{
 		Use:   "new NAME",
 		Short: "Begin a plugin: a Go module that builds and passes its own tests",
@@ -52,7 +49,7 @@ was built from itself.`,
 	flags.StringVar(&o.module, "module", "", "the Go module's `path` (default: example.com/NAME)")
 	flags.StringVar(&o.sdk, "sdk", "", "`directory` of picoclaw's sources to build with")
 	a.outputFlag(cmd, &o.output)
-	return cmd
+	return newCommand(cmd, o, runF)
 }
 
 // newPluginResult is what was written, as scripts read it.
@@ -62,10 +59,7 @@ type newPluginResult struct {
 	Files []string `json:"files"`
 }
 
-func (o *pluginNew) run(name string) error {
-	if err := format(o.output); err != nil {
-		return err
-	}
+func (o *pluginNewOptions) run(name string) error {
 	dir := o.dir
 	if dir == "" {
 		dir = name
@@ -97,7 +91,7 @@ func (o *pluginNew) run(name string) error {
 }
 
 // chooseSDK says what the plugin is built with.
-func (o *pluginNew) chooseSDK() (scaffold.SDK, error) {
+func (o *pluginNewOptions) chooseSDK() (scaffold.SDK, error) {
 	if o.sdk != "" {
 		dir, err := filepath.Abs(o.sdk)
 		if err == nil {
@@ -105,22 +99,22 @@ func (o *pluginNew) chooseSDK() (scaffold.SDK, error) {
 		}
 		return scaffold.SDK{Source: dir}, err
 	}
-	if scaffold.Released(version) {
-		return scaffold.SDK{Version: version}, nil
+	if scaffold.Released(o.version) {
+		return scaffold.SDK{Version: o.version}, nil
 	}
-	if source == "" {
+	if o.source == "" {
 		return scaffold.SDK{}, errors.New("this picoclaw is no release and does not know the sources that it was built from; " +
 			"name their directory with --sdk, or build picoclaw with `make build`")
 	}
-	if err := scaffold.CheckSource(source); err != nil {
+	if err := scaffold.CheckSource(o.source); err != nil {
 		return scaffold.SDK{}, fmt.Errorf("this picoclaw is no release, and plugins are built with the sources that it was built from: %w; "+
 			"name another directory with --sdk", err)
 	}
-	return scaffold.SDK{Source: source}, nil
+	return scaffold.SDK{Source: o.source}, nil
 }
 
-func (o *pluginNew) show(made newPluginResult) error {
-	if o.output == "json" {
+func (o *pluginNewOptions) show(made newPluginResult) error {
+	if o.output == jsonOutput {
 		return o.app.printJSON(made)
 	}
 	shown := made.Dir

@@ -8,10 +8,18 @@ import (
 	"github.com/picoclaw/picoclaw/host/store"
 )
 
+// pluginSwitchOptions are the options of `picoclaw plugin switch`.
+type pluginSwitchOptions struct {
+	*app
+
+	off    store.Off
+	output outputFormat
+}
+
 // newPluginSwitch is `picoclaw plugin enable` and `disable`.
-func newPluginSwitch(a *app, on bool) *cobra.Command {
-	var off store.Off
-	var output string
+func newPluginSwitch(a *app, on bool, runF func(*pluginSwitchOptions) error) *cobra.Command {
+	o := &pluginSwitchOptions{app: a}
+
 	verb, short := "disable", "Switch a plugin off, or a tool of it, for all agents or one"
 	long := `Takes effect at once, also in a host that runs: what is off is neither listed nor started, and MCP clients are told.`
 	if on {
@@ -25,39 +33,36 @@ func newPluginSwitch(a *app, on bool) *cobra.Command {
 		Example: "  picoclaw plugin " + verb + " grep\n  picoclaw plugin " + verb +
 			" shell --agent guest\n  picoclaw plugin " + verb + " filesystem --tool 'rm*'",
 		Args:              onePlugin,
-		ValidArgsFunction: a.pluginNames,
+		ValidArgsFunction: completePlugins(a),
 		RunE: func(_ *cobra.Command, args []string) error {
-			if err := format(output); err != nil {
-				return err
-			}
-			off.Plugin = args[0]
+			o.off.Plugin = args[0]
 			s, err := a.shelf()
 			if err != nil {
 				return err
 			}
-			if err := s.Known(off); err != nil {
+			if err := s.Known(o.off); err != nil {
 				return usage("%w", err)
 			}
-			if err := s.Switch(off, on); err != nil {
+			if err := s.Switch(o.off, on); err != nil {
 				return failed(err)
 			}
 			state := " is off"
 			if on {
 				state = " is on"
 			}
-			return a.said(output, off, off.String()+state)
+			return a.said(o.output, o.off, o.off.String()+state)
 		},
 	}
-	cmd.Flags().StringVar(&off.Tool, "tool", "", "`name` or glob of one of its tools (default: all)")
-	cmd.Flags().StringVar(&off.Agent, "agent", "", "`id` or glob of an agent (default: all)")
+	cmd.Flags().StringVar(&o.off.Tool, "tool", "", "`name` or glob of one of its tools (default: all)")
+	cmd.Flags().StringVar(&o.off.Agent, "agent", "", "`id` or glob of an agent (default: all)")
 	a.complete(cmd, "agent", a.agentNames)
-	a.outputFlag(cmd, &output)
-	return cmd
+	a.outputFlag(cmd, &o.output)
+	return newCommand(cmd, o, runF)
 }
 
 // said tells what was done.
-func (a *app) said(output string, value any, text string) error {
-	if output == "json" {
+func (a *app) said(output outputFormat, value any, text string) error {
+	if output == jsonOutput {
 		return a.printJSON(value)
 	}
 	_, err := fmt.Fprintln(a.stdout, text)

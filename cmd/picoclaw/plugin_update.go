@@ -14,8 +14,11 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
-func newPluginUpdate(a *app) *cobra.Command {
-	o := &pluginInstall{app: a}
+// pluginUpdateOptions are the options of `picoclaw plugin update`.
+type pluginUpdateOptions struct{ pluginInstall }
+
+func newPluginUpdate(a *app, runF func(*pluginUpdateOptions) error) *cobra.Command {
+	o := &pluginUpdateOptions{pluginInstall: pluginInstall{app: a}}
 	cmd := &cobra.Command{
 		Use:   "update DIR|ARCHIVE|ID",
 		Short: "Update an installed plugin from a directory or an archive, or accept a version that waits",
@@ -28,37 +31,36 @@ asks for is shown, and it takes the place when you say yes; until then it waits 
 			}
 			return nil
 		},
-		ValidArgsFunction: a.pluginNames,
-		RunE: func(_ *cobra.Command, args []string) error {
-			if err := format(o.output); err != nil {
-				return err
-			}
-			s, err := a.shelf()
-			if err != nil {
-				return err
-			}
-			if pin := s.Lock.Plugins[args[0]]; pin != nil {
-				return o.accept(s, args[0], pin)
-			}
-			if _, err := os.Stat(args[0]); errors.Is(err, fs.ErrNotExist) {
-				if _, unknown := s.installed(args[0]); unknown != nil {
-					return fmt.Errorf("%w; nor is there a package of that name", unknown)
-				}
-			}
-			p, err := o.stage(s, args[0])
-			if err != nil {
-				return err
-			}
-			defer p.Discard()
-			pin, err := s.installed(p.Manifest.ID)
-			if err != nil {
-				return err
-			}
-			return o.update(s, p, pin)
-		},
+		ValidArgsFunction: completePlugins(a),
+		RunE:              func(_ *cobra.Command, args []string) error { return o.run(args) },
 	}
 	o.flags(cmd)
-	return cmd
+	return newCommand(cmd, o, runF)
+}
+
+func (o *pluginUpdateOptions) run(args []string) error {
+	s, err := o.shelf()
+	if err != nil {
+		return err
+	}
+	if pin := s.Lock.Plugins[args[0]]; pin != nil {
+		return o.accept(s, args[0], pin)
+	}
+	if _, err := os.Stat(args[0]); errors.Is(err, fs.ErrNotExist) {
+		if _, unknown := s.installed(args[0]); unknown != nil {
+			return fmt.Errorf("%w; nor is there a package of that name", unknown)
+		}
+	}
+	p, err := stagePackage(s, args[0])
+	if err != nil {
+		return err
+	}
+	defer p.Discard()
+	pin, err := s.installed(p.Manifest.ID)
+	if err != nil {
+		return err
+	}
+	return o.update(s, p, pin)
 }
 
 // update puts another version of an installed plugin in the place of the one that runs, or beside it until there is a
@@ -96,7 +98,7 @@ func (o *pluginInstall) agree(old, next *pluginpb.Manifest, r *installedPlugin) 
 		return err == nil, err
 	}
 	r.Diff, o.differs = diff, true
-	if o.output != "json" {
+	if o.output != jsonOutput {
 		for line := range strings.Lines(diff) {
 			fmt.Fprintln(o.app.stderr, terminal.Line(strings.TrimSuffix(line, "\n")))
 		}

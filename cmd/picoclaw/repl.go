@@ -18,20 +18,19 @@ import (
 	"github.com/picoclaw/picoclaw/host/session"
 )
 
-// repl is `picoclaw repl`: calls that a person types, one by one, in one session.
-type repl struct {
-	app   *app
+// replOptions is `picoclaw repl`: calls that a person types, one by one, in one session.
+type replOptions struct {
+	*app
 	agent string
 
 	session *session.Session
-	host    *session.Host
 	out     *terminal.Out
 	lines   *prompt.Reader
 	failed  bool
 }
 
-func newREPL(a *app) *cobra.Command {
-	r := &repl{app: a}
+func newREPL(a *app, runF func(*replOptions) error) *cobra.Command {
+	r := &replOptions{app: a}
 	cmd := &cobra.Command{
 		Use:   "repl",
 		Short: "Call tools interactively, with history and completion",
@@ -49,10 +48,10 @@ looks as if it had a secret in it. From a file or a pipe, each line is a call, a
 		RunE: func(cmd *cobra.Command, _ []string) error { return r.run(cmd.Context()) },
 	}
 	a.agentFlag(cmd, &r.agent, "the agent to call for (default: the first one)")
-	return cmd
+	return newCommand(cmd, r, runF)
 }
 
-func (r *repl) run(ctx context.Context) error {
+func (r *replOptions) run(ctx context.Context) error {
 	sess, h, done, err := r.app.session(r.agent, session.CLI)
 	if err != nil {
 		return err
@@ -61,7 +60,7 @@ func (r *repl) run(ctx context.Context) error {
 	if err := h.Ready(); err != nil {
 		return cantStart(err)
 	}
-	r.session, r.host, r.out = sess, h, terminal.New(r.app.stdout)
+	r.session, r.out = sess, terminal.New(r.app.stdout)
 	r.lines = prompt.New(r.app.stdin, r.app.stdout, filepath.Join(h.Config().Home().Path, "repl_history"), r.complete)
 	defer r.lines.Close()
 
@@ -86,7 +85,7 @@ func (r *repl) run(ctx context.Context) error {
 	}
 }
 
-func (r *repl) end() error {
+func (r *replOptions) end() error {
 	if r.failed && !r.lines.Interactive() {
 		return failed(errSaid)
 	}
@@ -94,7 +93,7 @@ func (r *repl) end() error {
 }
 
 // do does what a line says, and reports whether it was the last.
-func (r *repl) do(ctx context.Context, line string) (leave bool) {
+func (r *replOptions) do(ctx context.Context, line string) (leave bool) {
 	words, err := prompt.Split(line)
 	if err != nil {
 		r.complain(err)
@@ -119,7 +118,7 @@ func (r *repl) do(ctx context.Context, line string) (leave bool) {
 	return false
 }
 
-func (r *repl) complain(err error) {
+func (r *replOptions) complain(err error) {
 	if err == nil {
 		return
 	}
@@ -130,14 +129,14 @@ func (r *repl) complain(err error) {
 }
 
 // arguments are the words behind a tool's name: key=value pairs, or one JSON object.
-func (r *repl) arguments(words []string) *callArguments {
+func (r *replOptions) arguments(words []string) *callArguments {
 	if len(words) == 1 && strings.HasPrefix(words[0], "{") {
 		return &callArguments{json: words[0], isJSON: true}
 	}
 	return &callArguments{pairs: words, stdin: strings.NewReader("")}
 }
 
-func (r *repl) call(ctx context.Context, words []string) error {
+func (r *replOptions) call(ctx context.Context, words []string) error {
 	raw, err := r.arguments(words[1:]).read(r.session, words[0])
 	if err != nil {
 		return err
@@ -151,11 +150,11 @@ func (r *repl) call(ctx context.Context, words []string) error {
 	return r.app.showResult(words[0], r.app.call(ctx, r.session, words[0], raw, ask), "text")
 }
 
-func (r *repl) ask(ctx context.Context, q session.Question) bool {
+func (r *replOptions) ask(ctx context.Context, q session.Question) bool {
 	return r.app.askWith(ctx, r.lines, r.out, q)
 }
 
-func (r *repl) explain(words []string) error {
+func (r *replOptions) explain(words []string) error {
 	if len(words) == 0 {
 		return errors.New("explain what? Say: explain TOOL key=value …")
 	}

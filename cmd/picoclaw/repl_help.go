@@ -36,7 +36,7 @@ func verb(word string) string {
 }
 
 // help lists the tools, or says what one takes.
-func (r *repl) help(words []string) error {
+func (r *replOptions) help(words []string) error {
 	if len(words) > 0 {
 		return r.helpTool(words[0])
 	}
@@ -52,7 +52,7 @@ func (r *repl) help(words []string) error {
 	return table.Write(r.out)
 }
 
-func (r *repl) helpTool(name string) error {
+func (r *replOptions) helpTool(name string) error {
 	var names []string
 	for _, t := range r.session.Tools() {
 		names = append(names, t.Name)
@@ -85,7 +85,7 @@ func typeOf(s *jsonschema.Schema) string {
 }
 
 // complete proposes how the last word of a line can go on.
-func (r *repl) complete(line string) prompt.Proposals {
+func (r *replOptions) complete(line string) prompt.Proposals {
 	words, last, ok := prompt.SplitOpen(line)
 	if !ok {
 		return prompt.Proposals{}

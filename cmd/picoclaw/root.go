@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"slices"
 	"strings"
@@ -31,7 +32,7 @@ func newRoot(a *app) *cobra.Command {
 		PersistentPreRunE: func(*cobra.Command, []string) error { return a.checkLogging() },
 		SilenceErrors:     true,
 		SilenceUsage:      true,
-		Version:           versionText(),
+		Version:           a.versionText(),
 		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
 	}
 	root.SetVersionTemplate("picoclaw {{.Version}}\n")
@@ -53,12 +54,12 @@ func newRoot(a *app) *cobra.Command {
 			root.AddCommand(cmd)
 		}
 	}
-	add("agent", "What an agent does:", newAgent(a), newMCP(a), newGateway(a), newWorker(a), newCall(a), newBatch(a), newTools(a), newREPL(a))
-	add("operator", "What it may do, and has done:", newExplain(a), newApprovals(a), newConsole(a), newAudit(a), newHistory(a), newUndo(a),
-		newCron(a), newStop(a), newStart(a), newHub(a), newFleet(a))
-	add("setup", "Setting up:", newInit(a), newDoctor(a), newConfig(a), newAgents(a), newPlugin(a), newCompletion(a),
-		newMan(), newVersion(a))
-	root.AddCommand(newDocs(a), newSelfTest(a))
+	add("agent", "What an agent does:", newAgent(a, nil), newMCP(a, nil), newGateway(a, nil), newWorker(a, nil), newCall(a, nil), newBatch(a, nil), newTools(a, nil), newREPL(a, nil))
+	add("operator", "What it may do, and has done:", newExplain(a, nil), newApprovals(a, nil), newConsole(a, nil), newAudit(a, nil), newHistory(a, nil), newUndo(a, nil),
+		newCron(a), newStop(a, nil), newStart(a, nil), newHub(a, nil), newFleet(a))
+	add("setup", "Setting up:", newInit(a, func(ctx context.Context) error { return examine(ctx, a) }, nil), newDoctor(a, nil), newConfig(a), newAgents(a, nil), newPlugin(a), newCompletion(a, nil),
+		newMan(a, nil), newVersion(a, nil))
+	root.AddCommand(newDocs(a, nil), newSelfTest(a, nil))
 	withoutFiles(root)
 	return root
 }
@@ -124,6 +125,9 @@ func flagError(cmd *cobra.Command, err error) error {
 
 // kindOf says what a flag's value has to be.
 func kindOf(f *pflag.Flag) string {
+	if _, ok := f.Value.(*outputFormat); ok {
+		return "text or json"
+	}
 	switch kind := f.Value.Type(); kind {
 	case "int", "int64":
 		return "a whole number"

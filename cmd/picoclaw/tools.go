@@ -11,8 +11,17 @@ import (
 	"github.com/picoclaw/picoclaw/host/session"
 )
 
-func newTools(a *app) *cobra.Command {
-	var agent, output string
+// toolsOptions are the options of `picoclaw tools`.
+type toolsOptions struct {
+	*app
+
+	agent  string
+	output outputFormat
+}
+
+func newTools(a *app, runF func(*toolsOptions) error) *cobra.Command {
+	o := &toolsOptions{app: a}
+
 	cmd := &cobra.Command{
 		Use:        "tools",
 		SuggestFor: []string{"list", "ls"},
@@ -24,34 +33,33 @@ what the plugin's author says of a wrong call. --output json has their schemas a
   picoclaw tools --agent reader
   picoclaw tools --output json | jq '.[] | select(.name == "exec").input'`, "\n"),
 		Args: noArguments,
-		RunE: func(*cobra.Command, []string) error {
-			if err := format(output); err != nil {
-				return err
-			}
-			s, _, done, err := a.session(agent, session.CLI)
-			if err != nil {
-				return err
-			}
-			defer done()
-			if output == "json" {
-				return a.printJSON(inventory.Tools(s.Tools()))
-			}
-			table := terminal.NewTable("TOOL", "PLUGIN", "RISK", "WHAT IT DOES")
-			for _, t := range s.Tools() {
-				doc := t.Spec.Doc
-				if t.Deferred {
-					doc = "(deferred) " + doc
-				}
-				table.Row(t.Name, t.Plugin, cmp.Or(t.Spec.Risk, "unknown"), doc)
-				table.Style(0, terminal.Name)
-				table.Style(2, riskStyle(t.Spec.Risk))
-			}
-			return table.Write(terminal.New(a.stdout))
-		},
+		RunE: func(*cobra.Command, []string) error { return o.run() },
 	}
-	a.agentFlag(cmd, &agent, "the agent whose tools to list (default: the first one)")
-	a.outputFlag(cmd, &output)
-	return cmd
+	a.agentFlag(cmd, &o.agent, "the agent whose tools to list (default: the first one)")
+	a.outputFlag(cmd, &o.output)
+	return newCommand(cmd, o, runF)
+}
+
+func (o *toolsOptions) run() error {
+	s, _, done, err := o.session(o.agent, session.CLI)
+	if err != nil {
+		return err
+	}
+	defer done()
+	if o.output == jsonOutput {
+		return o.printJSON(inventory.Tools(s.Tools()))
+	}
+	table := terminal.NewTable("TOOL", "PLUGIN", "RISK", "WHAT IT DOES")
+	for _, t := range s.Tools() {
+		doc := t.Spec.Doc
+		if t.Deferred {
+			doc = "(deferred) " + doc
+		}
+		table.Row(t.Name, t.Plugin, cmp.Or(t.Spec.Risk, "unknown"), doc)
+		table.Style(0, terminal.Name)
+		table.Style(2, riskStyle(t.Spec.Risk))
+	}
+	return table.Write(terminal.New(o.stdout))
 }
 
 func riskStyle(risk string) terminal.Style {

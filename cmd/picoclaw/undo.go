@@ -13,9 +13,16 @@ import (
 // newUndo and newHistory are calls of the tools of the same names, for people: what an agent has done to files can be
 // looked at and taken back by whoever runs it.
 
-func newUndo(a *app) *cobra.Command {
-	var force, dryRun bool
-	v := toolVerb{app: a, tool: "undo"}
+// undoOptions are the options of `picoclaw undo`.
+type undoOptions struct {
+	toolVerb
+
+	force, dryRun bool
+}
+
+func newUndo(a *app, runF func(*undoOptions) error) *cobra.Command {
+
+	v := &undoOptions{toolVerb: toolVerb{app: a, tool: "undo"}}
 	cmd := &cobra.Command{
 		Use:        "undo [ID]",
 		SuggestFor: []string{"restore", "revert"},
@@ -33,25 +40,34 @@ the agent has run one since its last change, undo asks for the ID of what is mea
 			}
 			return nil
 		},
-		RunE: func(cmd *cobra.Command, args []string) error {
-			wanted := map[string]any{"force": force, "dry_run": dryRun}
-			if len(args) == 1 {
-				wanted["id"] = args[0]
-			} else {
-				v.refused = a.commandSince
-			}
-			return v.run(cmd, wanted)
-		},
+		RunE: func(cmd *cobra.Command, args []string) error { return v.run(cmd, args) },
 	}
-	cmd.Flags().BoolVar(&force, "force", false, "also if the files have changed since; what they are now is kept too")
-	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "only say what would be put back")
+	cmd.Flags().BoolVar(&v.force, "force", false, "also if the files have changed since; what they are now is kept too")
+	cmd.Flags().BoolVar(&v.dryRun, "dry-run", false, "only say what would be put back")
 	v.flags(cmd)
-	return cmd
+	return newCommand(cmd, v, runF)
 }
 
-func newHistory(a *app) *cobra.Command {
-	var limit int
-	v := toolVerb{app: a, tool: "history"}
+func (v *undoOptions) run(cmd *cobra.Command, args []string) error {
+	wanted := map[string]any{"force": v.force, "dry_run": v.dryRun}
+	if len(args) == 1 {
+		wanted["id"] = args[0]
+	} else {
+		v.refused = commandSince
+	}
+	return v.call(cmd, wanted)
+}
+
+// historyOptions are the options of `picoclaw history`.
+type historyOptions struct {
+	toolVerb
+
+	limit int
+}
+
+func newHistory(a *app, runF func(*historyOptions) error) *cobra.Command {
+
+	v := &historyOptions{toolVerb: toolVerb{app: a, tool: "history"}}
 	cmd := &cobra.Command{
 		Use:   "history",
 		Short: "List an agent's changes to files, the last one first",
@@ -59,18 +75,19 @@ func newHistory(a *app) *cobra.Command {
   picoclaw history
   picoclaw history --agent reviewer --limit 5 --output json`, "\n"),
 		Args: noArguments,
-		RunE: func(cmd *cobra.Command, _ []string) error { return v.run(cmd, map[string]any{"limit": limit}) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return v.call(cmd, map[string]any{"limit": v.limit}) },
 	}
-	cmd.Flags().IntVar(&limit, "limit", 20, "how many")
+	cmd.Flags().IntVar(&v.limit, "limit", 20, "how many")
 	v.flags(cmd)
-	return cmd
+	return newCommand(cmd, v, runF)
 }
 
 // toolVerb is a verb that calls one tool.
 type toolVerb struct {
-	app           *app
-	tool          string
-	agent, output string
+	*app
+	tool   string
+	agent  string
+	output outputFormat
 	// why the call is not to be made; nil to make it
 	refused func(context.Context, *session.Session) (*session.Error, error)
 }
@@ -80,10 +97,7 @@ func (v *toolVerb) flags(cmd *cobra.Command) {
 	v.app.outputFlag(cmd, &v.output)
 }
 
-func (v *toolVerb) run(cmd *cobra.Command, arguments map[string]any) error {
-	if err := format(v.output); err != nil {
-		return err
-	}
+func (v *toolVerb) call(cmd *cobra.Command, arguments map[string]any) error {
 	s, h, done, err := v.app.session(v.agent, session.CLI)
 	if err != nil {
 		return err

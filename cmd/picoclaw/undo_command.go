@@ -45,7 +45,7 @@ const mostChanges = 5
 
 // commandSince returns the refusal of an undo that names no change, if the agent has run a command since the change
 // that it would take back: what the command did is in no history, and may be what was meant.
-func (a *app) commandSince(ctx context.Context, s *session.Session) (*session.Error, error) {
+func commandSince(ctx context.Context, s *session.Session) (*session.Error, error) {
 	r := s.Call(ctx, "history", json.RawMessage(`{"limit":1000}`), nil)
 	if r.Err != nil {
 		return nil, nil // undo says what is wrong

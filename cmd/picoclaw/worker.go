@@ -23,8 +23,11 @@ import (
 	"github.com/picoclaw/picoclaw/host/session"
 )
 
-func newWorker(a *app) *cobra.Command {
-	o := fleetOptions{app: a}
+// workerOptions are the options of `picoclaw worker`.
+type workerOptions struct{ fleetFlags }
+
+func newWorker(a *app, runF func(*workerOptions) error) *cobra.Command {
+	o := &workerOptions{fleetFlags{app: a}}
 	cmd := &cobra.Command{
 		Use:   "worker",
 		Short: "Serve this machine's agents to a fleet, until told to stop",
@@ -46,12 +49,12 @@ SIGTERM and SIGINT end it: no call is taken any more, and those that run may go 
 	o.flags(cmd, "serve the fleet at this `address`, or that of an identity file (default: fleet.url)")
 	cmd.Flags().StringVar(&o.name, "name", "",
 		"the worker's `name` in the fleet, where no identity file says it (default: fleet.name, or the machine's)")
-	return cmd
+	return newCommand(cmd, o, runF)
 }
 
 // workerVerb is a worker that runs.
 type workerVerb struct {
-	fleet  *fleetOptions
+	fleet  *workerOptions
 	member *member
 	logger hclog.Logger
 	home   string
@@ -66,15 +69,15 @@ type workerVerb struct {
 
 // shift is what makes a worker's calls with one reading of the configuration.
 type shift struct {
-	app    app // whose hooks and telemetry are those of the reading
-	all    *host.Assembly
-	cli    *session.Host
+	app    *app
+	all    *host.Assembly // what clients of the gateway call
+	cli    *host.Assembly // what picoclaw call calls: as on one machine, it has no built-in tools
 	agents []string
 	trust  []string // whose signatures count below the fleet's configurations
 	end    context.CancelFunc
 }
 
-func (o *fleetOptions) work(ctx context.Context) error {
+func (o *workerOptions) work(ctx context.Context) error {
 	cfg, err := o.app.config("")
 	if err != nil {
 		return err
@@ -112,7 +115,7 @@ func (w *workerVerb) run(ctx context.Context, cfg *config.Config) error {
 		Name: w.member.name, Agents: w.now.agents, Home: w.home,
 		Host: w.now, Describe: func(s *session.Session) string { return mcp.Instructions(s.Policy()) }, Workspace: w.workspace,
 		Idle:    func() { fmt.Fprintf(stderr, "the worker %s is in the fleet, and has no agent yet\n", w.member.name) },
-		Changes: w.changes, Version: version, Logger: logger, Drain: time.Duration(cfg.Gateway().DrainSeconds) * time.Second})
+		Changes: w.changes, Version: w.fleet.version, Logger: logger, Drain: time.Duration(cfg.Gateway().DrainSeconds) * time.Second})
 	if err != nil {
 		return cantStart(err)
 	}
@@ -135,7 +138,7 @@ func (w *workerVerb) run(ctx context.Context, cfg *config.Config) error {
 
 // open makes what serves a configuration.
 func (w *workerVerb) open(cfg *config.Config) (*shift, error) {
-	s := &shift{app: *w.fleet.app, agents: cfg.AgentIDs(), trust: cfg.Fleet().Trust}
+	s := &shift{app: w.fleet.app, agents: cfg.AgentIDs(), trust: cfg.Fleet().Trust}
 	var with host.Options
 	if id := w.member.id; id != nil {
 		var err error
@@ -157,13 +160,12 @@ func (w *workerVerb) open(cfg *config.Config) (*shift, error) {
 	if s.all, err = s.app.assemble(cfg, with); err != nil {
 		return nil, err
 	}
-	// Here as on one machine, picoclaw call has fewer tools than clients of the gateway: none of the program's own.
 	if err = s.all.Ready(); err == nil {
-		s.app.witness = with.Witness
-		s.cli, err = s.app.open("")
+		with.NoBuiltIns = true
+		s.cli, err = s.app.assemble(cfg, with)
 	}
 	if err != nil {
-		s.closeAll()
+		s.app.close(s.all)
 		return nil, cantStart(err)
 	}
 	ctx, end := context.WithCancel(context.Background())
@@ -199,15 +201,7 @@ func (s *shift) Session(agent string, origin session.Origin) (*session.Session, 
 func (s *shift) close() {
 	s.end()
 	s.app.close(s.cli)
-	s.closeAll()
-}
-
-func (s *shift) closeAll() {
-	soon, cancel := context.WithTimeout(context.Background(), closeTimeout)
-	defer cancel()
-	if err := s.all.Close(soon); err != nil {
-		fmt.Fprintln(s.app.stderr, "picoclaw: stopping:", err)
-	}
+	s.app.close(s.all)
 }
 
 // workspace is where an agent's workspace is, if it can be moved.
@@ -248,8 +242,8 @@ func (w *workerVerb) reload() error {
 // reloads reads the configuration again at SIGHUP.
 func (w *workerVerb) reloads(ctx context.Context) {
 	hangups := make(chan os.Signal, 1)
-	if len(hangup) > 0 {
-		signal.Notify(hangups, hangup...)
+	if on := hangupSignals(); len(on) > 0 {
+		signal.Notify(hangups, on...)
 		defer signal.Stop(hangups)
 	}
 	for {
